@@ -1,0 +1,80 @@
+#include <psrkit/status.h>
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Control characters in file names or header strings must not reach a terminal. */
+static void make_printable(char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text < 0x20 || *text == 0x7f)
+            *text = '?';
+}
+
+static void format_message(psr_err *err, psr_status code, const char *fmt, va_list ap)
+{
+    err->code = code;
+    vsnprintf(err->msg, sizeof err->msg, fmt, ap);
+    make_printable(err->msg);
+}
+
+psr_status psr_fail(psr_err *err, psr_status code, const char *fmt, ...)
+{
+    if (err) {
+        va_list ap;
+        va_start(ap, fmt);
+        format_message(err, code, fmt, ap);
+        va_end(ap);
+    }
+    return code;
+}
+
+psr_status psr_fail_errno(psr_err *err, const char *fmt, ...)
+{
+    int cause = errno;
+    psr_status code = cause == ENOMEM ? PSR_ENOMEM : PSR_EIO;
+    if (err) {
+        va_list ap;
+        va_start(ap, fmt);
+        format_message(err, code, fmt, ap);
+        va_end(ap);
+        size_t used = strlen(err->msg);
+        snprintf(err->msg + used, sizeof err->msg - used, ": %s", strerror(cause));
+    }
+    return code;
+}
+
+psr_status psr_fail_nomem(psr_err *err, const char *what, double bytes)
+{
+    return psr_fail(err, PSR_ENOMEM, "no memory for %s (%.0f bytes)", what, bytes);
+}
+
+const char *psr_status_text(psr_status code)
+{
+    static const char *const text[] = {
+        [PSR_OK] = "ok",
+        [PSR_EINVAL] = "argument out of range",
+        [PSR_ENOMEM] = "out of memory",
+        [PSR_EIO] = "input or output failed",
+        [PSR_EFORMAT] = "malformed input",
+        [PSR_EDEVICE] = "device failed",
+        [PSR_EUNSUPPORTED] = "not supported",
+    };
+    if ((size_t)code >= sizeof text / sizeof *text)
+        return "unknown status";
+    return text[code];
+}
+
+void psr_note(const struct psr_notes *notes, const char *fmt, ...)
+{
+    if (!notes || !notes->note)
+        return;
+    psr_err line;
+    va_list ap;
+    va_start(ap, fmt);
+    format_message(&line, PSR_OK, fmt, ap);
+    va_end(ap);
+    notes->note(notes->ctx, line.msg);
+}

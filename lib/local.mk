@@ -1,0 +1,26 @@
+# libpsrkit.a and its headers, floor by floor.
+
+lib_LIBRARIES += lib/libpsrkit.a
+
+pkgconfigdir = $(libdir)/pkgconfig
+pkgconfig_DATA = lib/psrkit.pc
+
+psrincludedir = $(includedir)/psrkit
+psrinclude_HEADERS = \
+	lib/psrkit/dedisp.h \
+	lib/psrkit/delays.h \
+	lib/psrkit/inf.h \
+	lib/psrkit/number.h \
+	lib/psrkit/obs.h \
+	lib/psrkit/outfile.h \
+	lib/psrkit/series.h \
+	lib/psrkit/sigproc.h \
+	lib/psrkit/singlepulse.h \
+	lib/psrkit/source.h \
+	lib/psrkit/status.h
+
+lib_libpsrkit_a_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+lib_libpsrkit_a_LIBADD = $(KERNEL_OBJECTS)
+lib_libpsrkit_a_SOURCES = \
+	lib/base/number.c \
+	lib/base/status.c

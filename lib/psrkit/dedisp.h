@@ -1,0 +1,96 @@
+/* dedisp.h: incoherent dedispersion of a stream of spectra at many trial DMs.
+ *
+ *   out[i][t] = (1/ds) sum over kept channels c of x[c][t + d(i,c)],
+ *   d(i,c)    = round((delay(DM_i, f_c) - delay(DM_i, f_highest)) / (ds tsamp)),
+ *
+ * x being the sums of ds consecutive samples.  Integer input of 1 to 16 bits is summed in integers
+ * and divided once at the end, so the result has the same bits whatever the backend, the number of
+ * threads and the lengths of the blocks pushed.  (Barsdell et al. 2012 eqs 1 to 5; Magro et al.
+ * 2011 section 2.)
+ *
+ * A plan is a stream: each execute takes the next spectra and gives the output samples that have
+ * become complete.  It keeps the spectra that later samples need.  One plan, one caller's thread. */
+#ifndef PSRKIT_DEDISP_H
+#define PSRKIT_DEDISP_H
+
+#include <psrkit/obs.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct psr_dedisp psr_dedisp;
+
+enum psr_dedisp_algo {
+    PSR_DEDISP_DIRECT,  /* every trial as defined above */
+    PSR_DEDISP_SUBBAND, /* PRESTO's two steps: nsub sub-bands at the mean DM, then each trial */
+};
+
+struct psr_dedisp_desc {
+    size_t nchan;
+    const double *freq_mhz; /* [nchan] channel centres in the order of the data; copied */
+    double tsamp_s;         /* of the input */
+    int nbit;               /* of the input: 1 2 4 8 16 32 */
+    enum psr_kind kind;     /* of the input */
+    size_t downsamp;        /* ds >= 1 */
+    double dmconst;         /* MHz^2 s; see delays.h */
+    size_t ndm;
+    const double *dm;       /* [ndm] pc cm^-3, any order, >= 0; copied */
+    const unsigned char *keep; /* [nchan] 0 leaves a channel out; NULL keeps all; copied */
+    enum psr_dedisp_algo algo;
+    int tol;                /* DIRECT: 0 exact; 1 lets each delay be one sample off, for speed */
+    size_t nsub;            /* SUBBAND: sub-bands, a divisor of nchan */
+    int nthread;            /* 0: all cores */
+    int64_t mem_bytes;      /* bound on what the plan may allocate; 0: a quarter of the machine */
+    const char *backend;    /* "auto" "cpu" "cuda"; NULL is "auto" */
+    int device;             /* of the backend */
+};
+
+/* Status: PSR_EINVAL naming field, value and limit; PSR_ENOMEM where mem_bytes cannot hold the
+ *         sweep, saying how much would; PSR_EDEVICE for a backend asked for and absent. */
+PSR_MUST_CHECK psr_status psr_dedisp_create(psr_dedisp **out, const struct psr_dedisp_desc *desc,
+                                            psr_err *err);
+
+/* Largest delay of any kept channel and trial, in samples of the output. */
+size_t psr_dedisp_maxshift(const psr_dedisp *p);
+
+/* Largest delay of trial i, in samples of the output. */
+size_t psr_dedisp_shift(const psr_dedisp *p, size_t i);
+
+/* Delay the plan applies to channel c at trial i, in samples of the output. */
+int64_t psr_dedisp_delay(const psr_dedisp *p, size_t i, size_t c);
+
+/* A number of spectra per execute that makes good use of mem_bytes; any other works too. */
+size_t psr_dedisp_block(const psr_dedisp *p);
+
+/* Output samples per trial that the next execute would give for nsamp more spectra. */
+size_t psr_dedisp_ready(const psr_dedisp *p, size_t nsamp);
+
+/* Given:    in    [nsamp][nchan] packed as desc says, each spectrum from a byte boundary; host
+ *           out   [ndm][stride] float, host, caller's; stride >= psr_dedisp_ready(p, nsamp)
+ * Returned: out[i][0 .. *nout - 1], the next *nout samples of every trial
+ * Notes:    over a whole stream of N spectra each trial gets floor(N/ds) - maxshift samples.
+ * Status:   PSR_EINVAL (stride), PSR_ENOMEM, PSR_EDEVICE.  After an error the plan must be reset. */
+PSR_MUST_CHECK psr_status psr_dedisp_execute(psr_dedisp *p, const void *in, size_t nsamp,
+                                             float *out, size_t stride, size_t *nout,
+                                             psr_err *err);
+
+/* Forgets the spectra seen: the next execute begins a new stream. */
+void psr_dedisp_reset(psr_dedisp *p);
+
+/* What the plan decided, for reports and tests. */
+struct psr_dedisp_info {
+    const char *backend;    /* static storage */
+    double adds_direct;     /* per output sample of all trials, one per kept channel and trial */
+    double adds_planned;    /* after sharing partial sums, recomputation at seams included */
+    int64_t bytes;          /* allocated by the plan */
+};
+void psr_dedisp_describe(const psr_dedisp *p, struct psr_dedisp_info *info);
+
+/* NULL is fine. */
+void psr_dedisp_destroy(psr_dedisp *p);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

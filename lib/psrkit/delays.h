@@ -1,0 +1,34 @@
+/* delays.h: cold-plasma dispersion. */
+#ifndef PSRKIT_DELAYS_H
+#define PSRKIT_DELAYS_H
+
+#include <psrkit/status.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The dispersion constant k of delay = k DM / f^2, in MHz^2 s pc^-1 cm^3. */
+#define PSR_DMCONST_PRESTO (1.0 / 2.41e-4) /* 4149.37759..., psrkit's default */
+#define PSR_DMCONST_SIGPROC 4148.741601
+
+/* Given:    text   "presto", "sigproc" or a number of MHz^2 s
+ * Status:   PSR_EINVAL */
+PSR_MUST_CHECK psr_status psr_parse_dmconst(const char *text, double *dmconst, psr_err *err);
+
+/* Delay against infinite frequency, in seconds. */
+double psr_delay_s(double dmconst, double dm, double freq_mhz);
+
+/* x rounded to the nearest whole number, halves away from zero (PRESTO's rule). */
+int64_t psr_round(double x);
+
+/* Delay of freq_mhz against ref_mhz in whole samples of tsamp_s. */
+int64_t psr_delay_samples(double dmconst, double dm, double freq_mhz, double ref_mhz,
+                          double tsamp_s);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,55 @@
+/* inf.h: PRESTO's .inf text, the description that stands beside a .dat or .fft file. */
+#ifndef PSRKIT_INF_H
+#define PSRKIT_INF_H
+
+#include <psrkit/obs.h>
+#include <psrkit/outfile.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { PSR_INF_MAX_ONOFF = 40 };
+
+struct psr_inf {
+    char name[PSR_TEXT_MAX]; /* data file, with its path as given, without suffix */
+    char telescope[PSR_TEXT_MAX];
+    char instrument[PSR_TEXT_MAX];
+    char object[PSR_TEXT_MAX];
+    double ra_deg, dec_deg; /* J2000 */
+    char observer[PSR_TEXT_MAX];
+    struct psr_mjd epoch;
+    bool barycentric;
+    int64_t nbin;
+    double tbin_s;
+    int nonoff;                               /* pairs below; 0 where there are no breaks */
+    int64_t onoff[PSR_INF_MAX_ONOFF][2];      /* first and last bin of each stretch of real data */
+    double beam_arcsec;
+    double dm;                                /* pc cm^-3 */
+    double lowest_mhz;                        /* centre of the lowest channel */
+    double bandwidth_mhz;
+    long nchan;
+    double chan_width_mhz;
+    char analyst[PSR_TEXT_MAX];
+    char notes[4 * PSR_TEXT_MAX]; /* lines separated by \n, without their indent of four blanks */
+};
+
+/* Writes inf exactly as PRESTO lays it out.  Status: those of psr_outfile_write. */
+PSR_MUST_CHECK psr_status psr_inf_write(psr_outfile *f, const struct psr_inf *inf, psr_err *err);
+
+/* Reads path.  Radio files only; others are PSR_EUNSUPPORTED.
+ * Status: PSR_EIO; PSR_EFORMAT naming file, line, field and value; PSR_EUNSUPPORTED. */
+PSR_MUST_CHECK psr_status psr_inf_read(struct psr_inf *inf, const char *path, psr_err *err);
+
+/* As psr_inf_read from text of n bytes, not necessarily terminated; name is for messages. */
+PSR_MUST_CHECK psr_status psr_inf_parse(struct psr_inf *inf, const char *text, size_t n,
+                                        const char *name, psr_err *err);
+
+/* What prepsubband would say of a series made from obs, but for name, nbin, tbin_s, onoff and dm,
+ * which the caller sets.  file_nbit is the depth of the raw file, which the notes record. */
+void psr_inf_from_obs(struct psr_inf *inf, const struct psr_obs *obs, int file_nbit);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

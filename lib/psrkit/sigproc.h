@@ -1,0 +1,33 @@
+/* sigproc.h: SIGPROC headers (filterbank and .tim) to and from struct psr_obs. */
+#ifndef PSRKIT_SIGPROC_H
+#define PSRKIT_SIGPROC_H
+
+#include <psrkit/obs.h>
+#include <psrkit/outfile.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Longest header looked at: a larger one is refused. */
+enum { PSR_SIGPROC_HEADER_MAX = 1 << 20 };
+
+/* Parses a header from the first n bytes of a file.
+ * Given:    name   the file, for messages; notes for keys skipped
+ * Returned: *obs, initialised here, caller clears; nsamp stays -1 unless the header has nsamples;
+ *           *header_bytes, where the samples begin
+ * Status:   PSR_EFORMAT; *need_more is set where n bytes were too few and more may help. */
+PSR_MUST_CHECK psr_status psr_sigproc_parse(struct psr_obs *obs, size_t *header_bytes,
+                                            bool *need_more, const void *bytes, size_t n,
+                                            const char *name, const struct psr_notes *notes,
+                                            psr_err *err);
+
+/* Writes a header that SIGPROC and any PRESTO read: filterbank (data_type 1), or for one channel and a refdm
+ * a time series (data_type 2).  Fields that are unknown are left out. */
+PSR_MUST_CHECK psr_status psr_sigproc_write(psr_outfile *f, const struct psr_obs *obs,
+                                            int data_type, psr_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

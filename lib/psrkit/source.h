@@ -1,0 +1,70 @@
+/* source.h: blocks of spectra from whatever holds them.
+ *
+ * A source is one observation: a SIGPROC filterbank file, several that follow each other, PSRFITS
+ * search-mode files, or standard input.  It reads forward only and never seeks unless the input
+ * can.  It reports what is missing (notes, gaps) and never invents a sample silently.
+ * One source, one thread. */
+#ifndef PSRKIT_SOURCE_H
+#define PSRKIT_SOURCE_H
+
+#include <psrkit/obs.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct psr_source psr_source;
+
+enum psr_input {
+    PSR_INPUT_AUTO, /* by the first bytes of the file */
+    PSR_INPUT_SIGPROC,
+    PSR_INPUT_PSRFITS,
+};
+
+struct psr_source_desc {
+    const char *const *path; /* [npath] in time order or not; "-" is standard input, alone */
+    size_t npath;
+    enum psr_input input;
+    int if_choice;           /* which IF or polarisation, from 0; -1 sums (total intensity) */
+    bool invert;             /* take the channels in the opposite order, frequencies staying */
+    bool no_weights, no_scales, no_offsets; /* PSRFITS: take DAT_WTS, DAT_SCL, DAT_OFFS as absent */
+    int64_t skip;            /* spectra to leave out at the start */
+    struct psr_notes notes;  /* remarks on unknown keys, truncation, gaps, lost rows */
+};
+
+/* Status: PSR_EIO, PSR_EFORMAT (also for files that overlap or do not match), PSR_EUNSUPPORTED,
+ *         PSR_EINVAL (skip beyond the end, no such IF), PSR_ENOMEM.  *out is NULL on error. */
+PSR_MUST_CHECK psr_status psr_source_open(psr_source **out, const struct psr_source_desc *desc,
+                                          psr_err *err);
+
+/* The observation as blocks hold it: nif 1, nbit and kind those of the blocks, tstart that of the
+ * first spectrum returned, nsamp all spectra to come (gaps counted), or -1.  Lives as long as the
+ * source. */
+const struct psr_obs *psr_source_obs(const psr_source *s);
+
+/* Bits per sample as stored in the file, which .inf files record. */
+int psr_source_file_nbit(const psr_source *s);
+
+/* Bytes that nsamp spectra take in a block; each spectrum starts on a byte. */
+size_t psr_source_block_bytes(const psr_source *s, size_t nsamp);
+
+/* Reads the next spectra.
+ * Given:    block   room for psr_source_block_bytes(s, nsamp), caller's
+ * Returned: block [nread][nchan] packed as psr_source_obs says, time-major;
+ *           *nread < nsamp only where the input ended, 0 from then on
+ * Status:   PSR_EIO, PSR_EFORMAT.  An input shorter than its header promises is a note. */
+PSR_MUST_CHECK psr_status psr_source_read(psr_source *s, size_t nsamp, void *block, size_t *nread,
+                                          psr_err *err);
+
+/* Stretches returned so far that hold padding (each channel's mean so far) and no data: gaps
+ * between files, lost rows, zero-filled ends.  In spectra from the first one returned, ascending.
+ * *spans is the source's and stays valid until the next read. */
+size_t psr_source_gaps(const psr_source *s, const struct psr_span **spans);
+
+/* NULL is fine. */
+void psr_source_close(psr_source *s);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

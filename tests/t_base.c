@@ -1,0 +1,61 @@
+/* base: status texts and numbers from text. */
+#include <psrkit/number.h>
+#include <psrkit/status.h>
+
+#include "tap.h"
+#include <errno.h>
+#include <string.h>
+
+static void keep_note(void *ctx, const char *msg)
+{
+    snprintf(ctx, 64, "%s", msg);
+}
+
+static void test_status(void)
+{
+    psr_err err;
+    ok(psr_fail(&err, PSR_EFORMAT, "%s: nbits = %d", "a\nb.fil", 3) == PSR_EFORMAT &&
+           err.code == PSR_EFORMAT && !strcmp(err.msg, "a?b.fil: nbits = 3"),
+       "psr_fail returns and keeps its code, and prints no control characters");
+    ok(psr_fail(NULL, PSR_EIO, "x") == PSR_EIO, "psr_fail takes no psr_err");
+    errno = ENOSPC;
+    ok(psr_fail_errno(&err, "x.dat") == PSR_EIO && strstr(err.msg, strerror(ENOSPC)),
+       "psr_fail_errno tells of errno");
+    errno = ENOMEM;
+    ok(psr_fail_errno(&err, "x") == PSR_ENOMEM, "ENOMEM is PSR_ENOMEM");
+    bool all = true;
+    for (int s = PSR_OK; s <= PSR_EUNSUPPORTED; s++)
+        all &= strcmp(psr_status_text((psr_status)s), "unknown status") != 0;
+    ok(all, "every status has a text");
+    char seen[64] = "";
+    psr_note(&(struct psr_notes){.note = keep_note, .ctx = seen}, "%d rows", 3);
+    ok(!strcmp(seen, "3 rows"), "psr_note reaches its function");
+    psr_note(NULL, "nobody listens");
+}
+
+static void test_numbers(void)
+{
+    psr_err err;
+    int64_t i = -7;
+    double d = -7;
+    ok(psr_parse_int("n", "0x10", 0, 99, &i, &err) == PSR_OK && i == 16, "hexadecimal");
+    ok(psr_parse_int("n", "12a", 0, 99, &i, &err) == PSR_EINVAL && i == 16, "trailing text");
+    ok(psr_parse_int("n", "", 0, 99, &i, &err) == PSR_EINVAL, "no text");
+    ok(psr_parse_int("n", "100", 0, 99, &i, &err) == PSR_EINVAL && strstr(err.msg, "above 99"),
+       "above the limit");
+    ok(psr_parse_int("n", "99999999999999999999", 0, 99, &i, &err) == PSR_EINVAL, "overflow");
+    ok(psr_parse_double("x", "2.5e1", 0, 99, &d, &err) == PSR_OK && d == 25, "a double");
+    ok(psr_parse_double("x", "nan", 0, 99, &d, &err) == PSR_EINVAL, "nan is no number");
+    ok(psr_parse_double("x", "-1", 0, 99, &d, &err) == PSR_EINVAL && d == 25, "below the limit");
+    ok(psr_parse_size("m", "1.5K", &i, &err) == PSR_OK && i == 1536, "1.5K");
+    ok(psr_parse_size("m", "2GiB", &i, &err) == PSR_OK && i == INT64_C(2) << 30, "2GiB");
+    ok(psr_parse_size("m", "2x", &i, &err) == PSR_EINVAL, "an unknown suffix");
+    ok(psr_parse_size("m", "-2", &i, &err) == PSR_EINVAL, "a negative size");
+}
+
+int main(void)
+{
+    test_status();
+    test_numbers();
+    return done_testing();
+}

@@ -1,0 +1,1 @@
+# The tools: each one source beside the shared command-line code.
