@@ -22,8 +22,8 @@ PSR_MUST_CHECK psr_status psr_sigproc_parse(struct psr_obs *obs, size_t *header_
                                             const char *name, const struct psr_notes *notes,
                                             psr_err *err);
 
-/* Writes a header that SIGPROC and any PRESTO read: filterbank (data_type 1), or for one channel and a refdm
- * a time series (data_type 2).  Fields that are unknown are left out. */
+/* Writes a header that SIGPROC and any PRESTO read: filterbank (data_type 1), or for one channel
+ * and a refdm a time series (data_type 2).  Fields that are unknown are left out. */
 PSR_MUST_CHECK psr_status psr_sigproc_write(psr_outfile *f, const struct psr_obs *obs,
                                             int data_type, psr_err *err);
 

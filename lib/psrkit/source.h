@@ -25,11 +25,11 @@ struct psr_source_desc {
     const char *const *path; /* [npath] in time order or not; "-" is standard input, alone */
     size_t npath;
     enum psr_input input;
-    int if_choice;           /* which IF or polarisation, from 0; -1 sums (total intensity) */
-    bool invert;             /* take the channels in the opposite order, frequencies staying */
+    int if_choice; /* which IF or polarisation, from 0; -1 sums (total intensity) */
+    bool invert;   /* take the channels in the opposite order, frequencies staying */
     bool no_weights, no_scales, no_offsets; /* PSRFITS: take DAT_WTS, DAT_SCL, DAT_OFFS as absent */
-    int64_t skip;            /* spectra to leave out at the start */
-    struct psr_notes notes;  /* remarks on unknown keys, truncation, gaps, lost rows */
+    int64_t skip;                           /* spectra to leave out at the start */
+    struct psr_notes notes; /* remarks on unknown keys, truncation, gaps, lost rows */
 };
 
 /* Status: PSR_EIO, PSR_EFORMAT (also for files that overlap or do not match), PSR_EUNSUPPORTED,
