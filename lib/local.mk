@@ -9,6 +9,7 @@ psrincludedir = $(includedir)/psrkit
 psrinclude_HEADERS = \
 	lib/psrkit/dedisp.h \
 	lib/psrkit/delays.h \
+	lib/psrkit/device.h \
 	lib/psrkit/inf.h \
 	lib/psrkit/lists.h \
 	lib/psrkit/number.h \
@@ -20,10 +21,17 @@ psrinclude_HEADERS = \
 	lib/psrkit/source.h \
 	lib/psrkit/status.h
 
-lib_libpsrkit_a_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+lib_libpsrkit_a_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/kernels $(CUDA_CPPFLAGS)
 lib_libpsrkit_a_LIBADD = $(KERNEL_OBJECTS)
 lib_libpsrkit_a_SOURCES = \
+	lib/base/device.c \
+	lib/base/device_backend.h \
 	lib/base/number.c \
 	lib/base/status.c \
 	lib/formats/lists.c \
 	lib/formats/reader.h
+
+if HAVE_CUDA
+lib_libpsrkit_a_SOURCES += \
+	lib/base/device_cuda.c
+endif
