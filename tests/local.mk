@@ -10,24 +10,63 @@ AM_BATS_LOG_FLAGS = --tap
 AM_TESTS_ENVIRONMENT = \
 	srcdir='$(abs_top_srcdir)'; export srcdir; \
 	builddir='$(abs_top_builddir)'; export builddir; \
+	tools='$(bin_PROGRAMS:tools/%=%)'; export tools; \
 	PATH='$(abs_top_builddir)/tools':"$$PATH"; export PATH;
 
 UNIT_TESTS = \
 	tests/t_base \
+	tests/t_device \
 	tests/t_lists
 
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
-dist_noinst_DATA += tests/tap.h
+dist_noinst_DATA += tests/example.c tests/tap.h
 tests_ldadd = lib/libpsrkit.a $(PSR_LIBS)
 
 tests_t_base_SOURCES = tests/t_base.c
 tests_t_base_LDADD = $(tests_ldadd)
+tests_t_device_SOURCES = tests/t_device.c
+tests_t_device_LDADD = $(tests_ldadd)
 tests_t_lists_SOURCES = tests/t_lists.c
 tests_t_lists_LDADD = $(tests_ldadd)
 
-CLI_TESTS =
-dist_noinst_DATA += $(CLI_TESTS)
+CLI_TESTS = \
+	tests/library.bats \
+	tests/man.bats
+
+dist_noinst_DATA += tests/helper.bash $(CLI_TESTS)
 if HAVE_BATS
 TESTS += $(CLI_TESTS)
+else
+check-local:
+	@echo 'SKIP: $(CLI_TESTS): bats is not installed'
 endif
+
+# Tests of what runs on a GPU, in tests/gpu/; each says so and skips where there is none.
+GPU_TESTS =
+
+if HAVE_CUDA
+check_PROGRAMS += $(GPU_TESTS)
+TESTS += $(GPU_TESTS)
+check-gpu:
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS='tests/t_device $(GPU_TESTS)'
+else
+check-gpu:
+	@echo 'SKIP: check-gpu: this build is without CUDA'
+endif
+
+# Programs that print a figure of speed beside a ceiling measured in the same run.
+BENCHES =
+GPU_BENCHES =
+
+EXTRA_PROGRAMS += $(BENCHES) $(GPU_BENCHES)
+bench: all $(BENCHES)
+	@for b in $(BENCHES); do echo "== $$b"; ./$$b || exit 1; done
+if HAVE_CUDA
+bench-gpu: all $(GPU_BENCHES)
+	@for b in $(GPU_BENCHES); do echo "== $$b"; ./$$b || exit 1; done
+else
+bench-gpu:
+	@echo 'SKIP: bench-gpu: this build is without CUDA'
+endif
+.PHONY: check-gpu bench bench-gpu
