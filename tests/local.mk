@@ -31,6 +31,7 @@ tests_t_lists_SOURCES = tests/t_lists.c
 tests_t_lists_LDADD = $(tests_ldadd)
 
 CLI_TESTS = \
+	tests/demo.bats \
 	tests/library.bats \
 	tests/man.bats
 
@@ -70,3 +71,27 @@ bench-gpu:
 	@echo 'SKIP: bench-gpu: this build is without CUDA'
 endif
 .PHONY: check-gpu bench bench-gpu
+
+# A pulsar and a burst, made and found: `make demo`, which tests/demo.bats runs too.
+DEMO_PROGRAMS = tests/fold_dat tests/make_demo
+
+check_PROGRAMS += $(DEMO_PROGRAMS)
+dist_noinst_SCRIPTS += tests/demo.sh
+tests_fold_dat_SOURCES = tests/fold_dat.c
+tests_fold_dat_LDADD = $(tests_ldadd)
+tests_make_demo_SOURCES = tests/make_demo.c
+tests_make_demo_LDADD = -lm
+demo: all $(DEMO_PROGRAMS)
+	@$(srcdir)/tests/demo.sh
+clean-local:
+	rm -rf demo
+.PHONY: demo
+
+# The library as a stranger uses it: what was installed, found through pkg-config.
+installcheck-local:
+	@$(MKDIR_P) tests
+	PKG_CONFIG_PATH='$(DESTDIR)$(pkgconfigdir)'; export PKG_CONFIG_PATH; \
+	    $(CC) $(CFLAGS) $(SANITIZE_CFLAGS) -std=c11 -o tests/example $(srcdir)/tests/example.c \
+	    `$(PKG_CONFIG) --cflags --libs psrkit`
+	./tests/example | grep '^DM  50: 256 at sample 1000 '
+CLEANFILES += tests/example
