@@ -23,15 +23,15 @@ psrinclude_HEADERS = \
 
 lib_libpsrkit_a_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/kernels $(CUDA_CPPFLAGS)
 lib_libpsrkit_a_LIBADD = $(KERNEL_OBJECTS)
+if HAVE_CUDA
+lib_cuda_sources = \
+	lib/base/device_cuda.c
+endif
 lib_libpsrkit_a_SOURCES = \
+	$(lib_cuda_sources) \
 	lib/base/device.c \
 	lib/base/device_backend.h \
 	lib/base/number.c \
 	lib/base/status.c \
 	lib/formats/lists.c \
 	lib/formats/reader.h
-
-if HAVE_CUDA
-lib_libpsrkit_a_SOURCES += \
-	lib/base/device_cuda.c
-endif
