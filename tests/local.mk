@@ -73,15 +73,15 @@ endif
 .PHONY: check-gpu bench bench-gpu
 
 # A pulsar and a burst, made and found: `make demo`, which tests/demo.bats runs too.
-DEMO_PROGRAMS = tests/fold_dat tests/make_demo
+demo_programs = tests/fold_dat tests/make_demo
 
-check_PROGRAMS += $(DEMO_PROGRAMS)
+check_PROGRAMS += $(demo_programs)
 dist_noinst_SCRIPTS += tests/demo.sh
 tests_fold_dat_SOURCES = tests/fold_dat.c
 tests_fold_dat_LDADD = $(tests_ldadd)
 tests_make_demo_SOURCES = tests/make_demo.c
 tests_make_demo_LDADD = -lm
-demo: all $(DEMO_PROGRAMS)
+demo: all $(demo_programs)
 	@$(srcdir)/tests/demo.sh
 clean-local:
 	rm -rf demo
