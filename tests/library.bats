@@ -62,7 +62,7 @@ variables_of() {
     [ -z "$(ar t "$library" | sort | uniq -d)" ]
     [ -z "$(cd "$srcdir/lib" && find . -name '*.c' | sed 's|.*/||' | sort | uniq -d)" ]
     found=$(nm -g --defined-only "$library" | without_kernels | awk 'NF { print $NF }' |
-        grep -vE '^psr_|_k_[a-z]|^_Z|^__' | grep -v ':$' || true)
+        grep -vE '^psr_|^\.gomp_critical_user_psr_|_k_[a-z]|^_Z|^__' | grep -v ':$' || true)
     [ -z "$found" ] || { echo "$found"; return 1; }
 }
 
