@@ -26,4 +26,11 @@ lib_libpsrkit_a_SOURCES = \
 	lib/base/number.c \
 	lib/base/status.c \
 	lib/formats/lists.c \
+	lib/formats/psrfits.c \
+	lib/formats/psrfits.h \
+	lib/formats/psrfits_freq.c \
+	lib/formats/psrfits_header.c \
+	lib/formats/psrfits_rows.c \
+	lib/formats/psrfits_sample.c \
+	lib/formats/psrfits_table.c \
 	lib/formats/reader.h
