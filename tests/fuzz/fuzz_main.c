@@ -11,10 +11,10 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { MAX_SEEDS = 256, MAX_INPUT = 1 << 16 };
+enum { MAX_SEEDS = 256, INPUT_BYTES = 1 << 16 };
 
 struct input {
-    uint8_t bytes[MAX_INPUT];
+    uint8_t bytes[INPUT_BYTES];
     size_t n;
 };
 
@@ -31,7 +31,7 @@ static struct input *read_input(const char *path)
         perror(path);
         exit(EXIT_FAILURE);
     }
-    in->n = fread(in->bytes, 1, MAX_INPUT, f);
+    in->n = fread(in->bytes, 1, INPUT_BYTES, f);
     fclose(f);
     return in;
 }
@@ -68,7 +68,7 @@ static void read_corpus(struct corpus *corpus, const char *folder)
     struct dirent **entry;
     int n = scandir(folder, &entry, NULL, compare_names);
     for (int i = 0; i < n; i++) {
-        char path[4096];
+        char path[8192];
         snprintf(path, sizeof path, "%s/%s", folder, entry[i]->d_name);
         if (entry[i]->d_name[0] != '.' && corpus->n < MAX_SEEDS)
             corpus->seed[corpus->n++] = read_input(path);
@@ -98,7 +98,7 @@ static void put_number(uint64_t *random, struct input *in, size_t at, size_t len
 
 static void copy_span(struct input *in, size_t at, const uint8_t *from, size_t length)
 {
-    if (in->n + length > MAX_INPUT)
+    if (in->n + length > INPUT_BYTES)
         return;
     uint8_t moved[64];
     memcpy(moved, from, length);
