@@ -24,11 +24,13 @@ lib_libpsrkit_a_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 lib_libpsrkit_a_LIBADD = $(KERNEL_OBJECTS)
 lib_libpsrkit_a_SOURCES = \
 	lib/base/number.c \
+	lib/base/outfile_standin.c \
 	lib/base/status.c \
 	lib/formats/lists.c \
 	lib/formats/obs.c \
 	lib/formats/parts.c \
 	lib/formats/parts.h \
+	lib/formats/psrfits_absent.c \
 	lib/formats/reader.h \
 	lib/formats/sigproc.c \
 	lib/formats/sigproc_header.h \
