@@ -14,6 +14,7 @@ AM_TESTS_ENVIRONMENT = \
 
 UNIT_TESTS = \
 	tests/t_base \
+	tests/t_gaps \
 	tests/t_lists \
 	tests/t_obs \
 	tests/t_sigproc \
@@ -27,6 +28,8 @@ tests_ldadd = lib/libpsrkit.a $(PSR_LIBS)
 
 tests_t_base_SOURCES = tests/t_base.c
 tests_t_base_LDADD = $(tests_ldadd)
+tests_t_gaps_SOURCES = tests/t_gaps.c
+tests_t_gaps_LDADD = $(tests_ldadd)
 tests_t_lists_SOURCES = tests/t_lists.c
 tests_t_lists_LDADD = $(tests_ldadd)
 tests_t_obs_SOURCES = tests/t_obs.c

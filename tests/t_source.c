@@ -727,6 +727,43 @@ static void test_changed_file(uint64_t *random)
         free_made(m + i);
 }
 
+/* More than 2^32 spectra and bytes, all of them a hole but for the last few. */
+static void test_large_file(void)
+{
+    const int64_t nsamp = (INT64_C(1) << 32) + 1000;
+    const char *path = file_path(0);
+    struct fil f = {.n = 0};
+    struct psr_source_desc d = describe(&path, 1);
+    psr_source *s = NULL;
+    psr_err err = {.msg = ""};
+    uint8_t block[64] = {0};
+    size_t n = 0;
+    fil_begin(&f, &(struct fil_desc){8, 1, 1, 0, 1400, -1, 55000, 1e-6, 0});
+    fil_text(&f, "HEADER_END");
+    fil_save(&f, path);
+    FILE *out = fopen(path, "r+b");
+    if (!out || fseeko(out, (off_t)f.n + nsamp - 5, SEEK_SET) || fwrite("abcde", 1, 5, out) != 5 ||
+        fclose(out)) {
+        skip("a file of 2^32 spectra", "the file system holds none");
+        return;
+    }
+    d.skip = nsamp - 8;
+    psr_status st = psr_source_open(&s, &d, &err);
+    if (!st)
+        st = psr_source_read(s, sizeof block, block, &n, &err);
+    ok(!st && n == 8 && !memcmp(block, "\0\0\0abcde", 8) && psr_source_obs(s)->nsamp == 8,
+       "the end of a file of 2^32 spectra %s", err.msg);
+    if (!st)
+        near(psr_mjd_diff_s((struct psr_mjd){55000, 0}, psr_source_obs(s)->tstart),
+             (double)d.skip * 1e-6, 1e-6, "and its date");
+    psr_source_close(s);
+    d.skip = 0;
+    st = psr_source_open(&s, &d, &err);
+    ok(!st && psr_source_obs(s)->nsamp == nsamp, "its length");
+    psr_source_close(s);
+    free(f.b);
+}
+
 static int count_descriptors(void)
 {
     int n = 0;
@@ -758,6 +795,7 @@ int main(void)
     test_bad_files(&random);
     test_data_types();
     test_changed_file(&random);
+    test_large_file();
     ok(count_descriptors() == before, "no descriptor is left open");
     for (int i = 0; i < MAX_FILE; i++)
         unlink(file_path(i));
