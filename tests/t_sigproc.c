@@ -398,7 +398,13 @@ static void test_series(void)
     a.kind = PSR_INT, a.nbit = 16;
     ok(write_header(&a, 1, &f, &err) == PSR_EUNSUPPORTED && strstr(err.msg, "16 bits"),
        "no signed samples of 16 bits");
-    a.tsamp_s = 0;
+    a.nbit = 8, a.nchan = 60000, a.foff_mhz = -0.01;
+    a.freq_mhz = malloc(a.nchan * sizeof *a.freq_mhz);
+    for (size_t c = 0; a.freq_mhz && c < a.nchan; c++)
+        a.freq_mhz[c] = 1400 - 0.01 * (double)c;
+    ok(write_header(&a, 1, &f, &err) == PSR_EUNSUPPORTED && strstr(err.msg, "60000 frequencies"),
+       "no header longer than is read");
+    psr_obs_clear(&a);
     ok(write_header(&a, 1, &f, &err) == PSR_EFORMAT, "nothing that could not be read");
     free(f.b);
 }

@@ -4,6 +4,7 @@
 #include "fil.h"
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -230,6 +231,8 @@ static void with_standard_input(uint64_t *random, const struct fil *f, void (*bo
     close(ends[1]);
     dup2(ends[0], STDIN_FILENO);
     close(ends[0]);
+    if (tap_between(random, 0, 1))
+        fcntl(STDIN_FILENO, F_SETFL, O_NONBLOCK);
     body(ctx);
     if (saved >= 0) {
         dup2(saved, STDIN_FILENO);
@@ -594,6 +597,7 @@ static void test_mismatches(uint64_t *random)
         {{8, 1, 8, 0, 1400, -1, 55001, 2e-3, 0}, "tsamp = 0.002, must be 0.001"},
         {{8, 1, 8, 0, 1401, -1, 55001, 1e-3, 0}, "fch1 = 1401, must be 1400"},
         {{8, 1, 8, 0, 1400, 1, 55001, 1e-3, 0}, "foff = 1, must be -1"},
+        {{8, 1, 8, 0, 1400, -1, 55001, 1e-14, 0}, "tsamp = 1e-14, must be 0.001"},
     };
     const char *path[2] = {file_path(0), file_path(1)};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -611,6 +615,45 @@ static void test_mismatches(uint64_t *random)
     }
 }
 
+/* Two files whose headers differ in a table of frequencies, or that lie too far apart, or of which
+ * one has no length. */
+static void test_odd_pairs(void)
+{
+    const char *path[2] = {file_path(0), file_path(1)};
+    struct fil f = {.n = 0};
+    for (int i = 0; i < 2; i++) {
+        fil_begin(&f, &(struct fil_desc){8, 1, 8, 0, 1400, -1, 55000 + i, 1e-3, 0});
+        for (int c = 0; c < 8; c++)
+            fil_double(&f, "fchannel", 1400 - c - (c == 3 ? 0.25 * i : 0));
+        fil_text(&f, "HEADER_END");
+        fil_bytes(&f, "12345678", 8);
+        fil_save(&f, path[i]);
+    }
+    struct psr_source_desc d = describe(path, 2);
+    refuse(&d, PSR_EFORMAT, "frequency of channel 3 = 1396.75, must be 1397 as in ");
+    for (int i = 0; i < 2; i++) {
+        fil_begin(&f, &(struct fil_desc){8, 1, 8, 0, 1400, -1, 55000 + i, 1e-14, 0});
+        fil_text(&f, "HEADER_END");
+        fil_bytes(&f, "12345678", 8);
+        fil_save(&f, path[i]);
+    }
+    refuse(&d, PSR_EFORMAT, "begins 8.64e+18 spectra after ");
+    char fifo[1100];
+    snprintf(fifo, sizeof fifo, "%s/fifo", folder);
+    if (mkfifo(fifo, 0600) != 0)
+        abort();
+    pid_t child = fork();
+    if (child == 0) {
+        fil_save(&f, fifo);
+        _exit(0);
+    }
+    path[1] = fifo;
+    refuse(&d, PSR_EUNSUPPORTED, "fifo: not a regular file, must be the only input");
+    waitpid(child, NULL, 0);
+    unlink(fifo);
+    free(f.b);
+}
+
 /* One small file whose bytes a case cuts, extends or replaces. */
 static void test_bad_files(uint64_t *random)
 {
@@ -625,6 +668,16 @@ static void test_bad_files(uint64_t *random)
            strstr(heard.text, "truncated: nsamples = 30, but the file holds 20 spectra") &&
            strstr(heard.text, "the last 3 bytes are no whole spectrum of 8"),
        "a file shorter than its header says: remarks");
+    size_t whole = m.file.n;
+    for (int i = 0; i < 15 * 8 - 3; i++)
+        fil_bytes(&m.file, "x", 1);
+    fil_save(&m.file, path);
+    d = describe(&path, 1);
+    ok(open_only(&d, &err) == PSR_OK && heard.count == 1 &&
+           strstr(heard.text, "nsamples = 30, but the file holds 35 spectra: all are read"),
+       "a file longer than its header says: a remark");
+    m.file.n = whole;
+    fil_save(&m.file, path);
     d.skip = 20;
     refuse(&d, PSR_EINVAL, "skip = 20 spectra, must be 0 to 19");
     d.skip = -1;
@@ -792,6 +845,7 @@ int main(void)
     test_gaps(&random);
     test_overlaps(&random);
     test_mismatches(&random);
+    test_odd_pairs();
     test_bad_files(&random);
     test_data_types();
     test_changed_file(&random);
