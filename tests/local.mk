@@ -31,6 +31,16 @@ UNIT_TESTS = \
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
 dist_noinst_DATA += tests/example.c tests/tap.h
+	tests/t_gaps \
+	tests/t_lists \
+	tests/t_obs \
+	tests/t_sigproc \
+	tests/t_source \
+	tests/t_unpack
+
+check_PROGRAMS += $(UNIT_TESTS)
+TESTS += $(UNIT_TESTS)
+dist_noinst_DATA += tests/fil.h tests/tap.h
 tests_ldadd = lib/libpsrkit.a $(PSR_LIBS)
 
 tests_t_base_SOURCES = tests/t_base.c
@@ -43,6 +53,18 @@ tests_t_psrfits_SOURCES = tests/fits_check.h tests/fits_writer.h tests/t_psrfits
 tests_t_psrfits_LDADD = $(tests_ldadd)
 tests_t_psrfits_rows_SOURCES = tests/fits_check.h tests/fits_writer.h tests/t_psrfits_rows.c
 tests_t_psrfits_rows_LDADD = $(tests_ldadd)
+tests_t_gaps_SOURCES = tests/t_gaps.c
+tests_t_gaps_LDADD = $(tests_ldadd)
+tests_t_lists_SOURCES = tests/t_lists.c
+tests_t_lists_LDADD = $(tests_ldadd)
+tests_t_obs_SOURCES = tests/t_obs.c
+tests_t_obs_LDADD = $(tests_ldadd)
+tests_t_sigproc_SOURCES = tests/t_sigproc.c
+tests_t_sigproc_LDADD = $(tests_ldadd)
+tests_t_source_SOURCES = tests/t_source.c
+tests_t_source_LDADD = $(tests_ldadd)
+tests_t_unpack_SOURCES = tests/t_unpack.c
+tests_t_unpack_LDADD = $(tests_ldadd)
 
 # Harnesses for hostile input.  In `make check` each takes a short, repeatable walk (fuzz_main.c);
 # `make fuzz` gives each FUZZ_SECONDS of clang's libFuzzer.
@@ -52,7 +74,7 @@ FUZZ_TESTS = \
 	tests/fuzz/fuzz_sigproc
 FUZZ_SECONDS = 1800
 FUZZ_CC = clang
-FUZZ_SOURCES = $(addprefix $(top_srcdir)/,$(filter lib/%.c,$(lib_libpsrkit_a_SOURCES)))
+FUZZ_UNDER_TEST = $(addprefix $(top_srcdir)/,$(filter lib/%.c,$(lib_libpsrkit_a_SOURCES)))
 
 check_PROGRAMS += $(FUZZ_TESTS)
 TESTS += $(FUZZ_TESTS)
@@ -66,7 +88,7 @@ fuzz-%: tests/fuzz/libfuzzer_%
 	mkdir -p tests/fuzz/found/$*
 	tests/fuzz/libfuzzer_$* -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=tests/fuzz/found/$*- \
 		tests/fuzz/found/$* $(top_srcdir)/tests/fuzz/corpus/$*
-tests/fuzz/libfuzzer_%: $(top_srcdir)/tests/fuzz/fuzz_%.c $(FUZZ_SOURCES)
+tests/fuzz/libfuzzer_%: $(top_srcdir)/tests/fuzz/fuzz_%.c $(FUZZ_UNDER_TEST)
 	mkdir -p tests/fuzz
 	$(FUZZ_CC) -std=c11 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
 		$(DEFS) $(AM_CPPFLAGS) -o $@ $^ $(CFITSIO_LIBS) $(FFTW_LIBS) -lm
