@@ -32,7 +32,6 @@ lib_libpsrkit_a_SOURCES = \
 	lib/base/device.c \
 	lib/base/device_backend.h \
 	lib/base/number.c \
-	lib/base/outfile_standin.c \
 	lib/base/status.c \
 	lib/formats/lists.c \
 	lib/formats/obs.c \
@@ -45,7 +44,6 @@ lib_libpsrkit_a_SOURCES = \
 	lib/formats/psrfits_rows.c \
 	lib/formats/psrfits_sample.c \
 	lib/formats/psrfits_table.c \
-	lib/formats/psrfits_absent.c \
 	lib/formats/reader.h \
 	lib/formats/sigproc.c \
 	lib/formats/sigproc_header.h \

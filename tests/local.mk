@@ -23,7 +23,6 @@ AM_TESTS_ENVIRONMENT = $(sanitize_environment) \
 UNIT_TESTS = \
 	tests/t_base \
 	tests/t_device \
-	tests/t_lists
 	tests/t_lists \
 	tests/t_psrfits \
 	tests/t_psrfits_rows
@@ -55,8 +54,6 @@ tests_t_psrfits_rows_SOURCES = tests/fits_check.h tests/fits_writer.h tests/t_ps
 tests_t_psrfits_rows_LDADD = $(tests_ldadd)
 tests_t_gaps_SOURCES = tests/t_gaps.c
 tests_t_gaps_LDADD = $(tests_ldadd)
-tests_t_lists_SOURCES = tests/t_lists.c
-tests_t_lists_LDADD = $(tests_ldadd)
 tests_t_obs_SOURCES = tests/t_obs.c
 tests_t_obs_LDADD = $(tests_ldadd)
 tests_t_sigproc_SOURCES = tests/t_sigproc.c
