@@ -23,4 +23,7 @@ lib_libpsrkit_a_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 lib_libpsrkit_a_LIBADD = $(KERNEL_OBJECTS)
 lib_libpsrkit_a_SOURCES = \
 	lib/base/number.c \
+	lib/base/outfile.c \
+	lib/base/plain.c \
+	lib/base/plain.h \
 	lib/base/status.c
