@@ -26,4 +26,12 @@ lib_libpsrkit_a_SOURCES = \
 	lib/base/outfile.c \
 	lib/base/plain.c \
 	lib/base/plain.h \
-	lib/base/status.c
+	lib/base/status.c \
+	lib/formats/dat.c \
+	lib/formats/good_length.c \
+	lib/formats/inf.c \
+	lib/formats/inf_fields.c \
+	lib/formats/inf_fields.h \
+	lib/formats/inf_read.c \
+	lib/formats/inf_write.c \
+	lib/formats/series.c
