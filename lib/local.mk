@@ -23,4 +23,11 @@ lib_libpsrkit_a_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 lib_libpsrkit_a_LIBADD = $(KERNEL_OBJECTS)
 lib_libpsrkit_a_SOURCES = \
 	lib/base/number.c \
-	lib/base/status.c
+	lib/base/status.c \
+	lib/search/cluster.c \
+	lib/search/pulse.h \
+	lib/search/pulsetext.c \
+	lib/search/singlepulse.c \
+	lib/search/singlepulse_boxcar.c \
+	lib/search/singlepulse_level.c \
+	lib/search/singlepulse_pick.c
