@@ -13,7 +13,9 @@ AM_TESTS_ENVIRONMENT = \
 	PATH='$(abs_top_builddir)/tools':"$$PATH"; export PATH;
 
 UNIT_TESTS = \
-	tests/t_base
+	tests/t_base \
+	tests/t_pulse_steps \
+	tests/t_singlepulse
 
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
@@ -22,6 +24,12 @@ tests_ldadd = lib/libpsrkit.a $(PSR_LIBS)
 
 tests_t_base_SOURCES = tests/t_base.c
 tests_t_base_LDADD = $(tests_ldadd)
+
+tests_t_pulse_steps_SOURCES = tests/pulse_tests.h tests/t_pulse_steps.c
+tests_t_pulse_steps_LDADD = $(tests_ldadd)
+
+tests_t_singlepulse_SOURCES = tests/pulse_tests.h tests/t_singlepulse.c
+tests_t_singlepulse_LDADD = $(tests_ldadd)
 
 CLI_TESTS =
 dist_noinst_DATA += $(CLI_TESTS)

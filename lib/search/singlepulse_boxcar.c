@@ -33,13 +33,15 @@ static void add_sums(float *restrict out, const float *a, const float *b, size_t
         out[j] = a[j] + b[j];
 }
 
-/* best and width begin at the centre of the first boxcar. */
+/* As add_sums, keeping the better S/N; best and width begin at the centre of the first boxcar. */
 PULSE_CLONES
-static void keep_better(float *restrict best, int32_t *restrict width, const float *restrict sum,
-                        size_t n, float norm, int32_t w)
+static void add_and_compare(float *restrict out, const float *a, const float *b, size_t n,
+                            float *restrict best, int32_t *restrict width, int32_t w)
 {
+    float norm = (float)(1 / sqrt((double)w));
     for (size_t j = 0; j < n; j++) {
-        float snr = sum[j] * norm;
+        float sum = a[j] + b[j], snr = sum * norm;
+        out[j] = sum;
         width[j] = snr > best[j] ? w : width[j];
         best[j] = snr > best[j] ? snr : best[j];
     }
@@ -64,9 +66,10 @@ void psr_pulse_best(const float *z, size_t m, size_t maxwidth, float *best, int3
         const struct recipe *r = &recipes[i];
         size_t w = (size_t)r->width, n = m - w + 1;
         float *sum = work + (size_t)i * m;
-        add_sums(sum, find_sum(r->a, z, work, m), find_sum(r->b, z, work, m) + r->a, n);
+        const float *a = find_sum(r->a, z, work, m), *b = find_sum(r->b, z, work, m) + r->a;
         if (r->searched)
-            keep_better(best + w / 2, width + w / 2, sum, n, (float)(1 / sqrt((double)w)),
-                        r->width);
+            add_and_compare(sum, a, b, n, best + w / 2, width + w / 2, r->width);
+        else
+            add_sums(sum, a, b, n);
     }
 }

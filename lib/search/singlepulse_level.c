@@ -83,11 +83,27 @@ static float find_rough_median(float *x, size_t n)
     return x[n / 2];
 }
 
+PULSE_CLONES
+static bool are_all_good(const float *x, size_t n)
+{
+    int32_t bad = 0;
+    for (size_t j = 0; j < n; j++)
+        bad |= !(fabsf(x[j]) <= PULSE_HUGE);
+    return !bad;
+}
+
 /* Copies the samples that are numbers and their indices about the middle of x.  Returned: how many.
  */
+PULSE_CLONES
 static size_t gather_good(float *good, float *index, const float *x, size_t n)
 {
     float middle = (float)(n - 1) / 2;
+    if (are_all_good(x, n)) {
+        memcpy(good, x, n * sizeof *x);
+        for (size_t j = 0; j < n; j++)
+            index[j] = (float)(int32_t)j - middle;
+        return n;
+    }
     size_t ngood = 0;
     for (size_t j = 0; j < n; j++) {
         good[ngood] = x[j];
@@ -95,6 +111,24 @@ static size_t gather_good(float *good, float *index, const float *x, size_t n)
         ngood += fabsf(x[j]) <= PULSE_HUGE;
     }
     return ngood;
+}
+
+/* u -= middle, and its size in size. */
+PULSE_CLONES
+static void subtract(float *restrict u, float *restrict size, size_t n, float middle)
+{
+    for (size_t j = 0; j < n; j++) {
+        float v = u[j] - middle;
+        u[j] = v;
+        size[j] = fabsf(v);
+    }
+}
+
+PULSE_CLONES
+static void multiply(float *u, size_t n, float factor)
+{
+    for (size_t j = 0; j < n; j++)
+        u[j] *= factor;
 }
 
 /* The numbers a straight line is fitted from: sums of 1, q, u, qq, qu, uu. */
@@ -194,7 +228,7 @@ static float find_largest(const float *x, size_t n)
 {
     float largest = 0;
     for (size_t j = 0; j < n; j++)
-        largest = x[j] > largest ? x[j] : largest;
+        largest = fabsf(x[j]) > largest ? fabsf(x[j]) : largest;
     return largest;
 }
 
@@ -208,19 +242,13 @@ void psr_pulse_measure(struct pulse_piece *out, const float *x, size_t n, int64_
         return;
     memcpy(rough, u, ngood * sizeof *u);
     float middle = find_rough_median(rough, ngood);
-    for (size_t j = 0; j < ngood; j++) {
-        u[j] -= middle;
-        rough[j] = fabsf(u[j]);
-    }
-    float largest = find_largest(rough, ngood);
+    subtract(u, rough, ngood, middle);
     double scale = SIGMA_PER_MAD * (double)find_rough_median(rough, ngood);
     bool clip = scale > 0;
-    scale = clip ? scale : (double)largest;
+    scale = clip ? scale : (double)find_largest(u, ngood);
     struct fit f = {.good = (double)ngood};
     if (scale > 1 / (double)PULSE_HUGE) {
-        float inverse = (float)(1 / scale);
-        for (size_t j = 0; j < ngood; j++)
-            u[j] *= inverse;
+        multiply(u, ngood, (float)(1 / scale));
         f = clip ? fit_clipped_line(q, u, ngood) : fit_whole_line(q, u, ngood);
     }
     out->good = f.good;
@@ -261,20 +289,21 @@ static double take_midmean(struct weighted *v, int n)
     return sum / (0.5 * total);
 }
 
-/* The pieces a..b together. */
+/* The pieces a..b together, but for those of more than a limiting scatter. */
 struct stretch {
     int pieces;
     double good, pos, level, sigma;
     const struct pulse_piece *one; /* the last of them */
 };
 
-static struct stretch join_pieces(const struct pulse_piece *ring, int64_t a, int64_t b)
+static struct stretch join_pieces(const struct pulse_piece *ring, int64_t a, int64_t b,
+                                  double limit)
 {
     struct weighted level[PULSE_RING], sigma[PULSE_RING];
     struct stretch s = {0};
     for (int64_t k = a; k <= b; k++) {
         const struct pulse_piece *p = &ring[k % PULSE_RING];
-        if (!(p->good > 0) || !(p->sigma > 0))
+        if (!(p->good > 0) || !(p->sigma > 0) || p->sigma > limit)
             continue;
         level[s.pieces] = (struct weighted){p->level, p->good};
         sigma[s.pieces++] = (struct weighted){p->sigma, p->good};
@@ -295,12 +324,15 @@ void psr_pulse_knot(struct pulse_knot *out, const struct pulse_piece *ring, int6
 {
     int64_t a = k > PULSE_REACH ? k - PULSE_REACH : 0;
     int64_t b = k + PULSE_REACH < last ? k + PULSE_REACH : last;
-    struct stretch all = join_pieces(ring, a, b);
+    struct stretch all = join_pieces(ring, a, b, INFINITY);
     *out = (struct pulse_knot){.pos = ((double)k + 0.5) * (double)length - 0.5};
     if (all.pieces == 0)
         return;
-    struct stretch left = join_pieces(ring, a, (a + b) / 2);
-    struct stretch right = join_pieces(ring, (a + b + 1) / 2, b);
+    /* Half data and half filling, or a storm: its level says nothing of its neighbours'. */
+    double noisy = NOISY * all.sigma;
+    struct stretch left = join_pieces(ring, a, (a + b) / 2, noisy);
+    struct stretch right = join_pieces(ring, (a + b + 1) / 2, b, noisy);
+    all = join_pieces(ring, a, b, noisy);
     out->known = true;
     out->sigma = all.sigma;
     if (left.pieces && right.pieces && right.pos - left.pos >= 0.75 * (double)length) {
@@ -312,12 +344,12 @@ void psr_pulse_knot(struct pulse_knot *out, const struct pulse_piece *ring, int6
     }
     const struct pulse_piece *own = &ring[k % PULSE_RING];
     out->dead = own->good > 0 && own->sigma < QUIET * all.sigma;
-    if (own->sigma > NOISY * all.sigma)
+    if (own->sigma > noisy)
         out->sigma = own->sigma;
 }
 
 PULSE_CLONES
-void psr_pulse_flatten(float *z, const float *x, size_t n, int64_t first,
+void psr_pulse_flatten(float *restrict z, const float *restrict x, size_t n, int64_t first,
                        const struct pulse_knot *a, const struct pulse_knot *b)
 {
     double scale = 1 / a->sigma, scale_step = 0, step = a->slope;
@@ -330,9 +362,9 @@ void psr_pulse_flatten(float *z, const float *x, size_t n, int64_t first,
     scale += scale_step * before;
     for (size_t j = 0; j < n; j++) {
         double t = (double)(int32_t)j;
-        double v = ((double)x[j] - (level + step * t)) * (scale + scale_step * t);
-        v = v < (double)PULSE_HUGE ? v : (double)PULSE_HUGE;
-        v = v > -(double)PULSE_HUGE ? v : -(double)PULSE_HUGE;
-        z[j] = fabsf(x[j]) <= PULSE_HUGE ? (float)v : -INFINITY;
+        float v = (float)(((double)x[j] - (level + step * t)) * (scale + scale_step * t));
+        v = v < PULSE_HUGE ? v : PULSE_HUGE;
+        v = v > -PULSE_HUGE ? v : -PULSE_HUGE;
+        z[j] = fabsf(x[j]) <= PULSE_HUGE ? v : -INFINITY;
     }
 }
