@@ -14,16 +14,21 @@ AM_TESTS_ENVIRONMENT = \
 
 UNIT_TESTS = \
 	tests/t_base \
+	tests/t_cluster \
 	tests/t_pulse_steps \
 	tests/t_singlepulse
 
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
 dist_noinst_DATA += tests/tap.h
+dist_noinst_DATA += tests/golden/t_DM47.00.dat tests/golden/t_DM47.00.singlepulse
 tests_ldadd = lib/libpsrkit.a $(PSR_LIBS)
 
 tests_t_base_SOURCES = tests/t_base.c
 tests_t_base_LDADD = $(tests_ldadd)
+
+tests_t_cluster_SOURCES = tests/pulse_tests.h tests/t_cluster.c
+tests_t_cluster_LDADD = $(tests_ldadd)
 
 tests_t_pulse_steps_SOURCES = tests/pulse_tests.h tests/t_pulse_steps.c
 tests_t_pulse_steps_LDADD = $(tests_ldadd)

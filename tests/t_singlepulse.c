@@ -231,7 +231,7 @@ static void test_one_bit(uint64_t *seed)
     const struct psr_event *e;
     psr_singlepulse *p = search(&s);
     size_t n = psr_singlepulse_events(p, 0, &e);
-    ok(n == 1 && llabs(e->sample - 100050) < 5 && fabs(e->snr - 10) < 0.6,
+    ok(n == 1 && llabs(e->sample - 100050) < 10 && fabs(e->snr - 10) < 0.6,
        "the pulse of a one-bit series, and nothing else (%zu, S/N %.2f)", n, n ? e->snr : 0.0);
     psr_singlepulse_destroy(p);
     free(x);
@@ -276,9 +276,9 @@ static void test_pulses(uint64_t *seed)
     static const struct {
         int width;
         double low, high; /* of measured over expected */
-    } cases[] = {{1, 0.99, 1.01},    {2, 0.99, 1.01},   {5, 0.99, 1.01},  {12, 0.99, 1.01},
-                 {25, 0.99, 1.01},   {45, 0.985, 1.01}, {80, 0.98, 1.01}, {120, 0.975, 1.01},
-                 {200, 0.96, 1.005}, {300, 0.945, 0.99}};
+    } cases[] = {{1, 0.99, 1.01},    {2, 0.99, 1.01},   {5, 0.99, 1.015},  {12, 0.99, 1.015},
+                 {25, 0.99, 1.015},  {45, 0.985, 1.01}, {80, 0.98, 1.015}, {120, 0.975, 1.015},
+                 {200, 0.96, 1.005}, {300, 0.945, 1.0}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         int w = cases[c].width, found = 0;
         float *x = make_noise(seed, (size_t)NSERIES * N, 7, 2);

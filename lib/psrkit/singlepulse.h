@@ -44,9 +44,9 @@ struct psr_singlepulse_desc {
 
 /* One boxcar that no better overlapping one of the same series outshines.  Of the boxcars centred on
  * one sample the best is looked at (the narrowest of equals) and, if at least the threshold, is a
- * hit.  Best first (the earlier of equals), every hit that overlaps no event becomes one.  Hits
- * chained by overlaps over more than four longest boxcars (at least 1024 samples) are settled that
- * many at a time. */
+ * hit.  Best first (the earlier of equals), every hit that overlaps no event becomes one.  A
+ * chain of overlapping hits over more than eight longest boxcars (at least 1024 samples) is settled
+ * from its front, as seen half that length ahead. */
 struct psr_event {
     double snr;
     int64_t sample;   /* centre of the boxcar, in samples of the series (first + width/2) */

@@ -91,6 +91,7 @@ struct pulse_hit {
 struct pulse_picker {
     struct pulse_hit *hit;
     size_t nhit, hit_room;
+    int64_t start;   /* of the hits waiting: least sample */
     int64_t end;     /* of the hits waiting: one past the last sample covered */
     int64_t barrier; /* samples before it belong to events that were settled early */
     struct psr_event *event;

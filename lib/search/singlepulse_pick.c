@@ -4,9 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Hits chained by overlaps are settled together, but no more than this many longest boxcars at a
- * time, so that a storm of interference takes bounded memory and time. */
-enum { STORM_WIDTHS = 4, STORM_MIN = 1024 };
+/* Hits chained by overlaps are settled together, but a chain of this many longest boxcars is
+ * settled from its front, as seen half its length ahead, so that a storm of interference takes
+ * bounded memory and time. */
+enum { STORM_WIDTHS = 8, STORM_MIN = 1024 };
 
 void psr_pulse_picker_init(struct pulse_picker *p, size_t limit)
 {
@@ -23,6 +24,11 @@ void psr_pulse_picker_clear(struct pulse_picker *p)
 static int64_t first_of(const struct pulse_hit *h)
 {
     return h->sample - h->width / 2;
+}
+
+static int64_t end_of(const struct pulse_hit *h)
+{
+    return first_of(h) + h->width;
 }
 
 /* Best S/N first, then the earlier. */
@@ -93,8 +99,10 @@ static bool add_event(struct pulse_picker *p, const struct pulse_hit *h, size_t 
     return true;
 }
 
-/* Best first, every hit that overlaps none taken before it is an event. */
-static bool take_best(struct pulse_picker *p, unsigned char *covered, int64_t from, size_t trial)
+/* Best first, every hit that overlaps none taken before it is an event, and kept as one where it
+ * ends by limit.  Given:  covered, zeros, the first for sample from */
+static bool take_best(struct pulse_picker *p, unsigned char *covered, int64_t from, int64_t limit,
+                      size_t trial)
 {
     for (size_t j = 0; j < p->nhit; j++) {
         const struct pulse_hit *h = &p->hit[j];
@@ -102,16 +110,33 @@ static bool take_best(struct pulse_picker *p, unsigned char *covered, int64_t fr
         if (memchr(own, 1, (size_t)h->width))
             continue;
         memset(own, 1, (size_t)h->width);
-        if (!add_event(p, h, trial))
+        if (end_of(h) <= limit && !add_event(p, h, trial))
             return false;
     }
     return true;
 }
 
-bool psr_pulse_settle(struct pulse_picker *p, size_t trial)
+/* Leaves the hits that begin at the barrier or after it. */
+static void drop_hits(struct pulse_picker *p)
 {
-    if (p->nhit == 0)
-        return true;
+    size_t kept = 0;
+    p->start = INT64_MAX;
+    p->end = INT64_MIN;
+    for (size_t j = 0; j < p->nhit; j++) {
+        struct pulse_hit h = p->hit[j];
+        if (first_of(&h) < p->barrier)
+            continue;
+        p->start = h.sample < p->start ? h.sample : p->start;
+        p->end = end_of(&h) > p->end ? end_of(&h) : p->end;
+        p->hit[kept++] = h;
+    }
+    p->nhit = kept;
+}
+
+/* Settles the events that end by limit.  Later hits are centred further on, so one that reaches
+ * back past the end of such an event overlaps it. */
+static bool settle_front(struct pulse_picker *p, int64_t limit, size_t trial)
+{
     if (p->nevent / 2 >= p->limit && !psr_pulse_prune(p))
         return false;
     int64_t from = INT64_MAX;
@@ -122,24 +147,22 @@ bool psr_pulse_settle(struct pulse_picker *p, size_t trial)
         return false;
     qsort(p->hit, p->nhit, sizeof *p->hit, compare_hits);
     size_t before = p->nevent;
-    bool done = take_best(p, covered, from, trial);
+    bool done = take_best(p, covered, from, limit, trial);
     free(covered);
+    if (p->nevent == before)
+        return done;
     qsort(p->event + before, p->nevent - before, sizeof *p->event, compare_samples);
-    p->nhit = 0;
+    const struct psr_event *last = &p->event[p->nevent - 1];
+    p->barrier = last->sample - last->width / 2 + last->width;
+    drop_hits(p);
     return done;
 }
 
-/* Settles before the chain has ended.  Later hits are centred further on, so one that reaches back
- * past the end of an event overlaps it. */
-static bool settle_early(struct pulse_picker *p, size_t trial)
+bool psr_pulse_settle(struct pulse_picker *p, size_t trial)
 {
-    if (!psr_pulse_settle(p, trial))
-        return false;
-    if (p->nevent > 0) {
-        const struct psr_event *e = &p->event[p->nevent - 1];
-        p->barrier = e->sample - e->width / 2 + e->width;
-    }
-    return true;
+    bool done = p->nhit == 0 || settle_front(p, INT64_MAX, trial);
+    p->nhit = 0;
+    return done;
 }
 
 bool psr_pulse_pick(struct pulse_picker *p, struct pulse_hit hit, size_t maxwidth, size_t trial)
@@ -148,7 +171,8 @@ bool psr_pulse_pick(struct pulse_picker *p, struct pulse_hit hit, size_t maxwidt
     storm = storm > STORM_MIN ? storm : STORM_MIN;
     if (p->nhit > 0 && hit.sample - longest / 2 >= p->end && !psr_pulse_settle(p, trial))
         return false;
-    if (p->nhit > 0 && hit.sample - p->hit[0].sample >= storm && !settle_early(p, trial))
+    if (p->nhit > 0 && hit.sample - p->start >= storm &&
+        !settle_front(p, hit.sample - storm / 2, trial))
         return false;
     if (first_of(&hit) < p->barrier)
         return true;
@@ -157,8 +181,8 @@ bool psr_pulse_pick(struct pulse_picker *p, struct pulse_hit hit, size_t maxwidt
     p->hit = array;
     if (!fits)
         return false;
-    int64_t end = first_of(&hit) + hit.width;
-    p->end = p->nhit == 0 || end > p->end ? end : p->end;
+    p->start = p->nhit == 0 ? hit.sample : p->start;
+    p->end = p->nhit == 0 || end_of(&hit) > p->end ? end_of(&hit) : p->end;
     p->hit[p->nhit++] = hit;
     return true;
 }
