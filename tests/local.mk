@@ -16,6 +16,7 @@ UNIT_TESTS = \
 	tests/t_base \
 	tests/t_cluster \
 	tests/t_pulse_steps \
+	tests/t_pulseplot \
 	tests/t_singlepulse
 
 check_PROGRAMS += $(UNIT_TESTS)
@@ -32,6 +33,9 @@ tests_t_cluster_LDADD = $(tests_ldadd)
 
 tests_t_pulse_steps_SOURCES = tests/pulse_tests.h tests/t_pulse_steps.c
 tests_t_pulse_steps_LDADD = $(tests_ldadd)
+
+tests_t_pulseplot_SOURCES = tests/t_pulseplot.c tools/pulseplot.c tools/pulseplot.h
+tests_t_pulseplot_LDADD = $(tests_ldadd)
 
 tests_t_singlepulse_SOURCES = tests/pulse_tests.h tests/t_singlepulse.c
 tests_t_singlepulse_LDADD = $(tests_ldadd)
