@@ -10,6 +10,7 @@ psrinclude_HEADERS = \
 	lib/psrkit/dedisp.h \
 	lib/psrkit/delays.h \
 	lib/psrkit/inf.h \
+	lib/psrkit/lists.h \
 	lib/psrkit/number.h \
 	lib/psrkit/obs.h \
 	lib/psrkit/outfile.h \
@@ -23,7 +24,31 @@ lib_libpsrkit_a_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 lib_libpsrkit_a_LIBADD = $(KERNEL_OBJECTS)
 lib_libpsrkit_a_SOURCES = \
 	lib/base/number.c \
+	lib/base/outfile.c \
+	lib/base/plain.c \
+	lib/base/plain.h \
 	lib/base/status.c \
+	lib/formats/dat.c \
+	lib/formats/good_length.c \
+	lib/formats/inf.c \
+	lib/formats/inf_fields.c \
+	lib/formats/inf_fields.h \
+	lib/formats/inf_read.c \
+	lib/formats/inf_write.c \
+	lib/formats/lists.c \
+	lib/formats/obs.c \
+	lib/formats/parts.c \
+	lib/formats/parts.h \
+	lib/formats/reader.h \
+	lib/formats/series.c \
+	lib/formats/sigproc.c \
+	lib/formats/sigproc_header.h \
+	lib/formats/sigproc_reader.c \
+	lib/formats/sigproc_write.c \
+	lib/formats/source.c \
+	lib/formats/telescope.c \
+	lib/formats/unpack.c \
+	lib/formats/unpack.h \
 	lib/search/cluster.c \
 	lib/search/pulse.h \
 	lib/search/pulsetext.c \

@@ -79,7 +79,8 @@ __attribute__((unused)) static double tap_uniform(uint64_t *state)
     return (double)(tap_random(state) >> 11) * 0x1p-53;
 }
 
-/* The seed of a property test: PSRKIT_TEST_SEED, or a fixed one; printed so that a failure can be repeated. */
+/* The seed of a property test: PSRKIT_TEST_SEED, or a fixed one; printed so that a failure can be
+ * repeated. */
 __attribute__((unused)) static uint64_t tap_seed(void)
 {
     const char *text = getenv("PSRKIT_TEST_SEED");

@@ -1,7 +1,7 @@
 /* reader.h: what a file format offers so that source.c can make a source of it (private).
  *
- * A reader is one file, read forward.  source.c puts readers in time order, checks that they match, pads
- * gaps between and inside them, skips, inverts, and keeps the account of gaps. */
+ * A reader is one file, read forward.  source.c puts readers in time order, checks that they match,
+ * pads gaps between and inside them, skips, inverts, and keeps the account of gaps. */
 #ifndef PSR_FORMATS_READER_H
 #define PSR_FORMATS_READER_H
 
@@ -10,10 +10,10 @@
 struct psr_reader;
 
 struct psr_reader_ops {
-    /* Gives what comes next: either up to nsamp spectra in block (*nread > 0, *gap = 0), or the number
-     * of spectra that the file lacks here (*nread = 0, *gap > 0), or the end (both 0). */
-    psr_status (*next)(struct psr_reader *r, size_t nsamp, void *block, size_t *nread,
-                       int64_t *gap, psr_err *err);
+    /* Gives what comes next: either up to nsamp spectra in block (*nread > 0, *gap = 0), or the
+     * number of spectra that the file lacks here (*nread = 0, *gap > 0), or the end (both 0). */
+    psr_status (*next)(struct psr_reader *r, size_t nsamp, void *block, size_t *nread, int64_t *gap,
+                       psr_err *err);
     /* Moves to spectrum n of this file (gaps counted); NULL where the input cannot seek. */
     psr_status (*seek)(struct psr_reader *r, int64_t n, psr_err *err);
     /* Frees everything, r included. */
@@ -25,6 +25,7 @@ struct psr_reader {
     const struct psr_reader_ops *ops;
     struct psr_obs obs; /* as blocks hold it: nif 1; nsamp counts this file's gaps; -1 for a pipe */
     int file_nbit;      /* bits per sample in the file */
+    int file_nif;       /* IFs or polarisations per spectrum in the file */
 };
 
 /* desc gives the choices (if_choice, no_weights, notes...); its path list is not looked at. */

@@ -11,7 +11,7 @@ extern "C" {
 #endif
 
 /* The dispersion constant k of delay = k DM / f^2, in MHz^2 s pc^-1 cm^3. */
-#define PSR_DMCONST_PRESTO (1.0 / 2.41e-4) /* 4149.37759..., psrkit's default */
+#define PSR_DMCONST_PRESTO  (1.0 / 2.41e-4) /* 4149.37759..., psrkit's default */
 #define PSR_DMCONST_SIGPROC 4148.741601
 
 /* Given:    text   "presto", "sigproc" or a number of MHz^2 s

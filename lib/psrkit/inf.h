@@ -22,11 +22,11 @@ struct psr_inf {
     bool barycentric;
     int64_t nbin;
     double tbin_s;
-    int nonoff;                               /* pairs below; 0 where there are no breaks */
-    int64_t onoff[PSR_INF_MAX_ONOFF][2];      /* first and last bin of each stretch of real data */
+    int nonoff;                          /* pairs below; 0 where there are no breaks */
+    int64_t onoff[PSR_INF_MAX_ONOFF][2]; /* first and last bin of each stretch of real data */
     double beam_arcsec;
-    double dm;                                /* pc cm^-3 */
-    double lowest_mhz;                        /* centre of the lowest channel */
+    double dm;         /* pc cm^-3 */
+    double lowest_mhz; /* centre of the lowest channel */
     double bandwidth_mhz;
     long nchan;
     double chan_width_mhz;

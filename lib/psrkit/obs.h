@@ -35,24 +35,24 @@ enum { PSR_TEXT_MAX = 256 };
 
 struct psr_obs {
     size_t nchan;
-    int nif;              /* polarisations or IFs stored per spectrum */
-    int nbit;             /* bits per stored sample */
-    enum psr_kind kind;   /* of the stored samples */
-    double fch1_mhz;      /* centre of the first channel stored */
-    double foff_mhz;      /* from one channel to the next; negative where the first is the highest */
-    double *freq_mhz;     /* [nchan] centres where they are not fch1 + c foff, else NULL; owned */
+    int nif;            /* polarisations or IFs stored per spectrum */
+    int nbit;           /* bits per stored sample */
+    enum psr_kind kind; /* of the stored samples */
+    double fch1_mhz;    /* centre of the first channel stored */
+    double foff_mhz;    /* from one channel to the next; negative where the first is the highest */
+    double *freq_mhz;   /* [nchan] centres where they are not fch1 + c foff, else NULL; owned */
     double tsamp_s;
-    int64_t nsamp;        /* spectra, or -1 where only the end of the input will tell */
+    int64_t nsamp;         /* spectra, or -1 where only the end of the input will tell */
     struct psr_mjd tstart; /* of the first sample, at the highest frequency */
     bool barycentric;
 
     bool has_position;
     double ra_deg, dec_deg; /* J2000 */
     double az_deg, za_deg;
-    double refdm;           /* DM a dedispersed series was made at, pc cm^-3 */
-    int ibeam, nbeam;       /* 0 where unknown */
-    int telescope_id;       /* SIGPROC's numbers; -1 where unknown */
-    int machine_id;         /* SIGPROC's numbers; -1 where unknown */
+    double refdm;     /* DM a dedispersed series was made at, pc cm^-3 */
+    int ibeam, nbeam; /* 0 where unknown */
+    int telescope_id; /* SIGPROC's numbers; -1 where unknown */
+    int machine_id;   /* SIGPROC's numbers; -1 where unknown */
     char source[PSR_TEXT_MAX];
     char telescope[PSR_TEXT_MAX];  /* PRESTO's name, "Unknown" where unknown */
     char instrument[PSR_TEXT_MAX]; /* "Unknown" where unknown */

@@ -17,10 +17,10 @@ enum psr_series_format { PSR_SERIES_DAT, PSR_SERIES_TIM };
 typedef struct psr_series psr_series;
 
 struct psr_series_desc {
-    const char *root;          /* may contain a path; "-" with one trial and PSR_SERIES_TIM is
-                                  standard output */
+    const char *root; /* may contain a path; "-" with one trial and PSR_SERIES_TIM is
+                         standard output */
     enum psr_series_format format;
-    int dm_decimals;           /* in the file name, 2 to 4 */
+    int dm_decimals; /* in the file name, 2 to 4 */
     size_t ndm;
     const double *dm;          /* [ndm] pc cm^-3; copied */
     const struct psr_obs *obs; /* of the input; copied */
@@ -41,22 +41,22 @@ PSR_MUST_CHECK psr_status psr_series_append(psr_series *s, size_t i, const float
 /* Completes and renames all files.
  * Given:  nout   final length; longer than what was appended: padded with each trial's own mean;
  *                shorter: cut; -1 keeps what was appended
- * Notes:  .inf On/Off pairs tell real samples from padding as PRESTO's do.  The sink is gone whatever
- *         the status.  .dat files are renamed before the .inf files that vouch for them. */
+ * Notes:  .inf On/Off pairs tell real samples from padding as PRESTO's do.  The sink is gone
+ * whatever the status.  .dat files are renamed before the .inf files that vouch for them. */
 PSR_MUST_CHECK psr_status psr_series_finish(psr_series *s, int64_t nout, psr_err *err);
 
 /* Removes what was written under temporary names; NULL is fine. */
 void psr_series_abort(psr_series *s);
 
-/* PRESTO's "good" transform length: the least of its 114 round numbers times a power of ten, or power of
- * two, that is at least n.  n <= 0 gives 0. */
+/* PRESTO's "good" transform length: the least of its 114 round numbers times a power of ten, or
+ * power of two, that is at least n.  n <= 0 gives 0. */
 int64_t psr_good_length(int64_t n);
 
 /* Reads a whole .dat file and the .inf beside it.
  * Returned: *x [*n], malloc'd, caller frees
  * Status:   PSR_EIO, PSR_EFORMAT (size no multiple of 4, .inf missing or at odds), PSR_ENOMEM. */
-PSR_MUST_CHECK psr_status psr_dat_read(const char *path, float **x, int64_t *n,
-                                       struct psr_inf *inf, psr_err *err);
+PSR_MUST_CHECK psr_status psr_dat_read(const char *path, float **x, int64_t *n, struct psr_inf *inf,
+                                       psr_err *err);
 
 #ifdef __cplusplus
 }

@@ -1,23 +1,26 @@
 /* singlepulse.h: boxcar search of dedispersed series for single pulses.
  *
- * Each series is detrended and normalised robustly, then convolved with boxcars of 1, 2, 3, 4, 6, 9,
- * 14, 20, 30, 45, 70, 100, 150, 220, 300 samples up to a longest width;
- * S/N = sum / (sigma sqrt(width)).  A plan is a stream: blocks of all series are pushed as they come,
- * of any length, and the events have the same bits however the stream was cut and for any number of
- * threads.  One plan, one caller's thread.
+ * Each series is detrended and normalised robustly, then convolved with boxcars of 1, 2, 3, 4, 6,
+ * 9, 14, 20, 30, 45, 70, 100, 150, 220, 300 samples up to a longest width; S/N = sum / (sigma
+ * sqrt(width)).  A plan is a stream: blocks of all series are pushed as they come, of any length,
+ * and the events have the same bits however the stream was cut and for any number of threads.  One
+ * plan, one caller's thread.
  *
  * Baseline and scatter.  Series are measured in pieces of 4 longest boxcars (at least 512 samples,
- * rounded up to a multiple of 64): a straight line through the samples within 3 sigma of it, found from the
- * median and the median absolute deviation in three rounds; where more than half of the samples are
- * the same, as in a series of few levels, all samples count.  The baseline at the middle of a piece
- * is the line through the midmeans (means of the middle half) of the four pieces before with it and
- * of the four after with it; sigma is the midmean of all nine.  Between middles both are
- * interpolated.  So the baseline looks over 36 longest boxcars and takes about w / 36 maxwidth of a pulse
- * w samples long, 3 % of the longest; near the ends of a series, where the pieces lie on one side, it
- * takes up to 13 % of the longest, and up to a quarter in series shorter than three pieces.
- * A piece of more than twice the scatter around it is measured by its own; one of less than a quarter,
- * or all of one value, holds no data and gives no events.  Samples that are no numbers, or beyond
- * 1e30 in size, count as masked.  Fewer than 16 good samples in all give no events. */
+ * rounded up to a multiple of 64) by a straight line through the samples within 3 sigma of it,
+ * found from the median and the median absolute deviation in three rounds; where more than half of
+ * the samples are the same, as in a series of few levels, all samples count.  The baseline at the
+ * middle of a piece is the line through the midmeans (means of the middle half) of the piece with
+ * the four before it and of the piece with the four after it; sigma is the midmean of all nine.
+ * Between middles both are interpolated.  So the baseline looks over 36 longest boxcars.  Of a weak
+ * pulse it takes (measured) 3 % or less of the S/N at the longest width and 1 % at a third of it;
+ * at the very start or end of a series, where all pieces lie on one side, 11 % at the longest width
+ * and 2 % at a tenth of it; in a series of only one or two pieces, up to the width's share of a
+ * piece and more. The S/N of white noise has a spread of 1.00 up to a third of the longest width,
+ * and 0.97 at it. A piece of more than twice the scatter around it is measured by its own; one of
+ * less than a quarter, or all of one value, holds no data and gives no events.  Samples that are no
+ * numbers, or beyond 1e30 in size, count as masked.  Fewer than 16 good samples in all give no
+ * events. */
 #ifndef PSRKIT_SINGLEPULSE_H
 #define PSRKIT_SINGLEPULSE_H
 
@@ -32,26 +35,26 @@ typedef struct psr_singlepulse psr_singlepulse;
 
 struct psr_singlepulse_desc {
     size_t nseries;
-    const double *dm;     /* [nseries] pc cm^-3; copied */
-    const size_t *sweep;  /* [nseries] input samples after its own that an output sample of this
-                             series draws on, for masking; NULL is 0; copied */
-    double tsamp_s;       /* of the series */
-    double threshold;     /* least S/N of an event */
-    double maxwidth_s;    /* longest boxcar; 0: the longest of the list (300 samples) */
-    int nthread;          /* 0: all cores */
-    size_t max_events;    /* kept in all, an equal share per series, the best; 0: 10 million */
+    const double *dm;    /* [nseries] pc cm^-3; copied */
+    const size_t *sweep; /* [nseries] input samples after its own that an output sample of this
+                            series draws on, for masking; NULL is 0; copied */
+    double tsamp_s;      /* of the series */
+    double threshold;    /* least S/N of an event */
+    double maxwidth_s;   /* longest boxcar; 0: the longest of the list (300 samples) */
+    int nthread;         /* 0: all cores */
+    size_t max_events;   /* kept in all, an equal share per series, the best; 0: 10 million */
 };
 
-/* One boxcar that no better overlapping one of the same series outshines.  Of the boxcars centred on
- * one sample the best is looked at (the narrowest of equals) and, if at least the threshold, is a
- * hit.  Best first (the earlier of equals), every hit that overlaps no event becomes one.  A
+/* One boxcar that no better overlapping one of the same series outshines.  Of the boxcars centred
+ * on one sample the best is looked at (the narrowest of equals) and, if at least the threshold, is
+ * a hit.  Best first (the earlier of equals), every hit that overlaps no event becomes one.  A
  * chain of overlapping hits over more than eight longest boxcars (at least 1024 samples) is settled
  * from its front, as seen half that length ahead. */
 struct psr_event {
     double snr;
-    int64_t sample;   /* centre of the boxcar, in samples of the series (first + width/2) */
-    int width;        /* samples */
-    size_t trial;     /* index of the series */
+    int64_t sample; /* centre of the boxcar, in samples of the series (first + width/2) */
+    int width;      /* samples */
+    size_t trial;   /* index of the series */
 };
 
 /* Status: PSR_EINVAL naming field, value and limit; PSR_ENOMEM.
@@ -70,17 +73,17 @@ PSR_MUST_CHECK psr_status psr_singlepulse_mask(psr_singlepulse *p, struct psr_sp
                                                psr_err *err);
 
 /* Given:  x [nseries][stride], the next nsamp samples of every series
- * Status: PSR_EINVAL (stride < nsamp, or the stream has ended), PSR_ENOMEM.  After an error the plan
- *         can only be destroyed. */
-PSR_MUST_CHECK psr_status psr_singlepulse_execute(psr_singlepulse *p, const float *x,
-                                                  size_t stride, size_t nsamp, psr_err *err);
+ * Status: PSR_EINVAL (stride < nsamp, or the stream has ended), PSR_ENOMEM.  After an error the
+ * plan can only be destroyed. */
+PSR_MUST_CHECK psr_status psr_singlepulse_execute(psr_singlepulse *p, const float *x, size_t stride,
+                                                  size_t nsamp, psr_err *err);
 
 /* The stream has ended: searches what is still held back. */
 PSR_MUST_CHECK psr_status psr_singlepulse_finish(psr_singlepulse *p, psr_err *err);
 
 /* Events found so far in series i, by ascending sample; the plan's, valid until the next call that
- * changes the plan.  They trail the samples pushed by 6 pieces, and a series holds up to about twice its
- * share of max_events until the stream has ended. */
+ * changes the plan.  They trail the samples pushed by 6 pieces, and a series holds up to about
+ * twice its share of max_events until the stream has ended. */
 size_t psr_singlepulse_events(const psr_singlepulse *p, size_t i, const struct psr_event **events);
 
 /* Events left out so far because a series had more than its share of max_events. */
@@ -105,13 +108,12 @@ struct psr_cluster {
     int64_t first, last; /* samples the members cover */
 };
 
-/* Groups events: friends are two whose boxcars overlap or have at most time_tol samples between them
- * and whose trials are within trial_tol indices of each other; friends of friends are one group.
- * Given:    events [n], any order
- * Returned: *clusters [*nclusters], best S/N first, then the lower trial, then the earlier;
- *           malloc'd, caller frees; NULL where there are none
- * Status:   PSR_EINVAL (time_tol < 0), PSR_ENOMEM
- * Notes:    takes O(n log n + n trial_tol) time and at most 150 bytes an event, however they crowd. */
+/* Groups events: friends are two whose boxcars overlap or have at most time_tol samples between
+ * them and whose trials are within trial_tol indices of each other; friends of friends are one
+ * group. Given:    events [n], any order Returned: *clusters [*nclusters], best S/N first, then the
+ * lower trial, then the earlier; malloc'd, caller frees; NULL where there are none Status:
+ * PSR_EINVAL (time_tol < 0), PSR_ENOMEM Notes:    takes O(n log n + n trial_tol) time and at most
+ * 150 bytes an event, however they crowd. */
 PSR_MUST_CHECK psr_status psr_cluster_events(const struct psr_event *events, size_t n,
                                              int64_t time_tol, size_t trial_tol,
                                              struct psr_cluster **clusters, size_t *nclusters,

@@ -38,9 +38,9 @@ struct psr_notes {
 psr_status psr_fail(psr_err *err, psr_status code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* As psr_fail with PSR_EIO, or PSR_ENOMEM for ENOMEM; ": " and the text of errno follow the message. */
-psr_status psr_fail_errno(psr_err *err, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
+/* As psr_fail with PSR_EIO, or PSR_ENOMEM for ENOMEM; ": " and the text of errno follow the
+ * message. */
+psr_status psr_fail_errno(psr_err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* As psr_fail with PSR_ENOMEM: "no memory for WHAT (N bytes)". */
 psr_status psr_fail_nomem(psr_err *err, const char *what, double bytes);

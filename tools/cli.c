@@ -1,0 +1,198 @@
+#include "cli.h"
+
+#include <errno.h>
+#include <psrkit/number.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { HELP_COLUMN = 26, HELP_WIDTH = 79 };
+
+void cli_usage_error(const struct cli *tool, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    fprintf(stderr, "%s: ", tool->name);
+    vfprintf(stderr, fmt, ap);
+    fprintf(stderr, " (see %s --help)\n", tool->name);
+    va_end(ap);
+    exit(CLI_EXIT_USAGE);
+}
+
+int cli_report(const struct cli *tool, const psr_err *err)
+{
+    fflush(stdout);
+    fprintf(stderr, "%s: %s\n", tool->name, err->msg);
+    return CLI_EXIT_FAILURE;
+}
+
+void cli_note(void *ctx, const char *msg)
+{
+    const struct cli *tool = ctx;
+    fprintf(stderr, "%s: %s\n", tool->name, msg);
+}
+
+int cli_close_stdout(const struct cli *tool, int code)
+{
+    if (fclose(stdout) == 0 || errno == EBADF)
+        return code;
+    fprintf(stderr, "%s: standard output: %s\n", tool->name, strerror(errno));
+    return CLI_EXIT_FAILURE;
+}
+
+/* Prints text from HELP_COLUMN, broken at blanks; the cursor stands at column. */
+static void print_wrapped(const char *text, int column)
+{
+    while (*text) {
+        size_t word = strcspn(text, " ");
+        if (column > HELP_COLUMN && column + 1 + (int)word > HELP_WIDTH) {
+            putchar('\n');
+            column = 0;
+        }
+        if (column < HELP_COLUMN)
+            column += printf("%*s", HELP_COLUMN - column, "");
+        else if (column > HELP_COLUMN)
+            column += printf(" ");
+        column += printf("%.*s", (int)word, text);
+        text += word + strspn(text + word, " ");
+    }
+    putchar('\n');
+}
+
+static void print_option(const char *name, const char *arg, const char *help)
+{
+    int column = printf("  -%s%s%s", name, arg ? " " : "", arg ? arg : "");
+    if (column > HELP_COLUMN - 2) {
+        putchar('\n');
+        column = 0;
+    }
+    print_wrapped(help, column);
+}
+
+static void print_help(const struct cli *tool)
+{
+    printf("Usage: %s %s\n%s\n", tool->name, tool->operands, tool->summary);
+    for (size_t i = 0; i < tool->noptions; i++) {
+        const struct cli_option *o = &tool->options[i];
+        if (o->type == CLI_HEADING)
+            printf("\n%s:\n", o->name);
+        else
+            print_option(o->name, o->arg, o->help);
+    }
+    print_option("h, -help", NULL, "Print this and exit.");
+    print_option("version", NULL, "Print the version and exit.");
+    printf("\nOptions take one dash or two.\n");
+}
+
+static void print_version(const struct cli *tool)
+{
+    printf("%s (psrkit) %s\n"
+           "License GPLv3+: GNU GPL version 3 or later <https://gnu.org/licenses/gpl.html>.\n"
+           "This is free software: you are free to change and redistribute it.\n"
+           "There is NO WARRANTY, to the extent permitted by law.\n",
+           tool->name, PSRKIT_VERSION);
+}
+
+/* The option that word names, word being without dashes and possibly followed by "=value". */
+static const struct cli_option *find_option(const struct cli *tool, const char *word)
+{
+    size_t n = strcspn(word, "=");
+    for (size_t i = 0; i < tool->noptions; i++) {
+        const struct cli_option *o = &tool->options[i];
+        if (o->type != CLI_HEADING && strlen(o->name) == n && !strncmp(o->name, word, n))
+            return o;
+    }
+    return NULL;
+}
+
+static void append_to_list(const struct cli *tool, struct cli_list *list, const char *text)
+{
+    const char **grown = realloc(list->text, (list->n + 1) * sizeof *grown);
+    if (!grown)
+        cli_usage_error(tool, "no memory for the command line");
+    list->text = grown;
+    list->text[list->n++] = text;
+}
+
+static void take_value(const struct cli *tool, const struct cli_option *o, const char *text)
+{
+    char what[80];
+    psr_err err;
+    psr_status st = PSR_OK;
+    snprintf(what, sizeof what, "-%s", o->name);
+    switch (o->type) {
+    case CLI_INT:
+        st = psr_parse_int(what, text, (int64_t)o->min, (int64_t)o->max, o->value, &err);
+        break;
+    case CLI_DOUBLE:
+        st = psr_parse_double(what, text, o->min, o->max, o->value, &err);
+        break;
+    case CLI_SIZE:
+        st = psr_parse_size(what, text, o->value, &err);
+        break;
+    case CLI_TEXT:
+        *(const char **)o->value = text;
+        break;
+    case CLI_LIST:
+        append_to_list(tool, o->value, text);
+        break;
+    case CLI_FLAG:
+    case CLI_HEADING:
+        break;
+    }
+    if (st != PSR_OK)
+        cli_usage_error(tool, "%s", err.msg);
+}
+
+/* Takes the option in argv[i]; returns the index of the last word it used. */
+static int take_option(const struct cli *tool, int argc, char **argv, int i)
+{
+    const char *word = argv[i] + (argv[i][1] == '-' ? 2 : 1);
+    if (!strcmp(word, "help") || !strcmp(word, "h")) {
+        print_help(tool);
+        exit(cli_close_stdout(tool, EXIT_SUCCESS));
+    }
+    if (!strcmp(word, "version")) {
+        print_version(tool);
+        exit(cli_close_stdout(tool, EXIT_SUCCESS));
+    }
+    const struct cli_option *o = find_option(tool, word);
+    if (!o)
+        cli_usage_error(tool, "unknown option '%s'", argv[i]);
+    const char *equals = strchr(word, '=');
+    if (o->type == CLI_FLAG) {
+        if (equals)
+            cli_usage_error(tool, "-%s takes no value", o->name);
+        *(bool *)o->value = true;
+        return i;
+    }
+    if (!equals && i + 1 >= argc)
+        cli_usage_error(tool, "-%s needs a value (%s)", o->name, o->arg);
+    take_value(tool, o, equals ? equals + 1 : argv[i + 1]);
+    return equals ? i : i + 1;
+}
+
+/* "-" is standard input and "-1.5" a number, unless the tool has an option of that name. */
+static bool is_option(const struct cli *tool, const char *word)
+{
+    if (word[0] != '-' || !word[1])
+        return false;
+    bool number = strchr("0123456789.", word[1]) != NULL;
+    return !number || find_option(tool, word + 1);
+}
+
+int cli_parse(const struct cli *tool, int argc, char **argv)
+{
+    int noperands = 0;
+    bool options_ended = false;
+    for (int i = 1; i < argc; i++) {
+        if (options_ended || !is_option(tool, argv[i]))
+            argv[++noperands] = argv[i];
+        else if (!strcmp(argv[i], "--"))
+            options_ended = true;
+        else
+            i = take_option(tool, argc, argv, i);
+    }
+    return noperands;
+}

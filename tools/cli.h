@@ -1,0 +1,67 @@
+/* cli.h: what every psrkit tool shares on its command line.
+ *
+ * One table per tool gives the parser, --help and, through help2man, the manual page.  Options are
+ * words after one dash or two, anywhere among the operands; "--" ends them; --name=value works too.
+ */
+#ifndef PSR_TOOLS_CLI_H
+#define PSR_TOOLS_CLI_H
+
+#include <psrkit/status.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { CLI_EXIT_FAILURE = 1, CLI_EXIT_USAGE = 2 };
+
+enum cli_type {
+    CLI_HEADING, /* no option: name is a heading of --help */
+    CLI_FLAG,    /* bool *: set to true */
+    CLI_INT,     /* int64_t * in [min, max] */
+    CLI_DOUBLE,  /* double * in [min, max] */
+    CLI_SIZE,    /* int64_t * of bytes, as 512M */
+    CLI_TEXT,    /* const char ** */
+    CLI_LIST,    /* struct cli_list *: the option may be given again and again */
+};
+
+struct cli_list {
+    const char **text; /* [n], malloc'd; lives as long as the program */
+    size_t n;
+};
+
+struct cli_option {
+    const char *name; /* without dashes */
+    enum cli_type type;
+    void *value;
+    const char *arg;  /* what --help calls the value */
+    const char *help; /* one sentence with unit and default */
+    double min, max;  /* limits of a number */
+};
+
+struct cli {
+    const char *name;
+    const char *operands; /* for the usage line: "[OPTION]... FILE..." */
+    const char *summary;  /* what the tool does, for --help and the manual */
+    const struct cli_option *options;
+    size_t noptions;
+};
+
+/* Parses argv, and deals with --help, -h and --version, which exit 0.  A mistake exits 2 with a
+ * line on standard error. Returned: the number of operands, moved to argv[1 .. n] in their order.
+ */
+int cli_parse(const struct cli *tool, int argc, char **argv);
+
+/* One line "TOOL: message" on standard error and exit code 2. */
+_Noreturn void cli_usage_error(const struct cli *tool, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* One line "TOOL: message" on standard error; exit code for main to return: 1. */
+int cli_report(const struct cli *tool, const psr_err *err);
+
+/* Remarks as "TOOL: message" on standard error; ctx is the struct cli. */
+void cli_note(void *ctx, const char *msg);
+
+/* Flushes and closes standard output; a full disk there is a failure.
+ * Returned: code, or 1 where closing failed (which is then reported). */
+int cli_close_stdout(const struct cli *tool, int code);
+
+#endif

@@ -1,0 +1,95 @@
+#include "run.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The only state a handler may touch. */
+static volatile sig_atomic_t caught_signal;
+
+static void note_signal(int signal)
+{
+    caught_signal = signal;
+}
+
+void run_catch_signals(void)
+{
+    static const int stops[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action = {.sa_handler = note_signal, .sa_flags = SA_RESETHAND};
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof stops / sizeof *stops; i++) {
+        struct sigaction before;
+        /* What the shell told a background job or nohup to ignore stays ignored. */
+        if (sigaction(stops[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+            sigaction(stops[i], &action, NULL);
+    }
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    sigemptyset(&ignore.sa_mask);
+    sigaction(SIGPIPE, &ignore, NULL);
+}
+
+int run_stop_signal(void)
+{
+    return caught_signal;
+}
+
+void run_die_by_signal(int signal_number)
+{
+    signal(signal_number, SIG_DFL);
+    raise(signal_number);
+}
+
+double run_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void run_progress_start(struct run_progress *p, bool wanted, int64_t total, const char *unit,
+                        double per_unit)
+{
+    *p = (struct run_progress){.shown = wanted && isatty(STDERR_FILENO),
+                               .began_s = run_seconds(),
+                               .total = total,
+                               .unit = unit,
+                               .per_unit = per_unit};
+}
+
+static void print_bar(double share)
+{
+    enum { WIDTH = 30 };
+    char bar[WIDTH + 1];
+    for (int i = 0; i < WIDTH; i++)
+        bar[i] = (i + 0.5) / WIDTH < share ? '#' : '.';
+    bar[WIDTH] = '\0';
+    fprintf(stderr, "\r[%s] %3.0f%%", bar, 100 * share);
+}
+
+void run_progress_update(struct run_progress *p, int64_t done)
+{
+    double now_s = run_seconds();
+    if (!p->shown || now_s - p->printed_s < 0.2)
+        return;
+    p->printed_s = now_s;
+    double elapsed_s = now_s - p->began_s;
+    double rate = (double)done * p->per_unit / elapsed_s;
+    if (p->total > 0) {
+        double share = (double)done / (double)p->total;
+        print_bar(share);
+        fprintf(stderr, "  %.3g %s/s  %.0f s left  \033[K", rate, p->unit,
+                share > 0 ? elapsed_s * (1 / share - 1) : 0.0);
+    } else {
+        fprintf(stderr, "\r%.4g %s  %.3g %s/s  \033[K", (double)done * p->per_unit, p->unit, rate,
+                p->unit);
+    }
+    fflush(stderr);
+}
+
+void run_progress_end(struct run_progress *p)
+{
+    if (p->shown)
+        fprintf(stderr, "\r\033[K");
+    p->shown = false;
+}

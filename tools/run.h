@@ -1,0 +1,35 @@
+/* run.h: manners of a long-running tool: signals, progress. */
+#ifndef PSR_TOOLS_RUN_H
+#define PSR_TOOLS_RUN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* From now on SIGINT, SIGTERM and SIGHUP only set a flag, so that the main loop can stop and remove
+ * its temporary files; a second one ends the program at once.  SIGPIPE becomes a write error. */
+void run_catch_signals(void);
+
+/* The signal that asked the program to stop, or 0. */
+int run_stop_signal(void);
+
+/* Ends the program by the signal caught, so that the caller's shell sees why. */
+void run_die_by_signal(int signal);
+
+/* A line on standard error with share done, rate and time left; shown on a terminal only. */
+struct run_progress {
+    bool shown;
+    double began_s, printed_s;
+    int64_t total; /* -1 where unknown */
+    const char *unit;
+    double per_unit; /* what one count is worth in unit */
+};
+
+void run_progress_start(struct run_progress *p, bool wanted, int64_t total, const char *unit,
+                        double per_unit);
+void run_progress_update(struct run_progress *p, int64_t done);
+void run_progress_end(struct run_progress *p);
+
+/* Seconds of a monotonic clock. */
+double run_seconds(void);
+
+#endif
