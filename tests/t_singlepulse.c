@@ -366,6 +366,45 @@ static void test_limit(uint64_t *seed)
     free(x);
 }
 
+/* Events that single_pulse_search.py finds in its own series are found, and as strong. */
+static void test_presto(void)
+{
+    enum { N = 30240 };
+    static float x[N];
+    char path[1000], line[200];
+    snprintf(path, sizeof path, "%s/tests/golden/t_DM47.00.dat", getenv("srcdir"));
+    FILE *f = fopen(path, "rb");
+    bool fine = f && fread(x, sizeof *x, N, f) == N;
+    if (f)
+        fclose(f);
+    struct setup s = {.x = x, .nseries = 1, .n = N, .threshold = 5, .maxwidth_s = 0.03};
+    psr_singlepulse *p = search(&s);
+    const struct psr_event *e;
+    size_t n = psr_singlepulse_events(p, 0, &e);
+    int theirs = 0, found = 0;
+    double ratio = 0;
+    snprintf(path, sizeof path, "%s/tests/golden/t_DM47.00.singlepulse", getenv("srcdir"));
+    f = fopen(path, "r");
+    while (fine && f && fgets(line, sizeof line, f)) {
+        double snr;
+        long long sample;
+        if (sscanf(line, "%*f %lf %*f %lld", &snr, &sample) != 2)
+            continue;
+        theirs++;
+        for (size_t k = 0; k < n; k++)
+            if (llabs(e[k].sample - sample) <= 6) {
+                found++;
+                ratio += e[k].snr / snr;
+                break;
+            }
+    }
+    if (f)
+        fclose(f);
+    ok(theirs == 51 && found >= 49, "%d of PRESTO's %d events, %zu in all", found, theirs, n);
+    near(ratio / found, 1, 0.03, "S/N against PRESTO's");
+    psr_singlepulse_destroy(p);
+}
+
 static void test_refusals(void)
 {
     const double dm[] = {0};
@@ -410,6 +449,7 @@ int main(void)
     test_pulses(&seed);
     test_both_ends(&seed);
     test_limit(&seed);
+    test_presto();
     test_refusals();
     return done_testing();
 }

@@ -348,8 +348,21 @@ void psr_pulse_knot(struct pulse_knot *out, const struct pulse_piece *ring, int6
         out->sigma = own->sigma;
 }
 
+/* z[j] = (x[j] - level - step j) (scale + scale_step j). */
 PULSE_CLONES
-void psr_pulse_flatten(float *restrict z, const float *restrict x, size_t n, int64_t first,
+static void flatten_samples(float *restrict z, const float *restrict x, size_t n, double level,
+                            double step, double scale, double scale_step)
+{
+    for (size_t j = 0; j < n; j++) {
+        double t = (double)(int32_t)j;
+        float v = (float)(((double)x[j] - (level + step * t)) * (scale + scale_step * t));
+        v = v < PULSE_HUGE ? v : PULSE_HUGE;
+        v = v > -PULSE_HUGE ? v : -PULSE_HUGE;
+        z[j] = fabsf(x[j]) <= PULSE_HUGE ? v : -INFINITY;
+    }
+}
+
+void psr_pulse_flatten(float *z, const float *x, size_t n, int64_t first,
                        const struct pulse_knot *a, const struct pulse_knot *b)
 {
     double scale = 1 / a->sigma, scale_step = 0, step = a->slope;
@@ -358,13 +371,6 @@ void psr_pulse_flatten(float *restrict z, const float *restrict x, size_t n, int
         scale_step = (1 / b->sigma - scale) / (b->pos - a->pos);
     }
     double before = (double)first - a->pos;
-    double level = a->level + step * before;
-    scale += scale_step * before;
-    for (size_t j = 0; j < n; j++) {
-        double t = (double)(int32_t)j;
-        float v = (float)(((double)x[j] - (level + step * t)) * (scale + scale_step * t));
-        v = v < PULSE_HUGE ? v : PULSE_HUGE;
-        v = v > -PULSE_HUGE ? v : -PULSE_HUGE;
-        z[j] = fabsf(x[j]) <= PULSE_HUGE ? v : -INFINITY;
-    }
+    flatten_samples(z, x, n, a->level + step * before, step, scale + scale_step * before,
+                    scale_step);
 }
