@@ -63,4 +63,11 @@ lib_libpsrkit_a_SOURCES = \
 	lib/formats/source.c \
 	lib/formats/telescope.c \
 	lib/formats/unpack.c \
-	lib/formats/unpack.h
+	lib/formats/unpack.h \
+	lib/search/cluster.c \
+	lib/search/pulse.h \
+	lib/search/pulsetext.c \
+	lib/search/singlepulse.c \
+	lib/search/singlepulse_boxcar.c \
+	lib/search/singlepulse_level.c \
+	lib/search/singlepulse_pick.c

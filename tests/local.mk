@@ -40,6 +40,16 @@ dist_noinst_DATA += tests/example.c tests/tap.h
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
 dist_noinst_DATA += tests/fil.h tests/tap.h
+	tests/t_cluster \
+	tests/t_lists \
+	tests/t_pulse_steps \
+	tests/t_pulseplot \
+	tests/t_singlepulse
+
+check_PROGRAMS += $(UNIT_TESTS)
+TESTS += $(UNIT_TESTS)
+dist_noinst_DATA += tests/tap.h
+dist_noinst_DATA += tests/golden/t_DM47.00.dat tests/golden/t_DM47.00.singlepulse
 tests_ldadd = lib/libpsrkit.a $(PSR_LIBS)
 
 tests_t_base_SOURCES = tests/t_base.c
@@ -100,6 +110,20 @@ CLI_TESTS = \
 	tests/man.bats
 
 dist_noinst_DATA += tests/helper.bash $(CLI_TESTS)
+tests_t_cluster_SOURCES = tests/pulse_tests.h tests/t_cluster.c
+tests_t_cluster_LDADD = $(tests_ldadd)
+
+tests_t_pulse_steps_SOURCES = tests/pulse_tests.h tests/t_pulse_steps.c
+tests_t_pulse_steps_LDADD = $(tests_ldadd)
+
+tests_t_pulseplot_SOURCES = tests/t_pulseplot.c tools/pulseplot.c tools/pulseplot.h
+tests_t_pulseplot_LDADD = $(tests_ldadd)
+
+tests_t_singlepulse_SOURCES = tests/pulse_tests.h tests/t_singlepulse.c
+tests_t_singlepulse_LDADD = $(tests_ldadd)
+
+CLI_TESTS =
+dist_noinst_DATA += $(CLI_TESTS)
 if HAVE_BATS
 TESTS += $(CLI_TESTS)
 else
