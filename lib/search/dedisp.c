@@ -23,7 +23,7 @@ struct psr_dedisp {
     struct psr_sweep sweep;
     const struct psr_dedisp_ops *ops;
     void *state;
-    double dmconst, tsamp_s;
+    double dmconst, top_mhz;
     double *freq_mhz;  /* [nchan] */
     int32_t *position; /* [nchan] k of a kept channel, -1 of another */
     size_t nsub;
@@ -201,7 +201,8 @@ static psr_status set_shifts(psr_dedisp *p, const struct psr_dedisp_desc *d,
     if (!(widest / d->tsamp_s < 1e9))
         return psr_fail(err, PSR_EINVAL, "dedispersion: delays of %g s are beyond 1e9 samples",
                         widest);
-    s->law_top = dispersion_law(d->dmconst, rank[0].freq_mhz);
+    p->top_mhz = rank[0].freq_mhz;
+    s->law_top = dispersion_law(d->dmconst, p->top_mhz);
     if (d->algo == PSR_DEDISP_SUBBAND)
         set_subband_delays(p, d, rank);
     else
@@ -289,7 +290,6 @@ static psr_status copy_desc(psr_dedisp *p, const struct psr_dedisp_desc *d, psr_
     memcpy(p->freq_mhz, d->freq_mhz, d->nchan * sizeof *p->freq_mhz);
     memcpy(s->dm, d->dm, d->ndm * sizeof *s->dm);
     p->dmconst = d->dmconst;
-    p->tsamp_s = d->tsamp_s;
     p->nsub = d->nsub;
     s->nchan = d->nchan;
     s->nbit = d->nbit;
@@ -309,17 +309,15 @@ static psr_status copy_desc(psr_dedisp *p, const struct psr_dedisp_desc *d, psr_
 static psr_status start_backend(psr_dedisp *p, const char *name, psr_err *err)
 {
     bool any = !name || !strcmp(name, "auto");
-    psr_status st = psr_fail(err, PSR_EDEVICE, "dedispersion: no backend '%s' in this build",
-                             any ? "auto" : name);
     for (int b = 0; b < NBACKEND; b++) {
         if (!any && strcmp(name, backends[b]->name))
             continue;
         p->ops = backends[b];
-        st = p->ops->create(&p->state, &p->sweep, err);
-        if (st != PSR_EDEVICE)
-            break;
+        psr_status st = p->ops->create(&p->state, &p->sweep, err);
+        if (st != PSR_EDEVICE || !any || b == NBACKEND - 1)
+            return st;
     }
-    return st;
+    return psr_fail(err, PSR_EDEVICE, "dedispersion: no backend '%s' in this build", name);
 }
 
 psr_status psr_dedisp_create(psr_dedisp **out, const struct psr_dedisp_desc *desc, psr_err *err)
@@ -370,7 +368,7 @@ int64_t psr_dedisp_delay(const psr_dedisp *p, size_t i, size_t c)
     const struct psr_sweep *s = &p->sweep;
     if (p->position[c] < 0)
         return psr_delay_samples(p->dmconst, s->dm[i], p->freq_mhz[c],
-                                 sqrt(s->law_top * p->dmconst), s->dt_s);
+                                 p->top_mhz, s->dt_s);
     size_t k = (size_t)p->position[c];
     int32_t d;
     psr_sweep_delays(s, k, i, 1, &d);
