@@ -65,9 +65,23 @@ lib_libpsrkit_a_SOURCES = \
 	lib/formats/unpack.c \
 	lib/formats/unpack.h \
 	lib/search/cluster.c \
+	lib/search/dedisp.c \
+	lib/search/dedisp_backend.h \
+	lib/search/dedisp_cpu.c \
+	lib/search/dedisp_cpu.h \
+	lib/search/dedisp_cpu_kernel.c \
+	lib/search/dedisp_cpu_kinds.h \
+	lib/search/dedisp_cpu_lane.h \
+	lib/search/dedisp_cpu_plan.c \
+	lib/search/dedisp_cpu_shape.c \
+	lib/search/dedisp_cpu_tree.c \
+	lib/search/dedisp_cpu_tree.h \
 	lib/search/pulse.h \
 	lib/search/pulsetext.c \
 	lib/search/singlepulse.c \
 	lib/search/singlepulse_boxcar.c \
 	lib/search/singlepulse_level.c \
-	lib/search/singlepulse_pick.c
+	lib/search/singlepulse_pick.c \
+	lib/signal/cornerturn.c \
+	lib/signal/cornerturn.h \
+	lib/signal/delays.c

@@ -20,58 +20,51 @@ AM_TESTS_ENVIRONMENT = $(sanitize_environment) \
 	tools='$(bin_PROGRAMS:tools/%=%)'; export tools; \
 	PATH='$(abs_top_builddir)/tools':"$$PATH"; export PATH;
 
+# A test of one source file needs its name here and nothing more: LDADD is the library.
 UNIT_TESTS = \
 	tests/t_base \
+	tests/t_cluster \
+	tests/t_dedisp \
+	tests/t_delays \
 	tests/t_device \
-	tests/t_lists \
-	tests/t_psrfits \
-	tests/t_psrfits_rows
-
-check_PROGRAMS += $(UNIT_TESTS)
-TESTS += $(UNIT_TESTS)
-dist_noinst_DATA += tests/example.c tests/tap.h
 	tests/t_gaps \
 	tests/t_lists \
 	tests/t_obs \
+	tests/t_psrfits \
+	tests/t_psrfits_rows \
+	tests/t_pulse_steps \
+	tests/t_pulseplot \
 	tests/t_sigproc \
+	tests/t_singlepulse \
 	tests/t_source \
 	tests/t_unpack
 
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
-dist_noinst_DATA += tests/fil.h tests/tap.h
-	tests/t_cluster \
-	tests/t_lists \
-	tests/t_pulse_steps \
-	tests/t_pulseplot \
-	tests/t_singlepulse
+dist_noinst_DATA += \
+	tests/example.c \
+	tests/fil.h \
+	tests/fits_check.h \
+	tests/fits_writer.h \
+	tests/pulse_tests.h \
+	tests/tap.h
+EXTRA_DIST += tests/golden
 
-check_PROGRAMS += $(UNIT_TESTS)
-TESTS += $(UNIT_TESTS)
-dist_noinst_DATA += tests/tap.h
-dist_noinst_DATA += tests/golden/t_DM47.00.dat tests/golden/t_DM47.00.singlepulse
-tests_ldadd = lib/libpsrkit.a $(PSR_LIBS)
+tests_t_pulseplot_SOURCES = tests/t_pulseplot.c tools/pulseplot.c tools/pulseplot.h
 
-tests_t_base_SOURCES = tests/t_base.c
-tests_t_base_LDADD = $(tests_ldadd)
-tests_t_device_SOURCES = tests/t_device.c
-tests_t_device_LDADD = $(tests_ldadd)
-tests_t_lists_SOURCES = tests/t_lists.c
-tests_t_lists_LDADD = $(tests_ldadd)
-tests_t_psrfits_SOURCES = tests/fits_check.h tests/fits_writer.h tests/t_psrfits.c
-tests_t_psrfits_LDADD = $(tests_ldadd)
-tests_t_psrfits_rows_SOURCES = tests/fits_check.h tests/fits_writer.h tests/t_psrfits_rows.c
-tests_t_psrfits_rows_LDADD = $(tests_ldadd)
-tests_t_gaps_SOURCES = tests/t_gaps.c
-tests_t_gaps_LDADD = $(tests_ldadd)
-tests_t_obs_SOURCES = tests/t_obs.c
-tests_t_obs_LDADD = $(tests_ldadd)
-tests_t_sigproc_SOURCES = tests/t_sigproc.c
-tests_t_sigproc_LDADD = $(tests_ldadd)
-tests_t_source_SOURCES = tests/t_source.c
-tests_t_source_LDADD = $(tests_ldadd)
-tests_t_unpack_SOURCES = tests/t_unpack.c
-tests_t_unpack_LDADD = $(tests_ldadd)
+CLI_TESTS = \
+	tests/demo.bats \
+	tests/gpudedisp.bats \
+	tests/library.bats \
+	tests/man.bats
+
+dist_noinst_DATA += tests/helper.bash $(CLI_TESTS)
+if HAVE_BATS
+TESTS += $(CLI_TESTS)
+else
+check-local:
+	@echo 'SKIP: $(CLI_TESTS): bats is not installed'
+endif
 
 # Harnesses for hostile input.  In `make check` each takes a short, repeatable walk (fuzz_main.c);
 # `make fuzz` gives each FUZZ_SECONDS of clang's libFuzzer.
@@ -88,7 +81,6 @@ TESTS += $(FUZZ_TESTS)
 EXTRA_DIST += tests/fuzz/corpus
 
 tests_fuzz_fuzz_sigproc_SOURCES = tests/fuzz/fuzz_sigproc.c tests/fuzz/fuzz_main.c
-tests_fuzz_fuzz_sigproc_LDADD = $(tests_ldadd)
 
 fuzz: $(FUZZ_NAMES:%=fuzz-%)
 fuzz-%: tests/fuzz/libfuzzer_%
@@ -104,33 +96,6 @@ tests/fuzz/libfuzzer_%: $(top_srcdir)/tests/fuzz/fuzz_%.c $(FUZZ_UNDER_TEST)
 clean-local:
 	rm -rf tests/fuzz/libfuzzer_* tests/fuzz/found
 
-CLI_TESTS = \
-	tests/demo.bats \
-	tests/library.bats \
-	tests/man.bats
-
-dist_noinst_DATA += tests/helper.bash $(CLI_TESTS)
-tests_t_cluster_SOURCES = tests/pulse_tests.h tests/t_cluster.c
-tests_t_cluster_LDADD = $(tests_ldadd)
-
-tests_t_pulse_steps_SOURCES = tests/pulse_tests.h tests/t_pulse_steps.c
-tests_t_pulse_steps_LDADD = $(tests_ldadd)
-
-tests_t_pulseplot_SOURCES = tests/t_pulseplot.c tools/pulseplot.c tools/pulseplot.h
-tests_t_pulseplot_LDADD = $(tests_ldadd)
-
-tests_t_singlepulse_SOURCES = tests/pulse_tests.h tests/t_singlepulse.c
-tests_t_singlepulse_LDADD = $(tests_ldadd)
-
-CLI_TESTS =
-dist_noinst_DATA += $(CLI_TESTS)
-if HAVE_BATS
-TESTS += $(CLI_TESTS)
-else
-check-local:
-	@echo 'SKIP: $(CLI_TESTS): bats is not installed'
-endif
-
 # Tests of what runs on a GPU, in tests/gpu/; each says so and skips where there is none.
 GPU_TESTS =
 
@@ -145,10 +110,12 @@ check-gpu:
 endif
 
 # Programs that print a figure of speed beside a ceiling measured in the same run.
-BENCHES =
+BENCHES = \
+	tests/bench_dedisp
 GPU_BENCHES =
 
 EXTRA_PROGRAMS += $(BENCHES) $(GPU_BENCHES)
+CLEANFILES += $(BENCHES) $(GPU_BENCHES)
 bench: all $(BENCHES)
 	@for b in $(BENCHES); do echo "== $$b"; ./$$b || exit 1; done
 if HAVE_CUDA
@@ -165,10 +132,6 @@ demo_programs = tests/fold_dat tests/make_demo
 
 check_PROGRAMS += $(demo_programs)
 dist_noinst_SCRIPTS += tests/demo.sh
-tests_fold_dat_SOURCES = tests/fold_dat.c
-tests_fold_dat_LDADD = $(tests_ldadd)
-tests_make_demo_SOURCES = tests/make_demo.c
-tests_make_demo_LDADD = -lm
 demo: all $(demo_programs)
 	@$(srcdir)/tests/demo.sh
 CLEANFILES += demo/demo.fil demo/demo.cand demo/burst.png
