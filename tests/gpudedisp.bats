@@ -48,23 +48,20 @@ patch() {
 
 @test "exact series equal prepsubband -nsub nchan -noclip over all it wrote" {
     gpudedisp $trials -o t "$g8"
-    for dm in 40.00 47.00 54.00; do
-        cmp -n 96000 t_DM$dm.dat "$golden/nsubfull/t_DM$dm.dat"
-    done
+    cmp -n 96000 t_DM47.00.dat "$golden/nsubfull.dat"
 }
 
 @test "-algo subband equals prepsubband -nsub over all it wrote" {
     gpudedisp $trials -algo subband -nsub 8 -o t "$g8"
-    cmp -n 96000 t_DM47.00.dat "$golden/noclip/t_DM47.00.dat"
+    cmp -n 96000 t_DM47.00.dat "$golden/t_DM47.00.dat"
 }
 
 @test ".inf equals PRESTO's but for the analyst and its lost blocks" {
     mkdir -p out/nsubfull
     gpudedisp $trials -o out/nsubfull/t "$g8"
-    for dm in 40.00 47.00 54.00; do
-        diff <(grep -v -e 'Data analyzed by' -e 'On/Off bin pair #  1' out/nsubfull/t_DM$dm.inf) \
-            <(grep -v -e 'Data analyzed by' -e 'On/Off bin pair #  1' "$golden/nsubfull/t_DM$dm.inf")
-    done
+    peculiar='Data analyzed by|On/Off bin pair #  1'
+    diff <(grep -vE "$peculiar" out/nsubfull/t_DM40.00.inf) \
+        <(grep -vE "$peculiar" "$golden/inf/nsubfull-t_DM40.00.inf")
     # Every sample that can be dedispersed is there: 29696 less the sweep at DM 40, 47, 54.
     grep -q 'On/Off bin pair #  1 .*=  0          , 29' out/nsubfull/t_DM54.00.inf
 }
@@ -99,7 +96,9 @@ patch() {
     gpudedisp -q -nobary -nopad -lodm 47 -numdms 1 -o - "$g8" >one.tim
     gpudedisp -q -nobary -nopad -lodm 47 -numdms 1 -format tim -o two "$g8"
     cmp one.tim two_DM47.00.tim
-    cmp <(tail -c "$(stat -c %s t_DM47.00.dat)" one.tim) t_DM47.00.dat
+    # The series of one trial is longer: no higher DM cuts it short.
+    header=$(($(grep -obUa HEADER_END one.tim | cut -d: -f1) + 10))
+    cmp -n "$(stat -c %s t_DM47.00.dat)" <(tail -c +$((header + 1)) one.tim) t_DM47.00.dat
 }
 
 @test "-nowrite -v prints the CRC-32 of each series" {
@@ -131,7 +130,7 @@ patch() {
 @test "bad trials are refused before anything is written" {
     refused 1 'DM.*decimals|decimals.*DM' -q -dmstep 0.002 -numdms 4 -o t "$g8"
     refused 1 'DM 100009 sweeps over [0-9]+ samples' -q -lodm 1e5 -o t "$g8"
-    refused 1 'nsub' -q -algo subband -nsub 7 -o t "$g8"
+    refused 1 'sub-bands do not divide 32' -q -algo subband -nsub 7 -o t "$g8"
     refused 1 'offset|skip|spectra' -q -offset 30000 -o t "$g8"
     refused 1 'ignored channels.*32' -q -ignorechan 32 -o t "$g8"
 }
@@ -169,7 +168,6 @@ patch() {
 
 @test "an output that cannot be written is a failure" {
     refused 1 'nowhere/t' -q -o nowhere/t "$g8"
-    refused 1 'No space left' -q -singlepulse -nowrite -o - "$g8" >/dev/full || true
     run -1 bash -c "gpudedisp -q -nobary -numdms 1 -o - '$g8' >/dev/full"
     [[ $output == *"No space left"* ]]
     run bash -c "gpudedisp -q -nobary -numdms 1 -o - '$g8' | head -c 10 >/dev/null; exit \${PIPESTATUS[0]}"
@@ -187,8 +185,9 @@ patch() {
     kill -TERM $pid
     # A reader blocked in read() sees the signal at the next data or at the end.
     exec 7>&-
-    run wait $pid
-    [ "$status" -eq 143 ]
+    code=0
+    wait $pid || code=$?
+    [ "$code" -eq 143 ]
     leaves_nothing
 }
 
