@@ -10,11 +10,14 @@ psrinclude_HEADERS = \
 	lib/psrkit/dedisp.h \
 	lib/psrkit/delays.h \
 	lib/psrkit/device.h \
+	lib/psrkit/fake.h \
 	lib/psrkit/inf.h \
 	lib/psrkit/lists.h \
 	lib/psrkit/number.h \
 	lib/psrkit/obs.h \
+	lib/psrkit/orbit.h \
 	lib/psrkit/outfile.h \
+	lib/psrkit/rng.h \
 	lib/psrkit/series.h \
 	lib/psrkit/sigproc.h \
 	lib/psrkit/singlepulse.h \
@@ -31,6 +34,7 @@ lib_libpsrkit_a_SOURCES = \
 	$(lib_cuda_sources) \
 	lib/base/device.c \
 	lib/base/device_backend.h \
+	lib/base/isa.h \
 	lib/base/number.c \
 	lib/base/outfile.c \
 	lib/base/plain.c \
@@ -84,4 +88,17 @@ lib_libpsrkit_a_SOURCES = \
 	lib/search/singlepulse_pick.c \
 	lib/signal/cornerturn.c \
 	lib/signal/cornerturn.h \
-	lib/signal/delays.c
+	lib/signal/delays.c \
+	lib/signal/fake.c \
+	lib/signal/fake_part.c \
+	lib/signal/fake_parts.h \
+	lib/signal/fake_plan.h \
+	lib/signal/fake_quantise.c \
+	lib/signal/fake_red.c \
+	lib/signal/fake_shape.c \
+	lib/signal/fake_spin.c \
+	lib/signal/fake_truth.c \
+	lib/signal/orbit.c \
+	lib/signal/quantise_lanes.h \
+	lib/signal/rng.c \
+	lib/signal/rng_lanes.h
