@@ -65,12 +65,35 @@ else
 check-local:
 	@echo 'SKIP: $(CLI_TESTS): bats is not installed'
 endif
+	tests/t_inf \
+	tests/t_lists \
+	tests/t_outfile \
+	tests/t_series
+
+check_PROGRAMS += $(UNIT_TESTS)
+TESTS += $(UNIT_TESTS)
+dist_noinst_DATA += tests/inf_text.h tests/scratch.h tests/tap.h
+EXTRA_DIST += tests/golden
+tests_ldadd = lib/libpsrkit.a $(PSR_LIBS)
+
+tests_t_base_SOURCES = tests/t_base.c
+tests_t_base_LDADD = $(tests_ldadd)
+tests_t_inf_SOURCES = tests/t_inf.c
+tests_t_inf_LDADD = $(tests_ldadd)
+tests_t_lists_SOURCES = tests/t_lists.c
+tests_t_lists_LDADD = $(tests_ldadd)
+tests_t_outfile_SOURCES = tests/t_outfile.c
+tests_t_outfile_LDADD = $(tests_ldadd)
+tests_t_series_SOURCES = tests/t_series.c
+tests_t_series_LDADD = $(tests_ldadd)
 
 # Harnesses for hostile input.  In `make check` each takes a short, repeatable walk (fuzz_main.c);
 # `make fuzz` gives each FUZZ_SECONDS of clang's libFuzzer.
 FUZZ_NAMES = \
+	inf \
 	sigproc
 FUZZ_TESTS = \
+	tests/fuzz/fuzz_inf \
 	tests/fuzz/fuzz_sigproc
 FUZZ_SECONDS = 1800
 FUZZ_CC = clang
@@ -80,6 +103,8 @@ check_PROGRAMS += $(FUZZ_TESTS)
 TESTS += $(FUZZ_TESTS)
 EXTRA_DIST += tests/fuzz/corpus
 
+tests_fuzz_fuzz_inf_SOURCES = tests/fuzz/fuzz_inf.c tests/fuzz/fuzz_main.c
+tests_fuzz_fuzz_inf_LDADD = $(tests_ldadd)
 tests_fuzz_fuzz_sigproc_SOURCES = tests/fuzz/fuzz_sigproc.c tests/fuzz/fuzz_main.c
 
 fuzz: $(FUZZ_NAMES:%=fuzz-%)

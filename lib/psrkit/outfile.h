@@ -17,8 +17,8 @@ extern "C" {
 typedef struct psr_outfile psr_outfile;
 
 /* Creates the temporary file.  A path that exists and is no regular file (a terminal, /dev/full, a
- * pipe), or lies under /dev or /proc, is opened as it is and nothing is renamed.  A link is
- * followed, and stays.  "-" is standard output.
+ * pipe), or stands for a descriptor (/dev/fd/3, /dev/stdout), is opened as it is and nothing is
+ * renamed.  A link is followed, and stays.  "-" is standard output.
  * Status: PSR_EIO naming the path, also for a file that is write-protected; PSR_ENOMEM.
  * Notes:  a file made when three quarters of the descriptors the process may have are in use is
  *         parked from the start.  One file, one thread at a time; different files are independent. */
