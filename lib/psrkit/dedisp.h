@@ -9,7 +9,8 @@
  * 2011 section 2.)
  *
  * A plan is a stream: each execute takes the next spectra and gives the output samples that have
- * become complete.  It keeps the spectra that later samples need.  One plan, one caller's thread. */
+ * become complete.  It keeps the spectra that later samples need.  One plan, one caller's thread.
+ */
 #ifndef PSRKIT_DEDISP_H
 #define PSRKIT_DEDISP_H
 
@@ -35,16 +36,16 @@ struct psr_dedisp_desc {
     size_t downsamp;        /* ds >= 1 */
     double dmconst;         /* MHz^2 s; see delays.h */
     size_t ndm;
-    const double *dm;       /* [ndm] pc cm^-3, any order, >= 0; copied */
+    const double *dm;          /* [ndm] pc cm^-3, any order, >= 0; copied */
     const unsigned char *keep; /* [nchan] 0 leaves a channel out; NULL keeps all; copied */
     enum psr_dedisp_algo algo;
-    int tol;                /* DIRECT: 0 exact; 1 lets each delay be one sample off, for speed */
-    size_t nsub;            /* SUBBAND: sub-bands, a divisor of nchan */
-    int nthread;            /* 0: all cores */
-    int64_t mem_bytes;      /* bound on what the plan may allocate, and what psr_dedisp_block leaves
-                               for the caller's blocks; 0: a quarter of the machine */
-    const char *backend;    /* "auto" "cpu" "cuda"; NULL is "auto" */
-    int device;             /* of the backend */
+    int tol;             /* DIRECT: 0 exact; 1 lets each delay be one sample off, for speed */
+    size_t nsub;         /* SUBBAND: sub-bands, a divisor of nchan */
+    int nthread;         /* 0: all cores */
+    int64_t mem_bytes;   /* bound on what the plan may allocate, and what psr_dedisp_block leaves
+                            for the caller's blocks; 0: a quarter of the machine */
+    const char *backend; /* "auto" "cpu" "cuda"; NULL is "auto" */
+    int device;          /* of the backend */
 };
 
 /* Notes:  Tolerance 1 rounds delays inside groups of 16 kept channels only once.  SUBBAND wants the
@@ -57,8 +58,8 @@ struct psr_dedisp_desc {
 PSR_MUST_CHECK psr_status psr_dedisp_create(psr_dedisp **out, const struct psr_dedisp_desc *desc,
                                             psr_err *err);
 
-/* Delay of the lowest channel of the band, kept or not, at the highest DM, in samples of the output:
- * what every trial's series is shorter than the input by. */
+/* Delay of the lowest channel of the band, kept or not, at the highest DM, in samples of the
+ * output: what every trial's series is shorter than the input by. */
 size_t psr_dedisp_maxshift(const psr_dedisp *p);
 
 /* Delay of the lowest channel of the band at trial i, in samples of the output. */
@@ -79,20 +80,20 @@ size_t psr_dedisp_ready(const psr_dedisp *p, size_t nsamp);
  *           out   [ndm][stride] float, host, caller's; stride >= psr_dedisp_ready(p, nsamp)
  * Returned: out[i][0 .. *nout - 1], the next *nout samples of every trial
  * Notes:    over a whole stream of N spectra each trial gets floor(N/ds) - maxshift samples.
- * Status:   PSR_EINVAL (stride), PSR_ENOMEM, PSR_EDEVICE.  After an error the plan must be reset. */
+ * Status:   PSR_EINVAL (stride), PSR_ENOMEM, PSR_EDEVICE.  After an error the plan must be reset.
+ */
 PSR_MUST_CHECK psr_status psr_dedisp_execute(psr_dedisp *p, const void *in, size_t nsamp,
-                                             float *out, size_t stride, size_t *nout,
-                                             psr_err *err);
+                                             float *out, size_t stride, size_t *nout, psr_err *err);
 
 /* Forgets the spectra seen: the next execute begins a new stream. */
 void psr_dedisp_reset(psr_dedisp *p);
 
 /* What the plan decided, for reports and tests. */
 struct psr_dedisp_info {
-    const char *backend;    /* static storage */
-    double adds_direct;     /* per output sample of all trials, one per kept channel and trial */
-    double adds_planned;    /* after sharing partial sums, recomputation at seams included */
-    int64_t bytes;          /* allocated by the plan */
+    const char *backend; /* static storage */
+    double adds_direct;  /* per output sample of all trials, one per kept channel and trial */
+    double adds_planned; /* after sharing partial sums, recomputation at seams included */
+    int64_t bytes;       /* allocated by the plan */
 };
 void psr_dedisp_describe(const psr_dedisp *p, struct psr_dedisp_info *info);
 
