@@ -28,12 +28,15 @@ UNIT_TESTS = \
 	tests/t_delays \
 	tests/t_device \
 	tests/t_gaps \
+	tests/t_inf \
 	tests/t_lists \
 	tests/t_obs \
+	tests/t_outfile \
 	tests/t_psrfits \
 	tests/t_psrfits_rows \
 	tests/t_pulse_steps \
 	tests/t_pulseplot \
+	tests/t_series \
 	tests/t_sigproc \
 	tests/t_singlepulse \
 	tests/t_source \
@@ -46,7 +49,9 @@ dist_noinst_DATA += \
 	tests/fil.h \
 	tests/fits_check.h \
 	tests/fits_writer.h \
+	tests/inf_text.h \
 	tests/pulse_tests.h \
+	tests/scratch.h \
 	tests/tap.h
 EXTRA_DIST += tests/golden
 
@@ -65,39 +70,6 @@ else
 check-local:
 	@echo 'SKIP: $(CLI_TESTS): bats is not installed'
 endif
-	tests/t_inf \
-	tests/t_lists \
-	tests/t_outfile \
-	tests/t_series
-
-check_PROGRAMS += $(UNIT_TESTS)
-TESTS += $(UNIT_TESTS)
-dist_noinst_DATA += tests/inf_text.h tests/scratch.h tests/tap.h
-EXTRA_DIST += tests/golden
-dist_noinst_DATA += tests/tap.h
-dist_noinst_DATA += \
-	tests/golden/downsamp16.dat \
-	tests/golden/downsamp3.dat \
-	tests/golden/g1.fil \
-	tests/golden/g2.fil \
-	tests/golden/g8.fil \
-	tests/golden/invert.dat \
-	tests/golden/nbits1.dat \
-	tests/golden/nbits2.dat \
-	tests/golden/noclip.dat \
-	tests/golden/nsubfull.dat
-tests_ldadd = lib/libpsrkit.a $(PSR_LIBS)
-
-tests_t_base_SOURCES = tests/t_base.c
-tests_t_base_LDADD = $(tests_ldadd)
-tests_t_inf_SOURCES = tests/t_inf.c
-tests_t_inf_LDADD = $(tests_ldadd)
-tests_t_lists_SOURCES = tests/t_lists.c
-tests_t_lists_LDADD = $(tests_ldadd)
-tests_t_outfile_SOURCES = tests/t_outfile.c
-tests_t_outfile_LDADD = $(tests_ldadd)
-tests_t_series_SOURCES = tests/t_series.c
-tests_t_series_LDADD = $(tests_ldadd)
 
 # Harnesses for hostile input.  In `make check` each takes a short, repeatable walk (fuzz_main.c);
 # `make fuzz` gives each FUZZ_SECONDS of clang's libFuzzer.
@@ -116,7 +88,6 @@ TESTS += $(FUZZ_TESTS)
 EXTRA_DIST += tests/fuzz/corpus
 
 tests_fuzz_fuzz_inf_SOURCES = tests/fuzz/fuzz_inf.c tests/fuzz/fuzz_main.c
-tests_fuzz_fuzz_inf_LDADD = $(tests_ldadd)
 tests_fuzz_fuzz_sigproc_SOURCES = tests/fuzz/fuzz_sigproc.c tests/fuzz/fuzz_main.c
 
 fuzz: $(FUZZ_NAMES:%=fuzz-%)
