@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -35,6 +34,11 @@ static const struct terminal *find_terminal(const char *path)
         if (!strcasecmp(dot + 1, terminals[i].suffix))
             return &terminals[i];
     return NULL;
+}
+
+bool gnuplot_has_suffix(const char *path)
+{
+    return find_terminal(path) != NULL;
 }
 
 /* Runs gnuplot with its standard input at the other end of g->pipe and its standard output among
@@ -71,7 +75,7 @@ static psr_status start_gnuplot(struct gnuplot *g, psr_err *err)
 static psr_status name_part(struct gnuplot *g, const char *path, psr_err *err)
 {
     g->path = strdup(path);
-    if (!g->path || asprintf(&g->part, "%s.partXXXXXX", path) < 0) {
+    if (!g->path || asprintf(&g->part, "%s.partXXXXXX", g->path) < 0) {
         g->part = NULL;
         return psr_fail_nomem(err, "the name of a plot", (double)strlen(path));
     }

@@ -6,6 +6,7 @@
 #define PSR_TOOLS_GNUPLOT_H
 
 #include <psrkit/status.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/types.h>
 
@@ -17,6 +18,8 @@ struct gnuplot {
 
 /* What the suffixes of plot files are, for --help: "png, pdf, svg, eps or ps". */
 extern const char gnuplot_suffixes[];
+
+bool gnuplot_has_suffix(const char *path);
 
 /* Starts gnuplot and chooses its terminal by the suffix of path.  SIGPIPE is ignored from now on.
  * Given:  path   ends in one of gnuplot_suffixes; width_in, height_in   size of the page in inches
