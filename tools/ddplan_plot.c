@@ -92,8 +92,9 @@ static void send_ranges(FILE *to, const struct psr_ddplan *p)
         least = fmin(least, fmin(lo.optimal, hi.optimal));
         most = fmax(most, fmax(lo.total, hi.total));
     }
+    double floor = 0.3 * least, room = pow(most / floor, 0.35); /* for the labels at the top */
     fprintf(to, "set logscale y\nset xrange [%.9g:%.9g]\nset yrange [%.9g:%.9g]\n", p->desc.lodm,
-            p->desc.hidm, 0.3 * least, 5 * most);
+            p->desc.hidm, floor, 1.2 * most * room);
 }
 
 /* The lines of the plan as bands of the background, each with what it is. */
@@ -107,7 +108,7 @@ static void send_lines(FILE *to, const struct psr_ddplan *p)
                 "set object rectangle from first %.9g,graph 0 to first %.9g,graph 1 behind "
                 "fc rgb '%s' fs solid noborder\n",
                 left, right, i % 2 ? "#ffffff" : "#f1f4f7");
-        if (right - left < 0.02 * width)
+        if (right - left < 0.035 * width)
             continue;
         fprintf(to,
                 "set label \"%lld DMs (%.1f%%)\\nstep %g, downsample %lld\" at first %.9g,graph "
