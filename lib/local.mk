@@ -10,6 +10,7 @@ psrinclude_HEADERS = \
 	lib/psrkit/dedisp.h \
 	lib/psrkit/delays.h \
 	lib/psrkit/inf.h \
+	lib/psrkit/lists.h \
 	lib/psrkit/number.h \
 	lib/psrkit/obs.h \
 	lib/psrkit/outfile.h \
@@ -23,4 +24,6 @@ lib_libpsrkit_a_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 lib_libpsrkit_a_LIBADD = $(KERNEL_OBJECTS)
 lib_libpsrkit_a_SOURCES = \
 	lib/base/number.c \
-	lib/base/status.c
+	lib/base/status.c \
+	lib/formats/lists.c \
+	lib/formats/reader.h

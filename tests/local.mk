@@ -13,7 +13,8 @@ AM_TESTS_ENVIRONMENT = \
 	PATH='$(abs_top_builddir)/tools':"$$PATH"; export PATH;
 
 UNIT_TESTS = \
-	tests/t_base
+	tests/t_base \
+	tests/t_lists
 
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
@@ -22,6 +23,8 @@ tests_ldadd = lib/libpsrkit.a $(PSR_LIBS)
 
 tests_t_base_SOURCES = tests/t_base.c
 tests_t_base_LDADD = $(tests_ldadd)
+tests_t_lists_SOURCES = tests/t_lists.c
+tests_t_lists_LDADD = $(tests_ldadd)
 
 CLI_TESTS =
 dist_noinst_DATA += $(CLI_TESTS)

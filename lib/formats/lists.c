@@ -1,0 +1,151 @@
+#include <psrkit/lists.h>
+#include <psrkit/number.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LINE_MAX_BYTES = 4096 };
+static const double DM_MAX = 1e6; /* pc cm^-3; nothing in the sky comes near */
+
+struct channel_range {
+    long first, last, step;
+};
+
+/* "a", "a:b" or "a:b:s"; anything else returns false. */
+static int parse_range(const char *piece, struct channel_range *r)
+{
+    char rest;
+    r->step = 1;
+    if (sscanf(piece, "%ld:%ld:%ld%c", &r->first, &r->last, &r->step, &rest) == 3 && r->step > 0)
+        return 1;
+    r->step = 1;
+    if (sscanf(piece, "%ld:%ld%c", &r->first, &r->last, &rest) == 2)
+        return 1;
+    if (sscanf(piece, "%ld%c", &r->first, &rest) != 1)
+        return 0;
+    r->last = r->first;
+    return 1;
+}
+
+/* Takes a list separated by commas and blanks; list is written to. */
+static psr_status ignore_list(char *list, size_t nchan, int ascending, unsigned char *keep,
+                              psr_err *err)
+{
+    char *save;
+    for (char *piece = strtok_r(list, ", \t\r\n", &save); piece;
+         piece = strtok_r(NULL, ", \t\r\n", &save)) {
+        struct channel_range r;
+        if (!parse_range(piece, &r) || r.first < 0 || r.last < r.first || r.last >= (long)nchan)
+            return psr_fail(
+                err, PSR_EINVAL,
+                "ignored channels: '%s' is no range within 0 to %zu (a, a:b or a:b:step)", piece,
+                nchan - 1);
+        for (long c = r.first; c <= r.last; c += r.step)
+            keep[ascending ? (size_t)c : nchan - 1 - (size_t)c] = 0;
+    }
+    return PSR_OK;
+}
+
+static psr_status ignore_file(FILE *f, const char *path, size_t nchan, int ascending,
+                              unsigned char *keep, psr_err *err)
+{
+    char line[LINE_MAX_BYTES];
+    psr_status st = PSR_OK;
+    while (st == PSR_OK && fgets(line, sizeof line, f)) {
+        if (!strchr(line, '\n') && !feof(f))
+            return psr_fail(err, PSR_EFORMAT, "%s: a line is longer than %d bytes", path,
+                            LINE_MAX_BYTES - 2);
+        line[strcspn(line, "#")] = '\0';
+        st = ignore_list(line, nchan, ascending, keep, err);
+    }
+    if (st == PSR_OK && ferror(f))
+        st = psr_fail_errno(err, "%s", path);
+    return st;
+}
+
+psr_status psr_ignore_channels(const char *text, size_t nchan, int ascending, unsigned char *keep,
+                               psr_err *err)
+{
+    if (strspn(text, "0123456789:, ") != strlen(text)) {
+        FILE *f = fopen(text, "r");
+        if (!f)
+            return psr_fail_errno(err, "%s (neither a list of channels nor a file of them)", text);
+        psr_status st = ignore_file(f, text, nchan, ascending, keep, err);
+        fclose(f);
+        return st;
+    }
+    char *list = strdup(text);
+    if (!list)
+        return psr_fail_nomem(err, "a list of channels", (double)strlen(text));
+    psr_status st = ignore_list(list, nchan, ascending, keep, err);
+    free(list);
+    return st;
+}
+
+static psr_status append_dm(double **dm, size_t *ndm, size_t *room, double value, psr_err *err)
+{
+    if (*ndm == *room) {
+        size_t more = *room ? 2 * *room : 256;
+        double *grown = realloc(*dm, more * sizeof *grown);
+        if (!grown)
+            return psr_fail_nomem(err, "the list of DMs", (double)(more * sizeof *grown));
+        *dm = grown;
+        *room = more;
+    }
+    (*dm)[(*ndm)++] = value;
+    return PSR_OK;
+}
+
+/* Takes the first word of a line as a DM; empty lines and comments are no DM. */
+static psr_status take_dm_line(char *line, const char *what, double **dm, size_t *ndm, size_t *room,
+                               psr_err *err)
+{
+    char *save, *word;
+    line[strcspn(line, "#")] = '\0';
+    word = strtok_r(line, ", \t\r\n", &save);
+    if (!word)
+        return PSR_OK;
+    double value;
+    if (psr_parse_double(what, word, 0, DM_MAX, &value, err) != PSR_OK)
+        return err ? err->code = PSR_EFORMAT : PSR_EFORMAT;
+    return append_dm(dm, ndm, room, value, err);
+}
+
+psr_status psr_dms_read(const char *path, double **dm, size_t *ndm, psr_err *err)
+{
+    char line[LINE_MAX_BYTES];
+    size_t room = 0;
+    psr_status st = PSR_OK;
+    *dm = NULL;
+    *ndm = 0;
+    FILE *f = fopen(path, "r");
+    if (!f)
+        return psr_fail_errno(err, "%s", path);
+    for (long number = 1; st == PSR_OK && fgets(line, sizeof line, f); number++) {
+        char what[256];
+        snprintf(what, sizeof what, "%.200s: line %ld: DM", path, number);
+        st = take_dm_line(line, what, dm, ndm, &room, err);
+    }
+    if (st == PSR_OK && ferror(f))
+        st = psr_fail_errno(err, "%s", path);
+    if (st == PSR_OK && *ndm == 0)
+        st = psr_fail(err, PSR_EFORMAT, "%s: no DMs in it", path);
+    fclose(f);
+    if (st != PSR_OK) {
+        free(*dm);
+        *dm = NULL;
+        *ndm = 0;
+    }
+    return st;
+}
+
+psr_status psr_dms_grid(double lodm, double dmstep, size_t ndm, double **dm, psr_err *err)
+{
+    *dm = calloc(ndm ? ndm : 1, sizeof **dm);
+    if (!*dm)
+        return psr_fail_nomem(err, "the list of DMs", (double)ndm * sizeof **dm);
+    for (size_t i = 0; i < ndm; i++)
+        (*dm)[i] = lodm + (double)i * dmstep;
+    return PSR_OK;
+}

@@ -1,0 +1,221 @@
+#!/usr/bin/env bats
+# gpudedisp from the command line: numbers, files, manners, and what it says of bad input.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    golden=$srcdir/tests/golden
+    g8=$golden/g8.fil
+    cd "$BATS_TEST_TMPDIR"
+    trials="-nobary -q -lodm 40 -dmstep 7 -numdms 3"
+}
+
+# need_data FILE: skips the test where real observations are not at hand.
+need_data() {
+    [ -r "${PSRKIT_TEST_DATA:-/nonexistent}/$1" ] || skip "PSRKIT_TEST_DATA has no $1"
+}
+
+# refused CODE PATTERN ARGS...: gpudedisp must exit with CODE, say one line that matches, and leave nothing.
+refused() {
+    local code=$1 pattern=$2
+    shift 2
+    run -"$code" --separate-stderr gpudedisp "$@"
+    [ "$(printf '%s\n' "$stderr" | wc -l)" -eq 1 ] || { echo "stderr: $stderr"; false; }
+    [[ $stderr =~ $pattern ]] || { echo "stderr: $stderr"; false; }
+    [ -z "$output" ]
+    leaves_nothing
+}
+
+leaves_nothing() {
+    [ -z "$(find . -name 't[_.]*' -o -name '*.part*')" ] || { find .; false; }
+}
+
+# patch KEY BYTE HEX: a copy bad.fil of g8.fil with one byte of the value of KEY replaced.
+patch() {
+    cp "$g8" bad.fil
+    chmod u+w bad.fil
+    local at
+    at=$(grep -obUa "$1" bad.fil | head -n 1 | cut -d: -f1)
+    printf "\\x$3" | dd of=bad.fil bs=1 seek=$((at + ${#1} + $2)) conv=notrunc status=none
+}
+
+@test "--help and --version go to standard output and exit 0" {
+    run -0 --separate-stderr gpudedisp --help
+    [[ $output == Usage:* && -z $stderr ]]
+    run -0 --separate-stderr gpudedisp -version
+    [[ $output == "gpudedisp (psrkit) "* ]]
+}
+
+@test "exact series equal prepsubband -nsub nchan -noclip over all it wrote" {
+    gpudedisp $trials -o t "$g8"
+    for dm in 40.00 47.00 54.00; do
+        cmp -n 96000 t_DM$dm.dat "$golden/nsubfull/t_DM$dm.dat"
+    done
+}
+
+@test "-algo subband equals prepsubband -nsub over all it wrote" {
+    gpudedisp $trials -algo subband -nsub 8 -o t "$g8"
+    cmp -n 96000 t_DM47.00.dat "$golden/noclip/t_DM47.00.dat"
+}
+
+@test ".inf equals PRESTO's but for the analyst and its lost blocks" {
+    mkdir -p out/nsubfull
+    gpudedisp $trials -o out/nsubfull/t "$g8"
+    for dm in 40.00 47.00 54.00; do
+        diff <(grep -v -e 'Data analyzed by' -e 'On/Off bin pair #  1' out/nsubfull/t_DM$dm.inf) \
+            <(grep -v -e 'Data analyzed by' -e 'On/Off bin pair #  1' "$golden/nsubfull/t_DM$dm.inf")
+    done
+    # Every sample that can be dedispersed is there: 29696 less the sweep at DM 40, 47, 54.
+    grep -q 'On/Off bin pair #  1 .*=  0          , 29' out/nsubfull/t_DM54.00.inf
+}
+
+@test "threads, memory and pipes do not change a bit" {
+    gpudedisp $trials -ncpus 1 -o a "$g8"
+    gpudedisp $trials -ncpus 3 -mem 16M -o b "$g8"
+    cat "$g8" | gpudedisp $trials -o c -
+    for dm in 40.00 47.00 54.00; do
+        cmp a_DM$dm.dat b_DM$dm.dat
+        cmp a_DM$dm.dat c_DM$dm.dat
+        diff <(tail -n +2 a_DM$dm.inf) <(tail -n +2 c_DM$dm.inf)
+    done
+}
+
+@test "-offset and -start skip, -numout cuts and pads, -nopad does not" {
+    gpudedisp $trials -nopad -o all "$g8"
+    gpudedisp $trials -nopad -offset 100 -o off "$g8"
+    cmp <(tail -c +401 all_DM47.00.dat) off_DM47.00.dat
+    gpudedisp $trials -nopad -start 0.25 -o start "$g8"
+    cmp <(tail -c +29697 all_DM47.00.dat) start_DM47.00.dat
+    gpudedisp $trials -numout 1000 -o cut "$g8"
+    [ "$(stat -c %s cut_DM47.00.dat)" -eq 4000 ]
+    cmp -n 4000 all_DM47.00.dat cut_DM47.00.dat
+    gpudedisp $trials -numout 40000 -o long "$g8"
+    [ "$(stat -c %s long_DM47.00.dat)" -eq 160000 ]
+    cmp -n "$(stat -c %s all_DM47.00.dat)" all_DM47.00.dat long_DM47.00.dat
+}
+
+@test "a series pipes as .tim" {
+    gpudedisp $trials -nopad -o t "$g8"
+    gpudedisp -q -nobary -nopad -lodm 47 -numdms 1 -o - "$g8" >one.tim
+    gpudedisp -q -nobary -nopad -lodm 47 -numdms 1 -format tim -o two "$g8"
+    cmp one.tim two_DM47.00.tim
+    cmp <(tail -c "$(stat -c %s t_DM47.00.dat)" one.tim) t_DM47.00.dat
+}
+
+@test "-nowrite -v prints the CRC-32 of each series" {
+    gpudedisp $trials -nopad -o t "$g8"
+    run -0 --separate-stderr gpudedisp $trials -nopad -nowrite -v "$g8"
+    [ "$(ls | wc -l)" -eq 6 ]
+    want=$(gzip -1 <t_DM47.00.dat | tail -c 8 | head -c 4 | od -An -tx4 | tr -d ' ')
+    [[ $stderr == *"DM 47.00: "*" samples, CRC-32 $want"* ]]
+}
+
+@test "the pulsar of the test file is found as single pulses at its DM" {
+    gpudedisp -nobary -q -lodm 0 -dmstep 1 -numdms 100 -singlepulse -nowrite -threshold 5 -o t "$g8"
+    [ -e t.cand ] && [ -e t_DM47.00.singlepulse ]
+    awk 'NR == 2 { exit !($6 > 40 && $6 < 54) }' t.cand
+}
+
+@test "usage mistakes exit 2" {
+    refused 2 'no input given'
+    refused 2 'ROOT is missing' "$g8"
+    refused 2 "unknown option '-lowdm'" -lowdm 3 -o t "$g8"
+    refused 2 '-lodm: -3 is below 0' -lodm -3 -o t "$g8"
+    refused 2 "-numdms: 'x' is not a whole number" -numdms x -o t "$g8"
+    refused 2 '-numdms: 0 is below 1' -numdms 0 -o t "$g8"
+    refused 2 '-dmprec: 5 is above 4' -dmprec 5 -o t "$g8"
+    refused 2 '-o needs a value' "$g8" -o
+    refused 2 'neither direct nor subband' -algo tree -o t "$g8"
+}
+
+@test "bad trials are refused before anything is written" {
+    refused 1 'DM.*decimals|decimals.*DM' -q -dmstep 0.002 -numdms 4 -o t "$g8"
+    refused 1 'DM 100009 sweeps over [0-9]+ samples' -q -lodm 1e5 -o t "$g8"
+    refused 1 'nsub' -q -algo subband -nsub 7 -o t "$g8"
+    refused 1 'offset|skip|spectra' -q -offset 30000 -o t "$g8"
+    refused 1 'ignored channels.*32' -q -ignorechan 32 -o t "$g8"
+}
+
+@test "bad input is refused with one line" {
+    : >empty.fil
+    refused 1 'empty.fil' -q -o t empty.fil
+    head -c 100 "$g8" >cut.fil
+    refused 1 'cut.fil.*header' -q -o t cut.fil
+    head -c $(($(stat -c %s "$g8") - 29696 * 32)) "$g8" >header.fil
+    refused 1 'header.fil' -q -o t header.fil
+    head -c 5000 /dev/urandom >random.fil
+    refused 1 'random.fil' -q -o t random.fil
+    patch nbits 0 03
+    refused 1 'bad.fil.*nbits.*3' -q -o t bad.fil
+    patch nchans 0 00
+    refused 1 'bad.fil.*nchans.*0' -q -o t bad.fil
+    patch tsamp 7 BF
+    refused 1 'bad.fil.*tsamp.*-' -q -o t bad.fil
+    refused 1 'missing.fil.*No such file' -q -o t missing.fil
+}
+
+@test "truncated data is used as far as it goes" {
+    head -c 500000 "$g8" >cut.fil
+    gpudedisp $trials -nopad -o whole "$g8"
+    run -0 --separate-stderr gpudedisp -nobary -lodm 40 -dmstep 7 -numdms 3 -nopad -o part cut.fil
+    [[ $stderr == *cut.fil* ]]
+    cmp -n "$(stat -c %s part_DM54.00.dat)" part_DM54.00.dat whole_DM54.00.dat
+}
+
+@test "an empty PSRFITS file is refused" {
+    need_data empty.fits
+    refused 1 'empty.fits' -q -o t "$PSRKIT_TEST_DATA/empty.fits"
+}
+
+@test "an output that cannot be written is a failure" {
+    refused 1 'nowhere/t' -q -o nowhere/t "$g8"
+    refused 1 'No space left' -q -singlepulse -nowrite -o - "$g8" >/dev/full || true
+    run -1 bash -c "gpudedisp -q -nobary -numdms 1 -o - '$g8' >/dev/full"
+    [[ $output == *"No space left"* ]]
+    run bash -c "gpudedisp -q -nobary -numdms 1 -o - '$g8' | head -c 10 >/dev/null; exit \${PIPESTATUS[0]}"
+    [ "$status" -ne 0 ]
+}
+
+@test "a killed run leaves nothing" {
+    mkfifo pipe
+    gpudedisp $trials -o t - <pipe 2>err &
+    pid=$!
+    exec 7>pipe
+    head -c 500000 "$g8" >&7
+    sleep 0.5
+    ls t_DM*.part* >/dev/null
+    kill -TERM $pid
+    # A reader blocked in read() sees the signal at the next data or at the end.
+    exec 7>&-
+    run wait $pid
+    [ "$status" -eq 143 ]
+    leaves_nothing
+}
+
+# The burst of ASKAP FRB 180417: one line on top of the list.
+check_frb() {
+    awk 'NR == 2 { exit !($1 >= 15 && $3 > 2.023 && $3 < 2.033 && $6 > 473.5 && $6 < 477.5) }' "$1" ||
+        { head -n 5 "$1"; false; }
+}
+
+@test "FRB 180417 is found in filterbank, PSRFITS and a pipe" {
+    need_data 28.fil
+    search="-q -nobary -lodm 300 -dmstep 1 -numdms 400 -singlepulse -nowrite"
+    gpudedisp $search -o fil "$PSRKIT_TEST_DATA/28.fil"
+    gpudedisp $search -o fits "$PSRKIT_TEST_DATA/28.fits"
+    cat "$PSRKIT_TEST_DATA/28.fil" | gpudedisp $search -o pipe -
+    check_frb fil.cand
+    check_frb fits.cand
+    cmp fil.cand pipe.cand
+    # Nothing from the zero-filled end of the PSRFITS file.
+    [ "$(wc -l <fits.cand)" -eq "$(wc -l <fil.cand)" ]
+    awk 'NR > 1 && $3 > 5120 * 0.001266469 { exit 1 }' fits.cand
+}
+
+@test "all depths of a Parkes block are read" {
+    need_data parkes_8bit_1.fil
+    for f in parkes_8bit_1.fil parkes_4bit.fil parkes_2bit.fil parkes_1bit.fil parkes_4bit.sf; do
+        gpudedisp -q -nobary -lodm 56.7 -numdms 1 -nopad -o "${f%.*}_${f##*.}" "$PSRKIT_TEST_DATA/$f"
+    done
+    [ "$(ls *.dat | wc -l)" -eq 5 ]
+}

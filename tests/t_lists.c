@@ -1,0 +1,78 @@
+/* lists: ignored channels and trial DMs. */
+#include <psrkit/lists.h>
+
+#include "tap.h"
+#include <string.h>
+#include <unistd.h>
+
+static psr_err err;
+
+/* The mask as text, '.' kept and 'x' ignored. */
+static const char *mask_after(const char *text, int ascending)
+{
+    static char shown[13];
+    unsigned char keep[12];
+    memset(keep, 1, sizeof keep);
+    if (psr_ignore_channels(text, 12, ascending, keep, &err) != PSR_OK)
+        return "error";
+    for (int c = 0; c < 12; c++)
+        shown[c] = keep[c] ? '.' : 'x';
+    return shown;
+}
+
+static void write_text(const char *path, const char *text)
+{
+    FILE *f = fopen(path, "w");
+    if (!f || fputs(text, f) < 0 || fclose(f) != 0)
+        ok(false, "cannot write %s", path);
+}
+
+static void test_channels(const char *path)
+{
+    ok(!strcmp(mask_after("3", 1), "...x........"), "one channel");
+    ok(!strcmp(mask_after("3", 0), "........x..."), "channel 0 is the lowest in frequency");
+    ok(!strcmp(mask_after("0,2:4,6:11:5", 1), "x.xxx.x....x"), "ranges and steps");
+    ok(!strcmp(mask_after("", 1), "............"), "an empty list");
+    ok(!strcmp(mask_after("12", 1), "error") && strstr(err.msg, "'12'") && strstr(err.msg, "11"),
+       "a channel beyond the band: %s", err.msg);
+    ok(!strcmp(mask_after("5:3", 1), "error"), "a range backwards");
+    ok(!strcmp(mask_after("1:2:0", 1), "error"), "a step of 0");
+    ok(!strcmp(mask_after("1:2:3:4", 1), "error"), "too many colons");
+    ok(!strcmp(mask_after("/no/such/file", 1), "error") && err.code == PSR_EIO, "no such file");
+    write_text(path, "# bad\n3 , 5:6 # why\n\n10\n");
+    ok(!strcmp(mask_after(path, 1), "...x.xx...x."), "a file with comments");
+    write_text(path, "3\nx\n");
+    ok(!strcmp(mask_after(path, 1), "error") && err.code == PSR_EINVAL, "junk in a file");
+}
+
+static void test_dms(const char *path)
+{
+    double *dm;
+    size_t n;
+    write_text(path, "# DMs\n10.5 a pulsar\n\n3\n475.25,x\n");
+    ok(psr_dms_read(path, &dm, &n, &err) == PSR_OK && n == 3 && dm[0] == 10.5 && dm[1] == 3 &&
+           dm[2] == 475.25,
+       "DMs from a file, in its order");
+    free(dm);
+    write_text(path, "10\n-3\n");
+    ok(psr_dms_read(path, &dm, &n, &err) == PSR_EFORMAT && strstr(err.msg, "line 2") && !dm,
+       "a negative DM: %s", err.msg);
+    write_text(path, "# none\n");
+    ok(psr_dms_read(path, &dm, &n, &err) == PSR_EFORMAT, "no DMs at all");
+    ok(psr_dms_read("/no/such/file", &dm, &n, &err) == PSR_EIO, "no such file");
+    ok(psr_dms_grid(40, 7, 3, &dm, &err) == PSR_OK && dm[2] == 54, "an even grid");
+    free(dm);
+}
+
+int main(void)
+{
+    char path[] = "/tmp/t_listsXXXXXX";
+    int fd = mkstemp(path);
+    if (fd < 0)
+        return EXIT_FAILURE;
+    close(fd);
+    test_channels(path);
+    test_dms(path);
+    unlink(path);
+    return done_testing();
+}

@@ -1,0 +1,131 @@
+#include "gpudedisp.h"
+
+#include <string.h>
+
+static const struct gpudedisp_options defaults = {
+    .if_choice = -1,
+    .dmstep = 1,
+    .numdms = 10,
+    .dmconst = "presto",
+    .downsamp = 1,
+    .algo = "direct",
+    .format = "dat",
+    .dmprec = 2,
+    .threshold = 6,
+};
+
+/* Combinations that the table cannot express. */
+static void check_combinations(const struct gpudedisp_options *o, const struct cli *tool,
+                               int noperands)
+{
+    if (noperands < 1)
+        cli_usage_error(tool, "no input given: name files, or - for standard input");
+    if (!o->root && (!o->nowrite || o->singlepulse))
+        cli_usage_error(tool, "-o ROOT is missing: the start of every output name");
+    if (o->nowrite && !o->singlepulse && !o->verbose)
+        cli_usage_error(tool, "-nowrite leaves nothing to do without -singlepulse or -v");
+    if (strcmp(o->algo, "direct") != 0 && strcmp(o->algo, "subband") != 0)
+        cli_usage_error(tool, "-algo: '%s' is neither direct nor subband", o->algo);
+    if (!strcmp(o->algo, "subband") && !o->nsub)
+        cli_usage_error(tool, "-algo subband needs -nsub");
+    if (!strcmp(o->algo, "subband") && o->tol)
+        cli_usage_error(tool, "-tol belongs to -algo direct");
+    if (strcmp(o->format, "dat") != 0 && strcmp(o->format, "tim") != 0)
+        cli_usage_error(tool, "-format: '%s' is neither dat nor tim", o->format);
+    if (o->filterbank && o->psrfits)
+        cli_usage_error(tool, "-filterbank and -psrfits exclude each other");
+    if (o->plot && !o->singlepulse)
+        cli_usage_error(tool, "-plot shows single pulses: it needs -singlepulse");
+    if (o->root && !strcmp(o->root, "-") && o->singlepulse && !o->nowrite)
+        cli_usage_error(tool, "-o - takes the series or, with -nowrite, the events; not both");
+    if (o->root && !strcmp(o->root, "-") && !o->nowrite && !o->dms && o->numdms != 1)
+        cli_usage_error(tool, "-o - takes one series: give -numdms 1");
+}
+
+int gpudedisp_options_parse(struct gpudedisp_options *o, struct cli *tool, int argc, char **argv)
+{
+    *o = defaults;
+    const struct cli_option table[] = {
+        {"Input", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"filterbank", CLI_FLAG, &o->filterbank, NULL,
+         "Take the input for SIGPROC filterbank (default: by its first bytes).", 0, 0},
+        {"psrfits", CLI_FLAG, &o->psrfits, NULL, "Take the input for PSRFITS.", 0, 0},
+        {"if", CLI_INT, &o->if_choice, "N",
+         "Use polarisation or IF N, from 0 (default: total intensity, summed).", 0, 15},
+        {"noweights", CLI_FLAG, &o->no_weights, NULL, "Do not apply PSRFITS weights.", 0, 0},
+        {"noscales", CLI_FLAG, &o->no_scales, NULL, "Do not apply PSRFITS scales.", 0, 0},
+        {"nooffsets", CLI_FLAG, &o->no_offsets, NULL, "Do not apply PSRFITS offsets.", 0, 0},
+        {"invert", CLI_FLAG, &o->invert, NULL,
+         "Flip the band: frequencies are stored the other "
+         "way round than the header says.",
+         0, 0},
+        {"offset", CLI_INT, &o->offset, "N", "Skip N spectra at the start (default 0).", 0, 9e18},
+        {"start", CLI_DOUBLE, &o->start, "F",
+         "Skip this fraction of the input, 0 to 1; takes precedence over -offset.", 0, 1},
+        {"ignorechan", CLI_TEXT, &o->ignorechan, "LIST",
+         "Leave channels out: 3,5:9,20:30:5, channel 0 being the lowest in frequency, or a file of "
+         "such text.",
+         0, 0},
+        {"Trials", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"lodm", CLI_DOUBLE, &o->lodm, "DM", "First DM, pc cm^-3 (default 0).", 0, 1e6},
+        {"dmstep", CLI_DOUBLE, &o->dmstep, "DM", "Step between DMs, pc cm^-3 (default 1).", 0, 1e6},
+        {"numdms", CLI_INT, &o->numdms, "N", "Number of DMs (default 10).", 1, 1e6},
+        {"dms", CLI_TEXT, &o->dms, "FILE", "Take the DMs from FILE, one a line, instead.", 0, 0},
+        {"dmconst", CLI_TEXT, &o->dmconst, "K",
+         "Dispersion constant: presto (1/2.41e-4, default), sigproc (4148.741601) or a value in "
+         "MHz^2 s.",
+         0, 0},
+        {"Method", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"downsamp", CLI_INT, &o->downsamp, "N",
+         "Average N neighbouring samples first (default 1).", 1, 65536},
+        {"algo", CLI_TEXT, &o->algo, "NAME",
+         "direct: every trial exact (default). subband: PRESTO's two steps with -nsub sub-bands.",
+         0, 0},
+        {"nsub", CLI_INT, &o->nsub, "N", "Sub-bands of -algo subband, a divisor of the channels.",
+         1, 1 << 20},
+        {"tol", CLI_INT, &o->tol, "N",
+         "0: exact (default). 1: faster, each channel's delay within one sample.", 0, 1},
+        {"nobary", CLI_FLAG, &o->nobary, NULL,
+         "Do not barycentre. No barycentring is done without it either.", 0, 0},
+        {"Output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"o", CLI_TEXT, &o->root, "ROOT",
+         "Start of output names: ROOT_DM12.00.dat and so on; - with one DM writes a .tim to "
+         "standard output.",
+         0, 0},
+        {"format", CLI_TEXT, &o->format, "NAME",
+         "dat: PRESTO's .dat and .inf (default). tim: SIGPROC's .tim.", 0, 0},
+        {"dmprec", CLI_INT, &o->dmprec, "N", "Decimals of the DM in file names (default 2).", 2, 4},
+        {"numout", CLI_INT, &o->numout, "N",
+         "Samples per series: padded or cut to N (default: a good length for Fourier transforms).",
+         1, 9e18},
+        {"nopad", CLI_FLAG, &o->nopad, NULL, "Do not pad the series to a good length.", 0, 0},
+        {"nowrite", CLI_FLAG, &o->nowrite, NULL,
+         "Write no series: events only, and with -v the CRC-32 of each series.", 0, 0},
+        {"Single pulses", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"singlepulse", CLI_FLAG, &o->singlepulse, NULL,
+         "Search every series: ROOT_DM12.00.singlepulse for each, and ROOT.cand of all.", 0, 0},
+        {"threshold", CLI_DOUBLE, &o->threshold, "S", "Least S/N of an event (default 6).", 1, 1e6},
+        {"maxwidth", CLI_DOUBLE, &o->maxwidth_s, "SEC",
+         "Widest boxcar in seconds (default: 300 samples).", 0, 1e6},
+        {"plot", CLI_TEXT, &o->plot, "FILE.png", "Draw the events (needs gnuplot).", 0, 0},
+        {"Running", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"ncpus", CLI_INT, &o->ncpus, "N", "Threads (default: all cores).", 1, 4096},
+        {"mem", CLI_SIZE, &o->mem_bytes, "SIZE",
+         "Bound on memory, as 512M or 4G (default: a quarter of the machine).", 0, 0},
+        {"q", CLI_FLAG, &o->quiet, NULL, "No remarks, no progress.", 0, 0},
+        {"v", CLI_FLAG, &o->verbose, NULL, "Say what is done and where the time went.", 0, 0},
+    };
+    *tool = (struct cli){
+        .name = "gpudedisp",
+        .operands = "[OPTION]... -o ROOT FILE... | -",
+        .summary = "Dedisperse telescope data (SIGPROC filterbank or PSRFITS) at many trial DMs, "
+                   "exactly, and search for single pulses.",
+        .options = table,
+        .noptions = sizeof table / sizeof *table,
+    };
+    int n = cli_parse(tool, argc, argv);
+    check_combinations(o, tool, n);
+    tool->options = NULL;
+    tool->noptions = 0;
+    return n;
+}

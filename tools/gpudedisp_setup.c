@@ -1,0 +1,215 @@
+/* From the command line to plans, buffers and files: everything that can be refused is refused
+ * here. */
+#include "gpudedisp.h"
+
+#include <omp.h>
+#include <psrkit/delays.h>
+#include <psrkit/lists.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct psr_notes job_notes(struct gpudedisp_job *j)
+{
+    return (struct psr_notes){.note = j->opt.quiet ? NULL : cli_note, .ctx = &j->tool};
+}
+
+static psr_status open_source(struct gpudedisp_job *j)
+{
+    const struct gpudedisp_options *o = &j->opt;
+    struct psr_source_desc desc = {
+        .path = (const char *const *)j->path,
+        .npath = j->npath,
+        .input = o->filterbank ? PSR_INPUT_SIGPROC
+                 : o->psrfits  ? PSR_INPUT_PSRFITS
+                               : PSR_INPUT_AUTO,
+        .if_choice = (int)o->if_choice,
+        .invert = o->invert,
+        .no_weights = o->no_weights,
+        .no_scales = o->no_scales,
+        .no_offsets = o->no_offsets,
+        .skip = o->offset,
+        .notes = job_notes(j),
+    };
+    psr_status st = psr_source_open(&j->source, &desc, &j->err);
+    if (st != PSR_OK || o->start == 0)
+        return st;
+    /* A fraction is known in spectra only once the input has been opened. */
+    int64_t nsamp = psr_source_obs(j->source)->nsamp;
+    if (nsamp < 0)
+        return psr_fail(&j->err, PSR_EINVAL, "%s: -start needs an input of known length",
+                        j->path[0]);
+    psr_source_close(j->source);
+    j->source = NULL;
+    desc.skip = (int64_t)(o->start * (double)(nsamp + o->offset));
+    desc.notes.note = NULL;
+    return psr_source_open(&j->source, &desc, &j->err);
+}
+
+static psr_status make_trials(struct gpudedisp_job *j)
+{
+    const struct gpudedisp_options *o = &j->opt;
+    psr_status st = psr_parse_dmconst(o->dmconst, &j->dmconst, &j->err);
+    if (st != PSR_OK)
+        return st;
+    if (o->dms)
+        return psr_dms_read(o->dms, &j->dm, &j->ndm, &j->err);
+    j->ndm = (size_t)o->numdms;
+    return psr_dms_grid(o->lodm, o->dmstep, j->ndm, &j->dm, &j->err);
+}
+
+static psr_status make_mask(struct gpudedisp_job *j)
+{
+    const struct psr_obs *obs = psr_source_obs(j->source);
+    j->keep = malloc(obs->nchan);
+    if (!j->keep)
+        return psr_fail_nomem(&j->err, "the channel mask", (double)obs->nchan);
+    memset(j->keep, 1, obs->nchan);
+    if (!j->opt.ignorechan)
+        return PSR_OK;
+    bool ascending = psr_obs_freq_mhz(obs, 0) < psr_obs_freq_mhz(obs, obs->nchan - 1);
+    return psr_ignore_channels(j->opt.ignorechan, obs->nchan, ascending, j->keep, &j->err);
+}
+
+static psr_status create_plan(struct gpudedisp_job *j)
+{
+    const struct gpudedisp_options *o = &j->opt;
+    const struct psr_obs *obs = psr_source_obs(j->source);
+    double *freq_mhz = malloc(obs->nchan * sizeof *freq_mhz);
+    if (!freq_mhz)
+        return psr_fail_nomem(&j->err, "channel frequencies", (double)obs->nchan * 8);
+    for (size_t c = 0; c < obs->nchan; c++)
+        freq_mhz[c] = psr_obs_freq_mhz(obs, c);
+    bool subband = !strcmp(o->algo, "subband");
+    if (o->nsub && !subband && !o->quiet)
+        cli_note(&j->tool, "-nsub is not needed: direct is exact (-algo subband honours it)");
+    psr_status st = psr_dedisp_create(&j->plan,
+                                      &(struct psr_dedisp_desc){
+                                          .nchan = obs->nchan,
+                                          .freq_mhz = freq_mhz,
+                                          .tsamp_s = obs->tsamp_s,
+                                          .nbit = obs->nbit,
+                                          .kind = obs->kind,
+                                          .downsamp = (size_t)o->downsamp,
+                                          .dmconst = j->dmconst,
+                                          .ndm = j->ndm,
+                                          .dm = j->dm,
+                                          .keep = j->keep,
+                                          .algo = subband ? PSR_DEDISP_SUBBAND : PSR_DEDISP_DIRECT,
+                                          .tol = (int)o->tol,
+                                          .nsub = (size_t)o->nsub,
+                                          .nthread = (int)o->ncpus,
+                                          .mem_bytes = o->mem_bytes,
+                                      },
+                                      &j->err);
+    free(freq_mhz);
+    return st;
+}
+
+psr_status gpudedisp_check_sweep(struct gpudedisp_job *j, int64_t nsamp)
+{
+    int64_t have = nsamp / j->opt.downsamp, sweep = (int64_t)psr_dedisp_maxshift(j->plan);
+    if (have > sweep)
+        return PSR_OK;
+    double highest = 0;
+    for (size_t i = 0; i < j->ndm; i++)
+        highest = j->dm[i] > highest ? j->dm[i] : highest;
+    return psr_fail(&j->err, PSR_EINVAL,
+                    "%s: DM %g sweeps over %lld samples, the input holds %lld: no sample is "
+                    "complete",
+                    j->path[0], highest, (long long)sweep, (long long)have);
+}
+
+static psr_status create_buffers(struct gpudedisp_job *j)
+{
+    j->block = psr_dedisp_block(j->plan);
+    int64_t nsamp = psr_source_obs(j->source)->nsamp;
+    if (nsamp >= 0 && (size_t)nsamp < j->block)
+        j->block = (size_t)nsamp;
+    j->stride = j->block / (size_t)j->opt.downsamp + 1;
+    size_t in_bytes = psr_source_block_bytes(j->source, j->block);
+    j->in = malloc(in_bytes);
+    j->out = malloc(j->ndm * j->stride * sizeof *j->out);
+    j->crc = calloc(j->ndm, sizeof *j->crc);
+    if (!j->in || !j->out || !j->crc)
+        return psr_fail_nomem(&j->err, "a block of data",
+                              (double)in_bytes + (double)j->ndm * (double)j->stride * 4);
+    return PSR_OK;
+}
+
+static psr_status create_series(struct gpudedisp_job *j)
+{
+    const struct gpudedisp_options *o = &j->opt;
+    const struct psr_obs *obs = psr_source_obs(j->source);
+    if (o->nowrite)
+        return PSR_OK;
+    return psr_series_create(&j->series,
+                             &(struct psr_series_desc){
+                                 .root = o->root,
+                                 .format = !strcmp(o->format, "tim") || !strcmp(o->root, "-")
+                                               ? PSR_SERIES_TIM
+                                               : PSR_SERIES_DAT,
+                                 .dm_decimals = (int)o->dmprec,
+                                 .ndm = j->ndm,
+                                 .dm = j->dm,
+                                 .obs = obs,
+                                 .file_nbit = psr_source_file_nbit(j->source),
+                                 .tsamp_s = obs->tsamp_s * (double)o->downsamp,
+                             },
+                             &j->err);
+}
+
+static psr_status create_search(struct gpudedisp_job *j)
+{
+    const struct gpudedisp_options *o = &j->opt;
+    if (!o->singlepulse)
+        return PSR_OK;
+    size_t *sweep = malloc(j->ndm * sizeof *sweep);
+    if (!sweep)
+        return psr_fail_nomem(&j->err, "the sweep of each trial", (double)j->ndm * 8);
+    for (size_t i = 0; i < j->ndm; i++)
+        sweep[i] = psr_dedisp_shift(j->plan, i);
+    psr_status st = psr_singlepulse_create(
+        &j->pulses,
+        &(struct psr_singlepulse_desc){
+            .nseries = j->ndm,
+            .dm = j->dm,
+            .sweep = sweep,
+            .tsamp_s = psr_source_obs(j->source)->tsamp_s * (double)o->downsamp,
+            .threshold = o->threshold,
+            .maxwidth_s = o->maxwidth_s,
+            .nthread = (int)o->ncpus,
+        },
+        &j->err);
+    free(sweep);
+    return st;
+}
+
+psr_status gpudedisp_prepare(struct gpudedisp_job *j)
+{
+    j->nthread = j->opt.ncpus ? (int)j->opt.ncpus : omp_get_max_threads();
+    psr_status (*const step[])(struct gpudedisp_job *) = {
+        open_source,    make_trials,   make_mask,    create_plan,
+        create_buffers, create_series, create_search};
+    psr_status st = PSR_OK;
+    for (size_t i = 0; st == PSR_OK && i < sizeof step / sizeof *step; i++)
+        st = step[i](j);
+    int64_t nsamp = j->source ? psr_source_obs(j->source)->nsamp : -1;
+    if (st == PSR_OK && nsamp >= 0)
+        st = gpudedisp_check_sweep(j, nsamp);
+    if (st == PSR_OK && !j->opt.nobary && !j->opt.quiet)
+        cli_note(&j->tool, "times are topocentric: no barycentring is done");
+    return st;
+}
+
+void gpudedisp_release(struct gpudedisp_job *j)
+{
+    psr_singlepulse_destroy(j->pulses);
+    psr_series_abort(j->series);
+    psr_dedisp_destroy(j->plan);
+    psr_source_close(j->source);
+    free(j->keep);
+    free(j->dm);
+    free(j->in);
+    free(j->out);
+    free(j->crc);
+}
