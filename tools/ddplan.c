@@ -63,10 +63,12 @@ int main(int argc, char **argv)
     struct cli tool;
     psr_err err;
     psr_status st = ddplan_options_parse(&o, &tool, argc, argv, &err);
-    if (st == PSR_OK && psr_ddplan_make(&plan, &o.desc, &err) != PSR_OK)
-        cli_usage_error(&tool, "%s", err.msg);
+    if (st == PSR_OK)
+        st = psr_ddplan_make(&plan, &o.desc, &err);
     if (st == PSR_OK)
         st = put_out(&o, &plan, &err);
     free(o.command);
+    if (st == PSR_EINVAL) /* what is out of its range came from the command line */
+        cli_usage_error(&tool, "%s", err.msg);
     return cli_close_stdout(&tool, st == PSR_OK ? EXIT_SUCCESS : cli_report(&tool, &err));
 }
