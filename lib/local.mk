@@ -26,4 +26,15 @@ lib_libpsrkit_a_SOURCES = \
 	lib/base/number.c \
 	lib/base/status.c \
 	lib/formats/lists.c \
-	lib/formats/reader.h
+	lib/formats/obs.c \
+	lib/formats/parts.c \
+	lib/formats/parts.h \
+	lib/formats/reader.h \
+	lib/formats/sigproc.c \
+	lib/formats/sigproc_header.h \
+	lib/formats/sigproc_reader.c \
+	lib/formats/sigproc_write.c \
+	lib/formats/source.c \
+	lib/formats/telescope.c \
+	lib/formats/unpack.c \
+	lib/formats/unpack.h

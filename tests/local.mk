@@ -26,6 +26,37 @@ tests_t_base_LDADD = $(tests_ldadd)
 tests_t_lists_SOURCES = tests/t_lists.c
 tests_t_lists_LDADD = $(tests_ldadd)
 
+# Harnesses for hostile input.  In `make check` each takes a short, repeatable walk (fuzz_main.c);
+# `make fuzz` gives each FUZZ_SECONDS of clang's libFuzzer.
+FUZZ_NAMES = \
+	sigproc
+FUZZ_TESTS = \
+	tests/fuzz/fuzz_sigproc
+FUZZ_SECONDS = 1800
+FUZZ_CC = clang
+FUZZ_SOURCES = $(addprefix $(top_srcdir)/,$(filter lib/%.c,$(lib_libpsrkit_a_SOURCES)))
+
+check_PROGRAMS += $(FUZZ_TESTS)
+TESTS += $(FUZZ_TESTS)
+EXTRA_DIST += tests/fuzz/corpus
+
+tests_fuzz_fuzz_sigproc_SOURCES = tests/fuzz/fuzz_sigproc.c tests/fuzz/fuzz_main.c
+tests_fuzz_fuzz_sigproc_LDADD = $(tests_ldadd)
+
+fuzz: $(FUZZ_NAMES:%=fuzz-%)
+fuzz-%: tests/fuzz/libfuzzer_%
+	mkdir -p tests/fuzz/found/$*
+	tests/fuzz/libfuzzer_$* -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=tests/fuzz/found/$*- \
+		tests/fuzz/found/$* $(top_srcdir)/tests/fuzz/corpus/$*
+tests/fuzz/libfuzzer_%: $(top_srcdir)/tests/fuzz/fuzz_%.c $(FUZZ_SOURCES)
+	mkdir -p tests/fuzz
+	$(FUZZ_CC) -std=c11 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
+		$(DEFS) $(AM_CPPFLAGS) -o $@ $^ $(CFITSIO_LIBS) $(FFTW_LIBS) -lm
+.PHONY: fuzz
+.PRECIOUS: tests/fuzz/libfuzzer_%
+clean-local:
+	rm -rf tests/fuzz/libfuzzer_* tests/fuzz/found
+
 CLI_TESTS =
 dist_noinst_DATA += $(CLI_TESTS)
 if HAVE_BATS

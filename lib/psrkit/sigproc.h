@@ -16,14 +16,22 @@ enum { PSR_SIGPROC_HEADER_MAX = 1 << 20 };
  * Given:    name   the file, for messages; notes for keys skipped
  * Returned: *obs, initialised here, caller clears; nsamp stays -1 unless the header has nsamples;
  *           *header_bytes, where the samples begin
- * Status:   PSR_EFORMAT; *need_more is set where n bytes were too few and more may help. */
+ * Status:   PSR_EFORMAT; *need_more is set where n bytes were too few and more may help.
+ *           PSR_EUNSUPPORTED for a big-endian header; PSR_ENOMEM.
+ * Notes:    an unknown key is skipped where its value can only be an int32, a double or a text,
+ *           since a key must follow it; it is refused otherwise.  A position of 0, 0 is unknown. */
 PSR_MUST_CHECK psr_status psr_sigproc_parse(struct psr_obs *obs, size_t *header_bytes,
                                             bool *need_more, const void *bytes, size_t n,
                                             const char *name, const struct psr_notes *notes,
                                             psr_err *err);
 
 /* Writes a header that SIGPROC and any PRESTO read: filterbank (data_type 1), or for one channel
- * and a refdm a time series (data_type 2).  Fields that are unknown are left out. */
+ * and a refdm a time series (data_type 2).  Fields that are unknown are left out, but for
+ * machine_id and telescope_id, which PRESTO does not do without: they are -1 then.  nsamples is left
+ * out: the length of the file tells.  Only a table of frequencies is beyond PRESTO.
+ * Status: PSR_EFORMAT (as psr_obs_check), PSR_EINVAL (a series of many channels),
+ *         PSR_EUNSUPPORTED (samples SIGPROC has no word for), PSR_ENOMEM, those of
+ *         psr_outfile_write. */
 PSR_MUST_CHECK psr_status psr_sigproc_write(psr_outfile *f, const struct psr_obs *obs,
                                             int data_type, psr_err *err);
 
