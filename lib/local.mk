@@ -29,6 +29,13 @@ lib_libpsrkit_a_SOURCES = \
 	lib/formats/obs.c \
 	lib/formats/parts.c \
 	lib/formats/parts.h \
+	lib/formats/psrfits.c \
+	lib/formats/psrfits.h \
+	lib/formats/psrfits_freq.c \
+	lib/formats/psrfits_header.c \
+	lib/formats/psrfits_rows.c \
+	lib/formats/psrfits_sample.c \
+	lib/formats/psrfits_table.c \
 	lib/formats/reader.h \
 	lib/formats/sigproc.c \
 	lib/formats/sigproc_header.h \

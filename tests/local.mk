@@ -14,7 +14,9 @@ AM_TESTS_ENVIRONMENT = \
 
 UNIT_TESTS = \
 	tests/t_base \
-	tests/t_lists
+	tests/t_lists \
+	tests/t_psrfits \
+	tests/t_psrfits_rows
 
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
@@ -25,6 +27,10 @@ tests_t_base_SOURCES = tests/t_base.c
 tests_t_base_LDADD = $(tests_ldadd)
 tests_t_lists_SOURCES = tests/t_lists.c
 tests_t_lists_LDADD = $(tests_ldadd)
+tests_t_psrfits_SOURCES = tests/fits_check.h tests/fits_writer.h tests/t_psrfits.c
+tests_t_psrfits_LDADD = $(tests_ldadd)
+tests_t_psrfits_rows_SOURCES = tests/fits_check.h tests/fits_writer.h tests/t_psrfits_rows.c
+tests_t_psrfits_rows_LDADD = $(tests_ldadd)
 
 # Harnesses for hostile input.  In `make check` each takes a short, repeatable walk (fuzz_main.c);
 # `make fuzz` gives each FUZZ_SECONDS of clang's libFuzzer.

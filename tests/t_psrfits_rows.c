@@ -1,0 +1,252 @@
+/* psrfits: lost rows, zero-filled and cut ends of search-mode files, and real files. */
+#include "fits_check.h"
+
+/* Opens the spec and tells whether spectra [gap, gap + n) are a gap and all else are data. */
+static bool has_gap(const struct fits_spec *s, int64_t nsamp, int64_t gap, int64_t n,
+                    const char *note, uint64_t *seed)
+{
+    psr_err err;
+    struct psr_source_desc desc = description();
+    struct psr_reader *r = open_spec(s, &desc, &err);
+    if (!r)
+        return false;
+    bool good = r->obs.nsamp == nsamp && strstr(noted, note);
+    double *x = read_all(r, 0, seed, &err), size;
+    int64_t row = 0, in_row = 0;
+    for (int64_t t = 0; x && good && t < nsamp; t++) {
+        bool lost = t >= gap && t < gap + n;
+        while (!lost && s->wts && row < s->nrow && s->wts[(size_t)row * s->nchan] == 0)
+            row++;
+        for (size_t c = 0; c < s->nchan && good; c++) {
+            double got = x[(size_t)t * s->nchan + c];
+            good = lost ? isnan(got) : got == naive_value(s, &desc, row, in_row, c, &size);
+        }
+        if (!lost && ++in_row == s->nsblk) {
+            in_row = 0;
+            row++;
+        }
+    }
+    good = good && x;
+    free(x);
+    x = !good || r->ops->seek(r, gap + n / 2, &err) ? NULL : read_all(r, gap + n / 2, seed, &err);
+    good = x && (n == 0 || isnan(x[0]));
+    free(x);
+    r->ops->close(r);
+    if (!good)
+        diag("nsamp %lld, notes: %s", (long long)nsamp, noted);
+    return good;
+}
+
+static void test_gaps(uint64_t *seed)
+{
+    struct fits_spec s = fits_random_spec(seed, 12, 1, 8, false);
+    int64_t n = s.nsblk, rows = s.nrow;
+    double middle[FITS_ROWS_MAX];
+    float weights[FITS_ROWS_MAX * 12];
+    s.middle_s = middle;
+    for (int64_t i = 0; i < rows; i++)
+        middle[i] = ((double)i + 0.5 + (i > 1 ? 3 : 0)) * (double)n * 0.001 + 1e-4;
+    ok(has_gap(&s, (rows + 3) * n, 2 * n, 3 * n, "missing before row 3", seed), "lost rows");
+    for (int64_t i = 0; i < rows; i++)
+        middle[i] = ((double)i + 2.5) * (double)n * 0.001 + (i > 0 ? 0.005 : 0);
+    ok(has_gap(&s, rows * n + 5, n, 5, "5 spectra are missing", seed),
+       "a part of a row is lost, and whole rows before the first");
+    memset(middle, 0, sizeof middle);
+    ok(has_gap(&s, rows * n, 0, 0, "OFFS_SUB is missing or 0", seed), "OFFS_SUB 0 throughout");
+    for (int64_t i = 0; i < rows; i++)
+        middle[i] = (double)(i * n) * 0.001;
+    ok(has_gap(&s, rows * n, 0, 0, "timed from the first", seed), "OFFS_SUB of the row's start");
+    s.middle_s = NULL;
+    for (size_t i = 0; i < FITS_ROWS_MAX * s.nchan; i++)
+        weights[i] = i / s.nchan == 1 ? 0 : 1;
+    s.wts = weights;
+    ok(has_gap(&s, rows * n, n, n, "1 of", seed), "a row of weight 0");
+    s.wts = NULL;
+    psr_err err;
+    struct psr_source_desc desc = description();
+    s.edit = "NSUBOFFS=3";
+    s.middle_s = middle;
+    memset(middle, 0, sizeof middle);
+    struct psr_reader *r = open_spec(&s, &desc, &err);
+    ok(r != NULL, "NSUBOFFS");
+    if (r) {
+        near(r->obs.tstart.frac * 86400, 43200.25 + 3e-3 * (double)n, 1e-10,
+             "NSUBOFFS moves the date");
+        r->ops->close(r);
+    }
+    s.middle_s = NULL;
+    fits_spec_free(&s);
+}
+
+static void test_end(uint64_t *seed)
+{
+    struct fits_spec s = fits_random_spec(seed, 13, 2, 4, false);
+    int64_t n = s.nsblk, rows = s.nrow, keep;
+    s.pol_type = "AABB";
+    keep = (rows - 1) * n - 3;
+    for (size_t i = fits_index(&s, 0, keep, 0, 0); i < fits_index(&s, rows, 0, 0, 0); i++)
+        s.raw[i] = 0;
+    s.raw[fits_index(&s, 0, keep, 0, 0) - 1] = 1;
+    ok(has_gap(&s, keep, keep, 0, "filled with zeros", seed) || s.nrow < 2,
+       "a row and three spectra of zeros at the end");
+    s.raw[fits_index(&s, rows, 0, 0, 0) - 1] = 1;
+    s.edit = "NSTOT";
+    s.nstot = rows * n - 7;
+    ok(has_gap(&s, keep, keep, 0, "NSTOT", seed), "NSTOT, then zeros");
+    s.nstot = 1;
+    ok(has_gap(&s, rows * n, 0, 0, "", seed), "a stale NSTOT");
+    fits_spec_free(&s);
+    s = fits_random_spec(seed, 1, 1, 8, false);
+    s.raw[fits_index(&s, s.nrow, 0, 0, 0) - 1] = 0;
+    s.raw[fits_index(&s, s.nrow, 0, 0, 0) - 9] = 1;
+    ok(has_gap(&s, s.nrow * s.nsblk, 0, 0, "", seed), "one zero of one channel is data");
+    fits_spec_free(&s);
+}
+
+static void test_truncated(uint64_t *seed)
+{
+    psr_err err;
+    struct psr_source_desc desc = description();
+    struct fits_spec s = fits_random_spec(seed, 512, 1, 8, false);
+    snprintf(file, sizeof file, "%s/x.fits", folder);
+    int64_t data = fits_write_spec(file, &s);
+    int64_t row = (int64_t)s.nchan * (s.nsblk + 12) + 8;
+    struct psr_reader *r;
+    ok(!truncate(file, data + row * (s.nrow - 1) - 1), "cut");
+    ok(!psr_psrfits_open(&r, file, &desc, &err) && r->obs.nsamp == (s.nrow - 2) * s.nsblk &&
+           strstr(noted, "cut off"),
+       "a file cut within its last row but one");
+    if (r) {
+        double *x = read_all(r, 0, seed, &err);
+        ok(x && same_as_naive(&s, &desc, &r->obs, x, 0, 0), "the whole rows are read");
+        ok(r->ops->seek(r, r->obs.nsamp + 1, &err) == PSR_EINVAL && strstr(err.msg, "no spectrum"),
+           "no seek beyond the end");
+        free(x);
+        r->ops->close(r);
+    }
+    ok(!truncate(file, data + row / 2) && psr_psrfits_open(&r, file, &desc, &err) == PSR_EFORMAT &&
+           !r && strstr(err.msg, "no whole row"),
+       "no whole row: %s", err.msg);
+    ok(!truncate(file, 3000) && psr_psrfits_open(&r, file, &desc, &err) == PSR_EFORMAT &&
+           strstr(err.msg, "cfitsio"),
+       "a cut header: %s", err.msg);
+    fits_spec_free(&s);
+}
+
+/* Channel means, and the sum of all values times 1 + t % 7, computed in double precision from what
+ * astropy 6 reads, sub-byte samples taken high bits first:
+ * ((raw - ZERO_OFF) DAT_SCL + DAT_OFFS) DAT_WTS, for AABB the sum of the first two. */
+static const struct {
+    const char *name;
+    int choice;
+    int64_t nsamp;
+    size_t channel[5];
+    double mean[5], sum;
+} real_files[] = {
+    {"parkes_4bit.sf",
+     -1,
+     4096,
+     {0, 1, 138, 208, 415},
+     {381947.004167, 582436.989433, 15280562.2107, 8297282.22, 1134713.06902},
+     1.06696068227e+14},
+    {"parkes_4bit.sf",
+     2,
+     4096,
+     {0, 1, 138, 208, 415},
+     {391.119850755, -798.590118527, -130019.86824, -38084.7858286, 1041.38991237},
+     2.17225074738e+12},
+    {"test_4pol.fits", -1, 200, {0, 1, 170, 256, 511}, {0, 1.86, 17.22, 26.675, 0}, 7421912},
+    {"small.fits", -1, 10, {0, 1, 112, 168, 335}, {140, 120.2, 132.9, 127.9, 124.2}, 1467677},
+};
+
+static void check_figures(size_t i, const double *x, size_t nchan)
+{
+    double sum = 0, size = 0;
+    for (size_t k = 0; k < (size_t)real_files[i].nsamp * nchan; k++) {
+        double weight = 1 + (double)(k / nchan % 7);
+        sum += x[k] * weight;
+        size += fabs(x[k]) * weight;
+    }
+    near(sum, real_files[i].sum, 1e-7 * size, real_files[i].name);
+    for (size_t k = 0; k < 5; k++) {
+        double mean = 0;
+        for (size_t t = 0; t < (size_t)real_files[i].nsamp; t++)
+            mean += x[t * nchan + real_files[i].channel[k]] / (double)real_files[i].nsamp;
+        near(mean, real_files[i].mean[k], 1e-6 * size / (double)nchan / (double)real_files[i].nsamp,
+             "mean of a channel");
+    }
+}
+
+static void test_real(const char *data, uint64_t *seed)
+{
+    psr_err err;
+    struct psr_reader *r;
+    for (size_t i = 0; i < sizeof real_files / sizeof *real_files; i++) {
+        struct psr_source_desc desc = description();
+        desc.if_choice = real_files[i].choice;
+        snprintf(file, sizeof file, "%s/%s", data, real_files[i].name);
+        if (!ok(!psr_psrfits_open(&r, file, &desc, &err) && r->obs.nsamp == real_files[i].nsamp,
+                "%s opens", real_files[i].name))
+            continue;
+        double *x = read_all(r, 0, seed, &err);
+        if (ok(x != NULL, "%s is read", real_files[i].name))
+            check_figures(i, x, r->obs.nchan);
+        free(x);
+        r->ops->close(r);
+    }
+    struct psr_source_desc desc = description();
+    snprintf(file, sizeof file, "%s/empty.fits", data);
+    ok(psr_psrfits_open(&r, file, &desc, &err) == PSR_EFORMAT && strstr(err.msg, "NAXIS2 = 0"),
+       "empty.fits is refused");
+}
+
+/* The same observation in both formats; the filterbank's samples are its last 5120 x 336 bytes. */
+static void test_twin(const char *data)
+{
+    enum { BYTES = 5120 * 336 };
+    psr_err err;
+    struct psr_reader *r;
+    struct psr_source_desc desc = description();
+    uint8_t *want = malloc(BYTES), *got = malloc(BYTES);
+    size_t nread = 0, at = 0;
+    int64_t gap;
+    snprintf(file, sizeof file, "%s/28.fil", data);
+    FILE *f = fopen(file, "rb");
+    bool have = f && !fseek(f, -(long)BYTES, SEEK_END) && fread(want, 1, BYTES, f) == BYTES;
+    if (f)
+        fclose(f);
+    snprintf(file, sizeof file, "%s/28.fits", data);
+    if (ok(have && !psr_psrfits_open(&r, file, &desc, &err), "28.fil and 28.fits open")) {
+        ok(r->obs.nsamp == 5120 && r->obs.nbit == 8 && r->obs.kind == PSR_UINT &&
+               strstr(noted, "403 spectra"),
+           "28.fits: 403 spectra of zeros are no data");
+        do {
+            if (r->ops->next(r, 1000, got + at * 336, &nread, &gap, &err) || gap)
+                break;
+            at += nread;
+        } while (nread && at < 5120);
+        ok(at == 5120 && !memcmp(got, want, BYTES), "28.fits is 28.fil");
+        r->ops->close(r);
+    }
+    free(want);
+    free(got);
+}
+
+int main(void)
+{
+    uint64_t seed = tap_seed();
+    const char *data = getenv("PSRKIT_TEST_DATA");
+    if (!make_folder())
+        return EXIT_FAILURE;
+    test_gaps(&seed);
+    test_end(&seed);
+    test_truncated(&seed);
+    if (data) {
+        test_real(data, &seed);
+        test_twin(data);
+    } else {
+        skip("real files", "PSRKIT_TEST_DATA is not set");
+    }
+    remove_folder();
+    return done_testing();
+}
