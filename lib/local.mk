@@ -7,6 +7,7 @@ pkgconfig_DATA = lib/psrkit.pc
 
 psrincludedir = $(includedir)/psrkit
 psrinclude_HEADERS = \
+	lib/psrkit/ddplan.h \
 	lib/psrkit/dedisp.h \
 	lib/psrkit/delays.h \
 	lib/psrkit/inf.h \
@@ -14,6 +15,7 @@ psrinclude_HEADERS = \
 	lib/psrkit/number.h \
 	lib/psrkit/obs.h \
 	lib/psrkit/outfile.h \
+	lib/psrkit/planfile.h \
 	lib/psrkit/series.h \
 	lib/psrkit/sigproc.h \
 	lib/psrkit/singlepulse.h \
@@ -29,6 +31,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/formats/obs.c \
 	lib/formats/parts.c \
 	lib/formats/parts.h \
+	lib/formats/planfile.c \
 	lib/formats/psrfits.c \
 	lib/formats/psrfits.h \
 	lib/formats/psrfits_freq.c \
@@ -44,4 +47,20 @@ lib_libpsrkit_a_SOURCES = \
 	lib/formats/source.c \
 	lib/formats/telescope.c \
 	lib/formats/unpack.c \
-	lib/formats/unpack.h
+	lib/formats/unpack.h \
+	lib/search/dedisp.c \
+	lib/search/dedisp_backend.h \
+	lib/search/dedisp_cpu.c \
+	lib/search/dedisp_cpu.h \
+	lib/search/dedisp_cpu_kernel.c \
+	lib/search/dedisp_cpu_kinds.h \
+	lib/search/dedisp_cpu_lane.h \
+	lib/search/dedisp_cpu_plan.c \
+	lib/search/dedisp_cpu_shape.c \
+	lib/search/dedisp_cpu_tree.c \
+	lib/search/dedisp_cpu_tree.h \
+	lib/signal/cornerturn.c \
+	lib/signal/cornerturn.h \
+	lib/signal/ddplan.c \
+	lib/signal/ddplan_factors.c \
+	lib/signal/delays.c

@@ -14,6 +14,9 @@ AM_TESTS_ENVIRONMENT = \
 
 UNIT_TESTS = \
 	tests/t_base \
+	tests/t_ddplan \
+	tests/t_dedisp \
+	tests/t_delays \
 	tests/t_lists \
 	tests/t_psrfits \
 	tests/t_psrfits_rows
@@ -25,6 +28,8 @@ tests_ldadd = lib/libpsrkit.a $(PSR_LIBS)
 
 tests_t_base_SOURCES = tests/t_base.c
 tests_t_base_LDADD = $(tests_ldadd)
+tests_t_ddplan_SOURCES = tests/t_ddplan.c
+tests_t_ddplan_LDADD = $(tests_ldadd)
 tests_t_lists_SOURCES = tests/t_lists.c
 tests_t_lists_LDADD = $(tests_ldadd)
 tests_t_psrfits_SOURCES = tests/fits_check.h tests/fits_writer.h tests/t_psrfits.c
@@ -62,9 +67,25 @@ tests/fuzz/libfuzzer_%: $(top_srcdir)/tests/fuzz/fuzz_%.c $(FUZZ_SOURCES)
 .PRECIOUS: tests/fuzz/libfuzzer_%
 clean-local:
 	rm -rf tests/fuzz/libfuzzer_* tests/fuzz/found
+tests_t_dedisp_SOURCES = tests/t_dedisp.c
+tests_t_dedisp_LDADD = $(tests_ldadd)
+tests_t_delays_SOURCES = tests/t_delays.c
+tests_t_delays_LDADD = $(tests_ldadd)
 
-CLI_TESTS =
+CLI_TESTS = \
+	tests/ddplan.bats
+EXTRA_DIST += tests/golden/ddplan
 dist_noinst_DATA += $(CLI_TESTS)
 if HAVE_BATS
 TESTS += $(CLI_TESTS)
 endif
+
+# Figures, not judgements: `make bench` prints speeds and their ratios to ceilings measured in the same run.
+EXTRA_PROGRAMS += tests/bench_dedisp
+tests_bench_dedisp_SOURCES = tests/bench_dedisp.c
+tests_bench_dedisp_LDADD = $(tests_ldadd)
+CLEANFILES += tests/bench_dedisp
+
+bench: tests/bench_dedisp
+	tests/bench_dedisp
+.PHONY: bench

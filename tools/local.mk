@@ -4,3 +4,18 @@ tools_cppflags = $(AM_CPPFLAGS) -DPSRKIT_VERSION='"$(PACKAGE_VERSION)"'
 tools_shared = tools/cli.c tools/cli.h tools/run.c tools/run.h
 tools_gnuplot = tools/gnuplot.c tools/gnuplot.h
 tools_ldadd = lib/libpsrkit.a $(PSR_LIBS)
+
+bin_PROGRAMS += tools/ddplan
+tools_ddplan_CPPFLAGS = $(tools_cppflags)
+tools_ddplan_SOURCES = \
+	tools/ddplan.c \
+	tools/ddplan.h \
+	tools/ddplan_cost.c \
+	tools/ddplan_json.c \
+	tools/ddplan_options.c \
+	tools/ddplan_plot.c \
+	tools/ddplan_script.c \
+	tools/ddplan_text.c \
+	$(tools_gnuplot) \
+	$(tools_shared)
+tools_ddplan_LDADD = $(tools_ldadd)
