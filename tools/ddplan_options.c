@@ -3,6 +3,7 @@
 #include "gnuplot.h"
 
 #include <math.h>
+#include <psrkit/planfile.h>
 #include <psrkit/source.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,15 +69,30 @@ static void take_observation(struct ddplan_options *o, const struct psr_obs *obs
         o->tobs_s = (double)obs->nsamp * obs->tsamp_s;
 }
 
+/* A plan file that says what band it was made for. */
+static psr_status read_band(struct ddplan_options *o, const char *path, psr_err *err)
+{
+    struct psr_planfile file;
+    psr_status st = psr_planfile_read(&file, path, err);
+    if (st == PSR_OK && !file.has_band)
+        st = psr_fail(err, PSR_EFORMAT, "%s: no line '# band' in it", path);
+    if (st == PSR_OK)
+        o->desc.band = file.band;
+    o->desc.blocklen = SIGPROC_BLOCKLEN;
+    if (o->script)
+        o->files.n = 0; /* the script will be told the observation */
+    psr_planfile_clear(&file);
+    return st;
+}
+
 static psr_status read_observation(struct ddplan_options *o, const struct cli *tool, psr_err *err)
 {
+    const char *dot = strrchr(o->files.text[0], '.');
+    if (dot && !strcmp(dot, ".plan"))
+        return read_band(o, o->files.text[0], err);
     psr_source *source;
-    struct psr_source_desc desc = {
-        .path = o->files.text,
-        .npath = o->files.n,
-        .if_choice = -1,
-        .notes = {cli_note, (void *)(uintptr_t)tool},
-    };
+    struct psr_source_desc desc = {.path = o->files.text, .npath = o->files.n, .if_choice = -1};
+    desc.notes = (struct psr_notes){cli_note, (void *)(uintptr_t)tool};
     psr_status st = psr_source_open(&source, &desc, err);
     if (st == PSR_OK)
         take_observation(o, psr_source_obs(source), psr_source_file_nbit(source));
@@ -214,9 +230,10 @@ psr_status ddplan_options_parse(struct ddplan_options *o, struct cli *tool, int 
     *tool = (struct cli){
         .name = "ddplan",
         .operands = "[OPTION]... [FILE]...",
-        .summary = "Plan the trial DMs of a pulsar or burst search: ranges, steps and "
-                   "downsampling, as\nPRESTO's DDplan.py does.  FILE, a filterbank or PSRFITS "
-                   "observation, says what the band is.",
+        .summary =
+            "Plan the trial DMs of a pulsar or burst search: ranges, steps and downsampling,\n"
+            "as PRESTO's DDplan.py does.  FILE, a filterbank or PSRFITS observation or the\n"
+            ".plan of a survey, says what the band is.",
         .options = table,
         .noptions = sizeof table / sizeof *table,
     };
