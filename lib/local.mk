@@ -26,7 +26,17 @@ lib_libpsrkit_a_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 lib_libpsrkit_a_LIBADD = $(KERNEL_OBJECTS)
 lib_libpsrkit_a_SOURCES = \
 	lib/base/number.c \
+	lib/base/outfile.c \
+	lib/base/plain.c \
+	lib/base/plain.h \
 	lib/base/status.c \
+	lib/formats/dat.c \
+	lib/formats/good_length.c \
+	lib/formats/inf.c \
+	lib/formats/inf_fields.c \
+	lib/formats/inf_fields.h \
+	lib/formats/inf_read.c \
+	lib/formats/inf_write.c \
 	lib/formats/lists.c \
 	lib/formats/obs.c \
 	lib/formats/parts.c \
@@ -40,6 +50,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/formats/psrfits_sample.c \
 	lib/formats/psrfits_table.c \
 	lib/formats/reader.h \
+	lib/formats/series.c \
 	lib/formats/sigproc.c \
 	lib/formats/sigproc_header.h \
 	lib/formats/sigproc_reader.c \
