@@ -133,6 +133,47 @@ static void test_truncated(uint64_t *seed)
     fits_spec_free(&s);
 }
 
+/* Two files of one observation, given in the wrong order, five spectra missing between them. */
+static void test_list(uint64_t *seed)
+{
+    psr_err err;
+    char second[300], edit[40];
+    const char *paths[2] = {second, file};
+    struct psr_source_desc desc = description();
+    struct fits_spec s = fits_random_spec(seed, 16, 2, 8, false);
+    const int64_t n = s.nrow * s.nsblk;
+    uint16_t *block = malloc((size_t)(2 * n + 5) * s.nchan * sizeof *block);
+    const struct psr_span *gaps = NULL;
+    psr_source *source = NULL;
+    size_t nread = 0, bad = 0;
+    s.pol_type = "AABB";
+    snprintf(file, sizeof file, "%s/x.fits", folder);
+    snprintf(second, sizeof second, "%s/y.fits", folder);
+    fits_write_spec(file, &s);
+    snprintf(edit, sizeof edit, "STT_OFFS=%.9g", 0.25 + 0.001 * (double)(n + 5));
+    s.edit = edit;
+    fits_write_spec(second, &s);
+    desc.path = paths;
+    desc.npath = 2;
+    ok(!psr_source_open(&source, &desc, &err) && psr_source_obs(source)->nsamp == 2 * n + 5,
+       "a list of two files");
+    ok(!psr_source_read(source, (size_t)(2 * n + 5), block, &nread, &err) &&
+           nread == (size_t)(2 * n + 5) && psr_source_gaps(source, &gaps) == 1 &&
+           gaps->first == n && gaps->count == 5,
+       "five spectra of padding between them");
+    for (int64_t t = 0; t < 2 * n + 5; t++)
+        for (size_t c = 0; c < s.nchan && (t < n || t >= n + 5); c++) {
+            int64_t at = t < n ? t : t - n - 5;
+            double size, want = naive_value(&s, &desc, at / s.nsblk, at % s.nsblk, c, &size);
+            bad += block[(size_t)t * s.nchan + c] != want;
+        }
+    ok(!bad, "values of both");
+    psr_source_close(source);
+    unlink(second);
+    free(block);
+    fits_spec_free(&s);
+}
+
 /* Channel means, and the sum of all values times 1 + t % 7, computed in double precision from what
  * astropy 6 reads, sub-byte samples taken high bits first:
  * ((raw - ZERO_OFF) DAT_SCL + DAT_OFFS) DAT_WTS, for AABB the sum of the first two. */
@@ -205,28 +246,28 @@ static void test_twin(const char *data)
 {
     enum { BYTES = 5120 * 336 };
     psr_err err;
-    struct psr_reader *r;
+    psr_source *source;
+    const char *path = file;
     struct psr_source_desc desc = description();
     uint8_t *want = malloc(BYTES), *got = malloc(BYTES);
-    size_t nread = 0, at = 0;
-    int64_t gap;
+    size_t nread = 0;
     snprintf(file, sizeof file, "%s/28.fil", data);
     FILE *f = fopen(file, "rb");
     bool have = f && !fseek(f, -(long)BYTES, SEEK_END) && fread(want, 1, BYTES, f) == BYTES;
     if (f)
         fclose(f);
     snprintf(file, sizeof file, "%s/28.fits", data);
-    if (ok(have && !psr_psrfits_open(&r, file, &desc, &err), "28.fil and 28.fits open")) {
-        ok(r->obs.nsamp == 5120 && r->obs.nbit == 8 && r->obs.kind == PSR_UINT &&
+    desc.path = &path;
+    desc.npath = 1;
+    if (ok(have && !psr_source_open(&source, &desc, &err), "28.fil and 28.fits open")) {
+        const struct psr_obs *obs = psr_source_obs(source);
+        ok(obs->nsamp == 5120 && obs->nbit == 8 && obs->kind == PSR_UINT &&
                strstr(noted, "403 spectra"),
            "28.fits: 403 spectra of zeros are no data");
-        do {
-            if (r->ops->next(r, 1000, got + at * 336, &nread, &gap, &err) || gap)
-                break;
-            at += nread;
-        } while (nread && at < 5120);
-        ok(at == 5120 && !memcmp(got, want, BYTES), "28.fits is 28.fil");
-        r->ops->close(r);
+        ok(!psr_source_read(source, 5120, got, &nread, &err) && nread == 5120 &&
+               !memcmp(got, want, BYTES),
+           "28.fits is 28.fil");
+        psr_source_close(source);
     }
     free(want);
     free(got);
@@ -241,6 +282,7 @@ int main(void)
     test_gaps(&seed);
     test_end(&seed);
     test_truncated(&seed);
+    test_list(&seed);
     if (data) {
         test_real(data, &seed);
         test_twin(data);
