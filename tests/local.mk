@@ -18,11 +18,10 @@ UNIT_TESTS = \
 	tests/t_ddplan \
 	tests/t_dedisp \
 	tests/t_delays \
+	tests/t_device \
 	tests/t_lists \
 	tests/t_psrfits \
 	tests/t_psrfits_rows
-	tests/t_device \
-	tests/t_lists
 
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
@@ -33,6 +32,10 @@ tests_t_base_SOURCES = tests/t_base.c
 tests_t_base_LDADD = $(tests_ldadd)
 tests_t_ddplan_SOURCES = tests/t_ddplan.c
 tests_t_ddplan_LDADD = $(tests_ldadd)
+tests_t_dedisp_SOURCES = tests/t_dedisp.c
+tests_t_dedisp_LDADD = $(tests_ldadd)
+tests_t_delays_SOURCES = tests/t_delays.c
+tests_t_delays_LDADD = $(tests_ldadd)
 tests_t_device_SOURCES = tests/t_device.c
 tests_t_device_LDADD = $(tests_ldadd)
 tests_t_lists_SOURCES = tests/t_lists.c
@@ -72,21 +75,15 @@ tests/fuzz/libfuzzer_%: $(top_srcdir)/tests/fuzz/fuzz_%.c $(FUZZ_SOURCES)
 .PRECIOUS: tests/fuzz/libfuzzer_%
 clean-local:
 	rm -rf tests/fuzz/libfuzzer_* tests/fuzz/found
-tests_t_dedisp_SOURCES = tests/t_dedisp.c
-tests_t_dedisp_LDADD = $(tests_ldadd)
-tests_t_delays_SOURCES = tests/t_delays.c
-tests_t_delays_LDADD = $(tests_ldadd)
 
 CLI_TESTS = \
-	tests/ddplan.bats
-EXTRA_DIST += tests/golden/ddplan
-dist_noinst_DATA += $(CLI_TESTS)
-CLI_TESTS = \
+	tests/ddplan.bats \
 	tests/demo.bats \
 	tests/library.bats \
 	tests/man.bats
 
 dist_noinst_DATA += tests/helper.bash $(CLI_TESTS)
+EXTRA_DIST += tests/golden/ddplan
 if HAVE_BATS
 TESTS += $(CLI_TESTS)
 else
@@ -108,7 +105,8 @@ check-gpu:
 endif
 
 # Programs that print a figure of speed beside a ceiling measured in the same run.
-BENCHES =
+BENCHES = \
+	tests/bench_dedisp
 GPU_BENCHES =
 
 EXTRA_PROGRAMS += $(BENCHES) $(GPU_BENCHES)
@@ -122,15 +120,9 @@ bench-gpu:
 	@echo 'SKIP: bench-gpu: this build is without CUDA'
 endif
 
-# Figures, not judgements: `make bench` prints speeds and their ratios to ceilings measured in the same run.
-EXTRA_PROGRAMS += tests/bench_dedisp
 tests_bench_dedisp_SOURCES = tests/bench_dedisp.c
 tests_bench_dedisp_LDADD = $(tests_ldadd)
-CLEANFILES += tests/bench_dedisp
-
-bench: tests/bench_dedisp
-	tests/bench_dedisp
-.PHONY: bench
+CLEANFILES += $(BENCHES)
 .PHONY: check-gpu bench bench-gpu
 
 # A pulsar and a burst, made and found: `make demo`, which tests/demo.bats runs too.
