@@ -28,7 +28,6 @@ fake() {
 @test "the text is DDplan.py's, byte for byte" {
     cp "$golden/psr60.fil" .
     for text in "$golden"/*.txt; do
-        read -r _ _ _ _ -a words < <(head -n 1 "$text") || true
         read -r -a words < <(head -n 1 "$text" | sed 's/.*-o x.eps//')
         { head -n 1 "$text"; ddplan "${words[@]}" 2>/dev/null; echo "[exit $?]"; } | cmp - "$text"
     done
@@ -99,10 +98,9 @@ END
     ddplan -d 300 -p 7 -w -for prepsubband 2>note >s.sh
     grep -q '64 sub-bands' note
     PATH=$PWD/bin:$PATH sh s.sh x.fil
-    awk '{ if (NR > 1 && ($5 - next) ^ 2 > 1e-6) exit bad = 1; next_ = $5 + $7 * $9 }
-         { next = next_ } END { exit bad || $5 + $7 * $9 < 300 || $3 != 64 }' calls ||
-        awk -v n=0 '{ d = $5 - n; if (NR > 1 && d * d > 1e-6) bad = 1; n = $5 + $7 * $9 }
-             $3 != 64 { bad = 1 } END { exit bad || n < 300 }' calls
+    # $3 sub-bands, $5 first DM, $7 step, $9 trials: a call begins where the one before ends
+    awk '{ if ($3 != 64 || (NR > 1 && ($5 - end) ^ 2 > 1e-6)) bad = 1; end = $5 + $7 * $9 }
+         END { exit bad || end < 300 }' calls
 }
 
 @test "-json is JSON and holds the plan" {
@@ -127,8 +125,7 @@ END
 }
 
 @test "-o draws by the suffix, and a failed plot leaves nothing" {
-    mkdir none
-    PATH=$builddir/tools:$PWD/none run -1 ddplan -d 100 -o p.png
+    run -1 env PATH="$builddir/tools" ddplan -d 100 -o p.png
     [[ $output == *"gnuplot"* ]]
     [ ! -e p.png ]
     command -v gnuplot >/dev/null || skip "gnuplot is not installed"

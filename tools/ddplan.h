@@ -17,8 +17,8 @@ struct ddplan_options {
     double tobs_s;          /* 0: unknown */
     int64_t nbit;           /* 0: unknown */
     bool script, json, cost;
-    bool chan_dm_from_file;
-    char *command; /* the command line, for provenance; malloc'd */
+    struct psr_ddplan_desc in_file; /* what the file says, before flags; where there is a file */
+    char *command;                  /* the command line, for provenance; malloc'd */
 };
 
 /* Fills o from the command line and the header of the file it names; exits 2 on a mistake.

@@ -62,7 +62,6 @@ static void take_observation(struct ddplan_options *o, const struct psr_obs *obs
     b->fctr_mhz = obs->fch1_mhz + 0.5 * obs->foff_mhz * nchan - 0.5 * obs->foff_mhz;
     o->desc.blocklen = obs->block_nsamp > 0 ? obs->block_nsamp : SIGPROC_BLOCKLEN;
     o->desc.cohdm = obs->chan_dm;
-    o->chan_dm_from_file = obs->chan_dm > 0;
     if (o->nbit == 0)
         o->nbit = file_nbit;
     if (o->tobs_s <= 0 && obs->nsamp > 0)
@@ -162,6 +161,7 @@ static psr_status settle(struct ddplan_options *o, const struct cli *tool, const
     psr_status st = PSR_OK;
     if (o->files.n)
         st = read_observation(o, tool, err);
+    o->in_file = *d;
     apply_given(d, g);
     if (st == PSR_OK && o->script && !strcmp(o->script_for, "prepsubband") && d->nsub == 0 &&
         d->band.nchan > 0) {

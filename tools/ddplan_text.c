@@ -6,14 +6,15 @@
 
 void ddplan_print_observation(const struct ddplan_options *o)
 {
-    const struct psr_band *b = &o->desc.band;
+    const struct psr_ddplan_desc *d = &o->in_file;
+    const struct psr_band *b = &d->band;
     printf(
         "\nUsing:\n        dt = %g s\n   numchan = %lld\n  blocklen = %lld\n        BW = %g MHz\n"
         "      fctr = %g MHz\nfrom '%s'\n\n",
-        b->tsamp_s, (long long)b->nchan, (long long)o->desc.blocklen, b->bw_mhz, b->fctr_mhz,
+        b->tsamp_s, (long long)b->nchan, (long long)d->blocklen, b->bw_mhz, b->fctr_mhz,
         o->files.text[0]);
-    if (o->chan_dm_from_file)
-        printf("And assuming channels coherently dedispersed at DM = %g pc/cm^3\n", o->desc.cohdm);
+    if (d->cohdm != 0)
+        printf("And assuming channels coherently dedispersed at DM = %g pc/cm^3\n", d->cohdm);
 }
 
 static void print_resolution(const struct psr_ddplan *p)
