@@ -48,8 +48,10 @@ tests_t_psrfits_rows_LDADD = $(tests_ldadd)
 # Harnesses for hostile input.  In `make check` each takes a short, repeatable walk (fuzz_main.c);
 # `make fuzz` gives each FUZZ_SECONDS of clang's libFuzzer.
 FUZZ_NAMES = \
+	plan \
 	sigproc
 FUZZ_TESTS = \
+	tests/fuzz/fuzz_plan \
 	tests/fuzz/fuzz_sigproc
 FUZZ_SECONDS = 1800
 FUZZ_CC = clang
@@ -59,6 +61,8 @@ check_PROGRAMS += $(FUZZ_TESTS)
 TESTS += $(FUZZ_TESTS)
 EXTRA_DIST += tests/fuzz/corpus
 
+tests_fuzz_fuzz_plan_SOURCES = tests/fuzz/fuzz_plan.c tests/fuzz/fuzz_main.c
+tests_fuzz_fuzz_plan_LDADD = $(tests_ldadd)
 tests_fuzz_fuzz_sigproc_SOURCES = tests/fuzz/fuzz_sigproc.c tests/fuzz/fuzz_main.c
 tests_fuzz_fuzz_sigproc_LDADD = $(tests_ldadd)
 

@@ -67,6 +67,7 @@ int main(int argc, char **argv)
         st = psr_ddplan_make(&plan, &o.desc, &err);
     if (st == PSR_OK)
         st = put_out(&o, &plan, &err);
+    free(o.plot);
     free(o.command);
     if (st == PSR_EINVAL) /* what is out of its range came from the command line */
         cli_usage_error(&tool, "%s", err.msg);

@@ -10,7 +10,7 @@
 struct ddplan_options {
     struct psr_ddplan_desc desc;
     struct cli_list files;  /* of the observation; may be none */
-    const char *plot;       /* path with its suffix; NULL for none */
+    char *plot;             /* malloc'd path with its suffix; NULL for none */
     const char *plan;       /* path or "-"; NULL for none */
     const char *script_for; /* "gpudedisp" or "prepsubband" */
     const char *rates;      /* text of -rates; NULL to measure */

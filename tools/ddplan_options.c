@@ -128,13 +128,10 @@ static void check_subbands(const struct ddplan_options *o, const struct cli *too
 }
 
 /* DDplan.py takes any other name for the start of one that ends in .eps. */
-static const char *plot_name(const struct cli *tool, const char *name)
+static char *plot_name(const struct cli *tool, const char *name)
 {
     char *path = NULL;
-    const char *dot = strrchr(name, '.');
-    if (dot && !strchr(dot, '/') && gnuplot_has_suffix(name))
-        return name;
-    if (asprintf(&path, "%s.eps", name) < 0)
+    if (asprintf(&path, "%s%s", name, gnuplot_has_suffix(name) ? "" : ".eps") < 0)
         cli_usage_error(tool, "no memory for the command line");
     return path;
 }
@@ -170,8 +167,6 @@ static psr_status settle(struct ddplan_options *o, const struct cli *tool, const
                 (long long)d->nsub);
     }
     check_subbands(o, tool);
-    if (o->plot)
-        o->plot = plot_name(tool, o->plot);
     return st;
 }
 
@@ -181,6 +176,7 @@ psr_status ddplan_options_parse(struct ddplan_options *o, struct cli *tool, int 
     struct given g = {NAN, NAN,       NAN,       NAN,       NAN,      NAN,
                       NAN, INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN};
     const double any = 1e300, whole = 1e15;
+    const char *plot = NULL;
     *o = (struct ddplan_options){.desc = defaults, .script_for = "gpudedisp"};
     const struct cli_option table[] = {
         {"Search", CLI_HEADING, NULL, NULL, NULL, 0, 0},
@@ -212,7 +208,7 @@ psr_status ddplan_options_parse(struct ddplan_options *o, struct cli *tool, int 
         {"for", CLI_TEXT, &o->script_for, "PROGRAM",
          "Program the script calls: gpudedisp (default) or prepsubband.", 0, 0},
         {"json", CLI_FLAG, &o->json, NULL, "Print the plan as JSON.", 0, 0},
-        {"o, output", CLI_TEXT, &o->plot, "FILE",
+        {"o, output", CLI_TEXT, &plot, "FILE",
          "Draw smearing against DM to FILE, a .png, .pdf, .svg, .ps or .eps; another name gets "
          ".eps (needs gnuplot).",
          0, 0},
@@ -242,6 +238,7 @@ psr_status ddplan_options_parse(struct ddplan_options *o, struct cli *tool, int 
     check_combinations(o, tool, argc);
     tool->options = NULL; /* the table ends with this function */
     tool->noptions = 0;
+    o->plot = plot ? plot_name(tool, plot) : NULL;
     o->files.text = (const char **)(argv + 1);
     o->files.n = (size_t)noperands;
     return settle(o, tool, &g, err);
