@@ -99,7 +99,8 @@ __attribute__((unused)) static double naive_value(const struct fits_spec *s,
     *size = 0;
     for (int k = 0; k < (two ? 2 : 1); k++) {
         int pol = desc->if_choice < 0 ? k : desc->if_choice;
-        size_t i = ((size_t)row * (size_t)s->npol + (size_t)pol) * s->nchan + c;
+        size_t i =
+            ((size_t)row * (size_t)s->npol + (size_t)(s->short_scales ? 0 : pol)) * s->nchan + c;
         double x =
             s->raw[fits_index(s, row, t, pol, c ^ s->mix)] + (double)s->shift - fabs(s->zero_off);
         if (s->scl && !desc->no_scales)

@@ -26,9 +26,10 @@ struct fits_spec {
     const double *middle_s; /* OFFS_SUB of each row, or NULL: no row is lost */
     const char *edit;       /* "KEY=VALUE" written over the header it belongs to, or "NSTOT" */
     int64_t nstot;
-    char letter; /* of DATA's TFORM; 0: by the depth */
-    float shift; /* what reading adds to raw */
-    size_t mix;  /* reading exchanges channels c and c ^ mix */
+    bool short_scales; /* one of scl and offs a channel, that of the first polarisation, for all */
+    char letter;       /* of DATA's TFORM; 0: by the depth */
+    float shift;       /* what reading adds to raw */
+    size_t mix;        /* reading exchanges channels c and c ^ mix */
 };
 
 static inline size_t fits_index(const struct fits_spec *s, int64_t row, int64_t t, int pol,
@@ -97,7 +98,7 @@ static inline void fits_edit(fitsfile *f, const char *edit, int *status)
 static inline bool fits_is_primary_key(const char *edit)
 {
     static const char *const keys[] = {
-        "OBS_MODE", "FITSTYPE", "STT_", "RA=", "TELESCOP", "OBSFREQ", "BACKEND"};
+        "OBS_MODE", "FITSTYPE", "STT_", "RA=", "TELESCOP", "OBSFREQ", "BACKEND", "BE_DELAY"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (!strncmp(edit, keys[i], strlen(keys[i])))
             return true;
@@ -151,8 +152,9 @@ static inline void fits_write_table(fitsfile *f, const struct fits_spec *s, int 
     snprintf(forms[1], sizeof forms[1], "%zu%c", bits / unit, letter);
     snprintf(forms[2], sizeof forms[2], "%zuD", s->nchan);
     snprintf(forms[3], sizeof forms[3], "%zuE", s->nchan);
-    snprintf(forms[4], sizeof forms[4], "%zuE", s->nchan * (size_t)s->npol);
-    snprintf(forms[5], sizeof forms[5], "%zuE", s->nchan * (size_t)s->npol);
+    const size_t nscale = s->short_scales ? s->nchan : s->nchan * (size_t)s->npol;
+    snprintf(forms[4], sizeof forms[4], "%zuE", nscale);
+    snprintf(forms[5], sizeof forms[5], "%zuE", nscale);
     for (int i = 0; i < 6; i++) {
         name[i] = names[i];
         form[i] = forms[i];
@@ -226,9 +228,9 @@ static inline void fits_write_row(fitsfile *f, const struct fits_spec *s, int64_
     }
     if (!s->scl)
         return;
-    size_t at = (size_t)row * n * npol;
-    fits_write_col(f, TFLOAT, 5, row + 1, 1, (LONGLONG)(n * npol), s->offs + at, status);
-    fits_write_col(f, TFLOAT, 6, row + 1, 1, (LONGLONG)(n * npol), s->scl + at, status);
+    const size_t at = (size_t)row * n * npol, nscale = s->short_scales ? n : n * npol;
+    fits_write_col(f, TFLOAT, 5, row + 1, 1, (LONGLONG)nscale, s->offs + at, status);
+    fits_write_col(f, TFLOAT, 6, row + 1, 1, (LONGLONG)nscale, s->scl + at, status);
 }
 
 /* Writes path anew; returns where the rows begin in it, or 0 on failure. */

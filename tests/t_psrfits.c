@@ -116,6 +116,9 @@ static void test_scaling(uint64_t *seed)
     s.pol_type = "AABB";
     desc.no_scales = desc.no_offsets = desc.no_weights = true;
     check_values(&s, &desc, 16, PSR_UINT, seed, "all scaling refused");
+    desc = description();
+    s.short_scales = true;
+    check_values(&s, &desc, 32, PSR_FLOAT, seed, "scales of a channel for both polarisations");
     fits_spec_free(&s);
 }
 

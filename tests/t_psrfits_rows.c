@@ -62,18 +62,40 @@ static void test_gaps(uint64_t *seed)
     s.wts = weights;
     ok(has_gap(&s, rows * n, n, n, "1 of", seed), "a row of weight 0");
     s.wts = NULL;
+    for (int64_t i = 0; i < rows; i++)
+        middle[i] = ((double)i + 0.5) * (double)n * 0.001 + (i == 0 ? 0.007 : 0.007 - 0.001);
+    s.middle_s = middle;
+    ok(has_gap(&s, rows * n + 7, 0, 7, "7 spectra are missing before row 1", seed),
+       "a part of a row is lost before the first, and a clock that jitters by a spectrum");
+    s.middle_s = NULL;
+    fits_spec_free(&s);
+}
+
+/* What moves the date of the first spectrum, in seconds after that of the plain file. */
+static void check_date(struct fits_spec *s, const char *edit, double later_s)
+{
     psr_err err;
     struct psr_source_desc desc = description();
-    s.edit = "NSUBOFFS=3";
+    s->edit = edit;
+    struct psr_reader *r = open_spec(s, &desc, &err);
+    if (!ok(r != NULL, "%s", edit))
+        return;
+    near(r->obs.tstart.frac * 86400, 43200.25 + later_s, 1e-10, "moves the date");
+    r->ops->close(r);
+}
+
+static void test_dates(uint64_t *seed)
+{
+    struct fits_spec s = fits_random_spec(seed, 12, 1, 8, false);
+    double middle[FITS_ROWS_MAX] = {0}, row_s = (double)s.nsblk * 0.001;
+    check_date(&s, "BE_DELAY=0.5", 0.5);
     s.middle_s = middle;
-    memset(middle, 0, sizeof middle);
-    struct psr_reader *r = open_spec(&s, &desc, &err);
-    ok(r != NULL, "NSUBOFFS");
-    if (r) {
-        near(r->obs.tstart.frac * 86400, 43200.25 + 3e-3 * (double)n, 1e-10,
-             "NSUBOFFS moves the date");
-        r->ops->close(r);
-    }
+    check_date(&s, "NSUBOFFS=3", 3 * row_s);
+    middle[0] = 5;
+    check_date(&s, "TTYPE1='INDEXVAL'", 4 * row_s);
+    for (int64_t i = 0; i < s.nrow; i++)
+        middle[i] = ((double)i + 2.5) * row_s;
+    check_date(&s, "NSUBOFFS=0", 2 * row_s);
     s.middle_s = NULL;
     fits_spec_free(&s);
 }
@@ -280,6 +302,7 @@ int main(void)
     if (!make_folder())
         return EXIT_FAILURE;
     test_gaps(&seed);
+    test_dates(&seed);
     test_end(&seed);
     test_truncated(&seed);
     test_list(&seed);
