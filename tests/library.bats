@@ -85,3 +85,9 @@ variables_of() {
 @test "the README shows tests/example.c as it is" {
     diff "$srcdir/tests/example.c" <(sed -n '/^```c$/,/^```$/{/^```/d;p}' "$srcdir/README.md")
 }
+
+@test "programs need no CUDA libraries at run time" {
+    command -v ldd >/dev/null || skip "there is no ldd"
+    found=$(ldd "$builddir/tests/t_device" | grep -iE 'cuda|nvidia' || true)
+    [ -z "$found" ] || { echo "$found"; return 1; }
+}

@@ -7,7 +7,14 @@ BATS_LOG_DRIVER = $(TAP_DRIVER)
 BATS_LOG_COMPILER = $(BATS)
 AM_BATS_LOG_FLAGS = --tap
 
-AM_TESTS_ENVIRONMENT = \
+# The CUDA driver maps memory where AddressSanitizer keeps a gap.
+if SANITIZE
+sanitize_environment = \
+	ASAN_OPTIONS="protect_shadow_gap=0:$$ASAN_OPTIONS"; export ASAN_OPTIONS; \
+	UBSAN_OPTIONS="print_stacktrace=1:$$UBSAN_OPTIONS"; export UBSAN_OPTIONS;
+endif
+
+AM_TESTS_ENVIRONMENT = $(sanitize_environment) \
 	srcdir='$(abs_top_srcdir)'; export srcdir; \
 	builddir='$(abs_top_builddir)'; export builddir; \
 	tools='$(bin_PROGRAMS:tools/%=%)'; export tools; \

@@ -3,9 +3,9 @@
 
 load helper
 
-# The options that a tool's --help lists, with their dash.
+# The options that a tool's --help lists, with their dashes and under all their names.
 options_of() {
-    "$1" --help | sed -nE 's/^  (-[[:alnum:]-]+)(, (-[[:alnum:]-]+))?.*/\1 \3/p'
+    "$1" --help | sed -nE 's/^  (-[^ ,]+(, -[^ ,]+)*).*/\1/p' | tr -d ,
 }
 
 @test "every tool has a page with all its options" {
