@@ -147,7 +147,7 @@ tests_make_demo_SOURCES = tests/make_demo.c
 tests_make_demo_LDADD = -lm
 demo: all $(demo_programs)
 	@$(srcdir)/tests/demo.sh
-CLEANFILES += demo/demo.fil demo/demo.cand demo/burst.png
+CLEANFILES += demo/demo.fil demo/demo.cand demo/burst.png demo/smearing.png
 .PHONY: demo
 
 # The library as a stranger uses it: what was installed, found through pkg-config.
