@@ -11,7 +11,12 @@
 
 /* The measurement: this many trials of the first line's step over so much made-up 8-bit data, again
  * and again until the time is up. */
-enum { MEASURE_NDM = 64, MEASURE_NSAMP = 4096, MEASURE_BYTES = 1 << 24, MEASURE_LEAST = 256 };
+enum {
+    MEASURE_NDM = 64,
+    MEASURE_NSAMP = 4096,
+    MEASURE_NCHAN = 8192, /* a band of more channels is measured with wider ones */
+    MEASURE_BYTES = 1 << 24,
+};
 static const double measure_s = 0.2;
 static const double assumed_bytes_per_s = 1e9;
 
@@ -30,8 +35,11 @@ struct bench {
 static psr_status prepare_bench(struct bench *b, const struct psr_ddplan *p, psr_err *err)
 {
     const struct psr_band *band = &p->desc.band;
-    double width_mhz = band->bw_mhz / (double)band->nchan;
+    size_t nsub = (size_t)p->desc.nsub;
     b->nchan = (size_t)band->nchan;
+    if (b->nchan > MEASURE_NCHAN)
+        b->nchan = nsub ? nsub * (nsub < MEASURE_NCHAN ? MEASURE_NCHAN / nsub : 1) : MEASURE_NCHAN;
+    double width_mhz = band->bw_mhz / (double)b->nchan;
     b->freq_mhz = malloc(b->nchan * sizeof *b->freq_mhz);
     if (!b->freq_mhz)
         return psr_fail_nomem(err, "measuring", (double)b->nchan);
@@ -49,14 +57,13 @@ static psr_status prepare_bench(struct bench *b, const struct psr_ddplan *p, psr
         .dmconst = PSR_DMCONST_PRESTO,
         .ndm = MEASURE_NDM,
         .dm = b->dm,
-        .algo = p->desc.nsub ? PSR_DEDISP_SUBBAND : PSR_DEDISP_DIRECT,
-        .nsub = (size_t)p->desc.nsub,
+        .algo = nsub ? PSR_DEDISP_SUBBAND : PSR_DEDISP_DIRECT,
+        .nsub = nsub,
     };
     psr_status st = psr_dedisp_create(&b->plan, &d, err);
     if (st != PSR_OK)
         return st;
     b->nsamp = MEASURE_BYTES / b->nchan;
-    b->nsamp = b->nsamp < MEASURE_LEAST ? MEASURE_LEAST : b->nsamp;
     b->nsamp = b->nsamp > MEASURE_NSAMP ? MEASURE_NSAMP : b->nsamp;
     b->stride = b->nsamp;
     b->nsamp += psr_dedisp_maxshift(b->plan);

@@ -58,11 +58,6 @@ static int count_curves(const struct psr_ddplan *p)
     return p->desc.nsub ? NCURVE : NCURVE - 1;
 }
 
-static double last_dm(const struct psr_ddplan_line *l)
-{
-    return l->lodm + (double)(l->ndm - 1) * l->dmstep;
-}
-
 /* The column of DM and one per curve, a block of lines for each line of the plan. */
 static void send_data(FILE *to, const struct psr_ddplan *p)
 {
@@ -82,19 +77,22 @@ static void send_data(FILE *to, const struct psr_ddplan *p)
     fprintf(to, "EOD\n");
 }
 
-/* A range that holds the least and the most of the smearing to expect, with room for labels. */
+/* A range that holds all but the smearing in a channel, which may vanish, with room for labels. */
 static void send_ranges(FILE *to, const struct psr_ddplan *p)
 {
     double least = INFINITY, most = 0;
     for (int i = 0; i < p->nline; i++) {
-        struct psr_smearing lo = psr_ddplan_smearing(p, i, p->line[i].lodm);
-        struct psr_smearing hi = psr_ddplan_smearing(p, i, last_dm(&p->line[i]));
-        least = fmin(least, fmin(lo.optimal, hi.optimal));
-        most = fmax(most, fmax(lo.total, hi.total));
+        const struct psr_ddplan_line *l = &p->line[i];
+        for (int k = 0; k <= NPOINT; k++) {
+            double dm = l->lodm + (l->hidm - l->lodm) * k / NPOINT;
+            struct psr_smearing s = psr_ddplan_smearing(p, i, dm);
+            least = fmin(least, fmin(s.optimal, fmin(s.sample, s.bw)));
+            most = fmax(most, s.total);
+        }
     }
-    double floor = 0.3 * least, room = pow(most / floor, 0.35); /* for the labels at the top */
+    double floor_ms = 0.6 * least, room = pow(most / floor_ms, 0.45);
     fprintf(to, "set logscale y\nset xrange [%.9g:%.9g]\nset yrange [%.9g:%.9g]\n", p->desc.lodm,
-            p->desc.hidm, floor, 1.2 * most * room);
+            p->desc.hidm, floor_ms, 1.2 * most * room);
 }
 
 /* The lines of the plan as bands of the background, each with what it is. */
