@@ -67,6 +67,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/formats/telescope.c \
 	lib/formats/unpack.c \
 	lib/formats/unpack.h \
+	lib/search/cluster.c \
 	lib/search/dedisp.c \
 	lib/search/dedisp_backend.h \
 	lib/search/dedisp_cpu.c \
@@ -82,4 +83,12 @@ lib_libpsrkit_a_SOURCES = \
 	lib/signal/cornerturn.h \
 	lib/signal/ddplan.c \
 	lib/signal/ddplan_factors.c \
+	lib/search/pulse.h \
+	lib/search/pulsetext.c \
+	lib/search/singlepulse.c \
+	lib/search/singlepulse_boxcar.c \
+	lib/search/singlepulse_level.c \
+	lib/search/singlepulse_pick.c \
+	lib/signal/cornerturn.c \
+	lib/signal/cornerturn.h \
 	lib/signal/delays.c

@@ -4,6 +4,7 @@
 
 TOOL_PAGES = \
 	man/ddplan.1
+	man/gpudedisp.1
 
 dist_man_MANS += \
 	$(TOOL_PAGES) \

@@ -19,3 +19,17 @@ tools_ddplan_SOURCES = \
 	$(tools_gnuplot) \
 	$(tools_shared)
 tools_ddplan_LDADD = $(tools_ldadd)
+
+bin_PROGRAMS += tools/gpudedisp
+
+tools_gpudedisp_CPPFLAGS = $(tools_cppflags)
+tools_gpudedisp_LDADD = $(LDADD) $(ZLIB_LIBS)
+tools_gpudedisp_SOURCES = \
+	$(tools_shared) \
+	tools/gpudedisp.c \
+	tools/gpudedisp.h \
+	tools/gpudedisp_events.c \
+	tools/gpudedisp_options.c \
+	tools/gpudedisp_setup.c \
+	tools/pulseplot.c \
+	tools/pulseplot.h

@@ -173,13 +173,7 @@ struct psr_mjd psr_mjd_add(struct psr_mjd date, double seconds)
     double whole = floor(seconds / day_s);
     double frac = date.frac + (seconds - whole * day_s) / day_s;
     double carry = floor(frac);
-    frac -= carry;
-    /* A tiny negative fraction becomes 1 when it is rounded. */
-    if (frac >= 1) {
-        frac = 0;
-        carry += 1;
-    }
-    return (struct psr_mjd){.day = date.day + (long)(whole + carry), .frac = frac};
+    return (struct psr_mjd){.day = date.day + (long)(whole + carry), .frac = frac - carry};
 }
 
 double psr_mjd_diff_s(struct psr_mjd a, struct psr_mjd b)

@@ -5,13 +5,6 @@
 
 #include <psrkit/sigproc.h>
 
-enum psr_sigproc_data_type {
-    PSR_SIGPROC_RAW = 0,
-    PSR_SIGPROC_FILTERBANK = 1,
-    PSR_SIGPROC_SERIES = 2,
-    PSR_SIGPROC_SUBBANDS = 6,
-};
-
 /* How the value behind a key is stored. */
 enum psr_sigproc_type {
     PSR_SIGPROC_FLAG, /* no value */

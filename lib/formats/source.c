@@ -77,6 +77,21 @@ static psr_status read_rows(struct psr_source *s, size_t nsamp, unsigned char *b
     return st;
 }
 
+/* Learns from the data that begin where the reader is. */
+static psr_status learn_ahead(struct psr_source *s, unsigned char *block, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    size_t left = LOOK_AHEAD, n = 1;
+    while (!st && left > 0 && n > 0) {
+        int64_t gap;
+        st = read_rows(s, left, block, &n, &gap, err);
+        for (size_t t = 0; !st && t < n; t++)
+            learn_row(s, block + t * s->row_bytes);
+        left -= n;
+    }
+    return st;
+}
+
 /* Learns from the data that begin at spectrum at of the open part, and returns there. */
 static psr_status look_ahead(struct psr_source *s, int64_t at, psr_err *err)
 {
@@ -85,15 +100,13 @@ static psr_status look_ahead(struct psr_source *s, int64_t at, psr_err *err)
     unsigned char *block = malloc(LOOK_AHEAD * s->row_bytes);
     if (!block)
         return psr_fail_nomem(err, "spectra after a gap", LOOK_AHEAD * (double)s->row_bytes);
-    size_t n = 0;
-    int64_t gap;
     psr_status st = s->reader->ops->seek(s->reader, at, err);
     if (!st)
-        st = read_rows(s, LOOK_AHEAD, block, &n, &gap, err);
-    for (size_t t = 0; !st && t < n; t++)
-        learn_row(s, block + t * s->row_bytes);
+        st = learn_ahead(s, block, err);
+    if (!st)
+        st = s->reader->ops->seek(s->reader, at, err);
     free(block);
-    return st ? st : s->reader->ops->seek(s->reader, at, err);
+    return st;
 }
 
 /* The open part goes on with data at stream index pos + n. */

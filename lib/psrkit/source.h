@@ -60,9 +60,9 @@ PSR_MUST_CHECK psr_status psr_source_read(psr_source *s, size_t nsamp, void *blo
 /* Stretches returned so far that hold padding and no data: gaps between files, lost rows,
  * zero-filled ends.  In spectra from the first one returned, ascending.  *spans is the source's and
  * stays valid until the next read.
- * Notes:    padding is each channel's mean over the data returned before it, taken from the first 1024
- *           spectra and one in 64 after that, or over the first 256 spectra after it where none came
- *           before; so it does not depend on the blocks read. */
+ * Notes:    padding is each channel's mean over the data returned before it, taken from the
+ *           first 1024 spectra and one in 64 after that, or over the first 256 spectra after it
+ *           where none came before; so it does not depend on the blocks read. */
 size_t psr_source_gaps(const psr_source *s, const struct psr_span **spans);
 
 /* NULL is fine. */

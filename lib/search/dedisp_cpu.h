@@ -13,12 +13,14 @@
  *   leaf   head, dst, extra, nsrc x (channel, delay)    node = sum of channels
  *   node   head, dst, extra, nsrc x place               node = sum of nodes
  *   trial  head, trial, nsrc x place                    total of a trial += sum of nodes
+ *   fetch  head, nsrc x (channel, delay, extra)         these samples will be wanted soon
  * dst and place count lanes in the scratch space.  A leaf or node step makes the length of the tile
  * and extra lanes more. */
 enum psr_step {
     PSR_STEP_LEAF = 0,
     PSR_STEP_NODE = 1,
     PSR_STEP_TRIAL = 2,
+    PSR_STEP_FETCH = 3,
     PSR_STEP_KIND = 3,
     PSR_STEP_FIRST = 4, /* of a trial: its total begins here */
     PSR_STEP_LAST = 8,  /* of a trial: its total is complete */

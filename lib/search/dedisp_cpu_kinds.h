@@ -4,7 +4,11 @@
 #define STORE uint8_t
 #define NODE uint16_t
 #define TOTAL uint32_t
+#ifdef WIDEN_8_16
+#define WIDEN WIDEN_8_16
+#endif
 #include "dedisp_cpu_lane.h"
+#undef WIDEN
 #undef KIND
 #undef STORE
 
@@ -18,7 +22,11 @@
 #define KIND k16_32
 #define NODE uint32_t
 #define TOTAL uint64_t
+#ifdef WIDEN_16_32
+#define WIDEN WIDEN_16_32
+#endif
 #include "dedisp_cpu_lane.h"
+#undef WIDEN
 #undef KIND
 #undef STORE
 

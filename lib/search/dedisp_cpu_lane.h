@@ -15,7 +15,11 @@ typedef STORE NAME(vec_store) __attribute__((
     vector_size(VECTOR / sizeof(NODE) * sizeof(STORE)), aligned(__alignof__(STORE)), may_alias));
 
 #define GET_NODE(p) (*(const NAME(vec_node) *)(p))
+#ifdef WIDEN
+#define GET_STORE(p) ((NAME(vec))WIDEN(p))
+#else
 #define GET_STORE(p) __builtin_convertvector(*(const NAME(vec_store) *)(p), NAME(vec))
+#endif
 #define PUT(p, v) (*(NAME(vec_node) *)(p) = (v))
 
 /* dst[0 .. span - 1], then dst[0 .. width - 1], of the sum of all sources at t. */
@@ -75,21 +79,18 @@ ISA static inline void NAME(convert)(float *restrict out, const TOTAL *restrict 
 ISA static inline void NAME(total)(const struct psr_tile *tile, int32_t head, size_t trial, size_t t,
                                    const NODE *restrict lane, size_t n)
 {
-    TOTAL sum[NAME(span)] = {0};
-    TOTAL *total = (TOTAL *)tile->total + trial * tile->total_stride + t;
-    for (size_t j = 0; j < n; j++)
-        sum[j] = lane[j];
-    if (!(head & PSR_STEP_FIRST))
+    TOTAL *restrict total = (TOTAL *)tile->total + trial * tile->total_stride + t;
+    if (head & PSR_STEP_FIRST)
         for (size_t j = 0; j < n; j++)
-            sum[j] += total[j];
-    if (!(head & PSR_STEP_LAST)) {
+            total[j] = lane[j];
+    else
         for (size_t j = 0; j < n; j++)
-            total[j] = sum[j];
+            total[j] += lane[j];
+    if (!(head & PSR_STEP_LAST))
         return;
-    }
     size_t valid = tile->nsamp > t ? tile->nsamp - t : 0;
     float *out = tile->out + trial * tile->out_stride + t;
-    NAME(convert)(out, sum, valid < n ? valid : n, tile->bias, tile->downsamp);
+    NAME(convert)(out, total, valid < n ? valid : n, tile->bias, tile->downsamp);
 }
 
 ISA static const int32_t *NAME(run_trial)(const struct psr_tile *tile, const int32_t *code)
@@ -133,6 +134,21 @@ ISA static const int32_t *NAME(run_leaf)(const struct psr_tile *tile, const int3
     return code + 3 + 2 * nsrc;
 }
 
+/* Asks for the samples of the next group while this one is summed: each channel's stretch is too short
+ * for the machine to see it coming. */
+ISA static const int32_t *NAME(run_fetch)(const struct psr_tile *tile, const int32_t *code)
+{
+    size_t nsrc = (size_t)(code[0] >> PSR_STEP_SHIFT);
+    code++;
+    for (size_t k = 0; k < nsrc; k++, code += 3) {
+        const STORE *src = (const STORE *)tile->lane + (size_t)code[0] * tile->stride + code[1];
+        const char *at = (const char *)src, *end = (const char *)(src + tile->length + code[2]);
+        for (; at < end; at += 64)
+            __builtin_prefetch(at, 0, 2);
+    }
+    return code;
+}
+
 ISA static void NAME(run)(const struct psr_tile *tile)
 {
     const int32_t *code = tile->program->code, *end = code + tile->program->ncode;
@@ -143,6 +159,9 @@ ISA static void NAME(run)(const struct psr_tile *tile)
             break;
         case PSR_STEP_NODE:
             code = NAME(run_node)(tile, code);
+            break;
+        case PSR_STEP_FETCH:
+            code = NAME(run_fetch)(tile, code);
             break;
         default:
             code = NAME(run_trial)(tile, code);

@@ -83,6 +83,29 @@ static psr_status write_level(struct writer *w, int level, size_t k0, size_t *at
     return PSR_OK;
 }
 
+/* Where the group at k0 will read, for any trial. */
+static psr_status write_fetch(struct writer *w, size_t k0, psr_err *err)
+{
+    const struct psr_sweep *s = w->pl->sweep;
+    struct psr_program *pr = w->program;
+    size_t left = s->nkept - k0, nchan = left < w->pl->shape.group ? left : w->pl->shape.group;
+    psr_status st = reserve(pr, 1 + 3 * nchan, err);
+    if (st)
+        return st;
+    put(pr, PSR_STEP_FETCH | (int32_t)nchan << PSR_STEP_SHIFT);
+    for (size_t c = 0; c < nchan; c++) {
+        int32_t d[2];
+        psr_sweep_delays(s, k0 + c, w->i0, 1, d);
+        psr_sweep_delays(s, k0 + c, w->i0 + w->tree.ntrial - 1, 1, d + 1);
+        bool rising = d[0] < d[1];
+        int32_t reach = rising ? d[1] - d[0] : d[0] - d[1], most = (int32_t)w->pl->shape.tile;
+        put(pr, (int32_t)(k0 + c));
+        put(pr, d[!rising]);
+        put(pr, reach < most ? reach : most);
+    }
+    return PSR_OK;
+}
+
 /* The lower levels lie above the top nodes of the chunk, and the next group overwrites them. */
 static psr_status write_group(struct writer *w, size_t k0, psr_err *err)
 {
@@ -143,6 +166,8 @@ static psr_status write_all(struct writer *w, psr_err *err)
         psr_tree_grow(&w->tree, s, k0, w->i0);
         if (chunk_is_full(w))
             st = write_trials(w, false, err);
+        if (!st && k0 + w->pl->shape.group < s->nkept)
+            st = write_fetch(w, k0 + w->pl->shape.group, err);
         if (!st)
             st = write_group(w, k0, err);
     }
