@@ -79,10 +79,6 @@ lib_libpsrkit_a_SOURCES = \
 	lib/search/dedisp_cpu_shape.c \
 	lib/search/dedisp_cpu_tree.c \
 	lib/search/dedisp_cpu_tree.h \
-	lib/signal/cornerturn.c \
-	lib/signal/cornerturn.h \
-	lib/signal/ddplan.c \
-	lib/signal/ddplan_factors.c \
 	lib/search/pulse.h \
 	lib/search/pulsetext.c \
 	lib/search/singlepulse.c \
@@ -91,4 +87,6 @@ lib_libpsrkit_a_SOURCES = \
 	lib/search/singlepulse_pick.c \
 	lib/signal/cornerturn.c \
 	lib/signal/cornerturn.h \
+	lib/signal/ddplan.c \
+	lib/signal/ddplan_factors.c \
 	lib/signal/delays.c

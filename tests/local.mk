@@ -23,11 +23,8 @@ AM_TESTS_ENVIRONMENT = $(sanitize_environment) \
 # A test of one source file needs its name here and nothing more: LDADD is the library.
 UNIT_TESTS = \
 	tests/t_base \
-	tests/t_ddplan \
-	tests/t_dedisp \
-	tests/t_delays \
-	tests/t_device \
 	tests/t_cluster \
+	tests/t_ddplan \
 	tests/t_dedisp \
 	tests/t_delays \
 	tests/t_device \
@@ -54,22 +51,22 @@ dist_noinst_DATA += \
 	tests/tap.h
 EXTRA_DIST += tests/golden
 
-tests_t_base_SOURCES = tests/t_base.c
-tests_t_base_LDADD = $(tests_ldadd)
-tests_t_ddplan_SOURCES = tests/t_ddplan.c
-tests_t_ddplan_LDADD = $(tests_ldadd)
-tests_t_dedisp_SOURCES = tests/t_dedisp.c
-tests_t_dedisp_LDADD = $(tests_ldadd)
-tests_t_delays_SOURCES = tests/t_delays.c
-tests_t_delays_LDADD = $(tests_ldadd)
-tests_t_device_SOURCES = tests/t_device.c
-tests_t_device_LDADD = $(tests_ldadd)
-tests_t_lists_SOURCES = tests/t_lists.c
-tests_t_lists_LDADD = $(tests_ldadd)
-tests_t_psrfits_SOURCES = tests/fits_check.h tests/fits_writer.h tests/t_psrfits.c
-tests_t_psrfits_LDADD = $(tests_ldadd)
-tests_t_psrfits_rows_SOURCES = tests/fits_check.h tests/fits_writer.h tests/t_psrfits_rows.c
-tests_t_psrfits_rows_LDADD = $(tests_ldadd)
+tests_t_pulseplot_SOURCES = tests/t_pulseplot.c tools/pulseplot.c tools/pulseplot.h
+
+CLI_TESTS = \
+	tests/ddplan.bats \
+	tests/demo.bats \
+	tests/gpudedisp.bats \
+	tests/library.bats \
+	tests/man.bats
+
+dist_noinst_DATA += tests/helper.bash $(CLI_TESTS)
+if HAVE_BATS
+TESTS += $(CLI_TESTS)
+else
+check-local:
+	@echo 'SKIP: $(CLI_TESTS): bats is not installed'
+endif
 
 # Harnesses for hostile input.  In `make check` each takes a short, repeatable walk (fuzz_main.c);
 # `make fuzz` gives each FUZZ_SECONDS of clang's libFuzzer.
@@ -81,62 +78,13 @@ FUZZ_TESTS = \
 	tests/fuzz/fuzz_sigproc
 FUZZ_SECONDS = 1800
 FUZZ_CC = clang
-FUZZ_SOURCES = $(addprefix $(top_srcdir)/,$(filter lib/%.c,$(lib_libpsrkit_a_SOURCES)))
-
-check_PROGRAMS += $(FUZZ_TESTS)
-TESTS += $(FUZZ_TESTS)
-EXTRA_DIST += tests/fuzz/corpus
-
-tests_fuzz_fuzz_plan_SOURCES = tests/fuzz/fuzz_plan.c tests/fuzz/fuzz_main.c
-tests_fuzz_fuzz_plan_LDADD = $(tests_ldadd)
-tests_fuzz_fuzz_sigproc_SOURCES = tests/fuzz/fuzz_sigproc.c tests/fuzz/fuzz_main.c
-tests_fuzz_fuzz_sigproc_LDADD = $(tests_ldadd)
-
-fuzz: $(FUZZ_NAMES:%=fuzz-%)
-fuzz-%: tests/fuzz/libfuzzer_%
-	mkdir -p tests/fuzz/found/$*
-	tests/fuzz/libfuzzer_$* -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=tests/fuzz/found/$*- \
-		tests/fuzz/found/$* $(top_srcdir)/tests/fuzz/corpus/$*
-tests/fuzz/libfuzzer_%: $(top_srcdir)/tests/fuzz/fuzz_%.c $(FUZZ_SOURCES)
-	mkdir -p tests/fuzz
-	$(FUZZ_CC) -std=c11 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
-		$(DEFS) $(AM_CPPFLAGS) -o $@ $^ $(CFITSIO_LIBS) $(FFTW_LIBS) -lm
-.PHONY: fuzz
-.PRECIOUS: tests/fuzz/libfuzzer_%
-clean-local:
-	rm -rf tests/fuzz/libfuzzer_* tests/fuzz/found
-tests_t_pulseplot_SOURCES = tests/t_pulseplot.c tools/pulseplot.c tools/pulseplot.h
-
-CLI_TESTS = \
-	tests/ddplan.bats \
-	tests/demo.bats \
-	tests/gpudedisp.bats \
-	tests/library.bats \
-	tests/man.bats
-
-dist_noinst_DATA += tests/helper.bash $(CLI_TESTS)
-EXTRA_DIST += tests/golden/ddplan
-if HAVE_BATS
-TESTS += $(CLI_TESTS)
-else
-check-local:
-	@echo 'SKIP: $(CLI_TESTS): bats is not installed'
-endif
-
-# Harnesses for hostile input.  In `make check` each takes a short, repeatable walk (fuzz_main.c);
-# `make fuzz` gives each FUZZ_SECONDS of clang's libFuzzer.
-FUZZ_NAMES = \
-	sigproc
-FUZZ_TESTS = \
-	tests/fuzz/fuzz_sigproc
-FUZZ_SECONDS = 1800
-FUZZ_CC = clang
 FUZZ_UNDER_TEST = $(addprefix $(top_srcdir)/,$(filter lib/%.c,$(lib_libpsrkit_a_SOURCES)))
 
 check_PROGRAMS += $(FUZZ_TESTS)
 TESTS += $(FUZZ_TESTS)
 EXTRA_DIST += tests/fuzz/corpus
 
+tests_fuzz_fuzz_plan_SOURCES = tests/fuzz/fuzz_plan.c tests/fuzz/fuzz_main.c
 tests_fuzz_fuzz_sigproc_SOURCES = tests/fuzz/fuzz_sigproc.c tests/fuzz/fuzz_main.c
 
 fuzz: $(FUZZ_NAMES:%=fuzz-%)
@@ -182,10 +130,6 @@ else
 bench-gpu:
 	@echo 'SKIP: bench-gpu: this build is without CUDA'
 endif
-
-tests_bench_dedisp_SOURCES = tests/bench_dedisp.c
-tests_bench_dedisp_LDADD = $(tests_ldadd)
-CLEANFILES += $(BENCHES)
 .PHONY: check-gpu bench bench-gpu
 
 # A pulsar and a burst, made and found: `make demo`, which tests/demo.bats runs too.
