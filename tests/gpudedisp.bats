@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # gpudedisp from the command line: numbers, files, manners, and what it says of bad input.
 
-bats_require_minimum_version 1.5.0
+load helper
 
 setup() {
     golden=$srcdir/tests/golden
