@@ -7,6 +7,7 @@ pkgconfig_DATA = lib/psrkit.pc
 
 psrincludedir = $(includedir)/psrkit
 psrinclude_HEADERS = \
+	lib/psrkit/ddplan.h \
 	lib/psrkit/dedisp.h \
 	lib/psrkit/delays.h \
 	lib/psrkit/device.h \
@@ -15,6 +16,7 @@ psrinclude_HEADERS = \
 	lib/psrkit/number.h \
 	lib/psrkit/obs.h \
 	lib/psrkit/outfile.h \
+	lib/psrkit/planfile.h \
 	lib/psrkit/series.h \
 	lib/psrkit/sigproc.h \
 	lib/psrkit/singlepulse.h \
@@ -47,6 +49,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/formats/obs.c \
 	lib/formats/parts.c \
 	lib/formats/parts.h \
+	lib/formats/planfile.c \
 	lib/formats/psrfits.c \
 	lib/formats/psrfits.h \
 	lib/formats/psrfits_freq.c \
@@ -84,4 +87,6 @@ lib_libpsrkit_a_SOURCES = \
 	lib/search/singlepulse_pick.c \
 	lib/signal/cornerturn.c \
 	lib/signal/cornerturn.h \
+	lib/signal/ddplan.c \
+	lib/signal/ddplan_factors.c \
 	lib/signal/delays.c

@@ -24,6 +24,7 @@ AM_TESTS_ENVIRONMENT = $(sanitize_environment) \
 UNIT_TESTS = \
 	tests/t_base \
 	tests/t_cluster \
+	tests/t_ddplan \
 	tests/t_dedisp \
 	tests/t_delays \
 	tests/t_device \
@@ -58,6 +59,7 @@ EXTRA_DIST += tests/golden
 tests_t_pulseplot_SOURCES = tests/t_pulseplot.c tools/pulseplot.c tools/pulseplot.h
 
 CLI_TESTS = \
+	tests/ddplan.bats \
 	tests/demo.bats \
 	tests/gpudedisp.bats \
 	tests/library.bats \
@@ -78,6 +80,10 @@ FUZZ_NAMES = \
 	sigproc
 FUZZ_TESTS = \
 	tests/fuzz/fuzz_inf \
+	plan \
+	sigproc
+FUZZ_TESTS = \
+	tests/fuzz/fuzz_plan \
 	tests/fuzz/fuzz_sigproc
 FUZZ_SECONDS = 1800
 FUZZ_CC = clang
@@ -88,6 +94,7 @@ TESTS += $(FUZZ_TESTS)
 EXTRA_DIST += tests/fuzz/corpus
 
 tests_fuzz_fuzz_inf_SOURCES = tests/fuzz/fuzz_inf.c tests/fuzz/fuzz_main.c
+tests_fuzz_fuzz_plan_SOURCES = tests/fuzz/fuzz_plan.c tests/fuzz/fuzz_main.c
 tests_fuzz_fuzz_sigproc_SOURCES = tests/fuzz/fuzz_sigproc.c tests/fuzz/fuzz_main.c
 
 fuzz: $(FUZZ_NAMES:%=fuzz-%)
@@ -142,7 +149,7 @@ check_PROGRAMS += $(demo_programs)
 dist_noinst_SCRIPTS += tests/demo.sh
 demo: all $(demo_programs)
 	@$(srcdir)/tests/demo.sh
-CLEANFILES += demo/demo.fil demo/demo.cand demo/burst.png
+CLEANFILES += demo/demo.fil demo/demo.cand demo/burst.png demo/smearing.png
 .PHONY: demo
 
 # The library as a stranger uses it: what was installed, found through pkg-config.

@@ -2,8 +2,24 @@
 
 tools_cppflags = $(AM_CPPFLAGS) -DPSRKIT_VERSION='"$(PACKAGE_VERSION)"'
 tools_shared = tools/cli.c tools/cli.h tools/run.c tools/run.h
+tools_gnuplot = tools/gnuplot.c tools/gnuplot.h
 
-bin_PROGRAMS += tools/gpudedisp
+bin_PROGRAMS += \
+	tools/ddplan \
+	tools/gpudedisp
+
+tools_ddplan_CPPFLAGS = $(tools_cppflags)
+tools_ddplan_SOURCES = \
+	$(tools_shared) \
+	$(tools_gnuplot) \
+	tools/ddplan.c \
+	tools/ddplan.h \
+	tools/ddplan_cost.c \
+	tools/ddplan_json.c \
+	tools/ddplan_options.c \
+	tools/ddplan_plot.c \
+	tools/ddplan_script.c \
+	tools/ddplan_text.c
 
 tools_gpudedisp_CPPFLAGS = $(tools_cppflags)
 tools_gpudedisp_LDADD = $(LDADD) $(ZLIB_LIBS)
