@@ -56,7 +56,7 @@ dist_noinst_DATA += \
 	tests/tap.h
 EXTRA_DIST += tests/golden
 
-tests_t_pulseplot_SOURCES = tests/t_pulseplot.c tools/pulseplot.c tools/pulseplot.h
+tests_t_pulseplot_SOURCES = tests/t_pulseplot.c $(tools_gnuplot) tools/pulseplot.c tools/pulseplot.h
 
 CLI_TESTS = \
 	tests/ddplan.bats \
@@ -77,12 +77,10 @@ endif
 # `make fuzz` gives each FUZZ_SECONDS of clang's libFuzzer.
 FUZZ_NAMES = \
 	inf \
-	sigproc
-FUZZ_TESTS = \
-	tests/fuzz/fuzz_inf \
 	plan \
 	sigproc
 FUZZ_TESTS = \
+	tests/fuzz/fuzz_inf \
 	tests/fuzz/fuzz_plan \
 	tests/fuzz/fuzz_sigproc
 FUZZ_SECONDS = 1800

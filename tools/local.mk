@@ -10,8 +10,8 @@ bin_PROGRAMS += \
 
 tools_ddplan_CPPFLAGS = $(tools_cppflags)
 tools_ddplan_SOURCES = \
-	$(tools_shared) \
 	$(tools_gnuplot) \
+	$(tools_shared) \
 	tools/ddplan.c \
 	tools/ddplan.h \
 	tools/ddplan_cost.c \
@@ -24,6 +24,7 @@ tools_ddplan_SOURCES = \
 tools_gpudedisp_CPPFLAGS = $(tools_cppflags)
 tools_gpudedisp_LDADD = $(LDADD) $(ZLIB_LIBS)
 tools_gpudedisp_SOURCES = \
+	$(tools_gnuplot) \
 	$(tools_shared) \
 	tools/gpudedisp.c \
 	tools/gpudedisp.h \

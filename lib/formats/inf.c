@@ -86,7 +86,7 @@ void psr_inf_from_obs(struct psr_inf *inf, const struct psr_obs *obs, int file_n
     inf->barycentric = obs->barycentric;
     set_band(inf, obs);
     find_analyst(inf->analyst);
-    format_date(date, obs->tstart);
+    format_date(date, obs->began.day ? obs->began : obs->tstart);
     snprintf(inf->notes, sizeof inf->notes,
              "Project ID %s, Date: %s.\n%s.  Samples have %d bits.\n",
              *obs->project_id ? obs->project_id : "unset", date,

@@ -53,7 +53,8 @@ PSR_MUST_CHECK psr_status psr_inf_parse(struct psr_inf *inf, const char *text, s
 
 /* What prepsubband would say of a series made from obs, but for name, nbin, tbin_s, onoff and dm,
  * which the caller sets.  file_nbit is the depth of the raw file, which the notes record, with the
- * date of obs->tstart.  The analyst is the login name, else $USER, else "unknown". */
+ * date of obs->began, or of obs->tstart.  The analyst is the login name, else $USER, else
+ * "unknown". */
 void psr_inf_from_obs(struct psr_inf *inf, const struct psr_obs *obs, int file_nbit);
 
 #ifdef __cplusplus
