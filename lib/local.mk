@@ -18,6 +18,7 @@ psrinclude_HEADERS = \
 	lib/psrkit/outfile.h \
 	lib/psrkit/planfile.h \
 	lib/psrkit/series.h \
+	lib/psrkit/signif.h \
 	lib/psrkit/sigproc.h \
 	lib/psrkit/singlepulse.h \
 	lib/psrkit/source.h \
@@ -89,4 +90,9 @@ lib_libpsrkit_a_SOURCES = \
 	lib/signal/cornerturn.h \
 	lib/signal/ddplan.c \
 	lib/signal/ddplan_factors.c \
-	lib/signal/delays.c
+	lib/signal/delays.c \
+	lib/signal/signif.c \
+	lib/signal/signif_coef.h \
+	lib/signal/signif_core.h \
+	lib/signal/signif_poly.c
+EXTRA_DIST += lib/signal/make_signif_coef.py
