@@ -31,12 +31,14 @@ UNIT_TESTS = \
 	tests/t_gaps \
 	tests/t_inf \
 	tests/t_lists \
+	tests/t_numtext \
 	tests/t_obs \
 	tests/t_outfile \
 	tests/t_psrfits \
 	tests/t_psrfits_rows \
 	tests/t_pulse_steps \
 	tests/t_pulseplot \
+	tests/t_signif \
 	tests/t_series \
 	tests/t_sigproc \
 	tests/t_singlepulse \
@@ -57,8 +59,10 @@ dist_noinst_DATA += \
 EXTRA_DIST += tests/golden
 
 tests_t_pulseplot_SOURCES = tests/t_pulseplot.c $(tools_gnuplot) tools/pulseplot.c tools/pulseplot.h
+tests_t_numtext_SOURCES = tests/t_numtext.c tools/numtext.c tools/numtext.h
 
 CLI_TESTS = \
+	tests/chi2sig.bats \
 	tests/ddplan.bats \
 	tests/demo.bats \
 	tests/gpudedisp.bats \
@@ -124,7 +128,8 @@ endif
 
 # Programs that print a figure of speed beside a ceiling measured in the same run.
 BENCHES = \
-	tests/bench_dedisp
+	tests/bench_dedisp \
+	tests/bench_signif
 GPU_BENCHES =
 
 EXTRA_PROGRAMS += $(BENCHES) $(GPU_BENCHES)

@@ -5,8 +5,20 @@ tools_shared = tools/cli.c tools/cli.h tools/run.c tools/run.h
 tools_gnuplot = tools/gnuplot.c tools/gnuplot.h
 
 bin_PROGRAMS += \
+	tools/chi2sig \
 	tools/ddplan \
 	tools/gpudedisp
+
+tools_chi2sig_CPPFLAGS = $(tools_cppflags)
+tools_chi2sig_SOURCES = \
+	$(tools_shared) \
+	tools/chi2sig.c \
+	tools/chi2sig.h \
+	tools/chi2sig_candidates.c \
+	tools/chi2sig_print.c \
+	tools/chi2sig_rows.c \
+	tools/numtext.c \
+	tools/numtext.h
 
 tools_ddplan_CPPFLAGS = $(tools_cppflags)
 tools_ddplan_SOURCES = \
