@@ -38,8 +38,8 @@ UNIT_TESTS = \
 	tests/t_psrfits_rows \
 	tests/t_pulse_steps \
 	tests/t_pulseplot \
-	tests/t_signif \
 	tests/t_series \
+	tests/t_signif \
 	tests/t_sigproc \
 	tests/t_singlepulse \
 	tests/t_source \
