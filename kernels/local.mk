@@ -3,7 +3,7 @@
 
 CUDA_FILES =
 CUDA_INCLUDES =
-EXTRA_DIST += $(CUDA_FILES) $(CUDA_INCLUDES)
+EXTRA_DIST += $(CUDA_FILES) $(CUDA_INCLUDES) kernels/NOTES.md
 
 NVCCFLAGS = -O3 -std=c++17 -lineinfo $(NVCC_ARCH_FLAGS) -Xcompiler -fPIC,-Wall
 

@@ -15,6 +15,7 @@ AM_TESTS_ENVIRONMENT = \
 UNIT_TESTS = \
 	tests/t_base \
 	tests/t_dedisp \
+	tests/t_dedisp_presto \
 	tests/t_delays
 
 check_PROGRAMS += $(UNIT_TESTS)
@@ -37,6 +38,8 @@ tests_t_base_SOURCES = tests/t_base.c
 tests_t_base_LDADD = $(tests_ldadd)
 tests_t_dedisp_SOURCES = tests/t_dedisp.c
 tests_t_dedisp_LDADD = $(tests_ldadd)
+tests_t_dedisp_presto_SOURCES = tests/t_dedisp_presto.c
+tests_t_dedisp_presto_LDADD = $(tests_ldadd)
 tests_t_delays_SOURCES = tests/t_delays.c
 tests_t_delays_LDADD = $(tests_ldadd)
 
