@@ -26,6 +26,7 @@ UNIT_TESTS = \
 	tests/t_cluster \
 	tests/t_ddplan \
 	tests/t_dedisp \
+	tests/t_dedisp_presto \
 	tests/t_delays \
 	tests/t_device \
 	tests/t_gaps \
@@ -44,8 +45,6 @@ UNIT_TESTS = \
 	tests/t_singlepulse \
 	tests/t_source \
 	tests/t_unpack
-	tests/t_dedisp_presto \
-	tests/t_delays
 
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
