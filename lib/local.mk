@@ -7,6 +7,7 @@ pkgconfig_DATA = lib/psrkit.pc
 
 psrincludedir = $(includedir)/psrkit
 psrinclude_HEADERS = \
+	lib/psrkit/ddplan.h \
 	lib/psrkit/dedisp.h \
 	lib/psrkit/delays.h \
 	lib/psrkit/device.h \
@@ -18,7 +19,9 @@ psrinclude_HEADERS = \
 	lib/psrkit/orbit.h \
 	lib/psrkit/outfile.h \
 	lib/psrkit/rng.h \
+	lib/psrkit/planfile.h \
 	lib/psrkit/series.h \
+	lib/psrkit/signif.h \
 	lib/psrkit/sigproc.h \
 	lib/psrkit/singlepulse.h \
 	lib/psrkit/source.h \
@@ -51,6 +54,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/formats/obs.c \
 	lib/formats/parts.c \
 	lib/formats/parts.h \
+	lib/formats/planfile.c \
 	lib/formats/psrfits.c \
 	lib/formats/psrfits.h \
 	lib/formats/psrfits_freq.c \
@@ -102,3 +106,11 @@ lib_libpsrkit_a_SOURCES = \
 	lib/signal/quantise_lanes.h \
 	lib/signal/rng.c \
 	lib/signal/rng_lanes.h
+	lib/signal/ddplan.c \
+	lib/signal/ddplan_factors.c \
+	lib/signal/delays.c \
+	lib/signal/signif.c \
+	lib/signal/signif_coef.h \
+	lib/signal/signif_core.h \
+	lib/signal/signif_poly.c
+EXTRA_DIST += lib/signal/make_signif_coef.py

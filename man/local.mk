@@ -3,6 +3,8 @@
 # have anyone's build rewrite it; tests/man.bats tells when one is out of date.
 
 TOOL_PAGES = \
+	man/chi2sig.1 \
+	man/ddplan.1 \
 	man/gpudedisp.1
 
 dist_man_MANS += \

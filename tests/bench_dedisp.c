@@ -1,7 +1,7 @@
 /* Speed of dedispersion on the CPU, with the ceilings of the machine measured in the same run.
  *   bench_dedisp [repeats [workload]]
- * The work: W1 60 s of 1024 channels and 200 trials, W2 600 s of 256 channels and 100 trials, W3 10 s
- * of 4096 channels and 4096 trials; random bytes in memory, output into one block's buffer. */
+ * The work: W1 60 s of 1024 channels and 200 trials, W2 600 s of 256 channels and 100 trials, W3 10
+ * s of 4096 channels and 4096 trials; random bytes in memory, output into one block's buffer. */
 #include <psrkit/dedisp.h>
 #include <psrkit/delays.h>
 
@@ -62,8 +62,7 @@ enum { ADD_BYTES = 16 << 10, ADD_ROUNDS = 100000 };
 
 /* Adds all registers of 16-bit numbers that begin one number into each 64-byte line of x. */
 #define DEFINE_ADDS(name, BYTES, ISA)                                                              \
-    typedef uint16_t name##_at                                                                     \
-        __attribute__((vector_size(BYTES), aligned(2), may_alias));                                \
+    typedef uint16_t name##_at __attribute__((vector_size(BYTES), aligned(2), may_alias));         \
     ISA static unsigned name(const char *x)                                                        \
     {                                                                                              \
         name##_at a = {0}, b = a, c = a, d = a;                                                    \
@@ -214,10 +213,10 @@ static void bench(const struct work *w, const unsigned char *in, int nthread, in
     psr_dedisp_describe(p, &info);
     double t = took[repeats / 2], nout = (double)(nsamp - psr_dedisp_maxshift(p));
     double moved = (double)nsamp * (double)w->nchan + nout * (double)w->ndm * 4;
-    printf("%-3s %7d %8.3f %7.3f %7.3f %9.3f %8.2f %8.2f %9.2f %9.2f %7.0f\n", w->name, nthread, create,
-           t, cpu[repeats / 2], info.adds_direct * nout / t * 1e-12, info.adds_direct / info.adds_planned,
-           info.adds_direct * nout / t / adds, info.adds_planned * nout / t / adds,
-           moved / t / copy, (double)info.bytes * 1e-6);
+    printf("%-3s %7d %8.3f %7.3f %7.3f %9.3f %8.2f %8.2f %9.2f %9.2f %7.0f\n", w->name, nthread,
+           create, t, cpu[repeats / 2], info.adds_direct * nout / t * 1e-12,
+           info.adds_direct / info.adds_planned, info.adds_direct * nout / t / adds,
+           info.adds_planned * nout / t / adds, moved / t / copy, (double)info.bytes * 1e-6);
     fflush(stdout);
     free(out);
     psr_dedisp_destroy(p);
@@ -234,9 +233,11 @@ int main(int argc, char **argv)
         printf("ceilings, %d thread%s: copy %.1f GB/s, 16-bit adds %.1f G/s\n", nthread[n],
                n ? "s" : "", copy[n] * 1e-9, adds[n] * 1e-9);
     }
-    printf("T adds/s: samples out x channels x trials.  saved: those for one that is done.  of adds:\n"
-           "T adds/s, and adds done, over the ceiling.  of copy: bytes in and out over the ceiling.\n"
-           "    threads create_s time_s   cpu_s  T_adds/s    saved  of_adds  done/adds   of_copy plan_MB\n");
+    printf(
+        "T adds/s: samples out x channels x trials.  saved: those for one that is done.  of adds:\n"
+        "T adds/s, and adds done, over the ceiling.  of copy: bytes in and out over the ceiling.\n"
+        "    threads create_s time_s   cpu_s  T_adds/s    saved  of_adds  done/adds   of_copy "
+        "plan_MB\n");
     for (size_t k = 0; k < sizeof works / sizeof *works; k++) {
         const struct work *w = works + k;
         if (argc > 2 && strcmp(argv[2], w->name))

@@ -53,7 +53,7 @@ patch() {
 
 @test "-algo subband equals prepsubband -nsub over all it wrote" {
     gpudedisp $trials -algo subband -nsub 8 -o t "$g8"
-    cmp -n 96000 t_DM47.00.dat "$golden/t_DM47.00.dat"
+    cmp -n 96000 t_DM47.00.dat "$golden/noclip.dat"
 }
 
 @test ".inf equals PRESTO's but for the analyst and its lost blocks" {
@@ -62,6 +62,11 @@ patch() {
     peculiar='Data analyzed by|On/Off bin pair #  1'
     diff <(grep -vE "$peculiar" out/nsubfull/t_DM40.00.inf) \
         <(grep -vE "$peculiar" "$golden/inf/nsubfull-t_DM40.00.inf")
+    # A skipped start moves the epoch and not the date.
+    gpudedisp $trials -offset 5000 -o off "$g8"
+    for line in 'Epoch of observation' 'Date: '; do
+        diff <(grep "$line" off_DM40.00.inf) <(grep "$line" "$golden/inf/offset-t_DM40.00.inf")
+    done
     # Every sample that can be dedispersed is there: 29696 less the sweep at DM 40, 47, 54.
     grep -q 'On/Off bin pair #  1 .*=  0          , 29' out/nsubfull/t_DM54.00.inf
 }

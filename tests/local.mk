@@ -24,16 +24,23 @@ AM_TESTS_ENVIRONMENT = $(sanitize_environment) \
 UNIT_TESTS = \
 	tests/t_base \
 	tests/t_cluster \
+	tests/t_ddplan \
 	tests/t_dedisp \
+	tests/t_dedisp_presto \
 	tests/t_delays \
 	tests/t_device \
 	tests/t_gaps \
+	tests/t_inf \
 	tests/t_lists \
+	tests/t_numtext \
 	tests/t_obs \
+	tests/t_outfile \
 	tests/t_psrfits \
 	tests/t_psrfits_rows \
 	tests/t_pulse_steps \
 	tests/t_pulseplot \
+	tests/t_series \
+	tests/t_signif \
 	tests/t_sigproc \
 	tests/t_singlepulse \
 	tests/t_source \
@@ -46,13 +53,26 @@ dist_noinst_DATA += \
 	tests/fil.h \
 	tests/fits_check.h \
 	tests/fits_writer.h \
+	tests/inf_text.h \
 	tests/pulse_tests.h \
+	tests/scratch.h \
 	tests/tap.h
 EXTRA_DIST += tests/golden
 
-tests_t_pulseplot_SOURCES = tests/t_pulseplot.c tools/pulseplot.c tools/pulseplot.h
+tests_t_pulseplot_SOURCES = tests/t_pulseplot.c $(tools_gnuplot) tools/pulseplot.c tools/pulseplot.h
+tests_t_numtext_SOURCES = tests/t_numtext.c tools/numtext.c tools/numtext.h
+tests_t_base_SOURCES = tests/t_base.c
+tests_t_base_LDADD = $(tests_ldadd)
+tests_t_dedisp_SOURCES = tests/t_dedisp.c
+tests_t_dedisp_LDADD = $(tests_ldadd)
+tests_t_dedisp_presto_SOURCES = tests/t_dedisp_presto.c
+tests_t_dedisp_presto_LDADD = $(tests_ldadd)
+tests_t_delays_SOURCES = tests/t_delays.c
+tests_t_delays_LDADD = $(tests_ldadd)
 
 CLI_TESTS = \
+	tests/chi2sig.bats \
+	tests/ddplan.bats \
 	tests/demo.bats \
 	tests/gpudedisp.bats \
 	tests/library.bats \
@@ -69,8 +89,12 @@ endif
 # Harnesses for hostile input.  In `make check` each takes a short, repeatable walk (fuzz_main.c);
 # `make fuzz` gives each FUZZ_SECONDS of clang's libFuzzer.
 FUZZ_NAMES = \
+	inf \
+	plan \
 	sigproc
 FUZZ_TESTS = \
+	tests/fuzz/fuzz_inf \
+	tests/fuzz/fuzz_plan \
 	tests/fuzz/fuzz_sigproc
 FUZZ_SECONDS = 1800
 FUZZ_CC = clang
@@ -80,6 +104,8 @@ check_PROGRAMS += $(FUZZ_TESTS)
 TESTS += $(FUZZ_TESTS)
 EXTRA_DIST += tests/fuzz/corpus
 
+tests_fuzz_fuzz_inf_SOURCES = tests/fuzz/fuzz_inf.c tests/fuzz/fuzz_main.c
+tests_fuzz_fuzz_plan_SOURCES = tests/fuzz/fuzz_plan.c tests/fuzz/fuzz_main.c
 tests_fuzz_fuzz_sigproc_SOURCES = tests/fuzz/fuzz_sigproc.c tests/fuzz/fuzz_main.c
 
 fuzz: $(FUZZ_NAMES:%=fuzz-%)
@@ -111,7 +137,8 @@ endif
 
 # Programs that print a figure of speed beside a ceiling measured in the same run.
 BENCHES = \
-	tests/bench_dedisp
+	tests/bench_dedisp \
+	tests/bench_signif
 GPU_BENCHES =
 
 EXTRA_PROGRAMS += $(BENCHES) $(GPU_BENCHES)
@@ -134,7 +161,7 @@ check_PROGRAMS += $(demo_programs)
 dist_noinst_SCRIPTS += tests/demo.sh
 demo: all $(demo_programs)
 	@$(srcdir)/tests/demo.sh
-CLEANFILES += demo/demo.fil demo/demo.cand demo/burst.png
+CLEANFILES += demo/demo.fil demo/demo.cand demo/burst.png demo/smearing.png
 .PHONY: demo
 
 # The library as a stranger uses it: what was installed, found through pkg-config.

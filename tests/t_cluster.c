@@ -182,7 +182,7 @@ static size_t close_text(const struct text *t, psr_outfile *f, char *text, size_
 static void test_presto_text(void)
 {
     char path[1000], want[8000], got[8000] = "";
-    snprintf(path, sizeof path, "%s/tests/golden/t_DM47.00.singlepulse", getenv("srcdir"));
+    snprintf(path, sizeof path, "%s/tests/golden/noclip.singlepulse", getenv("srcdir"));
     size_t n = 0, size = read_text(path, want, sizeof want);
     struct psr_event e[100];
     double dm = 0;

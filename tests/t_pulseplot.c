@@ -19,16 +19,16 @@ static bool is_png(const char *path)
 static void test_pictures(const char *dir, struct pulseplot *w, const char *path)
 {
     psr_err err = {0};
-    psr_status st = pulseplot_png(path, w, &err);
+    psr_status st = pulseplot_draw(path, w, &err);
     ok(!st && is_png(path), "a picture of %zu events %s", w->nevents, err.msg);
     unlink(path);
     w->nevents = 0;
     w->best = NULL;
-    ok(!pulseplot_png(path, w, &err) && is_png(path), "a picture of no events");
+    ok(!pulseplot_draw(path, w, &err) && is_png(path), "a picture of no events");
     unlink(path);
     char bad[300];
     snprintf(bad, sizeof bad, "%s/none/x.png", dir);
-    ok(pulseplot_png(bad, w, &err) == PSR_EIO, "%s", err.msg);
+    ok(pulseplot_draw(bad, w, &err) == PSR_EIO, "%s", err.msg);
 }
 
 int main(void)
@@ -62,14 +62,14 @@ int main(void)
         skip("pictures", "no gnuplot");
     psr_err err;
     setenv("PATH", dir, 1);
-    ok(pulseplot_png(path, &w, &err) == PSR_EUNSUPPORTED && access(path, F_OK) != 0,
+    ok(pulseplot_draw(path, &w, &err) == PSR_EUNSUPPORTED && access(path, F_OK) != 0,
        "without gnuplot: %s", err.msg);
     char fake[300];
     snprintf(fake, sizeof fake, "%s/gnuplot", dir);
     FILE *f = fopen(fake, "w");
     bool made = f && fputs("#!/bin/sh\necho it broke >&2\nexit 3\n", f) > 0;
     made = f && fclose(f) == 0 && made && chmod(fake, 0700) == 0;
-    ok(made && pulseplot_png(path, &w, &err) == PSR_EIO && strstr(err.msg, "it broke"),
+    ok(made && pulseplot_draw(path, &w, &err) == PSR_EIO && strstr(err.msg, "gnuplot failed"),
        "gnuplot failing: %s", err.msg);
     unlink(fake);
     rmdir(dir);

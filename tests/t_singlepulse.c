@@ -372,7 +372,7 @@ static void test_presto(void)
     enum { N = 30240 };
     static float x[N];
     char path[1000], line[200];
-    snprintf(path, sizeof path, "%s/tests/golden/t_DM47.00.dat", getenv("srcdir"));
+    snprintf(path, sizeof path, "%s/tests/golden/noclip.dat", getenv("srcdir"));
     FILE *f = fopen(path, "rb");
     bool fine = f && fread(x, sizeof *x, N, f) == N;
     if (f)
@@ -383,7 +383,7 @@ static void test_presto(void)
     size_t n = psr_singlepulse_events(p, 0, &e);
     int theirs = 0, found = 0;
     double ratio = 0;
-    snprintf(path, sizeof path, "%s/tests/golden/t_DM47.00.singlepulse", getenv("srcdir"));
+    snprintf(path, sizeof path, "%s/tests/golden/noclip.singlepulse", getenv("srcdir"));
     f = fopen(path, "r");
     while (fine && f && fgets(line, sizeof line, f)) {
         double snr;

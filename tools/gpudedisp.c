@@ -4,6 +4,7 @@
 #include "run.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <zlib.h>
 
 /* Adds the time since *since_s to a stage and moves *since_s to now. */
@@ -149,7 +150,10 @@ static void print_account(const struct gpudedisp_job *j)
     fprintf(stderr, "%s: %lld spectra in, %lld samples out of each trial;", j->tool.name,
             (long long)j->nread, (long long)j->nout);
     for (int s = 0; s < NSTAGES; s++)
-        fprintf(stderr, " %s %.3f s%s", name[s], j->stage_s[s], s + 1 < NSTAGES ? "," : "\n");
+        fprintf(stderr, " %s %.3f s,", name[s], j->stage_s[s]);
+    struct rusage used;
+    getrusage(RUSAGE_SELF, &used);
+    fprintf(stderr, " peak %ld MB\n", used.ru_maxrss / 1000);
 }
 
 static psr_status run(struct gpudedisp_job *j)

@@ -81,16 +81,16 @@ static psr_status draw_events(struct gpudedisp_job *j, const struct psr_event *e
                               const struct psr_cluster *best)
 {
     double tsamp_s = series_tsamp_s(j);
-    return pulseplot_png(j->opt.plot,
-                         &(struct pulseplot){.title = j->path[0],
-                                             .events = event,
-                                             .nevents = n,
-                                             .best = best,
-                                             .dm = j->dm,
-                                             .ndm = j->ndm,
-                                             .tsamp_s = tsamp_s,
-                                             .end_s = (double)j->nout * tsamp_s},
-                         &j->err);
+    return pulseplot_draw(j->opt.plot,
+                          &(struct pulseplot){.title = j->path[0],
+                                              .events = event,
+                                              .nevents = n,
+                                              .best = best,
+                                              .dm = j->dm,
+                                              .ndm = j->ndm,
+                                              .tsamp_s = tsamp_s,
+                                              .end_s = (double)j->nout * tsamp_s},
+                          &j->err);
 }
 
 static psr_status write_all(struct gpudedisp_job *j, struct event_files *files)

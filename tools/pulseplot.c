@@ -1,17 +1,12 @@
 #include "pulseplot.h"
 
-#include <errno.h>
+#include "gnuplot.h"
 #include <math.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-extern char **environ;
 
 enum { MAX_POINTS = 50000 };
+static const double WIDTH_IN = 12.5, HEIGHT_IN = 9.2;
 
 /* Points grow with S/N: this much at the least S/N drawn, and at most. */
 static const double SMALLEST = 0.45, LARGEST = 4.5;
@@ -20,30 +15,13 @@ struct range {
     double low, high;
 };
 
-static const char style[] =
-    "if (strstrt(GPVAL_TERMINALS, 'pngcairo')) { set terminal pngcairo noenhanced size 1500,1100 "
-    "font 'sans,13' background '#ffffff' } "
-    "else { set terminal png noenhanced size 1500,1100 medium background '#ffffff' }\n"
-    "set border 3 lc rgb '#444444' lw 1.2\n"
-    "set tics nomirror out scale 0.6 textcolor rgb '#222222'\n"
-    "set grid lc rgb '#e4e4e4' lw 1 lt 1\n"
-    "unset key\n"
-    "set style line 1 lc rgb '#b02a5f8a' pt 7\n"
-    "set style line 2 lc rgb '#c44e1c' pt 6 lw 2\n"
-    "set style fill transparent solid 0.45 noborder\n";
-
-/* Text inside gnuplot's double quotes, on one line. */
-static void put_quoted(FILE *f, const char *text)
-{
-    fputc('"', f);
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c == '"' || c == '\\' || c == '`')
-            fputc('\\', f);
-        fputc(c < 0x20 || c == 0x7f ? '?' : c, f);
-    }
-    fputc('"', f);
-}
+static const char style[] = "set border 3 lc rgb '#444444' lw 1.2\n"
+                            "set tics nomirror out scale 0.6 textcolor rgb '#222222'\n"
+                            "set grid lc rgb '#e4e4e4' lw 1 lt 1\n"
+                            "unset key\n"
+                            "set style line 1 lc rgb '#b02a5f8a' pt 7\n"
+                            "set style line 2 lc rgb '#c44e1c' pt 6 lw 2\n"
+                            "set style fill transparent solid 0.45 noborder\n";
 
 static int compare_events(const void *a, const void *b)
 {
@@ -108,7 +86,7 @@ static void put_points(FILE *f, const struct pulseplot *w, const struct psr_even
     fprintf(f, "%s\nEOD\n", nowhere);
 }
 
-static void put_title(FILE *f, const struct pulseplot *w, size_t drawn)
+static void put_title(struct gnuplot *g, const struct pulseplot *w, size_t drawn)
 {
     char text[1024];
     int n =
@@ -121,9 +99,9 @@ static void put_title(FILE *f, const struct pulseplot *w, size_t drawn)
                  "   best: S/N %.1f at %.4f s, DM %.6g pc/cm^3, width %.4g ms", e->snr,
                  (double)e->sample * w->tsamp_s, w->dm[e->trial], 1e3 * e->width * w->tsamp_s);
     }
-    fprintf(f, "set label 1 ");
-    put_quoted(f, text);
-    fprintf(f, " at screen 0.06,0.972 left textcolor rgb '#222222'\n");
+    fprintf(g->pipe, "set label 1 ");
+    gnuplot_quote(g, text);
+    fprintf(g->pipe, " noenhanced at screen 0.06,0.972 left textcolor rgb '#222222'\n");
 }
 
 struct panel {
@@ -141,9 +119,10 @@ static void put_panel(FILE *f, const struct panel *p)
     fprintf(f, "$best using %s with points ls 2 ps 3.2\nunset label 1\n", p->best);
 }
 
-static void put_script(FILE *f, const struct pulseplot *w, const struct psr_event *const *drawn,
-                       size_t n)
+static void put_script(struct gnuplot *g, const struct pulseplot *w,
+                       const struct psr_event *const *drawn, size_t n)
 {
+    FILE *f = g->pipe;
     struct axes a = find_axes(w, drawn, n);
     const struct panel panels[] = {
         {"set lmargin at screen 0.06; set rmargin at screen 0.975; set tmargin at screen 0.94; "
@@ -158,109 +137,28 @@ static void put_script(FILE *f, const struct pulseplot *w, const struct psr_even
     };
     fputs(style, f);
     put_points(f, w, drawn, n, &a);
-    put_title(f, w, n);
+    put_title(g, w, n);
     fprintf(f, "set multiplot\n");
     for (int k = 0; k < 3; k++)
         put_panel(f, &panels[k]);
     fprintf(f, "unset multiplot\n");
 }
 
-enum { SCRIPT, PNG, SAID, FILES }; /* gnuplot's standard input, output and error */
-
-/* Returned: gnuplot's exit status, or -1 with errno where it could not be run */
-static int run_gnuplot(FILE *const files[FILES])
+psr_status pulseplot_draw(const char *path, const struct pulseplot *what, psr_err *err)
 {
-    char *const argv[] = {(char[]){"gnuplot"}, NULL};
-    posix_spawn_file_actions_t actions;
-    pid_t pid;
-    int status, cause = posix_spawn_file_actions_init(&actions);
-    if (!cause) {
-        rewind(files[SCRIPT]);
-        for (int k = 0; !cause && k < FILES; k++)
-            cause = posix_spawn_file_actions_adddup2(&actions, fileno(files[k]), k);
-        if (!cause)
-            cause = posix_spawnp(&pid, argv[0], &actions, NULL, argv, environ);
-        posix_spawn_file_actions_destroy(&actions);
-    }
-    errno = cause;
-    if (cause)
-        return -1;
-    while (waitpid(pid, &status, 0) < 0)
-        if (errno != EINTR)
-            return -1;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
-}
-
-/* The line of what gnuplot said that tells most: the last that is not blank. */
-static void read_complaint(FILE *said, char *text, size_t room)
-{
-    char line[300];
-    snprintf(text, room, "no message");
-    rewind(said);
-    while (fgets(line, sizeof line, said)) {
-        line[strcspn(line, "\n")] = 0;
-        if (line[strspn(line, " \t^")])
-            snprintf(text, room, "%s", line + strspn(line, " \t"));
-    }
-}
-
-static psr_status copy_png(const char *path, FILE *png, psr_err *err)
-{
-    static const unsigned char signature[8] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
-    unsigned char bytes[1 << 15];
-    psr_outfile *f;
-    rewind(png);
-    size_t n = fread(bytes, 1, sizeof bytes, png);
-    if (n < sizeof signature || memcmp(bytes, signature, sizeof signature) != 0)
-        return psr_fail(err, PSR_EIO, "%s: gnuplot made no PNG", path);
-    psr_status st = psr_outfile_create(&f, path, err);
-    if (st)
-        return st;
-    for (; !st && n > 0; n = fread(bytes, 1, sizeof bytes, png))
-        st = psr_outfile_write(f, bytes, n, err);
-    if (!st && !ferror(png))
-        return psr_outfile_commit(f, err);
-    psr_outfile_abort(f);
-    return st ? st : psr_fail(err, PSR_EIO, "%s: the picture cannot be read back", path);
-}
-
-static psr_status draw(const char *path, FILE *const files[FILES], psr_err *err)
-{
-    char complaint[300];
-    if (fflush(files[SCRIPT]) != 0 || ferror(files[SCRIPT]))
-        return psr_fail_errno(err, "%s: cannot write gnuplot's script", path);
-    int status = run_gnuplot(files);
-    if ((status < 0 && errno == ENOENT) || status == 127)
-        return psr_fail(err, PSR_EUNSUPPORTED, "%s: plots need gnuplot, which is not in PATH",
-                        path);
-    if (status < 0)
-        return psr_fail_errno(err, "%s: cannot run gnuplot", path);
-    if (status == 0)
-        return copy_png(path, files[PNG], err);
-    read_complaint(files[SAID], complaint, sizeof complaint);
-    return psr_fail(err, PSR_EIO, "%s: gnuplot failed: %s", path, complaint);
-}
-
-psr_status pulseplot_png(const char *path, const struct pulseplot *what, psr_err *err)
-{
-    const struct psr_event **sorted = malloc((what->nevents + 1) * sizeof *sorted);
-    FILE *const files[FILES] = {tmpfile(), tmpfile(), tmpfile()};
-    psr_status st = PSR_OK;
+    size_t n = what->nevents;
+    struct gnuplot g;
+    const struct psr_event **sorted = malloc((n + 1) * sizeof *sorted);
     if (!sorted)
-        st = psr_fail_nomem(err, "a plot", (double)what->nevents * sizeof *sorted);
-    else if (!files[SCRIPT] || !files[PNG] || !files[SAID])
-        st = psr_fail_errno(err, "%s: no temporary file for gnuplot", path);
+        return psr_fail_nomem(err, "a plot", (double)n * sizeof *sorted);
+    for (size_t k = 0; k < n; k++)
+        sorted[k] = &what->events[k];
+    qsort(sorted, n, sizeof *sorted, compare_events);
+    psr_status st = gnuplot_open(&g, path, WIDTH_IN, HEIGHT_IN, err);
     if (!st) {
-        size_t n = what->nevents;
-        for (size_t k = 0; k < n; k++)
-            sorted[k] = &what->events[k];
-        qsort(sorted, n, sizeof *sorted, compare_events);
-        put_script(files[SCRIPT], what, sorted, n < MAX_POINTS ? n : MAX_POINTS);
-        st = draw(path, files, err);
+        put_script(&g, what, sorted, n < MAX_POINTS ? n : MAX_POINTS);
+        st = gnuplot_close(&g, err);
     }
     free(sorted);
-    for (int k = 0; k < FILES; k++)
-        if (files[k])
-            fclose(files[k]);
     return st;
 }

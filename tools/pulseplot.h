@@ -16,10 +16,10 @@ struct pulseplot {
     double start_s, end_s; /* time axis; equal: as the events need */
 };
 
-/* Draws with gnuplot.  Of more than 50000 events the best are drawn, and the picture says so.
- * Status: PSR_EUNSUPPORTED where gnuplot is missing; PSR_EIO where it fails, with what it said, or
- *         where path cannot be written; PSR_ENOMEM. */
-PSR_MUST_CHECK psr_status pulseplot_png(const char *path, const struct pulseplot *what,
-                                        psr_err *err);
+/* Draws with gnuplot, in the format that the suffix of path says.  Of more than 50000 events the
+ * best are drawn, and the picture says so. Status: those of gnuplot_open and gnuplot_close;
+ * PSR_ENOMEM. */
+PSR_MUST_CHECK psr_status pulseplot_draw(const char *path, const struct pulseplot *what,
+                                         psr_err *err);
 
 #endif

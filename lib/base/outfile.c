@@ -136,9 +136,6 @@ static void spare_descriptors(psr_outfile *f)
 static psr_status open_temp(psr_outfile *f, psr_err *err)
 {
     static const char part[] = ".part";
-    /* A rename would replace a write-protected file without asking. */
-    if (access(f->target, W_OK) && errno != ENOENT)
-        return fail_file(f, "write", err);
     size_t stem = strlen(f->target) + sizeof part - 1;
     f->temp = calloc(stem + SUFFIX_CHARS + 1, 1);
     if (!f->temp)
@@ -178,12 +175,30 @@ static char *read_link(const char *link)
     return path;
 }
 
-/* A link stays a link: what it points to, there yet or not, is what is replaced. */
-static psr_status follow_links(psr_outfile *f, psr_err *err)
+/* What stands for an open descriptor is written as it is, even where it is a regular file: renaming
+ * would cut the link to whoever holds it open. */
+static bool is_descriptor(const char *path)
+{
+    static const char *const start[] = {"/dev/fd/", "/dev/stdout", "/dev/stderr", "/proc/"};
+    for (size_t i = 0; i < sizeof start / sizeof *start; i++)
+        if (!strncmp(path, start[i], strlen(start[i])))
+            return true;
+    return false;
+}
+
+/* Finds what is to be replaced.  A link stays a link: what it points to, there yet or not, is what
+ * counts.
+ * Returned: *special, whether target is to be opened as it is; *exists, else, whether it is there
+ */
+static psr_status find_target(psr_outfile *f, bool *special, bool *exists, psr_err *err)
 {
     struct stat st;
     f->target = f->name;
-    for (int i = 0; lstat(f->target, &st) == 0 && S_ISLNK(st.st_mode); i++) {
+    for (int i = 0;; i++) {
+        *special = is_descriptor(f->target);
+        *exists = !*special && lstat(f->target, &st) == 0;
+        if (!*exists || !S_ISLNK(st.st_mode))
+            break;
         char *next = NULL;
         if (i == MAX_LINKS)
             errno = ELOOP;
@@ -195,45 +210,48 @@ static psr_status follow_links(psr_outfile *f, psr_err *err)
             free(f->target);
         f->target = next;
     }
+    *special |= *exists && !S_ISREG(st.st_mode);
     return PSR_OK;
 }
 
-/* Devices and what lies behind /dev/stdout and /proc are the caller's to arrange, even where they
- * are regular files: renaming would cut the link to whoever holds them open. */
-static bool is_special(const char *path)
+static psr_status open_target(psr_outfile *f, psr_err *err)
 {
-    struct stat st;
-    return !strncmp(path, "/dev/", 5) || !strncmp(path, "/proc/", 6) ||
-           (stat(path, &st) == 0 && !S_ISREG(st.st_mode));
+    bool special, exists;
+    psr_status st = find_target(f, &special, &exists, err);
+    if (st)
+        return st;
+    if (special) {
+        f->fd = open(f->target, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+        return f->fd < 0 ? fail_file(f, "open for writing", err) : PSR_OK;
+    }
+    /* A rename would replace a write-protected file without asking. */
+    if (exists && access(f->target, W_OK))
+        return fail_file(f, "write", err);
+    return open_temp(f, err);
 }
 
-static psr_status open_file(psr_outfile *f, const char *path, psr_err *err)
+/* A copy of the descriptor can be closed, and errors of closing seen, like any other's. */
+static psr_status open_stdout(psr_outfile *f, psr_err *err)
 {
-    bool to_stdout = !strcmp(path, "-");
-    f->name = strdup(to_stdout ? "standard output" : path);
-    if (!f->name)
-        return psr_fail_nomem(err, path, (double)strlen(path));
-    if (to_stdout)
-        /* A copy of the descriptor can be closed, and errors of closing seen, like any other's. */
-        f->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
-    else if (is_special(path))
-        f->fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
-    else {
-        psr_status st = follow_links(f, err);
-        return st ? st : open_temp(f, err);
-    }
+    f->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
     return f->fd < 0 ? fail_file(f, "open for writing", err) : PSR_OK;
 }
 
 psr_status psr_outfile_create(psr_outfile **out, const char *path, psr_err *err)
 {
+    bool to_stdout = !strcmp(path, "-");
     *out = NULL;
+    if (!*path)
+        return psr_fail(err, PSR_EIO, "the name of an output file is empty");
     psr_outfile *f = calloc(1, sizeof *f);
     if (!f)
         return psr_fail_nomem(err, path, sizeof *f);
     f->fd = -1;
     f->room = BUFFER_BYTES;
-    psr_status st = open_file(f, path, err);
+    f->name = strdup(to_stdout ? "standard output" : path);
+    psr_status st = !f->name    ? psr_fail_nomem(err, path, (double)strlen(path))
+                    : to_stdout ? open_stdout(f, err)
+                                : open_target(f, err);
     if (st)
         psr_outfile_abort(f);
     else

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { DATE_MAX = 64, PASSWD_BYTES = 16384 };
+enum { DATE_MAX = 128, PASSWD_BYTES = 16384 };
 
 /* Proleptic Gregorian date of an MJD, counted in years that begin in March so that the leap day
  * comes last: 400 years have 146097 days, 100 have 36524, 4 have 1461, and five months have 153. */
@@ -31,7 +31,7 @@ static void date_of_day(long day, long *year, int *month, int *date)
 static void format_date(char *text, struct psr_mjd mjd)
 {
     const double least_s = 1e-4; /* below it %g would turn to exponents */
-    char seconds[DATE_MAX];
+    char seconds[24];
     long minutes = (long)(mjd.frac * 1440);
     double s = mjd.frac * 86400 - 60 * (double)minutes;
     psr_plain_snprintf(seconds, sizeof seconds, "%.6g", s < least_s ? 0 : s);
@@ -86,7 +86,7 @@ void psr_inf_from_obs(struct psr_inf *inf, const struct psr_obs *obs, int file_n
     inf->barycentric = obs->barycentric;
     set_band(inf, obs);
     find_analyst(inf->analyst);
-    format_date(date, obs->tstart);
+    format_date(date, obs->began.day ? obs->began : obs->tstart);
     snprintf(inf->notes, sizeof inf->notes,
              "Project ID %s, Date: %s.\n%s.  Samples have %d bits.\n",
              *obs->project_id ? obs->project_id : "unset", date,

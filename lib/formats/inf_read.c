@@ -40,6 +40,13 @@ static struct slice trim(struct slice s)
     return s;
 }
 
+static struct slice drop_returns(struct slice line)
+{
+    while (line.n && line.at[line.n - 1] == '\r')
+        line.n--;
+    return line;
+}
+
 /* Takes one line off *rest, without its end. */
 static struct slice take_line(struct slice *rest)
 {
@@ -49,20 +56,22 @@ static struct slice take_line(struct slice *rest)
     size_t used = end ? n + 1 : n;
     rest->at += used;
     rest->n -= used;
-    if (n && line.at[n - 1] == '\r')
-        line.n--;
-    return line;
+    return drop_returns(line);
 }
 
-/* Copies s, cut where it is longer than room, but never inside a UTF-8 character. */
-static void copy_slice(char *to, size_t room, struct slice s)
+/* As much of s as room holds beside a NUL, but no part of a UTF-8 character. */
+static struct slice cut(struct slice s, size_t room)
 {
-    size_t n = s.n;
-    if (n >= room)
-        for (n = room - 1; n > 0 && ((unsigned char)s.at[n] & 0xc0) == 0x80; n--)
+    if (s.n >= room)
+        for (s.n = room - 1; s.n > 0 && ((unsigned char)s.at[s.n] & 0xc0) == 0x80; s.n--)
             ;
-    memcpy(to, s.at, n);
-    to[n] = '\0';
+    return s;
+}
+
+static void copy_slice(char *to, struct slice s)
+{
+    memcpy(to, s.at, s.n);
+    to[s.n] = '\0';
 }
 
 /* Whether label begins with these words, whatever its blanks and letters' case. */
@@ -99,7 +108,7 @@ static psr_status read_real(const struct parser *p, const char *field, struct sl
     psr_err why;
     if (value.n >= sizeof text)
         return fail_value(p, field, value, "is too long for a number");
-    copy_slice(text, sizeof text, value);
+    copy_slice(text, value);
     snprintf(what, sizeof what, "line %d: %s", p->line, field);
     if (psr_parse_double(what, text, min, max, to, &why))
         return psr_fail(p->err, PSR_EFORMAT, "%s: %s", p->name, why.msg);
@@ -239,8 +248,9 @@ static void read_notes(struct parser *p, char *notes)
         }
         if (!first)
             notes[used++] = '\n';
-        copy_slice(notes + used, room - used, line);
-        used += strlen(notes + used);
+        line = drop_returns(cut(line, room - used));
+        copy_slice(notes + used, line);
+        used += line.n;
     }
 }
 
@@ -254,7 +264,7 @@ static psr_status read_value(struct parser *p, const struct psr_inf_field *field
     switch (field->kind) {
     case PSR_INF_TEXT:
         if (value.n)
-            copy_slice(member, PSR_TEXT_MAX, value);
+            copy_slice(member, trim(cut(value, PSR_TEXT_MAX)));
         return PSR_OK;
     case PSR_INF_RA:
         return read_angle(p, field->lead, value, 24, 15, member);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/plain.h"
+#include "sigproc_header.h"
 
 enum {
     MIN_DECIMALS = 2,

@@ -268,6 +268,8 @@ static psr_status skip_spectra(struct psr_source *s, int64_t skip, psr_err *err)
     }
     if (s->obs.nsamp >= 0)
         s->obs.nsamp -= skip;
+    if (skip)
+        s->obs.began = s->obs.tstart;
     s->obs.tstart = psr_mjd_add(s->obs.tstart, (double)skip * s->obs.tsamp_s);
     return st;
 }

@@ -44,6 +44,7 @@ struct psr_obs {
     double tsamp_s;
     int64_t nsamp;         /* spectra, or -1 where only the end of the input will tell */
     struct psr_mjd tstart; /* of the first sample, at the highest frequency */
+    struct psr_mjd began; /* where tstart was moved past skipped samples: what it was; else day 0 */
     bool barycentric;
 
     bool has_position;

@@ -1,5 +1,5 @@
-/* The stream: samples come in, are turned to one run per channel, and stay as long as a later output
- * needs them; programs run on tiles of what is complete. */
+/* The stream: samples come in, are turned to one run per channel, and stay as long as a later
+ * output needs them; programs run on tiles of what is complete. */
 #include "dedisp_cpu.h"
 #include "../signal/cornerturn.h"
 
@@ -25,16 +25,16 @@ struct cpu {
     struct psr_planner planner;
     struct psr_cornerturn *turn;
 
-    size_t nblock;  /* blocks of trials */
+    size_t nblock;         /* blocks of trials */
     size_t nkept_programs; /* programs held at once: all of them, or made anew for every piece */
     struct psr_program *program;
-    double adds;    /* of all programs, per output sample */
+    double adds; /* of all programs, per output sample */
 
-    unsigned char *lane; /* [nkept][stride] */
-    size_t stride, room; /* room: samples of a run that are in use at most */
-    uint64_t first;      /* sample at the start of the runs */
-    uint64_t nraw, ndone; /* spectra taken, samples given */
-    size_t piece;        /* samples turned at once, at most */
+    unsigned char *lane;   /* [nkept][stride] */
+    size_t stride, room;   /* room: samples of a run that are in use at most */
+    uint64_t first;        /* sample at the start of the runs */
+    uint64_t nraw, ndone;  /* spectra taken, samples given */
+    size_t piece;          /* samples turned at once, at most */
     struct thread *thread; /* [nthread] */
 };
 
@@ -49,25 +49,20 @@ static int thread_number(void)
 
 /* --- programs --------------------------------------------------------------------------------- */
 
-/* Makes the programs of blocks b0 .. b0 + n - 1. */
+/* Makes the programs of blocks b0 .. b0 + n - 1.  Nothing but memory can be missing. */
 static psr_status make_programs(struct cpu *cpu, size_t b0, size_t n, psr_err *err)
 {
-    psr_status worst = PSR_OK;
     size_t ntrial = cpu->planner.shape.ntrial;
-#pragma omp parallel for schedule(dynamic) num_threads(cpu->s->nthread) if (n > 1)
-    for (size_t b = 0; b < n; b++) {
-        psr_err mine = {0};
-        psr_status st =
-            psr_planner_program(&cpu->planner, (b0 + b) * ntrial, cpu->program + b, &mine);
-        if (st) {
-#pragma omp critical(psr_dedisp_programs)
-            {
-                worst = st;
-                psr_fail(err, st, "%s", mine.msg);
-            }
-        }
-    }
-    return worst;
+    int failed = 0;
+#pragma omp parallel for schedule(dynamic) num_threads(cpu->s->nthread) reduction(+ : failed)      \
+    if (n > 1)
+    for (size_t b = 0; b < n; b++)
+        failed +=
+            psr_planner_program(&cpu->planner, (b0 + b) * ntrial, cpu->program + b, NULL) != PSR_OK;
+    if (failed)
+        return psr_fail_nomem(err, "dedispersion programs",
+                              (double)n * 4.0 * (double)cpu->program->room);
+    return PSR_OK;
 }
 
 static psr_status grow_scratch(struct cpu *cpu, size_t nprogram, psr_err *err)
@@ -93,7 +88,8 @@ static psr_status grow_scratch(struct cpu *cpu, size_t nprogram, psr_err *err)
     return PSR_OK;
 }
 
-/* One program tells how large they are: all are kept if they take an eighth of the memory at most. */
+/* One program tells how large they are: all are kept if they take an eighth of the memory at most.
+ */
 static psr_status plan_programs(struct cpu *cpu, psr_err *err)
 {
     const struct psr_sweep *s = cpu->s;
@@ -231,7 +227,7 @@ static void run_tile(struct cpu *cpu, const struct stretch *x, size_t n, size_t 
         .length = x->length,
         .scratch = th->scratch,
         .total = th->total,
-        .total_stride = cpu->planner.shape.tile,
+        .trial_stride = cpu->planner.shape.tile,
         .out = x->out + trial * x->stride + t,
         .out_stride = x->stride,
         .bias = (double)psr_sweep_bias(s) * (double)s->downsamp * (double)s->nkept,
