@@ -18,6 +18,7 @@ psrinclude_HEADERS = \
 	lib/psrkit/obs.h \
 	lib/psrkit/orbit.h \
 	lib/psrkit/outfile.h \
+	lib/psrkit/psrfits.h \
 	lib/psrkit/rng.h \
 	lib/psrkit/planfile.h \
 	lib/psrkit/series.h \
@@ -43,6 +44,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/base/plain.c \
 	lib/base/plain.h \
 	lib/base/status.c \
+	lib/base/threads.h \
 	lib/formats/dat.c \
 	lib/formats/good_length.c \
 	lib/formats/inf.c \
@@ -62,6 +64,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/formats/psrfits_rows.c \
 	lib/formats/psrfits_sample.c \
 	lib/formats/psrfits_table.c \
+	lib/formats/psrfits_write.c \
 	lib/formats/reader.h \
 	lib/formats/series.c \
 	lib/formats/sigproc.c \
@@ -92,6 +95,8 @@ lib_libpsrkit_a_SOURCES = \
 	lib/search/singlepulse_pick.c \
 	lib/signal/cornerturn.c \
 	lib/signal/cornerturn.h \
+	lib/signal/ddplan.c \
+	lib/signal/ddplan_factors.c \
 	lib/signal/delays.c \
 	lib/signal/fake.c \
 	lib/signal/fake_part.c \
@@ -105,10 +110,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/signal/orbit.c \
 	lib/signal/quantise_lanes.h \
 	lib/signal/rng.c \
-	lib/signal/rng_lanes.h
-	lib/signal/ddplan.c \
-	lib/signal/ddplan_factors.c \
-	lib/signal/delays.c \
+	lib/signal/rng_lanes.h \
 	lib/signal/signif.c \
 	lib/signal/signif_coef.h \
 	lib/signal/signif_core.h \

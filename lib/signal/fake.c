@@ -1,7 +1,8 @@
 #include "fake_plan.h"
 
+#include "base/threads.h"
+
 #include <math.h>
-#include <omp.h>
 #include <psrkit/rng.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,7 +119,7 @@ psr_status psr_fake_create(psr_fake **out, const struct psr_fake_desc *d, psr_er
     p->row_values = d->obs->nchan * (size_t)d->obs->nif;
     p->row_bytes = p->row_values * (size_t)d->obs->nbit / 8;
     p->tile_rows = p->row_values < TILE_VALUES ? TILE_VALUES / p->row_values : 1;
-    p->nthread = d->nthread > 0 ? d->nthread : omp_get_max_threads();
+    p->nthread = psr_threads(d->nthread);
     if (!st)
         st = copy_gain(p, d->gain, err);
     if (!st)
@@ -307,7 +308,7 @@ psr_status psr_fake_execute(psr_fake *p, int64_t first, size_t nsamp, void *out,
 #pragma omp parallel for schedule(dynamic) num_threads(p->nthread)
         for (size_t begin = 0; begin < nsamp; begin += rows) {
             size_t n = nsamp - begin < rows ? nsamp - begin : rows;
-            make_part(p, active, nactive, &p->room[omp_get_thread_num()], first + (int64_t)begin, n,
+            make_part(p, active, nactive, &p->room[psr_thread_number()], first + (int64_t)begin, n,
                       (uint8_t *)out + begin * p->row_bytes);
         }
     }
