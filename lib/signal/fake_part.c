@@ -49,6 +49,7 @@ static psr_status check_signal(const struct psr_fake_signal *s, const struct psr
     const bool pulsar = s->kind == PSR_FAKE_PULSAR;
     const double observed_s = (double)frame->obs.nsamp * frame->obs.tsamp_s;
     const struct field fields[] = {
+        {"period (s)", pulsar ? s->period_s : 1, 1e-6, 1e6},
         {"dm (pc cm^-3)", s->dm, 0, 1e6},
         {"width (s)", s->width_s, pulsar ? 1e-9 * s->period_s : 1e-9, pulsar ? s->period_s : 1e6},
         {"peak (sigma)", s->peak, 0, 1e6},
@@ -57,7 +58,6 @@ static psr_status check_signal(const struct psr_fake_signal *s, const struct psr
         {"scattering index", s->scatter_index, -10, 10},
         {"spectral index", s->spectral_index, -50, 50},
         {"t (s)", s->t_s, -1e9, 1e9},
-        {"period (s)", pulsar ? s->period_s : 1, 1e-6, 1e6},
         {"pdot (s/s)", s->pdot, -1, 1},
         {"phase (turns)", s->phase, -1e9, 1e9},
         {"period at the end (s)", pulsar ? s->period_s + s->pdot * observed_s : 1, 1e-6, 1e9},
