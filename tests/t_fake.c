@@ -411,6 +411,57 @@ static void test_scattering(void)
     psr_fake_destroy(p);
 }
 
+static double *run_alone(struct psr_fake_signal s, struct psr_obs *obs)
+{
+    psr_fake *p = make_plan(obs, &s, 1, 0, 0);
+    double *x = run_plan(p, obs);
+    psr_fake_destroy(p);
+    return x;
+}
+
+static void test_profiles(void)
+{
+    static const double bins[3] = {1, 3, 2};
+    struct psr_obs obs = make_obs(8, 32, 1000, 1e-4);
+    obs.nif = 2;
+    struct psr_fake_signal s = {.kind = PSR_FAKE_PULSAR,
+                                .shape = PSR_FAKE_VONMISES,
+                                .width_s = 0.01,
+                                .period_s = 0.1,
+                                .peak = 1};
+    double *x = run_alone(s, &obs), worst = 0;
+    for (int i = 0; i < 16; i++) /* of all channels and IFs */
+        worst = fmax(worst, fmax(fabs(x[500 * 16 + i] - 1), fabs(x[450 * 16 + i] - 0.5)));
+    ok(worst < 0.02, "a von Mises pulse has its height and width (%.1e)", worst);
+    free(x);
+    s = (struct psr_fake_signal){.kind = PSR_FAKE_BURST,
+                                 .shape = PSR_FAKE_PROFILE,
+                                 .profile = bins,
+                                 .nprofile = 3,
+                                 .width_s = 0.03,
+                                 .t_s = 0.05,
+                                 .peak = 6};
+    x = run_alone(s, &obs);
+    ok(fabs(x[400 * 16] - 2) < 0.01 && fabs(x[500 * 16] - 6) < 0.01 &&
+           fabs(x[600 * 16] - 4) < 0.01 && x[340 * 16] == 0 && x[660 * 16] == 0,
+       "bins of a profile are where they belong");
+    free(x);
+    s.shape = PSR_FAKE_TOPHAT;
+    s.peak = 1;
+    s.spectral_index = -3;
+    s.lowest_mhz = 1479;
+    s.highest_mhz = 1493;
+    x = run_alone(s, &obs);
+    double sum = 0;
+    for (int c = 0; c < 8; c++)
+        sum += x[500 * 16 + c] / 4; /* 1492, 1488, 1484 and 1480 MHz */
+    ok(x[500 * 16 + 1] == 0 && x[500 * 16 + 6] == 0, "outside its band a signal is not");
+    near(sum, 1, 1e-6, "its mean over the band is its height");
+    near(x[500 * 16 + 5] / x[500 * 16 + 2], pow(1480.0 / 1492, -3), 1e-6,
+         "and it has its spectrum");
+    free(x);
+}
+
 /* --- the rest --------------------------------------------------------------------------------- */
 
 static void test_gain_and_red(uint64_t seed)
@@ -624,6 +675,7 @@ int main(void)
     burst.smear = false;
     test_shape(burst, 2e-3, "Gaussian burst without smearing");
     test_scattering();
+    test_profiles();
     test_gain_and_red(seed);
     test_refusals();
     snprintf(folder, sizeof folder, "%s/psrkit.XXXXXX",

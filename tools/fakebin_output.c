@@ -8,13 +8,12 @@ enum { NSBLK = 1024 };
 
 static psr_status open_series(struct fakebin_job *j)
 {
-    const double dm = j->opt.dm > 0 ? j->opt.dm : 0;
     struct psr_series_desc d = {
         .root = j->opt.output,
         .format = PSR_SERIES_DAT,
         .dm_decimals = 2,
         .ndm = 1,
-        .dm = &dm,
+        .dm = &j->opt.dm,
         .obs = &j->obs,
         .file_nbit = j->obs.nbit,
         .tsamp_s = j->obs.tsamp_s,
@@ -89,9 +88,8 @@ static psr_status write_row(struct fakebin_job *j, psr_outfile *f, size_t i)
     return psr_outfile_printf(
         f, &j->err,
         "%s\t%.6f\t%.9f\t%.9g\t%.6g\t%.6f\t%.15g\t%.15g\t%.6f\t%.6f\t%.6f\t%.4f\t%.4f\n",
-        s->kind == PSR_FAKE_BURST ? "burst" : "pulsar", j->opt.dat ? j->opt.dm : t.dm, t.t_s,
-        t.width_s, t.peak, t.pulses, t.mean_hz, t.middle_hz, t.r, t.z, t.w, t.snr_single,
-        t.snr_folded);
+        s->kind == PSR_FAKE_BURST ? "burst" : "pulsar", t.dm, t.t_s, t.width_s, t.peak, t.pulses,
+        t.mean_hz, t.middle_hz, t.r, t.z, t.w, t.snr_single, t.snr_folded);
 }
 
 psr_status fakebin_write_truth(struct fakebin_job *j)

@@ -97,10 +97,10 @@ static psr_status add_pulsar(struct fakebin_job *j)
     if (o->period_ms < 0)
         o->period_ms =
             o->add.n + o->addfile.n > 0 ? 0 : 1 + 999 * psr_rng_uniform(seed, STREAM_PULSAR, 0);
-    if (o->dm < 0)
-        o->dm = o->period_ms > 0 ? 1 + 999 * psr_rng_uniform(seed, STREAM_PULSAR, 1) : 0;
     if (o->period_ms <= 0)
         return PSR_OK;
+    if (o->dm < 0)
+        o->dm = 1 + 999 * psr_rng_uniform(seed, STREAM_PULSAR, 1);
     double period_s = o->period_ms * 1e-3;
     struct psr_fake_signal s = {
         .kind = PSR_FAKE_PULSAR,
@@ -124,9 +124,10 @@ static psr_status add_signals(struct fakebin_job *j)
         st = fakebin_add_text(&j->signals, o->add.text[i], "-add", o->tobs_s, &j->err);
     for (size_t i = 0; i < o->addfile.n && !st; i++)
         st = fakebin_add_file(&j->signals, o->addfile.text[i], o->tobs_s, &j->err);
+    if (o->dm < 0)
+        o->dm = j->signals.n > 0 ? j->signals.signal[0].dm : 0;
     /* One channel stands for all: its noise is theirs over the root of their number. */
     for (size_t i = 0; i < j->signals.n && o->dat; i++) {
-        j->signals.signal[i].dm = 0;
         j->signals.signal[i].peak *= sqrt((double)o->nchans);
         j->signals.signal[i].lowest_mhz = j->signals.signal[i].highest_mhz = 0;
     }

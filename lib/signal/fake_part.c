@@ -233,10 +233,10 @@ psr_status psr_fake_part_list(struct psr_fake_part *part, const struct psr_fake_
     const int64_t low = turns + (int64_t)floor(fraction - 0.5 - after) - 1;
     psr_spin_phase(&part->spin, to_s, &turns, &fraction);
     const int64_t high = turns + (int64_t)ceil(fraction - 0.5 - before) + 1;
-    psr_status st = make_room(ready, (size_t)(high - low + 1), err);
+    ready->npulse = high < low ? 0 : (size_t)(high - low + 1);
+    psr_status st = make_room(ready, ready->npulse, err);
     if (st)
         return st;
-    ready->npulse = (size_t)(high - low + 1);
 #pragma omp parallel for num_threads(nthread)
     for (int64_t k = low; k <= high; k++) {
         struct psr_motion m = psr_spin_pulse(&part->spin, k);
