@@ -575,8 +575,8 @@ static void test_psrfits(const char *folder, int nbit, int nif, uint64_t seed)
 {
     char path[512];
     struct psr_obs obs = make_obs(16, nbit, 777, 256e-6);
-    psr_outfile *f;
-    psr_psrfits *w;
+    psr_outfile *f = NULL;
+    psr_psrfits *w = NULL;
     psr_source *source = NULL;
     psr_err err = {0};
     size_t n = 777, got = 0;
