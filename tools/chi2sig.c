@@ -1,7 +1,7 @@
 /* chi2sig: the significance of a power. */
 #include "chi2sig.h"
 
-#include "run.h"
+#include "base/threads.h"
 
 #include "cli.h"
 #include <math.h>
@@ -61,7 +61,7 @@ static struct chi2sig_job make_job(const struct cli *tool, const struct options 
         .format = o->json  ? FORMAT_JSON
                   : o->csv ? FORMAT_CSV
                            : FORMAT_TEXT,
-        .nthread = run_threads(o->ncpus),
+        .nthread = psr_count_threads((int)o->ncpus),
     };
     if (o->harmonics)
         job.dof = psr_pulscan_dof((double)o->harmonics, o->z < 0 ? 0 : (double)o->z);

@@ -4,9 +4,6 @@
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
-#ifdef _OPENMP
-#include <omp.h>
-#endif
 
 /* The only state a handler may touch. */
 static volatile sig_atomic_t caught_signal;
@@ -41,16 +38,6 @@ void run_die_by_signal(int signal_number)
 {
     signal(signal_number, SIG_DFL);
     raise(signal_number);
-}
-
-int run_threads(int64_t asked)
-{
-#ifdef _OPENMP
-    return asked > 0 ? (int)asked : omp_get_max_threads();
-#else
-    (void)asked;
-    return 1;
-#endif
 }
 
 double run_seconds(void)

@@ -29,9 +29,6 @@ void run_progress_start(struct run_progress *p, bool wanted, int64_t total, cons
 void run_progress_update(struct run_progress *p, int64_t done);
 void run_progress_end(struct run_progress *p);
 
-/* Threads to run with: those asked for, or all that OpenMP offers where that is 0. */
-int run_threads(int64_t asked);
-
 /* Seconds of a monotonic clock. */
 double run_seconds(void);
 
