@@ -2,7 +2,6 @@
 #include "chi2sig.h"
 
 #include "base/threads.h"
-
 #include "cli.h"
 #include <math.h>
 #include <psrkit/number.h>
