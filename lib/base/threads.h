@@ -1,5 +1,4 @@
-/* threads.h: how many threads there are, and which one this is, with or without OpenMP (private).
- */
+/* threads.h: OpenMP's counts, which are 1 and 0 in a build without it (private). */
 #ifndef PSR_BASE_THREADS_H
 #define PSR_BASE_THREADS_H
 
@@ -7,8 +6,8 @@
 #include <omp.h>
 #endif
 
-/* asked, or all cores where it is 0. */
-static inline int psr_threads(int asked)
+/* Threads to run: those asked for, or all on offer where that is 0. */
+static inline int psr_count_threads(int asked)
 {
 #ifdef _OPENMP
     return asked > 0 ? asked : omp_get_max_threads();
@@ -18,7 +17,7 @@ static inline int psr_threads(int asked)
 #endif
 }
 
-/* From 0, within a parallel region. */
+/* The calling thread's number in its team. */
 static inline int psr_thread_number(void)
 {
 #ifdef _OPENMP

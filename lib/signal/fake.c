@@ -119,7 +119,7 @@ psr_status psr_fake_create(psr_fake **out, const struct psr_fake_desc *d, psr_er
     p->row_values = d->obs->nchan * (size_t)d->obs->nif;
     p->row_bytes = p->row_values * (size_t)d->obs->nbit / 8;
     p->tile_rows = p->row_values < TILE_VALUES ? TILE_VALUES / p->row_values : 1;
-    p->nthread = psr_threads(d->nthread);
+    p->nthread = psr_count_threads(d->nthread);
     if (!st)
         st = copy_gain(p, d->gain, err);
     if (!st)
