@@ -211,6 +211,17 @@ static psr_status make_room(struct psr_fake_ready *ready, size_t npulse, psr_err
     return PSR_OK;
 }
 
+struct psr_pulse psr_pulse_of_turn(const struct psr_fake_part *part, int64_t n)
+{
+    struct psr_motion m = psr_spin_pulse(&part->spin, n);
+    return (struct psr_pulse){m.value, m.d1, m.d2, 1 / m.d1};
+}
+
+struct psr_pulse psr_pulse_of_burst(const struct psr_fake_part *part)
+{
+    return (struct psr_pulse){part->desc.t_s, 1, 0, 1};
+}
+
 psr_status psr_fake_part_list(struct psr_fake_part *part, const struct psr_fake_frame *frame,
                               int64_t first, int64_t n, int nthread, psr_err *err)
 {
@@ -224,7 +235,7 @@ psr_status psr_fake_part_list(struct psr_fake_part *part, const struct psr_fake_
             part->desc.t_s + part->after_x >= from_s && part->desc.t_s + part->before_x <= to_s;
         ready->npulse = 0;
         if (!st && reaches)
-            ready->pulse[ready->npulse++] = (struct psr_pulse){part->desc.t_s, 1, 0};
+            ready->pulse[ready->npulse++] = psr_pulse_of_burst(part);
         return st;
     }
     /* Pulses wider than a turn are wrapped to within half a turn of their middle. */
@@ -239,8 +250,7 @@ psr_status psr_fake_part_list(struct psr_fake_part *part, const struct psr_fake_
         return st;
 #pragma omp parallel for num_threads(nthread)
     for (int64_t k = low; k <= high; k++) {
-        struct psr_motion m = psr_spin_pulse(&part->spin, k);
-        ready->pulse[k - low] = (struct psr_pulse){m.value, m.d1, m.d2};
+        ready->pulse[k - low] = psr_pulse_of_turn(part, k);
     }
     return PSR_OK;
 }
@@ -251,23 +261,29 @@ struct psr_fake_place psr_fake_place(const struct psr_fake_ready *ready, size_t 
                                    ready->fluence[c]};
 }
 
+static int64_t floor_of(double x)
+{
+    int64_t whole = (int64_t)x;
+    return whole - ((double)whole > x);
+}
+
 int64_t psr_fake_pulse_begin(const struct psr_fake_place *at, const struct psr_pulse *pulse,
                              double tsamp_s)
 {
-    return (int64_t)floor((pulse->t_s + at->delay_s + at->row->low / pulse->hz) / tsamp_s);
+    return floor_of((pulse->t_s + at->delay_s + at->row->low * pulse->turn_s) / tsamp_s);
 }
 
 int64_t psr_fake_pulse_end(const struct psr_fake_place *at, const struct psr_pulse *pulse,
                            double tsamp_s)
 {
-    return (int64_t)ceil((pulse->t_s + at->delay_s + at->row->high / pulse->hz) / tsamp_s);
+    return -floor_of((pulse->t_s + at->delay_s + at->row->high * pulse->turn_s) / -tsamp_s);
 }
 
 void psr_fake_pulse_add(const struct psr_fake_place *at, const struct psr_pulse *pulse,
                         double tsamp_s, int64_t first, int64_t end, float *x, size_t stride)
 {
     const double start_s = pulse->t_s + at->delay_s, half = pulse->hz_per_s / 2;
-    const double height = at->fluence / (pulse->hz * tsamp_s);
+    const double height = at->fluence * pulse->turn_s / tsamp_s;
     double tau_s = (double)first * tsamp_s - start_s;
     double below = psr_shape_part(at->row, tau_s * (pulse->hz + half * tau_s));
     for (int64_t t = first; t < end; t++) {

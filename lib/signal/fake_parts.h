@@ -72,7 +72,9 @@ struct psr_motion psr_spin_motion(const struct psr_spin *spin, double t_s);
 /* --- one signal, ready to be added ------------------------------------------------------------ */
 
 struct psr_pulse {
-    double t_s, hz, hz_per_s;
+    double t_s, hz, hz_per_s; /* when its middle is received at the highest channel, and units of x
+                                 in a second then */
+    double turn_s;            /* 1 / hz */
 };
 
 /* What adding a signal to a block needs. */
@@ -114,6 +116,10 @@ void psr_fake_part_clear(struct psr_fake_part *part);
 PSR_MUST_CHECK psr_status psr_fake_part_prepare(struct psr_fake_part *part,
                                                 const struct psr_fake_frame *frame, psr_err *err);
 void psr_fake_ready_clear(struct psr_fake_ready *ready);
+
+/* Pulse n of a pulsar, and that of a burst. */
+struct psr_pulse psr_pulse_of_turn(const struct psr_fake_part *part, int64_t n);
+struct psr_pulse psr_pulse_of_burst(const struct psr_fake_part *part);
 
 /* Lists the pulses that reach into samples first .. first + n - 1 of any channel. */
 PSR_MUST_CHECK psr_status psr_fake_part_list(struct psr_fake_part *part,

@@ -85,11 +85,10 @@ static void tell_motion(const struct psr_fake *p, const struct psr_fake_part *pa
 static struct psr_pulse pick_pulse(const struct psr_fake_part *part, double pulses, int i, int n)
 {
     if (part->desc.kind == PSR_FAKE_BURST)
-        return (struct psr_pulse){part->desc.t_s, 1, 0};
+        return psr_pulse_of_burst(part);
     double start = ceil(part->desc.phase - 0.5);
     int64_t turn = (int64_t)start + (int64_t)((i + 0.5) / n * pulses);
-    struct psr_motion m = psr_spin_pulse(&part->spin, turn);
-    return (struct psr_pulse){m.value, m.d1, m.d2};
+    return psr_pulse_of_turn(part, turn);
 }
 
 psr_status psr_fake_tell(const psr_fake *p, size_t i, struct psr_fake_truth *truth, psr_err *err)
