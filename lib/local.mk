@@ -7,6 +7,7 @@ pkgconfig_DATA = lib/psrkit.pc
 
 psrincludedir = $(includedir)/psrkit
 psrinclude_HEADERS = \
+	lib/psrkit/barycentre.h \
 	lib/psrkit/ddplan.h \
 	lib/psrkit/dedisp.h \
 	lib/psrkit/delays.h \
@@ -17,6 +18,7 @@ psrinclude_HEADERS = \
 	lib/psrkit/obs.h \
 	lib/psrkit/outfile.h \
 	lib/psrkit/planfile.h \
+	lib/psrkit/resample.h \
 	lib/psrkit/series.h \
 	lib/psrkit/signif.h \
 	lib/psrkit/sigproc.h \
@@ -86,13 +88,16 @@ lib_libpsrkit_a_SOURCES = \
 	lib/search/singlepulse_boxcar.c \
 	lib/search/singlepulse_level.c \
 	lib/search/singlepulse_pick.c \
+	lib/signal/barycentre.c \
 	lib/signal/cornerturn.c \
 	lib/signal/cornerturn.h \
 	lib/signal/ddplan.c \
 	lib/signal/ddplan_factors.c \
 	lib/signal/delays.c \
+	lib/signal/resample.c \
 	lib/signal/signif.c \
 	lib/signal/signif_coef.h \
 	lib/signal/signif_core.h \
-	lib/signal/signif_poly.c
+	lib/signal/signif_poly.c \
+	lib/signal/sites.c
 EXTRA_DIST += lib/signal/make_signif_coef.py

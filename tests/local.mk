@@ -116,7 +116,7 @@ fuzz-%: tests/fuzz/libfuzzer_%
 tests/fuzz/libfuzzer_%: $(top_srcdir)/tests/fuzz/fuzz_%.c $(FUZZ_UNDER_TEST)
 	mkdir -p tests/fuzz
 	$(FUZZ_CC) -std=c11 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
-		$(DEFS) $(AM_CPPFLAGS) -o $@ $^ $(CFITSIO_LIBS) $(FFTW_LIBS) -lm
+		$(DEFS) $(AM_CPPFLAGS) -o $@ $^ $(CFITSIO_LIBS) $(ERFA_LIBS) $(FFTW_LIBS) -lm
 .PHONY: fuzz
 .PRECIOUS: tests/fuzz/libfuzzer_%
 clean-local:
