@@ -22,6 +22,7 @@ AM_TESTS_ENVIRONMENT = $(sanitize_environment) \
 
 # A test of one source file needs its name here and nothing more: LDADD is the library.
 UNIT_TESTS = \
+	tests/t_barycentre \
 	tests/t_base \
 	tests/t_cluster \
 	tests/t_ddplan \
@@ -39,6 +40,7 @@ UNIT_TESTS = \
 	tests/t_psrfits_rows \
 	tests/t_pulse_steps \
 	tests/t_pulseplot \
+	tests/t_resample \
 	tests/t_series \
 	tests/t_signif \
 	tests/t_sigproc \
@@ -71,6 +73,7 @@ tests_t_delays_SOURCES = tests/t_delays.c
 tests_t_delays_LDADD = $(tests_ldadd)
 
 CLI_TESTS = \
+	tests/bary.bats \
 	tests/chi2sig.bats \
 	tests/ddplan.bats \
 	tests/demo.bats \
