@@ -132,6 +132,15 @@ patch() {
     refused 2 'neither direct nor subband' -algo tree -o t "$g8"
 }
 
+@test "a device that is not there is refused, and auto does without" {
+    gpudedisp $trials -device cpu -o a "$g8"
+    gpudedisp $trials -device auto -o b "$g8"
+    cmp a_DM47.00.dat b_DM47.00.dat
+    refused 1 'backend' -q -device tpu -o t "$g8"
+    refused 1 '-device.*above 1023' -q -device 9999 -o t "$g8"
+    refused 1 '[Dd]evice|CUDA|backend' -q -device 1000 -o t "$g8"
+}
+
 @test "bad trials are refused before anything is written" {
     refused 1 'DM.*decimals|decimals.*DM' -q -dmstep 0.002 -numdms 4 -o t "$g8"
     refused 1 'DM 100009 sweeps over [0-9]+ samples' -q -lodm 1e5 -o t "$g8"

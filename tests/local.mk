@@ -63,14 +63,6 @@ EXTRA_DIST += tests/golden
 
 tests_t_pulseplot_SOURCES = tests/t_pulseplot.c $(tools_gnuplot) tools/pulseplot.c tools/pulseplot.h
 tests_t_numtext_SOURCES = tests/t_numtext.c tools/numtext.c tools/numtext.h
-tests_t_base_SOURCES = tests/t_base.c
-tests_t_base_LDADD = $(tests_ldadd)
-tests_t_dedisp_SOURCES = tests/t_dedisp.c
-tests_t_dedisp_LDADD = $(tests_ldadd)
-tests_t_dedisp_presto_SOURCES = tests/t_dedisp_presto.c
-tests_t_dedisp_presto_LDADD = $(tests_ldadd)
-tests_t_delays_SOURCES = tests/t_delays.c
-tests_t_delays_LDADD = $(tests_ldadd)
 
 CLI_TESTS = \
 	tests/bary.bats \

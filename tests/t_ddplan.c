@@ -1,3 +1,4 @@
+#include "scratch.h"
 #include "tap.h"
 
 #include <psrkit/ddplan.h>
@@ -358,16 +359,12 @@ static void test_parse_errors(void)
 /* What is written reads back as it was, to the digits it is written with. */
 static void test_round_trip(void)
 {
-    char folder[] = "/tmp/t_ddplan_XXXXXX", path[64];
+    const char *path = scratch("a.plan");
     struct psr_ddplan p;
     struct psr_planfile wrote, read = {0};
     psr_outfile *f;
     psr_err err = {0};
-    if (!mkdtemp(folder)) {
-        skip("round trip", "no temporary folder");
-        return;
-    }
-    snprintf(path, sizeof path, "%s/a.plan", folder);
+    scratch_make();
     psr_status st = psr_ddplan_make(&p, &usual, &err);
     if (st == PSR_OK)
         st = psr_planfile_from_ddplan(&wrote, &p, &err);
@@ -389,10 +386,9 @@ static void test_round_trip(void)
                read.line[i].downsamp == wrote.line[i].downsamp;
     ok(same, "and is the same");
     psr_planfile_clear(&read);
-    ok(psr_planfile_read(&read, folder, NULL) == PSR_EIO, "a folder is no plan");
+    ok(psr_planfile_read(&read, scratch_dir, NULL) == PSR_EIO, "a folder is no plan");
     psr_planfile_clear(&wrote);
-    unlink(path);
-    rmdir(folder);
+    scratch_remove();
 }
 
 int main(void)

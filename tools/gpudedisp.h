@@ -41,6 +41,7 @@ struct gpudedisp_options {
     double threshold, maxwidth_s;
     const char *plot;
     /* run */
+    const char *device;
     int64_t ncpus; /* 0: all */
     int64_t mem_bytes;
     bool quiet, verbose;

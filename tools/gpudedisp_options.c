@@ -12,6 +12,7 @@ static const struct gpudedisp_options defaults = {
     .format = "dat",
     .dmprec = 2,
     .threshold = 6,
+    .device = "auto",
 };
 
 /* Combinations that the table cannot express. */
@@ -118,6 +119,10 @@ int gpudedisp_options_parse(struct gpudedisp_options *o, struct cli *tool, int a
         {"plot", CLI_TEXT, &o->plot, "FILE.png",
          "Draw the events; png, pdf, svg, eps or ps by suffix (needs gnuplot).", 0, 0},
         {"Running", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"device", CLI_TEXT, &o->device, "NAME",
+         "Where to dedisperse: auto (a GPU where there is one, the default), cpu, cuda, or the "
+         "number of a GPU.",
+         0, 0},
         {"ncpus", CLI_INT, &o->ncpus, "N", "Threads (default: all cores).", 1, 4096},
         {"mem", CLI_SIZE, &o->mem_bytes, "SIZE",
          "Bound on memory, as 512M or 4G (default: a quarter of the machine).", 0, 0},

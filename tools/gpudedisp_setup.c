@@ -2,9 +2,11 @@
  * here. */
 #include "gpudedisp.h"
 
+#include <ctype.h>
 #include <omp.h>
 #include <psrkit/delays.h>
 #include <psrkit/lists.h>
+#include <psrkit/number.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,8 +77,28 @@ static psr_status prepare_bary(struct gpudedisp_job *j)
     return gpudedisp_bary_prepare(j, psr_source_obs(j->source), 0);
 }
 
+/* A number is that GPU; other words are the names of backends. */
+static psr_status choose_device(struct gpudedisp_job *j, const char **backend, int *device)
+{
+    const char *name = j->opt.device;
+    int64_t number = 0;
+    *backend = name;
+    *device = 0;
+    if (!isdigit((unsigned char)name[0]))
+        return PSR_OK;
+    psr_status st = psr_parse_int("-device", name, 0, 1023, &number, &j->err);
+    *backend = "cuda";
+    *device = (int)number;
+    return st;
+}
+
 static psr_status create_plan(struct gpudedisp_job *j)
 {
+    const char *backend;
+    int device;
+    psr_status st = choose_device(j, &backend, &device);
+    if (st != PSR_OK)
+        return st;
     const struct gpudedisp_options *o = &j->opt;
     const struct psr_obs *obs = psr_source_obs(j->source);
     double *freq_mhz = malloc(obs->nchan * sizeof *freq_mhz);
@@ -87,25 +109,27 @@ static psr_status create_plan(struct gpudedisp_job *j)
     bool subband = !strcmp(o->algo, "subband");
     if (o->nsub && !subband && !o->quiet)
         cli_note(&j->tool, "-nsub is not needed: direct is exact (-algo subband honours it)");
-    psr_status st = psr_dedisp_create(&j->plan,
-                                      &(struct psr_dedisp_desc){
-                                          .nchan = obs->nchan,
-                                          .freq_mhz = freq_mhz,
-                                          .tsamp_s = obs->tsamp_s,
-                                          .nbit = obs->nbit,
-                                          .kind = obs->kind,
-                                          .downsamp = (size_t)o->downsamp,
-                                          .dmconst = j->dmconst,
-                                          .ndm = j->ndm,
-                                          .dm = j->dm,
-                                          .keep = j->keep,
-                                          .algo = subband ? PSR_DEDISP_SUBBAND : PSR_DEDISP_DIRECT,
-                                          .tol = (int)o->tol,
-                                          .nsub = (size_t)o->nsub,
-                                          .nthread = (int)o->ncpus,
-                                          .mem_bytes = o->mem_bytes,
-                                      },
-                                      &j->err);
+    st = psr_dedisp_create(&j->plan,
+                           &(struct psr_dedisp_desc){
+                               .nchan = obs->nchan,
+                               .freq_mhz = freq_mhz,
+                               .tsamp_s = obs->tsamp_s,
+                               .nbit = obs->nbit,
+                               .kind = obs->kind,
+                               .downsamp = (size_t)o->downsamp,
+                               .dmconst = j->dmconst,
+                               .ndm = j->ndm,
+                               .dm = j->dm,
+                               .keep = j->keep,
+                               .algo = subband ? PSR_DEDISP_SUBBAND : PSR_DEDISP_DIRECT,
+                               .tol = (int)o->tol,
+                               .nsub = (size_t)o->nsub,
+                               .nthread = (int)o->ncpus,
+                               .mem_bytes = o->mem_bytes,
+                               .backend = backend,
+                               .device = device,
+                           },
+                           &j->err);
     free(freq_mhz);
     return st;
 }
