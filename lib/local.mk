@@ -41,6 +41,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/base/plain.c \
 	lib/base/plain.h \
 	lib/base/status.c \
+	lib/base/threads.h \
 	lib/formats/dat.c \
 	lib/formats/good_length.c \
 	lib/formats/inf.c \

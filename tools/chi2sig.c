@@ -1,9 +1,9 @@
 /* chi2sig: the significance of a power. */
 #include "chi2sig.h"
 
+#include "base/threads.h"
 #include "cli.h"
 #include <math.h>
-#include <omp.h>
 #include <psrkit/number.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,7 +60,7 @@ static struct chi2sig_job make_job(const struct cli *tool, const struct options 
         .format = o->json  ? FORMAT_JSON
                   : o->csv ? FORMAT_CSV
                            : FORMAT_TEXT,
-        .nthread = o->ncpus > 0 ? (int)o->ncpus : omp_get_max_threads(),
+        .nthread = psr_count_threads((int)o->ncpus),
     };
     if (o->harmonics)
         job.dof = psr_pulscan_dof((double)o->harmonics, o->z < 0 ? 0 : (double)o->z);

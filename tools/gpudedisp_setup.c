@@ -2,8 +2,8 @@
  * here. */
 #include "gpudedisp.h"
 
+#include "base/threads.h"
 #include <ctype.h>
-#include <omp.h>
 #include <psrkit/delays.h>
 #include <psrkit/lists.h>
 #include <psrkit/number.h>
@@ -216,7 +216,7 @@ static psr_status create_search(struct gpudedisp_job *j)
 
 psr_status gpudedisp_prepare(struct gpudedisp_job *j)
 {
-    j->nthread = j->opt.ncpus ? (int)j->opt.ncpus : omp_get_max_threads();
+    j->nthread = psr_count_threads((int)j->opt.ncpus);
     psr_status (*const step[])(struct gpudedisp_job *) = {
         open_source, make_trials,    make_mask,     prepare_bary,
         create_plan, create_buffers, create_series, create_search};

@@ -1,13 +1,11 @@
 /* The stream: samples come in, are turned to one run per channel, and stay as long as a later
  * output needs them; programs run on tiles of what is complete. */
 #include "dedisp_cpu.h"
+#include "../base/threads.h"
 #include "../signal/cornerturn.h"
 
 #include <stdlib.h>
 #include <string.h>
-#ifdef _OPENMP
-#include <omp.h>
-#endif
 
 enum {
     LANE_PAD = 256,        /* read, and not used, beyond a run where registers are rounded up */
@@ -37,15 +35,6 @@ struct cpu {
     size_t piece;          /* samples turned at once, at most */
     struct thread *thread; /* [nthread] */
 };
-
-static int thread_number(void)
-{
-#ifdef _OPENMP
-    return omp_get_thread_num();
-#else
-    return 0;
-#endif
-}
 
 /* --- programs --------------------------------------------------------------------------------- */
 
@@ -215,7 +204,7 @@ static void run_tile(struct cpu *cpu, const struct stretch *x, size_t n, size_t 
                      const struct psr_program *program)
 {
     const struct psr_sweep *s = cpu->s;
-    struct thread *th = cpu->thread + thread_number();
+    struct thread *th = cpu->thread + psr_thread_number();
     size_t t = n * x->length, trial = block * cpu->planner.shape.ntrial;
     if (t >= x->n)
         return;

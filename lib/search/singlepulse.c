@@ -1,10 +1,9 @@
 /* The plan of the single-pulse search: streams in, events out. */
 #include "pulse.h"
 
+#include "../base/threads.h"
+
 #include <math.h>
-#ifdef _OPENMP
-#include <omp.h>
-#endif
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,22 +69,8 @@ static psr_status check_desc(const struct psr_singlepulse_desc *d, psr_err *err)
 
 static int count_threads(int asked, size_t nseries)
 {
-#ifdef _OPENMP
-    int n = asked > 0 ? asked : omp_get_max_threads();
+    int n = psr_count_threads(asked);
     return (size_t)n < nseries ? n : (int)nseries;
-#else
-    (void)asked, (void)nseries;
-    return 1;
-#endif
-}
-
-static int find_thread(void)
-{
-#ifdef _OPENMP
-    return omp_get_thread_num();
-#else
-    return 0;
-#endif
 }
 
 static bool allocate_bench(struct bench *b, size_t room, size_t length)
@@ -325,7 +310,7 @@ psr_status psr_singlepulse_execute(psr_singlepulse *p, const float *x, size_t st
     int failed = 0;
 #pragma omp parallel for schedule(dynamic) num_threads(p->nthread) reduction(| : failed)
     for (size_t i = 0; i < p->nseries; i++)
-        failed |= !push_series(p, i, &p->bench[find_thread()], x + i * stride, nsamp);
+        failed |= !push_series(p, i, &p->bench[psr_thread_number()], x + i * stride, nsamp);
     p->pos += (int64_t)nsamp;
     forget_masks(p);
     return failed ? psr_fail(err, PSR_ENOMEM, "no memory for single-pulse events") : PSR_OK;
@@ -339,7 +324,7 @@ psr_status psr_singlepulse_finish(psr_singlepulse *p, psr_err *err)
     int failed = 0;
 #pragma omp parallel for schedule(dynamic) num_threads(p->nthread) reduction(| : failed)
     for (size_t i = 0; i < p->nseries; i++)
-        failed |= !finish_series(p, i, &p->bench[find_thread()]);
+        failed |= !finish_series(p, i, &p->bench[psr_thread_number()]);
     return failed ? psr_fail(err, PSR_ENOMEM, "no memory for single-pulse events") : PSR_OK;
 }
 
