@@ -7,7 +7,7 @@
  * Einstein being TDB - TT at the site (Fairhead and Bretagnon 1990), Roemer the light time along
  * the direction of the source, n.r/c, and Shapiro that of the Sun, 2 GM/c^3 ln(s + n.s) with s the
  * site against the Sun in au (an arbitrary constant is left out, as everywhere).  All come from
- * ERFA: the Earth is where eraEpv00 puts it (a fit to DE405 good to some 10 km, 30 us), UT1 is
+ * ERFA: the Earth is where eraEpv00 puts it (4.6 km rms and 13.4 km at worst from DE405), UT1 is
  * taken for UTC (at most 1.4 us) and polar motion for none.  No file of ephemerides is needed. */
 #ifndef PSRKIT_BARYCENTRE_H
 #define PSRKIT_BARYCENTRE_H

@@ -6,9 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifdef _OPENMP
-#include <omp.h>
-#endif
+#include "base/threads.h"
 
 /* Seconds between comparisons of the clocks; the fastest drift and so the most bins added. */
 static const double grid_s = 20, max_rate = 0.01;
@@ -39,25 +37,6 @@ struct psr_resample {
     size_t row_room; /* samples */
 };
 
-static int count_threads(int asked)
-{
-#ifdef _OPENMP
-    return asked > 0 ? asked : omp_get_max_threads();
-#else
-    (void)asked;
-    return 1;
-#endif
-}
-
-static int find_thread(void)
-{
-#ifdef _OPENMP
-    return omp_get_thread_num();
-#else
-    return 0;
-#endif
-}
-
 psr_status psr_resample_create(psr_resample **out, const struct psr_resample_desc *desc,
                                psr_err *err)
 {
@@ -70,7 +49,7 @@ psr_status psr_resample_create(psr_resample **out, const struct psr_resample_des
     if (!p)
         return psr_fail_nomem(err, "resampling", sizeof *p);
     p->d = *desc;
-    p->d.nthread = count_threads(desc->nthread);
+    p->d.nthread = psr_count_threads(desc->nthread);
     p->node_bins = grid_s * ceil(desc->tsamp_s / grid_s) / desc->tsamp_s;
     p->last_at = -1;
     p->prev = calloc(desc->nseries, sizeof *p->prev);
@@ -186,7 +165,7 @@ static void fill_bins(psr_resample *p, size_t nbin, const float *x)
 
 static void resample_row(psr_resample *p, size_t i, size_t nbin, float *x, size_t n)
 {
-    float *in = p->row[find_thread()], *out = x;
+    float *in = p->row[psr_thread_number()], *out = x;
     size_t from = 0;
     memcpy(in, x, n * sizeof *in);
     for (size_t k = 0; k < nbin; k++) {
