@@ -76,7 +76,7 @@ static void test_presto(void)
     struct psr_mjd utc = {56789, epoch - 56789}, tdb;
     struct psr_bary b;
     psr_err err;
-    double ra_deg, dec_deg, v;
+    double ra_deg = 0, dec_deg = 0, v = NAN;
     if (psr_position_parse("07:37:51.2480,-30:39:40.7100", &ra_deg, &dec_deg, &err))
         diag("%s", err.msg);
     init_bary(&b, "gbt", ra_deg, dec_deg);
@@ -166,7 +166,7 @@ static void test_positions(void)
                                       "25:0:0,0", "-1,0",       "1:2,3:4",   "a,b",
                                       "1,2,3",    "12:61:00,0", "1:2:3:4,5", "361,0"};
     psr_err err;
-    double ra, dec;
+    double ra = 0, dec = 0;
     for (size_t k = 0; k < sizeof good / sizeof *good; k++) {
         ok(!psr_position_parse(good[k].text, &ra, &dec, &err), "'%s' is a position", good[k].text);
         near(ra, good[k].ra_deg, 1e-12, "right ascension");
