@@ -7,6 +7,7 @@ pkgconfig_DATA = lib/psrkit.pc
 
 psrincludedir = $(includedir)/psrkit
 psrinclude_HEADERS = \
+	lib/psrkit/barycentre.h \
 	lib/psrkit/ddplan.h \
 	lib/psrkit/dedisp.h \
 	lib/psrkit/delays.h \
@@ -21,6 +22,7 @@ psrinclude_HEADERS = \
 	lib/psrkit/psrfits.h \
 	lib/psrkit/rng.h \
 	lib/psrkit/planfile.h \
+	lib/psrkit/resample.h \
 	lib/psrkit/series.h \
 	lib/psrkit/signif.h \
 	lib/psrkit/sigproc.h \
@@ -93,6 +95,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/search/singlepulse_boxcar.c \
 	lib/search/singlepulse_level.c \
 	lib/search/singlepulse_pick.c \
+	lib/signal/barycentre.c \
 	lib/signal/cornerturn.c \
 	lib/signal/cornerturn.h \
 	lib/signal/ddplan.c \
@@ -111,8 +114,10 @@ lib_libpsrkit_a_SOURCES = \
 	lib/signal/quantise_lanes.h \
 	lib/signal/rng.c \
 	lib/signal/rng_lanes.h \
+	lib/signal/resample.c \
 	lib/signal/signif.c \
 	lib/signal/signif_coef.h \
 	lib/signal/signif_core.h \
-	lib/signal/signif_poly.c
+	lib/signal/signif_poly.c \
+	lib/signal/sites.c
 EXTRA_DIST += lib/signal/make_signif_coef.py

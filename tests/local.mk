@@ -22,6 +22,7 @@ AM_TESTS_ENVIRONMENT = $(sanitize_environment) \
 
 # A test of one source file needs its name here and nothing more: LDADD is the library.
 UNIT_TESTS = \
+	tests/t_barycentre \
 	tests/t_base \
 	tests/t_cluster \
 	tests/t_ddplan \
@@ -42,6 +43,7 @@ UNIT_TESTS = \
 	tests/t_pulse_steps \
 	tests/t_pulseplot \
 	tests/t_rng \
+	tests/t_resample \
 	tests/t_series \
 	tests/t_signif \
 	tests/t_sigproc \
@@ -66,6 +68,7 @@ tests_t_pulseplot_SOURCES = tests/t_pulseplot.c $(tools_gnuplot) tools/pulseplot
 tests_t_numtext_SOURCES = tests/t_numtext.c tools/numtext.c tools/numtext.h
 
 CLI_TESTS = \
+	tests/bary.bats \
 	tests/chi2sig.bats \
 	tests/ddplan.bats \
 	tests/demo.bats \
@@ -112,7 +115,7 @@ fuzz-%: tests/fuzz/libfuzzer_%
 tests/fuzz/libfuzzer_%: $(top_srcdir)/tests/fuzz/fuzz_%.c $(FUZZ_UNDER_TEST)
 	mkdir -p tests/fuzz
 	$(FUZZ_CC) -std=c11 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
-		$(DEFS) $(AM_CPPFLAGS) -o $@ $^ $(CFITSIO_LIBS) $(FFTW_LIBS) -lm
+		$(DEFS) $(AM_CPPFLAGS) -o $@ $^ $(CFITSIO_LIBS) $(ERFA_LIBS) $(FFTW_LIBS) -lm
 .PHONY: fuzz
 .PRECIOUS: tests/fuzz/libfuzzer_%
 clean-local:

@@ -86,8 +86,16 @@ int gpudedisp_options_parse(struct gpudedisp_options *o, struct cli *tool, int a
          1, 1 << 20},
         {"tol", CLI_INT, &o->tol, "N",
          "0: exact (default). 1: faster, each channel's delay within one sample.", 0, 1},
-        {"nobary", CLI_FLAG, &o->nobary, NULL,
-         "Do not barycentre. No barycentring is done without it either.", 0, 0},
+        {"Barycentring", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"nobary", CLI_FLAG, &o->nobary, NULL, "Do not barycentre: times stay topocentric.", 0, 0},
+        {"position", CLI_TEXT, &o->position, "RA,DEC",
+         "J2000 position instead of the header's, as 05:34:31.97,+22:00:52.1 or in degrees.", 0, 0},
+        {"site", CLI_TEXT, &o->site, "LON,LAT,H",
+         "Where the telescope stands, instead of by its name: degrees east and north, metres "
+         "(WGS84).",
+         0, 0},
+        {"ephem", CLI_TEXT, &o->ephem, "NAME",
+         "Accepted and not used: the Earth's orbit is that of ERFA.", 0, 0},
         {"Output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"o", CLI_TEXT, &o->root, "ROOT",
          "Start of output names: ROOT_DM12.00.dat and so on; - with one DM writes a .tim to "

@@ -51,6 +51,7 @@ tools_gpudedisp_SOURCES = \
 	$(tools_shared) \
 	tools/gpudedisp.c \
 	tools/gpudedisp.h \
+	tools/gpudedisp_bary.c \
 	tools/gpudedisp_events.c \
 	tools/gpudedisp_options.c \
 	tools/gpudedisp_setup.c \

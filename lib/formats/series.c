@@ -29,6 +29,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 
 struct trial {
     double dm;
+    struct psr_mjd epoch;
     psr_outfile *data, *inf;
     int64_t n; /* samples appended */
     /* Sample t is added to sum t mod LANES whatever block it comes in: the mean has the same bits
@@ -185,6 +186,7 @@ static psr_status write_header(psr_series *s, struct trial *trial,
     obs.tsamp_s = desc->tsamp_s;
     obs.nsamp = -1;
     obs.refdm = trial->dm;
+    obs.tstart = trial->epoch;
     psr_status st = psr_sigproc_write(trial->data, &obs, PSR_SIGPROC_SERIES, err);
     s->header_bytes = psr_outfile_size(trial->data);
     return st;
@@ -197,6 +199,7 @@ static psr_status open_trial(psr_series *s, size_t i, const struct psr_series_de
     struct trial *trial = &s->trial[i];
     size_t share = ALL_BUFFERS_BYTES / desc->ndm;
     trial->dm = desc->dm[i];
+    trial->epoch = desc->epoch ? desc->epoch[i] : desc->obs->tstart;
     make_path(s, i, data_suffix(s), path);
     psr_status st = psr_outfile_create(&trial->data, path, err);
     if (st)
@@ -317,6 +320,7 @@ static psr_status write_inf(psr_series *s, size_t i, int64_t nout, psr_err *err)
         return st;
     make_stem(s, i, s->inf.name);
     s->inf.dm = trial->dm;
+    s->inf.epoch = trial->epoch;
     s->inf.nbin = nout < 0 ? trial->n : nout;
     set_onoff(&s->inf, trial->n);
     st = psr_inf_write(trial->inf, &s->inf, err);

@@ -22,10 +22,11 @@ struct psr_series_desc {
     enum psr_series_format format;
     int dm_decimals; /* in the file name, 2 to 4 */
     size_t ndm;
-    const double *dm;          /* [ndm] pc cm^-3; copied */
-    const struct psr_obs *obs; /* of the input; copied */
-    int file_nbit;             /* as psr_source_file_nbit */
-    double tsamp_s;            /* of the series */
+    const double *dm;            /* [ndm] pc cm^-3; copied */
+    const struct psr_obs *obs;   /* of the input; copied */
+    int file_nbit;               /* as psr_source_file_nbit */
+    double tsamp_s;              /* of the series */
+    const struct psr_mjd *epoch; /* [ndm] of the first sample; copied; NULL: that of obs */
 };
 
 /* Checks that no two trials would share a file name before anything is made, then creates the
