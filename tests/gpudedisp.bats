@@ -75,9 +75,11 @@ patch() {
     gpudedisp $trials -ncpus 1 -o a "$g8"
     gpudedisp $trials -ncpus 3 -mem 16M -o b "$g8"
     cat "$g8" | gpudedisp $trials -o c -
+    gpudedisp $trials -mem 2M -o d "$g8"
     for dm in 40.00 47.00 54.00; do
         cmp a_DM$dm.dat b_DM$dm.dat
         cmp a_DM$dm.dat c_DM$dm.dat
+        cmp a_DM$dm.dat d_DM$dm.dat
         diff <(tail -n +2 a_DM$dm.inf) <(tail -n +2 c_DM$dm.inf)
     done
 }

@@ -80,7 +80,7 @@ static psr_status process_block(struct gpudedisp_job *j, size_t *nread)
     if (st == PSR_OK)
         st = mask_gaps(j);
     if (st == PSR_OK)
-        st = gpudedisp_bary_block(j, &n);
+        st = gpudedisp_bary_block(j, j->out, j->stride, &n);
     charge(j, STAGE_DEDISPERSE, &since_s);
     if (st == PSR_OK && j->opt.numout && (int64_t)n > j->opt.numout - j->nout)
         n = (size_t)(j->opt.numout - j->nout);

@@ -109,8 +109,9 @@ psr_status gpudedisp_bary_prepare(struct gpudedisp_job *j, const struct psr_obs 
 /* The most samples that n can become. */
 size_t gpudedisp_bary_room(const struct gpudedisp_job *j, size_t n);
 
-/* Resamples the block in j->out, of *n samples of each series. */
-psr_status gpudedisp_bary_block(struct gpudedisp_job *j, size_t *n);
+/* Resamples a block x [ndm][stride] of *n samples of each series, in place; stride is at least
+ * gpudedisp_bary_room of *n. */
+psr_status gpudedisp_bary_block(struct gpudedisp_job *j, float *x, size_t stride, size_t *n);
 
 /* Moves a span of the input to where the search finds it; to be called before gpudedisp_bary_block
  * has taken samples that draw on it. */

@@ -144,11 +144,11 @@ size_t gpudedisp_bary_room(const struct gpudedisp_job *j, size_t n)
     return j->bary.resample ? psr_resample_room(j->bary.resample, n) : n;
 }
 
-psr_status gpudedisp_bary_block(struct gpudedisp_job *j, size_t *n)
+psr_status gpudedisp_bary_block(struct gpudedisp_job *j, float *x, size_t stride, size_t *n)
 {
     if (!j->bary.resample)
         return PSR_OK;
-    return psr_resample_execute(j->bary.resample, j->out, j->stride, *n, n, &j->err);
+    return psr_resample_execute(j->bary.resample, x, stride, *n, n, &j->err);
 }
 
 /* The trial of the longest sweep loses samples from span.first - sweep on, and that is where the

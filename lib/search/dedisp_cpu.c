@@ -152,14 +152,15 @@ static psr_status make_runs(struct cpu *cpu, psr_err *err)
     piece = piece > 2 * tile ? piece : 2 * tile;
     size_t slack = 4 * piece > live / 2 ? 4 * piece : live / 2;
     double left = (double)s->mem_bytes - bytes_beside_runs(cpu);
-    if ((double)(live + slack + LANE_PAD) * row > left) {
-        double fit = left / row - (double)(live + LANE_PAD);
+    /* Where memory is short, half of what the live samples leave is for the caller's blocks. */
+    double fit = (left / row - (double)(live + LANE_PAD)) / 2;
+    if ((double)slack > fit) {
         if (fit < 64)
             return psr_fail(err, PSR_ENOMEM,
                             "dedispersion: memory of %lld bytes is below the %.0f bytes that %zu "
                             "channels delayed by up to %zu samples take",
                             (long long)s->mem_bytes,
-                            (double)(live + 128 + LANE_PAD) * row + bytes_beside_runs(cpu),
+                            (double)(live + 192 + LANE_PAD) * row + bytes_beside_runs(cpu),
                             s->nkept, s->maxshift);
         slack = (size_t)fit;
         piece = piece < slack / 2 ? piece : slack / 2;
