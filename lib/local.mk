@@ -19,10 +19,10 @@ psrinclude_HEADERS = \
 	lib/psrkit/obs.h \
 	lib/psrkit/orbit.h \
 	lib/psrkit/outfile.h \
-	lib/psrkit/psrfits.h \
-	lib/psrkit/rng.h \
 	lib/psrkit/planfile.h \
+	lib/psrkit/psrfits.h \
 	lib/psrkit/resample.h \
+	lib/psrkit/rng.h \
 	lib/psrkit/series.h \
 	lib/psrkit/signif.h \
 	lib/psrkit/sigproc.h \
@@ -112,9 +112,9 @@ lib_libpsrkit_a_SOURCES = \
 	lib/signal/fake_truth.c \
 	lib/signal/orbit.c \
 	lib/signal/quantise_lanes.h \
+	lib/signal/resample.c \
 	lib/signal/rng.c \
 	lib/signal/rng_lanes.h \
-	lib/signal/resample.c \
 	lib/signal/signif.c \
 	lib/signal/signif_coef.h \
 	lib/signal/signif_core.h \

@@ -42,8 +42,8 @@ UNIT_TESTS = \
 	tests/t_psrfits_rows \
 	tests/t_pulse_steps \
 	tests/t_pulseplot \
-	tests/t_rng \
 	tests/t_resample \
+	tests/t_rng \
 	tests/t_series \
 	tests/t_signif \
 	tests/t_sigproc \
@@ -143,8 +143,10 @@ GPU_BENCHES =
 
 EXTRA_PROGRAMS += $(BENCHES) $(GPU_BENCHES)
 CLEANFILES += $(BENCHES) $(GPU_BENCHES)
+dist_noinst_SCRIPTS += tests/bench_gpudedisp.sh
 bench: all $(BENCHES)
 	@for b in $(BENCHES); do echo "== $$b"; ./$$b || exit 1; done
+	@echo '== tests/bench_gpudedisp.sh'; $(srcdir)/tests/bench_gpudedisp.sh
 if HAVE_CUDA
 bench-gpu: all $(GPU_BENCHES)
 	@for b in $(GPU_BENCHES); do echo "== $$b"; ./$$b || exit 1; done
