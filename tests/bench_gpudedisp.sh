@@ -11,7 +11,7 @@ trap 'rm -rf "$dir"' EXIT
 # seconds COMMAND...: wall-clock time of one run.
 seconds() {
     local began=$EPOCHREALTIME
-    "$@" >/dev/null
+    "$@" >/dev/null 2>&1
     awk -v a="$began" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.3f\n", b - a }'
 }
 
