@@ -14,6 +14,7 @@ psrinclude_HEADERS = \
 	lib/psrkit/device.h \
 	lib/psrkit/inf.h \
 	lib/psrkit/lists.h \
+	lib/psrkit/mask.h \
 	lib/psrkit/number.h \
 	lib/psrkit/obs.h \
 	lib/psrkit/outfile.h \
@@ -50,6 +51,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/formats/inf_read.c \
 	lib/formats/inf_write.c \
 	lib/formats/lists.c \
+	lib/formats/mask.c \
 	lib/formats/obs.c \
 	lib/formats/parts.c \
 	lib/formats/parts.h \

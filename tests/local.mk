@@ -33,6 +33,7 @@ UNIT_TESTS = \
 	tests/t_gaps \
 	tests/t_inf \
 	tests/t_lists \
+	tests/t_mask \
 	tests/t_numtext \
 	tests/t_obs \
 	tests/t_outfile \
@@ -56,6 +57,7 @@ dist_noinst_DATA += \
 	tests/fits_check.h \
 	tests/fits_writer.h \
 	tests/inf_text.h \
+	tests/mask_bytes.h \
 	tests/pulse_tests.h \
 	tests/scratch.h \
 	tests/tap.h
@@ -73,6 +75,7 @@ CLI_TESTS = \
 	tests/library.bats \
 	tests/man.bats
 
+
 dist_noinst_DATA += tests/helper.bash $(CLI_TESTS)
 if HAVE_BATS
 TESTS += $(CLI_TESTS)
@@ -85,10 +88,12 @@ endif
 # `make fuzz` gives each FUZZ_SECONDS of clang's libFuzzer.
 FUZZ_NAMES = \
 	inf \
+	mask \
 	plan \
 	sigproc
 FUZZ_TESTS = \
 	tests/fuzz/fuzz_inf \
+	tests/fuzz/fuzz_mask \
 	tests/fuzz/fuzz_plan \
 	tests/fuzz/fuzz_sigproc
 FUZZ_SECONDS = 1800
@@ -100,6 +105,7 @@ TESTS += $(FUZZ_TESTS)
 EXTRA_DIST += tests/fuzz/corpus
 
 tests_fuzz_fuzz_inf_SOURCES = tests/fuzz/fuzz_inf.c tests/fuzz/fuzz_main.c
+tests_fuzz_fuzz_mask_SOURCES = tests/fuzz/fuzz_mask.c tests/fuzz/fuzz_main.c
 tests_fuzz_fuzz_plan_SOURCES = tests/fuzz/fuzz_plan.c tests/fuzz/fuzz_main.c
 tests_fuzz_fuzz_sigproc_SOURCES = tests/fuzz/fuzz_sigproc.c tests/fuzz/fuzz_main.c
 
