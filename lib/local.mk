@@ -7,6 +7,7 @@ pkgconfig_DATA = lib/psrkit.pc
 
 psrincludedir = $(includedir)/psrkit
 psrinclude_HEADERS = \
+	lib/psrkit/clean.h \
 	lib/psrkit/barycentre.h \
 	lib/psrkit/ddplan.h \
 	lib/psrkit/dedisp.h \
@@ -18,6 +19,7 @@ psrinclude_HEADERS = \
 	lib/psrkit/number.h \
 	lib/psrkit/obs.h \
 	lib/psrkit/outfile.h \
+	lib/psrkit/patch.h \
 	lib/psrkit/planfile.h \
 	lib/psrkit/resample.h \
 	lib/psrkit/series.h \
@@ -85,6 +87,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/search/dedisp_cpu_shape.c \
 	lib/search/dedisp_cpu_tree.c \
 	lib/search/dedisp_cpu_tree.h \
+	lib/search/patch.c \
 	lib/search/pulse.h \
 	lib/search/pulsetext.c \
 	lib/search/singlepulse.c \
@@ -92,6 +95,11 @@ lib_libpsrkit_a_SOURCES = \
 	lib/search/singlepulse_level.c \
 	lib/search/singlepulse_pick.c \
 	lib/signal/barycentre.c \
+	lib/signal/clean.c \
+	lib/signal/clean_give.c \
+	lib/signal/clean_plan.h \
+	lib/signal/clip.c \
+	lib/signal/clip.h \
 	lib/signal/cornerturn.c \
 	lib/signal/cornerturn.h \
 	lib/signal/ddplan.c \
@@ -102,5 +110,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/signal/signif_coef.h \
 	lib/signal/signif_core.h \
 	lib/signal/signif_poly.c \
-	lib/signal/sites.c
+	lib/signal/sites.c \
+	lib/signal/tally.c \
+	lib/signal/tally.h
 EXTRA_DIST += lib/signal/make_signif_coef.py

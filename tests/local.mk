@@ -24,6 +24,7 @@ AM_TESTS_ENVIRONMENT = $(sanitize_environment) \
 UNIT_TESTS = \
 	tests/t_barycentre \
 	tests/t_base \
+	tests/t_clean \
 	tests/t_cluster \
 	tests/t_ddplan \
 	tests/t_dedisp \
