@@ -8,6 +8,7 @@ pkgconfig_DATA = lib/psrkit.pc
 psrincludedir = $(includedir)/psrkit
 psrinclude_HEADERS = \
 	lib/psrkit/clean.h \
+	lib/psrkit/compat.h \
 	lib/psrkit/barycentre.h \
 	lib/psrkit/ddplan.h \
 	lib/psrkit/dedisp.h \
@@ -76,6 +77,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/formats/unpack.c \
 	lib/formats/unpack.h \
 	lib/search/cluster.c \
+	lib/search/compat.c \
 	lib/search/dedisp.c \
 	lib/search/dedisp_backend.h \
 	lib/search/dedisp_cpu.c \

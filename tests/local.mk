@@ -26,6 +26,7 @@ UNIT_TESTS = \
 	tests/t_base \
 	tests/t_clean \
 	tests/t_cluster \
+	tests/t_compat \
 	tests/t_ddplan \
 	tests/t_dedisp \
 	tests/t_dedisp_presto \
