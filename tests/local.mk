@@ -69,6 +69,8 @@ tests_t_pulseplot_SOURCES = tests/t_pulseplot.c $(tools_gnuplot) tools/pulseplot
 tests_t_numtext_SOURCES = tests/t_numtext.c tools/numtext.c tools/numtext.h
 
 CLI_TESTS = \
+	tests/clean.bats \
+	tests/compat.bats \
 	tests/bary.bats \
 	tests/chi2sig.bats \
 	tests/ddplan.bats \
@@ -77,6 +79,8 @@ CLI_TESTS = \
 	tests/library.bats \
 	tests/man.bats
 
+# tests/compat.bats makes its input with it.
+check_PROGRAMS += tests/add_bytes
 
 dist_noinst_DATA += tests/helper.bash $(CLI_TESTS)
 if HAVE_BATS
