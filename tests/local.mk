@@ -32,17 +32,20 @@ UNIT_TESTS = \
 	tests/t_dedisp_presto \
 	tests/t_delays \
 	tests/t_device \
+	tests/t_fake \
 	tests/t_gaps \
 	tests/t_inf \
 	tests/t_lists \
 	tests/t_mask \
 	tests/t_numtext \
 	tests/t_obs \
+	tests/t_orbit \
 	tests/t_outfile \
 	tests/t_psrfits \
 	tests/t_psrfits_rows \
 	tests/t_pulse_steps \
 	tests/t_pulseplot \
+	tests/t_rng \
 	tests/t_resample \
 	tests/t_series \
 	tests/t_signif \
@@ -75,6 +78,7 @@ CLI_TESTS = \
 	tests/chi2sig.bats \
 	tests/ddplan.bats \
 	tests/demo.bats \
+	tests/fakebin.bats \
 	tests/gpudedisp.bats \
 	tests/library.bats \
 	tests/man.bats
@@ -145,6 +149,7 @@ endif
 # Programs that print a figure of speed beside a ceiling measured in the same run.
 BENCHES = \
 	tests/bench_dedisp \
+	tests/bench_fake \
 	tests/bench_signif
 GPU_BENCHES =
 
@@ -162,13 +167,13 @@ endif
 .PHONY: check-gpu bench bench-gpu
 
 # A pulsar and a burst, made and found: `make demo`, which tests/demo.bats runs too.
-demo_programs = tests/fold_dat tests/make_demo
+demo_programs = tests/fold_dat
 
 check_PROGRAMS += $(demo_programs)
 dist_noinst_SCRIPTS += tests/demo.sh
 demo: all $(demo_programs)
 	@$(srcdir)/tests/demo.sh
-CLEANFILES += demo/demo.fil demo/demo.cand demo/burst.png demo/smearing.png
+CLEANFILES += demo/demo.fil demo/demo.cand demo/truth.txt demo/burst.png demo/smearing.png
 .PHONY: demo
 
 # The library as a stranger uses it: what was installed, found through pkg-config.
