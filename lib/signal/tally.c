@@ -1,5 +1,6 @@
 #include "tally.h"
 
+#include "base/isa.h"
 #include "formats/unpack.h"
 #include <string.h>
 
@@ -59,8 +60,7 @@ static void tally_u8(const struct psr_layout *l, const unsigned char *in, size_t
                      double *sum)
 {
 #if defined __x86_64__
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx2")) {
+    if (psr_isa_find() != PSR_ISA_BASE) {
         tally_u8_avx2(l, in, n, z, sum);
         return;
     }
