@@ -88,13 +88,17 @@ psr_status gpudedisp_check_sweep(struct gpudedisp_job *j, int64_t nsamp)
  */
 static void choose_block(struct gpudedisp_job *j)
 {
+    const size_t most_bytes = 64 << 20; /* larger ones are slower to go over again */
     const struct psr_obs *obs = psr_source_obs(j->source);
+    size_t most = most_bytes / psr_source_block_bytes(j->source, 1);
     j->block = psr_dedisp_block(j->plan);
     if (j->opt.zerodm)
         j->block -= j->block / 4;
+    if (j->clean && j->block > most)
+        j->block = most;
     if (j->clean)
-        j->block -= j->block > PSR_CLEAN_BLOCK ? j->block % PSR_CLEAN_BLOCK : 0;
-    if (j->clean && j->block < PSR_CLEAN_BLOCK)
+        j->block -= j->block % PSR_CLEAN_BLOCK;
+    if (j->clean && j->block == 0)
         j->block = PSR_CLEAN_BLOCK;
     if (obs->nsamp >= 0 && (size_t)obs->nsamp < j->block)
         j->block = (size_t)obs->nsamp;
