@@ -7,6 +7,8 @@ pkgconfig_DATA = lib/psrkit.pc
 
 psrincludedir = $(includedir)/psrkit
 psrinclude_HEADERS = \
+	lib/psrkit/clean.h \
+	lib/psrkit/compat.h \
 	lib/psrkit/barycentre.h \
 	lib/psrkit/ddplan.h \
 	lib/psrkit/dedisp.h \
@@ -15,10 +17,14 @@ psrinclude_HEADERS = \
 	lib/psrkit/fake.h \
 	lib/psrkit/inf.h \
 	lib/psrkit/lists.h \
+	lib/psrkit/mask.h \
 	lib/psrkit/number.h \
 	lib/psrkit/obs.h \
 	lib/psrkit/orbit.h \
 	lib/psrkit/outfile.h \
+	lib/psrkit/patch.h \
+	lib/psrkit/psrfits.h \
+	lib/psrkit/rng.h \
 	lib/psrkit/planfile.h \
 	lib/psrkit/psrfits.h \
 	lib/psrkit/resample.h \
@@ -55,6 +61,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/formats/inf_read.c \
 	lib/formats/inf_write.c \
 	lib/formats/lists.c \
+	lib/formats/mask.c \
 	lib/formats/obs.c \
 	lib/formats/parts.c \
 	lib/formats/parts.h \
@@ -78,6 +85,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/formats/unpack.c \
 	lib/formats/unpack.h \
 	lib/search/cluster.c \
+	lib/search/compat.c \
 	lib/search/dedisp.c \
 	lib/search/dedisp_backend.h \
 	lib/search/dedisp_cpu.c \
@@ -89,6 +97,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/search/dedisp_cpu_shape.c \
 	lib/search/dedisp_cpu_tree.c \
 	lib/search/dedisp_cpu_tree.h \
+	lib/search/patch.c \
 	lib/search/pulse.h \
 	lib/search/pulsetext.c \
 	lib/search/singlepulse.c \
@@ -96,6 +105,11 @@ lib_libpsrkit_a_SOURCES = \
 	lib/search/singlepulse_level.c \
 	lib/search/singlepulse_pick.c \
 	lib/signal/barycentre.c \
+	lib/signal/clean.c \
+	lib/signal/clean_give.c \
+	lib/signal/clean_plan.h \
+	lib/signal/clip.c \
+	lib/signal/clip.h \
 	lib/signal/cornerturn.c \
 	lib/signal/cornerturn.h \
 	lib/signal/ddplan.c \
@@ -119,5 +133,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/signal/signif_coef.h \
 	lib/signal/signif_core.h \
 	lib/signal/signif_poly.c \
-	lib/signal/sites.c
+	lib/signal/sites.c \
+	lib/signal/tally.c \
+	lib/signal/tally.h
 EXTRA_DIST += lib/signal/make_signif_coef.py

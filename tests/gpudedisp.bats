@@ -7,7 +7,7 @@ setup() {
     golden=$srcdir/tests/golden
     g8=$golden/g8.fil
     cd "$BATS_TEST_TMPDIR"
-    trials="-nobary -q -lodm 40 -dmstep 7 -numdms 3"
+    trials="-nobary -noclip -q -lodm 40 -dmstep 7 -numdms 3"
 }
 
 # need_data FILE: skips the test where real observations are not at hand.
@@ -100,8 +100,8 @@ patch() {
 
 @test "a series pipes as .tim" {
     gpudedisp $trials -nopad -o t "$g8"
-    gpudedisp -q -nobary -nopad -lodm 47 -numdms 1 -o - "$g8" >one.tim
-    gpudedisp -q -nobary -nopad -lodm 47 -numdms 1 -format tim -o two "$g8"
+    gpudedisp -q -nobary -noclip -nopad -lodm 47 -numdms 1 -o - "$g8" >one.tim
+    gpudedisp -q -nobary -noclip -nopad -lodm 47 -numdms 1 -format tim -o two "$g8"
     cmp one.tim two_DM47.00.tim
     # The series of one trial is longer: no higher DM cuts it short.
     header=$(($(grep -obUa HEADER_END one.tim | cut -d: -f1) + 10))
@@ -172,7 +172,7 @@ patch() {
 @test "truncated data is used as far as it goes" {
     head -c 500000 "$g8" >cut.fil
     gpudedisp $trials -nopad -o whole "$g8"
-    run -0 --separate-stderr gpudedisp -nobary -lodm 40 -dmstep 7 -numdms 3 -nopad -o part cut.fil
+    run -0 --separate-stderr gpudedisp -nobary -noclip -lodm 40 -dmstep 7 -numdms 3 -nopad -o part cut.fil
     [[ $stderr == *cut.fil* ]]
     cmp -n "$(stat -c %s part_DM54.00.dat)" part_DM54.00.dat whole_DM54.00.dat
 }

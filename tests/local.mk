@@ -24,7 +24,9 @@ AM_TESTS_ENVIRONMENT = $(sanitize_environment) \
 UNIT_TESTS = \
 	tests/t_barycentre \
 	tests/t_base \
+	tests/t_clean \
 	tests/t_cluster \
+	tests/t_compat \
 	tests/t_ddplan \
 	tests/t_dedisp \
 	tests/t_dedisp_presto \
@@ -34,6 +36,7 @@ UNIT_TESTS = \
 	tests/t_gaps \
 	tests/t_inf \
 	tests/t_lists \
+	tests/t_mask \
 	tests/t_numtext \
 	tests/t_obs \
 	tests/t_orbit \
@@ -59,6 +62,7 @@ dist_noinst_DATA += \
 	tests/fits_check.h \
 	tests/fits_writer.h \
 	tests/inf_text.h \
+	tests/mask_bytes.h \
 	tests/pulse_tests.h \
 	tests/scratch.h \
 	tests/tap.h
@@ -68,6 +72,8 @@ tests_t_pulseplot_SOURCES = tests/t_pulseplot.c $(tools_gnuplot) tools/pulseplot
 tests_t_numtext_SOURCES = tests/t_numtext.c tools/numtext.c tools/numtext.h
 
 CLI_TESTS = \
+	tests/clean.bats \
+	tests/compat.bats \
 	tests/bary.bats \
 	tests/chi2sig.bats \
 	tests/ddplan.bats \
@@ -76,6 +82,9 @@ CLI_TESTS = \
 	tests/gpudedisp.bats \
 	tests/library.bats \
 	tests/man.bats
+
+# tests/compat.bats makes its input with it.
+check_PROGRAMS += tests/add_bytes
 
 dist_noinst_DATA += tests/helper.bash $(CLI_TESTS)
 if HAVE_BATS
@@ -89,10 +98,12 @@ endif
 # `make fuzz` gives each FUZZ_SECONDS of clang's libFuzzer.
 FUZZ_NAMES = \
 	inf \
+	mask \
 	plan \
 	sigproc
 FUZZ_TESTS = \
 	tests/fuzz/fuzz_inf \
+	tests/fuzz/fuzz_mask \
 	tests/fuzz/fuzz_plan \
 	tests/fuzz/fuzz_sigproc
 FUZZ_SECONDS = 1800
@@ -104,6 +115,7 @@ TESTS += $(FUZZ_TESTS)
 EXTRA_DIST += tests/fuzz/corpus
 
 tests_fuzz_fuzz_inf_SOURCES = tests/fuzz/fuzz_inf.c tests/fuzz/fuzz_main.c
+tests_fuzz_fuzz_mask_SOURCES = tests/fuzz/fuzz_mask.c tests/fuzz/fuzz_main.c
 tests_fuzz_fuzz_plan_SOURCES = tests/fuzz/fuzz_plan.c tests/fuzz/fuzz_main.c
 tests_fuzz_fuzz_sigproc_SOURCES = tests/fuzz/fuzz_sigproc.c tests/fuzz/fuzz_main.c
 

@@ -32,6 +32,9 @@ static void test_channels(const char *path)
     ok(!strcmp(mask_after("3", 0), "........x..."), "channel 0 is the lowest in frequency");
     ok(!strcmp(mask_after("0,2:4,6:11:5", 1), "x.xxx.x....x"), "ranges and steps");
     ok(!strcmp(mask_after("", 1), "............"), "an empty list");
+    ok(!strcmp(mask_after(":2,10:", 1), "xxx.......xx"), "bounds left out");
+    ok(!strcmp(mask_after("::5", 1), "x....x....x."), "both, with a step");
+    ok(!strcmp(mask_after("99999999999999999999", 1), "error"), "a number beyond all bounds");
     ok(!strcmp(mask_after("12", 1), "error") && strstr(err.msg, "'12'") && strstr(err.msg, "11"),
        "a channel beyond the band: %s", err.msg);
     ok(!strcmp(mask_after("5:3", 1), "error"), "a range backwards");

@@ -15,28 +15,6 @@ static void charge(struct gpudedisp_job *j, enum gpudedisp_stage stage, double *
     *since_s = now_s;
 }
 
-/* Tells the search of the stretches of the input that turned out to hold no data. */
-static psr_status mask_gaps(struct gpudedisp_job *j)
-{
-    const struct psr_span *gap;
-    size_t ngap = psr_source_gaps(j->source, &gap);
-    int64_t ds = j->opt.downsamp;
-    psr_status st = PSR_OK;
-    for (size_t k = j->gaps_told; j->pulses && st == PSR_OK && k < ngap; k++) {
-        int64_t first = gap[k].first, end = first + gap[k].count;
-        if (first < j->gaps_end)
-            first = j->gaps_end;
-        struct psr_span span = {first / ds, (end + ds - 1) / ds - first / ds};
-        if (end > first)
-            st = gpudedisp_bary_span(j, &span);
-        if (end > first && st == PSR_OK)
-            st = psr_singlepulse_mask(j->pulses, span, &j->err);
-        j->gaps_end = end;
-    }
-    j->gaps_told = ngap ? ngap - 1 : 0; /* the last may go on in the next block */
-    return st;
-}
-
 /* Appends n samples to trial i, or to its checksum. */
 static psr_status write_trial(struct gpudedisp_job *j, size_t i, size_t n, psr_err *err)
 {
@@ -67,18 +45,16 @@ static psr_status write_block(struct gpudedisp_job *j, size_t n)
     return st;
 }
 
-/* Takes one block through every stage; *nread is 0 at the end of the input. */
-static psr_status process_block(struct gpudedisp_job *j, size_t *nread)
+/* Takes spectra that are read and clean through every further stage. */
+static psr_status process_spectra(struct gpudedisp_job *j, const void *spectra, size_t nsamp)
 {
     double since_s = run_seconds();
-    psr_status st = psr_source_read(j->source, j->block, j->in, nread, &j->err);
-    charge(j, STAGE_READ, &since_s);
-    if (st != PSR_OK || *nread == 0)
-        return st;
     size_t n;
-    st = psr_dedisp_execute(j->plan, j->in, *nread, j->out, j->stride, &n, &j->err);
+    psr_status st = psr_dedisp_execute(j->plan, spectra, nsamp, j->out, j->stride, &n, &j->err);
     if (st == PSR_OK)
-        st = mask_gaps(j);
+        st = gpudedisp_patch_series(j, n);
+    if (st == PSR_OK)
+        st = gpudedisp_tell_search(j);
     if (st == PSR_OK)
         st = gpudedisp_bary_block(j, j->out, j->stride, &n);
     charge(j, STAGE_DEDISPERSE, &since_s);
@@ -90,9 +66,23 @@ static psr_status process_block(struct gpudedisp_job *j, size_t *nread)
     if (st == PSR_OK && j->pulses)
         st = psr_singlepulse_execute(j->pulses, j->out, j->stride, n, &j->err);
     charge(j, STAGE_SEARCH, &since_s);
-    j->nread += (int64_t)*nread;
     j->nout += (int64_t)n;
     return st;
+}
+
+/* Takes one block through every stage; *nread is 0 at the end of the input. */
+static psr_status process_block(struct gpudedisp_job *j, size_t *nread)
+{
+    double since_s = run_seconds();
+    const void *spectra;
+    size_t n;
+    psr_status st = psr_source_read(j->source, j->block, j->in, nread, &j->err);
+    charge(j, STAGE_READ, &since_s);
+    if (st == PSR_OK)
+        st = gpudedisp_clean_block(j, *nread, &spectra, &n);
+    charge(j, STAGE_CLEAN, &since_s);
+    j->nread += (int64_t)*nread;
+    return st == PSR_OK && n > 0 ? process_spectra(j, spectra, n) : st;
 }
 
 /* Until the input ends, -numout is reached or a signal asks to stop. */
@@ -151,11 +141,14 @@ static void print_plan(const struct gpudedisp_job *j)
 
 static void print_account(const struct gpudedisp_job *j)
 {
-    static const char *const name[NSTAGES] = {"read", "dedisperse", "write", "search"};
+    static const char *const name[NSTAGES] = {"read", "clean", "dedisperse", "write", "search"};
     if (!j->series && j->opt.nowrite)
         for (size_t i = 0; i < j->ndm; i++)
             fprintf(stderr, "%s: DM %.*f: %lld samples, CRC-32 %08lx\n", j->tool.name,
                     (int)j->opt.dmprec, j->dm[i], (long long)j->nout, j->crc[i]);
+    if (j->clean)
+        fprintf(stderr, "%s: %lld spectra clipped\n", j->tool.name,
+                (long long)psr_clean_clipped(j->clean));
     gpudedisp_bary_account(j);
     fprintf(stderr, "%s: %lld spectra in, %lld samples out of each trial;", j->tool.name,
             (long long)j->nread, (long long)j->nout);
@@ -168,6 +161,8 @@ static void print_account(const struct gpudedisp_job *j)
 
 static psr_status run(struct gpudedisp_job *j)
 {
+    if (j->opt.compat)
+        return gpudedisp_compat(j);
     psr_status st = gpudedisp_prepare(j);
     if (st == PSR_OK && j->opt.verbose)
         print_plan(j);

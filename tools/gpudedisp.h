@@ -4,7 +4,10 @@
 
 #include "cli.h"
 #include <psrkit/barycentre.h>
+#include <psrkit/compat.h>
 #include <psrkit/dedisp.h>
+#include <psrkit/mask.h>
+#include <psrkit/patch.h>
 #include <psrkit/resample.h>
 #include <psrkit/series.h>
 #include <psrkit/singlepulse.h>
@@ -16,7 +19,12 @@ struct gpudedisp_options {
     int64_t if_choice; /* -1: summed */
     int64_t offset;    /* spectra */
     double start;      /* fraction of the input */
-    const char *ignorechan;
+    /* cleaning */
+    const char *ignorechan, *mask;
+    double clip_sigma; /* 0: no clipping */
+    bool noclip, zerodm, runavg;
+    int64_t numwapps; /* with wapp and window: flags of PRESTO that say nothing here */
+    bool wapp, window;
     /* trials */
     double lodm, dmstep;
     int64_t numdms;
@@ -30,6 +38,10 @@ struct gpudedisp_options {
     /* barycentring */
     bool nobary;
     const char *site, *position, *ephem;
+    /* as PRESTO */
+    const char *compat; /* "presto", or NULL */
+    bool sub;
+    double subdm;
     /* output */
     const char *root;
     const char *format;
@@ -51,7 +63,14 @@ struct gpudedisp_options {
  * Returned: *tool for messages; the number of inputs, in argv[1 .. n] */
 int gpudedisp_options_parse(struct gpudedisp_options *o, struct cli *tool, int argc, char **argv);
 
-enum gpudedisp_stage { STAGE_READ, STAGE_DEDISPERSE, STAGE_WRITE, STAGE_SEARCH, NSTAGES };
+enum gpudedisp_stage {
+    STAGE_READ,
+    STAGE_CLEAN,
+    STAGE_DEDISPERSE,
+    STAGE_WRITE,
+    STAGE_SEARCH,
+    NSTAGES
+};
 
 struct gpudedisp_bary {
     struct psr_obs obs; /* the observation as series tell it; borrows from the source's */
@@ -72,16 +91,19 @@ struct gpudedisp_job {
     double *dm; /* [ndm] */
     size_t ndm;
     struct gpudedisp_bary bary;
-    unsigned char *keep; /* [nchan] */
+    unsigned char *keep;  /* [nchan] */
+    struct psr_mask mask; /* empty without -mask */
     double dmconst;
+    psr_clean *clean; /* NULL where nothing is to be cleaned */
+    psr_patch *patch; /* NULL where cleaning leaves nothing to add */
     psr_dedisp *plan;
-    psr_series *series;      /* NULL with -nowrite */
-    psr_singlepulse *pulses; /* NULL without -singlepulse */
-    size_t gaps_told;        /* gaps of the source that the search knows to their ends */
-    int64_t gaps_end;        /* spectrum up to which it knows of gaps */
+    psr_series *series;           /* NULL with -nowrite */
+    psr_singlepulse *pulses;      /* NULL without -singlepulse */
+    int64_t gaps_told, lost_told; /* spectra up to which the search knows of gaps, of masks */
 
     int nthread;
     void *in;            /* [block][nchan] packed */
+    void *cleaned;       /* the same after zero-DM, which makes floats; NULL: cleaned in place */
     float *out;          /* [ndm][stride] */
     size_t block;        /* spectra */
     size_t stride;       /* samples */
@@ -89,6 +111,31 @@ struct gpudedisp_job {
     int64_t nread, nout; /* spectra in, samples out so far */
     double stage_s[NSTAGES];
 };
+
+/* The steps that both ways of working share; on error j->err tells. */
+psr_status gpudedisp_make_trials(struct gpudedisp_job *j);
+psr_status gpudedisp_open_source(struct gpudedisp_job *j);
+psr_status gpudedisp_choose_channels(struct gpudedisp_job *j);
+psr_status gpudedisp_read_mask(struct gpudedisp_job *j);
+
+/* Says of flags that do nothing that they do nothing. */
+void gpudedisp_remark_flags(struct gpudedisp_job *j);
+
+/* The whole of -compat presto, in place of prepare, the loop and the end. */
+psr_status gpudedisp_compat(struct gpudedisp_job *j);
+
+/* Spectra that PRESTO skips for -start, of an input of nsamp. */
+psr_status gpudedisp_compat_skip(struct gpudedisp_job *j, int64_t nsamp, int64_t *skip);
+
+/* Cleaning in the default way of working: its plans; the spectra in j->in, or with nread 0 those
+ * held back, cleaned: *n at *block; what replaced samples add to the n samples in j->out; and what
+ * the search must know of stretches without data. */
+psr_status gpudedisp_create_clean(struct gpudedisp_job *j);
+psr_status gpudedisp_create_patch(struct gpudedisp_job *j);
+psr_status gpudedisp_clean_block(struct gpudedisp_job *j, size_t nread, const void **block,
+                                 size_t *n);
+psr_status gpudedisp_patch_series(struct gpudedisp_job *j, size_t n);
+psr_status gpudedisp_tell_search(struct gpudedisp_job *j);
 
 /* Opens and creates everything but files of events.  On error j->err tells, and gpudedisp_release
  * cleans up. */

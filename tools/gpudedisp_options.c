@@ -4,6 +4,8 @@
 
 static const struct gpudedisp_options defaults = {
     .if_choice = -1,
+    .clip_sigma = 6,
+    .numwapps = 1,
     .dmstep = 1,
     .numdms = 10,
     .dmconst = "presto",
@@ -14,6 +16,43 @@ static const struct gpudedisp_options defaults = {
     .threshold = 6,
     .device = "auto",
 };
+
+/* PRESTO's limits, and what PRESTO does not do. */
+static void check_compat(const struct gpudedisp_options *o, const struct cli *tool)
+{
+    if (!o->compat && o->sub)
+        cli_usage_error(tool, "-sub needs -compat presto: sub-bands are written as PRESTO does");
+    if (!o->compat)
+        return;
+    if (strcmp(o->compat, "presto") != 0)
+        cli_usage_error(tool, "-compat: '%s' is not presto", o->compat);
+    const struct {
+        const char *name;
+        bool given;
+    } alien[] = {
+        {"-algo subband", !strcmp(o->algo, "subband")},
+        {"-dmconst", strcmp(o->dmconst, "presto") != 0},
+        {"-dms", o->dms != NULL},
+        {"-format tim", !strcmp(o->format, "tim")},
+        {"-nopad", o->nopad},
+        {"-nowrite", o->nowrite},
+        {"-o -", o->root && !strcmp(o->root, "-")},
+        {"-singlepulse", o->singlepulse},
+        {"-tol 1", o->tol != 0},
+    };
+    for (size_t k = 0; k < sizeof alien / sizeof *alien; k++)
+        if (alien[k].given)
+            cli_usage_error(tool, "-compat presto: prepsubband has no %s", alien[k].name);
+    const struct {
+        const char *name;
+        int64_t value, max;
+    } limit[] = {
+        {"numdms", o->numdms, 10000}, {"nsub", o->nsub, 4096}, {"downsamp", o->downsamp, 128}};
+    for (size_t k = 0; k < sizeof limit / sizeof *limit; k++)
+        if (limit[k].value > limit[k].max)
+            cli_usage_error(tool, "-%s: %lld is above prepsubband's %lld", limit[k].name,
+                            (long long)limit[k].value, (long long)limit[k].max);
+}
 
 /* Combinations that the table cannot express. */
 static void check_combinations(const struct gpudedisp_options *o, const struct cli *tool,
@@ -33,6 +72,7 @@ static void check_combinations(const struct gpudedisp_options *o, const struct c
         cli_usage_error(tool, "-tol belongs to -algo direct");
     if (strcmp(o->format, "dat") != 0 && strcmp(o->format, "tim") != 0)
         cli_usage_error(tool, "-format: '%s' is neither dat nor tim", o->format);
+    check_compat(o, tool);
     if (o->filterbank && o->psrfits)
         cli_usage_error(tool, "-filterbank and -psrfits exclude each other");
     if (o->plot && !o->singlepulse)
@@ -63,10 +103,26 @@ int gpudedisp_options_parse(struct gpudedisp_options *o, struct cli *tool, int a
         {"offset", CLI_INT, &o->offset, "N", "Skip N spectra at the start (default 0).", 0, 9e18},
         {"start", CLI_DOUBLE, &o->start, "F",
          "Skip this fraction of the input, 0 to 1; takes precedence over -offset.", 0, 1},
+        {"wapp", CLI_FLAG, &o->wapp, NULL, "Ignored, with a remark, as are the next two.", 0, 0},
+        {"window", CLI_FLAG, &o->window, NULL, "Ignored.", 0, 0},
+        {"numwapps", CLI_INT, &o->numwapps, "N", "Ignored.", 1, 8},
+        {"Cleaning", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"mask", CLI_TEXT, &o->mask, "FILE",
+         "Mask what rfifind found: ROOT_rfifind.mask, with its .stats beside it.", 0, 0},
         {"ignorechan", CLI_TEXT, &o->ignorechan, "LIST",
          "Leave channels out: 3,5:9,20:30:5, channel 0 being the lowest in frequency, or a file of "
          "such text.",
          0, 0},
+        {"clip", CLI_DOUBLE, &o->clip_sigma, "S",
+         "Clip spectra whose sum is off the mean by more than S standard deviations (default 6; "
+         "0: do not clip).",
+         0, 1000},
+        {"noclip", CLI_FLAG, &o->noclip, NULL, "Do not clip.", 0, 0},
+        {"zerodm", CLI_FLAG, &o->zerodm, NULL,
+         "Subtract the series at DM 0 from every channel, by its share; there is no clipping then.",
+         0, 0},
+        {"runavg", CLI_FLAG, &o->runavg, NULL,
+         "Subtract block means: of files of sub-bands only, which are not read here.", 0, 0},
         {"Trials", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"lodm", CLI_DOUBLE, &o->lodm, "DM", "First DM, pc cm^-3 (default 0).", 0, 1e6},
         {"dmstep", CLI_DOUBLE, &o->dmstep, "DM", "Step between DMs, pc cm^-3 (default 1).", 0, 1e6},
@@ -96,6 +152,11 @@ int gpudedisp_options_parse(struct gpudedisp_options *o, struct cli *tool, int a
          0, 0},
         {"ephem", CLI_TEXT, &o->ephem, "NAME",
          "Accepted and not used: the Earth's orbit is that of ERFA.", 0, 0},
+        {"Compatibility", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"compat", CLI_TEXT, &o->compat, "presto",
+         "Give prepsubband's own numbers, to the bit, its faults included.", 0, 0},
+        {"sub", CLI_FLAG, &o->sub, NULL, "With -compat presto: write sub-bands, not series.", 0, 0},
+        {"subdm", CLI_DOUBLE, &o->subdm, "DM", "DM of -sub, pc cm^-3 (default 0).", 0, 4000},
         {"Output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"o", CLI_TEXT, &o->root, "ROOT",
          "Start of output names: ROOT_DM12.00.dat and so on; - with one DM writes a .tim to "

@@ -4,73 +4,9 @@
 
 #include "base/threads.h"
 #include <ctype.h>
-#include <psrkit/delays.h>
-#include <psrkit/lists.h>
 #include <psrkit/number.h>
 #include <stdlib.h>
 #include <string.h>
-
-static struct psr_notes job_notes(struct gpudedisp_job *j)
-{
-    return (struct psr_notes){.note = j->opt.quiet ? NULL : cli_note, .ctx = &j->tool};
-}
-
-static psr_status open_source(struct gpudedisp_job *j)
-{
-    const struct gpudedisp_options *o = &j->opt;
-    struct psr_source_desc desc = {
-        .path = (const char *const *)j->path,
-        .npath = j->npath,
-        .input = o->filterbank ? PSR_INPUT_SIGPROC
-                 : o->psrfits  ? PSR_INPUT_PSRFITS
-                               : PSR_INPUT_AUTO,
-        .if_choice = (int)o->if_choice,
-        .invert = o->invert,
-        .no_weights = o->no_weights,
-        .no_scales = o->no_scales,
-        .no_offsets = o->no_offsets,
-        .skip = o->offset,
-        .notes = job_notes(j),
-    };
-    psr_status st = psr_source_open(&j->source, &desc, &j->err);
-    if (st != PSR_OK || o->start == 0)
-        return st;
-    /* A fraction is known in spectra only once the input has been opened. */
-    int64_t nsamp = psr_source_obs(j->source)->nsamp;
-    if (nsamp < 0)
-        return psr_fail(&j->err, PSR_EINVAL, "%s: -start needs an input of known length",
-                        j->path[0]);
-    psr_source_close(j->source);
-    j->source = NULL;
-    desc.skip = (int64_t)(o->start * (double)(nsamp + o->offset));
-    desc.notes.note = NULL;
-    return psr_source_open(&j->source, &desc, &j->err);
-}
-
-static psr_status make_trials(struct gpudedisp_job *j)
-{
-    const struct gpudedisp_options *o = &j->opt;
-    psr_status st = psr_parse_dmconst(o->dmconst, &j->dmconst, &j->err);
-    if (st != PSR_OK)
-        return st;
-    if (o->dms)
-        return psr_dms_read(o->dms, &j->dm, &j->ndm, &j->err);
-    j->ndm = (size_t)o->numdms;
-    return psr_dms_grid(o->lodm, o->dmstep, j->ndm, &j->dm, &j->err);
-}
-
-static psr_status make_mask(struct gpudedisp_job *j)
-{
-    const struct psr_obs *obs = psr_source_obs(j->source);
-    j->keep = malloc(obs->nchan);
-    if (!j->keep)
-        return psr_fail_nomem(&j->err, "the channel mask", (double)obs->nchan);
-    memset(j->keep, 1, obs->nchan);
-    if (!j->opt.ignorechan)
-        return PSR_OK;
-    bool ascending = psr_obs_freq_mhz(obs, 0) < psr_obs_freq_mhz(obs, obs->nchan - 1);
-    return psr_ignore_channels(j->opt.ignorechan, obs->nchan, ascending, j->keep, &j->err);
-}
 
 static psr_status prepare_bary(struct gpudedisp_job *j)
 {
@@ -114,8 +50,8 @@ static psr_status create_plan(struct gpudedisp_job *j)
                                .nchan = obs->nchan,
                                .freq_mhz = freq_mhz,
                                .tsamp_s = obs->tsamp_s,
-                               .nbit = obs->nbit,
-                               .kind = obs->kind,
+                               .nbit = j->clean ? psr_clean_nbit(j->clean) : obs->nbit,
+                               .kind = j->clean ? psr_clean_kind(j->clean) : obs->kind,
                                .downsamp = (size_t)o->downsamp,
                                .dmconst = j->dmconst,
                                .ndm = j->ndm,
@@ -148,20 +84,42 @@ psr_status gpudedisp_check_sweep(struct gpudedisp_job *j, int64_t nsamp)
                     j->path[0], highest, (long long)sweep, (long long)have);
 }
 
+/* Spectra per block: whole blocks of cleaning, which is done in place but for what becomes floats.
+ */
+static void choose_block(struct gpudedisp_job *j)
+{
+    const size_t most_bytes = 64 << 20; /* larger ones are slower to go over again */
+    const struct psr_obs *obs = psr_source_obs(j->source);
+    size_t most = most_bytes / psr_source_block_bytes(j->source, 1);
+    j->block = psr_dedisp_block(j->plan);
+    if (j->opt.zerodm)
+        j->block -= j->block / 4;
+    if (j->clean && j->block > most)
+        j->block = most;
+    if (j->clean)
+        j->block -= j->block % PSR_CLEAN_BLOCK;
+    if (j->clean && j->block == 0)
+        j->block = PSR_CLEAN_BLOCK;
+    if (obs->nsamp >= 0 && (size_t)obs->nsamp < j->block)
+        j->block = (size_t)obs->nsamp;
+}
+
 static psr_status create_buffers(struct gpudedisp_job *j)
 {
-    j->block = psr_dedisp_block(j->plan);
-    int64_t nsamp = psr_source_obs(j->source)->nsamp;
-    if (nsamp >= 0 && (size_t)nsamp < j->block)
-        j->block = (size_t)nsamp;
+    const struct psr_obs *obs = psr_source_obs(j->source);
+    choose_block(j);
     j->stride = gpudedisp_bary_room(j, j->block / (size_t)j->opt.downsamp + 1);
-    size_t in_bytes = psr_source_block_bytes(j->source, j->block);
+    size_t in_bytes = psr_source_block_bytes(j->source, j->block), cleaned_bytes = 0;
+    if (j->opt.zerodm)
+        cleaned_bytes = j->block * obs->nchan * sizeof(float);
     j->in = malloc(in_bytes);
+    j->cleaned = cleaned_bytes ? malloc(cleaned_bytes) : NULL;
     j->out = malloc(j->ndm * j->stride * sizeof *j->out);
     j->crc = calloc(j->ndm, sizeof *j->crc);
-    if (!j->in || !j->out || !j->crc)
+    if (!j->in || (cleaned_bytes && !j->cleaned) || !j->out || !j->crc)
         return psr_fail_nomem(&j->err, "a block of data",
-                              (double)in_bytes + (double)j->ndm * (double)j->stride * 4);
+                              (double)in_bytes + (double)cleaned_bytes +
+                                  (double)j->ndm * (double)j->stride * 4);
     return PSR_OK;
 }
 
@@ -218,14 +176,17 @@ psr_status gpudedisp_prepare(struct gpudedisp_job *j)
 {
     j->nthread = psr_count_threads((int)j->opt.ncpus);
     psr_status (*const step[])(struct gpudedisp_job *) = {
-        open_source, make_trials,    make_mask,     prepare_bary,
-        create_plan, create_buffers, create_series, create_search};
+        gpudedisp_make_trials,  gpudedisp_open_source, gpudedisp_choose_channels,
+        gpudedisp_create_clean, prepare_bary,          create_plan,
+        gpudedisp_create_patch, create_buffers,        create_series,
+        create_search};
     psr_status st = PSR_OK;
     for (size_t i = 0; st == PSR_OK && i < sizeof step / sizeof *step; i++)
         st = step[i](j);
     int64_t nsamp = j->source ? psr_source_obs(j->source)->nsamp : -1;
     if (st == PSR_OK && nsamp >= 0)
         st = gpudedisp_check_sweep(j, nsamp);
+    gpudedisp_remark_flags(j);
     return st;
 }
 
@@ -236,9 +197,13 @@ void gpudedisp_release(struct gpudedisp_job *j)
     gpudedisp_bary_release(j);
     psr_dedisp_destroy(j->plan);
     psr_source_close(j->source);
+    psr_patch_destroy(j->patch);
+    psr_clean_destroy(j->clean);
+    psr_mask_clear(&j->mask);
     free(j->keep);
     free(j->dm);
     free(j->in);
+    free(j->cleaned);
     free(j->out);
     free(j->crc);
 }

@@ -1,6 +1,7 @@
 #include <psrkit/lists.h>
 #include <psrkit/number.h>
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,20 +13,35 @@ struct channel_range {
     long first, last, step;
 };
 
-/* "a", "a:b" or "a:b:s"; anything else returns false. */
-static int parse_range(const char *piece, struct channel_range *r)
+/* One number of a range; what is left out leaves *value as it is. */
+static bool parse_field(const char *text, size_t length, long *value)
 {
-    char rest;
-    r->step = 1;
-    if (sscanf(piece, "%ld:%ld:%ld%c", &r->first, &r->last, &r->step, &rest) == 3 && r->step > 0)
-        return 1;
-    r->step = 1;
-    if (sscanf(piece, "%ld:%ld%c", &r->first, &r->last, &rest) == 2)
-        return 1;
-    if (sscanf(piece, "%ld%c", &r->first, &rest) != 1)
-        return 0;
-    r->last = r->first;
-    return 1;
+    char *end;
+    if (!length)
+        return true;
+    if (*text < '0' || *text > '9')
+        return false;
+    *value = strtol(text, &end, 10);
+    return end == text + length;
+}
+
+/* "a", "a:b" or "a:b:s", of which a, b and s may be left out where colons tell that they are: the
+ * first channel, the last one, 1. */
+static bool parse_range(const char *piece, size_t nchan, struct channel_range *r)
+{
+    long *const field[3] = {&r->first, &r->last, &r->step};
+    *r = (struct channel_range){0, (long)nchan - 1, 1};
+    for (int n = 0; n < 3; n++) {
+        size_t length = strcspn(piece, ":");
+        if (!parse_field(piece, length, field[n]))
+            return false;
+        if (!piece[length]) {
+            r->last = n ? r->last : r->first;
+            return r->step > 0;
+        }
+        piece += length + 1;
+    }
+    return false;
 }
 
 /* Takes a list separated by commas and blanks; list is written to. */
@@ -36,7 +52,8 @@ static psr_status ignore_list(char *list, size_t nchan, int ascending, unsigned 
     for (char *piece = strtok_r(list, ", \t\r\n", &save); piece;
          piece = strtok_r(NULL, ", \t\r\n", &save)) {
         struct channel_range r;
-        if (!parse_range(piece, &r) || r.first < 0 || r.last < r.first || r.last >= (long)nchan)
+        if (!parse_range(piece, nchan, &r) || r.first < 0 || r.last < r.first ||
+            r.last >= (long)nchan)
             return psr_fail(
                 err, PSR_EINVAL,
                 "ignored channels: '%s' is no range within 0 to %zu (a, a:b or a:b:step)", piece,

@@ -43,6 +43,8 @@ struct psr_series {
     int dm_decimals;
     struct psr_inf inf; /* what all trials have in common */
     int64_t header_bytes;
+    bool padding_given;
+    float padding;
     size_t ndm;
     struct trial *trial; /* [ndm] */
 };
@@ -261,6 +263,12 @@ psr_status psr_series_append(psr_series *s, size_t i, const float *x, size_t n, 
     return st;
 }
 
+void psr_series_pad_with(psr_series *s, float value)
+{
+    s->padding_given = true;
+    s->padding = value;
+}
+
 static double mean_of(const struct trial *trial)
 {
     double sum = 0;
@@ -272,13 +280,13 @@ static double mean_of(const struct trial *trial)
 static psr_status pad_trial(psr_series *s, struct trial *trial, int64_t nout, psr_err *err)
 {
     float pad[PAD_FLOATS];
-    if (!trial->n)
+    if (!trial->n && !s->padding_given)
         return psr_fail(err, PSR_EINVAL,
                         "%s: no samples at DM %.12g, so no mean to pad %lld samples with", s->root,
                         trial->dm, (long long)nout);
-    float mean = (float)mean_of(trial);
+    float value = s->padding_given ? s->padding : (float)mean_of(trial);
     for (int k = 0; k < PAD_FLOATS; k++)
-        pad[k] = mean;
+        pad[k] = value;
     psr_status st = PSR_OK;
     for (int64_t left = nout - trial->n; left > 0 && !st; left -= PAD_FLOATS) {
         size_t n = left < PAD_FLOATS ? (size_t)left : PAD_FLOATS;

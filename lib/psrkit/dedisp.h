@@ -69,6 +69,10 @@ size_t psr_dedisp_shift(const psr_dedisp *p, size_t i);
  * downsampling: rounded); the exact delay of a channel that is left out. */
 int64_t psr_dedisp_delay(const psr_dedisp *p, size_t i, size_t c);
 
+/* The part of that delay that kept channel c has inside its sub-band at every trial, in samples of
+ * the input, before they are downsampled; 0 for DIRECT. */
+int64_t psr_dedisp_predelay(const psr_dedisp *p, size_t c);
+
 /* A number of spectra per execute for which they and their output [ndm][ready] fit into mem_bytes
  * beside the plan; any other works too, and gives the same bits. */
 size_t psr_dedisp_block(const psr_dedisp *p);

@@ -11,10 +11,13 @@ extern "C" {
 
 /* Leaves channels out of a kill mask, as PRESTO's -ignorechan says them.
  * Given:    text   "3,5:9,20:30:5" (single channels, first:last, first:last:step; the last is
- * included), or the name of a file of such text, lines and '#' comments allowed; channel 0 is the
- * lowest in frequency ascending   whether the data's first channel is the lowest in frequency keep
- * [nchan] in the order of the data; channels named are set to 0, others untouched Status:
- * PSR_EINVAL naming the piece that is no channel range of 0..nchan-1; PSR_EIO */
+ *                  included; a bound left out, as in ":5", "20:" or "::2", is the end of the
+ *                  band), or the name of a file of such text, lines and '#' comments allowed;
+ *                  channel 0 is the lowest in frequency
+ *           ascending   whether the data's first channel is the lowest in frequency
+ *           keep [nchan]   in the order of the data
+ * Returned: keep   0 for the channels named, others untouched
+ * Status:   PSR_EINVAL naming the piece that is no channel range of 0..nchan-1; PSR_EIO */
 PSR_MUST_CHECK psr_status psr_ignore_channels(const char *text, size_t nchan, int ascending,
                                               unsigned char *keep, psr_err *err);
 

@@ -42,9 +42,13 @@ PSR_MUST_CHECK psr_status psr_series_create(psr_series **out, const struct psr_s
 PSR_MUST_CHECK psr_status psr_series_append(psr_series *s, size_t i, const float *x, size_t n,
                                             psr_err *err);
 
+/* From now on series are padded with value, even where they hold no sample, and not with their own
+ * means. */
+void psr_series_pad_with(psr_series *s, float value);
+
 /* Completes and renames all files.
- * Given:  nout   final length; longer than what was appended: padded with each trial's own mean;
- *                shorter: cut; -1 keeps what was appended
+ * Given:  nout   final length; longer than what was appended: padded with each trial's own mean
+ *                or what psr_series_pad_with said; shorter: cut; -1 keeps what was appended
  * Notes:  .inf On/Off pairs tell real samples from padding as PRESTO's do.  The sink is gone
  * whatever the status.  .dat files are renamed before the .inf files that vouch for them. */
 PSR_MUST_CHECK psr_status psr_series_finish(psr_series *s, int64_t nout, psr_err *err);

@@ -364,6 +364,11 @@ int64_t psr_dedisp_delay(const psr_dedisp *p, size_t i, size_t c)
     return d + psr_round((double)s->pre[k] / (double)s->downsamp);
 }
 
+int64_t psr_dedisp_predelay(const psr_dedisp *p, size_t c)
+{
+    return p->position[c] < 0 ? 0 : p->sweep.pre[p->position[c]];
+}
+
 static uint64_t outputs_of(const struct psr_sweep *s, uint64_t nraw)
 {
     uint64_t n = nraw / s->downsamp;

@@ -1,0 +1,144 @@
+#include "clip.h"
+
+#include <math.h>
+#include <string.h>
+
+static void swap(float *a, float *b)
+{
+    float was = *a;
+    *a = *b;
+    *b = was;
+}
+
+/* Orders x so that x[k] is what it is in sorted order, and nothing before it is greater. */
+static void select_rank(float *x, ptrdiff_t n, ptrdiff_t k)
+{
+    ptrdiff_t lo = 0, hi = n - 1;
+    while (lo < hi) {
+        float pivot = x[(lo + hi) / 2];
+        ptrdiff_t i = lo, j = hi;
+        while (i <= j) {
+            while (x[i] < pivot)
+                i++;
+            while (x[j] > pivot)
+                j--;
+            if (i <= j)
+                swap(x + i++, x + j--);
+        }
+        lo = k > j ? i : lo;
+        hi = k < i ? j : hi;
+        if (k > j && k < i)
+            return;
+    }
+}
+
+/* The mean of the two middle values where their number is even. */
+static float median(float *x, size_t n)
+{
+    select_rank(x, (ptrdiff_t)n, (ptrdiff_t)(n / 2));
+    if (n % 2)
+        return x[n / 2];
+    float below = x[0];
+    for (size_t t = 1; t < n / 2; t++)
+        below = x[t] > below ? x[t] : below;
+    return (float)(((double)below + (double)x[n / 2]) / 2);
+}
+
+/* Algorithm AS 52, sample after sample. */
+static void running_moments(const float *x, size_t n, double *mean, double *var)
+{
+    *mean = (double)x[0];
+    *var = 0;
+    for (size_t t = 1; t < n; t++) {
+        double before = (double)t, count = before + 1;
+        double step = ((double)x[t] - *mean) / count;
+        *var += count * before * step * step;
+        *mean += step;
+    }
+    if (n > 1)
+        *var /= (double)(n - 1);
+}
+
+/* Two passes of several sums that do not wait for each other. */
+static void lane_moments(const float *x, size_t n, double *mean, double *var)
+{
+    enum { LANES = 16 };
+    double sum[LANES] = {0}, square[LANES] = {0};
+    size_t whole = n / LANES * LANES;
+    for (size_t t = 0; t < whole; t += LANES)
+        for (size_t k = 0; k < LANES; k++)
+            sum[k] += (double)x[t + k];
+    for (size_t t = whole; t < n; t++)
+        sum[0] += (double)x[t];
+    for (size_t k = 1; k < LANES; k++)
+        sum[0] += sum[k];
+    double m = sum[0] / (double)n;
+    for (size_t t = 0; t < whole; t += LANES)
+        for (size_t k = 0; k < LANES; k++)
+            square[k] += ((double)x[t + k] - m) * ((double)x[t + k] - m);
+    for (size_t t = whole; t < n; t++)
+        square[0] += ((double)x[t] - m) * ((double)x[t] - m);
+    for (size_t k = 1; k < LANES; k++)
+        square[0] += square[k];
+    *mean = m;
+    *var = n > 1 ? square[0] / (double)(n - 1) : 0;
+}
+
+static void find_moments(const float *x, size_t n, enum psr_moments how, double *mean, double *sd)
+{
+    double var;
+    if (how == PSR_MOMENTS_RUNNING)
+        running_moments(x, n, mean, &var);
+    else
+        lane_moments(x, n, mean, &var);
+    *sd = sqrt(var);
+}
+
+void psr_clip_judge(struct psr_clip_block *block, const float *z, size_t n, unsigned char *good,
+                    float *work, enum psr_moments how)
+{
+    find_moments(z, n, how, &block->avg, &block->sd);
+    memcpy(work, z, n * sizeof *work);
+    float middle = median(work, n);
+    float low = (float)((double)middle - 3.0 * block->sd);
+    float high = (float)((double)middle + 3.0 * block->sd);
+    size_t ngood = 0;
+    for (size_t t = 0; t < n; t++) {
+        good[t] = z[t] > low && z[t] < high;
+        work[ngood] = z[t];
+        ngood += good[t];
+    }
+    if (ngood)
+        find_moments(work, ngood, how, &block->avg, &block->sd);
+    block->ngood = ngood;
+}
+
+static float mix(float running, double current)
+{
+    return (float)(0.9 * (double)running + 0.1 * current);
+}
+
+void psr_clip_update(struct psr_clip *clip, const struct psr_clip_block *block, const double *sum)
+{
+    bool any = block->ngood > 0, begun = clip->begun;
+    double n = (double)block->ngood;
+    double avg = any ? block->avg : (double)clip->avg, sd = any ? block->sd : (double)clip->sd;
+    clip->avg = begun ? mix(clip->avg, avg) : (float)avg;
+    clip->sd = begun ? mix(clip->sd, sd) : (float)sd;
+    for (size_t c = 0; c < clip->nchan; c++) {
+        double level = any ? sum[c] / n : (double)clip->level[c];
+        clip->level[c] = begun ? mix(clip->level[c], level) : (float)level;
+    }
+    clip->begun = true;
+}
+
+size_t psr_clip_find(const struct psr_clip *clip, const float *z, size_t n, unsigned char *bad)
+{
+    float most = clip->sigma * clip->sd;
+    size_t nbad = 0;
+    for (size_t t = 0; t < n; t++) {
+        bad[t] = fabsf(z[t] - clip->avg) > most;
+        nbad += bad[t];
+    }
+    return nbad;
+}

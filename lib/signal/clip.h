@@ -1,0 +1,46 @@
+/* clip.h: PRESTO's time-domain clipping, block by block (private).
+ *
+ * Of each block of spectra the series z[t] of sums over channels is looked at: the samples within
+ * 3 standard deviations of its median are good, and their mean and scatter, and the mean of every
+ * channel over the good spectra, enter running values with a weight of a tenth.  Spectra whose sum
+ * is off the running mean by more than so many running standard deviations are bad, and are to
+ * become the running means of the channels. */
+#ifndef PSR_SIGNAL_CLIP_H
+#define PSR_SIGNAL_CLIP_H
+
+#include <psrkit/status.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Running values, in single precision as PRESTO keeps them. */
+struct psr_clip {
+    float sigma;   /* threshold */
+    float avg, sd; /* of z */
+    float *level;  /* [nchan] mean of each channel; caller's */
+    size_t nchan;
+    bool begun;
+};
+
+/* What one block says. */
+struct psr_clip_block {
+    double avg, sd; /* of the good samples of z */
+    size_t ngood;
+};
+
+/* How means and variances are summed up: in PRESTO's order, sample after sample, to its bits, or
+ * in lanes. */
+enum psr_moments { PSR_MOMENTS_RUNNING, PSR_MOMENTS_LANES };
+
+/* Given:    z [n]; work [n] to be overwritten
+ * Returned: *block; good [n], 1 or 0 */
+void psr_clip_judge(struct psr_clip_block *block, const float *z, size_t n, unsigned char *good,
+                    float *work, enum psr_moments how);
+
+/* Takes a block into the running values.
+ * Given:  sum [nchan] of each channel over the good spectra */
+void psr_clip_update(struct psr_clip *clip, const struct psr_clip_block *block, const double *sum);
+
+/* Returned: bad [n], 1 or 0; how many are bad */
+size_t psr_clip_find(const struct psr_clip *clip, const float *z, size_t n, unsigned char *bad);
+
+#endif

@@ -1,0 +1,127 @@
+#!/usr/bin/env bats
+# gpudedisp's cleaning from the command line: masks, clipping, zero-DM, and flags that do nothing.
+
+load helper
+
+setup() {
+    golden=$srcdir/tests/golden
+    g8=$golden/g8.fil
+    cd "$BATS_TEST_TMPDIR"
+    { cat "$golden/headers/radec.hdr"; tail -c 950272 "$g8"; } >radec.fil
+    gzip -dc "$golden/rfi.diff.gz" >rfi.diff
+    "$builddir/tests/add_bytes" radec.fil rfi.diff >rfi.fil
+    mask=$golden/mask/r_rfifind.mask
+    one="-nobary -q -nopad -lodm 47 -numdms 1"
+}
+
+# differ A B: the first and last sample in which two series differ.
+differ() {
+    cmp -l "$1" "$2" | awk '{ at = int(($1 - 1) / 4); if (NR == 1) printf "%d ", at } END { print at }'
+}
+
+# near A B TOLERANCE: two series are the same but for so much.
+near() {
+    paste <(od -An -v -t f4 -w4 "$1") <(od -An -v -t f4 -w4 "$2") |
+        awk -v tol="$3" '{ d = $1 - $2; if (NF != 2 || d > tol || -d > tol) bad++ }
+                         END { if (bad || !NR) { print bad + 0, "of", NR, "differ"; exit 1 } }'
+}
+
+@test "a mask works at its own time, and gives its padding" {
+    gpudedisp $one -noclip -o plain rfi.fil
+    gpudedisp $one -noclip -mask "$mask" -o masked rfi.fil
+    # Channels 13 and 14, delayed by 35 and 33 samples, in the interval from 14400 to 19199; the
+    # block before it touches it.
+    read -r first last < <(differ plain_DM47.00.dat masked_DM47.00.dat)
+    [ "$first" -ge $((12000 - 35)) ] && [ "$first" -lt $((12000 + 10)) ]
+    [ "$last" -lt 19200 ] && [ "$last" -gt 19150 ]
+    # prepdata's, up to the block whose first interval PRESTO forgets.
+    near <(tail -c +$((11900 * 4 + 1)) masked_DM47.00.dat | head -c $((4865 * 4))) \
+        "$golden/prepdata_mask.dat" 0.002
+}
+
+@test "clipping is on, and is PRESTO's" {
+    sub="-nobary -q -nopad -algo subband -nsub 8 -lodm 40 -dmstep 7 -numdms 3"
+    gpudedisp $sub -o clipped rfi.fil
+    gpudedisp $sub -noclip -o raw rfi.fil
+    gpudedisp $sub -clip 0 -o zero rfi.fil
+    gpudedisp -q -compat presto -nobary -nsub 8 -lodm 40 -dmstep 7 -numdms 3 -o presto rfi.fil
+    cmp raw_DM47.00.dat zero_DM47.00.dat
+    near <(head -c 96000 clipped_DM47.00.dat) <(head -c 96000 presto_DM47.00.dat) 0.002
+    [ "$(differ raw_DM47.00.dat clipped_DM47.00.dat)" != "" ]
+    run -0 --separate-stderr gpudedisp -nobary -v -numdms 1 -nopad -o v rfi.fil
+    [[ $stderr == *": 4 spectra clipped"* ]]
+    gpudedisp $sub -clip 1000 -o high rfi.fil
+    cmp raw_DM47.00.dat high_DM47.00.dat
+}
+
+@test "zero-DM is PRESTO's, and turns clipping off" {
+    sub="-nobary -q -nopad -algo subband -nsub 8 -lodm 40 -dmstep 7 -numdms 3 -zerodm"
+    compat="-q -compat presto -nobary -nsub 8 -lodm 40 -dmstep 7 -numdms 3 -zerodm"
+    gpudedisp $sub -o a rfi.fil
+    gpudedisp $compat -o b rfi.fil
+    near <(head -c 96000 a_DM47.00.dat) <(head -c 96000 b_DM47.00.dat) 0.01
+    gpudedisp $sub -noclip -o c rfi.fil
+    cmp a_DM47.00.dat c_DM47.00.dat
+}
+
+@test "threads, memory and pipes do not change a bit" {
+    gpudedisp $one -mask "$mask" -clip 4 -ncpus 1 -o a rfi.fil
+    gpudedisp $one -mask "$mask" -clip 4 -ncpus 3 -mem 16M -o b rfi.fil
+    cat rfi.fil | gpudedisp $one -mask "$mask" -clip 4 -o c -
+    cmp a_DM47.00.dat b_DM47.00.dat
+    cmp a_DM47.00.dat c_DM47.00.dat
+}
+
+@test "an offset moves the mask with it" {
+    gpudedisp $one -noclip -mask "$mask" -o all rfi.fil
+    gpudedisp $one -noclip -mask "$mask" -offset 2400 -o off rfi.fil
+    cmp <(tail -c +9601 all_DM47.00.dat) off_DM47.00.dat
+}
+
+@test "a masked interval holds no events, and a clipped burst is none" {
+    # The same mask with all of interval 3 masked: 1 masked interval, number 3.
+    { head -c 64 "$mask"; printf '\1\0\0\0\3\0\0\0'; tail -c +69 "$mask"; } >whole.mask
+    cp "$golden/mask/r_rfifind.stats" whole.stats
+    search="-q -nobary -lodm 0 -dmstep 10 -numdms 10 -singlepulse -nowrite -threshold 6"
+    gpudedisp $search -noclip -o raw rfi.fil
+    gpudedisp $search -o clipped rfi.fil
+    gpudedisp $search -noclip -mask whole.mask -o masked rfi.fil
+    # A burst of all channels at once, from spectrum 8000 on; pulses between 12000 and 19200.
+    awk '$2 >= 7990 && $2 < 8010 && $6 == 0 { n++ } END { exit !n }' raw.cand
+    awk '$2 >= 7990 && $2 < 8010 && $6 == 0 { exit 1 }' clipped.cand
+    awk 'NR > 1 && $2 >= 12000 && $2 < 19200 { n++ } END { exit !n }' raw.cand
+    awk 'NR > 1 && $2 >= 12000 && $2 < 19200 { exit 1 }' masked.cand
+}
+
+# refused CODE PATTERN ARGS...: one line that matches, and no file.
+refused() {
+    local code=$1 pattern=$2
+    shift 2
+    run -"$code" --separate-stderr gpudedisp -q -nobary -o t "$@"
+    [ "$(printf '%s\n' "$stderr" | wc -l)" -eq 1 ] || { echo "stderr: $stderr"; false; }
+    [[ $stderr =~ $pattern ]] || { echo "stderr: $stderr"; false; }
+    [ -z "$(find . -name 't[_.]*' -o -name '*.part*')" ]
+}
+
+@test "bad masks are refused with one line" {
+    refused 1 'missing.mask: No such file' -mask missing.mask rfi.fil
+    cp "$mask" lone.mask
+    refused 1 'lone.stats: No such file' -mask lone.mask rfi.fil
+    head -c 70 "$mask" >cut.mask
+    refused 1 'cut.mask: ' -mask cut.mask rfi.fil
+    refused 1 'start at MJD 56789.012' -mask "$mask" "$g8"
+    head -c 100 /dev/urandom >random.mask
+    refused 1 'random.mask: ' -mask random.mask rfi.fil
+    cp "$mask" short.mask
+    head -c 2000 "$golden/mask/r_rfifind.stats" >short.stats
+    refused 1 'short.stats: ' -mask short.mask rfi.fil
+    refused 2 '-clip: -1 is below 0' -clip -1 rfi.fil
+    refused 2 '-clip: 1001 is above 1000' -clip 1001 rfi.fil
+}
+
+@test "flags that say nothing of this input are accepted with a remark" {
+    run -0 --separate-stderr gpudedisp -nobary -wapp -window -numwapps 3 -runavg -numdms 1 -o t rfi.fil
+    [[ $stderr == *"-wapp, -window and -numwapps"*"ignored"* && $stderr == *"-runavg"*"ignored"* ]]
+    run -0 --separate-stderr gpudedisp -q -nobary -runavg -numdms 1 -o t rfi.fil
+    [ -z "$stderr" ]
+}

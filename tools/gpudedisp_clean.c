@@ -1,0 +1,124 @@
+/* Interference out of the spectra on their way to dedispersion, and what that means for series and
+ * search. */
+#include "gpudedisp.h"
+
+#include <stdlib.h>
+
+void gpudedisp_remark_flags(struct gpudedisp_job *j)
+{
+    const struct gpudedisp_options *o = &j->opt;
+    if (o->quiet)
+        return;
+    if (o->wapp || o->window || o->numwapps != 1)
+        cli_note(&j->tool, "-wapp, -window and -numwapps say nothing of this input: ignored");
+    if (o->runavg)
+        cli_note(&j->tool, "-runavg is for files of sub-bands only: ignored");
+}
+
+psr_status gpudedisp_read_mask(struct gpudedisp_job *j)
+{
+    if (!j->opt.mask)
+        return PSR_OK;
+    psr_status st = psr_mask_read(&j->mask, j->opt.mask, &j->err);
+    return st ? st : psr_mask_check(&j->mask, psr_source_obs(j->source), j->opt.mask, &j->err);
+}
+
+psr_status gpudedisp_create_clean(struct gpudedisp_job *j)
+{
+    const struct gpudedisp_options *o = &j->opt;
+    const struct psr_obs *obs = psr_source_obs(j->source);
+    bool clip = !o->noclip && !o->zerodm && o->clip_sigma > 0;
+    psr_status st = gpudedisp_read_mask(j);
+    if (st != PSR_OK || (!clip && !o->zerodm && !o->mask))
+        return st;
+    int64_t first = 0;
+    if (obs->began.day)
+        first = (int64_t)(psr_mjd_diff_s(obs->began, obs->tstart) / obs->tsamp_s + 0.5);
+    return psr_clean_create(
+        &j->clean,
+        &(struct psr_clean_desc){
+            .nchan = obs->nchan,
+            .nbit = obs->nbit,
+            .kind = obs->kind,
+            .ascending = psr_obs_freq_mhz(obs, 0) < psr_obs_freq_mhz(obs, obs->nchan - 1),
+            .tsamp_s = obs->tsamp_s,
+            .first = first,
+            .clip_sigma = clip ? o->clip_sigma : 0,
+            .zerodm = o->zerodm,
+            .mask = o->mask ? &j->mask : NULL,
+            .keep = j->keep,
+            .nthread = (int)o->ncpus,
+        },
+        &j->err);
+}
+
+psr_status gpudedisp_create_patch(struct gpudedisp_job *j)
+{
+    if (!j->clean || psr_clean_kind(j->clean) == PSR_FLOAT)
+        return PSR_OK;
+    return psr_patch_create(&j->patch,
+                            &(struct psr_patch_desc){
+                                .plan = j->plan,
+                                .nchan = psr_source_obs(j->source)->nchan,
+                                .ndm = j->ndm,
+                                .downsamp = (size_t)j->opt.downsamp,
+                                .largest = psr_clean_largest(j->clean),
+                                .nthread = (int)j->opt.ncpus,
+                            },
+                            &j->err);
+}
+
+psr_status gpudedisp_clean_block(struct gpudedisp_job *j, size_t nread, const void **block,
+                                 size_t *n)
+{
+    void *to = j->cleaned ? j->cleaned : j->in;
+    *block = to;
+    *n = nread;
+    if (!j->clean)
+        return PSR_OK;
+    if (nread == 0)
+        return psr_clean_finish(j->clean, to, n, &j->err);
+    return psr_clean_execute(j->clean, j->in, nread, to, n, &j->err);
+}
+
+psr_status gpudedisp_patch_series(struct gpudedisp_job *j, size_t n)
+{
+    const struct psr_step *step;
+    if (!j->patch)
+        return PSR_OK;
+    size_t nstep = psr_clean_steps(j->clean, &step);
+    return psr_patch_execute(j->patch, step, nstep, j->out, j->stride, n, &j->err);
+}
+
+/* Stretches may have grown since they were told of: all that lies beyond *told is news. */
+static psr_status tell(struct gpudedisp_job *j, const struct psr_span *span, size_t n,
+                       int64_t *told)
+{
+    int64_t ds = j->opt.downsamp;
+    psr_status st = PSR_OK;
+    for (size_t k = 0; k < n && st == PSR_OK; k++) {
+        int64_t first = span[k].first, end = first + span[k].count;
+        if (end <= *told)
+            continue;
+        first = first > *told ? first : *told;
+        struct psr_span news = {first / ds, (end + ds - 1) / ds - first / ds};
+        st = gpudedisp_bary_span(j, &news);
+        if (st == PSR_OK)
+            st = psr_singlepulse_mask(j->pulses, news, &j->err);
+        *told = end;
+    }
+    return st;
+}
+
+psr_status gpudedisp_tell_search(struct gpudedisp_job *j)
+{
+    const struct psr_span *span;
+    if (!j->pulses)
+        return PSR_OK;
+    size_t n = psr_source_gaps(j->source, &span);
+    psr_status st = tell(j, span, n, &j->gaps_told);
+    if (st != PSR_OK || !j->clean)
+        return st;
+    n = psr_clean_lost(j->clean, &span);
+    return tell(j, span, n, &j->lost_told);
+}

@@ -1,0 +1,167 @@
+/* -compat presto: what PRESTO makes of header and options, and the plans and files for it. */
+#include "gpudedisp_compat.h"
+
+#include <math.h>
+#include <psrkit/delays.h>
+#include <stdlib.h>
+
+enum { DEFAULT_NSUB = 32 };
+
+/* Of a filterbank PRESTO takes fch1 for the highest channel, wherever the band goes from there, and
+ * turns a band that goes up whether it is told to or not. */
+static void take_header(struct gpudedisp_compat *k)
+{
+    const struct gpudedisp_options *o = &k->job->opt;
+    const struct psr_obs *obs = psr_source_obs(k->job->source);
+    bool rising = psr_obs_freq_mhz(obs, 0) < psr_obs_freq_mhz(obs, obs->nchan - 1);
+    bool filterbank = obs->block_nsamp == 0;
+    k->obs = *obs;
+    k->obs.foff_mhz = -fabs(obs->foff_mhz);
+    k->obs.fch1_mhz = filterbank ? obs->fch1_mhz : psr_obs_highest_mhz(obs);
+    k->obs.freq_mhz = NULL;
+    k->reverse = !rising || (filterbank && o->invert);
+}
+
+/* All that decides delays and lengths. */
+static void describe(struct gpudedisp_compat *k)
+{
+    struct gpudedisp_job *j = k->job;
+    const struct gpudedisp_options *o = &j->opt;
+    double width_mhz = fabs(k->obs.foff_mhz);
+    k->desc = (struct psr_compat_desc){
+        .nchan = k->obs.nchan,
+        .nbit = k->obs.nbit,
+        .kind = k->obs.kind,
+        .reverse = k->reverse,
+        .lofreq_mhz = k->obs.fch1_mhz - (double)(k->obs.nchan - 1) * width_mhz,
+        .width_mhz = width_mhz,
+        .tsamp_s = k->obs.tsamp_s,
+        .block = k->obs.block_nsamp ? (size_t)k->obs.block_nsamp : PSR_COMPAT_BLOCK,
+        .nsub = o->nsub ? (size_t)o->nsub : DEFAULT_NSUB,
+        .downsamp = (size_t)o->downsamp,
+        .ndm = j->ndm,
+        .dm = j->dm,
+        .subbands = o->sub,
+        .clip_sigma = o->noclip || o->zerodm ? 0 : o->clip_sigma,
+        .zerodm = o->zerodm,
+        .mask = o->mask ? &j->mask : NULL,
+        .keep = k->keep,
+    };
+}
+
+psr_status gpudedisp_compat_skip(struct gpudedisp_job *j, int64_t nsamp, int64_t *skip)
+{
+    struct gpudedisp_compat k = {.job = j};
+    size_t worklen;
+    take_header(&k);
+    describe(&k);
+    psr_status st = psr_compat_worklen(&k.desc, &worklen, &j->err);
+    if (!st)
+        *skip = (int64_t)(j->opt.start * (double)nsamp / (double)worklen) * (int64_t)worklen;
+    return st;
+}
+
+static psr_status choose_trials(struct gpudedisp_job *j)
+{
+    if (!j->opt.sub)
+        return gpudedisp_make_trials(j);
+    j->opt.lodm = j->opt.subdm;
+    j->opt.numdms = 1;
+    return gpudedisp_make_trials(j);
+}
+
+/* PRESTO's epochs are those of doubles, which have steps of half a microsecond. */
+static void round_epochs(struct gpudedisp_compat *k)
+{
+    struct gpudedisp_job *j = k->job;
+    const struct psr_bary_clock *clock = &j->bary.clock;
+    double highest_mhz = psr_obs_highest_mhz(&k->obs) * (1 + j->bary.voverc);
+    for (size_t i = 0; j->bary.epoch && i < j->ndm; i++) {
+        double delay_s = psr_delay_s(PSR_DMCONST_PRESTO, j->dm[i], highest_mhz);
+        double epoch = clock->start + clock->drift - delay_s / 86400;
+        j->bary.epoch[i] = (struct psr_mjd){(long)floor(epoch), epoch - floor(epoch)};
+    }
+}
+
+/* Delays are those of the barycentre, lengths are not.  Sub-bands are never barycentred. */
+static psr_status prepare_bary(struct gpudedisp_compat *k)
+{
+    struct gpudedisp_job *j = k->job;
+    size_t worklen;
+    psr_status st = psr_compat_worklen(&k->desc, &worklen, &j->err);
+    j->opt.nobary |= j->opt.sub;
+    if (!st)
+        st = gpudedisp_bary_prepare(j, &k->obs, worklen / k->desc.downsamp);
+    if (!st)
+        round_epochs(k);
+    return st;
+}
+
+static psr_status create_plan(struct gpudedisp_compat *k)
+{
+    struct gpudedisp_job *j = k->job;
+    const struct psr_obs *obs = psr_source_obs(j->source);
+    size_t nchan = obs->nchan;
+    take_header(k);
+    k->keep = malloc(nchan);
+    if (!k->keep)
+        return psr_fail_nomem(&j->err, "the channel mask", (double)nchan);
+    for (size_t c = 0; c < nchan; c++)
+        k->keep[c] = j->keep[k->reverse ? nchan - 1 - c : c];
+    describe(k);
+    psr_status st = prepare_bary(k);
+    if (st)
+        return st;
+    k->desc.voverc = j->bary.voverc;
+    if (obs->began.day)
+        k->desc.first = llround(psr_mjd_diff_s(obs->began, obs->tstart) / obs->tsamp_s);
+    st = psr_compat_create(&k->plan, &k->desc, &j->err);
+    if (st)
+        return st;
+    size_t block = k->desc.block, piece = psr_compat_piece(k->plan);
+    k->nseries = k->desc.subbands ? k->desc.nsub : j->ndm;
+    j->stride = gpudedisp_bary_room(j, piece);
+    j->in = malloc(psr_source_block_bytes(j->source, block));
+    j->out = malloc(k->nseries * j->stride * sizeof *j->out);
+    if (!j->in || !j->out)
+        return psr_fail_nomem(&j->err, "blocks of data", (double)(k->nseries * j->stride) * 4);
+    return PSR_OK;
+}
+
+static psr_status create_series(struct gpudedisp_compat *k)
+{
+    struct gpudedisp_job *j = k->job;
+    return psr_series_create(&j->series,
+                             &(struct psr_series_desc){
+                                 .root = j->opt.root,
+                                 .format = PSR_SERIES_DAT,
+                                 .dm_decimals = (int)j->opt.dmprec,
+                                 .ndm = j->ndm,
+                                 .dm = j->dm,
+                                 .obs = &j->bary.obs,
+                                 .epoch = j->bary.epoch,
+                                 .file_nbit = psr_source_file_nbit(j->source),
+                                 .tsamp_s = (double)j->opt.downsamp * k->obs.tsamp_s,
+                             },
+                             &j->err);
+}
+
+psr_status gpudedisp_compat_prepare(struct gpudedisp_compat *k)
+{
+    struct gpudedisp_job *j = k->job;
+    psr_status st = choose_trials(j);
+    gpudedisp_remark_flags(j);
+    if (!st)
+        st = gpudedisp_open_source(j);
+    if (!st)
+        st = gpudedisp_choose_channels(j);
+    if (!st)
+        st = gpudedisp_read_mask(j);
+    if (!st)
+        st = create_plan(k);
+    if (!st)
+        st = j->opt.sub ? subbands_create(&k->bands, j->opt.root, (int)j->opt.dmprec, j->dm[0],
+                                          k->desc.nsub, &j->err)
+                        : create_series(k);
+    return st;
+}

@@ -1,0 +1,93 @@
+#include "subbands.h"
+
+#include <psrkit/outfile.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct subbands {
+    char stem[PSR_TEXT_MAX]; /* ROOT_DM12.00.sub */
+    size_t nsub;
+    psr_outfile **part; /* [nsub + 1] the last is the .inf */
+};
+
+/* As many digits as PRESTO gives them: 10 sub-bands have one. */
+static int digits(size_t nsub)
+{
+    return nsub > 1000 ? 4 : nsub > 100 ? 3 : nsub > 10 ? 2 : 1;
+}
+
+static psr_status create_parts(struct subbands *b, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    for (size_t s = 0; s <= b->nsub && !st; s++) {
+        char name[PSR_TEXT_MAX + 16];
+        if (s < b->nsub)
+            snprintf(name, sizeof name, "%s%0*u", b->stem, digits(b->nsub), (unsigned)s);
+        else
+            snprintf(name, sizeof name, "%s.inf", b->stem);
+        st = psr_outfile_create(&b->part[s], name, err);
+    }
+    return st;
+}
+
+psr_status subbands_create(struct subbands **out, const char *root, int dm_decimals, double dm,
+                           size_t nsub, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    *out = NULL;
+    struct subbands *b = calloc(1, sizeof *b);
+    if (b)
+        b->part = calloc(nsub + 1, sizeof *b->part);
+    if (!b || !b->part) {
+        free(b);
+        return psr_fail_nomem(err, "sub-bands", (double)nsub * 8);
+    }
+    b->nsub = nsub;
+    int n = snprintf(b->stem, sizeof b->stem, "%s_DM%.*f.sub", root, dm_decimals, dm);
+    if (n >= (int)sizeof b->stem)
+        st = psr_fail(err, PSR_EINVAL, "root of the output names has %d bytes too many",
+                      n + 1 - (int)sizeof b->stem);
+    if (!st)
+        st = create_parts(b, err);
+    if (st)
+        subbands_abort(b);
+    else
+        *out = b;
+    return st;
+}
+
+/* A sample becomes 16 bits as PRESTO's cast makes it, which wraps. */
+psr_status subbands_write(struct subbands *b, size_t s, const float *x, size_t n, psr_err *err)
+{
+    int16_t *narrow = malloc(n ? n * sizeof *narrow : 1);
+    if (!narrow)
+        return psr_fail_nomem(err, "a sub-band", (double)n * sizeof *narrow);
+    for (size_t t = 0; t < n; t++)
+        narrow[t] = (int16_t)(uint16_t)(int64_t)((double)x[t] + 0.5);
+    psr_status st = psr_outfile_write(b->part[s], narrow, n * sizeof *narrow, err);
+    free(narrow);
+    return st;
+}
+
+psr_status subbands_finish(struct subbands *b, struct psr_inf *inf, psr_err *err)
+{
+    snprintf(inf->name, sizeof inf->name, "%s", b->stem);
+    psr_status st = psr_inf_write(b->part[b->nsub], inf, err);
+    for (size_t s = 0; s <= b->nsub && !st; s++) {
+        psr_outfile *part = b->part[s];
+        b->part[s] = NULL;
+        st = psr_outfile_commit(part, err);
+    }
+    subbands_abort(b);
+    return st;
+}
+
+void subbands_abort(struct subbands *b)
+{
+    if (!b)
+        return;
+    for (size_t s = 0; s <= b->nsub; s++)
+        psr_outfile_abort(b->part[s]);
+    free(b->part);
+    free(b);
+}
