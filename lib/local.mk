@@ -26,4 +26,18 @@ lib_libpsrkit_a_SOURCES = \
 	lib/base/number.c \
 	lib/base/status.c \
 	lib/formats/lists.c \
-	lib/formats/reader.h
+	lib/formats/reader.h \
+	lib/search/dedisp.c \
+	lib/search/dedisp_backend.h \
+	lib/search/dedisp_cpu.c \
+	lib/search/dedisp_cpu.h \
+	lib/search/dedisp_cpu_kernel.c \
+	lib/search/dedisp_cpu_kinds.h \
+	lib/search/dedisp_cpu_lane.h \
+	lib/search/dedisp_cpu_plan.c \
+	lib/search/dedisp_cpu_shape.c \
+	lib/search/dedisp_cpu_tree.c \
+	lib/search/dedisp_cpu_tree.h \
+	lib/signal/cornerturn.c \
+	lib/signal/cornerturn.h \
+	lib/signal/delays.c

@@ -39,29 +39,47 @@ struct psr_dedisp_desc {
     const double *dm;          /* [ndm] pc cm^-3, any order, >= 0; copied */
     const unsigned char *keep; /* [nchan] 0 leaves a channel out; NULL keeps all; copied */
     enum psr_dedisp_algo algo;
+<<<<<<< HEAD
     int tol;             /* DIRECT: 0 exact; 1 lets each delay be one sample off, for speed */
     size_t nsub;         /* SUBBAND: sub-bands, a divisor of nchan */
     int nthread;         /* 0: all cores */
     int64_t mem_bytes;   /* bound on what the plan may allocate; 0: a quarter of the machine */
     const char *backend; /* "auto" "cpu" "cuda"; NULL is "auto" */
     int device;          /* of the backend */
+=======
+    int tol;                /* DIRECT: 0 exact; 1 lets each delay be one sample off, for speed */
+    size_t nsub;            /* SUBBAND: sub-bands, a divisor of nchan */
+    int nthread;            /* 0: all cores */
+    int64_t mem_bytes;      /* bound on what the plan may allocate, and what psr_dedisp_block leaves
+                               for the caller's blocks; 0: a quarter of the machine */
+    const char *backend;    /* "auto" "cpu" "cuda"; NULL is "auto" */
+    int device;             /* of the backend */
+>>>>>>> dedisp
 };
 
-/* Status: PSR_EINVAL naming field, value and limit; PSR_ENOMEM where mem_bytes cannot hold the
+/* Notes:  Tolerance 1 rounds delays inside groups of 16 kept channels only once.  SUBBAND wants the
+ *         channels in order of frequency; inside a sub-band it applies the delays of the mean DM
+ *         before samples are summed, and delays are against its highest channel, as prepsubband's.
+ *         32-bit samples are summed as floats, to 1e-6 of the sum of their absolute values or
+ *         better, and the sum does not depend on threads or blocks either.
+ * Status: PSR_EINVAL naming field, value and limit; PSR_ENOMEM where mem_bytes cannot hold the
  *         sweep, saying how much would; PSR_EDEVICE for a backend asked for and absent. */
 PSR_MUST_CHECK psr_status psr_dedisp_create(psr_dedisp **out, const struct psr_dedisp_desc *desc,
                                             psr_err *err);
 
-/* Largest delay of any kept channel and trial, in samples of the output. */
+/* Delay of the lowest channel of the band, kept or not, at the highest DM, in samples of the output:
+ * what every trial's series is shorter than the input by. */
 size_t psr_dedisp_maxshift(const psr_dedisp *p);
 
-/* Largest delay of trial i, in samples of the output. */
+/* Delay of the lowest channel of the band at trial i, in samples of the output. */
 size_t psr_dedisp_shift(const psr_dedisp *p, size_t i);
 
-/* Delay the plan applies to channel c at trial i, in samples of the output. */
+/* Delay the plan applies to kept channel c at trial i, in samples of the output (SUBBAND with
+ * downsampling: rounded); the exact delay of a channel that is left out. */
 int64_t psr_dedisp_delay(const psr_dedisp *p, size_t i, size_t c);
 
-/* A number of spectra per execute that makes good use of mem_bytes; any other works too. */
+/* A number of spectra per execute for which they and their output [ndm][ready] fit into mem_bytes
+ * beside the plan; any other works too, and gives the same bits. */
 size_t psr_dedisp_block(const psr_dedisp *p);
 
 /* Output samples per trial that the next execute would give for nsamp more spectra. */

@@ -1,0 +1,450 @@
+#include "dedisp_backend.h"
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <psrkit/delays.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+/* In order of preference for "auto". */
+static const struct psr_dedisp_ops *const backends[] = {
+    &psr_dedisp_cpu,
+};
+enum { NBACKEND = sizeof backends / sizeof *backends };
+
+struct psr_dedisp {
+    struct psr_sweep sweep;
+    const struct psr_dedisp_ops *ops;
+    void *state;
+    double dmconst, top_mhz;
+    double *freq_mhz;  /* [nchan] */
+    int32_t *position; /* [nchan] k of a kept channel, -1 of another */
+    size_t nsub;
+    uint64_t nraw;     /* spectra taken */
+};
+
+/* --- validation ------------------------------------------------------------------------------- */
+
+static psr_status check_data(const struct psr_dedisp_desc *d, psr_err *err)
+{
+    if (d->nchan < 1 || d->nchan > (size_t)1 << 20)
+        return psr_fail(err, PSR_EINVAL, "dedispersion: %zu channels is outside 1 to 1048576",
+                        d->nchan);
+    bool known = d->kind == PSR_FLOAT ? d->nbit == 32
+                 : d->kind == PSR_INT ? d->nbit == 8 || d->nbit == 16
+                                      : d->nbit >= 1 && d->nbit <= 32 && !(d->nbit & (d->nbit - 1));
+    if (!known)
+        return psr_fail(err, PSR_EINVAL, "dedispersion: no %d-bit samples of kind %d", d->nbit,
+                        (int)d->kind);
+    if (!(d->tsamp_s > 0) || !isfinite(d->tsamp_s))
+        return psr_fail(err, PSR_EINVAL, "dedispersion: sampling time of %g s is not positive",
+                        d->tsamp_s);
+    if (!(d->dmconst > 0) || !isfinite(d->dmconst))
+        return psr_fail(err, PSR_EINVAL, "dedispersion: constant of %g MHz^2 s is not positive",
+                        d->dmconst);
+    if (d->downsamp < 1 || d->downsamp > 65536)
+        return psr_fail(err, PSR_EINVAL, "dedispersion: downsampling by %zu is outside 1 to 65536",
+                        d->downsamp);
+    for (size_t c = 0; c < d->nchan; c++)
+        if (!(d->freq_mhz[c] > 0) || !isfinite(d->freq_mhz[c]))
+            return psr_fail(err, PSR_EINVAL, "dedispersion: channel %zu at %g MHz is not positive",
+                            c, d->freq_mhz[c]);
+    return PSR_OK;
+}
+
+static psr_status check_trials(const struct psr_dedisp_desc *d, psr_err *err)
+{
+    if (d->ndm < 1 || d->ndm > (size_t)1 << 24)
+        return psr_fail(err, PSR_EINVAL, "dedispersion: %zu trials is outside 1 to 16777216",
+                        d->ndm);
+    for (size_t i = 0; i < d->ndm; i++)
+        if (!(d->dm[i] >= 0) || !isfinite(d->dm[i]))
+            return psr_fail(err, PSR_EINVAL, "dedispersion: DM %g of trial %zu is below 0",
+                            d->dm[i], i);
+    if (d->tol < 0 || d->tol > 1)
+        return psr_fail(err, PSR_EINVAL, "dedispersion: tolerance of %d samples is outside 0 to 1",
+                        d->tol);
+    if (d->nthread < 0 || d->nthread > 4096)
+        return psr_fail(err, PSR_EINVAL, "dedispersion: %d threads is outside 0 to 4096",
+                        d->nthread);
+    if (d->mem_bytes < 0)
+        return psr_fail(err, PSR_EINVAL, "dedispersion: memory of %lld bytes is below 0",
+                        (long long)d->mem_bytes);
+    return PSR_OK;
+}
+
+static psr_status check_subbands(const struct psr_dedisp_desc *d, psr_err *err)
+{
+    if (d->algo == PSR_DEDISP_DIRECT)
+        return PSR_OK;
+    if (d->algo != PSR_DEDISP_SUBBAND)
+        return psr_fail(err, PSR_EINVAL, "dedispersion: no algorithm %d", (int)d->algo);
+    if (d->nsub < 1 || d->nchan % d->nsub)
+        return psr_fail(err, PSR_EINVAL, "dedispersion: %zu sub-bands do not divide %zu channels",
+                        d->nsub, d->nchan);
+    for (size_t c = 2; c < d->nchan; c++)
+        if ((d->freq_mhz[c] > d->freq_mhz[c - 1]) != (d->freq_mhz[1] > d->freq_mhz[0]))
+            return psr_fail(err, PSR_EINVAL,
+                            "dedispersion: sub-bands want channels in order of frequency, and "
+                            "channel %zu at %g MHz is not",
+                            c, d->freq_mhz[c]);
+    return PSR_OK;
+}
+
+/* --- which channels, which delays ------------------------------------------------------------- */
+
+struct ranked {
+    double freq_mhz;
+    size_t c;
+};
+
+static int by_falling_frequency(const void *pa, const void *pb)
+{
+    const struct ranked *a = pa, *b = pb;
+    if (a->freq_mhz != b->freq_mhz)
+        return a->freq_mhz < b->freq_mhz ? 1 : -1;
+    return a->c < b->c ? -1 : a->c > b->c;
+}
+
+static psr_status rank_channels(const struct psr_dedisp_desc *d, struct ranked **out, psr_err *err)
+{
+    struct ranked *r = calloc(d->nchan, sizeof *r);
+    if (!r)
+        return psr_fail_nomem(err, "channels", (double)d->nchan * sizeof *r);
+    for (size_t c = 0; c < d->nchan; c++)
+        r[c] = (struct ranked){d->freq_mhz[c], c};
+    qsort(r, d->nchan, sizeof *r, by_falling_frequency);
+    *out = r;
+    return PSR_OK;
+}
+
+/* The divisor of dm in psr_delay_s. */
+static double dispersion_law(double dmconst, double freq_mhz)
+{
+    return 1.0 / dmconst * freq_mhz * freq_mhz;
+}
+
+static double mean(const double *x, size_t n)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += x[i];
+    return sum / (double)n;
+}
+
+/* PRESTO's two steps: inside a sub-band the delays of the mean DM, in samples of the input; the whole
+ * sub-band then moves with its highest channel. */
+static void set_subband_delays(psr_dedisp *p, const struct psr_dedisp_desc *d,
+                               const struct ranked *rank)
+{
+    struct psr_sweep *s = &p->sweep;
+    size_t width = d->nchan / d->nsub;
+    double mean_dm = mean(d->dm, d->ndm);
+    s->maxpre = 0;
+    for (size_t q = 0; q < d->nchan; q++) {
+        double ref_mhz = rank[q / width * width].freq_mhz;
+        int64_t pre =
+            psr_delay_samples(d->dmconst, mean_dm, rank[q].freq_mhz, ref_mhz, d->tsamp_s);
+        int32_t k = p->position[rank[q].c];
+        if (k >= 0) {
+            s->law[k] = dispersion_law(d->dmconst, ref_mhz);
+            s->pre[k] = (int32_t)pre;
+        }
+        s->maxpre = pre > s->maxpre ? (int32_t)pre : s->maxpre;
+    }
+    s->law_low = dispersion_law(d->dmconst, rank[d->nchan - width].freq_mhz);
+}
+
+static void set_direct_delays(psr_dedisp *p, const struct psr_dedisp_desc *d,
+                              const struct ranked *rank)
+{
+    struct psr_sweep *s = &p->sweep;
+    for (size_t k = 0; k < s->nkept; k++)
+        s->law[k] = dispersion_law(d->dmconst, d->freq_mhz[s->chan[k]]);
+    s->law_low = dispersion_law(d->dmconst, rank[d->nchan - 1].freq_mhz);
+}
+
+static void keep_channels(psr_dedisp *p, const struct psr_dedisp_desc *d,
+                          const struct ranked *rank)
+{
+    for (size_t q = 0; q < d->nchan; q++) {
+        size_t c = rank[q].c;
+        p->position[c] = -1;
+        if (d->keep && !d->keep[c])
+            continue;
+        p->position[c] = (int32_t)p->sweep.nkept;
+        p->sweep.chan[p->sweep.nkept++] = c;
+    }
+}
+
+static int64_t highest_dm_shift(const struct psr_sweep *s)
+{
+    double dm = s->dm[0];
+    for (size_t i = 1; i < s->ndm; i++)
+        dm = s->dm[i] > dm ? s->dm[i] : dm;
+    double shift = (dm / s->law_low - dm / s->law_top) / s->dt_s;
+    return shift < 1e9 ? psr_round(shift) : INT64_C(1) << 31;
+}
+
+static psr_status set_shifts(psr_dedisp *p, const struct psr_dedisp_desc *d,
+                             const struct ranked *rank, psr_err *err)
+{
+    struct psr_sweep *s = &p->sweep;
+    double widest = psr_delay_s(d->dmconst, mean(d->dm, d->ndm), rank[d->nchan - 1].freq_mhz);
+    if (!(widest / d->tsamp_s < 1e9))
+        return psr_fail(err, PSR_EINVAL, "dedispersion: delays of %g s are beyond 1e9 samples",
+                        widest);
+    p->top_mhz = rank[0].freq_mhz;
+    s->law_top = dispersion_law(d->dmconst, p->top_mhz);
+    if (d->algo == PSR_DEDISP_SUBBAND)
+        set_subband_delays(p, d, rank);
+    else
+        set_direct_delays(p, d, rank);
+    int64_t maxoff = highest_dm_shift(s);
+    if (maxoff > 1000000000)
+        return psr_fail(err, PSR_EINVAL, "dedispersion: the highest DM delays the lowest channel "
+                                         "by more than 1e9 samples");
+    s->maxoff = (int32_t)maxoff;
+    s->maxshift = (size_t)maxoff + ((size_t)s->maxpre + s->downsamp - 1) / s->downsamp;
+    return PSR_OK;
+}
+
+/* d = round(x) for x >= 0, the only sign there is below the highest channel. */
+static void lag_channel(const struct psr_sweep *s, double law, double law_ref, size_t i0, size_t n,
+                        int32_t *d)
+{
+    const double *dm = s->dm + i0;
+    for (size_t i = 0; i < n; i++)
+        d[i] = (int32_t)((dm[i] / law - dm[i] / law_ref) / s->dt_s + 0.5);
+}
+
+/* Adds the delay against the first channel of the group, rounded once, to the delay of that channel.
+ * The lowest channel of the band bounds what is left, so that no sample is needed beyond its. */
+static void lag_within_group(const struct psr_sweep *s, size_t k, size_t i0, size_t n, int32_t *d)
+{
+    double first = s->law[k / PSR_TOL_GROUP * PSR_TOL_GROUP], law = s->law[k];
+    const double *dm = s->dm + i0;
+    for (size_t i = 0; i < n; i++) {
+        int32_t lead = (int32_t)((dm[i] / first - dm[i] / s->law_top) / s->dt_s + 0.5);
+        int32_t rest = (int32_t)((dm[i] / law - dm[i] / first) / s->dt_s + 0.5);
+        int32_t most = (int32_t)((dm[i] / s->law_low - dm[i] / s->law_top) / s->dt_s + 0.5);
+        d[i] = lead + rest < most ? lead + rest : most;
+    }
+}
+
+void psr_sweep_delays(const struct psr_sweep *s, size_t k, size_t i0, size_t n, int32_t *d)
+{
+    if (s->tol && s->algo == PSR_DEDISP_DIRECT)
+        lag_within_group(s, k, i0, n, d);
+    else
+        lag_channel(s, s->law[k], s->law_top, i0, n, d);
+}
+
+uint64_t psr_sweep_lane_max(const struct psr_sweep *s)
+{
+    if (s->nbit == 32)
+        return 0;
+    return ((UINT64_C(1) << s->nbit) - 1) * s->downsamp;
+}
+
+uint32_t psr_sweep_bias(const struct psr_sweep *s)
+{
+    return s->kind == PSR_INT ? UINT32_C(1) << (s->nbit - 1) : 0;
+}
+
+/* --- the plan --------------------------------------------------------------------------------- */
+
+static int default_threads(void)
+{
+#ifdef _OPENMP
+    return omp_get_max_threads();
+#else
+    return 1;
+#endif
+}
+
+static int64_t default_memory(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    return pages > 0 && page > 0 ? (int64_t)pages * page / 4 : INT64_C(1) << 30;
+}
+
+static psr_status copy_desc(psr_dedisp *p, const struct psr_dedisp_desc *d, psr_err *err)
+{
+    struct psr_sweep *s = &p->sweep;
+    p->freq_mhz = calloc(d->nchan, sizeof *p->freq_mhz);
+    p->position = calloc(d->nchan, sizeof *p->position);
+    s->chan = calloc(d->nchan, sizeof *s->chan);
+    s->pre = calloc(d->nchan, sizeof *s->pre);
+    s->law = calloc(d->nchan, sizeof *s->law);
+    s->dm = calloc(d->ndm, sizeof *s->dm);
+    if (!p->freq_mhz || !p->position || !s->chan || !s->pre || !s->law || !s->dm)
+        return psr_fail_nomem(err, "a dedispersion plan", 40.0 * (double)d->nchan);
+    memcpy(p->freq_mhz, d->freq_mhz, d->nchan * sizeof *p->freq_mhz);
+    memcpy(s->dm, d->dm, d->ndm * sizeof *s->dm);
+    p->dmconst = d->dmconst;
+    p->nsub = d->nsub;
+    s->nchan = d->nchan;
+    s->nbit = d->nbit;
+    s->kind = d->kind;
+    s->downsamp = d->downsamp;
+    s->ndm = d->ndm;
+    s->nthread = d->nthread ? d->nthread : default_threads();
+    s->mem_bytes = d->mem_bytes ? d->mem_bytes : default_memory();
+    s->device = d->device;
+    s->algo = d->algo;
+    s->tol = d->tol;
+    s->dt_s = d->tsamp_s * (double)d->downsamp;
+    return PSR_OK;
+}
+
+/* "auto" takes the first backend whose device is there; any other failure ends the search. */
+static psr_status start_backend(psr_dedisp *p, const char *name, psr_err *err)
+{
+    bool any = !name || !strcmp(name, "auto");
+    for (int b = 0; b < NBACKEND; b++) {
+        if (!any && strcmp(name, backends[b]->name))
+            continue;
+        p->ops = backends[b];
+        psr_status st = p->ops->create(&p->state, &p->sweep, err);
+        if (st != PSR_EDEVICE || !any || b == NBACKEND - 1)
+            return st;
+    }
+    return psr_fail(err, PSR_EDEVICE, "dedispersion: no backend '%s' in this build", name);
+}
+
+psr_status psr_dedisp_create(psr_dedisp **out, const struct psr_dedisp_desc *desc, psr_err *err)
+{
+    struct ranked *rank = NULL;
+    psr_status st;
+    *out = NULL;
+    if ((st = check_data(desc, err)) || (st = check_trials(desc, err)) ||
+        (st = check_subbands(desc, err)))
+        return st;
+    psr_dedisp *p = calloc(1, sizeof *p);
+    if (!p)
+        return psr_fail_nomem(err, "a dedispersion plan", sizeof *p);
+    if ((st = copy_desc(p, desc, err)) || (st = rank_channels(desc, &rank, err)))
+        goto done;
+    keep_channels(p, desc, rank);
+    if (!p->sweep.nkept) {
+        st = psr_fail(err, PSR_EINVAL, "dedispersion: none of %zu channels is kept", desc->nchan);
+        goto done;
+    }
+    if ((st = set_shifts(p, desc, rank, err)))
+        goto done;
+    st = start_backend(p, desc->backend, err);
+done:
+    free(rank);
+    if (st)
+        psr_dedisp_destroy(p);
+    else
+        *out = p;
+    return st;
+}
+
+size_t psr_dedisp_maxshift(const psr_dedisp *p)
+{
+    return p->sweep.maxshift;
+}
+
+size_t psr_dedisp_shift(const psr_dedisp *p, size_t i)
+{
+    const struct psr_sweep *s = &p->sweep;
+    double dm = s->dm[i];
+    return (size_t)psr_round((dm / s->law_low - dm / s->law_top) / s->dt_s) + s->maxshift -
+           (size_t)s->maxoff;
+}
+
+int64_t psr_dedisp_delay(const psr_dedisp *p, size_t i, size_t c)
+{
+    const struct psr_sweep *s = &p->sweep;
+    if (p->position[c] < 0)
+        return psr_delay_samples(p->dmconst, s->dm[i], p->freq_mhz[c],
+                                 p->top_mhz, s->dt_s);
+    size_t k = (size_t)p->position[c];
+    int32_t d;
+    psr_sweep_delays(s, k, i, 1, &d);
+    return d + psr_round((double)s->pre[k] / (double)s->downsamp);
+}
+
+static uint64_t outputs_of(const struct psr_sweep *s, uint64_t nraw)
+{
+    uint64_t n = nraw / s->downsamp;
+    return n > s->maxshift ? n - s->maxshift : 0;
+}
+
+size_t psr_dedisp_ready(const psr_dedisp *p, size_t nsamp)
+{
+    return (size_t)(outputs_of(&p->sweep, p->nraw + nsamp) - outputs_of(&p->sweep, p->nraw));
+}
+
+/* Blocks need not be large against maxshift, as nothing is summed twice: a few hundred megabytes of
+ * input and output keep the threads busy. */
+size_t psr_dedisp_block(const psr_dedisp *p)
+{
+    const struct psr_sweep *s = &p->sweep;
+    struct psr_dedisp_info info;
+    psr_dedisp_describe(p, &info);
+    double room = (double)s->mem_bytes - (double)info.bytes;
+    room = room < 0x1p28 ? room : 0x1p28;
+    double spectrum = (double)s->nchan * s->nbit / 8 + 4.0 * (double)s->ndm / (double)s->downsamp;
+    double n = room / spectrum;
+    n = n > 1 << 20 ? 1 << 20 : n;
+    size_t whole = n > 1 ? (size_t)n : 1;
+    return whole > s->downsamp ? whole / s->downsamp * s->downsamp : whole;
+}
+
+psr_status psr_dedisp_execute(psr_dedisp *p, const void *in, size_t nsamp, float *out,
+                              size_t stride, size_t *nout, psr_err *err)
+{
+    size_t n = psr_dedisp_ready(p, nsamp);
+    *nout = 0;
+    if (stride < n)
+        return psr_fail(err, PSR_EINVAL, "dedispersion: stride %zu is below the %zu samples ready",
+                        stride, n);
+    psr_status st = p->ops->execute(p->state, in, nsamp, out, stride, n, err);
+    if (st)
+        return st;
+    p->nraw += nsamp;
+    *nout = n;
+    return PSR_OK;
+}
+
+void psr_dedisp_reset(psr_dedisp *p)
+{
+    p->nraw = 0;
+    p->ops->reset(p->state);
+}
+
+void psr_dedisp_describe(const psr_dedisp *p, struct psr_dedisp_info *info)
+{
+    *info = (struct psr_dedisp_info){
+        .backend = p->ops->name,
+        .adds_direct = (double)p->sweep.nkept * (double)p->sweep.ndm,
+    };
+    info->adds_planned = info->adds_direct;
+    p->ops->describe(p->state, info);
+}
+
+void psr_dedisp_destroy(psr_dedisp *p)
+{
+    if (!p)
+        return;
+    if (p->state)
+        p->ops->destroy(p->state);
+    free(p->sweep.chan);
+    free(p->sweep.pre);
+    free(p->sweep.law);
+    free(p->sweep.dm);
+    free(p->freq_mhz);
+    free(p->position);
+    free(p);
+}

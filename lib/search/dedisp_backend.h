@@ -1,0 +1,69 @@
+/* dedisp_backend.h: what dedisp.c hands to a backend, and what it asks of one (private).
+ *
+ * dedisp.c validates the description, works out which channels are summed with which delays, and
+ * counts samples, so that backends cannot disagree about any of it. */
+#ifndef PSR_SEARCH_DEDISP_BACKEND_H
+#define PSR_SEARCH_DEDISP_BACKEND_H
+
+#include <psrkit/dedisp.h>
+
+/* A validated description.  Kept channels are numbered k = 0..nkept-1 by falling frequency.  The
+ * sweep is
+ *   y[k][t] = sum over u < downsamp of x[chan[k]][t downsamp + pre[k] + u],
+ *   out[i][t] = (1/downsamp) sum over k of y[k][t + d(i,k)],  d from psr_sweep_delays. */
+struct psr_sweep {
+    size_t nchan, nkept;
+    int nbit;
+    enum psr_kind kind;
+    size_t downsamp;
+    size_t ndm;
+    size_t *chan;    /* [nkept] place in a spectrum of the input */
+    int32_t *pre;    /* [nkept] shift in samples of the input, before they are summed; 0 for DIRECT */
+    int32_t maxpre;  /* largest of any channel, kept or not */
+    int32_t maxoff;  /* largest d(i,k) of any channel, kept or not, and trial */
+    size_t maxshift; /* maxoff and maxpre together, in samples of the output, rounded up */
+    int nthread;     /* >= 1 */
+    int64_t mem_bytes; /* > 0 */
+    int device;
+
+    /* For the delays only. */
+    enum psr_dedisp_algo algo;
+    int tol;
+    double dt_s;     /* of the output */
+    double *dm;      /* [ndm] */
+    double *law;     /* [nkept] delay_s = dm / law, of the frequency that decides d(i,k) */
+    double law_top;  /* of the highest channel */
+    double law_low;  /* of the lowest */
+};
+
+enum { PSR_TOL_GROUP = 16 }; /* kept channels that share one rounding where tol is 1 */
+
+/* Delays d(i,k) of kept channel k at trials i0 .. i0 + n - 1, in samples of the output, in 0..maxoff.
+ * Returned: d[n] */
+void psr_sweep_delays(const struct psr_sweep *s, size_t k, size_t i0, size_t n, int32_t *d);
+
+/* Largest value that a sum of downsamp samples takes, as if unsigned; 0 for samples summed as floats
+ * (kind PSR_FLOAT, and 32-bit integers). */
+uint64_t psr_sweep_lane_max(const struct psr_sweep *s);
+
+/* Added to every signed sample to make it unsigned; 0 for other kinds. */
+uint32_t psr_sweep_bias(const struct psr_sweep *s);
+
+struct psr_dedisp_ops {
+    const char *name;
+
+    /* Keeps s, which outlives the state.  PSR_EDEVICE where the device is absent. */
+    psr_status (*create)(void **state, const struct psr_sweep *s, psr_err *err);
+
+    /* Takes nsamp spectra more and gives the next nout samples of every trial, out [ndm][stride].
+     * nout is what dedisp.c counted to be complete; both may be 0. */
+    psr_status (*execute)(void *state, const void *in, size_t nsamp, float *out, size_t stride,
+                          size_t nout, psr_err *err);
+    void (*reset)(void *state);
+    void (*describe)(const void *state, struct psr_dedisp_info *info);
+    void (*destroy)(void *state);
+};
+
+extern const struct psr_dedisp_ops psr_dedisp_cpu;
+
+#endif

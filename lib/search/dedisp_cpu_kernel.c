@@ -1,0 +1,89 @@
+#include "dedisp_cpu.h"
+
+/* Every kind of lane for one instruction set: the table below names them in this order. */
+#define PASTE_(a, b, c) a##_##b##_##c
+#define PASTE(a, b, c) PASTE_(a, b, c)
+#define NAME(x) PASTE(x, KIND, SUFFIX)
+
+#define SUFFIX base
+#define ISA
+#define VECTOR 16
+#include "dedisp_cpu_kinds.h"
+#undef SUFFIX
+#undef ISA
+#undef VECTOR
+
+#if defined __x86_64__
+#define SUFFIX avx2
+#define ISA __attribute__((target("avx2")))
+#define VECTOR 32
+#include "dedisp_cpu_kinds.h"
+#undef SUFFIX
+#undef ISA
+#undef VECTOR
+
+#if defined __clang__
+#define WIDE
+#else
+#define WIDE ",prefer-vector-width=512"
+#endif
+#define SUFFIX avx512
+#define ISA __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq" WIDE)))
+#define VECTOR 64
+#include "dedisp_cpu_kinds.h"
+#undef SUFFIX
+#undef ISA
+#undef VECTOR
+#endif
+
+enum { ISA_BASE, ISA_AVX2, ISA_AVX512, NISA };
+
+static int find_isa(void)
+{
+#if defined __x86_64__
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512dq"))
+        return ISA_AVX512;
+    if (__builtin_cpu_supports("avx2"))
+        return ISA_AVX2;
+#endif
+    return ISA_BASE;
+}
+
+#if defined __x86_64__
+#define RUN(kind) {run_##kind##_base, run_##kind##_avx2, run_##kind##_avx512}
+#else
+#define RUN(kind) {run_##kind##_base, run_##kind##_base, run_##kind##_base}
+#endif
+
+/* Narrowest first: the first whose node holds 32 channels is taken, or all channels of fewer. */
+static const struct {
+    uint64_t store_max, node_max;
+    size_t store_bytes, node_bytes, total_bytes;
+    void (*run[NISA])(const struct psr_tile *tile);
+} kinds[] = {
+    {UINT8_MAX, UINT16_MAX, 1, 2, 4, RUN(k8_16)},
+    {UINT16_MAX, UINT16_MAX, 2, 2, 4, RUN(k16_16)},
+    {UINT16_MAX, UINT32_MAX, 2, 4, 8, RUN(k16_32)},
+    {UINT32_MAX, UINT32_MAX, 4, 4, 8, RUN(k32_32)},
+    {UINT32_MAX, UINT64_MAX, 4, 8, 8, RUN(k32_64)},
+    {0, 0, 4, 4, 8, RUN(kfloat)},
+};
+
+struct psr_lanes psr_lanes_for(uint64_t lane_max, size_t nkept)
+{
+    size_t k = 0, last = sizeof kinds / sizeof *kinds - 1, nchan = nkept < 32 ? nkept : 32;
+    if (lane_max == 0)
+        k = last;
+    else
+        while (lane_max > kinds[k].store_max || lane_max > kinds[k].node_max / nchan)
+            k++;
+    return (struct psr_lanes){
+        .store_bytes = kinds[k].store_bytes,
+        .node_bytes = kinds[k].node_bytes,
+        .total_bytes = kinds[k].total_bytes,
+        .node_max = kinds[k].node_max,
+        .run = kinds[k].run[find_isa()],
+    };
+}

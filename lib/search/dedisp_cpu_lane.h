@@ -1,0 +1,155 @@
+/* dedisp_cpu_lane.h: the kernels for one kind of lane and one instruction set (private).
+ *
+ * Included once for each pair by dedisp_cpu_kernel.c, which defines STORE, NODE, TOTAL (types), ISA
+ * (a function attribute), VECTOR (bytes of a register) and NAME(x).
+ *
+ * All time goes into summing vectors from unaligned places.  Four registers at a time take in all
+ * sources, so that a source costs one load-and-add per register and nothing is stored between. */
+
+enum { NAME(width) = VECTOR / sizeof(NODE), NAME(span) = 4 * NAME(width) };
+
+typedef NODE NAME(vec) __attribute__((vector_size(VECTOR)));
+typedef NODE NAME(vec_node)
+    __attribute__((vector_size(VECTOR), aligned(__alignof__(NODE)), may_alias));
+typedef STORE NAME(vec_store) __attribute__((
+    vector_size(VECTOR / sizeof(NODE) * sizeof(STORE)), aligned(__alignof__(STORE)), may_alias));
+
+#define GET_NODE(p) (*(const NAME(vec_node) *)(p))
+#define GET_STORE(p) __builtin_convertvector(*(const NAME(vec_store) *)(p), NAME(vec))
+#define PUT(p, v) (*(NAME(vec_node) *)(p) = (v))
+
+/* dst[0 .. span - 1], then dst[0 .. width - 1], of the sum of all sources at t. */
+#define DEFINE_SUM(sum, TYPE, GET)                                                                 \
+    ISA static inline void NAME(sum##_span)(NODE * dst, const TYPE *const *src, size_t nsrc,       \
+                                            size_t t)                                              \
+    {                                                                                              \
+        const size_t w = NAME(width);                                                              \
+        const TYPE *p = src[0] + t;                                                                \
+        NAME(vec) a = GET(p), b = GET(p + w), c = GET(p + 2 * w), d = GET(p + 3 * w);              \
+        for (size_t k = 1; k < nsrc; k++) {                                                        \
+            p = src[k] + t;                                                                        \
+            a += GET(p);                                                                           \
+            b += GET(p + w);                                                                       \
+            c += GET(p + 2 * w);                                                                   \
+            d += GET(p + 3 * w);                                                                   \
+        }                                                                                          \
+        PUT(dst, a);                                                                               \
+        PUT(dst + w, b);                                                                           \
+        PUT(dst + 2 * w, c);                                                                       \
+        PUT(dst + 3 * w, d);                                                                       \
+    }                                                                                              \
+    ISA static inline void NAME(sum##_width)(NODE * dst, const TYPE *const *src, size_t nsrc,      \
+                                             size_t t)                                             \
+    {                                                                                              \
+        NAME(vec) a = GET(src[0] + t);                                                             \
+        for (size_t k = 1; k < nsrc; k++)                                                          \
+            a += GET(src[k] + t);                                                                  \
+        PUT(dst, a);                                                                               \
+    }                                                                                              \
+    ISA static inline void NAME(sum)(NODE * dst, const TYPE *const *src, size_t nsrc, size_t n)    \
+    {                                                                                              \
+        size_t t = 0;                                                                              \
+        for (; t + NAME(span) <= n; t += NAME(span))                                               \
+            NAME(sum##_span)(dst + t, src, nsrc, t);                                               \
+        for (; t < n; t += NAME(width))                                                            \
+            NAME(sum##_width)(dst + t, src, nsrc, t);                                              \
+    }
+
+DEFINE_SUM(sum_nodes, NODE, GET_NODE)
+DEFINE_SUM(sum_stores, STORE, GET_STORE)
+
+/* A product with the reciprocal has the bits of the quotient where downsamp is a power of two. */
+ISA static inline void NAME(convert)(float *restrict out, const TOTAL *restrict total, size_t n,
+                                     double bias, double downsamp)
+{
+    double factor = 1 / downsamp;
+    if (factor * downsamp == 1 && __builtin_popcount((unsigned)downsamp) == 1)
+        for (size_t j = 0; j < n; j++)
+            out[j] = (float)(((double)total[j] - bias) * factor);
+    else
+        for (size_t j = 0; j < n; j++)
+            out[j] = (float)(((double)total[j] - bias) / downsamp);
+}
+
+/* Adds n lanes to a trial's total, at sample t of the tile. */
+ISA static inline void NAME(total)(const struct psr_tile *tile, int32_t head, size_t trial, size_t t,
+                                   const NODE *restrict lane, size_t n)
+{
+    TOTAL sum[NAME(span)] = {0};
+    TOTAL *total = (TOTAL *)tile->total + trial * tile->total_stride + t;
+    for (size_t j = 0; j < n; j++)
+        sum[j] = lane[j];
+    if (!(head & PSR_STEP_FIRST))
+        for (size_t j = 0; j < n; j++)
+            sum[j] += total[j];
+    if (!(head & PSR_STEP_LAST)) {
+        for (size_t j = 0; j < n; j++)
+            total[j] = sum[j];
+        return;
+    }
+    size_t valid = tile->nsamp > t ? tile->nsamp - t : 0;
+    float *out = tile->out + trial * tile->out_stride + t;
+    NAME(convert)(out, sum, valid < n ? valid : n, tile->bias, tile->downsamp);
+}
+
+ISA static const int32_t *NAME(run_trial)(const struct psr_tile *tile, const int32_t *code)
+{
+    const NODE *src[PSR_MAXSRC];
+    int32_t head = code[0];
+    size_t nsrc = (size_t)(head >> PSR_STEP_SHIFT), trial = (size_t)code[1], t = 0;
+    for (size_t k = 0; k < nsrc; k++)
+        src[k] = (const NODE *)tile->scratch + code[2 + k];
+    _Alignas(64) NODE lane[NAME(span)];
+    for (; t + NAME(span) <= tile->length; t += NAME(span)) {
+        NAME(sum_nodes_span)(lane, src, nsrc, t);
+        NAME(total)(tile, head, trial, t, lane, NAME(span));
+    }
+    for (; t < tile->length; t += NAME(width)) {
+        NAME(sum_nodes_width)(lane, src, nsrc, t);
+        NAME(total)(tile, head, trial, t, lane, NAME(width));
+    }
+    return code + 2 + nsrc;
+}
+
+ISA static const int32_t *NAME(run_node)(const struct psr_tile *tile, const int32_t *code)
+{
+    const NODE *src[PSR_MAXSRC];
+    NODE *scratch = tile->scratch;
+    size_t nsrc = (size_t)(code[0] >> PSR_STEP_SHIFT);
+    for (size_t k = 0; k < nsrc; k++)
+        src[k] = scratch + code[3 + k];
+    NAME(sum_nodes)(scratch + code[1], src, nsrc, tile->length + (size_t)code[2]);
+    return code + 3 + nsrc;
+}
+
+ISA static const int32_t *NAME(run_leaf)(const struct psr_tile *tile, const int32_t *code)
+{
+    const STORE *src[PSR_MAXSRC];
+    size_t nsrc = (size_t)(code[0] >> PSR_STEP_SHIFT);
+    for (size_t k = 0; k < nsrc; k++)
+        src[k] =
+            (const STORE *)tile->lane + (size_t)code[3 + 2 * k] * tile->stride + code[4 + 2 * k];
+    NAME(sum_stores)((NODE *)tile->scratch + code[1], src, nsrc, tile->length + (size_t)code[2]);
+    return code + 3 + 2 * nsrc;
+}
+
+ISA static void NAME(run)(const struct psr_tile *tile)
+{
+    const int32_t *code = tile->program->code, *end = code + tile->program->ncode;
+    while (code < end)
+        switch (*code & PSR_STEP_KIND) {
+        case PSR_STEP_LEAF:
+            code = NAME(run_leaf)(tile, code);
+            break;
+        case PSR_STEP_NODE:
+            code = NAME(run_node)(tile, code);
+            break;
+        default:
+            code = NAME(run_trial)(tile, code);
+        }
+}
+
+#undef GET_NODE
+#undef GET_STORE
+#undef PUT
+#undef DEFINE_SUM

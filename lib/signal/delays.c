@@ -1,0 +1,38 @@
+#include <psrkit/delays.h>
+#include <psrkit/number.h>
+
+#include <string.h>
+
+psr_status psr_parse_dmconst(const char *text, double *dmconst, psr_err *err)
+{
+    static const struct {
+        const char *name;
+        double value;
+    } known[] = {{"presto", PSR_DMCONST_PRESTO}, {"sigproc", PSR_DMCONST_SIGPROC}};
+    for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+        if (!strcmp(text, known[k].name)) {
+            *dmconst = known[k].value;
+            return PSR_OK;
+        }
+    return psr_parse_double("dispersion constant (presto, sigproc or MHz^2 s)", text, 1.0, 1e6,
+                            dmconst, err);
+}
+
+/* Divides by the reciprocal of the constant, in PRESTO's order: with its constant the reciprocal is
+ * exactly its 0.000241, and every delay has PRESTO's bits. */
+double psr_delay_s(double dmconst, double dm, double freq_mhz)
+{
+    return dm / (1.0 / dmconst * freq_mhz * freq_mhz);
+}
+
+int64_t psr_round(double x)
+{
+    return x < 0 ? -(int64_t)(0.5 - x) : (int64_t)(x + 0.5);
+}
+
+int64_t psr_delay_samples(double dmconst, double dm, double freq_mhz, double ref_mhz,
+                          double tsamp_s)
+{
+    double delay_s = psr_delay_s(dmconst, dm, freq_mhz) - psr_delay_s(dmconst, dm, ref_mhz);
+    return psr_round(delay_s / tsamp_s);
+}
