@@ -1,11 +1,13 @@
-# CUDA kernels: one family per file, each with a C header for its launchers.  Automake knows nothing of .cu, so
-# the objects and the headers they depend on are named here.
+# CUDA kernels: one family per file, each with a C header for its launchers.  Automake knows nothing of
+# .cu, so the files and the headers they depend on are named here.
 
-CUDA_FILES =
-CUDA_INCLUDES =
+CUDA_FILES = \
+	kernels/probe.cu
+CUDA_INCLUDES = \
+	kernels/probe.h
 EXTRA_DIST += $(CUDA_FILES) $(CUDA_INCLUDES)
 
-NVCCFLAGS = -O3 -std=c++17 -lineinfo $(NVCC_ARCH_FLAGS) -Xcompiler -fPIC,-Wall
+NVCCFLAGS = -O3 -std=c++17 -lineinfo $(NVCC_ARCH_FLAGS) $(NVCC_WARN_FLAGS) -Xcompiler -fPIC,-Wall
 
 if HAVE_CUDA
 KERNEL_OBJECTS = $(CUDA_FILES:.cu=.$(OBJEXT))
@@ -14,9 +16,18 @@ KERNEL_OBJECTS =
 endif
 CLEANFILES += $(KERNEL_OBJECTS)
 
+psr_v_nvcc = $(psr_v_nvcc_@AM_V@)
+psr_v_nvcc_ = $(psr_v_nvcc_@AM_DEFAULT_V@)
+psr_v_nvcc_0 = @echo "  NVCC    " $@;
+
 SUFFIXES = .cu
 .cu.$(OBJEXT):
 	@$(MKDIR_P) $(@D)
-	$(AM_V_GEN)$(NVCC) $(NVCCFLAGS) -I$(top_srcdir)/lib -I$(top_srcdir)/kernels -c -o $@ $<
+	$(psr_v_nvcc)$(NVCC) $(NVCCFLAGS) -I$(top_srcdir)/lib -I$(top_srcdir)/kernels -c -o $@ $<
 
-$(KERNEL_OBJECTS): $(CUDA_INCLUDES)
+# Other architectures or another compiler make other objects.
+$(KERNEL_OBJECTS): $(CUDA_INCLUDES) kernels/nvcc-flags
+kernels/nvcc-flags: Makefile
+	@$(MKDIR_P) $(@D)
+	@echo '$(NVCC) $(NVCCFLAGS)' >$@.new; if cmp -s $@.new $@; then rm -f $@.new; else mv -f $@.new $@; fi
+CLEANFILES += kernels/nvcc-flags

@@ -9,6 +9,7 @@ psrincludedir = $(includedir)/psrkit
 psrinclude_HEADERS = \
 	lib/psrkit/dedisp.h \
 	lib/psrkit/delays.h \
+	lib/psrkit/device.h \
 	lib/psrkit/inf.h \
 	lib/psrkit/lists.h \
 	lib/psrkit/number.h \
@@ -20,9 +21,16 @@ psrinclude_HEADERS = \
 	lib/psrkit/source.h \
 	lib/psrkit/status.h
 
-lib_libpsrkit_a_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+lib_libpsrkit_a_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/kernels $(CUDA_CPPFLAGS)
 lib_libpsrkit_a_LIBADD = $(KERNEL_OBJECTS)
+if HAVE_CUDA
+lib_cuda_sources = \
+	lib/base/device_cuda.c
+endif
 lib_libpsrkit_a_SOURCES = \
+	$(lib_cuda_sources) \
+	lib/base/device.c \
+	lib/base/device_backend.h \
 	lib/base/number.c \
 	lib/base/status.c \
 	lib/formats/lists.c \

@@ -2,14 +2,21 @@
 #   --with-cuda=DIR   use the toolkit in DIR, or fail
 #   --with-cuda       find one, or fail
 #   --without-cuda    build without
-#   (neither)         find one; build without where there is none
-# Sets NVCC, NVCC_ARCH_FLAGS, CUDA_CPPFLAGS, CUDA_LIBS, the conditional HAVE_CUDA and the macro HAVE_CUDA.
+#   (neither)         find one; build without where there is none, saying why
+# Sets NVCC, NVCC_ARCH_FLAGS, NVCC_WARN_FLAGS, CUDA_CPPFLAGS, CUDA_LIBS, the conditional HAVE_CUDA and
+# the macro HAVE_CUDA.  The runtime is linked statically, so that what is built runs on machines
+# that have neither toolkit nor driver.
 AC_DEFUN([PSR_CUDA], [
+    AC_REQUIRE([AC_CANONICAL_HOST])
+    AC_REQUIRE([PSR_WARNINGS])
     AC_ARG_WITH([cuda],
-        [AS_HELP_STRING([--with-cuda=DIR], [CUDA toolkit to build the GPU backends with, or no (default: use one if found)])],
+        [AS_HELP_STRING([--with-cuda@<:@=DIR|no@:>@],
+            [CUDA toolkit to build the GPU backends with, or no (default: use one if it is found)])],
         [], [with_cuda=guess])
     AC_ARG_WITH([cuda-arch],
-        [AS_HELP_STRING([--with-cuda-arch=LIST], [GPU architectures such as sm_80,sm_90 (default: sm_70 to the newest known, and PTX)])],
+        [AS_HELP_STRING([--with-cuda-arch=LIST],
+            [GPU architectures, such as sm_80,sm_90, or native for the GPUs of this machine
+             (default: sm_70 to the newest that nvcc knows, and PTX for later ones)])],
         [], [with_cuda_arch=all])
     AC_ARG_VAR([NVCC], [CUDA compiler])
 
@@ -24,50 +31,95 @@ AC_DEFUN([PSR_CUDA], [
          NVCC=${NVCC:-$with_cuda/bin/nvcc}])
 
     psr_cuda=no
-    psr_cuda_summary=no
+    psr_cuda_why="no nvcc in PATH or /usr/local/cuda/bin"
     AS_IF([test -n "$psr_cuda_dir"], [PSR_CUDA_TRY])
-    AS_IF([test $psr_cuda = no], [
-        AS_CASE([$with_cuda],
-            [no], [],
-            [guess], [AC_MSG_NOTICE([no CUDA toolkit found: building for the CPU only])],
-            [AC_MSG_ERROR([--with-cuda=$with_cuda: no working nvcc with libcudart_static there])])])
-    AS_IF([test $psr_cuda = yes], [AC_DEFINE([HAVE_CUDA], [1], [Build the CUDA backends])])
+    AS_IF([test $psr_cuda = yes],
+        [AC_DEFINE([HAVE_CUDA], [1], [Build the CUDA backends])
+         psr_cuda_summary="$NVCC, $psr_archs"],
+        [AS_CASE([$with_cuda],
+            [no], [psr_cuda_summary=no],
+            [guess], [
+                AC_MSG_NOTICE([building for the CPU only: $psr_cuda_why])
+                psr_cuda_summary="no: $psr_cuda_why"],
+            [AC_MSG_ERROR([--with-cuda=$with_cuda: $psr_cuda_why])])
+         NVCC_ARCH_FLAGS=
+         CUDA_CPPFLAGS=
+         CUDA_LIBS=])
     AM_CONDITIONAL([HAVE_CUDA], [test $psr_cuda = yes])
     AC_SUBST([NVCC_ARCH_FLAGS])
+    AC_SUBST([NVCC_WARN_FLAGS])
     AC_SUBST([CUDA_CPPFLAGS])
     AC_SUBST([CUDA_LIBS])
 ])
 
-# Fills the variables from psr_cuda_dir; psr_cuda=yes where a program compiles and the runtime is there.
+# Tries NVCC and psr_cuda_dir.  Sets psr_cuda=yes and the variables, or psr_cuda_why.
 AC_DEFUN([PSR_CUDA_TRY], [
-    for psr_lib in lib64 lib targets/x86_64-linux/lib lib/x86_64-linux-gnu; do
-        AS_IF([test -f "$psr_cuda_dir/$psr_lib/libcudart_static.a"],
-            [psr_cuda_lib=$psr_cuda_dir/$psr_lib; break])
-    done
+    PSR_CUDA_RUNTIME
+    PSR_CUDA_ARCH
     AC_MSG_CHECKING([whether $NVCC works])
     echo '__global__ void k() {}' >conftest.cu
-    AS_IF([test -n "$psr_cuda_lib" && "$NVCC" -c conftest.cu -o conftest.cu.o >&AS_MESSAGE_LOG_FD 2>&1],
-        [psr_cuda=yes
-         AC_MSG_RESULT([yes])
-         PSR_CUDA_ARCH
-         CUDA_CPPFLAGS="-I$psr_cuda_dir/include"
-         CUDA_LIBS="$psr_cuda_lib/libcudart_static.a -lstdc++ -lpthread -ldl -lrt"
-         psr_cuda_summary="$NVCC, $psr_archs"],
-        [AC_MSG_RESULT([no])])
+    AS_IF([test ! -x "$NVCC"],
+            [psr_cuda_why="there is no $NVCC"],
+        ["$NVCC" $NVCC_ARCH_FLAGS -c conftest.cu -o conftest.cu.o >&AS_MESSAGE_LOG_FD 2>&1],
+            [psr_cuda_why=],
+        [test "$with_cuda_arch" != all],
+            [psr_cuda_why="$NVCC does not compile for $with_cuda_arch; it knows $(echo $psr_known)"
+             AS_IF([test "$with_cuda" = guess], [with_cuda=yes])],
+        [psr_cuda_why="$NVCC does not compile a kernel; see config.log"])
     rm -f conftest.cu conftest.cu.o
+    AS_IF([test -n "$psr_cuda_why"], [AC_MSG_RESULT([no])], [
+        AC_MSG_RESULT([yes])
+        AS_IF([test -z "$psr_cuda_lib"],
+            [psr_cuda_why="$psr_cuda_dir has no libcudart_static.a"],
+            [PSR_CUDA_LINK])])
 ])
 
-# NVCC_ARCH_FLAGS from --with-cuda-arch: machine code for each, and PTX of the newest.
+# Where the static runtime and its headers are.
+AC_DEFUN([PSR_CUDA_RUNTIME], [
+    psr_cuda_lib=
+    for psr_lib in "$psr_cuda_dir"/lib64 "$psr_cuda_dir"/lib "$psr_cuda_dir"/targets/*/lib \
+                   /usr/lib/"$($CC -print-multiarch 2>/dev/null)"; do
+        AS_IF([test -f "$psr_lib/libcudart_static.a"], [psr_cuda_lib=$psr_lib; break])
+    done
+    AS_IF([test -f "$psr_cuda_dir/include/cuda_runtime_api.h"],
+        [CUDA_CPPFLAGS="-isystem $psr_cuda_dir/include"])
+    CUDA_LIBS="$psr_cuda_lib/libcudart_static.a -lstdc++ -lpthread -ldl -lrt"
+])
+
+# A C program must find headers of nvcc's own version and link with the runtime.
+AC_DEFUN([PSR_CUDA_LINK], [
+    psr_nvcc_major=$("$NVCC" --version | sed -n 's/.*release \([[0-9]]*\)\..*/\1/p')
+    psr_save_CPPFLAGS=$CPPFLAGS psr_save_LIBS=$LIBS
+    CPPFLAGS="$CPPFLAGS $CUDA_CPPFLAGS" LIBS="$CUDA_LIBS $LIBS"
+    AC_MSG_CHECKING([for the CUDA $psr_nvcc_major runtime])
+    AC_LINK_IFELSE([AC_LANG_PROGRAM([
+#include <cuda_runtime_api.h>
+#if CUDART_VERSION / 1000 != $psr_nvcc_major
+#error the headers and nvcc are of different versions
+#endif
+        ], [int n; return cudaGetDeviceCount(&n);])],
+        [psr_cuda=yes],
+        [psr_cuda_why="the headers or libraries by $NVCC are not those of CUDA $psr_nvcc_major; see config.log"])
+    AC_MSG_RESULT([$psr_cuda])
+    CPPFLAGS=$psr_save_CPPFLAGS LIBS=$psr_save_LIBS
+])
+
+# NVCC_ARCH_FLAGS from --with-cuda-arch: machine code for each, and PTX of the newest.  The default
+# leaves out what is only found in Tegra boards, unless this is one.
 AC_DEFUN([PSR_CUDA_ARCH], [
     psr_known=$("$NVCC" --list-gpu-code 2>/dev/null | sed -n 's/^\(sm_[[0-9]]*\)$/\1/p' | sort -t_ -k2n)
-    AS_IF([test "$with_cuda_arch" = all],
-        [psr_archs=$(echo "$psr_known" | awk -F_ '$[]2 >= 70')],
+    AS_CASE([$host_cpu], [aarch64*], [psr_tegra=' '], [psr_tegra=' sm_72 sm_87 sm_88 sm_101 sm_110 '])
+    AS_CASE([$with_cuda_arch],
+        [all], [psr_archs=$(echo "$psr_known" | awk -F_ -v skip="$psr_tegra" '$[]2 >= 70 && !index(skip, " " $[]0 " ")')],
         [psr_archs=$(echo "$with_cuda_arch" | tr ',' '\n')])
     psr_archs=$(echo $psr_archs)
     NVCC_ARCH_FLAGS=
-    for psr_arch in $psr_archs; do
-        psr_number=$(echo "$psr_arch" | sed 's/^sm_//')
-        NVCC_ARCH_FLAGS="$NVCC_ARCH_FLAGS -gencode arch=compute_$psr_number,code=sm_$psr_number"
-    done
-    NVCC_ARCH_FLAGS="$NVCC_ARCH_FLAGS -gencode arch=compute_$psr_number,code=compute_$psr_number"
+    AS_IF([test "$with_cuda_arch" = native], [NVCC_ARCH_FLAGS=-arch=native], [
+        for psr_arch in $psr_archs; do
+            psr_number=$(echo "$psr_arch" | sed 's/^sm_//')
+            NVCC_ARCH_FLAGS="$NVCC_ARCH_FLAGS -gencode arch=compute_$psr_number,code=sm_$psr_number"
+        done
+        AS_IF([test -n "$psr_archs"],
+            [NVCC_ARCH_FLAGS="$NVCC_ARCH_FLAGS -gencode arch=compute_$psr_number,code=compute_$psr_number"])])
+    AS_IF([test "x$enable_werror" = xyes], [NVCC_WARN_FLAGS="-Werror all-warnings"])
 ])

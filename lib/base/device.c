@@ -1,0 +1,31 @@
+#include "device_backend.h"
+
+#include <config.h>
+#include <stddef.h>
+
+/* The one place that knows which kinds of accelerator were built in. */
+static const struct psr_device_ops *const backend =
+#ifdef HAVE_CUDA
+    &psr_device_cuda;
+#else
+    NULL;
+#endif
+
+int psr_device_count(psr_err *err)
+{
+    if (backend)
+        return backend->count(err);
+    (void)psr_fail(err, PSR_EDEVICE, "psrkit was built without CUDA");
+    return 0;
+}
+
+psr_status psr_device_describe(int device, struct psr_device *out, psr_err *err)
+{
+    int n = psr_device_count(err);
+    if (n == 0)
+        return PSR_EDEVICE;
+    if (device < 0 || device >= n)
+        return psr_fail(err, PSR_EDEVICE, "device %d: there are %d, numbered from 0", device, n);
+    out->backend = backend->name;
+    return backend->describe(device, out, err);
+}

@@ -1,0 +1,17 @@
+/* device_backend.h: what a kind of accelerator offers so that device.c can list it (private). */
+#ifndef PSR_BASE_DEVICE_BACKEND_H
+#define PSR_BASE_DEVICE_BACKEND_H
+
+#include <psrkit/device.h>
+
+struct psr_device_ops {
+    const char *name;
+    /* As psr_device_count. */
+    int (*count)(psr_err *err);
+    /* Fills *out but for backend; device is in range. */
+    psr_status (*describe)(int device, struct psr_device *out, psr_err *err);
+};
+
+extern const struct psr_device_ops psr_device_cuda;
+
+#endif

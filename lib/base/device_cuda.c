@@ -1,0 +1,52 @@
+#include "device_backend.h"
+
+#include <probe.h>
+#include <string.h>
+
+/* cudaGetDeviceCount blames an insufficient driver where there is none at all. */
+static psr_status fail_count(psr_err *err, cudaError_t e)
+{
+    int driver, runtime;
+    probe_k_versions(&driver, &runtime);
+    if (driver == 0)
+        return psr_fail(err, PSR_EDEVICE, "no NVIDIA driver is loaded");
+    if (e == cudaErrorInsufficientDriver)
+        return psr_fail(err, PSR_EDEVICE,
+                        "the NVIDIA driver is for CUDA %d.%d, psrkit was built with %d.%d",
+                        driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
+    return psr_fail(err, PSR_EDEVICE, "%s", cudaGetErrorString(e));
+}
+
+static int count_devices(psr_err *err)
+{
+    int n;
+    cudaError_t e = probe_k_count(&n);
+    if (e == cudaSuccess)
+        return n;
+    (void)fail_count(err, e);
+    return 0;
+}
+
+static psr_status describe_device(int device, struct psr_device *out, psr_err *err)
+{
+    struct probe_k_device d;
+    cudaError_t e = probe_k_describe(device, &d);
+    if (e == cudaErrorNoKernelImageForDevice)
+        return psr_fail(err, PSR_EDEVICE,
+                        "device %d (%s, sm_%d): psrkit was built without code for it", device,
+                        d.name, d.sm);
+    if (e != cudaSuccess)
+        return psr_fail(err, PSR_EDEVICE, "device %d: %s", device, cudaGetErrorString(e));
+    memcpy(out->name, d.name, sizeof out->name);
+    out->sm = d.sm;
+    out->nprocessor = d.nprocessor;
+    out->mem_total = (int64_t)d.mem_total;
+    out->mem_free = (int64_t)d.mem_free;
+    return PSR_OK;
+}
+
+const struct psr_device_ops psr_device_cuda = {
+    .name = "cuda",
+    .count = count_devices,
+    .describe = describe_device,
+};

@@ -1,0 +1,39 @@
+/* device.h: the accelerators that plans can run on.
+ *
+ * A library built with CUDA runs on a machine that has neither GPU nor driver: it then has no
+ * device, and says why. */
+#ifndef PSRKIT_DEVICE_H
+#define PSRKIT_DEVICE_H
+
+#include <psrkit/status.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { PSR_DEVICE_NAME_MAX = 256 };
+
+struct psr_device {
+    char name[PSR_DEVICE_NAME_MAX];
+    const char *backend; /* "cuda"; static storage */
+    int sm;              /* compute capability: 10 major + minor */
+    int nprocessor;      /* multiprocessors */
+    int64_t mem_total;   /* bytes */
+    int64_t mem_free;    /* bytes, at the time of asking */
+};
+
+/* Returned: devices there are, numbered from 0; where none, 0 and *err (may be NULL) holds
+ *           PSR_EDEVICE and the reason in words. */
+int psr_device_count(psr_err *err);
+
+/* Describes a device, having checked that the library's kernels run on it.
+ * Status: PSR_EDEVICE where there is no such device or it cannot be used, with the reason.
+ * Notes:  the first call for a device may take some tenths of a second, since it starts a context.
+ */
+PSR_MUST_CHECK psr_status psr_device_describe(int device, struct psr_device *out, psr_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# A pulsar and a burst are made, dedispersed and found.  Run from the build folder, as make demo does;
+# the plot and the tables stay in demo/.  Fails unless both are found where they were put.
+set -euo pipefail
+builddir=${builddir:-$PWD}
+out=${1:-$builddir/demo}
+PATH=$builddir/tools:$PATH
+mkdir -p "$out"
+
+say() { printf '\n== %s\n' "$*"; }
+
+# near GOT WANT TOLERANCE
+near() { awk -v a="$1" -v b="$2" -v tol="$3" 'BEGIN { d = a - b; exit !(d <= tol && -d <= tol) }'; }
+
+# row NAME GOT WANT TOLERANCE: one line of the table; remembers what is off.
+row() {
+    local verdict=ok
+    near "$2" "$3" "$4" || verdict=OFF
+    [ $verdict = ok ] || off=1
+    printf '  %-18s %12s %12s   %s\n' "$1" "$2" "$3" $verdict
+}
+
+say "making an observation: 20 s, 128 channels, 1500 to 1246 MHz, 512 us, 8 bits"
+truth=$("$builddir/tests/make_demo" "$out/demo.fil")
+eval "$truth"
+
+plot=(-plot "$out/burst.png")
+command -v gnuplot >/dev/null || { echo "gnuplot is not installed: no plot"; plot=(); }
+search=(gpudedisp -nobary -lodm 0 -dmstep 1 -numdms 300 -singlepulse "${plot[@]}" -o "$out/demo" "$out/demo.fil")
+say "${search[*]}"
+began=$(date +%s.%N)
+"${search[@]}"
+awk -v a="$began" -v b="$(date +%s.%N)" 'BEGIN { printf "300 trials in %.2f s\n", b - a }'
+
+off=
+header() { printf '  %-18s %12s %12s\n' "$1" found true; }
+
+say "the burst: the best line of demo.cand"
+read -r snr _ time _ _ dm _ < <(grep -v '^#' "$out/demo.cand")
+header burst
+row "DM (pc cm^-3)" "$dm" "$burst_dm" 2
+row "time (s)" "$time" "$burst_time" 0.002
+row "S/N" "$snr" "$burst_snr" 5
+
+say "the pulsar: each series folded at its period of $pulsar_period s"
+read -r dm time snr < <("$builddir/tests/fold_dat" "$pulsar_period" "$out"/demo_DM*.dat)
+header pulsar
+row "DM (pc cm^-3)" "$dm" "$pulsar_dm" 2
+row "time (s)" "$time" "$pulsar_time" 0.002
+row "S/N" "$snr" "$pulsar_snr" 6
+
+rm -f "$out"/demo_DM*
+if [ ${#plot[@]} -gt 0 ]; then
+    [ "$(head -c 4 "$out/burst.png" | tail -c 3)" = PNG ] || { echo "no plot was made"; off=1; }
+    say "the search is drawn in $out/burst.png"
+fi
+[ -z "$off" ] || { say "something is not where it was put"; exit 1; }

@@ -1,0 +1,93 @@
+#!/usr/bin/env bats
+# Manners of libpsrkit.a: it holds no state of its own, never prints and never ends the program.
+
+load helper
+
+library=$builddir/lib/libpsrkit.a
+
+# The sanitizers put variables and calls of their own into every object.
+need_plain_objects() {
+    if nm "$library" 2>/dev/null | grep -qE '__(asan|tsan|msan)_init'; then
+        skip "built with sanitizers"
+    fi
+}
+
+# Prints the lines of objdump or nm output that do not belong to CUDA objects (nvcc registers each
+# kernel through variables of its own).
+without_kernels() {
+    kernels=$(cd "$srcdir/kernels" && ls ./*.cu 2>/dev/null | sed 's|.*/||; s|\.cu$|.o|' | tr '\n' ' ')
+    awk -v kernels=" $kernels" '
+        /^[^ ]+\.o:/ { member = $1; sub(/:$/, "", member); theirs = index(kernels, " " member " ") }
+        !theirs'
+}
+
+# Prints the variables of an archive's objects, constants left out (which PIE puts in .data.rel.ro).
+variables_of() {
+    objdump -t "$1" | without_kernels | awk '
+        /^[^ ]+\.o:/ { member = $1 }
+        /[ \t](\.t?(bss|data)|\*COM\*)/ && !/[ \t]\.data\.rel\.ro/ && $NF !~ /^\./ { print member, $NF }'
+}
+
+@test "no mutable variables at file scope" {
+    need_plain_objects
+    found=$(variables_of "$library")
+    [ -z "$found" ] || { echo "$found"; return 1; }
+}
+
+@test "no call that ends the program" {
+    need_plain_objects
+    found=$(nm -A -u "$library" | grep -E ' (exit|_exit|_Exit|quick_exit|abort|raise|__assert_fail)$' || true)
+    [ -z "$found" ] || { echo "$found"; return 1; }
+}
+
+@test "no printing" {
+    need_plain_objects
+    found=$(nm -A -u "$library" |
+        grep -E ' (stdout|stderr|printf|vprintf|puts|putchar|perror|__v?printf_chk)$' || true)
+    [ -z "$found" ] || { echo "$found"; return 1; }
+}
+
+@test "the checks above see what they look for" {
+    cd "$BATS_TEST_TMPDIR"
+    printf '%s\n' '#include <stdio.h>' '#include <stdlib.h>' 'static int hidden; int shown = 1;' \
+        'static _Thread_local int mine;' \
+        'int f(void) { static int n; printf("%d\n", hidden++ + mine++); if (n++) exit(1); return n; }' >bad.c
+    ${CC:-cc} -c bad.c && ar cr bad.a bad.o
+    [ "$(variables_of bad.a | wc -l)" = 4 ]
+    [ "$(nm -A -u bad.a | grep -cE ' (exit|printf)$')" = 2 ]
+}
+
+@test "public names begin with psr_ or PSR_, and no two members share a name" {
+    need_plain_objects
+    [ -z "$(ar t "$library" | sort | uniq -d)" ]
+    [ -z "$(cd "$srcdir/lib" && find . -name '*.c' | sed 's|.*/||' | sort | uniq -d)" ]
+    found=$(nm -g --defined-only "$library" | without_kernels | awk 'NF { print $NF }' |
+        grep -vE '^psr_|^\.gomp_critical_user_psr_|_k_[a-z]|^_Z|^__' | grep -v ':$' || true)
+    [ -z "$found" ] || { echo "$found"; return 1; }
+}
+
+@test "every public header compiles alone, in C and in C++" {
+    cd "$BATS_TEST_TMPDIR"
+    for header in "$srcdir"/lib/psrkit/*.h; do
+        echo "#include <psrkit/$(basename "$header")>" >t.c
+        ${CC:-cc} -std=c11 -Wall -Wextra -Wpedantic -Werror -I"$srcdir/lib" -fsyntax-only t.c
+        command -v c++ >/dev/null || continue
+        c++ -x c++ -std=c++11 -Wall -Wextra -Werror -I"$srcdir/lib" -fsyntax-only t.c
+    done
+}
+
+@test "every public header is installed" {
+    for header in "$srcdir"/lib/psrkit/*.h; do
+        grep -q "lib/psrkit/$(basename "$header")" "$srcdir/lib/local.mk"
+    done
+}
+
+@test "the README shows tests/example.c as it is" {
+    diff "$srcdir/tests/example.c" <(sed -n '/^```c$/,/^```$/{/^```/d;p}' "$srcdir/README.md")
+}
+
+@test "programs need no CUDA libraries at run time" {
+    command -v ldd >/dev/null || skip "there is no ldd"
+    found=$(ldd "$builddir/tests/t_device" | grep -iE 'cuda|nvidia' || true)
+    [ -z "$found" ] || { echo "$found"; return 1; }
+}

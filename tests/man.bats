@@ -1,0 +1,44 @@
+#!/usr/bin/env bats
+# Every tool has a manual page, and the page says what --help says.
+
+load helper
+
+# The options that a tool's --help lists, with their dashes and under all their names.
+options_of() {
+    "$1" --help | sed -nE 's/^  (-[^ ,]+(, -[^ ,]+)*).*/\1/p' | tr -d ,
+}
+
+@test "every tool has a page with all its options" {
+    for tool in $tools; do
+        page=$srcdir/man/$tool.1
+        [ -f "$page" ] || { echo "there is no man/$tool.1"; return 1; }
+        [ -n "$(options_of "$tool")" ]
+        for option in $(options_of "$tool"); do
+            sed 's/\\-/-/g; s/\\f[BIRP]//g' "$page" | grep -qE -- "(^|[^[:alnum:]-])$option([^[:alnum:]-]|\$)" || {
+                echo "man/$tool.1 lacks $option: run make man"
+                return 1
+            }
+        done
+    done
+}
+
+@test "the pages are what help2man makes of --help" {
+    command -v help2man >/dev/null || skip "help2man is not installed"
+    fresh=$BATS_TEST_TMPDIR
+    env -u MAKEFLAGS -u MFLAGS make -C "$builddir" man man_folder="$fresh" >"$fresh/log" 2>&1 ||
+        { cat "$fresh/log"; return 1; }
+    for tool in $tools; do
+        # The first lines hold the date and the version of help2man.
+        diff <(grep -vE '^\.(TH|\\")' "$srcdir/man/$tool.1") \
+            <(grep -vE '^\.(TH|\\")' "$fresh/$tool.1") ||
+            { echo "man/$tool.1 is out of date: run make man"; return 1; }
+    done
+}
+
+@test "the pages have no markup errors" {
+    command -v groff >/dev/null || skip "groff is not installed"
+    for page in "$srcdir"/man/*.[1-8]; do
+        run bash -c 'groff -man -mdoc -mandoc -ww -z -Tutf8 "$1" 2>&1' _ "$page"
+        [ -z "$output" ] || { echo "$page: $output"; return 1; }
+    done
+}

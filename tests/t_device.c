@@ -1,0 +1,55 @@
+/* device: the accelerators there are, or the reason why there are none. */
+#include <psrkit/device.h>
+
+#include "tap.h"
+#include <string.h>
+
+static void test_absent(void)
+{
+    psr_err err = {PSR_OK, ""};
+    struct psr_device d;
+    ok(psr_device_count(&err) == 0 && err.code == PSR_EDEVICE && err.msg[0],
+       "no device comes with a reason: %s", err.msg);
+    ok(psr_device_count(NULL) == 0, "the reason need not be asked for");
+    memset(&err, 0, sizeof err);
+    ok(psr_device_describe(0, &d, &err) == PSR_EDEVICE && err.msg[0],
+       "describing device 0 fails: %s", err.msg);
+    skip("describing a device", "no device on this machine");
+}
+
+static void test_device(int i)
+{
+    psr_err err;
+    struct psr_device d;
+    psr_status st = psr_device_describe(i, &d, &err);
+    if (!ok(st == PSR_OK, "device %d is described", i)) {
+        diag("%s", err.msg);
+        return;
+    }
+    diag("device %d: %s %s, sm_%d, %d multiprocessors, %.1f of %.1f GiB free", i, d.backend, d.name,
+         d.sm, d.nprocessor, (double)d.mem_free * 0x1p-30, (double)d.mem_total * 0x1p-30);
+    ok(d.name[0] && memchr(d.name, 0, sizeof d.name), "it has a name");
+    ok(d.sm >= 50 && d.nprocessor > 0, "it has a capability and processors");
+    ok(d.mem_free > 0 && d.mem_free <= d.mem_total, "it has memory");
+}
+
+static void test_numbers(int n)
+{
+    psr_err err;
+    struct psr_device d;
+    ok(psr_device_describe(-1, &d, &err) == PSR_EDEVICE, "device -1 is refused");
+    ok(psr_device_describe(n, &d, &err) == PSR_EDEVICE && err.msg[0], "device %d is refused: %s", n,
+       err.msg);
+}
+
+int main(void)
+{
+    psr_err err;
+    int n = psr_device_count(&err);
+    if (n == 0)
+        test_absent();
+    for (int i = 0; i < n; i++)
+        test_device(i);
+    test_numbers(n);
+    return done_testing();
+}
