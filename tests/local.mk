@@ -7,15 +7,6 @@ BATS_LOG_DRIVER = $(TAP_DRIVER)
 BATS_LOG_COMPILER = $(BATS)
 AM_BATS_LOG_FLAGS = --tap
 
-AM_TESTS_ENVIRONMENT = \
-	PATH='$(abs_top_builddir)/tools':"$$PATH"; export PATH; \
-	builddir='$(abs_top_builddir)'; export builddir; \
-	srcdir='$(abs_top_srcdir)'; export srcdir;
-
-UNIT_TESTS = \
-	tests/t_base \
-	tests/t_dedisp \
-	tests/t_delays \
 # The CUDA driver maps memory where AddressSanitizer keeps a gap.
 if SANITIZE
 sanitize_environment = \
@@ -31,6 +22,8 @@ AM_TESTS_ENVIRONMENT = $(sanitize_environment) \
 
 UNIT_TESTS = \
 	tests/t_base \
+	tests/t_dedisp \
+	tests/t_delays \
 	tests/t_device \
 	tests/t_lists
 
@@ -41,14 +34,14 @@ tests_ldadd = lib/libpsrkit.a $(PSR_LIBS)
 
 tests_t_base_SOURCES = tests/t_base.c
 tests_t_base_LDADD = $(tests_ldadd)
-tests_t_device_SOURCES = tests/t_device.c
-tests_t_device_LDADD = $(tests_ldadd)
-tests_t_lists_SOURCES = tests/t_lists.c
-tests_t_lists_LDADD = $(tests_ldadd)
 tests_t_dedisp_SOURCES = tests/t_dedisp.c
 tests_t_dedisp_LDADD = $(tests_ldadd)
 tests_t_delays_SOURCES = tests/t_delays.c
 tests_t_delays_LDADD = $(tests_ldadd)
+tests_t_device_SOURCES = tests/t_device.c
+tests_t_device_LDADD = $(tests_ldadd)
+tests_t_lists_SOURCES = tests/t_lists.c
+tests_t_lists_LDADD = $(tests_ldadd)
 
 CLI_TESTS = \
 	tests/demo.bats \
@@ -63,15 +56,6 @@ check-local:
 	@echo 'SKIP: $(CLI_TESTS): bats is not installed'
 endif
 
-# Figures, not judgements: `make bench` prints speeds and their ratios to ceilings measured in the same run.
-EXTRA_PROGRAMS += tests/bench_dedisp
-tests_bench_dedisp_SOURCES = tests/bench_dedisp.c
-tests_bench_dedisp_LDADD = $(tests_ldadd)
-CLEANFILES += tests/bench_dedisp
-
-bench: tests/bench_dedisp
-	tests/bench_dedisp
-.PHONY: bench
 # Tests of what runs on a GPU, in tests/gpu/; each says so and skips where there is none.
 GPU_TESTS =
 
