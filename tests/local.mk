@@ -30,6 +30,18 @@ UNIT_TESTS = \
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
 dist_noinst_DATA += tests/example.c tests/tap.h
+dist_noinst_DATA += tests/tap.h
+dist_noinst_DATA += \
+	tests/golden/downsamp16.dat \
+	tests/golden/downsamp3.dat \
+	tests/golden/g1.fil \
+	tests/golden/g2.fil \
+	tests/golden/g8.fil \
+	tests/golden/invert.dat \
+	tests/golden/nbits1.dat \
+	tests/golden/nbits2.dat \
+	tests/golden/noclip.dat \
+	tests/golden/nsubfull.dat
 tests_ldadd = lib/libpsrkit.a $(PSR_LIBS)
 
 tests_t_base_SOURCES = tests/t_base.c

@@ -134,7 +134,7 @@ static void choose(struct shape *s, uint64_t *seed)
 {
     static const size_t factors[] = {1, 1, 1, 2, 3, 4, 5, 6, 7, 8, 16, 128};
     memset(s, 0, sizeof *s);
-    bool large = tap_uniform(seed) < 0.1;
+    bool large = tap_uniform(seed) < 0.05;
     s->d = (struct psr_dedisp_desc){
         .nchan = (size_t)tap_between(seed, 1, large ? 300 : 40),
         .freq_mhz = s->freq_mhz,
@@ -158,7 +158,7 @@ static void choose(struct shape *s, uint64_t *seed)
     choose_keep(s, seed);
     choose_trials(s, (double)tap_between(seed, 0, large ? 700 : 150), seed);
     size_t n = (size_t)tap_between(seed, 1, large ? 3000 : 500) * s->d.downsamp;
-    fill(s, n < 60000 ? n : 60000, seed, tap_uniform(seed) < 0.1);
+    fill(s, n < 16000 ? n : 16000, seed, tap_uniform(seed) < 0.1);
 }
 
 /* --- the naive sums --------------------------------------------------------------------------- */
@@ -312,7 +312,7 @@ static bool check_shape(struct shape *s, uint64_t *seed)
 static void test_random_shapes(uint64_t *seed)
 {
     static struct shape s;
-    int n, count = 400;
+    int n, count = 250;
     for (n = 0; n < count; n++) {
         uint64_t now = *seed;
         choose(&s, seed);
@@ -393,7 +393,7 @@ static void test_chosen_shapes(uint64_t *seed)
     set_band(&s, 64, 20, 900.0);
     check_chosen(&s, 40000, false, 1009, seed, "trials thousands of samples apart");
     set_band(&s, 256, 100, 1.0);
-    s.d.mem_bytes = 2500000;
+    s.d.mem_bytes = 3000000;
     check_chosen(&s, 9000, false, 61, seed, "little memory");
 }
 
@@ -533,6 +533,12 @@ int main(void)
 {
     static const struct golden cases[] = {
         {"nsubfull", "g8.fil", 243, 8, 32, 1, 24000, false},
+        {"noclip", "g8.fil", 243, 8, 8, 1, 24000, false},
+        {"invert", "g8.fil", 243, 8, 8, 1, 8000, true},
+        {"downsamp16", "g8.fil", 243, 8, 8, 16, 1500, false},
+        {"downsamp3", "g8.fil", 243, 8, 8, 3, 8000, false},
+        {"nbits1", "g1.fil", 243, 1, 8, 1, 4800, false},
+        {"nbits2", "g2.fil", 243, 2, 8, 1, 4800, false},
     };
     uint64_t seed = tap_seed();
     test_random_shapes(&seed);

@@ -29,7 +29,8 @@ int main(void)
         round &= psr_round(half[n][0]) == (int64_t)half[n][1];
     ok(round, "halves are rounded away from zero");
 
-    /* 300 pc cm^-3 between 1200 and 1500 MHz: 4149.37759 300 (1/1200^2 - 1/1500^2) s = 0.311203 s. */
+    /* 300 pc cm^-3 between 1200 and 1500 MHz: 4149.37759 300 (1/1200^2 - 1/1500^2) s = 0.311203 s.
+     */
     ok(psr_delay_samples(PSR_DMCONST_PRESTO, 300, 1200, 1500, 64e-6) == 4863, "a delay in samples");
     ok(psr_delay_samples(PSR_DMCONST_PRESTO, 300, 1500, 1200, 64e-6) == -4863, "and the other way");
     ok(psr_delay_samples(PSR_DMCONST_PRESTO, 300, 1500, 1500, 64e-6) == 0, "none against itself");

@@ -39,22 +39,13 @@ struct psr_dedisp_desc {
     const double *dm;          /* [ndm] pc cm^-3, any order, >= 0; copied */
     const unsigned char *keep; /* [nchan] 0 leaves a channel out; NULL keeps all; copied */
     enum psr_dedisp_algo algo;
-<<<<<<< HEAD
     int tol;             /* DIRECT: 0 exact; 1 lets each delay be one sample off, for speed */
     size_t nsub;         /* SUBBAND: sub-bands, a divisor of nchan */
     int nthread;         /* 0: all cores */
-    int64_t mem_bytes;   /* bound on what the plan may allocate; 0: a quarter of the machine */
+    int64_t mem_bytes;   /* bound on what the plan may allocate, and what psr_dedisp_block leaves
+                            for the caller's blocks; 0: a quarter of the machine */
     const char *backend; /* "auto" "cpu" "cuda"; NULL is "auto" */
     int device;          /* of the backend */
-=======
-    int tol;                /* DIRECT: 0 exact; 1 lets each delay be one sample off, for speed */
-    size_t nsub;            /* SUBBAND: sub-bands, a divisor of nchan */
-    int nthread;            /* 0: all cores */
-    int64_t mem_bytes;      /* bound on what the plan may allocate, and what psr_dedisp_block leaves
-                               for the caller's blocks; 0: a quarter of the machine */
-    const char *backend;    /* "auto" "cpu" "cuda"; NULL is "auto" */
-    int device;             /* of the backend */
->>>>>>> dedisp
 };
 
 /* Notes:  Tolerance 1 rounds delays inside groups of 16 kept channels only once.  SUBBAND wants the
@@ -67,8 +58,8 @@ struct psr_dedisp_desc {
 PSR_MUST_CHECK psr_status psr_dedisp_create(psr_dedisp **out, const struct psr_dedisp_desc *desc,
                                             psr_err *err);
 
-/* Delay of the lowest channel of the band, kept or not, at the highest DM, in samples of the output:
- * what every trial's series is shorter than the input by. */
+/* Delay of the lowest channel of the band, kept or not, at the highest DM, in samples of the
+ * output: what every trial's series is shorter than the input by. */
 size_t psr_dedisp_maxshift(const psr_dedisp *p);
 
 /* Delay of the lowest channel of the band at trial i, in samples of the output. */

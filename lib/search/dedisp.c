@@ -27,7 +27,7 @@ struct psr_dedisp {
     double *freq_mhz;  /* [nchan] */
     int32_t *position; /* [nchan] k of a kept channel, -1 of another */
     size_t nsub;
-    uint64_t nraw;     /* spectra taken */
+    uint64_t nraw; /* spectra taken */
 };
 
 /* --- validation ------------------------------------------------------------------------------- */
@@ -139,8 +139,8 @@ static double mean(const double *x, size_t n)
     return sum / (double)n;
 }
 
-/* PRESTO's two steps: inside a sub-band the delays of the mean DM, in samples of the input; the whole
- * sub-band then moves with its highest channel. */
+/* PRESTO's two steps: inside a sub-band the delays of the mean DM, in samples of the input; the
+ * whole sub-band then moves with its highest channel. */
 static void set_subband_delays(psr_dedisp *p, const struct psr_dedisp_desc *d,
                                const struct ranked *rank)
 {
@@ -150,8 +150,7 @@ static void set_subband_delays(psr_dedisp *p, const struct psr_dedisp_desc *d,
     s->maxpre = 0;
     for (size_t q = 0; q < d->nchan; q++) {
         double ref_mhz = rank[q / width * width].freq_mhz;
-        int64_t pre =
-            psr_delay_samples(d->dmconst, mean_dm, rank[q].freq_mhz, ref_mhz, d->tsamp_s);
+        int64_t pre = psr_delay_samples(d->dmconst, mean_dm, rank[q].freq_mhz, ref_mhz, d->tsamp_s);
         int32_t k = p->position[rank[q].c];
         if (k >= 0) {
             s->law[k] = dispersion_law(d->dmconst, ref_mhz);
@@ -171,8 +170,7 @@ static void set_direct_delays(psr_dedisp *p, const struct psr_dedisp_desc *d,
     s->law_low = dispersion_law(d->dmconst, rank[d->nchan - 1].freq_mhz);
 }
 
-static void keep_channels(psr_dedisp *p, const struct psr_dedisp_desc *d,
-                          const struct ranked *rank)
+static void keep_channels(psr_dedisp *p, const struct psr_dedisp_desc *d, const struct ranked *rank)
 {
     for (size_t q = 0; q < d->nchan; q++) {
         size_t c = rank[q].c;
@@ -209,8 +207,9 @@ static psr_status set_shifts(psr_dedisp *p, const struct psr_dedisp_desc *d,
         set_direct_delays(p, d, rank);
     int64_t maxoff = highest_dm_shift(s);
     if (maxoff > 1000000000)
-        return psr_fail(err, PSR_EINVAL, "dedispersion: the highest DM delays the lowest channel "
-                                         "by more than 1e9 samples");
+        return psr_fail(err, PSR_EINVAL,
+                        "dedispersion: the highest DM delays the lowest channel "
+                        "by more than 1e9 samples");
     s->maxoff = (int32_t)maxoff;
     s->maxshift = (size_t)maxoff + ((size_t)s->maxpre + s->downsamp - 1) / s->downsamp;
     return PSR_OK;
@@ -225,8 +224,9 @@ static void lag_channel(const struct psr_sweep *s, double law, double law_ref, s
         d[i] = (int32_t)((dm[i] / law - dm[i] / law_ref) / s->dt_s + 0.5);
 }
 
-/* Adds the delay against the first channel of the group, rounded once, to the delay of that channel.
- * The lowest channel of the band bounds what is left, so that no sample is needed beyond its. */
+/* Adds the delay against the first channel of the group, rounded once, to the delay of that
+ * channel. The lowest channel of the band bounds what is left, so that no sample is needed beyond
+ * its. */
 static void lag_within_group(const struct psr_sweep *s, size_t k, size_t i0, size_t n, int32_t *d)
 {
     double first = s->law[k / PSR_TOL_GROUP * PSR_TOL_GROUP], law = s->law[k];
@@ -367,8 +367,7 @@ int64_t psr_dedisp_delay(const psr_dedisp *p, size_t i, size_t c)
 {
     const struct psr_sweep *s = &p->sweep;
     if (p->position[c] < 0)
-        return psr_delay_samples(p->dmconst, s->dm[i], p->freq_mhz[c],
-                                 p->top_mhz, s->dt_s);
+        return psr_delay_samples(p->dmconst, s->dm[i], p->freq_mhz[c], p->top_mhz, s->dt_s);
     size_t k = (size_t)p->position[c];
     int32_t d;
     psr_sweep_delays(s, k, i, 1, &d);

@@ -17,33 +17,33 @@ struct psr_sweep {
     enum psr_kind kind;
     size_t downsamp;
     size_t ndm;
-    size_t *chan;    /* [nkept] place in a spectrum of the input */
-    int32_t *pre;    /* [nkept] shift in samples of the input, before they are summed; 0 for DIRECT */
-    int32_t maxpre;  /* largest of any channel, kept or not */
-    int32_t maxoff;  /* largest d(i,k) of any channel, kept or not, and trial */
-    size_t maxshift; /* maxoff and maxpre together, in samples of the output, rounded up */
-    int nthread;     /* >= 1 */
+    size_t *chan; /* [nkept] place in a spectrum of the input */
+    int32_t *pre; /* [nkept] shift in samples of the input, before they are summed; 0 for DIRECT */
+    int32_t maxpre;    /* largest of any channel, kept or not */
+    int32_t maxoff;    /* largest d(i,k) of any channel, kept or not, and trial */
+    size_t maxshift;   /* maxoff and maxpre together, in samples of the output, rounded up */
+    int nthread;       /* >= 1 */
     int64_t mem_bytes; /* > 0 */
     int device;
 
     /* For the delays only. */
     enum psr_dedisp_algo algo;
     int tol;
-    double dt_s;     /* of the output */
-    double *dm;      /* [ndm] */
-    double *law;     /* [nkept] delay_s = dm / law, of the frequency that decides d(i,k) */
-    double law_top;  /* of the highest channel */
-    double law_low;  /* of the lowest */
+    double dt_s;    /* of the output */
+    double *dm;     /* [ndm] */
+    double *law;    /* [nkept] delay_s = dm / law, of the frequency that decides d(i,k) */
+    double law_top; /* of the highest channel */
+    double law_low; /* of the lowest */
 };
 
 enum { PSR_TOL_GROUP = 16 }; /* kept channels that share one rounding where tol is 1 */
 
-/* Delays d(i,k) of kept channel k at trials i0 .. i0 + n - 1, in samples of the output, in 0..maxoff.
- * Returned: d[n] */
+/* Delays d(i,k) of kept channel k at trials i0 .. i0 + n - 1, in samples of the output, in
+ * 0..maxoff. Returned: d[n] */
 void psr_sweep_delays(const struct psr_sweep *s, size_t k, size_t i0, size_t n, int32_t *d);
 
-/* Largest value that a sum of downsamp samples takes, as if unsigned; 0 for samples summed as floats
- * (kind PSR_FLOAT, and 32-bit integers). */
+/* Largest value that a sum of downsamp samples takes, as if unsigned; 0 for samples summed as
+ * floats (kind PSR_FLOAT, and 32-bit integers). */
 uint64_t psr_sweep_lane_max(const struct psr_sweep *s);
 
 /* Added to every signed sample to make it unsigned; 0 for other kinds. */

@@ -1,5 +1,5 @@
-/* The stream: samples come in, are turned to one run per channel, and stay as long as a later output
- * needs them; programs run on tiles of what is complete. */
+/* The stream: samples come in, are turned to one run per channel, and stay as long as a later
+ * output needs them; programs run on tiles of what is complete. */
 #include "dedisp_cpu.h"
 #include "../signal/cornerturn.h"
 
@@ -25,16 +25,16 @@ struct cpu {
     struct psr_planner planner;
     struct psr_cornerturn *turn;
 
-    size_t nblock;  /* blocks of trials */
+    size_t nblock;         /* blocks of trials */
     size_t nkept_programs; /* programs held at once: all of them, or made anew for every piece */
     struct psr_program *program;
-    double adds;    /* of all programs, per output sample */
+    double adds; /* of all programs, per output sample */
 
-    unsigned char *lane; /* [nkept][stride] */
-    size_t stride, room; /* room: samples of a run that are in use at most */
-    uint64_t first;      /* sample at the start of the runs */
-    uint64_t nraw, ndone; /* spectra taken, samples given */
-    size_t piece;        /* samples turned at once, at most */
+    unsigned char *lane;   /* [nkept][stride] */
+    size_t stride, room;   /* room: samples of a run that are in use at most */
+    uint64_t first;        /* sample at the start of the runs */
+    uint64_t nraw, ndone;  /* spectra taken, samples given */
+    size_t piece;          /* samples turned at once, at most */
     struct thread *thread; /* [nthread] */
 };
 
@@ -93,7 +93,8 @@ static psr_status grow_scratch(struct cpu *cpu, size_t nprogram, psr_err *err)
     return PSR_OK;
 }
 
-/* One program tells how large they are: all are kept if they take an eighth of the memory at most. */
+/* One program tells how large they are: all are kept if they take an eighth of the memory at most.
+ */
 static psr_status plan_programs(struct cpu *cpu, psr_err *err)
 {
     const struct psr_sweep *s = cpu->s;
@@ -231,7 +232,7 @@ static void run_tile(struct cpu *cpu, const struct stretch *x, size_t n, size_t 
         .length = x->length,
         .scratch = th->scratch,
         .total = th->total,
-        .total_stride = cpu->planner.shape.tile,
+        .trial_stride = cpu->planner.shape.tile,
         .out = x->out + trial * x->stride + t,
         .out_stride = x->stride,
         .bias = (double)psr_sweep_bias(s) * (double)s->downsamp * (double)s->nkept,

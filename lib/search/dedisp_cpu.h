@@ -1,7 +1,7 @@
 /* dedisp_cpu.h: dedispersion on the CPU, its parts (private).
  *
- * The planner (dedisp_cpu_plan.c) turns a block of trials into a program: a list of vector additions
- * in which every partial sum that several trials share is made once.  The kernels
+ * The planner (dedisp_cpu_plan.c) turns a block of trials into a program: a list of vector
+ * additions in which every partial sum that several trials share is made once.  The kernels
  * (dedisp_cpu_kernel.c) run a program on a tile of samples.  The stream (dedisp_cpu.c) keeps the
  * samples, and gives (block of trials, tile) pairs to threads. */
 #ifndef PSR_SEARCH_DEDISP_CPU_H
@@ -12,23 +12,27 @@
 /* A program is a run of 32-bit words: for each step a head, what the head says, and the sources.
  *   leaf   head, dst, extra, nsrc x (channel, delay)    node = sum of channels
  *   node   head, dst, extra, nsrc x place               node = sum of nodes
- *   trial  head, trial, nsrc x place                    total of a trial += sum of nodes
- * dst and place count lanes in the scratch space.  A leaf or node step makes the length of the tile
- * and extra lanes more. */
+ *   trial  head, trial, nsrc x place                    sum of a trial += sum of nodes
+ *   fetch  head, nsrc x (channel, delay, extra)         these samples will be wanted soon
+ * dst and place count lanes in the scratch space, which begins with the sums in lanes of all
+ * trials.  A leaf or node step makes the length of the tile and extra lanes more. */
 enum psr_step {
     PSR_STEP_LEAF = 0,
     PSR_STEP_NODE = 1,
     PSR_STEP_TRIAL = 2,
+    PSR_STEP_FETCH = 3,
     PSR_STEP_KIND = 3,
-    PSR_STEP_FIRST = 4, /* of a trial: its total begins here */
-    PSR_STEP_LAST = 8,  /* of a trial: its total is complete */
-    PSR_STEP_SHIFT = 8, /* the number of sources is above these bits */
+    PSR_STEP_OPEN = 4,   /* of a trial: its sum in lanes begins here */
+    PSR_STEP_CLOSE = 8,  /* of a trial: its sum in lanes goes to its total in wider numbers */
+    PSR_STEP_FIRST = 16, /* of a trial: its total begins here */
+    PSR_STEP_LAST = 32,  /* of a trial: its total is complete */
+    PSR_STEP_SHIFT = 8,  /* the number of sources is above these bits */
 };
 enum {
-    PSR_MAXSRC = 64,                 /* of a step */
-    PSR_MAXTOP = PSR_MAXSRC,         /* groups of a chunk */
-    PSR_LANE_ROUND = 32,             /* lanes come in whole registers of any kind */
-    PSR_SCRATCH_BYTES = 512 << 10,   /* of a chunk's nodes, to stay within the second cache */
+    PSR_MAXSRC = 65,               /* of a step */
+    PSR_MAXTOP = PSR_MAXSRC - 1,   /* groups of a chunk; the sum so far is a source too */
+    PSR_LANE_ROUND = 32,           /* lanes come in whole registers of any kind */
+    PSR_SCRATCH_BYTES = 512 << 10, /* of a chunk's nodes, to stay within the second cache */
 };
 
 struct psr_program {
@@ -46,8 +50,8 @@ struct psr_tile {
     size_t nsamp;     /* output samples */
     size_t length;    /* the same, up to a multiple of PSR_LANE_ROUND */
     void *scratch, *total;
-    size_t total_stride;
-    float *out; /* sample 0 of the tile of the program's first trial */
+    size_t trial_stride; /* of totals and sums in lanes */
+    float *out;          /* sample 0 of the tile of the program's first trial */
     size_t out_stride;
     double bias, downsamp; /* out = (total - bias) / downsamp */
 };
@@ -59,8 +63,8 @@ struct psr_lanes {
     void (*run)(const struct psr_tile *tile);
 };
 
-/* The lanes that hold sums of nkept channels of values up to lane_max, and the fastest code for them
- * on this machine. */
+/* The lanes that hold sums of nkept channels of values up to lane_max, and the fastest code for
+ * them on this machine. */
 struct psr_lanes psr_lanes_for(uint64_t lane_max, size_t nkept);
 
 /* The shape of all programs of a plan. */

@@ -1,28 +1,36 @@
 /* dedisp_cpu_kinds.h: the kernels of dedisp_cpu_lane.h for all kinds of lane (private). */
 
-#define KIND k8_16
+#define KIND  k8_16
 #define STORE uint8_t
-#define NODE uint16_t
+#define NODE  uint16_t
 #define TOTAL uint32_t
+#ifdef WIDEN_8_16
+#define WIDEN WIDEN_8_16
+#endif
 #include "dedisp_cpu_lane.h"
+#undef WIDEN
 #undef KIND
 #undef STORE
 
-#define KIND k16_16
+#define KIND  k16_16
 #define STORE uint16_t
 #include "dedisp_cpu_lane.h"
 #undef KIND
 #undef NODE
 #undef TOTAL
 
-#define KIND k16_32
-#define NODE uint32_t
+#define KIND  k16_32
+#define NODE  uint32_t
 #define TOTAL uint64_t
+#ifdef WIDEN_16_32
+#define WIDEN WIDEN_16_32
+#endif
 #include "dedisp_cpu_lane.h"
+#undef WIDEN
 #undef KIND
 #undef STORE
 
-#define KIND k32_32
+#define KIND  k32_32
 #define STORE uint32_t
 #include "dedisp_cpu_lane.h"
 #undef KIND
@@ -36,9 +44,9 @@
 #undef NODE
 #undef TOTAL
 
-#define KIND kfloat
+#define KIND  kfloat
 #define STORE float
-#define NODE float
+#define NODE  float
 #define TOTAL double
 #include "dedisp_cpu_lane.h"
 #undef KIND

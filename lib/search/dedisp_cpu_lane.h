@@ -11,11 +11,15 @@ enum { NAME(width) = VECTOR / sizeof(NODE), NAME(span) = 4 * NAME(width) };
 typedef NODE NAME(vec) __attribute__((vector_size(VECTOR)));
 typedef NODE NAME(vec_node)
     __attribute__((vector_size(VECTOR), aligned(__alignof__(NODE)), may_alias));
-typedef STORE NAME(vec_store) __attribute__((
-    vector_size(VECTOR / sizeof(NODE) * sizeof(STORE)), aligned(__alignof__(STORE)), may_alias));
+typedef STORE NAME(vec_store) __attribute__((vector_size(VECTOR / sizeof(NODE) * sizeof(STORE)),
+                                             aligned(__alignof__(STORE)), may_alias));
 
 #define GET_NODE(p) (*(const NAME(vec_node) *)(p))
+#ifdef WIDEN
+#define GET_STORE(p) ((NAME(vec))WIDEN(p))
+#else
 #define GET_STORE(p) __builtin_convertvector(*(const NAME(vec_store) *)(p), NAME(vec))
+#endif
 #define PUT(p, v) (*(NAME(vec_node) *)(p) = (v))
 
 /* dst[0 .. span - 1], then dst[0 .. width - 1], of the sum of all sources at t. */
@@ -72,34 +76,28 @@ ISA static inline void NAME(convert)(float *restrict out, const TOTAL *restrict 
 }
 
 /* Adds n lanes to a trial's total, at sample t of the tile. */
-ISA static inline void NAME(total)(const struct psr_tile *tile, int32_t head, size_t trial, size_t t,
-                                   const NODE *restrict lane, size_t n)
+ISA static inline void NAME(total)(const struct psr_tile *tile, int32_t head, size_t trial,
+                                   size_t t, const NODE *restrict lane, size_t n)
 {
-    TOTAL sum[NAME(span)] = {0};
-    TOTAL *total = (TOTAL *)tile->total + trial * tile->total_stride + t;
-    for (size_t j = 0; j < n; j++)
-        sum[j] = lane[j];
-    if (!(head & PSR_STEP_FIRST))
+    TOTAL *restrict total = (TOTAL *)tile->total + trial * tile->trial_stride + t;
+    if (head & PSR_STEP_FIRST)
         for (size_t j = 0; j < n; j++)
-            sum[j] += total[j];
-    if (!(head & PSR_STEP_LAST)) {
+            total[j] = lane[j];
+    else
         for (size_t j = 0; j < n; j++)
-            total[j] = sum[j];
+            total[j] += lane[j];
+    if (!(head & PSR_STEP_LAST))
         return;
-    }
     size_t valid = tile->nsamp > t ? tile->nsamp - t : 0;
     float *out = tile->out + trial * tile->out_stride + t;
-    NAME(convert)(out, sum, valid < n ? valid : n, tile->bias, tile->downsamp);
+    NAME(convert)(out, total, valid < n ? valid : n, tile->bias, tile->downsamp);
 }
 
-ISA static const int32_t *NAME(run_trial)(const struct psr_tile *tile, const int32_t *code)
+ISA static void NAME(close_trial)(const struct psr_tile *tile, int32_t head, size_t trial,
+                                  const NODE *const *src, size_t nsrc)
 {
-    const NODE *src[PSR_MAXSRC];
-    int32_t head = code[0];
-    size_t nsrc = (size_t)(head >> PSR_STEP_SHIFT), trial = (size_t)code[1], t = 0;
-    for (size_t k = 0; k < nsrc; k++)
-        src[k] = (const NODE *)tile->scratch + code[2 + k];
     _Alignas(64) NODE lane[NAME(span)];
+    size_t t = 0;
     for (; t + NAME(span) <= tile->length; t += NAME(span)) {
         NAME(sum_nodes_span)(lane, src, nsrc, t);
         NAME(total)(tile, head, trial, t, lane, NAME(span));
@@ -108,6 +106,22 @@ ISA static const int32_t *NAME(run_trial)(const struct psr_tile *tile, const int
         NAME(sum_nodes_width)(lane, src, nsrc, t);
         NAME(total)(tile, head, trial, t, lane, NAME(width));
     }
+}
+
+ISA static const int32_t *NAME(run_trial)(const struct psr_tile *tile, const int32_t *code)
+{
+    const NODE *src[PSR_MAXSRC];
+    int32_t head = code[0];
+    size_t nsrc = (size_t)(head >> PSR_STEP_SHIFT), trial = (size_t)code[1], k = 0;
+    NODE *so_far = (NODE *)tile->scratch + trial * tile->trial_stride;
+    for (; k < nsrc; k++)
+        src[k] = (const NODE *)tile->scratch + code[2 + k];
+    if (!(head & PSR_STEP_OPEN))
+        src[k++] = so_far;
+    if (head & PSR_STEP_CLOSE)
+        NAME(close_trial)(tile, head, trial, src, k);
+    else
+        NAME(sum_nodes)(so_far, src, k, tile->length);
     return code + 2 + nsrc;
 }
 
@@ -133,6 +147,21 @@ ISA static const int32_t *NAME(run_leaf)(const struct psr_tile *tile, const int3
     return code + 3 + 2 * nsrc;
 }
 
+/* Asks for the samples of the next group while this one is summed: each channel's stretch is too
+ * short for the machine to see it coming. */
+ISA static const int32_t *NAME(run_fetch)(const struct psr_tile *tile, const int32_t *code)
+{
+    size_t nsrc = (size_t)(code[0] >> PSR_STEP_SHIFT);
+    code++;
+    for (size_t k = 0; k < nsrc; k++, code += 3) {
+        const STORE *src = (const STORE *)tile->lane + (size_t)code[0] * tile->stride + code[1];
+        const char *at = (const char *)src, *end = (const char *)(src + tile->length + code[2]);
+        for (; at < end; at += 64)
+            __builtin_prefetch(at, 0, 2);
+    }
+    return code;
+}
+
 ISA static void NAME(run)(const struct psr_tile *tile)
 {
     const int32_t *code = tile->program->code, *end = code + tile->program->ncode;
@@ -143,6 +172,9 @@ ISA static void NAME(run)(const struct psr_tile *tile)
             break;
         case PSR_STEP_NODE:
             code = NAME(run_node)(tile, code);
+            break;
+        case PSR_STEP_FETCH:
+            code = NAME(run_fetch)(tile, code);
             break;
         default:
             code = NAME(run_trial)(tile, code);

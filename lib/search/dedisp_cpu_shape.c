@@ -1,14 +1,13 @@
 /* Which shape of tree to use.
  *
  * The best one depends on the band, the trials and the samples: many neighbouring trials share deep
- * trees, few or distant ones share little.  Every shape of a short list is grown for a few groups of
- * channels and blocks of trials, and its cost added up. */
+ * trees, few or distant ones share little.  Every shape of a short list is grown for a few groups
+ * of channels and blocks of trials, and its cost added up. */
 #include "dedisp_cpu_tree.h"
 
 static const int radices[][PSR_MAXLEVEL] = {
-    {1},       {2},          {4},          {8},       {16},         {32},
-    {2, 2},    {4, 2},       {2, 2, 2},    {4, 4},    {4, 2, 2},    {8, 2},
-    {2, 2, 2, 2}, {4, 2, 2, 2}, {8, 4}, {2, 2, 2, 2, 2},
+    {1},       {2},    {4},       {8},    {16},         {32},         {2, 2}, {4, 2},
+    {2, 2, 2}, {4, 4}, {4, 2, 2}, {8, 2}, {2, 2, 2, 2}, {4, 2, 2, 2}, {8, 4}, {2, 2, 2, 2, 2},
 };
 static const size_t blocks[] = {1, 4, 16, 32, 64, 128, 200, 256, 512};
 static const size_t tiles[] = {512, 1024, 2048};
@@ -18,13 +17,16 @@ enum {
     NTILES = sizeof tiles / sizeof *tiles,
 };
 
-/* Cycles, measured with the kernels on data in the second cache. */
-static const double cost_load = 2.2;   /* and add one register, unaligned */
-static const double cost_store = 2.0;  /* one register */
-static const double cost_total = 12.0; /* one register of lanes into a trial's total */
-static const double cost_step = 30.0;  /* to begin a step */
-static const double cost_line = 6.0;   /* to fetch 64 bytes of samples from the third cache */
-static const double cost_spill = 2.0;  /* factor where the scratch space outgrows the cache */
+/* Cycles for a register of 64 bytes, as measured with the kernels: a node's parts are in the first
+ * cache as a rule, and the nodes that trials sum in the second. */
+static const double cost_part = 2.0;   /* read a part of a node, unaligned, and add it */
+static const double cost_store = 1.5;  /* write a node */
+static const double cost_load = 3.2;   /* read a node, unaligned, and add it to a trial */
+static const double cost_sum = 6.0;    /* read a trial's sum and write it back */
+static const double cost_total = 14.0; /* add a trial's sum to its total */
+static const double cost_step = 30.0;  /* not for a register: to begin a step */
+static const double cost_line = 6.0;   /* to fetch samples from the third cache */
+static const double cost_spill = 2.0;  /* a factor where one group outgrows the second cache */
 
 enum { FLOAT_CHUNK = 16 }; /* channels summed in single precision before double: 15 roundings */
 
@@ -37,7 +39,7 @@ static double cost_of_level(const struct psr_tree *tr, int level, double lanes_p
             const struct psr_node *node = tr->node[level] + sub * tr->ntrial + n;
             double registers =
                 (double)(tr->shape->tile + (size_t)(node->hi - node->lo)) / lanes_per_register;
-            cost += cost_step + registers * (nsrc * cost_load + cost_store);
+            cost += cost_step + registers * (nsrc * cost_part + cost_store);
         }
     }
     return cost;
@@ -48,9 +50,7 @@ static double groups_per_chunk(const struct psr_tree *tr, const struct psr_plann
 {
     double top = (double)psr_tree_level_lanes(tr, tr->shape->nlevel - 1);
     double room = PSR_SCRATCH_BYTES / (double)pl->node_bytes - (double)psr_tree_lower_lanes(tr);
-    double n = room / top, most = (double)pl->chunk / (double)tr->shape->group;
-    n = n < most ? n : most;
-    n = n < PSR_MAXTOP ? n : PSR_MAXTOP;
+    double n = room / top < PSR_MAXTOP ? room / top : PSR_MAXTOP;
     return n > 1 ? n : 1;
 }
 
@@ -58,13 +58,14 @@ static double cost_of_group(const struct psr_tree *tr, const struct psr_planner 
                             size_t store_bytes)
 {
     double per_register = 64.0 / (double)pl->node_bytes, tile = (double)tr->shape->tile;
-    double scratch = (double)(psr_tree_level_lanes(tr, tr->shape->nlevel - 1) +
-                              psr_tree_lower_lanes(tr)) *
-                     (double)pl->node_bytes;
+    double scratch =
+        (double)(psr_tree_level_lanes(tr, tr->shape->nlevel - 1) + psr_tree_lower_lanes(tr)) *
+        (double)pl->node_bytes;
     double cost = 0;
     for (int l = 0; l < tr->shape->nlevel; l++)
         cost += cost_of_level(tr, l, per_register);
-    double each = (cost_total * tile / per_register + cost_step) / groups_per_chunk(tr, pl);
+    double each = (cost_sum * tile / per_register + cost_step) / groups_per_chunk(tr, pl);
+    each += cost_total * tile / per_register * (double)tr->shape->group / (double)pl->chunk;
     cost += (double)tr->ntrial * (cost_load * tile / per_register + each);
     if (scratch > PSR_SCRATCH_BYTES)
         cost *= cost_spill;
@@ -145,7 +146,8 @@ psr_status psr_planner_choose(struct psr_planner *pl, const struct psr_sweep *s,
 {
     struct psr_shape best = {0};
     double least = 0;
-    uint64_t lane_max = psr_sweep_lane_max(s), chunk = lane_max ? lanes->node_max / lane_max : FLOAT_CHUNK;
+    uint64_t lane_max = psr_sweep_lane_max(s),
+             chunk = lane_max ? lanes->node_max / lane_max : FLOAT_CHUNK;
     *pl = (struct psr_planner){.sweep = s, .node_bytes = lanes->node_bytes};
     pl->chunk = chunk < s->nkept ? (size_t)chunk : s->nkept;
     for (int r = 0; r < NRADICES; r++) {

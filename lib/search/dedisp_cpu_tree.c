@@ -14,7 +14,7 @@ static size_t nmax_subgroups(const struct psr_shape *shape, size_t width)
 }
 
 psr_status psr_tree_create(struct psr_tree *tr, const struct psr_shape *shape, size_t ntrial,
-                              psr_err *err)
+                           psr_err *err)
 {
     size_t width = 1, nsub = 0;
     memset(tr, 0, sizeof *tr);
@@ -122,8 +122,8 @@ static void widen(struct psr_node *node, int32_t lo, int32_t hi)
     node->hi = hi > node->hi ? hi : node->hi;
 }
 
-/* The lanes beside a tile's length that a node makes, a whole number of registers; hi grows with it,
- * so that what the kernels read is always what they made. */
+/* The lanes beside a tile's length that a node makes, a whole number of registers; hi grows with
+ * it, so that what the kernels read is always what they made. */
 static void round_up(struct psr_node *node)
 {
     int32_t extra = node->hi - node->lo;
@@ -186,7 +186,6 @@ size_t psr_tree_lower_lanes(const struct psr_tree *tr)
         lanes += psr_tree_level_lanes(tr, l);
     return lanes;
 }
-
 
 void psr_tree_destroy(struct psr_tree *tr)
 {

@@ -1,10 +1,11 @@
-/* dedisp_cpu_tree.h: the partial sums that a block of trials shares in one group of channels (private).
+/* dedisp_cpu_tree.h: the partial sums that a block of trials shares in one group of channels
+ * (private).
  *
  * Channels are taken in sub-groups, those in larger ones, and so on, as the shape's radix[] says.
- * What a sub-group contributes to a trial depends on the trial's delays only through the delay of its
- * first channel, which is a shift of the whole sum, and the delays of the others against it, the
- * pattern.  Trials with one pattern share one node.  Equal patterns are found from the leaves up by
- * hashing; how far each node must reach in time is then known from the top down. */
+ * What a sub-group contributes to a trial depends on the trial's delays only through the delay of
+ * its first channel, which is a shift of the whole sum, and the delays of the others against it,
+ * the pattern.  Trials with one pattern share one node.  Equal patterns are found from the leaves
+ * up by hashing; how far each node must reach in time is then known from the top down. */
 #ifndef PSR_SEARCH_DEDISP_CPU_TREE_H
 #define PSR_SEARCH_DEDISP_CPU_TREE_H
 
@@ -20,20 +21,20 @@ struct psr_node {
 
 struct psr_tree {
     const struct psr_shape *shape;
-    size_t nchan, ntrial;             /* of this group and program */
-    int32_t *delay;                   /* [channel][ntrial] */
-    int32_t *pattern[PSR_MAXLEVEL];   /* [sub-group][ntrial] node of each trial */
+    size_t nchan, ntrial;                /* of this group and program */
+    int32_t *delay;                      /* [channel][ntrial] */
+    int32_t *pattern[PSR_MAXLEVEL];      /* [sub-group][ntrial] node of each trial */
     struct psr_node *node[PSR_MAXLEVEL]; /* [sub-group][ntrial] */
-    size_t *nnode[PSR_MAXLEVEL];      /* [sub-group] */
-    size_t width[PSR_MAXLEVEL];       /* channels of a sub-group */
-    int32_t *slot;                    /* [nslot] hash table of nodes */
+    size_t *nnode[PSR_MAXLEVEL];         /* [sub-group] */
+    size_t width[PSR_MAXLEVEL];          /* channels of a sub-group */
+    int32_t *slot;                       /* [nslot] hash table of nodes */
     size_t nslot;
     void *block; /* all of it */
 };
 
 /* What a sub-group is made of: sub-groups of the level below, or channels. */
 struct psr_parts {
-    size_t n, first; /* how many, and the number of the first */
+    size_t n, first;                      /* how many, and the number of the first */
     const int32_t *pattern[PSR_MAXGROUP]; /* NULL for channels */
     const int32_t *delay[PSR_MAXGROUP];   /* of the first channel of each */
     struct psr_node *node[PSR_MAXGROUP];

@@ -1,7 +1,7 @@
-/* Work goes in squares of 64 spectra by 64 channels, which fit the first cache: unpack the rows, turn
- * the square, and add each channel's 64 samples to its run.  Within a square, registers of 16 bytes
- * are turned by interleaving: after log2(n) rounds of interleaving row i with row i + n/2, the n rows
- * of n samples are the columns. */
+/* Work goes in squares of 64 spectra by 64 channels, which fit the first cache: unpack the rows,
+ * turn the square, and add each channel's 64 samples to its run.  Within a square, registers of 16
+ * bytes are turned by interleaving: after log2(n) rounds of interleaving row i with row i + n/2,
+ * the n rows of n samples are the columns. */
 #include "cornerturn.h"
 
 #include <stdlib.h>
@@ -59,7 +59,7 @@ typedef uint32_t vec32 __attribute__((vector_size(16), may_alias));
             to[2 * i + 1] = HI##BITS(from[i], from[i + N / 2]);                                    \
         }                                                                                          \
     }                                                                                              \
-    static void turn##BITS(void *column, const unsigned char *rows, size_t row_bytes)                                                       \
+    static void turn##BITS(void *column, const unsigned char *rows, size_t row_bytes)              \
     {                                                                                              \
         for (int t = 0; t < SIDE; t += N)                                                          \
             for (int c = 0; c < SIDE; c += N) {                                                    \
@@ -73,7 +73,8 @@ typedef uint32_t vec32 __attribute__((vector_size(16), may_alias));
                 if (N > 8)                                                                         \
                     interleave##BITS(a, b);                                                        \
                 for (int i = 0; i < N; i++)                                                        \
-                    memcpy((char *)column + ((c + i) * SIDE + t) * (BITS / 8), N == 8 ? &b[i] : &a[i], 16);                         \
+                    memcpy((char *)column + ((c + i) * SIDE + t) * (BITS / 8),                     \
+                           N == 8 ? &b[i] : &a[i], 16);                                            \
             }                                                                                      \
     }
 
@@ -202,7 +203,7 @@ DEFINE_ADD(addfloat, float, float, double, f)
     static void name(struct psr_cornerturn *ct, const struct stretch *s, size_t t, size_t c)       \
     {                                                                                              \
         _Alignas(64) unsigned char copy[SIDE * SIDE * BITS / 8] = {0};                             \
-        _Alignas(64) RAW column[SIDE][SIDE];                                            \
+        _Alignas(64) RAW column[SIDE][SIDE];                                                       \
         size_t row_bytes, n = s->nsamp - t < SIDE ? s->nsamp - t : SIDE, ds = ct->d.downsamp;      \
         const unsigned char *rows = square_rows(ct, s, t, c, copy, &row_bytes);                    \
         turn##BITS(column, rows, row_bytes);                                                       \
@@ -217,7 +218,7 @@ DEFINE_ADD(addfloat, float, float, double, f)
             at += skip;                                                                            \
             at -= pre;                                                                             \
             STORE *lane = (STORE *)s->lane + (size_t)k * s->stride + (at / ds - s->first);         \
-            add(ct, lane, column[j] + skip, n - skip, at % ds, (size_t)k);            \
+            add(ct, lane, column[j] + skip, n - skip, at % ds, (size_t)k);                         \
         }                                                                                          \
     }
 
@@ -277,8 +278,8 @@ static void turn_portion(struct psr_cornerturn *ct, const struct stretch *s, siz
             ct->square(ct, s, t, c);
 }
 
-/* Threads take portions of the time where sums are of one sample, and else of the band, as a sum must
- * not be shared. */
+/* Threads take portions of the time where sums are of one sample, and else of the band, as a sum
+ * must not be shared. */
 void psr_cornerturn_run(struct psr_cornerturn *ct, const void *in, size_t nsamp, void *lane,
                         size_t stride, uint64_t first)
 {

@@ -1,0 +1,251 @@
+/* Speed of dedispersion on the CPU, with the ceilings of the machine measured in the same run.
+ *   bench_dedisp [repeats [workload]]
+ * The work: W1 60 s of 1024 channels and 200 trials, W2 600 s of 256 channels and 100 trials, W3 10
+ * s of 4096 channels and 4096 trials; random bytes in memory, output into one block's buffer. */
+#include <psrkit/dedisp.h>
+#include <psrkit/delays.h>
+
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct work {
+    const char *name;
+    size_t nchan;
+    double fch1_mhz, foff_mhz, tsamp_s, seconds;
+    size_t ndm;
+    double dm, dm_step;
+};
+
+static const struct work works[] = {
+    {"W1", 1024, 1550, -0.292968752, 128e-6, 60, 200, 150, 0.5},
+    {"W2", 256, 1550, -1.171875, 128e-6, 600, 100, 150, 1},
+    {"W3", 4096, 1549.963, -0.0732421875, 64e-6, 10, 4096, 0, 0.2442},
+};
+
+static void *take(size_t bytes)
+{
+    void *p = aligned_alloc(64, (bytes + 63) / 64 * 64);
+    if (!p) {
+        fprintf(stderr, "bench_dedisp: no memory for %zu bytes\n", bytes);
+        exit(EXIT_FAILURE);
+    }
+    return p;
+}
+
+/* --- ceilings --------------------------------------------------------------------------------- */
+
+/* Bytes a second that memcpy moves, reading and writing counted once. */
+static double copy_rate(int nthread)
+{
+    enum { PART = 64 << 20, REPEAT = 6 };
+    char *from = take((size_t)nthread * PART), *to = take((size_t)nthread * PART);
+    double best = 0;
+    memset(from, 1, (size_t)nthread * PART);
+    memset(to, 2, (size_t)nthread * PART);
+    for (int r = 0; r < REPEAT; r++) {
+        double start = omp_get_wtime();
+#pragma omp parallel for num_threads(nthread)
+        for (int n = 0; n < nthread; n++)
+            memcpy(to + (size_t)n * PART, from + (size_t)n * PART, PART);
+        double rate = (double)nthread * PART / (omp_get_wtime() - start);
+        best = rate > best ? rate : best;
+    }
+    free(from);
+    free(to);
+    return best;
+}
+
+enum { ADD_BYTES = 16 << 10, ADD_ROUNDS = 100000 };
+
+/* Adds all registers of 16-bit numbers that begin one number into each 64-byte line of x. */
+#define DEFINE_ADDS(name, BYTES, ISA)                                                              \
+    typedef uint16_t name##_at __attribute__((vector_size(BYTES), aligned(2), may_alias));         \
+    ISA static unsigned name(const char *x)                                                        \
+    {                                                                                              \
+        name##_at a = {0}, b = a, c = a, d = a;                                                    \
+        for (int r = 0; r < ADD_ROUNDS; r++) {                                                     \
+            for (int n = 2; n < ADD_BYTES; n += 4 * BYTES) {                                       \
+                a += *(const name##_at *)(x + n);                                                  \
+                b += *(const name##_at *)(x + n + BYTES);                                          \
+                c += *(const name##_at *)(x + n + 2 * BYTES);                                      \
+                d += *(const name##_at *)(x + n + 3 * BYTES);                                      \
+            }                                                                                      \
+            __asm__ volatile("" ::: "memory");                                                     \
+        }                                                                                          \
+        a += b + c + d;                                                                            \
+        return a[0];                                                                               \
+    }
+
+DEFINE_ADDS(adds_base, 16, )
+#if defined __x86_64__
+DEFINE_ADDS(adds_avx2, 32, __attribute__((target("avx2"))))
+DEFINE_ADDS(adds_avx512, 64, __attribute__((target("avx512f,avx512bw"))))
+#endif
+
+static unsigned run_adds(const char *x)
+{
+#if defined __x86_64__
+    if (__builtin_cpu_supports("avx512bw"))
+        return adds_avx512(x);
+    if (__builtin_cpu_supports("avx2"))
+        return adds_avx2(x);
+#endif
+    return adds_base(x);
+}
+
+/* 16-bit adds a second from the first cache, from unaligned places. */
+static double add_rate(int nthread)
+{
+    unsigned sink = 0;
+    double start = omp_get_wtime();
+#pragma omp parallel num_threads(nthread) reduction(+ : sink)
+    {
+        char *x = take(ADD_BYTES + 64);
+        memset(x, 1, ADD_BYTES + 64);
+        sink += run_adds(x);
+        free(x);
+    }
+    double took = omp_get_wtime() - start;
+    return sink == 1 ? 0 : (double)nthread * ADD_ROUNDS * (ADD_BYTES / 2) / took;
+}
+
+/* --- the work --------------------------------------------------------------------------------- */
+
+static unsigned char *make_noise(size_t bytes)
+{
+    uint64_t *x = take(bytes);
+#pragma omp parallel for
+    for (size_t n = 0; n < (bytes + 63) / 64 * 8; n++) {
+        uint64_t z = (n + 1) * UINT64_C(0x9E3779B97F4A7C15);
+        z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+        x[n] = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
+    }
+    return (unsigned char *)x;
+}
+
+static psr_status make_plan(psr_dedisp **p, const struct work *w, int nthread, psr_err *err)
+{
+    double *freq = take(w->nchan * sizeof *freq), *dm = take(w->ndm * sizeof *dm);
+    for (size_t c = 0; c < w->nchan; c++)
+        freq[c] = w->fch1_mhz + w->foff_mhz * (double)c;
+    for (size_t i = 0; i < w->ndm; i++)
+        dm[i] = w->dm + w->dm_step * (double)i;
+    struct psr_dedisp_desc d = {
+        .nchan = w->nchan,
+        .freq_mhz = freq,
+        .tsamp_s = w->tsamp_s,
+        .nbit = 8,
+        .kind = PSR_UINT,
+        .downsamp = 1,
+        .dmconst = PSR_DMCONST_PRESTO,
+        .ndm = w->ndm,
+        .dm = dm,
+        .nthread = nthread,
+        .backend = "cpu",
+        .mem_bytes = INT64_C(1) << 30,
+    };
+    psr_status st = psr_dedisp_create(p, &d, err);
+    free(freq);
+    free(dm);
+    return st;
+}
+
+static psr_status sweep(psr_dedisp *p, const struct work *w, const unsigned char *in, size_t nsamp,
+                        float *out, size_t stride, psr_err *err)
+{
+    size_t block = psr_dedisp_block(p), got;
+    psr_dedisp_reset(p);
+    for (size_t t = 0; t < nsamp; t += block) {
+        size_t n = nsamp - t < block ? nsamp - t : block;
+        psr_status st = psr_dedisp_execute(p, in + t * w->nchan, n, out, stride, &got, err);
+        if (st)
+            return st;
+    }
+    return PSR_OK;
+}
+
+static double cpu_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static void bench(const struct work *w, const unsigned char *in, int nthread, int repeats,
+                  double copy, double adds)
+{
+    size_t nsamp = (size_t)(w->seconds / w->tsamp_s + 0.5);
+    double took[64], cpu[64], start = omp_get_wtime();
+    psr_dedisp *p;
+    psr_err err;
+    psr_status st = make_plan(&p, w, nthread, &err);
+    double create = omp_get_wtime() - start;
+    if (st) {
+        fprintf(stderr, "bench_dedisp: %s\n", err.msg);
+        exit(EXIT_FAILURE);
+    }
+    size_t block = psr_dedisp_block(p), stride = psr_dedisp_ready(p, block + nsamp);
+    stride = stride < block ? stride : block;
+    float *out = take(w->ndm * stride * sizeof *out);
+    for (int r = 0; r < repeats && !st; r++) {
+        start = omp_get_wtime();
+        cpu[r] = -cpu_seconds();
+        st = sweep(p, w, in, nsamp, out, stride, &err);
+        took[r] = omp_get_wtime() - start;
+        cpu[r] += cpu_seconds();
+    }
+    if (st) {
+        fprintf(stderr, "bench_dedisp: %s\n", err.msg);
+        exit(EXIT_FAILURE);
+    }
+    qsort(took, (size_t)repeats, sizeof *took, by_value);
+    qsort(cpu, (size_t)repeats, sizeof *cpu, by_value);
+    struct psr_dedisp_info info;
+    psr_dedisp_describe(p, &info);
+    double t = took[repeats / 2], nout = (double)(nsamp - psr_dedisp_maxshift(p));
+    double moved = (double)nsamp * (double)w->nchan + nout * (double)w->ndm * 4;
+    printf("%-3s %7d %8.3f %7.3f %7.3f %9.3f %8.2f %8.2f %9.2f %9.2f %7.0f\n", w->name, nthread,
+           create, t, cpu[repeats / 2], info.adds_direct * nout / t * 1e-12,
+           info.adds_direct / info.adds_planned, info.adds_direct * nout / t / adds,
+           info.adds_planned * nout / t / adds, moved / t / copy, (double)info.bytes * 1e-6);
+    fflush(stdout);
+    free(out);
+    psr_dedisp_destroy(p);
+}
+
+int main(int argc, char **argv)
+{
+    int repeats = argc > 1 ? atoi(argv[1]) : 3, nthread[] = {1, 2};
+    double copy[2], adds[2];
+    repeats = repeats < 1 ? 1 : repeats > 64 ? 64 : repeats;
+    for (int n = 0; n < 2; n++) {
+        copy[n] = copy_rate(nthread[n]);
+        adds[n] = add_rate(nthread[n]);
+        printf("ceilings, %d thread%s: copy %.1f GB/s, 16-bit adds %.1f G/s\n", nthread[n],
+               n ? "s" : "", copy[n] * 1e-9, adds[n] * 1e-9);
+    }
+    printf(
+        "T adds/s: samples out x channels x trials.  saved: those for one that is done.  of adds:\n"
+        "T adds/s, and adds done, over the ceiling.  of copy: bytes in and out over the ceiling.\n"
+        "    threads create_s time_s   cpu_s  T_adds/s    saved  of_adds  done/adds   of_copy "
+        "plan_MB\n");
+    for (size_t k = 0; k < sizeof works / sizeof *works; k++) {
+        const struct work *w = works + k;
+        if (argc > 2 && strcmp(argv[2], w->name))
+            continue;
+        unsigned char *in = make_noise((size_t)(w->seconds / w->tsamp_s + 1) * w->nchan);
+        for (int n = 0; n < 2; n++)
+            bench(w, in, nthread[n], repeats, copy[n], adds[n]);
+        free(in);
+    }
+    return EXIT_SUCCESS;
+}
