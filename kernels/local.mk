@@ -2,10 +2,19 @@
 # .cu, so the files and the headers they depend on are named here.
 
 CUDA_FILES = \
+	kernels/cornerturn.cu \
+	kernels/dedisp.cu \
+	kernels/dedisp_aim.cu \
+	kernels/dedisp_gather.cu \
 	kernels/probe.cu
 CUDA_INCLUDES = \
-	kernels/probe.h
-EXTRA_DIST += $(CUDA_FILES) $(CUDA_INCLUDES)
+	kernels/cornerturn.h \
+	kernels/dedisp.h \
+	kernels/dedisp_lag.cuh \
+	kernels/dedisp_stage.h \
+	kernels/probe.h \
+	kernels/ptx.cuh
+EXTRA_DIST += $(CUDA_FILES) $(CUDA_INCLUDES) kernels/NOTES.md
 
 NVCCFLAGS = -O3 -std=c++17 -lineinfo $(NVCC_ARCH_FLAGS) $(NVCC_WARN_FLAGS) -Xcompiler -fPIC,-Wall
 

@@ -25,7 +25,10 @@ lib_libpsrkit_a_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/kernels $(CUDA_CPPFLAG
 lib_libpsrkit_a_LIBADD = $(KERNEL_OBJECTS)
 if HAVE_CUDA
 lib_cuda_sources = \
-	lib/base/device_cuda.c
+	lib/base/device_cuda.c \
+	lib/search/dedisp_cuda.c \
+	lib/search/dedisp_cuda.h \
+	lib/search/dedisp_cuda_plan.c
 endif
 lib_libpsrkit_a_SOURCES = \
 	$(lib_cuda_sources) \
@@ -46,6 +49,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/search/dedisp_cpu_shape.c \
 	lib/search/dedisp_cpu_tree.c \
 	lib/search/dedisp_cpu_tree.h \
+	lib/search/dedisp_lag.h \
 	lib/signal/cornerturn.c \
 	lib/signal/cornerturn.h \
 	lib/signal/delays.c

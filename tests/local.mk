@@ -30,7 +30,6 @@ UNIT_TESTS = \
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
 dist_noinst_DATA += tests/example.c tests/tap.h
-dist_noinst_DATA += tests/tap.h
 dist_noinst_DATA += \
 	tests/golden/downsamp16.dat \
 	tests/golden/downsamp3.dat \
