@@ -24,7 +24,7 @@
 
 namespace {
 
-constexpr int SAMPLES = 512, HALF = SAMPLES / 2;
+constexpr int SAMPLES = 448, HALF = SAMPLES / 2;
 constexpr int THREADS = 256;
 constexpr int EXTRA = 2 * DEDISP_MAXSHIFT; /* rows of the tile that shifts reach beyond the spread */
 constexpr int STAGES = 3;                  /* in use, next, and arriving */
@@ -52,10 +52,7 @@ int round_up(int n, int to)
 struct shape shape_for(int spread)
 {
     struct shape s;
-    /* Rows 4 banks apart, so that eight channels and four words of each are 32 banks. */
     s.row_pitch = round_up(SAMPLES + spread + EXTRA + 32, 16);
-    while (s.row_pitch / 4 % 32 != 4)
-        s.row_pitch += 16;
     s.plane_pitch = (round_up(SAMPLES + spread, 8) + EXTRA + 1) * 16;
     s.partial_pitch = round_up(HALF + spread, 8) / 16 * 16 + 8;
     s.bytes = 2 * (size_t)DEDISP_CHANNELS * s.row_pitch + STAGES * sizeof(struct dedisp_stage) +
@@ -75,6 +72,7 @@ struct cta {
     uint8_t *rows, *tile;
     struct dedisp_stage *stage;
     uint32_t *partial;
+    uint32_t *at; /* [2][32] byte of "rows" where a channel's first sample is */
     uint32_t bar; /* [2] rows, [STAGES] stages */
     int warp, lane;
 };
@@ -131,21 +129,22 @@ __device__ __forceinline__ void fetch_rows(const cta &b, const struct job &job, 
                                            long long t, int j, const struct dedisp_stage &st)
 {
     int used = SAMPLES + st.spread + st.window[1] + st.nshift;
-    int bytes = (used + 8 + 15 + 15 + 4) & ~15;
+    int bytes = (used + 8 + 15 + 15 + 4) & ~15, c = b.warp * ROWS_PER_WARP + b.lane;
     uint32_t to = shared_address(b.rows) + (j & 1) * DEDISP_CHANNELS * job.shape.row_pitch;
     uint32_t bar = rows_barrier(b, j);
     const uint8_t *from = lanes + (size_t)st.k0 * job.io.pitch;
     bytes = min(bytes, job.shape.row_pitch);
+    if (b.lane < ROWS_PER_WARP) /* by quads */
+        b.at[(j & 1) * DEDISP_CHANNELS + c % QUAD * 4 + c / QUAD] =
+            ((j & 1) * DEDISP_CHANNELS + c) * job.shape.row_pitch + ((int)(t + st.off[c]) & 15);
 #if __CUDA_ARCH__ >= 900
     if (threadIdx.x == 0)
         barrier_expect(bar, st.n * bytes);
-    int c = b.warp * ROWS_PER_WARP + b.lane;
     if (b.lane < ROWS_PER_WARP && c < st.n)
         copy_bulk(to + c * job.shape.row_pitch,
                   from + (long long)(c * job.io.pitch) + ((t + st.off[c]) & ~15LL), bytes, bar);
 #else
-    for (int i = 0; i < ROWS_PER_WARP; i++) {
-        int c = b.warp * ROWS_PER_WARP + i;
+    for (c = b.warp * ROWS_PER_WARP; c < (b.warp + 1) * ROWS_PER_WARP; c++) {
         const uint8_t *row = from + (long long)(c * job.io.pitch) + ((t + st.off[c]) & ~15LL);
         for (int at = 16 * b.lane; c < st.n && at < bytes; at += 16 * 32)
             copy_16(to + c * job.shape.row_pitch + at, row + at);
@@ -154,51 +153,57 @@ __device__ __forceinline__ void fetch_rows(const cta &b, const struct job &job, 
 #endif
 }
 
-/* Rows to tile.  A lane takes four times of one quad of channels: it moves each channel's bytes by
- * its off, and turns the square. */
-__device__ __forceinline__ void turn_rows(const cta &b, const struct job &job, long long t, int j,
+/* Rows to tile.  A lane takes four times of the 16 channels of a plane: it moves each channel's bytes
+ * to their place, turns squares of four by four, and writes whole rows of the tile, of which eight
+ * lanes next to each other fill all banks because they take their four times in different orders. */
+__device__ __forceinline__ void turn_rows(const cta &b, const struct job &job, int j,
                                           const struct dedisp_stage &st)
 {
-    const uint8_t *rows = b.rows + (j & 1) * DEDISP_CHANNELS * job.shape.row_pitch;
-    int quad = b.lane % QUAD, u0 = b.lane / QUAD;
-    const uint32_t *row[4];
-    int bits[4];
+    const int plane = b.warp & 1, need = SAMPLES + st.spread + st.window[1] + st.nshift;
+    const int order = b.lane >> 1 & 3; /* time number i is i ^ order */
+    const uint32_t pair0 = order & 2 ? 0x7362 : 0x5140, pair1 = order & 2 ? 0x5140 : 0x7362;
+    const uint32_t time0 = order & 1 ? 0x7632 : 0x5410, time1 = order & 1 ? 0x5410 : 0x7632;
+    const uint4 *at = (const uint4 *)(b.at + (j & 1) * DEDISP_CHANNELS) + 4 * plane;
+    uint4 *tile = (uint4 *)(b.tile + plane * job.shape.plane_pitch);
+    for (int u = b.warp / 2 * 32 + b.lane; 4 * u < need; u += WARPS / 2 * 32) {
+        uint32_t row[4][4];
 #pragma unroll
-    for (int e = 0; e < 4; e++) {
-        int c = quad + QUAD * e, o = (int)(t + st.off[c]) & 15;
-        row[e] = (const uint32_t *)(rows + c * job.shape.row_pitch) + (o >> 2);
-        bits[e] = (o & 3) * 8;
-    }
-    /* Half of the lanes write their later times first, so that a warp's words fall in 32 banks. */
-    int late = u0 >> 1;
-    uint32_t first = late ? 0x7362 : 0x5140, second = late ? 0x5140 : 0x7362;
-    uint32_t *to = (uint32_t *)(b.tile + quad / 4 * job.shape.plane_pitch) + quad % 4;
-    uint32_t *to0 = to + 8 * late, *to1 = to + 8 * (1 - late);
-    int n = (SAMPLES + st.spread + st.window[1] + st.nshift + 3) / 4;
-#pragma unroll 2
-    for (int u = b.warp * 4 + u0; u < n; u += WARPS * 4) {
-        uint32_t v[4];
+        for (int q = 0; q < 4; q++) {
+            const uint4 quad = at[q];
+            const uint32_t from[4] = {quad.x, quad.y, quad.z, quad.w};
+            uint32_t v[4];
 #pragma unroll
-        for (int e = 0; e < 4; e++)
-            v[e] = __funnelshift_r(row[e][u], row[e][u + 1], bits[e]);
-        uint32_t x = __byte_perm(v[0], v[1], first), y = __byte_perm(v[2], v[3], first);
-        to0[16 * u] = __byte_perm(x, y, 0x5410);
-        to0[16 * u + 4] = __byte_perm(x, y, 0x7632);
-        x = __byte_perm(v[0], v[1], second);
-        y = __byte_perm(v[2], v[3], second);
-        to1[16 * u] = __byte_perm(x, y, 0x5410);
-        to1[16 * u + 4] = __byte_perm(x, y, 0x7632);
+            for (int e = 0; e < 4; e++) {
+                const uint32_t *x = (const uint32_t *)(b.rows + (from[e] & ~3u)) + u;
+                v[e] = __funnelshift_r(x[0], x[1], 8 * from[e]);
+            }
+            uint32_t x = __byte_perm(v[0], v[1], pair0), y = __byte_perm(v[2], v[3], pair0);
+            row[0][q] = __byte_perm(x, y, time0);
+            row[1][q] = __byte_perm(x, y, time1);
+            x = __byte_perm(v[0], v[1], pair1);
+            y = __byte_perm(v[2], v[3], pair1);
+            row[2][q] = __byte_perm(x, y, time0);
+            row[3][q] = __byte_perm(x, y, time1);
+        }
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            tile[4 * u + (i ^ order)] = make_uint4(row[i][0], row[i][1], row[i][2], row[i][3]);
     }
 }
 
-/* Tile to partial sums of 16 trials; half of the warps do either half of the trials. */
-template <int S>
-__device__ __forceinline__ void multiply_tile(const cta &b, const struct job &job,
-                                              const struct dedisp_stage &st)
+/* Address of a lane's row of the first operand: both planes of the early half of the stretch, then
+ * both of the late half. */
+__device__ __forceinline__ uint32_t operand_rows(const cta &b, const struct job &job)
 {
-    int half = b.warp & 1, pitch = job.shape.partial_pitch;
+    return shared_address(b.tile) + (b.lane / 8 % 2) * job.shape.plane_pitch +
+           (b.lane % 8 + b.lane / 16 * HALF) * 16;
+}
+
+template <int S>
+__device__ __forceinline__ void load_hot(const cta &b, const struct dedisp_stage &st, int half,
+                                         uint32_t a[S][4])
+{
     const uint4 hot = st.hot[half][b.lane];
-    uint32_t a[S][4];
 #pragma unroll
     for (int s = 0; s < S; s++) {
         a[s][0] = (hot.x >> s) & 0x01010101u;
@@ -206,50 +211,108 @@ __device__ __forceinline__ void multiply_tile(const cta &b, const struct job &jo
         a[s][2] = (hot.z >> s) & 0x01010101u;
         a[s][3] = (hot.w >> s) & 0x01010101u;
     }
+}
+
+template <bool FIRST>
+__device__ __forceinline__ void multiply_one(int lo[4], int hi[4], const uint32_t a[4],
+                                             const uint32_t x[4])
+{
+    if (FIRST) {
+        multiply(lo, a, x[0], x[1]);
+        multiply(hi, a, x[2], x[3]);
+    } else {
+        multiply_add(lo, a, x[0], x[1]);
+        multiply_add(hi, a, x[2], x[3]);
+    }
+}
+
+__device__ __forceinline__ void store_partial(uint32_t *to, int pitch, const int lo[4],
+                                              const int hi[4])
+{
+    *(uint2 *)to = make_uint2(lo[0] + (hi[0] << 16), lo[1] + (hi[1] << 16));
+    *(uint2 *)(to + 8 * pitch) = make_uint2(lo[2] + (hi[2] << 16), lo[3] + (hi[3] << 16));
+}
+
+/* Tile to partial sums where both halves of the trials have the same window: a warp does all 32, and
+ * loads each operand once. */
+template <int S>
+__device__ __forceinline__ void multiply_both(const cta &b, const struct job &job,
+                                              const struct dedisp_stage &st)
+{
+    const int pitch = job.shape.partial_pitch, n = (HALF + st.spread + 7) / 8;
+    uint32_t a[2][S][4];
+    load_hot<S>(b, st, 0, a[0]);
+    load_hot<S>(b, st, 1, a[1]);
+    uint32_t *to = b.partial + b.lane / 4 * pitch + 2 * (b.lane % 4) + 8 * b.warp;
+    uint32_t from = operand_rows(b, job) + 128 * b.warp;
+    for (int i = b.warp; i < n; i += WARPS, to += 8 * WARPS, from += 128 * WARPS) {
+        int lo[2][4], hi[2][4];
+        uint32_t x[S][4];
+#pragma unroll
+        for (int s = 0; s < S; s++)
+            load_matrices(from + 16 * s, x[s]);
+#pragma unroll
+        for (int half = 0; half < 2; half++) {
+            multiply_one<true>(lo[half], hi[half], a[half][0], x[0]);
+#pragma unroll
+            for (int s = 1; s < S; s++)
+                multiply_one<false>(lo[half], hi[half], a[half][s], x[s]);
+            store_partial(to + half * DEDISP_MROW * pitch, pitch, lo[half], hi[half]);
+        }
+    }
+}
+
+/* Tile to partial sums of 16 trials; half of the warps do either half of the trials. */
+template <int S>
+__device__ __forceinline__ void multiply_half(const cta &b, const struct job &job,
+                                              const struct dedisp_stage &st)
+{
+    const int half = b.warp & 1, pitch = job.shape.partial_pitch, n = (HALF + st.spread + 7) / 8;
+    uint32_t a[S][4];
+    load_hot<S>(b, st, half, a);
     uint32_t *to = b.partial + (half * DEDISP_MROW + b.lane / 4) * pitch + 2 * (b.lane % 4);
-    /* Matrices: both planes of the early half of the stretch, then both of the late half. */
-    uint32_t from = shared_address(b.tile) + (b.lane / 8 % 2) * job.shape.plane_pitch +
-                    (b.lane % 8 + b.lane / 16 * HALF + st.window[half]) * 16;
-    int n = (HALF + st.spread + 7) / 8;
+    uint32_t from = operand_rows(b, job) + st.window[half] * 16;
     for (int i = b.warp / 2; i < n; i += WARPS / 2) {
         int lo[4], hi[4];
+        uint32_t x[4];
+        load_matrices(from + 128 * i, x);
+        multiply_one<true>(lo, hi, a[0], x);
 #pragma unroll
-        for (int s = 0; s < S; s++) {
-            uint32_t x[4];
-            load_matrices(from + (8 * i + s) * 16, x);
-            if (s == 0) {
-                multiply(lo, a[s], x[0], x[1]);
-                multiply(hi, a[s], x[2], x[3]);
-            } else {
-                multiply_add(lo, a[s], x[0], x[1]);
-                multiply_add(hi, a[s], x[2], x[3]);
-            }
+        for (int s = 1; s < S; s++) {
+            load_matrices(from + 128 * i + 16 * s, x);
+            multiply_one<false>(lo, hi, a[s], x);
         }
-        *(uint2 *)(to + 8 * i) = make_uint2(lo[0] + (hi[0] << 16), lo[1] + (hi[1] << 16));
-        *(uint2 *)(to + 8 * pitch + 8 * i) = make_uint2(lo[2] + (hi[2] << 16), lo[3] + (hi[3] << 16));
+        store_partial(to + 8 * i, pitch, lo, hi);
     }
 }
 
 __device__ __forceinline__ void multiply_stage(const cta &b, const struct job &job,
                                                const struct dedisp_stage &st)
 {
+    switch (st.window[1] ? 0 : st.nshift) {
+    case 1:
+        return multiply_both<1>(b, job, st);
+    case 2:
+        return multiply_both<2>(b, job, st);
+    case 3:
+        return multiply_both<3>(b, job, st);
+    }
     switch (st.nshift) {
     case 1:
-        return multiply_tile<1>(b, job, st);
     case 2:
-        return multiply_tile<2>(b, job, st);
+        return multiply_half<2>(b, job, st);
     case 3:
-        return multiply_tile<3>(b, job, st);
+        return multiply_half<3>(b, job, st);
     case 4:
-        return multiply_tile<4>(b, job, st);
+        return multiply_half<4>(b, job, st);
     case 5:
-        return multiply_tile<5>(b, job, st);
+        return multiply_half<5>(b, job, st);
     case 6:
-        return multiply_tile<6>(b, job, st);
+        return multiply_half<6>(b, job, st);
     case 7:
-        return multiply_tile<7>(b, job, st);
+        return multiply_half<7>(b, job, st);
     default:
-        return multiply_tile<8>(b, job, st);
+        return multiply_half<8>(b, job, st);
     }
 }
 
@@ -313,13 +376,15 @@ __device__ __forceinline__ void write_sums(const cta &b, const struct dedisp_k_i
     }
 }
 
-__device__ __forceinline__ cta make_cta(const struct job &job, uint8_t *shared, uint64_t *bars)
+__device__ __forceinline__ cta make_cta(const struct job &job, uint8_t *shared, uint64_t *bars,
+                                        uint32_t *at)
 {
     cta b;
     b.rows = shared;
     b.stage = (struct dedisp_stage *)(shared + 2 * DEDISP_CHANNELS * job.shape.row_pitch);
     b.tile = (uint8_t *)(b.stage + STAGES);
     b.partial = (uint32_t *)(b.tile + 2 * job.shape.plane_pitch);
+    b.at = at;
     b.bar = shared_address(bars);
     b.warp = threadIdx.x / 32;
     b.lane = threadIdx.x % 32;
@@ -354,6 +419,7 @@ __device__ __forceinline__ void sum_block(const struct job &job, const cta &b)
     cursor next = {(const uint8_t *)job.io.d_lane + (job.io.nplane - 1) * job.io.plane, 0};
     barrier_wait(stage_barrier(b, 0), 0);
     fetch_rows(b, job, next.lanes, t, 0, b.stage[0]);
+    __syncthreads();
     int slot = 0, parity = 0, ahead = ngroup > 1 ? 1 : 0, left = ngroup;
     for (int j = 0; j < n; j++) {
         int slot1 = slot == STAGES - 1 ? 0 : slot + 1, parity1 = slot1 ? parity : parity ^ 1;
@@ -365,7 +431,7 @@ __device__ __forceinline__ void sum_block(const struct job &job, const cta &b)
             fetch_rows(b, job, next.lanes, t, j + 1, b.stage[slot1]);
         }
         barrier_wait(rows_barrier(b, j), (j >> 1) & 1);
-        turn_rows(b, job, t, j, st);
+        turn_rows(b, job, j, st);
         __syncthreads();
         ahead = ahead + 1 == ngroup ? 0 : ahead + 1;
         if (j + 2 < n) /* All are done with stage j - 1. */
@@ -390,7 +456,8 @@ __global__ void __launch_bounds__(THREADS, 2) multiply_blocks(const struct job j
 #if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 800
     extern __shared__ __align__(128) uint8_t shared[];
     __shared__ __align__(8) uint64_t bars[2 + STAGES];
-    const cta b = make_cta(job, shared, bars);
+    __shared__ __align__(16) uint32_t at[2 * DEDISP_CHANNELS];
+    const cta b = make_cta(job, shared, bars, at);
     init_barriers(b);
     sum_block(job, b);
 #endif

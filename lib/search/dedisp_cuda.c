@@ -51,6 +51,7 @@ struct cuda {
     uint64_t nraw, nturned, ndone; /* spectra taken, samples in the runs so far, samples given */
     uint64_t first;        /* sample at the start of the runs */
     int64_t bytes;
+    bool started; /* the device was there */
 };
 
 /* --- errors and memory ------------------------------------------------------------------------ */
@@ -441,11 +442,9 @@ static void cuda_describe(const void *state, struct psr_dedisp_info *info)
     info->bytes = c->bytes;
 }
 
-static void cuda_destroy(void *state)
+/* Whatever there is of it. */
+static void free_device(struct cuda *c)
 {
-    struct cuda *c = state;
-    if (!c)
-        return;
     (void)cudaSetDevice(c->s->device);
     (void)cudaDeviceSynchronize();
     free_buffers(c);
@@ -464,6 +463,15 @@ static void cuda_destroy(void *state)
     for (int n = 0; n < 3; n++)
         if (stream[n])
             cudaStreamDestroy(stream[n]);
+}
+
+static void cuda_destroy(void *state)
+{
+    struct cuda *c = state;
+    if (!c)
+        return;
+    if (c->started)
+        free_device(c);
     psr_cuda_plan_free(&c->plan);
     free(c);
 }
@@ -476,6 +484,7 @@ static psr_status start(struct cuda *c, psr_err *err)
     if (st)
         return st;
     cudaError_t e = cudaSetDevice(c->s->device);
+    c->started = !e;
     if (e || (e = dedisp_k_max_spread(&max_spread)) || (e = make_events(c)))
         return fail_cuda(c, e, "start", err);
     int64_t stages = device.mem_free / 8 < STAGE_BYTES ? device.mem_free / 8 : STAGE_BYTES;

@@ -62,7 +62,7 @@ static void lay_out(struct shape *s, double low_mhz, double width_mhz, bool risi
     for (size_t c = 0; c < s->d.nchan; c++)
         s->freq_mhz[c] = rising ? low_mhz + (double)c * step : top - (double)c * step;
     double per_dm = psr_delay_s(s->d.dmconst, 1, low_mhz) - psr_delay_s(s->d.dmconst, 1, top);
-    double most = per_dm > 0 ? shift * s->d.tsamp_s * (double)s->d.downsamp / per_dm : 100;
+    double most = per_dm > 1e-12 ? shift * s->d.tsamp_s * (double)s->d.downsamp / per_dm : 100;
     for (size_t i = 0; i < s->d.ndm; i++)
         s->dm[i] = most * (from + (1 - from) * (double)i / (double)s->d.ndm);
     s->d.freq_mhz = s->freq_mhz;
