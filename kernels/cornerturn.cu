@@ -2,15 +2,16 @@
  *
  * Thread block: a square of 64 channels x 64 outputs, 256 threads.  Threads next to each other read
  * channels next to each other, put the sums into shared memory (64 x 65 words, so that neither way
- * has bank conflicts), and write outputs next to each other.  The grid is (64 outputs, 64 channels).
- * Bound: device memory, each sample read once and written once; byte by byte it is the load path,
- * about 1 ms for 640 MB on an H200, where summing them takes tens.
+ * has bank conflicts), and write outputs next to each other.  The grid is (64 outputs, 64
+ * channels). Bound: device memory, each sample read once and written once; byte by byte it is the
+ * load path, about 1 ms for 640 MB on an H200, where summing them takes tens.
  *
  * Sliding: one thread block a run, 4 KB at a time between barriers, so that what is overwritten was
  * read before. */
 #include "cornerturn.h"
 
-namespace {
+namespace
+{
 
 constexpr int SIDE = 64, THREADS = 256;
 
@@ -21,7 +22,8 @@ struct job {
     uint8_t *lane;
 };
 
-__device__ uint32_t integer_sample(const struct cornerturn_k_desc &d, const uint8_t *row, uint32_t c)
+__device__ uint32_t integer_sample(const struct cornerturn_k_desc &d, const uint8_t *row,
+                                   uint32_t c)
 {
     if (d.nbit == 8)
         return (row[c] + d.bias) & 0xff;

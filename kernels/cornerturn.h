@@ -1,5 +1,5 @@
-/* cornerturn.h: packed spectra [t][c] to one run of samples per channel on the device, downsampled on
- * the way. */
+/* cornerturn.h: packed spectra [t][c] to one run of samples per channel on the device, downsampled
+ * on the way. */
 #ifndef PSR_KERNELS_CORNERTURN_H
 #define PSR_KERNELS_CORNERTURN_H
 
@@ -14,15 +14,15 @@ extern "C" {
 /* Output n of channel k is the sum over u < downsamp of sample first + n downsamp + pre[k] + u of
  * channel chan[k]. */
 struct cornerturn_k_desc {
-    int nbit;            /* of the input: 1 2 4 8 16 32 */
-    int is_float;        /* 32 bits: floats, not unsigned integers; both are summed as floats */
-    uint32_t bias;       /* added to each integer sample, modulo its bits */
-    size_t row_bytes;    /* of a spectrum */
+    int nbit;         /* of the input: 1 2 4 8 16 32 */
+    int is_float;     /* 32 bits: floats, not unsigned integers; both are summed as floats */
+    uint32_t bias;    /* added to each integer sample, modulo its bits */
+    size_t row_bytes; /* of a spectrum */
     size_t nkept, downsamp;
     const uint32_t *d_chan; /* [nkept] */
     const int32_t *d_pre;   /* [nkept] */
-    int nplane;          /* of bytes, lowest first; 0: floats */
-    size_t pitch, plane; /* bytes from run to run and from plane to plane of the output */
+    int nplane;             /* of bytes, lowest first; 0: floats */
+    size_t pitch, plane;    /* bytes from run to run and from plane to plane of the output */
 };
 
 /* Given:    d_in  spectra from sample 0 on; Returned: n outputs of each channel at d_lane */

@@ -7,7 +7,8 @@
 #include "dedisp_lag.cuh"
 #include "dedisp_stage.h"
 
-namespace {
+namespace
+{
 
 constexpr int WARPS = 4;
 
@@ -55,9 +56,9 @@ __device__ range range_of(const table &t, int half, int c)
     return r;
 }
 
-/* The narrowest windows of s for the early and the late trials that every channel can be moved into,
- * by *move.  Between the halves all channels' delays grow, though not equally, so that a late window
- * that lies higher is often narrower. */
+/* The narrowest windows of s for the early and the late trials that every channel can be moved
+ * into, by *move.  Between the halves all channels' delays grow, though not equally, so that a late
+ * window that lies higher is often narrower. */
 __device__ bool find_windows(range early, range late, int *nshift, int *window, int *move)
 {
     for (*nshift = 1; *nshift <= DEDISP_MAXSHIFT; ++*nshift)
@@ -73,7 +74,8 @@ __device__ bool find_windows(range early, range late, int *nshift, int *window, 
     return false;
 }
 
-/* A register of the A fragment holds four bytes of k, which are channels q, q + 8, q + 16, q + 24. */
+/* A register of the A fragment holds four bytes of k, which are channels q, q + 8, q + 16, q + 24.
+ */
 __device__ uint32_t hot_word(const struct dedisp_k_block &b, const table &t, int m, int q, int n)
 {
     uint32_t word = 0;
@@ -93,14 +95,16 @@ __device__ void write_hot(const struct dedisp_k_block &b, const table &t, int n,
     int row = lane / 4, q = lane % 4;
     for (int half = 0; half < 2; half++) {
         int m = half * DEDISP_MROW + row;
-        st->hot[half][lane] = make_uint4(hot_word(b, t, m, q, n), hot_word(b, t, m + 8, q, n),
-                                         hot_word(b, t, m, q + 4, n), hot_word(b, t, m + 8, q + 4, n));
+        st->hot[half][lane] =
+            make_uint4(hot_word(b, t, m, q, n), hot_word(b, t, m + 8, q, n),
+                       hot_word(b, t, m, q + 4, n), hot_word(b, t, m + 8, q + 4, n));
     }
 }
 
 /* Lane c is channel c of the group; an absent one follows the first. */
 __device__ void aim_stage(const struct aim &a, const struct dedisp_k_block &b,
-                          const struct dedisp_k_group &g, struct dedisp_stage *st, table &t, int lane)
+                          const struct dedisp_k_group &g, struct dedisp_stage *st, table &t,
+                          int lane)
 {
     bool idle;
     const double *dm = a.delays.d_dm + b.first;
@@ -108,8 +112,8 @@ __device__ void aim_stage(const struct aim &a, const struct dedisp_k_block &b,
     int least = warp_min(first), spread = -warp_min(-(first - least));
     int c = lane < (int)g.n ? lane : 0;
     for (int m = 0; m < DEDISP_TRIALS; m++)
-        t.rel[m][lane] = lag_of(a.delays, dm[trial_of(b, m, &idle)], g.k0 + c) -
-                         __shfl_sync(~0u, first, m);
+        t.rel[m][lane] =
+            lag_of(a.delays, dm[trial_of(b, m, &idle)], g.k0 + c) - __shfl_sync(~0u, first, m);
     int nshift, window, move;
     if (!find_windows(range_of(t, 0, lane), range_of(t, 1, lane), &nshift, &window, &move))
         *a.fault = 1;
@@ -126,6 +130,8 @@ __device__ void aim_stage(const struct aim &a, const struct dedisp_k_block &b,
         st->window[1] = window;
         st->k0 = g.k0;
         st->n = g.n;
+        st->need = DEDISP_SAMPLES + spread + window + nshift;
+        st->bytes = (st->need + 15 + 4 + 3 + 15) / 16 * 16;
     }
 }
 
@@ -148,16 +154,17 @@ extern "C" size_t dedisp_k_stage_bytes(void)
 }
 
 /* A delay is rounded by less than a sample against another, twice that with tolerance: e.  Relative
- * delays then span less than x + 2 e over the block and half_x + 2 e over a half, and decrease by less
- * than 2 e from half to half; see find_windows. */
+ * delays then span less than x + 2 e over the block and half_x + 2 e over a half, and decrease by
+ * less than 2 e from half to half; see find_windows. */
 extern "C" int dedisp_k_fits(double x, double half_x, int tol)
 {
     int e = tol ? 2 : 1;
     return x + 4 * e <= 2 * DEDISP_MAXSHIFT - 1 && half_x + 2 * e <= DEDISP_MAXSHIFT;
 }
 
-extern "C" cudaError_t dedisp_k_aim(void *d_stage, int *d_fault, const struct dedisp_k_block *d_block,
-                                    size_t nblock, const struct dedisp_k_group *d_group,
+extern "C" cudaError_t dedisp_k_aim(void *d_stage, int *d_fault,
+                                    const struct dedisp_k_block *d_block, size_t nblock,
+                                    const struct dedisp_k_group *d_group,
                                     const struct dedisp_k_delays *delays, cudaStream_t stream)
 {
     struct aim a = {d_block, d_group, *delays, (struct dedisp_stage *)d_stage, d_fault};

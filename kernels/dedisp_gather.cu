@@ -1,13 +1,13 @@
 /* Dedispersion sample by sample: any delays, any sums, floats too.
  *
  * Thread block: one trial x 1024 samples, four a thread, neighbours a thread apart; the grid is
- * (trial, stretch of 1024 samples).  Shared memory: the delays of 256 channels at a time, worked out
- * by as many threads.
- * Bound: one load per sample and channel, so the load path of a multiprocessor, 32 lanes a clock:
- * 8 T adds/s on an H200 at best. */
+ * (trial, stretch of 1024 samples).  Shared memory: the delays of 256 channels at a time, worked
+ * out by as many threads. Bound: one load per sample and channel, so the load path of a
+ * multiprocessor, 32 lanes a clock: 8 T adds/s on an H200 at best. */
 #include "dedisp_lag.cuh"
 
-namespace {
+namespace
+{
 
 constexpr int THREADS = 256, EACH = 4, SAMPLES = THREADS * EACH;
 
@@ -32,7 +32,8 @@ __device__ void add_bytes(const struct dedisp_k_io &io, const int *lag, size_t k
     }
 }
 
-/* Eight floats at a time lose less than 5e-7 of the sum of their sizes, doubles nothing to speak of. */
+/* Eight floats at a time lose less than 5e-7 of the sum of their sizes, doubles nothing to speak
+ * of. */
 __device__ void add_floats(const struct dedisp_k_io &io, const int *lag, size_t k0, int n, size_t t,
                            double sum[EACH])
 {
@@ -49,14 +50,14 @@ __device__ void add_floats(const struct dedisp_k_io &io, const int *lag, size_t 
     }
 }
 
-__device__ void add_channels(const struct dedisp_k_io &io, const int *lag, size_t k0, int n, size_t t,
-                             uint64_t sum[EACH])
+__device__ void add_channels(const struct dedisp_k_io &io, const int *lag, size_t k0, int n,
+                             size_t t, uint64_t sum[EACH])
 {
     add_bytes(io, lag, k0, n, t, sum);
 }
 
-__device__ void add_channels(const struct dedisp_k_io &io, const int *lag, size_t k0, int n, size_t t,
-                             double sum[EACH])
+__device__ void add_channels(const struct dedisp_k_io &io, const int *lag, size_t k0, int n,
+                             size_t t, double sum[EACH])
 {
     add_floats(io, lag, k0, n, t, sum);
 }

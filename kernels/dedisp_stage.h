@@ -6,8 +6,9 @@
 #include "dedisp.h"
 
 enum {
-    DEDISP_MROW = 16,   /* trials of one matrix product */
-    DEDISP_MAXSHIFT = 8 /* relative delays of one: bits of a byte */
+    DEDISP_MROW = 16,    /* trials of one matrix product */
+    DEDISP_MAXSHIFT = 8, /* relative delays of one: bits of a byte */
+    DEDISP_SAMPLES = 448 /* outputs that a thread block makes of each trial */
 };
 
 /* Row m of the block has trial m for m < half, and trial half + m - 16 for m >= 16; the others are
@@ -19,11 +20,12 @@ struct dedisp_stage {
     int32_t spread;    /* largest shift */
     int32_t window[2]; /* the first is 0 */
     int32_t k0, n;     /* channels */
-    int32_t pad[2];
+    int32_t need;      /* samples of a channel, counted from its off */
+    int32_t bytes;     /* to copy of a channel, from an address that is a multiple of 16 on */
     int32_t off[DEDISP_CHANNELS];
     int16_t shift[DEDISP_TRIALS];
-    uint4 hot[2][32]; /* of the rows of each half: a lane's registers of a fragment of the matrix, four
-                         channels' bytes in each */
+    uint4 hot[2][32]; /* of the rows of each half: a lane's registers of a fragment of the matrix,
+                         four channels' bytes in each */
 };
 
 #endif

@@ -10,8 +10,10 @@ CUDA_FILES = \
 CUDA_INCLUDES = \
 	kernels/cornerturn.h \
 	kernels/dedisp.h \
+	kernels/dedisp_cta.cuh \
 	kernels/dedisp_lag.cuh \
 	kernels/dedisp_stage.h \
+	kernels/dedisp_tile.cuh \
 	kernels/probe.h \
 	kernels/ptx.cuh
 EXTRA_DIST += $(CUDA_FILES) $(CUDA_INCLUDES) kernels/NOTES.md

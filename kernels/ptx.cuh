@@ -22,7 +22,8 @@ __device__ __forceinline__ void load_matrices(uint32_t row, uint32_t r[4])
 }
 
 /* c = init + a b of unsigned bytes, 16 x 32 by 32 x 8.  init is c itself or 0. */
-__device__ __forceinline__ void multiply_add(int c[4], const uint32_t a[4], uint32_t b0, uint32_t b1)
+__device__ __forceinline__ void multiply_add(int c[4], const uint32_t a[4], uint32_t b0,
+                                             uint32_t b1)
 {
     asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32 "
                  "{%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%0,%1,%2,%3};"
@@ -52,10 +53,11 @@ __device__ __forceinline__ void barrier_wait(uint32_t bar, int parity)
                  "r"(parity)
                  : "memory");
 #else
-    asm volatile("{.reg .pred p; wait: mbarrier.test_wait.parity.shared.b64 p,[%0],%1; @p bra done; "
-                 "bra wait; done:}" ::"r"(bar),
-                 "r"(parity)
-                 : "memory");
+    asm volatile(
+        "{.reg .pred p; wait: mbarrier.test_wait.parity.shared.b64 p,[%0],%1; @p bra done; "
+        "bra wait; done:}" ::"r"(bar),
+        "r"(parity)
+        : "memory");
 #endif
 }
 
@@ -66,18 +68,29 @@ __device__ __forceinline__ void barrier_publish()
     asm volatile("fence.mbarrier_init.release.cluster;");
 }
 
+/* True in one lane of a warp whose lanes are all here. */
+__device__ __forceinline__ bool elect_lane()
+{
+    uint32_t chosen;
+    asm volatile("{.reg .pred p; elect.sync _|p,0xffffffff; selp.u32 %0,1,0,p;}" : "=r"(chosen));
+    return chosen;
+}
+
 /* One thread announces the bytes, and any threads copy them. */
 __device__ __forceinline__ void barrier_expect(uint32_t bar, uint32_t bytes)
 {
-    asm volatile("mbarrier.arrive.expect_tx.shared.b64 _,[%0],%1;" ::"r"(bar), "r"(bytes) : "memory");
+    asm volatile("mbarrier.arrive.expect_tx.shared.b64 _,[%0],%1;" ::"r"(bar), "r"(bytes)
+                 : "memory");
 }
 
-__device__ __forceinline__ void copy_bulk(uint32_t to, const void *from, uint32_t bytes, uint32_t bar)
+__device__ __forceinline__ void copy_bulk(uint32_t to, const void *from, uint32_t bytes,
+                                          uint32_t bar)
 {
-    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0],[%1],%2,[%3];"
-                 ::"r"(to),
-                 "l"(from), "r"(bytes), "r"(bar)
-                 : "memory");
+    asm volatile(
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0],[%1],%2,[%3];" ::
+            "r"(to),
+        "l"(from), "r"(bytes), "r"(bar)
+        : "memory");
 }
 
 #else

@@ -1,6 +1,6 @@
-/* The stream on a CUDA device: spectra go over in pieces, are turned to one run of bytes per channel,
- * and stay there as long as a later output needs them.  Copying in, summing and copying out have a
- * stream each and two buffers each, so that they overlap from piece to piece. */
+/* The stream on a CUDA device: spectra go over in pieces, are turned to one run of bytes per
+ * channel, and stay there as long as a later output needs them.  Copying in, summing and copying
+ * out have a stream each and two buffers each, so that they overlap from piece to piece. */
 #include "dedisp_cuda.h"
 
 #include <cornerturn.h>
@@ -10,10 +10,10 @@
 #include <string.h>
 
 enum {
-    PIECE_BYTES = 128 << 20,  /* of spectra, and of output, at once */
-    STAGE_BYTES = 1 << 30,    /* of stages at once, at most */
-    MAX_TILES = 60000,        /* of 512 samples, in a launch */
-    COPY_BYTES = 1 << 20,     /* that a thread copies at once */
+    PIECE_BYTES = 128 << 20, /* of spectra, and of output, at once */
+    STAGE_BYTES = 1 << 30,   /* of stages at once, at most */
+    MAX_TILES = 60000,       /* of 512 samples, in a launch */
+    COPY_BYTES = 1 << 20,    /* that a thread copies at once */
 };
 
 /* One of two: a piece's spectra and its output, on the host and on the device. */
@@ -40,16 +40,16 @@ struct cuda {
     void *d_stage;
     int *d_fault;
 
-    unsigned char *d_run; /* [nplane][nkept][pitch] */
-    size_t pitch, plane;  /* bytes */
-    size_t room;          /* samples of a run */
+    unsigned char *d_run;   /* [nplane][nkept][pitch] */
+    size_t pitch, plane;    /* bytes */
+    size_t room;            /* samples of a run */
     size_t piece, nout_max; /* spectra and output samples at once */
     struct half half[2];
     cudaStream_t in, work, out;
 
-    int turn;              /* half that the next piece uses */
+    int turn;                      /* half that the next piece uses */
     uint64_t nraw, nturned, ndone; /* spectra taken, samples in the runs so far, samples given */
-    uint64_t first;        /* sample at the start of the runs */
+    uint64_t first;                /* sample at the start of the runs */
     int64_t bytes;
     bool started; /* the device was there */
 };
@@ -125,11 +125,13 @@ static cudaError_t take_half(struct cuda *c, struct half *h)
     size_t out = c->s->ndm * ((c->nout_max + 31) / 32 * 32) * sizeof(float);
     TRY(take_device(c, &h->d_raw, (max_history(c->s) + c->piece) * c->row_bytes));
     TRY(take_device(c, &h->d_out, out));
+    TRY(cudaMemset(h->d_out, 0, out)); /* rows are copied to the host with their padding */
     TRY(take_pinned(c, &h->h_raw, c->piece * c->row_bytes));
     return take_pinned(c, &h->h_out, out);
 }
 
-/* Room for what later outputs need and some pieces, so that runs are seldom moved to their start. */
+/* Room for what later outputs need and some pieces, so that runs are seldom moved to their start.
+ */
 static cudaError_t take_buffers(struct cuda *c)
 {
     const struct psr_sweep *s = c->s;
@@ -488,7 +490,8 @@ static psr_status start(struct cuda *c, psr_err *err)
     if (e || (e = dedisp_k_max_spread(&max_spread)) || (e = make_events(c)))
         return fail_cuda(c, e, "start", err);
     int64_t stages = device.mem_free / 8 < STAGE_BYTES ? device.mem_free / 8 : STAGE_BYTES;
-    st = psr_cuda_plan_make(&c->plan, c->s, max_spread, (size_t)stages / dedisp_k_stage_bytes(), err);
+    st = psr_cuda_plan_make(&c->plan, c->s, max_spread, (size_t)stages / dedisp_k_stage_bytes(),
+                            err);
     if (st)
         return st;
     c->sample_bytes = c->plan.nplane ? 1 : sizeof(float);

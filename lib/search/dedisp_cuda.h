@@ -6,11 +6,12 @@
 
 #include <dedisp.h>
 
-/* Trials by rising DM, in blocks; each block with its groups of channels.  Blocks next to each other
- * that group alike share the groups' entries.  Stages are made for a batch of blocks at a time. */
+/* Trials by rising DM, in blocks; each block with its groups of channels.  Blocks next to each
+ * other that group alike share the groups' entries.  Stages are made for a batch of blocks at a
+ * time. */
 struct psr_cuda_plan {
-    double *dm;    /* [ndm] rising */
-    uint32_t *row; /* [ndm] place in the sweep */
+    double *dm;                   /* [ndm] rising */
+    uint32_t *row;                /* [ndm] place in the sweep */
     struct dedisp_k_block *block; /* [nblock] */
     struct dedisp_k_group *group; /* [ngroup] */
     size_t *batch;                /* [nbatch + 1] first block of each */

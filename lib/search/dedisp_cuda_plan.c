@@ -67,8 +67,8 @@ static struct extent extent_of(const double *dm, size_t n)
 }
 
 /* The number of channels from k0 on that costs least per channel: a group costs as much as three
- * relative delays, and each of those once more.  Half the drift counts, as the halves of a block have
- * windows of their own. */
+ * relative delays, and each of those once more.  Half the drift counts, as the halves of a block
+ * have windows of their own. */
 static size_t choose_group(const struct psr_sweep *s, struct extent e, size_t k0)
 {
     static const size_t sizes[] = {1, 2, 3, 4, 6, 8, 12, 16, 20, 24, 28, DEDISP_CHANNELS};
@@ -124,13 +124,14 @@ static psr_status group_channels(struct psr_cuda_plan *plan, const struct psr_sw
 /* --- blocks ----------------------------------------------------------------------------------- */
 
 /* Trials from "first" on whose delays stay within the spread. */
-static size_t count_trials(const struct psr_cuda_plan *plan, const struct psr_sweep *s, size_t first,
-                           int max_spread)
+static size_t count_trials(const struct psr_cuda_plan *plan, const struct psr_sweep *s,
+                           size_t first, int max_spread)
 {
     size_t n = 1;
     double law = s->law[s->nkept - 1];
     while (n < DEDISP_TRIALS && first + n < s->ndm &&
-           drift(s, plan->dm[first + n] - plan->dm[first], law, s->law_top) + slack(s) <= max_spread)
+           drift(s, plan->dm[first + n] - plan->dm[first], law, s->law_top) + slack(s) <=
+               max_spread)
         n++;
     return n;
 }

@@ -1,6 +1,6 @@
-/* Speed of dedispersion on a CUDA device, on the workload of Novotny et al. (2023), table 2: 10 s of
- * 1400 +- 150 MHz at 64 us, 3050 trials to DM 500, exact delays; beside the published kernel seconds
- * of AstroAccelerate, tuned, on an H200, and what the device does at most.
+/* Speed of dedispersion on a CUDA device, on the workload of Novotny et al. (2023), table 2: 10 s
+ * of 1400 +- 150 MHz at 64 us, 3050 trials to DM 500, exact delays; beside the published kernel
+ * seconds of AstroAccelerate, tuned, on an H200, and what the device does at most.
  *
  * The sums timed are compared with those of the plain kernel, at trials all over the sweep. */
 #include "../../lib/search/dedisp_cuda.h"
@@ -100,14 +100,21 @@ struct work {
 
 static double novotny_dm(size_t i)
 {
-    return i < 1500 ? 0.1 * (double)i : i < 2250 ? 150 + 0.2 * (double)(i - 1500) : 300 + 0.25 * (double)(i - 2250);
+    return i < 1500   ? 0.1 * (double)i
+           : i < 2250 ? 150 + 0.2 * (double)(i - 1500)
+                      : 300 + 0.25 * (double)(i - 2250);
 }
 
 static void make_sweep(struct psr_sweep *s, size_t nchan, int nbit)
 {
     double step_mhz = 300.0 / (double)nchan, top_mhz = 1550 - step_mhz / 2;
-    *s = (struct psr_sweep){.nchan = nchan, .nkept = nchan, .nbit = nbit, .kind = PSR_UINT,
-                            .downsamp = 1, .ndm = 3050, .dt_s = 64e-6};
+    *s = (struct psr_sweep){.nchan = nchan,
+                            .nkept = nchan,
+                            .nbit = nbit,
+                            .kind = PSR_UINT,
+                            .downsamp = 1,
+                            .ndm = 3050,
+                            .dt_s = 64e-6};
     s->dm = take(s->ndm, sizeof *s->dm);
     s->law = take(nchan, sizeof *s->law);
     s->chan = take(nchan, sizeof *s->chan);
@@ -136,15 +143,23 @@ static void place_buffers(struct work *w)
     w->d_run = to_device(NULL, planes * pitch * s->nkept + DEDISP_BEHIND);
     MUST(cudaMemset(w->d_run, 0, planes * pitch * s->nkept + DEDISP_BEHIND));
     MUST(ceiling_fill(w->d_raw, NSAMP * row_bytes, s->nchan));
-    w->turn = (struct cornerturn_k_desc){.nbit = s->nbit, .row_bytes = row_bytes, .nkept = s->nkept,
-                                         .downsamp = 1, .nplane = w->plan.nplane, .pitch = pitch,
+    w->turn = (struct cornerturn_k_desc){.nbit = s->nbit,
+                                         .row_bytes = row_bytes,
+                                         .nkept = s->nkept,
+                                         .downsamp = 1,
+                                         .nplane = w->plan.nplane,
+                                         .pitch = pitch,
                                          .plane = pitch * s->nkept};
     w->turn.d_chan = to_device(chan, s->nkept * sizeof *chan);
     w->turn.d_pre = to_device(s->pre, s->nkept * sizeof *s->pre);
-    w->io = (struct dedisp_k_io){.d_lane = (char *)w->d_run + DEDISP_FRONT, .pitch = pitch,
-                                 .plane = pitch * s->nkept, .nplane = w->plan.nplane,
-                                 .nkept = s->nkept, .nout = nout,
-                                 .out_pitch = (nout + 31) / 32 * 32, .downsamp = 1};
+    w->io = (struct dedisp_k_io){.d_lane = (char *)w->d_run + DEDISP_FRONT,
+                                 .pitch = pitch,
+                                 .plane = pitch * s->nkept,
+                                 .nplane = w->plan.nplane,
+                                 .nkept = s->nkept,
+                                 .nout = nout,
+                                 .out_pitch = (nout + 31) / 32 * 32,
+                                 .downsamp = 1};
     w->io.d_out = to_device(NULL, s->ndm * w->io.out_pitch * sizeof(float));
     w->io.d_row = to_device(w->plan.row, s->ndm * sizeof(uint32_t));
     free(chan);
@@ -165,9 +180,18 @@ static void place_plan(struct work *w)
 
 static void free_work(struct work *w)
 {
-    void *const device[] = {w->d_raw, w->d_run, w->d_block, w->d_group, w->d_stage, w->d_fault,
-                            w->io.d_out, (void *)w->io.d_row, (void *)w->delays.d_dm,
-                            (void *)w->delays.d_law, (void *)w->turn.d_chan, (void *)w->turn.d_pre};
+    void *const device[] = {w->d_raw,
+                            w->d_run,
+                            w->d_block,
+                            w->d_group,
+                            w->d_stage,
+                            w->d_fault,
+                            w->io.d_out,
+                            (void *)w->io.d_row,
+                            (void *)w->delays.d_dm,
+                            (void *)w->delays.d_law,
+                            (void *)w->turn.d_chan,
+                            (void *)w->turn.d_pre};
     for (size_t n = 0; n < sizeof device / sizeof *device; n++)
         MUST(cudaFree(device[n]));
     psr_cuda_plan_free(&w->plan);
@@ -186,7 +210,8 @@ static cudaError_t run_turn(void *ctx)
 static cudaError_t run_aim(void *ctx)
 {
     struct work *w = ctx;
-    return dedisp_k_aim(w->d_stage, w->d_fault, w->d_block, w->plan.nblock, w->d_group, &w->delays, 0);
+    return dedisp_k_aim(w->d_stage, w->d_fault, w->d_block, w->plan.nblock, w->d_group, &w->delays,
+                        0);
 }
 
 static cudaError_t run_multiply(void *ctx)
@@ -204,11 +229,13 @@ static size_t count_wrong(struct work *w)
         size_t i = n < CHECKED - 1 ? n * (w->s.ndm / CHECKED) + n % 32 : w->s.ndm - 1;
         struct dedisp_k_io io = w->io;
         struct dedisp_k_delays delays = w->delays;
-        MUST(cudaMemcpy(got, w->io.d_out + i * io.out_pitch, nout * sizeof *got, cudaMemcpyDeviceToHost));
+        MUST(cudaMemcpy(got, w->io.d_out + i * io.out_pitch, nout * sizeof *got,
+                        cudaMemcpyDeviceToHost));
         io.d_row += i;
         delays.d_dm += i;
         MUST(dedisp_k_gather(&io, 1, &delays, 0));
-        MUST(cudaMemcpy(want, w->io.d_out + i * io.out_pitch, nout * sizeof *got, cudaMemcpyDeviceToHost));
+        MUST(cudaMemcpy(want, w->io.d_out + i * io.out_pitch, nout * sizeof *got,
+                        cudaMemcpyDeviceToHost));
         for (size_t t = 0; t < nout; t++)
             bad += !(got[t] == want[t]);
     }
@@ -293,12 +320,15 @@ int main(int argc, char **argv)
     }
     MUST(cudaMalloc((void **)&c.d_sink, (size_t)2 << 30));
     MUST(ceiling_fill(c.d_sink, (size_t)2 << 30, 1));
-    double copy = rate(run_copy, &c), products = rate(run_products, &c), shared = rate(run_shared, &c);
+    double copy = rate(run_copy, &c), products = rate(run_products, &c),
+           shared = rate(run_shared, &c);
     MUST(cudaFree(c.d_sink));
     printf("%s: copies %.2f TB/s, byte products %.0f T/s, shared memory %.1f TB/s\n", device.name,
            copy * 1e-12, products * 1e-12, shared * 1e-12);
-    printf("10 s of 1400 +- 150 MHz, 3050 trials; goal and AstroAccelerate: their time over ours\n");
-    printf("nchan bits kernel_ms T_adds/s of_prod astroaccel      goal   turn_ms  aim_ms  groups\n");
+    printf(
+        "10 s of 1400 +- 150 MHz, 3050 trials; goal and AstroAccelerate: their time over ours\n");
+    printf(
+        "nchan bits kernel_ms T_adds/s of_prod astroaccel      goal   turn_ms  aim_ms  groups\n");
     for (size_t n = 0; n < sizeof entries / sizeof *entries; n++)
         if (argc < 2 || (size_t)atoi(argv[1]) == entries[n].nchan)
             report(entries + n, products);

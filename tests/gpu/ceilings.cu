@@ -1,9 +1,10 @@
-/* Ceilings of a device: one loop each, nothing but the instruction in question, eight warps a thread
- * block and eight blocks a multiprocessor. */
+/* Ceilings of a device: one loop each, nothing but the instruction in question, eight warps a
+ * thread block and eight blocks a multiprocessor. */
 #include "ceilings.h"
 #include <ptx.cuh>
 
-namespace {
+namespace
+{
 
 constexpr int LOOPS = 4096, THREADS = 256, BLOCKS = 132 * 8, UNROLL = 8;
 

@@ -11,8 +11,9 @@ extern "C" {
 #endif
 
 /* Each does its work once, on the default stream; time them with events. */
-cudaError_t ceiling_products(int *d_sink, double *macs);   /* products of bytes on tensor cores, added up */
-cudaError_t ceiling_shared(int *d_sink, double *bytes);    /* reads of shared memory */
+cudaError_t ceiling_products(int *d_sink,
+                             double *macs); /* products of bytes on tensor cores, added up */
+cudaError_t ceiling_shared(int *d_sink, double *bytes); /* reads of shared memory */
 
 /* Random bytes. */
 cudaError_t ceiling_fill(void *d_to, size_t bytes, uint64_t seed);

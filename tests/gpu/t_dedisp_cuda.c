@@ -1,4 +1,5 @@
-/* dedisp on a CUDA device against the CPU: the same bits for integers, whatever the blocks pushed. */
+/* dedisp on a CUDA device against the CPU: the same bits for integers, whatever the blocks pushed.
+ */
 #include <psrkit/dedisp.h>
 #include <psrkit/delays.h>
 #include <psrkit/device.h>
