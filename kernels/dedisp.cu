@@ -84,19 +84,22 @@ __global__ void __launch_bounds__(THREADS, 2) multiply_blocks(const struct job j
 
 } // namespace
 
+/* Code built for chips older than sm_80 has an empty kernel, wherever it runs. */
 extern "C" cudaError_t dedisp_k_max_spread(int *spread)
 {
-    int device, major, bytes;
+    int device, bytes;
+    cudaFuncAttributes built;
     *spread = -1;
     cudaError_t e = cudaGetDevice(&device);
     if (!e)
-        e = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+        e = cudaFuncGetAttributes(&built, multiply_blocks);
     if (!e)
         e = cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
-    if (e || major < 8)
+    if (e || built.ptxVersion < 80)
         return e;
     /* Two blocks a multiprocessor where there is room for it. */
-    size_t most = bytes > 200000 ? (size_t)bytes / 2 - 1024 : (size_t)bytes - 1024;
+    size_t most =
+        (bytes > 200000 ? (size_t)bytes / 2 : (size_t)bytes) - built.sharedSizeBytes - 1024;
     while (shape_for(*spread + 1).bytes <= most)
         ++*spread;
     return cudaSuccess;

@@ -251,7 +251,9 @@ static cudaError_t aim_all(const struct cuda *c)
 static void copy_rows(const struct cuda *c, void *to, size_t to_pitch, const void *from,
                       size_t from_pitch, size_t bytes, size_t nrow)
 {
-#pragma omp parallel for num_threads(c->s->nthread) if (bytes * nrow > COPY_BYTES)
+    const int nthread = c->s->nthread;
+    (void)nthread; /* without OpenMP */
+#pragma omp parallel for num_threads(nthread) if (bytes * nrow > COPY_BYTES)
     for (size_t n = 0; n < nrow; n++)
         memcpy((char *)to + n * to_pitch, (const char *)from + n * from_pitch, bytes);
 }
