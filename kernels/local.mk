@@ -16,6 +16,8 @@ CUDA_INCLUDES = \
 	kernels/dedisp_tile.cuh \
 	kernels/probe.h \
 	kernels/ptx.cuh
+CUDA_FILES =
+CUDA_INCLUDES =
 EXTRA_DIST += $(CUDA_FILES) $(CUDA_INCLUDES) kernels/NOTES.md
 
 NVCCFLAGS = -O3 -std=c++17 -lineinfo $(NVCC_ARCH_FLAGS) $(NVCC_WARN_FLAGS) -Xcompiler -fPIC,-Wall

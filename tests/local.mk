@@ -26,6 +26,8 @@ UNIT_TESTS = \
 	tests/t_delays \
 	tests/t_device \
 	tests/t_lists
+	tests/t_dedisp_presto \
+	tests/t_delays
 
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
@@ -47,6 +49,8 @@ tests_t_base_SOURCES = tests/t_base.c
 tests_t_base_LDADD = $(tests_ldadd)
 tests_t_dedisp_SOURCES = tests/t_dedisp.c
 tests_t_dedisp_LDADD = $(tests_ldadd)
+tests_t_dedisp_presto_SOURCES = tests/t_dedisp_presto.c
+tests_t_dedisp_presto_LDADD = $(tests_ldadd)
 tests_t_delays_SOURCES = tests/t_delays.c
 tests_t_delays_LDADD = $(tests_ldadd)
 tests_t_device_SOURCES = tests/t_device.c

@@ -397,81 +397,6 @@ static void test_chosen_shapes(uint64_t *seed)
     check_chosen(&s, 9000, false, 61, seed, "little memory");
 }
 
-/* --- PRESTO's files --------------------------------------------------------------------------- */
-
-static unsigned char *load(const char *name, size_t *bytes)
-{
-    char path[1024];
-    const char *dir = getenv("srcdir");
-    snprintf(path, sizeof path, "%s/tests/golden/%s", dir ? dir : ".", name);
-    FILE *f = fopen(path, "rb");
-    if (!f) {
-        diag("cannot open %s", path);
-        *bytes = 0;
-        return take(1, 1);
-    }
-    unsigned char *data = take(1 << 21, 1);
-    *bytes = fread(data, 1, 1 << 21, f);
-    fclose(f);
-    return data;
-}
-
-/* What PRESTO made of its noise file: 32 channels, 256 us, from 1500 MHz down in steps of 4. */
-struct golden {
-    const char *name, *input;
-    size_t header_bytes;
-    int nbit;
-    size_t nsub, downsamp, ndat; /* ndat: samples that are no padding */
-    bool invert;
-};
-
-static void set_golden(struct shape *s, const struct golden *g)
-{
-    set_band(s, 32, 3, 7.0);
-    s->d.tsamp_s = 256e-6;
-    s->d.nbit = g->nbit;
-    s->d.downsamp = g->downsamp;
-    s->d.algo = g->nsub < 32 ? PSR_DEDISP_SUBBAND : PSR_DEDISP_DIRECT;
-    s->d.nsub = g->nsub;
-    for (size_t c = 0; c < 32; c++)
-        s->freq_mhz[g->invert ? 31 - c : c] = 1376.0 + 4.0 * (double)(31 - c);
-    for (size_t i = 0; i < 3; i++)
-        s->dm[i] = 40.0 + 7.0 * (double)i;
-}
-
-static void test_golden(const struct golden *g)
-{
-    static struct shape s;
-    size_t nin, ndat, got;
-    psr_dedisp *p;
-    psr_err err = {0};
-    char dat[64];
-    snprintf(dat, sizeof dat, "%s.dat", g->name);
-    unsigned char *in = load(g->input, &nin), *want = load(dat, &ndat);
-    set_golden(&s, g);
-    size_t nsamp = (nin - g->header_bytes) * 8 / (32 * (size_t)g->nbit);
-    bool pass = nin && ndat >= 4 * g->ndat && !psr_dedisp_create(&p, &s.d, &err);
-    ok(pass, "%s: input, PRESTO's series, a plan%s", g->name, err.msg);
-    if (pass) {
-        size_t n = psr_dedisp_ready(p, nsamp);
-        float *out = take(3 * n, sizeof *out);
-        pass = !psr_dedisp_execute(p, in + g->header_bytes, nsamp, out, n, &got, &err) &&
-               got >= g->ndat;
-        double worst = 0;
-        for (size_t t = 0; pass && t < g->ndat; t++) {
-            float presto;
-            memcpy(&presto, want + 4 * t, 4);
-            worst = fmax(worst, fabs(out[n + t] - presto) / fmax(fabs(presto), 1));
-        }
-        ok(pass && worst <= (g->downsamp == 3 ? 5e-7 : 0), "%s: PRESTO's samples", g->name);
-        diag("%s: %zu samples, largest relative difference %g", g->name, g->ndat, worst);
-        free(out);
-        psr_dedisp_destroy(p);
-    }
-    free(in);
-    free(want);
-}
-
 /* --- refusals --------------------------------------------------------------------------------- */
 
 static bool refused(const struct shape *s, psr_status want, const char *word)
@@ -531,20 +456,9 @@ static void test_refusals(void)
 
 int main(void)
 {
-    static const struct golden cases[] = {
-        {"nsubfull", "g8.fil", 243, 8, 32, 1, 24000, false},
-        {"noclip", "g8.fil", 243, 8, 8, 1, 24000, false},
-        {"invert", "g8.fil", 243, 8, 8, 1, 8000, true},
-        {"downsamp16", "g8.fil", 243, 8, 8, 16, 1500, false},
-        {"downsamp3", "g8.fil", 243, 8, 8, 3, 8000, false},
-        {"nbits1", "g1.fil", 243, 1, 8, 1, 4800, false},
-        {"nbits2", "g2.fil", 243, 2, 8, 1, 4800, false},
-    };
     uint64_t seed = tap_seed();
     test_random_shapes(&seed);
     test_chosen_shapes(&seed);
-    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++)
-        test_golden(cases + n);
     test_refusals();
     return done_testing();
 }

@@ -49,25 +49,20 @@ static int thread_number(void)
 
 /* --- programs --------------------------------------------------------------------------------- */
 
-/* Makes the programs of blocks b0 .. b0 + n - 1. */
+/* Makes the programs of blocks b0 .. b0 + n - 1.  Nothing but memory can be missing. */
 static psr_status make_programs(struct cpu *cpu, size_t b0, size_t n, psr_err *err)
 {
-    psr_status worst = PSR_OK;
     size_t ntrial = cpu->planner.shape.ntrial;
-#pragma omp parallel for schedule(dynamic) num_threads(cpu->s->nthread) if (n > 1)
-    for (size_t b = 0; b < n; b++) {
-        psr_err mine = {0};
-        psr_status st =
-            psr_planner_program(&cpu->planner, (b0 + b) * ntrial, cpu->program + b, &mine);
-        if (st) {
-#pragma omp critical(psr_dedisp_programs)
-            {
-                worst = st;
-                psr_fail(err, st, "%s", mine.msg);
-            }
-        }
-    }
-    return worst;
+    int failed = 0;
+#pragma omp parallel for schedule(dynamic) num_threads(cpu->s->nthread) reduction(+ : failed)      \
+    if (n > 1)
+    for (size_t b = 0; b < n; b++)
+        failed +=
+            psr_planner_program(&cpu->planner, (b0 + b) * ntrial, cpu->program + b, NULL) != PSR_OK;
+    if (failed)
+        return psr_fail_nomem(err, "dedispersion programs",
+                              (double)n * 4.0 * (double)cpu->program->room);
+    return PSR_OK;
 }
 
 static psr_status grow_scratch(struct cpu *cpu, size_t nprogram, psr_err *err)

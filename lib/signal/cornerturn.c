@@ -115,6 +115,7 @@ static const unsigned char *square_rows(const struct psr_cornerturn *ct, const s
         return from;
     }
     nbyte = nbyte < ct->row_bytes - at ? nbyte : ct->row_bytes - at;
+    memset(rows, 0, SIDE * SIDE * (bits < 8 ? 1 : bits / 8));
     *row_bytes = bits < 8 ? SIDE : SIDE * bits / 8;
     for (size_t i = 0; i < n; i++, from += ct->row_bytes) {
         unsigned char *to = rows + i * *row_bytes;
@@ -154,6 +155,11 @@ static const unsigned char *square_rows(const struct psr_cornerturn *ct, const s
         STORE *restrict lane = to;                                                                 \
         const size_t ds = ct->d.downsamp;                                                          \
         const RAW bias = (RAW)ct->bias;                                                            \
+        if (ds == 1 && n == SIDE) {                                                                \
+            for (size_t t = 0; t < SIDE; t++)                                                      \
+                lane[t] = (STORE)(RAW)(x[t] + bias);                                               \
+            return;                                                                                \
+        }                                                                                          \
         if (phase) {                                                                               \
             size_t rest = ds - phase < n ? ds - phase : n;                                         \
             SUM sum = ct->partial[k].member;                                                       \
@@ -198,27 +204,39 @@ DEFINE_ADD(addfloat, float, float, double, f)
 
 /* --- squares ---------------------------------------------------------------------------------- */
 
-/* name: the square at spectrum t of the stretch and channel c, with samples of BITS bits. */
+/* Where in channel k's run spectrum t belongs: *sample, and its number *phase in that sum.
+ * Returned: spectra to skip first, which come before the run begins */
+static inline size_t place_in_run(const struct psr_cornerturn *ct, size_t k, uint64_t t,
+                                  uint64_t *sample, size_t *phase)
+{
+    uint64_t pre = (uint64_t)ct->d.pre[k], at = t > pre ? t - pre : 0;
+    *sample = at / ct->d.downsamp;
+    *phase = at % ct->d.downsamp;
+    return t < pre ? (size_t)(pre - t) : 0;
+}
+
+/* name: the square at spectrum t of the stretch and channel c, with samples of BITS bits. Divisions
+ * are slow: all channels that are not shifted share one. */
 #define DEFINE_SQUARE(name, BITS, RAW, STORE, add)                                                 \
     static void name(struct psr_cornerturn *ct, const struct stretch *s, size_t t, size_t c)       \
     {                                                                                              \
-        _Alignas(64) unsigned char copy[SIDE * SIDE * BITS / 8] = {0};                             \
+        _Alignas(64) unsigned char copy[SIDE * SIDE * BITS / 8];                                   \
         _Alignas(64) RAW column[SIDE][SIDE];                                                       \
-        size_t row_bytes, n = s->nsamp - t < SIDE ? s->nsamp - t : SIDE, ds = ct->d.downsamp;      \
+        size_t row_bytes, n = s->nsamp - t < SIDE ? s->nsamp - t : SIDE;                           \
         const unsigned char *rows = square_rows(ct, s, t, c, copy, &row_bytes);                    \
+        uint64_t common = (ct->t + t) / ct->d.downsamp;                                            \
+        size_t common_phase = (ct->t + t) % ct->d.downsamp;                                        \
         turn##BITS(column, rows, row_bytes);                                                       \
         for (size_t j = 0; j < SIDE && c + j < ct->d.nchan; j++) {                                 \
-            int32_t k = ct->slot[c + j];                                                           \
-            if (k < 0)                                                                             \
+            if (ct->slot[c + j] < 0)                                                               \
                 continue;                                                                          \
-            uint64_t at = ct->t + t, pre = (uint64_t)ct->d.pre[k];                                 \
-            size_t skip = at < pre ? (size_t)(pre - at) : 0;                                       \
-            if (skip >= n)                                                                         \
-                continue;                                                                          \
-            at += skip;                                                                            \
-            at -= pre;                                                                             \
-            STORE *lane = (STORE *)s->lane + (size_t)k * s->stride + (at / ds - s->first);         \
-            add(ct, lane, column[j] + skip, n - skip, at % ds, (size_t)k);                         \
+            size_t k = (size_t)ct->slot[c + j], phase = common_phase, skip = 0;                    \
+            uint64_t sample = common;                                                              \
+            if (ct->d.pre[k])                                                                      \
+                skip = place_in_run(ct, k, ct->t + t, &sample, &phase);                            \
+            STORE *lane = (STORE *)s->lane + k * s->stride + (sample - s->first);                  \
+            if (skip < n)                                                                          \
+                add(ct, lane, column[j] + skip, n - skip, phase, k);                               \
         }                                                                                          \
     }
 
