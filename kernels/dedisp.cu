@@ -6,18 +6,20 @@
  * with A 1 where trial i delays channel c by s and 0 elsewhere: bytes in, 32-bit integers out,
  * exact. Then out[i][t] += P[i][t + shift_i].
  *
- * Thread block: 32 trials x 512 samples, 8 warps, two blocks a multiprocessor; the grid is (block
- * of trials, stretch of 512 samples).  For each group of up to 32 channels, in turn: rows     the
+ * Thread block: 32 trials x 448 samples, 8 warps, two blocks a multiprocessor; the grid is (block
+ * of trials, stretch of 448 samples).  For each group of up to 32 channels, in turn: rows     the
  * channels' samples, copied asynchronously while the group before is summed tile     [t][16
  * channels] twice, each channel moved by its off: 16 bytes a row, so that a shift of s rows is an
  * address and any 8 rows are read without bank conflicts partial  P as words of two samples, half a
  * stretch apart: any shift is whole words and the sums of all groups stay in registers: words v of
  * samples (lo, hi) add up to a = sum of v and b = sum of v >> 16, which give lo as a - (b << 16).
- * 16-bit samples go through twice, high bytes first, the sums multiplied by 256 between.
+ * 16-bit samples go through twice, high bytes first, the sums multiplied by 256 between.  Shared
+ * memory: 79 KB and 224 bytes for each sample that delays spread over inside a block of trials.
  *
- * Bound: shared memory.  A multiprocessor moves, for 32 channels x 32 trials x 512 samples with s
- * of three values, about 1900 wavefronts of 128 bytes: tile 420, matrix operands 820, partial 300 +
- * 260, rows 150; 1.0e9 wavefronts/s x 132 x 2 at best is 70 T adds/s on an H200. */
+ * Bound: shared memory.  For 32 channels x 32 trials x 448 samples, with s of three values, a
+ * multiprocessor moves about 1500 wavefronts of 128 bytes (rows 140, tile 510, operands 400,
+ * partial 250 + 240): at one a clock 80 T adds/s on an H200.  Then come issue slots, 650
+ * instructions a warp. */
 #include "dedisp_tile.cuh"
 
 namespace

@@ -28,7 +28,8 @@ lib_cuda_sources = \
 	lib/base/device_cuda.c \
 	lib/search/dedisp_cuda.c \
 	lib/search/dedisp_cuda.h \
-	lib/search/dedisp_cuda_plan.c
+	lib/search/dedisp_cuda_plan.c \
+	lib/search/dedisp_cuda_state.c
 endif
 lib_libpsrkit_a_SOURCES = \
 	$(lib_cuda_sources) \
