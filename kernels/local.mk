@@ -18,6 +18,8 @@ CUDA_INCLUDES = \
 	kernels/ptx.cuh
 CUDA_FILES =
 CUDA_INCLUDES =
+	kernels/probe.h \
+	kernels/signif_device.cuh
 EXTRA_DIST += $(CUDA_FILES) $(CUDA_INCLUDES) kernels/NOTES.md
 
 NVCCFLAGS = -O3 -std=c++17 -lineinfo $(NVCC_ARCH_FLAGS) $(NVCC_WARN_FLAGS) -Xcompiler -fPIC,-Wall

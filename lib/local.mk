@@ -7,6 +7,8 @@ pkgconfig_DATA = lib/psrkit.pc
 
 psrincludedir = $(includedir)/psrkit
 psrinclude_HEADERS = \
+	lib/psrkit/barycentre.h \
+	lib/psrkit/ddplan.h \
 	lib/psrkit/dedisp.h \
 	lib/psrkit/delays.h \
 	lib/psrkit/device.h \
@@ -15,7 +17,10 @@ psrinclude_HEADERS = \
 	lib/psrkit/number.h \
 	lib/psrkit/obs.h \
 	lib/psrkit/outfile.h \
+	lib/psrkit/planfile.h \
+	lib/psrkit/resample.h \
 	lib/psrkit/series.h \
+	lib/psrkit/signif.h \
 	lib/psrkit/sigproc.h \
 	lib/psrkit/singlepulse.h \
 	lib/psrkit/source.h \
@@ -36,9 +41,42 @@ lib_libpsrkit_a_SOURCES = \
 	lib/base/device.c \
 	lib/base/device_backend.h \
 	lib/base/number.c \
+	lib/base/outfile.c \
+	lib/base/plain.c \
+	lib/base/plain.h \
 	lib/base/status.c \
+	lib/base/threads.h \
+	lib/formats/dat.c \
+	lib/formats/good_length.c \
+	lib/formats/inf.c \
+	lib/formats/inf_fields.c \
+	lib/formats/inf_fields.h \
+	lib/formats/inf_read.c \
+	lib/formats/inf_write.c \
 	lib/formats/lists.c \
 	lib/formats/reader.h \
+	lib/formats/obs.c \
+	lib/formats/parts.c \
+	lib/formats/parts.h \
+	lib/formats/planfile.c \
+	lib/formats/psrfits.c \
+	lib/formats/psrfits.h \
+	lib/formats/psrfits_freq.c \
+	lib/formats/psrfits_header.c \
+	lib/formats/psrfits_rows.c \
+	lib/formats/psrfits_sample.c \
+	lib/formats/psrfits_table.c \
+	lib/formats/reader.h \
+	lib/formats/series.c \
+	lib/formats/sigproc.c \
+	lib/formats/sigproc_header.h \
+	lib/formats/sigproc_reader.c \
+	lib/formats/sigproc_write.c \
+	lib/formats/source.c \
+	lib/formats/telescope.c \
+	lib/formats/unpack.c \
+	lib/formats/unpack.h \
+	lib/search/cluster.c \
 	lib/search/dedisp.c \
 	lib/search/dedisp_backend.h \
 	lib/search/dedisp_cpu.c \
@@ -51,6 +89,22 @@ lib_libpsrkit_a_SOURCES = \
 	lib/search/dedisp_cpu_tree.c \
 	lib/search/dedisp_cpu_tree.h \
 	lib/search/dedisp_lag.h \
+	lib/search/pulse.h \
+	lib/search/pulsetext.c \
+	lib/search/singlepulse.c \
+	lib/search/singlepulse_boxcar.c \
+	lib/search/singlepulse_level.c \
+	lib/search/singlepulse_pick.c \
+	lib/signal/barycentre.c \
 	lib/signal/cornerturn.c \
 	lib/signal/cornerturn.h \
-	lib/signal/delays.c
+	lib/signal/ddplan.c \
+	lib/signal/ddplan_factors.c \
+	lib/signal/delays.c \
+	lib/signal/resample.c \
+	lib/signal/signif.c \
+	lib/signal/signif_coef.h \
+	lib/signal/signif_core.h \
+	lib/signal/signif_poly.c \
+	lib/signal/sites.c
+EXTRA_DIST += lib/signal/make_signif_coef.py

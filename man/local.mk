@@ -2,7 +2,10 @@
 # renews them.  No rule ties a page to its sources, because the file times of a fresh clone would
 # have anyone's build rewrite it; tests/man.bats tells when one is out of date.
 
-TOOL_PAGES =
+TOOL_PAGES = \
+	man/chi2sig.1 \
+	man/ddplan.1 \
+	man/gpudedisp.1
 
 dist_man_MANS += \
 	$(TOOL_PAGES) \

@@ -26,6 +26,11 @@ eval "$truth"
 
 plot=(-plot "$out/burst.png")
 command -v gnuplot >/dev/null || { echo "gnuplot is not installed: no plot"; plot=(); }
+smearing=(-o "$out/smearing.png")
+[ ${#plot[@]} -gt 0 ] || smearing=()
+planning=(ddplan -d 300 "${smearing[@]}" "$out/demo.fil")
+say "${planning[*]}"
+"${planning[@]}"
 search=(gpudedisp -nobary -lodm 0 -dmstep 1 -numdms 300 -singlepulse "${plot[@]}" -o "$out/demo" "$out/demo.fil")
 say "${search[*]}"
 began=$(date +%s.%N)

@@ -57,13 +57,19 @@ variables_of() {
     [ "$(nm -A -u bad.a | grep -cE ' (exit|printf)$')" = 2 ]
 }
 
+# Locks of omp critical and reduction, and what clang makes of target_clones.
+made_by_compilers='^\.gomp_critical_user_|\.resolver$'
+
 @test "public names begin with psr_ or PSR_, and no two members share a name" {
     need_plain_objects
     [ -z "$(ar t "$library" | sort | uniq -d)" ]
     [ -z "$(cd "$srcdir/lib" && find . -name '*.c' | sed 's|.*/||' | sort | uniq -d)" ]
     found=$(nm -g --defined-only "$library" | without_kernels | awk 'NF { print $NF }' |
-        grep -vE '^psr_|^\.gomp_critical_user_psr_|_k_[a-z]|^_Z|^__' | grep -v ':$' || true)
+        grep -vE "^psr_|_k_[a-z]|^_Z|^__|$made_by_compilers" | grep -v ':$' || true)
     [ -z "$found" ] || { echo "$found"; return 1; }
+    # They are global: two of one name would clash.
+    found=$(nm -g --defined-only "$library" | awk '/\.resolver$/ { print $NF }' | sort | uniq -d)
+    [ -z "$found" ] || { echo "two files have $found"; return 1; }
 }
 
 @test "every public header compiles alone, in C and in C++" {

@@ -20,30 +20,51 @@ AM_TESTS_ENVIRONMENT = $(sanitize_environment) \
 	tools='$(bin_PROGRAMS:tools/%=%)'; export tools; \
 	PATH='$(abs_top_builddir)/tools':"$$PATH"; export PATH;
 
+# A test of one source file needs its name here and nothing more: LDADD is the library.
 UNIT_TESTS = \
+	tests/t_barycentre \
 	tests/t_base \
 	tests/t_dedisp \
 	tests/t_delays \
 	tests/t_device \
 	tests/t_lists
+	tests/t_cluster \
+	tests/t_ddplan \
+	tests/t_dedisp \
 	tests/t_dedisp_presto \
-	tests/t_delays
+	tests/t_delays \
+	tests/t_device \
+	tests/t_gaps \
+	tests/t_inf \
+	tests/t_lists \
+	tests/t_numtext \
+	tests/t_obs \
+	tests/t_outfile \
+	tests/t_psrfits \
+	tests/t_psrfits_rows \
+	tests/t_pulse_steps \
+	tests/t_pulseplot \
+	tests/t_resample \
+	tests/t_series \
+	tests/t_signif \
+	tests/t_sigproc \
+	tests/t_singlepulse \
+	tests/t_source \
+	tests/t_unpack
 
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
 dist_noinst_DATA += tests/example.c tests/tap.h
 dist_noinst_DATA += \
-	tests/golden/downsamp16.dat \
-	tests/golden/downsamp3.dat \
-	tests/golden/g1.fil \
-	tests/golden/g2.fil \
-	tests/golden/g8.fil \
-	tests/golden/invert.dat \
-	tests/golden/nbits1.dat \
-	tests/golden/nbits2.dat \
-	tests/golden/noclip.dat \
-	tests/golden/nsubfull.dat
-tests_ldadd = lib/libpsrkit.a $(PSR_LIBS)
+	tests/example.c \
+	tests/fil.h \
+	tests/fits_check.h \
+	tests/fits_writer.h \
+	tests/inf_text.h \
+	tests/pulse_tests.h \
+	tests/scratch.h \
+	tests/tap.h
+EXTRA_DIST += tests/golden
 
 tests_t_base_SOURCES = tests/t_base.c
 tests_t_base_LDADD = $(tests_ldadd)
@@ -57,9 +78,15 @@ tests_t_device_SOURCES = tests/t_device.c
 tests_t_device_LDADD = $(tests_ldadd)
 tests_t_lists_SOURCES = tests/t_lists.c
 tests_t_lists_LDADD = $(tests_ldadd)
+tests_t_pulseplot_SOURCES = tests/t_pulseplot.c $(tools_gnuplot) tools/pulseplot.c tools/pulseplot.h
+tests_t_numtext_SOURCES = tests/t_numtext.c tools/numtext.c tools/numtext.h
 
 CLI_TESTS = \
+	tests/bary.bats \
+	tests/chi2sig.bats \
+	tests/ddplan.bats \
 	tests/demo.bats \
+	tests/gpudedisp.bats \
 	tests/library.bats \
 	tests/man.bats
 
@@ -70,6 +97,42 @@ else
 check-local:
 	@echo 'SKIP: $(CLI_TESTS): bats is not installed'
 endif
+
+# Harnesses for hostile input.  In `make check` each takes a short, repeatable walk (fuzz_main.c);
+# `make fuzz` gives each FUZZ_SECONDS of clang's libFuzzer.
+FUZZ_NAMES = \
+	inf \
+	plan \
+	sigproc
+FUZZ_TESTS = \
+	tests/fuzz/fuzz_inf \
+	tests/fuzz/fuzz_plan \
+	tests/fuzz/fuzz_sigproc
+FUZZ_SECONDS = 1800
+FUZZ_CC = clang
+FUZZ_UNDER_TEST = $(addprefix $(top_srcdir)/,$(filter lib/%.c,$(lib_libpsrkit_a_SOURCES)))
+
+check_PROGRAMS += $(FUZZ_TESTS)
+TESTS += $(FUZZ_TESTS)
+EXTRA_DIST += tests/fuzz/corpus
+
+tests_fuzz_fuzz_inf_SOURCES = tests/fuzz/fuzz_inf.c tests/fuzz/fuzz_main.c
+tests_fuzz_fuzz_plan_SOURCES = tests/fuzz/fuzz_plan.c tests/fuzz/fuzz_main.c
+tests_fuzz_fuzz_sigproc_SOURCES = tests/fuzz/fuzz_sigproc.c tests/fuzz/fuzz_main.c
+
+fuzz: $(FUZZ_NAMES:%=fuzz-%)
+fuzz-%: tests/fuzz/libfuzzer_%
+	mkdir -p tests/fuzz/found/$*
+	tests/fuzz/libfuzzer_$* -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=tests/fuzz/found/$*- \
+		tests/fuzz/found/$* $(top_srcdir)/tests/fuzz/corpus/$*
+tests/fuzz/libfuzzer_%: $(top_srcdir)/tests/fuzz/fuzz_%.c $(FUZZ_UNDER_TEST)
+	mkdir -p tests/fuzz
+	$(FUZZ_CC) -std=c11 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
+		$(DEFS) $(AM_CPPFLAGS) -o $@ $^ $(CFITSIO_LIBS) $(ERFA_LIBS) $(FFTW_LIBS) -lm
+.PHONY: fuzz
+.PRECIOUS: tests/fuzz/libfuzzer_%
+clean-local:
+	rm -rf tests/fuzz/libfuzzer_* tests/fuzz/found
 
 # Tests of what runs on a GPU, in tests/gpu/; each says so and skips where there is none.
 GPU_TESTS = \
@@ -104,8 +167,13 @@ tests_gpu_bench_dedisp_cuda_LDADD = tests/gpu/ceilings.$(OBJEXT) $(tests_gpu_lda
 EXTRA_DIST += tests/gpu/ceilings.cu
 tests/gpu/ceilings.$(OBJEXT): kernels/ptx.cuh tests/gpu/ceilings.h kernels/nvcc-flags
 CLEANFILES += tests/gpu/ceilings.$(OBJEXT)
+BENCHES = \
+	tests/bench_dedisp \
+	tests/bench_signif
+GPU_BENCHES =
 
 EXTRA_PROGRAMS += $(BENCHES) $(GPU_BENCHES)
+CLEANFILES += $(BENCHES) $(GPU_BENCHES)
 bench: all $(BENCHES)
 	@for b in $(BENCHES); do echo "== $$b"; ./$$b || exit 1; done
 if HAVE_CUDA
@@ -122,13 +190,9 @@ demo_programs = tests/fold_dat tests/make_demo
 
 check_PROGRAMS += $(demo_programs)
 dist_noinst_SCRIPTS += tests/demo.sh
-tests_fold_dat_SOURCES = tests/fold_dat.c
-tests_fold_dat_LDADD = $(tests_ldadd)
-tests_make_demo_SOURCES = tests/make_demo.c
-tests_make_demo_LDADD = -lm
 demo: all $(demo_programs)
 	@$(srcdir)/tests/demo.sh
-CLEANFILES += demo/demo.fil demo/demo.cand demo/burst.png
+CLEANFILES += demo/demo.fil demo/demo.cand demo/burst.png demo/smearing.png
 .PHONY: demo
 
 # The library as a stranger uses it: what was installed, found through pkg-config.

@@ -88,7 +88,7 @@ static void test_golden(const struct golden *g)
     psr_err err = {0};
     snprintf(name, sizeof name, "%s.dat", g->name);
     size_t nin = load(g->input, in), ndat = load(name, dat);
-    bool ready = nin > HEADER_BYTES && ndat == 4 * g->ndat && !make_plan(&p, g, &err);
+    bool ready = nin > HEADER_BYTES && ndat >= 4 * g->ndat && !make_plan(&p, g, &err);
     if (ok(ready, "%s: input, PRESTO's series, a plan", g->name)) {
         size_t nsamp = (nin - HEADER_BYTES) * 8 / (NCHAN * (size_t)g->nbit);
         double worst = compare(p, g, in + HEADER_BYTES, nsamp, dat);

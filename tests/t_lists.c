@@ -1,9 +1,8 @@
 /* lists: ignored channels and trial DMs. */
 #include <psrkit/lists.h>
 
+#include "scratch.h"
 #include "tap.h"
-#include <string.h>
-#include <unistd.h>
 
 static psr_err err;
 
@@ -66,13 +65,9 @@ static void test_dms(const char *path)
 
 int main(void)
 {
-    char path[] = "/tmp/t_listsXXXXXX";
-    int fd = mkstemp(path);
-    if (fd < 0)
-        return EXIT_FAILURE;
-    close(fd);
-    test_channels(path);
-    test_dms(path);
-    unlink(path);
+    scratch_make();
+    test_channels(scratch("list"));
+    test_dms(scratch("list"));
+    scratch_remove();
     return done_testing();
 }

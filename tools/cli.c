@@ -60,9 +60,15 @@ static void print_wrapped(const char *text, int column)
     putchar('\n');
 }
 
+/* name may be several, "l, loDM": each gets its dash. */
 static void print_option(const char *name, const char *arg, const char *help)
 {
-    int column = printf("  -%s%s%s", name, arg ? " " : "", arg ? arg : "");
+    int column = printf("  ");
+    for (const char *next = name; *next; next++) {
+        bool begins = next == name || next[-1] == ' ';
+        column += printf("%s%c", begins ? "-" : "", *next);
+    }
+    column += printf("%s%s", arg ? " " : "", arg ? arg : "");
     if (column > HELP_COLUMN - 2) {
         putchar('\n');
         column = 0;
@@ -94,13 +100,25 @@ static void print_version(const struct cli *tool)
            tool->name, PSRKIT_VERSION);
 }
 
+/* Whether the first n letters of word are one of names, "l, loDM". */
+static bool is_named(const char *names, const char *word, size_t n)
+{
+    while (*names) {
+        size_t length = strcspn(names, ",");
+        if (length == n && !strncmp(names, word, n))
+            return true;
+        names += length + strspn(names + length, ", ");
+    }
+    return false;
+}
+
 /* The option that word names, word being without dashes and possibly followed by "=value". */
 static const struct cli_option *find_option(const struct cli *tool, const char *word)
 {
     size_t n = strcspn(word, "=");
     for (size_t i = 0; i < tool->noptions; i++) {
         const struct cli_option *o = &tool->options[i];
-        if (o->type != CLI_HEADING && strlen(o->name) == n && !strncmp(o->name, word, n))
+        if (o->type != CLI_HEADING && is_named(o->name, word, n))
             return o;
     }
     return NULL;
@@ -115,12 +133,13 @@ static void append_to_list(const struct cli *tool, struct cli_list *list, const 
     list->text[list->n++] = text;
 }
 
-static void take_value(const struct cli *tool, const struct cli_option *o, const char *text)
+static void take_value(const struct cli *tool, const struct cli_option *o, const char *word,
+                       const char *text)
 {
     char what[80];
     psr_err err;
     psr_status st = PSR_OK;
-    snprintf(what, sizeof what, "-%s", o->name);
+    snprintf(what, sizeof what, "-%.*s", (int)strcspn(word, "="), word);
     switch (o->type) {
     case CLI_INT:
         st = psr_parse_int(what, text, (int64_t)o->min, (int64_t)o->max, o->value, &err);
@@ -163,13 +182,13 @@ static int take_option(const struct cli *tool, int argc, char **argv, int i)
     const char *equals = strchr(word, '=');
     if (o->type == CLI_FLAG) {
         if (equals)
-            cli_usage_error(tool, "-%s takes no value", o->name);
+            cli_usage_error(tool, "-%.*s takes no value", (int)(equals - word), word);
         *(bool *)o->value = true;
         return i;
     }
     if (!equals && i + 1 >= argc)
-        cli_usage_error(tool, "-%s needs a value (%s)", o->name, o->arg);
-    take_value(tool, o, equals ? equals + 1 : argv[i + 1]);
+        cli_usage_error(tool, "-%s needs a value (%s)", word, o->arg);
+    take_value(tool, o, word, equals ? equals + 1 : argv[i + 1]);
     return equals ? i : i + 1;
 }
 

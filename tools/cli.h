@@ -29,7 +29,7 @@ struct cli_list {
 };
 
 struct cli_option {
-    const char *name; /* without dashes */
+    const char *name; /* without dashes; several as "l, loDM" */
     enum cli_type type;
     void *value;
     const char *arg;  /* what --help calls the value */

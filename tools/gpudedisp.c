@@ -4,6 +4,7 @@
 #include "run.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <zlib.h>
 
 /* Adds the time since *since_s to a stage and moves *since_s to now. */
@@ -21,11 +22,18 @@ static psr_status mask_gaps(struct gpudedisp_job *j)
     size_t ngap = psr_source_gaps(j->source, &gap);
     int64_t ds = j->opt.downsamp;
     psr_status st = PSR_OK;
-    for (; j->pulses && st == PSR_OK && j->gaps_told < ngap; j->gaps_told++) {
-        int64_t first = gap[j->gaps_told].first, end = first + gap[j->gaps_told].count;
+    for (size_t k = j->gaps_told; j->pulses && st == PSR_OK && k < ngap; k++) {
+        int64_t first = gap[k].first, end = first + gap[k].count;
+        if (first < j->gaps_end)
+            first = j->gaps_end;
         struct psr_span span = {first / ds, (end + ds - 1) / ds - first / ds};
-        st = psr_singlepulse_mask(j->pulses, span, &j->err);
+        if (end > first)
+            st = gpudedisp_bary_span(j, &span);
+        if (end > first && st == PSR_OK)
+            st = psr_singlepulse_mask(j->pulses, span, &j->err);
+        j->gaps_end = end;
     }
+    j->gaps_told = ngap ? ngap - 1 : 0; /* the last may go on in the next block */
     return st;
 }
 
@@ -69,14 +77,16 @@ static psr_status process_block(struct gpudedisp_job *j, size_t *nread)
         return st;
     size_t n;
     st = psr_dedisp_execute(j->plan, j->in, *nread, j->out, j->stride, &n, &j->err);
+    if (st == PSR_OK)
+        st = mask_gaps(j);
+    if (st == PSR_OK)
+        st = gpudedisp_bary_block(j, j->out, j->stride, &n);
     charge(j, STAGE_DEDISPERSE, &since_s);
     if (st == PSR_OK && j->opt.numout && (int64_t)n > j->opt.numout - j->nout)
         n = (size_t)(j->opt.numout - j->nout);
     if (st == PSR_OK)
         st = write_block(j, n);
     charge(j, STAGE_WRITE, &since_s);
-    if (st == PSR_OK)
-        st = mask_gaps(j);
     if (st == PSR_OK && j->pulses)
         st = psr_singlepulse_execute(j->pulses, j->out, j->stride, n, &j->err);
     charge(j, STAGE_SEARCH, &since_s);
@@ -116,9 +126,9 @@ static psr_status finish(struct gpudedisp_job *j)
         st = gpudedisp_write_events(j);
     if (st != PSR_OK || !j->series)
         return st;
-    int64_t length = o->numout  ? o->numout
-                     : o->nopad ? -1
-                                : psr_good_length(j->nread / o->downsamp);
+    /* Bins that were added must not be what a good length cuts. */
+    int64_t natural = j->nread / o->downsamp > j->nout ? j->nread / o->downsamp : j->nout;
+    int64_t length = o->numout ? o->numout : o->nopad ? -1 : psr_good_length(natural);
     psr_series *series = j->series;
     j->series = NULL;
     return psr_series_finish(series, length, &j->err);
@@ -146,10 +156,14 @@ static void print_account(const struct gpudedisp_job *j)
         for (size_t i = 0; i < j->ndm; i++)
             fprintf(stderr, "%s: DM %.*f: %lld samples, CRC-32 %08lx\n", j->tool.name,
                     (int)j->opt.dmprec, j->dm[i], (long long)j->nout, j->crc[i]);
+    gpudedisp_bary_account(j);
     fprintf(stderr, "%s: %lld spectra in, %lld samples out of each trial;", j->tool.name,
             (long long)j->nread, (long long)j->nout);
     for (int s = 0; s < NSTAGES; s++)
-        fprintf(stderr, " %s %.3f s%s", name[s], j->stage_s[s], s + 1 < NSTAGES ? "," : "\n");
+        fprintf(stderr, " %s %.3f s,", name[s], j->stage_s[s]);
+    struct rusage used;
+    getrusage(RUSAGE_SELF, &used);
+    fprintf(stderr, " peak %ld MB\n", used.ru_maxrss / 1000);
 }
 
 static psr_status run(struct gpudedisp_job *j)

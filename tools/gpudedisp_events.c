@@ -77,6 +77,22 @@ static psr_status collect_events(struct gpudedisp_job *j, struct psr_event **all
     return PSR_OK;
 }
 
+static psr_status draw_events(struct gpudedisp_job *j, const struct psr_event *event, size_t n,
+                              const struct psr_cluster *best)
+{
+    double tsamp_s = series_tsamp_s(j);
+    return pulseplot_draw(j->opt.plot,
+                          &(struct pulseplot){.title = j->path[0],
+                                              .events = event,
+                                              .nevents = n,
+                                              .best = best,
+                                              .dm = j->dm,
+                                              .ndm = j->ndm,
+                                              .tsamp_s = tsamp_s,
+                                              .end_s = (double)j->nout * tsamp_s},
+                          &j->err);
+}
+
 static psr_status write_all(struct gpudedisp_job *j, struct event_files *files)
 {
     struct psr_event *event = NULL;
@@ -91,15 +107,7 @@ static psr_status write_all(struct gpudedisp_job *j, struct event_files *files)
     if (st == PSR_OK)
         st = write_clusters(j, files, cluster, ncluster);
     if (st == PSR_OK && j->opt.plot)
-        st = pulseplot_png(j->opt.plot,
-                           &(struct pulseplot){.title = j->path[0],
-                                               .dm = j->dm,
-                                               .tsamp_s = series_tsamp_s(j),
-                                               .event = event,
-                                               .nevent = nevent,
-                                               .cluster = cluster,
-                                               .ncluster = ncluster},
-                           &j->err);
+        st = draw_events(j, event, nevent, ncluster ? cluster : NULL);
     free(event);
     free(cluster);
     return st;

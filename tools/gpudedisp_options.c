@@ -12,6 +12,7 @@ static const struct gpudedisp_options defaults = {
     .format = "dat",
     .dmprec = 2,
     .threshold = 6,
+    .device = "auto",
 };
 
 /* Combinations that the table cannot express. */
@@ -85,8 +86,16 @@ int gpudedisp_options_parse(struct gpudedisp_options *o, struct cli *tool, int a
          1, 1 << 20},
         {"tol", CLI_INT, &o->tol, "N",
          "0: exact (default). 1: faster, each channel's delay within one sample.", 0, 1},
-        {"nobary", CLI_FLAG, &o->nobary, NULL,
-         "Do not barycentre. No barycentring is done without it either.", 0, 0},
+        {"Barycentring", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"nobary", CLI_FLAG, &o->nobary, NULL, "Do not barycentre: times stay topocentric.", 0, 0},
+        {"position", CLI_TEXT, &o->position, "RA,DEC",
+         "J2000 position instead of the header's, as 05:34:31.97,+22:00:52.1 or in degrees.", 0, 0},
+        {"site", CLI_TEXT, &o->site, "LON,LAT,H",
+         "Where the telescope stands, instead of by its name: degrees east and north, metres "
+         "(WGS84).",
+         0, 0},
+        {"ephem", CLI_TEXT, &o->ephem, "NAME",
+         "Accepted and not used: the Earth's orbit is that of ERFA.", 0, 0},
         {"Output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"o", CLI_TEXT, &o->root, "ROOT",
          "Start of output names: ROOT_DM12.00.dat and so on; - with one DM writes a .tim to "
@@ -107,8 +116,13 @@ int gpudedisp_options_parse(struct gpudedisp_options *o, struct cli *tool, int a
         {"threshold", CLI_DOUBLE, &o->threshold, "S", "Least S/N of an event (default 6).", 1, 1e6},
         {"maxwidth", CLI_DOUBLE, &o->maxwidth_s, "SEC",
          "Widest boxcar in seconds (default: 300 samples).", 0, 1e6},
-        {"plot", CLI_TEXT, &o->plot, "FILE.png", "Draw the events (needs gnuplot).", 0, 0},
+        {"plot", CLI_TEXT, &o->plot, "FILE.png",
+         "Draw the events; png, pdf, svg, eps or ps by suffix (needs gnuplot).", 0, 0},
         {"Running", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"device", CLI_TEXT, &o->device, "NAME",
+         "Where to dedisperse: auto (a GPU where there is one, the default), cpu, cuda, or the "
+         "number of a GPU.",
+         0, 0},
         {"ncpus", CLI_INT, &o->ncpus, "N", "Threads (default: all cores).", 1, 4096},
         {"mem", CLI_SIZE, &o->mem_bytes, "SIZE",
          "Bound on memory, as 512M or 4G (default: a quarter of the machine).", 0, 0},

@@ -2,9 +2,11 @@
  * here. */
 #include "gpudedisp.h"
 
-#include <omp.h>
+#include "base/threads.h"
+#include <ctype.h>
 #include <psrkit/delays.h>
 #include <psrkit/lists.h>
+#include <psrkit/number.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,37 +72,64 @@ static psr_status make_mask(struct gpudedisp_job *j)
     return psr_ignore_channels(j->opt.ignorechan, obs->nchan, ascending, j->keep, &j->err);
 }
 
+static psr_status prepare_bary(struct gpudedisp_job *j)
+{
+    return gpudedisp_bary_prepare(j, psr_source_obs(j->source), 0);
+}
+
+/* A number is that GPU; other words are the names of backends. */
+static psr_status choose_device(struct gpudedisp_job *j, const char **backend, int *device)
+{
+    const char *name = j->opt.device;
+    int64_t number = 0;
+    *backend = name;
+    *device = 0;
+    if (!isdigit((unsigned char)name[0]))
+        return PSR_OK;
+    psr_status st = psr_parse_int("-device", name, 0, 1023, &number, &j->err);
+    *backend = "cuda";
+    *device = (int)number;
+    return st;
+}
+
 static psr_status create_plan(struct gpudedisp_job *j)
 {
+    const char *backend;
+    int device;
+    psr_status st = choose_device(j, &backend, &device);
+    if (st != PSR_OK)
+        return st;
     const struct gpudedisp_options *o = &j->opt;
     const struct psr_obs *obs = psr_source_obs(j->source);
     double *freq_mhz = malloc(obs->nchan * sizeof *freq_mhz);
     if (!freq_mhz)
         return psr_fail_nomem(&j->err, "channel frequencies", (double)obs->nchan * 8);
     for (size_t c = 0; c < obs->nchan; c++)
-        freq_mhz[c] = psr_obs_freq_mhz(obs, c);
+        freq_mhz[c] = psr_obs_freq_mhz(obs, c) * (1 + j->bary.voverc);
     bool subband = !strcmp(o->algo, "subband");
     if (o->nsub && !subband && !o->quiet)
         cli_note(&j->tool, "-nsub is not needed: direct is exact (-algo subband honours it)");
-    psr_status st = psr_dedisp_create(&j->plan,
-                                      &(struct psr_dedisp_desc){
-                                          .nchan = obs->nchan,
-                                          .freq_mhz = freq_mhz,
-                                          .tsamp_s = obs->tsamp_s,
-                                          .nbit = obs->nbit,
-                                          .kind = obs->kind,
-                                          .downsamp = (size_t)o->downsamp,
-                                          .dmconst = j->dmconst,
-                                          .ndm = j->ndm,
-                                          .dm = j->dm,
-                                          .keep = j->keep,
-                                          .algo = subband ? PSR_DEDISP_SUBBAND : PSR_DEDISP_DIRECT,
-                                          .tol = (int)o->tol,
-                                          .nsub = (size_t)o->nsub,
-                                          .nthread = (int)o->ncpus,
-                                          .mem_bytes = o->mem_bytes,
-                                      },
-                                      &j->err);
+    st = psr_dedisp_create(&j->plan,
+                           &(struct psr_dedisp_desc){
+                               .nchan = obs->nchan,
+                               .freq_mhz = freq_mhz,
+                               .tsamp_s = obs->tsamp_s,
+                               .nbit = obs->nbit,
+                               .kind = obs->kind,
+                               .downsamp = (size_t)o->downsamp,
+                               .dmconst = j->dmconst,
+                               .ndm = j->ndm,
+                               .dm = j->dm,
+                               .keep = j->keep,
+                               .algo = subband ? PSR_DEDISP_SUBBAND : PSR_DEDISP_DIRECT,
+                               .tol = (int)o->tol,
+                               .nsub = (size_t)o->nsub,
+                               .nthread = (int)o->ncpus,
+                               .mem_bytes = o->mem_bytes,
+                               .backend = backend,
+                               .device = device,
+                           },
+                           &j->err);
     free(freq_mhz);
     return st;
 }
@@ -125,7 +154,7 @@ static psr_status create_buffers(struct gpudedisp_job *j)
     int64_t nsamp = psr_source_obs(j->source)->nsamp;
     if (nsamp >= 0 && (size_t)nsamp < j->block)
         j->block = (size_t)nsamp;
-    j->stride = j->block / (size_t)j->opt.downsamp + 1;
+    j->stride = gpudedisp_bary_room(j, j->block / (size_t)j->opt.downsamp + 1);
     size_t in_bytes = psr_source_block_bytes(j->source, j->block);
     j->in = malloc(in_bytes);
     j->out = malloc(j->ndm * j->stride * sizeof *j->out);
@@ -151,7 +180,8 @@ static psr_status create_series(struct gpudedisp_job *j)
                                  .dm_decimals = (int)o->dmprec,
                                  .ndm = j->ndm,
                                  .dm = j->dm,
-                                 .obs = obs,
+                                 .obs = &j->bary.obs,
+                                 .epoch = j->bary.epoch,
                                  .file_nbit = psr_source_file_nbit(j->source),
                                  .tsamp_s = obs->tsamp_s * (double)o->downsamp,
                              },
@@ -186,18 +216,16 @@ static psr_status create_search(struct gpudedisp_job *j)
 
 psr_status gpudedisp_prepare(struct gpudedisp_job *j)
 {
-    j->nthread = j->opt.ncpus ? (int)j->opt.ncpus : omp_get_max_threads();
+    j->nthread = psr_count_threads((int)j->opt.ncpus);
     psr_status (*const step[])(struct gpudedisp_job *) = {
-        open_source,    make_trials,   make_mask,    create_plan,
-        create_buffers, create_series, create_search};
+        open_source, make_trials,    make_mask,     prepare_bary,
+        create_plan, create_buffers, create_series, create_search};
     psr_status st = PSR_OK;
     for (size_t i = 0; st == PSR_OK && i < sizeof step / sizeof *step; i++)
         st = step[i](j);
     int64_t nsamp = j->source ? psr_source_obs(j->source)->nsamp : -1;
     if (st == PSR_OK && nsamp >= 0)
         st = gpudedisp_check_sweep(j, nsamp);
-    if (st == PSR_OK && !j->opt.nobary && !j->opt.quiet)
-        cli_note(&j->tool, "times are topocentric: no barycentring is done");
     return st;
 }
 
@@ -205,6 +233,7 @@ void gpudedisp_release(struct gpudedisp_job *j)
 {
     psr_singlepulse_destroy(j->pulses);
     psr_series_abort(j->series);
+    gpudedisp_bary_release(j);
     psr_dedisp_destroy(j->plan);
     psr_source_close(j->source);
     free(j->keep);

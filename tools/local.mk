@@ -2,4 +2,47 @@
 
 tools_cppflags = $(AM_CPPFLAGS) -DPSRKIT_VERSION='"$(PACKAGE_VERSION)"'
 tools_shared = tools/cli.c tools/cli.h tools/run.c tools/run.h
-tools_ldadd = lib/libpsrkit.a $(PSR_LIBS)
+tools_gnuplot = tools/gnuplot.c tools/gnuplot.h
+
+bin_PROGRAMS += \
+	tools/chi2sig \
+	tools/ddplan \
+	tools/gpudedisp
+
+tools_chi2sig_CPPFLAGS = $(tools_cppflags)
+tools_chi2sig_SOURCES = \
+	$(tools_shared) \
+	tools/chi2sig.c \
+	tools/chi2sig.h \
+	tools/chi2sig_candidates.c \
+	tools/chi2sig_print.c \
+	tools/chi2sig_rows.c \
+	tools/numtext.c \
+	tools/numtext.h
+
+tools_ddplan_CPPFLAGS = $(tools_cppflags)
+tools_ddplan_SOURCES = \
+	$(tools_gnuplot) \
+	$(tools_shared) \
+	tools/ddplan.c \
+	tools/ddplan.h \
+	tools/ddplan_cost.c \
+	tools/ddplan_json.c \
+	tools/ddplan_options.c \
+	tools/ddplan_plot.c \
+	tools/ddplan_script.c \
+	tools/ddplan_text.c
+
+tools_gpudedisp_CPPFLAGS = $(tools_cppflags)
+tools_gpudedisp_LDADD = $(LDADD) $(ZLIB_LIBS)
+tools_gpudedisp_SOURCES = \
+	$(tools_gnuplot) \
+	$(tools_shared) \
+	tools/gpudedisp.c \
+	tools/gpudedisp.h \
+	tools/gpudedisp_bary.c \
+	tools/gpudedisp_events.c \
+	tools/gpudedisp_options.c \
+	tools/gpudedisp_setup.c \
+	tools/pulseplot.c \
+	tools/pulseplot.h

@@ -1,5 +1,7 @@
 #include <psrkit/number.h>
 
+#include "plain.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -26,7 +28,7 @@ psr_status psr_parse_double(const char *what, const char *text, double min, doub
                             double *value, psr_err *err)
 {
     char *end;
-    double v = strtod(text, &end);
+    double v = psr_plain_strtod(text, &end);
     if (end == text || *end || !isfinite(v))
         return psr_fail(err, PSR_EINVAL, "%s: '%s' is not a number", what, text);
     if (v < min)
@@ -54,7 +56,7 @@ static int size_exponent(const char *suffix)
 psr_status psr_parse_size(const char *what, const char *text, int64_t *bytes, psr_err *err)
 {
     char *end;
-    double v = strtod(text, &end);
+    double v = psr_plain_strtod(text, &end);
     int exponent = end == text ? -1 : size_exponent(end);
     if (exponent < 0 || !isfinite(v))
         return psr_fail(err, PSR_EINVAL, "%s: '%s' is not a size such as 512M or 2G", what, text);

@@ -25,6 +25,7 @@ struct psr_reader {
     const struct psr_reader_ops *ops;
     struct psr_obs obs; /* as blocks hold it: nif 1; nsamp counts this file's gaps; -1 for a pipe */
     int file_nbit;      /* bits per sample in the file */
+    int file_nif;       /* IFs or polarisations per spectrum in the file */
 };
 
 /* desc gives the choices (if_choice, no_weights, notes...); its path list is not looked at. */

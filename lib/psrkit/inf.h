@@ -34,11 +34,17 @@ struct psr_inf {
     char notes[4 * PSR_TEXT_MAX]; /* lines separated by \n, without their indent of four blanks */
 };
 
-/* Writes inf exactly as PRESTO lays it out.  Status: those of psr_outfile_write. */
+/* Writes inf exactly as PRESTO lays it out; blank texts as "Unknown", control characters as '?'.
+ * Status: those of psr_outfile_write. */
 PSR_MUST_CHECK psr_status psr_inf_write(psr_outfile *f, const struct psr_inf *inf, psr_err *err);
 
 /* Reads path.  Radio files only; others are PSR_EUNSUPPORTED.
- * Status: PSR_EIO; PSR_EFORMAT naming file, line, field and value; PSR_EUNSUPPORTED. */
+ * Notes:  lines are told apart by their leading words, whatever their order, case and blanks; lines
+ *         not known are passed over.  Only the number of bins and their width must be there; texts
+ *         that are not are "Unknown", numbers 0.  Texts too long for their fields are cut.  Numbers
+ *         must be numbers, and no field may come twice.
+ * Status: PSR_EIO; PSR_EFORMAT naming file, line, field and value; PSR_EUNSUPPORTED; PSR_ENOMEM.
+ *         On error *inf is unspecified. */
 PSR_MUST_CHECK psr_status psr_inf_read(struct psr_inf *inf, const char *path, psr_err *err);
 
 /* As psr_inf_read from text of n bytes, not necessarily terminated; name is for messages. */
@@ -46,7 +52,9 @@ PSR_MUST_CHECK psr_status psr_inf_parse(struct psr_inf *inf, const char *text, s
                                         const char *name, psr_err *err);
 
 /* What prepsubband would say of a series made from obs, but for name, nbin, tbin_s, onoff and dm,
- * which the caller sets.  file_nbit is the depth of the raw file, which the notes record. */
+ * which the caller sets.  file_nbit is the depth of the raw file, which the notes record, with the
+ * date of obs->began, or of obs->tstart.  The analyst is the login name, else $USER, else
+ * "unknown". */
 void psr_inf_from_obs(struct psr_inf *inf, const struct psr_obs *obs, int file_nbit);
 
 #ifdef __cplusplus

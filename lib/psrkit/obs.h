@@ -44,15 +44,18 @@ struct psr_obs {
     double tsamp_s;
     int64_t nsamp;         /* spectra, or -1 where only the end of the input will tell */
     struct psr_mjd tstart; /* of the first sample, at the highest frequency */
+    struct psr_mjd began; /* where tstart was moved past skipped samples: what it was; else day 0 */
     bool barycentric;
 
     bool has_position;
     double ra_deg, dec_deg; /* J2000 */
     double az_deg, za_deg;
-    double refdm;     /* DM a dedispersed series was made at, pc cm^-3 */
-    int ibeam, nbeam; /* 0 where unknown */
-    int telescope_id; /* SIGPROC's numbers; -1 where unknown */
-    int machine_id;   /* SIGPROC's numbers; -1 where unknown */
+    double refdm;   /* DM a dedispersed series was made at, pc cm^-3 */
+    double chan_dm; /* DM each channel is coherently dedispersed at, pc cm^-3; 0 where it is not */
+    int64_t block_nsamp; /* spectra in a block as stored (PSRFITS NSBLK); 0 where there are none */
+    int ibeam, nbeam;    /* 0 where unknown */
+    int telescope_id;    /* SIGPROC's numbers; -1 where unknown */
+    int machine_id;      /* SIGPROC's numbers; -1 where unknown */
     char source[PSR_TEXT_MAX];
     char telescope[PSR_TEXT_MAX];  /* PRESTO's name, "Unknown" where unknown */
     char instrument[PSR_TEXT_MAX]; /* "Unknown" where unknown */

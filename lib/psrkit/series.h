@@ -22,19 +22,23 @@ struct psr_series_desc {
     enum psr_series_format format;
     int dm_decimals; /* in the file name, 2 to 4 */
     size_t ndm;
-    const double *dm;          /* [ndm] pc cm^-3; copied */
-    const struct psr_obs *obs; /* of the input; copied */
-    int file_nbit;             /* as psr_source_file_nbit */
-    double tsamp_s;            /* of the series */
+    const double *dm;            /* [ndm] pc cm^-3; copied */
+    const struct psr_obs *obs;   /* of the input; copied */
+    int file_nbit;               /* as psr_source_file_nbit */
+    double tsamp_s;              /* of the series */
+    const struct psr_mjd *epoch; /* [ndm] of the first sample; copied; NULL: that of obs */
 };
 
 /* Checks that no two trials would share a file name before anything is made, then creates the
- * temporary files.  More trials than descriptors are fine.
- * Status: PSR_EINVAL (names clash), PSR_EIO, PSR_ENOMEM. */
+ * temporary files.  More trials than descriptors are fine.  Samples are gathered in at most 64 MiB
+ * for all trials; appending 16384 and more at a time avoids the copy.
+ * Status: PSR_EINVAL (names clash, a DM outside 0..1e6, a root of more than 232 bytes), PSR_EIO,
+ *         PSR_ENOMEM.  *out is NULL on error. */
 PSR_MUST_CHECK psr_status psr_series_create(psr_series **out, const struct psr_series_desc *desc,
                                             psr_err *err);
 
-/* Appends n samples to trial i.  Different trials may be appended to from different threads. */
+/* Appends n samples to trial i.  Different trials may be appended to from different threads.  After
+ * an error the sink can only be aborted; finishing it fails too. */
 PSR_MUST_CHECK psr_status psr_series_append(psr_series *s, size_t i, const float *x, size_t n,
                                             psr_err *err);
 
@@ -45,7 +49,8 @@ PSR_MUST_CHECK psr_status psr_series_append(psr_series *s, size_t i, const float
  * whatever the status.  .dat files are renamed before the .inf files that vouch for them. */
 PSR_MUST_CHECK psr_status psr_series_finish(psr_series *s, int64_t nout, psr_err *err);
 
-/* Removes what was written under temporary names; NULL is fine. */
+/* Removes what was written under temporary names; NULL is fine.  Not for signal handlers: let one
+ * set a flag, and abort when the loop sees it. */
 void psr_series_abort(psr_series *s);
 
 /* PRESTO's "good" transform length: the least of its 114 round numbers times a power of ten, or
@@ -53,7 +58,7 @@ void psr_series_abort(psr_series *s);
 int64_t psr_good_length(int64_t n);
 
 /* Reads a whole .dat file and the .inf beside it.
- * Returned: *x [*n], malloc'd, caller frees
+ * Returned: *x [*n], malloc'd, caller frees; NULL on error
  * Status:   PSR_EIO, PSR_EFORMAT (size no multiple of 4, .inf missing or at odds), PSR_ENOMEM. */
 PSR_MUST_CHECK psr_status psr_dat_read(const char *path, float **x, int64_t *n, struct psr_inf *inf,
                                        psr_err *err);

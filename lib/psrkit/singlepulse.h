@@ -2,8 +2,25 @@
  *
  * Each series is detrended and normalised robustly, then convolved with boxcars of 1, 2, 3, 4, 6,
  * 9, 14, 20, 30, 45, 70, 100, 150, 220, 300 samples up to a longest width; S/N = sum / (sigma
- * sqrt(width)). A plan is a stream: blocks of all series are pushed as they come, of any length,
- * and the events do not depend on how the stream was cut.  One plan, one caller's thread. */
+ * sqrt(width)).  A plan is a stream: blocks of all series are pushed as they come, of any length,
+ * and the events have the same bits however the stream was cut and for any number of threads.  One
+ * plan, one caller's thread.
+ *
+ * Baseline and scatter.  Series are measured in pieces of 4 longest boxcars (at least 512 samples,
+ * rounded up to a multiple of 64) by a straight line through the samples within 3 sigma of it,
+ * found from the median and the median absolute deviation in three rounds; where more than half of
+ * the samples are the same, as in a series of few levels, all samples count.  The baseline at the
+ * middle of a piece is the line through the midmeans (means of the middle half) of the piece with
+ * the four before it and of the piece with the four after it; sigma is the midmean of all nine.
+ * Between middles both are interpolated.  So the baseline looks over 36 longest boxcars.  Of a weak
+ * pulse it takes (measured) 3 % or less of the S/N at the longest width and 1 % at a third of it;
+ * at the very start or end of a series, where all pieces lie on one side, 11 % at the longest width
+ * and 2 % at a tenth of it; in a series of only one or two pieces, up to the width's share of a
+ * piece and more. The S/N of white noise has a spread of 1.00 up to a third of the longest width,
+ * and 0.97 at it. A piece of more than twice the scatter around it is measured by its own; one of
+ * less than a quarter, or all of one value, holds no data and gives no events.  Samples that are no
+ * numbers, or beyond 1e30 in size, count as masked.  Fewer than 16 good samples in all give no
+ * events. */
 #ifndef PSRKIT_SINGLEPULSE_H
 #define PSRKIT_SINGLEPULSE_H
 
@@ -25,9 +42,14 @@ struct psr_singlepulse_desc {
     double threshold;    /* least S/N of an event */
     double maxwidth_s;   /* longest boxcar; 0: the longest of the list (300 samples) */
     int nthread;         /* 0: all cores */
+    size_t max_events;   /* kept in all, an equal share per series, the best; 0: 10 million */
 };
 
-/* One boxcar above threshold that no better overlapping one of the same series outshines. */
+/* One boxcar that no better overlapping one of the same series outshines.  Of the boxcars centred
+ * on one sample the best is looked at (the narrowest of equals) and, if at least the threshold, is
+ * a hit.  Best first (the earlier of equals), every hit that overlaps no event becomes one.  A
+ * chain of overlapping hits over more than eight longest boxcars (at least 1024 samples) is settled
+ * from its front, as seen half that length ahead. */
 struct psr_event {
     double snr;
     int64_t sample; /* centre of the boxcar, in samples of the series (first + width/2) */
@@ -35,17 +57,24 @@ struct psr_event {
     size_t trial;   /* index of the series */
 };
 
+/* Status: PSR_EINVAL naming field, value and limit; PSR_ENOMEM.
+ * Notes:  the plan holds 6 pieces of every series (see above: 29 kB a series for 300 samples) and
+ *         the events. */
 PSR_MUST_CHECK psr_status psr_singlepulse_create(psr_singlepulse **out,
                                                  const struct psr_singlepulse_desc *desc,
                                                  psr_err *err);
 
-/* Declares samples [span.first, span.first + span.count) of the input of dedispersion (in series
- * samples) to hold no data: no event draws on them, at any DM, and they do not enter the
- * statistics.  To be called before the execute that brings samples drawing on them. */
+/* Declares samples [span.first, span.first + span.count) of the input of dedispersion (counted in
+ * series samples) to hold no data: no boxcar draws on them, at any DM, and they do not enter the
+ * statistics.  Series i loses its samples from span.first - sweep[i] on.  To be called before the
+ * execute that brings samples drawing on them; spans may overlap and come in any order.
+ * Status: PSR_EINVAL (count < 0, or some of those samples have been searched), PSR_ENOMEM. */
 PSR_MUST_CHECK psr_status psr_singlepulse_mask(psr_singlepulse *p, struct psr_span span,
                                                psr_err *err);
 
-/* Given:  x [nseries][stride], the next nsamp samples of every series */
+/* Given:  x [nseries][stride], the next nsamp samples of every series
+ * Status: PSR_EINVAL (stride < nsamp, or the stream has ended), PSR_ENOMEM.  After an error the
+ * plan can only be destroyed. */
 PSR_MUST_CHECK psr_status psr_singlepulse_execute(psr_singlepulse *p, const float *x, size_t stride,
                                                   size_t nsamp, psr_err *err);
 
@@ -53,13 +82,21 @@ PSR_MUST_CHECK psr_status psr_singlepulse_execute(psr_singlepulse *p, const floa
 PSR_MUST_CHECK psr_status psr_singlepulse_finish(psr_singlepulse *p, psr_err *err);
 
 /* Events found so far in series i, by ascending sample; the plan's, valid until the next call that
- * changes the plan. */
+ * changes the plan.  They trail the samples pushed by 6 pieces, and a series holds up to about
+ * twice its share of max_events until the stream has ended. */
 size_t psr_singlepulse_events(const psr_singlepulse *p, size_t i, const struct psr_event **events);
+
+/* Events left out so far because a series had more than its share of max_events. */
+int64_t psr_singlepulse_dropped(const psr_singlepulse *p);
+
+/* Longest boxcar used, samples. */
+size_t psr_singlepulse_maxwidth(const psr_singlepulse *p);
 
 /* NULL is fine. */
 void psr_singlepulse_destroy(psr_singlepulse *p);
 
-/* Writes events of one series as PRESTO's single_pulse_search.py does (.singlepulse). */
+/* Writes events of one series, in the order given, as PRESTO's single_pulse_search.py does
+ * (.singlepulse): nothing at all where there are none. */
 PSR_MUST_CHECK psr_status psr_singlepulse_write(psr_outfile *f, double dm, double tsamp_s,
                                                 const struct psr_event *events, size_t n,
                                                 psr_err *err);
@@ -71,17 +108,20 @@ struct psr_cluster {
     int64_t first, last; /* samples the members cover */
 };
 
-/* Groups events whose boxcars overlap or nearly do (within time_tol samples) and whose trials are
- * within trial_tol indices of each other.
- * Given:    events [n], any order
- * Returned: *clusters [*nclusters], best S/N first; malloc'd, caller frees */
+/* Groups events: friends are two whose boxcars overlap or have at most time_tol samples between
+ * them and whose trials are within trial_tol indices of each other; friends of friends are one
+ * group. Given:    events [n], any order Returned: *clusters [*nclusters], best S/N first, then the
+ * lower trial, then the earlier; malloc'd, caller frees; NULL where there are none Status:
+ * PSR_EINVAL (time_tol < 0), PSR_ENOMEM Notes:    takes O(n log n + n trial_tol) time and at most
+ * 150 bytes an event, however they crowd. */
 PSR_MUST_CHECK psr_status psr_cluster_events(const struct psr_event *events, size_t n,
                                              int64_t time_tol, size_t trial_tol,
                                              struct psr_cluster **clusters, size_t *nclusters,
                                              psr_err *err);
 
 /* Writes clusters in Heimdall's tab-separated columns after one '#' header line: S/N, sample, time
- * (s), filter (log2 of the width), DM trial, DM, members, first sample, last sample. */
+ * (s), filter (log2 of the width), DM trial, DM, members, first sample, last sample.
+ * Given:  dm [trials], pc cm^-3 */
 PSR_MUST_CHECK psr_status psr_cluster_write(psr_outfile *f, const double *dm, double tsamp_s,
                                             const struct psr_cluster *clusters, size_t n,
                                             psr_err *err);

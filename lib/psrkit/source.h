@@ -52,13 +52,17 @@ size_t psr_source_block_bytes(const psr_source *s, size_t nsamp);
  * Given:    block   room for psr_source_block_bytes(s, nsamp), caller's
  * Returned: block [nread][nchan] packed as psr_source_obs says, time-major;
  *           *nread < nsamp only where the input ended, 0 from then on
+ * Notes:    block is aligned for its samples
  * Status:   PSR_EIO, PSR_EFORMAT.  An input shorter than its header promises is a note. */
 PSR_MUST_CHECK psr_status psr_source_read(psr_source *s, size_t nsamp, void *block, size_t *nread,
                                           psr_err *err);
 
-/* Stretches returned so far that hold padding (each channel's mean so far) and no data: gaps
- * between files, lost rows, zero-filled ends.  In spectra from the first one returned, ascending.
- * *spans is the source's and stays valid until the next read. */
+/* Stretches returned so far that hold padding and no data: gaps between files, lost rows,
+ * zero-filled ends.  In spectra from the first one returned, ascending.  *spans is the source's and
+ * stays valid until the next read.
+ * Notes:    padding is each channel's mean over the data returned before it, taken from the
+ *           first 1024 spectra and one in 64 after that, or over the first 256 spectra after it
+ *           where none came before; so it does not depend on the blocks read. */
 size_t psr_source_gaps(const psr_source *s, const struct psr_span **spans);
 
 /* NULL is fine. */

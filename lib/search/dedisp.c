@@ -1,4 +1,6 @@
 #include "dedisp_backend.h"
+
+#include "../base/threads.h"
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -9,9 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#ifdef _OPENMP
-#include <omp.h>
-#endif
 
 /* In order of preference for "auto". */
 static const struct psr_dedisp_ops *const backends[] = {
@@ -250,15 +249,6 @@ uint32_t psr_sweep_bias(const struct psr_sweep *s)
 
 /* --- the plan --------------------------------------------------------------------------------- */
 
-static int default_threads(void)
-{
-#ifdef _OPENMP
-    return omp_get_max_threads();
-#else
-    return 1;
-#endif
-}
-
 static int64_t default_memory(void)
 {
     long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
@@ -285,7 +275,7 @@ static psr_status copy_desc(psr_dedisp *p, const struct psr_dedisp_desc *d, psr_
     s->kind = d->kind;
     s->downsamp = d->downsamp;
     s->ndm = d->ndm;
-    s->nthread = d->nthread ? d->nthread : default_threads();
+    s->nthread = psr_count_threads(d->nthread);
     s->mem_bytes = d->mem_bytes ? d->mem_bytes : default_memory();
     s->device = d->device;
     s->algo = d->algo;

@@ -1,13 +1,11 @@
 /* The stream: samples come in, are turned to one run per channel, and stay as long as a later
  * output needs them; programs run on tiles of what is complete. */
 #include "dedisp_cpu.h"
+#include "../base/threads.h"
 #include "../signal/cornerturn.h"
 
 #include <stdlib.h>
 #include <string.h>
-#ifdef _OPENMP
-#include <omp.h>
-#endif
 
 enum {
     LANE_PAD = 256,        /* read, and not used, beyond a run where registers are rounded up */
@@ -37,15 +35,6 @@ struct cpu {
     size_t piece;          /* samples turned at once, at most */
     struct thread *thread; /* [nthread] */
 };
-
-static int thread_number(void)
-{
-#ifdef _OPENMP
-    return omp_get_thread_num();
-#else
-    return 0;
-#endif
-}
 
 /* --- programs --------------------------------------------------------------------------------- */
 
@@ -163,14 +152,15 @@ static psr_status make_runs(struct cpu *cpu, psr_err *err)
     piece = piece > 2 * tile ? piece : 2 * tile;
     size_t slack = 4 * piece > live / 2 ? 4 * piece : live / 2;
     double left = (double)s->mem_bytes - bytes_beside_runs(cpu);
-    if ((double)(live + slack + LANE_PAD) * row > left) {
-        double fit = left / row - (double)(live + LANE_PAD);
+    /* Where memory is short, half of what the live samples leave is for the caller's blocks. */
+    double fit = (left / row - (double)(live + LANE_PAD)) / 2;
+    if ((double)slack > fit) {
         if (fit < 64)
             return psr_fail(err, PSR_ENOMEM,
                             "dedispersion: memory of %lld bytes is below the %.0f bytes that %zu "
                             "channels delayed by up to %zu samples take",
                             (long long)s->mem_bytes,
-                            (double)(live + 128 + LANE_PAD) * row + bytes_beside_runs(cpu),
+                            (double)(live + 192 + LANE_PAD) * row + bytes_beside_runs(cpu),
                             s->nkept, s->maxshift);
         slack = (size_t)fit;
         piece = piece < slack / 2 ? piece : slack / 2;
@@ -215,7 +205,7 @@ static void run_tile(struct cpu *cpu, const struct stretch *x, size_t n, size_t 
                      const struct psr_program *program)
 {
     const struct psr_sweep *s = cpu->s;
-    struct thread *th = cpu->thread + thread_number();
+    struct thread *th = cpu->thread + psr_thread_number();
     size_t t = n * x->length, trial = block * cpu->planner.shape.ntrial;
     if (t >= x->n)
         return;

@@ -41,14 +41,18 @@ typedef uint8_t vec8 __attribute__((vector_size(16), may_alias));
 typedef uint16_t vec16 __attribute__((vector_size(16), may_alias));
 typedef uint32_t vec32 __attribute__((vector_size(16), may_alias));
 
-#define LO8(a, b)                                                                                  \
-    __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
-#define HI8(a, b)                                                                                  \
-    __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
-#define LO16(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
-#define HI16(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
-#define LO32(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5)
-#define HI32(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
+/* gcc before 12 knows only the builtin of its own. */
+#if __has_builtin(__builtin_shufflevector)
+#define SHUFFLE(vec, a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define SHUFFLE(vec, a, b, ...) __builtin_shuffle(a, b, (vec){__VA_ARGS__})
+#endif
+#define LO8(a, b)  SHUFFLE(vec8, a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
+#define HI8(a, b)  SHUFFLE(vec8, a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+#define LO16(a, b) SHUFFLE(vec16, a, b, 0, 8, 1, 9, 2, 10, 3, 11)
+#define HI16(a, b) SHUFFLE(vec16, a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+#define LO32(a, b) SHUFFLE(vec32, a, b, 0, 4, 1, 5)
+#define HI32(a, b) SHUFFLE(vec32, a, b, 2, 6, 3, 7)
 
 /* turn: rows [SIDE] of row_bytes apart to column [SIDE][SIDE]. */
 #define DEFINE_TURN(BITS, N)                                                                       \

@@ -1,0 +1,370 @@
+#include <psrkit/outfile.h>
+
+#include "plain.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    BUFFER_BYTES = 64 << 10,
+    SUFFIX_CHARS = 6, /* 62^6 names: a clash is tried again */
+    MAX_TRIES = 100,
+    MAX_LINKS = 40,
+};
+
+struct psr_outfile {
+    char *name;   /* as the caller gave it, for messages */
+    char *target; /* the name to take: name, or what it links to; NULL where written in place */
+    char *temp;   /* NULL where written in place */
+    int fd;       /* -1 while parked */
+    bool parked;  /* the descriptor is held during writes only */
+    int failure;  /* errno of the first failed write: what is on disk can no longer be trusted */
+    int64_t size; /* bytes taken so far */
+    unsigned char *buffer;
+    size_t used, room;
+};
+
+static void free_file(psr_outfile *f)
+{
+    if (f->target != f->name)
+        free(f->target);
+    free(f->name);
+    free(f->temp);
+    free(f->buffer);
+    free(f);
+}
+
+static psr_status fail_file(psr_outfile *f, const char *action, psr_err *err)
+{
+    if (!f->failure)
+        f->failure = errno;
+    errno = f->failure;
+    return psr_fail_errno(err, "%s: cannot %s", f->name, action);
+}
+
+/* A full pipe or terminal that somebody made non-blocking is waited for. */
+static bool write_all(int fd, const unsigned char *bytes, size_t n)
+{
+    while (n > 0) {
+        ssize_t done = write(fd, bytes, n);
+        if (done >= 0) {
+            bytes += done;
+            n -= (size_t)done;
+        } else if (errno == EAGAIN) {
+            poll(&(struct pollfd){.fd = fd, .events = POLLOUT}, 1, -1);
+        } else if (errno != EINTR) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* close is not repeated on EINTR: the descriptor is gone then, and may be another thread's. */
+static bool close_fd(psr_outfile *f)
+{
+    int fd = f->fd;
+    f->fd = -1;
+    return close(fd) == 0 || errno == EINTR;
+}
+
+/* Sends bytes to the system, opening and closing a parked file around it. */
+static psr_status push_bytes(psr_outfile *f, const void *bytes, size_t n, psr_err *err)
+{
+    if (f->fd < 0) {
+        f->fd = open(f->temp, O_WRONLY | O_APPEND | O_CLOEXEC);
+        if (f->fd < 0)
+            return fail_file(f, "open its temporary file again", err);
+    }
+    if (!write_all(f->fd, bytes, n))
+        return fail_file(f, "write", err);
+    if (f->parked && !close_fd(f))
+        return fail_file(f, "write", err);
+    return PSR_OK;
+}
+
+static psr_status flush_buffer(psr_outfile *f, psr_err *err)
+{
+    if (f->failure)
+        return fail_file(f, "write", err);
+    if (!f->used)
+        return PSR_OK;
+    psr_status st = push_bytes(f, f->buffer, f->used, err);
+    f->used = 0;
+    return st;
+}
+
+/* Any thread may ask for a name at any time, so there is no counter and no umask juggling: the
+ * system refuses a name that exists and applies the umask itself. */
+static void make_suffix(char *suffix)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+    uint64_t r;
+    if (getrandom(&r, sizeof r, GRND_NONBLOCK) != (ssize_t)sizeof r) {
+        struct timespec now;
+        clock_gettime(CLOCK_REALTIME, &now);
+        r = ((uint64_t)now.tv_nsec << 22) ^ (uint64_t)now.tv_sec ^ ((uint64_t)getpid() << 44);
+    }
+    for (int i = 0; i < SUFFIX_CHARS; i++, r /= 62)
+        suffix[i] = letters[r % 62];
+}
+
+/* Keeps the file open unless descriptors are getting scarce.  A new descriptor is the lowest free
+ * one, so its number tells how many are in use, whoever uses them. */
+static void spare_descriptors(psr_outfile *f)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur == RLIM_INFINITY)
+        return;
+    rlim_t reserve = limit.rlim_cur / 4 > 32 ? limit.rlim_cur / 4 : 32;
+    if ((rlim_t)f->fd + reserve < limit.rlim_cur)
+        return;
+    close_fd(f);
+    f->parked = true;
+}
+
+static psr_status open_temp(psr_outfile *f, psr_err *err)
+{
+    static const char part[] = ".part";
+    size_t stem = strlen(f->target) + sizeof part - 1;
+    f->temp = calloc(stem + SUFFIX_CHARS + 1, 1);
+    if (!f->temp)
+        return psr_fail_nomem(err, f->name, (double)stem);
+    strcat(strcpy(f->temp, f->target), part);
+    for (int i = 0; i < MAX_TRIES && f->fd < 0; i++) {
+        make_suffix(f->temp + stem);
+        f->fd = open(f->temp, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (f->fd < 0 && errno != EEXIST)
+            break;
+    }
+    if (f->fd < 0) {
+        psr_status st = psr_fail_errno(err, "%s: cannot create %s", f->name, f->temp);
+        free(f->temp);
+        f->temp = NULL;
+        return st;
+    }
+    spare_descriptors(f);
+    return PSR_OK;
+}
+
+/* The name that link stands for; a relative one begins where the link lies.  malloc'd. */
+static char *read_link(const char *link)
+{
+    char to[PATH_MAX];
+    ssize_t n = readlink(link, to, sizeof to - 1);
+    if (n < 0)
+        return NULL;
+    to[n] = '\0';
+    const char *slash = to[0] == '/' ? NULL : strrchr(link, '/');
+    size_t folder = slash ? (size_t)(slash - link) + 1 : 0;
+    char *path = malloc(folder + (size_t)n + 1);
+    if (path) {
+        memcpy(path, link, folder);
+        strcpy(path + folder, to);
+    }
+    return path;
+}
+
+/* What stands for an open descriptor is written as it is, even where it is a regular file: renaming
+ * would cut the link to whoever holds it open. */
+static bool is_descriptor(const char *path)
+{
+    static const char *const start[] = {"/dev/fd/", "/dev/stdout", "/dev/stderr", "/proc/"};
+    for (size_t i = 0; i < sizeof start / sizeof *start; i++)
+        if (!strncmp(path, start[i], strlen(start[i])))
+            return true;
+    return false;
+}
+
+/* Finds what is to be replaced.  A link stays a link: what it points to, there yet or not, is what
+ * counts.
+ * Returned: *special, whether target is to be opened as it is; *exists, else, whether it is there
+ */
+static psr_status find_target(psr_outfile *f, bool *special, bool *exists, psr_err *err)
+{
+    struct stat st;
+    f->target = f->name;
+    for (int i = 0;; i++) {
+        *special = is_descriptor(f->target);
+        *exists = !*special && lstat(f->target, &st) == 0;
+        if (!*exists || !S_ISLNK(st.st_mode))
+            break;
+        char *next = NULL;
+        if (i == MAX_LINKS)
+            errno = ELOOP;
+        else
+            next = read_link(f->target);
+        if (!next)
+            return fail_file(f, "follow the link", err);
+        if (f->target != f->name)
+            free(f->target);
+        f->target = next;
+    }
+    *special |= *exists && !S_ISREG(st.st_mode);
+    return PSR_OK;
+}
+
+static psr_status open_target(psr_outfile *f, psr_err *err)
+{
+    bool special, exists;
+    psr_status st = find_target(f, &special, &exists, err);
+    if (st)
+        return st;
+    if (special) {
+        f->fd = open(f->target, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+        return f->fd < 0 ? fail_file(f, "open for writing", err) : PSR_OK;
+    }
+    /* A rename would replace a write-protected file without asking. */
+    if (exists && access(f->target, W_OK))
+        return fail_file(f, "write", err);
+    return open_temp(f, err);
+}
+
+/* A copy of the descriptor can be closed, and errors of closing seen, like any other's. */
+static psr_status open_stdout(psr_outfile *f, psr_err *err)
+{
+    f->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+    return f->fd < 0 ? fail_file(f, "open for writing", err) : PSR_OK;
+}
+
+psr_status psr_outfile_create(psr_outfile **out, const char *path, psr_err *err)
+{
+    bool to_stdout = !strcmp(path, "-");
+    *out = NULL;
+    if (!*path)
+        return psr_fail(err, PSR_EIO, "the name of an output file is empty");
+    psr_outfile *f = calloc(1, sizeof *f);
+    if (!f)
+        return psr_fail_nomem(err, path, sizeof *f);
+    f->fd = -1;
+    f->room = BUFFER_BYTES;
+    f->name = strdup(to_stdout ? "standard output" : path);
+    psr_status st = !f->name    ? psr_fail_nomem(err, path, (double)strlen(path))
+                    : to_stdout ? open_stdout(f, err)
+                                : open_target(f, err);
+    if (st)
+        psr_outfile_abort(f);
+    else
+        *out = f;
+    return st;
+}
+
+void psr_outfile_buffer(psr_outfile *f, size_t bytes)
+{
+    if (!f->buffer)
+        f->room = bytes;
+}
+
+int64_t psr_outfile_size(const psr_outfile *f)
+{
+    return f->size;
+}
+
+psr_status psr_outfile_write(psr_outfile *f, const void *bytes, size_t n, psr_err *err)
+{
+    psr_status st = f->used + n <= f->room && !f->failure ? PSR_OK : flush_buffer(f, err);
+    if (st || !n)
+        return st;
+    if (n < f->room && !f->buffer)
+        f->buffer = malloc(f->room); /* without a buffer it is slower, no more */
+    if (n < f->room && f->buffer) {
+        memcpy(f->buffer + f->used, bytes, n);
+        f->used += n;
+    } else {
+        st = push_bytes(f, bytes, n, err);
+    }
+    if (!st)
+        f->size += (int64_t)n;
+    return st;
+}
+
+psr_status psr_outfile_printf(psr_outfile *f, psr_err *err, const char *fmt, ...)
+{
+    char line[1024], *text = line;
+    va_list ap, again;
+    va_start(ap, fmt);
+    va_copy(again, ap);
+    int n = psr_plain_vsnprintf(line, sizeof line, fmt, ap);
+    if (n >= (int)sizeof line) {
+        text = malloc((size_t)n + 1);
+        if (text)
+            n = psr_plain_vsnprintf(text, (size_t)n + 1, fmt, again);
+    }
+    va_end(again);
+    va_end(ap);
+    psr_status st = n < 0 || !text ? psr_fail_nomem(err, f->name, n)
+                                   : psr_outfile_write(f, text, (size_t)n, err);
+    if (text != line)
+        free(text);
+    return st;
+}
+
+psr_status psr_outfile_truncate(psr_outfile *f, int64_t size, psr_err *err)
+{
+    if (!f->temp)
+        return psr_fail(err, PSR_EUNSUPPORTED, "%s: cannot be cut to %lld bytes", f->name,
+                        (long long)size);
+    if (size < 0 || size > f->size)
+        return psr_fail(err, PSR_EINVAL, "%s: cannot cut %lld bytes to %lld", f->name,
+                        (long long)f->size, (long long)size);
+    psr_status st = flush_buffer(f, err);
+    if (st)
+        return st;
+    if (truncate(f->temp, size))
+        return fail_file(f, "cut", err);
+    f->size = size;
+    return PSR_OK;
+}
+
+psr_status psr_outfile_park(psr_outfile *f, psr_err *err)
+{
+    psr_status st = flush_buffer(f, err);
+    free(f->buffer);
+    f->buffer = NULL;
+    if (st || !f->temp)
+        return st;
+    f->parked = true;
+    if (f->fd >= 0 && !close_fd(f))
+        return fail_file(f, "write", err);
+    return PSR_OK;
+}
+
+/* There is no fsync: this guards against killed runs and full disks, of which write, close and
+ * rename tell.  A power cut may lose what was written seconds before it, as with any other program,
+ * and waiting for the disk for each of thousands of files would cost more than the files are worth.
+ */
+psr_status psr_outfile_commit(psr_outfile *f, psr_err *err)
+{
+    psr_status st = flush_buffer(f, err);
+    if (!st && f->fd >= 0 && !close_fd(f))
+        st = fail_file(f, "write", err);
+    if (!st && f->temp && rename(f->temp, f->target))
+        st = fail_file(f, "take its name", err);
+    if (!st) {
+        free(f->temp);
+        f->temp = NULL;
+    }
+    psr_outfile_abort(f);
+    return st;
+}
+
+void psr_outfile_abort(psr_outfile *f)
+{
+    if (!f)
+        return;
+    if (f->fd >= 0)
+        close(f->fd);
+    if (f->temp)
+        unlink(f->temp);
+    free_file(f);
+}

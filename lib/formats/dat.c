@@ -1,0 +1,99 @@
+#include <psrkit/series.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The .inf beside path: its suffix replaced, or added where there is none.  malloc'd. */
+static char *inf_path(const char *path)
+{
+    static const char suffix[] = ".inf";
+    const char *slash = strrchr(path, '/'), *dot = strrchr(path, '.');
+    size_t stem = dot && (!slash || dot > slash + 1) ? (size_t)(dot - path) : strlen(path);
+    char *inf = malloc(stem + sizeof suffix);
+    if (inf) {
+        memcpy(inf, path, stem);
+        strcpy(inf + stem, suffix);
+    }
+    return inf;
+}
+
+static psr_status read_inf(struct psr_inf *inf, const char *path, psr_err *err)
+{
+    char *beside = inf_path(path);
+    psr_status st = PSR_OK;
+    if (!beside)
+        st = psr_fail_nomem(err, path, (double)strlen(path));
+    else if (access(beside, F_OK) && errno == ENOENT)
+        st = psr_fail(err, PSR_EFORMAT, "%s: there is no %s to describe it", path, beside);
+    else
+        st = psr_inf_read(inf, beside, err);
+    free(beside);
+    return st;
+}
+
+/* Returned: *bytes, the size of the file behind fd. */
+static psr_status check_size(int fd, const char *path, const struct psr_inf *inf, int64_t *bytes,
+                             psr_err *err)
+{
+    struct stat st;
+    if (fstat(fd, &st))
+        return psr_fail_errno(err, "%s", path);
+    *bytes = st.st_size;
+    if (!S_ISREG(st.st_mode))
+        return psr_fail(err, PSR_EFORMAT, "%s: not a regular file", path);
+    if (*bytes % (int64_t)sizeof(float))
+        return psr_fail(err, PSR_EFORMAT, "%s: size %lld bytes, must be a multiple of 4", path,
+                        (long long)*bytes);
+    if (*bytes / (int64_t)sizeof(float) != inf->nbin)
+        return psr_fail(err, PSR_EFORMAT, "%s: %lld samples, but its .inf says %lld", path,
+                        (long long)(*bytes / (int64_t)sizeof(float)), (long long)inf->nbin);
+    return PSR_OK;
+}
+
+static psr_status read_all(int fd, const char *path, char *to, int64_t n, psr_err *err)
+{
+    while (n > 0) {
+        ssize_t got = read(fd, to, (size_t)n);
+        if (got == 0)
+            return psr_fail(err, PSR_EIO, "%s: ended %lld bytes early while it was read", path,
+                            (long long)n);
+        if (got < 0 && errno != EINTR)
+            return psr_fail_errno(err, "%s: cannot read", path);
+        if (got > 0) {
+            to += got;
+            n -= got;
+        }
+    }
+    return PSR_OK;
+}
+
+psr_status psr_dat_read(const char *path, float **x, int64_t *n, struct psr_inf *inf, psr_err *err)
+{
+    int64_t bytes = 0;
+    float *samples = NULL;
+    *x = NULL;
+    *n = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return psr_fail_errno(err, "%s", path);
+    psr_status st = read_inf(inf, path, err);
+    if (!st)
+        st = check_size(fd, path, inf, &bytes, err);
+    if (!st && !(samples = malloc(bytes ? (size_t)bytes : 1)))
+        st = psr_fail_nomem(err, path, (double)bytes);
+    if (!st)
+        st = read_all(fd, path, (char *)samples, bytes, err);
+    close(fd);
+    if (st) {
+        free(samples);
+        return st;
+    }
+    *x = samples;
+    *n = bytes / (int64_t)sizeof(float);
+    return PSR_OK;
+}

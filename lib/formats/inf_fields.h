@@ -1,0 +1,43 @@
+/* inf_fields.h: the lines of an .inf file, for its reader and its writer (private). */
+#ifndef PSR_FORMATS_INF_FIELDS_H
+#define PSR_FORMATS_INF_FIELDS_H
+
+#include <psrkit/inf.h>
+
+enum psr_inf_kind {
+    PSR_INF_TEXT,   /* char [PSR_TEXT_MAX] */
+    PSR_INF_RA,     /* double, degrees, as hh:mm:ss.ssss */
+    PSR_INF_DEC,    /* double, degrees, as dd:mm:ss.ssss */
+    PSR_INF_EPOCH,  /* struct psr_mjd */
+    PSR_INF_FLAG,   /* bool */
+    PSR_INF_BINS,   /* int64_t */
+    PSR_INF_BREAKS, /* whether there are on/off pairs; the lines of the pairs follow */
+    PSR_INF_BAND,   /* "Radio" */
+    PSR_INF_COUNT,  /* long */
+    PSR_INF_REAL,   /* double, to so many significant digits */
+    PSR_INF_WHOLE,  /* double, rounded to a whole number */
+    PSR_INF_NOTES,  /* what follows the line */
+};
+
+struct psr_inf_field {
+    const char *lead; /* the words that identify the line */
+    const char *rest; /* of the label */
+    enum psr_inf_kind kind;
+    size_t offset; /* in struct psr_inf */
+    bool always;   /* also for artificial data, which have no observation to describe */
+    int digits;    /* PSR_INF_REAL */
+};
+
+enum { PSR_INF_NFIELD = 21 };
+
+/* In the order of the file. */
+extern const struct psr_inf_field psr_inf_fields[PSR_INF_NFIELD];
+
+/* The telescope of data that PRESTO's makedata made: such files lack most lines. */
+bool psr_inf_is_artificial(const struct psr_inf *inf);
+
+#define PSR_INF_PAIR_LEAD "On/Off bin pair"
+#define PSR_INF_RADIO     "Radio"
+#define PSR_INF_INDENT    4 /* blanks before each line of the notes */
+
+#endif

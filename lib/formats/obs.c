@@ -1,0 +1,182 @@
+#include <psrkit/obs.h>
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double day_s = 86400;
+
+void psr_obs_init(struct psr_obs *obs)
+{
+    *obs = (struct psr_obs){
+        .nsamp = -1,
+        .telescope_id = -1,
+        .machine_id = -1,
+        .source = "Unknown",
+        .telescope = "Unknown",
+        .instrument = "Unknown",
+        .observer = "unset",
+        .project_id = "unset",
+        .poln = "2 polns were summed",
+    };
+}
+
+psr_status psr_obs_copy(struct psr_obs *to, const struct psr_obs *from, psr_err *err)
+{
+    double *freq_mhz = NULL;
+    if (from->freq_mhz) {
+        size_t bytes = from->nchan * sizeof *freq_mhz;
+        freq_mhz = malloc(bytes);
+        if (!freq_mhz)
+            return psr_fail_nomem(err, "channel frequencies", (double)bytes);
+        memcpy(freq_mhz, from->freq_mhz, bytes);
+    }
+    *to = *from;
+    to->freq_mhz = freq_mhz;
+    return PSR_OK;
+}
+
+void psr_obs_clear(struct psr_obs *obs)
+{
+    free(obs->freq_mhz);
+    psr_obs_init(obs);
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static psr_status check_table(const struct psr_obs *obs, const char *name, psr_err *err)
+{
+    for (size_t c = 0; c < obs->nchan; c++)
+        if (!isfinite(obs->freq_mhz[c]) || obs->freq_mhz[c] <= 0)
+            return psr_fail(err, PSR_EFORMAT,
+                            "%s: frequency of channel %zu = %.15g MHz, must be above 0", name, c,
+                            obs->freq_mhz[c]);
+    struct psr_obs sorted = {0};
+    psr_status st = psr_obs_copy(&sorted, obs, err);
+    if (st)
+        return st;
+    qsort(sorted.freq_mhz, sorted.nchan, sizeof *sorted.freq_mhz, compare_doubles);
+    for (size_t c = 1; c < sorted.nchan && !st; c++)
+        if (sorted.freq_mhz[c] <= sorted.freq_mhz[c - 1])
+            st = psr_fail(err, PSR_EFORMAT, "%s: two channels at %.15g MHz, all must differ", name,
+                          sorted.freq_mhz[c]);
+    psr_obs_clear(&sorted);
+    return st;
+}
+
+static psr_status check_band(const struct psr_obs *obs, const char *name, psr_err *err)
+{
+    if (!isfinite(obs->fch1_mhz) || obs->fch1_mhz <= 0)
+        return psr_fail(err, PSR_EFORMAT, "%s: fch1 = %.15g MHz, must be above 0", name,
+                        obs->fch1_mhz);
+    if (!isfinite(obs->foff_mhz))
+        return psr_fail(err, PSR_EFORMAT, "%s: foff = %g MHz is not a number", name, obs->foff_mhz);
+    double lowest = psr_obs_lowest_mhz(obs), highest = psr_obs_highest_mhz(obs);
+    if (lowest <= 0 || !isfinite(highest))
+        return psr_fail(
+            err, PSR_EFORMAT,
+            "%s: fch1 = %.15g, foff = %.15g MHz: the band of %zu channels ends at %.15g, "
+            "must be above 0 and finite",
+            name, obs->fch1_mhz, obs->foff_mhz, obs->nchan, lowest <= 0 ? lowest : highest);
+    if (obs->nchan > 1 && fabs(obs->foff_mhz) < 4 * DBL_EPSILON * highest)
+        return psr_fail(err, PSR_EFORMAT, "%s: foff = %.15g MHz, must tell %zu channels apart",
+                        name, obs->foff_mhz, obs->nchan);
+    return PSR_OK;
+}
+
+static psr_status check_samples(const struct psr_obs *obs, const char *name, psr_err *err)
+{
+    static const struct {
+        enum psr_kind kind;
+        const char *word;
+        int nbit[7];
+        const char *list;
+    } known[] = {
+        {PSR_UINT, "unsigned", {1, 2, 4, 8, 16, 32}, "1, 2, 4, 8, 16 or 32"},
+        {PSR_INT, "signed", {8, 16}, "8 or 16"},
+        {PSR_FLOAT, "floating-point", {32}, "32"},
+    };
+    for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
+        if (known[k].kind != obs->kind)
+            continue;
+        for (const int *nbit = known[k].nbit; *nbit; nbit++)
+            if (*nbit == obs->nbit)
+                return PSR_OK;
+        return psr_fail(err, PSR_EFORMAT, "%s: nbits = %d of %s samples, must be %s", name,
+                        obs->nbit, known[k].word, known[k].list);
+    }
+    return psr_fail(err, PSR_EFORMAT, "%s: kind of samples = %d, must be 0 to 2", name,
+                    (int)obs->kind);
+}
+
+psr_status psr_obs_check(const struct psr_obs *obs, const char *name, psr_err *err)
+{
+    const size_t nchan_max = (size_t)1 << 20;
+    const int nif_max = 16;
+    const double tsamp_max = 1e6;
+    if (obs->nchan < 1 || obs->nchan > nchan_max)
+        return psr_fail(err, PSR_EFORMAT, "%s: nchans = %zu, must be 1 to %zu", name, obs->nchan,
+                        nchan_max);
+    if (obs->nif < 1 || obs->nif > nif_max)
+        return psr_fail(err, PSR_EFORMAT, "%s: nifs = %d, must be 1 to %d", name, obs->nif,
+                        nif_max);
+    if (!(obs->tsamp_s > 0 && obs->tsamp_s < tsamp_max))
+        return psr_fail(err, PSR_EFORMAT, "%s: tsamp = %.15g s, must be above 0 and below %g", name,
+                        obs->tsamp_s, tsamp_max);
+    psr_status st = check_samples(obs, name, err);
+    if (st)
+        return st;
+    return obs->freq_mhz ? check_table(obs, name, err) : check_band(obs, name, err);
+}
+
+double psr_obs_freq_mhz(const struct psr_obs *obs, size_t c)
+{
+    if (obs->freq_mhz)
+        return obs->freq_mhz[c];
+    double width = fabs(obs->foff_mhz), lowest = obs->fch1_mhz;
+    size_t above = c;
+    if (obs->foff_mhz < 0) {
+        lowest -= (double)(obs->nchan - 1) * width;
+        above = obs->nchan - 1 - c;
+    }
+    return lowest + (double)above * width;
+}
+
+double psr_obs_lowest_mhz(const struct psr_obs *obs)
+{
+    if (!obs->freq_mhz)
+        return psr_obs_freq_mhz(obs, obs->foff_mhz < 0 ? obs->nchan - 1 : 0);
+    double lowest = obs->freq_mhz[0];
+    for (size_t c = 1; c < obs->nchan; c++)
+        lowest = fmin(lowest, obs->freq_mhz[c]);
+    return lowest;
+}
+
+double psr_obs_highest_mhz(const struct psr_obs *obs)
+{
+    if (!obs->freq_mhz)
+        return psr_obs_freq_mhz(obs, obs->foff_mhz < 0 ? 0 : obs->nchan - 1);
+    double highest = obs->freq_mhz[0];
+    for (size_t c = 1; c < obs->nchan; c++)
+        highest = fmax(highest, obs->freq_mhz[c]);
+    return highest;
+}
+
+struct psr_mjd psr_mjd_add(struct psr_mjd date, double seconds)
+{
+    double whole = floor(seconds / day_s);
+    double frac = date.frac + (seconds - whole * day_s) / day_s;
+    double carry = floor(frac);
+    return (struct psr_mjd){.day = date.day + (long)(whole + carry), .frac = frac - carry};
+}
+
+double psr_mjd_diff_s(struct psr_mjd a, struct psr_mjd b)
+{
+    return (double)(b.day - a.day) * day_s + (b.frac - a.frac) * day_s;
+}

@@ -1,0 +1,42 @@
+/* parts.h: the files of one observation, in the order of time, checked to match (private).
+ *
+ * Files are looked at one after the other and opened again when their turn comes, so that thousands
+ * of them need one descriptor. */
+#ifndef PSR_FORMATS_PARTS_H
+#define PSR_FORMATS_PARTS_H
+
+#include "reader.h"
+
+struct psr_format;
+
+struct psr_part {
+    char *path;
+    const struct psr_format *format;
+    struct psr_obs obs;
+    int file_nbit, file_nif;
+    int64_t start; /* stream index of its first spectrum, the first part's being 0 */
+};
+
+struct psr_parts {
+    struct psr_part *part; /* [n] ascending start */
+    size_t n;
+    bool may_gap;                /* spectra may be missing between or inside the files */
+    struct psr_source_desc desc; /* as given, without paths, its notes coming through here */
+    struct psr_notes notes;      /* the caller's */
+    bool quiet;                  /* a file that is opened again repeats no remark */
+    struct psr_reader *sole;     /* the open reader of an only file, until it is asked for */
+};
+
+/* Fills *parts, which must stay where it is.  On error too it is to be closed.
+ * Status: as psr_source_open. */
+psr_status psr_parts_open(struct psr_parts *parts, const struct psr_source_desc *desc,
+                          psr_err *err);
+
+/* Opens part i from its first spectrum; the caller closes the reader. */
+psr_status psr_parts_reader(struct psr_parts *parts, size_t i, struct psr_reader **out,
+                            psr_err *err);
+
+/* Frees what *parts owns; a cleared one is fine. */
+void psr_parts_close(struct psr_parts *parts);
+
+#endif

@@ -1,0 +1,304 @@
+/* psrfits_header.c: what the headers of a PSRFITS file say of the observation and of its rows. */
+#include "psrfits.h"
+
+#include <math.h>
+#include <psrkit/number.h>
+#include <string.h>
+#include <strings.h>
+
+/* Limits that keep every product of sizes within 64 bits. */
+enum { MAX_CHANNELS = 1 << 20, MAX_POLS = 16, MAX_NSBLK = 1 << 30 };
+
+/* "[+-]D:M:S" to degrees or hours. */
+static bool parse_sexagesimal(const char *text, double *value)
+{
+    double part[3] = {0};
+    char copy[PSR_TEXT_MAX], *save = NULL;
+    bool negative = *text == '-';
+    int n = 0;
+    snprintf(copy, sizeof copy, "%s", text + (negative || *text == '+'));
+    for (char *word = strtok_r(copy, ":", &save); word; word = strtok_r(NULL, ":", &save), n++)
+        if (n == 3 || psr_parse_double(word, word, 0, 360, &part[n], NULL))
+            return false;
+    if (!n)
+        return false;
+    *value = part[0] + part[1] / 60 + part[2] / 3600;
+    if (negative)
+        *value = -*value;
+    return true;
+}
+
+static void read_position(const struct psr_fits *f, struct psr_obs *obs)
+{
+    char text[PSR_TEXT_MAX];
+    double ra_h, dec_deg;
+    if (!psr_fits_text(f, "RA", text) || !parse_sexagesimal(text, &ra_h) ||
+        !psr_fits_text(f, "DEC", text) || !parse_sexagesimal(text, &dec_deg)) {
+        psr_note(&f->notes, "%s: RA and DEC are no position", f->path);
+        return;
+    }
+    obs->has_position = true;
+    obs->ra_deg = 15 * ra_h;
+    obs->dec_deg = dec_deg;
+}
+
+/* Observatories write their names in many ways; PRESTO knows one of each. */
+static void read_telescope(const struct psr_fits *f, struct psr_obs *obs)
+{
+    static const char *const alias[][2] = {
+        {"ARECIBO 305m", "Arecibo"}, {"AO", "Arecibo"},     {"PKS", "Parkes"},
+        {"Murriyang", "Parkes"},     {"GREEN BANK", "GBT"}, {"NRT", "Nancay"},
+        {"Jodrell Bank", "Jodrell"}, {"Lovell", "Jodrell"}, {"Effelsberg 100m", "Effelsberg"},
+        {"EFF", "Effelsberg"},       {"JVLA", "VLA"},       {"EVLA", "VLA"},
+    };
+    char name[PSR_TEXT_MAX];
+    if (!psr_fits_text(f, "TELESCOP", name))
+        return;
+    for (size_t i = 0; i < sizeof alias / sizeof *alias; i++)
+        if (!strcasecmp(name, alias[i][0]))
+            strcpy(name, alias[i][1]);
+    for (int id = 0; id < 128; id++)
+        if (psr_telescope_id(psr_telescope_name(id)) == id &&
+            !strcasecmp(name, psr_telescope_name(id)))
+            strcpy(name, psr_telescope_name(id));
+    strcpy(obs->telescope, name);
+    obs->telescope_id = psr_telescope_id(name);
+}
+
+/* Keeps the parts apart: a double holds a whole MJD to a microsecond only. */
+static void read_start(const struct psr_fits *f, struct psr_obs *obs)
+{
+    double day = psr_fits_number(f, "STT_IMJD", -1);
+    if (!(day >= 0 && day < 1e6)) {
+        psr_note(&f->notes, "%s: no STT_IMJD: the date is not known", f->path);
+        return;
+    }
+    obs->tstart = (struct psr_mjd){.day = (long)day, .frac = 0};
+    double seconds = 86400 * (day - (double)obs->tstart.day);
+    seconds += psr_fits_number(f, "STT_SMJD", 0);
+    seconds += psr_fits_number(f, "STT_OFFS", 0);
+    seconds += psr_fits_number(f, "BE_DELAY", 0);
+    if (fabs(seconds) < 1e9)
+        obs->tstart = psr_mjd_add(obs->tstart, seconds);
+    else
+        psr_note(&f->notes, "%s: STT_SMJD and STT_OFFS are no time of day: 0 h is assumed",
+                 f->path);
+}
+
+static void read_primary(const struct psr_fits *f, struct psr_obs *obs)
+{
+    double beam = psr_fits_number(f, "IBEAM", 0);
+    psr_fits_text(f, "SRC_NAME", obs->source);
+    psr_fits_text(f, "BACKEND", obs->instrument);
+    psr_fits_text(f, "OBSERVER", obs->observer);
+    psr_fits_text(f, "PROJID", obs->project_id);
+    obs->chan_dm = psr_fits_number(f, "CHAN_DM", 0);
+    obs->ibeam = beam > 0 && beam < 1e6 ? (int)beam : 0;
+    read_telescope(f, obs);
+    read_position(f, obs);
+    read_start(f, obs);
+}
+
+static psr_status read_sizes(struct psr_fits *f, psr_err *err)
+{
+    int64_t nchan, npol = 1, nbit;
+    psr_status code = psr_fits_count(f, "NCHAN", 1, MAX_CHANNELS, &nchan, err);
+    if (!code)
+        code = psr_fits_count(f, "NPOL", 1, MAX_POLS, &npol, err);
+    if (!code)
+        code = psr_fits_count(f, "NBITS", 1, 32, &nbit, err);
+    if (!code)
+        code = psr_fits_count(f, "NSBLK", 1, MAX_NSBLK, &f->nsblk, err);
+    if (code)
+        return code;
+    if (nbit & (nbit - 1))
+        return psr_fail(err, PSR_EFORMAT, "%s: NBITS = %d is not 1, 2, 4, 8, 16 or 32", f->path,
+                        (int)nbit);
+    f->nchan = (size_t)nchan;
+    f->npol = (int)npol;
+    f->nbit = (int)nbit;
+    f->tbin_s = psr_fits_number(f, "TBIN", 0);
+    if (!(f->tbin_s > 0))
+        return psr_fail(err, PSR_EFORMAT, "%s: TBIN = %g s is not above 0", f->path, f->tbin_s);
+    /* Some writers store the offset with a minus sign; PRESTO takes its size, too. */
+    f->zero_off = (float)fabs(psr_fits_number(f, "ZERO_OFF", 0));
+    return PSR_OK;
+}
+
+/* TZERO moves integers by half their range, the FITS way of storing the other signedness. */
+static psr_status read_signs(struct psr_fits *f, psr_err *err)
+{
+    char key[FLEN_KEYWORD];
+    snprintf(key, sizeof key, "TSCAL%d", f->data.number);
+    double scale = psr_fits_number(f, key, 1);
+    snprintf(key, sizeof key, "TZERO%d", f->data.number);
+    double zero = psr_fits_number(f, key, 0);
+    bool words = f->data.type == 'I';
+    f->is_signed = f->nbit == 16 || psr_fits_number(f, "SIGNINT", 0) == 1;
+    if (f->nbit == 1 || f->nbit == 32)
+        f->is_signed = false;
+    if (scale == 1 && zero == 0)
+        return PSR_OK;
+    if (scale == 1 && words && zero == 32768) {
+        f->flip = 0x8000;
+        f->is_signed = false;
+        return PSR_OK;
+    }
+    if (scale == 1 && !words && f->nbit == 8 && zero == -128) {
+        f->flip = 0x80;
+        f->is_signed = true;
+        return PSR_OK;
+    }
+    return psr_fail(err, PSR_EUNSUPPORTED, "%s: DATA has TSCAL %g and TZERO %g", f->path, scale,
+                    zero);
+}
+
+static psr_status read_data_column(struct psr_fits *f, psr_err *err)
+{
+    static const char *const types[] = {
+        [1] = "XB", [2] = "XB", [4] = "XB", [8] = "XB", [16] = "IB", [32] = "E"};
+    psr_status code = psr_fits_find(f, "DATA", &f->data, err);
+    if (code)
+        return code;
+    if (!f->data.number)
+        return psr_fail(err, PSR_EFORMAT, "%s: SUBINT has no column DATA", f->path);
+    if (!strchr(types[f->nbit], f->data.type))
+        return psr_fail(err, PSR_EUNSUPPORTED,
+                        "%s: DATA is of type %c, which %d-bit samples are not", f->path,
+                        f->data.type, f->nbit);
+    int64_t unit = f->data.type == 'X' ? 1 : f->data.type == 'B' ? 8 : f->nbit;
+    int64_t need = (int64_t)psr_fits_spectrum_bits(f) * f->nsblk;
+    if (f->data.repeat < need / unit + (need % unit != 0))
+        return psr_fail(
+            err, PSR_EFORMAT,
+            "%s: DATA holds %lld%c in a row, NSBLK %lld x NPOL %d x NCHAN %zu x NBITS %d "
+            "need %lld bytes",
+            f->path, (long long)f->data.repeat, f->data.type, (long long)f->nsblk, f->npol,
+            f->nchan, f->nbit, (long long)(need / 8));
+    return read_signs(f, err);
+}
+
+/* The columns that turn stored numbers into fluxes; a short one cannot be used. */
+static psr_status read_scale_columns(struct psr_fits *f, const struct psr_source_desc *desc,
+                                     psr_err *err)
+{
+    const struct {
+        const char *name;
+        struct psr_fits_column *column;
+        bool unwanted;
+    } wanted[] = {{"DAT_SCL", &f->scales, desc->no_scales},
+                  {"DAT_OFFS", &f->offsets, desc->no_offsets},
+                  {"DAT_WTS", &f->weights, desc->no_weights}};
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        struct psr_fits_column *column = wanted[i].column;
+        psr_status code = psr_fits_find(f, wanted[i].name, column, err);
+        if (code)
+            return code;
+        bool floats = column->type == 'E' || column->type == 'D';
+        if (!column->number || !floats || column->repeat < (int64_t)f->nchan) {
+            psr_note(&f->notes, "%s: no %s for each channel: none is applied", f->path,
+                     wanted[i].name);
+            column->number = 0;
+        }
+        if (wanted[i].unwanted)
+            column->number = 0;
+    }
+    return PSR_OK;
+}
+
+static bool starts(const char *text, const char *with)
+{
+    return !strncasecmp(text, with, strlen(with));
+}
+
+/* Which polarisations make total intensity, or the one asked for. */
+static psr_status choose_pols(struct psr_fits *f, const char *pol_type, int choice, psr_err *err)
+{
+    static const char *const intensity_first[] = {"AA+BB", "INTEN", "IQUV", "STOKE"};
+    f->first_pol = 0;
+    f->pols_used = 1;
+    if (choice >= f->npol)
+        return psr_fail(err, PSR_EINVAL, "%s: no polarisation %d: the file has %d, counted from 0",
+                        f->path, choice, f->npol);
+    if (choice >= 0)
+        f->first_pol = choice;
+    if (choice >= 0 || f->npol == 1)
+        return PSR_OK;
+    for (size_t i = 0; i < sizeof intensity_first / sizeof *intensity_first; i++)
+        if (starts(pol_type, intensity_first[i]))
+            return PSR_OK;
+    if (!starts(pol_type, "AABB")) {
+        if (f->npol != 2)
+            return psr_fail(err, PSR_EUNSUPPORTED,
+                            "%s: POL_TYPE '%s' with NPOL = %d tells of no total intensity: choose "
+                            "one polarisation",
+                            f->path, pol_type, f->npol);
+        psr_note(&f->notes, "%s: POL_TYPE '%s' is unknown: its 2 polarisations are summed", f->path,
+                 pol_type);
+    }
+    f->pols_used = 2;
+    return PSR_OK;
+}
+
+static psr_status read_pols(struct psr_fits *f, struct psr_obs *obs, int choice, psr_err *err)
+{
+    char pol_type[PSR_TEXT_MAX] = "";
+    psr_fits_text(f, "POL_TYPE", pol_type);
+    psr_status code = choose_pols(f, pol_type, choice, err);
+    if (code)
+        return code;
+    bool summed = starts(pol_type, "AA+BB") || starts(pol_type, "INTEN") || f->pols_used == 2;
+    if (summed)
+        snprintf(obs->poln, sizeof obs->poln, "2 polns were summed");
+    else
+        snprintf(obs->poln, sizeof obs->poln, "%d polns were not summed", f->npol);
+    return PSR_OK;
+}
+
+static psr_status read_pointing(const struct psr_fits *f, const char *name, double *deg,
+                                psr_err *err)
+{
+    struct psr_fits_column column;
+    psr_status code = psr_fits_find(f, name, &column, err);
+    if (code || !column.number || !strchr("ED", column.type) || column.repeat < 1)
+        return code;
+    return psr_fits_read_doubles(f, &column, 1, 0, 1, deg, err);
+}
+
+static psr_status read_subint(struct psr_fits *f, struct psr_obs *obs,
+                              const struct psr_source_desc *desc, psr_err *err)
+{
+    psr_status code = read_sizes(f, err);
+    if (!code)
+        code = read_data_column(f, err);
+    if (!code)
+        code = read_scale_columns(f, desc, err);
+    if (!code)
+        code = read_pols(f, obs, desc->if_choice, err);
+    if (!code)
+        code = read_pointing(f, "TEL_AZ", &obs->az_deg, err);
+    if (!code)
+        code = read_pointing(f, "TEL_ZEN", &obs->za_deg, err);
+    return code;
+}
+
+psr_status psr_fits_read_header(struct psr_fits *f, struct psr_obs *obs,
+                                const struct psr_source_desc *desc, psr_err *err)
+{
+    read_primary(f, obs);
+    struct psr_fits_band said = psr_fits_read_band(f);
+    psr_status code = psr_fits_enter(f, err);
+    if (!code)
+        code = read_subint(f, obs, desc, err);
+    if (code)
+        return code;
+    f->low_first =
+        f->nbit == 1 && !strcmp(obs->telescope, "Parkes") && !strcmp(obs->instrument, "FB_1BIT");
+    if (f->low_first)
+        psr_note(&f->notes, "%s: FB_1BIT of Parkes: bits are taken low first", f->path);
+    obs->nchan = f->nchan;
+    obs->nif = 1;
+    obs->tsamp_s = f->tbin_s;
+    obs->block_nsamp = f->nsblk;
+    return psr_fits_read_freq(f, obs, said, err);
+}

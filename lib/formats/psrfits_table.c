@@ -1,0 +1,284 @@
+/* psrfits_table.c: the SUBINT table of a PSRFITS file through cfitsio. */
+#include "psrfits.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static psr_status status_code(int status)
+{
+    switch (status) {
+    case MEMORY_ALLOCATION:
+        return PSR_ENOMEM;
+    case FILE_NOT_OPENED:
+    case READ_ERROR:
+    case SEEK_ERROR:
+        return PSR_EIO;
+    default:
+        return PSR_EFORMAT;
+    }
+}
+
+psr_status psr_fits_fail(const struct psr_fits *f, int status, const char *what, psr_err *err)
+{
+    char text[FLEN_STATUS], detail[FLEN_ERRMSG] = "";
+    fits_get_errstatus(status, text);
+    fits_read_errmsg(detail);
+    fits_clear_errmsg();
+    return psr_fail(err, status_code(status), "%s: %s: %s (cfitsio %d)%s%s", f->path, what, text,
+                    status, *detail ? ": " : "", detail);
+}
+
+/* cfitsio would take a pipe into memory whole, which a long observation does not fit. */
+static psr_status check_file(const char *path, psr_err *err)
+{
+    struct stat st;
+    if (!strcmp(path, "-"))
+        return psr_fail(err, PSR_EUNSUPPORTED,
+                        "-: PSRFITS is read from files, not from standard input");
+    if (strlen(path) >= FLEN_FILENAME)
+        return psr_fail(err, PSR_EUNSUPPORTED, "%.40s...: cfitsio takes names of %d bytes at most",
+                        path, FLEN_FILENAME - 1);
+    if (stat(path, &st))
+        return psr_fail_errno(err, "%s", path);
+    if (!S_ISREG(st.st_mode))
+        return psr_fail(err, PSR_EUNSUPPORTED,
+                        "%s: PSRFITS is read from regular files, not from pipes or devices", path);
+    return PSR_OK;
+}
+
+/* A recording that was cut off promises more rows than there are.  Only whole records of 2880 bytes
+ * count: having failed on half a record, cfitsio takes it for read.  A compressed file has been
+ * expanded in memory by now, and its size is not known. */
+static psr_status drop_missing_rows(struct psr_fits *f, psr_err *err)
+{
+    const int64_t record = 2880;
+    char type[FLEN_FILENAME];
+    LONGLONG header, data, end;
+    struct stat st;
+    int status = 0;
+    fits_url_type(f->fptr, type, &status);
+    fits_get_hduaddrll(f->fptr, &header, &data, &end, &status);
+    if (status)
+        return psr_fits_fail(f, status, "place of SUBINT", err);
+    if (strcmp(type, "file://"))
+        return PSR_OK;
+    if (stat(f->path, &st))
+        return psr_fail_errno(err, "%s", f->path);
+    int64_t bytes = st.st_size / record * record - data;
+    int64_t have = bytes > 0 ? bytes / f->row_bytes : 0;
+    if (have >= f->nrow)
+        return PSR_OK;
+    psr_note(&f->notes, "%s: the file is cut off: NAXIS2 promises %lld rows, %lld are whole",
+             f->path, (long long)f->nrow, (long long)have);
+    f->nrow = have;
+    return PSR_OK;
+}
+
+static psr_status check_kind(const struct psr_fits *f, psr_err *err)
+{
+    char text[PSR_TEXT_MAX] = "";
+    psr_fits_text(f, "FITSTYPE", text);
+    if (strcmp(text, "PSRFITS"))
+        return psr_fail(err, PSR_EFORMAT, "%s: FITSTYPE is '%s', not 'PSRFITS'", f->path, text);
+    *text = '\0';
+    psr_fits_text(f, "OBS_MODE", text);
+    if (strcmp(text, "SEARCH") && strcmp(text, "SRCH"))
+        return psr_fail(err, PSR_EFORMAT, "%s: OBS_MODE is '%s', not 'SEARCH'", f->path, text);
+    return PSR_OK;
+}
+
+psr_status psr_fits_open(struct psr_fits *f, const char *path, psr_err *err)
+{
+    int status = 0;
+    psr_status code = check_file(path, err);
+    if (code)
+        return code;
+    f->path = strdup(path);
+    if (!f->path)
+        return psr_fail_nomem(err, "a file name", (double)strlen(path));
+    if (fits_open_diskfile(&f->fptr, path, READONLY, &status))
+        return psr_fits_fail(f, status, "no FITS file", err);
+    return check_kind(f, err);
+}
+
+void psr_fits_shut(struct psr_fits *f)
+{
+    int status = 0;
+    if (f->fptr)
+        fits_close_file(f->fptr, &status);
+    if (status)
+        fits_clear_errmsg();
+    free(f->path);
+    *f = (struct psr_fits){0};
+}
+
+psr_status psr_fits_enter(struct psr_fits *f, psr_err *err)
+{
+    int status = 0;
+    LONGLONG nrow;
+    char name[] = "SUBINT";
+    if (fits_movnam_hdu(f->fptr, BINARY_TBL, name, 0, &status))
+        return psr_fits_fail(f, status, "no SUBINT table", err);
+    if (fits_get_num_rowsll(f->fptr, &nrow, &status))
+        return psr_fits_fail(f, status, "NAXIS2 of SUBINT", err);
+    psr_status code = psr_fits_count(f, "NAXIS1", 1, INT64_MAX / 2, &f->row_bytes, err);
+    if (code)
+        return code;
+    f->nrow = nrow;
+    code = drop_missing_rows(f, err);
+    if (code)
+        return code;
+    if (f->nrow < 1)
+        return psr_fail(err, PSR_EFORMAT, "%s: SUBINT holds no whole row (NAXIS2 = %lld)", f->path,
+                        (long long)nrow);
+    return PSR_OK;
+}
+
+/* Optional keywords must leave nothing on cfitsio's error stack. */
+static bool read_key(const struct psr_fits *f, int type, const char *key, void *value)
+{
+    int status = 0;
+    fits_write_errmark();
+    fits_read_key(f->fptr, type, key, value, NULL, &status);
+    fits_clear_errmark();
+    return !status;
+}
+
+double psr_fits_number(const struct psr_fits *f, const char *key, double absent)
+{
+    double value;
+    return read_key(f, TDOUBLE, key, &value) && isfinite(value) ? value : absent;
+}
+
+bool psr_fits_text(const struct psr_fits *f, const char *key, char text[PSR_TEXT_MAX])
+{
+    char value[FLEN_VALUE] = "";
+    if (!read_key(f, TSTRING, key, value))
+        return false;
+    char *from = value + strspn(value, " ");
+    size_t n = strlen(from);
+    while (n && from[n - 1] == ' ')
+        n--;
+    from[n] = '\0';
+    if (!n || !strcmp(from, "*"))
+        return false;
+    memcpy(text, from, n + 1);
+    return true;
+}
+
+psr_status psr_fits_count(const struct psr_fits *f, const char *key, int64_t min, int64_t max,
+                          int64_t *value, psr_err *err)
+{
+    LONGLONG got;
+    if (!read_key(f, TLONGLONG, key, &got))
+        return psr_fail(err, PSR_EFORMAT, "%s: %s is missing or no whole number", f->path, key);
+    if (got < min || got > max)
+        return psr_fail(err, PSR_EFORMAT, "%s: %s = %lld is outside %lld to %lld", f->path, key,
+                        (long long)got, (long long)min, (long long)max);
+    *value = got;
+    return PSR_OK;
+}
+
+/* Splits a TFORM such as 265104B or 1PE(12); false where it is none. */
+static bool parse_tform(const char *text, int64_t *repeat, char *type)
+{
+    *repeat = isdigit((unsigned char)*text) ? 0 : 1;
+    for (; isdigit((unsigned char)*text); text++) {
+        if (*repeat > INT64_MAX / 32)
+            return false;
+        *repeat = 10 * *repeat + (*text - '0');
+    }
+    *type = *text;
+    return *type != '\0';
+}
+
+static int64_t column_bytes(int64_t repeat, char type)
+{
+    static const struct {
+        char type;
+        int bytes;
+    } width[] = {{'L', 1}, {'B', 1}, {'A', 1}, {'I', 2}, {'J', 4},  {'E', 4},
+                 {'K', 8}, {'D', 8}, {'C', 8}, {'P', 8}, {'M', 16}, {'Q', 16}};
+    if (type == 'X')
+        return repeat / 8 + (repeat % 8 != 0);
+    for (size_t i = 0; i < sizeof width / sizeof *width; i++)
+        if (width[i].type == type)
+            return repeat * width[i].bytes;
+    return -1;
+}
+
+static psr_status place_column(const struct psr_fits *f, int number, struct psr_fits_column *column,
+                               psr_err *err)
+{
+    int64_t end = 1;
+    for (int i = 1; i <= number; i++) {
+        char key[FLEN_KEYWORD], text[FLEN_VALUE];
+        snprintf(key, sizeof key, "TFORM%d", i);
+        *column = (struct psr_fits_column){.number = number, .first_byte = end};
+        int64_t bytes = -1;
+        if (read_key(f, TSTRING, key, text) && parse_tform(text, &column->repeat, &column->type))
+            bytes = column_bytes(column->repeat, column->type);
+        if (bytes < 0 || bytes > f->row_bytes - (end - 1))
+            return psr_fail(err, PSR_EFORMAT, "%s: %s of SUBINT is no format that fits its rows",
+                            f->path, key);
+        end += bytes;
+    }
+    return PSR_OK;
+}
+
+psr_status psr_fits_find(const struct psr_fits *f, const char *name, struct psr_fits_column *column,
+                         psr_err *err)
+{
+    char wanted[FLEN_VALUE];
+    int number = 0, status = 0;
+    *column = (struct psr_fits_column){0};
+    snprintf(wanted, sizeof wanted, "%s", name);
+    fits_write_errmark();
+    fits_get_colnum(f->fptr, CASEINSEN, wanted, &number, &status);
+    fits_clear_errmark();
+    if (status && status != COL_NOT_UNIQUE)
+        return PSR_OK;
+    return place_column(f, number, column, err);
+}
+
+static psr_status read_values(const struct psr_fits *f, int type,
+                              const struct psr_fits_column *column, int64_t row, int64_t first,
+                              size_t n, void *values, psr_err *err)
+{
+    char what[80];
+    int status = 0;
+    fits_read_col(f->fptr, type, column->number, row, first + 1, (LONGLONG)n, NULL, values, NULL,
+                  &status);
+    if (!status)
+        return PSR_OK;
+    snprintf(what, sizeof what, "row %lld, column %d", (long long)row, column->number);
+    return psr_fits_fail(f, status, what, err);
+}
+
+psr_status psr_fits_read_floats(const struct psr_fits *f, const struct psr_fits_column *column,
+                                int64_t row, int64_t first, size_t n, float *values, psr_err *err)
+{
+    return read_values(f, TFLOAT, column, row, first, n, values, err);
+}
+
+psr_status psr_fits_read_doubles(const struct psr_fits *f, const struct psr_fits_column *column,
+                                 int64_t row, int64_t first, size_t n, double *values, psr_err *err)
+{
+    return read_values(f, TDOUBLE, column, row, first, n, values, err);
+}
+
+psr_status psr_fits_read_data(const struct psr_fits *f, int64_t row, int64_t first, size_t n,
+                              void *bytes, psr_err *err)
+{
+    char what[80];
+    int status = 0;
+    fits_read_tblbytes(f->fptr, row, f->data.first_byte + first, (LONGLONG)n, bytes, &status);
+    if (!status)
+        return PSR_OK;
+    snprintf(what, sizeof what, "DATA of row %lld", (long long)row);
+    return psr_fits_fail(f, status, what, err);
+}

@@ -1,0 +1,395 @@
+#include <psrkit/series.h>
+#include <psrkit/sigproc.h>
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/plain.h"
+#include "sigproc_header.h"
+
+enum {
+    MIN_DECIMALS = 2,
+    MAX_DECIMALS = 4,
+    LABEL_MAX = 24,
+    LANES = 8, /* partial sums, so that the compiler may add eight samples at once */
+    PAD_FLOATS = 4096,
+    BUFFER_BYTES = 64 << 10,
+    ALL_BUFFERS_BYTES = 64 << 20,
+};
+
+static const double max_dm = 1e6;
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+               "samples are written as they lie in memory, and the files are little-endian");
+
+struct trial {
+    double dm;
+    struct psr_mjd epoch;
+    psr_outfile *data, *inf;
+    int64_t n; /* samples appended */
+    /* Sample t is added to sum t mod LANES whatever block it comes in: the mean has the same bits
+     * however the series was cut. */
+    double sum[LANES];
+};
+
+struct psr_series {
+    char *root;
+    enum psr_series_format format;
+    int dm_decimals;
+    struct psr_inf inf; /* what all trials have in common */
+    int64_t header_bytes;
+    size_t ndm;
+    struct trial *trial; /* [ndm] */
+};
+
+/* How a trial's DM reads in its file's name. */
+struct label {
+    char text[LABEL_MAX];
+    size_t i;
+};
+
+static int compare_labels(const void *a, const void *b)
+{
+    const struct label *x = a, *y = b;
+    int order = strcmp(x->text, y->text);
+    return order ? order : (x->i > y->i) - (x->i < y->i);
+}
+
+static void format_dm(char *text, double dm, int decimals)
+{
+    psr_plain_snprintf(text, LABEL_MAX, "%.*f", decimals, dm);
+}
+
+/* Returned: the first of two labels in order that are the same, or NULL. */
+static const struct label *find_clash(struct label *label, const double *dm, size_t ndm,
+                                      int decimals)
+{
+    for (size_t i = 0; i < ndm; i++) {
+        label[i].i = i;
+        format_dm(label[i].text, dm[i], decimals);
+    }
+    qsort(label, ndm, sizeof *label, compare_labels);
+    for (size_t k = 1; k < ndm; k++)
+        if (!strcmp(label[k].text, label[k - 1].text))
+            return &label[k - 1];
+    return NULL;
+}
+
+static psr_status fail_clash(struct label *label, const struct psr_series_desc *desc,
+                             const struct label *clash, psr_err *err)
+{
+    char text[LABEL_MAX], remedy[64] = "no number of decimals allowed tells all trials apart";
+    double dm[2] = {desc->dm[clash[0].i], desc->dm[clash[1].i]};
+    strcpy(text, clash->text);
+    for (int d = desc->dm_decimals + 1; d <= MAX_DECIMALS; d++)
+        if (!find_clash(label, desc->dm, desc->ndm, d)) {
+            snprintf(remedy, sizeof remedy, "%d decimals tell all trials apart", d);
+            break;
+        }
+    return psr_fail(err, PSR_EINVAL,
+                    "DMs %.12g and %.12g would both be %.200s_DM%s with %d decimals; %s", dm[0],
+                    dm[1], desc->root, text, desc->dm_decimals, remedy);
+}
+
+static psr_status check_names(const struct psr_series_desc *desc, psr_err *err)
+{
+    struct label *label = calloc(desc->ndm, sizeof *label);
+    if (!label)
+        return psr_fail_nomem(err, "file names", (double)desc->ndm * sizeof *label);
+    psr_status st = PSR_OK;
+    const struct label *clash = find_clash(label, desc->dm, desc->ndm, desc->dm_decimals);
+    if (clash)
+        st = fail_clash(label, desc, clash, err);
+    free(label);
+    return st;
+}
+
+static bool is_stdout(const char *root)
+{
+    return !strcmp(root, "-");
+}
+
+static psr_status check_root(const struct psr_series_desc *desc, psr_err *err)
+{
+    const size_t max = PSR_TEXT_MAX - LABEL_MAX;
+    if (!*desc->root)
+        return psr_fail(err, PSR_EINVAL, "root of the output names is empty");
+    if (is_stdout(desc->root) && (desc->ndm != 1 || desc->format != PSR_SERIES_TIM))
+        return psr_fail(err, PSR_EINVAL, "standard output takes one trial as .tim, not %zu as %s",
+                        desc->ndm, desc->format == PSR_SERIES_TIM ? ".tim" : ".dat");
+    if (strlen(desc->root) > max)
+        return psr_fail(err, PSR_EINVAL, "root of the output names has %zu bytes, at most %zu fit",
+                        strlen(desc->root), max);
+    return PSR_OK;
+}
+
+static psr_status check_desc(const struct psr_series_desc *desc, psr_err *err)
+{
+    if (desc->ndm < 1)
+        return psr_fail(err, PSR_EINVAL, "no DM trials");
+    psr_status st = check_root(desc, err);
+    if (st)
+        return st;
+    if (desc->dm_decimals < MIN_DECIMALS || desc->dm_decimals > MAX_DECIMALS)
+        return psr_fail(err, PSR_EINVAL, "decimals of the DM = %d, must be %d to %d",
+                        desc->dm_decimals, MIN_DECIMALS, MAX_DECIMALS);
+    if (!(desc->tsamp_s > 0 && isfinite(desc->tsamp_s)))
+        return psr_fail(err, PSR_EINVAL, "tsamp = %g s, must be above 0", desc->tsamp_s);
+    for (size_t i = 0; i < desc->ndm; i++)
+        if (!(desc->dm[i] >= 0 && desc->dm[i] < max_dm))
+            return psr_fail(err, PSR_EINVAL, "DM of trial %zu = %g, must be 0 or more and below %g",
+                            i, desc->dm[i], max_dm);
+    return check_names(desc, err);
+}
+
+/* The name of trial i without suffix; room for PSR_TEXT_MAX. */
+static void make_stem(const psr_series *s, size_t i, char *stem)
+{
+    char dm[LABEL_MAX];
+    format_dm(dm, s->trial[i].dm, s->dm_decimals);
+    snprintf(stem, PSR_TEXT_MAX, "%s_DM%s", s->root, dm);
+}
+
+static void make_path(const psr_series *s, size_t i, const char *suffix, char *path)
+{
+    char stem[PSR_TEXT_MAX];
+    if (is_stdout(s->root)) {
+        strcpy(path, s->root);
+        return;
+    }
+    make_stem(s, i, stem);
+    snprintf(path, PATH_MAX, "%s%s", stem, suffix);
+}
+
+static const char *data_suffix(const psr_series *s)
+{
+    return s->format == PSR_SERIES_TIM ? ".tim" : ".dat";
+}
+
+/* A SIGPROC time series says at which frequency it is: that of no delay. */
+static psr_status write_header(psr_series *s, struct trial *trial,
+                               const struct psr_series_desc *desc, psr_err *err)
+{
+    struct psr_obs obs = *desc->obs;
+    obs.fch1_mhz = psr_obs_highest_mhz(desc->obs);
+    obs.foff_mhz = -fabs(desc->obs->foff_mhz);
+    obs.freq_mhz = NULL;
+    obs.nchan = 1;
+    obs.nif = 1;
+    obs.nbit = 32;
+    obs.kind = PSR_FLOAT;
+    obs.tsamp_s = desc->tsamp_s;
+    obs.nsamp = -1;
+    obs.refdm = trial->dm;
+    obs.tstart = trial->epoch;
+    psr_status st = psr_sigproc_write(trial->data, &obs, PSR_SIGPROC_SERIES, err);
+    s->header_bytes = psr_outfile_size(trial->data);
+    return st;
+}
+
+static psr_status open_trial(psr_series *s, size_t i, const struct psr_series_desc *desc,
+                             psr_err *err)
+{
+    char path[PATH_MAX];
+    struct trial *trial = &s->trial[i];
+    size_t share = ALL_BUFFERS_BYTES / desc->ndm;
+    trial->dm = desc->dm[i];
+    trial->epoch = desc->epoch ? desc->epoch[i] : desc->obs->tstart;
+    make_path(s, i, data_suffix(s), path);
+    psr_status st = psr_outfile_create(&trial->data, path, err);
+    if (st)
+        return st;
+    psr_outfile_buffer(trial->data, share < BUFFER_BYTES ? share : BUFFER_BYTES);
+    return s->format == PSR_SERIES_TIM ? write_header(s, trial, desc, err) : PSR_OK;
+}
+
+psr_status psr_series_create(psr_series **out, const struct psr_series_desc *desc, psr_err *err)
+{
+    *out = NULL;
+    psr_status st = check_desc(desc, err);
+    if (st)
+        return st;
+    psr_series *s = calloc(1, sizeof *s);
+    if (s) {
+        s->root = strdup(desc->root);
+        s->trial = calloc(desc->ndm, sizeof *s->trial);
+    }
+    if (!s || !s->root || !s->trial) {
+        st = psr_fail_nomem(err, "time series", (double)desc->ndm * sizeof *s->trial);
+        goto done;
+    }
+    s->format = desc->format;
+    s->dm_decimals = desc->dm_decimals;
+    s->ndm = desc->ndm;
+    psr_inf_from_obs(&s->inf, desc->obs, desc->file_nbit);
+    s->inf.tbin_s = desc->tsamp_s;
+    for (size_t i = 0; i < s->ndm && !st; i++)
+        st = open_trial(s, i, desc, err);
+done:
+    if (st)
+        psr_series_abort(s);
+    else
+        *out = s;
+    return st;
+}
+
+static void add_samples(struct trial *trial, const float *x, size_t n)
+{
+    size_t t = 0, lane = (size_t)(trial->n % LANES);
+    for (; t < n && lane % LANES; t++, lane++)
+        trial->sum[lane] += (double)x[t];
+    for (; t + LANES <= n; t += LANES)
+        for (size_t k = 0; k < LANES; k++)
+            trial->sum[k] += (double)x[t + k];
+    for (size_t k = 0; t < n; t++, k++)
+        trial->sum[k] += (double)x[t];
+    trial->n += (int64_t)n;
+}
+
+psr_status psr_series_append(psr_series *s, size_t i, const float *x, size_t n, psr_err *err)
+{
+    if (i >= s->ndm)
+        return psr_fail(err, PSR_EINVAL, "%s: trial %zu of %zu", s->root, i, s->ndm);
+    psr_status st = psr_outfile_write(s->trial[i].data, x, n * sizeof *x, err);
+    if (!st)
+        add_samples(&s->trial[i], x, n);
+    return st;
+}
+
+static double mean_of(const struct trial *trial)
+{
+    double sum = 0;
+    for (int k = 0; k < LANES; k++)
+        sum += trial->sum[k];
+    return sum / (double)trial->n;
+}
+
+static psr_status pad_trial(psr_series *s, struct trial *trial, int64_t nout, psr_err *err)
+{
+    float pad[PAD_FLOATS];
+    if (!trial->n)
+        return psr_fail(err, PSR_EINVAL,
+                        "%s: no samples at DM %.12g, so no mean to pad %lld samples with", s->root,
+                        trial->dm, (long long)nout);
+    float mean = (float)mean_of(trial);
+    for (int k = 0; k < PAD_FLOATS; k++)
+        pad[k] = mean;
+    psr_status st = PSR_OK;
+    for (int64_t left = nout - trial->n; left > 0 && !st; left -= PAD_FLOATS) {
+        size_t n = left < PAD_FLOATS ? (size_t)left : PAD_FLOATS;
+        st = psr_outfile_write(trial->data, pad, n * sizeof *pad, err);
+    }
+    return st;
+}
+
+/* Brings a trial to its length, and its bytes to the system. */
+static psr_status settle_trial(psr_series *s, struct trial *trial, int64_t nout, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    if (nout > trial->n)
+        st = pad_trial(s, trial, nout, err);
+    else if (nout >= 0 && nout < trial->n)
+        st =
+            psr_outfile_truncate(trial->data, s->header_bytes + nout * (int64_t)sizeof(float), err);
+    return st ? st : psr_outfile_park(trial->data, err);
+}
+
+/* Real samples, then the last one of the padding: PRESTO's way to say "from here on, nothing". */
+static void set_onoff(struct psr_inf *inf, int64_t n)
+{
+    inf->nonoff = 0;
+    if (n >= inf->nbin)
+        return;
+    const int64_t pair[2][2] = {{0, n - 1}, {inf->nbin - 1, inf->nbin - 1}};
+    memcpy(inf->onoff, pair, sizeof pair);
+    inf->nonoff = 2;
+}
+
+static psr_status write_inf(psr_series *s, size_t i, int64_t nout, psr_err *err)
+{
+    char path[PATH_MAX];
+    struct trial *trial = &s->trial[i];
+    make_path(s, i, ".inf", path);
+    psr_status st = psr_outfile_create(&trial->inf, path, err);
+    if (st)
+        return st;
+    make_stem(s, i, s->inf.name);
+    s->inf.dm = trial->dm;
+    s->inf.epoch = trial->epoch;
+    s->inf.nbin = nout < 0 ? trial->n : nout;
+    set_onoff(&s->inf, trial->n);
+    st = psr_inf_write(trial->inf, &s->inf, err);
+    return st ? st : psr_outfile_park(trial->inf, err);
+}
+
+/* Unnames what this run has named, where it is a file. */
+static void remove_named(const psr_series *s, size_t i, const char *suffix)
+{
+    char path[PATH_MAX], target[PATH_MAX];
+    struct stat st;
+    make_path(s, i, suffix, path);
+    if (realpath(path, target) && lstat(target, &st) == 0 && S_ISREG(st.st_mode))
+        unlink(target);
+}
+
+static psr_status commit_file(psr_outfile **file, psr_err *err)
+{
+    psr_outfile *f = *file;
+    *file = NULL;
+    return psr_outfile_commit(f, err);
+}
+
+/* A rename that fails here takes those before it back: half a set of trials looks like a whole one.
+ */
+static psr_status commit_all(psr_series *s, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    size_t ndata = 0, ninf = 0;
+    for (; ndata < s->ndm && !st; ndata++)
+        st = commit_file(&s->trial[ndata].data, err);
+    for (; ninf < s->ndm && s->format == PSR_SERIES_DAT && !st; ninf++)
+        st = commit_file(&s->trial[ninf].inf, err);
+    if (!st)
+        return st;
+    /* The last one of those counted is the one that failed. */
+    size_t bad_inf = ninf > 0, bad_data = !bad_inf;
+    for (size_t i = 0; i + bad_data < ndata; i++)
+        remove_named(s, i, data_suffix(s));
+    for (size_t i = 0; i + bad_inf < ninf; i++)
+        remove_named(s, i, ".inf");
+    return st;
+}
+
+psr_status psr_series_finish(psr_series *s, int64_t nout, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    if (nout < -1)
+        st = psr_fail(err, PSR_EINVAL, "%s: length %lld, must be -1 or more", s->root,
+                      (long long)nout);
+    for (size_t i = 0; i < s->ndm && !st; i++)
+        st = settle_trial(s, &s->trial[i], nout, err);
+    for (size_t i = 0; i < s->ndm && s->format == PSR_SERIES_DAT && !st; i++)
+        st = write_inf(s, i, nout, err);
+    if (!st)
+        st = commit_all(s, err);
+    psr_series_abort(s);
+    return st;
+}
+
+void psr_series_abort(psr_series *s)
+{
+    if (!s)
+        return;
+    for (size_t i = 0; s->trial && i < s->ndm; i++) {
+        psr_outfile_abort(s->trial[i].data);
+        psr_outfile_abort(s->trial[i].inf);
+    }
+    free(s->trial);
+    free(s->root);
+    free(s);
+}

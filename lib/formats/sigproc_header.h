@@ -1,0 +1,38 @@
+/* sigproc_header.h: the whole of a SIGPROC header, with what struct psr_obs does not hold
+ * (private). */
+#ifndef PSR_FORMATS_SIGPROC_HEADER_H
+#define PSR_FORMATS_SIGPROC_HEADER_H
+
+#include <psrkit/sigproc.h>
+
+/* How the value behind a key is stored. */
+enum psr_sigproc_type {
+    PSR_SIGPROC_FLAG, /* no value */
+    PSR_SIGPROC_CHAR,
+    PSR_SIGPROC_INT32,
+    PSR_SIGPROC_INT64,
+    PSR_SIGPROC_DOUBLE,
+    PSR_SIGPROC_TEXT, /* int32 length and that many bytes */
+};
+
+/* Longest key, and longest text that SIGPROC itself reads. */
+enum { PSR_SIGPROC_KEY_MAX = 80 };
+
+struct psr_sigproc_header {
+    struct psr_obs obs; /* owned: psr_obs_clear */
+    int data_type;
+    size_t bytes;   /* where the samples begin */
+    bool need_more; /* after an error: more bytes may help */
+};
+
+/* As psr_sigproc_parse. */
+PSR_MUST_CHECK psr_status psr_sigproc_parse_header(struct psr_sigproc_header *h, const void *bytes,
+                                                   size_t n, const char *name,
+                                                   const struct psr_notes *notes, psr_err *err);
+
+/* Angles as SIGPROC writes them: hours or degrees x 10000 + minutes x 100 + seconds.
+ * Returned: of read, false where the minutes or seconds are none; units are hours or degrees */
+bool psr_sigproc_angle_read(double sexagesimal, double *units);
+double psr_sigproc_angle_write(double units);
+
+#endif

@@ -1,0 +1,143 @@
+#include "sigproc_header.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A header under construction; psr_sigproc_write gives room enough for any. */
+struct header_text {
+    unsigned char *bytes;
+    size_t n, room;
+};
+
+static void put_little_endian(struct header_text *h, uint64_t v, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        h->bytes[h->n++] = (unsigned char)(v >> 8 * i);
+}
+
+static void put_string(struct header_text *h, const char *text)
+{
+    size_t n = strnlen(text, PSR_SIGPROC_KEY_MAX);
+    put_little_endian(h, n, 4);
+    memcpy(h->bytes + h->n, text, n);
+    h->n += n;
+}
+
+static void put_int(struct header_text *h, const char *key, int v)
+{
+    put_string(h, key);
+    put_little_endian(h, (uint32_t)v, 4);
+}
+
+static void put_double(struct header_text *h, const char *key, double v)
+{
+    uint64_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    put_string(h, key);
+    put_little_endian(h, bits, 8);
+}
+
+double psr_sigproc_angle_write(double units)
+{
+    /* Whole ticks of 1e-7 s: no seconds ever read 60, and one division gives the nearest double. */
+    const int64_t tick = 10000000;
+    int64_t t = llround(fabs(units) * 3600 * (double)tick);
+    int64_t whole = t / (3600 * tick), minutes = t / (60 * tick) % 60, seconds = t % (60 * tick);
+    double v = (double)((whole * 10000 + minutes * 100) * tick + seconds) / (double)tick;
+    return copysign(v, units);
+}
+
+static void put_origin(struct header_text *h, const struct psr_obs *obs)
+{
+    if (*obs->source) {
+        put_string(h, "source_name");
+        put_string(h, obs->source);
+    }
+    put_int(h, "machine_id", obs->machine_id);
+    put_int(h, "telescope_id", obs->telescope_id);
+    if (obs->has_position) {
+        put_double(h, "src_raj", psr_sigproc_angle_write(obs->ra_deg / 15));
+        put_double(h, "src_dej", psr_sigproc_angle_write(obs->dec_deg));
+    }
+    if (obs->az_deg != 0 || obs->za_deg != 0) {
+        put_double(h, "az_start", obs->az_deg);
+        put_double(h, "za_start", obs->za_deg);
+    }
+}
+
+static void put_band(struct header_text *h, const struct psr_obs *obs)
+{
+    put_double(h, "fch1", obs->fch1_mhz);
+    put_double(h, "foff", obs->foff_mhz);
+    if (obs->freq_mhz) {
+        put_string(h, "FREQUENCY_START");
+        for (size_t c = 0; c < obs->nchan; c++)
+            put_double(h, "fchannel", obs->freq_mhz[c]);
+        put_string(h, "FREQUENCY_END");
+    }
+    put_int(h, "nchans", (int)obs->nchan);
+}
+
+static void put_header(struct header_text *h, const struct psr_obs *obs, int data_type)
+{
+    put_string(h, "HEADER_START");
+    put_origin(h, obs);
+    put_int(h, "data_type", data_type);
+    if (data_type == PSR_SIGPROC_SERIES || obs->refdm != 0)
+        put_double(h, "refdm", obs->refdm);
+    put_band(h, obs);
+    put_int(h, "nbits", obs->nbit);
+    put_double(h, "tstart", (double)obs->tstart.day + obs->tstart.frac);
+    put_double(h, "tsamp", obs->tsamp_s);
+    put_int(h, "nifs", obs->nif);
+    if (obs->ibeam > 0 || obs->nbeam > 0) {
+        put_int(h, "ibeam", obs->ibeam);
+        put_int(h, "nbeams", obs->nbeam);
+    }
+    if (obs->barycentric)
+        put_int(h, "barycentric", 1);
+    if (obs->kind == PSR_INT) {
+        put_string(h, "signed");
+        put_little_endian(h, 1, 1);
+    }
+    put_string(h, "HEADER_END");
+}
+
+static psr_status check_writable(const struct psr_obs *obs, int data_type, size_t room,
+                                 psr_err *err)
+{
+    psr_status st = psr_obs_check(obs, "SIGPROC header", err);
+    if (st)
+        return st;
+    if (obs->kind == PSR_INT && obs->nbit != 8)
+        return psr_fail(err, PSR_EUNSUPPORTED,
+                        "SIGPROC header: signed samples of %d bits, must be 8", obs->nbit);
+    if (obs->kind == PSR_UINT && obs->nbit == 32)
+        return psr_fail(err, PSR_EUNSUPPORTED,
+                        "SIGPROC header: whole numbers of 32 bits, must be at most 16");
+    if (data_type == PSR_SIGPROC_SERIES && obs->nchan != 1)
+        return psr_fail(err, PSR_EINVAL, "SIGPROC header: nchans = %zu of a time series, must be 1",
+                        obs->nchan);
+    if (room > PSR_SIGPROC_HEADER_MAX)
+        return psr_fail(err, PSR_EUNSUPPORTED,
+                        "SIGPROC header: a table of %zu frequencies, must be below %d bytes",
+                        obs->nchan, PSR_SIGPROC_HEADER_MAX);
+    return PSR_OK;
+}
+
+psr_status psr_sigproc_write(psr_outfile *f, const struct psr_obs *obs, int data_type, psr_err *err)
+{
+    const size_t room_keys = 1024, room_channel = 20;
+    struct header_text h = {.room = room_keys + (obs->freq_mhz ? obs->nchan * room_channel : 0)};
+    psr_status st = check_writable(obs, data_type, h.room, err);
+    if (st)
+        return st;
+    h.bytes = malloc(h.room);
+    if (!h.bytes)
+        return psr_fail_nomem(err, "SIGPROC header", (double)h.room);
+    put_header(&h, obs, data_type);
+    st = psr_outfile_write(f, h.bytes, h.n, err);
+    free(h.bytes);
+    return st;
+}

@@ -1,0 +1,212 @@
+#include "unpack.h"
+
+#include <math.h>
+#include <string.h>
+
+size_t psr_row_bytes(size_t nchan, int nbit)
+{
+    return (nchan * (size_t)nbit + 7) / 8;
+}
+
+static void unpack_bits(double *x, const uint8_t *row, size_t nchan, int nbit)
+{
+    unsigned mask = (1u << nbit) - 1;
+    for (size_t c = 0; c < nchan; c++) {
+        size_t bit = c * (size_t)nbit;
+        x[c] = (double)((unsigned)row[bit / 8] >> bit % 8 & mask);
+    }
+}
+
+static void pack_bits(uint8_t *row, const double *x, size_t nchan, int nbit)
+{
+    memset(row, 0, psr_row_bytes(nchan, nbit));
+    for (size_t c = 0; c < nchan; c++) {
+        size_t bit = c * (size_t)nbit;
+        row[bit / 8] = (uint8_t)(row[bit / 8] | (unsigned)x[c] << bit % 8);
+    }
+}
+
+#define COPY(OUT, TO, IN, FROM)                                                                    \
+    for (size_t c = 0; c < nchan; c++)                                                             \
+    ((OUT *)(TO))[c] = (OUT)((const IN *)(FROM))[c]
+
+/* The formats of whole bytes, told apart by one number. */
+#define FORMAT(KIND, NBIT) ((int)(KIND)*64 + (NBIT))
+
+void psr_row_unpack(double *x, const void *row, size_t nchan, int nbit, enum psr_kind kind)
+{
+    switch (FORMAT(kind, nbit)) {
+    case FORMAT(PSR_UINT, 8):
+        COPY(double, x, uint8_t, row);
+        break;
+    case FORMAT(PSR_UINT, 16):
+        COPY(double, x, uint16_t, row);
+        break;
+    case FORMAT(PSR_UINT, 32):
+        COPY(double, x, uint32_t, row);
+        break;
+    case FORMAT(PSR_INT, 8):
+        COPY(double, x, int8_t, row);
+        break;
+    case FORMAT(PSR_INT, 16):
+        COPY(double, x, int16_t, row);
+        break;
+    case FORMAT(PSR_FLOAT, 32):
+        COPY(double, x, float, row);
+        break;
+    default:
+        unpack_bits(x, row, nchan, nbit);
+    }
+}
+
+/* x as the nearest value that the format holds. */
+static double fit_sample(double x, int nbit, enum psr_kind kind)
+{
+    if (kind == PSR_FLOAT)
+        return x;
+    double span = ldexp(1, nbit);
+    double least = kind == PSR_INT ? -span / 2 : 0;
+    return fmin(fmax(floor(x + 0.5), least), least + span - 1);
+}
+
+static void pack_chunk(uint8_t *row, const double *x, size_t nchan, int nbit, enum psr_kind kind)
+{
+    switch (FORMAT(kind, nbit)) {
+    case FORMAT(PSR_UINT, 8):
+        COPY(uint8_t, row, double, x);
+        break;
+    case FORMAT(PSR_UINT, 16):
+        COPY(uint16_t, row, double, x);
+        break;
+    case FORMAT(PSR_UINT, 32):
+        COPY(uint32_t, row, double, x);
+        break;
+    case FORMAT(PSR_INT, 8):
+        COPY(int8_t, row, double, x);
+        break;
+    case FORMAT(PSR_INT, 16):
+        COPY(int16_t, row, double, x);
+        break;
+    case FORMAT(PSR_FLOAT, 32):
+        COPY(float, row, double, x);
+        break;
+    default:
+        pack_bits(row, x, nchan, nbit);
+    }
+}
+
+void psr_row_pack(void *row, const double *x, size_t nchan, int nbit, enum psr_kind kind)
+{
+    enum { CHUNK = 64 }; /* a whole number of bytes at any depth */
+    uint8_t *at = row;
+    for (size_t first = 0; first < nchan; first += CHUNK) {
+        double fitted[CHUNK];
+        size_t n = nchan - first < CHUNK ? nchan - first : CHUNK;
+        for (size_t c = 0; c < n; c++)
+            fitted[c] = fit_sample(x[first + c], nbit, kind);
+        pack_chunk(at + psr_row_bytes(first, nbit), fitted, n, nbit, kind);
+    }
+}
+
+static uint8_t reverse_fields(unsigned v, int nbit)
+{
+    if (nbit <= 4)
+        v = v << 4 | v >> 4;
+    if (nbit <= 2)
+        v = (v & 0x33) << 2 | (v >> 2 & 0x33);
+    if (nbit <= 1)
+        v = (v & 0x55) << 1 | (v >> 1 & 0x55);
+    return (uint8_t)v;
+}
+
+/* The last byte may hold fewer fields than it has room for; its empty ones come first after the
+ * bytes are reversed, and are shifted out. */
+static void reverse_bits(uint8_t *row, size_t nchan, int nbit)
+{
+    size_t n = psr_row_bytes(nchan, nbit);
+    for (size_t i = 0, j = n - 1; i <= j && j < n; i++, j--) {
+        uint8_t front = row[i];
+        row[i] = reverse_fields(row[j], nbit);
+        row[j] = reverse_fields(front, nbit);
+    }
+    unsigned empty = (unsigned)(n * 8 - nchan * (size_t)nbit);
+    for (size_t i = 0; empty && i < n; i++) {
+        unsigned next = i + 1 < n ? row[i + 1] : 0;
+        row[i] = (uint8_t)((row[i] | next << 8) >> empty);
+    }
+}
+
+#define SWAP_ENDS(TYPE)                                                                            \
+    for (size_t i = 0, j = nchan - 1; i < j; i++, j--) {                                           \
+        TYPE front = ((TYPE *)row)[i];                                                             \
+        ((TYPE *)row)[i] = ((TYPE *)row)[j];                                                       \
+        ((TYPE *)row)[j] = front;                                                                  \
+    }
+
+void psr_row_reverse(void *row, size_t nchan, int nbit)
+{
+    switch (nbit) {
+    case 8:
+        SWAP_ENDS(uint8_t)
+        break;
+    case 16:
+        SWAP_ENDS(uint16_t)
+        break;
+    case 32:
+        SWAP_ENDS(uint32_t)
+        break;
+    default:
+        reverse_bits(row, nchan, nbit);
+    }
+}
+
+#define DEFINE_ADD(NAME, IN, OUT)                                                                  \
+    static void NAME(void *out, const void *in, size_t nchan, int nif)                             \
+    {                                                                                              \
+        OUT *sum = out;                                                                            \
+        COPY(OUT, sum, IN, in);                                                                    \
+        for (int p = 1; p < nif; p++) {                                                            \
+            const IN *x = (const IN *)in + (size_t)p * nchan;                                      \
+            for (size_t c = 0; c < nchan; c++)                                                     \
+                sum[c] = (OUT)(sum[c] + (OUT)x[c]);                                                \
+        }                                                                                          \
+    }
+
+DEFINE_ADD(add_u8, uint8_t, uint16_t)
+DEFINE_ADD(add_u16, uint16_t, uint32_t)
+DEFINE_ADD(add_i8, int8_t, int16_t)
+DEFINE_ADD(add_i16, int16_t, float)
+DEFINE_ADD(add_float, float, float)
+
+#define DEFINE_ADD_BITS(NAME, NBIT)                                                                \
+    static void NAME(void *out, const void *in, size_t nchan, int nif)                             \
+    {                                                                                              \
+        uint8_t *sum = out;                                                                        \
+        memset(sum, 0, nchan);                                                                     \
+        for (int p = 0; p < nif; p++) {                                                            \
+            const uint8_t *x = (const uint8_t *)in + (size_t)p * psr_row_bytes(nchan, NBIT);       \
+            for (size_t c = 0; c < nchan; c++) {                                                   \
+                unsigned v = (unsigned)x[c * NBIT / 8] >> c * NBIT % 8 & ((1u << NBIT) - 1);       \
+                sum[c] = (uint8_t)(sum[c] + v);                                                    \
+            }                                                                                      \
+        }                                                                                          \
+    }
+
+DEFINE_ADD_BITS(add_u1, 1)
+DEFINE_ADD_BITS(add_u2, 2)
+DEFINE_ADD_BITS(add_u4, 4)
+
+const struct psr_if_sum *psr_if_sum_find(int nbit, enum psr_kind kind)
+{
+    /* Sums of 16-bit signed samples are exact in a float, and no signed 32-bit format exists. */
+    static const struct psr_if_sum rules[] = {
+        {1, PSR_UINT, 8, PSR_UINT, add_u1},    {2, PSR_UINT, 8, PSR_UINT, add_u2},
+        {4, PSR_UINT, 8, PSR_UINT, add_u4},    {8, PSR_UINT, 16, PSR_UINT, add_u8},
+        {16, PSR_UINT, 32, PSR_UINT, add_u16}, {8, PSR_INT, 16, PSR_INT, add_i8},
+        {16, PSR_INT, 32, PSR_FLOAT, add_i16}, {32, PSR_FLOAT, 32, PSR_FLOAT, add_float},
+    };
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (rules[i].nbit == nbit && rules[i].kind == kind)
+            return rules + i;
+    return NULL;
+}

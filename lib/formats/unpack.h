@@ -1,0 +1,33 @@
+/* unpack.h: the samples of one spectrum, packed as blocks hold them (private). */
+#ifndef PSR_FORMATS_UNPACK_H
+#define PSR_FORMATS_UNPACK_H
+
+#include <psrkit/obs.h>
+
+/* Bytes of a spectrum: each begins on a byte. */
+size_t psr_row_bytes(size_t nchan, int nbit);
+
+/* Given:    row   a spectrum, aligned for its samples
+ * Returned: x [nchan], exact */
+void psr_row_unpack(double *x, const void *row, size_t nchan, int nbit, enum psr_kind kind);
+
+/* The opposite: integers are rounded to the nearest (halves up) and clipped to their range. */
+void psr_row_pack(void *row, const double *x, size_t nchan, int nbit, enum psr_kind kind);
+
+/* Reverses the order of the channels. */
+void psr_row_reverse(void *row, size_t nchan, int nbit);
+
+/* What the sum over IFs of samples of a kind is stored as, and how it is formed. */
+struct psr_if_sum {
+    int nbit; /* of the IFs */
+    enum psr_kind kind;
+    int sum_nbit; /* wide enough for 16 IFs */
+    enum psr_kind sum_kind;
+    /* out [nchan], in [nif][nchan], each IF from a byte boundary; both aligned for their samples */
+    void (*add)(void *out, const void *in, size_t nchan, int nif);
+};
+
+/* Returned: the rule, in static storage, or NULL where there is none. */
+const struct psr_if_sum *psr_if_sum_find(int nbit, enum psr_kind kind);
+
+#endif

@@ -1,0 +1,117 @@
+/* pulse.h: the steps of the single-pulse search, private to the library.
+ *
+ *   measure   level, slope and scatter of one piece of a series
+ *   knot      baseline and scatter at the middle of a piece, from the pieces around it
+ *   flatten   (x - baseline) / scatter between two knots; samples without data become -infinity
+ *   best      the best boxcar centred on every sample
+ *   pick      the boxcars that no better overlapping one outshines
+ *
+ * Everything hangs on the absolute index of a sample alone, so how a stream was cut cannot show. */
+#ifndef PSR_SEARCH_PULSE_H
+#define PSR_SEARCH_PULSE_H
+
+#include <psrkit/singlepulse.h>
+
+/* The inner loops are compiled twice and chosen when the program is loaded.  AVX2 without fused
+ * multiply-adds: both versions give the same bits.  For static functions only: clang 14 hides the
+ * name of others from the linker. */
+#if defined(__x86_64__) && defined(__gnu_linux__) && defined(__has_attribute)
+#if __has_attribute(target_clones)
+#define PULSE_CLONES __attribute__((target_clones("avx2", "default")))
+#endif
+#endif
+#ifndef PULSE_CLONES
+#define PULSE_CLONES
+#endif
+
+enum {
+    PULSE_REACH = 4,     /* pieces on either side that make a knot */
+    PULSE_RING = 16,     /* pieces remembered: at least 2 reach + 2 */
+    PULSE_MIN_GOOD = 16, /* samples: fewer give no statistics */
+    PULSE_SUMS = 19,     /* boxcars computed, those between the searched ones included */
+    PULSE_PIECE_MIN = 512,
+    PULSE_PIECE_WIDTHS = 4, /* longest boxcars in a piece */
+};
+
+/* Samples beyond this size are taken for garbage, as infinities and not-a-numbers are. */
+#define PULSE_HUGE 1e30f
+
+struct pulse_piece {
+    double good;  /* samples behind the figures; 0: there are no figures */
+    double pos;   /* mean index of those samples */
+    double level; /* at pos */
+    double slope; /* per sample */
+    double sigma; /* about the line; 0 where all samples are the same */
+};
+
+struct pulse_knot {
+    bool known;
+    bool dead; /* the piece itself is constant or nearly so: it holds no data */
+    double pos, level, slope, sigma;
+};
+
+/* Floats that measuring n samples needs. */
+#define PULSE_WORK(n) (3 * (n) + 16)
+
+/* Samples of a piece for boxcars up to maxwidth samples. */
+size_t psr_pulse_piece_length(size_t maxwidth);
+
+/* Given:  x [n], the first of them with absolute index first; work
+ *         [PULSE_WORK(n)] */
+void psr_pulse_measure(struct pulse_piece *out, const float *x, size_t n, int64_t first,
+                       float *work);
+
+/* The knot of piece k, pieces of length samples being known up to index last >= k.
+ * Given:  ring [PULSE_RING], piece q at q % PULSE_RING */
+void psr_pulse_knot(struct pulse_knot *out, const struct pulse_piece *ring, int64_t k, int64_t last,
+                    size_t length);
+
+/* Given:  x [n], the first of them with absolute index first; a, b the knots on either side, or one
+ *         and the same beyond the outermost */
+void psr_pulse_flatten(float *z, const float *x, size_t n, int64_t first,
+                       const struct pulse_knot *a, const struct pulse_knot *b);
+
+/* Widest boxcar of the list that is at most limit samples; 1 where none is. */
+size_t psr_pulse_width_at_most(double limit);
+
+/* Given:    z [m], m >= maxwidth; work [PULSE_SUMS][m]
+ * Returned: best [m], width [m]: S/N and samples of the best boxcar centred on each sample, the
+ *           narrowest of equals; all widths up to maxwidth were tried where
+ *           maxwidth/2 <= c <= m - (maxwidth - maxwidth/2) */
+void psr_pulse_best(const float *z, size_t m, size_t maxwidth, float *best, int32_t *width,
+                    float *work);
+
+/* A boxcar above threshold. */
+struct pulse_hit {
+    int64_t sample;
+    float snr;
+    int32_t width;
+};
+
+/* Hits of one series that may still meet a better one, and the events that are settled. */
+struct pulse_picker {
+    struct pulse_hit *hit;
+    size_t nhit, hit_room;
+    int64_t start;   /* of the hits waiting: least sample */
+    int64_t end;     /* of the hits waiting: one past the last sample covered */
+    int64_t barrier; /* samples before it belong to events that were settled early */
+    struct psr_event *event;
+    size_t nevent, event_room, limit;
+    int64_t dropped;
+};
+
+void psr_pulse_picker_init(struct pulse_picker *p, size_t limit);
+void psr_pulse_picker_clear(struct pulse_picker *p);
+
+/* Takes the next hit, in ascending order of its sample, of series trial.
+ * Returned: false where memory ran out */
+PSR_MUST_CHECK bool psr_pulse_pick(struct pulse_picker *p, struct pulse_hit hit, size_t maxwidth,
+                                   size_t trial);
+
+/* Settles the hits waiting: no more will come.  Returned: as above */
+PSR_MUST_CHECK bool psr_pulse_settle(struct pulse_picker *p, size_t trial);
+
+/* Keeps the best p->limit events. */
+PSR_MUST_CHECK bool psr_pulse_prune(struct pulse_picker *p);
+
+#endif

@@ -1,0 +1,34 @@
+/* Single pulses and their clusters as text. */
+#include <psrkit/singlepulse.h>
+
+#include <math.h>
+
+psr_status psr_singlepulse_write(psr_outfile *f, double dm, double tsamp_s,
+                                 const struct psr_event *events, size_t n, psr_err *err)
+{
+    if (n == 0)
+        return PSR_OK;
+    psr_status st =
+        psr_outfile_printf(f, err, "# DM      Sigma      Time (s)     Sample    Downfact\n");
+    for (size_t k = 0; !st && k < n; k++)
+        st = psr_outfile_printf(f, err, "%7.2f %7.2f %13.6f %10lld     %3d\n", dm, events[k].snr,
+                                (double)events[k].sample * tsamp_s, (long long)events[k].sample,
+                                events[k].width);
+    return st;
+}
+
+psr_status psr_cluster_write(psr_outfile *f, const double *dm, double tsamp_s,
+                             const struct psr_cluster *clusters, size_t n, psr_err *err)
+{
+    psr_status st = psr_outfile_printf(
+        f, err, "# S/N\tsample\ttime_s\tfilter\tDM_trial\tDM\tmembers\tfirst\tlast\n");
+    for (size_t k = 0; !st && k < n; k++) {
+        const struct psr_cluster *c = &clusters[k];
+        const struct psr_event *e = &c->best;
+        st = psr_outfile_printf(f, err, "%.2f\t%lld\t%.6f\t%.4g\t%zu\t%.10g\t%zu\t%lld\t%lld\n",
+                                e->snr, (long long)e->sample, (double)e->sample * tsamp_s,
+                                log2((double)e->width), e->trial, dm[e->trial], c->members,
+                                (long long)c->first, (long long)c->last);
+    }
+    return st;
+}

@@ -1,0 +1,97 @@
+#include "signif_core.h"
+
+struct psr_logp psr_chi2_logp(double power, double dof)
+{
+    return signif_chi2_logp(power, dof);
+}
+
+struct psr_logp psr_gauss_logp(double sigma)
+{
+    return signif_gauss_logp(sigma);
+}
+
+double psr_gauss_sigma(struct psr_logp p)
+{
+    return signif_gauss_sigma(p);
+}
+
+struct psr_logp psr_logp_from_sf(double l)
+{
+    return signif_from_sf(l <= 0 ? l : NAN);
+}
+
+static struct psr_logp correct_bonferroni(struct psr_logp p, double ntrials)
+{
+    double ln_sf = p.ln_sf + log(ntrials);
+    return signif_from_sf(ln_sf < 0 ? ln_sf : 0);
+}
+
+static struct psr_logp correct_sidak(struct psr_logp p, double ntrials)
+{
+    double u = -ntrials * p.ln_cdf; /* p' = 1 - exp(-u) */
+    if (p.ln_sf > -36 && u > 1e-300)
+        return signif_from_cdf(-u);
+    /* Here ln(1 - p) is -p to all digits, and p may be too small for a double. */
+    double ln_u = p.ln_sf > -36 ? log(ntrials) + log(-p.ln_cdf) : log(ntrials) + p.ln_sf;
+    if (ln_u < -36)
+        return signif_from_sf(ln_u);
+    return signif_from_cdf(-exp(ln_u));
+}
+
+struct psr_logp psr_logp_trials(struct psr_logp p, double ntrials, enum psr_trials how)
+{
+    if (!(ntrials > 0) || isinf(ntrials) || isnan(p.ln_sf) || isnan(p.ln_cdf))
+        return (struct psr_logp){NAN, NAN};
+    if (ntrials == 1 || isinf(p.ln_sf) || isinf(p.ln_cdf))
+        return p;
+    return how == PSR_TRIALS_SIDAK ? correct_sidak(p, ntrials) : correct_bonferroni(p, ntrials);
+}
+
+/* ln of the density of 2x where power = 2x, times x: the slope of P against ln x. */
+static double ln_slope(double a, double x)
+{
+    return log(a * SIGNIF_INV_SQRT_2PI / sqrt(a)) - signif_stirling_rest(a) - a * signif_phi(a, x);
+}
+
+/* A first guess at x = power / 2: Wilson and Hilferty's cube, or where that is useless, the leading
+ * term of the tail. */
+static double guess_threshold(struct psr_logp p, double a)
+{
+    double c = 1 / (9 * a);
+    double root = 1 - c + psr_gauss_sigma(p) * sqrt(c);
+    if (root > 0.1 && p.ln_sf > -1e3)
+        return a * root * root * root;
+    if (p.ln_sf < p.ln_cdf)
+        return a - p.ln_sf;
+    /* P is about (x/a)^a exp(a) / sqrt(2 pi a). */
+    double ln_x =
+        log(a) + (p.ln_cdf + signif_stirling_rest(a) + 0.5 * log(6.28318530717958648 * a)) / a - 1;
+    return exp(ln_x);
+}
+
+double psr_chi2_threshold(struct psr_logp p, double dof)
+{
+    if (isnan(p.ln_sf) || isnan(p.ln_cdf) || !(dof >= 1) || isinf(dof))
+        return NAN;
+    if (isinf(p.ln_sf) || isinf(p.ln_cdf))
+        return p.ln_sf < p.ln_cdf ? INFINITY : 0;
+    double a = 0.5 * dof, x = guess_threshold(p, a);
+    bool upper = p.ln_sf < p.ln_cdf;
+    /* Both tails are log-concave, so Newton's method converges from any start: Q in x, P in ln x.
+     */
+    for (int i = 0; i < 100; i++) {
+        struct psr_logp now = signif_gamma_logp(a, x);
+        double miss = upper ? now.ln_sf - p.ln_sf : now.ln_cdf - p.ln_cdf;
+        double slope = exp(ln_slope(a, x) - (upper ? now.ln_sf : now.ln_cdf));
+        double step = miss / slope; /* relative */
+        x = upper ? x * (1 + step) : x * exp(-step);
+        if (fabs(step) < 1e-13)
+            break;
+    }
+    return 2 * x;
+}
+
+double psr_pulscan_dof(double nharm, double z)
+{
+    return nharm * (nharm + 1) * (z + 1);
+}

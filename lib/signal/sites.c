@@ -1,0 +1,148 @@
+#include <psrkit/barycentre.h>
+#include <psrkit/number.h>
+
+#include <erfa.h>
+#include <erfam.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+/* Coordinates as TEMPO's obsys.dat has them, and tempo2 or PINT where it has none: those that
+ * PRESTO goes by. */
+static const struct place {
+    const char *names; /* separated by | */
+    double xyz_m[3];
+} places[] = {
+    {"GBT", {882589.289, -4924872.368, 3943729.418}},
+    {"Arecibo", {2390487.080, -5564731.357, 1994720.633}},
+    {"VLA", {-1601192.0, -5041981.4, 3554871.4}},
+    {"Parkes", {-4554231.5, 2816759.1, -3454036.3}},
+    {"Jodrell|Jodrell Bank", {3822626.04, -154105.65, 5086486.04}},
+    {"GB43m|GB 140ft|NRAO20", {882872.57, -4924552.73, 3944154.92}},
+    {"Nancay", {4324165.81, 165927.11, 4670132.83}},
+    {"Effelsberg", {4033949.5, 486989.4, 4900430.8}},
+    {"SRT|Sardinia Radio Telescope", {4865182.766, 791922.689, 4035137.174}},
+    {"FAST", {-1668557.0, 5506838.0, 2744934.0}},
+    {"WSRT", {3828445.659, 445223.600, 5064921.5677}},
+    {"GMRT", {1656342.30, 5797947.77, 2073243.16}},
+    {"CHIME", {-2059166.313, -3621302.972, 4814304.113}},
+    {"LOFAR", {3826577.462, 461022.624, 5064892.526}},
+    {"LWA|LWA1", {-1602196.60, -5042313.47, 3553971.51}},
+    {"MWA", {-2559454.08, 5095372.14, -2849057.18}},
+    {"MeerKAT", {5109360.133, 2006852.586, -3238948.127}},
+    {"ATA", {-2524263.18, -4123529.78, 4147966.36}},
+    {"KAT-7|K7", {5109943.1050, 2003650.7359, -3239908.3195}},
+    {"Geocenter|Geocentre", {0, 0, 0}},
+};
+
+static bool is_among(const char *name, const char *names)
+{
+    size_t length = strlen(name);
+    while (*names) {
+        size_t n = strcspn(names, "|");
+        if (n == length && strncasecmp(name, names, n) == 0)
+            return true;
+        names += n + (names[n] == '|');
+    }
+    return false;
+}
+
+bool psr_site_find(const char *telescope, struct psr_site *site)
+{
+    *site = (struct psr_site){{0, 0, 0}};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        if (is_among(telescope, places[i].names)) {
+            memcpy(site->xyz_m, places[i].xyz_m, sizeof site->xyz_m);
+            return true;
+        }
+    return false;
+}
+
+/* Takes one piece of text up to a separator, or to the end where that is 0.
+ * Returned: what follows it, or NULL where the separator is missing or the piece is too long. */
+static const char *next_piece(const char *text, char separator, char *piece, size_t room)
+{
+    size_t n = separator ? strcspn(text, (const char[]){separator, '\0'}) : strlen(text);
+    if (n >= room || text[n] != separator)
+        return NULL;
+    memcpy(piece, text, n);
+    piece[n] = '\0';
+    return text + n + (separator != '\0');
+}
+
+psr_status psr_site_parse(const char *text, struct psr_site *site, psr_err *err)
+{
+    static const struct {
+        const char *what;
+        double min, max;
+        char separator;
+    } part[3] = {
+        {"longitude of the site (degrees east)", -360, 360, ','},
+        {"latitude of the site (degrees north)", -90, 90, ','},
+        {"height of the site (m)", -1e4, 1e5, '\0'},
+    };
+    char piece[64];
+    double value[3];
+    const char *rest = text;
+    for (int i = 0; i < 3; i++) {
+        rest = next_piece(rest, part[i].separator, piece, sizeof piece);
+        if (!rest)
+            return psr_fail(err, PSR_EINVAL, "site '%.100s' is not LON,LAT,H", text);
+        psr_status st =
+            psr_parse_double(part[i].what, piece, part[i].min, part[i].max, value + i, err);
+        if (st)
+            return st;
+    }
+    if (eraGd2gc(ERFA_WGS84, value[0] * ERFA_DD2R, value[1] * ERFA_DD2R, value[2], site->xyz_m))
+        return psr_fail(err, PSR_EINVAL, "site '%.100s' has no place on the ellipsoid", text);
+    return PSR_OK;
+}
+
+/* Given:    piece   a sign if wanted, then units:minutes:seconds or a plain number of degrees
+ * Returned: units where there are colons, degrees where there are none, as *sexagesimal tells */
+static psr_status parse_angle(const char *what, const char *piece, double limit, bool *sexagesimal,
+                              double *value, psr_err *err)
+{
+    char digits[3][64];
+    const char *rest = piece + strspn(piece, " +-");
+    *sexagesimal = strchr(piece, ':') != NULL;
+    if (!*sexagesimal)
+        return psr_parse_double(what, piece, -limit, limit, value, err);
+    double part[3];
+    psr_status st = PSR_OK;
+    for (int i = 0; i < 3 && !st; i++) {
+        rest = next_piece(rest, i < 2 ? ':' : '\0', digits[i], sizeof digits[i]);
+        if (!rest)
+            return psr_fail(err, PSR_EINVAL, "%s: '%s' has not two colons", what, piece);
+        st = psr_parse_double(what, digits[i], 0, i ? 60 : limit, part + i, err);
+    }
+    if (st)
+        return st;
+    *value = part[0] + (part[1] + part[2] / 60) / 60;
+    if (memchr(piece, '-', strcspn(piece, "0123456789")))
+        *value = -*value;
+    return PSR_OK;
+}
+
+psr_status psr_position_parse(const char *text, double *ra_deg, double *dec_deg, psr_err *err)
+{
+    char piece[2][64];
+    bool hours, degrees;
+    const char *rest = next_piece(text, ',', piece[0], sizeof piece[0]);
+    if (!rest || !next_piece(rest, '\0', piece[1], sizeof piece[1]))
+        return psr_fail(err, PSR_EINVAL, "position '%.100s' is not RA,DEC", text);
+    psr_status st = parse_angle("right ascension", piece[0], 360, &hours, ra_deg, err);
+    if (!st)
+        st = parse_angle("declination", piece[1], 90, &degrees, dec_deg, err);
+    if (st)
+        return st;
+    if (hours)
+        *ra_deg *= 15;
+    if (fabs(*ra_deg) > 360 || *ra_deg < 0 || fabs(*dec_deg) > 90)
+        return psr_fail(err, PSR_EINVAL,
+                        "position '%.100s': right ascension must be 0 to 24 h, declination -90 to "
+                        "90 degrees",
+                        text);
+    return PSR_OK;
+}

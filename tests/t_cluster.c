@@ -1,0 +1,323 @@
+/* Clusters of single pulses: against every pair compared, in storms, as text, and a real burst. */
+#include "pulse_tests.h"
+
+#include <psrkit/delays.h>
+#include <time.h>
+#include <unistd.h>
+
+static int64_t first_sample(const struct psr_event *e)
+{
+    return e->sample - e->width / 2;
+}
+
+static bool are_friends(const struct psr_event *a, const struct psr_event *b, int64_t time_tol,
+                        size_t trial_tol)
+{
+    int64_t gap_ab = first_sample(b) - (first_sample(a) + a->width);
+    int64_t gap_ba = first_sample(a) - (first_sample(b) + b->width);
+    size_t apart = a->trial > b->trial ? a->trial - b->trial : b->trial - a->trial;
+    return gap_ab <= time_tol && gap_ba <= time_tol && apart <= trial_tol;
+}
+
+/* group[k] = least index of the friends of friends of event k. */
+static void group_plainly(const struct psr_event *e, size_t n, int64_t time_tol, size_t trial_tol,
+                          size_t *group)
+{
+    for (size_t k = 0; k < n; k++)
+        group[k] = k;
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (size_t a = 0; a < n; a++)
+            for (size_t b = 0; b < n; b++)
+                if (group[a] < group[b] && are_friends(&e[a], &e[b], time_tol, trial_tol)) {
+                    group[b] = group[a];
+                    changed = true;
+                }
+    }
+}
+
+static bool is_better(const struct psr_event *a, const struct psr_event *b)
+{
+    if (a->snr != b->snr)
+        return a->snr > b->snr;
+    if (a->trial != b->trial)
+        return a->trial < b->trial;
+    if (a->sample != b->sample)
+        return a->sample < b->sample;
+    return a->width < b->width;
+}
+
+static bool same_event(const struct psr_event *a, const struct psr_event *b)
+{
+    return a->snr == b->snr && a->sample == b->sample && a->width == b->width &&
+           a->trial == b->trial;
+}
+
+/* What group g should have become, looked for in clusters. */
+static bool has_group(const struct psr_cluster *clusters, size_t ncluster,
+                      const struct psr_event *e, const size_t *group, size_t n, size_t g)
+{
+    struct psr_cluster want = {e[g], 0, INT64_MAX, INT64_MIN};
+    for (size_t k = 0; k < n; k++) {
+        if (group[k] != g)
+            continue;
+        want.members++;
+        want.best = is_better(&e[k], &want.best) ? e[k] : want.best;
+        int64_t first = first_sample(&e[k]), last = first + e[k].width - 1;
+        want.first = first < want.first ? first : want.first;
+        want.last = last > want.last ? last : want.last;
+    }
+    for (size_t c = 0; c < ncluster; c++)
+        if (same_event(&clusters[c].best, &want.best) && clusters[c].members == want.members &&
+            clusters[c].first == want.first && clusters[c].last == want.last)
+            return true;
+    return false;
+}
+
+static void test_against_pairs(uint64_t *seed)
+{
+    int wrong = 0, many = 0;
+    for (int trial = 0; trial < 150; trial++) {
+        struct psr_event e[120];
+        size_t group[120], n = (size_t)tap_between(seed, 1, 120), ngroup = 0, ncluster;
+        int64_t time_tol = tap_between(seed, 0, 6);
+        size_t trial_tol = (size_t)tap_between(seed, 0, 4);
+        for (size_t k = 0; k < n; k++)
+            e[k] = (struct psr_event){(double)tap_between(seed, 6, 12), tap_between(seed, 0, 800),
+                                      list_of_widths[tap_between(seed, 0, 7)],
+                                      (size_t)tap_between(seed, 0, 12)};
+        struct psr_cluster *clusters;
+        psr_err err;
+        if (psr_cluster_events(e, n, time_tol, trial_tol, &clusters, &ncluster, &err))
+            exit(EXIT_FAILURE);
+        group_plainly(e, n, time_tol, trial_tol, group);
+        for (size_t g = 0; g < n; g++)
+            if (group[g] == g) {
+                ngroup++;
+                wrong += !has_group(clusters, ncluster, e, group, n, g);
+            }
+        wrong += ngroup != ncluster;
+        many += ncluster > 5 && ncluster < n;
+        for (size_t c = 1; c < ncluster; c++)
+            wrong += is_better(&clusters[c].best, &clusters[c - 1].best);
+        free(clusters);
+    }
+    ok(wrong == 0 && many > 50, "friends of friends as by comparing every pair (%d of 150 mixed)",
+       many);
+}
+
+/* A million events that all hang together, and a million in as many places. */
+static void test_storm(uint64_t *seed)
+{
+    enum { N = 1000000 };
+    struct psr_event *e = malloc(N * sizeof *e);
+    psr_err err;
+    struct psr_cluster *clusters;
+    size_t ncluster;
+    for (size_t k = 0; k < N; k++)
+        e[k] = (struct psr_event){6 + tap_uniform(seed), tap_between(seed, 0, 20000), 30,
+                                  (size_t)tap_between(seed, 0, 999)};
+    clock_t start = clock();
+    bool fine = !psr_cluster_events(e, N, 3, 5, &clusters, &ncluster, &err);
+    double took = (double)(clock() - start) / CLOCKS_PER_SEC;
+    ok(fine && ncluster == 1 && clusters[0].members == N, "a storm is one cluster");
+    free(clusters);
+    for (size_t k = 0; k < N; k++)
+        e[k] = (struct psr_event){6, (int64_t)(100 * k), 30, k % 1000};
+    start = clock();
+    fine = !psr_cluster_events(e, N, 3, 5, &clusters, &ncluster, &err);
+    double took_apart = (double)(clock() - start) / CLOCKS_PER_SEC;
+    ok(fine && ncluster == N, "events apart stay apart");
+    diag("a million events: %.2f s in a storm, %.2f s apart", took, took_apart);
+    ok(took < 20 && took_apart < 20, "in a time that grows little faster than their number");
+    free(clusters);
+    free(e);
+}
+
+static void test_edges(void)
+{
+    psr_err err;
+    struct psr_cluster *clusters;
+    size_t n = 7;
+    ok(!psr_cluster_events(NULL, 0, 0, 0, &clusters, &n, &err) && n == 0 && !clusters,
+       "no events, no clusters");
+    ok(psr_cluster_events(NULL, 0, -1, 0, &clusters, &n, &err) == PSR_EINVAL, "%s", err.msg);
+}
+
+/* What write makes, as one string. */
+struct text {
+    char path[200];
+    char dir[160];
+};
+
+static bool open_text(struct text *t, psr_outfile **f)
+{
+    const char *tmp = getenv("TMPDIR");
+    snprintf(t->dir, sizeof t->dir, "%s/psrkit-cluster-XXXXXX", tmp ? tmp : "/tmp");
+    if (!mkdtemp(t->dir))
+        return false;
+    snprintf(t->path, sizeof t->path, "%s/x", t->dir);
+    return !psr_outfile_create(f, t->path, NULL);
+}
+
+static size_t read_text(const char *path, char *text, size_t room)
+{
+    FILE *in = fopen(path, "r");
+    size_t n = in ? fread(text, 1, room - 1, in) : 0;
+    text[n] = 0;
+    if (in)
+        fclose(in);
+    return n;
+}
+
+static size_t close_text(const struct text *t, psr_outfile *f, char *text, size_t room)
+{
+    size_t n = psr_outfile_commit(f, NULL) ? 0 : read_text(t->path, text, room);
+    unlink(t->path);
+    rmdir(t->dir);
+    return n;
+}
+
+/* Events read from PRESTO's own file are written to the same bytes. */
+static void test_presto_text(void)
+{
+    char path[1000], want[8000], got[8000] = "";
+    snprintf(path, sizeof path, "%s/tests/golden/noclip.singlepulse", getenv("srcdir"));
+    size_t n = 0, size = read_text(path, want, sizeof want);
+    struct psr_event e[100];
+    double dm = 0;
+    for (const char *line = strchr(want, '\n'); line && n < 100; line = strchr(line + 1, '\n')) {
+        double time_s;
+        long long sample;
+        if (sscanf(line, "%lf %lf %lf %lld %d", &dm, &e[n].snr, &time_s, &sample, &e[n].width) == 5)
+            e[n++].sample = sample;
+    }
+    struct text t;
+    psr_outfile *f;
+    bool fine = open_text(&t, &f) && !psr_singlepulse_write(f, dm, 256e-6, e, n, NULL);
+    size_t wrote = close_text(&t, f, got, sizeof got);
+    ok(fine && n == 51 && wrote == size && memcmp(got, want, size) == 0,
+       ".singlepulse is PRESTO's to the byte (%zu events)", n);
+    fine = open_text(&t, &f) && !psr_singlepulse_write(f, dm, 256e-6, e, 0, NULL);
+    ok(fine && close_text(&t, f, got, sizeof got) == 0, "without events it is empty");
+}
+
+static void test_cluster_text(void)
+{
+    const double dm[] = {300, 475.5, 0.1 * 3};
+    const struct psr_cluster c[] = {{{16.416, 1601, 2, 1}, 41, 1580, 1630},
+                                    {{7, 90000000000, 300, 2}, 1, 5, 6}};
+    struct text t;
+    psr_outfile *f;
+    char got[2000] = "";
+    bool fine = open_text(&t, &f) && !psr_cluster_write(f, dm, 1.266469e-3, c, 2, NULL);
+    close_text(&t, f, got, sizeof got);
+    ok(fine && !strcmp(got, "# S/N\tsample\ttime_s\tfilter\tDM_trial\tDM\tmembers\tfirst\tlast\n"
+                            "16.42\t1601\t2.027617\t1\t1\t475.5\t41\t1580\t1630\n"
+                            "7.00\t90000000000\t113982210.000000\t8.229\t2\t0.3\t1\t5\t6\n"),
+       "clusters in Heimdall's columns");
+    if (access("/dev/full", W_OK) == 0 && !psr_outfile_create(&f, "/dev/full", NULL)) {
+        psr_err err;
+        psr_status st = PSR_OK;
+        for (int k = 0; !st && k < 10000; k++)
+            st = psr_cluster_write(f, dm, 1, c, 2, &err);
+        if (st)
+            psr_outfile_abort(f);
+        else
+            st = psr_outfile_commit(f, &err);
+        ok(st == PSR_EIO, "a full disk is told: %s", err.msg);
+    } else
+        skip("a full disk is told", "no /dev/full");
+}
+
+/* ASKAP's FRB 180417: 336 channels of 1 MHz down from 1465 MHz, 1.266469 ms, 8 bits. */
+enum { FRB_CHANNELS = 336, FRB_SAMPLES = 5120, FRB_TRIALS = 400 };
+
+static float *dedisperse_burst(const unsigned char *in, size_t *nout)
+{
+    double band = 1 / (1130.0 * 1130.0) - 1 / (1465.0 * 1465.0), tsamp_s = 1.266469e-3;
+    size_t n = FRB_SAMPLES - (size_t)(PSR_DMCONST_PRESTO * 699 * band / tsamp_s + 1);
+    float *x = calloc(FRB_TRIALS * n, sizeof *x);
+    for (size_t i = 0; i < FRB_TRIALS; i++)
+        for (size_t c = 0; c < FRB_CHANNELS; c++) {
+            double f = 1465.0 - (double)c;
+            double delay_s =
+                PSR_DMCONST_PRESTO * (300.0 + (double)i) * (1 / (f * f) - 1 / (1465.0 * 1465.0));
+            size_t d = (size_t)(delay_s / tsamp_s + 0.5);
+            for (size_t t = 0; t < n; t++)
+                x[i * n + t] += (float)in[(t + d) * FRB_CHANNELS + c];
+        }
+    *nout = n;
+    return x;
+}
+
+static void search_burst(const float *x, size_t n)
+{
+    double dm[FRB_TRIALS];
+    for (int i = 0; i < FRB_TRIALS; i++)
+        dm[i] = 300 + i;
+    struct psr_singlepulse_desc desc = {
+        .nseries = FRB_TRIALS, .dm = dm, .tsamp_s = 1.266469e-3, .threshold = 6};
+    psr_singlepulse *p = NULL;
+    struct psr_event *all = malloc(FRB_TRIALS * n * sizeof *all);
+    size_t nall = 0, ncluster;
+    psr_err err;
+    if (psr_singlepulse_create(&p, &desc, &err) || psr_singlepulse_execute(p, x, n, n, &err) ||
+        psr_singlepulse_finish(p, &err))
+        exit(EXIT_FAILURE);
+    for (size_t i = 0; i < FRB_TRIALS; i++) {
+        const struct psr_event *e;
+        size_t m = psr_singlepulse_events(p, i, &e);
+        if (m > 0)
+            memcpy(all + nall, e, m * sizeof *e);
+        nall += m;
+    }
+    struct psr_cluster *c;
+    if (psr_cluster_events(all, nall, 3, 3, &c, &ncluster, &err))
+        exit(EXIT_FAILURE);
+    for (size_t k = 0; k < ncluster && k < 5; k++)
+        diag("S/N %.2f at %.4f s, width %d, DM %g, %zu members", c[k].best.snr,
+             (double)c[k].best.sample * desc.tsamp_s, c[k].best.width, dm[c[k].best.trial],
+             c[k].members);
+    const struct psr_event *best = ncluster ? &c[0].best : NULL;
+    ok(best && fabs(dm[best->trial] - 475.5) <= 2 &&
+           fabs((double)best->sample * desc.tsamp_s - 2.028) <= 0.005 && best->snr >= 15,
+       "the burst of FRB 180417 is on top");
+    ok(ncluster == 1, "and alone (%zu events, %zu clusters)", nall, ncluster);
+    free(c);
+    free(all);
+    psr_singlepulse_destroy(p);
+}
+
+static void test_burst(void)
+{
+    const char *dir = getenv("PSRKIT_TEST_DATA");
+    char path[1000];
+    snprintf(path, sizeof path, "%s/28.fil", dir ? dir : ".");
+    FILE *in = dir ? fopen(path, "rb") : NULL;
+    if (!in) {
+        skip("the burst of FRB 180417", "PSRKIT_TEST_DATA/28.fil is not there");
+        return;
+    }
+    size_t size = (size_t)FRB_CHANNELS * FRB_SAMPLES, n = 0;
+    unsigned char *samples = malloc(size);
+    bool fine = fseek(in, -(long)size, SEEK_END) == 0 && fread(samples, 1, size, in) == size;
+    fclose(in);
+    ok(fine, "28.fil is read");
+    float *x = dedisperse_burst(samples, &n);
+    search_burst(x, n);
+    free(x);
+    free(samples);
+}
+
+int main(void)
+{
+    uint64_t seed = tap_seed();
+    test_against_pairs(&seed);
+    test_storm(&seed);
+    test_edges();
+    test_presto_text();
+    test_cluster_text();
+    test_burst();
+    return done_testing();
+}

@@ -1,0 +1,85 @@
+/* numtext: the tools' fast numbers against strtod and printf. */
+#include "tap.h"
+#include "tools/numtext.h"
+#include <string.h>
+
+/* Any double, or one that a person might write. */
+static double draw(uint64_t *seed, int kind)
+{
+    uint64_t bits = tap_random(seed);
+    double v;
+    memcpy(&v, &bits, sizeof v);
+    switch (kind % 4) {
+    case 0:
+        return v;
+    case 1:
+        return -exp(50 * tap_uniform(seed) - 20);
+    case 2:
+        return (double)tap_between(seed, -1000000, 1000000) / 1000;
+    default:
+        return (1 + (double)tap_between(seed, -2, 2) * 1e-15) *
+               pow(10, (double)tap_between(seed, -320, 308));
+    }
+}
+
+static void test_put(uint64_t *seed)
+{
+    bool all = true;
+    for (int i = 0; i < 400000; i++) {
+        char got[NUMTEXT_MAX + 1], want[64];
+        double v = draw(seed, i);
+        got[numtext_put(got, v)] = '\0';
+        snprintf(want, sizeof want, "%.15g", v);
+        if (strcmp(got, want)) {
+            diag("%.17g: got %s, want %s", v, got, want);
+            all = false;
+        }
+    }
+    ok(all, "numtext_put writes what %%.15g writes");
+}
+
+static void test_get(uint64_t *seed)
+{
+    static const char *const format[] = {"%.17g\n", "%.6f ", "%.3e,", "+%.0f\t", "%a "};
+    bool all = true;
+    for (int i = 0; i < 400000; i++) {
+        char text[400];
+        double v = fabs(draw(seed, i)), got;
+        if (!isfinite(v))
+            continue;
+        snprintf(text, sizeof text, format[i % 5], v);
+        const char *at = text;
+        char *end;
+        double want = strtod(text, &end);
+        if (!numtext_get(&at, &got) || got != want || at != end) {
+            diag("'%s': got %.17g, want %.17g", text, got, want);
+            all = false;
+        }
+    }
+    ok(all, "numtext_get reads what strtod reads");
+}
+
+static void test_refused(void)
+{
+    static const char *const words[] = {"",   "\n5", " 5",  "-",   ".",
+                                        "e5", "abc", "nan", "inf", "1e999"};
+    bool all = true;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        const char *at = words[i];
+        double v;
+        all &= !numtext_get(&at, &v) && at == words[i];
+    }
+    ok(all, "what is no number is refused");
+    const char *at = "1e+\n";
+    double v;
+    ok(numtext_get(&at, &v) && v == 1 && *at == 'e', "an exponent without digits is none");
+}
+
+int main(void)
+{
+    uint64_t seed = tap_seed();
+    test_put(&seed);
+    test_get(&seed);
+    test_refused();
+    return done_testing();
+}

@@ -1,0 +1,78 @@
+/* The picture of single pulses: made, bounded, and failing cleanly. */
+#include "tap.h"
+#include "tools/pulseplot.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool is_png(const char *path)
+{
+    unsigned char head[8] = {0};
+    FILE *f = fopen(path, "rb");
+    bool fine = f && fread(head, 1, 8, f) == 8 && !memcmp(head, "\x89PNG\r\n\x1a\n", 8);
+    if (f)
+        fclose(f);
+    return fine;
+}
+
+static void test_pictures(const char *dir, struct pulseplot *w, const char *path)
+{
+    psr_err err = {0};
+    psr_status st = pulseplot_draw(path, w, &err);
+    ok(!st && is_png(path), "a picture of %zu events %s", w->nevents, err.msg);
+    unlink(path);
+    w->nevents = 0;
+    w->best = NULL;
+    ok(!pulseplot_draw(path, w, &err) && is_png(path), "a picture of no events");
+    unlink(path);
+    char bad[300];
+    snprintf(bad, sizeof bad, "%s/none/x.png", dir);
+    ok(pulseplot_draw(bad, w, &err) == PSR_EIO, "%s", err.msg);
+}
+
+int main(void)
+{
+    enum { N = 60000, NDM = 100 };
+    uint64_t seed = tap_seed();
+    const char *tmp = getenv("TMPDIR");
+    char dir[200], path[300];
+    snprintf(dir, sizeof dir, "%s/psrkit-plot-XXXXXX", tmp ? tmp : "/tmp");
+    if (!mkdtemp(dir))
+        return EXIT_FAILURE;
+    snprintf(path, sizeof path, "%s/it's \"a\" plot.png", dir);
+    struct psr_event *e = malloc(N * sizeof *e);
+    double dm[NDM];
+    for (size_t k = 0; k < N; k++)
+        e[k] = (struct psr_event){5 - log(1 - tap_uniform(&seed)), tap_between(&seed, 0, 100000), 3,
+                                  (size_t)tap_between(&seed, 0, NDM - 1)};
+    for (int i = 0; i < NDM; i++)
+        dm[i] = i;
+    struct psr_cluster best = {e[0], 1, 0, 2};
+    struct pulseplot w = {.title = "a \"title\" with `echo x` and \\ and $x",
+                          .events = e,
+                          .nevents = N,
+                          .best = &best,
+                          .dm = dm,
+                          .ndm = NDM,
+                          .tsamp_s = 1e-3};
+    if (system("gnuplot --version >/dev/null 2>&1") == 0)
+        test_pictures(dir, &w, path);
+    else
+        skip("pictures", "no gnuplot");
+    psr_err err;
+    setenv("PATH", dir, 1);
+    ok(pulseplot_draw(path, &w, &err) == PSR_EUNSUPPORTED && access(path, F_OK) != 0,
+       "without gnuplot: %s", err.msg);
+    char fake[300];
+    snprintf(fake, sizeof fake, "%s/gnuplot", dir);
+    FILE *f = fopen(fake, "w");
+    bool made = f && fputs("#!/bin/sh\necho it broke >&2\nexit 3\n", f) > 0;
+    made = f && fclose(f) == 0 && made && chmod(fake, 0700) == 0;
+    ok(made && pulseplot_draw(path, &w, &err) == PSR_EIO && strstr(err.msg, "gnuplot failed"),
+       "gnuplot failing: %s", err.msg);
+    unlink(fake);
+    rmdir(dir);
+    free(e);
+    return done_testing();
+}

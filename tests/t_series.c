@@ -1,0 +1,529 @@
+/* series: time series in files, their padding, and lengths that transform well. */
+#include <psrkit/series.h>
+#include <psrkit/sigproc.h>
+
+#include "scratch.h"
+#include "tap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+
+static void fill_obs(struct psr_obs *obs)
+{
+    psr_obs_init(obs);
+    obs->nchan = 32;
+    obs->nif = 1;
+    obs->nbit = 8;
+    obs->fch1_mhz = 1500;
+    obs->foff_mhz = -4;
+    obs->tsamp_s = 64e-6;
+    obs->tstart = (struct psr_mjd){56000, 0.25};
+    obs->telescope_id = 6;
+    strcpy(obs->source, "J0000+00");
+    strcpy(obs->telescope, "GBT");
+}
+
+static psr_status open_series(psr_series **s, const char *root, enum psr_series_format format,
+                              int decimals, const double *dm, size_t ndm, psr_err *err)
+{
+    struct psr_obs obs;
+    fill_obs(&obs);
+    return psr_series_create(s,
+                             &(struct psr_series_desc){.root = root,
+                                                       .format = format,
+                                                       .dm_decimals = decimals,
+                                                       .ndm = ndm,
+                                                       .dm = dm,
+                                                       .obs = &obs,
+                                                       .file_nbit = 8,
+                                                       .tsamp_s = 128e-6},
+                             err);
+}
+
+static psr_status open_dat(psr_series **s, const double *dm, size_t ndm, psr_err *err)
+{
+    return open_series(s, scratch("x"), PSR_SERIES_DAT, 2, dm, ndm, err);
+}
+
+static void test_good_length(uint64_t *random)
+{
+    /* PRESTO's own results, the last ones those of its golden files. */
+    static const int64_t known[][2] = {
+        {468992, 470400}, {156672, 156800}, {23552, 24000}, {6000, 6000},   {30000, 30240},
+        {9999, 10000},    {10000, 10000},   {10001, 10080}, {999, 1000},    {5, 8},
+        {1, 1},           {0, 0},           {-3, 0},        {1001, 1008},   {1000, 1000},
+        {1024, 1024},     {16384, 16384},   {65000, 65536}, {25000, 25600}, {99990, 100000},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        ok(psr_good_length(known[i][0]) == known[i][1], "%lld becomes %lld, got %lld",
+           (long long)known[i][0], (long long)known[i][1], (long long)psr_good_length(known[i][0]));
+    bool all = true;
+    for (int i = 0; i < 200000; i++) {
+        int64_t n = tap_between(random, 1, INT64_C(1) << tap_between(random, 0, 40));
+        int64_t good = psr_good_length(n), next = psr_good_length(n + 1);
+        all &= good >= n && next >= good && psr_good_length(good) == good && good <= 2 * n &&
+               (n < 1000 || (double)good < 1.09 * (double)n);
+    }
+    ok(all, "never shorter, never less for more, and near by, up to 2^40");
+    all = true;
+    for (int k = 0; k < 63; k++)
+        all &= psr_good_length(INT64_C(1) << k) >= INT64_C(1) << k;
+    ok(all && psr_good_length(INT64_MAX) == INT64_MAX, "no overflow at the largest lengths");
+}
+
+/* A wave with noise, different for each trial, and the same however it is cut. */
+static float sample_of(size_t i, int64_t t)
+{
+    uint64_t state = (uint64_t)t * 64 + i + 1;
+    return (float)(100 + 7 * tap_uniform(&state));
+}
+
+/* Appends samples [from, to) of trial i in pieces of up to longest. */
+static psr_status append_pieces(psr_series *s, size_t i, int64_t from, int64_t to, int64_t longest,
+                                uint64_t *random, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    while (from < to && !st) {
+        int64_t n = tap_between(random, 0, longest);
+        n = n < to - from ? n : to - from;
+        float *x = malloc((size_t)n * sizeof *x + 1);
+        if (!x)
+            return PSR_ENOMEM;
+        for (int64_t t = 0; t < n; t++)
+            x[t] = sample_of(i, from + t);
+        st = psr_series_append(s, i, x, (size_t)n, err);
+        free(x);
+        from += n;
+    }
+    return st;
+}
+
+static bool check_trial(size_t i, const char *stem, double dm, int64_t appended, int64_t nout)
+{
+    struct psr_inf inf;
+    psr_err err = {.msg = ""};
+    float *x;
+    int64_t n;
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s.dat", stem);
+    if (psr_dat_read(path, &x, &n, &inf, &err)) {
+        diag("%s", err.msg);
+        return false;
+    }
+    bool same = n == nout && inf.nbin == nout && inf.dm == dm && !strcmp(inf.name, stem) &&
+                inf.tbin_s == 128e-6 && !strcmp(inf.telescope, "GBT") && inf.lowest_mhz == 1376 &&
+                inf.epoch.day == 56000 && inf.epoch.frac == 0.25;
+    long double sum = 0;
+    for (int64_t t = 0; t < appended; t++)
+        sum += (long double)sample_of(i, t);
+    float mean = (float)(sum / (long double)(appended ? appended : 1));
+    for (int64_t t = 0; t < n; t++)
+        same &= t < appended ? x[t] == sample_of(i, t) : fabsf(x[t] - mean) <= 1e-5F;
+    bool padded = nout > appended;
+    same &= inf.nonoff == (padded ? 2 : 0);
+    if (padded)
+        same &= inf.onoff[0][0] == 0 && inf.onoff[0][1] == appended - 1 &&
+                inf.onoff[1][0] == nout - 1 && inf.onoff[1][1] == nout - 1;
+    free(x);
+    return same;
+}
+
+/* Trials side by side, cut, padded or kept, with pieces short and long. */
+static void test_dat(uint64_t *random)
+{
+    static const int64_t lengths[][2] = {{70001, -1}, {70001, 75000}, {70001, 33333},
+                                         {1, 9},      {70001, 70001}, {70001, 0}};
+    const double dm[] = {40, 47.005, 54.25, 0, 1234.5};
+    enum { NDM = sizeof dm / sizeof *dm };
+    for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
+        psr_series *s = NULL;
+        psr_err err = {.msg = ""};
+        int64_t n = lengths[k][0], nout = lengths[k][1], failed = 0;
+        ok(open_series(&s, scratch("x"), PSR_SERIES_DAT, 3, dm, NDM, &err) == PSR_OK,
+           "%d trials %s", NDM, err.msg);
+        uint64_t seed = tap_random(random);
+#pragma omp parallel for reduction(+ : failed)
+        for (int i = 0; i < NDM; i++) {
+            uint64_t mine = seed + (uint64_t)i;
+            failed += append_pieces(s, (size_t)i, 0, n, i % 2 ? 40000 : 300, &mine, NULL) != 0;
+        }
+        ok(!failed && scratch_count(".part") == NDM && scratch_count("") == NDM,
+           "no file has its name yet");
+        ok(psr_series_finish(s, nout, &err) == PSR_OK && scratch_count("") == 2 * NDM &&
+               scratch_count(".part") == 0,
+           "all files have their names %s", err.msg);
+        bool all = true;
+        for (size_t i = 0; i < NDM; i++) {
+            char name[64];
+            snprintf(name, sizeof name, "x_DM%.3f", dm[i]);
+            int64_t real = nout >= 0 && nout < n ? nout : n;
+            all &= check_trial(i, scratch(name), dm[i], real, nout < 0 ? n : nout);
+        }
+        ok(all, "%lld samples finished to %lld hold what they should", (long long)n,
+           (long long)nout);
+        scratch_empty();
+    }
+}
+
+/* The padding's bits do not depend on how the samples came. */
+static void test_pad_bits(uint64_t *random)
+{
+    const double dm = 1;
+    float pad[4] = {0};
+    for (int k = 0; k < 4; k++) {
+        psr_series *s = NULL;
+        psr_err err;
+        float *x = NULL;
+        int64_t n = 0;
+        struct psr_inf inf;
+        bool good = open_dat(&s, &dm, 1, &err) == PSR_OK &&
+                    append_pieces(s, 0, 0, 50000, k ? 1 << (4 * k) : 50000, random, &err) == 0 &&
+                    psr_series_finish(s, 50001, &err) == PSR_OK &&
+                    psr_dat_read(scratch("x_DM1.00.dat"), &x, &n, &inf, &err) == PSR_OK;
+        pad[k] = good ? x[50000] : NAN;
+        free(x);
+    }
+    ok(pad[0] == pad[1] && pad[0] == pad[2] && pad[0] == pad[3], "the padding is %.9g each time",
+       (double)pad[0]);
+    scratch_empty();
+}
+
+static void test_names(void)
+{
+    psr_series *s = NULL;
+    psr_err err;
+    const double close[] = {40, 40.01, 40.012, 50}, closer[] = {1, 1.00001}, equal[] = {3, 7, 3};
+    ok(open_dat(&s, close, 4, &err) == PSR_EINVAL && !s && strstr(err.msg, "40.01 and 40.012") &&
+           strstr(err.msg, "3 decimals tell"),
+       "%s", err.msg);
+    ok(open_dat(&s, closer, 2, &err) == PSR_EINVAL && strstr(err.msg, "1.00001") &&
+           strstr(err.msg, "no number"),
+       "%s", err.msg);
+    ok(open_dat(&s, equal, 3, &err) == PSR_EINVAL && strstr(err.msg, "3 and 3"), "%s", err.msg);
+    ok(scratch_count("") == 0, "nothing was made");
+    ok(open_series(&s, scratch("x"), PSR_SERIES_DAT, 3, close, 4, &err) == PSR_OK,
+       "3 decimals serve");
+    psr_series_abort(s);
+    ok(scratch_count("") == 0, "an abort leaves nothing");
+    enum { N = 100000 };
+    double *dm = malloc(N * sizeof *dm);
+    for (int i = 0; dm && i < N; i++)
+        dm[i] = 0.01 * i;
+    clock_t began = clock();
+    if (dm)
+        dm[N - 1] = dm[0];
+    ok(dm && open_dat(&s, dm, N, &err) == PSR_EINVAL, "%d names, one twice: %s", N, err.msg);
+    diag("names checked in %.2f s", (double)(clock() - began) / CLOCKS_PER_SEC);
+    free(dm);
+}
+
+static void test_refusals(void)
+{
+    psr_series *s = NULL;
+    psr_err err;
+    const double dm[] = {1, 2}, negative = -1, nan = NAN, huge = 1e7;
+    char root[400] = "";
+    memset(root, 'r', sizeof root - 1);
+    struct psr_obs obs;
+    fill_obs(&obs);
+    const struct {
+        struct psr_series_desc desc;
+        const char *says;
+    } bad[] = {
+        {{.root = "", .dm_decimals = 2, .ndm = 1, .dm = dm, .tsamp_s = 1}, "root"},
+        {{.root = "-", .dm_decimals = 2, .ndm = 1, .dm = dm, .tsamp_s = 1}, "standard output"},
+        {{.root = "-",
+          .dm_decimals = 2,
+          .ndm = 2,
+          .dm = dm,
+          .tsamp_s = 1,
+          .format = PSR_SERIES_TIM},
+         "not 2 as .tim"},
+        {{.root = root, .dm_decimals = 2, .ndm = 1, .dm = dm, .tsamp_s = 1}, "399"},
+        {{.root = "x", .dm_decimals = 2, .ndm = 0, .dm = dm, .tsamp_s = 1}, "no DM trials"},
+        {{.root = "x", .dm_decimals = 1, .ndm = 1, .dm = dm, .tsamp_s = 1}, "must be 2 to 4"},
+        {{.root = "x", .dm_decimals = 5, .ndm = 1, .dm = dm, .tsamp_s = 1}, "must be 2 to 4"},
+        {{.root = "x", .dm_decimals = 2, .ndm = 1, .dm = dm, .tsamp_s = 0}, "tsamp"},
+        {{.root = "x", .dm_decimals = 2, .ndm = 1, .dm = &negative, .tsamp_s = 1}, "-1"},
+        {{.root = "x", .dm_decimals = 2, .ndm = 1, .dm = &nan, .tsamp_s = 1}, "nan"},
+        {{.root = "x", .dm_decimals = 2, .ndm = 1, .dm = &huge, .tsamp_s = 1}, "below 1e+06"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct psr_series_desc desc = bad[i].desc;
+        desc.obs = &obs;
+        ok(psr_series_create(&s, &desc, &err) == PSR_EINVAL && !s && strstr(err.msg, bad[i].says),
+           "refused: %s", err.msg);
+    }
+    ok(open_series(&s, scratch("none/x"), PSR_SERIES_DAT, 2, dm, 2, &err) == PSR_EIO, "refused: %s",
+       err.msg);
+    ok(open_dat(&s, dm, 2, &err) == PSR_OK && psr_series_append(s, 2, NULL, 0, &err) == PSR_EINVAL,
+       "refused: %s", err.msg);
+    ok(psr_series_finish(s, 10, &err) == PSR_EINVAL && scratch_count("") == 0,
+       "no samples, no padding: %s", err.msg);
+    ok(open_dat(&s, dm, 2, &err) == PSR_OK && psr_series_finish(s, -2, &err) == PSR_EINVAL &&
+           scratch_count("") == 0,
+       "refused: %s", err.msg);
+    ok(open_dat(&s, dm, 2, &err) == PSR_OK && psr_series_finish(s, -1, &err) == PSR_OK &&
+           scratch_count("") == 4,
+       "empty series are series");
+    scratch_empty();
+}
+
+/* One of the last names cannot be taken: those taken before are given back. */
+static void test_failed_rename(void)
+{
+    const double dm[] = {1, 2, 3};
+    const float x[] = {1, 2, 3};
+    static const char *const blocked[] = {"x_DM1.00.dat", "x_DM3.00.dat", "x_DM1.00.inf",
+                                          "x_DM3.00.inf"};
+    for (size_t k = 0; k < sizeof blocked / sizeof *blocked; k++) {
+        psr_series *s = NULL;
+        psr_err err;
+        bool inf = strstr(blocked[k], ".inf") != NULL;
+        psr_status st = open_dat(&s, dm, 3, &err);
+        for (size_t i = 0; i < 3 && !st; i++)
+            st = psr_series_append(s, i, x, 3, &err);
+        mkdir(scratch(blocked[k]), 0777);
+        ok(!st && psr_series_finish(s, -1, &err) == PSR_EIO && strstr(err.msg, blocked[k]) &&
+               scratch_count("") == 1,
+           "%s in the way of %s leaves nothing: %s", "a folder", inf ? "an .inf" : "a .dat",
+           err.msg);
+        scratch_empty();
+    }
+}
+
+static int outgrow_limit(void *ctx)
+{
+    const double dm[] = {1, 2, 3};
+    static float x[30000];
+    psr_series *s;
+    psr_err err;
+    (void)ctx;
+    if (open_dat(&s, dm, 3, &err))
+        return 1;
+    signal(SIGXFSZ, SIG_IGN);
+    for (size_t i = 0; i < 3; i++)
+        if (psr_series_append(s, i, x, 30000 - 10000 * (i == 1), &err))
+            return 2;
+    set_limit(RLIMIT_FSIZE, 121000);
+    psr_status st = psr_series_finish(s, 40000, &err);
+    return st == PSR_EIO && strstr(err.msg, "x_DM1.00.dat") ? 0 : 3;
+}
+
+static int killed_halfway(void *ctx)
+{
+    const double dm[] = {1, 2};
+    static float x[50000];
+    psr_series *s;
+    (void)ctx;
+    if (open_dat(&s, dm, 2, NULL) || psr_series_append(s, 0, x, 50000, NULL))
+        return 1;
+    kill(getpid(), SIGKILL);
+    return 2;
+}
+
+static void test_half_written(void)
+{
+    ok(in_child(outgrow_limit, NULL) == 0 && scratch_count("") == 0,
+       "no room for the padding: an error, and nothing is left");
+    ok(WIFSIGNALED(in_child(killed_halfway, NULL)) && scratch_count("") == 2 &&
+           scratch_count(".part") == 2,
+       "a killed run leaves no final names");
+    scratch_empty();
+}
+
+enum { MANY = 3000 };
+
+static int many_trials(void *ctx)
+{
+    static double dm[MANY];
+    psr_series *s;
+    psr_err err;
+    int64_t failed = 0;
+    (void)ctx;
+    set_limit(RLIMIT_NOFILE, 64);
+    for (int i = 0; i < MANY; i++)
+        dm[i] = i;
+    if (open_dat(&s, dm, MANY, &err)) {
+        fprintf(stderr, "# %s\n", err.msg);
+        return 1;
+    }
+    for (int round = 0; round < 3; round++)
+#pragma omp parallel for reduction(+ : failed)
+        for (int i = 0; i < MANY; i++) {
+            float x[100];
+            for (int t = 0; t < 100; t++)
+                x[t] = (float)(i + 100 * round + t);
+            failed += psr_series_append(s, (size_t)i, x, 100, NULL) != PSR_OK;
+        }
+    return failed || psr_series_finish(s, 320, &err) ? 2 : 0;
+}
+
+static void test_many_trials(void)
+{
+    struct psr_inf inf;
+    psr_err err;
+    int64_t n;
+    ok(in_child(many_trials, NULL) == 0, "%d trials with 64 descriptors", MANY);
+    ok(scratch_count(".dat") == MANY && scratch_count(".inf") == MANY &&
+           scratch_count(".part") == 0,
+       "all files have their names");
+    bool all = true;
+    for (int i = 0; i < MANY && all; i += 7) {
+        char name[64];
+        float *x;
+        snprintf(name, sizeof name, "x_DM%d.00.dat", i);
+        all = psr_dat_read(scratch(name), &x, &n, &inf, &err) == PSR_OK && n == 320;
+        for (int t = 0; t < 320 && all; t++)
+            all = x[t] == (t < 300 ? (float)(i + t) : (float)(i + 149.5));
+        free(x);
+    }
+    ok(all, "and their samples");
+    scratch_empty();
+}
+
+static bool check_tim(const char *bytes, size_t n, double dm, int64_t nsamp)
+{
+    struct psr_obs obs;
+    size_t header;
+    bool need_more;
+    psr_err err = {.msg = ""};
+    if (psr_sigproc_parse(&obs, &header, &need_more, bytes, n, "x.tim", NULL, &err)) {
+        diag("%s", err.msg);
+        return false;
+    }
+    bool same = obs.nchan == 1 && obs.nbit == 32 && obs.kind == PSR_FLOAT && obs.refdm == dm &&
+                obs.fch1_mhz == 1500 && obs.tsamp_s == 128e-6 && obs.tstart.day == 56000 &&
+                !strcmp(obs.source, "J0000+00") && n == header + 4 * (size_t)nsamp;
+    for (int64_t t = 0; t < nsamp && same; t++) {
+        float x;
+        memcpy(&x, bytes + header + 4 * t, 4);
+        same = x == sample_of(0, t);
+    }
+    psr_obs_clear(&obs);
+    return same;
+}
+
+static int tim_to_stdout(void *ctx)
+{
+    const double dm = 12.5;
+    uint64_t random = 1;
+    psr_series *s;
+    psr_err err;
+    if (dup2(*(int *)ctx, STDOUT_FILENO) < 0 ||
+        open_series(&s, "-", PSR_SERIES_TIM, 2, &dm, 1, &err) ||
+        append_pieces(s, 0, 0, 20000, 700, &random, &err))
+        return 1;
+    return psr_series_finish(s, -1, &err) ? 2 : 0;
+}
+
+static int tim_cut_on_stdout(void *ctx)
+{
+    const double dm = 12.5;
+    const float x[2] = {1, 2};
+    psr_series *s;
+    psr_err err;
+    if (dup2(*(int *)ctx, STDOUT_FILENO) < 0 ||
+        open_series(&s, "-", PSR_SERIES_TIM, 2, &dm, 1, &err) ||
+        psr_series_append(s, 0, x, 2, &err))
+        return 1;
+    return psr_series_finish(s, 1, &err) == PSR_EUNSUPPORTED ? 0 : 2;
+}
+
+static void test_tim(uint64_t *random)
+{
+    const double dm[] = {12.5, 13};
+    psr_series *s = NULL;
+    psr_err err = {.msg = ""};
+    size_t n = 0;
+    ok(open_series(&s, scratch("x"), PSR_SERIES_TIM, 2, dm, 2, &err) == PSR_OK &&
+           append_pieces(s, 0, 0, 5000, 400, random, &err) == PSR_OK &&
+           append_pieces(s, 1, 0, 5000, 400, random, &err) == PSR_OK &&
+           psr_series_finish(s, 4000, &err) == PSR_OK && scratch_count("") == 2,
+       "two .tim files, and no .inf %s", err.msg);
+    char *bytes = slurp(scratch("x_DM12.50.tim"), &n);
+    ok(bytes && check_tim(bytes, n, 12.5, 4000), "a .tim is cut behind its header");
+    free(bytes);
+    int fd = open(scratch("piped"), O_RDWR | O_CREAT | O_TRUNC, 0666), ends[2];
+    ok(in_child(tim_to_stdout, &fd) == 0, "one .tim to standard output");
+    close(fd);
+    bytes = slurp(scratch("piped"), &n);
+    ok(bytes && check_tim(bytes, n, 12.5, 20000), "arrives whole");
+    free(bytes);
+    if (pipe(ends))
+        return;
+    ok(in_child(tim_cut_on_stdout, &ends[1]) == 0, "standard output cannot be cut");
+    close(ends[0]);
+    close(ends[1]);
+    scratch_empty();
+}
+
+static void put_bytes(const char *name, const char *bytes, size_t n)
+{
+    FILE *f = fopen(scratch(name), "wb");
+    if (f && fwrite(bytes, 1, n, f) == n && fclose(f) == 0)
+        return;
+    diag("%s not written", name);
+}
+
+static void test_dat_read(void)
+{
+    struct psr_inf inf;
+    psr_err err;
+    float *x;
+    int64_t n;
+    static const char text[] = "Number of bins = 2\nWidth of each = 1\n";
+    ok(psr_dat_read(scratch("a.dat"), &x, &n, &inf, &err) == PSR_EIO && !x, "missing: %s", err.msg);
+    put_bytes("a.dat", "12345678", 8);
+    ok(psr_dat_read(scratch("a.dat"), &x, &n, &inf, &err) == PSR_EFORMAT &&
+           strstr(err.msg, "a.inf"),
+       "no .inf: %s", err.msg);
+    put_bytes("a.inf", text, sizeof text - 1);
+    ok(psr_dat_read(scratch("a.dat"), &x, &n, &inf, &err) == PSR_OK && n == 2 &&
+           !memcmp(x, "12345678", 8),
+       "read");
+    free(x);
+    put_bytes("a.dat", "1234567", 7);
+    ok(psr_dat_read(scratch("a.dat"), &x, &n, &inf, &err) == PSR_EFORMAT, "size: %s", err.msg);
+    put_bytes("a.dat", "123456781234", 12);
+    ok(psr_dat_read(scratch("a.dat"), &x, &n, &inf, &err) == PSR_EFORMAT &&
+           strstr(err.msg, "3 samples"),
+       "length: %s", err.msg);
+    put_bytes("a.inf", "x", 1);
+    ok(psr_dat_read(scratch("a.dat"), &x, &n, &inf, &err) == PSR_EFORMAT, "bad .inf: %s", err.msg);
+    mkdir(scratch("d.dat"), 0777);
+    put_bytes("d.inf", text, sizeof text - 1);
+    ok(psr_dat_read(scratch("d.dat"), &x, &n, &inf, &err) == PSR_EFORMAT, "folder: %s", err.msg);
+    scratch_empty();
+    const char *data = getenv("PSRKIT_TEST_DATA");
+    if (!data) {
+        skip("a series of PRESTO's", "PSRKIT_TEST_DATA is not set");
+        return;
+    }
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/GBT_J1807-0847.dat", data);
+    ok(psr_dat_read(path, &x, &n, &inf, &err) == PSR_OK && n == 131072 && inf.dm == 112.3802,
+       "a series of PRESTO's");
+    free(x);
+}
+
+int main(void)
+{
+    uint64_t random = tap_seed();
+    scratch_make();
+    test_good_length(&random);
+    test_many_trials();
+    test_dat(&random);
+    test_pad_bits(&random);
+    test_names();
+    test_refusals();
+    test_failed_rename();
+    test_half_written();
+    test_tim(&random);
+    test_dat_read();
+    scratch_remove();
+    return done_testing();
+}

@@ -1,0 +1,455 @@
+/* The single-pulse plan: against the plain search, cut in every way, masked, at its ends, and with
+ * pulses of known strength. */
+#include "pulse_tests.h"
+
+struct setup {
+    const float *x; /* [nseries][n] */
+    size_t nseries, n;
+    double maxwidth_s, threshold; /* sampling time is 1 ms */
+    const size_t *sweep;
+    const struct psr_span *mask;
+    size_t nmask;
+    int nthread;
+    uint64_t *cut; /* cuts blocks at random; NULL: one block */
+};
+
+static psr_singlepulse *make_plan(const struct setup *s)
+{
+    psr_err err;
+    psr_singlepulse *p;
+    double *dm = calloc(s->nseries, sizeof *dm);
+    struct psr_singlepulse_desc desc = {.nseries = s->nseries,
+                                        .dm = dm,
+                                        .sweep = s->sweep,
+                                        .tsamp_s = 1e-3,
+                                        .threshold = s->threshold,
+                                        .maxwidth_s = s->maxwidth_s,
+                                        .nthread = s->nthread};
+    if (psr_singlepulse_create(&p, &desc, &err))
+        diag("%s", err.msg);
+    free(dm);
+    return p;
+}
+
+/* Runs the plan over s->x.  Caller destroys. */
+static psr_singlepulse *search(const struct setup *s)
+{
+    psr_err err = {0};
+    psr_singlepulse *p = make_plan(s);
+    bool fine = p != NULL;
+    for (size_t k = 0; fine && k < s->nmask; k++)
+        fine = !psr_singlepulse_mask(p, s->mask[k], &err);
+    for (size_t done = 0; fine && done < s->n;) {
+        size_t take = s->n - done;
+        if (s->cut) {
+            size_t most = (size_t)1 << tap_between(s->cut, 0, 12);
+            size_t want = (size_t)tap_between(s->cut, 0, (int64_t)most);
+            take = want < take ? want : take;
+        }
+        fine = !psr_singlepulse_execute(p, s->x + done, s->n, take, &err);
+        done += take;
+    }
+    fine = fine && !psr_singlepulse_finish(p, &err);
+    if (!fine) {
+        diag("search failed: %s", err.msg);
+        exit(EXIT_FAILURE);
+    }
+    return p;
+}
+
+/* Noise with some pulses, steps of level, a slope and a few bad samples. */
+static float *make_series(uint64_t *seed, size_t nseries, size_t n)
+{
+    float *x = make_noise(seed, nseries * n, 50, 3);
+    for (int pulse = 0; pulse < 40 && n > 0; pulse++) {
+        int64_t i = tap_between(seed, 0, (int64_t)nseries - 1);
+        int64_t t = tap_between(seed, 0, (int64_t)n - 1), w = tap_between(seed, 1, 200);
+        for (int64_t j = t; j < t + w && j < (int64_t)n; j++)
+            x[i * (int64_t)n + j] += (float)(3 * 12 / sqrt((double)w));
+        x[tap_between(seed, 0, (int64_t)(nseries * n) - 1)] = pulse % 2 ? NAN : INFINITY;
+    }
+    for (size_t t = 0; t < n; t++)
+        x[t] += (float)t * 0.01f;
+    return x;
+}
+
+static int count_differences(const psr_singlepulse *a, const psr_singlepulse *b, size_t nseries)
+{
+    int wrong = 0;
+    for (size_t i = 0; i < nseries; i++) {
+        const struct psr_event *p, *q;
+        size_t n = psr_singlepulse_events(a, i, &p), m = psr_singlepulse_events(b, i, &q);
+        wrong += n != m;
+        for (size_t k = 0; k < n && k < m; k++)
+            wrong += memcmp(&p[k].snr, &q[k].snr, sizeof p->snr) != 0 ||
+                     p[k].sample != q[k].sample || p[k].width != q[k].width ||
+                     p[k].trial != q[k].trial;
+    }
+    return wrong;
+}
+
+static void test_against_plain_search(uint64_t *seed)
+{
+    static const size_t lengths[] = {1,   15,   16,   40,   299,  300,  301,  511,  512,
+                                     513, 1217, 1824, 3000, 4864, 6100, 9001, 20000};
+    int wrong = 0, total = 0;
+    double worst = 0;
+    for (size_t k = 0; k < 3 * sizeof lengths / sizeof *lengths; k++) {
+        size_t n = lengths[k / 3];
+        double maxwidth_s = (double[]){0.0301, 0, 1e-5}[k % 3];
+        float *x = make_series(seed, 1, n);
+        struct setup s = {.x = x, .nseries = 1, .n = n, .maxwidth_s = maxwidth_s, .threshold = 4};
+        psr_singlepulse *p = search(&s);
+        struct psr_event *want;
+        const struct psr_event *got;
+        size_t nwant = search_plainly(x, n, psr_singlepulse_maxwidth(p), 4, 0, &want);
+        size_t ngot = psr_singlepulse_events(p, 0, &got);
+        wrong += ngot != nwant;
+        for (size_t e = 0; e < ngot && ngot == nwant; e++) {
+            wrong += got[e].sample != want[e].sample || got[e].width != want[e].width;
+            worst = fmax(worst, fabs(got[e].snr / want[e].snr - 1));
+        }
+        total += (int)nwant;
+        free(want);
+        free(x);
+        psr_singlepulse_destroy(p);
+    }
+    ok(wrong == 0 && total > 300, "events of the plain search (%d of them)", total);
+    ok(worst < 1e-5, "S/N of the plain search, relative %.1e", worst);
+}
+
+static void test_cuts_and_threads(uint64_t *seed)
+{
+    int wrong = 0, runs = 0;
+    for (int trial = 0; trial < 8; trial++) {
+        size_t nseries = (size_t)tap_between(seed, 1, 5), n = (size_t)tap_between(seed, 0, 15000);
+        size_t sweep[5];
+        for (size_t i = 0; i < 5; i++)
+            sweep[i] = (size_t)tap_between(seed, 0, 300);
+        struct psr_span mask[] = {{1000, 200}, {700, 50}, {(int64_t)n - 400, 1000}};
+        float *x = make_series(seed, nseries, n);
+        struct setup s = {.x = x,
+                          .nseries = nseries,
+                          .n = n,
+                          .threshold = 4,
+                          .sweep = sweep,
+                          .maxwidth_s = trial % 2 ? 0 : 0.0701,
+                          .nthread = 1};
+        s.mask = mask, s.nmask = trial % 3 ? 3 : 0;
+        psr_singlepulse *whole = search(&s);
+        s.cut = seed;
+        for (s.nthread = 1; s.nthread <= 4; s.nthread++, runs++) {
+            psr_singlepulse *cut = search(&s);
+            wrong += count_differences(whole, cut, nseries);
+            psr_singlepulse_destroy(cut);
+        }
+        psr_singlepulse_destroy(whole);
+        free(x);
+    }
+    ok(wrong == 0, "the same bits however cut and for 1 to 4 threads (%d runs)", runs);
+}
+
+/* A huge plateau is masked, in a series with sweep and in one without: no event draws on it. */
+static void test_masks(uint64_t *seed)
+{
+    enum { N = 12000, FROM = 5000, COUNT = 900, SWEEP = 150 };
+    float *x = make_noise(seed, 2 * N, 10, 1);
+    const size_t sweep[] = {0, SWEEP};
+    for (size_t i = 0; i < 2; i++)
+        for (size_t t = FROM - sweep[i]; t < FROM + COUNT; t++)
+            x[i * N + t] += 30;
+    struct psr_span mask[] = {{FROM, 500}, {FROM + 400, COUNT - 400}, {-10, 5}, {3, 0}};
+    struct setup s = {.x = x, .nseries = 2, .n = N, .threshold = 5.5, .sweep = sweep};
+    s.mask = mask;
+    const struct psr_event *e;
+    psr_singlepulse *p = search(&s);
+    ok(psr_singlepulse_events(p, 0, &e) > 0 && psr_singlepulse_events(p, 1, &e) > 0,
+       "a plateau gives events");
+    psr_singlepulse_destroy(p);
+    s.nmask = 4;
+    p = search(&s);
+    ok(psr_singlepulse_events(p, 0, &e) == 0 && psr_singlepulse_events(p, 1, &e) == 0,
+       "a masked plateau gives none, nor do its edges");
+    psr_singlepulse_destroy(p);
+    x[FROM - 1] += 20, x[FROM + COUNT] += 20;
+    p = search(&s);
+    ok(psr_singlepulse_events(p, 0, &e) == 2 && e[0].sample == FROM - 1 && e[0].width == 1 &&
+           e[1].sample == FROM + COUNT,
+       "pulses right at the edges of a mask are found");
+    psr_singlepulse_destroy(p);
+    free(x);
+}
+
+static void test_dull_series(void)
+{
+    enum { N = 9000 };
+    float *x = calloc(N, sizeof *x);
+    struct setup s = {.x = x, .nseries = 1, .n = N, .threshold = 3};
+    const struct psr_event *e;
+    for (int k = 0; k < 4; k++) {
+        for (size_t t = 0; t < N; t++)
+            x[t] = (float[]){0, 123.25f, NAN, 3e38f}[k];
+        psr_singlepulse *p = search(&s);
+        ok(psr_singlepulse_events(p, 0, &e) == 0, "no events in a series of nothing but %g",
+           (double)x[0]);
+        psr_singlepulse_destroy(p);
+    }
+    s.n = 0;
+    psr_singlepulse *p = search(&s);
+    ok(psr_singlepulse_events(p, 0, &e) == 0, "no events in a series of no samples");
+    psr_singlepulse_destroy(p);
+    free(x);
+}
+
+/* Zeros after the data, as in a padded file, and stretches of zeros inside. */
+static void test_dead_stretches(uint64_t *seed)
+{
+    enum { N = 30000 };
+    float *x = make_noise(seed, N, 40, 2);
+    for (size_t t = 12000; t < 20000; t++)
+        x[t] = 0;
+    for (size_t t = 26000; t < N; t++)
+        x[t] = 0;
+    struct setup s = {.x = x, .nseries = 1, .n = N, .threshold = 6, .maxwidth_s = 0.0301};
+    const struct psr_event *e;
+    psr_singlepulse *p = search(&s);
+    ok(psr_singlepulse_events(p, 0, &e) == 0, "stretches of zeros give no events");
+    psr_singlepulse_destroy(p);
+    free(x);
+}
+
+/* One-bit noise: thresholds keep their meaning, and a pulse is found. */
+static void test_one_bit(uint64_t *seed)
+{
+    enum { N = 200000 };
+    float *x = malloc(N * sizeof *x);
+    for (size_t t = 0; t < N; t++)
+        x[t] = tap_uniform(seed) < 0.5;
+    for (size_t t = 100000; t < 100100; t++)
+        x[t] = 1;
+    struct setup s = {.x = x, .nseries = 1, .n = N, .threshold = 6};
+    const struct psr_event *e;
+    psr_singlepulse *p = search(&s);
+    size_t n = psr_singlepulse_events(p, 0, &e);
+    ok(n == 1 && llabs(e->sample - 100050) < 10 && fabs(e->snr - 10) < 0.6,
+       "the pulse of a one-bit series, and nothing else (%zu, S/N %.2f)", n, n ? e->snr : 0.0);
+    psr_singlepulse_destroy(p);
+    free(x);
+}
+
+/* With one width events are samples above threshold, and those are Poisson. */
+static void test_false_alarms(uint64_t *seed)
+{
+    enum { NSERIES = 8, N = 1 << 18 };
+    float *x = make_noise(seed, (size_t)NSERIES * N, -3, 0.01);
+    struct setup s = {.x = x, .nseries = NSERIES, .n = N, .maxwidth_s = 1e-3};
+    for (int k = 0; k < 4; k++) {
+        s.threshold = 3 + 0.5 * k;
+        psr_singlepulse *p = search(&s);
+        double got = 0, want = (double)NSERIES * N * 0.5 * erfc(s.threshold / sqrt(2.0));
+        for (size_t i = 0; i < NSERIES; i++) {
+            const struct psr_event *e;
+            got += (double)psr_singlepulse_events(p, i, &e);
+        }
+        ok(fabs(got - want) < 4.5 * sqrt(want), "%.0f events above %.1f, %.1f expected", got,
+           s.threshold, want);
+        psr_singlepulse_destroy(p);
+    }
+    free(x);
+}
+
+/* S/N of a rectangular pulse of S/N 1 in the boxcar of the list that suits it best. */
+static double match(int width)
+{
+    double best = 0;
+    for (int i = 0; i < NLIST; i++) {
+        double w = list_of_widths[i], narrow = fmin(w, width);
+        best = fmax(best, narrow / sqrt(w * width));
+    }
+    return best;
+}
+
+/* Pulses of S/N 50, one to a series, come back with what the definition says and a scatter of 1. */
+static void test_pulses(uint64_t *seed)
+{
+    enum { NSERIES = 100, N = 30000, AT = 14567 };
+    static const struct {
+        int width;
+        double low, high; /* of measured over expected */
+    } cases[] = {{1, 0.99, 1.01},    {2, 0.99, 1.01},   {5, 0.99, 1.015},  {12, 0.99, 1.015},
+                 {25, 0.99, 1.015},  {45, 0.985, 1.01}, {80, 0.98, 1.015}, {120, 0.975, 1.015},
+                 {200, 0.96, 1.005}, {300, 0.945, 1.0}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        int w = cases[c].width, found = 0;
+        float *x = make_noise(seed, (size_t)NSERIES * N, 7, 2);
+        for (size_t i = 0; i < NSERIES; i++)
+            for (int j = 0; j < w; j++)
+                x[i * N + AT + (size_t)j] += (float)(2 * 50 / sqrt((double)w));
+        struct setup s = {.x = x, .nseries = NSERIES, .n = N, .threshold = 15};
+        psr_singlepulse *p = search(&s);
+        double sum = 0, square = 0, want = 50 * match(w);
+        for (size_t i = 0; i < NSERIES; i++) {
+            const struct psr_event *e, *top = NULL;
+            size_t n = psr_singlepulse_events(p, i, &e);
+            for (size_t k = 0; k < n; k++)
+                top = !top || e[k].snr > top->snr ? &e[k] : top;
+            if (!top)
+                continue;
+            found += llabs(top->sample - (AT + w / 2)) <= 2 + w / 4;
+            sum += top->snr, square += top->snr * top->snr;
+        }
+        double mean = sum / NSERIES, scatter = sqrt(square / NSERIES - mean * mean);
+        ok(found == NSERIES && mean / want > cases[c].low && mean / want < cases[c].high &&
+               scatter > 0.7 && scatter < 1.4,
+           "width %d: S/N %.4f of %.2f expected, scatter %.2f", w, mean / want, want, scatter);
+        psr_singlepulse_destroy(p);
+        free(x);
+    }
+}
+
+static void test_both_ends(uint64_t *seed)
+{
+    enum { N = 5000 };
+    static const int widths[] = {1, 2, 9, 30, 100};
+    int found = 0;
+    double least = 1e9;
+    for (int k = 0; k < 10; k++) {
+        int w = widths[k / 2];
+        int64_t first = k % 2 ? N - w : 0;
+        float *x = make_noise(seed, N, 100, 1);
+        for (int64_t t = first; t < first + w; t++)
+            x[t] += (float)(25 / sqrt((double)w));
+        struct setup s = {.x = x, .nseries = 1, .n = N, .threshold = 10};
+        psr_singlepulse *p = search(&s);
+        const struct psr_event *e;
+        size_t n = psr_singlepulse_events(p, 0, &e);
+        found += n == 1 && llabs(e->sample - (first + w / 2)) <= 1 + w / 10;
+        least = n ? fmin(least, e->snr) : 0;
+        psr_singlepulse_destroy(p);
+        free(x);
+    }
+    ok(found == 10 && least > 20, "pulses at the first and the last samples (S/N of 25: %.1f)",
+       least);
+}
+
+static void test_limit(uint64_t *seed)
+{
+    enum { N = 100000, SHARE = 50 };
+    float *x = make_noise(seed, 2 * N, 0, 1);
+    const double dm[] = {1, 2};
+    psr_err err;
+    psr_singlepulse *p, *all;
+    struct psr_singlepulse_desc desc = {
+        .nseries = 2, .dm = dm, .tsamp_s = 1, .threshold = 2.5, .maxwidth_s = 1};
+    bool fine = !psr_singlepulse_create(&all, &desc, &err);
+    desc.max_events = 2 * SHARE;
+    fine = fine && !psr_singlepulse_create(&p, &desc, &err) &&
+           !psr_singlepulse_execute(all, x, N, N, &err) &&
+           !psr_singlepulse_execute(p, x, N, N, &err) && !psr_singlepulse_finish(all, &err) &&
+           !psr_singlepulse_finish(p, &err);
+    const struct psr_event *e, *every;
+    size_t n = psr_singlepulse_events(p, 1, &e), m = psr_singlepulse_events(all, 1, &every);
+    double least = INFINITY;
+    int better = 0;
+    for (size_t k = 0; k < n; k++)
+        least = fmin(least, e[k].snr);
+    for (size_t k = 0; k < m; k++)
+        better += every[k].snr >= least;
+    ok(fine && n == SHARE && better == SHARE, "a series keeps the best of its share of events");
+    const struct psr_event *other;
+    size_t m0 = psr_singlepulse_events(all, 0, &other);
+    ok(psr_singlepulse_dropped(p) == (int64_t)(m + m0 - 2 * SHARE) &&
+           psr_singlepulse_dropped(all) == 0,
+       "and the others are counted");
+    psr_singlepulse_destroy(p);
+    psr_singlepulse_destroy(all);
+    free(x);
+}
+
+/* Events that single_pulse_search.py finds in its own series are found, and as strong. */
+static void test_presto(void)
+{
+    enum { N = 30240 };
+    static float x[N];
+    char path[1000], line[200];
+    snprintf(path, sizeof path, "%s/tests/golden/noclip.dat", getenv("srcdir"));
+    FILE *f = fopen(path, "rb");
+    bool fine = f && fread(x, sizeof *x, N, f) == N;
+    if (f)
+        fclose(f);
+    struct setup s = {.x = x, .nseries = 1, .n = N, .threshold = 5, .maxwidth_s = 0.03};
+    psr_singlepulse *p = search(&s);
+    const struct psr_event *e;
+    size_t n = psr_singlepulse_events(p, 0, &e);
+    int theirs = 0, found = 0;
+    double ratio = 0;
+    snprintf(path, sizeof path, "%s/tests/golden/noclip.singlepulse", getenv("srcdir"));
+    f = fopen(path, "r");
+    while (fine && f && fgets(line, sizeof line, f)) {
+        double snr;
+        long long sample;
+        if (sscanf(line, "%*f %lf %*f %lld", &snr, &sample) != 2)
+            continue;
+        theirs++;
+        for (size_t k = 0; k < n; k++)
+            if (llabs(e[k].sample - sample) <= 6) {
+                found++;
+                ratio += e[k].snr / snr;
+                break;
+            }
+    }
+    if (f)
+        fclose(f);
+    ok(theirs == 51 && found >= 49, "%d of PRESTO's %d events, %zu in all", found, theirs, n);
+    near(ratio / found, 1, 0.03, "S/N against PRESTO's");
+    psr_singlepulse_destroy(p);
+}
+
+static void test_refusals(void)
+{
+    const double dm[] = {0};
+    const struct psr_singlepulse_desc fair = {
+        .nseries = 1, .dm = dm, .tsamp_s = 1e-3, .threshold = 5};
+    struct psr_singlepulse_desc bad[] = {fair, fair, fair, fair, fair, fair};
+    bad[0].nseries = 0;
+    bad[1].tsamp_s = 0;
+    bad[2].threshold = -1;
+    bad[3].threshold = NAN;
+    bad[4].maxwidth_s = -1;
+    bad[5].nthread = -1;
+    psr_singlepulse *p;
+    psr_err err;
+    for (int k = 0; k < 6; k++)
+        ok(psr_singlepulse_create(&p, &bad[k], &err) == PSR_EINVAL && !p, "%s", err.msg);
+    float x[1000] = {0};
+    if (psr_singlepulse_create(&p, &fair, &err))
+        exit(EXIT_FAILURE);
+    ok(psr_singlepulse_execute(p, x, 10, 11, &err) == PSR_EINVAL, "%s", err.msg);
+    ok(!psr_singlepulse_execute(p, x, 1000, 1000, &err), "samples are taken");
+    ok(psr_singlepulse_mask(p, (struct psr_span){999, 5}, &err) == PSR_EINVAL, "%s", err.msg);
+    ok(psr_singlepulse_mask(p, (struct psr_span){1000, -5}, &err) == PSR_EINVAL, "%s", err.msg);
+    ok(!psr_singlepulse_mask(p, (struct psr_span){1000, 5}, &err), "a mask to come is fine");
+    ok(!psr_singlepulse_finish(p, &err), "the end");
+    ok(psr_singlepulse_finish(p, &err) == PSR_EINVAL, "%s", err.msg);
+    ok(psr_singlepulse_execute(p, x, 10, 10, &err) == PSR_EINVAL, "%s", err.msg);
+    psr_singlepulse_destroy(p);
+    psr_singlepulse_destroy(NULL);
+}
+
+int main(void)
+{
+    uint64_t seed = tap_seed();
+    test_against_plain_search(&seed);
+    test_cuts_and_threads(&seed);
+    test_masks(&seed);
+    test_dull_series();
+    test_dead_stretches(&seed);
+    test_one_bit(&seed);
+    test_false_alarms(&seed);
+    test_pulses(&seed);
+    test_both_ends(&seed);
+    test_limit(&seed);
+    test_presto();
+    test_refusals();
+    return done_testing();
+}

@@ -1,0 +1,119 @@
+/* chi2sig: candidate lists of accelsearch and Pulscan. */
+#include "chi2sig.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct list {
+    const char *name, *line;
+    int64_t nline;
+};
+
+static psr_status bad_candidate(const struct list *list, const char *what, psr_err *err)
+{
+    return psr_fail(err, PSR_EFORMAT, "%s, line %lld: '%.60s' is not %s", list->name,
+                    (long long)list->nline, list->line, what);
+}
+
+static psr_status check_row(const struct list *list, const struct chi2sig_row *row, psr_err *err)
+{
+    bool good = row->power >= 0 && row->power <= CHI2SIG_MAX_POWER && row->dof >= 1 &&
+                row->dof <= CHI2SIG_MAX_DOF;
+    return good ? PSR_OK : bad_candidate(list, "a candidate", err);
+}
+
+/* accelsearch's summed power is chi^2 / 2, with 2 degrees of freedom a harmonic. */
+static psr_status take_accel(const struct list *list, struct chi2sig_row *row, psr_err *err)
+{
+    long number, nharm;
+    double power;
+    if (sscanf(list->line, "%ld %lf %lf %*f %ld", &number, &row->listed_sigma, &power, &nharm) != 4)
+        return bad_candidate(list, "a candidate of accelsearch", err);
+    row->power = 2 * power;
+    row->dof = 2 * (double)nharm;
+    return check_row(list, row, err);
+}
+
+/* Columns sigma, power, period, frequency, r, f-dot, z, acceleration, ln p, harmonics. */
+static psr_status take_pulscan(const struct list *list, struct chi2sig_row *row, psr_err *err)
+{
+    double z;
+    long nharm;
+    if (sscanf(list->line, "%lf %lf %*s %*s %*s %*s %lf %*s %*s %ld", &row->listed_sigma,
+               &row->power, &z, &nharm) != 4)
+        return bad_candidate(list, "a candidate of Pulscan", err);
+    row->dof = psr_pulscan_dof((double)nharm, z);
+    return check_row(list, row, err);
+}
+
+typedef psr_status take_function(const struct list *, struct chi2sig_row *, psr_err *);
+
+/* Which program's list begins with this line, NULL where neither's does. */
+static take_function *know_list(const char *line)
+{
+    char word[2][16] = {"", ""};
+    sscanf(line, "%15s %15s", word[0], word[1]);
+    if (!strcmp(word[0], "sigma") && !strcmp(word[1], "power"))
+        return take_pulscan;
+    if (!strcmp(word[0], "Summed") && !strcmp(word[1], "Coherent"))
+        return take_accel;
+    return NULL;
+}
+
+/* The rows of an ACCEL file end with an empty line; those of Pulscan with the file. */
+static psr_status read_list(const struct chi2sig_job *job, FILE *file, struct list *list,
+                            struct chi2sig_text *out, psr_err *err)
+{
+    char *line = NULL;
+    size_t room = 0;
+    psr_status st = PSR_OK;
+    take_function *take = NULL;
+    while (st == PSR_OK && getline(&line, &room, file) >= 0) {
+        line[strcspn(line, "\r\n")] = '\0';
+        list->line = line;
+        list->nline++;
+        bool header = list->nline == 1 || (take == take_accel && list->nline <= 3);
+        if (list->nline == 1 && !(take = know_list(line)))
+            st = psr_fail(err, PSR_EFORMAT,
+                          "%s: neither an ACCEL file of accelsearch nor a list of Pulscan",
+                          list->name);
+        if (header)
+            continue;
+        if (!line[strspn(line, " ")])
+            break;
+        struct chi2sig_row row = {0};
+        st = take(list, &row, err);
+        if (st == PSR_OK)
+            chi2sig_add_row(job, &row, out);
+    }
+    free(line);
+    if (st == PSR_OK && ferror(file))
+        st = psr_fail_errno(err, "%s", list->name);
+    if (st == PSR_OK && list->nline == 0)
+        st = psr_fail(err, PSR_EFORMAT, "%s: empty", list->name);
+    return st;
+}
+
+psr_status chi2sig_candidates(const struct chi2sig_job *job, const char *path, psr_err *err)
+{
+    bool standard = !strcmp(path, "-");
+    struct list list = {.name = standard ? "standard input" : path};
+    FILE *file = standard ? stdin : fopen(path, "r");
+    if (!file)
+        return psr_fail_errno(err, "%s", path);
+    struct chi2sig_text out = {0};
+    int64_t nwrite = 0;
+    errno = 0;
+    psr_status st = read_list(job, file, &list, &out, err);
+    psr_err write_err;
+    if (chi2sig_write(job, &out, &nwrite, &write_err) != PSR_OK && st == PSR_OK) {
+        st = write_err.code;
+        *err = write_err;
+    }
+    free(out.data);
+    if (!standard)
+        fclose(file);
+    return st;
+}

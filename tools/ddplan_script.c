@@ -1,0 +1,85 @@
+#include "ddplan.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+/* text as one word of the shell. */
+static void print_quoted(const char *text)
+{
+    putchar('\'');
+    for (; *text; text++)
+        if (*text == '\'')
+            printf("'\\''");
+        else
+            putchar(*text);
+    putchar('\'');
+}
+
+/* The start of output names: the first file's, without its folder and suffix. */
+static void print_root(const char *file)
+{
+    char root[PATH_MAX];
+    const char *slash = strrchr(file, '/');
+    snprintf(root, sizeof root, "%s", slash ? slash + 1 : file);
+    char *dot = strrchr(root, '.');
+    if (dot && dot != root)
+        *dot = 0;
+    print_quoted(strcmp(root, "-") != 0 ? root : "ddplan");
+}
+
+static void print_head(const struct ddplan_options *o)
+{
+    printf("#!/bin/sh\n# %s\n", o->command);
+    if (o->files.n == 0) {
+        printf("# Usage: sh SCRIPT FILE...\n"
+               "set -e\n"
+               "test $# -gt 0 || { echo \"usage: $0 FILE...\" >&2; exit 2; }\n"
+               "root=$(basename \"$1\")\nroot=${root%%.*}\n");
+        return;
+    }
+    printf("set -e\nset --");
+    for (size_t i = 0; i < o->files.n; i++) {
+        putchar(' ');
+        print_quoted(o->files.text[i]);
+    }
+    printf("\nroot=");
+    print_root(o->files.text[0]);
+    printf("\n");
+}
+
+/* gpudedisp takes a line of the plan at a time. */
+static void print_gpudedisp(const struct psr_ddplan *plan)
+{
+    for (int i = 0; i < plan->nline; i++) {
+        const struct psr_ddplan_line *l = &plan->line[i];
+        printf("gpudedisp ");
+        if (plan->desc.nsub)
+            printf("-algo subband -nsub %lld ", (long long)plan->desc.nsub);
+        printf("-lodm %.10g -dmstep %.10g -numdms %lld -downsamp %lld -o \"$root\" \"$@\"\n",
+               l->lodm, l->dmstep, (long long)l->ndm, (long long)l->downsamp);
+    }
+}
+
+/* prepsubband takes a call's worth, for its sub-bands are made at one DM. */
+static void print_prepsubband(const struct psr_ddplan *plan)
+{
+    for (int i = 0; i < plan->nline; i++) {
+        const struct psr_ddplan_line *l = &plan->line[i];
+        double span = (double)l->dms_per_call * l->dmstep;
+        for (int64_t call = 0; call < l->ndm / l->dms_per_call; call++)
+            printf("prepsubband -nsub %lld -lodm %.2f -dmstep %.2f -numdms %lld -downsamp %lld "
+                   "-o \"$root\" \"$@\"\n",
+                   (long long)plan->desc.nsub, l->lodm + (double)call * span, l->dmstep,
+                   (long long)l->dms_per_call, (long long)l->downsamp);
+    }
+}
+
+void ddplan_print_script(const struct ddplan_options *o, const struct psr_ddplan *plan)
+{
+    print_head(o);
+    if (!strcmp(o->script_for, "gpudedisp"))
+        print_gpudedisp(plan);
+    else
+        print_prepsubband(plan);
+}

@@ -1,0 +1,25 @@
+/* pulseplot.h: single pulses as a picture of three panels, after Magro et al. 2011, Fig. 5: S/N
+ * against time on top, S/N against DM and DM against time below. */
+#ifndef PULSEPLOT_H
+#define PULSEPLOT_H
+
+#include <psrkit/singlepulse.h>
+
+struct pulseplot {
+    const char *title;              /* such as the name of the input; may be NULL */
+    const struct psr_event *events; /* [nevents], any order */
+    size_t nevents;
+    const struct psr_cluster *best; /* marked; NULL marks none */
+    const double *dm;               /* [ndm] pc cm^-3 */
+    size_t ndm;
+    double tsamp_s;
+    double start_s, end_s; /* time axis; equal: as the events need */
+};
+
+/* Draws with gnuplot, in the format that the suffix of path says.  Of more than 50000 events the
+ * best are drawn, and the picture says so. Status: those of gnuplot_open and gnuplot_close;
+ * PSR_ENOMEM. */
+PSR_MUST_CHECK psr_status pulseplot_draw(const char *path, const struct pulseplot *what,
+                                         psr_err *err);
+
+#endif
