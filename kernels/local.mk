@@ -15,10 +15,7 @@ CUDA_INCLUDES = \
 	kernels/dedisp_stage.h \
 	kernels/dedisp_tile.cuh \
 	kernels/probe.h \
-	kernels/ptx.cuh
-CUDA_FILES =
-CUDA_INCLUDES =
-	kernels/probe.h \
+	kernels/ptx.cuh \
 	kernels/signif_device.cuh
 EXTRA_DIST += $(CUDA_FILES) $(CUDA_INCLUDES) kernels/NOTES.md
 

@@ -54,7 +54,6 @@ lib_libpsrkit_a_SOURCES = \
 	lib/formats/inf_read.c \
 	lib/formats/inf_write.c \
 	lib/formats/lists.c \
-	lib/formats/reader.h \
 	lib/formats/obs.c \
 	lib/formats/parts.c \
 	lib/formats/parts.h \

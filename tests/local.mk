@@ -24,10 +24,6 @@ AM_TESTS_ENVIRONMENT = $(sanitize_environment) \
 UNIT_TESTS = \
 	tests/t_barycentre \
 	tests/t_base \
-	tests/t_dedisp \
-	tests/t_delays \
-	tests/t_device \
-	tests/t_lists
 	tests/t_cluster \
 	tests/t_ddplan \
 	tests/t_dedisp \
@@ -54,7 +50,6 @@ UNIT_TESTS = \
 
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
-dist_noinst_DATA += tests/example.c tests/tap.h
 dist_noinst_DATA += \
 	tests/example.c \
 	tests/fil.h \
@@ -66,18 +61,6 @@ dist_noinst_DATA += \
 	tests/tap.h
 EXTRA_DIST += tests/golden
 
-tests_t_base_SOURCES = tests/t_base.c
-tests_t_base_LDADD = $(tests_ldadd)
-tests_t_dedisp_SOURCES = tests/t_dedisp.c
-tests_t_dedisp_LDADD = $(tests_ldadd)
-tests_t_dedisp_presto_SOURCES = tests/t_dedisp_presto.c
-tests_t_dedisp_presto_LDADD = $(tests_ldadd)
-tests_t_delays_SOURCES = tests/t_delays.c
-tests_t_delays_LDADD = $(tests_ldadd)
-tests_t_device_SOURCES = tests/t_device.c
-tests_t_device_LDADD = $(tests_ldadd)
-tests_t_lists_SOURCES = tests/t_lists.c
-tests_t_lists_LDADD = $(tests_ldadd)
 tests_t_pulseplot_SOURCES = tests/t_pulseplot.c $(tools_gnuplot) tools/pulseplot.c tools/pulseplot.h
 tests_t_numtext_SOURCES = tests/t_numtext.c tools/numtext.c tools/numtext.h
 
@@ -157,7 +140,9 @@ check-gpu:
 endif
 
 # Programs that print a figure of speed beside a ceiling measured in the same run.
-BENCHES =
+BENCHES = \
+	tests/bench_dedisp \
+	tests/bench_signif
 GPU_BENCHES = \
 	tests/gpu/bench_dedisp_cuda
 
@@ -167,10 +152,6 @@ tests_gpu_bench_dedisp_cuda_LDADD = tests/gpu/ceilings.$(OBJEXT) $(tests_gpu_lda
 EXTRA_DIST += tests/gpu/ceilings.cu
 tests/gpu/ceilings.$(OBJEXT): kernels/ptx.cuh tests/gpu/ceilings.h kernels/nvcc-flags
 CLEANFILES += tests/gpu/ceilings.$(OBJEXT)
-BENCHES = \
-	tests/bench_dedisp \
-	tests/bench_signif
-GPU_BENCHES =
 
 EXTRA_PROGRAMS += $(BENCHES) $(GPU_BENCHES)
 CLEANFILES += $(BENCHES) $(GPU_BENCHES)
