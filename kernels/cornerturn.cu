@@ -22,8 +22,8 @@ struct job {
     uint8_t *lane;
 };
 
-__device__ uint32_t integer_sample(const struct cornerturn_k_desc &d, const uint8_t *row,
-                                   uint32_t c)
+static __device__ uint32_t integer_sample(const struct cornerturn_k_desc &d, const uint8_t *row,
+                                          uint32_t c)
 {
     if (d.nbit == 8)
         return (row[c] + d.bias) & 0xff;
@@ -33,7 +33,8 @@ __device__ uint32_t integer_sample(const struct cornerturn_k_desc &d, const uint
     return (row[bit / 8] >> bit % 8) & ((1u << d.nbit) - 1);
 }
 
-__device__ double real_sample(const struct cornerturn_k_desc &d, const uint8_t *row, uint32_t c)
+static __device__ double real_sample(const struct cornerturn_k_desc &d, const uint8_t *row,
+                                     uint32_t c)
 {
     const uint8_t *b = row + 4 * (size_t)c;
     uint32_t word = b[0] | b[1] << 8 | b[2] << 16 | (uint32_t)b[3] << 24;
@@ -41,7 +42,7 @@ __device__ double real_sample(const struct cornerturn_k_desc &d, const uint8_t *
 }
 
 /* Sum n of channel k, as the bits to store. */
-__device__ uint32_t sum_samples(const struct job &job, size_t n, size_t k)
+static __device__ uint32_t sum_samples(const struct job &job, size_t n, size_t k)
 {
     const struct cornerturn_k_desc &d = job.d;
     const uint32_t c = d.d_chan[k];
@@ -58,7 +59,7 @@ __device__ uint32_t sum_samples(const struct job &job, size_t n, size_t k)
     return __float_as_uint((float)sum);
 }
 
-__device__ void store(const struct job &job, size_t n, size_t k, uint32_t value)
+static __device__ void store(const struct job &job, size_t n, size_t k, uint32_t value)
 {
     uint8_t *run = job.lane + k * job.d.pitch;
     if (!job.d.nplane)

@@ -26,7 +26,7 @@ struct table {
 };
 
 /* Trial of row m; idle rows repeat the first of their half. */
-__device__ int trial_of(const struct dedisp_k_block &b, int m, bool *idle)
+static __device__ int trial_of(const struct dedisp_k_block &b, int m, bool *idle)
 {
     int half = (b.n + 1) / 2, late = m >= DEDISP_MROW;
     int trial = late ? half + m - DEDISP_MROW : m, end = late ? (int)b.n : half;
@@ -34,7 +34,7 @@ __device__ int trial_of(const struct dedisp_k_block &b, int m, bool *idle)
     return *idle ? (late && half < (int)b.n ? half : 0) : trial;
 }
 
-__device__ int warp_min(int x)
+static __device__ int warp_min(int x)
 {
     for (int o = 16; o; o /= 2)
         x = min(x, __shfl_xor_sync(~0u, x, o));
@@ -45,7 +45,7 @@ struct range {
     int lo, hi;
 };
 
-__device__ range range_of(const table &t, int half, int c)
+static __device__ range range_of(const table &t, int half, int c)
 {
     range r = {1 << 30, -(1 << 30)};
     for (int m = 0; m < DEDISP_MROW; m++) {
@@ -59,7 +59,7 @@ __device__ range range_of(const table &t, int half, int c)
 /* The narrowest windows of s for the early and the late trials that every channel can be moved
  * into, by *move.  Between the halves all channels' delays grow, though not equally, so that a late
  * window that lies higher is often narrower. */
-__device__ bool find_windows(range early, range late, int *nshift, int *window, int *move)
+static __device__ bool find_windows(range early, range late, int *nshift, int *window, int *move)
 {
     for (*nshift = 1; *nshift <= DEDISP_MAXSHIFT; ++*nshift)
         for (*window = 0; *window < *nshift; ++*window) {
@@ -76,7 +76,8 @@ __device__ bool find_windows(range early, range late, int *nshift, int *window, 
 
 /* A register of the A fragment holds four bytes of k, which are channels q, q + 8, q + 16, q + 24.
  */
-__device__ uint32_t hot_word(const struct dedisp_k_block &b, const table &t, int m, int q, int n)
+static __device__ uint32_t hot_word(const struct dedisp_k_block &b, const table &t, int m, int q,
+                                    int n)
 {
     uint32_t word = 0;
     bool idle;
@@ -89,8 +90,8 @@ __device__ uint32_t hot_word(const struct dedisp_k_block &b, const table &t, int
     return word;
 }
 
-__device__ void write_hot(const struct dedisp_k_block &b, const table &t, int n,
-                          struct dedisp_stage *st, int lane)
+static __device__ void write_hot(const struct dedisp_k_block &b, const table &t, int n,
+                                 struct dedisp_stage *st, int lane)
 {
     int row = lane / 4, q = lane % 4;
     for (int half = 0; half < 2; half++) {
@@ -102,9 +103,9 @@ __device__ void write_hot(const struct dedisp_k_block &b, const table &t, int n,
 }
 
 /* Lane c is channel c of the group; an absent one follows the first. */
-__device__ void aim_stage(const struct aim &a, const struct dedisp_k_block &b,
-                          const struct dedisp_k_group &g, struct dedisp_stage *st, table &t,
-                          int lane)
+static __device__ void aim_stage(const struct aim &a, const struct dedisp_k_block &b,
+                                 const struct dedisp_k_group &g, struct dedisp_stage *st, table &t,
+                                 int lane)
 {
     bool idle;
     const double *dm = a.delays.d_dm + b.first;

@@ -17,8 +17,8 @@ struct job {
 };
 
 /* Channels k0 .. k0 + n - 1 of one plane of bytes. */
-__device__ void add_bytes(const struct dedisp_k_io &io, const int *lag, size_t k0, int n, size_t t,
-                          uint64_t sum[EACH])
+static __device__ void add_bytes(const struct dedisp_k_io &io, const int *lag, size_t k0, int n,
+                                 size_t t, uint64_t sum[EACH])
 {
     for (int q = 0; q < io.nplane; q++) {
         uint32_t part[EACH] = {0};
@@ -34,8 +34,8 @@ __device__ void add_bytes(const struct dedisp_k_io &io, const int *lag, size_t k
 
 /* Eight floats at a time lose less than 5e-7 of the sum of their sizes, doubles nothing to speak
  * of. */
-__device__ void add_floats(const struct dedisp_k_io &io, const int *lag, size_t k0, int n, size_t t,
-                           double sum[EACH])
+static __device__ void add_floats(const struct dedisp_k_io &io, const int *lag, size_t k0, int n,
+                                  size_t t, double sum[EACH])
 {
     const size_t pitch = io.pitch / sizeof(float);
     const float *x = (const float *)io.d_lane + k0 * pitch + io.at + t;
@@ -50,14 +50,14 @@ __device__ void add_floats(const struct dedisp_k_io &io, const int *lag, size_t 
     }
 }
 
-__device__ void add_channels(const struct dedisp_k_io &io, const int *lag, size_t k0, int n,
-                             size_t t, uint64_t sum[EACH])
+static __device__ void add_channels(const struct dedisp_k_io &io, const int *lag, size_t k0, int n,
+                                    size_t t, uint64_t sum[EACH])
 {
     add_bytes(io, lag, k0, n, t, sum);
 }
 
-__device__ void add_channels(const struct dedisp_k_io &io, const int *lag, size_t k0, int n,
-                             size_t t, double sum[EACH])
+static __device__ void add_channels(const struct dedisp_k_io &io, const int *lag, size_t k0, int n,
+                                    size_t t, double sum[EACH])
 {
     add_floats(io, lag, k0, n, t, sum);
 }

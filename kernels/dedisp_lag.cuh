@@ -4,7 +4,7 @@
 
 #include "dedisp.h"
 
-__device__ inline int lag_of(const struct dedisp_k_delays &d, double dm, size_t k)
+static __device__ inline int lag_of(const struct dedisp_k_delays &d, double dm, size_t k)
 {
     if (d.tol_group)
         return psr_lag_tolerant(dm, d.d_law[k], d.d_law[k / d.tol_group * d.tol_group], &d.frame);

@@ -201,9 +201,10 @@ psr_status psr_cuda_start(struct psr_cuda *c, psr_err *err)
 {
     struct psr_device device;
     int max_spread;
-    psr_status st = psr_device_describe(c->s->device, &device, err);
+    psr_err why;
+    psr_status st = psr_device_describe(c->s->device, &device, &why);
     if (st)
-        return st;
+        return psr_fail(err, st, "dedispersion on CUDA: %s", why.msg);
     cudaError_t e = cudaSetDevice(c->s->device);
     c->started = !e;
     if (e || (e = dedisp_k_max_spread(&max_spread)) || (e = make_events(c)))
