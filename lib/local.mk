@@ -12,13 +12,17 @@ psrinclude_HEADERS = \
 	lib/psrkit/dedisp.h \
 	lib/psrkit/delays.h \
 	lib/psrkit/device.h \
+	lib/psrkit/fake.h \
 	lib/psrkit/inf.h \
 	lib/psrkit/lists.h \
 	lib/psrkit/number.h \
 	lib/psrkit/obs.h \
+	lib/psrkit/orbit.h \
 	lib/psrkit/outfile.h \
 	lib/psrkit/planfile.h \
+	lib/psrkit/psrfits.h \
 	lib/psrkit/resample.h \
+	lib/psrkit/rng.h \
 	lib/psrkit/series.h \
 	lib/psrkit/signif.h \
 	lib/psrkit/sigproc.h \
@@ -40,6 +44,7 @@ lib_libpsrkit_a_SOURCES = \
 	$(lib_cuda_sources) \
 	lib/base/device.c \
 	lib/base/device_backend.h \
+	lib/base/isa.h \
 	lib/base/number.c \
 	lib/base/outfile.c \
 	lib/base/plain.c \
@@ -65,6 +70,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/formats/psrfits_rows.c \
 	lib/formats/psrfits_sample.c \
 	lib/formats/psrfits_table.c \
+	lib/formats/psrfits_write.c \
 	lib/formats/reader.h \
 	lib/formats/series.c \
 	lib/formats/sigproc.c \
@@ -100,7 +106,20 @@ lib_libpsrkit_a_SOURCES = \
 	lib/signal/ddplan.c \
 	lib/signal/ddplan_factors.c \
 	lib/signal/delays.c \
+	lib/signal/fake.c \
+	lib/signal/fake_part.c \
+	lib/signal/fake_parts.h \
+	lib/signal/fake_plan.h \
+	lib/signal/fake_quantise.c \
+	lib/signal/fake_red.c \
+	lib/signal/fake_shape.c \
+	lib/signal/fake_spin.c \
+	lib/signal/fake_truth.c \
+	lib/signal/orbit.c \
+	lib/signal/quantise_lanes.h \
 	lib/signal/resample.c \
+	lib/signal/rng.c \
+	lib/signal/rng_lanes.h \
 	lib/signal/signif.c \
 	lib/signal/signif_coef.h \
 	lib/signal/signif_core.h \

@@ -21,8 +21,16 @@ row() {
 }
 
 say "making an observation: 20 s, 128 channels, 1500 to 1246 MHz, 512 us, 8 bits"
-truth=$("$builddir/tests/make_demo" "$out/demo.fil")
-eval "$truth"
+pulsar="pulsar period=0.0893 dm=68 width=0.0045 snr=40 phase=0.128"
+burst="burst dm=212 t=8.127 width=0.004 snr=25"
+making=(fakebin -seed 1967 -tobs 20.48 -tsamp 512 -nchans 128 -nbits 8 -fch1 1500 -foff 2
+    -add "$pulsar" -add "$burst" -truth "$out/truth.txt" -o "$out/demo.fil")
+printf '%q ' "${making[@]}"
+echo
+"${making[@]}"
+read -r _ pulsar_dm pulsar_time _ _ _ pulsar_hz _ _ _ _ _ pulsar_snr < <(grep '^pulsar' "$out/truth.txt")
+read -r _ burst_dm burst_time _ _ _ _ _ _ _ _ burst_snr _ < <(grep '^burst' "$out/truth.txt")
+pulsar_period=$(awk -v f="$pulsar_hz" 'BEGIN { printf "%.7f", 1 / f }')
 
 plot=(-plot "$out/burst.png")
 command -v gnuplot >/dev/null || { echo "gnuplot is not installed: no plot"; plot=(); }

@@ -30,17 +30,20 @@ UNIT_TESTS = \
 	tests/t_dedisp_presto \
 	tests/t_delays \
 	tests/t_device \
+	tests/t_fake \
 	tests/t_gaps \
 	tests/t_inf \
 	tests/t_lists \
 	tests/t_numtext \
 	tests/t_obs \
+	tests/t_orbit \
 	tests/t_outfile \
 	tests/t_psrfits \
 	tests/t_psrfits_rows \
 	tests/t_pulse_steps \
 	tests/t_pulseplot \
 	tests/t_resample \
+	tests/t_rng \
 	tests/t_series \
 	tests/t_signif \
 	tests/t_sigproc \
@@ -69,6 +72,7 @@ CLI_TESTS = \
 	tests/chi2sig.bats \
 	tests/ddplan.bats \
 	tests/demo.bats \
+	tests/fakebin.bats \
 	tests/gpudedisp.bats \
 	tests/library.bats \
 	tests/man.bats
@@ -142,6 +146,7 @@ endif
 # Programs that print a figure of speed beside a ceiling measured in the same run.
 BENCHES = \
 	tests/bench_dedisp \
+	tests/bench_fake \
 	tests/bench_signif
 GPU_BENCHES = \
 	tests/gpu/bench_dedisp_cuda
@@ -155,8 +160,10 @@ CLEANFILES += tests/gpu/ceilings.$(OBJEXT)
 
 EXTRA_PROGRAMS += $(BENCHES) $(GPU_BENCHES)
 CLEANFILES += $(BENCHES) $(GPU_BENCHES)
+dist_noinst_SCRIPTS += tests/bench_gpudedisp.sh
 bench: all $(BENCHES)
 	@for b in $(BENCHES); do echo "== $$b"; ./$$b || exit 1; done
+	@echo '== tests/bench_gpudedisp.sh'; $(srcdir)/tests/bench_gpudedisp.sh
 if HAVE_CUDA
 bench-gpu: all $(GPU_BENCHES)
 	@for b in $(GPU_BENCHES); do echo "== $$b"; ./$$b || exit 1; done
@@ -167,13 +174,13 @@ endif
 .PHONY: check-gpu bench bench-gpu
 
 # A pulsar and a burst, made and found: `make demo`, which tests/demo.bats runs too.
-demo_programs = tests/fold_dat tests/make_demo
+demo_programs = tests/fold_dat
 
 check_PROGRAMS += $(demo_programs)
 dist_noinst_SCRIPTS += tests/demo.sh
 demo: all $(demo_programs)
 	@$(srcdir)/tests/demo.sh
-CLEANFILES += demo/demo.fil demo/demo.cand demo/burst.png demo/smearing.png
+CLEANFILES += demo/demo.fil demo/demo.cand demo/truth.txt demo/burst.png demo/smearing.png
 .PHONY: demo
 
 # The library as a stranger uses it: what was installed, found through pkg-config.

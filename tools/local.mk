@@ -7,6 +7,7 @@ tools_gnuplot = tools/gnuplot.c tools/gnuplot.h
 bin_PROGRAMS += \
 	tools/chi2sig \
 	tools/ddplan \
+	tools/fakebin \
 	tools/gpudedisp
 
 tools_chi2sig_CPPFLAGS = $(tools_cppflags)
@@ -32,6 +33,16 @@ tools_ddplan_SOURCES = \
 	tools/ddplan_plot.c \
 	tools/ddplan_script.c \
 	tools/ddplan_text.c
+
+tools_fakebin_CPPFLAGS = $(tools_cppflags)
+tools_fakebin_SOURCES = \
+	$(tools_shared) \
+	tools/fakebin.c \
+	tools/fakebin.h \
+	tools/fakebin_add.c \
+	tools/fakebin_options.c \
+	tools/fakebin_output.c \
+	tools/fakebin_setup.c
 
 tools_gpudedisp_CPPFLAGS = $(tools_cppflags)
 tools_gpudedisp_LDADD = $(LDADD) $(ZLIB_LIBS)

@@ -8,18 +8,19 @@
 struct header_text {
     unsigned char *bytes;
     size_t n, room;
+    bool big_endian;
 };
 
-static void put_little_endian(struct header_text *h, uint64_t v, size_t n)
+static void put_number(struct header_text *h, uint64_t v, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        h->bytes[h->n++] = (unsigned char)(v >> 8 * i);
+        h->bytes[h->n++] = (unsigned char)(v >> 8 * (h->big_endian ? n - 1 - i : i));
 }
 
 static void put_string(struct header_text *h, const char *text)
 {
     size_t n = strnlen(text, PSR_SIGPROC_KEY_MAX);
-    put_little_endian(h, n, 4);
+    put_number(h, n, 4);
     memcpy(h->bytes + h->n, text, n);
     h->n += n;
 }
@@ -27,7 +28,7 @@ static void put_string(struct header_text *h, const char *text)
 static void put_int(struct header_text *h, const char *key, int v)
 {
     put_string(h, key);
-    put_little_endian(h, (uint32_t)v, 4);
+    put_number(h, (uint32_t)v, 4);
 }
 
 static void put_double(struct header_text *h, const char *key, double v)
@@ -35,7 +36,7 @@ static void put_double(struct header_text *h, const char *key, double v)
     uint64_t bits;
     memcpy(&bits, &v, sizeof bits);
     put_string(h, key);
-    put_little_endian(h, bits, 8);
+    put_number(h, bits, 8);
 }
 
 double psr_sigproc_angle_write(double units)
@@ -99,7 +100,7 @@ static void put_header(struct header_text *h, const struct psr_obs *obs, int dat
         put_int(h, "barycentric", 1);
     if (obs->kind == PSR_INT) {
         put_string(h, "signed");
-        put_little_endian(h, 1, 1);
+        put_number(h, 1, 1);
     }
     put_string(h, "HEADER_END");
 }
@@ -126,10 +127,12 @@ static psr_status check_writable(const struct psr_obs *obs, int data_type, size_
     return PSR_OK;
 }
 
-psr_status psr_sigproc_write(psr_outfile *f, const struct psr_obs *obs, int data_type, psr_err *err)
+static psr_status write_header(psr_outfile *f, const struct psr_obs *obs, int data_type,
+                               bool big_endian, psr_err *err)
 {
     const size_t room_keys = 1024, room_channel = 20;
-    struct header_text h = {.room = room_keys + (obs->freq_mhz ? obs->nchan * room_channel : 0)};
+    struct header_text h = {.room = room_keys + (obs->freq_mhz ? obs->nchan * room_channel : 0),
+                            .big_endian = big_endian};
     psr_status st = check_writable(obs, data_type, h.room, err);
     if (st)
         return st;
@@ -140,4 +143,15 @@ psr_status psr_sigproc_write(psr_outfile *f, const struct psr_obs *obs, int data
     st = psr_outfile_write(f, h.bytes, h.n, err);
     free(h.bytes);
     return st;
+}
+
+psr_status psr_sigproc_write(psr_outfile *f, const struct psr_obs *obs, int data_type, psr_err *err)
+{
+    return write_header(f, obs, data_type, false, err);
+}
+
+psr_status psr_sigproc_write_swapped(psr_outfile *f, const struct psr_obs *obs, int data_type,
+                                     psr_err *err)
+{
+    return write_header(f, obs, data_type, true, err);
 }

@@ -44,6 +44,10 @@ PSR_MUST_CHECK psr_status psr_sigproc_parse(struct psr_obs *obs, size_t *header_
 PSR_MUST_CHECK psr_status psr_sigproc_write(psr_outfile *f, const struct psr_obs *obs,
                                             int data_type, psr_err *err);
 
+/* The same with its numbers big-endian, as SIGPROC writes it on a big-endian machine. */
+PSR_MUST_CHECK psr_status psr_sigproc_write_swapped(psr_outfile *f, const struct psr_obs *obs,
+                                                    int data_type, psr_err *err);
+
 #ifdef __cplusplus
 }
 #endif

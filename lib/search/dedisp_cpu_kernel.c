@@ -1,5 +1,7 @@
 #include "dedisp_cpu.h"
 
+#include "base/isa.h"
+
 #if defined __x86_64__
 #include <immintrin.h>
 #endif
@@ -43,21 +45,6 @@
 #undef VECTOR
 #endif
 
-enum { ISA_BASE, ISA_AVX2, ISA_AVX512, NISA };
-
-static int find_isa(void)
-{
-#if defined __x86_64__
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("avx512dq"))
-        return ISA_AVX512;
-    if (__builtin_cpu_supports("avx2"))
-        return ISA_AVX2;
-#endif
-    return ISA_BASE;
-}
-
 #if defined __x86_64__
 #define RUN(kind)                                                                                  \
     {                                                                                              \
@@ -74,7 +61,7 @@ static int find_isa(void)
 static const struct {
     uint64_t store_max, node_max;
     size_t store_bytes, node_bytes, total_bytes;
-    void (*run[NISA])(const struct psr_tile *tile);
+    void (*run[PSR_NISA])(const struct psr_tile *tile);
 } kinds[] = {
     {UINT8_MAX, UINT16_MAX, 1, 2, 4, RUN(k8_16)},   {UINT16_MAX, UINT16_MAX, 2, 2, 4, RUN(k16_16)},
     {UINT16_MAX, UINT32_MAX, 2, 4, 8, RUN(k16_32)}, {UINT32_MAX, UINT32_MAX, 4, 4, 8, RUN(k32_32)},
@@ -94,6 +81,6 @@ struct psr_lanes psr_lanes_for(uint64_t lane_max, size_t nkept)
         .node_bytes = kinds[k].node_bytes,
         .total_bytes = kinds[k].total_bytes,
         .node_max = kinds[k].node_max,
-        .run = kinds[k].run[find_isa()],
+        .run = kinds[k].run[psr_isa_find()],
     };
 }

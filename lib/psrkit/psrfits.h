@@ -1,0 +1,41 @@
+/* psrfits.h: PSRFITS search-mode files, written as a stream.
+ *
+ * The number of spectra is known beforehand, so nothing is gone back to: it may be a pipe. */
+#ifndef PSRKIT_PSRFITS_H
+#define PSRKIT_PSRFITS_H
+
+#include <psrkit/obs.h>
+#include <psrkit/outfile.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct psr_psrfits psr_psrfits;
+
+/* Writes the headers.
+ * Given:   f   borrowed; the caller commits it
+ *          obs   nsamp known; nif 1, 2 (AABB) or 4 (IQUV); PSR_UINT of 1 to 16 bits, or PSR_FLOAT
+ *          nsblk   spectra in a row, a multiple of 8
+ * Notes:   samples of 16 bits are stored signed, with DAT_OFFS of 32768.
+ * Status:  PSR_EFORMAT (as psr_obs_check), PSR_EINVAL, PSR_EUNSUPPORTED, PSR_ENOMEM, and those of
+ *          psr_outfile_write.  *out is NULL on error. */
+PSR_MUST_CHECK psr_status psr_psrfits_create(psr_psrfits **out, psr_outfile *f,
+                                             const struct psr_obs *obs, size_t nsblk, psr_err *err);
+
+/* Given:  spectra [nsamp][nif][nchan] packed as obs says, the first channel in the low bits
+ * Status: PSR_EINVAL for more spectra than obs promised, and those of psr_outfile_write. */
+PSR_MUST_CHECK psr_status psr_psrfits_append(psr_psrfits *w, const void *spectra, size_t nsamp,
+                                             psr_err *err);
+
+/* Fills the last row with zeros, which NSTOT tells from data.
+ * Status: PSR_EINVAL where spectra are missing, and those of psr_outfile_write. */
+PSR_MUST_CHECK psr_status psr_psrfits_finish(psr_psrfits *w, psr_err *err);
+
+/* NULL is fine. */
+void psr_psrfits_destroy(psr_psrfits *w);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,224 @@
+#include "fakebin.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <psrkit/number.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What the words of one -add are gathered in. */
+struct added {
+    struct psr_fake_signal s;
+    struct fakebin_orbit orbit;
+    double pdot, accn, smear;
+};
+
+static const struct added defaults = {
+    .s = {.shape = PSR_FAKE_TOPHAT, .scatter_index = -4, .t_s = -1},
+    .orbit = {10, 0, 90, 0, 0, 1.4, 5},
+    .smear = 1,
+};
+
+enum kinds { OF_BURST = 1, OF_PULSAR = 2, OF_BOTH = 3 };
+
+/* Every key that takes a number. */
+static const struct key {
+    const char *name;
+    size_t offset;
+    enum kinds kinds;
+    bool orbital;
+} keys[] = {
+    {"dm", offsetof(struct added, s.dm), OF_BOTH, false},
+    {"width", offsetof(struct added, s.width_s), OF_BOTH, false},
+    {"snr", offsetof(struct added, s.snr), OF_BOTH, false},
+    {"peak", offsetof(struct added, s.peak), OF_BOTH, false},
+    {"smear", offsetof(struct added, smear), OF_BOTH, false},
+    {"scatter", offsetof(struct added, s.scatter_s), OF_BOTH, false},
+    {"scatindex", offsetof(struct added, s.scatter_index), OF_BOTH, false},
+    {"index", offsetof(struct added, s.spectral_index), OF_BOTH, false},
+    {"flo", offsetof(struct added, s.lowest_mhz), OF_BOTH, false},
+    {"fhi", offsetof(struct added, s.highest_mhz), OF_BOTH, false},
+    {"t", offsetof(struct added, s.t_s), OF_BURST, false},
+    {"period", offsetof(struct added, s.period_s), OF_PULSAR, false},
+    {"phase", offsetof(struct added, s.phase), OF_PULSAR, false},
+    {"pdot", offsetof(struct added, pdot), OF_PULSAR, false},
+    {"accn", offsetof(struct added, accn), OF_PULSAR, false},
+    {"bper", offsetof(struct added, orbit.period_h), OF_PULSAR, true},
+    {"becc", offsetof(struct added, orbit.ecc), OF_PULSAR, true},
+    {"binc", offsetof(struct added, orbit.inc_deg), OF_PULSAR, true},
+    {"bomega", offsetof(struct added, orbit.omega_deg), OF_PULSAR, true},
+    {"bphase", offsetof(struct added, orbit.phase), OF_PULSAR, true},
+    {"bpmass", offsetof(struct added, orbit.pulsar_msun), OF_PULSAR, true},
+    {"bcmass", offsetof(struct added, orbit.companion_msun), OF_PULSAR, true},
+};
+
+psr_status fakebin_add_signal(struct fakebin_signals *to, const struct psr_fake_signal *s,
+                              double *profile, psr_err *err)
+{
+    struct psr_fake_signal *signal = realloc(to->signal, (to->n + 1) * sizeof *signal);
+    if (signal)
+        to->signal = signal;
+    double **kept = realloc(to->profile, (to->n + 1) * sizeof *kept);
+    if (kept)
+        to->profile = kept;
+    if (!signal || !kept) {
+        free(profile);
+        return psr_fail_nomem(err, "signals", (double)to->n * sizeof *signal);
+    }
+    to->signal[to->n] = *s;
+    to->signal[to->n].profile = profile;
+    to->profile[to->n++] = profile;
+    return PSR_OK;
+}
+
+void fakebin_signals_clear(struct fakebin_signals *signals)
+{
+    for (size_t i = 0; i < signals->n; i++)
+        free(signals->profile[i]);
+    free(signals->signal);
+    free(signals->profile);
+    memset(signals, 0, sizeof *signals);
+}
+
+/* A shape by name; any other text is a file of bins. */
+static psr_status take_shape(struct added *a, const char *value, double **profile, psr_err *err)
+{
+    static const char *const names[] = {"tophat", "gauss", "vonmises"};
+    for (int k = 0; k < 3; k++)
+        if (!strcmp(value, names[k])) {
+            a->s.shape = (enum psr_fake_shape)k;
+            return PSR_OK;
+        }
+    free(*profile);
+    *profile = NULL;
+    a->s.shape = PSR_FAKE_PROFILE;
+    return fakebin_read_numbers(value, profile, &a->s.nprofile, err);
+}
+
+static psr_status take_word(struct added *a, char *word, const char *what, double **profile,
+                            psr_err *err)
+{
+    char *value = strchr(word, '='), label[600];
+    enum kinds kind = a->s.kind == PSR_FAKE_BURST ? OF_BURST : OF_PULSAR;
+    if (!value)
+        return psr_fail(err, PSR_EINVAL, "%s: '%s' is no key=value", what, word);
+    *value++ = '\0';
+    if (!strcmp(word, "shape"))
+        return take_shape(a, value, profile, err);
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
+        if (strcmp(word, keys[k].name) != 0)
+            continue;
+        if (!(keys[k].kinds & kind))
+            return psr_fail(err, PSR_EINVAL, "%s: a %s has no %s", what,
+                            kind == OF_BURST ? "burst" : "pulsar", word);
+        a->s.binary = a->s.binary || keys[k].orbital;
+        snprintf(label, sizeof label, "%s: %s", what, word);
+        return psr_parse_double(label, value, -1e15, 1e15,
+                                (double *)(void *)((char *)a + keys[k].offset), err);
+    }
+    return psr_fail(err, PSR_EINVAL, "%s: unknown key '%s'", what, word);
+}
+
+static psr_status check_added(const struct added *a, const char *what, psr_err *err)
+{
+    const struct psr_fake_signal *s = &a->s;
+    bool pulsar = s->kind == PSR_FAKE_PULSAR;
+    const char *missing = pulsar && s->period_s <= 0                                     ? "period="
+                          : !pulsar && s->t_s < 0                                        ? "t="
+                          : s->width_s <= 0 && !(pulsar && s->shape == PSR_FAKE_PROFILE) ? "width="
+                          : s->snr <= 0 && s->peak <= 0 ? "snr= or peak="
+                                                        : NULL;
+    if (missing)
+        return psr_fail(err, PSR_EINVAL, "%s: %s is missing, or not above 0", what, missing);
+    return PSR_OK;
+}
+
+psr_status fakebin_add_text(struct fakebin_signals *to, const char *text, const char *what,
+                            double observed_s, psr_err *err)
+{
+    static const char blanks[] = " \t\r\n";
+    struct added a = defaults;
+    double *profile = NULL;
+    char *rest, *words = strdup(text);
+    if (!words)
+        return psr_fail_nomem(err, what, (double)strlen(text));
+    psr_status st = PSR_OK;
+    char *word = strtok_r(words, blanks, &rest);
+    if (word && !strcmp(word, "burst"))
+        a.s.kind = PSR_FAKE_BURST;
+    else if (word && !strcmp(word, "pulsar"))
+        a.s.kind = PSR_FAKE_PULSAR;
+    else
+        st = psr_fail(err, PSR_EINVAL, "%s: '%s' is neither burst nor pulsar", what,
+                      word ? word : "");
+    while (!st && (word = strtok_r(NULL, blanks, &rest)))
+        st = take_word(&a, word, what, &profile, err);
+    if (!st)
+        st = check_added(&a, what, err);
+    free(words);
+    if (st) {
+        free(profile);
+        return st;
+    }
+    a.s.smear = a.smear != 0;
+    if (a.s.kind == PSR_FAKE_PULSAR) {
+        if (a.s.width_s <= 0)
+            a.s.width_s = a.s.period_s;
+        fakebin_set_drift(&a.s, a.pdot, a.accn, observed_s);
+        if (a.s.binary)
+            fakebin_set_orbit(&a.s, &a.orbit);
+    }
+    return fakebin_add_signal(to, &a.s, profile, err);
+}
+
+psr_status fakebin_add_file(struct fakebin_signals *to, const char *path, double observed_s,
+                            psr_err *err)
+{
+    FILE *f = fopen(path, "r");
+    char *line = NULL, what[512];
+    size_t room = 0, number = 0;
+    psr_status st = PSR_OK;
+    if (!f)
+        return psr_fail_errno(err, "%s", path);
+    while (!st && getline(&line, &room, f) >= 0) {
+        line[strcspn(line, "#")] = '\0';
+        snprintf(what, sizeof what, "%s: line %zu", path, ++number);
+        if (line[strspn(line, " \t\r\n")])
+            st = fakebin_add_text(to, line, what, observed_s, err);
+    }
+    if (!st && ferror(f))
+        st = psr_fail_errno(err, "%s", path);
+    free(line);
+    fclose(f);
+    return st;
+}
+
+psr_status fakebin_read_numbers(const char *path, double **x, size_t *n, psr_err *err)
+{
+    FILE *f = fopen(path, "r");
+    char word[64];
+    *x = NULL;
+    *n = 0;
+    if (!f)
+        return psr_fail_errno(err, "%s", path);
+    psr_status st = PSR_OK;
+    while (!st && fscanf(f, "%63s", word) == 1) {
+        double *grown = *n % 1024 ? *x : realloc(*x, (*n + 1024) * sizeof *grown);
+        if (!grown) {
+            st = psr_fail_nomem(err, path, (double)*n * sizeof *grown);
+            break;
+        }
+        *x = grown;
+        st = psr_parse_double(path, word, -1e30, 1e30, *x + *n, err);
+        ++*n;
+    }
+    if (!st && *n == 0)
+        st = psr_fail(err, PSR_EFORMAT, "%s: no numbers in it", path);
+    fclose(f);
+    if (st) {
+        free(*x);
+        *x = NULL;
+    }
+    return st;
+}

@@ -1,0 +1,212 @@
+#include "fakebin.h"
+
+#include <math.h>
+#include <psrkit/delays.h>
+#include <psrkit/rng.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const double c_m_s = 299792458.0, degree = 3.14159265358979323846 / 180;
+
+/* Streams of random numbers that the library leaves free. */
+enum { STREAM_PULSAR = 1 << 20 };
+
+void fakebin_set_orbit(struct psr_fake_signal *s, const struct fakebin_orbit *orbit)
+{
+    double period_s = orbit->period_h * 3600;
+    s->binary = true;
+    s->orbit = (struct psr_orbit){
+        .period_s = period_s,
+        .ecc = orbit->ecc,
+        .asini_s = psr_orbit_asini_s(period_s, orbit->inc_deg * degree, orbit->pulsar_msun,
+                                     orbit->companion_msun),
+        .omega_rad = orbit->omega_deg * degree,
+        .t0_s = orbit->phase * period_s,
+    };
+}
+
+void fakebin_set_drift(struct psr_fake_signal *s, double pdot, double accn, double observed_s)
+{
+    s->period_s /= 1 + accn * observed_s / 2 / c_m_s;
+    s->pdot = pdot + s->period_s * accn / c_m_s;
+}
+
+/* The day is split off before the fraction is rounded. */
+static struct psr_mjd split_mjd(double mjd)
+{
+    double day = floor(mjd);
+    return (struct psr_mjd){(long)day, mjd - day};
+}
+
+static psr_status set_observation(struct fakebin_job *j)
+{
+    const struct fakebin_options *o = &j->opt;
+    struct psr_obs *obs = &j->obs;
+    obs->nchan = (size_t)o->nchans;
+    obs->nif = (int)o->nifs;
+    obs->nbit = (int)o->nbits;
+    obs->kind = o->nbits == 32 ? PSR_FLOAT : PSR_UINT;
+    obs->fch1_mhz = o->fch1_mhz;
+    obs->foff_mhz = o->foff_mhz;
+    obs->tsamp_s = o->tsamp_us * 1e-6;
+    obs->nsamp = (int64_t)fmax(1, floor(o->tobs_s / obs->tsamp_s + 0.5));
+    obs->tstart = split_mjd(o->tstart_mjd);
+    obs->machine_id = 10;
+    obs->telescope_id = 4;
+    snprintf(obs->telescope, sizeof obs->telescope, "%s", psr_telescope_name(obs->telescope_id));
+    return psr_obs_copy(&j->made, obs, &j->err);
+}
+
+/* A series is synthesised as the one channel that all channels would add up to. */
+static void make_one_channel(struct psr_obs *made)
+{
+    made->fch1_mhz += made->foff_mhz * (double)(made->nchan - 1) / 2;
+    made->nchan = 1;
+    made->nif = 1;
+    made->nbit = 32;
+    made->kind = PSR_FLOAT;
+}
+
+static psr_status seed_from_clock(struct fakebin_job *j)
+{
+    struct timespec now;
+    if (j->opt.seed >= 0)
+        return PSR_OK;
+    if (clock_gettime(CLOCK_REALTIME, &now) != 0)
+        return psr_fail_errno(&j->err, "clock");
+    j->opt.seed = ((int64_t)now.tv_sec * 1000000000 + now.tv_nsec) & INT64_C(0xffffffffffff);
+    return PSR_OK;
+}
+
+/* As fake: a top hat as wide as its width, the sample and the dispersion of the highest channel in
+ * quadrature. */
+static double widened_s(const struct fakebin_options *o, double width_s)
+{
+    double dispersion_s = 8.3e3 * o->dm * o->foff_mhz / pow(o->fch1_mhz, 3);
+    if (o->nosmear)
+        return width_s;
+    return sqrt(width_s * width_s + pow(o->tsamp_us * 1e-6, 2) + dispersion_s * dispersion_s);
+}
+
+static psr_status add_pulsar(struct fakebin_job *j)
+{
+    struct fakebin_options *o = &j->opt;
+    uint64_t seed = (uint64_t)o->seed;
+    if (o->period_ms < 0)
+        o->period_ms =
+            o->add.n + o->addfile.n > 0 ? 0 : 1 + 999 * psr_rng_uniform(seed, STREAM_PULSAR, 0);
+    if (o->period_ms <= 0)
+        return PSR_OK;
+    if (o->dm < 0)
+        o->dm = 1 + 999 * psr_rng_uniform(seed, STREAM_PULSAR, 1);
+    double period_s = o->period_ms * 1e-3;
+    struct psr_fake_signal s = {
+        .kind = PSR_FAKE_PULSAR,
+        .shape = PSR_FAKE_TOPHAT,
+        .dm = o->dm,
+        .width_s = fmin(widened_s(o, o->width_percent / 100 * period_s), 0.999 * period_s),
+        .peak = o->snrpeak / sqrt((double)o->nchans),
+        .period_s = period_s,
+    };
+    fakebin_set_drift(&s, o->pdot, o->accn, o->tobs_s);
+    if (o->binary)
+        fakebin_set_orbit(&s, &o->orbit);
+    return fakebin_add_signal(&j->signals, &s, NULL, &j->err);
+}
+
+static psr_status add_signals(struct fakebin_job *j)
+{
+    struct fakebin_options *o = &j->opt;
+    psr_status st = add_pulsar(j);
+    for (size_t i = 0; i < o->add.n && !st; i++)
+        st = fakebin_add_text(&j->signals, o->add.text[i], "-add", o->tobs_s, &j->err);
+    for (size_t i = 0; i < o->addfile.n && !st; i++)
+        st = fakebin_add_file(&j->signals, o->addfile.text[i], o->tobs_s, &j->err);
+    if (o->dm < 0)
+        o->dm = j->signals.n > 0 ? j->signals.signal[0].dm : 0;
+    /* One channel stands for all: its noise is theirs over the root of their number. */
+    for (size_t i = 0; i < j->signals.n && o->dat; i++) {
+        j->signals.signal[i].peak *= sqrt((double)o->nchans);
+        j->signals.signal[i].lowest_mhz = j->signals.signal[i].highest_mhz = 0;
+    }
+    return st;
+}
+
+static void name_source(struct fakebin_job *j)
+{
+    const struct fakebin_options *o = &j->opt;
+    char *source = j->obs.source;
+    if (o->source)
+        snprintf(source, sizeof j->obs.source, "%s", o->source);
+    else if (o->evenodd)
+        snprintf(source, sizeof j->obs.source, "Even-Odd channel test");
+    else
+        snprintf(source, sizeof j->obs.source, "P: %.12f ms, DM: %.3f", o->period_ms, o->dm);
+    j->obs.refdm = o->nchans == 1 ? o->dm : 0;
+}
+
+static psr_status read_bandpass(struct fakebin_job *j)
+{
+    const struct fakebin_options *o = &j->opt;
+    size_t n;
+    psr_status st = o->bandpass ? fakebin_read_numbers(o->bandpass, &j->gain, &n, &j->err) : PSR_OK;
+    if (!st && j->gain && n != (size_t)o->nchans)
+        st = psr_fail(&j->err, PSR_EFORMAT, "%s: %zu numbers for %d channels", o->bandpass, n,
+                      (int)o->nchans);
+    return st;
+}
+
+psr_status fakebin_prepare(struct fakebin_job *j)
+{
+    const struct fakebin_options *o = &j->opt;
+    struct psr_fake_desc d = {
+        .obs = &j->made,
+        .noise_sigma = 1,
+        .red_sigma = o->rednoise,
+        .red_index = o->redindex,
+        .even_odd = o->evenodd,
+        .legacy_phase = o->legacy_phase,
+        .nthread = (int)o->ncpus,
+    };
+    psr_obs_init(&j->obs);
+    psr_obs_init(&j->made);
+    psr_status st = psr_parse_dmconst(o->dmconst, &d.dmconst, &j->err);
+    if (!st)
+        st = set_observation(j);
+    if (!st)
+        st = seed_from_clock(j);
+    if (!st)
+        st = add_signals(j);
+    if (!st)
+        st = read_bandpass(j);
+    if (st)
+        return st;
+    name_source(j);
+    if (o->dat)
+        make_one_channel(&j->made);
+    else
+        d.gain = j->gain;
+    if (!o->quiet)
+        d.notes = (struct psr_notes){cli_note, &j->tool};
+    d.seed = (uint64_t)j->opt.seed;
+    d.signal = j->signals.signal;
+    d.nsignal = o->evenodd ? 0 : j->signals.n;
+    return psr_fake_create(&j->plan, &d, &j->err);
+}
+
+void fakebin_release(struct fakebin_job *j)
+{
+    psr_fake_destroy(j->plan);
+    psr_series_abort(j->series);
+    psr_psrfits_destroy(j->fits);
+    psr_outfile_abort(j->out);
+    fakebin_signals_clear(&j->signals);
+    psr_obs_clear(&j->obs);
+    psr_obs_clear(&j->made);
+    free(j->opt.add.text);
+    free(j->opt.addfile.text);
+    free(j->gain);
+    free(j->command);
+}
