@@ -2,9 +2,20 @@
 # .cu, so the files and the headers they depend on are named here.
 
 CUDA_FILES = \
+	kernels/cornerturn.cu \
+	kernels/dedisp.cu \
+	kernels/dedisp_aim.cu \
+	kernels/dedisp_gather.cu \
 	kernels/probe.cu
 CUDA_INCLUDES = \
+	kernels/cornerturn.h \
+	kernels/dedisp.h \
+	kernels/dedisp_cta.cuh \
+	kernels/dedisp_lag.cuh \
+	kernels/dedisp_stage.h \
+	kernels/dedisp_tile.cuh \
 	kernels/probe.h \
+	kernels/ptx.cuh \
 	kernels/signif_device.cuh
 EXTRA_DIST += $(CUDA_FILES) $(CUDA_INCLUDES) kernels/NOTES.md
 

@@ -40,7 +40,11 @@ lib_libpsrkit_a_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/kernels $(CUDA_CPPFLAG
 lib_libpsrkit_a_LIBADD = $(KERNEL_OBJECTS)
 if HAVE_CUDA
 lib_cuda_sources = \
-	lib/base/device_cuda.c
+	lib/base/device_cuda.c \
+	lib/search/dedisp_cuda.c \
+	lib/search/dedisp_cuda.h \
+	lib/search/dedisp_cuda_plan.c \
+	lib/search/dedisp_cuda_state.c
 endif
 lib_libpsrkit_a_SOURCES = \
 	$(lib_cuda_sources) \
@@ -98,6 +102,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/search/dedisp_cpu_tree.c \
 	lib/search/dedisp_cpu_tree.h \
 	lib/search/patch.c \
+	lib/search/dedisp_lag.h \
 	lib/search/pulse.h \
 	lib/search/pulsetext.c \
 	lib/search/singlepulse.c \

@@ -134,7 +134,16 @@ clean-local:
 	rm -rf tests/fuzz/libfuzzer_* tests/fuzz/found
 
 # Tests of what runs on a GPU, in tests/gpu/; each says so and skips where there is none.
-GPU_TESTS =
+GPU_TESTS = \
+	tests/gpu/t_dedisp_cuda
+
+# Linked with what they use only, so that they run where CFITSIO and FFTW are not installed.
+tests_gpu_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/kernels $(CUDA_CPPFLAGS)
+tests_gpu_ldadd = lib/libpsrkit.a $(CUDA_LIBS)
+
+tests_gpu_t_dedisp_cuda_SOURCES = tests/gpu/t_dedisp_cuda.c
+tests_gpu_t_dedisp_cuda_CPPFLAGS = $(tests_gpu_cppflags)
+tests_gpu_t_dedisp_cuda_LDADD = $(tests_gpu_ldadd)
 
 if HAVE_CUDA
 check_PROGRAMS += $(GPU_TESTS)
@@ -151,7 +160,15 @@ BENCHES = \
 	tests/bench_dedisp \
 	tests/bench_fake \
 	tests/bench_signif
-GPU_BENCHES =
+GPU_BENCHES = \
+	tests/gpu/bench_dedisp_cuda
+
+tests_gpu_bench_dedisp_cuda_SOURCES = tests/gpu/bench_dedisp_cuda.c tests/gpu/ceilings.h
+tests_gpu_bench_dedisp_cuda_CPPFLAGS = $(tests_gpu_cppflags)
+tests_gpu_bench_dedisp_cuda_LDADD = tests/gpu/ceilings.$(OBJEXT) $(tests_gpu_ldadd)
+EXTRA_DIST += tests/gpu/ceilings.cu
+tests/gpu/ceilings.$(OBJEXT): kernels/ptx.cuh tests/gpu/ceilings.h kernels/nvcc-flags
+CLEANFILES += tests/gpu/ceilings.$(OBJEXT)
 
 EXTRA_PROGRAMS += $(BENCHES) $(GPU_BENCHES)
 CLEANFILES += $(BENCHES) $(GPU_BENCHES)

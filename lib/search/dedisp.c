@@ -14,6 +14,9 @@
 
 /* In order of preference for "auto". */
 static const struct psr_dedisp_ops *const backends[] = {
+#ifdef HAVE_CUDA
+    &psr_dedisp_cuda,
+#endif
     &psr_dedisp_cpu,
 };
 enum { NBACKEND = sizeof backends / sizeof *backends };
@@ -214,36 +217,22 @@ static psr_status set_shifts(psr_dedisp *p, const struct psr_dedisp_desc *d,
     return PSR_OK;
 }
 
-/* d = round(x) for x >= 0, the only sign there is below the highest channel. */
-static void lag_channel(const struct psr_sweep *s, double law, double law_ref, size_t i0, size_t n,
-                        int32_t *d)
+struct psr_lag_frame psr_sweep_frame(const struct psr_sweep *s)
 {
-    const double *dm = s->dm + i0;
-    for (size_t i = 0; i < n; i++)
-        d[i] = (int32_t)((dm[i] / law - dm[i] / law_ref) / s->dt_s + 0.5);
-}
-
-/* Adds the delay against the first channel of the group, rounded once, to the delay of that
- * channel. The lowest channel of the band bounds what is left, so that no sample is needed beyond
- * its. */
-static void lag_within_group(const struct psr_sweep *s, size_t k, size_t i0, size_t n, int32_t *d)
-{
-    double first = s->law[k / PSR_TOL_GROUP * PSR_TOL_GROUP], law = s->law[k];
-    const double *dm = s->dm + i0;
-    for (size_t i = 0; i < n; i++) {
-        int32_t lead = (int32_t)((dm[i] / first - dm[i] / s->law_top) / s->dt_s + 0.5);
-        int32_t rest = (int32_t)((dm[i] / law - dm[i] / first) / s->dt_s + 0.5);
-        int32_t most = (int32_t)((dm[i] / s->law_low - dm[i] / s->law_top) / s->dt_s + 0.5);
-        d[i] = lead + rest < most ? lead + rest : most;
-    }
+    return (struct psr_lag_frame){s->law_top, s->law_low, s->dt_s};
 }
 
 void psr_sweep_delays(const struct psr_sweep *s, size_t k, size_t i0, size_t n, int32_t *d)
 {
+    const struct psr_lag_frame frame = psr_sweep_frame(s);
+    const double *dm = s->dm + i0, law = s->law[k];
+    const double first = s->law[k / PSR_TOL_GROUP * PSR_TOL_GROUP];
     if (s->tol && s->algo == PSR_DEDISP_DIRECT)
-        lag_within_group(s, k, i0, n, d);
+        for (size_t i = 0; i < n; i++)
+            d[i] = psr_lag_tolerant(dm[i], law, first, &frame);
     else
-        lag_channel(s, s->law[k], s->law_top, i0, n, d);
+        for (size_t i = 0; i < n; i++)
+            d[i] = psr_lag(dm[i], law, s->law_top, s->dt_s);
 }
 
 uint64_t psr_sweep_lane_max(const struct psr_sweep *s)

@@ -5,6 +5,8 @@
 #ifndef PSR_SEARCH_DEDISP_BACKEND_H
 #define PSR_SEARCH_DEDISP_BACKEND_H
 
+#include "dedisp_lag.h"
+
 #include <psrkit/dedisp.h>
 
 /* A validated description.  Kept channels are numbered k = 0..nkept-1 by falling frequency.  The
@@ -42,6 +44,9 @@ enum { PSR_TOL_GROUP = 16 }; /* kept channels that share one rounding where tol 
  * 0..maxoff. Returned: d[n] */
 void psr_sweep_delays(const struct psr_sweep *s, size_t k, size_t i0, size_t n, int32_t *d);
 
+/* The part of the delays' description that kernels need as well. */
+struct psr_lag_frame psr_sweep_frame(const struct psr_sweep *s);
+
 /* Largest value that a sum of downsamp samples takes, as if unsigned; 0 for samples summed as
  * floats (kind PSR_FLOAT, and 32-bit integers). */
 uint64_t psr_sweep_lane_max(const struct psr_sweep *s);
@@ -64,6 +69,6 @@ struct psr_dedisp_ops {
     void (*destroy)(void *state);
 };
 
-extern const struct psr_dedisp_ops psr_dedisp_cpu;
+extern const struct psr_dedisp_ops psr_dedisp_cpu, psr_dedisp_cuda;
 
 #endif

@@ -1,0 +1,111 @@
+/* ptx.cuh: the instructions that have no name in CUDA C++: integer matrix products (from sm_80 on),
+ * barriers that count bytes, and asynchronous copies (bulk ones from sm_90 on, 16 bytes a thread
+ * before).  Addresses are of shared memory, as shared_address gives them. */
+#ifndef PSR_KERNELS_PTX_CUH
+#define PSR_KERNELS_PTX_CUH
+
+#include <stdint.h>
+
+__device__ __forceinline__ uint32_t shared_address(const void *p)
+{
+    return (uint32_t)__cvta_generic_to_shared(p);
+}
+
+#if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 800
+
+/* Four 8 x 8 matrices of 16-bit elements; lane l names row l % 8 of matrix l / 8. */
+__device__ __forceinline__ void load_matrices(uint32_t row, uint32_t r[4])
+{
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3},[%4];"
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                 : "r"(row));
+}
+
+/* c = init + a b of unsigned bytes, 16 x 32 by 32 x 8.  init is c itself or 0. */
+__device__ __forceinline__ void multiply_add(int c[4], const uint32_t a[4], uint32_t b0,
+                                             uint32_t b1)
+{
+    asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32 "
+                 "{%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%0,%1,%2,%3};"
+                 : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+__device__ __forceinline__ void multiply(int c[4], const uint32_t a[4], uint32_t b0, uint32_t b1)
+{
+    asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32 "
+                 "{%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%10,%10,%10,%10};"
+                 : "=r"(c[0]), "=r"(c[1]), "=r"(c[2]), "=r"(c[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1), "r"(0));
+}
+
+/* A barrier whose phase ends when "copiers" have said what they copy and all of it has come. */
+__device__ __forceinline__ void barrier_init(uint32_t bar, int copiers)
+{
+    asm volatile("mbarrier.init.shared.b64 [%0],%1;" ::"r"(bar), "r"(copiers));
+}
+
+__device__ __forceinline__ void barrier_wait(uint32_t bar, int parity)
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("{.reg .pred p; wait: mbarrier.try_wait.parity.shared.b64 p,[%0],%1; @p bra done; "
+                 "bra wait; done:}" ::"r"(bar),
+                 "r"(parity)
+                 : "memory");
+#else
+    asm volatile(
+        "{.reg .pred p; wait: mbarrier.test_wait.parity.shared.b64 p,[%0],%1; @p bra done; "
+        "bra wait; done:}" ::"r"(bar),
+        "r"(parity)
+        : "memory");
+#endif
+}
+
+#if __CUDA_ARCH__ >= 900
+
+__device__ __forceinline__ void barrier_publish()
+{
+    asm volatile("fence.mbarrier_init.release.cluster;");
+}
+
+/* True in one lane of a warp whose lanes are all here. */
+__device__ __forceinline__ bool elect_lane()
+{
+    uint32_t chosen;
+    asm volatile("{.reg .pred p; elect.sync _|p,0xffffffff; selp.u32 %0,1,0,p;}" : "=r"(chosen));
+    return chosen;
+}
+
+/* One thread announces the bytes, and any threads copy them. */
+__device__ __forceinline__ void barrier_expect(uint32_t bar, uint32_t bytes)
+{
+    asm volatile("mbarrier.arrive.expect_tx.shared.b64 _,[%0],%1;" ::"r"(bar), "r"(bytes)
+                 : "memory");
+}
+
+__device__ __forceinline__ void copy_bulk(uint32_t to, const void *from, uint32_t bytes,
+                                          uint32_t bar)
+{
+    asm volatile(
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0],[%1],%2,[%3];" ::
+            "r"(to),
+        "l"(from), "r"(bytes), "r"(bar)
+        : "memory");
+}
+
+#else
+
+__device__ __forceinline__ void copy_16(uint32_t to, const void *from)
+{
+    asm volatile("cp.async.cg.shared.global [%0],[%1],16;" ::"r"(to), "l"(from) : "memory");
+}
+
+/* Arrives once this thread's copies have come. */
+__device__ __forceinline__ void barrier_arrive_copied(uint32_t bar)
+{
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(bar) : "memory");
+}
+
+#endif
+#endif
+#endif

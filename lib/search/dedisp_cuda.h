@@ -1,0 +1,93 @@
+/* dedisp_cuda.h: dedispersion on a CUDA device, its parts (private).
+ *
+ * The planner (dedisp_cuda_plan.c) deals out trials and channels to the kernels.  The state
+ * (dedisp_cuda_state.c) is what lies on the device.  The stream (dedisp_cuda.c) runs pieces of
+ * spectra through it. */
+#ifndef PSR_SEARCH_DEDISP_CUDA_H
+#define PSR_SEARCH_DEDISP_CUDA_H
+
+#include "dedisp_backend.h"
+
+#include <dedisp.h>
+
+/* Trials by rising DM, in blocks; each block with its groups of channels.  Blocks next to each
+ * other that group alike share the groups' entries.  Stages are made for a batch of blocks at a
+ * time. */
+struct psr_cuda_plan {
+    double *dm;                   /* [ndm] rising */
+    uint32_t *row;                /* [ndm] place in the sweep */
+    struct dedisp_k_block *block; /* [nblock] */
+    struct dedisp_k_group *group; /* [ngroup] */
+    size_t *batch;                /* [nbatch + 1] first block of each */
+    size_t nblock, ngroup, nbatch;
+    size_t nstage; /* of the largest batch */
+    int nplane;    /* of bytes, to hold a sample; 0: floats */
+    int spread;    /* of any block */
+    bool multiply; /* by matrix products; else sample by sample, and there are no blocks */
+};
+
+/* Given:    max_spread  of dedisp_k_max_spread
+ *           max_stages  of a batch
+ * Status:   PSR_ENOMEM.  plan is to be freed after a failure too. */
+PSR_MUST_CHECK psr_status psr_cuda_plan_make(struct psr_cuda_plan *plan, const struct psr_sweep *s,
+                                             int max_spread, size_t max_stages, psr_err *err);
+void psr_cuda_plan_free(struct psr_cuda_plan *plan);
+
+/* One of two: a piece's spectra and its output, on the host and on the device. */
+struct psr_cuda_half {
+    void *h_raw, *d_raw;
+    float *h_out, *d_out;
+    cudaEvent_t copied, freed;   /* spectra have come; spectra are not needed any more */
+    cudaEvent_t summed, drained; /* output is made; output has gone */
+    uint64_t raw_first;          /* spectrum at the start of d_raw */
+    size_t nout, pitch;          /* output on its way to the caller, 0: none */
+    size_t at;                   /* its place in the caller's */
+};
+
+struct psr_cuda {
+    const struct psr_sweep *s;
+    struct psr_cuda_plan plan;
+    size_t row_bytes, sample_bytes; /* of a spectrum; of a sample in a run */
+
+    double *d_dm, *d_law;
+    uint32_t *d_row, *d_chan;
+    int32_t *d_pre;
+    struct dedisp_k_block *d_block;
+    struct dedisp_k_group *d_group;
+    void *d_stage;
+    int *d_fault;
+
+    unsigned char *d_run;   /* [nplane][nkept][pitch] */
+    size_t pitch, plane;    /* bytes */
+    size_t room;            /* samples of a run */
+    size_t piece, nout_max; /* spectra and output samples at once */
+    struct psr_cuda_half half[2];
+    cudaStream_t in, work, out;
+
+    int turn;                      /* half that the next piece uses */
+    uint64_t nraw, nturned, ndone; /* spectra taken, samples in the runs so far, samples given */
+    uint64_t first;                /* sample at the start of the runs */
+    int64_t bytes;
+    bool started; /* the device was there */
+};
+
+/* Returns from the function with the first call that fails. */
+#define TRY(call)                                                                                  \
+    do {                                                                                           \
+        cudaError_t e_ = (call);                                                                   \
+        if (e_)                                                                                    \
+            return e_;                                                                             \
+    } while (0)
+
+psr_status psr_cuda_fail(const struct psr_cuda *c, cudaError_t e, const char *what, psr_err *err);
+
+/* Takes the device and all memory.  c is to be freed after a failure too. */
+PSR_MUST_CHECK psr_status psr_cuda_start(struct psr_cuda *c, psr_err *err);
+void psr_cuda_free(struct psr_cuda *c);
+
+struct dedisp_k_delays psr_cuda_delays(const struct psr_cuda *c);
+
+/* Makes the stages of a batch. */
+cudaError_t psr_cuda_aim(const struct psr_cuda *c, size_t batch);
+
+#endif

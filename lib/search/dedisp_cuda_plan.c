@@ -1,0 +1,225 @@
+/* Which trials share a block and which channels a group: where delays drift apart slowly, matrix
+ * products are small.  Nothing here needs a device. */
+#include "dedisp_cuda.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { GATHERED = 100 }; /* sums made one by one in the time of a stage, per sample */
+
+struct ranked {
+    double dm;
+    uint32_t i;
+};
+
+static int by_rising_dm(const void *pa, const void *pb)
+{
+    const struct ranked *a = pa, *b = pb;
+    if (a->dm != b->dm)
+        return a->dm > b->dm ? 1 : -1;
+    return a->i < b->i ? -1 : a->i > b->i;
+}
+
+static psr_status sort_trials(struct psr_cuda_plan *plan, const struct psr_sweep *s, psr_err *err)
+{
+    struct ranked *rank = calloc(s->ndm, sizeof *rank);
+    plan->dm = calloc(s->ndm, sizeof *plan->dm);
+    plan->row = calloc(s->ndm, sizeof *plan->row);
+    if (!rank || !plan->dm || !plan->row) {
+        free(rank);
+        return psr_fail_nomem(err, "trials", 28.0 * (double)s->ndm);
+    }
+    for (size_t i = 0; i < s->ndm; i++)
+        rank[i] = (struct ranked){s->dm[i], (uint32_t)i};
+    qsort(rank, s->ndm, sizeof *rank, by_rising_dm);
+    for (size_t i = 0; i < s->ndm; i++) {
+        plan->dm[i] = rank[i].dm;
+        plan->row[i] = rank[i].i;
+    }
+    free(rank);
+    return PSR_OK;
+}
+
+/* Samples by which the delays between two laws grow over a range of DM. */
+static double drift(const struct psr_sweep *s, double range, double law, double law_ref)
+{
+    return (range / law - range / law_ref) / s->dt_s;
+}
+
+/* Delays are rounded, so that their differences are off by up to this. */
+static int slack(const struct psr_sweep *s)
+{
+    return s->tol ? 4 : 2;
+}
+
+/* --- groups ----------------------------------------------------------------------------------- */
+
+/* DM over the block, and over the wider of its halves. */
+struct extent {
+    double whole, half;
+};
+
+static struct extent extent_of(const double *dm, size_t n)
+{
+    size_t half = (n + 1) / 2;
+    double early = dm[half - 1] - dm[0], late = half < n ? dm[n - 1] - dm[half] : 0;
+    return (struct extent){dm[n - 1] - dm[0], early > late ? early : late};
+}
+
+/* The number of channels from k0 on that costs least per channel: a group costs as much as three
+ * relative delays, and each of those once more.  Half the drift counts, as the halves of a block
+ * have windows of their own. */
+static size_t choose_group(const struct psr_sweep *s, struct extent e, size_t k0)
+{
+    static const size_t sizes[] = {1, 2, 3, 4, 6, 8, 12, 16, 20, 24, 28, DEDISP_CHANNELS};
+    size_t best = 1, left = s->nkept - k0;
+    double least = 4.5;
+    for (size_t j = 1; j < sizeof sizes / sizeof *sizes; j++) {
+        size_t n = sizes[j] < left ? sizes[j] : left;
+        double x = drift(s, e.whole, s->law[k0 + n - 1], s->law[k0]);
+        double cost = (4.5 + x / 2) / (double)n;
+        if (!dedisp_k_fits(x, drift(s, e.half, s->law[k0 + n - 1], s->law[k0]), s->tol))
+            break;
+        if (cost < least) {
+            least = cost;
+            best = n;
+        }
+        if (n == left)
+            break;
+    }
+    return best;
+}
+
+/* Whether the block's groups, at the end of the table, are those of the block before. */
+static bool same_groups(const struct psr_cuda_plan *plan, const struct dedisp_k_block *b)
+{
+    const struct dedisp_k_block *before = b - 1;
+    return b > plan->block && before->ngroup == b->ngroup &&
+           !memcmp(plan->group + before->group, plan->group + b->group,
+                   b->ngroup * sizeof *plan->group);
+}
+
+static psr_status group_channels(struct psr_cuda_plan *plan, const struct psr_sweep *s,
+                                 struct dedisp_k_block *b, size_t *room, psr_err *err)
+{
+    struct extent e = extent_of(plan->dm + b->first, b->n);
+    if (plan->ngroup + s->nkept > *room) {
+        *room = 2 * *room + s->nkept;
+        struct dedisp_k_group *more = realloc(plan->group, *room * sizeof *more);
+        if (!more)
+            return psr_fail_nomem(err, "groups of channels", (double)*room * sizeof *more);
+        plan->group = more;
+    }
+    b->group = (uint32_t)plan->ngroup;
+    struct dedisp_k_group *g = plan->group + plan->ngroup;
+    for (size_t k = 0; k < s->nkept; k += g[b->ngroup++].n)
+        g[b->ngroup] = (struct dedisp_k_group){(uint32_t)k, (uint32_t)choose_group(s, e, k)};
+    if (same_groups(plan, b))
+        b->group = b[-1].group;
+    else
+        plan->ngroup += b->ngroup;
+    return PSR_OK;
+}
+
+/* --- blocks ----------------------------------------------------------------------------------- */
+
+/* Trials from "first" on whose delays stay within the spread. */
+static size_t count_trials(const struct psr_cuda_plan *plan, const struct psr_sweep *s,
+                           size_t first, int max_spread)
+{
+    size_t n = 1;
+    double law = s->law[s->nkept - 1];
+    while (n < DEDISP_TRIALS && first + n < s->ndm &&
+           drift(s, plan->dm[first + n] - plan->dm[first], law, s->law_top) + slack(s) <=
+               max_spread)
+        n++;
+    return n;
+}
+
+static int spread_of(const struct psr_cuda_plan *plan, const struct psr_sweep *s,
+                     const struct dedisp_k_block *b)
+{
+    double range = plan->dm[b->first + b->n - 1] - plan->dm[b->first];
+    return (int)drift(s, range, s->law[s->nkept - 1], s->law_top) + slack(s);
+}
+
+static psr_status make_blocks(struct psr_cuda_plan *plan, const struct psr_sweep *s, int max_spread,
+                              psr_err *err)
+{
+    size_t room = 0;
+    for (size_t i = 0; i < s->ndm; i += count_trials(plan, s, i, max_spread))
+        plan->nblock++;
+    plan->block = calloc(plan->nblock, sizeof *plan->block);
+    if (!plan->block)
+        return psr_fail_nomem(err, "blocks of trials", (double)plan->nblock * sizeof *plan->block);
+    size_t first = 0;
+    for (size_t n = 0; n < plan->nblock; n++) {
+        struct dedisp_k_block *b = plan->block + n;
+        b->first = (uint32_t)first;
+        b->n = (uint32_t)count_trials(plan, s, first, max_spread);
+        psr_status st = group_channels(plan, s, b, &room, err);
+        if (st)
+            return st;
+        int spread = spread_of(plan, s, b);
+        plan->spread = spread > plan->spread ? spread : plan->spread;
+        first += b->n;
+    }
+    return PSR_OK;
+}
+
+static psr_status make_batches(struct psr_cuda_plan *plan, size_t max_stages, psr_err *err)
+{
+    plan->batch = calloc(plan->nblock + 1, sizeof *plan->batch);
+    if (!plan->batch)
+        return psr_fail_nomem(err, "batches of blocks", (double)plan->nblock * sizeof *plan->batch);
+    size_t n = 0;
+    for (size_t b = 0; b < plan->nblock; b++) {
+        struct dedisp_k_block *block = plan->block + b;
+        if (n && n + block->ngroup > max_stages) {
+            plan->batch[++plan->nbatch] = b;
+            n = 0;
+        }
+        block->stage = n;
+        n += block->ngroup;
+        plan->nstage = n > plan->nstage ? n : plan->nstage;
+    }
+    plan->batch[++plan->nbatch] = plan->nblock;
+    return PSR_OK;
+}
+
+/* --- the plan --------------------------------------------------------------------------------- */
+
+static int planes_for(uint64_t lane_max)
+{
+    int n = 0;
+    for (; lane_max; lane_max >>= 8)
+        n++;
+    return n;
+}
+
+psr_status psr_cuda_plan_make(struct psr_cuda_plan *plan, const struct psr_sweep *s, int max_spread,
+                              size_t max_stages, psr_err *err)
+{
+    uint64_t lane_max = psr_sweep_lane_max(s);
+    memset(plan, 0, sizeof *plan);
+    plan->nplane = planes_for(lane_max);
+    psr_status st = sort_trials(plan, s, err);
+    if (st || !lane_max || max_spread < slack(s) || lane_max * s->nkept > UINT32_MAX)
+        return st;
+    if ((st = make_blocks(plan, s, max_spread, err)))
+        return st;
+    double stages = 0;
+    for (size_t b = 0; b < plan->nblock; b++)
+        stages += plan->block[b].ngroup;
+    plan->multiply = stages * GATHERED < (double)s->ndm * (double)s->nkept;
+    return plan->multiply ? make_batches(plan, max_stages, err) : PSR_OK;
+}
+
+void psr_cuda_plan_free(struct psr_cuda_plan *plan)
+{
+    free(plan->dm);
+    free(plan->row);
+    free(plan->block);
+    free(plan->group);
+    free(plan->batch);
+}

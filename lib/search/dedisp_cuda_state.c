@@ -1,0 +1,244 @@
+/* What a plan holds on a CUDA device: memory, streams, and the description of its delays. */
+#include "dedisp_cuda.h"
+
+#include <psrkit/device.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    PIECE_BYTES = 128 << 20, /* of spectra, and of output, at once */
+    STAGE_BYTES = 1 << 30,   /* of stages at once, at most */
+};
+
+psr_status psr_cuda_fail(const struct psr_cuda *c, cudaError_t e, const char *what, psr_err *err)
+{
+    (void)cudaGetLastError();
+    return psr_fail(err, PSR_EDEVICE, "device %d: %s: %s", c->s->device, what,
+                    cudaGetErrorString(e));
+}
+
+/* --- memory ------------------------------------------------------------------------ */
+
+static cudaError_t take_device(struct psr_cuda *c, void *to, size_t bytes)
+{
+    void *p = NULL;
+    TRY(cudaMalloc(&p, bytes ? bytes : 1));
+    memcpy(to, &p, sizeof p);
+    c->bytes += (int64_t)bytes;
+    return cudaSuccess;
+}
+
+static cudaError_t take_pinned(struct psr_cuda *c, void *to, size_t bytes)
+{
+    void *p = NULL;
+    TRY(cudaMallocHost(&p, bytes ? bytes : 1));
+    memcpy(to, &p, sizeof p);
+    c->bytes += (int64_t)bytes;
+    return cudaSuccess;
+}
+
+static cudaError_t upload(struct psr_cuda *c, void *to, const void *from, size_t bytes)
+{
+    void *p;
+    TRY(take_device(c, to, bytes));
+    memcpy(&p, to, sizeof p);
+    return cudaMemcpy(p, from, bytes, cudaMemcpyHostToDevice);
+}
+
+/* --- buffers ---------------------------------------------------------------------------------- */
+
+static void free_buffers(struct psr_cuda *c)
+{
+    for (int n = 0; n < 2; n++) {
+        struct psr_cuda_half *h = c->half + n;
+        cudaFree(h->d_raw);
+        cudaFree(h->d_out);
+        cudaFreeHost(h->h_raw);
+        cudaFreeHost(h->h_out);
+        h->d_raw = h->h_raw = NULL;
+        h->d_out = h->h_out = NULL;
+    }
+    cudaFree(c->d_run);
+    c->d_run = NULL;
+}
+
+/* Spectra of earlier pieces that are kept beside a piece: sums that are not complete. */
+static size_t max_history(const struct psr_sweep *s)
+{
+    return (size_t)s->maxpre + s->downsamp;
+}
+
+static cudaError_t take_half(struct psr_cuda *c, struct psr_cuda_half *h)
+{
+    size_t out = c->s->ndm * ((c->nout_max + 31) / 32 * 32) * sizeof(float);
+    TRY(take_device(c, &h->d_raw, (max_history(c->s) + c->piece) * c->row_bytes));
+    TRY(take_device(c, &h->d_out, out));
+    TRY(cudaMemset(h->d_out, 0, out)); /* rows are copied to the host with their padding */
+    TRY(take_pinned(c, &h->h_raw, c->piece * c->row_bytes));
+    return take_pinned(c, &h->h_out, out);
+}
+
+/* Room for what later outputs need and some pieces, so that runs are seldom moved to their start.
+ */
+static cudaError_t take_buffers(struct psr_cuda *c)
+{
+    const struct psr_sweep *s = c->s;
+    size_t live = (size_t)s->maxoff + 2, planes = c->plan.nplane ? (size_t)c->plan.nplane : 1;
+    c->nout_max = c->piece / s->downsamp + 2;
+    c->room = live + live / 4 + 4 * c->nout_max;
+    c->pitch = (c->room + DEDISP_BEHIND) * c->sample_bytes + 2 * DEDISP_FRONT;
+    c->pitch = (c->pitch + 127) / 128 * 128;
+    c->plane = c->pitch * s->nkept;
+    TRY(take_half(c, c->half));
+    TRY(take_half(c, c->half + 1));
+    TRY(take_device(c, &c->d_run, planes * c->plane + DEDISP_BEHIND));
+    return cudaMemset(c->d_run, 0, planes * c->plane + DEDISP_BEHIND);
+}
+
+/* The largest pieces that there is memory for. */
+static psr_status make_buffers(struct psr_cuda *c, psr_err *err)
+{
+    const struct psr_sweep *s = c->s;
+    double most = (double)s->mem_bytes / 8 < PIECE_BYTES ? (double)s->mem_bytes / 8 : PIECE_BYTES;
+    double in = most / (double)c->row_bytes;
+    double out = most / 4 / (double)s->ndm * (double)s->downsamp;
+    double piece = in < out ? in : out;
+    int64_t before = c->bytes;
+    cudaError_t e = cudaErrorMemoryAllocation;
+    piece = piece < 1 << 24 ? piece : 1 << 24;
+    for (c->piece = piece > 1 ? (size_t)piece : 1; c->piece; c->piece /= 2) {
+        e = take_buffers(c);
+        if (e != cudaErrorMemoryAllocation)
+            break;
+        (void)cudaGetLastError();
+        free_buffers(c);
+        c->bytes = before;
+    }
+    return e ? psr_cuda_fail(c, e, "samples", err) : PSR_OK;
+}
+
+static cudaError_t make_events(struct psr_cuda *c)
+{
+    TRY(cudaStreamCreateWithFlags(&c->in, cudaStreamNonBlocking));
+    TRY(cudaStreamCreateWithFlags(&c->work, cudaStreamNonBlocking));
+    TRY(cudaStreamCreateWithFlags(&c->out, cudaStreamNonBlocking));
+    for (int n = 0; n < 2; n++) {
+        struct psr_cuda_half *h = c->half + n;
+        cudaEvent_t *const event[] = {&h->copied, &h->freed, &h->summed, &h->drained};
+        for (int k = 0; k < 4; k++)
+            TRY(cudaEventCreateWithFlags(event[k], cudaEventDisableTiming));
+    }
+    return cudaSuccess;
+}
+
+/* --- what the kernels are told ------------------------------------------------------------------
+ */
+
+struct dedisp_k_delays psr_cuda_delays(const struct psr_cuda *c)
+{
+    const struct psr_sweep *s = c->s;
+    bool tolerant = s->tol && s->algo == PSR_DEDISP_DIRECT;
+    return (struct dedisp_k_delays){
+        .d_dm = c->d_dm,
+        .d_law = c->d_law,
+        .frame = psr_sweep_frame(s),
+        .tol_group = tolerant ? PSR_TOL_GROUP : 0,
+    };
+}
+
+static cudaError_t upload_plan(struct psr_cuda *c)
+{
+    const struct psr_cuda_plan *p = &c->plan;
+    const struct psr_sweep *s = c->s;
+    TRY(upload(c, &c->d_dm, p->dm, s->ndm * sizeof *p->dm));
+    TRY(upload(c, &c->d_row, p->row, s->ndm * sizeof *p->row));
+    TRY(upload(c, &c->d_law, s->law, s->nkept * sizeof *s->law));
+    TRY(upload(c, &c->d_pre, s->pre, s->nkept * sizeof *s->pre));
+    TRY(upload(c, &c->d_block, p->block, p->nblock * sizeof *p->block));
+    TRY(upload(c, &c->d_group, p->group, p->ngroup * sizeof *p->group));
+    TRY(take_device(c, &c->d_stage, p->nstage * dedisp_k_stage_bytes()));
+    TRY(take_device(c, &c->d_fault, sizeof *c->d_fault));
+    return cudaMemset(c->d_fault, 0, sizeof *c->d_fault);
+}
+
+static cudaError_t upload_channels(struct psr_cuda *c)
+{
+    uint32_t *chan = calloc(c->s->nkept, sizeof *chan);
+    if (!chan)
+        return cudaErrorMemoryAllocation;
+    for (size_t k = 0; k < c->s->nkept; k++)
+        chan[k] = (uint32_t)c->s->chan[k];
+    cudaError_t e = upload(c, &c->d_chan, chan, c->s->nkept * sizeof *chan);
+    free(chan);
+    return e;
+}
+
+cudaError_t psr_cuda_aim(const struct psr_cuda *c, size_t batch)
+{
+    const struct psr_cuda_plan *p = &c->plan;
+    const struct dedisp_k_delays delays = psr_cuda_delays(c);
+    size_t b = p->batch[batch];
+    return dedisp_k_aim(c->d_stage, c->d_fault, c->d_block + b, p->batch[batch + 1] - b, c->d_group,
+                        &delays, c->work);
+}
+
+/* All stages are made once, to see that there are such. */
+static cudaError_t aim_all(const struct psr_cuda *c)
+{
+    int fault = 0;
+    for (size_t n = 0; n < c->plan.nbatch; n++)
+        TRY(psr_cuda_aim(c, n));
+    TRY(cudaStreamSynchronize(c->work));
+    TRY(cudaMemcpy(&fault, c->d_fault, sizeof fault, cudaMemcpyDeviceToHost));
+    return fault ? cudaErrorInvalidValue : cudaSuccess;
+}
+
+/* --- start and end -----------------------------------------------------------------------------
+ */
+
+psr_status psr_cuda_start(struct psr_cuda *c, psr_err *err)
+{
+    struct psr_device device;
+    int max_spread;
+    psr_err why;
+    psr_status st = psr_device_describe(c->s->device, &device, &why);
+    if (st)
+        return psr_fail(err, st, "dedispersion on CUDA: %s", why.msg);
+    cudaError_t e = cudaSetDevice(c->s->device);
+    c->started = !e;
+    if (e || (e = dedisp_k_max_spread(&max_spread)) || (e = make_events(c)))
+        return psr_cuda_fail(c, e, "start", err);
+    int64_t stages = device.mem_free / 8 < STAGE_BYTES ? device.mem_free / 8 : STAGE_BYTES;
+    st = psr_cuda_plan_make(&c->plan, c->s, max_spread, (size_t)stages / dedisp_k_stage_bytes(),
+                            err);
+    if (st)
+        return st;
+    c->sample_bytes = c->plan.nplane ? 1 : sizeof(float);
+    c->row_bytes = (c->s->nchan * (size_t)c->s->nbit + 7) / 8;
+    if ((e = upload_plan(c)) || (e = upload_channels(c)) || (e = aim_all(c)))
+        return psr_cuda_fail(c, e, "delays", err);
+    return make_buffers(c, err);
+}
+
+void psr_cuda_free(struct psr_cuda *c)
+{
+    (void)cudaSetDevice(c->s->device);
+    (void)cudaDeviceSynchronize();
+    free_buffers(c);
+    void *const device[] = {c->d_dm,    c->d_law,   c->d_row,   c->d_chan, c->d_pre,
+                            c->d_block, c->d_group, c->d_stage, c->d_fault};
+    for (size_t n = 0; n < sizeof device / sizeof *device; n++)
+        cudaFree(device[n]);
+    for (int n = 0; n < 2; n++) {
+        const struct psr_cuda_half *h = c->half + n;
+        const cudaEvent_t event[] = {h->copied, h->freed, h->summed, h->drained};
+        for (int k = 0; k < 4; k++)
+            if (event[k])
+                cudaEventDestroy(event[k]);
+    }
+    const cudaStream_t stream[] = {c->in, c->work, c->out};
+    for (int n = 0; n < 3; n++)
+        if (stream[n])
+            cudaStreamDestroy(stream[n]);
+}
