@@ -7,9 +7,9 @@ pkgconfig_DATA = lib/psrkit.pc
 
 psrincludedir = $(includedir)/psrkit
 psrinclude_HEADERS = \
+	lib/psrkit/barycentre.h \
 	lib/psrkit/clean.h \
 	lib/psrkit/compat.h \
-	lib/psrkit/barycentre.h \
 	lib/psrkit/ddplan.h \
 	lib/psrkit/dedisp.h \
 	lib/psrkit/delays.h \
@@ -23,8 +23,6 @@ psrinclude_HEADERS = \
 	lib/psrkit/orbit.h \
 	lib/psrkit/outfile.h \
 	lib/psrkit/patch.h \
-	lib/psrkit/psrfits.h \
-	lib/psrkit/rng.h \
 	lib/psrkit/planfile.h \
 	lib/psrkit/psrfits.h \
 	lib/psrkit/resample.h \
@@ -101,8 +99,8 @@ lib_libpsrkit_a_SOURCES = \
 	lib/search/dedisp_cpu_shape.c \
 	lib/search/dedisp_cpu_tree.c \
 	lib/search/dedisp_cpu_tree.h \
-	lib/search/patch.c \
 	lib/search/dedisp_lag.h \
+	lib/search/patch.c \
 	lib/search/pulse.h \
 	lib/search/pulsetext.c \
 	lib/search/singlepulse.c \

@@ -32,8 +32,8 @@ bench() {
     read_s=$(median cat "$dir/$name.fil")
     write_s=$(median write_alone "$bytes")
     for threads in 1 2; do
-        run_s=$(median gpudedisp -q -nobary -ncpus $threads $4 -o "$dir/$name" "$dir/$name.fil")
-        peak=$(gpudedisp -q -v -nobary -ncpus $threads $4 -o "$dir/$name" "$dir/$name.fil" 2>&1 |
+        run_s=$(median gpudedisp -q -nobary -noclip -ncpus $threads $4 -o "$dir/$name" "$dir/$name.fil")
+        peak=$(gpudedisp -q -v -nobary -noclip -ncpus $threads $4 -o "$dir/$name" "$dir/$name.fil" 2>&1 |
             sed -n 's/.*peak \([0-9]*\) MB.*/\1/p')
         awk -v n="$name" -v k=$threads -v t="$run_s" -v r="$read_s" -v w="$write_s" -v p="$peak" 'BEGIN {
             printf "%-4s %7d %9.3f %9.3f %9.3f %9.2f %9s\n", n, k, t, r, w, t / (r + w), p }'

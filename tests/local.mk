@@ -72,10 +72,10 @@ tests_t_pulseplot_SOURCES = tests/t_pulseplot.c $(tools_gnuplot) tools/pulseplot
 tests_t_numtext_SOURCES = tests/t_numtext.c tools/numtext.c tools/numtext.h
 
 CLI_TESTS = \
-	tests/clean.bats \
-	tests/compat.bats \
 	tests/bary.bats \
 	tests/chi2sig.bats \
+	tests/clean.bats \
+	tests/compat.bats \
 	tests/ddplan.bats \
 	tests/demo.bats \
 	tests/fakebin.bats \

@@ -51,11 +51,11 @@ tools_gpudedisp_SOURCES = \
 	$(tools_shared) \
 	tools/gpudedisp.c \
 	tools/gpudedisp.h \
+	tools/gpudedisp_bary.c \
 	tools/gpudedisp_clean.c \
 	tools/gpudedisp_compat.c \
 	tools/gpudedisp_compat.h \
 	tools/gpudedisp_compat_setup.c \
-	tools/gpudedisp_bary.c \
 	tools/gpudedisp_events.c \
 	tools/gpudedisp_input.c \
 	tools/gpudedisp_options.c \
