@@ -369,15 +369,14 @@ size_t psr_dedisp_ready(const psr_dedisp *p, size_t nsamp)
     return (size_t)(outputs_of(&p->sweep, p->nraw + nsamp) - outputs_of(&p->sweep, p->nraw));
 }
 
-/* Blocks need not be large against maxshift, as nothing is summed twice: a few hundred megabytes of
- * input and output keep the threads busy. */
+/* Blocks need not be large against maxshift, as nothing is summed twice. */
 size_t psr_dedisp_block(const psr_dedisp *p)
 {
     const struct psr_sweep *s = &p->sweep;
     struct psr_dedisp_info info;
     psr_dedisp_describe(p, &info);
     double room = (double)s->mem_bytes - (double)info.bytes;
-    room = room < 0x1p28 ? room : 0x1p28;
+    room = room < p->ops->block_bytes ? room : p->ops->block_bytes;
     double spectrum = (double)s->nchan * s->nbit / 8 + 4.0 * (double)s->ndm / (double)s->downsamp;
     double n = room / spectrum;
     n = n > 1 << 20 ? 1 << 20 : n;

@@ -56,6 +56,7 @@ uint32_t psr_sweep_bias(const struct psr_sweep *s);
 
 struct psr_dedisp_ops {
     const char *name;
+    double block_bytes; /* of the caller's input and output in one execute that suit it */
 
     /* Keeps s, which outlives the state.  PSR_EDEVICE where the device is absent. */
     psr_status (*create)(void **state, const struct psr_sweep *s, psr_err *err);

@@ -361,6 +361,7 @@ static psr_status cpu_create(void **state, const struct psr_sweep *s, psr_err *e
 
 const struct psr_dedisp_ops psr_dedisp_cpu = {
     .name = "cpu",
+    .block_bytes = 0x1p26, /* fresh pages cost more than blocks gain */
     .create = cpu_create,
     .execute = cpu_execute,
     .reset = cpu_reset,

@@ -241,6 +241,7 @@ static psr_status cuda_create(void **state, const struct psr_sweep *s, psr_err *
 
 const struct psr_dedisp_ops psr_dedisp_cuda = {
     .name = "cuda",
+    .block_bytes = 0x1p28,
     .create = cuda_create,
     .execute = cuda_execute,
     .reset = cuda_reset,
