@@ -55,6 +55,11 @@ row "DM (pc cm^-3)" "$dm" "$burst_dm" 2
 row "time (s)" "$time" "$burst_time" 0.002
 row "S/N" "$snr" "$burst_snr" 5
 
+trials=$((300 * 40000 * 15)) # DMs, samples and widths that were looked at
+power=$(awk -v s="$snr" 'BEGIN { printf "%.2f", s * s }')
+say "chi2sig -ntrials $trials $power 1: could noise have made it, anywhere in the search?"
+chi2sig -ntrials "$trials" "$power" 1
+
 say "the pulsar: each series folded at its period of $pulsar_period s"
 read -r dm time snr < <("$builddir/tests/fold_dat" "$pulsar_period" "$out"/demo_DM*.dat)
 header pulsar

@@ -172,10 +172,11 @@ CLEANFILES += tests/gpu/ceilings.$(OBJEXT)
 
 EXTRA_PROGRAMS += $(BENCHES) $(GPU_BENCHES)
 CLEANFILES += $(BENCHES) $(GPU_BENCHES)
-dist_noinst_SCRIPTS += tests/bench_gpudedisp.sh
+bench_scripts = tests/bench_ddplan.sh tests/bench_gpudedisp.sh
+dist_noinst_SCRIPTS += $(bench_scripts)
 bench: all $(BENCHES)
 	@for b in $(BENCHES); do echo "== $$b"; ./$$b || exit 1; done
-	@echo '== tests/bench_gpudedisp.sh'; $(srcdir)/tests/bench_gpudedisp.sh
+	@for b in $(bench_scripts); do echo "== $$b"; $(srcdir)/$$b || exit 1; done
 if HAVE_CUDA
 bench-gpu: all $(GPU_BENCHES)
 	@for b in $(GPU_BENCHES); do echo "== $$b"; ./$$b || exit 1; done
