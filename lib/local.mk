@@ -51,6 +51,8 @@ lib_libpsrkit_a_SOURCES = \
 	lib/base/isa.h \
 	lib/base/number.c \
 	lib/base/outfile.c \
+	lib/base/path.c \
+	lib/base/path.h \
 	lib/base/plain.c \
 	lib/base/plain.h \
 	lib/base/status.c \

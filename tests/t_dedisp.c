@@ -19,16 +19,6 @@ struct shape {
     float *out; /* [ndm][nout] */
 };
 
-static void *take(size_t n, size_t size)
-{
-    void *p = calloc(n ? n : 1, size);
-    if (!p) {
-        printf("Bail out! no memory\n");
-        exit(EXIT_FAILURE);
-    }
-    return p;
-}
-
 static void drop(struct shape *s)
 {
     free(s->x);
@@ -68,8 +58,8 @@ static void fill(struct shape *s, size_t nsamp, uint64_t *seed, bool all_ones)
 {
     s->nsamp = nsamp;
     s->row_bytes = (s->d.nchan * (size_t)s->d.nbit + 7) / 8;
-    s->x = take(nsamp * s->d.nchan, sizeof *s->x);
-    s->data = take(nsamp, s->row_bytes);
+    s->x = tap_take(nsamp * s->d.nchan, sizeof *s->x);
+    s->data = tap_take(nsamp, s->row_bytes);
     for (size_t t = 0; t < nsamp; t++)
         for (size_t c = 0; c < s->d.nchan; c++)
             set_sample(s, t, c, all_ones ? UINT32_MAX : (uint32_t)(tap_random(seed) >> 32));
@@ -259,7 +249,7 @@ static bool run(struct shape *s, psr_dedisp *p, size_t piece, uint64_t *seed)
     size_t whole = s->nsamp / s->d.downsamp, shift = psr_dedisp_maxshift(p), done = 0;
     s->nout = whole > shift ? whole - shift : 0;
     free(s->out);
-    s->out = take(s->d.ndm * s->nout, sizeof *s->out);
+    s->out = tap_take(s->d.ndm * s->nout, sizeof *s->out);
     for (size_t t = 0; t < s->nsamp;) {
         size_t n = piece;
         if (!piece) {
@@ -299,7 +289,7 @@ static bool check_shape(struct shape *s, uint64_t *seed)
     }
     bool pass = delays_agree(s, p) && run(s, p, s->nsamp, seed) && matches(s, p, 1);
     size_t bytes = s->d.ndm * s->nout * sizeof *s->out;
-    float *first = take(bytes, 1);
+    float *first = tap_take(bytes, 1);
     memcpy(first, s->out, bytes);
     psr_dedisp_reset(p);
     pass = pass && run(s, p, s->nsamp < 3000 ? (size_t)tap_between(seed, 0, 1) : 0, seed) &&

@@ -59,6 +59,17 @@ __attribute__((unused)) static int done_testing(void)
     return tap_failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
+/* Zeroed memory, or the end of the test. */
+__attribute__((unused)) static void *tap_take(size_t n, size_t size)
+{
+    void *p = calloc(n ? n : 1, size);
+    if (!p) {
+        printf("Bail out! no memory\n");
+        exit(EXIT_FAILURE);
+    }
+    return p;
+}
+
 /* Random numbers for tests: xorshift64*, good enough and the same everywhere. */
 __attribute__((unused)) static uint64_t tap_random(uint64_t *state)
 {

@@ -1,3 +1,4 @@
+#include "../base/path.h"
 #include <psrkit/series.h>
 
 #include <errno.h>
@@ -8,23 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The .inf beside path: its suffix replaced, or added where there is none.  malloc'd. */
-static char *inf_path(const char *path)
-{
-    static const char suffix[] = ".inf";
-    const char *slash = strrchr(path, '/'), *dot = strrchr(path, '.');
-    size_t stem = dot && (!slash || dot > slash + 1) ? (size_t)(dot - path) : strlen(path);
-    char *inf = malloc(stem + sizeof suffix);
-    if (inf) {
-        memcpy(inf, path, stem);
-        strcpy(inf + stem, suffix);
-    }
-    return inf;
-}
-
 static psr_status read_inf(struct psr_inf *inf, const char *path, psr_err *err)
 {
-    char *beside = inf_path(path);
+    char *beside = psr_path_beside(path, ".inf");
     psr_status st = PSR_OK;
     if (!beside)
         st = psr_fail_nomem(err, path, (double)strlen(path));

@@ -1,3 +1,4 @@
+#include "../base/path.h"
 #include <psrkit/mask.h>
 
 #include <math.h>
@@ -257,25 +258,11 @@ static psr_status read_bytes(const char *path, unsigned char **bytes, size_t *n,
     return st;
 }
 
-/* The .stats beside a .mask; malloc'd, NULL where there is no memory. */
-static char *stats_path(const char *path)
-{
-    static const char suffix[] = ".stats";
-    const char *slash = strrchr(path, '/'), *dot = strrchr(path, '.');
-    size_t stem = dot && (!slash || dot > slash + 1) ? (size_t)(dot - path) : strlen(path);
-    char *stats = malloc(stem + sizeof suffix);
-    if (stats) {
-        memcpy(stats, path, stem);
-        strcpy(stats + stem, suffix);
-    }
-    return stats;
-}
-
 static psr_status read_stats(struct psr_mask *mask, const char *path, psr_err *err)
 {
     unsigned char *bytes = NULL;
     size_t n;
-    char *stats = stats_path(path);
+    char *stats = psr_path_beside(path, ".stats");
     if (!stats)
         return psr_fail_nomem(err, path, (double)strlen(path));
     psr_status st = read_bytes(stats, &bytes, &n, err);

@@ -15,16 +15,6 @@ struct shape {
     size_t nsamp, row_bytes;
 };
 
-static void *take(size_t n, size_t size)
-{
-    void *p = calloc(n ? n : 1, size);
-    if (!p) {
-        printf("Bail out! no memory\n");
-        exit(EXIT_FAILURE);
-    }
-    return p;
-}
-
 static void drop(struct shape *s)
 {
     free(s->freq_mhz);
@@ -40,7 +30,7 @@ static void fill(struct shape *s, size_t nsamp, uint64_t *seed)
     s->nsamp = nsamp;
     s->row_bytes = (s->d.nchan * (size_t)s->d.nbit + 7) / 8;
     size_t bytes = nsamp * s->row_bytes;
-    s->data = take(bytes + 8, 1);
+    s->data = tap_take(bytes + 8, 1);
     if (s->d.kind == PSR_FLOAT)
         for (size_t n = 0; n < bytes; n += 4) {
             float x = (float)(tap_uniform(seed) - 0.3);
@@ -57,8 +47,8 @@ static void fill(struct shape *s, size_t nsamp, uint64_t *seed)
 static void lay_out(struct shape *s, double low_mhz, double width_mhz, bool rising, double from,
                     double shift)
 {
-    s->freq_mhz = take(s->d.nchan, sizeof *s->freq_mhz);
-    s->dm = take(s->d.ndm, sizeof *s->dm);
+    s->freq_mhz = tap_take(s->d.nchan, sizeof *s->freq_mhz);
+    s->dm = tap_take(s->d.ndm, sizeof *s->dm);
     double step = width_mhz / (double)s->d.nchan, top = low_mhz + width_mhz - step;
     for (size_t c = 0; c < s->d.nchan; c++)
         s->freq_mhz[c] = rising ? low_mhz + (double)c * step : top - (double)c * step;
@@ -88,7 +78,7 @@ static void disturb_trials(struct shape *s, uint64_t *seed)
 static void disturb_channels(struct shape *s, uint64_t *seed)
 {
     double hit = tap_uniform(seed) * 0.4;
-    s->keep = take(s->d.nchan, 1);
+    s->keep = tap_take(s->d.nchan, 1);
     for (size_t c = 0; c < s->d.nchan; c++)
         s->keep[c] = tap_uniform(seed) >= hit;
     s->keep[tap_between(seed, 0, (int64_t)s->d.nchan - 1)] = 1;
@@ -148,7 +138,7 @@ static float *run(struct shape *s, const char *backend, size_t piece, size_t *no
     }
     size_t whole = s->nsamp / s->d.downsamp, shift = psr_dedisp_maxshift(p), done = 0;
     *nout = whole > shift ? whole - shift : 0;
-    float *out = take(s->d.ndm * *nout, sizeof *out);
+    float *out = tap_take(s->d.ndm * *nout, sizeof *out);
     memset(out, 0xff, s->d.ndm * *nout * sizeof *out);
     for (size_t t = 0, n; t < s->nsamp; t += n) {
         int kind = (int)tap_between(seed, 0, 7);

@@ -1,0 +1,16 @@
+#include "path.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+char *psr_path_beside(const char *path, const char *suffix)
+{
+    const char *slash = strrchr(path, '/'), *dot = strrchr(path, '.');
+    size_t stem = dot && (!slash || dot > slash + 1) ? (size_t)(dot - path) : strlen(path);
+    char *beside = malloc(stem + strlen(suffix) + 1);
+    if (beside) {
+        memcpy(beside, path, stem);
+        strcpy(beside + stem, suffix);
+    }
+    return beside;
+}
