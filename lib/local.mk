@@ -25,6 +25,7 @@ psrinclude_HEADERS = \
 	lib/psrkit/patch.h \
 	lib/psrkit/planfile.h \
 	lib/psrkit/psrfits.h \
+	lib/psrkit/pulscan.h \
 	lib/psrkit/resample.h \
 	lib/psrkit/rng.h \
 	lib/psrkit/series.h \
@@ -105,6 +106,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/search/patch.c \
 	lib/search/pulse.h \
 	lib/search/pulsetext.c \
+	lib/search/pulscan_backend.h \
 	lib/search/singlepulse.c \
 	lib/search/singlepulse_boxcar.c \
 	lib/search/singlepulse_level.c \
