@@ -115,6 +115,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/search/pulscan_cpu.c \
 	lib/search/pulscan_cpu.h \
 	lib/search/pulscan_level.c \
+	lib/search/pulscan_merge.c \
 	lib/search/pulscan_odds.c \
 	lib/search/pulscan_odds.h \
 	lib/search/pulscan_search.c \

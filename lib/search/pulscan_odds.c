@@ -106,6 +106,8 @@ static double poly_power(double ln_p, double dof)
 double psr_odds_power(const struct psr_odds *o, double sigma, int nharm, int z)
 {
     double dof = psr_pulscan_dof(nharm, z), n = psr_odds_trials(o, nharm);
+    if (o->compat && sigma < 0)
+        return -1; /* sigmas below 0 are 0 */
     if (o->compat) {
         double l = compat_ln_p(sigma) - log(n) - compat_shift(dof);
         return fmax(psr_chi2_threshold(psr_logp_from_sf(fmin(l, 0)), dof), dof);
