@@ -7,6 +7,7 @@ pkgconfig_DATA = lib/psrkit.pc
 
 psrincludedir = $(includedir)/psrkit
 psrinclude_HEADERS = \
+	lib/psrkit/accel.h \
 	lib/psrkit/barycentre.h \
 	lib/psrkit/clean.h \
 	lib/psrkit/compat.h \
@@ -33,7 +34,9 @@ psrinclude_HEADERS = \
 	lib/psrkit/sigproc.h \
 	lib/psrkit/singlepulse.h \
 	lib/psrkit/source.h \
-	lib/psrkit/status.h
+	lib/psrkit/spectrum.h \
+	lib/psrkit/status.h \
+	lib/psrkit/zaplist.h
 
 lib_libpsrkit_a_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/kernels $(CUDA_CPPFLAGS)
 lib_libpsrkit_a_LIBADD = $(KERNEL_OBJECTS)
@@ -56,9 +59,16 @@ lib_libpsrkit_a_SOURCES = \
 	lib/base/path.h \
 	lib/base/plain.c \
 	lib/base/plain.h \
+	lib/base/readall.c \
+	lib/base/readall.h \
 	lib/base/status.c \
 	lib/base/threads.h \
+	lib/formats/accel.c \
+	lib/formats/accel_cand.c \
+	lib/formats/accel_table.c \
 	lib/formats/dat.c \
+	lib/formats/dat.h \
+	lib/formats/fft.c \
 	lib/formats/good_length.c \
 	lib/formats/inf.c \
 	lib/formats/inf_fields.c \
@@ -89,6 +99,9 @@ lib_libpsrkit_a_SOURCES = \
 	lib/formats/telescope.c \
 	lib/formats/unpack.c \
 	lib/formats/unpack.h \
+	lib/formats/valerr.c \
+	lib/formats/valerr.h \
+	lib/formats/zaplist.c \
 	lib/search/cluster.c \
 	lib/search/compat.c \
 	lib/search/dedisp.c \
@@ -104,9 +117,9 @@ lib_libpsrkit_a_SOURCES = \
 	lib/search/dedisp_cpu_tree.h \
 	lib/search/dedisp_lag.h \
 	lib/search/patch.c \
+	lib/search/pulscan_backend.h \
 	lib/search/pulse.h \
 	lib/search/pulsetext.c \
-	lib/search/pulscan_backend.h \
 	lib/search/singlepulse.c \
 	lib/search/singlepulse_boxcar.c \
 	lib/search/singlepulse_level.c \
@@ -122,6 +135,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/signal/ddplan.c \
 	lib/signal/ddplan_factors.c \
 	lib/signal/delays.c \
+	lib/signal/deredden.c \
 	lib/signal/fake.c \
 	lib/signal/fake_part.c \
 	lib/signal/fake_parts.h \
@@ -134,6 +148,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/signal/orbit.c \
 	lib/signal/quantise_lanes.h \
 	lib/signal/resample.c \
+	lib/signal/rfft.c \
 	lib/signal/rng.c \
 	lib/signal/rng_lanes.h \
 	lib/signal/signif.c \

@@ -22,6 +22,7 @@ AM_TESTS_ENVIRONMENT = $(sanitize_environment) \
 
 # A test of one source file needs its name here and nothing more: LDADD is the library.
 UNIT_TESTS = \
+	tests/t_accel \
 	tests/t_barycentre \
 	tests/t_base \
 	tests/t_clean \
@@ -52,7 +53,9 @@ UNIT_TESTS = \
 	tests/t_sigproc \
 	tests/t_singlepulse \
 	tests/t_source \
-	tests/t_unpack
+	tests/t_spectrum \
+	tests/t_unpack \
+	tests/t_zaplist
 
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
