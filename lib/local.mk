@@ -120,9 +120,6 @@ lib_libpsrkit_a_SOURCES = \
 	lib/search/dedisp_cpu_tree.h \
 	lib/search/dedisp_lag.h \
 	lib/search/patch.c \
-	lib/search/pulscan_backend.h \
-	lib/search/pulse.h \
-	lib/search/pulsetext.c \
 	lib/search/pulscan.c \
 	lib/search/pulscan_backend.h \
 	lib/search/pulscan_check.c \
@@ -135,6 +132,8 @@ lib_libpsrkit_a_SOURCES = \
 	lib/search/pulscan_search.c \
 	lib/search/pulscan_search.h \
 	lib/search/pulscan_tile.c \
+	lib/search/pulse.h \
+	lib/search/pulsetext.c \
 	lib/search/singlepulse.c \
 	lib/search/singlepulse_boxcar.c \
 	lib/search/singlepulse_level.c \
