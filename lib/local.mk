@@ -19,6 +19,8 @@ psrinclude_HEADERS = \
 	lib/psrkit/inf.h \
 	lib/psrkit/lists.h \
 	lib/psrkit/mask.h \
+	lib/psrkit/matched.h \
+	lib/psrkit/measure.h \
 	lib/psrkit/number.h \
 	lib/psrkit/obs.h \
 	lib/psrkit/orbit.h \
@@ -119,6 +121,8 @@ lib_libpsrkit_a_SOURCES = \
 	lib/search/dedisp_cpu_tree.c \
 	lib/search/dedisp_cpu_tree.h \
 	lib/search/dedisp_lag.h \
+	lib/search/matched.c \
+	lib/search/measure.c \
 	lib/search/patch.c \
 	lib/search/pulscan.c \
 	lib/search/pulscan_backend.h \

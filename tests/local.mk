@@ -38,6 +38,8 @@ UNIT_TESTS = \
 	tests/t_inf \
 	tests/t_lists \
 	tests/t_mask \
+	tests/t_matched \
+	tests/t_measure \
 	tests/t_numtext \
 	tests/t_obs \
 	tests/t_orbit \
