@@ -48,8 +48,8 @@ UNIT_TESTS = \
 	tests/t_psrfits \
 	tests/t_psrfits_rows \
 	tests/t_pulscan \
-	tests/t_pulse_steps \
 	tests/t_pulscan_golden \
+	tests/t_pulse_steps \
 	tests/t_pulseplot \
 	tests/t_resample \
 	tests/t_rng \

@@ -9,7 +9,7 @@
  *                   noise) and holds half of the box's excess; else the middle of the box, its
  *                   width, and errors that say how little that tells
  *   sign of z       of the better side, if 5 in power better: odds of e^5; else the candidate is
- *                   given twice, with z of both signs.  One whose z is below its error stands once
+ *                   given twice, once for each sign, unless both places are one within their errors
  *   power           chi^2 / 2 of the box
  *   coherent        |sum_h A_h exp i(phi_1 - h phi_1)|^2 / 2 of the matched responses at h r, h z
  *   harm[].power    P_h = 1 + s_h (P - H), s_h the harmonic's share of the box's excess over noise,

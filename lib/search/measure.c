@@ -201,31 +201,37 @@ static struct place refine_place(const struct box *b, int h, const struct psr_ma
     return p;
 }
 
-/* Returned: places to write, 1 or 2; *known, whether there is but one because its sign is known */
+/* Whether two places are one within their errors. */
+static bool coincide(const struct place *a, const struct place *b)
+{
+    return fabs(a->r.value - b->r.value) <= a->r.error + b->r.error &&
+           fabs(a->z.value - b->z.value) <= a->z.error + b->z.error;
+}
+
+/* Returned: places to write, the better one first: 1 where the sign of z is known, or says nothing,
+ *           else 2; *known */
 static int find_places(const struct box *b, const struct psr_measure_desc *desc,
                        struct place place[2], bool *known)
 {
-    struct psr_matched_peak side[2] = {{.power = 0}, {.power = 0}};
+    struct psr_matched_peak side[2] = {{.power = 0}, {.power = 0}}; /* z above, below 0 */
     const int h = choose_harmonic(b);
-    const bool able = !desc->boxes_only && b->matched[b->hit->nharm - 1];
     size_t looked = 0;
-    if (able)
+    if (!desc->boxes_only && b->matched[b->hit->nharm - 1])
         for (int k = 0; k < 2; k++)
             looked += search_side(b, h, k ? -1 : 1, desc->zmax, &side[k]);
     const int better = side[1].power > side[0].power;
     const double power = side[better].power;
     const bool found =
         power > log((double)(looked + 1) / CHANCE) && power > LEAST_SHARE * b->excess[h - 1] / 2;
-    *known = power - side[!better].power >= SIGN_POWER;
     for (int k = 0; k < 2; k++) {
         int which = k ? !better : better;
         place[k] = found ? refine_place(b, h, &side[which], desc->zmax)
                          : place_of_box(b->hit, which ? -1 : 1);
     }
-    bool drifts = fabs(place[0].z.value) > place[0].z.error;
-    if (!drifts && !found)
-        place[0].z.value = fabs(place[0].z.value);
-    return *known || !drifts ? 1 : 2;
+    if (!found && b->hit->z == 0)
+        place[0].z.value = 0; /* and not -0 */
+    *known = power - side[!better].power >= SIGN_POWER;
+    return *known || coincide(&place[0], &place[1]) ? 1 : 2;
 }
 
 /* --- as accelsearch has it -------------------------------------------------------------------- */
