@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum { MARGIN = 16, MOST_BINS = 1 << 16, MOST_HARM = PSR_PULSCAN_MAX_HARM };
-static const double SIGN_POWER = 5;     /* by which one side has to be better */
+static const double SIGN_POWER = 3;     /* by which one side has to be better */
 static const double CHANCE = 1e-3;      /* of noise giving as much, in all places looked at */
 static const double LEAST_SHARE = 0.5;  /* of the box's excess that a response has to hold */
 static const double LEAST_POWER = 0.01; /* errors are of powers above this */
