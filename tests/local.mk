@@ -87,6 +87,7 @@ CLI_TESTS = \
 	tests/ddplan.bats \
 	tests/demo.bats \
 	tests/fakebin.bats \
+	tests/gpuaccel-pulscan.bats \
 	tests/gpudedisp.bats \
 	tests/library.bats \
 	tests/man.bats
