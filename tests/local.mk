@@ -49,6 +49,7 @@ UNIT_TESTS = \
 	tests/t_psrfits_rows \
 	tests/t_pulscan \
 	tests/t_pulscan_golden \
+	tests/t_pulscan_merge \
 	tests/t_pulse_steps \
 	tests/t_pulseplot \
 	tests/t_resample \
