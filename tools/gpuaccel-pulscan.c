@@ -176,6 +176,8 @@ static psr_status run(struct accel_job *j, char **path, size_t npath)
         st = take_list(j);
     if (st == PSR_OK && !run_stop_signal())
         search_batch(j);
+    if (st == PSR_OK && j->opt.plot && !run_stop_signal())
+        st = planeplot_draw(&j->plane, j->opt.plot, &j->err);
     if (st == PSR_OK && j->table && !run_stop_signal()) {
         st = psr_outfile_commit(j->table, &j->err);
         j->table = NULL;
@@ -190,6 +192,7 @@ static void release(struct accel_job *j)
     accel_plan_release(j);
     psr_outfile_abort(j->table);
     psr_zaplist_clear(&j->zaplist);
+    planeplot_release(&j->plane);
     for (size_t i = 0; i < j->nname; i++)
         free(j->name[i]);
     free(j->name);

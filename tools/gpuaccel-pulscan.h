@@ -3,6 +3,7 @@
 #define PSR_TOOLS_GPUACCEL_PULSCAN_H
 
 #include "cli.h"
+#include "planeplot.h"
 #include <psrkit/measure.h>
 #include <psrkit/pulscan.h>
 #include <psrkit/spectrum.h>
@@ -33,6 +34,7 @@ struct accel_options {
     const char *root, *outdir;
     bool csv, json, fftout;
     int64_t maxcands; /* 0: no bound */
+    const char *plot;
     /* accelsearch's that say nothing here */
     int64_t lobin;
     double wmax;
@@ -85,7 +87,8 @@ struct accel_job {
     const float **in;                  /* [batch_max] */
     struct psr_pulscan_result *result; /* [batch_max] */
 
-    psr_outfile *table; /* of -csv and -json; NULL otherwise */
+    struct planeplot plane; /* of the best candidate, with -plot */
+    psr_outfile *table;     /* of -csv and -json; NULL otherwise */
     size_t nfailed, nsearched, ncand;
     double read_s, search_s, write_s;
 };

@@ -201,6 +201,9 @@ psr_status accel_write(struct accel_job *j, size_t s)
     out.list.ncand = measured.n;
     if (st == PSR_OK)
         st = write_output(j, &out);
+    if (st == PSR_OK && o->plot && measured.n > 0)
+        st = planeplot_keep(&j->plane, j->plan, s, &measured.cand[0], out.list.tobs_s,
+                            out.file->path, &j->err);
     if (st == PSR_OK && left_out > 0)
         remark_cap(j, out.file->path, left_out);
     j->ncand += o->compat ? out.found->nhit : n;
