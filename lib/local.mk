@@ -135,6 +135,8 @@ lib_libpsrkit_a_SOURCES = \
 	lib/search/pulscan_odds.h \
 	lib/search/pulscan_search.c \
 	lib/search/pulscan_search.h \
+	lib/search/pulscan_series.c \
+	lib/search/pulscan_series.h \
 	lib/search/pulscan_tile.c \
 	lib/search/pulse.h \
 	lib/search/pulsetext.c \

@@ -1,6 +1,7 @@
 /* pulscan: the search of random spectra against its definition in double precision. */
 #include <psrkit/pulscan.h>
 #include <psrkit/signif.h>
+#include <psrkit/spectrum.h>
 
 #include "tap.h"
 #include <string.h>
@@ -358,6 +359,51 @@ static void test_bad_data(uint64_t *seed)
         free(in[s]);
 }
 
+/* --- series ----------------------------------------------------------------------------------- */
+
+/* Series of a batch, with a bad one among them, against their spectra transformed outside. */
+static void test_series(uint64_t *seed, bool redden)
+{
+    struct psr_pulscan_desc d = plain;
+    d.nbin = 3001;
+    float *series[3], *spectrum[3];
+    psr_rfft *rfft;
+    psr_err err;
+    if (psr_rfft_create(&rfft, 2 * (int64_t)d.nbin, &err))
+        diag("%s", err.msg);
+    for (int s = 0; s < 3; s++) {
+        series[s] = make_spectrum(d.nbin, 9, seed);
+        spectrum[s] = tap_take(2 * d.nbin + 2, sizeof **spectrum);
+        psr_rfft_execute(rfft, series[s], spectrum[s]);
+        const struct psr_redden how = {6, 50, 1000};
+        if (redden && psr_spectrum_deredden(spectrum[s], (int64_t)d.nbin, &how, &err))
+            diag("%s", err.msg);
+    }
+    series[1][4321] = NAN;
+    psr_pulscan *of_spectra = make_plan(&d);
+    d.series = true;
+    d.redden_start = redden ? 6 : 0;
+    d.redden_end = 50;
+    d.redden_stop = 1000;
+    psr_pulscan *of_series = make_plan(&d);
+    struct psr_pulscan_result a[3], b[3];
+    bool same = run(of_spectra, 3, spectrum, a) && run(of_series, 3, series, b);
+    same = same && same_hits(&a[0], &b[0]) && same_hits(&a[2], &b[2]) && a[0].nhit > 0;
+    ok(same, "series, %s, are searched as their spectra", redden ? "de-reddened" : "as they are");
+    ok(b[1].bad == 4321 && b[1].nhit == 0, "a sample that is no number is named");
+    float x[2], y[2];
+    bool known = !psr_pulscan_amplitudes(of_spectra, 2, 1234, 1, x, &err) &&
+                 !psr_pulscan_amplitudes(of_series, 2, 1234, 1, y, &err);
+    ok(known && !memcmp(x, y, sizeof x), "and so are their normalised bins");
+    psr_rfft_destroy(rfft);
+    psr_pulscan_destroy(of_spectra);
+    psr_pulscan_destroy(of_series);
+    for (int s = 0; s < 3; s++) {
+        free(series[s]);
+        free(spectrum[s]);
+    }
+}
+
 /* --- amplitudes and input --------------------------------------------------------------------- */
 
 static void test_amplitudes(uint64_t *seed)
@@ -482,6 +528,8 @@ int main(void)
     test_definition(&seed);
     test_threads_and_batches(&seed);
     test_bad_data(&seed);
+    test_series(&seed, false);
+    test_series(&seed, true);
     test_amplitudes(&seed);
     test_statuses();
     return done_testing();
