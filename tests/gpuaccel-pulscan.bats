@@ -111,6 +111,8 @@ one_line() {
     grep -q '^a.dat,1,' table.csv
     grep -q '^b.dat,1,' table.csv
     printf 'a.dat\nb.dat\n' | gpuaccel-pulscan -device cpu -zmax 50 -files - -o - | cmp - table.csv
+    gpuaccel-pulscan -device cpu -zmax 50 -csv -batch 2 a.dat b.dat | cmp - table.csv
+    gpuaccel-pulscan -device cpu -zmax 50 -csv -batch 7 a.dat b.dat | cmp - table.csv
     gpuaccel-pulscan -device cpu -zmax 50 -csv -o t.csv a.dat b.dat
     cmp t.csv table.csv
     gpuaccel-pulscan -device cpu -zmax 50 -json a.dat b.dat >table.json

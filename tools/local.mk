@@ -51,6 +51,7 @@ tools_gpuaccel_pulscan_SOURCES = \
 	$(tools_shared) \
 	tools/gpuaccel-pulscan.c \
 	tools/gpuaccel-pulscan.h \
+	tools/gpuaccel-pulscan_batch.c \
 	tools/gpuaccel-pulscan_options.c \
 	tools/gpuaccel-pulscan_output.c \
 	tools/gpuaccel-pulscan_plan.c \
