@@ -50,6 +50,7 @@ UNIT_TESTS = \
 	tests/t_pulscan \
 	tests/t_pulscan_golden \
 	tests/t_pulscan_merge \
+	tests/t_pulscan_noise \
 	tests/t_pulse_steps \
 	tests/t_pulseplot \
 	tests/t_resample \
@@ -169,6 +170,7 @@ endif
 BENCHES = \
 	tests/bench_dedisp \
 	tests/bench_fake \
+	tests/bench_pulscan \
 	tests/bench_signif
 GPU_BENCHES = \
 	tests/gpu/bench_dedisp_cuda
