@@ -76,7 +76,7 @@ dist_noinst_DATA += \
 	tests/pulse_tests.h \
 	tests/scratch.h \
 	tests/tap.h
-EXTRA_DIST += tests/golden
+EXTRA_DIST += tests/golden tests/science
 
 tests_t_pulseplot_SOURCES = tests/t_pulseplot.c $(tools_gnuplot) tools/pulseplot.c tools/pulseplot.h
 tests_t_numtext_SOURCES = tests/t_numtext.c tools/numtext.c tools/numtext.h
