@@ -111,12 +111,14 @@ FUZZ_NAMES = \
 	inf \
 	mask \
 	plan \
-	sigproc
+	sigproc \
+	zaplist
 FUZZ_TESTS = \
 	tests/fuzz/fuzz_inf \
 	tests/fuzz/fuzz_mask \
 	tests/fuzz/fuzz_plan \
-	tests/fuzz/fuzz_sigproc
+	tests/fuzz/fuzz_sigproc \
+	tests/fuzz/fuzz_zaplist
 FUZZ_SECONDS = 1800
 FUZZ_CC = clang
 FUZZ_UNDER_TEST = $(addprefix $(top_srcdir)/,$(filter lib/%.c,$(lib_libpsrkit_a_SOURCES)))
@@ -129,6 +131,7 @@ tests_fuzz_fuzz_inf_SOURCES = tests/fuzz/fuzz_inf.c tests/fuzz/fuzz_main.c
 tests_fuzz_fuzz_mask_SOURCES = tests/fuzz/fuzz_mask.c tests/fuzz/fuzz_main.c
 tests_fuzz_fuzz_plan_SOURCES = tests/fuzz/fuzz_plan.c tests/fuzz/fuzz_main.c
 tests_fuzz_fuzz_sigproc_SOURCES = tests/fuzz/fuzz_sigproc.c tests/fuzz/fuzz_main.c
+tests_fuzz_fuzz_zaplist_SOURCES = tests/fuzz/fuzz_zaplist.c tests/fuzz/fuzz_main.c
 
 fuzz: $(FUZZ_NAMES:%=fuzz-%)
 fuzz-%: tests/fuzz/libfuzzer_%
