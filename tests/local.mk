@@ -82,7 +82,8 @@ CLI_TESTS = \
 	tests/fakebin.bats \
 	tests/gpudedisp.bats \
 	tests/library.bats \
-	tests/man.bats
+	tests/man.bats \
+	tests/plan.bats
 
 # tests/compat.bats makes its input with it.
 check_PROGRAMS += tests/add_bytes

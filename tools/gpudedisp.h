@@ -111,6 +111,7 @@ struct gpudedisp_job {
     size_t npath;
     psr_err err; /* of the step that failed */
 
+    const char *plan_name;        /* for messages */
     struct psr_planfile planfile; /* empty without -plan */
     psr_source *source;
     double *dm; /* [ndm] of all lines */
@@ -148,8 +149,10 @@ psr_status gpudedisp_check_band(struct gpudedisp_job *j);
 /* Says of flags that do nothing that they do nothing. */
 void gpudedisp_remark_flags(struct gpudedisp_job *j);
 
-/* The whole of -compat presto, in place of prepare, the loop and the end. */
+/* The whole of -compat presto, in place of prepare, the loop and the end; the second with -plan, a
+ * line after the other. */
 psr_status gpudedisp_compat(struct gpudedisp_job *j);
+psr_status gpudedisp_compat_plan(struct gpudedisp_job *j);
 
 /* Spectra that PRESTO skips for -start, of an input of nsamp. */
 psr_status gpudedisp_compat_skip(struct gpudedisp_job *j, int64_t nsamp, int64_t *skip);
@@ -172,6 +175,9 @@ psr_status gpudedisp_prepare(struct gpudedisp_job *j);
  * complete.  Status: PSR_EINVAL where nsamp spectra are too few. */
 psr_status gpudedisp_check_sweep(struct gpudedisp_job *j, const struct gpudedisp_line *l,
                                  int64_t nsamp);
+
+/* The search of a line with -singlepulse; its plan is there. */
+psr_status gpudedisp_create_search(struct gpudedisp_job *j, struct gpudedisp_line *l);
 
 /* Takes the spectra that the fan-out was given last through every further stage of a line. */
 psr_status gpudedisp_run_line(struct gpudedisp_job *j, struct gpudedisp_line *l);

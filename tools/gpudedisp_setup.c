@@ -144,58 +144,39 @@ static psr_status create_buffers(struct gpudedisp_job *j)
     return PSR_OK;
 }
 
+/* The events of a run without series have names too, unless all go to standard output. */
+static psr_status make_sink(struct gpudedisp_job *j, const struct psr_series_desc *d)
+{
+    const struct gpudedisp_options *o = &j->opt;
+    if (!o->nowrite)
+        return psr_series_create(&j->series, d, &j->err);
+    if (!o->singlepulse || !strcmp(o->root, "-"))
+        return PSR_OK;
+    return psr_series_check(d, &j->err);
+}
+
 static psr_status create_series(struct gpudedisp_job *j)
 {
     const struct gpudedisp_options *o = &j->opt;
-    if (o->nowrite)
-        return PSR_OK;
+    bool tim = !strcmp(o->format, "tim") || (o->root && !strcmp(o->root, "-"));
     double *tsamp_s = malloc(j->ndm * sizeof *tsamp_s);
     if (!tsamp_s)
         return psr_fail_nomem(&j->err, "sampling times", (double)j->ndm * 8);
     for (const struct gpudedisp_line *l = j->line; l < j->line + j->nline; l++)
         for (size_t i = l->first; i < l->first + l->ndm; i++)
             tsamp_s[i] = gpudedisp_line_tsamp_s(j, l);
-    psr_status st = psr_series_create(
-        &j->series,
-        &(struct psr_series_desc){
-            .root = o->root,
-            .format = !strcmp(o->format, "tim") || !strcmp(o->root, "-") ? PSR_SERIES_TIM
-                                                                         : PSR_SERIES_DAT,
-            .dm_decimals = (int)o->dmprec,
-            .ndm = j->ndm,
-            .dm = j->dm,
-            .obs = &j->bary.obs,
-            .epoch = j->bary.epoch,
-            .file_nbit = psr_source_file_nbit(j->source),
-            .each_tsamp_s = tsamp_s,
-        },
-        &j->err);
+    psr_status st = make_sink(j, &(struct psr_series_desc){
+                                     .root = o->root,
+                                     .format = tim ? PSR_SERIES_TIM : PSR_SERIES_DAT,
+                                     .dm_decimals = (int)o->dmprec,
+                                     .ndm = j->ndm,
+                                     .dm = j->dm,
+                                     .obs = &j->bary.obs,
+                                     .epoch = j->bary.epoch,
+                                     .file_nbit = psr_source_file_nbit(j->source),
+                                     .each_tsamp_s = tsamp_s,
+                                 });
     free(tsamp_s);
-    return st;
-}
-
-static psr_status create_search(struct gpudedisp_job *j, struct gpudedisp_line *l)
-{
-    const struct gpudedisp_options *o = &j->opt;
-    if (!o->singlepulse)
-        return PSR_OK;
-    size_t *sweep = malloc(l->ndm * sizeof *sweep);
-    if (!sweep)
-        return psr_fail_nomem(&j->err, "the sweep of each trial", (double)l->ndm * 8);
-    for (size_t i = 0; i < l->ndm; i++)
-        sweep[i] = psr_dedisp_shift(l->plan, i);
-    psr_status st = psr_singlepulse_create(&l->pulses,
-                                           &(struct psr_singlepulse_desc){
-                                               .nseries = l->ndm,
-                                               .dm = j->dm + l->first,
-                                               .sweep = sweep,
-                                               .tsamp_s = gpudedisp_line_tsamp_s(j, l),
-                                               .threshold = o->threshold,
-                                               .maxwidth_s = o->maxwidth_s,
-                                               .nthread = (int)o->ncpus,
-                                           },
-                                           &j->err);
-    free(sweep);
     return st;
 }
 
@@ -212,12 +193,18 @@ psr_status gpudedisp_prepare(struct gpudedisp_job *j)
         psr_status (*run)(struct gpudedisp_job *);
         psr_status (*line)(struct gpudedisp_job *, struct gpudedisp_line *);
     } step[] = {
-        {.run = gpudedisp_make_trials},  {.run = gpudedisp_open_source},
-        {.run = gpudedisp_check_band},   {.run = gpudedisp_choose_channels},
-        {.run = gpudedisp_create_clean}, {.run = prepare_bary},
-        {.run = create_plans},           {.line = gpudedisp_create_patch},
-        {.run = create_buffers},         {.run = create_series},
-        {.line = create_search},         {.line = check_length},
+        {.run = gpudedisp_make_trials},
+        {.run = gpudedisp_open_source},
+        {.run = gpudedisp_check_band},
+        {.run = gpudedisp_choose_channels},
+        {.run = gpudedisp_create_clean},
+        {.run = prepare_bary},
+        {.run = create_plans},
+        {.line = gpudedisp_create_patch},
+        {.run = create_buffers},
+        {.run = create_series},
+        {.line = gpudedisp_create_search},
+        {.line = check_length},
     };
     psr_status st = PSR_OK;
     j->nthread = psr_count_threads((int)j->opt.ncpus);
