@@ -174,7 +174,7 @@ CLEANFILES += tests/gpu/ceilings.$(OBJEXT)
 
 EXTRA_PROGRAMS += $(BENCHES) $(GPU_BENCHES)
 CLEANFILES += $(BENCHES) $(GPU_BENCHES)
-bench_scripts = tests/bench_ddplan.sh tests/bench_gpudedisp.sh
+bench_scripts = tests/bench_ddplan.sh tests/bench_gpudedisp.sh tests/bench_plan.sh
 dist_noinst_SCRIPTS += $(bench_scripts)
 bench: all $(BENCHES)
 	@for b in $(BENCHES); do echo "== $$b"; ./$$b || exit 1; done

@@ -42,10 +42,12 @@ same() {
     [ "$n" -gt 0 ] && [ "$n" -eq "$(ls "$2"_DM* | wc -l)" ]
 }
 
-# both ARGS...: -plan and separate runs give the same.
+# both ARGS...: -plan, in one block and in many, and separate runs give the same.
 both() {
     gpudedisp -q -plan plan -o a "$@"
     by_lines b -q "$@"
+    same a b
+    gpudedisp -q -mem 1M -ncpus 3 -plan plan -o a "$@"
     same a b
     rm -f a_DM* b_DM* a.cand b.cand
 }
@@ -76,7 +78,7 @@ refused() {
         both -nobary -noclip f$bits.fil
     done
     both -nobary -noclip "$g8"
-    both -nobary -noclip -ncpus 1 -mem 8M -nopad "$g8"
+    both -nobary -noclip -nopad "$g8"
     both -nobary -noclip -format tim "$g8"
     both -nobary -noclip -ignorechan 3,7:9 -tol 1 -offset 1000 "$g8"
 }
