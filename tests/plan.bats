@@ -47,7 +47,7 @@ both() {
     gpudedisp -q -plan plan -o a "$@"
     by_lines b -q "$@"
     same a b
-    gpudedisp -q -mem 1M -ncpus 3 -plan plan -o a "$@"
+    gpudedisp -q -mem 2M -ncpus 2 -plan plan -o a "$@"
     same a b
     rm -f a_DM* b_DM* a.cand b.cand
 }
