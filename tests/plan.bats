@@ -229,8 +229,8 @@ make_burst() {
     printf '%s\n' '0 1 10 1' '1e5 1 10 2' >far
     refused 1 'DM 100009 sweeps over [0-9]+ samples' -q -plan far -o t "$g8"
     refused 1 'algo subband, and no line has sub-bands' -q -algo subband -plan plan -o t "$g8"
-    echo '0 1 10 1 7' >odd
-    refused 1 'sub-bands do not divide 32' -q -algo subband -plan odd -o t "$g8"
+    printf '%s\n' '0 1 10 1 8' '20 2 10 1 7' >odd
+    refused 1 'DM 20 to 38: .*7 sub-bands do not divide 32' -q -algo subband -plan odd -o t "$g8"
     refused 1 'standard output takes one trial' -q -plan plan -o - "$g8"
     echo '0 1 3 100000' >coarse
     refused 1 'coarse: line from DM 0: downsamp 100000 is above 65536' -q -plan coarse -o t "$g8"
