@@ -191,8 +191,11 @@ psr_status accel_write(struct accel_job *j, const struct accel_batch *b, size_t 
     if (!o->compat) {
         const struct psr_pulscan_merge_desc merge = {.keep_harmonics = o->noharmremove,
                                                      .max = (size_t)o->maxcands};
-        const struct psr_measure_desc measure = {
-            .zmax = (int)o->zmax, .boxes_only = o->rblock, .zap = j->zap, .nzap = j->nzap};
+        const struct psr_measure_desc measure = {.zmax = (int)o->zmax,
+                                                 .boxes_only = o->rblock,
+                                                 .zap = j->zap,
+                                                 .nzap = j->nzap,
+                                                 .nthread = (int)o->ncpus};
         st = psr_pulscan_merge(out.found->hit, out.found->nhit, &merge, &cand, &n, &left_out,
                                &j->err);
         if (st == PSR_OK)

@@ -1,5 +1,6 @@
 #include <psrkit/measure.h>
 
+#include "../base/threads.h"
 #include <psrkit/matched.h>
 #include <psrkit/signif.h>
 
@@ -366,7 +367,7 @@ psr_status psr_measure(struct psr_measured *out, psr_pulscan *plan, size_t s,
     *out = (struct psr_measured){0};
     psr_status st = allocate(out, outcome, cand, ncand, err);
     if (st == PSR_OK) {
-#pragma omp parallel for schedule(dynamic) if (ncand > 1)
+#pragma omp parallel for schedule(dynamic) num_threads(psr_count_threads(desc->nthread))
         for (int64_t i = 0; i < (int64_t)ncand; i++)
             measure_one(&outcome[i], plan, s, &cand[i], desc);
     }
