@@ -28,23 +28,24 @@ static int by_sigma(const void *pa, const void *pb)
     return 0;
 }
 
-/* Its logarithm of p is that of a box one bin narrower, which is none for z = 0. */
+/* Its numbers are floats.  Its logarithm of p is that of a box one bin narrower, which is none for
+ * z = 0. */
 static psr_status write_pulscan_row(psr_outfile *f, const struct psr_pulscan_hit *hit, int64_t nbin,
                                     float tbin_s, psr_err *err)
 {
-    float tobs_s = (float)nbin * tbin_s * 2;
-    float hz = (float)hit->r / tobs_s;
-    double fdot = (double)((float)hit->z / (tobs_s * tobs_s));
-    double dof = psr_pulscan_dof(hit->nharm, hit->z - 1);
-    char logp[32];
+    const float tobs_s = (float)nbin * tbin_s * 2, hz = (float)hit->r / tobs_s;
+    const float period_ms = (float)(1000.0 / (double)hz);
+    const float fdot = (float)hit->z / (tobs_s * tobs_s);
+    const float accel = (float)((double)fdot * 299792458.0 / (double)hz);
+    const double dof = psr_pulscan_dof(hit->nharm, hit->z - 1);
+    char logp[32] = "          -nan";
     if (hit->z > 0)
-        snprintf(logp, sizeof logp, "%14.6lf", psr_chi2_logp((double)hit->power, dof).ln_sf);
-    else
-        snprintf(logp, sizeof logp, "%14s", "-nan");
-    return psr_outfile_printf(
-        f, err, "%10.6f %10.4f %10.6f %14.6f %10ld %14.8f %10d %14.6f %s %10d\n", hit->sigma,
-        (double)hit->power, 1000 / (double)hz, (double)hz, (long)hit->r, fdot, hit->z,
-        fdot * 299792458.0 / (double)hz, logp, hit->nharm);
+        snprintf(logp, sizeof logp, "%14.6f",
+                 (double)(float)psr_chi2_logp((double)hit->power, dof).ln_sf);
+    return psr_outfile_printf(f, err,
+                              "%10.6f %10.4f %10.6f %14.6f %10ld %14.8f %10d %14.6f %s %10d\n",
+                              hit->sigma, (double)hit->power, (double)period_ms, (double)hz,
+                              (long)hit->r, (double)fdot, hit->z, (double)accel, logp, hit->nharm);
 }
 
 static psr_status write_pulscan(struct accel_job *j, const struct accel_file *file,
@@ -178,10 +179,10 @@ static void remark_cap(struct accel_job *j, const char *path, size_t left_out)
         cli_note(&j->tool, text);
 }
 
-psr_status accel_write(struct accel_job *j, size_t s)
+psr_status accel_write(struct accel_job *j, const struct accel_batch *b, size_t s)
 {
     const struct accel_options *o = &j->opt;
-    struct output out = {.file = &j->file[s], .found = &j->result[s]};
+    struct output out = {.file = &b->file[s], .found = &b->result[s]};
     struct psr_pulscan_cand *cand = NULL;
     struct psr_measured measured = {0};
     size_t n = 0, left_out = 0;
@@ -190,17 +191,23 @@ psr_status accel_write(struct accel_job *j, size_t s)
     if (!o->compat) {
         const struct psr_pulscan_merge_desc merge = {.keep_harmonics = o->noharmremove,
                                                      .max = (size_t)o->maxcands};
-        const struct psr_measure_desc measure = {
-            .zmax = (int)o->zmax, .boxes_only = o->rblock, .zap = j->zap, .nzap = j->nzap};
+        const struct psr_measure_desc measure = {.zmax = (int)o->zmax,
+                                                 .boxes_only = o->rblock,
+                                                 .zap = j->zap,
+                                                 .nzap = j->nzap,
+                                                 .nthread = (int)o->ncpus};
         st = psr_pulscan_merge(out.found->hit, out.found->nhit, &merge, &cand, &n, &left_out,
                                &j->err);
         if (st == PSR_OK)
-            st = psr_measure(&measured, j->plan, s, cand, n, &measure, &j->err);
+            st = psr_measure(&measured, b->plan, s, cand, n, &measure, &j->err);
     }
     out.list.cand = measured.cand;
     out.list.ncand = measured.n;
     if (st == PSR_OK)
         st = write_output(j, &out);
+    if (st == PSR_OK && o->plot && measured.n > 0)
+        st = planeplot_keep(&j->plane, b->plan, s, &measured.cand[0], out.list.tobs_s,
+                            out.file->path, &j->err);
     if (st == PSR_OK && left_out > 0)
         remark_cap(j, out.file->path, left_out);
     j->ncand += o->compat ? out.found->nhit : n;

@@ -1,5 +1,6 @@
 #include <psrkit/measure.h>
 
+#include "../base/threads.h"
 #include <psrkit/matched.h>
 #include <psrkit/signif.h>
 
@@ -7,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MARGIN = 16, MOST_BINS = 1 << 16, MOST_HARM = PSR_PULSCAN_MAX_HARM };
+enum { MARGIN = 16, MOST_BINS = 1 << 16, MOST_DRIFT = 1200, MOST_HARM = PSR_PULSCAN_MAX_HARM };
 static const double SIGN_POWER = 3;     /* by which one side has to be better */
 static const double CHANCE = 1e-3;      /* of noise giving as much, in all places looked at */
 static const double LEAST_SHARE = 0.5;  /* of the box's excess that a response has to hold */
@@ -17,6 +18,7 @@ static const double WIDTH_FROM = 0.4, WIDTH_TO = 1.6; /* drifts tried, in widths
 /* A candidate under measurement. */
 struct box {
     const struct psr_pulscan_hit *hit;
+    double lost;              /* bins by which r may be off where only its block is known */
     double excess[MOST_HARM]; /* chi^2 of harmonic h + 1 less its mean in noise */
     double chi2[MOST_HARM];
     psr_matched *matched[MOST_HARM]; /* NULL where not made */
@@ -80,7 +82,9 @@ static psr_status take_harmonic(struct box *b, int h, psr_pulscan *plan, size_t 
     float *x = malloc(2 * n * sizeof *x);
     if (!x)
         return psr_fail_nomem(err, "a candidate's bins", (double)(2 * n * sizeof *x));
-    psr_status st = psr_pulscan_amplitudes(plan, s, first, n, x, err);
+    psr_status st;
+#pragma omp critical(psr_measure)
+    st = psr_pulscan_amplitudes(plan, s, first, n, x, err);
     if (st == PSR_OK)
         weigh_harmonic(b, h, bins, first, n, x, desc);
     if (st == PSR_OK && n <= MOST_BINS)
@@ -98,17 +102,18 @@ static void drop_box(struct box *b)
 /* --- matched responses ------------------------------------------------------------------------ */
 
 /* The lowest harmonic that stands out nearly as well as the one that does most: low ones are quick
- * to look at. */
+ * to look at, and of wide boxes high ones are not looked at. */
 static int choose_harmonic(const struct box *b)
 {
-    const int nharm = b->hit->nharm;
+    int nharm = b->hit->nharm, h = 1;
     double best = 0;
-    for (int h = 1; h <= nharm; h++)
-        best = fmax(best, b->excess[h - 1] / sqrt(h));
-    for (int h = 1; h < nharm; h++)
-        if (b->excess[h - 1] / sqrt(h) >= 0.7 * best)
-            return h;
-    return nharm;
+    while (nharm > 1 && nharm * (b->hit->z + 1) > MOST_DRIFT)
+        nharm--;
+    for (int k = 1; k <= nharm; k++)
+        best = fmax(best, b->excess[k - 1] / sqrt(k));
+    while (h < nharm && b->excess[h - 1] / sqrt(h) < 0.7 * best)
+        h++;
+    return h;
 }
 
 /* The best drift of one sign, in bins of harmonic h. */
@@ -178,11 +183,12 @@ static void find_errors(const struct box *b, struct place *p)
     p->z.error = 3 * sqrt(10 / weight) / M_PI;
 }
 
-static struct place place_of_box(const struct psr_pulscan_hit *hit, int sign)
+/* Errors are those of boxes around signals of constant drift, roughly. */
+static struct place place_of_box(const struct box *b, int sign)
 {
-    double width = hit->z + 1;
-    return (struct place){.r = {hit->r, 0.5 + 0.1 * width},
-                          .z = {sign * (double)hit->z, 1 + 0.2 * width}};
+    double width = b->hit->z + 1;
+    return (struct place){.r = {b->hit->r, 0.5 + 0.1 * width + b->lost},
+                          .z = {sign * (double)b->hit->z, 1 + 0.2 * width}};
 }
 
 /* From the best place of harmonic h to one of the fundamental. */
@@ -201,15 +207,7 @@ static struct place refine_place(const struct box *b, int h, const struct psr_ma
     return p;
 }
 
-/* Whether two places are one within their errors. */
-static bool coincide(const struct place *a, const struct place *b)
-{
-    return fabs(a->r.value - b->r.value) <= a->r.error + b->r.error &&
-           fabs(a->z.value - b->z.value) <= a->z.error + b->z.error;
-}
-
-/* Returned: places to write, the better one first: 1 where the sign of z is known, or says nothing,
- *           else 2; *known */
+/* Returned: places to write, 1 or 2; *known, whether the sign of z is */
 static int find_places(const struct box *b, const struct psr_measure_desc *desc,
                        struct place place[2], bool *known)
 {
@@ -221,17 +219,16 @@ static int find_places(const struct box *b, const struct psr_measure_desc *desc,
             looked += search_side(b, h, k ? -1 : 1, desc->zmax, &side[k]);
     const int better = side[1].power > side[0].power;
     const double power = side[better].power;
-    const bool found =
-        power > log((double)(looked + 1) / CHANCE) && power > LEAST_SHARE * b->excess[h - 1] / 2;
-    for (int k = 0; k < 2; k++) {
-        int which = k ? !better : better;
-        place[k] = found ? refine_place(b, h, &side[which], desc->zmax)
-                         : place_of_box(b->hit, which ? -1 : 1);
-    }
-    if (!found && b->hit->z == 0)
-        place[0].z.value = 0; /* and not -0 */
     *known = power - side[!better].power >= SIGN_POWER;
-    return *known || coincide(&place[0], &place[1]) ? 1 : 2;
+    if (power > log((double)(looked + 1) / CHANCE) && power > LEAST_SHARE * b->excess[h - 1] / 2) {
+        place[0] = refine_place(b, h, &side[better], desc->zmax);
+        return 1;
+    }
+    place[0] = place_of_box(b, better ? -1 : 1);
+    place[1] = place_of_box(b, better ? 1 : -1);
+    if (b->hit->z == 0)
+        place[0].z.value = 0; /* and not -0 */
+    return *known || fabs(place[0].z.value) <= place[0].z.error ? 1 : 2;
 }
 
 /* --- as accelsearch has it -------------------------------------------------------------------- */
@@ -319,16 +316,50 @@ static struct psr_accel_cand describe(const struct psr_pulscan_cand *cand, const
 
 /* --- all -------------------------------------------------------------------------------------- */
 
-static psr_status allocate(struct psr_measured *out, const struct psr_pulscan_cand *cand,
-                           size_t ncand, psr_err *err)
+/* What one candidate becomes. */
+struct outcome {
+    struct psr_accel_cand cand[2];
+    int n;
+    struct psr_accel_harm *harm; /* room for both */
+    psr_status status;
+    psr_err err;
+};
+
+static void measure_one(struct outcome *o, psr_pulscan *plan, size_t s,
+                        const struct psr_pulscan_cand *cand, const struct psr_measure_desc *desc)
 {
-    size_t nharm = 1;
+    struct psr_pulscan_info info;
+    psr_pulscan_describe(plan, &info);
+    struct box b = {.hit = &cand->best, .lost = desc->boxes_only ? (double)info.block / 2 : 0};
+    struct place place[2];
+    bool known = false;
+    for (int h = 1; h <= b.hit->nharm && o->status == PSR_OK && !desc->boxes_only; h++)
+        o->status = take_harmonic(&b, h, plan, s, desc, &o->err);
+    if (o->status == PSR_OK)
+        o->n = find_places(&b, desc, place, &known);
+    for (int k = 0; k < o->n; k++) {
+        o->cand[k] = describe(cand, &b, &place[k], known, o->harm + k * b.hit->nharm);
+        if (o->n == 2)
+            strcpy(o->cand[k].note, "z of either sign");
+    }
+    drop_box(&b);
+}
+
+static psr_status allocate(struct psr_measured *out, struct outcome *outcome,
+                           const struct psr_pulscan_cand *cand, size_t ncand, psr_err *err)
+{
+    size_t nharm = 0;
     for (size_t i = 0; i < ncand; i++)
         nharm += 2 * (size_t)cand[i].best.nharm;
     out->cand = calloc(2 * ncand + 1, sizeof *out->cand);
-    out->harm = calloc(nharm, sizeof *out->harm);
-    if (!out->cand || !out->harm)
+    out->harm = calloc(nharm + 1, sizeof *out->harm);
+    if (!outcome || !out->cand || !out->harm)
         return psr_fail_nomem(err, "candidates", (double)(nharm * sizeof *out->harm));
+    struct psr_accel_harm *harm = out->harm;
+    for (size_t i = 0; i < ncand; i++) {
+        outcome[i].harm = harm;
+        harm += 2 * (size_t)cand[i].best.nharm;
+    }
     return PSR_OK;
 }
 
@@ -336,22 +367,22 @@ psr_status psr_measure(struct psr_measured *out, psr_pulscan *plan, size_t s,
                        const struct psr_pulscan_cand *cand, size_t ncand,
                        const struct psr_measure_desc *desc, psr_err *err)
 {
+    struct outcome *outcome = calloc(ncand ? ncand : 1, sizeof *outcome);
     *out = (struct psr_measured){0};
-    psr_status st = allocate(out, cand, ncand, err);
-    struct psr_accel_harm *harm = out->harm;
-    for (size_t i = 0; i < ncand && st == PSR_OK; i++) {
-        struct box b = {.hit = &cand[i].best};
-        struct place place[2];
-        bool known;
-        for (int h = 1; h <= b.hit->nharm && st == PSR_OK && !desc->boxes_only; h++)
-            st = take_harmonic(&b, h, plan, s, desc, err);
-        int nplace = st == PSR_OK ? find_places(&b, desc, place, &known) : 0;
-        for (int k = 0; k < nplace; k++) {
-            out->cand[out->n++] = describe(&cand[i], &b, &place[k], known, harm);
-            harm += b.hit->nharm;
-        }
-        drop_box(&b);
+    psr_status st = allocate(out, outcome, cand, ncand, err);
+    if (st == PSR_OK) {
+#pragma omp parallel for schedule(dynamic) num_threads(psr_count_threads(desc->nthread))
+        for (int64_t i = 0; i < (int64_t)ncand; i++)
+            measure_one(&outcome[i], plan, s, &cand[i], desc);
     }
+    for (size_t i = 0; i < ncand && st == PSR_OK; i++) {
+        st = outcome[i].status;
+        if (st != PSR_OK)
+            psr_fail(err, st, "%s", outcome[i].err.msg);
+        for (int k = 0; k < outcome[i].n; k++)
+            out->cand[out->n++] = outcome[i].cand[k];
+    }
+    free(outcome);
     if (st != PSR_OK)
         psr_measured_clear(out);
     return st;
