@@ -7,7 +7,9 @@ pkgconfig_DATA = lib/psrkit.pc
 
 psrincludedir = $(includedir)/psrkit
 psrinclude_HEADERS = \
+	lib/psrkit/array.h \
 	lib/psrkit/barycentre.h \
+	lib/psrkit/beam.h \
 	lib/psrkit/clean.h \
 	lib/psrkit/compat.h \
 	lib/psrkit/ddplan.h \
@@ -57,6 +59,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/base/plain.h \
 	lib/base/status.c \
 	lib/base/threads.h \
+	lib/beam/beam_backend.h \
 	lib/formats/dat.c \
 	lib/formats/good_length.c \
 	lib/formats/inf.c \
