@@ -59,7 +59,13 @@ lib_libpsrkit_a_SOURCES = \
 	lib/base/plain.h \
 	lib/base/status.c \
 	lib/base/threads.h \
+	lib/beam/array.c \
+	lib/beam/beam.c \
 	lib/beam/beam_backend.h \
+	lib/beam/beam_cpu.c \
+	lib/beam/beam_cpu_kernel.c \
+	lib/beam/beam_cpu_kernel.h \
+	lib/beam/beam_cpu_lanes.h \
 	lib/formats/dat.c \
 	lib/formats/good_length.c \
 	lib/formats/inf.c \
@@ -82,6 +88,8 @@ lib_libpsrkit_a_SOURCES = \
 	lib/formats/psrfits_table.c \
 	lib/formats/psrfits_write.c \
 	lib/formats/reader.h \
+	lib/formats/rows.c \
+	lib/formats/rows.h \
 	lib/formats/series.c \
 	lib/formats/sigproc.c \
 	lib/formats/sigproc_header.h \

@@ -24,6 +24,7 @@ AM_TESTS_ENVIRONMENT = $(sanitize_environment) \
 UNIT_TESTS = \
 	tests/t_barycentre \
 	tests/t_base \
+	tests/t_beam \
 	tests/t_clean \
 	tests/t_cluster \
 	tests/t_compat \
@@ -57,6 +58,7 @@ UNIT_TESTS = \
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
 dist_noinst_DATA += \
+	tests/beam_ref.h \
 	tests/example.c \
 	tests/fil.h \
 	tests/fits_check.h \

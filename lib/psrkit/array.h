@@ -31,7 +31,7 @@ struct psr_array {
     size_t ndish;      /* inputs, on the grid or not */
     int32_t *cell;     /* [ndish] m N + n of each input, -1 for one off the grid; owned */
     bool has_site;     /* whether the next three are known */
-    double lat_deg, lon_deg, height_m;  /* geodetic (WGS84), east positive */
+    double lon_deg, lat_deg, height_m;  /* geodetic (WGS84), east and north positive */
     char telescope[PSR_ARRAY_NAME_MAX]; /* "Unknown" where the file names none */
 };
 

@@ -1,0 +1,16 @@
+/* beam_cpu_kernel.h: the inner loops of the CPU backend, compiled for what the processor has
+ * (private). */
+#ifndef PSR_BEAM_BEAM_CPU_KERNEL_H
+#define PSR_BEAM_BEAM_CPU_KERNEL_H
+
+#include <stddef.h>
+
+struct psr_beam_loops {
+    void (*add_power)(float *sum, const float *x, size_t n);
+    void (*mix_rows)(float *mix, const float *x, size_t n, const float *u, size_t np);
+    float (*dot)(const float *a, const float *b, size_t n);
+};
+
+const struct psr_beam_loops *psr_beam_loops_choose(void);
+
+#endif
