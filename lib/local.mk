@@ -12,6 +12,7 @@ psrinclude_HEADERS = \
 	lib/psrkit/beam.h \
 	lib/psrkit/clean.h \
 	lib/psrkit/compat.h \
+	lib/psrkit/dada.h \
 	lib/psrkit/ddplan.h \
 	lib/psrkit/dedisp.h \
 	lib/psrkit/delays.h \
@@ -20,6 +21,7 @@ psrinclude_HEADERS = \
 	lib/psrkit/inf.h \
 	lib/psrkit/lists.h \
 	lib/psrkit/mask.h \
+	lib/psrkit/nibbles.h \
 	lib/psrkit/number.h \
 	lib/psrkit/obs.h \
 	lib/psrkit/orbit.h \
@@ -57,6 +59,8 @@ lib_libpsrkit_a_SOURCES = \
 	lib/base/path.h \
 	lib/base/plain.c \
 	lib/base/plain.h \
+	lib/base/readfd.c \
+	lib/base/readfd.h \
 	lib/base/status.c \
 	lib/base/threads.h \
 	lib/beam/array.c \
@@ -66,6 +70,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/beam/beam_cpu_kernel.c \
 	lib/beam/beam_cpu_kernel.h \
 	lib/beam/beam_cpu_lanes.h \
+	lib/formats/dada.c \
 	lib/formats/dat.c \
 	lib/formats/good_length.c \
 	lib/formats/inf.c \
@@ -99,6 +104,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/formats/telescope.c \
 	lib/formats/unpack.c \
 	lib/formats/unpack.h \
+	lib/formats/voltages.c \
 	lib/search/cluster.c \
 	lib/search/compat.c \
 	lib/search/dedisp.c \

@@ -22,12 +22,14 @@ AM_TESTS_ENVIRONMENT = $(sanitize_environment) \
 
 # A test of one source file needs its name here and nothing more: LDADD is the library.
 UNIT_TESTS = \
+	tests/t_array \
 	tests/t_barycentre \
 	tests/t_base \
 	tests/t_beam \
 	tests/t_clean \
 	tests/t_cluster \
 	tests/t_compat \
+	tests/t_dada \
 	tests/t_ddplan \
 	tests/t_dedisp \
 	tests/t_dedisp_presto \

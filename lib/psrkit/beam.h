@@ -15,6 +15,7 @@
 #define PSRKIT_BEAM_H
 
 #include <psrkit/array.h>
+#include <psrkit/nibbles.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -29,12 +30,6 @@ enum psr_beam_pattern {
     PSR_BEAM_GRID,    /* the half-integer grid: beam 2N p + q is at (p/2, q/2), p < 2M, q < 2N */
     PSR_BEAM_POINTS,  /* beam b at (theta_ns[f][b], theta_ew[f][b]) */
     PSR_BEAM_PRODUCT, /* beam n_ew i + j at (theta_ns[f][i], theta_ew[f][j]) */
-};
-
-/* How a voltage is stored: one byte, a nibble for each part. */
-struct psr_nibbles {
-    bool offset_binary; /* value + 8; otherwise two's complement */
-    bool real_low;      /* the real part is in the low nibble; otherwise in the high one */
 };
 
 struct psr_beam_desc {
