@@ -28,6 +28,7 @@ psrinclude_HEADERS = \
 	lib/psrkit/outfile.h \
 	lib/psrkit/patch.h \
 	lib/psrkit/planfile.h \
+	lib/psrkit/pointing.h \
 	lib/psrkit/psrfits.h \
 	lib/psrkit/resample.h \
 	lib/psrkit/rng.h \
@@ -70,6 +71,8 @@ lib_libpsrkit_a_SOURCES = \
 	lib/beam/beam_cpu_kernel.c \
 	lib/beam/beam_cpu_kernel.h \
 	lib/beam/beam_cpu_lanes.h \
+	lib/beam/gains.c \
+	lib/beam/pointing.c \
 	lib/formats/dada.c \
 	lib/formats/dat.c \
 	lib/formats/good_length.c \
