@@ -18,6 +18,7 @@ psrinclude_HEADERS = \
 	lib/psrkit/delays.h \
 	lib/psrkit/device.h \
 	lib/psrkit/fake.h \
+	lib/psrkit/fakevolt.h \
 	lib/psrkit/inf.h \
 	lib/psrkit/lists.h \
 	lib/psrkit/mask.h \
@@ -149,6 +150,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/signal/fake_shape.c \
 	lib/signal/fake_spin.c \
 	lib/signal/fake_truth.c \
+	lib/signal/fakevolt.c \
 	lib/signal/orbit.c \
 	lib/signal/quantise_lanes.h \
 	lib/signal/resample.c \

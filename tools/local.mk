@@ -8,6 +8,7 @@ bin_PROGRAMS += \
 	tools/chi2sig \
 	tools/ddplan \
 	tools/fakebin \
+	tools/frbbeam \
 	tools/gpudedisp
 
 tools_chi2sig_CPPFLAGS = $(tools_cppflags)
@@ -42,7 +43,18 @@ tools_fakebin_SOURCES = \
 	tools/fakebin_add.c \
 	tools/fakebin_options.c \
 	tools/fakebin_output.c \
-	tools/fakebin_setup.c
+	tools/fakebin_setup.c \
+	tools/fakebin_volt.c
+
+tools_frbbeam_CPPFLAGS = $(tools_cppflags)
+tools_frbbeam_SOURCES = \
+	$(tools_shared) \
+	tools/frbbeam.c \
+	tools/frbbeam.h \
+	tools/frbbeam_options.c \
+	tools/frbbeam_output.c \
+	tools/frbbeam_scale.c \
+	tools/frbbeam_setup.c
 
 tools_gpudedisp_CPPFLAGS = $(tools_cppflags)
 tools_gpudedisp_LDADD = $(LDADD) $(ZLIB_LIBS)

@@ -1,7 +1,10 @@
 #include "../formats/rows.h"
 
 #include <psrkit/array.h>
+#include <psrkit/barycentre.h>
 
+#include <erfa.h>
+#include <erfam.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -202,6 +205,21 @@ psr_status psr_array_read(struct psr_array *a, const char *path, psr_err *err)
     if (st)
         psr_array_clear(a);
     return st;
+}
+
+psr_status psr_array_set_site(struct psr_array *a, const char *text, psr_err *err)
+{
+    struct psr_site site;
+    double east, north;
+    psr_status st = psr_site_parse(text, &site, err);
+    if (st)
+        return st;
+    if (eraGc2gd(ERFA_WGS84, site.xyz_m, &east, &north, &a->height_m) != 0)
+        return psr_fail(err, PSR_EINVAL, "site '%.100s' has no place on the ellipsoid", text);
+    a->lon_deg = east * ERFA_DR2D;
+    a->lat_deg = north * ERFA_DR2D;
+    a->has_site = true;
+    return PSR_OK;
 }
 
 /* --- directions ------------------------------------------------------------------------------- */

@@ -42,6 +42,9 @@ struct psr_array {
  *           place taken twice or outside the grid, no grid or no spacing; PSR_ENOMEM. */
 PSR_MUST_CHECK psr_status psr_array_read(struct psr_array *a, const char *path, psr_err *err);
 
+/* Says where an array stands: "LON,LAT,H" as psr_site_parse takes it.  Status: PSR_EINVAL. */
+PSR_MUST_CHECK psr_status psr_array_set_site(struct psr_array *a, const char *text, psr_err *err);
+
 /* Checks what every user of an array relies on: sizes in their ranges, spacings finite and not 0,
  * at least one dish on the grid and no two at one place.  Given: name, for the message.
  * Status: PSR_EFORMAT, PSR_ENOMEM. */
