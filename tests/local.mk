@@ -36,6 +36,7 @@ UNIT_TESTS = \
 	tests/t_delays \
 	tests/t_device \
 	tests/t_fake \
+	tests/t_fakevolt \
 	tests/t_gaps \
 	tests/t_inf \
 	tests/t_lists \
@@ -44,6 +45,7 @@ UNIT_TESTS = \
 	tests/t_obs \
 	tests/t_orbit \
 	tests/t_outfile \
+	tests/t_pointing \
 	tests/t_psrfits \
 	tests/t_psrfits_rows \
 	tests/t_pulse_steps \
