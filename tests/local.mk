@@ -85,6 +85,7 @@ CLI_TESTS = \
 	tests/ddplan.bats \
 	tests/demo.bats \
 	tests/fakebin.bats \
+	tests/frbbeam.bats \
 	tests/gpudedisp.bats \
 	tests/library.bats \
 	tests/man.bats
