@@ -193,7 +193,7 @@ bench-gpu:
 endif
 .PHONY: check-gpu bench bench-gpu
 
-# A pulsar and a burst, made and found: `make demo`, which tests/demo.bats runs too.
+# A pulsar and bursts, made and found: `make demo`, which tests/demo.bats runs too.
 demo_programs = tests/fold_dat
 
 check_PROGRAMS += $(demo_programs)
