@@ -13,7 +13,7 @@
 enum {
     TIMES = 4, /* samples transformed together */
     LANES = TIMES * PSR_BEAM_NPOL,
-    GROUP = 8, /* sums resampled together: a direction's kernel is made once for them */
+    GROUP = 16, /* sums resampled together: a direction's kernel is made once for them */
     PIECE_BYTES = 64 << 20, /* of voltages and intensities at once */
     TILE = 16,              /* beams turned together */
 };
@@ -25,10 +25,10 @@ struct stand {
 
 /* Memory of one thread; complex numbers are pairs of floats. */
 struct scratch {
-    float *grid;  /* [M][2N][LANES] complex; columns from N on stay 0 */
-    float *half;  /* [2M][2N][LANES] complex: transformed along n; rows from M on stay 0 */
+    float *grid;  /* [M][pitch][LANES] complex; columns from N on stay 0 */
+    float *half;  /* [2M][pitch][LANES] complex: transformed along n; rows from M on stay 0 */
     float *full;  /* the same transformed along both */
-    float *sum;   /* [2M][2N][LANES] */
+    float *sum;   /* [2M][pitch][LANES] */
     float *level; /* [2M][GROUP][2N] sums of all lanes */
     float *mix;   /* [GROUP][2N] */
     float *u_ns;  /* [2M] */
@@ -45,7 +45,7 @@ struct cpu {
     float unpacked[256][2];  /* of each byte: real, imaginary */
     size_t piece;            /* samples taken at once, at most */
     size_t piece_rows;       /* sums of a channel that they can complete */
-    float *carry[2];         /* [nfreq][2M][2N][LANES] sums that have begun: before, after */
+    float *carry[2];         /* [nfreq][2M][pitch][LANES] sums that have begun: before, after */
     float *turned;           /* [nfreq][piece_rows][nbeam] intensities of a piece */
     struct scratch *scratch; /* [nthread] */
     int64_t bytes;
@@ -62,9 +62,17 @@ struct piece {
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
-static size_t cells(const struct psr_beam_work *w)
+/* Columns of a row in memory: one is not used, so that the rows of a column do not all fall into a
+ * few sets of the first cache. */
+static size_t pitch(const struct psr_beam_work *w)
 {
-    return 4 * w->m * w->n;
+    return 2 * w->n + 1;
+}
+
+/* Lanes of all half-integer directions. */
+static size_t lanes(const struct psr_beam_work *w)
+{
+    return 2 * w->m * pitch(w) * LANES;
 }
 
 static void *take(struct cpu *cpu, size_t n, size_t size)
@@ -80,12 +88,12 @@ static void *take(struct cpu *cpu, size_t n, size_t size)
 static bool take_scratch(struct cpu *cpu, struct scratch *s)
 {
     const struct psr_beam_work *w = cpu->w;
-    size_t n = cells(w), ew = w->pattern == PSR_BEAM_PRODUCT ? w->n_ew : 1;
-    s->grid = take(cpu, n * LANES, sizeof(float));
-    s->half = take(cpu, n * LANES, 2 * sizeof(float));
-    s->full = take(cpu, n * LANES, 2 * sizeof(float));
-    s->sum = take(cpu, n * LANES, sizeof(float));
-    s->level = take(cpu, n * GROUP, sizeof(float));
+    size_t n = lanes(w), ew = w->pattern == PSR_BEAM_PRODUCT ? w->n_ew : 1;
+    s->grid = take(cpu, n, sizeof(float));
+    s->half = take(cpu, n, 2 * sizeof(float));
+    s->full = take(cpu, n, 2 * sizeof(float));
+    s->sum = take(cpu, n, sizeof(float));
+    s->level = take(cpu, 4 * w->m * w->n * GROUP, sizeof(float));
     s->mix = take(cpu, 2 * w->n * GROUP, sizeof(float));
     s->u_ns = take(cpu, 2 * w->m, sizeof(float));
     s->u_ew = take(cpu, 2 * w->n * ew, sizeof(float));
@@ -119,9 +127,9 @@ static psr_status take_memory(struct cpu *cpu, psr_err *err)
 {
     const struct psr_beam_work *w = cpu->w;
     choose_piece(cpu);
-    double carry = 2.0 * (double)(w->nfreq * cells(w) * LANES) * sizeof(float);
+    double carry = 2.0 * (double)(w->nfreq * lanes(w)) * sizeof(float);
     double turned = (double)w->nfreq * (double)cpu->piece_rows * (double)w->nbeam * sizeof(float);
-    double scratch = (double)w->nthread * (double)cells(w) * (6 * LANES + GROUP) * sizeof(float);
+    double scratch = (double)w->nthread * (double)lanes(w) * (6 + GROUP / LANES) * sizeof(float);
     if (carry + turned + scratch > (double)w->mem_bytes)
         return psr_fail(
             err, PSR_ENOMEM, "beams: %zu beams of %zu channels need %.0f MB, %.0f MB are allowed",
@@ -131,7 +139,7 @@ static psr_status take_memory(struct cpu *cpu, psr_err *err)
     for (int i = 0; cpu->scratch && i < w->nthread; i++)
         ok = take_scratch(cpu, cpu->scratch + i) && ok;
     for (int i = 0; i < 2; i++)
-        cpu->carry[i] = take(cpu, w->nfreq * cells(w) * LANES, sizeof(float));
+        cpu->carry[i] = take(cpu, w->nfreq * lanes(w), sizeof(float));
     cpu->turned = malloc(w->nfreq * cpu->piece_rows * w->nbeam * sizeof(float));
     cpu->bytes += (int64_t)turned;
     if (!ok || !cpu->scratch || !cpu->carry[0] || !cpu->carry[1] || !cpu->turned)
@@ -147,9 +155,9 @@ static psr_status plan_transforms(struct cpu *cpu, psr_err *err)
 {
     const struct psr_beam_work *w = cpu->w;
     const struct scratch *s = cpu->scratch;
-    const int row = (int)(2 * w->n * LANES);
+    const int row = (int)(pitch(w) * LANES), used = (int)(2 * w->n * LANES);
     const fftwf_iodim n = {(int)(2 * w->n), LANES, LANES}, m = {(int)(2 * w->m), row, row};
-    const fftwf_iodim rows[2] = {{(int)w->m, row, row}, {LANES, 1, 1}}, columns = {row, 1, 1};
+    const fftwf_iodim rows[2] = {{(int)w->m, row, row}, {LANES, 1, 1}}, columns = {used, 1, 1};
 #pragma omp critical(psr_fftw)
     {
         cpu->along_n = fftwf_plan_guru_dft(1, &n, 2, rows, (fftwf_complex *)s->grid,
@@ -198,7 +206,7 @@ static void add_batch(const struct cpu *cpu, struct scratch *s, const struct pie
     const struct psr_beam_work *w = cpu->w;
     const size_t sample = w->nfreq * PSR_BEAM_NPOL * w->ndish;
     if (n < TIMES)
-        memset(s->grid, 0, cells(w) * LANES * sizeof *s->grid);
+        memset(s->grid, 0, lanes(w) * sizeof *s->grid);
     for (size_t i = 0; i < n * PSR_BEAM_NPOL; i++) {
         size_t fp = f * PSR_BEAM_NPOL + i % PSR_BEAM_NPOL, lane = first * PSR_BEAM_NPOL + i;
         size_t row = (size_t)(t - p->t0) + i / PSR_BEAM_NPOL;
@@ -207,7 +215,7 @@ static void add_batch(const struct cpu *cpu, struct scratch *s, const struct pie
     }
     fftwf_execute_dft(cpu->along_n, (fftwf_complex *)s->grid, (fftwf_complex *)s->half);
     fftwf_execute_dft(cpu->along_m, (fftwf_complex *)s->half, (fftwf_complex *)s->full);
-    cpu->loops->add_power(s->sum, s->full, cells(w) * LANES);
+    cpu->loops->add_power(s->sum, s->full, lanes(w));
 }
 
 /* Adds samples a .. b - 1 of the stream to a sum that began at sample "begin". */
@@ -228,7 +236,7 @@ static void fold_lanes(const struct cpu *cpu, struct scratch *s, size_t k)
     const size_t m = 2 * cpu->w->m, n = 2 * cpu->w->n;
     for (size_t p = 0; p < m; p++)
         for (size_t q = 0; q < n; q++) {
-            const float *x = s->sum + (p * n + q) * LANES;
+            const float *x = s->sum + (p * pitch(cpu->w) + q) * LANES;
             float total = 0;
             for (size_t lane = 0; lane < LANES; lane++)
                 total += x[lane];
@@ -306,20 +314,20 @@ static void do_group(struct cpu *cpu, struct scratch *s, const struct piece *p, 
 {
     const struct psr_beam_work *w = cpu->w;
     const uint64_t tds = w->tds[f], end = p->t0 + p->nt;
-    const size_t bytes = cells(w) * LANES * sizeof *s->sum;
+    const size_t bytes = lanes(w) * sizeof *s->sum;
     size_t done = 0;
     for (uint64_t k = first; k < first + GROUP && k * tds < end; k++) {
         uint64_t a = k * tds > p->t0 ? k * tds : p->t0;
         uint64_t b = (k + 1) * tds < end ? (k + 1) * tds : end;
         if (a > k * tds)
-            memcpy(s->sum, cpu->carry[0] + f * cells(w) * LANES, bytes);
+            memcpy(s->sum, cpu->carry[0] + f * lanes(w), bytes);
         else
             memset(s->sum, 0, bytes);
         add_samples(cpu, s, p, f, k * tds, a, b);
         if (b == (k + 1) * tds)
             fold_lanes(cpu, s, done++);
         else
-            memcpy(cpu->carry[1] + f * cells(w) * LANES, s->sum, bytes);
+            memcpy(cpu->carry[1] + f * lanes(w), s->sum, bytes);
     }
     size_t row = (size_t)(first - p->t0 / tds);
     if (done > 0)
@@ -450,7 +458,7 @@ static psr_status list_stands(struct cpu *cpu, psr_err *err)
     for (size_t d = 0; d < w->ndish; d++)
         if (w->cell[d] >= 0) {
             size_t m = (size_t)w->cell[d] / w->n, n = (size_t)w->cell[d] % w->n;
-            cpu->stand[cpu->nstand++] = (struct stand){d, (m * 2 * w->n + n) * LANES * 2};
+            cpu->stand[cpu->nstand++] = (struct stand){d, (m * pitch(w) + n) * LANES * 2};
         }
     return PSR_OK;
 }
