@@ -72,6 +72,8 @@ lib_libpsrkit_a_SOURCES = \
 	lib/beam/beam_cpu_kernel.c \
 	lib/beam/beam_cpu_kernel.h \
 	lib/beam/beam_cpu_lanes.h \
+	lib/beam/beam_cpu_resample.c \
+	lib/beam/beam_cpu_resample.h \
 	lib/beam/gains.c \
 	lib/beam/pointing.c \
 	lib/formats/dada.c \

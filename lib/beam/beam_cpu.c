@@ -2,7 +2,7 @@
  * lanes, and summed lane by lane: which lane a sample is in depends on its place in its sum only,
  * so that the result does not depend on blocks or threads. */
 #include "beam_backend.h"
-#include "beam_cpu_kernel.h"
+#include "beam_cpu_resample.h"
 
 #include "../base/threads.h"
 
@@ -13,7 +13,6 @@
 enum {
     TIMES = 4, /* samples transformed together */
     LANES = TIMES * PSR_BEAM_NPOL,
-    GROUP = 16, /* sums resampled together: a direction's kernel is made once for them */
     PIECE_BYTES = 64 << 20, /* of voltages and intensities at once */
     TILE = 16,              /* beams turned together */
 };
@@ -29,16 +28,14 @@ struct scratch {
     float *half;  /* [2M][pitch][LANES] complex: transformed along n; rows from M on stay 0 */
     float *full;  /* the same transformed along both */
     float *sum;   /* [2M][pitch][LANES] */
-    float *level; /* [2M][GROUP][2N] sums of all lanes */
-    float *mix;   /* [GROUP][2N] */
-    float *u_ns;  /* [2M] */
-    float *u_ew;  /* [n_ew or 1][2N] */
-    double *u;    /* [2 max(M, N)] */
+    float *level; /* [2M][PSR_BEAM_GROUP][2N] sums of all lanes */
+    struct psr_resample_scratch resample;
 };
 
 struct cpu {
     const struct psr_beam_work *w;
     const struct psr_beam_loops *loops;
+    struct psr_resampler resampler;
     fftwf_plan along_n, along_m;
     struct stand *stand; /* [nstand] */
     size_t nstand;
@@ -88,26 +85,22 @@ static void *take(struct cpu *cpu, size_t n, size_t size)
 static bool take_scratch(struct cpu *cpu, struct scratch *s)
 {
     const struct psr_beam_work *w = cpu->w;
-    size_t n = lanes(w), ew = w->pattern == PSR_BEAM_PRODUCT ? w->n_ew : 1;
+    size_t n = lanes(w);
     s->grid = take(cpu, n, sizeof(float));
     s->half = take(cpu, n, 2 * sizeof(float));
     s->full = take(cpu, n, 2 * sizeof(float));
     s->sum = take(cpu, n, sizeof(float));
-    s->level = take(cpu, 4 * w->m * w->n * GROUP, sizeof(float));
-    s->mix = take(cpu, 2 * w->n * GROUP, sizeof(float));
-    s->u_ns = take(cpu, 2 * w->m, sizeof(float));
-    s->u_ew = take(cpu, 2 * w->n * ew, sizeof(float));
-    s->u = take(cpu, 2 * (w->m > w->n ? w->m : w->n), sizeof(double));
-    return s->grid && s->half && s->full && s->sum && s->level && s->mix && s->u_ns && s->u_ew &&
-           s->u;
+    s->level = take(cpu, 4 * w->m * w->n * PSR_BEAM_GROUP, sizeof(float));
+    return s->grid && s->half && s->full && s->sum && s->level &&
+           !psr_resample_scratch_take(&s->resample, w, NULL);
 }
 
 static void drop_scratch(struct scratch *s)
 {
-    float *const all[] = {s->grid, s->half, s->full, s->sum, s->level, s->mix, s->u_ns, s->u_ew};
+    float *const all[] = {s->grid, s->half, s->full, s->sum, s->level};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         fftwf_free(all[i]);
-    fftwf_free(s->u);
+    psr_resample_scratch_drop(&s->resample);
 }
 
 /* A piece holds the voltages and the intensities of a whole group at least. */
@@ -118,7 +111,7 @@ static void choose_piece(struct cpu *cpu)
            bound = quarter < PIECE_BYTES ? quarter : PIECE_BYTES;
     double sample = (double)(w->nfreq * PSR_BEAM_NPOL * w->ndish) +
                     (double)w->nbeam * (double)w->nfreq * sizeof(float) / (double)w->tds_min;
-    double nt = bound / sample, least = GROUP * (double)w->tds_min;
+    double nt = bound / sample, least = PSR_BEAM_GROUP * (double)w->tds_min;
     cpu->piece = (size_t)(nt > least ? nt : least);
     cpu->piece_rows = cpu->piece / w->tds_min + 1;
 }
@@ -129,7 +122,8 @@ static psr_status take_memory(struct cpu *cpu, psr_err *err)
     choose_piece(cpu);
     double carry = 2.0 * (double)(w->nfreq * lanes(w)) * sizeof(float);
     double turned = (double)w->nfreq * (double)cpu->piece_rows * (double)w->nbeam * sizeof(float);
-    double scratch = (double)w->nthread * (double)lanes(w) * (6 + GROUP / LANES) * sizeof(float);
+    double scratch =
+        (double)w->nthread * (double)lanes(w) * (6 + PSR_BEAM_GROUP / LANES) * sizeof(float);
     if (carry + turned + scratch > (double)w->mem_bytes)
         return psr_fail(
             err, PSR_ENOMEM, "beams: %zu beams of %zu channels need %.0f MB, %.0f MB are allowed",
@@ -240,75 +234,12 @@ static void fold_lanes(const struct cpu *cpu, struct scratch *s, size_t k)
             float total = 0;
             for (size_t lane = 0; lane < LANES; lane++)
                 total += x[lane];
-            s->level[(p * GROUP + k) * n + q] = total;
+            s->level[(p * PSR_BEAM_GROUP + k) * n + q] = total;
         }
 }
 
-/* --- sums to beams ---------------------------------------------------------------------------- */
-
-static void make_kernel(struct scratch *s, size_t n, double theta, float *u)
-{
-    psr_beam_kernel(n, theta, s->u);
-    for (size_t q = 0; q < 2 * n; q++)
-        u[q] = (float)s->u[q];
-}
-
-static void give_grid(const struct cpu *cpu, const struct scratch *s, size_t nsum, float *to)
-{
-    const size_t m = 2 * cpu->w->m, n = 2 * cpu->w->n;
-    for (size_t k = 0; k < nsum; k++)
-        for (size_t p = 0; p < m; p++)
-            memcpy(to + k * m * n + p * n, s->level + (p * GROUP + k) * n, n * sizeof *to);
-}
-
-/* Eq. 9: one north-south direction of all sums of the group; those beyond nsum are not read. */
-static void mix_north(const struct cpu *cpu, struct scratch *s, double theta_ns)
-{
-    const struct psr_beam_work *w = cpu->w;
-    make_kernel(s, w->m, theta_ns, s->u_ns);
-    cpu->loops->mix_rows(s->mix, s->level, GROUP * 2 * w->n, s->u_ns, 2 * w->m);
-}
-
-/* Eq. 6 */
-static void give_points(const struct cpu *cpu, struct scratch *s, size_t f, size_t nsum, float *to)
-{
-    const struct psr_beam_work *w = cpu->w;
-    const size_t n = 2 * w->n;
-    for (size_t b = 0; b < w->nbeam; b++) {
-        mix_north(cpu, s, w->theta_ns[f * w->nbeam + b]);
-        make_kernel(s, w->n, w->theta_ew[f * w->nbeam + b], s->u_ew);
-        for (size_t k = 0; k < nsum; k++)
-            to[k * w->nbeam + b] = cpu->loops->dot(s->mix + k * n, s->u_ew, n);
-    }
-}
-
-/* Eqs 9 and 10 */
-static void give_product(const struct cpu *cpu, struct scratch *s, size_t f, size_t nsum, float *to)
-{
-    const struct psr_beam_work *w = cpu->w;
-    const size_t n = 2 * w->n;
-    for (size_t j = 0; j < w->n_ew; j++)
-        make_kernel(s, w->n, w->theta_ew[f * w->n_ew + j], s->u_ew + j * n);
-    for (size_t i = 0; i < w->n_ns; i++) {
-        mix_north(cpu, s, w->theta_ns[f * w->n_ns + i]);
-        for (size_t k = 0; k < nsum; k++)
-            for (size_t j = 0; j < w->n_ew; j++)
-                to[k * w->nbeam + i * w->n_ew + j] =
-                    cpu->loops->dot(s->mix + k * n, s->u_ew + j * n, n);
-    }
-}
-
-static void give_beams(const struct cpu *cpu, struct scratch *s, size_t f, size_t nsum, float *to)
-{
-    if (cpu->w->pattern == PSR_BEAM_GRID)
-        give_grid(cpu, s, nsum, to);
-    else if (cpu->w->pattern == PSR_BEAM_POINTS)
-        give_points(cpu, s, f, nsum, to);
-    else
-        give_product(cpu, s, f, nsum, to);
-}
-
-/* Sums first .. first + GROUP - 1 of channel f, as far as the piece has samples of them. */
+/* Sums first .. first + PSR_BEAM_GROUP - 1 of channel f, as far as the piece has samples of them.
+ */
 static void do_group(struct cpu *cpu, struct scratch *s, const struct piece *p, size_t f,
                      uint64_t first)
 {
@@ -316,7 +247,7 @@ static void do_group(struct cpu *cpu, struct scratch *s, const struct piece *p, 
     const uint64_t tds = w->tds[f], end = p->t0 + p->nt;
     const size_t bytes = lanes(w) * sizeof *s->sum;
     size_t done = 0;
-    for (uint64_t k = first; k < first + GROUP && k * tds < end; k++) {
+    for (uint64_t k = first; k < first + PSR_BEAM_GROUP && k * tds < end; k++) {
         uint64_t a = k * tds > p->t0 ? k * tds : p->t0;
         uint64_t b = (k + 1) * tds < end ? (k + 1) * tds : end;
         if (a > k * tds)
@@ -331,12 +262,13 @@ static void do_group(struct cpu *cpu, struct scratch *s, const struct piece *p, 
     }
     size_t row = (size_t)(first - p->t0 / tds);
     if (done > 0)
-        give_beams(cpu, s, f, done, cpu->turned + (f * cpu->piece_rows + row) * w->nbeam);
+        psr_resample(&cpu->resampler, &s->resample, s->level, f, done,
+                     cpu->turned + (f * cpu->piece_rows + row) * w->nbeam);
 }
 
 /* --- beams to rows ---------------------------------------------------------------------------- */
 
-/* Channel f of a row; of two that share a byte the first comes first. */
+/* Channel f of a row; the other one of its byte stays. */
 static void put(const struct psr_beam_work *w, char *row, size_t f, float x)
 {
     const float top = (float)((1 << (w->nbit & 15)) - 1);
@@ -348,9 +280,9 @@ static void put(const struct psr_beam_work *w, char *row, size_t f, float x)
     if (w->nbit == 8)
         row[f] = (char)level;
     else if (f % 2 == 0)
-        row[f / 2] = (char)level;
+        row[f / 2] = (char)(((unsigned char)row[f / 2] & 0xf0u) | level);
     else
-        row[f / 2] = (char)((unsigned char)row[f / 2] | level << 4);
+        row[f / 2] = (char)(((unsigned char)row[f / 2] & 0x0fu) | level << 4);
 }
 
 /* Beams b0 .. b1 - 1 of all sums that a piece completed. */
@@ -374,11 +306,11 @@ static void turn_tile(const struct cpu *cpu, const struct piece *p, size_t b0, s
 static void do_piece(struct cpu *cpu, const struct piece *p)
 {
     const struct psr_beam_work *w = cpu->w;
-    const size_t ngroup = (p->nt / w->tds_min + 2 + GROUP - 1) / GROUP;
+    const size_t ngroup = (p->nt / w->tds_min + 2 + PSR_BEAM_GROUP - 1) / PSR_BEAM_GROUP;
 #pragma omp parallel for schedule(dynamic) num_threads(w->nthread)
     for (size_t i = 0; i < w->nfreq * ngroup; i++) {
         size_t f = i / ngroup;
-        uint64_t first = p->t0 / w->tds[f] + i % ngroup * GROUP;
+        uint64_t first = p->t0 / w->tds[f] + i % ngroup * PSR_BEAM_GROUP;
         do_group(cpu, cpu->scratch + psr_thread_number(), p, f, first);
     }
     float *before = cpu->carry[0];
@@ -445,6 +377,7 @@ static void destroy(void *state)
     fftwf_free(cpu->carry[0]);
     fftwf_free(cpu->carry[1]);
     free(cpu->turned);
+    psr_resampler_drop(&cpu->resampler);
     free(cpu->stand);
     free(cpu);
 }
@@ -472,6 +405,8 @@ static psr_status create(void **state, const struct psr_beam_work *w, psr_err *e
     cpu->loops = psr_beam_loops_choose();
     fill_unpacked(cpu);
     psr_status st = list_stands(cpu, err);
+    if (!st)
+        st = psr_resampler_init(&cpu->resampler, w, cpu->loops, err);
     if (!st)
         st = take_memory(cpu, err);
     if (!st)

@@ -11,7 +11,7 @@
 #define NAME(x)      PASTE(x, SUFFIX)
 #define LOOPS(s)                                                                                   \
     {                                                                                              \
-        add_power_##s, mix_rows_##s, dot_##s                                                       \
+        add_power_##s, mix_rows_##s, dot_##s, cotangents_##s                                       \
     }
 
 #define SUFFIX base

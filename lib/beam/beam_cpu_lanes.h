@@ -39,3 +39,16 @@ ISA static float NAME(dot)(const float *restrict a, const float *restrict b, siz
         sum += part[k];
     return sum;
 }
+
+/* u[j] = (-1)^j sine cot(a + b_j) for j from 1 on, from the cosines and sines of a and b_j. */
+ISA static void NAME(cotangents)(float *restrict u, const double *restrict cos_b,
+                                 const double *restrict sin_b, double cos_a, double sin_a,
+                                 double sine, size_t n)
+{
+    for (size_t j = 1; j < n; j++) {
+        double top = cos_a * cos_b[j] - sin_a * sin_b[j];
+        double bottom = sin_a * cos_b[j] + cos_a * sin_b[j];
+        double value = sine * top / bottom;
+        u[j] = (float)(j & 1 ? -value : value);
+    }
+}
