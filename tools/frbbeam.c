@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
-/* Adds the time since *since_s to a stage and moves *since_s to now. */
+/* Adds the time since *since_s, which for reading and writing is what was waited, to a stage and
+ * moves *since_s to now. */
 static void charge(struct frbbeam_job *j, enum frbbeam_stage stage, double *since_s)
 {
     double now_s = run_seconds();
@@ -43,7 +44,7 @@ psr_status frbbeam_form(struct frbbeam_job *j, const uint8_t *in, size_t nt,
             n = (int64_t)n > stretch - into ? (size_t)(stretch - into) : n;
         }
         if (!st)
-            st = psr_beam_execute(j->plan, in, n, j->out, j->stride, &nrow, &j->err);
+            st = psr_beam_execute(j->plan, in, n, j->out[j->forming], j->stride, &nrow, &j->err);
         charge(j, STAGE_BEAM, &since_s);
         if (!st)
             st = use(j, nrow);
@@ -55,10 +56,29 @@ psr_status frbbeam_form(struct frbbeam_job *j, const uint8_t *in, size_t nt,
     return st;
 }
 
+static psr_status write_errand(void *ctx, psr_err *err)
+{
+    struct frbbeam_job *j = ctx;
+    return frbbeam_output_write(j, j->out[!j->forming], j->out_n, err);
+}
+
+/* Leaves rows to be written while the next ones are formed. */
 static psr_status write_rows(struct frbbeam_job *j, size_t nrow)
 {
+    psr_status st = errand_wait(&j->write, &j->err);
+    if (st || nrow == 0)
+        return st;
     j->nrow += (int64_t)nrow;
-    return frbbeam_output_write(j, nrow);
+    j->out_n = nrow;
+    j->forming = !j->forming;
+    errand_start(&j->write, write_errand, j);
+    return PSR_OK;
+}
+
+static psr_status read_errand(void *ctx, psr_err *err)
+{
+    struct frbbeam_job *j = ctx;
+    return psr_voltages_read(j->voltages, j->block, j->in[j->reading], &j->in_n, err);
 }
 
 /* The first second: scales are measured on it before it goes the way of all blocks. */
@@ -86,13 +106,21 @@ static psr_status process_first(struct frbbeam_job *j)
     return st;
 }
 
-/* Takes one block through every stage; *n is 0 at the end of the input. */
+/* Takes one block through every stage while the next one is read; *n is 0 at the end of the input.
+ */
 static psr_status process_block(struct frbbeam_job *j, size_t *n)
 {
     double since_s = run_seconds();
-    psr_status st = psr_voltages_read(j->voltages, j->block, j->in, n, &j->err);
+    psr_status st = errand_wait(&j->read, &j->err);
     charge(j, STAGE_READ, &since_s);
-    return st ? st : frbbeam_form(j, j->in, *n, write_rows);
+    if (st)
+        return st;
+    const uint8_t *in = j->in[j->reading];
+    *n = j->in_n;
+    j->reading = !j->reading;
+    if (*n > 0)
+        errand_start(&j->read, read_errand, j);
+    return frbbeam_form(j, in, *n, write_rows);
 }
 
 /* Until the input ends or a signal asks to stop. */
@@ -103,10 +131,14 @@ static psr_status process_input(struct frbbeam_job *j)
                        (double)j->sample_bytes / 1e6);
     psr_status st = process_first(j);
     size_t n = 1;
+    if (st == PSR_OK)
+        errand_start(&j->read, read_errand, j);
     while (st == PSR_OK && n > 0 && !run_stop_signal()) {
         st = process_block(j, &n);
         run_progress_update(&progress, j->nread);
     }
+    if (st == PSR_OK)
+        st = errand_wait(&j->write, &j->err);
     run_progress_end(&progress);
     return st;
 }

@@ -3,6 +3,7 @@
 #define PSR_TOOLS_FRBBEAM_H
 
 #include "cli.h"
+#include "errand.h"
 #include "run.h"
 #include <psrkit/beam.h>
 #include <psrkit/dada.h>
@@ -62,10 +63,16 @@ struct frbbeam_job {
     struct frbbeam_moments *moments; /* while they are measured */
 
     size_t sample_bytes, block; /* block: samples */
-    uint8_t *in;
-    void *out; /* [nbeam][stride] rows */
-    size_t stride;
-    int64_t nread, nrow; /* samples in, rows out so far */
+    size_t stride;              /* rows of a beam in out */
+    int64_t nread, nrow;        /* samples in, rows out so far */
+
+    /* While one buffer is worked on the other is read, or written. */
+    uint8_t *in[2];
+    void *out[2];         /* [nbeam][stride] rows */
+    int reading, forming; /* which of in is being read, which of out is being filled */
+    size_t in_n;          /* samples that were read */
+    size_t out_n;         /* rows that are being written */
+    struct errand read, write;
 
     psr_outfile **file; /* [nbeam] */
     double stage_s[NSTAGES];
@@ -83,7 +90,7 @@ struct psr_mjd frbbeam_date(const struct frbbeam_job *j, int64_t t);
 psr_status frbbeam_aim(struct frbbeam_job *j, struct psr_mjd now);
 
 /* Forms the beams of samples j->nread ... of the stream, nt of them at in, pointing tracking beams
- * anew when it is time, and gives each stretch of rows to use. */
+ * anew when it is time, and gives each stretch of rows, in j->out[j->forming], to use. */
 psr_status frbbeam_form(struct frbbeam_job *j, const uint8_t *in, size_t nt,
                         psr_status (*use)(struct frbbeam_job *j, size_t nrow));
 
@@ -98,7 +105,7 @@ psr_status frbbeam_write_scales(struct frbbeam_job *j, psr_outfile *f);
 
 /* Filterbanks: one a beam, which take their names when all are whole. */
 psr_status frbbeam_output_open(struct frbbeam_job *j);
-psr_status frbbeam_output_write(struct frbbeam_job *j, size_t nrow);
+psr_status frbbeam_output_write(struct frbbeam_job *j, const void *out, size_t nrow, psr_err *err);
 psr_status frbbeam_output_close(struct frbbeam_job *j);
 
 #endif

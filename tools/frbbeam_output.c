@@ -94,20 +94,20 @@ psr_status frbbeam_output_open(struct frbbeam_job *j)
 }
 
 /* Beams are independent files, so all threads write. */
-psr_status frbbeam_output_write(struct frbbeam_job *j, size_t nrow)
+psr_status frbbeam_output_write(struct frbbeam_job *j, const void *out, size_t nrow, psr_err *err)
 {
     const size_t row = psr_beam_row_bytes(j->plan);
     psr_status st = PSR_OK;
 #pragma omp parallel for schedule(dynamic, 16) num_threads(j->nthread)
     for (size_t b = 0; b < j->nbeam; b++) {
-        psr_err err;
-        const char *from = (const char *)j->out + b * j->stride * row;
-        psr_status mine = psr_outfile_write(j->file[b], from, nrow * row, &err);
+        psr_err why;
+        const char *from = (const char *)out + b * j->stride * row;
+        psr_status mine = psr_outfile_write(j->file[b], from, nrow * row, &why);
         if (mine != PSR_OK) {
 #pragma omp critical(frbbeam_write)
             {
                 st = mine;
-                j->err = err;
+                *err = why;
             }
         }
     }

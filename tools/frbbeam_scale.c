@@ -44,7 +44,7 @@ struct frbbeam_moments {
 static psr_status add_rows(struct frbbeam_job *j, size_t nrow)
 {
     struct frbbeam_moments *m = j->moments;
-    const float *out = j->out;
+    const float *out = j->out[j->forming];
 #pragma omp parallel for num_threads(j->nthread)
     for (size_t b = 0; b < j->nbeam; b++)
         for (size_t k = 0; k < nrow; k++)

@@ -188,13 +188,17 @@ static psr_status create_buffers(struct frbbeam_job *j)
     j->gain = calloc(j->nfreq, sizeof *j->gain);
     if (!j->offset || !j->gain)
         return psr_fail_nomem(&j->err, "scales", (double)j->nfreq * 8);
-    void *in = NULL;
-    psr_status st = psr_beam_alloc(j->plan, j->block * j->sample_bytes, &in, &j->err);
-    j->in = in;
     /* Rows of floats, which scales are measured on. */
-    return st ? st
-              : psr_beam_alloc(j->plan, j->nbeam * j->stride * j->nfreq * sizeof(float), &j->out,
-                               &j->err);
+    const size_t out_bytes = j->nbeam * j->stride * j->nfreq * sizeof(float);
+    psr_status st = PSR_OK;
+    for (int i = 0; i < 2 && !st; i++) {
+        void *in = NULL;
+        st = psr_beam_alloc(j->plan, j->block * j->sample_bytes, &in, &j->err);
+        j->in[i] = in;
+        if (!st)
+            st = psr_beam_alloc(j->plan, out_bytes, &j->out[i], &j->err);
+    }
+    return st;
 }
 
 static psr_status check_length(struct frbbeam_job *j)
@@ -218,11 +222,16 @@ psr_status frbbeam_prepare(struct frbbeam_job *j)
 
 void frbbeam_release(struct frbbeam_job *j)
 {
+    psr_err ignored;
+    (void)errand_wait(&j->read, &ignored);
+    (void)errand_wait(&j->write, &ignored);
     for (size_t b = 0; j->file && b < j->nbeam; b++)
         psr_outfile_abort(j->file[b]);
     free(j->file);
-    psr_beam_free(j->backend, j->in);
-    psr_beam_free(j->backend, j->out);
+    for (int i = 0; i < 2; i++) {
+        psr_beam_free(j->backend, j->in[i]);
+        psr_beam_free(j->backend, j->out[i]);
+    }
     psr_beam_destroy(j->plan);
     psr_voltages_close(j->voltages);
     psr_array_clear(&j->array);

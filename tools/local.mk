@@ -49,6 +49,8 @@ tools_fakebin_SOURCES = \
 tools_frbbeam_CPPFLAGS = $(tools_cppflags)
 tools_frbbeam_SOURCES = \
 	$(tools_shared) \
+	tools/errand.c \
+	tools/errand.h \
 	tools/frbbeam.c \
 	tools/frbbeam.h \
 	tools/frbbeam_options.c \
