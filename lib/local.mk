@@ -19,6 +19,7 @@ psrinclude_HEADERS = \
 	lib/psrkit/device.h \
 	lib/psrkit/fake.h \
 	lib/psrkit/fakevolt.h \
+	lib/psrkit/fanout.h \
 	lib/psrkit/inf.h \
 	lib/psrkit/lists.h \
 	lib/psrkit/mask.h \
@@ -63,6 +64,8 @@ lib_libpsrkit_a_SOURCES = \
 	lib/base/plain.h \
 	lib/base/readfd.c \
 	lib/base/readfd.h \
+	lib/base/slurp.c \
+	lib/base/slurp.h \
 	lib/base/status.c \
 	lib/base/threads.h \
 	lib/beam/array.c \
@@ -125,6 +128,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/search/dedisp_cpu_tree.c \
 	lib/search/dedisp_cpu_tree.h \
 	lib/search/dedisp_lag.h \
+	lib/search/fanout.c \
 	lib/search/patch.c \
 	lib/search/pulse.h \
 	lib/search/pulsetext.c \
@@ -164,5 +168,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/signal/signif_poly.c \
 	lib/signal/sites.c \
 	lib/signal/tally.c \
-	lib/signal/tally.h
+	lib/signal/tally.h \
+	lib/signal/timesum.c \
+	lib/signal/timesum.h
 EXTRA_DIST += lib/signal/make_signif_coef.py
