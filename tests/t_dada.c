@@ -183,6 +183,10 @@ static void check_stream(const char *const *path, size_t npath, int want, const 
     int64_t told = psr_voltages_nsamp(v);
     ok((told == want || told == -1) && read_all(v, &err) == want, "%s: read %s", what, err.msg);
     near(psr_voltages_header(v)->start.frac, 0.5, 1e-12, what);
+    if (told >= 0)
+        ok(!psr_voltages_rewind(v, &err) && read_all(v, &err) == want, "%s: read again", what);
+    else
+        ok(psr_voltages_rewind(v, &err) == PSR_EUNSUPPORTED, "%s", err.msg);
     psr_voltages_close(v);
 }
 

@@ -81,23 +81,52 @@ static psr_status read_errand(void *ctx, psr_err *err)
     return psr_voltages_read(j->voltages, j->block, j->in[j->reading], &j->in_n, err);
 }
 
-/* The first second: scales are measured on it before it goes the way of all blocks. */
-static psr_status process_first(struct frbbeam_job *j)
+/* Forms what is read until the stream has given "end" samples, it ends, or a signal asks to stop;
+ * the next block is read meanwhile. */
+static psr_status process_until(struct frbbeam_job *j, int64_t end,
+                                psr_status (*use)(struct frbbeam_job *j, size_t nrow))
 {
-    size_t want = frbbeam_scale_samples(j), n = 0;
-    if (want == 0) {
-        psr_status st = frbbeam_set_scales(j, NULL, 0);
-        return st ? st : frbbeam_output_open(j);
+    psr_status st = PSR_OK;
+    errand_start(&j->read, read_errand, j);
+    while (!st && j->nread < end && !run_stop_signal()) {
+        double since_s = run_seconds();
+        st = errand_wait(&j->read, &j->err);
+        charge(j, STAGE_READ, &since_s);
+        const uint8_t *in = j->in[j->reading];
+        size_t n = j->in_n;
+        if (st || n == 0)
+            break;
+        j->reading = !j->reading;
+        errand_start(&j->read, read_errand, j);
+        n = (int64_t)n > end - j->nread ? (size_t)(end - j->nread) : n;
+        st = frbbeam_form(j, in, n, use);
+        run_progress_update(&j->progress, j->nread);
     }
-    uint8_t *in = malloc(want * j->sample_bytes);
+    psr_err ignored;
+    (void)errand_wait(&j->read, &ignored); /* of what nobody asked for any more */
+    return st;
+}
+
+/* A file is read again after its scales are measured. */
+static psr_status measure_file(struct frbbeam_job *j, size_t nsamp)
+{
+    psr_status st = process_until(j, (int64_t)nsamp, frbbeam_scales_add);
+    return st ? st : psr_voltages_rewind(j->voltages, &j->err);
+}
+
+/* A pipe's beginning is kept while its scales are measured. */
+static psr_status process_kept(struct frbbeam_job *j, size_t nsamp)
+{
+    uint8_t *in = malloc(nsamp * j->sample_bytes);
     if (!in)
         return psr_fail_nomem(&j->err, "the voltages that scales are measured on",
-                              (double)want * (double)j->sample_bytes);
-    double since_s = run_seconds();
-    psr_status st = psr_voltages_read(j->voltages, want, in, &n, &j->err);
-    charge(j, STAGE_READ, &since_s);
+                              (double)nsamp * (double)j->sample_bytes);
+    size_t n = 0;
+    psr_status st = psr_voltages_read(j->voltages, nsamp, in, &n, &j->err);
     if (!st)
-        st = frbbeam_set_scales(j, in, n);
+        st = frbbeam_form(j, in, n, frbbeam_scales_add);
+    if (!st)
+        st = frbbeam_scales_end(j);
     if (!st)
         st = frbbeam_output_open(j);
     if (!st)
@@ -106,41 +135,22 @@ static psr_status process_first(struct frbbeam_job *j)
     return st;
 }
 
-/* Takes one block through every stage while the next one is read; *n is 0 at the end of the input.
- */
-static psr_status process_block(struct frbbeam_job *j, size_t *n)
-{
-    double since_s = run_seconds();
-    psr_status st = errand_wait(&j->read, &j->err);
-    charge(j, STAGE_READ, &since_s);
-    if (st)
-        return st;
-    const uint8_t *in = j->in[j->reading];
-    *n = j->in_n;
-    j->reading = !j->reading;
-    if (*n > 0)
-        errand_start(&j->read, read_errand, j);
-    return frbbeam_form(j, in, *n, write_rows);
-}
-
-/* Until the input ends or a signal asks to stop. */
 static psr_status process_input(struct frbbeam_job *j)
 {
-    struct run_progress progress;
-    run_progress_start(&progress, !j->opt.quiet, psr_voltages_nsamp(j->voltages), "MB",
-                       (double)j->sample_bytes / 1e6);
-    psr_status st = process_first(j);
-    size_t n = 1;
-    if (st == PSR_OK)
-        errand_start(&j->read, read_errand, j);
-    while (st == PSR_OK && n > 0 && !run_stop_signal()) {
-        st = process_block(j, &n);
-        run_progress_update(&progress, j->nread);
+    size_t nsamp;
+    psr_status st = frbbeam_scales_begin(j, &nsamp);
+    if (!st && nsamp > 0 && psr_voltages_nsamp(j->voltages) < 0) {
+        st = process_kept(j, nsamp);
+    } else if (!st) {
+        st = nsamp > 0 ? measure_file(j, nsamp) : PSR_OK;
+        if (!st)
+            st = frbbeam_scales_end(j);
+        if (!st)
+            st = frbbeam_output_open(j);
     }
-    if (st == PSR_OK)
-        st = errand_wait(&j->write, &j->err);
-    run_progress_end(&progress);
-    return st;
+    if (!st)
+        st = process_until(j, INT64_MAX, write_rows);
+    return st ? st : errand_wait(&j->write, &j->err);
 }
 
 static void print_plan(const struct frbbeam_job *j)
@@ -177,8 +187,12 @@ static psr_status run(struct frbbeam_job *j)
     psr_status st = frbbeam_prepare(j);
     if (st == PSR_OK && j->opt.verbose)
         print_plan(j);
-    if (st == PSR_OK)
+    if (st == PSR_OK) {
+        run_progress_start(&j->progress, !j->opt.quiet, psr_voltages_nsamp(j->voltages), "MB",
+                           (double)j->sample_bytes / 1e6);
         st = process_input(j);
+        run_progress_end(&j->progress);
+    }
     if (st == PSR_OK && !run_stop_signal() && j->nrow == 0)
         st = psr_fail(&j->err, PSR_EINVAL, "%s: holds %lld samples, fewer than the %zu of -tds",
                       j->path[0], (long long)j->nread, j->tds);

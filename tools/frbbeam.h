@@ -73,6 +73,7 @@ struct frbbeam_job {
     size_t in_n;          /* samples that were read */
     size_t out_n;         /* rows that are being written */
     struct errand read, write;
+    struct run_progress progress;
 
     psr_outfile **file; /* [nbeam] */
     double stage_s[NSTAGES];
@@ -94,13 +95,13 @@ psr_status frbbeam_aim(struct frbbeam_job *j, struct psr_mjd now);
 psr_status frbbeam_form(struct frbbeam_job *j, const uint8_t *in, size_t nt,
                         psr_status (*use)(struct frbbeam_job *j, size_t nrow));
 
-/* Sets the scales of quantised output, from -scale or from the nt samples at in, which are the
- * first of the stream; the plan then begins anew. */
-psr_status frbbeam_set_scales(struct frbbeam_job *j, const uint8_t *in, size_t nt);
-
-/* Samples that scales are measured on; 0 where they need not be. */
-size_t frbbeam_scale_samples(const struct frbbeam_job *j);
-
+/* Scales of quantised output, from -scale or measured: begin tells how many samples are to be
+ * formed with add for their use (0: none), and end hands the scales to the plan, which then begins
+ * anew. */
+psr_status frbbeam_scales_begin(struct frbbeam_job *j, size_t *nsamp);
+psr_status frbbeam_scales_add(struct frbbeam_job *j, size_t nrow);
+psr_status frbbeam_scales_end(struct frbbeam_job *j);
+void frbbeam_scales_release(struct frbbeam_job *j);
 psr_status frbbeam_write_scales(struct frbbeam_job *j, psr_outfile *f);
 
 /* Filterbanks: one a beam, which take their names when all are whole. */

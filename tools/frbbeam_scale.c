@@ -19,10 +19,9 @@ static double sigma_levels(int64_t nbits)
     return nbits == 8 ? 8 : 2;
 }
 
-size_t frbbeam_scale_samples(const struct frbbeam_job *j)
+/* A second, or what of it a quarter of the memory holds: a pipe's is kept. */
+static size_t measured_samples(const struct frbbeam_job *j)
 {
-    if (j->opt.nbits == 32 || j->opt.scale)
-        return 0;
     double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) / 4;
     if (j->opt.mem_bytes)
         memory = (double)j->opt.mem_bytes;
@@ -41,7 +40,7 @@ struct frbbeam_moments {
     int64_t nrow;
 };
 
-static psr_status add_rows(struct frbbeam_job *j, size_t nrow)
+psr_status frbbeam_scales_add(struct frbbeam_job *j, size_t nrow)
 {
     struct frbbeam_moments *m = j->moments;
     const float *out = j->out[j->forming];
@@ -79,29 +78,29 @@ static void scale_channels(struct frbbeam_job *j, const struct frbbeam_moments *
     }
 }
 
-static psr_status measure(struct frbbeam_job *j, const uint8_t *in, size_t nt)
+static psr_status take_moments(struct frbbeam_job *j)
 {
-    struct frbbeam_moments m = {.nrow = 0};
     size_t n = j->nbeam * j->nfreq;
-    m.sum = calloc(n, sizeof *m.sum);
-    m.square = calloc(n, sizeof *m.square);
-    m.first = calloc(n, sizeof *m.first);
-    psr_status st = PSR_OK;
-    if (!m.sum || !m.square || !m.first)
-        st = psr_fail_nomem(&j->err, "moments of beams", (double)n * 20);
-    j->moments = &m;
-    if (!st)
-        st = frbbeam_form(j, in, nt, add_rows);
+    struct frbbeam_moments *m = j->moments = calloc(1, sizeof *m);
+    if (m) {
+        m->sum = calloc(n, sizeof *m->sum);
+        m->square = calloc(n, sizeof *m->square);
+        m->first = calloc(n, sizeof *m->first);
+    }
+    if (!m || !m->sum || !m->square || !m->first)
+        return psr_fail_nomem(&j->err, "moments of beams", (double)n * 20);
+    return PSR_OK;
+}
+
+void frbbeam_scales_release(struct frbbeam_job *j)
+{
+    if (!j->moments)
+        return;
+    free(j->moments->sum);
+    free(j->moments->square);
+    free(j->moments->first);
+    free(j->moments);
     j->moments = NULL;
-    if (!st && m.nrow > 0)
-        scale_channels(j, &m);
-    free(m.sum);
-    free(m.square);
-    free(m.first);
-    j->nread = 0;
-    memset(j->stage_s, 0, sizeof j->stage_s);
-    psr_beam_reset(j->plan);
-    return st;
 }
 
 /* --- files of scales -------------------------------------------------------------------------- */
@@ -163,10 +162,25 @@ psr_status frbbeam_write_scales(struct frbbeam_job *j, psr_outfile *f)
     return st;
 }
 
-psr_status frbbeam_set_scales(struct frbbeam_job *j, const uint8_t *in, size_t nt)
+psr_status frbbeam_scales_begin(struct frbbeam_job *j, size_t *nsamp)
+{
+    *nsamp = 0;
+    if (j->opt.nbits == 32)
+        return PSR_OK;
+    if (j->opt.scale)
+        return read_scales(j);
+    *nsamp = measured_samples(j);
+    return take_moments(j);
+}
+
+psr_status frbbeam_scales_end(struct frbbeam_job *j)
 {
     if (j->opt.nbits == 32)
         return PSR_OK;
-    psr_status st = j->opt.scale ? read_scales(j) : measure(j, in, nt);
-    return st ? st : psr_beam_quantise(j->plan, (int)j->opt.nbits, j->offset, j->gain, &j->err);
+    if (j->moments && j->moments->nrow > 0)
+        scale_channels(j, j->moments);
+    frbbeam_scales_release(j);
+    psr_beam_reset(j->plan);
+    j->nread = 0;
+    return psr_beam_quantise(j->plan, (int)j->opt.nbits, j->offset, j->gain, &j->err);
 }

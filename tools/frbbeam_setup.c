@@ -228,6 +228,7 @@ void frbbeam_release(struct frbbeam_job *j)
     for (size_t b = 0; j->file && b < j->nbeam; b++)
         psr_outfile_abort(j->file[b]);
     free(j->file);
+    frbbeam_scales_release(j);
     for (int i = 0; i < 2; i++) {
         psr_beam_free(j->backend, j->in[i]);
         psr_beam_free(j->backend, j->out[i]);

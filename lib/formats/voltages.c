@@ -346,6 +346,15 @@ psr_status psr_voltages_read(psr_voltages *v, size_t nt, void *block, size_t *nr
     return st;
 }
 
+psr_status psr_voltages_rewind(psr_voltages *v, psr_err *err)
+{
+    if (v->stream)
+        return psr_fail(err, PSR_EUNSUPPORTED, "%s: a stream cannot be read again",
+                        called(v->part[0].path));
+    close_part(v);
+    return open_part(v, 0, err);
+}
+
 void psr_voltages_close(psr_voltages *v)
 {
     if (!v)

@@ -85,6 +85,9 @@ int64_t psr_voltages_nsamp(const psr_voltages *v);
 PSR_MUST_CHECK psr_status psr_voltages_read(psr_voltages *v, size_t nt, void *block, size_t *nread,
                                             psr_err *err);
 
+/* Begins anew with the first sample.  Status: PSR_EUNSUPPORTED for a stream; PSR_EIO. */
+PSR_MUST_CHECK psr_status psr_voltages_rewind(psr_voltages *v, psr_err *err);
+
 /* NULL is fine. */
 void psr_voltages_close(psr_voltages *v);
 
