@@ -173,6 +173,7 @@ endif
 
 # Programs that print a figure of speed beside a ceiling measured in the same run.
 BENCHES = \
+	tests/bench_beam \
 	tests/bench_dedisp \
 	tests/bench_fake \
 	tests/bench_signif
