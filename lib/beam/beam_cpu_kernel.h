@@ -5,6 +5,8 @@
 
 #include <stddef.h>
 
+enum { MIX_BEAMS = 8, MIX_LANES = 32 };
+
 struct psr_beam_loops {
     void (*add_power)(float *sum, const float *x, size_t n);
     void (*mix_rows)(float *mix, const float *x, size_t n, const float *u, size_t np);

@@ -8,22 +8,21 @@ ISA static void NAME(add_power)(float *restrict sum, const float *restrict x, si
         sum[i] += x[2 * i] * x[2 * i] + x[2 * i + 1] * x[2 * i + 1];
 }
 
-/* mix[i] = sum over p < np of u[p] x[p][i]. */
+/* mix[b][i] = sum over p < np of u[p][b] x[p][i], for MIX_BEAMS beams, n a multiple of MIX_LANES:
+ * what is read of x serves all of them while their sums stay in registers. */
 ISA static void NAME(mix_rows)(float *restrict mix, const float *restrict x, size_t n,
                                const float *restrict u, size_t np)
 {
-    for (size_t i = 0; i < n; i++)
-        mix[i] = 0;
-    size_t p = 0;
-    for (; p + 4 <= np; p += 4) {
-        const float *restrict a = x + p * n;
-        const float u0 = u[p], u1 = u[p + 1], u2 = u[p + 2], u3 = u[p + 3];
-        for (size_t i = 0; i < n; i++)
-            mix[i] += (u0 * a[i] + u1 * a[i + n]) + (u2 * a[i + 2 * n] + u3 * a[i + 3 * n]);
+    for (size_t i = 0; i < n; i += MIX_LANES) {
+        float sum[MIX_BEAMS][MIX_LANES] = {{0}};
+        for (size_t p = 0; p < np; p++)
+            for (size_t b = 0; b < MIX_BEAMS; b++)
+                for (size_t k = 0; k < MIX_LANES; k++)
+                    sum[b][k] += u[p * MIX_BEAMS + b] * x[p * n + i + k];
+        for (size_t b = 0; b < MIX_BEAMS; b++)
+            for (size_t k = 0; k < MIX_LANES; k++)
+                mix[b * n + i + k] = sum[b][k];
     }
-    for (; p < np; p++)
-        for (size_t i = 0; i < n; i++)
-            mix[i] += u[p] * x[p * n + i];
 }
 
 ISA static float NAME(dot)(const float *restrict a, const float *restrict b, size_t n)

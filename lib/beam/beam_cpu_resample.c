@@ -37,11 +37,12 @@ psr_status psr_resample_scratch_take(struct psr_resample_scratch *s, const struc
                                      psr_err *err)
 {
     const size_t n_ew = w->pattern == PSR_BEAM_PRODUCT ? w->n_ew : 1;
-    s->mix = calloc(2 * w->n * PSR_BEAM_GROUP, sizeof *s->mix);
-    s->u_ns = calloc(2 * w->m, sizeof *s->u_ns);
+    s->mix = calloc(2 * w->n * PSR_BEAM_GROUP * MIX_BEAMS, sizeof *s->mix);
+    s->u_ns = calloc(2 * w->m * MIX_BEAMS, sizeof *s->u_ns);
+    s->u = calloc(2 * w->m, sizeof *s->u);
     s->u_ew = calloc(2 * w->n * n_ew, sizeof *s->u_ew);
     s->turned = calloc(2 * (w->m > w->n ? w->m : w->n), sizeof *s->turned);
-    if (!s->mix || !s->u_ns || !s->u_ew || !s->turned)
+    if (!s->mix || !s->u_ns || !s->u || !s->u_ew || !s->turned)
         return psr_fail_nomem(err, "beams", (double)(2 * w->n) * (double)n_ew * sizeof(float));
     return PSR_OK;
 }
@@ -50,6 +51,7 @@ void psr_resample_scratch_drop(struct psr_resample_scratch *s)
 {
     free(s->mix);
     free(s->u_ns);
+    free(s->u);
     free(s->u_ew);
     free(s->turned);
 }
@@ -80,12 +82,27 @@ static void give_grid(const struct psr_beam_work *w, const float *level, size_t 
             memcpy(to + k * m * n + p * n, level + (p * PSR_BEAM_GROUP + k) * n, n * sizeof *to);
 }
 
-/* Eq. 9: one north-south direction of all sums of the group. */
+/* Eq. 9: up to MIX_BEAMS north-south directions of all sums of the group. */
 static void mix_north(const struct psr_resampler *r, struct psr_resample_scratch *s,
-                      const float *level, double theta_ns)
+                      const float *level, const double *theta_ns, size_t n)
 {
-    make_kernel(r, &r->ns, s, theta_ns, s->u_ns);
-    r->loops->mix_rows(s->mix, level, PSR_BEAM_GROUP * 2 * r->w->n, s->u_ns, 2 * r->w->m);
+    const size_t np = 2 * r->w->m;
+    for (size_t b = 0; b < MIX_BEAMS; b++) {
+        if (b < n)
+            make_kernel(r, &r->ns, s, theta_ns[b], s->u);
+        for (size_t p = 0; p < np; p++)
+            s->u_ns[p * MIX_BEAMS + b] = b < n ? s->u[p] : 0;
+    }
+    r->loops->mix_rows(s->mix, level, PSR_BEAM_GROUP * 2 * r->w->n, s->u_ns, np);
+}
+
+/* Eq. 10: one beam of nsum sums, of those that mix_north left as number b. */
+static void give_beam(const struct psr_resampler *r, const struct psr_resample_scratch *s, size_t b,
+                      const float *u_ew, size_t nsum, float *to)
+{
+    const size_t n = 2 * r->w->n;
+    for (size_t k = 0; k < nsum; k++)
+        to[k * r->w->nbeam] = r->loops->dot(s->mix + (b * PSR_BEAM_GROUP + k) * n, u_ew, n);
 }
 
 /* Eq. 6 */
@@ -93,12 +110,14 @@ static void give_points(const struct psr_resampler *r, struct psr_resample_scrat
                         const float *level, size_t f, size_t nsum, float *to)
 {
     const struct psr_beam_work *w = r->w;
-    const size_t n = 2 * w->n;
-    for (size_t b = 0; b < w->nbeam; b++) {
-        mix_north(r, s, level, w->theta_ns[f * w->nbeam + b]);
-        make_kernel(r, &r->ew, s, w->theta_ew[f * w->nbeam + b], s->u_ew);
-        for (size_t k = 0; k < nsum; k++)
-            to[k * w->nbeam + b] = r->loops->dot(s->mix + k * n, s->u_ew, n);
+    const double *ns = w->theta_ns + f * w->nbeam, *ew = w->theta_ew + f * w->nbeam;
+    for (size_t first = 0; first < w->nbeam; first += MIX_BEAMS) {
+        size_t n = w->nbeam - first < MIX_BEAMS ? w->nbeam - first : MIX_BEAMS;
+        mix_north(r, s, level, ns + first, n);
+        for (size_t b = 0; b < n; b++) {
+            make_kernel(r, &r->ew, s, ew[first + b], s->u_ew);
+            give_beam(r, s, b, s->u_ew, nsum, to + first + b);
+        }
     }
 }
 
@@ -107,15 +126,14 @@ static void give_product(const struct psr_resampler *r, struct psr_resample_scra
                          const float *level, size_t f, size_t nsum, float *to)
 {
     const struct psr_beam_work *w = r->w;
-    const size_t n = 2 * w->n;
     for (size_t j = 0; j < w->n_ew; j++)
-        make_kernel(r, &r->ew, s, w->theta_ew[f * w->n_ew + j], s->u_ew + j * n);
-    for (size_t i = 0; i < w->n_ns; i++) {
-        mix_north(r, s, level, w->theta_ns[f * w->n_ns + i]);
-        for (size_t k = 0; k < nsum; k++)
-            for (size_t j = 0; j < w->n_ew; j++)
-                to[k * w->nbeam + i * w->n_ew + j] =
-                    r->loops->dot(s->mix + k * n, s->u_ew + j * n, n);
+        make_kernel(r, &r->ew, s, w->theta_ew[f * w->n_ew + j], s->u_ew + j * 2 * w->n);
+    for (size_t first = 0; first < w->n_ns; first += MIX_BEAMS) {
+        size_t n = w->n_ns - first < MIX_BEAMS ? w->n_ns - first : MIX_BEAMS;
+        mix_north(r, s, level, w->theta_ns + f * w->n_ns + first, n);
+        for (size_t i = 0; i < n * w->n_ew; i++)
+            give_beam(r, s, i / w->n_ew, s->u_ew + i % w->n_ew * 2 * w->n, nsum,
+                      to + first * w->n_ew + i);
     }
 }
 

@@ -22,8 +22,9 @@ struct psr_resampler {
 
 /* Memory of one thread. */
 struct psr_resample_scratch {
-    float *mix;    /* [PSR_BEAM_GROUP][2N] */
-    float *u_ns;   /* [2M] */
+    float *mix;    /* [MIX_BEAMS][PSR_BEAM_GROUP][2N] */
+    float *u_ns;   /* [2M][MIX_BEAMS] */
+    float *u;      /* [2M] */
     float *u_ew;   /* [n_ew or 1][2N] */
     float *turned; /* [2 max(M, N)] */
 };
