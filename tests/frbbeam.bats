@@ -67,12 +67,13 @@ samples() { # FILE: what follows its header
     frbbeam -q -array s.array -beams s.beams -tds 3 -ncpus 1 -o a v.dada
     frbbeam -q -array s.array -beams s.beams -tds 3 -ncpus 3 -o b v.dada
     frbbeam -q -array s.array -beams s.beams -tds 3 -o c - <v.dada
+    frbbeam -q -array s.array -beams s.beams -tds 3 -mem 1M -o e v.dada
     cut=$((377 * 4 * 2 * 5))
     head -c $((4096 + cut)) v.dada >p1.dada
     { rewrite v.dada "s/OBS_OFFSET 0/OBS_OFFSET $cut/" | head -c 4096; tail -c +$((4097 + cut)) v.dada; } >p2.dada
     frbbeam -q -array s.array -beams s.beams -tds 3 -o d p2.dada p1.dada
     for beam in 0000 0001 0002; do
-        for run in b c d; do
+        for run in b c d e; do
             cmp a_beam$beam.fil ${run}_beam$beam.fil
         done
     done

@@ -220,6 +220,39 @@ static void test_files(void)
     not_opened((const char *[]){b}, 1, PSR_EFORMAT, "within its header");
 }
 
+/* More than one thread's slice at once: marks a few MB apart, which are where they were put. */
+static void test_long_file(void)
+{
+    enum { NSAMP = 2000000, STEP = 3000017 };
+    const char *path = scratch("long.dada");
+    write_file(path, 4096, 0, 0, 0, 1, 0);
+    int fd = open(path, O_RDWR);
+    const size_t bytes = (size_t)NSAMP * SAMPLE;
+    bool fine = fd >= 0 && ftruncate(fd, (off_t)(4096 + bytes)) == 0;
+    for (size_t at = STEP; at < bytes && fine; at += STEP)
+        fine = pwrite(fd, &(char){(char)(at / STEP)}, 1, (off_t)(4096 + at)) == 1;
+    if (fd >= 0)
+        close(fd);
+    unsigned char *x = tap_take(bytes, 1);
+    psr_voltages *v = NULL;
+    psr_err err = {0};
+    size_t n = 0, bad = 0;
+    struct psr_voltages_desc d = {&path, 1, 3};
+    ok(fine && !psr_voltages_open(&v, &d, &err) && !psr_voltages_read(v, NSAMP, x, &n, &err) &&
+           n == NSAMP,
+       "a file of %zu bytes %s", bytes, err.msg);
+    for (size_t at = SAMPLE; at < bytes; at++)
+        bad += x[at] != (at % STEP ? 0 : at / STEP);
+    ok(bad == 0, "in slices by three threads");
+    ok(!psr_voltages_rewind(v, &err) && truncate(path, 4096 + 10 * SAMPLE) == 0 &&
+           psr_voltages_read(v, NSAMP, x, &n, &err) == PSR_EIO && n == 0,
+       "cut meanwhile: %s", err.msg);
+    ok(!psr_voltages_rewind(v, &err) && !psr_voltages_read(v, NSAMP, x, &n, &err) && n == 10,
+       "ten samples are left");
+    psr_voltages_close(v);
+    free(x);
+}
+
 /* Gives a file to standard input as a pipe does. */
 static void feed(const char *path)
 {
@@ -293,6 +326,7 @@ int main(void)
     test_dates();
     test_refusals();
     test_files();
+    test_long_file();
     test_pipe();
     test_round_trip();
     scratch_remove();

@@ -63,11 +63,17 @@ static int name_width(size_t nbeam)
     return width;
 }
 
+static size_t gathered_bytes(const struct frbbeam_job *j)
+{
+    int64_t quarter = j->opt.mem_bytes / 4;
+    return quarter > 0 && quarter < GATHER_BYTES ? (size_t)quarter : GATHER_BYTES;
+}
+
 static psr_status open_beam(struct frbbeam_job *j, size_t b)
 {
     char path[4096];
     struct psr_obs obs;
-    size_t share = GATHER_BYTES / j->nbeam;
+    size_t share = gathered_bytes(j) / j->nbeam;
     int n = snprintf(path, sizeof path, "%s_beam%0*zu.fil", j->opt.root, name_width(j->nbeam_all),
                      j->first_beam + b);
     if (n < 0 || (size_t)n >= sizeof path)

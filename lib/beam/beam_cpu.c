@@ -103,16 +103,16 @@ static void drop_scratch(struct scratch *s)
     psr_resample_scratch_drop(&s->resample);
 }
 
-/* A piece holds the voltages and the intensities of a whole group at least. */
+/* A piece of PIECE_BYTES of voltages and intensities, or of a whole group's where memory allows. */
 static void choose_piece(struct cpu *cpu)
 {
     const struct psr_beam_work *w = cpu->w;
-    double quarter = (double)w->mem_bytes / 4,
-           bound = quarter < PIECE_BYTES ? quarter : PIECE_BYTES;
+    double quarter = (double)w->mem_bytes / 4, group = PSR_BEAM_GROUP * (double)w->tds_min;
     double sample = (double)(w->nfreq * PSR_BEAM_NPOL * w->ndish) +
                     (double)w->nbeam * (double)w->nfreq * sizeof(float) / (double)w->tds_min;
-    double nt = bound / sample, least = PSR_BEAM_GROUP * (double)w->tds_min;
-    cpu->piece = (size_t)(nt > least ? nt : least);
+    double nt = PIECE_BYTES / sample > group ? PIECE_BYTES / sample : group;
+    nt = nt < quarter / sample ? nt : quarter / sample;
+    cpu->piece = nt > 1 ? (size_t)nt : 1;
     cpu->piece_rows = cpu->piece / w->tds_min + 1;
 }
 
@@ -152,7 +152,7 @@ static psr_status plan_transforms(struct cpu *cpu, psr_err *err)
     const int row = (int)(pitch(w) * LANES), used = (int)(2 * w->n * LANES);
     const fftwf_iodim n = {(int)(2 * w->n), LANES, LANES}, m = {(int)(2 * w->m), row, row};
     const fftwf_iodim rows[2] = {{(int)w->m, row, row}, {LANES, 1, 1}}, columns = {used, 1, 1};
-#pragma omp critical(psr_fftw)
+#pragma omp critical(psr_fftw_plan)
     {
         cpu->along_n = fftwf_plan_guru_dft(1, &n, 2, rows, (fftwf_complex *)s->grid,
                                            (fftwf_complex *)s->half, FFTW_BACKWARD, FFTW_ESTIMATE);
@@ -366,7 +366,7 @@ static int64_t bytes(const void *state)
 static void destroy(void *state)
 {
     struct cpu *cpu = state;
-#pragma omp critical(psr_fftw)
+#pragma omp critical(psr_fftw_plan)
     {
         fftwf_destroy_plan(cpu->along_n);
         fftwf_destroy_plan(cpu->along_m);
