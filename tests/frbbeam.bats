@@ -88,8 +88,8 @@ samples() { # FILE: what follows its header
     done
     at=$(grep -obUa ibeam a_beam0002.fil | cut -d: -f1)
     [ "$(tail -c +$((at + 6)) a_beam0002.fil | od -An -td4 -N4 | tr -d ' ')" -eq 3 ]
-    at=$(grep -obUa az_start a_beam0002.fil | cut -d: -f1)
-    [ "$(tail -c +$((at + 9)) a_beam0002.fil | od -An -tf8 -N8 | awk '{ print int($1 + 0.5) }')" -eq 90 ]
+    [ "$(double a_beam0002.fil az_start | awk '{ print int($1 + 0.5) }')" -eq 90 ]
+    [ "$(double a_beam0002.fil za_start | awk '{ print int($1 + 0.5) }')" -eq 2 ]
 }
 
 @test "-grid gives every half-integer beam, one descriptor at a time if need be; -beam K one of them" {
@@ -131,6 +131,34 @@ samples() { # FILE: what follows its header
         awk '{ d = $1 - $2; if (d < 0) d = -d; if (d > 0.01 * $1 + 1) bad = 1 } END { exit bad }'
     frbbeam -q -array s.array -beams track -nbits 32 -tds 10 -cadence 0.02 -o pipe - <v.dada
     cmp track_beam0000.fil pipe_beam0000.fil
+}
+
+# double FILE KEY: a number of its header.
+double() {
+    local at
+    at=$(grep -obUa "$2" "$1" | head -n 1 | cut -d: -f1)
+    tail -c +$((at + ${#2} + 1)) "$1" | od -An -tf8 -N8
+}
+
+@test "a lattice is what its beams are one by one" {
+    small v.dada
+    echo 'lattice 2 3 0.25 -1 0.5 1.25 at 650' >lattice
+    for ns in 0.25 0.75; do
+        for ew in -1 0.25 1.5; do
+            echo "theta $ns $ew at 650"
+        done
+    done >list
+    echo 'theta 0 3 at 650' >>list # keeps it from being a lattice
+    for run in lattice list; do
+        frbbeam -q -array s.array -beams $run -nbits 32 -tds 3 -o $run v.dada
+    done
+    for beam in 0 1 2 3 4 5; do
+        for key in az_start za_start src_raj src_dej; do
+            [ "$(double lattice_beam000$beam.fil $key)" = "$(double list_beam000$beam.fil $key)" ]
+        done
+        paste <(samples lattice_beam000$beam.fil | od -An -v -w4 -tf4) <(samples list_beam000$beam.fil | od -An -v -w4 -tf4) |
+            awk '{ d = $1 - $2; if (d < 0) d = -d; if (d > 1e-5 * $1 + 0.1) bad = 1 } END { exit bad || !NR }'
+    done
 }
 
 @test "gains are applied" {
