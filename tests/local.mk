@@ -207,7 +207,6 @@ bench-gpu:
 endif
 .PHONY: check-gpu bench bench-gpu
 
-# A pulsar, a burst and a binary, made and found: `make demo`, which tests/demo.bats runs too.
 # What the search promises of noise and of pulsars, at length: an hour of two cores.  Its tables of
 # record are in tests/science/.
 EXTRA_PROGRAMS += tests/science/sensitivity
@@ -218,7 +217,7 @@ check-science: tests/t_pulscan_noise tests/science/sensitivity
 	tests/science/sensitivity 300 400 1
 .PHONY: check-science
 
-# A pulsar and a burst, made and found: `make demo`, which tests/demo.bats runs too.
+# A pulsar, a burst and a binary, made and found: `make demo`, which tests/demo.bats runs too.
 demo_programs = tests/fold_dat
 
 check_PROGRAMS += $(demo_programs)
