@@ -52,6 +52,7 @@ UNIT_TESTS = \
 	tests/t_pulscan_golden \
 	tests/t_pulscan_merge \
 	tests/t_pulscan_noise \
+	tests/t_pulscan_plan \
 	tests/t_pulse_steps \
 	tests/t_pulseplot \
 	tests/t_resample \
@@ -74,6 +75,7 @@ dist_noinst_DATA += \
 	tests/fits_writer.h \
 	tests/inf_text.h \
 	tests/mask_bytes.h \
+	tests/pulscan_truth.h \
 	tests/pulse_tests.h \
 	tests/scratch.h \
 	tests/tap.h
