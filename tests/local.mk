@@ -57,6 +57,7 @@ UNIT_TESTS = \
 	tests/t_pulscan_golden \
 	tests/t_pulscan_merge \
 	tests/t_pulscan_noise \
+	tests/t_pulscan_plan \
 	tests/t_pulse_steps \
 	tests/t_pulseplot \
 	tests/t_resample \
@@ -80,6 +81,7 @@ dist_noinst_DATA += \
 	tests/fits_writer.h \
 	tests/inf_text.h \
 	tests/mask_bytes.h \
+	tests/pulscan_truth.h \
 	tests/pulse_tests.h \
 	tests/scratch.h \
 	tests/tap.h
@@ -228,6 +230,7 @@ check-science: tests/t_pulscan_noise tests/science/sensitivity
 	tests/science/sensitivity 300 400 1
 .PHONY: check-science
 
+# A pulsar, a burst and a binary, made and found: `make demo`, which tests/demo.bats runs too.
 # A pulsar and a burst, made and found: `make demo`, which tests/demo.bats runs too.
 # A pulsar, bursts and a binary, made and found: `make demo`, which tests/demo.bats runs too.
 demo_programs = tests/fold_dat

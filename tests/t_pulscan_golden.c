@@ -4,6 +4,7 @@
  * does.  The commands are in the table below. */
 #include <psrkit/pulscan.h>
 #include <psrkit/rng.h>
+#include <psrkit/spectrum.h>
 
 #include "tap.h"
 #include <string.h>
@@ -146,11 +147,94 @@ static void test_generated(const char *srcdir)
     free(x);
 }
 
+/* --- a larger case, of data kept elsewhere ---------------------------------------------------- */
+
+enum { ACC3_NSAMP = 262144 };
+
+/* Three pulsars in 262144 samples; PSRKIT_TEST_DATA has a folder golden beside it. */
+static float *read_acc3(const char *golden)
+{
+    char path[4096];
+    psr_rfft *rfft;
+    psr_err err;
+    snprintf(path, sizeof path, "%s/in/acc3.dat", golden);
+    FILE *f = fopen(path, "rb");
+    if (!f)
+        return NULL;
+    float *x = tap_take(ACC3_NSAMP + 2, sizeof *x);
+    if (fread(x, 4, ACC3_NSAMP, f) != ACC3_NSAMP || psr_rfft_create(&rfft, ACC3_NSAMP, &err)) {
+        printf("Bail out! %s\n", path);
+        exit(EXIT_FAILURE);
+    }
+    fclose(f);
+    psr_rfft_execute(rfft, x, x);
+    psr_rfft_destroy(rfft);
+    return x;
+}
+
+static const struct kase acc3_cases[] = {
+    {"zmax200", {.zmax = 200, .nnharm = 1, .zstep = 2, .block = 32768, .sigma = 2}},
+    {"zmax200-numharm4", {.zmax = 200, .nnharm = 4, .zstep = 2, .block = 32768, .sigma = 2}},
+    {"zmax200-numharm4-zstep1-chunkwidth4096",
+     {.zmax = 200, .nnharm = 4, .zstep = 1, .block = 4096, .sigma = 2}},
+    {"zmax200-turbo1",
+     {.zmax = 200, .nnharm = 1, .zstep = 2, .block = 32768, .rblock = true, .sigma = 2}},
+    {"zmax200-turbo3", {.zmax = 200, .nnharm = 1, .logz = true, .block = 32768, .sigma = 2}},
+};
+
+/* The pulsars at r = 20011.75 (z = -121) and 31000.5 (z = 12, w = 160); the third is too weak for
+ * boxes. */
+static void test_acc3_pulsars(const float *x)
+{
+    struct psr_pulscan_desc d = {
+        .nbin = ACC3_NSAMP / 2, .zmax = 200, .nharm = sums, .nnharm = 4, .block = 4096, .sigma = 2};
+    const struct psr_pulscan_merge_desc how = {.max = 10};
+    struct psr_pulscan_result r = {0};
+    struct psr_pulscan_cand *c = NULL;
+    size_t n = 0;
+    psr_pulscan *plan;
+    psr_err err;
+    if (psr_pulscan_create(&plan, &d, &err) || psr_pulscan_execute(plan, 1, &x, &r, &err) ||
+        psr_pulscan_merge(r.hit, r.nhit, &how, &c, &n, NULL, &err))
+        diag("%s", err.msg);
+    ok(n >= 2 && fabs(c[0].best.r - 31000.5) <= 6 && c[0].best.sigma >= 22,
+       "acc3: a pulsar that accelerates ever more");
+    ok(n >= 2 && fabs(c[1].best.r - 20011.75) <= 3 && c[1].best.sigma >= 10 &&
+           abs(c[1].best.z - 121) <= 10,
+       "acc3: a drifting pulsar");
+    free(c);
+    psr_pulscan_destroy(plan);
+}
+
+static void test_acc3(void)
+{
+    const char *data = getenv("PSRKIT_TEST_DATA");
+    char golden[2048], path[4096];
+    snprintf(golden, sizeof golden, "%s/../golden", data ? data : "");
+    float *x = data ? read_acc3(golden) : NULL;
+    if (!x) {
+        skip("acc3", "no PSRKIT_TEST_DATA with golden/in/acc3.dat beside it");
+        return;
+    }
+    for (size_t k = 0; k < sizeof acc3_cases / sizeof *acc3_cases; k++) {
+        struct psr_pulscan_desc d = acc3_cases[k].d;
+        snprintf(path, sizeof path, "%s/out/pulscan/acc3-%s.pulscand.txt", golden,
+                 acc3_cases[k].name);
+        d.nbin = ACC3_NSAMP / 2;
+        d.nharm = sums;
+        d.compat = true;
+        compare(path, x, &d);
+    }
+    test_acc3_pulsars(x);
+    free(x);
+}
+
 int main(int argc, char **argv)
 {
     const char *srcdir = getenv("srcdir");
     if (argc == 3 && !strcmp(argv[1], "write"))
         return write_spectrum(argv[2]);
     test_generated(srcdir ? srcdir : ".");
+    test_acc3();
     return done_testing();
 }
