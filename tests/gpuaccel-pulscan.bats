@@ -195,6 +195,16 @@ one_line() {
     one_line abacus
 }
 
+@test "-confirm lists what a matched search finds around the boxes" {
+    make_series p 0.0051 40 accn=4000
+    read -r _ _ _ _ _ _ _ _ r z _ < <(grep '^pulsar' truth.txt)
+    gpuaccel-pulscan -device cpu -confirm -zmax 100 p.dat
+    near "$(field p_ACCEL_100 8)" "$r" 0.3
+    near "$(field p_ACCEL_100 10)" "$z" 2
+    gpuaccel-pulscan -device cpu -confirm -zmax 100 -csv p.dat |
+        awk -F, 'NR > 1 && ($6 != 2 * $8 || $3 < 2) { exit 1 } END { exit NR < 2 }'
+}
+
 @test "-rblock knows the block only" {
     make_series p 0.0051 60 accn=0
     gpuaccel-pulscan -device cpu -rblock -chunkwidth 1000 -numharm 1 -zmax 4 -sigma 6 -csv p.dat >table

@@ -136,6 +136,41 @@ static void test_redden(uint64_t *random)
        "bins without power stay 0");
 }
 
+/* What `realfft -rednoise` makes of a random walk of 4096 steps of 20 ms; its inverse square roots
+ * are good to 0.2 %. */
+static void test_presto(void)
+{
+    enum { N = 4096 };
+    const char *srcdir = getenv("srcdir");
+    char path[PATH_MAX];
+    float x[N + 2];
+    psr_rfft *plan = NULL;
+    psr_err err = {.msg = ""};
+    uint64_t random = 77;
+    double walk = 0, worst = 0;
+    size_t n = 0;
+    snprintf(path, sizeof path, "%s/tests/golden/walk_red.fft", srcdir ? srcdir : ".");
+    char *golden = slurp(path, &n);
+    for (int t = 0; t < N; t++) {
+        walk += tap_uniform(&random) - 0.5;
+        x[t] = (float)(walk + 10 * (tap_uniform(&random) - 0.5));
+    }
+    psr_status st = psr_rfft_create(&plan, N, &err);
+    if (!ok(st == PSR_OK && golden && n == N * sizeof *x, "PRESTO's spectrum is there"))
+        return;
+    psr_rfft_execute(plan, x, x);
+    st = psr_spectrum_deredden(x, N / 2, &(struct psr_redden){6, 100, 6 * N * 0.02}, &err);
+    for (size_t k = 0; k < N / 2; k++) {
+        float want[2];
+        memcpy(want, golden + 8 * k, sizeof want);
+        double off = hypot((double)(x[2 * k] - want[0]), (double)(x[2 * k + 1] - want[1]));
+        worst = fmax(worst, off / hypot((double)want[0], (double)want[1]));
+    }
+    ok(st == PSR_OK && worst < 0.0019, "red noise as realfft takes it out: %.5f", worst);
+    psr_rfft_destroy(plan);
+    free(golden);
+}
+
 static void put(const char *name, const void *bytes, size_t n)
 {
     FILE *f = fopen(scratch(name), "wb");
@@ -285,6 +320,7 @@ int main(void)
     scratch_make();
     test_transform(&random);
     test_redden(&random);
+    test_presto();
     test_bad_files();
     test_files();
     test_real();

@@ -29,7 +29,7 @@ struct accel_options {
     bool logz, rblock;
     int64_t turbo;
     const char *significance;
-    bool noharmremove;
+    bool noharmremove, confirm;
     const char *compat; /* "pulscan", or NULL */
     /* output */
     const char *root, *outdir;
@@ -94,6 +94,7 @@ struct accel_job {
     bool no_device;           /* what -device names is not there: no file can be searched */
     struct psr_span *zap;     /* [nzap] of this shape */
     size_t nzap;
+    double trials;  /* places that accelsearch would look at for one harmonic */
     psr_rfft *rfft; /* where the tool transforms */
 
     struct accel_batch batch[2]; /* one is read while the other is searched, if nbatch is 2 */

@@ -57,6 +57,8 @@ static void check_combinations(const struct accel_options *o, const struct cli *
         cli_usage_error(tool, "-csv and -json exclude each other");
     if (o->root && (n > 1 || o->files) && !o->csv && !o->json)
         cli_usage_error(tool, "-o names the output of one file; use -outdir with several");
+    if (o->confirm && (o->rblock || o->compat))
+        cli_usage_error(tool, "-confirm: candidates of blocks have no place to look at");
     if (o->plot && (o->rblock || o->compat))
         cli_usage_error(tool, "-plot: candidates of blocks have no plane around them");
     if (o->plot && !gnuplot_has_suffix(o->plot))
@@ -147,6 +149,10 @@ int accel_options_parse(struct accel_options *o, struct cli *tool, int argc, cha
          "exact (default), or poly: the polynomial of White et al.", 0, 0},
         {"noharmremove", CLI_FLAG, &o->noharmremove, NULL,
          "Keep candidates whose frequencies are in small ratios.", 0, 0},
+        {"confirm", CLI_FLAG, &o->confirm, NULL,
+         "List what a matched search finds around the boxes, with its powers and accelsearch's "
+         "trials, where that is above -sigma.",
+         0, 0},
         {"compat", CLI_TEXT, &o->compat, "pulscan",
          "Give Pulscan's own list, its faults included: ROOT_ZMAX_N_NUMHARM_N_TURBO_N.pulscand.", 0,
          0},

@@ -195,6 +195,8 @@ psr_status accel_write(struct accel_job *j, const struct accel_batch *b, size_t 
                                                  .boxes_only = o->rblock,
                                                  .zap = j->zap,
                                                  .nzap = j->nzap,
+                                                 .trials = o->confirm ? j->trials : 0,
+                                                 .least_sigma = o->sigma,
                                                  .nthread = (int)o->ncpus};
         st = psr_pulscan_merge(out.found->hit, out.found->nhit, &merge, &cand, &n, &left_out,
                                &j->err);
@@ -210,7 +212,7 @@ psr_status accel_write(struct accel_job *j, const struct accel_batch *b, size_t 
                             out.file->path, &j->err);
     if (st == PSR_OK && left_out > 0)
         remark_cap(j, out.file->path, left_out);
-    j->ncand += o->compat ? out.found->nhit : n;
+    j->ncand += o->compat ? out.found->nhit : o->confirm ? measured.n : n;
     psr_measured_clear(&measured);
     free(cand);
     return st;

@@ -20,6 +20,13 @@ static void find_range(const struct accel_options *o, const struct accel_shape *
     *rhi = least(*rhi, s->nbin - 1);
 }
 
+/* accelsearch's number of independent powers: one a bin and 6.95 bins of drift. */
+static double count_trials(const struct accel_options *o, int64_t nbin)
+{
+    double drifts = o->zmax > 0 ? ((double)o->zmax + 2) * 2 / 6.95 : 1;
+    return fmax(1, (double)nbin * drifts);
+}
+
 /* A GPU wants dozens of spectra at once, as long as they leave memory for more; on the CPU one
  * after the other is as fast. */
 static size_t choose_batch(const struct accel_job *j)
@@ -56,6 +63,7 @@ static psr_status describe(struct accel_job *j, struct psr_pulscan_desc *d)
     d->normblock = (size_t)least(o->normalizechunkwidth, s->nbin);
     if (!o->compat)
         find_range(o, s, &d->rlo, &d->rhi);
+    j->trials = count_trials(o, d->rhi - d->rlo);
     d->zap = j->zap;
     d->nzap = j->nzap;
     d->sigma = o->sigma;

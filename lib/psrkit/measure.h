@@ -17,7 +17,12 @@
  *                   P the power that 2 H degrees of freedom need to be as improbable as the box. So
  *                   their sum has the box's significance for whoever takes it for a matched power
  *   harm[].raw      chi^2 / 2 of the harmonic's bins; these add up to power
- *   phase, centroid, purity   of the matched responses */
+ *   phase, centroid, purity   of the matched responses
+ *
+ * With trials, candidates are what a matched search finds around their boxes: the best place of all
+ * harmonics whatever its significance; powers those of the matched responses, 2 H degrees of
+ * freedom in all, sigma after trials / H of them by Bonferroni, as accelsearch counts.  Those of at
+ * most least_sigma are left out, and the best come first. */
 #ifndef PSRKIT_MEASURE_H
 #define PSRKIT_MEASURE_H
 
@@ -34,6 +39,8 @@ struct psr_measure_desc {
                                    and compat */
     const struct psr_span *zap; /* [nzap] bins that counted as noise */
     size_t nzap;
+    double trials; /* matched places of the whole search; 0: candidates stay those of boxes */
+    double least_sigma;
     int nthread; /* 0: all cores */
 };
 

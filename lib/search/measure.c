@@ -220,7 +220,9 @@ static int find_places(const struct box *b, const struct psr_measure_desc *desc,
     const int better = side[1].power > side[0].power;
     const double power = side[better].power;
     *known = power - side[!better].power >= SIGN_POWER;
-    if (power > log((double)(looked + 1) / CHANCE) && power > LEAST_SHARE * b->excess[h - 1] / 2) {
+    const bool stands_out =
+        power > log((double)(looked + 1) / CHANCE) && power > LEAST_SHARE * b->excess[h - 1] / 2;
+    if (stands_out || (desc->trials > 0 && power > 0)) {
         place[0] = refine_place(b, h, &side[better], desc->zmax);
         return 1;
     }
@@ -291,6 +293,27 @@ static double respond_all(const struct box *b, const struct place *place,
     return re * re + im * im;
 }
 
+/* Puts what the matched responses say in the place of what the box does. */
+static void confirm(const struct box *b, double trials, struct psr_accel_cand *cand,
+                    struct psr_accel_harm *harm)
+{
+    double sum = 0;
+    for (int h = 1; h <= cand->nharm; h++) {
+        struct psr_matched_peak peak;
+        psr_matched_respond(b->matched[h - 1], h * cand->r.value, h * cand->z.value, &peak);
+        harm[h - 1].power = with_error(peak.power, sqrt(2 * peak.power));
+        harm[h - 1].sigma = fmax(0, psr_gauss_sigma(psr_chi2_logp(2 * peak.power, 2)));
+        harm[h - 1].raw = peak.power;
+        sum += peak.power;
+    }
+    struct psr_logp alone = psr_chi2_logp(2 * sum, 2.0 * cand->nharm);
+    cand->power = sum;
+    cand->dof = 2.0 * cand->nharm;
+    cand->ln_p = alone.ln_sf;
+    cand->sigma = fmax(0, psr_gauss_sigma(psr_logp_trials(alone, fmax(1, trials / cand->nharm),
+                                                          PSR_TRIALS_BONFERRONI)));
+}
+
 static struct psr_accel_cand describe(const struct psr_pulscan_cand *cand, const struct box *b,
                                       const struct place *place, bool known,
                                       struct psr_accel_harm *harm)
@@ -338,7 +361,10 @@ static void measure_one(struct outcome *o, psr_pulscan *plan, size_t s,
     if (o->status == PSR_OK)
         o->n = find_places(&b, desc, place, &known);
     for (int k = 0; k < o->n; k++) {
-        o->cand[k] = describe(cand, &b, &place[k], known, o->harm + k * b.hit->nharm);
+        struct psr_accel_harm *harm = o->harm + k * b.hit->nharm;
+        o->cand[k] = describe(cand, &b, &place[k], known, harm);
+        if (desc->trials > 0 && place[k].matched)
+            confirm(&b, desc->trials, &o->cand[k], harm);
         if (o->n == 2)
             strcpy(o->cand[k].note, "z of either sign");
     }
@@ -363,6 +389,25 @@ static psr_status allocate(struct psr_measured *out, struct outcome *outcome,
     return PSR_OK;
 }
 
+static int best_first(const void *pa, const void *pb)
+{
+    const struct psr_accel_cand *a = pa, *b = pb;
+    if (a->sigma > b->sigma || a->sigma < b->sigma)
+        return a->sigma > b->sigma ? -1 : 1;
+    return (a->first > b->first) - (a->first < b->first);
+}
+
+/* Leaves those that a matched search would list. */
+static void keep_confirmed(struct psr_measured *m, double least_sigma)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < m->n; i++)
+        if (m->cand[i].sigma > least_sigma)
+            m->cand[n++] = m->cand[i];
+    m->n = n;
+    qsort(m->cand, n, sizeof *m->cand, best_first);
+}
+
 psr_status psr_measure(struct psr_measured *out, psr_pulscan *plan, size_t s,
                        const struct psr_pulscan_cand *cand, size_t ncand,
                        const struct psr_measure_desc *desc, psr_err *err)
@@ -385,6 +430,8 @@ psr_status psr_measure(struct psr_measured *out, psr_pulscan *plan, size_t s,
     free(outcome);
     if (st != PSR_OK)
         psr_measured_clear(out);
+    else if (desc->trials > 0)
+        keep_confirmed(out, desc->least_sigma);
     return st;
 }
 
