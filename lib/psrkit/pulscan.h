@@ -21,7 +21,8 @@
  * Sigma.  p = 1 - (1 - Q)^N_eff, Q the chance that chi^2 noise gives a box as much, N_eff the
  * effective number of independent boxes (psr_pulscan_trials), and sigma the Gaussian's whose tail
  * is p.  The stretches' finite length is allowed for.  So the best sigma of a spectrum of noise is
- * above 2 in one spectrum of 44.
+ * above 2 in one spectrum of 44 or a few less.  What is not allowed for is de-reddening by short
+ * blocks before: realfft's own of some 60 bins lifts noise above 2 five to ten times as often.
  *
  * One plan, one caller's thread; plans are independent of each other.  Hits do not depend on the
  * number of threads nor on the batch; two backends agree to 1e-5 of the power, and on all but boxes
