@@ -47,10 +47,13 @@ lib_cuda_sources = \
 endif
 lib_libpsrkit_a_SOURCES = \
 	$(lib_cuda_sources) \
+	lib/base/clones.h \
 	lib/base/device.c \
 	lib/base/device_backend.h \
 	lib/base/isa.h \
 	lib/base/number.c \
+	lib/base/order.c \
+	lib/base/order.h \
 	lib/base/outfile.c \
 	lib/base/path.c \
 	lib/base/path.h \
@@ -106,7 +109,18 @@ lib_libpsrkit_a_SOURCES = \
 	lib/search/patch.c \
 	lib/search/pulse.h \
 	lib/search/pulsetext.c \
+	lib/search/pulscan.c \
 	lib/search/pulscan_backend.h \
+	lib/search/pulscan_check.c \
+	lib/search/pulscan_cpu.c \
+	lib/search/pulscan_cpu.h \
+	lib/search/pulscan_level.c \
+	lib/search/pulscan_merge.c \
+	lib/search/pulscan_odds.c \
+	lib/search/pulscan_odds.h \
+	lib/search/pulscan_search.c \
+	lib/search/pulscan_search.h \
+	lib/search/pulscan_tile.c \
 	lib/search/singlepulse.c \
 	lib/search/singlepulse_boxcar.c \
 	lib/search/singlepulse_level.c \

@@ -40,10 +40,13 @@ UNIT_TESTS = \
 	tests/t_numtext \
 	tests/t_obs \
 	tests/t_orbit \
+	tests/t_order \
 	tests/t_outfile \
 	tests/t_psrfits \
 	tests/t_psrfits_rows \
 	tests/t_pulse_steps \
+	tests/t_pulscan \
+	tests/t_pulscan_golden \
 	tests/t_pulseplot \
 	tests/t_resample \
 	tests/t_rng \

@@ -47,9 +47,10 @@ enum { PSR_PULSCAN_MAX_HARM = 32, PSR_PULSCAN_MAX_Z = 65535 };
 struct psr_pulscan_desc {
     size_t nbin; /* of every spectrum, bin 0 included */
     bool series; /* the input is series of 2 nbin samples, to be Fourier transformed first */
-    int redden_start, redden_end; /* series only: de-redden by medians of blocks of this many bins,
-                                     growing to redden_end (spectrum.h); 0: do not */
-    size_t batch;                 /* most spectra in one execute; 0: 1 */
+    int redden_start,
+        redden_end;     /* series only: de-redden as struct psr_redden says; start 0: no */
+    double redden_stop; /* bin */
+    size_t batch;       /* most spectra in one execute; 0: 1 */
 
     int zmax;         /* 0 .. PSR_PULSCAN_MAX_Z */
     int zstep;        /* 0: 1 */

@@ -20,13 +20,22 @@ struct psr_boxes {
     float floor;
 };
 
+/* One question that spares many: powers are never negative, so where no box of so many bins is
+ * above floor, no narrower one is either.  The floor is the lowest of the widths that the question
+ * stands for, those after the width of the question before. */
+struct psr_sieve {
+    int width; /* bins */
+    float floor;
+};
+
 /* A validated description.
  *   s_H[i] = (..((p[i] + d_2) + d_3) ..) + d_H,  d_h = (..(p[h i] + p[h i + 1]) ..) + p[h i + h -
  * 1] with no products fused into the sums. */
 struct psr_pulscan_search {
     size_t nbin;
     bool series;
-    int redden_start, redden_end;
+    int redden_start, redden_end; /* start 0: no de-reddening */
+    double redden_stop;
     size_t batch; /* >= 1 */
     bool compat;  /* boxes may run over the end, over zeros; d = 0 leaves data as they are */
 
@@ -39,6 +48,8 @@ struct psr_pulscan_search {
     int *z;                  /* [nz] ascending */
     int *harm;               /* [nharm] ascending */
     struct psr_boxes *boxes; /* [nharm][nz] */
+    size_t *nsieve;          /* [nharm] */
+    struct psr_sieve *sieve; /* [nharm][nz], nsieve[h] of them used, by rising width */
     int64_t block;           /* start i >= 1 belongs to block (i - 1) / block */
     bool logz;               /* z is 0, 1, 2, 4 .. */
 
@@ -47,7 +58,8 @@ struct psr_pulscan_search {
     int device;
 };
 
-/* The box of most power of one block, z and H, the lowest of equals. */
+/* The box of most power, the lowest of equals, of one block, z and H, or of a part of the block:
+ * pulscan.c keeps the best of a block's. */
 struct psr_pulscan_peak {
     int64_t first;
     float power;

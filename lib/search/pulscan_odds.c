@@ -1,0 +1,120 @@
+#include "pulscan_odds.h"
+
+#include <math.h>
+
+/* --- noise of finite stretches ---------------------------------------------------------------- */
+
+/* Medians and deviations of stretches of n bins scatter, and so do the powers they normalise: a box
+ * of w bins (harmonic h: h w bins) is a little wider spread than chi^2.  That is as if it had fewer
+ * degrees of freedom, by this factor. */
+static double spread(const struct psr_odds *o, int nharm, int z)
+{
+    const double scatter = 0.0;
+    return 1 / (1 + scatter * (2 * nharm + 1) / 3.0 * (z + 1) / o->normblock);
+}
+
+/* --- effective number of trials --------------------------------------------------------------- */
+
+double psr_odds_calibrated(double starts, const struct psr_pulscan_desc *d)
+{
+    (void)d;
+    return starts * 10;
+}
+
+double psr_odds_trials(const struct psr_odds *o, int nharm)
+{
+    return o->compat ? o->zmax * (floor(o->nbin / nharm) - 1) / 6.95 : o->trials;
+}
+
+/* --- Pulscan's own arithmetic ----------------------------------------------------------------- */
+
+/* ln gamma(a) less its series for large a (Abramowitz and Stegun 6.1.41, four terms), which Pulscan
+ * takes for all a. */
+static double stirling_error(double a)
+{
+    double y = 1 / (a * a);
+    double tail = (1.0 / 12 - (1.0 / 360 - (1.0 / 1260 - y / 1680) * y) * y) / a;
+    return lgamma(a) - ((a - 0.5) * log(a) - a + 0.5 * log(2 * M_PI) + tail);
+}
+
+static double compat_shift(double dof)
+{
+    return stirling_error(dof / 2);
+}
+
+/* Abramowitz and Stegun 26.2.23, which Pulscan takes for ln p < -600. */
+static double rough_sigma(double ln_p)
+{
+    double t = sqrt(-2 * ln_p);
+    return t - (2.515517 + t * (0.802853 + t * 0.010328)) /
+                   (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
+}
+
+static double compat_sigma(double ln_p)
+{
+    double sigma = ln_p < -600 ? rough_sigma(ln_p)
+                   : ln_p >= 0 ? 0
+                               : psr_gauss_sigma(psr_logp_from_sf(ln_p));
+    return fmax(sigma, 0);
+}
+
+static double compat_ln_p(double sigma)
+{
+    return psr_gauss_logp(sigma).ln_sf;
+}
+
+/* --- powers and sigmas ------------------------------------------------------------------------ */
+
+struct psr_logp psr_odds_alone(const struct psr_odds *o, double power, int nharm, int z)
+{
+    double dof = psr_pulscan_dof(nharm, z);
+    if (o->significance == PSR_PULSCAN_POLY)
+        return psr_logp_from_sf(fmin(psr_pulscan_logp(power, dof), 0));
+    if (!o->compat) {
+        double s = spread(o, nharm, z);
+        return psr_chi2_logp(power * s, dof * s);
+    }
+    struct psr_logp p = psr_chi2_logp(power, dof);
+    return power > dof ? psr_logp_from_sf(fmin(p.ln_sf + compat_shift(dof), 0)) : p;
+}
+
+double psr_odds_sigma(const struct psr_odds *o, double power, int nharm, int z)
+{
+    struct psr_logp p = psr_odds_alone(o, power, nharm, z);
+    double n = psr_odds_trials(o, nharm);
+    if (o->compat)
+        return compat_sigma(p.ln_sf + log(n));
+    return psr_gauss_sigma(psr_logp_trials(p, n, PSR_TRIALS_SIDAK));
+}
+
+/* Powers of the polynomial: it falls from 0 at 1.05 dof on, and does not for less than that. */
+static double poly_power(double ln_p, double dof)
+{
+    double lo = dof / 1.05, hi = 2 * lo;
+    while (psr_pulscan_logp(hi, dof) > ln_p && hi < 1e12)
+        hi *= 2;
+    for (int i = 0; i < 60; i++) {
+        double mid = (lo + hi) / 2;
+        if (psr_pulscan_logp(mid, dof) > ln_p)
+            lo = mid;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+double psr_odds_power(const struct psr_odds *o, double sigma, int nharm, int z)
+{
+    double dof = psr_pulscan_dof(nharm, z), n = psr_odds_trials(o, nharm);
+    if (o->compat && sigma < 0)
+        return -1; /* sigmas below 0 are 0 */
+    if (o->compat) {
+        double l = compat_ln_p(sigma) - log(n) - compat_shift(dof);
+        return fmax(psr_chi2_threshold(psr_logp_from_sf(fmin(l, 0)), dof), dof);
+    }
+    struct psr_logp p = psr_logp_trials(psr_gauss_logp(sigma), 1 / n, PSR_TRIALS_SIDAK);
+    if (o->significance == PSR_PULSCAN_POLY)
+        return poly_power(p.ln_sf, dof);
+    double s = spread(o, nharm, z);
+    return psr_chi2_threshold(p, dof * s) / s;
+}
