@@ -13,17 +13,18 @@
 namespace
 {
 
-constexpr int MAX_THREADS = 512, WARP = 32, LIST = 1024;
+constexpr int MAX_THREADS = 512, WARP = 32, MAX_WARPS = MAX_THREADS / WARP;
+constexpr int SHARE = 48, LIST = SHARE * MAX_WARPS; /* values that a warp collects at most */
 constexpr int HALVINGS = 24; /* by value before halving by bits, which always ends */
 constexpr unsigned ALL = ~0u;
 
-/* What a thread block shares: c is the part, 0 re, 1 im. */
+/* What a thread block shares; of pairs the first is for re, the second for im. */
 struct shared {
-    float list[2][LIST];
-    int below[2], inside[2];
-    bool found[2];
+    float found[MAX_WARPS][2][SHARE], list[2][LIST];
+    int inside[MAX_WARPS][2], below[MAX_WARPS][2];
+    bool known[2];
     float value[2];
-    double sum[MAX_THREADS / WARP][4];
+    double sum[MAX_WARPS][4];
 };
 
 /* Floats in the order of their values as integers, and back. */
@@ -72,9 +73,13 @@ static __device__ float lowest_of_warp(float x)
 
 static __device__ int sum_of_warp(int x)
 {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_add_sync(ALL, x);
+#else
     for (int n = WARP / 2; n; n /= 2)
         x += __shfl_xor_sync(ALL, x, n);
     return x;
+#endif
 }
 
 /* One warp halves a list. */
@@ -106,12 +111,13 @@ static __device__ float halve_all(struct shared *s, VALUES x, int c, int count, 
             below += x(c, i) < pivot;
         below = sum_of_warp(below);
         __syncthreads();
-        s->below[c] = 0;
-        __syncthreads();
         if (threadIdx.x % WARP == 0)
-            atomicAdd(&s->below[c], below);
+            s->below[threadIdx.x / WARP][c] = below;
         __syncthreads();
-        return s->below[c];
+        below = 0;
+        for (int w = 0; w < (int)blockDim.x / WARP; w++)
+            below += s->below[w][c];
+        return below;
     };
     auto next = [=](float pivot) {
         float lowest = INFINITY;
@@ -129,31 +135,54 @@ static __device__ float halve_all(struct shared *s, VALUES x, int c, int count, 
     return halve(rank, next, -INFINITY, INFINITY, 0, count, k);
 }
 
-/* Counts what is below the guess and collects what is in it. */
+/* Counts what is below the guess and collects what is in it, every warp for itself. */
 template <class VALUES>
 static __device__ void collect(struct shared *s, VALUES x, int count, const float lo[2],
                                const float hi[2])
 {
-    if (threadIdx.x < 2)
-        s->below[threadIdx.x] = s->inside[threadIdx.x] = 0;
-    __syncthreads();
-    int below[2] = {0, 0};
-    for (int i = threadIdx.x; i < count; i += blockDim.x)
+    const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
+    int below[2] = {0, 0}, inside[2] = {0, 0};
+#pragma unroll 4
+    for (int i = threadIdx.x; i - lane < count; i += blockDim.x)
+#pragma unroll
         for (int c = 0; c < 2; c++) {
-            float v = x(c, i);
+            const float v = i < count ? x(c, i) : INFINITY;
+            const bool in = v >= lo[c] && v < hi[c];
+            const unsigned those = __ballot_sync(ALL, in);
+            const int at = inside[c] + __popc(those & ((1u << lane) - 1));
             below[c] += v < lo[c];
-            if (v >= lo[c] && v < hi[c]) {
-                int at = atomicAdd(&s->inside[c], 1);
-                if (at < LIST)
-                    s->list[c][at] = v;
-            }
+            if (in && at < SHARE)
+                s->found[warp][c][at] = v;
+            inside[c] += __popc(those);
         }
+#pragma unroll
     for (int c = 0; c < 2; c++) {
-        int n = sum_of_warp(below[c]);
-        if (threadIdx.x % WARP == 0)
-            atomicAdd(&s->below[c], n);
+        const int n = sum_of_warp(below[c]);
+        if (lane == 0) {
+            s->below[warp][c] = n;
+            s->inside[warp][c] = inside[c];
+        }
     }
     __syncthreads();
+}
+
+/* Puts the shares of a part's values into one list.
+ * Returned: how many there are, -1 where a share was too small; *below, values below them all */
+static __device__ int join(struct shared *s, int c, int *below)
+{
+    const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
+    int before = 0, all = 0;
+    bool fits = true;
+    *below = 0;
+    for (int w = 0; w < (int)blockDim.x / WARP; w++) {
+        before += w < warp ? s->inside[w][c] : 0;
+        all += s->inside[w][c];
+        fits = fits && s->inside[w][c] <= SHARE;
+        *below += s->below[w][c];
+    }
+    for (int n = lane; fits && n < s->inside[warp][c]; n += WARP)
+        s->list[c][before + n] = s->found[warp][c][n];
+    return fits ? all : -1;
 }
 
 /* The value of rank k of both parts, guessed to be within half of middle. */
@@ -163,20 +192,26 @@ static __device__ void select(struct shared *s, VALUES x, int count, int k, cons
 {
     const float lo[2] = {middle[0] - half[0], middle[1] - half[1]};
     const float hi[2] = {middle[0] + half[0], middle[1] + half[1]};
-    const int warp = threadIdx.x / WARP;
+    const int c = threadIdx.x / WARP;
+    int n[2], below[2];
     collect(s, x, count, lo, hi);
-    if (warp < 2) {
-        int rank = k - s->below[warp], n = s->inside[warp];
-        bool found = rank >= 0 && rank < n && n <= LIST;
-        float v = found ? halve_list(s->list[warp], n, lo[warp], hi[warp], rank) : 0;
+    n[0] = join(s, 0, &below[0]);
+    n[1] = join(s, 1, &below[1]);
+    __syncthreads();
+    if (c < 2) {
+        const int rank = k - (c ? below[1] : below[0]), all = c ? n[1] : n[0];
+        const bool known = rank >= 0 && rank < all;
+        const float v =
+            known ? halve_list(s->list[c], all, c ? lo[1] : lo[0], c ? hi[1] : hi[0], rank) : 0;
         if (threadIdx.x % WARP == 0) {
-            s->value[warp] = v;
-            s->found[warp] = found;
+            s->value[c] = v;
+            s->known[c] = known;
         }
     }
     __syncthreads();
-    for (int c = 0; c < 2; c++)
-        out[c] = s->found[c] ? s->value[c] : halve_all(s, x, c, count, k);
+#pragma unroll
+    for (int part = 0; part < 2; part++)
+        out[part] = s->known[part] ? s->value[part] : halve_all(s, x, part, count, k);
     __syncthreads();
 }
 
@@ -197,34 +232,25 @@ static __device__ void add_up(struct shared *s, double sum[4])
     }
 }
 
-/* Bins of a stretch: in shared memory, re before im, or where they are. */
-template <bool SHARED> struct bins {
-    const float *x;
-    int count;
-    __device__ float operator()(int c, int i) const
-    {
-        return SHARED ? x[c * count + i] : x[2 * i + c];
-    }
-};
-
-/* Means and mean sizes of both parts; in passing, bins go to shared memory. */
+/* Means and mean sizes of both parts, without DC; in passing, bins go to shared memory. */
 template <bool SHARED>
-static __device__ void load(struct shared *s, const float2 *from, float *to, int count,
+static __device__ void load(struct shared *s, const float2 *from, float2 *to, int count,
                             int64_t first, long long *bad, double sum[4])
 {
     float part[4] = {0, 0, 0, 0};
+#pragma unroll 8
     for (int i = threadIdx.x; i < count; i += blockDim.x) {
         const float2 v = from[i];
-        if (SHARED) {
-            to[i] = v.x;
-            to[count + i] = v.y;
-        }
+        if (SHARED)
+            to[i] = v;
+        if (!(fabsf(v.x) <= FLT_MAX && fabsf(v.y) <= FLT_MAX))
+            atomicMin(bad, (long long)(first + i));
+        if (first + i == 0)
+            continue;
         part[0] += v.x;
         part[1] += v.y;
         part[2] += fabsf(v.x);
         part[3] += fabsf(v.y);
-        if (!(fabsf(v.x) <= FLT_MAX && fabsf(v.y) <= FLT_MAX))
-            atomicMin(bad, (long long)(first + i));
     }
     for (int q = 0; q < 4; q++)
         sum[q] = part[q];
@@ -233,7 +259,7 @@ static __device__ void load(struct shared *s, const float2 *from, float *to, int
 
 /* Noise of n values of mean size a has a standard deviation of 1.2533 a, its median lies 0.755 of
  * that over sqrt(n) from its mean, and its median deviation 0.63 of it over sqrt(n) from 0.6745 of
- * it (one standard deviation each): 4 of them on either side hold about 2.4 sqrt(n) values. */
+ * it (one standard deviation each): 3.3 of them on either side hold about 2 sqrt(n) values. */
 template <class VALUES>
 static __device__ struct psr_level measure(struct shared *s, VALUES x, int count,
                                            const double sum[4], bool keep_flat)
@@ -241,29 +267,30 @@ static __device__ struct psr_level measure(struct shared *s, VALUES x, int count
     float middle[2], half[2], median[2], deviation[2];
     for (int c = 0; c < 2; c++) {
         middle[c] = (float)(sum[c] / count);
-        half[c] = (float)(4 * 0.755 * 1.2533 * sum[c + 2] / count / sqrt((double)count));
+        half[c] = (float)(3.3 * 0.755 * 1.2533 * sum[c + 2] / count / sqrt((double)count));
     }
     select(s, x, count, (count - 1) / 2, middle, half, median);
     for (int c = 0; c < 2; c++) {
         middle[c] = (float)(0.6745 * 1.2533 * sum[c + 2] / count);
-        half[c] = (float)(4 * 0.63 * 1.2533 * sum[c + 2] / count / sqrt((double)count));
+        half[c] = (float)(3.3 * 0.63 * 1.2533 * sum[c + 2] / count / sqrt((double)count));
     }
     const float m[2] = {median[0], median[1]};
     auto away = [=](int c, int i) { return fabsf(x(c, i) - m[c]); };
     select(s, away, count, (count - 1) / 2, middle, half, deviation);
     struct psr_level level;
     for (int c = 0; c < 2; c++) {
-        bool flat = !(deviation[c] > 0);
-        level.median[c] = flat && keep_flat ? 0 : median[c];
-        level.scale[c] = flat ? (keep_flat ? 1.0f : 0.0f) : (float)(1 / (1.4826 * deviation[c]));
+        const double d = 1.4826 * deviation[c];
+        const bool known = d > 1e-37 && d <= FLT_MAX;
+        level.median[c] = known ? median[c] : 0;
+        level.scale[c] = known ? (float)(1 / d) : keep_flat ? 1.0f : 0.0f;
     }
     return level;
 }
 
 template <bool SHARED>
-__global__ void __launch_bounds__(MAX_THREADS) normalise(const struct pulscan_k_norm job)
+__global__ void __launch_bounds__(MAX_THREADS, 3) normalise(const struct pulscan_k_norm job)
 {
-    extern __shared__ float kept[];
+    extern __shared__ float2 kept[];
     __shared__ struct shared s;
     const struct psr_stretch st = job.d_stretch[blockIdx.x];
     const float2 *from = (const float2 *)job.d_x + blockIdx.y * job.pitch + st.first;
@@ -271,17 +298,21 @@ __global__ void __launch_bounds__(MAX_THREADS) normalise(const struct pulscan_k_
     double sum[4];
     load<SHARED>(&s, from, kept, count, st.first, job.d_bad + blockIdx.y, sum);
     __syncthreads();
-    const bins<SHARED> x = {SHARED ? kept : (const float *)from, count};
+    auto x = [=](int c, int i) {
+        const float2 *bin = SHARED ? kept + i : from + i;
+        return c ? bin->y : bin->x;
+    };
     const struct psr_level level = measure(&s, x, count, sum, job.keep_flat);
     if (threadIdx.x == 0)
         job.d_level[blockIdx.y * job.nstretch + blockIdx.x] = level;
-    float *power = job.d_power + blockIdx.y * job.power_pitch;
-    for (int64_t k = st.begin + threadIdx.x; k < st.end; k += blockDim.x) {
-        int i = (int)(k - st.first);
+    float *power = job.d_power + blockIdx.y * job.power_pitch + st.first;
+    const int end = (int)(st.end - st.first);
+#pragma unroll 4
+    for (int i = (int)(st.begin - st.first) + threadIdx.x; i < end; i += blockDim.x) {
         float re = (x(0, i) - level.median[0]) * level.scale[0];
         float im = (x(1, i) - level.median[1]) * level.scale[1];
         float p = __fadd_rn(__fmul_rn(re, re), __fmul_rn(im, im));
-        power[k] = k ? fminf(p, PSR_PULSCAN_MOST) : 0;
+        power[i] = st.first + i ? fminf(p, PSR_PULSCAN_MOST) : 0;
     }
 }
 

@@ -39,13 +39,18 @@ static __device__ void load_bins(const struct pulscan_k_search &s, const struct 
                                  float *bin)
 {
     const float *power = s.d_power + p.spec * s.pitch;
-    const int nharm = s.d_sum[p.sum].nharm, end = (int)(s.nbin / nharm);
+    const int nharm = s.d_sum[p.sum].nharm, end = (int)s.nbin / nharm;
     for (int x = threadIdx.x % WARP; x < PULSCAN_PIECE + p.nwidth + EACH; x += WARP) {
         const int i = p.start + x;
         float sum = 0;
-        if (i < end)
-            for (int h = 1; h <= nharm; h++)
-                sum += harmonic_power(power, h, i);
+        if (i < end) {
+            sum = power[i];
+            for (int h = 2; h <= nharm; h++)
+                sum += h == 2   ? harmonic_power<2>(power, i)
+                       : h == 3 ? harmonic_power<3>(power, i)
+                       : h == 4 ? harmonic_power<4>(power, i)
+                                : harmonic_power(power, h, i);
+        }
         bin[place_of_bin(x)] = sum;
     }
 }
@@ -97,8 +102,13 @@ static __device__ __forceinline__ void widen(const struct pulscan_k_search &s,
 #pragma unroll
             for (int j = 1; j < EACH; j++)
                 most = fmaxf(most, box[j]);
-            if (__any_sync(ALL, most > w[u].floor))
-                give_peak(s, p, z0 + u, box);
+            if (__any_sync(ALL, most > w[u].floor)) {
+                float now[EACH]; /* so that boxes stay in registers */
+#pragma unroll
+                for (int j = 0; j < EACH; j++)
+                    now[j] = box[j];
+                give_peak(s, p, z0 + u, now);
+            }
         }
     }
 }

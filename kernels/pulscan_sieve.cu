@@ -40,16 +40,38 @@ static __device__ __noinline__ void flag(const struct pulscan_k_search &s, int h
         s.d_list[atomicAdd(&s.d_count->nlist, 1)] = at;
 }
 
-/* Adds harmonic h to sums of harmonics below; sums of bins that do not exist are 0. */
-template <int SPAN>
-static __device__ void add_harmonic(const float *power, size_t nbin, int h, int first,
-                                    float sum[SPAN])
+/* Adds harmonic h, which is "fixed" unless that is 0, to sums of harmonics below; sums of bins that
+ * do not exist are 0. */
+template <int SPAN, int fixed>
+static __device__ __forceinline__ void add_one(const float *power, int nbin, int h, int first,
+                                               float sum[SPAN])
 {
-    const int n = (int)(nbin / h);
+    const int n = nbin / h;
 #pragma unroll
     for (int e = 0; e < SPAN; e++) {
         const int i = first + e * THREADS;
-        sum[e] = i < n ? sum[e] + harmonic_power(power, h, i) : 0;
+        if (fixed)
+            sum[e] = i < n ? sum[e] + harmonic_power<fixed>(power, i) : 0;
+        else
+            sum[e] = i < n ? sum[e] + harmonic_power(power, h, i) : 0;
+    }
+}
+
+template <int SPAN>
+static __device__ __forceinline__ void add_harmonic(const float *power, int nbin, int h, int first,
+                                                    float sum[SPAN])
+{
+    switch (h) {
+    case 1:
+        return add_one<SPAN, 1>(power, nbin, 1, first, sum);
+    case 2:
+        return add_one<SPAN, 2>(power, nbin, 2, first, sum);
+    case 3:
+        return add_one<SPAN, 3>(power, nbin, 3, first, sum);
+    case 4:
+        return add_one<SPAN, 4>(power, nbin, 4, first, sum);
+    default:
+        return add_one<SPAN, 0>(power, nbin, h, first, sum);
     }
 }
 
@@ -126,7 +148,7 @@ static __device__ void ask(const struct pulscan_k_search &s, int h, int start, c
 }
 
 template <int SPAN, int TILE>
-__global__ void __launch_bounds__(THREADS, SPAN < 20 ? 4 : 2)
+__global__ void __launch_bounds__(THREADS, SPAN < 20 ? 3 : 2)
     sieve(const __grid_constant__ struct pulscan_k_search s)
 {
     extern __shared__ uint32_t room[];
@@ -139,7 +161,7 @@ __global__ void __launch_bounds__(THREADS, SPAN < 20 ? 4 : 2)
     if (s.d_bad && s.d_bad[blockIdx.y] < PULSCAN_NO_BIN)
         return;
     for (int h = 1; h <= s.nharm; h++) {
-        add_harmonic<SPAN>(power, s.nbin, h, start + threadIdx.x, sum);
+        add_harmonic<SPAN>(power, (int)s.nbin, h, start + threadIdx.x, sum);
         const struct pulscan_k_sum &job = s.d_sum[next];
         if (job.nharm != h)
             continue;

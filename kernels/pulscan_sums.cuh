@@ -5,7 +5,7 @@
 #include "pulscan.h"
 
 /* What harmonic h adds to s_H[i], h <= H, in the order of its bins. */
-static __device__ __forceinline__ float harmonic_power(const float *power, int h, int i)
+template <int h> static __device__ __forceinline__ float harmonic_power(const float *power, int i)
 {
     const float *p = power + (size_t)h * i;
     if (h == 2) {
@@ -16,6 +16,16 @@ static __device__ __forceinline__ float harmonic_power(const float *power, int h
         const float4 v = *(const float4 *)p;
         return v.x + v.y + v.z + v.w;
     }
+    float sum = p[0];
+#pragma unroll
+    for (int j = 1; j < h; j++)
+        sum += p[j];
+    return sum;
+}
+
+static __device__ __forceinline__ float harmonic_power(const float *power, int h, int i)
+{
+    const float *p = power + (size_t)h * i;
     float sum = p[0];
     for (int j = 1; j < h; j++)
         sum += p[j];

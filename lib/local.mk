@@ -43,7 +43,12 @@ lib_cuda_sources = \
 	lib/search/dedisp_cuda.c \
 	lib/search/dedisp_cuda.h \
 	lib/search/dedisp_cuda_plan.c \
-	lib/search/dedisp_cuda_state.c
+	lib/search/dedisp_cuda_state.c \
+	lib/search/pulscan_cuda.c \
+	lib/search/pulscan_cuda.h \
+	lib/search/pulscan_cuda_fft.c \
+	lib/search/pulscan_cuda_plan.c \
+	lib/search/pulscan_cuda_state.c
 endif
 lib_libpsrkit_a_SOURCES = \
 	$(lib_cuda_sources) \
