@@ -148,32 +148,52 @@ static __device__ __noinline__ float halve_all(struct shared<WARPS> *s, VALUES x
     return halve(rank, next, -INFINITY, INFINITY, 0, count, k);
 }
 
-/* Counts what is below the guess and collects what is in it, every warp for itself. */
+/* Gives away places in the warp's list to lanes that want some each. */
+static __device__ int take_places(int wanted, int *all)
+{
+    const int lane = threadIdx.x % WARP;
+    int end = wanted;
+    for (int n = 1; n < WARP; n *= 2) {
+        int x = __shfl_up_sync(ALL, end, n);
+        end += lane >= n ? x : 0;
+    }
+    *all = __shfl_sync(ALL, end, WARP - 1);
+    return end - wanted;
+}
+
+/* Counts what is below the guess and collects what is in it, every warp for itself: a lane first
+ * marks which of up to 32 values of its own are in it. */
 template <int WARPS, class VALUES>
 static __device__ void collect(struct shared<WARPS> *s, VALUES x, int count, const float lo[2],
                                const float hi[2])
 {
+    constexpr int THREADS = WARPS * WARP;
     const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
-    const unsigned before = (1u << lane) - 1;
     int below[2] = {0, 0}, inside[2] = {0, 0};
     for (int c = 0; c < 2; c++)
         s->found[c][warp][lane] = INFINITY;
     __syncwarp();
-#pragma unroll 4
-    for (int i = threadIdx.x; i - lane < count; i += WARPS * WARP)
+    for (int i0 = threadIdx.x; i0 - lane < count; i0 += 32 * THREADS) {
+        uint32_t in[2] = {0, 0}, bit = 1;
+#pragma unroll 8
+        for (int i = i0; i < min(count, i0 + 32 * THREADS); i += THREADS, bit += bit)
+#pragma unroll
+            for (int c = 0; c < 2; c++) {
+                const float v = x(c, i);
+                if (v < lo[c])
+                    below[c]++;
+                else if (v < hi[c])
+                    in[c] |= bit;
+            }
 #pragma unroll
         for (int c = 0; c < 2; c++) {
-            const float v = i < count ? x(c, i) : INFINITY;
-            const bool in = v >= lo[c] && v < hi[c];
-            const unsigned those = __ballot_sync(ALL, in);
-            below[c] += v < lo[c];
-            if (those == 0)
-                continue;
-            const int at = inside[c] + __popc(those & before);
-            if (in && at < WARP)
-                s->found[c][warp][at] = v;
-            inside[c] += __popc(those);
+            int all, at = inside[c] + take_places(__popc(in[c]), &all);
+            for (; in[c]; in[c] &= in[c] - 1, at++)
+                if (at < WARP)
+                    s->found[c][warp][at] = x(c, i0 + (__ffs(in[c]) - 1) * THREADS);
+            inside[c] += all;
         }
+    }
 #pragma unroll
     for (int c = 0; c < 2; c++) {
         const int n = sum_of_warp(below[c]);
@@ -203,27 +223,40 @@ static __device__ void select(struct shared<WARPS> *s, VALUES x, int count, int 
     __syncthreads();
 }
 
+/* The lowest bin of this thread's that is not finite. */
+static __device__ __noinline__ void name_bad(const float2 *from, int first, int count, int step,
+                                             int64_t offset, long long *bad)
+{
+    for (int i = first; i < count; i += step)
+        if (!(fabsf(from[i].x) <= FLT_MAX && fabsf(from[i].y) <= FLT_MAX)) {
+            atomicMin(bad, (long long)(offset + i));
+            return;
+        }
+}
+
 /* Means of both parts and of their sizes, without DC; in passing, bins go to shared memory. */
 template <int WARPS>
 static __device__ void load(struct shared<WARPS> *s, const float2 *from, float2 *to, int count,
-                            int64_t first, long long *bad)
+                            int64_t offset, long long *bad)
 {
+    constexpr int THREADS = WARPS * WARP;
     const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
+    const bool dc = offset == 0 && threadIdx.x == 0;
     float sum[4] = {0, 0, 0, 0};
+    if (dc && to)
+        to[0] = from[0];
 #pragma unroll 8
-    for (int i = threadIdx.x; i < count; i += WARPS * WARP) {
-        float2 v = from[i];
+    for (int i = threadIdx.x + (dc ? THREADS : 0); i < count; i += THREADS) {
+        const float2 v = from[i];
         if (to)
             to[i] = v;
-        if (!(fabsf(v.x) <= FLT_MAX && fabsf(v.y) <= FLT_MAX))
-            atomicMin(bad, (long long)(first + i));
-        if (first + i == 0)
-            v.x = v.y = 0;
         sum[0] += v.x;
         sum[1] += v.y;
         sum[2] += fabsf(v.x);
         sum[3] += fabsf(v.y);
     }
+    if (dc || !(sum[2] + sum[3] <= FLT_MAX))
+        name_bad(from, threadIdx.x, count, THREADS, offset, bad);
 #pragma unroll
     for (int q = 0; q < 4; q++) {
         for (int n = WARP / 2; n; n /= 2)
@@ -290,14 +323,15 @@ __global__ void __launch_bounds__(WARPS *WARP, WARPS < 32 ? 48 / WARPS : 1)
     if (threadIdx.x == 0)
         job.d_level[blockIdx.y * job.nstretch + blockIdx.x] = level;
     float *power = job.d_power + blockIdx.y * job.power_pitch + st.first;
-    const int end = (int)(st.end - st.first);
-#pragma unroll 4
-    for (int i = (int)(st.begin - st.first) + threadIdx.x; i < end; i += WARPS * WARP) {
-        float re = (x(0, i) - level.median[0]) * level.scale[0];
-        float im = (x(1, i) - level.median[1]) * level.scale[1];
-        float p = __fadd_rn(__fmul_rn(re, re), __fmul_rn(im, im));
-        power[i] = st.first + i ? fminf(p, PSR_PULSCAN_MOST) : 0;
+    const int begin = (int)(st.begin - st.first), end = (int)(st.end - st.first);
+#pragma unroll 8
+    for (int i = begin + threadIdx.x; i < end; i += WARPS * WARP) {
+        const float re = (x(0, i) - level.median[0]) * level.scale[0];
+        const float im = (x(1, i) - level.median[1]) * level.scale[1];
+        power[i] = fminf(__fadd_rn(__fmul_rn(re, re), __fmul_rn(im, im)), PSR_PULSCAN_MOST);
     }
+    if (st.begin == 0 && threadIdx.x == 0)
+        power[0] = 0;
 }
 
 /* Thread block: part of a zapped span; the grid is (span, spectrum). */

@@ -35,24 +35,27 @@ static __device__ struct piece look_up(const struct pulscan_k_search &s, uint32_
     return p;
 }
 
+static __device__ __forceinline__ float sum_harmonics(const float *power, int nharm, int i)
+{
+    float sum = power[i];
+    for (int h = 2; h <= nharm; h++) {
+        const float *p = power + (size_t)h * i;
+        sum += h == 2   ? sum_bins<2>(p)
+               : h == 3 ? sum_bins<3>(p)
+               : h == 4 ? sum_bins<4>(p)
+                        : sum_bins(p, h);
+    }
+    return sum;
+}
+
 static __device__ void load_bins(const struct pulscan_k_search &s, const struct piece &p,
                                  float *bin)
 {
     const float *power = s.d_power + p.spec * s.pitch;
     const int nharm = s.d_sum[p.sum].nharm, end = (int)s.nbin / nharm;
-    for (int x = threadIdx.x % WARP; x < PULSCAN_PIECE + p.nwidth + EACH; x += WARP) {
-        const int i = p.start + x;
-        float sum = 0;
-        if (i < end) {
-            sum = power[i];
-            for (int h = 2; h <= nharm; h++)
-                sum += h == 2   ? harmonic_power<2>(power, i)
-                       : h == 3 ? harmonic_power<3>(power, i)
-                       : h == 4 ? harmonic_power<4>(power, i)
-                                : harmonic_power(power, h, i);
-        }
-        bin[place_of_bin(x)] = sum;
-    }
+#pragma unroll 4
+    for (int x = threadIdx.x % WARP; x < PULSCAN_PIECE + p.nwidth + EACH; x += WARP)
+        bin[place_of_bin(x)] = p.start + x < end ? sum_harmonics(power, nharm, p.start + x) : 0;
 }
 
 /* Gives the best of this width's boxes, the lowest of equals, if it is above the floor. */

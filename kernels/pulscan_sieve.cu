@@ -23,10 +23,12 @@ using narrow = shape<17, 15>;
 using medium = shape<17, 11>;
 using wide = shape<33, 17>;
 
-template <int SPAN> struct tile {
-    uint32_t sum[SPAN * THREADS]; /* of what is before, at every bin */
-    uint32_t sum4[SPAN * THREADS / 4], sum16[SPAN * THREADS / 16];
-    uint32_t warp[NWARP];
+/* Places in shared memory: running sums of what is before, at every bin, every 4th and every 16th;
+ * sums of warps. */
+extern __shared__ uint32_t room[];
+template <int SPAN> struct place {
+    static constexpr int BINS = SPAN * THREADS, EVERY4 = BINS, EVERY16 = EVERY4 + BINS / 4,
+                         WARPS = EVERY16 + BINS / 16, END = WARPS + NWARP;
 };
 
 static __device__ __noinline__ void flag(const struct pulscan_k_search &s, int h, int start,
@@ -40,51 +42,55 @@ static __device__ __noinline__ void flag(const struct pulscan_k_search &s, int h
         s.d_list[atomicAdd(&s.d_count->nlist, 1)] = at;
 }
 
-/* Adds harmonic h, which is "fixed" unless that is 0, to sums of harmonics below; sums of bins that
- * do not exist are 0. */
-template <int SPAN, int fixed>
-static __device__ __forceinline__ void add_one(const float *power, int nbin, int h, int first,
-                                               float sum[SPAN])
+/* Adds harmonic h to sums of harmonics below, of which n exist from this thread's first on; others
+ * are 0. */
+template <int SPAN, int h>
+static __device__ __forceinline__ void add_fixed(const float *p, int n, float sum[SPAN])
 {
-    const int n = nbin / h;
+    if (n > (SPAN - 1) * THREADS) {
 #pragma unroll
-    for (int e = 0; e < SPAN; e++) {
-        const int i = first + e * THREADS;
-        if (fixed)
-            sum[e] = i < n ? sum[e] + harmonic_power<fixed>(power, i) : 0;
-        else
-            sum[e] = i < n ? sum[e] + harmonic_power(power, h, i) : 0;
+        for (int e = 0; e < SPAN; e++)
+            sum[e] += sum_bins<h>(p + h * e * THREADS);
+        return;
     }
+#pragma unroll
+    for (int e = 0; e < SPAN; e++)
+        sum[e] = e * THREADS < n ? sum[e] + sum_bins<h>(p + h * e * THREADS) : 0;
 }
 
 template <int SPAN>
 static __device__ __forceinline__ void add_harmonic(const float *power, int nbin, int h, int first,
                                                     float sum[SPAN])
 {
+    const int n = nbin / h - first;
+    const float *p = power + (size_t)h * first;
     switch (h) {
     case 1:
-        return add_one<SPAN, 1>(power, nbin, 1, first, sum);
+        return add_fixed<SPAN, 1>(p, n, sum);
     case 2:
-        return add_one<SPAN, 2>(power, nbin, 2, first, sum);
+        return add_fixed<SPAN, 2>(p, n, sum);
     case 3:
-        return add_one<SPAN, 3>(power, nbin, 3, first, sum);
+        return add_fixed<SPAN, 3>(p, n, sum);
     case 4:
-        return add_one<SPAN, 4>(power, nbin, 4, first, sum);
+        return add_fixed<SPAN, 4>(p, n, sum);
     default:
-        return add_one<SPAN, 0>(power, nbin, h, first, sum);
+#pragma unroll
+        for (int e = 0; e < SPAN; e++)
+            sum[e] = e * THREADS < n ? sum[e] + sum_bins(p + h * e * THREADS, h) : 0;
     }
 }
 
 /* Running sums of the tile. */
 template <int SPAN>
-static __device__ void run_up(struct tile<SPAN> *t, const float sum[SPAN], float cut, float scale)
+static __device__ __forceinline__ void run_up(const float sum[SPAN], float cut, float scale)
 {
+    using at = place<SPAN>;
     const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
 #pragma unroll
     for (int e = 0; e < SPAN; e++)
-        t->sum[threadIdx.x + e * THREADS] = __float2uint_ru(fminf(sum[e], cut) * scale);
+        room[threadIdx.x + e * THREADS] = __float2uint_ru(fminf(sum[e], cut) * scale);
     __syncthreads();
-    uint32_t run[SPAN], total = 0, *mine = t->sum + threadIdx.x * SPAN;
+    uint32_t run[SPAN], total = 0, *mine = room + threadIdx.x * SPAN;
 #pragma unroll
     for (int e = 0; e < SPAN; e++) {
         run[e] = total;
@@ -96,54 +102,81 @@ static __device__ void run_up(struct tile<SPAN> *t, const float sum[SPAN], float
         before += lane >= n ? x : 0;
     }
     if (lane == WARP - 1)
-        t->warp[warp] = before;
+        room[at::WARPS + warp] = before;
     before -= total;
     __syncthreads();
+#pragma unroll
     for (int w = 0; w < NWARP; w++)
-        before += w < warp ? t->warp[w] : 0;
+        before += w < warp ? room[at::WARPS + w] : 0;
 #pragma unroll
     for (int e = 0; e < SPAN; e++)
         mine[e] = before + run[e];
     __syncthreads();
-    for (int j = threadIdx.x; j < SPAN * THREADS / 4; j += THREADS)
-        t->sum4[j] = t->sum[4 * j];
-    for (int j = threadIdx.x; j < SPAN * THREADS / 16; j += THREADS)
-        t->sum16[j] = t->sum[16 * j];
+#pragma unroll
+    for (int e = 0; e < (SPAN + 3) / 4; e++) {
+        const int j = threadIdx.x + e * THREADS;
+        if (j < at::BINS / 4)
+            room[at::EVERY4 + j] = room[4 * j];
+    }
+#pragma unroll
+    for (int e = 0; e < (SPAN + 15) / 16; e++) {
+        const int j = threadIdx.x + e * THREADS;
+        if (j < at::BINS / 16)
+            room[at::EVERY16 + j] = room[16 * j];
+    }
     __syncthreads();
 }
 
-/* Tests of one step at COUNT places that are 4^step = STEP starts apart. */
-template <int STEP, int COUNT>
-static __device__ void ask(const struct pulscan_k_search &s, int h, int start, const uint32_t *sum,
-                           const struct pulscan_k_test *test, int ntest)
+static __device__ __forceinline__ uint32_t max3(uint32_t a, uint32_t b, uint32_t c)
 {
-    constexpr int EACH = (COUNT + THREADS - 1) / THREADS;
-    int place[EACH];
-    uint32_t near[EACH];
-#pragma unroll
-    for (int e = 0; e < EACH; e++) {
-        place[e] = min((int)threadIdx.x + e * THREADS, COUNT - 1);
-        near[e] = sum[place[e]];
+#if __CUDA_ARCH__ >= 900
+    return __vimax3_u32(a, b, c);
+#else
+    return max(max(a, b), c);
+#endif
+}
+
+/* Flags the pieces of places that pass a test. */
+template <int STEP, int COUNT>
+static __device__ __noinline__ void flag_places(const struct pulscan_k_search &s, int h, int start,
+                                                int sums, uint4 test)
+{
+    for (int j = threadIdx.x; j < COUNT; j += THREADS) {
+        if (room[sums + j + test.x] - room[sums + j] < test.y)
+            continue;
+        flag(s, h, start + j * STEP, test.z);
+        if (STEP > 1)
+            flag(s, h, start + j * STEP + STEP - 1, test.z);
     }
+}
+
+/* Tests of one step at COUNT places that are 4^step = STEP starts apart; their running sums lie
+ * from "sums" on.  Threads that have no last place take the last of all. */
+template <int STEP, int COUNT>
+static __device__ __forceinline__ void ask(const struct pulscan_k_search &s, int h, int start,
+                                           int sums, const struct pulscan_k_test *test, int ntest)
+{
+    constexpr int LAST = (COUNT - 1) / THREADS;
+    const uint32_t *mine = room + sums + threadIdx.x;
+    const uint32_t *last = room + sums + min((int)threadIdx.x + LAST * THREADS, COUNT - 1);
+    uint32_t near[LAST + 1];
+#pragma unroll
+    for (int e = 0; e < LAST; e++)
+        near[e] = mine[e * THREADS];
+    near[LAST] = *last;
     uint4 next = __ldg((const uint4 *)test);
     for (int k = 0; k < ntest; k++) {
         const uint4 now = next;
         next = __ldg((const uint4 *)(test + k + 1));
-        const uint32_t *far = sum + now.x;
-        uint32_t most = 0;
+        const uint32_t *far = mine + now.x;
+        uint32_t most = last[now.x] - near[LAST];
 #pragma unroll
-        for (int e = 0; e < EACH; e++)
-            most = max(most, far[place[e]] - near[e]);
-        if (most < now.y)
-            continue;
-        for (int e = 0; e < EACH; e++) {
-            const int j = min((int)threadIdx.x + e * THREADS, COUNT - 1);
-            if (far[j] - sum[j] < now.y)
-                continue;
-            flag(s, h, start + j * STEP, now.z);
-            if (STEP > 1)
-                flag(s, h, start + j * STEP + STEP - 1, now.z);
-        }
+        for (int e = 0; e + 1 < LAST; e += 2)
+            most = max3(most, far[e * THREADS] - near[e], far[(e + 1) * THREADS] - near[e + 1]);
+        if (LAST % 2)
+            most = max(most, far[(LAST - 1) * THREADS] - near[LAST - 1]);
+        if (most >= now.y)
+            flag_places<STEP, COUNT>(s, h, start, sums, now);
     }
 }
 
@@ -151,8 +184,7 @@ template <int SPAN, int TILE>
 __global__ void __launch_bounds__(THREADS, SPAN < 20 ? 3 : 2)
     sieve(const __grid_constant__ struct pulscan_k_search s)
 {
-    extern __shared__ uint32_t room[];
-    struct tile<SPAN> *t = (struct tile<SPAN> *)room;
+    using at = place<SPAN>;
     constexpr int STARTS = shape<SPAN, TILE>::STARTS;
     const int start = s.begin + blockIdx.x * STARTS;
     const float *power = s.d_power + blockIdx.y * s.pitch;
@@ -168,10 +200,10 @@ __global__ void __launch_bounds__(THREADS, SPAN < 20 ? 3 : 2)
         if (start < job.end && start + STARTS > job.begin) {
             const uint32_t *q = job.test;
             __syncthreads();
-            run_up<SPAN>(t, sum, job.cut, job.scale);
-            ask<1, STARTS>(s, next, start, t->sum, s.d_test + q[0], q[1] - q[0]);
-            ask<4, STARTS / 4>(s, next, start, t->sum4, s.d_test + q[1], q[2] - q[1]);
-            ask<16, STARTS / 16>(s, next, start, t->sum16, s.d_test + q[2], q[3] - q[2]);
+            run_up<SPAN>(sum, job.cut, job.scale);
+            ask<1, STARTS>(s, next, start, 0, s.d_test + q[0], q[1] - q[0]);
+            ask<4, STARTS / 4>(s, next, start, at::EVERY4, s.d_test + q[1], q[2] - q[1]);
+            ask<16, STARTS / 16>(s, next, start, at::EVERY16, s.d_test + q[2], q[3] - q[2]);
         } else if (start >= job.end) {
             return; /* sums of more harmonics are shorter still */
         }
@@ -182,7 +214,7 @@ __global__ void __launch_bounds__(THREADS, SPAN < 20 ? 3 : 2)
 template <int SPAN, int TILE>
 static cudaError_t launch(const struct pulscan_k_search *s, cudaStream_t stream)
 {
-    constexpr int STARTS = shape<SPAN, TILE>::STARTS, BYTES = sizeof(struct tile<SPAN>);
+    constexpr int STARTS = shape<SPAN, TILE>::STARTS, BYTES = place<SPAN>::END * sizeof(uint32_t);
     const dim3 grid((unsigned)((s->end - s->begin + STARTS - 1) / STARTS), (unsigned)s->nspec);
     cudaError_t e =
         cudaFuncSetAttribute(sieve<SPAN, TILE>, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES);

@@ -4,10 +4,10 @@
 
 #include "pulscan.h"
 
-/* What harmonic h adds to s_H[i], h <= H, in the order of its bins. */
-template <int h> static __device__ __forceinline__ float harmonic_power(const float *power, int i)
+/* The sum of h bins from p on, in their order: what harmonic h adds to s_H[i], h <= H, where p is
+ * the place of bin h i.  Spectra are so aligned that two and four bins can be read at once. */
+template <int h> static __device__ __forceinline__ float sum_bins(const float *p)
 {
-    const float *p = power + (size_t)h * i;
     if (h == 2) {
         const float2 v = *(const float2 *)p;
         return v.x + v.y;
@@ -23,9 +23,8 @@ template <int h> static __device__ __forceinline__ float harmonic_power(const fl
     return sum;
 }
 
-static __device__ __forceinline__ float harmonic_power(const float *power, int h, int i)
+static __device__ __forceinline__ float sum_bins(const float *p, int h)
 {
-    const float *p = power + (size_t)h * i;
     float sum = p[0];
     for (int j = 1; j < h; j++)
         sum += p[j];

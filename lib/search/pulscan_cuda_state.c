@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum {
-    GROUP_BINS = 20 << 20, /* of spectra searched at once, about */
+    GROUP_BINS = 40 << 20, /* of spectra searched at once, about */
     FIRST_PEAKS = 1 << 20, /* room for peaks of a group, at first */
 };
 
