@@ -20,7 +20,7 @@ extern "C" {
 enum {
     PULSCAN_PIECE = 256,
     PULSCAN_GROUPS = 32, /* of widths, at most */
-    PULSCAN_STEPS = 3,   /* tests stand at every start, every 4th, every 16th: 4^step */
+    PULSCAN_STEPS = 2,   /* tests stand at every start, or at every 4th: 4^step */
 };
 
 /* No bin has this number. */

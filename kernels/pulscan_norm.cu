@@ -15,6 +15,7 @@ namespace
 
 constexpr int WARP = 32;
 constexpr int HALVINGS = 24; /* by value before halving by bits, which always ends */
+constexpr int BATCH = 8;     /* bins that a thread reads at once */
 constexpr unsigned ALL = ~0u;
 
 /* What a thread block shares; of pairs the first is for re, the second for im. */
@@ -174,17 +175,17 @@ static __device__ void collect(struct shared<WARPS> *s, VALUES x, int count, con
         s->found[c][warp][lane] = INFINITY;
     __syncwarp();
     for (int i0 = threadIdx.x; i0 - lane < count; i0 += 32 * THREADS) {
+        const int end = min(count, i0 + 32 * THREADS);
         uint32_t in[2] = {0, 0}, bit = 1;
-#pragma unroll 8
-        for (int i = i0; i < min(count, i0 + 32 * THREADS); i += THREADS, bit += bit)
+        for (int i = i0; i < end; i += BATCH * THREADS)
 #pragma unroll
-            for (int c = 0; c < 2; c++) {
-                const float v = x(c, i);
-                if (v < lo[c])
-                    below[c]++;
-                else if (v < hi[c])
-                    in[c] |= bit;
-            }
+            for (int b = 0; b < BATCH; b++, bit += bit)
+#pragma unroll
+                for (int c = 0; c < 2; c++) {
+                    const float v = i + b * THREADS < end ? x(c, i + b * THREADS) : INFINITY;
+                    below[c] += v < lo[c];
+                    in[c] |= v >= lo[c] && v < hi[c] ? bit : 0;
+                }
 #pragma unroll
         for (int c = 0; c < 2; c++) {
             int all, at = inside[c] + take_places(__popc(in[c]), &all);
@@ -245,15 +246,20 @@ static __device__ void load(struct shared<WARPS> *s, const float2 *from, float2 
     float sum[4] = {0, 0, 0, 0};
     if (dc && to)
         to[0] = from[0];
-#pragma unroll 8
-    for (int i = threadIdx.x + (dc ? THREADS : 0); i < count; i += THREADS) {
-        const float2 v = from[i];
-        if (to)
-            to[i] = v;
-        sum[0] += v.x;
-        sum[1] += v.y;
-        sum[2] += fabsf(v.x);
-        sum[3] += fabsf(v.y);
+    for (int i0 = threadIdx.x + (dc ? THREADS : 0); i0 < count; i0 += BATCH * THREADS) {
+        float2 v[BATCH];
+#pragma unroll
+        for (int b = 0; b < BATCH; b++)
+            v[b] = i0 + b * THREADS < count ? from[i0 + b * THREADS] : make_float2(0, 0);
+#pragma unroll
+        for (int b = 0; b < BATCH; b++) {
+            if (to && i0 + b * THREADS < count)
+                to[i0 + b * THREADS] = v[b];
+            sum[0] += v[b].x;
+            sum[1] += v[b].y;
+            sum[2] += fabsf(v[b].x);
+            sum[3] += fabsf(v[b].y);
+        }
     }
     if (dc || !(sum[2] + sum[3] <= FLT_MAX))
         name_bad(from, threadIdx.x, count, THREADS, offset, bad);
@@ -324,12 +330,16 @@ __global__ void __launch_bounds__(WARPS *WARP, WARPS < 32 ? 48 / WARPS : 1)
         job.d_level[blockIdx.y * job.nstretch + blockIdx.x] = level;
     float *power = job.d_power + blockIdx.y * job.power_pitch + st.first;
     const int begin = (int)(st.begin - st.first), end = (int)(st.end - st.first);
-#pragma unroll 8
-    for (int i = begin + threadIdx.x; i < end; i += WARPS * WARP) {
-        const float re = (x(0, i) - level.median[0]) * level.scale[0];
-        const float im = (x(1, i) - level.median[1]) * level.scale[1];
-        power[i] = fminf(__fadd_rn(__fmul_rn(re, re), __fmul_rn(im, im)), PSR_PULSCAN_MOST);
-    }
+    for (int i0 = begin + threadIdx.x; i0 < end; i0 += BATCH * WARPS * WARP)
+#pragma unroll
+        for (int b = 0; b < BATCH; b++) {
+            const int i = i0 + b * WARPS * WARP;
+            if (i >= end)
+                break;
+            const float re = (x(0, i) - level.median[0]) * level.scale[0];
+            const float im = (x(1, i) - level.median[1]) * level.scale[1];
+            power[i] = fminf(__fadd_rn(__fmul_rn(re, re), __fmul_rn(im, im)), PSR_PULSCAN_MOST);
+        }
     if (st.begin == 0 && threadIdx.x == 0)
         power[0] = 0;
 }

@@ -4,7 +4,7 @@
  * a thread holds SPAN, 256 apart; the grid is (tile, spectrum).  For one H after the other: the
  * next harmonic is added in registers, the sums are rounded up to integers and added up along the
  * tile in shared memory, so that a box is a difference of two of these running sums.  The running
- * sums at every 4th and 16th bin are kept apart, so that tests that stand there read them without
+ * sums at every 4th bin are kept apart, so that tests that stand there read them without
  * conflicts. Integers wrap, and boxes do not, as the scale is chosen so. Bound: about 15
  * instructions a bin of s_H and 3 a start and test; shared memory close behind. */
 #include "pulscan_sums.cuh"
@@ -23,12 +23,12 @@ using narrow = shape<17, 15>;
 using medium = shape<17, 11>;
 using wide = shape<33, 17>;
 
-/* Places in shared memory: running sums of what is before, at every bin, every 4th and every 16th;
- * sums of warps. */
+/* Places in shared memory: running sums of what is before, at every bin and at every 4th; sums of
+ * warps. */
 extern __shared__ uint32_t room[];
 template <int SPAN> struct place {
-    static constexpr int BINS = SPAN * THREADS, EVERY4 = BINS, EVERY16 = EVERY4 + BINS / 4,
-                         WARPS = EVERY16 + BINS / 16, END = WARPS + NWARP;
+    static constexpr int BINS = SPAN * THREADS, EVERY4 = BINS, WARPS = EVERY4 + BINS / 4,
+                         END = WARPS + NWARP;
 };
 
 static __device__ __noinline__ void flag(const struct pulscan_k_search &s, int h, int start,
@@ -118,12 +118,6 @@ static __device__ __forceinline__ void run_up(const float sum[SPAN], float cut, 
         if (j < at::BINS / 4)
             room[at::EVERY4 + j] = room[4 * j];
     }
-#pragma unroll
-    for (int e = 0; e < (SPAN + 15) / 16; e++) {
-        const int j = threadIdx.x + e * THREADS;
-        if (j < at::BINS / 16)
-            room[at::EVERY16 + j] = room[16 * j];
-    }
     __syncthreads();
 }
 
@@ -203,7 +197,6 @@ __global__ void __launch_bounds__(THREADS, SPAN < 20 ? 3 : 2)
             run_up<SPAN>(sum, job.cut, job.scale);
             ask<1, STARTS>(s, next, start, 0, s.d_test + q[0], q[1] - q[0]);
             ask<4, STARTS / 4>(s, next, start, at::EVERY4, s.d_test + q[1], q[2] - q[1]);
-            ask<16, STARTS / 16>(s, next, start, at::EVERY16, s.d_test + q[2], q[3] - q[2]);
         } else if (start >= job.end) {
             return; /* sums of more harmonics are shorter still */
         }

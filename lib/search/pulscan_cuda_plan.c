@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 /* What tests of each step cost, per start; measured in instructions. */
-static const double step_cost[PULSCAN_STEPS] = {3.2, 1.25, 0.8};
+static const double step_cost[PULSCAN_STEPS] = {3.2, 1.3};
 
 /* How often noise may pass a test. */
 static const double ln_rare = -10.8; /* 2e-5 */
