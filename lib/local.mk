@@ -7,6 +7,7 @@ pkgconfig_DATA = lib/psrkit.pc
 
 psrincludedir = $(includedir)/psrkit
 psrinclude_HEADERS = \
+	lib/psrkit/accel.h \
 	lib/psrkit/barycentre.h \
 	lib/psrkit/clean.h \
 	lib/psrkit/compat.h \
@@ -18,6 +19,8 @@ psrinclude_HEADERS = \
 	lib/psrkit/inf.h \
 	lib/psrkit/lists.h \
 	lib/psrkit/mask.h \
+	lib/psrkit/matched.h \
+	lib/psrkit/measure.h \
 	lib/psrkit/number.h \
 	lib/psrkit/obs.h \
 	lib/psrkit/orbit.h \
@@ -33,7 +36,9 @@ psrinclude_HEADERS = \
 	lib/psrkit/sigproc.h \
 	lib/psrkit/singlepulse.h \
 	lib/psrkit/source.h \
-	lib/psrkit/status.h
+	lib/psrkit/spectrum.h \
+	lib/psrkit/status.h \
+	lib/psrkit/zaplist.h
 
 lib_libpsrkit_a_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/kernels $(CUDA_CPPFLAGS)
 lib_libpsrkit_a_LIBADD = $(KERNEL_OBJECTS)
@@ -64,9 +69,16 @@ lib_libpsrkit_a_SOURCES = \
 	lib/base/path.h \
 	lib/base/plain.c \
 	lib/base/plain.h \
+	lib/base/readall.c \
+	lib/base/readall.h \
 	lib/base/status.c \
 	lib/base/threads.h \
+	lib/formats/accel.c \
+	lib/formats/accel_cand.c \
+	lib/formats/accel_table.c \
 	lib/formats/dat.c \
+	lib/formats/dat.h \
+	lib/formats/fft.c \
 	lib/formats/good_length.c \
 	lib/formats/inf.c \
 	lib/formats/inf_fields.c \
@@ -97,6 +109,9 @@ lib_libpsrkit_a_SOURCES = \
 	lib/formats/telescope.c \
 	lib/formats/unpack.c \
 	lib/formats/unpack.h \
+	lib/formats/valerr.c \
+	lib/formats/valerr.h \
+	lib/formats/zaplist.c \
 	lib/search/cluster.c \
 	lib/search/compat.c \
 	lib/search/dedisp.c \
@@ -111,9 +126,9 @@ lib_libpsrkit_a_SOURCES = \
 	lib/search/dedisp_cpu_tree.c \
 	lib/search/dedisp_cpu_tree.h \
 	lib/search/dedisp_lag.h \
+	lib/search/matched.c \
+	lib/search/measure.c \
 	lib/search/patch.c \
-	lib/search/pulse.h \
-	lib/search/pulsetext.c \
 	lib/search/pulscan.c \
 	lib/search/pulscan_backend.h \
 	lib/search/pulscan_check.c \
@@ -125,7 +140,11 @@ lib_libpsrkit_a_SOURCES = \
 	lib/search/pulscan_odds.h \
 	lib/search/pulscan_search.c \
 	lib/search/pulscan_search.h \
+	lib/search/pulscan_series.c \
+	lib/search/pulscan_series.h \
 	lib/search/pulscan_tile.c \
+	lib/search/pulse.h \
+	lib/search/pulsetext.c \
 	lib/search/singlepulse.c \
 	lib/search/singlepulse_boxcar.c \
 	lib/search/singlepulse_level.c \
@@ -141,6 +160,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/signal/ddplan.c \
 	lib/signal/ddplan_factors.c \
 	lib/signal/delays.c \
+	lib/signal/deredden.c \
 	lib/signal/fake.c \
 	lib/signal/fake_part.c \
 	lib/signal/fake_parts.h \
@@ -153,6 +173,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/signal/orbit.c \
 	lib/signal/quantise_lanes.h \
 	lib/signal/resample.c \
+	lib/signal/rfft.c \
 	lib/signal/rng.c \
 	lib/signal/rng_lanes.h \
 	lib/signal/signif.c \

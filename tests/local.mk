@@ -22,6 +22,7 @@ AM_TESTS_ENVIRONMENT = $(sanitize_environment) \
 
 # A test of one source file needs its name here and nothing more: LDADD is the library.
 UNIT_TESTS = \
+	tests/t_accel \
 	tests/t_barycentre \
 	tests/t_base \
 	tests/t_clean \
@@ -37,6 +38,8 @@ UNIT_TESTS = \
 	tests/t_inf \
 	tests/t_lists \
 	tests/t_mask \
+	tests/t_matched \
+	tests/t_measure \
 	tests/t_numtext \
 	tests/t_obs \
 	tests/t_orbit \
@@ -44,9 +47,10 @@ UNIT_TESTS = \
 	tests/t_outfile \
 	tests/t_psrfits \
 	tests/t_psrfits_rows \
-	tests/t_pulse_steps \
 	tests/t_pulscan \
 	tests/t_pulscan_golden \
+	tests/t_pulscan_merge \
+	tests/t_pulse_steps \
 	tests/t_pulseplot \
 	tests/t_resample \
 	tests/t_rng \
@@ -55,7 +59,9 @@ UNIT_TESTS = \
 	tests/t_sigproc \
 	tests/t_singlepulse \
 	tests/t_source \
-	tests/t_unpack
+	tests/t_spectrum \
+	tests/t_unpack \
+	tests/t_zaplist
 
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)

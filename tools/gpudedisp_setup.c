@@ -3,8 +3,6 @@
 #include "gpudedisp.h"
 
 #include "base/threads.h"
-#include <ctype.h>
-#include <psrkit/number.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,26 +11,11 @@ static psr_status prepare_bary(struct gpudedisp_job *j)
     return gpudedisp_bary_prepare(j, psr_source_obs(j->source), 0);
 }
 
-/* A number is that GPU; other words are the names of backends. */
-static psr_status choose_device(struct gpudedisp_job *j, const char **backend, int *device)
-{
-    const char *name = j->opt.device;
-    int64_t number = 0;
-    *backend = name;
-    *device = 0;
-    if (!isdigit((unsigned char)name[0]))
-        return PSR_OK;
-    psr_status st = psr_parse_int("-device", name, 0, 1023, &number, &j->err);
-    *backend = "cuda";
-    *device = (int)number;
-    return st;
-}
-
 static psr_status create_plan(struct gpudedisp_job *j)
 {
     const char *backend;
     int device;
-    psr_status st = choose_device(j, &backend, &device);
+    psr_status st = cli_device(j->opt.device, &backend, &device, &j->err);
     if (st != PSR_OK)
         return st;
     const struct gpudedisp_options *o = &j->opt;

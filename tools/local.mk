@@ -8,6 +8,7 @@ bin_PROGRAMS += \
 	tools/chi2sig \
 	tools/ddplan \
 	tools/fakebin \
+	tools/gpuaccel-pulscan \
 	tools/gpudedisp
 
 tools_chi2sig_CPPFLAGS = $(tools_cppflags)
@@ -43,6 +44,15 @@ tools_fakebin_SOURCES = \
 	tools/fakebin_options.c \
 	tools/fakebin_output.c \
 	tools/fakebin_setup.c
+
+tools_gpuaccel_pulscan_CPPFLAGS = $(tools_cppflags)
+tools_gpuaccel_pulscan_SOURCES = \
+	$(tools_shared) \
+	tools/gpuaccel-pulscan.c \
+	tools/gpuaccel-pulscan.h \
+	tools/gpuaccel-pulscan_options.c \
+	tools/gpuaccel-pulscan_output.c \
+	tools/gpuaccel-pulscan_plan.c
 
 tools_gpudedisp_CPPFLAGS = $(tools_cppflags)
 tools_gpudedisp_LDADD = $(LDADD) $(ZLIB_LIBS)

@@ -1,4 +1,5 @@
 #include "pulscan_cpu.h"
+#include "pulscan_series.h"
 
 #include "../base/clones.h"
 #include "../base/threads.h"
@@ -8,18 +9,20 @@
 
 struct cpu {
     const struct psr_pulscan_search *s;
-    float *power;            /* [nbin + pad] */
-    float *sum;              /* [nbin / 2 + pad] of two harmonics or more */
-    float *work;             /* [nthread][tile's work] */
-    struct psr_level *level; /* [batch][nstretch] */
-    const float **in;        /* [batch] of the last execute */
-    size_t nspec, pad;
+    struct psr_pulscan_series *series; /* NULL: spectra come as such */
+    float *power;                      /* [nbin + pad] */
+    float *sum;                        /* [nbin / 2 + pad] of two harmonics or more */
+    float *work;                       /* [nthread][tile's work] */
+    struct psr_level *level;           /* [batch][nstretch] */
+    const float **in;                  /* [batch] of the last execute */
+    size_t pad;
     int64_t bytes;
 };
 
 static void destroy(void *state)
 {
     struct cpu *c = state;
+    psr_pulscan_series_destroy(c->series);
     free(c->power);
     free(c->sum);
     free(c->work);
@@ -34,7 +37,8 @@ static double need(const struct cpu *c)
     double sums = 1.5 * (double)s->nbin + 2.0 * (double)c->pad;
     double work = s->nthread * ((double)psr_tile_work(s) + 2.0 * (double)s->normblock);
     double levels = (double)s->batch * (double)s->nstretch * sizeof *c->level;
-    return 4 * (sums + work) + levels + (double)s->batch * sizeof *c->in;
+    double spectra = s->series ? psr_pulscan_series_bytes(s) : 0;
+    return 4 * (sums + work) + levels + spectra + (double)s->batch * sizeof *c->in;
 }
 
 static psr_status allocate(struct cpu *c, psr_err *err)
@@ -53,7 +57,7 @@ static psr_status allocate(struct cpu *c, psr_err *err)
     c->in = calloc(s->batch, sizeof *c->in);
     if (!c->power || !c->sum || !c->work || !c->level || !c->in)
         return psr_fail_nomem(err, "a search", bytes);
-    return PSR_OK;
+    return s->series ? psr_pulscan_series_create(&c->series, s, err) : PSR_OK;
 }
 
 static psr_status create(void **state, const struct psr_pulscan_search *s, psr_err *err)
@@ -182,14 +186,15 @@ static psr_status execute(void *state, size_t nspec, const float *const *in,
                           struct psr_pulscan_found *found, psr_err *err)
 {
     struct cpu *c = state;
-    c->nspec = nspec;
-    for (size_t i = 0; i < nspec; i++) {
-        c->in[i] = in[i];
-        psr_status st = search_one(c, (uint32_t)i, found, err);
-        if (st)
-            return st;
+    psr_status st = PSR_OK;
+    if (c->series)
+        st = psr_pulscan_series_transform(c->series, nspec, in, found->bad, err);
+    for (size_t i = 0; !st && i < nspec; i++) {
+        c->in[i] = c->series ? psr_pulscan_series_spectrum(c->series, i) : in[i];
+        if (found->bad[i] < 0)
+            st = search_one(c, (uint32_t)i, found, err);
     }
-    return PSR_OK;
+    return st;
 }
 
 static psr_status amplitudes(void *state, size_t slot, int64_t first, size_t n, float *x,
