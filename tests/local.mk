@@ -88,6 +88,7 @@ CLI_TESTS = \
 	tests/ddplan.bats \
 	tests/demo.bats \
 	tests/fakebin.bats \
+	tests/gpuaccel-pulscan.bats \
 	tests/gpudedisp.bats \
 	tests/library.bats \
 	tests/man.bats
@@ -195,14 +196,15 @@ bench-gpu:
 endif
 .PHONY: check-gpu bench bench-gpu
 
-# A pulsar and a burst, made and found: `make demo`, which tests/demo.bats runs too.
+# A pulsar, a burst and a binary, made and found: `make demo`, which tests/demo.bats runs too.
 demo_programs = tests/fold_dat
 
 check_PROGRAMS += $(demo_programs)
 dist_noinst_SCRIPTS += tests/demo.sh
 demo: all $(demo_programs)
 	@$(srcdir)/tests/demo.sh
-CLEANFILES += demo/demo.fil demo/demo.cand demo/truth.txt demo/burst.png demo/smearing.png
+CLEANFILES += demo/demo.fil demo/demo.cand demo/truth.txt demo/burst.png demo/smearing.png \
+	demo/binary.fil demo/binary.txt demo/plane.png
 .PHONY: demo
 
 # The library as a stranger uses it: what was installed, found through pkg-config.

@@ -133,6 +133,12 @@ static void test_edges(void)
     ok(psr_matched_create(&m, x, 7, 1, &err) == PSR_OK, "one bin");
     psr_matched_respond(m, 7, 0, &peak);
     ok(fabs(peak.power - 12.5) < 1e-5, "is its own power: %g", peak.power);
+    float row[6];
+    psr_matched_row(m, 0, 6, 6, row);
+    psr_matched_respond(m, 7.5, 0, &peak);
+    ok(row[0] <= 0 && fabs((double)row[2] - 12.5) < 1e-5 &&
+           fabs((double)row[3] - peak.power) < 1e-5,
+       "a row of the plane around it");
     ok(psr_matched_search(m, 9, 8, 0, 0, 1, &peak) == 0 && peak.power == 0, "no places to look at");
     ok(psr_matched_search(m, -100, -50, 0, 0, 1, &peak) == 0, "places below the bins");
     psr_matched_destroy(m);

@@ -1,98 +1,34 @@
 /* gpuaccel-pulscan: Fourier spectra to accelerated pulsars. */
 #include "gpuaccel-pulscan.h"
 
-#include "run.h"
-#include <errno.h>
+#include <psrkit/device.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { BATCH_MOST = 64 };
 
-/* One bad file is no reason to leave the others. */
-static void report(struct accel_job *j)
-{
-    cli_report(&j->tool, &j->err);
-    j->nfailed++;
-}
-
-/* Adds the time since *since_s to a stage and moves *since_s to now. */
-static void charge(double *stage_s, double *since_s)
-{
-    double now_s = run_seconds();
-    *stage_s += now_s - *since_s;
-    *since_s = now_s;
-}
-
-/* Reads the batch's files into the plan; those that cannot be read leave the batch. */
-static void load_batch(struct accel_job *j)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < j->nfile && !run_stop_signal(); i++) {
-        float *x = psr_pulscan_input(j->plan, n);
-        psr_status st = x ? accel_load(j, &j->file[i], x)
-                          : psr_fail_nomem(&j->err, "a spectrum", 8.0 * (double)j->shape.nbin);
-        if (st == PSR_OK) {
-            j->file[n] = j->file[i];
-            j->in[n++] = x;
-        } else {
-            report(j);
-        }
-    }
-    j->nfile = n;
-}
-
-static psr_status finish_file(struct accel_job *j, size_t s)
-{
-    const struct accel_file *file = &j->file[s];
-    bool series = j->shape.series;
-    if (j->result[s].bad >= 0)
-        return psr_fail(&j->err, PSR_EFORMAT, "%s: %s %lld is no finite number", file->path,
-                        series ? "sample" : "bin", (long long)j->result[s].bad);
-    return accel_write(j, s);
-}
-
-static void search_batch(struct accel_job *j)
-{
-    double since_s = run_seconds();
-    if (j->nfile == 0)
-        return;
-    load_batch(j);
-    charge(&j->read_s, &since_s);
-    psr_status st = PSR_OK;
-    if (j->nfile > 0 && !run_stop_signal())
-        st = psr_pulscan_execute(j->plan, j->nfile, j->in, j->result, &j->err);
-    charge(&j->search_s, &since_s);
-    for (size_t s = 0; s < j->nfile && !run_stop_signal(); s++) {
-        if (st != PSR_OK || finish_file(j, s) != PSR_OK)
-            report(j);
-        else
-            j->nsearched++;
-    }
-    charge(&j->write_s, &since_s);
-    j->nfile = 0;
-}
-
 /* A file of another shape, or one too many, has what came before searched first. */
 static void take_file(struct accel_job *j, const char *path)
 {
     struct accel_file file = {.path = path};
     if (psr_spectrum_describe(&file.about, path, &j->err) != PSR_OK) {
-        report(j);
+        accel_report(j, path, &j->err);
         return;
     }
     struct accel_shape shape = {.nbin = file.about.nbin,
                                 .tobs_s = file.about.tobs_s,
                                 .series = file.about.series && !accel_transforms(j)};
-    if (j->nfile > 0 && (!accel_same_shape(&shape, &j->shape) || j->nfile == j->batch_max))
-        search_batch(j);
+    if (!accel_same_shape(&shape, &j->shape))
+        accel_drain(j);
     if (accel_plan(j, shape) != PSR_OK) {
-        psr_err why = j->err;
-        psr_fail(&j->err, why.code, "%.200s: %.300s", path, why.msg);
-        report(j);
+        accel_report(j, path, &j->err);
         return;
     }
-    j->file[j->nfile++] = file;
+    struct accel_batch *b = &j->batch[j->filling];
+    b->file[b->nfile++] = file;
+    if (b->nfile == j->batch_now)
+        accel_flush(j);
 }
 
 static psr_status keep_name(struct accel_job *j, const char *line)
@@ -140,13 +76,12 @@ static psr_status prepare(struct accel_job *j)
     for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
         if (sums[i] <= o->numharm)
             j->nharm[j->nnharm++] = sums[i];
-    bool cpu = !strcmp(o->device, "cpu");
+    bool cpu =
+        !strcmp(o->device, "cpu") || (!strcmp(o->device, "auto") && psr_device_count(NULL) == 0);
     j->batch_max = o->batch ? (size_t)o->batch : cpu ? 1 : BATCH_MOST;
-    j->file = calloc(j->batch_max, sizeof *j->file);
-    j->in = calloc(j->batch_max, sizeof *j->in);
-    j->result = calloc(j->batch_max, sizeof *j->result);
-    if (!j->file || !j->in || !j->result)
-        return psr_fail_nomem(&j->err, "a batch", (double)j->batch_max * sizeof *j->file);
+    for (int k = 0; k < 2; k++)
+        if (accel_batch_create(&j->batch[k], j->batch_max, &j->err) != PSR_OK)
+            return j->err.code;
     if (o->wmax > 0 && !o->quiet)
         cli_note(&j->tool, "-wmax is not used: boxes see drifts that drift themselves");
     psr_status st = PSR_OK;
@@ -164,18 +99,24 @@ static void print_account(const struct accel_job *j)
     fprintf(stderr,
             "%s: %zu files searched, %zu candidates; read %.3f s, search %.3f s, measure and write "
             "%.3f s\n",
-            j->tool.name, j->nsearched, j->ncand, j->read_s, j->search_s, j->write_s);
+            j->tool.name, j->nsearched, j->ncand, j->batch[0].read_s + j->batch[1].read_s,
+            j->search_s, j->write_s);
 }
 
 static psr_status run(struct accel_job *j, char **path, size_t npath)
 {
     psr_status st = prepare(j);
+    run_progress_start(&j->progress, !j->opt.quiet && (npath > 1 || j->opt.files),
+                       j->opt.files ? -1 : (int64_t)npath, "files", 1);
     for (size_t i = 0; i < npath && st == PSR_OK && !run_stop_signal(); i++)
         take_file(j, path[i]);
     if (st == PSR_OK && j->opt.files && !run_stop_signal())
         st = take_list(j);
     if (st == PSR_OK && !run_stop_signal())
-        search_batch(j);
+        accel_drain(j);
+    run_progress_end(&j->progress);
+    if (st == PSR_OK && j->opt.plot && !run_stop_signal())
+        st = planeplot_draw(&j->plane, j->opt.plot, &j->err);
     if (st == PSR_OK && j->table && !run_stop_signal()) {
         st = psr_outfile_commit(j->table, &j->err);
         j->table = NULL;
@@ -190,18 +131,19 @@ static void release(struct accel_job *j)
     accel_plan_release(j);
     psr_outfile_abort(j->table);
     psr_zaplist_clear(&j->zaplist);
+    planeplot_release(&j->plane);
     for (size_t i = 0; i < j->nname; i++)
         free(j->name[i]);
     free(j->name);
-    free(j->file);
-    free(j->in);
-    free(j->result);
+    for (int k = 0; k < 2; k++)
+        accel_batch_release(&j->batch[k]);
 }
 
 int main(int argc, char **argv)
 {
-    struct accel_job job = {0};
+    struct accel_job job = {.nbatch = 1};
     size_t npath = (size_t)accel_options_parse(&job.opt, &job.tool, argc, argv);
+    job.many = npath > 1 || job.opt.files;
     run_catch_signals();
     int code = EXIT_SUCCESS;
     if (run(&job, argv + 1, npath) != PSR_OK)

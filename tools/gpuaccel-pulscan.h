@@ -3,6 +3,8 @@
 #define PSR_TOOLS_GPUACCEL_PULSCAN_H
 
 #include "cli.h"
+#include "planeplot.h"
+#include "run.h"
 #include <psrkit/measure.h>
 #include <psrkit/pulscan.h>
 #include <psrkit/spectrum.h>
@@ -33,6 +35,7 @@ struct accel_options {
     const char *root, *outdir;
     bool csv, json, fftout;
     int64_t maxcands; /* 0: no bound */
+    const char *plot;
     /* accelsearch's that say nothing here */
     int64_t lobin;
     double wmax;
@@ -53,6 +56,8 @@ int accel_options_parse(struct accel_options *o, struct cli *tool, int argc, cha
 struct accel_file {
     const char *path;
     struct psr_spectrum_file about;
+    psr_status status; /* of reading it */
+    psr_err err;
 };
 
 /* What makes files searchable with one plan. */
@@ -60,6 +65,16 @@ struct accel_shape {
     int64_t nbin;
     double tobs_s;
     bool series; /* the plan transforms */
+};
+
+/* Files that are searched at once. */
+struct accel_batch {
+    psr_pulscan *plan;                 /* NULL before the first file */
+    struct accel_file *file;           /* [nfile], up to batch_max */
+    size_t nfile;                      /* those to come */
+    const float **in;                  /* [batch_max] */
+    struct psr_pulscan_result *result; /* [batch_max] */
+    double read_s;
 };
 
 struct accel_job {
@@ -71,23 +86,24 @@ struct accel_job {
     size_t nname;
     int nharm[ACCEL_MAX_SUMS]; /* the harmonic sums to search */
     size_t nnharm;
-    size_t batch_max;
+    size_t batch_max, batch_now; /* files at once: at most, and of this shape */
+    bool many;                   /* more than one input */
 
-    struct accel_shape shape; /* of the plan */
-    psr_pulscan *plan;        /* NULL before the first file */
+    struct accel_shape shape; /* of the plans */
     struct psr_span *zap;     /* [nzap] of this shape */
     size_t nzap;
     psr_rfft *rfft; /* where the tool transforms */
-    float *room;    /* [2 nbin + 2] for it; NULL otherwise */
 
-    struct accel_file *file; /* [nfile] of the batch, up to batch_max */
-    size_t nfile;
-    const float **in;                  /* [batch_max] */
-    struct psr_pulscan_result *result; /* [batch_max] */
+    struct accel_batch batch[2]; /* one is read while the other is searched, if nbatch is 2 */
+    int nbatch, filling;
+    struct accel_batch *loaded; /* read, and not searched yet; NULL: none */
 
-    psr_outfile *table; /* of -csv and -json; NULL otherwise */
+    struct planeplot plane; /* of the best candidate, with -plot */
+    psr_outfile *table;     /* of -csv and -json; NULL otherwise */
     size_t nfailed, nsearched, ncand;
-    double read_s, search_s, write_s;
+    int64_t ndone;
+    double search_s, write_s;
+    struct run_progress progress;
 };
 
 bool accel_same_shape(const struct accel_shape *a, const struct accel_shape *b);
@@ -95,17 +111,29 @@ bool accel_same_shape(const struct accel_shape *a, const struct accel_shape *b);
 /* Whether the tool, and not the plan, transforms series: their spectra are to be written. */
 bool accel_transforms(const struct accel_job *j);
 
-/* Makes the plan, and all that depends on nbin and tobs, for files of this shape, unless it is
+/* Makes the plans, and all that depends on nbin and tobs, for files of this shape, unless they are
  * there.  On error j->err tells, and there is no plan. */
 psr_status accel_plan(struct accel_job *j, struct accel_shape shape);
 void accel_plan_release(struct accel_job *j);
 
 /* Reads a file into x [2 nbin] as the plan wants it, and writes its spectrum where that is asked
- * for. */
-psr_status accel_load(struct accel_job *j, const struct accel_file *file, float *x);
+ * for.  Different files may be loaded by different threads. */
+psr_status accel_load(const struct accel_job *j, const struct accel_file *file, float *x,
+                      psr_err *err);
 
-/* Merges, measures and writes what was found in spectrum s of the batch. */
-psr_status accel_write(struct accel_job *j, size_t s);
+psr_status accel_batch_create(struct accel_batch *b, size_t max, psr_err *err);
+void accel_batch_release(struct accel_batch *b);
+
+/* Has the batch being filled read, and the one read before searched, at the same time where there
+ * are two; drain leaves nothing to be searched. */
+void accel_flush(struct accel_job *j);
+void accel_drain(struct accel_job *j);
+
+/* Merges, measures and writes what was found in spectrum s of a batch; on error j->err tells. */
+psr_status accel_write(struct accel_job *j, const struct accel_batch *b, size_t s);
+
+/* One line on standard error; one bad file is no reason to leave the others. */
+void accel_report(struct accel_job *j, const char *path, const psr_err *err);
 
 /* The path of an output beside the input, or where -o and -outdir say: malloc'd, NULL for want of
  * memory. */

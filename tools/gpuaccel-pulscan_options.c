@@ -1,5 +1,6 @@
 #include "gpuaccel-pulscan.h"
 
+#include "gnuplot.h"
 #include <string.h>
 
 static const struct accel_options defaults = {
@@ -56,6 +57,10 @@ static void check_combinations(const struct accel_options *o, const struct cli *
         cli_usage_error(tool, "-csv and -json exclude each other");
     if (o->root && (n > 1 || o->files) && !o->csv && !o->json)
         cli_usage_error(tool, "-o names the output of one file; use -outdir with several");
+    if (o->plot && (o->rblock || o->compat))
+        cli_usage_error(tool, "-plot: candidates of blocks have no plane around them");
+    if (o->plot && !gnuplot_has_suffix(o->plot))
+        cli_usage_error(tool, "-plot: '%s' does not end in %s", o->plot, gnuplot_suffixes);
     if (o->root && o->outdir)
         cli_usage_error(tool, "-o and -outdir exclude each other");
     if (strcmp(o->significance, "exact") != 0 && strcmp(o->significance, "poly") != 0)
@@ -158,6 +163,11 @@ int accel_options_parse(struct accel_options *o, struct cli *tool, int argc, cha
         {"json", CLI_FLAG, &o->json, NULL, "The same as JSON, an object a line.", 0, 0},
         {"maxcands", CLI_INT, &o->maxcands, "N",
          "Most candidates of a file (default 200; 0: no bound); a remark tells of more.", 0, 1e9},
+        {"plot", CLI_TEXT, &o->plot, "FILE.png",
+         "Draw the (r, z) plane around the best candidate of all; png, pdf, svg, eps or ps by "
+         "suffix "
+         "(needs gnuplot).",
+         0, 0},
         {"fftout", CLI_FLAG, &o->fftout, NULL,
          "Write the spectra of .dat files as ROOT.fft, or ROOT_red.fft with -rednoise.", 0, 0},
         {"Running", CLI_HEADING, NULL, NULL, NULL, 0, 0},

@@ -178,10 +178,10 @@ static void remark_cap(struct accel_job *j, const char *path, size_t left_out)
         cli_note(&j->tool, text);
 }
 
-psr_status accel_write(struct accel_job *j, size_t s)
+psr_status accel_write(struct accel_job *j, const struct accel_batch *b, size_t s)
 {
     const struct accel_options *o = &j->opt;
-    struct output out = {.file = &j->file[s], .found = &j->result[s]};
+    struct output out = {.file = &b->file[s], .found = &b->result[s]};
     struct psr_pulscan_cand *cand = NULL;
     struct psr_measured measured = {0};
     size_t n = 0, left_out = 0;
@@ -195,12 +195,15 @@ psr_status accel_write(struct accel_job *j, size_t s)
         st = psr_pulscan_merge(out.found->hit, out.found->nhit, &merge, &cand, &n, &left_out,
                                &j->err);
         if (st == PSR_OK)
-            st = psr_measure(&measured, j->plan, s, cand, n, &measure, &j->err);
+            st = psr_measure(&measured, b->plan, s, cand, n, &measure, &j->err);
     }
     out.list.cand = measured.cand;
     out.list.ncand = measured.n;
     if (st == PSR_OK)
         st = write_output(j, &out);
+    if (st == PSR_OK && o->plot && measured.n > 0)
+        st = planeplot_keep(&j->plane, b->plan, s, &measured.cand[0], out.list.tobs_s,
+                            out.file->path, &j->err);
     if (st == PSR_OK && left_out > 0)
         remark_cap(j, out.file->path, left_out);
     j->ncand += o->compat ? out.found->nhit : n;

@@ -47,12 +47,16 @@ tools_fakebin_SOURCES = \
 
 tools_gpuaccel_pulscan_CPPFLAGS = $(tools_cppflags)
 tools_gpuaccel_pulscan_SOURCES = \
+	$(tools_gnuplot) \
 	$(tools_shared) \
 	tools/gpuaccel-pulscan.c \
 	tools/gpuaccel-pulscan.h \
+	tools/gpuaccel-pulscan_batch.c \
 	tools/gpuaccel-pulscan_options.c \
 	tools/gpuaccel-pulscan_output.c \
-	tools/gpuaccel-pulscan_plan.c
+	tools/gpuaccel-pulscan_plan.c \
+	tools/planeplot.c \
+	tools/planeplot.h
 
 tools_gpudedisp_CPPFLAGS = $(tools_cppflags)
 tools_gpudedisp_LDADD = $(LDADD) $(ZLIB_LIBS)

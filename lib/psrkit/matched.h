@@ -46,6 +46,11 @@ void psr_matched_respond(const psr_matched *m, double r, double z, struct psr_ma
 size_t psr_matched_search(psr_matched *m, double rlo, double rhi, double zlo, double zhi,
                           double zstep, struct psr_matched_peak *peak);
 
+/* One drift of the (r, z) plane.
+ * Given:    rlo   a whole or half bin
+ * Returned: power [n] at r = rlo, rlo + 1/2, ..; 0 beyond the bins that A is made from */
+void psr_matched_row(psr_matched *m, double z, double rlo, size_t n, float *power);
+
 /* NULL is fine. */
 void psr_matched_destroy(psr_matched *m);
 

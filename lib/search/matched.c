@@ -138,13 +138,20 @@ void psr_matched_respond(const psr_matched *m, double r, double z, struct psr_ma
     };
 }
 
-/* Fills work with the series less its drift. */
-static void take_drift(psr_matched *m, double z)
+/* Fills work with the transform of the series less its drift: A at half bins. */
+static void transform_drift(psr_matched *m, double z)
 {
     struct chirp c = start_chirp(0, z, m->n);
     for (size_t j = 0; j < m->n; j++)
         m->work[j] = m->y[j] * (float complex)next_turn(&c);
     memset(m->work + m->n, 0, m->n * sizeof *m->work);
+    fftwf_execute(m->forward);
+}
+
+static float power_at(const psr_matched *m, size_t k)
+{
+    float re = crealf(m->work[k]), im = cimagf(m->work[k]);
+    return 0.5F * (re * re + im * im);
 }
 
 size_t psr_matched_search(psr_matched *m, double rlo, double rhi, double zlo, double zhi,
@@ -153,19 +160,29 @@ size_t psr_matched_search(psr_matched *m, double rlo, double rhi, double zlo, do
     double lo = ceil(2 * (rlo - (double)m->first)), hi = floor(2 * (rhi - (double)m->first));
     size_t from = lo > 0 ? (size_t)lo : 0, looked = 0;
     size_t to = hi < 0 ? 0 : (size_t)hi + 1 < 2 * m->n ? (size_t)hi + 1 : 2 * m->n;
+    float most = 0;
     *peak = (struct psr_matched_peak){.r = rlo, .z = zlo};
     for (size_t i = 0; zlo + (double)i * zstep <= zhi && from < to; i++) {
         double z = zlo + (double)i * zstep;
-        take_drift(m, z);
-        fftwf_execute(m->forward);
-        for (size_t k = from; k < to; k++) {
-            float re = crealf(m->work[k]), im = cimagf(m->work[k]);
-            double power = 0.5 * (double)(re * re + im * im);
-            if (power > peak->power)
-                *peak = (struct psr_matched_peak){
-                    .r = (double)m->first + 0.5 * (double)k, .z = z, .power = power};
-        }
+        transform_drift(m, z);
+        for (size_t k = from; k < to; k++)
+            if (power_at(m, k) > most) {
+                most = power_at(m, k);
+                peak->r = (double)m->first + 0.5 * (double)k;
+                peak->z = z;
+            }
         looked += to - from;
     }
+    peak->power = (double)most;
     return looked;
+}
+
+void psr_matched_row(psr_matched *m, double z, double rlo, size_t n, float *power)
+{
+    double first = rint(2 * (rlo - (double)m->first));
+    transform_drift(m, z);
+    for (size_t i = 0; i < n; i++) {
+        double k = first + (double)i;
+        power[i] = k >= 0 && k < 2 * (double)m->n ? power_at(m, (size_t)k) : 0;
+    }
 }

@@ -347,7 +347,10 @@ psr_status psr_measure(struct psr_measured *out, psr_pulscan *plan, size_t s,
             st = take_harmonic(&b, h, plan, s, desc, err);
         int nplace = st == PSR_OK ? find_places(&b, desc, place, &known) : 0;
         for (int k = 0; k < nplace; k++) {
-            out->cand[out->n++] = describe(&cand[i], &b, &place[k], known, harm);
+            out->cand[out->n] = describe(&cand[i], &b, &place[k], known, harm);
+            if (nplace == 2)
+                strcpy(out->cand[out->n].note, "z of either sign");
+            out->n++;
             harm += b.hit->nharm;
         }
         drop_box(&b);
