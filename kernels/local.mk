@@ -9,7 +9,8 @@ CUDA_FILES = \
 	kernels/probe.cu \
 	kernels/pulscan_norm.cu \
 	kernels/pulscan_peaks.cu \
-	kernels/pulscan_sieve.cu
+	kernels/pulscan_sieve.cu \
+	kernels/redden.cu
 CUDA_INCLUDES = \
 	kernels/cornerturn.h \
 	kernels/dedisp.h \
@@ -21,6 +22,8 @@ CUDA_INCLUDES = \
 	kernels/ptx.cuh \
 	kernels/pulscan.h \
 	kernels/pulscan_sums.cuh \
+	kernels/redden.h \
+	kernels/select.cuh \
 	kernels/signif_device.cuh
 EXTRA_DIST += $(CUDA_FILES) $(CUDA_INCLUDES) kernels/NOTES.md
 

@@ -7,16 +7,14 @@
  * with interference, the whole block halves the whole range.  Either way the result is the median
  * itself.  Bound: device memory, 12 bytes a bin. */
 #include "pulscan.h"
+#include "select.cuh"
 
 #include <float.h>
 
 namespace
 {
 
-constexpr int WARP = 32;
-constexpr int HALVINGS = 24; /* by value before halving by bits, which always ends */
-constexpr int BATCH = 8;     /* bins that a thread reads at once */
-constexpr unsigned ALL = ~0u;
+constexpr int BATCH = 8; /* bins that a thread reads at once */
 
 /* What a thread block shares; of pairs the first is for re, the second for im. */
 template <int WARPS> struct shared {
@@ -26,61 +24,6 @@ template <int WARPS> struct shared {
     float value[2], lowest[WARPS];
     float sum[WARPS][4], total[4];
 };
-
-/* Floats in the order of their values as integers, and back. */
-static __device__ int key_of(float x)
-{
-    int b = __float_as_int(x);
-    return b >= 0 ? b : b ^ 0x7fffffff;
-}
-
-static __device__ float value_of(int key)
-{
-    return __int_as_float(key >= 0 ? key : key ^ 0x7fffffff);
-}
-
-/* The value of rank k, where rank(x) values are below x and next(x) is the lowest not below x.
- * Given: rank(lo) = nlo <= k < nhi = rank(hi) */
-template <class RANK, class NEXT>
-static __device__ float halve(RANK rank, NEXT next, float lo, float hi, int nlo, int nhi, int k)
-{
-    int a = key_of(lo), b = key_of(hi);
-    for (int n = 0; nhi - nlo > 1 && (unsigned)b - (unsigned)a > 1; n++) {
-        int mid = key_of(0.5f * lo + 0.5f * hi);
-        if (n >= HALVINGS || mid <= a || mid >= b)
-            mid = (int)((unsigned)a + ((unsigned)b - (unsigned)a) / 2);
-        float x = value_of(mid);
-        int below = rank(x);
-        if (below <= k) {
-            a = mid;
-            lo = x;
-            nlo = below;
-        } else {
-            b = mid;
-            hi = x;
-            nhi = below;
-        }
-    }
-    return next(lo);
-}
-
-static __device__ float lowest_of_warp(float x)
-{
-    for (int n = WARP / 2; n; n /= 2)
-        x = fminf(x, __shfl_xor_sync(ALL, x, n));
-    return x;
-}
-
-static __device__ int sum_of_warp(int x)
-{
-#if __CUDA_ARCH__ >= 800
-    return __reduce_add_sync(ALL, x);
-#else
-    for (int n = WARP / 2; n; n /= 2)
-        x += __shfl_xor_sync(ALL, x, n);
-    return x;
-#endif
-}
 
 /* One warp halves what all have found, a lane holding one value of each. */
 template <int WARPS>

@@ -105,9 +105,13 @@ static __device__ __forceinline__ void run_up(const float sum[SPAN], float cut, 
         room[at::WARPS + warp] = before;
     before -= total;
     __syncthreads();
+    const uint4 *of4 = (const uint4 *)(room + at::WARPS);
 #pragma unroll
-    for (int w = 0; w < NWARP; w++)
-        before += w < warp ? room[at::WARPS + w] : 0;
+    for (int w = 0; w < NWARP / 4; w++) {
+        const uint4 x = of4[w];
+        before += (4 * w < warp ? x.x : 0) + (4 * w + 1 < warp ? x.y : 0) +
+                  (4 * w + 2 < warp ? x.z : 0) + (4 * w + 3 < warp ? x.w : 0);
+    }
 #pragma unroll
     for (int e = 0; e < SPAN; e++)
         mine[e] = before + run[e];

@@ -172,6 +172,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/signal/fake_truth.c \
 	lib/signal/orbit.c \
 	lib/signal/quantise_lanes.h \
+	lib/signal/redden.h \
 	lib/signal/resample.c \
 	lib/signal/rfft.c \
 	lib/signal/rng.c \

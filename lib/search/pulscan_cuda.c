@@ -2,8 +2,8 @@
  * and the peaks of the one before are fetched. */
 #include "pulscan_cuda.h"
 
-#include <limits.h>
-#include <math.h>
+#include <psrkit/spectrum.h>
+#include <redden.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,23 +44,33 @@ static psr_status bring_spectra(struct psr_pulscan_state *c, const struct psr_cu
     return PSR_OK;
 }
 
+static psr_status make_powers(struct psr_pulscan_state *c, size_t spec, const float *in,
+                              float *power, struct psr_pulscan_found *found, psr_err *err)
+{
+    const struct psr_pulscan_search *s = c->s;
+    psr_status st = PSR_OK;
+    c->given[spec] = in;
+    if (found->bad[spec] < 0)
+        st =
+            psr_pulscan_powers(s, in, c->level + spec * s->nstretch, power, &found->bad[spec], err);
+    if (!st && found->bad[spec] >= 0)
+        memset(power, 0, s->nbin * sizeof *power);
+    return st;
+}
+
 static psr_status bring_powers(struct psr_pulscan_state *c, struct psr_cuda_group *g,
                                const float *const *in, struct psr_pulscan_found *found,
                                psr_err *err)
 {
-    const struct psr_pulscan_search *s = c->s;
     for (size_t n = 0; n < g->n; n++) {
         const size_t spec = g->first + n;
+        const float *from = c->series ? psr_pulscan_series_spectrum(c->series, spec) : in[spec];
         float *power = input_of(c, spec);
-        c->given[spec] = in[spec];
-        psr_status st = psr_pulscan_powers(s, in[spec], c->level + spec * s->nstretch, power,
-                                           &found->bad[spec], err);
+        psr_status st = make_powers(c, spec, from, power, found, err);
         if (st)
             return st;
-        if (found->bad[spec] >= 0)
-            memset(power, 0, s->nbin * sizeof *power);
         cudaError_t e = cudaMemcpyAsync(g->d_power + n * c->power_pitch, power,
-                                        s->nbin * sizeof *power, cudaMemcpyHostToDevice, c->in);
+                                        c->s->nbin * sizeof *power, cudaMemcpyHostToDevice, c->in);
         if (e)
             return psr_pulscan_cuda_fail(c, e, "powers", err);
     }
@@ -87,6 +97,9 @@ static cudaError_t normalise(struct psr_pulscan_state *c, const struct psr_cuda_
     const struct pulscan_k_norm norm = psr_pulscan_cuda_norm(c, g);
     if (c->s->series)
         TRY(transform(c, g));
+    if (c->nredden)
+        TRY(redden_k_remove(c->d_x + g->first * 2 * c->pitch, c->pitch, c->s->nbin, g->n,
+                            c->d_redden, c->nredden, c->d_redness, c->work));
     TRY(cudaMemsetAsync(norm.d_bad, 0x7f, g->n * sizeof *norm.d_bad, c->work));
     TRY(pulscan_k_normalise(&norm, c->work));
     return cudaMemcpyAsync(c->h_bad + g->first, norm.d_bad, g->n * sizeof *norm.d_bad,
@@ -155,12 +168,8 @@ static psr_status fetch(struct psr_pulscan_state *c, struct psr_cuda_group *g,
 /* A series that holds no number somewhere has none in any bin of its spectrum. */
 static int64_t lowest_bad(const struct psr_pulscan_state *c, const float *in, int64_t bin)
 {
-    if (!c->s->series)
-        return bin;
-    for (size_t t = 0; t < 2 * c->s->nbin; t++)
-        if (!isfinite(in[t]))
-            return (int64_t)t;
-    return bin;
+    int64_t sample = c->s->series ? psr_spectrum_bad(in, 2 * (int64_t)c->s->nbin) : -1;
+    return sample < 0 ? bin : sample;
 }
 
 static void note_bad(const struct psr_pulscan_state *c, size_t nspec, const float *const *in,
@@ -175,27 +184,40 @@ static void note_bad(const struct psr_pulscan_state *c, size_t nspec, const floa
 
 /* --- the backends ----------------------------------------------------------------------------- */
 
-static psr_status execute(void *state, size_t nspec, const float *const *in,
-                          struct psr_pulscan_found *found, psr_err *err)
+/* Every group in turn, while the one before is under way. */
+static psr_status search_groups(struct psr_pulscan_state *c, size_t nspec, const float *const *in,
+                                struct psr_pulscan_found *found, psr_err *err)
 {
-    struct psr_pulscan_state *c = state;
-    int turn = 0;
-    cudaError_t e = cudaSetDevice(c->s->device);
-    if (e)
-        return psr_pulscan_cuda_fail(c, e, "search", err);
     psr_status st = PSR_OK;
+    int turn = 0;
     for (size_t first = 0; !st && first < nspec; first += c->most, turn = !turn) {
         struct psr_cuda_group *g = &c->group[turn];
         if ((st = fetch(c, g, found, err)))
-            break;
+            return st;
         g->first = first;
         g->n = nspec - first < c->most ? nspec - first : c->most;
         st = c->hybrid ? bring_powers(c, g, in, found, err) : bring_spectra(c, g, in, err);
-        if (!st && (e = launch(c, g)))
+        cudaError_t e = st ? cudaSuccess : launch(c, g);
+        if (e)
             st = psr_pulscan_cuda_fail(c, e, "search", err);
     }
     if (!st && !(st = fetch(c, &c->group[turn], found, err)))
         st = fetch(c, &c->group[!turn], found, err);
+    return st;
+}
+
+static psr_status execute(void *state, size_t nspec, const float *const *in,
+                          struct psr_pulscan_found *found, psr_err *err)
+{
+    struct psr_pulscan_state *c = state;
+    psr_status st = PSR_OK;
+    cudaError_t e = cudaSetDevice(c->s->device);
+    if (e)
+        return psr_pulscan_cuda_fail(c, e, "search", err);
+    if (c->series)
+        st = psr_pulscan_series_transform(c->series, nspec, in, found->bad, err);
+    if (!st)
+        st = search_groups(c, nspec, in, found, err);
     (void)cudaStreamSynchronize(c->in);
     (void)cudaStreamSynchronize(c->work);
     c->group[0].n = c->group[1].n = 0;

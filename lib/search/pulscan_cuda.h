@@ -3,6 +3,7 @@
 #define PSR_SEARCH_PULSCAN_CUDA_H
 
 #include "pulscan_search.h"
+#include "pulscan_series.h"
 
 #include <pulscan.h>
 
@@ -74,6 +75,9 @@ struct psr_pulscan_state {
     float *d_x;         /* [batch][pitch][2]; not hybrid */
     struct psr_stretch *d_stretch;
     struct psr_span *d_zap;
+    struct psr_span *d_redden; /* [nredden] blocks that red noise is measured in */
+    double *d_redness;         /* [most][nredden] */
+    size_t nredden;
     struct psr_level *d_level; /* [batch][nstretch] */
     long long *d_bad, *h_bad;  /* [batch] */
     struct pulscan_k_sum *d_sum;
@@ -84,8 +88,9 @@ struct psr_pulscan_state {
     int64_t bytes;
 
     /* hybrid */
-    struct psr_level *level; /* [batch][nstretch] */
-    const float **given;     /* [batch] input of the last execute */
+    struct psr_pulscan_series *series; /* NULL: spectra come as such */
+    struct psr_level *level;           /* [batch][nstretch] */
+    const float **given;               /* [batch] spectra of the last execute */
 };
 
 psr_status psr_pulscan_cuda_fail(const struct psr_pulscan_state *c, cudaError_t e, const char *what,

@@ -1,6 +1,8 @@
 /* What a search holds on a CUDA device and beside it. */
 #include "pulscan_cuda.h"
 
+#include "../signal/redden.h"
+
 #include <psrkit/device.h>
 
 #include <stdlib.h>
@@ -79,6 +81,36 @@ static cudaError_t take_group(struct psr_pulscan_state *c, struct psr_cuda_group
     return psr_pulscan_cuda_grow(c, g, FIRST_PEAKS);
 }
 
+/* The blocks that red noise is measured in.
+ * Returned: how many; block may be NULL */
+static size_t list_blocks(const struct psr_pulscan_search *s, struct psr_span *block)
+{
+    const struct psr_redden how = {s->redden_start, s->redden_end, s->redden_stop};
+    const int64_t nbin = (int64_t)s->nbin;
+    size_t n = 0;
+    for (int64_t k = 1, each; k < nbin; k += each, n++) {
+        each = psr_redden_length(&how, k, nbin);
+        if (block)
+            block[n] = (struct psr_span){k, each};
+    }
+    return n;
+}
+
+static cudaError_t take_blocks(struct psr_pulscan_state *c)
+{
+    const struct psr_pulscan_search *s = c->s;
+    if (!s->series || s->redden_start == 0)
+        return cudaSuccess;
+    c->nredden = list_blocks(s, NULL);
+    struct psr_span *block = calloc(c->nredden, sizeof *block);
+    if (!block)
+        return cudaErrorMemoryAllocation;
+    list_blocks(s, block);
+    cudaError_t e = upload(c, &c->d_redden, block, c->nredden * sizeof *block);
+    free(block);
+    return e ? e : take_device(c, &c->d_redness, c->most * c->nredden * sizeof *c->d_redness);
+}
+
 static cudaError_t take_spectra(struct psr_pulscan_state *c)
 {
     const struct psr_pulscan_search *s = c->s;
@@ -90,6 +122,7 @@ static cudaError_t take_spectra(struct psr_pulscan_state *c)
     TRY(take_device(c, &c->d_x, spectra));
     TRY(take_device(c, &c->d_bad, s->batch * sizeof *c->d_bad));
     TRY(take_device(c, &c->d_level, s->batch * s->nstretch * sizeof *c->d_level));
+    TRY(take_blocks(c));
     TRY(upload(c, &c->d_zap, s->zap, s->nzap * sizeof *s->zap));
     return upload(c, &c->d_stretch, s->stretch, s->nstretch * sizeof *s->stretch);
 }
@@ -130,6 +163,8 @@ static double need(const struct psr_pulscan_state *c)
     double spectra = (double)c->s->batch * (double)c->pitch * 8 * (c->hybrid ? 1 : 2);
     double powers = 2 * (double)c->most * (double)c->power_pitch * 4;
     double pieces = 4 * 4 * (double)count_pieces(c);
+    if (c->hybrid && c->s->series)
+        spectra += psr_pulscan_series_bytes(c->s);
     return spectra + powers + pieces + 2.0 * FIRST_PEAKS * sizeof(struct psr_pulscan_peak);
 }
 
@@ -142,7 +177,7 @@ static psr_status take_host(struct psr_pulscan_state *c, psr_err *err)
     c->given = calloc(s->batch, sizeof *c->given);
     if (!c->level || !c->given)
         return psr_fail_nomem(err, "a search", 32.0 * (double)(s->batch * s->nstretch));
-    return PSR_OK;
+    return s->series ? psr_pulscan_series_create(&c->series, s, err) : PSR_OK;
 }
 
 psr_status psr_pulscan_cuda_start(struct psr_pulscan_state *c, psr_err *err)
@@ -191,8 +226,8 @@ static void free_device(struct psr_pulscan_state *c)
     psr_cufft_close(&c->fft);
     free_group(c->group);
     free_group(c->group + 1);
-    void *const device[] = {c->d_x,   c->d_stretch, c->d_zap,  c->d_level,
-                            c->d_bad, c->d_sum,     c->d_test, c->d_width};
+    void *const device[] = {c->d_x,       c->d_stretch, c->d_zap, c->d_level, c->d_redden,
+                            c->d_redness, c->d_bad,     c->d_sum, c->d_test,  c->d_width};
     for (size_t n = 0; n < sizeof device / sizeof *device; n++)
         cudaFree(device[n]);
     cudaFreeHost(c->h_in);
@@ -208,6 +243,7 @@ void psr_pulscan_cuda_free(struct psr_pulscan_state *c)
     if (c->started)
         free_device(c);
     psr_boxes_plan_free(&c->plan);
+    psr_pulscan_series_destroy(c->series);
     free(c->level);
     free(c->given);
 }

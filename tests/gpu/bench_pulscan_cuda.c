@@ -266,7 +266,7 @@ static void report_kernels(const struct entry *e, const struct ceilings *ceil, c
 
 /* --- from files ------------------------------------------------------------------------------- */
 
-enum { WORKERS = 2, FILES = 128, TURN = 16, READERS = 6 };
+enum { WORKERS = 3, FILES = 144, TURN = 12, READERS = 5 };
 
 struct worker {
     const char *dir;
