@@ -50,6 +50,7 @@ UNIT_TESTS = \
 	tests/t_pulscan \
 	tests/t_pulscan_golden \
 	tests/t_pulscan_merge \
+	tests/t_pulscan_noise \
 	tests/t_pulse_steps \
 	tests/t_pulseplot \
 	tests/t_resample \
@@ -75,7 +76,7 @@ dist_noinst_DATA += \
 	tests/pulse_tests.h \
 	tests/scratch.h \
 	tests/tap.h
-EXTRA_DIST += tests/golden
+EXTRA_DIST += tests/golden tests/science
 
 tests_t_pulseplot_SOURCES = tests/t_pulseplot.c $(tools_gnuplot) tools/pulseplot.c tools/pulseplot.h
 tests_t_numtext_SOURCES = tests/t_numtext.c tools/numtext.c tools/numtext.h
@@ -174,6 +175,7 @@ endif
 BENCHES = \
 	tests/bench_dedisp \
 	tests/bench_fake \
+	tests/bench_pulscan \
 	tests/bench_signif
 GPU_BENCHES = \
 	tests/gpu/bench_dedisp_cuda \

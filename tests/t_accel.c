@@ -160,10 +160,9 @@ static void parse_golden(struct golden *g, char *text, const unsigned char *reco
         if (strstr(line, "----")) {
             table++;
             notes_at = strlen(line) - 18;
-        }
-        if (!*line && table == 2)
+        } else if (!*line && table == 2) {
             break;
-        else if (table == 1 && *line >= '0' && *line <= '9')
+        } else if (table == 1 && *line >= '0' && *line <= '9')
             parse_cand(g, line, notes_at);
         else if (table == 2) {
             if (line[1] != ' ')

@@ -8,8 +8,9 @@
  *   r, z            of the matched responses, if the best is no chance (one in 1000 such boxes of
  *                   noise) and holds half of the box's excess; else the middle of the box, its
  *                   width, and errors that say how little that tells
- *   sign of z       of the better side, if 3 in power better: odds of e^3; else the candidate is
- *                   given twice, once for each sign, unless both places are one within their errors
+ *   sign of z       of the matched responses, or of the side that is 3 in power better (odds of
+ *                   e^3); else the candidate is given twice, once for each sign, unless its z is
+ *                   below its error
  *   power           chi^2 / 2 of the box
  *   coherent        |sum_h A_h exp i(phi_1 - h phi_1)|^2 / 2 of the matched responses at h r, h z
  *   harm[].power    P_h = 1 + s_h (P - H), s_h the harmonic's share of the box's excess over noise,

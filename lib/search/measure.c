@@ -201,15 +201,7 @@ static struct place refine_place(const struct box *b, int h, const struct psr_ma
     return p;
 }
 
-/* Whether two places are one within their errors. */
-static bool coincide(const struct place *a, const struct place *b)
-{
-    return fabs(a->r.value - b->r.value) <= a->r.error + b->r.error &&
-           fabs(a->z.value - b->z.value) <= a->z.error + b->z.error;
-}
-
-/* Returned: places to write, the better one first: 1 where the sign of z is known, or says nothing,
- *           else 2; *known */
+/* Returned: places to write, 1 or 2; *known, whether the sign of z is */
 static int find_places(const struct box *b, const struct psr_measure_desc *desc,
                        struct place place[2], bool *known)
 {
@@ -221,17 +213,16 @@ static int find_places(const struct box *b, const struct psr_measure_desc *desc,
             looked += search_side(b, h, k ? -1 : 1, desc->zmax, &side[k]);
     const int better = side[1].power > side[0].power;
     const double power = side[better].power;
-    const bool found =
-        power > log((double)(looked + 1) / CHANCE) && power > LEAST_SHARE * b->excess[h - 1] / 2;
-    for (int k = 0; k < 2; k++) {
-        int which = k ? !better : better;
-        place[k] = found ? refine_place(b, h, &side[which], desc->zmax)
-                         : place_of_box(b->hit, which ? -1 : 1);
-    }
-    if (!found && b->hit->z == 0)
-        place[0].z.value = 0; /* and not -0 */
     *known = power - side[!better].power >= SIGN_POWER;
-    return *known || coincide(&place[0], &place[1]) ? 1 : 2;
+    if (power > log((double)(looked + 1) / CHANCE) && power > LEAST_SHARE * b->excess[h - 1] / 2) {
+        place[0] = refine_place(b, h, &side[better], desc->zmax);
+        return 1;
+    }
+    place[0] = place_of_box(b->hit, better ? -1 : 1);
+    place[1] = place_of_box(b->hit, better ? 1 : -1);
+    if (b->hit->z == 0)
+        place[0].z.value = 0; /* and not -0 */
+    return *known || fabs(place[0].z.value) <= place[0].z.error ? 1 : 2;
 }
 
 /* --- as accelsearch has it -------------------------------------------------------------------- */
