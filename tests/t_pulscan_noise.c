@@ -178,7 +178,7 @@ static void run_few(void)
         {.zmax = 200, .nharm = 4},
         {.zmax = 200, .nharm = 4, .logz = true, .rblock = true},
     };
-    struct survey s = {.nbin = 16384, .nspec = 1000, .seed = 4242, .setting = few};
+    struct survey s = {.nbin = 16384, .nspec = 500, .seed = 4242, .setting = few};
     s.nsetting = sizeof few / sizeof *few;
     run(&s);
     report(&s);

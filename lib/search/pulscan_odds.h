@@ -3,7 +3,8 @@
 #ifndef PSR_SEARCH_PULSCAN_ODDS_H
 #define PSR_SEARCH_PULSCAN_ODDS_H
 
-#include <psrkit/pulscan.h>
+#include "pulscan_backend.h"
+
 #include <psrkit/signif.h>
 
 struct psr_odds {
@@ -14,8 +15,8 @@ struct psr_odds {
     double trials; /* N_eff of the whole search; not of a compatible one */
 };
 
-/* N_eff: see the notes in pulscan_odds.c.  starts: bins in which a box may begin. */
-double psr_odds_calibrated(double starts, const struct psr_pulscan_desc *d);
+/* N_eff of a search whose boxes have their lo and hi. */
+double psr_odds_calibrated(const struct psr_pulscan_search *s);
 
 /* N_eff that a box of so many harmonics is held against. */
 double psr_odds_trials(const struct psr_odds *o, int nharm);

@@ -115,15 +115,18 @@ static float round_down(double power)
     return (double)f > power ? nextafterf(f, -INFINITY) : f;
 }
 
-static void set_boxes(struct psr_pulscan_search *s, const struct psr_odds *o,
-                      const struct psr_pulscan_desc *d)
+static void set_boxes(struct psr_pulscan_search *s, const struct psr_pulscan_desc *d)
+{
+    for (size_t k = 0; k < s->nharm * s->nz; k++)
+        set_starts(s, d, s->harm[k / s->nz], s->z[k % s->nz], &s->boxes[k]);
+}
+
+static void set_floors(struct psr_pulscan_search *s, const struct psr_odds *o, double sigma)
 {
 #pragma omp parallel for schedule(dynamic, 16) num_threads(s->nthread)
-    for (size_t k = 0; k < s->nharm * s->nz; k++) {
-        int harm = s->harm[k / s->nz], z = s->z[k % s->nz];
-        set_starts(s, d, harm, z, &s->boxes[k]);
-        s->boxes[k].floor = round_down(psr_odds_power(o, d->sigma, harm, z));
-    }
+    for (size_t k = 0; k < s->nharm * s->nz; k++)
+        s->boxes[k].floor =
+            round_down(psr_odds_power(o, sigma, s->harm[k / s->nz], s->z[k % s->nz]));
 }
 
 /* Widths are taken together as long as noise puts the widest box of some thousands above the floor
@@ -158,15 +161,13 @@ static int64_t default_memory(void)
 static void set_odds(struct psr_odds *o, const struct psr_pulscan_search *s,
                      const struct psr_pulscan_desc *d)
 {
-    int64_t hi = d->rhi && (size_t)d->rhi < d->nbin ? d->rhi : (int64_t)d->nbin - 1;
-    double starts = (double)(hi - (d->rlo > 1 ? d->rlo : 1) + 1);
     *o = (struct psr_odds){
         .significance = d->significance,
         .compat = d->compat,
         .nbin = (double)d->nbin,
         .normblock = (double)s->normblock,
         .zmax = d->zmax,
-        .trials = d->ntrials > 0 ? d->ntrials : psr_odds_calibrated(fmax(starts, 1), d),
+        .trials = d->ntrials > 0 ? d->ntrials : psr_odds_calibrated(s),
     };
 }
 
@@ -191,8 +192,9 @@ psr_status psr_pulscan_resolve(struct psr_pulscan_search *s, struct psr_odds *o,
     psr_status st;
     if ((st = set_widths(s, d, err)) || (st = set_stretches(s, err)) || (st = set_zaps(s, d, err)))
         return st;
+    set_boxes(s, d);
     set_odds(o, s, d);
-    set_boxes(s, o, d);
+    set_floors(s, o, d->sigma);
     for (size_t h = 0; h < s->nharm; h++)
         set_sieve(s, h);
     return PSR_OK;
