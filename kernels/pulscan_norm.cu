@@ -16,6 +16,13 @@ namespace
 
 constexpr int BATCH = 8; /* bins that a thread reads at once */
 
+/* Warps that share a multiprocessor. */
+#if defined __CUDA_ARCH__ && __CUDA_ARCH__ < 800
+constexpr int RESIDENT = 32;
+#else
+constexpr int RESIDENT = 48;
+#endif
+
 /* What a thread block shares; of pairs the first is for re, the second for im. */
 template <int WARPS> struct shared {
     float found[2][WARPS][WARP]; /* infinite where a warp found fewer */
@@ -255,7 +262,7 @@ static __device__ struct psr_level measure(struct shared<WARPS> *s, VALUES x, in
 }
 
 template <bool SHARED, int WARPS>
-__global__ void __launch_bounds__(WARPS *WARP, WARPS < 32 ? 48 / WARPS : 1)
+__global__ void __launch_bounds__(WARPS *WARP, WARPS < 32 ? RESIDENT / WARPS : 1)
     normalise(const struct pulscan_k_norm job)
 {
     extern __shared__ float2 kept[];
@@ -298,12 +305,16 @@ __global__ void zap(const struct pulscan_k_norm job)
 }
 
 template <bool SHARED, int WARPS>
-static cudaError_t launch(const struct pulscan_k_norm *norm, cudaStream_t stream)
+static cudaError_t launch(const struct pulscan_k_norm *norm, int room, cudaStream_t stream)
 {
     const dim3 grid((unsigned)norm->nstretch, (unsigned)norm->nspec);
     const size_t bytes = SHARED ? norm->normblock * sizeof(float2) : 0;
-    cudaError_t e = cudaFuncSetAttribute(normalise<SHARED, WARPS>,
-                                         cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
+    struct cudaFuncAttributes its;
+    cudaError_t e = cudaFuncGetAttributes(&its, normalise<SHARED, WARPS>);
+    if (!e && SHARED)
+        e = cudaFuncSetAttribute(normalise<SHARED, WARPS>,
+                                 cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 room - (int)its.sharedSizeBytes);
     if (e)
         return e;
     normalise<SHARED, WARPS><<<grid, WARPS * WARP, bytes, stream>>>(*norm);
@@ -314,21 +325,22 @@ static cudaError_t launch(const struct pulscan_k_norm *norm, cudaStream_t stream
 
 } // namespace
 
-/* As many warps as let each find less than 32 values of a guess. */
+/* As many warps as let each find less than 32 values of a guess.  Shared memory is allowed to the
+ * last byte, whatever is needed, as other threads may launch the same kernel. */
 extern "C" cudaError_t pulscan_k_normalise(const struct pulscan_k_norm *norm, cudaStream_t stream)
 {
-    const size_t n = norm->normblock, bytes = n * sizeof(float2) + sizeof(struct shared<32>);
+    const size_t n = norm->normblock, bytes = n * sizeof(float2) + sizeof(struct shared<32>) + 64;
     int device, room;
     cudaError_t e = cudaGetDevice(&device);
     if (!e)
         e = cudaDeviceGetAttribute(&room, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
     if (e)
         return e;
+    if (bytes > (size_t)room)
+        return launch<false, 32>(norm, room, stream);
     if (n <= 512)
-        return launch<true, 4>(norm, stream);
+        return launch<true, 4>(norm, room, stream);
     if (n <= 2048)
-        return launch<true, 8>(norm, stream);
-    if (n <= 9216 && bytes <= (size_t)room)
-        return launch<true, 16>(norm, stream);
-    return bytes <= (size_t)room ? launch<true, 32>(norm, stream) : launch<false, 32>(norm, stream);
+        return launch<true, 8>(norm, room, stream);
+    return n <= 9216 ? launch<true, 16>(norm, room, stream) : launch<true, 32>(norm, room, stream);
 }

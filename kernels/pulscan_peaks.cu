@@ -148,19 +148,22 @@ __global__ void __launch_bounds__(WARP *WARPS)
 
 } // namespace
 
+/* Shared memory is allowed to the last byte, as other threads may launch the same kernel. */
 extern "C" cudaError_t pulscan_k_peaks(const struct pulscan_k_search *s, cudaStream_t stream)
 {
     const int bins = PULSCAN_PIECE + s->nwidth + EACH, room = bins + bins / EACH + 1;
-    const int bytes = WARPS * room * (int)sizeof(float);
-    int device, nprocessor, per_processor;
+    const size_t bytes = WARPS * room * sizeof(float);
+    int device, nprocessor, most, per_processor;
     cudaError_t e = cudaGetDevice(&device);
     if (!e)
         e = cudaDeviceGetAttribute(&nprocessor, cudaDevAttrMultiProcessorCount, device);
     if (!e)
-        e = cudaFuncSetAttribute(peaks, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+        e = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+    if (!e)
+        e = cudaFuncSetAttribute(peaks, cudaFuncAttributeMaxDynamicSharedMemorySize, most);
     if (!e)
         e = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_processor, peaks, WARP * WARPS,
-                                                          (size_t)bytes);
+                                                          bytes);
     if (e)
         return e;
     if (per_processor < 1)

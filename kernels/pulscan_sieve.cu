@@ -31,9 +31,17 @@ template <int SPAN> struct place {
                          END = WARPS + NWARP;
 };
 
+/* Warps read whole lines of memory if tiles begin at one. */
+static __host__ __device__ int first_start(const struct pulscan_k_search &s)
+{
+    return s.begin / WARP * WARP;
+}
+
 static __device__ __noinline__ void flag(const struct pulscan_k_search &s, int h, int start,
                                          uint32_t groups)
 {
+    if (start < 1)
+        return;
     const uint32_t piece = piece_of(s.block, start);
     const uint32_t at = (blockIdx.y * s.nsum + h) * s.npiece + piece;
     if (piece >= s.npiece || (s.d_groups[at] & groups) == groups)
@@ -184,7 +192,7 @@ __global__ void __launch_bounds__(THREADS, SPAN < 20 ? 3 : 2)
 {
     using at = place<SPAN>;
     constexpr int STARTS = shape<SPAN, TILE>::STARTS;
-    const int start = s.begin + blockIdx.x * STARTS;
+    const int start = first_start(s) + blockIdx.x * STARTS;
     const float *power = s.d_power + blockIdx.y * s.pitch;
     float sum[SPAN] = {0};
     int next = 0;
@@ -212,7 +220,8 @@ template <int SPAN, int TILE>
 static cudaError_t launch(const struct pulscan_k_search *s, cudaStream_t stream)
 {
     constexpr int STARTS = shape<SPAN, TILE>::STARTS, BYTES = place<SPAN>::END * sizeof(uint32_t);
-    const dim3 grid((unsigned)((s->end - s->begin + STARTS - 1) / STARTS), (unsigned)s->nspec);
+    const dim3 grid((unsigned)((s->end - first_start(*s) + STARTS - 1) / STARTS),
+                    (unsigned)s->nspec);
     cudaError_t e =
         cudaFuncSetAttribute(sieve<SPAN, TILE>, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES);
     if (e)

@@ -25,19 +25,19 @@ static __device__ float value_of(int key)
 template <class RANK, class NEXT>
 static __device__ float halve(RANK rank, NEXT next, float lo, float hi, int nlo, int nhi, int k)
 {
-    int a = key_of(lo), b = key_of(hi);
-    for (int n = 0; nhi - nlo > 1 && (unsigned)b - (unsigned)a > 1; n++) {
-        int mid = key_of(0.5f * lo + 0.5f * hi);
-        if (n >= HALVINGS || mid <= a || mid >= b)
-            mid = (int)((unsigned)a + ((unsigned)b - (unsigned)a) / 2);
-        float x = value_of(mid);
-        int below = rank(x);
+    for (int n = 0; nhi - nlo > 1; n++) {
+        float x = 0.5f * lo + 0.5f * hi;
+        if (n >= HALVINGS || !(x > lo && x < hi)) {
+            const unsigned a = key_of(lo), b = key_of(hi);
+            if (b - a <= 1)
+                break;
+            x = value_of((int)(a + (b - a) / 2));
+        }
+        const int below = rank(x);
         if (below <= k) {
-            a = mid;
             lo = x;
             nlo = below;
         } else {
-            b = mid;
             hi = x;
             nhi = below;
         }
