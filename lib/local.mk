@@ -16,6 +16,7 @@ psrinclude_HEADERS = \
 	lib/psrkit/delays.h \
 	lib/psrkit/device.h \
 	lib/psrkit/fake.h \
+	lib/psrkit/fanout.h \
 	lib/psrkit/inf.h \
 	lib/psrkit/lists.h \
 	lib/psrkit/mask.h \
@@ -71,6 +72,8 @@ lib_libpsrkit_a_SOURCES = \
 	lib/base/plain.h \
 	lib/base/readall.c \
 	lib/base/readall.h \
+	lib/base/slurp.c \
+	lib/base/slurp.h \
 	lib/base/status.c \
 	lib/base/threads.h \
 	lib/formats/accel.c \
@@ -126,6 +129,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/search/dedisp_cpu_tree.c \
 	lib/search/dedisp_cpu_tree.h \
 	lib/search/dedisp_lag.h \
+	lib/search/fanout.c \
 	lib/search/matched.c \
 	lib/search/measure.c \
 	lib/search/patch.c \
@@ -183,5 +187,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/signal/signif_poly.c \
 	lib/signal/sites.c \
 	lib/signal/tally.c \
-	lib/signal/tally.h
+	lib/signal/tally.h \
+	lib/signal/timesum.c \
+	lib/signal/timesum.h
 EXTRA_DIST += lib/signal/make_signif_coef.py

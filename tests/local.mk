@@ -34,6 +34,7 @@ UNIT_TESTS = \
 	tests/t_delays \
 	tests/t_device \
 	tests/t_fake \
+	tests/t_fanout \
 	tests/t_gaps \
 	tests/t_inf \
 	tests/t_lists \
@@ -92,7 +93,8 @@ CLI_TESTS = \
 	tests/gpuaccel-pulscan.bats \
 	tests/gpudedisp.bats \
 	tests/library.bats \
-	tests/man.bats
+	tests/man.bats \
+	tests/plan.bats
 
 # tests/compat.bats makes its input with it.
 check_PROGRAMS += tests/add_bytes
@@ -111,12 +113,14 @@ FUZZ_NAMES = \
 	inf \
 	mask \
 	plan \
-	sigproc
+	sigproc \
+	zaplist
 FUZZ_TESTS = \
 	tests/fuzz/fuzz_inf \
 	tests/fuzz/fuzz_mask \
 	tests/fuzz/fuzz_plan \
-	tests/fuzz/fuzz_sigproc
+	tests/fuzz/fuzz_sigproc \
+	tests/fuzz/fuzz_zaplist
 FUZZ_SECONDS = 1800
 FUZZ_CC = clang
 FUZZ_UNDER_TEST = $(addprefix $(top_srcdir)/,$(filter lib/%.c,$(lib_libpsrkit_a_SOURCES)))
@@ -129,6 +133,7 @@ tests_fuzz_fuzz_inf_SOURCES = tests/fuzz/fuzz_inf.c tests/fuzz/fuzz_main.c
 tests_fuzz_fuzz_mask_SOURCES = tests/fuzz/fuzz_mask.c tests/fuzz/fuzz_main.c
 tests_fuzz_fuzz_plan_SOURCES = tests/fuzz/fuzz_plan.c tests/fuzz/fuzz_main.c
 tests_fuzz_fuzz_sigproc_SOURCES = tests/fuzz/fuzz_sigproc.c tests/fuzz/fuzz_main.c
+tests_fuzz_fuzz_zaplist_SOURCES = tests/fuzz/fuzz_zaplist.c tests/fuzz/fuzz_main.c
 
 fuzz: $(FUZZ_NAMES:%=fuzz-%)
 fuzz-%: tests/fuzz/libfuzzer_%
@@ -148,6 +153,7 @@ clean-local:
 GPU_TESTS = \
 	tests/gpu/t_dedisp_cuda \
 	tests/gpu/t_pulscan_cuda
+	tests/gpu/t_fanout_cuda
 
 # Linked with what they use only, so that they run where CFITSIO and FFTW are not installed.
 tests_gpu_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/kernels $(CUDA_CPPFLAGS)
@@ -156,6 +162,9 @@ tests_gpu_ldadd = lib/libpsrkit.a $(CUDA_LIBS)
 tests_gpu_t_dedisp_cuda_SOURCES = tests/gpu/t_dedisp_cuda.c
 tests_gpu_t_dedisp_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_t_dedisp_cuda_LDADD = $(tests_gpu_ldadd)
+tests_gpu_t_fanout_cuda_SOURCES = tests/t_fanout.c
+tests_gpu_t_fanout_cuda_CPPFLAGS = $(tests_gpu_cppflags) -DFANOUT_BACKEND='"cuda"'
+tests_gpu_t_fanout_cuda_LDADD = $(tests_gpu_ldadd)
 
 tests_gpu_t_pulscan_cuda_SOURCES = tests/gpu/t_pulscan_cuda.c
 tests_gpu_t_pulscan_cuda_CPPFLAGS = $(tests_gpu_cppflags)
@@ -193,7 +202,7 @@ CLEANFILES += tests/gpu/ceilings.$(OBJEXT)
 
 EXTRA_PROGRAMS += $(BENCHES) $(GPU_BENCHES)
 CLEANFILES += $(BENCHES) $(GPU_BENCHES)
-bench_scripts = tests/bench_ddplan.sh tests/bench_gpudedisp.sh
+bench_scripts = tests/bench_ddplan.sh tests/bench_gpudedisp.sh tests/bench_plan.sh
 dist_noinst_SCRIPTS += $(bench_scripts)
 bench: all $(BENCHES)
 	@for b in $(BENCHES); do echo "== $$b"; ./$$b || exit 1; done
@@ -208,6 +217,17 @@ endif
 .PHONY: check-gpu bench bench-gpu
 
 # A pulsar, a burst and a binary, made and found: `make demo`, which tests/demo.bats runs too.
+# What the search promises of noise and of pulsars, at length: an hour of two cores.  Its tables of
+# record are in tests/science/.
+EXTRA_PROGRAMS += tests/science/sensitivity
+CLEANFILES += tests/science/sensitivity
+check-science: tests/t_pulscan_noise tests/science/sensitivity
+	tests/t_pulscan_noise 10000 65536 2026
+	tests/t_pulscan_noise 300 1048576 2027
+	tests/science/sensitivity 300 400 1
+.PHONY: check-science
+
+# A pulsar and a burst, made and found: `make demo`, which tests/demo.bats runs too.
 demo_programs = tests/fold_dat
 
 check_PROGRAMS += $(demo_programs)

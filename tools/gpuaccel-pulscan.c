@@ -1,6 +1,7 @@
 /* gpuaccel-pulscan: Fourier spectra to accelerated pulsars. */
 #include "gpuaccel-pulscan.h"
 
+#include "base/threads.h"
 #include <psrkit/device.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -88,6 +88,7 @@ struct accel_job {
     size_t nnharm;
     size_t batch_max, batch_now; /* files at once: at most, and of this shape */
     bool many;                   /* more than one input */
+    int nthread;
 
     struct accel_shape shape; /* of the plans */
     struct psr_span *zap;     /* [nzap] of this shape */

@@ -48,7 +48,7 @@ static void load_batch(const struct accel_job *j, struct accel_batch *b)
     float **x = calloc(b->nfile, sizeof *x);
     for (int64_t i = 0; x && i < n; i++)
         x[i] = psr_pulscan_input(b->plan, (size_t)i);
-#pragma omp parallel for schedule(dynamic) if (n > 1)
+#pragma omp parallel for schedule(dynamic) num_threads(j->nthread)
     for (int64_t i = 0; i < n; i++) {
         struct accel_file *file = &b->file[i];
         if (x && x[i])

@@ -28,23 +28,24 @@ static int by_sigma(const void *pa, const void *pb)
     return 0;
 }
 
-/* Its logarithm of p is that of a box one bin narrower, which is none for z = 0. */
+/* Its numbers are floats.  Its logarithm of p is that of a box one bin narrower, which is none for
+ * z = 0. */
 static psr_status write_pulscan_row(psr_outfile *f, const struct psr_pulscan_hit *hit, int64_t nbin,
                                     float tbin_s, psr_err *err)
 {
-    float tobs_s = (float)nbin * tbin_s * 2;
-    float hz = (float)hit->r / tobs_s;
-    double fdot = (double)((float)hit->z / (tobs_s * tobs_s));
-    double dof = psr_pulscan_dof(hit->nharm, hit->z - 1);
-    char logp[32];
+    const float tobs_s = (float)nbin * tbin_s * 2, hz = (float)hit->r / tobs_s;
+    const float period_ms = (float)(1000.0 / (double)hz);
+    const float fdot = (float)hit->z / (tobs_s * tobs_s);
+    const float accel = (float)((double)fdot * 299792458.0 / (double)hz);
+    const double dof = psr_pulscan_dof(hit->nharm, hit->z - 1);
+    char logp[32] = "          -nan";
     if (hit->z > 0)
-        snprintf(logp, sizeof logp, "%14.6lf", psr_chi2_logp((double)hit->power, dof).ln_sf);
-    else
-        snprintf(logp, sizeof logp, "%14s", "-nan");
-    return psr_outfile_printf(
-        f, err, "%10.6f %10.4f %10.6f %14.6f %10ld %14.8f %10d %14.6f %s %10d\n", hit->sigma,
-        (double)hit->power, 1000 / (double)hz, (double)hz, (long)hit->r, fdot, hit->z,
-        fdot * 299792458.0 / (double)hz, logp, hit->nharm);
+        snprintf(logp, sizeof logp, "%14.6f",
+                 (double)(float)psr_chi2_logp((double)hit->power, dof).ln_sf);
+    return psr_outfile_printf(f, err,
+                              "%10.6f %10.4f %10.6f %14.6f %10ld %14.8f %10d %14.6f %s %10d\n",
+                              hit->sigma, (double)hit->power, (double)period_ms, (double)hz,
+                              (long)hit->r, (double)fdot, hit->z, (double)accel, logp, hit->nharm);
 }
 
 static psr_status write_pulscan(struct accel_job *j, const struct accel_file *file,
@@ -190,8 +191,11 @@ psr_status accel_write(struct accel_job *j, const struct accel_batch *b, size_t 
     if (!o->compat) {
         const struct psr_pulscan_merge_desc merge = {.keep_harmonics = o->noharmremove,
                                                      .max = (size_t)o->maxcands};
-        const struct psr_measure_desc measure = {
-            .zmax = (int)o->zmax, .boxes_only = o->rblock, .zap = j->zap, .nzap = j->nzap};
+        const struct psr_measure_desc measure = {.zmax = (int)o->zmax,
+                                                 .boxes_only = o->rblock,
+                                                 .zap = j->zap,
+                                                 .nzap = j->nzap,
+                                                 .nthread = (int)o->ncpus};
         st = psr_pulscan_merge(out.found->hit, out.found->nhit, &merge, &cand, &n, &left_out,
                                &j->err);
         if (st == PSR_OK)

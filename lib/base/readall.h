@@ -10,10 +10,4 @@
  * the message. */
 PSR_MUST_CHECK psr_status psr_read_all(int fd, const char *path, void *to, int64_t n, psr_err *err);
 
-/* Reads a whole text file of at most most bytes.
- * Returned: *text [*n], terminated; malloc'd, caller frees; NULL on error
- * Status:   PSR_EIO; PSR_EFORMAT where it is longer; PSR_ENOMEM */
-PSR_MUST_CHECK psr_status psr_read_text(const char *path, size_t most, char **text, size_t *n,
-                                        psr_err *err);
-
 #endif

@@ -2,7 +2,7 @@
 #include <psrkit/accel.h>
 
 #include "../base/plain.h"
-#include "../base/readall.h"
+#include "../base/slurp.h"
 #include "valerr.h"
 #include <stdlib.h>
 #include <string.h>
@@ -271,7 +271,7 @@ static psr_status write_inf(psr_outfile *f, const char *inf_path, psr_err *err)
 {
     char *text;
     size_t n;
-    psr_status st = psr_read_text(inf_path, INF_MAX_BYTES, &text, &n, err);
+    psr_status st = psr_slurp(inf_path, INF_MAX_BYTES, &text, &n, err);
     if (st == PSR_OK)
         st = psr_outfile_write(f, text, n, err);
     free(text);

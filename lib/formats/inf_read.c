@@ -1,6 +1,5 @@
+#include "../base/slurp.h"
 #include "inf_fields.h"
-
-#include "../base/readall.h"
 
 #include <psrkit/number.h>
 
@@ -377,8 +376,8 @@ psr_status psr_inf_read(struct psr_inf *inf, const char *path, psr_err *err)
 {
     char *text;
     size_t n;
-    psr_status st = psr_read_text(path, INF_MAX_BYTES, &text, &n, err);
-    if (st == PSR_OK)
+    psr_status st = psr_slurp(path, INF_MAX_BYTES, &text, &n, err);
+    if (!st)
         st = psr_inf_parse(inf, text, n, path, err);
     free(text);
     return st;

@@ -1,7 +1,7 @@
 #include <psrkit/zaplist.h>
 
 #include "../base/plain.h"
-#include "../base/readall.h"
+#include "../base/slurp.h"
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -127,7 +127,7 @@ psr_status psr_zaplist_read(struct psr_zaplist *list, const char *path, psr_err 
     char *text;
     size_t n;
     *list = (struct psr_zaplist){0};
-    psr_status st = psr_read_text(path, PSR_ZAPLIST_MAX_BYTES, &text, &n, err);
+    psr_status st = psr_slurp(path, PSR_ZAPLIST_MAX_BYTES, &text, &n, err);
     if (st == PSR_OK)
         st = psr_zaplist_parse(list, text, n, path, err);
     free(text);

@@ -34,6 +34,7 @@ struct psr_measure_desc {
                                    and compat */
     const struct psr_span *zap; /* [nzap] bins that counted as noise */
     size_t nzap;
+    int nthread; /* 0: all cores */
 };
 
 struct psr_measured {

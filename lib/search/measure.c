@@ -1,5 +1,6 @@
 #include <psrkit/measure.h>
 
+#include "../base/threads.h"
 #include <psrkit/matched.h>
 #include <psrkit/signif.h>
 
@@ -7,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MARGIN = 16, MOST_BINS = 1 << 16, MOST_HARM = PSR_PULSCAN_MAX_HARM };
+enum { MARGIN = 16, MOST_BINS = 1 << 16, MOST_DRIFT = 1200, MOST_HARM = PSR_PULSCAN_MAX_HARM };
 static const double SIGN_POWER = 3;     /* by which one side has to be better */
 static const double CHANCE = 1e-3;      /* of noise giving as much, in all places looked at */
 static const double LEAST_SHARE = 0.5;  /* of the box's excess that a response has to hold */
@@ -80,7 +81,9 @@ static psr_status take_harmonic(struct box *b, int h, psr_pulscan *plan, size_t 
     float *x = malloc(2 * n * sizeof *x);
     if (!x)
         return psr_fail_nomem(err, "a candidate's bins", (double)(2 * n * sizeof *x));
-    psr_status st = psr_pulscan_amplitudes(plan, s, first, n, x, err);
+    psr_status st;
+#pragma omp critical(psr_measure)
+    st = psr_pulscan_amplitudes(plan, s, first, n, x, err);
     if (st == PSR_OK)
         weigh_harmonic(b, h, bins, first, n, x, desc);
     if (st == PSR_OK && n <= MOST_BINS)
@@ -98,17 +101,18 @@ static void drop_box(struct box *b)
 /* --- matched responses ------------------------------------------------------------------------ */
 
 /* The lowest harmonic that stands out nearly as well as the one that does most: low ones are quick
- * to look at. */
+ * to look at, and of wide boxes high ones are not looked at. */
 static int choose_harmonic(const struct box *b)
 {
-    const int nharm = b->hit->nharm;
+    int nharm = b->hit->nharm, h = 1;
     double best = 0;
-    for (int h = 1; h <= nharm; h++)
-        best = fmax(best, b->excess[h - 1] / sqrt(h));
-    for (int h = 1; h < nharm; h++)
-        if (b->excess[h - 1] / sqrt(h) >= 0.7 * best)
-            return h;
-    return nharm;
+    while (nharm > 1 && nharm * (b->hit->z + 1) > MOST_DRIFT)
+        nharm--;
+    for (int k = 1; k <= nharm; k++)
+        best = fmax(best, b->excess[k - 1] / sqrt(k));
+    while (h < nharm && b->excess[h - 1] / sqrt(h) < 0.7 * best)
+        h++;
+    return h;
 }
 
 /* The best drift of one sign, in bins of harmonic h. */
@@ -310,16 +314,48 @@ static struct psr_accel_cand describe(const struct psr_pulscan_cand *cand, const
 
 /* --- all -------------------------------------------------------------------------------------- */
 
-static psr_status allocate(struct psr_measured *out, const struct psr_pulscan_cand *cand,
-                           size_t ncand, psr_err *err)
+/* What one candidate becomes. */
+struct outcome {
+    struct psr_accel_cand cand[2];
+    int n;
+    struct psr_accel_harm *harm; /* room for both */
+    psr_status status;
+    psr_err err;
+};
+
+static void measure_one(struct outcome *o, psr_pulscan *plan, size_t s,
+                        const struct psr_pulscan_cand *cand, const struct psr_measure_desc *desc)
 {
-    size_t nharm = 1;
+    struct box b = {.hit = &cand->best};
+    struct place place[2];
+    bool known = false;
+    for (int h = 1; h <= b.hit->nharm && o->status == PSR_OK && !desc->boxes_only; h++)
+        o->status = take_harmonic(&b, h, plan, s, desc, &o->err);
+    if (o->status == PSR_OK)
+        o->n = find_places(&b, desc, place, &known);
+    for (int k = 0; k < o->n; k++) {
+        o->cand[k] = describe(cand, &b, &place[k], known, o->harm + k * b.hit->nharm);
+        if (o->n == 2)
+            strcpy(o->cand[k].note, "z of either sign");
+    }
+    drop_box(&b);
+}
+
+static psr_status allocate(struct psr_measured *out, struct outcome *outcome,
+                           const struct psr_pulscan_cand *cand, size_t ncand, psr_err *err)
+{
+    size_t nharm = 0;
     for (size_t i = 0; i < ncand; i++)
         nharm += 2 * (size_t)cand[i].best.nharm;
     out->cand = calloc(2 * ncand + 1, sizeof *out->cand);
-    out->harm = calloc(nharm, sizeof *out->harm);
-    if (!out->cand || !out->harm)
+    out->harm = calloc(nharm + 1, sizeof *out->harm);
+    if (!outcome || !out->cand || !out->harm)
         return psr_fail_nomem(err, "candidates", (double)(nharm * sizeof *out->harm));
+    struct psr_accel_harm *harm = out->harm;
+    for (size_t i = 0; i < ncand; i++) {
+        outcome[i].harm = harm;
+        harm += 2 * (size_t)cand[i].best.nharm;
+    }
     return PSR_OK;
 }
 
@@ -327,25 +363,22 @@ psr_status psr_measure(struct psr_measured *out, psr_pulscan *plan, size_t s,
                        const struct psr_pulscan_cand *cand, size_t ncand,
                        const struct psr_measure_desc *desc, psr_err *err)
 {
+    struct outcome *outcome = calloc(ncand ? ncand : 1, sizeof *outcome);
     *out = (struct psr_measured){0};
-    psr_status st = allocate(out, cand, ncand, err);
-    struct psr_accel_harm *harm = out->harm;
-    for (size_t i = 0; i < ncand && st == PSR_OK; i++) {
-        struct box b = {.hit = &cand[i].best};
-        struct place place[2];
-        bool known;
-        for (int h = 1; h <= b.hit->nharm && st == PSR_OK && !desc->boxes_only; h++)
-            st = take_harmonic(&b, h, plan, s, desc, err);
-        int nplace = st == PSR_OK ? find_places(&b, desc, place, &known) : 0;
-        for (int k = 0; k < nplace; k++) {
-            out->cand[out->n] = describe(&cand[i], &b, &place[k], known, harm);
-            if (nplace == 2)
-                strcpy(out->cand[out->n].note, "z of either sign");
-            out->n++;
-            harm += b.hit->nharm;
-        }
-        drop_box(&b);
+    psr_status st = allocate(out, outcome, cand, ncand, err);
+    if (st == PSR_OK) {
+#pragma omp parallel for schedule(dynamic) num_threads(psr_count_threads(desc->nthread))
+        for (int64_t i = 0; i < (int64_t)ncand; i++)
+            measure_one(&outcome[i], plan, s, &cand[i], desc);
     }
+    for (size_t i = 0; i < ncand && st == PSR_OK; i++) {
+        st = outcome[i].status;
+        if (st != PSR_OK)
+            psr_fail(err, st, "%s", outcome[i].err.msg);
+        for (int k = 0; k < outcome[i].n; k++)
+            out->cand[out->n++] = outcome[i].cand[k];
+    }
+    free(outcome);
     if (st != PSR_OK)
         psr_measured_clear(out);
     return st;
