@@ -211,6 +211,7 @@ static struct psr_pulscan_desc random_desc(uint64_t *seed, struct psr_span *zap,
         d.rblock = false;
         return d;
     }
+    d.significance = tap_random(seed) % 4 ? PSR_PULSCAN_EXACT : PSR_PULSCAN_POLY;
     d.rlo = tap_random(seed) % 2 ? tap_between(seed, 0, (int64_t)d.nbin / 8) : 0;
     d.rhi = tap_random(seed) % 2 ? tap_between(seed, d.rlo, 2 * (int64_t)d.nbin) : 0;
     for (size_t k = 0; k < nzap; k++)
@@ -373,6 +374,8 @@ static void test_series(uint64_t *seed, bool redden)
         diag("%s", err.msg);
     for (int s = 0; s < 3; s++) {
         series[s] = make_spectrum(d.nbin, 9, seed);
+        for (size_t t = 0; t < 2 * d.nbin; t++)
+            series[s][t] += (float)(2 * sin(0.7 * (double)t));
         spectrum[s] = tap_take(2 * d.nbin + 2, sizeof **spectrum);
         psr_rfft_execute(rfft, series[s], spectrum[s]);
         const struct psr_redden how = {6, 50, 1000};

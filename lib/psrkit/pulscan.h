@@ -39,7 +39,8 @@ typedef struct psr_pulscan psr_pulscan;
 
 enum psr_pulscan_significance {
     PSR_PULSCAN_EXACT, /* psr_chi2_logp */
-    PSR_PULSCAN_POLY,  /* the paper's polynomial, psr_pulscan_logp: for comparison */
+    PSR_PULSCAN_POLY, /* the paper's polynomial, psr_pulscan_logp, for comparison; powers below 1.22
+                         dof, where it makes no sense, are taken to be noise */
 };
 
 enum { PSR_PULSCAN_MAX_HARM = 32, PSR_PULSCAN_MAX_Z = 65535 };

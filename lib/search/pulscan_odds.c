@@ -105,13 +105,39 @@ static double compat_ln_p(double sigma)
     return psr_gauss_logp(sigma).ln_sf;
 }
 
+/* --- the paper's polynomial ------------------------------------------------------------------- */
+
+/* Between dof / 1.05 and this many dof the polynomial falls, from -0.09 dof to -0.03 dof, where it
+ * should rise from nothing: such powers are taken to be noise. */
+static const double poly_knee = 1.2223;
+
+static struct psr_logp poly_alone(double power, double dof)
+{
+    return psr_logp_from_sf(power < poly_knee * dof ? 0 : psr_pulscan_logp(power, dof));
+}
+
+static double poly_power(double ln_p, double dof)
+{
+    double lo = poly_knee * dof, hi = 2 * lo;
+    while (psr_pulscan_logp(hi, dof) > ln_p && hi < 1e12)
+        hi *= 2;
+    for (int i = 0; i < 60; i++) {
+        double mid = (lo + hi) / 2;
+        if (psr_pulscan_logp(mid, dof) > ln_p)
+            lo = mid;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
 /* --- powers and sigmas ------------------------------------------------------------------------ */
 
 struct psr_logp psr_odds_alone(const struct psr_odds *o, double power, int nharm, int z)
 {
     double dof = psr_pulscan_dof(nharm, z);
     if (o->significance == PSR_PULSCAN_POLY)
-        return psr_logp_from_sf(fmin(psr_pulscan_logp(power, dof), 0));
+        return poly_alone(power, dof);
     if (!o->compat) {
         double s = spread(o, nharm, z);
         return psr_chi2_logp(power * s, dof * s);
@@ -127,22 +153,6 @@ double psr_odds_sigma(const struct psr_odds *o, double power, int nharm, int z)
     if (o->compat)
         return compat_sigma(p.ln_sf + log(n));
     return psr_gauss_sigma(psr_logp_trials(p, n, PSR_TRIALS_SIDAK));
-}
-
-/* Powers of the polynomial: it falls from 0 at 1.05 dof on, and does not for less than that. */
-static double poly_power(double ln_p, double dof)
-{
-    double lo = dof / 1.05, hi = 2 * lo;
-    while (psr_pulscan_logp(hi, dof) > ln_p && hi < 1e12)
-        hi *= 2;
-    for (int i = 0; i < 60; i++) {
-        double mid = (lo + hi) / 2;
-        if (psr_pulscan_logp(mid, dof) > ln_p)
-            lo = mid;
-        else
-            hi = mid;
-    }
-    return lo;
 }
 
 double psr_odds_power(const struct psr_odds *o, double sigma, int nharm, int z)
