@@ -152,8 +152,8 @@ clean-local:
 # Tests of what runs on a GPU, in tests/gpu/; each says so and skips where there is none.
 GPU_TESTS = \
 	tests/gpu/t_dedisp_cuda \
+	tests/gpu/t_fanout_cuda \
 	tests/gpu/t_pulscan_cuda
-	tests/gpu/t_fanout_cuda
 
 # Linked with what they use only, so that they run where CFITSIO and FFTW are not installed.
 tests_gpu_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/kernels $(CUDA_CPPFLAGS)

@@ -89,7 +89,7 @@ static struct psr_pulscan_desc random_desc(struct psr_span zap[MOST_ZAP], uint64
 
 /* What the plans compared have found. */
 struct tally {
-    size_t hits, same, elsewhere, near_floor, wrong;
+    size_t hits, same, bits, elsewhere, near_floor, wrong;
 };
 
 static int order(const struct psr_pulscan_desc *d, const struct psr_pulscan_hit *a,
@@ -131,6 +131,7 @@ static void compare_hit(psr_pulscan *p, size_t spec, const struct psr_pulscan_de
                         struct tally *t)
 {
     bool close = is_close((double)got->power, (double)want->power);
+    t->bits += got->first == want->first && !memcmp(&got->power, &want->power, sizeof got->power);
     if (close && got->first == want->first)
         t->same++;
     else if (close && !d->compat && !d->nzap &&
@@ -222,8 +223,9 @@ static void test_agreement(const char *backend, int times, uint64_t seed)
     struct tally t = {0};
     for (int n = 0; n < times; n++)
         compare_random(backend, &seed, &t);
-    diag("%s: %zu hits, %zu the same, %zu of equal power elsewhere, %zu at the threshold", backend,
-         t.hits, t.same, t.elsewhere, t.near_floor);
+    diag("%s: %zu hits, %zu the same (%zu to the bit), %zu of equal power elsewhere, %zu at the "
+         "threshold",
+         backend, t.hits, t.same, t.bits, t.elsewhere, t.near_floor);
     ok(t.hits > 0 && t.wrong == 0, "%s finds what the CPU finds: %zu wrong", backend, t.wrong);
     ok(t.elsewhere + t.near_floor <= t.hits / 100, "%s: ties are few", backend);
 }
