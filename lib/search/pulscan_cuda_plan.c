@@ -22,10 +22,10 @@ static int step_bins(int step)
     return 1 << 2 * step;
 }
 
-/* Whether any box of this width can be a hit. */
+/* Whether any box of this width can be a hit: no sum of powers reaches 1e37. */
 static bool is_searched(const struct psr_boxes *b)
 {
-    return b->lo < b->hi && isfinite(b->floor);
+    return b->lo < b->hi && b->floor < 1e37f;
 }
 
 /* The box of a test for widths up to z + 1. */

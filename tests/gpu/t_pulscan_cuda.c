@@ -1,9 +1,10 @@
 /* pulscan on a CUDA device against the CPU: the same hits, but for boxes within 1e-5 of the
  * threshold or of each other. */
+#include "../../lib/search/pulscan_cuda.h"
+#include "../tap.h"
+
 #include <psrkit/device.h>
 #include <psrkit/pulscan.h>
-
-#include "../tap.h"
 #include <string.h>
 
 enum { BATCH = 5, MOST_ZAP = 4 };
@@ -86,6 +87,83 @@ static struct psr_pulscan_desc random_desc(struct psr_span zap[MOST_ZAP], uint64
     }
     return d;
 }
+
+/* --- tests of boxes, which are planned without a device --------------------------------------- */
+
+/* Whether a test of step n stands for a width: it holds every box of that width that starts at its
+ * place or less than 4^n bins behind, asks for no more than the width's floor, and names its group.
+ */
+static bool stands_for(const struct psr_boxes_plan *p, const struct pulscan_k_sum *sum, int n,
+                       const struct pulscan_k_test *test, int z, float floor)
+{
+    int step = 1 << 2 * n;
+    bool asks_less = test->floor == 0 || (double)test->floor <= (double)floor * (double)sum->scale;
+    return (int)test->m * step >= z + step && asks_less &&
+           test->groups >> (z >> p->group_shift) & 1;
+}
+
+static bool is_covered(const struct psr_boxes_plan *p, const struct pulscan_k_sum *sum, int z,
+                       float floor)
+{
+    for (int n = 0; n < PULSCAN_STEPS; n++)
+        for (uint32_t k = sum->test[n]; k < sum->test[n + 1]; k++)
+            if (stands_for(p, sum, n, &p->test[k], z, floor))
+                return true;
+    return false;
+}
+
+/* No box of a test reaches 2^32, one bin that is cut passes every test, and no test is wider than
+ * the plan says. */
+static bool fits(const struct psr_boxes_plan *p, const struct pulscan_k_sum *sum)
+{
+    for (int n = 0; n < PULSCAN_STEPS; n++)
+        for (uint32_t k = sum->test[n]; k < sum->test[n + 1]; k++) {
+            double bins = p->test[k].m << 2 * n, most = ceil((double)sum->cut * (double)sum->scale);
+            if (bins * most >= 0x1p32 || bins > p->halo || p->test[k].floor > most)
+                return false;
+        }
+    return true;
+}
+
+static size_t count_uncovered(const struct psr_pulscan_search *s, const struct psr_boxes_plan *p)
+{
+    size_t n = 0;
+    for (size_t h = 0; h < s->nharm; h++) {
+        const struct pulscan_k_sum *sum = &p->sum[h];
+        n += !fits(p, sum);
+        for (size_t k = 0; k < s->nz; k++) {
+            const struct psr_boxes *b = &s->boxes[h * s->nz + k];
+            if (b->lo < b->hi && b->floor < 1e37f)
+                n += !is_covered(p, sum, s->z[k], b->floor);
+        }
+    }
+    return n;
+}
+
+static void test_plan(uint64_t seed)
+{
+    size_t wrong = 0, ntest = 0, nwidth = 0;
+    for (int n = 0; n < 40; n++) {
+        struct psr_span zap[MOST_ZAP];
+        struct psr_pulscan_desc d = random_desc(zap, &seed);
+        struct psr_pulscan_search s;
+        struct psr_boxes_plan p = {0};
+        struct psr_odds odds;
+        psr_err err;
+        if (psr_pulscan_resolve(&s, &odds, &d, &err) || psr_boxes_plan_make(&p, &s, &err)) {
+            ok(false, "%s", err.msg);
+            return;
+        }
+        wrong += count_uncovered(&s, &p);
+        ntest += p.ntest;
+        nwidth += s.nz * s.nharm;
+        psr_boxes_plan_free(&p);
+        psr_pulscan_forget(&s);
+    }
+    ok(wrong == 0, "%zu tests stand for %zu widths, %zu left out", ntest, nwidth, wrong);
+}
+
+/* --- agreement -------------------------------------------------------------------------------- */
 
 /* What the plans compared have found. */
 struct tally {
@@ -369,11 +447,12 @@ int main(int argc, char **argv)
     struct psr_device device;
     psr_err err;
     int times = argc > 1 ? atoi(argv[1]) : 100;
+    uint64_t seed = tap_seed();
+    test_plan(seed);
     if (psr_device_describe(0, &device, &err)) {
         skip("pulscan on CUDA", err.msg);
         return done_testing();
     }
-    uint64_t seed = tap_seed();
     test_agreement("cuda", times, seed);
     test_agreement("hybrid", times / 4 + 1, seed + 1);
     test_transform(seed);
