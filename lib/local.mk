@@ -8,26 +8,32 @@ pkgconfig_DATA = lib/psrkit.pc
 psrincludedir = $(includedir)/psrkit
 psrinclude_HEADERS = \
 	lib/psrkit/accel.h \
+	lib/psrkit/array.h \
 	lib/psrkit/barycentre.h \
+	lib/psrkit/beam.h \
 	lib/psrkit/clean.h \
 	lib/psrkit/compat.h \
+	lib/psrkit/dada.h \
 	lib/psrkit/ddplan.h \
 	lib/psrkit/dedisp.h \
 	lib/psrkit/delays.h \
 	lib/psrkit/device.h \
 	lib/psrkit/fake.h \
+	lib/psrkit/fakevolt.h \
 	lib/psrkit/fanout.h \
 	lib/psrkit/inf.h \
 	lib/psrkit/lists.h \
 	lib/psrkit/mask.h \
 	lib/psrkit/matched.h \
 	lib/psrkit/measure.h \
+	lib/psrkit/nibbles.h \
 	lib/psrkit/number.h \
 	lib/psrkit/obs.h \
 	lib/psrkit/orbit.h \
 	lib/psrkit/outfile.h \
 	lib/psrkit/patch.h \
 	lib/psrkit/planfile.h \
+	lib/psrkit/pointing.h \
 	lib/psrkit/psrfits.h \
 	lib/psrkit/pulscan.h \
 	lib/psrkit/resample.h \
@@ -70,15 +76,27 @@ lib_libpsrkit_a_SOURCES = \
 	lib/base/path.h \
 	lib/base/plain.c \
 	lib/base/plain.h \
-	lib/base/readall.c \
-	lib/base/readall.h \
+	lib/base/readfd.c \
+	lib/base/readfd.h \
 	lib/base/slurp.c \
 	lib/base/slurp.h \
 	lib/base/status.c \
 	lib/base/threads.h \
+	lib/beam/array.c \
+	lib/beam/beam.c \
+	lib/beam/beam_backend.h \
+	lib/beam/beam_cpu.c \
+	lib/beam/beam_cpu_kernel.c \
+	lib/beam/beam_cpu_kernel.h \
+	lib/beam/beam_cpu_lanes.h \
+	lib/beam/beam_cpu_resample.c \
+	lib/beam/beam_cpu_resample.h \
+	lib/beam/gains.c \
+	lib/beam/pointing.c \
 	lib/formats/accel.c \
 	lib/formats/accel_cand.c \
 	lib/formats/accel_table.c \
+	lib/formats/dada.c \
 	lib/formats/dat.c \
 	lib/formats/dat.h \
 	lib/formats/fft.c \
@@ -103,6 +121,8 @@ lib_libpsrkit_a_SOURCES = \
 	lib/formats/psrfits_table.c \
 	lib/formats/psrfits_write.c \
 	lib/formats/reader.h \
+	lib/formats/rows.c \
+	lib/formats/rows.h \
 	lib/formats/series.c \
 	lib/formats/sigproc.c \
 	lib/formats/sigproc_header.h \
@@ -114,6 +134,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/formats/unpack.h \
 	lib/formats/valerr.c \
 	lib/formats/valerr.h \
+	lib/formats/voltages.c \
 	lib/formats/zaplist.c \
 	lib/search/cluster.c \
 	lib/search/compat.c \
@@ -174,6 +195,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/signal/fake_shape.c \
 	lib/signal/fake_spin.c \
 	lib/signal/fake_truth.c \
+	lib/signal/fakevolt.c \
 	lib/signal/orbit.c \
 	lib/signal/quantise_lanes.h \
 	lib/signal/redden.h \

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A pulsar, a burst and a binary are made, dedispersed and found.  Run from the build folder, as make demo does;
-# the plot and the tables stay in demo/.  Fails unless all are found where they were put.
+# A pulsar, a burst, a binary, and a burst in the voltages of an array are made and found.  Run from the build
+# folder, as make demo does; plots and tables stay in demo/.  Fails unless all are found where they were put.
 set -euo pipefail
 builddir=${builddir:-$PWD}
 out=${1:-$builddir/demo}
@@ -97,6 +97,27 @@ row "drift (bins)" "$z" "$binary_z" 2
 printf '  sigma %.1f, acceleration %.0f m/s^2\n' "$sigma" "$accel"
 rm -f "$out"/binary_DM* "$out/binary.csv"
 
+array=${srcdir:-$(dirname "$0")/..}/data/arrays/chord-pathfinder-8x8.array
+say "a burst in the voltages of 64 dishes, and the 256 beams of their grid"
+voltages=(fakebin -seed 1967 -array "$array" -nchans 64 -fch1 700 -foff 1 -tsamp 200 -tobs 1
+    -source "1.5,-0.5,60,dm=100,t=0.3,width=4e-3" -o "$out/demo.dada")
+beams=(frbbeam -array "$array" -grid -o "$out/demo" "$out/demo.dada")
+beam=(gpudedisp -nobary -lodm 60 -dmstep 2 -numdms 40 -singlepulse -nowrite -o "$out/beam" "$out/demo_beam0063.fil")
+printf '%q ' "${voltages[@]}"
+echo
+"${voltages[@]}"
+for command in beams beam; do
+    declare -n words=$command
+    echo "${words[*]}"
+    "${words[@]}"
+done
+read -r snr _ time _ _ dm _ < <(grep -v '^#' "$out/beam.cand")
+header "beam 63"
+row "DM (pc cm^-3)" "$dm" 100 4
+row "time (s)" "$time" 0.3 0.004
+row "S/N" "$snr" 60 15
+
+rm -f "$out"/demo_DM* "$out"/demo_beam* "$out/demo.dada" "$out/beam.cand" "$out/demo.scale"
 if [ ${#plot[@]} -gt 0 ]; then
     for picture in burst plane; do
         [ "$(head -c 4 "$out/$picture.png" | tail -c 3)" = PNG ] || { echo "no $picture.png was made"; off=1; }

@@ -187,6 +187,20 @@ one_line() {
     [ -z "$stderr" ] && [ -s p_ACCEL_50 ]
 }
 
+@test "a device that is not there is one line, whatever the number of files" {
+    make_series a 0.0051 50 accn=0
+    run -1 --separate-stderr gpuaccel-pulscan -device 999 a.dat a.dat a.dat
+    one_line '^gpuaccel-pulscan: .*'
+    run -1 --separate-stderr gpuaccel-pulscan -device abacus a.dat a.dat
+    one_line abacus
+}
+
+@test "-rblock knows the block only" {
+    make_series p 0.0051 60 accn=0
+    gpuaccel-pulscan -device cpu -rblock -chunkwidth 1000 -numharm 1 -zmax 4 -sigma 6 -csv p.dat >table
+    awk -F, 'NR == 2 { d = $9 - 13158; exit !(d < 500 && d > -500 && $10 > 499 && $10 < 520) }' table
+}
+
 @test "mistakes on the command line exit 2 with one line" {
     local args
     for args in "" "-numharm 5 x.dat" "-zmax -3 x.dat" "-sigma 0 x.dat" "-csv -json x.dat" \

@@ -23,17 +23,21 @@ AM_TESTS_ENVIRONMENT = $(sanitize_environment) \
 # A test of one source file needs its name here and nothing more: LDADD is the library.
 UNIT_TESTS = \
 	tests/t_accel \
+	tests/t_array \
 	tests/t_barycentre \
 	tests/t_base \
+	tests/t_beam \
 	tests/t_clean \
 	tests/t_cluster \
 	tests/t_compat \
+	tests/t_dada \
 	tests/t_ddplan \
 	tests/t_dedisp \
 	tests/t_dedisp_presto \
 	tests/t_delays \
 	tests/t_device \
 	tests/t_fake \
+	tests/t_fakevolt \
 	tests/t_fanout \
 	tests/t_gaps \
 	tests/t_inf \
@@ -46,6 +50,7 @@ UNIT_TESTS = \
 	tests/t_orbit \
 	tests/t_order \
 	tests/t_outfile \
+	tests/t_pointing \
 	tests/t_psrfits \
 	tests/t_psrfits_rows \
 	tests/t_pulscan \
@@ -68,6 +73,7 @@ UNIT_TESTS = \
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
 dist_noinst_DATA += \
+	tests/beam_ref.h \
 	tests/example.c \
 	tests/fil.h \
 	tests/fits_check.h \
@@ -90,6 +96,7 @@ CLI_TESTS = \
 	tests/ddplan.bats \
 	tests/demo.bats \
 	tests/fakebin.bats \
+	tests/frbbeam.bats \
 	tests/gpuaccel-pulscan.bats \
 	tests/gpudedisp.bats \
 	tests/library.bats \
@@ -110,12 +117,14 @@ endif
 # Harnesses for hostile input.  In `make check` each takes a short, repeatable walk (fuzz_main.c);
 # `make fuzz` gives each FUZZ_SECONDS of clang's libFuzzer.
 FUZZ_NAMES = \
+	dada \
 	inf \
 	mask \
 	plan \
 	sigproc \
 	zaplist
 FUZZ_TESTS = \
+	tests/fuzz/fuzz_dada \
 	tests/fuzz/fuzz_inf \
 	tests/fuzz/fuzz_mask \
 	tests/fuzz/fuzz_plan \
@@ -129,6 +138,7 @@ check_PROGRAMS += $(FUZZ_TESTS)
 TESTS += $(FUZZ_TESTS)
 EXTRA_DIST += tests/fuzz/corpus
 
+tests_fuzz_fuzz_dada_SOURCES = tests/fuzz/fuzz_dada.c tests/fuzz/fuzz_main.c
 tests_fuzz_fuzz_inf_SOURCES = tests/fuzz/fuzz_inf.c tests/fuzz/fuzz_main.c
 tests_fuzz_fuzz_mask_SOURCES = tests/fuzz/fuzz_mask.c tests/fuzz/fuzz_main.c
 tests_fuzz_fuzz_plan_SOURCES = tests/fuzz/fuzz_plan.c tests/fuzz/fuzz_main.c
@@ -182,6 +192,7 @@ endif
 
 # Programs that print a figure of speed beside a ceiling measured in the same run.
 BENCHES = \
+	tests/bench_beam \
 	tests/bench_dedisp \
 	tests/bench_fake \
 	tests/bench_pulscan \
@@ -216,7 +227,6 @@ bench-gpu:
 endif
 .PHONY: check-gpu bench bench-gpu
 
-# A pulsar, a burst and a binary, made and found: `make demo`, which tests/demo.bats runs too.
 # What the search promises of noise and of pulsars, at length: an hour of two cores.  Its tables of
 # record are in tests/science/.
 EXTRA_PROGRAMS += tests/science/sensitivity
@@ -228,6 +238,7 @@ check-science: tests/t_pulscan_noise tests/science/sensitivity
 .PHONY: check-science
 
 # A pulsar and a burst, made and found: `make demo`, which tests/demo.bats runs too.
+# A pulsar, bursts and a binary, made and found: `make demo`, which tests/demo.bats runs too.
 demo_programs = tests/fold_dat
 
 check_PROGRAMS += $(demo_programs)

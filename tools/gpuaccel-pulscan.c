@@ -22,8 +22,10 @@ static void take_file(struct accel_job *j, const char *path)
                                 .series = file.about.series && !accel_transforms(j)};
     if (!accel_same_shape(&shape, &j->shape))
         accel_drain(j);
-    if (accel_plan(j, shape) != PSR_OK) {
-        accel_report(j, path, &j->err);
+    psr_status st = accel_plan(j, shape);
+    if (st != PSR_OK) {
+        accel_report(j, st == PSR_EDEVICE ? NULL : path, &j->err);
+        j->no_device = st == PSR_EDEVICE;
         return;
     }
     struct accel_batch *b = &j->batch[j->filling];
@@ -54,7 +56,7 @@ static psr_status take_list(struct accel_job *j)
     char *line = NULL;
     size_t room = 0;
     psr_status st = PSR_OK;
-    while (st == PSR_OK && !run_stop_signal() && getline(&line, &room, f) >= 0) {
+    while (st == PSR_OK && !run_stop_signal() && !j->no_device && getline(&line, &room, f) >= 0) {
         line[strcspn(line, "\r\n")] = '\0';
         if (!*line)
             continue;
@@ -109,9 +111,9 @@ static psr_status run(struct accel_job *j, char **path, size_t npath)
     psr_status st = prepare(j);
     run_progress_start(&j->progress, !j->opt.quiet && (npath > 1 || j->opt.files),
                        j->opt.files ? -1 : (int64_t)npath, "files", 1);
-    for (size_t i = 0; i < npath && st == PSR_OK && !run_stop_signal(); i++)
+    for (size_t i = 0; i < npath && st == PSR_OK && !run_stop_signal() && !j->no_device; i++)
         take_file(j, path[i]);
-    if (st == PSR_OK && j->opt.files && !run_stop_signal())
+    if (st == PSR_OK && j->opt.files && !run_stop_signal() && !j->no_device)
         st = take_list(j);
     if (st == PSR_OK && !run_stop_signal())
         accel_drain(j);

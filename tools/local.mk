@@ -8,6 +8,7 @@ bin_PROGRAMS += \
 	tools/chi2sig \
 	tools/ddplan \
 	tools/fakebin \
+	tools/frbbeam \
 	tools/gpuaccel-pulscan \
 	tools/gpudedisp
 
@@ -43,7 +44,20 @@ tools_fakebin_SOURCES = \
 	tools/fakebin_add.c \
 	tools/fakebin_options.c \
 	tools/fakebin_output.c \
-	tools/fakebin_setup.c
+	tools/fakebin_setup.c \
+	tools/fakebin_volt.c
+
+tools_frbbeam_CPPFLAGS = $(tools_cppflags)
+tools_frbbeam_SOURCES = \
+	$(tools_shared) \
+	tools/errand.c \
+	tools/errand.h \
+	tools/frbbeam.c \
+	tools/frbbeam.h \
+	tools/frbbeam_options.c \
+	tools/frbbeam_output.c \
+	tools/frbbeam_scale.c \
+	tools/frbbeam_setup.c
 
 tools_gpuaccel_pulscan_CPPFLAGS = $(tools_cppflags)
 tools_gpuaccel_pulscan_SOURCES = \

@@ -18,6 +18,7 @@ static const double WIDTH_FROM = 0.4, WIDTH_TO = 1.6; /* drifts tried, in widths
 /* A candidate under measurement. */
 struct box {
     const struct psr_pulscan_hit *hit;
+    double lost;              /* bins by which r may be off where only its block is known */
     double excess[MOST_HARM]; /* chi^2 of harmonic h + 1 less its mean in noise */
     double chi2[MOST_HARM];
     psr_matched *matched[MOST_HARM]; /* NULL where not made */
@@ -182,11 +183,12 @@ static void find_errors(const struct box *b, struct place *p)
     p->z.error = 3 * sqrt(10 / weight) / M_PI;
 }
 
-static struct place place_of_box(const struct psr_pulscan_hit *hit, int sign)
+/* Errors are those of boxes around signals of constant drift, roughly. */
+static struct place place_of_box(const struct box *b, int sign)
 {
-    double width = hit->z + 1;
-    return (struct place){.r = {hit->r, 0.5 + 0.1 * width},
-                          .z = {sign * (double)hit->z, 1 + 0.2 * width}};
+    double width = b->hit->z + 1;
+    return (struct place){.r = {b->hit->r, 0.5 + 0.1 * width + b->lost},
+                          .z = {sign * (double)b->hit->z, 1 + 0.2 * width}};
 }
 
 /* From the best place of harmonic h to one of the fundamental. */
@@ -222,8 +224,8 @@ static int find_places(const struct box *b, const struct psr_measure_desc *desc,
         place[0] = refine_place(b, h, &side[better], desc->zmax);
         return 1;
     }
-    place[0] = place_of_box(b->hit, better ? -1 : 1);
-    place[1] = place_of_box(b->hit, better ? 1 : -1);
+    place[0] = place_of_box(b, better ? -1 : 1);
+    place[1] = place_of_box(b, better ? 1 : -1);
     if (b->hit->z == 0)
         place[0].z.value = 0; /* and not -0 */
     return *known || fabs(place[0].z.value) <= place[0].z.error ? 1 : 2;
@@ -326,7 +328,9 @@ struct outcome {
 static void measure_one(struct outcome *o, psr_pulscan *plan, size_t s,
                         const struct psr_pulscan_cand *cand, const struct psr_measure_desc *desc)
 {
-    struct box b = {.hit = &cand->best};
+    struct psr_pulscan_info info;
+    psr_pulscan_describe(plan, &info);
+    struct box b = {.hit = &cand->best, .lost = desc->boxes_only ? (double)info.block / 2 : 0};
     struct place place[2];
     bool known = false;
     for (int h = 1; h <= b.hit->nharm && o->status == PSR_OK && !desc->boxes_only; h++)

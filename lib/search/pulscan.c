@@ -203,7 +203,10 @@ static psr_status make_hits(psr_pulscan *p, struct psr_pulscan_result *result, p
             n += p->hit[n].sigma > p->sigma;
         }
         result[s] = (struct psr_pulscan_result){
-            .hit = p->hit + first, .nhit = n - first, .bad = p->found.bad[s]};
+            .hit = n > first ? p->hit + first : NULL,
+            .nhit = n - first,
+            .bad = p->found.bad[s],
+        };
     }
     return PSR_OK;
 }
