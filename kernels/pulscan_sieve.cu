@@ -150,9 +150,8 @@ static __device__ __noinline__ void flag_places(const struct pulscan_k_search &s
     for (int j = threadIdx.x; j < COUNT; j += THREADS) {
         if (room[sums + j + test.x] - room[sums + j] < test.y)
             continue;
-        flag(s, h, start + j * STEP, test.z);
-        if (STEP > 1)
-            flag(s, h, start + j * STEP + STEP - 1, test.z);
+        for (int n = 0; n < STEP; n++) /* blocks of one or two starts are pieces */
+            flag(s, h, start + j * STEP + n, test.z);
     }
 }
 

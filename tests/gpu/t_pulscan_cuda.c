@@ -68,6 +68,7 @@ static struct psr_pulscan_desc random_desc(struct psr_span zap[MOST_ZAP], uint64
     d.logz = tap_uniform(seed) < 0.3;
     d.nnharm = (size_t)tap_between(seed, 1, 6);
     d.block = (size_t)pick(seed, 256, tap_uniform(seed) < 0.5 ? 4096 : 1);
+    d.block = tap_uniform(seed) < 0.1 ? (size_t)tap_between(seed, 1, 8) : d.block;
     d.normblock = (size_t)pick(seed, 16, tap_uniform(seed) < 0.2 ? 60000 : 2000);
     d.normblock = tap_uniform(seed) < 0.3 ? 0 : d.normblock;
     if (tap_uniform(seed) < 0.2)
