@@ -6,7 +6,11 @@ CUDA_FILES = \
 	kernels/dedisp.cu \
 	kernels/dedisp_aim.cu \
 	kernels/dedisp_gather.cu \
-	kernels/probe.cu
+	kernels/probe.cu \
+	kernels/pulscan_norm.cu \
+	kernels/pulscan_peaks.cu \
+	kernels/pulscan_sieve.cu \
+	kernels/redden.cu
 CUDA_INCLUDES = \
 	kernels/cornerturn.h \
 	kernels/dedisp.h \
@@ -16,6 +20,10 @@ CUDA_INCLUDES = \
 	kernels/dedisp_tile.cuh \
 	kernels/probe.h \
 	kernels/ptx.cuh \
+	kernels/pulscan.h \
+	kernels/pulscan_sums.cuh \
+	kernels/redden.h \
+	kernels/select.cuh \
 	kernels/signif_device.cuh
 EXTRA_DIST += $(CUDA_FILES) $(CUDA_INCLUDES) kernels/NOTES.md
 

@@ -55,7 +55,12 @@ lib_cuda_sources = \
 	lib/search/dedisp_cuda.c \
 	lib/search/dedisp_cuda.h \
 	lib/search/dedisp_cuda_plan.c \
-	lib/search/dedisp_cuda_state.c
+	lib/search/dedisp_cuda_state.c \
+	lib/search/pulscan_cuda.c \
+	lib/search/pulscan_cuda.h \
+	lib/search/pulscan_cuda_fft.c \
+	lib/search/pulscan_cuda_plan.c \
+	lib/search/pulscan_cuda_state.c
 endif
 lib_libpsrkit_a_SOURCES = \
 	$(lib_cuda_sources) \
@@ -193,6 +198,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/signal/fakevolt.c \
 	lib/signal/orbit.c \
 	lib/signal/quantise_lanes.h \
+	lib/signal/redden.h \
 	lib/signal/resample.c \
 	lib/signal/rfft.c \
 	lib/signal/rng.c \

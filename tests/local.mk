@@ -164,7 +164,8 @@ clean-local:
 # Tests of what runs on a GPU, in tests/gpu/; each says so and skips where there is none.
 GPU_TESTS = \
 	tests/gpu/t_dedisp_cuda \
-	tests/gpu/t_fanout_cuda
+	tests/gpu/t_fanout_cuda \
+	tests/gpu/t_pulscan_cuda
 
 # Linked with what they use only, so that they run where CFITSIO and FFTW are not installed.
 tests_gpu_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/kernels $(CUDA_CPPFLAGS)
@@ -176,6 +177,10 @@ tests_gpu_t_dedisp_cuda_LDADD = $(tests_gpu_ldadd)
 tests_gpu_t_fanout_cuda_SOURCES = tests/t_fanout.c
 tests_gpu_t_fanout_cuda_CPPFLAGS = $(tests_gpu_cppflags) -DFANOUT_BACKEND='"cuda"'
 tests_gpu_t_fanout_cuda_LDADD = $(tests_gpu_ldadd)
+
+tests_gpu_t_pulscan_cuda_SOURCES = tests/gpu/t_pulscan_cuda.c
+tests_gpu_t_pulscan_cuda_CPPFLAGS = $(tests_gpu_cppflags)
+tests_gpu_t_pulscan_cuda_LDADD = lib/libpsrkit.a $(FFTW_LIBS) $(CUDA_LIBS)
 
 if HAVE_CUDA
 check_PROGRAMS += $(GPU_TESTS)
@@ -195,11 +200,15 @@ BENCHES = \
 	tests/bench_pulscan \
 	tests/bench_signif
 GPU_BENCHES = \
-	tests/gpu/bench_dedisp_cuda
+	tests/gpu/bench_dedisp_cuda \
+	tests/gpu/bench_pulscan_cuda
 
 tests_gpu_bench_dedisp_cuda_SOURCES = tests/gpu/bench_dedisp_cuda.c tests/gpu/ceilings.h
 tests_gpu_bench_dedisp_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_bench_dedisp_cuda_LDADD = tests/gpu/ceilings.$(OBJEXT) $(tests_gpu_ldadd)
+tests_gpu_bench_pulscan_cuda_SOURCES = tests/gpu/bench_pulscan_cuda.c tests/gpu/ceilings.h
+tests_gpu_bench_pulscan_cuda_CPPFLAGS = $(tests_gpu_cppflags)
+tests_gpu_bench_pulscan_cuda_LDADD = tests/gpu/ceilings.$(OBJEXT) lib/libpsrkit.a $(FFTW_LIBS) $(CUDA_LIBS)
 EXTRA_DIST += tests/gpu/ceilings.cu
 tests/gpu/ceilings.$(OBJEXT): kernels/ptx.cuh tests/gpu/ceilings.h kernels/nvcc-flags
 CLEANFILES += tests/gpu/ceilings.$(OBJEXT)

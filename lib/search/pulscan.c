@@ -9,7 +9,13 @@
 
 /* In order of preference for "auto". */
 static const struct psr_pulscan_ops *const backends[] = {
+#ifdef HAVE_CUDA
+    &psr_pulscan_cuda,
+#endif
     &psr_pulscan_cpu,
+#ifdef HAVE_CUDA
+    &psr_pulscan_hybrid,
+#endif
 };
 enum { NBACKEND = sizeof backends / sizeof *backends };
 

@@ -1,4 +1,4 @@
-#include <psrkit/spectrum.h>
+#include "redden.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,11 +13,13 @@ struct block {
 };
 
 /* PRESTO looks at stop_bin from the third block on. */
-static int64_t block_length(const struct psr_redden *how, int64_t k)
+int64_t psr_redden_length(const struct psr_redden *how, int64_t k, int64_t nbin)
 {
-    int64_t n = (int64_t)(how->start * log((double)k));
-    bool grows = (double)k < how->stop_bin || k == 1 + how->start;
-    return n < how->end && grows ? n : how->end;
+    int64_t n = k > 1 ? (int64_t)(how->start * log((double)k)) : how->start;
+    bool grows = (double)k < how->stop_bin || k <= 1 + how->start;
+    if (n >= how->end || !grows)
+        n = how->end;
+    return n < nbin - k ? n : nbin - k;
 }
 
 /* Moves the k-th lowest to its place, lower ones before it, higher ones behind. */
@@ -95,15 +97,13 @@ static psr_status check_redden(const struct psr_redden *how, psr_err *err)
  * and beyond the last it goes on as it went before. */
 static void scale_blocks(float *x, int64_t nbin, const struct psr_redden *how, float *power)
 {
-    struct block old = {.first = 1, .n = how->start < nbin - 1 ? how->start : nbin - 1};
+    struct block old = {.first = 1, .n = psr_redden_length(how, 1, nbin)};
     double slope = 0;
     measure_block(&old, x, power);
     int64_t middle = old.first + old.n / 2;
     scale_bins(x, old.first, middle, old.level, 0);
     for (int64_t k = old.first + old.n; k < nbin; k += old.n) {
-        struct block next = {.first = k, .n = block_length(how, k)};
-        if (next.n > nbin - k)
-            next.n = nbin - k;
+        struct block next = {.first = k, .n = psr_redden_length(how, k, nbin)};
         measure_block(&next, x, power);
         slope = (next.level - old.level) / (0.5 * (double)(old.n + next.n));
         scale_bins(x, middle, next.first + next.n / 2, old.level, slope);

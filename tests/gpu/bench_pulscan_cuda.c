@@ -1,0 +1,419 @@
+/* Speed of pulscan on a CUDA device, on the workload of White et al.: 600 s at 128 us, 2.34 M bins,
+ * zmax 256, the sums of 1 to 4 harmonics, blocks of 256 starts, 64 spectra; beside the seconds of
+ * the published kernels on an H200, and what the device does at most.  Then the whole way: from
+ * .dat files in the system's cache to candidates. */
+#include "../../lib/search/pulscan_cuda.h"
+#include "ceilings.h"
+
+#include <math.h>
+#include <psrkit/device.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { NBIN = 2343750, BATCH = 64, DISTINCT = 8, REPEAT = 5, STAGES = 3 };
+
+static const int sums[] = {1, 2, 3, 4};
+
+static void must(cudaError_t e, const char *what)
+{
+    if (!e)
+        return;
+    fprintf(stderr, "%s: %s\n", what, cudaGetErrorString(e));
+    exit(EXIT_FAILURE);
+}
+#define MUST(call) must(call, #call)
+
+static void must_do(psr_status st, const psr_err *err)
+{
+    if (!st)
+        return;
+    fprintf(stderr, "%s\n", err->msg);
+    exit(EXIT_FAILURE);
+}
+
+static void *take(size_t bytes)
+{
+    void *p = malloc(bytes);
+    if (!p) {
+        fprintf(stderr, "no memory\n");
+        exit(EXIT_FAILURE);
+    }
+    return p;
+}
+
+static double now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double *x, size_t n)
+{
+    qsort(x, n, sizeof *x, by_size);
+    return x[n / 2];
+}
+
+/* --- noise ------------------------------------------------------------------------------------ */
+
+static double uniform(uint64_t *state)
+{
+    *state ^= *state >> 12;
+    *state ^= *state << 25;
+    *state ^= *state >> 27;
+    return (double)(*state * UINT64_C(2685821657736338717) >> 11) * 0x1p-53;
+}
+
+/* Gaussian noise of n floats. */
+static void fill_noise(float *x, size_t n, uint64_t seed)
+{
+#pragma omp parallel for
+    for (size_t part = 0; part < n / 1000; part++) {
+        uint64_t state = (seed << 32) + part * 2 + 1;
+        for (int k = 0; k < 20; k++)
+            uniform(&state);
+        for (size_t i = part * 1000; i < (part == n / 1000 - 1 ? n : (part + 1) * 1000); i++)
+            x[i] = (float)(sqrt(-2 * log(1 - uniform(&state))) * cos(2 * M_PI * uniform(&state)));
+    }
+}
+
+/* --- ceilings --------------------------------------------------------------------------------- */
+
+struct ceilings {
+    double copy, up; /* bytes a second: device memory read and written, host to device */
+};
+
+static double time_s(cudaEvent_t from, cudaEvent_t to)
+{
+    float ms;
+    MUST(cudaEventSynchronize(to));
+    MUST(cudaEventElapsedTime(&ms, from, to));
+    return 1e-3 * (double)ms;
+}
+
+static double copy_rate(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
+{
+    double s[REPEAT + 1];
+    cudaEvent_t a, b;
+    MUST(cudaEventCreate(&a));
+    MUST(cudaEventCreate(&b));
+    for (int n = 0; n <= REPEAT; n++) {
+        MUST(cudaEventRecord(a, 0));
+        MUST(cudaMemcpyAsync(to, from, bytes, kind, 0));
+        MUST(cudaEventRecord(b, 0));
+        s[n] = time_s(a, b);
+    }
+    MUST(cudaEventDestroy(a));
+    MUST(cudaEventDestroy(b));
+    return (double)bytes / median(s + 1, REPEAT);
+}
+
+static struct ceilings measure_ceilings(void)
+{
+    const size_t bytes = (size_t)1 << 30;
+    void *d_from, *d_to, *h;
+    MUST(cudaMalloc(&d_from, bytes));
+    MUST(cudaMalloc(&d_to, bytes));
+    MUST(cudaMallocHost(&h, bytes));
+    MUST(ceiling_fill(d_from, bytes, 1));
+    MUST(cudaMemcpy(h, d_from, bytes, cudaMemcpyDeviceToHost));
+    struct ceilings c = {
+        .copy = 2 * copy_rate(d_to, d_from, bytes, cudaMemcpyDeviceToDevice),
+        .up = copy_rate(d_to, h, bytes, cudaMemcpyHostToDevice),
+    };
+    MUST(cudaFree(d_from));
+    MUST(cudaFree(d_to));
+    MUST(cudaFreeHost(h));
+    return c;
+}
+
+/* --- kernels ---------------------------------------------------------------------------------- */
+
+static const struct entry {
+    const char *name;
+    bool logz;
+    double pulscan_us, goal_us;
+} entries[] = {{"log-z", true, 417, 50}, {"every z", false, 1710, 250}};
+
+static struct psr_pulscan_desc describe(bool logz)
+{
+    return (struct psr_pulscan_desc){.nbin = NBIN,
+                                     .batch = BATCH,
+                                     .zmax = 256,
+                                     .logz = logz,
+                                     .nharm = sums,
+                                     .nnharm = sizeof sums / sizeof *sums,
+                                     .block = 256,
+                                     .sigma = 2,
+                                     .mem_bytes = INT64_C(1) << 36};
+}
+
+static struct psr_cuda_group group_of(const struct psr_pulscan_state *c, size_t first)
+{
+    struct psr_cuda_group g = c->group[0];
+    g.first = first;
+    g.n = BATCH - first < c->most ? BATCH - first : c->most;
+    return g;
+}
+
+static void clear(const struct psr_pulscan_state *c, const struct psr_cuda_group *g)
+{
+    size_t pieces = g->n * c->s->nharm * c->plan.npiece;
+    MUST(cudaMemsetAsync(g->d_groups, 0, pieces * sizeof *g->d_groups, c->work));
+    MUST(cudaMemsetAsync(g->d_count, 0, sizeof *g->d_count, c->work));
+}
+
+/* One pass over the batch; at says when the stages of each group ended. */
+static void pass(const struct psr_pulscan_state *c, cudaEvent_t at[][STAGES + 1])
+{
+    for (size_t first = 0, n = 0; first < BATCH; first += c->most, n++) {
+        const struct psr_cuda_group g = group_of(c, first);
+        const struct pulscan_k_norm norm = psr_pulscan_cuda_norm(c, &g);
+        const struct pulscan_k_search job = psr_pulscan_cuda_search(c, &g);
+        MUST(cudaEventRecord(at[n][0], c->work));
+        clear(c, &g);
+        MUST(cudaMemsetAsync(norm.d_bad, 0x7f, g.n * sizeof *norm.d_bad, c->work));
+        MUST(pulscan_k_normalise(&norm, c->work));
+        MUST(cudaEventRecord(at[n][1], c->work));
+        MUST(pulscan_k_sieve(&job, c->work));
+        MUST(cudaEventRecord(at[n][2], c->work));
+        MUST(pulscan_k_peaks(&job, c->work));
+        MUST(cudaEventRecord(at[n][3], c->work));
+    }
+}
+
+/* Microseconds a spectrum: in all, and of each stage. */
+static void time_pass(const struct psr_pulscan_state *c, double us[STAGES + 1])
+{
+    static cudaEvent_t at[BATCH][STAGES + 1];
+    double all[STAGES + 1][REPEAT + 1] = {{0}};
+    const size_t last = (BATCH - 1) / c->most;
+    for (size_t n = 0; n <= last; n++)
+        for (int k = 0; k <= STAGES; k++)
+            MUST(cudaEventCreate(&at[n][k]));
+    for (int r = 0; r <= REPEAT; r++) {
+        pass(c, at);
+        all[0][r] = time_s(at[0][0], at[last][STAGES]);
+        for (size_t n = 0; n <= last; n++)
+            for (int k = 0; k < STAGES; k++)
+                all[k + 1][r] += time_s(at[n][k], at[n][k + 1]);
+    }
+    for (int k = 0; k <= STAGES; k++)
+        us[k] = 1e6 * median(all[k] + 1, REPEAT) / BATCH;
+}
+
+/* Lists every piece that there is.
+ * Returned: how many */
+static uint32_t list_all(const struct psr_pulscan_state *c, const struct psr_cuda_group *g,
+                         uint32_t *list)
+{
+    uint32_t n = 0, sum = 0;
+    for (size_t k = 0; k < g->n * c->s->nharm; k++, sum += c->plan.npiece)
+        for (uint32_t p = 0; p * PULSCAN_PIECE < NBIN / (uint32_t)sums[k % c->s->nharm]; p++)
+            list[n++] = sum + p;
+    return n;
+}
+
+/* Every box is summed: what the sieve saves, and the time of the worst of data. */
+static double time_all_boxes(const struct psr_pulscan_state *c)
+{
+    const struct psr_cuda_group g = group_of(c, 0);
+    const struct pulscan_k_search job = psr_pulscan_cuda_search(c, &g);
+    const size_t room = g.n * c->s->nharm * c->plan.npiece;
+    uint32_t *list = take(room * sizeof *list);
+    struct pulscan_k_count count = {.nlist = list_all(c, &g, list)};
+    double s[REPEAT + 1];
+    cudaEvent_t a, b;
+    MUST(cudaEventCreate(&a));
+    MUST(cudaEventCreate(&b));
+    MUST(cudaMemcpy(g.d_list, list, count.nlist * sizeof *list, cudaMemcpyHostToDevice));
+    MUST(cudaMemset(g.d_groups, 0xff, room * sizeof *list));
+    for (int n = 0; n <= REPEAT; n++) {
+        MUST(cudaMemcpy(g.d_count, &count, sizeof count, cudaMemcpyHostToDevice));
+        MUST(cudaEventRecord(a, c->work));
+        MUST(pulscan_k_peaks(&job, c->work));
+        MUST(cudaEventRecord(b, c->work));
+        s[n] = time_s(a, b);
+    }
+    free(list);
+    return 1e6 * median(s + 1, REPEAT) / (double)g.n;
+}
+
+static void report_kernels(const struct entry *e, const struct ceilings *ceil, const float *noise)
+{
+    struct psr_pulscan_desc d = describe(e->logz);
+    struct psr_pulscan_search s;
+    struct psr_odds odds;
+    struct psr_pulscan_state c = {.s = &s};
+    struct pulscan_k_count count;
+    double us[STAGES + 1], read_us = 1e6 * 8.0 * NBIN / ceil->copy;
+    psr_err err;
+    must_do(psr_pulscan_resolve(&s, &odds, &d, &err), &err);
+    must_do(psr_pulscan_cuda_start(&c, &err), &err);
+    for (size_t n = 0; n < BATCH; n++)
+        MUST(cudaMemcpy(c.d_x + n * c.pitch * 2, noise + n % DISTINCT * 2 * NBIN, 8L * NBIN,
+                        cudaMemcpyHostToDevice));
+    time_pass(&c, us);
+    MUST(cudaMemcpy(&count, c.group[0].d_count, sizeof count, cudaMemcpyDeviceToHost));
+    const struct psr_cuda_group last = group_of(&c, (BATCH - 1) / c.most * c.most);
+    double all_us = time_all_boxes(&c);
+    printf("%-8s %7.1f %9.1f %6.1f %6.1f %10.2f %8.1f %6.1f %9.3f%% %9.1f\n", e->name, us[0], us[1],
+           us[2], us[3], us[0] / read_us, e->pulscan_us / us[0], e->goal_us / us[0],
+           100.0 * count.nlist /
+               ((double)last.n * NBIN / PULSCAN_PIECE * (1 + 1 / 2. + 1 / 3. + 1 / 4.)),
+           all_us);
+    psr_pulscan_cuda_free(&c);
+    psr_pulscan_forget(&s);
+}
+
+/* --- from files ------------------------------------------------------------------------------- */
+
+enum { WORKERS = 3, FILES = 144, TURN = 12, READERS = 5 };
+
+struct worker {
+    const char *dir;
+    int first; /* turn */
+    psr_pulscan *plan;
+    size_t hits;
+};
+
+static void name_file(char *path, size_t size, const char *dir, int n)
+{
+    snprintf(path, size, "%s/%d.dat", dir, n % BATCH);
+}
+
+static void read_file(const char *dir, int n, float *to)
+{
+    char path[256];
+    name_file(path, sizeof path, dir, n);
+    FILE *f = fopen(path, "rb");
+    if (!f || setvbuf(f, NULL, _IONBF, 0) || fread(to, sizeof *to, 2 * NBIN, f) != 2 * NBIN) {
+        fprintf(stderr, "%s: not read\n", path);
+        exit(EXIT_FAILURE);
+    }
+    fclose(f);
+}
+
+/* Takes every second turn of files. */
+static void *work(void *arg)
+{
+    struct worker *w = arg;
+    struct psr_pulscan_result result[TURN];
+    const float *in[TURN];
+    psr_err err;
+    for (int turn = w->first; turn < FILES / TURN; turn += WORKERS) {
+#pragma omp parallel for num_threads(READERS) schedule(dynamic)
+        for (int n = 0; n < TURN; n++) {
+            float *to = psr_pulscan_input(w->plan, (size_t)n);
+            read_file(w->dir, turn * TURN + n, to);
+            in[n] = to;
+        }
+        must_do(psr_pulscan_execute(w->plan, TURN, in, result, &err), &err);
+        for (int n = 0; n < TURN; n++)
+            w->hits += result[n].nhit;
+    }
+    return NULL;
+}
+
+static void write_files(const char *dir, const float *noise)
+{
+    char path[256];
+    for (int n = 0; n < BATCH; n++) {
+        name_file(path, sizeof path, dir, n);
+        FILE *f = fopen(path, "wb");
+        if (!f || fwrite(noise + n % DISTINCT * 2 * NBIN, 8, NBIN, f) != NBIN || fclose(f)) {
+            fprintf(stderr, "%s: not written\n", path);
+            exit(EXIT_FAILURE);
+        }
+    }
+}
+
+static void remove_files(const char *dir)
+{
+    char path[256];
+    for (int n = 0; n < BATCH; n++) {
+        name_file(path, sizeof path, dir, n);
+        unlink(path);
+    }
+    rmdir(dir);
+}
+
+static double time_workers(struct worker w[WORKERS])
+{
+    pthread_t thread[WORKERS];
+    double t0 = now_s();
+    for (int k = 0; k < WORKERS; k++)
+        if (pthread_create(&thread[k], NULL, work, &w[k]))
+            exit(EXIT_FAILURE);
+    for (int k = 0; k < WORKERS; k++)
+        pthread_join(thread[k], NULL);
+    return now_s() - t0;
+}
+
+static void report_files(const struct entry *e, const struct ceilings *ceil, const char *dir)
+{
+    struct psr_pulscan_desc d = describe(e->logz);
+    struct worker w[WORKERS];
+    double s[3];
+    psr_err err;
+    d.series = true;
+    d.batch = TURN;
+    d.backend = "cuda";
+    for (int k = 0; k < WORKERS; k++) {
+        w[k] = (struct worker){.dir = dir, .first = k};
+        must_do(psr_pulscan_create(&w[k].plan, &d, &err), &err);
+    }
+    for (int r = 0; r < 3; r++)
+        s[r] = time_workers(w);
+    double rate = 8.0 * NBIN * FILES / median(s, 3);
+    printf("%-8s %6.1f GB/s of .dat, %4.2f of host to device, %6.1f us a file, %zu hits\n", e->name,
+           1e-9 * rate, rate / ceil->up, 8e6 * NBIN / rate, w[0].hits + w[1].hits);
+    for (int k = 0; k < WORKERS; k++)
+        psr_pulscan_destroy(w[k].plan);
+}
+
+int main(void)
+{
+    enum { ENTRIES = sizeof entries / sizeof *entries };
+    struct psr_device device;
+    psr_err err;
+    const char *tmp = getenv("TMPDIR");
+    char dir[200];
+    if (psr_device_describe(0, &device, &err)) {
+        printf("SKIP: %s\n", err.msg);
+        return 0;
+    }
+    struct ceilings ceil = measure_ceilings();
+    float *noise = take((size_t)DISTINCT * 2 * NBIN * sizeof *noise);
+    for (int n = 0; n < DISTINCT; n++)
+        fill_noise(noise + (size_t)n * 2 * NBIN, 2 * NBIN, (uint64_t)n + 1);
+    printf("%s: copies %.2f TB/s, host to device %.1f GB/s\n", device.name, ceil.copy * 1e-12,
+           ceil.up * 1e-9);
+    printf("us per spectrum of %d bins, %d in a batch; Pulscan, goal: their time over ours\n", NBIN,
+           BATCH);
+    printf("             all normalise  sieve  peaks  of_reading  pulscan   goal pieces_left "
+           "all_boxes\n");
+    for (int n = 0; n < ENTRIES; n++)
+        report_kernels(&entries[n], &ceil, noise);
+    snprintf(dir, sizeof dir, "%s/bench_pulscan.XXXXXX", tmp ? tmp : "/tmp");
+    if (!mkdtemp(dir)) {
+        fprintf(stderr, "%s: not made\n", dir);
+        return EXIT_FAILURE;
+    }
+    write_files(dir, noise);
+    for (int n = 0; n < ENTRIES; n++)
+        report_files(&entries[n], &ceil, dir);
+    remove_files(dir);
+    free(noise);
+    return 0;
+}
