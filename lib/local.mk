@@ -7,6 +7,7 @@ pkgconfig_DATA = lib/psrkit.pc
 
 psrincludedir = $(includedir)/psrkit
 psrinclude_HEADERS = \
+	lib/psrkit/accel.h \
 	lib/psrkit/array.h \
 	lib/psrkit/barycentre.h \
 	lib/psrkit/beam.h \
@@ -23,6 +24,8 @@ psrinclude_HEADERS = \
 	lib/psrkit/inf.h \
 	lib/psrkit/lists.h \
 	lib/psrkit/mask.h \
+	lib/psrkit/matched.h \
+	lib/psrkit/measure.h \
 	lib/psrkit/nibbles.h \
 	lib/psrkit/number.h \
 	lib/psrkit/obs.h \
@@ -32,6 +35,7 @@ psrinclude_HEADERS = \
 	lib/psrkit/planfile.h \
 	lib/psrkit/pointing.h \
 	lib/psrkit/psrfits.h \
+	lib/psrkit/pulscan.h \
 	lib/psrkit/resample.h \
 	lib/psrkit/rng.h \
 	lib/psrkit/series.h \
@@ -39,7 +43,9 @@ psrinclude_HEADERS = \
 	lib/psrkit/sigproc.h \
 	lib/psrkit/singlepulse.h \
 	lib/psrkit/source.h \
-	lib/psrkit/status.h
+	lib/psrkit/spectrum.h \
+	lib/psrkit/status.h \
+	lib/psrkit/zaplist.h
 
 lib_libpsrkit_a_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/kernels $(CUDA_CPPFLAGS)
 lib_libpsrkit_a_LIBADD = $(KERNEL_OBJECTS)
@@ -53,10 +59,13 @@ lib_cuda_sources = \
 endif
 lib_libpsrkit_a_SOURCES = \
 	$(lib_cuda_sources) \
+	lib/base/clones.h \
 	lib/base/device.c \
 	lib/base/device_backend.h \
 	lib/base/isa.h \
 	lib/base/number.c \
+	lib/base/order.c \
+	lib/base/order.h \
 	lib/base/outfile.c \
 	lib/base/path.c \
 	lib/base/path.h \
@@ -79,8 +88,13 @@ lib_libpsrkit_a_SOURCES = \
 	lib/beam/beam_cpu_resample.h \
 	lib/beam/gains.c \
 	lib/beam/pointing.c \
+	lib/formats/accel.c \
+	lib/formats/accel_cand.c \
+	lib/formats/accel_table.c \
 	lib/formats/dada.c \
 	lib/formats/dat.c \
+	lib/formats/dat.h \
+	lib/formats/fft.c \
 	lib/formats/good_length.c \
 	lib/formats/inf.c \
 	lib/formats/inf_fields.c \
@@ -113,7 +127,10 @@ lib_libpsrkit_a_SOURCES = \
 	lib/formats/telescope.c \
 	lib/formats/unpack.c \
 	lib/formats/unpack.h \
+	lib/formats/valerr.c \
+	lib/formats/valerr.h \
 	lib/formats/voltages.c \
+	lib/formats/zaplist.c \
 	lib/search/cluster.c \
 	lib/search/compat.c \
 	lib/search/dedisp.c \
@@ -129,7 +146,23 @@ lib_libpsrkit_a_SOURCES = \
 	lib/search/dedisp_cpu_tree.h \
 	lib/search/dedisp_lag.h \
 	lib/search/fanout.c \
+	lib/search/matched.c \
+	lib/search/measure.c \
 	lib/search/patch.c \
+	lib/search/pulscan.c \
+	lib/search/pulscan_backend.h \
+	lib/search/pulscan_check.c \
+	lib/search/pulscan_cpu.c \
+	lib/search/pulscan_cpu.h \
+	lib/search/pulscan_level.c \
+	lib/search/pulscan_merge.c \
+	lib/search/pulscan_odds.c \
+	lib/search/pulscan_odds.h \
+	lib/search/pulscan_search.c \
+	lib/search/pulscan_search.h \
+	lib/search/pulscan_series.c \
+	lib/search/pulscan_series.h \
+	lib/search/pulscan_tile.c \
 	lib/search/pulse.h \
 	lib/search/pulsetext.c \
 	lib/search/singlepulse.c \
@@ -147,6 +180,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/signal/ddplan.c \
 	lib/signal/ddplan_factors.c \
 	lib/signal/delays.c \
+	lib/signal/deredden.c \
 	lib/signal/fake.c \
 	lib/signal/fake_part.c \
 	lib/signal/fake_parts.h \
@@ -160,6 +194,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/signal/orbit.c \
 	lib/signal/quantise_lanes.h \
 	lib/signal/resample.c \
+	lib/signal/rfft.c \
 	lib/signal/rng.c \
 	lib/signal/rng_lanes.h \
 	lib/signal/signif.c \

@@ -7,6 +7,7 @@ TOOL_PAGES = \
 	man/ddplan.1 \
 	man/fakebin.1 \
 	man/frbbeam.1 \
+	man/gpuaccel-pulscan.1 \
 	man/gpudedisp.1
 
 dist_man_MANS += \

@@ -9,6 +9,7 @@ bin_PROGRAMS += \
 	tools/ddplan \
 	tools/fakebin \
 	tools/frbbeam \
+	tools/gpuaccel-pulscan \
 	tools/gpudedisp
 
 tools_chi2sig_CPPFLAGS = $(tools_cppflags)
@@ -57,6 +58,19 @@ tools_frbbeam_SOURCES = \
 	tools/frbbeam_output.c \
 	tools/frbbeam_scale.c \
 	tools/frbbeam_setup.c
+
+tools_gpuaccel_pulscan_CPPFLAGS = $(tools_cppflags)
+tools_gpuaccel_pulscan_SOURCES = \
+	$(tools_gnuplot) \
+	$(tools_shared) \
+	tools/gpuaccel-pulscan.c \
+	tools/gpuaccel-pulscan.h \
+	tools/gpuaccel-pulscan_batch.c \
+	tools/gpuaccel-pulscan_options.c \
+	tools/gpuaccel-pulscan_output.c \
+	tools/gpuaccel-pulscan_plan.c \
+	tools/planeplot.c \
+	tools/planeplot.h
 
 tools_gpudedisp_CPPFLAGS = $(tools_cppflags)
 tools_gpudedisp_LDADD = $(LDADD) $(ZLIB_LIBS)
