@@ -228,7 +228,6 @@ check-science: tests/t_pulscan_noise tests/science/sensitivity
 	tests/science/sensitivity 300 400 1
 .PHONY: check-science
 
-# A pulsar and a burst, made and found: `make demo`, which tests/demo.bats runs too.
 # A pulsar, bursts and a binary, made and found: `make demo`, which tests/demo.bats runs too.
 demo_programs = tests/fold_dat
 
