@@ -115,7 +115,7 @@ static void bench(const struct work *k, int repeats, int nthread, double peak)
 {
     static double theta_ns[NFREQ * MAXBEAM], theta_ew[NFREQ * MAXBEAM];
     uint64_t seed = 1;
-    size_t nt = 20 * k->tds, bytes = nt * NFREQ * 2 * k->ndish, tds[NFREQ];
+    size_t nt = 32 * k->tds, bytes = nt * NFREQ * 2 * k->ndish, tds[NFREQ];
     struct psr_array a = {.m = k->m, .n = k->n, .ns_m = 1, .ew_m = 1, .ndish = k->ndish};
     struct psr_beam_desc d = {.array = &a,
                               .nfreq = NFREQ,

@@ -7,12 +7,18 @@
 
 enum { MIX_BEAMS = 8, MIX_LANES = 32 };
 
+/* Cosines and sines of pi j / (2 n), j < 2 n. */
+struct psr_beam_turns {
+    size_t n;
+    double *cosine, *sine; /* [2n]; owned by whoever filled them */
+};
+
 struct psr_beam_loops {
     void (*add_power)(float *sum, const float *x, size_t n);
-    void (*mix_rows)(float *mix, const float *x, size_t n, const float *u, size_t np);
+    void (*mix_rows)(float *mix, const float *x, size_t pitch, size_t n, const float *u, size_t np);
     float (*dot)(const float *a, const float *b, size_t n);
-    void (*cotangents)(float *u, const double *cos_b, const double *sin_b, double cos_a,
-                       double sin_a, double sine, size_t n);
+    void (*cotangents)(float *u, const struct psr_beam_turns *turns, double cos_a, double sin_a,
+                       double sine);
 };
 
 const struct psr_beam_loops *psr_beam_loops_choose(void);

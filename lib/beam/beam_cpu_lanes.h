@@ -8,9 +8,10 @@ ISA static void NAME(add_power)(float *restrict sum, const float *restrict x, si
         sum[i] += x[2 * i] * x[2 * i] + x[2 * i + 1] * x[2 * i + 1];
 }
 
-/* mix[b][i] = sum over p < np of u[p][b] x[p][i], for MIX_BEAMS beams, n a multiple of MIX_LANES:
- * what is read of x serves all of them while their sums stay in registers. */
-ISA static void NAME(mix_rows)(float *restrict mix, const float *restrict x, size_t n,
+/* mix[b][i] = sum over p < np of u[p][b] x[p][i], for MIX_BEAMS beams and i < n, rounded up to
+ * whole MIX_LANES; rows of x and mix are pitch apart.  What is read of x serves all beams while
+ * their sums stay in registers. */
+ISA static void NAME(mix_rows)(float *restrict mix, const float *restrict x, size_t pitch, size_t n,
                                const float *restrict u, size_t np)
 {
     for (size_t i = 0; i < n; i += MIX_LANES) {
@@ -18,10 +19,10 @@ ISA static void NAME(mix_rows)(float *restrict mix, const float *restrict x, siz
         for (size_t p = 0; p < np; p++)
             for (size_t b = 0; b < MIX_BEAMS; b++)
                 for (size_t k = 0; k < MIX_LANES; k++)
-                    sum[b][k] += u[p * MIX_BEAMS + b] * x[p * n + i + k];
+                    sum[b][k] += u[p * MIX_BEAMS + b] * x[p * pitch + i + k];
         for (size_t b = 0; b < MIX_BEAMS; b++)
             for (size_t k = 0; k < MIX_LANES; k++)
-                mix[b * n + i + k] = sum[b][k];
+                mix[b * pitch + i + k] = sum[b][k];
     }
 }
 
@@ -39,14 +40,14 @@ ISA static float NAME(dot)(const float *restrict a, const float *restrict b, siz
     return sum;
 }
 
-/* u[j] = (-1)^j sine cot(a + b_j) for j from 1 on, from the cosines and sines of a and b_j. */
-ISA static void NAME(cotangents)(float *restrict u, const double *restrict cos_b,
-                                 const double *restrict sin_b, double cos_a, double sin_a,
-                                 double sine, size_t n)
+/* u[j] = (-1)^j sine cot(a + pi j / (2 n)) for j from 1 to 2 n - 1. */
+ISA static void NAME(cotangents)(float *restrict u, const struct psr_beam_turns *turns,
+                                 double cos_a, double sin_a, double sine)
 {
-    for (size_t j = 1; j < n; j++) {
-        double top = cos_a * cos_b[j] - sin_a * sin_b[j];
-        double bottom = sin_a * cos_b[j] + cos_a * sin_b[j];
+    const double *restrict cosine = turns->cosine, *restrict other = turns->sine;
+    for (size_t j = 1; j < 2 * turns->n; j++) {
+        double top = cos_a * cosine[j] - sin_a * other[j];
+        double bottom = sin_a * cosine[j] + cos_a * other[j];
         double value = sine * top / bottom;
         u[j] = (float)(j & 1 ? -value : value);
     }

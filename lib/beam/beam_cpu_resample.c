@@ -66,7 +66,7 @@ static void make_kernel(const struct psr_resampler *r, const struct psr_beam_tur
     double nearest = rint(2 * theta), off = 2 * theta - nearest, sine = sin(M_PI * off) / (double)n;
     size_t at = (size_t)nearest % n; /* theta is in [0, n/2) */
     double angle = M_PI * off / (double)n;
-    r->loops->cotangents(s->turned, t->cosine, t->sine, cos(angle), sin(angle), sine, n);
+    r->loops->cotangents(s->turned, t, cos(angle), sin(angle), sine);
     s->turned[0] = off == 0 ? 1 : (float)(sine / tan(angle));
     for (size_t j = 0; j <= at; j++)
         u[at - j] = s->turned[j];
@@ -82,9 +82,9 @@ static void give_grid(const struct psr_beam_work *w, const float *level, size_t 
             memcpy(to + k * m * n + p * n, level + (p * PSR_BEAM_GROUP + k) * n, n * sizeof *to);
 }
 
-/* Eq. 9: up to MIX_BEAMS north-south directions of all sums of the group. */
+/* Eq. 9: up to MIX_BEAMS north-south directions of nsum sums. */
 static void mix_north(const struct psr_resampler *r, struct psr_resample_scratch *s,
-                      const float *level, const double *theta_ns, size_t n)
+                      const float *level, const double *theta_ns, size_t n, size_t nsum)
 {
     const size_t np = 2 * r->w->m;
     for (size_t b = 0; b < MIX_BEAMS; b++) {
@@ -93,7 +93,8 @@ static void mix_north(const struct psr_resampler *r, struct psr_resample_scratch
         for (size_t p = 0; p < np; p++)
             s->u_ns[p * MIX_BEAMS + b] = b < n ? s->u[p] : 0;
     }
-    r->loops->mix_rows(s->mix, level, PSR_BEAM_GROUP * 2 * r->w->n, s->u_ns, np);
+    r->loops->mix_rows(s->mix, level, PSR_BEAM_GROUP * 2 * r->w->n, nsum * 2 * r->w->n, s->u_ns,
+                       np);
 }
 
 /* Eq. 10: one beam of nsum sums, of those that mix_north left as number b. */
@@ -113,7 +114,7 @@ static void give_points(const struct psr_resampler *r, struct psr_resample_scrat
     const double *ns = w->theta_ns + f * w->nbeam, *ew = w->theta_ew + f * w->nbeam;
     for (size_t first = 0; first < w->nbeam; first += MIX_BEAMS) {
         size_t n = w->nbeam - first < MIX_BEAMS ? w->nbeam - first : MIX_BEAMS;
-        mix_north(r, s, level, ns + first, n);
+        mix_north(r, s, level, ns + first, n, nsum);
         for (size_t b = 0; b < n; b++) {
             make_kernel(r, &r->ew, s, ew[first + b], s->u_ew);
             give_beam(r, s, b, s->u_ew, nsum, to + first + b);
@@ -130,7 +131,7 @@ static void give_product(const struct psr_resampler *r, struct psr_resample_scra
         make_kernel(r, &r->ew, s, w->theta_ew[f * w->n_ew + j], s->u_ew + j * 2 * w->n);
     for (size_t first = 0; first < w->n_ns; first += MIX_BEAMS) {
         size_t n = w->n_ns - first < MIX_BEAMS ? w->n_ns - first : MIX_BEAMS;
-        mix_north(r, s, level, w->theta_ns + f * w->n_ns + first, n);
+        mix_north(r, s, level, w->theta_ns + f * w->n_ns + first, n, nsum);
         for (size_t i = 0; i < n * w->n_ew; i++)
             give_beam(r, s, i / w->n_ew, s->u_ew + i % w->n_ew * 2 * w->n, nsum,
                       to + first * w->n_ew + i);

@@ -8,12 +8,6 @@
 
 enum { PSR_BEAM_GROUP = 16 }; /* sums resampled together: a kernel is made once for them */
 
-/* Cosines and sines of pi j / (2 n), j < 2 n. */
-struct psr_beam_turns {
-    size_t n;
-    double *cosine, *sine; /* [2n]; owned by whoever filled them */
-};
-
 struct psr_resampler {
     const struct psr_beam_work *w;
     const struct psr_beam_loops *loops;
