@@ -85,6 +85,8 @@ lib_libpsrkit_a_SOURCES = \
 	lib/formats/sigproc_reader.c \
 	lib/formats/sigproc_write.c \
 	lib/formats/source.c \
+	lib/formats/subbands.c \
+	lib/formats/subbands.h \
 	lib/formats/telescope.c \
 	lib/formats/unpack.c \
 	lib/formats/unpack.h \

@@ -22,6 +22,19 @@ static void take_header(struct gpudedisp_compat *k)
     k->reverse = !rising || (filterbank && o->invert);
 }
 
+/* Of sub-bands the .inf file tells of the channels they were summed from, and there are as many as
+ * files, whatever -nsub says. */
+static void describe_subbands(struct gpudedisp_compat *k, const struct psr_inf *inf)
+{
+    k->desc.summed = true;
+    k->desc.nsub = k->obs.nchan;
+    k->desc.nchan = (size_t)inf->nchan;
+    k->desc.lofreq_mhz = inf->lowest_mhz;
+    k->desc.width_mhz = inf->chan_width_mhz;
+    k->desc.reverse = false;
+    k->desc.keep = NULL;
+}
+
 /* All that decides delays and lengths. */
 static void describe(struct gpudedisp_compat *k)
 {
@@ -47,6 +60,8 @@ static void describe(struct gpudedisp_compat *k)
         .mask = o->mask ? &j->mask : NULL,
         .keep = k->keep,
     };
+    if (psr_source_inf(j->source))
+        describe_subbands(k, psr_source_inf(j->source));
 }
 
 psr_status gpudedisp_compat_skip(struct gpudedisp_job *j, int64_t nsamp, int64_t *skip)
@@ -141,6 +156,7 @@ static psr_status create_series(struct gpudedisp_compat *k)
                                  .obs = &j->bary.obs,
                                  .epoch = j->bary.epoch,
                                  .file_nbit = psr_source_file_nbit(j->source),
+                                 .inf = psr_source_inf(j->source),
                                  .tsamp_s = (double)j->opt.downsamp * k->obs.tsamp_s,
                              },
                              &j->err);

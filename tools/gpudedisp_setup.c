@@ -141,6 +141,7 @@ static psr_status create_series(struct gpudedisp_job *j)
                                  .obs = &j->bary.obs,
                                  .epoch = j->bary.epoch,
                                  .file_nbit = psr_source_file_nbit(j->source),
+                                 .inf = psr_source_inf(j->source),
                                  .tsamp_s = obs->tsamp_s * (double)o->downsamp,
                              },
                              &j->err);

@@ -210,6 +210,16 @@ static psr_status open_trial(psr_series *s, size_t i, const struct psr_series_de
     return s->format == PSR_SERIES_TIM ? write_header(s, trial, desc, err) : PSR_OK;
 }
 
+/* The .inf of sub-bands knows the channels they were summed from, which obs does not. */
+static void take_inf(struct psr_inf *inf, const struct psr_series_desc *desc)
+{
+    *inf = *desc->inf;
+    inf->barycentric = desc->obs->barycentric;
+    inf->ra_deg = desc->obs->has_position ? desc->obs->ra_deg : 0;
+    inf->dec_deg = desc->obs->has_position ? desc->obs->dec_deg : 0;
+    inf->nonoff = 0;
+}
+
 psr_status psr_series_create(psr_series **out, const struct psr_series_desc *desc, psr_err *err)
 {
     *out = NULL;
@@ -228,7 +238,10 @@ psr_status psr_series_create(psr_series **out, const struct psr_series_desc *des
     s->format = desc->format;
     s->dm_decimals = desc->dm_decimals;
     s->ndm = desc->ndm;
-    psr_inf_from_obs(&s->inf, desc->obs, desc->file_nbit);
+    if (desc->inf)
+        take_inf(&s->inf, desc);
+    else
+        psr_inf_from_obs(&s->inf, desc->obs, desc->file_nbit);
     s->inf.tbin_s = desc->tsamp_s;
     for (size_t i = 0; i < s->ndm && !st; i++)
         st = open_trial(s, i, desc, err);

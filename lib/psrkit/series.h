@@ -25,6 +25,8 @@ struct psr_series_desc {
     const double *dm;            /* [ndm] pc cm^-3; copied */
     const struct psr_obs *obs;   /* of the input; copied */
     int file_nbit;               /* as psr_source_file_nbit */
+    const struct psr_inf *inf;   /* what series take from the .inf of their input, as
+                                    psr_source_inf; NULL: made of obs; copied */
     double tsamp_s;              /* of the series */
     const struct psr_mjd *epoch; /* [ndm] of the first sample; copied; NULL: that of obs */
 };
