@@ -32,7 +32,8 @@ psrinclude_HEADERS = \
 	lib/psrkit/sigproc.h \
 	lib/psrkit/singlepulse.h \
 	lib/psrkit/source.h \
-	lib/psrkit/status.h
+	lib/psrkit/status.h \
+	lib/psrkit/subband.h
 
 lib_libpsrkit_a_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/kernels $(CUDA_CPPFLAGS)
 lib_libpsrkit_a_LIBADD = $(KERNEL_OBJECTS)
@@ -111,6 +112,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/search/singlepulse_boxcar.c \
 	lib/search/singlepulse_level.c \
 	lib/search/singlepulse_pick.c \
+	lib/search/subband.c \
 	lib/signal/barycentre.c \
 	lib/signal/clean.c \
 	lib/signal/clean_give.c \

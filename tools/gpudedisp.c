@@ -141,6 +141,8 @@ static psr_status run(struct gpudedisp_job *j)
 {
     if (j->opt.compat)
         return gpudedisp_compat(j);
+    if (j->opt.sub)
+        return gpudedisp_sub(j);
     psr_status st = gpudedisp_prepare(j);
     if (st == PSR_OK && j->opt.verbose)
         print_plan(j);

@@ -3,6 +3,7 @@
 #define PSR_TOOLS_GPUDEDISP_H
 
 #include "cli.h"
+#include "subbands.h"
 #include <psrkit/barycentre.h>
 #include <psrkit/compat.h>
 #include <psrkit/dedisp.h>
@@ -12,6 +13,8 @@
 #include <psrkit/series.h>
 #include <psrkit/singlepulse.h>
 #include <psrkit/source.h>
+
+enum { GPUDEDISP_NSUB = 32 }; /* sub-bands where -nsub does not say */
 
 struct gpudedisp_options {
     /* input */
@@ -130,6 +133,13 @@ psr_status gpudedisp_read_mask(struct gpudedisp_job *j);
 
 /* Says of flags that do nothing that they do nothing. */
 void gpudedisp_remark_flags(struct gpudedisp_job *j);
+
+/* The whole of -sub, likewise. */
+psr_status gpudedisp_sub(struct gpudedisp_job *j);
+
+/* Describes sub-bands of obs and names their files; bands is gone whatever the status. */
+psr_status gpudedisp_finish_subbands(struct gpudedisp_job *j, struct subbands *bands,
+                                     const struct psr_obs *obs);
 
 /* The whole of -compat presto, in place of prepare, the loop and the end. */
 psr_status gpudedisp_compat(struct gpudedisp_job *j);

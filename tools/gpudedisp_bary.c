@@ -17,7 +17,7 @@ static bool is_wanted(struct gpudedisp_job *j, bool presto)
     const int64_t first_day = 36934; /* 1960 */
     struct psr_notes notes = bary_notes(j);
     const struct psr_obs *obs = &j->bary.obs;
-    if (j->opt.nobary)
+    if (j->opt.nobary || j->opt.sub)
         return false;
     if (obs->barycentric)
         psr_note(&notes, "%s: is barycentric already", j->path[0]);

@@ -5,8 +5,6 @@
 #include <psrkit/delays.h>
 #include <stdlib.h>
 
-enum { DEFAULT_NSUB = 32 };
-
 /* Of a filterbank PRESTO takes fch1 for the highest channel, wherever the band goes from there, and
  * turns a band that goes up whether it is told to or not. */
 static void take_header(struct gpudedisp_compat *k)
@@ -50,7 +48,7 @@ static void describe(struct gpudedisp_compat *k)
         .width_mhz = width_mhz,
         .tsamp_s = k->obs.tsamp_s,
         .block = k->obs.block_nsamp ? (size_t)k->obs.block_nsamp : PSR_COMPAT_BLOCK,
-        .nsub = j->line->nsub ? (size_t)j->line->nsub : DEFAULT_NSUB,
+        .nsub = j->line->nsub ? (size_t)j->line->nsub : GPUDEDISP_NSUB,
         .downsamp = (size_t)j->line->downsamp,
         .ndm = j->ndm,
         .dm = j->dm,
@@ -76,15 +74,6 @@ psr_status gpudedisp_compat_skip(struct gpudedisp_job *j, int64_t nsamp, int64_t
     return st;
 }
 
-static psr_status choose_trials(struct gpudedisp_job *j)
-{
-    if (!j->opt.sub)
-        return gpudedisp_make_trials(j);
-    j->opt.lodm = j->opt.subdm;
-    j->opt.numdms = 1;
-    return gpudedisp_make_trials(j);
-}
-
 /* PRESTO's epochs are those of doubles, which have steps of half a microsecond. */
 static void round_epochs(struct gpudedisp_compat *k)
 {
@@ -104,7 +93,6 @@ static psr_status prepare_bary(struct gpudedisp_compat *k)
     struct gpudedisp_job *j = k->job;
     size_t worklen;
     psr_status st = psr_compat_worklen(&k->desc, &worklen, &j->err);
-    j->opt.nobary |= j->opt.sub;
     if (!st)
         st = gpudedisp_bary_prepare(j, &k->obs, worklen / k->desc.downsamp);
     if (!st)
@@ -166,10 +154,10 @@ static psr_status create_series(struct gpudedisp_compat *k)
 psr_status gpudedisp_compat_prepare(struct gpudedisp_compat *k)
 {
     struct gpudedisp_job *j = k->job;
-    psr_status st = choose_trials(j);
-    gpudedisp_remark_flags(j);
+    psr_status st = gpudedisp_make_trials(j);
     if (!st)
         st = gpudedisp_open_source(j);
+    gpudedisp_remark_flags(j);
     if (!st)
         st = gpudedisp_choose_channels(j);
     if (!st)
@@ -178,7 +166,7 @@ psr_status gpudedisp_compat_prepare(struct gpudedisp_compat *k)
         st = create_plan(k);
     if (!st)
         st = j->opt.sub ? subbands_create(&k->bands, j->opt.root, (int)j->opt.dmprec, j->dm[0],
-                                          k->desc.nsub, &j->err)
+                                          k->desc.nsub, SUBBANDS_WRAP, &j->err)
                         : create_series(k);
     return st;
 }

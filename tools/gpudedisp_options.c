@@ -17,19 +17,39 @@ static const struct gpudedisp_options defaults = {
     .device = "auto",
 };
 
+struct given {
+    const char *name;
+    bool given;
+};
+
+/* Refuses options that do not go with another. */
+static void refuse(const struct cli *tool, const char *why, const struct given *option, size_t n)
+{
+    for (size_t k = 0; k < n; k++)
+        if (option[k].given)
+            cli_usage_error(tool, "%s %s", why, option[k].name);
+}
+
+static void check_sub(const struct gpudedisp_options *o, const struct cli *tool)
+{
+    const struct given alien[] = {
+        {"-dms", o->dms != NULL},         {"-format tim", !strcmp(o->format, "tim")},
+        {"-nowrite", o->nowrite},         {"-o -", o->root && !strcmp(o->root, "-")},
+        {"-singlepulse", o->singlepulse},
+    };
+    if (o->sub)
+        refuse(tool, "-sub writes files of sub-bands at -subdm: there is no", alien,
+               sizeof alien / sizeof *alien);
+}
+
 /* PRESTO's limits, and what PRESTO does not do. */
 static void check_compat(const struct gpudedisp_options *o, const struct cli *tool)
 {
-    if (!o->compat && o->sub)
-        cli_usage_error(tool, "-sub needs -compat presto: sub-bands are written as PRESTO does");
     if (!o->compat)
         return;
     if (strcmp(o->compat, "presto") != 0)
         cli_usage_error(tool, "-compat: '%s' is not presto", o->compat);
-    const struct {
-        const char *name;
-        bool given;
-    } alien[] = {
+    const struct given alien[] = {
         {"-algo subband", !strcmp(o->algo, "subband")},
         {"-dmconst", strcmp(o->dmconst, "presto") != 0},
         {"-dms", o->dms != NULL},
@@ -40,9 +60,7 @@ static void check_compat(const struct gpudedisp_options *o, const struct cli *to
         {"-singlepulse", o->singlepulse},
         {"-tol 1", o->tol != 0},
     };
-    for (size_t k = 0; k < sizeof alien / sizeof *alien; k++)
-        if (alien[k].given)
-            cli_usage_error(tool, "-compat presto: prepsubband has no %s", alien[k].name);
+    refuse(tool, "-compat presto: prepsubband has no", alien, sizeof alien / sizeof *alien);
     const struct {
         const char *name;
         int64_t value, max;
@@ -73,6 +91,7 @@ static void check_combinations(const struct gpudedisp_options *o, const struct c
     if (strcmp(o->format, "dat") != 0 && strcmp(o->format, "tim") != 0)
         cli_usage_error(tool, "-format: '%s' is neither dat nor tim", o->format);
     check_compat(o, tool);
+    check_sub(o, tool);
     if (o->filterbank && o->psrfits)
         cli_usage_error(tool, "-filterbank and -psrfits exclude each other");
     if (o->plot && !o->singlepulse)
@@ -122,7 +141,7 @@ int gpudedisp_options_parse(struct gpudedisp_options *o, struct cli *tool, int a
          "Subtract the series at DM 0 from every channel, by its share; there is no clipping then.",
          0, 0},
         {"runavg", CLI_FLAG, &o->runavg, NULL,
-         "Subtract block means: of files of sub-bands only, which are not read here.", 0, 0},
+         "Of files of sub-bands: take off each one's mean over blocks of 1024 samples.", 0, 0},
         {"Trials", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"lodm", CLI_DOUBLE, &o->lodm, "DM", "First DM, pc cm^-3 (default 0).", 0, 1e6},
         {"dmstep", CLI_DOUBLE, &o->dmstep, "DM", "Step between DMs, pc cm^-3 (default 1).", 0, 1e6},
@@ -155,7 +174,8 @@ int gpudedisp_options_parse(struct gpudedisp_options *o, struct cli *tool, int a
         {"Compatibility", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"compat", CLI_TEXT, &o->compat, "presto",
          "Give prepsubband's own numbers, to the bit, its faults included.", 0, 0},
-        {"sub", CLI_FLAG, &o->sub, NULL, "With -compat presto: write sub-bands, not series.", 0, 0},
+        {"sub", CLI_FLAG, &o->sub, NULL,
+         "Write sub-bands at -subdm and no series: ROOT_DM12.00.sub00 and so on.", 0, 0},
         {"subdm", CLI_DOUBLE, &o->subdm, "DM", "DM of -sub, pc cm^-3 (default 0).", 0, 4000},
         {"Output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"o", CLI_TEXT, &o->root, "ROOT",
@@ -200,6 +220,10 @@ int gpudedisp_options_parse(struct gpudedisp_options *o, struct cli *tool, int a
     };
     int n = cli_parse(tool, argc, argv);
     check_combinations(o, tool, n);
+    if (o->sub) {
+        o->lodm = o->subdm;
+        o->numdms = 1;
+    }
     tool->options = NULL;
     tool->noptions = 0;
     return n;

@@ -61,6 +61,7 @@ tools_gpudedisp_SOURCES = \
 	tools/gpudedisp_line.c \
 	tools/gpudedisp_options.c \
 	tools/gpudedisp_setup.c \
+	tools/gpudedisp_sub.c \
 	tools/pulseplot.c \
 	tools/pulseplot.h \
 	tools/subbands.c \
