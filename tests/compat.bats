@@ -67,6 +67,10 @@ run_cases() {
     run_cases ' in/g(4|16|32)\.fil'
 }
 
+@test "so have sub-bands, and series made from them" {
+    run_cases '^(subbands|rfisub|subwrap|fromsub)'
+}
+
 @test "pipes and threads do not change a bit" {
     gpudedisp -q -compat presto -nobary -nsub 8 -lodm 47 -numdms 1 -o a in/rfi.fil
     cat in/rfi.fil | gpudedisp -q -compat presto -ncpus 3 -nobary -nsub 8 -lodm 47 -numdms 1 -o b -
@@ -90,8 +94,6 @@ refused() {
     refused 2 "10001 is above prepsubband's 10000" -numdms 10001 in/g8.fil
     run -2 --separate-stderr gpudedisp -compat sigproc -o t in/g8.fil
     [[ $stderr == *"'sigproc' is not presto"* ]]
-    run -2 --separate-stderr gpudedisp -sub -o t in/g8.fil
-    [[ $stderr == *"-sub needs -compat presto"* ]]
 }
 
 @test "a file shorter than the look-ahead gives zeros, as PRESTO's" {

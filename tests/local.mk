@@ -52,6 +52,7 @@ UNIT_TESTS = \
 	tests/t_sigproc \
 	tests/t_singlepulse \
 	tests/t_source \
+	tests/t_subband \
 	tests/t_unpack
 
 check_PROGRAMS += $(UNIT_TESTS)
@@ -81,7 +82,8 @@ CLI_TESTS = \
 	tests/fakebin.bats \
 	tests/gpudedisp.bats \
 	tests/library.bats \
-	tests/man.bats
+	tests/man.bats \
+	tests/subbands.bats
 
 # tests/compat.bats makes its input with it.
 check_PROGRAMS += tests/add_bytes

@@ -221,8 +221,8 @@ static psr_status check_files(const struct psr_source_desc *desc, psr_err *err)
         qsort(file, n, sizeof *file, compare_identities);
     for (size_t i = 1; i < n && !st; i++)
         if (compare_identities(file + i - 1, file + i) == 0)
-            st = psr_fail(err, PSR_EINVAL, "%.200s: the same file as %.200s, which is given too",
-                          file[i].path, file[i - 1].path);
+            st = psr_fail(err, PSR_EINVAL, "%.200s is given twice, also as %.200s", file[i].path,
+                          file[i - 1].path);
     free(file);
     return st;
 }
