@@ -13,6 +13,18 @@ void gpudedisp_charge(struct gpudedisp_job *j, enum gpudedisp_stage stage, doubl
     *since_s = now_s;
 }
 
+/* Takes spectra that are read and clean through every further stage of every line. */
+static psr_status process_spectra(struct gpudedisp_job *j, const void *spectra, size_t nsamp)
+{
+    double since_s = run_seconds();
+    psr_status st = psr_fanout_push(j->fan, spectra, nsamp, &j->err);
+    gpudedisp_charge(j, STAGE_DEDISPERSE, &since_s);
+    for (struct gpudedisp_line *l = j->line; l < j->line + j->nline && st == PSR_OK; l++)
+        if (!gpudedisp_line_is_full(j, l))
+            st = gpudedisp_run_line(j, l);
+    return st;
+}
+
 /* Takes one block through every stage; *nread is 0 at the end of the input. */
 static psr_status process_block(struct gpudedisp_job *j, size_t *nread)
 {
@@ -25,10 +37,7 @@ static psr_status process_block(struct gpudedisp_job *j, size_t *nread)
         st = gpudedisp_clean_block(j, *nread, &spectra, &n);
     gpudedisp_charge(j, STAGE_CLEAN, &since_s);
     j->nread += (int64_t)*nread;
-    for (size_t k = 0; k < j->nline && st == PSR_OK && n > 0; k++)
-        if (!gpudedisp_line_is_full(j, &j->line[k]))
-            st = gpudedisp_run_line(j, &j->line[k], spectra, n);
-    return st;
+    return st == PSR_OK && n > 0 ? process_spectra(j, spectra, n) : st;
 }
 
 static bool all_are_full(const struct gpudedisp_job *j)

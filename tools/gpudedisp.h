@@ -6,15 +6,25 @@
 #include "subbands.h"
 #include <psrkit/barycentre.h>
 #include <psrkit/compat.h>
-#include <psrkit/dedisp.h>
+#include <psrkit/fanout.h>
 #include <psrkit/mask.h>
 #include <psrkit/patch.h>
+#include <psrkit/planfile.h>
 #include <psrkit/resample.h>
 #include <psrkit/series.h>
 #include <psrkit/singlepulse.h>
 #include <psrkit/source.h>
 
 enum { GPUDEDISP_NSUB = 32 }; /* sub-bands where -nsub does not say */
+
+/* Upper limits, here and in prepsubband. */
+enum {
+    GPUDEDISP_NUMDMS = 1000000,
+    GPUDEDISP_DOWNSAMP = 65536,
+    GPUDEDISP_PRESTO_NUMDMS = 10000,
+    GPUDEDISP_PRESTO_DOWNSAMP = 128,
+    GPUDEDISP_PRESTO_NSUB = 4096,
+};
 
 struct gpudedisp_options {
     /* input */
@@ -32,6 +42,7 @@ struct gpudedisp_options {
     double lodm, dmstep;
     int64_t numdms;
     const char *dms;
+    const char *plan; /* and then lodm, dmstep, numdms, dms, downsamp and nsub are not given */
     const char *dmconst;
     /* method */
     int64_t downsamp;
@@ -87,7 +98,7 @@ struct gpudedisp_bary {
 struct gpudedisp_line {
     size_t first, ndm; /* trials [first, first + ndm) of the job */
     int64_t downsamp, nsub;
-    psr_dedisp *plan;
+    const psr_dedisp *plan;       /* of the job's fan-out */
     psr_patch *patch;             /* NULL where cleaning leaves nothing to add */
     psr_resample *resample;       /* NULL without barycentring */
     psr_singlepulse *pulses;      /* NULL without -singlepulse */
@@ -103,6 +114,7 @@ struct gpudedisp_job {
     size_t npath;
     psr_err err; /* of the step that failed */
 
+    struct psr_planfile planfile; /* empty without -plan */
     psr_source *source;
     double *dm; /* [ndm] of all lines */
     size_t ndm;
@@ -112,7 +124,8 @@ struct gpudedisp_job {
     unsigned char *keep;  /* [nchan] */
     struct psr_mask mask; /* empty without -mask */
     double dmconst;
-    psr_clean *clean;   /* NULL where nothing is to be cleaned */
+    psr_clean *clean; /* NULL where nothing is to be cleaned */
+    psr_fanout *fan;
     psr_series *series; /* of all lines; NULL with -nowrite */
 
     int nthread;
@@ -130,6 +143,10 @@ psr_status gpudedisp_make_trials(struct gpudedisp_job *j);
 psr_status gpudedisp_open_source(struct gpudedisp_job *j);
 psr_status gpudedisp_choose_channels(struct gpudedisp_job *j);
 psr_status gpudedisp_read_mask(struct gpudedisp_job *j);
+
+/* The lines and trials of -plan; and whether it was made for a band like the source's. */
+psr_status gpudedisp_read_plan(struct gpudedisp_job *j);
+psr_status gpudedisp_check_band(struct gpudedisp_job *j);
 
 /* Says of flags that do nothing that they do nothing. */
 void gpudedisp_remark_flags(struct gpudedisp_job *j);
@@ -166,9 +183,8 @@ psr_status gpudedisp_prepare(struct gpudedisp_job *j);
 psr_status gpudedisp_check_sweep(struct gpudedisp_job *j, const struct gpudedisp_line *l,
                                  int64_t nsamp);
 
-/* Takes the spectra of a block, cleaned, through every further stage of a line. */
-psr_status gpudedisp_run_line(struct gpudedisp_job *j, struct gpudedisp_line *l,
-                              const void *spectra, size_t nsamp);
+/* Takes the spectra that the fan-out was given last through every further stage of a line. */
+psr_status gpudedisp_run_line(struct gpudedisp_job *j, struct gpudedisp_line *l);
 
 /* Sampling time of a line's series. */
 double gpudedisp_line_tsamp_s(const struct gpudedisp_job *j, const struct gpudedisp_line *l);

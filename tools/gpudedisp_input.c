@@ -63,6 +63,8 @@ psr_status gpudedisp_make_trials(struct gpudedisp_job *j)
     psr_status st = psr_parse_dmconst(o->dmconst, &j->dmconst, &j->err);
     if (st != PSR_OK)
         return st;
+    if (o->plan)
+        return gpudedisp_read_plan(j);
     if (o->dms) {
         st = psr_dms_read(o->dms, &j->dm, &j->ndm, &j->err);
     } else {

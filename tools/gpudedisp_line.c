@@ -46,12 +46,11 @@ static psr_status write_block(struct gpudedisp_job *j, const struct gpudedisp_li
     return st;
 }
 
-psr_status gpudedisp_run_line(struct gpudedisp_job *j, struct gpudedisp_line *l,
-                              const void *spectra, size_t nsamp)
+psr_status gpudedisp_run_line(struct gpudedisp_job *j, struct gpudedisp_line *l)
 {
     double since_s = run_seconds();
-    size_t n;
-    psr_status st = psr_dedisp_execute(l->plan, spectra, nsamp, j->out, l->stride, &n, &j->err);
+    size_t n, line = (size_t)(l - j->line);
+    psr_status st = psr_fanout_execute(j->fan, line, j->out, l->stride, &n, &j->err);
     if (st == PSR_OK)
         st = gpudedisp_patch_series(j, l, n);
     if (st == PSR_OK)

@@ -28,43 +28,61 @@ static psr_status choose_device(struct gpudedisp_job *j, const char **backend, i
     return st;
 }
 
-static psr_status create_plan(struct gpudedisp_job *j, struct gpudedisp_line *l)
+/* What all lines have in common, but for the frequencies. */
+static psr_status describe_stream(struct gpudedisp_job *j, struct psr_dedisp_desc *d)
 {
-    const char *backend;
-    int device;
-    psr_status st = choose_device(j, &backend, &device);
-    if (st != PSR_OK)
-        return st;
     const struct gpudedisp_options *o = &j->opt;
     const struct psr_obs *obs = psr_source_obs(j->source);
+    *d = (struct psr_dedisp_desc){
+        .nchan = obs->nchan,
+        .tsamp_s = obs->tsamp_s,
+        .nbit = j->clean ? psr_clean_nbit(j->clean) : obs->nbit,
+        .kind = j->clean ? psr_clean_kind(j->clean) : obs->kind,
+        .dmconst = j->dmconst,
+        .keep = j->keep,
+        .tol = (int)o->tol,
+        .nthread = (int)o->ncpus,
+        .mem_bytes = o->mem_bytes,
+    };
+    return choose_device(j, &d->backend, &d->device);
+}
+
+static void describe_line(const struct gpudedisp_job *j, const struct gpudedisp_line *l,
+                          struct psr_fanout_line *d)
+{
+    bool subband = !strcmp(j->opt.algo, "subband") && l->nsub > 0;
+    *d = (struct psr_fanout_line){
+        .downsamp = (size_t)l->downsamp,
+        .ndm = l->ndm,
+        .dm = j->dm + l->first,
+        .algo = subband ? PSR_DEDISP_SUBBAND : PSR_DEDISP_DIRECT,
+        .nsub = (size_t)l->nsub,
+    };
+}
+
+static psr_status create_plans(struct gpudedisp_job *j)
+{
+    const struct psr_obs *obs = psr_source_obs(j->source);
+    struct psr_fanout_desc d = {.nline = j->nline};
+    psr_status st = describe_stream(j, &d.stream);
     double *freq_mhz = malloc(obs->nchan * sizeof *freq_mhz);
-    if (!freq_mhz)
-        return psr_fail_nomem(&j->err, "channel frequencies", (double)obs->nchan * 8);
+    struct psr_fanout_line *line = calloc(j->nline, sizeof *line);
+    if (st == PSR_OK && (!freq_mhz || !line))
+        st = psr_fail_nomem(&j->err, "channel frequencies", (double)obs->nchan * 8);
+    if (st != PSR_OK)
+        goto done;
     for (size_t c = 0; c < obs->nchan; c++)
         freq_mhz[c] = psr_obs_freq_mhz(obs, c) * (1 + j->bary.voverc);
-    bool subband = !strcmp(o->algo, "subband");
-    st = psr_dedisp_create(&l->plan,
-                           &(struct psr_dedisp_desc){
-                               .nchan = obs->nchan,
-                               .freq_mhz = freq_mhz,
-                               .tsamp_s = obs->tsamp_s,
-                               .nbit = j->clean ? psr_clean_nbit(j->clean) : obs->nbit,
-                               .kind = j->clean ? psr_clean_kind(j->clean) : obs->kind,
-                               .downsamp = (size_t)l->downsamp,
-                               .dmconst = j->dmconst,
-                               .ndm = l->ndm,
-                               .dm = j->dm + l->first,
-                               .keep = j->keep,
-                               .algo = subband ? PSR_DEDISP_SUBBAND : PSR_DEDISP_DIRECT,
-                               .tol = (int)o->tol,
-                               .nsub = (size_t)l->nsub,
-                               .nthread = (int)o->ncpus,
-                               .mem_bytes = o->mem_bytes,
-                               .backend = backend,
-                               .device = device,
-                           },
-                           &j->err);
+    for (size_t k = 0; k < j->nline; k++)
+        describe_line(j, &j->line[k], &line[k]);
+    d.stream.freq_mhz = freq_mhz;
+    d.line = line;
+    st = psr_fanout_create(&j->fan, &d, &j->err);
+    for (size_t k = 0; st == PSR_OK && k < j->nline; k++)
+        j->line[k].plan = psr_fanout_plan(j->fan, k);
+done:
     free(freq_mhz);
+    free(line);
     return st;
 }
 
@@ -91,7 +109,7 @@ static void choose_block(struct gpudedisp_job *j)
     const size_t most_bytes = 64 << 20; /* larger ones are slower to go over again */
     const struct psr_obs *obs = psr_source_obs(j->source);
     size_t most = most_bytes / psr_source_block_bytes(j->source, 1);
-    j->block = psr_dedisp_block(j->line->plan);
+    j->block = psr_fanout_block(j->fan);
     if (j->opt.zerodm)
         j->block -= j->block / 4;
     if (j->clean && j->block > most)
@@ -195,17 +213,12 @@ psr_status gpudedisp_prepare(struct gpudedisp_job *j)
         psr_status (*run)(struct gpudedisp_job *);
         psr_status (*line)(struct gpudedisp_job *, struct gpudedisp_line *);
     } step[] = {
-        {.run = gpudedisp_make_trials},
-        {.run = gpudedisp_open_source},
-        {.run = gpudedisp_choose_channels},
-        {.run = gpudedisp_create_clean},
-        {.run = prepare_bary},
-        {.line = create_plan},
-        {.line = gpudedisp_create_patch},
-        {.run = create_buffers},
-        {.run = create_series},
-        {.line = create_search},
-        {.line = check_length},
+        {.run = gpudedisp_make_trials},  {.run = gpudedisp_open_source},
+        {.run = gpudedisp_check_band},   {.run = gpudedisp_choose_channels},
+        {.run = gpudedisp_create_clean}, {.run = prepare_bary},
+        {.run = create_plans},           {.line = gpudedisp_create_patch},
+        {.run = create_buffers},         {.run = create_series},
+        {.line = create_search},         {.line = check_length},
     };
     psr_status st = PSR_OK;
     j->nthread = psr_count_threads((int)j->opt.ncpus);
@@ -224,14 +237,15 @@ void gpudedisp_release(struct gpudedisp_job *j)
         psr_singlepulse_destroy(l->pulses);
         psr_resample_destroy(l->resample);
         psr_patch_destroy(l->patch);
-        psr_dedisp_destroy(l->plan);
     }
     psr_series_abort(j->series);
+    psr_fanout_destroy(j->fan);
     psr_source_close(j->source);
     psr_clean_destroy(j->clean);
     psr_mask_clear(&j->mask);
     free(j->bary.epoch);
     free(j->line);
+    psr_planfile_clear(&j->planfile);
     free(j->keep);
     free(j->dm);
     free(j->in);

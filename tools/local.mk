@@ -60,6 +60,7 @@ tools_gpudedisp_SOURCES = \
 	tools/gpudedisp_input.c \
 	tools/gpudedisp_line.c \
 	tools/gpudedisp_options.c \
+	tools/gpudedisp_plan.c \
 	tools/gpudedisp_setup.c \
 	tools/gpudedisp_sub.c \
 	tools/pulseplot.c \

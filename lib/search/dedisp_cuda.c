@@ -133,8 +133,8 @@ static cudaError_t sum_piece(struct psr_cuda *c, size_t n, size_t at)
         .out_pitch = h->pitch,
         .nout = n,
         .d_row = c->d_row,
-        .bias = (double)psr_sweep_bias(s) * (double)s->downsamp * (double)s->nkept,
-        .downsamp = (double)s->downsamp,
+        .bias = psr_sweep_offset(s),
+        .downsamp = psr_sweep_divisor(s),
     };
     TRY(cudaStreamWaitEvent(c->work, h->drained, 0));
     TRY(launch_sums(c, &io));
