@@ -82,6 +82,8 @@ lib_libpsrkit_a_SOURCES = \
 	lib/formats/psrfits_write.c \
 	lib/formats/reader.h \
 	lib/formats/series.c \
+	lib/formats/series_name.h \
+	lib/formats/series_there.c \
 	lib/formats/sigproc.c \
 	lib/formats/sigproc_header.h \
 	lib/formats/sigproc_reader.c \

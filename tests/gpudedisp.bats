@@ -59,7 +59,7 @@ patch() {
 @test ".inf equals PRESTO's but for the analyst and its lost blocks" {
     mkdir -p out/nsubfull
     gpudedisp $trials -o out/nsubfull/t "$g8"
-    peculiar='Data analyzed by|On/Off bin pair #  1'
+    peculiar='Data analyzed by|On/Off bin pair #  1|    psrkit '
     diff <(grep -vE "$peculiar" out/nsubfull/t_DM40.00.inf) \
         <(grep -vE "$peculiar" "$golden/inf/nsubfull-t_DM40.00.inf")
     # A skipped start moves the epoch and not the date.
@@ -80,7 +80,9 @@ patch() {
         cmp a_DM$dm.dat b_DM$dm.dat
         cmp a_DM$dm.dat c_DM$dm.dat
         cmp a_DM$dm.dat d_DM$dm.dat
-        diff <(tail -n +2 a_DM$dm.inf) <(tail -n +2 c_DM$dm.inf)
+        diff <(tail -n +2 a_DM$dm.inf) <(tail -n +2 b_DM$dm.inf)
+        # Of a pipe nothing is known beforehand that could be digested.
+        diff <(tail -n +2 a_DM$dm.inf | grep -v psrkit) <(tail -n +2 c_DM$dm.inf | grep -v psrkit)
     done
 }
 

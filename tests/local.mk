@@ -84,6 +84,7 @@ CLI_TESTS = \
 	tests/gpudedisp.bats \
 	tests/library.bats \
 	tests/man.bats \
+	tests/resume.bats \
 	tests/subbands.bats
 
 # tests/compat.bats makes its input with it.

@@ -26,6 +26,9 @@ enum {
     GPUDEDISP_PRESTO_NSUB = 4096,
 };
 
+/* PRESTO reads lines of an .inf file into 100 bytes, four of them an indent. */
+enum { GPUDEDISP_NOTE = 90 };
+
 struct gpudedisp_options {
     /* input */
     bool filterbank, psrfits, no_weights, no_scales, no_offsets, invert;
@@ -70,7 +73,7 @@ struct gpudedisp_options {
     const char *device;
     int64_t ncpus; /* 0: all */
     int64_t mem_bytes;
-    bool quiet, verbose;
+    bool resume, quiet, verbose;
 };
 
 /* Reads the command line into o (defaults set here); mistakes end the program with exit code 2.
@@ -104,6 +107,9 @@ struct gpudedisp_line {
     psr_singlepulse *pulses;      /* NULL without -singlepulse */
     int64_t gaps_told, lost_told; /* spectra up to which the search knows of gaps, of masks */
     size_t stride;                /* samples of a trial in the job's out */
+    int64_t most;                 /* samples of a series as dedispersed, or -1: no bound */
+    int64_t ndedispersed;         /* of them so far */
+    char note[GPUDEDISP_NOTE];    /* for the .inf files: what made the series */
     int64_t nout;                 /* samples out so far */
 };
 
@@ -127,6 +133,11 @@ struct gpudedisp_job {
     psr_clean *clean; /* NULL where nothing is to be cleaned */
     psr_fanout *fan;
     psr_series *series; /* of all lines; NULL with -nowrite */
+
+    uint64_t input_digest;         /* of the input files */
+    struct timespec input_changed; /* when the youngest of them was written */
+    double *tsamp_s;               /* [ndm] of each series */
+    const char **note;             /* [ndm] of each series: its line's */
 
     int nthread;
     void *in;           /* [block][nchan] packed */
@@ -182,6 +193,23 @@ psr_status gpudedisp_prepare(struct gpudedisp_job *j);
  * complete.  Status: PSR_EINVAL where nsamp spectra are too few. */
 psr_status gpudedisp_check_sweep(struct gpudedisp_job *j, const struct gpudedisp_line *l,
                                  int64_t nsamp);
+
+/* Steps of gpudedisp_prepare that a resumed run takes twice. */
+psr_status gpudedisp_create_plans(struct gpudedisp_job *j);
+psr_status gpudedisp_prepare_bary(struct gpudedisp_job *j);
+
+/* Describes the series of all lines in what the job owns. */
+psr_status gpudedisp_describe_series(struct gpudedisp_job *j, struct psr_series_desc *desc);
+
+/* Sets the lines' notes: version, algorithm, backend, and a digest of the input and of all options
+ * that decide on samples. */
+psr_status gpudedisp_take_notes(struct gpudedisp_job *j);
+
+/* Makes notes that no other run will match, where the input was changed since they were made. */
+void gpudedisp_check_notes(struct gpudedisp_job *j);
+
+/* With -resume, drops the trials whose files are there already; maybe all, and then ndm is 0. */
+psr_status gpudedisp_resume(struct gpudedisp_job *j);
 
 /* Takes the spectra that the fan-out was given last through every further stage of a line. */
 psr_status gpudedisp_run_line(struct gpudedisp_job *j, struct gpudedisp_line *l);

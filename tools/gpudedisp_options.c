@@ -41,6 +41,21 @@ static void check_sub(const struct gpudedisp_options *o, const struct cli *tool)
                sizeof alien / sizeof *alien);
 }
 
+static void check_resume(const struct gpudedisp_options *o, const struct cli *tool)
+{
+    const struct given alien[] = {
+        {"-compat presto", o->compat != NULL},
+        {"-format tim", !strcmp(o->format, "tim")},
+        {"-nowrite", o->nowrite},
+        {"-o -", o->root && !strcmp(o->root, "-")},
+        {"-singlepulse", o->singlepulse},
+        {"-sub", o->sub},
+    };
+    if (o->resume)
+        refuse(tool, "-resume goes by .inf files of single series: not with", alien,
+               sizeof alien / sizeof *alien);
+}
+
 /* PRESTO's limits, and what PRESTO does not do. */
 static void check_compat(const struct gpudedisp_options *o, const struct cli *tool)
 {
@@ -117,6 +132,7 @@ static void check_combinations(const struct gpudedisp_options *o, const struct c
         cli_usage_error(tool, "-format: '%s' is neither dat nor tim", o->format);
     check_compat(o, tool);
     check_sub(o, tool);
+    check_resume(o, tool);
     if (o->filterbank && o->psrfits)
         cli_usage_error(tool, "-filterbank and -psrfits exclude each other");
     if (o->plot && !o->singlepulse)
@@ -236,6 +252,9 @@ int gpudedisp_options_parse(struct gpudedisp_options *o, struct cli *tool, int a
         {"ncpus", CLI_INT, &o->ncpus, "N", "Threads (default: all cores).", 1, 4096},
         {"mem", CLI_SIZE, &o->mem_bytes, "SIZE",
          "Bound on memory, as 512M or 4G (default: a quarter of the machine).", 0, 0},
+        {"resume", CLI_FLAG, &o->resume, NULL,
+         "Leave trials as they are whose files the same command has written of the same input.", 0,
+         0},
         {"q", CLI_FLAG, &o->quiet, NULL, "No remarks, no progress.", 0, 0},
         {"v", CLI_FLAG, &o->verbose, NULL, "Say what is done and where the time went.", 0, 0},
     };

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static psr_status prepare_bary(struct gpudedisp_job *j)
+psr_status gpudedisp_prepare_bary(struct gpudedisp_job *j)
 {
     return gpudedisp_bary_prepare(j, psr_source_obs(j->source), 0);
 }
@@ -60,7 +60,7 @@ static void describe_line(const struct gpudedisp_job *j, const struct gpudedisp_
     };
 }
 
-static psr_status create_plans(struct gpudedisp_job *j)
+psr_status gpudedisp_create_plans(struct gpudedisp_job *j)
 {
     const struct psr_obs *obs = psr_source_obs(j->source);
     struct psr_fanout_desc d = {.nline = j->nline};
@@ -144,35 +144,44 @@ static psr_status create_buffers(struct gpudedisp_job *j)
     return PSR_OK;
 }
 
-static psr_status create_series(struct gpudedisp_job *j)
+psr_status gpudedisp_describe_series(struct gpudedisp_job *j, struct psr_series_desc *desc)
 {
     const struct gpudedisp_options *o = &j->opt;
-    if (o->nowrite)
-        return PSR_OK;
-    double *tsamp_s = malloc(j->ndm * sizeof *tsamp_s);
-    if (!tsamp_s)
-        return psr_fail_nomem(&j->err, "sampling times", (double)j->ndm * 8);
+    free(j->tsamp_s);
+    free(j->note);
+    j->tsamp_s = malloc(j->ndm * sizeof *j->tsamp_s);
+    j->note = malloc(j->ndm * sizeof *j->note);
+    if (!j->tsamp_s || !j->note)
+        return psr_fail_nomem(&j->err, "the list of series", (double)j->ndm * 16);
     for (const struct gpudedisp_line *l = j->line; l < j->line + j->nline; l++)
-        for (size_t i = l->first; i < l->first + l->ndm; i++)
-            tsamp_s[i] = gpudedisp_line_tsamp_s(j, l);
-    psr_status st = psr_series_create(
-        &j->series,
-        &(struct psr_series_desc){
-            .root = o->root,
-            .format = !strcmp(o->format, "tim") || !strcmp(o->root, "-") ? PSR_SERIES_TIM
-                                                                         : PSR_SERIES_DAT,
-            .dm_decimals = (int)o->dmprec,
-            .ndm = j->ndm,
-            .dm = j->dm,
-            .obs = &j->bary.obs,
-            .epoch = j->bary.epoch,
-            .file_nbit = psr_source_file_nbit(j->source),
-            .inf = psr_source_inf(j->source),
-            .each_tsamp_s = tsamp_s,
-        },
-        &j->err);
-    free(tsamp_s);
-    return st;
+        for (size_t i = l->first; i < l->first + l->ndm; i++) {
+            j->tsamp_s[i] = gpudedisp_line_tsamp_s(j, l);
+            j->note[i] = l->note;
+        }
+    *desc = (struct psr_series_desc){
+        .root = o->root,
+        .format =
+            !strcmp(o->format, "tim") || !strcmp(o->root, "-") ? PSR_SERIES_TIM : PSR_SERIES_DAT,
+        .dm_decimals = (int)o->dmprec,
+        .ndm = j->ndm,
+        .dm = j->dm,
+        .obs = &j->bary.obs,
+        .epoch = j->bary.epoch,
+        .file_nbit = psr_source_file_nbit(j->source),
+        .inf = psr_source_inf(j->source),
+        .each_tsamp_s = j->tsamp_s,
+        .each_note = j->note,
+    };
+    return PSR_OK;
+}
+
+static psr_status create_series(struct gpudedisp_job *j)
+{
+    struct psr_series_desc desc;
+    if (j->opt.nowrite)
+        return PSR_OK;
+    psr_status st = gpudedisp_describe_series(j, &desc);
+    return st ? st : psr_series_create(&j->series, &desc, &j->err);
 }
 
 static psr_status create_search(struct gpudedisp_job *j, struct gpudedisp_line *l)
@@ -213,12 +222,13 @@ psr_status gpudedisp_prepare(struct gpudedisp_job *j)
         psr_status (*run)(struct gpudedisp_job *);
         psr_status (*line)(struct gpudedisp_job *, struct gpudedisp_line *);
     } step[] = {
-        {.run = gpudedisp_make_trials},  {.run = gpudedisp_open_source},
-        {.run = gpudedisp_check_band},   {.run = gpudedisp_choose_channels},
-        {.run = gpudedisp_create_clean}, {.run = prepare_bary},
-        {.run = create_plans},           {.line = gpudedisp_create_patch},
-        {.run = create_buffers},         {.run = create_series},
-        {.line = create_search},         {.line = check_length},
+        {.run = gpudedisp_make_trials},   {.run = gpudedisp_open_source},
+        {.run = gpudedisp_check_band},    {.run = gpudedisp_choose_channels},
+        {.run = gpudedisp_create_clean},  {.run = gpudedisp_prepare_bary},
+        {.run = gpudedisp_create_plans},  {.line = check_length},
+        {.run = gpudedisp_take_notes},    {.run = gpudedisp_resume},
+        {.line = gpudedisp_create_patch}, {.run = create_buffers},
+        {.run = create_series},           {.line = create_search},
     };
     psr_status st = PSR_OK;
     j->nthread = psr_count_threads((int)j->opt.ncpus);
@@ -226,6 +236,8 @@ psr_status gpudedisp_prepare(struct gpudedisp_job *j)
         st = s->run ? s->run(j) : PSR_OK;
         for (size_t k = 0; s->line && k < j->nline && !st; k++)
             st = s->line(j, &j->line[k]);
+        if (j->ndm == 0)
+            break;
     }
     gpudedisp_remark_flags(j);
     return st;
@@ -244,6 +256,8 @@ void gpudedisp_release(struct gpudedisp_job *j)
     psr_clean_destroy(j->clean);
     psr_mask_clear(&j->mask);
     free(j->bary.epoch);
+    free(j->tsamp_s);
+    free(j->note);
     free(j->line);
     psr_planfile_clear(&j->planfile);
     free(j->keep);

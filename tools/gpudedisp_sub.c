@@ -4,7 +4,9 @@
 #include "base/threads.h"
 #include "run.h"
 #include <psrkit/subband.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct sub_run {
     struct gpudedisp_job *job;
@@ -34,6 +36,11 @@ psr_status gpudedisp_finish_subbands(struct gpudedisp_job *j, struct subbands *b
     inf.nbin = j->line->nout;
     inf.tbin_s = (double)j->line->downsamp * obs->tsamp_s;
     inf.dm = j->dm[0];
+    if (!j->opt.compat) {
+        gpudedisp_check_notes(j);
+        size_t n = strlen(inf.notes);
+        snprintf(inf.notes + n, sizeof inf.notes - n, "%s\n", j->line->note);
+    }
     return subbands_finish(bands, &inf, &j->err);
 }
 
@@ -111,6 +118,8 @@ static psr_status prepare(struct sub_run *s)
     gpudedisp_remark_flags(j);
     if (!st)
         st = create_plan(s);
+    if (!st)
+        st = gpudedisp_take_notes(j);
     if (!st)
         st = check_length(s, psr_source_obs(j->source)->nsamp);
     if (!st)

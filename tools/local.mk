@@ -49,6 +49,8 @@ tools_gpudedisp_LDADD = $(LDADD) $(ZLIB_LIBS)
 tools_gpudedisp_SOURCES = \
 	$(tools_gnuplot) \
 	$(tools_shared) \
+	tools/digest.c \
+	tools/digest.h \
 	tools/gpudedisp.c \
 	tools/gpudedisp.h \
 	tools/gpudedisp_bary.c \
@@ -61,6 +63,7 @@ tools_gpudedisp_SOURCES = \
 	tools/gpudedisp_line.c \
 	tools/gpudedisp_options.c \
 	tools/gpudedisp_plan.c \
+	tools/gpudedisp_record.c \
 	tools/gpudedisp_setup.c \
 	tools/gpudedisp_sub.c \
 	tools/pulseplot.c \

@@ -119,6 +119,15 @@ static psr_status take_names(struct subbands_reader *r, const char *const *path,
 
 /* --- description ------------------------------------------------------------------------------ */
 
+/* PRESTO, as it reads an .inf file, keeps the two lines it has written itself. */
+static void cut_notes(char *notes)
+{
+    char *end = strchr(notes, '\n');
+    end = end ? strchr(end + 1, '\n') : NULL;
+    if (end)
+        end[1] = '\0';
+}
+
 static psr_status read_description(struct subbands_reader *r, struct psr_inf *inf, psr_err *err)
 {
     const char *first = r->file[0].path;
@@ -129,6 +138,7 @@ static psr_status read_description(struct subbands_reader *r, struct psr_inf *in
     memcpy(name, first, stem);
     strcpy(name + stem, ".inf");
     psr_status st = psr_inf_read(inf, name, err);
+    cut_notes(inf->notes);
     size_t n = r->base.obs.nchan;
     if (!st && (inf->nchan < 1 || (size_t)inf->nchan % n))
         st = psr_fail(err, PSR_EFORMAT,
