@@ -70,3 +70,27 @@ tools_gpudedisp_SOURCES = \
 	tools/pulseplot.h \
 	tools/subbands.c \
 	tools/subbands.h
+
+# Names under which PRESTO's users know the tools, as links: `make install-aliases`, for those who
+# want them.  What stands there already and is no such link stays.  ALIAS:TOOL
+tool_aliases = \
+	prepsubband:gpudedisp
+
+install-aliases:
+	@$(MKDIR_P) '$(DESTDIR)$(bindir)'
+	@cd '$(DESTDIR)$(bindir)' && for pair in $(tool_aliases); do \
+	    alias=$${pair%:*} tool=$${pair#*:}; \
+	    if test "`readlink $$alias`" = $$tool; then continue; fi; \
+	    if test -e $$alias || test -h $$alias; then \
+	        echo "install-aliases: $(DESTDIR)$(bindir)/$$alias is there already" >&2; exit 1; \
+	    fi; \
+	    echo " $(LN_S) $$tool $(DESTDIR)$(bindir)/$$alias"; \
+	    $(LN_S) $$tool $$alias || exit 1; \
+	done
+.PHONY: install-aliases
+
+uninstall-local:
+	@cd '$(DESTDIR)$(bindir)' 2>/dev/null || exit 0; for pair in $(tool_aliases); do \
+	    alias=$${pair%:*} tool=$${pair#*:}; \
+	    if test "`readlink $$alias`" = $$tool; then rm -f $$alias; fi; \
+	done
