@@ -5,6 +5,13 @@
 
 load helper
 
+# patch_telescope ID FILE: the same data from another telescope.
+patch_telescope() {
+    local at
+    at=$(($(grep -obUa telescope_id in/radec.fil | head -n 1 | cut -d: -f1) + 12))
+    { head -c $at in/radec.fil; printf "\\x$(printf %02x "$1")"; tail -c +$((at + 2)) in/radec.fil; } >"$2"
+}
+
 setup() {
     golden=$srcdir/tests/golden
     large=${PSRKIT_GOLDEN:-${PSRKIT_TEST_DATA:-/nonexistent}/../golden}/in
@@ -16,6 +23,8 @@ setup() {
     for name in posfoff radec; do
         { cat "$golden/headers/$name.hdr"; tail -c 950272 "$golden/g8.fil"; } >in/$name.fil
     done
+    patch_telescope 65 in/kat7.fil
+    patch_telescope 2 in/ooty.fil
     gzip -dc "$golden/rfi.diff.gz" >in/rfi.diff
     "$builddir/tests/add_bytes" in/radec.fil in/rfi.diff >in/rfi.fil
     for name in g4 g16 g32; do
@@ -51,6 +60,13 @@ run_cases() {
 
 @test "all cases of 8-bit data have PRESTO's bytes" {
     run_cases ' in/(g8|radec|posfoff)\.fil'
+}
+
+@test "to PRESTO KAT-7 and Ooty are at the Earth's centre" {
+    run_cases ' in/(kat7|ooty)\.fil'
+    # Not so here: Karoo's light time is up to 21 ms off.
+    gpudedisp -q -lodm 47 -numdms 1 -o t in/kat7.fil
+    [ "$(grep Epoch t_DM47.00.inf)" != "$(grep Epoch out/kat7/t_DM47.00.inf)" ]
 }
 
 @test "so have those with interference, clipped and masked" {

@@ -53,7 +53,9 @@ static psr_status choose_site(struct gpudedisp_job *j, struct psr_site *site, co
         *name = j->opt.site;
         return psr_site_parse(j->opt.site, site, &j->err);
     }
-    if (!psr_site_find(telescope, site)) {
+    bool known =
+        j->opt.compat ? psr_site_find_as_presto(telescope, site) : psr_site_find(telescope, site);
+    if (!known) {
         *name = "the Earth's centre";
         psr_note(&notes,
                  "%s: where telescope '%s' stands is not known: the Earth's centre is taken, times "
