@@ -171,6 +171,19 @@ patch() {
     refused 1 'missing.fil.*No such file' -q -o t missing.fil
 }
 
+@test "several files: all there, each once, all of one kind, or nothing is written" {
+    refused 1 'missing.fil: No such file' -q -o t "$g8" missing.fil
+    refused 1 'is given twice, also as ' -q -o t "$g8" "$golden/../golden/g8.fil"
+    ln -s "$g8" link.fil
+    refused 1 'is given twice, also as ' -q -o t "$g8" link.fil
+    refused 1 'standard input .-. among 2 inputs' -q -o t "$g8" -
+    # The last byte that counts, and what it becomes.
+    for change in 'nchans 0 10' 'nbits 0 10' 'tsamp 6 31' 'fch1 6 98' 'foff 6 11'; do
+        patch $change
+        refused 1 "(bad|g8).fil: ${change%% *} = .*, must be .* as in" -q -o t "$g8" bad.fil
+    done
+}
+
 @test "truncated data is used as far as it goes" {
     head -c 500000 "$g8" >cut.fil
     gpudedisp $trials -nopad -o whole "$g8"

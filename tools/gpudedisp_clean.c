@@ -32,7 +32,11 @@ psr_status gpudedisp_read_mask(struct gpudedisp_job *j)
                         "%s: a mask is of channels, and %s holds sub-bands of them", j->opt.mask,
                         j->path[0]);
     psr_status st = psr_mask_read(&j->mask, j->opt.mask, &j->err);
-    return st ? st : psr_mask_check(&j->mask, psr_source_obs(j->source), j->opt.mask, &j->err);
+    if (!st)
+        st = psr_mask_check(&j->mask, psr_source_obs(j->source), j->opt.mask, &j->err);
+    if (!st && !j->opt.compat)
+        st = psr_mask_check_extent(&j->mask, psr_source_obs(j->source), j->opt.mask, &j->err);
+    return st;
 }
 
 psr_status gpudedisp_create_clean(struct gpudedisp_job *j)
