@@ -35,8 +35,8 @@ near() {
     [ "$first" -ge $((12000 - 35)) ] && [ "$first" -lt $((12000 + 10)) ]
     [ "$last" -lt 19200 ] && [ "$last" -gt 19150 ]
     # prepdata's, up to the block whose first interval PRESTO forgets.
-    near <(tail -c +$((11900 * 4 + 1)) masked_DM47.00.dat | head -c $((4865 * 4))) \
-        "$golden/prepdata_mask.dat" 0.002
+    near <(tail -c +$((9000 * 4 + 1)) masked_DM47.00.dat | head -c $((7765 * 4))) \
+        <(head -c $((7765 * 4)) "$golden/prepdata_mask.dat") 0.002
 }
 
 @test "clipping is on, and is PRESTO's" {

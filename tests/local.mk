@@ -38,6 +38,7 @@ UNIT_TESTS = \
 	tests/t_inf \
 	tests/t_lists \
 	tests/t_mask \
+	tests/t_mask_prepdata \
 	tests/t_numtext \
 	tests/t_obs \
 	tests/t_orbit \
