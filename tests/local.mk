@@ -92,6 +92,10 @@ CLI_TESTS = \
 # tests/compat.bats makes its input with it.
 check_PROGRAMS += tests/add_bytes
 
+# tests/bench_cleaning.sh makes its mask with it.
+EXTRA_PROGRAMS += tests/make_mask
+CLEANFILES += tests/make_mask
+
 dist_noinst_DATA += tests/helper.bash $(CLI_TESTS)
 if HAVE_BATS
 TESTS += $(CLI_TESTS)
@@ -178,9 +182,9 @@ CLEANFILES += tests/gpu/ceilings.$(OBJEXT)
 
 EXTRA_PROGRAMS += $(BENCHES) $(GPU_BENCHES)
 CLEANFILES += $(BENCHES) $(GPU_BENCHES)
-bench_scripts = tests/bench_ddplan.sh tests/bench_gpudedisp.sh
+bench_scripts = tests/bench_cleaning.sh tests/bench_ddplan.sh tests/bench_gpudedisp.sh
 dist_noinst_SCRIPTS += $(bench_scripts)
-bench: all $(BENCHES)
+bench: all $(BENCHES) tests/make_mask
 	@for b in $(BENCHES); do echo "== $$b"; ./$$b || exit 1; done
 	@for b in $(bench_scripts); do echo "== $$b"; $(srcdir)/$$b || exit 1; done
 if HAVE_CUDA
