@@ -86,6 +86,7 @@ CLI_TESTS = \
 	tests/gpudedisp.bats \
 	tests/library.bats \
 	tests/man.bats \
+	tests/plan.bats \
 	tests/resume.bats \
 	tests/subbands.bats
 
@@ -145,7 +146,8 @@ clean-local:
 
 # Tests of what runs on a GPU, in tests/gpu/; each says so and skips where there is none.
 GPU_TESTS = \
-	tests/gpu/t_dedisp_cuda
+	tests/gpu/t_dedisp_cuda \
+	tests/gpu/t_fanout_cuda
 
 # Linked with what they use only, so that they run where CFITSIO and FFTW are not installed.
 tests_gpu_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/kernels $(CUDA_CPPFLAGS)
@@ -154,6 +156,9 @@ tests_gpu_ldadd = lib/libpsrkit.a $(CUDA_LIBS)
 tests_gpu_t_dedisp_cuda_SOURCES = tests/gpu/t_dedisp_cuda.c
 tests_gpu_t_dedisp_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_t_dedisp_cuda_LDADD = $(tests_gpu_ldadd)
+tests_gpu_t_fanout_cuda_SOURCES = tests/t_fanout.c
+tests_gpu_t_fanout_cuda_CPPFLAGS = $(tests_gpu_cppflags) -DFANOUT_BACKEND='"cuda"'
+tests_gpu_t_fanout_cuda_LDADD = $(tests_gpu_ldadd)
 
 if HAVE_CUDA
 check_PROGRAMS += $(GPU_TESTS)
@@ -183,6 +188,7 @@ CLEANFILES += tests/gpu/ceilings.$(OBJEXT)
 EXTRA_PROGRAMS += $(BENCHES) $(GPU_BENCHES)
 CLEANFILES += $(BENCHES) $(GPU_BENCHES)
 bench_scripts = tests/bench_cleaning.sh tests/bench_ddplan.sh tests/bench_gpudedisp.sh
+bench_scripts = tests/bench_ddplan.sh tests/bench_gpudedisp.sh tests/bench_plan.sh
 dist_noinst_SCRIPTS += $(bench_scripts)
 bench: all $(BENCHES) tests/make_mask
 	@for b in $(BENCHES); do echo "== $$b"; ./$$b || exit 1; done

@@ -93,6 +93,23 @@ same() { diff sums.want <(sums "$1"); }
     resumed '0 of 10' $ten -zerodm -o t in.fil
 }
 
+@test "a plan goes on where it was, and lines that are whole are not touched" {
+    printf '%s\n' '0 1 3 1 0' '40 2 4 2 0' '50 3 2 4 8' >plan
+    for more in '' '-algo subband' -zerodm; do
+        gpudedisp -q -nobary $more -plan plan -o t in.fil
+        sums t >sums.want
+        resumed '9 of 9' -nobary $more -plan plan -o t in.fil
+        rm t_DM42.00.dat t_DM44.00.inf t_DM50.00.* t_DM53.00.*
+        gpudedisp -q -resume -nobary $more -plan plan -o t in.fil
+        same t
+        rm t_DM0.00.dat t_DM1.00.dat t_DM2.00.dat
+        resumed '6 of 9' -nobary $more -plan plan -o t in.fil
+        same t
+        # The same trials, asked for one line at a time.
+        [[ $more == *subband* ]] || resumed '4 of 4' -nobary $more -lodm 40 -dmstep 2 -numdms 4 -downsamp 2 -o t in.fil
+    done
+}
+
 @test "another option, input or mask, and it is made again" {
     { cat "$golden/headers/radec.hdr"; tail -c 950272 in.fil; } >rfi.fil
     touch -d '1 hour ago' rfi.fil

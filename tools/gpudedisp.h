@@ -120,6 +120,7 @@ struct gpudedisp_job {
     size_t npath;
     psr_err err; /* of the step that failed */
 
+    const char *plan_name;        /* for messages */
     struct psr_planfile planfile; /* empty without -plan */
     psr_source *source;
     double *dm; /* [ndm] of all lines */
@@ -162,15 +163,17 @@ psr_status gpudedisp_check_band(struct gpudedisp_job *j);
 /* Says of flags that do nothing that they do nothing. */
 void gpudedisp_remark_flags(struct gpudedisp_job *j);
 
-/* The whole of -sub, likewise. */
+/* The whole of -sub in the default mode, in place of prepare, the loop and the end. */
 psr_status gpudedisp_sub(struct gpudedisp_job *j);
 
 /* Describes sub-bands of obs and names their files; bands is gone whatever the status. */
 psr_status gpudedisp_finish_subbands(struct gpudedisp_job *j, struct subbands *bands,
                                      const struct psr_obs *obs);
 
-/* The whole of -compat presto, in place of prepare, the loop and the end. */
+/* The whole of -compat presto, likewise; the second with -plan, a
+ * line after the other. */
 psr_status gpudedisp_compat(struct gpudedisp_job *j);
+psr_status gpudedisp_compat_plan(struct gpudedisp_job *j);
 
 /* Spectra that PRESTO skips for -start, of an input of nsamp. */
 psr_status gpudedisp_compat_skip(struct gpudedisp_job *j, int64_t nsamp, int64_t *skip);
@@ -194,12 +197,18 @@ psr_status gpudedisp_prepare(struct gpudedisp_job *j);
 psr_status gpudedisp_check_sweep(struct gpudedisp_job *j, const struct gpudedisp_line *l,
                                  int64_t nsamp);
 
+/* The search of a line with -singlepulse; its plan is there. */
+psr_status gpudedisp_create_search(struct gpudedisp_job *j, struct gpudedisp_line *l);
+
 /* Steps of gpudedisp_prepare that a resumed run takes twice. */
 psr_status gpudedisp_create_plans(struct gpudedisp_job *j);
 psr_status gpudedisp_prepare_bary(struct gpudedisp_job *j);
 
 /* Describes the series of all lines in what the job owns. */
 psr_status gpudedisp_describe_series(struct gpudedisp_job *j, struct psr_series_desc *desc);
+
+/* Whether each trial of a line is what it is whatever the others are. */
+bool gpudedisp_line_is_independent(const struct gpudedisp_job *j, const struct gpudedisp_line *l);
 
 /* Sets the lines' notes: version, algorithm, backend, and a digest of the input and of all options
  * that decide on samples. */

@@ -159,6 +159,8 @@ psr_status gpudedisp_compat_prepare(struct gpudedisp_compat *k)
         st = gpudedisp_open_source(j);
     gpudedisp_remark_flags(j);
     if (!st)
+        st = gpudedisp_check_band(j);
+    if (!st)
         st = gpudedisp_choose_channels(j);
     if (!st)
         st = gpudedisp_read_mask(j);

@@ -96,8 +96,9 @@ static void check_plan(const struct gpudedisp_options *o, const struct cli *tool
         {"-dms", o->dms != NULL}, {"-downsamp", o->downsamp > 0}, {"-nsub", o->nsub > 0},
         {"-sub", o->sub},
     };
-    if (o->plan)
-        refuse(tool, "-plan says what to do: there is no", rival, sizeof rival / sizeof *rival);
+    for (size_t k = 0; o->plan && k < sizeof rival / sizeof *rival; k++)
+        if (rival[k].given)
+            cli_usage_error(tool, "-plan and %s exclude each other", rival[k].name);
     for (int k = 0; o->plan && !strcmp(o->plan, "-") && k < noperands; k++)
         if (!strcmp(operand[k], "-"))
             cli_usage_error(tool, "-plan - and input - exclude each other: there is one standard "

@@ -1,4 +1,4 @@
-/* What made a series, told in its .inf file, and which series are there already (-resume). */
+/* What made a series, told in its .inf file. */
 #include "gpudedisp.h"
 
 #include "digest.h"
@@ -18,13 +18,10 @@ static bool has_floats(const struct gpudedisp_job *j)
     return nbit == 32;
 }
 
-/* Whether each trial of a line is what it is whatever the others are. */
-static bool is_independent(const struct gpudedisp_job *j, const struct gpudedisp_line *l)
+bool gpudedisp_line_is_independent(const struct gpudedisp_job *j, const struct gpudedisp_line *l)
 {
     return !is_subband(j, l) && !j->opt.tol && !has_floats(j);
 }
-
-/* --- notes ------------------------------------------------------------------------------------ */
 
 static uint64_t digest_mask(uint64_t d, const struct psr_mask *m)
 {
@@ -86,9 +83,7 @@ static uint64_t digest_line(const struct gpudedisp_job *j, const struct gpudedis
     d = digest_bytes(d, &maxshift, sizeof maxshift);
     if (is_subband(j, l) || j->opt.sub)
         d = digest_bytes(d, &l->nsub, sizeof l->nsub);
-    if (has_floats(j))
-        d = digest_bytes(d, j->dm, j->ndm * sizeof *j->dm);
-    else if (!is_independent(j, l))
+    if (!gpudedisp_line_is_independent(j, l))
         d = digest_bytes(d, j->dm + l->first, l->ndm * sizeof *j->dm);
     return digest_text(d, is_subband(j, l) ? "subband" : j->opt.sub ? "sub" : "direct");
 }
@@ -136,106 +131,33 @@ void gpudedisp_check_notes(struct gpudedisp_job *j)
         strcpy(strstr(l->note, ", settings"), ", input changed meanwhile");
 }
 
-/* --- resuming --------------------------------------------------------------------------------- */
-
-static bool is_later(struct timespec a, struct timespec b)
+psr_status gpudedisp_describe_series(struct gpudedisp_job *j, struct psr_series_desc *desc)
 {
-    return a.tv_sec != b.tv_sec ? a.tv_sec > b.tv_sec : a.tv_nsec > b.tv_nsec;
-}
-
-/* Returned: how many are done. */
-static size_t find_done(const struct gpudedisp_job *j, const struct psr_series_desc *desc,
-                        bool *done)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < j->ndm; i++) {
-        struct timespec made;
-        done[i] = psr_series_is_there(desc, i, &made) && is_later(made, j->input_changed);
-        n += done[i];
-    }
-    return n;
-}
-
-/* Trials that depend on each other are made together or not at all. */
-static size_t keep_together(const struct gpudedisp_job *j, bool *done, size_t ndone)
-{
-    for (const struct gpudedisp_line *l = j->line; l < j->line + j->nline; l++) {
-        size_t first = has_floats(j) ? 0 : l->first, n = has_floats(j) ? j->ndm : l->ndm;
-        if (is_independent(j, l) || !memchr(done + first, false, n))
-            continue;
+    const struct gpudedisp_options *o = &j->opt;
+    bool tim = !strcmp(o->format, "tim") || (o->root && !strcmp(o->root, "-"));
+    free(j->tsamp_s);
+    free(j->note);
+    j->tsamp_s = malloc(j->ndm * sizeof *j->tsamp_s);
+    j->note = malloc(j->ndm * sizeof *j->note);
+    if (!j->tsamp_s || !j->note)
+        return psr_fail_nomem(&j->err, "the list of series", (double)j->ndm * 16);
+    for (const struct gpudedisp_line *l = j->line; l < j->line + j->nline; l++)
         for (size_t i = l->first; i < l->first + l->ndm; i++) {
-            ndone -= done[i];
-            done[i] = false;
+            j->tsamp_s[i] = gpudedisp_line_tsamp_s(j, l);
+            j->note[i] = l->note;
         }
-    }
-    return ndone;
-}
-
-/* Closes the gaps that trials leave which are done, and those of lines that have none left. */
-static void drop_done(struct gpudedisp_job *j, const bool *done)
-{
-    int64_t nsamp = psr_source_obs(j->source)->nsamp;
-    size_t ndm = 0, nline = 0;
-    for (size_t k = 0; k < j->nline; k++) {
-        struct gpudedisp_line l = j->line[k];
-        size_t first = ndm;
-        for (size_t i = l.first; i < l.first + l.ndm; i++)
-            if (!done[i])
-                j->dm[ndm++] = j->dm[i];
-        l.most = nsamp / l.downsamp - (int64_t)psr_dedisp_maxshift(l.plan);
-        l.first = first;
-        l.ndm = ndm - first;
-        psr_resample_destroy(l.resample);
-        l.resample = NULL;
-        l.plan = NULL;
-        if (l.ndm)
-            j->line[nline++] = l;
-    }
-    j->ndm = ndm;
-    j->nline = nline;
-}
-
-/* Plans and epochs again, for the trials that are left, without saying all again. */
-static psr_status plan_again(struct gpudedisp_job *j)
-{
-    bool quiet = j->opt.quiet;
-    psr_fanout_destroy(j->fan);
-    j->fan = NULL;
-    free(j->bary.epoch);
-    j->bary.epoch = NULL;
-    j->bary.voverc = 0;
-    if (j->ndm == 0)
-        return PSR_OK;
-    j->opt.quiet = true;
-    psr_status st = gpudedisp_prepare_bary(j);
-    if (st == PSR_OK)
-        st = gpudedisp_create_plans(j);
-    j->opt.quiet = quiet;
-    return st;
-}
-
-psr_status gpudedisp_resume(struct gpudedisp_job *j)
-{
-    struct psr_series_desc desc;
-    if (!j->opt.resume)
-        return PSR_OK;
-    if (psr_source_obs(j->source)->nsamp < 0)
-        return psr_fail(&j->err, PSR_EINVAL, "%s: -resume needs files, which can be told again",
-                        j->path[0]);
-    psr_status st = gpudedisp_describe_series(j, &desc);
-    bool *done = malloc(j->ndm * sizeof *done);
-    if (st == PSR_OK && !done)
-        st = psr_fail_nomem(&j->err, "the list of trials", (double)j->ndm);
-    if (st == PSR_OK) {
-        size_t all = j->ndm, n = keep_together(j, done, find_done(j, &desc, done));
-        if (!j->opt.quiet)
-            psr_note(&(struct psr_notes){cli_note, &j->tool},
-                     "%zu of %zu trials are there already and stay as they are", n, all);
-        if (n > 0) {
-            drop_done(j, done);
-            st = plan_again(j);
-        }
-    }
-    free(done);
-    return st;
+    *desc = (struct psr_series_desc){
+        .root = o->root,
+        .format = tim ? PSR_SERIES_TIM : PSR_SERIES_DAT,
+        .dm_decimals = (int)o->dmprec,
+        .ndm = j->ndm,
+        .dm = j->dm,
+        .obs = &j->bary.obs,
+        .epoch = j->bary.epoch,
+        .file_nbit = psr_source_file_nbit(j->source),
+        .inf = psr_source_inf(j->source),
+        .each_tsamp_s = j->tsamp_s,
+        .each_note = j->note,
+    };
+    return PSR_OK;
 }

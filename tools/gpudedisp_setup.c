@@ -144,69 +144,17 @@ static psr_status create_buffers(struct gpudedisp_job *j)
     return PSR_OK;
 }
 
-psr_status gpudedisp_describe_series(struct gpudedisp_job *j, struct psr_series_desc *desc)
-{
-    const struct gpudedisp_options *o = &j->opt;
-    free(j->tsamp_s);
-    free(j->note);
-    j->tsamp_s = malloc(j->ndm * sizeof *j->tsamp_s);
-    j->note = malloc(j->ndm * sizeof *j->note);
-    if (!j->tsamp_s || !j->note)
-        return psr_fail_nomem(&j->err, "the list of series", (double)j->ndm * 16);
-    for (const struct gpudedisp_line *l = j->line; l < j->line + j->nline; l++)
-        for (size_t i = l->first; i < l->first + l->ndm; i++) {
-            j->tsamp_s[i] = gpudedisp_line_tsamp_s(j, l);
-            j->note[i] = l->note;
-        }
-    *desc = (struct psr_series_desc){
-        .root = o->root,
-        .format =
-            !strcmp(o->format, "tim") || !strcmp(o->root, "-") ? PSR_SERIES_TIM : PSR_SERIES_DAT,
-        .dm_decimals = (int)o->dmprec,
-        .ndm = j->ndm,
-        .dm = j->dm,
-        .obs = &j->bary.obs,
-        .epoch = j->bary.epoch,
-        .file_nbit = psr_source_file_nbit(j->source),
-        .inf = psr_source_inf(j->source),
-        .each_tsamp_s = j->tsamp_s,
-        .each_note = j->note,
-    };
-    return PSR_OK;
-}
-
+/* The events of a run without series have names too, unless all go to standard output. */
 static psr_status create_series(struct gpudedisp_job *j)
 {
-    struct psr_series_desc desc;
-    if (j->opt.nowrite)
-        return PSR_OK;
-    psr_status st = gpudedisp_describe_series(j, &desc);
-    return st ? st : psr_series_create(&j->series, &desc, &j->err);
-}
-
-static psr_status create_search(struct gpudedisp_job *j, struct gpudedisp_line *l)
-{
     const struct gpudedisp_options *o = &j->opt;
-    if (!o->singlepulse)
-        return PSR_OK;
-    size_t *sweep = malloc(l->ndm * sizeof *sweep);
-    if (!sweep)
-        return psr_fail_nomem(&j->err, "the sweep of each trial", (double)l->ndm * 8);
-    for (size_t i = 0; i < l->ndm; i++)
-        sweep[i] = psr_dedisp_shift(l->plan, i);
-    psr_status st = psr_singlepulse_create(&l->pulses,
-                                           &(struct psr_singlepulse_desc){
-                                               .nseries = l->ndm,
-                                               .dm = j->dm + l->first,
-                                               .sweep = sweep,
-                                               .tsamp_s = gpudedisp_line_tsamp_s(j, l),
-                                               .threshold = o->threshold,
-                                               .maxwidth_s = o->maxwidth_s,
-                                               .nthread = (int)o->ncpus,
-                                           },
-                                           &j->err);
-    free(sweep);
-    return st;
+    struct psr_series_desc desc;
+    psr_status st = gpudedisp_describe_series(j, &desc);
+    if (st == PSR_OK && !o->nowrite)
+        return psr_series_create(&j->series, &desc, &j->err);
+    if (st != PSR_OK || !o->singlepulse || !strcmp(o->root, "-"))
+        return st;
+    return psr_series_check(&desc, &j->err);
 }
 
 static psr_status check_length(struct gpudedisp_job *j, struct gpudedisp_line *l)
@@ -228,7 +176,7 @@ psr_status gpudedisp_prepare(struct gpudedisp_job *j)
         {.run = gpudedisp_create_plans},  {.line = check_length},
         {.run = gpudedisp_take_notes},    {.run = gpudedisp_resume},
         {.line = gpudedisp_create_patch}, {.run = create_buffers},
-        {.run = create_series},           {.line = create_search},
+        {.run = create_series},           {.line = gpudedisp_create_search},
     };
     psr_status st = PSR_OK;
     j->nthread = psr_count_threads((int)j->opt.ncpus);

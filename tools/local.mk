@@ -64,6 +64,7 @@ tools_gpudedisp_SOURCES = \
 	tools/gpudedisp_options.c \
 	tools/gpudedisp_plan.c \
 	tools/gpudedisp_record.c \
+	tools/gpudedisp_resume.c \
 	tools/gpudedisp_setup.c \
 	tools/gpudedisp_sub.c \
 	tools/pulseplot.c \
