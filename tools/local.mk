@@ -67,6 +67,7 @@ tools_gpudedisp_SOURCES = \
 	tools/gpudedisp_resume.c \
 	tools/gpudedisp_setup.c \
 	tools/gpudedisp_sub.c \
+	tools/gpudedisp_table.c \
 	tools/pulseplot.c \
 	tools/pulseplot.h \
 	tools/subbands.c \
