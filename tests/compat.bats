@@ -27,6 +27,9 @@ setup() {
     patch_telescope 2 in/ooty.fil
     gzip -dc "$golden/rfi.diff.gz" >in/rfi.diff
     "$builddir/tests/add_bytes" in/radec.fil in/rfi.diff >in/rfi.fil
+    for name in 28.fits parkes_4bit.sf; do
+        [ ! -r "${PSRKIT_TEST_DATA:-/nonexistent}/$name" ] || cp "$PSRKIT_TEST_DATA/$name" in
+    done
     for name in g4 g16 g32; do
         [ ! -r "$large/$name.fil" ] || cp "$large/$name.fil" in
     done
@@ -81,6 +84,11 @@ run_cases() {
     [ -r in/g4.fil ] && [ -r in/g16.fil ] && [ -r in/g32.fil ] ||
         skip "no g4.fil, g16.fil, g32.fil in PSRKIT_GOLDEN/in"
     run_cases ' in/g(4|16|32)\.fil'
+}
+
+@test "so has PSRFITS of 8 and 4 bits, of 1 and 4 polarisations, filled with zeros" {
+    [ -r in/28.fits ] && [ -r in/parkes_4bit.sf ] || skip "no 28.fits, parkes_4bit.sf in PSRKIT_TEST_DATA"
+    run_cases ' in/(28\.fits|parkes_4bit\.sf)'
 }
 
 @test "so have sub-bands, and series made from them" {

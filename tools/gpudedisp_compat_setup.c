@@ -17,7 +17,9 @@ static void take_header(struct gpudedisp_compat *k)
     k->obs.foff_mhz = -fabs(obs->foff_mhz);
     k->obs.fch1_mhz = filterbank ? obs->fch1_mhz : psr_obs_highest_mhz(obs);
     k->obs.freq_mhz = NULL;
-    k->reverse = !rising || (filterbank && o->invert);
+    /* The source has inverted already.  Of PSRFITS PRESTO turns a band that goes down once, whether
+     * it is told to or not. */
+    k->reverse = filterbank ? !rising || o->invert : !rising && !o->invert;
 }
 
 /* Of sub-bands the .inf file tells of the channels they were summed from, and there are as many as

@@ -25,6 +25,7 @@ psr_status gpudedisp_open_source(struct gpudedisp_job *j)
         .no_weights = o->no_weights,
         .no_scales = o->no_scales,
         .no_offsets = o->no_offsets,
+        .as_presto = o->compat != NULL,
         .runavg = o->runavg,
         .skip = o->offset,
         .notes = job_notes(j),

@@ -69,7 +69,9 @@ static void set_band(struct psr_inf *inf, const struct psr_obs *obs)
         inf->chan_width_mhz = (highest - lowest) / (double)(obs->nchan - 1);
     inf->lowest_mhz = lowest;
     inf->bandwidth_mhz = (double)obs->nchan * inf->chan_width_mhz;
-    inf->beam_arcsec = psr_telescope_beam_arcsec(obs->telescope, (lowest + highest) / 2);
+    inf->beam_arcsec = obs->beam_arcsec;
+    if (inf->beam_arcsec < 0)
+        inf->beam_arcsec = psr_telescope_beam_arcsec(obs->telescope, (lowest + highest) / 2);
 }
 
 void psr_inf_from_obs(struct psr_inf *inf, const struct psr_obs *obs, int file_nbit)
@@ -89,7 +91,7 @@ void psr_inf_from_obs(struct psr_inf *inf, const struct psr_obs *obs, int file_n
     format_date(date, obs->began.day ? obs->began : obs->tstart);
     snprintf(inf->notes, sizeof inf->notes,
              "Project ID %s, Date: %s.\n%s.  Samples have %d bits.\n",
-             *obs->project_id ? obs->project_id : "unset", date,
+             *obs->project_id ? obs->project_id : "unset", obs->has_date ? obs->date : date,
              *obs->poln ? obs->poln : "2 polns were summed", file_nbit);
 }
 

@@ -28,8 +28,10 @@ struct psr_source_desc {
     int if_choice; /* which IF or polarisation, from 0; -1 sums (total intensity) */
     bool invert;   /* take the channels in the opposite order, frequencies staying */
     bool no_weights, no_scales, no_offsets; /* PSRFITS: take DAT_WTS, DAT_SCL, DAT_OFFS as absent */
-    bool runavg;  /* files of sub-bands: take off each sub-band's mean over blocks of 1024 */
-    int64_t skip; /* spectra to leave out at the start */
+    bool as_presto; /* PSRFITS: all rows to their ends, whether they hold data or not, and PRESTO's
+                       words on date, beam and polarisations */
+    bool runavg;    /* files of sub-bands: take off each sub-band's mean over blocks of 1024 */
+    int64_t skip;   /* spectra to leave out at the start */
     struct psr_notes notes; /* remarks on unknown keys, truncation, gaps, lost rows */
 };
 
