@@ -50,6 +50,10 @@ struct cli {
  */
 int cli_parse(const struct cli *tool, int argc, char **argv);
 
+/* What -device says: a number is that GPU, other words are the names of backends.
+ * Status: PSR_EINVAL for a number out of range. */
+psr_status cli_device(const char *name, const char **backend, int *device, psr_err *err);
+
 /* One line "TOOL: message" on standard error and exit code 2. */
 _Noreturn void cli_usage_error(const struct cli *tool, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

@@ -3,29 +3,12 @@
 #include "gpudedisp.h"
 
 #include "base/threads.h"
-#include <ctype.h>
-#include <psrkit/number.h>
 #include <stdlib.h>
 #include <string.h>
 
 psr_status gpudedisp_prepare_bary(struct gpudedisp_job *j)
 {
     return gpudedisp_bary_prepare(j, psr_source_obs(j->source), 0);
-}
-
-/* A number is that GPU; other words are the names of backends. */
-static psr_status choose_device(struct gpudedisp_job *j, const char **backend, int *device)
-{
-    const char *name = j->opt.device;
-    int64_t number = 0;
-    *backend = name;
-    *device = 0;
-    if (!isdigit((unsigned char)name[0]))
-        return PSR_OK;
-    psr_status st = psr_parse_int("-device", name, 0, 1023, &number, &j->err);
-    *backend = "cuda";
-    *device = (int)number;
-    return st;
 }
 
 /* What all lines have in common, but for the frequencies. */
@@ -44,7 +27,7 @@ static psr_status describe_stream(struct gpudedisp_job *j, struct psr_dedisp_des
         .nthread = (int)o->ncpus,
         .mem_bytes = o->mem_bytes,
     };
-    return choose_device(j, &d->backend, &d->device);
+    return cli_device(j->opt.device, &d->backend, &d->device, &j->err);
 }
 
 static void describe_line(const struct gpudedisp_job *j, const struct gpudedisp_line *l,

@@ -2,9 +2,9 @@
 #include "sigproc_header.h"
 #include "unpack.h"
 
-#include <errno.h>
+#include "../base/readfd.h"
+
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,20 +33,6 @@ struct sigproc_reader {
     size_t raw_spectra;
 };
 
-/* One read() that is not put off by signals or a descriptor that does not block. */
-static ssize_t read_some(int fd, void *to, size_t n)
-{
-    for (;;) {
-        ssize_t got = read(fd, to, n);
-        if (got >= 0 || (errno != EINTR && errno != EAGAIN))
-            return got;
-        if (errno == EAGAIN) {
-            struct pollfd ready = {.fd = fd, .events = POLLIN};
-            (void)poll(&ready, 1, -1);
-        }
-    }
-}
-
 /* Returned: *got < n only at the end of the input. */
 static psr_status read_bytes(struct sigproc_reader *r, void *to, size_t n, size_t *got,
                              psr_err *err)
@@ -57,7 +43,7 @@ static psr_status read_bytes(struct sigproc_reader *r, void *to, size_t n, size_
         memcpy(to, r->spare + r->spare_at, *got);
     r->spare_at += *got;
     while (*got < n) {
-        ssize_t more = read_some(r->fd, (char *)to + *got, n - *got);
+        ssize_t more = psr_read_some(r->fd, (char *)to + *got, n - *got);
         if (more < 0)
             return psr_fail_errno(err, "%s: reading spectrum %lld", r->name, (long long)r->pos);
         if (more == 0)
@@ -78,7 +64,7 @@ static psr_status extend_header(struct sigproc_reader *r, size_t *room, bool *en
         r->spare = larger;
         *room = wanted;
     }
-    ssize_t more = read_some(r->fd, r->spare + r->spare_n, *room - r->spare_n);
+    ssize_t more = psr_read_some(r->fd, r->spare + r->spare_n, *room - r->spare_n);
     if (more < 0)
         return psr_fail_errno(err, "%s", r->name);
     *end = more == 0;
