@@ -63,6 +63,7 @@ UNIT_TESTS = \
 	tests/t_resample \
 	tests/t_rng \
 	tests/t_series \
+	tests/t_series_there \
 	tests/t_signif \
 	tests/t_sigproc \
 	tests/t_singlepulse \
