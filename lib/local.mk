@@ -45,6 +45,7 @@ psrinclude_HEADERS = \
 	lib/psrkit/source.h \
 	lib/psrkit/spectrum.h \
 	lib/psrkit/status.h \
+	lib/psrkit/subband.h \
 	lib/psrkit/zaplist.h
 
 lib_libpsrkit_a_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/kernels $(CUDA_CPPFLAGS)
@@ -124,11 +125,15 @@ lib_libpsrkit_a_SOURCES = \
 	lib/formats/rows.c \
 	lib/formats/rows.h \
 	lib/formats/series.c \
+	lib/formats/series_name.h \
+	lib/formats/series_there.c \
 	lib/formats/sigproc.c \
 	lib/formats/sigproc_header.h \
 	lib/formats/sigproc_reader.c \
 	lib/formats/sigproc_write.c \
 	lib/formats/source.c \
+	lib/formats/subbands.c \
+	lib/formats/subbands.h \
 	lib/formats/telescope.c \
 	lib/formats/unpack.c \
 	lib/formats/unpack.h \
@@ -174,6 +179,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/search/singlepulse_boxcar.c \
 	lib/search/singlepulse_level.c \
 	lib/search/singlepulse_pick.c \
+	lib/search/subband.c \
 	lib/signal/barycentre.c \
 	lib/signal/clean.c \
 	lib/signal/clean_give.c \

@@ -38,7 +38,7 @@ same_epoch() {
     for dm in 40.00 47.00 54.00; do
         presto=$golden/inf/bary-t_DM$dm.inf
         same_epoch "$(field t_DM$dm.inf Epoch)" "$(field "$presto" Epoch)" 10000
-        own='Data file name|Data analyzed by|On/Off bin pair #  1|Epoch'
+        own='Data file name|Data analyzed by|On/Off bin pair #  1|Epoch|    psrkit '
         diff <(grep -vE "$own" t_DM$dm.inf) <(grep -vE "$own" "$presto")
     done
     # Two bins were removed.
@@ -68,7 +68,7 @@ same_epoch() {
     [ "$(field t_DM40.00.inf Barycentered)" = 0 ]
     gpudedisp -q $trials -nobary -o g "$g8"
     cmp t_DM47.00.dat g_DM47.00.dat
-    cmp <(tail -n +2 t_DM47.00.inf) <(tail -n +2 g_DM47.00.inf)
+    cmp <(tail -n +2 t_DM47.00.inf | grep -v psrkit) <(tail -n +2 g_DM47.00.inf | grep -v psrkit)
 }
 
 @test "-position and -site stand in for the header" {

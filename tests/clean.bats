@@ -35,8 +35,8 @@ near() {
     [ "$first" -ge $((12000 - 35)) ] && [ "$first" -lt $((12000 + 10)) ]
     [ "$last" -lt 19200 ] && [ "$last" -gt 19150 ]
     # prepdata's, up to the block whose first interval PRESTO forgets.
-    near <(tail -c +$((11900 * 4 + 1)) masked_DM47.00.dat | head -c $((4865 * 4))) \
-        "$golden/prepdata_mask.dat" 0.002
+    near <(tail -c +$((9000 * 4 + 1)) masked_DM47.00.dat | head -c $((7765 * 4))) \
+        <(head -c $((7765 * 4)) "$golden/prepdata_mask.dat") 0.002
 }
 
 @test "clipping is on, and is PRESTO's" {
@@ -109,6 +109,12 @@ refused() {
     refused 1 'lone.stats: No such file' -mask lone.mask rfi.fil
     head -c 70 "$mask" >cut.mask
     refused 1 'cut.mask: ' -mask cut.mask rfi.fil
+    # Twice as many data, and a band elsewhere, from the same start.
+    { cat rfi.fil; tail -c 950272 "$g8"; } >long.fil
+    refused 1 'a mask of 8.6016 s, and the data last 15.2044 s' -mask "$mask" long.fil
+    at=$(($(grep -obUa fch1 rfi.fil | head -n 1 | cut -d: -f1) + 4))
+    { head -c $((at + 6)) rfi.fil; printf '\230'; tail -c +$((at + 8)) rfi.fil; } >band.fil
+    refused 1 'a mask of channels from 1376 MHz by 4 MHz' -mask "$mask" band.fil
     refused 1 'start at MJD 56789.012' -mask "$mask" "$g8"
     head -c 100 /dev/urandom >random.mask
     refused 1 'random.mask: ' -mask random.mask rfi.fil

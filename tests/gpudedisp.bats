@@ -59,7 +59,7 @@ patch() {
 @test ".inf equals PRESTO's but for the analyst and its lost blocks" {
     mkdir -p out/nsubfull
     gpudedisp $trials -o out/nsubfull/t "$g8"
-    peculiar='Data analyzed by|On/Off bin pair #  1'
+    peculiar='Data analyzed by|On/Off bin pair #  1|    psrkit '
     diff <(grep -vE "$peculiar" out/nsubfull/t_DM40.00.inf) \
         <(grep -vE "$peculiar" "$golden/inf/nsubfull-t_DM40.00.inf")
     # A skipped start moves the epoch and not the date.
@@ -80,7 +80,9 @@ patch() {
         cmp a_DM$dm.dat b_DM$dm.dat
         cmp a_DM$dm.dat c_DM$dm.dat
         cmp a_DM$dm.dat d_DM$dm.dat
-        diff <(tail -n +2 a_DM$dm.inf) <(tail -n +2 c_DM$dm.inf)
+        diff <(tail -n +2 a_DM$dm.inf) <(tail -n +2 b_DM$dm.inf)
+        # Of a pipe nothing is known beforehand that could be digested.
+        diff <(tail -n +2 a_DM$dm.inf | grep -v psrkit) <(tail -n +2 c_DM$dm.inf | grep -v psrkit)
     done
 }
 
@@ -167,6 +169,19 @@ patch() {
     patch tsamp 7 BF
     refused 1 'bad.fil.*tsamp.*-' -q -o t bad.fil
     refused 1 'missing.fil.*No such file' -q -o t missing.fil
+}
+
+@test "several files: all there, each once, all of one kind, or nothing is written" {
+    refused 1 'missing.fil: No such file' -q -o t "$g8" missing.fil
+    refused 1 'is given twice, also as ' -q -o t "$g8" "$golden/../golden/g8.fil"
+    ln -s "$g8" link.fil
+    refused 1 'is given twice, also as ' -q -o t "$g8" link.fil
+    refused 1 'standard input .-. among 2 inputs' -q -o t "$g8" -
+    # The last byte that counts, and what it becomes.
+    for change in 'nchans 0 10' 'nbits 0 10' 'tsamp 6 31' 'fch1 6 98' 'foff 6 11'; do
+        patch $change
+        refused 1 "(bad|g8).fil: ${change%% *} = .*, must be .* as in" -q -o t "$g8" bad.fil
+    done
 }
 
 @test "truncated data is used as far as it goes" {

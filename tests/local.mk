@@ -43,6 +43,7 @@ UNIT_TESTS = \
 	tests/t_inf \
 	tests/t_lists \
 	tests/t_mask \
+	tests/t_mask_prepdata \
 	tests/t_matched \
 	tests/t_measure \
 	tests/t_numtext \
@@ -63,11 +64,13 @@ UNIT_TESTS = \
 	tests/t_resample \
 	tests/t_rng \
 	tests/t_series \
+	tests/t_series_there \
 	tests/t_signif \
 	tests/t_sigproc \
 	tests/t_singlepulse \
 	tests/t_source \
 	tests/t_spectrum \
+	tests/t_subband \
 	tests/t_unpack \
 	tests/t_zaplist
 
@@ -91,6 +94,7 @@ tests_t_pulseplot_SOURCES = tests/t_pulseplot.c $(tools_gnuplot) tools/pulseplot
 tests_t_numtext_SOURCES = tests/t_numtext.c tools/numtext.c tools/numtext.h
 
 CLI_TESTS = \
+	tests/aliases.bats \
 	tests/bary.bats \
 	tests/chi2sig.bats \
 	tests/clean.bats \
@@ -103,10 +107,16 @@ CLI_TESTS = \
 	tests/gpudedisp.bats \
 	tests/library.bats \
 	tests/man.bats \
-	tests/plan.bats
+	tests/plan.bats \
+	tests/resume.bats \
+	tests/subbands.bats
 
 # tests/compat.bats makes its input with it.
 check_PROGRAMS += tests/add_bytes
+
+# tests/bench_cleaning.sh makes its mask with it.
+EXTRA_PROGRAMS += tests/make_mask
+CLEANFILES += tests/make_mask
 
 dist_noinst_DATA += tests/helper.bash $(CLI_TESTS)
 if HAVE_BATS
@@ -215,9 +225,10 @@ CLEANFILES += tests/gpu/ceilings.$(OBJEXT)
 
 EXTRA_PROGRAMS += $(BENCHES) $(GPU_BENCHES)
 CLEANFILES += $(BENCHES) $(GPU_BENCHES)
+bench_scripts = tests/bench_cleaning.sh tests/bench_ddplan.sh tests/bench_gpudedisp.sh
 bench_scripts = tests/bench_ddplan.sh tests/bench_gpudedisp.sh tests/bench_plan.sh
 dist_noinst_SCRIPTS += $(bench_scripts)
-bench: all $(BENCHES)
+bench: all $(BENCHES) tests/make_mask
 	@for b in $(BENCHES); do echo "== $$b"; ./$$b || exit 1; done
 	@for b in $(bench_scripts); do echo "== $$b"; $(srcdir)/$$b || exit 1; done
 if HAVE_CUDA

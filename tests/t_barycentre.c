@@ -135,6 +135,11 @@ static void test_sites(void)
     ok(psr_site_find("kat-7", &site) && psr_site_find("K7", &other) &&
            !memcmp(&site, &other, sizeof site),
        "KAT-7 under both its names");
+    ok(!psr_site_find_as_presto("KAT-7", &site) && site.xyz_m[0] == 0 &&
+           psr_site_find_as_presto("k7", &site) && site.xyz_m[0] != 0 &&
+           psr_site_find_as_presto("meerkat", &site) &&
+           !psr_site_find_as_presto("Jodrell Bank", &site),
+       "PRESTO knows fewer names");
     ok(psr_site_find("Geocenter", &site) && site.xyz_m[2] == 0, "the geocentre is a site");
     ok(!psr_site_find("Ooty", &site) && site.xyz_m[0] == 0, "an unknown site is the geocentre");
     ok(!psr_site_find("", &site) && !psr_site_find("GB", &site) && !psr_site_find("GBTx", &site) &&

@@ -216,6 +216,53 @@ static void test_check(void)
     psr_mask_clear(&mask);
 }
 
+static void expect_extent(const struct psr_mask *mask, const struct psr_obs *obs, const char *word)
+{
+    psr_err said = {0};
+    psr_status st = psr_mask_check_extent(mask, obs, "m", &said);
+    ok(st == (word ? PSR_EINVAL : PSR_OK) && (!word || strstr(said.msg, word)), "%s",
+       word ? said.msg : "a mask of all of these data");
+}
+
+/* mask_file says 1376 MHz and 4 MHz. */
+static void test_extent(void)
+{
+    struct mask_says says = {.nchan = 4, .nint = 3, .dtint_s = 2, .mjd = 56789.25};
+    struct mask_bytes file;
+    struct psr_mask mask;
+    struct psr_obs obs;
+    psr_obs_init(&obs);
+    mask_file(&file, &says);
+    ok(psr_mask_parse(&mask, file.b, file.n, "m", &err) == PSR_OK, "a mask");
+    obs.nchan = 4;
+    obs.fch1_mhz = 1388;
+    obs.foff_mhz = -4;
+    obs.tsamp_s = 0.5;
+    expect_extent(&mask, &obs, NULL);
+    obs.nsamp = 12;
+    expect_extent(&mask, &obs, NULL);
+    obs.nsamp = 16;
+    expect_extent(&mask, &obs, NULL);
+    obs.nsamp = 17;
+    expect_extent(&mask, &obs, "a mask of 6 s, and the data last 8.5 s");
+    obs.began = (struct psr_mjd){56789, 0.25};
+    obs.tstart = psr_mjd_add(obs.began, 1);
+    obs.nsamp = 15;
+    expect_extent(&mask, &obs, "last 8.5 s");
+    obs.nsamp = 13;
+    expect_extent(&mask, &obs, NULL);
+    obs.foff_mhz = 4;
+    expect_extent(&mask, &obs, NULL); /* as rfifind takes a band that goes up */
+    obs.fch1_mhz = 1376;
+    expect_extent(&mask, &obs, NULL);
+    obs.fch1_mhz = 1379;
+    expect_extent(&mask, &obs, "from 1379 MHz by 4 MHz");
+    obs.fch1_mhz = 1376;
+    obs.foff_mhz = 4.1;
+    expect_extent(&mask, &obs, "by 4.1 MHz");
+    psr_mask_clear(&mask);
+}
+
 static void test_files(void)
 {
     const char *srcdir = getenv("srcdir");
@@ -254,6 +301,7 @@ int main(void)
     test_errors();
     test_bad_stats();
     test_check();
+    test_extent();
     test_files();
     scratch_remove();
     return done_testing();

@@ -579,7 +579,14 @@ static void test_overlaps(uint64_t *random)
     ok(open_only(&d, &err) == PSR_OK, "an overlap of one spectrum is the rounding of a date");
     const char *twice[2] = {path[1], path[1]};
     d = describe(twice, 2);
-    refuse(&d, PSR_EFORMAT, "overlaps the last 1200 spectra of ");
+    refuse(&d, PSR_EINVAL, "1.fil is given twice");
+    char link[1200];
+    snprintf(link, sizeof link, "%s/link", folder);
+    if (symlink(path[1], link))
+        abort();
+    twice[1] = link;
+    refuse(&d, PSR_EINVAL, "is given twice, also as ");
+    unlink(link);
     for (int i = 0; i < 3; i++)
         free_made(m + i);
 }

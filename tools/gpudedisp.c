@@ -93,6 +93,7 @@ static psr_status finish(struct gpudedisp_job *j)
         st = gpudedisp_write_events(j);
     if (st != PSR_OK || !j->series)
         return st;
+    gpudedisp_check_notes(j);
     psr_series *series = j->series;
     j->series = NULL;
     return psr_series_finish(series, -1, &j->err);
@@ -151,7 +152,11 @@ static psr_status run(struct gpudedisp_job *j)
 {
     if (j->opt.compat)
         return j->opt.plan ? gpudedisp_compat_plan(j) : gpudedisp_compat(j);
+    if (j->opt.sub)
+        return gpudedisp_sub(j);
     psr_status st = gpudedisp_prepare(j);
+    if (st == PSR_OK && j->ndm == 0)
+        return st;
     if (st == PSR_OK && j->opt.verbose)
         print_plan(j);
     if (st == PSR_OK)

@@ -3,6 +3,7 @@
 #define PSR_TOOLS_GPUDEDISP_H
 
 #include "cli.h"
+#include "subbands.h"
 #include <psrkit/barycentre.h>
 #include <psrkit/compat.h>
 #include <psrkit/fanout.h>
@@ -14,6 +15,8 @@
 #include <psrkit/singlepulse.h>
 #include <psrkit/source.h>
 
+enum { GPUDEDISP_NSUB = 32 }; /* sub-bands where -nsub does not say */
+
 /* Upper limits, here and in prepsubband. */
 enum {
     GPUDEDISP_NUMDMS = 1000000,
@@ -22,6 +25,9 @@ enum {
     GPUDEDISP_PRESTO_DOWNSAMP = 128,
     GPUDEDISP_PRESTO_NSUB = 4096,
 };
+
+/* PRESTO reads lines of an .inf file into 100 bytes, four of them an indent. */
+enum { GPUDEDISP_NOTE = 90 };
 
 struct gpudedisp_options {
     /* input */
@@ -67,8 +73,17 @@ struct gpudedisp_options {
     const char *device;
     int64_t ncpus; /* 0: all */
     int64_t mem_bytes;
-    bool quiet, verbose;
+    bool resume, quiet, verbose;
 };
+
+/* What the command line may hold. */
+struct gpudedisp_table {
+    struct cli_option option[80];
+    size_t n;
+};
+
+/* Fills *table with options that set fields of *o. */
+void gpudedisp_fill_table(struct gpudedisp_table *table, struct gpudedisp_options *o);
 
 /* Reads the command line into o (defaults set here); mistakes end the program with exit code 2.
  * Returned: *tool for messages; the number of inputs, in argv[1 .. n] */
@@ -101,6 +116,9 @@ struct gpudedisp_line {
     psr_singlepulse *pulses;      /* NULL without -singlepulse */
     int64_t gaps_told, lost_told; /* spectra up to which the search knows of gaps, of masks */
     size_t stride;                /* samples of a trial in the job's out */
+    int64_t most;                 /* samples of a series as dedispersed, or -1: no bound */
+    int64_t ndedispersed;         /* of them so far */
+    char note[GPUDEDISP_NOTE];    /* for the .inf files: what made the series */
     int64_t nout;                 /* samples out so far */
 };
 
@@ -126,6 +144,11 @@ struct gpudedisp_job {
     psr_fanout *fan;
     psr_series *series; /* of all lines; NULL with -nowrite */
 
+    uint64_t input_digest;         /* of the input files */
+    struct timespec input_changed; /* when the youngest of them was written */
+    double *tsamp_s;               /* [ndm] of each series */
+    const char **note;             /* [ndm] of each series: its line's */
+
     int nthread;
     void *in;           /* [block][nchan] packed */
     void *cleaned;      /* the same after zero-DM, which makes floats; NULL: cleaned in place */
@@ -149,7 +172,14 @@ psr_status gpudedisp_check_band(struct gpudedisp_job *j);
 /* Says of flags that do nothing that they do nothing. */
 void gpudedisp_remark_flags(struct gpudedisp_job *j);
 
-/* The whole of -compat presto, in place of prepare, the loop and the end; the second with -plan, a
+/* The whole of -sub in the default mode, in place of prepare, the loop and the end. */
+psr_status gpudedisp_sub(struct gpudedisp_job *j);
+
+/* Describes sub-bands of obs and names their files; bands is gone whatever the status. */
+psr_status gpudedisp_finish_subbands(struct gpudedisp_job *j, struct subbands *bands,
+                                     const struct psr_obs *obs);
+
+/* The whole of -compat presto, likewise; the second with -plan, a
  * line after the other. */
 psr_status gpudedisp_compat(struct gpudedisp_job *j);
 psr_status gpudedisp_compat_plan(struct gpudedisp_job *j);
@@ -178,6 +208,26 @@ psr_status gpudedisp_check_sweep(struct gpudedisp_job *j, const struct gpudedisp
 
 /* The search of a line with -singlepulse; its plan is there. */
 psr_status gpudedisp_create_search(struct gpudedisp_job *j, struct gpudedisp_line *l);
+
+/* Steps of gpudedisp_prepare that a resumed run takes twice. */
+psr_status gpudedisp_create_plans(struct gpudedisp_job *j);
+psr_status gpudedisp_prepare_bary(struct gpudedisp_job *j);
+
+/* Describes the series of all lines in what the job owns. */
+psr_status gpudedisp_describe_series(struct gpudedisp_job *j, struct psr_series_desc *desc);
+
+/* Whether each trial of a line is what it is whatever the others are. */
+bool gpudedisp_line_is_independent(const struct gpudedisp_job *j, const struct gpudedisp_line *l);
+
+/* Sets the lines' notes: version, algorithm, backend, and a digest of the input and of all options
+ * that decide on samples. */
+psr_status gpudedisp_take_notes(struct gpudedisp_job *j);
+
+/* Makes notes that no other run will match, where the input was changed since they were made. */
+void gpudedisp_check_notes(struct gpudedisp_job *j);
+
+/* With -resume, drops the trials whose files are there already; maybe all, and then ndm is 0. */
+psr_status gpudedisp_resume(struct gpudedisp_job *j);
 
 /* Takes the spectra that the fan-out was given last through every further stage of a line. */
 psr_status gpudedisp_run_line(struct gpudedisp_job *j, struct gpudedisp_line *l);

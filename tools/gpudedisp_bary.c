@@ -17,7 +17,7 @@ static bool is_wanted(struct gpudedisp_job *j, bool presto)
     const int64_t first_day = 36934; /* 1960 */
     struct psr_notes notes = bary_notes(j);
     const struct psr_obs *obs = &j->bary.obs;
-    if (j->opt.nobary)
+    if (j->opt.nobary || j->opt.sub)
         return false;
     if (obs->barycentric)
         psr_note(&notes, "%s: is barycentric already", j->path[0]);
@@ -53,7 +53,9 @@ static psr_status choose_site(struct gpudedisp_job *j, struct psr_site *site, co
         *name = j->opt.site;
         return psr_site_parse(j->opt.site, site, &j->err);
     }
-    if (!psr_site_find(telescope, site)) {
+    bool known =
+        j->opt.compat ? psr_site_find_as_presto(telescope, site) : psr_site_find(telescope, site);
+    if (!known) {
         *name = "the Earth's centre";
         psr_note(&notes,
                  "%s: where telescope '%s' stands is not known: the Earth's centre is taken, times "

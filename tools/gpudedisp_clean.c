@@ -13,20 +13,33 @@ void gpudedisp_remark_flags(struct gpudedisp_job *j)
     bool any_nsub = false;
     for (size_t k = 0; k < j->nline; k++)
         any_nsub |= j->line[k].nsub > 0;
-    if (any_nsub && strcmp(o->algo, "subband") != 0 && !o->compat)
+    if (any_nsub && strcmp(o->algo, "subband") != 0 && !o->compat && !o->sub)
         cli_note(&j->tool, "-nsub is not needed: direct is exact (-algo subband honours it)");
     if (o->wapp || o->window || o->numwapps != 1)
         cli_note(&j->tool, "-wapp, -window and -numwapps say nothing of this input: ignored");
-    if (o->runavg)
+    bool from_subbands = j->source && psr_source_inf(j->source);
+    if (o->runavg && j->source && !from_subbands)
         cli_note(&j->tool, "-runavg is for files of sub-bands only: ignored");
+    if (o->ignorechan && o->compat && from_subbands)
+        cli_note(&j->tool, "-ignorechan is not for files of sub-bands, says prepsubband: ignored");
+    if (o->sub && !o->nobary)
+        cli_note(&j->tool, "sub-bands are not barycentred: their times stay topocentric");
 }
 
 psr_status gpudedisp_read_mask(struct gpudedisp_job *j)
 {
     if (!j->opt.mask)
         return PSR_OK;
+    if (psr_source_inf(j->source))
+        return psr_fail(&j->err, PSR_EINVAL,
+                        "%s: a mask is of channels, and %s holds sub-bands of them", j->opt.mask,
+                        j->path[0]);
     psr_status st = psr_mask_read(&j->mask, j->opt.mask, &j->err);
-    return st ? st : psr_mask_check(&j->mask, psr_source_obs(j->source), j->opt.mask, &j->err);
+    if (!st)
+        st = psr_mask_check(&j->mask, psr_source_obs(j->source), j->opt.mask, &j->err);
+    if (!st && !j->opt.compat)
+        st = psr_mask_check_extent(&j->mask, psr_source_obs(j->source), j->opt.mask, &j->err);
+    return st;
 }
 
 psr_status gpudedisp_create_clean(struct gpudedisp_job *j)
@@ -51,6 +64,7 @@ psr_status gpudedisp_create_clean(struct gpudedisp_job *j)
             .first = first,
             .clip_sigma = clip ? o->clip_sigma : 0,
             .zerodm = o->zerodm,
+            .floats = o->sub,
             .mask = o->mask ? &j->mask : NULL,
             .keep = j->keep,
             .nthread = (int)o->ncpus,

@@ -108,13 +108,8 @@ static psr_status finish_subbands(struct gpudedisp_compat *k)
 {
     struct gpudedisp_job *j = k->job;
     struct subbands *bands = k->bands;
-    struct psr_inf inf;
-    psr_inf_from_obs(&inf, &k->obs, psr_source_file_nbit(j->source));
-    inf.nbin = j->line->nout;
-    inf.tbin_s = (double)j->line->downsamp * k->obs.tsamp_s;
-    inf.dm = j->dm[0];
     k->bands = NULL;
-    return subbands_finish(bands, &inf, &j->err);
+    return gpudedisp_finish_subbands(j, bands, &k->obs);
 }
 
 static void release(struct gpudedisp_compat *k)

@@ -3,7 +3,6 @@
 #define PSR_TOOLS_GPUDEDISP_COMPAT_H
 
 #include "gpudedisp.h"
-#include "subbands.h"
 
 struct gpudedisp_compat {
     struct gpudedisp_job *job;

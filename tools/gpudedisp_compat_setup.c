@@ -5,8 +5,6 @@
 #include <psrkit/delays.h>
 #include <stdlib.h>
 
-enum { DEFAULT_NSUB = 32 };
-
 /* Of a filterbank PRESTO takes fch1 for the highest channel, wherever the band goes from there, and
  * turns a band that goes up whether it is told to or not. */
 static void take_header(struct gpudedisp_compat *k)
@@ -19,7 +17,22 @@ static void take_header(struct gpudedisp_compat *k)
     k->obs.foff_mhz = -fabs(obs->foff_mhz);
     k->obs.fch1_mhz = filterbank ? obs->fch1_mhz : psr_obs_highest_mhz(obs);
     k->obs.freq_mhz = NULL;
-    k->reverse = !rising || (filterbank && o->invert);
+    /* The source has inverted already.  Of PSRFITS PRESTO turns a band that goes down once, whether
+     * it is told to or not. */
+    k->reverse = filterbank ? !rising || o->invert : !rising && !o->invert;
+}
+
+/* Of sub-bands the .inf file tells of the channels they were summed from, and there are as many as
+ * files, whatever -nsub says. */
+static void describe_subbands(struct gpudedisp_compat *k, const struct psr_inf *inf)
+{
+    k->desc.summed = true;
+    k->desc.nsub = k->obs.nchan;
+    k->desc.nchan = (size_t)inf->nchan;
+    k->desc.lofreq_mhz = inf->lowest_mhz;
+    k->desc.width_mhz = inf->chan_width_mhz;
+    k->desc.reverse = false;
+    k->desc.keep = NULL;
 }
 
 /* All that decides delays and lengths. */
@@ -37,7 +50,7 @@ static void describe(struct gpudedisp_compat *k)
         .width_mhz = width_mhz,
         .tsamp_s = k->obs.tsamp_s,
         .block = k->obs.block_nsamp ? (size_t)k->obs.block_nsamp : PSR_COMPAT_BLOCK,
-        .nsub = j->line->nsub ? (size_t)j->line->nsub : DEFAULT_NSUB,
+        .nsub = j->line->nsub ? (size_t)j->line->nsub : GPUDEDISP_NSUB,
         .downsamp = (size_t)j->line->downsamp,
         .ndm = j->ndm,
         .dm = j->dm,
@@ -47,6 +60,8 @@ static void describe(struct gpudedisp_compat *k)
         .mask = o->mask ? &j->mask : NULL,
         .keep = k->keep,
     };
+    if (psr_source_inf(j->source))
+        describe_subbands(k, psr_source_inf(j->source));
 }
 
 psr_status gpudedisp_compat_skip(struct gpudedisp_job *j, int64_t nsamp, int64_t *skip)
@@ -59,15 +74,6 @@ psr_status gpudedisp_compat_skip(struct gpudedisp_job *j, int64_t nsamp, int64_t
     if (!st)
         *skip = (int64_t)(j->opt.start * (double)nsamp / (double)worklen) * (int64_t)worklen;
     return st;
-}
-
-static psr_status choose_trials(struct gpudedisp_job *j)
-{
-    if (!j->opt.sub)
-        return gpudedisp_make_trials(j);
-    j->opt.lodm = j->opt.subdm;
-    j->opt.numdms = 1;
-    return gpudedisp_make_trials(j);
 }
 
 /* PRESTO's epochs are those of doubles, which have steps of half a microsecond. */
@@ -89,7 +95,6 @@ static psr_status prepare_bary(struct gpudedisp_compat *k)
     struct gpudedisp_job *j = k->job;
     size_t worklen;
     psr_status st = psr_compat_worklen(&k->desc, &worklen, &j->err);
-    j->opt.nobary |= j->opt.sub;
     if (!st)
         st = gpudedisp_bary_prepare(j, &k->obs, worklen / k->desc.downsamp);
     if (!st)
@@ -142,6 +147,7 @@ static psr_status create_series(struct gpudedisp_compat *k)
                                  .obs = &j->bary.obs,
                                  .epoch = j->bary.epoch,
                                  .file_nbit = psr_source_file_nbit(j->source),
+                                 .inf = psr_source_inf(j->source),
                                  .tsamp_s = (double)j->line->downsamp * k->obs.tsamp_s,
                              },
                              &j->err);
@@ -150,10 +156,10 @@ static psr_status create_series(struct gpudedisp_compat *k)
 psr_status gpudedisp_compat_prepare(struct gpudedisp_compat *k)
 {
     struct gpudedisp_job *j = k->job;
-    psr_status st = choose_trials(j);
-    gpudedisp_remark_flags(j);
+    psr_status st = gpudedisp_make_trials(j);
     if (!st)
         st = gpudedisp_open_source(j);
+    gpudedisp_remark_flags(j);
     if (!st)
         st = gpudedisp_check_band(j);
     if (!st)
@@ -164,7 +170,7 @@ psr_status gpudedisp_compat_prepare(struct gpudedisp_compat *k)
         st = create_plan(k);
     if (!st)
         st = j->opt.sub ? subbands_create(&k->bands, j->opt.root, (int)j->opt.dmprec, j->dm[0],
-                                          k->desc.nsub, &j->err)
+                                          k->desc.nsub, SUBBANDS_WRAP, &j->err)
                         : create_series(k);
     return st;
 }

@@ -25,6 +25,8 @@ psr_status gpudedisp_open_source(struct gpudedisp_job *j)
         .no_weights = o->no_weights,
         .no_scales = o->no_scales,
         .no_offsets = o->no_offsets,
+        .as_presto = o->compat != NULL,
+        .runavg = o->runavg,
         .skip = o->offset,
         .notes = job_notes(j),
     };
@@ -80,7 +82,7 @@ psr_status gpudedisp_choose_channels(struct gpudedisp_job *j)
     if (!j->keep)
         return psr_fail_nomem(&j->err, "the channel mask", (double)obs->nchan);
     memset(j->keep, 1, obs->nchan);
-    if (!j->opt.ignorechan)
+    if (!j->opt.ignorechan || (j->opt.compat && psr_source_inf(j->source)))
         return PSR_OK;
     bool ascending = psr_obs_freq_mhz(obs, 0) < psr_obs_freq_mhz(obs, obs->nchan - 1);
     return psr_ignore_channels(j->opt.ignorechan, obs->nchan, ascending, j->keep, &j->err);

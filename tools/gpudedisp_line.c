@@ -73,6 +73,16 @@ static psr_status write_block(struct gpudedisp_job *j, const struct gpudedisp_li
     return st;
 }
 
+/* Where a resumed run has left out the trial with the longest sweep, the others could have more
+ * samples than they had with it. */
+static size_t take_bound(struct gpudedisp_line *l, size_t n)
+{
+    if (l->most >= 0 && (int64_t)n > l->most - l->ndedispersed)
+        n = (size_t)(l->most - l->ndedispersed);
+    l->ndedispersed += (int64_t)n;
+    return n;
+}
+
 psr_status gpudedisp_run_line(struct gpudedisp_job *j, struct gpudedisp_line *l)
 {
     double since_s = run_seconds();
@@ -80,6 +90,7 @@ psr_status gpudedisp_run_line(struct gpudedisp_job *j, struct gpudedisp_line *l)
     psr_status st = psr_fanout_execute(j->fan, line, j->out, l->stride, &n, &j->err);
     if (st == PSR_OK)
         st = gpudedisp_patch_series(j, l, n);
+    n = take_bound(l, n);
     if (st == PSR_OK)
         st = gpudedisp_tell_search(j, l);
     if (st == PSR_OK)

@@ -16,19 +16,54 @@ static const struct gpudedisp_options defaults = {
     .device = "auto",
 };
 
+struct given {
+    const char *name;
+    bool given;
+};
+
+/* Refuses options that do not go with another. */
+static void refuse(const struct cli *tool, const char *why, const struct given *option, size_t n)
+{
+    for (size_t k = 0; k < n; k++)
+        if (option[k].given)
+            cli_usage_error(tool, "%s %s", why, option[k].name);
+}
+
+static void check_sub(const struct gpudedisp_options *o, const struct cli *tool)
+{
+    const struct given alien[] = {
+        {"-dms", o->dms != NULL},         {"-format tim", !strcmp(o->format, "tim")},
+        {"-nowrite", o->nowrite},         {"-o -", o->root && !strcmp(o->root, "-")},
+        {"-singlepulse", o->singlepulse},
+    };
+    if (o->sub)
+        refuse(tool, "-sub writes files of sub-bands at -subdm: there is no", alien,
+               sizeof alien / sizeof *alien);
+}
+
+static void check_resume(const struct gpudedisp_options *o, const struct cli *tool)
+{
+    const struct given alien[] = {
+        {"-compat presto", o->compat != NULL},
+        {"-format tim", !strcmp(o->format, "tim")},
+        {"-nowrite", o->nowrite},
+        {"-o -", o->root && !strcmp(o->root, "-")},
+        {"-singlepulse", o->singlepulse},
+        {"-sub", o->sub},
+    };
+    if (o->resume)
+        refuse(tool, "-resume goes by .inf files of single series: not with", alien,
+               sizeof alien / sizeof *alien);
+}
+
 /* PRESTO's limits, and what PRESTO does not do. */
 static void check_compat(const struct gpudedisp_options *o, const struct cli *tool)
 {
-    if (!o->compat && o->sub)
-        cli_usage_error(tool, "-sub needs -compat presto: sub-bands are written as PRESTO does");
     if (!o->compat)
         return;
     if (strcmp(o->compat, "presto") != 0)
         cli_usage_error(tool, "-compat: '%s' is not presto", o->compat);
-    const struct {
-        const char *name;
-        bool given;
-    } alien[] = {
+    const struct given alien[] = {
         {"-algo subband", !strcmp(o->algo, "subband")},
         {"-dmconst", strcmp(o->dmconst, "presto") != 0},
         {"-dms", o->dms != NULL},
@@ -39,9 +74,7 @@ static void check_compat(const struct gpudedisp_options *o, const struct cli *to
         {"-singlepulse", o->singlepulse},
         {"-tol 1", o->tol != 0},
     };
-    for (size_t k = 0; k < sizeof alien / sizeof *alien; k++)
-        if (alien[k].given)
-            cli_usage_error(tool, "-compat presto: prepsubband has no %s", alien[k].name);
+    refuse(tool, "-compat presto: prepsubband has no", alien, sizeof alien / sizeof *alien);
     const struct {
         const char *name;
         int64_t value, max;
@@ -58,10 +91,7 @@ static void check_compat(const struct gpudedisp_options *o, const struct cli *to
 static void check_plan(const struct gpudedisp_options *o, const struct cli *tool, int noperands,
                        char **operand)
 {
-    const struct {
-        const char *name;
-        bool given;
-    } rival[] = {
+    const struct given rival[] = {
         {"-lodm", o->lodm >= 0},  {"-dmstep", o->dmstep >= 0},    {"-numdms", o->numdms > 0},
         {"-dms", o->dms != NULL}, {"-downsamp", o->downsamp > 0}, {"-nsub", o->nsub > 0},
         {"-sub", o->sub},
@@ -102,6 +132,8 @@ static void check_combinations(const struct gpudedisp_options *o, const struct c
     if (strcmp(o->format, "dat") != 0 && strcmp(o->format, "tim") != 0)
         cli_usage_error(tool, "-format: '%s' is neither dat nor tim", o->format);
     check_compat(o, tool);
+    check_sub(o, tool);
+    check_resume(o, tool);
     if (o->filterbank && o->psrfits)
         cli_usage_error(tool, "-filterbank and -psrfits exclude each other");
     if (o->plot && !o->singlepulse)
@@ -115,126 +147,25 @@ static void check_combinations(const struct gpudedisp_options *o, const struct c
 int gpudedisp_options_parse(struct gpudedisp_options *o, struct cli *tool, int argc, char **argv)
 {
     *o = defaults;
-    const struct cli_option table[] = {
-        {"Input", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"filterbank", CLI_FLAG, &o->filterbank, NULL,
-         "Take the input for SIGPROC filterbank (default: by its first bytes).", 0, 0},
-        {"psrfits", CLI_FLAG, &o->psrfits, NULL, "Take the input for PSRFITS.", 0, 0},
-        {"if", CLI_INT, &o->if_choice, "N",
-         "Use polarisation or IF N, from 0 (default: total intensity, summed).", 0, 15},
-        {"noweights", CLI_FLAG, &o->no_weights, NULL, "Do not apply PSRFITS weights.", 0, 0},
-        {"noscales", CLI_FLAG, &o->no_scales, NULL, "Do not apply PSRFITS scales.", 0, 0},
-        {"nooffsets", CLI_FLAG, &o->no_offsets, NULL, "Do not apply PSRFITS offsets.", 0, 0},
-        {"invert", CLI_FLAG, &o->invert, NULL,
-         "Flip the band: frequencies are stored the other "
-         "way round than the header says.",
-         0, 0},
-        {"offset", CLI_INT, &o->offset, "N", "Skip N spectra at the start (default 0).", 0, 9e18},
-        {"start", CLI_DOUBLE, &o->start, "F",
-         "Skip this fraction of the input, 0 to 1; takes precedence over -offset.", 0, 1},
-        {"wapp", CLI_FLAG, &o->wapp, NULL, "Ignored, with a remark, as are the next two.", 0, 0},
-        {"window", CLI_FLAG, &o->window, NULL, "Ignored.", 0, 0},
-        {"numwapps", CLI_INT, &o->numwapps, "N", "Ignored.", 1, 8},
-        {"Cleaning", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"mask", CLI_TEXT, &o->mask, "FILE",
-         "Mask what rfifind found: ROOT_rfifind.mask, with its .stats beside it.", 0, 0},
-        {"ignorechan", CLI_TEXT, &o->ignorechan, "LIST",
-         "Leave channels out: 3,5:9,20:30:5, channel 0 being the lowest in frequency, or a file of "
-         "such text.",
-         0, 0},
-        {"clip", CLI_DOUBLE, &o->clip_sigma, "S",
-         "Clip spectra whose sum is off the mean by more than S standard deviations (default 6; "
-         "0: do not clip).",
-         0, 1000},
-        {"noclip", CLI_FLAG, &o->noclip, NULL, "Do not clip.", 0, 0},
-        {"zerodm", CLI_FLAG, &o->zerodm, NULL,
-         "Subtract the series at DM 0 from every channel, by its share; there is no clipping then.",
-         0, 0},
-        {"runavg", CLI_FLAG, &o->runavg, NULL,
-         "Subtract block means: of files of sub-bands only, which are not read here.", 0, 0},
-        {"Trials", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"lodm", CLI_DOUBLE, &o->lodm, "DM", "First DM, pc cm^-3 (default 0).", 0, 1e6},
-        {"dmstep", CLI_DOUBLE, &o->dmstep, "DM", "Step between DMs, pc cm^-3 (default 1).", 0, 1e6},
-        {"numdms", CLI_INT, &o->numdms, "N", "Number of DMs (default 10).", 1, GPUDEDISP_NUMDMS},
-        {"dms", CLI_TEXT, &o->dms, "FILE", "Take the DMs from FILE, one a line, instead.", 0, 0},
-        {"plan", CLI_TEXT, &o->plan, "FILE",
-         "Take all lines of a dedispersion plan, as ddplan writes it, in one pass over the input: "
-         "each has its own DMs, downsampling and sub-bands; - is standard input.",
-         0, 0},
-        {"dmconst", CLI_TEXT, &o->dmconst, "K",
-         "Dispersion constant: presto (1/2.41e-4, default), sigproc (4148.741601) or a value in "
-         "MHz^2 s.",
-         0, 0},
-        {"Method", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"downsamp", CLI_INT, &o->downsamp, "N",
-         "Average N neighbouring samples first (default 1).", 1, GPUDEDISP_DOWNSAMP},
-        {"algo", CLI_TEXT, &o->algo, "NAME",
-         "direct: every trial exact (default). subband: PRESTO's two steps with -nsub sub-bands.",
-         0, 0},
-        {"nsub", CLI_INT, &o->nsub, "N", "Sub-bands of -algo subband, a divisor of the channels.",
-         1, 1 << 20},
-        {"tol", CLI_INT, &o->tol, "N",
-         "0: exact (default). 1: faster, each channel's delay within one sample.", 0, 1},
-        {"Barycentring", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"nobary", CLI_FLAG, &o->nobary, NULL, "Do not barycentre: times stay topocentric.", 0, 0},
-        {"position", CLI_TEXT, &o->position, "RA,DEC",
-         "J2000 position instead of the header's, as 05:34:31.97,+22:00:52.1 or in degrees.", 0, 0},
-        {"site", CLI_TEXT, &o->site, "LON,LAT,H",
-         "Where the telescope stands, instead of by its name: degrees east and north, metres "
-         "(WGS84).",
-         0, 0},
-        {"ephem", CLI_TEXT, &o->ephem, "NAME",
-         "Accepted and not used: the Earth's orbit is that of ERFA.", 0, 0},
-        {"Compatibility", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"compat", CLI_TEXT, &o->compat, "presto",
-         "Give prepsubband's own numbers, to the bit, its faults included.", 0, 0},
-        {"sub", CLI_FLAG, &o->sub, NULL, "With -compat presto: write sub-bands, not series.", 0, 0},
-        {"subdm", CLI_DOUBLE, &o->subdm, "DM", "DM of -sub, pc cm^-3 (default 0).", 0, 4000},
-        {"Output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"o", CLI_TEXT, &o->root, "ROOT",
-         "Start of output names: ROOT_DM12.00.dat and so on; - with one DM writes a .tim to "
-         "standard output.",
-         0, 0},
-        {"format", CLI_TEXT, &o->format, "NAME",
-         "dat: PRESTO's .dat and .inf (default). tim: SIGPROC's .tim.", 0, 0},
-        {"dmprec", CLI_INT, &o->dmprec, "N", "Decimals of the DM in file names (default 2).", 2, 4},
-        {"numout", CLI_INT, &o->numout, "N",
-         "Samples per series: padded or cut to N (default: a good length for Fourier transforms).",
-         1, 9e18},
-        {"nopad", CLI_FLAG, &o->nopad, NULL, "Do not pad the series to a good length.", 0, 0},
-        {"nowrite", CLI_FLAG, &o->nowrite, NULL,
-         "Write no series: events only, and with -v the CRC-32 of each series.", 0, 0},
-        {"Single pulses", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"singlepulse", CLI_FLAG, &o->singlepulse, NULL,
-         "Search every series: ROOT_DM12.00.singlepulse for each, and ROOT.cand of all.", 0, 0},
-        {"threshold", CLI_DOUBLE, &o->threshold, "S", "Least S/N of an event (default 6).", 1, 1e6},
-        {"maxwidth", CLI_DOUBLE, &o->maxwidth_s, "SEC",
-         "Widest boxcar in seconds (default: 300 samples).", 0, 1e6},
-        {"plot", CLI_TEXT, &o->plot, "FILE.png",
-         "Draw the events; png, pdf, svg, eps or ps by suffix (needs gnuplot).", 0, 0},
-        {"Running", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"device", CLI_TEXT, &o->device, "NAME",
-         "Where to dedisperse: auto (a GPU where there is one, the default), cpu, cuda, or the "
-         "number of a GPU.",
-         0, 0},
-        {"ncpus", CLI_INT, &o->ncpus, "N", "Threads (default: all cores).", 1, 4096},
-        {"mem", CLI_SIZE, &o->mem_bytes, "SIZE",
-         "Bound on memory, as 512M or 4G (default: a quarter of the machine).", 0, 0},
-        {"q", CLI_FLAG, &o->quiet, NULL, "No remarks, no progress.", 0, 0},
-        {"v", CLI_FLAG, &o->verbose, NULL, "Say what is done and where the time went.", 0, 0},
-    };
+    struct gpudedisp_table table;
+    gpudedisp_fill_table(&table, o);
     *tool = (struct cli){
         .name = "gpudedisp",
         .operands = "[OPTION]... -o ROOT FILE... | -",
-        .summary = "Dedisperse telescope data (SIGPROC filterbank or PSRFITS) at many trial DMs, "
+        .summary = "Dedisperse telescope data (SIGPROC filterbank, PSRFITS, files of sub-bands) at "
+                   "many trial DMs, "
                    "exactly, and search for single pulses.",
-        .options = table,
-        .noptions = sizeof table / sizeof *table,
+        .options = table.option,
+        .noptions = table.n,
     };
     int n = cli_parse(tool, argc, argv);
     check_plan(o, tool, n, argv + 1);
     fill_trials(o);
     check_combinations(o, tool, n);
+    if (o->sub) {
+        o->lodm = o->subdm;
+        o->numdms = 1;
+    }
     tool->options = NULL;
     tool->noptions = 0;
     return n;

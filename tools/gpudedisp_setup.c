@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static psr_status prepare_bary(struct gpudedisp_job *j)
+psr_status gpudedisp_prepare_bary(struct gpudedisp_job *j)
 {
     return gpudedisp_bary_prepare(j, psr_source_obs(j->source), 0);
 }
@@ -43,7 +43,7 @@ static void describe_line(const struct gpudedisp_job *j, const struct gpudedisp_
     };
 }
 
-static psr_status create_plans(struct gpudedisp_job *j)
+psr_status gpudedisp_create_plans(struct gpudedisp_job *j)
 {
     const struct psr_obs *obs = psr_source_obs(j->source);
     struct psr_fanout_desc d = {.nline = j->nline};
@@ -128,39 +128,16 @@ static psr_status create_buffers(struct gpudedisp_job *j)
 }
 
 /* The events of a run without series have names too, unless all go to standard output. */
-static psr_status make_sink(struct gpudedisp_job *j, const struct psr_series_desc *d)
-{
-    const struct gpudedisp_options *o = &j->opt;
-    if (!o->nowrite)
-        return psr_series_create(&j->series, d, &j->err);
-    if (!o->singlepulse || !strcmp(o->root, "-"))
-        return PSR_OK;
-    return psr_series_check(d, &j->err);
-}
-
 static psr_status create_series(struct gpudedisp_job *j)
 {
     const struct gpudedisp_options *o = &j->opt;
-    bool tim = !strcmp(o->format, "tim") || (o->root && !strcmp(o->root, "-"));
-    double *tsamp_s = malloc(j->ndm * sizeof *tsamp_s);
-    if (!tsamp_s)
-        return psr_fail_nomem(&j->err, "sampling times", (double)j->ndm * 8);
-    for (const struct gpudedisp_line *l = j->line; l < j->line + j->nline; l++)
-        for (size_t i = l->first; i < l->first + l->ndm; i++)
-            tsamp_s[i] = gpudedisp_line_tsamp_s(j, l);
-    psr_status st = make_sink(j, &(struct psr_series_desc){
-                                     .root = o->root,
-                                     .format = tim ? PSR_SERIES_TIM : PSR_SERIES_DAT,
-                                     .dm_decimals = (int)o->dmprec,
-                                     .ndm = j->ndm,
-                                     .dm = j->dm,
-                                     .obs = &j->bary.obs,
-                                     .epoch = j->bary.epoch,
-                                     .file_nbit = psr_source_file_nbit(j->source),
-                                     .each_tsamp_s = tsamp_s,
-                                 });
-    free(tsamp_s);
-    return st;
+    struct psr_series_desc desc;
+    psr_status st = gpudedisp_describe_series(j, &desc);
+    if (st == PSR_OK && !o->nowrite)
+        return psr_series_create(&j->series, &desc, &j->err);
+    if (st != PSR_OK || !o->singlepulse || !strcmp(o->root, "-"))
+        return st;
+    return psr_series_check(&desc, &j->err);
 }
 
 static psr_status check_length(struct gpudedisp_job *j, struct gpudedisp_line *l)
@@ -176,18 +153,13 @@ psr_status gpudedisp_prepare(struct gpudedisp_job *j)
         psr_status (*run)(struct gpudedisp_job *);
         psr_status (*line)(struct gpudedisp_job *, struct gpudedisp_line *);
     } step[] = {
-        {.run = gpudedisp_make_trials},
-        {.run = gpudedisp_open_source},
-        {.run = gpudedisp_check_band},
-        {.run = gpudedisp_choose_channels},
-        {.run = gpudedisp_create_clean},
-        {.run = prepare_bary},
-        {.run = create_plans},
-        {.line = gpudedisp_create_patch},
-        {.run = create_buffers},
-        {.run = create_series},
-        {.line = gpudedisp_create_search},
-        {.line = check_length},
+        {.run = gpudedisp_make_trials},   {.run = gpudedisp_open_source},
+        {.run = gpudedisp_check_band},    {.run = gpudedisp_choose_channels},
+        {.run = gpudedisp_create_clean},  {.run = gpudedisp_prepare_bary},
+        {.run = gpudedisp_create_plans},  {.line = check_length},
+        {.run = gpudedisp_take_notes},    {.run = gpudedisp_resume},
+        {.line = gpudedisp_create_patch}, {.run = create_buffers},
+        {.run = create_series},           {.line = gpudedisp_create_search},
     };
     psr_status st = PSR_OK;
     j->nthread = psr_count_threads((int)j->opt.ncpus);
@@ -195,6 +167,8 @@ psr_status gpudedisp_prepare(struct gpudedisp_job *j)
         st = s->run ? s->run(j) : PSR_OK;
         for (size_t k = 0; s->line && k < j->nline && !st; k++)
             st = s->line(j, &j->line[k]);
+        if (j->ndm == 0)
+            break;
     }
     gpudedisp_remark_flags(j);
     return st;
@@ -213,6 +187,8 @@ void gpudedisp_release(struct gpudedisp_job *j)
     psr_clean_destroy(j->clean);
     psr_mask_clear(&j->mask);
     free(j->bary.epoch);
+    free(j->tsamp_s);
+    free(j->note);
     free(j->line);
     psr_planfile_clear(&j->planfile);
     free(j->keep);

@@ -77,6 +77,8 @@ tools_gpudedisp_LDADD = $(LDADD) $(ZLIB_LIBS)
 tools_gpudedisp_SOURCES = \
 	$(tools_gnuplot) \
 	$(tools_shared) \
+	tools/digest.c \
+	tools/digest.h \
 	tools/gpudedisp.c \
 	tools/gpudedisp.h \
 	tools/gpudedisp_bary.c \
@@ -89,8 +91,36 @@ tools_gpudedisp_SOURCES = \
 	tools/gpudedisp_line.c \
 	tools/gpudedisp_options.c \
 	tools/gpudedisp_plan.c \
+	tools/gpudedisp_record.c \
+	tools/gpudedisp_resume.c \
 	tools/gpudedisp_setup.c \
+	tools/gpudedisp_sub.c \
+	tools/gpudedisp_table.c \
 	tools/pulseplot.c \
 	tools/pulseplot.h \
 	tools/subbands.c \
 	tools/subbands.h
+
+# Names under which PRESTO's users know the tools, as links: `make install-aliases`, for those who
+# want them.  What stands there already and is no such link stays.  ALIAS:TOOL
+tool_aliases = \
+	prepsubband:gpudedisp
+
+install-aliases:
+	@$(MKDIR_P) '$(DESTDIR)$(bindir)'
+	@cd '$(DESTDIR)$(bindir)' && for pair in $(tool_aliases); do \
+	    alias=$${pair%:*} tool=$${pair#*:}; \
+	    if test "`readlink $$alias`" = $$tool; then continue; fi; \
+	    if test -e $$alias || test -h $$alias; then \
+	        echo "install-aliases: $(DESTDIR)$(bindir)/$$alias is there already" >&2; exit 1; \
+	    fi; \
+	    echo " $(LN_S) $$tool $(DESTDIR)$(bindir)/$$alias"; \
+	    $(LN_S) $$tool $$alias || exit 1; \
+	done
+.PHONY: install-aliases
+
+uninstall-local:
+	@cd '$(DESTDIR)$(bindir)' 2>/dev/null || exit 0; for pair in $(tool_aliases); do \
+	    alias=$${pair%:*} tool=$${pair#*:}; \
+	    if test "`readlink $$alias`" = $$tool; then rm -f $$alias; fi; \
+	done

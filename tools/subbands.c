@@ -1,5 +1,6 @@
 #include "subbands.h"
 
+#include <math.h>
 #include <psrkit/outfile.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,13 +8,18 @@
 struct subbands {
     char stem[PSR_TEXT_MAX]; /* ROOT_DM12.00.sub */
     size_t nsub;
+    enum subbands_rule rule;
+    int64_t saturated;
     psr_outfile **part; /* [nsub + 1] the last is the .inf */
 };
 
 /* As many digits as PRESTO gives them: 10 sub-bands have one. */
 static int digits(size_t nsub)
 {
-    return nsub > 1000 ? 4 : nsub > 100 ? 3 : nsub > 10 ? 2 : 1;
+    int n = 1;
+    for (size_t most = 10; nsub > most; most *= 10)
+        n++;
+    return n;
 }
 
 static psr_status create_parts(struct subbands *b, psr_err *err)
@@ -31,7 +37,7 @@ static psr_status create_parts(struct subbands *b, psr_err *err)
 }
 
 psr_status subbands_create(struct subbands **out, const char *root, int dm_decimals, double dm,
-                           size_t nsub, psr_err *err)
+                           size_t nsub, enum subbands_rule rule, psr_err *err)
 {
     psr_status st = PSR_OK;
     *out = NULL;
@@ -43,6 +49,7 @@ psr_status subbands_create(struct subbands **out, const char *root, int dm_decim
         return psr_fail_nomem(err, "sub-bands", (double)nsub * 8);
     }
     b->nsub = nsub;
+    b->rule = rule;
     int n = snprintf(b->stem, sizeof b->stem, "%s_DM%.*f.sub", root, dm_decimals, dm);
     if (n >= (int)sizeof b->stem)
         st = psr_fail(err, PSR_EINVAL, "root of the output names has %d bytes too many",
@@ -56,17 +63,36 @@ psr_status subbands_create(struct subbands **out, const char *root, int dm_decim
     return st;
 }
 
-/* A sample becomes 16 bits as PRESTO's cast makes it, which wraps. */
+/* On the machines PRESTO runs on, what 32 bits cannot hold becomes 0. */
+static int16_t wrap(float x)
+{
+    double rounded = (double)x + 0.5;
+    return fabs(rounded) < 0x1p31 ? (int16_t)(uint16_t)(int32_t)rounded : 0;
+}
+
+static int16_t saturate(struct subbands *b, float x)
+{
+    double rounded = floor((double)x + 0.5);
+    bool fits = rounded >= INT16_MIN && rounded <= INT16_MAX;
+    b->saturated += !fits;
+    return fits ? (int16_t)rounded : rounded > 0 ? INT16_MAX : rounded < 0 ? INT16_MIN : 0;
+}
+
 psr_status subbands_write(struct subbands *b, size_t s, const float *x, size_t n, psr_err *err)
 {
     int16_t *narrow = malloc(n ? n * sizeof *narrow : 1);
     if (!narrow)
         return psr_fail_nomem(err, "a sub-band", (double)n * sizeof *narrow);
     for (size_t t = 0; t < n; t++)
-        narrow[t] = (int16_t)(uint16_t)(int64_t)((double)x[t] + 0.5);
+        narrow[t] = b->rule == SUBBANDS_WRAP ? wrap(x[t]) : saturate(b, x[t]);
     psr_status st = psr_outfile_write(b->part[s], narrow, n * sizeof *narrow, err);
     free(narrow);
     return st;
+}
+
+int64_t subbands_saturated(const struct subbands *b)
+{
+    return b->saturated;
 }
 
 psr_status subbands_finish(struct subbands *b, struct psr_inf *inf, psr_err *err)

@@ -1,5 +1,5 @@
 /* subbands.h: sub-bands as prepsubband -sub writes them: ROOT_DM12.00.sub0 and so on, 16 bits a
- * sample, and ROOT_DM12.00.sub.inf.  All or none appear under their names. */
+ * sample, and ROOT_DM12.00.sub.inf.  They appear under their names when they are whole. */
 #ifndef PSR_TOOLS_SUBBANDS_H
 #define PSR_TOOLS_SUBBANDS_H
 
@@ -7,12 +7,22 @@
 
 struct subbands;
 
+/* How samples become 16 bits. */
+enum subbands_rule {
+    SUBBANDS_SATURATE, /* the nearest number that there is */
+    SUBBANDS_WRAP,     /* as PRESTO's cast makes it: what is too large wraps, and halves below 0 are
+                          cut off */
+};
+
 /* *out is NULL on error. */
 psr_status subbands_create(struct subbands **out, const char *root, int dm_decimals, double dm,
-                           size_t nsub, psr_err *err);
+                           size_t nsub, enum subbands_rule rule, psr_err *err);
 
 /* Appends n samples to sub-band s, 0 being the lowest. */
 psr_status subbands_write(struct subbands *b, size_t s, const float *x, size_t n, psr_err *err);
+
+/* Samples so far that 16 bits could not hold. */
+int64_t subbands_saturated(const struct subbands *b);
 
 /* Writes inf, but for its name, which is set here, and names all files.  b is gone whatever the
  * status. */

@@ -69,7 +69,9 @@ static void set_band(struct psr_inf *inf, const struct psr_obs *obs)
         inf->chan_width_mhz = (highest - lowest) / (double)(obs->nchan - 1);
     inf->lowest_mhz = lowest;
     inf->bandwidth_mhz = (double)obs->nchan * inf->chan_width_mhz;
-    inf->beam_arcsec = psr_telescope_beam_arcsec(obs->telescope, (lowest + highest) / 2);
+    inf->beam_arcsec = obs->beam_arcsec;
+    if (inf->beam_arcsec < 0)
+        inf->beam_arcsec = psr_telescope_beam_arcsec(obs->telescope, (lowest + highest) / 2);
 }
 
 void psr_inf_from_obs(struct psr_inf *inf, const struct psr_obs *obs, int file_nbit)
@@ -89,6 +91,32 @@ void psr_inf_from_obs(struct psr_inf *inf, const struct psr_obs *obs, int file_n
     format_date(date, obs->began.day ? obs->began : obs->tstart);
     snprintf(inf->notes, sizeof inf->notes,
              "Project ID %s, Date: %s.\n%s.  Samples have %d bits.\n",
-             *obs->project_id ? obs->project_id : "unset", date,
+             *obs->project_id ? obs->project_id : "unset", obs->has_date ? obs->date : date,
              *obs->poln ? obs->poln : "2 polns were summed", file_nbit);
+}
+
+void psr_inf_to_obs(const struct psr_inf *inf, struct psr_obs *obs)
+{
+    psr_obs_clear(obs);
+    obs->nchan = (size_t)inf->nchan;
+    obs->fch1_mhz = inf->lowest_mhz;
+    obs->foff_mhz = inf->chan_width_mhz;
+    obs->tsamp_s = inf->tbin_s;
+    obs->nsamp = inf->nbin;
+    obs->tstart = inf->epoch;
+    obs->barycentric = inf->barycentric;
+    obs->ra_deg = inf->ra_deg;
+    obs->dec_deg = inf->dec_deg;
+    obs->has_position = inf->ra_deg != 0 || inf->dec_deg != 0;
+    obs->refdm = inf->dm;
+    obs->telescope_id = psr_telescope_id(inf->telescope);
+    const struct {
+        char *to;
+        const char *from;
+    } text[] = {{obs->source, inf->object},
+                {obs->telescope, inf->telescope},
+                {obs->instrument, inf->instrument},
+                {obs->observer, inf->observer}};
+    for (size_t k = 0; k < sizeof text / sizeof *text; k++)
+        memcpy(text[k].to, text[k].from, PSR_TEXT_MAX);
 }

@@ -260,6 +260,30 @@ psr_status psr_mask_check(const struct psr_mask *mask, const struct psr_obs *obs
     return PSR_OK;
 }
 
+psr_status psr_mask_check_extent(const struct psr_mask *mask, const struct psr_obs *obs,
+                                 const char *name, psr_err *err)
+{
+    double width_mhz = fabs(obs->foff_mhz), lowest_mhz = psr_obs_lowest_mhz(obs);
+    double presto_mhz = obs->fch1_mhz - (double)(obs->nchan - 1) * width_mhz;
+    double off_mhz = fmin(fabs(mask->lofreq_mhz - lowest_mhz), fabs(mask->lofreq_mhz - presto_mhz));
+    if (!(off_mhz <= width_mhz / 2) || !(fabs(mask->dfreq_mhz - width_mhz) <= width_mhz / 100))
+        return psr_fail(err, PSR_EINVAL,
+                        "%s: a mask of channels from %.10g MHz by %.10g MHz, and the data's are "
+                        "from %.10g MHz by %.10g MHz",
+                        name, mask->lofreq_mhz, mask->dfreq_mhz, lowest_mhz, width_mhz);
+    if (obs->nsamp < 0)
+        return PSR_OK;
+    double skipped_s = obs->began.day ? psr_mjd_diff_s(obs->began, obs->tstart) : 0;
+    double data_s = skipped_s + (double)obs->nsamp * obs->tsamp_s;
+    double mask_s = (double)mask->nint * mask->dtint_s;
+    if (mask_s + mask->dtint_s < data_s)
+        return psr_fail(err, PSR_EINVAL,
+                        "%s: a mask of %.6g s, and the data last %.6g s: it was made of a part of "
+                        "them, or of others",
+                        name, mask_s, data_s);
+    return PSR_OK;
+}
+
 static size_t interval_at(const struct psr_mask *mask, double time_s)
 {
     double i = time_s / mask->dtint_s;

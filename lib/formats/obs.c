@@ -14,6 +14,7 @@ void psr_obs_init(struct psr_obs *obs)
         .nsamp = -1,
         .telescope_id = -1,
         .machine_id = -1,
+        .beam_arcsec = -1,
         .source = "Unknown",
         .telescope = "Unknown",
         .instrument = "Unknown",

@@ -1,4 +1,5 @@
 #include "parts.h"
+#include "subbands.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -184,6 +185,78 @@ static psr_status order_parts(struct psr_parts *parts, psr_err *err)
     return PSR_OK;
 }
 
+struct identity {
+    dev_t dev;
+    ino_t ino;
+    const char *path;
+};
+
+static int compare_identities(const void *a, const void *b)
+{
+    const struct identity *x = a, *y = b;
+    if (x->dev != y->dev)
+        return x->dev < y->dev ? -1 : 1;
+    return (x->ino > y->ino) - (x->ino < y->ino);
+}
+
+/* All files must be there before any is read, and each of them once, under whatever name. */
+static psr_status check_files(const struct psr_source_desc *desc, psr_err *err)
+{
+    size_t n = desc->npath;
+    struct identity *file = calloc(n, sizeof *file);
+    if (!file)
+        return psr_fail_nomem(err, "the list of files", (double)n * (double)sizeof *file);
+    psr_status st = PSR_OK;
+    for (size_t i = 0; i < n && !st; i++) {
+        struct stat status;
+        if (strcmp(desc->path[i], "-") == 0)
+            st = psr_fail(err, PSR_EINVAL,
+                          "standard input (-) among %zu inputs, must be the only one", n);
+        else if (stat(desc->path[i], &status) != 0)
+            st = psr_fail_errno(err, "%s", desc->path[i]);
+        else
+            file[i] = (struct identity){status.st_dev, status.st_ino, desc->path[i]};
+    }
+    if (!st)
+        qsort(file, n, sizeof *file, compare_identities);
+    for (size_t i = 1; i < n && !st; i++)
+        if (compare_identities(file + i - 1, file + i) == 0)
+            st = psr_fail(err, PSR_EINVAL, "%.200s is given twice, also as %.200s", file[i].path,
+                          file[i - 1].path);
+    free(file);
+    return st;
+}
+
+static bool are_subbands(const struct psr_source_desc *desc)
+{
+    for (size_t i = 0; i < desc->npath && desc->input == PSR_INPUT_AUTO; i++)
+        if (psr_subbands_named(desc->path[i]))
+            return true;
+    return false;
+}
+
+/* All files of sub-bands are one part. */
+static psr_status open_subbands(struct psr_parts *parts, const struct psr_source_desc *desc,
+                                psr_err *err)
+{
+    struct psr_part *part = parts->part;
+    parts->n = 1;
+    psr_obs_init(&part->obs);
+    parts->inf = calloc(1, sizeof *parts->inf);
+    part->path = strdup(desc->path[0]);
+    if (!parts->inf || !part->path)
+        return psr_fail_nomem(err, "the description of sub-bands", sizeof *parts->inf);
+    psr_status st =
+        psr_subbands_open(&parts->sole, desc->path, desc->npath, parts->inf, &parts->desc, err);
+    if (!st)
+        st = psr_obs_copy(&part->obs, &parts->sole->obs, err);
+    if (!st) {
+        part->file_nbit = parts->sole->file_nbit;
+        part->file_nif = parts->sole->file_nif;
+    }
+    return st;
+}
+
 psr_status psr_parts_open(struct psr_parts *parts, const struct psr_source_desc *desc, psr_err *err)
 {
     *parts = (struct psr_parts){.desc = *desc, .notes = desc->notes, .may_gap = desc->npath > 1};
@@ -192,15 +265,19 @@ psr_status psr_parts_open(struct psr_parts *parts, const struct psr_source_desc 
     parts->desc.notes = (struct psr_notes){.note = relay_note, .ctx = parts};
     if (desc->npath == 0)
         return psr_fail(err, PSR_EINVAL, "no input files");
-    for (size_t i = 0; i < desc->npath && desc->npath > 1; i++)
-        if (strcmp(desc->path[i], "-") == 0)
-            return psr_fail(err, PSR_EINVAL,
-                            "standard input (-) among %zu inputs, must be the only one",
-                            desc->npath);
+    if (desc->npath > 1) {
+        psr_status st = check_files(desc, err);
+        if (st)
+            return st;
+    }
     parts->part = calloc(desc->npath, sizeof *parts->part);
     if (!parts->part)
         return psr_fail_nomem(err, "the list of files",
                               (double)desc->npath * (double)sizeof *parts->part);
+    if (are_subbands(desc)) {
+        parts->may_gap = false;
+        return open_subbands(parts, desc, err);
+    }
     for (size_t i = 0; i < desc->npath; i++) {
         close_sole(parts);
         psr_status st = look_at(parts, desc->path[i], err);
@@ -243,5 +320,6 @@ void psr_parts_close(struct psr_parts *parts)
         psr_obs_clear(&parts->part[i].obs);
     }
     free(parts->part);
+    free(parts->inf);
     *parts = (struct psr_parts){0};
 }

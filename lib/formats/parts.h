@@ -23,6 +23,7 @@ struct psr_parts {
     bool may_gap;                /* spectra may be missing between or inside the files */
     struct psr_source_desc desc; /* as given, without paths, its notes coming through here */
     struct psr_notes notes;      /* the caller's */
+    struct psr_inf *inf;         /* of files of sub-bands, which are one part; else NULL */
     bool quiet;                  /* a file that is opened again repeats no remark */
     struct psr_reader *sole;     /* the open reader of an only file, until it is asked for */
 };

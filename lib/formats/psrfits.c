@@ -134,11 +134,19 @@ static psr_status allocate_buffers(struct reader *p, psr_err *err)
     return psr_fits_scaling_init(&p->scaling, &p->fits, err);
 }
 
+/* PRESTO keeps a date in one long double. */
+static void round_date(struct psr_mjd *date)
+{
+    long double mjd = (long double)date->day + (long double)date->frac;
+    date->frac = (double)(mjd - (long double)date->day);
+}
+
 static psr_status open_reader(struct reader *p, const char *path,
                               const struct psr_source_desc *desc, psr_err *err)
 {
     struct psr_obs *obs = &p->base.obs;
     p->fits.notes = desc->notes;
+    p->fits.as_presto = desc->as_presto;
     psr_status code = psr_fits_open(&p->fits, path, err);
     if (!code)
         code = psr_fits_read_header(&p->fits, obs, desc, err);
@@ -153,6 +161,8 @@ static psr_status open_reader(struct reader *p, const char *path,
     p->base.file_nif = p->fits.npol;
     obs->nsamp = p->rows.nsamp;
     obs->tstart = psr_mjd_add(obs->tstart, p->rows.start_s);
+    if (desc->as_presto)
+        round_date(&obs->tstart);
     return psr_obs_check(obs, path, err);
 }
 

@@ -26,6 +26,7 @@ struct psr_fits {
     fitsfile *fptr;
     char *path; /* owned */
     struct psr_notes notes;
+    bool as_presto; /* as in source.h */
 
     int64_t nrow; /* whole rows in the file */
     int64_t row_bytes;

@@ -92,6 +92,11 @@ static void read_primary(const struct psr_fits *f, struct psr_obs *obs)
     psr_fits_text(f, "BACKEND", obs->instrument);
     psr_fits_text(f, "OBSERVER", obs->observer);
     psr_fits_text(f, "PROJID", obs->project_id);
+    if (f->as_presto) {
+        obs->has_date = true;
+        psr_fits_text(f, "DATE-OBS", obs->date);
+        obs->beam_arcsec = 3600 * psr_fits_number(f, "BMIN", 0);
+    }
     obs->chan_dm = psr_fits_number(f, "CHAN_DM", 0);
     obs->ibeam = beam > 0 && beam < 1e6 ? (int)beam : 0;
     read_telescope(f, obs);
@@ -247,7 +252,8 @@ static psr_status read_pols(struct psr_fits *f, struct psr_obs *obs, int choice,
     psr_status code = choose_pols(f, pol_type, choice, err);
     if (code)
         return code;
-    bool summed = starts(pol_type, "AA+BB") || starts(pol_type, "INTEN") || f->pols_used == 2;
+    bool summed = starts(pol_type, "AA+BB") || starts(pol_type, "INTEN") ||
+                  (f->pols_used == 2 && !f->as_presto);
     if (summed)
         snprintf(obs->poln, sizeof obs->poln, "2 polns were summed");
     else

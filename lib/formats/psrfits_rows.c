@@ -158,7 +158,8 @@ static psr_status drop_dead_rows(struct psr_fits *f, struct psr_fits_rows *rows,
     f->scaled = f->zero_off != 0;
     for (int64_t i = 0; i < f->nrow && !code; i++) {
         code = psr_fits_scaling_read(&s, f, rows->row[i].number, !f->scaled, err);
-        if (code || (f->weights.number && all_equal(s.weight, f->nchan, 0)))
+        bool dead = !code && f->weights.number && all_equal(s.weight, f->nchan, 0);
+        if (code || (dead && !f->as_presto))
             continue;
         rows->row[rows->nlive++] = rows->row[i];
         f->scaled = f->scaled || !all_equal(s.weight, f->nchan, 1) || !all_equal(s.scale, n, 1) ||
@@ -276,7 +277,7 @@ psr_status psr_fits_read_rows(struct psr_fits *f, struct psr_fits_rows *rows, ps
     rows->last_nspec = f->nsblk;
     rows->nsamp = last.start + f->nsblk;
     /* Behind rows of weight 0 there is no filling to be looked for. */
-    if (rows->row[rows->nlive - 1].number != last.number)
+    if (f->as_presto || rows->row[rows->nlive - 1].number != last.number)
         return PSR_OK;
     apply_nstot(f, rows);
     rows->nsamp = last.start + rows->last_nspec;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/plain.h"
+#include "series_name.h"
 #include "sigproc_header.h"
 
 enum {
@@ -31,6 +32,7 @@ struct trial {
     double dm, tsamp_s;
     struct psr_mjd epoch;
     psr_outfile *data, *inf;
+    const char *note;  /* of the .inf; NULL: none */
     int64_t n;         /* samples appended */
     bool length_given; /* and then the final length is this, as psr_series_finish takes it */
     int64_t length;
@@ -158,12 +160,17 @@ psr_status psr_series_check(const struct psr_series_desc *desc, psr_err *err)
     return check_names(desc, err);
 }
 
-/* The name of trial i without suffix; room for PSR_TEXT_MAX. */
-static void make_stem(const psr_series *s, size_t i, char *stem)
+void psr_series_stem(char stem[PSR_TEXT_MAX], const char *root, double dm, int decimals)
 {
-    char dm[LABEL_MAX];
-    format_dm(dm, s->trial[i].dm, s->dm_decimals);
-    snprintf(stem, PSR_TEXT_MAX, "%s_DM%s", s->root, dm);
+    char text[LABEL_MAX];
+    format_dm(text, dm, decimals);
+    snprintf(stem, PSR_TEXT_MAX, "%s_DM%s", root, text);
+}
+
+/* The name of trial i without suffix. */
+static void make_stem(const psr_series *s, size_t i, char stem[PSR_TEXT_MAX])
+{
+    psr_series_stem(stem, s->root, s->trial[i].dm, s->dm_decimals);
 }
 
 static void make_path(const psr_series *s, size_t i, const char *suffix, char *path)
@@ -211,6 +218,7 @@ static psr_status open_trial(psr_series *s, size_t i, const struct psr_series_de
     size_t share = ALL_BUFFERS_BYTES / desc->ndm;
     trial->dm = desc->dm[i];
     trial->tsamp_s = tsamp_of(desc, i);
+    trial->note = desc->each_note ? desc->each_note[i] : NULL;
     trial->epoch = desc->epoch ? desc->epoch[i] : desc->obs->tstart;
     make_path(s, i, data_suffix(s), path);
     psr_status st = psr_outfile_create(&trial->data, path, err);
@@ -218,6 +226,16 @@ static psr_status open_trial(psr_series *s, size_t i, const struct psr_series_de
         return st;
     psr_outfile_buffer(trial->data, share < BUFFER_BYTES ? share : BUFFER_BYTES);
     return s->format == PSR_SERIES_TIM ? write_header(s, trial, desc, err) : PSR_OK;
+}
+
+/* The .inf of sub-bands knows the channels they were summed from, which obs does not. */
+static void take_inf(struct psr_inf *inf, const struct psr_series_desc *desc)
+{
+    *inf = *desc->inf;
+    inf->barycentric = desc->obs->barycentric;
+    inf->ra_deg = desc->obs->has_position ? desc->obs->ra_deg : 0;
+    inf->dec_deg = desc->obs->has_position ? desc->obs->dec_deg : 0;
+    inf->nonoff = 0;
 }
 
 psr_status psr_series_create(psr_series **out, const struct psr_series_desc *desc, psr_err *err)
@@ -238,7 +256,10 @@ psr_status psr_series_create(psr_series **out, const struct psr_series_desc *des
     s->format = desc->format;
     s->dm_decimals = desc->dm_decimals;
     s->ndm = desc->ndm;
-    psr_inf_from_obs(&s->inf, desc->obs, desc->file_nbit);
+    if (desc->inf)
+        take_inf(&s->inf, desc);
+    else
+        psr_inf_from_obs(&s->inf, desc->obs, desc->file_nbit);
     for (size_t i = 0; i < s->ndm && !st; i++)
         st = open_trial(s, i, desc, err);
 done:
@@ -347,11 +368,15 @@ static psr_status write_inf(psr_series *s, size_t i, int64_t nout, psr_err *err)
     s->inf.epoch = trial->epoch;
     s->inf.nbin = nout < 0 ? trial->n : nout;
     set_onoff(&s->inf, trial->n);
+    size_t common = strlen(s->inf.notes);
+    if (trial->note)
+        snprintf(s->inf.notes + common, sizeof s->inf.notes - common, "%s\n", trial->note);
     st = psr_inf_write(trial->inf, &s->inf, err);
+    s->inf.notes[common] = '\0';
     return st ? st : psr_outfile_park(trial->inf, err);
 }
 
-/* Unnames what this run has named, where it is a file. */
+/* Unnames a file of this run, or one that it replaces. */
 static void remove_named(const psr_series *s, size_t i, const char *suffix)
 {
     char path[PATH_MAX], target[PATH_MAX];
@@ -374,6 +399,8 @@ static psr_status commit_all(psr_series *s, psr_err *err)
 {
     psr_status st = PSR_OK;
     size_t ndata = 0, ninf = 0;
+    for (size_t i = 0; i < s->ndm && s->format == PSR_SERIES_DAT; i++)
+        remove_named(s, i, ".inf");
     for (; ndata < s->ndm && !st; ndata++)
         st = commit_file(&s->trial[ndata].data, err);
     for (; ninf < s->ndm && s->format == PSR_SERIES_DAT && !st; ninf++)

@@ -323,6 +323,11 @@ const struct psr_obs *psr_source_obs(const psr_source *s)
     return &s->obs;
 }
 
+const struct psr_inf *psr_source_inf(const psr_source *s)
+{
+    return s->parts.inf;
+}
+
 int psr_source_file_nbit(const psr_source *s)
 {
     return s->parts.part[0].file_nbit;

@@ -27,6 +27,10 @@ struct psr_site {
  *           its case; false and the Earth's centre for names that are not known. */
 bool psr_site_find(const char *telescope, struct psr_site *site);
 
+/* The same by the names that PRESTO looks for.  It gives telescopes some names for which it then
+ * does not look: KAT-7 and Ooty are at the Earth's centre to it. */
+bool psr_site_find_as_presto(const char *telescope, struct psr_site *site);
+
 /* Given:  text   "LON,LAT,H": degrees east, degrees north, metres above the WGS84 ellipsoid
  * Status: PSR_EINVAL */
 PSR_MUST_CHECK psr_status psr_site_parse(const char *text, struct psr_site *site, psr_err *err);

@@ -13,7 +13,8 @@
  *
  * Replaced values are no integers.  So that integer spectra stay integers, replaced samples come
  * out as 0, and a list of steps says what they stand for; psr_patch adds that to dedispersed
- * series. Spectra of floats, and all that zero-DM gives, come out with the values in place. */
+ * series.  Spectra of floats, and all that zero-DM gives or where floats are asked for, come out
+ * with the values in place. */
 #ifndef PSRKIT_CLEAN_H
 #define PSRKIT_CLEAN_H
 
@@ -36,6 +37,7 @@ struct psr_clean_desc {
     int64_t first;               /* spectra of the observation before the stream, for the mask */
     double clip_sigma;           /* 0: no clipping */
     bool zerodm;                 /* and then there is no clipping */
+    bool floats;                 /* give floats, with the values of replaced samples in place */
     const struct psr_mask *mask; /* with padding; NULL: none; lives as long as the plan */
     const unsigned char *keep;   /* [nchan] 0: a channel that nobody will look at; NULL keeps all;
                                     copied */
@@ -54,7 +56,7 @@ struct psr_step {
 PSR_MUST_CHECK psr_status psr_clean_create(psr_clean **out, const struct psr_clean_desc *desc,
                                            psr_err *err);
 
-/* How samples come out: as they go in, or PSR_FLOAT of 32 bits after zero-DM. */
+/* How samples come out: as they go in, or PSR_FLOAT of 32 bits after zero-DM and where asked for. */
 enum psr_kind psr_clean_kind(const psr_clean *p);
 int psr_clean_nbit(const psr_clean *p);
 
@@ -64,7 +66,8 @@ double psr_clean_largest(const psr_clean *p);
 /* Takes the next spectra and gives those that are done.
  * Given:    in [nsamp][nchan] packed, each spectrum from a byte boundary
  *           out   room for nsamp + PSR_CLEAN_BLOCK - 1 spectra, packed as kind and nbit say; may be
- *                 in itself where there is no zero-DM and every call so far had whole blocks
+ *                 in itself where samples come out as they go in and every call so far had whole
+ *                 blocks
  * Returned: out [*nout][nchan]
  * Status:   PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_clean_execute(psr_clean *p, const void *in, size_t nsamp, void *out,

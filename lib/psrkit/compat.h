@@ -6,6 +6,9 @@
  * masked samples replaced by the running means of clipping, and the end of the input lost for
  * look-ahead.  It is plain code with no aim at speed.
  *
+ * Sub-bands made before are taken up where PRESTO takes them up: clipped and balanced as if they
+ * were channels, zero-DM without weights, and no block of them lost before the second step.
+ *
  * Channels are numbered from the lowest frequency here. */
 #ifndef PSRKIT_COMPAT_H
 #define PSRKIT_COMPAT_H
@@ -32,11 +35,13 @@ struct psr_compat_desc {
     size_t nsub, downsamp;
     size_t ndm;
     const double *dm;            /* [ndm]; the last is the highest; copied */
+    bool summed;                 /* the input holds nsub sub-bands of nchan channels, not channels:
+                                    for nchan read nsub where its samples are meant */
     bool subbands;               /* give the sub-bands at the mean DM and not the trials */
     double clip_sigma;           /* 0: no clipping */
     bool zerodm;                 /* and then there is no clipping */
     const struct psr_mask *mask; /* with padding; NULL: none; lives as long as the plan */
-    const unsigned char *keep;   /* [nchan] 0: an ignored channel; copied */
+    const unsigned char *keep;   /* [nchan] 0: an ignored channel; copied; NULL keeps all */
     int64_t first;               /* spectra skipped at the start of the observation */
 };
 

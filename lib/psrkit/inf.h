@@ -57,6 +57,11 @@ PSR_MUST_CHECK psr_status psr_inf_parse(struct psr_inf *inf, const char *text, s
  * "unknown". */
 void psr_inf_from_obs(struct psr_inf *inf, const struct psr_obs *obs, int file_nbit);
 
+/* The observation a series is of, whose band obs takes as if channels were still there: nsamp and
+ * tsamp_s are the series', refdm its DM.  A position of 0, 0 is none: PRESTO writes that where
+ * there is none. */
+void psr_inf_to_obs(const struct psr_inf *inf, struct psr_obs *obs);
+
 #ifdef __cplusplus
 }
 #endif

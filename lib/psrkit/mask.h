@@ -48,6 +48,14 @@ PSR_MUST_CHECK psr_status psr_mask_parse_stats(struct psr_mask *mask, const void
 PSR_MUST_CHECK psr_status psr_mask_check(const struct psr_mask *mask, const struct psr_obs *obs,
                                          const char *name, psr_err *err);
 
+/* What PRESTO does not ask: whether the mask is of these frequencies, to half a channel, and
+ * reaches the end of the observation, where that is known, but for an interval.  Of a filterbank
+ * whose band goes up rfifind writes a lowest frequency that is too low; that one is taken too.
+ * Status: PSR_EINVAL, likewise. */
+PSR_MUST_CHECK psr_status psr_mask_check_extent(const struct psr_mask *mask,
+                                                const struct psr_obs *obs, const char *name,
+                                                psr_err *err);
+
 /* Which channels of a stretch of samples are masked. */
 enum psr_mask_rule {
     PSR_MASK_TOUCHED, /* those of the mask as a whole, and those of the interval where the stretch

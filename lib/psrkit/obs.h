@@ -61,6 +61,9 @@ struct psr_obs {
     char instrument[PSR_TEXT_MAX]; /* "Unknown" where unknown */
     char observer[PSR_TEXT_MAX];
     char project_id[PSR_TEXT_MAX];
+    bool has_date;           /* whether date is what there is to be said of it; else tstart tells */
+    char date[PSR_TEXT_MAX]; /* of the observation, as the file writes it */
+    double beam_arcsec;      /* full width at half maximum; below 0: the telescope's dish tells */
     char poln[PSR_TEXT_MAX]; /* what became of the polarisations, as PRESTO's notes say it */
 };
 

@@ -7,6 +7,7 @@
 
 #include <psrkit/inf.h>
 #include <psrkit/obs.h>
+#include <time.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -25,9 +26,13 @@ struct psr_series_desc {
     const double *dm;           /* [ndm] pc cm^-3; copied */
     const struct psr_obs *obs;  /* of the input; copied */
     int file_nbit;              /* as psr_source_file_nbit */
+    const struct psr_inf *inf;  /* what series take from the .inf of their input, as
+                                   psr_source_inf; NULL: made of obs; copied */
     double tsamp_s;             /* of the series */
     const double *each_tsamp_s; /* [ndm] of each series, where they differ; copied; NULL: tsamp_s */
-    const struct psr_mjd *epoch; /* [ndm] of the first sample; copied; NULL: that of obs */
+    const char *const *each_note; /* [ndm] a last line for the notes of each .inf; borrowed, as are
+                                     the texts; NULL: none */
+    const struct psr_mjd *epoch;  /* [ndm] of the first sample; copied; NULL: that of obs */
 };
 
 /* Checks that no two trials would share a file name before anything is made, then creates the
@@ -57,8 +62,15 @@ void psr_series_set_length(psr_series *s, size_t i, int64_t nout);
  * Given:  nout   final length; longer than what was appended: padded with each trial's own mean
  *                or what psr_series_pad_with said; shorter: cut; -1 keeps what was appended
  * Notes:  .inf On/Off pairs tell real samples from padding as PRESTO's do.  The sink is gone
- * whatever the status.  .dat files are renamed before the .inf files that vouch for them. */
+ * whatever the status.  .dat files are renamed before the .inf files that vouch for them, and
+ *         .inf files that were there before are removed first: at no moment does one vouch for
+ *         another run's samples. */
 PSR_MUST_CHECK psr_status psr_series_finish(psr_series *s, int64_t nout, psr_err *err);
+
+/* Whether trial i of desc is there already, as PSR_SERIES_DAT: the DM, sampling time, epoch and
+ * note of its .inf are those of desc, and its .dat holds as many samples as the .inf says.
+ * Returned: *made, where it is there: when the older of the two was last written */
+bool psr_series_is_there(const struct psr_series_desc *desc, size_t i, struct timespec *made);
 
 /* Removes what was written under temporary names; NULL is fine.  Not for signal handlers: let one
  * set a flag, and abort when the loop sees it. */

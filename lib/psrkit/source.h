@@ -1,13 +1,13 @@
 /* source.h: blocks of spectra from whatever holds them.
  *
  * A source is one observation: a SIGPROC filterbank file, several that follow each other, PSRFITS
- * search-mode files, or standard input.  It reads forward only and never seeks unless the input
- * can.  It reports what is missing (notes, gaps) and never invents a sample silently.
- * One source, one thread. */
+ * search-mode files, the files of sub-bands that prepsubband -sub writes, or standard input.  It
+ * reads forward only and never seeks unless the input can.  It reports what is missing (notes,
+ * gaps) and never invents a sample silently. One source, one thread. */
 #ifndef PSRKIT_SOURCE_H
 #define PSRKIT_SOURCE_H
 
-#include <psrkit/obs.h>
+#include <psrkit/inf.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -16,7 +16,7 @@ extern "C" {
 typedef struct psr_source psr_source;
 
 enum psr_input {
-    PSR_INPUT_AUTO, /* by the first bytes of the file */
+    PSR_INPUT_AUTO, /* by the first bytes of the file; sub-bands by their names, *.sub00 */
     PSR_INPUT_SIGPROC,
     PSR_INPUT_PSRFITS,
 };
@@ -28,7 +28,10 @@ struct psr_source_desc {
     int if_choice; /* which IF or polarisation, from 0; -1 sums (total intensity) */
     bool invert;   /* take the channels in the opposite order, frequencies staying */
     bool no_weights, no_scales, no_offsets; /* PSRFITS: take DAT_WTS, DAT_SCL, DAT_OFFS as absent */
-    int64_t skip;                           /* spectra to leave out at the start */
+    bool as_presto; /* PSRFITS: all rows to their ends, whether they hold data or not, and PRESTO's
+                       words on date, beam and polarisations */
+    bool runavg;    /* files of sub-bands: take off each sub-band's mean over blocks of 1024 */
+    int64_t skip;   /* spectra to leave out at the start */
     struct psr_notes notes; /* remarks on unknown keys, truncation, gaps, lost rows */
 };
 
@@ -41,6 +44,10 @@ PSR_MUST_CHECK psr_status psr_source_open(psr_source **out, const struct psr_sou
  * first spectrum returned, nsamp all spectra to come (gaps counted), or -1.  Lives as long as the
  * source. */
 const struct psr_obs *psr_source_obs(const psr_source *s);
+
+/* What a .inf file says of the input, or NULL where none is beside it: only sub-bands have one, and
+ * it tells of the channels they were summed from.  Lives as long as the source. */
+const struct psr_inf *psr_source_inf(const psr_source *s);
 
 /* Bits per sample as stored in the file, which .inf files record. */
 int psr_source_file_nbit(const psr_source *s);

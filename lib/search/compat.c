@@ -10,6 +10,7 @@
 
 struct psr_compat {
     struct psr_compat_desc d; /* its arrays replaced by those below */
+    size_t ncol;              /* samples of a spectrum: nchan, or nsub where they are summed */
     size_t worklen, piece;    /* spectra; samples after downsampling */
     double *dm;
     unsigned char *keep;
@@ -99,6 +100,8 @@ static psr_status check_desc(const struct psr_compat_desc *d, psr_err *err)
     if (!(d->clip_sigma >= 0) || !isfinite(d->clip_sigma))
         return psr_fail(err, PSR_EINVAL, "compat: clipping at %g sigma, must be 0 or more",
                         d->clip_sigma);
+    if (d->mask && d->summed)
+        return psr_fail(err, PSR_EINVAL, "compat: a mask of channels, and the input is sub-bands");
     if (d->mask && (d->mask->nchan != d->nchan || !d->mask->padding))
         return psr_fail(err, PSR_EINVAL, "compat: a mask of %zu channels%s, of %zu", d->mask->nchan,
                         d->mask->padding ? "" : " without statistics", d->nchan);
@@ -107,7 +110,7 @@ static psr_status check_desc(const struct psr_compat_desc *d, psr_err *err)
 
 static psr_status check_delays(const psr_compat *p, psr_err *err)
 {
-    for (size_t c = 0; c < p->d.nchan; c++)
+    for (size_t c = 0; c < p->d.nchan && !p->d.summed; c++)
         if (p->pre[c] > p->d.block)
             return psr_fail(err, PSR_EINVAL,
                             "compat: %zu samples of dispersion across a sub-band, and PRESTO's "
@@ -119,23 +122,23 @@ static psr_status check_delays(const psr_compat *p, psr_err *err)
 static psr_status allocate(psr_compat *p, psr_err *err)
 {
     const struct psr_compat_desc *d = &p->d;
-    size_t f = sizeof(float), series = d->block * d->nchan;
+    size_t f = sizeof(float), ncol = p->ncol, series = d->block * ncol;
     const struct {
         void *at; /* a pointer to the array's pointer */
         size_t n, size;
     } array[] = {
         {&p->dm, d->ndm, sizeof *p->dm},
-        {&p->keep, d->nchan, 1},
+        {&p->keep, ncol, 1},
         {&p->pre, d->nchan, sizeof *p->pre},
         {&p->offset, d->ndm * d->nsub, sizeof *p->offset},
-        {&p->clip.level, d->nchan, f},
-        {&p->padding, d->nchan, f},
-        {&p->bandpass, d->nchan, f},
-        {&p->weight, d->nchan, f},
-        {&p->masked, d->nchan, 1},
+        {&p->clip.level, ncol, f},
+        {&p->padding, ncol, f},
+        {&p->bandpass, ncol, f},
+        {&p->weight, ncol, f},
+        {&p->masked, ncol, 1},
         {&p->z, d->block, f},
         {&p->work, d->block, f},
-        {&p->sum, d->nchan, sizeof *p->sum},
+        {&p->sum, ncol, sizeof *p->sum},
         {&p->good, d->block, 1},
         {&p->bad, d->block, 1},
         {&p->now, series, f},
@@ -157,13 +160,13 @@ static psr_status allocate(psr_compat *p, psr_err *err)
 static void copy_desc(psr_compat *p, const struct psr_compat_desc *d)
 {
     memcpy(p->dm, d->dm, d->ndm * sizeof *p->dm);
-    memset(p->keep, 1, d->nchan);
+    memset(p->keep, 1, p->ncol);
     if (d->keep)
-        memcpy(p->keep, d->keep, d->nchan);
+        memcpy(p->keep, d->keep, p->ncol);
     if (d->mask)
-        memcpy(p->padding, d->mask->padding, d->nchan * sizeof *p->padding);
+        memcpy(p->padding, d->mask->padding, p->ncol * sizeof *p->padding);
     p->clip.sigma = d->zerodm ? 0 : (float)d->clip_sigma;
-    p->clip.nchan = d->nchan;
+    p->clip.nchan = p->ncol;
     p->nspectra = d->first;
 }
 
@@ -180,6 +183,7 @@ psr_status psr_compat_create(psr_compat **out, const struct psr_compat_desc *des
     if (!p)
         return psr_fail_nomem(err, "the compat plan", sizeof *p);
     p->d = *desc;
+    p->ncol = desc->summed ? desc->nsub : desc->nchan;
     p->worklen = worklen;
     p->piece = worklen / desc->downsamp;
     st = allocate(p, err);
@@ -226,7 +230,7 @@ static float sum_spectrum(const float *x, size_t nchan)
 /* The mask's padding, or else the means of the first block, stay the bandpass from then on. */
 static void set_bandpass(psr_compat *p, const float *x)
 {
-    size_t nchan = p->d.nchan, n = p->d.block;
+    size_t nchan = p->ncol, n = p->d.block;
     memcpy(p->bandpass, p->padding, nchan * sizeof *p->bandpass);
     if (sum_spectrum(p->bandpass, nchan) == 0)
         for (size_t c = 0; c < nchan; c++) {
@@ -239,6 +243,17 @@ static void set_bandpass(psr_compat *p, const float *x)
     for (size_t c = 0; c < nchan; c++)
         p->weight[c] = p->bandpass[c] / total;
     p->balanced = true;
+}
+
+/* Of sub-bands PRESTO takes their plain mean. */
+static void remove_mean(psr_compat *p, float *x)
+{
+    size_t ncol = p->ncol;
+    for (size_t t = 0; t < p->d.block; t++, x += ncol) {
+        float mean = sum_spectrum(x, ncol) / (float)ncol;
+        for (size_t c = 0; c < ncol; c++)
+            x[c] -= mean;
+    }
 }
 
 static void remove_zerodm(psr_compat *p, float *x)
@@ -256,7 +271,7 @@ static void remove_zerodm(psr_compat *p, float *x)
 /* Clipping also makes its running means the padding of the mask. */
 static void clip_block(psr_compat *p, float *x)
 {
-    size_t nchan = p->d.nchan, n = p->d.block;
+    size_t nchan = p->ncol, n = p->d.block;
     struct psr_clip_block block;
     for (size_t t = 0; t < n; t++)
         p->z[t] = sum_spectrum(x + t * nchan, nchan);
@@ -278,14 +293,14 @@ static void clean_block(psr_compat *p, float *x)
     const struct psr_compat_desc *d = &p->d;
     bool all = false;
     if (d->zerodm)
-        remove_zerodm(p, x);
+        (d->summed ? remove_mean : remove_zerodm)(p, x);
     if (d->mask)
         all = psr_mask_stretch(d->mask, (double)p->nspectra * d->tsamp_s,
                                (double)d->block * d->tsamp_s, PSR_MASK_PRESTO, p->masked);
     if (p->clip.sigma > 0 && !all)
         clip_block(p, x);
-    for (size_t t = 0; t < d->block; t++, x += d->nchan)
-        for (size_t c = 0; c < d->nchan; c++) {
+    for (size_t t = 0; t < d->block; t++, x += p->ncol)
+        for (size_t c = 0; c < p->ncol; c++) {
             x[c] = p->masked[c] ? p->padding[c] : x[c];
             x[c] = p->keep[c] ? x[c] : 0;
         }
@@ -301,11 +316,10 @@ static void swap(float **a, float **b)
 }
 
 /* The block before the newest one, to the end of band. */
-static void sum_subbands(psr_compat *p)
+static void sum_subbands(const psr_compat *p, float *to)
 {
     const struct psr_compat_desc *d = &p->d;
     size_t width = d->nchan / d->nsub, n = d->block;
-    float *to = p->band + p->nfull++ * n * d->nsub;
     for (size_t t = 0; t < n; t++)
         for (size_t j = 0; j < d->nsub; j++) {
             float sum = 0;
@@ -315,6 +329,23 @@ static void sum_subbands(psr_compat *p)
             }
             to[t * d->nsub + j] = sum;
         }
+}
+
+/* Channels need the block after theirs before they are summed. */
+static void take_block(psr_compat *p)
+{
+    const struct psr_compat_desc *d = &p->d;
+    float *to = p->band + p->nfull * d->block * d->nsub;
+    if (d->summed)
+        memcpy(to, p->now, d->block * d->nsub * sizeof *to);
+    else if (p->primed)
+        sum_subbands(p, to);
+    if (d->summed || p->primed) {
+        p->nfull++;
+        p->nspectra += (int64_t)d->block;
+    }
+    p->primed = true;
+    swap(&p->now, &p->last);
 }
 
 static void downsample(psr_compat *p)
@@ -356,11 +387,11 @@ static void give(const psr_compat *p, float *out, size_t stride)
 static void widen_block(psr_compat *p, const unsigned char *in)
 {
     const struct psr_compat_desc *d = &p->d;
-    struct psr_layout layout = {d->nchan, d->nbit, d->kind, psr_row_bytes(d->nchan, d->nbit)};
+    struct psr_layout layout = {p->ncol, d->nbit, d->kind, psr_row_bytes(p->ncol, d->nbit)};
     for (size_t t = 0; t < d->block; t++) {
-        float *x = p->now + t * d->nchan;
+        float *x = p->now + t * p->ncol;
         psr_spectrum_widen(&layout, in + t * layout.row_bytes, x);
-        for (size_t a = 0, b = d->nchan - 1; d->reverse && a < b; a++, b--) {
+        for (size_t a = 0, b = p->ncol - 1; d->reverse && a < b; a++, b--) {
             float was = x[a];
             x[a] = x[b];
             x[b] = was;
@@ -374,12 +405,7 @@ void psr_compat_execute(psr_compat *p, const void *in, float *out, size_t stride
     *nout = 0;
     widen_block(p, in);
     clean_block(p, p->now);
-    if (p->primed) {
-        sum_subbands(p);
-        p->nspectra += (int64_t)d->block;
-    }
-    p->primed = true;
-    swap(&p->now, &p->last);
+    take_block(p);
     if (p->nfull * d->block < p->worklen)
         return;
     downsample(p);

@@ -106,7 +106,7 @@ psr_status psr_clean_create(psr_clean **out, const struct psr_clean_desc *desc, 
     p->in = (struct psr_layout){desc->nchan, desc->nbit, desc->kind,
                                 psr_row_bytes(desc->nchan, desc->nbit)};
     p->out = p->in;
-    if (desc->zerodm)
+    if (desc->zerodm || desc->floats)
         p->out = (struct psr_layout){desc->nchan, 32, PSR_FLOAT, desc->nchan * sizeof(float)};
     st = allocate(p, err);
     if (st) {

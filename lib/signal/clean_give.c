@@ -41,9 +41,11 @@ static void give_floats(const psr_clean *p, struct psr_look *k)
     for (size_t t = 0; t < k->n; t++) {
         float *x = (float *)(void *)k->out + t * nchan;
         bool bad = k->nbad && k->bad[t];
-        const void *from = bad ? (const void *)k->level : k->in + t * p->in.row_bytes;
-        if (from != x)
-            memcpy(x, from, nchan * sizeof *x);
+        const unsigned char *from = k->in + t * p->in.row_bytes;
+        if (bad)
+            memcpy(x, k->level, nchan * sizeof *x);
+        else if (from != (unsigned char *)x)
+            psr_spectrum_widen(&p->in, from, x);
         for (size_t c = 0; k->any_masked && c < nchan; c++)
             x[c] = k->masked[c] ? p->padding[c] : x[c];
     }

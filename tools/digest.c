@@ -1,0 +1,73 @@
+#include "digest.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+uint64_t digest_bytes(uint64_t digest, const void *bytes, size_t n)
+{
+    const unsigned char *byte = bytes;
+    for (size_t i = 0; i < n; i++)
+        digest = (digest ^ byte[i]) * UINT64_C(1099511628211);
+    return digest;
+}
+
+uint64_t digest_text(uint64_t digest, const char *text)
+{
+    return digest_bytes(digest, text ? text : "", text ? strlen(text) + 1 : 1);
+}
+
+/* The first piece holds the header; the others are spread over the file. */
+static psr_status digest_open(uint64_t *digest, int fd, int64_t size, const char *path,
+                              psr_err *err)
+{
+    enum { FIRST = 1 << 16, PIECE = 1 << 12, NPIECE = 16 };
+    unsigned char piece[FIRST];
+    *digest = digest_bytes(DIGEST_START, &size, sizeof size);
+    for (int k = 0; k <= NPIECE; k++) {
+        off_t at = size > PIECE ? (off_t)((double)(size - PIECE) / NPIECE * k) : 0;
+        ssize_t got = pread(fd, piece, k ? PIECE : FIRST, at);
+        if (got < 0)
+            return psr_fail_errno(err, "%s", path);
+        *digest = digest_bytes(*digest, piece, (size_t)got);
+    }
+    return PSR_OK;
+}
+
+static psr_status digest_file(uint64_t *digest, struct timespec *changed, const char *path,
+                              psr_err *err)
+{
+    struct stat status;
+    if (strcmp(path, "-") == 0)
+        return PSR_OK;
+    if (stat(path, &status))
+        return psr_fail_errno(err, "%s", path);
+    if (!S_ISREG(status.st_mode))
+        return PSR_OK;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return psr_fail_errno(err, "%s", path);
+    *changed = status.st_mtim;
+    psr_status st = digest_open(digest, fd, status.st_size, path, err);
+    close(fd);
+    return st;
+}
+
+psr_status digest_files(uint64_t *digest, struct timespec *changed, char *const *path, size_t npath,
+                        psr_err *err)
+{
+    psr_status st = PSR_OK;
+    *digest = 0;
+    *changed = (struct timespec){0, 0};
+    for (size_t i = 0; i < npath && !st; i++) {
+        uint64_t one = 0;
+        struct timespec when = {0, 0};
+        st = digest_file(&one, &when, path[i], err);
+        *digest += one;
+        if (when.tv_sec > changed->tv_sec ||
+            (when.tv_sec == changed->tv_sec && when.tv_nsec > changed->tv_nsec))
+            *changed = when;
+    }
+    return st;
+}
