@@ -6,7 +6,9 @@ CUDA_FILES = \
 	kernels/dedisp.cu \
 	kernels/dedisp_aim.cu \
 	kernels/dedisp_gather.cu \
-	kernels/probe.cu
+	kernels/probe.cu \
+	kernels/singlepulse_boxcar.cu \
+	kernels/singlepulse_level.cu
 CUDA_INCLUDES = \
 	kernels/cornerturn.h \
 	kernels/dedisp.h \
@@ -16,7 +18,8 @@ CUDA_INCLUDES = \
 	kernels/dedisp_tile.cuh \
 	kernels/probe.h \
 	kernels/ptx.cuh \
-	kernels/signif_device.cuh
+	kernels/signif_device.cuh \
+	kernels/singlepulse.h
 EXTRA_DIST += $(CUDA_FILES) $(CUDA_INCLUDES) kernels/NOTES.md
 
 NVCCFLAGS = -O3 -std=c++17 -lineinfo $(NVCC_ARCH_FLAGS) $(NVCC_WARN_FLAGS) -Xcompiler -fPIC,-Wall
@@ -35,7 +38,11 @@ psr_v_nvcc_0 = @echo "  NVCC    " $@;
 SUFFIXES = .cu
 .cu.$(OBJEXT):
 	@$(MKDIR_P) $(@D)
-	$(psr_v_nvcc)$(NVCC) $(NVCCFLAGS) -I$(top_srcdir)/lib -I$(top_srcdir)/kernels -c -o $@ $<
+	$(psr_v_nvcc)$(NVCC) $(NVCCFLAGS) $(kernel_flags) -I$(top_srcdir)/lib -I$(top_srcdir)/kernels -c -o $@ $<
+
+# The host has the same bits.
+kernels/singlepulse_boxcar.$(OBJEXT) kernels/singlepulse_level.$(OBJEXT): kernel_flags = -fmad=false
+kernels/singlepulse_boxcar.$(OBJEXT) kernels/singlepulse_level.$(OBJEXT): lib/search/pulse_math.h
 
 # Other architectures or another compiler make other objects.
 $(KERNEL_OBJECTS): $(CUDA_INCLUDES) kernels/nvcc-flags

@@ -135,7 +135,8 @@ clean-local:
 
 # Tests of what runs on a GPU, in tests/gpu/; each says so and skips where there is none.
 GPU_TESTS = \
-	tests/gpu/t_dedisp_cuda
+	tests/gpu/t_dedisp_cuda \
+	tests/gpu/t_singlepulse_cuda
 
 # Linked with what they use only, so that they run where CFITSIO and FFTW are not installed.
 tests_gpu_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/kernels $(CUDA_CPPFLAGS)
@@ -144,6 +145,9 @@ tests_gpu_ldadd = lib/libpsrkit.a $(CUDA_LIBS)
 tests_gpu_t_dedisp_cuda_SOURCES = tests/gpu/t_dedisp_cuda.c
 tests_gpu_t_dedisp_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_t_dedisp_cuda_LDADD = $(tests_gpu_ldadd)
+tests_gpu_t_singlepulse_cuda_SOURCES = tests/gpu/t_singlepulse_cuda.c
+tests_gpu_t_singlepulse_cuda_CPPFLAGS = $(tests_gpu_cppflags)
+tests_gpu_t_singlepulse_cuda_LDADD = $(tests_gpu_ldadd)
 
 if HAVE_CUDA
 check_PROGRAMS += $(GPU_TESTS)

@@ -2,6 +2,7 @@
 
 #include <config.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 /* The one place that knows which kinds of accelerator were built in. */
 static const struct psr_device_ops *const backend =
@@ -28,4 +29,20 @@ psr_status psr_device_describe(int device, struct psr_device *out, psr_err *err)
         return psr_fail(err, PSR_EDEVICE, "device %d: there are %d, numbered from 0", device, n);
     out->backend = backend->name;
     return backend->describe(device, out, err);
+}
+
+psr_status psr_device_pin(void **out, size_t bytes, psr_err *err)
+{
+    if (backend)
+        return backend->pin(out, bytes, err);
+    *out = malloc(bytes ? bytes : 1);
+    return *out ? PSR_OK : psr_fail_nomem(err, "samples", (double)bytes);
+}
+
+void psr_device_unpin(void *p)
+{
+    if (backend)
+        backend->unpin(p);
+    else
+        free(p);
 }

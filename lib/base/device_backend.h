@@ -10,6 +10,9 @@ struct psr_device_ops {
     int (*count)(psr_err *err);
     /* Fills *out but for backend; device is in range. */
     psr_status (*describe)(int device, struct psr_device *out, psr_err *err);
+    /* As psr_device_pin and psr_device_unpin. */
+    psr_status (*pin)(void **out, size_t bytes, psr_err *err);
+    void (*unpin)(void *p);
 };
 
 extern const struct psr_device_ops psr_device_cuda;

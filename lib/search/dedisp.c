@@ -76,6 +76,9 @@ static psr_status check_trials(const struct psr_dedisp_desc *d, psr_err *err)
     if (d->nthread < 0 || d->nthread > 4096)
         return psr_fail(err, PSR_EINVAL, "dedispersion: %d threads is outside 0 to 4096",
                         d->nthread);
+    if (d->ndevice > 1024)
+        return psr_fail(err, PSR_EINVAL, "dedispersion: %zu devices is outside 0 to 1024",
+                        d->ndevice);
     if (d->mem_bytes < 0)
         return psr_fail(err, PSR_EINVAL, "dedispersion: memory of %lld bytes is below 0",
                         (long long)d->mem_bytes);
@@ -264,7 +267,9 @@ static psr_status copy_desc(psr_dedisp *p, const struct psr_dedisp_desc *d, psr_
     s->pre = calloc(d->nchan, sizeof *s->pre);
     s->law = calloc(d->nchan, sizeof *s->law);
     s->dm = calloc(d->ndm, sizeof *s->dm);
-    if (!p->freq_mhz || !p->position || !s->chan || !s->pre || !s->law || !s->dm)
+    s->ndevice = d->ndevice ? d->ndevice : 1;
+    s->device = calloc(s->ndevice, sizeof *s->device);
+    if (!p->freq_mhz || !p->position || !s->chan || !s->pre || !s->law || !s->dm || !s->device)
         return psr_fail_nomem(err, "a dedispersion plan", 40.0 * (double)d->nchan);
     memcpy(p->freq_mhz, d->freq_mhz, d->nchan * sizeof *p->freq_mhz);
     memcpy(s->dm, d->dm, d->ndm * sizeof *s->dm);
@@ -277,7 +282,8 @@ static psr_status copy_desc(psr_dedisp *p, const struct psr_dedisp_desc *d, psr_
     s->ndm = d->ndm;
     s->nthread = psr_count_threads(d->nthread);
     s->mem_bytes = d->mem_bytes ? d->mem_bytes : default_memory();
-    s->device = d->device;
+    for (size_t n = 0; n < s->ndevice; n++)
+        s->device[n] = d->ndevice ? d->devices[n] : d->device;
     s->algo = d->algo;
     s->tol = d->tol;
     s->dt_s = d->tsamp_s * (double)d->downsamp;
@@ -400,6 +406,24 @@ psr_status psr_dedisp_execute(psr_dedisp *p, const void *in, size_t nsamp, float
     return PSR_OK;
 }
 
+psr_status psr_dedisp_execute_device(psr_dedisp *p, const void *in, size_t nsamp, size_t *taken,
+                                     const struct psr_slab **slab, size_t *nslab, size_t *nout,
+                                     psr_err *err)
+{
+    *taken = *nslab = *nout = 0;
+    if (!p->ops->execute_device)
+        return psr_fail(err, PSR_EUNSUPPORTED,
+                        "dedispersion: backend %s leaves no series on a device", p->ops->name);
+    psr_status st = p->ops->execute_device(p->state, in, nsamp, taken, slab, nslab, nout, err);
+    if (st)
+        return st;
+    size_t n = psr_dedisp_ready(p, *taken);
+    p->nraw += *taken;
+    if (n != *nout)
+        return psr_fail(err, PSR_EDEVICE, "dedispersion: gave %zu samples, not %zu", *nout, n);
+    return PSR_OK;
+}
+
 void psr_dedisp_reset(psr_dedisp *p)
 {
     p->nraw = 0;
@@ -426,6 +450,7 @@ void psr_dedisp_destroy(psr_dedisp *p)
     free(p->sweep.pre);
     free(p->sweep.law);
     free(p->sweep.dm);
+    free(p->sweep.device);
     free(p->freq_mhz);
     free(p->position);
     free(p);

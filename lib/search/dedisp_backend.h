@@ -26,7 +26,8 @@ struct psr_sweep {
     size_t maxshift;   /* maxoff and maxpre together, in samples of the output, rounded up */
     int nthread;       /* >= 1 */
     int64_t mem_bytes; /* > 0 */
-    int device;
+    int *device;       /* [ndevice] */
+    size_t ndevice;
 
     /* For the delays only. */
     enum psr_dedisp_algo algo;
@@ -65,8 +66,14 @@ struct psr_dedisp_ops {
      * nout is what dedisp.c counted to be complete; both may be 0. */
     psr_status (*execute)(void *state, const void *in, size_t nsamp, float *out, size_t stride,
                           size_t nout, psr_err *err);
+
+    /* Takes up to nsamp spectra and leaves the samples of every trial that they complete on
+     * devices; NULL where there are none.  Gives what psr_dedisp_execute_device does. */
+    psr_status (*execute_device)(void *state, const void *in, size_t nsamp, size_t *taken,
+                                 const struct psr_slab **slab, size_t *nslab, size_t *nout,
+                                 psr_err *err);
     void (*reset)(void *state);
-    void (*describe)(const void *state, struct psr_dedisp_info *info);
+    void (*describe)(void *state, struct psr_dedisp_info *info);
     void (*destroy)(void *state);
 };
 

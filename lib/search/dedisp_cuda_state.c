@@ -11,13 +11,6 @@ enum {
     STAGE_BYTES = 1 << 30,   /* of stages at once, at most */
 };
 
-psr_status psr_cuda_fail(const struct psr_cuda *c, cudaError_t e, const char *what, psr_err *err)
-{
-    (void)cudaGetLastError();
-    return psr_fail(err, PSR_EDEVICE, "device %d: %s: %s", c->s->device, what,
-                    cudaGetErrorString(e));
-}
-
 /* --- memory ------------------------------------------------------------------------ */
 
 static cudaError_t take_device(struct psr_cuda *c, void *to, size_t bytes)
@@ -54,9 +47,8 @@ static void free_buffers(struct psr_cuda *c)
         struct psr_cuda_half *h = c->half + n;
         cudaFree(h->d_raw);
         cudaFree(h->d_out);
-        cudaFreeHost(h->h_raw);
         cudaFreeHost(h->h_out);
-        h->d_raw = h->h_raw = NULL;
+        h->d_raw = NULL;
         h->d_out = h->h_out = NULL;
     }
     cudaFree(c->d_run);
@@ -74,9 +66,16 @@ static cudaError_t take_half(struct psr_cuda *c, struct psr_cuda_half *h)
     size_t out = c->s->ndm * ((c->nout_max + 31) / 32 * 32) * sizeof(float);
     TRY(take_device(c, &h->d_raw, (max_history(c->s) + c->piece) * c->row_bytes));
     TRY(take_device(c, &h->d_out, out));
-    TRY(cudaMemset(h->d_out, 0, out)); /* rows are copied to the host with their padding */
-    TRY(take_pinned(c, &h->h_raw, c->piece * c->row_bytes));
-    return take_pinned(c, &h->h_out, out);
+    return cudaMemset(h->d_out, 0, out); /* rows are copied to the host with their padding */
+}
+
+cudaError_t psr_cuda_pin_output(struct psr_cuda *c)
+{
+    size_t nout = (c->host_piece / c->s->downsamp + 2 + 31) / 32 * 32;
+    for (int n = 0; n < 2; n++)
+        if (!c->half[n].h_out)
+            TRY(take_pinned(c, &c->half[n].h_out, c->s->ndm * nout * sizeof(float)));
+    return cudaSuccess;
 }
 
 /* Room for what later outputs need and some pieces, so that runs are seldom moved to their start.
@@ -96,18 +95,23 @@ static cudaError_t take_buffers(struct psr_cuda *c)
     return cudaMemset(c->d_run, 0, planes * c->plane + DEDISP_BEHIND);
 }
 
-/* The largest pieces that there is memory for. */
+static size_t round_piece(double piece)
+{
+    piece = piece < 1 << 24 ? piece : 1 << 24;
+    return piece > 1 ? (size_t)piece : 1;
+}
+
+/* The largest pieces that there is memory for; to the host half as much goes at once, as memory
+ * that is pinned takes long to get. */
 static psr_status make_buffers(struct psr_cuda *c, psr_err *err)
 {
     const struct psr_sweep *s = c->s;
     double most = (double)s->mem_bytes / 8 < PIECE_BYTES ? (double)s->mem_bytes / 8 : PIECE_BYTES;
     double in = most / (double)c->row_bytes;
     double out = most / 4 / (double)s->ndm * (double)s->downsamp;
-    double piece = in < out ? in : out;
     int64_t before = c->bytes;
     cudaError_t e = cudaErrorMemoryAllocation;
-    piece = piece < 1 << 24 ? piece : 1 << 24;
-    for (c->piece = piece > 1 ? (size_t)piece : 1; c->piece; c->piece /= 2) {
+    for (c->piece = round_piece(in < 2 * out ? in : 2 * out); c->piece; c->piece /= 2) {
         e = take_buffers(c);
         if (e != cudaErrorMemoryAllocation)
             break;
@@ -115,7 +119,8 @@ static psr_status make_buffers(struct psr_cuda *c, psr_err *err)
         free_buffers(c);
         c->bytes = before;
     }
-    return e ? psr_cuda_fail(c, e, "samples", err) : PSR_OK;
+    c->host_piece = round_piece(out) < c->piece ? round_piece(out) : c->piece;
+    return e ? psr_cuda_fail(c->device, e, "samples", err) : PSR_OK;
 }
 
 static cudaError_t make_events(struct psr_cuda *c)
@@ -125,9 +130,10 @@ static cudaError_t make_events(struct psr_cuda *c)
     TRY(cudaStreamCreateWithFlags(&c->out, cudaStreamNonBlocking));
     for (int n = 0; n < 2; n++) {
         struct psr_cuda_half *h = c->half + n;
-        cudaEvent_t *const event[] = {&h->copied, &h->freed, &h->summed, &h->drained};
-        for (int k = 0; k < 4; k++)
-            TRY(cudaEventCreateWithFlags(event[k], cudaEventDisableTiming));
+        cudaEvent_t *const event[] = {&h->began,  &h->copied, &h->taken,   &h->freed,
+                                      &h->turned, &h->summed, &h->leaving, &h->drained};
+        for (size_t k = 0; k < sizeof event / sizeof *event; k++)
+            TRY(cudaEventCreate(event[k]));
     }
     return cudaSuccess;
 }
@@ -202,13 +208,13 @@ psr_status psr_cuda_start(struct psr_cuda *c, psr_err *err)
     struct psr_device device;
     int max_spread;
     psr_err why;
-    psr_status st = psr_device_describe(c->s->device, &device, &why);
+    psr_status st = psr_device_describe(c->device, &device, &why);
     if (st)
         return psr_fail(err, st, "dedispersion on CUDA: %s", why.msg);
-    cudaError_t e = cudaSetDevice(c->s->device);
+    cudaError_t e = cudaSetDevice(c->device);
     c->started = !e;
     if (e || (e = dedisp_k_max_spread(&max_spread)) || (e = make_events(c)))
-        return psr_cuda_fail(c, e, "start", err);
+        return psr_cuda_fail(c->device, e, "start", err);
     int64_t stages = device.mem_free / 8 < STAGE_BYTES ? device.mem_free / 8 : STAGE_BYTES;
     st = psr_cuda_plan_make(&c->plan, c->s, max_spread, (size_t)stages / dedisp_k_stage_bytes(),
                             err);
@@ -217,13 +223,13 @@ psr_status psr_cuda_start(struct psr_cuda *c, psr_err *err)
     c->sample_bytes = c->plan.nplane ? 1 : sizeof(float);
     c->row_bytes = (c->s->nchan * (size_t)c->s->nbit + 7) / 8;
     if ((e = upload_plan(c)) || (e = upload_channels(c)) || (e = aim_all(c)))
-        return psr_cuda_fail(c, e, "delays", err);
+        return psr_cuda_fail(c->device, e, "delays", err);
     return make_buffers(c, err);
 }
 
 void psr_cuda_free(struct psr_cuda *c)
 {
-    (void)cudaSetDevice(c->s->device);
+    (void)cudaSetDevice(c->device);
     (void)cudaDeviceSynchronize();
     free_buffers(c);
     void *const device[] = {c->d_dm,    c->d_law,   c->d_row,   c->d_chan, c->d_pre,
@@ -232,8 +238,9 @@ void psr_cuda_free(struct psr_cuda *c)
         cudaFree(device[n]);
     for (int n = 0; n < 2; n++) {
         const struct psr_cuda_half *h = c->half + n;
-        const cudaEvent_t event[] = {h->copied, h->freed, h->summed, h->drained};
-        for (int k = 0; k < 4; k++)
+        const cudaEvent_t event[] = {h->began,  h->copied, h->taken,   h->freed,
+                                     h->turned, h->summed, h->leaving, h->drained};
+        for (size_t k = 0; k < sizeof event / sizeof *event; k++)
             if (event[k])
                 cudaEventDestroy(event[k]);
     }
