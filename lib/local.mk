@@ -15,6 +15,7 @@ psrinclude_HEADERS = \
 	lib/psrkit/delays.h \
 	lib/psrkit/device.h \
 	lib/psrkit/fake.h \
+	lib/psrkit/fanout.h \
 	lib/psrkit/inf.h \
 	lib/psrkit/lists.h \
 	lib/psrkit/mask.h \
@@ -105,6 +106,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/search/dedisp_cpu_tree.c \
 	lib/search/dedisp_cpu_tree.h \
 	lib/search/dedisp_lag.h \
+	lib/search/fanout.c \
 	lib/search/patch.c \
 	lib/search/pulse.h \
 	lib/search/pulse_device.h \
@@ -147,5 +149,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/signal/signif_poly.c \
 	lib/signal/sites.c \
 	lib/signal/tally.c \
-	lib/signal/tally.h
+	lib/signal/tally.h \
+	lib/signal/timesum.c \
+	lib/signal/timesum.h
 EXTRA_DIST += lib/signal/make_signif_coef.py

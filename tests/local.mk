@@ -33,6 +33,7 @@ UNIT_TESTS = \
 	tests/t_delays \
 	tests/t_device \
 	tests/t_fake \
+	tests/t_fanout \
 	tests/t_gaps \
 	tests/t_inf \
 	tests/t_lists \

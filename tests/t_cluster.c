@@ -88,7 +88,7 @@ static void test_against_pairs(uint64_t *seed)
                                       (size_t)tap_between(seed, 0, 12)};
         struct psr_cluster *clusters;
         psr_err err;
-        if (psr_cluster_events(e, n, time_tol, trial_tol, &clusters, &ncluster, &err))
+        if (psr_cluster_events(e, n, NULL, time_tol, trial_tol, &clusters, &ncluster, &err))
             exit(EXIT_FAILURE);
         group_plainly(e, n, time_tol, trial_tol, group);
         for (size_t g = 0; g < n; g++)
@@ -118,14 +118,14 @@ static void test_storm(uint64_t *seed)
         e[k] = (struct psr_event){6 + tap_uniform(seed), tap_between(seed, 0, 20000), 30,
                                   (size_t)tap_between(seed, 0, 999)};
     clock_t start = clock();
-    bool fine = !psr_cluster_events(e, N, 3, 5, &clusters, &ncluster, &err);
+    bool fine = !psr_cluster_events(e, N, NULL, 3, 5, &clusters, &ncluster, &err);
     double took = (double)(clock() - start) / CLOCKS_PER_SEC;
     ok(fine && ncluster == 1 && clusters[0].members == N, "a storm is one cluster");
     free(clusters);
     for (size_t k = 0; k < N; k++)
         e[k] = (struct psr_event){6, (int64_t)(100 * k), 30, k % 1000};
     start = clock();
-    fine = !psr_cluster_events(e, N, 3, 5, &clusters, &ncluster, &err);
+    fine = !psr_cluster_events(e, N, NULL, 3, 5, &clusters, &ncluster, &err);
     double took_apart = (double)(clock() - start) / CLOCKS_PER_SEC;
     ok(fine && ncluster == N, "events apart stay apart");
     diag("a million events: %.2f s in a storm, %.2f s apart", took, took_apart);
@@ -139,9 +139,9 @@ static void test_edges(void)
     psr_err err;
     struct psr_cluster *clusters;
     size_t n = 7;
-    ok(!psr_cluster_events(NULL, 0, 0, 0, &clusters, &n, &err) && n == 0 && !clusters,
+    ok(!psr_cluster_events(NULL, 0, NULL, 0, 0, &clusters, &n, &err) && n == 0 && !clusters,
        "no events, no clusters");
-    ok(psr_cluster_events(NULL, 0, -1, 0, &clusters, &n, &err) == PSR_EINVAL, "%s", err.msg);
+    ok(psr_cluster_events(NULL, 0, NULL, -1, 0, &clusters, &n, &err) == PSR_EINVAL, "%s", err.msg);
 }
 
 /* What write makes, as one string. */
@@ -210,7 +210,7 @@ static void test_cluster_text(void)
     struct text t;
     psr_outfile *f;
     char got[2000] = "";
-    bool fine = open_text(&t, &f) && !psr_cluster_write(f, dm, 1.266469e-3, c, 2, NULL);
+    bool fine = open_text(&t, &f) && !psr_cluster_write(f, dm, NULL, 1.266469e-3, c, 2, NULL);
     close_text(&t, f, got, sizeof got);
     ok(fine && !strcmp(got, "# S/N\tsample\ttime_s\tfilter\tDM_trial\tDM\tmembers\tfirst\tlast\n"
                             "16.42\t1601\t2.027617\t1\t1\t475.5\t41\t1580\t1630\n"
@@ -220,7 +220,7 @@ static void test_cluster_text(void)
         psr_err err;
         psr_status st = PSR_OK;
         for (int k = 0; !st && k < 10000; k++)
-            st = psr_cluster_write(f, dm, 1, c, 2, &err);
+            st = psr_cluster_write(f, dm, NULL, 1, c, 2, &err);
         if (st)
             psr_outfile_abort(f);
         else
@@ -273,7 +273,7 @@ static void search_burst(const float *x, size_t n)
         nall += m;
     }
     struct psr_cluster *c;
-    if (psr_cluster_events(all, nall, 3, 3, &c, &ncluster, &err))
+    if (psr_cluster_events(all, nall, NULL, 3, 3, &c, &ncluster, &err))
         exit(EXIT_FAILURE);
     for (size_t k = 0; k < ncluster && k < 5; k++)
         diag("S/N %.2f at %.4f s, width %d, DM %g, %zu members", c[k].best.snr,

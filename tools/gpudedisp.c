@@ -5,68 +5,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
-#include <zlib.h>
 
-/* Adds the time since *since_s to a stage and moves *since_s to now. */
-static void charge(struct gpudedisp_job *j, enum gpudedisp_stage stage, double *since_s)
+void gpudedisp_charge(struct gpudedisp_job *j, enum gpudedisp_stage stage, double *since_s)
 {
     double now_s = run_seconds();
     j->stage_s[stage] += now_s - *since_s;
     *since_s = now_s;
 }
 
-/* Appends n samples to trial i, or to its checksum. */
-static psr_status write_trial(struct gpudedisp_job *j, size_t i, size_t n, psr_err *err)
-{
-    const float *x = j->out + i * j->stride;
-    if (j->opt.verbose)
-        j->crc[i] = crc32_z(j->crc[i], (const Bytef *)x, n * sizeof *x);
-    return j->series ? psr_series_append(j->series, i, x, n, err) : PSR_OK;
-}
-
-/* Series are independent files, so all threads write. */
-static psr_status write_block(struct gpudedisp_job *j, size_t n)
-{
-    psr_status st = PSR_OK;
-    if (!j->series && !j->opt.verbose)
-        return st;
-#pragma omp parallel for schedule(dynamic) num_threads(j->nthread)
-    for (size_t i = 0; i < j->ndm; i++) {
-        psr_err err;
-        psr_status mine = write_trial(j, i, n, &err);
-        if (mine != PSR_OK) {
-#pragma omp critical(gpudedisp_write)
-            {
-                st = mine;
-                j->err = err;
-            }
-        }
-    }
-    return st;
-}
-
-/* Takes spectra that are read and clean through every further stage. */
+/* Takes spectra that are read and clean through every further stage of every line. */
 static psr_status process_spectra(struct gpudedisp_job *j, const void *spectra, size_t nsamp)
 {
     double since_s = run_seconds();
-    size_t n;
-    psr_status st = psr_dedisp_execute(j->plan, spectra, nsamp, j->out, j->stride, &n, &j->err);
-    if (st == PSR_OK)
-        st = gpudedisp_patch_series(j, n);
-    if (st == PSR_OK)
-        st = gpudedisp_tell_search(j);
-    if (st == PSR_OK)
-        st = gpudedisp_bary_block(j, j->out, j->stride, &n);
-    charge(j, STAGE_DEDISPERSE, &since_s);
-    if (st == PSR_OK && j->opt.numout && (int64_t)n > j->opt.numout - j->nout)
-        n = (size_t)(j->opt.numout - j->nout);
-    if (st == PSR_OK)
-        st = write_block(j, n);
-    charge(j, STAGE_WRITE, &since_s);
-    if (st == PSR_OK && j->pulses)
-        st = psr_singlepulse_execute(j->pulses, j->out, j->stride, n, &j->err);
-    charge(j, STAGE_SEARCH, &since_s);
-    j->nout += (int64_t)n;
+    psr_status st = psr_fanout_push(j->fan, spectra, nsamp, &j->err);
+    gpudedisp_charge(j, STAGE_DEDISPERSE, &since_s);
+    for (struct gpudedisp_line *l = j->line; l < j->line + j->nline && st == PSR_OK; l++)
+        if (!gpudedisp_line_is_full(j, l))
+            st = gpudedisp_run_line(j, l);
     return st;
 }
 
@@ -77,12 +32,20 @@ static psr_status process_block(struct gpudedisp_job *j, size_t *nread)
     const void *spectra;
     size_t n;
     psr_status st = psr_source_read(j->source, j->block, j->in, nread, &j->err);
-    charge(j, STAGE_READ, &since_s);
+    gpudedisp_charge(j, STAGE_READ, &since_s);
     if (st == PSR_OK)
         st = gpudedisp_clean_block(j, *nread, &spectra, &n);
-    charge(j, STAGE_CLEAN, &since_s);
+    gpudedisp_charge(j, STAGE_CLEAN, &since_s);
     j->nread += (int64_t)*nread;
     return st == PSR_OK && n > 0 ? process_spectra(j, spectra, n) : st;
+}
+
+static bool all_are_full(const struct gpudedisp_job *j)
+{
+    bool full = true;
+    for (size_t k = 0; k < j->nline; k++)
+        full &= gpudedisp_line_is_full(j, &j->line[k]);
+    return full;
 }
 
 /* Until the input ends, -numout is reached or a signal asks to stop. */
@@ -94,8 +57,7 @@ static psr_status process_input(struct gpudedisp_job *j)
     run_progress_start(&progress, !j->opt.quiet, obs->nsamp, "MB", bytes / 1e6);
     psr_status st = PSR_OK;
     size_t nread = 1;
-    while (st == PSR_OK && nread > 0 && !run_stop_signal() &&
-           (!j->opt.numout || j->nout < j->opt.numout)) {
+    while (st == PSR_OK && nread > 0 && !run_stop_signal() && !all_are_full(j)) {
         st = process_block(j, &nread);
         run_progress_update(&progress, j->nread);
     }
@@ -103,55 +65,80 @@ static psr_status process_input(struct gpudedisp_job *j)
     return st;
 }
 
+/* Bins that were added must not be what a good length cuts. */
+static int64_t choose_length(const struct gpudedisp_job *j, const struct gpudedisp_line *l)
+{
+    const struct gpudedisp_options *o = &j->opt;
+    int64_t natural = j->nread / l->downsamp > l->nout ? j->nread / l->downsamp : l->nout;
+    return o->numout ? o->numout : o->nopad ? -1 : psr_good_length(natural);
+}
+
+static psr_status finish_line(struct gpudedisp_job *j, struct gpudedisp_line *l)
+{
+    psr_status st = l->nout ? PSR_OK : gpudedisp_check_sweep(j, l, j->nread);
+    if (st == PSR_OK && l->pulses)
+        st = psr_singlepulse_finish(l->pulses, &j->err);
+    for (size_t i = l->first; j->series && i < l->first + l->ndm; i++)
+        psr_series_set_length(j->series, i, choose_length(j, l));
+    return st;
+}
+
 /* Completes the outputs; files take their names here. */
 static psr_status finish(struct gpudedisp_job *j)
 {
-    const struct gpudedisp_options *o = &j->opt;
     psr_status st = PSR_OK;
-    if (j->nout == 0)
-        st = gpudedisp_check_sweep(j, j->nread);
-    if (st == PSR_OK && j->pulses)
-        st = psr_singlepulse_finish(j->pulses, &j->err);
-    if (st == PSR_OK && j->pulses)
+    for (size_t k = 0; k < j->nline && st == PSR_OK; k++)
+        st = finish_line(j, &j->line[k]);
+    if (st == PSR_OK && j->opt.singlepulse)
         st = gpudedisp_write_events(j);
     if (st != PSR_OK || !j->series)
         return st;
-    /* Bins that were added must not be what a good length cuts. */
-    int64_t natural = j->nread / o->downsamp > j->nout ? j->nread / o->downsamp : j->nout;
-    int64_t length = o->numout ? o->numout : o->nopad ? -1 : psr_good_length(natural);
     psr_series *series = j->series;
     j->series = NULL;
-    return psr_series_finish(series, length, &j->err);
+    return psr_series_finish(series, -1, &j->err);
+}
+
+static void print_line(const struct gpudedisp_job *j, const struct gpudedisp_line *l)
+{
+    struct psr_dedisp_info info;
+    psr_dedisp_describe(l->plan, &info);
+    fprintf(stderr,
+            "%s: %zu trials, DM %g to %g; largest shift %zu samples; %.2f times fewer adds by "
+            "sharing; backend %s, %d threads, %.0f MB\n",
+            j->tool.name, l->ndm, j->dm[l->first], j->dm[l->first + l->ndm - 1],
+            psr_dedisp_maxshift(l->plan), info.adds_direct / info.adds_planned, info.backend,
+            j->nthread, (double)info.bytes / 1e6);
 }
 
 static void print_plan(const struct gpudedisp_job *j)
 {
     const struct psr_obs *obs = psr_source_obs(j->source);
-    struct psr_dedisp_info info;
-    psr_dedisp_describe(j->plan, &info);
-    fprintf(stderr,
-            "%s: %zu channels, %g to %g MHz, %d bits, %g s; %lld spectra\n"
-            "%s: %zu trials, DM %g to %g; largest shift %zu samples; %.2f times fewer adds by "
-            "sharing; backend %s, %d threads, %.0f MB\n",
-            j->path[0], obs->nchan, psr_obs_lowest_mhz(obs), psr_obs_highest_mhz(obs), obs->nbit,
-            obs->tsamp_s, (long long)obs->nsamp, j->tool.name, j->ndm, j->dm[0], j->dm[j->ndm - 1],
-            psr_dedisp_maxshift(j->plan), info.adds_direct / info.adds_planned, info.backend,
-            j->nthread, (double)info.bytes / 1e6);
+    fprintf(stderr, "%s: %zu channels, %g to %g MHz, %d bits, %g s; %lld spectra\n", j->path[0],
+            obs->nchan, psr_obs_lowest_mhz(obs), psr_obs_highest_mhz(obs), obs->nbit, obs->tsamp_s,
+            (long long)obs->nsamp);
+    for (size_t k = 0; k < j->nline; k++)
+        print_line(j, &j->line[k]);
+}
+
+static void account_line(const struct gpudedisp_job *j, const struct gpudedisp_line *l)
+{
+    for (size_t i = l->first; j->opt.nowrite && i < l->first + l->ndm; i++)
+        fprintf(stderr, "%s: DM %.*f: %lld samples, CRC-32 %08lx\n", j->tool.name,
+                (int)j->opt.dmprec, j->dm[i], (long long)l->nout, j->crc[i]);
+    gpudedisp_bary_account(j, l);
+    fprintf(stderr, "%s: %lld samples out of each of %zu trials\n", j->tool.name,
+            (long long)l->nout, l->ndm);
 }
 
 static void print_account(const struct gpudedisp_job *j)
 {
     static const char *const name[NSTAGES] = {"read", "clean", "dedisperse", "write", "search"};
-    if (!j->series && j->opt.nowrite)
-        for (size_t i = 0; i < j->ndm; i++)
-            fprintf(stderr, "%s: DM %.*f: %lld samples, CRC-32 %08lx\n", j->tool.name,
-                    (int)j->opt.dmprec, j->dm[i], (long long)j->nout, j->crc[i]);
+    for (size_t k = 0; k < j->nline; k++)
+        account_line(j, &j->line[k]);
     if (j->clean)
         fprintf(stderr, "%s: %lld spectra clipped\n", j->tool.name,
                 (long long)psr_clean_clipped(j->clean));
-    gpudedisp_bary_account(j);
-    fprintf(stderr, "%s: %lld spectra in, %lld samples out of each trial;", j->tool.name,
-            (long long)j->nread, (long long)j->nout);
+    fprintf(stderr, "%s: %lld spectra in;", j->tool.name, (long long)j->nread);
     for (int s = 0; s < NSTAGES; s++)
         fprintf(stderr, " %s %.3f s,", name[s], j->stage_s[s]);
     struct rusage used;

@@ -5,13 +5,23 @@
 #include "cli.h"
 #include <psrkit/barycentre.h>
 #include <psrkit/compat.h>
-#include <psrkit/dedisp.h>
+#include <psrkit/fanout.h>
 #include <psrkit/mask.h>
 #include <psrkit/patch.h>
+#include <psrkit/planfile.h>
 #include <psrkit/resample.h>
 #include <psrkit/series.h>
 #include <psrkit/singlepulse.h>
 #include <psrkit/source.h>
+
+/* Upper limits, here and in prepsubband. */
+enum {
+    GPUDEDISP_NUMDMS = 1000000,
+    GPUDEDISP_DOWNSAMP = 65536,
+    GPUDEDISP_PRESTO_NUMDMS = 10000,
+    GPUDEDISP_PRESTO_DOWNSAMP = 128,
+    GPUDEDISP_PRESTO_NSUB = 4096,
+};
 
 struct gpudedisp_options {
     /* input */
@@ -29,6 +39,7 @@ struct gpudedisp_options {
     double lodm, dmstep;
     int64_t numdms;
     const char *dms;
+    const char *plan; /* and then lodm, dmstep, numdms, dms, downsamp and nsub are not given */
     const char *dmconst;
     /* method */
     int64_t downsamp;
@@ -76,8 +87,21 @@ struct gpudedisp_bary {
     struct psr_obs obs; /* the observation as series tell it; borrows from the source's */
     double voverc;      /* 0 without barycentring */
     struct psr_bary_clock clock;
-    struct psr_mjd *epoch;  /* [ndm] of each series; NULL without barycentring */
-    psr_resample *resample; /* NULL without barycentring */
+    struct psr_mjd *epoch; /* [ndm] of each series; NULL without barycentring */
+};
+
+/* A line of a dedispersion plan: trials that follow each other and share a sampling.  A run of
+ * -lodm, -dmstep, -numdms or -dms is a plan of one line. */
+struct gpudedisp_line {
+    size_t first, ndm; /* trials [first, first + ndm) of the job */
+    int64_t downsamp, nsub;
+    const psr_dedisp *plan;       /* of the job's fan-out */
+    psr_patch *patch;             /* NULL where cleaning leaves nothing to add */
+    psr_resample *resample;       /* NULL without barycentring */
+    psr_singlepulse *pulses;      /* NULL without -singlepulse */
+    int64_t gaps_told, lost_told; /* spectra up to which the search knows of gaps, of masks */
+    size_t stride;                /* samples of a trial in the job's out */
+    int64_t nout;                 /* samples out so far */
 };
 
 struct gpudedisp_job {
@@ -87,28 +111,27 @@ struct gpudedisp_job {
     size_t npath;
     psr_err err; /* of the step that failed */
 
+    struct psr_planfile planfile; /* empty without -plan */
     psr_source *source;
-    double *dm; /* [ndm] */
+    double *dm; /* [ndm] of all lines */
     size_t ndm;
+    struct gpudedisp_line *line; /* [nline] */
+    size_t nline;
     struct gpudedisp_bary bary;
     unsigned char *keep;  /* [nchan] */
     struct psr_mask mask; /* empty without -mask */
     double dmconst;
     psr_clean *clean; /* NULL where nothing is to be cleaned */
-    psr_patch *patch; /* NULL where cleaning leaves nothing to add */
-    psr_dedisp *plan;
-    psr_series *series;           /* NULL with -nowrite */
-    psr_singlepulse *pulses;      /* NULL without -singlepulse */
-    int64_t gaps_told, lost_told; /* spectra up to which the search knows of gaps, of masks */
+    psr_fanout *fan;
+    psr_series *series; /* of all lines; NULL with -nowrite */
 
     int nthread;
-    void *in;            /* [block][nchan] packed */
-    void *cleaned;       /* the same after zero-DM, which makes floats; NULL: cleaned in place */
-    float *out;          /* [ndm][stride] */
-    size_t block;        /* spectra */
-    size_t stride;       /* samples */
-    unsigned long *crc;  /* [ndm] CRC-32 of each series so far */
-    int64_t nread, nout; /* spectra in, samples out so far */
+    void *in;           /* [block][nchan] packed */
+    void *cleaned;      /* the same after zero-DM, which makes floats; NULL: cleaned in place */
+    float *out;         /* [ndm][stride] of the line at work */
+    size_t block;       /* spectra */
+    unsigned long *crc; /* [ndm] CRC-32 of each series so far */
+    int64_t nread;      /* spectra so far */
     double stage_s[NSTAGES];
 };
 
@@ -117,6 +140,10 @@ psr_status gpudedisp_make_trials(struct gpudedisp_job *j);
 psr_status gpudedisp_open_source(struct gpudedisp_job *j);
 psr_status gpudedisp_choose_channels(struct gpudedisp_job *j);
 psr_status gpudedisp_read_mask(struct gpudedisp_job *j);
+
+/* The lines and trials of -plan; and whether it was made for a band like the source's. */
+psr_status gpudedisp_read_plan(struct gpudedisp_job *j);
+psr_status gpudedisp_check_band(struct gpudedisp_job *j);
 
 /* Says of flags that do nothing that they do nothing. */
 void gpudedisp_remark_flags(struct gpudedisp_job *j);
@@ -128,46 +155,59 @@ psr_status gpudedisp_compat(struct gpudedisp_job *j);
 psr_status gpudedisp_compat_skip(struct gpudedisp_job *j, int64_t nsamp, int64_t *skip);
 
 /* Cleaning in the default way of working: its plans; the spectra in j->in, or with nread 0 those
- * held back, cleaned: *n at *block; what replaced samples add to the n samples in j->out; and what
- * the search must know of stretches without data. */
+ * held back, cleaned: *n at *block; what replaced samples add to the n samples of a line in j->out;
+ * and what its search must know of stretches without data. */
 psr_status gpudedisp_create_clean(struct gpudedisp_job *j);
-psr_status gpudedisp_create_patch(struct gpudedisp_job *j);
+psr_status gpudedisp_create_patch(struct gpudedisp_job *j, struct gpudedisp_line *l);
 psr_status gpudedisp_clean_block(struct gpudedisp_job *j, size_t nread, const void **block,
                                  size_t *n);
-psr_status gpudedisp_patch_series(struct gpudedisp_job *j, size_t n);
-psr_status gpudedisp_tell_search(struct gpudedisp_job *j);
+psr_status gpudedisp_patch_series(struct gpudedisp_job *j, struct gpudedisp_line *l, size_t n);
+psr_status gpudedisp_tell_search(struct gpudedisp_job *j, struct gpudedisp_line *l);
 
 /* Opens and creates everything but files of events.  On error j->err tells, and gpudedisp_release
  * cleans up. */
 psr_status gpudedisp_prepare(struct gpudedisp_job *j);
 
-/* The input may be shorter than the sweep of the highest DM, and then no sample is ever complete.
- * Status: PSR_EINVAL where nsamp spectra are too few. */
-psr_status gpudedisp_check_sweep(struct gpudedisp_job *j, int64_t nsamp);
+/* The input may be shorter than the sweep of a line's highest DM, and then no sample is ever
+ * complete.  Status: PSR_EINVAL where nsamp spectra are too few. */
+psr_status gpudedisp_check_sweep(struct gpudedisp_job *j, const struct gpudedisp_line *l,
+                                 int64_t nsamp);
+
+/* Takes the spectra that the fan-out was given last through every further stage of a line. */
+psr_status gpudedisp_run_line(struct gpudedisp_job *j, struct gpudedisp_line *l);
+
+/* Sampling time of a line's series. */
+double gpudedisp_line_tsamp_s(const struct gpudedisp_job *j, const struct gpudedisp_line *l);
+
+/* The line has all the samples that were asked for. */
+bool gpudedisp_line_is_full(const struct gpudedisp_job *j, const struct gpudedisp_line *l);
+
+/* Adds the time since *since_s to a stage and moves *since_s to now. */
+void gpudedisp_charge(struct gpudedisp_job *j, enum gpudedisp_stage stage, double *since_s);
 
 void gpudedisp_release(struct gpudedisp_job *j);
 
-/* Decides on barycentring and fills j->bary; to be called before there is a plan.
+/* Decides on barycentring and fills j->bary and the lines' resample; to be called before there is a
+ * plan.
  * Given:  obs   of the input; presto_block   0, or as in resample.h; then a header without a
  *               position is barycentred to 0, 0 as PRESTO does */
 psr_status gpudedisp_bary_prepare(struct gpudedisp_job *j, const struct psr_obs *obs,
                                   size_t presto_block);
 
-/* The most samples that n can become. */
-size_t gpudedisp_bary_room(const struct gpudedisp_job *j, size_t n);
+/* The most samples that n of a line can become. */
+size_t gpudedisp_bary_room(const struct gpudedisp_line *l, size_t n);
 
-/* Resamples a block x [ndm][stride] of *n samples of each series, in place; stride is at least
- * gpudedisp_bary_room of *n. */
-psr_status gpudedisp_bary_block(struct gpudedisp_job *j, float *x, size_t stride, size_t *n);
+/* Resamples the *n samples of each of the line's series in j->out, in place; the line's stride is
+ * at least gpudedisp_bary_room of *n. */
+psr_status gpudedisp_bary_block(struct gpudedisp_job *j, struct gpudedisp_line *l, size_t *n);
 
-/* Moves a span of the input to where the search finds it; to be called before gpudedisp_bary_block
- * has taken samples that draw on it. */
-psr_status gpudedisp_bary_span(struct gpudedisp_job *j, struct psr_span *span);
+/* Moves a span of the input, in samples of the line, to where its search finds it; to be called
+ * before gpudedisp_bary_block has taken samples that draw on it. */
+psr_status gpudedisp_bary_span(struct gpudedisp_job *j, struct gpudedisp_line *l,
+                               struct psr_span *span);
 
 /* One line on standard error. */
-void gpudedisp_bary_account(const struct gpudedisp_job *j);
-
-void gpudedisp_bary_release(struct gpudedisp_job *j);
+void gpudedisp_bary_account(const struct gpudedisp_job *j, const struct gpudedisp_line *l);
 
 /* Writes ROOT_DMxx.singlepulse, ROOT.cand and the plot, all or none. */
 psr_status gpudedisp_write_events(struct gpudedisp_job *j);

@@ -104,6 +104,21 @@ static void tell(struct gpudedisp_job *j, const char *from)
         j->bary.obs.nsamp < 0 ? " (at the start)" : "", instead);
 }
 
+static psr_status create_resample(struct gpudedisp_job *j, struct gpudedisp_line *l,
+                                  size_t presto_block)
+{
+    return psr_resample_create(&l->resample,
+                               &(struct psr_resample_desc){
+                                   .nseries = l->ndm,
+                                   .tsamp_s = j->bary.obs.tsamp_s * (double)l->downsamp,
+                                   .drift = psr_bary_drift_s,
+                                   .ctx = &j->bary.clock,
+                                   .presto_block = presto_block,
+                                   .nthread = j->nthread,
+                               },
+                               &j->err);
+}
+
 psr_status gpudedisp_bary_prepare(struct gpudedisp_job *j, const struct psr_obs *obs,
                                   size_t presto_block)
 {
@@ -127,57 +142,45 @@ psr_status gpudedisp_bary_prepare(struct gpudedisp_job *j, const struct psr_obs 
         return st;
     j->bary.obs.barycentric = true;
     tell(j, from);
-    return psr_resample_create(&j->bary.resample,
-                               &(struct psr_resample_desc){
-                                   .nseries = j->ndm,
-                                   .tsamp_s = obs->tsamp_s * (double)j->opt.downsamp,
-                                   .drift = psr_bary_drift_s,
-                                   .ctx = &j->bary.clock,
-                                   .presto_block = presto_block,
-                                   .nthread = j->nthread,
-                               },
-                               &j->err);
+    for (size_t k = 0; k < j->nline && !st; k++)
+        st = create_resample(j, &j->line[k], presto_block);
+    return st;
 }
 
-size_t gpudedisp_bary_room(const struct gpudedisp_job *j, size_t n)
+size_t gpudedisp_bary_room(const struct gpudedisp_line *l, size_t n)
 {
-    return j->bary.resample ? psr_resample_room(j->bary.resample, n) : n;
+    return l->resample ? psr_resample_room(l->resample, n) : n;
 }
 
-psr_status gpudedisp_bary_block(struct gpudedisp_job *j, float *x, size_t stride, size_t *n)
+psr_status gpudedisp_bary_block(struct gpudedisp_job *j, struct gpudedisp_line *l, size_t *n)
 {
-    if (!j->bary.resample)
+    if (!l->resample)
         return PSR_OK;
-    return psr_resample_execute(j->bary.resample, x, stride, *n, n, &j->err);
+    return psr_resample_execute(l->resample, j->out, l->stride, *n, n, &j->err);
 }
 
 /* The trial of the longest sweep loses samples from span.first - sweep on, and that is where the
  * search is told the span begins for it; others begin at most a bin or two later. */
-psr_status gpudedisp_bary_span(struct gpudedisp_job *j, struct psr_span *span)
+psr_status gpudedisp_bary_span(struct gpudedisp_job *j, struct gpudedisp_line *l,
+                               struct psr_span *span)
 {
-    if (!j->bary.resample)
+    if (!l->resample)
         return PSR_OK;
-    int64_t sweep = (int64_t)psr_dedisp_maxshift(j->plan), first, end;
-    psr_status st = psr_resample_map(j->bary.resample, span->first - sweep, &first, &j->err);
+    int64_t sweep = (int64_t)psr_dedisp_maxshift(l->plan), first, end;
+    psr_status st = psr_resample_map(l->resample, span->first - sweep, &first, &j->err);
     if (!st)
-        st = psr_resample_map(j->bary.resample, span->first + span->count, &end, &j->err);
+        st = psr_resample_map(l->resample, span->first + span->count, &end, &j->err);
     if (!st)
         *span = (struct psr_span){first + sweep, end - first - sweep};
     return st;
 }
 
-void gpudedisp_bary_account(const struct gpudedisp_job *j)
+void gpudedisp_bary_account(const struct gpudedisp_job *j, const struct gpudedisp_line *l)
 {
     int64_t added, removed;
-    if (!j->bary.resample)
+    if (!l->resample)
         return;
-    psr_resample_count(j->bary.resample, &added, &removed);
+    psr_resample_count(l->resample, &added, &removed);
     fprintf(stderr, "%s: barycentring added %lld and removed %lld bins of each series\n",
             j->tool.name, (long long)added, (long long)removed);
-}
-
-void gpudedisp_bary_release(struct gpudedisp_job *j)
-{
-    psr_resample_destroy(j->bary.resample);
-    free(j->bary.epoch);
 }

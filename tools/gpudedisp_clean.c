@@ -3,12 +3,15 @@
 #include "gpudedisp.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 void gpudedisp_remark_flags(struct gpudedisp_job *j)
 {
     const struct gpudedisp_options *o = &j->opt;
     if (o->quiet)
         return;
+    if (o->nsub && strcmp(o->algo, "subband") != 0 && !o->compat)
+        cli_note(&j->tool, "-nsub is not needed: direct is exact (-algo subband honours it)");
     if (o->wapp || o->window || o->numwapps != 1)
         cli_note(&j->tool, "-wapp, -window and -numwapps say nothing of this input: ignored");
     if (o->runavg)
@@ -52,16 +55,16 @@ psr_status gpudedisp_create_clean(struct gpudedisp_job *j)
         &j->err);
 }
 
-psr_status gpudedisp_create_patch(struct gpudedisp_job *j)
+psr_status gpudedisp_create_patch(struct gpudedisp_job *j, struct gpudedisp_line *l)
 {
     if (!j->clean || psr_clean_kind(j->clean) == PSR_FLOAT)
         return PSR_OK;
-    return psr_patch_create(&j->patch,
+    return psr_patch_create(&l->patch,
                             &(struct psr_patch_desc){
-                                .plan = j->plan,
+                                .plan = l->plan,
                                 .nchan = psr_source_obs(j->source)->nchan,
-                                .ndm = j->ndm,
-                                .downsamp = (size_t)j->opt.downsamp,
+                                .ndm = l->ndm,
+                                .downsamp = (size_t)l->downsamp,
                                 .largest = psr_clean_largest(j->clean),
                                 .nthread = (int)j->opt.ncpus,
                             },
@@ -81,20 +84,20 @@ psr_status gpudedisp_clean_block(struct gpudedisp_job *j, size_t nread, const vo
     return psr_clean_execute(j->clean, j->in, nread, to, n, &j->err);
 }
 
-psr_status gpudedisp_patch_series(struct gpudedisp_job *j, size_t n)
+psr_status gpudedisp_patch_series(struct gpudedisp_job *j, struct gpudedisp_line *l, size_t n)
 {
     const struct psr_step *step;
-    if (!j->patch)
+    if (!l->patch)
         return PSR_OK;
     size_t nstep = psr_clean_steps(j->clean, &step);
-    return psr_patch_execute(j->patch, step, nstep, j->out, j->stride, n, &j->err);
+    return psr_patch_execute(l->patch, step, nstep, j->out, l->stride, n, &j->err);
 }
 
 /* Stretches may have grown since they were told of: all that lies beyond *told is news. */
-static psr_status tell(struct gpudedisp_job *j, const struct psr_span *span, size_t n,
-                       int64_t *told)
+static psr_status tell(struct gpudedisp_job *j, struct gpudedisp_line *l,
+                       const struct psr_span *span, size_t n, int64_t *told)
 {
-    int64_t ds = j->opt.downsamp;
+    int64_t ds = l->downsamp;
     psr_status st = PSR_OK;
     for (size_t k = 0; k < n && st == PSR_OK; k++) {
         int64_t first = span[k].first, end = first + span[k].count;
@@ -102,23 +105,23 @@ static psr_status tell(struct gpudedisp_job *j, const struct psr_span *span, siz
             continue;
         first = first > *told ? first : *told;
         struct psr_span news = {first / ds, (end + ds - 1) / ds - first / ds};
-        st = gpudedisp_bary_span(j, &news);
+        st = gpudedisp_bary_span(j, l, &news);
         if (st == PSR_OK)
-            st = psr_singlepulse_mask(j->pulses, news, &j->err);
+            st = psr_singlepulse_mask(l->pulses, news, &j->err);
         *told = end;
     }
     return st;
 }
 
-psr_status gpudedisp_tell_search(struct gpudedisp_job *j)
+psr_status gpudedisp_tell_search(struct gpudedisp_job *j, struct gpudedisp_line *l)
 {
     const struct psr_span *span;
-    if (!j->pulses)
+    if (!l->pulses)
         return PSR_OK;
     size_t n = psr_source_gaps(j->source, &span);
-    psr_status st = tell(j, span, n, &j->gaps_told);
+    psr_status st = tell(j, l, span, n, &l->gaps_told);
     if (st != PSR_OK || !j->clean)
         return st;
     n = psr_clean_lost(j->clean, &span);
-    return tell(j, span, n, &j->lost_told);
+    return tell(j, l, span, n, &l->lost_told);
 }

@@ -20,7 +20,7 @@ static psr_status resample(struct gpudedisp_compat *k, size_t *n)
     if (!first)
         return psr_fail_nomem(&j->err, "a series", (double)before * sizeof *first);
     memcpy(first, j->out, before * sizeof *first);
-    psr_status st = gpudedisp_bary_block(j, j->out, j->stride, n);
+    psr_status st = gpudedisp_bary_block(j, j->line, n);
     size_t kept = 0;
     for (size_t t = 0; !st && t < before; t++) {
         /* Without a bin removed all samples are still there. */
@@ -37,18 +37,18 @@ static psr_status write_piece(struct gpudedisp_compat *k, size_t n)
 {
     struct gpudedisp_job *j = k->job;
     psr_status st = PSR_OK;
-    if (j->bary.resample)
+    if (j->line->resample)
         st = resample(k, &n);
     else
         take_mean(k, n);
-    if (j->opt.numout && (int64_t)n > j->opt.numout - j->nout)
-        n = (size_t)(j->opt.numout - j->nout);
+    if (j->opt.numout && (int64_t)n > j->opt.numout - j->line->nout)
+        n = (size_t)(j->opt.numout - j->line->nout);
     for (size_t i = 0; i < k->nseries && !st; i++) {
-        const float *x = j->out + i * j->stride;
+        const float *x = j->out + i * j->line->stride;
         st = k->bands ? subbands_write(k->bands, i, x, n, &j->err)
                       : psr_series_append(j->series, i, x, n, &j->err);
     }
-    j->nout += (int64_t)n;
+    j->line->nout += (int64_t)n;
     return st;
 }
 
@@ -73,7 +73,7 @@ static psr_status process_block(struct gpudedisp_compat *k, size_t *nread)
     j->nread += (int64_t)*nread;
     if (st || *nread < k->desc.block)
         return st;
-    psr_compat_execute(k->plan, j->in, j->out, j->stride, &n);
+    psr_compat_execute(k->plan, j->in, j->out, j->line->stride, &n);
     return n ? write_piece(k, n) : PSR_OK;
 }
 
@@ -86,7 +86,7 @@ static psr_status process_input(struct gpudedisp_compat *k)
     struct run_progress progress;
     run_progress_start(&progress, !j->opt.quiet, psr_source_obs(j->source)->nsamp, "spectra", 1);
     while (!st && nread == k->desc.block && !run_stop_signal() &&
-           (!j->opt.numout || j->nout < j->opt.numout)) {
+           (!j->opt.numout || j->line->nout < j->opt.numout)) {
         st = process_block(k, &nread);
         run_progress_update(&progress, j->nread);
     }
@@ -98,7 +98,7 @@ static psr_status finish_series(struct gpudedisp_compat *k)
 {
     struct gpudedisp_job *j = k->job;
     psr_series *series = j->series;
-    int64_t length = j->opt.numout ? j->opt.numout : psr_good_length(j->nread / j->opt.downsamp);
+    int64_t length = j->opt.numout ? j->opt.numout : psr_good_length(j->nread / j->line->downsamp);
     psr_series_pad_with(series, (float)k->mean);
     j->series = NULL;
     return psr_series_finish(series, length, &j->err);
@@ -110,8 +110,8 @@ static psr_status finish_subbands(struct gpudedisp_compat *k)
     struct subbands *bands = k->bands;
     struct psr_inf inf;
     psr_inf_from_obs(&inf, &k->obs, psr_source_file_nbit(j->source));
-    inf.nbin = j->nout;
-    inf.tbin_s = (double)j->opt.downsamp * k->obs.tsamp_s;
+    inf.nbin = j->line->nout;
+    inf.tbin_s = (double)j->line->downsamp * k->obs.tsamp_s;
     inf.dm = j->dm[0];
     k->bands = NULL;
     return subbands_finish(bands, &inf, &j->err);

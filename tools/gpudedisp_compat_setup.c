@@ -37,8 +37,8 @@ static void describe(struct gpudedisp_compat *k)
         .width_mhz = width_mhz,
         .tsamp_s = k->obs.tsamp_s,
         .block = k->obs.block_nsamp ? (size_t)k->obs.block_nsamp : PSR_COMPAT_BLOCK,
-        .nsub = o->nsub ? (size_t)o->nsub : DEFAULT_NSUB,
-        .downsamp = (size_t)o->downsamp,
+        .nsub = j->line->nsub ? (size_t)j->line->nsub : DEFAULT_NSUB,
+        .downsamp = (size_t)j->line->downsamp,
         .ndm = j->ndm,
         .dm = j->dm,
         .subbands = o->sub,
@@ -119,12 +119,13 @@ static psr_status create_plan(struct gpudedisp_compat *k)
     if (st)
         return st;
     size_t block = k->desc.block, piece = psr_compat_piece(k->plan);
+    size_t stride = gpudedisp_bary_room(j->line, piece);
     k->nseries = k->desc.subbands ? k->desc.nsub : j->ndm;
-    j->stride = gpudedisp_bary_room(j, piece);
+    j->line->stride = stride;
     j->in = malloc(psr_source_block_bytes(j->source, block));
-    j->out = malloc(k->nseries * j->stride * sizeof *j->out);
+    j->out = malloc(k->nseries * stride * sizeof *j->out);
     if (!j->in || !j->out)
-        return psr_fail_nomem(&j->err, "blocks of data", (double)(k->nseries * j->stride) * 4);
+        return psr_fail_nomem(&j->err, "blocks of data", (double)(k->nseries * stride) * 4);
     return PSR_OK;
 }
 
@@ -141,7 +142,7 @@ static psr_status create_series(struct gpudedisp_compat *k)
                                  .obs = &j->bary.obs,
                                  .epoch = j->bary.epoch,
                                  .file_nbit = psr_source_file_nbit(j->source),
-                                 .tsamp_s = (double)j->opt.downsamp * k->obs.tsamp_s,
+                                 .tsamp_s = (double)j->line->downsamp * k->obs.tsamp_s,
                              },
                              &j->err);
 }

@@ -45,16 +45,32 @@ psr_status gpudedisp_open_source(struct gpudedisp_job *j)
     return psr_source_open(&j->source, &desc, &j->err);
 }
 
+static psr_status make_line(struct gpudedisp_job *j)
+{
+    j->line = calloc(1, sizeof *j->line);
+    if (!j->line)
+        return psr_fail_nomem(&j->err, "a plan", sizeof *j->line);
+    j->nline = 1;
+    *j->line =
+        (struct gpudedisp_line){.ndm = j->ndm, .downsamp = j->opt.downsamp, .nsub = j->opt.nsub};
+    return PSR_OK;
+}
+
 psr_status gpudedisp_make_trials(struct gpudedisp_job *j)
 {
     const struct gpudedisp_options *o = &j->opt;
     psr_status st = psr_parse_dmconst(o->dmconst, &j->dmconst, &j->err);
     if (st != PSR_OK)
         return st;
-    if (o->dms)
-        return psr_dms_read(o->dms, &j->dm, &j->ndm, &j->err);
-    j->ndm = (size_t)o->numdms;
-    return psr_dms_grid(o->lodm, o->dmstep, j->ndm, &j->dm, &j->err);
+    if (o->plan)
+        return gpudedisp_read_plan(j);
+    if (o->dms) {
+        st = psr_dms_read(o->dms, &j->dm, &j->ndm, &j->err);
+    } else {
+        j->ndm = (size_t)o->numdms;
+        st = psr_dms_grid(o->lodm, o->dmstep, j->ndm, &j->dm, &j->err);
+    }
+    return st ? st : make_line(j);
 }
 
 psr_status gpudedisp_choose_channels(struct gpudedisp_job *j)

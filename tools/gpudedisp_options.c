@@ -6,10 +6,9 @@ static const struct gpudedisp_options defaults = {
     .if_choice = -1,
     .clip_sigma = 6,
     .numwapps = 1,
-    .dmstep = 1,
-    .numdms = 10,
+    .lodm = -1, /* below 0, as below: not given */
+    .dmstep = -1,
     .dmconst = "presto",
-    .downsamp = 1,
     .algo = "direct",
     .format = "dat",
     .dmprec = 2,
@@ -46,12 +45,42 @@ static void check_compat(const struct gpudedisp_options *o, const struct cli *to
     const struct {
         const char *name;
         int64_t value, max;
-    } limit[] = {
-        {"numdms", o->numdms, 10000}, {"nsub", o->nsub, 4096}, {"downsamp", o->downsamp, 128}};
+    } limit[] = {{"numdms", o->numdms, GPUDEDISP_PRESTO_NUMDMS},
+                 {"nsub", o->nsub, GPUDEDISP_PRESTO_NSUB},
+                 {"downsamp", o->downsamp, GPUDEDISP_PRESTO_DOWNSAMP}};
     for (size_t k = 0; k < sizeof limit / sizeof *limit; k++)
         if (limit[k].value > limit[k].max)
             cli_usage_error(tool, "-%s: %lld is above prepsubband's %lld", limit[k].name,
                             (long long)limit[k].value, (long long)limit[k].max);
+}
+
+/* A plan says what these say. */
+static void check_plan(const struct gpudedisp_options *o, const struct cli *tool, int noperands,
+                       char **operand)
+{
+    const struct {
+        const char *name;
+        bool given;
+    } rival[] = {
+        {"-lodm", o->lodm >= 0},  {"-dmstep", o->dmstep >= 0},    {"-numdms", o->numdms > 0},
+        {"-dms", o->dms != NULL}, {"-downsamp", o->downsamp > 0}, {"-nsub", o->nsub > 0},
+        {"-sub", o->sub},
+    };
+    for (size_t k = 0; o->plan && k < sizeof rival / sizeof *rival; k++)
+        if (rival[k].given)
+            cli_usage_error(tool, "-plan and %s exclude each other", rival[k].name);
+    for (int k = 0; o->plan && !strcmp(o->plan, "-") && k < noperands; k++)
+        if (!strcmp(operand[k], "-"))
+            cli_usage_error(tool, "-plan - and input - exclude each other: there is one standard "
+                                  "input");
+}
+
+static void fill_trials(struct gpudedisp_options *o)
+{
+    o->lodm = o->lodm >= 0 ? o->lodm : 0;
+    o->dmstep = o->dmstep >= 0 ? o->dmstep : 1;
+    o->numdms = o->numdms ? o->numdms : 10;
+    o->downsamp = o->downsamp ? o->downsamp : 1;
 }
 
 /* Combinations that the table cannot express. */
@@ -66,7 +95,7 @@ static void check_combinations(const struct gpudedisp_options *o, const struct c
         cli_usage_error(tool, "-nowrite leaves nothing to do without -singlepulse or -v");
     if (strcmp(o->algo, "direct") != 0 && strcmp(o->algo, "subband") != 0)
         cli_usage_error(tool, "-algo: '%s' is neither direct nor subband", o->algo);
-    if (!strcmp(o->algo, "subband") && !o->nsub)
+    if (!strcmp(o->algo, "subband") && !o->nsub && !o->plan)
         cli_usage_error(tool, "-algo subband needs -nsub");
     if (!strcmp(o->algo, "subband") && o->tol)
         cli_usage_error(tool, "-tol belongs to -algo direct");
@@ -79,7 +108,7 @@ static void check_combinations(const struct gpudedisp_options *o, const struct c
         cli_usage_error(tool, "-plot shows single pulses: it needs -singlepulse");
     if (o->root && !strcmp(o->root, "-") && o->singlepulse && !o->nowrite)
         cli_usage_error(tool, "-o - takes the series or, with -nowrite, the events; not both");
-    if (o->root && !strcmp(o->root, "-") && !o->nowrite && !o->dms && o->numdms != 1)
+    if (o->root && !strcmp(o->root, "-") && !o->nowrite && !o->dms && !o->plan && o->numdms != 1)
         cli_usage_error(tool, "-o - takes one series: give -numdms 1");
 }
 
@@ -126,15 +155,19 @@ int gpudedisp_options_parse(struct gpudedisp_options *o, struct cli *tool, int a
         {"Trials", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"lodm", CLI_DOUBLE, &o->lodm, "DM", "First DM, pc cm^-3 (default 0).", 0, 1e6},
         {"dmstep", CLI_DOUBLE, &o->dmstep, "DM", "Step between DMs, pc cm^-3 (default 1).", 0, 1e6},
-        {"numdms", CLI_INT, &o->numdms, "N", "Number of DMs (default 10).", 1, 1e6},
+        {"numdms", CLI_INT, &o->numdms, "N", "Number of DMs (default 10).", 1, GPUDEDISP_NUMDMS},
         {"dms", CLI_TEXT, &o->dms, "FILE", "Take the DMs from FILE, one a line, instead.", 0, 0},
+        {"plan", CLI_TEXT, &o->plan, "FILE",
+         "Take all lines of a dedispersion plan, as ddplan writes it, in one pass over the input: "
+         "each has its own DMs, downsampling and sub-bands; - is standard input.",
+         0, 0},
         {"dmconst", CLI_TEXT, &o->dmconst, "K",
          "Dispersion constant: presto (1/2.41e-4, default), sigproc (4148.741601) or a value in "
          "MHz^2 s.",
          0, 0},
         {"Method", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"downsamp", CLI_INT, &o->downsamp, "N",
-         "Average N neighbouring samples first (default 1).", 1, 65536},
+         "Average N neighbouring samples first (default 1).", 1, GPUDEDISP_DOWNSAMP},
         {"algo", CLI_TEXT, &o->algo, "NAME",
          "direct: every trial exact (default). subband: PRESTO's two steps with -nsub sub-bands.",
          0, 0},
@@ -199,6 +232,8 @@ int gpudedisp_options_parse(struct gpudedisp_options *o, struct cli *tool, int a
         .noptions = sizeof table / sizeof *table,
     };
     int n = cli_parse(tool, argc, argv);
+    check_plan(o, tool, n, argv + 1);
+    fill_trials(o);
     check_combinations(o, tool, n);
     tool->options = NULL;
     tool->noptions = 0;

@@ -28,56 +28,74 @@ static psr_status choose_device(struct gpudedisp_job *j, const char **backend, i
     return st;
 }
 
-static psr_status create_plan(struct gpudedisp_job *j)
+/* What all lines have in common, but for the frequencies. */
+static psr_status describe_stream(struct gpudedisp_job *j, struct psr_dedisp_desc *d)
 {
-    const char *backend;
-    int device;
-    psr_status st = choose_device(j, &backend, &device);
-    if (st != PSR_OK)
-        return st;
     const struct gpudedisp_options *o = &j->opt;
     const struct psr_obs *obs = psr_source_obs(j->source);
+    *d = (struct psr_dedisp_desc){
+        .nchan = obs->nchan,
+        .tsamp_s = obs->tsamp_s,
+        .nbit = j->clean ? psr_clean_nbit(j->clean) : obs->nbit,
+        .kind = j->clean ? psr_clean_kind(j->clean) : obs->kind,
+        .dmconst = j->dmconst,
+        .keep = j->keep,
+        .tol = (int)o->tol,
+        .nthread = (int)o->ncpus,
+        .mem_bytes = o->mem_bytes,
+    };
+    return choose_device(j, &d->backend, &d->device);
+}
+
+static void describe_line(const struct gpudedisp_job *j, const struct gpudedisp_line *l,
+                          struct psr_fanout_line *d)
+{
+    bool subband = !strcmp(j->opt.algo, "subband") && l->nsub > 0;
+    *d = (struct psr_fanout_line){
+        .downsamp = (size_t)l->downsamp,
+        .ndm = l->ndm,
+        .dm = j->dm + l->first,
+        .algo = subband ? PSR_DEDISP_SUBBAND : PSR_DEDISP_DIRECT,
+        .nsub = (size_t)l->nsub,
+    };
+}
+
+static psr_status create_plans(struct gpudedisp_job *j)
+{
+    const struct psr_obs *obs = psr_source_obs(j->source);
+    struct psr_fanout_desc d = {.nline = j->nline};
+    psr_status st = describe_stream(j, &d.stream);
     double *freq_mhz = malloc(obs->nchan * sizeof *freq_mhz);
-    if (!freq_mhz)
-        return psr_fail_nomem(&j->err, "channel frequencies", (double)obs->nchan * 8);
+    struct psr_fanout_line *line = calloc(j->nline, sizeof *line);
+    if (st == PSR_OK && (!freq_mhz || !line))
+        st = psr_fail_nomem(&j->err, "channel frequencies", (double)obs->nchan * 8);
+    if (st != PSR_OK)
+        goto done;
     for (size_t c = 0; c < obs->nchan; c++)
         freq_mhz[c] = psr_obs_freq_mhz(obs, c) * (1 + j->bary.voverc);
-    bool subband = !strcmp(o->algo, "subband");
-    if (o->nsub && !subband && !o->quiet)
-        cli_note(&j->tool, "-nsub is not needed: direct is exact (-algo subband honours it)");
-    st = psr_dedisp_create(&j->plan,
-                           &(struct psr_dedisp_desc){
-                               .nchan = obs->nchan,
-                               .freq_mhz = freq_mhz,
-                               .tsamp_s = obs->tsamp_s,
-                               .nbit = j->clean ? psr_clean_nbit(j->clean) : obs->nbit,
-                               .kind = j->clean ? psr_clean_kind(j->clean) : obs->kind,
-                               .downsamp = (size_t)o->downsamp,
-                               .dmconst = j->dmconst,
-                               .ndm = j->ndm,
-                               .dm = j->dm,
-                               .keep = j->keep,
-                               .algo = subband ? PSR_DEDISP_SUBBAND : PSR_DEDISP_DIRECT,
-                               .tol = (int)o->tol,
-                               .nsub = (size_t)o->nsub,
-                               .nthread = (int)o->ncpus,
-                               .mem_bytes = o->mem_bytes,
-                               .backend = backend,
-                               .device = device,
-                           },
-                           &j->err);
+    for (size_t k = 0; k < j->nline; k++)
+        describe_line(j, &j->line[k], &line[k]);
+    d.stream.freq_mhz = freq_mhz;
+    d.line = line;
+    st = psr_fanout_create(&j->fan, &d, &j->err);
+    for (size_t k = 0; st == PSR_OK && k < j->nline; k++)
+        j->line[k].plan = psr_fanout_plan(j->fan, k);
+done:
     free(freq_mhz);
+    free(line);
     return st;
 }
 
-psr_status gpudedisp_check_sweep(struct gpudedisp_job *j, int64_t nsamp)
+psr_status gpudedisp_check_sweep(struct gpudedisp_job *j, const struct gpudedisp_line *l,
+                                 int64_t nsamp)
 {
-    int64_t have = nsamp / j->opt.downsamp, sweep = (int64_t)psr_dedisp_maxshift(j->plan);
+    int64_t have = nsamp / l->downsamp, sweep = (int64_t)psr_dedisp_maxshift(l->plan);
     if (have > sweep)
         return PSR_OK;
+    const double *dm = j->dm + l->first;
     double highest = 0;
-    for (size_t i = 0; i < j->ndm; i++)
-        highest = j->dm[i] > highest ? j->dm[i] : highest;
+    for (size_t i = 0; i < l->ndm; i++)
+        highest = dm[i] > highest ? dm[i] : highest;
     return psr_fail(&j->err, PSR_EINVAL,
                     "%s: DM %g sweeps over %lld samples, the input holds %lld: no sample is "
                     "complete",
@@ -91,7 +109,7 @@ static void choose_block(struct gpudedisp_job *j)
     const size_t most_bytes = 64 << 20; /* larger ones are slower to go over again */
     const struct psr_obs *obs = psr_source_obs(j->source);
     size_t most = most_bytes / psr_source_block_bytes(j->source, 1);
-    j->block = psr_dedisp_block(j->plan);
+    j->block = psr_fanout_block(j->fan);
     if (j->opt.zerodm)
         j->block -= j->block / 4;
     if (j->clean && j->block > most)
@@ -108,98 +126,125 @@ static psr_status create_buffers(struct gpudedisp_job *j)
 {
     const struct psr_obs *obs = psr_source_obs(j->source);
     choose_block(j);
-    j->stride = gpudedisp_bary_room(j, j->block / (size_t)j->opt.downsamp + 1);
+    size_t room = 0;
+    for (struct gpudedisp_line *l = j->line; l < j->line + j->nline; l++) {
+        l->stride = gpudedisp_bary_room(l, j->block / (size_t)l->downsamp + 1);
+        room = l->ndm * l->stride > room ? l->ndm * l->stride : room;
+    }
     size_t in_bytes = psr_source_block_bytes(j->source, j->block), cleaned_bytes = 0;
     if (j->opt.zerodm)
         cleaned_bytes = j->block * obs->nchan * sizeof(float);
     j->in = malloc(in_bytes);
     j->cleaned = cleaned_bytes ? malloc(cleaned_bytes) : NULL;
-    j->out = malloc(j->ndm * j->stride * sizeof *j->out);
+    j->out = malloc(room * sizeof *j->out);
     j->crc = calloc(j->ndm, sizeof *j->crc);
     if (!j->in || (cleaned_bytes && !j->cleaned) || !j->out || !j->crc)
         return psr_fail_nomem(&j->err, "a block of data",
-                              (double)in_bytes + (double)cleaned_bytes +
-                                  (double)j->ndm * (double)j->stride * 4);
+                              (double)in_bytes + (double)cleaned_bytes + (double)room * 4);
     return PSR_OK;
 }
 
 static psr_status create_series(struct gpudedisp_job *j)
 {
     const struct gpudedisp_options *o = &j->opt;
-    const struct psr_obs *obs = psr_source_obs(j->source);
     if (o->nowrite)
         return PSR_OK;
-    return psr_series_create(&j->series,
-                             &(struct psr_series_desc){
-                                 .root = o->root,
-                                 .format = !strcmp(o->format, "tim") || !strcmp(o->root, "-")
-                                               ? PSR_SERIES_TIM
-                                               : PSR_SERIES_DAT,
-                                 .dm_decimals = (int)o->dmprec,
-                                 .ndm = j->ndm,
-                                 .dm = j->dm,
-                                 .obs = &j->bary.obs,
-                                 .epoch = j->bary.epoch,
-                                 .file_nbit = psr_source_file_nbit(j->source),
-                                 .tsamp_s = obs->tsamp_s * (double)o->downsamp,
-                             },
-                             &j->err);
+    double *tsamp_s = malloc(j->ndm * sizeof *tsamp_s);
+    if (!tsamp_s)
+        return psr_fail_nomem(&j->err, "sampling times", (double)j->ndm * 8);
+    for (const struct gpudedisp_line *l = j->line; l < j->line + j->nline; l++)
+        for (size_t i = l->first; i < l->first + l->ndm; i++)
+            tsamp_s[i] = gpudedisp_line_tsamp_s(j, l);
+    psr_status st = psr_series_create(
+        &j->series,
+        &(struct psr_series_desc){
+            .root = o->root,
+            .format = !strcmp(o->format, "tim") || !strcmp(o->root, "-") ? PSR_SERIES_TIM
+                                                                         : PSR_SERIES_DAT,
+            .dm_decimals = (int)o->dmprec,
+            .ndm = j->ndm,
+            .dm = j->dm,
+            .obs = &j->bary.obs,
+            .epoch = j->bary.epoch,
+            .file_nbit = psr_source_file_nbit(j->source),
+            .each_tsamp_s = tsamp_s,
+        },
+        &j->err);
+    free(tsamp_s);
+    return st;
 }
 
-static psr_status create_search(struct gpudedisp_job *j)
+static psr_status create_search(struct gpudedisp_job *j, struct gpudedisp_line *l)
 {
     const struct gpudedisp_options *o = &j->opt;
     if (!o->singlepulse)
         return PSR_OK;
-    size_t *sweep = malloc(j->ndm * sizeof *sweep);
+    size_t *sweep = malloc(l->ndm * sizeof *sweep);
     if (!sweep)
-        return psr_fail_nomem(&j->err, "the sweep of each trial", (double)j->ndm * 8);
-    for (size_t i = 0; i < j->ndm; i++)
-        sweep[i] = psr_dedisp_shift(j->plan, i);
-    psr_status st = psr_singlepulse_create(
-        &j->pulses,
-        &(struct psr_singlepulse_desc){
-            .nseries = j->ndm,
-            .dm = j->dm,
-            .sweep = sweep,
-            .tsamp_s = psr_source_obs(j->source)->tsamp_s * (double)o->downsamp,
-            .threshold = o->threshold,
-            .maxwidth_s = o->maxwidth_s,
-            .nthread = (int)o->ncpus,
-        },
-        &j->err);
+        return psr_fail_nomem(&j->err, "the sweep of each trial", (double)l->ndm * 8);
+    for (size_t i = 0; i < l->ndm; i++)
+        sweep[i] = psr_dedisp_shift(l->plan, i);
+    psr_status st = psr_singlepulse_create(&l->pulses,
+                                           &(struct psr_singlepulse_desc){
+                                               .nseries = l->ndm,
+                                               .dm = j->dm + l->first,
+                                               .sweep = sweep,
+                                               .tsamp_s = gpudedisp_line_tsamp_s(j, l),
+                                               .threshold = o->threshold,
+                                               .maxwidth_s = o->maxwidth_s,
+                                               .nthread = (int)o->ncpus,
+                                           },
+                                           &j->err);
     free(sweep);
     return st;
 }
 
+static psr_status check_length(struct gpudedisp_job *j, struct gpudedisp_line *l)
+{
+    int64_t nsamp = psr_source_obs(j->source)->nsamp;
+    return nsamp >= 0 ? gpudedisp_check_sweep(j, l, nsamp) : PSR_OK;
+}
+
 psr_status gpudedisp_prepare(struct gpudedisp_job *j)
 {
-    j->nthread = psr_count_threads((int)j->opt.ncpus);
-    psr_status (*const step[])(struct gpudedisp_job *) = {
-        gpudedisp_make_trials,  gpudedisp_open_source, gpudedisp_choose_channels,
-        gpudedisp_create_clean, prepare_bary,          create_plan,
-        gpudedisp_create_patch, create_buffers,        create_series,
-        create_search};
+    /* Some steps are for the run, some for each line. */
+    static const struct step {
+        psr_status (*run)(struct gpudedisp_job *);
+        psr_status (*line)(struct gpudedisp_job *, struct gpudedisp_line *);
+    } step[] = {
+        {.run = gpudedisp_make_trials},  {.run = gpudedisp_open_source},
+        {.run = gpudedisp_check_band},   {.run = gpudedisp_choose_channels},
+        {.run = gpudedisp_create_clean}, {.run = prepare_bary},
+        {.run = create_plans},           {.line = gpudedisp_create_patch},
+        {.run = create_buffers},         {.run = create_series},
+        {.line = create_search},         {.line = check_length},
+    };
     psr_status st = PSR_OK;
-    for (size_t i = 0; st == PSR_OK && i < sizeof step / sizeof *step; i++)
-        st = step[i](j);
-    int64_t nsamp = j->source ? psr_source_obs(j->source)->nsamp : -1;
-    if (st == PSR_OK && nsamp >= 0)
-        st = gpudedisp_check_sweep(j, nsamp);
+    j->nthread = psr_count_threads((int)j->opt.ncpus);
+    for (const struct step *s = step; s < step + sizeof step / sizeof *step && !st; s++) {
+        st = s->run ? s->run(j) : PSR_OK;
+        for (size_t k = 0; s->line && k < j->nline && !st; k++)
+            st = s->line(j, &j->line[k]);
+    }
     gpudedisp_remark_flags(j);
     return st;
 }
 
 void gpudedisp_release(struct gpudedisp_job *j)
 {
-    psr_singlepulse_destroy(j->pulses);
+    for (struct gpudedisp_line *l = j->line; l < j->line + j->nline; l++) {
+        psr_singlepulse_destroy(l->pulses);
+        psr_resample_destroy(l->resample);
+        psr_patch_destroy(l->patch);
+    }
     psr_series_abort(j->series);
-    gpudedisp_bary_release(j);
-    psr_dedisp_destroy(j->plan);
+    psr_fanout_destroy(j->fan);
     psr_source_close(j->source);
-    psr_patch_destroy(j->patch);
     psr_clean_destroy(j->clean);
     psr_mask_clear(&j->mask);
+    free(j->bary.epoch);
+    free(j->line);
+    psr_planfile_clear(&j->planfile);
     free(j->keep);
     free(j->dm);
     free(j->in);

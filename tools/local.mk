@@ -58,7 +58,9 @@ tools_gpudedisp_SOURCES = \
 	tools/gpudedisp_compat_setup.c \
 	tools/gpudedisp_events.c \
 	tools/gpudedisp_input.c \
+	tools/gpudedisp_line.c \
 	tools/gpudedisp_options.c \
+	tools/gpudedisp_plan.c \
 	tools/gpudedisp_setup.c \
 	tools/pulseplot.c \
 	tools/pulseplot.h \

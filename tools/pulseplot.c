@@ -42,6 +42,17 @@ static void include(struct range *r, double x)
     *r = (struct range){fmin(r->low, x), fmax(r->high, x)};
 }
 
+/* Seconds of n samples of the series that e is of. */
+static double seconds_of(const struct pulseplot *w, const struct psr_event *e, double n)
+{
+    return n * (w->scale ? (double)w->scale[e->trial] : 1) * w->tsamp_s;
+}
+
+static double time_of(const struct pulseplot *w, const struct psr_event *e)
+{
+    return seconds_of(w, e, (double)e->sample);
+}
+
 struct axes {
     struct range time, dm, snr;
     double least; /* S/N of the smallest point */
@@ -52,7 +63,7 @@ static struct axes find_axes(const struct pulseplot *w, const struct psr_event *
 {
     struct range t = {INFINITY, -INFINITY}, d = t;
     for (size_t k = 0; k < n; k++)
-        include(&t, (double)drawn[k]->sample * w->tsamp_s);
+        include(&t, time_of(w, drawn[k]));
     for (size_t i = 0; i < w->ndm; i++)
         include(&d, w->dm[i]);
     if (w->end_s > w->start_s)
@@ -75,14 +86,13 @@ static void put_points(FILE *f, const struct pulseplot *w, const struct psr_even
     for (size_t k = n; k-- > 0;) {
         const struct psr_event *e = drawn[k];
         double size = SMALLEST * sqrt(1 + 2 * fmax(e->snr - a->least, 0));
-        fprintf(f, "%.9g %.9g %.5g %.3g\n", (double)e->sample * w->tsamp_s, w->dm[e->trial], e->snr,
+        fprintf(f, "%.9g %.9g %.5g %.3g\n", time_of(w, e), w->dm[e->trial], e->snr,
                 fmin(size, LARGEST));
     }
     fprintf(f, "%s\nEOD\n$best << EOD\n", nowhere);
     const struct psr_event *best = w->best ? &w->best->best : NULL;
     if (best)
-        fprintf(f, "%.9g %.9g %.5g\n", (double)best->sample * w->tsamp_s, w->dm[best->trial],
-                best->snr);
+        fprintf(f, "%.9g %.9g %.5g\n", time_of(w, best), w->dm[best->trial], best->snr);
     fprintf(f, "%s\nEOD\n", nowhere);
 }
 
@@ -97,7 +107,7 @@ static void put_title(struct gnuplot *g, const struct pulseplot *w, size_t drawn
         const struct psr_event *e = &w->best->best;
         snprintf(text + n, sizeof text - (size_t)n,
                  "   best: S/N %.1f at %.4f s, DM %.6g pc/cm^3, width %.4g ms", e->snr,
-                 (double)e->sample * w->tsamp_s, w->dm[e->trial], 1e3 * e->width * w->tsamp_s);
+                 time_of(w, e), w->dm[e->trial], 1e3 * seconds_of(w, e, e->width));
     }
     fprintf(g->pipe, "set label 1 ");
     gnuplot_quote(g, text);

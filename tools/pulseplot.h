@@ -12,6 +12,7 @@ struct pulseplot {
     const struct psr_cluster *best; /* marked; NULL marks none */
     const double *dm;               /* [ndm] pc cm^-3 */
     size_t ndm;
+    const size_t *scale; /* [ndm] samples of tsamp_s in one of each series; NULL: 1 */
     double tsamp_s;
     double start_s, end_s; /* time axis; equal: as the events need */
 };

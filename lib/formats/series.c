@@ -28,10 +28,12 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "samples are written as they lie in memory, and the files are little-endian");
 
 struct trial {
-    double dm;
+    double dm, tsamp_s;
     struct psr_mjd epoch;
     psr_outfile *data, *inf;
-    int64_t n; /* samples appended */
+    int64_t n;         /* samples appended */
+    bool length_given; /* and then the final length is this, as psr_series_finish takes it */
+    int64_t length;
     /* Sample t is added to sum t mod LANES whatever block it comes in: the mean has the same bits
      * however the series was cut. */
     double sum[LANES];
@@ -130,6 +132,11 @@ static psr_status check_root(const struct psr_series_desc *desc, psr_err *err)
     return PSR_OK;
 }
 
+static double tsamp_of(const struct psr_series_desc *desc, size_t i)
+{
+    return desc->each_tsamp_s ? desc->each_tsamp_s[i] : desc->tsamp_s;
+}
+
 static psr_status check_desc(const struct psr_series_desc *desc, psr_err *err)
 {
     if (desc->ndm < 1)
@@ -140,12 +147,14 @@ static psr_status check_desc(const struct psr_series_desc *desc, psr_err *err)
     if (desc->dm_decimals < MIN_DECIMALS || desc->dm_decimals > MAX_DECIMALS)
         return psr_fail(err, PSR_EINVAL, "decimals of the DM = %d, must be %d to %d",
                         desc->dm_decimals, MIN_DECIMALS, MAX_DECIMALS);
-    if (!(desc->tsamp_s > 0 && isfinite(desc->tsamp_s)))
-        return psr_fail(err, PSR_EINVAL, "tsamp = %g s, must be above 0", desc->tsamp_s);
-    for (size_t i = 0; i < desc->ndm; i++)
+    for (size_t i = 0; i < desc->ndm; i++) {
+        double tsamp_s = tsamp_of(desc, i);
+        if (!(tsamp_s > 0 && isfinite(tsamp_s)))
+            return psr_fail(err, PSR_EINVAL, "tsamp = %g s, must be above 0", tsamp_s);
         if (!(desc->dm[i] >= 0 && desc->dm[i] < max_dm))
             return psr_fail(err, PSR_EINVAL, "DM of trial %zu = %g, must be 0 or more and below %g",
                             i, desc->dm[i], max_dm);
+    }
     return check_names(desc, err);
 }
 
@@ -185,7 +194,7 @@ static psr_status write_header(psr_series *s, struct trial *trial,
     obs.nif = 1;
     obs.nbit = 32;
     obs.kind = PSR_FLOAT;
-    obs.tsamp_s = desc->tsamp_s;
+    obs.tsamp_s = trial->tsamp_s;
     obs.nsamp = -1;
     obs.refdm = trial->dm;
     obs.tstart = trial->epoch;
@@ -201,6 +210,7 @@ static psr_status open_trial(psr_series *s, size_t i, const struct psr_series_de
     struct trial *trial = &s->trial[i];
     size_t share = ALL_BUFFERS_BYTES / desc->ndm;
     trial->dm = desc->dm[i];
+    trial->tsamp_s = tsamp_of(desc, i);
     trial->epoch = desc->epoch ? desc->epoch[i] : desc->obs->tstart;
     make_path(s, i, data_suffix(s), path);
     psr_status st = psr_outfile_create(&trial->data, path, err);
@@ -229,7 +239,6 @@ psr_status psr_series_create(psr_series **out, const struct psr_series_desc *des
     s->dm_decimals = desc->dm_decimals;
     s->ndm = desc->ndm;
     psr_inf_from_obs(&s->inf, desc->obs, desc->file_nbit);
-    s->inf.tbin_s = desc->tsamp_s;
     for (size_t i = 0; i < s->ndm && !st; i++)
         st = open_trial(s, i, desc, err);
 done:
@@ -267,6 +276,12 @@ void psr_series_pad_with(psr_series *s, float value)
 {
     s->padding_given = true;
     s->padding = value;
+}
+
+void psr_series_set_length(psr_series *s, size_t i, int64_t nout)
+{
+    s->trial[i].length_given = true;
+    s->trial[i].length = nout;
 }
 
 static double mean_of(const struct trial *trial)
@@ -328,6 +343,7 @@ static psr_status write_inf(psr_series *s, size_t i, int64_t nout, psr_err *err)
         return st;
     make_stem(s, i, s->inf.name);
     s->inf.dm = trial->dm;
+    s->inf.tbin_s = trial->tsamp_s;
     s->inf.epoch = trial->epoch;
     s->inf.nbin = nout < 0 ? trial->n : nout;
     set_onoff(&s->inf, trial->n);
@@ -373,16 +389,25 @@ static psr_status commit_all(psr_series *s, psr_err *err)
     return st;
 }
 
+static psr_status fix_lengths(psr_series *s, int64_t nout, psr_err *err)
+{
+    for (size_t i = 0; i < s->ndm; i++) {
+        struct trial *trial = &s->trial[i];
+        trial->length = trial->length_given ? trial->length : nout;
+        if (trial->length < -1)
+            return psr_fail(err, PSR_EINVAL, "%s: length %lld, must be -1 or more", s->root,
+                            (long long)trial->length);
+    }
+    return PSR_OK;
+}
+
 psr_status psr_series_finish(psr_series *s, int64_t nout, psr_err *err)
 {
-    psr_status st = PSR_OK;
-    if (nout < -1)
-        st = psr_fail(err, PSR_EINVAL, "%s: length %lld, must be -1 or more", s->root,
-                      (long long)nout);
+    psr_status st = fix_lengths(s, nout, err);
     for (size_t i = 0; i < s->ndm && !st; i++)
-        st = settle_trial(s, &s->trial[i], nout, err);
+        st = settle_trial(s, &s->trial[i], s->trial[i].length, err);
     for (size_t i = 0; i < s->ndm && s->format == PSR_SERIES_DAT && !st; i++)
-        st = write_inf(s, i, nout, err);
+        st = write_inf(s, i, s->trial[i].length, err);
     if (!st)
         st = commit_all(s, err);
     psr_series_abort(s);

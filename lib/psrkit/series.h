@@ -22,10 +22,11 @@ struct psr_series_desc {
     enum psr_series_format format;
     int dm_decimals; /* in the file name, 2 to 4 */
     size_t ndm;
-    const double *dm;            /* [ndm] pc cm^-3; copied */
-    const struct psr_obs *obs;   /* of the input; copied */
-    int file_nbit;               /* as psr_source_file_nbit */
-    double tsamp_s;              /* of the series */
+    const double *dm;           /* [ndm] pc cm^-3; copied */
+    const struct psr_obs *obs;  /* of the input; copied */
+    int file_nbit;              /* as psr_source_file_nbit */
+    double tsamp_s;             /* of the series */
+    const double *each_tsamp_s; /* [ndm] of each series, where they differ; copied; NULL: tsamp_s */
     const struct psr_mjd *epoch; /* [ndm] of the first sample; copied; NULL: that of obs */
 };
 
@@ -45,6 +46,9 @@ PSR_MUST_CHECK psr_status psr_series_append(psr_series *s, size_t i, const float
 /* From now on series are padded with value, even where they hold no sample, and not with their own
  * means. */
 void psr_series_pad_with(psr_series *s, float value);
+
+/* Series i is to have nout samples, whatever psr_series_finish says; nout as there. */
+void psr_series_set_length(psr_series *s, size_t i, int64_t nout);
 
 /* Completes and renames all files.
  * Given:  nout   final length; longer than what was appended: padded with each trial's own mean

@@ -117,26 +117,31 @@ PSR_MUST_CHECK psr_status psr_singlepulse_write(psr_outfile *f, double dm, doubl
 struct psr_cluster {
     struct psr_event best;
     size_t members;
-    int64_t first, last; /* samples the members cover */
+    int64_t first, last; /* samples of the common clock that the members cover */
 };
 
 /* Groups events: friends are two whose boxcars overlap or have at most time_tol samples between
- * them and whose trials are within trial_tol indices of each other; friends of friends are one
- * group. Given:    events [n], any order Returned: *clusters [*nclusters], best S/N first, then the
- * lower trial, then the earlier; malloc'd, caller frees; NULL where there are none Status:
- * PSR_EINVAL (time_tol < 0), PSR_ENOMEM Notes:    takes O(n log n + n trial_tol) time and at most
- * 150 bytes an event, however they crowd. */
+ * them, samples of the coarser of their two series, and whose trials are within trial_tol indices
+ * of each other; friends of friends are one group.
+ * Given:    events [n], any order
+ *           scale [trials]   samples of a clock common to all series in one of each series; NULL: 1
+ * Returned: *clusters [*nclusters], best S/N first, then the lower trial, then the earlier;
+ *           malloc'd, caller frees; NULL where there are none
+ * Status:   PSR_EINVAL (time_tol < 0), PSR_ENOMEM
+ * Notes:    takes O(n log n + n trial_tol) time and at most 150 bytes an event, however they crowd.
+ */
 PSR_MUST_CHECK psr_status psr_cluster_events(const struct psr_event *events, size_t n,
-                                             int64_t time_tol, size_t trial_tol,
-                                             struct psr_cluster **clusters, size_t *nclusters,
-                                             psr_err *err);
+                                             const size_t *scale, int64_t time_tol,
+                                             size_t trial_tol, struct psr_cluster **clusters,
+                                             size_t *nclusters, psr_err *err);
 
 /* Writes clusters in Heimdall's tab-separated columns after one '#' header line: S/N, sample, time
- * (s), filter (log2 of the width), DM trial, DM, members, first sample, last sample.
- * Given:  dm [trials], pc cm^-3 */
-PSR_MUST_CHECK psr_status psr_cluster_write(psr_outfile *f, const double *dm, double tsamp_s,
-                                            const struct psr_cluster *clusters, size_t n,
-                                            psr_err *err);
+ * (s), filter (log2 of the width), DM trial, DM, members, first sample, last sample; samples and
+ * width on the common clock.
+ * Given:  dm [trials], pc cm^-3; scale as above; tsamp_s   of the common clock */
+PSR_MUST_CHECK psr_status psr_cluster_write(psr_outfile *f, const double *dm, const size_t *scale,
+                                            double tsamp_s, const struct psr_cluster *clusters,
+                                            size_t n, psr_err *err);
 
 #ifdef __cplusplus
 }

@@ -3,8 +3,16 @@
 
 #include <stdlib.h>
 
-/* Events of one trial that hang together in time, as one stretch [first, end).  A gap inside it is
- * no longer than the tolerance, so whatever comes near the stretch comes near a member. */
+/* What is near what. */
+struct nearness {
+    const size_t *scale; /* NULL: 1 */
+    int64_t time_tol;
+    size_t trial_tol;
+};
+
+/* Events of one trial that hang together in time, as one stretch [first, end) of the common clock.
+ * A gap inside it is no longer than the tolerance, so whatever comes near the stretch comes near a
+ * member. */
 struct run {
     size_t trial, members;
     int64_t first, end;
@@ -49,21 +57,28 @@ static int compare_clusters(const void *a, const void *b)
     return compare_merits(&p->best, &q->best);
 }
 
+static int64_t scale_of(const struct nearness *near, size_t trial)
+{
+    return near->scale ? (int64_t)near->scale[trial] : 1;
+}
+
 /* Given:  sorted [n], by trial and then first sample.  Returned: runs in runs [n], how many */
 static size_t join_in_time(struct run *runs, const struct psr_event *const *sorted, size_t n,
-                           int64_t time_tol)
+                           const struct nearness *near)
 {
     size_t count = 0;
     for (size_t k = 0; k < n; k++) {
         const struct psr_event *e = sorted[k];
         struct run *r = count ? &runs[count - 1] : NULL;
-        if (!r || r->trial != e->trial || first_of(e) - r->end > time_tol) {
-            runs[count] = (struct run){e->trial, 1, first_of(e), end_of(e), e, count};
+        int64_t scale = scale_of(near, e->trial);
+        int64_t first = first_of(e) * scale, end = end_of(e) * scale;
+        if (!r || r->trial != e->trial || first - r->end > near->time_tol * scale) {
+            runs[count] = (struct run){e->trial, 1, first, end, e, count};
             count++;
             continue;
         }
         r->members++;
-        r->end = end_of(e) > r->end ? end_of(e) : r->end;
+        r->end = end > r->end ? end : r->end;
         r->best = compare_merits(e, r->best) < 0 ? e : r->best;
     }
     return count;
@@ -98,19 +113,15 @@ struct group {
     size_t from, to;
 };
 
-/* Joins what is near in time of two trials.  Runs of one trial lie apart, so of two runs the one
- * that ends first meets no later one of the other trial. */
-static void join_trials(struct run *runs, struct group a, struct group b, int64_t time_tol)
+/* Joins what is near in time of two trials.  Runs of one trial come in order and lie apart. */
+static void join_trials(struct run *runs, struct group a, struct group b, int64_t tol)
 {
-    while (a.from < a.to && b.from < b.to) {
-        const struct run *p = &runs[a.from], *q = &runs[b.from];
-        bool first_ends = p->end < q->end;
-        if (q->first - p->end <= time_tol && p->first - q->end <= time_tol)
-            join_roots(runs, a.from, b.from);
-        if (first_ends)
-            a.from++;
-        else
+    for (; a.from < a.to; a.from++) {
+        const struct run *p = &runs[a.from];
+        while (b.from < b.to && p->first - runs[b.from].end > tol)
             b.from++;
+        for (size_t k = b.from; k < b.to && runs[k].first - p->end <= tol; k++)
+            join_roots(runs, a.from, k);
     }
 }
 
@@ -123,17 +134,21 @@ static struct group find_group(const struct run *runs, size_t nrun, size_t from)
 }
 
 /* Given:  group [nrun], room for the trials' groups */
-static void join_in_dm(struct run *runs, size_t nrun, struct group *group, int64_t time_tol,
-                       size_t trial_tol)
+static void join_in_dm(struct run *runs, size_t nrun, struct group *group,
+                       const struct nearness *near)
 {
     size_t ngroup = 0, oldest = 0;
     for (size_t from = 0; from < nrun; from = group[ngroup++].to) {
         group[ngroup] = find_group(runs, nrun, from);
         size_t trial = runs[from].trial;
-        while (trial - runs[group[oldest].from].trial > trial_tol)
+        int64_t own = scale_of(near, trial);
+        while (trial - runs[group[oldest].from].trial > near->trial_tol)
             oldest++;
-        for (size_t g = oldest; g < ngroup; g++)
-            join_trials(runs, group[g], group[ngroup], time_tol);
+        for (size_t g = oldest; g < ngroup; g++) {
+            int64_t other = scale_of(near, runs[group[g].from].trial);
+            join_trials(runs, group[g], group[ngroup],
+                        near->time_tol * (own > other ? own : other));
+        }
     }
 }
 
@@ -166,7 +181,7 @@ static bool is_sorted(const struct psr_event *const *sorted, size_t n)
 
 /* Returned: *runs, malloc'd, and how many; 0 where memory ran out.  n > 0 */
 static size_t make_runs(struct run **runs, const struct psr_event *events, size_t n,
-                        int64_t time_tol)
+                        const struct nearness *near)
 {
     size_t count = 0;
     const struct psr_event **sorted = malloc(n * sizeof *sorted);
@@ -176,16 +191,17 @@ static size_t make_runs(struct run **runs, const struct psr_event *events, size_
             sorted[k] = &events[k];
         if (!is_sorted(sorted, n))
             qsort(sorted, n, sizeof *sorted, compare_places);
-        count = join_in_time(*runs, sorted, n, time_tol);
+        count = join_in_time(*runs, sorted, n, near);
     }
     free(sorted);
     return count;
 }
 
-psr_status psr_cluster_events(const struct psr_event *events, size_t n, int64_t time_tol,
-                              size_t trial_tol, struct psr_cluster **clusters, size_t *nclusters,
-                              psr_err *err)
+psr_status psr_cluster_events(const struct psr_event *events, size_t n, const size_t *scale,
+                              int64_t time_tol, size_t trial_tol, struct psr_cluster **clusters,
+                              size_t *nclusters, psr_err *err)
 {
+    const struct nearness near = {scale, time_tol, trial_tol};
     *clusters = NULL;
     *nclusters = 0;
     if (time_tol < 0)
@@ -196,7 +212,7 @@ psr_status psr_cluster_events(const struct psr_event *events, size_t n, int64_t 
     struct group *group = NULL;
     size_t *index = NULL;
     struct run *runs;
-    size_t nrun = make_runs(&runs, events, n, time_tol);
+    size_t nrun = make_runs(&runs, events, n, &near);
     psr_status st = psr_fail_nomem(err, "clusters", (double)n * sizeof *runs);
     if (nrun == 0)
         goto done;
@@ -205,7 +221,7 @@ psr_status psr_cluster_events(const struct psr_event *events, size_t n, int64_t 
     *clusters = malloc(nrun * sizeof **clusters);
     if (!group || !index || !*clusters)
         goto done;
-    join_in_dm(runs, nrun, group, time_tol, trial_tol);
+    join_in_dm(runs, nrun, group, &near);
     *nclusters = collect_clusters(*clusters, runs, nrun, index);
     qsort(*clusters, *nclusters, sizeof **clusters, compare_clusters);
     st = PSR_OK;

@@ -240,22 +240,43 @@ void psr_sweep_delays(const struct psr_sweep *s, size_t k, size_t i0, size_t n, 
 
 uint64_t psr_sweep_lane_max(const struct psr_sweep *s)
 {
-    if (s->nbit == 32)
-        return 0;
-    return ((UINT64_C(1) << s->nbit) - 1) * s->downsamp;
+    return s->sample_max * s->downsamp;
 }
 
 uint32_t psr_sweep_bias(const struct psr_sweep *s)
 {
-    return s->kind == PSR_INT ? UINT32_C(1) << (s->nbit - 1) : 0;
+    return s->kind == PSR_INT ? s->sample_bias : 0;
+}
+
+double psr_sweep_offset(const struct psr_sweep *s)
+{
+    return (double)s->sample_bias * (double)s->downsamp * (double)s->nkept;
+}
+
+double psr_sweep_divisor(const struct psr_sweep *s)
+{
+    return (double)s->summed * (double)s->downsamp;
 }
 
 /* --- the plan --------------------------------------------------------------------------------- */
 
-static int64_t default_memory(void)
+int64_t psr_dedisp_default_memory(void)
 {
     long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     return pages > 0 && page > 0 ? (int64_t)pages * page / 4 : INT64_C(1) << 30;
+}
+
+/* How samples come in. */
+static void set_samples(struct psr_sweep *s, const struct psr_dedisp_desc *d, size_t summed,
+                        int sum_nbit)
+{
+    uint64_t ones = d->nbit < 32 ? (UINT64_C(1) << d->nbit) - 1 : 0;
+    s->nbit = summed > 1 ? sum_nbit : d->nbit;
+    s->kind = summed > 1 ? PSR_UINT : d->kind;
+    s->sample_max = ones * summed;
+    s->sample_bias = d->kind == PSR_INT ? (uint32_t)summed << (d->nbit - 1) : 0;
+    s->summed = summed;
+    s->downsamp = d->downsamp / summed;
 }
 
 static psr_status copy_desc(psr_dedisp *p, const struct psr_dedisp_desc *d, psr_err *err)
@@ -276,12 +297,9 @@ static psr_status copy_desc(psr_dedisp *p, const struct psr_dedisp_desc *d, psr_
     p->dmconst = d->dmconst;
     p->nsub = d->nsub;
     s->nchan = d->nchan;
-    s->nbit = d->nbit;
-    s->kind = d->kind;
-    s->downsamp = d->downsamp;
     s->ndm = d->ndm;
     s->nthread = psr_count_threads(d->nthread);
-    s->mem_bytes = d->mem_bytes ? d->mem_bytes : default_memory();
+    s->mem_bytes = d->mem_bytes ? d->mem_bytes : psr_dedisp_default_memory();
     for (size_t n = 0; n < s->ndevice; n++)
         s->device[n] = d->ndevice ? d->devices[n] : d->device;
     s->algo = d->algo;
@@ -307,6 +325,12 @@ static psr_status start_backend(psr_dedisp *p, const char *name, psr_err *err)
 
 psr_status psr_dedisp_create(psr_dedisp **out, const struct psr_dedisp_desc *desc, psr_err *err)
 {
+    return psr_dedisp_create_summed(out, desc, 1, 0, err);
+}
+
+psr_status psr_dedisp_create_summed(psr_dedisp **out, const struct psr_dedisp_desc *desc,
+                                    size_t summed, int sum_nbit, psr_err *err)
+{
     struct ranked *rank = NULL;
     psr_status st;
     *out = NULL;
@@ -318,6 +342,7 @@ psr_status psr_dedisp_create(psr_dedisp **out, const struct psr_dedisp_desc *des
         return psr_fail_nomem(err, "a dedispersion plan", sizeof *p);
     if ((st = copy_desc(p, desc, err)) || (st = rank_channels(desc, &rank, err)))
         goto done;
+    set_samples(&p->sweep, desc, summed, sum_nbit);
     keep_channels(p, desc, rank);
     if (!p->sweep.nkept) {
         st = psr_fail(err, PSR_EINVAL, "dedispersion: none of %zu channels is kept", desc->nchan);
@@ -388,6 +413,11 @@ size_t psr_dedisp_block(const psr_dedisp *p)
     n = n > 1 << 20 ? 1 << 20 : n;
     size_t whole = n > 1 ? (size_t)n : 1;
     return whole > s->downsamp ? whole / s->downsamp * s->downsamp : whole;
+}
+
+double psr_dedisp_block_bytes(const psr_dedisp *p)
+{
+    return p->ops->block_bytes;
 }
 
 psr_status psr_dedisp_execute(psr_dedisp *p, const void *in, size_t nsamp, float *out,

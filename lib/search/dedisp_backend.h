@@ -12,11 +12,16 @@
 /* A validated description.  Kept channels are numbered k = 0..nkept-1 by falling frequency.  The
  * sweep is
  *   y[k][t] = sum over u < downsamp of x[chan[k]][t downsamp + pre[k] + u],
- *   out[i][t] = (1/downsamp) sum over k of y[k][t + d(i,k)],  d from psr_sweep_delays. */
+ *   out[i][t] = (sum over k of y[k][t + d(i,k)] - offset) / divisor,
+ * x being samples as if unsigned, d from psr_sweep_delays, and the rest from the functions below.
+ */
 struct psr_sweep {
     size_t nchan, nkept;
     int nbit;
     enum psr_kind kind;
+    uint64_t sample_max;  /* of a sample of the input as if unsigned; 0: floats */
+    uint32_t sample_bias; /* what every sample, as if unsigned, is too large by */
+    size_t summed;        /* spectra of the observation in one of the input */
     size_t downsamp;
     size_t ndm;
     size_t *chan; /* [nkept] place in a spectrum of the input */
@@ -55,6 +60,9 @@ uint64_t psr_sweep_lane_max(const struct psr_sweep *s);
 /* Added to every signed sample to make it unsigned; 0 for other kinds. */
 uint32_t psr_sweep_bias(const struct psr_sweep *s);
 
+double psr_sweep_offset(const struct psr_sweep *s);
+double psr_sweep_divisor(const struct psr_sweep *s);
+
 struct psr_dedisp_ops {
     const char *name;
     double block_bytes; /* of the caller's input and output in one execute that suit it */
@@ -78,5 +86,20 @@ struct psr_dedisp_ops {
 };
 
 extern const struct psr_dedisp_ops psr_dedisp_cpu, psr_dedisp_cuda;
+
+/* As psr_dedisp_create, for a stream that is summed already: each of its spectra is the sum,
+ * channel by channel, of "summed" of those that desc describes, in unsigned samples of sum_nbit
+ * bits; signed ones enter with half their range added.  What the plan counts in spectra it counts
+ * in those. Given:  summed   a divisor of downsamp, and 1 for SUBBAND and for floats; with 1,
+ * sum_nbit says nothing */
+PSR_MUST_CHECK psr_status psr_dedisp_create_summed(psr_dedisp **out,
+                                                   const struct psr_dedisp_desc *desc,
+                                                   size_t summed, int sum_nbit, psr_err *err);
+
+/* Of the caller's input and output in one execute that suit the plan's backend. */
+double psr_dedisp_block_bytes(const psr_dedisp *p);
+
+/* What mem_bytes 0 stands for. */
+int64_t psr_dedisp_default_memory(void);
 
 #endif

@@ -220,8 +220,8 @@ static void run_tile(struct cpu *cpu, const struct stretch *x, size_t n, size_t 
         .trial_stride = cpu->planner.shape.tile,
         .out = x->out + trial * x->stride + t,
         .out_stride = x->stride,
-        .bias = (double)psr_sweep_bias(s) * (double)s->downsamp * (double)s->nkept,
-        .downsamp = (double)s->downsamp,
+        .bias = psr_sweep_offset(s),
+        .downsamp = psr_sweep_divisor(s),
     };
     tile.length = (tile.nsamp + PSR_LANE_ROUND - 1) / PSR_LANE_ROUND * PSR_LANE_ROUND;
     cpu->lanes.run(&tile);

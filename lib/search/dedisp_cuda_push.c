@@ -132,8 +132,8 @@ static cudaError_t sum_piece(struct psr_cuda *c, size_t n)
         .out_pitch = h->pitch,
         .nout = n,
         .d_row = c->d_row,
-        .bias = (double)psr_sweep_bias(s) * (double)s->downsamp * (double)s->nkept,
-        .downsamp = (double)s->downsamp,
+        .bias = psr_sweep_offset(s),
+        .downsamp = psr_sweep_divisor(s),
     };
     TRY(launch_sums(c, &io));
     c->ndone += n;

@@ -17,7 +17,7 @@ psr_status psr_singlepulse_write(psr_outfile *f, double dm, double tsamp_s,
     return st;
 }
 
-psr_status psr_cluster_write(psr_outfile *f, const double *dm, double tsamp_s,
+psr_status psr_cluster_write(psr_outfile *f, const double *dm, const size_t *scale, double tsamp_s,
                              const struct psr_cluster *clusters, size_t n, psr_err *err)
 {
     psr_status st = psr_outfile_printf(
@@ -25,10 +25,11 @@ psr_status psr_cluster_write(psr_outfile *f, const double *dm, double tsamp_s,
     for (size_t k = 0; !st && k < n; k++) {
         const struct psr_cluster *c = &clusters[k];
         const struct psr_event *e = &c->best;
-        st = psr_outfile_printf(f, err, "%.2f\t%lld\t%.6f\t%.4g\t%zu\t%.10g\t%zu\t%lld\t%lld\n",
-                                e->snr, (long long)e->sample, (double)e->sample * tsamp_s,
-                                log2((double)e->width), e->trial, dm[e->trial], c->members,
-                                (long long)c->first, (long long)c->last);
+        double each = scale ? (double)scale[e->trial] : 1, sample = (double)e->sample * each;
+        st = psr_outfile_printf(f, err, "%.2f\t%.0f\t%.6f\t%.4g\t%zu\t%.10g\t%zu\t%lld\t%lld\n",
+                                e->snr, sample, sample * tsamp_s, log2((double)e->width * each),
+                                e->trial, dm[e->trial], c->members, (long long)c->first,
+                                (long long)c->last);
     }
     return st;
 }

@@ -1,0 +1,76 @@
+/* fanout.h: a whole dedispersion plan from one stream of spectra.
+ *
+ * A plan has lines: runs of trials, each with its own downsampling.  A fan-out holds a psr_dedisp
+ * for each, and gives each what it would be given alone: the same bits.  What lines have in common
+ * is done once: spectra are summed to a line's downsampling from the sums of the line whose
+ * downsampling is the largest that divides it, where those are integers that 16 bits hold and the
+ * sums are less to take in than the spectra.
+ *
+ * A fan-out is a stream as psr_dedisp is.  One fan-out, one caller's thread. */
+#ifndef PSRKIT_FANOUT_H
+#define PSRKIT_FANOUT_H
+
+#include <psrkit/dedisp.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct psr_fanout psr_fanout;
+
+/* As the fields of struct psr_dedisp_desc. */
+struct psr_fanout_line {
+    size_t downsamp;
+    size_t ndm;
+    const double *dm; /* [ndm] copied */
+    enum psr_dedisp_algo algo;
+    size_t nsub;
+};
+
+struct psr_fanout_desc {
+    struct psr_dedisp_desc stream; /* its downsamp, ndm, dm, algo and nsub say nothing */
+    size_t nline;
+    const struct psr_fanout_line *line; /* [nline] */
+};
+
+/* Notes:  stream.mem_bytes bounds all lines together.
+ * Status: those of psr_dedisp_create. */
+PSR_MUST_CHECK psr_status psr_fanout_create(psr_fanout **out, const struct psr_fanout_desc *desc,
+                                            psr_err *err);
+
+/* The plan of a line, for what psr_dedisp tells of shifts and delays, psr_dedisp_describe, and
+ * psr_patch_create; its spectra are not always the stream's, so nothing else is to be asked of it.
+ */
+const psr_dedisp *psr_fanout_plan(const psr_fanout *f, size_t line);
+
+/* How many spectra are summed into one before the plan of a line sees them: 1 where it sees the
+ * stream's. */
+size_t psr_fanout_summed(const psr_fanout *f, size_t line);
+
+/* A number of spectra per push for which they, their sums and the output [ndm][ready] of one line
+ * at a time fit into mem_bytes beside the plans; any other works too, and gives the same bits. */
+size_t psr_fanout_block(const psr_fanout *f);
+
+/* Samples per trial of a line that nsamp more spectra would give. */
+size_t psr_fanout_ready(const psr_fanout *f, size_t line, size_t nsamp);
+
+/* Takes the next spectra for all lines.
+ * Given:  in [nsamp][nchan] as in psr_dedisp_execute; to stay as it is until the lines have been
+ *         executed
+ * Status: PSR_ENOMEM.  After an error the fan-out can only be destroyed. */
+PSR_MUST_CHECK psr_status psr_fanout_push(psr_fanout *f, const void *in, size_t nsamp,
+                                          psr_err *err);
+
+/* Gives the samples of a line that the last push completed; to be called once for every line and
+ * push, and then out, stride and *nout are as in psr_dedisp_execute.  A line left out once must be
+ * left out from then on. */
+PSR_MUST_CHECK psr_status psr_fanout_execute(psr_fanout *f, size_t line, float *out, size_t stride,
+                                             size_t *nout, psr_err *err);
+
+/* NULL is fine. */
+void psr_fanout_destroy(psr_fanout *f);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,277 @@
+#include <psrkit/fanout.h>
+
+#include "../base/threads.h"
+#include "../formats/unpack.h"
+#include "../signal/timesum.h"
+#include "dedisp_backend.h"
+
+#include <stdlib.h>
+
+/* What plans are fed with: the spectra of the stream, or sums of them. */
+struct feed {
+    size_t summed; /* spectra in one of these */
+    int nbit;
+    enum psr_kind kind;
+    size_t row_bytes;
+    const struct feed *from; /* what is summed; NULL: this is the stream */
+    struct psr_timesum *sum;
+    void *made;  /* [room][nchan] */
+    size_t room; /* sums */
+    const void *have;
+    size_t n; /* how many of these the last push brought */
+};
+
+struct line {
+    psr_dedisp *plan;
+    const struct feed *feed;
+    double out_bytes; /* of all trials, per spectrum of the stream */
+};
+
+struct psr_fanout {
+    int64_t mem_bytes;
+    uint64_t taken;    /* spectra */
+    struct feed *feed; /* [nfeed] by rising number summed */
+    size_t nfeed;
+    struct line *line; /* [nline] */
+    size_t nline;
+    size_t largest; /* downsampling of any line */
+};
+
+/* --- what is summed --------------------------------------------------------------------------- */
+
+/* A plan takes spectra in by the sample, and makes bytes of what is less: a sum must be less to
+ * take in than a byte for each of its samples. */
+static bool sums_pay(const struct psr_dedisp_desc *d, size_t summed)
+{
+    int nbit = psr_timesum_nbit(d->nbit, d->kind, summed);
+    return nbit > 0 && (size_t)nbit < 8 * summed;
+}
+
+/* The most spectra that can be summed before the line's plan.  Sub-bands shift single spectra. */
+static size_t choose_summed(const struct psr_dedisp_desc *d, const struct psr_fanout_line *l)
+{
+    size_t summed = l->algo == PSR_DEDISP_DIRECT ? l->downsamp : 1;
+    while (summed > 1 && (l->downsamp % summed || !sums_pay(d, summed)))
+        summed--;
+    return summed > 1 ? summed : 1;
+}
+
+/* Each number once. */
+static void list_feed(psr_fanout *f, const struct psr_dedisp_desc *d, size_t summed)
+{
+    size_t at = 0;
+    while (at < f->nfeed && f->feed[at].summed < summed)
+        at++;
+    if (at < f->nfeed && f->feed[at].summed == summed)
+        return;
+    for (size_t k = f->nfeed++; k > at; k--)
+        f->feed[k] = f->feed[k - 1];
+    bool raw = summed == 1;
+    int nbit = raw ? d->nbit : psr_timesum_nbit(d->nbit, d->kind, summed);
+    f->feed[at] = (struct feed){.summed = summed,
+                                .nbit = nbit,
+                                .kind = raw ? d->kind : PSR_UINT,
+                                .row_bytes = psr_row_bytes(d->nchan, nbit)};
+}
+
+/* From the most that are summed already and divide it. */
+static psr_status start_feed(psr_fanout *f, struct feed *feed, const struct psr_dedisp_desc *d,
+                             psr_err *err)
+{
+    for (const struct feed *k = f->feed; k < feed; k++)
+        if (feed->summed % k->summed == 0)
+            feed->from = k;
+    if (!feed->from)
+        return PSR_OK;
+    return psr_timesum_create(&feed->sum,
+                              &(struct psr_timesum_desc){
+                                  .nchan = d->nchan,
+                                  .nbit = feed->from->nbit,
+                                  .kind = feed->from->kind,
+                                  .ratio = feed->summed / feed->from->summed,
+                                  .sum_nbit = feed->nbit,
+                                  .nthread = psr_count_threads(d->nthread),
+                              },
+                              err);
+}
+
+static void list_feeds(psr_fanout *f, const struct psr_fanout_desc *desc)
+{
+    list_feed(f, &desc->stream, 1);
+    for (size_t k = 0; k < desc->nline; k++)
+        list_feed(f, &desc->stream, choose_summed(&desc->stream, &desc->line[k]));
+}
+
+static psr_status grow_feed(struct feed *feed, size_t n, psr_err *err)
+{
+    if (n <= feed->room)
+        return PSR_OK;
+    free(feed->made);
+    feed->made = malloc(n * feed->row_bytes);
+    feed->room = feed->made ? n : 0;
+    if (!feed->made)
+        return psr_fail_nomem(err, "sums of spectra", (double)n * (double)feed->row_bytes);
+    return PSR_OK;
+}
+
+/* --- the plans -------------------------------------------------------------------------------- */
+
+static psr_status start_plan(psr_fanout *f, size_t k, const struct psr_fanout_desc *desc,
+                             int64_t mem_bytes, psr_err *err)
+{
+    const struct psr_fanout_line *l = &desc->line[k];
+    struct psr_dedisp_desc d = desc->stream;
+    size_t summed = choose_summed(&desc->stream, l);
+    const struct feed *feed = f->feed;
+    while (feed->summed != summed)
+        feed++;
+    d.downsamp = l->downsamp;
+    d.ndm = l->ndm;
+    d.dm = l->dm;
+    d.algo = l->algo;
+    d.nsub = l->nsub;
+    d.mem_bytes = mem_bytes;
+    f->line[k].feed = feed;
+    f->line[k].out_bytes = 4 * (double)l->ndm / (double)l->downsamp;
+    f->largest = l->downsamp > f->largest ? l->downsamp : f->largest;
+    return psr_dedisp_create_summed(&f->line[k].plan, &d, summed, feed->nbit, err);
+}
+
+static int64_t bytes_of_plans(const psr_fanout *f)
+{
+    int64_t bytes = 0;
+    for (size_t k = 0; k < f->nline; k++) {
+        struct psr_dedisp_info info;
+        if (!f->line[k].plan)
+            continue;
+        psr_dedisp_describe(f->line[k].plan, &info);
+        bytes += info.bytes;
+    }
+    return bytes;
+}
+
+/* Equal shares; lines for which that is too little share what the others leave. */
+static psr_status start_plans(psr_fanout *f, const struct psr_fanout_desc *desc, psr_err *err)
+{
+    int64_t share = f->mem_bytes / (int64_t)f->nline + 1;
+    size_t waiting = 0;
+    for (size_t k = 0; k < f->nline; k++) {
+        psr_status st = start_plan(f, k, desc, share, err);
+        if (st && (st != PSR_ENOMEM || f->nline == 1))
+            return st;
+        waiting += st != PSR_OK;
+    }
+    for (size_t k = 0; k < f->nline; k++) {
+        if (f->line[k].plan)
+            continue;
+        share = (f->mem_bytes - bytes_of_plans(f)) / (int64_t)waiting-- + 1;
+        psr_status st = start_plan(f, k, desc, share, err);
+        if (st)
+            return st;
+    }
+    return PSR_OK;
+}
+
+psr_status psr_fanout_create(psr_fanout **out, const struct psr_fanout_desc *desc, psr_err *err)
+{
+    *out = NULL;
+    if (desc->nline < 1)
+        return psr_fail(err, PSR_EINVAL, "dedispersion: a plan without lines");
+    psr_fanout *f = calloc(1, sizeof *f);
+    if (f) {
+        f->line = calloc(desc->nline, sizeof *f->line);
+        f->feed = calloc(desc->nline + 1, sizeof *f->feed);
+    }
+    if (!f || !f->line || !f->feed) {
+        psr_fanout_destroy(f);
+        return psr_fail_nomem(err, "the lines of a plan", 100 * (double)desc->nline);
+    }
+    f->nline = desc->nline;
+    f->mem_bytes = desc->stream.mem_bytes ? desc->stream.mem_bytes : psr_dedisp_default_memory();
+    list_feeds(f, desc);
+    psr_status st = start_plans(f, desc, err);
+    for (size_t k = 0; k < f->nfeed && !st; k++)
+        st = start_feed(f, &f->feed[k], &desc->stream, err);
+    if (st)
+        psr_fanout_destroy(f);
+    else
+        *out = f;
+    return st;
+}
+
+const psr_dedisp *psr_fanout_plan(const psr_fanout *f, size_t line)
+{
+    return f->line[line].plan;
+}
+
+size_t psr_fanout_summed(const psr_fanout *f, size_t line)
+{
+    return f->line[line].feed->summed;
+}
+
+size_t psr_fanout_block(const psr_fanout *f)
+{
+    double most = 0, spectrum = 0, out = 0;
+    for (size_t k = 0; k < f->nline; k++) {
+        const struct line *l = &f->line[k];
+        double suits = psr_dedisp_block_bytes(l->plan);
+        most = suits > most ? suits : most;
+        out = l->out_bytes > out ? l->out_bytes : out;
+    }
+    for (size_t k = 0; k < f->nfeed; k++)
+        spectrum += (double)f->feed[k].row_bytes / (double)f->feed[k].summed;
+    double room = (double)(f->mem_bytes - bytes_of_plans(f));
+    room = room < most ? room : most;
+    double n = room / (spectrum + out);
+    n = n > 1 << 20 ? 1 << 20 : n;
+    size_t whole = n > 1 ? (size_t)n : 1;
+    return whole > f->largest ? whole / f->largest * f->largest : whole;
+}
+
+/* --- the stream ------------------------------------------------------------------------------- */
+
+size_t psr_fanout_ready(const psr_fanout *f, size_t line, size_t nsamp)
+{
+    const struct line *l = &f->line[line];
+    uint64_t summed = l->feed->summed;
+    return psr_dedisp_ready(l->plan, (size_t)((f->taken + nsamp) / summed - f->taken / summed));
+}
+
+psr_status psr_fanout_push(psr_fanout *f, const void *in, size_t nsamp, psr_err *err)
+{
+    f->feed[0].have = in;
+    f->feed[0].n = nsamp;
+    f->taken += nsamp;
+    for (size_t k = 1; k < f->nfeed; k++) {
+        struct feed *feed = &f->feed[k];
+        const struct feed *from = feed->from;
+        psr_status st = grow_feed(feed, from->n * from->summed / feed->summed + 1, err);
+        if (st)
+            return st;
+        feed->n = psr_timesum_run(feed->sum, from->have, from->n, feed->made);
+        feed->have = feed->made;
+    }
+    return PSR_OK;
+}
+
+psr_status psr_fanout_execute(psr_fanout *f, size_t line, float *out, size_t stride, size_t *nout,
+                              psr_err *err)
+{
+    const struct line *l = &f->line[line];
+    return psr_dedisp_execute(l->plan, l->feed->have, l->feed->n, out, stride, nout, err);
+}
+
+void psr_fanout_destroy(psr_fanout *f)
+{
+    if (!f)
+        return;
+    for (size_t k = 0; k < f->nline; k++)
+        psr_dedisp_destroy(f->line[k].plan);
+    for (size_t k = 0; f->feed && k < f->nfeed; k++) {
+        psr_timesum_destroy(f->feed[k].sum);
+        free(f->feed[k].made);
+    }
+    free(f->feed);
+    free(f->line);
+    free(f);
+}

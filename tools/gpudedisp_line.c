@@ -1,0 +1,71 @@
+/* What becomes of a block in one line of the plan: dedisperse, patch, barycentre, write, search. */
+#include "gpudedisp.h"
+
+#include "run.h"
+#include <zlib.h>
+
+double gpudedisp_line_tsamp_s(const struct gpudedisp_job *j, const struct gpudedisp_line *l)
+{
+    return psr_source_obs(j->source)->tsamp_s * (double)l->downsamp;
+}
+
+bool gpudedisp_line_is_full(const struct gpudedisp_job *j, const struct gpudedisp_line *l)
+{
+    return j->opt.numout && l->nout >= j->opt.numout;
+}
+
+/* Appends n samples to trial i of the line, or to its checksum. */
+static psr_status write_trial(struct gpudedisp_job *j, const struct gpudedisp_line *l, size_t i,
+                              size_t n, psr_err *err)
+{
+    const float *x = j->out + i * l->stride;
+    i += l->first;
+    if (j->opt.verbose)
+        j->crc[i] = crc32_z(j->crc[i], (const Bytef *)x, n * sizeof *x);
+    return j->series ? psr_series_append(j->series, i, x, n, err) : PSR_OK;
+}
+
+/* Series are independent files, so all threads write. */
+static psr_status write_block(struct gpudedisp_job *j, const struct gpudedisp_line *l, size_t n)
+{
+    psr_status st = PSR_OK;
+    if (!j->series && !j->opt.verbose)
+        return st;
+#pragma omp parallel for schedule(dynamic) num_threads(j->nthread)
+    for (size_t i = 0; i < l->ndm; i++) {
+        psr_err err;
+        psr_status mine = write_trial(j, l, i, n, &err);
+        if (mine != PSR_OK) {
+#pragma omp critical(gpudedisp_write)
+            {
+                st = mine;
+                j->err = err;
+            }
+        }
+    }
+    return st;
+}
+
+psr_status gpudedisp_run_line(struct gpudedisp_job *j, struct gpudedisp_line *l)
+{
+    double since_s = run_seconds();
+    size_t n, line = (size_t)(l - j->line);
+    psr_status st = psr_fanout_execute(j->fan, line, j->out, l->stride, &n, &j->err);
+    if (st == PSR_OK)
+        st = gpudedisp_patch_series(j, l, n);
+    if (st == PSR_OK)
+        st = gpudedisp_tell_search(j, l);
+    if (st == PSR_OK)
+        st = gpudedisp_bary_block(j, l, &n);
+    gpudedisp_charge(j, STAGE_DEDISPERSE, &since_s);
+    if (st == PSR_OK && j->opt.numout && (int64_t)n > j->opt.numout - l->nout)
+        n = (size_t)(j->opt.numout - l->nout);
+    if (st == PSR_OK)
+        st = write_block(j, l, n);
+    gpudedisp_charge(j, STAGE_WRITE, &since_s);
+    if (st == PSR_OK && l->pulses)
+        st = psr_singlepulse_execute(l->pulses, j->out, l->stride, n, &j->err);
+    gpudedisp_charge(j, STAGE_SEARCH, &since_s);
+    l->nout += (int64_t)n;
+    return st;
+}
