@@ -203,7 +203,9 @@ int gpudedisp_options_parse(struct gpudedisp_options *o, struct cli *tool, int a
          1, 9e18},
         {"nopad", CLI_FLAG, &o->nopad, NULL, "Do not pad the series to a good length.", 0, 0},
         {"nowrite", CLI_FLAG, &o->nowrite, NULL,
-         "Write no series: events only, and with -v the CRC-32 of each series.", 0, 0},
+         "Write no series: events only, or without -singlepulse, with -v, the CRC-32 of each "
+         "series.",
+         0, 0},
         {"Single pulses", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"singlepulse", CLI_FLAG, &o->singlepulse, NULL,
          "Search every series: ROOT_DM12.00.singlepulse for each, and ROOT.cand of all.", 0, 0},
@@ -215,7 +217,7 @@ int gpudedisp_options_parse(struct gpudedisp_options *o, struct cli *tool, int a
         {"Running", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"device", CLI_TEXT, &o->device, "NAME",
          "Where to dedisperse: auto (a GPU where there is one, the default), cpu, cuda, or the "
-         "number of a GPU.",
+         "numbers of GPUs that share the trials: 0,1,2,3 or all.",
          0, 0},
         {"ncpus", CLI_INT, &o->ncpus, "N", "Threads (default: all cores).", 1, 4096},
         {"mem", CLI_SIZE, &o->mem_bytes, "SIZE",

@@ -5,6 +5,7 @@
 #include "base/threads.h"
 #include <ctype.h>
 #include <psrkit/number.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,18 +14,34 @@ static psr_status prepare_bary(struct gpudedisp_job *j)
     return gpudedisp_bary_prepare(j, psr_source_obs(j->source), 0);
 }
 
-/* A number is that GPU; other words are the names of backends. */
-static psr_status choose_device(struct gpudedisp_job *j, const char **backend, int *device)
+/* "all" is every GPU, numbers are those GPUs; other words are the names of backends. */
+static psr_status choose_devices(struct gpudedisp_job *j, struct psr_dedisp_desc *d)
 {
     const char *name = j->opt.device;
-    int64_t number = 0;
-    *backend = name;
-    *device = 0;
+    d->backend = name;
+    d->devices = j->device;
+    if (!strcmp(name, "all")) {
+        int n = psr_device_count(&j->err);
+        d->backend = "cuda";
+        for (; (int)d->ndevice < n && d->ndevice < GPUDEDISP_DEVICES; d->ndevice++)
+            j->device[d->ndevice] = (int)d->ndevice;
+        return n ? PSR_OK : PSR_EDEVICE;
+    }
     if (!isdigit((unsigned char)name[0]))
         return PSR_OK;
-    psr_status st = psr_parse_int("-device", name, 0, 1023, &number, &j->err);
-    *backend = "cuda";
-    *device = (int)number;
+    psr_status st = PSR_OK;
+    d->backend = "cuda";
+    for (const char *at = name; st == PSR_OK && at; at = strchr(at, ',')) {
+        char text[16];
+        int64_t number = 0;
+        at += *at == ',';
+        snprintf(text, sizeof text, "%.*s", (int)strcspn(at, ","), at);
+        if (d->ndevice == GPUDEDISP_DEVICES)
+            return psr_fail(&j->err, PSR_EINVAL, "-device: more than %d devices",
+                            GPUDEDISP_DEVICES);
+        st = psr_parse_int("-device", text, 0, 1023, &number, &j->err);
+        j->device[d->ndevice++] = (int)number;
+    }
     return st;
 }
 
@@ -44,7 +61,7 @@ static psr_status describe_stream(struct gpudedisp_job *j, struct psr_dedisp_des
         .nthread = (int)o->ncpus,
         .mem_bytes = o->mem_bytes,
     };
-    return choose_device(j, &d->backend, &d->device);
+    return choose_devices(j, d);
 }
 
 static void describe_line(const struct gpudedisp_job *j, const struct gpudedisp_line *l,
@@ -122,6 +139,13 @@ static void choose_block(struct gpudedisp_job *j)
         j->block = (size_t)obs->nsamp;
 }
 
+static bool is_on_device(const struct gpudedisp_line *l)
+{
+    struct psr_dedisp_info info;
+    psr_dedisp_describe(l->plan, &info);
+    return info.ndevice > 0;
+}
+
 static psr_status create_buffers(struct gpudedisp_job *j)
 {
     const struct psr_obs *obs = psr_source_obs(j->source);
@@ -131,17 +155,15 @@ static psr_status create_buffers(struct gpudedisp_job *j)
         l->stride = gpudedisp_bary_room(l, j->block / (size_t)l->downsamp + 1);
         room = l->ndm * l->stride > room ? l->ndm * l->stride : room;
     }
-    size_t in_bytes = psr_source_block_bytes(j->source, j->block), cleaned_bytes = 0;
+    size_t cleaned_bytes = 0;
     if (j->opt.zerodm)
         cleaned_bytes = j->block * obs->nchan * sizeof(float);
-    j->in = malloc(in_bytes);
     j->cleaned = cleaned_bytes ? malloc(cleaned_bytes) : NULL;
     j->out = malloc(room * sizeof *j->out);
     j->crc = calloc(j->ndm, sizeof *j->crc);
-    if (!j->in || (cleaned_bytes && !j->cleaned) || !j->out || !j->crc)
-        return psr_fail_nomem(&j->err, "a block of data",
-                              (double)in_bytes + (double)cleaned_bytes + (double)room * 4);
-    return PSR_OK;
+    if ((cleaned_bytes && !j->cleaned) || !j->out || !j->crc)
+        return psr_fail_nomem(&j->err, "a block of data", (double)cleaned_bytes + (double)room * 4);
+    return gpudedisp_reader_start(j, is_on_device(j->line));
 }
 
 static psr_status create_series(struct gpudedisp_job *j)
@@ -199,6 +221,13 @@ static psr_status create_search(struct gpudedisp_job *j, struct gpudedisp_line *
     return st;
 }
 
+/* Series that nobody but the search looks at need not leave their devices. */
+static psr_status choose_place(struct gpudedisp_job *j, struct gpudedisp_line *l)
+{
+    l->resident = is_on_device(l) && l->pulses && !j->series && !l->resample;
+    return PSR_OK;
+}
+
 static psr_status check_length(struct gpudedisp_job *j, struct gpudedisp_line *l)
 {
     int64_t nsamp = psr_source_obs(j->source)->nsamp;
@@ -217,7 +246,8 @@ psr_status gpudedisp_prepare(struct gpudedisp_job *j)
         {.run = gpudedisp_create_clean}, {.run = prepare_bary},
         {.run = create_plans},           {.line = gpudedisp_create_patch},
         {.run = create_buffers},         {.run = create_series},
-        {.line = create_search},         {.line = check_length},
+        {.line = create_search},         {.line = choose_place},
+        {.line = check_length},
     };
     psr_status st = PSR_OK;
     j->nthread = psr_count_threads((int)j->opt.ncpus);
@@ -232,6 +262,9 @@ psr_status gpudedisp_prepare(struct gpudedisp_job *j)
 
 void gpudedisp_release(struct gpudedisp_job *j)
 {
+    if (j->reader)
+        j->in = NULL;
+    gpudedisp_reader_stop(j);
     for (struct gpudedisp_line *l = j->line; l < j->line + j->nline; l++) {
         psr_singlepulse_destroy(l->pulses);
         psr_resample_destroy(l->resample);

@@ -61,6 +61,7 @@ tools_gpudedisp_SOURCES = \
 	tools/gpudedisp_line.c \
 	tools/gpudedisp_options.c \
 	tools/gpudedisp_plan.c \
+	tools/gpudedisp_reader.c \
 	tools/gpudedisp_setup.c \
 	tools/pulseplot.c \
 	tools/pulseplot.h \

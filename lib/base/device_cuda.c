@@ -1,3 +1,4 @@
+#include "cuda_call.h"
 #include "device_backend.h"
 
 #include <cuda_runtime_api.h>
@@ -49,6 +50,23 @@ static psr_status describe_device(int device, struct psr_device *out, psr_err *e
     return PSR_OK;
 }
 
+static psr_status copy_slab(const struct psr_slab *slab, size_t n, float *x, size_t stride,
+                            bool from_device, psr_err *err)
+{
+    size_t size = sizeof *x;
+    cudaStream_t stream = slab->stream;
+    cudaError_t e = cudaSetDevice(slab->device);
+    if (!e && from_device)
+        e = cudaMemcpy2DAsync(x, stride * size, slab->d_x, slab->stride * size, n * size,
+                              slab->nseries, cudaMemcpyDeviceToHost, stream);
+    else if (!e)
+        e = cudaMemcpy2DAsync(slab->d_x, slab->stride * size, x, stride * size, n * size,
+                              slab->nseries, cudaMemcpyHostToDevice, stream);
+    if (!e)
+        e = cudaStreamSynchronize(stream);
+    return e ? psr_cuda_fail(slab->device, e, "copying series", err) : PSR_OK;
+}
+
 /* Memory of either kind begins with a note of which it is, and how it was taken. */
 union pin_note {
     bool pinned;
@@ -89,6 +107,7 @@ const struct psr_device_ops psr_device_cuda = {
     .name = "cuda",
     .count = count_devices,
     .describe = describe_device,
+    .copy = copy_slab,
     .pin = pin_memory,
     .unpin = unpin_memory,
 };

@@ -29,6 +29,7 @@ struct psr_source_desc {
     bool invert;   /* take the channels in the opposite order, frequencies staying */
     bool no_weights, no_scales, no_offsets; /* PSRFITS: take DAT_WTS, DAT_SCL, DAT_OFFS as absent */
     int64_t skip;                           /* spectra to leave out at the start */
+    int nthread;                            /* that read a large block of a file at once; 0: one */
     struct psr_notes notes; /* remarks on unknown keys, truncation, gaps, lost rows */
 };
 
