@@ -221,7 +221,7 @@ __device__ void append_hits(const struct pulse_k_search &s, struct shared &sh, s
             *hit++ = {(uint32_t)(at + c), sh.best[from + c], sh.width[from + c]};
 }
 
-__global__ void __launch_bounds__(THREADS, 3) search_spans(const struct job job)
+__global__ void __launch_bounds__(THREADS, 4) search_spans(const struct job job)
 {
     extern __shared__ __align__(16) unsigned char room[];
     struct shared &sh = *(struct shared *)room;

@@ -2,10 +2,11 @@
  *
  * Measuring: eight threads a piece, eight pieces a thread block of 64, as the sums of the fit are
  * eight interleaved ones; the grid is one group of threads for each piece and series, pieces
- * fastest. Samples stay in device memory, where the six passes over a piece find them in the
- * caches; shared memory holds medians of nine (576 bytes a piece) and, where samples are no
- * numbers, the places of the others (2432 bytes).  Bound: issue slots, about 13 instructions a
- * sample for the two rough medians and 70 for three rounds of the fit.
+ * fastest.  Samples stay in device memory, where the six passes over a piece find them in the
+ * caches; shared memory holds medians of nine (576 bytes a piece).  Pieces in which samples are no
+ * numbers are left to a second launch, which knows the places of the others (2432 bytes a piece
+ * more).  Bound: issue slots, about 13 instructions a sample for the two rough medians and 70 for
+ * three rounds of the fit.
  *
  * Knots and ramps: one thread a piece, in double precision; a thousandth of the work.
  *
@@ -23,16 +24,24 @@ struct group {
     int lane, shift;
 };
 
-/* The good samples of a piece. */
-struct samples {
+/* The good samples of a piece: all, or those at some places. */
+struct whole {
     const float *x;
-    const uint16_t *place; /* of the good ones; NULL where all are */
     int n;
+    __device__ __forceinline__ int place(int j) const
+    {
+        return j;
+    }
 };
 
-struct store {
-    float median[ROOM];
-    uint16_t place[PULSE_K_MAX_LENGTH];
+struct holed {
+    const float *x;
+    int n;
+    const uint16_t *places;
+    __device__ __forceinline__ int place(int j) const
+    {
+        return places[j];
+    }
 };
 
 __device__ __forceinline__ group this_group()
@@ -41,43 +50,41 @@ __device__ __forceinline__ group this_group()
     return {((1u << LANES) - 1) << shift, (int)threadIdx.x % LANES, shift};
 }
 
-__device__ __forceinline__ int place_of(const samples &s, int j)
-{
-    return s.place ? s.place[j] : j;
-}
-
 __device__ bool is_good(float x)
 {
     return fabsf(x) <= PULSE_HUGE;
 }
 
-__device__ samples gather_good(const group &g, const float *x, int n, uint16_t *place)
+__device__ bool all_are_good(const group &g, const float *x, int n)
 {
     bool bad = false;
     for (int j = g.lane; j < n; j += LANES)
         bad |= !is_good(x[j]);
-    if (!__any_sync(g.mask, bad))
-        return {x, nullptr, n};
+    return !__any_sync(g.mask, bad);
+}
+
+__device__ holed gather_good(const group &g, const float *x, int n, uint16_t *places)
+{
     int ngood = 0;
     for (int j0 = 0; j0 < n; j0 += LANES) {
         const int j = j0 + g.lane;
         const bool good = j < n && is_good(x[j]);
         const unsigned all = (__ballot_sync(g.mask, good) & g.mask) >> g.shift;
         if (good)
-            place[ngood + __popc(all & ((1u << g.lane) - 1))] = (uint16_t)j;
+            places[ngood + __popc(all & ((1u << g.lane) - 1))] = (uint16_t)j;
         ngood += __popc(all);
     }
     __syncwarp(g.mask);
-    return {x, place, ngood};
+    return {x, ngood, places};
 }
 
 /* --- rough medians ---------------------------------------------------------------------------- */
 
 /* The j-th good sample, or how far it is from the middle. */
-template <bool SIZE>
-__device__ __forceinline__ float value_of(const samples &s, int j, float middle)
+template <bool SIZE, class SAMPLES>
+__device__ __forceinline__ float value_of(const SAMPLES &s, int j, float middle)
 {
-    const float x = s.x[place_of(s, j)];
+    const float x = s.x[s.place(j)];
     return SIZE ? fabsf(x - middle) : x;
 }
 
@@ -99,8 +106,8 @@ __device__ float select_middle(const group &g, const float *v, int n)
     return __shfl_sync(g.mask, found, __ffs(who) - 1);
 }
 
-template <bool SIZE>
-__device__ float find_rough_median(const group &g, const samples &s, float middle, float *v)
+template <bool SIZE, class SAMPLES>
+__device__ float find_rough_median(const group &g, const SAMPLES &s, float middle, float *v)
 {
     int n = s.n;
     if (n < 4 * PULSE_NINE) {
@@ -147,7 +154,8 @@ __device__ double add_lanes(const group &g, float mine)
 }
 
 /* Sums over the good samples within the limit of the line, as (x - middle) * factor. */
-__device__ void add_near_line(const group &g, const samples &s, int n, float middle, float factor,
+template <class SAMPLES>
+__device__ void add_near_line(const group &g, const SAMPLES &s, int n, float middle, float factor,
                               const struct pulse_line &line, double sums[PULSE_S_COUNT])
 {
     const float level = (float)line.level, slope = (float)line.slope, limit = (float)line.limit;
@@ -155,7 +163,7 @@ __device__ void add_near_line(const group &g, const samples &s, int n, float mid
     float s1 = 0, sq = 0, su = 0, sqq = 0, squ = 0, suu = 0;
 #pragma unroll 4
     for (int j = g.lane; j < s.n; j += LANES) {
-        const int place = place_of(s, j);
+        const int place = s.place(j);
         const float q = (float)place - centre, u = (s.x[place] - middle) * factor;
         const float off = u - (level + slope * q);
         if (off <= limit && off >= -limit) {
@@ -175,7 +183,8 @@ __device__ void add_near_line(const group &g, const samples &s, int n, float mid
     sums[PULSE_S_UU] = add_lanes(g, suu);
 }
 
-__device__ struct pulse_fit fit_samples(const group &g, const samples &s, int n, float middle,
+template <class SAMPLES>
+__device__ struct pulse_fit fit_samples(const group &g, const SAMPLES &s, int n, float middle,
                                         float factor, bool clip)
 {
     struct pulse_fit fit = {};
@@ -193,7 +202,8 @@ __device__ struct pulse_fit fit_samples(const group &g, const samples &s, int n,
     return fit;
 }
 
-__device__ float find_largest(const group &g, const samples &s, float middle)
+template <class SAMPLES>
+__device__ float find_largest(const group &g, const SAMPLES &s, float middle)
 {
     float largest = 0;
     for (int j = g.lane; j < s.n; j += LANES) {
@@ -207,16 +217,15 @@ __device__ float find_largest(const group &g, const samples &s, float middle)
     return largest;
 }
 
-__device__ struct pulse_piece measure_samples(const group &g, const float *x, int n, int64_t first,
-                                              struct store *store)
+template <class SAMPLES>
+__device__ struct pulse_piece measure_samples(const group &g, const SAMPLES &s, int n,
+                                              int64_t first, float *median)
 {
     struct pulse_piece piece = {};
-    const samples s = gather_good(g, x, n, store->place);
     if (s.n < PULSE_MIN_GOOD)
         return piece;
-    const float middle = find_rough_median<false>(g, s, 0, store->median);
-    double scale =
-        PULSE_SIGMA_PER_MAD * (double)find_rough_median<true>(g, s, middle, store->median);
+    const float middle = find_rough_median<false>(g, s, 0, median);
+    double scale = PULSE_SIGMA_PER_MAD * (double)find_rough_median<true>(g, s, middle, median);
     const bool clip = scale > 0;
     if (!clip)
         scale = (double)find_largest(g, s, middle);
@@ -228,19 +237,32 @@ __device__ struct pulse_piece measure_samples(const group &g, const float *x, in
     return piece;
 }
 
-__global__ void __launch_bounds__(THREADS)
+constexpr double LEFT_OUT = -1; /* "good" of a piece that has holes, until those are dealt with */
+
+template <bool HOLES>
+__global__ void __launch_bounds__(THREADS, HOLES ? 8 : 16)
     measure(const struct pulse_k_ring ring, int64_t k0, size_t nk, int n)
 {
-    __shared__ struct store stores[GROUPS];
-    const size_t item = (size_t)blockIdx.x * GROUPS + threadIdx.x / LANES;
-    const size_t i = item / nk;
+    __shared__ float medians[GROUPS][ROOM];
+    __shared__ uint16_t places[HOLES ? GROUPS : 1][PULSE_K_MAX_LENGTH];
+    const int row = threadIdx.x / LANES;
+    const size_t item = (size_t)blockIdx.x * GROUPS + row, i = item / nk;
     if (i >= ring.nseries)
         return;
-    const int64_t k = k0 + (int64_t)(item % nk);
+    const int64_t k = k0 + (int64_t)(item % nk), first = k * ring.length;
     const size_t at = i * ring.npiece + k % ring.npiece;
+    const float *x = ring.d_x + at * ring.length;
     const group g = this_group();
-    const struct pulse_piece piece = measure_samples(g, ring.d_x + at * ring.length, n,
-                                                     k * ring.length, stores + threadIdx.x / LANES);
+    struct pulse_piece piece = {};
+    if (HOLES) {
+        if (ring.d_piece[at].good != LEFT_OUT)
+            return;
+        piece = measure_samples(g, gather_good(g, x, n, places[row]), n, first, medians[row]);
+    } else if (all_are_good(g, x, n)) {
+        piece = measure_samples(g, whole{x, n}, n, first, medians[row]);
+    } else {
+        piece.good = LEFT_OUT;
+    }
     if (g.lane == 0)
         ring.d_piece[at] = piece;
 }
@@ -313,9 +335,11 @@ extern "C" cudaError_t pulse_k_blank(const struct pulse_k_ring *ring, const int6
 extern "C" cudaError_t pulse_k_measure(const struct pulse_k_ring *ring, int64_t k, size_t npiece,
                                        size_t n, cudaStream_t stream)
 {
-    if (npiece)
-        measure<<<blocks_for(ring->nseries, npiece, GROUPS), THREADS, 0, stream>>>(*ring, k, npiece,
-                                                                                   (int)n);
+    const unsigned blocks = blocks_for(ring->nseries, npiece, GROUPS);
+    if (!npiece)
+        return cudaSuccess;
+    measure<false><<<blocks, THREADS, 0, stream>>>(*ring, k, npiece, (int)n);
+    measure<true><<<blocks, THREADS, 0, stream>>>(*ring, k, npiece, (int)n);
     return cudaGetLastError();
 }
 

@@ -178,13 +178,15 @@ CLEANFILES += tests/gpu/ceilings.$(OBJEXT)
 EXTRA_PROGRAMS += $(BENCHES) $(GPU_BENCHES)
 CLEANFILES += $(BENCHES) $(GPU_BENCHES)
 bench_scripts = tests/bench_ddplan.sh tests/bench_gpudedisp.sh
-dist_noinst_SCRIPTS += $(bench_scripts)
+gpu_bench_scripts = tests/gpu/bench_events.sh
+dist_noinst_SCRIPTS += $(bench_scripts) $(gpu_bench_scripts)
 bench: all $(BENCHES)
 	@for b in $(BENCHES); do echo "== $$b"; ./$$b || exit 1; done
 	@for b in $(bench_scripts); do echo "== $$b"; $(srcdir)/$$b || exit 1; done
 if HAVE_CUDA
 bench-gpu: all $(GPU_BENCHES)
 	@for b in $(GPU_BENCHES); do echo "== $$b"; ./$$b || exit 1; done
+	@for b in $(gpu_bench_scripts); do echo "== $$b"; $(srcdir)/$$b || exit 1; done
 else
 bench-gpu:
 	@echo 'SKIP: bench-gpu: this build is without CUDA'

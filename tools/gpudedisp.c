@@ -140,12 +140,15 @@ static void account_devices(const struct gpudedisp_job *j, const struct gpudedis
 {
     struct psr_dedisp_info info;
     psr_dedisp_describe(l->plan, &info);
-    if (info.ndevice)
-        fprintf(
-            stderr,
-            "%s: %zu device%s: copy in %.3f s, turn %.3f s, dedisperse %.3f s, copy out %.3f s\n",
+    if (!info.ndevice)
+        return;
+    fprintf(stderr, "%s: %zu device%s: copy in %.3f s, turn %.3f s, dedisperse %.3f s,",
             j->tool.name, info.ndevice, info.ndevice > 1 ? "s" : "", info.copy_in_s, info.turn_s,
-            info.sum_s, info.copy_out_s);
+            info.sum_s);
+    if (l->resident)
+        fprintf(stderr, " search %.3f s\n", psr_singlepulse_device_seconds(l->pulses));
+    else
+        fprintf(stderr, " copy out %.3f s\n", info.copy_out_s);
 }
 
 static void print_account(const struct gpudedisp_job *j)

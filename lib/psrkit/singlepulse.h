@@ -101,6 +101,9 @@ size_t psr_singlepulse_events(const psr_singlepulse *p, size_t i, const struct p
 /* Events left out so far because a series had more than its share of max_events. */
 int64_t psr_singlepulse_dropped(const psr_singlepulse *p);
 
+/* Seconds that the busiest device searched so far; 0 where series lay on the host. */
+double psr_singlepulse_device_seconds(const psr_singlepulse *p);
+
 /* Longest boxcar used, samples. */
 size_t psr_singlepulse_maxwidth(const psr_singlepulse *p);
 

@@ -57,7 +57,7 @@ struct psr_cuda {
 
     double *d_dm, *d_law;
     uint32_t *d_row, *d_chan;
-    int32_t *d_pre;
+    int32_t *d_pre, *d_place;
     struct dedisp_k_block *d_block;
     struct dedisp_k_group *d_group;
     void *d_stage;

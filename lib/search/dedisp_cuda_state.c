@@ -168,15 +168,25 @@ static cudaError_t upload_plan(struct psr_cuda *c)
     return cudaMemset(c->d_fault, 0, sizeof *c->d_fault);
 }
 
+/* Which channel of the spectra each kept one is, and the other way round. */
 static cudaError_t upload_channels(struct psr_cuda *c)
 {
-    uint32_t *chan = calloc(c->s->nkept, sizeof *chan);
-    if (!chan)
-        return cudaErrorMemoryAllocation;
-    for (size_t k = 0; k < c->s->nkept; k++)
-        chan[k] = (uint32_t)c->s->chan[k];
-    cudaError_t e = upload(c, &c->d_chan, chan, c->s->nkept * sizeof *chan);
+    const struct psr_sweep *s = c->s;
+    uint32_t *chan = calloc(s->nkept, sizeof *chan);
+    int32_t *place = malloc(s->nchan * sizeof *place);
+    cudaError_t e = chan && place ? cudaSuccess : cudaErrorMemoryAllocation;
+    for (size_t n = 0; !e && n < s->nchan; n++)
+        place[n] = -1;
+    for (size_t k = 0; !e && k < s->nkept; k++) {
+        chan[k] = (uint32_t)s->chan[k];
+        place[s->chan[k]] = (int32_t)k;
+    }
+    if (!e)
+        e = upload(c, &c->d_chan, chan, s->nkept * sizeof *chan);
+    if (!e)
+        e = upload(c, &c->d_place, place, s->nchan * sizeof *place);
     free(chan);
+    free(place);
     return e;
 }
 
@@ -232,8 +242,8 @@ void psr_cuda_free(struct psr_cuda *c)
     (void)cudaSetDevice(c->device);
     (void)cudaDeviceSynchronize();
     free_buffers(c);
-    void *const device[] = {c->d_dm,    c->d_law,   c->d_row,   c->d_chan, c->d_pre,
-                            c->d_block, c->d_group, c->d_stage, c->d_fault};
+    void *const device[] = {c->d_dm,    c->d_law,   c->d_row,   c->d_chan,  c->d_pre,
+                            c->d_place, c->d_block, c->d_group, c->d_stage, c->d_fault};
     for (size_t n = 0; n < sizeof device / sizeof *device; n++)
         cudaFree(device[n]);
     for (int n = 0; n < 2; n++) {

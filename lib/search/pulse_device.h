@@ -44,6 +44,8 @@ struct psr_pulse_device_ops {
      * becomes the first series that is left, nseries where none is.  To be called to the end
      * before the next push. */
     psr_status (*collect)(void *state, size_t *from, struct pulse_found *found, psr_err *err);
+    /* That the device was busy with what has been collected. */
+    double (*seconds)(const void *state);
     void (*destroy)(void *state);
 };
 

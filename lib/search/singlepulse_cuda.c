@@ -19,7 +19,7 @@ enum {
 struct pulse_cuda {
     int device;
     cudaStream_t stream, fetch; /* the series' own, which is not ours; of copies to the host */
-    cudaEvent_t searched;
+    cudaEvent_t began, searched;
     struct pulse_k_ring ring;
     int64_t *d_sweep;
     struct pulse_k_search search; /* what was enqueued last; n is 0 once that has been collected */
@@ -29,6 +29,7 @@ struct pulse_cuda {
     size_t push, run_room;
     int64_t nmeasured, ntied, nramp; /* pieces that have figures, knots, ramps */
     int64_t nsearched;               /* centres */
+    double busy_ms;
 };
 
 /* --- memory ----------------------------------------------------------------------------------- */
@@ -79,7 +80,8 @@ static cudaError_t make_ring(struct pulse_cuda *c)
 static cudaError_t make_rest(struct pulse_cuda *c, const struct pulse_share *s)
 {
     TRY(cudaStreamCreateWithFlags(&c->fetch, cudaStreamNonBlocking));
-    TRY(cudaEventCreateWithFlags(&c->searched, cudaEventDisableTiming));
+    TRY(cudaEventCreate(&c->began));
+    TRY(cudaEventCreate(&c->searched));
     TRY(cudaMalloc((void **)&c->d_sweep, s->nseries * sizeof *c->d_sweep));
     TRY(cudaMalloc((void **)&c->search.d_hit, HIT_ROOM * sizeof *c->search.d_hit));
     TRY(cudaMalloc((void **)&c->search.d_count, sizeof *c->search.d_count));
@@ -118,6 +120,8 @@ static void cuda_destroy(void *state)
     cudaFree(c->search.d_hit);
     cudaFree(c->search.d_count);
     cudaFreeHost(c->h_count);
+    if (c->began)
+        cudaEventDestroy(c->began);
     if (c->searched)
         cudaEventDestroy(c->searched);
     if (c->fetch)
@@ -226,6 +230,7 @@ static cudaError_t search_centres(struct pulse_cuda *c, int64_t end, bool ended)
 static cudaError_t take_chunk(struct pulse_cuda *c, const struct pulse_chunk *k)
 {
     TRY(cudaSetDevice(c->device));
+    TRY(cudaEventRecord(c->began, c->stream));
     TRY(take_samples(c, k));
     TRY(level_pieces(c, k->pos + (int64_t)k->n, false));
     return search_centres(c, k->pos + (int64_t)k->n, false);
@@ -242,7 +247,8 @@ static psr_status cuda_finish(void *state, int64_t end, psr_err *err)
 {
     struct pulse_cuda *c = state;
     cudaError_t e = cudaSetDevice(c->device);
-    if (e || (e = level_pieces(c, end, true)) || (e = search_centres(c, end, true)))
+    if (e || (e = cudaEventRecord(c->began, c->stream)) || (e = level_pieces(c, end, true)) ||
+        (e = search_centres(c, end, true)))
         return psr_cuda_fail(c->device, e, "single-pulse search", err);
     return PSR_OK;
 }
@@ -257,6 +263,14 @@ static int by_series(const void *pa, const void *pb)
     return (a->number > b->number) - (a->number < b->number);
 }
 
+static cudaError_t add_time(struct pulse_cuda *c)
+{
+    float ms;
+    TRY(cudaEventElapsedTime(&ms, c->began, c->searched));
+    c->busy_ms += (double)ms;
+    return cudaSuccess;
+}
+
 /* The hits of the next series; all at once where there is room for that. */
 static cudaError_t fetch_hits(struct pulse_cuda *c, size_t *from)
 {
@@ -264,6 +278,8 @@ static cudaError_t fetch_hits(struct pulse_cuda *c, size_t *from)
     size_t nseries = c->ring.nseries - *from;
     TRY(cudaSetDevice(c->device));
     TRY(cudaEventSynchronize(c->searched));
+    if (!*from)
+        TRY(add_time(c));
     if (*from || c->h_count->nhit > HIT_ROOM) {
         size_t some = HIT_ROOM / s->n;
         nseries = nseries < some ? nseries : some;
@@ -296,11 +312,18 @@ static psr_status cuda_collect(void *state, size_t *from, struct pulse_found *fo
     return PSR_OK;
 }
 
+static double cuda_seconds(const void *state)
+{
+    const struct pulse_cuda *c = state;
+    return c->busy_ms * 1e-3;
+}
+
 const struct psr_pulse_device_ops psr_pulse_cuda = {
     .create = cuda_create,
     .room = cuda_room,
     .push = cuda_push,
     .finish = cuda_finish,
     .collect = cuda_collect,
+    .seconds = cuda_seconds,
     .destroy = cuda_destroy,
 };

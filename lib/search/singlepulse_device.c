@@ -161,6 +161,16 @@ psr_status psr_pulse_finish_shares(psr_singlepulse *p, psr_err *err)
     return st;
 }
 
+double psr_singlepulse_device_seconds(const psr_singlepulse *p)
+{
+    double most = 0;
+    for (size_t k = 0; k < p->nshare; k++) {
+        double s = ops->seconds(p->share[k]);
+        most = s > most ? s : most;
+    }
+    return most;
+}
+
 void psr_pulse_free_shares(psr_singlepulse *p)
 {
     for (size_t k = 0; p->share && k < p->nshare; k++)

@@ -113,6 +113,8 @@ static void choose(struct shape *s, uint64_t *seed)
         s->d.nsub = (size_t)tap_between(seed, 1, 16);
         s->d.nchan = (s->d.nchan + s->d.nsub - 1) / s->d.nsub * s->d.nsub;
     }
+    if (!tap_between(seed, 0, 2) && !s->d.nsub) /* whole words of every number of bits */
+        s->d.nchan = (s->d.nchan + 127) / 128 * 128;
     double shift = tap_uniform(seed) * (tap_between(seed, 0, 3) ? 300 : 3000);
     lay_out(s, 300 + tap_uniform(seed) * 1200, 0.2 + tap_uniform(seed) * 500,
             tap_between(seed, 0, 1), tap_between(seed, 0, 1) ? 0 : tap_uniform(seed), shift);
