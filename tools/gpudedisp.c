@@ -91,16 +91,21 @@ static psr_status finish_line(struct gpudedisp_job *j, struct gpudedisp_line *l)
 /* Completes the outputs; files take their names here. */
 static psr_status finish(struct gpudedisp_job *j)
 {
+    double since_s = run_seconds();
     psr_status st = PSR_OK;
     for (size_t k = 0; k < j->nline && st == PSR_OK; k++)
         st = finish_line(j, &j->line[k]);
+    gpudedisp_charge(j, STAGE_SEARCH, &since_s);
     if (st == PSR_OK && j->opt.singlepulse)
         st = gpudedisp_write_events(j);
-    if (st != PSR_OK || !j->series)
-        return st;
     psr_series *series = j->series;
     j->series = NULL;
-    return psr_series_finish(series, -1, &j->err);
+    if (st == PSR_OK && series)
+        st = psr_series_finish(series, -1, &j->err);
+    else
+        psr_series_abort(series);
+    gpudedisp_charge(j, STAGE_WRITE, &since_s);
+    return st;
 }
 
 static void print_line(const struct gpudedisp_job *j, const struct gpudedisp_line *l)

@@ -411,8 +411,13 @@ size_t psr_dedisp_block(const psr_dedisp *p)
     double spectrum = (double)s->nchan * s->nbit / 8 + 4.0 * (double)s->ndm / (double)s->downsamp;
     double n = room / spectrum;
     n = n > 1 << 20 ? 1 << 20 : n;
-    size_t whole = n > 1 ? (size_t)n : 1;
+    size_t whole = psr_dedisp_suit_block(p, n > 1 ? (size_t)n : 1);
     return whole > s->downsamp ? whole / s->downsamp * s->downsamp : whole;
+}
+
+size_t psr_dedisp_suit_block(const psr_dedisp *p, size_t nsamp)
+{
+    return p->ops->suit ? p->ops->suit(p->state, nsamp) : nsamp;
 }
 
 double psr_dedisp_block_bytes(const psr_dedisp *p)

@@ -70,6 +70,10 @@ struct psr_dedisp_ops {
     /* Keeps s, which outlives the state.  PSR_EDEVICE where the device is absent. */
     psr_status (*create)(void **state, const struct psr_sweep *s, psr_err *err);
 
+    /* A number of spectra per execute that is about nsamp, at most, and keeps the backend busy;
+     * NULL where any does. */
+    size_t (*suit)(const void *state, size_t nsamp);
+
     /* Takes nsamp spectra more and gives the next nout samples of every trial, out [ndm][stride].
      * nout is what dedisp.c counted to be complete; both may be 0. */
     psr_status (*execute)(void *state, const void *in, size_t nsamp, float *out, size_t stride,
@@ -96,8 +100,10 @@ PSR_MUST_CHECK psr_status psr_dedisp_create_summed(psr_dedisp **out,
                                                    const struct psr_dedisp_desc *desc,
                                                    size_t summed, int sum_nbit, psr_err *err);
 
-/* Of the caller's input and output in one execute that suit the plan's backend. */
+/* Of the caller's input and output in one execute that suit the plan's backend; and a number of
+ * spectra, about nsamp, at most, that does. */
 double psr_dedisp_block_bytes(const psr_dedisp *p);
+size_t psr_dedisp_suit_block(const psr_dedisp *p, size_t nsamp);
 
 /* What mem_bytes 0 stands for. */
 int64_t psr_dedisp_default_memory(void);

@@ -2,6 +2,7 @@
  * once and go to all. */
 #include "dedisp_cuda.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -137,6 +138,28 @@ static psr_status fail(const struct psr_cuda_set *g, cudaError_t e, psr_err *err
     int device = g->s->device[0];
     (void)cudaGetDevice(&device);
     return psr_cuda_fail(device, e, "dedispersion", err);
+}
+
+/* Thread blocks come in waves, as many at once as there is room for on the device: the last wave of
+ * a piece shall be full. */
+static size_t cuda_suit(const void *state, size_t nsamp)
+{
+    const struct psr_cuda_set *g = state;
+    const struct psr_cuda *c = g->device;
+    const struct psr_cuda_plan *p = &c->plan;
+    size_t most = nsamp < c->piece ? nsamp : c->piece, best = 0;
+    size_t stretches = (most / c->s->downsamp + p->late) / DEDISP_STRETCH;
+    double best_per_wave = 0;
+    for (size_t n = stretches; p->multiply && 2 * n > stretches && n * DEDISP_STRETCH > p->late;
+         n--) {
+        double waves = ceil((double)(p->nblock * n) / (double)c->nresident);
+        size_t nout = n * DEDISP_STRETCH - p->late;
+        if ((double)nout / waves <= best_per_wave)
+            continue;
+        best_per_wave = (double)nout / waves;
+        best = nout * c->s->downsamp;
+    }
+    return best ? best : nsamp;
 }
 
 static psr_status cuda_execute(void *state, const void *in, size_t nsamp, float *out, size_t stride,
@@ -288,6 +311,7 @@ const struct psr_dedisp_ops psr_dedisp_cuda = {
     .name = "cuda",
     .block_bytes = 0x1p28,
     .create = cuda_create,
+    .suit = cuda_suit,
     .execute = cuda_execute,
     .execute_device = cuda_execute_device,
     .reset = cuda_reset,

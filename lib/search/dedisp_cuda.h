@@ -21,10 +21,12 @@ struct psr_cuda_plan {
     struct dedisp_k_group *group; /* [ngroup] */
     size_t *batch;                /* [nbatch + 1] first block of each */
     size_t nblock, ngroup, nbatch;
-    size_t nstage; /* of the largest batch */
-    int nplane;    /* of bytes, to hold a sample; 0: floats */
-    int spread;    /* of any block */
-    bool multiply; /* by matrix products; else sample by sample, and there are no blocks */
+    size_t nstage;  /* of the largest batch */
+    int nplane;     /* of bytes, to hold a sample; 0: floats */
+    int spread;     /* of any block */
+    size_t late;    /* of any block */
+    double law_mid; /* of the middle of the delays of kept channels */
+    bool multiply;  /* by matrix products; else sample by sample, and there are no blocks */
 };
 
 /* Given:    max_spread  of dedisp_k_max_spread
@@ -66,6 +68,7 @@ struct psr_cuda {
     unsigned char *d_run;   /* [nplane][nkept][pitch] */
     size_t pitch, plane;    /* bytes */
     size_t room;            /* samples of a run */
+    size_t nresident;       /* thread blocks that the device holds at once */
     size_t piece, nout_max; /* spectra and output samples at once */
     size_t host_piece;      /* spectra at once where output goes to the host */
     struct psr_cuda_half half[2];

@@ -112,8 +112,8 @@ static cudaError_t launch_sums(const struct psr_cuda *c, const struct dedisp_k_i
         size_t b = p->batch[n];
         if (p->nbatch > 1)
             TRY(psr_cuda_aim(c, n));
-        TRY(dedisp_k_multiply(io, c->d_block + b, p->batch[n + 1] - b, c->d_stage, p->spread,
-                              c->work));
+        TRY(dedisp_k_multiply(io, c->d_block + b, p->batch[n + 1] - b, p->late, c->d_stage,
+                              p->spread, c->work));
     }
     return cudaSuccess;
 }

@@ -3,11 +3,13 @@
 
 #include <psrkit/device.h>
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    PIECE_BYTES = 128 << 20, /* of spectra, and of output, at once */
+    PIECE_BYTES = 256 << 20, /* of spectra, and of output, at once */
+    HOST_BYTES = 128 << 20,  /* of output to the host: pinned memory takes long to get */
     STAGE_BYTES = 1 << 30,   /* of stages at once, at most */
 };
 
@@ -101,17 +103,17 @@ static size_t round_piece(double piece)
     return piece > 1 ? (size_t)piece : 1;
 }
 
-/* The largest pieces that there is memory for; to the host half as much goes at once, as memory
- * that is pinned takes long to get. */
-static psr_status make_buffers(struct psr_cuda *c, psr_err *err)
+/* The largest pieces that there is memory for. */
+static psr_status make_buffers(struct psr_cuda *c, int64_t mem_free, psr_err *err)
 {
     const struct psr_sweep *s = c->s;
-    double most = (double)s->mem_bytes / 8 < PIECE_BYTES ? (double)s->mem_bytes / 8 : PIECE_BYTES;
-    double in = most / (double)c->row_bytes;
-    double out = most / 4 / (double)s->ndm * (double)s->downsamp;
+    int64_t mem = s->mem_bytes / 4 < mem_free / 32 ? s->mem_bytes / 4 : mem_free / 32;
+    double most = mem < PIECE_BYTES ? (double)mem : PIECE_BYTES;
+    double host = most < HOST_BYTES ? most : HOST_BYTES;
+    double in = most / (double)c->row_bytes, per_out = 4 * (double)s->ndm / (double)s->downsamp;
     int64_t before = c->bytes;
     cudaError_t e = cudaErrorMemoryAllocation;
-    for (c->piece = round_piece(in < 2 * out ? in : 2 * out); c->piece; c->piece /= 2) {
+    for (c->piece = round_piece(fmin(in, most / per_out)); c->piece; c->piece /= 2) {
         e = take_buffers(c);
         if (e != cudaErrorMemoryAllocation)
             break;
@@ -119,7 +121,8 @@ static psr_status make_buffers(struct psr_cuda *c, psr_err *err)
         free_buffers(c);
         c->bytes = before;
     }
-    c->host_piece = round_piece(out) < c->piece ? round_piece(out) : c->piece;
+    size_t host_piece = round_piece(host / per_out);
+    c->host_piece = host_piece < c->piece ? host_piece : c->piece;
     return e ? psr_cuda_fail(c->device, e, "samples", err) : PSR_OK;
 }
 
@@ -149,6 +152,7 @@ struct dedisp_k_delays psr_cuda_delays(const struct psr_cuda *c)
         .d_dm = c->d_dm,
         .d_law = c->d_law,
         .frame = psr_sweep_frame(s),
+        .law_mid = c->plan.law_mid,
         .tol_group = tolerant ? PSR_TOL_GROUP : 0,
     };
 }
@@ -234,7 +238,8 @@ psr_status psr_cuda_start(struct psr_cuda *c, psr_err *err)
     c->row_bytes = (c->s->nchan * (size_t)c->s->nbit + 7) / 8;
     if ((e = upload_plan(c)) || (e = upload_channels(c)) || (e = aim_all(c)))
         return psr_cuda_fail(c->device, e, "delays", err);
-    return make_buffers(c, err);
+    c->nresident = (size_t)device.nprocessor * DEDISP_RESIDENT;
+    return make_buffers(c, device.mem_free, err);
 }
 
 void psr_cuda_free(struct psr_cuda *c)

@@ -226,6 +226,8 @@ size_t psr_fanout_block(const psr_fanout *f)
     double n = room / (spectrum + out);
     n = n > 1 << 20 ? 1 << 20 : n;
     size_t whole = n > 1 ? (size_t)n : 1;
+    if (f->nline == 1 && f->line->feed->summed == 1)
+        whole = psr_dedisp_suit_block(f->line->plan, whole);
     return whole > f->largest ? whole / f->largest * f->largest : whole;
 }
 

@@ -19,7 +19,8 @@
 #include <string.h>
 #include <time.h>
 
-enum { REPEAT = 3, CHECKED = 64, MAX_LINES = PSR_DDPLAN_MAX_LINES, BLOCK = 16384 };
+enum { REPEAT = 3, CHECKED = 64, MAX_LINES = PSR_DDPLAN_MAX_LINES };
+static const size_t MOST_BYTES = 256 << 20;
 
 static void must(int failed, const char *what, const char *why)
 {
@@ -176,10 +177,11 @@ static size_t count_spectra(const struct work *w)
 
 /* --- exactness -------------------------------------------------------------------------------- */
 
-/* Random spectra, pinned, that are repeated again and again. */
+/* Random spectra, pinned, of which some are repeated again and again. */
 struct input {
     unsigned char *data;
     size_t row_bytes;
+    size_t room, block; /* spectra; those that are repeated */
     int nbit;
 };
 
@@ -189,17 +191,18 @@ static void fill(struct input *in, const struct work *w)
     void *p, *d_p;
     in->nbit = w->nbit;
     in->row_bytes = w->nchan * (size_t)w->nbit / 8;
-    MUST_PSR(psr_device_pin(&p, BLOCK * in->row_bytes, &err));
+    in->room = MOST_BYTES / in->row_bytes;
+    MUST_PSR(psr_device_pin(&p, MOST_BYTES, &err));
     in->data = p;
-    MUST(cudaMalloc(&d_p, BLOCK * in->row_bytes));
-    MUST(ceiling_fill(d_p, BLOCK * in->row_bytes, 7));
-    MUST(cudaMemcpy(p, d_p, BLOCK * in->row_bytes, cudaMemcpyDeviceToHost));
+    MUST(cudaMalloc(&d_p, MOST_BYTES));
+    MUST(ceiling_fill(d_p, MOST_BYTES, 7));
+    MUST(cudaMemcpy(p, d_p, MOST_BYTES, cudaMemcpyDeviceToHost));
     MUST(cudaFree(d_p));
 }
 
 static unsigned sample(const struct input *in, size_t t, size_t c)
 {
-    const unsigned char *row = in->data + t % BLOCK * in->row_bytes;
+    const unsigned char *row = in->data + t % in->block * in->row_bytes;
     size_t bit = c * (size_t)in->nbit;
     if (in->nbit == 16)
         return row[2 * c] + 256u * row[2 * c + 1];
@@ -231,7 +234,10 @@ static size_t count_wrong(const struct input *in, const psr_dedisp *p, const str
         one.nseries = 1;
         one.d_x += i * slab->stride + t;
         MUST_PSR(psr_slab_fetch(&one, 1, 1, &got, 1, &err));
-        bad += !(got == sum_naively(in, p, w, l, i, t0 + t));
+        float want = sum_naively(in, p, w, l, i, t0 + t);
+        if (!(got == want) && bad++ < 12)
+            fprintf(stderr, "trial %zu sample %zu + %zu of %zu: %g, not %g\n", i, t0, t, n,
+                    (double)got, (double)want);
     }
     return bad;
 }
@@ -250,7 +256,8 @@ static void stream(psr_dedisp *p, const struct input *in, size_t nsamp, psr_sing
     const struct psr_slab *slab;
     size_t nslab, done = 0, taken, nout = 0;
     for (size_t t = 0; t < nsamp; t += taken) {
-        size_t at = t % BLOCK, want = nsamp - t < BLOCK - at ? nsamp - t : BLOCK - at;
+        size_t at = t % in->block, left = in->block - at,
+               want = nsamp - t < left ? nsamp - t : left;
         MUST_PSR(psr_dedisp_execute_device(p, in->data + at * in->row_bytes, want, &taken, &slab,
                                            &nslab, &nout, &err));
         if (search)
@@ -268,7 +275,14 @@ static int by_size(const void *a, const void *b)
     return (*p > *q) - (*p < *q);
 }
 
-static void run_line(const struct work *w, const struct input *in, const struct line *l,
+/* The blocks that the plan would have. */
+static void choose_block(struct input *in, const psr_dedisp *p)
+{
+    size_t block = psr_dedisp_block(p);
+    in->block = block < in->room ? block : in->room;
+}
+
+static void run_line(const struct work *w, struct input *in, const struct line *l,
                      struct figures *f)
 {
     psr_dedisp *p = create(w, l);
@@ -276,6 +290,7 @@ static void run_line(const struct work *w, const struct input *in, const struct 
     struct psr_slab slab;
     double turn_s[REPEAT + 1], sum_s[REPEAT + 1];
     size_t first, n, nsamp = count_spectra(w), bad = 0;
+    choose_block(in, p);
     for (int k = 0; k <= REPEAT; k++) { /* the first warms up */
         psr_dedisp_reset(p);
         stream(p, in, nsamp, NULL, &slab, &first, &n);
@@ -339,6 +354,7 @@ static void report_events(const struct work *w)
     fill(&in, w);
     double began_s = now_s();
     psr_dedisp *p = create(w, &l);
+    choose_block(&in, p);
     double plan_s = now_s() - began_s, best_s = INFINITY, search_s = 0;
     for (int k = 0; k <= REPEAT; k++) {
         psr_singlepulse *search;
