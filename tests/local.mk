@@ -150,11 +150,21 @@ tests_gpu_t_singlepulse_cuda_SOURCES = tests/gpu/t_singlepulse_cuda.c
 tests_gpu_t_singlepulse_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_t_singlepulse_cuda_LDADD = $(tests_gpu_ldadd)
 
+# The tools' tests take a GPU where there is one.
+GPU_CLI_TESTS = tests/gpu/gpudedisp_cuda.bats
+dist_noinst_DATA += $(GPU_CLI_TESTS)
+gpu_cli_tests =
+if HAVE_BATS
+gpu_cli_tests += $(GPU_CLI_TESTS) tests/gpudedisp.bats tests/clean.bats tests/bary.bats tests/demo.bats
+endif
 if HAVE_CUDA
 check_PROGRAMS += $(GPU_TESTS)
 TESTS += $(GPU_TESTS)
-check-gpu:
-	$(MAKE) $(AM_MAKEFLAGS) check TESTS='tests/t_device $(GPU_TESTS)'
+if HAVE_BATS
+TESTS += $(GPU_CLI_TESTS)
+endif
+check-gpu: all
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS='tests/t_device $(GPU_TESTS) $(gpu_cli_tests)'
 else
 check-gpu:
 	@echo 'SKIP: check-gpu: this build is without CUDA'

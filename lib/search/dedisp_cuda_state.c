@@ -121,6 +121,8 @@ static psr_status make_buffers(struct psr_cuda *c, int64_t mem_free, psr_err *er
         free_buffers(c);
         c->bytes = before;
     }
+    if (!e)
+        e = cudaStreamSynchronize(0); /* buffers are cleared there, and used elsewhere */
     size_t host_piece = round_piece(host / per_out);
     c->host_piece = host_piece < c->piece ? host_piece : c->piece;
     return e ? psr_cuda_fail(c->device, e, "samples", err) : PSR_OK;

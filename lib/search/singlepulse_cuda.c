@@ -60,6 +60,9 @@ static cudaError_t take_ring(struct pulse_cuda *c)
     TRY(cudaMalloc((void **)&r->d_piece, pieces * sizeof *r->d_piece));
     TRY(cudaMalloc((void **)&r->d_knot, pieces * sizeof *r->d_knot));
     TRY(cudaMalloc((void **)&r->d_ramp, 2 * pieces * sizeof *r->d_ramp));
+    /* Whole structs are read, the gaps in them too. */
+    TRY(cudaMemsetAsync(r->d_knot, 0, pieces * sizeof *r->d_knot, c->stream));
+    TRY(cudaMemsetAsync(r->d_ramp, 0, 2 * pieces * sizeof *r->d_ramp, c->stream));
     return cudaMalloc((void **)&c->search.d_run, c->run_room * sizeof *c->search.d_run);
 }
 
