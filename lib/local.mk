@@ -59,6 +59,8 @@ lib_libpsrkit_a_SOURCES = \
 	lib/base/path.h \
 	lib/base/plain.c \
 	lib/base/plain.h \
+	lib/base/slurp.c \
+	lib/base/slurp.h \
 	lib/base/status.c \
 	lib/base/threads.h \
 	lib/formats/dat.c \

@@ -21,7 +21,7 @@ refused() {
 # fake NAME: a program that appends its command line to calls.
 fake() {
     mkdir -p bin
-    printf '#!/bin/sh\necho "%s $*" >>calls\n' "$1" >"bin/$1"
+    printf '#!/bin/sh\necho "%s $*" >>calls\n%s\n' "$1" "${2-}" >"bin/$1"
     chmod +x "bin/$1"
 }
 
@@ -73,16 +73,22 @@ fake() {
     ddplan -d 500 -s 32 p.plan | tail -n +10 | diff - own
 }
 
-@test "-w prints a script that calls gpudedisp once a line" {
-    fake gpudedisp
+@test "-w prints a script that gives gpudedisp the whole plan" {
+    fake gpudedisp 'cat <&3 >>calls'
     ddplan -d 500 -w >s.sh
     PATH=$PWD/bin:$PATH sh s.sh "my file.fil" b.fil
     diff calls - <<'END'
-gpudedisp -lodm 0 -dmstep 0.1 -numdms 2297 -downsamp 1 -o my file my file.fil b.fil
-gpudedisp -lodm 229.7 -dmstep 0.3 -numdms 737 -downsamp 2 -o my file my file.fil b.fil
-gpudedisp -lodm 450.8 -dmstep 0.5 -numdms 99 -downsamp 4 -o my file my file.fil b.fil
+gpudedisp -plan /dev/fd/3 -o my file my file.fil b.fil
+# lodm dmstep ndms downsamp nsub
+0 0.1 2297 1 0
+229.7 0.3 737 2 0
+450.8 0.5 99 4 0
 END
     run -2 sh s.sh
+    # And it takes it.
+    ddplan -d 30 -w "$srcdir/tests/golden/g8.fil" >real.sh
+    sed -i 's/^gpudedisp/& -q -nobary -nowrite -v/' real.sh
+    sh real.sh
 }
 
 @test "-w quotes the names of files" {

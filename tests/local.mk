@@ -82,7 +82,8 @@ CLI_TESTS = \
 	tests/fakebin.bats \
 	tests/gpudedisp.bats \
 	tests/library.bats \
-	tests/man.bats
+	tests/man.bats \
+	tests/plan.bats
 
 # tests/compat.bats makes its input with it.
 check_PROGRAMS += tests/add_bytes
@@ -137,6 +138,7 @@ clean-local:
 # Tests of what runs on a GPU, in tests/gpu/; each says so and skips where there is none.
 GPU_TESTS = \
 	tests/gpu/t_dedisp_cuda \
+	tests/gpu/t_fanout_cuda \
 	tests/gpu/t_singlepulse_cuda
 
 # Linked with what they use only, so that they run where CFITSIO and FFTW are not installed.
@@ -149,6 +151,9 @@ tests_gpu_t_dedisp_cuda_LDADD = $(tests_gpu_ldadd)
 tests_gpu_t_singlepulse_cuda_SOURCES = tests/gpu/t_singlepulse_cuda.c
 tests_gpu_t_singlepulse_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_t_singlepulse_cuda_LDADD = $(tests_gpu_ldadd)
+tests_gpu_t_fanout_cuda_SOURCES = tests/t_fanout.c
+tests_gpu_t_fanout_cuda_CPPFLAGS = $(tests_gpu_cppflags) -DFANOUT_BACKEND='"cuda"'
+tests_gpu_t_fanout_cuda_LDADD = $(tests_gpu_ldadd)
 
 # The tools' tests take a GPU where there is one.
 GPU_CLI_TESTS = tests/gpu/gpudedisp_cuda.bats
@@ -187,7 +192,7 @@ CLEANFILES += tests/gpu/ceilings.$(OBJEXT)
 
 EXTRA_PROGRAMS += $(BENCHES) $(GPU_BENCHES)
 CLEANFILES += $(BENCHES) $(GPU_BENCHES)
-bench_scripts = tests/bench_ddplan.sh tests/bench_gpudedisp.sh
+bench_scripts = tests/bench_ddplan.sh tests/bench_gpudedisp.sh tests/bench_plan.sh
 gpu_bench_scripts = tests/gpu/bench_events.sh
 dist_noinst_SCRIPTS += $(bench_scripts) $(gpu_bench_scripts)
 bench: all $(BENCHES)

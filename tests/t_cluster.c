@@ -10,18 +10,35 @@ static int64_t first_sample(const struct psr_event *e)
     return e->sample - e->width / 2;
 }
 
-static bool are_friends(const struct psr_event *a, const struct psr_event *b, int64_t time_tol,
-                        size_t trial_tol)
+/* What psr_cluster_events is told: samples of the clock in a sample of each trial, tolerances. */
+struct rules {
+    size_t scale[13];
+    int64_t time_tol;
+    size_t trial_tol;
+};
+
+/* On the common clock. */
+static int64_t first_tick(const struct rules *r, const struct psr_event *e)
 {
-    int64_t gap_ab = first_sample(b) - (first_sample(a) + a->width);
-    int64_t gap_ba = first_sample(a) - (first_sample(b) + b->width);
+    return first_sample(e) * (int64_t)r->scale[e->trial];
+}
+
+static int64_t end_tick(const struct rules *r, const struct psr_event *e)
+{
+    return (first_sample(e) + e->width) * (int64_t)r->scale[e->trial];
+}
+
+static bool are_friends(const struct psr_event *a, const struct psr_event *b, const struct rules *r)
+{
+    size_t one = r->scale[a->trial], other = r->scale[b->trial];
+    int64_t tol = r->time_tol * (int64_t)(one > other ? one : other);
+    int64_t gap_ab = first_tick(r, b) - end_tick(r, a), gap_ba = first_tick(r, a) - end_tick(r, b);
     size_t apart = a->trial > b->trial ? a->trial - b->trial : b->trial - a->trial;
-    return gap_ab <= time_tol && gap_ba <= time_tol && apart <= trial_tol;
+    return gap_ab <= tol && gap_ba <= tol && apart <= r->trial_tol;
 }
 
 /* group[k] = least index of the friends of friends of event k. */
-static void group_plainly(const struct psr_event *e, size_t n, int64_t time_tol, size_t trial_tol,
-                          size_t *group)
+static void group_plainly(const struct psr_event *e, size_t n, const struct rules *r, size_t *group)
 {
     for (size_t k = 0; k < n; k++)
         group[k] = k;
@@ -29,7 +46,7 @@ static void group_plainly(const struct psr_event *e, size_t n, int64_t time_tol,
         changed = false;
         for (size_t a = 0; a < n; a++)
             for (size_t b = 0; b < n; b++)
-                if (group[a] < group[b] && are_friends(&e[a], &e[b], time_tol, trial_tol)) {
+                if (group[a] < group[b] && are_friends(&e[a], &e[b], r)) {
                     group[b] = group[a];
                     changed = true;
                 }
@@ -55,7 +72,8 @@ static bool same_event(const struct psr_event *a, const struct psr_event *b)
 
 /* What group g should have become, looked for in clusters. */
 static bool has_group(const struct psr_cluster *clusters, size_t ncluster,
-                      const struct psr_event *e, const size_t *group, size_t n, size_t g)
+                      const struct psr_event *e, const size_t *group, size_t n, size_t g,
+                      const struct rules *r)
 {
     struct psr_cluster want = {e[g], 0, INT64_MAX, INT64_MIN};
     for (size_t k = 0; k < n; k++) {
@@ -63,7 +81,7 @@ static bool has_group(const struct psr_cluster *clusters, size_t ncluster,
             continue;
         want.members++;
         want.best = is_better(&e[k], &want.best) ? e[k] : want.best;
-        int64_t first = first_sample(&e[k]), last = first + e[k].width - 1;
+        int64_t first = first_tick(r, &e[k]), last = end_tick(r, &e[k]) - 1;
         want.first = first < want.first ? first : want.first;
         want.last = last > want.last ? last : want.last;
     }
@@ -76,25 +94,32 @@ static bool has_group(const struct psr_cluster *clusters, size_t ncluster,
 
 static void test_against_pairs(uint64_t *seed)
 {
+    static const size_t scales[] = {1, 2, 3, 4, 8};
     int wrong = 0, many = 0;
     for (int trial = 0; trial < 150; trial++) {
         struct psr_event e[120];
         size_t group[120], n = (size_t)tap_between(seed, 1, 120), ngroup = 0, ncluster;
-        int64_t time_tol = tap_between(seed, 0, 6);
-        size_t trial_tol = (size_t)tap_between(seed, 0, 4);
-        for (size_t k = 0; k < n; k++)
-            e[k] = (struct psr_event){(double)tap_between(seed, 6, 12), tap_between(seed, 0, 800),
-                                      list_of_widths[tap_between(seed, 0, 7)],
-                                      (size_t)tap_between(seed, 0, 12)};
+        struct rules r = {.time_tol = tap_between(seed, 0, 6),
+                          .trial_tol = (size_t)tap_between(seed, 0, 4)};
+        bool alike = trial % 2;
+        for (size_t i = 0; i < 13; i++)
+            r.scale[i] = alike ? 1 : scales[tap_between(seed, 0, 4)];
+        for (size_t k = 0; k < n; k++) {
+            size_t i = (size_t)tap_between(seed, 0, 12);
+            e[k] = (struct psr_event){(double)tap_between(seed, 6, 12),
+                                      tap_between(seed, 0, 2400 / (int64_t)(r.scale[i] + 2)),
+                                      list_of_widths[tap_between(seed, 0, 7)], i};
+        }
         struct psr_cluster *clusters;
         psr_err err;
-        if (psr_cluster_events(e, n, NULL, time_tol, trial_tol, &clusters, &ncluster, &err))
+        if (psr_cluster_events(e, n, alike ? NULL : r.scale, r.time_tol, r.trial_tol, &clusters,
+                               &ncluster, &err))
             exit(EXIT_FAILURE);
-        group_plainly(e, n, time_tol, trial_tol, group);
+        group_plainly(e, n, &r, group);
         for (size_t g = 0; g < n; g++)
             if (group[g] == g) {
                 ngroup++;
-                wrong += !has_group(clusters, ncluster, e, group, n, g);
+                wrong += !has_group(clusters, ncluster, e, group, n, g, &r);
             }
         wrong += ngroup != ncluster;
         many += ncluster > 5 && ncluster < n;
@@ -216,6 +241,11 @@ static void test_cluster_text(void)
                             "16.42\t1601\t2.027617\t1\t1\t475.5\t41\t1580\t1630\n"
                             "7.00\t90000000000\t113982210.000000\t8.229\t2\t0.3\t1\t5\t6\n"),
        "clusters in Heimdall's columns");
+    const size_t scale[] = {1, 4, 1};
+    fine = open_text(&t, &f) && !psr_cluster_write(f, dm, scale, 1.266469e-3, c, 1, NULL);
+    got[close_text(&t, f, got, sizeof got)] = 0;
+    ok(fine && strstr(got, "\n16.42\t6404\t8.110467\t3\t1\t475.5\t41\t1580\t1630\n"),
+       "samples and widths on the common clock");
     if (access("/dev/full", W_OK) == 0 && !psr_outfile_create(&f, "/dev/full", NULL)) {
         psr_err err;
         psr_status st = PSR_OK;

@@ -272,6 +272,54 @@ static void test_refusals(void)
     scratch_empty();
 }
 
+/* Trials of several samplings, each with its own length. */
+static void test_each(void)
+{
+    const double dm[] = {1, 2, 3}, tsamp_s[] = {64e-6, 128e-6, 256e-6}, none[] = {1, 0, 1};
+    static const int64_t length[] = {5, 3, -1};
+    const float sample[] = {1, 2, 3, 4};
+    struct psr_obs obs;
+    psr_series *s;
+    psr_err err;
+    fill_obs(&obs);
+    struct psr_series_desc desc = {.root = scratch("each"),
+                                   .dm_decimals = 2,
+                                   .ndm = 3,
+                                   .dm = dm,
+                                   .obs = &obs,
+                                   .file_nbit = 8,
+                                   .each_tsamp_s = tsamp_s};
+    bool pass = !psr_series_check(&desc, &err) && scratch_count("") == 0;
+    pass = pass && !psr_series_create(&s, &desc, &err);
+    for (size_t i = 0; pass && i < 3; i++) {
+        pass &= !psr_series_append(s, i, sample, 4, &err);
+        if (i < 2)
+            psr_series_set_length(s, i, length[i]);
+    }
+    pass = pass && !psr_series_finish(s, -1, &err);
+    static const int64_t want[] = {5, 3, 4};
+    for (size_t i = 0; pass && i < 3; i++) {
+        char name[32];
+        float *x;
+        int64_t n;
+        struct psr_inf inf;
+        snprintf(name, sizeof name, "each_DM%zu.00.dat", i + 1);
+        pass &= !psr_dat_read(scratch(name), &x, &n, &inf, &err) && n == want[i] &&
+                inf.nbin == want[i] && inf.tbin_s == tsamp_s[i];
+        free(x);
+    }
+    ok(pass, "trials of one sink differ in sampling and length: %s", pass ? "" : err.msg);
+    scratch_empty();
+    desc.each_tsamp_s = none;
+    ok(psr_series_check(&desc, &err) == PSR_EINVAL && strstr(err.msg, "tsamp"), "refused: %s",
+       err.msg);
+    desc.each_tsamp_s = tsamp_s;
+    pass = !psr_series_create(&s, &desc, &err);
+    psr_series_set_length(s, 1, -2);
+    ok(pass && psr_series_finish(s, -1, &err) == PSR_EINVAL && scratch_count("") == 0,
+       "refused: %s", err.msg);
+}
+
 /* One of the last names cannot be taken: those taken before are given back. */
 static void test_failed_rename(void)
 {
@@ -520,6 +568,7 @@ int main(void)
     test_pad_bits(&random);
     test_names();
     test_refusals();
+    test_each();
     test_failed_rename();
     test_half_written();
     test_tim(&random);

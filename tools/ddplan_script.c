@@ -48,17 +48,18 @@ static void print_head(const struct ddplan_options *o)
     printf("\n");
 }
 
-/* gpudedisp takes a line of the plan at a time. */
+/* gpudedisp takes the whole plan; standard input may be the data. */
 static void print_gpudedisp(const struct psr_ddplan *plan)
 {
+    printf("gpudedisp %s-plan /dev/fd/3 -o \"$root\" \"$@\" 3<<'END'\n"
+           "# lodm dmstep ndms downsamp nsub\n",
+           plan->desc.nsub ? "-algo subband " : "");
     for (int i = 0; i < plan->nline; i++) {
         const struct psr_ddplan_line *l = &plan->line[i];
-        printf("gpudedisp ");
-        if (plan->desc.nsub)
-            printf("-algo subband -nsub %lld ", (long long)plan->desc.nsub);
-        printf("-lodm %.10g -dmstep %.10g -numdms %lld -downsamp %lld -o \"$root\" \"$@\"\n",
-               l->lodm, l->dmstep, (long long)l->ndm, (long long)l->downsamp);
+        printf("%.10g %.10g %lld %lld %lld\n", l->lodm, l->dmstep, (long long)l->ndm,
+               (long long)l->downsamp, (long long)plan->desc.nsub);
     }
+    printf("END\n");
 }
 
 /* prepsubband takes a call's worth, for its sub-bands are made at one DM. */

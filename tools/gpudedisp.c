@@ -112,12 +112,13 @@ static void print_line(const struct gpudedisp_job *j, const struct gpudedisp_lin
 {
     struct psr_dedisp_info info;
     psr_dedisp_describe(l->plan, &info);
-    fprintf(stderr,
-            "%s: %zu trials, DM %g to %g; largest shift %zu samples; %.2f times fewer adds by "
-            "sharing; backend %s, %d threads, %.0f MB\n",
-            j->tool.name, l->ndm, j->dm[l->first], j->dm[l->first + l->ndm - 1],
-            psr_dedisp_maxshift(l->plan), info.adds_direct / info.adds_planned, info.backend,
-            j->nthread, (double)info.bytes / 1e6);
+    fprintf(
+        stderr,
+        "%s: %zu trials, DM %g to %g, downsampled by %lld; largest shift %zu samples; %.2f times "
+        "fewer adds by sharing; backend %s, %d threads, %.0f MB\n",
+        j->tool.name, l->ndm, j->dm[l->first], j->dm[l->first + l->ndm - 1], (long long)l->downsamp,
+        psr_dedisp_maxshift(l->plan), info.adds_direct / info.adds_planned, info.backend,
+        j->nthread, (double)info.bytes / 1e6);
 }
 
 static void print_plan(const struct gpudedisp_job *j)
@@ -188,7 +189,7 @@ static psr_status tell_loss(struct gpudedisp_job *j)
 static psr_status run(struct gpudedisp_job *j)
 {
     if (j->opt.compat)
-        return gpudedisp_compat(j);
+        return j->opt.plan ? gpudedisp_compat_plan(j) : gpudedisp_compat(j);
     j->start_s = run_seconds();
     psr_status st = gpudedisp_prepare(j);
     j->ready_s = run_seconds();

@@ -123,6 +123,7 @@ struct gpudedisp_job {
     size_t npath;
     psr_err err; /* of the step that failed */
 
+    const char *plan_name;        /* for messages */
     struct psr_planfile planfile; /* empty without -plan */
     psr_source *source;
     double *dm; /* [ndm] of all lines */
@@ -165,8 +166,10 @@ psr_status gpudedisp_check_band(struct gpudedisp_job *j);
 /* Says of flags that do nothing that they do nothing. */
 void gpudedisp_remark_flags(struct gpudedisp_job *j);
 
-/* The whole of -compat presto, in place of prepare, the loop and the end. */
+/* The whole of -compat presto, in place of prepare, the loop and the end; the second with -plan, a
+ * line after the other. */
 psr_status gpudedisp_compat(struct gpudedisp_job *j);
+psr_status gpudedisp_compat_plan(struct gpudedisp_job *j);
 
 /* Spectra that PRESTO skips for -start, of an input of nsamp. */
 psr_status gpudedisp_compat_skip(struct gpudedisp_job *j, int64_t nsamp, int64_t *skip);
@@ -194,6 +197,15 @@ psr_status gpudedisp_reader_next(struct gpudedisp_job *j, struct gpudedisp_block
 double gpudedisp_reader_seconds(const struct gpudedisp_job *j);
 void gpudedisp_reader_stop(struct gpudedisp_job *j); /* NULL is fine */
 
+/* What -device says: "all" is every GPU, numbers are those GPUs, other words are the names of
+ * backends. */
+psr_status gpudedisp_choose_devices(struct gpudedisp_job *j, struct psr_dedisp_desc *d);
+
+/* Whether a line is dedispersed on devices; and, once its search and the series are there, whether
+ * series stay there, as they may where nobody but the search looks at them. */
+bool gpudedisp_is_on_device(const struct gpudedisp_line *l);
+psr_status gpudedisp_choose_place(struct gpudedisp_job *j, struct gpudedisp_line *l);
+
 /* Opens and creates everything but files of events.  On error j->err tells, and gpudedisp_release
  * cleans up. */
 psr_status gpudedisp_prepare(struct gpudedisp_job *j);
@@ -202,6 +214,9 @@ psr_status gpudedisp_prepare(struct gpudedisp_job *j);
  * complete.  Status: PSR_EINVAL where nsamp spectra are too few. */
 psr_status gpudedisp_check_sweep(struct gpudedisp_job *j, const struct gpudedisp_line *l,
                                  int64_t nsamp);
+
+/* The search of a line with -singlepulse; its plan is there. */
+psr_status gpudedisp_create_search(struct gpudedisp_job *j, struct gpudedisp_line *l);
 
 /* Takes the spectra that the fan-out was given last through every further stage of a line. */
 psr_status gpudedisp_run_line(struct gpudedisp_job *j, struct gpudedisp_line *l);

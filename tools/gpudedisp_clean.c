@@ -10,7 +10,10 @@ void gpudedisp_remark_flags(struct gpudedisp_job *j)
     const struct gpudedisp_options *o = &j->opt;
     if (o->quiet)
         return;
-    if (o->nsub && strcmp(o->algo, "subband") != 0 && !o->compat)
+    bool any_nsub = false;
+    for (size_t k = 0; k < j->nline; k++)
+        any_nsub |= j->line[k].nsub > 0;
+    if (any_nsub && strcmp(o->algo, "subband") != 0 && !o->compat)
         cli_note(&j->tool, "-nsub is not needed: direct is exact (-algo subband honours it)");
     if (o->wapp || o->window || o->numwapps != 1)
         cli_note(&j->tool, "-wapp, -window and -numwapps say nothing of this input: ignored");

@@ -155,6 +155,8 @@ psr_status gpudedisp_compat_prepare(struct gpudedisp_compat *k)
     if (!st)
         st = gpudedisp_open_source(j);
     if (!st)
+        st = gpudedisp_check_band(j);
+    if (!st)
         st = gpudedisp_choose_channels(j);
     if (!st)
         st = gpudedisp_read_mask(j);

@@ -1,7 +1,9 @@
-/* What becomes of a block in one line of the plan: dedisperse, patch, barycentre, write, search. */
+/* One line of the plan: its search, and what becomes of a block in it: dedisperse, patch,
+ * barycentre, write, search. */
 #include "gpudedisp.h"
 
 #include "run.h"
+#include <stdlib.h>
 #include <zlib.h>
 
 double gpudedisp_line_tsamp_s(const struct gpudedisp_job *j, const struct gpudedisp_line *l)
@@ -18,6 +20,31 @@ bool gpudedisp_line_is_full(const struct gpudedisp_job *j, const struct gpudedis
 bool gpudedisp_wants_sums(const struct gpudedisp_job *j)
 {
     return j->opt.verbose && j->opt.nowrite && !j->opt.singlepulse;
+}
+
+psr_status gpudedisp_create_search(struct gpudedisp_job *j, struct gpudedisp_line *l)
+{
+    const struct gpudedisp_options *o = &j->opt;
+    if (!o->singlepulse)
+        return PSR_OK;
+    size_t *sweep = malloc(l->ndm * sizeof *sweep);
+    if (!sweep)
+        return psr_fail_nomem(&j->err, "the sweep of each trial", (double)l->ndm * 8);
+    for (size_t i = 0; i < l->ndm; i++)
+        sweep[i] = psr_dedisp_shift(l->plan, i);
+    psr_status st = psr_singlepulse_create(&l->pulses,
+                                           &(struct psr_singlepulse_desc){
+                                               .nseries = l->ndm,
+                                               .dm = j->dm + l->first,
+                                               .sweep = sweep,
+                                               .tsamp_s = gpudedisp_line_tsamp_s(j, l),
+                                               .threshold = o->threshold,
+                                               .maxwidth_s = o->maxwidth_s,
+                                               .nthread = (int)o->ncpus,
+                                           },
+                                           &j->err);
+    free(sweep);
+    return st;
 }
 
 /* Appends n samples to trial i of the line, or to its checksum. */

@@ -1,15 +1,13 @@
-/* -plan: the lines of a dedispersion plan out of its file, and whether it is for this input. */
+/* -plan: the lines of a dedispersion plan out of its file, whether it is for this input, and how
+ * -compat presto goes through them. */
 #include "gpudedisp.h"
 
+#include "run.h"
 #include <math.h>
 #include <psrkit/lists.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const char *plan_name(const struct gpudedisp_job *j)
-{
-    return strcmp(j->opt.plan, "-") != 0 ? j->opt.plan : "standard input";
-}
+#include <sys/stat.h>
 
 static int by_lodm(const void *a, const void *b)
 {
@@ -31,7 +29,7 @@ static psr_status check_line(struct gpudedisp_job *j, const struct psr_plan_line
     for (size_t k = 0; k < sizeof limit / sizeof *limit; k++)
         if (limit[k].value > limit[k].max)
             return psr_fail(&j->err, PSR_EINVAL, "%s: line from DM %.10g: %s %lld is above %s%lld",
-                            plan_name(j), from->lodm, limit[k].name, (long long)limit[k].value,
+                            j->plan_name, from->lodm, limit[k].name, (long long)limit[k].value,
                             presto ? "prepsubband's " : "", (long long)limit[k].max);
     return PSR_OK;
 }
@@ -65,6 +63,7 @@ static psr_status add_line(struct gpudedisp_job *j, const struct psr_plan_line *
 psr_status gpudedisp_read_plan(struct gpudedisp_job *j)
 {
     struct psr_planfile *plan = &j->planfile;
+    j->plan_name = strcmp(j->opt.plan, "-") != 0 ? j->opt.plan : "standard input";
     psr_status st = psr_planfile_read(plan, j->opt.plan, &j->err);
     if (st != PSR_OK)
         return st;
@@ -80,7 +79,7 @@ psr_status gpudedisp_read_plan(struct gpudedisp_job *j)
     }
     if (st == PSR_OK && !strcmp(j->opt.algo, "subband") && !any_nsub)
         st = psr_fail(&j->err, PSR_EINVAL, "%s: -algo subband, and no line has sub-bands (nsub 0)",
-                      plan_name(j));
+                      j->plan_name);
     return st;
 }
 
@@ -107,7 +106,64 @@ psr_status gpudedisp_check_band(struct gpudedisp_job *j)
     for (size_t k = 0; k < sizeof field / sizeof *field; k++)
         if (!(fabs(field[k].planned - field[k].have) <= field[k].tolerance))
             return psr_fail(&j->err, PSR_EINVAL, "%s: made for %s %.10g, and %s has %.10g",
-                            plan_name(j), field[k].name, field[k].planned, j->path[0],
+                            j->plan_name, field[k].name, field[k].planned, j->path[0],
                             field[k].have);
     return PSR_OK;
+}
+
+/* --- as PRESTO -------------------------------------------------------------------------------- */
+
+/* Every line opens the input anew. */
+static psr_status check_again(struct gpudedisp_job *j)
+{
+    for (size_t k = 0; k < j->npath; k++) {
+        struct stat st;
+        bool piped = !strcmp(j->path[k], "-");
+        if (piped || (stat(j->path[k], &st) == 0 && !S_ISREG(st.st_mode)))
+            return psr_fail(&j->err, PSR_EINVAL,
+                            "%s: -compat presto -plan reads its input once for each line, and this "
+                            "is no file",
+                            piped ? "standard input" : j->path[k]);
+    }
+    return PSR_OK;
+}
+
+static psr_status run_presto_line(struct gpudedisp_job *j, const struct psr_plan_line *line)
+{
+    struct gpudedisp_job one = {
+        .opt = j->opt,
+        .tool = j->tool,
+        .path = j->path,
+        .npath = j->npath,
+        .plan_name = j->plan_name,
+        .planfile = {.has_band = j->planfile.has_band, .band = j->planfile.band},
+    };
+    one.opt.plan = NULL;
+    one.opt.lodm = line->lodm;
+    one.opt.dmstep = line->dmstep;
+    one.opt.numdms = line->ndm;
+    one.opt.downsamp = line->downsamp;
+    one.opt.nsub = line->nsub;
+    psr_status st = gpudedisp_compat(&one);
+    gpudedisp_release(&one);
+    j->err = one.err;
+    return st;
+}
+
+psr_status gpudedisp_compat_plan(struct gpudedisp_job *j)
+{
+    psr_status st = gpudedisp_make_trials(j);
+    if (st == PSR_OK)
+        st = check_again(j);
+    if (st == PSR_OK)
+        st = psr_series_check(&(struct psr_series_desc){.root = j->opt.root,
+                                                        .format = PSR_SERIES_DAT,
+                                                        .dm_decimals = (int)j->opt.dmprec,
+                                                        .ndm = j->ndm,
+                                                        .dm = j->dm,
+                                                        .tsamp_s = 1},
+                              &j->err);
+    for (size_t k = 0; st == PSR_OK && k < j->planfile.nline && !run_stop_signal(); k++)
+        st = run_presto_line(j, &j->planfile.line[k]);
+    return st;
 }

@@ -3,46 +3,12 @@
 #include "gpudedisp.h"
 
 #include "base/threads.h"
-#include <ctype.h>
-#include <psrkit/number.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static psr_status prepare_bary(struct gpudedisp_job *j)
 {
     return gpudedisp_bary_prepare(j, psr_source_obs(j->source), 0);
-}
-
-/* "all" is every GPU, numbers are those GPUs; other words are the names of backends. */
-static psr_status choose_devices(struct gpudedisp_job *j, struct psr_dedisp_desc *d)
-{
-    const char *name = j->opt.device;
-    d->backend = name;
-    d->devices = j->device;
-    if (!strcmp(name, "all")) {
-        int n = psr_device_count(&j->err);
-        d->backend = "cuda";
-        for (; (int)d->ndevice < n && d->ndevice < GPUDEDISP_DEVICES; d->ndevice++)
-            j->device[d->ndevice] = (int)d->ndevice;
-        return n ? PSR_OK : PSR_EDEVICE;
-    }
-    if (!isdigit((unsigned char)name[0]))
-        return PSR_OK;
-    psr_status st = PSR_OK;
-    d->backend = "cuda";
-    for (const char *at = name; st == PSR_OK && at; at = strchr(at, ',')) {
-        char text[16];
-        int64_t number = 0;
-        at += *at == ',';
-        snprintf(text, sizeof text, "%.*s", (int)strcspn(at, ","), at);
-        if (d->ndevice == GPUDEDISP_DEVICES)
-            return psr_fail(&j->err, PSR_EINVAL, "-device: more than %d devices",
-                            GPUDEDISP_DEVICES);
-        st = psr_parse_int("-device", text, 0, 1023, &number, &j->err);
-        j->device[d->ndevice++] = (int)number;
-    }
-    return st;
 }
 
 /* What all lines have in common, but for the frequencies. */
@@ -61,7 +27,7 @@ static psr_status describe_stream(struct gpudedisp_job *j, struct psr_dedisp_des
         .nthread = (int)o->ncpus,
         .mem_bytes = o->mem_bytes,
     };
-    return choose_devices(j, d);
+    return gpudedisp_choose_devices(j, d);
 }
 
 static void describe_line(const struct gpudedisp_job *j, const struct gpudedisp_line *l,
@@ -139,13 +105,6 @@ static void choose_block(struct gpudedisp_job *j)
         j->block = (size_t)obs->nsamp;
 }
 
-static bool is_on_device(const struct gpudedisp_line *l)
-{
-    struct psr_dedisp_info info;
-    psr_dedisp_describe(l->plan, &info);
-    return info.ndevice > 0;
-}
-
 static psr_status create_buffers(struct gpudedisp_job *j)
 {
     const struct psr_obs *obs = psr_source_obs(j->source);
@@ -163,69 +122,43 @@ static psr_status create_buffers(struct gpudedisp_job *j)
     j->crc = calloc(j->ndm, sizeof *j->crc);
     if ((cleaned_bytes && !j->cleaned) || !j->out || !j->crc)
         return psr_fail_nomem(&j->err, "a block of data", (double)cleaned_bytes + (double)room * 4);
-    return gpudedisp_reader_start(j, is_on_device(j->line));
+    return gpudedisp_reader_start(j, gpudedisp_is_on_device(j->line));
+}
+
+/* The events of a run without series have names too, unless all go to standard output. */
+static psr_status make_sink(struct gpudedisp_job *j, const struct psr_series_desc *d)
+{
+    const struct gpudedisp_options *o = &j->opt;
+    if (!o->nowrite)
+        return psr_series_create(&j->series, d, &j->err);
+    if (!o->singlepulse || !strcmp(o->root, "-"))
+        return PSR_OK;
+    return psr_series_check(d, &j->err);
 }
 
 static psr_status create_series(struct gpudedisp_job *j)
 {
     const struct gpudedisp_options *o = &j->opt;
-    if (o->nowrite)
-        return PSR_OK;
+    bool tim = !strcmp(o->format, "tim") || (o->root && !strcmp(o->root, "-"));
     double *tsamp_s = malloc(j->ndm * sizeof *tsamp_s);
     if (!tsamp_s)
         return psr_fail_nomem(&j->err, "sampling times", (double)j->ndm * 8);
     for (const struct gpudedisp_line *l = j->line; l < j->line + j->nline; l++)
         for (size_t i = l->first; i < l->first + l->ndm; i++)
             tsamp_s[i] = gpudedisp_line_tsamp_s(j, l);
-    psr_status st = psr_series_create(
-        &j->series,
-        &(struct psr_series_desc){
-            .root = o->root,
-            .format = !strcmp(o->format, "tim") || !strcmp(o->root, "-") ? PSR_SERIES_TIM
-                                                                         : PSR_SERIES_DAT,
-            .dm_decimals = (int)o->dmprec,
-            .ndm = j->ndm,
-            .dm = j->dm,
-            .obs = &j->bary.obs,
-            .epoch = j->bary.epoch,
-            .file_nbit = psr_source_file_nbit(j->source),
-            .each_tsamp_s = tsamp_s,
-        },
-        &j->err);
+    psr_status st = make_sink(j, &(struct psr_series_desc){
+                                     .root = o->root,
+                                     .format = tim ? PSR_SERIES_TIM : PSR_SERIES_DAT,
+                                     .dm_decimals = (int)o->dmprec,
+                                     .ndm = j->ndm,
+                                     .dm = j->dm,
+                                     .obs = &j->bary.obs,
+                                     .epoch = j->bary.epoch,
+                                     .file_nbit = psr_source_file_nbit(j->source),
+                                     .each_tsamp_s = tsamp_s,
+                                 });
     free(tsamp_s);
     return st;
-}
-
-static psr_status create_search(struct gpudedisp_job *j, struct gpudedisp_line *l)
-{
-    const struct gpudedisp_options *o = &j->opt;
-    if (!o->singlepulse)
-        return PSR_OK;
-    size_t *sweep = malloc(l->ndm * sizeof *sweep);
-    if (!sweep)
-        return psr_fail_nomem(&j->err, "the sweep of each trial", (double)l->ndm * 8);
-    for (size_t i = 0; i < l->ndm; i++)
-        sweep[i] = psr_dedisp_shift(l->plan, i);
-    psr_status st = psr_singlepulse_create(&l->pulses,
-                                           &(struct psr_singlepulse_desc){
-                                               .nseries = l->ndm,
-                                               .dm = j->dm + l->first,
-                                               .sweep = sweep,
-                                               .tsamp_s = gpudedisp_line_tsamp_s(j, l),
-                                               .threshold = o->threshold,
-                                               .maxwidth_s = o->maxwidth_s,
-                                               .nthread = (int)o->ncpus,
-                                           },
-                                           &j->err);
-    free(sweep);
-    return st;
-}
-
-/* Series that nobody but the search looks at need not leave their devices. */
-static psr_status choose_place(struct gpudedisp_job *j, struct gpudedisp_line *l)
-{
-    l->resident = is_on_device(l) && l->pulses && !j->series && !l->resample;
-    return PSR_OK;
 }
 
 static psr_status check_length(struct gpudedisp_job *j, struct gpudedisp_line *l)
@@ -241,12 +174,18 @@ psr_status gpudedisp_prepare(struct gpudedisp_job *j)
         psr_status (*run)(struct gpudedisp_job *);
         psr_status (*line)(struct gpudedisp_job *, struct gpudedisp_line *);
     } step[] = {
-        {.run = gpudedisp_make_trials},  {.run = gpudedisp_open_source},
-        {.run = gpudedisp_check_band},   {.run = gpudedisp_choose_channels},
-        {.run = gpudedisp_create_clean}, {.run = prepare_bary},
-        {.run = create_plans},           {.line = gpudedisp_create_patch},
-        {.run = create_buffers},         {.run = create_series},
-        {.line = create_search},         {.line = choose_place},
+        {.run = gpudedisp_make_trials},
+        {.run = gpudedisp_open_source},
+        {.run = gpudedisp_check_band},
+        {.run = gpudedisp_choose_channels},
+        {.run = gpudedisp_create_clean},
+        {.run = prepare_bary},
+        {.run = create_plans},
+        {.line = gpudedisp_create_patch},
+        {.run = create_buffers},
+        {.run = create_series},
+        {.line = gpudedisp_create_search},
+        {.line = gpudedisp_choose_place},
         {.line = check_length},
     };
     psr_status st = PSR_OK;

@@ -56,6 +56,7 @@ tools_gpudedisp_SOURCES = \
 	tools/gpudedisp_compat.c \
 	tools/gpudedisp_compat.h \
 	tools/gpudedisp_compat_setup.c \
+	tools/gpudedisp_device.c \
 	tools/gpudedisp_events.c \
 	tools/gpudedisp_input.c \
 	tools/gpudedisp_line.c \

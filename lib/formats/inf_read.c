@@ -1,3 +1,4 @@
+#include "../base/slurp.h"
 #include "inf_fields.h"
 
 #include <psrkit/number.h>
@@ -373,24 +374,11 @@ psr_status psr_inf_parse(struct psr_inf *inf, const char *text, size_t n, const 
 
 psr_status psr_inf_read(struct psr_inf *inf, const char *path, psr_err *err)
 {
-    psr_status st = PSR_OK;
-    char *text = malloc(INF_MAX_BYTES + 1);
-    FILE *f = text ? fopen(path, "re") : NULL;
-    if (!f) {
-        st = psr_fail_errno(err, "%s", path);
-        goto done;
-    }
-    size_t n = fread(text, 1, INF_MAX_BYTES + 1, f);
-    if (ferror(f))
-        st = psr_fail_errno(err, "%s: cannot read", path);
-    else if (n > INF_MAX_BYTES)
-        st = psr_fail(err, PSR_EFORMAT, "%s: longer than %d bytes, so not an .inf file", path,
-                      INF_MAX_BYTES);
-    else
+    char *text;
+    size_t n;
+    psr_status st = psr_slurp(path, INF_MAX_BYTES, &text, &n, err);
+    if (!st)
         st = psr_inf_parse(inf, text, n, path, err);
-done:
-    if (f)
-        fclose(f);
     free(text);
     return st;
 }

@@ -1,8 +1,8 @@
 #include "../base/path.h"
+#include "../base/slurp.h"
 #include <psrkit/mask.h>
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -216,56 +216,14 @@ psr_status psr_mask_parse_stats(struct psr_mask *mask, const void *bytes, size_t
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-/* Returned: *bytes [*n], malloc'd, caller frees; NULL on error. */
-static psr_status read_stream(FILE *f, const char *path, unsigned char **bytes, size_t *n,
-                              psr_err *err)
-{
-    size_t room = 1 << 16, got = 1;
-    unsigned char *all = malloc(room);
-    psr_status st = all ? PSR_OK : psr_fail_nomem(err, path, (double)room);
-    for (*n = 0; !st && got > 0; *n += got) {
-        got = fread(all + *n, 1, room - *n, f);
-        if (got == 0 && ferror(f))
-            st = psr_fail_errno(err, "%s: cannot read", path);
-        if (*n + got < room)
-            continue;
-        if (room >= max_bytes) {
-            st = psr_fail(err, PSR_EFORMAT, "%s: beyond %zu bytes", path, max_bytes);
-            continue;
-        }
-        unsigned char *more = realloc(all, room *= 2);
-        if (!more)
-            st = psr_fail_nomem(err, path, (double)room);
-        else
-            all = more;
-    }
-    if (st) {
-        free(all);
-        all = NULL;
-    }
-    *bytes = all;
-    return st;
-}
-
-static psr_status read_bytes(const char *path, unsigned char **bytes, size_t *n, psr_err *err)
-{
-    *bytes = NULL;
-    FILE *f = fopen(path, "re");
-    if (!f)
-        return psr_fail_errno(err, "%s", path);
-    psr_status st = read_stream(f, path, bytes, n, err);
-    fclose(f);
-    return st;
-}
-
 static psr_status read_stats(struct psr_mask *mask, const char *path, psr_err *err)
 {
-    unsigned char *bytes = NULL;
+    char *bytes = NULL;
     size_t n;
     char *stats = psr_path_beside(path, ".stats");
     if (!stats)
         return psr_fail_nomem(err, path, (double)strlen(path));
-    psr_status st = read_bytes(stats, &bytes, &n, err);
+    psr_status st = psr_slurp(stats, max_bytes, &bytes, &n, err);
     if (!st)
         st = psr_mask_parse_stats(mask, bytes, n, stats, err);
     free(bytes);
@@ -275,10 +233,10 @@ static psr_status read_stats(struct psr_mask *mask, const char *path, psr_err *e
 
 psr_status psr_mask_read(struct psr_mask *mask, const char *path, psr_err *err)
 {
-    unsigned char *bytes;
+    char *bytes;
     size_t n;
     memset(mask, 0, sizeof *mask);
-    psr_status st = read_bytes(path, &bytes, &n, err);
+    psr_status st = psr_slurp(path, max_bytes, &bytes, &n, err);
     if (!st)
         st = psr_mask_parse(mask, bytes, n, path, err);
     free(bytes);

@@ -1,3 +1,4 @@
+#include "../base/slurp.h"
 #include <psrkit/number.h>
 #include <psrkit/planfile.h>
 #include <stdio.h>
@@ -208,31 +209,16 @@ psr_status psr_planfile_parse(struct psr_planfile *plan, const char *text, const
 
 psr_status psr_planfile_read(struct psr_planfile *plan, const char *path, psr_err *err)
 {
-    bool is_stdin = !strcmp(path, "-");
-    const char *name = is_stdin ? "standard input" : path;
+    char *text;
+    size_t n;
+    const char *name = psr_slurp_name(path);
     memset(plan, 0, sizeof *plan);
-    FILE *f = is_stdin ? stdin : fopen(path, "r");
-    if (!f)
-        return psr_fail_errno(err, "%s: cannot open", name);
-    psr_status st = PSR_OK;
-    size_t n = 0;
-    char *text = malloc(PSR_PLANFILE_MAX_BYTES + 1);
-    if (!text)
-        st = psr_fail_nomem(err, "a plan", PSR_PLANFILE_MAX_BYTES);
-    else
-        n = fread(text, 1, PSR_PLANFILE_MAX_BYTES + 1, f);
-    if (st == PSR_OK && ferror(f))
-        st = psr_fail_errno(err, "%s: cannot read", name);
-    else if (n > PSR_PLANFILE_MAX_BYTES || (st == PSR_OK && memchr(text, 0, n)))
-        st = psr_fail(err, PSR_EFORMAT, "%s: not a plan: it is binary or beyond %d bytes", name,
-                      PSR_PLANFILE_MAX_BYTES);
-    if (st == PSR_OK) {
-        text[n] = 0;
+    psr_status st = psr_slurp(path, PSR_PLANFILE_MAX_BYTES, &text, &n, err);
+    if (!st && memchr(text, 0, n))
+        st = psr_fail(err, PSR_EFORMAT, "%s: not a plan: it is binary", name);
+    if (!st)
         st = psr_planfile_parse(plan, text, name, err);
-    }
     free(text);
-    if (!is_stdin)
-        fclose(f);
     return st;
 }
 

@@ -137,7 +137,7 @@ static double tsamp_of(const struct psr_series_desc *desc, size_t i)
     return desc->each_tsamp_s ? desc->each_tsamp_s[i] : desc->tsamp_s;
 }
 
-static psr_status check_desc(const struct psr_series_desc *desc, psr_err *err)
+psr_status psr_series_check(const struct psr_series_desc *desc, psr_err *err)
 {
     if (desc->ndm < 1)
         return psr_fail(err, PSR_EINVAL, "no DM trials");
@@ -223,7 +223,7 @@ static psr_status open_trial(psr_series *s, size_t i, const struct psr_series_de
 psr_status psr_series_create(psr_series **out, const struct psr_series_desc *desc, psr_err *err)
 {
     *out = NULL;
-    psr_status st = check_desc(desc, err);
+    psr_status st = psr_series_check(desc, err);
     if (st)
         return st;
     psr_series *s = calloc(1, sizeof *s);

@@ -38,6 +38,9 @@ struct psr_series_desc {
 PSR_MUST_CHECK psr_status psr_series_create(psr_series **out, const struct psr_series_desc *desc,
                                             psr_err *err);
 
+/* What psr_series_create would refuse by desc alone; makes nothing. */
+PSR_MUST_CHECK psr_status psr_series_check(const struct psr_series_desc *desc, psr_err *err);
+
 /* Appends n samples to trial i.  Different trials may be appended to from different threads.  After
  * an error the sink can only be aborted; finishing it fails too. */
 PSR_MUST_CHECK psr_status psr_series_append(psr_series *s, size_t i, const float *x, size_t n,

@@ -117,6 +117,15 @@ static psr_status grow_feed(struct feed *feed, size_t n, psr_err *err)
 
 /* --- the plans -------------------------------------------------------------------------------- */
 
+/* Of several lines says which. */
+static psr_status fail_line(const psr_fanout *f, const struct psr_fanout_line *l,
+                            const psr_err *why, psr_err *err)
+{
+    if (f->nline == 1 || l->ndm < 1)
+        return psr_fail(err, why->code, "%s", why->msg);
+    return psr_fail(err, why->code, "DM %.10g to %.10g: %s", l->dm[0], l->dm[l->ndm - 1], why->msg);
+}
+
 static psr_status start_plan(psr_fanout *f, size_t k, const struct psr_fanout_desc *desc,
                              int64_t mem_bytes, psr_err *err)
 {
@@ -135,7 +144,9 @@ static psr_status start_plan(psr_fanout *f, size_t k, const struct psr_fanout_de
     f->line[k].feed = feed;
     f->line[k].out_bytes = 4 * (double)l->ndm / (double)l->downsamp;
     f->largest = l->downsamp > f->largest ? l->downsamp : f->largest;
-    return psr_dedisp_create_summed(&f->line[k].plan, &d, summed, feed->nbit, err);
+    psr_err why;
+    psr_status st = psr_dedisp_create_summed(&f->line[k].plan, &d, summed, feed->nbit, &why);
+    return st ? fail_line(f, l, &why, err) : PSR_OK;
 }
 
 static int64_t bytes_of_plans(const psr_fanout *f)

@@ -50,6 +50,18 @@ same() {
     same -singlepulse -nowrite -threshold 5 -numout 20000
 }
 
+@test "events of all lines of a plan are the same" {
+    printf '0 1 90 1 0\n90 2 40 2 0\n170 3 20 6 0\n' >plan
+    for device in cpu cuda all; do
+        rm -rf "$device"
+        mkdir "$device"
+        (cd "$device" && gpudedisp -q -nobary -plan ../plan -device $device -singlepulse -nowrite -threshold 5 \
+            -o o ../a.fil)
+    done
+    [ "$(cat cpu/*.singlepulse | wc -l)" -gt 20 ]
+    for device in cuda all; do diff -rq cpu $device; done
+}
+
 @test "events beside series are the same" {
     same -singlepulse -threshold 5.5
 }

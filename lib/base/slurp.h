@@ -1,0 +1,18 @@
+/* slurp.h: a whole small file in memory (private). */
+#ifndef PSR_BASE_SLURP_H
+#define PSR_BASE_SLURP_H
+
+#include <psrkit/status.h>
+#include <stddef.h>
+
+/* Reads all of path, "-" being standard input.
+ * Given:    most      bytes allowed
+ * Returned: *text [*n], one byte of 0 behind it, malloc'd, caller frees; NULL on error
+ * Status:   PSR_EIO, PSR_ENOMEM; PSR_EFORMAT for a file beyond most. */
+PSR_MUST_CHECK psr_status psr_slurp(const char *path, size_t most, char **text, size_t *n,
+                                    psr_err *err);
+
+/* How messages call path. */
+const char *psr_slurp_name(const char *path);
+
+#endif
