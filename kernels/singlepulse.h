@@ -36,6 +36,21 @@ struct pulse_k_ring {
 cudaError_t pulse_k_blank(const struct pulse_k_ring *ring, const int64_t *d_sweep, int64_t first,
                           int64_t end, int64_t from, int64_t n, cudaStream_t stream);
 
+/* Samples first .. of what is resampled: n of the input from sample "from" on, or, added, the mean
+ * of samples from - 1 and from. */
+struct pulse_k_splice {
+    uint32_t first, from;
+    uint32_t added;
+};
+
+/* Puts n samples of every series into the ring, from sample pos on: those of d_x [nseries][stride],
+ * spliced.
+ * Given:  d_splice [nsplice] by rising first, the first with 0; d_prev [nseries] the sample before
+ *         the first of d_x */
+cudaError_t pulse_k_resample(const struct pulse_k_ring *ring, const float *d_x, size_t stride,
+                             const struct pulse_k_splice *d_splice, size_t nsplice,
+                             const float *d_prev, int64_t pos, size_t n, cudaStream_t stream);
+
 /* Measures npiece pieces from piece k on, each of its first n samples. */
 cudaError_t pulse_k_measure(const struct pulse_k_ring *ring, int64_t k, size_t npiece, size_t n,
                             cudaStream_t stream);

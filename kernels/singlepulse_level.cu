@@ -317,6 +317,27 @@ __global__ void __launch_bounds__(THREADS)
         x[t % room] = NAN;
 }
 
+constexpr int COPIERS = 256;
+
+__global__ void __launch_bounds__(COPIERS)
+    splice(const struct pulse_k_ring ring, const float *d_x, size_t stride,
+           const struct pulse_k_splice *list, unsigned nlist, const float *prev, int64_t pos,
+           size_t n)
+{
+    const size_t i = blockIdx.y, j = (size_t)blockIdx.x * COPIERS + threadIdx.x;
+    const int64_t room = (int64_t)ring.npiece * ring.length;
+    const float *x = d_x + i * stride;
+    if (j >= n)
+        return;
+    unsigned s = 0;
+    while (s + 1 < nlist && list[s + 1].first <= j)
+        s++;
+    const size_t from = list[s].from + (j - list[s].first);
+    const float before = from ? x[list[s].added ? from - 1 : from] : prev[i];
+    ring.d_x[i * room + (pos + (int64_t)j) % room] =
+        list[s].added ? (before + x[from]) / 2 : x[from];
+}
+
 unsigned blocks_for(size_t nseries, size_t nk, size_t each)
 {
     return (unsigned)((nseries * nk + each - 1) / each);
@@ -329,6 +350,23 @@ extern "C" cudaError_t pulse_k_blank(const struct pulse_k_ring *ring, const int6
                                      cudaStream_t stream)
 {
     blank<<<(unsigned)ring->nseries, THREADS, 0, stream>>>(*ring, d_sweep, first, end, from, n);
+    return cudaGetLastError();
+}
+
+extern "C" cudaError_t pulse_k_resample(const struct pulse_k_ring *ring, const float *d_x,
+                                        size_t stride, const struct pulse_k_splice *d_splice,
+                                        size_t nsplice, const float *d_prev, int64_t pos, size_t n,
+                                        cudaStream_t stream)
+{
+    /* A grid has at most 65535 rows. */
+    for (size_t i0 = 0; n && i0 < ring->nseries; i0 += 65535) {
+        struct pulse_k_ring part = *ring;
+        const size_t left = ring->nseries - i0;
+        part.d_x += i0 * ring->npiece * ring->length;
+        dim3 grid((unsigned)((n + COPIERS - 1) / COPIERS), (unsigned)(left < 65535 ? left : 65535));
+        splice<<<grid, COPIERS, 0, stream>>>(part, d_x + i0 * stride, stride, d_splice,
+                                             (unsigned)nsplice, d_prev + i0, pos, n);
+    }
     return cudaGetLastError();
 }
 

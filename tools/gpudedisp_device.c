@@ -45,6 +45,8 @@ bool gpudedisp_is_on_device(const struct gpudedisp_line *l)
 
 psr_status gpudedisp_choose_place(struct gpudedisp_job *j, struct gpudedisp_line *l)
 {
-    l->resident = gpudedisp_is_on_device(l) && l->pulses && !j->series && !l->resample;
+    /* -numout counts samples after barycentring, which are made in the search only. */
+    bool counted = l->resample && j->opt.numout;
+    l->resident = gpudedisp_is_on_device(l) && l->pulses && !j->series && !counted;
     return PSR_OK;
 }

@@ -115,6 +115,7 @@ static psr_status run_on_devices(struct gpudedisp_job *j, struct gpudedisp_line 
     double since_s = run_seconds();
     const struct psr_slab *slab;
     size_t nslab, n, left = 1, line = (size_t)(l - j->line);
+    const struct psr_resample_bin *bin = NULL;
     psr_status st = gpudedisp_tell_search(j, l);
     for (bool again = false; st == PSR_OK && left && !gpudedisp_line_is_full(j, l); again = true) {
         st = psr_fanout_execute_device(j->fan, line, &slab, &nslab, &n, &left, &j->err);
@@ -122,10 +123,13 @@ static psr_status run_on_devices(struct gpudedisp_job *j, struct gpudedisp_line 
             st = gpudedisp_patch_slabs(j, l, slab, nslab, n, again);
         gpudedisp_charge(j, STAGE_DEDISPERSE, &since_s);
         n = limit_samples(j, l, n);
+        size_t nbin = 0, nout = n;
+        if (st == PSR_OK && l->resample)
+            st = psr_resample_tell(l->resample, n, &bin, &nbin, &nout, &j->err);
         if (st == PSR_OK)
-            st = psr_singlepulse_execute_device(l->pulses, slab, nslab, n, &j->err);
+            st = psr_singlepulse_execute_device(l->pulses, slab, nslab, n, bin, nbin, &j->err);
         gpudedisp_charge(j, STAGE_SEARCH, &since_s);
-        l->nout += (int64_t)n;
+        l->nout += (int64_t)nout;
     }
     return st;
 }

@@ -20,7 +20,10 @@ struct pulse_share {
 struct pulse_chunk {
     const float *d_x; /* [nseries][stride] */
     size_t stride, n;
-    int64_t pos; /* of the first */
+    int64_t pos;                        /* of the first */
+    const struct psr_resample_bin *bin; /* [nbin] in order; their places count from sample at0 */
+    size_t nbin, at0;
+    size_t nout; /* samples that these become */
     const struct psr_span *mask;
     size_t nmask;
 };
@@ -35,7 +38,7 @@ struct pulse_found {
 struct psr_pulse_device_ops {
     /* Status: PSR_EDEVICE, PSR_ENOMEM */
     psr_status (*create)(void **state, const struct pulse_share *share, psr_err *err);
-    /* Samples that one push takes, at most. */
+    /* Samples that one push takes, or makes of what it takes, at most. */
     size_t (*room)(const void *state);
     /* Enqueue the search of what a chunk completes; or, at the end of the stream, of all. */
     psr_status (*push)(void *state, const struct pulse_chunk *chunk, psr_err *err);

@@ -13,6 +13,7 @@
 enum {
     PUSH = 16384,       /* samples at once, where there is memory */
     BEHIND = 12,        /* pieces of a ring beside those of one push */
+    SPLICES = 1024,     /* of a push, at most */
     HIT_ROOM = 1 << 20, /* more hits are fetched some series at a time */
 };
 
@@ -22,6 +23,8 @@ struct pulse_cuda {
     cudaEvent_t began, searched;
     struct pulse_k_ring ring;
     int64_t *d_sweep;
+    struct pulse_k_splice *d_splice; /* [SPLICES] */
+    float *d_prev;                   /* [nseries] the last sample that came, before resampling */
     struct pulse_k_search search; /* what was enqueued last; n is 0 once that has been collected */
     struct pulse_k_count *h_count;
     struct pulse_run *run; /* [run_room] */
@@ -86,6 +89,9 @@ static cudaError_t make_rest(struct pulse_cuda *c, const struct pulse_share *s)
     TRY(cudaEventCreate(&c->began));
     TRY(cudaEventCreate(&c->searched));
     TRY(cudaMalloc((void **)&c->d_sweep, s->nseries * sizeof *c->d_sweep));
+    TRY(cudaMalloc((void **)&c->d_splice, SPLICES * sizeof *c->d_splice));
+    TRY(cudaMalloc((void **)&c->d_prev, s->nseries * sizeof *c->d_prev));
+    TRY(cudaMemsetAsync(c->d_prev, 0, s->nseries * sizeof *c->d_prev, c->stream));
     TRY(cudaMalloc((void **)&c->search.d_hit, HIT_ROOM * sizeof *c->search.d_hit));
     TRY(cudaMalloc((void **)&c->search.d_count, sizeof *c->search.d_count));
     TRY(cudaMallocHost((void **)&c->h_count, sizeof *c->h_count));
@@ -120,6 +126,8 @@ static void cuda_destroy(void *state)
     (void)cudaStreamSynchronize(c->stream);
     free_ring(c);
     cudaFree(c->d_sweep);
+    cudaFree(c->d_splice);
+    cudaFree(c->d_prev);
     cudaFree(c->search.d_hit);
     cudaFree(c->search.d_count);
     cudaFreeHost(c->h_count);
@@ -164,7 +172,7 @@ static size_t cuda_room(const void *state)
 
 /* --- the search ------------------------------------------------------------------------------- */
 
-static cudaError_t take_samples(struct pulse_cuda *c, const struct pulse_chunk *k)
+static cudaError_t copy_samples(struct pulse_cuda *c, const struct pulse_chunk *k)
 {
     const struct pulse_k_ring *r = &c->ring;
     size_t room = (size_t)r->npiece * (size_t)r->length, at = (size_t)(k->pos % (int64_t)room);
@@ -175,9 +183,47 @@ static cudaError_t take_samples(struct pulse_cuda *c, const struct pulse_chunk *
         TRY(cudaMemcpy2DAsync(r->d_x, room * size, k->d_x + head, k->stride * size,
                               (k->n - head) * size, r->nseries, cudaMemcpyDeviceToDevice,
                               c->stream));
+    return cudaSuccess;
+}
+
+/* Where runs of samples go between bins. */
+static size_t list_splices(const struct pulse_chunk *k, struct pulse_k_splice list[SPLICES])
+{
+    size_t n = 1;
+    uint32_t made = 0, taken = 0;
+    list[0] = (struct pulse_k_splice){0};
+    for (size_t b = 0; b < k->nbin && n + 2 < SPLICES; b++) {
+        uint32_t at = (uint32_t)(k->bin[b].at - k->at0);
+        made += at - taken;
+        taken = at;
+        if (k->bin[b].step > 0)
+            list[n++] = (struct pulse_k_splice){made++, at, 1};
+        else
+            taken++;
+        list[n++] = (struct pulse_k_splice){made, taken, 0};
+    }
+    return n;
+}
+
+static cudaError_t splice_samples(struct pulse_cuda *c, const struct pulse_chunk *k)
+{
+    struct pulse_k_splice list[SPLICES];
+    size_t n = list_splices(k, list);
+    TRY(cudaMemcpyAsync(c->d_splice, list, n * sizeof *list, cudaMemcpyHostToDevice, c->stream));
+    TRY(pulse_k_resample(&c->ring, k->d_x, k->stride, c->d_splice, n, c->d_prev, k->pos, k->nout,
+                         c->stream));
+    return cudaMemcpy2DAsync(c->d_prev, sizeof *c->d_prev, k->d_x + (k->n - 1),
+                             k->stride * sizeof *c->d_prev, sizeof *c->d_prev, c->ring.nseries,
+                             cudaMemcpyDeviceToDevice, c->stream);
+}
+
+static cudaError_t take_samples(struct pulse_cuda *c, const struct pulse_chunk *k)
+{
+    TRY(k->bin ? splice_samples(c, k) : copy_samples(c, k));
     for (size_t m = 0; m < k->nmask; m++)
-        TRY(pulse_k_blank(r, c->d_sweep, k->mask[m].first, k->mask[m].first + k->mask[m].count,
-                          k->pos, (int64_t)k->n, c->stream));
+        TRY(pulse_k_blank(&c->ring, c->d_sweep, k->mask[m].first,
+                          k->mask[m].first + k->mask[m].count, k->pos, (int64_t)k->nout,
+                          c->stream));
     return cudaSuccess;
 }
 
@@ -235,8 +281,8 @@ static cudaError_t take_chunk(struct pulse_cuda *c, const struct pulse_chunk *k)
     TRY(cudaSetDevice(c->device));
     TRY(cudaEventRecord(c->began, c->stream));
     TRY(take_samples(c, k));
-    TRY(level_pieces(c, k->pos + (int64_t)k->n, false));
-    return search_centres(c, k->pos + (int64_t)k->n, false);
+    TRY(level_pieces(c, k->pos + (int64_t)k->nout, false));
+    return search_centres(c, k->pos + (int64_t)k->nout, false);
 }
 
 static psr_status cuda_push(void *state, const struct pulse_chunk *chunk, psr_err *err)

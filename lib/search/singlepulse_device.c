@@ -116,34 +116,63 @@ static size_t room_of_all(const psr_singlepulse *p, size_t n)
     return n;
 }
 
-/* Samples "at" and after it of the slabs. */
-static psr_status push_chunk(psr_singlepulse *p, const struct psr_slab *slab, size_t at, size_t n,
-                             psr_err *err)
+/* The next samples of a block, and what is done to them. */
+struct part {
+    size_t at, n;
+    const struct psr_resample_bin *bin;
+    size_t nbin, nout;
+};
+
+/* Samples "at" and after it, as many as leave room for bins that are added. */
+static struct part next_part(const psr_singlepulse *p, size_t at, size_t nsamp,
+                             const struct psr_resample_bin *bin, size_t nbin)
+{
+    size_t room = room_of_all(p, SIZE_MAX), left = nsamp - at;
+    struct part q = {.at = at, .n = left < room / 2 || !nbin ? left : room / 2};
+    q.n = q.n < room ? q.n : room;
+    q.nout = q.n;
+    while (nbin && bin->at < at)
+        bin++, nbin--;
+    q.bin = bin;
+    for (; q.nbin < nbin && bin[q.nbin].at < at + q.n; q.nbin++)
+        q.nout += (size_t)bin[q.nbin].step; /* -1 wraps back */
+    return q;
+}
+
+static psr_status push_part(psr_singlepulse *p, const struct psr_slab *slab, const struct part *q,
+                            psr_err *err)
 {
     psr_status st = collect_all(p, err);
     for (size_t k = 0; k < p->nshare && st == PSR_OK; k++)
         st = ops->push(p->share[k],
-                       &(struct pulse_chunk){.d_x = slab[k].d_x + at,
+                       &(struct pulse_chunk){.d_x = slab[k].d_x + q->at,
                                              .stride = slab[k].stride,
-                                             .n = n,
+                                             .n = q->n,
                                              .pos = p->pos,
+                                             .bin = q->bin,
+                                             .nbin = q->nbin,
+                                             .at0 = q->at,
+                                             .nout = q->nout,
                                              .mask = p->mask,
                                              .nmask = p->nmask},
                        err);
-    p->pos += (int64_t)n;
+    p->pos += (int64_t)q->nout;
     psr_pulse_forget_masks(p);
     return st;
 }
 
 psr_status psr_singlepulse_execute_device(psr_singlepulse *p, const struct psr_slab *slab,
-                                          size_t nslab, size_t nsamp, psr_err *err)
+                                          size_t nslab, size_t nsamp,
+                                          const struct psr_resample_bin *bin, size_t nbin,
+                                          psr_err *err)
 {
     psr_status st = check_slabs(p, slab, nslab, nsamp, err);
     if (st == PSR_OK && !p->share)
         st = create_shares(p, slab, nslab, err);
-    for (size_t at = 0, n; at < nsamp && st == PSR_OK; at += n) {
-        n = room_of_all(p, nsamp - at);
-        st = push_chunk(p, slab, at, n, err);
+    for (size_t at = 0; at < nsamp && st == PSR_OK;) {
+        const struct part q = next_part(p, at, nsamp, bin, nbin);
+        st = push_part(p, slab, &q, err);
+        at += q.n;
     }
     return st;
 }

@@ -261,7 +261,7 @@ static void stream(psr_dedisp *p, const struct input *in, size_t nsamp, psr_sing
         MUST_PSR(psr_dedisp_execute_device(p, in->data + at * in->row_bytes, want, &taken, &slab,
                                            &nslab, &nout, &err));
         if (search)
-            MUST_PSR(psr_singlepulse_execute_device(search, slab, nslab, nout, &err));
+            MUST_PSR(psr_singlepulse_execute_device(search, slab, nslab, nout, NULL, 0, &err));
         done += nout;
     }
     *last = slab[0];

@@ -50,6 +50,17 @@ same() {
     same -singlepulse -nowrite -threshold 5 -numout 20000
 }
 
+@test "events of barycentred series that stay on GPUs are those of the CPU" {
+    for device in cpu cuda 0,0; do
+        rm -rf "$device"
+        mkdir "$device"
+        (cd "$device" && gpudedisp -q -position 05:34:31.97,+22:00:52.1 -site 149,-33,400 -lodm 0 -dmstep 2 -numdms 100 \
+            -device $device -singlepulse -nowrite -threshold 5 -o o ../a.fil)
+    done
+    [ "$(cat cpu/*.singlepulse | wc -l)" -gt 20 ]
+    for device in cuda 0,0; do diff -rq cpu $device; done
+}
+
 @test "events of all lines of a plan are the same" {
     printf '0 1 90 1 0\n90 2 40 2 0\n170 3 20 6 0\n' >plan
     for device in cpu cuda all; do

@@ -6,6 +6,7 @@
 #include <psrkit/dedisp.h>
 #include <psrkit/delays.h>
 #include <psrkit/device.h>
+#include <psrkit/resample.h>
 
 struct setup {
     float *x; /* [nseries][n] */
@@ -16,7 +17,30 @@ struct setup {
     size_t nmask;
     uint64_t *cut; /* NULL: one block */
     size_t most;   /* samples of a block */
+    bool drifts;   /* the series are resampled on the way */
 };
+
+static double drift_s(const void *ctx, double t_s)
+{
+    return *(const double *)ctx * t_s;
+}
+
+static psr_resample *make_resample(const struct setup *s)
+{
+    psr_err err;
+    static const double rate[] = {0.0083, -0.0061}; /* bins are added; bins are removed */
+    psr_resample *r = NULL;
+    if (s->drifts && psr_resample_create(&r,
+                                         &(struct psr_resample_desc){.nseries = s->nseries,
+                                                                     .tsamp_s = 1e-3,
+                                                                     .drift = drift_s,
+                                                                     .ctx = &rate[s->nseries % 2]},
+                                         &err)) {
+        diag("%s", err.msg);
+        exit(EXIT_FAILURE);
+    }
+    return r;
+}
 
 static bool must(cudaError_t e, const char *what)
 {
@@ -63,9 +87,17 @@ static psr_singlepulse *search_on_host(const struct setup *s)
 {
     psr_err err;
     psr_singlepulse *p = make_plan(s);
-    if (!fine(psr_singlepulse_execute(p, s->x, s->n, s->n, &err), &err) ||
+    psr_resample *r = make_resample(s);
+    size_t stride = r ? psr_resample_room(r, s->n) : s->n, n = s->n;
+    float *x = tap_take(s->nseries * stride, sizeof *x);
+    for (size_t i = 0; i < s->nseries; i++)
+        memcpy(x + i * stride, s->x + i * s->n, s->n * sizeof *x);
+    if ((r && !fine(psr_resample_execute(r, x, stride, s->n, &n, &err), &err)) ||
+        !fine(psr_singlepulse_execute(p, x, stride, n, &err), &err) ||
         !fine(psr_singlepulse_finish(p, &err), &err))
         exit(EXIT_FAILURE);
+    psr_resample_destroy(r);
+    free(x);
     return p;
 }
 
@@ -82,6 +114,8 @@ static psr_singlepulse *search_on_device(const struct setup *s)
     for (size_t k = 0; k < s->nslab; k++)
         MUST(cudaStreamCreate(&stream[k]));
     bool good = true;
+    psr_resample *r = make_resample(s);
+    const struct psr_resample_bin *bin = NULL;
     for (size_t done = 0, take; good && done < s->n; done += take) {
         take = s->n - done;
         if (s->cut) {
@@ -96,9 +130,13 @@ static psr_singlepulse *search_on_device(const struct setup *s)
                                         .stride = s->n,
                                         .stream = stream[k]};
         }
-        good = fine(psr_singlepulse_execute_device(p, slab, s->nslab, take, &err), &err);
+        size_t nbin = 0, nout;
+        good = !r || fine(psr_resample_tell(r, take, &bin, &nbin, &nout, &err), &err);
+        good = good &&
+               fine(psr_singlepulse_execute_device(p, slab, s->nslab, take, bin, nbin, &err), &err);
     }
     good = good && fine(psr_singlepulse_finish(p, &err), &err);
+    psr_resample_destroy(r);
     for (size_t k = 0; k < s->nslab; k++)
         MUST(cudaStreamSynchronize(stream[k]));
     if (!good)
@@ -123,9 +161,9 @@ static int compare_searches(const struct setup *s, size_t *nevent)
     *nevent += count_events(want, s->nseries);
     if (wrong)
         diag("%d differences: %zu series of %zu samples in %zu slabs, widths to %g s, threshold "
-             "%g, %zu masks, %zu events for %zu",
+             "%g, %zu masks, drift %d, %zu events for %zu",
              wrong, s->nseries, s->n, s->nslab, s->maxwidth_s, s->threshold, s->nmask,
-             count_events(got, s->nseries), count_events(want, s->nseries));
+             (int)s->drifts, count_events(got, s->nseries), count_events(want, s->nseries));
     psr_singlepulse_destroy(want);
     psr_singlepulse_destroy(got);
     return wrong;
@@ -157,7 +195,8 @@ static void test_random(uint64_t *seed)
                           .threshold = k % 7 ? 4 + 2 * tap_uniform(seed) : 2,
                           .maxwidth_s = widths[tap_between(seed, 0, 4)],
                           .cut = k % 3 ? seed : NULL,
-                          .most = (size_t)1 << tap_between(seed, 5, 15)};
+                          .most = (size_t)1 << tap_between(seed, 5, 15),
+                          .drifts = k % 5 > 2};
         s.nslab = (size_t)tap_between(seed, 1, s.nseries < 4 ? (int64_t)s.nseries : 4);
         s.x = make_series(seed, s.nseries, s.n);
         s.sweep = tap_take(s.nseries, sizeof *s.sweep);
@@ -236,7 +275,7 @@ static void test_chain(uint64_t *seed)
         good = fine(psr_dedisp_execute_device(device, in + t * NCHAN, n, &taken, &slab, &nslab,
                                               &nout, &err),
                     &err) &&
-               fine(psr_singlepulse_execute_device(got, slab, nslab, nout, &err), &err);
+               fine(psr_singlepulse_execute_device(got, slab, nslab, nout, NULL, 0, &err), &err);
     }
     good = good && fine(psr_singlepulse_finish(got, &err), &err);
     ok(good && !count_differences(got, want, NDM), "series that stay on the device: %zu events",
