@@ -12,3 +12,12 @@ dist_surveys_DATA = \
 	data/surveys/novotny-table3-mid.plan \
 	data/surveys/pulscan-gmrt.plan \
 	data/surveys/pulscan-synthetic.plan
+
+# Arrays of dishes, for frbbeam and fakebin.
+arraysdir = $(pkgdatadir)/arrays
+dist_arrays_DATA = \
+	data/arrays/chord-pathfinder-8x12.array \
+	data/arrays/chord-pathfinder-8x8.array \
+	data/arrays/chord.array \
+	data/arrays/hirax-16x16.array \
+	data/arrays/hirax-16x20.array

@@ -7,25 +7,35 @@ pkgconfig_DATA = lib/psrkit.pc
 
 psrincludedir = $(includedir)/psrkit
 psrinclude_HEADERS = \
+	lib/psrkit/accel.h \
+	lib/psrkit/array.h \
 	lib/psrkit/barycentre.h \
+	lib/psrkit/beam.h \
 	lib/psrkit/clean.h \
 	lib/psrkit/compat.h \
+	lib/psrkit/dada.h \
 	lib/psrkit/ddplan.h \
 	lib/psrkit/dedisp.h \
 	lib/psrkit/delays.h \
 	lib/psrkit/device.h \
 	lib/psrkit/fake.h \
+	lib/psrkit/fakevolt.h \
 	lib/psrkit/fanout.h \
 	lib/psrkit/inf.h \
 	lib/psrkit/lists.h \
 	lib/psrkit/mask.h \
+	lib/psrkit/matched.h \
+	lib/psrkit/measure.h \
+	lib/psrkit/nibbles.h \
 	lib/psrkit/number.h \
 	lib/psrkit/obs.h \
 	lib/psrkit/orbit.h \
 	lib/psrkit/outfile.h \
 	lib/psrkit/patch.h \
 	lib/psrkit/planfile.h \
+	lib/psrkit/pointing.h \
 	lib/psrkit/psrfits.h \
+	lib/psrkit/pulscan.h \
 	lib/psrkit/resample.h \
 	lib/psrkit/rng.h \
 	lib/psrkit/series.h \
@@ -33,7 +43,9 @@ psrinclude_HEADERS = \
 	lib/psrkit/sigproc.h \
 	lib/psrkit/singlepulse.h \
 	lib/psrkit/source.h \
-	lib/psrkit/status.h
+	lib/psrkit/spectrum.h \
+	lib/psrkit/status.h \
+	lib/psrkit/zaplist.h
 
 lib_libpsrkit_a_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/kernels $(CUDA_CPPFLAGS)
 lib_libpsrkit_a_LIBADD = $(KERNEL_OBJECTS)
@@ -50,20 +62,42 @@ lib_cuda_sources = \
 endif
 lib_libpsrkit_a_SOURCES = \
 	$(lib_cuda_sources) \
+	lib/base/clones.h \
 	lib/base/device.c \
 	lib/base/device_backend.h \
 	lib/base/isa.h \
 	lib/base/number.c \
+	lib/base/order.c \
+	lib/base/order.h \
 	lib/base/outfile.c \
 	lib/base/path.c \
 	lib/base/path.h \
 	lib/base/plain.c \
 	lib/base/plain.h \
+	lib/base/readfd.c \
+	lib/base/readfd.h \
 	lib/base/slurp.c \
 	lib/base/slurp.h \
 	lib/base/status.c \
 	lib/base/threads.h \
+	lib/beam/array.c \
+	lib/beam/beam.c \
+	lib/beam/beam_backend.h \
+	lib/beam/beam_cpu.c \
+	lib/beam/beam_cpu_kernel.c \
+	lib/beam/beam_cpu_kernel.h \
+	lib/beam/beam_cpu_lanes.h \
+	lib/beam/beam_cpu_resample.c \
+	lib/beam/beam_cpu_resample.h \
+	lib/beam/gains.c \
+	lib/beam/pointing.c \
+	lib/formats/accel.c \
+	lib/formats/accel_cand.c \
+	lib/formats/accel_table.c \
+	lib/formats/dada.c \
 	lib/formats/dat.c \
+	lib/formats/dat.h \
+	lib/formats/fft.c \
 	lib/formats/good_length.c \
 	lib/formats/inf.c \
 	lib/formats/inf_fields.c \
@@ -85,6 +119,8 @@ lib_libpsrkit_a_SOURCES = \
 	lib/formats/psrfits_table.c \
 	lib/formats/psrfits_write.c \
 	lib/formats/reader.h \
+	lib/formats/rows.c \
+	lib/formats/rows.h \
 	lib/formats/series.c \
 	lib/formats/sigproc.c \
 	lib/formats/sigproc_header.h \
@@ -94,6 +130,10 @@ lib_libpsrkit_a_SOURCES = \
 	lib/formats/telescope.c \
 	lib/formats/unpack.c \
 	lib/formats/unpack.h \
+	lib/formats/valerr.c \
+	lib/formats/valerr.h \
+	lib/formats/voltages.c \
+	lib/formats/zaplist.c \
 	lib/search/cluster.c \
 	lib/search/compat.c \
 	lib/search/dedisp.c \
@@ -109,7 +149,23 @@ lib_libpsrkit_a_SOURCES = \
 	lib/search/dedisp_cpu_tree.h \
 	lib/search/dedisp_lag.h \
 	lib/search/fanout.c \
+	lib/search/matched.c \
+	lib/search/measure.c \
 	lib/search/patch.c \
+	lib/search/pulscan.c \
+	lib/search/pulscan_backend.h \
+	lib/search/pulscan_check.c \
+	lib/search/pulscan_cpu.c \
+	lib/search/pulscan_cpu.h \
+	lib/search/pulscan_level.c \
+	lib/search/pulscan_merge.c \
+	lib/search/pulscan_odds.c \
+	lib/search/pulscan_odds.h \
+	lib/search/pulscan_search.c \
+	lib/search/pulscan_search.h \
+	lib/search/pulscan_series.c \
+	lib/search/pulscan_series.h \
+	lib/search/pulscan_tile.c \
 	lib/search/pulse.h \
 	lib/search/pulse_device.h \
 	lib/search/pulse_math.h \
@@ -131,6 +187,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/signal/ddplan.c \
 	lib/signal/ddplan_factors.c \
 	lib/signal/delays.c \
+	lib/signal/deredden.c \
 	lib/signal/fake.c \
 	lib/signal/fake_part.c \
 	lib/signal/fake_parts.h \
@@ -140,9 +197,11 @@ lib_libpsrkit_a_SOURCES = \
 	lib/signal/fake_shape.c \
 	lib/signal/fake_spin.c \
 	lib/signal/fake_truth.c \
+	lib/signal/fakevolt.c \
 	lib/signal/orbit.c \
 	lib/signal/quantise_lanes.h \
 	lib/signal/resample.c \
+	lib/signal/rfft.c \
 	lib/signal/rng.c \
 	lib/signal/rng_lanes.h \
 	lib/signal/signif.c \

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A pulsar and a burst are made, dedispersed and found.  Run from the build folder, as make demo does;
-# the plot and the tables stay in demo/.  Fails unless both are found where they were put.
+# A pulsar, a burst, a binary, and a burst in the voltages of an array are made and found.  Run from the build
+# folder, as make demo does; plots and tables stay in demo/.  Fails unless all are found where they were put.
 set -euo pipefail
 builddir=${builddir:-$PWD}
 out=${1:-$builddir/demo}
@@ -68,8 +68,60 @@ row "time (s)" "$time" "$pulsar_time" 0.002
 row "S/N" "$snr" "$pulsar_snr" 6
 
 rm -f "$out"/demo_DM*
+
+say "making a binary: a millisecond pulsar that orbits a neutron star in 1.2 h, 268 s, 32 channels, 512 us"
+pulsar="pulsar period=0.0046 dm=50 width=0.0006 snr=40 bper=1.2 bpmass=1.4 bcmass=1.4 bphase=0.715"
+making=(fakebin -seed 1974 -tobs 268.435456 -tsamp 512 -nchans 32 -nbits 8 -fch1 1500 -foff 4 -period 0
+    -add "$pulsar" -truth "$out/binary.txt" -o "$out/binary.fil")
+printf '%q ' "${making[@]}"
+echo
+"${making[@]}"
+read -r _ binary_dm _ _ _ _ binary_hz _ _ binary_z _ < <(grep '^pulsar' "$out/binary.txt")
+dedispersing=(gpudedisp -nobary -lodm 46 -dmstep 1 -numdms 9 -o "$out/binary" "$out/binary.fil")
+say "${dedispersing[*]}"
+"${dedispersing[@]}"
+plane=(-plot "$out/plane.png")
+[ ${#plot[@]} -gt 0 ] || plane=()
+search=(gpuaccel-pulscan -zmax 100 -numharm 4 "${plane[@]}")
+say "${search[*]} binary_DM*.dat"
+began=$(date +%s.%N)
+"${search[@]}" "$out"/binary_DM*.dat
+awk -v a="$began" -v b="$(date +%s.%N)" 'BEGIN { printf "9 series of 524288 samples in %.2f s\n", b - a }'
+gpuaccel-pulscan -zmax 100 -numharm 4 -csv "$out"/binary_DM*.dat | tail -n +2 | sort -t, -k3,3gr >"$out/binary.csv"
+say "the binary: the best of all candidates"
+IFS=, read -r name _ sigma _ _ _ _ _ _ _ z _ _ hz _ _ accel _ < <(head -n 1 "$out/binary.csv")
+header binary
+row "DM (pc cm^-3)" "$(basename "$name" .dat | sed 's/.*DM//')" "$binary_dm" 1
+row "frequency (Hz)" "$hz" "$binary_hz" 0.002
+row "drift (bins)" "$z" "$binary_z" 2
+printf '  sigma %.1f, acceleration %.0f m/s^2\n' "$sigma" "$accel"
+rm -f "$out"/binary_DM* "$out/binary.csv"
+
+array=${srcdir:-$(dirname "$0")/..}/data/arrays/chord-pathfinder-8x8.array
+say "a burst in the voltages of 64 dishes, and the 256 beams of their grid"
+voltages=(fakebin -seed 1967 -array "$array" -nchans 64 -fch1 700 -foff 1 -tsamp 200 -tobs 1
+    -source "1.5,-0.5,60,dm=100,t=0.3,width=4e-3" -o "$out/demo.dada")
+beams=(frbbeam -array "$array" -grid -o "$out/demo" "$out/demo.dada")
+beam=(gpudedisp -nobary -lodm 60 -dmstep 2 -numdms 40 -singlepulse -nowrite -o "$out/beam" "$out/demo_beam0063.fil")
+printf '%q ' "${voltages[@]}"
+echo
+"${voltages[@]}"
+for command in beams beam; do
+    declare -n words=$command
+    echo "${words[*]}"
+    "${words[@]}"
+done
+read -r snr _ time _ _ dm _ < <(grep -v '^#' "$out/beam.cand")
+header "beam 63"
+row "DM (pc cm^-3)" "$dm" 100 4
+row "time (s)" "$time" 0.3 0.004
+row "S/N" "$snr" 60 15
+
+rm -f "$out"/demo_DM* "$out"/demo_beam* "$out/demo.dada" "$out/beam.cand" "$out/demo.scale"
 if [ ${#plot[@]} -gt 0 ]; then
-    [ "$(head -c 4 "$out/burst.png" | tail -c 3)" = PNG ] || { echo "no plot was made"; off=1; }
-    say "the search is drawn in $out/burst.png"
+    for picture in burst plane; do
+        [ "$(head -c 4 "$out/$picture.png" | tail -c 3)" = PNG ] || { echo "no $picture.png was made"; off=1; }
+    done
+    say "the searches are drawn in $out/burst.png and $out/plane.png"
 fi
 [ -z "$off" ] || { say "something is not where it was put"; exit 1; }

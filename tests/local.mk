@@ -22,28 +22,41 @@ AM_TESTS_ENVIRONMENT = $(sanitize_environment) \
 
 # A test of one source file needs its name here and nothing more: LDADD is the library.
 UNIT_TESTS = \
+	tests/t_accel \
+	tests/t_array \
 	tests/t_barycentre \
 	tests/t_base \
+	tests/t_beam \
 	tests/t_clean \
 	tests/t_cluster \
 	tests/t_compat \
+	tests/t_dada \
 	tests/t_ddplan \
 	tests/t_dedisp \
 	tests/t_dedisp_presto \
 	tests/t_delays \
 	tests/t_device \
 	tests/t_fake \
+	tests/t_fakevolt \
 	tests/t_fanout \
 	tests/t_gaps \
 	tests/t_inf \
 	tests/t_lists \
 	tests/t_mask \
+	tests/t_matched \
+	tests/t_measure \
 	tests/t_numtext \
 	tests/t_obs \
 	tests/t_orbit \
+	tests/t_order \
 	tests/t_outfile \
+	tests/t_pointing \
 	tests/t_psrfits \
 	tests/t_psrfits_rows \
+	tests/t_pulscan \
+	tests/t_pulscan_golden \
+	tests/t_pulscan_merge \
+	tests/t_pulscan_noise \
 	tests/t_pulse_steps \
 	tests/t_pulseplot \
 	tests/t_resample \
@@ -53,11 +66,14 @@ UNIT_TESTS = \
 	tests/t_sigproc \
 	tests/t_singlepulse \
 	tests/t_source \
-	tests/t_unpack
+	tests/t_spectrum \
+	tests/t_unpack \
+	tests/t_zaplist
 
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
 dist_noinst_DATA += \
+	tests/beam_ref.h \
 	tests/example.c \
 	tests/fil.h \
 	tests/fits_check.h \
@@ -67,7 +83,7 @@ dist_noinst_DATA += \
 	tests/pulse_tests.h \
 	tests/scratch.h \
 	tests/tap.h
-EXTRA_DIST += tests/golden
+EXTRA_DIST += tests/golden tests/science
 
 tests_t_pulseplot_SOURCES = tests/t_pulseplot.c $(tools_gnuplot) tools/pulseplot.c tools/pulseplot.h
 tests_t_numtext_SOURCES = tests/t_numtext.c tools/numtext.c tools/numtext.h
@@ -80,6 +96,8 @@ CLI_TESTS = \
 	tests/ddplan.bats \
 	tests/demo.bats \
 	tests/fakebin.bats \
+	tests/frbbeam.bats \
+	tests/gpuaccel-pulscan.bats \
 	tests/gpudedisp.bats \
 	tests/library.bats \
 	tests/man.bats \
@@ -99,15 +117,19 @@ endif
 # Harnesses for hostile input.  In `make check` each takes a short, repeatable walk (fuzz_main.c);
 # `make fuzz` gives each FUZZ_SECONDS of clang's libFuzzer.
 FUZZ_NAMES = \
+	dada \
 	inf \
 	mask \
 	plan \
-	sigproc
+	sigproc \
+	zaplist
 FUZZ_TESTS = \
+	tests/fuzz/fuzz_dada \
 	tests/fuzz/fuzz_inf \
 	tests/fuzz/fuzz_mask \
 	tests/fuzz/fuzz_plan \
-	tests/fuzz/fuzz_sigproc
+	tests/fuzz/fuzz_sigproc \
+	tests/fuzz/fuzz_zaplist
 FUZZ_SECONDS = 1800
 FUZZ_CC = clang
 FUZZ_UNDER_TEST = $(addprefix $(top_srcdir)/,$(filter lib/%.c,$(lib_libpsrkit_a_SOURCES)))
@@ -116,10 +138,12 @@ check_PROGRAMS += $(FUZZ_TESTS)
 TESTS += $(FUZZ_TESTS)
 EXTRA_DIST += tests/fuzz/corpus
 
+tests_fuzz_fuzz_dada_SOURCES = tests/fuzz/fuzz_dada.c tests/fuzz/fuzz_main.c
 tests_fuzz_fuzz_inf_SOURCES = tests/fuzz/fuzz_inf.c tests/fuzz/fuzz_main.c
 tests_fuzz_fuzz_mask_SOURCES = tests/fuzz/fuzz_mask.c tests/fuzz/fuzz_main.c
 tests_fuzz_fuzz_plan_SOURCES = tests/fuzz/fuzz_plan.c tests/fuzz/fuzz_main.c
 tests_fuzz_fuzz_sigproc_SOURCES = tests/fuzz/fuzz_sigproc.c tests/fuzz/fuzz_main.c
+tests_fuzz_fuzz_zaplist_SOURCES = tests/fuzz/fuzz_zaplist.c tests/fuzz/fuzz_main.c
 
 fuzz: $(FUZZ_NAMES:%=fuzz-%)
 fuzz-%: tests/fuzz/libfuzzer_%
@@ -177,8 +201,10 @@ endif
 
 # Programs that print a figure of speed beside a ceiling measured in the same run.
 BENCHES = \
+	tests/bench_beam \
 	tests/bench_dedisp \
 	tests/bench_fake \
+	tests/bench_pulscan \
 	tests/bench_signif
 GPU_BENCHES = \
 	tests/gpu/bench_dedisp_cuda
@@ -208,14 +234,26 @@ bench-gpu:
 endif
 .PHONY: check-gpu bench bench-gpu
 
+# What the search promises of noise and of pulsars, at length: an hour of two cores.  Its tables of
+# record are in tests/science/.
+EXTRA_PROGRAMS += tests/science/sensitivity
+CLEANFILES += tests/science/sensitivity
+check-science: tests/t_pulscan_noise tests/science/sensitivity
+	tests/t_pulscan_noise 10000 65536 2026
+	tests/t_pulscan_noise 300 1048576 2027
+	tests/science/sensitivity 300 400 1
+.PHONY: check-science
+
 # A pulsar and a burst, made and found: `make demo`, which tests/demo.bats runs too.
+# A pulsar, bursts and a binary, made and found: `make demo`, which tests/demo.bats runs too.
 demo_programs = tests/fold_dat
 
 check_PROGRAMS += $(demo_programs)
 dist_noinst_SCRIPTS += tests/demo.sh
 demo: all $(demo_programs)
 	@$(srcdir)/tests/demo.sh
-CLEANFILES += demo/demo.fil demo/demo.cand demo/truth.txt demo/burst.png demo/smearing.png
+CLEANFILES += demo/demo.fil demo/demo.cand demo/truth.txt demo/burst.png demo/smearing.png \
+	demo/binary.fil demo/binary.txt demo/plane.png
 .PHONY: demo
 
 # The library as a stranger uses it: what was installed, found through pkg-config.

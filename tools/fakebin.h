@@ -25,7 +25,9 @@ struct fakebin_options {
     /* the observation */
     int64_t nchans, nbits, nifs;
     double tsamp_us, tobs_s, tstart_mjd, fch1_mhz, foff_mhz;
-    const char *source, *dmconst;
+    struct cli_list source; /* the name, or the sources of -array */
+    const char *dmconst;
+    const char *array; /* voltages of it instead; NULL: a filterbank */
     /* noise */
     int64_t seed; /* -1: the clock */
     double rednoise, redindex;
@@ -89,6 +91,12 @@ struct fakebin_job {
 /* Makes the observation, the signals and the plan (fakebin_setup.c). */
 psr_status fakebin_prepare(struct fakebin_job *j);
 void fakebin_release(struct fakebin_job *j);
+
+/* A seed from the clock where none was given. */
+psr_status fakebin_choose_seed(struct fakebin_job *j);
+
+/* The whole of -array: voltages in a DADA file. */
+psr_status fakebin_voltages(struct fakebin_job *j);
 
 /* Outputs (fakebin_output.c). */
 psr_status fakebin_output_open(struct fakebin_job *j);

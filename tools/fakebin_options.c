@@ -21,6 +21,28 @@ static const struct fakebin_options defaults = {
     .redindex = -2,
 };
 
+/* Voltages have a band, sources in the sky, and nothing else that filterbanks have. */
+static void check_voltages(const struct fakebin_options *o, const struct cli *tool)
+{
+    const struct {
+        const char *name;
+        bool given;
+    } alien[] = {
+        {"period", o->period_ms >= 0}, {"dm", o->dm >= 0},
+        {"binary", o->binary},         {"add", o->add.n > 0},
+        {"addfile", o->addfile.n > 0}, {"nifs", o->nifs != 1},
+        {"nbits", o->nbits != 4},      {"rednoise", o->rednoise > 0},
+        {"bandpass", o->bandpass},     {"evenodd", o->evenodd},
+        {"psrfits", o->psrfits},       {"dat", o->dat},
+        {"truth", o->truth},           {"headerless", o->headerless},
+        {"swapout", o->swapout},
+    };
+    for (size_t i = 0; o->array && i < sizeof alien / sizeof *alien; i++)
+        if (alien[i].given)
+            cli_usage_error(tool, "-array excludes -%s: voltages are noise and -source",
+                            alien[i].name);
+}
+
 /* Combinations that the table cannot express. */
 static void check_combinations(struct fakebin_options *o, const struct cli *tool, int noperands)
 {
@@ -35,6 +57,7 @@ static void check_combinations(struct fakebin_options *o, const struct cli *tool
         cli_usage_error(tool, "-psrfits excludes -headerless and -swapout");
     if (o->dat && !o->output)
         cli_usage_error(tool, "-dat needs -o ROOT, the start of the files' names");
+    check_voltages(o, tool);
     o->foff_mhz = -fabs(o->foff_mhz);
     if (o->evenodd) {
         o->nbits = 32;
@@ -98,11 +121,16 @@ void fakebin_options_parse(struct fakebin_options *o, struct cli *tool, int argc
          "Centre of the first and highest channel (default 433.968).", 1e-3, 1e9},
         {"foff", CLI_DOUBLE, &o->foff_mhz, "MHZ",
          "Width of a channel; its sign is dropped (default 0.062).", -1e6, 1e6},
-        {"source", CLI_TEXT, &o->source, "NAME", "Name of the source in the header.", 0, 0},
+        {"source", CLI_LIST, &o->source, "NAME",
+         "Name of the source in the header. With -array: theta,theta',snr[,dm=,t=,width=], a "
+         "source in the sky; may be given again.",
+         0, 0},
         {"dmconst", CLI_TEXT, &o->dmconst, "K",
          "Dispersion constant: presto (1/2.41e-4, default), sigproc (4148.741601) or a value in "
          "MHz^2 s.",
          0, 0},
+        {"array", CLI_TEXT, &o->array, "FILE",
+         "Write voltages of this array's dishes, in a DADA file for frbbeam.", 0, 0},
         {"Noise", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"seed", CLI_INT, &o->seed, "N", "Seed (default -1: from the clock).", -1, 9e18},
         {"rednoise", CLI_DOUBLE, &o->rednoise, "S",
@@ -131,7 +159,7 @@ void fakebin_options_parse(struct fakebin_options *o, struct cli *tool, int argc
         .name = "fakebin",
         .operands = "[OPTION]... [-o FILE]",
         .summary = "Make a synthetic observation: noise with pulsars and bursts, as SIGPROC "
-                   "filterbank, PSRFITS or a dedispersed series.",
+                   "filterbank, PSRFITS or a dedispersed series; or voltages of an array.",
         .options = table,
         .noptions = sizeof table / sizeof *table,
     };

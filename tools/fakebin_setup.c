@@ -69,7 +69,7 @@ static void make_one_channel(struct psr_obs *made)
     made->kind = PSR_FLOAT;
 }
 
-static psr_status seed_from_clock(struct fakebin_job *j)
+psr_status fakebin_choose_seed(struct fakebin_job *j)
 {
     struct timespec now;
     if (j->opt.seed >= 0)
@@ -138,8 +138,8 @@ static void name_source(struct fakebin_job *j)
 {
     const struct fakebin_options *o = &j->opt;
     char *source = j->obs.source;
-    if (o->source)
-        snprintf(source, sizeof j->obs.source, "%s", o->source);
+    if (o->source.n > 0)
+        snprintf(source, sizeof j->obs.source, "%s", o->source.text[o->source.n - 1]);
     else if (o->evenodd)
         snprintf(source, sizeof j->obs.source, "Even-Odd channel test");
     else
@@ -176,7 +176,7 @@ psr_status fakebin_prepare(struct fakebin_job *j)
     if (!st)
         st = set_observation(j);
     if (!st)
-        st = seed_from_clock(j);
+        st = fakebin_choose_seed(j);
     if (!st)
         st = add_signals(j);
     if (!st)
@@ -207,6 +207,7 @@ void fakebin_release(struct fakebin_job *j)
     psr_obs_clear(&j->made);
     free(j->opt.add.text);
     free(j->opt.addfile.text);
+    free(j->opt.source.text);
     free(j->gain);
     free(j->command);
 }

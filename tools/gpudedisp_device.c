@@ -1,7 +1,6 @@
 /* Which devices do the work, and what stays on them. */
 #include "gpudedisp.h"
 
-#include <ctype.h>
 #include <psrkit/number.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +8,6 @@
 psr_status gpudedisp_choose_devices(struct gpudedisp_job *j, struct psr_dedisp_desc *d)
 {
     const char *name = j->opt.device;
-    d->backend = name;
     d->devices = j->device;
     if (!strcmp(name, "all")) {
         int n = psr_device_count(&j->err);
@@ -18,8 +16,8 @@ psr_status gpudedisp_choose_devices(struct gpudedisp_job *j, struct psr_dedisp_d
             j->device[d->ndevice] = (int)d->ndevice;
         return n ? PSR_OK : PSR_EDEVICE;
     }
-    if (!isdigit((unsigned char)name[0]))
-        return PSR_OK;
+    if (!strchr(name, ','))
+        return cli_device(name, &d->backend, &d->device, &j->err);
     psr_status st = PSR_OK;
     d->backend = "cuda";
     for (const char *at = name; st == PSR_OK && at; at = strchr(at, ',')) {

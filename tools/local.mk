@@ -8,6 +8,8 @@ bin_PROGRAMS += \
 	tools/chi2sig \
 	tools/ddplan \
 	tools/fakebin \
+	tools/frbbeam \
+	tools/gpuaccel-pulscan \
 	tools/gpudedisp
 
 tools_chi2sig_CPPFLAGS = $(tools_cppflags)
@@ -42,7 +44,33 @@ tools_fakebin_SOURCES = \
 	tools/fakebin_add.c \
 	tools/fakebin_options.c \
 	tools/fakebin_output.c \
-	tools/fakebin_setup.c
+	tools/fakebin_setup.c \
+	tools/fakebin_volt.c
+
+tools_frbbeam_CPPFLAGS = $(tools_cppflags)
+tools_frbbeam_SOURCES = \
+	$(tools_shared) \
+	tools/errand.c \
+	tools/errand.h \
+	tools/frbbeam.c \
+	tools/frbbeam.h \
+	tools/frbbeam_options.c \
+	tools/frbbeam_output.c \
+	tools/frbbeam_scale.c \
+	tools/frbbeam_setup.c
+
+tools_gpuaccel_pulscan_CPPFLAGS = $(tools_cppflags)
+tools_gpuaccel_pulscan_SOURCES = \
+	$(tools_gnuplot) \
+	$(tools_shared) \
+	tools/gpuaccel-pulscan.c \
+	tools/gpuaccel-pulscan.h \
+	tools/gpuaccel-pulscan_batch.c \
+	tools/gpuaccel-pulscan_options.c \
+	tools/gpuaccel-pulscan_output.c \
+	tools/gpuaccel-pulscan_plan.c \
+	tools/planeplot.c \
+	tools/planeplot.h
 
 tools_gpudedisp_CPPFLAGS = $(tools_cppflags)
 tools_gpudedisp_LDADD = $(LDADD) $(ZLIB_LIBS)

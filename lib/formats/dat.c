@@ -1,4 +1,7 @@
+#include "dat.h"
+
 #include "../base/path.h"
+#include "../base/readfd.h"
 #include <psrkit/series.h>
 
 #include <errno.h>
@@ -9,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static psr_status read_inf(struct psr_inf *inf, const char *path, psr_err *err)
+psr_status psr_inf_read_beside(struct psr_inf *inf, const char *path, psr_err *err)
 {
     char *beside = psr_path_beside(path, ".inf");
     psr_status st = PSR_OK;
@@ -42,23 +45,6 @@ static psr_status check_size(int fd, const char *path, const struct psr_inf *inf
     return PSR_OK;
 }
 
-static psr_status read_all(int fd, const char *path, char *to, int64_t n, psr_err *err)
-{
-    while (n > 0) {
-        ssize_t got = read(fd, to, (size_t)n);
-        if (got == 0)
-            return psr_fail(err, PSR_EIO, "%s: ended %lld bytes early while it was read", path,
-                            (long long)n);
-        if (got < 0 && errno != EINTR)
-            return psr_fail_errno(err, "%s: cannot read", path);
-        if (got > 0) {
-            to += got;
-            n -= got;
-        }
-    }
-    return PSR_OK;
-}
-
 psr_status psr_dat_read(const char *path, float **x, int64_t *n, struct psr_inf *inf, psr_err *err)
 {
     int64_t bytes = 0;
@@ -68,13 +54,13 @@ psr_status psr_dat_read(const char *path, float **x, int64_t *n, struct psr_inf 
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return psr_fail_errno(err, "%s", path);
-    psr_status st = read_inf(inf, path, err);
+    psr_status st = psr_inf_read_beside(inf, path, err);
     if (!st)
         st = check_size(fd, path, inf, &bytes, err);
     if (!st && !(samples = malloc(bytes ? (size_t)bytes : 1)))
         st = psr_fail_nomem(err, path, (double)bytes);
     if (!st)
-        st = read_all(fd, path, (char *)samples, bytes, err);
+        st = psr_read_all(fd, path, samples, bytes, err);
     close(fd);
     if (st) {
         free(samples);

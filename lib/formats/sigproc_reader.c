@@ -2,9 +2,9 @@
 #include "sigproc_header.h"
 #include "unpack.h"
 
-#include <errno.h>
+#include "../base/readfd.h"
+
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,20 +35,6 @@ struct sigproc_reader {
         *raw; /* [raw_spectra] of spectrum_bytes; NULL where blocks are the file's bytes */
     size_t raw_spectra;
 };
-
-/* One read() that is not put off by signals or a descriptor that does not block. */
-static ssize_t read_some(int fd, void *to, size_t n)
-{
-    for (;;) {
-        ssize_t got = read(fd, to, n);
-        if (got >= 0 || (errno != EINTR && errno != EAGAIN))
-            return got;
-        if (errno == EAGAIN) {
-            struct pollfd ready = {.fd = fd, .events = POLLIN};
-            (void)poll(&ready, 1, -1);
-        }
-    }
-}
 
 /* Whole pieces of a file that is probably in memory, which one thread is slower to copy than many.
  * Returned: bytes read from where the file stands, which stands behind them; fewer than n, perhaps
@@ -82,7 +68,7 @@ static psr_status read_bytes(struct sigproc_reader *r, void *to, size_t n, size_
     if (!r->stream)
         *got += read_pieces(r, (char *)to + *got, n - *got);
     while (*got < n) {
-        ssize_t more = read_some(r->fd, (char *)to + *got, n - *got);
+        ssize_t more = psr_read_some(r->fd, (char *)to + *got, n - *got);
         if (more < 0)
             return psr_fail_errno(err, "%s: reading spectrum %lld", r->name, (long long)r->pos);
         if (more == 0)
@@ -103,7 +89,7 @@ static psr_status extend_header(struct sigproc_reader *r, size_t *room, bool *en
         r->spare = larger;
         *room = wanted;
     }
-    ssize_t more = read_some(r->fd, r->spare + r->spare_n, *room - r->spare_n);
+    ssize_t more = psr_read_some(r->fd, r->spare + r->spare_n, *room - r->spare_n);
     if (more < 0)
         return psr_fail_errno(err, "%s", r->name);
     *end = more == 0;

@@ -10,21 +10,10 @@
 #ifndef PSR_SEARCH_PULSE_H
 #define PSR_SEARCH_PULSE_H
 
+#include "../base/clones.h"
 #include "pulse_math.h"
 
 #include <psrkit/singlepulse.h>
-
-/* The inner loops are compiled twice and chosen when the program is loaded.  AVX2 without fused
- * multiply-adds: both versions give the same bits.  For static functions only: clang 14 hides the
- * name of others from the linker. */
-#if defined(__x86_64__) && defined(__gnu_linux__) && defined(__has_attribute)
-#if __has_attribute(target_clones)
-#define PULSE_CLONES __attribute__((target_clones("avx2", "default")))
-#endif
-#endif
-#ifndef PULSE_CLONES
-#define PULSE_CLONES
-#endif
 
 enum {
     PULSE_RING = 16, /* pieces remembered: at least 2 reach + 2 */

@@ -18,7 +18,7 @@ size_t psr_pulse_width_at_most(double limit)
     return (size_t)widest;
 }
 
-PULSE_CLONES
+PSR_CLONES
 static void add_sums(float *restrict out, const float *a, const float *b, size_t n)
 {
     for (size_t j = 0; j < n; j++)
@@ -26,7 +26,7 @@ static void add_sums(float *restrict out, const float *a, const float *b, size_t
 }
 
 /* As add_sums, keeping the better S/N; best and width begin at the centre of the first boxcar. */
-PULSE_CLONES
+PSR_CLONES
 static void add_and_compare(float *restrict out, const float *a, const float *b, size_t n,
                             float *restrict best, int32_t *restrict width, int32_t w)
 {

@@ -27,7 +27,7 @@ static void sort_floats(float *x, size_t n)
 }
 
 /* out[j] = median of x[j + q m], q = 0..8; out may be x. */
-PULSE_CLONES
+PSR_CLONES
 static void take_medians_of_nine(float *out, const float *x, size_t m)
 {
     for (size_t j = 0; j < m; j++) {
@@ -50,7 +50,7 @@ static float find_rough_median(float *x, size_t n)
     return x[n / 2];
 }
 
-PULSE_CLONES
+PSR_CLONES
 static bool are_all_good(const float *x, size_t n)
 {
     int32_t bad = 0;
@@ -61,7 +61,7 @@ static bool are_all_good(const float *x, size_t n)
 
 /* Copies the samples that are numbers and their indices about the middle of x.  Returned: how many.
  */
-PULSE_CLONES
+PSR_CLONES
 static size_t gather_good(float *good, float *index, const float *x, size_t n)
 {
     float middle = (float)(n - 1) / 2;
@@ -81,7 +81,7 @@ static size_t gather_good(float *good, float *index, const float *x, size_t n)
 }
 
 /* u -= middle, and its size in size. */
-PULSE_CLONES
+PSR_CLONES
 static void subtract(float *restrict u, float *restrict size, size_t n, float middle)
 {
     for (size_t j = 0; j < n; j++) {
@@ -91,7 +91,7 @@ static void subtract(float *restrict u, float *restrict size, size_t n, float mi
     }
 }
 
-PULSE_CLONES
+PSR_CLONES
 static void multiply(float *u, size_t n, float factor)
 {
     for (size_t j = 0; j < n; j++)
@@ -99,7 +99,7 @@ static void multiply(float *u, size_t n, float factor)
 }
 
 /* Adds up, over n samples (a multiple of LANES), those within the limit of the line. */
-PULSE_CLONES
+PSR_CLONES
 static void add_near_line(double sums[PULSE_S_COUNT], const float *q, const float *u, size_t n,
                           const struct pulse_line *line)
 {
@@ -201,7 +201,7 @@ void psr_pulse_knot(struct pulse_knot *out, const struct pulse_piece *ring, int6
     pulse_tie_knot(out, ring, PULSE_RING, k, last, (int64_t)length);
 }
 
-PULSE_CLONES
+PSR_CLONES
 static void flatten_samples(float *restrict z, const float *restrict x, size_t n, double level,
                             double step, double scale, double scale_step)
 {

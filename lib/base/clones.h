@@ -1,0 +1,17 @@
+/* clones.h: inner loops compiled twice, the right one chosen when the program is loaded (private).
+ *
+ * AVX2 without fused multiply-adds: both versions give the same bits.  For static functions only:
+ * clang 14 hides the name of others from the linker. */
+#ifndef PSR_BASE_CLONES_H
+#define PSR_BASE_CLONES_H
+
+#if defined(__x86_64__) && defined(__gnu_linux__) && defined(__has_attribute)
+#if __has_attribute(target_clones)
+#define PSR_CLONES __attribute__((target_clones("avx2", "default")))
+#endif
+#endif
+#ifndef PSR_CLONES
+#define PSR_CLONES
+#endif
+
+#endif

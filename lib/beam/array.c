@@ -1,0 +1,245 @@
+#include "../formats/rows.h"
+
+#include <psrkit/array.h>
+#include <psrkit/barycentre.h>
+
+#include <erfa.h>
+#include <erfam.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double light_m_s = 299792458;
+
+enum { MOST_DISHES = PSR_ARRAY_GRID_MAX * PSR_ARRAY_GRID_MAX, ABSENT = -2 };
+
+void psr_array_clear(struct psr_array *a)
+{
+    free(a->cell);
+    *a = (struct psr_array){0};
+}
+
+/* --- checking --------------------------------------------------------------------------------- */
+
+static psr_status check_cells(const struct psr_array *a, const char *name, psr_err *err)
+{
+    size_t nplace = a->m * a->n, nused = 0;
+    psr_status st = PSR_OK;
+    int32_t *dish = malloc(nplace * sizeof *dish); /* at each place */
+    if (!dish)
+        return psr_fail_nomem(err, "the places of an array", (double)nplace * sizeof *dish);
+    memset(dish, 0xff, nplace * sizeof *dish);
+    for (size_t d = 0; d < a->ndish && !st; d++) {
+        int32_t cell = a->cell[d];
+        if (cell == -1)
+            continue;
+        if (cell < 0 || (size_t)cell >= nplace)
+            st = psr_fail(err, PSR_EFORMAT, "%s: dish %zu stands outside the %zu x %zu grid", name,
+                          d, a->m, a->n);
+        else if (dish[cell] >= 0)
+            st = psr_fail(err, PSR_EFORMAT, "%s: dishes %d and %zu both stand at %zu %zu", name,
+                          (int)dish[cell], d, (size_t)cell / a->n, (size_t)cell % a->n);
+        else
+            dish[cell] = (int32_t)d;
+        nused++;
+    }
+    if (!st && nused == 0)
+        st = psr_fail(err, PSR_EFORMAT, "%s: none of %zu dishes is on the grid", name, a->ndish);
+    free(dish);
+    return st;
+}
+
+psr_status psr_array_check(const struct psr_array *a, const char *name, psr_err *err)
+{
+    if (a->m < 1 || a->m > PSR_ARRAY_GRID_MAX || a->n < 1 || a->n > PSR_ARRAY_GRID_MAX)
+        return psr_fail(err, PSR_EFORMAT, "%s: a grid of %zu x %zu is outside 1 to %d", name, a->m,
+                        a->n, PSR_ARRAY_GRID_MAX);
+    if (!isfinite(a->ns_m) || !isfinite(a->ew_m) || a->ns_m == 0 || a->ew_m == 0)
+        return psr_fail(err, PSR_EFORMAT, "%s: a spacing of %g and %g m must be finite and not 0",
+                        name, a->ns_m, a->ew_m);
+    if (a->ndish < 1 || a->ndish > MOST_DISHES)
+        return psr_fail(err, PSR_EFORMAT, "%s: %zu dishes is outside 1 to %d", name, a->ndish,
+                        MOST_DISHES);
+    return check_cells(a, name, err);
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+struct parser {
+    struct psr_array *a;
+    size_t room; /* dishes that cell has room for */
+};
+
+static psr_status once(const struct psr_row *row, bool seen, psr_err *err)
+{
+    return seen ? psr_row_fail(row, err, "a second '%s'", row->word[0]) : PSR_OK;
+}
+
+static psr_status take_grid(struct parser *p, const struct psr_row *row, psr_err *err)
+{
+    int64_t m, n;
+    psr_status st = once(row, p->a->m > 0, err);
+    if (!st)
+        st = psr_row_int(row, 1, "M", 1, PSR_ARRAY_GRID_MAX, &m, err);
+    if (!st)
+        st = psr_row_int(row, 2, "N", 1, PSR_ARRAY_GRID_MAX, &n, err);
+    if (st)
+        return st;
+    p->a->m = (size_t)m;
+    p->a->n = (size_t)n;
+    return PSR_OK;
+}
+
+static psr_status take_spacing(struct parser *p, const struct psr_row *row, psr_err *err)
+{
+    psr_status st = once(row, p->a->ns_m != 0, err);
+    if (!st)
+        st = psr_row_double(row, 1, "spacing north-south (m)", -1e4, 1e4, &p->a->ns_m, err);
+    if (!st)
+        st = psr_row_double(row, 2, "spacing east-west (m)", -1e4, 1e4, &p->a->ew_m, err);
+    return st;
+}
+
+static psr_status take_site(struct parser *p, const struct psr_row *row, psr_err *err)
+{
+    psr_status st = once(row, p->a->has_site, err);
+    if (!st)
+        st = psr_row_double(row, 1, "longitude (degrees east)", -360, 360, &p->a->lon_deg, err);
+    if (!st)
+        st = psr_row_double(row, 2, "latitude (degrees north)", -90, 90, &p->a->lat_deg, err);
+    if (!st)
+        st = psr_row_double(row, 3, "height (m)", -1e4, 1e5, &p->a->height_m, err);
+    p->a->has_site = true;
+    return st;
+}
+
+static psr_status take_telescope(struct parser *p, const struct psr_row *row, psr_err *err)
+{
+    if (row->n < 2)
+        return psr_row_fail(row, err, "the name is missing");
+    snprintf(p->a->telescope, sizeof p->a->telescope, "%s", row->word[1]);
+    return PSR_OK;
+}
+
+static psr_status make_room(struct parser *p, size_t ndish, psr_err *err)
+{
+    if (ndish > p->room) {
+        size_t room = 2 * ndish;
+        int32_t *grown = realloc(p->a->cell, room * sizeof *grown);
+        if (!grown)
+            return psr_fail_nomem(err, "dishes", (double)room * sizeof *grown);
+        p->a->cell = grown;
+        p->room = room;
+    }
+    while (p->a->ndish < ndish)
+        p->a->cell[p->a->ndish++] = ABSENT;
+    return PSR_OK;
+}
+
+/* "dish INDEX M N" or "dish INDEX none". */
+static psr_status take_dish(struct parser *p, const struct psr_row *row, psr_err *err)
+{
+    struct psr_array *a = p->a;
+    int64_t d, m = 0, n = 0;
+    bool none = row->n > 2 && !strcmp(row->word[2], "none");
+    if (a->m == 0)
+        return psr_row_fail(row, err, "a dish before the grid");
+    psr_status st = psr_row_int(row, 1, "dish", 0, MOST_DISHES - 1, &d, err);
+    if (!st && !none)
+        st = psr_row_int(row, 2, "m", 0, (int64_t)a->m - 1, &m, err);
+    if (!st && !none)
+        st = psr_row_int(row, 3, "n", 0, (int64_t)a->n - 1, &n, err);
+    if (!st)
+        st = make_room(p, (size_t)d + 1, err);
+    if (st)
+        return st;
+    if (a->cell[d] != ABSENT)
+        return psr_row_fail(row, err, "dish %lld is listed twice", (long long)d);
+    a->cell[d] = none ? -1 : (int32_t)(m * (int64_t)a->n + n);
+    return PSR_OK;
+}
+
+static psr_status take_row(void *ctx, const struct psr_row *row, psr_err *err)
+{
+    static const struct {
+        const char *name;
+        psr_status (*take)(struct parser *p, const struct psr_row *row, psr_err *err);
+        int most; /* words */
+    } keys[] = {
+        {"telescope", take_telescope, 2}, {"site", take_site, 4}, {"grid", take_grid, 3},
+        {"spacing", take_spacing, 3},     {"dish", take_dish, 4},
+    };
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (!strcmp(row->word[0], keys[i].name)) {
+            if (row->n > keys[i].most)
+                return psr_row_fail(row, err, "'%s' is a word too many", row->word[keys[i].most]);
+            return keys[i].take(ctx, row, err);
+        }
+    return psr_row_fail(row, err, "'%s' is none of telescope, site, grid, spacing, dish",
+                        row->word[0]);
+}
+
+static psr_status check_complete(const struct psr_array *a, const char *path, psr_err *err)
+{
+    if (a->m == 0)
+        return psr_fail(err, PSR_EFORMAT, "%s: no 'grid M N' in it", path);
+    if (a->ns_m == 0)
+        return psr_fail(err, PSR_EFORMAT, "%s: no 'spacing NS EW' in it", path);
+    for (size_t d = 0; d < a->ndish; d++)
+        if (a->cell[d] == ABSENT)
+            return psr_fail(err, PSR_EFORMAT,
+                            "%s: dish %zu of 0 to %zu is missing (one that is off the grid is "
+                            "'dish %zu none')",
+                            path, d, a->ndish - 1, d);
+    return psr_array_check(a, path, err);
+}
+
+psr_status psr_array_read(struct psr_array *a, const char *path, psr_err *err)
+{
+    struct parser p = {.a = a};
+    *a = (struct psr_array){.telescope = "Unknown"};
+    psr_status st = psr_rows_read(path, take_row, &p, err);
+    if (!st)
+        st = check_complete(a, path, err);
+    if (st)
+        psr_array_clear(a);
+    return st;
+}
+
+psr_status psr_array_set_site(struct psr_array *a, const char *text, psr_err *err)
+{
+    struct psr_site site;
+    double east, north;
+    psr_status st = psr_site_parse(text, &site, err);
+    if (st)
+        return st;
+    if (eraGc2gd(ERFA_WGS84, site.xyz_m, &east, &north, &a->height_m) != 0)
+        return psr_fail(err, PSR_EINVAL, "site '%.100s' has no place on the ellipsoid", text);
+    a->lon_deg = east * ERFA_DR2D;
+    a->lat_deg = north * ERFA_DR2D;
+    a->has_site = true;
+    return PSR_OK;
+}
+
+/* --- directions ------------------------------------------------------------------------------- */
+
+/* Coordinate of one axis per unit of direction cosine. */
+static double axis_scale(size_t places, double spacing_m, double freq_mhz)
+{
+    return (double)places * spacing_m * freq_mhz * 1e6 / light_m_s;
+}
+
+void psr_array_theta(const struct psr_array *a, double freq_mhz, double north, double east,
+                     double *theta_ns, double *theta_ew)
+{
+    *theta_ns = north * axis_scale(a->m, a->ns_m, freq_mhz);
+    *theta_ew = east * axis_scale(a->n, a->ew_m, freq_mhz);
+}
+
+void psr_array_cosines(const struct psr_array *a, double freq_mhz, double theta_ns, double theta_ew,
+                       double *north, double *east)
+{
+    *north = theta_ns / axis_scale(a->m, a->ns_m, freq_mhz);
+    *east = theta_ew / axis_scale(a->n, a->ew_m, freq_mhz);
+}

@@ -1,0 +1,375 @@
+#include "beam_backend.h"
+
+#include "../base/threads.h"
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* In order of preference for "auto". */
+static const struct psr_beam_ops *const backends[] = {
+#ifdef HAVE_CUDA
+    &psr_beam_cuda,
+#endif
+    &psr_beam_cpu,
+};
+enum { NBACKEND = sizeof backends / sizeof *backends };
+
+enum { MOST_CHANNELS = 1 << 20, MOST_BEAMS = 1 << 20, MOST_TDS = 1 << 20 };
+
+struct psr_beam {
+    struct psr_beam_work work;
+    const struct psr_beam_ops *ops;
+    void *state;
+    uint64_t nseen; /* samples taken */
+};
+
+/* --- the main theorem's kernel ---------------------------------------------------------------- */
+
+/* Eq. 8 in the distance x = 2 theta - q from each half-integer, brought to (-n, n] where the
+ * cotangent's only pole is that of x = 0.  Its sine is that of the fraction of 2 theta, with a sign
+ * that alternates. */
+void psr_beam_kernel(size_t n, double theta, double *u)
+{
+    const double period = 2 * (double)n;
+    double twice = 2 * theta - period * floor(2 * theta / period);
+    double nearest = rint(twice), off = twice - nearest; /* [-1/2, 1/2] */
+    double sine = sin(M_PI * off) / period;
+    for (size_t q = 0; q < 2 * n; q++) {
+        double step = nearest - (double)q;
+        double angle = M_PI * (step + off) / period;
+        double sign = fmod(step, 2) != 0 ? -1 : 1;
+        bool on_it = fabs(step) < 0.5 || fabs(step) > period - 0.5;
+        if (on_it)
+            u[q] = off == 0 ? 1 : sine / tan(M_PI * off / period);
+        else
+            u[q] = sign * sine / tan(angle);
+    }
+}
+
+/* --- validation ------------------------------------------------------------------------------- */
+
+static psr_status check_sums(const struct psr_beam_desc *d, psr_err *err)
+{
+    if (d->nfreq < 1 || d->nfreq > MOST_CHANNELS)
+        return psr_fail(err, PSR_EINVAL, "beams: %zu channels is outside 1 to %d", d->nfreq,
+                        MOST_CHANNELS);
+    for (size_t f = 0; f < d->nfreq; f++)
+        if (d->tds[f] < 1 || d->tds[f] > MOST_TDS)
+            return psr_fail(err, PSR_EINVAL,
+                            "beams: %zu samples in a sum of channel %zu is outside 1 to %d",
+                            d->tds[f], f, MOST_TDS);
+    if (d->nthread < 0 || d->nthread > 4096)
+        return psr_fail(err, PSR_EINVAL, "beams: %d threads is outside 0 to 4096", d->nthread);
+    if (d->mem_bytes < 0)
+        return psr_fail(err, PSR_EINVAL, "beams: memory of %lld bytes is below 0",
+                        (long long)d->mem_bytes);
+    return PSR_OK;
+}
+
+static psr_status check_weights(const struct psr_beam_desc *d, psr_err *err)
+{
+    const float *w = d->weight;
+    size_t ndish = d->array->ndish, n = d->nfreq * PSR_BEAM_NPOL * ndish;
+    for (size_t i = 0; w && i < n; i++)
+        if (!isfinite(w[2 * i]) || !isfinite(w[2 * i + 1]))
+            return psr_fail(err, PSR_EINVAL,
+                            "beams: the weight of channel %zu, polarisation %zu, dish %zu is %g "
+                            "%+gi, must be finite",
+                            i / ndish / PSR_BEAM_NPOL, i / ndish % PSR_BEAM_NPOL, i % ndish,
+                            (double)w[2 * i], (double)w[2 * i + 1]);
+    return PSR_OK;
+}
+
+static psr_status check_pattern(const struct psr_beam_desc *d, psr_err *err)
+{
+    size_t n = d->nbeam;
+    if (d->pattern == PSR_BEAM_GRID)
+        return PSR_OK;
+    if (d->pattern == PSR_BEAM_PRODUCT) {
+        if (d->n_ns < 1 || d->n_ew < 1 || d->n_ns > MOST_BEAMS || d->n_ew > MOST_BEAMS)
+            return psr_fail(err, PSR_EINVAL, "beams: %zu x %zu beams is outside 1 to %d", d->n_ns,
+                            d->n_ew, MOST_BEAMS);
+        n = d->n_ns * d->n_ew;
+    } else if (d->pattern != PSR_BEAM_POINTS) {
+        return psr_fail(err, PSR_EINVAL, "beams: no pattern %d", (int)d->pattern);
+    }
+    if (n < 1 || n > MOST_BEAMS)
+        return psr_fail(err, PSR_EINVAL, "beams: %zu beams is outside 1 to %d", n, MOST_BEAMS);
+    return PSR_OK;
+}
+
+/* Reduces directions to [0, places), where the beams are the same. */
+static psr_status reduce(const char *axis, size_t places, const double *theta, size_t n, size_t per,
+                         double *reduced, psr_err *err)
+{
+    const double period = (double)places, furthest = 1e9;
+    for (size_t i = 0; i < n; i++) {
+        if (!(fabs(theta[i]) <= furthest))
+            return psr_fail(err, PSR_EINVAL,
+                            "beams: direction %zu of channel %zu is %g %s, must be within %g",
+                            i % per, i / per, theta[i], axis, furthest);
+        double x = fmod(theta[i], period);
+        x += x < 0 ? period : 0;
+        reduced[i] = x < period ? x : 0;
+    }
+    return PSR_OK;
+}
+
+static psr_status set_directions(struct psr_beam_work *w, const double *theta_ns,
+                                 const double *theta_ew, psr_err *err)
+{
+    psr_status st =
+        reduce("north-south", w->m, theta_ns, w->nfreq * w->n_ns, w->n_ns, w->theta_ns, err);
+    if (!st)
+        st = reduce("east-west", w->n, theta_ew, w->nfreq * w->n_ew, w->n_ew, w->theta_ew, err);
+    return st;
+}
+
+/* --- copies ----------------------------------------------------------------------------------- */
+
+static psr_status copy_array(struct psr_beam_work *w, const struct psr_array *a, psr_err *err)
+{
+    psr_status st = psr_array_check(a, "beams: the array", err);
+    if (st)
+        return st;
+    w->m = a->m;
+    w->n = a->n;
+    w->ndish = a->ndish;
+    w->cell = calloc(a->ndish, sizeof *w->cell);
+    if (!w->cell)
+        return psr_fail_nomem(err, "dishes", (double)a->ndish * sizeof *w->cell);
+    memcpy(w->cell, a->cell, a->ndish * sizeof *w->cell);
+    return PSR_OK;
+}
+
+static psr_status copy_sums(struct psr_beam_work *w, const struct psr_beam_desc *d, psr_err *err)
+{
+    w->nfreq = d->nfreq;
+    w->tds = calloc(d->nfreq, sizeof *w->tds);
+    w->offset = calloc(d->nfreq, sizeof *w->offset);
+    w->scale = calloc(d->nfreq, sizeof *w->scale);
+    if (!w->tds || !w->offset || !w->scale)
+        return psr_fail_nomem(err, "channels", (double)d->nfreq * 16);
+    w->tds_min = w->tds_max = d->tds[0];
+    for (size_t f = 0; f < d->nfreq; f++) {
+        w->tds[f] = d->tds[f];
+        w->tds_min = d->tds[f] < w->tds_min ? d->tds[f] : w->tds_min;
+        w->tds_max = d->tds[f] > w->tds_max ? d->tds[f] : w->tds_max;
+    }
+    return PSR_OK;
+}
+
+static psr_status copy_weights(struct psr_beam_work *w, const struct psr_beam_desc *d, psr_err *err)
+{
+    size_t n = d->nfreq * PSR_BEAM_NPOL * w->ndish;
+    w->weight_max = d->weight ? 0 : 1;
+    if (!d->weight)
+        return PSR_OK;
+    w->weight = calloc(n, 2 * sizeof *w->weight);
+    if (!w->weight)
+        return psr_fail_nomem(err, "weights", (double)n * 2 * sizeof *w->weight);
+    memcpy(w->weight, d->weight, n * 2 * sizeof *w->weight);
+    for (size_t i = 0; i < n; i++) {
+        float modulus = hypotf(w->weight[2 * i], w->weight[2 * i + 1]);
+        if (w->cell[i % w->ndish] >= 0 && modulus > w->weight_max)
+            w->weight_max = modulus;
+    }
+    return PSR_OK;
+}
+
+static psr_status copy_pattern(struct psr_beam_work *w, const struct psr_beam_desc *d, psr_err *err)
+{
+    w->pattern = d->pattern;
+    if (d->pattern == PSR_BEAM_GRID) {
+        w->nbeam = 4 * w->m * w->n;
+        return PSR_OK;
+    }
+    bool points = d->pattern == PSR_BEAM_POINTS;
+    w->n_ns = points ? d->nbeam : d->n_ns;
+    w->n_ew = points ? d->nbeam : d->n_ew;
+    w->nbeam = points ? d->nbeam : d->n_ns * d->n_ew;
+    w->theta_ns = calloc(w->nfreq * w->n_ns, sizeof *w->theta_ns);
+    w->theta_ew = calloc(w->nfreq * w->n_ew, sizeof *w->theta_ew);
+    if (!w->theta_ns || !w->theta_ew)
+        return psr_fail_nomem(err, "directions",
+                              (double)w->nfreq * (double)(w->n_ns + w->n_ew) * 8);
+    return set_directions(w, d->theta_ns, d->theta_ew, err);
+}
+
+static void copy_rest(struct psr_beam_work *w, const struct psr_beam_desc *d)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    int64_t quarter = pages > 0 && page > 0 ? (int64_t)pages * page / 4 : INT64_C(1) << 30;
+    w->flip = d->nibbles.offset_binary ? 0x88 : 0;
+    w->real_low = d->nibbles.real_low;
+    w->nbit = 32;
+    w->nthread = psr_count_threads(d->nthread);
+    w->mem_bytes = d->mem_bytes ? d->mem_bytes : quarter;
+    w->device = d->device;
+}
+
+/* --- the plan --------------------------------------------------------------------------------- */
+
+/* "auto" takes the first backend whose device is there; any other failure ends the search. */
+static psr_status start_backend(psr_beam *p, const char *name, psr_err *err)
+{
+    bool any = !name || !strcmp(name, "auto");
+    for (int b = 0; b < NBACKEND; b++) {
+        if (!any && strcmp(name, backends[b]->name))
+            continue;
+        p->ops = backends[b];
+        psr_status st = p->ops->create(&p->state, &p->work, err);
+        if (st != PSR_EDEVICE || !any || b == NBACKEND - 1)
+            return st;
+    }
+    return psr_fail(err, PSR_EDEVICE, "beams: no backend '%s' in this build", name);
+}
+
+psr_status psr_beam_create(psr_beam **out, const struct psr_beam_desc *desc, psr_err *err)
+{
+    psr_status st;
+    *out = NULL;
+    psr_beam *p = calloc(1, sizeof *p);
+    if (!p)
+        return psr_fail_nomem(err, "a plan for beams", sizeof *p);
+    struct psr_beam_work *w = &p->work;
+    if ((st = copy_array(w, desc->array, err)) || (st = check_sums(desc, err)) ||
+        (st = check_pattern(desc, err)) || (st = check_weights(desc, err)) ||
+        (st = copy_sums(w, desc, err)) || (st = copy_weights(w, desc, err)) ||
+        (st = copy_pattern(w, desc, err)))
+        goto done;
+    copy_rest(w, desc);
+    st = start_backend(p, desc->backend, err);
+done:
+    if (st)
+        psr_beam_destroy(p);
+    else
+        *out = p;
+    return st;
+}
+
+size_t psr_beam_count(const psr_beam *p)
+{
+    return p->work.nbeam;
+}
+
+psr_status psr_beam_point(psr_beam *p, const double *theta_ns, const double *theta_ew, psr_err *err)
+{
+    if (p->work.pattern == PSR_BEAM_GRID)
+        return psr_fail(err, PSR_EINVAL, "beams: those of the grid cannot be pointed");
+    psr_status st = set_directions(&p->work, theta_ns, theta_ew, err);
+    return st ? st : p->ops->point(p->state, err);
+}
+
+psr_status psr_beam_quantise(psr_beam *p, int nbit, const float *offset, const float *scale,
+                             psr_err *err)
+{
+    struct psr_beam_work *w = &p->work;
+    if (nbit != 4 && nbit != 8 && nbit != 32)
+        return psr_fail(err, PSR_EINVAL, "beams: %d bits is none of 4, 8, 32", nbit);
+    if (nbit == 4 && w->nfreq % 2)
+        return psr_fail(err, PSR_EINVAL,
+                        "beams: spectra of %zu channels of 4 bits end within a byte", w->nfreq);
+    for (size_t f = 0; f < w->nfreq && nbit < 32; f++) {
+        if (!isfinite(offset[f]) || !isfinite(scale[f]))
+            return psr_fail(err, PSR_EINVAL,
+                            "beams: offset %g and scale %g of channel %zu must be finite",
+                            (double)offset[f], (double)scale[f], f);
+        w->offset[f] = offset[f];
+        w->scale[f] = scale[f];
+    }
+    w->nbit = nbit;
+    return p->ops->quantise(p->state, err);
+}
+
+size_t psr_beam_row_bytes(const psr_beam *p)
+{
+    return p->work.nfreq * (size_t)p->work.nbit / 8;
+}
+
+size_t psr_beam_block(const psr_beam *p)
+{
+    return p->ops->block(p->state);
+}
+
+size_t psr_beam_ready(const psr_beam *p, size_t f, size_t nt)
+{
+    uint64_t tds = p->work.tds[f];
+    return (size_t)((p->nseen + nt) / tds - p->nseen / tds);
+}
+
+/* Sums of different lengths reach their ends at different times, so that the shortest need not be
+ * the one with most of them: one that has just missed an end may have fewer than a longer one. */
+size_t psr_beam_rows(const psr_beam *p, size_t nt)
+{
+    const struct psr_beam_work *w = &p->work;
+    size_t most = psr_beam_ready(p, 0, nt);
+    for (size_t f = 1; f < w->nfreq && w->tds_min < w->tds_max; f++) {
+        size_t n = psr_beam_ready(p, f, nt);
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+psr_status psr_beam_execute(psr_beam *p, const uint8_t *in, size_t nt, void *out, size_t stride,
+                            size_t *nrow, psr_err *err)
+{
+    size_t n = psr_beam_rows(p, nt), row = psr_beam_row_bytes(p);
+    *nrow = 0;
+    if (stride < n)
+        return psr_fail(err, PSR_EINVAL, "beams: stride %zu is below the %zu rows ready", stride,
+                        n);
+    if (p->work.tds_min < p->work.tds_max)
+        for (size_t b = 0; b < p->work.nbeam; b++)
+            memset((char *)out + b * stride * row, 0, n * row);
+    psr_status st = p->ops->execute(p->state, in, nt, p->nseen, out, stride, n, err);
+    if (st)
+        return st;
+    p->nseen += nt;
+    *nrow = n;
+    return PSR_OK;
+}
+
+void psr_beam_reset(psr_beam *p)
+{
+    p->nseen = 0;
+    p->ops->reset(p->state);
+}
+
+psr_status psr_beam_alloc(const psr_beam *p, size_t bytes, void **memory, psr_err *err)
+{
+    return p->ops->alloc(p->work.device, bytes, memory, err);
+}
+
+void psr_beam_free(const char *backend, void *memory)
+{
+    for (int b = 0; b < NBACKEND && memory; b++)
+        if (!strcmp(backend, backends[b]->name))
+            backends[b]->free(memory);
+}
+
+void psr_beam_describe(const psr_beam *p, struct psr_beam_info *info)
+{
+    *info = (struct psr_beam_info){.backend = p->ops->name, .bytes = p->ops->bytes(p->state)};
+}
+
+void psr_beam_destroy(psr_beam *p)
+{
+    if (!p)
+        return;
+    if (p->state)
+        p->ops->destroy(p->state);
+    free(p->work.cell);
+    free(p->work.tds);
+    free(p->work.weight);
+    free(p->work.theta_ns);
+    free(p->work.theta_ew);
+    free(p->work.offset);
+    free(p->work.scale);
+    free(p);
+}

@@ -1,0 +1,77 @@
+/* beam_backend.h: what beam.c hands to a backend, and what it asks of one (private).
+ *
+ * beam.c validates the description, copies it, reduces directions and counts samples, so that
+ * backends cannot disagree about any of it. */
+#ifndef PSR_BEAM_BEAM_BACKEND_H
+#define PSR_BEAM_BEAM_BACKEND_H
+
+#include <psrkit/beam.h>
+
+/* A validated description.  Input [t][f][p][d], d < ndish; dish d stands at cell[d] of the grid. */
+struct psr_beam_work {
+    size_t m, n; /* the grid's M and N, each in 1..PSR_ARRAY_GRID_MAX */
+    size_t ndish, nfreq;
+    int32_t *cell; /* [ndish] m N + n, or -1: that input is not used */
+    size_t *tds;   /* [nfreq] */
+    size_t tds_min, tds_max;
+    uint8_t flip;     /* XORed with a byte it gives two's complement in both nibbles: 0 or 0x88 */
+    bool real_low;    /* the real part is in the low nibble, otherwise in the high one */
+    float *weight;    /* [nfreq][2][ndish][2]; NULL: all 1 */
+    float weight_max; /* largest modulus of a weight of a dish on the grid; 1 where NULL */
+
+    enum psr_beam_pattern pattern;
+    size_t nbeam;      /* of any pattern */
+    size_t n_ns, n_ew; /* lists' lengths: nbeam and nbeam for POINTS, 0 and 0 for GRID */
+    double *theta_ns;  /* [nfreq][n_ns] reduced to [0, M); NULL for GRID.  psr_beam_point changes */
+    double *theta_ew;  /* [nfreq][n_ew] reduced to [0, N) */
+
+    int nbit;      /* of the output: 32 floats, 8 or 4.  psr_beam_quantise changes these */
+    float *offset; /* [nfreq]; set where nbit < 32 */
+    float *scale;  /* [nfreq] */
+
+    int nthread;       /* >= 1 */
+    int64_t mem_bytes; /* > 0 */
+    int device;
+};
+
+struct psr_beam_ops {
+    const char *name;
+
+    /* Keeps w, which outlives the state.  PSR_EDEVICE where the device is absent. */
+    psr_status (*create)(void **state, const struct psr_beam_work *w, psr_err *err);
+
+    /* Takes up w's new directions, or its new nbit, offset and scale. */
+    psr_status (*point)(void *state, psr_err *err);
+    psr_status (*quantise)(void *state, psr_err *err);
+
+    /* Takes samples t0 .. t0 + nt - 1 of the stream and gives the sums of channel f numbered
+     * t0 / tds[f] .. (t0 + nt) / tds[f] - 1 in rows 0, 1, ... of out, [nbeam][stride] rows of
+     * nfreq nbit / 8 bytes.  nrow is the largest count of any channel; nt and nrow may be 0.  Where
+     * w->tds_min < w->tds_max beam.c has put 0 into the nrow rows of every beam.  The first sum
+     * goes on from what the last execute left of it (nothing where t0 is 0).  An output is
+     * quantised as psr_beam_level does. */
+    psr_status (*execute)(void *state, const uint8_t *in, size_t nt, uint64_t t0, void *out,
+                          size_t stride, size_t nrow, psr_err *err);
+    void (*reset)(void *state);
+
+    /* Samples per execute that suit the backend. */
+    size_t (*block)(const void *state);
+    int64_t (*bytes)(const void *state); /* allocated */
+    void (*destroy)(void *state);
+
+    /* Host memory for in and out. */
+    psr_status (*alloc)(int device, size_t bytes, void **memory, psr_err *err);
+    void (*free)(void *memory);
+};
+
+extern const struct psr_beam_ops psr_beam_cpu, psr_beam_cuda;
+
+/* The quantised value of intensity x: half to even, no fused multiply-add, 0 for no number. */
+static inline unsigned psr_beam_level(float x, float offset, float scale, float top)
+{
+    float y = (x - offset) * scale;
+    y = y > 0 ? (y < top ? y : top) : 0;
+    return (unsigned)__builtin_rintf(y);
+}
+
+#endif

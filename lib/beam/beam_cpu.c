@@ -1,0 +1,440 @@
+/* The transforms are FFTW's.  Four samples of both polarisations are transformed side by side, in
+ * lanes, and summed lane by lane: which lane a sample is in depends on its place in its sum only,
+ * so that the result does not depend on blocks or threads. */
+#include "beam_backend.h"
+#include "beam_cpu_resample.h"
+
+#include "../base/threads.h"
+
+#include <fftw3.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    TIMES = 4, /* samples transformed together */
+    LANES = TIMES * PSR_BEAM_NPOL,
+    PIECE_BYTES = 64 << 20, /* of voltages and intensities at once */
+    TILE = 16,              /* beams turned together */
+};
+
+/* A dish on the grid: its input, and where its first lane is among a grid's floats. */
+struct stand {
+    size_t dish, at;
+};
+
+/* Memory of one thread; complex numbers are pairs of floats. */
+struct scratch {
+    float *grid;  /* [M][pitch][LANES] complex; columns from N on stay 0 */
+    float *half;  /* [2M][pitch][LANES] complex: transformed along n; rows from M on stay 0 */
+    float *full;  /* the same transformed along both */
+    float *sum;   /* [2M][pitch][LANES] */
+    float *level; /* [2M][PSR_BEAM_GROUP][2N] sums of all lanes */
+    struct psr_resample_scratch resample;
+};
+
+struct cpu {
+    const struct psr_beam_work *w;
+    const struct psr_beam_loops *loops;
+    struct psr_resampler resampler;
+    fftwf_plan along_n, along_m;
+    struct stand *stand; /* [nstand] */
+    size_t nstand;
+    float unpacked[256][2];  /* of each byte: real, imaginary */
+    size_t piece;            /* samples taken at once, at most */
+    size_t piece_rows;       /* sums of a channel that they can complete */
+    float *carry[2];         /* [nfreq][2M][pitch][LANES] sums that have begun: before, after */
+    float *turned;           /* [nfreq][piece_rows][nbeam] intensities of a piece */
+    struct scratch *scratch; /* [nthread] */
+    int64_t bytes;
+};
+
+/* A piece of a block: samples t0 .. t0 + nt - 1 of the stream, and where its rows go. */
+struct piece {
+    const uint8_t *in;
+    size_t nt;
+    uint64_t t0, block_t0; /* block_t0: of the block's first sample, which decides on rows */
+    char *out;
+    size_t stride;
+};
+
+/* --- memory ----------------------------------------------------------------------------------- */
+
+/* Columns of a row in memory: one is not used, so that the rows of a column do not all fall into a
+ * few sets of the first cache. */
+static size_t pitch(const struct psr_beam_work *w)
+{
+    return 2 * w->n + 1;
+}
+
+/* Lanes of all half-integer directions. */
+static size_t lanes(const struct psr_beam_work *w)
+{
+    return 2 * w->m * pitch(w) * LANES;
+}
+
+static void *take(struct cpu *cpu, size_t n, size_t size)
+{
+    void *p = fftwf_malloc(n * size);
+    if (p) {
+        memset(p, 0, n * size);
+        cpu->bytes += (int64_t)(n * size);
+    }
+    return p;
+}
+
+static bool take_scratch(struct cpu *cpu, struct scratch *s)
+{
+    const struct psr_beam_work *w = cpu->w;
+    size_t n = lanes(w);
+    s->grid = take(cpu, n, sizeof(float));
+    s->half = take(cpu, n, 2 * sizeof(float));
+    s->full = take(cpu, n, 2 * sizeof(float));
+    s->sum = take(cpu, n, sizeof(float));
+    s->level = take(cpu, 4 * w->m * w->n * PSR_BEAM_GROUP, sizeof(float));
+    return s->grid && s->half && s->full && s->sum && s->level &&
+           !psr_resample_scratch_take(&s->resample, w, NULL);
+}
+
+static void drop_scratch(struct scratch *s)
+{
+    float *const all[] = {s->grid, s->half, s->full, s->sum, s->level};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        fftwf_free(all[i]);
+    psr_resample_scratch_drop(&s->resample);
+}
+
+/* A piece of PIECE_BYTES of voltages and intensities, or of a whole group's where memory allows. */
+static void choose_piece(struct cpu *cpu)
+{
+    const struct psr_beam_work *w = cpu->w;
+    double quarter = (double)w->mem_bytes / 4, group = PSR_BEAM_GROUP * (double)w->tds_min;
+    double sample = (double)(w->nfreq * PSR_BEAM_NPOL * w->ndish) +
+                    (double)w->nbeam * (double)w->nfreq * sizeof(float) / (double)w->tds_min;
+    double nt = PIECE_BYTES / sample > group ? PIECE_BYTES / sample : group;
+    nt = nt < quarter / sample ? nt : quarter / sample;
+    cpu->piece = nt > 1 ? (size_t)nt : 1;
+    cpu->piece_rows = cpu->piece / w->tds_min + 1;
+}
+
+static psr_status take_memory(struct cpu *cpu, psr_err *err)
+{
+    const struct psr_beam_work *w = cpu->w;
+    choose_piece(cpu);
+    double carry = 2.0 * (double)(w->nfreq * lanes(w)) * sizeof(float);
+    double turned = (double)w->nfreq * (double)cpu->piece_rows * (double)w->nbeam * sizeof(float);
+    double scratch =
+        (double)w->nthread * (double)lanes(w) * (6 + PSR_BEAM_GROUP / LANES) * sizeof(float);
+    if (carry + turned + scratch > (double)w->mem_bytes)
+        return psr_fail(
+            err, PSR_ENOMEM, "beams: %zu beams of %zu channels need %.0f MB, %.0f MB are allowed",
+            w->nbeam, w->nfreq, (carry + turned + scratch) / 1e6, (double)w->mem_bytes / 1e6);
+    bool ok = true;
+    cpu->scratch = calloc((size_t)w->nthread, sizeof *cpu->scratch);
+    for (int i = 0; cpu->scratch && i < w->nthread; i++)
+        ok = take_scratch(cpu, cpu->scratch + i) && ok;
+    for (int i = 0; i < 2; i++)
+        cpu->carry[i] = take(cpu, w->nfreq * lanes(w), sizeof(float));
+    cpu->turned = malloc(w->nfreq * cpu->piece_rows * w->nbeam * sizeof(float));
+    cpu->bytes += (int64_t)turned;
+    if (!ok || !cpu->scratch || !cpu->carry[0] || !cpu->carry[1] || !cpu->turned)
+        return psr_fail_nomem(err, "beams", carry + turned + scratch);
+    return PSR_OK;
+}
+
+/* --- plans and tables ------------------------------------------------------------------------- */
+
+/* Rows of grid become the upper half of half, whose columns become full.  FFTW keeps its planner in
+ * globals.  Plans that are not measured are the same every time. */
+static psr_status plan_transforms(struct cpu *cpu, psr_err *err)
+{
+    const struct psr_beam_work *w = cpu->w;
+    const struct scratch *s = cpu->scratch;
+    const int row = (int)(pitch(w) * LANES), used = (int)(2 * w->n * LANES);
+    const fftwf_iodim n = {(int)(2 * w->n), LANES, LANES}, m = {(int)(2 * w->m), row, row};
+    const fftwf_iodim rows[2] = {{(int)w->m, row, row}, {LANES, 1, 1}}, columns = {used, 1, 1};
+#pragma omp critical(psr_fftw_plan)
+    {
+        cpu->along_n = fftwf_plan_guru_dft(1, &n, 2, rows, (fftwf_complex *)s->grid,
+                                           (fftwf_complex *)s->half, FFTW_BACKWARD, FFTW_ESTIMATE);
+        cpu->along_m = fftwf_plan_guru_dft(1, &m, 1, &columns, (fftwf_complex *)s->half,
+                                           (fftwf_complex *)s->full, FFTW_BACKWARD, FFTW_ESTIMATE);
+    }
+    if (!cpu->along_n || !cpu->along_m)
+        return psr_fail(err, PSR_EUNSUPPORTED, "beams: FFTW has no plan for %zu x %zu", 2 * w->m,
+                        2 * w->n);
+    return PSR_OK;
+}
+
+static float nibble_value(unsigned nibble)
+{
+    return (float)(nibble < 8 ? (int)nibble : (int)nibble - 16);
+}
+
+static void fill_unpacked(struct cpu *cpu)
+{
+    for (unsigned byte = 0; byte < 256; byte++) {
+        unsigned b = byte ^ cpu->w->flip, high = b >> 4, low = b & 15;
+        cpu->unpacked[byte][0] = nibble_value(cpu->w->real_low ? low : high);
+        cpu->unpacked[byte][1] = nibble_value(cpu->w->real_low ? high : low);
+    }
+}
+
+/* --- voltages to sums ------------------------------------------------------------------------- */
+
+/* Puts one sample of one polarisation on the grid, weighted. */
+static void grid_lane(const struct cpu *cpu, float *grid, const uint8_t *volt, const float *weight)
+{
+    for (size_t i = 0; i < cpu->nstand; i++) {
+        const struct stand *s = cpu->stand + i;
+        const float re = cpu->unpacked[volt[s->dish]][0], im = cpu->unpacked[volt[s->dish]][1];
+        const float *g = weight ? weight + 2 * s->dish : (const float[2]){1, 0};
+        grid[s->at] = re * g[0] - im * g[1];
+        grid[s->at + 1] = re * g[1] + im * g[0];
+    }
+}
+
+/* Transforms samples t .. t + n - 1, of lanes first .. first + n - 1, and adds their power. */
+static void add_batch(const struct cpu *cpu, struct scratch *s, const struct piece *p, size_t f,
+                      uint64_t t, size_t first, size_t n)
+{
+    const struct psr_beam_work *w = cpu->w;
+    const size_t sample = w->nfreq * PSR_BEAM_NPOL * w->ndish;
+    if (n < TIMES)
+        memset(s->grid, 0, lanes(w) * sizeof *s->grid);
+    for (size_t i = 0; i < n * PSR_BEAM_NPOL; i++) {
+        size_t fp = f * PSR_BEAM_NPOL + i % PSR_BEAM_NPOL, lane = first * PSR_BEAM_NPOL + i;
+        size_t row = (size_t)(t - p->t0) + i / PSR_BEAM_NPOL;
+        grid_lane(cpu, s->grid + 2 * lane, p->in + row * sample + fp * w->ndish,
+                  w->weight ? w->weight + fp * w->ndish * 2 : NULL);
+    }
+    fftwf_execute_dft(cpu->along_n, (fftwf_complex *)s->grid, (fftwf_complex *)s->half);
+    fftwf_execute_dft(cpu->along_m, (fftwf_complex *)s->half, (fftwf_complex *)s->full);
+    cpu->loops->add_power(s->sum, s->full, lanes(w));
+}
+
+/* Adds samples a .. b - 1 of the stream to a sum that began at sample "begin". */
+static void add_samples(const struct cpu *cpu, struct scratch *s, const struct piece *p, size_t f,
+                        uint64_t begin, uint64_t a, uint64_t b)
+{
+    while (a < b) {
+        size_t first = (size_t)((a - begin) % TIMES), n = TIMES - first;
+        n = b - a < n ? (size_t)(b - a) : n;
+        add_batch(cpu, s, p, f, a, first, n);
+        a += n;
+    }
+}
+
+/* The lanes of a sum together, as number k of a group. */
+static void fold_lanes(const struct cpu *cpu, struct scratch *s, size_t k)
+{
+    const size_t m = 2 * cpu->w->m, n = 2 * cpu->w->n;
+    for (size_t p = 0; p < m; p++)
+        for (size_t q = 0; q < n; q++) {
+            const float *x = s->sum + (p * pitch(cpu->w) + q) * LANES;
+            float total = 0;
+            for (size_t lane = 0; lane < LANES; lane++)
+                total += x[lane];
+            s->level[(p * PSR_BEAM_GROUP + k) * n + q] = total;
+        }
+}
+
+/* Sums first .. first + PSR_BEAM_GROUP - 1 of channel f, as far as the piece has samples of them.
+ */
+static void do_group(struct cpu *cpu, struct scratch *s, const struct piece *p, size_t f,
+                     uint64_t first)
+{
+    const struct psr_beam_work *w = cpu->w;
+    const uint64_t tds = w->tds[f], end = p->t0 + p->nt;
+    const size_t bytes = lanes(w) * sizeof *s->sum;
+    size_t done = 0;
+    for (uint64_t k = first; k < first + PSR_BEAM_GROUP && k * tds < end; k++) {
+        uint64_t a = k * tds > p->t0 ? k * tds : p->t0;
+        uint64_t b = (k + 1) * tds < end ? (k + 1) * tds : end;
+        if (a > k * tds)
+            memcpy(s->sum, cpu->carry[0] + f * lanes(w), bytes);
+        else
+            memset(s->sum, 0, bytes);
+        add_samples(cpu, s, p, f, k * tds, a, b);
+        if (b == (k + 1) * tds)
+            fold_lanes(cpu, s, done++);
+        else
+            memcpy(cpu->carry[1] + f * lanes(w), s->sum, bytes);
+    }
+    size_t row = (size_t)(first - p->t0 / tds);
+    if (done > 0)
+        psr_resample(&cpu->resampler, &s->resample, s->level, f, done,
+                     cpu->turned + (f * cpu->piece_rows + row) * w->nbeam);
+}
+
+/* --- beams to rows ---------------------------------------------------------------------------- */
+
+/* Channel f of a row; the other one of its byte stays. */
+static void put(const struct psr_beam_work *w, char *row, size_t f, float x)
+{
+    const float top = (float)((1 << (w->nbit & 15)) - 1);
+    if (w->nbit == 32) {
+        memcpy(row + 4 * f, &x, sizeof x);
+        return;
+    }
+    unsigned level = psr_beam_level(x, w->offset[f], w->scale[f], top);
+    if (w->nbit == 8)
+        row[f] = (char)level;
+    else if (f % 2 == 0)
+        row[f / 2] = (char)(((unsigned char)row[f / 2] & 0xf0u) | level);
+    else
+        row[f / 2] = (char)(((unsigned char)row[f / 2] & 0x0fu) | level << 4);
+}
+
+/* Beams b0 .. b1 - 1 of all sums that a piece completed. */
+static void turn_tile(const struct cpu *cpu, const struct piece *p, size_t b0, size_t b1)
+{
+    const struct psr_beam_work *w = cpu->w;
+    const size_t bytes = w->nfreq * (size_t)w->nbit / 8;
+    for (size_t f = 0; f < w->nfreq; f++) {
+        uint64_t tds = w->tds[f];
+        size_t nsum = (size_t)((p->t0 + p->nt) / tds - p->t0 / tds);
+        size_t row = (size_t)(p->t0 / tds - p->block_t0 / tds);
+        const float *x = cpu->turned + f * cpu->piece_rows * w->nbeam;
+        for (size_t k = 0; k < nsum; k++)
+            for (size_t b = b0; b < b1; b++)
+                put(w, p->out + (b * p->stride + row + k) * bytes, f, x[k * w->nbeam + b]);
+    }
+}
+
+/* --- the backend ------------------------------------------------------------------------------ */
+
+static void do_piece(struct cpu *cpu, const struct piece *p)
+{
+    const struct psr_beam_work *w = cpu->w;
+    const size_t ngroup = (p->nt / w->tds_min + 2 + PSR_BEAM_GROUP - 1) / PSR_BEAM_GROUP;
+#pragma omp parallel for schedule(dynamic) num_threads(w->nthread)
+    for (size_t i = 0; i < w->nfreq * ngroup; i++) {
+        size_t f = i / ngroup;
+        uint64_t first = p->t0 / w->tds[f] + i % ngroup * PSR_BEAM_GROUP;
+        do_group(cpu, cpu->scratch + psr_thread_number(), p, f, first);
+    }
+    float *before = cpu->carry[0];
+    cpu->carry[0] = cpu->carry[1];
+    cpu->carry[1] = before;
+#pragma omp parallel for schedule(dynamic) num_threads(w->nthread)
+    for (size_t tile = 0; tile < (w->nbeam + TILE - 1) / TILE; tile++) {
+        size_t end = (tile + 1) * TILE;
+        turn_tile(cpu, p, tile * TILE, end < w->nbeam ? end : w->nbeam);
+    }
+}
+
+static psr_status execute(void *state, const uint8_t *in, size_t nt, uint64_t t0, void *out,
+                          size_t stride, size_t nrow, psr_err *err)
+{
+    struct cpu *cpu = state;
+    const size_t sample = cpu->w->nfreq * PSR_BEAM_NPOL * cpu->w->ndish;
+    (void)nrow, (void)err;
+    for (size_t t = 0; t < nt; t += cpu->piece) {
+        struct piece p = {.in = in + t * sample,
+                          .nt = nt - t < cpu->piece ? nt - t : cpu->piece,
+                          .t0 = t0 + t,
+                          .block_t0 = t0,
+                          .out = out,
+                          .stride = stride};
+        do_piece(cpu, &p);
+    }
+    return PSR_OK;
+}
+
+/* What a plan says anew is read where it is used. */
+static psr_status take_note(void *state, psr_err *err)
+{
+    (void)state, (void)err;
+    return PSR_OK;
+}
+
+static void reset(void *state)
+{
+    (void)state; /* a sum that begins takes nothing from what was carried */
+}
+
+static size_t block(const void *state)
+{
+    return ((const struct cpu *)state)->piece;
+}
+
+static int64_t bytes(const void *state)
+{
+    return ((const struct cpu *)state)->bytes;
+}
+
+static void destroy(void *state)
+{
+    struct cpu *cpu = state;
+#pragma omp critical(psr_fftw_plan)
+    {
+        fftwf_destroy_plan(cpu->along_n);
+        fftwf_destroy_plan(cpu->along_m);
+    }
+    for (int i = 0; cpu->scratch && i < cpu->w->nthread; i++)
+        drop_scratch(cpu->scratch + i);
+    free(cpu->scratch);
+    fftwf_free(cpu->carry[0]);
+    fftwf_free(cpu->carry[1]);
+    free(cpu->turned);
+    psr_resampler_drop(&cpu->resampler);
+    free(cpu->stand);
+    free(cpu);
+}
+
+static psr_status list_stands(struct cpu *cpu, psr_err *err)
+{
+    const struct psr_beam_work *w = cpu->w;
+    cpu->stand = calloc(w->ndish, sizeof *cpu->stand);
+    if (!cpu->stand)
+        return psr_fail_nomem(err, "dishes", (double)w->ndish * sizeof *cpu->stand);
+    for (size_t d = 0; d < w->ndish; d++)
+        if (w->cell[d] >= 0) {
+            size_t m = (size_t)w->cell[d] / w->n, n = (size_t)w->cell[d] % w->n;
+            cpu->stand[cpu->nstand++] = (struct stand){d, (m * pitch(w) + n) * LANES * 2};
+        }
+    return PSR_OK;
+}
+
+static psr_status create(void **state, const struct psr_beam_work *w, psr_err *err)
+{
+    struct cpu *cpu = calloc(1, sizeof *cpu);
+    if (!cpu)
+        return psr_fail_nomem(err, "beams", sizeof *cpu);
+    cpu->w = w;
+    cpu->loops = psr_beam_loops_choose();
+    fill_unpacked(cpu);
+    psr_status st = list_stands(cpu, err);
+    if (!st)
+        st = psr_resampler_init(&cpu->resampler, w, cpu->loops, err);
+    if (!st)
+        st = take_memory(cpu, err);
+    if (!st)
+        st = plan_transforms(cpu, err);
+    if (st)
+        destroy(cpu);
+    else
+        *state = cpu;
+    return st;
+}
+
+static psr_status allocate(int device, size_t n, void **memory, psr_err *err)
+{
+    (void)device;
+    *memory = malloc(n ? n : 1);
+    return *memory ? PSR_OK : psr_fail_nomem(err, "a block of data", (double)n);
+}
+
+const struct psr_beam_ops psr_beam_cpu = {
+    .name = "cpu",
+    .create = create,
+    .point = take_note,
+    .quantise = take_note,
+    .execute = execute,
+    .reset = reset,
+    .block = block,
+    .bytes = bytes,
+    .destroy = destroy,
+    .alloc = allocate,
+    .free = free,
+};

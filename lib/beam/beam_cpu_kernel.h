@@ -1,0 +1,20 @@
+/* beam_cpu_kernel.h: the inner loops of the CPU backend, compiled for what the processor has
+ * (private). */
+#ifndef PSR_BEAM_BEAM_CPU_KERNEL_H
+#define PSR_BEAM_BEAM_CPU_KERNEL_H
+
+#include <stddef.h>
+
+enum { MIX_BEAMS = 8, MIX_LANES = 32 };
+
+struct psr_beam_loops {
+    void (*add_power)(float *sum, const float *x, size_t n);
+    void (*mix_rows)(float *mix, const float *x, size_t n, const float *u, size_t np);
+    float (*dot)(const float *a, const float *b, size_t n);
+    void (*cotangents)(float *u, const double *cos_b, const double *sin_b, double cos_a,
+                       double sin_a, double sine, size_t n);
+};
+
+const struct psr_beam_loops *psr_beam_loops_choose(void);
+
+#endif

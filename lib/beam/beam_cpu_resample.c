@@ -1,0 +1,149 @@
+#include "beam_cpu_resample.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool fill_turns(struct psr_beam_turns *t, size_t n)
+{
+    t->n = n;
+    t->cosine = calloc(2 * n, sizeof *t->cosine);
+    t->sine = calloc(2 * n, sizeof *t->sine);
+    for (size_t j = 0; t->cosine && t->sine && j < 2 * n; j++) {
+        t->cosine[j] = cos(M_PI * (double)j / (double)(2 * n));
+        t->sine[j] = sin(M_PI * (double)j / (double)(2 * n));
+    }
+    return t->cosine && t->sine;
+}
+
+psr_status psr_resampler_init(struct psr_resampler *r, const struct psr_beam_work *w,
+                              const struct psr_beam_loops *loops, psr_err *err)
+{
+    *r = (struct psr_resampler){.w = w, .loops = loops};
+    bool fine = fill_turns(&r->ns, w->m);
+    fine = fill_turns(&r->ew, w->n) && fine;
+    return fine ? PSR_OK : psr_fail_nomem(err, "beams", (double)(w->m + w->n) * 32);
+}
+
+void psr_resampler_drop(struct psr_resampler *r)
+{
+    free(r->ns.cosine);
+    free(r->ns.sine);
+    free(r->ew.cosine);
+    free(r->ew.sine);
+}
+
+psr_status psr_resample_scratch_take(struct psr_resample_scratch *s, const struct psr_beam_work *w,
+                                     psr_err *err)
+{
+    const size_t n_ew = w->pattern == PSR_BEAM_PRODUCT ? w->n_ew : 1;
+    s->mix = calloc(2 * w->n * PSR_BEAM_GROUP * MIX_BEAMS, sizeof *s->mix);
+    s->u_ns = calloc(2 * w->m * MIX_BEAMS, sizeof *s->u_ns);
+    s->u = calloc(2 * w->m, sizeof *s->u);
+    s->u_ew = calloc(2 * w->n * n_ew, sizeof *s->u_ew);
+    s->turned = calloc(2 * (w->m > w->n ? w->m : w->n), sizeof *s->turned);
+    if (!s->mix || !s->u_ns || !s->u || !s->u_ew || !s->turned)
+        return psr_fail_nomem(err, "beams", (double)(2 * w->n) * (double)n_ew * sizeof(float));
+    return PSR_OK;
+}
+
+void psr_resample_scratch_drop(struct psr_resample_scratch *s)
+{
+    free(s->mix);
+    free(s->u_ns);
+    free(s->u);
+    free(s->u_ew);
+    free(s->turned);
+}
+
+/* psr_beam_kernel with one division for each element and no trigonometry: half-integers lie j steps
+ * before the nearest one, and the cotangent's angle is the sum of the rest's and that of j steps.
+ */
+static void make_kernel(const struct psr_resampler *r, const struct psr_beam_turns *t,
+                        struct psr_resample_scratch *s, double theta, float *u)
+{
+    const size_t n = 2 * t->n;
+    double nearest = rint(2 * theta), off = 2 * theta - nearest, sine = sin(M_PI * off) / (double)n;
+    size_t at = (size_t)nearest % n; /* theta is in [0, n/2) */
+    double angle = M_PI * off / (double)n;
+    r->loops->cotangents(s->turned, t->cosine, t->sine, cos(angle), sin(angle), sine, n);
+    s->turned[0] = off == 0 ? 1 : (float)(sine / tan(angle));
+    for (size_t j = 0; j <= at; j++)
+        u[at - j] = s->turned[j];
+    for (size_t j = at + 1; j < n; j++)
+        u[n + at - j] = s->turned[j];
+}
+
+static void give_grid(const struct psr_beam_work *w, const float *level, size_t nsum, float *to)
+{
+    const size_t m = 2 * w->m, n = 2 * w->n;
+    for (size_t k = 0; k < nsum; k++)
+        for (size_t p = 0; p < m; p++)
+            memcpy(to + k * m * n + p * n, level + (p * PSR_BEAM_GROUP + k) * n, n * sizeof *to);
+}
+
+/* Eq. 9: up to MIX_BEAMS north-south directions of all sums of the group. */
+static void mix_north(const struct psr_resampler *r, struct psr_resample_scratch *s,
+                      const float *level, const double *theta_ns, size_t n)
+{
+    const size_t np = 2 * r->w->m;
+    for (size_t b = 0; b < MIX_BEAMS; b++) {
+        if (b < n)
+            make_kernel(r, &r->ns, s, theta_ns[b], s->u);
+        for (size_t p = 0; p < np; p++)
+            s->u_ns[p * MIX_BEAMS + b] = b < n ? s->u[p] : 0;
+    }
+    r->loops->mix_rows(s->mix, level, PSR_BEAM_GROUP * 2 * r->w->n, s->u_ns, np);
+}
+
+/* Eq. 10: one beam of nsum sums, of those that mix_north left as number b. */
+static void give_beam(const struct psr_resampler *r, const struct psr_resample_scratch *s, size_t b,
+                      const float *u_ew, size_t nsum, float *to)
+{
+    const size_t n = 2 * r->w->n;
+    for (size_t k = 0; k < nsum; k++)
+        to[k * r->w->nbeam] = r->loops->dot(s->mix + (b * PSR_BEAM_GROUP + k) * n, u_ew, n);
+}
+
+/* Eq. 6 */
+static void give_points(const struct psr_resampler *r, struct psr_resample_scratch *s,
+                        const float *level, size_t f, size_t nsum, float *to)
+{
+    const struct psr_beam_work *w = r->w;
+    const double *ns = w->theta_ns + f * w->nbeam, *ew = w->theta_ew + f * w->nbeam;
+    for (size_t first = 0; first < w->nbeam; first += MIX_BEAMS) {
+        size_t n = w->nbeam - first < MIX_BEAMS ? w->nbeam - first : MIX_BEAMS;
+        mix_north(r, s, level, ns + first, n);
+        for (size_t b = 0; b < n; b++) {
+            make_kernel(r, &r->ew, s, ew[first + b], s->u_ew);
+            give_beam(r, s, b, s->u_ew, nsum, to + first + b);
+        }
+    }
+}
+
+/* Eqs 9 and 10 */
+static void give_product(const struct psr_resampler *r, struct psr_resample_scratch *s,
+                         const float *level, size_t f, size_t nsum, float *to)
+{
+    const struct psr_beam_work *w = r->w;
+    for (size_t j = 0; j < w->n_ew; j++)
+        make_kernel(r, &r->ew, s, w->theta_ew[f * w->n_ew + j], s->u_ew + j * 2 * w->n);
+    for (size_t first = 0; first < w->n_ns; first += MIX_BEAMS) {
+        size_t n = w->n_ns - first < MIX_BEAMS ? w->n_ns - first : MIX_BEAMS;
+        mix_north(r, s, level, w->theta_ns + f * w->n_ns + first, n);
+        for (size_t i = 0; i < n * w->n_ew; i++)
+            give_beam(r, s, i / w->n_ew, s->u_ew + i % w->n_ew * 2 * w->n, nsum,
+                      to + first * w->n_ew + i);
+    }
+}
+
+void psr_resample(const struct psr_resampler *r, struct psr_resample_scratch *s, const float *level,
+                  size_t f, size_t nsum, float *to)
+{
+    if (r->w->pattern == PSR_BEAM_GRID)
+        give_grid(r->w, level, nsum, to);
+    else if (r->w->pattern == PSR_BEAM_POINTS)
+        give_points(r, s, level, f, nsum, to);
+    else
+        give_product(r, s, level, f, nsum, to);
+}

@@ -1,0 +1,45 @@
+/* beam_cpu_resample.h: intensities at the half-integer directions to those of beams, on the CPU
+ * (private). */
+#ifndef PSR_BEAM_BEAM_CPU_RESAMPLE_H
+#define PSR_BEAM_BEAM_CPU_RESAMPLE_H
+
+#include "beam_backend.h"
+#include "beam_cpu_kernel.h"
+
+enum { PSR_BEAM_GROUP = 16 }; /* sums resampled together: a kernel is made once for them */
+
+/* Cosines and sines of pi j / (2 n), j < 2 n. */
+struct psr_beam_turns {
+    size_t n;
+    double *cosine, *sine; /* [2n]; owned by whoever filled them */
+};
+
+struct psr_resampler {
+    const struct psr_beam_work *w;
+    const struct psr_beam_loops *loops;
+    struct psr_beam_turns ns, ew;
+};
+
+/* Memory of one thread. */
+struct psr_resample_scratch {
+    float *mix;    /* [MIX_BEAMS][PSR_BEAM_GROUP][2N] */
+    float *u_ns;   /* [2M][MIX_BEAMS] */
+    float *u;      /* [2M] */
+    float *u_ew;   /* [n_ew or 1][2N] */
+    float *turned; /* [2 max(M, N)] */
+};
+
+/* On error what was taken is to be dropped too.  Status: PSR_ENOMEM. */
+psr_status psr_resampler_init(struct psr_resampler *r, const struct psr_beam_work *w,
+                              const struct psr_beam_loops *loops, psr_err *err);
+void psr_resampler_drop(struct psr_resampler *r);
+psr_status psr_resample_scratch_take(struct psr_resample_scratch *s, const struct psr_beam_work *w,
+                                     psr_err *err);
+void psr_resample_scratch_drop(struct psr_resample_scratch *s);
+
+/* Given:    level [2M][PSR_BEAM_GROUP][2N], nsum sums of channel f; those beyond are not used
+ * Returned: to [nsum][nbeam] */
+void psr_resample(const struct psr_resampler *r, struct psr_resample_scratch *s, const float *level,
+                  size_t f, size_t nsum, float *to);
+
+#endif

@@ -1,0 +1,122 @@
+/* Candidates as comma-separated values and as JSON, one a line. */
+#include <psrkit/accel.h>
+
+#include <math.h>
+#include <string.h>
+
+static const double LIGHT_M_S = 299792458.0;
+
+enum { NFIELD = 21 };
+
+static const char *const names[NFIELD] = {
+    "cand", "sigma",     "ln_p",      "power",     "dof",      "coherent",   "numharm",
+    "r",    "r_err",     "z",         "z_err",     "period_s", "freq_hz",    "freq_err_hz",
+    "fdot", "accel_ms2", "box_first", "box_width", "members",  "sign_known", "tobs_s",
+};
+
+static void list_values(const struct psr_accel_list *list, size_t i, double v[NFIELD])
+{
+    const struct psr_accel_cand *c = &list->cand[i];
+    double t = list->tobs_s, hz = c->r.value / t, fdot = c->z.value / (t * t);
+    const double all[NFIELD] = {
+        (double)i + 1,
+        c->sigma,
+        c->ln_p,
+        c->power,
+        c->dof,
+        c->coherent,
+        c->nharm,
+        c->r.value,
+        c->r.error,
+        c->z.value,
+        c->z.error,
+        1 / hz,
+        hz,
+        c->r.error / t,
+        fdot,
+        fdot * LIGHT_M_S / hz,
+        (double)c->first,
+        (double)c->width,
+        (double)c->members,
+        c->sign_known,
+        t,
+    };
+    memcpy(v, all, sizeof all);
+}
+
+/* What is no number is null in JSON and nothing in a table. */
+static psr_status write_number(psr_outfile *f, double v, const char *absent, psr_err *err)
+{
+    return isfinite(v) ? psr_outfile_printf(f, err, "%.10g", v)
+                       : psr_outfile_printf(f, err, "%s", absent);
+}
+
+psr_status psr_accel_write_csv_header(psr_outfile *f, psr_err *err)
+{
+    psr_status st = psr_outfile_printf(f, err, "file");
+    for (size_t k = 0; k < NFIELD && st == PSR_OK; k++)
+        st = psr_outfile_printf(f, err, ",%s", names[k]);
+    return st == PSR_OK ? psr_outfile_printf(f, err, "\n") : st;
+}
+
+/* In quotes, doubled inside, where the text would not be one value without. */
+static psr_status write_csv_text(psr_outfile *f, const char *text, psr_err *err)
+{
+    if (!strpbrk(text, ",\"\r\n"))
+        return psr_outfile_printf(f, err, "%s", text);
+    psr_status st = psr_outfile_printf(f, err, "\"");
+    for (; *text && st == PSR_OK; text++)
+        st = psr_outfile_printf(f, err, *text == '"' ? "\"\"" : "%c", *text);
+    return st == PSR_OK ? psr_outfile_printf(f, err, "\"") : st;
+}
+
+psr_status psr_accel_write_csv(psr_outfile *f, const struct psr_accel_list *list, const char *file,
+                               psr_err *err)
+{
+    psr_status st = PSR_OK;
+    for (size_t i = 0; i < list->ncand && st == PSR_OK; i++) {
+        double v[NFIELD];
+        list_values(list, i, v);
+        st = write_csv_text(f, file, err);
+        for (size_t k = 0; k < NFIELD && st == PSR_OK; k++) {
+            st = psr_outfile_printf(f, err, ",");
+            if (st == PSR_OK)
+                st = write_number(f, v[k], "", err);
+        }
+        if (st == PSR_OK)
+            st = psr_outfile_printf(f, err, "\n");
+    }
+    return st;
+}
+
+static psr_status write_json_text(psr_outfile *f, const char *text, psr_err *err)
+{
+    psr_status st = psr_outfile_printf(f, err, "\"");
+    for (const unsigned char *c = (const unsigned char *)text; *c && st == PSR_OK; c++)
+        if (*c == '"' || *c == '\\')
+            st = psr_outfile_printf(f, err, "\\%c", *c);
+        else
+            st = psr_outfile_printf(f, err, *c < 0x20 ? "\\u%04x" : "%c", *c);
+    return st == PSR_OK ? psr_outfile_printf(f, err, "\"") : st;
+}
+
+psr_status psr_accel_write_json(psr_outfile *f, const struct psr_accel_list *list, const char *file,
+                                psr_err *err)
+{
+    psr_status st = PSR_OK;
+    for (size_t i = 0; i < list->ncand && st == PSR_OK; i++) {
+        double v[NFIELD];
+        list_values(list, i, v);
+        st = psr_outfile_printf(f, err, "{\"file\": ");
+        if (st == PSR_OK)
+            st = write_json_text(f, file, err);
+        for (size_t k = 0; k < NFIELD && st == PSR_OK; k++) {
+            st = psr_outfile_printf(f, err, ", \"%s\": ", names[k]);
+            if (st == PSR_OK)
+                st = write_number(f, v[k], "null", err);
+        }
+        if (st == PSR_OK)
+            st = psr_outfile_printf(f, err, "}\n");
+    }
+    return st;
+}

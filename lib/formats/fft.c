@@ -1,0 +1,178 @@
+/* PRESTO's .fft and .dat files: what they hold, and their data. */
+#include "dat.h"
+
+#include "../base/readfd.h"
+#include <psrkit/spectrum.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static psr_status know_suffix(struct psr_spectrum_file *file, const char *path, psr_err *err)
+{
+    const char *dot = strrchr(path, '.');
+    file->series = dot && !strcmp(dot, ".dat");
+    if (!file->series && !(dot && !strcmp(dot, ".fft")))
+        return psr_fail(err, PSR_EINVAL, "%s: not named .fft or .dat", path);
+    return PSR_OK;
+}
+
+static psr_status check_inf(const struct psr_inf *inf, const char *path, psr_err *err)
+{
+    if (inf->nbin % 2)
+        return psr_fail(err, PSR_EFORMAT,
+                        "%s: %lld samples, an odd number: the transform needs an even one (cut it "
+                        "by one, in the .inf too)",
+                        path, (long long)inf->nbin);
+    if (inf->nbin < 2)
+        return psr_fail(err, PSR_EFORMAT, "%s: no samples", path);
+    return PSR_OK;
+}
+
+/* Both kinds of file take four bytes a sample. */
+static psr_status check_bytes(const struct psr_inf *inf, const char *path, int64_t bytes,
+                              psr_err *err)
+{
+    if (bytes != inf->nbin * (int64_t)sizeof(float))
+        return psr_fail(err, PSR_EFORMAT,
+                        "%s: %lld bytes, but the %lld samples of its .inf make %lld", path,
+                        (long long)bytes, (long long)inf->nbin,
+                        (long long)inf->nbin * (long long)sizeof(float));
+    return PSR_OK;
+}
+
+psr_status psr_spectrum_describe(struct psr_spectrum_file *file, const char *path, psr_err *err)
+{
+    struct stat about;
+    psr_status st = know_suffix(file, path, err);
+    if (st != PSR_OK)
+        return st;
+    if (stat(path, &about))
+        return psr_fail_errno(err, "%s", path);
+    if (!S_ISREG(about.st_mode))
+        return psr_fail(err, PSR_EFORMAT, "%s: not a regular file", path);
+    st = psr_inf_read_beside(&file->inf, path, err);
+    if (st == PSR_OK)
+        st = check_inf(&file->inf, path, err);
+    if (st == PSR_OK)
+        st = check_bytes(&file->inf, path, about.st_size, err);
+    file->nbin = file->inf.nbin / 2;
+    file->tobs_s = (double)file->inf.nbin * file->inf.tbin_s;
+    return st;
+}
+
+/* The next padding from *t on: [*t, *end); false where there is none.  pair is the next On/Off pair
+ * to look at. */
+static bool next_padding(const struct psr_inf *inf, int *pair, int64_t *t, int64_t *end)
+{
+    for (; *pair <= inf->nonoff; (*pair)++) {
+        int64_t on = *pair < inf->nonoff ? inf->onoff[*pair][0] : inf->nbin;
+        int64_t begin = *pair ? inf->onoff[*pair - 1][1] + 1 : 0;
+        if (on > inf->nbin)
+            on = inf->nbin;
+        if (begin < on) {
+            *t = begin;
+            *end = on;
+            (*pair)++;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Padding becomes the mean of the rest. */
+static void level_padding(const struct psr_inf *inf, float *x)
+{
+    int64_t t, end, from = 0, count = 0;
+    double sum = 0;
+    for (int pair = 0; next_padding(inf, &pair, &t, &end); from = end)
+        for (; from < t; from++, count++)
+            sum += x[from];
+    for (; from < inf->nbin; from++, count++)
+        sum += x[from];
+    float mean = count ? (float)(sum / (double)count) : 0;
+    for (int pair = 0; next_padding(inf, &pair, &t, &end);)
+        for (; t < end; t++)
+            x[t] = mean;
+}
+
+static psr_status check_varies(const char *path, const struct psr_spectrum_file *file,
+                               const float *x, psr_err *err)
+{
+    int64_t n = 2 * file->nbin, i = file->series ? 1 : 3;
+    const float first = x[i - 1]; /* a spectrum's first bin says little */
+    while (i < n && x[i] == first)
+        i++;
+    if (i < n)
+        return PSR_OK;
+    return psr_fail(err, PSR_EFORMAT, "%s: all %s are %g: there is nothing to search", path,
+                    file->series ? "samples" : "bins", (double)first);
+}
+
+psr_status psr_spectrum_read(const struct psr_spectrum_file *file, const char *path, float *x,
+                             psr_err *err)
+{
+    struct stat about;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return psr_fail_errno(err, "%s", path);
+    psr_status st = PSR_OK;
+    int64_t bytes = 2 * file->nbin * (int64_t)sizeof *x;
+    if (fstat(fd, &about))
+        st = psr_fail_errno(err, "%s", path);
+    else if (about.st_size != bytes)
+        st = psr_fail(err, PSR_EIO, "%s: its size changed from %lld to %lld bytes", path,
+                      (long long)bytes, (long long)about.st_size);
+    if (st == PSR_OK)
+        st = psr_read_all(fd, path, x, bytes, err);
+    close(fd);
+    if (st == PSR_OK && file->series && file->inf.nonoff > 0)
+        level_padding(&file->inf, x);
+    return st == PSR_OK ? check_varies(path, file, x, err) : st;
+}
+
+/* One file of what write_whole is given. */
+static psr_status write_file(const char *root, const char *suffix, const float *x, int64_t nbin,
+                             const struct psr_inf *inf, psr_err *err)
+{
+    psr_outfile *f = NULL;
+    char *path = NULL;
+    if (asprintf(&path, "%s%s", root, suffix) < 0)
+        return psr_fail_nomem(err, root, (double)strlen(root));
+    psr_status st = psr_outfile_create(&f, path, err);
+    if (st == PSR_OK && x)
+        st = psr_outfile_write(f, x, 2 * (size_t)nbin * sizeof *x, err);
+    else if (st == PSR_OK)
+        st = psr_inf_write(f, inf, err);
+    if (st == PSR_OK)
+        st = psr_outfile_commit(f, err);
+    else
+        psr_outfile_abort(f);
+    free(path);
+    return st;
+}
+
+psr_status psr_spectrum_write(const char *root, const float *x, int64_t nbin,
+                              const struct psr_inf *inf, psr_err *err)
+{
+    struct psr_inf named = *inf;
+    if (strlen(root) >= sizeof named.name)
+        return psr_fail(err, PSR_EINVAL, "%s: a name of %zu bytes, at most %zu", root, strlen(root),
+                        sizeof named.name - 1);
+    strcpy(named.name, root);
+    psr_status st = write_file(root, ".fft", x, nbin, NULL, err);
+    return st == PSR_OK ? write_file(root, ".inf", NULL, 0, &named, err) : st;
+}
+
+int64_t psr_spectrum_bad(const float *x, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (!isfinite(x[i]))
+            return i;
+    return -1;
+}

@@ -1,0 +1,94 @@
+#include "rows.h"
+
+#include <psrkit/number.h>
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+psr_status psr_row_fail(const struct psr_row *row, psr_err *err, const char *fmt, ...)
+{
+    char text[400];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    return psr_fail(err, PSR_EFORMAT, "%s: line %ld: %s", row->path, row->number, text);
+}
+
+psr_status psr_row_int(const struct psr_row *row, int i, const char *what, int64_t min, int64_t max,
+                       int64_t *value, psr_err *err)
+{
+    psr_err why;
+    if (i >= row->n)
+        return psr_row_fail(row, err, "%s is missing", what);
+    if (psr_parse_int(what, row->word[i], min, max, value, &why))
+        return psr_row_fail(row, err, "%s", why.msg);
+    return PSR_OK;
+}
+
+psr_status psr_row_double(const struct psr_row *row, int i, const char *what, double min,
+                          double max, double *value, psr_err *err)
+{
+    psr_err why;
+    if (i >= row->n)
+        return psr_row_fail(row, err, "%s is missing", what);
+    if (psr_parse_double(what, row->word[i], min, max, value, &why))
+        return psr_row_fail(row, err, "%s", why.msg);
+    return PSR_OK;
+}
+
+static psr_status split_line(struct psr_row *row, char *line, psr_err *err)
+{
+    char *rest = NULL;
+    row->n = 0;
+    line[strcspn(line, "#")] = '\0';
+    for (char *w = strtok_r(line, " \t\r\n", &rest); w; w = strtok_r(NULL, " \t\r\n", &rest)) {
+        if (row->n == PSR_ROW_WORDS)
+            return psr_row_fail(row, err, "more than %d words", PSR_ROW_WORDS);
+        row->word[row->n++] = w;
+    }
+    return PSR_OK;
+}
+
+static psr_status read_rows(FILE *f, struct psr_row *row,
+                            psr_status (*take)(void *ctx, const struct psr_row *row, psr_err *err),
+                            void *ctx, psr_err *err)
+{
+    char *line = NULL;
+    size_t room = 0;
+    ssize_t length;
+    psr_status st = PSR_OK;
+    while (!st && (length = getline(&line, &room, f)) >= 0) {
+        row->number++;
+        if (length > PSR_ROW_BYTES)
+            st = psr_row_fail(row, err, "longer than %d bytes", PSR_ROW_BYTES);
+        else if (strlen(line) != (size_t)length)
+            st = psr_row_fail(row, err, "a byte 0: this is no text");
+        else
+            st = split_line(row, line, err);
+        if (!st && row->n > 0)
+            st = take(ctx, row, err);
+    }
+    if (!st && ferror(f))
+        st = psr_fail_errno(err, "%s", row->path);
+    free(line);
+    return st;
+}
+
+psr_status psr_rows_read(const char *path,
+                         psr_status (*take)(void *ctx, const struct psr_row *row, psr_err *err),
+                         void *ctx, psr_err *err)
+{
+    bool is_stdin = !strcmp(path, "-");
+    struct psr_row row = {.path = is_stdin ? "standard input" : path};
+    FILE *f = is_stdin ? stdin : fopen(path, "r");
+    if (!f)
+        return psr_fail_errno(err, "%s", path);
+    psr_status st = read_rows(f, &row, take, ctx, err);
+    if (!is_stdin)
+        fclose(f);
+    return st;
+}

@@ -1,0 +1,35 @@
+/* rows.h: text files of rows of words, '#' beginning a comment (private). */
+#ifndef PSR_FORMATS_ROWS_H
+#define PSR_FORMATS_ROWS_H
+
+#include <psrkit/status.h>
+#include <stdint.h>
+
+enum { PSR_ROW_WORDS = 16, PSR_ROW_BYTES = 4096 };
+
+struct psr_row {
+    const char *path;
+    long number; /* of the line, from 1 */
+    int n;       /* words, at least 1 */
+    char *word[PSR_ROW_WORDS];
+};
+
+/* Calls take for each line that holds a word, until the file ends or take fails.
+ * Given:  path   "-" is standard input
+ * Status: PSR_EIO; PSR_EFORMAT (a line too long, too many words, a byte 0); what take returned. */
+psr_status psr_rows_read(const char *path,
+                         psr_status (*take)(void *ctx, const struct psr_row *row, psr_err *err),
+                         void *ctx, psr_err *err);
+
+/* PSR_EFORMAT "PATH: line N: ..." */
+psr_status psr_row_fail(const struct psr_row *row, psr_err *err, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Word i as a number in [min, max]; PSR_EFORMAT naming file, line, what and value, also where there
+ * is no such word. */
+psr_status psr_row_int(const struct psr_row *row, int i, const char *what, int64_t min, int64_t max,
+                       int64_t *value, psr_err *err);
+psr_status psr_row_double(const struct psr_row *row, int i, const char *what, double min,
+                          double max, double *value, psr_err *err);
+
+#endif

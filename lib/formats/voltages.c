@@ -1,0 +1,368 @@
+#include "../base/readfd.h"
+#include "../base/threads.h"
+
+#include <psrkit/dada.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { SLICE_BYTES = 8 << 20 }; /* read by one thread at a time */
+
+struct part {
+    const char *path;
+    struct psr_dada h;
+    int64_t bytes; /* of data; -1 for a stream */
+};
+
+struct psr_voltages {
+    struct part *part; /* [npart] in the order of time */
+    size_t npart;
+    int nthread;
+    size_t sample_bytes;
+    size_t now;   /* part that is open */
+    int fd;       /* of it; -1 where none is */
+    bool stream;  /* an only part that cannot seek */
+    int64_t done; /* bytes of data taken from it */
+    char *name;   /* copies of the paths, one after the other */
+};
+
+/* What messages call an input. */
+static const char *called(const char *path)
+{
+    return strcmp(path, "-") ? path : "standard input";
+}
+
+/* --- opening ---------------------------------------------------------------------------------- */
+
+static psr_status open_path(const char *path, int *fd, bool *stream, int64_t *size, psr_err *err)
+{
+    struct stat about;
+    bool standard = !strcmp(path, "-");
+    *fd = standard ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
+    if (*fd < 0 || fstat(*fd, &about) != 0)
+        return psr_fail_errno(err, "%s", called(path));
+    if (S_ISDIR(about.st_mode))
+        return psr_fail(err, PSR_EIO, "%s: is a directory", path);
+    /* What was read of standard input before belongs to somebody else. */
+    *stream = standard || !S_ISREG(about.st_mode);
+    *size = about.st_size;
+    return PSR_OK;
+}
+
+static psr_status fill(int fd, char *to, size_t n, size_t *got, const char *name, psr_err *err)
+{
+    while (*got < n) {
+        ssize_t more = psr_read_some(fd, to + *got, n - *got);
+        if (more < 0)
+            return psr_fail_errno(err, "%s", name);
+        if (more == 0)
+            break;
+        *got += (size_t)more;
+    }
+    return PSR_OK;
+}
+
+/* Reads the header of an open file; of a stream no byte more than it has. */
+static psr_status read_header(int fd, struct psr_dada *h, const char *name, psr_err *err)
+{
+    size_t n = PSR_DADA_HEADER, got = 0, need = 0;
+    char *text = malloc(PSR_DADA_HEADER_MAX);
+    if (!text)
+        return psr_fail_nomem(err, "a DADA header", PSR_DADA_HEADER_MAX);
+    psr_status st = fill(fd, text, n, &got, name, err);
+    if (!st) {
+        st = psr_dada_parse(h, text, got, name, &need, err);
+        if (st && need > got && need <= PSR_DADA_HEADER_MAX) {
+            st = fill(fd, text, need, &got, name, err);
+            if (!st)
+                st = psr_dada_parse(h, text, got, name, &need, err);
+        }
+    }
+    if (!st && h->header_bytes > (int64_t)got) {
+        psr_dada_clear(h);
+        st = psr_fail(err, PSR_EFORMAT, "%s: ends within its header", name);
+    }
+    free(text);
+    return st;
+}
+
+static psr_status open_part(struct psr_voltages *v, size_t i, psr_err *err)
+{
+    struct part *p = v->part + i;
+    int64_t size = 0;
+    psr_status st = open_path(p->path, &v->fd, &v->stream, &size, err);
+    if (!st && v->stream && v->npart > 1)
+        st = psr_fail(err, PSR_EINVAL, "%s: a pipe must be the only input", called(p->path));
+    if (!st && !p->h.nchan)
+        st = read_header(v->fd, &p->h, called(p->path), err);
+    if (st)
+        return st;
+    v->now = i;
+    v->done = 0;
+    p->bytes = v->stream ? -1 : size - p->h.header_bytes;
+    return PSR_OK;
+}
+
+static void close_part(struct psr_voltages *v)
+{
+    if (v->fd >= 0)
+        close(v->fd);
+    v->fd = -1;
+}
+
+/* --- files that follow each other ------------------------------------------------------------- */
+
+static double bytes_per_day(const struct psr_dada *h)
+{
+    return (double)psr_dada_sample_bytes(h) * 86400e6 / h->tsamp_us;
+}
+
+static psr_status check_length(const struct part *p, psr_err *err)
+{
+    int64_t sample = (int64_t)psr_dada_sample_bytes(&p->h);
+    if (p->bytes == -1)
+        return PSR_OK;
+    if (p->bytes < sample)
+        return psr_fail(err, PSR_EFORMAT, "%s: holds no whole sample of %lld bytes", p->path,
+                        (long long)sample);
+    if (p->bytes % sample)
+        return psr_fail(err, PSR_EFORMAT,
+                        "%s: is cut: %lld bytes follow its %lld samples of %lld bytes", p->path,
+                        (long long)(p->bytes % sample), (long long)(p->bytes / sample),
+                        (long long)sample);
+    return PSR_OK;
+}
+
+static psr_status check_like(const struct part *a, const struct part *b, psr_err *err)
+{
+    const struct {
+        const char *key;
+        double a, b;
+    } same[] = {
+        {"NCHAN", (double)a->h.nchan, (double)b->h.nchan},
+        {"NANT", (double)a->h.nant, (double)b->h.nant},
+        {"FREQ", a->h.freq_mhz, b->h.freq_mhz},
+        {"BW", a->h.bw_mhz, b->h.bw_mhz},
+        {"TSAMP", a->h.tsamp_us, b->h.tsamp_us},
+        {"ENCODING", a->h.nibbles.offset_binary, b->h.nibbles.offset_binary},
+        {"REAL_NIBBLE", a->h.nibbles.real_low, b->h.nibbles.real_low},
+        {"PHASE_SIGN", a->h.phase_sign, b->h.phase_sign},
+        {"UTC_START or MJD_START", a->h.has_start, b->h.has_start},
+    };
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++)
+        if (same[i].a != same[i].b)
+            return psr_fail(err, PSR_EFORMAT, "%s and %s differ in %s: %.12g and %.12g", a->path,
+                            b->path, same[i].key, same[i].a, same[i].b);
+    return PSR_OK;
+}
+
+/* Bytes of data from the beginning of a to that of b.  Offsets count from each file's own start. */
+static double bytes_between(const struct part *a, const struct part *b)
+{
+    double days = psr_mjd_diff_s(a->h.start, b->h.start) / 86400;
+    return days * bytes_per_day(&a->h) + (double)(b->h.obs_offset - a->h.obs_offset);
+}
+
+static int by_time(const void *pa, const void *pb)
+{
+    double bytes = bytes_between(pa, pb);
+    return bytes > 0 ? -1 : bytes < 0;
+}
+
+static psr_status check_joints(const struct psr_voltages *v, psr_err *err)
+{
+    for (size_t i = 1; i < v->npart; i++) {
+        const struct part *a = v->part + i - 1, *b = v->part + i;
+        double samples = (bytes_between(a, b) - (double)a->bytes) / (double)v->sample_bytes;
+        if (fabs(samples) >= 0.5)
+            return psr_fail(err, PSR_EFORMAT, "%s %s %s by %.0f samples", b->path,
+                            samples > 0 ? "begins after the end of" : "overlaps", a->path,
+                            fabs(samples));
+    }
+    return PSR_OK;
+}
+
+static psr_status open_all(struct psr_voltages *v, const struct psr_voltages_desc *d, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    for (size_t i = 0; i < v->npart && !st; i++) {
+        v->part[i].path = d->path[i];
+        close_part(v);
+        st = open_part(v, i, err);
+        if (!st)
+            st = check_length(v->part + i, err);
+        if (!st)
+            st = check_like(v->part, v->part + i, err);
+    }
+    if (st)
+        return st;
+    v->sample_bytes = psr_dada_sample_bytes(&v->part[0].h);
+    if (v->npart == 1)
+        return PSR_OK;
+    qsort(v->part, v->npart, sizeof *v->part, by_time);
+    st = check_joints(v, err);
+    close_part(v);
+    return st ? st : open_part(v, 0, err);
+}
+
+static psr_status copy_paths(struct psr_voltages *v, psr_err *err)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < v->npart; i++)
+        n += strlen(v->part[i].path) + 1;
+    char *to = v->name = malloc(n);
+    if (!to)
+        return psr_fail_nomem(err, "names of files", (double)n);
+    for (size_t i = 0; i < v->npart; i++) {
+        size_t length = strlen(v->part[i].path) + 1;
+        memcpy(to, v->part[i].path, length);
+        v->part[i].path = to;
+        to += length;
+    }
+    return PSR_OK;
+}
+
+psr_status psr_voltages_open(psr_voltages **out, const struct psr_voltages_desc *desc, psr_err *err)
+{
+    *out = NULL;
+    if (desc->npath < 1)
+        return psr_fail(err, PSR_EINVAL, "voltages: no input");
+    psr_voltages *v = calloc(1, sizeof *v);
+    struct part *part = calloc(desc->npath, sizeof *part);
+    if (!v || !part) {
+        free(v);
+        free(part);
+        return psr_fail_nomem(err, "a list of files", (double)desc->npath * sizeof *part);
+    }
+    *v = (psr_voltages){
+        .part = part, .npart = desc->npath, .nthread = psr_count_threads(desc->nthread), .fd = -1};
+    psr_status st = open_all(v, desc, err);
+    if (!st)
+        st = copy_paths(v, err);
+    if (st) {
+        psr_voltages_close(v);
+        return st;
+    }
+    struct psr_dada *h = &part[0].h;
+    h->start = psr_mjd_add(h->start, (double)h->obs_offset / bytes_per_day(h) * 86400);
+    h->obs_offset = 0;
+    *out = v;
+    return PSR_OK;
+}
+
+const struct psr_dada *psr_voltages_header(const psr_voltages *v)
+{
+    return &v->part[0].h;
+}
+
+int64_t psr_voltages_nsamp(const psr_voltages *v)
+{
+    int64_t bytes = 0;
+    if (v->stream)
+        return -1;
+    for (size_t i = 0; i < v->npart; i++)
+        bytes += v->part[i].bytes;
+    return bytes / (int64_t)v->sample_bytes;
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+static bool read_slice(int fd, char *to, size_t n, int64_t at)
+{
+    while (n > 0) {
+        ssize_t got = pread(fd, to, n, (off_t)at);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return false;
+        to += got;
+        at += got;
+        n -= (size_t)got;
+    }
+    return true;
+}
+
+/* Memory copies one file's pages slower than several threads do. */
+static psr_status read_file(struct psr_voltages *v, char *to, size_t n, psr_err *err)
+{
+    const struct part *p = v->part + v->now;
+    const int64_t from = p->h.header_bytes + v->done;
+    int failed = 0, cause = 0;
+#pragma omp parallel for schedule(dynamic) num_threads(v->nthread) reduction(+ : failed)           \
+    if (n > 2 * SLICE_BYTES)
+    for (size_t at = 0; at < n; at += SLICE_BYTES) {
+        size_t slice = n - at < SLICE_BYTES ? n - at : SLICE_BYTES;
+        errno = 0;
+        if (!read_slice(v->fd, to + at, slice, from + (int64_t)at)) {
+            failed++;
+#pragma omp critical(psr_voltages)
+            cause = errno;
+        }
+    }
+    if (!failed)
+        return PSR_OK;
+    errno = cause;
+    return cause ? psr_fail_errno(err, "%s", p->path)
+                 : psr_fail(err, PSR_EIO, "%s: became shorter while it was read", p->path);
+}
+
+static psr_status read_stream(struct psr_voltages *v, char *to, size_t n, size_t *got, psr_err *err)
+{
+    psr_status st = fill(v->fd, to, n, got, called(v->part[0].path), err);
+    if (!st && *got % v->sample_bytes)
+        st = psr_fail(err, PSR_EFORMAT,
+                      "%s: is cut: the stream ends %zu bytes into a sample of %zu bytes",
+                      called(v->part[0].path), *got % v->sample_bytes, v->sample_bytes);
+    return st;
+}
+
+psr_status psr_voltages_read(psr_voltages *v, size_t nt, void *block, size_t *nread, psr_err *err)
+{
+    size_t want = nt * v->sample_bytes, got = 0;
+    psr_status st = PSR_OK;
+    if (v->stream)
+        st = read_stream(v, block, want, &got, err);
+    while (!v->stream && !st && got < want) {
+        const struct part *p = v->part + v->now;
+        if (v->done == p->bytes && v->now + 1 == v->npart)
+            break;
+        if (v->done == p->bytes) {
+            close_part(v);
+            st = open_part(v, v->now + 1, err);
+            continue;
+        }
+        int64_t left = p->bytes - v->done;
+        size_t n = (size_t)left < want - got ? (size_t)left : want - got;
+        st = read_file(v, (char *)block + got, n, err);
+        v->done += (int64_t)n;
+        got += n;
+    }
+    *nread = st ? 0 : got / v->sample_bytes;
+    return st;
+}
+
+psr_status psr_voltages_rewind(psr_voltages *v, psr_err *err)
+{
+    if (v->stream)
+        return psr_fail(err, PSR_EUNSUPPORTED, "%s: a stream cannot be read again",
+                        called(v->part[0].path));
+    close_part(v);
+    return open_part(v, 0, err);
+}
+
+void psr_voltages_close(psr_voltages *v)
+{
+    if (!v)
+        return;
+    close_part(v);
+    for (size_t i = 0; i < v->npart; i++)
+        psr_dada_clear(&v->part[i].h);
+    free(v->part);
+    free(v->name);
+    free(v);
+}

@@ -1,0 +1,89 @@
+#include "pulscan_series.h"
+
+#include <psrkit/spectrum.h>
+
+#include <stdlib.h>
+
+struct psr_pulscan_series {
+    const struct psr_pulscan_search *s;
+    psr_rfft *rfft;
+    size_t stride;
+    float *spectrum; /* [batch][stride] */
+};
+
+/* The transform writes two floats more than it keeps; spectra begin where malloc would put them. */
+static size_t stride_of(const struct psr_pulscan_search *s)
+{
+    return (2 * s->nbin + 2 + 15) / 16 * 16;
+}
+
+double psr_pulscan_series_bytes(const struct psr_pulscan_search *s)
+{
+    return (double)s->batch * (double)stride_of(s) * sizeof(float);
+}
+
+psr_status psr_pulscan_series_create(struct psr_pulscan_series **out,
+                                     const struct psr_pulscan_search *s, psr_err *err)
+{
+    struct psr_pulscan_series *x = calloc(1, sizeof *x);
+    *out = NULL;
+    if (!x)
+        return psr_fail_nomem(err, "transforms", sizeof *x);
+    x->s = s;
+    x->stride = stride_of(s);
+    x->spectrum = calloc(s->batch * x->stride, sizeof *x->spectrum);
+    psr_status st = x->spectrum ? psr_rfft_create(&x->rfft, 2 * (int64_t)s->nbin, err)
+                                : psr_fail_nomem(err, "transforms", psr_pulscan_series_bytes(s));
+    if (st)
+        psr_pulscan_series_destroy(x);
+    else
+        *out = x;
+    return st;
+}
+
+static psr_status transform_one(struct psr_pulscan_series *x, size_t slot, const float *in,
+                                int64_t *bad, psr_err *err)
+{
+    const struct psr_pulscan_search *s = x->s;
+    float *out = x->spectrum + slot * x->stride;
+    const struct psr_redden how = {s->redden_start, s->redden_end, s->redden_stop};
+    *bad = psr_spectrum_bad(in, 2 * (int64_t)s->nbin);
+    if (*bad >= 0)
+        return PSR_OK;
+    psr_rfft_execute(x->rfft, in, out);
+    return s->redden_start ? psr_spectrum_deredden(out, (int64_t)s->nbin, &how, err) : PSR_OK;
+}
+
+psr_status psr_pulscan_series_transform(struct psr_pulscan_series *x, size_t nspec,
+                                        const float *const *in, int64_t *bad, psr_err *err)
+{
+    psr_status st = PSR_OK;
+#pragma omp parallel for schedule(dynamic) num_threads(x->s->nthread)
+    for (size_t slot = 0; slot < nspec; slot++) {
+        psr_err why;
+        psr_status mine = transform_one(x, slot, in[slot], &bad[slot], &why);
+        if (mine) {
+#pragma omp critical(psr_pulscan_transform)
+            {
+                st = mine;
+                if (err)
+                    *err = why;
+            }
+        }
+    }
+    return st;
+}
+
+const float *psr_pulscan_series_spectrum(const struct psr_pulscan_series *x, size_t slot)
+{
+    return x->spectrum + slot * x->stride;
+}
+
+void psr_pulscan_series_destroy(struct psr_pulscan_series *x)
+{
+    if (!x)
+        return;
+    psr_rfft_destroy(x->rfft);
+    free(x->spectrum);
+    free(x);
+}

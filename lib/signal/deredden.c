@@ -1,0 +1,132 @@
+#include <psrkit/spectrum.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCK_MAX = 1 << 20 };
+
+/* Bins [first, first + n), of mean power level at bin first + n / 2. */
+struct block {
+    int64_t first, n;
+    double level;
+};
+
+/* PRESTO looks at stop_bin from the third block on. */
+static int64_t block_length(const struct psr_redden *how, int64_t k)
+{
+    int64_t n = (int64_t)(how->start * log((double)k));
+    bool grows = (double)k < how->stop_bin || k == 1 + how->start;
+    return n < how->end && grows ? n : how->end;
+}
+
+/* Moves the k-th lowest to its place, lower ones before it, higher ones behind. */
+static float select_power(float *power, int64_t n, int64_t k)
+{
+    int64_t lo = 0, hi = n - 1;
+    while (lo < hi) {
+        float pivot = power[lo + (hi - lo) / 2];
+        int64_t i = lo, j = hi;
+        while (i <= j) {
+            while (power[i] < pivot)
+                i++;
+            while (power[j] > pivot)
+                j--;
+            if (i <= j) {
+                float swap = power[i];
+                power[i++] = power[j];
+                power[j--] = swap;
+            }
+        }
+        if (k <= j)
+            hi = j;
+        else if (k >= i)
+            lo = i;
+        else
+            break;
+    }
+    return power[k];
+}
+
+/* The mean of the two middle ones where their number is even. */
+static double find_median(float *power, int64_t n)
+{
+    double upper = (double)select_power(power, n, n / 2);
+    if (n % 2)
+        return upper;
+    float lower = power[0];
+    for (int64_t i = 1; i < n / 2; i++)
+        lower = power[i] > lower ? power[i] : lower;
+    return 0.5 * ((double)lower + upper);
+}
+
+static void measure_block(struct block *b, const float *x, float *power)
+{
+    for (int64_t i = 0; i < b->n; i++) {
+        const float *bin = x + 2 * (b->first + i);
+        power[i] = bin[0] * bin[0] + bin[1] * bin[1];
+    }
+    b->level = find_median(power, b->n) / M_LN2;
+}
+
+/* Bins [from, to) by levels on a line through level at bin from. */
+static void scale_bins(float *x, int64_t from, int64_t to, double level, double slope)
+{
+    for (int64_t k = from; k < to; k++) {
+        double here = level + slope * (double)(k - from);
+        float scale = here > 0 ? (float)(1 / sqrt(here)) : 0;
+        x[2 * k] *= scale;
+        x[2 * k + 1] *= scale;
+    }
+}
+
+static psr_status check_redden(const struct psr_redden *how, psr_err *err)
+{
+    if (how->start < 2 || how->start > BLOCK_MAX)
+        return psr_fail(err, PSR_EINVAL, "de-reddening: first block of %d bins, must be 2 to %d",
+                        how->start, BLOCK_MAX);
+    if (how->end < how->start || how->end > BLOCK_MAX)
+        return psr_fail(err, PSR_EINVAL, "de-reddening: last block of %d bins, must be %d to %d",
+                        how->end, how->start, BLOCK_MAX);
+    return PSR_OK;
+}
+
+/* Between the middles of two blocks the level is a line.  Before the first middle it is constant,
+ * and beyond the last it goes on as it went before. */
+static void scale_blocks(float *x, int64_t nbin, const struct psr_redden *how, float *power)
+{
+    struct block old = {.first = 1, .n = how->start < nbin - 1 ? how->start : nbin - 1};
+    double slope = 0;
+    measure_block(&old, x, power);
+    int64_t middle = old.first + old.n / 2;
+    scale_bins(x, old.first, middle, old.level, 0);
+    for (int64_t k = old.first + old.n; k < nbin; k += old.n) {
+        struct block next = {.first = k, .n = block_length(how, k)};
+        if (next.n > nbin - k)
+            next.n = nbin - k;
+        measure_block(&next, x, power);
+        slope = (next.level - old.level) / (0.5 * (double)(old.n + next.n));
+        scale_bins(x, middle, next.first + next.n / 2, old.level, slope);
+        middle = next.first + next.n / 2;
+        old = next;
+    }
+    scale_bins(x, middle, nbin, old.level, slope);
+}
+
+psr_status psr_spectrum_deredden(float *x, int64_t nbin, const struct psr_redden *how, psr_err *err)
+{
+    psr_status st = check_redden(how, err);
+    if (st != PSR_OK)
+        return st;
+    float *power = malloc((size_t)how->end * sizeof *power);
+    if (!power)
+        return psr_fail_nomem(err, "de-reddening", (double)how->end * sizeof *power);
+    if (nbin > 1)
+        scale_blocks(x, nbin, how, power);
+    if (nbin > 0) {
+        x[0] = 1;
+        x[1] = 0;
+    }
+    free(power);
+    return PSR_OK;
+}

@@ -1,0 +1,239 @@
+#!/usr/bin/env bats
+# frbbeam from the command line: a burst found in its beam, files and pipes, and what is refused.
+
+load helper
+
+setup() {
+    cd "$BATS_TEST_TMPDIR"
+    array=$srcdir/data/arrays/chord-pathfinder-8x8.array
+    printf 'grid 3 2\nspacing 8 6\nsite -119 49 500\ndish 0 0 0\ndish 1 0 1\ndish 2 1 1\ndish 3 2 0\ndish 4 none\n' >s.array
+    printf 'theta 0 0\ntheta 0.5 0.25 at 699\nazel 90 88\n' >s.beams
+}
+
+# small FILE: a few samples of the small array.
+small() {
+    fakebin -q -seed 3 -array s.array -nchans 4 -fch1 700 -foff 1 -tsamp 100 -tobs 0.1 -tstart 60634.2 \
+        -source 0.5,0.25,20 -o "$1"
+}
+
+# rewrite FILE SED: the file with its header edited.
+rewrite() {
+    head -c 4096 "$1" | tr -d '\0' | sed "$2" | dd bs=4096 conv=sync iflag=fullblock status=none
+    tail -c +4097 "$1"
+}
+
+# refused CODE PATTERN ARGS...: frbbeam must exit with CODE, say one line that matches, and leave nothing.
+refused() {
+    local code=$1 pattern=$2
+    shift 2
+    run -"$code" --separate-stderr frbbeam -q "$@"
+    [ "$(printf '%s\n' "$stderr" | wc -l)" -eq 1 ] || { echo "stderr: $stderr"; false; }
+    [[ $stderr =~ $pattern ]] || { echo "stderr: $stderr"; false; }
+    [ -z "$output" ]
+    [ -z "$(find . -name 'x_*' -o -name 'x.*' -o -name '*.part*')" ] || { find .; false; }
+}
+
+samples() { # FILE: what follows its header
+    tail -c +$(($(grep -obUa HEADER_END "$1" | head -n 1 | cut -d: -f1) + 11)) "$1"
+}
+
+@test "--help and --version go to standard output and exit 0" {
+    run -0 --separate-stderr frbbeam --help
+    [[ $output == Usage:* && -z $stderr ]]
+    run -0 --separate-stderr frbbeam -version
+    [[ $output == "frbbeam (psrkit) "* ]]
+}
+
+@test "a burst comes out of the beam at its place, at its DM and time, and not out of far ones" {
+    fakebin -q -seed 3 -array "$array" -nchans 64 -fch1 700 -foff 1 -tsamp 200 -tobs 1 \
+        -source "1.5,-0.7,60,dm=100,t=0.3,width=4e-3" -o v.dada
+    printf 'theta 1.5 -0.7 at 668.5\ntheta -2 2.2 at 668.5\ntheta 1.5 3 at 668.5\n' >beams
+    frbbeam -q -array "$array" -beams beams -tds 5 -o b v.dada
+    for beam in 0 1 2; do
+        gpudedisp -q -nobary -lodm 60 -dmstep 2 -numdms 60 -singlepulse -nowrite -o c$beam b_beam000$beam.fil
+    done
+    awk 'function off(a, b) { return a > b ? a - b : b - a }
+        NR == 2 { found = $1 > 45 && off($3, 0.3) < 0.005 && off($6, 100) <= 4 }
+        END { exit !found }' c0.cand
+    [ "$(wc -l <c1.cand)" -eq 1 ]
+    [ "$(wc -l <c2.cand)" -eq 1 ]
+    frbbeam -q -array "$array" -beams beams -tds 5 -scale b.scale -beam 0 -o - v.dada |
+        gpudedisp -q -nobary -lodm 60 -dmstep 2 -numdms 60 -singlepulse -nowrite -o p -
+    cmp c0.cand p.cand
+}
+
+@test "threads, pipes and pieces of files change no bit" {
+    small v.dada
+    frbbeam -q -array s.array -beams s.beams -tds 3 -ncpus 1 -o a v.dada
+    frbbeam -q -array s.array -beams s.beams -tds 3 -ncpus 3 -o b v.dada
+    frbbeam -q -array s.array -beams s.beams -tds 3 -o c - <v.dada
+    frbbeam -q -array s.array -beams s.beams -tds 3 -mem 1M -o e v.dada
+    cut=$((377 * 4 * 2 * 5))
+    head -c $((4096 + cut)) v.dada >p1.dada
+    { rewrite v.dada "s/OBS_OFFSET 0/OBS_OFFSET $cut/" | head -c 4096; tail -c +$((4097 + cut)) v.dada; } >p2.dada
+    frbbeam -q -array s.array -beams s.beams -tds 3 -o d p2.dada p1.dada
+    for beam in 0000 0001 0002; do
+        for run in b c d e; do
+            cmp a_beam$beam.fil ${run}_beam$beam.fil
+        done
+    done
+    [ "$(samples a_beam0000.fil | wc -c)" -eq $((1000 / 3 * 4)) ]
+}
+
+@test "the header says which beam it is and where it looks" {
+    small v.dada
+    frbbeam -q -array s.array -beams s.beams -o a v.dada
+    for key in ibeam nbeams src_raj src_dej az_start za_start tstart; do
+        grep -qa $key a_beam0002.fil
+    done
+    at=$(grep -obUa ibeam a_beam0002.fil | cut -d: -f1)
+    [ "$(tail -c +$((at + 6)) a_beam0002.fil | od -An -td4 -N4 | tr -d ' ')" -eq 3 ]
+    [ "$(double a_beam0002.fil az_start | awk '{ print int($1 + 0.5) }')" -eq 90 ]
+    [ "$(double a_beam0002.fil za_start | awk '{ print int($1 + 0.5) }')" -eq 2 ]
+}
+
+@test "-grid gives every half-integer beam, one descriptor at a time if need be; -beam K one of them" {
+    fakebin -q -seed 3 -array "$array" -nchans 4 -fch1 700 -foff 1 -tsamp 100 -tobs 0.05 -o v.dada
+    (ulimit -n 32 && frbbeam -q -array "$array" -grid -nbits 32 -o g v.dada)
+    [ "$(ls g_beam*.fil | wc -l)" -eq 256 ]
+    frbbeam -q -array "$array" -grid -beam 37 -nbits 32 -o k v.dada
+    paste <(samples g_beam0037.fil | od -An -v -w4 -tf4) <(samples k_beam0037.fil | od -An -v -w4 -tf4) |
+        awk '{ d = $1 - $2; if (d < 0) d = -d; if (d > 1e-5 * $1 + 1) bad = 1 } END { exit bad || NR != 200 }'
+    [ ! -e g.scale ]
+}
+
+@test "scales are written, and read again" {
+    small v.dada
+    for bits in 4 8; do
+        frbbeam -q -array s.array -beams s.beams -nbits $bits -tds 3 -o a v.dada
+        [ "$(grep -vc '^#' a.scale)" -eq 5 ]
+        frbbeam -q -array s.array -beams s.beams -nbits $bits -tds 3 -scale a.scale -o b v.dada
+        cmp a_beam0001.fil b_beam0001.fil
+        cmp a.scale b.scale
+    done
+    samples a_beam0001.fil | od -An -v -w1 -tu1 >/dev/null
+    samples b_beam0001.fil | od -An -v -w1 -tu1 | awk -v want=8 '
+        { sum += $1; n++ } END { mean = sum / n; exit !(mean > 60 && mean < 68) }'
+    refused 1 'a.scale: line 2: bits: 8 is above 4' -array s.array -beams s.beams -nbits 4 -scale a.scale -o x v.dada
+    head -n 4 a.scale >short.scale
+    refused 1 'scales of 2 channels' -array s.array -beams s.beams -scale short.scale -o x v.dada
+}
+
+@test "beams that track move, others stay" {
+    small v.dada
+    printf 'radec 12:00:00 80:00:00\n' >stay
+    printf 'track 12:00:00 80:00:00\n' >track
+    for kind in stay track; do
+        frbbeam -q -array s.array -beams $kind -nbits 32 -tds 10 -cadence 0.02 -o $kind v.dada
+    done
+    ! cmp -s <(samples stay_beam0000.fil) <(samples track_beam0000.fil)
+    paste <(samples stay_beam0000.fil | od -An -v -w4 -tf4) <(samples track_beam0000.fil | od -An -v -w4 -tf4) |
+        awk '{ d = $1 - $2; if (d < 0) d = -d; if (d > 0.01 * $1 + 1) bad = 1 } END { exit bad }'
+    frbbeam -q -array s.array -beams track -nbits 32 -tds 10 -cadence 0.02 -o pipe - <v.dada
+    cmp track_beam0000.fil pipe_beam0000.fil
+}
+
+# double FILE KEY: a number of its header.
+double() {
+    local at
+    at=$(grep -obUa "$2" "$1" | head -n 1 | cut -d: -f1)
+    tail -c +$((at + ${#2} + 1)) "$1" | od -An -tf8 -N8
+}
+
+@test "a lattice is what its beams are one by one" {
+    small v.dada
+    echo 'lattice 2 3 0.25 -1 0.5 1.25 at 650' >lattice
+    for ns in 0.25 0.75; do
+        for ew in -1 0.25 1.5; do
+            echo "theta $ns $ew at 650"
+        done
+    done >list
+    echo 'theta 0 3 at 650' >>list # keeps it from being a lattice
+    for run in lattice list; do
+        frbbeam -q -array s.array -beams $run -nbits 32 -tds 3 -o $run v.dada
+    done
+    for beam in 0 1 2 3 4 5; do
+        for key in az_start za_start src_raj src_dej; do
+            [ "$(double lattice_beam000$beam.fil $key)" = "$(double list_beam000$beam.fil $key)" ]
+        done
+        paste <(samples lattice_beam000$beam.fil | od -An -v -w4 -tf4) <(samples list_beam000$beam.fil | od -An -v -w4 -tf4) |
+            awk '{ d = $1 - $2; if (d < 0) d = -d; if (d > 1e-5 * $1 + 0.1) bad = 1 } END { exit bad || !NR }'
+    done
+}
+
+@test "gains are applied" {
+    small v.dada
+    echo '* * * 2 0' >double
+    frbbeam -q -array s.array -beams s.beams -nbits 32 -o a v.dada
+    frbbeam -q -array s.array -beams s.beams -nbits 32 -weights double -o b v.dada
+    paste <(samples a_beam0001.fil | od -An -v -w4 -tf4) <(samples b_beam0001.fil | od -An -v -w4 -tf4) |
+        awk '{ d = 4 * $1 - $2; if (d < 0) d = -d; if (d > 1e-5 * $2) bad = 1 } END { exit bad || !NR }'
+}
+
+@test "voltages that cannot be used are refused" {
+    small v.dada
+    set -- -array s.array -beams s.beams -o x
+    rewrite v.dada '/^NCHAN/d' >bad.dada
+    refused 1 'bad.dada: NCHAN is missing' "$@" bad.dada
+    rewrite v.dada 's/^NBIT 4/NBIT 8/' >bad.dada
+    refused 1 'NBIT is 8, only 4' "$@" bad.dada
+    rewrite v.dada 's/^OBS_OFFSET 0/NCHAN 5/' >bad.dada
+    refused 1 'NCHAN is 4, and it is 5' "$@" bad.dada
+    rewrite v.dada 's/^ENCODING .*/ENCODING GRAY/' >bad.dada
+    refused 1 'ENCODING is GRAY' "$@" bad.dada
+    head -c 10000 v.dada >bad.dada
+    refused 1 'bad.dada: is cut: 24 bytes' "$@" bad.dada
+    refused 1 'standard input: is cut' "$@" - <bad.dada
+    head -c 100 v.dada >bad.dada
+    refused 1 'bad.dada' "$@" bad.dada
+    refused 1 'No such file' "$@" none.dada
+    refused 1 'fewer than the 2000 of -tds' "$@" -tds 2000 v.dada
+    refused 1 'NANT is 5, .* has 64 dishes' -array "$array" -beams s.beams -o x v.dada
+}
+
+@test "arrays, beams and gains that cannot be used are refused" {
+    small v.dada
+    { cat s.array; echo 'dish 1 2 1'; } >bad.array
+    refused 1 'bad.array: line 9: dish 1 is listed twice' -array bad.array -beams s.beams -o x v.dada
+    echo 'theta 300 0' >bad
+    refused 1 'beam 0: .* outside the sky' -array s.array -beams bad -o x v.dada
+    echo 'radec 0 -80' >bad
+    refused 1 'below the horizon' -array s.array -beams bad -o x v.dada
+    refused 1 'beams 0 to 2' -array s.array -beams s.beams -beam 3 -o x v.dada
+    echo '4 0 0 1 0' >bad
+    refused 1 'bad: line 1: channel: 4 is above 3' -array s.array -beams s.beams -weights bad -o x v.dada
+    echo '0 0 0 nan 0' >bad
+    refused 1 'not a number' -array s.array -beams s.beams -weights bad -o x v.dada
+    printf '\x93NUMPY\x01\x00\x3f\x00%-62s\n' "{'descr': '<c8', 'fortran_order': False, 'shape': (4, 2, 6), }" >bad
+    refused 1 'must be \(4, 2, 5\)' -array s.array -beams s.beams -weights bad -o x v.dada
+}
+
+@test "mistakes on the command line exit 2" {
+    refused 2 'no input' -array s.array -grid -o x
+    refused 2 '-array FILE is needed' -grid -o x v.dada
+    refused 2 '-beams FILE or -grid' -array s.array -o x v.dada
+    refused 2 'exclude each other' -array s.array -beams s.beams -grid -o x v.dada
+    refused 2 '-o ROOT' -array s.array -grid v.dada
+    refused 2 'needs -beam K' -array s.array -grid -o - v.dada
+    refused 2 'none of 4, 8, 32' -array s.array -grid -nbits 16 -o x v.dada
+    refused 2 'floats are not scaled' -array s.array -grid -nbits 32 -scale s -o x v.dada
+}
+
+@test "a full disk and a closed pipe end it, and nothing half-written stays" {
+    small v.dada
+    run -1 bash -c 'frbbeam -q -array s.array -beams s.beams -beam 0 -o - v.dada >/dev/full'
+    run -1 bash -c 'frbbeam -q -array s.array -beams s.beams -o none/x v.dada'
+    [ -z "$(find . -name '*.part*')" ]
+}
+
+@test "fakebin -array makes the same voltages whatever the threads, and refuses what it has no use for" {
+    small a.dada
+    fakebin -q -ncpus 3 -seed 3 -array s.array -nchans 4 -fch1 700 -foff 1 -tsamp 100 -tobs 0.1 -tstart 60634.2 \
+        -source 0.5,0.25,20 | cmp - a.dada
+    for bad in 1,2 1,2,x 1,2,3,dm 1,2,3,size=4 1,2,-3; do
+        run -2 --separate-stderr fakebin -q -array s.array -source $bad -o x.dada
+        [[ $stderr == *source* ]]
+    done
+    run -2 fakebin -q -array s.array -add 'burst dm=1' -o x.dada
+    [ ! -e x.dada ]
+}

@@ -1,0 +1,31 @@
+/* fuzz_dada: any text given as a DADA header.  What is accepted must be usable, and the keys that
+ * are kept must be part of it. */
+#include <psrkit/dada.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static unsigned char header[PSR_DADA_HEADER];
+    struct psr_dada h;
+    psr_err err;
+    size_t need;
+    size = size < sizeof header ? size : sizeof header;
+    memset(header, 0, sizeof header);
+    memcpy(header, data, size);
+    if (psr_dada_parse(&h, header, sizeof header, "fuzz.dada", &need, &err)) {
+        if (err.code == PSR_OK || !strstr(err.msg, "fuzz.dada") || h.other)
+            abort();
+        return 0;
+    }
+    if (need || h.nchan < 1 || h.nant < 1 || !(h.tsamp_us > 0) || !isfinite(h.tsamp_us) ||
+        !(psr_dada_freq_mhz(&h, 0) > 0) || psr_dada_sample_bytes(&h) < 2 ||
+        (h.phase_sign != 1 && h.phase_sign != -1) || (h.other && strlen(h.other) > sizeof header))
+        abort();
+    psr_dada_clear(&h);
+    return 0;
+}

@@ -1,0 +1,214 @@
+#!/usr/bin/env bats
+# gpuaccel-pulscan from the command line: what it finds, its files, and what it says of bad input.
+
+load helper
+
+setup() {
+    golden=$srcdir/tests/golden
+    cd "$BATS_TEST_TMPDIR"
+}
+
+# make_series ROOT PERIOD SNR MORE...: 60 s of a pulsar under an acceleration, as ROOT.dat and ROOT.inf.
+make_series() {
+    local root=$1 period=$2 snr=$3
+    shift 3
+    fakebin -q -seed 5 -tobs 67.108864 -tsamp 512 -nchans 8 -fch1 1500 -foff 4 -period 0 -dat -o m \
+        -add "pulsar period=$period dm=0 width=0.001 snr=$snr $*" -truth truth.txt
+    mv m_DM0.00.dat "$root.dat"
+    mv m_DM0.00.inf "$root.inf"
+}
+
+# field ROOT NUMBER: a column of the best candidate of ROOT_ACCEL_N, its error dropped.
+field() { sed -n 4p "$1" | awk -v n="$2" '{ sub(/\(.*/, "", $n); print $n }'; }
+
+near() { awk -v a="$1" -v b="$2" -v tol="$3" 'BEGIN { d = a - b; exit !(d <= tol && -d <= tol) }'; }
+
+need_data() {
+    [ -r "${PSRKIT_TEST_DATA:-/nonexistent}/$1" ] || skip "PSRKIT_TEST_DATA has no $1"
+}
+
+# one_line PATTERN: standard error was one line that matches.
+one_line() {
+    [ "$(printf '%s\n' "$stderr" | wc -l)" -eq 1 ] || { echo "stderr: $stderr"; false; }
+    [[ $stderr =~ $1 ]] || { echo "stderr: $stderr"; false; }
+}
+
+@test "--help and --version go to standard output and exit 0" {
+    run -0 --separate-stderr gpuaccel-pulscan --help
+    [[ $output == Usage:* && -z $stderr ]]
+    run -0 --separate-stderr gpuaccel-pulscan -version
+    [[ $output == "gpuaccel-pulscan (psrkit) "* ]]
+}
+
+@test "accelerated pulsars are found, with the sign of their drift" {
+    for accn in 4000 -4000; do
+        make_series p 0.0051 40 accn=$accn
+        read -r _ _ _ _ _ _ _ _ r z _ < <(grep '^pulsar' truth.txt)
+        run -0 --separate-stderr gpuaccel-pulscan -device cpu -zmax 100 -numharm 4 p.dat
+        [ -z "$output$stderr" ]
+        near "$(field p_ACCEL_100 8)" "$r" 0.3
+        near "$(field p_ACCEL_100 10)" "$z" 2
+        [ "$(stat -c %s p_ACCEL_100.cand)" -eq $((88 * $(grep -c '^[0-9]' p_ACCEL_100))) ]
+        [ -s p_ACCEL_100.txtcand ]
+        grep -q 'Number of bins in the time series      =  131072' p_ACCEL_100
+    done
+    [ -z "$(find . -name '*.part*')" ]
+}
+
+@test "a .dat file gives what its .fft gives, on any number of threads" {
+    make_series p 0.0051 40 accn=3000
+    gpuaccel-pulscan -device cpu -fftout -zmax 100 p.dat
+    [ -s p.fft ]
+    mv p_ACCEL_100 whole
+    for n in 1 2 3; do
+        gpuaccel-pulscan -device cpu -ncpus $n -zmax 100 p.fft
+        cmp p_ACCEL_100 whole
+        gpuaccel-pulscan -device cpu -ncpus $n -zmax 100 p.dat
+        cmp p_ACCEL_100 whole
+    done
+}
+
+@test "a real pulsar is found at a harmonic of its frequency" {
+    need_data GBT_J1807-0847.dat
+    for suffix in dat fft; do
+        run -0 --separate-stderr gpuaccel-pulscan -device cpu -zmax 2 -numharm 4 -outdir . \
+            "$PSRKIT_TEST_DATA/GBT_J1807-0847.$suffix"
+        r=$(field GBT_J1807-0847_ACCEL_2 8)
+        awk -v r="$r" 'BEGIN { for (h = 1; h <= 6; h++) { d = r - h * 131.17; if (d * d < 1) exit 0 }; exit 1 }'
+    done
+}
+
+@test "noise gives a .txtcand and no ACCEL file" {
+    fakebin -q -seed 8 -tobs 33.024 -tsamp 512 -nchans 4 -period 0 -dat -o n
+    run -0 gpuaccel-pulscan -device cpu -sigma 5 n_DM0.00.dat
+    [ -f n_DM0.00_ACCEL_200.txtcand ] && [ ! -e n_DM0.00_ACCEL_200 ]
+}
+
+@test "-rlo, -rhi, -flo and -fhi bound the search" {
+    make_series p 0.0051 60 accn=0
+    for range in "-rlo 20000 -rhi 30000" "-fhi 100" "-flo 500"; do
+        gpuaccel-pulscan -device cpu -numharm 1 -zmax 20 -sigma 6 -csv $range p.dat >table
+        awk -F, -v range="$range" 'NR > 1 && $9 > 13000 && $9 < 13300 { exit 1 }' table
+    done
+    gpuaccel-pulscan -device cpu -numharm 1 -zmax 20 -sigma 6 -csv -rlo 13000 -rhi 13300 p.dat >table
+    awk -F, 'NR > 1 { n++; if ($9 < 12999 || $9 > 13301) bad = 1 } END { exit !(n > 0 && !bad) }' table
+}
+
+@test "-zaplist leaves a frequency out" {
+    make_series p 0.0051 60 accn=0
+    gpuaccel-pulscan -device cpu -numharm 1 -zmax 4 -sigma 6 -csv p.dat >before
+    [ "$(wc -l <before)" -gt 1 ]
+    echo "196.0784 1 10" >p.birds
+    gpuaccel-pulscan -device cpu -numharm 1 -zmax 4 -sigma 6 -csv -zaplist p.birds p.dat >after
+    [ "$(wc -l <after)" -eq 1 ]
+}
+
+@test "tables: one for all files, as CSV and JSON, in pipes" {
+    make_series a 0.0051 50 accn=0
+    make_series b 0.0033 50 accn=2000
+    gpuaccel-pulscan -device cpu -zmax 50 -csv a.dat b.dat >table.csv
+    [ "$(grep -c '^file,cand,sigma,' table.csv)" -eq 1 ]
+    grep -q '^a.dat,1,' table.csv
+    grep -q '^b.dat,1,' table.csv
+    printf 'a.dat\nb.dat\n' | gpuaccel-pulscan -device cpu -zmax 50 -files - -o - | cmp - table.csv
+    gpuaccel-pulscan -device cpu -zmax 50 -csv -batch 2 a.dat b.dat | cmp - table.csv
+    gpuaccel-pulscan -device cpu -zmax 50 -csv -batch 7 a.dat b.dat | cmp - table.csv
+    gpuaccel-pulscan -device cpu -zmax 50 -csv -o t.csv a.dat b.dat
+    cmp t.csv table.csv
+    gpuaccel-pulscan -device cpu -zmax 50 -json a.dat b.dat >table.json
+    [ "$(wc -l <table.json)" -eq $(($(wc -l <table.csv) - 1)) ]
+    grep -q '^{"file": "a.dat", "cand": 1, "sigma": ' table.json
+    [ ! -e a_ACCEL_50 ]
+    run -1 --separate-stderr gpuaccel-pulscan -device cpu -csv -o /dev/full a.dat
+    one_line 'No space left'
+}
+
+@test "one bad file is named, and the others are searched" {
+    make_series good 0.0051 50 accn=0
+    cp good.dat noinf.dat
+    cp good.inf short.inf
+    head -c 1000 good.dat >short.dat
+    cp good.inf nan.inf
+    { head -c 40000 good.dat && printf '\0\0\300\177' && tail -c +40005 good.dat; } >nan.dat
+    cp good.inf zero.inf
+    head -c "$(stat -c %s good.dat)" /dev/zero >zero.dat
+    cp good.inf inf.inf
+    { head -c 80 good.dat && printf '\0\0\200\177' && tail -c +85 good.dat; } >inf.dat
+    head -c 44 good.dat >odd.dat
+    sed 's/=  131072/=  11/' good.inf >odd.inf
+    printf 'rubbish\n' >bad.inf
+    cp good.dat bad.dat
+    run -1 --separate-stderr gpuaccel-pulscan -device cpu -zmax 20 noinf.dat short.dat nan.dat zero.dat \
+        inf.dat odd.dat bad.dat gone.dat good.dat
+    [ "$(printf '%s\n' "$stderr" | wc -l)" -eq 8 ] || { echo "$stderr"; false; }
+    [[ $stderr == *"noinf.dat: there is no noinf.inf"* ]]
+    [[ $stderr == *"short.dat: 1000 bytes, but the 131072 samples"* ]]
+    [[ $stderr == *"nan.dat: sample 10000 is no finite number"* ]]
+    [[ $stderr == *"inf.dat: sample 20 is no finite number"* ]]
+    [[ $stderr == *"zero.dat: all samples are 0"* ]]
+    [[ $stderr == *"odd.dat: 11 samples, an odd number"* ]]
+    [[ $stderr == *"bad.inf"* && $stderr == *"gone.dat: No such file"* ]]
+    [ -s good_ACCEL_20 ]
+    [ "$(ls ./*_ACCEL_20 | wc -l)" -eq 1 ]
+}
+
+@test "interference does not flood the list" {
+    make_series p 0.0051 400 accn=0
+    run -0 --separate-stderr gpuaccel-pulscan -device cpu -zmax 100 -noharmremove -maxcands 5 p.dat
+    [ "$(grep -c '^ [0-9]' p_ACCEL_100)" -le 10 ]
+    one_line 'p.dat: [0-9]+ more candidates are left out: -maxcands 5'
+}
+
+@test "bin 0 and red noise give no candidates from 1 Hz on" {
+    fakebin -q -seed 3 -tobs 134.217728 -tsamp 512 -nchans 8 -period 0 -rednoise 3 -nbits 32 -dat -o red
+    for extra in "" -rednoise; do
+        gpuaccel-pulscan -device cpu -sigma 4 -csv $extra red_DM0.00.dat >table
+        [ "$(wc -l <table)" -le 3 ] || { cat table; false; }
+    done
+}
+
+@test "Pulscan's own list" {
+    make_series p 0.0051 50 accn=1000
+    gpuaccel-pulscan -device cpu -fftout -sigma 30 p.dat
+    run -0 gpuaccel-pulscan -device cpu -compat pulscan -zmax 64 -numharm 2 p.fft
+    list=p_ZMAX_64_NUMHARM_2_TURBO_0.pulscand
+    cmp <(head -n 1 "$list") <(head -n 1 "$golden/acc3_numharm4.pulscand")
+    tail -n +2 "$list" | awk 'length($0) != 125 || NF != 10 { exit 1 }'
+    tail -n +2 "$golden/acc3_numharm4.pulscand" | awk 'length($0) != 125 || NF != 10 { exit 1 }'
+    sort -c -s -k1,1gr <(tail -n +2 "$list")
+    run -2 gpuaccel-pulscan -compat pulscan -zaplist x p.fft
+}
+
+@test "accelsearch's flags are taken, those that say nothing here too" {
+    make_series p 0.0051 50 accn=0
+    run -0 --separate-stderr gpuaccel-pulscan -device cpu -q -ncpus 2 -lobin 0 -numharm 8 -zmax 49 -wmax 20 \
+        -sigma 3 -rlo 5 -rhi 30000 -flo 2 -fhi 800 -inmem -photon -median -locpow -baryv 0.0001 \
+        -otheropt -noharmpolish -noharmremove p.dat
+    [ -z "$stderr" ] && [ -s p_ACCEL_50 ]
+}
+
+@test "a device that is not there is one line, whatever the number of files" {
+    make_series a 0.0051 50 accn=0
+    run -1 --separate-stderr gpuaccel-pulscan -device 999 a.dat a.dat a.dat
+    one_line '^gpuaccel-pulscan: .*'
+    run -1 --separate-stderr gpuaccel-pulscan -device abacus a.dat a.dat
+    one_line abacus
+}
+
+@test "-rblock knows the block only" {
+    make_series p 0.0051 60 accn=0
+    gpuaccel-pulscan -device cpu -rblock -chunkwidth 1000 -numharm 1 -zmax 4 -sigma 6 -csv p.dat >table
+    awk -F, 'NR == 2 { d = $9 - 13158; exit !(d < 500 && d > -500 && $10 > 499 && $10 < 520) }' table
+}
+
+@test "mistakes on the command line exit 2 with one line" {
+    local args
+    for args in "" "-numharm 5 x.dat" "-zmax -3 x.dat" "-sigma 0 x.dat" "-csv -json x.dat" \
+        "-significance rough x.dat" "-o a x.dat y.dat" "-flo 5 -fhi 4 x.dat" "-lobin 3 x.fft" \
+        "-compat presto x.fft" "-nosuchflag"; do
+        run -2 --separate-stderr gpuaccel-pulscan $args
+        one_line '^gpuaccel-pulscan: '
+    done
+    run -1 --separate-stderr gpuaccel-pulscan -zaplist gone.birds x.dat
+    one_line 'gone.birds'
+}

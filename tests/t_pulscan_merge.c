@@ -1,0 +1,149 @@
+/* pulscan: candidates from hits. */
+#include <psrkit/pulscan.h>
+
+#include "tap.h"
+#include <string.h>
+
+static struct psr_pulscan_hit make_hit(double sigma, int64_t first, int z, int nharm)
+{
+    return (struct psr_pulscan_hit){.sigma = sigma,
+                                    .r = (double)first + z / 2.0,
+                                    .power = (float)sigma,
+                                    .nharm = nharm,
+                                    .z = z,
+                                    .first = first};
+}
+
+struct merged {
+    struct psr_pulscan_cand *cand;
+    size_t n, left_out;
+};
+
+static struct merged merge(const struct psr_pulscan_hit *hit, size_t n, bool keep, size_t max)
+{
+    struct merged m = {0};
+    psr_err err;
+    const struct psr_pulscan_merge_desc how = {.keep_harmonics = keep, .max = max};
+    if (psr_pulscan_merge(hit, n, &how, &m.cand, &m.n, &m.left_out, &err))
+        diag("%s", err.msg);
+    return m;
+}
+
+static void test_touching(void)
+{
+    const struct psr_pulscan_hit hit[] = {
+        make_hit(5, 1000, 20, 1), make_hit(9, 1010, 4, 1),  make_hit(4, 1029, 0, 2),
+        make_hit(3, 1030, 0, 1),  make_hit(6, 995, 0, 1),   make_hit(2, 800, 194, 1),
+        make_hit(8, 5017, 3, 1),  make_hit(7, 4900, 60, 1),
+    };
+    struct merged m = merge(hit, sizeof hit / sizeof *hit, true, 0);
+    ok(m.n == 5, "%zu candidates of 5", m.n);
+    ok(m.n > 0 && m.cand[0].best.sigma == 9 && m.cand[0].members == 4 && m.cand[0].first == 995 &&
+           m.cand[0].last == 1029,
+       "what touches the best box, or is 15 bins away, is its own");
+    ok(m.n == 5 && m.cand[1].best.sigma == 8 && m.cand[2].best.sigma == 7 &&
+           m.cand[3].best.sigma == 3 && m.cand[4].best.sigma == 2,
+       "what touches but a lesser member, or is 16 bins away, is not: by falling sigma");
+    free(m.cand);
+}
+
+/* Another, weaker, at each ratio to one at 6000: all are one, and those off it by more than the
+ * tolerance are not. */
+static void test_ratios(void)
+{
+    static const double ratio[] = {2,       3,       16,      1 / 2.0, 1 / 15.0, 3 / 2.0, 5 / 2.0,
+                                   2 / 3.0, 4 / 3.0, 5 / 6.0, 2 / 7.0, 5 / 8.0,  3 / 13.0};
+    enum { N = sizeof ratio / sizeof *ratio };
+    struct psr_pulscan_hit hit[N + 1] = {make_hit(50, 59998, 4, 1)};
+    for (int k = 0; k < N; k++) {
+        int z = (int)(4 * ratio[k]);
+        hit[k + 1] = make_hit(20 - k, (int64_t)floor(60000 * ratio[k] - z / 2.0), z, 1);
+    }
+    struct merged m = merge(hit, N + 1, false, 0);
+    ok(m.n == 1 && m.cand[0].members == N + 1, "harmonics in small ratios are one: %zu left", m.n);
+    free(m.cand);
+    m = merge(hit, N + 1, true, 0);
+    ok(m.n == N + 1, "unless they are to be kept: %zu", m.n);
+    free(m.cand);
+    for (int k = 0; k < N; k++) {
+        double off = 3 + 2 * fmax(1, ratio[k]);
+        hit[k + 1].first += (int64_t)off;
+        hit[k + 1].r += off;
+    }
+    m = merge(hit, N + 1, false, 0);
+    ok(m.n > 1 && m.cand[0].members == 1, "off by a few bins they are not");
+    free(m.cand);
+}
+
+static void test_wide_harmonics(void)
+{
+    const struct psr_pulscan_hit hit[] = {
+        make_hit(30, 9950, 100, 1), make_hit(10, 19930, 180, 1), make_hit(8, 20130, 0, 1),
+        make_hit(6, 4990, 30, 4),   make_hit(5, 29800, 200, 1),
+    };
+    struct merged m = merge(hit, sizeof hit / sizeof *hit, false, 0);
+    ok(m.n == 2 && m.cand[0].members == 4 && m.cand[1].best.sigma == 8,
+       "a drifting signal's harmonic is anywhere in its box: %zu", m.n);
+    free(m.cand);
+}
+
+static void test_bounds(void)
+{
+    enum { N = 5000 };
+    struct psr_pulscan_hit *hit = tap_take(N, sizeof *hit);
+    for (int k = 0; k < N; k++)
+        hit[k] = make_hit(1 + k % 1000, 1000000 + 400 * (int64_t)k, 3, 1);
+    struct merged m = merge(hit, N, true, 100);
+    bool falling = m.n == 100;
+    for (size_t k = 1; falling && k < m.n; k++)
+        falling = m.cand[k].best.sigma < m.cand[k - 1].best.sigma ||
+                  (m.cand[k].best.sigma == m.cand[k - 1].best.sigma &&
+                   m.cand[k].best.r > m.cand[k - 1].best.r);
+    ok(m.n == 100 && m.left_out == N - 100, "no more than asked for: %zu, %zu left out", m.n,
+       m.left_out);
+    ok(falling, "by falling sigma, then rising r");
+    free(m.cand);
+    m = merge(hit, 0, false, 0);
+    ok(m.n == 0 && m.cand == NULL, "nothing from nothing");
+    free(hit);
+}
+
+/* Any order of the hits gives the same candidates. */
+static void test_order(uint64_t *seed)
+{
+    enum { N = 400 };
+    struct psr_pulscan_hit hit[N];
+    for (int k = 0; k < N; k++)
+        hit[k] = make_hit((double)tap_between(seed, 1, 20), tap_between(seed, 1, 20000),
+                          (int)tap_between(seed, 0, 60), (int)tap_between(seed, 1, 4));
+    struct merged a = merge(hit, N, false, 0);
+    for (int k = N - 1; k > 0; k--) {
+        int j = (int)tap_between(seed, 0, k);
+        struct psr_pulscan_hit t = hit[j];
+        hit[j] = hit[k];
+        hit[k] = t;
+    }
+    struct merged b = merge(hit, N, false, 0);
+    bool same = a.n == b.n;
+    size_t members = 0;
+    for (size_t k = 0; same && k < a.n; k++) {
+        same = a.cand[k].best.first == b.cand[k].best.first &&
+               a.cand[k].best.z == b.cand[k].best.z && a.cand[k].members == b.cand[k].members;
+        members += a.cand[k].members;
+    }
+    ok(same && a.n > 1 && a.n < N, "whatever the order of the hits: %zu candidates", a.n);
+    ok(members == N, "every hit is a member of one");
+    free(a.cand);
+    free(b.cand);
+}
+
+int main(void)
+{
+    uint64_t seed = tap_seed();
+    test_touching();
+    test_ratios();
+    test_wide_harmonics();
+    test_bounds();
+    test_order(&seed);
+    return done_testing();
+}

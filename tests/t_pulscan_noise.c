@@ -1,0 +1,207 @@
+/* pulscan: false alarms.  The best candidate of a spectrum of noise is above sigma in a share Q of
+ * all spectra, Q the Gaussian's tail.
+ *
+ * `t_pulscan_noise` looks at few settings and spectra; `t_pulscan_noise NSPEC NBIN [SEED]` at many
+ * settings, and prints the table of tests/science/false_alarms.txt. */
+#include <psrkit/pulscan.h>
+#include <psrkit/rng.h>
+#include <psrkit/signif.h>
+
+#include "tap.h"
+#include <string.h>
+
+static const int sums[] = {1, 2, 3, 4};
+
+struct setting {
+    int zmax, nharm;
+    bool logz, rblock;
+};
+
+enum { NSIGMA = 3 };
+
+struct outcome {
+    int above[NSIGMA];     /* spectra whose best candidate is above 1, 2, 3 */
+    double *place, ntrial; /* [nplace] of those above 0.9, 0 to 1 along what is searched */
+    int nplace;
+};
+
+struct survey {
+    size_t nbin;
+    int nspec, nsetting;
+    uint64_t seed;
+    const struct setting *setting; /* [nsetting] */
+    struct outcome *outcome;       /* [nsetting] */
+};
+
+static psr_pulscan *make_plan(const struct survey *s, const struct setting *how)
+{
+    const struct psr_pulscan_desc d = {
+        .nbin = s->nbin,
+        .zmax = how->zmax,
+        .logz = how->logz,
+        .rblock = how->rblock,
+        .nharm = sums,
+        .nnharm = (size_t)how->nharm,
+        .sigma = 0.9,
+        .nthread = 1,
+        .backend = "cpu",
+    };
+    psr_pulscan *plan;
+    psr_err err;
+    if (psr_pulscan_create(&plan, &d, &err)) {
+        printf("Bail out! %s\n", err.msg);
+        exit(EXIT_FAILURE);
+    }
+    return plan;
+}
+
+/* Where a box begins, from 0 to 1 along the starts that boxes of its kind have. */
+static double place_of(const struct psr_pulscan_hit *h, size_t nbin)
+{
+    double lo = fmax(1, (h->nharm - 1.0) * (h->z + 1));
+    double hi = floor((double)nbin / h->nharm) - h->z;
+    return ((double)h->first - lo + 0.5) / (hi - lo);
+}
+
+static void search_one(psr_pulscan *plan, const float *x, const struct survey *s, int k)
+{
+    struct psr_pulscan_result r;
+    struct psr_pulscan_cand *cand;
+    const struct psr_pulscan_merge_desc how = {.max = 1};
+    size_t n;
+    psr_err err;
+    if (psr_pulscan_execute(plan, 1, &x, &r, &err) ||
+        psr_pulscan_merge(r.hit, r.nhit, &how, &cand, &n, NULL, &err)) {
+        printf("Bail out! %s\n", err.msg);
+        exit(EXIT_FAILURE);
+    }
+    struct outcome *o = &s->outcome[k];
+    for (int i = 0; n > 0 && i < NSIGMA; i++)
+        o->above[i] += cand[0].best.sigma > i + 1;
+    if (n > 0 && !s->setting[k].rblock)
+        o->place[o->nplace++] = place_of(&cand[0].best, s->nbin);
+    free(cand);
+}
+
+static void run(struct survey *s)
+{
+    s->outcome = tap_take((size_t)s->nsetting, sizeof *s->outcome);
+    psr_pulscan **plan = tap_take((size_t)s->nsetting, sizeof *plan);
+    float *x = tap_take(2 * s->nbin, sizeof *x);
+    for (int k = 0; k < s->nsetting; k++) {
+        plan[k] = make_plan(s, &s->setting[k]);
+        s->outcome[k].place = tap_take((size_t)s->nspec, sizeof(double));
+        s->outcome[k].ntrial = psr_pulscan_trials(plan[k], 1);
+    }
+    for (int c = 0; c < s->nspec; c++) {
+        psr_rng_normal(s->seed, (uint32_t)c, 0, 2 * s->nbin, x);
+#pragma omp parallel for schedule(dynamic)
+        for (int k = 0; k < s->nsetting; k++)
+            search_one(plan[k], x, s, k);
+    }
+    for (int k = 0; k < s->nsetting; k++)
+        psr_pulscan_destroy(plan[k]);
+    free(plan);
+    free(x);
+}
+
+/* --- judgement -------------------------------------------------------------------------------- */
+
+static int by_value(const void *pa, const void *pb)
+{
+    double a = *(const double *)pa, b = *(const double *)pb;
+    return (a > b) - (a < b);
+}
+
+/* The chance that n numbers drawn evenly from 0 to 1 lie as far from even (Kolmogorov). */
+static double evenness(double *x, int n)
+{
+    double d = 0, p = 0;
+    qsort(x, (size_t)n, sizeof *x, by_value);
+    for (int i = 0; i < n; i++)
+        d = fmax(d, fmax(x[i] - (double)i / n, (double)(i + 1) / n - x[i]));
+    double t = d * (sqrt(n) + 0.12 + 0.11 / sqrt(n));
+    for (int j = 1; j <= 100; j++)
+        p += 2 * (j % 2 ? 1 : -1) * exp(-2.0 * j * j * t * t);
+    return n > 0 ? fmin(fmax(p, 0), 1) : NAN;
+}
+
+/* Between Q / 3 and Q plus three Poisson errors, of the expected number; a lower bound that chance
+ * alone would break in one setting of 300 is none. */
+static bool allowed(int above, int nspec, int sigma)
+{
+    double want = nspec * exp(psr_gauss_logp(sigma).ln_sf);
+    double low = want > 9 ? want / 3 : 0;
+    return above >= low && above <= want + 3 * sqrt(want);
+}
+
+static bool judge(const struct survey *s, int k, char *text, size_t room)
+{
+    const struct setting *how = &s->setting[k];
+    struct outcome *o = &s->outcome[k];
+    double even = how->rblock ? NAN : evenness(o->place, o->nplace);
+    bool good = isnan(even) || even > 1e-4;
+    int n = snprintf(text, room, "zmax %4d, H %d, %s%s, N_eff %9.4g:", how->zmax, how->nharm,
+                     how->logz ? "log z  " : "every z", how->rblock ? ", r-block" : "         ",
+                     o->ntrial);
+    for (int i = 0; i < NSIGMA; i++) {
+        double want = s->nspec * exp(psr_gauss_logp(i + 1).ln_sf);
+        bool fits = allowed(o->above[i], s->nspec, i + 1);
+        n += snprintf(text + n, room - (size_t)n, " %5d (%.2f Q)%s", o->above[i],
+                      o->above[i] / want, fits ? "" : "!");
+        good = good && fits;
+    }
+    if (!isnan(even))
+        snprintf(text + n, room - (size_t)n, "  r even: p = %.3f", even);
+    return good;
+}
+
+static void report(struct survey *s)
+{
+    diag("%d spectra of %zu bins, seed %llu: best candidates above sigma 1, 2, 3 and as shares of "
+         "what the Gaussian has",
+         s->nspec, s->nbin, (unsigned long long)s->seed);
+    for (int k = 0; k < s->nsetting; k++) {
+        char text[512];
+        bool good = judge(s, k, text, sizeof text);
+        ok(good, "%s", text);
+        free(s->outcome[k].place);
+    }
+    free(s->outcome);
+}
+
+static void run_few(void)
+{
+    static const struct setting few[] = {
+        {.zmax = 0, .nharm = 1},
+        {.zmax = 60, .nharm = 1},
+        {.zmax = 200, .nharm = 4},
+        {.zmax = 200, .nharm = 4, .logz = true, .rblock = true},
+    };
+    struct survey s = {.nbin = 16384, .nspec = 1000, .seed = 4242, .setting = few};
+    s.nsetting = sizeof few / sizeof *few;
+    run(&s);
+    report(&s);
+}
+
+static void run_many(int nspec, size_t nbin, uint64_t seed)
+{
+    static const int zmax[] = {0, 10, 50, 200, 600, 1200};
+    static struct setting all[6 * 4 * 2 + 4];
+    struct survey s = {.nbin = nbin, .nspec = nspec, .seed = seed, .setting = all};
+    for (int z = 0; z < 6; z++)
+        for (int h = 1; h <= 4; h++)
+            for (int kind = 0; kind < (zmax[z] == 0 ? 1 : zmax[z] == 200 ? 3 : 2); kind++)
+                all[s.nsetting++] = (struct setting){zmax[z], h, kind == 1, kind == 2};
+    run(&s);
+    report(&s);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc >= 3)
+        run_many(atoi(argv[1]), (size_t)atoll(argv[2]), argc > 3 ? (uint64_t)atoll(argv[3]) : 7);
+    else
+        run_few();
+    return done_testing();
+}

@@ -1,0 +1,293 @@
+/* spectrum: PRESTO's spectra in files, the transform that makes them, and red noise taken out. */
+#include <psrkit/spectrum.h>
+
+#include "scratch.h"
+#include "tap.h"
+
+static void check_transform(int64_t n, uint64_t *random)
+{
+    psr_rfft *plan = NULL;
+    psr_err err;
+    float *in = tap_take((size_t)n, sizeof *in), *out = tap_take((size_t)n + 2, sizeof *out);
+    float *again = tap_take((size_t)n + 2, sizeof *out);
+    double worst = 0, norm = 0;
+    for (int64_t t = 0; t < n; t++)
+        in[t] = (float)(tap_uniform(random) - 0.3);
+    if (psr_rfft_create(&plan, n, &err) != PSR_OK)
+        diag("%s", err.msg);
+    psr_rfft_execute(plan, in, out);
+    for (int64_t k = 0; k <= n / 2; k++) {
+        double re = 0, im = 0;
+        for (int64_t t = 0; t < n; t++) {
+            double angle = -2 * M_PI * (double)(k * t % n) / (double)n;
+            re += (double)in[t] * cos(angle);
+            im += (double)in[t] * sin(angle);
+        }
+        double got_re = (double)(k < n / 2 ? out[2 * k] : out[1]);
+        double got_im = (double)(k > 0 && k < n / 2 ? out[2 * k + 1] : 0);
+        worst = fmax(worst, fmax(fabs(got_re - re), fabs(got_im - im)));
+        norm += re * re + im * im;
+    }
+    ok(worst <= 1e-6 * sqrt(norm), "%lld samples against the sum: worst %.2g of %.3g", (long long)n,
+       worst, sqrt(norm));
+    memcpy(again, in, (size_t)n * sizeof *in);
+    psr_rfft_execute(plan, again, again);
+    ok(!memcmp(again, out, (size_t)n * sizeof *out), "%lld samples in place: the same bits",
+       (long long)n);
+    psr_rfft_destroy(plan);
+    free(in);
+    free(out);
+    free(again);
+}
+
+static void test_transform(uint64_t *random)
+{
+    static const int64_t n[] = {2, 4, 6, 14, 30, 128, 250, 1026, 2002};
+    static const int64_t bad[] = {-2, 0, 1, 7, INT64_C(1) << 33};
+    for (size_t i = 0; i < sizeof n / sizeof *n; i++)
+        check_transform(n[i], random);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        psr_rfft *plan;
+        psr_err err = {.msg = ""};
+        ok(psr_rfft_create(&plan, bad[i], &err) == PSR_EINVAL && !plan, "%s", err.msg);
+    }
+    psr_rfft_destroy(NULL);
+}
+
+/* As PRESTO does it, with a sort and in another order: per bin. */
+static double level_at(const double *power, int64_t nbin, int start, int end, double stop,
+                       int64_t k)
+{
+    int64_t first = 1, n = start, before = 0;
+    double middle = 0, old_level = 0, slope = 0;
+    for (;;) {
+        double sorted[600], level;
+        n = n > nbin - first ? nbin - first : n;
+        for (int64_t i = 0; i < n; i++) {
+            int64_t j = i;
+            for (; j > 0 && sorted[j - 1] > power[first + i]; j--)
+                sorted[j] = sorted[j - 1];
+            sorted[j] = power[first + i];
+        }
+        level = (n % 2 ? sorted[n / 2] : 0.5 * (sorted[n / 2 - 1] + sorted[n / 2])) / log(2);
+        if (before == 0 && k < first + n / 2)
+            return level;
+        if (before > 0) {
+            slope = (level - old_level) / (0.5 * (double)(before + n));
+            if (k < first + n / 2)
+                return old_level + slope * ((double)k - middle);
+        }
+        middle = (double)(first + n / 2);
+        old_level = level;
+        before = n;
+        first += n;
+        if (first >= nbin)
+            return level + slope * ((double)k - middle);
+        n = (int64_t)(start * log((double)first));
+        if (n > end || ((double)first >= stop && first > start + 1))
+            n = end;
+    }
+}
+
+static void check_redden(int64_t nbin, int start, int end, double stop, uint64_t *random)
+{
+    float *x = tap_take((size_t)nbin * 2, sizeof *x), *was = tap_take((size_t)nbin * 2, sizeof *x);
+    double *power = tap_take((size_t)nbin, sizeof *power), worst = 0;
+    psr_err err = {.msg = ""};
+    for (int64_t i = 0; i < 2 * nbin; i++)
+        x[i] = was[i] = (float)((tap_uniform(random) - 0.5) * (1 + 300 / (1.0 + (double)i)));
+    for (int64_t k = 0; k < nbin; k++)
+        power[k] = (double)(was[2 * k] * was[2 * k] + was[2 * k + 1] * was[2 * k + 1]);
+    psr_status st = psr_spectrum_deredden(
+        x, nbin, &(struct psr_redden){.start = start, .end = end, .stop_bin = stop}, &err);
+    for (int64_t k = 1; k < nbin; k++) {
+        double level = level_at(power, nbin, start, end, stop, k);
+        double scale = level > 0 ? 1 / sqrt(level) : 0;
+        for (int64_t i = 2 * k; i < 2 * k + 2; i++)
+            worst = fmax(worst,
+                         fabs((double)x[i] - scale * (double)was[i]) / (1e-3 + fabs((double)x[i])));
+    }
+    ok(st == PSR_OK && worst < 1e-4 && x[0] == 1 && x[1] == 0,
+       "%lld bins, blocks of %d to %d, growing to bin %g: off by %.1g %s", (long long)nbin, start,
+       end, stop, worst, err.msg);
+    free(x);
+    free(was);
+    free(power);
+}
+
+static void test_redden(uint64_t *random)
+{
+    check_redden(5000, 6, 100, 805, random);
+    check_redden(5001, 6, 100, 1e9, random);
+    check_redden(3000, 6, 200, 2, random);
+    check_redden(777, 2, 50, 60, random);
+    check_redden(8, 6, 100, 805, random);
+    check_redden(5, 6, 100, 805, random);
+    check_redden(2, 6, 100, 805, random);
+    float x[4] = {3, 4, 5, 6};
+    psr_err err = {.msg = ""};
+    ok(psr_spectrum_deredden(x, 2, &(struct psr_redden){1, 100, 5}, &err) == PSR_EINVAL, "%s",
+       err.msg);
+    ok(psr_spectrum_deredden(x, 2, &(struct psr_redden){6, 5, 5}, &err) == PSR_EINVAL, "%s",
+       err.msg);
+    float zeros[40] = {0};
+    ok(psr_spectrum_deredden(zeros, 20, &(struct psr_redden){6, 100, 5}, &err) == PSR_OK &&
+           zeros[20] == 0,
+       "bins without power stay 0");
+}
+
+static void put(const char *name, const void *bytes, size_t n)
+{
+    FILE *f = fopen(scratch(name), "wb");
+    if (!f || fwrite(bytes, 1, n, f) != n || fclose(f) != 0)
+        printf("Bail out! cannot write %s\n", name);
+}
+
+static void put_inf(const char *name, long long nbin, const char *tbin, const char *more)
+{
+    char text[1000];
+    snprintf(text, sizeof text,
+             " Data file name without suffix          =  x\n"
+             " Number of bins in the time series      =  %lld\n"
+             " Width of each time series bin (sec)    =  %s\n%s",
+             nbin, tbin, more);
+    put(name, text, strlen(text));
+}
+
+static void check_refused(const char *name, psr_status status, const char *message)
+{
+    struct psr_spectrum_file file;
+    psr_err err = {.msg = ""};
+    float x[64];
+    psr_status st = psr_spectrum_describe(&file, scratch(name), &err);
+    if (st == PSR_OK)
+        st = psr_spectrum_read(&file, scratch(name), x, &err);
+    ok(st == status && strstr(err.msg, message) && strstr(err.msg, name) && !strchr(err.msg, '\n'),
+       "refused: %s", err.msg);
+}
+
+static void test_bad_files(void)
+{
+    float x[64] = {0};
+    for (int i = 0; i < 64; i++)
+        x[i] = (float)i;
+    put("noinf.dat", x, 40);
+    check_refused("noinf.dat", PSR_EFORMAT, "there is no");
+    put("x.wav", x, 40);
+    check_refused("x.wav", PSR_EINVAL, "not named .fft or .dat");
+    check_refused("gone.fft", PSR_EIO, "No such file");
+    put("odd.dat", x, 4 * 11);
+    put_inf("odd.inf", 11, "0.5", "");
+    check_refused("odd.dat", PSR_EFORMAT, "odd number");
+    put("short.dat", x, 4 * 10);
+    put_inf("short.inf", 12, "0.5", "");
+    check_refused("short.dat", PSR_EFORMAT, "40 bytes, but the 12 samples");
+    put("none.fft", x, 0);
+    put_inf("none.inf", 0, "0.1", "");
+    check_refused("none.fft", PSR_EFORMAT, "no samples");
+    float zeros[12] = {0};
+    put("zeros.dat", zeros, sizeof zeros);
+    put_inf("zeros.inf", 12, "0.5", "");
+    check_refused("zeros.dat", PSR_EFORMAT, "all samples are 0");
+    zeros[0] = 7;
+    put("dc.fft", zeros, sizeof zeros);
+    put_inf("dc.inf", 12, "0.5", "");
+    check_refused("dc.fft", PSR_EFORMAT, "all bins are 0");
+    if (mkdir(scratch("dir.dat"), 0777))
+        perror("mkdir");
+    check_refused("dir.dat", PSR_EFORMAT, "not a regular file");
+}
+
+static void test_files(void)
+{
+    struct psr_spectrum_file file;
+    psr_err err = {.msg = ""};
+    float x[24], got[24];
+    for (int i = 0; i < 24; i++)
+        x[i] = (float)(i * i % 7);
+    put("a.dat", x, sizeof x);
+    put_inf("a.inf", 24, "0.25", " On/Off bin pair # 1 = 2, 9\n On/Off bin pair # 2 = 12, 19\n");
+    ok(psr_spectrum_describe(&file, scratch("a.dat"), &err) == PSR_OK && file.series &&
+           file.nbin == 12 && file.tobs_s == 6,
+       "a .dat file: %s", err.msg);
+    ok(psr_spectrum_read(&file, scratch("a.dat"), got, &err) == PSR_OK, "is read: %s", err.msg);
+    double mean = 0;
+    bool kept = true, padded = true;
+    for (int i = 0; i < 24; i++)
+        mean += (i >= 2 && i <= 9) || (i >= 12 && i <= 19) ? (double)x[i] / 16 : 0;
+    for (int i = 0; i < 24; i++)
+        if ((i >= 2 && i <= 9) || (i >= 12 && i <= 19))
+            kept &= got[i] == x[i];
+        else
+            padded &= got[i] == (float)mean;
+    ok(kept && padded, "padding becomes the mean of the data");
+    put("a.dat", x, sizeof x - 4);
+    ok(psr_spectrum_read(&file, scratch("a.dat"), got, &err) == PSR_EIO, "cut short since: %s",
+       err.msg);
+
+    ok(psr_spectrum_write(scratch("b"), x, 12, &file.inf, &err) == PSR_OK, "a .fft is written: %s",
+       err.msg);
+    ok(psr_spectrum_describe(&file, scratch("b.fft"), &err) == PSR_OK && !file.series &&
+           !strcmp(file.inf.name, scratch("b")),
+       "and described: %s", err.msg);
+    ok(psr_spectrum_read(&file, scratch("b.fft"), got, &err) == PSR_OK && !memcmp(got, x, sizeof x),
+       "and read: %s", err.msg);
+    ok(psr_spectrum_write(scratch("no/b"), x, 12, &file.inf, &err) == PSR_EIO, "%s", err.msg);
+    ok(psr_spectrum_bad(x, 24) == -1, "all finite");
+    x[17] = NAN;
+    x[20] = INFINITY;
+    ok(psr_spectrum_bad(x, 24) == 17, "the first that is not");
+}
+
+/* A spectrum of PRESTO's beside its series. */
+static void test_real(void)
+{
+    const char *data = getenv("PSRKIT_TEST_DATA");
+    char path[2][PATH_MAX];
+    struct psr_spectrum_file file[2];
+    psr_rfft *plan = NULL;
+    psr_err err = {.msg = ""};
+    if (!data) {
+        skip("a spectrum of PRESTO's", "PSRKIT_TEST_DATA is not set");
+        return;
+    }
+    psr_status st = PSR_OK;
+    float *x[2];
+    for (int i = 0; i < 2; i++) {
+        snprintf(path[i], PATH_MAX, "%s/GBT_J1807-0847.%s", data, i ? "fft" : "dat");
+        if (st == PSR_OK)
+            st = psr_spectrum_describe(&file[i], path[i], &err);
+        x[i] = tap_take(st == PSR_OK ? 2 * (size_t)file[i].nbin + 2 : 1, sizeof(float));
+        if (st == PSR_OK)
+            st = psr_spectrum_read(&file[i], path[i], x[i], &err);
+    }
+    if (!ok(st == PSR_OK && psr_rfft_create(&plan, 2 * file[0].nbin, &err) == PSR_OK,
+            "real files: %s", err.msg))
+        return;
+    psr_rfft_execute(plan, x[0], x[0]);
+    double worst = 0, sum = 0;
+    for (int64_t i = 2; i < 2 * file[0].nbin; i++) {
+        worst = fmax(worst, fabs((double)(x[0][i] - x[1][i])));
+        sum += (double)x[1][i] * (double)x[1][i];
+    }
+    double rms = sqrt(sum / (double)(2 * file[0].nbin));
+    ok(worst < 1e-4 * rms && fabs((double)x[0][0] / (double)x[1][0] - 1) < 1e-6 &&
+           fabs((double)(x[0][1] - x[1][1])) < 1e-3 * rms,
+       "PRESTO's spectrum: largest difference %.2g of an rms of %.3g", worst, rms);
+    psr_rfft_destroy(plan);
+    free(x[0]);
+    free(x[1]);
+}
+
+int main(void)
+{
+    uint64_t random = tap_seed();
+    scratch_make();
+    test_transform(&random);
+    test_redden(&random);
+    test_bad_files();
+    test_files();
+    test_real();
+    scratch_remove();
+    return done_testing();
+}

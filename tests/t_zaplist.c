@@ -1,0 +1,104 @@
+/* zaplist: birdies from PRESTO's files, and the bins they cover. */
+#include <psrkit/zaplist.h>
+
+#include "tap.h"
+
+#include <string.h>
+
+static psr_status parse(struct psr_zaplist *list, const char *text, psr_err *err)
+{
+    return psr_zaplist_parse(list, text, strlen(text), "list", err);
+}
+
+static void test_zaplist(void)
+{
+    /* As makezaplist.py writes them. */
+    static const char text[] = "# This file created automatically with makebirds.py\n"
+                               "# Lines beginning with '#' are comments\n"
+                               "#                 Freq                 Width\n"
+                               "                 28.76                   0.1\n"
+                               "B                  60                  0.05\r\n"
+                               "\n"
+                               "  120 0.0001 # mains\n";
+    struct psr_zaplist list;
+    struct psr_span *span = NULL;
+    size_t n = 0;
+    psr_err err = {.msg = ""};
+    ok(parse(&list, text, &err) == PSR_OK && list.n == 3, "a .zaplist: %s", err.msg);
+    ok(list.bird[0].freq_hz == 28.76 && list.bird[0].width_hz == 0.1 && !list.bird[0].barycentric &&
+           list.bird[1].freq_hz == 60 && list.bird[1].barycentric,
+       "its frequencies, widths and frames");
+    ok(psr_zaplist_bins(&list, 100, 1e-3, 1000000, &span, &n, &err) == PSR_OK && n == 3,
+       "its bins");
+    /* 28.76 +- 0.05 Hz for 100 s, moved by a thousandth: 2873.87 to 2883.88. */
+    ok(span[0].first == 2873 && span[0].first + span[0].count == 2884,
+       "a topocentric one moves with the telescope");
+    ok(span[1].first == 5997 && span[1].first + span[1].count == 6003, "a barycentric one stays");
+    ok(span[2].first == 12011 && span[2].count == 2, "none is narrower than a bin");
+    free(span);
+    ok(psr_zaplist_bins(&list, 100, 0, 6000, &span, &n, &err) == PSR_OK && n == 2 &&
+           span[1].first + span[1].count == 6000,
+       "bins beyond the end are left out");
+    free(span);
+    psr_zaplist_clear(&list);
+    psr_zaplist_clear(&list);
+}
+
+static void test_birds(void)
+{
+    static const char text[] = "#Freq   Width #harm  grow?  bary?\n"
+                               "28.760  0.1   2      0      0\n"
+                               "60.0    0.05  3      1      1\n"
+                               "17 0.2";
+    struct psr_zaplist list;
+    psr_err err = {.msg = ""};
+    ok(parse(&list, text, &err) == PSR_OK && list.n == 6, "a .birds file: %s", err.msg);
+    ok(list.bird[1].freq_hz == 57.52 && list.bird[1].width_hz == 0.1, "harmonics of one width");
+    ok(list.bird[4].freq_hz == 180 && fabs(list.bird[4].width_hz - 0.15) < 1e-15 &&
+           list.bird[4].barycentric,
+       "harmonics that grow, barycentric");
+    ok(list.bird[5].freq_hz == 17 && !list.bird[5].barycentric, "a line without its end");
+    psr_zaplist_clear(&list);
+}
+
+static void test_errors(void)
+{
+    static const struct {
+        const char *text, *message;
+        psr_status status;
+    } cases[] = {
+        {"1 2\nx 3\n", "list: line 2: 'x 3' is not a frequency and a width", PSR_EFORMAT},
+        {"12.5\n", "list: line 1: '12.5' is not a frequency", PSR_EFORMAT},
+        {"1 2 3 4 5 6\n", "is not a frequency and a width", PSR_EFORMAT},
+        {"1 nan\n", "is not a frequency and a width", PSR_EFORMAT},
+        {"-1 2\n", "0 to 1e9 Hz", PSR_EFORMAT},
+        {"1 2 0\n", "number of harmonics", PSR_EFORMAT},
+        {"1 2 2.5\n", "number of harmonics", PSR_EFORMAT},
+        {"P J0534+2200 3\n", "list: line 1: 'P J0534+2200 3' names a pulsar", PSR_EUNSUPPORTED},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct psr_zaplist list;
+        psr_err err = {.msg = ""};
+        psr_status st = parse(&list, cases[i].text, &err);
+        ok(st == cases[i].status && strstr(err.msg, cases[i].message), "refused: %s", err.msg);
+        psr_zaplist_clear(&list);
+    }
+    struct psr_zaplist list;
+    psr_err err = {.msg = ""};
+    ok(psr_zaplist_read(&list, "/nonexistent/list", &err) == PSR_EIO, "%s", err.msg);
+    psr_zaplist_clear(&list);
+    static char many[1024];
+    memset(many, '1', sizeof many - 1);
+    ok(parse(&list, many, &err) == PSR_EFORMAT && strstr(err.msg, "too long"), "a line too long");
+    psr_zaplist_clear(&list);
+    ok(psr_zaplist_parse(&list, "1\0002", 3, "list", &err) == PSR_EFORMAT, "binary: %s", err.msg);
+    psr_zaplist_clear(&list);
+}
+
+int main(void)
+{
+    test_zaplist();
+    test_birds();
+    test_errors();
+    return done_testing();
+}

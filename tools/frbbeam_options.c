@@ -1,0 +1,92 @@
+#include "frbbeam.h"
+
+#include <string.h>
+
+static const struct frbbeam_options defaults = {
+    .beam = -1,
+    .cadence_s = 1,
+    .nbits = 8,
+    .device = "auto",
+};
+
+static void check_combinations(const struct frbbeam_options *o, const struct cli *tool, int npath)
+{
+    if (npath == 0)
+        cli_usage_error(tool, "no input; - reads standard input");
+    if (!o->array)
+        cli_usage_error(tool, "-array FILE is needed: where the dishes stand");
+    if (!o->beams && !o->grid)
+        cli_usage_error(tool, "-beams FILE or -grid is needed: which beams to form");
+    if (o->beams && o->grid)
+        cli_usage_error(tool, "-beams and -grid exclude each other");
+    if (!o->root)
+        cli_usage_error(tool, "-o ROOT is needed");
+    if (!strcmp(o->root, "-") && o->beam < 0)
+        cli_usage_error(tool, "-o - needs -beam K: standard output takes one beam");
+    if (o->nbits != 4 && o->nbits != 8 && o->nbits != 32)
+        cli_usage_error(tool, "-nbits: %d is none of 4, 8, 32", (int)o->nbits);
+    if (o->nbits == 32 && o->scale)
+        cli_usage_error(tool, "-scale is for 4 and 8 bits: floats are not scaled");
+}
+
+int frbbeam_options_parse(struct frbbeam_options *o, struct cli *tool, int argc, char **argv)
+{
+    *o = defaults;
+    const struct cli_option table[] = {
+        {"Array", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"array", CLI_TEXT, &o->array, "FILE",
+         "Where the dishes stand: grid, spacing, place of each input.", 0, 0},
+        {"weights", CLI_TEXT, &o->weights, "FILE",
+         "Complex gain of each channel, polarisation and dish, as text or NumPy's .npy (default: "
+         "all 1).",
+         0, 0},
+        {"site", CLI_TEXT, &o->site, "LON,LAT,H",
+         "Where the array stands, instead of what its file says: degrees east and north, metres "
+         "(WGS84).",
+         0, 0},
+        {"Beams", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"beams", CLI_TEXT, &o->beams, "FILE",
+         "Directions: theta, azimuth and elevation, or right ascension and declination, one a "
+         "line.",
+         0, 0},
+        {"grid", CLI_FLAG, &o->grid, NULL,
+         "The 2M x 2N half-integer directions of the grid itself, at every frequency.", 0, 0},
+        {"beam", CLI_INT, &o->beam, "K", "Form beam K only, counted from 0.", 0, 1 << 20},
+        {"cadence", CLI_DOUBLE, &o->cadence_s, "SEC",
+         "How often beams that track are pointed anew (default 1).", 1e-6, 1e6},
+        {"tds", CLI_INT, &o->tds, "N",
+         "Samples of voltage in a sample of intensity (default: about 1 ms).", 1, 1 << 20},
+        {"Output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"o", CLI_TEXT, &o->root, "ROOT",
+         "Start of output names: ROOT_beam0000.fil and so on; - with -beam K writes to standard "
+         "output.",
+         0, 0},
+        {"nbits", CLI_INT, &o->nbits, "N", "Bits per sample: 4, 8 (default) or 32 (floats).", 4,
+         32},
+        {"scale", CLI_TEXT, &o->scale, "FILE",
+         "Scales of an earlier run, ROOT.scale, instead of those of the first second.", 0, 0},
+        {"Running", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"device", CLI_TEXT, &o->device, "NAME",
+         "Where to form beams: auto (a GPU where there is one, the default), cpu, cuda, or the "
+         "number of a GPU.",
+         0, 0},
+        {"ncpus", CLI_INT, &o->ncpus, "N", "Threads (default: all cores).", 1, 4096},
+        {"mem", CLI_SIZE, &o->mem_bytes, "SIZE",
+         "Bound on memory, as 512M or 4G (default: a quarter of the machine).", 0, 0},
+        {"q", CLI_FLAG, &o->quiet, NULL, "No remarks, no progress.", 0, 0},
+        {"v", CLI_FLAG, &o->verbose, NULL, "Say what is done and where the time went.", 0, 0},
+    };
+    *tool = (struct cli){
+        .name = "frbbeam",
+        .operands = "[OPTION]... -array FILE -beams FILE -o ROOT FILE... | -",
+        .summary = "Form intensity beams from voltages of a grid of dishes (DADA files): a "
+                   "filterbank of each beam.",
+        .options = table,
+        .noptions = sizeof table / sizeof *table,
+    };
+    int n = cli_parse(tool, argc, argv);
+    check_combinations(o, tool, n);
+    tool->options = NULL;
+    tool->noptions = 0;
+    return n;
+}

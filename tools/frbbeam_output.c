@@ -1,0 +1,150 @@
+#include "frbbeam.h"
+
+#include <psrkit/sigproc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What is gathered of all files before it is written. */
+enum { GATHER_BYTES = 256 << 20, GATHER_MOST = 1 << 20 };
+
+/* Direction of a beam as it is now, at mid-band. */
+static void describe_direction(const struct frbbeam_job *j, size_t b, struct psr_obs *obs)
+{
+    const size_t f = j->nfreq / 2, n = 2 * j->array.n, nbeam = j->nbeam;
+    double ns, ew, az_deg, el_deg;
+    if (j->aims.n == 0) {
+        ns = (double)(b / n) / 2;
+        ew = (double)(b % n) / 2;
+        /* The nearest of the directions that look the same. */
+        ns -= 2 * ns >= (double)j->array.m ? (double)j->array.m : 0;
+        ew -= 2 * ew >= (double)j->array.n ? (double)j->array.n : 0;
+    } else {
+        size_t n_ew = j->n_ew ? j->n_ew : 1;
+        ns = j->theta_ns[j->n_ew ? f * (nbeam / n_ew) + b / n_ew : f * nbeam + b];
+        ew = j->theta_ew[j->n_ew ? f * n_ew + b % n_ew : f * nbeam + b];
+    }
+    if (!psr_aim_azel(&j->frame, j->freq_mhz[f], ns, ew, &az_deg, &el_deg))
+        return;
+    obs->az_deg = az_deg;
+    obs->za_deg = 90 - el_deg;
+    obs->has_position = psr_aim_to_sky(&j->array, frbbeam_date(j, 0), az_deg, el_deg, &obs->ra_deg,
+                                       &obs->dec_deg, NULL) == PSR_OK;
+}
+
+static void describe_beam(const struct frbbeam_job *j, size_t b, struct psr_obs *obs)
+{
+    const struct psr_dada *h = psr_voltages_header(j->voltages);
+    const char *telescope = h->telescope[0] ? h->telescope : j->array.telescope;
+    psr_obs_init(obs);
+    obs->nchan = j->nfreq;
+    obs->nif = 1;
+    obs->nbit = (int)j->opt.nbits;
+    obs->kind = obs->nbit == 32 ? PSR_FLOAT : PSR_UINT;
+    obs->fch1_mhz = j->freq_mhz[0];
+    obs->foff_mhz = h->bw_mhz / (double)h->nchan;
+    obs->tsamp_s = (double)j->tds * j->tsamp_s;
+    obs->tstart = frbbeam_date(j, 0);
+    obs->ibeam = (int)(j->first_beam + b) + 1;
+    obs->nbeam = (int)j->nbeam_all;
+    obs->telescope_id = psr_telescope_id(telescope);
+    snprintf(obs->telescope, sizeof obs->telescope, "%s", telescope);
+    if (h->source[0])
+        snprintf(obs->source, sizeof obs->source, "%s", h->source);
+    describe_direction(j, b, obs);
+}
+
+/* Decimals that hold the number of every beam, four at least. */
+static int name_width(size_t nbeam)
+{
+    int width = 4;
+    for (size_t top = 10000; nbeam > top; top *= 10)
+        width++;
+    return width;
+}
+
+static size_t gathered_bytes(const struct frbbeam_job *j)
+{
+    int64_t quarter = j->opt.mem_bytes / 4;
+    return quarter > 0 && quarter < GATHER_BYTES ? (size_t)quarter : GATHER_BYTES;
+}
+
+static psr_status open_beam(struct frbbeam_job *j, size_t b)
+{
+    char path[4096];
+    struct psr_obs obs;
+    size_t share = gathered_bytes(j) / j->nbeam;
+    int n = snprintf(path, sizeof path, "%s_beam%0*zu.fil", j->opt.root, name_width(j->nbeam_all),
+                     j->first_beam + b);
+    if (n < 0 || (size_t)n >= sizeof path)
+        return psr_fail(&j->err, PSR_EINVAL, "-o: a name of %d characters is too long", n);
+    psr_status st = psr_outfile_create(&j->file[b], strcmp(j->opt.root, "-") ? path : "-", &j->err);
+    if (st)
+        return st;
+    psr_outfile_buffer(j->file[b], share < GATHER_MOST ? share : GATHER_MOST);
+    describe_beam(j, b, &obs);
+    st = psr_sigproc_write(j->file[b], &obs, PSR_SIGPROC_FILTERBANK, &j->err);
+    psr_obs_clear(&obs);
+    return st;
+}
+
+psr_status frbbeam_output_open(struct frbbeam_job *j)
+{
+    psr_status st = PSR_OK;
+    j->file = calloc(j->nbeam, sizeof *j->file);
+    if (!j->file)
+        return psr_fail_nomem(&j->err, "output files", (double)j->nbeam * sizeof *j->file);
+    for (size_t b = 0; b < j->nbeam && !st; b++)
+        st = open_beam(j, b);
+    return st;
+}
+
+/* Beams are independent files, so all threads write. */
+psr_status frbbeam_output_write(struct frbbeam_job *j, const void *out, size_t nrow, psr_err *err)
+{
+    const size_t row = psr_beam_row_bytes(j->plan);
+    psr_status st = PSR_OK;
+#pragma omp parallel for schedule(dynamic, 16) num_threads(j->nthread)
+    for (size_t b = 0; b < j->nbeam; b++) {
+        psr_err why;
+        const char *from = (const char *)out + b * j->stride * row;
+        psr_status mine = psr_outfile_write(j->file[b], from, nrow * row, &why);
+        if (mine != PSR_OK) {
+#pragma omp critical(frbbeam_write)
+            {
+                st = mine;
+                *err = why;
+            }
+        }
+    }
+    return st;
+}
+
+static psr_status write_scale_file(struct frbbeam_job *j)
+{
+    char path[4096];
+    psr_outfile *f = NULL;
+    if (j->opt.nbits == 32 || !strcmp(j->opt.root, "-"))
+        return PSR_OK;
+    snprintf(path, sizeof path, "%s.scale", j->opt.root);
+    if (j->opt.scale && !strcmp(j->opt.scale, path))
+        return PSR_OK;
+    psr_status st = psr_outfile_create(&f, path, &j->err);
+    if (!st)
+        st = frbbeam_write_scales(j, f);
+    if (!st)
+        return psr_outfile_commit(f, &j->err);
+    psr_outfile_abort(f);
+    return st;
+}
+
+psr_status frbbeam_output_close(struct frbbeam_job *j)
+{
+    psr_status st = PSR_OK;
+    for (size_t b = 0; b < j->nbeam && !st; b++) {
+        psr_outfile *f = j->file[b];
+        j->file[b] = NULL;
+        st = psr_outfile_commit(f, &j->err);
+    }
+    return st ? st : write_scale_file(j);
+}

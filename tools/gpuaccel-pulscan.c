@@ -1,0 +1,160 @@
+/* gpuaccel-pulscan: Fourier spectra to accelerated pulsars. */
+#include "gpuaccel-pulscan.h"
+
+#include "base/threads.h"
+#include <psrkit/device.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BATCH_MOST = 64 };
+
+/* A file of another shape, or one too many, has what came before searched first. */
+static void take_file(struct accel_job *j, const char *path)
+{
+    struct accel_file file = {.path = path};
+    if (psr_spectrum_describe(&file.about, path, &j->err) != PSR_OK) {
+        accel_report(j, path, &j->err);
+        return;
+    }
+    struct accel_shape shape = {.nbin = file.about.nbin,
+                                .tobs_s = file.about.tobs_s,
+                                .series = file.about.series && !accel_transforms(j)};
+    if (!accel_same_shape(&shape, &j->shape))
+        accel_drain(j);
+    psr_status st = accel_plan(j, shape);
+    if (st != PSR_OK) {
+        accel_report(j, st == PSR_EDEVICE ? NULL : path, &j->err);
+        j->no_device = st == PSR_EDEVICE;
+        return;
+    }
+    struct accel_batch *b = &j->batch[j->filling];
+    b->file[b->nfile++] = file;
+    if (b->nfile == j->batch_now)
+        accel_flush(j);
+}
+
+static psr_status keep_name(struct accel_job *j, const char *line)
+{
+    char **grown = realloc(j->name, (j->nname + 1) * sizeof *grown);
+    if (grown)
+        j->name = grown;
+    if (!grown || !(grown[j->nname] = strdup(line)))
+        return psr_fail_nomem(&j->err, "a list of files", (double)strlen(line));
+    j->nname++;
+    return PSR_OK;
+}
+
+/* The files named in that of -files. */
+static psr_status take_list(struct accel_job *j)
+{
+    const char *path = j->opt.files;
+    bool standard = !strcmp(path, "-");
+    FILE *f = standard ? stdin : fopen(path, "re");
+    if (!f)
+        return psr_fail_errno(&j->err, "%s", path);
+    char *line = NULL;
+    size_t room = 0;
+    psr_status st = PSR_OK;
+    while (st == PSR_OK && !run_stop_signal() && !j->no_device && getline(&line, &room, f) >= 0) {
+        line[strcspn(line, "\r\n")] = '\0';
+        if (!*line)
+            continue;
+        st = keep_name(j, line);
+        if (st == PSR_OK)
+            take_file(j, j->name[j->nname - 1]);
+    }
+    if (st == PSR_OK && ferror(f))
+        st = psr_fail_errno(&j->err, "%s", standard ? "standard input" : path);
+    free(line);
+    if (!standard)
+        fclose(f);
+    return st;
+}
+
+static psr_status prepare(struct accel_job *j)
+{
+    static const int sums[] = {1, 2, 3, 4, 8, 16, 32};
+    const struct accel_options *o = &j->opt;
+    for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
+        if (sums[i] <= o->numharm)
+            j->nharm[j->nnharm++] = sums[i];
+    bool cpu =
+        !strcmp(o->device, "cpu") || (!strcmp(o->device, "auto") && psr_device_count(NULL) == 0);
+    j->batch_max = o->batch ? (size_t)o->batch : cpu ? 1 : BATCH_MOST;
+    for (int k = 0; k < 2; k++)
+        if (accel_batch_create(&j->batch[k], j->batch_max, &j->err) != PSR_OK)
+            return j->err.code;
+    if (o->wmax > 0 && !o->quiet)
+        cli_note(&j->tool, "-wmax is not used: boxes see drifts that drift themselves");
+    psr_status st = PSR_OK;
+    if (o->zaplist)
+        st = psr_zaplist_read(&j->zaplist, o->zaplist, &j->err);
+    if (st == PSR_OK && (o->csv || o->json))
+        st = psr_outfile_create(&j->table, o->root ? o->root : "-", &j->err);
+    if (st == PSR_OK && o->csv)
+        st = psr_accel_write_csv_header(j->table, &j->err);
+    return st;
+}
+
+static void print_account(const struct accel_job *j)
+{
+    fprintf(stderr,
+            "%s: %zu files searched, %zu candidates; read %.3f s, search %.3f s, measure and write "
+            "%.3f s\n",
+            j->tool.name, j->nsearched, j->ncand, j->batch[0].read_s + j->batch[1].read_s,
+            j->search_s, j->write_s);
+}
+
+static psr_status run(struct accel_job *j, char **path, size_t npath)
+{
+    psr_status st = prepare(j);
+    run_progress_start(&j->progress, !j->opt.quiet && (npath > 1 || j->opt.files),
+                       j->opt.files ? -1 : (int64_t)npath, "files", 1);
+    for (size_t i = 0; i < npath && st == PSR_OK && !run_stop_signal() && !j->no_device; i++)
+        take_file(j, path[i]);
+    if (st == PSR_OK && j->opt.files && !run_stop_signal() && !j->no_device)
+        st = take_list(j);
+    if (st == PSR_OK && !run_stop_signal())
+        accel_drain(j);
+    run_progress_end(&j->progress);
+    if (st == PSR_OK && j->opt.plot && !run_stop_signal())
+        st = planeplot_draw(&j->plane, j->opt.plot, &j->err);
+    if (st == PSR_OK && j->table && !run_stop_signal()) {
+        st = psr_outfile_commit(j->table, &j->err);
+        j->table = NULL;
+    }
+    if (st == PSR_OK && j->opt.verbose)
+        print_account(j);
+    return st;
+}
+
+static void release(struct accel_job *j)
+{
+    accel_plan_release(j);
+    psr_outfile_abort(j->table);
+    psr_zaplist_clear(&j->zaplist);
+    planeplot_release(&j->plane);
+    for (size_t i = 0; i < j->nname; i++)
+        free(j->name[i]);
+    free(j->name);
+    for (int k = 0; k < 2; k++)
+        accel_batch_release(&j->batch[k]);
+}
+
+int main(int argc, char **argv)
+{
+    struct accel_job job = {.nbatch = 1};
+    size_t npath = (size_t)accel_options_parse(&job.opt, &job.tool, argc, argv);
+    job.many = npath > 1 || job.opt.files;
+    run_catch_signals();
+    int code = EXIT_SUCCESS;
+    if (run(&job, argv + 1, npath) != PSR_OK)
+        code = cli_report(&job.tool, &job.err);
+    else if (job.nfailed > 0)
+        code = CLI_EXIT_FAILURE;
+    release(&job);
+    if (run_stop_signal())
+        run_die_by_signal(run_stop_signal());
+    return cli_close_stdout(&job.tool, code);
+}

@@ -1,0 +1,217 @@
+#include "gpuaccel-pulscan.h"
+
+#include <psrkit/signif.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+char *accel_output_root(const struct accel_job *j, const char *path)
+{
+    const struct accel_options *o = &j->opt;
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    char *root = NULL;
+    if (o->root && !j->table)
+        return strdup(o->root);
+    int stem = (int)(strlen(base) - strlen(".fft"));
+    int failed = o->outdir ? asprintf(&root, "%s/%.*s", o->outdir, stem, base)
+                           : asprintf(&root, "%.*s%.*s", (int)(base - path), path, stem, base);
+    return failed < 0 ? NULL : root;
+}
+
+/* --- Pulscan's list --------------------------------------------------------------------------- */
+
+static int by_sigma(const void *pa, const void *pb)
+{
+    const struct psr_pulscan_hit *a = pa, *b = pb;
+    if (a->sigma > b->sigma || a->sigma < b->sigma)
+        return a->sigma > b->sigma ? -1 : 1;
+    return 0;
+}
+
+/* Its numbers are floats.  Its logarithm of p is that of a box one bin narrower, which is none for
+ * z = 0. */
+static psr_status write_pulscan_row(psr_outfile *f, const struct psr_pulscan_hit *hit, int64_t nbin,
+                                    float tbin_s, psr_err *err)
+{
+    const float tobs_s = (float)nbin * tbin_s * 2, hz = (float)hit->r / tobs_s;
+    const float period_ms = (float)(1000.0 / (double)hz);
+    const float fdot = (float)hit->z / (tobs_s * tobs_s);
+    const float accel = (float)((double)fdot * 299792458.0 / (double)hz);
+    const double dof = psr_pulscan_dof(hit->nharm, hit->z - 1);
+    char logp[32] = "          -nan";
+    if (hit->z > 0)
+        snprintf(logp, sizeof logp, "%14.6f",
+                 (double)(float)psr_chi2_logp((double)hit->power, dof).ln_sf);
+    return psr_outfile_printf(f, err,
+                              "%10.6f %10.4f %10.6f %14.6f %10ld %14.8f %10d %14.6f %s %10d\n",
+                              hit->sigma, (double)hit->power, (double)period_ms, (double)hz,
+                              (long)hit->r, (double)fdot, hit->z, (double)accel, logp, hit->nharm);
+}
+
+static psr_status write_pulscan(struct accel_job *j, const struct accel_file *file,
+                                const struct psr_pulscan_result *found, psr_outfile *f)
+{
+    struct psr_pulscan_hit *hit = malloc((found->nhit + 1) * sizeof *hit);
+    if (!hit)
+        return psr_fail_nomem(&j->err, "hits", (double)found->nhit * sizeof *hit);
+    memcpy(hit, found->hit, found->nhit * sizeof *hit);
+    qsort(hit, found->nhit, sizeof *hit, by_sigma);
+    psr_status st = psr_outfile_printf(
+        f, &j->err, "%10s %10s %10s %14s %10s %14s %10s %14s %14s %10s\n", "sigma", "power",
+        "period_ms", "frequency_hz", "rbin", "f-dot", "z", "acceleration", "logp", "harmonic");
+    for (size_t i = 0; i < found->nhit && st == PSR_OK; i++)
+        st =
+            write_pulscan_row(f, &hit[i], file->about.nbin, (float)file->about.inf.tbin_s, &j->err);
+    free(hit);
+    return st;
+}
+
+/* --- accelsearch's files ---------------------------------------------------------------------- */
+
+/* What goes into the files of one input. */
+struct output {
+    const struct accel_file *file;
+    const struct psr_pulscan_result *found;
+    struct psr_accel_list list;
+};
+
+typedef psr_status write_function(struct accel_job *, const struct output *, psr_outfile *);
+
+static psr_status write_text(struct accel_job *j, const struct output *out, psr_outfile *f)
+{
+    char *inf = NULL;
+    const char *path = out->file->path;
+    if (asprintf(&inf, "%.*s.inf", (int)(strlen(path) - strlen(".fft")), path) < 0)
+        return psr_fail_nomem(&j->err, path, (double)strlen(path));
+    psr_status st = psr_accel_write(f, &out->list, inf, &j->err);
+    free(inf);
+    return st;
+}
+
+static psr_status write_records(struct accel_job *j, const struct output *out, psr_outfile *f)
+{
+    return psr_accel_write_cand(f, &out->list, &j->err);
+}
+
+static psr_status write_hits(struct accel_job *j, const struct output *out, psr_outfile *f)
+{
+    psr_status st = PSR_OK;
+    size_t n = out->found->nhit, most = 100 * (size_t)j->opt.maxcands;
+    for (size_t i = 0; i < n && (most == 0 || i < most) && st == PSR_OK; i++) {
+        const struct psr_pulscan_hit *h = &out->found->hit[i];
+        st = psr_accel_write_txtcand(f, (double)h->power / 2, h->sigma, h->nharm, h->r, h->z, 0,
+                                     out->list.tobs_s, &j->err);
+    }
+    return st;
+}
+
+static psr_status write_pulscand(struct accel_job *j, const struct output *out, psr_outfile *f)
+{
+    return write_pulscan(j, out->file, out->found, f);
+}
+
+/* One file, which appears when it is whole. */
+static psr_status write_file(struct accel_job *j, const struct output *out, const char *root,
+                             const char *suffix, write_function *write)
+{
+    psr_outfile *f = NULL;
+    char *path = NULL;
+    if (asprintf(&path, "%s%s", root, suffix) < 0)
+        return psr_fail_nomem(&j->err, root, (double)strlen(root));
+    psr_status st = psr_outfile_create(&f, path, &j->err);
+    if (st == PSR_OK)
+        st = write(j, out, f);
+    if (st == PSR_OK)
+        st = psr_outfile_commit(f, &j->err);
+    else
+        psr_outfile_abort(f);
+    free(path);
+    return st;
+}
+
+/* As accelsearch: without candidates there is only an empty .txtcand.  The text comes last, since
+ * it is what others look for. */
+static psr_status write_files(struct accel_job *j, const struct output *out)
+{
+    const struct accel_options *o = &j->opt;
+    char name[80], cand[100], txtcand[100];
+    char *root = accel_output_root(j, out->file->path);
+    if (!root)
+        return psr_fail_nomem(&j->err, out->file->path, (double)strlen(out->file->path));
+    psr_status st = PSR_OK;
+    snprintf(name, sizeof name, "_ACCEL_%lld", (long long)o->zmax);
+    snprintf(cand, sizeof cand, "%s.cand", name);
+    snprintf(txtcand, sizeof txtcand, "%s.txtcand", name);
+    if (o->compat) {
+        snprintf(name, sizeof name, "_ZMAX_%lld_NUMHARM_%lld_TURBO_%lld.pulscand",
+                 (long long)o->zmax, (long long)o->numharm, (long long)o->turbo);
+        st = write_file(j, out, root, name, write_pulscand);
+    } else {
+        st = write_file(j, out, root, txtcand, write_hits);
+        if (st == PSR_OK && out->list.ncand > 0)
+            st = write_file(j, out, root, cand, write_records);
+        if (st == PSR_OK && out->list.ncand > 0)
+            st = write_file(j, out, root, name, write_text);
+    }
+    free(root);
+    return st;
+}
+
+/* --- all -------------------------------------------------------------------------------------- */
+
+static psr_status write_output(struct accel_job *j, const struct output *out)
+{
+    if (!j->table)
+        return write_files(j, out);
+    if (j->opt.json)
+        return psr_accel_write_json(j->table, &out->list, out->file->path, &j->err);
+    return psr_accel_write_csv(j->table, &out->list, out->file->path, &j->err);
+}
+
+static void remark_cap(struct accel_job *j, const char *path, size_t left_out)
+{
+    char text[512];
+    snprintf(text, sizeof text,
+             "%.300s: %zu more candidates are left out: -maxcands %lld (is there interference to "
+             "-zaplist, or -rednoise to take out?)",
+             path, left_out, (long long)j->opt.maxcands);
+    if (!j->opt.quiet)
+        cli_note(&j->tool, text);
+}
+
+psr_status accel_write(struct accel_job *j, const struct accel_batch *b, size_t s)
+{
+    const struct accel_options *o = &j->opt;
+    struct output out = {.file = &b->file[s], .found = &b->result[s]};
+    struct psr_pulscan_cand *cand = NULL;
+    struct psr_measured measured = {0};
+    size_t n = 0, left_out = 0;
+    psr_status st = PSR_OK;
+    out.list.tobs_s = out.file->about.tobs_s;
+    if (!o->compat) {
+        const struct psr_pulscan_merge_desc merge = {.keep_harmonics = o->noharmremove,
+                                                     .max = (size_t)o->maxcands};
+        const struct psr_measure_desc measure = {.zmax = (int)o->zmax,
+                                                 .boxes_only = o->rblock,
+                                                 .zap = j->zap,
+                                                 .nzap = j->nzap,
+                                                 .nthread = (int)o->ncpus};
+        st = psr_pulscan_merge(out.found->hit, out.found->nhit, &merge, &cand, &n, &left_out,
+                               &j->err);
+        if (st == PSR_OK)
+            st = psr_measure(&measured, b->plan, s, cand, n, &measure, &j->err);
+    }
+    out.list.cand = measured.cand;
+    out.list.ncand = measured.n;
+    if (st == PSR_OK)
+        st = write_output(j, &out);
+    if (st == PSR_OK && o->plot && measured.n > 0)
+        st = planeplot_keep(&j->plane, b->plan, s, &measured.cand[0], out.list.tobs_s,
+                            out.file->path, &j->err);
+    if (st == PSR_OK && left_out > 0)
+        remark_cap(j, out.file->path, left_out);
+    j->ncand += o->compat ? out.found->nhit : n;
+    psr_measured_clear(&measured);
+    free(cand);
+    return st;
+}

@@ -1,0 +1,180 @@
+#include "gpuaccel-pulscan.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Bins to search: as accelsearch has them, but that -rlo and -rhi count. */
+static void find_range(const struct accel_options *o, const struct accel_shape *s, int64_t *rlo,
+                       int64_t *rhi)
+{
+    double lo = floor(o->flo_hz * s->tobs_s), hi = ceil(o->fhi_hz * s->tobs_s);
+    *rlo = o->rlo >= 0 ? o->rlo : (int64_t)fmin(lo, 0x1p53);
+    *rhi = o->rhi >= 0 ? o->rhi : (int64_t)fmin(hi, 0x1p53);
+    *rhi = least(*rhi, s->nbin - 1);
+}
+
+/* A GPU wants dozens of spectra at once, as long as they leave memory for more; on the CPU one
+ * after the other is as fast. */
+static size_t choose_batch(const struct accel_job *j)
+{
+    static const int64_t most_bytes = INT64_C(1) << 32;
+    int64_t fits = most_bytes / (8 * j->shape.nbin);
+    if (j->opt.batch || (int64_t)j->batch_max <= fits)
+        return j->batch_max;
+    return fits > 1 ? (size_t)fits : 1;
+}
+
+static psr_status describe(struct accel_job *j, struct psr_pulscan_desc *d)
+{
+    const struct accel_options *o = &j->opt;
+    const struct accel_shape *s = &j->shape;
+    psr_status st = cli_device(o->device, &d->backend, &d->device, &j->err);
+    if (st != PSR_OK)
+        return st;
+    d->nbin = (size_t)s->nbin;
+    d->series = s->series;
+    if (s->series && o->rednoise) {
+        d->redden_start = (int)o->startwidth;
+        d->redden_end = (int)o->endwidth;
+        d->redden_stop = o->endfreq_hz * s->tobs_s;
+    }
+    d->batch = j->batch_now;
+    d->zmax = (int)o->zmax;
+    d->zstep = (int)o->zstep;
+    d->logz = o->logz;
+    d->nharm = j->nharm;
+    d->nnharm = j->nnharm;
+    d->block = (size_t)o->chunkwidth;
+    d->rblock = o->rblock;
+    d->normblock = (size_t)least(o->normalizechunkwidth, s->nbin);
+    if (!o->compat)
+        find_range(o, s, &d->rlo, &d->rhi);
+    d->zap = j->zap;
+    d->nzap = j->nzap;
+    d->sigma = o->sigma;
+    d->significance = strcmp(o->significance, "poly") ? PSR_PULSCAN_EXACT : PSR_PULSCAN_POLY;
+    d->compat = o->compat != NULL;
+    d->nthread = (int)o->ncpus;
+    d->mem_bytes = o->mem_bytes;
+    return PSR_OK;
+}
+
+bool accel_same_shape(const struct accel_shape *a, const struct accel_shape *b)
+{
+    return a->nbin == b->nbin && a->series == b->series && !(a->tobs_s < b->tobs_s) &&
+           !(a->tobs_s > b->tobs_s);
+}
+
+bool accel_transforms(const struct accel_job *j)
+{
+    return j->opt.fftout;
+}
+
+/* The CPU has nothing to gain from a second plan: it would only share its threads. */
+static psr_status create_plans(struct accel_job *j, const struct psr_pulscan_desc *desc)
+{
+    struct psr_pulscan_info info;
+    psr_status st = psr_pulscan_create(&j->batch[0].plan, desc, &j->err);
+    j->nbatch = 1;
+    if (st != PSR_OK)
+        return st;
+    psr_pulscan_describe(j->batch[0].plan, &info);
+    if (strcmp(info.backend, "cpu") != 0 && j->many) {
+        st = psr_pulscan_create(&j->batch[1].plan, desc, &j->err);
+        j->nbatch = 2;
+    }
+    return st;
+}
+
+psr_status accel_plan(struct accel_job *j, struct accel_shape shape)
+{
+    struct psr_pulscan_desc desc = {0};
+    if (j->batch[0].plan && accel_same_shape(&shape, &j->shape))
+        return PSR_OK;
+    accel_plan_release(j);
+    j->shape = shape;
+    j->batch_now = choose_batch(j);
+    psr_status st = psr_zaplist_bins(&j->zaplist, shape.tobs_s, j->opt.baryv, shape.nbin, &j->zap,
+                                     &j->nzap, &j->err);
+    if (st == PSR_OK)
+        st = describe(j, &desc);
+    if (st == PSR_OK && accel_transforms(j))
+        st = psr_rfft_create(&j->rfft, 2 * shape.nbin, &j->err);
+    if (st == PSR_OK)
+        st = create_plans(j, &desc);
+    if (st != PSR_OK)
+        accel_plan_release(j);
+    return st;
+}
+
+void accel_plan_release(struct accel_job *j)
+{
+    for (int k = 0; k < 2; k++) {
+        psr_pulscan_destroy(j->batch[k].plan);
+        j->batch[k].plan = NULL;
+    }
+    psr_rfft_destroy(j->rfft);
+    free(j->zap);
+    j->rfft = NULL;
+    j->zap = NULL;
+    j->nzap = 0;
+    j->filling = 0;
+}
+
+/* Transforms, if that is the tool's, and takes red noise out. */
+static psr_status transform(const struct accel_job *j, const struct accel_file *file, float *x,
+                            psr_err *err)
+{
+    const struct accel_options *o = &j->opt;
+    const struct psr_redden how = {.start = (int)o->startwidth,
+                                   .end = (int)o->endwidth,
+                                   .stop_bin = o->endfreq_hz * file->about.tobs_s};
+    int64_t n = 2 * file->about.nbin;
+    int64_t bad = psr_spectrum_bad(x, n);
+    if (bad >= 0)
+        return psr_fail(err, PSR_EFORMAT, "%s: %s %lld is no finite number", file->path,
+                        file->about.series ? "sample" : "bin",
+                        (long long)(file->about.series ? bad : bad / 2));
+    if (file->about.series) {
+        float *room = malloc((size_t)(n + 2) * sizeof *room);
+        if (!room)
+            return psr_fail_nomem(err, file->path, 4.0 * (double)n);
+        psr_rfft_execute(j->rfft, x, room);
+        memcpy(x, room, (size_t)n * sizeof *x);
+        free(room);
+    }
+    return o->rednoise ? psr_spectrum_deredden(x, file->about.nbin, &how, err) : PSR_OK;
+}
+
+static psr_status write_spectrum(const struct accel_job *j, const struct accel_file *file,
+                                 const float *x, psr_err *err)
+{
+    char *root = accel_output_root(j, file->path), *name = NULL;
+    psr_status st;
+    if (!root || asprintf(&name, "%s%s", root, j->opt.rednoise ? "_red" : "") < 0)
+        st = psr_fail_nomem(err, file->path, (double)strlen(file->path));
+    else
+        st = psr_spectrum_write(name, x, file->about.nbin, &file->about.inf, err);
+    free(root);
+    free(name);
+    return st;
+}
+
+psr_status accel_load(const struct accel_job *j, const struct accel_file *file, float *x,
+                      psr_err *err)
+{
+    psr_status st = psr_spectrum_read(&file->about, file->path, x, err);
+    bool mine = !j->shape.series && (file->about.series || j->opt.rednoise);
+    if (st == PSR_OK && mine)
+        st = transform(j, file, x, err);
+    if (st == PSR_OK && mine && file->about.series && j->opt.fftout)
+        st = write_spectrum(j, file, x, err);
+    return st;
+}

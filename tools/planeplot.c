@@ -1,0 +1,140 @@
+#include "planeplot.h"
+
+#include "gnuplot.h"
+#include <math.h>
+#include <psrkit/matched.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { ROWS = 161, MARGIN = 24, MOST_COLUMNS = 4000 };
+static const double WIDTH_IN = 9, HEIGHT_IN = 6.5, REACH = 1.6; /* drifts drawn, in widths */
+
+/* The harmonic that shows the candidate best. */
+static int best_harmonic(const struct psr_accel_cand *cand)
+{
+    int best = 0;
+    for (int h = 1; h < cand->nharm; h++)
+        if (cand->harm[h].power.value > cand->harm[best].power.value)
+            best = h;
+    return best + 1;
+}
+
+static void set_axes(struct planeplot *p, const struct psr_accel_cand *cand, int h)
+{
+    double width = (double)cand->width, reach = REACH * width + 8;
+    double low = floor((double)cand->first - 0.5 * width - MARGIN);
+    double high = (double)cand->first + 1.5 * width + MARGIN;
+    p->rlo = low > 1 ? low : 1;
+    p->dr = 0.5 / h;
+    p->nr = (size_t)((high - p->rlo) / p->dr) + 1;
+    p->nr = p->nr < MOST_COLUMNS ? p->nr : MOST_COLUMNS;
+    p->nz = ROWS;
+    p->zlo = -reach;
+    p->dz = 2 * reach / (ROWS - 1);
+}
+
+static void set_words(struct planeplot *p, const struct psr_accel_cand *cand, double tobs_s,
+                      const char *name, int h)
+{
+    p->sigma = cand->sigma;
+    p->r = cand->r.value;
+    p->z = cand->z.value;
+    p->first = (double)cand->first;
+    p->width = (double)cand->width;
+    p->twice = !cand->sign_known;
+    snprintf(p->title, sizeof p->title,
+             "%.400s   P %.9g ms   f %.9g Hz   z %s%.4g   sigma %.1f   (harmonic %d of %d)", name,
+             1000 * tobs_s / p->r, p->r / tobs_s, p->twice ? "+-" : "",
+             p->twice ? fabs(p->z) : p->z, p->sigma, h, cand->nharm);
+}
+
+psr_status planeplot_keep(struct planeplot *p, psr_pulscan *plan, size_t s,
+                          const struct psr_accel_cand *cand, double tobs_s, const char *name,
+                          psr_err *err)
+{
+    if (cand->sigma <= p->sigma)
+        return PSR_OK;
+    const int h = best_harmonic(cand);
+    psr_matched *m = NULL;
+    float *x = NULL;
+    free(p->power);
+    p->power = NULL;
+    set_axes(p, cand, h);
+    int64_t first = (int64_t)(h * p->rlo), margin = (int64_t)(h * (-p->zlo) / 2) + 8;
+    size_t n = p->nr / 2 + (size_t)(2 * margin);
+    first = first > margin ? first - margin : 0;
+    psr_status st = PSR_OK;
+    x = malloc(2 * n * sizeof *x);
+    p->power = malloc(p->nz * p->nr * sizeof *p->power);
+    if (!x || !p->power)
+        st = psr_fail_nomem(err, "a picture", (double)(p->nz * p->nr) * sizeof *x);
+    if (st == PSR_OK)
+        st = psr_pulscan_amplitudes(plan, s, first, n, x, err);
+    if (st == PSR_OK)
+        st = psr_matched_create(&m, x, first, n, err);
+    for (size_t i = 0; i < p->nz && st == PSR_OK; i++)
+        psr_matched_row(m, h * (p->zlo + (double)i * p->dz), h * p->rlo, p->nr,
+                        p->power + i * p->nr);
+    if (st == PSR_OK)
+        set_words(p, cand, tobs_s, name, h);
+    psr_matched_destroy(m);
+    free(x);
+    return st;
+}
+
+static void put_plane(FILE *f, const struct planeplot *p)
+{
+    fprintf(f, "$plane << EOD\n");
+    for (size_t i = 0; i < p->nz; i++)
+        for (size_t k = 0; k < p->nr; k++)
+            fprintf(f, "%.3g%c", (double)p->power[i * p->nr + k], k + 1 < p->nr ? ' ' : '\n');
+    fprintf(f, "EOD\n");
+}
+
+/* A line through the box's bins at the drift its width stands for. */
+static void put_box(FILE *f, const struct planeplot *p, int sign)
+{
+    fprintf(f, "set arrow from %.9g,%.9g to %.9g,%.9g nohead front lw 2 lc rgb '#6fd0ff'\n",
+            p->first, sign * (p->width - 1), p->first + p->width - 1, sign * (p->width - 1));
+}
+
+static const char style[] =
+    "set border 3 lc rgb '#444444' lw 1.2\n"
+    "set tics nomirror out scale 0.6 textcolor rgb '#222222'\n"
+    "unset key\n"
+    "set palette defined (0 '#0b1020', 0.3 '#27408b', 0.6 '#b03060', 0.85 '#f4a034', 1 '#fffbe6')\n"
+    "set cblabel 'matched power, in means of noise'\n"
+    "set xlabel 'mean frequency r (bins)'\nset ylabel 'drift z (bins)'\n";
+
+psr_status planeplot_draw(const struct planeplot *p, const char *path, psr_err *err)
+{
+    struct gnuplot g;
+    if (!p->power)
+        return PSR_OK;
+    psr_status st = gnuplot_open(&g, path, WIDTH_IN, HEIGHT_IN, err);
+    if (st != PSR_OK)
+        return st;
+    fputs(style, g.pipe);
+    put_plane(g.pipe, p);
+    fprintf(g.pipe, "set title ");
+    gnuplot_quote(&g, p->title);
+    fprintf(g.pipe,
+            " noenhanced\nset format x '%%.0f'\nset xrange [%.9g:%.9g]\nset yrange [%.9g:%.9g]\n",
+            p->rlo, p->rlo + p->dr * (double)(p->nr - 1), p->zlo,
+            p->zlo + p->dz * (double)(p->nz - 1));
+    put_box(g.pipe, p, p->z < 0 ? -1 : 1);
+    if (p->twice)
+        put_box(g.pipe, p, p->z < 0 ? 1 : -1);
+    fprintf(g.pipe, "$here << EOD\n%.9g %.9g\nEOD\n", p->r, p->z);
+    fprintf(g.pipe,
+            "plot $plane matrix using (%.9g+$1*%.9g):(%.9g+$2*%.9g):3 with image, "
+            "$here using 1:2 with points pt 6 ps 3 lw 2 lc rgb '#6fd0ff'\n",
+            p->rlo, p->dr, p->zlo, p->dz);
+    return gnuplot_close(&g, err);
+}
+
+void planeplot_release(struct planeplot *p)
+{
+    free(p->power);
+    p->power = NULL;
+}

@@ -1,0 +1,32 @@
+/* planeplot.h: matched powers around a candidate, over mean frequency r and drift z, as a picture.
+ */
+#ifndef PLANEPLOT_H
+#define PLANEPLOT_H
+
+#include <psrkit/accel.h>
+#include <psrkit/pulscan.h>
+
+struct planeplot {
+    char title[600];
+    double sigma;            /* of the candidate; below 0: nothing is kept yet */
+    double rlo, dr, zlo, dz; /* of the plane's first column and row, and between them */
+    size_t nr, nz;
+    float *power;              /* [nz][nr]; owned */
+    double r, z, first, width; /* the candidate, and its box */
+    bool twice;                /* the box is drawn on both sides */
+};
+
+/* Keeps the plane around cand, of spectrum s of the plan's last execute, if it is more significant
+ * than what is kept.
+ * Status: those of psr_pulscan_amplitudes and psr_matched_create */
+PSR_MUST_CHECK psr_status planeplot_keep(struct planeplot *p, psr_pulscan *plan, size_t s,
+                                         const struct psr_accel_cand *cand, double tobs_s,
+                                         const char *name, psr_err *err);
+
+/* Draws with gnuplot, in the format that the suffix of path says; without a candidate there is
+ * nothing to draw, and no picture. */
+PSR_MUST_CHECK psr_status planeplot_draw(const struct planeplot *p, const char *path, psr_err *err);
+
+void planeplot_release(struct planeplot *p);
+
+#endif
