@@ -55,8 +55,6 @@ static void test_pinned(void)
         psr_device_unpin(p);
     }
     psr_device_unpin(NULL);
-    void *p;
-    ok(psr_device_pin(&p, (size_t)1 << 60, &err) == PSR_ENOMEM && !p, "too much: %s", err.msg);
 }
 
 static void test_slabs(int n)
