@@ -21,6 +21,9 @@ struct cornerturn_k_desc {
     size_t nkept, downsamp;
     const uint32_t *d_chan; /* [nkept] */
     const int32_t *d_pre;   /* [nkept] */
+    size_t nchan;
+    const int32_t *d_place; /* [nchan] k of a channel, -1 where it is not kept */
+    int32_t maxpre;         /* of d_pre */
     int nplane;             /* of bytes, lowest first; 0: floats */
     size_t pitch, plane;    /* bytes from run to run and from plane to plane of the output */
 };

@@ -4,7 +4,9 @@
  * values s.  So the group's partial sum is a matrix product,
  *   P[i][t] = sum over (s, c) of A[i][(s, c)] B[(s, c)][t],  B[(s, c)][t] = x[c][t + off_c + s],
  * with A 1 where trial i delays channel c by s and 0 elsewhere: bytes in, 32-bit integers out,
- * exact. Then out[i][t] += P[i][t + shift_i].
+ * exact. Then out[i][t - late_i] += P[i][t + shift_i], late_i being the delay in the middle of the
+ * band against that of the block's first trial: shifts are small in the middle and grow to both
+ * ends.
  *
  * Thread block: 32 trials x 448 samples, 8 warps, two blocks a multiprocessor; the grid is (block
  * of trials, stretch of 448 samples).  For each group of up to 32 channels, in turn: rows     the
@@ -66,12 +68,12 @@ __device__ __forceinline__ void sum_block(const cta &b, const struct job &job,
         slot = slot1;
         parity = parity1;
     }
-    write_sums(b, job.io, block, t0, total);
+    write_sums(b, job.io, block, stage, t0, total);
 }
 
 #endif
 
-__global__ void __launch_bounds__(THREADS, 2) multiply_blocks(const struct job job)
+__global__ void __launch_bounds__(THREADS, DEDISP_RESIDENT) multiply_blocks(const struct job job)
 {
 #if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 800
     extern __shared__ __align__(128) uint8_t shared[];
@@ -79,8 +81,11 @@ __global__ void __launch_bounds__(THREADS, 2) multiply_blocks(const struct job j
     __shared__ struct places places[2];
     const cta b = make_cta(job, shared, places, &bars);
     const struct dedisp_k_block block = job.block[blockIdx.x];
+    const size_t t0 = (size_t)blockIdx.y * SAMPLES;
+    if (t0 >= job.io.nout + block.late)
+        return;
     init_barriers(b);
-    sum_block(b, job, block, (size_t)blockIdx.y * SAMPLES);
+    sum_block(b, job, block, t0);
 #endif
 }
 
@@ -109,10 +114,11 @@ extern "C" cudaError_t dedisp_k_max_spread(int *spread)
 
 extern "C" cudaError_t dedisp_k_multiply(const struct dedisp_k_io *io,
                                          const struct dedisp_k_block *d_block, size_t nblock,
-                                         const void *d_stage, int spread, cudaStream_t stream)
+                                         size_t late, const void *d_stage, int spread,
+                                         cudaStream_t stream)
 {
     struct job job = {*io, d_block, (const struct dedisp_stage *)d_stage, shape_for(spread)};
-    dim3 grid((unsigned)nblock, (unsigned)((io->nout + SAMPLES - 1) / SAMPLES));
+    dim3 grid((unsigned)nblock, (unsigned)((io->nout + late + SAMPLES - 1) / SAMPLES));
     cudaError_t e = cudaFuncSetAttribute(
         multiply_blocks, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)job.shape.bytes);
     if (e)

@@ -21,7 +21,9 @@ extern "C" {
 enum {
     DEDISP_TRIALS = 32,   /* of a block, at most */
     DEDISP_CHANNELS = 32, /* of a group, at most */
-    DEDISP_FRONT = 64,    /* bytes readable before a run */
+    DEDISP_STRETCH = 448, /* outputs of each trial that a thread block makes */
+    DEDISP_RESIDENT = 2,  /* thread blocks on a multiprocessor */
+    DEDISP_FRONT = 1024,  /* bytes readable before a run: more than any "late" */
     DEDISP_BEHIND = 2048  /* bytes readable behind what outputs need */
 };
 
@@ -30,11 +32,15 @@ struct dedisp_k_group {
     uint32_t k0, n;
 };
 
-/* Trials first .. first + n - 1 and their groups in the table of groups. */
+/* Trials first .. first + n - 1 and their groups in the table of groups.  A block's trials are
+ * summed over stretches of time that start the earlier the more a trial is delayed in the middle of
+ * the band, so that delays spread from there to both ends of the band and not from one to the
+ * other. */
 struct dedisp_k_block {
     uint32_t first, n;
     uint32_t group, ngroup;
     uint64_t stage; /* place of its first stage */
+    uint64_t late;  /* samples by which stretches start apart, at most; below DEDISP_FRONT */
 };
 
 /* Device arrays: how long channel k is delayed at trial i. */
@@ -42,7 +48,8 @@ struct dedisp_k_delays {
     const double *d_dm;  /* [ntrial] in the order of blocks */
     const double *d_law; /* [nkept] */
     struct psr_lag_frame frame;
-    int tol_group; /* channels whose delays are rounded together; 0: each is exact */
+    double law_mid; /* of the middle of the delays */
+    int tol_group;  /* channels whose delays are rounded together; 0: each is exact */
 };
 
 /* Samples in and sums out, on the device. */
@@ -60,8 +67,8 @@ struct dedisp_k_io {
 
 size_t dedisp_k_stage_bytes(void);
 
-/* Largest difference of delays inside a block that the current device has shared memory for; -1
- * where it has no matrix products of bytes. */
+/* Largest difference of delays against those of the middle inside a block that the current device
+ * has shared memory for; -1 where it has no matrix products of bytes. */
 cudaError_t dedisp_k_max_spread(int *spread);
 
 /* Limits that keep every group within what a stage can say.  A group of channels whose delays drift
@@ -77,9 +84,10 @@ cudaError_t dedisp_k_aim(void *d_stage, int *d_fault, const struct dedisp_k_bloc
                          const struct dedisp_k_delays *delays, cudaStream_t stream);
 
 /* Sums of nblock blocks by matrix products; every sum is below 2^32, spread is that of
- * dedisp_k_aim's stages or more. */
+ * dedisp_k_aim's stages or more, late that of the blocks or more. */
 cudaError_t dedisp_k_multiply(const struct dedisp_k_io *io, const struct dedisp_k_block *d_block,
-                              size_t nblock, const void *d_stage, int spread, cudaStream_t stream);
+                              size_t nblock, size_t late, const void *d_stage, int spread,
+                              cudaStream_t stream);
 
 /* Sums of ntrial trials, sample by sample. */
 cudaError_t dedisp_k_gather(const struct dedisp_k_io *io, size_t ntrial,

@@ -109,8 +109,12 @@ static __device__ void aim_stage(const struct aim &a, const struct dedisp_k_bloc
 {
     bool idle;
     const double *dm = a.delays.d_dm + b.first;
-    int first = lag_of(a.delays, dm[trial_of(b, lane, &idle)], g.k0); /* of row "lane" */
-    int least = warp_min(first), spread = -warp_min(-(first - least));
+    const double mine = dm[trial_of(b, lane, &idle)]; /* of row "lane" */
+    const struct psr_lag_frame &f = a.delays.frame;
+    int middle = psr_lag(mine, a.delays.law_mid, f.law_top, f.dt_s),
+        late = middle - warp_min(middle);
+    int first = lag_of(a.delays, mine, g.k0);
+    int least = warp_min(first - late), spread = -warp_min(-(first - late - least));
     int c = lane < (int)g.n ? lane : 0;
     for (int m = 0; m < DEDISP_TRIALS; m++)
         t.rel[m][lane] =
@@ -122,7 +126,8 @@ static __device__ void aim_stage(const struct aim &a, const struct dedisp_k_bloc
         t.rel[m][lane] += move - (m < DEDISP_MROW ? 0 : window);
     __syncwarp();
     st->off[lane] = lane < (int)g.n ? least - move : 0;
-    st->shift[lane] = (int16_t)(first - least);
+    st->shift[lane] = (int16_t)(first - late - least);
+    st->late[lane] = (int16_t)late;
     write_hot(b, t, g.n, st, lane);
     if (lane == 0) {
         st->nshift = nshift;
@@ -131,7 +136,7 @@ static __device__ void aim_stage(const struct aim &a, const struct dedisp_k_bloc
         st->window[1] = window;
         st->k0 = g.k0;
         st->n = g.n;
-        st->need = DEDISP_SAMPLES + spread + window + nshift;
+        st->need = DEDISP_STRETCH + spread + window + nshift;
         st->bytes = (st->need + 15 + 4 + 3 + 15) / 16 * 16;
     }
 }

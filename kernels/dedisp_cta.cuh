@@ -9,7 +9,7 @@
 namespace
 {
 
-constexpr int SAMPLES = DEDISP_SAMPLES,
+constexpr int SAMPLES = DEDISP_STRETCH,
               HALF = SAMPLES / 2; /* of a thread block; half are 7 warps' words */
 constexpr int WARPS = 8, THREADS = 32 * WARPS;
 constexpr int EXTRA =

@@ -6,15 +6,14 @@
 #include "dedisp.h"
 
 enum {
-    DEDISP_MROW = 16,    /* trials of one matrix product */
-    DEDISP_MAXSHIFT = 8, /* relative delays of one: bits of a byte */
-    DEDISP_SAMPLES = 448 /* outputs that a thread block makes of each trial */
+    DEDISP_MROW = 16,   /* trials of one matrix product */
+    DEDISP_MAXSHIFT = 8 /* relative delays of one: bits of a byte */
 };
 
 /* Row m of the block has trial m for m < half, and trial half + m - 16 for m >= 16; the others are
- * idle.  With mn the least delay of the group's first channel, of channel k0 + c the sample
+ * idle.  Of channel k0 + c the sample
  *   x[k0 + c][t + shift[m] + s + off[c]],  s = window[m / 16] + bit set in its byte of hot,
- * belongs to output t of row m. */
+ * belongs to output t - late[m] of row m. */
 struct dedisp_stage {
     int32_t nshift;    /* values that s takes in a window, 1..DEDISP_MAXSHIFT */
     int32_t spread;    /* largest shift */
@@ -22,8 +21,8 @@ struct dedisp_stage {
     int32_t k0, n;     /* channels */
     int32_t need;      /* samples of a channel, counted from its off */
     int32_t bytes;     /* to copy of a channel, from an address that is a multiple of 16 on */
-    int32_t off[DEDISP_CHANNELS];
-    int16_t shift[DEDISP_TRIALS];
+    int32_t off[DEDISP_CHANNELS]; /* may be below 0 */
+    int16_t shift[DEDISP_TRIALS], late[DEDISP_TRIALS];
     uint4 hot[2][32]; /* of the rows of each half: a lane's registers of a fragment of the matrix,
                          four channels' bytes in each */
 };

@@ -218,7 +218,8 @@ __device__ __forceinline__ float finish(const struct dedisp_k_io &io, uint32_t s
 }
 
 __device__ __forceinline__ void write_sums(const cta &b, const struct dedisp_k_io &io,
-                                           const struct dedisp_k_block &block, size_t t0,
+                                           const struct dedisp_k_block &block,
+                                           const struct dedisp_stage *stage, size_t t0,
                                            const sums &total)
 {
     int half = (block.n + 1) / 2;
@@ -228,12 +229,13 @@ __device__ __forceinline__ void write_sums(const cta &b, const struct dedisp_k_i
         if (m < DEDISP_MROW ? m >= half : trial >= (int)block.n)
             continue;
         float *out = io.d_out + io.d_row[block.first + trial] * io.out_pitch;
+        const long long from = (long long)t0 - stage->late[m], end = (long long)io.nout;
 #pragma unroll
         for (int w = 0; w < WORDS; w++) {
-            size_t t = t0 + b.lane + 32 * w;
-            if (t < io.nout)
+            const long long t = from + b.lane + 32 * w;
+            if (t >= 0 && t < end)
                 out[t] = finish(io, total.word[i][w] - (total.high[i][w] << 16));
-            if (t + HALF < io.nout)
+            if (t + HALF >= 0 && t + HALF < end)
                 out[t + HALF] = finish(io, total.high[i][w]);
         }
     }

@@ -10,7 +10,9 @@ CUDA_FILES = \
 	kernels/pulscan_norm.cu \
 	kernels/pulscan_peaks.cu \
 	kernels/pulscan_sieve.cu \
-	kernels/redden.cu
+	kernels/redden.cu \
+	kernels/singlepulse_boxcar.cu \
+	kernels/singlepulse_level.cu
 CUDA_INCLUDES = \
 	kernels/cornerturn.h \
 	kernels/dedisp.h \
@@ -24,7 +26,8 @@ CUDA_INCLUDES = \
 	kernels/pulscan_sums.cuh \
 	kernels/redden.h \
 	kernels/select.cuh \
-	kernels/signif_device.cuh
+	kernels/signif_device.cuh \
+	kernels/singlepulse.h
 EXTRA_DIST += $(CUDA_FILES) $(CUDA_INCLUDES) kernels/NOTES.md
 
 NVCCFLAGS = -O3 -std=c++17 -lineinfo $(NVCC_ARCH_FLAGS) $(NVCC_WARN_FLAGS) -Xcompiler -fPIC,-Wall
@@ -43,7 +46,11 @@ psr_v_nvcc_0 = @echo "  NVCC    " $@;
 SUFFIXES = .cu
 .cu.$(OBJEXT):
 	@$(MKDIR_P) $(@D)
-	$(psr_v_nvcc)$(NVCC) $(NVCCFLAGS) -I$(top_srcdir)/lib -I$(top_srcdir)/kernels -c -o $@ $<
+	$(psr_v_nvcc)$(NVCC) $(NVCCFLAGS) $(kernel_flags) -I$(top_srcdir)/lib -I$(top_srcdir)/kernels -c -o $@ $<
+
+# The host has the same bits.
+kernels/singlepulse_boxcar.$(OBJEXT) kernels/singlepulse_level.$(OBJEXT): kernel_flags = -fmad=false
+kernels/singlepulse_boxcar.$(OBJEXT) kernels/singlepulse_level.$(OBJEXT): lib/search/pulse_math.h
 
 # Other architectures or another compiler make other objects.
 $(KERNEL_OBJECTS): $(CUDA_INCLUDES) kernels/nvcc-flags

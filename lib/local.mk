@@ -52,16 +52,19 @@ lib_libpsrkit_a_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/kernels $(CUDA_CPPFLAG
 lib_libpsrkit_a_LIBADD = $(KERNEL_OBJECTS)
 if HAVE_CUDA
 lib_cuda_sources = \
+	lib/base/cuda_call.h \
 	lib/base/device_cuda.c \
 	lib/search/dedisp_cuda.c \
 	lib/search/dedisp_cuda.h \
 	lib/search/dedisp_cuda_plan.c \
+	lib/search/dedisp_cuda_push.c \
 	lib/search/dedisp_cuda_state.c \
 	lib/search/pulscan_cuda.c \
 	lib/search/pulscan_cuda.h \
 	lib/search/pulscan_cuda_fft.c \
 	lib/search/pulscan_cuda_plan.c \
-	lib/search/pulscan_cuda_state.c
+	lib/search/pulscan_cuda_state.c \
+	lib/search/singlepulse_cuda.c
 endif
 lib_libpsrkit_a_SOURCES = \
 	$(lib_cuda_sources) \
@@ -174,11 +177,15 @@ lib_libpsrkit_a_SOURCES = \
 	lib/search/pulscan_series.h \
 	lib/search/pulscan_tile.c \
 	lib/search/pulse.h \
+	lib/search/pulse_device.h \
+	lib/search/pulse_math.h \
 	lib/search/pulsetext.c \
 	lib/search/singlepulse.c \
 	lib/search/singlepulse_boxcar.c \
+	lib/search/singlepulse_device.c \
 	lib/search/singlepulse_level.c \
 	lib/search/singlepulse_pick.c \
+	lib/search/singlepulse_plan.h \
 	lib/search/subband.c \
 	lib/signal/barycentre.c \
 	lib/signal/clean.c \

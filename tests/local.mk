@@ -175,7 +175,8 @@ clean-local:
 GPU_TESTS = \
 	tests/gpu/t_dedisp_cuda \
 	tests/gpu/t_fanout_cuda \
-	tests/gpu/t_pulscan_cuda
+	tests/gpu/t_pulscan_cuda \
+	tests/gpu/t_singlepulse_cuda
 
 # Linked with what they use only, so that they run where CFITSIO and FFTW are not installed.
 tests_gpu_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/kernels $(CUDA_CPPFLAGS)
@@ -184,6 +185,9 @@ tests_gpu_ldadd = lib/libpsrkit.a $(CUDA_LIBS)
 tests_gpu_t_dedisp_cuda_SOURCES = tests/gpu/t_dedisp_cuda.c
 tests_gpu_t_dedisp_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_t_dedisp_cuda_LDADD = $(tests_gpu_ldadd)
+tests_gpu_t_singlepulse_cuda_SOURCES = tests/gpu/t_singlepulse_cuda.c
+tests_gpu_t_singlepulse_cuda_CPPFLAGS = $(tests_gpu_cppflags)
+tests_gpu_t_singlepulse_cuda_LDADD = $(tests_gpu_ldadd)
 tests_gpu_t_fanout_cuda_SOURCES = tests/t_fanout.c
 tests_gpu_t_fanout_cuda_CPPFLAGS = $(tests_gpu_cppflags) -DFANOUT_BACKEND='"cuda"'
 tests_gpu_t_fanout_cuda_LDADD = $(tests_gpu_ldadd)
@@ -192,11 +196,21 @@ tests_gpu_t_pulscan_cuda_SOURCES = tests/gpu/t_pulscan_cuda.c
 tests_gpu_t_pulscan_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_t_pulscan_cuda_LDADD = lib/libpsrkit.a $(FFTW_LIBS) $(CUDA_LIBS)
 
+# The tools' tests take a GPU where there is one.
+GPU_CLI_TESTS = tests/gpu/gpudedisp_cuda.bats
+dist_noinst_DATA += $(GPU_CLI_TESTS)
+gpu_cli_tests =
+if HAVE_BATS
+gpu_cli_tests += $(GPU_CLI_TESTS) tests/gpudedisp.bats tests/clean.bats tests/bary.bats tests/demo.bats
+endif
 if HAVE_CUDA
 check_PROGRAMS += $(GPU_TESTS)
 TESTS += $(GPU_TESTS)
-check-gpu:
-	$(MAKE) $(AM_MAKEFLAGS) check TESTS='tests/t_device $(GPU_TESTS)'
+if HAVE_BATS
+TESTS += $(GPU_CLI_TESTS)
+endif
+check-gpu: all
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS='tests/t_device $(GPU_TESTS) $(gpu_cli_tests)'
 else
 check-gpu:
 	@echo 'SKIP: check-gpu: this build is without CUDA'
@@ -229,11 +243,15 @@ bench_scripts = tests/bench_cleaning.sh tests/bench_ddplan.sh tests/bench_gpuded
 bench_scripts = tests/bench_ddplan.sh tests/bench_gpudedisp.sh tests/bench_plan.sh
 dist_noinst_SCRIPTS += $(bench_scripts)
 bench: all $(BENCHES) tests/make_mask
+gpu_bench_scripts = tests/gpu/bench_events.sh
+dist_noinst_SCRIPTS += $(bench_scripts) $(gpu_bench_scripts)
+bench: all $(BENCHES)
 	@for b in $(BENCHES); do echo "== $$b"; ./$$b || exit 1; done
 	@for b in $(bench_scripts); do echo "== $$b"; $(srcdir)/$$b || exit 1; done
 if HAVE_CUDA
 bench-gpu: all $(GPU_BENCHES)
 	@for b in $(GPU_BENCHES); do echo "== $$b"; ./$$b || exit 1; done
+	@for b in $(gpu_bench_scripts); do echo "== $$b"; $(srcdir)/$$b || exit 1; done
 else
 bench-gpu:
 	@echo 'SKIP: bench-gpu: this build is without CUDA'

@@ -422,6 +422,7 @@ static void test_refusals(void)
     REFUSE(PSR_EINVAL, "tolerance of 2", s.d.tol = 2);
     REFUSE(PSR_EINVAL, "-1 threads", s.d.nthread = -1);
     REFUSE(PSR_EINVAL, "memory of -1", s.d.mem_bytes = -1);
+    REFUSE(PSR_EINVAL, "2000 devices", s.d.ndevice = 2000);
     REFUSE(PSR_EINVAL, "do not divide", s.d.algo = PSR_DEDISP_SUBBAND; s.d.nsub = 5);
     REFUSE(PSR_EINVAL, "in order of frequency", s.d.algo = PSR_DEDISP_SUBBAND; s.d.nsub = 4;
            s.freq_mhz[7] = 1600);
@@ -437,6 +438,13 @@ static void test_refusals(void)
     if (ok(!psr_dedisp_create(&p, &s.d, NULL), "a plan, and no psr_err")) {
         ok(psr_dedisp_execute(p, in, 200, out, 1, &got, NULL) == PSR_EINVAL && got == 0,
            "refused: a stride too short");
+        const struct psr_slab *slab;
+        size_t nslab, taken;
+        psr_err err = {0};
+        ok(psr_dedisp_execute_device(p, in, 200, &taken, &slab, &nslab, &got, &err) ==
+                   PSR_EUNSUPPORTED &&
+               !taken && !nslab && !got,
+           "refused: %s", err.msg);
         size_t block = psr_dedisp_block(p);
         ok(block > 0 && block <= 1 << 20, "a block of %zu spectra", block);
         psr_dedisp_destroy(p);

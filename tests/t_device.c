@@ -42,6 +42,30 @@ static void test_numbers(int n)
        err.msg);
 }
 
+/* Memory that devices copy from is memory like any other, with a device and without. */
+static void test_pinned(void)
+{
+    static const size_t sizes[] = {0, 1, 100001, 3 << 20};
+    psr_err err;
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+        void *p = NULL;
+        if (!ok(psr_device_pin(&p, sizes[k], &err) == PSR_OK && p, "%zu bytes", sizes[k]))
+            continue;
+        memset(p, 0x5a, sizes[k]);
+        psr_device_unpin(p);
+    }
+    psr_device_unpin(NULL);
+}
+
+static void test_slabs(int n)
+{
+    psr_err err;
+    float x = 0;
+    const struct psr_slab slab = {.device = n, .nseries = 1, .stride = 1};
+    ok(psr_slab_fetch(&slab, 1, 1, &x, 1, &err) == PSR_EDEVICE && err.msg[0], "%s", err.msg);
+    ok(psr_slab_store(&slab, 1, 1, &x, 1, &err) == PSR_EDEVICE && err.msg[0], "%s", err.msg);
+}
+
 int main(void)
 {
     psr_err err;
@@ -51,5 +75,7 @@ int main(void)
     for (int i = 0; i < n; i++)
         test_device(i);
     test_numbers(n);
+    test_pinned();
+    test_slabs(n);
     return done_testing();
 }

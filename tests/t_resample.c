@@ -244,6 +244,48 @@ static void test_map(uint64_t *random)
     ok(ascending, "and in order");
 }
 
+/* What is told, done to samples elsewhere, is what execute does. */
+static void test_told(void)
+{
+    static const struct wave wave = {.amplitude_s = 0.05, .period_s = 90};
+    enum { N = 50000 };
+    struct psr_resample_desc desc = {
+        .nseries = 1, .tsamp_s = 1e-3, .drift = wave_drift, .ctx = &wave};
+    psr_resample *p, *q;
+    psr_err err;
+    size_t want, got = 0, total = 0, nbin, nout;
+    const struct psr_resample_bin *bin;
+    if (psr_resample_create(&p, &desc, &err) || psr_resample_create(&q, &desc, &err))
+        exit(EXIT_FAILURE);
+    size_t room = psr_resample_room(p, N);
+    float *x = tap_take(room, sizeof *x), *y = tap_take(room, sizeof *y);
+    for (size_t t = 0; t < N; t++)
+        x[t] = (float)(t * t % 1009);
+    bool fine = true, same = true;
+    for (size_t t = 0; t < N; t += 7001) {
+        size_t n = N - t < 7001 ? N - t : 7001, from = t;
+        fine &= !psr_resample_tell(q, n, &bin, &nbin, &nout, &err) && bin;
+        for (size_t k = 0; k < nbin; from = t + bin[k].at + (bin[k].step < 0), k++) {
+            for (; from < t + bin[k].at; from++)
+                y[got++] = x[from];
+            if (bin[k].step > 0)
+                y[got++] = ((from ? x[from - 1] : 0) + x[from]) / 2;
+        }
+        for (; from < t + n; from++)
+            y[got++] = x[from];
+        total += nout;
+    }
+    fine &= !psr_resample_execute(p, x, room, N, &want, &err);
+    for (size_t t = 0; t < want && got == want; t++)
+        same &= x[t] == y[t];
+    ok(fine && same && got == want && total == want, "bins that are told: %zu samples", got);
+    ok(got != N, "there are such");
+    psr_resample_destroy(p);
+    psr_resample_destroy(q);
+    free(x);
+    free(y);
+}
+
 static void test_refusals(void)
 {
     double rate = 0.02, nan = NAN;
@@ -266,6 +308,9 @@ static void test_refusals(void)
     desc.ctx = &rate;
     desc.presto_block = 7;
     ok(!psr_resample_create(&p, &desc, &err), "a plan is made");
+    const struct psr_resample_bin *bin;
+    size_t nbin;
+    ok(psr_resample_tell(p, 7, &bin, &nbin, &n, &err) == PSR_EUNSUPPORTED, "%s", err.msg);
     ok(psr_resample_execute(p, x, 128, 8, &n, &err) == PSR_EINVAL, "%s", err.msg);
     ok(psr_resample_execute(p, x, 128, 14, &n, &err) == PSR_OK && n == 14, "no drift, no change");
     psr_resample_destroy(p);
@@ -283,6 +328,7 @@ int main(void)
     test_random(&random);
     test_map(&random);
     test_map_midway(&random);
+    test_told();
     test_refusals();
     return done_testing();
 }

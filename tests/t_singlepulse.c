@@ -57,37 +57,6 @@ static psr_singlepulse *search(const struct setup *s)
     return p;
 }
 
-/* Noise with some pulses, steps of level, a slope and a few bad samples. */
-static float *make_series(uint64_t *seed, size_t nseries, size_t n)
-{
-    float *x = make_noise(seed, nseries * n, 50, 3);
-    for (int pulse = 0; pulse < 40 && n > 0; pulse++) {
-        int64_t i = tap_between(seed, 0, (int64_t)nseries - 1);
-        int64_t t = tap_between(seed, 0, (int64_t)n - 1), w = tap_between(seed, 1, 200);
-        for (int64_t j = t; j < t + w && j < (int64_t)n; j++)
-            x[i * (int64_t)n + j] += (float)(3 * 12 / sqrt((double)w));
-        x[tap_between(seed, 0, (int64_t)(nseries * n) - 1)] = pulse % 2 ? NAN : INFINITY;
-    }
-    for (size_t t = 0; t < n; t++)
-        x[t] += (float)t * 0.01f;
-    return x;
-}
-
-static int count_differences(const psr_singlepulse *a, const psr_singlepulse *b, size_t nseries)
-{
-    int wrong = 0;
-    for (size_t i = 0; i < nseries; i++) {
-        const struct psr_event *p, *q;
-        size_t n = psr_singlepulse_events(a, i, &p), m = psr_singlepulse_events(b, i, &q);
-        wrong += n != m;
-        for (size_t k = 0; k < n && k < m; k++)
-            wrong += memcmp(&p[k].snr, &q[k].snr, sizeof p->snr) != 0 ||
-                     p[k].sample != q[k].sample || p[k].width != q[k].width ||
-                     p[k].trial != q[k].trial;
-    }
-    return wrong;
-}
-
 static void test_against_plain_search(uint64_t *seed)
 {
     static const size_t lengths[] = {1,   15,   16,   40,   299,  300,  301,  511,  512,
@@ -426,6 +395,10 @@ static void test_refusals(void)
         exit(EXIT_FAILURE);
     ok(psr_singlepulse_execute(p, x, 10, 11, &err) == PSR_EINVAL, "%s", err.msg);
     ok(!psr_singlepulse_execute(p, x, 1000, 1000, &err), "samples are taken");
+    const struct psr_slab slab = {.nseries = 1, .stride = 10};
+    psr_status st = psr_singlepulse_execute_device(p, &slab, 1, 10, NULL, 0, &err);
+    ok(st == PSR_EINVAL || st == PSR_EDEVICE, "series that have moved to a device: %s", err.msg);
+    ok(psr_singlepulse_device_seconds(p) == 0, "no device has been at work");
     ok(psr_singlepulse_mask(p, (struct psr_span){999, 5}, &err) == PSR_EINVAL, "%s", err.msg);
     ok(psr_singlepulse_mask(p, (struct psr_span){1000, -5}, &err) == PSR_EINVAL, "%s", err.msg);
     ok(!psr_singlepulse_mask(p, (struct psr_span){1000, 5}, &err), "a mask to come is fine");

@@ -788,6 +788,48 @@ static void test_changed_file(uint64_t *random)
 }
 
 /* More than 2^32 spectra and bytes, all of them a hole but for the last few. */
+/* Large blocks are read by several threads; a file that is cut meanwhile ends where it ends. */
+static void test_many_threads(uint64_t *random)
+{
+    enum { NCHAN = 4096, NSAMP = 5000 };
+    struct fil f = {0};
+    const struct fil_desc d = {.nchan = NCHAN,
+                               .nif = 1,
+                               .nbit = 8,
+                               .fch1 = 1500,
+                               .foff = -0.1,
+                               .tstart = 55000,
+                               .tsamp = 1e-3};
+    uint8_t *data = tap_take(NSAMP, NCHAN), *got = tap_take(NSAMP, NCHAN);
+    const char *path = file_path(0);
+    psr_err err;
+    psr_source *s = NULL;
+    size_t n = 0, rest = 0;
+    for (size_t k = 0; k < (size_t)NSAMP * NCHAN; k++)
+        data[k] = (uint8_t)(tap_random(random) >> 56);
+    fil_begin(&f, &d);
+    fil_text(&f, "HEADER_END");
+    fil_bytes(&f, data, (size_t)NSAMP * NCHAN);
+    fil_save(&f, path);
+    struct psr_source_desc desc = describe(&path, 1);
+    desc.nthread = 3;
+    bool fine = !psr_source_open(&s, &desc, &err) && !psr_source_read(s, 3, got, &n, &err) &&
+                !psr_source_read(s, NSAMP, got + 3 * NCHAN, &rest, &err);
+    ok(fine && n == 3 && rest == NSAMP - 3 && !memcmp(got, data, (size_t)NSAMP * NCHAN),
+       "three threads read what is there");
+    psr_source_close(s);
+    s = NULL;
+    memset(got, 0, (size_t)NSAMP * NCHAN);
+    fine = !psr_source_open(&s, &desc, &err) &&
+           !truncate(path, (off_t)(f.n - (size_t)NCHAN * 500)) &&
+           !psr_source_read(s, NSAMP, got, &n, &err);
+    ok(fine && n == NSAMP - 500 && !memcmp(got, data, n * NCHAN), "and no more than that: %zu", n);
+    psr_source_close(s);
+    free(data);
+    free(got);
+    free(f.b);
+}
+
 static void test_large_file(void)
 {
     const int64_t nsamp = (INT64_C(1) << 32) + 1000;
@@ -856,6 +898,7 @@ int main(void)
     test_bad_files(&random);
     test_data_types();
     test_changed_file(&random);
+    test_many_threads(&random);
     test_large_file();
     ok(count_descriptors() == before, "no descriptor is left open");
     for (int i = 0; i < MAX_FILE; i++)

@@ -4,6 +4,7 @@
 #include "run.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 
 void gpudedisp_charge(struct gpudedisp_job *j, enum gpudedisp_stage stage, double *since_s)
@@ -30,9 +31,13 @@ static psr_status process_block(struct gpudedisp_job *j, size_t *nread)
 {
     double since_s = run_seconds();
     const void *spectra;
+    struct gpudedisp_block *block;
     size_t n;
-    psr_status st = psr_source_read(j->source, j->block, j->in, nread, &j->err);
+    psr_status st = gpudedisp_reader_next(j, &block);
     gpudedisp_charge(j, STAGE_READ, &since_s);
+    j->now = block;
+    j->in = block->data;
+    *nread = block->n;
     if (st == PSR_OK)
         st = gpudedisp_clean_block(j, *nread, &spectra, &n);
     gpudedisp_charge(j, STAGE_CLEAN, &since_s);
@@ -86,17 +91,23 @@ static psr_status finish_line(struct gpudedisp_job *j, struct gpudedisp_line *l)
 /* Completes the outputs; files take their names here. */
 static psr_status finish(struct gpudedisp_job *j)
 {
+    double since_s = run_seconds();
     psr_status st = PSR_OK;
     for (size_t k = 0; k < j->nline && st == PSR_OK; k++)
         st = finish_line(j, &j->line[k]);
+    gpudedisp_charge(j, STAGE_SEARCH, &since_s);
     if (st == PSR_OK && j->opt.singlepulse)
         st = gpudedisp_write_events(j);
-    if (st != PSR_OK || !j->series)
-        return st;
-    gpudedisp_check_notes(j);
+    if (st == PSR_OK && j->series)
+        gpudedisp_check_notes(j);
     psr_series *series = j->series;
     j->series = NULL;
-    return psr_series_finish(series, -1, &j->err);
+    if (st == PSR_OK && series)
+        st = psr_series_finish(series, -1, &j->err);
+    else
+        psr_series_abort(series);
+    gpudedisp_charge(j, STAGE_WRITE, &since_s);
+    return st;
 }
 
 static void print_line(const struct gpudedisp_job *j, const struct gpudedisp_line *l)
@@ -124,7 +135,7 @@ static void print_plan(const struct gpudedisp_job *j)
 
 static void account_line(const struct gpudedisp_job *j, const struct gpudedisp_line *l)
 {
-    for (size_t i = l->first; j->opt.nowrite && i < l->first + l->ndm; i++)
+    for (size_t i = l->first; gpudedisp_wants_sums(j) && i < l->first + l->ndm; i++)
         fprintf(stderr, "%s: DM %.*f: %lld samples, CRC-32 %08lx\n", j->tool.name,
                 (int)j->opt.dmprec, j->dm[i], (long long)l->nout, j->crc[i]);
     gpudedisp_bary_account(j, l);
@@ -132,20 +143,49 @@ static void account_line(const struct gpudedisp_job *j, const struct gpudedisp_l
             (long long)l->nout, l->ndm);
 }
 
+/* Devices work while the host reads and waits, so their times are part of the run's. */
+static void account_devices(const struct gpudedisp_job *j, const struct gpudedisp_line *l)
+{
+    struct psr_dedisp_info info;
+    psr_dedisp_describe(l->plan, &info);
+    if (!info.ndevice)
+        return;
+    fprintf(stderr, "%s: %zu device%s: copy in %.3f s, turn %.3f s, dedisperse %.3f s,",
+            j->tool.name, info.ndevice, info.ndevice > 1 ? "s" : "", info.copy_in_s, info.turn_s,
+            info.sum_s);
+    if (l->resident)
+        fprintf(stderr, " search %.3f s\n", psr_singlepulse_device_seconds(l->pulses));
+    else
+        fprintf(stderr, " copy out %.3f s\n", info.copy_out_s);
+}
+
 static void print_account(const struct gpudedisp_job *j)
 {
     static const char *const name[NSTAGES] = {"read", "clean", "dedisperse", "write", "search"};
     for (size_t k = 0; k < j->nline; k++)
         account_line(j, &j->line[k]);
+    for (size_t k = 0; k < j->nline; k++)
+        account_devices(j, &j->line[k]);
     if (j->clean)
         fprintf(stderr, "%s: %lld spectra clipped\n", j->tool.name,
                 (long long)psr_clean_clipped(j->clean));
-    fprintf(stderr, "%s: %lld spectra in;", j->tool.name, (long long)j->nread);
+    fprintf(stderr, "%s: %lld spectra in; setup %.3f s, run %.3f s:", j->tool.name,
+            (long long)j->nread, j->ready_s - j->start_s, run_seconds() - j->ready_s);
     for (int s = 0; s < NSTAGES; s++)
         fprintf(stderr, " %s %.3f s,", name[s], j->stage_s[s]);
     struct rusage used;
     getrusage(RUSAGE_SELF, &used);
     fprintf(stderr, " peak %ld MB\n", used.ru_maxrss / 1000);
+}
+
+/* A device that is lost in the middle takes the outputs along. */
+static psr_status tell_loss(struct gpudedisp_job *j)
+{
+    const psr_err lost = j->err;
+    bool piped = j->series && !strcmp(j->opt.root, "-");
+    return psr_fail(&j->err, PSR_EDEVICE, "%.300s: after %lld spectra of %.100s; %s", lost.msg,
+                    (long long)j->nread, j->path[0],
+                    piped ? "what went to standard output is not whole" : "no file was written");
 }
 
 static psr_status run(struct gpudedisp_job *j)
@@ -154,7 +194,9 @@ static psr_status run(struct gpudedisp_job *j)
         return j->opt.plan ? gpudedisp_compat_plan(j) : gpudedisp_compat(j);
     if (j->opt.sub)
         return gpudedisp_sub(j);
+    j->start_s = run_seconds();
     psr_status st = gpudedisp_prepare(j);
+    j->ready_s = run_seconds();
     if (st == PSR_OK && j->ndm == 0)
         return st;
     if (st == PSR_OK && j->opt.verbose)
@@ -163,6 +205,8 @@ static psr_status run(struct gpudedisp_job *j)
         st = process_input(j);
     if (st == PSR_OK && !run_stop_signal())
         st = finish(j);
+    if (st == PSR_EDEVICE && j->nread)
+        st = tell_loss(j);
     if (st == PSR_OK && j->opt.verbose && !run_stop_signal())
         print_account(j);
     return st;

@@ -21,6 +21,7 @@ enum { GPUDEDISP_NSUB = 32 }; /* sub-bands where -nsub does not say */
 enum {
     GPUDEDISP_NUMDMS = 1000000,
     GPUDEDISP_DOWNSAMP = 65536,
+    GPUDEDISP_DEVICES = 64,
     GPUDEDISP_PRESTO_NUMDMS = 10000,
     GPUDEDISP_PRESTO_DOWNSAMP = 128,
     GPUDEDISP_PRESTO_NSUB = 4096,
@@ -89,6 +90,16 @@ void gpudedisp_fill_table(struct gpudedisp_table *table, struct gpudedisp_option
  * Returned: *tool for messages; the number of inputs, in argv[1 .. n] */
 int gpudedisp_options_parse(struct gpudedisp_options *o, struct cli *tool, int argc, char **argv);
 
+/* Spectra as they were read. */
+struct gpudedisp_block {
+    void *data; /* [n][nchan] packed; the caller may change it */
+    size_t n;   /* 0 at the end of the input */
+    struct psr_span *gap;
+    size_t ngap; /* stretches of the input so far that hold no data */
+    psr_status status;
+    psr_err err;
+};
+
 enum gpudedisp_stage {
     STAGE_READ,
     STAGE_CLEAN,
@@ -120,6 +131,7 @@ struct gpudedisp_line {
     int64_t ndedispersed;         /* of them so far */
     char note[GPUDEDISP_NOTE];    /* for the .inf files: what made the series */
     int64_t nout;                 /* samples out so far */
+    bool resident;                /* series stay on devices, where they are searched */
 };
 
 struct gpudedisp_job {
@@ -150,12 +162,17 @@ struct gpudedisp_job {
     const char **note;             /* [ndm] of each series: its line's */
 
     int nthread;
-    void *in;           /* [block][nchan] packed */
+    int device[GPUDEDISP_DEVICES]; /* that -device names */
+    struct gpudedisp_reader *reader;
+    const struct gpudedisp_block *now; /* the block at work */
+    void *in;                          /* its data, [block][nchan] packed */
     void *cleaned;      /* the same after zero-DM, which makes floats; NULL: cleaned in place */
     float *out;         /* [ndm][stride] of the line at work */
     size_t block;       /* spectra */
     unsigned long *crc; /* [ndm] CRC-32 of each series so far */
     int64_t nread;      /* spectra so far */
+    double start_s;     /* when the run began, when everything was ready */
+    double ready_s;
     double stage_s[NSTAGES];
 };
 
@@ -197,6 +214,28 @@ psr_status gpudedisp_clean_block(struct gpudedisp_job *j, size_t nread, const vo
 psr_status gpudedisp_patch_series(struct gpudedisp_job *j, struct gpudedisp_line *l, size_t n);
 psr_status gpudedisp_tell_search(struct gpudedisp_job *j, struct gpudedisp_line *l);
 
+/* As patch_series, for slabs of series on devices, and once for each push. */
+psr_status gpudedisp_patch_slabs(struct gpudedisp_job *j, struct gpudedisp_line *l,
+                                 const struct psr_slab *slab, size_t nslab, size_t n, bool again);
+
+/* Blocks of the input: in memory that devices copy from, and read ahead where the input is a file;
+ * or read as they are asked for.  A block is the caller's until the next is asked for; after an
+ * empty one there is none.  The source is the reader's until it is stopped, but for
+ * psr_source_obs. */
+psr_status gpudedisp_reader_start(struct gpudedisp_job *j, bool for_device);
+psr_status gpudedisp_reader_next(struct gpudedisp_job *j, struct gpudedisp_block **out);
+double gpudedisp_reader_seconds(const struct gpudedisp_job *j);
+void gpudedisp_reader_stop(struct gpudedisp_job *j); /* NULL is fine */
+
+/* What -device says: "all" is every GPU, numbers are those GPUs, other words are the names of
+ * backends. */
+psr_status gpudedisp_choose_devices(struct gpudedisp_job *j, struct psr_dedisp_desc *d);
+
+/* Whether a line is dedispersed on devices; and, once its search and the series are there, whether
+ * series stay there, as they may where nobody but the search looks at them. */
+bool gpudedisp_is_on_device(const struct gpudedisp_line *l);
+psr_status gpudedisp_choose_place(struct gpudedisp_job *j, struct gpudedisp_line *l);
+
 /* Opens and creates everything but files of events.  On error j->err tells, and gpudedisp_release
  * cleans up. */
 psr_status gpudedisp_prepare(struct gpudedisp_job *j);
@@ -237,6 +276,9 @@ double gpudedisp_line_tsamp_s(const struct gpudedisp_job *j, const struct gpuded
 
 /* The line has all the samples that were asked for. */
 bool gpudedisp_line_is_full(const struct gpudedisp_job *j, const struct gpudedisp_line *l);
+
+/* CRC-32 of the series are to be told. */
+bool gpudedisp_wants_sums(const struct gpudedisp_job *j);
 
 /* Adds the time since *since_s to a stage and moves *since_s to now. */
 void gpudedisp_charge(struct gpudedisp_job *j, enum gpudedisp_stage stage, double *since_s);

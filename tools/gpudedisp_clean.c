@@ -110,6 +110,23 @@ psr_status gpudedisp_patch_series(struct gpudedisp_job *j, struct gpudedisp_line
     return psr_patch_execute(l->patch, step, nstep, j->out, l->stride, n, &j->err);
 }
 
+psr_status gpudedisp_patch_slabs(struct gpudedisp_job *j, struct gpudedisp_line *l,
+                                 const struct psr_slab *slab, size_t nslab, size_t n, bool again)
+{
+    const struct psr_step *step = NULL;
+    if (!l->patch)
+        return PSR_OK;
+    size_t nstep = again ? 0 : psr_clean_steps(j->clean, &step);
+    if (!psr_patch_touches(l->patch, nstep))
+        return psr_patch_execute(l->patch, NULL, 0, NULL, 0, n, &j->err);
+    psr_status st = psr_slab_fetch(slab, nslab, n, j->out, l->stride, &j->err);
+    if (st == PSR_OK)
+        st = psr_patch_execute(l->patch, step, nstep, j->out, l->stride, n, &j->err);
+    if (st == PSR_OK)
+        st = psr_slab_store(slab, nslab, n, j->out, l->stride, &j->err);
+    return st;
+}
+
 /* Stretches may have grown since they were told of: all that lies beyond *told is news. */
 static psr_status tell(struct gpudedisp_job *j, struct gpudedisp_line *l,
                        const struct psr_span *span, size_t n, int64_t *told)
@@ -135,10 +152,9 @@ psr_status gpudedisp_tell_search(struct gpudedisp_job *j, struct gpudedisp_line 
     const struct psr_span *span;
     if (!l->pulses)
         return PSR_OK;
-    size_t n = psr_source_gaps(j->source, &span);
-    psr_status st = tell(j, l, span, n, &l->gaps_told);
+    psr_status st = tell(j, l, j->now->gap, j->now->ngap, &l->gaps_told);
     if (st != PSR_OK || !j->clean)
         return st;
-    n = psr_clean_lost(j->clean, &span);
+    size_t n = psr_clean_lost(j->clean, &span);
     return tell(j, l, span, n, &l->lost_told);
 }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { READERS = 8 }; /* threads that copy a file from the page cache as fast as memory goes */
+
 static struct psr_notes job_notes(struct gpudedisp_job *j)
 {
     return (struct psr_notes){.note = j->opt.quiet ? NULL : cli_note, .ctx = &j->tool};
@@ -28,6 +30,7 @@ psr_status gpudedisp_open_source(struct gpudedisp_job *j)
         .as_presto = o->compat != NULL,
         .runavg = o->runavg,
         .skip = o->offset,
+        .nthread = j->nthread < READERS ? j->nthread : READERS,
         .notes = job_notes(j),
     };
     psr_status st = psr_source_open(&j->source, &desc, &j->err);

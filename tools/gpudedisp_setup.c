@@ -27,7 +27,7 @@ static psr_status describe_stream(struct gpudedisp_job *j, struct psr_dedisp_des
         .nthread = (int)o->ncpus,
         .mem_bytes = o->mem_bytes,
     };
-    return cli_device(j->opt.device, &d->backend, &d->device, &j->err);
+    return gpudedisp_choose_devices(j, d);
 }
 
 static void describe_line(const struct gpudedisp_job *j, const struct gpudedisp_line *l,
@@ -114,17 +114,15 @@ static psr_status create_buffers(struct gpudedisp_job *j)
         l->stride = gpudedisp_bary_room(l, j->block / (size_t)l->downsamp + 1);
         room = l->ndm * l->stride > room ? l->ndm * l->stride : room;
     }
-    size_t in_bytes = psr_source_block_bytes(j->source, j->block), cleaned_bytes = 0;
+    size_t cleaned_bytes = 0;
     if (j->opt.zerodm)
         cleaned_bytes = j->block * obs->nchan * sizeof(float);
-    j->in = malloc(in_bytes);
     j->cleaned = cleaned_bytes ? malloc(cleaned_bytes) : NULL;
     j->out = malloc(room * sizeof *j->out);
     j->crc = calloc(j->ndm, sizeof *j->crc);
-    if (!j->in || (cleaned_bytes && !j->cleaned) || !j->out || !j->crc)
-        return psr_fail_nomem(&j->err, "a block of data",
-                              (double)in_bytes + (double)cleaned_bytes + (double)room * 4);
-    return PSR_OK;
+    if ((cleaned_bytes && !j->cleaned) || !j->out || !j->crc)
+        return psr_fail_nomem(&j->err, "a block of data", (double)cleaned_bytes + (double)room * 4);
+    return gpudedisp_reader_start(j, gpudedisp_is_on_device(j->line));
 }
 
 /* The events of a run without series have names too, unless all go to standard output. */
@@ -153,13 +151,21 @@ psr_status gpudedisp_prepare(struct gpudedisp_job *j)
         psr_status (*run)(struct gpudedisp_job *);
         psr_status (*line)(struct gpudedisp_job *, struct gpudedisp_line *);
     } step[] = {
-        {.run = gpudedisp_make_trials},   {.run = gpudedisp_open_source},
-        {.run = gpudedisp_check_band},    {.run = gpudedisp_choose_channels},
-        {.run = gpudedisp_create_clean},  {.run = gpudedisp_prepare_bary},
-        {.run = gpudedisp_create_plans},  {.line = check_length},
-        {.run = gpudedisp_take_notes},    {.run = gpudedisp_resume},
-        {.line = gpudedisp_create_patch}, {.run = create_buffers},
-        {.run = create_series},           {.line = gpudedisp_create_search},
+        {.run = gpudedisp_make_trials},
+        {.run = gpudedisp_open_source},
+        {.run = gpudedisp_check_band},
+        {.run = gpudedisp_choose_channels},
+        {.run = gpudedisp_create_clean},
+        {.run = gpudedisp_prepare_bary},
+        {.run = gpudedisp_create_plans},
+        {.line = check_length},
+        {.run = gpudedisp_take_notes},
+        {.run = gpudedisp_resume},
+        {.line = gpudedisp_create_patch},
+        {.run = create_buffers},
+        {.run = create_series},
+        {.line = gpudedisp_create_search},
+        {.line = gpudedisp_choose_place},
     };
     psr_status st = PSR_OK;
     j->nthread = psr_count_threads((int)j->opt.ncpus);
@@ -176,6 +182,9 @@ psr_status gpudedisp_prepare(struct gpudedisp_job *j)
 
 void gpudedisp_release(struct gpudedisp_job *j)
 {
+    if (j->reader)
+        j->in = NULL;
+    gpudedisp_reader_stop(j);
     for (struct gpudedisp_line *l = j->line; l < j->line + j->nline; l++) {
         psr_singlepulse_destroy(l->pulses);
         psr_resample_destroy(l->resample);

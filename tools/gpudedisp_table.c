@@ -131,7 +131,9 @@ static void add_output(struct gpudedisp_table *list, struct gpudedisp_options *o
          1, 9e18},
         {"nopad", CLI_FLAG, &o->nopad, NULL, "Do not pad the series to a good length.", 0, 0},
         {"nowrite", CLI_FLAG, &o->nowrite, NULL,
-         "Write no series: events only, and with -v the CRC-32 of each series.", 0, 0},
+         "Write no series: events only, or without -singlepulse, with -v, the CRC-32 of each "
+         "series.",
+         0, 0},
     };
     ADD(list, options);
 }
@@ -157,7 +159,7 @@ static void add_running(struct gpudedisp_table *list, struct gpudedisp_options *
         {"Running", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"device", CLI_TEXT, &o->device, "NAME",
          "Where to dedisperse: auto (a GPU where there is one, the default), cpu, cuda, or the "
-         "number of a GPU.",
+         "numbers of GPUs that share the trials: 0,1,2,3 or all.",
          0, 0},
         {"ncpus", CLI_INT, &o->ncpus, "N", "Threads (default: all cores).", 1, 4096},
         {"mem", CLI_SIZE, &o->mem_bytes, "SIZE",

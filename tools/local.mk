@@ -86,11 +86,13 @@ tools_gpudedisp_SOURCES = \
 	tools/gpudedisp_compat.c \
 	tools/gpudedisp_compat.h \
 	tools/gpudedisp_compat_setup.c \
+	tools/gpudedisp_device.c \
 	tools/gpudedisp_events.c \
 	tools/gpudedisp_input.c \
 	tools/gpudedisp_line.c \
 	tools/gpudedisp_options.c \
 	tools/gpudedisp_plan.c \
+	tools/gpudedisp_reader.c \
 	tools/gpudedisp_record.c \
 	tools/gpudedisp_resume.c \
 	tools/gpudedisp_setup.c \

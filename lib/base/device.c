@@ -2,6 +2,7 @@
 
 #include <config.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 /* The one place that knows which kinds of accelerator were built in. */
 static const struct psr_device_ops *const backend =
@@ -28,4 +29,43 @@ psr_status psr_device_describe(int device, struct psr_device *out, psr_err *err)
         return psr_fail(err, PSR_EDEVICE, "device %d: there are %d, numbered from 0", device, n);
     out->backend = backend->name;
     return backend->describe(device, out, err);
+}
+
+static psr_status copy_slabs(const struct psr_slab *slab, size_t nslab, size_t n, float *x,
+                             size_t stride, bool from_device, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    if (!backend)
+        return psr_fail(err, PSR_EDEVICE, "psrkit was built without CUDA");
+    for (size_t k = 0; k < nslab && st == PSR_OK; k++)
+        st = backend->copy(slab + k, n, x + slab[k].first * stride, stride, from_device, err);
+    return st;
+}
+
+psr_status psr_slab_fetch(const struct psr_slab *slab, size_t nslab, size_t n, float *x,
+                          size_t stride, psr_err *err)
+{
+    return copy_slabs(slab, nslab, n, x, stride, true, err);
+}
+
+psr_status psr_slab_store(const struct psr_slab *slab, size_t nslab, size_t n, const float *x,
+                          size_t stride, psr_err *err)
+{
+    return copy_slabs(slab, nslab, n, (float *)x, stride, false, err);
+}
+
+psr_status psr_device_pin(void **out, size_t bytes, psr_err *err)
+{
+    if (backend)
+        return backend->pin(out, bytes, err);
+    *out = malloc(bytes ? bytes : 1);
+    return *out ? PSR_OK : psr_fail_nomem(err, "samples", (double)bytes);
+}
+
+void psr_device_unpin(void *p)
+{
+    if (backend)
+        backend->unpin(p);
+    else
+        free(p);
 }

@@ -3,6 +3,7 @@
 #define PSR_BASE_DEVICE_BACKEND_H
 
 #include <psrkit/device.h>
+#include <stdbool.h>
 
 struct psr_device_ops {
     const char *name;
@@ -10,6 +11,12 @@ struct psr_device_ops {
     int (*count)(psr_err *err);
     /* Fills *out but for backend; device is in range. */
     psr_status (*describe)(int device, struct psr_device *out, psr_err *err);
+    /* Copies n samples of every series to x, or from it. */
+    psr_status (*copy)(const struct psr_slab *slab, size_t n, float *x, size_t stride,
+                       bool from_device, psr_err *err);
+    /* As psr_device_pin and psr_device_unpin. */
+    psr_status (*pin)(void **out, size_t bytes, psr_err *err);
+    void (*unpin)(void *p);
 };
 
 extern const struct psr_device_ops psr_device_cuda;

@@ -11,9 +11,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { READ_BYTES = 4 << 20 }; /* that a thread reads at once */
+
 struct sigproc_reader {
     struct psr_reader base;
     struct psr_notes notes;
+    int nthread;
     char *name;
     int fd;
     bool borrowed; /* fd is standard input, and stays open */
@@ -33,6 +36,26 @@ struct sigproc_reader {
     size_t raw_spectra;
 };
 
+/* Whole pieces of a file that is probably in memory, which one thread is slower to copy than many.
+ * Returned: bytes read from where the file stands, which stands behind them; fewer than n, perhaps
+ *           none, where the rest is left to be read in order */
+static size_t read_pieces(const struct sigproc_reader *r, void *to, size_t n)
+{
+    const int nthread = r->nthread;
+    const off_t at = lseek(r->fd, 0, SEEK_CUR);
+    size_t npiece = n / READ_BYTES, first_bad = npiece;
+    if (at < 0 || nthread < 2 || npiece < 2)
+        return 0;
+#pragma omp parallel for schedule(dynamic) num_threads(nthread) reduction(min : first_bad)
+    for (size_t k = 0; k < npiece; k++) {
+        size_t from = k * READ_BYTES;
+        if (pread(r->fd, (char *)to + from, READ_BYTES, at + (off_t)from) != READ_BYTES)
+            first_bad = k < first_bad ? k : first_bad;
+    }
+    size_t good = first_bad * READ_BYTES;
+    return lseek(r->fd, at + (off_t)good, SEEK_SET) < 0 ? 0 : good;
+}
+
 /* Returned: *got < n only at the end of the input. */
 static psr_status read_bytes(struct sigproc_reader *r, void *to, size_t n, size_t *got,
                              psr_err *err)
@@ -42,6 +65,8 @@ static psr_status read_bytes(struct sigproc_reader *r, void *to, size_t n, size_
     if (*got > 0)
         memcpy(to, r->spare + r->spare_at, *got);
     r->spare_at += *got;
+    if (!r->stream)
+        *got += read_pieces(r, (char *)to + *got, n - *got);
     while (*got < n) {
         ssize_t more = psr_read_some(r->fd, (char *)to + *got, n - *got);
         if (more < 0)
@@ -337,6 +362,7 @@ psr_status psr_sigproc_open(struct psr_reader **out, const char *path,
     psr_obs_init(&r->base.obs);
     r->base.ops = &stream_ops;
     r->notes = desc->notes;
+    r->nthread = desc->nthread;
     r->fd = -1;
     psr_status st = set_up(r, path, desc, err);
     if (st) {

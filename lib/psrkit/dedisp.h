@@ -14,6 +14,7 @@
 #ifndef PSRKIT_DEDISP_H
 #define PSRKIT_DEDISP_H
 
+#include <psrkit/device.h>
 #include <psrkit/obs.h>
 
 #ifdef __cplusplus
@@ -46,6 +47,8 @@ struct psr_dedisp_desc {
                             for the caller's blocks; 0: a quarter of the machine */
     const char *backend; /* "auto" "cpu" "cuda"; NULL is "auto" */
     int device;          /* of the backend */
+    const int *devices;  /* [ndevice] devices among which trials are split; copied */
+    size_t ndevice;      /* 0: device alone */
 };
 
 /* Notes:  Tolerance 1 rounds delays inside groups of 16 kept channels only once.  SUBBAND wants the
@@ -89,6 +92,17 @@ size_t psr_dedisp_ready(const psr_dedisp *p, size_t nsamp);
 PSR_MUST_CHECK psr_status psr_dedisp_execute(psr_dedisp *p, const void *in, size_t nsamp,
                                              float *out, size_t stride, size_t *nout, psr_err *err);
 
+/* As psr_dedisp_execute, but the series stay on the devices that made them.
+ * Given:    in    as above; taken from memory of psr_device_pin without a copy
+ * Returned: *taken of the spectra, as many as there is room for, the first ones; *slab [*nslab] and
+ *           *nout samples of every trial, the plan's; in may be overwritten
+ * Notes:    comes back while the devices are at work.  Every execute of a stream must be of the
+ *           same kind.
+ * Status:   PSR_EUNSUPPORTED (the plan is on the CPU), PSR_ENOMEM, PSR_EDEVICE. */
+PSR_MUST_CHECK psr_status psr_dedisp_execute_device(psr_dedisp *p, const void *in, size_t nsamp,
+                                                    size_t *taken, const struct psr_slab **slab,
+                                                    size_t *nslab, size_t *nout, psr_err *err);
+
 /* Forgets the spectra seen: the next execute begins a new stream. */
 void psr_dedisp_reset(psr_dedisp *p);
 
@@ -98,7 +112,11 @@ struct psr_dedisp_info {
     double adds_direct;  /* per output sample of all trials, one per kept channel and trial */
     double adds_planned; /* after sharing partial sums, recomputation at seams included */
     int64_t bytes;       /* allocated by the plan */
+    size_t ndevice;      /* that trials are split over; 0 on the CPU */
+    /* Seconds that devices took so far, the slowest; they overlap. */
+    double copy_in_s, turn_s, sum_s, copy_out_s;
 };
+/* Waits for work that is under way. */
 void psr_dedisp_describe(const psr_dedisp *p, struct psr_dedisp_info *info);
 
 /* NULL is fine. */

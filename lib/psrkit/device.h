@@ -6,6 +6,7 @@
 #define PSRKIT_DEVICE_H
 
 #include <psrkit/status.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -32,6 +33,34 @@ int psr_device_count(psr_err *err);
  * Notes:  the first call for a device may take some tenths of a second, since it starts a context.
  */
 PSR_MUST_CHECK psr_status psr_device_describe(int device, struct psr_device *out, psr_err *err);
+
+/* Series that lie on a device, as one plan hands them to the next.
+ *
+ * They are made by work that was enqueued on the stream, so whoever reads them enqueues that on the
+ * same stream, or makes another wait for it.  The next execute of the plan that gave them enqueues
+ * there what overwrites them.  The stream is that plan's and lives as long. */
+struct psr_slab {
+    int device;
+    size_t first, nseries; /* which of all series */
+    float *d_x;            /* [nseries][stride] on the device */
+    size_t stride;
+    void *stream; /* cudaStream_t */
+};
+
+/* Copies n samples of every series between slabs and host memory x [series][stride], having waited
+ * for them.
+ * Status: PSR_EDEVICE. */
+PSR_MUST_CHECK psr_status psr_slab_fetch(const struct psr_slab *slab, size_t nslab, size_t n,
+                                         float *x, size_t stride, psr_err *err);
+PSR_MUST_CHECK psr_status psr_slab_store(const struct psr_slab *slab, size_t nslab, size_t n,
+                                         const float *x, size_t stride, psr_err *err);
+
+/* Host memory that devices copy from and to at the speed of the bus: page-locked, where there is a
+ * device; plain memory where there is none.  To be freed by psr_device_unpin alone, which is fine
+ * with NULL.
+ * Status: PSR_ENOMEM, PSR_EDEVICE.  Notes: takes about 0.4 s a GB: to be taken once. */
+PSR_MUST_CHECK psr_status psr_device_pin(void **out, size_t bytes, psr_err *err);
+void psr_device_unpin(void *p);
 
 #ifdef __cplusplus
 }

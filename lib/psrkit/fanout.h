@@ -67,6 +67,14 @@ PSR_MUST_CHECK psr_status psr_fanout_push(psr_fanout *f, const void *in, size_t 
 PSR_MUST_CHECK psr_status psr_fanout_execute(psr_fanout *f, size_t line, float *out, size_t stride,
                                              size_t *nout, psr_err *err);
 
+/* As psr_fanout_execute, but the series stay on devices: as psr_dedisp_execute_device, for the
+ * spectra of the last push.
+ * Returned: *left spectra of the line that there was no room for: to be called again until that is
+ *           0 */
+PSR_MUST_CHECK psr_status psr_fanout_execute_device(psr_fanout *f, size_t line,
+                                                    const struct psr_slab **slab, size_t *nslab,
+                                                    size_t *nout, size_t *left, psr_err *err);
+
 /* NULL is fine. */
 void psr_fanout_destroy(psr_fanout *f);
 

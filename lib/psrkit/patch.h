@@ -28,6 +28,9 @@ struct psr_patch_desc {
 PSR_MUST_CHECK psr_status psr_patch_create(psr_patch **out, const struct psr_patch_desc *desc,
                                            psr_err *err);
 
+/* Whether the next execute with nstep steps may change samples; where not, its out may be NULL. */
+bool psr_patch_touches(const psr_patch *p, size_t nstep);
+
 /* Given:    step [nstep]   of the spectra that the plan took since the last execute here, of kept
  *                          channels; those of one channel in time order
  *           out [ndm][stride]   the n samples of each trial that the plan gave since then

@@ -53,6 +53,22 @@ size_t psr_resample_room(const psr_resample *p, size_t n);
 PSR_MUST_CHECK psr_status psr_resample_execute(psr_resample *p, float *x, size_t stride, size_t n,
                                                size_t *nout, psr_err *err);
 
+/* A bin added before sample at, as the mean of that sample and the one before it; or sample at
+ * removed. */
+struct psr_resample_bin {
+    size_t at;
+    int step; /* 1, -1 */
+};
+
+/* As psr_resample_execute, for series that lie elsewhere: says what is to be done to their next n
+ * samples.  All calls of a stream are of the same kind.
+ * Returned: *bin [*nbin] ascending, never NULL, valid until the next call; *nout samples are
+ *           what becomes of the n
+ * Status:   PSR_EUNSUPPORTED (a drift as above, presto_block), PSR_ENOMEM. */
+PSR_MUST_CHECK psr_status psr_resample_tell(psr_resample *p, size_t n,
+                                            const struct psr_resample_bin **bin, size_t *nbin,
+                                            size_t *nout, psr_err *err);
+
 /* Where input sample t ends up: *to = t + bins added - bins removed up to there.
  * Given:  t   not yet pushed; of those pushed the bins are forgotten, and they count as if they lay
  *             before t */

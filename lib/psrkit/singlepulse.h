@@ -24,8 +24,10 @@
 #ifndef PSRKIT_SINGLEPULSE_H
 #define PSRKIT_SINGLEPULSE_H
 
+#include <psrkit/device.h>
 #include <psrkit/obs.h>
 #include <psrkit/outfile.h>
+#include <psrkit/resample.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -58,8 +60,8 @@ struct psr_event {
 };
 
 /* Status: PSR_EINVAL naming field, value and limit; PSR_ENOMEM.
- * Notes:  the plan holds 6 pieces of every series (see above: 29 kB a series for 300 samples) and
- *         the events. */
+ * Notes:  the plan holds 6 pieces of every series (see above: 29 kB a series for 300 samples), on
+ *         devices 16384 samples more where there is memory, and the events. */
 PSR_MUST_CHECK psr_status psr_singlepulse_create(psr_singlepulse **out,
                                                  const struct psr_singlepulse_desc *desc,
                                                  psr_err *err);
@@ -78,6 +80,21 @@ PSR_MUST_CHECK psr_status psr_singlepulse_mask(psr_singlepulse *p, struct psr_sp
 PSR_MUST_CHECK psr_status psr_singlepulse_execute(psr_singlepulse *p, const float *x, size_t stride,
                                                   size_t nsamp, psr_err *err);
 
+/* As psr_singlepulse_execute, of series that lie on devices and are searched there; the events have
+ * the same bits.
+ * Given:  slab [nslab]   all series, in order; the same devices, series and streams in every call
+ *                        of a stream, none of whose samples may come from the host
+ *         bin [nbin]   what psr_resample_tell says of the nsamp samples, and then series are
+ *                      searched as if that had been done; NULL without resampling
+ * Status: PSR_EINVAL (slabs, the stream has ended), PSR_EDEVICE, PSR_ENOMEM.  After an error the
+ *         plan can only be destroyed.
+ * Notes:  comes back while the devices are at work; a later call collects what they found. */
+PSR_MUST_CHECK psr_status psr_singlepulse_execute_device(psr_singlepulse *p,
+                                                         const struct psr_slab *slab, size_t nslab,
+                                                         size_t nsamp,
+                                                         const struct psr_resample_bin *bin,
+                                                         size_t nbin, psr_err *err);
+
 /* The stream has ended: searches what is still held back. */
 PSR_MUST_CHECK psr_status psr_singlepulse_finish(psr_singlepulse *p, psr_err *err);
 
@@ -88,6 +105,9 @@ size_t psr_singlepulse_events(const psr_singlepulse *p, size_t i, const struct p
 
 /* Events left out so far because a series had more than its share of max_events. */
 int64_t psr_singlepulse_dropped(const psr_singlepulse *p);
+
+/* Seconds that the busiest device searched so far; 0 where series lay on the host. */
+double psr_singlepulse_device_seconds(const psr_singlepulse *p);
 
 /* Longest boxcar used, samples. */
 size_t psr_singlepulse_maxwidth(const psr_singlepulse *p);

@@ -32,6 +32,7 @@ struct psr_source_desc {
                        words on date, beam and polarisations */
     bool runavg;    /* files of sub-bands: take off each sub-band's mean over blocks of 1024 */
     int64_t skip;   /* spectra to leave out at the start */
+    int nthread;    /* that read a large block of a file at once; 0: one */
     struct psr_notes notes; /* remarks on unknown keys, truncation, gaps, lost rows */
 };
 

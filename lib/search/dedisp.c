@@ -76,6 +76,9 @@ static psr_status check_trials(const struct psr_dedisp_desc *d, psr_err *err)
     if (d->nthread < 0 || d->nthread > 4096)
         return psr_fail(err, PSR_EINVAL, "dedispersion: %d threads is outside 0 to 4096",
                         d->nthread);
+    if (d->ndevice > 1024)
+        return psr_fail(err, PSR_EINVAL, "dedispersion: %zu devices is outside 0 to 1024",
+                        d->ndevice);
     if (d->mem_bytes < 0)
         return psr_fail(err, PSR_EINVAL, "dedispersion: memory of %lld bytes is below 0",
                         (long long)d->mem_bytes);
@@ -285,7 +288,9 @@ static psr_status copy_desc(psr_dedisp *p, const struct psr_dedisp_desc *d, psr_
     s->pre = calloc(d->nchan, sizeof *s->pre);
     s->law = calloc(d->nchan, sizeof *s->law);
     s->dm = calloc(d->ndm, sizeof *s->dm);
-    if (!p->freq_mhz || !p->position || !s->chan || !s->pre || !s->law || !s->dm)
+    s->ndevice = d->ndevice ? d->ndevice : 1;
+    s->device = calloc(s->ndevice, sizeof *s->device);
+    if (!p->freq_mhz || !p->position || !s->chan || !s->pre || !s->law || !s->dm || !s->device)
         return psr_fail_nomem(err, "a dedispersion plan", 40.0 * (double)d->nchan);
     memcpy(p->freq_mhz, d->freq_mhz, d->nchan * sizeof *p->freq_mhz);
     memcpy(s->dm, d->dm, d->ndm * sizeof *s->dm);
@@ -295,7 +300,8 @@ static psr_status copy_desc(psr_dedisp *p, const struct psr_dedisp_desc *d, psr_
     s->ndm = d->ndm;
     s->nthread = psr_count_threads(d->nthread);
     s->mem_bytes = d->mem_bytes ? d->mem_bytes : psr_dedisp_default_memory();
-    s->device = d->device;
+    for (size_t n = 0; n < s->ndevice; n++)
+        s->device[n] = d->ndevice ? d->devices[n] : d->device;
     s->algo = d->algo;
     s->tol = d->tol;
     s->dt_s = d->tsamp_s * (double)d->downsamp;
@@ -405,8 +411,13 @@ size_t psr_dedisp_block(const psr_dedisp *p)
     double spectrum = (double)s->nchan * s->nbit / 8 + 4.0 * (double)s->ndm / (double)s->downsamp;
     double n = room / spectrum;
     n = n > 1 << 20 ? 1 << 20 : n;
-    size_t whole = n > 1 ? (size_t)n : 1;
+    size_t whole = psr_dedisp_suit_block(p, n > 1 ? (size_t)n : 1);
     return whole > s->downsamp ? whole / s->downsamp * s->downsamp : whole;
+}
+
+size_t psr_dedisp_suit_block(const psr_dedisp *p, size_t nsamp)
+{
+    return p->ops->suit ? p->ops->suit(p->state, nsamp) : nsamp;
 }
 
 double psr_dedisp_block_bytes(const psr_dedisp *p)
@@ -427,6 +438,24 @@ psr_status psr_dedisp_execute(psr_dedisp *p, const void *in, size_t nsamp, float
         return st;
     p->nraw += nsamp;
     *nout = n;
+    return PSR_OK;
+}
+
+psr_status psr_dedisp_execute_device(psr_dedisp *p, const void *in, size_t nsamp, size_t *taken,
+                                     const struct psr_slab **slab, size_t *nslab, size_t *nout,
+                                     psr_err *err)
+{
+    *taken = *nslab = *nout = 0;
+    if (!p->ops->execute_device)
+        return psr_fail(err, PSR_EUNSUPPORTED,
+                        "dedispersion: backend %s leaves no series on a device", p->ops->name);
+    psr_status st = p->ops->execute_device(p->state, in, nsamp, taken, slab, nslab, nout, err);
+    if (st)
+        return st;
+    size_t n = psr_dedisp_ready(p, *taken);
+    p->nraw += *taken;
+    if (n != *nout)
+        return psr_fail(err, PSR_EDEVICE, "dedispersion: gave %zu samples, not %zu", *nout, n);
     return PSR_OK;
 }
 
@@ -456,6 +485,7 @@ void psr_dedisp_destroy(psr_dedisp *p)
     free(p->sweep.pre);
     free(p->sweep.law);
     free(p->sweep.dm);
+    free(p->sweep.device);
     free(p->freq_mhz);
     free(p->position);
     free(p);

@@ -31,7 +31,8 @@ struct psr_sweep {
     size_t maxshift;   /* maxoff and maxpre together, in samples of the output, rounded up */
     int nthread;       /* >= 1 */
     int64_t mem_bytes; /* > 0 */
-    int device;
+    int *device;       /* [ndevice] */
+    size_t ndevice;
 
     /* For the delays only. */
     enum psr_dedisp_algo algo;
@@ -69,12 +70,22 @@ struct psr_dedisp_ops {
     /* Keeps s, which outlives the state.  PSR_EDEVICE where the device is absent. */
     psr_status (*create)(void **state, const struct psr_sweep *s, psr_err *err);
 
+    /* A number of spectra per execute that is about nsamp, at most, and keeps the backend busy;
+     * NULL where any does. */
+    size_t (*suit)(const void *state, size_t nsamp);
+
     /* Takes nsamp spectra more and gives the next nout samples of every trial, out [ndm][stride].
      * nout is what dedisp.c counted to be complete; both may be 0. */
     psr_status (*execute)(void *state, const void *in, size_t nsamp, float *out, size_t stride,
                           size_t nout, psr_err *err);
+
+    /* Takes up to nsamp spectra and leaves the samples of every trial that they complete on
+     * devices; NULL where there are none.  Gives what psr_dedisp_execute_device does. */
+    psr_status (*execute_device)(void *state, const void *in, size_t nsamp, size_t *taken,
+                                 const struct psr_slab **slab, size_t *nslab, size_t *nout,
+                                 psr_err *err);
     void (*reset)(void *state);
-    void (*describe)(const void *state, struct psr_dedisp_info *info);
+    void (*describe)(void *state, struct psr_dedisp_info *info);
     void (*destroy)(void *state);
 };
 
@@ -89,8 +100,10 @@ PSR_MUST_CHECK psr_status psr_dedisp_create_summed(psr_dedisp **out,
                                                    const struct psr_dedisp_desc *desc,
                                                    size_t summed, int sum_nbit, psr_err *err);
 
-/* Of the caller's input and output in one execute that suit the plan's backend. */
+/* Of the caller's input and output in one execute that suit the plan's backend; and a number of
+ * spectra, about nsamp, at most, that does. */
 double psr_dedisp_block_bytes(const psr_dedisp *p);
+size_t psr_dedisp_suit_block(const psr_dedisp *p, size_t nsamp);
 
 /* What mem_bytes 0 stands for. */
 int64_t psr_dedisp_default_memory(void);

@@ -300,7 +300,7 @@ static void cpu_reset(void *state)
     psr_cornerturn_reset(cpu->turn);
 }
 
-static void cpu_describe(const void *state, struct psr_dedisp_info *info)
+static void cpu_describe(void *state, struct psr_dedisp_info *info)
 {
     const struct cpu *cpu = state;
     double runs = (double)cpu->stride * (double)cpu->s->nkept * (double)cpu->lanes.store_bytes;

@@ -1,203 +1,216 @@
-/* The stream on a CUDA device: spectra go over in pieces, are turned to one run of bytes per
- * channel, and stay there as long as a later output needs them.  Copying in, summing and copying
- * out have a stream each and two buffers each, so that they overlap from piece to piece. */
+/* The CUDA backend: one or more devices in step, each with some of the trials; the spectra come
+ * once and go to all. */
 #include "dedisp_cuda.h"
 
-#include <cornerturn.h>
-
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { COPY_BYTES = 1 << 20 }; /* that a thread copies at once */
 
-/* --- a piece ---------------------------------------------------------------------------------- */
+/* --- host memory ------------------------------------------------------------------------------ */
 
 /* Copies rows of memory with all threads; the caller's memory is not pinned, and a single thread is
  * slower than the bus. */
-static void copy_rows(const struct psr_cuda *c, void *to, size_t to_pitch, const void *from,
+static void copy_rows(const struct psr_sweep *s, void *to, size_t to_pitch, const void *from,
                       size_t from_pitch, size_t bytes, size_t nrow)
 {
-    const int nthread = c->s->nthread;
+    const int nthread = s->nthread;
     (void)nthread; /* without OpenMP */
 #pragma omp parallel for num_threads(nthread) if (bytes * nrow > COPY_BYTES)
     for (size_t n = 0; n < nrow; n++)
         memcpy((char *)to + n * to_pitch, (const char *)from + n * from_pitch, bytes);
 }
 
-static void copy_bytes(const struct psr_cuda *c, void *to, const void *from, size_t bytes)
+static void copy_bytes(const struct psr_sweep *s, void *to, const void *from, size_t bytes)
 {
     size_t whole = bytes / COPY_BYTES, done = whole * COPY_BYTES;
-    copy_rows(c, to, COPY_BYTES, from, COPY_BYTES, COPY_BYTES, whole);
+    copy_rows(s, to, COPY_BYTES, from, COPY_BYTES, COPY_BYTES, whole);
     memcpy((char *)to + done, (const char *)from + done, bytes - done);
 }
 
-/* Spectra to the device, behind those that the sums begun still need. */
-static cudaError_t bring_piece(struct psr_cuda *c, const void *in, size_t n)
+/* Whether devices can read the caller's memory at full speed. */
+static bool is_pinned(const void *p)
 {
-    struct psr_cuda_half *h = c->half + c->turn, *other = c->half + !c->turn;
-    size_t history = (size_t)(c->nraw - c->nturned * c->s->downsamp) * c->row_bytes;
-    size_t skip = (size_t)(c->nturned * c->s->downsamp - other->raw_first) * c->row_bytes;
-    TRY(cudaEventSynchronize(h->copied));
-    copy_bytes(c, h->h_raw, in, n * c->row_bytes);
-    TRY(cudaStreamWaitEvent(c->in, h->freed, 0));
-    TRY(cudaMemcpyAsync((char *)h->d_raw + history, h->h_raw, n * c->row_bytes,
-                        cudaMemcpyHostToDevice, c->in));
-    TRY(cudaEventRecord(h->copied, c->in));
-    if (history)
-        TRY(cudaMemcpyAsync(h->d_raw, (char *)other->d_raw + skip, history,
-                            cudaMemcpyDeviceToDevice, c->work));
-    TRY(cudaEventRecord(other->freed, c->work));
-    h->raw_first = c->nturned * c->s->downsamp;
-    c->nraw += n;
-    return cudaStreamWaitEvent(c->work, h->copied, 0);
+    struct cudaPointerAttributes a;
+    if (cudaPointerGetAttributes(&a, p) == cudaSuccess)
+        return a.type == cudaMemoryTypeHost;
+    (void)cudaGetLastError();
+    return false;
 }
 
-/* What later outputs need moves to the start of the runs. */
-static cudaError_t make_room(struct psr_cuda *c)
+static size_t piece_of_all(const struct psr_cuda_set *g)
 {
-    size_t from = (size_t)(c->ndone - c->first) * c->sample_bytes;
-    size_t n = (size_t)(c->nturned - c->ndone) * c->sample_bytes;
-    size_t planes = c->plan.nplane ? (size_t)c->plan.nplane : 1;
-    c->first = c->ndone;
-    return cornerturn_k_slide(c->d_run + DEDISP_FRONT, c->pitch, planes * c->s->nkept, from, n,
-                              c->work);
+    size_t piece = g->device[0].piece;
+    for (size_t k = 1; k < g->n; k++)
+        piece = g->device[k].piece < piece ? g->device[k].piece : piece;
+    return piece;
 }
 
-/* Sums that are complete for every channel go to the runs. */
-static cudaError_t turn_piece(struct psr_cuda *c)
+static size_t host_piece_of_all(const struct psr_cuda_set *g)
 {
-    const struct psr_sweep *s = c->s;
-    uint64_t pre = (uint64_t)s->maxpre, end = c->nraw > pre ? (c->nraw - pre) / s->downsamp : 0;
-    const struct cornerturn_k_desc desc = {
-        .nbit = s->nbit,
-        .is_float = s->kind == PSR_FLOAT,
-        .bias = psr_sweep_bias(s),
-        .row_bytes = c->row_bytes,
-        .nkept = s->nkept,
-        .downsamp = s->downsamp,
-        .d_chan = c->d_chan,
-        .d_pre = c->d_pre,
-        .nplane = c->plan.nplane,
-        .pitch = c->pitch,
-        .plane = c->plane,
-    };
-    if (end <= c->nturned)
-        return cudaSuccess;
-    if (end - c->first > c->room)
-        TRY(make_room(c));
-    TRY(cornerturn_k_turn(&desc, c->half[c->turn].d_raw, 0,
-                          c->d_run + DEDISP_FRONT + (c->nturned - c->first) * c->sample_bytes,
-                          (size_t)(end - c->nturned), c->work));
-    c->nturned = end;
+    size_t piece = g->device[0].host_piece;
+    for (size_t k = 1; k < g->n; k++)
+        piece = g->device[k].host_piece < piece ? g->device[k].host_piece : piece;
+    return piece;
+}
+
+/* Waits until all devices have taken what lies in a half's staging. */
+static cudaError_t wait_copied(const struct psr_cuda_set *g, int turn)
+{
+    for (size_t k = 0; k < g->n; k++)
+        TRY(cudaEventSynchronize(g->device[k].half[turn].copied));
     return cudaSuccess;
 }
 
-static size_t count_ready(const struct psr_cuda *c)
+/* The next n spectra in pinned memory: their own, or a copy. */
+static cudaError_t stage_spectra(struct psr_cuda_set *g, const void *in, size_t n, bool pinned,
+                                 const void **h_in)
 {
-    uint64_t n = c->nraw / c->s->downsamp, behind = c->s->maxshift + c->ndone;
-    return n > behind ? (size_t)(n - behind) : 0;
+    int turn = g->device[0].turn;
+    size_t row_bytes = g->device[0].row_bytes;
+    *h_in = in;
+    if (pinned)
+        return cudaSuccess;
+    if (!g->h_raw[turn])
+        TRY(cudaMallocHost(&g->h_raw[turn], piece_of_all(g) * row_bytes));
+    TRY(wait_copied(g, turn));
+    copy_bytes(g->s, g->h_raw[turn], in, n * row_bytes);
+    *h_in = g->h_raw[turn];
+    return cudaSuccess;
 }
 
-static cudaError_t launch_sums(const struct psr_cuda *c, const struct dedisp_k_io *io)
+/* --- series to the host ----------------------------------------------------------------------- */
+
+/* Waits for the output of a half and hands it over. */
+static cudaError_t give_half(struct psr_cuda_set *g, int turn, float *out, size_t stride)
 {
-    const struct psr_cuda_plan *p = &c->plan;
-    const struct dedisp_k_delays delays = psr_cuda_delays(c);
-    if (!p->multiply)
-        return dedisp_k_gather(io, c->s->ndm, &delays, c->work);
-    for (size_t n = 0; n < p->nbatch; n++) {
-        size_t b = p->batch[n];
-        if (p->nbatch > 1)
-            TRY(psr_cuda_aim(c, n));
-        TRY(dedisp_k_multiply(io, c->d_block + b, p->batch[n + 1] - b, c->d_stage, p->spread,
-                              c->work));
+    for (size_t k = 0; k < g->n; k++) {
+        struct psr_cuda_half *h = g->device[k].half + turn;
+        if (!h->nout)
+            continue;
+        TRY(cudaEventSynchronize(h->drained));
+        copy_rows(g->s, out + g->slab[k].first * stride + h->at, stride * sizeof *out, h->h_out,
+                  h->pitch * sizeof *out, h->nout * sizeof *out, g->slab[k].nseries);
+        h->nout = 0;
     }
     return cudaSuccess;
 }
 
-/* The next n outputs, and their way to the host. */
-static cudaError_t sum_piece(struct psr_cuda *c, size_t n, size_t at)
+static cudaError_t run_piece(struct psr_cuda_set *g, const void *in, size_t n, bool pinned,
+                             size_t *given)
 {
-    const struct psr_sweep *s = c->s;
-    struct psr_cuda_half *h = c->half + c->turn;
-    h->nout = n;
-    h->pitch = (n + 31) / 32 * 32;
-    h->at = at;
-    const struct dedisp_k_io io = {
-        .d_lane = c->d_run + DEDISP_FRONT,
-        .at = (size_t)(c->ndone - c->first),
-        .pitch = c->pitch,
-        .plane = c->plane,
-        .nplane = c->plan.nplane,
-        .nkept = s->nkept,
-        .d_out = h->d_out,
-        .out_pitch = h->pitch,
-        .nout = n,
-        .d_row = c->d_row,
-        .bias = psr_sweep_offset(s),
-        .downsamp = psr_sweep_divisor(s),
-    };
-    TRY(cudaStreamWaitEvent(c->work, h->drained, 0));
-    TRY(launch_sums(c, &io));
-    TRY(cudaEventRecord(h->summed, c->work));
-    TRY(cudaStreamWaitEvent(c->out, h->summed, 0));
-    TRY(cudaMemcpyAsync(h->h_out, h->d_out, s->ndm * h->pitch * sizeof(float),
-                        cudaMemcpyDeviceToHost, c->out));
-    c->ndone += n;
-    return cudaEventRecord(h->drained, c->out);
-}
-
-/* Waits for a piece's output and hands it over. */
-static cudaError_t give_piece(struct psr_cuda *c, int turn, float *out, size_t stride)
-{
-    struct psr_cuda_half *h = c->half + turn;
-    if (!h->nout)
-        return cudaSuccess;
-    TRY(cudaEventSynchronize(h->drained));
-    copy_rows(c, out + h->at, stride * sizeof *out, h->h_out, h->pitch * sizeof *out,
-              h->nout * sizeof *out, c->s->ndm);
-    h->nout = 0;
+    const void *h_in;
+    size_t ready = 0;
+    TRY(stage_spectra(g, in, n, pinned, &h_in));
+    for (size_t k = 0; k < g->n; k++) {
+        TRY(psr_cuda_push(g->device + k, h_in, n, &ready));
+        TRY(psr_cuda_drain(g->device + k, *given));
+        psr_cuda_next(g->device + k);
+    }
+    *given += ready;
     return cudaSuccess;
 }
 
-static cudaError_t run_pieces(struct psr_cuda *c, const unsigned char *in, size_t nsamp, float *out,
-                              size_t stride, size_t *given)
+static cudaError_t run_pieces(struct psr_cuda_set *g, const unsigned char *in, size_t nsamp,
+                              float *out, size_t stride, size_t *given)
 {
-    TRY(cudaSetDevice(c->s->device));
+    bool pinned = is_pinned(in);
+    size_t piece = host_piece_of_all(g);
+    for (size_t k = 0; k < g->n; k++)
+        TRY(psr_cuda_pin_output(g->device + k));
     while (nsamp) {
-        size_t n = nsamp < c->piece ? nsamp : c->piece;
-        TRY(bring_piece(c, in, n));
-        TRY(turn_piece(c));
-        size_t ready = count_ready(c);
-        if (ready)
-            TRY(sum_piece(c, ready, *given));
-        *given += ready;
-        c->turn = !c->turn;
-        TRY(give_piece(c, c->turn, out, stride));
-        in += n * c->row_bytes;
+        size_t n = nsamp < piece ? nsamp : piece;
+        TRY(run_piece(g, in, n, pinned, given));
+        TRY(give_half(g, g->device->turn, out, stride));
+        in += n * g->device->row_bytes;
         nsamp -= n;
     }
-    return give_piece(c, !c->turn, out, stride);
+    TRY(give_half(g, !g->device->turn, out, stride));
+    if (!pinned)
+        return cudaSuccess;
+    TRY(wait_copied(g, 0));
+    return wait_copied(g, 1);
 }
 
-/* --- the backend ------------------------------------------------------------------------------ */
+static psr_status fail(const struct psr_cuda_set *g, cudaError_t e, psr_err *err)
+{
+    int device = g->s->device[0];
+    (void)cudaGetDevice(&device);
+    return psr_cuda_fail(device, e, "dedispersion", err);
+}
+
+/* Thread blocks come in waves, as many at once as there is room for on the device: the last wave of
+ * a piece shall be full. */
+static size_t cuda_suit(const void *state, size_t nsamp)
+{
+    const struct psr_cuda_set *g = state;
+    const struct psr_cuda *c = g->device;
+    const struct psr_cuda_plan *p = &c->plan;
+    size_t most = nsamp < c->piece ? nsamp : c->piece, best = 0;
+    size_t stretches = (most / c->s->downsamp + p->late) / DEDISP_STRETCH;
+    double best_per_wave = 0;
+    for (size_t n = stretches; p->multiply && 2 * n > stretches && n * DEDISP_STRETCH > p->late;
+         n--) {
+        double waves = ceil((double)(p->nblock * n) / (double)c->nresident);
+        size_t nout = n * DEDISP_STRETCH - p->late;
+        if ((double)nout / waves <= best_per_wave)
+            continue;
+        best_per_wave = (double)nout / waves;
+        best = nout * c->s->downsamp;
+    }
+    return best ? best : nsamp;
+}
 
 static psr_status cuda_execute(void *state, const void *in, size_t nsamp, float *out, size_t stride,
                                size_t nout, psr_err *err)
 {
-    struct psr_cuda *c = state;
+    struct psr_cuda_set *g = state;
     size_t given = 0;
-    cudaError_t e = run_pieces(c, in, nsamp, out, stride, &given);
+    cudaError_t e = run_pieces(g, in, nsamp, out, stride, &given);
     if (e)
-        return psr_cuda_fail(c, e, "dedispersion", err);
+        return fail(g, e, err);
     if (given != nout)
         return psr_fail(err, PSR_EINVAL, "dedispersion: gave %zu samples, not %zu", given, nout);
     return PSR_OK;
 }
 
-static void cuda_reset(void *state)
+/* --- series that stay ------------------------------------------------------------------------- */
+
+static cudaError_t run_resident(struct psr_cuda_set *g, const void *in, size_t n, size_t *nout)
 {
-    struct psr_cuda *c = state;
-    (void)cudaSetDevice(c->s->device);
+    const void *h_in;
+    bool pinned = is_pinned(in);
+    int turn = g->device->turn;
+    TRY(stage_spectra(g, in, n, pinned, &h_in));
+    for (size_t k = 0; k < g->n; k++) {
+        struct psr_cuda *c = g->device + k;
+        TRY(psr_cuda_push(c, h_in, n, nout));
+        g->slab[k].d_x = c->half[turn].d_out;
+        g->slab[k].stride = c->half[turn].pitch;
+        psr_cuda_next(c);
+    }
+    return pinned ? wait_copied(g, turn) : cudaSuccess;
+}
+
+static psr_status cuda_execute_device(void *state, const void *in, size_t nsamp, size_t *taken,
+                                      const struct psr_slab **slab, size_t *nslab, size_t *nout,
+                                      psr_err *err)
+{
+    struct psr_cuda_set *g = state;
+    size_t piece = piece_of_all(g);
+    *taken = nsamp < piece ? nsamp : piece;
+    *slab = g->slab;
+    *nslab = g->n;
+    cudaError_t e = run_resident(g, in, *taken, nout);
+    return e ? fail(g, e, err) : PSR_OK;
+}
+
+/* --- the backend ------------------------------------------------------------------------------ */
+
+static void reset_device(struct psr_cuda *c)
+{
+    (void)cudaSetDevice(c->device);
     (void)cudaStreamSynchronize(c->in);
     (void)cudaStreamSynchronize(c->work);
     (void)cudaStreamSynchronize(c->out);
@@ -206,36 +219,91 @@ static void cuda_reset(void *state)
     c->half[0].nout = c->half[1].nout = 0;
 }
 
-static void cuda_describe(const void *state, struct psr_dedisp_info *info)
+static void cuda_reset(void *state)
 {
-    const struct psr_cuda *c = state;
-    info->bytes = c->bytes;
+    struct psr_cuda_set *g = state;
+    for (size_t k = 0; k < g->n; k++)
+        reset_device(g->device + k);
+}
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static void cuda_describe(void *state, struct psr_dedisp_info *info)
+{
+    struct psr_cuda_set *g = state;
+    info->ndevice = g->n;
+    for (size_t k = 0; k < g->n; k++) {
+        struct psr_cuda *c = g->device + k;
+        for (int n = 0; n < 2; n++)
+            (void)psr_cuda_account(c, c->half + n);
+        info->bytes += c->bytes;
+        info->copy_in_s = larger(info->copy_in_s, c->copy_in_ms * 1e-3);
+        info->turn_s = larger(info->turn_s, c->turn_ms * 1e-3);
+        info->sum_s = larger(info->sum_s, c->sum_ms * 1e-3);
+        info->copy_out_s = larger(info->copy_out_s, c->copy_out_ms * 1e-3);
+    }
 }
 
 static void cuda_destroy(void *state)
 {
-    struct psr_cuda *c = state;
-    if (!c)
+    struct psr_cuda_set *g = state;
+    if (!g)
         return;
-    if (c->started)
-        psr_cuda_free(c);
-    psr_cuda_plan_free(&c->plan);
-    free(c);
+    for (size_t k = 0; g->device && k < g->n; k++) {
+        if (g->device[k].started)
+            psr_cuda_free(g->device + k);
+        psr_cuda_plan_free(&g->device[k].plan);
+    }
+    cudaFreeHost(g->h_raw[0]);
+    cudaFreeHost(g->h_raw[1]);
+    free(g->device);
+    free(g->part);
+    free(g->slab);
+    free(g);
+}
+
+/* The trials of device k, and the device itself. */
+static psr_status start_device(struct psr_cuda_set *g, size_t k, psr_err *err)
+{
+    const struct psr_sweep *s = g->s;
+    struct psr_sweep *part = g->part + k;
+    size_t first = k * s->ndm / g->n, end = (k + 1) * s->ndm / g->n;
+    *part = *s;
+    part->dm = s->dm + first;
+    part->ndm = end - first;
+    part->mem_bytes = s->mem_bytes / (int64_t)g->n;
+    g->device[k].s = part;
+    g->device[k].device = s->device[k];
+    psr_status st = psr_cuda_start(g->device + k, err);
+    g->slab[k] = (struct psr_slab){
+        .device = s->device[k], .first = first, .nseries = part->ndm, .stream = g->device[k].work};
+    return st;
 }
 
 /* Leaves nothing behind where it fails, so that another backend can be tried. */
 static psr_status cuda_create(void **state, const struct psr_sweep *s, psr_err *err)
 {
-    struct psr_cuda *c = calloc(1, sizeof *c);
+    struct psr_cuda_set *g = calloc(1, sizeof *g);
     *state = NULL;
-    if (!c)
-        return psr_fail_nomem(err, "a dedispersion plan", sizeof *c);
-    c->s = s;
-    psr_status st = psr_cuda_start(c, err);
+    if (!g)
+        return psr_fail_nomem(err, "a dedispersion plan", sizeof *g);
+    g->s = s;
+    g->n = s->ndevice < s->ndm ? s->ndevice : s->ndm;
+    g->device = calloc(g->n, sizeof *g->device);
+    g->part = calloc(g->n, sizeof *g->part);
+    g->slab = calloc(g->n, sizeof *g->slab);
+    psr_status st = PSR_OK;
+    if (!g->device || !g->part || !g->slab)
+        st = psr_fail_nomem(err, "a dedispersion plan", (double)g->n * sizeof *g->device);
+    for (size_t k = 0; k < g->n && st == PSR_OK; k++)
+        st = start_device(g, k, err);
     if (st)
-        cuda_destroy(c);
+        cuda_destroy(g);
     else
-        *state = c;
+        *state = g;
     return st;
 }
 
@@ -243,7 +311,9 @@ const struct psr_dedisp_ops psr_dedisp_cuda = {
     .name = "cuda",
     .block_bytes = 0x1p28,
     .create = cuda_create,
+    .suit = cuda_suit,
     .execute = cuda_execute,
+    .execute_device = cuda_execute_device,
     .reset = cuda_reset,
     .describe = cuda_describe,
     .destroy = cuda_destroy,

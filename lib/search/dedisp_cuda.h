@@ -6,6 +6,7 @@
 #ifndef PSR_SEARCH_DEDISP_CUDA_H
 #define PSR_SEARCH_DEDISP_CUDA_H
 
+#include "../base/cuda_call.h"
 #include "dedisp_backend.h"
 
 #include <dedisp.h>
@@ -20,10 +21,12 @@ struct psr_cuda_plan {
     struct dedisp_k_group *group; /* [ngroup] */
     size_t *batch;                /* [nbatch + 1] first block of each */
     size_t nblock, ngroup, nbatch;
-    size_t nstage; /* of the largest batch */
-    int nplane;    /* of bytes, to hold a sample; 0: floats */
-    int spread;    /* of any block */
-    bool multiply; /* by matrix products; else sample by sample, and there are no blocks */
+    size_t nstage;  /* of the largest batch */
+    int nplane;     /* of bytes, to hold a sample; 0: floats */
+    int spread;     /* of any block */
+    size_t late;    /* of any block */
+    double law_mid; /* of the middle of the delays of kept channels */
+    bool multiply;  /* by matrix products; else sample by sample, and there are no blocks */
 };
 
 /* Given:    max_spread  of dedisp_k_max_spread
@@ -33,25 +36,30 @@ PSR_MUST_CHECK psr_status psr_cuda_plan_make(struct psr_cuda_plan *plan, const s
                                              int max_spread, size_t max_stages, psr_err *err);
 void psr_cuda_plan_free(struct psr_cuda_plan *plan);
 
-/* One of two: a piece's spectra and its output, on the host and on the device. */
+/* One of two: a piece's spectra and its output. */
 struct psr_cuda_half {
-    void *h_raw, *d_raw;
-    float *h_out, *d_out;
-    cudaEvent_t copied, freed;   /* spectra have come; spectra are not needed any more */
-    cudaEvent_t summed, drained; /* output is made; output has gone */
-    uint64_t raw_first;          /* spectrum at the start of d_raw */
-    size_t nout, pitch;          /* output on its way to the caller, 0: none */
-    size_t at;                   /* its place in the caller's */
+    void *d_raw;
+    float *d_out, *h_out;         /* h_out: NULL until output goes to the host */
+    cudaEvent_t began, copied;    /* spectra come; they have come */
+    cudaEvent_t taken, freed;     /* they are worked on; they are not needed any more */
+    cudaEvent_t turned, summed;   /* they lie in runs; output is made */
+    cudaEvent_t leaving, drained; /* output goes to the host; it has gone */
+    bool busy, giving;            /* events were recorded; the last two as well */
+    uint64_t raw_first;           /* spectrum at the start of d_raw */
+    size_t nout, pitch;           /* output on its way to the caller, 0: none */
+    size_t at;                    /* its place in the caller's */
 };
 
+/* One device and its trials. */
 struct psr_cuda {
     const struct psr_sweep *s;
+    int device;
     struct psr_cuda_plan plan;
     size_t row_bytes, sample_bytes; /* of a spectrum; of a sample in a run */
 
     double *d_dm, *d_law;
     uint32_t *d_row, *d_chan;
-    int32_t *d_pre;
+    int32_t *d_pre, *d_place;
     struct dedisp_k_block *d_block;
     struct dedisp_k_group *d_group;
     void *d_stage;
@@ -60,7 +68,9 @@ struct psr_cuda {
     unsigned char *d_run;   /* [nplane][nkept][pitch] */
     size_t pitch, plane;    /* bytes */
     size_t room;            /* samples of a run */
+    size_t nresident;       /* thread blocks that the device holds at once */
     size_t piece, nout_max; /* spectra and output samples at once */
+    size_t host_piece;      /* spectra at once where output goes to the host */
     struct psr_cuda_half half[2];
     cudaStream_t in, work, out;
 
@@ -69,25 +79,42 @@ struct psr_cuda {
     uint64_t first;                /* sample at the start of the runs */
     int64_t bytes;
     bool started; /* the device was there */
+    double copy_in_ms, turn_ms, sum_ms, copy_out_ms;
 };
 
-/* Returns from the function with the first call that fails. */
-#define TRY(call)                                                                                  \
-    do {                                                                                           \
-        cudaError_t e_ = (call);                                                                   \
-        if (e_)                                                                                    \
-            return e_;                                                                             \
-    } while (0)
-
-psr_status psr_cuda_fail(const struct psr_cuda *c, cudaError_t e, const char *what, psr_err *err);
+/* The devices of a plan, in step. */
+struct psr_cuda_set {
+    const struct psr_sweep *s;
+    struct psr_sweep *part;  /* [n] of the sweep: its trials only */
+    struct psr_cuda *device; /* [n] */
+    struct psr_slab *slab;   /* [n] */
+    size_t n;
+    void *h_raw[2]; /* for spectra in memory that is not pinned; NULL until there are such */
+};
 
 /* Takes the device and all memory.  c is to be freed after a failure too. */
 PSR_MUST_CHECK psr_status psr_cuda_start(struct psr_cuda *c, psr_err *err);
 void psr_cuda_free(struct psr_cuda *c);
 
+/* Takes memory for output on its way to the host. */
+cudaError_t psr_cuda_pin_output(struct psr_cuda *c);
+
 struct dedisp_k_delays psr_cuda_delays(const struct psr_cuda *c);
 
 /* Makes the stages of a batch. */
 cudaError_t psr_cuda_aim(const struct psr_cuda *c, size_t batch);
+
+/* Takes the next n spectra, n <= c->piece, from pinned memory, and enqueues the sums that they
+ * complete: *nout samples in the half that c->turn is. */
+cudaError_t psr_cuda_push(struct psr_cuda *c, const void *h_in, size_t n, size_t *nout);
+
+/* Moves on to the other half. */
+void psr_cuda_next(struct psr_cuda *c);
+
+/* Enqueues the way of that half's output to the host, for the caller's place "at". */
+cudaError_t psr_cuda_drain(struct psr_cuda *c, size_t at);
+
+/* Waits until a half is done with and takes account of its times. */
+cudaError_t psr_cuda_account(struct psr_cuda *c, struct psr_cuda_half *h);
 
 #endif

@@ -123,24 +123,32 @@ static psr_status group_channels(struct psr_cuda_plan *plan, const struct psr_sw
 
 /* --- blocks ----------------------------------------------------------------------------------- */
 
+/* Samples by which delays against those of the middle spread over a range of DM. */
+static int spread_over(const struct psr_cuda_plan *plan, const struct psr_sweep *s, double range)
+{
+    double above = drift(s, range, plan->law_mid, s->law[0]);
+    double below = drift(s, range, s->law[s->nkept - 1], plan->law_mid);
+    return (int)(above > below ? above : below) + 2 + slack(s);
+}
+
+/* ...and those of the middle themselves. */
+static int late_over(const struct psr_cuda_plan *plan, const struct psr_sweep *s, double range)
+{
+    return (int)drift(s, range, plan->law_mid, s->law_top) + 2;
+}
+
 /* Trials from "first" on whose delays stay within the spread. */
 static size_t count_trials(const struct psr_cuda_plan *plan, const struct psr_sweep *s,
                            size_t first, int max_spread)
 {
     size_t n = 1;
-    double law = s->law[s->nkept - 1];
-    while (n < DEDISP_TRIALS && first + n < s->ndm &&
-           drift(s, plan->dm[first + n] - plan->dm[first], law, s->law_top) + slack(s) <=
-               max_spread)
-        n++;
+    for (; n < DEDISP_TRIALS && first + n < s->ndm; n++) {
+        double range = plan->dm[first + n] - plan->dm[first];
+        if (spread_over(plan, s, range) > max_spread ||
+            late_over(plan, s, range) >= DEDISP_FRONT - 64)
+            break;
+    }
     return n;
-}
-
-static int spread_of(const struct psr_cuda_plan *plan, const struct psr_sweep *s,
-                     const struct dedisp_k_block *b)
-{
-    double range = plan->dm[b->first + b->n - 1] - plan->dm[b->first];
-    return (int)drift(s, range, s->law[s->nkept - 1], s->law_top) + slack(s);
 }
 
 static psr_status make_blocks(struct psr_cuda_plan *plan, const struct psr_sweep *s, int max_spread,
@@ -160,8 +168,11 @@ static psr_status make_blocks(struct psr_cuda_plan *plan, const struct psr_sweep
         psr_status st = group_channels(plan, s, b, &room, err);
         if (st)
             return st;
-        int spread = spread_of(plan, s, b);
+        double range = plan->dm[first + b->n - 1] - plan->dm[first];
+        int spread = spread_over(plan, s, range);
+        b->late = (uint64_t)late_over(plan, s, range);
         plan->spread = spread > plan->spread ? spread : plan->spread;
+        plan->late = b->late > plan->late ? (size_t)b->late : plan->late;
         first += b->n;
     }
     return PSR_OK;
@@ -203,8 +214,9 @@ psr_status psr_cuda_plan_make(struct psr_cuda_plan *plan, const struct psr_sweep
     uint64_t lane_max = psr_sweep_lane_max(s);
     memset(plan, 0, sizeof *plan);
     plan->nplane = planes_for(lane_max);
+    plan->law_mid = 2 / (1 / s->law[0] + 1 / s->law[s->nkept - 1]);
     psr_status st = sort_trials(plan, s, err);
-    if (st || !lane_max || max_spread < slack(s) || lane_max * s->nkept > UINT32_MAX)
+    if (st || !lane_max || max_spread < 2 + slack(s) || lane_max * s->nkept > UINT32_MAX)
         return st;
     if ((st = make_blocks(plan, s, max_spread, err)))
         return st;

@@ -3,20 +3,15 @@
 
 #include <psrkit/device.h>
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    PIECE_BYTES = 128 << 20, /* of spectra, and of output, at once */
+    PIECE_BYTES = 256 << 20, /* of spectra, and of output, at once */
+    HOST_BYTES = 128 << 20,  /* of output to the host: pinned memory takes long to get */
     STAGE_BYTES = 1 << 30,   /* of stages at once, at most */
 };
-
-psr_status psr_cuda_fail(const struct psr_cuda *c, cudaError_t e, const char *what, psr_err *err)
-{
-    (void)cudaGetLastError();
-    return psr_fail(err, PSR_EDEVICE, "device %d: %s: %s", c->s->device, what,
-                    cudaGetErrorString(e));
-}
 
 /* --- memory ------------------------------------------------------------------------ */
 
@@ -54,9 +49,8 @@ static void free_buffers(struct psr_cuda *c)
         struct psr_cuda_half *h = c->half + n;
         cudaFree(h->d_raw);
         cudaFree(h->d_out);
-        cudaFreeHost(h->h_raw);
         cudaFreeHost(h->h_out);
-        h->d_raw = h->h_raw = NULL;
+        h->d_raw = NULL;
         h->d_out = h->h_out = NULL;
     }
     cudaFree(c->d_run);
@@ -74,9 +68,16 @@ static cudaError_t take_half(struct psr_cuda *c, struct psr_cuda_half *h)
     size_t out = c->s->ndm * ((c->nout_max + 31) / 32 * 32) * sizeof(float);
     TRY(take_device(c, &h->d_raw, (max_history(c->s) + c->piece) * c->row_bytes));
     TRY(take_device(c, &h->d_out, out));
-    TRY(cudaMemset(h->d_out, 0, out)); /* rows are copied to the host with their padding */
-    TRY(take_pinned(c, &h->h_raw, c->piece * c->row_bytes));
-    return take_pinned(c, &h->h_out, out);
+    return cudaMemset(h->d_out, 0, out); /* rows are copied to the host with their padding */
+}
+
+cudaError_t psr_cuda_pin_output(struct psr_cuda *c)
+{
+    size_t nout = (c->host_piece / c->s->downsamp + 2 + 31) / 32 * 32;
+    for (int n = 0; n < 2; n++)
+        if (!c->half[n].h_out)
+            TRY(take_pinned(c, &c->half[n].h_out, c->s->ndm * nout * sizeof(float)));
+    return cudaSuccess;
 }
 
 /* Room for what later outputs need and some pieces, so that runs are seldom moved to their start.
@@ -96,18 +97,23 @@ static cudaError_t take_buffers(struct psr_cuda *c)
     return cudaMemset(c->d_run, 0, planes * c->plane + DEDISP_BEHIND);
 }
 
+static size_t round_piece(double piece)
+{
+    piece = piece < 1 << 24 ? piece : 1 << 24;
+    return piece > 1 ? (size_t)piece : 1;
+}
+
 /* The largest pieces that there is memory for. */
-static psr_status make_buffers(struct psr_cuda *c, psr_err *err)
+static psr_status make_buffers(struct psr_cuda *c, int64_t mem_free, psr_err *err)
 {
     const struct psr_sweep *s = c->s;
-    double most = (double)s->mem_bytes / 8 < PIECE_BYTES ? (double)s->mem_bytes / 8 : PIECE_BYTES;
-    double in = most / (double)c->row_bytes;
-    double out = most / 4 / (double)s->ndm * (double)s->downsamp;
-    double piece = in < out ? in : out;
+    int64_t mem = s->mem_bytes / 4 < mem_free / 32 ? s->mem_bytes / 4 : mem_free / 32;
+    double most = mem < PIECE_BYTES ? (double)mem : PIECE_BYTES;
+    double host = most < HOST_BYTES ? most : HOST_BYTES;
+    double in = most / (double)c->row_bytes, per_out = 4 * (double)s->ndm / (double)s->downsamp;
     int64_t before = c->bytes;
     cudaError_t e = cudaErrorMemoryAllocation;
-    piece = piece < 1 << 24 ? piece : 1 << 24;
-    for (c->piece = piece > 1 ? (size_t)piece : 1; c->piece; c->piece /= 2) {
+    for (c->piece = round_piece(fmin(in, most / per_out)); c->piece; c->piece /= 2) {
         e = take_buffers(c);
         if (e != cudaErrorMemoryAllocation)
             break;
@@ -115,7 +121,11 @@ static psr_status make_buffers(struct psr_cuda *c, psr_err *err)
         free_buffers(c);
         c->bytes = before;
     }
-    return e ? psr_cuda_fail(c, e, "samples", err) : PSR_OK;
+    if (!e)
+        e = cudaStreamSynchronize(0); /* buffers are cleared there, and used elsewhere */
+    size_t host_piece = round_piece(host / per_out);
+    c->host_piece = host_piece < c->piece ? host_piece : c->piece;
+    return e ? psr_cuda_fail(c->device, e, "samples", err) : PSR_OK;
 }
 
 static cudaError_t make_events(struct psr_cuda *c)
@@ -125,9 +135,10 @@ static cudaError_t make_events(struct psr_cuda *c)
     TRY(cudaStreamCreateWithFlags(&c->out, cudaStreamNonBlocking));
     for (int n = 0; n < 2; n++) {
         struct psr_cuda_half *h = c->half + n;
-        cudaEvent_t *const event[] = {&h->copied, &h->freed, &h->summed, &h->drained};
-        for (int k = 0; k < 4; k++)
-            TRY(cudaEventCreateWithFlags(event[k], cudaEventDisableTiming));
+        cudaEvent_t *const event[] = {&h->began,  &h->copied, &h->taken,   &h->freed,
+                                      &h->turned, &h->summed, &h->leaving, &h->drained};
+        for (size_t k = 0; k < sizeof event / sizeof *event; k++)
+            TRY(cudaEventCreate(event[k]));
     }
     return cudaSuccess;
 }
@@ -143,6 +154,7 @@ struct dedisp_k_delays psr_cuda_delays(const struct psr_cuda *c)
         .d_dm = c->d_dm,
         .d_law = c->d_law,
         .frame = psr_sweep_frame(s),
+        .law_mid = c->plan.law_mid,
         .tol_group = tolerant ? PSR_TOL_GROUP : 0,
     };
 }
@@ -162,15 +174,25 @@ static cudaError_t upload_plan(struct psr_cuda *c)
     return cudaMemset(c->d_fault, 0, sizeof *c->d_fault);
 }
 
+/* Which channel of the spectra each kept one is, and the other way round. */
 static cudaError_t upload_channels(struct psr_cuda *c)
 {
-    uint32_t *chan = calloc(c->s->nkept, sizeof *chan);
-    if (!chan)
-        return cudaErrorMemoryAllocation;
-    for (size_t k = 0; k < c->s->nkept; k++)
-        chan[k] = (uint32_t)c->s->chan[k];
-    cudaError_t e = upload(c, &c->d_chan, chan, c->s->nkept * sizeof *chan);
+    const struct psr_sweep *s = c->s;
+    uint32_t *chan = calloc(s->nkept, sizeof *chan);
+    int32_t *place = malloc(s->nchan * sizeof *place);
+    cudaError_t e = chan && place ? cudaSuccess : cudaErrorMemoryAllocation;
+    for (size_t n = 0; !e && n < s->nchan; n++)
+        place[n] = -1;
+    for (size_t k = 0; !e && k < s->nkept; k++) {
+        chan[k] = (uint32_t)s->chan[k];
+        place[s->chan[k]] = (int32_t)k;
+    }
+    if (!e)
+        e = upload(c, &c->d_chan, chan, s->nkept * sizeof *chan);
+    if (!e)
+        e = upload(c, &c->d_place, place, s->nchan * sizeof *place);
     free(chan);
+    free(place);
     return e;
 }
 
@@ -202,13 +224,13 @@ psr_status psr_cuda_start(struct psr_cuda *c, psr_err *err)
     struct psr_device device;
     int max_spread;
     psr_err why;
-    psr_status st = psr_device_describe(c->s->device, &device, &why);
+    psr_status st = psr_device_describe(c->device, &device, &why);
     if (st)
         return psr_fail(err, st, "dedispersion on CUDA: %s", why.msg);
-    cudaError_t e = cudaSetDevice(c->s->device);
+    cudaError_t e = cudaSetDevice(c->device);
     c->started = !e;
     if (e || (e = dedisp_k_max_spread(&max_spread)) || (e = make_events(c)))
-        return psr_cuda_fail(c, e, "start", err);
+        return psr_cuda_fail(c->device, e, "start", err);
     int64_t stages = device.mem_free / 8 < STAGE_BYTES ? device.mem_free / 8 : STAGE_BYTES;
     st = psr_cuda_plan_make(&c->plan, c->s, max_spread, (size_t)stages / dedisp_k_stage_bytes(),
                             err);
@@ -217,23 +239,25 @@ psr_status psr_cuda_start(struct psr_cuda *c, psr_err *err)
     c->sample_bytes = c->plan.nplane ? 1 : sizeof(float);
     c->row_bytes = (c->s->nchan * (size_t)c->s->nbit + 7) / 8;
     if ((e = upload_plan(c)) || (e = upload_channels(c)) || (e = aim_all(c)))
-        return psr_cuda_fail(c, e, "delays", err);
-    return make_buffers(c, err);
+        return psr_cuda_fail(c->device, e, "delays", err);
+    c->nresident = (size_t)device.nprocessor * DEDISP_RESIDENT;
+    return make_buffers(c, device.mem_free, err);
 }
 
 void psr_cuda_free(struct psr_cuda *c)
 {
-    (void)cudaSetDevice(c->s->device);
+    (void)cudaSetDevice(c->device);
     (void)cudaDeviceSynchronize();
     free_buffers(c);
-    void *const device[] = {c->d_dm,    c->d_law,   c->d_row,   c->d_chan, c->d_pre,
-                            c->d_block, c->d_group, c->d_stage, c->d_fault};
+    void *const device[] = {c->d_dm,    c->d_law,   c->d_row,   c->d_chan,  c->d_pre,
+                            c->d_place, c->d_block, c->d_group, c->d_stage, c->d_fault};
     for (size_t n = 0; n < sizeof device / sizeof *device; n++)
         cudaFree(device[n]);
     for (int n = 0; n < 2; n++) {
         const struct psr_cuda_half *h = c->half + n;
-        const cudaEvent_t event[] = {h->copied, h->freed, h->summed, h->drained};
-        for (int k = 0; k < 4; k++)
+        const cudaEvent_t event[] = {h->began,  h->copied, h->taken,   h->freed,
+                                     h->turned, h->summed, h->leaving, h->drained};
+        for (size_t k = 0; k < sizeof event / sizeof *event; k++)
             if (event[k])
                 cudaEventDestroy(event[k]);
     }

@@ -24,6 +24,7 @@ struct feed {
 struct line {
     psr_dedisp *plan;
     const struct feed *feed;
+    size_t taken;     /* of what the last push brought, by a device */
     double out_bytes; /* of all trials, per spectrum of the stream */
 };
 
@@ -236,6 +237,8 @@ size_t psr_fanout_block(const psr_fanout *f)
     double n = room / (spectrum + out);
     n = n > 1 << 20 ? 1 << 20 : n;
     size_t whole = n > 1 ? (size_t)n : 1;
+    if (f->nline == 1 && f->line->feed->summed == 1)
+        whole = psr_dedisp_suit_block(f->line->plan, whole);
     return whole > f->largest ? whole / f->largest * f->largest : whole;
 }
 
@@ -250,6 +253,8 @@ size_t psr_fanout_ready(const psr_fanout *f, size_t line, size_t nsamp)
 
 psr_status psr_fanout_push(psr_fanout *f, const void *in, size_t nsamp, psr_err *err)
 {
+    for (size_t k = 0; k < f->nline; k++)
+        f->line[k].taken = 0;
     f->feed[0].have = in;
     f->feed[0].n = nsamp;
     f->taken += nsamp;
@@ -270,6 +275,19 @@ psr_status psr_fanout_execute(psr_fanout *f, size_t line, float *out, size_t str
 {
     const struct line *l = &f->line[line];
     return psr_dedisp_execute(l->plan, l->feed->have, l->feed->n, out, stride, nout, err);
+}
+
+psr_status psr_fanout_execute_device(psr_fanout *f, size_t line, const struct psr_slab **slab,
+                                     size_t *nslab, size_t *nout, size_t *left, psr_err *err)
+{
+    struct line *l = &f->line[line];
+    const unsigned char *in = l->feed->have;
+    size_t n = l->feed->n - l->taken, taken;
+    psr_status st = psr_dedisp_execute_device(l->plan, in + l->taken * l->feed->row_bytes, n,
+                                              &taken, slab, nslab, nout, err);
+    l->taken += taken;
+    *left = n - taken;
+    return st;
 }
 
 void psr_fanout_destroy(psr_fanout *f)

@@ -30,6 +30,7 @@ struct psr_patch {
     int64_t *level;   /* [ndm] what the last sample given was off by */
     struct edge *edge;
     size_t nedge, edge_room;
+    bool off;                /* some level is not 0 */
     struct scratch *scratch; /* [nthread] */
     size_t room;             /* samples of each */
     int64_t ngiven;
@@ -190,10 +191,20 @@ static void drop_edges(psr_patch *p)
     p->nedge = kept;
 }
 
+bool psr_patch_touches(const psr_patch *p, size_t nstep)
+{
+    return nstep || p->nedge || p->off;
+}
+
 psr_status psr_patch_execute(psr_patch *p, const struct psr_step *step, size_t nstep, float *out,
                              size_t stride, size_t n, psr_err *err)
 {
     double unit = ldexp(1, -p->shift) / (double)p->d.downsamp;
+    bool off = false;
+    if (!psr_patch_touches(p, nstep)) {
+        p->ngiven += (int64_t)n;
+        return PSR_OK;
+    }
     psr_status st = grow_edges(p, nstep, err);
     for (size_t k = 0; k < nstep && !st; k++)
         st = add_edge(p, step + k, err);
@@ -203,12 +214,14 @@ psr_status psr_patch_execute(psr_patch *p, const struct psr_step *step, size_t n
         return st;
     if (p->nedge)
         qsort(p->edge, p->nedge, sizeof *p->edge, by_channel);
-#pragma omp parallel for schedule(dynamic) num_threads(p->nthread)
+#pragma omp parallel for schedule(dynamic) num_threads(p->nthread) reduction(|| : off)
     for (size_t i = 0; i < p->d.ndm; i++) {
         struct scratch *s = &p->scratch[psr_thread_number()];
         scatter_edges(p, s, i, n);
         p->level[i] = add_changes(s, out + i * stride, n, p->level[i], unit);
+        off = off || p->level[i];
     }
+    p->off = off;
     p->ngiven += (int64_t)n;
     drop_edges(p);
     return PSR_OK;

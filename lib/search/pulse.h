@@ -11,33 +11,13 @@
 #define PSR_SEARCH_PULSE_H
 
 #include "../base/clones.h"
+#include "pulse_math.h"
 
 #include <psrkit/singlepulse.h>
 
 enum {
-    PULSE_REACH = 4,     /* pieces on either side that make a knot */
-    PULSE_RING = 16,     /* pieces remembered: at least 2 reach + 2 */
-    PULSE_MIN_GOOD = 16, /* samples: fewer give no statistics */
-    PULSE_SUMS = 19,     /* boxcars computed, those between the searched ones included */
-    PULSE_PIECE_MIN = 512,
-    PULSE_PIECE_WIDTHS = 4, /* longest boxcars in a piece */
-};
-
-/* Samples beyond this size are taken for garbage, as infinities and not-a-numbers are. */
-#define PULSE_HUGE 1e30f
-
-struct pulse_piece {
-    double good;  /* samples behind the figures; 0: there are no figures */
-    double pos;   /* mean index of those samples */
-    double level; /* at pos */
-    double slope; /* per sample */
-    double sigma; /* about the line; 0 where all samples are the same */
-};
-
-struct pulse_knot {
-    bool known;
-    bool dead; /* the piece itself is constant or nearly so: it holds no data */
-    double pos, level, slope, sigma;
+    PULSE_RING = 16, /* pieces remembered: at least 2 reach + 2 */
+    PULSE_SUMS = 19, /* boxcars computed, those between the searched ones included */
 };
 
 /* Floats that measuring n samples needs. */

@@ -1,5 +1,5 @@
 /* The plan of the single-pulse search: streams in, events out. */
-#include "pulse.h"
+#include "singlepulse_plan.h"
 
 #include "../base/threads.h"
 
@@ -10,41 +10,9 @@
 static const size_t DEFAULT_MAX_EVENTS = 10 * 1000 * 1000;
 
 enum {
-    SLOTS = PULSE_REACH + 2, /* pieces whose samples are held */
+    SLOTS = PULSE_REACH + 2, /* pieces whose samples are held on the host */
     MAX_SERIES = 1 << 24,
     MAX_THREADS = 4096,
-};
-
-/* One series. */
-struct lane {
-    float *piece; /* [SLOTS][length], piece k at k % SLOTS */
-    float *carry; /* [maxwidth - 1] flattened samples before the next to be searched */
-    struct pulse_piece ring[PULSE_RING];
-    struct pulse_knot before, own, after; /* of the piece to be searched next */
-    struct pulse_picker picker;
-};
-
-/* What one thread needs. */
-struct bench {
-    float *flat;    /* [room] carry and then a piece, flattened */
-    float *best;    /* [room] */
-    float *work;    /* [PULSE_SUMS][room] */
-    int32_t *width; /* [room] */
-};
-
-struct psr_singlepulse {
-    size_t nseries, maxwidth, length, room;
-    size_t *sweep; /* [nseries] */
-    size_t maxsweep;
-    float threshold;
-    int nthread;
-    int64_t pos; /* samples pushed */
-    bool ended;
-    struct psr_span *mask; /* that may still touch samples to come */
-    size_t nmask, mask_room;
-    struct lane *lane;   /* [nseries] */
-    float *samples;      /* of all lanes */
-    struct bench *bench; /* [nthread] */
 };
 
 static psr_status check_desc(const struct psr_singlepulse_desc *d, psr_err *err)
@@ -73,7 +41,7 @@ static int count_threads(int asked, size_t nseries)
     return (size_t)n < nseries ? n : (int)nseries;
 }
 
-static bool allocate_bench(struct bench *b, size_t room, size_t length)
+static bool allocate_bench(struct pulse_bench *b, size_t room, size_t length)
 {
     size_t work = PULSE_SUMS * room;
     work = work > PULSE_WORK(length) ? work : PULSE_WORK(length);
@@ -84,40 +52,51 @@ static bool allocate_bench(struct bench *b, size_t room, size_t length)
     return b->flat && b->best && b->work && b->width;
 }
 
-static bool allocate_lanes(struct psr_singlepulse *p, const struct psr_singlepulse_desc *d)
+static bool allocate_plan(struct psr_singlepulse *p, const struct psr_singlepulse_desc *d)
 {
-    size_t held = SLOTS * p->length, carry = p->maxwidth - 1, each = held + carry;
     size_t events = d->max_events ? d->max_events : DEFAULT_MAX_EVENTS;
     size_t share = events / p->nseries > 0 ? events / p->nseries : 1;
     p->sweep = calloc(p->nseries, sizeof *p->sweep);
     p->lane = calloc(p->nseries, sizeof *p->lane);
-    p->samples = malloc(p->nseries * each * sizeof *p->samples);
-    if (!p->sweep || !p->lane || !p->samples)
+    if (!p->sweep || !p->lane)
         return false;
     for (size_t i = 0; i < p->nseries; i++) {
-        struct lane *lane = &p->lane[i];
-        lane->piece = p->samples + i * each;
-        lane->carry = lane->piece + held;
-        for (size_t j = 0; j < carry; j++)
-            lane->carry[j] = -INFINITY;
-        psr_pulse_picker_init(&lane->picker, share);
+        psr_pulse_picker_init(&p->lane[i].picker, share);
         p->sweep[i] = d->sweep ? d->sweep[i] : 0;
         p->maxsweep = p->sweep[i] > p->maxsweep ? p->sweep[i] : p->maxsweep;
     }
     return true;
 }
 
-static bool allocate_plan(struct psr_singlepulse *p, const struct psr_singlepulse_desc *d)
+/* What a search on the host needs. */
+static bool allocate_samples(struct psr_singlepulse *p)
 {
-    if (!allocate_lanes(p, d))
-        return false;
+    size_t held = SLOTS * p->length, carry = p->maxwidth - 1, each = held + carry;
+    p->samples = malloc(p->nseries * each * sizeof *p->samples);
     p->bench = calloc((size_t)p->nthread, sizeof *p->bench);
-    if (!p->bench)
+    if (!p->samples || !p->bench)
         return false;
+    for (size_t i = 0; i < p->nseries; i++) {
+        struct pulse_lane *lane = &p->lane[i];
+        lane->piece = p->samples + i * each;
+        lane->carry = lane->piece + held;
+        for (size_t j = 0; j < carry; j++)
+            lane->carry[j] = -INFINITY;
+    }
     for (int k = 0; k < p->nthread; k++)
         if (!allocate_bench(&p->bench[k], p->room, p->length))
             return false;
     return true;
+}
+
+static psr_status use_host(struct psr_singlepulse *p, psr_err *err)
+{
+    if (p->share)
+        return psr_fail(err, PSR_EINVAL, "single pulses: series have moved within the stream");
+    if (p->samples || allocate_samples(p))
+        return PSR_OK;
+    double bytes = (double)p->nseries * (double)((SLOTS * p->length + p->maxwidth) * 4);
+    return psr_fail_nomem(err, "the series of a single-pulse search", bytes);
 }
 
 psr_status psr_singlepulse_create(psr_singlepulse **out, const struct psr_singlepulse_desc *desc,
@@ -139,9 +118,9 @@ psr_status psr_singlepulse_create(psr_singlepulse **out, const struct psr_single
     p->threshold = (float)desc->threshold;
     p->nthread = count_threads(desc->nthread, p->nseries);
     if (!allocate_plan(p, desc)) {
-        double bytes = (double)p->nseries * (double)((SLOTS * p->length + p->maxwidth) * 4);
         psr_singlepulse_destroy(p);
-        return psr_fail_nomem(err, "the series of a single-pulse search", bytes);
+        return psr_fail_nomem(err, "a single-pulse search",
+                              (double)desc->nseries * sizeof(struct pulse_lane));
     }
     *out = p;
     return PSR_OK;
@@ -181,7 +160,7 @@ static void blank_masked(const struct psr_singlepulse *p, size_t i, int64_t pos,
     }
 }
 
-static void forget_masks(struct psr_singlepulse *p)
+void psr_pulse_forget_masks(struct psr_singlepulse *p)
 {
     size_t kept = 0;
     for (size_t s = 0; s < p->nmask; s++)
@@ -192,10 +171,10 @@ static void forget_masks(struct psr_singlepulse *p)
 
 /* Searches the n samples that follow the carry in b->flat, the first with absolute index first, and
  * keeps the last as the next carry. */
-static bool search_flat(const struct psr_singlepulse *p, size_t i, struct bench *b, int64_t first,
-                        size_t n)
+static bool search_flat(const struct psr_singlepulse *p, size_t i, struct pulse_bench *b,
+                        int64_t first, size_t n)
 {
-    struct lane *lane = &p->lane[i];
+    struct pulse_lane *lane = &p->lane[i];
     size_t carry = p->maxwidth - 1, m = carry + n, lead = p->maxwidth / 2;
     memcpy(b->flat, lane->carry, carry * sizeof *b->flat);
     psr_pulse_best(b->flat, m, p->maxwidth, b->best, b->width, b->work);
@@ -211,7 +190,7 @@ static bool search_flat(const struct psr_singlepulse *p, size_t i, struct bench 
     return true;
 }
 
-static void flatten_piece(const struct psr_singlepulse *p, const struct lane *lane, float *z,
+static void flatten_piece(const struct psr_singlepulse *p, const struct pulse_lane *lane, float *z,
                           int64_t k, size_t n)
 {
     const float *x = lane->piece + (size_t)(k % SLOTS) * p->length;
@@ -230,10 +209,10 @@ static void flatten_piece(const struct psr_singlepulse *p, const struct lane *la
 }
 
 /* Searches piece k, of n samples, where pieces up to index last have been measured. */
-static bool search_piece(const struct psr_singlepulse *p, size_t i, struct bench *b, int64_t k,
-                         int64_t last, size_t n)
+static bool search_piece(const struct psr_singlepulse *p, size_t i, struct pulse_bench *b,
+                         int64_t k, int64_t last, size_t n)
 {
-    struct lane *lane = &p->lane[i];
+    struct pulse_lane *lane = &p->lane[i];
     if (k == 0)
         psr_pulse_knot(&lane->own, lane->ring, 0, last, p->length);
     lane->after.known = false;
@@ -246,19 +225,19 @@ static bool search_piece(const struct psr_singlepulse *p, size_t i, struct bench
     return done;
 }
 
-static void measure_piece(const struct psr_singlepulse *p, size_t i, struct bench *b, int64_t k,
-                          size_t n)
+static void measure_piece(const struct psr_singlepulse *p, size_t i, struct pulse_bench *b,
+                          int64_t k, size_t n)
 {
-    struct lane *lane = &p->lane[i];
+    struct pulse_lane *lane = &p->lane[i];
     psr_pulse_measure(&lane->ring[k % PULSE_RING], lane->piece + (size_t)(k % SLOTS) * p->length, n,
                       k * (int64_t)p->length, b->work);
 }
 
 /* Takes n samples of series i and searches the pieces they complete. */
-static bool push_series(const struct psr_singlepulse *p, size_t i, struct bench *b, const float *x,
-                        size_t n)
+static bool push_series(const struct psr_singlepulse *p, size_t i, struct pulse_bench *b,
+                        const float *x, size_t n)
 {
-    struct lane *lane = &p->lane[i];
+    struct pulse_lane *lane = &p->lane[i];
     int64_t length = (int64_t)p->length;
     for (size_t done = 0; done < n;) {
         int64_t pos = p->pos + (int64_t)done, k = pos / length;
@@ -279,7 +258,7 @@ static bool push_series(const struct psr_singlepulse *p, size_t i, struct bench 
 }
 
 /* Searches the pieces of series i still held, the last of them perhaps short. */
-static bool finish_series(const struct psr_singlepulse *p, size_t i, struct bench *b)
+static bool finish_series(const struct psr_singlepulse *p, size_t i, struct pulse_bench *b)
 {
     int64_t length = (int64_t)p->length, full = p->pos / length;
     size_t rest = (size_t)(p->pos % length);
@@ -307,12 +286,15 @@ psr_status psr_singlepulse_execute(psr_singlepulse *p, const float *x, size_t st
                         nsamp);
     if (p->ended)
         return psr_fail(err, PSR_EINVAL, "single pulses: samples after the end of the stream");
+    psr_status st = use_host(p, err);
+    if (st)
+        return st;
     int failed = 0;
 #pragma omp parallel for schedule(dynamic) num_threads(p->nthread) reduction(| : failed)
     for (size_t i = 0; i < p->nseries; i++)
         failed |= !push_series(p, i, &p->bench[psr_thread_number()], x + i * stride, nsamp);
     p->pos += (int64_t)nsamp;
-    forget_masks(p);
+    psr_pulse_forget_masks(p);
     return failed ? psr_fail(err, PSR_ENOMEM, "no memory for single-pulse events") : PSR_OK;
 }
 
@@ -321,6 +303,11 @@ psr_status psr_singlepulse_finish(psr_singlepulse *p, psr_err *err)
     if (p->ended)
         return psr_fail(err, PSR_EINVAL, "single pulses: the stream has ended already");
     p->ended = true;
+    if (p->share)
+        return psr_pulse_finish_shares(p, err);
+    psr_status st = use_host(p, err);
+    if (st)
+        return st;
     int failed = 0;
 #pragma omp parallel for schedule(dynamic) num_threads(p->nthread) reduction(| : failed)
     for (size_t i = 0; i < p->nseries; i++)
@@ -359,6 +346,7 @@ void psr_singlepulse_destroy(psr_singlepulse *p)
         free(p->bench[k].work);
         free(p->bench[k].width);
     }
+    psr_pulse_free_shares(p);
     free(p->bench);
     free(p->samples);
     free(p->lane);

@@ -3,19 +3,11 @@
 
 #include <math.h>
 
-/* width = a + b: sums of a samples and, a samples later, of b.  Sums of sums lose no accuracy to
- * what lies outside the boxcar, as running and prefix sums do, and they carry the -infinity of a
- * sample without data no further than the boxcars that hold it. */
+#define RECIPE(width, a, b, searched) {width, a, b, searched},
 static const struct recipe {
     int32_t width, a, b;
     bool searched;
-} recipes[PULSE_SUMS] = {
-    {1, 0, 0, true},      {2, 1, 1, true},      {3, 2, 1, true},       {4, 2, 2, true},
-    {5, 4, 1, false},     {6, 3, 3, true},      {9, 6, 3, true},       {10, 6, 4, false},
-    {14, 9, 5, true},     {20, 14, 6, true},    {25, 20, 5, false},    {30, 20, 10, true},
-    {45, 25, 20, true},   {50, 30, 20, false},  {70, 45, 25, true},    {100, 70, 30, true},
-    {150, 100, 50, true}, {220, 150, 70, true}, {300, 150, 150, true},
-};
+} recipes[PULSE_SUMS] = {{1, 0, 0, true}, PULSE_RECIPES(RECIPE)};
 
 size_t psr_pulse_width_at_most(double limit)
 {

@@ -32,7 +32,9 @@ struct psr_resample {
     int64_t done;  /* input samples taken */
     int64_t shift; /* bins added less bins removed among them */
     int64_t added, removed;
-    float *prev;     /* [nseries] input sample done - 1 */
+    float *prev;                   /* [nseries] input sample done - 1 */
+    struct psr_resample_bin *told; /* [told_room] */
+    size_t told_room;
     float **row;     /* [nthread] a series as it came */
     size_t row_room; /* samples */
 };
@@ -230,6 +232,41 @@ psr_status psr_resample_execute(psr_resample *p, float *x, size_t stride, size_t
     return PSR_OK;
 }
 
+static psr_status reserve_told(psr_resample *p, size_t nbin, psr_err *err)
+{
+    if (nbin <= p->told_room)
+        return PSR_OK;
+    struct psr_resample_bin *told = realloc(p->told, nbin * sizeof *told);
+    if (!told)
+        return psr_fail_nomem(err, "the list of bins", (double)(nbin * sizeof *told));
+    p->told = told;
+    p->told_room = nbin;
+    return PSR_OK;
+}
+
+psr_status psr_resample_tell(psr_resample *p, size_t n, const struct psr_resample_bin **bin,
+                             size_t *nbin, size_t *nout, psr_err *err)
+{
+    *bin = NULL;
+    *nbin = *nout = 0;
+    if (p->d.presto_block)
+        return psr_fail(err, PSR_EUNSUPPORTED, "PRESTO's bins need the samples themselves");
+    psr_status st = extend_list_to(p, p->done + (int64_t)n, err);
+    size_t count = count_bins(p, n);
+    if (!st)
+        st = reserve_told(p, count + 1, err);
+    if (st)
+        return st;
+    int64_t before = p->done + p->shift;
+    for (size_t k = 0; k < count; k++)
+        p->told[k] = (struct psr_resample_bin){(size_t)(p->bin[k].at - p->done), p->bin[k].step};
+    advance(p, count, n);
+    *bin = p->told;
+    *nbin = count;
+    *nout = (size_t)(p->done + p->shift - before);
+    return PSR_OK;
+}
+
 psr_status psr_resample_map(psr_resample *p, int64_t t, int64_t *to, psr_err *err)
 {
     psr_status st = extend_list_to(p, t + 1, err);
@@ -254,6 +291,7 @@ void psr_resample_destroy(psr_resample *p)
     for (int k = 0; p->row && k < p->d.nthread; k++)
         free(p->row[k]);
     free(p->row);
+    free(p->told);
     free(p->prev);
     free(p->bin);
     free(p);

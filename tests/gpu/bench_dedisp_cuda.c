@@ -1,248 +1,383 @@
-/* Speed of dedispersion on a CUDA device, on the workload of Novotny et al. (2023), table 2: 10 s
- * of 1400 +- 150 MHz at 64 us, 3050 trials to DM 500, exact delays; beside the published kernel
- * seconds of AstroAccelerate, tuned, on an H200, and what the device does at most.
+/* Speed of dedispersion on a CUDA device, through the library: seconds that its kernels take,
+ * beside published ones of others on an H200, our aims, and what the device does at most.
  *
- * The sums timed are compared with those of the plain kernel, at trials all over the sweep. */
-#include "../../lib/search/dedisp_cuda.h"
+ *   N      10 s of 1400 +- 150 MHz at 64 us, 3050 trials to DM 500 (Novotny et al. 2023, table 2)
+ *   HTRU   60 s of 1382 +- 200 MHz at 64 us in 1024 channels, 1197 trials to DM 1000
+ *   low, mid, high   their table 3, with the lines that psr_ddplan makes
+ *
+ * Every exact sum is one of those that the naive formula gives: some are checked. */
 #include "ceilings.h"
 
-#include <cornerturn.h>
+#include <cuda_runtime_api.h>
 #include <math.h>
+#include <psrkit/ddplan.h>
+#include <psrkit/dedisp.h>
 #include <psrkit/delays.h>
-#include <psrkit/device.h>
+#include <psrkit/singlepulse.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-enum { NSAMP = 156250, NTRIAL = 3050, REPEAT = 5, CHECKED = 48 };
+enum { REPEAT = 3, CHECKED = 64, MAX_LINES = PSR_DDPLAN_MAX_LINES };
+static const size_t MOST_BYTES = 256 << 20;
 
-/* Kernel seconds on an H200, where published, and the aim. */
-static const struct entry {
-    size_t nchan;
-    int nbit;
-    double astroaccelerate_s, goal_s;
-} entries[] = {
-    {512, 8, 0.0197, 0.0070}, {1024, 8, 0.0390, 0.0120}, {2048, 8, 0.0776, 0.021},
-    {4096, 8, 0.1549, 0.039}, {8192, 8, 0.3095, 0.072},  {4096, 4, 0, 0.039},
-    {4096, 16, 0, 0},
-};
-
-static void must(cudaError_t e, const char *what)
+static void must(int failed, const char *what, const char *why)
 {
-    if (!e)
+    if (!failed)
         return;
-    fprintf(stderr, "%s: %s\n", what, cudaGetErrorString(e));
+    fprintf(stderr, "%s: %s\n", what, why);
     exit(EXIT_FAILURE);
 }
-#define MUST(call) must(call, #call)
+#define MUST(call)                                                                                 \
+    do {                                                                                           \
+        cudaError_t e_ = (call);                                                                   \
+        must(e_ != cudaSuccess, #call, cudaGetErrorString(e_));                                    \
+    } while (0)
+#define MUST_PSR(call) must((call) != PSR_OK, #call, err.msg)
 
 static void *take(size_t n, size_t size)
 {
-    void *p = calloc(n, size);
-    if (!p) {
-        fprintf(stderr, "no memory\n");
-        exit(EXIT_FAILURE);
+    void *p = calloc(n ? n : 1, size);
+    must(!p, "memory", "there is none");
+    return p;
+}
+
+static double now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* --- workloads -------------------------------------------------------------------------------- */
+
+enum trials { NOVOTNY, HTRU, DDPLAN };
+
+/* Seconds of others and of the aim; 0 where there is no figure. */
+static const struct work {
+    const char *name;
+    enum trials trials;
+    size_t nchan;
+    int nbit;
+    double fctr_mhz, bw_mhz, tsamp_s, length_s, hidm;
+    double peer_s, goal_s;
+} works[] = {
+    {"N", NOVOTNY, 512, 4, 1400, 300, 64e-6, 10, 500, 0, 0.0070},
+    {"N", NOVOTNY, 512, 8, 1400, 300, 64e-6, 10, 500, 0.0197, 0.0070},
+    {"N", NOVOTNY, 512, 16, 1400, 300, 64e-6, 10, 500, 0, 0.0140},
+    {"N", NOVOTNY, 1024, 4, 1400, 300, 64e-6, 10, 500, 0, 0.0120},
+    {"N", NOVOTNY, 1024, 8, 1400, 300, 64e-6, 10, 500, 0.0390, 0.0120},
+    {"N", NOVOTNY, 1024, 16, 1400, 300, 64e-6, 10, 500, 0, 0.0240},
+    {"N", NOVOTNY, 2048, 4, 1400, 300, 64e-6, 10, 500, 0, 0.021},
+    {"N", NOVOTNY, 2048, 8, 1400, 300, 64e-6, 10, 500, 0.0776, 0.021},
+    {"N", NOVOTNY, 2048, 16, 1400, 300, 64e-6, 10, 500, 0, 0.042},
+    {"N", NOVOTNY, 4096, 4, 1400, 300, 64e-6, 10, 500, 0.1069, 0.039},
+    {"N", NOVOTNY, 4096, 8, 1400, 300, 64e-6, 10, 500, 0.1549, 0.039},
+    {"N", NOVOTNY, 4096, 16, 1400, 300, 64e-6, 10, 500, 0.587, 0.078},
+    {"N", NOVOTNY, 8192, 4, 1400, 300, 64e-6, 10, 500, 0, 0.072},
+    {"N", NOVOTNY, 8192, 8, 1400, 300, 64e-6, 10, 500, 0.3095, 0.072},
+    {"N", NOVOTNY, 8192, 16, 1400, 300, 64e-6, 10, 500, 0, 0.144},
+    {"HTRU", HTRU, 1024, 2, 1382, 400, 64e-6, 60, 1000, 0.875, 0.05},
+    {"HTRU", HTRU, 1024, 8, 1382, 400, 64e-6, 60, 1000, 1.127, 0},
+    {"low", DDPLAN, 1024, 8, 400, 200, 256e-6, 300, 1500, 0, 0},
+    {"mid", DDPLAN, 4096, 8, 800, 200, 128e-6, 50, 2000, 0, 0},
+    {"high", DDPLAN, 4096, 8, 1400, 300, 64e-6, 50, 3000, 0, 0},
+};
+
+struct line {
+    double *dm;
+    size_t ndm, downsamp;
+};
+
+static void make_novotny(struct line *l)
+{
+    *l = (struct line){take(3050, sizeof *l->dm), 3050, 1};
+    for (size_t i = 0; i < l->ndm; i++)
+        l->dm[i] = i < 1500   ? 0.1 * (double)i
+                   : i < 2250 ? 150 + 0.2 * (double)(i - 1500)
+                              : 300 + 0.25 * (double)(i - 2250);
+}
+
+/* Levin's steps, as the dedisp library takes them: smearing may grow by a quarter from one trial to
+ * the next, for pulses of 40 us. */
+static void make_htru(const struct work *w, struct line *l)
+{
+    const double us = w->tsamp_s * 1e6, tol2 = 1.25 * 1.25, ghz = w->fctr_mhz * 1e-3;
+    const double a = 8.3 * w->bw_mhz / (double)w->nchan / (ghz * ghz * ghz);
+    const double b2 = a * a * (double)(w->nchan * w->nchan) / 16;
+    const double c = (us * us + 40 * 40) * (tol2 - 1);
+    *l = (struct line){take(4096, sizeof *l->dm), 1, 1};
+    while (l->ndm < 4096 && l->dm[l->ndm - 1] < w->hidm) {
+        double dm = l->dm[l->ndm - 1], k = c + tol2 * a * a * dm * dm;
+        l->dm[l->ndm++] = (b2 * dm + sqrt((a * a + b2) * k - a * a * b2 * dm * dm)) / (a * a + b2);
     }
+}
+
+static size_t make_plan(const struct work *w, struct line *l)
+{
+    psr_err err;
+    static struct psr_ddplan plan;
+    MUST_PSR(psr_ddplan_make(
+        &plan,
+        &(struct psr_ddplan_desc){.band = {w->tsamp_s, w->fctr_mhz, w->bw_mhz, (int64_t)w->nchan},
+                                  .hidm = w->hidm,
+                                  .blocklen = 2400,
+                                  .nproc = 1},
+        &err));
+    for (int k = 0; k < plan.nline; k++) {
+        const struct psr_ddplan_line *p = &plan.line[k];
+        l[k] =
+            (struct line){take((size_t)p->ndm, sizeof *l->dm), (size_t)p->ndm, (size_t)p->downsamp};
+        for (size_t i = 0; i < l[k].ndm; i++)
+            l[k].dm[i] = p->lodm + p->dmstep * (double)i;
+    }
+    return (size_t)plan.nline;
+}
+
+static size_t make_lines(const struct work *w, struct line *l)
+{
+    if (w->trials == DDPLAN)
+        return make_plan(w, l);
+    if (w->trials == NOVOTNY)
+        make_novotny(l);
+    else
+        make_htru(w, l);
+    return 1;
+}
+
+static psr_dedisp *create(const struct work *w, const struct line *l)
+{
+    psr_err err;
+    psr_dedisp *p;
+    double *freq_mhz = take(w->nchan, sizeof *freq_mhz);
+    for (size_t c = 0; c < w->nchan; c++)
+        freq_mhz[c] = w->fctr_mhz + w->bw_mhz * (0.5 - ((double)c + 0.5) / (double)w->nchan);
+    MUST_PSR(psr_dedisp_create(&p,
+                               &(struct psr_dedisp_desc){.nchan = w->nchan,
+                                                         .freq_mhz = freq_mhz,
+                                                         .tsamp_s = w->tsamp_s,
+                                                         .nbit = w->nbit,
+                                                         .kind = PSR_UINT,
+                                                         .downsamp = l->downsamp,
+                                                         .dmconst = PSR_DMCONST_PRESTO,
+                                                         .ndm = l->ndm,
+                                                         .dm = l->dm,
+                                                         .mem_bytes = INT64_C(16) << 30,
+                                                         .backend = "cuda"},
+                               &err));
+    free(freq_mhz);
     return p;
 }
 
-static void *to_device(const void *from, size_t bytes)
+static size_t count_spectra(const struct work *w)
 {
-    void *p;
-    MUST(cudaMalloc(&p, bytes + 4096));
-    if (from)
-        MUST(cudaMemcpy(p, from, bytes, cudaMemcpyHostToDevice));
-    return p;
+    return (size_t)(w->length_s / w->tsamp_s + 0.5);
 }
 
-static float stop_ms(cudaEvent_t from, cudaEvent_t to)
+/* --- exactness -------------------------------------------------------------------------------- */
+
+/* Random spectra, pinned, of which some are repeated again and again. */
+struct input {
+    unsigned char *data;
+    size_t row_bytes;
+    size_t room, block; /* spectra; those that are repeated */
+    int nbit;
+};
+
+static void fill(struct input *in, const struct work *w)
 {
-    float ms;
-    MUST(cudaEventRecord(to, 0));
-    MUST(cudaEventSynchronize(to));
-    MUST(cudaEventElapsedTime(&ms, from, to));
-    return ms;
+    psr_err err;
+    void *p, *d_p;
+    in->nbit = w->nbit;
+    in->row_bytes = w->nchan * (size_t)w->nbit / 8;
+    in->room = MOST_BYTES / in->row_bytes;
+    MUST_PSR(psr_device_pin(&p, MOST_BYTES, &err));
+    in->data = p;
+    MUST(cudaMalloc(&d_p, MOST_BYTES));
+    MUST(ceiling_fill(d_p, MOST_BYTES, 7));
+    MUST(cudaMemcpy(p, d_p, MOST_BYTES, cudaMemcpyDeviceToHost));
+    MUST(cudaFree(d_p));
+}
+
+static unsigned sample(const struct input *in, size_t t, size_t c)
+{
+    const unsigned char *row = in->data + t % in->block * in->row_bytes;
+    size_t bit = c * (size_t)in->nbit;
+    if (in->nbit == 16)
+        return row[2 * c] + 256u * row[2 * c + 1];
+    return row[bit / 8] >> bit % 8 & ((1u << in->nbit) - 1);
+}
+
+static float sum_naively(const struct input *in, const psr_dedisp *p, const struct work *w,
+                         const struct line *l, size_t i, size_t t)
+{
+    double sum = 0;
+    for (size_t c = 0; c < w->nchan; c++) {
+        size_t first = (t + (size_t)psr_dedisp_delay(p, i, c)) * l->downsamp;
+        for (size_t u = 0; u < l->downsamp; u++)
+            sum += sample(in, first + u, c);
+    }
+    return (float)(sum / (double)l->downsamp);
+}
+
+/* Of n samples of every trial in the slab, the first of them sample t0, at random places. */
+static size_t count_wrong(const struct input *in, const psr_dedisp *p, const struct work *w,
+                          const struct line *l, const struct psr_slab *slab, size_t t0, size_t n)
+{
+    psr_err err;
+    size_t bad = 0;
+    for (size_t k = 0; n && k < CHECKED; k++) {
+        size_t i = k * 7919 * 31 % l->ndm, t = k * 104729 % n;
+        struct psr_slab one = *slab;
+        float got;
+        one.nseries = 1;
+        one.d_x += i * slab->stride + t;
+        MUST_PSR(psr_slab_fetch(&one, 1, 1, &got, 1, &err));
+        float want = sum_naively(in, p, w, l, i, t0 + t);
+        if (!(got == want) && bad++ < 12)
+            fprintf(stderr, "trial %zu sample %zu + %zu of %zu: %g, not %g\n", i, t0, t, n,
+                    (double)got, (double)want);
+    }
+    return bad;
+}
+
+/* --- running ---------------------------------------------------------------------------------- */
+
+struct figures {
+    double turn_s, sum_s, adds;
+    size_t nline, ntrial, bad;
+};
+
+static void stream(psr_dedisp *p, const struct input *in, size_t nsamp, psr_singlepulse *search,
+                   struct psr_slab *last, size_t *first, size_t *n)
+{
+    psr_err err;
+    const struct psr_slab *slab;
+    size_t nslab, done = 0, taken, nout = 0;
+    for (size_t t = 0; t < nsamp; t += taken) {
+        size_t at = t % in->block, left = in->block - at,
+               want = nsamp - t < left ? nsamp - t : left;
+        MUST_PSR(psr_dedisp_execute_device(p, in->data + at * in->row_bytes, want, &taken, &slab,
+                                           &nslab, &nout, &err));
+        if (search)
+            MUST_PSR(psr_singlepulse_execute_device(search, slab, nslab, nout, NULL, 0, &err));
+        done += nout;
+    }
+    *last = slab[0];
+    *first = done - nout;
+    *n = nout;
 }
 
 static int by_size(const void *a, const void *b)
 {
-    return *(const float *)a > *(const float *)b ? 1 : -1;
+    const double *p = a, *q = b;
+    return (*p > *q) - (*p < *q);
 }
 
-/* Median milliseconds of what run does. */
-static double time_ms(cudaError_t (*run)(void *), void *ctx)
+/* The blocks that the plan would have. */
+static void choose_block(struct input *in, const psr_dedisp *p)
 {
-    cudaEvent_t from, to;
-    float ms[REPEAT + 1];
-    MUST(cudaEventCreate(&from));
-    MUST(cudaEventCreate(&to));
-    for (int n = 0; n <= REPEAT; n++) { /* the first warms up */
-        MUST(cudaEventRecord(from, 0));
-        MUST(run(ctx));
-        ms[n] = stop_ms(from, to);
+    size_t block = psr_dedisp_block(p);
+    in->block = block < in->room ? block : in->room;
+}
+
+static void run_line(const struct work *w, struct input *in, const struct line *l,
+                     struct figures *f)
+{
+    psr_dedisp *p = create(w, l);
+    struct psr_dedisp_info before = {0}, after;
+    struct psr_slab slab;
+    double turn_s[REPEAT + 1], sum_s[REPEAT + 1];
+    size_t first, n, nsamp = count_spectra(w), bad = 0;
+    choose_block(in, p);
+    for (int k = 0; k <= REPEAT; k++) { /* the first warms up */
+        psr_dedisp_reset(p);
+        stream(p, in, nsamp, NULL, &slab, &first, &n);
+        psr_dedisp_describe(p, &after);
+        turn_s[k] = after.turn_s - before.turn_s;
+        sum_s[k] = after.sum_s - before.sum_s;
+        before = after;
     }
-    qsort(ms + 1, REPEAT, sizeof *ms, by_size);
-    MUST(cudaEventDestroy(from));
-    MUST(cudaEventDestroy(to));
-    return ms[1 + REPEAT / 2];
+    bad = count_wrong(in, p, w, l, &slab, first, n);
+    qsort(turn_s + 1, REPEAT, sizeof *turn_s, by_size);
+    qsort(sum_s + 1, REPEAT, sizeof *sum_s, by_size);
+    f->turn_s += turn_s[1 + REPEAT / 2];
+    f->sum_s += sum_s[1 + REPEAT / 2];
+    f->adds += (double)(first + n) * (double)w->nchan * (double)l->ndm;
+    f->ntrial += l->ndm;
+    f->bad += bad;
+    f->nline++;
+    psr_dedisp_destroy(p);
 }
 
-/* --- the workload ----------------------------------------------------------------------------- */
-
-struct work {
-    struct psr_sweep s;
-    struct psr_cuda_plan plan;
-    struct dedisp_k_delays delays;
-    struct dedisp_k_io io;
-    struct cornerturn_k_desc turn;
-    void *d_raw, *d_run, *d_block, *d_group, *d_stage, *d_fault;
-};
-
-static double novotny_dm(size_t i)
+static void print_ratio(double x)
 {
-    return i < 1500   ? 0.1 * (double)i
-           : i < 2250 ? 150 + 0.2 * (double)(i - 1500)
-                      : 300 + 0.25 * (double)(i - 2250);
+    if (x > 0)
+        printf(" %8.2f", x);
+    else
+        printf(" %8s", "-");
 }
 
-static void make_sweep(struct psr_sweep *s, size_t nchan, int nbit)
+static void report(const struct work *w, double products)
 {
-    double step_mhz = 300.0 / (double)nchan, top_mhz = 1550 - step_mhz / 2;
-    *s = (struct psr_sweep){.nchan = nchan,
-                            .nkept = nchan,
-                            .nbit = nbit,
-                            .kind = PSR_UINT,
-                            .downsamp = 1,
-                            .ndm = NTRIAL,
-                            .dt_s = 64e-6};
-    s->dm = take(s->ndm, sizeof *s->dm);
-    s->law = take(nchan, sizeof *s->law);
-    s->chan = take(nchan, sizeof *s->chan);
-    s->pre = take(nchan, sizeof *s->pre);
-    for (size_t i = 0; i < s->ndm; i++)
-        s->dm[i] = novotny_dm(i);
-    for (size_t k = 0; k < nchan; k++) {
-        double f = top_mhz - (double)k * step_mhz;
-        s->law[k] = 1 / PSR_DMCONST_PRESTO * f * f;
-        s->chan[k] = k;
+    struct line line[MAX_LINES];
+    struct input in;
+    struct figures f = {0};
+    size_t nline = make_lines(w, line);
+    fill(&in, w);
+    for (size_t k = 0; k < nline; k++) {
+        run_line(w, &in, &line[k], &f);
+        free(line[k].dm);
     }
-    s->law_top = s->law[0];
-    s->law_low = s->law[nchan - 1];
-    s->maxoff = psr_lag(s->dm[s->ndm - 1], s->law_low, s->law_top, s->dt_s);
+    double tera = f.adds / f.sum_s;
+    printf("%-5s %5zu %4d %5zu %6zu %9.2f %9.2f %8.1f %8.3f", w->name, w->nchan, w->nbit, f.nline,
+           f.ntrial, f.sum_s * 1e3, f.turn_s * 1e3, tera * 1e-12, tera / products);
+    print_ratio(w->peer_s / f.sum_s);
+    print_ratio(w->goal_s / f.sum_s);
+    printf("  %s\n", f.bad ? "WRONG" : "exact");
+    fflush(stdout);
+    psr_device_unpin(in.data);
+    if (f.bad)
+        exit(EXIT_FAILURE);
 }
 
-static void place_buffers(struct work *w)
+/* From pinned memory to events. */
+static void report_events(const struct work *w)
 {
-    const struct psr_sweep *s = &w->s;
-    size_t nout = NSAMP - (size_t)s->maxoff, pitch = (NSAMP + DEDISP_BEHIND + 127) / 128 * 128;
-    size_t row_bytes = s->nchan * (size_t)s->nbit / 8, planes = (size_t)w->plan.nplane;
-    uint32_t *chan = take(s->nkept, sizeof *chan);
-    for (size_t k = 0; k < s->nkept; k++)
-        chan[k] = (uint32_t)k;
-    w->d_raw = to_device(NULL, NSAMP * row_bytes);
-    w->d_run = to_device(NULL, planes * pitch * s->nkept + DEDISP_BEHIND);
-    MUST(cudaMemset(w->d_run, 0, planes * pitch * s->nkept + DEDISP_BEHIND));
-    MUST(ceiling_fill(w->d_raw, NSAMP * row_bytes, s->nchan));
-    w->turn = (struct cornerturn_k_desc){.nbit = s->nbit,
-                                         .row_bytes = row_bytes,
-                                         .nkept = s->nkept,
-                                         .downsamp = 1,
-                                         .nplane = w->plan.nplane,
-                                         .pitch = pitch,
-                                         .plane = pitch * s->nkept};
-    w->turn.d_chan = to_device(chan, s->nkept * sizeof *chan);
-    w->turn.d_pre = to_device(s->pre, s->nkept * sizeof *s->pre);
-    w->io = (struct dedisp_k_io){.d_lane = (char *)w->d_run + DEDISP_FRONT,
-                                 .pitch = pitch,
-                                 .plane = pitch * s->nkept,
-                                 .nplane = w->plan.nplane,
-                                 .nkept = s->nkept,
-                                 .nout = nout,
-                                 .out_pitch = (nout + 31) / 32 * 32,
-                                 .downsamp = 1};
-    w->io.d_out = to_device(NULL, s->ndm * w->io.out_pitch * sizeof(float));
-    w->io.d_row = to_device(w->plan.row, s->ndm * sizeof(uint32_t));
-    free(chan);
-}
-
-static void place_plan(struct work *w)
-{
-    const struct psr_sweep *s = &w->s;
-    const struct psr_cuda_plan *p = &w->plan;
-    w->delays = (struct dedisp_k_delays){.frame = {s->law_top, s->law_low, s->dt_s}};
-    w->delays.d_dm = to_device(p->dm, s->ndm * sizeof *p->dm);
-    w->delays.d_law = to_device(s->law, s->nkept * sizeof *s->law);
-    w->d_block = to_device(p->block, p->nblock * sizeof *p->block);
-    w->d_group = to_device(p->group, p->ngroup * sizeof *p->group);
-    w->d_stage = to_device(NULL, p->nstage * dedisp_k_stage_bytes());
-    w->d_fault = to_device(NULL, sizeof(int));
-}
-
-static void free_work(struct work *w)
-{
-    void *const device[] = {w->d_raw,
-                            w->d_run,
-                            w->d_block,
-                            w->d_group,
-                            w->d_stage,
-                            w->d_fault,
-                            w->io.d_out,
-                            (void *)w->io.d_row,
-                            (void *)w->delays.d_dm,
-                            (void *)w->delays.d_law,
-                            (void *)w->turn.d_chan,
-                            (void *)w->turn.d_pre};
-    for (size_t n = 0; n < sizeof device / sizeof *device; n++)
-        MUST(cudaFree(device[n]));
-    psr_cuda_plan_free(&w->plan);
-    free(w->s.dm);
-    free(w->s.law);
-    free(w->s.chan);
-    free(w->s.pre);
-}
-
-static cudaError_t run_turn(void *ctx)
-{
-    struct work *w = ctx;
-    return cornerturn_k_turn(&w->turn, w->d_raw, 0, (void *)w->io.d_lane, NSAMP, 0);
-}
-
-static cudaError_t run_aim(void *ctx)
-{
-    struct work *w = ctx;
-    return dedisp_k_aim(w->d_stage, w->d_fault, w->d_block, w->plan.nblock, w->d_group, &w->delays,
-                        0);
-}
-
-static cudaError_t run_multiply(void *ctx)
-{
-    struct work *w = ctx;
-    return dedisp_k_multiply(&w->io, w->d_block, w->plan.nblock, w->d_stage, w->plan.spread, 0);
-}
-
-/* Outputs that are not those of the plain kernel, at trials all over the sweep. */
-static size_t count_wrong(struct work *w)
-{
-    size_t nout = w->io.nout, bad = 0;
-    float *got = take(nout, sizeof *got), *want = take(nout, sizeof *want);
-    for (size_t n = 0; n < CHECKED; n++) {
-        size_t i = n < CHECKED - 1 ? n * (w->s.ndm / CHECKED) + n % 32 : w->s.ndm - 1;
-        struct dedisp_k_io io = w->io;
-        struct dedisp_k_delays delays = w->delays;
-        MUST(cudaMemcpy(got, w->io.d_out + i * io.out_pitch, nout * sizeof *got,
-                        cudaMemcpyDeviceToHost));
-        io.d_row += i;
-        delays.d_dm += i;
-        MUST(dedisp_k_gather(&io, 1, &delays, 0));
-        MUST(cudaMemcpy(want, w->io.d_out + i * io.out_pitch, nout * sizeof *got,
-                        cudaMemcpyDeviceToHost));
-        for (size_t t = 0; t < nout; t++)
-            bad += !(got[t] == want[t]);
+    struct line l;
+    struct input in;
+    struct psr_slab slab;
+    psr_err err;
+    size_t first, n, nsamp = count_spectra(w);
+    (void)make_lines(w, &l);
+    fill(&in, w);
+    double began_s = now_s();
+    psr_dedisp *p = create(w, &l);
+    choose_block(&in, p);
+    double plan_s = now_s() - began_s, best_s = INFINITY, search_s = 0;
+    for (int k = 0; k <= REPEAT; k++) {
+        psr_singlepulse *search;
+        psr_dedisp_reset(p);
+        MUST_PSR(psr_singlepulse_create(
+            &search,
+            &(struct psr_singlepulse_desc){
+                .nseries = l.ndm, .dm = l.dm, .tsamp_s = w->tsamp_s, .threshold = 6},
+            &err));
+        began_s = now_s();
+        stream(p, &in, nsamp, search, &slab, &first, &n);
+        MUST_PSR(psr_singlepulse_finish(search, &err));
+        double s = now_s() - began_s;
+        best_s = s < best_s ? s : best_s;
+        search_s = psr_singlepulse_device_seconds(search);
+        psr_singlepulse_destroy(search);
     }
-    free(got);
-    free(want);
-    return bad;
+    printf("%5zu channels from pinned memory to events: %.1f ms, of which search %.1f ms; plan "
+           "%.1f ms\n",
+           w->nchan, best_s * 1e3, search_s * 1e3, plan_s * 1e3);
+    psr_dedisp_destroy(p);
+    psr_device_unpin(in.data);
+    free(l.dm);
 }
 
 /* --- ceilings --------------------------------------------------------------------------------- */
@@ -252,127 +387,41 @@ struct ceiling {
     double amount;
 };
 
-static cudaError_t run_products(void *ctx)
+static cudaError_t run_products(struct ceiling *c)
 {
-    struct ceiling *c = ctx;
     return ceiling_products(c->d_sink, &c->amount);
 }
 
-static cudaError_t run_shared(void *ctx)
+static cudaError_t run_shared(struct ceiling *c)
 {
-    struct ceiling *c = ctx;
     return ceiling_shared(c->d_sink, &c->amount);
 }
 
-static cudaError_t run_copy(void *ctx)
+static cudaError_t run_copy(struct ceiling *c)
 {
-    struct ceiling *c = ctx;
     c->amount = 2.0 * (1 << 30);
     return cudaMemcpyAsync(c->d_sink + (1 << 28), c->d_sink, 1 << 30, cudaMemcpyDeviceToDevice, 0);
 }
 
-static double rate(cudaError_t (*run)(void *), struct ceiling *c)
+/* Of what run does, a second. */
+static double rate(cudaError_t (*run)(struct ceiling *), struct ceiling *c)
 {
-    double ms = time_ms(run, c);
-    return c->amount / ms * 1e3;
-}
-
-/* --- figures ---------------------------------------------------------------------------------- */
-
-static void print_ratio(double x)
-{
-    if (x > 0)
-        printf(" %9.2f", x);
-    else
-        printf(" %9s", "-");
-}
-
-static void report(const struct entry *e, double products)
-{
-    struct work w = {0};
-    psr_err err;
-    int max_spread;
-    make_sweep(&w.s, e->nchan, e->nbit);
-    MUST(dedisp_k_max_spread(&max_spread));
-    if (psr_cuda_plan_make(&w.plan, &w.s, max_spread, SIZE_MAX, &err) || !w.plan.multiply) {
-        fprintf(stderr, "no plan for %zu channels\n", e->nchan);
-        exit(EXIT_FAILURE);
+    cudaEvent_t from, to;
+    double best = 0;
+    MUST(cudaEventCreate(&from));
+    MUST(cudaEventCreate(&to));
+    for (int n = 0; n <= REPEAT; n++) {
+        float ms;
+        MUST(cudaEventRecord(from, 0));
+        MUST(run(c));
+        MUST(cudaEventRecord(to, 0));
+        MUST(cudaEventSynchronize(to));
+        MUST(cudaEventElapsedTime(&ms, from, to));
+        best = c->amount / (double)ms * 1e3 > best ? c->amount / (double)ms * 1e3 : best;
     }
-    place_buffers(&w);
-    place_plan(&w);
-    double turn_ms = time_ms(run_turn, &w), aim_ms = time_ms(run_aim, &w);
-    MUST(cudaMemset(w.io.d_out, 0xff, w.s.ndm * w.io.out_pitch * sizeof(float)));
-    double ms = time_ms(run_multiply, &w);
-    double adds = (double)w.io.nout * (double)w.s.nkept * (double)w.s.ndm / ms * 1e3;
-    size_t bad = count_wrong(&w);
-    printf("%5zu %4d %9.2f %8.1f %7.3f", e->nchan, e->nbit, ms, adds * 1e-12, adds / products);
-    print_ratio(e->astroaccelerate_s * 1e3 / ms);
-    print_ratio(e->goal_s * 1e3 / ms);
-    printf(" %9.2f %7.2f %7zu  %s\n", turn_ms, aim_ms, w.plan.nstage / w.plan.nblock,
-           bad ? "WRONG" : "exact");
-    fflush(stdout);
-    free_work(&w);
-    if (bad)
-        exit(EXIT_FAILURE);
-}
-
-static double now_s(void)
-{
-    struct timespec t;
-    timespec_get(&t, TIME_UTC);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static void must_plan(psr_status st, const psr_err *err)
-{
-    if (!st)
-        return;
-    fprintf(stderr, "%s\n", err->msg);
-    exit(EXIT_FAILURE);
-}
-
-/* The same work through the library, from the caller's memory to the caller's memory. */
-static void report_stream(size_t nchan)
-{
-    psr_dedisp *p;
-    psr_err err;
-    size_t done = 0, got, block = 16384;
-    double *freq_mhz = take(nchan, sizeof *freq_mhz), dm[NTRIAL];
-    for (size_t c = 0; c < nchan; c++)
-        freq_mhz[c] = 1550 - 300.0 / (double)nchan * ((double)c + 0.5);
-    for (size_t i = 0; i < NTRIAL; i++)
-        dm[i] = novotny_dm(i);
-    const struct psr_dedisp_desc desc = {.nchan = nchan,
-                                         .freq_mhz = freq_mhz,
-                                         .tsamp_s = 64e-6,
-                                         .nbit = 8,
-                                         .kind = PSR_UINT,
-                                         .downsamp = 1,
-                                         .dmconst = PSR_DMCONST_PRESTO,
-                                         .ndm = NTRIAL,
-                                         .dm = dm,
-                                         .backend = "cuda"};
-    double t0 = now_s();
-    must_plan(psr_dedisp_create(&p, &desc, &err), &err);
-    double create_s = now_s() - t0;
-    size_t stride = psr_dedisp_ready(p, NSAMP);
-    unsigned char *in = take(NSAMP, nchan);
-    float *out = take(NTRIAL * stride, sizeof *out);
-    memset(in, 3, NSAMP * nchan);
-    memset(out, 0, NTRIAL * stride * sizeof *out); /* the pages are there */
-    t0 = now_s();
-    for (size_t t = 0; t < NSAMP; t += block, done += got) {
-        size_t n = NSAMP - t < block ? NSAMP - t : block;
-        must_plan(psr_dedisp_execute(p, in + t * nchan, n, out + done, stride, &got, &err), &err);
-    }
-    double s = now_s() - t0,
-           gb = 1e-9 * ((double)NSAMP * (double)nchan + 4e0 * NTRIAL * (double)done);
-    printf("%5zu channels through the library: plan %.2f s, stream %.3f s, %.1f GB/s in and out\n",
-           nchan, create_s, s, gb / s);
-    psr_dedisp_destroy(p);
-    free(freq_mhz);
-    free(in);
-    free(out);
+    MUST(cudaEventDestroy(from));
+    MUST(cudaEventDestroy(to));
+    return best;
 }
 
 int main(int argc, char **argv)
@@ -391,12 +440,15 @@ int main(int argc, char **argv)
     MUST(cudaFree(c.d_sink));
     printf("%s: copies %.2f TB/s, byte products %.0f T/s, shared memory %.1f TB/s\n", device.name,
            copy * 1e-12, products * 1e-12, shared * 1e-12);
-    printf(
-        "10 s of 1400 +- 150 MHz, 3050 trials; goal and AstroAccelerate: their time over ours\n");
-    printf("nchan bits kernel_ms T_adds/s of_prod astroacc.      goal   turn_ms  aim_ms  groups\n");
-    for (size_t n = 0; n < sizeof entries / sizeof *entries; n++)
-        if (argc < 2 || (size_t)atoi(argv[1]) == entries[n].nchan)
-            report(entries + n, products);
-    report_stream(argc < 2 ? 4096 : (size_t)atoi(argv[1]));
+    printf("ratios: of T adds/s to byte products; of the seconds of AstroAccelerate tuned (N) or "
+           "dedisp (HTRU), and of the aim, to ours\n");
+    printf("work  nchan bits lines trials    sum_ms   turn_ms T_adds/s  of_prod     peer      "
+           "aim\n");
+    for (size_t n = 0; n < sizeof works / sizeof *works; n++)
+        if (argc < 2 || !strcmp(argv[1], works[n].name))
+            report(works + n, products);
+    for (size_t n = 0; n < sizeof works / sizeof *works; n++)
+        if (works[n].trials == NOVOTNY && works[n].nbit == 8 && works[n].nchan == 4096)
+            report_events(works + n);
     return 0;
 }

@@ -113,6 +113,8 @@ static void choose(struct shape *s, uint64_t *seed)
         s->d.nsub = (size_t)tap_between(seed, 1, 16);
         s->d.nchan = (s->d.nchan + s->d.nsub - 1) / s->d.nsub * s->d.nsub;
     }
+    if (!tap_between(seed, 0, 2) && !s->d.nsub) /* whole words of every number of bits */
+        s->d.nchan = (s->d.nchan + 127) / 128 * 128;
     double shift = tap_uniform(seed) * (tap_between(seed, 0, 3) ? 300 : 3000);
     lay_out(s, 300 + tap_uniform(seed) * 1200, 0.2 + tap_uniform(seed) * 500,
             tap_between(seed, 0, 1), tap_between(seed, 0, 1) ? 0 : tap_uniform(seed), shift);
@@ -124,14 +126,44 @@ static void choose(struct shape *s, uint64_t *seed)
 
 /* --- running ---------------------------------------------------------------------------------- */
 
+/* Ways through the library. */
+enum way {
+    ON_CPU,
+    ON_DEVICE, /* and back */
+    RESIDENT,  /* fetched from the devices afterwards */
+};
+
+/* The next spectra; on error the message is told. */
+static bool push(psr_dedisp *p, enum way way, const void *in, size_t n, float *out, size_t stride,
+                 size_t *got)
+{
+    psr_err err = {0};
+    psr_status st = PSR_OK;
+    *got = 0;
+    if (way != RESIDENT) {
+        st = psr_dedisp_execute(p, in, n, out, stride, got, &err);
+        if (st)
+            diag("execute: %s", err.msg);
+        return !st;
+    }
+    const struct psr_slab *slab;
+    size_t nslab, taken;
+    st = psr_dedisp_execute_device(p, in, n, &taken, &slab, &nslab, got, &err);
+    if (!st && *got)
+        st = psr_slab_fetch(slab, nslab, *got, out, stride, &err);
+    if (st || taken != n)
+        diag("execute: %zu of %zu: %s", taken, n, err.msg);
+    return !st && taken == n;
+}
+
 /* Pushes all spectra in blocks of "piece", or of odd sizes where it is 0.
  * Returned: [ndm][*nout], NULL after a failure */
-static float *run(struct shape *s, const char *backend, size_t piece, size_t *nout, uint64_t *seed)
+static float *run(struct shape *s, enum way way, size_t piece, size_t *nout, uint64_t *seed)
 {
     static const size_t odd[] = {0, 1, 2, 31, 64, 513};
     psr_dedisp *p;
     psr_err err = {0};
-    s->d.backend = backend;
+    s->d.backend = way == ON_CPU ? "cpu" : "cuda";
     if (psr_dedisp_create(&p, &s->d, &err)) {
         diag("create: %s", err.msg);
         return NULL;
@@ -140,18 +172,17 @@ static float *run(struct shape *s, const char *backend, size_t piece, size_t *no
     *nout = whole > shift ? whole - shift : 0;
     float *out = tap_take(s->d.ndm * *nout, sizeof *out);
     memset(out, 0xff, s->d.ndm * *nout * sizeof *out);
-    for (size_t t = 0, n; t < s->nsamp; t += n) {
+    for (size_t t = 0, n, got; t < s->nsamp; t += n, done += got) {
         int kind = (int)tap_between(seed, 0, 7);
         n = piece ? piece : kind < 6 ? odd[kind] : kind == 6 ? shift + 1 : s->nsamp / 3 + 1;
         n = n < s->nsamp - t ? n : s->nsamp - t;
-        size_t got = 0;
-        if (psr_dedisp_execute(p, s->data + t * s->row_bytes, n, out + done, *nout, &got, &err)) {
-            diag("execute: %s", err.msg);
+        /* What there is room for at once; here, little. */
+        n = way == RESIDENT && n > 1000 ? 1000 : n;
+        if (!push(p, way, s->data + t * s->row_bytes, n, out + done, *nout, &got)) {
             free(out);
             psr_dedisp_destroy(p);
             return NULL;
         }
-        done += got;
     }
     psr_dedisp_destroy(p);
     return out;
@@ -173,7 +204,7 @@ static size_t compare_floats(struct shape *s, const float *got, const float *wan
     if (s->d.kind == PSR_FLOAT)
         for (size_t n = 3; n < s->nsamp * s->row_bytes; n += 4)
             s->data[n] &= 0x7f;
-    float *weight = run(s, "cpu", s->nsamp, &nout, seed);
+    float *weight = run(s, ON_CPU, s->nsamp, &nout, seed);
     for (size_t n = 0; weight && n < s->d.ndm * nout; n++)
         if (!(fabsf(got[n] - want[n]) <= 2e-6f * weight[n]) && !bad++)
             diag("trial %zu sample %zu: got %.9g, want %.9g", n / nout, n % nout, got[n], want[n]);
@@ -182,24 +213,36 @@ static size_t compare_floats(struct shape *s, const float *got, const float *wan
     return bad;
 }
 
-static bool check_shape(struct shape *s, size_t piece, uint64_t *seed)
+static bool check_shape(struct shape *s, enum way way, size_t piece, uint64_t *seed)
 {
     size_t nout, nout_cpu;
-    float *want = run(s, "cpu", s->nsamp, &nout_cpu, seed);
-    float *got = run(s, "cuda", piece, &nout, seed);
+    float *want = run(s, ON_CPU, s->nsamp, &nout_cpu, seed);
+    float *got = run(s, way, piece, &nout, seed);
     bool pass = got && want && nout == nout_cpu &&
                 !(s->d.nbit == 32 ? compare_floats(s, got, want, nout, seed)
                                   : compare_bits(s, got, want, nout));
     if (!pass)
-        diag("nchan %zu nbit %d kind %d ds %zu ndm %zu algo %d tol %d nsub %zu nsamp %zu keep %d",
-             s->d.nchan, s->d.nbit, (int)s->d.kind, s->d.downsamp, s->d.ndm, (int)s->d.algo,
-             s->d.tol, s->d.nsub, s->nsamp, s->d.keep != NULL);
+        diag("way %d, %zu devices: nchan %zu nbit %d kind %d ds %zu ndm %zu algo %d tol %d nsub "
+             "%zu nsamp %zu keep %d",
+             (int)way, s->d.ndevice, s->d.nchan, s->d.nbit, (int)s->d.kind, s->d.downsamp, s->d.ndm,
+             (int)s->d.algo, s->d.tol, s->d.nsub, s->nsamp, s->d.keep != NULL);
     free(got);
     free(want);
     return pass;
 }
 
 /* --- tests ------------------------------------------------------------------------------------ */
+
+/* To one device, or to several, some of which are perhaps the same. */
+static void deal_out(struct shape *s, uint64_t *seed)
+{
+    static int device[3];
+    int n = psr_device_count(NULL);
+    s->d.devices = device;
+    s->d.ndevice = tap_between(seed, 0, 2) ? 0 : (size_t)tap_between(seed, 1, 3);
+    for (size_t k = 0; k < s->d.ndevice; k++)
+        device[k] = (int)tap_between(seed, 0, n - 1);
+}
 
 static void test_random_shapes(uint64_t *seed)
 {
@@ -209,7 +252,9 @@ static void test_random_shapes(uint64_t *seed)
         struct shape s;
         uint64_t now = *seed;
         choose(&s, seed);
-        bool pass = check_shape(&s, tap_between(seed, 0, 2) ? s.nsamp : 0, seed);
+        deal_out(&s, seed);
+        enum way way = tap_between(seed, 0, 3) ? ON_DEVICE : RESIDENT;
+        bool pass = check_shape(&s, way, tap_between(seed, 0, 2) ? s.nsamp : 0, seed);
         drop(&s);
         if (!pass) {
             diag("shape %d, state %llu", n, (unsigned long long)now);
@@ -225,22 +270,26 @@ struct extreme {
     double low_mhz, width_mhz, shift;
     int nbit;
     size_t piece;
+    int64_t mem_bytes; /* 0: plenty */
 };
 
 static void test_extremes(uint64_t *seed)
 {
     static const struct extreme extremes[] = {
-        {"4096 channels", 4096, 400, 9000, 1, 1250, 300, 1500, 8, 0},
-        {"1000 channels of 16 bits", 1000, 300, 9000, 1, 1250, 300, 1500, 16, 4000},
-        {"65536 channels", 65536, 40, 1500, 1, 1250, 300, 700, 8, 0},
-        {"65536 channels of 16 bits", 65536, 33, 700, 1, 1250, 300, 100, 16, 0},
-        {"one channel", 1, 300, 100000, 1, 1250, 300, 0, 8, 30000},
-        {"one trial", 4096, 1, 9000, 1, 1250, 300, 700, 8, 0},
-        {"100000 trials", 16, 100000, 900, 1, 1250, 300, 300, 8, 0},
-        {"delays of 3 million samples", 8, 40, 3100000, 1, 100, 50, 3000000, 8, 1000000},
-        {"fine trials, delays of 300000 samples", 64, 40, 350000, 1, 100, 0.5, 300000, 2, 0},
-        {"sums of 65536 samples", 40, 40, 65536 * 9, 65536, 1250, 300, 3, 4, 100001},
-        {"sums beyond 32 bits", 600, 40, 65536 * 4, 65536, 1250, 300, 2, 16, 0},
+        {"4096 channels", 4096, 400, 9000, 1, 1250, 300, 1500, 8, 0, 0},
+        {"1000 channels of 16 bits", 1000, 300, 9000, 1, 1250, 300, 1500, 16, 4000, 0},
+        {"65536 channels", 65536, 40, 1500, 1, 1250, 300, 700, 8, 0, 0},
+        {"65536 channels of 16 bits", 65536, 33, 700, 1, 1250, 300, 100, 16, 0, 0},
+        {"one channel", 1, 300, 100000, 1, 1250, 300, 0, 8, 30000, 0},
+        {"one trial", 4096, 1, 9000, 1, 1250, 300, 700, 8, 0, 0},
+        {"100000 trials", 16, 100000, 900, 1, 1250, 300, 300, 8, 0, 0},
+        {"delays of 3 million samples", 8, 40, 3100000, 1, 100, 50, 3000000, 8, 1000000, 0},
+        {"fine trials, delays of 300000 samples", 64, 40, 350000, 1, 100, 0.5, 300000, 2, 0, 0},
+        {"a long stream", 128, 100, 700000, 1, 1250, 300, 2000, 8, 19650, 64 << 20},
+        {"a long stream of 4 bits", 512, 64, 300000, 1, 1250, 300, 5000, 4, 19999, 64 << 20},
+        {"3050 trials", 512, 3050, 70000, 1, 1250, 300, 7235, 4, 19654, 0},
+        {"sums of 65536 samples", 40, 40, 65536 * 9, 65536, 1250, 300, 3, 4, 100001, 0},
+        {"sums beyond 32 bits", 600, 40, 65536 * 4, 65536, 1250, 300, 2, 16, 0, 0},
     };
     for (size_t n = 0; n < sizeof extremes / sizeof *extremes; n++) {
         const struct extreme *e = extremes + n;
@@ -250,11 +299,11 @@ static void test_extremes(uint64_t *seed)
                                 .kind = PSR_UINT,
                                 .tsamp_s = 64e-6,
                                 .downsamp = e->downsamp,
-                                .mem_bytes = INT64_C(16) << 30,
+                                .mem_bytes = e->mem_bytes ? e->mem_bytes : INT64_C(16) << 30,
                                 .dmconst = PSR_DMCONST_SIGPROC}};
         lay_out(&s, e->low_mhz, e->width_mhz, false, 0, e->shift);
         fill(&s, e->nsamp, seed);
-        ok(check_shape(&s, e->piece ? e->piece : s.nsamp, seed), "%s", e->what);
+        ok(check_shape(&s, ON_DEVICE, e->piece ? e->piece : s.nsamp, seed), "%s", e->what);
         drop(&s);
     }
 }
@@ -279,7 +328,7 @@ static void test_little_memory(uint64_t *seed)
         drop(&s);
         return;
     }
-    ok(check_shape(&s, s.nsamp, seed), "pieces shrink to the memory there is");
+    ok(check_shape(&s, ON_DEVICE, s.nsamp, seed), "pieces shrink to the memory there is");
     drop(&s);
     s = (struct shape){.d = s.d};
     s.d.nchan = 4096;
@@ -306,6 +355,7 @@ static void test_choice(uint64_t *seed)
         ok(!strcmp(info.backend, "cuda"), "on the device");
         psr_dedisp_destroy(p);
     }
+    s.d.ndevice = 0;
     s.d.device = 4711;
     ok(psr_dedisp_create(&p, &s.d, &err) == PSR_OK, "auto without that device makes one");
     psr_dedisp_describe(p, &info);

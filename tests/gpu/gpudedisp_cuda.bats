@@ -1,0 +1,92 @@
+# gpudedisp on GPUs against gpudedisp on the CPU: the same files, to the byte.
+
+load ../helper
+
+setup() {
+    cd "$BATS_TEST_TMPDIR"
+    # A burst, and interference: spectra that are clipped, over all of the band.
+    fakebin -period 0 -nbits 8 -nchans 256 -tsamp 256 -tobs 12 -fch1 1500 -foff -1 -seed 3 \
+        -add "burst dm=120 t=5 width=2e-3 snr=25" -o a.fil
+    header=$(($(grep -obUam1 HEADER_END a.fil | cut -d: -f1) + 10))
+    for t in 2500 2501 9000 30000; do
+        head -c 256 /dev/zero | tr '\0' '\377' |
+            dd of=a.fil bs=1 seek=$((header + 256 * t)) conv=notrunc status=none
+    done
+    run gpudedisp -q -nobary -numdms 1 -nowrite -v -device all a.fil
+    [ "$status" -eq 0 ] || skip "$output"
+}
+
+# same OPTION...: on the CPU, on one GPU, and dealt out twice to one.
+same() {
+    local device
+    for device in cpu cuda 0,0 all; do
+        rm -rf "$device"
+        mkdir "$device"
+        (cd "$device" && gpudedisp -q -nobary -lodm 0 -dmstep 2 -numdms 100 -device "$device" "$@" -o o ../a.fil)
+    done
+    [ "$(ls cpu | wc -l)" -gt 50 ]
+    for device in cuda 0,0 all; do diff -rq cpu "$device"; done
+}
+
+@test "series on GPUs are those of the CPU" {
+    same
+    same -downsamp 3 -tol 1 -noclip
+    same -algo subband -nsub 32
+}
+
+@test "series of floats on GPUs are near those of the CPU" {
+    for device in cpu cuda 0,0; do
+        gpudedisp -q -nobary -zerodm -lodm 0 -dmstep 2 -numdms 3 -device $device -o "z$device" a.fil
+    done
+    cmp zcuda_DM2.00.dat z0,0_DM2.00.dat
+    [ "$(stat -c %s zcpu_DM2.00.dat)" = "$(stat -c %s zcuda_DM2.00.dat)" ]
+}
+
+@test "events of series that stay on GPUs are those of the CPU" {
+    same -singlepulse -nowrite -threshold 5
+    [ "$(cat cpu/*.singlepulse | wc -l)" -gt 20 ]
+    same -singlepulse -nowrite -threshold 5 -noclip -downsamp 2
+    same -singlepulse -nowrite -threshold 5 -clip 3 -maxwidth 0.01
+    same -singlepulse -nowrite -threshold 5 -numout 20000
+}
+
+@test "events of barycentred series that stay on GPUs are those of the CPU" {
+    for device in cpu cuda 0,0; do
+        rm -rf "$device"
+        mkdir "$device"
+        (cd "$device" && gpudedisp -q -position 05:34:31.97,+22:00:52.1 -site 149,-33,400 -lodm 0 -dmstep 2 -numdms 100 \
+            -device $device -singlepulse -nowrite -threshold 5 -o o ../a.fil)
+    done
+    [ "$(cat cpu/*.singlepulse | wc -l)" -gt 20 ]
+    for device in cuda 0,0; do diff -rq cpu $device; done
+}
+
+@test "events of all lines of a plan are the same" {
+    printf '0 1 90 1 0\n90 2 40 2 0\n170 3 20 6 0\n' >plan
+    for device in cpu cuda all; do
+        rm -rf "$device"
+        mkdir "$device"
+        (cd "$device" && gpudedisp -q -nobary -plan ../plan -device $device -singlepulse -nowrite -threshold 5 \
+            -o o ../a.fil)
+    done
+    [ "$(cat cpu/*.singlepulse | wc -l)" -gt 20 ]
+    for device in cuda all; do diff -rq cpu $device; done
+}
+
+@test "events beside series are the same" {
+    same -singlepulse -threshold 5.5
+}
+
+@test "-v says where the time went" {
+    run -0 --separate-stderr gpudedisp -v -nobary -singlepulse -nowrite -numdms 50 -device 0,0 -o t a.fil
+    [[ $stderr == *"2 devices: copy in "*" turn "*" dedisperse "*" search "* ]]
+    [[ $stderr == *"setup "*" run "*" read "* ]]
+}
+
+@test "devices that are not there are refused" {
+    run -1 --separate-stderr gpudedisp -q -numdms 2 -device 0,99 -o t a.fil
+    [[ $stderr == *"device 99"* ]]
+    run -1 --separate-stderr gpudedisp -q -numdms 2 -device 0,x -o t a.fil
+    [[ $stderr == *"-device"* ]]
+    [ ! -e t_DM0.00.dat ]
+}
