@@ -55,19 +55,6 @@ int cli_close_stdout(const struct cli *tool, int code)
     return CLI_EXIT_FAILURE;
 }
 
-psr_status cli_device(const char *name, const char **backend, int *device, psr_err *err)
-{
-    int64_t number = 0;
-    *backend = name;
-    *device = 0;
-    if (!isdigit((unsigned char)name[0]))
-        return PSR_OK;
-    psr_status st = psr_parse_int("-device", name, 0, 1023, &number, err);
-    *backend = "cuda";
-    *device = (int)number;
-    return st;
-}
-
 /* Prints text from HELP_COLUMN, broken at blanks; the cursor stands at column. */
 static void print_wrapped(const char *text, int column)
 {
