@@ -52,6 +52,11 @@ lib_libpsrkit_a_LIBADD = $(KERNEL_OBJECTS)
 if HAVE_CUDA
 lib_cuda_sources = \
 	lib/base/device_cuda.c \
+	lib/beam/beam_cuda.c \
+	lib/beam/beam_cuda.h \
+	lib/beam/beam_cuda_slots.c \
+	lib/beam/beam_cuda_slots.h \
+	lib/beam/beam_cuda_state.c \
 	lib/search/dedisp_cuda.c \
 	lib/search/dedisp_cuda.h \
 	lib/search/dedisp_cuda_plan.c \
