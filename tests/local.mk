@@ -161,6 +161,8 @@ clean-local:
 
 # Tests of what runs on a GPU, in tests/gpu/; each says so and skips where there is none.
 GPU_TESTS = \
+	tests/gpu/t_beam_cuda \
+	tests/gpu/t_beam_slots \
 	tests/gpu/t_dedisp_cuda \
 	tests/gpu/t_fanout_cuda
 
@@ -168,6 +170,12 @@ GPU_TESTS = \
 tests_gpu_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/kernels $(CUDA_CPPFLAGS)
 tests_gpu_ldadd = lib/libpsrkit.a $(CUDA_LIBS)
 
+tests_gpu_t_beam_cuda_SOURCES = tests/gpu/t_beam_cuda.c
+tests_gpu_t_beam_cuda_CPPFLAGS = $(tests_gpu_cppflags)
+tests_gpu_t_beam_cuda_LDADD = $(tests_gpu_ldadd) $(ERFA_LIBS) $(FFTW_LIBS)
+tests_gpu_t_beam_slots_SOURCES = tests/gpu/t_beam_slots.c
+tests_gpu_t_beam_slots_CPPFLAGS = $(tests_gpu_cppflags)
+tests_gpu_t_beam_slots_LDADD = $(tests_gpu_ldadd) $(ERFA_LIBS) $(FFTW_LIBS)
 tests_gpu_t_dedisp_cuda_SOURCES = tests/gpu/t_dedisp_cuda.c
 tests_gpu_t_dedisp_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_t_dedisp_cuda_LDADD = $(tests_gpu_ldadd)
@@ -193,8 +201,12 @@ BENCHES = \
 	tests/bench_pulscan \
 	tests/bench_signif
 GPU_BENCHES = \
+	tests/gpu/bench_beam_cuda \
 	tests/gpu/bench_dedisp_cuda
 
+tests_gpu_bench_beam_cuda_SOURCES = tests/gpu/bench_beam_cuda.c tests/gpu/ceilings.h
+tests_gpu_bench_beam_cuda_CPPFLAGS = $(tests_gpu_cppflags)
+tests_gpu_bench_beam_cuda_LDADD = tests/gpu/ceilings.$(OBJEXT) $(tests_gpu_ldadd) $(ERFA_LIBS) $(FFTW_LIBS)
 tests_gpu_bench_dedisp_cuda_SOURCES = tests/gpu/bench_dedisp_cuda.c tests/gpu/ceilings.h
 tests_gpu_bench_dedisp_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_bench_dedisp_cuda_LDADD = tests/gpu/ceilings.$(OBJEXT) $(tests_gpu_ldadd)
