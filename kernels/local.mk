@@ -2,6 +2,12 @@
 # .cu, so the files and the headers they depend on are named here.
 
 CUDA_FILES = \
+	kernels/beam_any.cu \
+	kernels/beam_factors.cu \
+	kernels/beam_form.cu \
+	kernels/beam_give.cu \
+	kernels/beam_points.cu \
+	kernels/beam_product.cu \
 	kernels/cornerturn.cu \
 	kernels/dedisp.cu \
 	kernels/dedisp_aim.cu \
@@ -14,12 +20,15 @@ CUDA_FILES = \
 	kernels/singlepulse_boxcar.cu \
 	kernels/singlepulse_level.cu
 CUDA_INCLUDES = \
+	kernels/beam.h \
+	kernels/beam_fft.cuh \
 	kernels/cornerturn.h \
 	kernels/dedisp.h \
 	kernels/dedisp_cta.cuh \
 	kernels/dedisp_lag.cuh \
 	kernels/dedisp_stage.h \
 	kernels/dedisp_tile.cuh \
+	kernels/half.cuh \
 	kernels/probe.h \
 	kernels/ptx.cuh \
 	kernels/pulscan.h \

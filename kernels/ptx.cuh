@@ -1,6 +1,6 @@
 /* ptx.cuh: the instructions that have no name in CUDA C++: integer matrix products (from sm_80 on),
- * barriers that count bytes, and asynchronous copies (bulk ones from sm_90 on, 16 bytes a thread
- * before).  Addresses are of shared memory, as shared_address gives them. */
+ * barriers that count bytes, and asynchronous copies (16 bytes a thread; bulk ones from sm_90 on).
+ * Addresses are of shared memory, as shared_address gives them. */
 #ifndef PSR_KERNELS_PTX_CUH
 #define PSR_KERNELS_PTX_CUH
 
@@ -37,6 +37,67 @@ __device__ __forceinline__ void multiply(int c[4], const uint32_t a[4], uint32_t
                  "{%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%10,%10,%10,%10};"
                  : "=r"(c[0]), "=r"(c[1]), "=r"(c[2]), "=r"(c[3])
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1), "r"(0));
+}
+
+/* d = a b or d += a b of halves, 16 x 16 by 16 x 8, the sums as halves. */
+__device__ __forceinline__ void multiply_half_16(uint32_t d[2], const uint32_t a[4], uint32_t b0,
+                                                 uint32_t b1)
+{
+    asm("mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%0,%1},{%2,%3,%4,%5},{%6,%7},{%8,%8};"
+        : "=r"(d[0]), "=r"(d[1])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1), "r"(0));
+}
+
+/* The same with 16 x 8 by 8 x 8; init is d or 0. */
+__device__ __forceinline__ void multiply_half_8(uint32_t d[2], const uint32_t a[2], uint32_t b,
+                                                uint32_t init0, uint32_t init1)
+{
+    asm("mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16 {%0,%1},{%2,%3},{%4},{%5,%6};"
+        : "=r"(d[0]), "=r"(d[1])
+        : "r"(a[0]), "r"(a[1]), "r"(b), "r"(init0), "r"(init1));
+}
+
+/* d += a b of halves, the sums as floats: 16 x 16 by 16 x 8 and 16 x 8 by 8 x 8. */
+__device__ __forceinline__ void multiply_float_16(float d[4], const uint32_t a[4], uint32_t b0,
+                                                  uint32_t b1)
+{
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
+        "{%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%0,%1,%2,%3};"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+__device__ __forceinline__ void multiply_float_8(float d[4], const uint32_t a[2], uint32_t b)
+{
+    asm("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 "
+        "{%0,%1,%2,%3},{%4,%5},{%6},{%0,%1,%2,%3};"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(b));
+}
+
+/* Two 8 x 8 matrices of 16-bit elements; lane l < 16 names row l % 8 of matrix l / 8. */
+__device__ __forceinline__ void load_matrix_pair(uint32_t row, uint32_t r[2])
+{
+    asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0,%1},[%2];"
+                 : "=r"(r[0]), "=r"(r[1])
+                 : "r"(row));
+}
+
+/* 16 bytes by this thread; copies between two marks are a group. */
+__device__ __forceinline__ void copy_16(uint32_t to, const void *from)
+{
+    asm volatile("cp.async.cg.shared.global [%0],[%1],16;" ::"r"(to), "l"(from) : "memory");
+}
+
+__device__ __forceinline__ void copies_mark()
+{
+    asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+/* Waits for all but the latest N groups. */
+template <int N> __device__ __forceinline__ void copies_wait()
+{
+    asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
 }
 
 /* A barrier whose phase ends when "copiers" have said what they copy and all of it has come. */
@@ -94,11 +155,6 @@ __device__ __forceinline__ void copy_bulk(uint32_t to, const void *from, uint32_
 }
 
 #else
-
-__device__ __forceinline__ void copy_16(uint32_t to, const void *from)
-{
-    asm volatile("cp.async.cg.shared.global [%0],[%1],16;" ::"r"(to), "l"(from) : "memory");
-}
 
 /* Arrives once this thread's copies have come. */
 __device__ __forceinline__ void barrier_arrive_copied(uint32_t bar)

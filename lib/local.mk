@@ -54,6 +54,11 @@ if HAVE_CUDA
 lib_cuda_sources = \
 	lib/base/cuda_call.h \
 	lib/base/device_cuda.c \
+	lib/beam/beam_cuda.c \
+	lib/beam/beam_cuda.h \
+	lib/beam/beam_cuda_slots.c \
+	lib/beam/beam_cuda_slots.h \
+	lib/beam/beam_cuda_state.c \
 	lib/search/dedisp_cuda.c \
 	lib/search/dedisp_cuda.h \
 	lib/search/dedisp_cuda_plan.c \

@@ -173,6 +173,8 @@ clean-local:
 
 # Tests of what runs on a GPU, in tests/gpu/; each says so and skips where there is none.
 GPU_TESTS = \
+	tests/gpu/t_beam_cuda \
+	tests/gpu/t_beam_slots \
 	tests/gpu/t_dedisp_cuda \
 	tests/gpu/t_fanout_cuda \
 	tests/gpu/t_pulscan_cuda \
@@ -182,6 +184,12 @@ GPU_TESTS = \
 tests_gpu_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/kernels $(CUDA_CPPFLAGS)
 tests_gpu_ldadd = lib/libpsrkit.a $(CUDA_LIBS)
 
+tests_gpu_t_beam_cuda_SOURCES = tests/gpu/t_beam_cuda.c
+tests_gpu_t_beam_cuda_CPPFLAGS = $(tests_gpu_cppflags)
+tests_gpu_t_beam_cuda_LDADD = $(tests_gpu_ldadd) $(ERFA_LIBS) $(FFTW_LIBS)
+tests_gpu_t_beam_slots_SOURCES = tests/gpu/t_beam_slots.c
+tests_gpu_t_beam_slots_CPPFLAGS = $(tests_gpu_cppflags)
+tests_gpu_t_beam_slots_LDADD = $(tests_gpu_ldadd) $(ERFA_LIBS) $(FFTW_LIBS)
 tests_gpu_t_dedisp_cuda_SOURCES = tests/gpu/t_dedisp_cuda.c
 tests_gpu_t_dedisp_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_t_dedisp_cuda_LDADD = $(tests_gpu_ldadd)
@@ -224,9 +232,13 @@ BENCHES = \
 	tests/bench_pulscan \
 	tests/bench_signif
 GPU_BENCHES = \
+	tests/gpu/bench_beam_cuda \
 	tests/gpu/bench_dedisp_cuda \
 	tests/gpu/bench_pulscan_cuda
 
+tests_gpu_bench_beam_cuda_SOURCES = tests/gpu/bench_beam_cuda.c tests/gpu/ceilings.h
+tests_gpu_bench_beam_cuda_CPPFLAGS = $(tests_gpu_cppflags)
+tests_gpu_bench_beam_cuda_LDADD = tests/gpu/ceilings.$(OBJEXT) $(tests_gpu_ldadd) $(ERFA_LIBS) $(FFTW_LIBS)
 tests_gpu_bench_dedisp_cuda_SOURCES = tests/gpu/bench_dedisp_cuda.c tests/gpu/ceilings.h
 tests_gpu_bench_dedisp_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_bench_dedisp_cuda_LDADD = tests/gpu/ceilings.$(OBJEXT) $(tests_gpu_ldadd)
@@ -239,13 +251,14 @@ CLEANFILES += tests/gpu/ceilings.$(OBJEXT)
 
 EXTRA_PROGRAMS += $(BENCHES) $(GPU_BENCHES)
 CLEANFILES += $(BENCHES) $(GPU_BENCHES)
-bench_scripts = tests/bench_cleaning.sh tests/bench_ddplan.sh tests/bench_gpudedisp.sh
-bench_scripts = tests/bench_ddplan.sh tests/bench_gpudedisp.sh tests/bench_plan.sh
-dist_noinst_SCRIPTS += $(bench_scripts)
-bench: all $(BENCHES) tests/make_mask
+bench_scripts = \
+	tests/bench_cleaning.sh \
+	tests/bench_ddplan.sh \
+	tests/bench_gpudedisp.sh \
+	tests/bench_plan.sh
 gpu_bench_scripts = tests/gpu/bench_events.sh
 dist_noinst_SCRIPTS += $(bench_scripts) $(gpu_bench_scripts)
-bench: all $(BENCHES)
+bench: all $(BENCHES) tests/make_mask
 	@for b in $(BENCHES); do echo "== $$b"; ./$$b || exit 1; done
 	@for b in $(bench_scripts); do echo "== $$b"; $(srcdir)/$$b || exit 1; done
 if HAVE_CUDA
@@ -275,8 +288,15 @@ check_PROGRAMS += $(demo_programs)
 dist_noinst_SCRIPTS += tests/demo.sh
 demo: all $(demo_programs)
 	@$(srcdir)/tests/demo.sh
-CLEANFILES += demo/demo.fil demo/demo.cand demo/truth.txt demo/burst.png demo/smearing.png \
-	demo/binary.fil demo/binary.txt demo/plane.png
+CLEANFILES += \
+	demo/binary.fil \
+	demo/binary.txt \
+	demo/burst.png \
+	demo/demo.cand \
+	demo/demo.fil \
+	demo/plane.png \
+	demo/smearing.png \
+	demo/truth.txt
 .PHONY: demo
 
 # The library as a stranger uses it: what was installed, found through pkg-config.

@@ -96,7 +96,8 @@ size_t psr_beam_rows(const psr_beam *p, size_t nt);
  *           channels those with fewer sums than *nrow have 0 after their last.  Rows beyond *nrow
  *           are untouched.
  * Notes:    the CPU backend gives the same bits whatever the threads and the lengths of the blocks.
- *           Accuracy: 1e-5 (cpu), 3e-3 (cuda) of the brightest beam of that channel and time.
+ *           Accuracy: 1e-5 (cpu), 3e-3 (cuda) of that channel and sum's brightest half-integer
+ *           direction, whether it is among the plan's beams or not.
  * Status:   PSR_EINVAL (stride), PSR_ENOMEM, PSR_EDEVICE.  After an error the plan must be reset.
  */
 PSR_MUST_CHECK psr_status psr_beam_execute(psr_beam *p, const uint8_t *in, size_t nt, void *out,

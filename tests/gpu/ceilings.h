@@ -13,6 +13,8 @@ extern "C" {
 /* Each does its work once, on the default stream; time them with events. */
 cudaError_t ceiling_products(int *d_sink,
                              double *macs); /* products of bytes on tensor cores, added up */
+cudaError_t ceiling_halves(void *d_sink,
+                           double *flops);              /* products of halves, added up as floats */
 cudaError_t ceiling_shared(int *d_sink, double *bytes); /* reads of shared memory */
 
 /* Random bytes. */

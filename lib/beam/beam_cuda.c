@@ -1,0 +1,331 @@
+/* Beams on a CUDA device: voltages go over in pieces, are summed on the half-integer grid, taken to
+ * their directions and given as rows.  Copying in, kernels and copying out have a stream each and
+ * two buffers each, so that they overlap from piece to piece.
+ *
+ * Where the channels' sums have different lengths, their rows do not end together, and are given
+ * once, at the end of the block. */
+#include "beam_cuda.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { COPY_BYTES = 1 << 20 }; /* that a thread copies at once */
+
+/* Rows to be given together: those of samples t0 .. t0 + nt - 1 of the stream. */
+struct span {
+    uint64_t t0;
+    size_t nt, nrow;
+    void *out; /* of the first beam */
+    size_t stride;
+};
+
+/* --- a piece ---------------------------------------------------------------------------------- */
+
+static size_t count_rows(const struct psr_beam_work *w, uint64_t t0, size_t nt)
+{
+    return (size_t)((t0 + nt) / w->tds_min - t0 / w->tds_min);
+}
+
+static bool is_locked(const void *memory)
+{
+    struct cudaPointerAttributes a;
+    bool known = cudaPointerGetAttributes(&a, memory) == cudaSuccess;
+    (void)cudaGetLastError();
+    return known && a.type == cudaMemoryTypeHost;
+}
+
+/* Copies memory that the device cannot fetch itself; one thread is slower than the bus. */
+static void copy_bytes(const struct psr_beam_cuda *c, uint8_t *to, const uint8_t *from, size_t n)
+{
+    const int nthread = c->w->nthread;
+    (void)nthread; /* without OpenMP */
+#pragma omp parallel for num_threads(nthread) if (n > COPY_BYTES)
+    for (size_t i = 0; i < n; i += COPY_BYTES)
+        memcpy(to + i, from + i, n - i < COPY_BYTES ? n - i : COPY_BYTES);
+}
+
+/* The voltages in memory that the device fetches. */
+static cudaError_t stage_voltages(struct psr_beam_cuda *c, const uint8_t **in, size_t bytes)
+{
+    struct psr_beam_half *h = c->half + c->turn;
+    if (!h->h_in) {
+        const size_t most = c->piece * c->w->nfreq * PSR_BEAM_NPOL * c->w->ndish;
+        void *p;
+        TRY(cudaMallocHost(&p, most));
+        h->h_in = p;
+        c->bytes += (int64_t)most;
+    }
+    TRY(cudaEventSynchronize(h->copied));
+    copy_bytes(c, h->h_in, *in, bytes);
+    *in = h->h_in;
+    return cudaSuccess;
+}
+
+static cudaError_t bring_voltages(struct psr_beam_cuda *c, const uint8_t *in, size_t nt)
+{
+    const struct psr_beam_work *w = c->w;
+    const size_t nrow = nt * w->nfreq * PSR_BEAM_NPOL;
+    struct psr_beam_half *h = c->half + c->turn;
+    if (!is_locked(in))
+        TRY(stage_voltages(c, &in, nrow * w->ndish));
+    TRY(cudaStreamWaitEvent(c->in, h->freed, 0));
+    if (c->row == w->ndish)
+        TRY(cudaMemcpyAsync(h->d_in, in, nrow * c->row, cudaMemcpyHostToDevice, c->in));
+    else
+        TRY(cudaMemcpy2DAsync(h->d_in, c->row, in, w->ndish, w->ndish, nrow, cudaMemcpyHostToDevice,
+                              c->in));
+    TRY(cudaEventRecord(h->copied, c->in));
+    return cudaStreamWaitEvent(c->work, h->copied, 0);
+}
+
+static cudaError_t launch_form(const struct psr_beam_cuda *c, const struct beam_k_input *in,
+                               const struct beam_k_grid *out)
+{
+    const struct beam_k_tensor tensor = {
+        .d_table = c->d_table,
+        .d_write = c->d_write,
+        .d_read = c->d_read,
+        .d_weight = c->d_weight,
+        .d_unit = c->d_unit,
+    };
+    const struct beam_k_any any = {.d_dish = c->d_dish, .d_gain = c->d_gain, .d_part = c->d_part};
+    return c->tensor ? beam_k_form(in, &tensor, out, c->work)
+                     : beam_k_form_any(in, &any, out, c->work);
+}
+
+/* Sums on the grid of the voltages that have come. */
+static cudaError_t form_sums(struct psr_beam_cuda *c, uint64_t t0, size_t nt, const struct span *s)
+{
+    const struct psr_beam_work *w = c->w;
+    struct psr_beam_half *h = c->half + c->turn;
+    const bool halves = c->tensor && c->d_grid;
+    const struct beam_k_input in = {
+        .m = w->m,
+        .n = w->n,
+        .ndish = c->row,
+        .nfreq = w->nfreq,
+        .nt = nt,
+        .d_in = h->d_in,
+        .flip = w->flip,
+        .real_low = w->real_low,
+        .t0 = t0,
+        .d_tds = c->d_tds,
+        .tds_min = (uint32_t)w->tds_min,
+        .d_begun = c->d_sum[0],
+        .d_left = c->d_sum[1],
+    };
+    const struct beam_k_grid out = {
+        .nrow = s->nrow,
+        .row_t0 = s->t0,
+        .d_float = halves      ? NULL
+                   : c->d_grid ? c->d_grid
+                               : c->d_beam,
+        .d_half = halves ? c->d_grid : NULL,
+        .d_bright = c->d_bright,
+    };
+    TRY(launch_form(c, &in, &out));
+    float *before = c->d_sum[0];
+    c->d_sum[0] = c->d_sum[1];
+    c->d_sum[1] = before;
+    return cudaEventRecord(h->freed, c->work);
+}
+
+/* From the grid to directions. */
+static cudaError_t steer_sums(const struct psr_beam_cuda *c, const struct span *s)
+{
+    const struct psr_beam_work *w = c->w;
+    const bool product = w->pattern == PSR_BEAM_PRODUCT;
+    const struct beam_k_steer steer = {
+        .m = w->m,
+        .n = w->n,
+        .nfreq = w->nfreq,
+        .nrow = s->nrow,
+        .d_half = c->tensor ? c->d_grid : NULL,
+        .d_float = c->tensor ? NULL : c->d_grid,
+        .d_bright = c->d_bright,
+        .d_ns = !c->tensor ? c->ns.d_factor
+                : product  ? c->ns.d_left
+                           : c->ns.d_scale,
+        .d_ew = c->tensor ? c->ew.d_left : c->ew.d_factor,
+        .n_ns = w->n_ns,
+        .n_ew = w->n_ew,
+        .d_beam = c->d_beam,
+    };
+    if (w->pattern == PSR_BEAM_GRID)
+        return cudaSuccess;
+    if (!c->tensor)
+        return beam_k_steer_any(&steer, product, c->work);
+    return product ? beam_k_product(&steer, c->work) : beam_k_points(&steer, c->work);
+}
+
+/* Rows, and their way to the host. */
+static cudaError_t give_rows(struct psr_beam_cuda *c, const struct span *s)
+{
+    const struct psr_beam_work *w = c->w;
+    struct psr_beam_half *h = c->half + c->turn;
+    const size_t row = w->nfreq * (size_t)w->nbit / 8;
+    const struct beam_k_rows rows = {
+        .nfreq = w->nfreq,
+        .nrow = s->nrow,
+        .nbeam = w->nbeam,
+        .d_beam = c->d_beam,
+        .t0 = s->t0,
+        .nt = s->nt,
+        .d_tds = c->d_tds,
+        .nbit = w->nbit,
+        .d_offset = c->d_offset,
+        .d_scale = c->d_scale,
+        .d_out = h->d_rows,
+    };
+    if (!s->nrow)
+        return cudaSuccess;
+    TRY(steer_sums(c, s));
+    TRY(cudaStreamWaitEvent(c->work, h->drained, 0));
+    TRY(beam_k_give(&rows, c->work));
+    TRY(cudaEventRecord(h->given, c->work));
+    TRY(cudaStreamWaitEvent(c->out, h->given, 0));
+    TRY(cudaMemcpy2DAsync(s->out, s->stride * row, h->d_rows, s->nrow * row, s->nrow * row,
+                          w->nbeam, cudaMemcpyDeviceToHost, c->out));
+    return cudaEventRecord(h->drained, c->out);
+}
+
+/* --- a block ---------------------------------------------------------------------------------- */
+
+static cudaError_t run_pieces(struct psr_beam_cuda *c, const uint8_t *in, struct span all)
+{
+    const struct psr_beam_work *w = c->w;
+    const size_t row = w->nfreq * (size_t)w->nbit / 8;
+    TRY(cudaSetDevice(w->device));
+    if (!c->even)
+        TRY(psr_beam_cuda_make_room(c, all.nrow));
+    for (size_t t = 0, n; t < all.nt; t += n) {
+        n = all.nt - t < c->piece ? all.nt - t : c->piece;
+        struct span s = all;
+        if (c->even) {
+            s.t0 = all.t0 + t;
+            s.nt = n;
+            s.nrow = count_rows(w, s.t0, n);
+            s.out = (char *)all.out + count_rows(w, all.t0, t) * row;
+        }
+        TRY(bring_voltages(c, in + t * w->nfreq * PSR_BEAM_NPOL * w->ndish, n));
+        TRY(form_sums(c, all.t0 + t, n, &s));
+        if (c->even || t + n == all.nt)
+            TRY(give_rows(c, &s));
+        c->turn = !c->turn;
+    }
+    TRY(cudaStreamSynchronize(c->work));
+    return cudaStreamSynchronize(c->out);
+}
+
+/* --- the backend ------------------------------------------------------------------------------ */
+
+static psr_status execute(void *state, const uint8_t *in, size_t nt, uint64_t t0, void *out,
+                          size_t stride, size_t nrow, psr_err *err)
+{
+    struct psr_beam_cuda *c = state;
+    const struct span all = {.t0 = t0, .nt = nt, .nrow = nrow, .out = out, .stride = stride};
+    cudaError_t e = run_pieces(c, in, all);
+    if (!e)
+        return PSR_OK;
+    (void)cudaDeviceSynchronize(); /* nothing is to touch the caller's memory any more */
+    return psr_beam_cuda_fail(c, e, "beams", err);
+}
+
+static psr_status point(void *state, psr_err *err)
+{
+    struct psr_beam_cuda *c = state;
+    cudaError_t e = psr_beam_cuda_point(c);
+    return e ? psr_beam_cuda_fail(c, e, "directions", err) : PSR_OK;
+}
+
+static psr_status quantise(void *state, psr_err *err)
+{
+    struct psr_beam_cuda *c = state;
+    cudaError_t e = psr_beam_cuda_quantise(c);
+    return e ? psr_beam_cuda_fail(c, e, "quantising", err) : PSR_OK;
+}
+
+static void reset(void *state)
+{
+    struct psr_beam_cuda *c = state; /* a sum that begins takes nothing from what was carried */
+    (void)cudaSetDevice(c->w->device);
+    (void)cudaDeviceSynchronize();
+    (void)cudaGetLastError();
+}
+
+/* Enough pieces for copies and kernels to overlap. */
+static size_t block(const void *state)
+{
+    const struct psr_beam_cuda *c = state;
+    const struct psr_beam_work *w = c->w;
+    const double sample = (double)w->nfreq * PSR_BEAM_NPOL * (double)w->ndish;
+    const double rows = (double)w->nfreq * (double)w->nbeam * sizeof(float) / (double)w->tds_min;
+    double most = (double)w->mem_bytes / 2 / (sample + rows);
+    size_t n = c->even ? 4 * c->piece : c->piece;
+    n = most < (double)n ? (size_t)most : n;
+    n = n > w->tds_max ? n - n % w->tds_max : n;
+    return n ? n : 1;
+}
+
+static int64_t bytes(const void *state)
+{
+    return ((const struct psr_beam_cuda *)state)->bytes;
+}
+
+static void destroy(void *state)
+{
+    struct psr_beam_cuda *c = state;
+    if (!c)
+        return;
+    if (c->started)
+        psr_beam_cuda_free(c);
+    free(c);
+}
+
+static psr_status create(void **state, const struct psr_beam_work *w, psr_err *err)
+{
+    struct psr_beam_cuda *c = calloc(1, sizeof *c);
+    *state = NULL;
+    if (!c)
+        return psr_fail_nomem(err, "beams", sizeof *c);
+    c->w = w;
+    psr_status st = psr_beam_cuda_start(c, err);
+    if (st)
+        destroy(c);
+    else
+        *state = c;
+    return st;
+}
+
+static psr_status alloc(int device, size_t size, void **memory, psr_err *err)
+{
+    cudaError_t e = cudaSetDevice(device);
+    *memory = NULL;
+    if (!e)
+        e = cudaMallocHost(memory, size ? size : 1);
+    if (!e)
+        return PSR_OK;
+    (void)cudaGetLastError();
+    return psr_fail(err, e == cudaErrorMemoryAllocation ? PSR_ENOMEM : PSR_EDEVICE,
+                    "device %d: %zu bytes of page-locked memory: %s", device, size,
+                    cudaGetErrorString(e));
+}
+
+static void free_memory(void *memory)
+{
+    (void)cudaFreeHost(memory);
+}
+
+const struct psr_beam_ops psr_beam_cuda = {
+    .name = "cuda",
+    .create = create,
+    .point = point,
+    .quantise = quantise,
+    .execute = execute,
+    .reset = reset,
+    .block = block,
+    .bytes = bytes,
+    .destroy = destroy,
+    .alloc = alloc,
+    .free = free_memory,
+};

@@ -1,0 +1,72 @@
+/* beam_cuda.h: beams on a CUDA device, its parts (private).
+ *
+ * The state (beam_cuda_state.c) is what lies on the device.  The stream (beam_cuda.c) runs pieces
+ * of voltages through it. */
+#ifndef PSR_BEAM_BEAM_CUDA_H
+#define PSR_BEAM_BEAM_CUDA_H
+
+#include "beam_backend.h"
+
+#include <beam.h>
+
+/* One of two: a piece's voltages and its rows, on the device. */
+struct psr_beam_half {
+    uint8_t *d_in, *h_in; /* h_in: page-locked, made for a caller whose memory is not */
+    void *d_rows;
+    cudaEvent_t copied, freed;  /* voltages have come; voltages are not needed any more */
+    cudaEvent_t given, drained; /* rows are made; rows have gone */
+};
+
+struct psr_beam_cuda {
+    const struct psr_beam_work *w;
+    bool tensor;                 /* the grid is one that is compiled; else the slow kernels run */
+    size_t row;                  /* bytes of a channel's polarisation at one time: a dish each */
+    bool even;                   /* all channels have sums of one length */
+    struct beam_k_layout layout; /* of the tensor path */
+
+    uint32_t *d_tds;
+    float *d_unit, *d_bright; /* [nfreq] of the tensor path */
+    float *d_gain;            /* NULL: all 1 */
+    int32_t *d_dish;          /* at each place or pair of places */
+    uint32_t *d_table;
+    uint16_t *d_write, *d_read;
+    void *d_weight;
+    struct beam_k_axis ns, ew; /* what of them the pattern and the path need */
+    float *d_offset, *d_scale;
+    float *d_sum[2]; /* sums begun: before a piece, and after */
+    float *d_part;   /* scratch of the slow path */
+
+    void *d_grid;  /* [nfreq][rows][4 m n]; NULL where beams are those of the grid */
+    float *d_beam; /* [nfreq][rows][nbeam] */
+    size_t rows;   /* that there is room for */
+    size_t piece;  /* samples at once */
+    struct psr_beam_half half[2];
+    cudaStream_t in, work, out;
+    int turn;                  /* half that the next piece uses */
+    int64_t bytes, rows_bytes; /* allocated; of it what depends on rows */
+    bool started;              /* the device was there */
+};
+
+/* Returns from the function with the first call that fails. */
+#define TRY(call)                                                                                  \
+    do {                                                                                           \
+        cudaError_t e_ = (call);                                                                   \
+        if (e_)                                                                                    \
+            return e_;                                                                             \
+    } while (0)
+
+psr_status psr_beam_cuda_fail(const struct psr_beam_cuda *c, cudaError_t e, const char *what,
+                              psr_err *err);
+
+/* Takes the device and all memory.  c is to be freed after a failure too. */
+PSR_MUST_CHECK psr_status psr_beam_cuda_start(struct psr_beam_cuda *c, psr_err *err);
+void psr_beam_cuda_free(struct psr_beam_cuda *c);
+
+/* Room for so many rows at once. */
+cudaError_t psr_beam_cuda_make_room(struct psr_beam_cuda *c, size_t rows);
+
+/* Takes up the work's directions and its quantising. */
+cudaError_t psr_beam_cuda_point(struct psr_beam_cuda *c);
+cudaError_t psr_beam_cuda_quantise(struct psr_beam_cuda *c);
+
+#endif

@@ -1,0 +1,463 @@
+/* Speed of beams on a CUDA device for the five grids of Smith (2022), one frame of 56.36 ms at a
+ * time: voltages to sums on the half-integer grid beside table 3, and these to the beams of table
+ * 4; each with its ratio to what the device does at most.
+ *
+ * Beams timed are compared with direct sums, at places all over the output. */
+#include "../../lib/beam/beam_cuda.h"
+#include "ceilings.h"
+
+#include <complex.h>
+#include <math.h>
+#include <psrkit/device.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { REPEAT = 7, SETS = 3, CHECKED = 24 };
+static const double FRAME_S = 56.36e-3;
+
+/* Percents of the GPUs of table 3, and of table 4 for arbitrary beams and for products. */
+static const struct entry {
+    size_t ndish, m, n, nfreq, tds, nbeam, n_ns, n_ew;
+    double tsamp_s, note, note_points, note_product;
+} entries[] = {
+    {64, 8, 8, 2048, 40, 640, 32, 32, 27.3e-6, 9.2, 1.1, 1.5},
+    {64, 8, 12, 2048, 40, 960, 32, 48, 27.3e-6, 14.1, 2.0, 2.3},
+    {256, 16, 16, 1024, 25, 2560, 64, 64, 41e-6, 12.4, 5.6, 3.3},
+    {256, 16, 20, 1024, 25, 3200, 64, 80, 41e-6, 18.9, 8.4, 4.2},
+    {512, 24, 24, 256, 40, 5760, 96, 96, 27.3066e-6, 14.4, 5.9, 1.8},
+};
+
+static void must(cudaError_t e, const char *what)
+{
+    if (!e)
+        return;
+    fprintf(stderr, "%s: %s\n", what, cudaGetErrorString(e));
+    exit(EXIT_FAILURE);
+}
+#define MUST(call) must(call, #call)
+
+static void must_plan(psr_status st, const psr_err *err)
+{
+    if (!st)
+        return;
+    fprintf(stderr, "%s\n", err->msg);
+    exit(EXIT_FAILURE);
+}
+
+static void *take(size_t n, size_t size)
+{
+    void *p = calloc(n, size);
+    if (!p) {
+        fprintf(stderr, "no memory\n");
+        exit(EXIT_FAILURE);
+    }
+    return p;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    return *(const float *)a > *(const float *)b ? 1 : -1;
+}
+
+/* Median milliseconds of what run does. */
+static double time_ms(cudaError_t (*run)(void *), void *ctx, cudaStream_t stream)
+{
+    cudaEvent_t from, to;
+    float ms[REPEAT + 1];
+    MUST(cudaEventCreate(&from));
+    MUST(cudaEventCreate(&to));
+    for (int n = 0; n <= REPEAT; n++) { /* the first warms up */
+        MUST(cudaEventRecord(from, stream));
+        MUST(run(ctx));
+        MUST(cudaEventRecord(to, stream));
+        MUST(cudaEventSynchronize(to));
+        MUST(cudaEventElapsedTime(ms + n, from, to));
+    }
+    qsort(ms + 1, REPEAT, sizeof *ms, by_size);
+    MUST(cudaEventDestroy(from));
+    MUST(cudaEventDestroy(to));
+    return ms[1 + REPEAT / 2];
+}
+
+/* --- the workload ----------------------------------------------------------------------------- */
+
+struct bench {
+    const struct entry *e;
+    struct psr_beam_work w;
+    struct psr_beam_cuda c;
+    size_t nt, nrow, bytes;
+    uint8_t *d_in; /* [SETS] frames */
+    int set;
+};
+
+static double frand(void)
+{
+    return rand() / (double)RAND_MAX;
+}
+
+static double *random_directions(size_t n, size_t places)
+{
+    double *theta = take(n, sizeof *theta);
+    for (size_t i = 0; i < n; i++)
+        theta[i] = frand() * (double)places;
+    return theta;
+}
+
+/* Dishes at random places, the inputs in no order. */
+static void make_work(struct bench *b, enum psr_beam_pattern pattern)
+{
+    const struct entry *e = b->e;
+    const bool points = pattern == PSR_BEAM_POINTS;
+    struct psr_beam_work *w = &b->w;
+    *w = (struct psr_beam_work){.m = e->m,
+                                .n = e->n,
+                                .ndish = e->ndish,
+                                .nfreq = e->nfreq,
+                                .tds_min = e->tds,
+                                .tds_max = e->tds,
+                                .weight_max = 1,
+                                .pattern = pattern,
+                                .nbeam = points ? e->nbeam : e->n_ns * e->n_ew,
+                                .n_ns = points ? e->nbeam : e->n_ns,
+                                .n_ew = points ? e->nbeam : e->n_ew,
+                                .nbit = 32,
+                                .nthread = 1,
+                                .mem_bytes = INT64_C(1) << 36};
+    w->cell = take(e->m * e->n, sizeof *w->cell);
+    for (size_t i = 0; i < e->m * e->n; i++) {
+        size_t k = (size_t)rand() % (i + 1);
+        w->cell[i] = w->cell[k];
+        w->cell[k] = (int32_t)i;
+    }
+    w->tds = take(e->nfreq, sizeof *w->tds);
+    w->weight = take(e->nfreq * 4 * e->ndish, sizeof *w->weight);
+    for (size_t f = 0; f < e->nfreq; f++)
+        w->tds[f] = e->tds;
+    for (size_t i = 0; i < e->nfreq * 4 * e->ndish; i++)
+        w->weight[i] = (float)(frand() - 0.5);
+    w->theta_ns = random_directions(e->nfreq * w->n_ns, e->m);
+    w->theta_ew = random_directions(e->nfreq * w->n_ew, e->n);
+}
+
+static void start(struct bench *b, const struct entry *e, enum psr_beam_pattern pattern)
+{
+    psr_err err;
+    memset(b, 0, sizeof *b);
+    b->e = e;
+    b->nt = (size_t)(FRAME_S / e->tsamp_s + 0.5);
+    b->nrow = b->nt / e->tds;
+    b->bytes = b->nt * e->nfreq * 2 * e->ndish;
+    make_work(b, pattern);
+    b->c.w = &b->w;
+    must_plan(psr_beam_cuda_start(&b->c, &err), &err);
+    MUST(psr_beam_cuda_make_room(&b->c, b->nrow));
+    MUST(cudaMalloc((void **)&b->d_in, SETS * b->bytes));
+    MUST(ceiling_fill(b->d_in, SETS * b->bytes, e->ndish));
+    MUST(cudaMemset(b->c.d_grid, 0xff, b->nrow * e->nfreq * 4 * e->m * e->n * 2));
+    MUST(cudaMemset(b->c.d_beam, 0xff, b->nrow * e->nfreq * b->w.nbeam * sizeof(float)));
+    MUST(cudaDeviceSynchronize());
+}
+
+static void stop(struct bench *b)
+{
+    psr_beam_cuda_free(&b->c);
+    MUST(cudaFree(b->d_in));
+    free(b->w.cell);
+    free(b->w.tds);
+    free(b->w.weight);
+    free(b->w.theta_ns);
+    free(b->w.theta_ew);
+}
+
+static cudaError_t run_form(void *ctx)
+{
+    struct bench *b = ctx;
+    const struct psr_beam_cuda *c = &b->c;
+    const struct entry *e = b->e;
+    const struct beam_k_input in = {.m = e->m,
+                                    .n = e->n,
+                                    .ndish = e->ndish,
+                                    .nfreq = e->nfreq,
+                                    .nt = b->nt,
+                                    .d_in = b->d_in + (size_t)b->set * b->bytes,
+                                    .d_tds = c->d_tds,
+                                    .tds_min = (uint32_t)e->tds,
+                                    .d_begun = c->d_sum[0],
+                                    .d_left = c->d_sum[1]};
+    const struct beam_k_tensor tensor = {c->d_table, c->d_write, c->d_read, c->d_weight, c->d_unit};
+    const struct beam_k_grid out = {.nrow = b->nrow, .d_half = c->d_grid, .d_bright = c->d_bright};
+    b->set = (b->set + 1) % SETS;
+    return beam_k_form(&in, &tensor, &out, c->work);
+}
+
+static cudaError_t run_steer(void *ctx)
+{
+    struct bench *b = ctx;
+    const struct psr_beam_cuda *c = &b->c;
+    const bool points = b->w.pattern == PSR_BEAM_POINTS;
+    const struct beam_k_steer s = {.m = b->e->m,
+                                   .n = b->e->n,
+                                   .nfreq = b->e->nfreq,
+                                   .nrow = b->nrow,
+                                   .d_half = c->d_grid,
+                                   .d_bright = c->d_bright,
+                                   .d_ns = points ? c->ns.d_scale : c->ns.d_left,
+                                   .d_ew = c->ew.d_left,
+                                   .n_ns = b->w.n_ns,
+                                   .n_ew = b->w.n_ew,
+                                   .d_beam = c->d_beam};
+    return points ? beam_k_points(&s, c->work) : beam_k_product(&s, c->work);
+}
+
+static cudaError_t run_factors(void *ctx)
+{
+    struct bench *b = ctx;
+    cudaError_t e = beam_k_make_factors(&b->c.ns, b->e->nfreq, b->c.work);
+    return e ? e : beam_k_make_factors(&b->c.ew, b->e->nfreq, b->c.work);
+}
+
+static cudaError_t run_give(void *ctx)
+{
+    struct bench *b = ctx;
+    const struct beam_k_rows rows = {.nfreq = b->e->nfreq,
+                                     .nrow = b->nrow,
+                                     .nbeam = b->w.nbeam,
+                                     .d_beam = b->c.d_beam,
+                                     .nt = b->nt,
+                                     .d_tds = b->c.d_tds,
+                                     .nbit = 32,
+                                     .d_out = b->c.half[0].d_rows};
+    return beam_k_give(&rows, b->c.work);
+}
+
+/* --- checks ----------------------------------------------------------------------------------- */
+
+/* Beam i of channel f and row k by direct sums over the frame used last. */
+static double direct(const struct bench *b, const uint8_t *v, size_t f, size_t i)
+{
+    const struct entry *e = b->e;
+    const struct psr_beam_work *w = &b->w;
+    const bool points = w->pattern == PSR_BEAM_POINTS;
+    double ns = w->theta_ns[f * w->n_ns + (points ? i : i / w->n_ew)];
+    double ew = w->theta_ew[f * w->n_ew + (points ? i : i % w->n_ew)], power = 0;
+    double complex *phase = take(2 * e->ndish, sizeof *phase);
+    for (size_t d = 0; d < 2 * e->ndish; d++) {
+        double m = (double)((size_t)w->cell[d % e->ndish] / e->n);
+        double n = (double)((size_t)w->cell[d % e->ndish] % e->n);
+        const float *x = w->weight + 2 * (2 * f * e->ndish + d);
+        phase[d] = ((double)x[0] + (double)x[1] * I) *
+                   cexp(2 * M_PI * I * (m * ns / (double)e->m + n * ew / (double)e->n));
+    }
+    for (size_t t = 0; t < 2 * e->tds; t++) {
+        double complex sum = 0;
+        for (size_t d = 0; d < e->ndish; d++) {
+            int x = v[t * e->ndish + d], re = (x >> 4) - (x & 128 ? 16 : 0),
+                im = (x & 15) - (x & 8 ? 16 : 0);
+            sum += phase[t % 2 * e->ndish + d] * ((double)re + (double)im * I);
+        }
+        power += creal(sum) * creal(sum) + cimag(sum) * cimag(sum);
+    }
+    free(phase);
+    return power;
+}
+
+/* Largest error at some beams, of the mean beam (the input is noise). */
+static double check(const struct bench *b)
+{
+    const struct entry *e = b->e;
+    const size_t row = 2 * e->ndish, last = (size_t)(b->set + SETS - 1) % SETS;
+    double worst = 0, mean = 0, off[CHECKED];
+    uint8_t *v = take(e->tds, row);
+    for (size_t n = 0; n < CHECKED; n++) {
+        size_t f = n * (e->nfreq - 1) / (CHECKED - 1), k = (size_t)rand() % b->nrow;
+        size_t i = n ? (size_t)rand() % b->w.nbeam : b->w.nbeam - 1;
+        float got;
+        MUST(cudaMemcpy(&got, b->c.d_beam + (f * b->nrow + k) * b->w.nbeam + i, sizeof got,
+                        cudaMemcpyDeviceToHost));
+        MUST(cudaMemcpy2D(v, row, b->d_in + last * b->bytes + (k * e->tds * e->nfreq + f) * row,
+                          e->nfreq * row, row, e->tds, cudaMemcpyDeviceToHost));
+        double want = direct(b, v, f, i);
+        mean += want / CHECKED;
+        off[n] = fabs((double)got - want);
+    }
+    for (size_t n = 0; n < CHECKED; n++)
+        worst = off[n] / mean <= worst ? worst : off[n] / mean;
+    free(v);
+    if (!(worst < 5e-3)) {
+        printf("WRONG by %g\n", worst);
+        exit(EXIT_FAILURE);
+    }
+    return worst;
+}
+
+/* --- figures ---------------------------------------------------------------------------------- */
+
+struct ceiling {
+    void *d_sink;
+    double amount, products, copy; /* flop/s and byte/s */
+};
+
+static cudaError_t run_products(void *ctx)
+{
+    struct ceiling *c = ctx;
+    return ceiling_halves(c->d_sink, &c->amount);
+}
+
+static cudaError_t run_copy(void *ctx)
+{
+    struct ceiling *c = ctx;
+    c->amount = 2.0 * (1 << 30);
+    return cudaMemcpyAsync((char *)c->d_sink + (1 << 30), c->d_sink, 1 << 30,
+                           cudaMemcpyDeviceToDevice, 0);
+}
+
+static void measure_ceilings(struct ceiling *c)
+{
+    double ms;
+    MUST(cudaMalloc(&c->d_sink, (size_t)2 << 30));
+    MUST(ceiling_fill(c->d_sink, (size_t)2 << 30, 1));
+    ms = time_ms(run_products, c, 0);
+    c->products = c->amount / ms * 1e3;
+    ms = time_ms(run_copy, c, 0);
+    c->copy = c->amount / ms * 1e3;
+    MUST(cudaFree(c->d_sink));
+}
+
+static void report_form(const struct entry *e, const struct ceiling *c)
+{
+    struct bench b;
+    start(&b, e, PSR_BEAM_POINTS);
+    double ms = time_ms(run_form, &b, b.c.work);
+    MUST(run_steer(&b));
+    double worst = check(&b), mb = (double)e->m / 8, nb = ceil((double)e->n / 8);
+    double flops = nb * (2 * mb * nb + 4 * mb * mb) * 2048 * (double)(2 * b.nt * e->nfreq);
+    double bytes = (double)b.bytes + (double)(b.nrow * e->nfreq * 4 * e->m * e->n) * 2;
+    double frame_ms = (double)b.nt * e->tsamp_s * 1e3;
+    printf("%4zu dishes %2zu x %2zu, %4zu channels, %4zu samples: %7.3f ms, %5.2f %% of real time "
+           "(note: %4.1f %%), %4.1f %% of products, %4.1f %% of copies, error %.0e\n",
+           e->ndish, e->m, e->n, e->nfreq, b.nt, ms, 100 * ms / frame_ms, e->note,
+           100 * flops / c->products / ms * 1e3, 100 * bytes / c->copy / ms * 1e3, worst);
+    fflush(stdout);
+    stop(&b);
+}
+
+static void report_steer(const struct entry *e, const struct ceiling *c,
+                         enum psr_beam_pattern pattern)
+{
+    struct bench b;
+    const bool points = pattern == PSR_BEAM_POINTS;
+    start(&b, e, pattern);
+    double factors = time_ms(run_factors, &b, b.c.work);
+    MUST(run_form(&b));
+    double ms = time_ms(run_steer, &b, b.c.work), worst = check(&b);
+    double give = time_ms(run_give, &b, b.c.work);
+    double rows = (double)(b.nrow * e->nfreq), grid = 4 * (double)(e->m * e->n);
+    double flops = 2 * rows *
+                   (points ? grid * (double)e->nbeam
+                           : (double)e->n_ew * (grid + 2 * (double)(e->m * e->n_ns)));
+    double bytes = rows * (grid * 2 + (double)b.w.nbeam * 4);
+    printf("%2zu x %2zu to %4zu beams%s: %7.3f ms, %5.2f %% of real time (note: %3.1f %%), "
+           "%4.1f %% of products, %4.1f %% of copies, error %.0e; factors %.3f ms, rows %.3f ms\n",
+           e->m, e->n, b.w.nbeam, points ? "" : " (product)", ms,
+           0.1 * ms / ((double)b.nt * e->tsamp_s), points ? e->note_points : e->note_product,
+           100 * flops / c->products / ms * 1e3, 100 * bytes / c->copy / ms * 1e3, worst, factors,
+           give);
+    fflush(stdout);
+    stop(&b);
+}
+
+/* --- through the library ---------------------------------------------------------------------- */
+
+static double now_s(void)
+{
+    struct timespec t;
+    timespec_get(&t, TIME_UTC);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Host to host, one block after the other, rows of 8 bits. */
+static void report_stream(const struct entry *e)
+{
+    struct bench b = {.e = e};
+    make_work(&b, PSR_BEAM_POINTS);
+    struct psr_array a = {.m = e->m, .n = e->n, .ns_m = 1, .ew_m = 1, .ndish = e->ndish};
+    a.cell = b.w.cell;
+    const struct psr_beam_desc desc = {.array = &a,
+                                       .nfreq = e->nfreq,
+                                       .tds = b.w.tds,
+                                       .weight = b.w.weight,
+                                       .pattern = PSR_BEAM_POINTS,
+                                       .nbeam = e->nbeam,
+                                       .theta_ns = b.w.theta_ns,
+                                       .theta_ew = b.w.theta_ew,
+                                       .mem_bytes = INT64_C(1) << 34,
+                                       .backend = "cuda"};
+    psr_beam *p;
+    psr_err err;
+    void *in, *out;
+    must_plan(psr_beam_create(&p, &desc, &err), &err);
+    float *offset = take(e->nfreq, sizeof *offset), *scale = take(e->nfreq, sizeof *scale);
+    for (size_t f = 0; f < e->nfreq; f++)
+        scale[f] = 1e-4F;
+    must_plan(psr_beam_quantise(p, 8, offset, scale, &err), &err);
+    size_t nt = psr_beam_block(p), sample = e->nfreq * 2 * e->ndish, nrow = nt / e->tds + 1, got;
+    must_plan(psr_beam_alloc(p, nt * sample, &in, &err), &err);
+    must_plan(psr_beam_alloc(p, e->nbeam * nrow * psr_beam_row_bytes(p), &out, &err), &err);
+    for (size_t i = 0; i < nt * sample; i++)
+        ((uint8_t *)in)[i] = (uint8_t)(i * 2654435761u >> 24);
+    double best = 1e9, copy = 1e9;
+    void *d_copy;
+    MUST(cudaMalloc(&d_copy, nt * sample));
+    for (int n = 0; n < 4; n++) {
+        double t0 = now_s();
+        must_plan(psr_beam_execute(p, in, nt, out, nrow, &got, &err), &err);
+        double t1 = now_s();
+        MUST(cudaMemcpy(d_copy, in, nt * sample, cudaMemcpyHostToDevice));
+        best = fmin(best, t1 - t0);
+        copy = fmin(copy, now_s() - t1);
+    }
+    printf("%zu dishes, %zu channels, %zu beams of 8 bits through the library, blocks of %zu: "
+           "%.1f GB/s of voltages, %.2f of the host's copies (%.1f GB/s), %.1f x real time\n",
+           e->ndish, e->nfreq, e->nbeam, nt, (double)(nt * sample) / best * 1e-9, copy / best,
+           (double)(nt * sample) / copy * 1e-9, (double)nt * e->tsamp_s / best);
+    MUST(cudaFree(d_copy));
+    psr_beam_free("cuda", in);
+    psr_beam_free("cuda", out);
+    psr_beam_destroy(p);
+    free(offset);
+    free(scale);
+    free(b.w.cell);
+    free(b.w.tds);
+    free(b.w.weight);
+    free(b.w.theta_ns);
+    free(b.w.theta_ew);
+}
+
+int main(int argc, char **argv)
+{
+    enum { N = sizeof entries / sizeof *entries };
+    struct psr_device device;
+    psr_err err;
+    struct ceiling c = {0};
+    size_t from = argc > 1 ? (size_t)atoi(argv[1]) - 1 : 0, to = argc > 1 ? from + 1 : N;
+    if (psr_device_describe(0, &device, &err)) {
+        printf("SKIP: %s\n", err.msg);
+        return 0;
+    }
+    measure_ceilings(&c);
+    printf("%s: products of halves %.0f TFLOP/s, copies %.2f TB/s\n", device.name,
+           c.products * 1e-12, c.copy * 1e-12);
+    printf(
+        "voltages to sums on the grid (the CHORD collaboration's kernel: 2.58 ms for 24 x 24)\n");
+    for (size_t n = from; n < to && n < N; n++)
+        report_form(entries + n, &c);
+    printf("to directions\n");
+    for (size_t n = from; n < to && n < N; n++)
+        report_steer(entries + n, &c, PSR_BEAM_POINTS);
+    for (size_t n = from; n < to && n < N; n++)
+        report_steer(entries + n, &c, PSR_BEAM_PRODUCT);
+    report_stream(entries + N - 1);
+    return 0;
+}
