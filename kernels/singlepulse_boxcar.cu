@@ -73,7 +73,7 @@ struct span {
 };
 
 /* Ramps of the half pieces that the span touches. */
-__device__ span open_span(const struct job &job, struct shared &sh, size_t i, int64_t t0)
+__device__ inline span open_span(const struct job &job, struct shared &sh, size_t i, int64_t t0)
 {
     const struct pulse_k_ring &r = job.ring;
     const int half = r.length / 2;
@@ -92,7 +92,7 @@ __device__ span open_span(const struct job &job, struct shared &sh, size_t i, in
 }
 
 /* Own samples, flattened. */
-__device__ void flatten_own(const struct job &job, const struct shared &sh, const span &s,
+__device__ inline void flatten_own(const struct job &job, const struct shared &sh, const span &s,
                             float z[EACH])
 {
     const int room = job.ring.npiece * job.ring.length, half = job.ring.length / 2;
@@ -112,7 +112,7 @@ __device__ void flatten_own(const struct job &job, const struct shared &sh, cons
 /* What the search of a span goes by: the greatest S/N, or the best of every centre. */
 template <bool BEST> struct watch {
     float most;
-    __device__ void see(struct shared &, float snr, int, int)
+    __device__ inline void see(struct shared &, float snr, int, int)
     {
         most = snr > most ? snr : most;
     }
@@ -120,7 +120,7 @@ template <bool BEST> struct watch {
 
 template <> struct watch<true> {
     float most;
-    __device__ void see(struct shared &sh, float snr, int centre, int width)
+    __device__ inline void see(struct shared &sh, float snr, int centre, int width)
     {
         /* Sums that reach beyond the span are minus infinity. */
         if (snr > -INFINITY && snr > sh.best[centre]) {
@@ -148,7 +148,7 @@ __device__ __forceinline__ void add_width(struct shared &sh, const float a[EACH]
 
 /* All widths over the samples in sum1. */
 template <bool BEST>
-__device__ void try_widths(const struct pulse_k_search &s, struct shared &sh,
+__device__ inline void try_widths(const struct pulse_k_search &s, struct shared &sh,
                            const float sum1[EACH], watch<BEST> &w)
 {
 #pragma unroll
@@ -174,7 +174,7 @@ __device__ void try_widths(const struct pulse_k_search &s, struct shared &sh,
 }
 
 /* Sum over the threads before this one; *all: over all threads. */
-__device__ int count_before(struct shared &sh, int mine, int *all)
+__device__ inline int count_before(struct shared &sh, int mine, int *all)
 {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     int sum = mine;
@@ -196,7 +196,7 @@ __device__ int count_before(struct shared &sh, int mine, int *all)
 
 /* Appends the hits among n centres, the first of them sample c0 + at and in place "from" of the
  * span. */
-__device__ void append_hits(const struct pulse_k_search &s, struct shared &sh, size_t i,
+__device__ inline void append_hits(const struct pulse_k_search &s, struct shared &sh, size_t i,
                             unsigned number, size_t at, int from, int n)
 {
     const int each = (n + THREADS - 1) / THREADS, c0 = threadIdx.x * each;

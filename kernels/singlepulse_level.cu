@@ -50,12 +50,12 @@ __device__ __forceinline__ group this_group()
     return {((1u << LANES) - 1) << shift, (int)threadIdx.x % LANES, shift};
 }
 
-__device__ bool is_good(float x)
+__device__ inline bool is_good(float x)
 {
     return fabsf(x) <= PULSE_HUGE;
 }
 
-__device__ bool all_are_good(const group &g, const float *x, int n)
+__device__ inline bool all_are_good(const group &g, const float *x, int n)
 {
     bool bad = false;
     for (int j = g.lane; j < n; j += LANES)
@@ -63,7 +63,7 @@ __device__ bool all_are_good(const group &g, const float *x, int n)
     return !__any_sync(g.mask, bad);
 }
 
-__device__ holed gather_good(const group &g, const float *x, int n, uint16_t *places)
+__device__ inline holed gather_good(const group &g, const float *x, int n, uint16_t *places)
 {
     int ngood = 0;
     for (int j0 = 0; j0 < n; j0 += LANES) {
@@ -89,7 +89,7 @@ __device__ __forceinline__ float value_of(const SAMPLES &s, int j, float middle)
 }
 
 /* What a sort would leave at place n / 2. */
-__device__ float select_middle(const group &g, const float *v, int n)
+__device__ inline float select_middle(const group &g, const float *v, int n)
 {
     float found = 0;
     bool mine = false;
@@ -107,7 +107,7 @@ __device__ float select_middle(const group &g, const float *v, int n)
 }
 
 template <bool SIZE, class SAMPLES>
-__device__ float find_rough_median(const group &g, const SAMPLES &s, float middle, float *v)
+__device__ inline float find_rough_median(const group &g, const SAMPLES &s, float middle, float *v)
 {
     int n = s.n;
     if (n < 4 * PULSE_NINE) {
@@ -145,7 +145,7 @@ __device__ float find_rough_median(const group &g, const SAMPLES &s, float middl
 
 /* --- fits ------------------------------------------------------------------------------------- */
 
-__device__ double add_lanes(const group &g, float mine)
+__device__ inline double add_lanes(const group &g, float mine)
 {
     double sum = 0;
     for (int l = 0; l < LANES; l++)
@@ -155,7 +155,7 @@ __device__ double add_lanes(const group &g, float mine)
 
 /* Sums over the good samples within the limit of the line, as (x - middle) * factor. */
 template <class SAMPLES>
-__device__ void add_near_line(const group &g, const SAMPLES &s, int n, float middle, float factor,
+__device__ inline void add_near_line(const group &g, const SAMPLES &s, int n, float middle, float factor,
                               const struct pulse_line &line, double sums[PULSE_S_COUNT])
 {
     const float level = (float)line.level, slope = (float)line.slope, limit = (float)line.limit;
@@ -184,7 +184,7 @@ __device__ void add_near_line(const group &g, const SAMPLES &s, int n, float mid
 }
 
 template <class SAMPLES>
-__device__ struct pulse_fit fit_samples(const group &g, const SAMPLES &s, int n, float middle,
+__device__ inline struct pulse_fit fit_samples(const group &g, const SAMPLES &s, int n, float middle,
                                         float factor, bool clip)
 {
     struct pulse_fit fit = {};
@@ -203,7 +203,7 @@ __device__ struct pulse_fit fit_samples(const group &g, const SAMPLES &s, int n,
 }
 
 template <class SAMPLES>
-__device__ float find_largest(const group &g, const SAMPLES &s, float middle)
+__device__ inline float find_largest(const group &g, const SAMPLES &s, float middle)
 {
     float largest = 0;
     for (int j = g.lane; j < s.n; j += LANES) {
@@ -218,7 +218,7 @@ __device__ float find_largest(const group &g, const SAMPLES &s, float middle)
 }
 
 template <class SAMPLES>
-__device__ struct pulse_piece measure_samples(const group &g, const SAMPLES &s, int n,
+__device__ inline struct pulse_piece measure_samples(const group &g, const SAMPLES &s, int n,
                                               int64_t first, float *median)
 {
     struct pulse_piece piece = {};

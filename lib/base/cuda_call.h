@@ -1,9 +1,11 @@
-/* cuda_call.h: how calls of CUDA are checked (private). */
+/* cuda_call.h: how calls of CUDA are checked, and memory is taken (private). */
 #ifndef PSR_BASE_CUDA_CALL_H
 #define PSR_BASE_CUDA_CALL_H
 
 #include <cuda_runtime_api.h>
 #include <psrkit/status.h>
+#include <stdint.h>
+#include <string.h>
 
 /* Returns from the function with the first call that fails. */
 #define TRY(call)                                                                                  \
@@ -18,6 +20,36 @@ static inline psr_status psr_cuda_fail(int device, cudaError_t e, const char *wh
 {
     (void)cudaGetLastError();
     return psr_fail(err, PSR_EDEVICE, "device %d: %s: %s", device, what, cudaGetErrorString(e));
+}
+
+/* Takes memory of the current device, or page-locked memory of the host.
+ * Given:    to      where the pointer goes, of whatever type
+ *           taken   bytes are added to it */
+static inline cudaError_t psr_cuda_take(void *to, size_t bytes, int64_t *taken)
+{
+    void *p = NULL;
+    TRY(cudaMalloc(&p, bytes ? bytes : 1));
+    memcpy(to, &p, sizeof p);
+    *taken += (int64_t)bytes;
+    return cudaSuccess;
+}
+
+static inline cudaError_t psr_cuda_take_pinned(void *to, size_t bytes, int64_t *taken)
+{
+    void *p = NULL;
+    TRY(cudaMallocHost(&p, bytes ? bytes : 1));
+    memcpy(to, &p, sizeof p);
+    *taken += (int64_t)bytes;
+    return cudaSuccess;
+}
+
+/* Takes memory of the current device for a copy of from. */
+static inline cudaError_t psr_cuda_upload(void *to, const void *from, size_t bytes, int64_t *taken)
+{
+    void *p;
+    TRY(psr_cuda_take(to, bytes, taken));
+    memcpy(&p, to, sizeof p);
+    return cudaMemcpy(p, from, bytes, cudaMemcpyHostToDevice);
 }
 
 #endif

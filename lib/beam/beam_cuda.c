@@ -228,21 +228,21 @@ static psr_status execute(void *state, const uint8_t *in, size_t nt, uint64_t t0
     if (!e)
         return PSR_OK;
     (void)cudaDeviceSynchronize(); /* nothing is to touch the caller's memory any more */
-    return psr_beam_cuda_fail(c, e, "beams", err);
+    return psr_cuda_fail(c->w->device, e, "beams", err);
 }
 
 static psr_status point(void *state, psr_err *err)
 {
     struct psr_beam_cuda *c = state;
     cudaError_t e = psr_beam_cuda_point(c);
-    return e ? psr_beam_cuda_fail(c, e, "directions", err) : PSR_OK;
+    return e ? psr_cuda_fail(c->w->device, e, "directions", err) : PSR_OK;
 }
 
 static psr_status quantise(void *state, psr_err *err)
 {
     struct psr_beam_cuda *c = state;
     cudaError_t e = psr_beam_cuda_quantise(c);
-    return e ? psr_beam_cuda_fail(c, e, "quantising", err) : PSR_OK;
+    return e ? psr_cuda_fail(c->w->device, e, "quantising", err) : PSR_OK;
 }
 
 static void reset(void *state)

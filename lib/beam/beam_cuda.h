@@ -5,6 +5,7 @@
 #ifndef PSR_BEAM_BEAM_CUDA_H
 #define PSR_BEAM_BEAM_CUDA_H
 
+#include "../base/cuda_call.h"
 #include "beam_backend.h"
 
 #include <beam.h>
@@ -46,17 +47,6 @@ struct psr_beam_cuda {
     int64_t bytes, rows_bytes; /* allocated; of it what depends on rows */
     bool started;              /* the device was there */
 };
-
-/* Returns from the function with the first call that fails. */
-#define TRY(call)                                                                                  \
-    do {                                                                                           \
-        cudaError_t e_ = (call);                                                                   \
-        if (e_)                                                                                    \
-            return e_;                                                                             \
-    } while (0)
-
-psr_status psr_beam_cuda_fail(const struct psr_beam_cuda *c, cudaError_t e, const char *what,
-                              psr_err *err);
 
 /* Takes the device and all memory.  c is to be freed after a failure too. */
 PSR_MUST_CHECK psr_status psr_beam_cuda_start(struct psr_beam_cuda *c, psr_err *err);

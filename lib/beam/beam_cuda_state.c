@@ -18,33 +18,6 @@ enum {
  * of noise is then above the smallest half with full precision by the number of dishes. */
 static const double BRIGHTEST = 8192;
 
-psr_status psr_beam_cuda_fail(const struct psr_beam_cuda *c, cudaError_t e, const char *what,
-                              psr_err *err)
-{
-    (void)cudaGetLastError();
-    return psr_fail(err, PSR_EDEVICE, "device %d: %s: %s", c->w->device, what,
-                    cudaGetErrorString(e));
-}
-
-/* --- memory ----------------------------------------------------------------------------------- */
-
-static cudaError_t take(struct psr_beam_cuda *c, void *to, size_t bytes)
-{
-    void *p = NULL;
-    TRY(cudaMalloc(&p, bytes ? bytes : 1));
-    memcpy(to, &p, sizeof p);
-    c->bytes += (int64_t)bytes;
-    return cudaSuccess;
-}
-
-static cudaError_t upload(struct psr_beam_cuda *c, void *to, const void *from, size_t bytes)
-{
-    void *p;
-    TRY(take(c, to, bytes));
-    memcpy(&p, to, sizeof p);
-    return cudaMemcpy(p, from, bytes, cudaMemcpyHostToDevice);
-}
-
 /* --- rows ------------------------------------------------------------------------------------- */
 
 /* Bytes on the grid of one row of all channels. */
@@ -75,10 +48,10 @@ cudaError_t psr_beam_cuda_make_room(struct psr_beam_cuda *c, size_t rows)
     drop_room(c);
     int64_t before = c->bytes;
     if (grid_row_bytes(c))
-        TRY(take(c, &c->d_grid, rows * grid_row_bytes(c)));
-    TRY(take(c, &c->d_beam, rows * row));
-    TRY(take(c, &c->half[0].d_rows, rows * row));
-    TRY(take(c, &c->half[1].d_rows, rows * row));
+        TRY(psr_cuda_take(&c->d_grid, rows * grid_row_bytes(c), &c->bytes));
+    TRY(psr_cuda_take(&c->d_beam, rows * row, &c->bytes));
+    TRY(psr_cuda_take(&c->half[0].d_rows, rows * row, &c->bytes));
+    TRY(psr_cuda_take(&c->half[1].d_rows, rows * row, &c->bytes));
     c->rows = rows;
     c->rows_bytes = c->bytes - before;
     return cudaSuccess;
@@ -105,12 +78,13 @@ static cudaError_t make_buffers(struct psr_beam_cuda *c)
     const struct psr_beam_work *w = c->w;
     const size_t sample = w->nfreq * PSR_BEAM_NPOL * c->row;
     const size_t sums = w->nfreq * 4 * w->m * w->n * sizeof(float);
-    TRY(take(c, &c->half[0].d_in, c->piece * sample));
-    TRY(take(c, &c->half[1].d_in, c->piece * sample));
-    TRY(take(c, &c->d_sum[0], sums));
-    TRY(take(c, &c->d_sum[1], sums));
+    TRY(psr_cuda_take(&c->half[0].d_in, c->piece * sample, &c->bytes));
+    TRY(psr_cuda_take(&c->half[1].d_in, c->piece * sample, &c->bytes));
+    TRY(psr_cuda_take(&c->d_sum[0], sums, &c->bytes));
+    TRY(psr_cuda_take(&c->d_sum[1], sums, &c->bytes));
     if (!c->tensor)
-        TRY(take(c, &c->d_part, c->piece * beam_k_any_bytes(w->m, w->n, w->nfreq)));
+        TRY(psr_cuda_take(&c->d_part, c->piece * beam_k_any_bytes(w->m, w->n, w->nfreq),
+                          &c->bytes));
     return psr_beam_cuda_make_room(c, c->piece / w->tds_min + 1);
 }
 
@@ -122,12 +96,12 @@ static cudaError_t take_axis(struct psr_beam_cuda *c, struct beam_k_axis *axis, 
 {
     const size_t nfreq = c->w->nfreq;
     *axis = (struct beam_k_axis){.n = n, .ndir = ndir};
-    TRY(take(c, &axis->d_theta, nfreq * ndir * sizeof(double)));
+    TRY(psr_cuda_take(&axis->d_theta, nfreq * ndir * sizeof(double), &c->bytes));
     if (!c->tensor)
-        return take(c, &axis->d_factor, nfreq * 2 * n * ndir * sizeof(float));
+        return psr_cuda_take(&axis->d_factor, nfreq * 2 * n * ndir * sizeof(float), &c->bytes);
     if (scale)
-        return take(c, &axis->d_scale, beam_k_scale_bytes(n, ndir, nfreq));
-    return take(c, &axis->d_left, beam_k_left_bytes(n, ndir, nfreq));
+        return psr_cuda_take(&axis->d_scale, beam_k_scale_bytes(n, ndir, nfreq), &c->bytes);
+    return psr_cuda_take(&axis->d_left, beam_k_left_bytes(n, ndir, nfreq), &c->bytes);
 }
 
 static cudaError_t take_directions(struct psr_beam_cuda *c)
@@ -198,9 +172,9 @@ static cudaError_t upload_ranges(struct psr_beam_cuda *c)
         return cudaErrorMemoryAllocation;
     for (size_t f = 0; f < w->nfreq; f++)
         find_range(w, f, unit + f, unit + w->nfreq + f);
-    cudaError_t e = upload(c, &c->d_unit, unit, w->nfreq * sizeof *unit);
+    cudaError_t e = psr_cuda_upload(&c->d_unit, unit, w->nfreq * sizeof *unit, &c->bytes);
     if (!e)
-        e = upload(c, &c->d_bright, unit + w->nfreq, w->nfreq * sizeof *unit);
+        e = psr_cuda_upload(&c->d_bright, unit + w->nfreq, w->nfreq * sizeof *unit, &c->bytes);
     free(unit);
     return e;
 }
@@ -213,14 +187,15 @@ static cudaError_t upload_channels(struct psr_beam_cuda *c)
         return cudaErrorMemoryAllocation;
     for (size_t f = 0; f < w->nfreq; f++)
         tds[f] = (uint32_t)w->tds[f];
-    cudaError_t e = upload(c, &c->d_tds, tds, w->nfreq * sizeof *tds);
+    cudaError_t e = psr_cuda_upload(&c->d_tds, tds, w->nfreq * sizeof *tds, &c->bytes);
     free(tds);
     TRY(e);
-    TRY(take(c, &c->d_offset, w->nfreq * sizeof(float)));
-    TRY(take(c, &c->d_scale, w->nfreq * sizeof(float)));
+    TRY(psr_cuda_take(&c->d_offset, w->nfreq * sizeof(float), &c->bytes));
+    TRY(psr_cuda_take(&c->d_scale, w->nfreq * sizeof(float), &c->bytes));
     if (!w->weight)
         return cudaSuccess;
-    return upload(c, &c->d_gain, w->weight, w->nfreq * 4 * w->ndish * sizeof(float));
+    return psr_cuda_upload(&c->d_gain, w->weight, w->nfreq * 4 * w->ndish * sizeof(float),
+                           &c->bytes);
 }
 
 /* The slow path: which dish stands at each place. */
@@ -236,7 +211,7 @@ static cudaError_t upload_places(struct psr_beam_cuda *c)
     for (size_t d = 0; d < w->ndish; d++)
         if (w->cell[d] >= 0)
             dish[w->cell[d]] = (int32_t)d;
-    cudaError_t e = upload(c, &c->d_dish, dish, n * sizeof *dish);
+    cudaError_t e = psr_cuda_upload(&c->d_dish, dish, n * sizeof *dish, &c->bytes);
     free(dish);
     return e;
 }
@@ -246,12 +221,12 @@ static cudaError_t upload_slots(struct psr_beam_cuda *c, const struct psr_beam_s
     const struct beam_k_layout *l = &c->layout;
     const size_t words = (size_t)l->words, nfreq = c->w->nfreq;
     TRY(upload_ranges(c));
-    TRY(upload(c, &c->d_write, s->write, (size_t)l->dishes * sizeof *s->write));
-    TRY(upload(c, &c->d_read, s->read, 2 * words * sizeof *s->read));
-    TRY(upload(c, &c->d_dish, s->dish, 2 * words * sizeof *s->dish));
-    TRY(take(c, &c->d_table, (size_t)l->tables * sizeof *c->d_table));
+    TRY(psr_cuda_upload(&c->d_write, s->write, (size_t)l->dishes * sizeof *s->write, &c->bytes));
+    TRY(psr_cuda_upload(&c->d_read, s->read, 2 * words * sizeof *s->read, &c->bytes));
+    TRY(psr_cuda_upload(&c->d_dish, s->dish, 2 * words * sizeof *s->dish, &c->bytes));
+    TRY(psr_cuda_take(&c->d_table, (size_t)l->tables * sizeof *c->d_table, &c->bytes));
     TRY(beam_k_make_tables(c->w->m, c->w->n, c->d_table, c->work));
-    TRY(take(c, &c->d_weight, nfreq * 2 * words * 8));
+    TRY(psr_cuda_take(&c->d_weight, nfreq * 2 * words * 8, &c->bytes));
     const struct beam_k_weights weights = {
         .d_gain = c->d_gain,
         .d_dish = c->d_dish,
@@ -274,7 +249,7 @@ static psr_status place_dishes(struct psr_beam_cuda *c, psr_err *err)
         if (!e)
             e = c->tensor ? upload_slots(c, &slots) : upload_places(c);
         if (e)
-            st = psr_beam_cuda_fail(c, e, "weights", err);
+            st = psr_cuda_fail(c->w->device, e, "weights", err);
     }
     psr_beam_slots_free(&slots);
     return st;
@@ -307,7 +282,7 @@ psr_status psr_beam_cuda_start(struct psr_beam_cuda *c, psr_err *err)
     cudaError_t e = cudaSetDevice(w->device);
     c->started = !e;
     if (e || (e = make_events(c)))
-        return psr_beam_cuda_fail(c, e, "start", err);
+        return psr_cuda_fail(c->w->device, e, "start", err);
     c->layout = beam_k_find_layout(w->m, w->n);
     c->tensor = c->layout.words && device.sm >= TENSOR_SM && w->ndish <= (size_t)c->layout.dishes;
     c->row = c->tensor ? psr_beam_slots_dishes(w) : w->ndish;
@@ -316,9 +291,9 @@ psr_status psr_beam_cuda_start(struct psr_beam_cuda *c, psr_err *err)
     if ((st = place_dishes(c, err)))
         return st;
     if ((e = take_directions(c)))
-        return psr_beam_cuda_fail(c, e, "directions", err);
+        return psr_cuda_fail(c->w->device, e, "directions", err);
     if ((e = make_buffers(c)) || (e = cudaStreamSynchronize(c->work)))
-        return psr_beam_cuda_fail(c, e, "voltages and beams", err);
+        return psr_cuda_fail(c->w->device, e, "voltages and beams", err);
     return PSR_OK;
 }
 

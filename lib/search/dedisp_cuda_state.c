@@ -13,34 +13,6 @@ enum {
     STAGE_BYTES = 1 << 30,   /* of stages at once, at most */
 };
 
-/* --- memory ------------------------------------------------------------------------ */
-
-static cudaError_t take_device(struct psr_cuda *c, void *to, size_t bytes)
-{
-    void *p = NULL;
-    TRY(cudaMalloc(&p, bytes ? bytes : 1));
-    memcpy(to, &p, sizeof p);
-    c->bytes += (int64_t)bytes;
-    return cudaSuccess;
-}
-
-static cudaError_t take_pinned(struct psr_cuda *c, void *to, size_t bytes)
-{
-    void *p = NULL;
-    TRY(cudaMallocHost(&p, bytes ? bytes : 1));
-    memcpy(to, &p, sizeof p);
-    c->bytes += (int64_t)bytes;
-    return cudaSuccess;
-}
-
-static cudaError_t upload(struct psr_cuda *c, void *to, const void *from, size_t bytes)
-{
-    void *p;
-    TRY(take_device(c, to, bytes));
-    memcpy(&p, to, sizeof p);
-    return cudaMemcpy(p, from, bytes, cudaMemcpyHostToDevice);
-}
-
 /* --- buffers ---------------------------------------------------------------------------------- */
 
 static void free_buffers(struct psr_cuda *c)
@@ -66,8 +38,8 @@ static size_t max_history(const struct psr_sweep *s)
 static cudaError_t take_half(struct psr_cuda *c, struct psr_cuda_half *h)
 {
     size_t out = c->s->ndm * ((c->nout_max + 31) / 32 * 32) * sizeof(float);
-    TRY(take_device(c, &h->d_raw, (max_history(c->s) + c->piece) * c->row_bytes));
-    TRY(take_device(c, &h->d_out, out));
+    TRY(psr_cuda_take(&h->d_raw, (max_history(c->s) + c->piece) * c->row_bytes, &c->bytes));
+    TRY(psr_cuda_take(&h->d_out, out, &c->bytes));
     return cudaMemset(h->d_out, 0, out); /* rows are copied to the host with their padding */
 }
 
@@ -76,7 +48,8 @@ cudaError_t psr_cuda_pin_output(struct psr_cuda *c)
     size_t nout = (c->host_piece / c->s->downsamp + 2 + 31) / 32 * 32;
     for (int n = 0; n < 2; n++)
         if (!c->half[n].h_out)
-            TRY(take_pinned(c, &c->half[n].h_out, c->s->ndm * nout * sizeof(float)));
+            TRY(psr_cuda_take_pinned(&c->half[n].h_out, c->s->ndm * nout * sizeof(float),
+                                     &c->bytes));
     return cudaSuccess;
 }
 
@@ -93,7 +66,7 @@ static cudaError_t take_buffers(struct psr_cuda *c)
     c->plane = c->pitch * s->nkept;
     TRY(take_half(c, c->half));
     TRY(take_half(c, c->half + 1));
-    TRY(take_device(c, &c->d_run, planes * c->plane + DEDISP_BEHIND));
+    TRY(psr_cuda_take(&c->d_run, planes * c->plane + DEDISP_BEHIND, &c->bytes));
     return cudaMemset(c->d_run, 0, planes * c->plane + DEDISP_BEHIND);
 }
 
@@ -163,14 +136,14 @@ static cudaError_t upload_plan(struct psr_cuda *c)
 {
     const struct psr_cuda_plan *p = &c->plan;
     const struct psr_sweep *s = c->s;
-    TRY(upload(c, &c->d_dm, p->dm, s->ndm * sizeof *p->dm));
-    TRY(upload(c, &c->d_row, p->row, s->ndm * sizeof *p->row));
-    TRY(upload(c, &c->d_law, s->law, s->nkept * sizeof *s->law));
-    TRY(upload(c, &c->d_pre, s->pre, s->nkept * sizeof *s->pre));
-    TRY(upload(c, &c->d_block, p->block, p->nblock * sizeof *p->block));
-    TRY(upload(c, &c->d_group, p->group, p->ngroup * sizeof *p->group));
-    TRY(take_device(c, &c->d_stage, p->nstage * dedisp_k_stage_bytes()));
-    TRY(take_device(c, &c->d_fault, sizeof *c->d_fault));
+    TRY(psr_cuda_upload(&c->d_dm, p->dm, s->ndm * sizeof *p->dm, &c->bytes));
+    TRY(psr_cuda_upload(&c->d_row, p->row, s->ndm * sizeof *p->row, &c->bytes));
+    TRY(psr_cuda_upload(&c->d_law, s->law, s->nkept * sizeof *s->law, &c->bytes));
+    TRY(psr_cuda_upload(&c->d_pre, s->pre, s->nkept * sizeof *s->pre, &c->bytes));
+    TRY(psr_cuda_upload(&c->d_block, p->block, p->nblock * sizeof *p->block, &c->bytes));
+    TRY(psr_cuda_upload(&c->d_group, p->group, p->ngroup * sizeof *p->group, &c->bytes));
+    TRY(psr_cuda_take(&c->d_stage, p->nstage * dedisp_k_stage_bytes(), &c->bytes));
+    TRY(psr_cuda_take(&c->d_fault, sizeof *c->d_fault, &c->bytes));
     return cudaMemset(c->d_fault, 0, sizeof *c->d_fault);
 }
 
@@ -188,9 +161,9 @@ static cudaError_t upload_channels(struct psr_cuda *c)
         place[s->chan[k]] = (int32_t)k;
     }
     if (!e)
-        e = upload(c, &c->d_chan, chan, s->nkept * sizeof *chan);
+        e = psr_cuda_upload(&c->d_chan, chan, s->nkept * sizeof *chan, &c->bytes);
     if (!e)
-        e = upload(c, &c->d_place, place, s->nchan * sizeof *place);
+        e = psr_cuda_upload(&c->d_place, place, s->nchan * sizeof *place, &c->bytes);
     free(chan);
     free(place);
     return e;

@@ -2,18 +2,11 @@
 #ifndef PSR_SEARCH_PULSCAN_CUDA_H
 #define PSR_SEARCH_PULSCAN_CUDA_H
 
+#include "../base/cuda_call.h"
 #include "pulscan_search.h"
 #include "pulscan_series.h"
 
 #include <pulscan.h>
-
-/* Returns from the function where a CUDA call fails. */
-#define TRY(call)                                                                                  \
-    do {                                                                                           \
-        cudaError_t try_e_ = (call);                                                               \
-        if (try_e_)                                                                                \
-            return try_e_;                                                                         \
-    } while (0)
 
 /* --- what the kernels are told ---------------------------------------------------------------- */
 

@@ -23,32 +23,6 @@ psr_status psr_pulscan_cuda_fail(const struct psr_pulscan_state *c, cudaError_t 
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
-static cudaError_t take_device(struct psr_pulscan_state *c, void *to, size_t bytes)
-{
-    void *p = NULL;
-    TRY(cudaMalloc(&p, bytes ? bytes : 1));
-    memcpy(to, &p, sizeof p);
-    c->bytes += (int64_t)bytes;
-    return cudaSuccess;
-}
-
-static cudaError_t take_pinned(struct psr_pulscan_state *c, void *to, size_t bytes)
-{
-    void *p = NULL;
-    TRY(cudaMallocHost(&p, bytes ? bytes : 1));
-    memcpy(to, &p, sizeof p);
-    c->bytes += (int64_t)bytes;
-    return cudaSuccess;
-}
-
-static cudaError_t upload(struct psr_pulscan_state *c, void *to, const void *from, size_t bytes)
-{
-    void *p;
-    TRY(take_device(c, to, bytes));
-    memcpy(&p, to, sizeof p);
-    return cudaMemcpy(p, from, bytes, cudaMemcpyHostToDevice);
-}
-
 cudaError_t psr_pulscan_cuda_grow(struct psr_pulscan_state *c, struct psr_cuda_group *g, size_t n)
 {
     size_t cap = n + n / 2;
@@ -56,7 +30,7 @@ cudaError_t psr_pulscan_cuda_grow(struct psr_pulscan_state *c, struct psr_cuda_g
     g->d_peak = NULL;
     c->bytes -= (int64_t)(g->cap * sizeof *g->d_peak);
     g->cap = 0;
-    TRY(take_device(c, &g->d_peak, cap * sizeof *g->d_peak));
+    TRY(psr_cuda_take(&g->d_peak, cap * sizeof *g->d_peak, &c->bytes));
     g->cap = cap;
     return cudaSuccess;
 }
@@ -73,11 +47,11 @@ static cudaError_t take_group(struct psr_pulscan_state *c, struct psr_cuda_group
     size_t pieces = count_pieces(c) * sizeof(uint32_t);
     TRY(cudaEventCreateWithFlags(&g->copied, cudaEventDisableTiming));
     TRY(cudaEventCreateWithFlags(&g->done, cudaEventDisableTiming));
-    TRY(take_device(c, &g->d_power, c->most * c->power_pitch * sizeof *g->d_power));
-    TRY(take_device(c, &g->d_groups, pieces));
-    TRY(take_device(c, &g->d_list, pieces));
-    TRY(take_device(c, &g->d_count, sizeof *g->d_count));
-    TRY(take_pinned(c, &g->h_count, sizeof *g->h_count));
+    TRY(psr_cuda_take(&g->d_power, c->most * c->power_pitch * sizeof *g->d_power, &c->bytes));
+    TRY(psr_cuda_take(&g->d_groups, pieces, &c->bytes));
+    TRY(psr_cuda_take(&g->d_list, pieces, &c->bytes));
+    TRY(psr_cuda_take(&g->d_count, sizeof *g->d_count, &c->bytes));
+    TRY(psr_cuda_take_pinned(&g->h_count, sizeof *g->h_count, &c->bytes));
     return psr_pulscan_cuda_grow(c, g, FIRST_PEAKS);
 }
 
@@ -106,9 +80,10 @@ static cudaError_t take_blocks(struct psr_pulscan_state *c)
     if (!block)
         return cudaErrorMemoryAllocation;
     list_blocks(s, block);
-    cudaError_t e = upload(c, &c->d_redden, block, c->nredden * sizeof *block);
+    cudaError_t e = psr_cuda_upload(&c->d_redden, block, c->nredden * sizeof *block, &c->bytes);
     free(block);
-    return e ? e : take_device(c, &c->d_redness, c->most * c->nredden * sizeof *c->d_redness);
+    return e ? e
+             : psr_cuda_take(&c->d_redness, c->most * c->nredden * sizeof *c->d_redness, &c->bytes);
 }
 
 static cudaError_t take_spectra(struct psr_pulscan_state *c)
@@ -116,24 +91,25 @@ static cudaError_t take_spectra(struct psr_pulscan_state *c)
     const struct psr_pulscan_search *s = c->s;
     size_t spectra = s->batch * c->pitch * 2 * sizeof(float);
     if (c->hybrid)
-        return take_pinned(c, &c->h_in, s->batch * c->power_pitch * sizeof(float));
-    TRY(take_pinned(c, &c->h_in, spectra));
-    TRY(take_pinned(c, &c->h_bad, s->batch * sizeof *c->h_bad));
-    TRY(take_device(c, &c->d_x, spectra));
-    TRY(take_device(c, &c->d_bad, s->batch * sizeof *c->d_bad));
-    TRY(take_device(c, &c->d_level, s->batch * s->nstretch * sizeof *c->d_level));
+        return psr_cuda_take_pinned(&c->h_in, s->batch * c->power_pitch * sizeof(float), &c->bytes);
+    TRY(psr_cuda_take_pinned(&c->h_in, spectra, &c->bytes));
+    TRY(psr_cuda_take_pinned(&c->h_bad, s->batch * sizeof *c->h_bad, &c->bytes));
+    TRY(psr_cuda_take(&c->d_x, spectra, &c->bytes));
+    TRY(psr_cuda_take(&c->d_bad, s->batch * sizeof *c->d_bad, &c->bytes));
+    TRY(psr_cuda_take(&c->d_level, s->batch * s->nstretch * sizeof *c->d_level, &c->bytes));
     TRY(take_blocks(c));
-    TRY(upload(c, &c->d_zap, s->zap, s->nzap * sizeof *s->zap));
-    return upload(c, &c->d_stretch, s->stretch, s->nstretch * sizeof *s->stretch);
+    TRY(psr_cuda_upload(&c->d_zap, s->zap, s->nzap * sizeof *s->zap, &c->bytes));
+    return psr_cuda_upload(&c->d_stretch, s->stretch, s->nstretch * sizeof *s->stretch, &c->bytes);
 }
 
 static cudaError_t upload_plan(struct psr_pulscan_state *c)
 {
     const struct psr_boxes_plan *p = &c->plan;
     size_t nharm = c->s->nharm;
-    TRY(upload(c, &c->d_sum, p->sum, nharm * sizeof *p->sum));
-    TRY(upload(c, &c->d_test, p->test, (p->ntest + 1) * sizeof *p->test));
-    return upload(c, &c->d_width, p->width, nharm * (size_t)p->nwidth * sizeof *p->width);
+    TRY(psr_cuda_upload(&c->d_sum, p->sum, nharm * sizeof *p->sum, &c->bytes));
+    TRY(psr_cuda_upload(&c->d_test, p->test, (p->ntest + 1) * sizeof *p->test, &c->bytes));
+    return psr_cuda_upload(&c->d_width, p->width, nharm * (size_t)p->nwidth * sizeof *p->width,
+                           &c->bytes);
 }
 
 static cudaError_t take_all(struct psr_pulscan_state *c)
