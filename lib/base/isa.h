@@ -2,6 +2,28 @@
 #ifndef PSR_BASE_ISA_H
 #define PSR_BASE_ISA_H
 
+/* What the functions of a kernel are compiled for, and a table [PSR_NISA] of them: name_base,
+ * name_avx2, name_avx512. */
+#if defined __clang__
+#define PSR_ISA_WIDE
+#else
+#define PSR_ISA_WIDE ",prefer-vector-width=512"
+#endif
+#define PSR_ISA_FOR_AVX2 __attribute__((target("avx2")))
+#define PSR_ISA_FOR_AVX512                                                                         \
+    __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq" PSR_ISA_WIDE)))
+#if defined __x86_64__
+#define PSR_ISA_TABLE(name)                                                                        \
+    {                                                                                              \
+        name##_base, name##_avx2, name##_avx512                                                    \
+    }
+#else
+#define PSR_ISA_TABLE(name)                                                                        \
+    {                                                                                              \
+        name##_base, name##_base, name##_base                                                      \
+    }
+#endif
+
 enum psr_isa { PSR_ISA_BASE, PSR_ISA_AVX2, PSR_ISA_AVX512, PSR_NISA };
 
 static inline enum psr_isa psr_isa_find(void)

@@ -22,18 +22,13 @@
 
 #if defined __x86_64__
 #define SUFFIX avx2
-#define ISA    __attribute__((target("avx2")))
+#define ISA    PSR_ISA_FOR_AVX2
 #include "beam_cpu_lanes.h"
 #undef SUFFIX
 #undef ISA
 
-#if defined __clang__
-#define WIDE
-#else
-#define WIDE ",prefer-vector-width=512"
-#endif
 #define SUFFIX avx512
-#define ISA    __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq" WIDE)))
+#define ISA    PSR_ISA_FOR_AVX512
 #include "beam_cpu_lanes.h"
 #undef SUFFIX
 #undef ISA

@@ -21,20 +21,15 @@
 
 #if defined __x86_64__
 #define SUFFIX avx2
-#define ISA    __attribute__((target("avx2")))
+#define ISA    PSR_ISA_FOR_AVX2
 #define VECTOR 32
 #include "dedisp_cpu_kinds.h"
 #undef SUFFIX
 #undef ISA
 #undef VECTOR
 
-#if defined __clang__
-#define WIDE
-#else
-#define WIDE ",prefer-vector-width=512"
-#endif
 #define SUFFIX avx512
-#define ISA    __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq" WIDE)))
+#define ISA    PSR_ISA_FOR_AVX512
 #define VECTOR 64
 /* One instruction each, where gcc makes five of a conversion of vectors this wide. */
 #define WIDEN_8_16(p)  _mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i *)(const void *)(p)))
@@ -45,27 +40,18 @@
 #undef VECTOR
 #endif
 
-#if defined __x86_64__
-#define RUN(kind)                                                                                  \
-    {                                                                                              \
-        run_##kind##_base, run_##kind##_avx2, run_##kind##_avx512                                  \
-    }
-#else
-#define RUN(kind)                                                                                  \
-    {                                                                                              \
-        run_##kind##_base, run_##kind##_base, run_##kind##_base                                    \
-    }
-#endif
-
 /* Narrowest first: the first whose node holds 32 channels is taken, or all channels of fewer. */
 static const struct {
     uint64_t store_max, node_max;
     size_t store_bytes, node_bytes, total_bytes;
     void (*run[PSR_NISA])(const struct psr_tile *tile);
 } kinds[] = {
-    {UINT8_MAX, UINT16_MAX, 1, 2, 4, RUN(k8_16)},   {UINT16_MAX, UINT16_MAX, 2, 2, 4, RUN(k16_16)},
-    {UINT16_MAX, UINT32_MAX, 2, 4, 8, RUN(k16_32)}, {UINT32_MAX, UINT32_MAX, 4, 4, 8, RUN(k32_32)},
-    {UINT32_MAX, UINT64_MAX, 4, 8, 8, RUN(k32_64)}, {0, 0, 4, 4, 8, RUN(kfloat)},
+    {UINT8_MAX, UINT16_MAX, 1, 2, 4, PSR_ISA_TABLE(run_k8_16)},
+    {UINT16_MAX, UINT16_MAX, 2, 2, 4, PSR_ISA_TABLE(run_k16_16)},
+    {UINT16_MAX, UINT32_MAX, 2, 4, 8, PSR_ISA_TABLE(run_k16_32)},
+    {UINT32_MAX, UINT32_MAX, 4, 4, 8, PSR_ISA_TABLE(run_k32_32)},
+    {UINT32_MAX, UINT64_MAX, 4, 8, 8, PSR_ISA_TABLE(run_k32_64)},
+    {0, 0, 4, 4, 8, PSR_ISA_TABLE(run_kfloat)},
 };
 
 struct psr_lanes psr_lanes_for(uint64_t lane_max, size_t nkept)

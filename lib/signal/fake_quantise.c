@@ -29,7 +29,7 @@ static const double range = 8, lowest = -4;
 
 #if defined __x86_64__
 #define SUFFIX avx2
-#define ISA    __attribute__((target("avx2")))
+#define ISA    PSR_ISA_FOR_AVX2
 #define LEVEL  uint8_t
 #include "quantise_lanes.h"
 #undef LEVEL
@@ -40,7 +40,7 @@ static const double range = 8, lowest = -4;
 #undef ISA
 
 #define SUFFIX avx512
-#define ISA    __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq")))
+#define ISA    PSR_ISA_FOR_AVX512
 #define LEVEL  uint8_t
 #include "quantise_lanes.h"
 #undef LEVEL
@@ -49,21 +49,12 @@ static const double range = 8, lowest = -4;
 #undef LEVEL
 #undef SUFFIX
 #undef ISA
-#define FOR_ALL(type)                                                                              \
-    {                                                                                              \
-        level_of_##type##_base, level_of_##type##_avx2, level_of_##type##_avx512                   \
-    }
-#else
-#define FOR_ALL(type)                                                                              \
-    {                                                                                              \
-        level_of_##type##_base, level_of_##type##_base, level_of_##type##_base                     \
-    }
 #endif
 
 static void (*const to_bytes[PSR_NISA])(uint8_t *, const float *, size_t, float, float,
-                                        float) = FOR_ALL(uint8_t);
+                                        float) = PSR_ISA_TABLE(level_of_uint8_t);
 static void (*const to_words[PSR_NISA])(uint16_t *, const float *, size_t, float, float,
-                                        float) = FOR_ALL(uint16_t);
+                                        float) = PSR_ISA_TABLE(level_of_uint16_t);
 
 /* The first sample is in the low bits. */
 static void pack_levels(uint8_t *out, const uint8_t *level, size_t n, int nbit)

@@ -50,7 +50,7 @@ static const float log_term[NLOG] = {0.333333286f, -0.250002965f, 0.200014686f, 
 
 #if defined __x86_64__
 #define SUFFIX  avx2
-#define ISA     __attribute__((target("avx2")))
+#define ISA     PSR_ISA_FOR_AVX2
 #define VECTOR  32
 #define SQRT(v) ((v) = (__typeof__(v))_mm256_sqrt_ps((__m256)(v)))
 #include "rng_lanes.h"
@@ -60,7 +60,7 @@ static const float log_term[NLOG] = {0.333333286f, -0.250002965f, 0.200014686f, 
 #undef SQRT
 
 #define SUFFIX  avx512
-#define ISA     __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq")))
+#define ISA     PSR_ISA_FOR_AVX512
 #define VECTOR  64
 #define SQRT(v) ((v) = (__typeof__(v))_mm512_sqrt_ps((__m512)(v)))
 #include "rng_lanes.h"
@@ -68,21 +68,12 @@ static const float log_term[NLOG] = {0.333333286f, -0.250002965f, 0.200014686f, 
 #undef ISA
 #undef VECTOR
 #undef SQRT
-#define FOR_ALL(name)                                                                              \
-    {                                                                                              \
-        name##_base, name##_avx2, name##_avx512                                                    \
-    }
-#else
-#define FOR_ALL(name)                                                                              \
-    {                                                                                              \
-        name##_base, name##_base, name##_base                                                      \
-    }
 #endif
 
 static void (*const draw_words[PSR_NISA])(uint64_t, const uint32_t *,
-                                          uint32_t *) = FOR_ALL(words_of);
+                                          uint32_t *) = PSR_ISA_TABLE(words_of);
 static void (*const draw_normals[PSR_NISA])(uint64_t, size_t, const uint32_t *,
-                                            float *) = FOR_ALL(normals_of);
+                                            float *) = PSR_ISA_TABLE(normals_of);
 
 static void set_key(uint32_t *key, uint64_t seed, uint32_t stream)
 {
