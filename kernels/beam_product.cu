@@ -14,7 +14,7 @@
 namespace
 {
 
-constexpr int WARPS = 6, THREADS = 32 * WARPS;
+constexpr int WARPS = 6; /* at most; else one for each 16 directions j */
 
 #if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 800
 
@@ -22,7 +22,7 @@ constexpr int WARPS = 6, THREADS = 32 * WARPS;
 template <int M, int N> __device__ __forceinline__ void fetch_row(const void *from, uint32_t to)
 {
     constexpr int PIECES = 2 * N / 8, PITCH = 16 * (PIECES | 1);
-    for (int i = (int)threadIdx.x; i < 2 * M * PIECES; i += THREADS)
+    for (int i = (int)threadIdx.x; i < 2 * M * PIECES; i += (int)blockDim.x)
         copy_16(to + i / PIECES * PITCH + i % PIECES * 16, static_cast<const uint4 *>(from) + i);
     copies_mark();
     copies_wait<0>();
@@ -55,12 +55,13 @@ __device__ __forceinline__ void sum_lines(const uint2 *left, uint32_t grid, int 
     }
 }
 
-/* Directions j and j + 1 of n; 8 bytes at once fill the second cache's sectors. */
+/* Directions j and j + 1 of n; 8 bytes at once fill the second cache's sectors, which are
+ * not wanted there again. */
 __device__ __forceinline__ void store_pair(float *to, size_t j, size_t n, float x, float y)
 {
     if (n % 2 == 0) {
         if (j < n)
-            *reinterpret_cast<float2 *>(to + j) = make_float2(x, y);
+            __stcs(reinterpret_cast<float2 *>(to + j), make_float2(x, y));
         return;
     }
     if (j < n)
@@ -107,7 +108,7 @@ template <int M, int N> __device__ __forceinline__ void steer(const beam_k_steer
     const uint2 *ew = static_cast<const uint2 *>(a.d_ew) + f * ew_tiles * (2 * N / 8) * 32;
     fetch_row<M, N>(static_cast<const __half *>(a.d_half) + (size_t)blockIdx.x * 4 * M * N,
                     shared_address(grid));
-    for (size_t tile = threadIdx.x / 32; 16 * tile < a.n_ew; tile += WARPS) {
+    for (size_t tile = threadIdx.x / 32; 16 * tile < a.n_ew; tile += blockDim.x / 32) {
         uint32_t v[2][2 * M / 8];
         sum_lines<M, N>(ew + tile * (2 * N / 8) * 32, shared_address(grid), lane, v);
         sum_columns<M>(a, ns, unit, v, a.d_beam + (size_t)blockIdx.x * a.n_ns * a.n_ew, 16 * tile,
@@ -118,7 +119,7 @@ template <int M, int N> __device__ __forceinline__ void steer(const beam_k_steer
 #endif
 
 template <int M, int N>
-__global__ void __launch_bounds__(THREADS) product_kernel(const beam_k_steer a)
+__global__ void __launch_bounds__(32 * WARPS) product_kernel(const beam_k_steer a)
 {
 #if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 800
     steer<M, N>(a);
@@ -141,7 +142,9 @@ extern "C" cudaError_t beam_k_product(const struct beam_k_steer *s, cudaStream_t
 {
     for (const compiled &g : grids)
         if (g.m == s->m && g.n == s->n) {
-            g.kernel<<<(unsigned)(s->nfreq * s->nrow), THREADS, 0, stream>>>(*s);
+            const size_t tiles = (s->n_ew + 15) / 16;
+            const unsigned threads = 32 * (unsigned)(tiles < WARPS ? tiles : WARPS);
+            g.kernel<<<(unsigned)(s->nfreq * s->nrow), threads, 0, stream>>>(*s);
             return cudaGetLastError();
         }
     return cudaErrorInvalidValue;
