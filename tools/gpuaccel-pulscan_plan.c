@@ -27,15 +27,15 @@ static double count_trials(const struct accel_options *o, int64_t nbin)
     return fmax(1, (double)nbin * drifts);
 }
 
-/* A GPU wants dozens of spectra at once, as long as they leave memory for more; on the CPU one
- * after the other is as fast. */
+/* A GPU copies and searches a batch by quarters, so 256 MiB fill it; more only takes long to
+ * page-lock, and leaves less to overlap.  On the CPU one after the other is as fast. */
 static size_t choose_batch(const struct accel_job *j)
 {
-    static const int64_t most_bytes = INT64_C(1) << 32;
+    static const int64_t most_bytes = INT64_C(1) << 28;
     int64_t fits = most_bytes / (8 * j->shape.nbin);
-    if (j->opt.batch || (int64_t)j->batch_max <= fits)
-        return j->batch_max;
-    return fits > 1 ? (size_t)fits : 1;
+    if (fits < 4)
+        fits = 4;
+    return j->opt.batch || (int64_t)j->batch_max <= fits ? j->batch_max : (size_t)fits;
 }
 
 static psr_status describe(struct accel_job *j, struct psr_pulscan_desc *d)
