@@ -21,11 +21,18 @@ extern "C" {
 enum {
     DEDISP_TRIALS = 32,   /* of a block, at most */
     DEDISP_CHANNELS = 32, /* of a group, at most */
-    DEDISP_STRETCH = 448, /* outputs of each trial that a thread block makes */
     DEDISP_RESIDENT = 2,  /* thread blocks on a multiprocessor */
     DEDISP_FRONT = 1024,  /* bytes readable before a run: more than any "late" */
     DEDISP_BEHIND = 2048  /* bytes readable behind what outputs need */
 };
+
+/* Kinds of blocks: of many trials, or of half as many where delays spread over so much shared
+ * memory that there is no room for more, and more outputs. */
+enum { DEDISP_WIDE, DEDISP_NARROW, DEDISP_KINDS };
+
+/* Trials of a block, at most, and outputs of each that a thread block makes. */
+#define DEDISP_TRIALS_OF(kind)  ((kind) == DEDISP_WIDE ? DEDISP_TRIALS : DEDISP_TRIALS / 2)
+#define DEDISP_STRETCH_OF(kind) ((kind) == DEDISP_WIDE ? 448 : 640)
 
 /* Channels k0 .. k0 + n - 1. */
 struct dedisp_k_group {
@@ -67,27 +74,27 @@ struct dedisp_k_io {
 
 size_t dedisp_k_stage_bytes(void);
 
-/* Largest difference of delays against those of the middle inside a block that the current device
- * has shared memory for; -1 where it has no matrix products of bytes. */
-cudaError_t dedisp_k_max_spread(int *spread);
+/* Largest difference of delays against those of the middle inside a block of each kind that the
+ * current device has shared memory for; -1 where it has no matrix products of bytes. */
+cudaError_t dedisp_k_max_spread(int spread[DEDISP_KINDS]);
 
-/* Limits that keep every group within what a stage can say.  A group of channels whose delays drift
- * apart by x samples over the block and by half_x over either half of it is fine if this is true.
+/* Limits that keep every group within what a stage can say.  A group of n channels whose delays
+ * drift from that of channel n / 2 by x samples over the block and by half_x over either half of it
+ * is fine if this is true. */
+int dedisp_k_fits(int kind, double x, double half_x, int tol);
+
+/* Works out the stages of nblock[kind] blocks of each kind, wide ones first.
+ * Given:    d_block [all], d_group; Returned: d_stage; *d_fault is set to 1 if a group did not fit
  */
-int dedisp_k_fits(double x, double half_x, int tol);
-
-/* Works out the stages of nblock blocks.
- * Given:    d_block [nblock], d_group; Returned: d_stage; *d_fault is set to 1 if a group did not
- * fit */
 cudaError_t dedisp_k_aim(void *d_stage, int *d_fault, const struct dedisp_k_block *d_block,
-                         size_t nblock, const struct dedisp_k_group *d_group,
+                         const size_t nblock[DEDISP_KINDS], const struct dedisp_k_group *d_group,
                          const struct dedisp_k_delays *delays, cudaStream_t stream);
 
-/* Sums of nblock blocks by matrix products; every sum is below 2^32, spread is that of
+/* Sums of the same blocks by matrix products; every sum is below 2^32, spread is that of
  * dedisp_k_aim's stages or more, late that of the blocks or more. */
 cudaError_t dedisp_k_multiply(const struct dedisp_k_io *io, const struct dedisp_k_block *d_block,
-                              size_t nblock, size_t late, const void *d_stage, int spread,
-                              cudaStream_t stream);
+                              const size_t nblock[DEDISP_KINDS], size_t late, const void *d_stage,
+                              const int spread[DEDISP_KINDS], cudaStream_t stream);
 
 /* Sums of ntrial trials, sample by sample. */
 cudaError_t dedisp_k_gather(const struct dedisp_k_io *io, size_t ntrial,

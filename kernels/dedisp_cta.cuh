@@ -9,14 +9,17 @@
 namespace
 {
 
-constexpr int SAMPLES = DEDISP_STRETCH,
-              HALF = SAMPLES / 2; /* of a thread block; half are 7 warps' words */
 constexpr int WARPS = 8, THREADS = 32 * WARPS;
-constexpr int EXTRA =
-    2 * DEDISP_MAXSHIFT;  /* rows of the tile that shifts reach beyond the spread */
-constexpr int STAGES = 3; /* used, next, and on its way */
+constexpr int EXTRA = 2 * DEDISP_MAXWIDE; /* samples that s reaches beyond the spread */
+constexpr int STAGES = 3;                 /* used, next, and on its way */
 constexpr int ROWS_PER_WARP = DEDISP_CHANNELS / WARPS;
-constexpr int QUAD = DEDISP_CHANNELS / 4; /* channels q, q + 8, q + 16, q + 24 share a word */
+constexpr int PLANE_WARPS = DEDISP_PLANE / ROWS_PER_WARP; /* that copy the rows of a plane */
+
+/* Of a thread block: half of the samples are whole warps' words. */
+template <int KIND> struct form {
+    static constexpr int ROWS = DEDISP_TRIALS_OF(KIND), SAMPLES = DEDISP_STRETCH_OF(KIND);
+    static constexpr int HALF = SAMPLES / 2, WORDS = HALF / 32, TRIALS_PER_WARP = ROWS / WARPS;
+};
 
 /* Shared memory. */
 struct shape {
@@ -33,27 +36,32 @@ struct job {
     struct shape shape;
 };
 
-int round_up(int n, int to)
-{
-    return (n + to - 1) / to * to;
-}
-
-struct shape shape_for(int spread)
+struct shape shape_for(int kind, int spread)
 {
     struct shape s;
-    s.row_pitch = round_up(SAMPLES + spread + EXTRA + 22, 16) + 16;
-    s.plane_pitch = (round_up(SAMPLES + spread, 8) + EXTRA + 1) * 16;
-    s.partial_pitch = round_up(HALF + spread, 8) / 16 * 16 + 8;
+    const int samples = DEDISP_STRETCH_OF(kind), ntile = dedisp_k_tiles(kind, spread);
+    s.row_pitch = dedisp_k_row_bytes(samples + spread + EXTRA - 1);
+    s.plane_pitch = (samples / 2 + 8 * ntile + EXTRA + 1) * 16;
+    s.partial_pitch = 8 * ntile;
     s.bytes = 2 * (size_t)DEDISP_CHANNELS * s.row_pitch + STAGES * sizeof(struct dedisp_stage) +
-              2 * (size_t)s.plane_pitch + 4 * (size_t)DEDISP_TRIALS * s.partial_pitch;
+              2 * (size_t)s.plane_pitch +
+              4 * (size_t)DEDISP_TRIALS_OF(kind) * (s.partial_pitch + 1);
     return s;
+}
+
+/* Where the partial sums of row m begin.  The pitch is 8 or 24 modulo 32 words; with a word more
+ * every four rows, what a warp stores at once is in different banks. */
+__host__ __device__ __forceinline__ unsigned partial_row(const struct shape &s, unsigned m)
+{
+    return m * s.partial_pitch + m / 4;
 }
 
 #if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 800
 
-/* Where the rows' first samples are, by quads of channels: word of "rows", and bit in it. */
-struct places {
-    uint4 word[QUAD], bits[QUAD];
+/* Where the rows' first samples are: word of "rows", and bit in it. */
+struct __align__(16) places
+{
+    uint32_t word[DEDISP_CHANNELS], bits[DEDISP_CHANNELS];
 };
 
 /* Rows and stages have come. */
@@ -134,7 +142,7 @@ __device__ __forceinline__ void fetch_stage(const cta &b, int slot, const struct
 
 /* Where this warp's rows come from: groups in order, for the highest plane first. */
 struct source {
-    const uint8_t *lanes; /* of the warp's first channel in group 0, a multiple of 16 */
+    const uint8_t *lanes; /* of the warp's first channel if its plane's is 0, a multiple of 16 */
     int phase;            /* samples from there to the first at delay 0 */
     int group;
 };
@@ -142,7 +150,7 @@ struct source {
 __device__ __forceinline__ source first_source(const cta &b, const struct dedisp_k_io &io,
                                                size_t t0)
 {
-    const size_t c0 = b.warp * ROWS_PER_WARP, plane = io.nplane - 1;
+    const size_t c0 = b.warp % PLANE_WARPS * ROWS_PER_WARP, plane = io.nplane - 1;
     const uint8_t *lanes = (const uint8_t *)io.d_lane + plane * io.plane + c0 * io.pitch;
     return {lanes + (io.at & ~(size_t)15) + t0, (int)(io.at & 15), 0};
 }
@@ -164,25 +172,26 @@ __device__ __forceinline__ void fetch_rows(const cta &b, const struct job &job, 
                                            int j, const struct dedisp_stage &st)
 {
     const int i = b.lane % ROWS_PER_WARP, c = b.warp * ROWS_PER_WARP + i, bytes = st.bytes;
+    const int plane = b.warp / PLANE_WARPS;
+    const bool here = c - plane * DEDISP_PLANE < st.n[plane];
     const int first = from.phase + st.off[c];
     const uint32_t at = ((j & 1) * DEDISP_CHANNELS + c) * job.shape.row_pitch;
     const uint32_t to = shared_address(b.rows) + at, bar = rows_barrier(b, j);
-    const uint8_t *row = from.lanes + (size_t)(st.k0 + i) * job.io.pitch + (first & ~15);
-    const int where = c % QUAD * 4 + c / QUAD;
+    const uint8_t *row = from.lanes + (size_t)(st.k[plane] + i) * job.io.pitch + (first & ~15);
 #if __CUDA_ARCH__ >= 900
     if (threadIdx.x == 0)
-        barrier_expect(bar, st.n * bytes);
+        barrier_expect(bar, (st.n[0] + st.n[1]) * bytes);
     if (b.lane >= ROWS_PER_WARP)
         return;
-    if (c < st.n)
+    if (here)
         copy_bulk(to, row, bytes, bar);
 #else
-    for (int x = b.lane / ROWS_PER_WARP * 16; c < st.n && x < bytes; x += 32 / ROWS_PER_WARP * 16)
+    for (int x = b.lane / ROWS_PER_WARP * 16; here && x < bytes; x += 32 / ROWS_PER_WARP * 16)
         copy_16(to + x, row + x);
     barrier_arrive_copied(bar);
 #endif
-    ((uint32_t *)b.places[j & 1].word)[where] = (at + (first & 15)) / 4;
-    ((uint32_t *)b.places[j & 1].bits)[where] = (first & 3) * 8;
+    b.places[j & 1].word[c] = (at + (first & 15)) / 4;
+    b.places[j & 1].bits[c] = (first & 3) * 8;
 }
 
 #endif

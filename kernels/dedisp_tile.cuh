@@ -10,8 +10,6 @@
 namespace
 {
 
-constexpr int TRIALS_PER_WARP = DEDISP_TRIALS / WARPS, WORDS = HALF / 32;
-
 /* Four bytes of a row from a given bit of a word on. */
 __device__ __forceinline__ uint32_t moved_word(const cta &b, uint32_t word, uint32_t bits)
 {
@@ -37,7 +35,8 @@ __device__ __forceinline__ void turn_rows(const cta &b, const struct job &job, i
         uint32_t row[4][4];
 #pragma unroll
         for (int q = 0; q < 4; q++) {
-            const uint4 word = at.word[4 * plane + q], bits = at.bits[4 * plane + q];
+            const uint4 word = ((const uint4 *)at.word)[4 * plane + q],
+                        bits = ((const uint4 *)at.bits)[4 * plane + q];
             uint32_t v[4] = {moved_word(b, word.x + u, bits.x), moved_word(b, word.y + u, bits.y),
                              moved_word(b, word.z + u, bits.z), moved_word(b, word.w + u, bits.w)};
             uint32_t x = __byte_perm(v[0], v[1], pair0), y = __byte_perm(v[2], v[3], pair0);
@@ -54,14 +53,6 @@ __device__ __forceinline__ void turn_rows(const cta &b, const struct job &job, i
     }
 }
 
-/* Address of a lane's row of the first operand: both planes of the early half of the stretch, then
- * both of the late half. */
-__device__ __forceinline__ uint32_t operand_rows(const cta &b, const struct job &job)
-{
-    return shared_address(b.tile) + (b.lane / 8 % 2) * job.shape.plane_pitch +
-           (b.lane % 8 + b.lane / 16 * HALF) * 16;
-}
-
 template <int S>
 __device__ __forceinline__ void load_hot(const cta &b, const struct dedisp_stage &st, int half,
                                          uint32_t a[S][4])
@@ -76,133 +67,179 @@ __device__ __forceinline__ void load_hot(const cta &b, const struct dedisp_stage
     }
 }
 
-template <bool FIRST>
-__device__ __forceinline__ void multiply_one(int lo[4], int hi[4], const uint32_t a[4],
-                                             const uint32_t x[4])
+/* Address of a lane's row of tile 0: both planes of the early half of the stretch, then both of the
+ * late half. */
+template <int KIND>
+__device__ __forceinline__ uint32_t operand_rows(const cta &b, const struct job &job,
+                                                 const struct dedisp_stage &st, int half)
 {
-    if (FIRST) {
-        multiply(lo, a, x[0], x[1]);
-        multiply(hi, a, x[2], x[3]);
-    } else {
-        multiply_add(lo, a, x[0], x[1]);
-        multiply_add(hi, a, x[2], x[3]);
-    }
+    const int plane = b.lane / 8 % 2;
+    const int t = b.lane % 8 * st.ntile + b.lane / 16 * form<KIND>::HALF + st.window[half][plane];
+    return shared_address(b.tile) + plane * job.shape.plane_pitch + 16 * t;
 }
 
-__device__ __forceinline__ void store_partial(uint32_t *to, int pitch, const int lo[4],
-                                              const int hi[4])
+/* Sums of 16 trials at eight times of the early and of the late half of the stretch. */
+struct product {
+    int lo[4], hi[4];
+};
+
+/* Two sums ntile samples apart of a row, and of the eighth from it, "lower" words on. */
+__device__ __forceinline__ void store_partial(uint32_t *to, int lower, int ntile, const product &p)
 {
-    *(uint2 *)to = make_uint2(lo[0] + (hi[0] << 16), lo[1] + (hi[1] << 16));
-    *(uint2 *)(to + 8 * pitch) = make_uint2(lo[2] + (hi[2] << 16), lo[3] + (hi[3] << 16));
+    to[0] = p.lo[0] + (p.hi[0] << 16);
+    to[ntile] = p.lo[1] + (p.hi[1] << 16);
+    to[lower] = p.lo[2] + (p.hi[2] << 16);
+    to[lower + ntile] = p.lo[3] + (p.hi[3] << 16);
 }
 
-/* Tile to partial sums where both halves of the trials have the same window: a warp does all 32,
- * and loads each operand once. */
-template <int S>
-__device__ __forceinline__ void multiply_both(const cta &b, const struct job &job,
-                                              const struct dedisp_stage &st)
+/* Products of one tile with both halves of the trials, or of one or two tiles with one half.
+ * Operand number s of the first tile is x[first + s] of a ring; once it is not needed any more,
+ * another is loaded from "next" on in its place. */
+template <int S, int HALVES, int TILES>
+__device__ __forceinline__ void
+multiply_step(product p[HALVES * TILES], const uint32_t a[HALVES][S][4],
+              uint32_t x[S + TILES - 1][4], int first, uint32_t next)
 {
-    const int pitch = job.shape.partial_pitch, n = (HALF + st.spread + 7) / 8;
-    uint32_t a[2][S][4];
-    load_hot<S>(b, st, 0, a[0]);
-    load_hot<S>(b, st, 1, a[1]);
-    uint32_t *to = b.partial + b.lane / 4 * pitch + 2 * (b.lane % 4) + 8 * b.warp;
-    uint32_t from = operand_rows(b, job) + 128 * b.warp;
-    for (int i = b.warp; i < n; i += WARPS, to += 8 * WARPS, from += 128 * WARPS) {
-        int lo[2][4], hi[2][4];
-        uint32_t x[S][4];
+    constexpr int RING = S + TILES - 1;
 #pragma unroll
-        for (int s = 0; s < S; s++)
-            load_matrices(from + 16 * s, x[s]);
+    for (int s = 0; s < S; s++) {
 #pragma unroll
-        for (int half = 0; half < 2; half++) {
-            multiply_one<true>(lo[half], hi[half], a[half][0], x[0]);
-#pragma unroll
-            for (int s = 1; s < S; s++)
-                multiply_one<false>(lo[half], hi[half], a[half][s], x[s]);
-            store_partial(to + half * DEDISP_MROW * pitch, pitch, lo[half], hi[half]);
+        for (int e = 0; e < HALVES * TILES; e++) {
+            const uint32_t *hot = a[e % HALVES][s], *moved = x[(first + s + e / HALVES) % RING];
+            if (s == 0) {
+                multiply(p[e].lo, hot, moved[0], moved[1]);
+                multiply(p[e].hi, hot, moved[2], moved[3]);
+            } else {
+                multiply_add(p[e].lo, hot, moved[0], moved[1]);
+                multiply_add(p[e].hi, hot, moved[2], moved[3]);
+            }
         }
+        if (s < TILES)
+            load_matrices(next + 16 * s, x[(first + s) % RING]);
     }
 }
 
-/* Tile to partial sums of 16 trials; half of the warps do either half of the trials. */
-template <int S>
-__device__ __forceinline__ void multiply_half(const cta &b, const struct job &job,
-                                              const struct dedisp_stage &st)
-{
-    const int half = b.warp & 1, pitch = job.shape.partial_pitch, n = (HALF + st.spread + 7) / 8;
-    uint32_t a[S][4];
-    load_hot<S>(b, st, half, a);
-    uint32_t *to = b.partial + (half * DEDISP_MROW + b.lane / 4) * pitch + 2 * (b.lane % 4);
-    uint32_t from = operand_rows(b, job) + st.window[half] * 16;
-    for (int i = b.warp / 2; i < n; i += WARPS / 2) {
-        int lo[4], hi[4];
-        uint32_t x[4];
-        load_matrices(from + 128 * i, x);
-        multiply_one<true>(lo, hi, a[0], x);
-#pragma unroll
-        for (int s = 1; s < S; s++) {
-            load_matrices(from + 128 * i + 16 * s, x);
-            multiply_one<false>(lo, hi, a[s], x);
-        }
-        store_partial(to + 8 * i, pitch, lo, hi);
-    }
-}
-
-__device__ __forceinline__ void multiply_stage(const cta &b, const struct job &job,
+/* Tile to partial sums.  A warp has both halves of the trials if they have the same windows, else
+ * half of the warps have each; a narrow block has one.  It has tiles in turn, TILES at once, so
+ * that it loads an operand once and not for every s. */
+template <int KIND, int S, int HALVES, int TILES>
+__device__ __forceinline__ void multiply_tiles(const cta &b, const struct job &job,
                                                const struct dedisp_stage &st)
 {
-    switch (st.window[1] ? 0 : st.nshift) {
+    constexpr unsigned SPLIT = form<KIND>::ROWS / DEDISP_MROW / HALVES;
+    constexpr unsigned SHARES = WARPS / SPLIT, RING = S + TILES - 1;
+    const unsigned half = b.warp % SPLIT, share = b.warp / SPLIT;
+    const unsigned ntile = st.ntile, nstep = (ntile + TILES - 1) / TILES;
+    const unsigned first = nstep * share / SHARES * TILES;
+    const unsigned end = min(nstep * (share + 1) / SHARES * TILES, ntile);
+    const unsigned row = half * DEDISP_MROW + b.lane / 4, lower = 8 * job.shape.partial_pitch + 2;
+    uint32_t a[HALVES][S][4], x[RING][4];
+    for (int h = 0; h < HALVES; h++)
+        load_hot<S>(b, st, half + h, a[h]);
+    uint32_t from = operand_rows<KIND>(b, job, st, half) + 16 * first;
+    uint32_t *to = b.partial + partial_row(job.shape, row) + b.lane % 4 * 2 * ntile + first;
+    int left = end - first;
+#pragma unroll
+    for (int s = 0; s < RING; s++, from += 16)
+        load_matrices(from, x[s]);
+    for (;;)
+#pragma unroll
+        for (int i = 0; i < RING; i++, from += 16 * TILES, to += TILES, left -= TILES) {
+            product p[HALVES * TILES];
+            if (left <= 0)
+                return;
+            multiply_step<S, HALVES, TILES>(p, a, x, i * TILES, from);
+            store_partial(to, lower, ntile, p[0]);
+            if (HALVES == 2)
+                store_partial(to + 2 * lower, lower, ntile, p[1]);
+            if (TILES == 2 && left > 1)
+                store_partial(to + 1, lower, ntile, p[1]);
+        }
+}
+
+__device__ __forceinline__ void multiply_wide(const cta &b, const struct job &job,
+                                              const struct dedisp_stage &st)
+{
+    switch (st.window[0][0] | st.window[1][1] ? 0 : st.nshift) {
     case 1:
-        return multiply_both<1>(b, job, st);
+        return multiply_tiles<DEDISP_WIDE, 1, 2, 1>(b, job, st);
     case 2:
-        return multiply_both<2>(b, job, st);
+        return multiply_tiles<DEDISP_WIDE, 2, 2, 1>(b, job, st);
     case 3:
-        return multiply_both<3>(b, job, st);
+        return multiply_tiles<DEDISP_WIDE, 3, 2, 1>(b, job, st);
     }
+    switch (st.nshift) {
+    case 2:
+        return multiply_tiles<DEDISP_WIDE, 2, 1, 2>(b, job, st);
+    case 3:
+        return multiply_tiles<DEDISP_WIDE, 3, 1, 2>(b, job, st);
+    case 4:
+        return multiply_tiles<DEDISP_WIDE, 4, 1, 2>(b, job, st);
+    case 5:
+        return multiply_tiles<DEDISP_WIDE, 5, 1, 2>(b, job, st);
+    default:
+        return multiply_tiles<DEDISP_WIDE, 6, 1, 1>(b, job, st);
+    }
+}
+
+__device__ __forceinline__ void multiply_narrow(const cta &b, const struct job &job,
+                                                const struct dedisp_stage &st)
+{
     switch (st.nshift) {
     case 1:
     case 2:
-        return multiply_half<2>(b, job, st);
+        return multiply_tiles<DEDISP_NARROW, 2, 1, 2>(b, job, st);
     case 3:
-        return multiply_half<3>(b, job, st);
+        return multiply_tiles<DEDISP_NARROW, 3, 1, 2>(b, job, st);
     case 4:
-        return multiply_half<4>(b, job, st);
+        return multiply_tiles<DEDISP_NARROW, 4, 1, 2>(b, job, st);
     case 5:
-        return multiply_half<5>(b, job, st);
+        return multiply_tiles<DEDISP_NARROW, 5, 1, 2>(b, job, st);
     case 6:
-        return multiply_half<6>(b, job, st);
+        return multiply_tiles<DEDISP_NARROW, 6, 1, 2>(b, job, st);
     case 7:
-        return multiply_half<7>(b, job, st);
+        return multiply_tiles<DEDISP_NARROW, 7, 1, 1>(b, job, st);
     default:
-        return multiply_half<8>(b, job, st);
+        return multiply_tiles<DEDISP_NARROW, 8, 1, 1>(b, job, st);
     }
 }
 
-struct sums {
-    uint32_t word[TRIALS_PER_WARP][WORDS], high[TRIALS_PER_WARP][WORDS];
+template <int KIND>
+__device__ __forceinline__ void multiply_stage(const cta &b, const struct job &job,
+                                               const struct dedisp_stage &st)
+{
+    if (KIND == DEDISP_WIDE)
+        multiply_wide(b, job, st);
+    else
+        multiply_narrow(b, job, st);
+}
+
+template <int KIND> struct sums {
+    static constexpr int ROWS = form<KIND>::TRIALS_PER_WARP, WORDS = form<KIND>::WORDS;
+    uint32_t word[ROWS][WORDS], high[ROWS][WORDS];
 };
 
-__device__ __forceinline__ void scale(sums &total, uint32_t by)
+template <int KIND> __device__ __forceinline__ void scale(sums<KIND> &total, uint32_t by)
 {
 #pragma unroll
-    for (int i = 0; i < TRIALS_PER_WARP; i++)
+    for (int i = 0; i < total.ROWS; i++)
 #pragma unroll
-        for (int w = 0; w < WORDS; w++) {
+        for (int w = 0; w < total.WORDS; w++) {
             total.word[i][w] *= by;
             total.high[i][w] *= by;
         }
 }
 
+template <int KIND>
 __device__ __forceinline__ void add_partial(const cta &b, const struct job &job,
-                                            const struct dedisp_stage &st, sums &total)
+                                            const struct dedisp_stage &st, sums<KIND> &total)
 {
 #pragma unroll
-    for (int i = 0; i < TRIALS_PER_WARP; i++) {
-        int m = b.warp * TRIALS_PER_WARP + i;
-        const uint32_t *from = b.partial + m * job.shape.partial_pitch + st.shift[m] + b.lane;
+    for (int i = 0; i < total.ROWS; i++) {
+        int m = b.warp * total.ROWS + i;
+        const uint32_t *from = b.partial + partial_row(job.shape, m) + st.shift[m] + b.lane;
 #pragma unroll
-        for (int w = 0; w < WORDS; w++) {
+        for (int w = 0; w < total.WORDS; w++) {
             uint32_t v = from[32 * w];
             total.word[i][w] += v;
             total.high[i][w] = __dp2a_lo(v, 0x0100u, total.high[i][w]);
@@ -217,26 +254,26 @@ __device__ __forceinline__ float finish(const struct dedisp_k_io &io, uint32_t s
     return (float)(((double)sum - io.bias) / io.downsamp);
 }
 
-__device__ __forceinline__ void write_sums(const cta &b, const struct dedisp_k_io &io,
-                                           const struct dedisp_k_block &block,
-                                           const struct dedisp_stage *stage, size_t t0,
-                                           const sums &total)
+template <int KIND>
+__device__ __forceinline__ void
+write_sums(const cta &b, const struct dedisp_k_io &io, const struct dedisp_k_block &block,
+           const struct dedisp_stage *stage, size_t t0, const sums<KIND> &total)
 {
-    int half = (block.n + 1) / 2;
+    const int half = dedisp_k_half(KIND, block.n), apart = form<KIND>::HALF;
 #pragma unroll
-    for (int i = 0; i < TRIALS_PER_WARP; i++) {
-        int m = b.warp * TRIALS_PER_WARP + i, trial = m < DEDISP_MROW ? m : half + m - DEDISP_MROW;
+    for (int i = 0; i < total.ROWS; i++) {
+        int m = b.warp * total.ROWS + i, trial = m < DEDISP_MROW ? m : half + m - DEDISP_MROW;
         if (m < DEDISP_MROW ? m >= half : trial >= (int)block.n)
             continue;
         float *out = io.d_out + io.d_row[block.first + trial] * io.out_pitch;
         const long long from = (long long)t0 - stage->late[m], end = (long long)io.nout;
 #pragma unroll
-        for (int w = 0; w < WORDS; w++) {
+        for (int w = 0; w < total.WORDS; w++) {
             const long long t = from + b.lane + 32 * w;
             if (t >= 0 && t < end)
                 out[t] = finish(io, total.word[i][w] - (total.high[i][w] << 16));
-            if (t + HALF >= 0 && t + HALF < end)
-                out[t + HALF] = finish(io, total.high[i][w]);
+            if (t + apart >= 0 && t + apart < end)
+                out[t + apart] = finish(io, total.high[i][w]);
         }
     }
 }

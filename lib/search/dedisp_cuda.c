@@ -147,13 +147,16 @@ static size_t cuda_suit(const void *state, size_t nsamp)
     const struct psr_cuda_set *g = state;
     const struct psr_cuda *c = g->device;
     const struct psr_cuda_plan *p = &c->plan;
+    const size_t wide = DEDISP_STRETCH_OF(DEDISP_WIDE), narrow = DEDISP_STRETCH_OF(DEDISP_NARROW);
+    const size_t stretch = p->nwide ? wide : narrow, nnarrow = p->nblock - p->nwide;
     size_t most = nsamp < c->piece ? nsamp : c->piece, best = 0;
-    size_t stretches = (most / c->s->downsamp + p->late) / DEDISP_STRETCH;
+    size_t stretches = (most / c->s->downsamp + p->late) / stretch;
     double best_per_wave = 0;
-    for (size_t n = stretches; p->multiply && 2 * n > stretches && n * DEDISP_STRETCH > p->late;
-         n--) {
-        double waves = ceil((double)(p->nblock * n) / (double)c->nresident);
-        size_t nout = n * DEDISP_STRETCH - p->late;
+    for (size_t n = stretches; p->multiply && 2 * n > stretches && n * stretch > p->late; n--) {
+        size_t other = (n * stretch + narrow - 1) / narrow;
+        double waves = ceil((double)(p->nwide * n) / (double)c->nresident) +
+                       ceil((double)(nnarrow * other) / (double)c->nresident);
+        size_t nout = n * stretch - p->late;
         if ((double)nout / waves <= best_per_wave)
             continue;
         best_per_wave = (double)nout / waves;

@@ -21,19 +21,25 @@ struct psr_cuda_plan {
     struct dedisp_k_group *group; /* [ngroup] */
     size_t *batch;                /* [nbatch + 1] first block of each */
     size_t nblock, ngroup, nbatch;
-    size_t nstage;  /* of the largest batch */
-    int nplane;     /* of bytes, to hold a sample; 0: floats */
-    int spread;     /* of any block */
-    size_t late;    /* of any block */
-    double law_mid; /* of the middle of the delays of kept channels */
-    bool multiply;  /* by matrix products; else sample by sample, and there are no blocks */
+    size_t nwide;             /* blocks of the first kind: the first ones */
+    size_t nstage;            /* of the largest batch */
+    int nplane;               /* of bytes, to hold a sample; 0: floats */
+    int spread[DEDISP_KINDS]; /* of any block */
+    size_t late;              /* of any block */
+    double law_mid;           /* of the middle of the delays of kept channels */
+    bool multiply; /* by matrix products; else sample by sample, and there are no blocks */
 };
 
 /* Given:    max_spread  of dedisp_k_max_spread
  *           max_stages  of a batch
  * Status:   PSR_ENOMEM.  plan is to be freed after a failure too. */
 PSR_MUST_CHECK psr_status psr_cuda_plan_make(struct psr_cuda_plan *plan, const struct psr_sweep *s,
-                                             int max_spread, size_t max_stages, psr_err *err);
+                                             const int max_spread[DEDISP_KINDS], size_t max_stages,
+                                             psr_err *err);
+
+/* Blocks of each kind in a batch. */
+void psr_cuda_plan_batch(const struct psr_cuda_plan *plan, size_t batch,
+                         size_t nblock[DEDISP_KINDS]);
 void psr_cuda_plan_free(struct psr_cuda_plan *plan);
 
 /* One of two: a piece's spectra and its output. */

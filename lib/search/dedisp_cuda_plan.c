@@ -66,19 +66,28 @@ static struct extent extent_of(const double *dm, size_t n)
     return (struct extent){dm[n - 1] - dm[0], early > late ? early : late};
 }
 
-/* The number of channels from k0 on that costs least per channel: a group costs as much as three
- * relative delays, and each of those once more.  Half the drift counts, as the halves of a block
- * have windows of their own. */
-static size_t choose_group(const struct psr_sweep *s, struct extent e, size_t k0)
+/* Samples by which the delays of n channels grow apart from that of the middle one. */
+static double drift_of_group(const struct psr_sweep *s, double range, size_t k0, size_t n)
+{
+    const double mid = s->law[k0 + n / 2];
+    double above = drift(s, range, mid, s->law[k0]),
+           below = drift(s, range, s->law[k0 + n - 1], mid);
+    return above > below ? above : below;
+}
+
+/* The number of channels from k0 on that costs least per channel: a group costs as much as ten
+ * relative delays, and each of those once more.  Of wide blocks half the drift counts, as their
+ * halves have windows of their own. */
+static size_t choose_group(const struct psr_sweep *s, int kind, struct extent e, size_t k0)
 {
     static const size_t sizes[] = {1, 2, 3, 4, 6, 8, 12, 16, 20, 24, 28, DEDISP_CHANNELS};
     size_t best = 1, left = s->nkept - k0;
-    double least = 4.5;
+    double least = 12;
     for (size_t j = 1; j < sizeof sizes / sizeof *sizes; j++) {
         size_t n = sizes[j] < left ? sizes[j] : left;
-        double x = drift(s, e.whole, s->law[k0 + n - 1], s->law[k0]);
-        double cost = (4.5 + x / 2) / (double)n;
-        if (!dedisp_k_fits(x, drift(s, e.half, s->law[k0 + n - 1], s->law[k0]), s->tol))
+        double x = drift_of_group(s, e.whole, k0, n);
+        double cost = (12 + (kind == DEDISP_WIDE ? x / 2 : x)) / (double)n;
+        if (!dedisp_k_fits(kind, x, drift_of_group(s, e.half, k0, n), s->tol))
             break;
         if (cost < least) {
             least = cost;
@@ -99,7 +108,7 @@ static bool same_groups(const struct psr_cuda_plan *plan, const struct dedisp_k_
                    b->ngroup * sizeof *plan->group);
 }
 
-static psr_status group_channels(struct psr_cuda_plan *plan, const struct psr_sweep *s,
+static psr_status group_channels(struct psr_cuda_plan *plan, const struct psr_sweep *s, int kind,
                                  struct dedisp_k_block *b, size_t *room, psr_err *err)
 {
     struct extent e = extent_of(plan->dm + b->first, b->n);
@@ -113,7 +122,7 @@ static psr_status group_channels(struct psr_cuda_plan *plan, const struct psr_sw
     b->group = (uint32_t)plan->ngroup;
     struct dedisp_k_group *g = plan->group + plan->ngroup;
     for (size_t k = 0; k < s->nkept; k += g[b->ngroup++].n)
-        g[b->ngroup] = (struct dedisp_k_group){(uint32_t)k, (uint32_t)choose_group(s, e, k)};
+        g[b->ngroup] = (struct dedisp_k_group){(uint32_t)k, (uint32_t)choose_group(s, kind, e, k)};
     if (same_groups(plan, b))
         b->group = b[-1].group;
     else
@@ -138,11 +147,12 @@ static int late_over(const struct psr_cuda_plan *plan, const struct psr_sweep *s
 }
 
 /* Trials from "first" on whose delays stay within the spread. */
-static size_t count_trials(const struct psr_cuda_plan *plan, const struct psr_sweep *s,
+static size_t count_trials(const struct psr_cuda_plan *plan, const struct psr_sweep *s, int kind,
                            size_t first, int max_spread)
 {
+    const size_t most = DEDISP_TRIALS_OF(kind);
     size_t n = 1;
-    for (; n < DEDISP_TRIALS && first + n < s->ndm; n++) {
+    for (; n < most && first + n < s->ndm; n++) {
         double range = plan->dm[first + n] - plan->dm[first];
         if (spread_over(plan, s, range) > max_spread ||
             late_over(plan, s, range) >= DEDISP_FRONT - 64)
@@ -151,29 +161,73 @@ static size_t count_trials(const struct psr_cuda_plan *plan, const struct psr_sw
     return n;
 }
 
-static psr_status make_blocks(struct psr_cuda_plan *plan, const struct psr_sweep *s, int max_spread,
-                              psr_err *err)
+/* Of the first nkind kinds, that of which a thread block makes most sums from trial "first" on, as
+ * all take about as long. */
+static int choose_kind(const struct psr_cuda_plan *plan, const struct psr_sweep *s, size_t first,
+                       int nkind, const int *max_spread, size_t *ntrial)
 {
-    size_t room = 0;
-    for (size_t i = 0; i < s->ndm; i += count_trials(plan, s, i, max_spread))
-        plan->nblock++;
-    plan->block = calloc(plan->nblock, sizeof *plan->block);
+    size_t most = 0;
+    int best = 0;
+    *ntrial = 1;
+    for (int kind = 0; kind < nkind; kind++) {
+        size_t n = count_trials(plan, s, kind, first, max_spread[kind]);
+        if (n * DEDISP_STRETCH_OF(kind) <= most)
+            continue;
+        most = n * DEDISP_STRETCH_OF(kind);
+        *ntrial = n;
+        best = kind;
+    }
+    return best;
+}
+
+/* Number of blocks, and thread blocks per sample. */
+static double count_blocks(const struct psr_cuda_plan *plan, const struct psr_sweep *s, int nkind,
+                           const int *max_spread, size_t *nblock)
+{
+    double cost = 0;
+    *nblock = 0;
+    for (size_t i = 0, n; i < s->ndm; i += n, ++*nblock)
+        cost += 1.0 / DEDISP_STRETCH_OF(choose_kind(plan, s, i, nkind, max_spread, &n));
+    return cost;
+}
+
+static psr_status make_block(struct psr_cuda_plan *plan, const struct psr_sweep *s, int kind,
+                             size_t first, size_t n, size_t *room, psr_err *err)
+{
+    struct dedisp_k_block *b = plan->block + plan->nblock++;
+    b->first = (uint32_t)first;
+    b->n = (uint32_t)n;
+    double range = plan->dm[first + n - 1] - plan->dm[first];
+    int spread = spread_over(plan, s, range);
+    b->late = (uint64_t)late_over(plan, s, range);
+    plan->spread[kind] = spread > plan->spread[kind] ? spread : plan->spread[kind];
+    plan->late = b->late > plan->late ? (size_t)b->late : plan->late;
+    return group_channels(plan, s, kind, b, room, err);
+}
+
+static psr_status make_blocks(struct psr_cuda_plan *plan, const struct psr_sweep *s,
+                              const int *max_spread, psr_err *err)
+{
+    size_t room = 0, count, n;
+    int nkind = DEDISP_KINDS;
+    /* A kind more is a launch more, and its last wave. */
+    double cost = count_blocks(plan, s, nkind, max_spread, &count);
+    if (cost > 0.95 * count_blocks(plan, s, 1, max_spread, &n)) {
+        nkind = 1;
+        count = n;
+    }
+    plan->block = calloc(count, sizeof *plan->block);
     if (!plan->block)
-        return psr_fail_nomem(err, "blocks of trials", (double)plan->nblock * sizeof *plan->block);
-    size_t first = 0;
-    for (size_t n = 0; n < plan->nblock; n++) {
-        struct dedisp_k_block *b = plan->block + n;
-        b->first = (uint32_t)first;
-        b->n = (uint32_t)count_trials(plan, s, first, max_spread);
-        psr_status st = group_channels(plan, s, b, &room, err);
-        if (st)
-            return st;
-        double range = plan->dm[first + b->n - 1] - plan->dm[first];
-        int spread = spread_over(plan, s, range);
-        b->late = (uint64_t)late_over(plan, s, range);
-        plan->spread = spread > plan->spread ? spread : plan->spread;
-        plan->late = b->late > plan->late ? (size_t)b->late : plan->late;
-        first += b->n;
+        return psr_fail_nomem(err, "blocks of trials", (double)count * sizeof *plan->block);
+    for (int kind = 0; kind < nkind; kind++) {
+        for (size_t i = 0; i < s->ndm; i += n) {
+            psr_status st = PSR_OK;
+            if (choose_kind(plan, s, i, nkind, max_spread, &n) == kind)
+                st = make_block(plan, s, kind, i, n, &room, err);
+            if (st)
+                return st;
+        }
+        plan->nwide = kind == DEDISP_WIDE ? plan->nblock : plan->nwide;
     }
     return PSR_OK;
 }
@@ -208,15 +262,25 @@ static int planes_for(uint64_t lane_max)
     return n;
 }
 
-psr_status psr_cuda_plan_make(struct psr_cuda_plan *plan, const struct psr_sweep *s, int max_spread,
-                              size_t max_stages, psr_err *err)
+void psr_cuda_plan_batch(const struct psr_cuda_plan *plan, size_t batch,
+                         size_t nblock[DEDISP_KINDS])
+{
+    const size_t from = plan->batch[batch], end = plan->batch[batch + 1];
+    const size_t wide = plan->nwide > end ? end : plan->nwide;
+    nblock[DEDISP_WIDE] = wide > from ? wide - from : 0;
+    nblock[DEDISP_NARROW] = end - from - nblock[DEDISP_WIDE];
+}
+
+psr_status psr_cuda_plan_make(struct psr_cuda_plan *plan, const struct psr_sweep *s,
+                              const int max_spread[DEDISP_KINDS], size_t max_stages, psr_err *err)
 {
     uint64_t lane_max = psr_sweep_lane_max(s);
     memset(plan, 0, sizeof *plan);
     plan->nplane = planes_for(lane_max);
     plan->law_mid = 2 / (1 / s->law[0] + 1 / s->law[s->nkept - 1]);
     psr_status st = sort_trials(plan, s, err);
-    if (st || !lane_max || max_spread < 2 + slack(s) || lane_max * s->nkept > UINT32_MAX)
+    if (st || !lane_max || max_spread[DEDISP_NARROW] < 2 + slack(s) ||
+        lane_max * s->nkept > UINT32_MAX)
         return st;
     if ((st = make_blocks(plan, s, max_spread, err)))
         return st;

@@ -109,11 +109,12 @@ static cudaError_t launch_sums(const struct psr_cuda *c, const struct dedisp_k_i
     if (!p->multiply)
         return dedisp_k_gather(io, c->s->ndm, &delays, c->work);
     for (size_t n = 0; n < p->nbatch; n++) {
-        size_t b = p->batch[n];
+        size_t nblock[DEDISP_KINDS];
+        psr_cuda_plan_batch(p, n, nblock);
         if (p->nbatch > 1)
             TRY(psr_cuda_aim(c, n));
-        TRY(dedisp_k_multiply(io, c->d_block + b, p->batch[n + 1] - b, p->late, c->d_stage,
-                              p->spread, c->work));
+        TRY(dedisp_k_multiply(io, c->d_block + p->batch[n], nblock, p->late, c->d_stage, p->spread,
+                              c->work));
     }
     return cudaSuccess;
 }

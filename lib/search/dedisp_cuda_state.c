@@ -173,8 +173,9 @@ cudaError_t psr_cuda_aim(const struct psr_cuda *c, size_t batch)
 {
     const struct psr_cuda_plan *p = &c->plan;
     const struct dedisp_k_delays delays = psr_cuda_delays(c);
-    size_t b = p->batch[batch];
-    return dedisp_k_aim(c->d_stage, c->d_fault, c->d_block + b, p->batch[batch + 1] - b, c->d_group,
+    size_t nblock[DEDISP_KINDS];
+    psr_cuda_plan_batch(p, batch, nblock);
+    return dedisp_k_aim(c->d_stage, c->d_fault, c->d_block + p->batch[batch], nblock, c->d_group,
                         &delays, c->work);
 }
 
@@ -195,14 +196,14 @@ static cudaError_t aim_all(const struct psr_cuda *c)
 psr_status psr_cuda_start(struct psr_cuda *c, psr_err *err)
 {
     struct psr_device device;
-    int max_spread;
+    int max_spread[DEDISP_KINDS];
     psr_err why;
     psr_status st = psr_device_describe(c->device, &device, &why);
     if (st)
         return psr_fail(err, st, "dedispersion on CUDA: %s", why.msg);
     cudaError_t e = cudaSetDevice(c->device);
     c->started = !e;
-    if (e || (e = dedisp_k_max_spread(&max_spread)) || (e = make_events(c)))
+    if (e || (e = dedisp_k_max_spread(max_spread)) || (e = make_events(c)))
         return psr_cuda_fail(c->device, e, "start", err);
     int64_t stages = device.mem_free / 8 < STAGE_BYTES ? device.mem_free / 8 : STAGE_BYTES;
     st = psr_cuda_plan_make(&c->plan, c->s, max_spread, (size_t)stages / dedisp_k_stage_bytes(),

@@ -4,6 +4,7 @@
 #include <psrkit/delays.h>
 #include <psrkit/device.h>
 
+#include "../../lib/search/dedisp_cuda.h"
 #include "../tap.h"
 #include <cuda_runtime_api.h>
 #include <string.h>
@@ -308,6 +309,81 @@ static void test_extremes(uint64_t *seed)
     }
 }
 
+/* Blocks of each kind that the planner makes of a shape. */
+static bool count_kinds(const struct shape *s, size_t nblock[DEDISP_KINDS])
+{
+    psr_err err;
+    int max_spread[DEDISP_KINDS];
+    struct psr_cuda_plan plan;
+    struct psr_sweep w = {.nkept = s->d.nchan,
+                          .ndm = s->d.ndm,
+                          .dm = s->dm,
+                          .tol = s->d.tol,
+                          .downsamp = 1,
+                          .sample_max = 255,
+                          .dt_s = s->d.tsamp_s};
+    w.law = tap_take(w.nkept, sizeof *w.law);
+    for (size_t c = 0; c < w.nkept; c++)
+        w.law[c] = 1 / psr_delay_s(s->d.dmconst, 1, s->freq_mhz[c]);
+    w.law_top = w.law[0];
+    w.law_low = w.law[w.nkept - 1];
+    bool made = !dedisp_k_max_spread(max_spread) &&
+                !psr_cuda_plan_make(&plan, &w, max_spread, 1 << 20, &err) && plan.multiply;
+    nblock[DEDISP_WIDE] = made ? plan.nwide : 0;
+    nblock[DEDISP_NARROW] = made ? plan.nblock - plan.nwide : 0;
+    if (made)
+        psr_cuda_plan_free(&plan);
+    free(w.law);
+    return made;
+}
+
+struct steps {
+    const char *what;
+    size_t nchan, ndm;
+    double low_mhz, width_mhz, shift;
+    int nbit, tol;
+    bool grow;         /* steps in DM grow from 0 on */
+    bool wide, narrow; /* blocks that there are to be */
+};
+
+/* The kind of blocks follows from the steps in DM. */
+static void test_kinds(uint64_t *seed)
+{
+    static const struct steps steps[] = {
+        {"small steps: wide blocks", 300, 96, 1250, 300, 120, 8, 0, false, true, false},
+        {"large steps: narrow blocks", 1024, 150, 1182, 400, 2550, 8, 0, false, false, true},
+        {"steps that grow: both", 1000, 300, 1182, 400, 3000, 8, 0, true, true, true},
+        {"16 bits", 333, 300, 1182, 400, 3000, 16, 0, true, true, true},
+        {"a steep band", 200, 300, 300, 400, 3000, 8, 0, true, true, true},
+        {"wide channels", 200, 200, 1182, 400, 3500, 8, 0, false, false, true},
+        {"rounded once a group", 512, 300, 1182, 400, 3000, 8, 1, true, true, true},
+        {"few trials: one narrow block", 512, 13, 1250, 300, 100, 8, 0, false, false, true},
+        {"a trial more than 20 wide blocks", 512, 641, 1250, 300, 641, 8, 0, false, true, false},
+    };
+    for (size_t n = 0; n < sizeof steps / sizeof *steps; n++) {
+        const struct steps *e = steps + n;
+        size_t nblock[DEDISP_KINDS];
+        struct shape s = {.d = {.nchan = e->nchan,
+                                .ndm = e->ndm,
+                                .nbit = e->nbit,
+                                .kind = PSR_UINT,
+                                .tsamp_s = 64e-6,
+                                .downsamp = 1,
+                                .tol = e->tol,
+                                .mem_bytes = INT64_C(1) << 30,
+                                .dmconst = PSR_DMCONST_SIGPROC}};
+        lay_out(&s, e->low_mhz, e->width_mhz, false, 0, e->shift);
+        for (size_t i = 0; e->grow && i < e->ndm; i++)
+            s.dm[i] *= (double)i / (double)e->ndm;
+        fill(&s, (size_t)e->shift + 3001, seed);
+        bool pass = count_kinds(&s, nblock) && (nblock[DEDISP_WIDE] > 0) == e->wide &&
+                    (nblock[DEDISP_NARROW] > 0) == e->narrow;
+        ok(pass && check_shape(&s, ON_DEVICE, s.nsamp, seed), "%s: %zu wide blocks, %zu narrow",
+           e->what, nblock[DEDISP_WIDE], nblock[DEDISP_NARROW]);
+        drop(&s);
+    }
+}
+
 /* All but 200 MB of the device is taken: pieces shrink; then all: the device is no good. */
 static void test_little_memory(uint64_t *seed)
 {
@@ -375,6 +451,7 @@ int main(void)
         return done_testing();
     }
     test_choice(&seed);
+    test_kinds(&seed);
     test_random_shapes(&seed);
     if (!getenv("PSRKIT_TEST_SHORT")) {
         test_extremes(&seed);
