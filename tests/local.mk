@@ -11,7 +11,8 @@ AM_BATS_LOG_FLAGS = --tap
 if SANITIZE
 sanitize_environment = \
 	ASAN_OPTIONS="protect_shadow_gap=0:$$ASAN_OPTIONS"; export ASAN_OPTIONS; \
-	UBSAN_OPTIONS="print_stacktrace=1:$$UBSAN_OPTIONS"; export UBSAN_OPTIONS;
+	UBSAN_OPTIONS="print_stacktrace=1:$$UBSAN_OPTIONS"; export UBSAN_OPTIONS; \
+	TSAN_OPTIONS="ignore_noninstrumented_modules=1:$$TSAN_OPTIONS"; export TSAN_OPTIONS;
 endif
 
 AM_TESTS_ENVIRONMENT = $(sanitize_environment) \
