@@ -5,7 +5,6 @@
 
 static const struct accel_options defaults = {
     .startwidth = 6,
-    .endwidth = 100,
     .endfreq_hz = 6,
     .zmax = -1,
     .numharm = -1,
@@ -67,7 +66,7 @@ static void check_combinations(const struct accel_options *o, const struct cli *
         cli_usage_error(tool, "-o and -outdir exclude each other");
     if (strcmp(o->significance, "exact") != 0 && strcmp(o->significance, "poly") != 0)
         cli_usage_error(tool, "-significance: '%s' is neither exact nor poly", o->significance);
-    if (o->endwidth < o->startwidth)
+    if (o->endwidth && o->endwidth < o->startwidth)
         cli_usage_error(tool, "-endwidth %lld is below -startwidth %lld", (long long)o->endwidth,
                         (long long)o->startwidth);
     if (o->fhi_hz < o->flo_hz)
@@ -108,12 +107,15 @@ int accel_options_parse(struct accel_options *o, struct cli *tool, int argc, cha
         {"files", CLI_TEXT, &o->files, "FILE",
          "Search the files named in FILE too, one a line; - is standard input.", 0, 0},
         {"rednoise", CLI_FLAG, &o->rednoise, NULL,
-         "Take red noise out, as realfft -rednoise does (default: leave the spectrum as it is).", 0,
-         0},
+         "Take red noise out, as realfft -rednoise does but for -endwidth (default: leave the "
+         "spectrum as it is).",
+         0, 0},
         {"startwidth", CLI_INT, &o->startwidth, "N", "First block of -rednoise, bins (default 6).",
          2, 50},
-        {"endwidth", CLI_INT, &o->endwidth, "N", "Last block of -rednoise, bins (default 100).", 50,
-         500},
+        {"endwidth", CLI_INT, &o->endwidth, "N",
+         "Last block of -rednoise, bins (default: 30 zmax, at least 100, which is realfft's); of a "
+         ".fft file without red noise, the last of those that it was taken out by (default 100).",
+         50, ACCEL_ENDWIDTH},
         {"endfreq", CLI_DOUBLE, &o->endfreq_hz, "HZ",
          "Where the blocks of -rednoise have their last width (default 6 Hz).", 0.1, 1e6},
         {"zaplist", CLI_TEXT, &o->zaplist, "FILE",
