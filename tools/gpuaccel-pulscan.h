@@ -48,6 +48,9 @@ struct accel_options {
     bool quiet, verbose;
 };
 
+/* Fills *table with options that set fields of *o. */
+void accel_fill_table(struct cli_table *table, struct accel_options *o);
+
 /* Reads the command line into o (defaults set here); mistakes end the program with exit code 2.
  * Returned: *tool for messages; the number of inputs, in argv[1 .. n] */
 int accel_options_parse(struct accel_options *o, struct cli *tool, int argc, char **argv);
