@@ -35,6 +35,11 @@ static psr_status point_again(struct frbbeam_job *j, int64_t stretch)
     return st ? st : psr_beam_point(j->plan, j->theta_ns, j->theta_ew, &j->err);
 }
 
+int frbbeam_threads(const struct frbbeam_job *j)
+{
+    return (size_t)j->nthread < j->nbeam ? j->nthread : (int)j->nbeam;
+}
+
 size_t frbbeam_stride(const struct frbbeam_job *j)
 {
     return j->out_bytes / j->nbeam / psr_beam_row_bytes(j->plan);
@@ -60,22 +65,22 @@ static psr_status write_errand(void *ctx, psr_err *err)
     return frbbeam_output_write(j, j->out[!j->forming], frbbeam_stride(j), j->out_n, err);
 }
 
-/* Rows are kept, or left to be written while the next ones are formed. */
+/* Rows are left to be kept or written while the next ones are formed. */
 static psr_status use_rows(struct frbbeam_job *j, size_t nrow)
 {
     frbbeam_sums_spread(j, j->out[j->forming], frbbeam_stride(j), nrow);
-    if (j->measures) {
-        frbbeam_scales_keep(j, nrow);
-        return j->kept_n == j->kept_most ? frbbeam_scales_end(j) : PSR_OK;
-    }
     psr_status st = errand_wait(&j->write, &j->err);
     if (st || nrow == 0)
         return st;
-    j->nrow += (int64_t)nrow;
     j->out_n = nrow;
+    j->nrow += (int64_t)nrow;
     j->forming = !j->forming;
-    errand_start(&j->write, write_errand, j);
-    return PSR_OK;
+    if (!j->measures) {
+        errand_start(&j->write, write_errand, j);
+        return PSR_OK;
+    }
+    frbbeam_scales_keep(j);
+    return j->kept_n == j->kept_most ? frbbeam_scales_end(j) : PSR_OK;
 }
 
 static psr_status form_block(struct frbbeam_job *j, const uint8_t *in, size_t nt)

@@ -113,6 +113,9 @@ psr_status frbbeam_beams_aim(struct frbbeam_job *j, struct psr_mjd now);
 /* Date of sample t of the input. */
 struct psr_mjd frbbeam_date(const struct frbbeam_job *j, int64_t t);
 
+/* Threads that share beams: one that has nothing to do is still waited for, and cores are busy. */
+int frbbeam_threads(const struct frbbeam_job *j);
+
 /* Rows between one beam and the next in out, as rows are now. */
 size_t frbbeam_stride(const struct frbbeam_job *j);
 
@@ -120,7 +123,7 @@ size_t frbbeam_stride(const struct frbbeam_job *j);
  * go to keep, as floats, until there are kept_most of them or the input ends, and end hands the
  * scales to the plan and starts to write what was kept. */
 psr_status frbbeam_scales_begin(struct frbbeam_job *j);
-void frbbeam_scales_keep(struct frbbeam_job *j, size_t nrow);
+void frbbeam_scales_keep(struct frbbeam_job *j);
 psr_status frbbeam_scales_end(struct frbbeam_job *j);
 psr_status frbbeam_write_scales(struct frbbeam_job *j, psr_outfile *f);
 

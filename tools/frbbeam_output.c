@@ -65,10 +65,12 @@ static int name_width(size_t nbeam)
     return width;
 }
 
-static size_t gathered_bytes(const struct frbbeam_job *j)
+/* Different for neighbours, so that files are not all written at the same time. */
+static size_t gathered_bytes(const struct frbbeam_job *j, size_t b)
 {
-    int64_t share = j->mem_bytes / 8;
-    return share < GATHER_BYTES ? (size_t)share : GATHER_BYTES;
+    const int64_t share = j->mem_bytes / 8, all = share < GATHER_BYTES ? share : GATHER_BYTES;
+    const size_t each = (size_t)all / j->nbeam, most = each < GATHER_MOST ? each : GATHER_MOST;
+    return most / 2 + most / 2 * (b % 16) / 15;
 }
 
 /* What a step has to do with all beams: rows [nbeam][stride] to write, if any. */
@@ -83,7 +85,6 @@ static psr_status open_beam(const struct task *t, size_t b, psr_err *err)
     const struct frbbeam_job *j = t->j;
     char path[4096];
     struct psr_obs obs;
-    size_t share = gathered_bytes(j) / j->nbeam;
     int n = snprintf(path, sizeof path, "%s_beam%0*zu.fil", j->opt.root, name_width(j->nbeam_all),
                      j->first_beam + b);
     if (n < 0 || (size_t)n >= sizeof path)
@@ -91,7 +92,7 @@ static psr_status open_beam(const struct task *t, size_t b, psr_err *err)
     psr_status st = psr_outfile_create(&j->file[b], strcmp(j->opt.root, "-") ? path : "-", err);
     if (st)
         return st;
-    psr_outfile_buffer(j->file[b], share < GATHER_MOST ? share : GATHER_MOST);
+    psr_outfile_buffer(j->file[b], gathered_bytes(j, b));
     describe_beam(j, b, &obs);
     st = psr_sigproc_write(j->file[b], &obs, PSR_SIGPROC_FILTERBANK, err);
     psr_obs_clear(&obs);
@@ -115,7 +116,7 @@ static psr_status each_beam(const struct task *t,
                             psr_status (*step)(const struct task *t, size_t b, psr_err *err),
                             psr_err *err)
 {
-    const int nthread = t->j->nthread < MOST_THREADS ? t->j->nthread : MOST_THREADS;
+    const int each = frbbeam_threads(t->j), nthread = each < MOST_THREADS ? each : MOST_THREADS;
     psr_status st = PSR_OK;
     (void)nthread; /* without OpenMP */
 #pragma omp parallel for schedule(dynamic, 16) num_threads(nthread)

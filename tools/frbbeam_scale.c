@@ -40,57 +40,76 @@ static size_t rows_to_keep(const struct frbbeam_job *j)
     return n > (double)each ? (size_t)n / each * each : each;
 }
 
-void frbbeam_scales_keep(struct frbbeam_job *j, size_t nrow)
+static psr_status keep_rows(void *ctx, psr_err *err)
 {
+    struct frbbeam_job *j = ctx;
     const size_t row = j->nfreq * sizeof(float), stride = frbbeam_stride(j);
-#pragma omp parallel for num_threads(j->nthread)
+    const size_t at = j->kept_n - j->out_n;
+    (void)err;
+#pragma omp parallel for num_threads(frbbeam_threads(j))
     for (size_t b = 0; b < j->nbeam; b++)
-        memcpy((char *)j->kept + (b * j->kept_most + j->kept_n) * row,
-               (const char *)j->out[j->forming] + b * stride * row, nrow * row);
-    j->kept_n += nrow;
+        memcpy((char *)j->kept + (b * j->kept_most + at) * row,
+               (const char *)j->out[!j->forming] + b * stride * row, j->out_n * row);
+    return PSR_OK;
 }
 
-/* Of one channel: of a beam's rows, and then of a group's beams. */
+void frbbeam_scales_keep(struct frbbeam_job *j)
+{
+    j->kept_n += j->out_n;
+    errand_start(&j->write, keep_rows, j);
+}
+
+/* [nfreq] each, of channels: of a beam's rows, and then sums over a group's beams. */
 struct moments {
-    double n, sum, square;          /* of rows; square is about the mean */
-    double nbeam, means, variances; /* sums over beams */
+    double *n, *mean, *square; /* square: sum of squares about the mean */
+    double *nbeam, *means, *variances;
 };
 
-/* Intensities of 0 are gaps. */
-static void add_beam(struct moments *m, const float *x, size_t nfreq, size_t nrow)
+enum { NMOMENT = sizeof(struct moments) / sizeof(double *) };
+
+static struct moments moments_of_group(double *m, size_t nfreq, size_t g)
 {
+    m += g * NMOMENT * nfreq;
+    return (struct moments){
+        m, m + nfreq, m + 2 * nfreq, m + 3 * nfreq, m + 4 * nfreq, m + 5 * nfreq};
+}
+
+/* Intensities of 0 are gaps. */
+static void add_beam(const struct moments *m, const float *x, size_t nfreq, size_t nrow)
+{
+    double *restrict n = m->n, *restrict mean = m->mean, *restrict square = m->square;
     for (size_t f = 0; f < nfreq; f++)
-        m[f].n = m[f].sum = m[f].square = 0;
+        n[f] = mean[f] = square[f] = 0;
     for (size_t k = 0; k < nrow; k++)
         for (size_t f = 0; f < nfreq; f++) {
-            m[f].sum += (double)x[k * nfreq + f];
-            m[f].n += x[k * nfreq + f] != 0;
+            mean[f] += (double)x[k * nfreq + f];
+            n[f] += x[k * nfreq + f] != 0;
         }
     for (size_t f = 0; f < nfreq; f++)
-        m[f].sum /= m[f].n > 0 ? m[f].n : 1;
+        mean[f] /= n[f] > 0 ? n[f] : 1;
     for (size_t k = 0; k < nrow; k++)
         for (size_t f = 0; f < nfreq; f++) {
-            double d = (double)x[k * nfreq + f] - m[f].sum;
-            m[f].square += x[k * nfreq + f] != 0 ? d * d : 0;
+            double d = (double)x[k * nfreq + f] - mean[f];
+            square[f] += x[k * nfreq + f] != 0 ? d * d : 0;
         }
-    for (size_t f = 0; f < nfreq; f++)
-        if (m[f].n > 0) {
-            m[f].nbeam++;
-            m[f].means += m[f].sum;
-            m[f].variances += m[f].square / m[f].n;
-        }
+    for (size_t f = 0; f < nfreq; f++) {
+        m->nbeam[f] += n[f] > 0;
+        m->means[f] += mean[f];
+        m->variances[f] += square[f] / (n[f] > 0 ? n[f] : 1);
+    }
 }
 
 /* Means over all beams of each beam's own mean and variance: a source in some of them moves neither
  * far.  A sum that stands in several rows is worth a mean over them.  A channel that never varies
  * keeps its one value at the mean's level. */
-static void scale_channel(struct frbbeam_job *j, const struct moments *m, size_t f)
+static void scale_channel(struct frbbeam_job *j, double *m, size_t f)
 {
     double n = 0, mean = 0, variance = 0;
     for (size_t g = 0; g < NGROUP; g++) {
-        n += m[g * j->nfreq + f].nbeam;
-        mean += m[g * j->nfreq + f].means;
-        variance += m[g * j->nfreq + f].variances;
+        const struct moments group = moments_of_group(m, j->nfreq, g);
+        n += group.nbeam[f];
+        mean += group.means[f];
+        variance += group.variances[f];
     }
     double sigma = sqrt(variance / fmax(n, 1));
     double levels = sigma_levels(j->opt.nbits) / sqrt((double)j->sum[f] / (double)j->tds);
@@ -101,13 +120,16 @@ static void scale_channel(struct frbbeam_job *j, const struct moments *m, size_t
 
 static psr_status measure_scales(struct frbbeam_job *j)
 {
-    struct moments *m = calloc(NGROUP * j->nfreq, sizeof *m);
+    double *m = calloc(NGROUP * j->nfreq, NMOMENT * sizeof *m);
     if (!m)
-        return psr_fail_nomem(&j->err, "moments of beams", NGROUP * (double)j->nfreq * sizeof *m);
-#pragma omp parallel for schedule(dynamic) num_threads(j->nthread)
-    for (size_t g = 0; g < NGROUP; g++)
+        return psr_fail_nomem(&j->err, "moments of beams",
+                              NGROUP * (double)j->nfreq * NMOMENT * sizeof *m);
+#pragma omp parallel for schedule(dynamic) num_threads(frbbeam_threads(j))
+    for (size_t g = 0; g < NGROUP; g++) {
+        const struct moments group = moments_of_group(m, j->nfreq, g);
         for (size_t b = g * j->nbeam / NGROUP; b < (g + 1) * j->nbeam / NGROUP; b++)
-            add_beam(m + g * j->nfreq, j->kept + b * j->kept_most * j->nfreq, j->nfreq, j->kept_n);
+            add_beam(&group, j->kept + b * j->kept_most * j->nfreq, j->nfreq, j->kept_n);
+    }
     for (size_t f = 0; f < j->nfreq; f++)
         scale_channel(j, m, f);
     free(m);
@@ -122,20 +144,22 @@ static void quantise_beam(const struct frbbeam_job *j, size_t b)
     const float *from = j->kept + b * j->kept_most * j->nfreq;
     const float top = j->opt.nbits == 8 ? 255 : 15;
     uint8_t *to = (uint8_t *)j->kept + b * j->kept_most * j->nfreq * sizeof(float);
-    for (size_t i = 0; i < j->kept_n * j->nfreq; i++) {
-        size_t f = i % j->nfreq;
-        unsigned level = psr_beam_level(from[i], j->offset[f], j->gain[f], top);
-        if (j->opt.nbits == 8)
-            to[i] = (uint8_t)level;
-        else
-            to[i / 2] = (uint8_t)(i % 2 ? to[i / 2] | level << 4 : level);
-    }
+    for (size_t k = 0; k < j->kept_n; k++, from += j->nfreq)
+        for (size_t f = 0; f < j->nfreq; f++) {
+            unsigned level = psr_beam_level(from[f], j->offset[f], j->gain[f], top);
+            if (j->opt.nbits == 8)
+                *to++ = (uint8_t)level;
+            else if (f % 2 == 0)
+                *to = (uint8_t)level;
+            else
+                *to++ |= (uint8_t)(level << 4);
+        }
 }
 
 static psr_status write_kept(void *ctx, psr_err *err)
 {
     struct frbbeam_job *j = ctx;
-#pragma omp parallel for num_threads(j->nthread)
+#pragma omp parallel for num_threads(frbbeam_threads(j))
     for (size_t b = 0; b < j->nbeam; b++)
         quantise_beam(j, b);
     psr_status st =
@@ -238,6 +262,5 @@ psr_status frbbeam_scales_end(struct frbbeam_job *j)
         st = use_scales(j);
     if (!st)
         errand_start(&j->write, write_kept, j);
-    j->nrow = (int64_t)j->kept_n;
     return st;
 }

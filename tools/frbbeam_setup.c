@@ -172,9 +172,8 @@ psr_status frbbeam_prepare(struct frbbeam_job *j)
 
 void frbbeam_release(struct frbbeam_job *j)
 {
-    psr_err ignored;
-    (void)errand_wait(&j->read, &ignored);
-    (void)errand_wait(&j->write, &ignored);
+    errand_end(&j->read);
+    errand_end(&j->write);
     for (size_t b = 0; j->file && b < j->nbeam; b++)
         psr_outfile_abort(j->file[b]);
     free(j->file);

@@ -141,7 +141,7 @@ void frbbeam_sums_spread(const struct frbbeam_job *j, void *out, size_t stride, 
     const size_t beam_bytes = stride * psr_beam_row_bytes(j->plan);
     if (j->unit == j->tds) /* all are of one length */
         return;
-#pragma omp parallel for num_threads(j->nthread)
+#pragma omp parallel for num_threads(frbbeam_threads(j))
     for (size_t b = 0; b < j->nbeam; b++)
         for (size_t f = 0; f < j->nfreq; f++)
             if (j->sum[f] > j->tds)

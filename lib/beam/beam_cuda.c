@@ -6,6 +6,7 @@
  * once, at the end of the block. */
 #include "beam_cuda.h"
 
+#include <psrkit/device.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -301,19 +302,8 @@ static psr_status alloc(int device, size_t size, void **memory, psr_err *err)
 {
     cudaError_t e = cudaSetDevice(device);
     *memory = NULL;
-    if (!e)
-        e = cudaMallocHost(memory, size ? size : 1);
-    if (!e)
-        return PSR_OK;
-    (void)cudaGetLastError();
-    return psr_fail(err, e == cudaErrorMemoryAllocation ? PSR_ENOMEM : PSR_EDEVICE,
-                    "device %d: %zu bytes of page-locked memory: %s", device, size,
-                    cudaGetErrorString(e));
-}
-
-static void free_memory(void *memory)
-{
-    (void)cudaFreeHost(memory);
+    return e ? psr_cuda_fail(device, e, "page-locked memory", err)
+             : psr_device_pin(memory, size, err);
 }
 
 const struct psr_beam_ops psr_beam_cuda = {
@@ -327,5 +317,5 @@ const struct psr_beam_ops psr_beam_cuda = {
     .bytes = bytes,
     .destroy = destroy,
     .alloc = alloc,
-    .free = free_memory,
+    .free = psr_device_unpin,
 };
