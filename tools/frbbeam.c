@@ -2,10 +2,8 @@
 #include "frbbeam.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 /* Adds the time since *since_s, which for reading and writing is what was waited, to a stage and
  * moves *since_s to now. */
@@ -62,43 +60,67 @@ static size_t choose_next(const struct frbbeam_job *j, size_t nt)
 static psr_status write_errand(void *ctx, psr_err *err)
 {
     struct frbbeam_job *j = ctx;
-    return frbbeam_output_write(j, j->out[!j->forming], frbbeam_stride(j), j->out_n, err);
+    return frbbeam_output_write(j, j->ready, frbbeam_stride(j), j->ready_n, err);
 }
 
-/* Rows are left to be kept or written while the next ones are formed. */
-static psr_status use_rows(struct frbbeam_job *j, size_t nrow)
+/* Waits for the rows that are coming, if any, until no more than "left" blocks are under way, and
+ * leaves them to be kept or written. */
+static psr_status take_rows(struct frbbeam_job *j, unsigned nout, size_t left)
 {
-    frbbeam_sums_spread(j, j->out[j->forming], frbbeam_stride(j), nrow);
-    psr_status st = errand_wait(&j->write, &j->err);
+    const size_t nrow = j->coming;
+    void *rows = j->out[(nout - 1) % FRBBEAM_TURNS];
+    double since_s = run_seconds();
+    j->coming = 0;
+    psr_status st = psr_beam_wait(j->plan, left, &j->err);
+    charge(j, STAGE_BEAM, &since_s);
     if (st || nrow == 0)
         return st;
-    j->out_n = nrow;
+    frbbeam_sums_spread(j, rows, frbbeam_stride(j), nrow);
+    st = errand_wait(&j->write, &j->err);
+    if (st)
+        return st;
+    j->ready = rows;
+    j->ready_n = nrow;
     j->nrow += (int64_t)nrow;
-    j->forming = !j->forming;
-    if (!j->measures) {
+    if (!j->measures)
         errand_start(&j->write, write_errand, j);
-        return PSR_OK;
-    }
-    frbbeam_scales_keep(j);
-    return j->kept_n == j->kept_most ? frbbeam_scales_end(j) : PSR_OK;
+    else
+        frbbeam_scales_keep(j);
+    if (j->measures && j->kept_n == j->kept_most)
+        st = frbbeam_scales_end(j);
+    charge(j, STAGE_WRITE, &since_s);
+    return st;
+}
+
+/* Starts on the next n samples, and takes the rows of those before. */
+static psr_status form_next(struct frbbeam_job *j, const uint8_t *in, size_t n)
+{
+    const size_t nrow = frbbeam_sums_rows(j, n);
+    const unsigned nout = j->nout++;
+    size_t ready;
+    double since_s = run_seconds();
+    psr_status st = PSR_OK;
+    if (j->aims.tracks && j->nread % stretch_of(j) == 0)
+        st = point_again(j, stretch_of(j));
+    if (!st)
+        st = psr_beam_start(j->plan, in, n, j->out[nout % FRBBEAM_TURNS], frbbeam_stride(j), &ready,
+                            &j->err);
+    charge(j, STAGE_BEAM, &since_s);
+    j->nread += (int64_t)n;
+    if (!st)
+        st = take_rows(j, nout, 1);
+    j->coming = nrow;
+    return st;
 }
 
 static psr_status form_block(struct frbbeam_job *j, const uint8_t *in, size_t nt)
 {
     psr_status st = PSR_OK;
-    double since_s = run_seconds();
     while (nt > 0 && !st) {
-        size_t n = choose_next(j, nt), nrow = frbbeam_sums_rows(j, n), ready;
-        if (j->aims.tracks && j->nread % stretch_of(j) == 0)
-            st = point_again(j, stretch_of(j));
-        if (!st)
-            st = psr_beam_execute(j->plan, in, n, j->out[j->forming], frbbeam_stride(j), &ready,
-                                  &j->err);
-        charge(j, STAGE_BEAM, &since_s);
-        if (!st)
-            st = use_rows(j, nrow);
-        charge(j, STAGE_WRITE, &since_s);
-        j->nread += (int64_t)n;
+        size_t n = choose_next(j, nt);
+        st = form_next(j, in, n);
+        if (!st && j->measures) /* what follows depends on how many rows there are */
+            st = take_rows(j, j->nout, 0);
         in += n * j->sample_bytes;
         nt -= n;
     }
@@ -110,7 +132,7 @@ static psr_status form_block(struct frbbeam_job *j, const uint8_t *in, size_t nt
 static psr_status read_errand(void *ctx, psr_err *err)
 {
     struct frbbeam_job *j = ctx;
-    return psr_voltages_read(j->voltages, j->block, j->in[j->reading], &j->in_n, err);
+    return psr_voltages_read(j->voltages, j->block, j->in[j->nin % FRBBEAM_TURNS], &j->in_n, err);
 }
 
 /* Forms what is read until the input ends or a signal asks to stop; the next block is read
@@ -123,18 +145,18 @@ static psr_status process_stream(struct frbbeam_job *j)
         double since_s = run_seconds();
         st = errand_wait(&j->read, &j->err);
         charge(j, STAGE_READ, &since_s);
-        const uint8_t *in = j->in[j->reading];
+        const uint8_t *in = j->in[j->nin % FRBBEAM_TURNS];
         const size_t n = j->in_n;
         if (st || n == 0)
             break;
-        j->reading = !j->reading;
+        j->nin++;
         errand_start(&j->read, read_errand, j);
         st = form_block(j, in, n);
         run_progress_update(&j->progress, j->nread);
     }
     psr_err ignored;
     (void)errand_wait(&j->read, &ignored); /* of what nobody asked for any more */
-    return st;
+    return st ? st : take_rows(j, j->nout, 0);
 }
 
 static psr_status process_input(struct frbbeam_job *j)
@@ -151,50 +173,13 @@ static psr_status process_input(struct frbbeam_job *j)
 
 /* --- the run ---------------------------------------------------------------------------------- */
 
-static void print_plan(const struct frbbeam_job *j)
-{
-    struct psr_beam_info info;
-    size_t longest = 0;
-    psr_beam_describe(j->plan, &info);
-    for (size_t f = 0; f < j->nfreq; f++)
-        longest = j->sum[f] > longest ? j->sum[f] : longest;
-    fprintf(
-        stderr,
-        "%s: %zu channels, %g to %g MHz, %zu dishes, %g us; %lld samples\n"
-        "%s: %zu beams of a %zu x %zu grid, %zu to %zu samples a sum; backend %s, %d threads, %.0f "
-        "MB, blocks of %zu samples\n",
-        j->path[0], j->nfreq, j->freq_mhz[0], j->freq_mhz[j->nfreq - 1], j->array.ndish,
-        j->tsamp_s * 1e6, (long long)psr_voltages_nsamp(j->voltages), j->tool.name, j->nbeam,
-        j->array.m, j->array.n, j->tds, longest, info.backend, j->nthread, (double)info.bytes / 1e6,
-        j->block);
-}
-
-static void print_account(const struct frbbeam_job *j)
-{
-    static const char *const name[NSTAGES] = {"start", "read", "beams", "write", "end"};
-    double all_s = 0, real_s = (double)j->nread * j->tsamp_s;
-    if (j->kept_n > 0)
-        fprintf(stderr, "%s: scales measured on %zu rows of each beam, %.3g s, %.0f MB\n",
-                j->tool.name, j->kept_n, (double)j->kept_n * (double)j->tds * j->tsamp_s,
-                (double)(j->kept_n * j->nbeam * j->nfreq) * sizeof(float) / 1e6);
-    fprintf(stderr, "%s: %lld samples in, %lld out of each beam;", j->tool.name,
-            (long long)j->nread, (long long)j->nrow);
-    for (int s = 0; s < NSTAGES; s++) {
-        fprintf(stderr, " %s %.3f s,", name[s], j->stage_s[s]);
-        all_s += j->stage_s[s];
-    }
-    struct rusage used;
-    getrusage(RUSAGE_SELF, &used);
-    fprintf(stderr, " %.3g x real time, peak %ld MB\n", real_s / all_s, used.ru_maxrss / 1000);
-}
-
 static psr_status run(struct frbbeam_job *j)
 {
     double since_s = run_seconds();
     psr_status st = frbbeam_prepare(j);
     charge(j, STAGE_START, &since_s);
     if (st == PSR_OK && j->opt.verbose)
-        print_plan(j);
+        frbbeam_report_plan(j);
     if (st == PSR_OK) {
         run_progress_start(&j->progress, !j->opt.quiet, psr_voltages_nsamp(j->voltages), "MB",
                            (double)j->sample_bytes / 1e6);
@@ -211,7 +196,7 @@ static psr_status run(struct frbbeam_job *j)
     st = frbbeam_output_close(j);
     charge(j, STAGE_END, &since_s);
     if (!st && j->opt.verbose)
-        print_account(j);
+        frbbeam_report_account(j);
     return st;
 }
 

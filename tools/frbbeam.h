@@ -39,6 +39,8 @@ int frbbeam_options_parse(struct frbbeam_options *o, struct cli *tool, int argc,
 /* Where the time goes; reading and writing are what was waited for them. */
 enum frbbeam_stage { STAGE_START, STAGE_READ, STAGE_BEAM, STAGE_WRITE, STAGE_END, NSTAGES };
 
+enum { FRBBEAM_TURNS = 3 };
+
 struct frbbeam_job {
     struct frbbeam_options opt;
     struct cli tool;
@@ -77,12 +79,15 @@ struct frbbeam_job {
     size_t out_bytes;           /* of each of out */
     int64_t nread, nrow;        /* samples in, rows out so far */
 
-    /* While one buffer is worked on the other is read, or written. */
-    uint8_t *in[2];
-    void *out[2];         /* [nbeam][frbbeam_stride] rows */
-    int reading, forming; /* which of in is being read, which of out is being filled */
-    size_t in_n;          /* samples that were read */
-    size_t out_n;         /* rows that are being written */
+    /* Blocks are read while beams of the last two are formed, and rows of the one before are
+     * written; so there are three buffers of each, used in turn. */
+    uint8_t *in[FRBBEAM_TURNS];
+    void *out[FRBBEAM_TURNS]; /* [nbeam][frbbeam_stride] rows */
+    size_t in_n;              /* samples that were read */
+    unsigned nin, nout;       /* how often buffers were begun to be read into, and to be filled */
+    size_t coming;            /* rows that are being formed, in the last of out; 0: none */
+    const void *ready;        /* rows that are being kept or written, */
+    size_t ready_n;           /* and how many */
     struct errand read, write;
     struct run_progress progress;
 
@@ -94,6 +99,10 @@ struct frbbeam_job {
  * up. */
 psr_status frbbeam_prepare(struct frbbeam_job *j);
 void frbbeam_release(struct frbbeam_job *j);
+
+/* What -v says: before the first sample and after the last. */
+void frbbeam_report_plan(const struct frbbeam_job *j);
+void frbbeam_report_account(const struct frbbeam_job *j);
 
 /* Samples in a sum of each channel, from the command line or a file by frequency. */
 psr_status frbbeam_sums_read(struct frbbeam_job *j);

@@ -44,18 +44,18 @@ static psr_status keep_rows(void *ctx, psr_err *err)
 {
     struct frbbeam_job *j = ctx;
     const size_t row = j->nfreq * sizeof(float), stride = frbbeam_stride(j);
-    const size_t at = j->kept_n - j->out_n;
+    const size_t at = j->kept_n - j->ready_n;
     (void)err;
 #pragma omp parallel for num_threads(frbbeam_threads(j))
     for (size_t b = 0; b < j->nbeam; b++)
         memcpy((char *)j->kept + (b * j->kept_most + at) * row,
-               (const char *)j->out[!j->forming] + b * stride * row, j->out_n * row);
+               (const char *)j->ready + b * stride * row, j->ready_n * row);
     return PSR_OK;
 }
 
 void frbbeam_scales_keep(struct frbbeam_job *j)
 {
-    j->kept_n += j->out_n;
+    j->kept_n += j->ready_n;
     errand_start(&j->write, keep_rows, j);
 }
 

@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* What is read at once.  Page-locked memory takes 0.4 s a GB to get. */
-enum { BLOCK_BYTES = 256 << 20 };
+/* What is read at once: a device fetches it from the cache of the host's cores, where that is a
+ * large one, and finds enough to do. */
+enum { BLOCK_BYTES = 64 << 20 };
 
 /* A remark of the reader's. */
 static void relay_note(void *ctx, const char *msg)
@@ -124,7 +125,7 @@ static psr_status create_buffers(struct frbbeam_job *j)
         return psr_fail_nomem(&j->err, "scales", (double)j->nfreq * 8);
     psr_status st = choose_block(j);
     j->out_bytes = room_for_rows(j);
-    for (int i = 0; i < 2 && !st; i++) {
+    for (int i = 0; i < FRBBEAM_TURNS && !st; i++) {
         void *in = NULL;
         st = psr_beam_alloc(j->plan, j->block * j->sample_bytes, &in, &j->err);
         j->in[i] = in;
@@ -178,11 +179,11 @@ void frbbeam_release(struct frbbeam_job *j)
         psr_outfile_abort(j->file[b]);
     free(j->file);
     free(j->kept);
-    for (int i = 0; i < 2; i++) {
+    psr_beam_destroy(j->plan);
+    for (int i = 0; i < FRBBEAM_TURNS; i++) {
         psr_beam_free(j->backend, j->in[i]);
         psr_beam_free(j->backend, j->out[i]);
     }
-    psr_beam_destroy(j->plan);
     psr_voltages_close(j->voltages);
     psr_array_clear(&j->array);
     psr_aims_clear(&j->aims);

@@ -57,6 +57,7 @@ tools_frbbeam_SOURCES = \
 	tools/frbbeam_beams.c \
 	tools/frbbeam_options.c \
 	tools/frbbeam_output.c \
+	tools/frbbeam_report.c \
 	tools/frbbeam_scale.c \
 	tools/frbbeam_setup.c \
 	tools/frbbeam_sums.c
