@@ -234,9 +234,11 @@ TESTS += $(GPU_TESTS)
 if HAVE_BATS
 TESTS += $(GPU_CLI_TESTS)
 endif
+# One after the other: a GPU has memory for some tests at once, not for all.
 check-gpu: all
-	$(MAKE) $(AM_MAKEFLAGS) check TESTS='tests/t_device $(GPU_TESTS) $(gpu_cli_tests)'
-	@sed -n 's/.* # SKIP /SKIP: check-gpu: nothing ran on a GPU: /p' tests/gpu/t_lost_cuda.log
+	$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS) $(check_DATA)
+	$(MAKE) $(AM_MAKEFLAGS) -j1 check-TESTS TESTS='tests/t_device $(GPU_TESTS) $(gpu_cli_tests)'
+	@sed -n '/ # SKIP /{s/.* # SKIP /SKIP: check-gpu: nothing ran on a GPU: /p;q;}' tests/gpu/t_lost_cuda.log
 else
 check-gpu:
 	@echo 'SKIP: check-gpu: this build is without CUDA'
