@@ -38,18 +38,12 @@ int frbbeam_threads(const struct frbbeam_job *j)
     return (size_t)j->nthread < j->nbeam ? j->nthread : (int)j->nbeam;
 }
 
-size_t frbbeam_stride(const struct frbbeam_job *j)
-{
-    return j->out_bytes / j->nbeam / psr_beam_row_bytes(j->plan);
-}
-
-/* Of nt samples those that are formed at once: beams stay where they are, rows have room, and the
- * floats that are kept are no more than are wanted. */
+/* Of nt samples those that are formed at once: beams stay where they are, and the floats that are
+ * kept are no more than are wanted. */
 static size_t choose_next(const struct frbbeam_job *j, size_t nt)
 {
-    const size_t room = (frbbeam_stride(j) - 1) / (j->unit / j->tds) * j->unit;
     const int64_t stretch = stretch_of(j);
-    size_t n = nt < room ? nt : room;
+    size_t n = nt;
     if (j->aims.tracks && (int64_t)n > stretch - j->nread % stretch)
         n = (size_t)(stretch - j->nread % stretch);
     if (j->measures && n > (j->kept_most - j->kept_n) * j->tds)
@@ -60,7 +54,7 @@ static size_t choose_next(const struct frbbeam_job *j, size_t nt)
 static psr_status write_errand(void *ctx, psr_err *err)
 {
     struct frbbeam_job *j = ctx;
-    return frbbeam_output_write(j, j->ready, frbbeam_stride(j), j->ready_n, err);
+    return frbbeam_output_write(j, j->ready, j->stride, j->ready_n, err);
 }
 
 /* Waits for the rows that are coming, if any, until no more than "left" blocks are under way, and
@@ -75,7 +69,7 @@ static psr_status take_rows(struct frbbeam_job *j, unsigned nout, size_t left)
     charge(j, STAGE_BEAM, &since_s);
     if (st || nrow == 0)
         return st;
-    frbbeam_sums_spread(j, rows, frbbeam_stride(j), nrow);
+    frbbeam_sums_spread(j, rows, j->stride, nrow);
     st = errand_wait(&j->write, &j->err);
     if (st)
         return st;
@@ -103,7 +97,7 @@ static psr_status form_next(struct frbbeam_job *j, const uint8_t *in, size_t n)
     if (j->aims.tracks && j->nread % stretch_of(j) == 0)
         st = point_again(j, stretch_of(j));
     if (!st)
-        st = psr_beam_start(j->plan, in, n, j->out[nout % FRBBEAM_TURNS], frbbeam_stride(j), &ready,
+        st = psr_beam_start(j->plan, in, n, j->out[nout % FRBBEAM_TURNS], j->stride, &ready,
                             &j->err);
     charge(j, STAGE_BEAM, &since_s);
     j->nread += (int64_t)n;

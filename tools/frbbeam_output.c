@@ -1,12 +1,16 @@
 #include "frbbeam.h"
 
+#include <fcntl.h>
+#include <limits.h>
 #include <psrkit/sigproc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 /* What is gathered of all files before it is written. */
-enum { GATHER_BYTES = 256 << 20, GATHER_MOST = 1 << 20 };
+enum { GATHER_BYTES = 128 << 20, GATHER_MOST = 1 << 20 };
 
 enum { MOST_THREADS = 16 };
 
@@ -134,12 +138,26 @@ static psr_status each_beam(const struct task *t,
     return st;
 }
 
+/* The system's table of descriptors grows at once, not time and again while all threads that open
+ * files, CUDA's too, wait for it. */
+static void grow_descriptors(size_t n)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur == 0)
+        return;
+    rlim_t want = n + 64 < limit.rlim_cur ? n + 64 : limit.rlim_cur - 1;
+    int fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, (int)(want < INT_MAX ? want : INT_MAX));
+    if (fd >= 0)
+        close(fd);
+}
+
 psr_status frbbeam_output_open(struct frbbeam_job *j, psr_err *err)
 {
     const struct task t = {.j = j};
     j->file = calloc(j->nbeam, sizeof *j->file);
     if (!j->file)
         return psr_fail_nomem(err, "output files", (double)j->nbeam * sizeof *j->file);
+    grow_descriptors(j->nbeam);
     return each_beam(&t, open_beam, err);
 }
 

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* What is read at once: a device fetches it from the cache of the host's cores, where that is a
- * large one, and finds enough to do. */
-enum { BLOCK_BYTES = 64 << 20 };
+/* What is read at once: so little that a device may fetch it from the cache of the host's cores,
+ * and enough that it has something to do. */
+enum { BLOCK_BYTES = 48 << 20 };
 
 /* A remark of the reader's. */
 static void relay_note(void *ctx, const char *msg)
@@ -105,15 +105,6 @@ static psr_status choose_block(struct frbbeam_job *j)
     return PSR_OK;
 }
 
-/* Room for a block's rows as they are written, and for some of floats, which scales are measured
- * on. */
-static size_t room_for_rows(const struct frbbeam_job *j)
-{
-    const size_t rows = (j->block / j->tds + 1) * (size_t)j->opt.nbits;
-    const size_t floats = (2 * j->unit / j->tds + 1) * 32;
-    return (rows > floats ? rows : floats) * j->nfreq / 8 * j->nbeam;
-}
-
 static psr_status create_buffers(struct frbbeam_job *j)
 {
     struct psr_beam_info info;
@@ -124,13 +115,15 @@ static psr_status create_buffers(struct frbbeam_job *j)
     if (!j->offset || !j->gain)
         return psr_fail_nomem(&j->err, "scales", (double)j->nfreq * 8);
     psr_status st = choose_block(j);
-    j->out_bytes = room_for_rows(j);
+    /* Rows of floats, which scales are measured on. */
+    j->stride = j->block / j->tds + 1;
+    const size_t out_bytes = j->nbeam * j->stride * j->nfreq * sizeof(float);
     for (int i = 0; i < FRBBEAM_TURNS && !st; i++) {
         void *in = NULL;
         st = psr_beam_alloc(j->plan, j->block * j->sample_bytes, &in, &j->err);
         j->in[i] = in;
         if (!st)
-            st = psr_beam_alloc(j->plan, j->out_bytes, &j->out[i], &j->err);
+            st = psr_beam_alloc(j->plan, out_bytes, &j->out[i], &j->err);
     }
     return st;
 }

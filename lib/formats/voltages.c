@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SLICE_BYTES = 8 << 20 }; /* read by one thread at a time */
+enum { SLICE_BYTES = 1 << 20 }; /* read by one thread at a time */
 
 struct part {
     const char *path;
