@@ -100,7 +100,5 @@ int frbbeam_options_parse(struct frbbeam_options *o, struct cli *tool, int argc,
     int n = cli_parse(tool, argc, argv);
     take_tds(o, tool, tds);
     check_combinations(o, tool, n);
-    tool->options = NULL;
-    tool->noptions = 0;
     return n;
 }
