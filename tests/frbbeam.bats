@@ -300,6 +300,14 @@ levels() {
     paste a.scale b.scale | awk 'NR > 2 { d = $3 / $6 - 1; if (d < -0.1 || d > 0.1) bad = 1 } END { exit bad }'
 }
 
+@test "what is a stand-in in an array is remarked on" {
+    fakebin -q -seed 3 -array "$array" -nchans 4 -fch1 700 -foff 1 -tsamp 100 -tobs 0.05 -o v.dada
+    run -0 --separate-stderr frbbeam -array "$array" -grid -beam 3 -o a v.dada
+    [[ $stderr == "frbbeam: $array: stand-ins, not the telescope's own: site, inputs" ]]
+    run -0 --separate-stderr frbbeam -q -array "$array" -grid -beam 3 -o a v.dada
+    [ -z "$stderr" ]
+}
+
 @test "arrays, beams and gains that cannot be used are refused" {
     small v.dada
     { cat s.array; echo 'dish 1 2 1'; } >bad.array

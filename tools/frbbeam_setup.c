@@ -2,6 +2,7 @@
 #include "frbbeam.h"
 
 #include "base/threads.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -40,6 +41,15 @@ static psr_status open_voltages(struct frbbeam_job *j)
     return PSR_OK;
 }
 
+static void note_standins(const struct frbbeam_job *j)
+{
+    char text[4200];
+    snprintf(text, sizeof text, "%s: stand-ins, not the telescope's own: %s", j->opt.array,
+             j->array.standin);
+    if (j->array.standin[0] && !j->opt.quiet)
+        cli_note((void *)&j->tool, text);
+}
+
 static psr_status read_array(struct frbbeam_job *j)
 {
     const struct psr_dada *h = psr_voltages_header(j->voltages);
@@ -49,6 +59,8 @@ static psr_status read_array(struct frbbeam_job *j)
                       (long long)h->nant, j->opt.array, j->array.ndish);
     if (!st && j->opt.site)
         st = psr_array_set_site(&j->array, j->opt.site, &j->err);
+    if (!st)
+        note_standins(j);
     j->frame = (struct psr_aim_frame){&j->array, j->nfreq, j->freq_mhz, h->phase_sign};
     return st;
 }
