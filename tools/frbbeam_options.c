@@ -42,8 +42,9 @@ static void take_tds(struct frbbeam_options *o, const struct cli *tool, const ch
 int frbbeam_options_parse(struct frbbeam_options *o, struct cli *tool, int argc, char **argv)
 {
     const char *tds = NULL;
+    struct cli_table table = {.n = 0};
     *o = defaults;
-    const struct cli_option table[] = {
+    const struct cli_option own[] = {
         {"Array", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"array", CLI_TEXT, &o->array, "FILE",
          "Where the dishes stand: grid, spacing, place of each input.", 0, 0},
@@ -83,19 +84,17 @@ int frbbeam_options_parse(struct frbbeam_options *o, struct cli *tool, int argc,
          "Where to form beams: auto (a GPU where there is one, the default), cpu, cuda, or the "
          "number of a GPU.",
          0, 0},
-        {"ncpus", CLI_INT, &o->ncpus, "N", "Threads (default: all cores).", 1, 4096},
-        {"mem", CLI_SIZE, &o->mem_bytes, "SIZE",
-         "Bound on memory, as 512M or 4G (default: a quarter of the machine).", 0, 0},
-        {"q", CLI_FLAG, &o->quiet, NULL, "No remarks, no progress.", 0, 0},
-        {"v", CLI_FLAG, &o->verbose, NULL, "Say what is done and where the time went.", 0, 0},
     };
+    CLI_ADD(&table, own);
+    cli_add_limits(&table, &o->ncpus, &o->mem_bytes);
+    cli_add_talk(&table, &o->quiet, &o->verbose);
     *tool = (struct cli){
         .name = "frbbeam",
         .operands = "[OPTION]... -array FILE -beams FILE -o ROOT FILE... | -",
         .summary = "Form intensity beams from voltages of a grid of dishes (DADA files): a "
                    "filterbank of each beam.",
-        .options = table,
-        .noptions = sizeof table / sizeof *table,
+        .options = table.option,
+        .noptions = table.n,
     };
     int n = cli_parse(tool, argc, argv);
     take_tds(o, tool, tds);
