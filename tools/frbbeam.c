@@ -135,8 +135,12 @@ static psr_status process_stream(struct frbbeam_job *j)
 {
     psr_status st = PSR_OK;
     errand_start(&j->read, read_errand, j);
-    while (!st && !run_stop_signal()) {
+    while (!st) {
         double since_s = run_seconds();
+        while (errand_busy(&j->read, 0.1) && !run_stop_signal())
+            ; /* a pipe may give nothing for long */
+        if (run_stop_signal())
+            return PSR_OK;
         st = errand_wait(&j->read, &j->err);
         charge(j, STAGE_READ, &since_s);
         const uint8_t *in = j->in[j->nin % FRBBEAM_TURNS];
@@ -148,8 +152,6 @@ static psr_status process_stream(struct frbbeam_job *j)
         st = form_block(j, in, n);
         run_progress_update(&j->progress, j->nread);
     }
-    psr_err ignored;
-    (void)errand_wait(&j->read, &ignored); /* of what nobody asked for any more */
     return st ? st : take_rows(j, j->nout, 0);
 }
 
@@ -157,6 +159,8 @@ static psr_status process_input(struct frbbeam_job *j)
 {
     psr_status st = process_stream(j);
     double since_s = run_seconds();
+    if (run_stop_signal())
+        return st;
     if (!st && j->measures)
         st = frbbeam_scales_end(j);
     if (!st)
@@ -201,8 +205,10 @@ int main(int argc, char **argv)
     job.path = argv + 1;
     run_catch_signals();
     int code = run(&job) == PSR_OK ? EXIT_SUCCESS : cli_report(&job.tool, &job.err);
-    frbbeam_release(&job);
+    frbbeam_output_abort(&job);
     if (run_stop_signal())
         run_die_by_signal(run_stop_signal());
+    if (!errand_busy(&job.read, 1)) /* a pipe may never give what is waited for */
+        frbbeam_release(&job);
     return cli_close_stdout(&job.tool, code);
 }

@@ -138,5 +138,6 @@ psr_status frbbeam_output_open(struct frbbeam_job *j, psr_err *err);
 psr_status frbbeam_output_write(struct frbbeam_job *j, const void *out, size_t stride, size_t nrow,
                                 psr_err *err);
 psr_status frbbeam_output_close(struct frbbeam_job *j);
+void frbbeam_output_abort(struct frbbeam_job *j); /* removes what has no name yet */
 
 #endif

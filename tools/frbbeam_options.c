@@ -10,7 +10,19 @@ static const struct frbbeam_options defaults = {
     .device = "auto",
 };
 
-static void check_combinations(const struct frbbeam_options *o, const struct cli *tool, int npath)
+static int count_stdin(const struct frbbeam_options *o, int npath, char **path)
+{
+    const char *const file[] = {o->array, o->beams, o->scale, o->tds_file};
+    int n = 0;
+    for (size_t i = 0; i < sizeof file / sizeof *file; i++)
+        n += file[i] && !strcmp(file[i], "-");
+    for (int i = 0; i < npath; i++)
+        n += !strcmp(path[i], "-");
+    return n;
+}
+
+static void check_combinations(const struct frbbeam_options *o, const struct cli *tool, int npath,
+                               char **path)
 {
     if (npath == 0)
         cli_usage_error(tool, "no input; - reads standard input");
@@ -28,11 +40,15 @@ static void check_combinations(const struct frbbeam_options *o, const struct cli
         cli_usage_error(tool, "-nbits: %d is none of 4, 8, 32", (int)o->nbits);
     if (o->nbits == 32 && o->scale)
         cli_usage_error(tool, "-scale is for 4 and 8 bits: floats are not scaled");
+    if (count_stdin(o, npath, path) > 1)
+        cli_usage_error(tool, "- is standard input, which can be read for one purpose only");
 }
 
 static void take_tds(struct frbbeam_options *o, const struct cli *tool, const char *tds)
 {
     psr_err why;
+    if (tds && !strcmp(tds, "@"))
+        cli_usage_error(tool, "-tds @FILE: the name is missing");
     if (tds && *tds == '@')
         o->tds_file = tds + 1;
     else if (tds && psr_parse_int("-tds", tds, 1, 1 << 20, &o->tds, &why))
@@ -98,6 +114,6 @@ int frbbeam_options_parse(struct frbbeam_options *o, struct cli *tool, int argc,
     };
     int n = cli_parse(tool, argc, argv);
     take_tds(o, tool, tds);
-    check_combinations(o, tool, n);
+    check_combinations(o, tool, n, argv + 1);
     return n;
 }

@@ -168,32 +168,44 @@ psr_status frbbeam_output_write(struct frbbeam_job *j, const void *out, size_t s
     return each_beam(&t, write_beam, err);
 }
 
-static psr_status write_scale_file(struct frbbeam_job *j)
+/* Returned: *f is NULL where scales are not to be written. */
+static psr_status prepare_scale_file(struct frbbeam_job *j, psr_outfile **f)
 {
     char path[4096];
-    psr_outfile *f = NULL;
     if (j->opt.nbits == 32 || !strcmp(j->opt.root, "-"))
         return PSR_OK;
     snprintf(path, sizeof path, "%s.scale", j->opt.root);
     if (j->opt.scale && !strcmp(j->opt.scale, path))
         return PSR_OK;
-    psr_status st = psr_outfile_create(&f, path, &j->err);
+    psr_status st = psr_outfile_create(f, path, &j->err);
     if (!st)
-        st = frbbeam_write_scales(j, f);
-    if (!st)
-        return psr_outfile_commit(f, &j->err);
-    psr_outfile_abort(f);
-    return st;
+        st = frbbeam_write_scales(j, *f);
+    return st ? st : psr_outfile_park(*f, &j->err);
 }
 
 psr_status frbbeam_output_close(struct frbbeam_job *j)
 {
     const struct task t = {.j = j};
+    psr_outfile *scale = NULL;
     psr_status st = each_beam(&t, finish_beam, &j->err);
+    if (!st)
+        st = prepare_scale_file(j, &scale);
     for (size_t b = 0; b < j->nbeam && !st; b++) {
         psr_outfile *f = j->file[b];
         j->file[b] = NULL;
         st = psr_outfile_commit(f, &j->err);
     }
-    return st ? st : write_scale_file(j);
+    if (!st && scale)
+        return psr_outfile_commit(scale, &j->err);
+    psr_outfile_abort(scale);
+    return st;
+}
+
+void frbbeam_output_abort(struct frbbeam_job *j)
+{
+    errand_end(&j->write);
+    for (size_t b = 0; j->file && b < j->nbeam; b++)
+        psr_outfile_abort(j->file[b]);
+    free(j->file);
+    j->file = NULL;
 }

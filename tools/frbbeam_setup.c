@@ -179,10 +179,6 @@ psr_status frbbeam_prepare(struct frbbeam_job *j)
 void frbbeam_release(struct frbbeam_job *j)
 {
     errand_end(&j->read);
-    errand_end(&j->write);
-    for (size_t b = 0; j->file && b < j->nbeam; b++)
-        psr_outfile_abort(j->file[b]);
-    free(j->file);
     free(j->kept);
     psr_beam_destroy(j->plan);
     for (int i = 0; i < FRBBEAM_TURNS; i++) {

@@ -129,7 +129,8 @@ psr_status psr_aims_read(struct psr_aims *a, const char *path, psr_err *err)
     *a = (struct psr_aims){0};
     psr_status st = psr_rows_read(path, take_row, &p, err);
     if (!st && a->n == 0)
-        st = psr_fail(err, PSR_EFORMAT, "%s: no beams in it", path);
+        st = psr_fail(err, PSR_EFORMAT, "%s: no beams in it",
+                      strcmp(path, "-") ? path : "standard input");
     if (st)
         psr_aims_clear(a);
     return st;
