@@ -281,6 +281,10 @@ levels() {
     printf '0 5\n699 3\n' >bad
     refused 1 'bad: sums of 5 samples at 698 MHz, must be a multiple of the shortest, 3' \
         -array s.array -beams s.beams -tds @bad -o x v.dada
+    printf '0 1048576\n699 1\n' >bad
+    fakebin -q -array s.array -nchans 4 -fch1 700 -foff 1 -tsamp 1 -tobs 1.1 -o long.dada
+    refused 1 'bad: sums end together after 1048576 samples, which with their rows are 92.3 MB; a quarter of 105 MB' \
+        -array s.array -beams s.beams -tds @bad -mem 100M -o x long.dada
     printf '0 6\n699 3\n699 9\n' >bad
     refused 1 'bad: line 3: a second row from 699 MHz' -array s.array -beams s.beams -tds @bad -o x v.dada
     refused 2 '-tds: .*0' -array s.array -beams s.beams -tds 0 -o x v.dada

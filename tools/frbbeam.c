@@ -54,6 +54,7 @@ static size_t choose_next(const struct frbbeam_job *j, size_t nt)
 static psr_status write_errand(void *ctx, psr_err *err)
 {
     struct frbbeam_job *j = ctx;
+    frbbeam_sums_spread(j, j->ready, j->stride, j->ready_n);
     return frbbeam_output_write(j, j->ready, j->stride, j->ready_n, err);
 }
 
@@ -69,7 +70,6 @@ static psr_status take_rows(struct frbbeam_job *j, unsigned nout, size_t left)
     charge(j, STAGE_BEAM, &since_s);
     if (st || nrow == 0)
         return st;
-    frbbeam_sums_spread(j, rows, j->stride, nrow);
     st = errand_wait(&j->write, &j->err);
     if (st)
         return st;

@@ -86,7 +86,7 @@ struct frbbeam_job {
     size_t in_n;              /* samples that were read */
     unsigned nin, nout;       /* how often buffers were begun to be read into, and to be filled */
     size_t coming;            /* rows that are being formed, in the last of out; 0: none */
-    const void *ready;        /* rows that are being kept or written, */
+    void *ready;              /* rows that are being kept or written, */
     size_t ready_n;           /* and how many */
     struct errand read, write;
     struct run_progress progress;

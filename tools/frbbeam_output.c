@@ -93,10 +93,12 @@ static psr_status open_beam(const struct task *t, size_t b, psr_err *err)
                      j->first_beam + b);
     if (n < 0 || (size_t)n >= sizeof path)
         return psr_fail(err, PSR_EINVAL, "-o: a name of %d characters is too long", n);
-    psr_status st = psr_outfile_create(&j->file[b], strcmp(j->opt.root, "-") ? path : "-", err);
+    const bool is_pipe = !strcmp(j->opt.root, "-");
+    psr_status st = psr_outfile_create(&j->file[b], is_pipe ? "-" : path, err);
     if (st)
         return st;
-    psr_outfile_buffer(j->file[b], gathered_bytes(j, b));
+    if (!is_pipe)
+        psr_outfile_buffer(j->file[b], gathered_bytes(j, b));
     describe_beam(j, b, &obs);
     st = psr_sigproc_write(j->file[b], &obs, PSR_SIGPROC_FILTERBANK, err);
     psr_obs_clear(&obs);

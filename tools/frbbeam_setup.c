@@ -2,6 +2,7 @@
 #include "frbbeam.h"
 
 #include "base/threads.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -97,23 +98,36 @@ static psr_status create_plan(struct frbbeam_job *j)
     return st;
 }
 
+/* Bytes of a block's voltages, and of its rows as floats, which scales are measured on. */
+static double in_bytes(const struct frbbeam_job *j)
+{
+    return (double)j->block * (double)j->sample_bytes;
+}
+
+static double out_bytes(const struct frbbeam_job *j)
+{
+    return (double)j->nbeam * (double)j->stride * (double)j->nfreq * sizeof(float);
+}
+
 /* Samples at once: whole sums of all channels where they have different lengths. */
 static psr_status choose_block(struct frbbeam_job *j)
 {
     const int64_t nsamp = psr_voltages_nsamp(j->voltages);
     const size_t most = BLOCK_BYTES / j->sample_bytes;
+    /* A pipe may be slow, and somebody may be waiting for what comes out. */
+    const double enough = nsamp >= 0 ? (double)nsamp : fmax(1 / j->tsamp_s, (double)j->unit);
     j->block = psr_beam_block(j->plan);
     j->block = j->block > most && most > 0 ? most : j->block;
-    j->block = nsamp >= 0 && (size_t)nsamp < j->block ? (size_t)nsamp : j->block;
-    if (j->unit == j->tds)
-        return PSR_OK;
-    j->block = j->block > j->unit ? j->block - j->block % j->unit : j->unit;
-    if ((double)j->block * (double)j->sample_bytes > (double)j->mem_bytes / 4)
+    j->block = (double)j->block > enough ? (size_t)enough : j->block;
+    if (j->unit > j->tds)
+        j->block = j->block > j->unit ? j->block - j->block % j->unit : j->unit;
+    j->stride = j->block / j->tds + 1;
+    if (j->unit > j->tds && in_bytes(j) + out_bytes(j) > (double)j->mem_bytes / 4)
         return psr_fail(&j->err, PSR_ENOMEM,
-                        "%s: sums end together after %zu samples of %zu bytes, a quarter of %lld "
-                        "MB of memory is allowed",
-                        j->opt.tds_file, j->unit, j->sample_bytes,
-                        (long long)(j->mem_bytes / 1000000));
+                        "%s: sums end together after %zu samples, which with their rows are %.3g "
+                        "MB; a quarter of %.3g MB of memory is allowed",
+                        j->opt.tds_file, j->unit, (in_bytes(j) + out_bytes(j)) / 1e6,
+                        (double)j->mem_bytes / 1e6);
     return PSR_OK;
 }
 
@@ -127,15 +141,12 @@ static psr_status create_buffers(struct frbbeam_job *j)
     if (!j->offset || !j->gain)
         return psr_fail_nomem(&j->err, "scales", (double)j->nfreq * 8);
     psr_status st = choose_block(j);
-    /* Rows of floats, which scales are measured on. */
-    j->stride = j->block / j->tds + 1;
-    const size_t out_bytes = j->nbeam * j->stride * j->nfreq * sizeof(float);
     for (int i = 0; i < FRBBEAM_TURNS && !st; i++) {
         void *in = NULL;
-        st = psr_beam_alloc(j->plan, j->block * j->sample_bytes, &in, &j->err);
+        st = psr_beam_alloc(j->plan, (size_t)in_bytes(j), &in, &j->err);
         j->in[i] = in;
         if (!st)
-            st = psr_beam_alloc(j->plan, out_bytes, &j->out[i], &j->err);
+            st = psr_beam_alloc(j->plan, (size_t)out_bytes(j), &j->out[i], &j->err);
     }
     return st;
 }
