@@ -276,7 +276,7 @@ bench_scripts = \
 	tests/bench_ddplan.sh \
 	tests/bench_gpudedisp.sh \
 	tests/bench_plan.sh
-gpu_bench_scripts = tests/gpu/bench_events.sh
+gpu_bench_scripts = tests/gpu/bench_events.sh tests/gpu/bench_frbbeam.sh
 dist_noinst_SCRIPTS += $(bench_scripts) $(gpu_bench_scripts)
 bench: all $(BENCHES) tests/make_mask
 	@for b in $(BENCHES); do echo "== $$b"; ./$$b || exit 1; done
