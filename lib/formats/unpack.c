@@ -108,17 +108,6 @@ void psr_row_pack(void *row, const double *x, size_t nchan, int nbit, enum psr_k
     }
 }
 
-static uint8_t reverse_fields(unsigned v, int nbit)
-{
-    if (nbit <= 4)
-        v = v << 4 | v >> 4;
-    if (nbit <= 2)
-        v = (v & 0x33) << 2 | (v >> 2 & 0x33);
-    if (nbit <= 1)
-        v = (v & 0x55) << 1 | (v >> 1 & 0x55);
-    return (uint8_t)v;
-}
-
 /* The last byte may hold fewer fields than it has room for; its empty ones come first after the
  * bytes are reversed, and are shifted out. */
 static void reverse_bits(uint8_t *row, size_t nchan, int nbit)
@@ -126,8 +115,8 @@ static void reverse_bits(uint8_t *row, size_t nchan, int nbit)
     size_t n = psr_row_bytes(nchan, nbit);
     for (size_t i = 0, j = n - 1; i <= j && j < n; i++, j--) {
         uint8_t front = row[i];
-        row[i] = reverse_fields(row[j], nbit);
-        row[j] = reverse_fields(front, nbit);
+        row[i] = psr_byte_reverse(row[j], nbit);
+        row[j] = psr_byte_reverse(front, nbit);
     }
     unsigned empty = (unsigned)(n * 8 - nchan * (size_t)nbit);
     for (size_t i = 0; empty && i < n; i++) {
