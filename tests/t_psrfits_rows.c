@@ -48,6 +48,13 @@ static void test_gaps(uint64_t *seed)
         middle[i] = ((double)i + 0.5 + (i > 1 ? 3 : 0)) * (double)n * 0.001 + 1e-4;
     ok(has_gap(&s, (rows + 3) * n, 2 * n, 3 * n, "missing before row 3", seed), "lost rows");
     for (int64_t i = 0; i < rows; i++)
+        middle[i] = ((double)i + 0.5) * (double)n * 0.001 + (i > 1 ? 2 * 86400 : 0);
+    psr_err err;
+    struct psr_source_desc desc = description();
+    struct psr_reader *r = open_spec(&s, &desc, &err);
+    ok(!r && strstr(err.msg, "row 3: ") && strstr(err.msg, "2 days after the end of row 2"),
+       "refused: %s", r ? "nothing" : err.msg);
+    for (int64_t i = 0; i < rows; i++)
         middle[i] = ((double)i + 2.5) * (double)n * 0.001 + (i > 0 ? 0.005 : 0);
     ok(has_gap(&s, rows * n + 5, n, 5, "5 spectra are missing", seed),
        "a part of a row is lost, and whole rows before the first");

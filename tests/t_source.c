@@ -571,6 +571,14 @@ static void test_overlaps(uint64_t *random)
         free_made(m + i);
     make_three(random, m, -1, 0);
     ok(open_only(&d, &err) == PSR_OK, "an overlap of one spectrum is the rounding of a date");
+    for (int i = 0; i < 3; i++)
+        free_made(m + i);
+    make_three(random, m, 86400000, 0);
+    ok(open_only(&d, &err) == PSR_OK, "a gap of a day");
+    for (int i = 0; i < 3; i++)
+        free_made(m + i);
+    make_three(random, m, 0, INT64_C(365) * 86400000);
+    refuse(&d, PSR_EFORMAT, "2.fil: begins 365 days after the end of ");
     const char *twice[2] = {path[1], path[1]};
     d = describe(twice, 2);
     refuse(&d, PSR_EINVAL, "1.fil is given twice");

@@ -77,14 +77,8 @@ struct gpudedisp_options {
     bool resume, quiet, verbose;
 };
 
-/* What the command line may hold. */
-struct gpudedisp_table {
-    struct cli_option option[80];
-    size_t n;
-};
-
 /* Fills *table with options that set fields of *o. */
-void gpudedisp_fill_table(struct gpudedisp_table *table, struct gpudedisp_options *o);
+void gpudedisp_fill_table(struct cli_table *table, struct gpudedisp_options *o);
 
 /* Reads the command line into o (defaults set here); mistakes end the program with exit code 2.
  * Returned: *tool for messages; the number of inputs, in argv[1 .. n] */
