@@ -279,7 +279,9 @@ static void test_data_types(void)
         {2, 1, 32, PSR_EUNSUPPORTED, "data_type = 2, a time series dedispersed at DM 12.5"},
         {3, 8, 8, PSR_EUNSUPPORTED, "data_type = 3, folded profiles or a spectrum"},
         {1, 1, 8, PSR_OK, ""},
-        {1, 12, 1, PSR_EUNSUPPORTED, "nchans = 12 at nbits = 1, must fill whole bytes"},
+        {1, 12, 1, PSR_EUNSUPPORTED, "nchans = 12 at nbits = 1, must be a multiple of 8: "},
+        {1, 3, 2, PSR_EUNSUPPORTED, "nchans = 3 at nbits = 2, must be a multiple of 4: "},
+        {1, 5, 4, PSR_EUNSUPPORTED, "nchans = 5 at nbits = 4, must be a multiple of 2: "},
     };
     const char *path = file_path(0);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
