@@ -27,8 +27,8 @@ struct psr_dada {
     struct psr_nibbles nibbles; /* ENCODING TWOSCOMPLEMENT (or absent) or OFFSETBINARY;
                                    REAL_NIBBLE HIGH (or absent) or LOW */
     int phase_sign;             /* PHASE_SIGN -1 (or absent) or 1: a dish displaced by x receives
-                                   exp(PHASE_SIGN 2 pi i u.x / lambda) of what the origin receives from a
-                                   source in direction u */
+                                   exp(PHASE_SIGN 2 pi i u.x / lambda) of what the origin
+                                   receives from a source in direction u */
     char telescope[PSR_DADA_NAME_MAX], source[PSR_DADA_NAME_MAX]; /* "" where absent */
     int64_t header_bytes;                                         /* HDR_SIZE, 4096 or more */
     char *other; /* the lines of all other keys, owned; NULL where there are none */
@@ -77,8 +77,7 @@ enum { PSR_VOLTAGES_GAP_S = 60 }; /* longest gap between files, seconds */
 PSR_MUST_CHECK psr_status psr_voltages_open(psr_voltages **out,
                                             const struct psr_voltages_desc *desc, psr_err *err);
 
-/* Header of the first file, with start moved to its first sample and
- * obs_offset 0; owned by v. */
+/* Header of the first file, with start moved to its first sample and obs_offset 0; owned by v. */
 const struct psr_dada *psr_voltages_header(const psr_voltages *v);
 
 /* Samples in all, those of gaps too, or -1 where only the end of the input will tell. */

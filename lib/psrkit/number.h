@@ -12,9 +12,9 @@ extern "C" {
 /* Given:    what   the name of the number, for the message; text   the whole of it is used
  *           min, max   inclusive limits
  * Returned: *value, untouched on error
- * Status:   PSR_EINVAL with "WHAT: 'TEXT' is not a number" or "... is below MIN", "... is above
- * MAX" Notes:    integers take 0x and 0 prefixes, as PRESTO's do; not-a-number and infinity are
- * refused; the decimal point is '.', whatever the locale. */
+ * Status:   PSR_EINVAL with "WHAT: 'TEXT' is not a number", "... is below MIN" or "... is above MAX"
+ * Notes:    integers take 0x and 0 prefixes, as PRESTO's do; not-a-number and infinity are refused;
+ *           the decimal point is '.', whatever the locale. */
 PSR_MUST_CHECK psr_status psr_parse_int(const char *what, const char *text, int64_t min,
                                         int64_t max, int64_t *value, psr_err *err);
 PSR_MUST_CHECK psr_status psr_parse_double(const char *what, const char *text, double min,

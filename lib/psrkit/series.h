@@ -61,10 +61,10 @@ void psr_series_set_length(psr_series *s, size_t i, int64_t nout);
 /* Completes and renames all files.
  * Given:  nout   final length; longer than what was appended: padded with each trial's own mean
  *                or what psr_series_pad_with said; shorter: cut; -1 keeps what was appended
- * Notes:  .inf On/Off pairs tell real samples from padding as PRESTO's do.  The sink is gone
- * whatever the status.  .dat files are renamed before the .inf files that vouch for them, and
- *         .inf files that were there before are removed first: at no moment does one vouch for
- *         another run's samples. */
+ * Notes:  .inf On/Off pairs tell real samples from padding as PRESTO's do.  The sink is gone whatever
+ *         the status.  .dat files are renamed before the .inf files that vouch for them, and .inf
+ *         files that were there before are removed first: at no moment does one vouch for another
+ *         run's samples. */
 PSR_MUST_CHECK psr_status psr_series_finish(psr_series *s, int64_t nout, psr_err *err);
 
 /* Whether trial i of desc is there already, as PSR_SERIES_DAT: the DM, sampling time, epoch and

@@ -16,8 +16,8 @@
  * pulse it takes (measured) 3 % or less of the S/N at the longest width and 1 % at a third of it;
  * at the very start or end of a series, where all pieces lie on one side, 11 % at the longest width
  * and 2 % at a tenth of it; in a series of only one or two pieces, up to the width's share of a
- * piece and more. The S/N of white noise has a spread of 1.00 up to a third of the longest width,
- * and 0.97 at it. A piece of more than twice the scatter around it is measured by its own; one of
+ * piece and more.  The S/N of white noise has a spread of 1.00 up to a third of the longest width,
+ * and 0.97 at it.  A piece of more than twice the scatter around it is measured by its own; one of
  * less than a quarter, or all of one value, holds no data and gives no events.  Samples that are no
  * numbers, or beyond 1e30 in size, count as masked.  Fewer than 16 good samples in all give no
  * events. */
@@ -76,7 +76,7 @@ PSR_MUST_CHECK psr_status psr_singlepulse_mask(psr_singlepulse *p, struct psr_sp
 
 /* Given:  x [nseries][stride], the next nsamp samples of every series
  * Status: PSR_EINVAL (stride < nsamp, or the stream has ended), PSR_ENOMEM.  After an error the
- * plan can only be destroyed. */
+ *         plan can only be destroyed. */
 PSR_MUST_CHECK psr_status psr_singlepulse_execute(psr_singlepulse *p, const float *x, size_t stride,
                                                   size_t nsamp, psr_err *err);
 

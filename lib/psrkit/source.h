@@ -3,7 +3,7 @@
  * A source is one observation: a SIGPROC filterbank file, several that follow each other, PSRFITS
  * search-mode files, the files of sub-bands that prepsubband -sub writes, or standard input.  It
  * reads forward only and never seeks unless the input can.  It reports what is missing (notes,
- * gaps) and never invents a sample silently. One source, one thread. */
+ * gaps) and never invents a sample silently.  One source, one thread. */
 #ifndef PSRKIT_SOURCE_H
 #define PSRKIT_SOURCE_H
 
