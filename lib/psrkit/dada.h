@@ -73,7 +73,8 @@ enum { PSR_VOLTAGES_GAP_S = 60 }; /* longest gap between files, seconds */
 /* Opens files that follow each other: their headers agree, and each begins where another ends, or
  * within PSR_VOLTAGES_GAP_S of that.
  * Status: PSR_EIO; PSR_EFORMAT (as psr_dada_parse; headers that differ; an overlap or a longer gap,
- *         naming both files; a file without a whole sample); PSR_EUNSUPPORTED; PSR_ENOMEM. */
+ *         naming both files; a file without a whole sample); PSR_EINVAL (no input, a pipe among
+ *         several); PSR_EUNSUPPORTED; PSR_ENOMEM. */
 PSR_MUST_CHECK psr_status psr_voltages_open(psr_voltages **out,
                                             const struct psr_voltages_desc *desc, psr_err *err);
 
@@ -85,7 +86,7 @@ int64_t psr_voltages_nsamp(const psr_voltages *v);
 
 /* Returned: block [*nread][nchan][2][nant], *nread < nt only at the end; voltages of 0 in gaps
  * Notes:    what follows the last whole sample of a file or a stream is left out, with a remark
- * Status:   PSR_EIO. */
+ * Status:   PSR_EIO, and those of psr_voltages_open for a file that has changed since. */
 PSR_MUST_CHECK psr_status psr_voltages_read(psr_voltages *v, size_t nt, void *block, size_t *nread,
                                             psr_err *err);
 

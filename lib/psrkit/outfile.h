@@ -30,7 +30,8 @@ PSR_MUST_CHECK psr_status psr_outfile_create(psr_outfile **out, const char *path
 void psr_outfile_buffer(psr_outfile *f, size_t bytes);
 
 /* Writes all n bytes, or fails.  EINTR and short writes are dealt with.  After a failure every
- * later call but abort fails with the same cause. */
+ * later call but abort fails with the same cause.
+ * Status: PSR_EIO naming the file; PSR_ENOMEM.  Those of printf, park and commit are the same. */
 PSR_MUST_CHECK psr_status psr_outfile_write(psr_outfile *f, const void *bytes, size_t n,
                                             psr_err *err);
 

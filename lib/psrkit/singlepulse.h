@@ -95,7 +95,8 @@ PSR_MUST_CHECK psr_status psr_singlepulse_execute_device(psr_singlepulse *p,
                                                          const struct psr_resample_bin *bin,
                                                          size_t nbin, psr_err *err);
 
-/* The stream has ended: searches what is still held back. */
+/* The stream has ended: searches what is still held back.
+ * Status: PSR_EINVAL (it had ended already), PSR_EDEVICE, PSR_ENOMEM. */
 PSR_MUST_CHECK psr_status psr_singlepulse_finish(psr_singlepulse *p, psr_err *err);
 
 /* Events found so far in series i, by ascending sample; the plan's, valid until the next call that
@@ -116,7 +117,7 @@ size_t psr_singlepulse_maxwidth(const psr_singlepulse *p);
 void psr_singlepulse_destroy(psr_singlepulse *p);
 
 /* Writes events of one series, in the order given, as PRESTO's single_pulse_search.py does
- * (.singlepulse): nothing at all where there are none. */
+ * (.singlepulse): nothing at all where there are none.  Status: those of psr_outfile_write. */
 PSR_MUST_CHECK psr_status psr_singlepulse_write(psr_outfile *f, double dm, double tsamp_s,
                                                 const struct psr_event *events, size_t n,
                                                 psr_err *err);
@@ -146,7 +147,8 @@ PSR_MUST_CHECK psr_status psr_cluster_events(const struct psr_event *events, siz
 /* Writes clusters in Heimdall's tab-separated columns after one '#' header line: S/N, sample, time
  * (s), filter (log2 of the width), DM trial, DM, members, first sample, last sample; samples and
  * width on the common clock.
- * Given:  dm [trials], pc cm^-3; scale as above; tsamp_s   of the common clock */
+ * Given:  dm [trials], pc cm^-3; scale as above; tsamp_s   of the common clock
+ * Status: those of psr_outfile_write */
 PSR_MUST_CHECK psr_status psr_cluster_write(psr_outfile *f, const double *dm, const size_t *scale,
                                             double tsamp_s, const struct psr_cluster *clusters,
                                             size_t n, psr_err *err);

@@ -40,7 +40,7 @@ PSR_MUST_CHECK psr_status psr_spectrum_read(const struct psr_spectrum_file *file
                                             float *x, psr_err *err);
 
 /* Writes X [nbin][2] as ROOT.fft, and inf, whose name becomes ROOT, as ROOT.inf.
- * Status: those of psr_outfile_create and psr_outfile_write. */
+ * Status: PSR_EINVAL (ROOT too long), and those of psr_outfile_create and psr_outfile_write. */
 PSR_MUST_CHECK psr_status psr_spectrum_write(const char *root, const float *x, int64_t nbin,
                                              const struct psr_inf *inf, psr_err *err);
 
