@@ -101,7 +101,13 @@ dist_noinst_DATA += \
 	tests/series_made.h \
 	tests/source_made.h \
 	tests/tap.h
-EXTRA_DIST += tests/golden tests/science
+EXTRA_DIST += \
+	tests/golden \
+	tests/science/README.md \
+	tests/science/false_alarms.txt \
+	tests/science/presto.sh \
+	tests/science/presto.txt \
+	tests/science/sensitivity.txt
 
 tests_t_pulseplot_SOURCES = tests/t_pulseplot.c $(tools_gnuplot) tools/pulseplot.c tools/pulseplot.h
 tests_t_numtext_SOURCES = tests/t_numtext.c tools/numtext.c tools/numtext.h
