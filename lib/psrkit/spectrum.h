@@ -1,8 +1,11 @@
 /* spectrum.h: Fourier spectra, and the series they are made of, in PRESTO's files.
  *
- * A spectrum of n samples x_t, n even, is n/2 complex bins X_k = sum_t x_t exp(-2 pi i k t / n), k
- * = 0 .. n/2 - 1, as pairs of floats, re and im.  Bin 0 holds two real numbers: X_0, the sum, and
- * as its im the Nyquist X_(n/2). */
+ * A spectrum of n samples x_t, n even, is n/2 complex bins
+ *
+ *   X_k = sum_t x_t exp(-2 pi i k t / n),  k = 0 .. n/2 - 1,
+ *
+ * as pairs of floats, re and im.  Bin 0 holds two real numbers: X_0, the sum, and as its im the
+ * Nyquist X_(n/2). */
 #ifndef PSRKIT_SPECTRUM_H
 #define PSRKIT_SPECTRUM_H
 
