@@ -468,6 +468,5 @@ int main(void)
     test_round_trip(&random);
     test_awkward_values();
     test_dates();
-    scratch_remove();
     return done_testing();
 }

@@ -86,6 +86,5 @@ int main(void)
     scratch_make();
     test_channels(scratch("list"));
     test_dms(scratch("list"));
-    scratch_remove();
     return done_testing();
 }

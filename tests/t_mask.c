@@ -303,6 +303,5 @@ int main(void)
     test_check();
     test_extent();
     test_files();
-    scratch_remove();
     return done_testing();
 }
