@@ -30,30 +30,26 @@ static void pack_bits(uint8_t *row, const double *x, size_t nchan, int nbit)
     for (size_t c = 0; c < nchan; c++)                                                             \
     ((OUT *)(TO))[c] = (OUT)((const IN *)(FROM))[c]
 
-/* The formats of whole bytes, told apart by one number. */
+/* The formats of whole bytes: kind, bits, and the type that holds them. */
+#define WHOLE_BYTES(DO)                                                                            \
+    DO(PSR_UINT, 8, uint8_t)                                                                       \
+    DO(PSR_UINT, 16, uint16_t)                                                                     \
+    DO(PSR_UINT, 32, uint32_t)                                                                     \
+    DO(PSR_INT, 8, int8_t)                                                                         \
+    DO(PSR_INT, 16, int16_t)                                                                       \
+    DO(PSR_FLOAT, 32, float)
+
+/* A format as one number. */
 #define FORMAT(KIND, NBIT) ((int)(KIND)*64 + (NBIT))
 
 void psr_row_unpack(double *x, const void *row, size_t nchan, int nbit, enum psr_kind kind)
 {
+#define UNPACK(KIND, NBIT, TYPE)                                                                   \
+    case FORMAT(KIND, NBIT):                                                                       \
+        COPY(double, x, TYPE, row);                                                                \
+        break;
     switch (FORMAT(kind, nbit)) {
-    case FORMAT(PSR_UINT, 8):
-        COPY(double, x, uint8_t, row);
-        break;
-    case FORMAT(PSR_UINT, 16):
-        COPY(double, x, uint16_t, row);
-        break;
-    case FORMAT(PSR_UINT, 32):
-        COPY(double, x, uint32_t, row);
-        break;
-    case FORMAT(PSR_INT, 8):
-        COPY(double, x, int8_t, row);
-        break;
-    case FORMAT(PSR_INT, 16):
-        COPY(double, x, int16_t, row);
-        break;
-    case FORMAT(PSR_FLOAT, 32):
-        COPY(double, x, float, row);
-        break;
+        WHOLE_BYTES(UNPACK)
     default:
         unpack_bits(x, row, nchan, nbit);
     }
@@ -71,25 +67,12 @@ static double fit_sample(double x, int nbit, enum psr_kind kind)
 
 static void pack_chunk(uint8_t *row, const double *x, size_t nchan, int nbit, enum psr_kind kind)
 {
+#define PACK(KIND, NBIT, TYPE)                                                                     \
+    case FORMAT(KIND, NBIT):                                                                       \
+        COPY(TYPE, row, double, x);                                                                \
+        break;
     switch (FORMAT(kind, nbit)) {
-    case FORMAT(PSR_UINT, 8):
-        COPY(uint8_t, row, double, x);
-        break;
-    case FORMAT(PSR_UINT, 16):
-        COPY(uint16_t, row, double, x);
-        break;
-    case FORMAT(PSR_UINT, 32):
-        COPY(uint32_t, row, double, x);
-        break;
-    case FORMAT(PSR_INT, 8):
-        COPY(int8_t, row, double, x);
-        break;
-    case FORMAT(PSR_INT, 16):
-        COPY(int16_t, row, double, x);
-        break;
-    case FORMAT(PSR_FLOAT, 32):
-        COPY(float, row, double, x);
-        break;
+        WHOLE_BYTES(PACK)
     default:
         pack_bits(row, x, nchan, nbit);
     }
