@@ -317,7 +317,7 @@ static void report_stream(const struct entry *e)
     float *offset = bench_take(e->nfreq, sizeof *offset),
           *scale = bench_take(e->nfreq, sizeof *scale);
     for (size_t f = 0; f < e->nfreq; f++)
-        offset[f] = 0, scale[f] = 1e-4F;
+        scale[f] = 1e-4F;
     bench_must(psr_beam_quantise(p, 8, offset, scale, &err), &err);
     size_t nt = psr_beam_block(p), sample = e->nfreq * 2 * e->ndish, nrow = nt / e->tds + 1, got;
     bench_must(psr_beam_alloc(p, nt * sample, &in, &err), &err);
