@@ -217,7 +217,6 @@ lib_libpsrkit_a_SOURCES = \
 	lib/signal/fake_truth.c \
 	lib/signal/fakevolt.c \
 	lib/signal/orbit.c \
-	lib/signal/quantise_lanes.h \
 	lib/signal/redden.h \
 	lib/signal/resample.c \
 	lib/signal/rfft.c \

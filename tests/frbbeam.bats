@@ -24,13 +24,8 @@ rewrite() {
 
 # refused CODE PATTERN ARGS...: frbbeam must exit with CODE, say one line that matches, and leave nothing.
 refused() {
-    local code=$1 pattern=$2
-    shift 2
-    run -"$code" --separate-stderr frbbeam -q "$@"
-    [ "$(printf '%s\n' "$stderr" | wc -l)" -eq 1 ] || { echo "stderr: $stderr"; false; }
-    [[ $stderr =~ $pattern ]] || { echo "stderr: $stderr"; false; }
-    [ -z "$output" ]
-    [ -z "$(find . -name 'x_*' -o -name 'x.*' -o -name '*.part*')" ] || { find .; false; }
+    refuses "$1" "$2" frbbeam -q "${@:3}"
+    leaves_no 'x[_.]*'
 }
 
 samples() { # FILE: what follows its header

@@ -28,16 +28,20 @@ UNIT_TESTS = \
 	tests/t_barycentre \
 	tests/t_base \
 	tests/t_beam \
+	tests/t_beam_theorem \
 	tests/t_clean \
+	tests/t_clean_series \
 	tests/t_cluster \
 	tests/t_compat \
 	tests/t_dada \
+	tests/t_dat \
 	tests/t_ddplan \
 	tests/t_dedisp \
 	tests/t_dedisp_presto \
 	tests/t_delays \
 	tests/t_device \
 	tests/t_fake \
+	tests/t_fake_shape \
 	tests/t_fakevolt \
 	tests/t_fanout \
 	tests/t_gaps \
@@ -66,10 +70,13 @@ UNIT_TESTS = \
 	tests/t_rng \
 	tests/t_series \
 	tests/t_series_there \
+	tests/t_series_tim \
 	tests/t_signif \
 	tests/t_sigproc \
 	tests/t_singlepulse \
 	tests/t_source \
+	tests/t_source_list \
+	tests/t_source_pipe \
 	tests/t_spectrum \
 	tests/t_subband \
 	tests/t_unpack \
@@ -80,7 +87,9 @@ TESTS += $(UNIT_TESTS)
 dist_noinst_DATA += \
 	tests/beam_ref.h \
 	tests/bench.h \
+	tests/clean_scene.h \
 	tests/example.c \
+	tests/fake_made.h \
 	tests/fil.h \
 	tests/fits_check.h \
 	tests/fits_writer.h \
@@ -89,8 +98,16 @@ dist_noinst_DATA += \
 	tests/pulscan_truth.h \
 	tests/pulse_tests.h \
 	tests/scratch.h \
+	tests/series_made.h \
+	tests/source_made.h \
 	tests/tap.h
-EXTRA_DIST += tests/golden tests/science
+EXTRA_DIST += \
+	tests/golden \
+	tests/science/README.md \
+	tests/science/false_alarms.txt \
+	tests/science/presto.sh \
+	tests/science/presto.txt \
+	tests/science/sensitivity.txt
 
 tests_t_pulseplot_SOURCES = tests/t_pulseplot.c $(tools_gnuplot) tools/pulseplot.c tools/pulseplot.h
 tests_t_numtext_SOURCES = tests/t_numtext.c tools/numtext.c tools/numtext.h

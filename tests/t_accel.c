@@ -327,6 +327,5 @@ int main(void)
     test_text("acc3_z0h8_ACCEL_0");
     test_text("acc3_noremove_ACCEL_200");
     test_tables();
-    scratch_remove();
     return done_testing();
 }

@@ -24,8 +24,8 @@ struct errand {
  * time: wait for it first. */
 void errand_start(struct errand *e, psr_status (*work)(void *ctx, psr_err *err), void *ctx);
 
-/* Waits until it is done. Returned: its status, and *err where that is an error; PSR_OK where
- * nothing was started. */
+/* Waits until it is done.
+ * Returned: its status, and *err where that is an error; PSR_OK where nothing was started */
 psr_status errand_wait(struct errand *e, psr_err *err);
 
 /* Whether it is still under way after so many seconds. */

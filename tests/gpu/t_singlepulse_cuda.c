@@ -227,25 +227,33 @@ static void test_storm(uint64_t *seed)
     free(s.x);
 }
 
-/* From spectra to events: series that never leave the device against series from the CPU. */
-static void test_chain(uint64_t *seed)
+enum { NCHAN = 100, NDM = 70, NSAMP = 60000 };
+
+/* Noise of 8 bits, and a pulse at DM 102. */
+static unsigned char *make_spectra(const double freq_mhz[NCHAN], uint64_t *seed)
 {
-    enum { NCHAN = 100, NDM = 70, NSAMP = 60000 };
-    double freq_mhz[NCHAN], dm[NDM];
-    psr_dedisp *host, *device;
-    psr_singlepulse *want, *got;
-    psr_err err;
     unsigned char *in = tap_take(NSAMP, NCHAN);
-    for (size_t c = 0; c < NCHAN; c++)
-        freq_mhz[c] = 1500 - 3.0 * (double)c;
-    for (size_t i = 0; i < NDM; i++)
-        dm[i] = 3.0 * (double)i;
     for (size_t n = 0; n < (size_t)NSAMP * NCHAN; n++)
         in[n] = (unsigned char)(tap_random(seed) >> 56);
     for (size_t c = 0; c < NCHAN; c++) {
         int64_t t = 30000 + psr_delay_samples(PSR_DMCONST_PRESTO, 102, freq_mhz[c], 1500, 1e-3);
-        memset(in + (size_t)t * NCHAN + c, 255, 1);
+        in[(size_t)t * NCHAN + c] = 255;
     }
+    return in;
+}
+
+/* From spectra to events: series that never leave the device against series from the CPU. */
+static void test_chain(uint64_t *seed)
+{
+    double freq_mhz[NCHAN], dm[NDM];
+    psr_dedisp *host, *device;
+    psr_singlepulse *want, *got;
+    psr_err err;
+    for (size_t c = 0; c < NCHAN; c++)
+        freq_mhz[c] = 1500 - 3.0 * (double)c;
+    for (size_t i = 0; i < NDM; i++)
+        dm[i] = 3.0 * (double)i;
+    unsigned char *in = make_spectra(freq_mhz, seed);
     struct psr_dedisp_desc d = {.nchan = NCHAN,
                                 .freq_mhz = freq_mhz,
                                 .tsamp_s = 1e-3,
