@@ -166,6 +166,8 @@ lib_libpsrkit_a_SOURCES = \
 	lib/search/fanout.c \
 	lib/search/matched.c \
 	lib/search/measure.c \
+	lib/search/measure_notes.c \
+	lib/search/measure_notes.h \
 	lib/search/patch.c \
 	lib/search/pulscan.c \
 	lib/search/pulscan_backend.h \
