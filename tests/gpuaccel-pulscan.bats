@@ -152,6 +152,52 @@ one_line() {
     [ "$(ls ./*_ACCEL_20 | wc -l)" -eq 1 ]
 }
 
+@test "a search without candidates leaves no list of an earlier one" {
+    make_series p 0.0051 50 accn=0
+    gpuaccel-pulscan -device cpu -zmax 20 p.dat
+    [ -s p_ACCEL_20 ] && [ -s p_ACCEL_20.cand ]
+    run -0 --separate-stderr gpuaccel-pulscan -device cpu -zmax 20 -sigma 900 p.dat
+    [ -z "$stderr" ] && [ -f p_ACCEL_20.txtcand ] && [ ! -e p_ACCEL_20 ] && [ ! -e p_ACCEL_20.cand ]
+}
+
+@test "two inputs do not write the same files" {
+    make_series p 0.0051 50 accn=0
+    gpuaccel-pulscan -device cpu -zmax 20 -fftout p.dat
+    mkdir other out
+    cp p.fft p.inf other
+    run -1 --separate-stderr gpuaccel-pulscan -device cpu -zmax 20 p.fft p.dat
+    one_line 'p.dat: its candidates would replace those of p.fft'
+    run -1 --separate-stderr gpuaccel-pulscan -device cpu -zmax 20 -outdir out p.fft other/p.fft
+    one_line 'other/p.fft: its candidates would replace those of p.fft'
+    run -1 --separate-stderr gpuaccel-pulscan -device cpu -zmax 20 p.fft p.fft
+    one_line 'p.fft: given twice'
+    [ -s p_ACCEL_20 ] && [ -s out/p_ACCEL_20 ]
+    run -0 --separate-stderr gpuaccel-pulscan -device cpu -zmax 20 -csv p.fft p.dat other/p.fft
+}
+
+@test "lists of files may hold comments, blanks and carriage returns" {
+    make_series a 0.0051 50 accn=0
+    printf '# beam 1\r\n\r\n  a.dat \r\n\t# done' >list
+    run -0 --separate-stderr gpuaccel-pulscan -device cpu -zmax 20 -csv -files list
+    [[ $output == *$'\na.dat,1,'* ]]
+    run -1 --separate-stderr gpuaccel-pulscan -device cpu -files gone
+    one_line 'gone: No such file'
+}
+
+@test "what cannot be searched is said once, and says what to change" {
+    make_series a 0.0051 50 accn=0
+    run -1 --separate-stderr gpuaccel-pulscan -device cpu -outdir gone a.dat a.dat
+    one_line '-outdir gone: No such file or directory'
+    run -1 --separate-stderr gpuaccel-pulscan -device cpu -outdir a.inf a.dat
+    one_line '-outdir a.inf: not a directory'
+    run -1 --separate-stderr gpuaccel-pulscan -device cpu -flo 1000 a.dat
+    one_line 'a.dat: nothing to search: -flo is bin 67108, and the last of 65536 is at 976.548 Hz'
+    run -1 --separate-stderr gpuaccel-pulscan -device cpu -mem 100K a.dat
+    one_line 'a.dat: .* the limit is 0 MB \(-mem\)'
+    run -2 --separate-stderr gpuaccel-pulscan -device cpu -
+    one_line '-files - takes names'
+}
+
 @test "interference does not flood the list" {
     make_series p 0.0051 400 accn=0
     run -0 --separate-stderr gpuaccel-pulscan -device cpu -zmax 100 -noharmremove -maxcands 5 p.dat

@@ -81,6 +81,11 @@ static psr_status describe(struct accel_job *j, struct psr_pulscan_desc *d)
     d->normblock = (size_t)least(o->normalizechunkwidth, s->nbin);
     if (!o->compat)
         find_range(o, s, &d->rlo, &d->rhi);
+    if (d->rlo >= s->nbin)
+        return psr_fail(&j->err, PSR_EINVAL,
+                        "nothing to search: %s is bin %lld, and the last of %lld is at %g Hz",
+                        o->rlo >= 0 ? "-rlo" : "-flo", (long long)d->rlo, (long long)s->nbin,
+                        (double)(s->nbin - 1) / s->tobs_s);
     j->trials = count_trials(o, d->rhi - d->rlo);
     d->zap = j->zap;
     d->nzap = j->nzap;
@@ -135,6 +140,10 @@ psr_status accel_plan(struct accel_job *j, struct accel_shape shape)
         st = psr_rfft_create(&j->rfft, 2 * shape.nbin, &j->err);
     if (st == PSR_OK)
         st = create_plans(j, &desc);
+    if (st == PSR_ENOMEM && strstr(j->err.msg, "the limit is")) {
+        const psr_err why = j->err;
+        psr_fail(&j->err, st, "%.400s (-mem)", why.msg);
+    }
     if (st != PSR_OK)
         accel_plan_release(j);
     return st;

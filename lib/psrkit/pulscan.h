@@ -105,7 +105,7 @@ PSR_MUST_CHECK psr_status psr_pulscan_create(psr_pulscan **out, const struct psr
                                              psr_err *err);
 
 /* Memory of the plan from which an execute reads fastest, for spectrum s < batch: 2 nbin floats.
- * The caller may fill it and pass it on. */
+ * The caller may fill it and pass it on; series that are passed on are gone afterwards. */
 float *psr_pulscan_input(psr_pulscan *p, size_t s);
 
 /* Given:    in [nspec], each [nbin][2], re and im, or [2 nbin] samples; nspec <= batch
