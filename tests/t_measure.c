@@ -3,6 +3,7 @@
 #include <psrkit/signif.h>
 #include <psrkit/spectrum.h>
 
+#include "search/measure_notes.h"
 #include "tap.h"
 
 #include <string.h>
@@ -244,6 +245,21 @@ static void test_bright(uint64_t *random)
     free(x);
 }
 
+static void test_even_only(void)
+{
+    static const double power[3][4] = {{1.2, 400, 0.7, 90}, {9, 400, 1, 90}, {1, 12, 1, 4}};
+    static const char *const want[3] = {"even harmonics only", "", ""};
+    for (int i = 0; i < 3; i++) {
+        struct psr_accel_harm harm[4] = {0};
+        struct psr_accel_cand c = {.nharm = 4, .harm = harm, .r = {5000, 0.01}};
+        for (int h = 0; h < 4; h++)
+            harm[h].power.value = power[i][h];
+        psr_measure_note(&c, 1);
+        ok(!strcmp(c.note, want[i]), "powers %g, %g, %g, %g: '%s'", power[i][0], power[i][1],
+           power[i][2], power[i][3], c.note);
+    }
+}
+
 int main(void)
 {
     uint64_t random = tap_seed();
@@ -251,5 +267,6 @@ int main(void)
     test_no_drift(&random);
     test_confirm(&random);
     test_bright(&random);
+    test_even_only();
     return done_testing();
 }

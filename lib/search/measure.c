@@ -440,7 +440,7 @@ psr_status psr_measure(struct psr_measured *out, psr_pulscan *plan, size_t s,
         psr_measured_clear(out);
     else if (desc->trials > 0)
         keep_confirmed(out, desc->least_sigma);
-    psr_measure_note_harmonics(out->cand, out->n);
+    psr_measure_note(out->cand, out->n);
     return st;
 }
 

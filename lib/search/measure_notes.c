@@ -2,9 +2,11 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { MOST_DEN = 4, MOST_NUM = 9999 };
 static const double CHANCE = 0.02;
+static const double LEAST_EVEN = 20, MOST_ODD = 0.01, NOISE = 3; /* power */
 
 static int divisor(int a, int b)
 {
@@ -41,10 +43,22 @@ static bool note_harmonic(const struct psr_accel_cand *cand, size_t k, struct ps
     return false;
 }
 
-void psr_measure_note_harmonics(struct psr_accel_cand *cand, size_t n)
+/* Whether the odd harmonics hold next to nothing of what the even ones do: the period is half. */
+static bool is_even_only(const struct psr_accel_cand *c)
 {
-    for (size_t i = 0; i < n; i++)
+    double over[2] = {0, 0}; /* even, odd */
+    for (int h = 1; h <= c->nharm; h++)
+        over[h % 2] += c->harm[h - 1].power.value - 1;
+    return over[0] > LEAST_EVEN && over[1] < NOISE + MOST_ODD * over[0];
+}
+
+void psr_measure_note(struct psr_accel_cand *cand, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
         for (size_t k = 0; k < i && !cand[i].note[0]; k++)
             if (note_harmonic(cand, k, &cand[i]))
                 break;
+        if (!cand[i].note[0] && is_even_only(&cand[i]))
+            strcpy(cand[i].note, "even harmonics only");
+    }
 }
