@@ -55,10 +55,13 @@ tools_frbbeam_SOURCES = \
 	tools/errand.h \
 	tools/frbbeam.c \
 	tools/frbbeam.h \
+	tools/frbbeam_beams.c \
 	tools/frbbeam_options.c \
 	tools/frbbeam_output.c \
+	tools/frbbeam_report.c \
 	tools/frbbeam_scale.c \
-	tools/frbbeam_setup.c
+	tools/frbbeam_setup.c \
+	tools/frbbeam_sums.c
 
 tools_gpuaccel_pulscan_CPPFLAGS = $(tools_cppflags)
 tools_gpuaccel_pulscan_SOURCES = \

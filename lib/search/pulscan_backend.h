@@ -63,7 +63,7 @@ struct psr_pulscan_peak {
     int64_t first;
     float power;
     uint32_t spec;
-    uint16_t harm, z; /* indices into the search's lists */
+    uint32_t harm, z; /* indices into the search's lists; no gap follows, as peaks are copied */
 };
 
 struct psr_pulscan_found {
