@@ -208,6 +208,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/signal/ddplan_factors.c \
 	lib/signal/delays.c \
 	lib/signal/deredden.c \
+	lib/signal/ends.c \
 	lib/signal/fake.c \
 	lib/signal/fake_part.c \
 	lib/signal/fake_parts.h \

@@ -213,6 +213,20 @@ one_line() {
     done
 }
 
+@test "steep red noise gives no candidates, from series and spectra" {
+    for seed in 6 20 52; do
+        fakebin -q -seed $seed -tobs 268.435456 -tsamp 512 -nchans 4 -period 0 -rednoise 3 -redindex -2 -nbits 32 \
+            -dat -o $seed
+    done
+    gpuaccel-pulscan -device cpu -fftout -csv -sigma 900 [0-9]*.dat
+    for suffix in dat fft; do
+        gpuaccel-pulscan -device cpu -rednoise -sigma 4 -csv [0-9]*.$suffix >table
+        [ "$(wc -l <table)" -eq 1 ] || { cat table; false; }
+    done
+    gpuaccel-pulscan -device cpu -rednoise -endwidth 100 -sigma 4 -csv [0-9]*.dat >table
+    [ "$(wc -l <table)" -gt 3 ]
+}
+
 @test "a spectrum that was de-reddened is known, and has the sigma of its series" {
     make_series p 0.0051 40 accn=3000
     gpuaccel-pulscan -device cpu -rednoise -endwidth 100 -fftout -csv p.dat | cut -d, -f2- >series

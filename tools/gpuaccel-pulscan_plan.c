@@ -163,6 +163,12 @@ void accel_plan_release(struct accel_job *j)
     j->filling = 0;
 }
 
+/* Where -endwidth asks for realfft's numbers it has them. */
+static bool joins_ends(const struct accel_job *j, const struct accel_file *file)
+{
+    return j->opt.rednoise && !j->opt.endwidth && !file->about.reddened;
+}
+
 /* Transforms, if that is the tool's, and takes red noise out. */
 static psr_status transform(const struct accel_job *j, const struct accel_file *file, float *x,
                             psr_err *err)
@@ -182,7 +188,8 @@ static psr_status transform(const struct accel_job *j, const struct accel_file *
         psr_rfft_execute(j->rfft, x, room);
         memcpy(x, room, (size_t)n * sizeof *x);
         free(room);
-    }
+    } else if (joins_ends(j, file))
+        psr_spectrum_join_ends(x, file->about.nbin);
     return o->rednoise ? psr_spectrum_deredden(x, file->about.nbin, &how, err) : PSR_OK;
 }
 
@@ -205,6 +212,8 @@ psr_status accel_load(const struct accel_job *j, const struct accel_file *file, 
 {
     psr_status st = psr_spectrum_read(&file->about, file->path, x, err);
     bool mine = !j->shape.series && (file->about.series || j->opt.rednoise);
+    if (st == PSR_OK && file->about.series && joins_ends(j, file))
+        psr_series_join_ends(x, 2 * file->about.nbin);
     if (st == PSR_OK && mine)
         st = transform(j, file, x, err);
     if (st == PSR_OK && mine && file->about.series && j->opt.fftout)
