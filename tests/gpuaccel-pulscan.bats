@@ -160,6 +160,15 @@ one_line() {
     [ -z "$stderr" ] && [ -f p_ACCEL_20.txtcand ] && [ ! -e p_ACCEL_20 ] && [ ! -e p_ACCEL_20.cand ]
 }
 
+@test "files of one length are searched together" {
+    for i in 1 2 3 4 5; do
+        fakebin -q -seed $i -tobs $((30 + i % 2)) -tsamp 1000 -nchans 2 -period 0 -dat -o $i \
+            -add "pulsar period=0.05 dm=0 width=0.005 snr=60"
+    done
+    gpuaccel-pulscan -device cpu -csv -zmax 4 -maxcands 1 [1-5]_DM0.00.dat | tail -n +2 | cut -d_ -f1 >order
+    [ "$(tr -d '\n' <order)" = 13524 ]
+}
+
 @test "two inputs do not write the same files" {
     make_series p 0.0051 50 accn=0
     gpuaccel-pulscan -device cpu -zmax 20 -fftout p.dat

@@ -109,6 +109,7 @@ static psr_status run(struct accel_job *j, char **path, size_t npath)
     psr_status st = prepare(j);
     run_progress_start(&j->progress, !j->opt.quiet && (npath > 1 || j->opt.files),
                        j->opt.files ? -1 : (int64_t)npath, "files", 1);
+    accel_group_names(path, npath);
     for (size_t i = 0; i < npath && st == PSR_OK && !run_stop_signal() && !j->no_device; i++)
         take_file(j, path[i]);
     if (st == PSR_OK && j->opt.files && !run_stop_signal() && !j->no_device)

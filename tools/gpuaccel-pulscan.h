@@ -120,6 +120,10 @@ struct accel_job {
  * Returned: the name, the job's; NULL at the end, where f fails, and for want of memory */
 const char *accel_next_name(struct accel_job *j, FILE *f);
 
+/* Brings files of one size together, in the order of the first of each: every other length needs a
+ * plan of its own, and names in the order of their DMs have lengths in any. */
+void accel_group_names(char **path, size_t n);
+
 /* Keeps a second input from writing the files of a first one; on error j->err tells. */
 psr_status accel_claim_root(struct accel_job *j, const char *path);
 void accel_release_names(struct accel_job *j);

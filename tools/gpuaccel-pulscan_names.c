@@ -4,6 +4,7 @@
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const char blanks[] = " \t\r\n";
 
@@ -39,6 +40,47 @@ const char *accel_next_name(struct accel_job *j, FILE *f)
     }
     free(line);
     return found ? j->name[j->nname - 1] : NULL;
+}
+
+/* A file of a list, and where the first of its size stands. */
+struct sized {
+    char *path;
+    off_t size; /* -1: unknown */
+    size_t at, first;
+};
+
+static int by_size(const void *pa, const void *pb)
+{
+    const struct sized *a = pa, *b = pb;
+    if (a->size != b->size)
+        return a->size < b->size ? -1 : 1;
+    return (a->at > b->at) - (a->at < b->at);
+}
+
+static int by_first(const void *pa, const void *pb)
+{
+    const struct sized *a = pa, *b = pb;
+    if (a->first != b->first)
+        return a->first < b->first ? -1 : 1;
+    return (a->at > b->at) - (a->at < b->at);
+}
+
+void accel_group_names(char **path, size_t n)
+{
+    struct sized *file = calloc(n ? n : 1, sizeof *file);
+    struct stat about;
+    if (!file)
+        return; /* any order will do */
+    for (size_t i = 0; i < n; i++)
+        file[i] = (struct sized){path[i], stat(path[i], &about) ? -1 : about.st_size, i, i};
+    qsort(file, n, sizeof *file, by_size);
+    for (size_t i = 1; i < n; i++)
+        if (file[i].size == file[i - 1].size)
+            file[i].first = file[i - 1].first;
+    qsort(file, n, sizeof *file, by_first);
+    for (size_t i = 0; i < n; i++)
+        path[i] = file[i].path;
+    free(file);
 }
 
 /* Who writes under a root. */
