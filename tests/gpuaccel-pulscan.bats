@@ -78,6 +78,16 @@ one_line() {
     done
 }
 
+@test "a bright slow pulsar stands out of the wide boxes that hold its harmonics" {
+    need_data GBT_J1807-0847.fft
+    for zmax in 50 200 1200; do
+        gpuaccel-pulscan -device cpu -zmax $zmax -outdir . "$PSRKIT_TEST_DATA/GBT_J1807-0847.fft"
+        awk '/^[0-9]/ { r = $8 / 131.174; z = $10; if (r > 0.999 && r < 1.001 && z < 0.1 && z > -0.1) found = 1 }
+            END { exit !found }' GBT_J1807-0847_ACCEL_$zmax
+        grep -q '^1 .*lines side by side' GBT_J1807-0847_ACCEL_$zmax
+    done
+}
+
 @test "noise gives a .txtcand and no ACCEL file" {
     fakebin -q -seed 8 -tobs 33.024 -tsamp 512 -nchans 4 -period 0 -dat -o n
     run -0 gpuaccel-pulscan -device cpu -sigma 5 n_DM0.00.dat

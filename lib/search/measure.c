@@ -16,11 +16,12 @@ enum {
     MOST_DRIFT = 1200,
     MOST_HARM = PSR_PULSCAN_MAX_HARM
 };
-static const double SIGN_POWER = 3;     /* by which one side has to be better */
-static const double CHANCE = 1e-3;      /* of noise giving as much, in all places looked at */
-static const double LEAST_SHARE = 0.5;  /* of the box's excess that a response has to hold */
-static const double LEAST_POWER = 0.01; /* errors are of powers above this */
-static const double FINE = 0.1;         /* of an error */
+static const double SIGN_POWER = 3;         /* by which one side has to be better */
+static const double CHANCE = 1e-3;          /* of noise giving as much, in all places looked at */
+static const double LEAST_SHARE = 0.5;      /* of the box's excess that a response has to hold */
+static const double LEAST_POWER = 0.01;     /* errors are of powers above this */
+static const double SAME_R = 1, SAME_Z = 4; /* bins */
+static const double FINE = 0.1;             /* of an error */
 static const double WIDTH_FROM = 0.4, WIDTH_TO = 1.6; /* drifts tried, in widths of the box */
 
 /* A candidate under measurement. */
@@ -373,7 +374,9 @@ static void measure_one(struct outcome *o, psr_pulscan *plan, size_t s,
         o->cand[k] = describe(cand, &b, &place[k], known, harm);
         if (desc->trials > 0 && place[k].matched)
             confirm(&b, desc->trials, &o->cand[k], harm);
-        if (o->n == 2)
+        if (cand->lines && !place[k].matched)
+            strcpy(o->cand[k].note, "lines side by side");
+        else if (o->n == 2)
             strcpy(o->cand[k].note, "z of either sign");
     }
     drop_box(&b);
@@ -416,6 +419,26 @@ static void keep_confirmed(struct psr_measured *m, double least_sigma)
     qsort(m->cand, n, sizeof *m->cand, best_first);
 }
 
+/* Whether two are one signal: a bright line whose side lobes fill a box, and stand out of it. */
+static bool is_same(const struct psr_accel_cand *a, const struct psr_accel_cand *b)
+{
+    return a->r.error < 1 && b->r.error < 1 && fabs(a->r.value - b->r.value) < SAME_R &&
+           fabs(a->z.value - b->z.value) < SAME_Z;
+}
+
+static void drop_repeats(struct psr_measured *m)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < m->n; i++) {
+        size_t k = 0;
+        while (k < n && !is_same(&m->cand[k], &m->cand[i]))
+            k++;
+        if (k == n)
+            m->cand[n++] = m->cand[i];
+    }
+    m->n = n;
+}
+
 psr_status psr_measure(struct psr_measured *out, psr_pulscan *plan, size_t s,
                        const struct psr_pulscan_cand *cand, size_t ncand,
                        const struct psr_measure_desc *desc, psr_err *err)
@@ -440,6 +463,7 @@ psr_status psr_measure(struct psr_measured *out, psr_pulscan *plan, size_t s,
         psr_measured_clear(out);
     else if (desc->trials > 0)
         keep_confirmed(out, desc->least_sigma);
+    drop_repeats(out);
     psr_measure_note(out->cand, out->n);
     return st;
 }
