@@ -443,6 +443,7 @@ int main(int argc, char **argv)
     static const struct psr_pulscan_desc series[] = {
         {.nbin = 5003},
         {.nbin = 40000, .redden = {6, 100, 1500}},
+        {.nbin = 40000, .redden = {6, 6000, 300}},
         {.nbin = 300, .redden = {1000, 1000, 0}},
         {.nbin = 9999, .redden = {50, 5000, 1e9}},
     };
