@@ -213,12 +213,19 @@ patch() {
     head -c 500000 "$g8" >&7
     sleep 0.5
     ls t_DM*.part* >/dev/null
+    # The pipe stays open and gives nothing more.
     kill -TERM $pid
-    # A reader blocked in read() sees the signal at the next data or at the end.
-    exec 7>&-
     code=0
     wait $pid || code=$?
+    exec 7>&-
     [ "$code" -eq 143 ]
+    [ ! -s err ]
+    leaves_nothing
+}
+
+@test "a limit on the size of files is an error like a full disk" {
+    run -1 bash -c "ulimit -f 50; gpudedisp -q -nobary -numdms 2 -o t '$g8'"
+    [[ $output == *'cannot write: File too large' ]]
     leaves_nothing
 }
 

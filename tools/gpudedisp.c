@@ -218,9 +218,10 @@ int main(int argc, char **argv)
     job.npath = (size_t)gpudedisp_options_parse(&job.opt, &job.tool, argc, argv);
     job.path = argv + 1;
     run_catch_signals();
-    int code = run(&job) == PSR_OK ? EXIT_SUCCESS : cli_report(&job.tool, &job.err);
+    psr_status st = run(&job);
     gpudedisp_release(&job);
     if (run_stop_signal())
         run_die_by_signal(run_stop_signal());
-    return cli_close_stdout(&job.tool, code);
+    return cli_close_stdout(&job.tool,
+                            st == PSR_OK ? EXIT_SUCCESS : cli_report(&job.tool, &job.err));
 }
