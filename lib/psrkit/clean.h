@@ -8,6 +8,9 @@
  * spectrum's sum, by the bandpass, and puts the bandpass back; the bandpass is the mask's padding,
  * or the mean of the first block (Eatough, Keane and Lyne 2009, with weights).
  *
+ * Of floats, a spectrum with a sample that is no number counts as too far off; zero-DM makes it the
+ * bandpass.
+ *
  * A plan is a stream: spectra are held back until their block is complete, and what comes out does
  * not depend on how the stream was cut, nor on threads.
  *
@@ -56,7 +59,8 @@ struct psr_step {
 PSR_MUST_CHECK psr_status psr_clean_create(psr_clean **out, const struct psr_clean_desc *desc,
                                            psr_err *err);
 
-/* How samples come out: as they go in, or PSR_FLOAT of 32 bits after zero-DM and where asked for. */
+/* How samples come out: as they go in, or PSR_FLOAT of 32 bits after zero-DM and where asked for.
+ */
 enum psr_kind psr_clean_kind(const psr_clean *p);
 int psr_clean_nbit(const psr_clean *p);
 
