@@ -359,7 +359,7 @@ static void test_pipe_endings(uint64_t *random)
     fil_text(&m.file, "HEADER_END");
     m.file.n += 50 * 16;
     with_standard_input(random, &m.file, attempt_read, &a);
-    ok(a.opened == PSR_EINVAL && strstr(a.err.msg, "skip = 51 spectra, must be 0 to 49"),
+    ok(a.opened == PSR_EINVAL && strstr(a.err.msg, "offset of 51 spectra, must be 0 to 49"),
        "a skip beyond a pipe's end");
     free_made(&m);
 }
@@ -686,9 +686,9 @@ static void test_bad_files(uint64_t *random)
     m.file.n = whole;
     fil_save(&m.file, path);
     d.skip = 20;
-    refuse(&d, PSR_EINVAL, "skip = 20 spectra, must be 0 to 19");
+    refuse(&d, PSR_EINVAL, "offset of 20 spectra, must be 0 to 19");
     d.skip = -1;
-    refuse(&d, PSR_EINVAL, "skip = -1 spectra");
+    refuse(&d, PSR_EINVAL, "offset of -1 spectra");
     d.skip = 0, d.if_choice = 1;
     refuse(&d, PSR_EINVAL, "0.fil: IF = 1, must be 0 to 0");
     d.if_choice = -1;
