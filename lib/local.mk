@@ -61,6 +61,7 @@ lib_cuda_sources = \
 	lib/beam/beam_cuda_state.c \
 	lib/search/dedisp_cuda.c \
 	lib/search/dedisp_cuda.h \
+	lib/search/dedisp_cuda_block.c \
 	lib/search/dedisp_cuda_plan.c \
 	lib/search/dedisp_cuda_push.c \
 	lib/search/dedisp_cuda_state.c \
@@ -153,6 +154,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/search/compat.c \
 	lib/search/dedisp.c \
 	lib/search/dedisp_backend.h \
+	lib/search/dedisp_check.c \
 	lib/search/dedisp_cpu.c \
 	lib/search/dedisp_cpu.h \
 	lib/search/dedisp_cpu_kernel.c \

@@ -167,6 +167,26 @@ one_line() {
     done
 }
 
+@test "a spectrum that was de-reddened is known, and has the sigma of its series" {
+    make_series p 0.0051 40 accn=3000
+    gpuaccel-pulscan -device cpu -rednoise -endwidth 100 -fftout -csv p.dat | cut -d, -f2- >series
+    gpuaccel-pulscan -device cpu -csv p_red.fft | cut -d, -f2- | cmp - series
+    gpuaccel-pulscan -device cpu -rednoise -endwidth 100 -csv p.dat | cut -d, -f2- | cmp - series
+    sigma=$(sed -n 2p series | cut -d, -f2)
+    printf '\0' | dd of=p_red.fft bs=1 count=1 conv=notrunc status=none
+    printf '\1' | dd of=p_red.fft bs=1 seek=1 count=1 conv=notrunc status=none
+    higher=$(gpuaccel-pulscan -device cpu -csv p_red.fft | sed -n 2p | cut -d, -f3)
+    awk -v a="$sigma" -v b="$higher" 'BEGIN { exit !(b > a * 1.03) }'
+}
+
+@test "-rednoise leaves drifting signals in" {
+    make_series p 0.0051 30 accn=20000
+    sigma=$(gpuaccel-pulscan -device cpu -rednoise -csv p.dat | sed -n 2p | cut -d, -f3)
+    near "$sigma" 9 3
+    gpuaccel-pulscan -device cpu -rednoise -endwidth 100 -sigma 5 -csv p.dat >short
+    [ "$(wc -l <short)" -eq 1 ]
+}
+
 @test "Pulscan's own list" {
     make_series p 0.0051 50 accn=1000
     gpuaccel-pulscan -device cpu -fftout -sigma 30 p.dat

@@ -136,6 +136,16 @@ patch() {
     refused 2 'neither direct nor subband' -algo tree -o t "$g8"
 }
 
+@test "a header without a position is told of, of files and of a pipe" {
+    run -0 --separate-stderr gpudedisp -numdms 1 -o a "$g8"
+    [[ $stderr == *"g8.fil: the header has no position: "* ]]
+    run -0 --separate-stderr gpudedisp -numdms 1 -o a - <"$g8"
+    [[ $stderr == *": standard input: the header has no position: "* ]]
+    fakebin -q -psrfits -nchans 8 -nbits 8 -tobs 1 -dm 10 -seed 1 -o x.fits
+    run -0 --separate-stderr gpudedisp -numdms 1 -o a x.fits
+    [[ $stderr == *"x.fits: the header has no position: "* ]]
+}
+
 @test "a device that is not there is refused, and auto does without" {
     gpudedisp $trials -device cpu -o a "$g8"
     gpudedisp $trials -device auto -o b "$g8"

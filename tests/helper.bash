@@ -3,8 +3,10 @@
 
 bats_require_minimum_version() { :; }
 
+# Later versions come here without it too, once a file before its tests: they remove the folder of
+# the run.
 if [ -z "${BATS_TEST_TMPDIR-}" ]; then
-    BATS_TEST_TMPDIR=$(mktemp -d "${BATS_TMPDIR:-/tmp}/psrkit.XXXXXX")
+    BATS_TEST_TMPDIR=$(mktemp -d "${BATS_RUN_TMPDIR:-${BATS_TMPDIR:-/tmp}}/psrkit.XXXXXX")
     teardown() {
         cd /
         rm -rf "$BATS_TEST_TMPDIR"

@@ -11,7 +11,8 @@ AM_BATS_LOG_FLAGS = --tap
 if SANITIZE
 sanitize_environment = \
 	ASAN_OPTIONS="protect_shadow_gap=0:$$ASAN_OPTIONS"; export ASAN_OPTIONS; \
-	UBSAN_OPTIONS="print_stacktrace=1:$$UBSAN_OPTIONS"; export UBSAN_OPTIONS;
+	UBSAN_OPTIONS="print_stacktrace=1:$$UBSAN_OPTIONS"; export UBSAN_OPTIONS; \
+	TSAN_OPTIONS="ignore_noninstrumented_modules=1:$$TSAN_OPTIONS"; export TSAN_OPTIONS;
 endif
 
 AM_TESTS_ENVIRONMENT = $(sanitize_environment) \
@@ -78,6 +79,7 @@ check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
 dist_noinst_DATA += \
 	tests/beam_ref.h \
+	tests/bench.h \
 	tests/example.c \
 	tests/fil.h \
 	tests/fits_check.h \
@@ -177,6 +179,7 @@ GPU_TESTS = \
 	tests/gpu/t_beam_slots \
 	tests/gpu/t_dedisp_cuda \
 	tests/gpu/t_fanout_cuda \
+	tests/gpu/t_lost_cuda \
 	tests/gpu/t_pulscan_cuda \
 	tests/gpu/t_singlepulse_cuda
 
@@ -200,6 +203,12 @@ tests_gpu_t_fanout_cuda_SOURCES = tests/t_fanout.c
 tests_gpu_t_fanout_cuda_CPPFLAGS = $(tests_gpu_cppflags) -DFANOUT_BACKEND='"cuda"'
 tests_gpu_t_fanout_cuda_LDADD = $(tests_gpu_ldadd)
 
+tests_gpu_t_lost_cuda_SOURCES = tests/gpu/t_lost_cuda.c tests/gpu/lost.h
+tests_gpu_t_lost_cuda_CPPFLAGS = $(tests_gpu_cppflags)
+tests_gpu_t_lost_cuda_LDADD = tests/gpu/lost.$(OBJEXT) lib/libpsrkit.a $(FFTW_LIBS) $(CUDA_LIBS)
+EXTRA_DIST += tests/gpu/lost.cu
+tests/gpu/lost.$(OBJEXT): tests/gpu/lost.h kernels/nvcc-flags
+
 tests_gpu_t_pulscan_cuda_SOURCES = tests/gpu/t_pulscan_cuda.c
 tests_gpu_t_pulscan_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_t_pulscan_cuda_LDADD = lib/libpsrkit.a $(FFTW_LIBS) $(CUDA_LIBS)
@@ -211,14 +220,23 @@ gpu_cli_tests =
 if HAVE_BATS
 gpu_cli_tests += $(GPU_CLI_TESTS) tests/gpudedisp.bats tests/clean.bats tests/bary.bats tests/demo.bats
 endif
+# Loses a tool's GPU; it is preloaded.
+EXTRA_DIST += tests/gpu/lose_device.c
+tests/gpu/lose_device.so: tests/gpu/lose_device.c
+	@$(MKDIR_P) $(@D)
+	$(AM_V_CCLD)$(CC) $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) $(CFLAGS) -std=c11 $(WARN_CFLAGS) -shared -fPIC -o $@ $< -ldl
+CLEANFILES += tests/gpu/lose_device.so tests/gpu/lost.$(OBJEXT)
+
 if HAVE_CUDA
 check_PROGRAMS += $(GPU_TESTS)
+check_DATA = tests/gpu/lose_device.so
 TESTS += $(GPU_TESTS)
 if HAVE_BATS
 TESTS += $(GPU_CLI_TESTS)
 endif
 check-gpu: all
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='tests/t_device $(GPU_TESTS) $(gpu_cli_tests)'
+	@sed -n 's/.* # SKIP /SKIP: check-gpu: nothing ran on a GPU: /p' tests/gpu/t_lost_cuda.log
 else
 check-gpu:
 	@echo 'SKIP: check-gpu: this build is without CUDA'
@@ -236,13 +254,13 @@ GPU_BENCHES = \
 	tests/gpu/bench_dedisp_cuda \
 	tests/gpu/bench_pulscan_cuda
 
-tests_gpu_bench_beam_cuda_SOURCES = tests/gpu/bench_beam_cuda.c tests/gpu/ceilings.h
+tests_gpu_bench_beam_cuda_SOURCES = tests/gpu/bench_beam_cuda.c tests/gpu/bench_cuda.h tests/gpu/ceilings.h
 tests_gpu_bench_beam_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_bench_beam_cuda_LDADD = tests/gpu/ceilings.$(OBJEXT) $(tests_gpu_ldadd) $(ERFA_LIBS) $(FFTW_LIBS)
-tests_gpu_bench_dedisp_cuda_SOURCES = tests/gpu/bench_dedisp_cuda.c tests/gpu/ceilings.h
+tests_gpu_bench_dedisp_cuda_SOURCES = tests/gpu/bench_dedisp_cuda.c tests/gpu/bench_cuda.h tests/gpu/ceilings.h
 tests_gpu_bench_dedisp_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_bench_dedisp_cuda_LDADD = tests/gpu/ceilings.$(OBJEXT) $(tests_gpu_ldadd)
-tests_gpu_bench_pulscan_cuda_SOURCES = tests/gpu/bench_pulscan_cuda.c tests/gpu/ceilings.h
+tests_gpu_bench_pulscan_cuda_SOURCES = tests/gpu/bench_pulscan_cuda.c tests/gpu/bench_cuda.h tests/gpu/ceilings.h
 tests_gpu_bench_pulscan_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_bench_pulscan_cuda_LDADD = tests/gpu/ceilings.$(OBJEXT) lib/libpsrkit.a $(FFTW_LIBS) $(CUDA_LIBS)
 EXTRA_DIST += tests/gpu/ceilings.cu

@@ -58,6 +58,27 @@ make_rfi() {
     [ "$(numbers full_DM0.00.sub0 | sort -u | tr -d ' ')" = 32767 ]
 }
 
+@test "-mem bounds blocks and what is held, and changes no bit" {
+    make_rfi
+    for mem in 4G 2M 1300K; do
+        gpudedisp $sub -subdm 300 -mem $mem -o $mem rfi.fil
+        gpudedisp $sub -subdm 300 -downsamp 3 -noclip -mem $mem -o n$mem rfi.fil
+    done
+    for j in 0 1 2 3 4 5 6 7; do
+        for mem in 2M 1300K; do
+            cmp 4G_DM300.00.sub$j ${mem}_DM300.00.sub$j
+            cmp n4G_DM300.00.sub$j n${mem}_DM300.00.sub$j
+        done
+    done
+    for mem in 100K 408000; do
+        run -1 --separate-stderr gpudedisp $sub -subdm 300 -mem $mem -o no rfi.fil
+        echo "$stderr"
+        [ "$(wc -l <<<"$stderr")" -eq 1 ]
+    done
+    [[ $stderr == "gpudedisp: sub-bands: memory of "*" bytes is below the "*" bytes that 32 channels delayed by "* ]]
+    [ ! -e no_DM300.00.sub0 ]
+}
+
 @test "cleaning comes first, and values below 0 are rounded" {
     make_rfi
     gpudedisp $sub -noclip -o raw rfi.fil

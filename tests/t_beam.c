@@ -170,7 +170,10 @@ static float *run(struct trial *s, size_t most, uint64_t *seed)
         float *out = tap_take(s->nbeam * stride * nf, sizeof *out);
         for (size_t f = 0; f < nf; f++)
             ready[f] = psr_beam_ready(p, f, n);
-        if (psr_beam_execute(p, s->in + t * sample, n, out, stride, &nrow, &err))
+        const bool at_once = tap_between(seed, 0, 1);
+        if ((at_once ? psr_beam_execute : psr_beam_start)(p, s->in + t * sample, n, out, stride,
+                                                          &nrow, &err) ||
+            (!at_once && psr_beam_wait(p, 0, &err)))
             diag("%s", err.msg);
         for (size_t b = 0; b < s->nbeam; b++)
             for (size_t f = 0; f < nf; f++)

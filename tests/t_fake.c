@@ -5,7 +5,7 @@
 #include <psrkit/source.h>
 
 #include "fil.h"
-#include <unistd.h>
+#include "scratch.h"
 
 static const double two_pi = 6.283185307179586476925;
 
@@ -571,9 +571,8 @@ static void test_refusals(void)
 }
 
 /* PSRFITS as written reads as what was put in. */
-static void test_psrfits(const char *folder, int nbit, int nif, uint64_t seed)
+static void test_psrfits(int nbit, int nif, uint64_t seed)
 {
-    char path[512];
     struct psr_obs obs = make_obs(16, nbit, 777, 256e-6);
     psr_outfile *f = NULL;
     psr_psrfits *w = NULL;
@@ -582,7 +581,7 @@ static void test_psrfits(const char *folder, int nbit, int nif, uint64_t seed)
     size_t n = 777, got = 0;
     obs.nif = nif;
     obs.tstart = (struct psr_mjd){55555, 0.123};
-    snprintf(path, sizeof path, "%s/%d_%d.fits", folder, nbit, nif);
+    const char *path = scratch("x.fits");
     psr_fake *p = make_plan(&obs, NULL, 0, seed, 1);
     uint8_t *packed = malloc(n * psr_fake_row_bytes(p)), *back = malloc(n * 64 * 4);
     psr_status st = psr_fake_execute(p, 0, n, packed, &err);
@@ -646,7 +645,6 @@ int main(void)
 {
     static const int depths[] = {1, 2, 4, 8, 16};
     uint64_t seed = tap_seed(), state = seed;
-    char folder[256];
     for (size_t k = 0; k < 5; k++)
         test_levels(depths[k], seed);
     test_sameness(&state);
@@ -678,14 +676,10 @@ int main(void)
     test_profiles();
     test_gain_and_red(seed);
     test_refusals();
-    snprintf(folder, sizeof folder, "%s/psrkit.XXXXXX",
-             getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
-    if (!mkdtemp(folder))
-        return EXIT_FAILURE;
+    scratch_make();
     for (size_t k = 0; k < 5; k++)
-        test_psrfits(folder, depths[k], k % 2 ? 4 : 1, seed);
-    test_psrfits(folder, 32, 1, seed);
+        test_psrfits(depths[k], k % 2 ? 4 : 1, seed);
+    test_psrfits(32, 1, seed);
     test_psrfits_refusals();
-    rmdir(folder);
     return done_testing();
 }

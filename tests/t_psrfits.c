@@ -227,7 +227,7 @@ static void test_errors(uint64_t *seed)
         struct psr_source_desc desc = description();
         struct psr_reader *r;
         s.edit = cases[i].edit;
-        snprintf(file, sizeof file, "%s/x.fits", folder);
+        const char *file = scratch("x.fits");
         fits_write_spec(file, &s);
         psr_status code = psr_psrfits_open(&r, file, &desc, &err);
         const char *said = code ? err.msg : noted;
@@ -281,15 +281,15 @@ static void test_refusals(uint64_t *seed)
     refuse(&s, -1, PSR_EFORMAT, "DATA is 0 throughout");
     fits_spec_free(&s);
     ok(psr_psrfits_open(&r, "-", &desc, &err) == PSR_EUNSUPPORTED, "standard input: %s", err.msg);
-    ok(psr_psrfits_open(&r, folder, &desc, &err) == PSR_EUNSUPPORTED, "a folder: no regular file");
+    ok(psr_psrfits_open(&r, scratch_dir, &desc, &err) == PSR_EUNSUPPORTED,
+       "a folder: no regular file");
     ok(psr_psrfits_open(&r, "/nowhere/x.fits", &desc, &err) == PSR_EIO, "%s", err.msg);
 }
 
 int main(void)
 {
     uint64_t seed = tap_seed();
-    if (!make_folder())
-        return EXIT_FAILURE;
+    scratch_make();
     test_no_numbers(&seed);
     test_header(&seed);
     test_depths(&seed);
@@ -297,6 +297,5 @@ int main(void)
     test_scaling(&seed);
     test_errors(&seed);
     test_refusals(&seed);
-    remove_folder();
     return done_testing();
 }

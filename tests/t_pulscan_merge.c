@@ -66,7 +66,7 @@ static void test_ratios(void)
     ok(m.n == N + 1, "unless they are to be kept: %zu", m.n);
     free(m.cand);
     for (int k = 0; k < N; k++) {
-        double off = 3 + 2 * fmax(1, ratio[k]);
+        double off = 3 + 2.5 * fmax(1, ratio[k]);
         hit[k + 1].first += (int64_t)off;
         hit[k + 1].r += off;
     }
@@ -84,6 +84,21 @@ static void test_wide_harmonics(void)
     struct merged m = merge(hit, sizeof hit / sizeof *hit, false, 0);
     ok(m.n == 2 && m.cand[0].members == 4 && m.cand[1].best.sigma == 8,
        "a drifting signal's harmonic is anywhere in its box: %zu", m.n);
+    free(m.cand);
+}
+
+/* A frequency of 1000.45 bins is in bin 1000; its harmonics are as far from 1000 h as 0.45 h. */
+static void test_narrow_harmonics(void)
+{
+    struct psr_pulscan_hit hit[17] = {make_hit(50, 1000, 0, 1)};
+    for (int h = 2; h <= 16; h++)
+        hit[h - 1] = make_hit(40 - h, (int64_t)lround(1000.45 * h), 0, 1);
+    hit[16] = make_hit(3, 16000 - 11, 0, 1);
+    struct merged m = merge(hit, 16, false, 0);
+    ok(m.n == 1 && m.cand[0].members == 16, "harmonics of a narrow box are one: %zu left", m.n);
+    free(m.cand);
+    m = merge(hit, 17, false, 0);
+    ok(m.n == 2, "what is off by more than the box is wide is not: %zu", m.n);
     free(m.cand);
 }
 
@@ -143,6 +158,7 @@ int main(void)
     test_touching();
     test_ratios();
     test_wide_harmonics();
+    test_narrow_harmonics();
     test_bounds();
     test_order(&seed);
     return done_testing();

@@ -2,9 +2,7 @@
 #include <psrkit/sigproc.h>
 
 #include "fil.h"
-#include <unistd.h>
-
-static char folder[1024]; /* for temporary files */
+#include "scratch.h"
 
 static const struct fil_desc plain = {
     .nchan = 4, .nif = 1, .nbit = 8, .fch1 = 1400, .foff = -1, .tstart = 55000.5, .tsamp = 1e-4};
@@ -262,9 +260,8 @@ static void test_positions(void)
 
 static psr_status write_header(const struct psr_obs *o, int data_type, struct fil *f, psr_err *err)
 {
-    char path[1100];
+    const char *path = scratch("out.fil");
     psr_outfile *out;
-    snprintf(path, sizeof path, "%s/out.fil", folder);
     psr_status st = psr_outfile_create(&out, path, err);
     if (st)
         return st;
@@ -435,10 +432,7 @@ static void test_real_series(void)
 
 int main(void)
 {
-    const char *tmp = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%s/psrkit-sigproc-XXXXXX", tmp ? tmp : "/tmp");
-    if (!mkdtemp(folder))
-        return EXIT_FAILURE;
+    scratch_make();
     test_full_header();
     test_prefixes();
     test_frequency_table();
@@ -453,6 +447,5 @@ int main(void)
     test_round_trip();
     test_series();
     test_real_series();
-    rmdir(folder);
     return done_testing();
 }

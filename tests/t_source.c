@@ -2,22 +2,17 @@
 #include <psrkit/source.h>
 
 #include "fil.h"
-#include <dirent.h>
+#include "scratch.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 enum { MAX_FILE = 8 };
-
-static char folder[1024];
 
 /* Where file i of a test lies; the text is valid until the same i is asked for again. */
 static const char *file_path(int i)
 {
-    static char path[MAX_FILE][1100];
-    snprintf(path[i], sizeof path[i], "%s/%d.fil", folder, i);
+    static char path[MAX_FILE][PATH_MAX];
+    snprintf(path[i], sizeof path[i], "%s/%d.fil", scratch_dir, i);
     return path[i];
 }
 
@@ -290,8 +285,7 @@ static void test_random_pipes(uint64_t *random)
 static void test_named_pipe(uint64_t *random)
 {
     struct made m;
-    char path[1100];
-    snprintf(path, sizeof path, "%s/fifo", folder);
+    const char *path = scratch("fifo");
     make_random(random, &m);
     if (mkfifo(path, 0600) != 0)
         abort();
@@ -577,11 +571,18 @@ static void test_overlaps(uint64_t *random)
         free_made(m + i);
     make_three(random, m, -1, 0);
     ok(open_only(&d, &err) == PSR_OK, "an overlap of one spectrum is the rounding of a date");
+    for (int i = 0; i < 3; i++)
+        free_made(m + i);
+    make_three(random, m, 86400000, 0);
+    ok(open_only(&d, &err) == PSR_OK, "a gap of a day");
+    for (int i = 0; i < 3; i++)
+        free_made(m + i);
+    make_three(random, m, 0, INT64_C(365) * 86400000);
+    refuse(&d, PSR_EFORMAT, "2.fil: begins 365 days after the end of ");
     const char *twice[2] = {path[1], path[1]};
     d = describe(twice, 2);
     refuse(&d, PSR_EINVAL, "1.fil is given twice");
-    char link[1200];
-    snprintf(link, sizeof link, "%s/link", folder);
+    const char *link = scratch("link");
     if (symlink(path[1], link))
         abort();
     twice[1] = link;
@@ -645,8 +646,7 @@ static void test_odd_pairs(void)
         fil_save(&f, path[i]);
     }
     refuse(&d, PSR_EFORMAT, "begins 8.64e+18 spectra after ");
-    char fifo[1100];
-    snprintf(fifo, sizeof fifo, "%s/fifo", folder);
+    const char *fifo = scratch("fifo");
     if (mkfifo(fifo, 0600) != 0)
         abort();
     pid_t child = fork();
@@ -717,7 +717,7 @@ static void test_bad_files(uint64_t *random)
     refuse(&d, PSR_EINVAL, "standard input (-) among 2 inputs, must be the only one");
     d = describe(NULL, 0);
     refuse(&d, PSR_EINVAL, "no input files");
-    const char *directory = folder;
+    const char *directory = scratch_dir;
     d = describe(&directory, 1);
     refuse(&d, PSR_EIO, strerror(EISDIR));
     const char *devices[2] = {"/dev/null", "/dev/zero"};
@@ -879,12 +879,9 @@ static int count_descriptors(void)
 
 int main(void)
 {
-    const char *tmp = getenv("TMPDIR");
     uint64_t random = tap_seed();
     int before = count_descriptors();
-    snprintf(folder, sizeof folder, "%s/psrkit-source-XXXXXX", tmp ? tmp : "/tmp");
-    if (!mkdtemp(folder))
-        return EXIT_FAILURE;
+    scratch_make();
     psr_source_close(NULL);
     test_real_files();
     test_random_files(&random);
@@ -901,8 +898,5 @@ int main(void)
     test_many_threads(&random);
     test_large_file();
     ok(count_descriptors() == before, "no descriptor is left open");
-    for (int i = 0; i < MAX_FILE; i++)
-        unlink(file_path(i));
-    rmdir(folder);
     return done_testing();
 }

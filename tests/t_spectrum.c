@@ -61,7 +61,7 @@ static double level_at(const double *power, int64_t nbin, int start, int end, do
     int64_t first = 1, n = start, before = 0;
     double middle = 0, old_level = 0, slope = 0;
     for (;;) {
-        double sorted[600], level;
+        double sorted[1000], level;
         n = n > nbin - first ? nbin - first : n;
         for (int64_t i = 0; i < n; i++) {
             int64_t j = i;
@@ -85,7 +85,7 @@ static double level_at(const double *power, int64_t nbin, int start, int end, do
             return level + slope * ((double)k - middle);
         n = (int64_t)(start * log((double)first));
         if (n > end || ((double)first >= stop && first > start + 1))
-            n = end;
+            n = end <= 500 || end < first / 8 ? end : first / 8 > 100 ? first / 8 : 100;
     }
 }
 
@@ -121,6 +121,7 @@ static void test_redden(uint64_t *random)
     check_redden(5001, 6, 100, 1e9, random);
     check_redden(3000, 6, 200, 2, random);
     check_redden(777, 2, 50, 60, random);
+    check_redden(9000, 6, 900, 1000, random);
     check_redden(8, 6, 100, 805, random);
     check_redden(5, 6, 100, 805, random);
     check_redden(2, 6, 100, 805, random);
@@ -263,10 +264,15 @@ static void test_files(void)
     ok(psr_spectrum_write(scratch("b"), x, 12, &file.inf, &err) == PSR_OK, "a .fft is written: %s",
        err.msg);
     ok(psr_spectrum_describe(&file, scratch("b.fft"), &err) == PSR_OK && !file.series &&
-           !strcmp(file.inf.name, scratch("b")),
+           !strcmp(file.inf.name, scratch("b")) && !file.reddened,
        "and described: %s", err.msg);
     ok(psr_spectrum_read(&file, scratch("b.fft"), got, &err) == PSR_OK && !memcmp(got, x, sizeof x),
        "and read: %s", err.msg);
+    x[0] = 1;
+    x[1] = 0;
+    ok(psr_spectrum_write(scratch("red"), x, 12, &file.inf, &err) == PSR_OK &&
+           psr_spectrum_describe(&file, scratch("red.fft"), &err) == PSR_OK && file.reddened,
+       "a bin 0 of 1 tells that it was de-reddened");
     ok(psr_spectrum_write(scratch("no/b"), x, 12, &file.inf, &err) == PSR_EIO, "%s", err.msg);
     ok(psr_spectrum_bad(x, 24) == -1, "all finite");
     x[17] = NAN;

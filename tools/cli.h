@@ -37,6 +37,21 @@ struct cli_option {
     double min, max;  /* limits of a number */
 };
 
+/* Options in the order of --help, put together from parts. */
+enum { CLI_TABLE_MAX = 80 };
+struct cli_table {
+    struct cli_option option[CLI_TABLE_MAX];
+    size_t n;
+};
+
+/* Adds n options at the end; more than there is room for end the program. */
+void cli_table_add(struct cli_table *table, const struct cli_option *option, size_t n);
+#define CLI_ADD(table, options) cli_table_add(table, options, sizeof(options) / sizeof *(options))
+
+/* Rows of more than one tool: -ncpus and -mem (NULL: not that), -q and -v. */
+void cli_add_limits(struct cli_table *table, int64_t *ncpus, int64_t *mem_bytes);
+void cli_add_talk(struct cli_table *table, bool *quiet, bool *verbose);
+
 struct cli {
     const char *name;
     const char *operands; /* for the usage line: "[OPTION]... FILE..." */

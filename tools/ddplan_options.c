@@ -138,8 +138,8 @@ static char *plot_name(const struct cli *tool, const char *name)
 
 static char *join_words(const struct cli *tool, int argc, char **argv)
 {
-    size_t n = 1;
-    for (int i = 0; i < argc; i++)
+    size_t n = strlen(tool->name) + 1;
+    for (int i = 1; i < argc; i++)
         n += strlen(argv[i]) + 1;
     char *text = calloc(n, 1);
     if (!text)

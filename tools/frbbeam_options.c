@@ -1,5 +1,6 @@
 #include "frbbeam.h"
 
+#include <psrkit/number.h>
 #include <string.h>
 
 static const struct frbbeam_options defaults = {
@@ -29,8 +30,18 @@ static void check_combinations(const struct frbbeam_options *o, const struct cli
         cli_usage_error(tool, "-scale is for 4 and 8 bits: floats are not scaled");
 }
 
+static void take_tds(struct frbbeam_options *o, const struct cli *tool, const char *tds)
+{
+    psr_err why;
+    if (tds && *tds == '@')
+        o->tds_file = tds + 1;
+    else if (tds && psr_parse_int("-tds", tds, 1, 1 << 20, &o->tds, &why))
+        cli_usage_error(tool, "%s", why.msg);
+}
+
 int frbbeam_options_parse(struct frbbeam_options *o, struct cli *tool, int argc, char **argv)
 {
+    const char *tds = NULL;
     *o = defaults;
     const struct cli_option table[] = {
         {"Array", CLI_HEADING, NULL, NULL, NULL, 0, 0},
@@ -54,8 +65,10 @@ int frbbeam_options_parse(struct frbbeam_options *o, struct cli *tool, int argc,
         {"beam", CLI_INT, &o->beam, "K", "Form beam K only, counted from 0.", 0, 1 << 20},
         {"cadence", CLI_DOUBLE, &o->cadence_s, "SEC",
          "How often beams that track are pointed anew (default 1).", 1e-6, 1e6},
-        {"tds", CLI_INT, &o->tds, "N",
-         "Samples of voltage in a sample of intensity (default: about 1 ms).", 1, 1 << 20},
+        {"tds", CLI_TEXT, &tds, "N|@FILE",
+         "Samples of voltage in a sample of intensity (default: about 1 ms); @FILE has them by "
+         "frequency.",
+         0, 0},
         {"Output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"o", CLI_TEXT, &o->root, "ROOT",
          "Start of output names: ROOT_beam0000.fil and so on; - with -beam K writes to standard "
@@ -64,7 +77,7 @@ int frbbeam_options_parse(struct frbbeam_options *o, struct cli *tool, int argc,
         {"nbits", CLI_INT, &o->nbits, "N", "Bits per sample: 4, 8 (default) or 32 (floats).", 4,
          32},
         {"scale", CLI_TEXT, &o->scale, "FILE",
-         "Scales of an earlier run, ROOT.scale, instead of those of the first second.", 0, 0},
+         "Scales of an earlier run, ROOT.scale, instead of measuring them.", 0, 0},
         {"Running", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"device", CLI_TEXT, &o->device, "NAME",
          "Where to form beams: auto (a GPU where there is one, the default), cpu, cuda, or the "
@@ -85,6 +98,7 @@ int frbbeam_options_parse(struct frbbeam_options *o, struct cli *tool, int argc,
         .noptions = sizeof table / sizeof *table,
     };
     int n = cli_parse(tool, argc, argv);
+    take_tds(o, tool, tds);
     check_combinations(o, tool, n);
     tool->options = NULL;
     tool->noptions = 0;

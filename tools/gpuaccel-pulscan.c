@@ -19,7 +19,8 @@ static void take_file(struct accel_job *j, const char *path)
     }
     struct accel_shape shape = {.nbin = file.about.nbin,
                                 .tobs_s = file.about.tobs_s,
-                                .series = file.about.series && !accel_transforms(j)};
+                                .series = file.about.series && !accel_transforms(j),
+                                .reddened = file.about.reddened};
     if (!accel_same_shape(&shape, &j->shape))
         accel_drain(j);
     psr_status st = accel_plan(j, shape);

@@ -10,13 +10,13 @@
 #include <psrkit/spectrum.h>
 #include <psrkit/zaplist.h>
 
-enum { ACCEL_MAX_SUMS = 8 };
+enum { ACCEL_MAX_SUMS = 8, ACCEL_ENDWIDTH = 1 << 20 };
 
 struct accel_options {
     /* input */
     const char *files; /* a list of names; "-" is standard input */
     bool rednoise;
-    int64_t startwidth, endwidth; /* bins */
+    int64_t startwidth, endwidth; /* bins; 0: by themselves */
     double endfreq_hz;
     const char *zaplist;
     double baryv;
@@ -48,6 +48,9 @@ struct accel_options {
     bool quiet, verbose;
 };
 
+/* Fills *table with options that set fields of *o. */
+void accel_fill_table(struct cli_table *table, struct accel_options *o);
+
 /* Reads the command line into o (defaults set here); mistakes end the program with exit code 2.
  * Returned: *tool for messages; the number of inputs, in argv[1 .. n] */
 int accel_options_parse(struct accel_options *o, struct cli *tool, int argc, char **argv);
@@ -64,7 +67,8 @@ struct accel_file {
 struct accel_shape {
     int64_t nbin;
     double tobs_s;
-    bool series; /* the plan transforms */
+    bool series;   /* the plan transforms */
+    bool reddened; /* before, by whoever wrote the files */
 };
 
 /* Files that are searched at once. */
@@ -113,6 +117,9 @@ bool accel_same_shape(const struct accel_shape *a, const struct accel_shape *b);
 
 /* Whether the tool, and not the plan, transforms series: their spectra are to be written. */
 bool accel_transforms(const struct accel_job *j);
+
+/* How the tool takes red noise out, if it does. */
+struct psr_redden accel_redden(const struct accel_options *o, double tobs_s);
 
 /* Makes the plans, and all that depends on nbin and tobs, for files of this shape, unless they are
  * there.  On error j->err tells, and there is no plan. */

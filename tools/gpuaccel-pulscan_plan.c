@@ -38,6 +38,25 @@ static size_t choose_batch(const struct accel_job *j)
     return j->opt.batch || (int64_t)j->batch_max <= fits ? j->batch_max : (size_t)fits;
 }
 
+static struct psr_redden redden_by(const struct accel_options *o, double tobs_s, int64_t endwidth)
+{
+    return (struct psr_redden){.start = (int)o->startwidth,
+                               .end = (int)(o->endwidth ? o->endwidth : endwidth),
+                               .stop_bin = o->endfreq_hz * tobs_s};
+}
+
+/* Blocks that are not much longer than boxes are wide take drifting signals for noise. */
+struct psr_redden accel_redden(const struct accel_options *o, double tobs_s)
+{
+    return redden_by(o, tobs_s, o->zmax > 3 ? least(30 * o->zmax, ACCEL_ENDWIDTH) : 100);
+}
+
+/* As realfft does where it is not told. */
+static struct psr_redden redden_before(const struct accel_options *o, double tobs_s)
+{
+    return redden_by(o, tobs_s, 100);
+}
+
 static psr_status describe(struct accel_job *j, struct psr_pulscan_desc *d)
 {
     const struct accel_options *o = &j->opt;
@@ -47,11 +66,10 @@ static psr_status describe(struct accel_job *j, struct psr_pulscan_desc *d)
         return st;
     d->nbin = (size_t)s->nbin;
     d->series = s->series;
-    if (s->series && o->rednoise) {
-        d->redden_start = (int)o->startwidth;
-        d->redden_end = (int)o->endwidth;
-        d->redden_stop = o->endfreq_hz * s->tobs_s;
-    }
+    if (s->reddened)
+        d->redden = redden_before(o, s->tobs_s);
+    else if (o->rednoise)
+        d->redden = accel_redden(o, s->tobs_s);
     d->batch = j->batch_now;
     d->zmax = (int)o->zmax;
     d->zstep = (int)o->zstep;
@@ -76,8 +94,8 @@ static psr_status describe(struct accel_job *j, struct psr_pulscan_desc *d)
 
 bool accel_same_shape(const struct accel_shape *a, const struct accel_shape *b)
 {
-    return a->nbin == b->nbin && a->series == b->series && !(a->tobs_s < b->tobs_s) &&
-           !(a->tobs_s > b->tobs_s);
+    return a->nbin == b->nbin && a->series == b->series && a->reddened == b->reddened &&
+           !(a->tobs_s < b->tobs_s) && !(a->tobs_s > b->tobs_s);
 }
 
 bool accel_transforms(const struct accel_job *j)
@@ -141,9 +159,7 @@ static psr_status transform(const struct accel_job *j, const struct accel_file *
                             psr_err *err)
 {
     const struct accel_options *o = &j->opt;
-    const struct psr_redden how = {.start = (int)o->startwidth,
-                                   .end = (int)o->endwidth,
-                                   .stop_bin = o->endfreq_hz * file->about.tobs_s};
+    const struct psr_redden how = accel_redden(o, file->about.tobs_s);
     int64_t n = 2 * file->about.nbin;
     int64_t bad = psr_spectrum_bad(x, n);
     if (bad >= 0)

@@ -38,6 +38,9 @@ static void read_position(const struct psr_fits *f, struct psr_obs *obs)
         psr_note(&f->notes, "%s: RA and DEC are no position", f->path);
         return;
     }
+    /* What writers leave there who know no position. */
+    if (ra_h == 0 && dec_deg == 0)
+        return;
     obs->has_position = true;
     obs->ra_deg = 15 * ra_h;
     obs->dec_deg = dec_deg;

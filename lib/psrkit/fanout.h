@@ -4,7 +4,8 @@
  * for each, and gives each what it would be given alone: the same bits.  What lines have in common
  * is done once: spectra are summed to a line's downsampling from the sums of the line whose
  * downsampling is the largest that divides it, where those are integers that 16 bits hold and the
- * sums are less to take in than the spectra.
+ * sums are less to take in than the spectra; devices sum for themselves, and the spectra come to
+ * them once for all lines.
  *
  * A fan-out is a stream as psr_dedisp is.  One fan-out, one caller's thread. */
 #ifndef PSRKIT_FANOUT_H

@@ -20,9 +20,10 @@
  *
  * Sigma.  p = 1 - (1 - Q)^N_eff, Q the chance that chi^2 noise gives a box as much, N_eff the
  * effective number of independent boxes (psr_pulscan_trials), and sigma the Gaussian's whose tail
- * is p.  The stretches' finite length is allowed for.  So the best sigma of a spectrum of noise is
- * above 2 in one spectrum of 44 or a few less.  What is not allowed for is de-reddening by short
- * blocks before: realfft's own of some 60 bins lifts noise above 2 five to ten times as often.
+ * is p.  The stretches' finite length is allowed for, and so
+ * are the short blocks by which spectra were de-reddened, whose medians scatter far more.  So the
+ * best sigma of a spectrum of noise is above 2 in one spectrum of 44 or a few less, of a
+ * de-reddened one in between half and a quarter as many where boxes are wider than the blocks.
  *
  * One plan, one caller's thread; plans are independent of each other.  Hits do not depend on the
  * number of threads nor on the batch; two backends agree to 1e-5 of the power, and on all but boxes
@@ -31,6 +32,7 @@
 #define PSRKIT_PULSCAN_H
 
 #include <psrkit/obs.h>
+#include <psrkit/spectrum.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -49,10 +51,9 @@ enum { PSR_PULSCAN_MAX_HARM = 32, PSR_PULSCAN_MAX_Z = 65535 };
 struct psr_pulscan_desc {
     size_t nbin; /* of every spectrum, bin 0 included */
     bool series; /* the input is series of 2 nbin samples, to be Fourier transformed first */
-    int redden_start,
-        redden_end;     /* series only: de-redden as struct psr_redden says; start 0: no */
-    double redden_stop; /* bin */
-    size_t batch;       /* most spectra in one execute; 0: 1 */
+    struct psr_redden redden; /* series: de-redden the spectra like this; spectra: they were
+                                 de-reddened like this before.  start 0: no */
+    size_t batch;             /* most spectra in one execute; 0: 1 */
 
     int zmax;         /* 0 .. PSR_PULSCAN_MAX_Z */
     int zstep;        /* 0: 1 */
@@ -123,8 +124,9 @@ PSR_MUST_CHECK psr_status psr_pulscan_amplitudes(psr_pulscan *p, size_t s, int64
 /* N_eff of the search (compat: of harmonic sum H = nharm). */
 double psr_pulscan_trials(const psr_pulscan *p, int nharm);
 
-/* The sigma that a box of this power has in the search. */
-double psr_pulscan_sigma(const psr_pulscan *p, double power, int nharm, int z);
+/* The sigma that a box of this power has in the search; first counts where spectra were
+ * de-reddened. */
+double psr_pulscan_sigma(const psr_pulscan *p, double power, int nharm, int z, int64_t first);
 
 struct psr_pulscan_info {
     const char *backend; /* static storage */

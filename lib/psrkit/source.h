@@ -21,6 +21,9 @@ enum psr_input {
     PSR_INPUT_PSRFITS,
 };
 
+/* What is missing between two files, or two rows of one, is padded where it is no longer. */
+enum { PSR_GAP_DAYS_MAX = 1 };
+
 struct psr_source_desc {
     const char *const *path; /* [npath] in time order or not; "-" is standard input, alone */
     size_t npath;
@@ -36,7 +39,8 @@ struct psr_source_desc {
     struct psr_notes notes; /* remarks on unknown keys, truncation, gaps, lost rows */
 };
 
-/* Status: PSR_EIO, PSR_EFORMAT (also for files that overlap or do not match), PSR_EUNSUPPORTED,
+/* Status: PSR_EIO, PSR_EFORMAT (also for files that overlap, do not match, or
+ *         are further apart than PSR_GAP_DAYS_MAX), PSR_EUNSUPPORTED,
  *         PSR_EINVAL (skip beyond the end, no such IF), PSR_ENOMEM.  *out is NULL on error. */
 PSR_MUST_CHECK psr_status psr_source_open(psr_source **out, const struct psr_source_desc *desc,
                                           psr_err *err);

@@ -16,13 +16,14 @@ extern "C" {
 
 /* A .fft or .dat file, known by its suffix, and the .inf beside it. */
 struct psr_spectrum_file {
-    bool series;  /* .dat: 2 nbin samples; .fft: nbin bins */
-    int64_t nbin; /* at least 1 */
+    bool series;   /* .dat: 2 nbin samples; .fft: nbin bins */
+    bool reddened; /* a .fft file whose bin 0 is 1: that of a spectrum that was de-reddened */
+    int64_t nbin;  /* at least 1 */
     double tobs_s;
     struct psr_inf inf;
 };
 
-/* Looks at a file without reading its data.
+/* Looks at a file without reading more of its data than bin 0.
  * Status: PSR_EINVAL (another suffix); PSR_EIO; PSR_EFORMAT naming file, field, value and limit (no
  *         .inf beside it, a size at odds with it, an odd number of samples, a sample of no width);
  *         PSR_EUNSUPPORTED; PSR_ENOMEM. */
@@ -67,7 +68,8 @@ void psr_rfft_destroy(psr_rfft *plan);
 /* --- red noise -------------------------------------------------------------------------------- */
 
 /* How `realfft -rednoise` measures it: blocks of start bins at first, of (int)(start ln k) from bin
- * k on, but end at most, and end from stop_bin on. */
+ * k on, but end at most, and end from stop_bin on; where end is above PRESTO's 500,
+ * not of end at once, but of k / 8 (100 at least) until that is end. */
 struct psr_redden {
     int start, end;  /* start 2 or more, end at least start */
     double stop_bin; /* a frequency times the length of the observation */

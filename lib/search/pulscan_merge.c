@@ -134,11 +134,12 @@ static double ratio_at(size_t k)
 }
 
 /* Whether the middle of one box lies in the other, one of them brought to the other's frequency, to
- * accelsearch's 1.5 bins. */
+ * accelsearch's 1.5 bins.  A box of z + 1 bins says no more of a frequency than that it is in one
+ * of them, and at seven times the frequency that is seven times as much. */
 static bool related(const struct psr_pulscan_hit *better, const struct psr_pulscan_hit *h,
                     double ratio)
 {
-    double wide = fmax(ratio * better->z, h->z) / 2 + 1.5;
+    double wide = fmax(ratio * (better->z + 1), h->z + 1) / 2 + 1.5;
     return fabs(ratio * better->r - h->r) <= wide;
 }
 
@@ -148,7 +149,7 @@ static int64_t find_better(const struct grid *g, const struct psr_pulscan_cand *
     int64_t found = -1;
     for (size_t k = 0; k < NRATIO; k++) {
         double ratio = ratio_at(k);
-        double at = h->r / ratio, away = fmax(widest, h->z / ratio) / 2 + 1.5 / ratio;
+        double at = h->r / ratio, away = fmax(widest + 1, (h->z + 1) / ratio) / 2 + 1.5 / ratio;
         size_t last = cell_of(g, at + away);
         for (size_t cell = cell_of(g, at - away); cell <= last; cell++)
             for (int64_t c = g->head[cell]; c >= 0; c = g->next[c])

@@ -46,12 +46,11 @@ static psr_status transform_one(struct psr_pulscan_series *x, size_t slot, const
 {
     const struct psr_pulscan_search *s = x->s;
     float *out = x->spectrum + slot * x->stride;
-    const struct psr_redden how = {s->redden_start, s->redden_end, s->redden_stop};
     *bad = psr_spectrum_bad(in, 2 * (int64_t)s->nbin);
     if (*bad >= 0)
         return PSR_OK;
     psr_rfft_execute(x->rfft, in, out);
-    return s->redden_start ? psr_spectrum_deredden(out, (int64_t)s->nbin, &how, err) : PSR_OK;
+    return s->redden.start ? psr_spectrum_deredden(out, (int64_t)s->nbin, &s->redden, err) : PSR_OK;
 }
 
 psr_status psr_pulscan_series_transform(struct psr_pulscan_series *x, size_t nspec,

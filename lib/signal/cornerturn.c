@@ -192,6 +192,8 @@ static const unsigned char *square_rows(const struct psr_cornerturn *ct, const s
         default:                                                                                   \
             WHOLE_SUMS(RAW, STORE, SUM, ds)                                                        \
         }                                                                                          \
+        if (whole * ds == n) /* also where threads share a channel: sums are of one sample */      \
+            return;                                                                                \
         SUM sum = 0;                                                                               \
         for (size_t u = whole * ds; u < n; u++)                                                    \
             sum += (RAW)(x[u] + bias);                                                             \
