@@ -14,14 +14,14 @@ static struct psr_notes bary_notes(struct gpudedisp_job *j)
 /* PRESTO barycentres to 0, 0 where the header has no position; a user is better told. */
 static bool is_wanted(struct gpudedisp_job *j, bool presto)
 {
-    const int64_t first_day = 36934; /* 1960 */
+    const int64_t first_day = 36934, end_day = 88069; /* 1960; 2100, where the orbit ends */
     struct psr_notes notes = bary_notes(j);
     const struct psr_obs *obs = &j->bary.obs;
     if (j->opt.nobary || j->opt.sub)
         return false;
     if (obs->barycentric)
         psr_note(&notes, "%s: is barycentric already", gpudedisp_input_name(j));
-    else if (obs->tstart.day < first_day)
+    else if (obs->tstart.day < first_day || obs->tstart.day >= end_day)
         psr_note(&notes, "%s: MJD %.9g is no date: no barycentring, times are topocentric",
                  gpudedisp_input_name(j), (double)obs->tstart.day + obs->tstart.frac);
     else if (!obs->has_position && !presto)
