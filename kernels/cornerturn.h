@@ -26,7 +26,11 @@ struct cornerturn_k_desc {
     int32_t maxpre;         /* of d_pre */
     int nplane;             /* of bytes, lowest first; 0: floats */
     size_t pitch, plane;    /* bytes from run to run and from plane to plane of the output */
+    void *d_sum;            /* [cornerturn_k_sum_bytes], 16-byte aligned; NULL: slower */
 };
+
+/* Memory in which spectra are summed before they are turned; 0: they are not, and d_sum is NULL. */
+size_t cornerturn_k_sum_bytes(const struct cornerturn_k_desc *desc);
 
 /* Given:    d_in  spectra from sample 0 on; Returned: n outputs of each channel at d_lane */
 cudaError_t cornerturn_k_turn(const struct cornerturn_k_desc *desc, const void *d_in, size_t first,

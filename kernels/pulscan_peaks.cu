@@ -81,8 +81,7 @@ static __device__ __noinline__ void give_peak(const struct pulscan_k_search &s,
         return;
     const uint32_t slot = atomicAdd(&s.d_count->npeak, 1);
     if (slot < s.cap) {
-        struct psr_pulscan_peak peak = {at, most, s.spec0 + p.spec, (uint16_t)p.sum,
-                                        (uint16_t)w.index};
+        struct psr_pulscan_peak peak = {at, most, s.spec0 + p.spec, (uint32_t)p.sum, w.index};
         s.d_peak[slot] = peak;
     }
 }

@@ -61,6 +61,7 @@ lib_cuda_sources = \
 	lib/beam/beam_cuda_state.c \
 	lib/search/dedisp_cuda.c \
 	lib/search/dedisp_cuda.h \
+	lib/search/dedisp_cuda_block.c \
 	lib/search/dedisp_cuda_plan.c \
 	lib/search/dedisp_cuda_push.c \
 	lib/search/dedisp_cuda_state.c \
@@ -153,6 +154,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/search/compat.c \
 	lib/search/dedisp.c \
 	lib/search/dedisp_backend.h \
+	lib/search/dedisp_check.c \
 	lib/search/dedisp_cpu.c \
 	lib/search/dedisp_cpu.h \
 	lib/search/dedisp_cpu_kernel.c \
@@ -166,6 +168,8 @@ lib_libpsrkit_a_SOURCES = \
 	lib/search/fanout.c \
 	lib/search/matched.c \
 	lib/search/measure.c \
+	lib/search/measure_notes.c \
+	lib/search/measure_notes.h \
 	lib/search/patch.c \
 	lib/search/pulscan.c \
 	lib/search/pulscan_backend.h \
@@ -204,6 +208,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/signal/ddplan_factors.c \
 	lib/signal/delays.c \
 	lib/signal/deredden.c \
+	lib/signal/ends.c \
 	lib/signal/fake.c \
 	lib/signal/fake_part.c \
 	lib/signal/fake_parts.h \
@@ -215,7 +220,6 @@ lib_libpsrkit_a_SOURCES = \
 	lib/signal/fake_truth.c \
 	lib/signal/fakevolt.c \
 	lib/signal/orbit.c \
-	lib/signal/quantise_lanes.h \
 	lib/signal/redden.h \
 	lib/signal/resample.c \
 	lib/signal/rfft.c \

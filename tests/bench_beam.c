@@ -4,6 +4,7 @@
  * channels, whose number does not matter to the time of one. */
 #include <psrkit/beam.h>
 
+#include "bench.h"
 #include "tap.h"
 #if defined __x86_64__
 #include <immintrin.h>
@@ -69,10 +70,10 @@ static double multiply_rate(int nthread)
     else if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
         run = muls_avx2, width = 8;
 #endif
-    double start = omp_get_wtime();
+    double start = bench_wall_s();
 #pragma omp parallel num_threads(nthread) reduction(+ : sink)
     sink += run(0.999f);
-    double took_s = omp_get_wtime() - start;
+    double took_s = bench_wall_s() - start;
     if (sink == 1)
         diag("never");
     return 2.0 * width * MUL_CHAINS * MUL_ROUNDS * nthread / took_s;
@@ -93,18 +94,14 @@ static double time_plan(const struct psr_beam_desc *d, size_t nt, const uint8_t 
     psr_beam *p = NULL;
     psr_err err;
     double best = INFINITY;
-    if (psr_beam_create(&p, d, &err)) {
-        printf("%s\n", err.msg);
-        exit(EXIT_FAILURE);
-    }
+    bench_must(psr_beam_create(&p, d, &err), &err);
     size_t stride = psr_beam_rows(p, nt), nrow;
-    float *out = tap_take(psr_beam_count(p) * stride * NFREQ, sizeof *out);
+    float *out = bench_take(psr_beam_count(p) * stride * NFREQ, sizeof *out);
     for (int r = 0; r < repeats; r++) {
         psr_beam_reset(p);
-        double start = omp_get_wtime();
-        if (psr_beam_execute(p, in, nt, out, stride, &nrow, &err))
-            printf("%s\n", err.msg);
-        best = fmin(best, omp_get_wtime() - start);
+        double start = bench_wall_s();
+        bench_must(psr_beam_execute(p, in, nt, out, stride, &nrow, &err), &err);
+        best = fmin(best, bench_wall_s() - start);
     }
     free(out);
     psr_beam_destroy(p);
@@ -127,8 +124,8 @@ static void bench(const struct work *k, int repeats, int nthread, double peak)
                               .n_ew = k->n_ew,
                               .theta_ns = theta_ns,
                               .theta_ew = theta_ew};
-    uint8_t *in = tap_take(bytes, 1);
-    a.cell = tap_take(k->ndish, sizeof *a.cell);
+    uint8_t *in = bench_take(bytes, 1);
+    a.cell = bench_take(k->ndish, sizeof *a.cell);
     for (size_t i = 0; i < k->ndish; i++)
         a.cell[i] = (int32_t)i;
     for (size_t i = 0; i < bytes; i++)

@@ -5,11 +5,9 @@
 #include <psrkit/dedisp.h>
 #include <psrkit/delays.h>
 
+#include "bench.h"
 #include <omp.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 struct work {
     const char *name;
@@ -25,32 +23,22 @@ static const struct work works[] = {
     {"W3", 4096, 1549.963, -0.0732421875, 64e-6, 10, 4096, 0, 0.2442},
 };
 
-static void *take(size_t bytes)
-{
-    void *p = aligned_alloc(64, (bytes + 63) / 64 * 64);
-    if (!p) {
-        fprintf(stderr, "bench_dedisp: no memory for %zu bytes\n", bytes);
-        exit(EXIT_FAILURE);
-    }
-    return p;
-}
-
 /* --- ceilings --------------------------------------------------------------------------------- */
 
 /* Bytes a second that memcpy moves, reading and writing counted once. */
 static double copy_rate(int nthread)
 {
     enum { PART = 64 << 20, REPEAT = 6 };
-    char *from = take((size_t)nthread * PART), *to = take((size_t)nthread * PART);
+    char *from = bench_take((size_t)nthread, PART), *to = bench_take((size_t)nthread, PART);
     double best = 0;
     memset(from, 1, (size_t)nthread * PART);
     memset(to, 2, (size_t)nthread * PART);
     for (int r = 0; r < REPEAT; r++) {
-        double start = omp_get_wtime();
+        double start = bench_wall_s();
 #pragma omp parallel for num_threads(nthread)
         for (int n = 0; n < nthread; n++)
             memcpy(to + (size_t)n * PART, from + (size_t)n * PART, PART);
-        double rate = (double)nthread * PART / (omp_get_wtime() - start);
+        double rate = (double)nthread * PART / (bench_wall_s() - start);
         best = rate > best ? rate : best;
     }
     free(from);
@@ -100,15 +88,15 @@ static unsigned run_adds(const char *x)
 static double add_rate(int nthread)
 {
     unsigned sink = 0;
-    double start = omp_get_wtime();
+    double start = bench_wall_s();
 #pragma omp parallel num_threads(nthread) reduction(+ : sink)
     {
-        char *x = take(ADD_BYTES + 64);
+        char *x = bench_take(ADD_BYTES + 64, 1);
         memset(x, 1, ADD_BYTES + 64);
         sink += run_adds(x);
         free(x);
     }
-    double took = omp_get_wtime() - start;
+    double took = bench_wall_s() - start;
     return sink == 1 ? 0 : (double)nthread * ADD_ROUNDS * (ADD_BYTES / 2) / took;
 }
 
@@ -116,7 +104,7 @@ static double add_rate(int nthread)
 
 static unsigned char *make_noise(size_t bytes)
 {
-    uint64_t *x = take(bytes);
+    uint64_t *x = bench_take(bytes, 1);
 #pragma omp parallel for
     for (size_t n = 0; n < (bytes + 63) / 64 * 8; n++) {
         uint64_t z = (n + 1) * UINT64_C(0x9E3779B97F4A7C15);
@@ -128,7 +116,7 @@ static unsigned char *make_noise(size_t bytes)
 
 static psr_status make_plan(psr_dedisp **p, const struct work *w, int nthread, psr_err *err)
 {
-    double *freq = take(w->nchan * sizeof *freq), *dm = take(w->ndm * sizeof *dm);
+    double *freq = bench_take(w->nchan, sizeof *freq), *dm = bench_take(w->ndm, sizeof *dm);
     for (size_t c = 0; c < w->nchan; c++)
         freq[c] = w->fch1_mhz + w->foff_mhz * (double)c;
     for (size_t i = 0; i < w->ndm; i++)
@@ -167,54 +155,31 @@ static psr_status sweep(psr_dedisp *p, const struct work *w, const unsigned char
     return PSR_OK;
 }
 
-static double cpu_seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 static void bench(const struct work *w, const unsigned char *in, int nthread, int repeats,
                   double copy, double adds)
 {
     size_t nsamp = (size_t)(w->seconds / w->tsamp_s + 0.5);
-    double took[64], cpu[64], start = omp_get_wtime();
+    double took[64], cpu[64], start = bench_wall_s();
     psr_dedisp *p;
     psr_err err;
-    psr_status st = make_plan(&p, w, nthread, &err);
-    double create = omp_get_wtime() - start;
-    if (st) {
-        fprintf(stderr, "bench_dedisp: %s\n", err.msg);
-        exit(EXIT_FAILURE);
-    }
+    bench_must(make_plan(&p, w, nthread, &err), &err);
+    double create = bench_wall_s() - start;
     size_t block = psr_dedisp_block(p), stride = psr_dedisp_ready(p, block + nsamp);
     stride = stride < block ? stride : block;
-    float *out = take(w->ndm * stride * sizeof *out);
-    for (int r = 0; r < repeats && !st; r++) {
-        start = omp_get_wtime();
-        cpu[r] = -cpu_seconds();
-        st = sweep(p, w, in, nsamp, out, stride, &err);
-        took[r] = omp_get_wtime() - start;
-        cpu[r] += cpu_seconds();
+    float *out = bench_take(w->ndm * stride, sizeof *out);
+    for (int r = 0; r < repeats; r++) {
+        start = bench_wall_s();
+        cpu[r] = -bench_cpu_s();
+        bench_must(sweep(p, w, in, nsamp, out, stride, &err), &err);
+        took[r] = bench_wall_s() - start;
+        cpu[r] += bench_cpu_s();
     }
-    if (st) {
-        fprintf(stderr, "bench_dedisp: %s\n", err.msg);
-        exit(EXIT_FAILURE);
-    }
-    qsort(took, (size_t)repeats, sizeof *took, by_value);
-    qsort(cpu, (size_t)repeats, sizeof *cpu, by_value);
     struct psr_dedisp_info info;
     psr_dedisp_describe(p, &info);
-    double t = took[repeats / 2], nout = (double)(nsamp - psr_dedisp_maxshift(p));
+    double t = bench_median(took, (size_t)repeats), nout = (double)(nsamp - psr_dedisp_maxshift(p));
     double moved = (double)nsamp * (double)w->nchan + nout * (double)w->ndm * 4;
     printf("%-3s %7d %8.3f %7.3f %7.3f %9.3f %8.2f %8.2f %9.2f %9.2f %7.0f\n", w->name, nthread,
-           create, t, cpu[repeats / 2], info.adds_direct * nout / t * 1e-12,
+           create, t, bench_median(cpu, (size_t)repeats), info.adds_direct * nout / t * 1e-12,
            info.adds_direct / info.adds_planned, info.adds_direct * nout / t / adds,
            info.adds_planned * nout / t / adds, moved / t / copy, (double)info.bytes * 1e-6);
     fflush(stdout);

@@ -6,10 +6,8 @@
 #include <psrkit/outfile.h>
 #include <psrkit/rng.h>
 
-#include <stdio.h>
-#include <stdlib.h>
+#include "bench.h"
 #include <string.h>
-#include <time.h>
 
 enum { BLOCK = 32 << 20, NORMALS = 1 << 15 };
 
@@ -25,30 +23,15 @@ static const struct work {
     {"W2", 256, -1.171875, 600, false, 43.9},
 };
 
-static double seconds_of(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-static void stop(const char *why)
-{
-    fprintf(stderr, "bench_fake: %s\n", why);
-    exit(EXIT_FAILURE);
-}
-
 /* Deviates a second of all cores, by processor time, so that other programs do not count. */
 static double normal_rate(void)
 {
-    double began = seconds_of(CLOCK_PROCESS_CPUTIME_ID), n = 0;
-    float *x = malloc(NORMALS * sizeof *x);
-    if (!x)
-        stop("no memory");
+    double began = bench_cpu_s(), n = 0;
+    float *x = bench_take(NORMALS, sizeof *x);
     for (uint64_t k = 0; k < 3000; k++, n += NORMALS)
         psr_rng_normal(1, 0, k * NORMALS, NORMALS, x);
     free(x);
-    return n / (seconds_of(CLOCK_PROCESS_CPUTIME_ID) - began);
+    return n / (bench_cpu_s() - began);
 }
 
 /* Bytes a second into a file of 480 MB, by wall time. */
@@ -56,13 +39,11 @@ static double write_rate(const char *path, const void *block)
 {
     psr_err err;
     psr_outfile *f;
-    double began = seconds_of(CLOCK_MONOTONIC);
-    if (psr_outfile_create(&f, path, &err))
-        stop(err.msg);
+    double began = bench_wall_s();
+    bench_must(psr_outfile_create(&f, path, &err), &err);
     for (int k = 0; k < 15; k++)
-        if (psr_outfile_write(f, block, BLOCK, &err))
-            stop(err.msg);
-    double rate = 15.0 * BLOCK / (seconds_of(CLOCK_MONOTONIC) - began);
+        bench_must(psr_outfile_write(f, block, BLOCK, &err), &err);
+    double rate = 15.0 * BLOCK / (bench_wall_s() - began);
     psr_outfile_abort(f);
     return rate;
 }
@@ -94,8 +75,7 @@ static psr_fake *make_plan(const struct work *w, struct psr_obs *obs)
                               .nsignal = 1,
                               .signal = &pulsar,
                               .noise_sigma = 1};
-    if (psr_fake_create(&p, &d, &err))
-        stop(err.msg);
+    bench_must(psr_fake_create(&p, &d, &err), &err);
     return p;
 }
 
@@ -107,15 +87,15 @@ struct took {
 static double make_all(psr_fake *p, const struct psr_obs *obs, void *block, psr_outfile *f)
 {
     psr_err err;
-    double began = seconds_of(CLOCK_MONOTONIC);
+    double began = bench_wall_s();
     int64_t rows = BLOCK / (int64_t)psr_fake_row_bytes(p);
     for (int64_t t = 0; t < obs->nsamp; t += rows) {
         size_t n = (size_t)(obs->nsamp - t < rows ? obs->nsamp - t : rows);
-        if (psr_fake_execute(p, t, n, block, &err) ||
-            (f && psr_outfile_write(f, block, n * psr_fake_row_bytes(p), &err)))
-            stop(err.msg);
+        bench_must(psr_fake_execute(p, t, n, block, &err), &err);
+        if (f)
+            bench_must(psr_outfile_write(f, block, n * psr_fake_row_bytes(p), &err), &err);
     }
-    return seconds_of(CLOCK_MONOTONIC) - began;
+    return bench_wall_s() - began;
 }
 
 static struct took measure(const struct work *w, void *block, const char *path, int repeats)
@@ -126,10 +106,9 @@ static struct took measure(const struct work *w, void *block, const char *path, 
         psr_err err;
         psr_outfile *f;
         psr_fake *p = make_plan(w, &obs);
-        double cpu = seconds_of(CLOCK_PROCESS_CPUTIME_ID), wall = make_all(p, &obs, block, NULL);
-        cpu = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - cpu;
-        if (psr_outfile_create(&f, path, &err))
-            stop(err.msg);
+        double cpu = bench_cpu_s(), wall = make_all(p, &obs, block, NULL);
+        cpu = bench_cpu_s() - cpu;
+        bench_must(psr_outfile_create(&f, path, &err), &err);
         double written = make_all(p, &obs, block, f);
         psr_outfile_abort(f);
         best.wall_s = wall < best.wall_s ? wall : best.wall_s;
@@ -145,9 +124,7 @@ int main(int argc, char **argv)
     int repeats = argc > 1 ? atoi(argv[1]) : 3;
     const char *folder = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
     char path[4096];
-    char *block = malloc(BLOCK);
-    if (!block)
-        stop("no memory");
+    char *block = bench_take(BLOCK, 1);
     memset(block, 1, BLOCK);
     snprintf(path, sizeof path, "%s/bench_fake.out", folder);
     double normals = normal_rate(), written = write_rate(path, block);

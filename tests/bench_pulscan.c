@@ -6,11 +6,8 @@
 #include <psrkit/pulscan.h>
 #include <psrkit/rng.h>
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
+#include "bench.h"
+#include "scratch.h"
 
 enum { NBIN = 2350000, MOST = 101 };
 
@@ -31,42 +28,16 @@ enum { NWORK = sizeof works / sizeof *works };
 
 struct bench {
     float *x; /* [NBIN][2] */
-    int repeats;
-    char folder[64]; /* with the peer's input */
+    size_t repeats;
     const char *peer;
 };
-
-static double wall_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-static void stop(const char *why)
-{
-    fprintf(stderr, "bench_pulscan: %s\n", why);
-    exit(EXIT_FAILURE);
-}
-
-static int by_value(const void *pa, const void *pb)
-{
-    double a = *(const double *)pa, b = *(const double *)pb;
-    return (a > b) - (a < b);
-}
-
-static double median(double *t, int n)
-{
-    qsort(t, (size_t)n, sizeof *t, by_value);
-    return t[n / 2];
-}
 
 /* Seconds to read the spectrum once with all threads; *sum keeps the compiler honest. */
 static double read_s(const struct bench *b, double *sum)
 {
     double t[MOST];
-    for (int r = 0; r < b->repeats; r++) {
-        double began = wall_s();
+    for (size_t r = 0; r < b->repeats; r++) {
+        double began = bench_wall_s();
         float total = 0;
 #pragma omp parallel for reduction(+ : total)
         for (size_t i = 0; i < 2 * NBIN / 32; i++) {
@@ -78,35 +49,33 @@ static double read_s(const struct bench *b, double *sum)
             total += part[0];
         }
         *sum += (double)total;
-        t[r] = wall_s() - began;
+        t[r] = bench_wall_s() - began;
     }
-    return median(t, b->repeats);
+    return bench_median(t, b->repeats);
 }
 
 static double search_s(psr_pulscan *plan, const float *x)
 {
     struct psr_pulscan_result result;
     psr_err err;
-    double began = wall_s();
-    if (psr_pulscan_execute(plan, 1, &x, &result, &err))
-        stop(err.msg);
-    return wall_s() - began;
+    double began = bench_wall_s();
+    bench_must(psr_pulscan_execute(plan, 1, &x, &result, &err), &err);
+    return bench_wall_s() - began;
 }
 
 /* --- the peer --------------------------------------------------------------------------------- */
 
-static void write_peer_input(struct bench *b)
+static void write_peer_input(const struct bench *b)
 {
-    const char *folder = getenv("TMPDIR");
-    snprintf(b->folder, sizeof b->folder, "%s/psrkit-XXXXXX", folder ? folder : "/tmp");
-    if (!mkdtemp(b->folder) || chdir(b->folder))
-        stop("no folder for the peer's input");
+    scratch_make();
+    if (chdir(scratch_dir))
+        bench_stop("no folder for the peer's input");
     FILE *fft = fopen("n.fft", "wb"), *inf = fopen("n.inf", "w");
     if (!fft || !inf || fwrite(b->x, 8, NBIN, fft) != NBIN)
-        stop("the peer's input cannot be written");
+        bench_stop("the peer's input cannot be written");
     fprintf(inf, " Width of each time series bin (sec)    =  0.000128\n");
     if (fclose(fft) || fclose(inf))
-        stop("the peer's input cannot be written");
+        bench_stop("the peer's input cannot be written");
 }
 
 static double peer_s(const struct bench *b, const struct work *w, int nthread)
@@ -125,7 +94,7 @@ static double peer_s(const struct bench *b, const struct work *w, int nthread)
             t = strtod(number + 1, NULL);
     }
     if (!said || pclose(said) || t < 0)
-        stop("the peer failed");
+        bench_stop("the peer failed");
     return t;
 }
 
@@ -154,33 +123,30 @@ static void measure(const struct bench *b, const struct work *w, double floor_s)
     };
     psr_pulscan *plan;
     psr_err err;
-    if (psr_pulscan_create(&plan, &d, &err))
-        stop(err.msg);
+    bench_must(psr_pulscan_create(&plan, &d, &err), &err);
     double t[MOST], peer[MOST];
     bool with_peer = b->peer && w->peer;
-    for (int r = 0; r < b->repeats; r++) {
+    for (size_t r = 0; r < b->repeats; r++) {
         t[r] = search_s(plan, b->x);
         peer[r] = with_peer ? peer_s(b, w, (int)sysconf(_SC_NPROCESSORS_ONLN)) : 0;
     }
-    double mine = median(t, b->repeats);
+    double mine = bench_median(t, b->repeats);
     printf("%-38s %7.2f ms, %5.1f readings of the spectrum, %6.1f G boxes/s", w->name, 1e3 * mine,
            mine / floor_s, boxes_of(w) / mine / 1e9);
     if (with_peer)
-        printf(", Pulscan %.0f ms, %.1f x", 1e3 * median(peer, b->repeats),
-               median(peer, b->repeats) / mine);
+        printf(", Pulscan %.0f ms, %.1f x", 1e3 * bench_median(peer, b->repeats),
+               bench_median(peer, b->repeats) / mine);
     puts("");
     psr_pulscan_destroy(plan);
 }
 
 int main(int argc, char **argv)
 {
-    struct bench b = {.repeats = argc > 1 ? atoi(argv[1]) : 9,
+    struct bench b = {.repeats = argc > 1 ? strtoul(argv[1], NULL, 10) : 9,
                       .peer = getenv("PSRKIT_BENCH_PULSCAN")};
     if (b.repeats < 1 || b.repeats > MOST)
-        stop("repeats are 1 to 101");
-    b.x = malloc(2 * sizeof *b.x * NBIN);
-    if (!b.x)
-        stop("no memory");
+        bench_stop("repeats are 1 to 101");
+    b.x = bench_take(NBIN, 2 * sizeof *b.x);
     psr_rng_normal(1, 1, 0, 2 * NBIN, b.x);
     double sum = 0, floor_s = read_s(&b, &sum);
     printf("reading a spectrum of %d bins: %.2f ms, %.1f GB/s\n", NBIN, 1e3 * floor_s,
@@ -189,8 +155,6 @@ int main(int argc, char **argv)
         write_peer_input(&b);
     for (int k = 0; k < NWORK; k++)
         measure(&b, &works[k], floor_s);
-    if (b.peer && (system("rm -f n.fft n.inf n_ZMAX*") || rmdir(b.folder)))
-        fprintf(stderr, "bench_pulscan: %s is left\n", b.folder);
     free(b.x);
     return sum == 1 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -4,13 +4,10 @@
  * no method can do without; that of a row of text is the same call with its sigma and no text. */
 #include <psrkit/signif.h>
 
+#include "bench.h"
 #include "tap.h"
 #include <omp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { N = 1 << 20, REPEATS = 5 };
@@ -20,13 +17,6 @@ struct sample {
 };
 
 typedef double work_function(double power, double dof);
-
-static double seconds(clockid_t clock)
-{
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static double call_libm(double power, double dof)
 {
@@ -55,10 +45,10 @@ static double measure_core(work_function *work, const struct sample *s, int n)
 {
     double best_s = INFINITY, sum = 0;
     for (int r = 0; r < REPEATS; r++) {
-        double began_s = seconds(CLOCK_THREAD_CPUTIME_ID);
+        double began_s = bench_seconds(CLOCK_THREAD_CPUTIME_ID);
         for (int i = 0; i < n; i++)
             sum += work(s->power[i], s->dof[i]);
-        best_s = fmin(best_s, seconds(CLOCK_THREAD_CPUTIME_ID) - began_s);
+        best_s = fmin(best_s, bench_seconds(CLOCK_THREAD_CPUTIME_ID) - began_s);
     }
     return isnan(sum) ? NAN : n / best_s;
 }
@@ -68,11 +58,11 @@ static double measure_threads(work_function *work, const struct sample *s, int n
 {
     double best_s = INFINITY, sum = 0;
     for (int r = 0; r < REPEATS; r++) {
-        double began_s = seconds(CLOCK_MONOTONIC);
+        double began_s = bench_wall_s();
 #pragma omp parallel for reduction(+ : sum)
         for (int i = 0; i < n; i++)
             sum += work(s->power[i], s->dof[i]);
-        best_s = fmin(best_s, seconds(CLOCK_MONOTONIC) - began_s);
+        best_s = fmin(best_s, bench_wall_s() - began_s);
     }
     return isnan(sum) ? NAN : n / best_s;
 }
@@ -137,9 +127,9 @@ static double measure_tool(const struct sample *s, double *per_core)
     snprintf(command, sizeof command, "tools/chi2sig <%s >/dev/null", path);
     double best_s = INFINITY, best_core_s = INFINITY;
     for (int r = 0; r < REPEATS && rc == 0; r++) {
-        double began_s = seconds(CLOCK_MONOTONIC), began_core_s = child_seconds();
+        double began_s = bench_wall_s(), began_core_s = child_seconds();
         rc = system(command);
-        best_s = fmin(best_s, seconds(CLOCK_MONOTONIC) - began_s);
+        best_s = fmin(best_s, bench_wall_s() - began_s);
         best_core_s = fmin(best_core_s, child_seconds() - began_core_s);
     }
     unlink(path);
@@ -155,9 +145,7 @@ static void report(const char *what, double rate, double ceiling, const char *ce
 
 int main(void)
 {
-    struct sample s = {malloc(N * sizeof(double)), malloc(N * sizeof(double))};
-    if (!s.power || !s.dof)
-        return EXIT_FAILURE;
+    struct sample s = {bench_take(N, sizeof *s.power), bench_take(N, sizeof *s.dof)};
     uint64_t seed = 1;
     double dof = 0, ratio = 0;
     fill_mix(&s, &seed);

@@ -4,28 +4,9 @@
 
 #include "fits_writer.h"
 #include "formats/reader.h"
+#include "scratch.h"
 
-#include <unistd.h>
-
-static char folder[256], file[300], noted[4096];
-
-/* A temporary folder, in folder; gone after remove_folder, with x.fits in it. */
-__attribute__((unused)) static bool make_folder(void)
-{
-    const char *temporary = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%s/psrfitsXXXXXX", temporary ? temporary : "/tmp");
-    if (mkdtemp(folder))
-        return true;
-    printf("Bail out! no temporary folder\n");
-    return false;
-}
-
-__attribute__((unused)) static void remove_folder(void)
-{
-    snprintf(file, sizeof file, "%s/x.fits", folder);
-    unlink(file);
-    rmdir(folder);
-}
+static char noted[4096];
 
 __attribute__((unused)) static void keep_note(void *ctx, const char *msg)
 {
@@ -137,7 +118,7 @@ __attribute__((unused)) static struct psr_reader *
 open_spec(const struct fits_spec *s, const struct psr_source_desc *desc, psr_err *err)
 {
     struct psr_reader *r;
-    snprintf(file, sizeof file, "%s/x.fits", folder);
+    const char *file = scratch("x.fits");
     err->code = PSR_OK;
     *err->msg = '\0';
     if (!fits_write_spec(file, s))

@@ -24,13 +24,8 @@ rewrite() {
 
 # refused CODE PATTERN ARGS...: frbbeam must exit with CODE, say one line that matches, and leave nothing.
 refused() {
-    local code=$1 pattern=$2
-    shift 2
-    run -"$code" --separate-stderr frbbeam -q "$@"
-    [ "$(printf '%s\n' "$stderr" | wc -l)" -eq 1 ] || { echo "stderr: $stderr"; false; }
-    [[ $stderr =~ $pattern ]] || { echo "stderr: $stderr"; false; }
-    [ -z "$output" ]
-    [ -z "$(find . -name 'x_*' -o -name 'x.*' -o -name '*.part*')" ] || { find .; false; }
+    refuses "$1" "$2" frbbeam -q "${@:3}"
+    leaves_no 'x[_.]*'
 }
 
 samples() { # FILE: what follows its header
@@ -181,14 +176,135 @@ double() {
     refused 1 'NCHAN is 4, and it is 5' "$@" bad.dada
     rewrite v.dada 's/^ENCODING .*/ENCODING GRAY/' >bad.dada
     refused 1 'ENCODING is GRAY' "$@" bad.dada
-    head -c 10000 v.dada >bad.dada
-    refused 1 'bad.dada: is cut: 24 bytes' "$@" bad.dada
-    refused 1 'standard input: is cut' "$@" - <bad.dada
+    head -c 4110 v.dada >bad.dada
+    refused 1 'bad.dada: no samples: 14 bytes follow the header, one takes 40' "$@" bad.dada
+    refused 1 'standard input: holds 0 samples' "$@" - <bad.dada
     head -c 100 v.dada >bad.dada
-    refused 1 'bad.dada' "$@" bad.dada
+    refused 1 'bad.dada: NCHAN is missing|ends within its header' "$@" bad.dada
     refused 1 'No such file' "$@" none.dada
     refused 1 'fewer than the 2000 of -tds' "$@" -tds 2000 v.dada
     refused 1 'NANT is 5, .* has 64 dishes' -array "$array" -beams s.beams -o x v.dada
+}
+
+# part FROM TO: samples FROM .. TO - 1 of v.dada as a file of their own.
+part() {
+    local bytes=$((4 * 2 * 5))
+    rewrite v.dada "s/OBS_OFFSET 0/OBS_OFFSET $(($1 * bytes))/" | head -c 4096
+    tail -c +$((4097 + $1 * bytes)) v.dada | head -c $((($2 - $1) * bytes))
+}
+
+# levels FILE: a row of 8-bit levels a line.
+levels() {
+    samples "$1" | od -An -v -w4 -tu1
+}
+
+@test "a file or a pipe that is cut within a sample is used to its last whole one" {
+    small v.dada
+    head -c $((4096 + 500 * 40 + 24)) v.dada >cut.dada
+    part 0 500 >whole.dada
+    set -- -array s.array -beams s.beams -tds 3
+    frbbeam -q "$@" -o w whole.dada
+    run -0 --separate-stderr frbbeam "$@" -o c cut.dada
+    [[ $stderr == 'frbbeam: cut.dada: is cut: after 500 samples the last 24 bytes are no whole one of 40 and are left out' ]]
+    run -0 --separate-stderr frbbeam "$@" -o p - <cut.dada
+    [[ $stderr == 'frbbeam: standard input: is cut: after 500 samples the last 24 bytes '* ]]
+    run -0 --separate-stderr frbbeam -q "$@" -o c cut.dada
+    [ -z "$stderr" ]
+    cmp w_beam0001.fil c_beam0001.fil
+    cmp w_beam0001.fil p_beam0001.fil
+    [ "$(levels c_beam0001.fil | wc -l)" -eq 166 ]
+}
+
+@test "voltages that are missing between files count as 0, and scales do not see them" {
+    small v.dada
+    part 0 400 >a.dada
+    part 430 1000 >b.dada
+    { head -c $((4096 + 400 * 40)) v.dada; head -c $((30 * 40)) /dev/zero; tail -c +$((4097 + 430 * 40)) v.dada; } >zero.dada
+    set -- -array s.array -beams s.beams -tds 10
+    frbbeam -q "$@" -o z zero.dada
+    run -0 --separate-stderr frbbeam "$@" -o g b.dada a.dada
+    [[ $stderr == 'frbbeam: b.dada begins 30 samples (0.003 s) after the end of a.dada: filled with zeros' ]]
+    cmp z_beam0001.fil g_beam0001.fil
+    cmp z.scale g.scale
+    frbbeam -q "$@" -nbits 32 -o f b.dada a.dada
+    samples f_beam0001.fil | od -An -v -w16 -tf4 | awk '
+        { none = $1 == 0 && $2 == 0 && $3 == 0 && $4 == 0 }
+        none != (NR > 40 && NR <= 43) { bad = 1 }
+        END { exit bad || NR != 100 }'
+    frbbeam -q "$@" -o v v.dada
+    paste v.scale g.scale | awk 'NR > 2 { d = $3 / $6 - 1; if (d < -0.2 || d > 0.2) bad = 1 } END { exit bad }'
+    rewrite b.dada 's/^UTC_START 2024/UTC_START 2025/' >late.dada
+    refused 1 'late.dada begins 3\.1536e\+07 s after the end of a.dada \([0-9]* samples\), must be at most 60 s' \
+        "$@" -o x a.dada late.dada
+    part 390 1000 >b.dada
+    refused 1 'b.dada overlaps a.dada by 10 samples' "$@" -o x a.dada b.dada
+}
+
+@test "sums of each channel's own length: -tds @FILE" {
+    small v.dada
+    printf '# low frequencies: long sums\n0 12\n698.6 3\n699.5 6\n' >tds # 700 699 698 697 MHz: 6 3 12 12
+    set -- -array s.array -beams s.beams -nbits 32
+    frbbeam -q "$@" -tds @tds -o t v.dada
+    for n in 3 6 12; do
+        frbbeam -q "$@" -tds $n -o t$n v.dada
+    done
+    # Channel c of row k is that of row k / (n / 3) of the run with n samples, over n / 3.
+    paste <(samples t3_beam0001.fil | od -An -v -w16 -tf4) <(samples t_beam0001.fil | od -An -v -w16 -tf4) >rows
+    samples t6_beam0001.fil | od -An -v -w16 -tf4 >rows6
+    samples t12_beam0001.fil | od -An -v -w16 -tf4 >rows12
+    awk 'function off(a, b) { a -= b; if (a < 0) a = -a; if (a > 1e-5 * b + 1e-3) bad = 1 }
+        FILENAME == "rows6" { six[FNR - 1] = $1 }
+        FILENAME == "rows12" { c[FNR - 1] = $3; d[FNR - 1] = $4 }
+        FILENAME == "rows" && NF == 8 {
+            k = FNR - 1
+            off($5, six[int(k / 2)] / 2); off($6, $2); off($7, c[int(k / 4)] / 4); off($8, d[int(k / 4)] / 4)
+            n++
+        }
+        END { exit bad || n != 332 }' rows6 rows12 rows
+    for bits in 4 8; do
+        frbbeam -q -array s.array -beams s.beams -nbits $bits -tds @tds -o q v.dada
+        frbbeam -q -array s.array -beams s.beams -nbits $bits -tds @tds -scale q.scale -o r v.dada
+        frbbeam -q -array s.array -beams s.beams -nbits $bits -tds @tds -scale q.scale -mem 1M -o p - <v.dada
+        cmp q_beam0001.fil r_beam0001.fil
+        cmp q_beam0001.fil p_beam0001.fil
+    done
+    # A channel whose sums are four times as long has half the deviation.
+    levels q_beam0001.fil | awk 'NR % 4 == 1 { a += $4; b += $4 * $4; n++ }
+        END { s = sqrt(b / n - a * a / n / n); exit !(s > 3.5 && s < 4.5) }'
+    head -n 2 tds | tail -n 1 | sed 's/^0/698.6/' >bad
+    refused 1 'bad: no row for channel 2, at 698 MHz' -array s.array -beams s.beams -tds @bad -o x v.dada
+    printf '0 5\n699 3\n' >bad
+    refused 1 'bad: sums of 5 samples at 698 MHz, must be a multiple of the shortest, 3' \
+        -array s.array -beams s.beams -tds @bad -o x v.dada
+    printf '0 1048576\n699 1\n' >bad
+    fakebin -q -array s.array -nchans 4 -fch1 700 -foff 1 -tsamp 1 -tobs 1.1 -o long.dada
+    refused 1 'bad: sums end together after 1048576 samples, which with their rows are 92.3 MB; a quarter of 105 MB' \
+        -array s.array -beams s.beams -tds @bad -mem 100M -o x long.dada
+    printf '0 6\n699 3\n699 9\n' >bad
+    refused 1 'bad: line 3: a second row from 699 MHz' -array s.array -beams s.beams -tds @bad -o x v.dada
+    refused 2 '-tds: .*0' -array s.array -beams s.beams -tds 0 -o x v.dada
+    refused 2 '-tds: ' -array s.array -beams s.beams -tds many -o x v.dada
+}
+
+@test "scales are measured within -mem, and -v says on what" {
+    fakebin -q -seed 3 -array "$array" -nchans 64 -fch1 700 -foff 1 -tsamp 20 -tobs 0.2 -o v.dada
+    set -- -array "$array" -grid -tds 5
+    run -0 --separate-stderr frbbeam -q -v "$@" -o a v.dada
+    [[ $stderr == *'scales measured on 2000 rows of each beam, 0.2 s, 131 MB'* ]]
+    run -0 --separate-stderr frbbeam -q -v "$@" -mem 64M -o b v.dada
+    [[ $stderr == *'scales measured on 128 rows of each beam, 0.0128 s, 8 MB'* ]]
+    frbbeam -q "$@" -mem 64M -o p - <v.dada
+    cmp b.scale p.scale
+    cmp b_beam0100.fil p_beam0100.fil
+    paste a.scale b.scale | awk 'NR > 2 { d = $3 / $6 - 1; if (d < -0.1 || d > 0.1) bad = 1 } END { exit bad }'
+}
+
+@test "what is a stand-in in an array is remarked on" {
+    fakebin -q -seed 3 -array "$array" -nchans 4 -fch1 700 -foff 1 -tsamp 100 -tobs 0.05 -o v.dada
+    run -0 --separate-stderr frbbeam -array "$array" -grid -beam 3 -o a v.dada
+    [[ $stderr == "frbbeam: $array: stand-ins, not the telescope's own: site, inputs" ]]
+    run -0 --separate-stderr frbbeam -q -array "$array" -grid -beam 3 -o a v.dada
+    [ -z "$stderr" ]
 }
 
 @test "arrays, beams and gains that cannot be used are refused" {
@@ -204,6 +320,8 @@ double() {
     refused 1 'bad: line 1: channel: 4 is above 3' -array s.array -beams s.beams -weights bad -o x v.dada
     echo '0 0 0 nan 0' >bad
     refused 1 'not a number' -array s.array -beams s.beams -weights bad -o x v.dada
+    echo '0 0 0 1e13 0' >bad
+    refused 1 'real part: 1e13 is above 1e\+12' -array s.array -beams s.beams -weights bad -o x v.dada
     printf '\x93NUMPY\x01\x00\x3f\x00%-62s\n' "{'descr': '<c8', 'fortran_order': False, 'shape': (4, 2, 6), }" >bad
     refused 1 'must be \(4, 2, 5\)' -array s.array -beams s.beams -weights bad -o x v.dada
 }
@@ -216,6 +334,8 @@ double() {
     refused 2 '-o ROOT' -array s.array -grid v.dada
     refused 2 'needs -beam K' -array s.array -grid -o - v.dada
     refused 2 'none of 4, 8, 32' -array s.array -grid -nbits 16 -o x v.dada
+    refused 2 'for one purpose only' -array - -beams s.beams -o x -
+    refused 2 'the name is missing' -array s.array -grid -tds @ -o x v.dada
     refused 2 'floats are not scaled' -array s.array -grid -nbits 32 -scale s -o x v.dada
 }
 
@@ -224,6 +344,59 @@ double() {
     run -1 bash -c 'frbbeam -q -array s.array -beams s.beams -beam 0 -o - v.dada >/dev/full'
     run -1 bash -c 'frbbeam -q -array s.array -beams s.beams -o none/x v.dada'
     [ -z "$(find . -name '*.part*')" ]
+}
+
+@test "a file that may not grow, and a name that is taken, end it, and nothing stays" {
+    small v.dada
+    run -1 --separate-stderr bash -c 'ulimit -f 1; frbbeam -q -array s.array -beams s.beams -nbits 32 -tds 1 -o x v.dada'
+    [[ $stderr == *': cannot write: File too large' ]]
+    mkdir x.scale
+    run -1 --separate-stderr frbbeam -q -array s.array -beams s.beams -o x v.dada
+    [[ $stderr == 'frbbeam: x.scale: '* ]]
+    [ "$(find . -name 'x*')" = ./x.scale ]
+}
+
+@test "a run that waits for a pipe can be stopped, and nothing stays" {
+    small v.dada
+    mkfifo pipe
+    { cat v.dada; sleep 20; } 3>&- >pipe &
+    local feeder=$!
+    frbbeam -q -array s.array -beams s.beams -tds 3 -o x - <pipe 3>&- &
+    local run=$!
+    for i in $(seq 100); do [ -z "$(find . -name 'x_beam0002.fil.part*')" ] || break; sleep 0.05; done
+    kill -TERM $run
+    local code=0 since=$SECONDS
+    wait $run || code=$?
+    kill $feeder
+    [ $code -eq 143 ]
+    [ $((SECONDS - since)) -le 5 ]
+    [ -z "$(find . -name 'x*')" ]
+}
+
+@test "any lengths of what a pipe gives, and a stream of one sample, will do" {
+    small v.dada
+    frbbeam -q -array s.array -beams s.beams -tds 3 -o a v.dada
+    for n in 39 777 4097; do
+        dd if=v.dada bs=$n status=none | frbbeam -q -array s.array -beams s.beams -tds 3 -o b -
+        cmp a_beam0001.fil b_beam0001.fil
+    done
+    head -c 4136 v.dada | frbbeam -q -array s.array -beams s.beams -nbits 32 -tds 1 -o c -
+    [ "$(samples c_beam0001.fil | wc -c)" -eq 16 ]
+    head -c 4136 v.dada >one.dada
+    refused 1 'one.dada: holds 1 samples, fewer than the 2 of -tds' -array s.array -beams s.beams -tds 2 -o x one.dada
+    : >empty.dada
+    refused 1 'empty.dada: is empty' -array s.array -beams s.beams -o x empty.dada
+    refused 1 'standard input: is empty' -array s.array -beams s.beams -o x - </dev/null
+}
+
+@test "thousands of beams with few descriptors" {
+    small v.dada
+    echo 'lattice 50 60 -0.5 -0.5 0.02 0.017' >many
+    (ulimit -n 64 && frbbeam -q -array s.array -beams many -o m v.dada)
+    [ "$(ls m_beam*.fil | wc -l)" -eq 3000 ]
+    frbbeam -q -array s.array -beams many -beam 2999 -scale m.scale -o k v.dada
+    paste <(levels m_beam2999.fil) <(levels k_beam2999.fil) |
+        awk '{ for (i = 1; i <= 4; i++) { d = $i - $(i + 4); if (d > 1 || d < -1) bad = 1 } } END { exit bad || NR != 100 }'
 }
 
 @test "fakebin -array makes the same voltages whatever the threads, and refuses what it has no use for" {

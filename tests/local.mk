@@ -11,7 +11,8 @@ AM_BATS_LOG_FLAGS = --tap
 if SANITIZE
 sanitize_environment = \
 	ASAN_OPTIONS="protect_shadow_gap=0:$$ASAN_OPTIONS"; export ASAN_OPTIONS; \
-	UBSAN_OPTIONS="print_stacktrace=1:$$UBSAN_OPTIONS"; export UBSAN_OPTIONS;
+	UBSAN_OPTIONS="print_stacktrace=1:$$UBSAN_OPTIONS"; export UBSAN_OPTIONS; \
+	TSAN_OPTIONS="ignore_noninstrumented_modules=1:$$TSAN_OPTIONS"; export TSAN_OPTIONS;
 endif
 
 AM_TESTS_ENVIRONMENT = $(sanitize_environment) \
@@ -27,16 +28,20 @@ UNIT_TESTS = \
 	tests/t_barycentre \
 	tests/t_base \
 	tests/t_beam \
+	tests/t_beam_theorem \
 	tests/t_clean \
+	tests/t_clean_series \
 	tests/t_cluster \
 	tests/t_compat \
 	tests/t_dada \
+	tests/t_dat \
 	tests/t_ddplan \
 	tests/t_dedisp \
 	tests/t_dedisp_presto \
 	tests/t_delays \
 	tests/t_device \
 	tests/t_fake \
+	tests/t_fake_shape \
 	tests/t_fakevolt \
 	tests/t_fanout \
 	tests/t_gaps \
@@ -65,10 +70,13 @@ UNIT_TESTS = \
 	tests/t_rng \
 	tests/t_series \
 	tests/t_series_there \
+	tests/t_series_tim \
 	tests/t_signif \
 	tests/t_sigproc \
 	tests/t_singlepulse \
 	tests/t_source \
+	tests/t_source_list \
+	tests/t_source_pipe \
 	tests/t_spectrum \
 	tests/t_subband \
 	tests/t_unpack \
@@ -78,7 +86,10 @@ check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
 dist_noinst_DATA += \
 	tests/beam_ref.h \
+	tests/bench.h \
+	tests/clean_scene.h \
 	tests/example.c \
+	tests/fake_made.h \
 	tests/fil.h \
 	tests/fits_check.h \
 	tests/fits_writer.h \
@@ -87,8 +98,16 @@ dist_noinst_DATA += \
 	tests/pulscan_truth.h \
 	tests/pulse_tests.h \
 	tests/scratch.h \
+	tests/series_made.h \
+	tests/source_made.h \
 	tests/tap.h
-EXTRA_DIST += tests/golden tests/science
+EXTRA_DIST += \
+	tests/golden \
+	tests/science/README.md \
+	tests/science/false_alarms.txt \
+	tests/science/presto.sh \
+	tests/science/presto.txt \
+	tests/science/sensitivity.txt
 
 tests_t_pulseplot_SOURCES = tests/t_pulseplot.c $(tools_gnuplot) tools/pulseplot.c tools/pulseplot.h
 tests_t_numtext_SOURCES = tests/t_numtext.c tools/numtext.c tools/numtext.h
@@ -177,6 +196,7 @@ GPU_TESTS = \
 	tests/gpu/t_beam_slots \
 	tests/gpu/t_dedisp_cuda \
 	tests/gpu/t_fanout_cuda \
+	tests/gpu/t_lost_cuda \
 	tests/gpu/t_pulscan_cuda \
 	tests/gpu/t_singlepulse_cuda
 
@@ -200,6 +220,12 @@ tests_gpu_t_fanout_cuda_SOURCES = tests/t_fanout.c
 tests_gpu_t_fanout_cuda_CPPFLAGS = $(tests_gpu_cppflags) -DFANOUT_BACKEND='"cuda"'
 tests_gpu_t_fanout_cuda_LDADD = $(tests_gpu_ldadd)
 
+tests_gpu_t_lost_cuda_SOURCES = tests/gpu/t_lost_cuda.c tests/gpu/lost.h
+tests_gpu_t_lost_cuda_CPPFLAGS = $(tests_gpu_cppflags)
+tests_gpu_t_lost_cuda_LDADD = tests/gpu/lost.$(OBJEXT) lib/libpsrkit.a $(FFTW_LIBS) $(CUDA_LIBS)
+EXTRA_DIST += tests/gpu/lost.cu
+tests/gpu/lost.$(OBJEXT): tests/gpu/lost.h kernels/nvcc-flags
+
 tests_gpu_t_pulscan_cuda_SOURCES = tests/gpu/t_pulscan_cuda.c
 tests_gpu_t_pulscan_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_t_pulscan_cuda_LDADD = lib/libpsrkit.a $(FFTW_LIBS) $(CUDA_LIBS)
@@ -211,14 +237,25 @@ gpu_cli_tests =
 if HAVE_BATS
 gpu_cli_tests += $(GPU_CLI_TESTS) tests/gpudedisp.bats tests/clean.bats tests/bary.bats tests/demo.bats
 endif
+# Loses a tool's GPU; it is preloaded.
+EXTRA_DIST += tests/gpu/lose_device.c
+tests/gpu/lose_device.so: tests/gpu/lose_device.c
+	@$(MKDIR_P) $(@D)
+	$(AM_V_CCLD)$(CC) $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) $(CFLAGS) -std=c11 $(WARN_CFLAGS) -shared -fPIC -o $@ $< -ldl
+CLEANFILES += tests/gpu/lose_device.so tests/gpu/lost.$(OBJEXT)
+
 if HAVE_CUDA
 check_PROGRAMS += $(GPU_TESTS)
+check_DATA = tests/gpu/lose_device.so
 TESTS += $(GPU_TESTS)
 if HAVE_BATS
 TESTS += $(GPU_CLI_TESTS)
 endif
+# One after the other: a GPU has memory for some tests at once, not for all.
 check-gpu: all
-	$(MAKE) $(AM_MAKEFLAGS) check TESTS='tests/t_device $(GPU_TESTS) $(gpu_cli_tests)'
+	$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS) $(check_DATA)
+	$(MAKE) $(AM_MAKEFLAGS) -j1 check-TESTS TESTS='tests/t_device $(GPU_TESTS) $(gpu_cli_tests)'
+	@sed -n '/ # SKIP /{s/.* # SKIP /SKIP: check-gpu: nothing ran on a GPU: /p;q;}' tests/gpu/t_lost_cuda.log
 else
 check-gpu:
 	@echo 'SKIP: check-gpu: this build is without CUDA'
@@ -236,13 +273,13 @@ GPU_BENCHES = \
 	tests/gpu/bench_dedisp_cuda \
 	tests/gpu/bench_pulscan_cuda
 
-tests_gpu_bench_beam_cuda_SOURCES = tests/gpu/bench_beam_cuda.c tests/gpu/ceilings.h
+tests_gpu_bench_beam_cuda_SOURCES = tests/gpu/bench_beam_cuda.c tests/gpu/bench_cuda.h tests/gpu/ceilings.h
 tests_gpu_bench_beam_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_bench_beam_cuda_LDADD = tests/gpu/ceilings.$(OBJEXT) $(tests_gpu_ldadd) $(ERFA_LIBS) $(FFTW_LIBS)
-tests_gpu_bench_dedisp_cuda_SOURCES = tests/gpu/bench_dedisp_cuda.c tests/gpu/ceilings.h
+tests_gpu_bench_dedisp_cuda_SOURCES = tests/gpu/bench_dedisp_cuda.c tests/gpu/bench_cuda.h tests/gpu/ceilings.h
 tests_gpu_bench_dedisp_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_bench_dedisp_cuda_LDADD = tests/gpu/ceilings.$(OBJEXT) $(tests_gpu_ldadd)
-tests_gpu_bench_pulscan_cuda_SOURCES = tests/gpu/bench_pulscan_cuda.c tests/gpu/ceilings.h
+tests_gpu_bench_pulscan_cuda_SOURCES = tests/gpu/bench_pulscan_cuda.c tests/gpu/bench_cuda.h tests/gpu/ceilings.h
 tests_gpu_bench_pulscan_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_bench_pulscan_cuda_LDADD = tests/gpu/ceilings.$(OBJEXT) lib/libpsrkit.a $(FFTW_LIBS) $(CUDA_LIBS)
 EXTRA_DIST += tests/gpu/ceilings.cu
@@ -256,7 +293,7 @@ bench_scripts = \
 	tests/bench_ddplan.sh \
 	tests/bench_gpudedisp.sh \
 	tests/bench_plan.sh
-gpu_bench_scripts = tests/gpu/bench_events.sh
+gpu_bench_scripts = tests/gpu/bench_events.sh tests/gpu/bench_frbbeam.sh
 dist_noinst_SCRIPTS += $(bench_scripts) $(gpu_bench_scripts)
 bench: all $(BENCHES) tests/make_mask
 	@for b in $(BENCHES); do echo "== $$b"; ./$$b || exit 1; done

@@ -14,16 +14,7 @@
 #include <unistd.h>
 
 static char scratch_dir[PATH_MAX / 2];
-
-static void scratch_make(void)
-{
-    const char *tmp = getenv("TMPDIR");
-    snprintf(scratch_dir, sizeof scratch_dir, "%s/psrkit-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-    if (!mkdtemp(scratch_dir)) {
-        perror(scratch_dir);
-        exit(EXIT_FAILURE);
-    }
-}
+static pid_t scratch_owner;
 
 static int scratch_remove_one(const char *path, const struct stat *st, int kind, struct FTW *ftw)
 {
@@ -31,9 +22,23 @@ static int scratch_remove_one(const char *path, const struct stat *st, int kind,
     return remove(path);
 }
 
+/* A child that exits leaves the folder to its parent. */
 static void scratch_remove(void)
 {
-    nftw(scratch_dir, scratch_remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    if (getpid() == scratch_owner)
+        nftw(scratch_dir, scratch_remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* Makes the folder; it goes, with all that is in it, when the program exits. */
+static void scratch_make(void)
+{
+    const char *tmp = getenv("TMPDIR");
+    snprintf(scratch_dir, sizeof scratch_dir, "%s/psrkit-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+    scratch_owner = getpid();
+    if (!mkdtemp(scratch_dir) || atexit(scratch_remove)) {
+        perror(scratch_dir);
+        exit(EXIT_FAILURE);
+    }
 }
 
 /* A path in the folder; one of eight rotating buffers. */

@@ -4,8 +4,6 @@
 load helper
 
 setup() {
-    golden=$srcdir/tests/golden
-    g8=$golden/g8.fil
     cd "$BATS_TEST_TMPDIR"
     sub="-q -sub -subdm 47 -nsub 8"
     one="-q -nobary -noclip -nopad -lodm 47 -numdms 1"
@@ -13,12 +11,6 @@ setup() {
 
 # numbers FILE: its 16-bit integers, one a line.
 numbers() { od -An -v -t d2 -w2 "$1"; }
-
-make_rfi() {
-    { cat "$golden/headers/radec.hdr"; tail -c 950272 "$g8"; } >radec.fil
-    gzip -dc "$golden/rfi.diff.gz" >rfi.diff
-    "$builddir/tests/add_bytes" radec.fil rfi.diff >rfi.fil
-}
 
 @test "sub-bands are PRESTO's, and none is lost to look-ahead" {
     gpudedisp $sub -noclip -o t "$g8"
@@ -56,6 +48,27 @@ make_rfi() {
     run -0 --separate-stderr gpudedisp -sub -subdm 0 -nsub 1 -noclip -o full full.fil
     [[ $stderr == *"1000 samples of sub-bands lie beyond 16 bits"* ]]
     [ "$(numbers full_DM0.00.sub0 | sort -u | tr -d ' ')" = 32767 ]
+}
+
+@test "-mem bounds blocks and what is held, and changes no bit" {
+    make_rfi
+    for mem in 4G 2M 1300K; do
+        gpudedisp $sub -subdm 300 -mem $mem -o $mem rfi.fil
+        gpudedisp $sub -subdm 300 -downsamp 3 -noclip -mem $mem -o n$mem rfi.fil
+    done
+    for j in 0 1 2 3 4 5 6 7; do
+        for mem in 2M 1300K; do
+            cmp 4G_DM300.00.sub$j ${mem}_DM300.00.sub$j
+            cmp n4G_DM300.00.sub$j n${mem}_DM300.00.sub$j
+        done
+    done
+    for mem in 100K 408000; do
+        run -1 --separate-stderr gpudedisp $sub -subdm 300 -mem $mem -o no rfi.fil
+        echo "$stderr"
+        [ "$(wc -l <<<"$stderr")" -eq 1 ]
+    done
+    [[ $stderr == "gpudedisp: sub-bands: memory of "*" bytes is below the "*" bytes that 32 channels delayed by "* ]]
+    [ ! -e no_DM300.00.sub0 ]
 }
 
 @test "cleaning comes first, and values below 0 are rounded" {
@@ -96,12 +109,8 @@ make_rfi() {
 
 # refused CODE PATTERN ARGS...: one line that matches, and no file.
 refused() {
-    local code=$1 pattern=$2
-    shift 2
-    run -"$code" --separate-stderr gpudedisp -q -nobary -o x "$@"
-    [ "$(printf '%s\n' "$stderr" | wc -l)" -eq 1 ] || { echo "stderr: $stderr"; false; }
-    [[ $stderr =~ $pattern ]] || { echo "stderr: $stderr"; false; }
-    [ -z "$(find . -name 'x[_.]*' -o -name '*.part*')" ]
+    refuses "$1" "$2" gpudedisp -q -nobary -o x "${@:3}"
+    leaves_no 'x[_.]*'
 }
 
 @test "what cannot be is refused with one line" {

@@ -1,9 +1,9 @@
 /* Clusters of single pulses: against every pair compared, in storms, as text, and a real burst. */
 #include "pulse_tests.h"
+#include "scratch.h"
 
 #include <psrkit/delays.h>
 #include <time.h>
-#include <unistd.h>
 
 static int64_t first_sample(const struct psr_event *e)
 {
@@ -169,62 +169,49 @@ static void test_edges(void)
     ok(psr_cluster_events(NULL, 0, NULL, -1, 0, &clusters, &n, &err) == PSR_EINVAL, "%s", err.msg);
 }
 
-/* What write makes, as one string. */
-struct text {
-    char path[200];
-    char dir[160];
-};
-
-static bool open_text(struct text *t, psr_outfile **f)
+static psr_outfile *open_text(void)
 {
-    const char *tmp = getenv("TMPDIR");
-    snprintf(t->dir, sizeof t->dir, "%s/psrkit-cluster-XXXXXX", tmp ? tmp : "/tmp");
-    if (!mkdtemp(t->dir))
-        return false;
-    snprintf(t->path, sizeof t->path, "%s/x", t->dir);
-    return !psr_outfile_create(f, t->path, NULL);
+    psr_outfile *f;
+    if (psr_outfile_create(&f, scratch("x"), NULL))
+        exit(EXIT_FAILURE);
+    return f;
 }
 
-static size_t read_text(const char *path, char *text, size_t room)
+/* What was written, malloc'd, if the writing went well. */
+static char *close_text(psr_outfile *f, psr_status st, size_t *n)
 {
-    FILE *in = fopen(path, "r");
-    size_t n = in ? fread(text, 1, room - 1, in) : 0;
-    text[n] = 0;
-    if (in)
-        fclose(in);
-    return n;
-}
-
-static size_t close_text(const struct text *t, psr_outfile *f, char *text, size_t room)
-{
-    size_t n = psr_outfile_commit(f, NULL) ? 0 : read_text(t->path, text, room);
-    unlink(t->path);
-    rmdir(t->dir);
-    return n;
+    if (!st)
+        return psr_outfile_commit(f, NULL) ? NULL : slurp(scratch("x"), n);
+    psr_outfile_abort(f);
+    return NULL;
 }
 
 /* Events read from PRESTO's own file are written to the same bytes. */
 static void test_presto_text(void)
 {
-    char path[1000], want[8000], got[8000] = "";
+    char path[1000];
+    size_t n = 0, size = 0, wrote = 0;
     snprintf(path, sizeof path, "%s/tests/golden/noclip.singlepulse", getenv("srcdir"));
-    size_t n = 0, size = read_text(path, want, sizeof want);
+    char *want = slurp(path, &size);
     struct psr_event e[100];
     double dm = 0;
-    for (const char *line = strchr(want, '\n'); line && n < 100; line = strchr(line + 1, '\n')) {
+    for (const char *line = want ? strchr(want, '\n') : NULL; line && n < 100;
+         line = strchr(line + 1, '\n')) {
         double time_s;
         long long sample;
         if (sscanf(line, "%lf %lf %lf %lld %d", &dm, &e[n].snr, &time_s, &sample, &e[n].width) == 5)
             e[n++].sample = sample;
     }
-    struct text t;
-    psr_outfile *f;
-    bool fine = open_text(&t, &f) && !psr_singlepulse_write(f, dm, 256e-6, e, n, NULL);
-    size_t wrote = close_text(&t, f, got, sizeof got);
-    ok(fine && n == 51 && wrote == size && memcmp(got, want, size) == 0,
+    psr_outfile *f = open_text();
+    char *got = close_text(f, psr_singlepulse_write(f, dm, 256e-6, e, n, NULL), &wrote);
+    ok(got && n == 51 && wrote == size && memcmp(got, want, size) == 0,
        ".singlepulse is PRESTO's to the byte (%zu events)", n);
-    fine = open_text(&t, &f) && !psr_singlepulse_write(f, dm, 256e-6, e, 0, NULL);
-    ok(fine && close_text(&t, f, got, sizeof got) == 0, "without events it is empty");
+    free(got);
+    free(want);
+    f = open_text();
+    got = close_text(f, psr_singlepulse_write(f, dm, 256e-6, e, 0, NULL), &wrote);
+    ok(got && wrote == 0, "without events it is empty");
+    free(got);
 }
 
 static void test_cluster_text(void)
@@ -232,20 +219,20 @@ static void test_cluster_text(void)
     const double dm[] = {300, 475.5, 0.1 * 3};
     const struct psr_cluster c[] = {{{16.416, 1601, 2, 1}, 41, 1580, 1630},
                                     {{7, 90000000000, 300, 2}, 1, 5, 6}};
-    struct text t;
-    psr_outfile *f;
-    char got[2000] = "";
-    bool fine = open_text(&t, &f) && !psr_cluster_write(f, dm, NULL, 1.266469e-3, c, 2, NULL);
-    close_text(&t, f, got, sizeof got);
-    ok(fine && !strcmp(got, "# S/N\tsample\ttime_s\tfilter\tDM_trial\tDM\tmembers\tfirst\tlast\n"
-                            "16.42\t1601\t2.027617\t1\t1\t475.5\t41\t1580\t1630\n"
-                            "7.00\t90000000000\t113982210.000000\t8.229\t2\t0.3\t1\t5\t6\n"),
+    size_t n;
+    psr_outfile *f = open_text();
+    char *got = close_text(f, psr_cluster_write(f, dm, NULL, 1.266469e-3, c, 2, NULL), &n);
+    ok(got && !strcmp(got, "# S/N\tsample\ttime_s\tfilter\tDM_trial\tDM\tmembers\tfirst\tlast\n"
+                           "16.42\t1601\t2.027617\t1\t1\t475.5\t41\t1580\t1630\n"
+                           "7.00\t90000000000\t113982210.000000\t8.229\t2\t0.3\t1\t5\t6\n"),
        "clusters in Heimdall's columns");
     const size_t scale[] = {1, 4, 1};
-    fine = open_text(&t, &f) && !psr_cluster_write(f, dm, scale, 1.266469e-3, c, 1, NULL);
-    got[close_text(&t, f, got, sizeof got)] = 0;
-    ok(fine && strstr(got, "\n16.42\t6404\t8.110467\t3\t1\t475.5\t41\t1580\t1630\n"),
+    free(got);
+    f = open_text();
+    got = close_text(f, psr_cluster_write(f, dm, scale, 1.266469e-3, c, 1, NULL), &n);
+    ok(got && strstr(got, "\n16.42\t6404\t8.110467\t3\t1\t475.5\t41\t1580\t1630\n"),
        "samples and widths on the common clock");
+    free(got);
     if (access("/dev/full", W_OK) == 0 && !psr_outfile_create(&f, "/dev/full", NULL)) {
         psr_err err;
         psr_status st = PSR_OK;
@@ -343,6 +330,7 @@ static void test_burst(void)
 int main(void)
 {
     uint64_t seed = tap_seed();
+    scratch_make();
     test_against_pairs(&seed);
     test_storm(&seed);
     test_edges();

@@ -125,6 +125,8 @@ static void test_refusals(void)
 
 enum { SAMPLE = 2 * 2 * 3 };
 
+static bool offset_binary; /* what files say of their voltages */
+
 /* Sample t of the stream has the bytes t, t + 1, ... */
 static void write_file(const char *path, int64_t header, double start_s, int64_t offset, int t0,
                        int nt, int spare)
@@ -137,6 +139,7 @@ static void write_file(const char *path, int64_t header, double start_s, int64_t
                          .has_start = true,
                          .start = psr_mjd_add((struct psr_mjd){60000, 0.5}, start_s),
                          .obs_offset = offset,
+                         .nibbles = {.offset_binary = offset_binary},
                          .phase_sign = -1,
                          .header_bytes = header};
     psr_err err;
@@ -155,8 +158,26 @@ static void write_file(const char *path, int64_t header, double start_s, int64_t
     }
 }
 
-/* Reads everything in odd blocks. Returned: samples, or -1 where one is not what it should be. */
-static int read_all(psr_voltages *v, psr_err *err)
+/* What is remarked on, one after the other. */
+static char notes[4096];
+
+static void take_note(void *ctx, const char *msg)
+{
+    (void)ctx;
+    snprintf(notes + strlen(notes), sizeof notes - strlen(notes), "%s; ", msg);
+}
+
+static psr_status open_files(psr_voltages **v, const char *const *path, size_t npath, psr_err *err)
+{
+    struct psr_voltages_desc d = {
+        .path = path, .npath = npath, .nthread = 1, .notes = {.note = take_note}};
+    notes[0] = '\0';
+    return psr_voltages_open(v, &d, err);
+}
+
+/* Reads everything in odd blocks; samples from .. to - 1 are to be missing.
+ * Returned: samples, or -1 where one is not what it should be. */
+static int read_all(psr_voltages *v, int from, int to, unsigned char none, psr_err *err)
 {
     unsigned char x[7 * SAMPLE];
     size_t n;
@@ -164,9 +185,12 @@ static int read_all(psr_voltages *v, psr_err *err)
     do {
         if (psr_voltages_read(v, (size_t)(t % 7 + 1), x, &n, err))
             return -1;
-        for (size_t i = 0; i < n * SAMPLE; i++)
-            if (x[i] != (unsigned char)(t + (int)(i / SAMPLE) + (int)(i % SAMPLE)))
+        for (size_t i = 0; i < n * SAMPLE; i++) {
+            int at = t + (int)(i / SAMPLE);
+            unsigned char there = (unsigned char)(at + (int)(i % SAMPLE));
+            if (x[i] != (at >= from && at < to ? none : there))
                 return -1;
+        }
         t += (int)n;
     } while (n > 0);
     return t;
@@ -176,17 +200,13 @@ static void check_stream(const char *const *path, size_t npath, int want, const 
 {
     psr_voltages *v = NULL;
     psr_err err = {0};
-    struct psr_voltages_desc d = {path, npath, 1};
-    ok(!psr_voltages_open(&v, &d, &err), "%s: opened %s", what, err.msg);
+    ok(!open_files(&v, path, npath, &err), "%s: opened %s", what, err.msg);
     if (!v)
         return;
     int64_t told = psr_voltages_nsamp(v);
-    ok((told == want || told == -1) && read_all(v, &err) == want, "%s: read %s", what, err.msg);
+    ok((told == want || told == -1) && read_all(v, 0, 0, 0, &err) == want, "%s: read %s", what,
+       err.msg);
     near(psr_voltages_header(v)->start.frac, 0.5, 1e-12, what);
-    if (told >= 0)
-        ok(!psr_voltages_rewind(v, &err) && read_all(v, &err) == want, "%s: read again", what);
-    else
-        ok(psr_voltages_rewind(v, &err) == PSR_EUNSUPPORTED, "%s", err.msg);
     psr_voltages_close(v);
 }
 
@@ -194,8 +214,7 @@ static void not_opened(const char *const *path, size_t npath, psr_status want, c
 {
     psr_voltages *v = NULL;
     psr_err err = {0};
-    struct psr_voltages_desc d = {path, npath, 1};
-    ok(psr_voltages_open(&v, &d, &err) == want && strstr(err.msg, part), "refused: %s", err.msg);
+    ok(open_files(&v, path, npath, &err) == want && strstr(err.msg, part), "refused: %s", err.msg);
     psr_voltages_close(v);
 }
 
@@ -207,17 +226,53 @@ static void test_files(void)
     write_file(c, 4096, 0, 31 * SAMPLE, 31, 5, 0);
     check_stream((const char *[]){a}, 1, 20, "one file");
     check_stream((const char *[]){c, a, b}, 3, 36, "three files out of order");
-    not_opened((const char *[]){a, c}, 2, PSR_EFORMAT, "begins after the end of");
+    ok(notes[0] == '\0', "without a remark");
     not_opened((const char *[]){a, a}, 2, PSR_EFORMAT, "overlaps");
     not_opened((const char *[]){scratch("none")}, 1, PSR_EIO, "none");
     not_opened((const char *[]){scratch_dir}, 1, PSR_EIO, "directory");
     not_opened(NULL, 0, PSR_EINVAL, "no input");
-    write_file(b, 4096, 0, 0, 0, 3, 5);
-    not_opened((const char *[]){b}, 1, PSR_EFORMAT, "is cut: 5 bytes follow its 3 samples");
-    write_file(b, 4096, 0, 0, 0, 0, 0);
-    not_opened((const char *[]){b}, 1, PSR_EFORMAT, "no whole sample");
+    write_file(b, 4096, 0, 0, 0, 0, 5);
+    not_opened((const char *[]){b}, 1, PSR_EFORMAT, "no samples: 5 bytes follow the header");
     ok(truncate(b, 1000) == 0, "cut within the header");
     not_opened((const char *[]){b}, 1, PSR_EFORMAT, "within its header");
+}
+
+static void check_gap(const char *const *path, int nsamp, int from, int to, unsigned char none,
+                      const char *remark)
+{
+    psr_voltages *v = NULL;
+    psr_err err = {0};
+    ok(!open_files(&v, path, 2, &err) && psr_voltages_nsamp(v) == nsamp &&
+           read_all(v, from, to, none, &err) == nsamp,
+       "samples %d to %d are missing %s", from, to - 1, err.msg);
+    ok(strstr(notes, remark), "remarks: %s", notes);
+    psr_voltages_close(v);
+}
+
+static void test_gaps(void)
+{
+    const char *a = scratch("a.dada"), *b = scratch("b.dada");
+    write_file(a, 4096, 0, 0, 0, 20, 0);
+    write_file(b, 4096, 0, 31 * SAMPLE, 31, 5, 0);
+    check_gap((const char *[]){b, a}, 36, 20, 31, 0,
+              "b.dada begins 11 samples (1.1 s) after the end of ");
+    write_file(a, 4096, 0, 0, 0, 19, 7);
+    check_gap((const char *[]){a, b}, 36, 19, 31, 0,
+              "a.dada: is cut: after 19 samples the last 7 bytes are no whole one of 12");
+    offset_binary = true;
+    write_file(a, 4096, 0, 0, 0, 20, 0);
+    write_file(b, 4096, 0, 31 * SAMPLE, 31, 5, 0);
+    check_gap((const char *[]){b, a}, 36, 20, 31, 0x88, "11 samples");
+    offset_binary = false;
+    write_file(a, 4096, 0, 0, 0, 19, 7);
+    write_file(b, 4096, 1.9 + PSR_VOLTAGES_GAP_S, 0, 619, 2, 0);
+    check_gap((const char *[]){a, b}, 621, 19, 619, 0, "(60 s)");
+    write_file(b, 4096, 2 + PSR_VOLTAGES_GAP_S, 0, 0, 2, 0);
+    not_opened((const char *[]){a, b}, 2, PSR_EFORMAT, "b.dada begins 60.1 s after the end of ");
+    write_file(b, 4096, 86400 * 365, 0, 0, 2, 0);
+    not_opened((const char *[]){a, b}, 2, PSR_EFORMAT, "must be at most 60 s");
+    write_file(b, 4096, 1.8, 0, 0, 2, 0);
+    not_opened((const char *[]){a, b}, 2, PSR_EFORMAT, "by 1 samples (0.1 s)");
 }
 
 /* More than one thread's slice at once: marks a few MB apart, which are where they were put. */
@@ -237,18 +292,17 @@ static void test_long_file(void)
     psr_voltages *v = NULL;
     psr_err err = {0};
     size_t n = 0, bad = 0;
-    struct psr_voltages_desc d = {&path, 1, 3};
+    struct psr_voltages_desc d = {.path = &path, .npath = 1, .nthread = 3};
     ok(fine && !psr_voltages_open(&v, &d, &err) && !psr_voltages_read(v, NSAMP, x, &n, &err) &&
            n == NSAMP,
        "a file of %zu bytes %s", bytes, err.msg);
     for (size_t at = SAMPLE; at < bytes; at++)
         bad += x[at] != (at % STEP ? 0 : at / STEP);
     ok(bad == 0, "in slices by three threads");
-    ok(!psr_voltages_rewind(v, &err) && truncate(path, 4096 + 10 * SAMPLE) == 0 &&
+    psr_voltages_close(v);
+    ok(!psr_voltages_open(&v, &d, &err) && truncate(path, 4096 + 10 * SAMPLE) == 0 &&
            psr_voltages_read(v, NSAMP, x, &n, &err) == PSR_EIO && n == 0,
        "cut meanwhile: %s", err.msg);
-    ok(!psr_voltages_rewind(v, &err) && !psr_voltages_read(v, NSAMP, x, &n, &err) && n == 10,
-       "ten samples are left");
     psr_voltages_close(v);
     free(x);
 }
@@ -276,9 +330,9 @@ static void test_pipe(void)
     check_stream((const char *[]){"-"}, 1, 20, "a pipe");
     write_file(b, 4096, 0, 0, 0, 3, 5);
     feed(b);
-    struct psr_voltages_desc d = {(const char *[]){"-"}, 1, 1};
-    ok(!psr_voltages_open(&v, &d, &err) && read_all(v, &err) == -1 && strstr(err.msg, "is cut"),
-       "a pipe that is cut: %s", err.msg);
+    ok(!open_files(&v, (const char *[]){"-"}, 1, &err) && read_all(v, 0, 0, 0, &err) == 3 &&
+           strstr(notes, "standard input: is cut: after 3 samples the last 5 bytes"),
+       "a pipe that is cut: %s", notes);
     psr_voltages_close(v);
     not_opened((const char *[]){"-", a}, 2, PSR_EINVAL, "only input");
     psr_voltages_close(NULL);
@@ -326,9 +380,9 @@ int main(void)
     test_dates();
     test_refusals();
     test_files();
+    test_gaps();
     test_long_file();
     test_pipe();
     test_round_trip();
-    scratch_remove();
     return done_testing();
 }

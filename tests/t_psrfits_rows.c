@@ -48,6 +48,13 @@ static void test_gaps(uint64_t *seed)
         middle[i] = ((double)i + 0.5 + (i > 1 ? 3 : 0)) * (double)n * 0.001 + 1e-4;
     ok(has_gap(&s, (rows + 3) * n, 2 * n, 3 * n, "missing before row 3", seed), "lost rows");
     for (int64_t i = 0; i < rows; i++)
+        middle[i] = ((double)i + 0.5) * (double)n * 0.001 + (i > 1 ? 2 * 86400 : 0);
+    psr_err err;
+    struct psr_source_desc desc = description();
+    struct psr_reader *r = open_spec(&s, &desc, &err);
+    ok(!r && strstr(err.msg, "row 3: ") && strstr(err.msg, "2 days after the end of row 2"),
+       "refused: %s", r ? "nothing" : err.msg);
+    for (int64_t i = 0; i < rows; i++)
         middle[i] = ((double)i + 2.5) * (double)n * 0.001 + (i > 0 ? 0.005 : 0);
     ok(has_gap(&s, rows * n + 5, n, 5, "5 spectra are missing", seed),
        "a part of a row is lost, and whole rows before the first");
@@ -130,7 +137,7 @@ static void test_truncated(uint64_t *seed)
     psr_err err;
     struct psr_source_desc desc = description();
     struct fits_spec s = fits_random_spec(seed, 512, 1, 8, false);
-    snprintf(file, sizeof file, "%s/x.fits", folder);
+    const char *file = scratch("x.fits");
     int64_t data = fits_write_spec(file, &s);
     int64_t row = (int64_t)s.nchan * (s.nsblk + 12) + 8;
     struct psr_reader *r;
@@ -159,8 +166,8 @@ static void test_truncated(uint64_t *seed)
 static void test_list(uint64_t *seed)
 {
     psr_err err;
-    char second[300], edit[40];
-    const char *paths[2] = {second, file};
+    char edit[40];
+    const char *paths[2] = {scratch("y.fits"), scratch("x.fits")};
     struct psr_source_desc desc = description();
     struct fits_spec s = fits_random_spec(seed, 16, 2, 8, false);
     const int64_t n = s.nrow * s.nsblk;
@@ -169,12 +176,10 @@ static void test_list(uint64_t *seed)
     psr_source *source = NULL;
     size_t nread = 0, bad = 0;
     s.pol_type = "AABB";
-    snprintf(file, sizeof file, "%s/x.fits", folder);
-    snprintf(second, sizeof second, "%s/y.fits", folder);
-    fits_write_spec(file, &s);
+    fits_write_spec(paths[1], &s);
     snprintf(edit, sizeof edit, "STT_OFFS=%.9g", 0.25 + 0.001 * (double)(n + 5));
     s.edit = edit;
-    fits_write_spec(second, &s);
+    fits_write_spec(paths[0], &s);
     desc.path = paths;
     desc.npath = 2;
     ok(!psr_source_open(&source, &desc, &err) && psr_source_obs(source)->nsamp == 2 * n + 5,
@@ -191,7 +196,6 @@ static void test_list(uint64_t *seed)
         }
     ok(!bad, "values of both");
     psr_source_close(source);
-    unlink(second);
     free(block);
     fits_spec_free(&s);
 }
@@ -243,6 +247,7 @@ static void check_figures(size_t i, const double *x, size_t nchan)
 static void test_real(const char *data, uint64_t *seed)
 {
     psr_err err;
+    char file[PATH_MAX];
     struct psr_reader *r;
     for (size_t i = 0; i < sizeof real_files / sizeof *real_files; i++) {
         struct psr_source_desc desc = description();
@@ -269,6 +274,7 @@ static void test_twin(const char *data)
     enum { BYTES = 5120 * 336 };
     psr_err err;
     psr_source *source;
+    char file[PATH_MAX];
     const char *path = file;
     struct psr_source_desc desc = description();
     uint8_t *want = malloc(BYTES), *got = malloc(BYTES);
@@ -299,8 +305,7 @@ int main(void)
 {
     uint64_t seed = tap_seed();
     const char *data = getenv("PSRKIT_TEST_DATA");
-    if (!make_folder())
-        return EXIT_FAILURE;
+    scratch_make();
     test_gaps(&seed);
     test_dates(&seed);
     test_end(&seed);
@@ -312,6 +317,5 @@ int main(void)
     } else {
         skip("real files", "PSRKIT_TEST_DATA is not set");
     }
-    remove_folder();
     return done_testing();
 }

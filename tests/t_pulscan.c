@@ -30,15 +30,15 @@ static void compare_block(const struct truth *t, const struct psr_pulscan_desc *
     const struct psr_pulscan_hit *h = find_hit(r, nharm, z, block, b);
     c->boxes++;
     c->hits += h != NULL;
-    if (best < 0 || psr_pulscan_sigma(plan, best * (1 + 1e-5), nharm, z) <= d->sigma)
+    if (best < 0 || psr_pulscan_sigma(plan, best * (1 + 1e-5), nharm, z, 1) <= d->sigma)
         c->extra += h != NULL;
     else if (!h)
-        c->missed += psr_pulscan_sigma(plan, best * (1 - 1e-5), nharm, z) > d->sigma;
+        c->missed += psr_pulscan_sigma(plan, best * (1 - 1e-5), nharm, z, 1) > d->sigma;
     else {
         double here = d->rblock ? best : box_power(t, h->first, z);
         bool same = fabs((double)h->power - here) <= 1e-5 * here && here >= best * (1 - 1e-5) &&
                     (d->rblock || allowed(d, h->first, nharm, z)) &&
-                    h->sigma == psr_pulscan_sigma(plan, (double)h->power, nharm, z);
+                    h->sigma == psr_pulscan_sigma(plan, (double)h->power, nharm, z, 1);
         c->wrong += !same;
     }
 }

@@ -66,7 +66,7 @@ static void test_ratios(void)
     ok(m.n == N + 1, "unless they are to be kept: %zu", m.n);
     free(m.cand);
     for (int k = 0; k < N; k++) {
-        double off = 3 + 2 * fmax(1, ratio[k]);
+        double off = 3 + 2.5 * fmax(1, ratio[k]);
         hit[k + 1].first += (int64_t)off;
         hit[k + 1].r += off;
     }
@@ -84,6 +84,44 @@ static void test_wide_harmonics(void)
     struct merged m = merge(hit, sizeof hit / sizeof *hit, false, 0);
     ok(m.n == 2 && m.cand[0].members == 4 && m.cand[1].best.sigma == 8,
        "a drifting signal's harmonic is anywhere in its box: %zu", m.n);
+    free(m.cand);
+}
+
+/* A frequency of 1000.45 bins is in bin 1000; its harmonics are as far from 1000 h as 0.45 h. */
+static void test_narrow_harmonics(void)
+{
+    struct psr_pulscan_hit hit[17] = {make_hit(50, 1000, 0, 1)};
+    for (int h = 2; h <= 16; h++)
+        hit[h - 1] = make_hit(40 - h, (int64_t)lround(1000.45 * h), 0, 1);
+    hit[16] = make_hit(3, 16000 - 11, 0, 1);
+    struct merged m = merge(hit, 16, false, 0);
+    ok(m.n == 1 && m.cand[0].members == 16, "harmonics of a narrow box are one: %zu left", m.n);
+    free(m.cand);
+    m = merge(hit, 17, false, 0);
+    ok(m.n == 2, "what is off by more than the box is wide is not: %zu", m.n);
+    free(m.cand);
+}
+
+/* Power that a drift or an orbit spreads is in its box; narrow lines in a wide box are not. */
+static void test_lines(void)
+{
+    struct psr_pulscan_hit hit[] = {make_hit(90, 1000, 99, 1), make_hit(80, 1020, 0, 1),
+                                    make_hit(70, 1060, 1, 1), make_hit(40, 1010, 24, 1),
+                                    make_hit(6, 1030, 0, 1)};
+    hit[0].power = 200 + 5000;
+    hit[1].power = 2 + 1900; /* 0.38: more than twice the root of 1/100 */
+    hit[2].power = 4 + 1300; /* 0.26: no more than twice that of 2/100 */
+    hit[3].power = 50 + 3000;
+    hit[4].power = 30;
+    struct merged m = merge(hit, 5, false, 0);
+    ok(m.n == 2 && m.cand[0].lines && m.cand[0].members == 4 && !m.cand[1].lines &&
+           m.cand[1].best.sigma == 80,
+       "a line stands out of a wide box: %zu candidates of %zu and %zu", m.n,
+       m.n > 0 ? m.cand[0].members : 0, m.n > 1 ? m.cand[1].members : 0);
+    free(m.cand);
+    hit[1].power = 2 + 900;
+    m = merge(hit, 5, false, 0);
+    ok(m.n == 1 && !m.cand[0].lines, "where a frequency turns it does not: %zu", m.n);
     free(m.cand);
 }
 
@@ -143,6 +181,8 @@ int main(void)
     test_touching();
     test_ratios();
     test_wide_harmonics();
+    test_narrow_harmonics();
+    test_lines();
     test_bounds();
     test_order(&seed);
     return done_testing();

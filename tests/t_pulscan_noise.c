@@ -12,9 +12,14 @@
 
 static const int sums[] = {1, 2, 3, 4};
 
+/* The blocks of realfft -rednoise, and longer ones. */
+static const struct psr_redden reddens[] = {{0}, {6, 100, 0x1p40}, {50, 1000, 0x1p40}};
+enum { NREDDEN = sizeof reddens / sizeof *reddens };
+
 struct setting {
     int zmax, nharm;
     bool logz, rblock;
+    int redden; /* of the table above; 0: no */
 };
 
 enum { NSIGMA = 3 };
@@ -43,6 +48,7 @@ static psr_pulscan *make_plan(const struct survey *s, const struct setting *how)
         .nharm = sums,
         .nnharm = (size_t)how->nharm,
         .sigma = 0.9,
+        .redden = reddens[how->redden],
         .nthread = 1,
         .backend = "cpu",
     };
@@ -83,26 +89,43 @@ static void search_one(psr_pulscan *plan, const float *x, const struct survey *s
     free(cand);
 }
 
+/* The same noise, as it is and de-reddened. */
+static void make_noise(const struct survey *s, uint32_t stream, float *const x[NREDDEN])
+{
+    psr_err err;
+    psr_rng_normal(s->seed, stream, 0, 2 * s->nbin, x[0]);
+    for (int k = 1; k < NREDDEN; k++) {
+        memcpy(x[k], x[0], 2 * s->nbin * sizeof **x);
+        if (psr_spectrum_deredden(x[k], (int64_t)s->nbin, &reddens[k], &err)) {
+            printf("Bail out! %s\n", err.msg);
+            exit(EXIT_FAILURE);
+        }
+    }
+}
+
 static void run(struct survey *s)
 {
     s->outcome = tap_take((size_t)s->nsetting, sizeof *s->outcome);
     psr_pulscan **plan = tap_take((size_t)s->nsetting, sizeof *plan);
-    float *x = tap_take(2 * s->nbin, sizeof *x);
+    float *x[NREDDEN];
+    for (int k = 0; k < NREDDEN; k++)
+        x[k] = tap_take(2 * s->nbin, sizeof **x);
     for (int k = 0; k < s->nsetting; k++) {
         plan[k] = make_plan(s, &s->setting[k]);
         s->outcome[k].place = tap_take((size_t)s->nspec, sizeof(double));
         s->outcome[k].ntrial = psr_pulscan_trials(plan[k], 1);
     }
     for (int c = 0; c < s->nspec; c++) {
-        psr_rng_normal(s->seed, (uint32_t)c, 0, 2 * s->nbin, x);
+        make_noise(s, (uint32_t)c, x);
 #pragma omp parallel for schedule(dynamic)
         for (int k = 0; k < s->nsetting; k++)
-            search_one(plan[k], x, s, k);
+            search_one(plan[k], x[s->setting[k].redden], s, k);
     }
     for (int k = 0; k < s->nsetting; k++)
         psr_pulscan_destroy(plan[k]);
     free(plan);
-    free(x);
+    for (int k = 0; k < NREDDEN; k++)
+        free(x[k]);
 }
 
 /* --- judgement -------------------------------------------------------------------------------- */
@@ -127,12 +150,13 @@ static double evenness(double *x, int n)
 }
 
 /* Between Q / 3 and Q plus three Poisson errors, of the expected number; a lower bound that chance
- * alone would break in one setting of 300 is none. */
-static bool allowed(int above, int nspec, int sigma)
+ * alone would break in one setting of 300 is none.  Of de-reddened spectra between Q / 8 and 2 Q.
+ */
+static bool allowed(int above, int nspec, int sigma, bool reddened)
 {
     double want = nspec * exp(psr_gauss_logp(sigma).ln_sf);
-    double low = want > 9 ? want / 3 : 0;
-    return above >= low && above <= want + 3 * sqrt(want);
+    double low = reddened ? want / 8 : want / 3, high = reddened ? 2 * want : want;
+    return above >= (want > 9 ? low : 0) && above <= high + 3 * sqrt(high);
 }
 
 static bool judge(const struct survey *s, int k, char *text, size_t room)
@@ -141,12 +165,13 @@ static bool judge(const struct survey *s, int k, char *text, size_t room)
     struct outcome *o = &s->outcome[k];
     double even = how->rblock ? NAN : evenness(o->place, o->nplace);
     bool good = isnan(even) || even > 1e-4;
-    int n = snprintf(text, room, "zmax %4d, H %d, %s%s, N_eff %9.4g:", how->zmax, how->nharm,
+    static const char *const red[] = {"", ", blocks 6 ln k", ", blocks 50 ln k"};
+    int n = snprintf(text, room, "zmax %4d, H %d, %s%s%s, N_eff %9.4g:", how->zmax, how->nharm,
                      how->logz ? "log z  " : "every z", how->rblock ? ", r-block" : "         ",
-                     o->ntrial);
+                     red[how->redden], o->ntrial);
     for (int i = 0; i < NSIGMA; i++) {
         double want = s->nspec * exp(psr_gauss_logp(i + 1).ln_sf);
-        bool fits = allowed(o->above[i], s->nspec, i + 1);
+        bool fits = allowed(o->above[i], s->nspec, i + 1, how->redden > 0);
         n += snprintf(text + n, room - (size_t)n, " %5d (%.2f Q)%s", o->above[i],
                       o->above[i] / want, fits ? "" : "!");
         good = good && fits;
@@ -177,6 +202,7 @@ static void run_few(void)
         {.zmax = 60, .nharm = 1},
         {.zmax = 200, .nharm = 4},
         {.zmax = 200, .nharm = 4, .logz = true, .rblock = true},
+        {.zmax = 200, .nharm = 4, .redden = 1},
     };
     struct survey s = {.nbin = 16384, .nspec = 1000, .seed = 4242, .setting = few};
     s.nsetting = sizeof few / sizeof *few;
@@ -187,12 +213,16 @@ static void run_few(void)
 static void run_many(int nspec, size_t nbin, uint64_t seed)
 {
     static const int zmax[] = {0, 10, 50, 200, 600, 1200};
-    static struct setting all[6 * 4 * 2 + 4];
+    static struct setting all[6 * 4 * 2 + 4 + 2 * 6];
     struct survey s = {.nbin = nbin, .nspec = nspec, .seed = seed, .setting = all};
     for (int z = 0; z < 6; z++)
         for (int h = 1; h <= 4; h++)
             for (int kind = 0; kind < (zmax[z] == 0 ? 1 : zmax[z] == 200 ? 3 : 2); kind++)
-                all[s.nsetting++] = (struct setting){zmax[z], h, kind == 1, kind == 2};
+                all[s.nsetting++] = (struct setting){zmax[z], h, kind == 1, kind == 2, 0};
+    for (int redden = 1; redden < NREDDEN; redden++)
+        for (int z = 0; z <= 200; z += 200)
+            for (int h = 1; h <= 4; h += h)
+                all[s.nsetting++] = (struct setting){z, h, false, false, redden};
     run(&s);
     report(&s);
 }

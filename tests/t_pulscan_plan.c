@@ -113,6 +113,8 @@ static void test_series(uint64_t *seed, bool redden)
 {
     struct psr_pulscan_desc d = plain;
     d.nbin = 3001;
+    if (redden)
+        d.redden = (struct psr_redden){6, 50, 1000};
     float *series[3], *spectrum[3];
     psr_rfft *rfft;
     psr_err err;
@@ -124,22 +126,25 @@ static void test_series(uint64_t *seed, bool redden)
             series[s][t] += (float)(2 * sin(0.7 * (double)t));
         spectrum[s] = tap_take(2 * d.nbin + 2, sizeof **spectrum);
         psr_rfft_execute(rfft, series[s], spectrum[s]);
-        const struct psr_redden how = {6, 50, 1000};
-        if (redden && psr_spectrum_deredden(spectrum[s], (int64_t)d.nbin, &how, &err))
+        if (redden && psr_spectrum_deredden(spectrum[s], (int64_t)d.nbin, &d.redden, &err))
             diag("%s", err.msg);
     }
     series[1][4321] = NAN;
     psr_pulscan *of_spectra = make_plan(&d);
     d.series = true;
-    d.redden_start = redden ? 6 : 0;
-    d.redden_end = 50;
-    d.redden_stop = 1000;
     psr_pulscan *of_series = make_plan(&d);
     struct psr_pulscan_result a[3], b[3];
     bool same = run(of_spectra, 3, spectrum, a) && run(of_series, 3, series, b);
     same = same && same_hits(&a[0], &b[0]) && same_hits(&a[2], &b[2]) && a[0].nhit > 0;
     ok(same, "series, %s, are searched as their spectra", redden ? "de-reddened" : "as they are");
     ok(b[1].bad == 4321 && b[1].nhit == 0, "a sample that is no number is named");
+    float *own[2] = {psr_pulscan_input(of_series, 0), psr_pulscan_input(of_series, 1)};
+    memcpy(own[0], series[2], 2 * d.nbin * sizeof **own);
+    memcpy(own[1], series[0], 2 * d.nbin * sizeof **own);
+    float *mixed[3] = {own[1], series[2], own[0]};
+    same = run(of_series, 3, mixed, b) && same_hits(&a[0], &b[0]) && same_hits(&a[2], &b[1]) &&
+           same_hits(&a[2], &b[2]);
+    ok(same, "and from the plan's own memory, in any order");
     float x[2], y[2];
     bool known = !psr_pulscan_amplitudes(of_spectra, 2, 1234, 1, x, &err) &&
                  !psr_pulscan_amplitudes(of_series, 2, 1234, 1, y, &err);

@@ -1,10 +1,7 @@
 /* The picture of single pulses: made, bounded, and failing cleanly. */
+#include "scratch.h"
 #include "tap.h"
 #include "tools/pulseplot.h"
-
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 static bool is_png(const char *path)
 {
@@ -16,7 +13,7 @@ static bool is_png(const char *path)
     return fine;
 }
 
-static void test_pictures(const char *dir, struct pulseplot *w, const char *path)
+static void test_pictures(struct pulseplot *w, const char *path)
 {
     psr_err err = {0};
     psr_status st = pulseplot_draw(path, w, &err);
@@ -26,21 +23,16 @@ static void test_pictures(const char *dir, struct pulseplot *w, const char *path
     w->best = NULL;
     ok(!pulseplot_draw(path, w, &err) && is_png(path), "a picture of no events");
     unlink(path);
-    char bad[300];
-    snprintf(bad, sizeof bad, "%s/none/x.png", dir);
-    ok(pulseplot_draw(bad, w, &err) == PSR_EIO, "%s", err.msg);
+    ok(pulseplot_draw(scratch("none/x.png"), w, &err) == PSR_EIO, "%s", err.msg);
 }
 
 int main(void)
 {
     enum { N = 60000, NDM = 100 };
     uint64_t seed = tap_seed();
-    const char *tmp = getenv("TMPDIR");
-    char dir[200], path[300];
-    snprintf(dir, sizeof dir, "%s/psrkit-plot-XXXXXX", tmp ? tmp : "/tmp");
-    if (!mkdtemp(dir))
-        return EXIT_FAILURE;
-    snprintf(path, sizeof path, "%s/it's \"a\" plot.png", dir);
+    char path[PATH_MAX];
+    scratch_make();
+    snprintf(path, sizeof path, "%s", scratch("it's \"a\" plot.png"));
     struct psr_event *e = malloc(N * sizeof *e);
     double dm[NDM];
     for (size_t k = 0; k < N; k++)
@@ -57,22 +49,19 @@ int main(void)
                           .ndm = NDM,
                           .tsamp_s = 1e-3};
     if (system("gnuplot --version >/dev/null 2>&1") == 0)
-        test_pictures(dir, &w, path);
+        test_pictures(&w, path);
     else
         skip("pictures", "no gnuplot");
     psr_err err;
-    setenv("PATH", dir, 1);
+    setenv("PATH", scratch_dir, 1);
     ok(pulseplot_draw(path, &w, &err) == PSR_EUNSUPPORTED && access(path, F_OK) != 0,
        "without gnuplot: %s", err.msg);
-    char fake[300];
-    snprintf(fake, sizeof fake, "%s/gnuplot", dir);
+    const char *fake = scratch("gnuplot");
     FILE *f = fopen(fake, "w");
     bool made = f && fputs("#!/bin/sh\necho it broke >&2\nexit 3\n", f) > 0;
     made = f && fclose(f) == 0 && made && chmod(fake, 0700) == 0;
     ok(made && pulseplot_draw(path, &w, &err) == PSR_EIO && strstr(err.msg, "gnuplot failed"),
        "gnuplot failing: %s", err.msg);
-    unlink(fake);
-    rmdir(dir);
     free(e);
     return done_testing();
 }

@@ -116,29 +116,40 @@ static void test_plan(uint64_t *random, bool ascending)
     size_t n, maxshift, bad = 0;
     double *want = truth_of(&w, &n, &maxshift);
     float *out = tap_take(w.d.nsub * (n + 1), sizeof *out);
+    int64_t least = 4 * (int64_t)(w.d.nchan * (maxshift + w.d.downsamp + 64));
+    w.d.mem_bytes = tap_uniform(random) < 0.5 ? least : 0;
     psr_status st = psr_subband_create(&p, &w.d, &err);
+    bool held = !st && (!w.d.mem_bytes || psr_subband_bytes(p) == least);
     size_t got = st ? SIZE_MAX : run_stream(p, &w, out, n + 1, random);
     for (size_t j = 0; j < w.d.nsub && got == n; j++)
         for (size_t t = 0; t < n; t++)
             bad += (double)out[j * (n + 1) + t] != want[j * n + t];
-    ok(!st && got == n && psr_subband_maxshift(p) == maxshift && !bad,
+    ok(held && got == n && psr_subband_maxshift(p) == maxshift && !bad,
        "%zu channels %s, %zu sub-bands, ds %zu, DM %.3g: %zu samples", w.d.nchan,
        ascending ? "up" : "down", w.d.nsub, w.d.downsamp, w.d.dm, n);
     if (bad || got != n)
         diag("%zu of %zu samples, %zu wrong; %s", got, n, bad, err.msg);
     psr_subband_destroy(p);
+    w.d.mem_bytes = least - 1;
+    if (psr_subband_create(&p, &w.d, &err) != PSR_ENOMEM || p)
+        ok(false, "a plan in less memory than there must be: %s", err.msg);
     free(want);
     free(out);
     free_world(&w);
 }
 
-static void expect_refusal(const struct psr_subband_desc *d, const char *word)
+static void expect(psr_status want, const struct psr_subband_desc *d, const char *word)
 {
     psr_subband *p;
     psr_err err = {0};
     psr_status st = psr_subband_create(&p, d, &err);
-    ok(st == PSR_EINVAL && !p && strstr(err.msg, word), "refused: %s", err.msg);
+    ok(st == want && !p && strstr(err.msg, word), "refused: %s", err.msg);
     psr_subband_destroy(p);
+}
+
+static void expect_refusal(const struct psr_subband_desc *d, const char *word)
+{
+    expect(PSR_EINVAL, d, word);
 }
 
 static void test_refusals(uint64_t *random)
@@ -152,6 +163,8 @@ static void test_refusals(uint64_t *random)
     expect_refusal(&d, "downsampling by 0");
     d = w.d, d.dm = -1;
     expect_refusal(&d, "DM -1");
+    d = w.d, d.mem_bytes = 3;
+    expect(PSR_ENOMEM, &d, "memory of 3 bytes is below the ");
     const double mixed[4] = {400, 410, 405, 420};
     d = w.d, d.nchan = 4, d.nsub = 1, d.freq_mhz = mixed, d.keep = NULL;
     expect_refusal(&d, "in order of frequency");
@@ -360,6 +373,5 @@ int main(void)
     }
     test_bad_sets();
     test_cut_short(&random);
-    scratch_remove();
     return done_testing();
 }

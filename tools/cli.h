@@ -37,6 +37,21 @@ struct cli_option {
     double min, max;  /* limits of a number */
 };
 
+/* Options in the order of --help, put together from parts. */
+enum { CLI_TABLE_MAX = 80 };
+struct cli_table {
+    struct cli_option option[CLI_TABLE_MAX];
+    size_t n;
+};
+
+/* Adds n options at the end; more than there is room for end the program. */
+void cli_table_add(struct cli_table *table, const struct cli_option *option, size_t n);
+#define CLI_ADD(table, options) cli_table_add(table, options, sizeof(options) / sizeof *(options))
+
+/* Rows of more than one tool: -ncpus and -mem (NULL: not that), -q and -v. */
+void cli_add_limits(struct cli_table *table, int64_t *ncpus, int64_t *mem_bytes);
+void cli_add_talk(struct cli_table *table, bool *quiet, bool *verbose);
+
 struct cli {
     const char *name;
     const char *operands; /* for the usage line: "[OPTION]... FILE..." */
@@ -46,9 +61,9 @@ struct cli {
 };
 
 /* Parses argv, and deals with --help, -h and --version, which exit 0.  A mistake exits 2 with a
- * line on standard error. Returned: the number of operands, moved to argv[1 .. n] in their order.
- */
-int cli_parse(const struct cli *tool, int argc, char **argv);
+ * line on standard error.  The table is forgotten, so that it may end with the caller.
+ * Returned: the number of operands, moved to argv[1 .. n] in their order */
+int cli_parse(struct cli *tool, int argc, char **argv);
 
 /* One line "TOOL: message" on standard error and exit code 2. */
 _Noreturn void cli_usage_error(const struct cli *tool, const char *fmt, ...)

@@ -138,8 +138,8 @@ static char *plot_name(const struct cli *tool, const char *name)
 
 static char *join_words(const struct cli *tool, int argc, char **argv)
 {
-    size_t n = 1;
-    for (int i = 0; i < argc; i++)
+    size_t n = strlen(tool->name) + 1;
+    for (int i = 1; i < argc; i++)
         n += strlen(argv[i]) + 1;
     char *text = calloc(n, 1);
     if (!text)
@@ -227,8 +227,8 @@ psr_status ddplan_options_parse(struct ddplan_options *o, struct cli *tool, int 
         .name = "ddplan",
         .operands = "[OPTION]... [FILE]...",
         .summary =
-            "Plan the trial DMs of a pulsar or burst search: ranges, steps and downsampling,\n"
-            "as PRESTO's DDplan.py does.  FILE, a filterbank or PSRFITS observation or the\n"
+            "Plan the trial DMs of a pulsar or burst search: ranges, steps and downsampling, "
+            "as PRESTO's DDplan.py does.  FILE, a filterbank or PSRFITS observation or the "
             ".plan of a survey, says what the band is.",
         .options = table,
         .noptions = sizeof table / sizeof *table,
@@ -236,8 +236,6 @@ psr_status ddplan_options_parse(struct ddplan_options *o, struct cli *tool, int 
     o->command = join_words(tool, argc, argv);
     int noperands = cli_parse(tool, argc, argv);
     check_combinations(o, tool, argc);
-    tool->options = NULL; /* the table ends with this function */
-    tool->noptions = 0;
     o->plot = plot ? plot_name(tool, plot) : NULL;
     o->files.text = (const char **)(argv + 1);
     o->files.n = (size_t)noperands;

@@ -41,6 +41,9 @@ struct fakebin_options {
     bool quiet, verbose;
 };
 
+/* Fills *table with options that set fields of *o. */
+void fakebin_fill_table(struct cli_table *table, struct fakebin_options *o);
+
 /* Reads the command line into o (defaults set here); mistakes end the program with exit code 2.
  * Returned: *tool for messages */
 void fakebin_options_parse(struct fakebin_options *o, struct cli *tool, int argc, char **argv);

@@ -1,4 +1,5 @@
-/* frbbeam.h: the pieces of frbbeam: its command line, its setup, its scales, its outputs. */
+/* frbbeam.h: the pieces of frbbeam: its command line, its setup, its sums, its scales, its
+ * outputs. */
 #ifndef PSR_TOOLS_FRBBEAM_H
 #define PSR_TOOLS_FRBBEAM_H
 
@@ -18,7 +19,8 @@ struct frbbeam_options {
     int64_t beam;     /* the only one wanted; -1: all */
     double cadence_s; /* of beams that track */
     /* sums */
-    int64_t tds; /* 0: about 1 ms */
+    int64_t tds;          /* 0: about 1 ms */
+    const char *tds_file; /* NULL: tds in all channels */
     /* output */
     const char *root;
     int64_t nbits;
@@ -34,7 +36,10 @@ struct frbbeam_options {
  * Returned: *tool for messages; the number of inputs, in argv[1 .. n] */
 int frbbeam_options_parse(struct frbbeam_options *o, struct cli *tool, int argc, char **argv);
 
-enum frbbeam_stage { STAGE_READ, STAGE_BEAM, STAGE_WRITE, NSTAGES };
+/* Where the time goes; reading and writing are what was waited for them. */
+enum frbbeam_stage { STAGE_START, STAGE_READ, STAGE_BEAM, STAGE_WRITE, STAGE_END, NSTAGES };
+
+enum { FRBBEAM_TURNS = 3 };
 
 struct frbbeam_job {
     struct frbbeam_options opt;
@@ -45,8 +50,11 @@ struct frbbeam_job {
 
     psr_voltages *voltages;
     struct psr_array array;
-    double *freq_mhz; /* [nchan] */
-    size_t nfreq, tds;
+    double *freq_mhz; /* [nfreq] */
+    size_t nfreq;
+    size_t *sum;    /* [nfreq] samples in a sum of each channel */
+    size_t tds;     /* the shortest of them: samples in a row of output */
+    size_t unit;    /* samples in which all channels' sums end together */
     double tsamp_s; /* of the voltages */
     struct psr_aim_frame frame;
     struct psr_aims aims; /* beams of -beams that are wanted; none with -grid */
@@ -59,19 +67,27 @@ struct frbbeam_job {
     size_t nbeam;
     int nthread;
     size_t n_ew;          /* beams of a row where they are a product; 0 where they are none */
+    int64_t mem_bytes;    /* bound on memory */
     float *offset, *gain; /* [nfreq] of quantised output */
-    struct frbbeam_moments *moments; /* while they are measured */
+
+    /* While scales are measured: rows of floats, [nbeam][kept_most]. */
+    bool measures;
+    float *kept;
+    size_t kept_most, kept_n;
 
     size_t sample_bytes, block; /* block: samples */
     size_t stride;              /* rows of a beam in out */
     int64_t nread, nrow;        /* samples in, rows out so far */
 
-    /* While one buffer is worked on the other is read, or written. */
-    uint8_t *in[2];
-    void *out[2];         /* [nbeam][stride] rows */
-    int reading, forming; /* which of in is being read, which of out is being filled */
-    size_t in_n;          /* samples that were read */
-    size_t out_n;         /* rows that are being written */
+    /* Blocks are read while beams of the last two are formed, and rows of the one before are
+     * written; so there are three buffers of each, used in turn. */
+    uint8_t *in[FRBBEAM_TURNS];
+    void *out[FRBBEAM_TURNS]; /* [nbeam][stride] rows */
+    size_t in_n;              /* samples that were read */
+    unsigned nin, nout;       /* how often buffers were begun to be read into, and to be filled */
+    size_t coming;            /* rows that are being formed, in the last of out; 0: none */
+    void *ready;              /* rows that are being kept or written, */
+    size_t ready_n;           /* and how many */
     struct errand read, write;
     struct run_progress progress;
 
@@ -84,29 +100,44 @@ struct frbbeam_job {
 psr_status frbbeam_prepare(struct frbbeam_job *j);
 void frbbeam_release(struct frbbeam_job *j);
 
+/* What -v says: before the first sample and after the last. */
+void frbbeam_report_plan(const struct frbbeam_job *j);
+void frbbeam_report_account(const struct frbbeam_job *j);
+
+/* Samples in a sum of each channel, from the command line or a file by frequency. */
+psr_status frbbeam_sums_read(struct frbbeam_job *j);
+
+/* Rows that n more samples complete in all channels. */
+size_t frbbeam_sums_rows(const struct frbbeam_job *j, size_t n);
+
+/* Repeats the sums of channels with longer ones over nrow rows [nbeam][stride], so that each stands
+ * in all rows of its time; floats that are given to the user become means over those. */
+void frbbeam_sums_spread(const struct frbbeam_job *j, void *out, size_t stride, size_t nrow);
+
+/* Directions: choose reads or makes the list and takes out what is wanted; aim fills theta_ns and
+ * theta_ew for a date. */
+psr_status frbbeam_beams_choose(struct frbbeam_job *j);
+psr_status frbbeam_beams_aim(struct frbbeam_job *j, struct psr_mjd now);
+
 /* Date of sample t of the input. */
 struct psr_mjd frbbeam_date(const struct frbbeam_job *j, int64_t t);
 
-/* Fills theta_ns and theta_ew for a date. */
-psr_status frbbeam_aim(struct frbbeam_job *j, struct psr_mjd now);
+/* Threads that share beams: one that has nothing to do is still waited for, and cores are busy. */
+int frbbeam_threads(const struct frbbeam_job *j);
 
-/* Forms the beams of samples j->nread ... of the stream, nt of them at in, pointing tracking beams
- * anew when it is time, and gives each stretch of rows, in j->out[j->forming], to use. */
-psr_status frbbeam_form(struct frbbeam_job *j, const uint8_t *in, size_t nt,
-                        psr_status (*use)(struct frbbeam_job *j, size_t nrow));
-
-/* Scales of quantised output, from -scale or measured: begin tells how many samples are to be
- * formed with add for their use (0: none), and end hands the scales to the plan, which then begins
- * anew. */
-psr_status frbbeam_scales_begin(struct frbbeam_job *j, size_t *nsamp);
-psr_status frbbeam_scales_add(struct frbbeam_job *j, size_t nrow);
+/* Scales of quantised output.  begin takes those of -scale, or prepares to measure them: then rows
+ * go to keep, as floats, until there are kept_most of them or the input ends, and end hands the
+ * scales to the plan and starts to write what was kept. */
+psr_status frbbeam_scales_begin(struct frbbeam_job *j);
+void frbbeam_scales_keep(struct frbbeam_job *j);
 psr_status frbbeam_scales_end(struct frbbeam_job *j);
-void frbbeam_scales_release(struct frbbeam_job *j);
 psr_status frbbeam_write_scales(struct frbbeam_job *j, psr_outfile *f);
 
 /* Filterbanks: one a beam, which take their names when all are whole. */
-psr_status frbbeam_output_open(struct frbbeam_job *j);
-psr_status frbbeam_output_write(struct frbbeam_job *j, const void *out, size_t nrow, psr_err *err);
+psr_status frbbeam_output_open(struct frbbeam_job *j, psr_err *err);
+psr_status frbbeam_output_write(struct frbbeam_job *j, const void *out, size_t stride, size_t nrow,
+                                psr_err *err);
 psr_status frbbeam_output_close(struct frbbeam_job *j);
+void frbbeam_output_abort(struct frbbeam_job *j); /* removes what has no name yet */
 
 #endif

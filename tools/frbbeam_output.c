@@ -1,12 +1,18 @@
 #include "frbbeam.h"
 
+#include <fcntl.h>
+#include <limits.h>
 #include <psrkit/sigproc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 /* What is gathered of all files before it is written. */
-enum { GATHER_BYTES = 256 << 20, GATHER_MOST = 1 << 20 };
+enum { GATHER_BYTES = 128 << 20, GATHER_MOST = 1 << 20 };
+
+enum { MOST_THREADS = 16 };
 
 /* Direction of a beam as it is now, at mid-band. */
 static void describe_direction(const struct frbbeam_job *j, size_t b, struct psr_obs *obs)
@@ -63,54 +69,68 @@ static int name_width(size_t nbeam)
     return width;
 }
 
-static size_t gathered_bytes(const struct frbbeam_job *j)
+/* Different for neighbours, so that files are not all written at the same time. */
+static size_t gathered_bytes(const struct frbbeam_job *j, size_t b)
 {
-    int64_t quarter = j->opt.mem_bytes / 4;
-    return quarter > 0 && quarter < GATHER_BYTES ? (size_t)quarter : GATHER_BYTES;
+    const int64_t share = j->mem_bytes / 8, all = share < GATHER_BYTES ? share : GATHER_BYTES;
+    const size_t each = (size_t)all / j->nbeam, most = each < GATHER_MOST ? each : GATHER_MOST;
+    return most / 2 + most / 2 * (b % 16) / 15;
 }
 
-static psr_status open_beam(struct frbbeam_job *j, size_t b)
+/* What a step has to do with all beams: rows [nbeam][stride] to write, if any. */
+struct task {
+    struct frbbeam_job *j;
+    const char *out;
+    size_t stride, nrow;
+};
+
+static psr_status open_beam(const struct task *t, size_t b, psr_err *err)
 {
+    const struct frbbeam_job *j = t->j;
     char path[4096];
     struct psr_obs obs;
-    size_t share = gathered_bytes(j) / j->nbeam;
     int n = snprintf(path, sizeof path, "%s_beam%0*zu.fil", j->opt.root, name_width(j->nbeam_all),
                      j->first_beam + b);
     if (n < 0 || (size_t)n >= sizeof path)
-        return psr_fail(&j->err, PSR_EINVAL, "-o: a name of %d characters is too long", n);
-    psr_status st = psr_outfile_create(&j->file[b], strcmp(j->opt.root, "-") ? path : "-", &j->err);
+        return psr_fail(err, PSR_EINVAL, "-o: a name of %d characters is too long", n);
+    const bool is_pipe = !strcmp(j->opt.root, "-");
+    psr_status st = psr_outfile_create(&j->file[b], is_pipe ? "-" : path, err);
     if (st)
         return st;
-    psr_outfile_buffer(j->file[b], share < GATHER_MOST ? share : GATHER_MOST);
+    if (!is_pipe)
+        psr_outfile_buffer(j->file[b], gathered_bytes(j, b));
     describe_beam(j, b, &obs);
-    st = psr_sigproc_write(j->file[b], &obs, PSR_SIGPROC_FILTERBANK, &j->err);
+    st = psr_sigproc_write(j->file[b], &obs, PSR_SIGPROC_FILTERBANK, err);
     psr_obs_clear(&obs);
     return st;
 }
 
-psr_status frbbeam_output_open(struct frbbeam_job *j)
+static psr_status write_beam(const struct task *t, size_t b, psr_err *err)
 {
-    psr_status st = PSR_OK;
-    j->file = calloc(j->nbeam, sizeof *j->file);
-    if (!j->file)
-        return psr_fail_nomem(&j->err, "output files", (double)j->nbeam * sizeof *j->file);
-    for (size_t b = 0; b < j->nbeam && !st; b++)
-        st = open_beam(j, b);
-    return st;
+    const size_t row = psr_beam_row_bytes(t->j->plan);
+    return psr_outfile_write(t->j->file[b], t->out + b * t->stride * row, t->nrow * row, err);
 }
 
-/* Beams are independent files, so all threads write. */
-psr_status frbbeam_output_write(struct frbbeam_job *j, const void *out, size_t nrow, psr_err *err)
+/* All bytes go to the system before any file takes its name: a disk that is full shows now. */
+static psr_status finish_beam(const struct task *t, size_t b, psr_err *err)
 {
-    const size_t row = psr_beam_row_bytes(j->plan);
+    return psr_outfile_park(t->j->file[b], err);
+}
+
+/* Beams are independent files, so threads share them: not so many that descriptors run out. */
+static psr_status each_beam(const struct task *t,
+                            psr_status (*step)(const struct task *t, size_t b, psr_err *err),
+                            psr_err *err)
+{
+    const int each = frbbeam_threads(t->j), nthread = each < MOST_THREADS ? each : MOST_THREADS;
     psr_status st = PSR_OK;
-#pragma omp parallel for schedule(dynamic, 16) num_threads(j->nthread)
-    for (size_t b = 0; b < j->nbeam; b++) {
+    (void)nthread; /* without OpenMP */
+#pragma omp parallel for schedule(dynamic, 16) num_threads(nthread)
+    for (size_t b = 0; b < t->j->nbeam; b++) {
         psr_err why;
-        const char *from = (const char *)out + b * j->stride * row;
-        psr_status mine = psr_outfile_write(j->file[b], from, nrow * row, &why);
+        psr_status mine = step(t, b, &why);
         if (mine != PSR_OK) {
-#pragma omp critical(frbbeam_write)
+#pragma omp critical(frbbeam_output)
             {
                 st = mine;
                 *err = why;
@@ -120,31 +140,74 @@ psr_status frbbeam_output_write(struct frbbeam_job *j, const void *out, size_t n
     return st;
 }
 
-static psr_status write_scale_file(struct frbbeam_job *j)
+/* The system's table of descriptors grows at once, not time and again while all threads that open
+ * files, CUDA's too, wait for it. */
+static void grow_descriptors(size_t n)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur == 0)
+        return;
+    rlim_t want = n + 64 < limit.rlim_cur ? n + 64 : limit.rlim_cur - 1;
+    int fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, (int)(want < INT_MAX ? want : INT_MAX));
+    if (fd >= 0)
+        close(fd);
+}
+
+psr_status frbbeam_output_open(struct frbbeam_job *j, psr_err *err)
+{
+    const struct task t = {.j = j};
+    j->file = calloc(j->nbeam, sizeof *j->file);
+    if (!j->file)
+        return psr_fail_nomem(err, "output files", (double)j->nbeam * sizeof *j->file);
+    grow_descriptors(j->nbeam);
+    return each_beam(&t, open_beam, err);
+}
+
+psr_status frbbeam_output_write(struct frbbeam_job *j, const void *out, size_t stride, size_t nrow,
+                                psr_err *err)
+{
+    const struct task t = {.j = j, .out = out, .stride = stride, .nrow = nrow};
+    return each_beam(&t, write_beam, err);
+}
+
+/* Returned: *f is NULL where scales are not to be written. */
+static psr_status prepare_scale_file(struct frbbeam_job *j, psr_outfile **f)
 {
     char path[4096];
-    psr_outfile *f = NULL;
     if (j->opt.nbits == 32 || !strcmp(j->opt.root, "-"))
         return PSR_OK;
     snprintf(path, sizeof path, "%s.scale", j->opt.root);
     if (j->opt.scale && !strcmp(j->opt.scale, path))
         return PSR_OK;
-    psr_status st = psr_outfile_create(&f, path, &j->err);
+    psr_status st = psr_outfile_create(f, path, &j->err);
     if (!st)
-        st = frbbeam_write_scales(j, f);
-    if (!st)
-        return psr_outfile_commit(f, &j->err);
-    psr_outfile_abort(f);
-    return st;
+        st = frbbeam_write_scales(j, *f);
+    return st ? st : psr_outfile_park(*f, &j->err);
 }
 
 psr_status frbbeam_output_close(struct frbbeam_job *j)
 {
-    psr_status st = PSR_OK;
+    const struct task t = {.j = j};
+    psr_outfile *scale = NULL;
+    psr_status st = each_beam(&t, finish_beam, &j->err);
+    if (!st)
+        st = prepare_scale_file(j, &scale);
     for (size_t b = 0; b < j->nbeam && !st; b++) {
         psr_outfile *f = j->file[b];
         j->file[b] = NULL;
         st = psr_outfile_commit(f, &j->err);
     }
-    return st ? st : write_scale_file(j);
+    if (!st && scale)
+        return psr_outfile_commit(scale, &j->err);
+    psr_outfile_abort(scale);
+    return st;
+}
+
+void frbbeam_output_abort(struct frbbeam_job *j)
+{
+    errand_end(&j->write);
+    for (size_t b = 0; j->file && b < j->nbeam; b++)
+        psr_outfile_abort(j->file[b]);
+    free(j->file);
+    j->file = NULL;
 }

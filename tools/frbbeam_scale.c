@@ -1,12 +1,11 @@
 /* Scales of quantised output: measured, read, written. */
 #include "frbbeam.h"
 
+#include "beam/beam_backend.h"
 #include "formats/rows.h"
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Where the mean and one standard deviation of a channel go among the levels. */
 static double mean_level(int64_t nbits)
@@ -19,88 +18,156 @@ static double sigma_levels(int64_t nbits)
     return nbits == 8 ? 8 : 2;
 }
 
-/* A second, or what of it a quarter of the memory holds: a pipe's is kept. */
-static size_t measured_samples(const struct frbbeam_job *j)
-{
-    double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) / 4;
-    if (j->opt.mem_bytes)
-        memory = (double)j->opt.mem_bytes;
-    double n = fmin(1 / j->tsamp_s, memory / 4 / (double)j->sample_bytes);
-    double least = 16 * (double)j->tds; /* sums that a deviation can be told from */
-    n = fmax(n, least);
-    int64_t have = psr_voltages_nsamp(j->voltages);
-    return have >= 0 && (double)have < n ? (size_t)have : (size_t)n;
-}
-
 /* --- measuring -------------------------------------------------------------------------------- */
 
-struct frbbeam_moments {
-    double *sum, *square; /* [nbeam][nfreq] about the first row's value */
-    float *first;         /* [nbeam][nfreq] */
-    int64_t nrow;
+/* Rows are kept as floats, so that those which scales are measured on are formed once, and a pipe
+ * is no different from a file. */
+enum { KEPT_BYTES = 256 << 20, KEPT_LEAST = 16 };
+
+/* Beams of a group are added in their order, and groups in theirs, so that the sums do not depend
+ * on threads. */
+enum { NGROUP = 64 };
+
+/* Rows of a second, or as many as memory holds, whole units of sums. */
+static size_t rows_to_keep(const struct frbbeam_job *j)
+{
+    const size_t each = j->unit / j->tds;
+    const double row_bytes = (double)j->nbeam * (double)j->nfreq * sizeof(float);
+    const int64_t nsamp = psr_voltages_nsamp(j->voltages);
+    double most = fmin(KEPT_BYTES, (double)j->mem_bytes / 8) / row_bytes;
+    double n = fmax(fmin(1 / ((double)j->tds * j->tsamp_s), most), KEPT_LEAST);
+    n = nsamp >= 0 ? fmin(n, (double)nsamp / (double)j->tds) : n;
+    return n > (double)each ? (size_t)n / each * each : each;
+}
+
+static psr_status keep_rows(void *ctx, psr_err *err)
+{
+    struct frbbeam_job *j = ctx;
+    const size_t row = j->nfreq * sizeof(float), stride = j->stride;
+    const size_t at = j->kept_n - j->ready_n;
+    (void)err;
+    frbbeam_sums_spread(j, j->ready, j->stride, j->ready_n);
+#pragma omp parallel for num_threads(frbbeam_threads(j))
+    for (size_t b = 0; b < j->nbeam; b++)
+        memcpy((char *)j->kept + (b * j->kept_most + at) * row,
+               (const char *)j->ready + b * stride * row, j->ready_n * row);
+    return PSR_OK;
+}
+
+void frbbeam_scales_keep(struct frbbeam_job *j)
+{
+    j->kept_n += j->ready_n;
+    errand_start(&j->write, keep_rows, j);
+}
+
+/* [nfreq] each, of channels: of a beam's rows, and then sums over a group's beams. */
+struct moments {
+    double *n, *mean, *square; /* square: sum of squares about the mean */
+    double *nbeam, *means, *variances;
 };
 
-psr_status frbbeam_scales_add(struct frbbeam_job *j, size_t nrow)
+enum { NMOMENT = sizeof(struct moments) / sizeof(double *) };
+
+static struct moments moments_of_group(double *m, size_t nfreq, size_t g)
 {
-    struct frbbeam_moments *m = j->moments;
-    const float *out = j->out[j->forming];
-#pragma omp parallel for num_threads(j->nthread)
-    for (size_t b = 0; b < j->nbeam; b++)
-        for (size_t k = 0; k < nrow; k++)
-            for (size_t f = 0; f < j->nfreq; f++) {
-                size_t i = b * j->nfreq + f;
-                float x = out[(b * j->stride + k) * j->nfreq + f];
-                if (m->nrow == 0 && k == 0)
-                    m->first[i] = x;
-                double d = (double)x - (double)m->first[i];
-                m->sum[i] += d;
-                m->square[i] += d * d;
-            }
-    m->nrow += (int64_t)nrow;
-    return PSR_OK;
+    m += g * NMOMENT * nfreq;
+    return (struct moments){
+        m, m + nfreq, m + 2 * nfreq, m + 3 * nfreq, m + 4 * nfreq, m + 5 * nfreq};
+}
+
+/* Intensities of 0 are gaps. */
+static void add_beam(const struct moments *m, const float *x, size_t nfreq, size_t nrow)
+{
+    double *restrict n = m->n, *restrict mean = m->mean, *restrict square = m->square;
+    for (size_t f = 0; f < nfreq; f++)
+        n[f] = mean[f] = square[f] = 0;
+    for (size_t k = 0; k < nrow; k++)
+        for (size_t f = 0; f < nfreq; f++) {
+            mean[f] += (double)x[k * nfreq + f];
+            n[f] += x[k * nfreq + f] != 0;
+        }
+    for (size_t f = 0; f < nfreq; f++)
+        mean[f] /= n[f] > 0 ? n[f] : 1;
+    for (size_t k = 0; k < nrow; k++)
+        for (size_t f = 0; f < nfreq; f++) {
+            double d = (double)x[k * nfreq + f] - mean[f];
+            square[f] += x[k * nfreq + f] != 0 ? d * d : 0;
+        }
+    for (size_t f = 0; f < nfreq; f++) {
+        m->nbeam[f] += n[f] > 0;
+        m->means[f] += mean[f];
+        m->variances[f] += square[f] / (n[f] > 0 ? n[f] : 1);
+    }
 }
 
 /* Means over all beams of each beam's own mean and variance: a source in some of them moves neither
- * far.  A channel that never varies keeps its one value at the mean's level. */
-static void scale_channels(struct frbbeam_job *j, const struct frbbeam_moments *m)
+ * far.  A sum that stands in several rows is worth a mean over them.  A channel that never varies
+ * keeps its one value at the mean's level. */
+static void scale_channel(struct frbbeam_job *j, double *m, size_t f)
 {
-    const double n = (double)m->nrow, nbeam = (double)j->nbeam;
-    for (size_t f = 0; f < j->nfreq; f++) {
-        double mean = 0, variance = 0;
-        for (size_t i = f; i < j->nbeam * j->nfreq; i += j->nfreq) {
-            double off = m->sum[i] / n;
-            mean += ((double)m->first[i] + off) / nbeam;
-            variance += fmax(0, m->square[i] / n - off * off) / nbeam;
-        }
-        double gain = variance > 0 ? sigma_levels(j->opt.nbits) / sqrt(variance) : 1;
-        j->gain[f] = (float)gain;
-        j->offset[f] = (float)(mean - mean_level(j->opt.nbits) / gain);
+    double n = 0, mean = 0, variance = 0;
+    for (size_t g = 0; g < NGROUP; g++) {
+        const struct moments group = moments_of_group(m, j->nfreq, g);
+        n += group.nbeam[f];
+        mean += group.means[f];
+        variance += group.variances[f];
     }
+    double sigma = sqrt(variance / fmax(n, 1));
+    double levels = sigma_levels(j->opt.nbits) / sqrt((double)j->sum[f] / (double)j->tds);
+    double gain = sigma > 0 ? levels / sigma : 1;
+    j->gain[f] = (float)gain;
+    j->offset[f] = (float)(mean / fmax(n, 1) - mean_level(j->opt.nbits) / gain);
 }
 
-static psr_status take_moments(struct frbbeam_job *j)
+static psr_status measure_scales(struct frbbeam_job *j)
 {
-    size_t n = j->nbeam * j->nfreq;
-    struct frbbeam_moments *m = j->moments = calloc(1, sizeof *m);
-    if (m) {
-        m->sum = calloc(n, sizeof *m->sum);
-        m->square = calloc(n, sizeof *m->square);
-        m->first = calloc(n, sizeof *m->first);
+    double *m = calloc(NGROUP * j->nfreq, NMOMENT * sizeof *m);
+    if (!m)
+        return psr_fail_nomem(&j->err, "moments of beams",
+                              NGROUP * (double)j->nfreq * NMOMENT * sizeof *m);
+#pragma omp parallel for schedule(dynamic) num_threads(frbbeam_threads(j))
+    for (size_t g = 0; g < NGROUP; g++) {
+        const struct moments group = moments_of_group(m, j->nfreq, g);
+        for (size_t b = g * j->nbeam / NGROUP; b < (g + 1) * j->nbeam / NGROUP; b++)
+            add_beam(&group, j->kept + b * j->kept_most * j->nfreq, j->nfreq, j->kept_n);
     }
-    if (!m || !m->sum || !m->square || !m->first)
-        return psr_fail_nomem(&j->err, "moments of beams", (double)n * 20);
+    for (size_t f = 0; f < j->nfreq; f++)
+        scale_channel(j, m, f);
+    free(m);
     return PSR_OK;
 }
 
-void frbbeam_scales_release(struct frbbeam_job *j)
+/* --- what was kept ---------------------------------------------------------------------------- */
+
+/* Makes levels of a beam's floats, in their place. */
+static void quantise_beam(const struct frbbeam_job *j, size_t b)
 {
-    if (!j->moments)
-        return;
-    free(j->moments->sum);
-    free(j->moments->square);
-    free(j->moments->first);
-    free(j->moments);
-    j->moments = NULL;
+    const float *from = j->kept + b * j->kept_most * j->nfreq;
+    const float top = j->opt.nbits == 8 ? 255 : 15;
+    uint8_t *to = (uint8_t *)j->kept + b * j->kept_most * j->nfreq * sizeof(float);
+    for (size_t k = 0; k < j->kept_n; k++, from += j->nfreq)
+        for (size_t f = 0; f < j->nfreq; f++) {
+            unsigned level = psr_beam_level(from[f], j->offset[f], j->gain[f], top);
+            if (j->opt.nbits == 8)
+                *to++ = (uint8_t)level;
+            else if (f % 2 == 0)
+                *to = (uint8_t)level;
+            else
+                *to++ |= (uint8_t)(level << 4);
+        }
+}
+
+static psr_status write_kept(void *ctx, psr_err *err)
+{
+    struct frbbeam_job *j = ctx;
+#pragma omp parallel for num_threads(frbbeam_threads(j))
+    for (size_t b = 0; b < j->nbeam; b++)
+        quantise_beam(j, b);
+    psr_status st =
+        frbbeam_output_write(j, j->kept, j->kept_most * 32 / (size_t)j->opt.nbits, j->kept_n, err);
+    free(j->kept);
+    j->kept = NULL;
+    return st;
 }
 
 /* --- files of scales -------------------------------------------------------------------------- */
@@ -150,6 +217,11 @@ static psr_status read_scales(struct frbbeam_job *j)
     return st;
 }
 
+static psr_status use_scales(struct frbbeam_job *j)
+{
+    return psr_beam_quantise(j->plan, (int)j->opt.nbits, j->offset, j->gain, &j->err);
+}
+
 psr_status frbbeam_write_scales(struct frbbeam_job *j, psr_outfile *f)
 {
     psr_status st = psr_outfile_printf(f, &j->err,
@@ -162,25 +234,34 @@ psr_status frbbeam_write_scales(struct frbbeam_job *j, psr_outfile *f)
     return st;
 }
 
-psr_status frbbeam_scales_begin(struct frbbeam_job *j, size_t *nsamp)
+psr_status frbbeam_scales_begin(struct frbbeam_job *j)
 {
-    *nsamp = 0;
     if (j->opt.nbits == 32)
         return PSR_OK;
-    if (j->opt.scale)
-        return read_scales(j);
-    *nsamp = measured_samples(j);
-    return take_moments(j);
+    if (j->opt.nbits == 4 && j->nfreq % 2)
+        return psr_fail(&j->err, PSR_EINVAL,
+                        "%s: spectra of %zu channels of -nbits 4 end within a byte", j->path[0],
+                        j->nfreq);
+    if (j->opt.scale) {
+        psr_status st = read_scales(j);
+        return st ? st : use_scales(j);
+    }
+    j->kept_most = rows_to_keep(j);
+    const size_t bytes = j->nbeam * j->kept_most * j->nfreq * sizeof(float);
+    j->kept = malloc(bytes);
+    j->measures = true;
+    return j->kept ? PSR_OK : psr_fail_nomem(&j->err, "beams to measure scales on", (double)bytes);
 }
 
 psr_status frbbeam_scales_end(struct frbbeam_job *j)
 {
-    if (j->opt.nbits == 32)
-        return PSR_OK;
-    if (j->moments && j->moments->nrow > 0)
-        scale_channels(j, j->moments);
-    frbbeam_scales_release(j);
-    psr_beam_reset(j->plan);
-    j->nread = 0;
-    return psr_beam_quantise(j->plan, (int)j->opt.nbits, j->offset, j->gain, &j->err);
+    psr_status st = errand_wait(&j->write, &j->err);
+    j->measures = false;
+    if (!st && j->kept_n > 0)
+        st = measure_scales(j);
+    if (!st)
+        st = use_scales(j);
+    if (!st)
+        errand_start(&j->write, write_kept, j);
+    return st;
 }

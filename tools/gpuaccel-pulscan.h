@@ -9,14 +9,15 @@
 #include <psrkit/pulscan.h>
 #include <psrkit/spectrum.h>
 #include <psrkit/zaplist.h>
+#include <stdio.h>
 
-enum { ACCEL_MAX_SUMS = 8 };
+enum { ACCEL_MAX_SUMS = 8, ACCEL_ENDWIDTH = 1 << 20 };
 
 struct accel_options {
     /* input */
     const char *files; /* a list of names; "-" is standard input */
     bool rednoise;
-    int64_t startwidth, endwidth; /* bins */
+    int64_t startwidth, endwidth; /* bins; 0: by themselves */
     double endfreq_hz;
     const char *zaplist;
     double baryv;
@@ -48,6 +49,9 @@ struct accel_options {
     bool quiet, verbose;
 };
 
+/* Fills *table with options that set fields of *o. */
+void accel_fill_table(struct cli_table *table, struct accel_options *o);
+
 /* Reads the command line into o (defaults set here); mistakes end the program with exit code 2.
  * Returned: *tool for messages; the number of inputs, in argv[1 .. n] */
 int accel_options_parse(struct accel_options *o, struct cli *tool, int argc, char **argv);
@@ -64,7 +68,8 @@ struct accel_file {
 struct accel_shape {
     int64_t nbin;
     double tobs_s;
-    bool series; /* the plan transforms */
+    bool series;   /* the plan transforms */
+    bool reddened; /* before, by whoever wrote the files */
 };
 
 /* Files that are searched at once. */
@@ -84,6 +89,7 @@ struct accel_job {
     struct psr_zaplist zaplist;
     char **name; /* [nname] those of -files; owned */
     size_t nname;
+    void *claims;              /* tree of who writes under which root */
     int nharm[ACCEL_MAX_SUMS]; /* the harmonic sums to search */
     size_t nnharm;
     size_t batch_max, batch_now; /* files at once: at most, and of this shape */
@@ -91,7 +97,7 @@ struct accel_job {
     int nthread;
 
     struct accel_shape shape; /* of the plans */
-    bool no_device;           /* what -device names is not there: no file can be searched */
+    bool no_device;           /* what -device names is not there, or is lost: no more files */
     struct psr_span *zap;     /* [nzap] of this shape */
     size_t nzap;
     double trials;  /* places that accelsearch would look at for one harmonic */
@@ -109,10 +115,26 @@ struct accel_job {
     struct run_progress progress;
 };
 
+/* The next name in a list of files, one a line, without blanks around it; empty lines and '#'
+ * comments are passed over.
+ * Returned: the name, the job's; NULL at the end, where f fails, and for want of memory */
+const char *accel_next_name(struct accel_job *j, FILE *f);
+
+/* Brings files of one size together, in the order of the first of each: every other length needs a
+ * plan of its own, and names in the order of their DMs have lengths in any. */
+void accel_group_names(char **path, size_t n);
+
+/* Keeps a second input from writing the files of a first one; on error j->err tells. */
+psr_status accel_claim_root(struct accel_job *j, const char *path);
+void accel_release_names(struct accel_job *j);
+
 bool accel_same_shape(const struct accel_shape *a, const struct accel_shape *b);
 
 /* Whether the tool, and not the plan, transforms series: their spectra are to be written. */
 bool accel_transforms(const struct accel_job *j);
+
+/* How the tool takes red noise out, if it does. */
+struct psr_redden accel_redden(const struct accel_options *o, double tobs_s);
 
 /* Makes the plans, and all that depends on nbin and tobs, for files of this shape, unless they are
  * there.  On error j->err tells, and there is no plan. */

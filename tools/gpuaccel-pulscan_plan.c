@@ -38,6 +38,25 @@ static size_t choose_batch(const struct accel_job *j)
     return j->opt.batch || (int64_t)j->batch_max <= fits ? j->batch_max : (size_t)fits;
 }
 
+static struct psr_redden redden_by(const struct accel_options *o, double tobs_s, int64_t endwidth)
+{
+    return (struct psr_redden){.start = (int)o->startwidth,
+                               .end = (int)(o->endwidth ? o->endwidth : endwidth),
+                               .stop_bin = o->endfreq_hz * tobs_s};
+}
+
+/* Blocks that are not much longer than boxes are wide take drifting signals for noise. */
+struct psr_redden accel_redden(const struct accel_options *o, double tobs_s)
+{
+    return redden_by(o, tobs_s, o->zmax > 3 ? least(30 * o->zmax, ACCEL_ENDWIDTH) : 100);
+}
+
+/* As realfft does where it is not told. */
+static struct psr_redden redden_before(const struct accel_options *o, double tobs_s)
+{
+    return redden_by(o, tobs_s, 100);
+}
+
 static psr_status describe(struct accel_job *j, struct psr_pulscan_desc *d)
 {
     const struct accel_options *o = &j->opt;
@@ -47,11 +66,10 @@ static psr_status describe(struct accel_job *j, struct psr_pulscan_desc *d)
         return st;
     d->nbin = (size_t)s->nbin;
     d->series = s->series;
-    if (s->series && o->rednoise) {
-        d->redden_start = (int)o->startwidth;
-        d->redden_end = (int)o->endwidth;
-        d->redden_stop = o->endfreq_hz * s->tobs_s;
-    }
+    if (s->reddened)
+        d->redden = redden_before(o, s->tobs_s);
+    else if (o->rednoise)
+        d->redden = accel_redden(o, s->tobs_s);
     d->batch = j->batch_now;
     d->zmax = (int)o->zmax;
     d->zstep = (int)o->zstep;
@@ -63,6 +81,11 @@ static psr_status describe(struct accel_job *j, struct psr_pulscan_desc *d)
     d->normblock = (size_t)least(o->normalizechunkwidth, s->nbin);
     if (!o->compat)
         find_range(o, s, &d->rlo, &d->rhi);
+    if (d->rlo >= s->nbin)
+        return psr_fail(&j->err, PSR_EINVAL,
+                        "nothing to search: %s is bin %lld, and the last of %lld is at %g Hz",
+                        o->rlo >= 0 ? "-rlo" : "-flo", (long long)d->rlo, (long long)s->nbin,
+                        (double)(s->nbin - 1) / s->tobs_s);
     j->trials = count_trials(o, d->rhi - d->rlo);
     d->zap = j->zap;
     d->nzap = j->nzap;
@@ -76,8 +99,8 @@ static psr_status describe(struct accel_job *j, struct psr_pulscan_desc *d)
 
 bool accel_same_shape(const struct accel_shape *a, const struct accel_shape *b)
 {
-    return a->nbin == b->nbin && a->series == b->series && !(a->tobs_s < b->tobs_s) &&
-           !(a->tobs_s > b->tobs_s);
+    return a->nbin == b->nbin && a->series == b->series && a->reddened == b->reddened &&
+           !(a->tobs_s < b->tobs_s) && !(a->tobs_s > b->tobs_s);
 }
 
 bool accel_transforms(const struct accel_job *j)
@@ -117,6 +140,10 @@ psr_status accel_plan(struct accel_job *j, struct accel_shape shape)
         st = psr_rfft_create(&j->rfft, 2 * shape.nbin, &j->err);
     if (st == PSR_OK)
         st = create_plans(j, &desc);
+    if (st == PSR_ENOMEM && strstr(j->err.msg, "the limit is")) {
+        const psr_err why = j->err;
+        psr_fail(&j->err, st, "%.400s (-mem)", why.msg);
+    }
     if (st != PSR_OK)
         accel_plan_release(j);
     return st;
@@ -136,14 +163,18 @@ void accel_plan_release(struct accel_job *j)
     j->filling = 0;
 }
 
+/* Where -endwidth asks for realfft's numbers it has them. */
+static bool joins_ends(const struct accel_job *j, const struct accel_file *file)
+{
+    return j->opt.rednoise && !j->opt.endwidth && !file->about.reddened;
+}
+
 /* Transforms, if that is the tool's, and takes red noise out. */
 static psr_status transform(const struct accel_job *j, const struct accel_file *file, float *x,
                             psr_err *err)
 {
     const struct accel_options *o = &j->opt;
-    const struct psr_redden how = {.start = (int)o->startwidth,
-                                   .end = (int)o->endwidth,
-                                   .stop_bin = o->endfreq_hz * file->about.tobs_s};
+    const struct psr_redden how = accel_redden(o, file->about.tobs_s);
     int64_t n = 2 * file->about.nbin;
     int64_t bad = psr_spectrum_bad(x, n);
     if (bad >= 0)
@@ -157,7 +188,8 @@ static psr_status transform(const struct accel_job *j, const struct accel_file *
         psr_rfft_execute(j->rfft, x, room);
         memcpy(x, room, (size_t)n * sizeof *x);
         free(room);
-    }
+    } else if (joins_ends(j, file))
+        psr_spectrum_join_ends(x, file->about.nbin);
     return o->rednoise ? psr_spectrum_deredden(x, file->about.nbin, &how, err) : PSR_OK;
 }
 
@@ -180,6 +212,8 @@ psr_status accel_load(const struct accel_job *j, const struct accel_file *file, 
 {
     psr_status st = psr_spectrum_read(&file->about, file->path, x, err);
     bool mine = !j->shape.series && (file->about.series || j->opt.rednoise);
+    if (st == PSR_OK && file->about.series && joins_ends(j, file))
+        psr_series_join_ends(x, 2 * file->about.nbin);
     if (st == PSR_OK && mine)
         st = transform(j, file, x, err);
     if (st == PSR_OK && mine && file->about.series && j->opt.fftout)

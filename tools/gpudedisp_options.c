@@ -147,7 +147,7 @@ static void check_combinations(const struct gpudedisp_options *o, const struct c
 int gpudedisp_options_parse(struct gpudedisp_options *o, struct cli *tool, int argc, char **argv)
 {
     *o = defaults;
-    struct gpudedisp_table table;
+    struct cli_table table;
     gpudedisp_fill_table(&table, o);
     *tool = (struct cli){
         .name = "gpudedisp",
@@ -166,7 +166,5 @@ int gpudedisp_options_parse(struct gpudedisp_options *o, struct cli *tool, int a
         o->lodm = o->subdm;
         o->numdms = 1;
     }
-    tool->options = NULL;
-    tool->noptions = 0;
     return n;
 }

@@ -46,11 +46,39 @@ psr_status gpudedisp_finish_subbands(struct gpudedisp_job *j, struct subbands *b
 
 /* --- setup ------------------------------------------------------------------------------------ */
 
+enum { BLOCK = 4 * PSR_CLEAN_BLOCK, LEAST_BLOCK = 64 }; /* spectra */
+
+/* Of buffers for blocks of n spectra; cleaning makes floats, and may give a block of its own more.
+ */
+static double buffer_bytes(const struct sub_run *s, size_t n)
+{
+    const struct gpudedisp_job *j = s->job;
+    double most = (double)n + (j->clean ? PSR_CLEAN_BLOCK : 0);
+    double floats = (double)s->nsub / (double)j->line->downsamp;
+    if (j->clean)
+        floats += (double)psr_source_obs(j->source)->nchan;
+    return (double)psr_source_block_bytes(j->source, n) + most * floats * sizeof(float);
+}
+
+/* What -mem leaves to the plan; 0: no bound. */
+static psr_status share_memory(const struct sub_run *s, int64_t *plan_bytes)
+{
+    struct gpudedisp_job *j = s->job;
+    int64_t least = (int64_t)buffer_bytes(s, LEAST_BLOCK);
+    *plan_bytes = j->opt.mem_bytes ? j->opt.mem_bytes - least : 0;
+    if (*plan_bytes > 0 || !j->opt.mem_bytes)
+        return PSR_OK;
+    return psr_fail(&j->err, PSR_ENOMEM,
+                    "-mem: %lld bytes, must be above the %lld of buffers for %d spectra",
+                    (long long)j->opt.mem_bytes, (long long)least, LEAST_BLOCK);
+}
+
 static psr_status create_plan(struct sub_run *s)
 {
     struct gpudedisp_job *j = s->job;
     const struct psr_obs *obs = psr_source_obs(j->source);
     double *freq_mhz = malloc(obs->nchan * sizeof *freq_mhz);
+    int64_t plan_bytes;
     if (!freq_mhz)
         return psr_fail_nomem(&j->err, "channel frequencies", (double)obs->nchan * 8);
     for (size_t c = 0; c < obs->nchan; c++)
@@ -58,21 +86,24 @@ static psr_status create_plan(struct sub_run *s)
     s->nsub = psr_source_inf(j->source) ? obs->nchan
               : j->line->nsub           ? (size_t)j->line->nsub
                                         : GPUDEDISP_NSUB;
-    psr_status st = psr_subband_create(&s->plan,
-                                       &(struct psr_subband_desc){
-                                           .nchan = obs->nchan,
-                                           .freq_mhz = freq_mhz,
-                                           .tsamp_s = obs->tsamp_s,
-                                           .nbit = j->clean ? psr_clean_nbit(j->clean) : obs->nbit,
-                                           .kind = j->clean ? psr_clean_kind(j->clean) : obs->kind,
-                                           .downsamp = (size_t)j->line->downsamp,
-                                           .nsub = s->nsub,
-                                           .dmconst = j->dmconst,
-                                           .dm = j->dm[0],
-                                           .keep = j->keep,
-                                           .nthread = (int)j->opt.ncpus,
-                                       },
-                                       &j->err);
+    psr_status st = share_memory(s, &plan_bytes);
+    if (!st)
+        st = psr_subband_create(&s->plan,
+                                &(struct psr_subband_desc){
+                                    .nchan = obs->nchan,
+                                    .freq_mhz = freq_mhz,
+                                    .tsamp_s = obs->tsamp_s,
+                                    .nbit = j->clean ? psr_clean_nbit(j->clean) : obs->nbit,
+                                    .kind = j->clean ? psr_clean_kind(j->clean) : obs->kind,
+                                    .downsamp = (size_t)j->line->downsamp,
+                                    .nsub = s->nsub,
+                                    .dmconst = j->dmconst,
+                                    .dm = j->dm[0],
+                                    .keep = j->keep,
+                                    .nthread = (int)j->opt.ncpus,
+                                    .mem_bytes = plan_bytes,
+                                },
+                                &j->err);
     free(freq_mhz);
     return st;
 }
@@ -86,23 +117,30 @@ static psr_status check_length(const struct sub_run *s, int64_t nsamp)
     return psr_fail(&j->err, PSR_EINVAL,
                     "%s: DM %g sweeps over %zu spectra inside a sub-band, the input holds %lld: no "
                     "sample is complete",
-                    j->path[0], j->dm[0], sweep, (long long)nsamp);
+                    gpudedisp_input_name(j), j->dm[0], sweep, (long long)nsamp);
+}
+
+static size_t choose_block(const struct sub_run *s)
+{
+    size_t n = BLOCK;
+    double room = (double)s->job->opt.mem_bytes - (double)psr_subband_bytes(s->plan);
+    while (s->job->opt.mem_bytes && n > LEAST_BLOCK && buffer_bytes(s, n) > room)
+        n /= 2;
+    return n > LEAST_BLOCK ? n : LEAST_BLOCK;
 }
 
 static psr_status create_buffers(struct sub_run *s)
 {
-    enum { BLOCK = 4 * PSR_CLEAN_BLOCK };
     struct gpudedisp_job *j = s->job;
-    size_t nchan = psr_source_obs(j->source)->nchan, ready;
-    j->block = BLOCK;
-    ready = psr_subband_maxshift(s->plan) + BLOCK + PSR_CLEAN_BLOCK + (size_t)j->line->downsamp;
-    s->stride = ready / (size_t)j->line->downsamp + 1;
-    j->in = malloc(psr_source_block_bytes(j->source, BLOCK));
-    j->cleaned = j->clean ? malloc((BLOCK + PSR_CLEAN_BLOCK) * nchan * sizeof(float)) : NULL;
+    size_t nchan = psr_source_obs(j->source)->nchan, most;
+    j->block = choose_block(s);
+    most = j->block + (j->clean ? PSR_CLEAN_BLOCK : 0);
+    s->stride = (most + (size_t)j->line->downsamp) / (size_t)j->line->downsamp + 1;
+    j->in = malloc(psr_source_block_bytes(j->source, j->block));
+    j->cleaned = j->clean ? malloc(most * nchan * sizeof(float)) : NULL;
     j->out = malloc(s->nsub * s->stride * sizeof *j->out);
     if (!j->in || (j->clean && !j->cleaned) || !j->out)
-        return psr_fail_nomem(&j->err, "a block of data",
-                              2.0 * BLOCK * (double)nchan * sizeof(float));
+        return psr_fail_nomem(&j->err, "a block of data", buffer_bytes(s, j->block));
     return PSR_OK;
 }
 

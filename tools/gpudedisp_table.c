@@ -1,17 +1,7 @@
 /* The options of gpudedisp, in the order of --help. */
 #include "gpudedisp.h"
 
-#include <string.h>
-
-#define ADD(list, options) add(list, options, sizeof(options) / sizeof *(options))
-
-static void add(struct gpudedisp_table *list, const struct cli_option *option, size_t n)
-{
-    memcpy(list->option + list->n, option, n * sizeof *option);
-    list->n += n;
-}
-
-static void add_input(struct gpudedisp_table *list, struct gpudedisp_options *o)
+static void add_input(struct cli_table *list, struct gpudedisp_options *o)
 {
     const struct cli_option options[] = {
         {"Input", CLI_HEADING, NULL, NULL, NULL, 0, 0},
@@ -34,10 +24,10 @@ static void add_input(struct gpudedisp_table *list, struct gpudedisp_options *o)
         {"window", CLI_FLAG, &o->window, NULL, "Ignored.", 0, 0},
         {"numwapps", CLI_INT, &o->numwapps, "N", "Ignored.", 1, 8},
     };
-    ADD(list, options);
+    CLI_ADD(list, options);
 }
 
-static void add_cleaning(struct gpudedisp_table *list, struct gpudedisp_options *o)
+static void add_cleaning(struct cli_table *list, struct gpudedisp_options *o)
 {
     const struct cli_option options[] = {
         {"Cleaning", CLI_HEADING, NULL, NULL, NULL, 0, 0},
@@ -58,10 +48,10 @@ static void add_cleaning(struct gpudedisp_table *list, struct gpudedisp_options 
         {"runavg", CLI_FLAG, &o->runavg, NULL,
          "Of files of sub-bands: take off each one's mean over blocks of 1024 samples.", 0, 0},
     };
-    ADD(list, options);
+    CLI_ADD(list, options);
 }
 
-static void add_trials(struct gpudedisp_table *list, struct gpudedisp_options *o)
+static void add_trials(struct cli_table *list, struct gpudedisp_options *o)
 {
     const struct cli_option options[] = {
         {"Trials", CLI_HEADING, NULL, NULL, NULL, 0, 0},
@@ -89,10 +79,10 @@ static void add_trials(struct gpudedisp_table *list, struct gpudedisp_options *o
         {"tol", CLI_INT, &o->tol, "N",
          "0: exact (default). 1: faster, each channel's delay within one sample.", 0, 1},
     };
-    ADD(list, options);
+    CLI_ADD(list, options);
 }
 
-static void add_barycentring(struct gpudedisp_table *list, struct gpudedisp_options *o)
+static void add_barycentring(struct cli_table *list, struct gpudedisp_options *o)
 {
     const struct cli_option options[] = {
         {"Barycentring", CLI_HEADING, NULL, NULL, NULL, 0, 0},
@@ -109,10 +99,10 @@ static void add_barycentring(struct gpudedisp_table *list, struct gpudedisp_opti
         {"compat", CLI_TEXT, &o->compat, "presto",
          "Give prepsubband's own numbers, to the bit, its faults included.", 0, 0},
     };
-    ADD(list, options);
+    CLI_ADD(list, options);
 }
 
-static void add_output(struct gpudedisp_table *list, struct gpudedisp_options *o)
+static void add_output(struct cli_table *list, struct gpudedisp_options *o)
 {
     const struct cli_option options[] = {
         {"Output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
@@ -135,10 +125,10 @@ static void add_output(struct gpudedisp_table *list, struct gpudedisp_options *o
          "series.",
          0, 0},
     };
-    ADD(list, options);
+    CLI_ADD(list, options);
 }
 
-static void add_search(struct gpudedisp_table *list, struct gpudedisp_options *o)
+static void add_search(struct cli_table *list, struct gpudedisp_options *o)
 {
     const struct cli_option options[] = {
         {"Single pulses", CLI_HEADING, NULL, NULL, NULL, 0, 0},
@@ -150,10 +140,10 @@ static void add_search(struct gpudedisp_table *list, struct gpudedisp_options *o
         {"plot", CLI_TEXT, &o->plot, "FILE.png",
          "Draw the events; png, pdf, svg, eps or ps by suffix (needs gnuplot).", 0, 0},
     };
-    ADD(list, options);
+    CLI_ADD(list, options);
 }
 
-static void add_running(struct gpudedisp_table *list, struct gpudedisp_options *o)
+static void add_running(struct cli_table *list, struct gpudedisp_options *o)
 {
     const struct cli_option options[] = {
         {"Running", CLI_HEADING, NULL, NULL, NULL, 0, 0},
@@ -161,19 +151,19 @@ static void add_running(struct gpudedisp_table *list, struct gpudedisp_options *
          "Where to dedisperse: auto (a GPU where there is one, the default), cpu, cuda, or the "
          "numbers of GPUs that share the trials: 0,1,2,3 or all.",
          0, 0},
-        {"ncpus", CLI_INT, &o->ncpus, "N", "Threads (default: all cores).", 1, 4096},
-        {"mem", CLI_SIZE, &o->mem_bytes, "SIZE",
-         "Bound on memory, as 512M or 4G (default: a quarter of the machine).", 0, 0},
+    };
+    const struct cli_option resume[] = {
         {"resume", CLI_FLAG, &o->resume, NULL,
          "Leave trials as they are whose files the same command has written of the same input.", 0,
          0},
-        {"q", CLI_FLAG, &o->quiet, NULL, "No remarks, no progress.", 0, 0},
-        {"v", CLI_FLAG, &o->verbose, NULL, "Say what is done and where the time went.", 0, 0},
     };
-    ADD(list, options);
+    CLI_ADD(list, options);
+    cli_add_limits(list, &o->ncpus, &o->mem_bytes);
+    CLI_ADD(list, resume);
+    cli_add_talk(list, &o->quiet, &o->verbose);
 }
 
-void gpudedisp_fill_table(struct gpudedisp_table *list, struct gpudedisp_options *o)
+void gpudedisp_fill_table(struct cli_table *list, struct gpudedisp_options *o)
 {
     list->n = 0;
     add_input(list, o);

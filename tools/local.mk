@@ -1,7 +1,7 @@
 # The tools: each one source beside the shared command-line code.
 
 tools_cppflags = $(AM_CPPFLAGS) -DPSRKIT_VERSION='"$(PACKAGE_VERSION)"'
-tools_shared = tools/cli.c tools/cli.h tools/run.c tools/run.h
+tools_shared = tools/cli.c tools/cli.h tools/cli_table.c tools/run.c tools/run.h
 tools_gnuplot = tools/gnuplot.c tools/gnuplot.h
 
 bin_PROGRAMS += \
@@ -45,6 +45,7 @@ tools_fakebin_SOURCES = \
 	tools/fakebin_options.c \
 	tools/fakebin_output.c \
 	tools/fakebin_setup.c \
+	tools/fakebin_table.c \
 	tools/fakebin_volt.c
 
 tools_frbbeam_CPPFLAGS = $(tools_cppflags)
@@ -54,10 +55,13 @@ tools_frbbeam_SOURCES = \
 	tools/errand.h \
 	tools/frbbeam.c \
 	tools/frbbeam.h \
+	tools/frbbeam_beams.c \
 	tools/frbbeam_options.c \
 	tools/frbbeam_output.c \
+	tools/frbbeam_report.c \
 	tools/frbbeam_scale.c \
-	tools/frbbeam_setup.c
+	tools/frbbeam_setup.c \
+	tools/frbbeam_sums.c
 
 tools_gpuaccel_pulscan_CPPFLAGS = $(tools_cppflags)
 tools_gpuaccel_pulscan_SOURCES = \
@@ -66,9 +70,11 @@ tools_gpuaccel_pulscan_SOURCES = \
 	tools/gpuaccel-pulscan.c \
 	tools/gpuaccel-pulscan.h \
 	tools/gpuaccel-pulscan_batch.c \
+	tools/gpuaccel-pulscan_names.c \
 	tools/gpuaccel-pulscan_options.c \
 	tools/gpuaccel-pulscan_output.c \
 	tools/gpuaccel-pulscan_plan.c \
+	tools/gpuaccel-pulscan_table.c \
 	tools/planeplot.c \
 	tools/planeplot.h
 

@@ -5,7 +5,17 @@
 #ifndef PSR_BASE_CLONES_H
 #define PSR_BASE_CLONES_H
 
-#if defined(__x86_64__) && defined(__gnu_linux__) && defined(__has_attribute)
+/* The choice is made before ThreadSanitizer is there to watch it, which ends the program. */
+#if defined(__SANITIZE_THREAD__)
+#define PSR_CLONES
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define PSR_CLONES
+#endif
+#endif
+
+#if !defined(PSR_CLONES) && defined(__x86_64__) && defined(__gnu_linux__) &&                       \
+    defined(__has_attribute)
 #if __has_attribute(target_clones)
 #define PSR_CLONES __attribute__((target_clones("avx2", "default")))
 #endif

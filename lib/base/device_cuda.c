@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* cudaGetDeviceCount blames an insufficient driver where there is none at all. */
 static psr_status fail_count(psr_err *err, cudaError_t e)
@@ -67,28 +68,44 @@ static psr_status copy_slab(const struct psr_slab *slab, size_t n, float *x, siz
     return e ? psr_cuda_fail(slab->device, e, "copying series", err) : PSR_OK;
 }
 
-/* Memory of either kind begins with a note of which it is, and how it was taken. */
-union pin_note {
-    bool pinned;
-    max_align_t align;
-    char line[256]; /* what is handed out begins at the start of a line of any cache */
+/* Pages of 2 MB, where the system has them, take an eighth of the time to lock. */
+enum { HUGE_PAGE = 2 << 20, PAGE = 4096 };
+
+/* Stands before what is handed out, which begins at a huge page. */
+struct pin_note {
+    void *base;
+    size_t length;
+    bool pinned; /* false: the system would not */
 };
+
+/* Asks for each page, as the lock would one by one. */
+static void touch_pages(char *p, size_t bytes)
+{
+#pragma omp parallel for schedule(dynamic) if (bytes > HUGE_PAGE)
+    for (size_t at = 0; at < bytes; at += HUGE_PAGE)
+        for (size_t k = at; k < bytes && k < at + HUGE_PAGE; k += PAGE)
+            p[k] = 0;
+}
 
 static psr_status pin_memory(void **out, size_t bytes, psr_err *err)
 {
-    void *p = NULL;
-    bool pinned = cudaMallocHost(&p, sizeof(union pin_note) + bytes) == cudaSuccess;
-    if (!pinned) {
-        (void)cudaGetLastError();
-        p = aligned_alloc(sizeof(union pin_note),
-                          (bytes / sizeof(union pin_note) + 2) * sizeof(union pin_note));
-    }
+    const size_t whole = (bytes / HUGE_PAGE + 1) * HUGE_PAGE,
+                 length = whole + 2 * (size_t)HUGE_PAGE;
     *out = NULL;
-    if (!p)
+    if (length < bytes)
         return psr_fail_nomem(err, "samples", (double)bytes);
-    union pin_note *note = p;
-    note->pinned = pinned;
-    *out = note + 1;
+    void *base = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (base == MAP_FAILED)
+        return psr_fail_nomem(err, "samples", (double)bytes);
+    char *p = (char *)base + 2 * (size_t)HUGE_PAGE - (uintptr_t)base % HUGE_PAGE;
+    struct pin_note *note = (struct pin_note *)(void *)(p - PAGE);
+    (void)madvise(p, whole, MADV_HUGEPAGE);
+    touch_pages(p, bytes);
+    *note = (struct pin_note){.base = base, .length = length};
+    note->pinned = bytes > 0 && cudaHostRegister(p, bytes, cudaHostRegisterPortable) == cudaSuccess;
+    if (!note->pinned)
+        (void)cudaGetLastError();
+    *out = p;
     return PSR_OK;
 }
 
@@ -96,11 +113,10 @@ static void unpin_memory(void *p)
 {
     if (!p)
         return;
-    union pin_note *note = (union pin_note *)p - 1;
-    if (note->pinned)
-        cudaFreeHost(note);
-    else
-        free(note);
+    const struct pin_note note = *(struct pin_note *)(void *)((char *)p - PAGE);
+    if (note.pinned)
+        (void)cudaHostUnregister(p);
+    (void)munmap(note.base, note.length);
 }
 
 const struct psr_device_ops psr_device_cuda = {

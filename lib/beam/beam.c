@@ -25,7 +25,8 @@ struct psr_beam {
     struct psr_beam_work work;
     const struct psr_beam_ops *ops;
     void *state;
-    uint64_t nseen; /* samples taken */
+    uint64_t nseen;   /* samples taken */
+    size_t under_way; /* starts not waited for, 2 at most */
 };
 
 /* --- the main theorem's kernel ---------------------------------------------------------------- */
@@ -263,6 +264,8 @@ psr_status psr_beam_point(psr_beam *p, const double *theta_ns, const double *the
     if (p->work.pattern == PSR_BEAM_GRID)
         return psr_fail(err, PSR_EINVAL, "beams: those of the grid cannot be pointed");
     psr_status st = set_directions(&p->work, theta_ns, theta_ew, err);
+    if (!st)
+        st = psr_beam_wait(p, 0, err);
     return st ? st : p->ops->point(p->state, err);
 }
 
@@ -284,7 +287,8 @@ psr_status psr_beam_quantise(psr_beam *p, int nbit, const float *offset, const f
         w->scale[f] = scale[f];
     }
     w->nbit = nbit;
-    return p->ops->quantise(p->state, err);
+    psr_status st = psr_beam_wait(p, 0, err);
+    return st ? st : p->ops->quantise(p->state, err);
 }
 
 size_t psr_beam_row_bytes(const psr_beam *p)
@@ -316,8 +320,17 @@ size_t psr_beam_rows(const psr_beam *p, size_t nt)
     return most;
 }
 
-psr_status psr_beam_execute(psr_beam *p, const uint8_t *in, size_t nt, void *out, size_t stride,
-                            size_t *nrow, psr_err *err)
+psr_status psr_beam_wait(psr_beam *p, size_t left, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    if (p->under_way > left && p->ops->wait)
+        st = p->ops->wait(p->state, left, err);
+    p->under_way = st ? 0 : p->under_way < left ? p->under_way : left;
+    return st;
+}
+
+psr_status psr_beam_start(psr_beam *p, const uint8_t *in, size_t nt, void *out, size_t stride,
+                          size_t *nrow, psr_err *err)
 {
     size_t n = psr_beam_rows(p, nt), row = psr_beam_row_bytes(p);
     *nrow = 0;
@@ -327,17 +340,30 @@ psr_status psr_beam_execute(psr_beam *p, const uint8_t *in, size_t nt, void *out
     if (p->work.tds_min < p->work.tds_max)
         for (size_t b = 0; b < p->work.nbeam; b++)
             memset((char *)out + b * stride * row, 0, n * row);
-    psr_status st = p->ops->execute(p->state, in, nt, p->nseen, out, stride, n, err);
-    if (st)
+    psr_status st = psr_beam_wait(p, 1, err);
+    if (!st)
+        st = p->ops->execute(p->state, in, nt, p->nseen, out, stride, n, err);
+    if (st) {
+        p->under_way = 0;
         return st;
+    }
+    p->under_way++;
     p->nseen += nt;
     *nrow = n;
     return PSR_OK;
 }
 
+psr_status psr_beam_execute(psr_beam *p, const uint8_t *in, size_t nt, void *out, size_t stride,
+                            size_t *nrow, psr_err *err)
+{
+    psr_status st = psr_beam_start(p, in, nt, out, stride, nrow, err);
+    return st ? st : psr_beam_wait(p, 0, err);
+}
+
 void psr_beam_reset(psr_beam *p)
 {
     p->nseen = 0;
+    p->under_way = 0;
     p->ops->reset(p->state);
 }
 

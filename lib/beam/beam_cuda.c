@@ -6,6 +6,7 @@
  * once, at the end of the block. */
 #include "beam_cuda.h"
 
+#include <psrkit/device.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -213,11 +214,19 @@ static cudaError_t run_pieces(struct psr_beam_cuda *c, const uint8_t *in, struct
             TRY(give_rows(c, &s));
         c->turn = !c->turn;
     }
-    TRY(cudaStreamSynchronize(c->work));
-    return cudaStreamSynchronize(c->out);
+    const cudaEvent_t done = c->done[c->nblock++ % 2];
+    TRY(cudaEventRecord(done, c->work));
+    TRY(cudaStreamWaitEvent(c->out, done, 0));
+    return cudaEventRecord(done, c->out);
 }
 
 /* --- the backend ------------------------------------------------------------------------------ */
+
+static psr_status fail_block(const struct psr_beam_cuda *c, cudaError_t e, psr_err *err)
+{
+    (void)cudaDeviceSynchronize(); /* nothing is to touch the caller's memory any more */
+    return psr_cuda_fail(c->w->device, e, "beams", err);
+}
 
 static psr_status execute(void *state, const uint8_t *in, size_t nt, uint64_t t0, void *out,
                           size_t stride, size_t nrow, psr_err *err)
@@ -225,10 +234,16 @@ static psr_status execute(void *state, const uint8_t *in, size_t nt, uint64_t t0
     struct psr_beam_cuda *c = state;
     const struct span all = {.t0 = t0, .nt = nt, .nrow = nrow, .out = out, .stride = stride};
     cudaError_t e = run_pieces(c, in, all);
+    return e ? fail_block(c, e, err) : PSR_OK;
+}
+
+static psr_status wait(void *state, size_t left, psr_err *err)
+{
+    struct psr_beam_cuda *c = state;
+    cudaError_t e = cudaSetDevice(c->w->device);
     if (!e)
-        return PSR_OK;
-    (void)cudaDeviceSynchronize(); /* nothing is to touch the caller's memory any more */
-    return psr_cuda_fail(c->w->device, e, "beams", err);
+        e = cudaEventSynchronize(c->done[(c->nblock - 1 - left) % 2]);
+    return e ? fail_block(c, e, err) : PSR_OK;
 }
 
 static psr_status point(void *state, psr_err *err)
@@ -301,19 +316,8 @@ static psr_status alloc(int device, size_t size, void **memory, psr_err *err)
 {
     cudaError_t e = cudaSetDevice(device);
     *memory = NULL;
-    if (!e)
-        e = cudaMallocHost(memory, size ? size : 1);
-    if (!e)
-        return PSR_OK;
-    (void)cudaGetLastError();
-    return psr_fail(err, e == cudaErrorMemoryAllocation ? PSR_ENOMEM : PSR_EDEVICE,
-                    "device %d: %zu bytes of page-locked memory: %s", device, size,
-                    cudaGetErrorString(e));
-}
-
-static void free_memory(void *memory)
-{
-    (void)cudaFreeHost(memory);
+    return e ? psr_cuda_fail(device, e, "page-locked memory", err)
+             : psr_device_pin(memory, size, err);
 }
 
 const struct psr_beam_ops psr_beam_cuda = {
@@ -322,10 +326,11 @@ const struct psr_beam_ops psr_beam_cuda = {
     .point = point,
     .quantise = quantise,
     .execute = execute,
+    .wait = wait,
     .reset = reset,
     .block = block,
     .bytes = bytes,
     .destroy = destroy,
     .alloc = alloc,
-    .free = free_memory,
+    .free = psr_device_unpin,
 };

@@ -44,6 +44,8 @@ struct psr_beam_cuda {
     struct psr_beam_half half[2];
     cudaStream_t in, work, out;
     int turn;                  /* half that the next piece uses */
+    cudaEvent_t done[2];       /* of the last block begun and the one before, by turns */
+    unsigned nblock;           /* begun */
     int64_t bytes, rows_bytes; /* allocated; of it what depends on rows */
     bool started;              /* the device was there */
 };

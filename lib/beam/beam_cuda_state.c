@@ -267,6 +267,7 @@ static cudaError_t make_events(struct psr_beam_cuda *c)
         cudaEvent_t *const event[] = {&h->copied, &h->freed, &h->given, &h->drained};
         for (int k = 0; k < 4; k++)
             TRY(cudaEventCreateWithFlags(event[k], cudaEventDisableTiming));
+        TRY(cudaEventCreateWithFlags(&c->done[n], cudaEventDisableTiming));
     }
     return cudaSuccess;
 }
@@ -315,10 +316,10 @@ void psr_beam_cuda_free(struct psr_beam_cuda *c)
     }
     for (int n = 0; n < 2; n++) {
         const struct psr_beam_half *h = c->half + n;
-        const cudaEvent_t event[] = {h->copied, h->freed, h->given, h->drained};
+        const cudaEvent_t event[] = {h->copied, h->freed, h->given, h->drained, c->done[n]};
         cudaFree(h->d_in);
         cudaFreeHost(h->h_in);
-        for (int k = 0; k < 4; k++)
+        for (int k = 0; k < 5; k++)
             if (event[k])
                 cudaEventDestroy(event[k]);
     }

@@ -46,6 +46,20 @@ static psr_status check_bytes(const struct psr_inf *inf, const char *path, int64
     return PSR_OK;
 }
 
+/* Whether bin 0 is 1, as PRESTO and psr_spectrum_deredden leave it; the sum of a series never is.
+ */
+static psr_status look_at_first(struct psr_spectrum_file *file, const char *path, psr_err *err)
+{
+    float first[2];
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return psr_fail_errno(err, "%s", path);
+    psr_status st = psr_read_all(fd, path, first, sizeof first, err);
+    close(fd);
+    file->reddened = st == PSR_OK && first[0] == 1 && first[1] == 0;
+    return st;
+}
+
 psr_status psr_spectrum_describe(struct psr_spectrum_file *file, const char *path, psr_err *err)
 {
     struct stat about;
@@ -63,7 +77,8 @@ psr_status psr_spectrum_describe(struct psr_spectrum_file *file, const char *pat
         st = check_bytes(&file->inf, path, about.st_size, err);
     file->nbin = file->inf.nbin / 2;
     file->tobs_s = (double)file->inf.nbin * file->inf.tbin_s;
-    return st;
+    file->reddened = false;
+    return st == PSR_OK && !file->series ? look_at_first(file, path, err) : st;
 }
 
 /* The next padding from *t on: [*t, *end); false where there is none.  pair is the next On/Off pair

@@ -11,12 +11,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SLICE_BYTES = 8 << 20 }; /* read by one thread at a time */
+enum { SLICE_BYTES = 1 << 20 }; /* read by one thread at a time */
 
 struct part {
     const char *path;
     struct psr_dada h;
-    int64_t bytes; /* of data; -1 for a stream */
+    int64_t gap;   /* bytes that are missing before it */
+    int64_t bytes; /* of whole samples, at least one; 0 for a stream */
 };
 
 struct psr_voltages {
@@ -27,8 +28,10 @@ struct psr_voltages {
     size_t now;   /* part that is open */
     int fd;       /* of it; -1 where none is */
     bool stream;  /* an only part that cannot seek */
+    int64_t owed; /* bytes of the gap before it that are still to be given */
     int64_t done; /* bytes of data taken from it */
     char *name;   /* copies of the paths, one after the other */
+    struct psr_notes notes;
 };
 
 /* What messages call an input. */
@@ -75,6 +78,8 @@ static psr_status read_header(int fd, struct psr_dada *h, const char *name, psr_
     if (!text)
         return psr_fail_nomem(err, "a DADA header", PSR_DADA_HEADER_MAX);
     psr_status st = fill(fd, text, n, &got, name, err);
+    if (!st && got == 0)
+        st = psr_fail(err, PSR_EFORMAT, "%s: is empty", name);
     if (!st) {
         st = psr_dada_parse(h, text, got, name, &need, err);
         if (st && need > got && need <= PSR_DADA_HEADER_MAX) {
@@ -91,6 +96,36 @@ static psr_status read_header(int fd, struct psr_dada *h, const char *name, psr_
     return st;
 }
 
+/* What follows the last whole sample is of no use. */
+static void note_cut(const struct psr_voltages *v, const char *name, int64_t bytes, int64_t sample)
+{
+    if (bytes % sample)
+        psr_note(&v->notes,
+                 "%s: is cut: after %lld samples the last %lld bytes are no whole one of %lld and "
+                 "are left out",
+                 name, (long long)(bytes / sample), (long long)(bytes % sample), (long long)sample);
+}
+
+/* Takes the length of a file that is open. */
+static psr_status measure_part(const struct psr_voltages *v, struct part *p, int64_t size,
+                               psr_err *err)
+{
+    const int64_t sample = (int64_t)psr_dada_sample_bytes(&p->h);
+    const int64_t bytes = size - p->h.header_bytes, whole = bytes - bytes % sample;
+    if (v->stream || (p->bytes > 0 && p->bytes == whole))
+        return PSR_OK;
+    if (p->bytes > 0)
+        return psr_fail(err, PSR_EIO, "%s: has changed: %lld samples, were %lld", p->path,
+                        (long long)(whole / sample), (long long)(p->bytes / sample));
+    if (whole <= 0)
+        return psr_fail(err, PSR_EFORMAT,
+                        "%s: no samples: %lld bytes follow the header, one takes %lld", p->path,
+                        (long long)bytes, (long long)sample);
+    note_cut(v, p->path, bytes, sample);
+    p->bytes = whole;
+    return PSR_OK;
+}
+
 static psr_status open_part(struct psr_voltages *v, size_t i, psr_err *err)
 {
     struct part *p = v->part + i;
@@ -100,12 +135,10 @@ static psr_status open_part(struct psr_voltages *v, size_t i, psr_err *err)
         st = psr_fail(err, PSR_EINVAL, "%s: a pipe must be the only input", called(p->path));
     if (!st && !p->h.nchan)
         st = read_header(v->fd, &p->h, called(p->path), err);
-    if (st)
-        return st;
     v->now = i;
+    v->owed = p->gap;
     v->done = 0;
-    p->bytes = v->stream ? -1 : size - p->h.header_bytes;
-    return PSR_OK;
+    return st ? st : measure_part(v, p, size, err);
 }
 
 static void close_part(struct psr_voltages *v)
@@ -120,22 +153,6 @@ static void close_part(struct psr_voltages *v)
 static double bytes_per_day(const struct psr_dada *h)
 {
     return (double)psr_dada_sample_bytes(h) * 86400e6 / h->tsamp_us;
-}
-
-static psr_status check_length(const struct part *p, psr_err *err)
-{
-    int64_t sample = (int64_t)psr_dada_sample_bytes(&p->h);
-    if (p->bytes == -1)
-        return PSR_OK;
-    if (p->bytes < sample)
-        return psr_fail(err, PSR_EFORMAT, "%s: holds no whole sample of %lld bytes", p->path,
-                        (long long)sample);
-    if (p->bytes % sample)
-        return psr_fail(err, PSR_EFORMAT,
-                        "%s: is cut: %lld bytes follow its %lld samples of %lld bytes", p->path,
-                        (long long)(p->bytes % sample), (long long)(p->bytes / sample),
-                        (long long)sample);
-    return PSR_OK;
 }
 
 static psr_status check_like(const struct part *a, const struct part *b, psr_err *err)
@@ -174,17 +191,36 @@ static int by_time(const void *pa, const void *pb)
     return bytes > 0 ? -1 : bytes < 0;
 }
 
-static psr_status check_joints(const struct psr_voltages *v, psr_err *err)
+/* Finds what is missing before part i; up to half a sample the dates may be rounded. */
+static psr_status place_part(struct psr_voltages *v, size_t i, psr_err *err)
 {
-    for (size_t i = 1; i < v->npart; i++) {
-        const struct part *a = v->part + i - 1, *b = v->part + i;
-        double samples = (bytes_between(a, b) - (double)a->bytes) / (double)v->sample_bytes;
-        if (fabs(samples) >= 0.5)
-            return psr_fail(err, PSR_EFORMAT, "%s %s %s by %.0f samples", b->path,
-                            samples > 0 ? "begins after the end of" : "overlaps", a->path,
-                            fabs(samples));
-    }
+    const struct part *a = v->part + i - 1;
+    struct part *b = v->part + i;
+    const double samples = rint((bytes_between(a, b) - (double)a->bytes) / (double)v->sample_bytes);
+    const double seconds = fabs(samples) * a->h.tsamp_us * 1e-6;
+    if (samples < 0)
+        return psr_fail(err, PSR_EFORMAT, "%s overlaps %s by %.0f samples (%.6g s)", b->path,
+                        a->path, -samples, seconds);
+    if (seconds > PSR_VOLTAGES_GAP_S)
+        return psr_fail(err, PSR_EFORMAT,
+                        "%s begins %.6g s after the end of %s (%.0f samples), must be at most %d s",
+                        b->path, seconds, a->path, samples, PSR_VOLTAGES_GAP_S);
+    b->gap = (int64_t)samples * (int64_t)v->sample_bytes;
+    if (samples > 0)
+        psr_note(&v->notes,
+                 "%s begins %.0f samples (%.6g s) after the end of %s: filled with zeros", b->path,
+                 samples, seconds, a->path);
     return PSR_OK;
+}
+
+/* Puts the files into the order of time. */
+static psr_status order_parts(struct psr_voltages *v, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    qsort(v->part, v->npart, sizeof *v->part, by_time);
+    for (size_t i = 1; i < v->npart && !st; i++)
+        st = place_part(v, i, err);
+    return st;
 }
 
 static psr_status open_all(struct psr_voltages *v, const struct psr_voltages_desc *d, psr_err *err)
@@ -195,8 +231,6 @@ static psr_status open_all(struct psr_voltages *v, const struct psr_voltages_des
         close_part(v);
         st = open_part(v, i, err);
         if (!st)
-            st = check_length(v->part + i, err);
-        if (!st)
             st = check_like(v->part, v->part + i, err);
     }
     if (st)
@@ -204,8 +238,7 @@ static psr_status open_all(struct psr_voltages *v, const struct psr_voltages_des
     v->sample_bytes = psr_dada_sample_bytes(&v->part[0].h);
     if (v->npart == 1)
         return PSR_OK;
-    qsort(v->part, v->npart, sizeof *v->part, by_time);
-    st = check_joints(v, err);
+    st = order_parts(v, err);
     close_part(v);
     return st ? st : open_part(v, 0, err);
 }
@@ -239,8 +272,11 @@ psr_status psr_voltages_open(psr_voltages **out, const struct psr_voltages_desc 
         free(part);
         return psr_fail_nomem(err, "a list of files", (double)desc->npath * sizeof *part);
     }
-    *v = (psr_voltages){
-        .part = part, .npart = desc->npath, .nthread = psr_count_threads(desc->nthread), .fd = -1};
+    *v = (psr_voltages){.part = part,
+                        .npart = desc->npath,
+                        .nthread = psr_count_threads(desc->nthread),
+                        .fd = -1,
+                        .notes = desc->notes};
     psr_status st = open_all(v, desc, err);
     if (!st)
         st = copy_paths(v, err);
@@ -266,7 +302,7 @@ int64_t psr_voltages_nsamp(const psr_voltages *v)
     if (v->stream)
         return -1;
     for (size_t i = 0; i < v->npart; i++)
-        bytes += v->part[i].bytes;
+        bytes += v->part[i].gap + v->part[i].bytes;
     return bytes / (int64_t)v->sample_bytes;
 }
 
@@ -314,45 +350,55 @@ static psr_status read_file(struct psr_voltages *v, char *to, size_t n, psr_err 
 static psr_status read_stream(struct psr_voltages *v, char *to, size_t n, size_t *got, psr_err *err)
 {
     psr_status st = fill(v->fd, to, n, got, called(v->part[0].path), err);
-    if (!st && *got % v->sample_bytes)
-        st = psr_fail(err, PSR_EFORMAT,
-                      "%s: is cut: the stream ends %zu bytes into a sample of %zu bytes",
-                      called(v->part[0].path), *got % v->sample_bytes, v->sample_bytes);
+    v->done += (int64_t)*got;
+    if (!st && *got < n)
+        note_cut(v, called(v->part[0].path), v->done, (int64_t)v->sample_bytes);
+    return st;
+}
+
+/* Gives zeros where voltages are missing. */
+static size_t fill_gap(struct psr_voltages *v, char *to, size_t room)
+{
+    const size_t n = v->owed < (int64_t)room ? (size_t)v->owed : room;
+    memset(to, v->part[0].h.nibbles.offset_binary ? 0x88 : 0, n);
+    v->owed -= (int64_t)n;
+    return n;
+}
+
+/* Gives bytes of whatever comes next: *n of up to room; 0 where nothing does. */
+static psr_status read_next(struct psr_voltages *v, char *to, size_t room, size_t *n, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    *n = 0;
+    if (v->owed == 0 && v->done == v->part[v->now].bytes && v->now + 1 < v->npart) {
+        close_part(v);
+        st = open_part(v, v->now + 1, err);
+    }
+    if (st)
+        return st;
+    if (v->owed > 0) {
+        *n = fill_gap(v, to, room);
+        return PSR_OK;
+    }
+    int64_t left = v->part[v->now].bytes - v->done;
+    *n = left < (int64_t)room ? (size_t)left : room;
+    st = *n > 0 ? read_file(v, to, *n, err) : PSR_OK;
+    v->done += (int64_t)*n;
     return st;
 }
 
 psr_status psr_voltages_read(psr_voltages *v, size_t nt, void *block, size_t *nread, psr_err *err)
 {
-    size_t want = nt * v->sample_bytes, got = 0;
+    size_t want = nt * v->sample_bytes, got = 0, more = 1;
     psr_status st = PSR_OK;
     if (v->stream)
         st = read_stream(v, block, want, &got, err);
-    while (!v->stream && !st && got < want) {
-        const struct part *p = v->part + v->now;
-        if (v->done == p->bytes && v->now + 1 == v->npart)
-            break;
-        if (v->done == p->bytes) {
-            close_part(v);
-            st = open_part(v, v->now + 1, err);
-            continue;
-        }
-        int64_t left = p->bytes - v->done;
-        size_t n = (size_t)left < want - got ? (size_t)left : want - got;
-        st = read_file(v, (char *)block + got, n, err);
-        v->done += (int64_t)n;
-        got += n;
+    while (!v->stream && !st && got < want && more > 0) {
+        st = read_next(v, (char *)block + got, want - got, &more, err);
+        got += more;
     }
     *nread = st ? 0 : got / v->sample_bytes;
     return st;
-}
-
-psr_status psr_voltages_rewind(psr_voltages *v, psr_err *err)
-{
-    if (v->stream)
-        return psr_fail(err, PSR_EUNSUPPORTED, "%s: a stream cannot be read again",
-                        called(v->part[0].path));
-    close_part(v);
-    return open_part(v, 0, err);
 }
 
 void psr_voltages_close(psr_voltages *v)

@@ -53,7 +53,7 @@ struct psr_beam_desc {
 
 /* Status: PSR_EINVAL naming field, value and limit (also a weight or a direction that is no finite
  *         number); PSR_EFORMAT (as psr_array_check); PSR_ENOMEM; PSR_EDEVICE for a backend asked
- *         for and absent. */
+ *         for and absent; PSR_EUNSUPPORTED where FFTW has no plan for the grid. */
 PSR_MUST_CHECK psr_status psr_beam_create(psr_beam **out, const struct psr_beam_desc *desc,
                                           psr_err *err);
 
@@ -102,6 +102,16 @@ size_t psr_beam_rows(const psr_beam *p, size_t nt);
  */
 PSR_MUST_CHECK psr_status psr_beam_execute(psr_beam *p, const uint8_t *in, size_t nt, void *out,
                                            size_t stride, size_t *nrow, psr_err *err);
+
+/* The same in two steps, so that a device need not wait for its caller between blocks.  start may
+ * return before the rows are there; until wait has returned in and out are the plan's.  Two starts
+ * may be under way: another one waits for the first of them.  wait returns when no more than "left"
+ * of the last starts are under way.  All other calls may be made meanwhile, and wait for what they
+ * must.
+ * Status: those of psr_beam_execute. */
+PSR_MUST_CHECK psr_status psr_beam_start(psr_beam *p, const uint8_t *in, size_t nt, void *out,
+                                         size_t stride, size_t *nrow, psr_err *err);
+PSR_MUST_CHECK psr_status psr_beam_wait(psr_beam *p, size_t left, psr_err *err);
 
 /* Forgets the samples seen: the next execute begins a new stream.  Directions and quantising stay.
  */

@@ -27,8 +27,8 @@ struct psr_dada {
     struct psr_nibbles nibbles; /* ENCODING TWOSCOMPLEMENT (or absent) or OFFSETBINARY;
                                    REAL_NIBBLE HIGH (or absent) or LOW */
     int phase_sign;             /* PHASE_SIGN -1 (or absent) or 1: a dish displaced by x receives
-                                   exp(PHASE_SIGN 2 pi i u.x / lambda) of what the origin receives from a
-                                   source in direction u */
+                                   exp(PHASE_SIGN 2 pi i u.x / lambda) of what the origin
+                                   receives from a source in direction u */
     char telescope[PSR_DADA_NAME_MAX], source[PSR_DADA_NAME_MAX]; /* "" where absent */
     int64_t header_bytes;                                         /* HDR_SIZE, 4096 or more */
     char *other; /* the lines of all other keys, owned; NULL where there are none */
@@ -64,29 +64,31 @@ typedef struct psr_voltages psr_voltages;
 struct psr_voltages_desc {
     const char *const *path; /* [npath] in time order or not; "-" is standard input, alone */
     size_t npath;
-    int nthread; /* to copy a file from the page cache with; 0: all cores */
+    int nthread;            /* to copy a file from the page cache with; 0: all cores */
+    struct psr_notes notes; /* remarks on gaps, and on files that end within a sample */
 };
 
-/* Opens files that follow each other: their headers agree and each begins where another ends.
- * Status: PSR_EIO; PSR_EFORMAT (as psr_dada_parse; headers that differ; a gap or an overlap; a file
- *         that ends within a sample, or holds none); PSR_EUNSUPPORTED; PSR_ENOMEM. */
+enum { PSR_VOLTAGES_GAP_S = 60 }; /* longest gap between files, seconds */
+
+/* Opens files that follow each other: their headers agree, and each begins where another ends, or
+ * within PSR_VOLTAGES_GAP_S of that.
+ * Status: PSR_EIO; PSR_EFORMAT (as psr_dada_parse; headers that differ; an overlap or a longer gap,
+ *         naming both files; a file without a whole sample); PSR_EINVAL (no input, a pipe among
+ *         several); PSR_EUNSUPPORTED; PSR_ENOMEM. */
 PSR_MUST_CHECK psr_status psr_voltages_open(psr_voltages **out,
                                             const struct psr_voltages_desc *desc, psr_err *err);
 
-/* Header of the first file, with start moved to its first sample and
- * obs_offset 0; owned by v. */
+/* Header of the first file, with start moved to its first sample and obs_offset 0; owned by v. */
 const struct psr_dada *psr_voltages_header(const psr_voltages *v);
 
-/* Samples in all, or -1 where only the end of the input will tell. */
+/* Samples in all, those of gaps too, or -1 where only the end of the input will tell. */
 int64_t psr_voltages_nsamp(const psr_voltages *v);
 
-/* Returned: block [*nread][nchan][2][nant], *nread < nt only at the end
- * Status:   PSR_EIO; PSR_EFORMAT for a stream that ends within a sample. */
+/* Returned: block [*nread][nchan][2][nant], *nread < nt only at the end; voltages of 0 in gaps
+ * Notes:    what follows the last whole sample of a file or a stream is left out, with a remark
+ * Status:   PSR_EIO, and those of psr_voltages_open for a file that has changed since. */
 PSR_MUST_CHECK psr_status psr_voltages_read(psr_voltages *v, size_t nt, void *block, size_t *nread,
                                             psr_err *err);
-
-/* Begins anew with the first sample.  Status: PSR_EUNSUPPORTED for a stream; PSR_EIO. */
-PSR_MUST_CHECK psr_status psr_voltages_rewind(psr_voltages *v, psr_err *err);
 
 /* NULL is fine. */
 void psr_voltages_close(psr_voltages *v);

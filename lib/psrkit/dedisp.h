@@ -113,7 +113,8 @@ struct psr_dedisp_info {
     double adds_planned; /* after sharing partial sums, recomputation at seams included */
     int64_t bytes;       /* allocated by the plan */
     size_t ndevice;      /* that trials are split over; 0 on the CPU */
-    /* Seconds that devices took so far, the slowest; they overlap. */
+    /* Seconds that devices took so far, the slowest; they overlap.  What was copied in for all
+     * lines of a fan-out counts in each. */
     double copy_in_s, turn_s, sum_s, copy_out_s;
 };
 /* Waits for work that is under way. */

@@ -20,9 +20,10 @@
  *
  * Sigma.  p = 1 - (1 - Q)^N_eff, Q the chance that chi^2 noise gives a box as much, N_eff the
  * effective number of independent boxes (psr_pulscan_trials), and sigma the Gaussian's whose tail
- * is p.  The stretches' finite length is allowed for.  So the best sigma of a spectrum of noise is
- * above 2 in one spectrum of 44 or a few less.  What is not allowed for is de-reddening by short
- * blocks before: realfft's own of some 60 bins lifts noise above 2 five to ten times as often.
+ * is p.  The stretches' finite length is allowed for, and so
+ * are the short blocks by which spectra were de-reddened, whose medians scatter far more.  So the
+ * best sigma of a spectrum of noise is above 2 in one spectrum of 44 or a few less, of a
+ * de-reddened one in between half and a quarter as many where boxes are wider than the blocks.
  *
  * One plan, one caller's thread; plans are independent of each other.  Hits do not depend on the
  * number of threads nor on the batch; two backends agree to 1e-5 of the power, and on all but boxes
@@ -31,6 +32,7 @@
 #define PSRKIT_PULSCAN_H
 
 #include <psrkit/obs.h>
+#include <psrkit/spectrum.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -49,10 +51,9 @@ enum { PSR_PULSCAN_MAX_HARM = 32, PSR_PULSCAN_MAX_Z = 65535 };
 struct psr_pulscan_desc {
     size_t nbin; /* of every spectrum, bin 0 included */
     bool series; /* the input is series of 2 nbin samples, to be Fourier transformed first */
-    int redden_start,
-        redden_end;     /* series only: de-redden as struct psr_redden says; start 0: no */
-    double redden_stop; /* bin */
-    size_t batch;       /* most spectra in one execute; 0: 1 */
+    struct psr_redden redden; /* series: de-redden the spectra like this; spectra: they were
+                                 de-reddened like this before.  start 0: no */
+    size_t batch;             /* most spectra in one execute; 0: 1 */
 
     int zmax;         /* 0 .. PSR_PULSCAN_MAX_Z */
     int zstep;        /* 0: 1 */
@@ -104,7 +105,7 @@ PSR_MUST_CHECK psr_status psr_pulscan_create(psr_pulscan **out, const struct psr
                                              psr_err *err);
 
 /* Memory of the plan from which an execute reads fastest, for spectrum s < batch: 2 nbin floats.
- * The caller may fill it and pass it on. */
+ * The caller may fill it and pass it on; series that are passed on are gone afterwards. */
 float *psr_pulscan_input(psr_pulscan *p, size_t s);
 
 /* Given:    in [nspec], each [nbin][2], re and im, or [2 nbin] samples; nspec <= batch
@@ -123,8 +124,9 @@ PSR_MUST_CHECK psr_status psr_pulscan_amplitudes(psr_pulscan *p, size_t s, int64
 /* N_eff of the search (compat: of harmonic sum H = nharm). */
 double psr_pulscan_trials(const psr_pulscan *p, int nharm);
 
-/* The sigma that a box of this power has in the search. */
-double psr_pulscan_sigma(const psr_pulscan *p, double power, int nharm, int z);
+/* The sigma that a box of this power has in the search; first counts where spectra were
+ * de-reddened. */
+double psr_pulscan_sigma(const psr_pulscan *p, double power, int nharm, int z, int64_t first);
 
 struct psr_pulscan_info {
     const char *backend; /* static storage */
@@ -143,6 +145,7 @@ struct psr_pulscan_cand {
     struct psr_pulscan_hit best; /* the most significant */
     size_t members;
     int64_t first, last; /* bins of the fundamental that the members on this frequency cover */
+    bool lines;          /* narrow ones stand out of its box */
 };
 
 struct psr_pulscan_merge_desc {
@@ -150,8 +153,10 @@ struct psr_pulscan_merge_desc {
     size_t max;          /* most candidates given; 0: no bound */
 };
 
-/* Joins hits, best first: a hit belongs to the first candidate whose best box it touches; then a
- * candidate to the first better one that it touches at a ratio of their frequencies of n, 1/n (n
+/* Joins hits, best first: a hit belongs to the first candidate whose best box it touches, unless it
+ * stands out of that box: a hit less than a quarter as wide with more of its power over noise than
+ * twice the root of their widths' ratio, which no drift leaves there.  Then a candidate to the
+ * first better one that it touches at a ratio of their frequencies of n, 1/n (n
  * <= 16) or one of 3/2 5/2 2/3 4/3 5/3 3/4 5/4 2/5 3/5 4/5 5/6 2/7 3/7 4/7 3/8 5/8 2/9 3/10 2/11
  * 3/11 2/13 3/13 2/15.
  * Returned: *cand [*ncand] by falling sigma, then power, then rising r; malloc'd, caller frees;

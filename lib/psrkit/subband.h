@@ -33,14 +33,19 @@ struct psr_subband_desc {
     double dm;                 /* pc cm^-3, >= 0 */
     const unsigned char *keep; /* [nchan] 0 leaves a channel out; NULL keeps all; copied */
     int nthread;               /* 0: all cores */
+    int64_t mem_bytes;         /* bound on the spectra that the plan holds; 0: none */
 };
 
-/* Status: PSR_EINVAL naming field, value and limit; PSR_ENOMEM.  *out is NULL on error. */
+/* Status: PSR_EINVAL naming field, value and limit; PSR_ENOMEM, where mem_bytes cannot hold the
+ *         sweep saying how much would.  *out is NULL on error. */
 PSR_MUST_CHECK psr_status psr_subband_create(psr_subband **out, const struct psr_subband_desc *desc,
                                              psr_err *err);
 
 /* The largest d(c), in spectra: what sub-bands are shorter than the input by. */
 size_t psr_subband_maxshift(const psr_subband *p);
+
+/* Of the spectra that the plan holds. */
+int64_t psr_subband_bytes(const psr_subband *p);
 
 /* Samples per sub-band that the next execute would give for nsamp more spectra. */
 size_t psr_subband_ready(const psr_subband *p, size_t nsamp);

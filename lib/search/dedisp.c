@@ -32,77 +32,6 @@ struct psr_dedisp {
     uint64_t nraw; /* spectra taken */
 };
 
-/* --- validation ------------------------------------------------------------------------------- */
-
-static psr_status check_data(const struct psr_dedisp_desc *d, psr_err *err)
-{
-    if (d->nchan < 1 || d->nchan > (size_t)1 << 20)
-        return psr_fail(err, PSR_EINVAL, "dedispersion: %zu channels is outside 1 to 1048576",
-                        d->nchan);
-    bool known = d->kind == PSR_FLOAT ? d->nbit == 32
-                 : d->kind == PSR_INT ? d->nbit == 8 || d->nbit == 16
-                                      : d->nbit >= 1 && d->nbit <= 32 && !(d->nbit & (d->nbit - 1));
-    if (!known)
-        return psr_fail(err, PSR_EINVAL, "dedispersion: no %d-bit samples of kind %d", d->nbit,
-                        (int)d->kind);
-    if (!(d->tsamp_s > 0) || !isfinite(d->tsamp_s))
-        return psr_fail(err, PSR_EINVAL, "dedispersion: sampling time of %g s is not positive",
-                        d->tsamp_s);
-    if (!(d->dmconst > 0) || !isfinite(d->dmconst))
-        return psr_fail(err, PSR_EINVAL, "dedispersion: constant of %g MHz^2 s is not positive",
-                        d->dmconst);
-    if (d->downsamp < 1 || d->downsamp > 65536)
-        return psr_fail(err, PSR_EINVAL, "dedispersion: downsampling by %zu is outside 1 to 65536",
-                        d->downsamp);
-    for (size_t c = 0; c < d->nchan; c++)
-        if (!(d->freq_mhz[c] > 0) || !isfinite(d->freq_mhz[c]))
-            return psr_fail(err, PSR_EINVAL, "dedispersion: channel %zu at %g MHz is not positive",
-                            c, d->freq_mhz[c]);
-    return PSR_OK;
-}
-
-static psr_status check_trials(const struct psr_dedisp_desc *d, psr_err *err)
-{
-    if (d->ndm < 1 || d->ndm > (size_t)1 << 24)
-        return psr_fail(err, PSR_EINVAL, "dedispersion: %zu trials is outside 1 to 16777216",
-                        d->ndm);
-    for (size_t i = 0; i < d->ndm; i++)
-        if (!(d->dm[i] >= 0) || !isfinite(d->dm[i]))
-            return psr_fail(err, PSR_EINVAL, "dedispersion: DM %g of trial %zu is below 0",
-                            d->dm[i], i);
-    if (d->tol < 0 || d->tol > 1)
-        return psr_fail(err, PSR_EINVAL, "dedispersion: tolerance of %d samples is outside 0 to 1",
-                        d->tol);
-    if (d->nthread < 0 || d->nthread > 4096)
-        return psr_fail(err, PSR_EINVAL, "dedispersion: %d threads is outside 0 to 4096",
-                        d->nthread);
-    if (d->ndevice > 1024)
-        return psr_fail(err, PSR_EINVAL, "dedispersion: %zu devices is outside 0 to 1024",
-                        d->ndevice);
-    if (d->mem_bytes < 0)
-        return psr_fail(err, PSR_EINVAL, "dedispersion: memory of %lld bytes is below 0",
-                        (long long)d->mem_bytes);
-    return PSR_OK;
-}
-
-static psr_status check_subbands(const struct psr_dedisp_desc *d, psr_err *err)
-{
-    if (d->algo == PSR_DEDISP_DIRECT)
-        return PSR_OK;
-    if (d->algo != PSR_DEDISP_SUBBAND)
-        return psr_fail(err, PSR_EINVAL, "dedispersion: no algorithm %d", (int)d->algo);
-    if (d->nsub < 1 || d->nchan % d->nsub)
-        return psr_fail(err, PSR_EINVAL, "dedispersion: %zu sub-bands do not divide %zu channels",
-                        d->nsub, d->nchan);
-    for (size_t c = 2; c < d->nchan; c++)
-        if ((d->freq_mhz[c] > d->freq_mhz[c - 1]) != (d->freq_mhz[1] > d->freq_mhz[0]))
-            return psr_fail(err, PSR_EINVAL,
-                            "dedispersion: sub-bands want channels in order of frequency, and "
-                            "channel %zu at %g MHz is not",
-                            c, d->freq_mhz[c]);
-    return PSR_OK;
-}
-
 /* --- which channels, which delays ------------------------------------------------------------- */
 
 struct ranked {
@@ -308,10 +237,15 @@ static psr_status copy_desc(psr_dedisp *p, const struct psr_dedisp_desc *d, psr_
     return PSR_OK;
 }
 
+static bool is_any(const char *name)
+{
+    return !name || !strcmp(name, "auto");
+}
+
 /* "auto" takes the first backend whose device is there; any other failure ends the search. */
 static psr_status start_backend(psr_dedisp *p, const char *name, psr_err *err)
 {
-    bool any = !name || !strcmp(name, "auto");
+    bool any = is_any(name);
     for (int b = 0; b < NBACKEND; b++) {
         if (!any && strcmp(name, backends[b]->name))
             continue;
@@ -321,6 +255,17 @@ static psr_status start_backend(psr_dedisp *p, const char *name, psr_err *err)
             return st;
     }
     return psr_fail(err, PSR_EDEVICE, "dedispersion: no backend '%s' in this build", name);
+}
+
+bool psr_dedisp_sums_itself(const struct psr_dedisp_desc *d)
+{
+    for (int b = 0; b < NBACKEND; b++) {
+        const struct psr_dedisp_ops *ops = backends[b];
+        bool named = is_any(d->backend) || !strcmp(d->backend, ops->name);
+        if (named && (!ops->present || ops->present()))
+            return ops->sums_itself;
+    }
+    return false;
 }
 
 psr_status psr_dedisp_create(psr_dedisp **out, const struct psr_dedisp_desc *desc, psr_err *err)
@@ -334,8 +279,7 @@ psr_status psr_dedisp_create_summed(psr_dedisp **out, const struct psr_dedisp_de
     struct ranked *rank = NULL;
     psr_status st;
     *out = NULL;
-    if ((st = check_data(desc, err)) || (st = check_trials(desc, err)) ||
-        (st = check_subbands(desc, err)))
+    if ((st = psr_dedisp_check(desc, err)))
         return st;
     psr_dedisp *p = calloc(1, sizeof *p);
     if (!p)
@@ -457,6 +401,44 @@ psr_status psr_dedisp_execute_device(psr_dedisp *p, const void *in, size_t nsamp
     if (n != *nout)
         return psr_fail(err, PSR_EDEVICE, "dedispersion: gave %zu samples, not %zu", *nout, n);
     return PSR_OK;
+}
+
+struct psr_dedisp_shared {
+    const struct psr_dedisp_ops *ops;
+    void *block;
+    size_t row_bytes;
+};
+
+psr_status psr_dedisp_share(psr_dedisp *p, struct psr_dedisp_shared **shared, psr_err *err)
+{
+    struct psr_dedisp_shared *sh = *shared;
+    psr_status st = PSR_OK;
+    if (!p->ops->share)
+        return PSR_OK;
+    if (!sh) {
+        *shared = sh = calloc(1, sizeof *sh);
+        if (!sh)
+            return psr_fail_nomem(err, "spectra that plans share", sizeof *sh);
+        sh->ops = p->ops;
+        sh->row_bytes = (p->sweep.nchan * (size_t)p->sweep.nbit + 7) / 8;
+        st = p->ops->share(&sh->block, &p->sweep, err);
+    }
+    if (!st && sh->ops == p->ops)
+        p->ops->join(p->state, sh->block);
+    return st;
+}
+
+psr_status psr_dedisp_bring(struct psr_dedisp_shared *shared, const void *in, size_t nsamp,
+                            psr_err *err)
+{
+    return shared->ops->bring(shared->block, in, nsamp * shared->row_bytes, err);
+}
+
+void psr_dedisp_unshare(struct psr_dedisp_shared *shared)
+{
+    if (shared && shared->block)
+        shared->ops->unshare(shared->block);
+    free(shared);
 }
 
 void psr_dedisp_reset(psr_dedisp *p)

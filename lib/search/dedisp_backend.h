@@ -46,8 +46,8 @@ struct psr_sweep {
 
 enum { PSR_TOL_GROUP = 16 }; /* kept channels that share one rounding where tol is 1 */
 
-/* Delays d(i,k) of kept channel k at trials i0 .. i0 + n - 1, in samples of the output, in
- * 0..maxoff. Returned: d[n] */
+/* Delays d(i,k) of kept channel k at trials i0 .. i0 + n - 1, in samples of the output, in 0..maxoff.
+ * Returned: d [n] */
 void psr_sweep_delays(const struct psr_sweep *s, size_t k, size_t i0, size_t n, int32_t *d);
 
 /* The part of the delays' description that kernels need as well. */
@@ -66,6 +66,10 @@ double psr_sweep_divisor(const struct psr_sweep *s);
 struct psr_dedisp_ops {
     const char *name;
     double block_bytes; /* of the caller's input and output in one execute that suit it */
+    bool sums_itself;   /* downsampling costs it less than taking in what was summed before */
+
+    /* Whether there is any device for it; NULL where it needs none. */
+    bool (*present)(void);
 
     /* Keeps s, which outlives the state.  PSR_EDEVICE where the device is absent. */
     psr_status (*create)(void **state, const struct psr_sweep *s, psr_err *err);
@@ -84,6 +88,16 @@ struct psr_dedisp_ops {
     psr_status (*execute_device)(void *state, const void *in, size_t nsamp, size_t *taken,
                                  const struct psr_slab **slab, size_t *nslab, size_t *nout,
                                  psr_err *err);
+
+    /* Spectra that plans of the same input and devices take in, brought to the devices once: made
+     * for one of the plans, joined by each, gone after all of them.  Bringing takes the place of
+     * what was brought before; it comes back while devices are at work, but no plan's execute with
+     * spectra of "in" does before they have been taken.  NULL where there is nothing to gain. */
+    psr_status (*share)(void **block, const struct psr_sweep *s, psr_err *err);
+    void (*join)(void *state, void *block);
+    psr_status (*bring)(void *block, const void *in, size_t bytes, psr_err *err);
+    void (*unshare)(void *block);
+
     void (*reset)(void *state);
     void (*describe)(void *state, struct psr_dedisp_info *info);
     void (*destroy)(void *state);
@@ -91,11 +105,31 @@ struct psr_dedisp_ops {
 
 extern const struct psr_dedisp_ops psr_dedisp_cpu, psr_dedisp_cuda;
 
+/* Status: PSR_EINVAL naming field, value and limit. */
+PSR_MUST_CHECK psr_status psr_dedisp_check(const struct psr_dedisp_desc *d, psr_err *err);
+
+/* Whether the backend that a plan would get sums spectra itself rather than have them summed. */
+bool psr_dedisp_sums_itself(const struct psr_dedisp_desc *d);
+
+/* Makes spectra that several plans take in lie where they take them from.  All plans have the same
+ * input and devices.
+ * Given:    *shared   NULL with the first plan
+ * Returned: *shared   NULL as long as no plan gains by it; to be unshared after the last plan */
+struct psr_dedisp_shared;
+PSR_MUST_CHECK psr_status psr_dedisp_share(psr_dedisp *p, struct psr_dedisp_shared **shared,
+                                           psr_err *err);
+
+/* Given: in [nsamp] spectra, to stay as they are until every plan has been executed with them */
+PSR_MUST_CHECK psr_status psr_dedisp_bring(struct psr_dedisp_shared *shared, const void *in,
+                                           size_t nsamp, psr_err *err);
+void psr_dedisp_unshare(struct psr_dedisp_shared *shared); /* NULL is fine */
+
 /* As psr_dedisp_create, for a stream that is summed already: each of its spectra is the sum,
  * channel by channel, of "summed" of those that desc describes, in unsigned samples of sum_nbit
  * bits; signed ones enter with half their range added.  What the plan counts in spectra it counts
- * in those. Given:  summed   a divisor of downsamp, and 1 for SUBBAND and for floats; with 1,
- * sum_nbit says nothing */
+ * in those.
+ * Given:  summed   a divisor of downsamp, and 1 for SUBBAND and for floats; with 1, sum_nbit says
+ *                  nothing */
 PSR_MUST_CHECK psr_status psr_dedisp_create_summed(psr_dedisp **out,
                                                    const struct psr_dedisp_desc *desc,
                                                    size_t summed, int sum_nbit, psr_err *err);

@@ -12,25 +12,23 @@ enum { COPY_BYTES = 1 << 20 }; /* that a thread copies at once */
 
 /* Copies rows of memory with all threads; the caller's memory is not pinned, and a single thread is
  * slower than the bus. */
-static void copy_rows(const struct psr_sweep *s, void *to, size_t to_pitch, const void *from,
-                      size_t from_pitch, size_t bytes, size_t nrow)
+static void copy_rows(int nthread, void *to, size_t to_pitch, const void *from, size_t from_pitch,
+                      size_t bytes, size_t nrow)
 {
-    const int nthread = s->nthread;
     (void)nthread; /* without OpenMP */
 #pragma omp parallel for num_threads(nthread) if (bytes * nrow > COPY_BYTES)
     for (size_t n = 0; n < nrow; n++)
         memcpy((char *)to + n * to_pitch, (const char *)from + n * from_pitch, bytes);
 }
 
-static void copy_bytes(const struct psr_sweep *s, void *to, const void *from, size_t bytes)
+void psr_cuda_copy(int nthread, void *to, const void *from, size_t bytes)
 {
     size_t whole = bytes / COPY_BYTES, done = whole * COPY_BYTES;
-    copy_rows(s, to, COPY_BYTES, from, COPY_BYTES, COPY_BYTES, whole);
+    copy_rows(nthread, to, COPY_BYTES, from, COPY_BYTES, COPY_BYTES, whole);
     memcpy((char *)to + done, (const char *)from + done, bytes - done);
 }
 
-/* Whether devices can read the caller's memory at full speed. */
-static bool is_pinned(const void *p)
+bool psr_cuda_is_pinned(const void *p)
 {
     struct cudaPointerAttributes a;
     if (cudaPointerGetAttributes(&a, p) == cudaSuccess)
@@ -58,26 +56,53 @@ static size_t host_piece_of_all(const struct psr_cuda_set *g)
 /* Waits until all devices have taken what lies in a half's staging. */
 static cudaError_t wait_copied(const struct psr_cuda_set *g, int turn)
 {
-    for (size_t k = 0; k < g->n; k++)
+    for (size_t k = 0; k < g->n; k++) {
+        TRY(cudaSetDevice(g->device[k].device)); /* which fail blames */
         TRY(cudaEventSynchronize(g->device[k].half[turn].copied));
+    }
     return cudaSuccess;
 }
 
+/* How the caller's spectra come to devices. */
+enum way { FROM_BLOCK, FROM_PINNED, FROM_COPY };
+
+static enum way choose_way(const struct psr_cuda_set *g, const void *in)
+{
+    return psr_cuda_block_holds(g->block, in) ? FROM_BLOCK
+           : psr_cuda_is_pinned(in)           ? FROM_PINNED
+                                              : FROM_COPY;
+}
+
 /* The next n spectra in pinned memory: their own, or a copy. */
-static cudaError_t stage_spectra(struct psr_cuda_set *g, const void *in, size_t n, bool pinned,
+static cudaError_t stage_spectra(struct psr_cuda_set *g, const void *in, size_t n, enum way way,
                                  const void **h_in)
 {
     int turn = g->device[0].turn;
     size_t row_bytes = g->device[0].row_bytes;
     *h_in = in;
-    if (pinned)
+    if (way != FROM_COPY)
         return cudaSuccess;
     if (!g->h_raw[turn])
         TRY(cudaMallocHost(&g->h_raw[turn], piece_of_all(g) * row_bytes));
     TRY(wait_copied(g, turn));
-    copy_bytes(g->s, g->h_raw[turn], in, n * row_bytes);
+    psr_cuda_copy(g->s->nthread, g->h_raw[turn], in, n * row_bytes);
     *h_in = g->h_raw[turn];
     return cudaSuccess;
+}
+
+static struct psr_cuda_source find_source(const struct psr_cuda_set *g, size_t k, const void *h_in,
+                                          enum way way)
+{
+    return way == FROM_BLOCK ? psr_cuda_block_source(g->block, k, h_in)
+                             : (struct psr_cuda_source){.at = h_in};
+}
+
+/* Waits until the caller's spectra are not needed any more. */
+static cudaError_t wait_taken(const struct psr_cuda_set *g, int turn, enum way way)
+{
+    if (way == FROM_BLOCK)
+        return psr_cuda_block_wait(g->block);
+    return way == FROM_PINNED ? wait_copied(g, turn) : cudaSuccess;
 }
 
 /* --- series to the host ----------------------------------------------------------------------- */
@@ -89,22 +114,24 @@ static cudaError_t give_half(struct psr_cuda_set *g, int turn, float *out, size_
         struct psr_cuda_half *h = g->device[k].half + turn;
         if (!h->nout)
             continue;
+        TRY(cudaSetDevice(g->device[k].device));
         TRY(cudaEventSynchronize(h->drained));
-        copy_rows(g->s, out + g->slab[k].first * stride + h->at, stride * sizeof *out, h->h_out,
-                  h->pitch * sizeof *out, h->nout * sizeof *out, g->slab[k].nseries);
+        copy_rows(g->s->nthread, out + g->slab[k].first * stride + h->at, stride * sizeof *out,
+                  h->h_out, h->pitch * sizeof *out, h->nout * sizeof *out, g->slab[k].nseries);
         h->nout = 0;
     }
     return cudaSuccess;
 }
 
-static cudaError_t run_piece(struct psr_cuda_set *g, const void *in, size_t n, bool pinned,
+static cudaError_t run_piece(struct psr_cuda_set *g, const void *in, size_t n, enum way way,
                              size_t *given)
 {
     const void *h_in;
     size_t ready = 0;
-    TRY(stage_spectra(g, in, n, pinned, &h_in));
+    TRY(stage_spectra(g, in, n, way, &h_in));
     for (size_t k = 0; k < g->n; k++) {
-        TRY(psr_cuda_push(g->device + k, h_in, n, &ready));
+        const struct psr_cuda_source from = find_source(g, k, h_in, way);
+        TRY(psr_cuda_push(g->device + k, &from, n, &ready));
         TRY(psr_cuda_drain(g->device + k, *given));
         psr_cuda_next(g->device + k);
     }
@@ -115,22 +142,20 @@ static cudaError_t run_piece(struct psr_cuda_set *g, const void *in, size_t n, b
 static cudaError_t run_pieces(struct psr_cuda_set *g, const unsigned char *in, size_t nsamp,
                               float *out, size_t stride, size_t *given)
 {
-    bool pinned = is_pinned(in);
+    enum way way = choose_way(g, in);
     size_t piece = host_piece_of_all(g);
     for (size_t k = 0; k < g->n; k++)
         TRY(psr_cuda_pin_output(g->device + k));
     while (nsamp) {
         size_t n = nsamp < piece ? nsamp : piece;
-        TRY(run_piece(g, in, n, pinned, given));
+        TRY(run_piece(g, in, n, way, given));
         TRY(give_half(g, g->device->turn, out, stride));
         in += n * g->device->row_bytes;
         nsamp -= n;
     }
     TRY(give_half(g, !g->device->turn, out, stride));
-    if (!pinned)
-        return cudaSuccess;
-    TRY(wait_copied(g, 0));
-    return wait_copied(g, 1);
+    TRY(wait_taken(g, 0, way));
+    return wait_taken(g, 1, way);
 }
 
 static psr_status fail(const struct psr_cuda_set *g, cudaError_t e, psr_err *err)
@@ -183,17 +208,18 @@ static psr_status cuda_execute(void *state, const void *in, size_t nsamp, float 
 static cudaError_t run_resident(struct psr_cuda_set *g, const void *in, size_t n, size_t *nout)
 {
     const void *h_in;
-    bool pinned = is_pinned(in);
+    enum way way = choose_way(g, in);
     int turn = g->device->turn;
-    TRY(stage_spectra(g, in, n, pinned, &h_in));
+    TRY(stage_spectra(g, in, n, way, &h_in));
     for (size_t k = 0; k < g->n; k++) {
         struct psr_cuda *c = g->device + k;
-        TRY(psr_cuda_push(c, h_in, n, nout));
+        const struct psr_cuda_source from = find_source(g, k, h_in, way);
+        TRY(psr_cuda_push(c, &from, n, nout));
         g->slab[k].d_x = c->half[turn].d_out;
         g->slab[k].stride = c->half[turn].pitch;
         psr_cuda_next(c);
     }
-    return pinned ? wait_copied(g, turn) : cudaSuccess;
+    return wait_taken(g, turn, way);
 }
 
 static psr_status cuda_execute_device(void *state, const void *in, size_t nsamp, size_t *taken,
@@ -242,8 +268,11 @@ static void cuda_describe(void *state, struct psr_dedisp_info *info)
         struct psr_cuda *c = g->device + k;
         for (int n = 0; n < 2; n++)
             (void)psr_cuda_account(c, c->half + n);
+        double copy_in_ms = c->copy_in_ms;
+        if (g->block)
+            copy_in_ms += psr_cuda_block_ms(g->block, k);
         info->bytes += c->bytes;
-        info->copy_in_s = larger(info->copy_in_s, c->copy_in_ms * 1e-3);
+        info->copy_in_s = larger(info->copy_in_s, copy_in_ms * 1e-3);
         info->turn_s = larger(info->turn_s, c->turn_ms * 1e-3);
         info->sum_s = larger(info->sum_s, c->sum_ms * 1e-3);
         info->copy_out_s = larger(info->copy_out_s, c->copy_out_ms * 1e-3);
@@ -310,13 +339,30 @@ static psr_status cuda_create(void **state, const struct psr_sweep *s, psr_err *
     return st;
 }
 
+static void cuda_join(void *state, void *block)
+{
+    struct psr_cuda_set *g = state;
+    g->block = block;
+}
+
+static bool cuda_present(void)
+{
+    return psr_device_count(NULL) > 0;
+}
+
 const struct psr_dedisp_ops psr_dedisp_cuda = {
     .name = "cuda",
     .block_bytes = 0x1p28,
+    .sums_itself = true,
+    .present = cuda_present,
     .create = cuda_create,
     .suit = cuda_suit,
     .execute = cuda_execute,
     .execute_device = cuda_execute_device,
+    .share = psr_cuda_block_create,
+    .join = cuda_join,
+    .bring = psr_cuda_block_bring,
+    .unshare = psr_cuda_block_destroy,
     .reset = cuda_reset,
     .describe = cuda_describe,
     .destroy = cuda_destroy,

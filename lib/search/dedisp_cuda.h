@@ -9,6 +9,7 @@
 #include "../base/cuda_call.h"
 #include "dedisp_backend.h"
 
+#include <cornerturn.h>
 #include <dedisp.h>
 
 /* Trials by rising DM, in blocks; each block with its groups of channels.  Blocks next to each
@@ -68,7 +69,7 @@ struct psr_cuda {
     int32_t *d_pre, *d_place;
     struct dedisp_k_block *d_block;
     struct dedisp_k_group *d_group;
-    void *d_stage;
+    void *d_stage, *d_sum; /* d_sum: as of cornerturn.h */
     int *d_fault;
 
     unsigned char *d_run;   /* [nplane][nkept][pitch] */
@@ -88,6 +89,16 @@ struct psr_cuda {
     double copy_in_ms, turn_ms, sum_ms, copy_out_ms;
 };
 
+/* Where spectra come from. */
+struct psr_cuda_source {
+    const void *at;      /* pinned memory, or the device's own */
+    cudaEvent_t ready;   /* they are there; NULL: they are */
+    cudaStream_t behind; /* what overwrites them; NULL: the caller does */
+};
+
+/* Spectra on the devices of several plans. */
+struct psr_cuda_block;
+
 /* The devices of a plan, in step. */
 struct psr_cuda_set {
     const struct psr_sweep *s;
@@ -96,6 +107,7 @@ struct psr_cuda_set {
     struct psr_slab *slab;   /* [n] */
     size_t n;
     void *h_raw[2]; /* for spectra in memory that is not pinned; NULL until there are such */
+    struct psr_cuda_block *block; /* spectra may come from there; NULL: all come from the host */
 };
 
 /* Takes the device and all memory.  c is to be freed after a failure too. */
@@ -106,13 +118,15 @@ void psr_cuda_free(struct psr_cuda *c);
 cudaError_t psr_cuda_pin_output(struct psr_cuda *c);
 
 struct dedisp_k_delays psr_cuda_delays(const struct psr_cuda *c);
+struct cornerturn_k_desc psr_cuda_turn(const struct psr_cuda *c);
 
 /* Makes the stages of a batch. */
 cudaError_t psr_cuda_aim(const struct psr_cuda *c, size_t batch);
 
-/* Takes the next n spectra, n <= c->piece, from pinned memory, and enqueues the sums that they
- * complete: *nout samples in the half that c->turn is. */
-cudaError_t psr_cuda_push(struct psr_cuda *c, const void *h_in, size_t n, size_t *nout);
+/* Takes the next n spectra, n <= c->piece, and enqueues the sums that they complete: *nout samples
+ * in the half that c->turn is. */
+cudaError_t psr_cuda_push(struct psr_cuda *c, const struct psr_cuda_source *from, size_t n,
+                          size_t *nout);
 
 /* Moves on to the other half. */
 void psr_cuda_next(struct psr_cuda *c);
@@ -122,5 +136,33 @@ cudaError_t psr_cuda_drain(struct psr_cuda *c, size_t at);
 
 /* Waits until a half is done with and takes account of its times. */
 cudaError_t psr_cuda_account(struct psr_cuda *c, struct psr_cuda_half *h);
+
+/* Adds the time from one event to a later one, for which it waits. */
+cudaError_t psr_cuda_add_time(double *to_ms, cudaEvent_t from, cudaEvent_t until);
+
+/* Copies memory with nthread threads. */
+void psr_cuda_copy(int nthread, void *to, const void *from, size_t bytes);
+
+/* Whether devices can read the caller's memory at full speed. */
+bool psr_cuda_is_pinned(const void *p);
+
+/* As the functions of struct psr_dedisp_ops; where there is no memory for a block, plans take
+ * their spectra from the host. */
+PSR_MUST_CHECK psr_status psr_cuda_block_create(void **block, const struct psr_sweep *s,
+                                                psr_err *err);
+PSR_MUST_CHECK psr_status psr_cuda_block_bring(void *block, const void *in, size_t bytes,
+                                               psr_err *err);
+void psr_cuda_block_destroy(void *block);
+
+/* Whether the block holds what the caller has at "in"; and then, where its device k has it. */
+bool psr_cuda_block_holds(const struct psr_cuda_block *b, const void *in);
+struct psr_cuda_source psr_cuda_block_source(const struct psr_cuda_block *b, size_t k,
+                                             const void *in);
+
+/* Waits until devices have what was brought. */
+cudaError_t psr_cuda_block_wait(const struct psr_cuda_block *b);
+
+/* What device k has taken to copy so far. */
+double psr_cuda_block_ms(struct psr_cuda_block *b, size_t k);
 
 #endif

@@ -3,16 +3,14 @@
  * out have a stream each and two buffers each, so that they overlap from piece to piece. */
 #include "dedisp_cuda.h"
 
-#include <cornerturn.h>
-
 /* --- time ------------------------------------------------------------------------------------- */
 
-static cudaError_t add_time(double *to, cudaEvent_t from, cudaEvent_t until)
+cudaError_t psr_cuda_add_time(double *to_ms, cudaEvent_t from, cudaEvent_t until)
 {
     float ms;
     TRY(cudaEventSynchronize(until));
     TRY(cudaEventElapsedTime(&ms, from, until));
-    *to += (double)ms;
+    *to_ms += (double)ms;
     return cudaSuccess;
 }
 
@@ -21,11 +19,11 @@ cudaError_t psr_cuda_account(struct psr_cuda *c, struct psr_cuda_half *h)
     if (!h->busy)
         return cudaSuccess;
     h->busy = false;
-    TRY(add_time(&c->copy_in_ms, h->began, h->copied));
-    TRY(add_time(&c->turn_ms, h->taken, h->turned));
-    TRY(add_time(&c->sum_ms, h->turned, h->summed));
+    TRY(psr_cuda_add_time(&c->copy_in_ms, h->began, h->copied));
+    TRY(psr_cuda_add_time(&c->turn_ms, h->taken, h->turned));
+    TRY(psr_cuda_add_time(&c->sum_ms, h->turned, h->summed));
     if (h->giving)
-        TRY(add_time(&c->copy_out_ms, h->leaving, h->drained));
+        TRY(psr_cuda_add_time(&c->copy_out_ms, h->leaving, h->drained));
     h->giving = false;
     return cudaSuccess;
 }
@@ -33,16 +31,20 @@ cudaError_t psr_cuda_account(struct psr_cuda *c, struct psr_cuda_half *h)
 /* --- a piece ---------------------------------------------------------------------------------- */
 
 /* Spectra to the device, behind those that the sums begun still need. */
-static cudaError_t bring_piece(struct psr_cuda *c, const void *h_in, size_t n)
+static cudaError_t bring_piece(struct psr_cuda *c, const struct psr_cuda_source *from, size_t n)
 {
     struct psr_cuda_half *h = c->half + c->turn, *other = c->half + !c->turn;
     size_t history = (size_t)(c->nraw - c->nturned * c->s->downsamp) * c->row_bytes;
     size_t skip = (size_t)(c->nturned * c->s->downsamp - other->raw_first) * c->row_bytes;
     TRY(cudaStreamWaitEvent(c->in, h->freed, 0));
+    if (from->ready)
+        TRY(cudaStreamWaitEvent(c->in, from->ready, 0));
     TRY(cudaEventRecord(h->began, c->in));
-    TRY(cudaMemcpyAsync((char *)h->d_raw + history, h_in, n * c->row_bytes, cudaMemcpyHostToDevice,
-                        c->in));
+    TRY(cudaMemcpyAsync((char *)h->d_raw + history, from->at, n * c->row_bytes,
+                        from->ready ? cudaMemcpyDeviceToDevice : cudaMemcpyHostToDevice, c->in));
     TRY(cudaEventRecord(h->copied, c->in));
+    if (from->behind)
+        TRY(cudaStreamWaitEvent(from->behind, h->copied, 0));
     if (history)
         TRY(cudaMemcpyAsync(h->d_raw, (char *)other->d_raw + skip, history,
                             cudaMemcpyDeviceToDevice, c->work));
@@ -69,22 +71,7 @@ static cudaError_t turn_piece(struct psr_cuda *c)
 {
     const struct psr_sweep *s = c->s;
     uint64_t pre = (uint64_t)s->maxpre, end = c->nraw > pre ? (c->nraw - pre) / s->downsamp : 0;
-    const struct cornerturn_k_desc desc = {
-        .nbit = s->nbit,
-        .is_float = s->kind == PSR_FLOAT,
-        .bias = psr_sweep_bias(s),
-        .row_bytes = c->row_bytes,
-        .nkept = s->nkept,
-        .downsamp = s->downsamp,
-        .d_chan = c->d_chan,
-        .d_pre = c->d_pre,
-        .nchan = s->nchan,
-        .d_place = c->d_place,
-        .maxpre = s->maxpre,
-        .nplane = c->plan.nplane,
-        .pitch = c->pitch,
-        .plane = c->plane,
-    };
+    const struct cornerturn_k_desc desc = psr_cuda_turn(c);
     if (end <= c->nturned)
         return cudaSuccess;
     if (end - c->first > c->room)
@@ -144,12 +131,13 @@ static cudaError_t sum_piece(struct psr_cuda *c, size_t n)
     return cudaSuccess;
 }
 
-cudaError_t psr_cuda_push(struct psr_cuda *c, const void *h_in, size_t n, size_t *nout)
+cudaError_t psr_cuda_push(struct psr_cuda *c, const struct psr_cuda_source *from, size_t n,
+                          size_t *nout)
 {
     struct psr_cuda_half *h = c->half + c->turn;
     TRY(cudaSetDevice(c->device));
     TRY(psr_cuda_account(c, h));
-    TRY(bring_piece(c, h_in, n));
+    TRY(bring_piece(c, from, n));
     TRY(turn_piece(c));
     TRY(cudaEventRecord(h->turned, c->work));
     *nout = count_ready(c);

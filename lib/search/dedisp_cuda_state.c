@@ -26,7 +26,9 @@ static void free_buffers(struct psr_cuda *c)
         h->d_out = h->h_out = NULL;
     }
     cudaFree(c->d_run);
+    cudaFree(c->d_sum);
     c->d_run = NULL;
+    c->d_sum = NULL;
 }
 
 /* Spectra of earlier pieces that are kept beside a piece: sums that are not complete. */
@@ -67,6 +69,9 @@ static cudaError_t take_buffers(struct psr_cuda *c)
     TRY(take_half(c, c->half));
     TRY(take_half(c, c->half + 1));
     TRY(psr_cuda_take(&c->d_run, planes * c->plane + DEDISP_BEHIND, &c->bytes));
+    const struct cornerturn_k_desc turn = psr_cuda_turn(c);
+    if (cornerturn_k_sum_bytes(&turn))
+        TRY(psr_cuda_take(&c->d_sum, cornerturn_k_sum_bytes(&turn), &c->bytes));
     return cudaMemset(c->d_run, 0, planes * c->plane + DEDISP_BEHIND);
 }
 
@@ -129,6 +134,28 @@ struct dedisp_k_delays psr_cuda_delays(const struct psr_cuda *c)
         .frame = psr_sweep_frame(s),
         .law_mid = c->plan.law_mid,
         .tol_group = tolerant ? PSR_TOL_GROUP : 0,
+    };
+}
+
+struct cornerturn_k_desc psr_cuda_turn(const struct psr_cuda *c)
+{
+    const struct psr_sweep *s = c->s;
+    return (struct cornerturn_k_desc){
+        .nbit = s->nbit,
+        .is_float = s->kind == PSR_FLOAT,
+        .bias = psr_sweep_bias(s),
+        .row_bytes = c->row_bytes,
+        .nkept = s->nkept,
+        .downsamp = s->downsamp,
+        .d_chan = c->d_chan,
+        .d_pre = c->d_pre,
+        .nchan = s->nchan,
+        .d_place = c->d_place,
+        .maxpre = s->maxpre,
+        .nplane = c->plan.nplane,
+        .pitch = c->pitch,
+        .plane = c->plane,
+        .d_sum = c->d_sum,
     };
 }
 

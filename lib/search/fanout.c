@@ -5,6 +5,7 @@
 #include "../signal/timesum.h"
 #include "dedisp_backend.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* What plans are fed with: the spectra of the stream, or sums of them. */
@@ -35,7 +36,9 @@ struct psr_fanout {
     size_t nfeed;
     struct line *line; /* [nline] */
     size_t nline;
-    size_t largest; /* downsampling of any line */
+    bool sums_itself;                 /* each plan the spectra of the stream */
+    size_t largest;                   /* downsampling of any line */
+    struct psr_dedisp_shared *shared; /* the stream's spectra; NULL: each plan takes them in */
 };
 
 /* --- what is summed --------------------------------------------------------------------------- */
@@ -48,10 +51,12 @@ static bool sums_pay(const struct psr_dedisp_desc *d, size_t summed)
     return nbit > 0 && (size_t)nbit < 8 * summed;
 }
 
-/* The most spectra that can be summed before the line's plan.  Sub-bands shift single spectra. */
-static size_t choose_summed(const struct psr_dedisp_desc *d, const struct psr_fanout_line *l)
+/* The most spectra that can be summed before the line's plan, where it does not do that better
+ * itself.  Sub-bands shift single spectra. */
+static size_t choose_summed(const psr_fanout *f, const struct psr_dedisp_desc *d,
+                            const struct psr_fanout_line *l)
 {
-    size_t summed = l->algo == PSR_DEDISP_DIRECT ? l->downsamp : 1;
+    size_t summed = l->algo == PSR_DEDISP_DIRECT && !f->sums_itself ? l->downsamp : 1;
     while (summed > 1 && (l->downsamp % summed || !sums_pay(d, summed)))
         summed--;
     return summed > 1 ? summed : 1;
@@ -100,7 +105,7 @@ static void list_feeds(psr_fanout *f, const struct psr_fanout_desc *desc)
 {
     list_feed(f, &desc->stream, 1);
     for (size_t k = 0; k < desc->nline; k++)
-        list_feed(f, &desc->stream, choose_summed(&desc->stream, &desc->line[k]));
+        list_feed(f, &desc->stream, choose_summed(f, &desc->stream, &desc->line[k]));
 }
 
 static psr_status grow_feed(struct feed *feed, size_t n, psr_err *err)
@@ -131,7 +136,7 @@ static psr_status start_plan(psr_fanout *f, size_t k, const struct psr_fanout_de
 {
     const struct psr_fanout_line *l = &desc->line[k];
     struct psr_dedisp_desc d = desc->stream;
-    size_t summed = choose_summed(&desc->stream, l);
+    size_t summed = choose_summed(f, &desc->stream, l);
     const struct feed *feed = f->feed;
     while (feed->summed != summed)
         feed++;
@@ -199,11 +204,15 @@ psr_status psr_fanout_create(psr_fanout **out, const struct psr_fanout_desc *des
         return psr_fail_nomem(err, "the lines of a plan", 100 * (double)desc->nline);
     }
     f->nline = desc->nline;
+    f->sums_itself = psr_dedisp_sums_itself(&desc->stream);
     f->mem_bytes = desc->stream.mem_bytes ? desc->stream.mem_bytes : psr_dedisp_default_memory();
     list_feeds(f, desc);
     psr_status st = start_plans(f, desc, err);
     for (size_t k = 0; k < f->nfeed && !st; k++)
         st = start_feed(f, &f->feed[k], &desc->stream, err);
+    for (size_t k = 0; f->nline > 1 && k < f->nline && !st; k++)
+        if (f->line[k].feed == f->feed)
+            st = psr_dedisp_share(f->line[k].plan, &f->shared, err);
     if (st)
         psr_fanout_destroy(f);
     else
@@ -233,9 +242,9 @@ size_t psr_fanout_block(const psr_fanout *f)
     for (size_t k = 0; k < f->nfeed; k++)
         spectrum += (double)f->feed[k].row_bytes / (double)f->feed[k].summed;
     double room = (double)(f->mem_bytes - bytes_of_plans(f));
-    room = room < most ? room : most;
-    double n = room / (spectrum + out);
-    n = n > 1 << 20 ? 1 << 20 : n;
+    double brought = f->shared ? 2 * (double)f->feed->row_bytes : 0; /* one block, and the next */
+    double n = fmin(room / (spectrum + out + brought), most / (spectrum + out));
+    n = fmin(n, 1 << 20);
     size_t whole = n > 1 ? (size_t)n : 1;
     if (f->nline == 1 && f->line->feed->summed == 1)
         whole = psr_dedisp_suit_block(f->line->plan, whole);
@@ -258,6 +267,11 @@ psr_status psr_fanout_push(psr_fanout *f, const void *in, size_t nsamp, psr_err 
     f->feed[0].have = in;
     f->feed[0].n = nsamp;
     f->taken += nsamp;
+    if (f->shared) {
+        psr_status st = psr_dedisp_bring(f->shared, in, nsamp, err);
+        if (st)
+            return st;
+    }
     for (size_t k = 1; k < f->nfeed; k++) {
         struct feed *feed = &f->feed[k];
         const struct feed *from = feed->from;
@@ -296,6 +310,7 @@ void psr_fanout_destroy(psr_fanout *f)
         return;
     for (size_t k = 0; k < f->nline; k++)
         psr_dedisp_destroy(f->line[k].plan);
+    psr_dedisp_unshare(f->shared);
     for (size_t k = 0; f->feed && k < f->nfeed; k++) {
         psr_timesum_destroy(f->feed[k].sum);
         free(f->feed[k].made);

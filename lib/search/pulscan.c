@@ -173,9 +173,10 @@ static double compat_middle(const psr_pulscan *p, int64_t first, int z)
 static struct psr_pulscan_hit hit_of(const psr_pulscan *p, const struct psr_pulscan_peak *k)
 {
     const int harm = p->search.harm[k->harm], z = p->search.z[k->z];
+    const struct psr_odds_box box = {harm, z, k->first};
     struct psr_pulscan_hit hit = {
-        .sigma = psr_odds_sigma(&p->odds, (double)k->power, harm, z),
-        .ln_p = psr_odds_alone(&p->odds, (double)k->power, harm, z).ln_sf,
+        .sigma = psr_odds_sigma(&p->odds, (double)k->power, &box),
+        .ln_p = psr_odds_alone(&p->odds, (double)k->power, &box).ln_sf,
         .power = k->power,
         .nharm = harm,
         .z = z,
@@ -260,9 +261,9 @@ double psr_pulscan_trials(const psr_pulscan *p, int nharm)
     return psr_odds_trials(&p->odds, nharm);
 }
 
-double psr_pulscan_sigma(const psr_pulscan *p, double power, int nharm, int z)
+double psr_pulscan_sigma(const psr_pulscan *p, double power, int nharm, int z, int64_t first)
 {
-    return psr_odds_sigma(&p->odds, power, nharm, z);
+    return psr_odds_sigma(&p->odds, power, &(struct psr_odds_box){nharm, z, first});
 }
 
 void psr_pulscan_describe(const psr_pulscan *p, struct psr_pulscan_info *info)

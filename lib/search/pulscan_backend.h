@@ -34,10 +34,9 @@ struct psr_sieve {
 struct psr_pulscan_search {
     size_t nbin;
     bool series;
-    int redden_start, redden_end; /* start 0: no de-reddening */
-    double redden_stop;
-    size_t batch; /* >= 1 */
-    bool compat;  /* boxes may run over the end, over zeros; d = 0 leaves data as they are */
+    struct psr_redden redden; /* start 0: no de-reddening */
+    size_t batch;             /* >= 1 */
+    bool compat; /* boxes may run over the end, over zeros; d = 0 leaves data as they are */
 
     size_t nstretch, normblock; /* normblock: the most bins any stretch has */
     struct psr_stretch *stretch;
@@ -64,7 +63,7 @@ struct psr_pulscan_peak {
     int64_t first;
     float power;
     uint32_t spec;
-    uint16_t harm, z; /* indices into the search's lists */
+    uint32_t harm, z; /* indices into the search's lists; no gap follows, as peaks are copied */
 };
 
 struct psr_pulscan_found {

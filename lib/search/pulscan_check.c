@@ -8,9 +8,10 @@ static psr_status check_input(const struct psr_pulscan_desc *d, psr_err *err)
         return psr_fail(err, PSR_EINVAL, "search: %zu bins is outside 16 to 2^40", d->nbin);
     if (d->batch > 1 << 16)
         return psr_fail(err, PSR_EINVAL, "search: a batch of %zu is above 65536", d->batch);
-    if (d->redden_start < 0 || (d->redden_start > 0 && d->redden_end < d->redden_start))
+    const struct psr_redden *how = &d->redden;
+    if (how->start < 0 || (how->start > 0 && (how->start < 2 || how->end < how->start)))
         return psr_fail(err, PSR_EINVAL, "search: no de-reddening by blocks of %d to %d bins",
-                        d->redden_start, d->redden_end);
+                        how->start, how->end);
     if (d->nthread < 0 || d->nthread > 4096)
         return psr_fail(err, PSR_EINVAL, "search: %d threads is outside 0 to 4096", d->nthread);
     if (d->mem_bytes < 0)

@@ -59,11 +59,10 @@ static cudaError_t take_group(struct psr_pulscan_state *c, struct psr_cuda_group
  * Returned: how many; block may be NULL */
 static size_t list_blocks(const struct psr_pulscan_search *s, struct psr_span *block)
 {
-    const struct psr_redden how = {s->redden_start, s->redden_end, s->redden_stop};
     const int64_t nbin = (int64_t)s->nbin;
     size_t n = 0;
     for (int64_t k = 1, each; k < nbin; k += each, n++) {
-        each = psr_redden_length(&how, k, nbin);
+        each = psr_redden_length(&s->redden, k, nbin);
         if (block)
             block[n] = (struct psr_span){k, each};
     }
@@ -73,7 +72,7 @@ static size_t list_blocks(const struct psr_pulscan_search *s, struct psr_span *b
 static cudaError_t take_blocks(struct psr_pulscan_state *c)
 {
     const struct psr_pulscan_search *s = c->s;
-    if (!s->series || s->redden_start == 0)
+    if (!s->series || s->redden.start == 0)
         return cudaSuccess;
     c->nredden = list_blocks(s, NULL);
     struct psr_span *block = calloc(c->nredden, sizeof *block);

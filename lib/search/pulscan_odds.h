@@ -6,14 +6,20 @@
 #include "pulscan_backend.h"
 
 #include <psrkit/signif.h>
+#include <psrkit/spectrum.h>
 
 struct psr_odds {
     enum psr_pulscan_significance significance;
     bool compat;
     double nbin, normblock;
     double zmax;
-    double trials; /* N_eff of the whole search; not of a compatible one */
+    double trials;            /* N_eff of the whole search; not of a compatible one */
+    struct psr_redden redden; /* start 0: spectra are as they were transformed */
+    struct psr_span last;     /* the bins whose level the last block of de-reddening sets */
 };
+
+/* Bins of the last block of de-reddening, and those before it that its level reaches. */
+struct psr_span psr_odds_last_block(const struct psr_redden *redden, int64_t nbin);
 
 /* N_eff of a search whose boxes have their lo and hi. */
 double psr_odds_calibrated(const struct psr_pulscan_search *s);
@@ -21,12 +27,20 @@ double psr_odds_calibrated(const struct psr_pulscan_search *s);
 /* N_eff that a box of so many harmonics is held against. */
 double psr_odds_trials(const struct psr_odds *o, int nharm);
 
-/* Both tails of chi^2 noise, before N_eff. */
-struct psr_logp psr_odds_alone(const struct psr_odds *o, double power, int nharm, int z);
+/* A box: its harmonics, its width less one, and the lowest bin of the fundamental. */
+struct psr_odds_box {
+    int nharm, z;
+    int64_t first;
+};
 
-double psr_odds_sigma(const struct psr_odds *o, double power, int nharm, int z);
+/* Both tails of noise, before N_eff. */
+struct psr_logp psr_odds_alone(const struct psr_odds *o, double power,
+                               const struct psr_odds_box *box);
 
-/* The power whose sigma is this: sigma of any larger power is above it. */
+double psr_odds_sigma(const struct psr_odds *o, double power, const struct psr_odds_box *box);
+
+/* The power whose sigma is this, wherever that needs least: of no smaller power is sigma above it,
+ * and where spectra are as they were transformed, of any larger one it is. */
 double psr_odds_power(const struct psr_odds *o, double sigma, int nharm, int z);
 
 #endif

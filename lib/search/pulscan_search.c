@@ -168,6 +168,8 @@ static void set_odds(struct psr_odds *o, const struct psr_pulscan_search *s,
         .normblock = (double)s->normblock,
         .zmax = d->zmax,
         .trials = d->ntrials > 0 ? d->ntrials : psr_odds_calibrated(s),
+        .redden = d->redden,
+        .last = psr_odds_last_block(&d->redden, (int64_t)d->nbin),
     };
 }
 
@@ -177,9 +179,7 @@ psr_status psr_pulscan_resolve(struct psr_pulscan_search *s, struct psr_odds *o,
     *s = (struct psr_pulscan_search){
         .nbin = d->nbin,
         .series = d->series,
-        .redden_start = d->redden_start,
-        .redden_end = d->redden_end,
-        .redden_stop = d->redden_stop,
+        .redden = d->redden,
         .batch = d->batch ? d->batch : 1,
         .compat = d->compat,
         .normblock = normblock(d),

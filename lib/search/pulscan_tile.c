@@ -97,7 +97,7 @@ static psr_status keep_peak(const struct tile *t, size_t z, int64_t from, int64_
     psr_status st = psr_pulscan_room(found, 1, err);
     if (!st)
         found->peak[found->n++] = (struct psr_pulscan_peak){
-            .first = from + i, .power = best, .harm = (uint16_t)t->harm, .z = (uint16_t)z};
+            .first = from + i, .power = best, .harm = (uint32_t)t->harm, .z = (uint32_t)z};
     return st;
 }
 

@@ -58,6 +58,7 @@ static psr_status create_shares(psr_singlepulse *p, const struct psr_slab *slab,
                                                .stream = slab[k].stream,
                                                .maxwidth = p->maxwidth,
                                                .length = p->length,
+                                               .block = p->block,
                                                .threshold = p->threshold,
                                                .sweep = p->sweep + slab[k].first},
                          err);
@@ -123,19 +124,25 @@ struct part {
     size_t nbin, nout;
 };
 
+/* Those of nbin bins that fall into the part, and what becomes of it with them. */
+static void count_bins(struct part *q, size_t nbin)
+{
+    q->nout = q->n;
+    for (q->nbin = 0; q->nbin < nbin && q->bin[q->nbin].at < q->at + q->n; q->nbin++)
+        q->nout += (size_t)q->bin[q->nbin].step; /* -1 wraps back */
+}
+
 /* Samples "at" and after it, as many as leave room for bins that are added. */
 static struct part next_part(const psr_singlepulse *p, size_t at, size_t nsamp,
                              const struct psr_resample_bin *bin, size_t nbin)
 {
     size_t room = room_of_all(p, SIZE_MAX), left = nsamp - at;
-    struct part q = {.at = at, .n = left < room / 2 || !nbin ? left : room / 2};
-    q.n = q.n < room ? q.n : room;
-    q.nout = q.n;
+    struct part q = {.at = at, .n = left < room ? left : room};
     while (nbin && bin->at < at)
         bin++, nbin--;
     q.bin = bin;
-    for (; q.nbin < nbin && bin[q.nbin].at < at + q.n; q.nbin++)
-        q.nout += (size_t)bin[q.nbin].step; /* -1 wraps back */
+    for (count_bins(&q, nbin); q.nout > room; count_bins(&q, nbin))
+        q.n -= (q.nout - room + 1) / 2; /* a sample and its bin are two */
     return q;
 }
 

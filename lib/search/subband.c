@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Spectra that are widened together, at least. */
-enum { MIN_CHUNK = 1024 };
+/* Spectra that are widened together, at least; and where there is no memory for more. */
+enum { MIN_CHUNK = 1024, LEAST_CHUNK = 64 };
 
 struct psr_subband {
     struct psr_layout in;
@@ -71,14 +71,21 @@ static psr_status set_shifts(psr_subband *p, const struct psr_subband_desc *d, p
     return PSR_OK;
 }
 
-static psr_status allocate(psr_subband *p, psr_err *err)
+static psr_status allocate(psr_subband *p, int64_t mem_bytes, psr_err *err)
 {
-    size_t chunk = p->maxshift + p->downsamp;
-    p->room = p->maxshift + p->downsamp + (chunk > MIN_CHUNK ? chunk : MIN_CHUNK);
+    size_t needed = p->maxshift + p->downsamp, chunk = needed > MIN_CHUNK ? needed : MIN_CHUNK;
+    double row = (double)p->in.nchan * sizeof *p->x, fit = (double)mem_bytes / row - (double)needed;
+    if (mem_bytes && fit < LEAST_CHUNK)
+        return psr_fail(err, PSR_ENOMEM,
+                        "sub-bands: memory of %lld bytes is below the %.0f bytes that %zu channels "
+                        "delayed by up to %zu spectra take",
+                        (long long)mem_bytes, row * (double)(needed + LEAST_CHUNK), p->in.nchan,
+                        p->maxshift);
+    if (mem_bytes && fit < (double)chunk)
+        chunk = (size_t)fit;
+    p->room = needed + chunk;
     p->x = calloc(p->room, p->in.nchan * sizeof *p->x);
-    return p->x ? PSR_OK
-                : psr_fail_nomem(err, "spectra for sub-bands",
-                                 (double)p->room * (double)p->in.nchan * 4);
+    return p->x ? PSR_OK : psr_fail_nomem(err, "spectra for sub-bands", (double)p->room * row);
 }
 
 psr_status psr_subband_create(psr_subband **out, const struct psr_subband_desc *d, psr_err *err)
@@ -102,7 +109,7 @@ psr_status psr_subband_create(psr_subband **out, const struct psr_subband_desc *
     if (!st)
         st = set_shifts(p, d, err);
     if (!st)
-        st = allocate(p, err);
+        st = allocate(p, d->mem_bytes, err);
     if (st)
         psr_subband_destroy(p);
     else
@@ -113,6 +120,11 @@ psr_status psr_subband_create(psr_subband **out, const struct psr_subband_desc *
 size_t psr_subband_maxshift(const psr_subband *p)
 {
     return p->maxshift;
+}
+
+int64_t psr_subband_bytes(const psr_subband *p)
+{
+    return (int64_t)(p->room * p->in.nchan * sizeof *p->x);
 }
 
 size_t psr_subband_ready(const psr_subband *p, size_t nsamp)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK_MAX = 1 << 20 };
+enum { BLOCK_MAX = 1 << 20, BLOCK_PRESTO = 500, BLOCK_WIDER = 100 }; /* bins */
 
 /* Bins [first, first + n), of mean power level at bin first + n / 2. */
 struct block {
@@ -12,13 +12,22 @@ struct block {
     double level;
 };
 
+/* PRESTO takes no blocks longer than 500.  Longer ones come by and by: over an eighth of their
+ * frequency noise of any power law is a line, nearly, and a short block's bad median does not reach
+ * far. */
+static int64_t last_length(const struct psr_redden *how, int64_t k)
+{
+    int64_t most = k / 8 > BLOCK_WIDER ? k / 8 : BLOCK_WIDER;
+    return how->end <= BLOCK_PRESTO || how->end < most ? how->end : most;
+}
+
 /* PRESTO looks at stop_bin from the third block on. */
 int64_t psr_redden_length(const struct psr_redden *how, int64_t k, int64_t nbin)
 {
     int64_t n = k > 1 ? (int64_t)(how->start * log((double)k)) : how->start;
     bool grows = (double)k < how->stop_bin || k <= 1 + how->start;
     if (n >= how->end || !grows)
-        n = how->end;
+        n = last_length(how, k);
     return n < nbin - k ? n : nbin - k;
 }
 

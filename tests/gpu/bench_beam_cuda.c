@@ -4,17 +4,14 @@
  *
  * Beams timed are compared with direct sums, at places all over the output. */
 #include "../../lib/beam/beam_cuda.h"
-#include "ceilings.h"
+#include "bench_cuda.h"
 
 #include <complex.h>
 #include <math.h>
 #include <psrkit/device.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-enum { REPEAT = 7, SETS = 3, CHECKED = 24 };
+enum { SETS = 3, CHECKED = 24 };
 static const double FRAME_S = 56.36e-3;
 
 /* Percents of the GPUs of table 3, and of table 4 for arbitrary beams and for products. */
@@ -28,58 +25,6 @@ static const struct entry {
     {256, 16, 20, 1024, 25, 3200, 64, 80, 41e-6, 18.9, 8.4, 4.2},
     {512, 24, 24, 256, 40, 5760, 96, 96, 27.3066e-6, 14.4, 5.9, 1.8},
 };
-
-static void must(cudaError_t e, const char *what)
-{
-    if (!e)
-        return;
-    fprintf(stderr, "%s: %s\n", what, cudaGetErrorString(e));
-    exit(EXIT_FAILURE);
-}
-#define MUST(call) must(call, #call)
-
-static void must_plan(psr_status st, const psr_err *err)
-{
-    if (!st)
-        return;
-    fprintf(stderr, "%s\n", err->msg);
-    exit(EXIT_FAILURE);
-}
-
-static void *take(size_t n, size_t size)
-{
-    void *p = calloc(n, size);
-    if (!p) {
-        fprintf(stderr, "no memory\n");
-        exit(EXIT_FAILURE);
-    }
-    return p;
-}
-
-static int by_size(const void *a, const void *b)
-{
-    return *(const float *)a > *(const float *)b ? 1 : -1;
-}
-
-/* Median milliseconds of what run does. */
-static double time_ms(cudaError_t (*run)(void *), void *ctx, cudaStream_t stream)
-{
-    cudaEvent_t from, to;
-    float ms[REPEAT + 1];
-    MUST(cudaEventCreate(&from));
-    MUST(cudaEventCreate(&to));
-    for (int n = 0; n <= REPEAT; n++) { /* the first warms up */
-        MUST(cudaEventRecord(from, stream));
-        MUST(run(ctx));
-        MUST(cudaEventRecord(to, stream));
-        MUST(cudaEventSynchronize(to));
-        MUST(cudaEventElapsedTime(ms + n, from, to));
-    }
-    qsort(ms + 1, REPEAT, sizeof *ms, by_size);
-    MUST(cudaEventDestroy(from));
-    MUST(cudaEventDestroy(to));
-    return ms[1 + REPEAT / 2];
-}
 
 /* --- the workload ----------------------------------------------------------------------------- */
 
@@ -99,7 +44,7 @@ static double frand(void)
 
 static double *random_directions(size_t n, size_t places)
 {
-    double *theta = take(n, sizeof *theta);
+    double *theta = bench_take(n, sizeof *theta);
     for (size_t i = 0; i < n; i++)
         theta[i] = frand() * (double)places;
     return theta;
@@ -125,20 +70,29 @@ static void make_work(struct bench *b, enum psr_beam_pattern pattern)
                                 .nbit = 32,
                                 .nthread = 1,
                                 .mem_bytes = INT64_C(1) << 36};
-    w->cell = take(e->m * e->n, sizeof *w->cell);
+    w->cell = bench_take(e->m * e->n, sizeof *w->cell);
     for (size_t i = 0; i < e->m * e->n; i++) {
         size_t k = (size_t)rand() % (i + 1);
         w->cell[i] = w->cell[k];
         w->cell[k] = (int32_t)i;
     }
-    w->tds = take(e->nfreq, sizeof *w->tds);
-    w->weight = take(e->nfreq * 4 * e->ndish, sizeof *w->weight);
+    w->tds = bench_take(e->nfreq, sizeof *w->tds);
+    w->weight = bench_take(e->nfreq * 4 * e->ndish, sizeof *w->weight);
     for (size_t f = 0; f < e->nfreq; f++)
         w->tds[f] = e->tds;
     for (size_t i = 0; i < e->nfreq * 4 * e->ndish; i++)
         w->weight[i] = (float)(frand() - 0.5);
     w->theta_ns = random_directions(e->nfreq * w->n_ns, e->m);
     w->theta_ew = random_directions(e->nfreq * w->n_ew, e->n);
+}
+
+static void free_work(struct psr_beam_work *w)
+{
+    free(w->cell);
+    free(w->tds);
+    free(w->weight);
+    free(w->theta_ns);
+    free(w->theta_ew);
 }
 
 static void start(struct bench *b, const struct entry *e, enum psr_beam_pattern pattern)
@@ -151,7 +105,7 @@ static void start(struct bench *b, const struct entry *e, enum psr_beam_pattern 
     b->bytes = b->nt * e->nfreq * 2 * e->ndish;
     make_work(b, pattern);
     b->c.w = &b->w;
-    must_plan(psr_beam_cuda_start(&b->c, &err), &err);
+    bench_must(psr_beam_cuda_start(&b->c, &err), &err);
     MUST(psr_beam_cuda_make_room(&b->c, b->nrow));
     MUST(cudaMalloc((void **)&b->d_in, SETS * b->bytes));
     MUST(ceiling_fill(b->d_in, SETS * b->bytes, e->ndish));
@@ -164,11 +118,7 @@ static void stop(struct bench *b)
 {
     psr_beam_cuda_free(&b->c);
     MUST(cudaFree(b->d_in));
-    free(b->w.cell);
-    free(b->w.tds);
-    free(b->w.weight);
-    free(b->w.theta_ns);
-    free(b->w.theta_ew);
+    free_work(&b->w);
 }
 
 static cudaError_t run_form(void *ctx)
@@ -242,7 +192,7 @@ static double direct(const struct bench *b, const uint8_t *v, size_t f, size_t i
     const bool points = w->pattern == PSR_BEAM_POINTS;
     double ns = w->theta_ns[f * w->n_ns + (points ? i : i / w->n_ew)];
     double ew = w->theta_ew[f * w->n_ew + (points ? i : i % w->n_ew)], power = 0;
-    double complex *phase = take(2 * e->ndish, sizeof *phase);
+    double complex *phase = bench_take(2 * e->ndish, sizeof *phase);
     for (size_t d = 0; d < 2 * e->ndish; d++) {
         double m = (double)((size_t)w->cell[d % e->ndish] / e->n);
         double n = (double)((size_t)w->cell[d % e->ndish] % e->n);
@@ -269,7 +219,7 @@ static double check(const struct bench *b)
     const struct entry *e = b->e;
     const size_t row = 2 * e->ndish, last = (size_t)(b->set + SETS - 1) % SETS;
     double worst = 0, mean = 0, off[CHECKED];
-    uint8_t *v = take(e->tds, row);
+    uint8_t *v = bench_take(e->tds, row);
     for (size_t n = 0; n < CHECKED; n++) {
         size_t f = n * (e->nfreq - 1) / (CHECKED - 1), k = (size_t)rand() % b->nrow;
         size_t i = n ? (size_t)rand() % b->w.nbeam : b->w.nbeam - 1;
@@ -295,41 +245,14 @@ static double check(const struct bench *b)
 /* --- figures ---------------------------------------------------------------------------------- */
 
 struct ceiling {
-    void *d_sink;
-    double amount, products, copy; /* flop/s and byte/s */
+    double products, copy; /* flop/s and byte/s */
 };
-
-static cudaError_t run_products(void *ctx)
-{
-    struct ceiling *c = ctx;
-    return ceiling_halves(c->d_sink, &c->amount);
-}
-
-static cudaError_t run_copy(void *ctx)
-{
-    struct ceiling *c = ctx;
-    c->amount = 2.0 * (1 << 30);
-    return cudaMemcpyAsync((char *)c->d_sink + (1 << 30), c->d_sink, 1 << 30,
-                           cudaMemcpyDeviceToDevice, 0);
-}
-
-static void measure_ceilings(struct ceiling *c)
-{
-    double ms;
-    MUST(cudaMalloc(&c->d_sink, (size_t)2 << 30));
-    MUST(ceiling_fill(c->d_sink, (size_t)2 << 30, 1));
-    ms = time_ms(run_products, c, 0);
-    c->products = c->amount / ms * 1e3;
-    ms = time_ms(run_copy, c, 0);
-    c->copy = c->amount / ms * 1e3;
-    MUST(cudaFree(c->d_sink));
-}
 
 static void report_form(const struct entry *e, const struct ceiling *c)
 {
     struct bench b;
     start(&b, e, PSR_BEAM_POINTS);
-    double ms = time_ms(run_form, &b, b.c.work);
+    double ms = 1e3 * bench_device_s(run_form, &b, b.c.work);
     MUST(run_steer(&b));
     double worst = check(&b), mb = (double)e->m / 8, nb = ceil((double)e->n / 8);
     double flops = nb * (2 * mb * nb + 4 * mb * mb) * 2048 * (double)(2 * b.nt * e->nfreq);
@@ -349,10 +272,10 @@ static void report_steer(const struct entry *e, const struct ceiling *c,
     struct bench b;
     const bool points = pattern == PSR_BEAM_POINTS;
     start(&b, e, pattern);
-    double factors = time_ms(run_factors, &b, b.c.work);
+    double factors = 1e3 * bench_device_s(run_factors, &b, b.c.work);
     MUST(run_form(&b));
-    double ms = time_ms(run_steer, &b, b.c.work), worst = check(&b);
-    double give = time_ms(run_give, &b, b.c.work);
+    double ms = 1e3 * bench_device_s(run_steer, &b, b.c.work), worst = check(&b);
+    double give = 1e3 * bench_device_s(run_give, &b, b.c.work);
     double rows = (double)(b.nrow * e->nfreq), grid = 4 * (double)(e->m * e->n);
     double flops = 2 * rows *
                    (points ? grid * (double)e->nbeam
@@ -369,13 +292,6 @@ static void report_steer(const struct entry *e, const struct ceiling *c,
 }
 
 /* --- through the library ---------------------------------------------------------------------- */
-
-static double now_s(void)
-{
-    struct timespec t;
-    timespec_get(&t, TIME_UTC);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* Host to host, one block after the other, rows of 8 bits. */
 static void report_stream(const struct entry *e)
@@ -397,26 +313,27 @@ static void report_stream(const struct entry *e)
     psr_beam *p;
     psr_err err;
     void *in, *out;
-    must_plan(psr_beam_create(&p, &desc, &err), &err);
-    float *offset = take(e->nfreq, sizeof *offset), *scale = take(e->nfreq, sizeof *scale);
+    bench_must(psr_beam_create(&p, &desc, &err), &err);
+    float *offset = bench_take(e->nfreq, sizeof *offset),
+          *scale = bench_take(e->nfreq, sizeof *scale);
     for (size_t f = 0; f < e->nfreq; f++)
         scale[f] = 1e-4F;
-    must_plan(psr_beam_quantise(p, 8, offset, scale, &err), &err);
+    bench_must(psr_beam_quantise(p, 8, offset, scale, &err), &err);
     size_t nt = psr_beam_block(p), sample = e->nfreq * 2 * e->ndish, nrow = nt / e->tds + 1, got;
-    must_plan(psr_beam_alloc(p, nt * sample, &in, &err), &err);
-    must_plan(psr_beam_alloc(p, e->nbeam * nrow * psr_beam_row_bytes(p), &out, &err), &err);
+    bench_must(psr_beam_alloc(p, nt * sample, &in, &err), &err);
+    bench_must(psr_beam_alloc(p, e->nbeam * nrow * psr_beam_row_bytes(p), &out, &err), &err);
     for (size_t i = 0; i < nt * sample; i++)
         ((uint8_t *)in)[i] = (uint8_t)(i * 2654435761u >> 24);
     double best = 1e9, copy = 1e9;
     void *d_copy;
     MUST(cudaMalloc(&d_copy, nt * sample));
     for (int n = 0; n < 4; n++) {
-        double t0 = now_s();
-        must_plan(psr_beam_execute(p, in, nt, out, nrow, &got, &err), &err);
-        double t1 = now_s();
+        double t0 = bench_wall_s();
+        bench_must(psr_beam_execute(p, in, nt, out, nrow, &got, &err), &err);
+        double t1 = bench_wall_s();
         MUST(cudaMemcpy(d_copy, in, nt * sample, cudaMemcpyHostToDevice));
         best = fmin(best, t1 - t0);
-        copy = fmin(copy, now_s() - t1);
+        copy = fmin(copy, bench_wall_s() - t1);
     }
     printf("%zu dishes, %zu channels, %zu beams of 8 bits through the library, blocks of %zu: "
            "%.1f GB/s of voltages, %.2f of the host's copies (%.1f GB/s), %.1f x real time\n",
@@ -428,11 +345,7 @@ static void report_stream(const struct entry *e)
     psr_beam_destroy(p);
     free(offset);
     free(scale);
-    free(b.w.cell);
-    free(b.w.tds);
-    free(b.w.weight);
-    free(b.w.theta_ns);
-    free(b.w.theta_ew);
+    free_work(&b.w);
 }
 
 int main(int argc, char **argv)
@@ -440,13 +353,12 @@ int main(int argc, char **argv)
     enum { N = sizeof entries / sizeof *entries };
     struct psr_device device;
     psr_err err;
-    struct ceiling c = {0};
     size_t from = argc > 1 ? (size_t)atoi(argv[1]) - 1 : 0, to = argc > 1 ? from + 1 : N;
     if (psr_device_describe(0, &device, &err)) {
         printf("SKIP: %s\n", err.msg);
         return 0;
     }
-    measure_ceilings(&c);
+    struct ceiling c = {bench_ceiling_rate(ceiling_halves), bench_copy_rate()};
     printf("%s: products of halves %.0f TFLOP/s, copies %.2f TB/s\n", device.name,
            c.products * 1e-12, c.copy * 1e-12);
     printf(

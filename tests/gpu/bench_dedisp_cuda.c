@@ -6,49 +6,17 @@
  *   low, mid, high   their table 3, with the lines that psr_ddplan makes
  *
  * Every exact sum is one of those that the naive formula gives: some are checked. */
-#include "ceilings.h"
+#include "bench_cuda.h"
 
-#include <cuda_runtime_api.h>
 #include <math.h>
 #include <psrkit/ddplan.h>
 #include <psrkit/dedisp.h>
 #include <psrkit/delays.h>
 #include <psrkit/singlepulse.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { REPEAT = 3, CHECKED = 64, MAX_LINES = PSR_DDPLAN_MAX_LINES };
 static const size_t MOST_BYTES = 256 << 20;
-
-static void must(int failed, const char *what, const char *why)
-{
-    if (!failed)
-        return;
-    fprintf(stderr, "%s: %s\n", what, why);
-    exit(EXIT_FAILURE);
-}
-#define MUST(call)                                                                                 \
-    do {                                                                                           \
-        cudaError_t e_ = (call);                                                                   \
-        must(e_ != cudaSuccess, #call, cudaGetErrorString(e_));                                    \
-    } while (0)
-#define MUST_PSR(call) must((call) != PSR_OK, #call, err.msg)
-
-static void *take(size_t n, size_t size)
-{
-    void *p = calloc(n ? n : 1, size);
-    must(!p, "memory", "there is none");
-    return p;
-}
-
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* --- workloads -------------------------------------------------------------------------------- */
 
@@ -92,7 +60,7 @@ struct line {
 
 static void make_novotny(struct line *l)
 {
-    *l = (struct line){take(3050, sizeof *l->dm), 3050, 1};
+    *l = (struct line){bench_take(3050, sizeof *l->dm), 3050, 1};
     for (size_t i = 0; i < l->ndm; i++)
         l->dm[i] = i < 1500   ? 0.1 * (double)i
                    : i < 2250 ? 150 + 0.2 * (double)(i - 1500)
@@ -107,7 +75,7 @@ static void make_htru(const struct work *w, struct line *l)
     const double a = 8.3 * w->bw_mhz / (double)w->nchan / (ghz * ghz * ghz);
     const double b2 = a * a * (double)(w->nchan * w->nchan) / 16;
     const double c = (us * us + 40 * 40) * (tol2 - 1);
-    *l = (struct line){take(4096, sizeof *l->dm), 1, 1};
+    *l = (struct line){bench_take(4096, sizeof *l->dm), 1, 1};
     while (l->ndm < 4096 && l->dm[l->ndm - 1] < w->hidm) {
         double dm = l->dm[l->ndm - 1], k = c + tol2 * a * a * dm * dm;
         l->dm[l->ndm++] = (b2 * dm + sqrt((a * a + b2) * k - a * a * b2 * dm * dm)) / (a * a + b2);
@@ -118,17 +86,18 @@ static size_t make_plan(const struct work *w, struct line *l)
 {
     psr_err err;
     static struct psr_ddplan plan;
-    MUST_PSR(psr_ddplan_make(
-        &plan,
-        &(struct psr_ddplan_desc){.band = {w->tsamp_s, w->fctr_mhz, w->bw_mhz, (int64_t)w->nchan},
-                                  .hidm = w->hidm,
-                                  .blocklen = 2400,
-                                  .nproc = 1},
-        &err));
+    bench_must(psr_ddplan_make(&plan,
+                               &(struct psr_ddplan_desc){
+                                   .band = {w->tsamp_s, w->fctr_mhz, w->bw_mhz, (int64_t)w->nchan},
+                                   .hidm = w->hidm,
+                                   .blocklen = 2400,
+                                   .nproc = 1},
+                               &err),
+               &err);
     for (int k = 0; k < plan.nline; k++) {
         const struct psr_ddplan_line *p = &plan.line[k];
-        l[k] =
-            (struct line){take((size_t)p->ndm, sizeof *l->dm), (size_t)p->ndm, (size_t)p->downsamp};
+        l[k] = (struct line){bench_take((size_t)p->ndm, sizeof *l->dm), (size_t)p->ndm,
+                             (size_t)p->downsamp};
         for (size_t i = 0; i < l[k].ndm; i++)
             l[k].dm[i] = p->lodm + p->dmstep * (double)i;
     }
@@ -150,22 +119,23 @@ static psr_dedisp *create(const struct work *w, const struct line *l)
 {
     psr_err err;
     psr_dedisp *p;
-    double *freq_mhz = take(w->nchan, sizeof *freq_mhz);
+    double *freq_mhz = bench_take(w->nchan, sizeof *freq_mhz);
     for (size_t c = 0; c < w->nchan; c++)
         freq_mhz[c] = w->fctr_mhz + w->bw_mhz * (0.5 - ((double)c + 0.5) / (double)w->nchan);
-    MUST_PSR(psr_dedisp_create(&p,
-                               &(struct psr_dedisp_desc){.nchan = w->nchan,
-                                                         .freq_mhz = freq_mhz,
-                                                         .tsamp_s = w->tsamp_s,
-                                                         .nbit = w->nbit,
-                                                         .kind = PSR_UINT,
-                                                         .downsamp = l->downsamp,
-                                                         .dmconst = PSR_DMCONST_PRESTO,
-                                                         .ndm = l->ndm,
-                                                         .dm = l->dm,
-                                                         .mem_bytes = INT64_C(16) << 30,
-                                                         .backend = "cuda"},
-                               &err));
+    bench_must(psr_dedisp_create(&p,
+                                 &(struct psr_dedisp_desc){.nchan = w->nchan,
+                                                           .freq_mhz = freq_mhz,
+                                                           .tsamp_s = w->tsamp_s,
+                                                           .nbit = w->nbit,
+                                                           .kind = PSR_UINT,
+                                                           .downsamp = l->downsamp,
+                                                           .dmconst = PSR_DMCONST_PRESTO,
+                                                           .ndm = l->ndm,
+                                                           .dm = l->dm,
+                                                           .mem_bytes = INT64_C(16) << 30,
+                                                           .backend = "cuda"},
+                                 &err),
+               &err);
     free(freq_mhz);
     return p;
 }
@@ -192,7 +162,7 @@ static void fill(struct input *in, const struct work *w)
     in->nbit = w->nbit;
     in->row_bytes = w->nchan * (size_t)w->nbit / 8;
     in->room = MOST_BYTES / in->row_bytes;
-    MUST_PSR(psr_device_pin(&p, MOST_BYTES, &err));
+    bench_must(psr_device_pin(&p, MOST_BYTES, &err), &err);
     in->data = p;
     MUST(cudaMalloc(&d_p, MOST_BYTES));
     MUST(ceiling_fill(d_p, MOST_BYTES, 7));
@@ -233,7 +203,7 @@ static size_t count_wrong(const struct input *in, const psr_dedisp *p, const str
         float got;
         one.nseries = 1;
         one.d_x += i * slab->stride + t;
-        MUST_PSR(psr_slab_fetch(&one, 1, 1, &got, 1, &err));
+        bench_must(psr_slab_fetch(&one, 1, 1, &got, 1, &err), &err);
         float want = sum_naively(in, p, w, l, i, t0 + t);
         if (!(got == want) && bad++ < 12)
             fprintf(stderr, "trial %zu sample %zu + %zu of %zu: %g, not %g\n", i, t0, t, n,
@@ -258,21 +228,17 @@ static void stream(psr_dedisp *p, const struct input *in, size_t nsamp, psr_sing
     for (size_t t = 0; t < nsamp; t += taken) {
         size_t at = t % in->block, left = in->block - at,
                want = nsamp - t < left ? nsamp - t : left;
-        MUST_PSR(psr_dedisp_execute_device(p, in->data + at * in->row_bytes, want, &taken, &slab,
-                                           &nslab, &nout, &err));
+        bench_must(psr_dedisp_execute_device(p, in->data + at * in->row_bytes, want, &taken, &slab,
+                                             &nslab, &nout, &err),
+                   &err);
         if (search)
-            MUST_PSR(psr_singlepulse_execute_device(search, slab, nslab, nout, NULL, 0, &err));
+            bench_must(psr_singlepulse_execute_device(search, slab, nslab, nout, NULL, 0, &err),
+                       &err);
         done += nout;
     }
     *last = slab[0];
     *first = done - nout;
     *n = nout;
-}
-
-static int by_size(const void *a, const void *b)
-{
-    const double *p = a, *q = b;
-    return (*p > *q) - (*p < *q);
 }
 
 /* The blocks that the plan would have. */
@@ -300,10 +266,8 @@ static void run_line(const struct work *w, struct input *in, const struct line *
         before = after;
     }
     bad = count_wrong(in, p, w, l, &slab, first, n);
-    qsort(turn_s + 1, REPEAT, sizeof *turn_s, by_size);
-    qsort(sum_s + 1, REPEAT, sizeof *sum_s, by_size);
-    f->turn_s += turn_s[1 + REPEAT / 2];
-    f->sum_s += sum_s[1 + REPEAT / 2];
+    f->turn_s += bench_median(turn_s + 1, REPEAT);
+    f->sum_s += bench_median(sum_s + 1, REPEAT);
     f->adds += (double)(first + n) * (double)w->nchan * (double)l->ndm;
     f->ntrial += l->ndm;
     f->bad += bad;
@@ -352,22 +316,23 @@ static void report_events(const struct work *w)
     size_t first, n, nsamp = count_spectra(w);
     (void)make_lines(w, &l);
     fill(&in, w);
-    double began_s = now_s();
+    double began_s = bench_wall_s();
     psr_dedisp *p = create(w, &l);
     choose_block(&in, p);
-    double plan_s = now_s() - began_s, best_s = INFINITY, search_s = 0;
+    double plan_s = bench_wall_s() - began_s, best_s = INFINITY, search_s = 0;
     for (int k = 0; k <= REPEAT; k++) {
         psr_singlepulse *search;
         psr_dedisp_reset(p);
-        MUST_PSR(psr_singlepulse_create(
-            &search,
-            &(struct psr_singlepulse_desc){
-                .nseries = l.ndm, .dm = l.dm, .tsamp_s = w->tsamp_s, .threshold = 6},
-            &err));
-        began_s = now_s();
+        bench_must(psr_singlepulse_create(
+                       &search,
+                       &(struct psr_singlepulse_desc){
+                           .nseries = l.ndm, .dm = l.dm, .tsamp_s = w->tsamp_s, .threshold = 6},
+                       &err),
+                   &err);
+        began_s = bench_wall_s();
         stream(p, &in, nsamp, search, &slab, &first, &n);
-        MUST_PSR(psr_singlepulse_finish(search, &err));
-        double s = now_s() - began_s;
+        bench_must(psr_singlepulse_finish(search, &err), &err);
+        double s = bench_wall_s() - began_s;
         best_s = s < best_s ? s : best_s;
         search_s = psr_singlepulse_device_seconds(search);
         psr_singlepulse_destroy(search);
@@ -380,64 +345,16 @@ static void report_events(const struct work *w)
     free(l.dm);
 }
 
-/* --- ceilings --------------------------------------------------------------------------------- */
-
-struct ceiling {
-    int *d_sink;
-    double amount;
-};
-
-static cudaError_t run_products(struct ceiling *c)
-{
-    return ceiling_products(c->d_sink, &c->amount);
-}
-
-static cudaError_t run_shared(struct ceiling *c)
-{
-    return ceiling_shared(c->d_sink, &c->amount);
-}
-
-static cudaError_t run_copy(struct ceiling *c)
-{
-    c->amount = 2.0 * (1 << 30);
-    return cudaMemcpyAsync(c->d_sink + (1 << 28), c->d_sink, 1 << 30, cudaMemcpyDeviceToDevice, 0);
-}
-
-/* Of what run does, a second. */
-static double rate(cudaError_t (*run)(struct ceiling *), struct ceiling *c)
-{
-    cudaEvent_t from, to;
-    double best = 0;
-    MUST(cudaEventCreate(&from));
-    MUST(cudaEventCreate(&to));
-    for (int n = 0; n <= REPEAT; n++) {
-        float ms;
-        MUST(cudaEventRecord(from, 0));
-        MUST(run(c));
-        MUST(cudaEventRecord(to, 0));
-        MUST(cudaEventSynchronize(to));
-        MUST(cudaEventElapsedTime(&ms, from, to));
-        best = c->amount / (double)ms * 1e3 > best ? c->amount / (double)ms * 1e3 : best;
-    }
-    MUST(cudaEventDestroy(from));
-    MUST(cudaEventDestroy(to));
-    return best;
-}
-
 int main(int argc, char **argv)
 {
     struct psr_device device;
     psr_err err;
-    struct ceiling c = {0};
     if (psr_device_describe(0, &device, &err)) {
         printf("SKIP: %s\n", err.msg);
         return 0;
     }
-    MUST(cudaMalloc((void **)&c.d_sink, (size_t)2 << 30));
-    MUST(ceiling_fill(c.d_sink, (size_t)2 << 30, 1));
-    double copy = rate(run_copy, &c), products = rate(run_products, &c),
-           shared = rate(run_shared, &c);
-    MUST(cudaFree(c.d_sink));
+    double copy = bench_copy_rate(), products = bench_ceiling_rate(ceiling_products),
+           shared = bench_ceiling_rate(ceiling_shared);
     printf("%s: copies %.2f TB/s, byte products %.0f T/s, shared memory %.1f TB/s\n", device.name,
            copy * 1e-12, products * 1e-12, shared * 1e-12);
     printf("ratios: of T adds/s to byte products; of the seconds of AstroAccelerate tuned (N) or "

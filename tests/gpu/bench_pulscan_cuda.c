@@ -3,139 +3,23 @@
  * the published kernels on an H200, and what the device does at most.  Then the whole way: from
  * .dat files in the system's cache to candidates. */
 #include "../../lib/search/pulscan_cuda.h"
-#include "ceilings.h"
+#include "../scratch.h"
+#include "bench_cuda.h"
 
 #include <math.h>
 #include <psrkit/device.h>
+#include <psrkit/rng.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 enum { NBIN = 2343750, BATCH = 64, DISTINCT = 8, REPEAT = 5, STAGES = 3 };
 
 static const int sums[] = {1, 2, 3, 4};
-
-static void must(cudaError_t e, const char *what)
-{
-    if (!e)
-        return;
-    fprintf(stderr, "%s: %s\n", what, cudaGetErrorString(e));
-    exit(EXIT_FAILURE);
-}
-#define MUST(call) must(call, #call)
-
-static void must_do(psr_status st, const psr_err *err)
-{
-    if (!st)
-        return;
-    fprintf(stderr, "%s\n", err->msg);
-    exit(EXIT_FAILURE);
-}
-
-static void *take(size_t bytes)
-{
-    void *p = malloc(bytes);
-    if (!p) {
-        fprintf(stderr, "no memory\n");
-        exit(EXIT_FAILURE);
-    }
-    return p;
-}
-
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *x, size_t n)
-{
-    qsort(x, n, sizeof *x, by_size);
-    return x[n / 2];
-}
-
-/* --- noise ------------------------------------------------------------------------------------ */
-
-static double uniform(uint64_t *state)
-{
-    *state ^= *state >> 12;
-    *state ^= *state << 25;
-    *state ^= *state >> 27;
-    return (double)(*state * UINT64_C(2685821657736338717) >> 11) * 0x1p-53;
-}
-
-/* Gaussian noise of n floats. */
-static void fill_noise(float *x, size_t n, uint64_t seed)
-{
-#pragma omp parallel for
-    for (size_t part = 0; part < n / 1000; part++) {
-        uint64_t state = (seed << 32) + part * 2 + 1;
-        for (int k = 0; k < 20; k++)
-            uniform(&state);
-        for (size_t i = part * 1000; i < (part == n / 1000 - 1 ? n : (part + 1) * 1000); i++)
-            x[i] = (float)(sqrt(-2 * log(1 - uniform(&state))) * cos(2 * M_PI * uniform(&state)));
-    }
-}
 
 /* --- ceilings --------------------------------------------------------------------------------- */
 
 struct ceilings {
     double copy, up; /* bytes a second: device memory read and written, host to device */
 };
-
-static double time_s(cudaEvent_t from, cudaEvent_t to)
-{
-    float ms;
-    MUST(cudaEventSynchronize(to));
-    MUST(cudaEventElapsedTime(&ms, from, to));
-    return 1e-3 * (double)ms;
-}
-
-static double copy_rate(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
-{
-    double s[REPEAT + 1];
-    cudaEvent_t a, b;
-    MUST(cudaEventCreate(&a));
-    MUST(cudaEventCreate(&b));
-    for (int n = 0; n <= REPEAT; n++) {
-        MUST(cudaEventRecord(a, 0));
-        MUST(cudaMemcpyAsync(to, from, bytes, kind, 0));
-        MUST(cudaEventRecord(b, 0));
-        s[n] = time_s(a, b);
-    }
-    MUST(cudaEventDestroy(a));
-    MUST(cudaEventDestroy(b));
-    return (double)bytes / median(s + 1, REPEAT);
-}
-
-static struct ceilings measure_ceilings(void)
-{
-    const size_t bytes = (size_t)1 << 30;
-    void *d_from, *d_to, *h;
-    MUST(cudaMalloc(&d_from, bytes));
-    MUST(cudaMalloc(&d_to, bytes));
-    MUST(cudaMallocHost(&h, bytes));
-    MUST(ceiling_fill(d_from, bytes, 1));
-    MUST(cudaMemcpy(h, d_from, bytes, cudaMemcpyDeviceToHost));
-    struct ceilings c = {
-        .copy = 2 * copy_rate(d_to, d_from, bytes, cudaMemcpyDeviceToDevice),
-        .up = copy_rate(d_to, h, bytes, cudaMemcpyHostToDevice),
-    };
-    MUST(cudaFree(d_from));
-    MUST(cudaFree(d_to));
-    MUST(cudaFreeHost(h));
-    return c;
-}
 
 /* --- kernels ---------------------------------------------------------------------------------- */
 
@@ -203,13 +87,13 @@ static void time_pass(const struct psr_pulscan_state *c, double us[STAGES + 1])
             MUST(cudaEventCreate(&at[n][k]));
     for (int r = 0; r <= REPEAT; r++) {
         pass(c, at);
-        all[0][r] = time_s(at[0][0], at[last][STAGES]);
+        all[0][r] = bench_between_s(at[0][0], at[last][STAGES]);
         for (size_t n = 0; n <= last; n++)
             for (int k = 0; k < STAGES; k++)
-                all[k + 1][r] += time_s(at[n][k], at[n][k + 1]);
+                all[k + 1][r] += bench_between_s(at[n][k], at[n][k + 1]);
     }
     for (int k = 0; k <= STAGES; k++)
-        us[k] = 1e6 * median(all[k] + 1, REPEAT) / BATCH;
+        us[k] = 1e6 * bench_median(all[k] + 1, REPEAT) / BATCH;
 }
 
 /* Lists every piece that there is.
@@ -230,7 +114,7 @@ static double time_all_boxes(const struct psr_pulscan_state *c)
     const struct psr_cuda_group g = group_of(c, 0);
     const struct pulscan_k_search job = psr_pulscan_cuda_search(c, &g);
     const size_t room = g.n * c->s->nharm * c->plan.npiece;
-    uint32_t *list = take(room * sizeof *list);
+    uint32_t *list = bench_take(room, sizeof *list);
     struct pulscan_k_count count = {.nlist = list_all(c, &g, list)};
     double s[REPEAT + 1];
     cudaEvent_t a, b;
@@ -243,10 +127,10 @@ static double time_all_boxes(const struct psr_pulscan_state *c)
         MUST(cudaEventRecord(a, c->work));
         MUST(pulscan_k_peaks(&job, c->work));
         MUST(cudaEventRecord(b, c->work));
-        s[n] = time_s(a, b);
+        s[n] = bench_between_s(a, b);
     }
     free(list);
-    return 1e6 * median(s + 1, REPEAT) / (double)g.n;
+    return 1e6 * bench_median(s + 1, REPEAT) / (double)g.n;
 }
 
 static void report_kernels(const struct entry *e, const struct ceilings *ceil, const float *noise)
@@ -258,8 +142,8 @@ static void report_kernels(const struct entry *e, const struct ceilings *ceil, c
     struct pulscan_k_count count;
     double us[STAGES + 1], read_us = 1e6 * 8.0 * NBIN / ceil->copy;
     psr_err err;
-    must_do(psr_pulscan_resolve(&s, &odds, &d, &err), &err);
-    must_do(psr_pulscan_cuda_start(&c, &err), &err);
+    bench_must(psr_pulscan_resolve(&s, &odds, &d, &err), &err);
+    bench_must(psr_pulscan_cuda_start(&c, &err), &err);
     for (size_t n = 0; n < BATCH; n++)
         MUST(cudaMemcpy(c.d_x + n * c.pitch * 2, noise + n % DISTINCT * 2 * NBIN, 8L * NBIN,
                         cudaMemcpyHostToDevice));
@@ -281,26 +165,26 @@ static void report_kernels(const struct entry *e, const struct ceilings *ceil, c
 enum { WORKERS = 3, FILES = 144, TURN = 12, READERS = 5 };
 
 struct worker {
-    const char *dir;
     int first; /* turn */
     psr_pulscan *plan;
     size_t hits;
 };
 
-static void name_file(char *path, size_t size, const char *dir, int n)
+static FILE *open_file(int n, const char *mode)
 {
-    snprintf(path, size, "%s/%d.dat", dir, n % BATCH);
+    char path[PATH_MAX]; /* scratch() is not for threads */
+    snprintf(path, sizeof path, "%s/%d.dat", scratch_dir, n % BATCH);
+    FILE *f = fopen(path, mode);
+    if (!f)
+        bench_stop("a .dat file is not opened");
+    return f;
 }
 
-static void read_file(const char *dir, int n, float *to)
+static void read_file(int n, float *to)
 {
-    char path[256];
-    name_file(path, sizeof path, dir, n);
-    FILE *f = fopen(path, "rb");
-    if (!f || setvbuf(f, NULL, _IONBF, 0) || fread(to, sizeof *to, 2 * NBIN, f) != 2 * NBIN) {
-        fprintf(stderr, "%s: not read\n", path);
-        exit(EXIT_FAILURE);
-    }
+    FILE *f = open_file(n, "rb");
+    if (setvbuf(f, NULL, _IONBF, 0) || fread(to, sizeof *to, 2 * NBIN, f) != 2 * NBIN)
+        bench_stop("a .dat file is not read");
     fclose(f);
 }
 
@@ -315,71 +199,60 @@ static void *work(void *arg)
 #pragma omp parallel for num_threads(READERS) schedule(dynamic)
         for (int n = 0; n < TURN; n++) {
             float *to = psr_pulscan_input(w->plan, (size_t)n);
-            read_file(w->dir, turn * TURN + n, to);
+            read_file(turn * TURN + n, to);
             in[n] = to;
         }
-        must_do(psr_pulscan_execute(w->plan, TURN, in, result, &err), &err);
+        bench_must(psr_pulscan_execute(w->plan, TURN, in, result, &err), &err);
         for (int n = 0; n < TURN; n++)
             w->hits += result[n].nhit;
     }
     return NULL;
 }
 
-static void write_files(const char *dir, const float *noise)
+static void write_files(const float *noise)
 {
-    char path[256];
     for (int n = 0; n < BATCH; n++) {
-        name_file(path, sizeof path, dir, n);
-        FILE *f = fopen(path, "wb");
-        if (!f || fwrite(noise + n % DISTINCT * 2 * NBIN, 8, NBIN, f) != NBIN || fclose(f)) {
-            fprintf(stderr, "%s: not written\n", path);
-            exit(EXIT_FAILURE);
-        }
+        FILE *f = open_file(n, "wb");
+        if (fwrite(noise + n % DISTINCT * 2 * NBIN, 8, NBIN, f) != NBIN || fclose(f))
+            bench_stop("a .dat file is not written");
     }
-}
-
-static void remove_files(const char *dir)
-{
-    char path[256];
-    for (int n = 0; n < BATCH; n++) {
-        name_file(path, sizeof path, dir, n);
-        unlink(path);
-    }
-    rmdir(dir);
 }
 
 static double time_workers(struct worker w[WORKERS])
 {
     pthread_t thread[WORKERS];
-    double t0 = now_s();
+    double t0 = bench_wall_s();
     for (int k = 0; k < WORKERS; k++)
         if (pthread_create(&thread[k], NULL, work, &w[k]))
             exit(EXIT_FAILURE);
     for (int k = 0; k < WORKERS; k++)
         pthread_join(thread[k], NULL);
-    return now_s() - t0;
+    return bench_wall_s() - t0;
 }
 
-static void report_files(const struct entry *e, const struct ceilings *ceil, const char *dir)
+static void report_files(const struct entry *e, const struct ceilings *ceil)
 {
     struct psr_pulscan_desc d = describe(e->logz);
     struct worker w[WORKERS];
     double s[3];
+    size_t hits = 0;
     psr_err err;
     d.series = true;
     d.batch = TURN;
     d.backend = "cuda";
     for (int k = 0; k < WORKERS; k++) {
-        w[k] = (struct worker){.dir = dir, .first = k};
-        must_do(psr_pulscan_create(&w[k].plan, &d, &err), &err);
+        w[k] = (struct worker){.first = k};
+        bench_must(psr_pulscan_create(&w[k].plan, &d, &err), &err);
     }
     for (int r = 0; r < 3; r++)
         s[r] = time_workers(w);
-    double rate = 8.0 * NBIN * FILES / median(s, 3);
-    printf("%-8s %6.1f GB/s of .dat, %4.2f of host to device, %6.1f us a file, %zu hits\n", e->name,
-           1e-9 * rate, rate / ceil->up, 8e6 * NBIN / rate, w[0].hits + w[1].hits);
-    for (int k = 0; k < WORKERS; k++)
+    for (int k = 0; k < WORKERS; k++) {
+        hits += w[k].hits;
         psr_pulscan_destroy(w[k].plan);
+    }
+    double rate = 8.0 * NBIN * FILES / bench_median(s, 3);
+    printf("%-8s %6.1f GB/s of .dat, %4.2f of host to device, %6.1f us a file, %zu hits\n", e->name,
+           1e-9 * rate, rate / ceil->up, 8e6 * NBIN / rate, hits);
 }
 
 int main(void)
@@ -387,16 +260,14 @@ int main(void)
     enum { ENTRIES = sizeof entries / sizeof *entries };
     struct psr_device device;
     psr_err err;
-    const char *tmp = getenv("TMPDIR");
-    char dir[200];
     if (psr_device_describe(0, &device, &err)) {
         printf("SKIP: %s\n", err.msg);
         return 0;
     }
-    struct ceilings ceil = measure_ceilings();
-    float *noise = take((size_t)DISTINCT * 2 * NBIN * sizeof *noise);
+    struct ceilings ceil = {bench_copy_rate(), bench_upload_rate()};
+    float *noise = bench_take((size_t)DISTINCT * 2 * NBIN, sizeof *noise);
     for (int n = 0; n < DISTINCT; n++)
-        fill_noise(noise + (size_t)n * 2 * NBIN, 2 * NBIN, (uint64_t)n + 1);
+        psr_rng_normal(1, (uint64_t)n, 0, 2 * NBIN, noise + (size_t)n * 2 * NBIN);
     printf("%s: copies %.2f TB/s, host to device %.1f GB/s\n", device.name, ceil.copy * 1e-12,
            ceil.up * 1e-9);
     printf("us per spectrum of %d bins, %d in a batch; Pulscan, goal: their time over ours\n", NBIN,
@@ -405,15 +276,11 @@ int main(void)
            "all_boxes\n");
     for (int n = 0; n < ENTRIES; n++)
         report_kernels(&entries[n], &ceil, noise);
-    snprintf(dir, sizeof dir, "%s/bench_pulscan.XXXXXX", tmp ? tmp : "/tmp");
-    if (!mkdtemp(dir)) {
-        fprintf(stderr, "%s: not made\n", dir);
-        return EXIT_FAILURE;
-    }
-    write_files(dir, noise);
+    scratch_make();
+    write_files(noise);
     for (int n = 0; n < ENTRIES; n++)
-        report_files(&entries[n], &ceil, dir);
-    remove_files(dir);
+        report_files(&entries[n], &ceil);
+    scratch_remove();
     free(noise);
     return 0;
 }

@@ -75,10 +75,10 @@ __global__ void fill(uint64_t *to, size_t words, uint64_t seed)
 
 } // namespace
 
-extern "C" cudaError_t ceiling_products(int *d_sink, double *macs)
+extern "C" cudaError_t ceiling_products(void *d_sink, double *macs)
 {
     *macs = (double)BLOCKS * (THREADS / 32) * LOOPS * UNROLL * 16 * 8 * 32;
-    products<<<BLOCKS, THREADS>>>(d_sink);
+    products<<<BLOCKS, THREADS>>>(static_cast<int *>(d_sink));
     return cudaGetLastError();
 }
 
@@ -89,10 +89,10 @@ extern "C" cudaError_t ceiling_halves(void *d_sink, double *flops)
     return cudaGetLastError();
 }
 
-extern "C" cudaError_t ceiling_shared(int *d_sink, double *bytes)
+extern "C" cudaError_t ceiling_shared(void *d_sink, double *bytes)
 {
     *bytes = (double)BLOCKS * THREADS * LOOPS * 16;
-    shared_reads<<<BLOCKS, THREADS>>>(d_sink);
+    shared_reads<<<BLOCKS, THREADS>>>(static_cast<int *>(d_sink));
     return cudaGetLastError();
 }
 

@@ -112,7 +112,7 @@ static psr_beam *make_plan(struct shape *s, const char *backend)
     return p;
 }
 
-/* All rows in blocks of random lengths, or in one. */
+/* All rows in blocks of random lengths, which are waited for or not, or in one. */
 static char *run(psr_beam *p, const struct shape *s, size_t *nrow, uint64_t *seed)
 {
     psr_err err;
@@ -123,13 +123,16 @@ static char *run(psr_beam *p, const struct shape *s, size_t *nrow, uint64_t *see
         n = s->nt - t;
         if (seed && tap_between(seed, 0, 2))
             n = (size_t)tap_between(seed, 0, (int64_t)n);
-        if (psr_beam_execute(p, s->in + t * s->d.nfreq * 2 * s->a.ndish, n, out + done * row,
-                             stride, &got, &err)) {
+        const bool waits = !seed || tap_between(seed, 0, 1);
+        if ((waits ? psr_beam_execute : psr_beam_start)(p, s->in + t * s->d.nfreq * 2 * s->a.ndish,
+                                                        n, out + done * row, stride, &got, &err)) {
             diag("%s", err.msg);
             free(out);
             return NULL;
         }
     }
+    if (psr_beam_wait(p, 0, &err))
+        diag("%s", err.msg);
     *nrow = done;
     return out;
 }

@@ -1,0 +1,177 @@
+/* A device that is lost in the middle: every plan on it says so, with the device and what it was
+ * doing, and can still be destroyed; and the CPU takes over where the backend was left to choose.
+ */
+#include "../tap.h"
+#include "lost.h"
+
+#include <psrkit/delays.h>
+#include <psrkit/device.h>
+#include <psrkit/fanout.h>
+#include <psrkit/pulscan.h>
+#include <psrkit/singlepulse.h>
+#include <string.h>
+
+enum { NCHAN = 64, NDM = 40, NSAMP = 5000, NBIN = 20000 };
+
+/* Everything that works on the device, having worked once. */
+struct plans {
+    struct psr_dedisp_desc desc;
+    double freq_mhz[NCHAN], dm[NDM];
+    unsigned char *in;
+    float *out, *spectrum;
+    psr_dedisp *host, *stay;     /* series come back; series stay */
+    const struct psr_slab *slab; /* of the latter */
+    size_t nslab, nout;
+    psr_singlepulse *search;
+    psr_fanout *fan;
+    psr_pulscan *pulscan;
+};
+
+static psr_status create(struct plans *p, psr_err *err)
+{
+    static const int nharm[] = {1};
+    const struct psr_fanout_line line[] = {{.downsamp = 1, .ndm = NDM, .dm = p->dm},
+                                           {.downsamp = 4, .ndm = NDM, .dm = p->dm}};
+    psr_status st;
+    if ((st = psr_dedisp_create(&p->host, &p->desc, err)) ||
+        (st = psr_dedisp_create(&p->stay, &p->desc, err)))
+        return st;
+    st = psr_singlepulse_create(
+        &p->search,
+        &(struct psr_singlepulse_desc){
+            .nseries = NDM, .dm = p->dm, .tsamp_s = p->desc.tsamp_s, .threshold = 6},
+        err);
+    if (!st)
+        st = psr_fanout_create(
+            &p->fan, &(struct psr_fanout_desc){.stream = p->desc, .nline = 2, .line = line}, err);
+    if (!st)
+        st = psr_pulscan_create(&p->pulscan,
+                                &(struct psr_pulscan_desc){.nbin = NBIN,
+                                                           .zmax = 20,
+                                                           .nharm = nharm,
+                                                           .nnharm = 1,
+                                                           .sigma = 2,
+                                                           .backend = "cuda"},
+                                err);
+    return st;
+}
+
+static psr_status push_search(struct plans *p, psr_err *err)
+{
+    size_t taken;
+    psr_status st = psr_dedisp_execute_device(p->stay, p->in, NSAMP, &taken, &p->slab, &p->nslab,
+                                              &p->nout, err);
+    return st ? st
+              : psr_singlepulse_execute_device(p->search, p->slab, p->nslab, p->nout, NULL, 0, err);
+}
+
+static psr_status run_fan(struct plans *p, psr_err *err)
+{
+    size_t n;
+    psr_status st = psr_fanout_push(p->fan, p->in, NSAMP, err);
+    for (size_t k = 0; k < 2 && !st; k++)
+        st = psr_fanout_execute(p->fan, k, p->out, NSAMP, &n, err);
+    return st;
+}
+
+static psr_status run_pulscan(struct plans *p, psr_err *err)
+{
+    struct psr_pulscan_result result;
+    const float *in = p->spectrum;
+    return psr_pulscan_execute(p->pulscan, 1, &in, &result, err);
+}
+
+static psr_status run_host(struct plans *p, psr_err *err)
+{
+    size_t n;
+    return psr_dedisp_execute(p->host, p->in, NSAMP, p->out, NSAMP, &n, err);
+}
+
+static void fill(struct plans *p, uint64_t *seed)
+{
+    p->in = tap_take(NSAMP, NCHAN);
+    p->out = tap_take(NDM * NSAMP, sizeof *p->out);
+    p->spectrum = tap_take(2 * NBIN, sizeof *p->spectrum);
+    for (size_t n = 0; n < (size_t)NSAMP * NCHAN; n++)
+        p->in[n] = (unsigned char)(tap_random(seed) >> 56);
+    for (size_t n = 0; n < 2 * NBIN; n++)
+        p->spectrum[n] = (float)(tap_uniform(seed) - 0.5);
+    for (size_t c = 0; c < NCHAN; c++)
+        p->freq_mhz[c] = 1500 - (double)c;
+    for (size_t i = 0; i < NDM; i++)
+        p->dm[i] = (double)i;
+    p->desc = (struct psr_dedisp_desc){.nchan = NCHAN,
+                                       .freq_mhz = p->freq_mhz,
+                                       .tsamp_s = 1e-4,
+                                       .nbit = 8,
+                                       .kind = PSR_UINT,
+                                       .downsamp = 1,
+                                       .dmconst = PSR_DMCONST_PRESTO,
+                                       .ndm = NDM,
+                                       .dm = p->dm,
+                                       .backend = "cuda"};
+}
+
+static void told(psr_status st, const psr_err *err, const char *start)
+{
+    bool pass = st == PSR_EDEVICE && !strncmp(err->msg, start, strlen(start));
+    ok(pass, "%s", st ? err->msg : "no error");
+    if (!pass)
+        diag("want PSR_EDEVICE and '%s...'", start);
+}
+
+static void test_loss(struct plans *p)
+{
+    struct psr_device device;
+    psr_dedisp *other;
+    psr_err err = {0};
+    struct psr_dedisp_info info;
+    void *pin;
+    cudaError_t e = lost_trap();
+    ok(e != cudaSuccess, "the device is lost: %s", cudaGetErrorString(e));
+    told(run_host(p, &err), &err, "device 0: dedispersion: ");
+    told(push_search(p, &err), &err, "device 0: dedispersion: ");
+    told(psr_singlepulse_finish(p->search, &err), &err, "device 0: single-pulse search: ");
+    told(psr_slab_fetch(p->slab, p->nslab, 1, p->out, 1, &err), &err, "device 0: copying series: ");
+    told(run_fan(p, &err), &err, "device 0: ");
+    told(run_pulscan(p, &err), &err, "device 0: ");
+    told(psr_device_describe(0, &device, &err), &err, "device 0: ");
+    told(psr_dedisp_create(&other, &p->desc, &err), &err, "dedispersion on CUDA: device 0: ");
+    psr_dedisp_describe(p->host, &info);
+    p->desc.backend = "auto";
+    psr_status st = psr_dedisp_create(&other, &p->desc, &err);
+    if (!st)
+        psr_dedisp_describe(other, &info);
+    ok(!st && !strcmp(info.backend, "cpu"), "auto goes on with the CPU");
+    psr_dedisp_destroy(other);
+    ok(!psr_device_pin(&pin, 1000, &err), "there is memory for blocks, if not page-locked");
+    psr_device_unpin(pin);
+}
+
+int main(void)
+{
+    struct plans p = {0};
+    psr_err err = {0};
+    uint64_t seed = tap_seed();
+    if (!psr_device_count(&err)) {
+        skip("a device that is lost", err.msg);
+        return done_testing();
+    }
+    fill(&p, &seed);
+    bool there = !create(&p, &err) && !run_host(&p, &err) && !push_search(&p, &err) &&
+                 !run_fan(&p, &err) && !run_pulscan(&p, &err);
+    if (ok(there, "plans on a device that is there"))
+        test_loss(&p);
+    else
+        diag("%s", err.msg);
+    psr_dedisp_destroy(p.host);
+    psr_singlepulse_destroy(p.search);
+    psr_dedisp_destroy(p.stay);
+    psr_fanout_destroy(p.fan);
+    psr_pulscan_destroy(p.pulscan);
+    free(p.in);
+    free(p.out);
+    free(p.spectrum);
+    ok(true, "plans on a lost device can be destroyed");
+    return done_testing();
+}

@@ -1,0 +1,32 @@
+/* Tables of options that are put together from parts. */
+#include "cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void cli_table_add(struct cli_table *table, const struct cli_option *option, size_t n)
+{
+    if (n > CLI_TABLE_MAX - table->n)
+        abort();
+    memcpy(table->option + table->n, option, n * sizeof *option);
+    table->n += n;
+}
+
+void cli_add_limits(struct cli_table *table, int64_t *ncpus, int64_t *mem_bytes)
+{
+    const struct cli_option options[] = {
+        {"ncpus", CLI_INT, ncpus, "N", "Threads (default: all cores).", 1, 4096},
+        {"mem", CLI_SIZE, mem_bytes, "SIZE",
+         "Bound on memory, as 512M or 4G (default: a quarter of the machine).", 0, 0},
+    };
+    cli_table_add(table, options, mem_bytes ? 2 : 1);
+}
+
+void cli_add_talk(struct cli_table *table, bool *quiet, bool *verbose)
+{
+    const struct cli_option options[] = {
+        {"q", CLI_FLAG, quiet, NULL, "No remarks, no progress.", 0, 0},
+        {"v", CLI_FLAG, verbose, NULL, "Say what is done and where the time went.", 0, 0},
+    };
+    CLI_ADD(table, options);
+}
