@@ -9,7 +9,7 @@
  * ends.
  *
  * Thread block: 32 trials x 448 samples or, where delays spread fast, 16 x 640; 8 warps, two blocks
- * a multiprocessor; the grid is (block of trials, stretch of samples).  For each group of up to 32
+ * a multiprocessor; the grid is (stretch of samples, block of trials).  For each group of up to 32
  * channels, in turn:
  *
  *   rows     the channels' samples, copied asynchronously while the group before is summed
@@ -87,8 +87,8 @@ __global__ void __launch_bounds__(THREADS, DEDISP_RESIDENT) multiply_blocks(cons
     __shared__ struct barriers bars;
     __shared__ struct places places[2];
     const cta b = make_cta(job, shared, places, &bars);
-    const struct dedisp_k_block block = job.block[blockIdx.x];
-    const size_t t0 = (size_t)blockIdx.y * form<KIND>::SAMPLES;
+    const struct dedisp_k_block block = job.block[blockIdx.y];
+    const size_t t0 = (size_t)blockIdx.x * form<KIND>::SAMPLES;
     if (t0 >= job.io.nout + block.late)
         return;
     init_barriers(b);
@@ -128,7 +128,7 @@ cudaError_t launch(const struct job &job, size_t nblock, size_t late, cudaStream
         multiply_blocks<KIND>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)job.shape.bytes);
     if (e)
         return e;
-    dim3 grid((unsigned)nblock, (unsigned)((nout + samples - 1) / samples));
+    dim3 grid((unsigned)((nout + samples - 1) / samples), (unsigned)nblock);
     multiply_blocks<KIND><<<grid, THREADS, job.shape.bytes, stream>>>(job);
     return cudaGetLastError();
 }

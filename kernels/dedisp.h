@@ -19,11 +19,12 @@ extern "C" {
 #endif
 
 enum {
-    DEDISP_TRIALS = 32,   /* of a block, at most */
-    DEDISP_CHANNELS = 32, /* of a group, at most */
-    DEDISP_RESIDENT = 2,  /* thread blocks on a multiprocessor */
-    DEDISP_FRONT = 1024,  /* bytes readable before a run: more than any "late" */
-    DEDISP_BEHIND = 2048  /* bytes readable behind what outputs need */
+    DEDISP_TRIALS = 32,    /* of a block, at most */
+    DEDISP_CHANNELS = 32,  /* of a group, at most */
+    DEDISP_RESIDENT = 2,   /* thread blocks on a multiprocessor */
+    DEDISP_LAUNCH = 65535, /* blocks of each kind at once, at most */
+    DEDISP_FRONT = 1024,   /* bytes readable before a run: more than any "late" */
+    DEDISP_BEHIND = 2048   /* bytes readable behind what outputs need */
 };
 
 /* Kinds of blocks: of many trials, or of half as many where delays spread over so much shared
@@ -83,7 +84,7 @@ cudaError_t dedisp_k_max_spread(int spread[DEDISP_KINDS]);
  * is fine if this is true. */
 int dedisp_k_fits(int kind, double x, double half_x, int tol);
 
-/* Works out the stages of nblock[kind] blocks of each kind, wide ones first.
+/* Works out the stages of nblock[kind] blocks of each kind, wide ones first, DEDISP_LAUNCH at most.
  * Given:    d_block [all], d_group; Returned: d_stage; *d_fault is set to 1 if a group did not fit
  */
 cudaError_t dedisp_k_aim(void *d_stage, int *d_fault, const struct dedisp_k_block *d_block,

@@ -240,7 +240,8 @@ static psr_status make_batches(struct psr_cuda_plan *plan, size_t max_stages, ps
     size_t n = 0;
     for (size_t b = 0; b < plan->nblock; b++) {
         struct dedisp_k_block *block = plan->block + b;
-        if (n && n + block->ngroup > max_stages) {
+        const size_t done = b - plan->batch[plan->nbatch];
+        if (done && (n + block->ngroup > max_stages || done == DEDISP_LAUNCH)) {
             plan->batch[++plan->nbatch] = b;
             n = 0;
         }

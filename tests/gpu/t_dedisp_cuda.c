@@ -309,12 +309,11 @@ static void test_extremes(uint64_t *seed)
     }
 }
 
-/* Blocks of each kind that the planner makes of a shape. */
-static bool count_kinds(const struct shape *s, size_t nblock[DEDISP_KINDS])
+/* What the planner makes of a shape, all of whose channels are kept; to be freed. */
+static bool make_plan(const struct shape *s, struct psr_cuda_plan *plan)
 {
     psr_err err;
     int max_spread[DEDISP_KINDS];
-    struct psr_cuda_plan plan;
     struct psr_sweep w = {.nkept = s->d.nchan,
                           .ndm = s->d.ndm,
                           .dm = s->dm,
@@ -328,11 +327,7 @@ static bool count_kinds(const struct shape *s, size_t nblock[DEDISP_KINDS])
     w.law_top = w.law[0];
     w.law_low = w.law[w.nkept - 1];
     bool made = !dedisp_k_max_spread(max_spread) &&
-                !psr_cuda_plan_make(&plan, &w, max_spread, 1 << 20, &err) && plan.multiply;
-    nblock[DEDISP_WIDE] = made ? plan.nwide : 0;
-    nblock[DEDISP_NARROW] = made ? plan.nblock - plan.nwide : 0;
-    if (made)
-        psr_cuda_plan_free(&plan);
+                !psr_cuda_plan_make(plan, &w, max_spread, 1 << 20, &err);
     free(w.law);
     return made;
 }
@@ -362,7 +357,7 @@ static void test_kinds(uint64_t *seed)
     };
     for (size_t n = 0; n < sizeof steps / sizeof *steps; n++) {
         const struct steps *e = steps + n;
-        size_t nblock[DEDISP_KINDS];
+        struct psr_cuda_plan plan = {0};
         struct shape s = {.d = {.nchan = e->nchan,
                                 .ndm = e->ndm,
                                 .nbit = e->nbit,
@@ -376,12 +371,30 @@ static void test_kinds(uint64_t *seed)
         for (size_t i = 0; e->grow && i < e->ndm; i++)
             s.dm[i] *= (double)i / (double)e->ndm;
         fill(&s, (size_t)e->shift + 3001, seed);
-        bool pass = count_kinds(&s, nblock) && (nblock[DEDISP_WIDE] > 0) == e->wide &&
-                    (nblock[DEDISP_NARROW] > 0) == e->narrow;
-        ok(pass && check_shape(&s, ON_DEVICE, s.nsamp, seed), "%s: %zu wide blocks, %zu narrow",
-           e->what, nblock[DEDISP_WIDE], nblock[DEDISP_NARROW]);
+        bool pass = make_plan(&s, &plan) && plan.multiply && (plan.nwide > 0) == e->wide &&
+                    (plan.nblock > plan.nwide) == e->narrow;
+        ok(pass && check_shape(&s, ON_DEVICE, s.nsamp, seed), "%s: %zu blocks, %zu of them wide",
+           e->what, plan.nblock, plan.nwide);
+        psr_cuda_plan_free(&plan);
         drop(&s);
     }
+}
+
+/* More blocks than a launch takes. */
+static void test_batches(void)
+{
+    struct psr_cuda_plan plan = {0};
+    struct shape s = {.d = {.nchan = 8,
+                            .ndm = 65536 * DEDISP_TRIALS + 1,
+                            .tsamp_s = 64e-6,
+                            .downsamp = 1,
+                            .dmconst = PSR_DMCONST_SIGPROC}};
+    lay_out(&s, 1250, 300, false, 0, 1000);
+    ok(make_plan(&s, &plan) && plan.multiply && plan.nblock == 65537 && plan.nbatch == 2 &&
+           plan.batch[1] == DEDISP_LAUNCH && plan.batch[2] == plan.nblock,
+       "%zu blocks in %zu batches", plan.nblock, plan.nbatch);
+    psr_cuda_plan_free(&plan);
+    drop(&s);
 }
 
 /* All but 200 MB of the device is taken: pieces shrink; then all: the device is no good. */
@@ -452,6 +465,7 @@ int main(void)
     }
     test_choice(&seed);
     test_kinds(&seed);
+    test_batches();
     test_random_shapes(&seed);
     if (!getenv("PSRKIT_TEST_SHORT")) {
         test_extremes(&seed);
