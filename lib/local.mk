@@ -169,6 +169,8 @@ lib_libpsrkit_a_SOURCES = \
 	lib/search/fanout.c \
 	lib/search/matched.c \
 	lib/search/measure.c \
+	lib/search/measure_notes.c \
+	lib/search/measure_notes.h \
 	lib/search/patch.c \
 	lib/search/pulscan.c \
 	lib/search/pulscan_backend.h \
@@ -207,6 +209,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/signal/ddplan_factors.c \
 	lib/signal/delays.c \
 	lib/signal/deredden.c \
+	lib/signal/ends.c \
 	lib/signal/fake.c \
 	lib/signal/fake_part.c \
 	lib/signal/fake_parts.h \

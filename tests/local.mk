@@ -251,9 +251,11 @@ TESTS += $(GPU_TESTS)
 if HAVE_BATS
 TESTS += $(GPU_CLI_TESTS)
 endif
+# One after the other: a GPU has memory for some tests at once, not for all.
 check-gpu: all
-	$(MAKE) $(AM_MAKEFLAGS) check TESTS='tests/t_device $(GPU_TESTS) $(gpu_cli_tests)'
-	@sed -n 's/.* # SKIP /SKIP: check-gpu: nothing ran on a GPU: /p' tests/gpu/t_lost_cuda.log
+	$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS) $(check_DATA)
+	$(MAKE) $(AM_MAKEFLAGS) -j1 check-TESTS TESTS='tests/t_device $(GPU_TESTS) $(gpu_cli_tests)'
+	@sed -n '/ # SKIP /{s/.* # SKIP /SKIP: check-gpu: nothing ran on a GPU: /p;q;}' tests/gpu/t_lost_cuda.log
 else
 check-gpu:
 	@echo 'SKIP: check-gpu: this build is without CUDA'
@@ -291,7 +293,7 @@ bench_scripts = \
 	tests/bench_ddplan.sh \
 	tests/bench_gpudedisp.sh \
 	tests/bench_plan.sh
-gpu_bench_scripts = tests/gpu/bench_events.sh
+gpu_bench_scripts = tests/gpu/bench_events.sh tests/gpu/bench_frbbeam.sh
 dist_noinst_SCRIPTS += $(bench_scripts) $(gpu_bench_scripts)
 bench: all $(BENCHES) tests/make_mask
 	@for b in $(BENCHES); do echo "== $$b"; ./$$b || exit 1; done

@@ -45,6 +45,8 @@ struct psr_singlepulse_desc {
     double maxwidth_s;   /* longest boxcar; 0: the longest of the list (300 samples) */
     int nthread;         /* 0: all cores */
     size_t max_events;   /* kept in all, an equal share per series, the best; 0: 10 million */
+    size_t block;        /* samples of each series in one execute, about: devices take them at once
+                            where they have memory; 0: not known */
 };
 
 /* One boxcar that no better overlapping one of the same series outshines.  Of the boxcars centred
@@ -61,7 +63,7 @@ struct psr_event {
 
 /* Status: PSR_EINVAL naming field, value and limit; PSR_ENOMEM.
  * Notes:  the plan holds 6 pieces of every series (see above: 29 kB a series for 300 samples), on
- *         devices 16384 samples more where there is memory, and the events. */
+ *         devices 16384 samples or a block more where there is memory, and the events. */
 PSR_MUST_CHECK psr_status psr_singlepulse_create(psr_singlepulse **out,
                                                  const struct psr_singlepulse_desc *desc,
                                                  psr_err *err);

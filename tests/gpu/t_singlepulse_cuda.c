@@ -17,6 +17,7 @@ struct setup {
     size_t nmask;
     uint64_t *cut; /* NULL: one block */
     size_t most;   /* samples of a block */
+    size_t block;  /* that the plan is told */
     bool drifts;   /* the series are resampled on the way */
 };
 
@@ -64,7 +65,8 @@ static psr_singlepulse *make_plan(const struct setup *s)
                                         .sweep = s->sweep,
                                         .tsamp_s = 1e-3,
                                         .threshold = s->threshold,
-                                        .maxwidth_s = s->maxwidth_s};
+                                        .maxwidth_s = s->maxwidth_s,
+                                        .block = s->block};
     if (psr_singlepulse_create(&p, &desc, &err)) {
         diag("%s", err.msg);
         exit(EXIT_FAILURE);
@@ -196,6 +198,7 @@ static void test_random(uint64_t *seed)
                           .maxwidth_s = widths[tap_between(seed, 0, 4)],
                           .cut = k % 3 ? seed : NULL,
                           .most = (size_t)1 << tap_between(seed, 5, 15),
+                          .block = k % 2 ? (size_t)1 << tap_between(seed, 10, 18) : 0,
                           .drifts = k % 5 > 2};
         s.nslab = (size_t)tap_between(seed, 1, s.nseries < 4 ? (int64_t)s.nseries : 4);
         s.x = make_series(seed, s.nseries, s.n);
