@@ -119,6 +119,5 @@ int main(void)
     test_refusals();
     test_shipped();
     test_directions();
-    scratch_remove();
     return done_testing();
 }
