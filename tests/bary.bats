@@ -96,6 +96,12 @@ same_epoch() {
     run -0 --separate-stderr gpudedisp $trials -o t radec.fil
     [[ $stderr == *"MJD 0 is no date: no barycentring"* ]]
     [ "$(field t_DM40.00.inf Barycentered)" = 0 ]
+    # Beyond 2100 the Earth's orbit is not known: bytes 5 to 7 of 1e5.
+    patch radec.fil tstart 5 6A
+    patch radec.fil tstart 6 F8
+    patch radec.fil tstart 7 40
+    run -0 --separate-stderr gpudedisp $trials -o t radec.fil
+    [[ $stderr == *"MJD 100000 is no date: no barycentring"* ]]
 }
 
 @test "bad positions and sites are refused" {

@@ -163,6 +163,8 @@ golden_header() { # BITS FILE
     refused 2 '-becc: 1.5 is above' -binary -becc 1.5 -o x
     refused 2 '-width: 200 is above 100' -width 200 -o x
     refused 2 'no operands' -o x y
+    refused 2 "-truth: 'x' is where the observation goes" -o x -truth x
+    refused 2 "-truth: '-' is where the observation goes" -truth -
     refused 2 '-dat needs -o' -dat
     refused 2 '-dat excludes' -dat -psrfits -o x
     refused 2 'reach 0' -nchans 1000 -fch1 30 -foff 1 -o x

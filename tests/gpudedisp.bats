@@ -118,6 +118,16 @@ refused() {
     refused 2 'neither direct nor subband' -algo tree -o t "$g8"
 }
 
+@test "a header without a position is told of, of files and of a pipe" {
+    run -0 --separate-stderr gpudedisp -numdms 1 -o a "$g8"
+    [[ $stderr == *"g8.fil: the header has no position: "* ]]
+    run -0 --separate-stderr gpudedisp -numdms 1 -o a - <"$g8"
+    [[ $stderr == *": standard input: the header has no position: "* ]]
+    fakebin -q -psrfits -nchans 8 -nbits 8 -tobs 1 -dm 10 -seed 1 -o x.fits
+    run -0 --separate-stderr gpudedisp -numdms 1 -o a x.fits
+    [[ $stderr == *"x.fits: the header has no position: "* ]]
+}
+
 @test "a device that is not there is refused, and auto does without" {
     gpudedisp $trials -device cpu -o a "$g8"
     gpudedisp $trials -device auto -o b "$g8"
@@ -131,7 +141,10 @@ refused() {
     refused 1 'DM.*decimals|decimals.*DM' -q -dmstep 0.002 -numdms 4 -o t "$g8"
     refused 1 'DM 100009 sweeps over [0-9]+ samples' -q -lodm 1e5 -o t "$g8"
     refused 1 'sub-bands do not divide 32' -q -algo subband -nsub 7 -o t "$g8"
-    refused 1 'offset|skip|spectra' -q -offset 30000 -o t "$g8"
+    refused 1 'g8.fil: offset of 30000 spectra, must be 0 to 29695' -q -offset 30000 -o t "$g8"
+    refused 1 'g8.fil: offset of 29696 spectra, must be 0 to 29695' -q -start 1 -o t "$g8"
+    run -1 bash -c "gpudedisp -q -nobary -offset 30000 -o t - <'$g8'"
+    [[ $output == *'standard input: offset of 30000 spectra, must be 0 to 29695' ]]
     refused 1 'ignored channels.*32' -q -ignorechan 32 -o t "$g8"
 }
 
@@ -195,12 +208,19 @@ refused() {
     head -c 500000 "$g8" >&7
     sleep 0.5
     ls t_DM*.part* >/dev/null
+    # The pipe stays open and gives nothing more.
     kill -TERM $pid
-    # A reader blocked in read() sees the signal at the next data or at the end.
-    exec 7>&-
     code=0
     wait $pid || code=$?
+    exec 7>&-
     [ "$code" -eq 143 ]
+    [ ! -s err ]
+    leaves_no 't[_.]*'
+}
+
+@test "a limit on the size of files is an error like a full disk" {
+    run -1 bash -c "ulimit -f 50; gpudedisp -q -nobary -numdms 2 -o t '$g8'"
+    [[ $output == *'cannot write: File too large' ]]
     leaves_no 't[_.]*'
 }
 

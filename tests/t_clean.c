@@ -170,6 +170,44 @@ static void test_constant_start(void)
     free(y);
 }
 
+/* Not-a-number and infinity, in the first block and later, hurt no other spectrum. */
+static void test_no_numbers(bool zerodm)
+{
+    enum { N = 3 * BLOCK, NCHAN = 4, NBAD = 4 };
+    static const int bad[NBAD] = {5, 100, BLOCK + 7, N - 1};
+    static const float what[NBAD] = {NAN, INFINITY, -INFINITY, NAN};
+    float *x = calloc(N * NCHAN, sizeof *x), *y = calloc((N + BLOCK) * NCHAN, sizeof *y);
+    float *z = calloc((N + BLOCK) * NCHAN, sizeof *z);
+    uint64_t random = 7;
+    size_t n = 0, m = 0;
+    int wrong = 0;
+    psr_clean *p, *q;
+    struct psr_clean_desc d = {.nchan = NCHAN, .nbit = 32, .kind = PSR_FLOAT, .tsamp_s = 1};
+    d.clip_sigma = 8;
+    d.zerodm = zerodm;
+    for (int k = 0; k < N * NCHAN; k++)
+        x[k] = (float)tap_between(&random, 80, 120);
+    bool good =
+        psr_clean_create(&p, &d, &err) == PSR_OK && psr_clean_create(&q, &d, &err) == PSR_OK;
+    good = good && psr_clean_execute(p, x, N, y, &n, &err) == PSR_OK;
+    for (int k = 0; k < NBAD; k++)
+        x[bad[k] * NCHAN + k] = what[k];
+    good = good && psr_clean_execute(q, x, N, z, &m, &err) == PSR_OK && n == N && m == N;
+    for (int k = 0; k < N * NCHAN; k++) {
+        int t = k / NCHAN;
+        bool hurt = t == bad[0] || t == bad[1] || t == bad[2] || t == bad[3];
+        wrong += !(fabsf(z[k] - y[k]) <= (hurt ? 30.0f : zerodm ? 0.2f : 0.0f));
+    }
+    ok(good && wrong == 0 && psr_clean_clipped(q) == (zerodm ? 0 : NBAD),
+       "no numbers are replaced, zero-DM %d (%d bad, %lld clipped)", zerodm, wrong,
+       (long long)psr_clean_clipped(q));
+    psr_clean_destroy(p);
+    psr_clean_destroy(q);
+    free(x);
+    free(y);
+    free(z);
+}
+
 /* Whole blocks may be cleaned where they lie. */
 static void test_in_place(uint64_t *seed)
 {
@@ -202,6 +240,8 @@ int main(void)
     test_cells(&seed);
     test_lost(&seed);
     test_constant_start();
+    test_no_numbers(false);
+    test_no_numbers(true);
     test_errors();
     return done_testing();
 }

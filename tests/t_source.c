@@ -227,9 +227,9 @@ static void test_choices(uint64_t *random)
     make_file(random, &m);
     fil_save(&m.file, path);
     d.skip = 20;
-    refuse(&d, PSR_EINVAL, "skip = 20 spectra, must be 0 to 19");
+    refuse(&d, PSR_EINVAL, "offset of 20 spectra, must be 0 to 19");
     d.skip = -1;
-    refuse(&d, PSR_EINVAL, "skip = -1 spectra");
+    refuse(&d, PSR_EINVAL, "offset of -1 spectra");
     d.skip = 0, d.if_choice = 1;
     refuse(&d, PSR_EINVAL, "0.fil: IF = 1, must be 0 to 0");
     free_made(&m);

@@ -159,7 +159,7 @@ static void test_pipe_endings(uint64_t *random)
     fil_text(&m.file, "HEADER_END");
     m.file.n += 50 * 16;
     with_standard_input(random, &m.file, attempt_read, &a);
-    ok(a.opened == PSR_EINVAL && strstr(a.err.msg, "skip = 51 spectra, must be 0 to 49"),
+    ok(a.opened == PSR_EINVAL && strstr(a.err.msg, "offset of 51 spectra, must be 0 to 49"),
        "a skip beyond a pipe's end");
     free_made(&m);
 }

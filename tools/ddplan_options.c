@@ -227,8 +227,8 @@ psr_status ddplan_options_parse(struct ddplan_options *o, struct cli *tool, int 
         .name = "ddplan",
         .operands = "[OPTION]... [FILE]...",
         .summary =
-            "Plan the trial DMs of a pulsar or burst search: ranges, steps and downsampling,\n"
-            "as PRESTO's DDplan.py does.  FILE, a filterbank or PSRFITS observation or the\n"
+            "Plan the trial DMs of a pulsar or burst search: ranges, steps and downsampling, "
+            "as PRESTO's DDplan.py does.  FILE, a filterbank or PSRFITS observation or the "
             ".plan of a survey, says what the band is.",
         .options = table,
         .noptions = sizeof table / sizeof *table,

@@ -173,6 +173,8 @@ struct gpudedisp_job {
 /* The steps that both ways of working share; on error j->err tells. */
 psr_status gpudedisp_make_trials(struct gpudedisp_job *j);
 psr_status gpudedisp_open_source(struct gpudedisp_job *j);
+/* The first input, as messages call it. */
+const char *gpudedisp_input_name(const struct gpudedisp_job *j);
 psr_status gpudedisp_choose_channels(struct gpudedisp_job *j);
 psr_status gpudedisp_read_mask(struct gpudedisp_job *j);
 

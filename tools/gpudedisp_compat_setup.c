@@ -5,13 +5,18 @@
 #include <psrkit/delays.h>
 #include <stdlib.h>
 
+static bool is_rising(const struct psr_obs *obs)
+{
+    return psr_obs_freq_mhz(obs, 0) < psr_obs_freq_mhz(obs, obs->nchan - 1);
+}
+
 /* Of a filterbank PRESTO takes fch1 for the highest channel, wherever the band goes from there, and
  * turns a band that goes up whether it is told to or not. */
 static void take_header(struct gpudedisp_compat *k)
 {
     const struct gpudedisp_options *o = &k->job->opt;
     const struct psr_obs *obs = psr_source_obs(k->job->source);
-    bool rising = psr_obs_freq_mhz(obs, 0) < psr_obs_freq_mhz(obs, obs->nchan - 1);
+    bool rising = is_rising(obs);
     bool filterbank = obs->block_nsamp == 0;
     k->obs = *obs;
     k->obs.foff_mhz = -fabs(obs->foff_mhz);
@@ -111,8 +116,9 @@ static psr_status create_plan(struct gpudedisp_compat *k)
     k->keep = malloc(nchan);
     if (!k->keep)
         return psr_fail_nomem(&j->err, "the channel mask", (double)nchan);
+    /* PRESTO counts ignored channels once it has turned the band, whether it was to or not. */
     for (size_t c = 0; c < nchan; c++)
-        k->keep[c] = j->keep[k->reverse ? nchan - 1 - c : c];
+        k->keep[c] = j->keep[is_rising(obs) ? c : nchan - 1 - c];
     describe(k);
     psr_status st = prepare_bary(k);
     if (st)

@@ -2,6 +2,7 @@
 #include "psrfits.h"
 #include "unpack.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,16 +59,37 @@ static psr_status read_per_pol(const struct psr_fits *f, const struct psr_fits_c
     return code;
 }
 
+/* A channel whose scaling is no number holds no data. */
+static void drop_no_numbers(struct psr_fits_scaling *s, const struct psr_fits *f)
+{
+    s->ndropped = 0;
+    for (size_t c = 0; c < f->nchan; c++) {
+        bool good = isfinite(s->weight[c]);
+        for (size_t i = c; i < f->nchan * (size_t)f->pols_used; i += f->nchan)
+            good = good && isfinite(s->scale[i]) && isfinite(s->offset[i]);
+        if (good)
+            continue;
+        s->ndropped++;
+        s->weight[c] = 0;
+        for (size_t i = c; i < f->nchan * (size_t)f->pols_used; i += f->nchan)
+            s->scale[i] = s->offset[i] = 0;
+    }
+}
+
 psr_status psr_fits_scaling_read(struct psr_fits_scaling *s, const struct psr_fits *f, int64_t row,
                                  bool all, psr_err *err)
 {
     psr_status code = PSR_OK;
+    for (size_t c = 0; c < f->nchan; c++)
+        s->weight[c] = 1;
     if (f->weights.number)
         code = psr_fits_read_floats(f, &f->weights, row, 0, f->nchan, s->weight, err);
     if (!code && all)
         code = read_per_pol(f, &f->scales, row, s->scale, err);
     if (!code && all)
         code = read_per_pol(f, &f->offsets, row, s->offset, err);
+    if (!code && !f->as_presto)
+        drop_no_numbers(s, f);
     return code;
 }
 

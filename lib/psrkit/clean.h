@@ -8,6 +8,9 @@
  * spectrum's sum, by the bandpass, and puts the bandpass back; the bandpass is the mask's padding,
  * or the mean of the first block (Eatough, Keane and Lyne 2009, with weights).
  *
+ * Of floats, a spectrum with a sample that is no number counts as too far off; zero-DM makes it the
+ * bandpass.
+ *
  * A plan is a stream: spectra are held back until their block is complete, and what comes out does
  * not depend on how the stream was cut, nor on threads.
  *
