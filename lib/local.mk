@@ -168,6 +168,8 @@ lib_libpsrkit_a_SOURCES = \
 	lib/search/fanout.c \
 	lib/search/matched.c \
 	lib/search/measure.c \
+	lib/search/measure_notes.c \
+	lib/search/measure_notes.h \
 	lib/search/patch.c \
 	lib/search/pulscan.c \
 	lib/search/pulscan_backend.h \
@@ -206,6 +208,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/signal/ddplan_factors.c \
 	lib/signal/delays.c \
 	lib/signal/deredden.c \
+	lib/signal/ends.c \
 	lib/signal/fake.c \
 	lib/signal/fake_part.c \
 	lib/signal/fake_parts.h \
@@ -217,7 +220,6 @@ lib_libpsrkit_a_SOURCES = \
 	lib/signal/fake_truth.c \
 	lib/signal/fakevolt.c \
 	lib/signal/orbit.c \
-	lib/signal/quantise_lanes.h \
 	lib/signal/redden.h \
 	lib/signal/resample.c \
 	lib/signal/rfft.c \

@@ -16,13 +16,8 @@ need_golden() {
 
 # refused CODE PATTERN ARGS...: fakebin must exit with CODE, say one line that matches, and leave nothing.
 refused() {
-    local code=$1 pattern=$2
-    shift 2
-    run -"$code" --separate-stderr fakebin -tobs 0.1 "$@"
-    [ "$(printf '%s\n' "$stderr" | wc -l)" -eq 1 ] || { echo "stderr: $stderr"; false; }
-    [[ $stderr =~ $pattern ]] || { echo "stderr: $stderr"; false; }
-    [ -z "$output" ]
-    [ -z "$(find . -name 'x*' -o -name '*.part*')" ] || { find .; false; }
+    refuses "$1" "$2" fakebin -tobs 0.1 "${@:3}"
+    leaves_no 'x*'
 }
 
 header_bytes() {

@@ -4,7 +4,6 @@
 load helper
 
 setup() {
-    golden=$srcdir/tests/golden
     cd "$BATS_TEST_TMPDIR"
 }
 
@@ -22,16 +21,6 @@ make_series() {
 field() { sed -n 4p "$1" | awk -v n="$2" '{ sub(/\(.*/, "", $n); print $n }'; }
 
 near() { awk -v a="$1" -v b="$2" -v tol="$3" 'BEGIN { d = a - b; exit !(d <= tol && -d <= tol) }'; }
-
-need_data() {
-    [ -r "${PSRKIT_TEST_DATA:-/nonexistent}/$1" ] || skip "PSRKIT_TEST_DATA has no $1"
-}
-
-# one_line PATTERN: standard error was one line that matches.
-one_line() {
-    [ "$(printf '%s\n' "$stderr" | wc -l)" -eq 1 ] || { echo "stderr: $stderr"; false; }
-    [[ $stderr =~ $1 ]] || { echo "stderr: $stderr"; false; }
-}
 
 @test "--help and --version go to standard output and exit 0" {
     run -0 --separate-stderr gpuaccel-pulscan --help
@@ -75,6 +64,16 @@ one_line() {
             "$PSRKIT_TEST_DATA/GBT_J1807-0847.$suffix"
         r=$(field GBT_J1807-0847_ACCEL_2 8)
         awk -v r="$r" 'BEGIN { for (h = 1; h <= 6; h++) { d = r - h * 131.17; if (d * d < 1) exit 0 }; exit 1 }'
+    done
+}
+
+@test "a bright slow pulsar stands out of the wide boxes that hold its harmonics" {
+    need_data GBT_J1807-0847.fft
+    for zmax in 50 200 1200; do
+        gpuaccel-pulscan -device cpu -zmax $zmax -outdir . "$PSRKIT_TEST_DATA/GBT_J1807-0847.fft"
+        awk '/^[0-9]/ { r = $8 / 131.174; z = $10; if (r > 0.999 && r < 1.001 && z < 0.1 && z > -0.1) found = 1 }
+            END { exit !found }' GBT_J1807-0847_ACCEL_$zmax
+        grep -q '^1 .*lines side by side' GBT_J1807-0847_ACCEL_$zmax
     done
 }
 
@@ -152,6 +151,61 @@ one_line() {
     [ "$(ls ./*_ACCEL_20 | wc -l)" -eq 1 ]
 }
 
+@test "a search without candidates leaves no list of an earlier one" {
+    make_series p 0.0051 50 accn=0
+    gpuaccel-pulscan -device cpu -zmax 20 p.dat
+    [ -s p_ACCEL_20 ] && [ -s p_ACCEL_20.cand ]
+    run -0 --separate-stderr gpuaccel-pulscan -device cpu -zmax 20 -sigma 900 p.dat
+    [ -z "$stderr" ] && [ -f p_ACCEL_20.txtcand ] && [ ! -e p_ACCEL_20 ] && [ ! -e p_ACCEL_20.cand ]
+}
+
+@test "files of one length are searched together" {
+    for i in 1 2 3 4 5; do
+        fakebin -q -seed $i -tobs $((30 + i % 2)) -tsamp 1000 -nchans 2 -period 0 -dat -o $i \
+            -add "pulsar period=0.05 dm=0 width=0.005 snr=60"
+    done
+    gpuaccel-pulscan -device cpu -csv -zmax 4 -maxcands 1 [1-5]_DM0.00.dat | tail -n +2 | cut -d_ -f1 >order
+    [ "$(tr -d '\n' <order)" = 13524 ]
+}
+
+@test "two inputs do not write the same files" {
+    make_series p 0.0051 50 accn=0
+    gpuaccel-pulscan -device cpu -zmax 20 -fftout p.dat
+    mkdir other out
+    cp p.fft p.inf other
+    run -1 --separate-stderr gpuaccel-pulscan -device cpu -zmax 20 p.fft p.dat
+    one_line 'p.dat: its candidates would replace those of p.fft'
+    run -1 --separate-stderr gpuaccel-pulscan -device cpu -zmax 20 -outdir out p.fft other/p.fft
+    one_line 'other/p.fft: its candidates would replace those of p.fft'
+    run -1 --separate-stderr gpuaccel-pulscan -device cpu -zmax 20 p.fft p.fft
+    one_line 'p.fft: given twice'
+    [ -s p_ACCEL_20 ] && [ -s out/p_ACCEL_20 ]
+    run -0 --separate-stderr gpuaccel-pulscan -device cpu -zmax 20 -csv p.fft p.dat other/p.fft
+}
+
+@test "lists of files may hold comments, blanks and carriage returns" {
+    make_series a 0.0051 50 accn=0
+    printf '# beam 1\r\n\r\n  a.dat \r\n\t# done' >list
+    run -0 --separate-stderr gpuaccel-pulscan -device cpu -zmax 20 -csv -files list
+    [[ $output == *$'\na.dat,1,'* ]]
+    run -1 --separate-stderr gpuaccel-pulscan -device cpu -files gone
+    one_line 'gone: No such file'
+}
+
+@test "what cannot be searched is said once, and says what to change" {
+    make_series a 0.0051 50 accn=0
+    run -1 --separate-stderr gpuaccel-pulscan -device cpu -outdir gone a.dat a.dat
+    one_line '-outdir gone: No such file or directory'
+    run -1 --separate-stderr gpuaccel-pulscan -device cpu -outdir a.inf a.dat
+    one_line '-outdir a.inf: not a directory'
+    run -1 --separate-stderr gpuaccel-pulscan -device cpu -flo 1000 a.dat
+    one_line 'a.dat: nothing to search: -flo is bin 67108, and the last of 65536 is at 976.548 Hz'
+    run -1 --separate-stderr gpuaccel-pulscan -device cpu -mem 100K a.dat
+    one_line 'a.dat: .* the limit is 0 MB \(-mem\)'
+    run -2 --separate-stderr gpuaccel-pulscan -device cpu -
+    one_line '-files - takes names'
+}
+
 @test "interference does not flood the list" {
     make_series p 0.0051 400 accn=0
     run -0 --separate-stderr gpuaccel-pulscan -device cpu -zmax 100 -noharmremove -maxcands 5 p.dat
@@ -165,6 +219,20 @@ one_line() {
         gpuaccel-pulscan -device cpu -sigma 4 -csv $extra red_DM0.00.dat >table
         [ "$(wc -l <table)" -le 3 ] || { cat table; false; }
     done
+}
+
+@test "steep red noise gives no candidates, from series and spectra" {
+    for seed in 6 20 52; do
+        fakebin -q -seed $seed -tobs 268.435456 -tsamp 512 -nchans 4 -period 0 -rednoise 3 -redindex -2 -nbits 32 \
+            -dat -o $seed
+    done
+    gpuaccel-pulscan -device cpu -fftout -csv -sigma 900 [0-9]*.dat
+    for suffix in dat fft; do
+        gpuaccel-pulscan -device cpu -rednoise -sigma 4 -csv [0-9]*.$suffix >table
+        [ "$(wc -l <table)" -eq 1 ] || { cat table; false; }
+    done
+    gpuaccel-pulscan -device cpu -rednoise -endwidth 100 -sigma 4 -csv [0-9]*.dat >table
+    [ "$(wc -l <table)" -gt 3 ]
 }
 
 @test "a spectrum that was de-reddened is known, and has the sigma of its series" {

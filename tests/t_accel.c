@@ -316,6 +316,51 @@ static void test_tables(void)
     free(got);
 }
 
+/* The n-th word of a line, as a number: what ACCEL_sift.py takes. */
+static double word_at(const char *line, int n)
+{
+    line += strspn(line, " ");
+    for (; n > 0; n--) {
+        line += strcspn(line, " ");
+        line += strspn(line, " ");
+    }
+    return strtod(line, NULL);
+}
+
+/* Places that accelsearch never has are read as what they are, to a tenth of their errors. */
+static void test_sifted(void)
+{
+    static const struct psr_accel_value place[][2] = {
+        {{123456, 121}, {1200, 241}},
+        {{50000, 2048}, {-2, 9}},
+        {{293.2, 7.8}, {6, 12}},
+        {{2027.458143, 2.5e-5}, {9.918e-5, 1.94e-4}},
+        {{131.17, 1.4e-3}, {-7e-6, 8e-7}},
+        {{9, 99.7}, {0, 120}},
+        {{1234567, 100.1}, {-999.6, 99.9}},
+        {{5000.25, 0.25}, {0, 0.03}},
+    };
+    const char *srcdir = getenv("srcdir");
+    char inf[PATH_MAX];
+    snprintf(inf, sizeof inf, "%s/tests/golden/acc3.inf", srcdir ? srcdir : ".");
+    for (size_t i = 0; i < sizeof place / sizeof *place; i++) {
+        struct psr_accel_cand c = cand;
+        size_t n;
+        c.r = place[i][0];
+        c.z = place[i][1];
+        char *got = written(&n, psr_accel_write,
+                            &(struct psr_accel_list){.cand = &c, .ncand = 1, .tobs_s = 100}, inf);
+        char *line = got;
+        for (int k = 0; k < 3; k++)
+            line = strchr(line, '\n') + 1;
+        double r = word_at(line, 7), z = word_at(line, 9);
+        ok(fabs(r - c.r.value) <= 0.1 * c.r.error && fabs(z - c.z.value) <= 0.1 * c.z.error,
+           "r %g(%g), z %g(%g) are read as %.8g and %g", c.r.value, c.r.error, c.z.value, c.z.error,
+           r, z);
+        free(got);
+    }
+}
+
 int main(void)
 {
     uint64_t random = tap_seed();
@@ -327,6 +372,6 @@ int main(void)
     test_text("acc3_z0h8_ACCEL_0");
     test_text("acc3_noremove_ACCEL_200");
     test_tables();
-    scratch_remove();
+    test_sifted();
     return done_testing();
 }

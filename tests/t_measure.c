@@ -3,6 +3,7 @@
 #include <psrkit/signif.h>
 #include <psrkit/spectrum.h>
 
+#include "search/measure_notes.h"
 #include "tap.h"
 
 #include <string.h>
@@ -218,11 +219,54 @@ static void test_confirm(uint64_t *random)
     free(x);
 }
 
+/* A bright signal is measured to a small part of a bin, and its high harmonics are known for what
+ * they are. */
+static void test_bright(uint64_t *random)
+{
+    static const struct signal signals[] = {{1234.56789, 0, {3, 3, 3, 3}},
+                                            {1234.56789 * 19, 0, {0.5, 0, 0, 0}},
+                                            {1234.56789 * 7.5, 0, {0.3, 0, 0, 0}},
+                                            {30000.4, 0, {0.2, 0, 0, 0}}};
+    float *x = make_spectrum(signals, 4, random);
+    struct found f;
+    psr_err err = {.msg = ""};
+    psr_status st = search(&f, x, 4, false, NULL, 0, &err);
+    const struct psr_accel_cand *c = f.measured.cand;
+    ok(st == PSR_OK && f.measured.n == 4, "four signals: %zu candidates", f.measured.n);
+    double scale = round(c[0].r.value / signals[0].r), off = c[0].r.value - scale * signals[0].r;
+    ok(fabs(off) < 1e-3 && c[0].r.error < 1e-3, "r of the brightest is off by %.5f(%.5f)", off,
+       c[0].r.error);
+    char want[2][32] = {"H 19 of Cand 1", "H 15/2 of Cand 1"};
+    if (scale > 1.5)
+        strcpy(want[0], "H 19/2 of Cand 1"), strcpy(want[1], "H 15/4 of Cand 1");
+    ok(!c[0].note[0] && !strcmp(c[1].note, want[0]) && !strcmp(c[2].note, want[1]) && !c[3].note[0],
+       "notes: '%s', '%s', '%s', '%s'", c[0].note, c[1].note, c[2].note, c[3].note);
+    forget(&f);
+    free(x);
+}
+
+static void test_even_only(void)
+{
+    static const double power[3][4] = {{1.2, 400, 0.7, 90}, {9, 400, 1, 90}, {1, 12, 1, 4}};
+    static const char *const want[3] = {"even harmonics only", "", ""};
+    for (int i = 0; i < 3; i++) {
+        struct psr_accel_harm harm[4] = {0};
+        struct psr_accel_cand c = {.nharm = 4, .harm = harm, .r = {5000, 0.01}};
+        for (int h = 0; h < 4; h++)
+            harm[h].power.value = power[i][h];
+        psr_measure_note(&c, 1);
+        ok(!strcmp(c.note, want[i]), "powers %g, %g, %g, %g: '%s'", power[i][0], power[i][1],
+           power[i][2], power[i][3], c.note);
+    }
+}
+
 int main(void)
 {
     uint64_t random = tap_seed();
     test_signals(&random);
     test_no_drift(&random);
     test_confirm(&random);
+    test_bright(&random);
+    test_even_only();
     return done_testing();
 }

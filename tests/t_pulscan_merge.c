@@ -102,6 +102,29 @@ static void test_narrow_harmonics(void)
     free(m.cand);
 }
 
+/* Power that a drift or an orbit spreads is in its box; narrow lines in a wide box are not. */
+static void test_lines(void)
+{
+    struct psr_pulscan_hit hit[] = {make_hit(90, 1000, 99, 1), make_hit(80, 1020, 0, 1),
+                                    make_hit(70, 1060, 1, 1), make_hit(40, 1010, 24, 1),
+                                    make_hit(6, 1030, 0, 1)};
+    hit[0].power = 200 + 5000;
+    hit[1].power = 2 + 1900; /* 0.38: more than twice the root of 1/100 */
+    hit[2].power = 4 + 1300; /* 0.26: no more than twice that of 2/100 */
+    hit[3].power = 50 + 3000;
+    hit[4].power = 30;
+    struct merged m = merge(hit, 5, false, 0);
+    ok(m.n == 2 && m.cand[0].lines && m.cand[0].members == 4 && !m.cand[1].lines &&
+           m.cand[1].best.sigma == 80,
+       "a line stands out of a wide box: %zu candidates of %zu and %zu", m.n,
+       m.n > 0 ? m.cand[0].members : 0, m.n > 1 ? m.cand[1].members : 0);
+    free(m.cand);
+    hit[1].power = 2 + 900;
+    m = merge(hit, 5, false, 0);
+    ok(m.n == 1 && !m.cand[0].lines, "where a frequency turns it does not: %zu", m.n);
+    free(m.cand);
+}
+
 static void test_bounds(void)
 {
     enum { N = 5000 };
@@ -159,6 +182,7 @@ int main(void)
     test_ratios();
     test_wide_harmonics();
     test_narrow_harmonics();
+    test_lines();
     test_bounds();
     test_order(&seed);
     return done_testing();

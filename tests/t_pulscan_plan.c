@@ -138,6 +138,13 @@ static void test_series(uint64_t *seed, bool redden)
     same = same && same_hits(&a[0], &b[0]) && same_hits(&a[2], &b[2]) && a[0].nhit > 0;
     ok(same, "series, %s, are searched as their spectra", redden ? "de-reddened" : "as they are");
     ok(b[1].bad == 4321 && b[1].nhit == 0, "a sample that is no number is named");
+    float *own[2] = {psr_pulscan_input(of_series, 0), psr_pulscan_input(of_series, 1)};
+    memcpy(own[0], series[2], 2 * d.nbin * sizeof **own);
+    memcpy(own[1], series[0], 2 * d.nbin * sizeof **own);
+    float *mixed[3] = {own[1], series[2], own[0]};
+    same = run(of_series, 3, mixed, b) && same_hits(&a[0], &b[0]) && same_hits(&a[2], &b[1]) &&
+           same_hits(&a[2], &b[2]);
+    ok(same, "and from the plan's own memory, in any order");
     float x[2], y[2];
     bool known = !psr_pulscan_amplitudes(of_spectra, 2, 1234, 1, x, &err) &&
                  !psr_pulscan_amplitudes(of_series, 2, 1234, 1, y, &err);

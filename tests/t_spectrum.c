@@ -115,6 +115,47 @@ static void check_redden(int64_t nbin, int start, int end, double stop, uint64_t
     free(power);
 }
 
+/* A series of a line and noise, and its spectrum: the line goes, the rest stays, and both ways give
+ * the same. */
+static void test_join_ends(int64_t n, uint64_t *random)
+{
+    float *x = tap_take((size_t)n + 2, sizeof *x), *spectrum = tap_take((size_t)n + 2, sizeof *x);
+    float *rest = tap_take((size_t)n + 2, sizeof *x);
+    psr_rfft *plan;
+    psr_err err;
+    double before = 0, after = 0, off = 0, most = 0;
+    for (int64_t t = 0; t < n; t++) {
+        rest[t] = (float)(tap_uniform(random) - 0.5);
+        x[t] = (float)(10 + 70 * (double)t / (double)n) + rest[t];
+    }
+    if (psr_rfft_create(&plan, n, &err))
+        diag("%s", err.msg);
+    psr_rfft_execute(plan, x, spectrum);
+    psr_rfft_execute(plan, rest, rest);
+    psr_spectrum_join_ends(spectrum, n / 2);
+    psr_series_join_ends(x, n);
+    psr_rfft_execute(plan, x, x);
+    for (int64_t i = 2; i < n; i++) {
+        if (i > n / 10 && i > 20)
+            continue; /* roundings are all that is left */
+        before = fmax(before, fabs((double)(x[i] - rest[i])) * (double)(i / 2));
+        off = fmax(off, fabs((double)(x[i] - spectrum[i])) * (double)(i / 2));
+        after +=
+            (double)(spectrum[i] - rest[i]) * (double)(spectrum[i] - rest[i]) / (double)(n - 2);
+    }
+    /* An end's mean is off by 0.29 / sqrt(m), which n times over 2 pi k is in bin k. */
+    double m = fmax(2, floor((double)n / 2048) * 2);
+    most = 5 * sqrt(2 / m) * 0.29 * (double)n / (2 * M_PI) + 0.02 * (double)n;
+    ok(before < most && off < 0.02 * 70 * (double)n / (2 * M_PI) + 0.02 * (double)n,
+       "%lld samples on a line: k times bin k is off by %.3g, by the spectrum %.3g more (of %.3g)",
+       (long long)n, before, off, 70 * (double)n / (2 * M_PI));
+    ok(after < 0.1 * (double)n, "and little is left of it");
+    psr_rfft_destroy(plan);
+    free(x);
+    free(spectrum);
+    free(rest);
+}
+
 static void test_redden(uint64_t *random)
 {
     check_redden(5000, 6, 100, 805, random);
@@ -326,10 +367,12 @@ int main(void)
     scratch_make();
     test_transform(&random);
     test_redden(&random);
+    test_join_ends(100000, &random);
+    test_join_ends(3000, &random);
+    test_join_ends(30, &random);
     test_presto();
     test_bad_files();
     test_files();
     test_real();
-    scratch_remove();
     return done_testing();
 }

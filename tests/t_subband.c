@@ -375,6 +375,5 @@ int main(void)
     }
     test_bad_sets();
     test_cut_short(&random);
-    scratch_remove();
     return done_testing();
 }

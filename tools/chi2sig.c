@@ -164,9 +164,9 @@ int main(int argc, char **argv)
         {"ncpus", CLI_INT, &o.ncpus, "N", "Threads for rows of standard input (default: all).", 1,
          1024},
     };
-    const struct cli tool = {"chi2sig",
-                             "[OPTION]... [POWER DOF]\n  or:  chi2sig -accel [OPTION]... [FILE]",
-                             summary, table, sizeof table / sizeof *table};
+    struct cli tool = {"chi2sig",
+                       "[OPTION]... [POWER DOF]\n  or:  chi2sig -accel [OPTION]... [FILE]", summary,
+                       table, sizeof table / sizeof *table};
     int noperand = cli_parse(&tool, argc, argv);
     check_options(&tool, &o);
     struct chi2sig_job job = make_job(&tool, &o);

@@ -219,7 +219,7 @@ static bool is_option(const struct cli *tool, const char *word)
     return !number || find_option(tool, word + 1);
 }
 
-int cli_parse(const struct cli *tool, int argc, char **argv)
+int cli_parse(struct cli *tool, int argc, char **argv)
 {
     int noperands = 0;
     bool options_ended = false;
@@ -231,5 +231,7 @@ int cli_parse(const struct cli *tool, int argc, char **argv)
         else
             i = take_option(tool, argc, argv, i);
     }
+    tool->options = NULL;
+    tool->noptions = 0;
     return noperands;
 }

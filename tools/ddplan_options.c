@@ -236,8 +236,6 @@ psr_status ddplan_options_parse(struct ddplan_options *o, struct cli *tool, int 
     o->command = join_words(tool, argc, argv);
     int noperands = cli_parse(tool, argc, argv);
     check_combinations(o, tool, argc);
-    tool->options = NULL; /* the table ends with this function */
-    tool->noptions = 0;
     o->plot = plot ? plot_name(tool, plot) : NULL;
     o->files.text = (const char **)(argv + 1);
     o->files.n = (size_t)noperands;

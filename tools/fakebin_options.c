@@ -89,6 +89,4 @@ void fakebin_options_parse(struct fakebin_options *o, struct cli *tool, int argc
     };
     int n = cli_parse(tool, argc, argv);
     check_combinations(o, tool, n);
-    tool->options = NULL;
-    tool->noptions = 0;
 }

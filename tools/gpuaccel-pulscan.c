@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { BATCH_MOST = 64 };
 
@@ -13,7 +15,8 @@ enum { BATCH_MOST = 64 };
 static void take_file(struct accel_job *j, const char *path)
 {
     struct accel_file file = {.path = path};
-    if (psr_spectrum_describe(&file.about, path, &j->err) != PSR_OK) {
+    if (psr_spectrum_describe(&file.about, path, &j->err) != PSR_OK ||
+        accel_claim_root(j, path) != PSR_OK) {
         accel_report(j, path, &j->err);
         return;
     }
@@ -23,6 +26,8 @@ static void take_file(struct accel_job *j, const char *path)
                                 .reddened = file.about.reddened};
     if (!accel_same_shape(&shape, &j->shape))
         accel_drain(j);
+    if (j->no_device)
+        return;
     psr_status st = accel_plan(j, shape);
     if (st != PSR_OK) {
         accel_report(j, st == PSR_EDEVICE ? NULL : path, &j->err);
@@ -35,42 +40,36 @@ static void take_file(struct accel_job *j, const char *path)
         accel_flush(j);
 }
 
-static psr_status keep_name(struct accel_job *j, const char *line)
-{
-    char **grown = realloc(j->name, (j->nname + 1) * sizeof *grown);
-    if (grown)
-        j->name = grown;
-    if (!grown || !(grown[j->nname] = strdup(line)))
-        return psr_fail_nomem(&j->err, "a list of files", (double)strlen(line));
-    j->nname++;
-    return PSR_OK;
-}
-
 /* The files named in that of -files. */
 static psr_status take_list(struct accel_job *j)
 {
-    const char *path = j->opt.files;
+    const char *path = j->opt.files, *name;
     bool standard = !strcmp(path, "-");
     FILE *f = standard ? stdin : fopen(path, "re");
     if (!f)
         return psr_fail_errno(&j->err, "%s", path);
-    char *line = NULL;
-    size_t room = 0;
+    while (!run_stop_signal() && !j->no_device && (name = accel_next_name(j, f)))
+        take_file(j, name);
     psr_status st = PSR_OK;
-    while (st == PSR_OK && !run_stop_signal() && !j->no_device && getline(&line, &room, f) >= 0) {
-        line[strcspn(line, "\r\n")] = '\0';
-        if (!*line)
-            continue;
-        st = keep_name(j, line);
-        if (st == PSR_OK)
-            take_file(j, j->name[j->nname - 1]);
-    }
-    if (st == PSR_OK && ferror(f))
+    if (ferror(f))
         st = psr_fail_errno(&j->err, "%s", standard ? "standard input" : path);
-    free(line);
     if (!standard)
         fclose(f);
     return st;
+}
+
+/* Hundreds of files would each say the same. */
+static psr_status check_outdir(struct accel_job *j)
+{
+    const char *dir = j->opt.outdir;
+    struct stat about;
+    if (!dir)
+        return PSR_OK;
+    if (stat(dir, &about) || access(dir, W_OK))
+        return psr_fail_errno(&j->err, "-outdir %s", dir);
+    if (!S_ISDIR(about.st_mode))
+        return psr_fail(&j->err, PSR_EINVAL, "-outdir %s: not a directory", dir);
+    return PSR_OK;
 }
 
 static psr_status prepare(struct accel_job *j)
@@ -88,8 +87,8 @@ static psr_status prepare(struct accel_job *j)
             return j->err.code;
     if (o->wmax > 0 && !o->quiet)
         cli_note(&j->tool, "-wmax is not used: boxes see drifts that drift themselves");
-    psr_status st = PSR_OK;
-    if (o->zaplist)
+    psr_status st = check_outdir(j);
+    if (st == PSR_OK && o->zaplist)
         st = psr_zaplist_read(&j->zaplist, o->zaplist, &j->err);
     if (st == PSR_OK && (o->csv || o->json))
         st = psr_outfile_create(&j->table, o->root ? o->root : "-", &j->err);
@@ -112,6 +111,7 @@ static psr_status run(struct accel_job *j, char **path, size_t npath)
     psr_status st = prepare(j);
     run_progress_start(&j->progress, !j->opt.quiet && (npath > 1 || j->opt.files),
                        j->opt.files ? -1 : (int64_t)npath, "files", 1);
+    accel_group_names(path, npath);
     for (size_t i = 0; i < npath && st == PSR_OK && !run_stop_signal() && !j->no_device; i++)
         take_file(j, path[i]);
     if (st == PSR_OK && j->opt.files && !run_stop_signal() && !j->no_device)
@@ -136,9 +136,7 @@ static void release(struct accel_job *j)
     psr_outfile_abort(j->table);
     psr_zaplist_clear(&j->zaplist);
     planeplot_release(&j->plane);
-    for (size_t i = 0; i < j->nname; i++)
-        free(j->name[i]);
-    free(j->name);
+    accel_release_names(j);
     for (int k = 0; k < 2; k++)
         accel_batch_release(&j->batch[k]);
 }

@@ -9,6 +9,7 @@
 #include <psrkit/pulscan.h>
 #include <psrkit/spectrum.h>
 #include <psrkit/zaplist.h>
+#include <stdio.h>
 
 enum { ACCEL_MAX_SUMS = 8, ACCEL_ENDWIDTH = 1 << 20 };
 
@@ -88,6 +89,7 @@ struct accel_job {
     struct psr_zaplist zaplist;
     char **name; /* [nname] those of -files; owned */
     size_t nname;
+    void *claims;              /* tree of who writes under which root */
     int nharm[ACCEL_MAX_SUMS]; /* the harmonic sums to search */
     size_t nnharm;
     size_t batch_max, batch_now; /* files at once: at most, and of this shape */
@@ -95,7 +97,7 @@ struct accel_job {
     int nthread;
 
     struct accel_shape shape; /* of the plans */
-    bool no_device;           /* what -device names is not there: no file can be searched */
+    bool no_device;           /* what -device names is not there, or is lost: no more files */
     struct psr_span *zap;     /* [nzap] of this shape */
     size_t nzap;
     double trials;  /* places that accelsearch would look at for one harmonic */
@@ -112,6 +114,19 @@ struct accel_job {
     double search_s, write_s;
     struct run_progress progress;
 };
+
+/* The next name in a list of files, one a line, without blanks around it; empty lines and '#'
+ * comments are passed over.
+ * Returned: the name, the job's; NULL at the end, where f fails, and for want of memory */
+const char *accel_next_name(struct accel_job *j, FILE *f);
+
+/* Brings files of one size together, in the order of the first of each: every other length needs a
+ * plan of its own, and names in the order of their DMs have lengths in any. */
+void accel_group_names(char **path, size_t n);
+
+/* Keeps a second input from writing the files of a first one; on error j->err tells. */
+psr_status accel_claim_root(struct accel_job *j, const char *path);
+void accel_release_names(struct accel_job *j);
 
 bool accel_same_shape(const struct accel_shape *a, const struct accel_shape *b);
 

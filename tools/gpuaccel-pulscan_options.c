@@ -48,8 +48,13 @@ static void check_compat(const struct accel_options *o, const struct cli *tool)
 }
 
 /* Combinations that the table cannot express. */
-static void check_combinations(const struct accel_options *o, const struct cli *tool, int n)
+static void check_combinations(const struct accel_options *o, const struct cli *tool, int n,
+                               char *const *operand)
 {
+    for (int i = 0; i < n; i++)
+        if (!strcmp(operand[i], "-"))
+            cli_usage_error(tool, "-: spectra have an .inf beside them, and come from files "
+                                  "(-files - takes names of files from standard input)");
     if (n < 1 && !o->files)
         cli_usage_error(tool, "no input given: name .fft or .dat files");
     if (o->csv && o->json)
@@ -114,8 +119,6 @@ int accel_options_parse(struct accel_options *o, struct cli *tool, int argc, cha
     };
     int n = cli_parse(tool, argc, argv);
     settle(o);
-    check_combinations(o, tool, n);
-    tool->options = NULL;
-    tool->noptions = 0;
+    check_combinations(o, tool, n, argv + 1);
     return n;
 }

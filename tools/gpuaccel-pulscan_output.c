@@ -1,9 +1,11 @@
 #include "gpuaccel-pulscan.h"
 
+#include <errno.h>
 #include <psrkit/signif.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 char *accel_output_root(const struct accel_job *j, const char *path)
 {
@@ -129,30 +131,48 @@ static psr_status write_file(struct accel_job *j, const struct output *out, cons
     return st;
 }
 
+static psr_status remove_file(struct accel_job *j, const char *root, const char *suffix)
+{
+    char *path = NULL;
+    if (asprintf(&path, "%s%s", root, suffix) < 0)
+        return psr_fail_nomem(&j->err, root, (double)strlen(root));
+    psr_status st = PSR_OK;
+    if (unlink(path) && errno != ENOENT)
+        st = psr_fail_errno(&j->err, "%s: cannot remove", path);
+    free(path);
+    return st;
+}
+
 /* As accelsearch: without candidates there is only an empty .txtcand.  The text comes last, since
- * it is what others look for. */
+ * it is what others look for; one of an earlier search goes first, so that it stands beside no
+ * other .cand than its own. */
+static psr_status write_lists(struct accel_job *j, const struct output *out, const char *root)
+{
+    char name[80], cand[100], txtcand[100];
+    snprintf(name, sizeof name, "_ACCEL_%lld", (long long)j->opt.zmax);
+    snprintf(cand, sizeof cand, "%s.cand", name);
+    snprintf(txtcand, sizeof txtcand, "%s.txtcand", name);
+    psr_status st = write_file(j, out, root, txtcand, write_hits);
+    if (st == PSR_OK)
+        st = remove_file(j, root, name);
+    if (st == PSR_OK && out->list.ncand == 0)
+        return remove_file(j, root, cand);
+    if (st == PSR_OK)
+        st = write_file(j, out, root, cand, write_records);
+    return st == PSR_OK ? write_file(j, out, root, name, write_text) : st;
+}
+
 static psr_status write_files(struct accel_job *j, const struct output *out)
 {
     const struct accel_options *o = &j->opt;
-    char name[80], cand[100], txtcand[100];
+    char name[100];
     char *root = accel_output_root(j, out->file->path);
     if (!root)
         return psr_fail_nomem(&j->err, out->file->path, (double)strlen(out->file->path));
-    psr_status st = PSR_OK;
-    snprintf(name, sizeof name, "_ACCEL_%lld", (long long)o->zmax);
-    snprintf(cand, sizeof cand, "%s.cand", name);
-    snprintf(txtcand, sizeof txtcand, "%s.txtcand", name);
-    if (o->compat) {
-        snprintf(name, sizeof name, "_ZMAX_%lld_NUMHARM_%lld_TURBO_%lld.pulscand",
-                 (long long)o->zmax, (long long)o->numharm, (long long)o->turbo);
-        st = write_file(j, out, root, name, write_pulscand);
-    } else {
-        st = write_file(j, out, root, txtcand, write_hits);
-        if (st == PSR_OK && out->list.ncand > 0)
-            st = write_file(j, out, root, cand, write_records);
-        if (st == PSR_OK && out->list.ncand > 0)
-            st = write_file(j, out, root, name, write_text);
-    }
+    snprintf(name, sizeof name, "_ZMAX_%lld_NUMHARM_%lld_TURBO_%lld.pulscand", (long long)o->zmax,
+             (long long)o->numharm, (long long)o->turbo);
+    psr_status st =
+        o->compat ? write_file(j, out, root, name, write_pulscand) : write_lists(j, out, root);
     free(root);
     return st;
 }

@@ -81,6 +81,11 @@ static psr_status describe(struct accel_job *j, struct psr_pulscan_desc *d)
     d->normblock = (size_t)least(o->normalizechunkwidth, s->nbin);
     if (!o->compat)
         find_range(o, s, &d->rlo, &d->rhi);
+    if (d->rlo >= s->nbin)
+        return psr_fail(&j->err, PSR_EINVAL,
+                        "nothing to search: %s is bin %lld, and the last of %lld is at %g Hz",
+                        o->rlo >= 0 ? "-rlo" : "-flo", (long long)d->rlo, (long long)s->nbin,
+                        (double)(s->nbin - 1) / s->tobs_s);
     j->trials = count_trials(o, d->rhi - d->rlo);
     d->zap = j->zap;
     d->nzap = j->nzap;
@@ -135,6 +140,10 @@ psr_status accel_plan(struct accel_job *j, struct accel_shape shape)
         st = psr_rfft_create(&j->rfft, 2 * shape.nbin, &j->err);
     if (st == PSR_OK)
         st = create_plans(j, &desc);
+    if (st == PSR_ENOMEM && strstr(j->err.msg, "the limit is")) {
+        const psr_err why = j->err;
+        psr_fail(&j->err, st, "%.400s (-mem)", why.msg);
+    }
     if (st != PSR_OK)
         accel_plan_release(j);
     return st;
@@ -152,6 +161,12 @@ void accel_plan_release(struct accel_job *j)
     j->zap = NULL;
     j->nzap = 0;
     j->filling = 0;
+}
+
+/* Where -endwidth asks for realfft's numbers it has them. */
+static bool joins_ends(const struct accel_job *j, const struct accel_file *file)
+{
+    return j->opt.rednoise && !j->opt.endwidth && !file->about.reddened;
 }
 
 /* Transforms, if that is the tool's, and takes red noise out. */
@@ -173,7 +188,8 @@ static psr_status transform(const struct accel_job *j, const struct accel_file *
         psr_rfft_execute(j->rfft, x, room);
         memcpy(x, room, (size_t)n * sizeof *x);
         free(room);
-    }
+    } else if (joins_ends(j, file))
+        psr_spectrum_join_ends(x, file->about.nbin);
     return o->rednoise ? psr_spectrum_deredden(x, file->about.nbin, &how, err) : PSR_OK;
 }
 
@@ -196,6 +212,8 @@ psr_status accel_load(const struct accel_job *j, const struct accel_file *file, 
 {
     psr_status st = psr_spectrum_read(&file->about, file->path, x, err);
     bool mine = !j->shape.series && (file->about.series || j->opt.rednoise);
+    if (st == PSR_OK && file->about.series && joins_ends(j, file))
+        psr_series_join_ends(x, 2 * file->about.nbin);
     if (st == PSR_OK && mine)
         st = transform(j, file, x, err);
     if (st == PSR_OK && mine && file->about.series && j->opt.fftout)

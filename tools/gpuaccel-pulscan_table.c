@@ -8,14 +8,15 @@ static void add_input(struct cli_table *list, struct accel_options *o)
         {"files", CLI_TEXT, &o->files, "FILE",
          "Search the files named in FILE too, one a line; - is standard input.", 0, 0},
         {"rednoise", CLI_FLAG, &o->rednoise, NULL,
-         "Take red noise out, as realfft -rednoise does but for -endwidth (default: leave the "
-         "spectrum as it is).",
+         "Take red noise out: the line between a series' ends, and by medians as realfft -rednoise "
+         "does (default: leave the spectrum as it is).",
          0, 0},
         {"startwidth", CLI_INT, &o->startwidth, "N", "First block of -rednoise, bins (default 6).",
          2, 50},
         {"endwidth", CLI_INT, &o->endwidth, "N",
-         "Last block of -rednoise, bins (default: 30 zmax, at least 100, which is realfft's); of a "
-         ".fft file without red noise, the last of those that it was taken out by (default 100).",
+         "Last block of -rednoise, bins: all is as with realfft then (default: 30 zmax, at least "
+         "100); of a .fft file without red noise, the last of those it was taken out by (default "
+         "100).",
          50, ACCEL_ENDWIDTH},
         {"endfreq", CLI_DOUBLE, &o->endfreq_hz, "HZ",
          "Where the blocks of -rednoise have their last width (default 6 Hz).", 0.1, 1e6},

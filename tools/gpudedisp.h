@@ -248,6 +248,10 @@ psr_status gpudedisp_create_search(struct gpudedisp_job *j, struct gpudedisp_lin
 psr_status gpudedisp_create_plans(struct gpudedisp_job *j);
 psr_status gpudedisp_prepare_bary(struct gpudedisp_job *j);
 
+/* What all series of the job have in common: all but their sampling times and notes. */
+struct psr_series_desc gpudedisp_common_series(const struct gpudedisp_job *j,
+                                               enum psr_series_format format);
+
 /* Describes the series of all lines in what the job owns. */
 psr_status gpudedisp_describe_series(struct gpudedisp_job *j, struct psr_series_desc *desc);
 

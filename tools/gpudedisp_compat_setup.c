@@ -147,20 +147,9 @@ static psr_status create_plan(struct gpudedisp_compat *k)
 static psr_status create_series(struct gpudedisp_compat *k)
 {
     struct gpudedisp_job *j = k->job;
-    return psr_series_create(&j->series,
-                             &(struct psr_series_desc){
-                                 .root = j->opt.root,
-                                 .format = PSR_SERIES_DAT,
-                                 .dm_decimals = (int)j->opt.dmprec,
-                                 .ndm = j->ndm,
-                                 .dm = j->dm,
-                                 .obs = &j->bary.obs,
-                                 .epoch = j->bary.epoch,
-                                 .file_nbit = psr_source_file_nbit(j->source),
-                                 .inf = psr_source_inf(j->source),
-                                 .tsamp_s = (double)j->line->downsamp * k->obs.tsamp_s,
-                             },
-                             &j->err);
+    struct psr_series_desc desc = gpudedisp_common_series(j, PSR_SERIES_DAT);
+    desc.tsamp_s = (double)j->line->downsamp * k->obs.tsamp_s;
+    return psr_series_create(&j->series, &desc, &j->err);
 }
 
 psr_status gpudedisp_compat_prepare(struct gpudedisp_compat *k)

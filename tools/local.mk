@@ -70,6 +70,7 @@ tools_gpuaccel_pulscan_SOURCES = \
 	tools/gpuaccel-pulscan.c \
 	tools/gpuaccel-pulscan.h \
 	tools/gpuaccel-pulscan_batch.c \
+	tools/gpuaccel-pulscan_names.c \
 	tools/gpuaccel-pulscan_options.c \
 	tools/gpuaccel-pulscan_output.c \
 	tools/gpuaccel-pulscan_plan.c \

@@ -4,6 +4,7 @@
 #include "../base/plain.h"
 #include "../base/slurp.h"
 #include "valerr.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,9 +77,24 @@ static void print_frequency(char *cell, const struct row *row)
     print_scaled(cell, cand_of(row)->r, 1 / row->list->tobs_s, 1);
 }
 
+/* ACCEL_sift.py takes what stands before the bracket for the number.  Errors of 100 bins, and
+ * drifts below 1e-4, are none of accelsearch's: they get no power of ten. */
+static void print_bins(char *cell, struct psr_accel_value v)
+{
+    psr_valerr_format(cell, v.value, v.error, 2);
+    if (!strchr(cell, 'x') || !(fabs(v.value) > 0))
+        return;
+    int exponent = v.error > 0 ? (int)floor(log10(v.error)) : 0;
+    if (exponent >= 0)
+        psr_plain_snprintf(cell, CELL_MAX, "% .0f(%.0f)", v.value, v.error);
+    else
+        psr_plain_snprintf(cell, CELL_MAX, "% .*f(%.0f)", 1 - exponent, v.value,
+                           v.error * pow(10, 1 - exponent));
+}
+
 static void print_r(char *cell, const struct row *row)
 {
-    print_scaled(cell, cand_of(row)->r, 1, 2);
+    print_bins(cell, cand_of(row)->r);
 }
 
 static void print_fdot(char *cell, const struct row *row)
@@ -88,7 +104,7 @@ static void print_fdot(char *cell, const struct row *row)
 
 static void print_z(char *cell, const struct row *row)
 {
-    print_scaled(cell, cand_of(row)->z, 1, 2);
+    print_bins(cell, cand_of(row)->z);
 }
 
 static void print_w(char *cell, const struct row *row)

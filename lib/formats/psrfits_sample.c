@@ -1,5 +1,6 @@
 /* psrfits_sample.c: from the bytes of DATA to the spectra of a block. */
 #include "psrfits.h"
+#include "unpack.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -228,15 +229,8 @@ static void store_samples(const float *x, size_t n, int nbit, enum psr_kind kind
 /* Blocks have the first channel in the low bits, PSRFITS in the high ones. */
 static void reverse_bytes(const uint8_t *raw, size_t nbyte, int nbit, uint8_t *out)
 {
-    for (size_t i = 0; i < nbyte; i++) {
-        unsigned b = raw[i];
-        b = b >> 4 | b << 4;
-        if (nbit <= 2)
-            b = (b >> 2 & 0x33) | (b & 0x33) << 2;
-        if (nbit == 1)
-            b = (b >> 1 & 0x55) | (b & 0x55) << 1;
-        out[i] = (uint8_t)b;
-    }
+    for (size_t i = 0; i < nbyte; i++)
+        out[i] = psr_byte_reverse(raw[i], nbit);
 }
 
 /* One polarisation of whole bytes needs no arithmetic. */

@@ -18,6 +18,10 @@
  *                   their sum has the box's significance for whoever takes it for a matched power
  *   harm[].raw      chi^2 / 2 of the harmonic's bins; these add up to power
  *   phase, centroid, purity   of the matched responses
+ *   note            "z of either sign"; "lines side by side", where narrow candidates stand out of
+ *                   its box and no response is what is in it; or of which better candidate it is a
+ * harmonic, as "H 35 of Cand 1" or "H 7/2 of Cand 1": the candidates' joining knows small ratios
+ * only; or "even harmonics only", which the pulsar of half the period has
  *
  * With trials, candidates are what a matched search finds around their boxes: the best place of all
  * harmonics whatever its significance; powers those of the matched responses, 2 H degrees of

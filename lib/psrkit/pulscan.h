@@ -105,7 +105,7 @@ PSR_MUST_CHECK psr_status psr_pulscan_create(psr_pulscan **out, const struct psr
                                              psr_err *err);
 
 /* Memory of the plan from which an execute reads fastest, for spectrum s < batch: 2 nbin floats.
- * The caller may fill it and pass it on. */
+ * The caller may fill it and pass it on; series that are passed on are gone afterwards. */
 float *psr_pulscan_input(psr_pulscan *p, size_t s);
 
 /* Given:    in [nspec], each [nbin][2], re and im, or [2 nbin] samples; nspec <= batch
@@ -145,6 +145,7 @@ struct psr_pulscan_cand {
     struct psr_pulscan_hit best; /* the most significant */
     size_t members;
     int64_t first, last; /* bins of the fundamental that the members on this frequency cover */
+    bool lines;          /* narrow ones stand out of its box */
 };
 
 struct psr_pulscan_merge_desc {
@@ -152,8 +153,10 @@ struct psr_pulscan_merge_desc {
     size_t max;          /* most candidates given; 0: no bound */
 };
 
-/* Joins hits, best first: a hit belongs to the first candidate whose best box it touches; then a
- * candidate to the first better one that it touches at a ratio of their frequencies of n, 1/n (n
+/* Joins hits, best first: a hit belongs to the first candidate whose best box it touches, unless it
+ * stands out of that box: a hit less than a quarter as wide with more of its power over noise than
+ * twice the root of their widths' ratio, which no drift leaves there.  Then a candidate to the
+ * first better one that it touches at a ratio of their frequencies of n, 1/n (n
  * <= 16) or one of 3/2 5/2 2/3 4/3 5/3 3/4 5/4 2/5 3/5 4/5 5/6 2/7 3/7 4/7 3/8 5/8 2/9 3/10 2/11
  * 3/11 2/13 3/13 2/15.
  * Returned: *cand [*ncand] by falling sigma, then power, then rising r; malloc'd, caller frees;

@@ -1,6 +1,7 @@
 #include <psrkit/measure.h>
 
 #include "../base/threads.h"
+#include "measure_notes.h"
 #include <psrkit/matched.h>
 #include <psrkit/signif.h>
 
@@ -8,11 +9,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MARGIN = 16, MOST_BINS = 1 << 16, MOST_DRIFT = 1200, MOST_HARM = PSR_PULSCAN_MAX_HARM };
-static const double SIGN_POWER = 3;     /* by which one side has to be better */
-static const double CHANCE = 1e-3;      /* of noise giving as much, in all places looked at */
-static const double LEAST_SHARE = 0.5;  /* of the box's excess that a response has to hold */
-static const double LEAST_POWER = 0.01; /* errors are of powers above this */
+enum {
+    MOST_HALVINGS = 24,
+    MARGIN = 16,
+    MOST_BINS = 1 << 16,
+    MOST_DRIFT = 1200,
+    MOST_HARM = PSR_PULSCAN_MAX_HARM
+};
+static const double SIGN_POWER = 3;         /* by which one side has to be better */
+static const double CHANCE = 1e-3;          /* of noise giving as much, in all places looked at */
+static const double LEAST_SHARE = 0.5;      /* of the box's excess that a response has to hold */
+static const double LEAST_POWER = 0.01;     /* errors are of powers above this */
+static const double SAME_R = 1, SAME_Z = 4; /* bins */
+static const double FINE = 0.1;             /* of an error */
 static const double WIDTH_FROM = 0.4, WIDTH_TO = 1.6; /* drifts tried, in widths of the box */
 
 /* A candidate under measurement. */
@@ -144,30 +153,6 @@ static double sum_power(const struct box *b, double r, double z)
     return sum;
 }
 
-/* Climbs from (r, z) in steps that halve where no neighbour is higher. */
-static void climb(const struct box *b, double *r, double *z, double dr, double dz)
-{
-    double best = sum_power(b, *r, *z);
-    for (int halvings = 0; halvings < 5;) {
-        const double move[4][2] = {{dr, 0}, {-dr, 0}, {0, dz}, {0, -dz}};
-        bool higher = false;
-        for (int k = 0; k < 4 && !higher; k++) {
-            double power = sum_power(b, *r + move[k][0], *z + move[k][1]);
-            higher = power > best;
-            if (higher) {
-                best = power;
-                *r += move[k][0];
-                *z += move[k][1];
-            }
-        }
-        if (!higher) {
-            dr /= 2;
-            dz /= 2;
-            halvings++;
-        }
-    }
-}
-
 /* Ransom, Eikenberry and Middleditch 2002, for the fundamental of several harmonics: harmonic h
  * tells r and z h times as well. */
 static void find_errors(const struct box *b, struct place *p)
@@ -183,6 +168,37 @@ static void find_errors(const struct box *b, struct place *p)
     p->z.error = 3 * sqrt(10 / weight) / M_PI;
 }
 
+/* Moves to a neighbour that is higher, if one is. */
+static bool step(const struct box *b, struct place *p, double *best, double dr, double dz)
+{
+    const double move[4][2] = {{dr, 0}, {-dr, 0}, {0, dz}, {0, -dz}};
+    for (int k = 0; k < 4; k++) {
+        double r = p->r.value + move[k][0], z = p->z.value + move[k][1];
+        double power = sum_power(b, r, z);
+        if (power <= *best)
+            continue;
+        *best = power;
+        p->r.value = r;
+        p->z.value = z;
+        return true;
+    }
+    return false;
+}
+
+/* Climbs in steps that halve where no neighbour is higher, until they are small beside the errors.
+ */
+static void climb(const struct box *b, struct place *p, double dr, double dz)
+{
+    double best = sum_power(b, p->r.value, p->z.value);
+    for (int halvings = 0; halvings < MOST_HALVINGS; halvings++, dr /= 2, dz /= 2) {
+        while (step(b, p, &best, dr, dz))
+            continue;
+        find_errors(b, p);
+        if (dr < FINE * p->r.error && dz < FINE * p->z.error)
+            break;
+    }
+}
+
 /* Errors are those of boxes around signals of constant drift, roughly. */
 static struct place place_of_box(const struct box *b, int sign)
 {
@@ -196,14 +212,7 @@ static struct place refine_place(const struct box *b, int h, const struct psr_ma
                                  int zmax)
 {
     struct place p = {.matched = true, .r = {peak->r / h, 0}, .z = {peak->z / h, 0}};
-    double r = p.r.value, z = p.z.value;
-    if (zmax > 0)
-        climb(b, &r, &z, 0.25 / h, 1.0 / h);
-    else
-        climb(b, &r, &z, 0.25 / h, 0);
-    p.r.value = r;
-    p.z.value = z;
-    find_errors(b, &p);
+    climb(b, &p, 0.25 / h, zmax > 0 ? 1.0 / h : 0);
     return p;
 }
 
@@ -365,7 +374,9 @@ static void measure_one(struct outcome *o, psr_pulscan *plan, size_t s,
         o->cand[k] = describe(cand, &b, &place[k], known, harm);
         if (desc->trials > 0 && place[k].matched)
             confirm(&b, desc->trials, &o->cand[k], harm);
-        if (o->n == 2)
+        if (cand->lines && !place[k].matched)
+            strcpy(o->cand[k].note, "lines side by side");
+        else if (o->n == 2)
             strcpy(o->cand[k].note, "z of either sign");
     }
     drop_box(&b);
@@ -408,6 +419,26 @@ static void keep_confirmed(struct psr_measured *m, double least_sigma)
     qsort(m->cand, n, sizeof *m->cand, best_first);
 }
 
+/* Whether two are one signal: a bright line whose side lobes fill a box, and stand out of it. */
+static bool is_same(const struct psr_accel_cand *a, const struct psr_accel_cand *b)
+{
+    return a->r.error < 1 && b->r.error < 1 && fabs(a->r.value - b->r.value) < SAME_R &&
+           fabs(a->z.value - b->z.value) < SAME_Z;
+}
+
+static void drop_repeats(struct psr_measured *m)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < m->n; i++) {
+        size_t k = 0;
+        while (k < n && !is_same(&m->cand[k], &m->cand[i]))
+            k++;
+        if (k == n)
+            m->cand[n++] = m->cand[i];
+    }
+    m->n = n;
+}
+
 psr_status psr_measure(struct psr_measured *out, psr_pulscan *plan, size_t s,
                        const struct psr_pulscan_cand *cand, size_t ncand,
                        const struct psr_measure_desc *desc, psr_err *err)
@@ -432,6 +463,8 @@ psr_status psr_measure(struct psr_measured *out, psr_pulscan *plan, size_t s,
         psr_measured_clear(out);
     else if (desc->trials > 0)
         keep_confirmed(out, desc->least_sigma);
+    drop_repeats(out);
+    psr_measure_note(out->cand, out->n);
     return st;
 }
 

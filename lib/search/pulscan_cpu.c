@@ -37,7 +37,7 @@ static double need(const struct cpu *c)
     double sums = 1.5 * (double)s->nbin + 2.0 * (double)c->pad;
     double work = s->nthread * ((double)psr_tile_work(s) + 2.0 * (double)s->normblock);
     double levels = (double)s->batch * (double)s->nstretch * sizeof *c->level;
-    double spectra = s->series ? psr_pulscan_series_bytes(s) : 0;
+    double spectra = s->series ? psr_pulscan_series_bytes(s) : 8.0 * (double)(s->batch * s->nbin);
     return 4 * (sums + work) + levels + spectra + (double)s->batch * sizeof *c->in;
 }
 
@@ -74,11 +74,11 @@ static psr_status create(void **state, const struct psr_pulscan_search *s, psr_e
     return st;
 }
 
+/* Series are transformed where they are. */
 static float *input(void *state, size_t slot)
 {
-    (void)state;
-    (void)slot;
-    return NULL;
+    const struct cpu *c = state;
+    return c->series ? psr_pulscan_series_room(c->series, slot) : NULL;
 }
 
 /* sum[i] += power[h i] + .. + power[h i + h - 1], from the left. */

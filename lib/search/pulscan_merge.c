@@ -1,4 +1,5 @@
 #include <psrkit/pulscan.h>
+#include <psrkit/signif.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -54,6 +55,20 @@ static bool touch(const struct psr_pulscan_hit *a, const struct psr_pulscan_hit 
     return a->first <= b->first + b->z + NEAR && b->first <= a->first + a->z + NEAR;
 }
 
+static double excess(const struct psr_pulscan_hit *h)
+{
+    return (double)h->power - psr_pulscan_dof(h->nharm, h->z);
+}
+
+/* Whether a narrow box has more of a wide one's power than a drift leaves there: where a frequency
+ * turns the share of power is the root of that of bins.  The wide box then holds lines side by
+ * side, as the harmonics of a bright slow pulsar, which are signals and not it. */
+static bool stands_out(const struct psr_pulscan_hit *h, const struct psr_pulscan_hit *wide)
+{
+    double part = (h->z + 1.0) / (wide->z + 1.0);
+    return part < 0.25 && excess(wide) > 0 && excess(h) > 2 * sqrt(part) * excess(wide);
+}
+
 static double centre(const struct psr_pulscan_hit *h)
 {
     return (double)h->first + h->z / 2.0;
@@ -73,17 +88,28 @@ static int best_first(const void *pa, const void *pb)
     return (a->nharm > b->nharm) - (a->nharm < b->nharm);
 }
 
-/* The best candidate whose box a hit touches, -1 where there is none.  reach: how far apart the
- * middles of touching boxes can be. */
-static int64_t find_touched(const struct grid *g, const struct psr_pulscan_cand *cand,
+/* Of candidate c, which a hit touches or is related to, and the best found before. */
+static int64_t choose(struct psr_pulscan_cand *cand, int64_t c, int64_t found,
+                      const struct psr_pulscan_hit *h)
+{
+    if (stands_out(h, &cand[c].best)) {
+        cand[c].lines = true;
+        return found;
+    }
+    return found < 0 || c < found ? c : found;
+}
+
+/* The best candidate whose box a hit touches, and is part of; -1 where there is none.  reach: how
+ * far apart the middles of touching boxes can be. */
+static int64_t find_touched(const struct grid *g, struct psr_pulscan_cand *cand,
                             const struct psr_pulscan_hit *h, double reach)
 {
     int64_t found = -1;
     size_t last = cell_of(g, centre(h) + reach);
     for (size_t k = cell_of(g, centre(h) - reach); k <= last; k++)
         for (int64_t c = g->head[k]; c >= 0; c = g->next[c])
-            if ((found < 0 || c < found) && touch(&cand[c].best, h))
-                found = c;
+            if (touch(&cand[c].best, h))
+                found = choose(cand, c, found, h);
     return found;
 }
 
@@ -143,7 +169,7 @@ static bool related(const struct psr_pulscan_hit *better, const struct psr_pulsc
     return fabs(ratio * better->r - h->r) <= wide;
 }
 
-static int64_t find_better(const struct grid *g, const struct psr_pulscan_cand *cand,
+static int64_t find_better(const struct grid *g, struct psr_pulscan_cand *cand,
                            const struct psr_pulscan_hit *h, double widest)
 {
     int64_t found = -1;
@@ -153,8 +179,8 @@ static int64_t find_better(const struct grid *g, const struct psr_pulscan_cand *
         size_t last = cell_of(g, at + away);
         for (size_t cell = cell_of(g, at - away); cell <= last; cell++)
             for (int64_t c = g->head[cell]; c >= 0; c = g->next[c])
-                if ((found < 0 || c < found) && related(&cand[c].best, h, ratio))
-                    found = c;
+                if (related(&cand[c].best, h, ratio))
+                    found = choose(cand, c, found, h);
     }
     return found;
 }

@@ -20,6 +20,9 @@ PSR_MUST_CHECK psr_status psr_pulscan_series_transform(struct psr_pulscan_series
                                                        const float *const *in, int64_t *bad,
                                                        psr_err *err);
 
+/* Where spectrum slot will be: a series that is there is transformed in place. */
+float *psr_pulscan_series_room(struct psr_pulscan_series *x, size_t slot);
+
 /* Spectrum slot, [nbin][2], of the last transform. */
 const float *psr_pulscan_series_spectrum(const struct psr_pulscan_series *x, size_t slot);
 

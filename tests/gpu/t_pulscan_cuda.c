@@ -225,7 +225,8 @@ static void compare_hit(psr_pulscan *p, size_t spec, const struct psr_pulscan_de
 static void compare_alone(const psr_pulscan *p, const struct psr_pulscan_desc *d,
                           const struct psr_pulscan_hit *h, struct tally *t)
 {
-    double lower = psr_pulscan_sigma(p, (double)h->power * (1 - tolerance), h->nharm, h->z, h->first);
+    double lower =
+        psr_pulscan_sigma(p, (double)h->power * (1 - tolerance), h->nharm, h->z, h->first);
     *(lower <= d->sigma ? &t->near_floor : &t->wrong) += 1;
 }
 
@@ -442,6 +443,7 @@ int main(int argc, char **argv)
     static const struct psr_pulscan_desc series[] = {
         {.nbin = 5003},
         {.nbin = 40000, .redden = {6, 100, 1500}},
+        {.nbin = 40000, .redden = {6, 6000, 300}},
         {.nbin = 300, .redden = {1000, 1000, 0}},
         {.nbin = 9999, .redden = {50, 5000, 1e9}},
     };

@@ -68,15 +68,17 @@ static struct psr_fake_signal draw_pulsar(uint64_t seed)
 static void make_pulsar(uint64_t seed, const psr_rfft *rfft, float *x, double *r)
 {
     const struct psr_fake_signal signal = draw_pulsar(seed);
-    struct psr_obs obs = {.nchan = 1,
-                          .nif = 1,
-                          .nbit = 32,
-                          .kind = PSR_FLOAT,
-                          .fch1_mhz = 1550,
-                          .foff_mhz = -0.292968752,
-                          .tsamp_s = TSAMP_S,
-                          .nsamp = NSAMP,
-                          .tstart = {60000, 0}};
+    struct psr_obs obs;
+    psr_obs_init(&obs);
+    obs.nchan = 1;
+    obs.nif = 1;
+    obs.nbit = 32;
+    obs.kind = PSR_FLOAT;
+    obs.fch1_mhz = 1550;
+    obs.foff_mhz = -0.292968752;
+    obs.tsamp_s = TSAMP_S;
+    obs.nsamp = NSAMP;
+    obs.tstart.day = 60000;
     const struct psr_fake_desc desc = {.obs = &obs,
                                        .seed = seed,
                                        .dmconst = PSR_DMCONST_PRESTO,
