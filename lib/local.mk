@@ -78,6 +78,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/base/device.c \
 	lib/base/device_backend.h \
 	lib/base/isa.h \
+	lib/base/memory.h \
 	lib/base/number.c \
 	lib/base/order.c \
 	lib/base/order.h \

@@ -86,6 +86,7 @@ check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
 dist_noinst_DATA += \
 	tests/beam_ref.h \
+	tests/bench.bash \
 	tests/bench.h \
 	tests/clean_scene.h \
 	tests/example.c \

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <psrkit/delays.h>
 #include <stdlib.h>
+#include <string.h>
 
 static bool is_rising(const struct psr_obs *obs)
 {
@@ -22,6 +23,9 @@ static void take_header(struct gpudedisp_compat *k)
     k->obs.foff_mhz = -fabs(obs->foff_mhz);
     k->obs.fch1_mhz = filterbank ? obs->fch1_mhz : psr_obs_highest_mhz(obs);
     k->obs.freq_mhz = NULL;
+    /* PRESTO has names for machines, and forgets those it knows. */
+    if (filterbank && strcmp(psr_machine_name(obs->machine_id), "Unknown") != 0)
+        strcpy(k->obs.instrument, "unset");
     /* The source has inverted already.  Of PSRFITS PRESTO turns a band that goes down once, whether
      * it is told to or not. */
     k->reverse = filterbank ? !rising || o->invert : !rising && !o->invert;

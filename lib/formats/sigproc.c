@@ -434,6 +434,7 @@ static void fill_rest(struct psr_obs *obs, const struct parse *p)
     if (p->seen[TELESCOPE_ID])
         obs->telescope_id = (int)p->value[TELESCOPE_ID];
     strcpy(obs->telescope, psr_telescope_name(obs->telescope_id));
+    strcpy(obs->instrument, psr_machine_name(obs->machine_id));
     if (*p->source)
         memcpy(obs->source, p->source, sizeof obs->source);
 }

@@ -12,8 +12,8 @@ extern "C" {
 /* Given:    what   the name of the number, for the message; text   the whole of it is used
  *           min, max   inclusive limits
  * Returned: *value, untouched on error
- * Status:   PSR_EINVAL with "WHAT: 'TEXT' is not a number" (or "a whole number"), "... is below MIN"
- *           or "... is above MAX"
+ * Status:   PSR_EINVAL with "WHAT: 'TEXT' is not a number" (or "a whole number"),
+ *           "... is below MIN" or "... is above MAX"
  * Notes:    integers take 0x and 0 prefixes, as PRESTO's do; not-a-number and infinity are refused;
  *           the decimal point is '.', whatever the locale. */
 PSR_MUST_CHECK psr_status psr_parse_int(const char *what, const char *text, int64_t min,

@@ -106,6 +106,9 @@ const char *psr_telescope_name(int telescope_id);
 int psr_telescope_id(const char *name);
 double psr_telescope_beam_arcsec(const char *name, double freq_mhz);
 
+/* PRESTO's name of the instrument with a SIGPROC machine_id, "Unknown" for others. */
+const char *psr_machine_name(int machine_id);
+
 #ifdef __cplusplus
 }
 #endif

@@ -21,8 +21,8 @@ typedef struct psr_outfile psr_outfile;
  * renamed.  A link is followed, and stays.  "-" is standard output.
  * Status: PSR_EIO naming the path, also for a file that is write-protected; PSR_ENOMEM.
  * Notes:  a file made when three quarters of the descriptors the process may have, or all but 32,
- *         are in use is parked from the start.  One file, one thread at a time; different files are independent.
- */
+ *         are in use is parked from the start.  One file, one thread at a time; different files are
+ *         independent. */
 PSR_MUST_CHECK psr_status psr_outfile_create(psr_outfile **out, const char *path, psr_err *err);
 
 /* Gathers writes shorter than this into writes of up to this length; 64 KiB if never called.  No

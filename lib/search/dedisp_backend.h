@@ -139,7 +139,4 @@ PSR_MUST_CHECK psr_status psr_dedisp_create_summed(psr_dedisp **out,
 double psr_dedisp_block_bytes(const psr_dedisp *p);
 size_t psr_dedisp_suit_block(const psr_dedisp *p, size_t nsamp);
 
-/* What mem_bytes 0 stands for. */
-int64_t psr_dedisp_default_memory(void);
-
 #endif
