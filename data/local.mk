@@ -16,6 +16,7 @@ dist_surveys_DATA = \
 # Arrays of dishes, for frbbeam and fakebin.
 arraysdir = $(pkgdatadir)/arrays
 dist_arrays_DATA = \
+	data/arrays/README \
 	data/arrays/chord-pathfinder-8x12.array \
 	data/arrays/chord-pathfinder-8x8.array \
 	data/arrays/chord.array \

@@ -78,6 +78,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/base/device.c \
 	lib/base/device_backend.h \
 	lib/base/isa.h \
+	lib/base/memory.h \
 	lib/base/number.c \
 	lib/base/order.c \
 	lib/base/order.h \
@@ -220,7 +221,6 @@ lib_libpsrkit_a_SOURCES = \
 	lib/signal/fake_truth.c \
 	lib/signal/fakevolt.c \
 	lib/signal/orbit.c \
-	lib/signal/quantise_lanes.h \
 	lib/signal/redden.h \
 	lib/signal/resample.c \
 	lib/signal/rfft.c \

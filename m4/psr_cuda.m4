@@ -35,7 +35,7 @@ AC_DEFUN([PSR_CUDA], [
     AS_IF([test -n "$psr_cuda_dir"], [PSR_CUDA_TRY])
     AS_IF([test $psr_cuda = yes],
         [AC_DEFINE([HAVE_CUDA], [1], [Build the CUDA backends])
-         psr_cuda_summary="$NVCC, $psr_archs"],
+         psr_cuda_summary="$NVCC, ${psr_archs:-its own choice of architecture}"],
         [AS_CASE([$with_cuda],
             [no], [psr_cuda_summary=no],
             [guess], [
@@ -110,7 +110,7 @@ AC_DEFUN([PSR_CUDA_ARCH], [
     psr_known=$("$NVCC" --list-gpu-code 2>/dev/null | sed -n 's/^\(sm_[[0-9]]*\)$/\1/p' | sort -t_ -k2n)
     AS_CASE([$host_cpu], [aarch64*], [psr_tegra=' '], [psr_tegra=' sm_72 sm_87 sm_88 sm_101 sm_110 '])
     AS_CASE([$with_cuda_arch],
-        [all], [psr_archs=$(echo "$psr_known" | awk -F_ -v skip="$psr_tegra" '$[]2 >= 70 && !index(skip, " " $[]0 " ")')],
+        [all], [psr_archs=$(echo "$psr_known" | awk -F_ -v skip="$psr_tegra" '$[]2 >= 70 && skip !~ " " $[]0 " "')],
         [psr_archs=$(echo "$with_cuda_arch" | tr ',' '\n')])
     psr_archs=$(echo $psr_archs)
     NVCC_ARCH_FLAGS=

@@ -4,20 +4,9 @@
 load helper
 
 setup() {
-    golden=$srcdir/tests/golden
-    g8=$golden/g8.fil # no position, Parkes
     cd "$BATS_TEST_TMPDIR"
-    # A position, the GBT, and the data of g8.fil.
-    data=$((29696 * 32))
-    cat "$golden/headers/radec.hdr" <(tail -c $data "$g8") >radec.fil
+    make_radec
     trials="-lodm 40 -dmstep 7 -numdms 3"
-}
-
-# patch KEY BYTE HEX: replaces one byte of the value of KEY in radec.fil.
-patch() {
-    local at
-    at=$(grep -obUa "$1" radec.fil | head -n 1 | cut -d: -f1)
-    printf "\\x$3" | dd of=radec.fil bs=1 seek=$((at + ${#1} + $2)) conv=notrunc status=none
 }
 
 # field FILE LABEL: the value of a line of an .inf file.
@@ -73,8 +62,8 @@ same_epoch() {
 
 @test "-position and -site stand in for the header" {
     gpudedisp -q $trials -o t radec.fil
-    patch telescope_id 0 63
-    patch src_raj 6 00
+    patch radec.fil telescope_id 0 63
+    patch radec.fil src_raj 6 00
     gpudedisp -q $trials -position 07:37:51.248,-30:39:40.71 -site=-79.839835,38.433121,823 -o u radec.fil
     [ "$(field u_DM40.00.inf 'J2000 Right')" = 07:37:51.2480 ]
     # The coordinates are good to some 30 m: 1e-12 d.
@@ -91,7 +80,7 @@ same_epoch() {
 
 @test "an unknown telescope is taken for the Earth's centre, which is said" {
     gpudedisp -q $trials -o t radec.fil
-    patch telescope_id 0 63
+    patch radec.fil telescope_id 0 63
     run -0 --separate-stderr gpudedisp $trials -o u radec.fil
     [[ $stderr == *"radec.fil: where telescope 'Unknown' stands is not known: the Earth's centre"* ]]
     [[ $stderr == *"from the Earth's centre towards"* ]]
@@ -102,20 +91,25 @@ same_epoch() {
 
 @test "a file without a date is not barycentred" {
     for byte in 0 1 2 3 4 5 6 7; do
-        patch tstart $byte 00
+        patch radec.fil tstart $byte 00
     done
     run -0 --separate-stderr gpudedisp $trials -o t radec.fil
     [[ $stderr == *"MJD 0 is no date: no barycentring"* ]]
     [ "$(field t_DM40.00.inf Barycentered)" = 0 ]
+    # Beyond 2100 the Earth's orbit is not known: bytes 5 to 7 of 1e5.
+    patch radec.fil tstart 5 6A
+    patch radec.fil tstart 6 F8
+    patch radec.fil tstart 7 40
+    run -0 --separate-stderr gpudedisp $trials -o t radec.fil
+    [[ $stderr == *"MJD 100000 is no date: no barycentring"* ]]
 }
 
 @test "bad positions and sites are refused" {
     for bad in "-position 12" "-position 1:2,3" "-position 25:0:0,0" "-site 1,2" "-site 1,91,0" "-site x,2,3"; do
-        run -1 --separate-stderr gpudedisp $trials -q $bad -o t radec.fil
-        [ "$(printf '%s\n' "$stderr" | wc -l)" -eq 1 ]
-        [[ $stderr =~ (position|site|ascension|declination|latitude|longitude) ]]
+        refuses 1 '(position|site|ascension|declination|latitude|longitude)' \
+            gpudedisp $trials -q $bad -o t radec.fil
     done
-    [ -z "$(find . -name 't[_.]*')" ]
+    leaves_no 't[_.]*'
 }
 
 @test "threads, memory, pipes and -downsamp do as they should" {

@@ -6,6 +6,7 @@
 #include <psrkit/status.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 /* Ends the program, which says why. */
@@ -21,13 +22,14 @@ __attribute__((unused)) static void bench_must(psr_status st, const psr_err *err
         bench_stop(err->msg);
 }
 
-/* Memory from the beginning of a cache line, its contents anything, its pages not yet touched. */
+/* Zeroed memory from the beginning of a cache line; its pages are there. */
 __attribute__((unused)) static void *bench_take(size_t n, size_t size)
 {
-    void *p = aligned_alloc(64, (n * size + 63) / 64 * 64);
+    const size_t bytes = (n * size + 63) / 64 * 64;
+    void *p = aligned_alloc(64, bytes);
     if (!p)
         bench_stop("no memory");
-    return p;
+    return memset(p, 0, bytes);
 }
 
 __attribute__((unused)) static double bench_seconds(clockid_t clock)

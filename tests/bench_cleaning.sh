@@ -3,18 +3,12 @@
 # mask and clipping and with zero-DM, beside those of the same run without.  Ways take turns, so that
 # a machine that slows down slows all.  Run from the build folder; needs 1 GB under TMPDIR.
 #   bench_cleaning.sh [REPEATS]
-set -euo pipefail
-repeats=${1:-5}
-build=${builddir:-$PWD}
-PATH=$build/tools:$build/tests:$PATH
-dir=$(mktemp -d "${TMPDIR:-/tmp}/psrkit-bench.XXXXXX")
-trap 'rm -rf "$dir"' EXIT
+# shellcheck source=tests/bench.bash
+source "$(dirname "${BASH_SOURCE[0]}")/bench.bash"
 TIMEFORMAT='%U %S'
 
-# seconds COMMAND...: user and system time of one run.
-seconds() { { time "$@" >/dev/null 2>&1; } 2>&1 | awk '{ printf "%.3f\n", $1 + $2 }'; }
-
-median() { sort -n "$1" | sed -n "$((repeats / 2 + 1))p"; }
+# cpu_seconds COMMAND...: user and system time of one run.
+cpu_seconds() { { time "$@" >/dev/null 2>&1; } 2>&1 | awk '{ printf "%.3f\n", $1 + $2 }'; }
 
 names=(plain clip mask+clip zero-DM)
 flags=(-noclip "" "-mask $dir/r.mask" -zerodm)
@@ -29,12 +23,12 @@ bench() {
     rm -f "$dir"/times.*
     for n in $(seq "$repeats"); do
         for k in "${!names[@]}"; do
-            seconds gpudedisp -q -nobary -ncpus 1 ${flags[k]} $options -o "$dir/out" "$dir/in.fil" >>"$dir/times.$k"
+            cpu_seconds gpudedisp -q -nobary -ncpus 1 ${flags[k]} $options -o "$dir/out" "$dir/in.fil" >>"$dir/times.$k"
         done
     done
-    plain=$(median "$dir/times.0")
+    plain=$(middle <"$dir/times.0")
     for k in "${!names[@]}"; do
-        run_s=$(median "$dir/times.$k")
+        run_s=$(middle <"$dir/times.$k")
         awk -v w="$work" -v c="${names[k]}" -v t="$run_s" -v p="$plain" -v g="${goals[k]}" \
             'BEGIN { printf "%-14s %-10s %9.3f %7.2f %6s\n", w, c, t, t / p, g }'
     done

@@ -2,23 +2,13 @@
 # gpudedisp from file to files: seconds of whole runs, on 1 and 2 threads, beside what reading the input and
 # writing the output alone take.  Run from the build folder; needs 2.5 GB under TMPDIR.
 #   bench_gpudedisp.sh [REPEATS]
-set -euo pipefail
-repeats=${1:-5}
-PATH=${builddir:-$PWD}/tools:$PATH
-dir=$(mktemp -d "${TMPDIR:-/tmp}/psrkit-bench.XXXXXX")
-trap 'rm -rf "$dir"' EXIT
-
-# seconds COMMAND...: wall-clock time of one run.
-seconds() {
-    local began=$EPOCHREALTIME
-    "$@" >/dev/null 2>&1
-    awk -v a="$began" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.3f\n", b - a }'
-}
+# shellcheck source=tests/bench.bash
+source "$(dirname "${BASH_SOURCE[0]}")/bench.bash"
 
 # median COMMAND...: of $repeats runs, after one that warms up.
 median() {
     seconds "$@" >/dev/null
-    for _ in $(seq "$repeats"); do seconds "$@"; done | sort -n | sed -n "$((repeats / 2 + 1))p"
+    for _ in $(seq "$repeats"); do seconds "$@"; done | middle
 }
 
 write_alone() { head -c "$1" /dev/zero >"$dir/zeros"; }

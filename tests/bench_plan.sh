@@ -2,11 +2,8 @@
 # gpudedisp -plan with four lines against runs of its lines: seconds, and the ratio to what the lines take with
 # one read of the file, which should be at most 1.15.  Run from the build folder; needs 500 MB under TMPDIR.
 #   bench_plan.sh [REPEATS]
-set -euo pipefail
-repeats=${1:-5}
-PATH=${builddir:-$PWD}/tools:$PATH
-dir=$(mktemp -d "${TMPDIR:-/tmp}/psrkit-bench.XXXXXX")
-trap 'rm -rf "$dir"' EXIT
+# shellcheck source=tests/bench.bash
+source "$(dirname "${BASH_SOURCE[0]}")/bench.bash"
 
 # DMs, steps, trials and downsampling as a survey has them.
 plan='0 0.5 200 1
@@ -15,21 +12,12 @@ plan='0 0.5 200 1
 700 4 200 8'
 printf '%s\n' "$plan" >"$dir/plan"
 
-# seconds COMMAND...: wall-clock time of one run.
-seconds() {
-    local began=$EPOCHREALTIME
-    "$@" >/dev/null 2>&1
-    awk -v a="$began" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.3f\n", b - a }'
-}
-
 by_lines() {
     local lo step n ds
     while read -r lo step n ds; do
         gpudedisp "$@" -lodm "$lo" -dmstep "$step" -numdms "$n" -downsamp "$ds" "$dir/obs.fil"
     done <"$dir/plan"
 }
-
-middle() { sort -n | sed -n "$((repeats / 2 + 1))p"; }
 
 # compare THREADS BITS: the three in turn, so that a machine that slows down does so for all.
 compare() {

@@ -155,8 +155,6 @@ int main(int argc, char **argv)
         write_peer_input(&b);
     for (int k = 0; k < NWORK; k++)
         measure(&b, &works[k], floor_s);
-    if (b.peer)
-        scratch_remove();
     free(b.x);
     return sum == 1 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

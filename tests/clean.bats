@@ -4,13 +4,8 @@
 load helper
 
 setup() {
-    golden=$srcdir/tests/golden
-    g8=$golden/g8.fil
     cd "$BATS_TEST_TMPDIR"
-    { cat "$golden/headers/radec.hdr"; tail -c 950272 "$g8"; } >radec.fil
-    gzip -dc "$golden/rfi.diff.gz" >rfi.diff
-    "$builddir/tests/add_bytes" radec.fil rfi.diff >rfi.fil
-    mask=$golden/mask/r_rfifind.mask
+    make_rfi
     one="-nobary -q -nopad -lodm 47 -numdms 1"
 }
 
@@ -95,12 +90,8 @@ near() {
 
 # refused CODE PATTERN ARGS...: one line that matches, and no file.
 refused() {
-    local code=$1 pattern=$2
-    shift 2
-    run -"$code" --separate-stderr gpudedisp -q -nobary -o t "$@"
-    [ "$(printf '%s\n' "$stderr" | wc -l)" -eq 1 ] || { echo "stderr: $stderr"; false; }
-    [[ $stderr =~ $pattern ]] || { echo "stderr: $stderr"; false; }
-    [ -z "$(find . -name 't[_.]*' -o -name '*.part*')" ]
+    refuses "$1" "$2" gpudedisp -q -nobary -o t "${@:3}"
+    leaves_no 't[_.]*'
 }
 
 @test "bad masks are refused with one line" {

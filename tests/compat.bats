@@ -13,7 +13,6 @@ patch_telescope() {
 }
 
 setup() {
-    golden=$srcdir/tests/golden
     large=${PSRKIT_GOLDEN:-${PSRKIT_TEST_DATA:-/nonexistent}/../golden}/in
     cd "$BATS_TEST_TMPDIR"
     mkdir -p in out/rfifind
@@ -103,12 +102,8 @@ run_cases() {
 
 # refused PATTERN ARGS...: one line that matches, and no file.
 refused() {
-    local code=$1 pattern=$2
-    shift 2
-    run -"$code" --separate-stderr gpudedisp -q -compat presto -nobary -o t "$@"
-    [ "$(printf '%s\n' "$stderr" | wc -l)" -eq 1 ] || { echo "stderr: $stderr"; false; }
-    [[ $stderr =~ $pattern ]] || { echo "stderr: $stderr"; false; }
-    [ -z "$(find . -name 't[_.]*' -o -name '*.part*')" ]
+    refuses "$1" "$2" gpudedisp -q -compat presto -nobary -o t "${@:3}"
+    leaves_no 't[_.]*'
 }
 
 @test "what PRESTO refuses leaves no file behind" {

@@ -16,13 +16,8 @@ need_golden() {
 
 # refused CODE PATTERN ARGS...: fakebin must exit with CODE, say one line that matches, and leave nothing.
 refused() {
-    local code=$1 pattern=$2
-    shift 2
-    run -"$code" --separate-stderr fakebin -tobs 0.1 "$@"
-    [ "$(printf '%s\n' "$stderr" | wc -l)" -eq 1 ] || { echo "stderr: $stderr"; false; }
-    [[ $stderr =~ $pattern ]] || { echo "stderr: $stderr"; false; }
-    [ -z "$output" ]
-    [ -z "$(find . -name 'x*' -o -name '*.part*')" ] || { find .; false; }
+    refuses "$1" "$2" fakebin -tobs 0.1 "${@:3}"
+    leaves_no 'x*'
 }
 
 header_bytes() {
@@ -168,6 +163,8 @@ golden_header() { # BITS FILE
     refused 2 '-becc: 1.5 is above' -binary -becc 1.5 -o x
     refused 2 '-width: 200 is above 100' -width 200 -o x
     refused 2 'no operands' -o x y
+    refused 2 "-truth: 'x' is where the observation goes" -o x -truth x
+    refused 2 "-truth: '-' is where the observation goes" -truth -
     refused 2 '-dat needs -o' -dat
     refused 2 '-dat excludes' -dat -psrfits -o x
     refused 2 'reach 0' -nchans 1000 -fch1 30 -foff 1 -o x

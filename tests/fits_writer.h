@@ -97,8 +97,8 @@ static inline void fits_edit(fitsfile *f, const char *edit, int *status)
 
 static inline bool fits_is_primary_key(const char *edit)
 {
-    static const char *const keys[] = {
-        "OBS_MODE", "FITSTYPE", "STT_", "RA=", "TELESCOP", "OBSFREQ", "BACKEND", "BE_DELAY"};
+    static const char *const keys[] = {"OBS_MODE", "FITSTYPE", "STT_",    "RA=",     "DEC=",
+                                       "TELESCOP", "OBSFREQ",  "BACKEND", "BE_DELAY"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (!strncmp(edit, keys[i], strlen(keys[i])))
             return true;

@@ -24,13 +24,8 @@ rewrite() {
 
 # refused CODE PATTERN ARGS...: frbbeam must exit with CODE, say one line that matches, and leave nothing.
 refused() {
-    local code=$1 pattern=$2
-    shift 2
-    run -"$code" --separate-stderr frbbeam -q "$@"
-    [ "$(printf '%s\n' "$stderr" | wc -l)" -eq 1 ] || { echo "stderr: $stderr"; false; }
-    [[ $stderr =~ $pattern ]] || { echo "stderr: $stderr"; false; }
-    [ -z "$output" ]
-    [ -z "$(find . -name 'x_*' -o -name 'x.*' -o -name '*.part*')" ] || { find .; false; }
+    refuses "$1" "$2" frbbeam -q "${@:3}"
+    leaves_no 'x[_.]*'
 }
 
 samples() { # FILE: what follows its header
@@ -281,6 +276,10 @@ levels() {
     printf '0 5\n699 3\n' >bad
     refused 1 'bad: sums of 5 samples at 698 MHz, must be a multiple of the shortest, 3' \
         -array s.array -beams s.beams -tds @bad -o x v.dada
+    printf '0 1048576\n699 1\n' >bad
+    fakebin -q -array s.array -nchans 4 -fch1 700 -foff 1 -tsamp 1 -tobs 1.1 -o long.dada
+    refused 1 'bad: sums end together after 1048576 samples, which with their rows are 92.3 MB; a quarter of 105 MB' \
+        -array s.array -beams s.beams -tds @bad -mem 100M -o x long.dada
     printf '0 6\n699 3\n699 9\n' >bad
     refused 1 'bad: line 3: a second row from 699 MHz' -array s.array -beams s.beams -tds @bad -o x v.dada
     refused 2 '-tds: .*0' -array s.array -beams s.beams -tds 0 -o x v.dada
@@ -300,6 +299,14 @@ levels() {
     paste a.scale b.scale | awk 'NR > 2 { d = $3 / $6 - 1; if (d < -0.1 || d > 0.1) bad = 1 } END { exit bad }'
 }
 
+@test "what is a stand-in in an array is remarked on" {
+    fakebin -q -seed 3 -array "$array" -nchans 4 -fch1 700 -foff 1 -tsamp 100 -tobs 0.05 -o v.dada
+    run -0 --separate-stderr frbbeam -array "$array" -grid -beam 3 -o a v.dada
+    [[ $stderr == "frbbeam: $array: stand-ins, not the telescope's own: site, inputs" ]]
+    run -0 --separate-stderr frbbeam -q -array "$array" -grid -beam 3 -o a v.dada
+    [ -z "$stderr" ]
+}
+
 @test "arrays, beams and gains that cannot be used are refused" {
     small v.dada
     { cat s.array; echo 'dish 1 2 1'; } >bad.array
@@ -313,6 +320,8 @@ levels() {
     refused 1 'bad: line 1: channel: 4 is above 3' -array s.array -beams s.beams -weights bad -o x v.dada
     echo '0 0 0 nan 0' >bad
     refused 1 'not a number' -array s.array -beams s.beams -weights bad -o x v.dada
+    echo '0 0 0 1e13 0' >bad
+    refused 1 'real part: 1e13 is above 1e\+12' -array s.array -beams s.beams -weights bad -o x v.dada
     printf '\x93NUMPY\x01\x00\x3f\x00%-62s\n' "{'descr': '<c8', 'fortran_order': False, 'shape': (4, 2, 6), }" >bad
     refused 1 'must be \(4, 2, 5\)' -array s.array -beams s.beams -weights bad -o x v.dada
 }
@@ -325,6 +334,8 @@ levels() {
     refused 2 '-o ROOT' -array s.array -grid v.dada
     refused 2 'needs -beam K' -array s.array -grid -o - v.dada
     refused 2 'none of 4, 8, 32' -array s.array -grid -nbits 16 -o x v.dada
+    refused 2 'for one purpose only' -array - -beams s.beams -o x -
+    refused 2 'the name is missing' -array s.array -grid -tds @ -o x v.dada
     refused 2 'floats are not scaled' -array s.array -grid -nbits 32 -scale s -o x v.dada
 }
 
@@ -333,6 +344,59 @@ levels() {
     run -1 bash -c 'frbbeam -q -array s.array -beams s.beams -beam 0 -o - v.dada >/dev/full'
     run -1 bash -c 'frbbeam -q -array s.array -beams s.beams -o none/x v.dada'
     [ -z "$(find . -name '*.part*')" ]
+}
+
+@test "a file that may not grow, and a name that is taken, end it, and nothing stays" {
+    small v.dada
+    run -1 --separate-stderr bash -c 'ulimit -f 1; frbbeam -q -array s.array -beams s.beams -nbits 32 -tds 1 -o x v.dada'
+    [[ $stderr == *': cannot write: File too large' ]]
+    mkdir x.scale
+    run -1 --separate-stderr frbbeam -q -array s.array -beams s.beams -o x v.dada
+    [[ $stderr == 'frbbeam: x.scale: '* ]]
+    [ "$(find . -name 'x*')" = ./x.scale ]
+}
+
+@test "a run that waits for a pipe can be stopped, and nothing stays" {
+    small v.dada
+    mkfifo pipe
+    { cat v.dada; sleep 20; } 3>&- >pipe &
+    local feeder=$!
+    frbbeam -q -array s.array -beams s.beams -tds 3 -o x - <pipe 3>&- &
+    local run=$!
+    for i in $(seq 100); do [ -z "$(find . -name 'x_beam0002.fil.part*')" ] || break; sleep 0.05; done
+    kill -TERM $run
+    local code=0 since=$SECONDS
+    wait $run || code=$?
+    kill $feeder
+    [ $code -eq 143 ]
+    [ $((SECONDS - since)) -le 5 ]
+    [ -z "$(find . -name 'x*')" ]
+}
+
+@test "any lengths of what a pipe gives, and a stream of one sample, will do" {
+    small v.dada
+    frbbeam -q -array s.array -beams s.beams -tds 3 -o a v.dada
+    for n in 39 777 4097; do
+        dd if=v.dada bs=$n status=none | frbbeam -q -array s.array -beams s.beams -tds 3 -o b -
+        cmp a_beam0001.fil b_beam0001.fil
+    done
+    head -c 4136 v.dada | frbbeam -q -array s.array -beams s.beams -nbits 32 -tds 1 -o c -
+    [ "$(samples c_beam0001.fil | wc -c)" -eq 16 ]
+    head -c 4136 v.dada >one.dada
+    refused 1 'one.dada: holds 1 samples, fewer than the 2 of -tds' -array s.array -beams s.beams -tds 2 -o x one.dada
+    : >empty.dada
+    refused 1 'empty.dada: is empty' -array s.array -beams s.beams -o x empty.dada
+    refused 1 'standard input: is empty' -array s.array -beams s.beams -o x - </dev/null
+}
+
+@test "thousands of beams with few descriptors" {
+    small v.dada
+    echo 'lattice 50 60 -0.5 -0.5 0.02 0.017' >many
+    (ulimit -n 64 && frbbeam -q -array s.array -beams many -o m v.dada)
+    [ "$(ls m_beam*.fil | wc -l)" -eq 3000 ]
+    frbbeam -q -array s.array -beams many -beam 2999 -scale m.scale -o k v.dada
+    paste <(levels m_beam2999.fil) <(levels k_beam2999.fil) |
+        awk '{ for (i = 1; i <= 4; i++) { d = $i - $(i + 4); if (d > 1 || d < -1) bad = 1 } } END { exit bad || NR != 100 }'
 }
 
 @test "fakebin -array makes the same voltages whatever the threads, and refuses what it has no use for" {

@@ -4,7 +4,6 @@
 load helper
 
 setup() {
-    golden=$srcdir/tests/golden
     cd "$BATS_TEST_TMPDIR"
 }
 
@@ -22,16 +21,6 @@ make_series() {
 field() { sed -n 4p "$1" | awk -v n="$2" '{ sub(/\(.*/, "", $n); print $n }'; }
 
 near() { awk -v a="$1" -v b="$2" -v tol="$3" 'BEGIN { d = a - b; exit !(d <= tol && -d <= tol) }'; }
-
-need_data() {
-    [ -r "${PSRKIT_TEST_DATA:-/nonexistent}/$1" ] || skip "PSRKIT_TEST_DATA has no $1"
-}
-
-# one_line PATTERN: standard error was one line that matches.
-one_line() {
-    [ "$(printf '%s\n' "$stderr" | wc -l)" -eq 1 ] || { echo "stderr: $stderr"; false; }
-    [[ $stderr =~ $1 ]] || { echo "stderr: $stderr"; false; }
-}
 
 @test "--help and --version go to standard output and exit 0" {
     run -0 --separate-stderr gpuaccel-pulscan --help

@@ -4,39 +4,21 @@
 load helper
 
 setup() {
-    golden=$srcdir/tests/golden
-    g8=$golden/g8.fil
     cd "$BATS_TEST_TMPDIR"
     trials="-nobary -noclip -q -lodm 40 -dmstep 7 -numdms 3"
 }
 
-# need_data FILE: skips the test where real observations are not at hand.
-need_data() {
-    [ -r "${PSRKIT_TEST_DATA:-/nonexistent}/$1" ] || skip "PSRKIT_TEST_DATA has no $1"
+# spoil KEY BYTE HEX: bad.fil, g8.fil with one byte of the value of KEY replaced.
+spoil() {
+    cp "$g8" bad.fil
+    chmod u+w bad.fil
+    patch bad.fil "$@"
 }
 
 # refused CODE PATTERN ARGS...: gpudedisp must exit with CODE, say one line that matches, and leave nothing.
 refused() {
-    local code=$1 pattern=$2
-    shift 2
-    run -"$code" --separate-stderr gpudedisp "$@"
-    [ "$(printf '%s\n' "$stderr" | wc -l)" -eq 1 ] || { echo "stderr: $stderr"; false; }
-    [[ $stderr =~ $pattern ]] || { echo "stderr: $stderr"; false; }
-    [ -z "$output" ]
-    leaves_nothing
-}
-
-leaves_nothing() {
-    [ -z "$(find . -name 't[_.]*' -o -name '*.part*')" ] || { find .; false; }
-}
-
-# patch KEY BYTE HEX: a copy bad.fil of g8.fil with one byte of the value of KEY replaced.
-patch() {
-    cp "$g8" bad.fil
-    chmod u+w bad.fil
-    local at
-    at=$(grep -obUa "$1" bad.fil | head -n 1 | cut -d: -f1)
-    printf "\\x$3" | dd of=bad.fil bs=1 seek=$((at + ${#1} + $2)) conv=notrunc status=none
+    refuses "$1" "$2" gpudedisp "${@:3}"
+    leaves_no 't[_.]*'
 }
 
 @test "--help and --version go to standard output and exit 0" {
@@ -136,6 +118,16 @@ patch() {
     refused 2 'neither direct nor subband' -algo tree -o t "$g8"
 }
 
+@test "a header without a position is told of, of files and of a pipe" {
+    run -0 --separate-stderr gpudedisp -numdms 1 -o a "$g8"
+    [[ $stderr == *"g8.fil: the header has no position: "* ]]
+    run -0 --separate-stderr gpudedisp -numdms 1 -o a - <"$g8"
+    [[ $stderr == *": standard input: the header has no position: "* ]]
+    fakebin -q -psrfits -nchans 8 -nbits 8 -tobs 1 -dm 10 -seed 1 -o x.fits
+    run -0 --separate-stderr gpudedisp -numdms 1 -o a x.fits
+    [[ $stderr == *"x.fits: the header has no position: "* ]]
+}
+
 @test "a device that is not there is refused, and auto does without" {
     gpudedisp $trials -device cpu -o a "$g8"
     gpudedisp $trials -device auto -o b "$g8"
@@ -149,7 +141,10 @@ patch() {
     refused 1 'DM.*decimals|decimals.*DM' -q -dmstep 0.002 -numdms 4 -o t "$g8"
     refused 1 'DM 100009 sweeps over [0-9]+ samples' -q -lodm 1e5 -o t "$g8"
     refused 1 'sub-bands do not divide 32' -q -algo subband -nsub 7 -o t "$g8"
-    refused 1 'offset|skip|spectra' -q -offset 30000 -o t "$g8"
+    refused 1 'g8.fil: offset of 30000 spectra, must be 0 to 29695' -q -offset 30000 -o t "$g8"
+    refused 1 'g8.fil: offset of 29696 spectra, must be 0 to 29695' -q -start 1 -o t "$g8"
+    run -1 bash -c "gpudedisp -q -nobary -offset 30000 -o t - <'$g8'"
+    [[ $output == *'standard input: offset of 30000 spectra, must be 0 to 29695' ]]
     refused 1 'ignored channels.*32' -q -ignorechan 32 -o t "$g8"
 }
 
@@ -162,11 +157,11 @@ patch() {
     refused 1 'header.fil' -q -o t header.fil
     head -c 5000 /dev/urandom >random.fil
     refused 1 'random.fil' -q -o t random.fil
-    patch nbits 0 03
+    spoil nbits 0 03
     refused 1 'bad.fil.*nbits.*3' -q -o t bad.fil
-    patch nchans 0 00
+    spoil nchans 0 00
     refused 1 'bad.fil.*nchans.*0' -q -o t bad.fil
-    patch tsamp 7 BF
+    spoil tsamp 7 BF
     refused 1 'bad.fil.*tsamp.*-' -q -o t bad.fil
     refused 1 'missing.fil.*No such file' -q -o t missing.fil
 }
@@ -179,7 +174,7 @@ patch() {
     refused 1 'standard input .-. among 2 inputs' -q -o t "$g8" -
     # The last byte that counts, and what it becomes.
     for change in 'nchans 0 10' 'nbits 0 10' 'tsamp 6 31' 'fch1 6 98' 'foff 6 11'; do
-        patch $change
+        spoil $change
         refused 1 "(bad|g8).fil: ${change%% *} = .*, must be .* as in" -q -o t "$g8" bad.fil
     done
 }
@@ -213,13 +208,20 @@ patch() {
     head -c 500000 "$g8" >&7
     sleep 0.5
     ls t_DM*.part* >/dev/null
+    # The pipe stays open and gives nothing more.
     kill -TERM $pid
-    # A reader blocked in read() sees the signal at the next data or at the end.
-    exec 7>&-
     code=0
     wait $pid || code=$?
+    exec 7>&-
     [ "$code" -eq 143 ]
-    leaves_nothing
+    [ ! -s err ]
+    leaves_no 't[_.]*'
+}
+
+@test "a limit on the size of files is an error like a full disk" {
+    run -1 bash -c "ulimit -f 50; gpudedisp -q -nobary -numdms 2 -o t '$g8'"
+    [[ $output == *'cannot write: File too large' ]]
+    leaves_no 't[_.]*'
 }
 
 # The burst of ASKAP FRB 180417: one line on top of the list.

@@ -38,3 +38,51 @@ run() {
         return 1
     fi
 }
+
+golden=$srcdir/tests/golden
+g8=$golden/g8.fil # 29696 spectra of 32 channels, 8 bits, without a position, of Parkes
+
+# need_data FILE: skips the test where real observations are not at hand.
+need_data() {
+    [ -r "${PSRKIT_TEST_DATA:-/nonexistent}/$1" ] || skip "PSRKIT_TEST_DATA has no $1"
+}
+
+# one_line PATTERN: standard error of the last run was one line that matches.
+one_line() {
+    [ "$(printf '%s\n' "$stderr" | wc -l)" -eq 1 ] || { echo "stderr: $stderr"; false; }
+    [[ $stderr =~ $1 ]] || { echo "stderr: $stderr"; false; }
+}
+
+# refuses CODE PATTERN COMMAND...: it must exit with CODE, say one line that matches, and print nothing.
+refuses() {
+    local code=$1 pattern=$2
+    shift 2
+    run -"$code" --separate-stderr "$@"
+    one_line "$pattern"
+    [ -z "$output" ]
+}
+
+# leaves_no NAME: no such file is there, nor one that was begun.
+leaves_no() {
+    [ -z "$(find . -name "$1" -o -name '*.part*')" ] || { find .; false; }
+}
+
+# patch FILE KEY BYTE HEX: replaces one byte of the value of KEY in a filterbank's header.
+patch() {
+    local at
+    at=$(grep -obUa "$2" "$1" | head -n 1 | cut -d: -f1)
+    printf "\\x$4" | dd of="$1" bs=1 seek=$((at + ${#2} + $3)) conv=notrunc status=none
+}
+
+# make_radec: radec.fil, the data of g8.fil with a position, of the GBT.
+make_radec() {
+    cat "$golden/headers/radec.hdr" <(tail -c $((29696 * 32)) "$g8") >radec.fil
+}
+
+# make_rfi: rfi.fil, radec.fil with interference, of which mask is the mask.
+make_rfi() {
+    make_radec
+    gzip -dc "$golden/rfi.diff.gz" >rfi.diff
+    "$builddir/tests/add_bytes" radec.fil rfi.diff >rfi.fil
+    mask=$golden/mask/r_rfifind.mask
+}

@@ -28,16 +28,20 @@ UNIT_TESTS = \
 	tests/t_barycentre \
 	tests/t_base \
 	tests/t_beam \
+	tests/t_beam_theorem \
 	tests/t_clean \
+	tests/t_clean_series \
 	tests/t_cluster \
 	tests/t_compat \
 	tests/t_dada \
+	tests/t_dat \
 	tests/t_ddplan \
 	tests/t_dedisp \
 	tests/t_dedisp_presto \
 	tests/t_delays \
 	tests/t_device \
 	tests/t_fake \
+	tests/t_fake_shape \
 	tests/t_fakevolt \
 	tests/t_fanout \
 	tests/t_gaps \
@@ -66,10 +70,13 @@ UNIT_TESTS = \
 	tests/t_rng \
 	tests/t_series \
 	tests/t_series_there \
+	tests/t_series_tim \
 	tests/t_signif \
 	tests/t_sigproc \
 	tests/t_singlepulse \
 	tests/t_source \
+	tests/t_source_list \
+	tests/t_source_pipe \
 	tests/t_spectrum \
 	tests/t_subband \
 	tests/t_unpack \
@@ -79,8 +86,11 @@ check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
 dist_noinst_DATA += \
 	tests/beam_ref.h \
+	tests/bench.bash \
 	tests/bench.h \
+	tests/clean_scene.h \
 	tests/example.c \
+	tests/fake_made.h \
 	tests/fil.h \
 	tests/fits_check.h \
 	tests/fits_writer.h \
@@ -89,8 +99,16 @@ dist_noinst_DATA += \
 	tests/pulscan_truth.h \
 	tests/pulse_tests.h \
 	tests/scratch.h \
+	tests/series_made.h \
+	tests/source_made.h \
 	tests/tap.h
-EXTRA_DIST += tests/golden tests/science
+EXTRA_DIST += \
+	tests/golden \
+	tests/science/README.md \
+	tests/science/false_alarms.txt \
+	tests/science/presto.sh \
+	tests/science/presto.txt \
+	tests/science/sensitivity.txt
 
 tests_t_pulseplot_SOURCES = tests/t_pulseplot.c $(tools_gnuplot) tools/pulseplot.c tools/pulseplot.h
 tests_t_numtext_SOURCES = tests/t_numtext.c tools/numtext.c tools/numtext.h
@@ -234,9 +252,11 @@ TESTS += $(GPU_TESTS)
 if HAVE_BATS
 TESTS += $(GPU_CLI_TESTS)
 endif
+# One after the other: a GPU has memory for some tests at once, not for all.
 check-gpu: all
-	$(MAKE) $(AM_MAKEFLAGS) check TESTS='tests/t_device $(GPU_TESTS) $(gpu_cli_tests)'
-	@sed -n 's/.* # SKIP /SKIP: check-gpu: nothing ran on a GPU: /p' tests/gpu/t_lost_cuda.log
+	$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS) $(check_DATA)
+	$(MAKE) $(AM_MAKEFLAGS) -j1 check-TESTS TESTS='tests/t_device $(GPU_TESTS) $(gpu_cli_tests)'
+	@sed -n '/ # SKIP /{s/.* # SKIP /SKIP: check-gpu: nothing ran on a GPU: /p;q;}' tests/gpu/t_lost_cuda.log
 else
 check-gpu:
 	@echo 'SKIP: check-gpu: this build is without CUDA'
@@ -274,7 +294,7 @@ bench_scripts = \
 	tests/bench_ddplan.sh \
 	tests/bench_gpudedisp.sh \
 	tests/bench_plan.sh
-gpu_bench_scripts = tests/gpu/bench_events.sh
+gpu_bench_scripts = tests/gpu/bench_events.sh tests/gpu/bench_frbbeam.sh
 dist_noinst_SCRIPTS += $(bench_scripts) $(gpu_bench_scripts)
 bench: all $(BENCHES) tests/make_mask
 	@for b in $(BENCHES); do echo "== $$b"; ./$$b || exit 1; done

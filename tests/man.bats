@@ -22,6 +22,13 @@ options_of() {
     done
 }
 
+@test "--help fits a terminal of 80 columns" {
+    for tool in $tools; do
+        run bash -c '"$1" --help | grep -E "^.{80}"' _ "$tool"
+        [ -z "$output" ] || { echo "$tool: $output"; return 1; }
+    done
+}
+
 @test "the pages are what help2man makes of --help" {
     command -v help2man >/dev/null || skip "help2man is not installed"
     fresh=$BATS_TEST_TMPDIR

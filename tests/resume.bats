@@ -74,7 +74,7 @@ same() { diff sums.want <(sums "$1"); }
         same t || { echo "$more"; false; }
         rm -f t_*
     done
-    { cat "$golden/headers/radec.hdr"; tail -c 950272 in.fil; } >radec.fil
+    make_radec
     touch -d '1 hour ago' radec.fil
     gpudedisp -q -lodm 40 -dmstep 2 -numdms 10 -nopad -o t radec.fil
     sums t >sums.want
@@ -177,11 +177,8 @@ same() { diff sums.want <(sums "$1"); }
 
 # refused CODE PATTERN ARGS...: one line that matches.
 refused() {
-    local code=$1 pattern=$2
-    shift 2
-    run -"$code" --separate-stderr gpudedisp -q -nobary -resume -o x "$@"
-    [[ $stderr =~ $pattern ]] || { echo "stderr: $stderr"; false; }
-    [ -z "$(find . -name 'x[_.]*' -o -name '*.part*')" ]
+    refuses "$1" "$2" gpudedisp -q -nobary -resume -o x "${@:3}"
+    leaves_no 'x[_.]*'
 }
 
 @test "it wants files, and .inf files" {

@@ -373,6 +373,5 @@ int main(void)
     test_text("acc3_noremove_ACCEL_200");
     test_tables();
     test_sifted();
-    scratch_remove();
     return done_testing();
 }

@@ -47,8 +47,9 @@ static void test_refusals(void)
     refused("", "no 'grid M N'");
     refused("grid 2 2\ndish 0 0 0\n", "no 'spacing");
     refused("grid 2 2\nspacing 1 1\n", "0 dishes");
-    refused("grid 2 2\nspacing 0 1\ndish 0 0 0\n", "no 'spacing");
-    refused("grid 2 2\nspacing 1 0\ndish 0 0 0\n", "not 0");
+    refused("grid 2 2\nspacing 0 1\ndish 0 0 0\n", "line 2: a spacing of 0 m");
+    refused("grid 2 2\nspacing 1 0\ndish 0 0 0\n", "line 2: a spacing of 0 m");
+    refused("grid 2 2\nspacing 1 1\ndish 0 none 3\n", "line 3: '3' is a word too many");
     refused("grid 2 2\nspacing 1 1\ndish 0 none\n", "none of 1 dishes");
     refused("grid 2 2\ngrid 2 2\n", "a second 'grid'");
     refused("grid 2\n", "N is missing");
@@ -62,6 +63,9 @@ static void test_refusals(void)
     refused("grid 2 2\nspacing 1 1\ndish 0 0 0\ndish 2 0 1\n", "dish 1 of 0 to 2 is missing");
     refused("site 0 91 0\n", "latitude");
     refused("telescope\n", "name is missing");
+    refused("standin site sky\n", "'sky' is none of site, spacing");
+    refused("standin site site site site site\n", "a word too many");
+    refused("standin site\nstandin places\n", "a second 'standin'");
     refused("dsh 0 0 0\n", "'dsh' is none of");
     refused("1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17\n", "more than 16 words");
 }
@@ -115,6 +119,5 @@ int main(void)
     test_refusals();
     test_shipped();
     test_directions();
-    scratch_remove();
     return done_testing();
 }

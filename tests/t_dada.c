@@ -384,6 +384,5 @@ int main(void)
     test_long_file();
     test_pipe();
     test_round_trip();
-    scratch_remove();
     return done_testing();
 }

@@ -385,6 +385,13 @@ static void test_chosen_shapes(uint64_t *seed)
     set_band(&s, 256, 100, 1.0);
     s.d.mem_bytes = 3000000;
     check_chosen(&s, 9000, false, 61, seed, "little memory");
+    set_band(&s, 256, 300, 0.3);
+    s.d.mem_bytes = 1400000;
+    check_chosen(&s, 5000, false, 61, seed, "memory for no program");
+    set_band(&s, 64, 300, 3.2);
+    s.d.nthread = 1;
+    s.d.mem_bytes = 1980000;
+    check_chosen(&s, 15000, false, 61, seed, "memory for two programs of five");
 }
 
 /* --- refusals --------------------------------------------------------------------------------- */

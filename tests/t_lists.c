@@ -26,6 +26,16 @@ static void write_text(const char *path, const char *text)
         ok(false, "cannot write %s", path);
 }
 
+/* One comment, whose tail would read as a channel or a DM if lines were cut. */
+static void write_long_line(const char *path)
+{
+    char text[5000];
+    memset(text, ' ', sizeof text);
+    text[0] = '#';
+    strcpy(text + sizeof text - 3, "7\n");
+    write_text(path, text);
+}
+
 static void test_channels(const char *path)
 {
     ok(!strcmp(mask_after("3", 1), "...x........"), "one channel");
@@ -45,6 +55,8 @@ static void test_channels(const char *path)
     ok(!strcmp(mask_after(path, 1), "...x.xx...x."), "a file with comments");
     write_text(path, "3\nx\n");
     ok(!strcmp(mask_after(path, 1), "error") && err.code == PSR_EINVAL, "junk in a file");
+    write_long_line(path);
+    ok(!strcmp(mask_after(path, 1), "error") && err.code == PSR_EFORMAT, "%s", err.msg);
 }
 
 static void test_dms(const char *path)
@@ -61,6 +73,9 @@ static void test_dms(const char *path)
        "a negative DM: %s", err.msg);
     write_text(path, "# none\n");
     ok(psr_dms_read(path, &dm, &n, &err) == PSR_EFORMAT, "no DMs at all");
+    write_long_line(path);
+    ok(psr_dms_read(path, &dm, &n, &err) == PSR_EFORMAT && strstr(err.msg, "longer than"), "%s",
+       err.msg);
     ok(psr_dms_read("/no/such/file", &dm, &n, &err) == PSR_EIO, "no such file");
     ok(psr_dms_grid(40, 7, 3, &dm, &err) == PSR_OK && dm[2] == 54, "an even grid");
     free(dm);
@@ -71,6 +86,5 @@ int main(void)
     scratch_make();
     test_channels(scratch("list"));
     test_dms(scratch("list"));
-    scratch_remove();
     return done_testing();
 }

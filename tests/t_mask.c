@@ -40,7 +40,7 @@ static void test_random_files(uint64_t *seed)
     ok(bad == 0, "random masks are read as they were written, and only whole (%d bad)", bad);
 }
 
-/* PEERS' words: channels masked throughout, those of the interval a stretch begins in, those of the
+/* PRESTO's rule: channels masked throughout, those of the interval a stretch begins in, those of the
  * one it ends in. */
 static void test_stretches(uint64_t *seed)
 {
@@ -303,6 +303,5 @@ int main(void)
     test_check();
     test_extent();
     test_files();
-    scratch_remove();
     return done_testing();
 }

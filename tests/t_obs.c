@@ -140,6 +140,9 @@ static void test_dates(void)
 
 static void test_telescopes(void)
 {
+    ok(!strcmp(psr_machine_name(0), "FAKE") && !strcmp(psr_machine_name(65), "KAT-DC2") &&
+           !strcmp(psr_machine_name(10), "Unknown") && !strcmp(psr_machine_name(-1), "Unknown"),
+       "instruments by SIGPROC's numbers");
     ok(!strcmp(psr_telescope_name(4), "Parkes") && !strcmp(psr_telescope_name(64), "MeerKAT") &&
            !strcmp(psr_telescope_name(0), "Fake") && !strcmp(psr_telescope_name(77), "Unknown") &&
            !strcmp(psr_telescope_name(-1), "Unknown"),

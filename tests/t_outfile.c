@@ -374,6 +374,5 @@ int main(void)
     test_refusals();
     test_write_protected();
     test_many_files();
-    scratch_remove();
     return done_testing();
 }

@@ -348,6 +348,5 @@ int main(void)
     test_gains();
     test_npy();
     test_bad_gains();
-    scratch_remove();
     return done_testing();
 }

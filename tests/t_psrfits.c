@@ -122,6 +122,31 @@ static void test_scaling(uint64_t *seed)
     fits_spec_free(&s);
 }
 
+/* A channel of which a scale, an offset or a weight is no number is as one of weight 0. */
+static void test_no_numbers(uint64_t *seed)
+{
+    psr_err err;
+    struct fits_spec s = fits_random_spec(seed, 24, 2, 8, false);
+    struct psr_source_desc desc = description();
+    fits_random_scaling(&s, seed);
+    s.pol_type = "AABB";
+    float *const scl = &s.scl[3 + 24], *const offs = &s.offs[5 + 2 * 24],
+                 *const wts = &s.wts[24 + 7];
+    const float were[3] = {*scl, *offs, *wts};
+    *scl = NAN, *offs = -INFINITY, *wts = INFINITY; /* channels 3 and 5 of rows 1 and 2, 7 of 2 */
+    struct psr_reader *r = open_spec(&s, &desc, &err);
+    double *x = r ? read_all(r, 0, seed, &err) : NULL;
+    *scl = were[0], *offs = were[1], *wts = were[2];
+    s.wts[3] = s.wts[24 + 5] = s.wts[24 + 7] = 0;
+    ok(x && same_as_naive(&s, &desc, &r->obs, x, 0, 1e-6), "scaling that is no number");
+    ok(strstr(noted, "row 1: DAT_WTS, DAT_SCL or DAT_OFFS of 1 channels are no numbers") != NULL,
+       "and it is told");
+    free(x);
+    if (r)
+        r->ops->close(r);
+    fits_spec_free(&s);
+}
+
 static void test_header(uint64_t *seed)
 {
     psr_err err;
@@ -192,6 +217,8 @@ static void test_errors(uint64_t *seed)
         {"NCHNOFFS='*'", PSR_OK, ""},
         {"STT_IMJD='*'", PSR_OK, "no STT_IMJD"},
         {"RA='x'", PSR_OK, "no position"},
+        {"RA='24:00:01'", PSR_OK, "no position"},
+        {"DEC='-90:00:01'", PSR_OK, "no position"},
         {"TELESCOP='Elsewhere'", PSR_OK, ""},
     };
     psr_err err;
@@ -263,6 +290,7 @@ int main(void)
 {
     uint64_t seed = tap_seed();
     scratch_make();
+    test_no_numbers(&seed);
     test_header(&seed);
     test_depths(&seed);
     test_storage(&seed);

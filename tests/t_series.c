@@ -1,52 +1,8 @@
 /* series: time series in files, their padding, and lengths that transform well. */
-#include <psrkit/series.h>
-#include <psrkit/sigproc.h>
+#include "series_made.h"
 
-#include "scratch.h"
-#include "tap.h"
-
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <string.h>
 #include <time.h>
-
-static void fill_obs(struct psr_obs *obs)
-{
-    psr_obs_init(obs);
-    obs->nchan = 32;
-    obs->nif = 1;
-    obs->nbit = 8;
-    obs->fch1_mhz = 1500;
-    obs->foff_mhz = -4;
-    obs->tsamp_s = 64e-6;
-    obs->tstart = (struct psr_mjd){56000, 0.25};
-    obs->telescope_id = 6;
-    strcpy(obs->source, "J0000+00");
-    strcpy(obs->telescope, "GBT");
-}
-
-static psr_status open_series(psr_series **s, const char *root, enum psr_series_format format,
-                              int decimals, const double *dm, size_t ndm, psr_err *err)
-{
-    struct psr_obs obs;
-    fill_obs(&obs);
-    return psr_series_create(s,
-                             &(struct psr_series_desc){.root = root,
-                                                       .format = format,
-                                                       .dm_decimals = decimals,
-                                                       .ndm = ndm,
-                                                       .dm = dm,
-                                                       .obs = &obs,
-                                                       .file_nbit = 8,
-                                                       .tsamp_s = 128e-6},
-                             err);
-}
-
-static psr_status open_dat(psr_series **s, const double *dm, size_t ndm, psr_err *err)
-{
-    return open_series(s, scratch("x"), PSR_SERIES_DAT, 2, dm, ndm, err);
-}
 
 static void test_good_length(uint64_t *random)
 {
@@ -72,33 +28,6 @@ static void test_good_length(uint64_t *random)
     for (int k = 0; k < 63; k++)
         all &= psr_good_length(INT64_C(1) << k) >= INT64_C(1) << k;
     ok(all && psr_good_length(INT64_MAX) == INT64_MAX, "no overflow at the largest lengths");
-}
-
-/* A wave with noise, different for each trial, and the same however it is cut. */
-static float sample_of(size_t i, int64_t t)
-{
-    uint64_t state = (uint64_t)t * 64 + i + 1;
-    return (float)(100 + 7 * tap_uniform(&state));
-}
-
-/* Appends samples [from, to) of trial i in pieces of up to longest. */
-static psr_status append_pieces(psr_series *s, size_t i, int64_t from, int64_t to, int64_t longest,
-                                uint64_t *random, psr_err *err)
-{
-    psr_status st = PSR_OK;
-    while (from < to && !st) {
-        int64_t n = tap_between(random, 0, longest);
-        n = n < to - from ? n : to - from;
-        float *x = malloc((size_t)n * sizeof *x + 1);
-        if (!x)
-            return PSR_ENOMEM;
-        for (int64_t t = 0; t < n; t++)
-            x[t] = sample_of(i, from + t);
-        st = psr_series_append(s, i, x, (size_t)n, err);
-        free(x);
-        from += n;
-    }
-    return st;
 }
 
 static bool check_trial(size_t i, const char *stem, double dm, int64_t appended, int64_t nout)
@@ -257,6 +186,13 @@ static void test_refusals(void)
         ok(psr_series_create(&s, &desc, &err) == PSR_EINVAL && !s && strstr(err.msg, bad[i].says),
            "refused: %s", err.msg);
     }
+}
+
+static void test_late_refusals(void)
+{
+    psr_series *s = NULL;
+    psr_err err;
+    const double dm[] = {1, 2};
     ok(open_series(&s, scratch("none/x"), PSR_SERIES_DAT, 2, dm, 2, &err) == PSR_EIO, "refused: %s",
        err.msg);
     ok(open_dat(&s, dm, 2, &err) == PSR_OK && psr_series_append(s, 2, NULL, 0, &err) == PSR_EINVAL,
@@ -433,131 +369,6 @@ static void test_many_trials(void)
     scratch_empty();
 }
 
-static bool check_tim(const char *bytes, size_t n, double dm, int64_t nsamp)
-{
-    struct psr_obs obs;
-    size_t header;
-    bool need_more;
-    psr_err err = {.msg = ""};
-    if (psr_sigproc_parse(&obs, &header, &need_more, bytes, n, "x.tim", NULL, &err)) {
-        diag("%s", err.msg);
-        return false;
-    }
-    bool same = obs.nchan == 1 && obs.nbit == 32 && obs.kind == PSR_FLOAT && obs.refdm == dm &&
-                obs.fch1_mhz == 1500 && obs.tsamp_s == 128e-6 && obs.tstart.day == 56000 &&
-                !strcmp(obs.source, "J0000+00") && n == header + 4 * (size_t)nsamp;
-    for (int64_t t = 0; t < nsamp && same; t++) {
-        float x;
-        memcpy(&x, bytes + header + 4 * t, 4);
-        same = x == sample_of(0, t);
-    }
-    psr_obs_clear(&obs);
-    return same;
-}
-
-static int tim_to_stdout(void *ctx)
-{
-    const double dm = 12.5;
-    uint64_t random = 1;
-    psr_series *s;
-    psr_err err;
-    if (dup2(*(int *)ctx, STDOUT_FILENO) < 0 ||
-        open_series(&s, "-", PSR_SERIES_TIM, 2, &dm, 1, &err) ||
-        append_pieces(s, 0, 0, 20000, 700, &random, &err))
-        return 1;
-    return psr_series_finish(s, -1, &err) ? 2 : 0;
-}
-
-static int tim_cut_on_stdout(void *ctx)
-{
-    const double dm = 12.5;
-    const float x[2] = {1, 2};
-    psr_series *s;
-    psr_err err;
-    if (dup2(*(int *)ctx, STDOUT_FILENO) < 0 ||
-        open_series(&s, "-", PSR_SERIES_TIM, 2, &dm, 1, &err) ||
-        psr_series_append(s, 0, x, 2, &err))
-        return 1;
-    return psr_series_finish(s, 1, &err) == PSR_EUNSUPPORTED ? 0 : 2;
-}
-
-static void test_tim(uint64_t *random)
-{
-    const double dm[] = {12.5, 13};
-    psr_series *s = NULL;
-    psr_err err = {.msg = ""};
-    size_t n = 0;
-    ok(open_series(&s, scratch("x"), PSR_SERIES_TIM, 2, dm, 2, &err) == PSR_OK &&
-           append_pieces(s, 0, 0, 5000, 400, random, &err) == PSR_OK &&
-           append_pieces(s, 1, 0, 5000, 400, random, &err) == PSR_OK &&
-           psr_series_finish(s, 4000, &err) == PSR_OK && scratch_count("") == 2,
-       "two .tim files, and no .inf %s", err.msg);
-    char *bytes = slurp(scratch("x_DM12.50.tim"), &n);
-    ok(bytes && check_tim(bytes, n, 12.5, 4000), "a .tim is cut behind its header");
-    free(bytes);
-    int fd = open(scratch("piped"), O_RDWR | O_CREAT | O_TRUNC, 0666), ends[2];
-    ok(in_child(tim_to_stdout, &fd) == 0, "one .tim to standard output");
-    close(fd);
-    bytes = slurp(scratch("piped"), &n);
-    ok(bytes && check_tim(bytes, n, 12.5, 20000), "arrives whole");
-    free(bytes);
-    if (pipe(ends))
-        return;
-    ok(in_child(tim_cut_on_stdout, &ends[1]) == 0, "standard output cannot be cut");
-    close(ends[0]);
-    close(ends[1]);
-    scratch_empty();
-}
-
-static void put_bytes(const char *name, const char *bytes, size_t n)
-{
-    FILE *f = fopen(scratch(name), "wb");
-    if (f && fwrite(bytes, 1, n, f) == n && fclose(f) == 0)
-        return;
-    diag("%s not written", name);
-}
-
-static void test_dat_read(void)
-{
-    struct psr_inf inf;
-    psr_err err;
-    float *x;
-    int64_t n;
-    static const char text[] = "Number of bins = 2\nWidth of each = 1\n";
-    ok(psr_dat_read(scratch("a.dat"), &x, &n, &inf, &err) == PSR_EIO && !x, "missing: %s", err.msg);
-    put_bytes("a.dat", "12345678", 8);
-    ok(psr_dat_read(scratch("a.dat"), &x, &n, &inf, &err) == PSR_EFORMAT &&
-           strstr(err.msg, "a.inf"),
-       "no .inf: %s", err.msg);
-    put_bytes("a.inf", text, sizeof text - 1);
-    ok(psr_dat_read(scratch("a.dat"), &x, &n, &inf, &err) == PSR_OK && n == 2 &&
-           !memcmp(x, "12345678", 8),
-       "read");
-    free(x);
-    put_bytes("a.dat", "1234567", 7);
-    ok(psr_dat_read(scratch("a.dat"), &x, &n, &inf, &err) == PSR_EFORMAT, "size: %s", err.msg);
-    put_bytes("a.dat", "123456781234", 12);
-    ok(psr_dat_read(scratch("a.dat"), &x, &n, &inf, &err) == PSR_EFORMAT &&
-           strstr(err.msg, "3 samples"),
-       "length: %s", err.msg);
-    put_bytes("a.inf", "x", 1);
-    ok(psr_dat_read(scratch("a.dat"), &x, &n, &inf, &err) == PSR_EFORMAT, "bad .inf: %s", err.msg);
-    mkdir(scratch("d.dat"), 0777);
-    put_bytes("d.inf", text, sizeof text - 1);
-    ok(psr_dat_read(scratch("d.dat"), &x, &n, &inf, &err) == PSR_EFORMAT, "folder: %s", err.msg);
-    scratch_empty();
-    const char *data = getenv("PSRKIT_TEST_DATA");
-    if (!data) {
-        skip("a series of PRESTO's", "PSRKIT_TEST_DATA is not set");
-        return;
-    }
-    char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/GBT_J1807-0847.dat", data);
-    ok(psr_dat_read(path, &x, &n, &inf, &err) == PSR_OK && n == 131072 && inf.dm == 112.3802,
-       "a series of PRESTO's");
-    free(x);
-}
-
 int main(void)
 {
     uint64_t random = tap_seed();
@@ -568,11 +379,9 @@ int main(void)
     test_pad_bits(&random);
     test_names();
     test_refusals();
+    test_late_refusals();
     test_each();
     test_failed_rename();
     test_half_written();
-    test_tim(&random);
-    test_dat_read();
-    scratch_remove();
     return done_testing();
 }

@@ -113,6 +113,5 @@ int main(void)
     test_found();
     test_others();
     test_damaged();
-    scratch_remove();
     return done_testing();
 }

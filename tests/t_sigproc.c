@@ -7,13 +7,22 @@
 static const struct fil_desc plain = {
     .nchan = 4, .nif = 1, .nbit = 8, .fch1 = 1400, .foff = -1, .tstart = 55000.5, .tsamp = 1e-4};
 
-static psr_status parse(struct psr_obs *obs, size_t *bytes, bool *more, const struct fil *f,
-                        struct heard *h, psr_err *err)
+/* What is read from a header; obs is to be cleared. */
+struct header {
+    psr_status st;
+    struct psr_obs obs;
+    size_t bytes;
+    bool more;
+    struct heard heard;
+    psr_err err;
+};
+
+static struct header parse(const struct fil *f)
 {
-    *err = (psr_err){.code = PSR_OK};
-    *h = (struct heard){.count = 0};
-    return psr_sigproc_parse(obs, bytes, more, f->b, f->n, "in.fil",
-                             &(struct psr_notes){.note = hear, .ctx = h}, err);
+    struct header h = {.st = PSR_OK};
+    h.st = psr_sigproc_parse(&h.obs, &h.bytes, &h.more, f->b, f->n, "in.fil",
+                             &(struct psr_notes){.note = hear, .ctx = &h.heard}, &h.err);
+    return h;
 }
 
 static void load_golden(struct fil *f, const char *name)
@@ -28,36 +37,34 @@ static void load_golden(struct fil *f, const char *name)
 static void test_full_header(void)
 {
     struct fil f = {.n = 0};
-    struct psr_obs o;
-    struct heard h;
-    size_t bytes;
-    bool more;
-    psr_err err;
     load_golden(&f, "radec_fil.hdr");
-    ok(parse(&o, &bytes, &more, &f, &h, &err) == PSR_OK && bytes == 355 && !more && !h.count,
+    struct header h = parse(&f);
+    ok(h.st == PSR_OK && h.bytes == 355 && !h.more && !h.heard.count,
        "a full header is read without remark");
-    ok(o.nchan == 32 && o.nif == 1 && o.nbit == 8 && o.kind == PSR_UINT && o.fch1_mhz == 1500 &&
-           o.foff_mhz == -4 && o.tsamp_s == 0.000256 && o.nsamp == -1 && !o.freq_mhz,
+    ok(h.obs.nchan == 32 && h.obs.nif == 1 && h.obs.nbit == 8 && h.obs.kind == PSR_UINT &&
+           h.obs.fch1_mhz == 1500 && h.obs.foff_mhz == -4 && h.obs.tsamp_s == 0.000256 &&
+           h.obs.nsamp == -1 && !h.obs.freq_mhz,
        "its samples");
-    ok(o.telescope_id == 6 && !strcmp(o.telescope, "GBT") && o.machine_id == 10 && o.ibeam == 2 &&
-           o.nbeam == 7 && !strcmp(o.source, "J0737-3039") && o.az_deg == 100.5 &&
-           o.za_deg == 21.25,
+    ok(h.obs.telescope_id == 6 && !strcmp(h.obs.telescope, "GBT") && h.obs.machine_id == 10 &&
+           h.obs.ibeam == 2 && h.obs.nbeam == 7 && !strcmp(h.obs.source, "J0737-3039") &&
+           h.obs.az_deg == 100.5 && h.obs.za_deg == 21.25,
        "its origin");
-    near(o.ra_deg, 15 * (7 + 37 / 60. + 51.248 / 3600), 1e-11, "07:37:51.248");
-    near(o.dec_deg, -(30 + 39 / 60. + 40.71 / 3600), 1e-11, "-30:39:40.71");
-    ok(o.has_position && o.tstart.day == 56789, "MJD 56789");
-    near(o.tstart.frac, 0.012345678900601, 1e-15, "and PRESTO's fraction");
-    psr_obs_clear(&o);
+    near(h.obs.ra_deg, 15 * (7 + 37 / 60. + 51.248 / 3600), 1e-11, "07:37:51.248");
+    near(h.obs.dec_deg, -(30 + 39 / 60. + 40.71 / 3600), 1e-11, "-30:39:40.71");
+    ok(h.obs.has_position && h.obs.tstart.day == 56789, "MJD 56789");
+    near(h.obs.tstart.frac, 0.012345678900601, 1e-15, "and PRESTO's fraction");
+    psr_obs_clear(&h.obs);
     load_golden(&f, "unknownkey_fil.hdr");
-    ok(parse(&o, &bytes, &more, &f, &h, &err) == PSR_OK && bytes == 371 && h.count == 1 &&
-           strstr(h.text, "in.fil: unknown key 'funnykey' (int32) skipped"),
+    h = parse(&f);
+    ok(h.st == PSR_OK && h.bytes == 371 && h.heard.count == 1 &&
+           strstr(h.heard.text, "in.fil: unknown key 'funnykey' (int32) skipped"),
        "an unknown key is skipped with a remark");
-    psr_obs_clear(&o);
+    psr_obs_clear(&h.obs);
     load_golden(&f, "nifs2_fil.hdr");
-    ok(parse(&o, &bytes, &more, &f, &h, &err) == PSR_OK && bytes == 243 && o.nif == 2 &&
-           !o.has_position,
+    h = parse(&f);
+    ok(h.st == PSR_OK && h.bytes == 243 && h.obs.nif == 2 && !h.obs.has_position,
        "two IFs, no position");
-    psr_obs_clear(&o);
+    psr_obs_clear(&h.obs);
     free(f.b);
 }
 
@@ -65,49 +72,44 @@ static void test_full_header(void)
 static void test_prefixes(void)
 {
     struct fil f = {.n = 0};
-    struct psr_obs o;
-    struct heard h;
-    size_t bytes;
-    bool more, all = true;
-    psr_err err;
+    struct header h;
+    bool all = true;
     load_golden(&f, "unknowns.hdr");
     size_t whole = f.n < 16 ? 0 : f.n - 16;
     for (size_t n = 0; n < whole; n++) {
         struct fil part = {.b = f.b, .n = n};
-        all &= parse(&o, &bytes, &more, &part, &h, &err) == PSR_EFORMAT && more && *err.msg;
-        psr_obs_clear(&o);
+        h = parse(&part);
+        all &= h.st == PSR_EFORMAT && h.more && *h.err.msg;
+        psr_obs_clear(&h.obs);
     }
     ok(all, "every prefix of a header asks for more");
-    ok(parse(&o, &bytes, &more, &f, &h, &err) == PSR_OK && bytes == whole && h.count == 3 &&
-           strstr(h.text, "'myint' (int32)") && strstr(h.text, "'mydouble' (double)") &&
-           strstr(h.text, "'mytext' (text)"),
+    h = parse(&f);
+    ok(h.st == PSR_OK && h.bytes == whole && h.heard.count == 3 &&
+           strstr(h.heard.text, "'myint' (int32)") && strstr(h.heard.text, "'mydouble' (double)") &&
+           strstr(h.heard.text, "'mytext' (text)"),
        "unknown whole numbers, doubles and texts are told apart");
-    ok(o.nsamp == 100 && o.kind == PSR_INT, "and what follows them is read");
-    psr_obs_clear(&o);
+    ok(h.obs.nsamp == 100 && h.obs.kind == PSR_INT, "and what follows them is read");
+    psr_obs_clear(&h.obs);
     free(f.b);
 }
 
 static void test_frequency_table(void)
 {
     struct fil f = {.n = 0};
-    struct psr_obs o;
-    struct heard h;
-    size_t bytes;
-    bool more;
-    psr_err err;
     load_golden(&f, "table.hdr");
-    ok(parse(&o, &bytes, &more, &f, &h, &err) == PSR_OK && o.freq_mhz && o.freq_mhz[0] == 1397 &&
-           o.freq_mhz[3] == 1352 && o.fch1_mhz == 1397 && o.foff_mhz == -9,
+    struct header h = parse(&f);
+    ok(h.st == PSR_OK && h.obs.freq_mhz && h.obs.freq_mhz[0] == 1397 && h.obs.freq_mhz[3] == 1352 &&
+           h.obs.fch1_mhz == 1397 && h.obs.foff_mhz == -9,
        "a table of frequencies");
-    psr_obs_clear(&o);
+    psr_obs_clear(&h.obs);
     fil_begin(&f, &plain);
     fil_double(&f, "fchannel", 1400);
     fil_double(&f, "fchannel", 1300);
     fil_text(&f, "HEADER_END");
-    ok(parse(&o, &bytes, &more, &f, &h, &err) == PSR_EFORMAT &&
-           strstr(err.msg, "in.fil: 2 fchannel entries, must be nchans = 4"),
+    h = parse(&f);
+    ok(h.st == PSR_EFORMAT && strstr(h.err.msg, "in.fil: 2 fchannel entries, must be nchans = 4"),
        "a table too short");
-    psr_obs_clear(&o);
+    psr_obs_clear(&h.obs);
     free(f.b);
 }
 
@@ -115,23 +117,18 @@ static void test_frequency_table(void)
 static void refuse_value(const char *key, bool is_int, double value, const char *words)
 {
     struct fil f = {.n = 0};
-    struct psr_obs o;
-    struct heard h;
-    size_t bytes;
-    bool more;
-    psr_err err;
     fil_begin(&f, &plain);
     if (is_int)
         fil_int(&f, key, (int32_t)value);
     else
         fil_double(&f, key, value);
     fil_text(&f, "HEADER_END");
-    psr_status st = parse(&o, &bytes, &more, &f, &h, &err);
-    if (!ok(st == PSR_EFORMAT && !more && strstr(err.msg, "in.fil: ") == err.msg &&
-                strstr(err.msg, words),
+    struct header h = parse(&f);
+    if (!ok(h.st == PSR_EFORMAT && !h.more && strstr(h.err.msg, "in.fil: ") == h.err.msg &&
+                strstr(h.err.msg, words),
             "refused: %s", words))
-        diag("said: %d %s", (int)st, err.msg);
-    psr_obs_clear(&o);
+        diag("said: %d %s", (int)h.st, h.err.msg);
+    psr_obs_clear(&h.obs);
     free(f.b);
 }
 
@@ -154,15 +151,10 @@ static void test_values(void)
 
 static void refuse_header(const struct fil *f, psr_status want, bool want_more, const char *words)
 {
-    struct psr_obs o;
-    struct heard h;
-    size_t bytes;
-    bool more;
-    psr_err err;
-    psr_status st = parse(&o, &bytes, &more, f, &h, &err);
-    if (!ok(st == want && more == want_more && strstr(err.msg, words), "refused: %s", words))
-        diag("said: %d %d %s", (int)st, more, err.msg);
-    psr_obs_clear(&o);
+    struct header h = parse(f);
+    if (!ok(h.st == want && h.more == want_more && strstr(h.err.msg, words), "refused: %s", words))
+        diag("said: %d %d %s", (int)h.st, h.more, h.err.msg);
+    psr_obs_clear(&h.obs);
 }
 
 static void test_bad_headers(void)
@@ -238,22 +230,17 @@ static void test_positions(void)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct fil f = {.n = 0};
-        struct psr_obs o;
-        struct heard h;
-        size_t bytes;
-        bool more;
-        psr_err err;
         fil_begin(&f, &plain);
         fil_double(&f, "src_raj", cases[i].raj);
         fil_double(&f, "src_dej", cases[i].dej);
         fil_text(&f, "HEADER_END");
-        psr_status st = parse(&o, &bytes, &more, &f, &h, &err);
+        struct header h = parse(&f);
         bool quiet = cases[i].known || (cases[i].raj == 0 && cases[i].dej == 0);
-        ok(!st && o.has_position == cases[i].known && h.count == (quiet ? 0 : 1) &&
-               fabs(o.ra_deg - cases[i].ra_deg) < 1e-11 &&
-               fabs(o.dec_deg - cases[i].dec_deg) < 1e-11,
+        ok(!h.st && h.obs.has_position == cases[i].known && h.heard.count == (quiet ? 0 : 1) &&
+               fabs(h.obs.ra_deg - cases[i].ra_deg) < 1e-11 &&
+               fabs(h.obs.dec_deg - cases[i].dec_deg) < 1e-11,
            "src_raj %.15g, src_dej %.15g", cases[i].raj, cases[i].dej);
-        psr_obs_clear(&o);
+        psr_obs_clear(&h.obs);
         free(f.b);
     }
 }
@@ -280,19 +267,14 @@ static psr_status write_header(const struct psr_obs *o, int data_type, struct fi
 static void test_same_bytes(const char *name, size_t skip)
 {
     struct fil f = {.n = 0}, back = {.n = 0};
-    struct psr_obs o;
-    struct heard h;
-    size_t bytes;
-    bool more;
-    psr_err err;
     load_golden(&f, name);
-    psr_status st = parse(&o, &bytes, &more, &f, &h, &err);
-    if (!st)
-        st = write_header(&o, 1, &back, &err);
-    ok(!st && back.n == bytes - skip && memcmp(back.b, f.b, 16) == 0 &&
+    struct header h = parse(&f);
+    if (!h.st)
+        h.st = write_header(&h.obs, 1, &back, &h.err);
+    ok(!h.st && back.n == h.bytes - skip && memcmp(back.b, f.b, 16) == 0 &&
            memcmp(back.b + 16, f.b + 16 + skip, back.n - 16) == 0,
        "%s: the header written is the header read", name);
-    psr_obs_clear(&o);
+    psr_obs_clear(&h.obs);
     free(f.b);
     free(back.b);
 }
@@ -353,19 +335,14 @@ static void test_round_trip(void)
     int wrong = 0;
     for (int i = 0; i < 300; i++) {
         struct fil f = {.n = 0};
-        struct psr_obs a, b;
-        struct heard h;
-        size_t bytes = 0;
-        bool more;
+        struct psr_obs o;
         psr_err err;
-        random_obs(&random, &a);
-        psr_status st = write_header(&a, 1, &f, &err);
-        psr_obs_init(&b);
-        if (!st)
-            st = parse(&b, &bytes, &more, &f, &h, &err);
-        wrong += st || h.count || bytes != f.n || !same_obs(&a, &b);
-        psr_obs_clear(&a);
-        psr_obs_clear(&b);
+        random_obs(&random, &o);
+        psr_status st = write_header(&o, 1, &f, &err);
+        struct header h = parse(&f);
+        wrong += st || h.st || h.heard.count || h.bytes != f.n || !same_obs(&o, &h.obs);
+        psr_obs_clear(&o);
+        psr_obs_clear(&h.obs);
         free(f.b);
     }
     ok(wrong == 0, "300 random observations come back from their headers (%d did not)", wrong);
@@ -374,18 +351,15 @@ static void test_round_trip(void)
 static void test_series(void)
 {
     struct fil f = {.n = 0};
-    struct psr_obs a, b;
-    struct heard h;
-    size_t bytes;
-    bool more;
+    struct psr_obs a;
     psr_err err;
     psr_obs_init(&a);
     a.nchan = 1, a.nif = 1, a.nbit = 32, a.kind = PSR_FLOAT, a.tsamp_s = 1e-3, a.fch1_mhz = 1400;
     a.refdm = 56.75;
-    ok(write_header(&a, 2, &f, &err) == PSR_OK &&
-           parse(&b, &bytes, &more, &f, &h, &err) == PSR_OK && same_obs(&a, &b),
-       "a time series");
-    psr_obs_clear(&b);
+    psr_status st = write_header(&a, 2, &f, &err);
+    struct header h = parse(&f);
+    ok(!st && !h.st && same_obs(&a, &h.obs), "a time series");
+    psr_obs_clear(&h.obs);
     a.nchan = 2, a.foff_mhz = -1;
     ok(write_header(&a, 2, &f, &err) == PSR_EINVAL && strstr(err.msg, "nchans = 2"),
        "a time series has one channel");
@@ -411,22 +385,18 @@ static void test_real_series(void)
     const char *data = getenv("PSRKIT_TEST_DATA");
     char path[4096];
     struct fil f = {.n = 0};
-    struct psr_obs o;
-    struct heard h;
-    size_t bytes;
-    bool more;
-    psr_err err;
     if (!data) {
         skip("a .tim file", "PSRKIT_TEST_DATA is not set");
         return;
     }
     snprintf(path, sizeof path, "%s/GBT_J1807-0847.tim", data);
     fil_load(&f, path);
-    ok(parse(&o, &bytes, &more, &f, &h, &err) == PSR_OK && bytes == 318 && o.refdm == 112.3802 &&
-           o.nchan == 1 && o.nbit == 32 && o.kind == PSR_FLOAT && !strcmp(o.telescope, "GBT") &&
-           (f.n - bytes) / 4 == 131130,
+    struct header h = parse(&f);
+    ok(h.st == PSR_OK && h.bytes == 318 && h.obs.refdm == 112.3802 && h.obs.nchan == 1 &&
+           h.obs.nbit == 32 && h.obs.kind == PSR_FLOAT && !strcmp(h.obs.telescope, "GBT") &&
+           (f.n - h.bytes) / 4 == 131130,
        "a .tim file without foff");
-    psr_obs_clear(&o);
+    psr_obs_clear(&h.obs);
     free(f.b);
 }
 

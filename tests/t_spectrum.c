@@ -374,6 +374,5 @@ int main(void)
     test_bad_files();
     test_files();
     test_real();
-    scratch_remove();
     return done_testing();
 }

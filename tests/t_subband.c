@@ -191,7 +191,7 @@ static int16_t band[NSUB][NSAMP];
 static char names[NSUB + 1][PATH_MAX];
 static const char *paths[NSUB + 1];
 
-static void write_inf(const char *name, long nchan, int64_t nbin)
+static void write_inf(const char *name, long nchan, int64_t nbin, double width_mhz)
 {
     psr_outfile *f;
     struct psr_inf inf = {.telescope = "GBT",
@@ -205,9 +205,9 @@ static void write_inf(const char *name, long nchan, int64_t nbin)
                           .tbin_s = 2e-4,
                           .dm = 30,
                           .lowest_mhz = 1000,
-                          .bandwidth_mhz = 2.0 * (double)nchan,
+                          .bandwidth_mhz = width_mhz * (double)nchan,
                           .nchan = nchan,
-                          .chan_width_mhz = 2,
+                          .chan_width_mhz = width_mhz,
                           .analyst = "nobody",
                           .notes = "Project ID unset."};
     if (psr_outfile_create(&f, scratch(name), NULL) || psr_inf_write(f, &inf, NULL) ||
@@ -225,7 +225,7 @@ static void write_file(const char *path, const void *bytes, size_t n)
 static void write_set(uint64_t *random)
 {
     char name[NAME_MAX_BYTES];
-    write_inf("a_DM30.00.sub.inf", 4 * NSUB, NSAMP);
+    write_inf("a_DM30.00.sub.inf", 4 * NSUB, NSAMP, 2);
     for (size_t j = 0; j < NSUB; j++) {
         for (size_t t = 0; t < NSAMP; t++)
             band[j][t] = (int16_t)tap_between(random, -30000, 30000);
@@ -335,10 +335,12 @@ static void test_bad_sets(void)
     write_file(paths[0], band[0], sizeof band[0]);
     expect_bad_set("is no file of sub-bands", PSR_EFORMAT, NSUB, false);
     paths[0] = names[0];
-    write_inf("a_DM30.00.sub.inf", 4 * NSUB + 1, NSAMP);
+    write_inf("a_DM30.00.sub.inf", 4 * NSUB + 1, NSAMP, 2);
     expect_bad_set("must be a multiple of the 12 sub-bands", PSR_EFORMAT, NSUB, false);
-    write_inf("a_DM30.00.sub.inf", 4 * NSUB, NSAMP + 1);
+    write_inf("a_DM30.00.sub.inf", 4 * NSUB, NSAMP + 1, 2);
     expect_bad_set("must be 10002", PSR_EFORMAT, NSUB, false);
+    write_inf("a_DM30.00.sub.inf", 4 * NSUB, NSAMP, 0);
+    expect_bad_set("Channel bandwidth = 0 MHz, must be above 0", PSR_EFORMAT, NSUB, false);
     remove(names[NSUB]);
     expect_bad_set("a_DM30.00.sub.inf", PSR_EIO, NSUB, false);
 }
@@ -373,6 +375,5 @@ int main(void)
     }
     test_bad_sets();
     test_cut_short(&random);
-    scratch_remove();
     return done_testing();
 }

@@ -16,15 +16,11 @@ struct options {
 };
 
 static const char summary[] =
-    "Prints how likely noise is to give POWER or more, where POWER is chi-squared with DOF "
-    "degrees\n"
-    "of freedom: ln p, log10 p, ln(1 - p) and the sigma of a Gaussian with the same tail.  "
-    "Nothing\n"
-    "underflows.  Without operands, rows of POWER DOF are read from standard input.\n"
-    "\n"
-    "What is called power: Pulscan's is chi^2 itself; the summed power of accelsearch is chi^2 / "
-    "2\n"
-    "with 2 degrees of freedom a harmonic.  -accel knows both; else double the latter yourself.";
+    "Prints how likely noise is to give POWER or more, where POWER is chi-squared with DOF degrees "
+    "of freedom: ln p, log10 p, ln(1 - p) and the sigma of a Gaussian with the same tail. Nothing "
+    "underflows. Without operands, rows of POWER DOF are read from standard input.\n\n"
+    "What is called power: Pulscan's is chi^2 itself; the summed power of accelsearch is chi^2 / 2 "
+    "with 2 degrees of freedom a harmonic. -accel knows both; else double the latter yourself.";
 
 static void check_options(const struct cli *tool, const struct options *o)
 {
@@ -168,9 +164,9 @@ int main(int argc, char **argv)
         {"ncpus", CLI_INT, &o.ncpus, "N", "Threads for rows of standard input (default: all).", 1,
          1024},
     };
-    const struct cli tool = {"chi2sig",
-                             "[OPTION]... [POWER DOF]\n  or:  chi2sig -accel [OPTION]... [FILE]",
-                             summary, table, sizeof table / sizeof *table};
+    struct cli tool = {"chi2sig",
+                       "[OPTION]... [POWER DOF]\n  or:  chi2sig -accel [OPTION]... [FILE]", summary,
+                       table, sizeof table / sizeof *table};
     int noperand = cli_parse(&tool, argc, argv);
     check_options(&tool, &o);
     struct chi2sig_job job = make_job(&tool, &o);

@@ -55,21 +55,24 @@ int cli_close_stdout(const struct cli *tool, int code)
     return CLI_EXIT_FAILURE;
 }
 
-/* Prints text from HELP_COLUMN, broken at blanks; the cursor stands at column. */
-static void print_wrapped(const char *text, int column)
+/* Prints text from a column on, broken at blanks and where it has line ends itself; the cursor
+ * stands at column. */
+static void print_wrapped(const char *text, int from, int column)
 {
     while (*text) {
-        size_t word = strcspn(text, " ");
-        if (column > HELP_COLUMN && column + 1 + (int)word > HELP_WIDTH) {
+        size_t word = strcspn(text, " \n");
+        if (column > from && column + 1 + (int)word > HELP_WIDTH) {
             putchar('\n');
             column = 0;
         }
-        if (column < HELP_COLUMN)
-            column += printf("%*s", HELP_COLUMN - column, "");
-        else if (column > HELP_COLUMN)
+        if (column < from)
+            column += printf("%*s", from - column, "");
+        else if (column > from)
             column += printf(" ");
         column += printf("%.*s", (int)word, text);
         text += word + strspn(text + word, " ");
+        for (; *text == '\n'; text++, column = 0)
+            putchar('\n');
     }
     putchar('\n');
 }
@@ -87,12 +90,13 @@ static void print_option(const char *name, const char *arg, const char *help)
         putchar('\n');
         column = 0;
     }
-    print_wrapped(help, column);
+    print_wrapped(help, HELP_COLUMN, column);
 }
 
 static void print_help(const struct cli *tool)
 {
-    printf("Usage: %s %s\n%s\n", tool->name, tool->operands, tool->summary);
+    printf("Usage: %s %s\n", tool->name, tool->operands);
+    print_wrapped(tool->summary, 0, 0);
     for (size_t i = 0; i < tool->noptions; i++) {
         const struct cli_option *o = &tool->options[i];
         if (o->type == CLI_HEADING)
@@ -215,7 +219,7 @@ static bool is_option(const struct cli *tool, const char *word)
     return !number || find_option(tool, word + 1);
 }
 
-int cli_parse(const struct cli *tool, int argc, char **argv)
+int cli_parse(struct cli *tool, int argc, char **argv)
 {
     int noperands = 0;
     bool options_ended = false;
@@ -227,5 +231,7 @@ int cli_parse(const struct cli *tool, int argc, char **argv)
         else
             i = take_option(tool, argc, argv, i);
     }
+    tool->options = NULL;
+    tool->noptions = 0;
     return noperands;
 }

@@ -61,9 +61,9 @@ struct cli {
 };
 
 /* Parses argv, and deals with --help, -h and --version, which exit 0.  A mistake exits 2 with a
- * line on standard error. Returned: the number of operands, moved to argv[1 .. n] in their order.
- */
-int cli_parse(const struct cli *tool, int argc, char **argv);
+ * line on standard error.  The table is forgotten, so that it may end with the caller.
+ * Returned: the number of operands, moved to argv[1 .. n] in their order */
+int cli_parse(struct cli *tool, int argc, char **argv);
 
 /* One line "TOOL: message" on standard error and exit code 2. */
 _Noreturn void cli_usage_error(const struct cli *tool, const char *fmt, ...)

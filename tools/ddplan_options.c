@@ -227,8 +227,8 @@ psr_status ddplan_options_parse(struct ddplan_options *o, struct cli *tool, int 
         .name = "ddplan",
         .operands = "[OPTION]... [FILE]...",
         .summary =
-            "Plan the trial DMs of a pulsar or burst search: ranges, steps and downsampling,\n"
-            "as PRESTO's DDplan.py does.  FILE, a filterbank or PSRFITS observation or the\n"
+            "Plan the trial DMs of a pulsar or burst search: ranges, steps and downsampling, "
+            "as PRESTO's DDplan.py does.  FILE, a filterbank or PSRFITS observation or the "
             ".plan of a survey, says what the band is.",
         .options = table,
         .noptions = sizeof table / sizeof *table,
@@ -236,8 +236,6 @@ psr_status ddplan_options_parse(struct ddplan_options *o, struct cli *tool, int 
     o->command = join_words(tool, argc, argv);
     int noperands = cli_parse(tool, argc, argv);
     check_combinations(o, tool, argc);
-    tool->options = NULL; /* the table ends with this function */
-    tool->noptions = 0;
     o->plot = plot ? plot_name(tool, plot) : NULL;
     o->files.text = (const char **)(argv + 1);
     o->files.n = (size_t)noperands;

@@ -17,9 +17,10 @@ uint64_t digest_bytes(uint64_t digest, const void *bytes, size_t n);
 uint64_t digest_text(uint64_t digest, const char *text);
 
 /* What stands for regular files, in any order, whatever their names: their sizes, their beginnings
- * and samples of the rest.  That a file was changed elsewhere its time tells. Pipes count as
- * nothing. Returned: *digest; *changed, when the youngest of them was last written Status: PSR_EIO
- */
+ * and samples of the rest.  That a file was changed elsewhere its time tells.  Pipes count as
+ * nothing.
+ * Returned: *digest; *changed, when the youngest of them was last written
+ * Status:   PSR_EIO */
 PSR_MUST_CHECK psr_status digest_files(uint64_t *digest, struct timespec *changed,
                                        char *const *path, size_t npath, psr_err *err);
 

@@ -1,5 +1,7 @@
 #include "errand.h"
 
+#include <time.h>
+
 static void *run_errands(void *arg)
 {
     struct errand *e = arg;
@@ -61,6 +63,23 @@ psr_status errand_wait(struct errand *e, psr_err *err)
         *err = e->err;
     e->status = PSR_OK;
     return st;
+}
+
+bool errand_busy(struct errand *e, double wait_s)
+{
+    struct timespec until;
+    if (!e->threaded)
+        return false;
+    clock_gettime(CLOCK_REALTIME, &until);
+    const double end_s = (double)until.tv_nsec * 1e-9 + wait_s;
+    until.tv_sec += (time_t)end_s;
+    until.tv_nsec = (long)((end_s - (double)(time_t)end_s) * 1e9);
+    pthread_mutex_lock(&e->lock);
+    while (e->busy && !pthread_cond_timedwait(&e->changed, &e->lock, &until))
+        ;
+    bool busy = e->busy;
+    pthread_mutex_unlock(&e->lock);
+    return busy;
 }
 
 void errand_end(struct errand *e)

@@ -1,6 +1,7 @@
 #include "fakebin.h"
 
 #include <math.h>
+#include <string.h>
 
 static const struct fakebin_options defaults = {
     .period_ms = -1,
@@ -57,6 +58,8 @@ static void check_combinations(struct fakebin_options *o, const struct cli *tool
         cli_usage_error(tool, "-psrfits excludes -headerless and -swapout");
     if (o->dat && !o->output)
         cli_usage_error(tool, "-dat needs -o ROOT, the start of the files' names");
+    if (o->truth && !strcmp(o->truth, o->output ? o->output : "-"))
+        cli_usage_error(tool, "-truth: '%s' is where the observation goes", o->truth);
     check_voltages(o, tool);
     o->foff_mhz = -fabs(o->foff_mhz);
     if (o->evenodd) {
@@ -86,6 +89,4 @@ void fakebin_options_parse(struct fakebin_options *o, struct cli *tool, int argc
     };
     int n = cli_parse(tool, argc, argv);
     check_combinations(o, tool, n);
-    tool->options = NULL;
-    tool->noptions = 0;
 }

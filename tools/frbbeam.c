@@ -38,18 +38,12 @@ int frbbeam_threads(const struct frbbeam_job *j)
     return (size_t)j->nthread < j->nbeam ? j->nthread : (int)j->nbeam;
 }
 
-size_t frbbeam_stride(const struct frbbeam_job *j)
-{
-    return j->out_bytes / j->nbeam / psr_beam_row_bytes(j->plan);
-}
-
-/* Of nt samples those that are formed at once: beams stay where they are, rows have room, and the
- * floats that are kept are no more than are wanted. */
+/* Of nt samples those that are formed at once: beams stay where they are, and the floats that are
+ * kept are no more than are wanted. */
 static size_t choose_next(const struct frbbeam_job *j, size_t nt)
 {
-    const size_t room = (frbbeam_stride(j) - 1) / (j->unit / j->tds) * j->unit;
     const int64_t stretch = stretch_of(j);
-    size_t n = nt < room ? nt : room;
+    size_t n = nt;
     if (j->aims.tracks && (int64_t)n > stretch - j->nread % stretch)
         n = (size_t)(stretch - j->nread % stretch);
     if (j->measures && n > (j->kept_most - j->kept_n) * j->tds)
@@ -60,7 +54,8 @@ static size_t choose_next(const struct frbbeam_job *j, size_t nt)
 static psr_status write_errand(void *ctx, psr_err *err)
 {
     struct frbbeam_job *j = ctx;
-    return frbbeam_output_write(j, j->ready, frbbeam_stride(j), j->ready_n, err);
+    frbbeam_sums_spread(j, j->ready, j->stride, j->ready_n);
+    return frbbeam_output_write(j, j->ready, j->stride, j->ready_n, err);
 }
 
 /* Waits for the rows that are coming, if any, until no more than "left" blocks are under way, and
@@ -75,7 +70,6 @@ static psr_status take_rows(struct frbbeam_job *j, unsigned nout, size_t left)
     charge(j, STAGE_BEAM, &since_s);
     if (st || nrow == 0)
         return st;
-    frbbeam_sums_spread(j, rows, frbbeam_stride(j), nrow);
     st = errand_wait(&j->write, &j->err);
     if (st)
         return st;
@@ -103,7 +97,7 @@ static psr_status form_next(struct frbbeam_job *j, const uint8_t *in, size_t n)
     if (j->aims.tracks && j->nread % stretch_of(j) == 0)
         st = point_again(j, stretch_of(j));
     if (!st)
-        st = psr_beam_start(j->plan, in, n, j->out[nout % FRBBEAM_TURNS], frbbeam_stride(j), &ready,
+        st = psr_beam_start(j->plan, in, n, j->out[nout % FRBBEAM_TURNS], j->stride, &ready,
                             &j->err);
     charge(j, STAGE_BEAM, &since_s);
     j->nread += (int64_t)n;
@@ -141,8 +135,12 @@ static psr_status process_stream(struct frbbeam_job *j)
 {
     psr_status st = PSR_OK;
     errand_start(&j->read, read_errand, j);
-    while (!st && !run_stop_signal()) {
+    while (!st) {
         double since_s = run_seconds();
+        while (errand_busy(&j->read, 0.1) && !run_stop_signal())
+            ; /* a pipe may give nothing for long */
+        if (run_stop_signal())
+            return PSR_OK;
         st = errand_wait(&j->read, &j->err);
         charge(j, STAGE_READ, &since_s);
         const uint8_t *in = j->in[j->nin % FRBBEAM_TURNS];
@@ -154,8 +152,6 @@ static psr_status process_stream(struct frbbeam_job *j)
         st = form_block(j, in, n);
         run_progress_update(&j->progress, j->nread);
     }
-    psr_err ignored;
-    (void)errand_wait(&j->read, &ignored); /* of what nobody asked for any more */
     return st ? st : take_rows(j, j->nout, 0);
 }
 
@@ -163,6 +159,8 @@ static psr_status process_input(struct frbbeam_job *j)
 {
     psr_status st = process_stream(j);
     double since_s = run_seconds();
+    if (run_stop_signal())
+        return st;
     if (!st && j->measures)
         st = frbbeam_scales_end(j);
     if (!st)
@@ -207,8 +205,10 @@ int main(int argc, char **argv)
     job.path = argv + 1;
     run_catch_signals();
     int code = run(&job) == PSR_OK ? EXIT_SUCCESS : cli_report(&job.tool, &job.err);
-    frbbeam_release(&job);
+    frbbeam_output_abort(&job);
     if (run_stop_signal())
         run_die_by_signal(run_stop_signal());
+    if (!errand_busy(&job.read, 1)) /* a pipe may never give what is waited for */
+        frbbeam_release(&job);
     return cli_close_stdout(&job.tool, code);
 }

@@ -76,17 +76,17 @@ struct frbbeam_job {
     size_t kept_most, kept_n;
 
     size_t sample_bytes, block; /* block: samples */
-    size_t out_bytes;           /* of each of out */
+    size_t stride;              /* rows of a beam in out */
     int64_t nread, nrow;        /* samples in, rows out so far */
 
     /* Blocks are read while beams of the last two are formed, and rows of the one before are
      * written; so there are three buffers of each, used in turn. */
     uint8_t *in[FRBBEAM_TURNS];
-    void *out[FRBBEAM_TURNS]; /* [nbeam][frbbeam_stride] rows */
+    void *out[FRBBEAM_TURNS]; /* [nbeam][stride] rows */
     size_t in_n;              /* samples that were read */
     unsigned nin, nout;       /* how often buffers were begun to be read into, and to be filled */
     size_t coming;            /* rows that are being formed, in the last of out; 0: none */
-    const void *ready;        /* rows that are being kept or written, */
+    void *ready;              /* rows that are being kept or written, */
     size_t ready_n;           /* and how many */
     struct errand read, write;
     struct run_progress progress;
@@ -125,9 +125,6 @@ struct psr_mjd frbbeam_date(const struct frbbeam_job *j, int64_t t);
 /* Threads that share beams: one that has nothing to do is still waited for, and cores are busy. */
 int frbbeam_threads(const struct frbbeam_job *j);
 
-/* Rows between one beam and the next in out, as rows are now. */
-size_t frbbeam_stride(const struct frbbeam_job *j);
-
 /* Scales of quantised output.  begin takes those of -scale, or prepares to measure them: then rows
  * go to keep, as floats, until there are kept_most of them or the input ends, and end hands the
  * scales to the plan and starts to write what was kept. */
@@ -141,5 +138,6 @@ psr_status frbbeam_output_open(struct frbbeam_job *j, psr_err *err);
 psr_status frbbeam_output_write(struct frbbeam_job *j, const void *out, size_t stride, size_t nrow,
                                 psr_err *err);
 psr_status frbbeam_output_close(struct frbbeam_job *j);
+void frbbeam_output_abort(struct frbbeam_job *j); /* removes what has no name yet */
 
 #endif

@@ -10,7 +10,19 @@ static const struct frbbeam_options defaults = {
     .device = "auto",
 };
 
-static void check_combinations(const struct frbbeam_options *o, const struct cli *tool, int npath)
+static int count_stdin(const struct frbbeam_options *o, int npath, char **path)
+{
+    const char *const file[] = {o->array, o->beams, o->scale, o->tds_file};
+    int n = 0;
+    for (size_t i = 0; i < sizeof file / sizeof *file; i++)
+        n += file[i] && !strcmp(file[i], "-");
+    for (int i = 0; i < npath; i++)
+        n += !strcmp(path[i], "-");
+    return n;
+}
+
+static void check_combinations(const struct frbbeam_options *o, const struct cli *tool, int npath,
+                               char **path)
 {
     if (npath == 0)
         cli_usage_error(tool, "no input; - reads standard input");
@@ -28,11 +40,15 @@ static void check_combinations(const struct frbbeam_options *o, const struct cli
         cli_usage_error(tool, "-nbits: %d is none of 4, 8, 32", (int)o->nbits);
     if (o->nbits == 32 && o->scale)
         cli_usage_error(tool, "-scale is for 4 and 8 bits: floats are not scaled");
+    if (count_stdin(o, npath, path) > 1)
+        cli_usage_error(tool, "- is standard input, which can be read for one purpose only");
 }
 
 static void take_tds(struct frbbeam_options *o, const struct cli *tool, const char *tds)
 {
     psr_err why;
+    if (tds && !strcmp(tds, "@"))
+        cli_usage_error(tool, "-tds @FILE: the name is missing");
     if (tds && *tds == '@')
         o->tds_file = tds + 1;
     else if (tds && psr_parse_int("-tds", tds, 1, 1 << 20, &o->tds, &why))
@@ -42,8 +58,9 @@ static void take_tds(struct frbbeam_options *o, const struct cli *tool, const ch
 int frbbeam_options_parse(struct frbbeam_options *o, struct cli *tool, int argc, char **argv)
 {
     const char *tds = NULL;
+    struct cli_table table = {.n = 0};
     *o = defaults;
-    const struct cli_option table[] = {
+    const struct cli_option own[] = {
         {"Array", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"array", CLI_TEXT, &o->array, "FILE",
          "Where the dishes stand: grid, spacing, place of each input.", 0, 0},
@@ -83,24 +100,20 @@ int frbbeam_options_parse(struct frbbeam_options *o, struct cli *tool, int argc,
          "Where to form beams: auto (a GPU where there is one, the default), cpu, cuda, or the "
          "number of a GPU.",
          0, 0},
-        {"ncpus", CLI_INT, &o->ncpus, "N", "Threads (default: all cores).", 1, 4096},
-        {"mem", CLI_SIZE, &o->mem_bytes, "SIZE",
-         "Bound on memory, as 512M or 4G (default: a quarter of the machine).", 0, 0},
-        {"q", CLI_FLAG, &o->quiet, NULL, "No remarks, no progress.", 0, 0},
-        {"v", CLI_FLAG, &o->verbose, NULL, "Say what is done and where the time went.", 0, 0},
     };
+    CLI_ADD(&table, own);
+    cli_add_limits(&table, &o->ncpus, &o->mem_bytes);
+    cli_add_talk(&table, &o->quiet, &o->verbose);
     *tool = (struct cli){
         .name = "frbbeam",
         .operands = "[OPTION]... -array FILE -beams FILE -o ROOT FILE... | -",
         .summary = "Form intensity beams from voltages of a grid of dishes (DADA files): a "
                    "filterbank of each beam.",
-        .options = table,
-        .noptions = sizeof table / sizeof *table,
+        .options = table.option,
+        .noptions = table.n,
     };
     int n = cli_parse(tool, argc, argv);
     take_tds(o, tool, tds);
-    check_combinations(o, tool, n);
-    tool->options = NULL;
-    tool->noptions = 0;
+    check_combinations(o, tool, n, argv + 1);
     return n;
 }

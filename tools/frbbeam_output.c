@@ -1,12 +1,16 @@
 #include "frbbeam.h"
 
+#include <fcntl.h>
+#include <limits.h>
 #include <psrkit/sigproc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 /* What is gathered of all files before it is written. */
-enum { GATHER_BYTES = 256 << 20, GATHER_MOST = 1 << 20 };
+enum { GATHER_BYTES = 128 << 20, GATHER_MOST = 1 << 20 };
 
 enum { MOST_THREADS = 16 };
 
@@ -89,10 +93,12 @@ static psr_status open_beam(const struct task *t, size_t b, psr_err *err)
                      j->first_beam + b);
     if (n < 0 || (size_t)n >= sizeof path)
         return psr_fail(err, PSR_EINVAL, "-o: a name of %d characters is too long", n);
-    psr_status st = psr_outfile_create(&j->file[b], strcmp(j->opt.root, "-") ? path : "-", err);
+    const bool is_pipe = !strcmp(j->opt.root, "-");
+    psr_status st = psr_outfile_create(&j->file[b], is_pipe ? "-" : path, err);
     if (st)
         return st;
-    psr_outfile_buffer(j->file[b], gathered_bytes(j, b));
+    if (!is_pipe)
+        psr_outfile_buffer(j->file[b], gathered_bytes(j, b));
     describe_beam(j, b, &obs);
     st = psr_sigproc_write(j->file[b], &obs, PSR_SIGPROC_FILTERBANK, err);
     psr_obs_clear(&obs);
@@ -134,12 +140,26 @@ static psr_status each_beam(const struct task *t,
     return st;
 }
 
+/* The system's table of descriptors grows at once, not time and again while all threads that open
+ * files, CUDA's too, wait for it. */
+static void grow_descriptors(size_t n)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur == 0)
+        return;
+    rlim_t want = n + 64 < limit.rlim_cur ? n + 64 : limit.rlim_cur - 1;
+    int fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, (int)(want < INT_MAX ? want : INT_MAX));
+    if (fd >= 0)
+        close(fd);
+}
+
 psr_status frbbeam_output_open(struct frbbeam_job *j, psr_err *err)
 {
     const struct task t = {.j = j};
     j->file = calloc(j->nbeam, sizeof *j->file);
     if (!j->file)
         return psr_fail_nomem(err, "output files", (double)j->nbeam * sizeof *j->file);
+    grow_descriptors(j->nbeam);
     return each_beam(&t, open_beam, err);
 }
 
@@ -150,32 +170,44 @@ psr_status frbbeam_output_write(struct frbbeam_job *j, const void *out, size_t s
     return each_beam(&t, write_beam, err);
 }
 
-static psr_status write_scale_file(struct frbbeam_job *j)
+/* Returned: *f is NULL where scales are not to be written. */
+static psr_status prepare_scale_file(struct frbbeam_job *j, psr_outfile **f)
 {
     char path[4096];
-    psr_outfile *f = NULL;
     if (j->opt.nbits == 32 || !strcmp(j->opt.root, "-"))
         return PSR_OK;
     snprintf(path, sizeof path, "%s.scale", j->opt.root);
     if (j->opt.scale && !strcmp(j->opt.scale, path))
         return PSR_OK;
-    psr_status st = psr_outfile_create(&f, path, &j->err);
+    psr_status st = psr_outfile_create(f, path, &j->err);
     if (!st)
-        st = frbbeam_write_scales(j, f);
-    if (!st)
-        return psr_outfile_commit(f, &j->err);
-    psr_outfile_abort(f);
-    return st;
+        st = frbbeam_write_scales(j, *f);
+    return st ? st : psr_outfile_park(*f, &j->err);
 }
 
 psr_status frbbeam_output_close(struct frbbeam_job *j)
 {
     const struct task t = {.j = j};
+    psr_outfile *scale = NULL;
     psr_status st = each_beam(&t, finish_beam, &j->err);
+    if (!st)
+        st = prepare_scale_file(j, &scale);
     for (size_t b = 0; b < j->nbeam && !st; b++) {
         psr_outfile *f = j->file[b];
         j->file[b] = NULL;
         st = psr_outfile_commit(f, &j->err);
     }
-    return st ? st : write_scale_file(j);
+    if (!st && scale)
+        return psr_outfile_commit(scale, &j->err);
+    psr_outfile_abort(scale);
+    return st;
+}
+
+void frbbeam_output_abort(struct frbbeam_job *j)
+{
+    errand_end(&j->write);
+    for (size_t b = 0; j->file && b < j->nbeam; b++)
+        psr_outfile_abort(j->file[b]);
+    free(j->file);
+    j->file = NULL;
 }

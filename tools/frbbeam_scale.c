@@ -43,9 +43,10 @@ static size_t rows_to_keep(const struct frbbeam_job *j)
 static psr_status keep_rows(void *ctx, psr_err *err)
 {
     struct frbbeam_job *j = ctx;
-    const size_t row = j->nfreq * sizeof(float), stride = frbbeam_stride(j);
+    const size_t row = j->nfreq * sizeof(float), stride = j->stride;
     const size_t at = j->kept_n - j->ready_n;
     (void)err;
+    frbbeam_sums_spread(j, j->ready, j->stride, j->ready_n);
 #pragma omp parallel for num_threads(frbbeam_threads(j))
     for (size_t b = 0; b < j->nbeam; b++)
         memcpy((char *)j->kept + (b * j->kept_most + at) * row,

@@ -2,12 +2,14 @@
 #include "frbbeam.h"
 
 #include "base/threads.h"
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-/* What is read at once: a device fetches it from the cache of the host's cores, where that is a
- * large one, and finds enough to do. */
-enum { BLOCK_BYTES = 64 << 20 };
+/* What is read at once: so little that a device may fetch it from the cache of the host's cores,
+ * and enough that it has something to do. */
+enum { BLOCK_BYTES = 48 << 20 };
 
 /* A remark of the reader's. */
 static void relay_note(void *ctx, const char *msg)
@@ -40,6 +42,15 @@ static psr_status open_voltages(struct frbbeam_job *j)
     return PSR_OK;
 }
 
+static void note_standins(const struct frbbeam_job *j)
+{
+    char text[4200];
+    snprintf(text, sizeof text, "%s: stand-ins, not the telescope's own: %s", j->opt.array,
+             j->array.standin);
+    if (j->array.standin[0] && !j->opt.quiet)
+        cli_note((void *)&j->tool, text);
+}
+
 static psr_status read_array(struct frbbeam_job *j)
 {
     const struct psr_dada *h = psr_voltages_header(j->voltages);
@@ -49,6 +60,8 @@ static psr_status read_array(struct frbbeam_job *j)
                       (long long)h->nant, j->opt.array, j->array.ndish);
     if (!st && j->opt.site)
         st = psr_array_set_site(&j->array, j->opt.site, &j->err);
+    if (!st)
+        note_standins(j);
     j->frame = (struct psr_aim_frame){&j->array, j->nfreq, j->freq_mhz, h->phase_sign};
     return st;
 }
@@ -85,33 +98,37 @@ static psr_status create_plan(struct frbbeam_job *j)
     return st;
 }
 
+/* Bytes of a block's voltages, and of its rows as floats, which scales are measured on. */
+static double in_bytes(const struct frbbeam_job *j)
+{
+    return (double)j->block * (double)j->sample_bytes;
+}
+
+static double out_bytes(const struct frbbeam_job *j)
+{
+    return (double)j->nbeam * (double)j->stride * (double)j->nfreq * sizeof(float);
+}
+
 /* Samples at once: whole sums of all channels where they have different lengths. */
 static psr_status choose_block(struct frbbeam_job *j)
 {
     const int64_t nsamp = psr_voltages_nsamp(j->voltages);
     const size_t most = BLOCK_BYTES / j->sample_bytes;
+    /* A pipe may be slow, and somebody may be waiting for what comes out. */
+    const double enough = nsamp >= 0 ? (double)nsamp : fmax(1 / j->tsamp_s, (double)j->unit);
     j->block = psr_beam_block(j->plan);
     j->block = j->block > most && most > 0 ? most : j->block;
-    j->block = nsamp >= 0 && (size_t)nsamp < j->block ? (size_t)nsamp : j->block;
-    if (j->unit == j->tds)
-        return PSR_OK;
-    j->block = j->block > j->unit ? j->block - j->block % j->unit : j->unit;
-    if ((double)j->block * (double)j->sample_bytes > (double)j->mem_bytes / 4)
+    j->block = (double)j->block > enough ? (size_t)enough : j->block;
+    if (j->unit > j->tds)
+        j->block = j->block > j->unit ? j->block - j->block % j->unit : j->unit;
+    j->stride = j->block / j->tds + 1;
+    if (j->unit > j->tds && in_bytes(j) + out_bytes(j) > (double)j->mem_bytes / 4)
         return psr_fail(&j->err, PSR_ENOMEM,
-                        "%s: sums end together after %zu samples of %zu bytes, a quarter of %lld "
-                        "MB of memory is allowed",
-                        j->opt.tds_file, j->unit, j->sample_bytes,
-                        (long long)(j->mem_bytes / 1000000));
+                        "%s: sums end together after %zu samples, which with their rows are %.3g "
+                        "MB; a quarter of %.3g MB of memory is allowed",
+                        j->opt.tds_file, j->unit, (in_bytes(j) + out_bytes(j)) / 1e6,
+                        (double)j->mem_bytes / 1e6);
     return PSR_OK;
-}
-
-/* Room for a block's rows as they are written, and for some of floats, which scales are measured
- * on. */
-static size_t room_for_rows(const struct frbbeam_job *j)
-{
-    const size_t rows = (j->block / j->tds + 1) * (size_t)j->opt.nbits;
-    const size_t floats = (2 * j->unit / j->tds + 1) * 32;
-    return (rows > floats ? rows : floats) * j->nfreq / 8 * j->nbeam;
 }
 
 static psr_status create_buffers(struct frbbeam_job *j)
@@ -124,13 +141,12 @@ static psr_status create_buffers(struct frbbeam_job *j)
     if (!j->offset || !j->gain)
         return psr_fail_nomem(&j->err, "scales", (double)j->nfreq * 8);
     psr_status st = choose_block(j);
-    j->out_bytes = room_for_rows(j);
     for (int i = 0; i < FRBBEAM_TURNS && !st; i++) {
         void *in = NULL;
-        st = psr_beam_alloc(j->plan, j->block * j->sample_bytes, &in, &j->err);
+        st = psr_beam_alloc(j->plan, (size_t)in_bytes(j), &in, &j->err);
         j->in[i] = in;
         if (!st)
-            st = psr_beam_alloc(j->plan, j->out_bytes, &j->out[i], &j->err);
+            st = psr_beam_alloc(j->plan, (size_t)out_bytes(j), &j->out[i], &j->err);
     }
     return st;
 }
@@ -174,10 +190,6 @@ psr_status frbbeam_prepare(struct frbbeam_job *j)
 void frbbeam_release(struct frbbeam_job *j)
 {
     errand_end(&j->read);
-    errand_end(&j->write);
-    for (size_t b = 0; j->file && b < j->nbeam; b++)
-        psr_outfile_abort(j->file[b]);
-    free(j->file);
     free(j->kept);
     psr_beam_destroy(j->plan);
     for (int i = 0; i < FRBBEAM_TURNS; i++) {

@@ -26,6 +26,8 @@ static void take_file(struct accel_job *j, const char *path)
                                 .reddened = file.about.reddened};
     if (!accel_same_shape(&shape, &j->shape))
         accel_drain(j);
+    if (j->no_device)
+        return;
     psr_status st = accel_plan(j, shape);
     if (st != PSR_OK) {
         accel_report(j, st == PSR_EDEVICE ? NULL : path, &j->err);

@@ -97,7 +97,7 @@ struct accel_job {
     int nthread;
 
     struct accel_shape shape; /* of the plans */
-    bool no_device;           /* what -device names is not there: no file can be searched */
+    bool no_device;           /* what -device names is not there, or is lost: no more files */
     struct psr_span *zap;     /* [nzap] of this shape */
     size_t nzap;
     double trials;  /* places that accelsearch would look at for one harmonic */

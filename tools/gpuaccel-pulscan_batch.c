@@ -84,21 +84,36 @@ static psr_status finish_file(struct accel_job *j, const struct accel_batch *b, 
     return accel_write(j, b, s);
 }
 
+/* One line, whatever the number of files that are left. */
+static void report_loss(struct accel_job *j, const char *path, const psr_err *lost)
+{
+    psr_err err;
+    psr_fail(&err, lost->code,
+             "%.300s: after %zu files; %.150s and those after it are not searched", lost->msg,
+             j->nsearched, path);
+    accel_report(j, NULL, &err);
+    j->no_device = true;
+}
+
 /* Searches what was loaded, and writes what was found. */
 static void finish_batch(struct accel_job *j, struct accel_batch *b)
 {
     double since_s = run_seconds();
     psr_status st = PSR_OK;
     drop_unread(j, b);
-    if (b->nfile > 0 && !run_stop_signal())
+    if (b->nfile > 0 && !run_stop_signal() && !j->no_device)
         st = psr_pulscan_execute(b->plan, b->nfile, b->in, b->result, &j->err);
     charge(&j->search_s, &since_s);
     psr_err why = j->err;
-    for (size_t s = 0; s < b->nfile && !run_stop_signal(); s++) {
-        if (st == PSR_OK && finish_file(j, b, s) == PSR_OK)
+    for (size_t s = 0; s < b->nfile && !run_stop_signal() && !j->no_device; s++) {
+        psr_status mine = st == PSR_OK ? finish_file(j, b, s) : st;
+        const psr_err *err = st == PSR_OK ? &j->err : &why;
+        if (mine == PSR_OK)
             j->nsearched++;
+        else if (mine == PSR_EDEVICE)
+            report_loss(j, b->file[s].path, err);
         else
-            accel_report(j, b->file[s].path, st == PSR_OK ? &j->err : &why);
+            accel_report(j, b->file[s].path, err);
     }
     j->ndone += (int64_t)b->nfile;
     run_progress_update(&j->progress, j->ndone);
@@ -137,7 +152,7 @@ static void overlap(struct accel_job *j, struct accel_batch *b)
 void accel_flush(struct accel_job *j)
 {
     struct accel_batch *b = &j->batch[j->filling];
-    if (b->nfile == 0 || run_stop_signal())
+    if (b->nfile == 0 || run_stop_signal() || j->no_device)
         return;
     if (j->nbatch == 2) {
         overlap(j, b);

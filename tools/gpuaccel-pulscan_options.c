@@ -120,7 +120,5 @@ int accel_options_parse(struct accel_options *o, struct cli *tool, int argc, cha
     int n = cli_parse(tool, argc, argv);
     settle(o);
     check_combinations(o, tool, n, argv + 1);
-    tool->options = NULL;
-    tool->noptions = 0;
     return n;
 }

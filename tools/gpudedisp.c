@@ -126,9 +126,9 @@ static void print_line(const struct gpudedisp_job *j, const struct gpudedisp_lin
 static void print_plan(const struct gpudedisp_job *j)
 {
     const struct psr_obs *obs = psr_source_obs(j->source);
-    fprintf(stderr, "%s: %zu channels, %g to %g MHz, %d bits, %g s; %lld spectra\n", j->path[0],
-            obs->nchan, psr_obs_lowest_mhz(obs), psr_obs_highest_mhz(obs), obs->nbit, obs->tsamp_s,
-            (long long)obs->nsamp);
+    fprintf(stderr, "%s: %zu channels, %g to %g MHz, %d bits, %g s; %lld spectra\n",
+            gpudedisp_input_name(j), obs->nchan, psr_obs_lowest_mhz(obs), psr_obs_highest_mhz(obs),
+            obs->nbit, obs->tsamp_s, (long long)obs->nsamp);
     for (size_t k = 0; k < j->nline; k++)
         print_line(j, &j->line[k]);
 }
@@ -184,7 +184,7 @@ static psr_status tell_loss(struct gpudedisp_job *j)
     const psr_err lost = j->err;
     bool piped = j->series && !strcmp(j->opt.root, "-");
     return psr_fail(&j->err, PSR_EDEVICE, "%.300s: after %lld spectra of %.100s; %s", lost.msg,
-                    (long long)j->nread, j->path[0],
+                    (long long)j->nread, gpudedisp_input_name(j),
                     piped ? "what went to standard output is not whole" : "no file was written");
 }
 
@@ -218,9 +218,10 @@ int main(int argc, char **argv)
     job.npath = (size_t)gpudedisp_options_parse(&job.opt, &job.tool, argc, argv);
     job.path = argv + 1;
     run_catch_signals();
-    int code = run(&job) == PSR_OK ? EXIT_SUCCESS : cli_report(&job.tool, &job.err);
+    psr_status st = run(&job);
     gpudedisp_release(&job);
     if (run_stop_signal())
         run_die_by_signal(run_stop_signal());
-    return cli_close_stdout(&job.tool, code);
+    return cli_close_stdout(&job.tool,
+                            st == PSR_OK ? EXIT_SUCCESS : cli_report(&job.tool, &job.err));
 }

@@ -173,6 +173,8 @@ struct gpudedisp_job {
 /* The steps that both ways of working share; on error j->err tells. */
 psr_status gpudedisp_make_trials(struct gpudedisp_job *j);
 psr_status gpudedisp_open_source(struct gpudedisp_job *j);
+/* The first input, as messages call it. */
+const char *gpudedisp_input_name(const struct gpudedisp_job *j);
 psr_status gpudedisp_choose_channels(struct gpudedisp_job *j);
 psr_status gpudedisp_read_mask(struct gpudedisp_job *j);
 
@@ -245,6 +247,10 @@ psr_status gpudedisp_create_search(struct gpudedisp_job *j, struct gpudedisp_lin
 /* Steps of gpudedisp_prepare that a resumed run takes twice. */
 psr_status gpudedisp_create_plans(struct gpudedisp_job *j);
 psr_status gpudedisp_prepare_bary(struct gpudedisp_job *j);
+
+/* What all series of the job have in common: all but their sampling times and notes. */
+struct psr_series_desc gpudedisp_common_series(const struct gpudedisp_job *j,
+                                               enum psr_series_format format);
 
 /* Describes the series of all lines in what the job owns. */
 psr_status gpudedisp_describe_series(struct gpudedisp_job *j, struct psr_series_desc *desc);

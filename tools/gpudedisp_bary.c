@@ -14,21 +14,21 @@ static struct psr_notes bary_notes(struct gpudedisp_job *j)
 /* PRESTO barycentres to 0, 0 where the header has no position; a user is better told. */
 static bool is_wanted(struct gpudedisp_job *j, bool presto)
 {
-    const int64_t first_day = 36934; /* 1960 */
+    const int64_t first_day = 36934, end_day = 88069; /* 1960; 2100, where the orbit ends */
     struct psr_notes notes = bary_notes(j);
     const struct psr_obs *obs = &j->bary.obs;
     if (j->opt.nobary || j->opt.sub)
         return false;
     if (obs->barycentric)
-        psr_note(&notes, "%s: is barycentric already", j->path[0]);
-    else if (obs->tstart.day < first_day)
+        psr_note(&notes, "%s: is barycentric already", gpudedisp_input_name(j));
+    else if (obs->tstart.day < first_day || obs->tstart.day >= end_day)
         psr_note(&notes, "%s: MJD %.9g is no date: no barycentring, times are topocentric",
-                 j->path[0], (double)obs->tstart.day + obs->tstart.frac);
+                 gpudedisp_input_name(j), (double)obs->tstart.day + obs->tstart.frac);
     else if (!obs->has_position && !presto)
         psr_note(&notes,
                  "%s: the header has no position: no barycentring, times are topocentric "
                  "(-position RA,DEC gives one)",
-                 j->path[0]);
+                 gpudedisp_input_name(j));
     else
         return true;
     return false;
@@ -60,7 +60,7 @@ static psr_status choose_site(struct gpudedisp_job *j, struct psr_site *site, co
         psr_note(&notes,
                  "%s: where telescope '%s' stands is not known: the Earth's centre is taken, times "
                  "are up to 21 ms off (-site LON,LAT,H tells)",
-                 j->path[0], telescope);
+                 gpudedisp_input_name(j), telescope);
     }
     return PSR_OK;
 }

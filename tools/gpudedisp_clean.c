@@ -33,7 +33,7 @@ psr_status gpudedisp_read_mask(struct gpudedisp_job *j)
     if (psr_source_inf(j->source))
         return psr_fail(&j->err, PSR_EINVAL,
                         "%s: a mask is of channels, and %s holds sub-bands of them", j->opt.mask,
-                        j->path[0]);
+                        gpudedisp_input_name(j));
     psr_status st = psr_mask_read(&j->mask, j->opt.mask, &j->err);
     if (!st)
         st = psr_mask_check(&j->mask, psr_source_obs(j->source), j->opt.mask, &j->err);

@@ -60,7 +60,7 @@ static psr_status refuse_gaps(struct gpudedisp_job *j)
     return psr_fail(&j->err, PSR_EUNSUPPORTED,
                     "%s: %lld spectra are missing from spectrum %lld on, and -compat presto does "
                     "not do what PRESTO does there",
-                    j->path[0], (long long)gap->count, (long long)gap->first);
+                    gpudedisp_input_name(j), (long long)gap->count, (long long)gap->first);
 }
 
 static psr_status process_block(struct gpudedisp_compat *k, size_t *nread)

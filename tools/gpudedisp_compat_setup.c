@@ -4,6 +4,12 @@
 #include <math.h>
 #include <psrkit/delays.h>
 #include <stdlib.h>
+#include <string.h>
+
+static bool is_rising(const struct psr_obs *obs)
+{
+    return psr_obs_freq_mhz(obs, 0) < psr_obs_freq_mhz(obs, obs->nchan - 1);
+}
 
 /* Of a filterbank PRESTO takes fch1 for the highest channel, wherever the band goes from there, and
  * turns a band that goes up whether it is told to or not. */
@@ -11,12 +17,15 @@ static void take_header(struct gpudedisp_compat *k)
 {
     const struct gpudedisp_options *o = &k->job->opt;
     const struct psr_obs *obs = psr_source_obs(k->job->source);
-    bool rising = psr_obs_freq_mhz(obs, 0) < psr_obs_freq_mhz(obs, obs->nchan - 1);
+    bool rising = is_rising(obs);
     bool filterbank = obs->block_nsamp == 0;
     k->obs = *obs;
     k->obs.foff_mhz = -fabs(obs->foff_mhz);
     k->obs.fch1_mhz = filterbank ? obs->fch1_mhz : psr_obs_highest_mhz(obs);
     k->obs.freq_mhz = NULL;
+    /* PRESTO has names for machines, and forgets those it knows. */
+    if (filterbank && strcmp(psr_machine_name(obs->machine_id), "Unknown") != 0)
+        strcpy(k->obs.instrument, "unset");
     /* The source has inverted already.  Of PSRFITS PRESTO turns a band that goes down once, whether
      * it is told to or not. */
     k->reverse = filterbank ? !rising || o->invert : !rising && !o->invert;
@@ -111,8 +120,9 @@ static psr_status create_plan(struct gpudedisp_compat *k)
     k->keep = malloc(nchan);
     if (!k->keep)
         return psr_fail_nomem(&j->err, "the channel mask", (double)nchan);
+    /* PRESTO counts ignored channels once it has turned the band, whether it was to or not. */
     for (size_t c = 0; c < nchan; c++)
-        k->keep[c] = j->keep[k->reverse ? nchan - 1 - c : c];
+        k->keep[c] = j->keep[is_rising(obs) ? c : nchan - 1 - c];
     describe(k);
     psr_status st = prepare_bary(k);
     if (st)
@@ -137,20 +147,9 @@ static psr_status create_plan(struct gpudedisp_compat *k)
 static psr_status create_series(struct gpudedisp_compat *k)
 {
     struct gpudedisp_job *j = k->job;
-    return psr_series_create(&j->series,
-                             &(struct psr_series_desc){
-                                 .root = j->opt.root,
-                                 .format = PSR_SERIES_DAT,
-                                 .dm_decimals = (int)j->opt.dmprec,
-                                 .ndm = j->ndm,
-                                 .dm = j->dm,
-                                 .obs = &j->bary.obs,
-                                 .epoch = j->bary.epoch,
-                                 .file_nbit = psr_source_file_nbit(j->source),
-                                 .inf = psr_source_inf(j->source),
-                                 .tsamp_s = (double)j->line->downsamp * k->obs.tsamp_s,
-                             },
-                             &j->err);
+    struct psr_series_desc desc = gpudedisp_common_series(j, PSR_SERIES_DAT);
+    desc.tsamp_s = (double)j->line->downsamp * k->obs.tsamp_s;
+    return psr_series_create(&j->series, &desc, &j->err);
 }
 
 psr_status gpudedisp_compat_prepare(struct gpudedisp_compat *k)

@@ -126,7 +126,7 @@ static psr_status draw_events(struct gpudedisp_job *j, const struct clock *clock
     for (const struct gpudedisp_line *l = j->line; l < j->line + j->nline; l++)
         end_s = fmax(end_s, (double)l->nout * gpudedisp_line_tsamp_s(j, l));
     return pulseplot_draw(j->opt.plot,
-                          &(struct pulseplot){.title = j->path[0],
+                          &(struct pulseplot){.title = gpudedisp_input_name(j),
                                               .events = event,
                                               .nevents = n,
                                               .best = best,

@@ -13,6 +13,11 @@ static struct psr_notes job_notes(struct gpudedisp_job *j)
     return (struct psr_notes){.note = j->opt.quiet ? NULL : cli_note, .ctx = &j->tool};
 }
 
+const char *gpudedisp_input_name(const struct gpudedisp_job *j)
+{
+    return strcmp(j->path[0], "-") ? j->path[0] : "standard input";
+}
+
 psr_status gpudedisp_open_source(struct gpudedisp_job *j)
 {
     const struct gpudedisp_options *o = &j->opt;
@@ -40,7 +45,7 @@ psr_status gpudedisp_open_source(struct gpudedisp_job *j)
     int64_t nsamp = psr_source_obs(j->source)->nsamp;
     if (nsamp < 0)
         return psr_fail(&j->err, PSR_EINVAL, "%s: -start needs an input of known length",
-                        j->path[0]);
+                        gpudedisp_input_name(j));
     desc.skip = (int64_t)(o->start * (double)(nsamp + o->offset));
     if (o->compat && (st = gpudedisp_compat_skip(j, nsamp + o->offset, &desc.skip)) != PSR_OK)
         return st;

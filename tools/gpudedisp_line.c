@@ -41,6 +41,7 @@ psr_status gpudedisp_create_search(struct gpudedisp_job *j, struct gpudedisp_lin
                                                .threshold = o->threshold,
                                                .maxwidth_s = o->maxwidth_s,
                                                .nthread = (int)o->ncpus,
+                                               .block = l->stride,
                                            },
                                            &j->err);
     free(sweep);

@@ -166,7 +166,5 @@ int gpudedisp_options_parse(struct gpudedisp_options *o, struct cli *tool, int a
         o->lodm = o->subdm;
         o->numdms = 1;
     }
-    tool->options = NULL;
-    tool->noptions = 0;
     return n;
 }

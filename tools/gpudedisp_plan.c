@@ -106,7 +106,7 @@ psr_status gpudedisp_check_band(struct gpudedisp_job *j)
     for (size_t k = 0; k < sizeof field / sizeof *field; k++)
         if (!(fabs(field[k].planned - field[k].have) <= field[k].tolerance))
             return psr_fail(&j->err, PSR_EINVAL, "%s: made for %s %.10g, and %s has %.10g",
-                            j->plan_name, field[k].name, field[k].planned, j->path[0],
+                            j->plan_name, field[k].name, field[k].planned, gpudedisp_input_name(j),
                             field[k].have);
     return PSR_OK;
 }

@@ -131,6 +131,22 @@ void gpudedisp_check_notes(struct gpudedisp_job *j)
         strcpy(strstr(l->note, ", settings"), ", input changed meanwhile");
 }
 
+struct psr_series_desc gpudedisp_common_series(const struct gpudedisp_job *j,
+                                               enum psr_series_format format)
+{
+    return (struct psr_series_desc){
+        .root = j->opt.root,
+        .format = format,
+        .dm_decimals = (int)j->opt.dmprec,
+        .ndm = j->ndm,
+        .dm = j->dm,
+        .obs = &j->bary.obs,
+        .epoch = j->bary.epoch,
+        .file_nbit = psr_source_file_nbit(j->source),
+        .inf = psr_source_inf(j->source),
+    };
+}
+
 psr_status gpudedisp_describe_series(struct gpudedisp_job *j, struct psr_series_desc *desc)
 {
     const struct gpudedisp_options *o = &j->opt;
@@ -146,18 +162,8 @@ psr_status gpudedisp_describe_series(struct gpudedisp_job *j, struct psr_series_
             j->tsamp_s[i] = gpudedisp_line_tsamp_s(j, l);
             j->note[i] = l->note;
         }
-    *desc = (struct psr_series_desc){
-        .root = o->root,
-        .format = tim ? PSR_SERIES_TIM : PSR_SERIES_DAT,
-        .dm_decimals = (int)o->dmprec,
-        .ndm = j->ndm,
-        .dm = j->dm,
-        .obs = &j->bary.obs,
-        .epoch = j->bary.epoch,
-        .file_nbit = psr_source_file_nbit(j->source),
-        .inf = psr_source_inf(j->source),
-        .each_tsamp_s = j->tsamp_s,
-        .each_note = j->note,
-    };
+    *desc = gpudedisp_common_series(j, tim ? PSR_SERIES_TIM : PSR_SERIES_DAT);
+    desc->each_tsamp_s = j->tsamp_s;
+    desc->each_note = j->note;
     return PSR_OK;
 }

@@ -86,7 +86,7 @@ psr_status gpudedisp_resume(struct gpudedisp_job *j)
         return PSR_OK;
     if (psr_source_obs(j->source)->nsamp < 0)
         return psr_fail(&j->err, PSR_EINVAL, "%s: -resume needs files, which can be told again",
-                        j->path[0]);
+                        gpudedisp_input_name(j));
     psr_status st = gpudedisp_describe_series(j, &desc);
     bool *done = malloc(j->ndm * sizeof *done);
     if (st == PSR_OK && !done)

@@ -82,7 +82,7 @@ psr_status gpudedisp_check_sweep(struct gpudedisp_job *j, const struct gpudedisp
     return psr_fail(&j->err, PSR_EINVAL,
                     "%s: DM %g sweeps over %lld samples, the input holds %lld: no sample is "
                     "complete",
-                    j->path[0], highest, (long long)sweep, (long long)have);
+                    gpudedisp_input_name(j), highest, (long long)sweep, (long long)have);
 }
 
 /* Spectra per block: whole blocks of cleaning, which is done in place but for what becomes floats.

@@ -117,7 +117,7 @@ static psr_status check_length(const struct sub_run *s, int64_t nsamp)
     return psr_fail(&j->err, PSR_EINVAL,
                     "%s: DM %g sweeps over %zu spectra inside a sub-band, the input holds %lld: no "
                     "sample is complete",
-                    j->path[0], j->dm[0], sweep, (long long)nsamp);
+                    gpudedisp_input_name(j), j->dm[0], sweep, (long long)nsamp);
 }
 
 static size_t choose_block(const struct sub_run *s)

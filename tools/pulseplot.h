@@ -18,8 +18,8 @@ struct pulseplot {
 };
 
 /* Draws with gnuplot, in the format that the suffix of path says.  Of more than 50000 events the
- * best are drawn, and the picture says so. Status: those of gnuplot_open and gnuplot_close;
- * PSR_ENOMEM. */
+ * best are drawn, and the picture says so.
+ * Status: those of gnuplot_open and gnuplot_close; PSR_ENOMEM. */
 PSR_MUST_CHECK psr_status pulseplot_draw(const char *path, const struct pulseplot *what,
                                          psr_err *err);
 

@@ -6,7 +6,8 @@
 #include <stdint.h>
 
 /* From now on SIGINT, SIGTERM and SIGHUP only set a flag, so that the main loop can stop and remove
- * its temporary files; a second one ends the program at once.  SIGPIPE becomes a write error. */
+ * its temporary files; a second one ends the program at once.  Waiting for a pipe ends too.  A
+ * closed pipe and the limit on the size of files become write errors. */
 void run_catch_signals(void);
 
 /* The signal that asked the program to stop, or 0. */

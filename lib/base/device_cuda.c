@@ -81,7 +81,7 @@ struct pin_note {
 /* Asks for each page, as the lock would one by one. */
 static void touch_pages(char *p, size_t bytes)
 {
-#pragma omp parallel for schedule(dynamic)
+#pragma omp parallel for schedule(dynamic) if (bytes > HUGE_PAGE)
     for (size_t at = 0; at < bytes; at += HUGE_PAGE)
         for (size_t k = at; k < bytes && k < at + HUGE_PAGE; k += PAGE)
             p[k] = 0;

@@ -6,15 +6,14 @@
 
 ssize_t psr_read_some(int fd, void *to, size_t n)
 {
-    for (;;) {
-        ssize_t got = read(fd, to, n);
-        if (got >= 0 || (errno != EINTR && errno != EAGAIN))
-            return got;
-        if (errno == EAGAIN) {
-            struct pollfd ready = {.fd = fd, .events = POLLIN};
-            (void)poll(&ready, 1, -1);
-        }
+    ssize_t got = read(fd, to, n);
+    while (got < 0 && errno == EAGAIN) {
+        struct pollfd ready = {.fd = fd, .events = POLLIN};
+        if (poll(&ready, 1, -1) < 0)
+            break;
+        got = read(fd, to, n);
     }
+    return got;
 }
 
 psr_status psr_read_all(int fd, const char *path, void *to, int64_t n, psr_err *err)

@@ -7,7 +7,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* One read() that is not put off by signals or a descriptor that does not block. */
+/* One read() that waits for data also where the descriptor does not block.  A signal ends the wait
+ * with EINTR if its handler was installed without SA_RESTART: who does so wants to stop. */
 ssize_t psr_read_some(int fd, void *to, size_t n);
 
 /* Reads n bytes from where fd stands.  Status: PSR_EIO, also where the file ends early; path is for

@@ -76,8 +76,9 @@ static psr_status once(const struct psr_row *row, bool seen, psr_err *err)
     return seen ? psr_row_fail(row, err, "a second '%s'", row->word[0]) : PSR_OK;
 }
 
-static psr_status take_grid(struct parser *p, const struct psr_row *row, psr_err *err)
+static psr_status take_grid(void *ctx, const struct psr_row *row, psr_err *err)
 {
+    struct parser *p = ctx;
     int64_t m, n;
     psr_status st = once(row, p->a->m > 0, err);
     if (!st)
@@ -91,18 +92,22 @@ static psr_status take_grid(struct parser *p, const struct psr_row *row, psr_err
     return PSR_OK;
 }
 
-static psr_status take_spacing(struct parser *p, const struct psr_row *row, psr_err *err)
+static psr_status take_spacing(void *ctx, const struct psr_row *row, psr_err *err)
 {
+    struct parser *p = ctx;
     psr_status st = once(row, p->a->ns_m != 0, err);
     if (!st)
         st = psr_row_double(row, 1, "spacing north-south (m)", -1e4, 1e4, &p->a->ns_m, err);
     if (!st)
         st = psr_row_double(row, 2, "spacing east-west (m)", -1e4, 1e4, &p->a->ew_m, err);
+    if (!st && (p->a->ns_m == 0 || p->a->ew_m == 0))
+        st = psr_row_fail(row, err, "a spacing of 0 m");
     return st;
 }
 
-static psr_status take_site(struct parser *p, const struct psr_row *row, psr_err *err)
+static psr_status take_site(void *ctx, const struct psr_row *row, psr_err *err)
 {
+    struct parser *p = ctx;
     psr_status st = once(row, p->a->has_site, err);
     if (!st)
         st = psr_row_double(row, 1, "longitude (degrees east)", -360, 360, &p->a->lon_deg, err);
@@ -114,12 +119,33 @@ static psr_status take_site(struct parser *p, const struct psr_row *row, psr_err
     return st;
 }
 
-static psr_status take_telescope(struct parser *p, const struct psr_row *row, psr_err *err)
+static psr_status take_telescope(void *ctx, const struct psr_row *row, psr_err *err)
 {
+    struct parser *p = ctx;
     if (row->n < 2)
         return psr_row_fail(row, err, "the name is missing");
     snprintf(p->a->telescope, sizeof p->a->telescope, "%s", row->word[1]);
     return PSR_OK;
+}
+
+/* "standin" and which of the values are no better than that. */
+static psr_status take_standin(void *ctx, const struct psr_row *row, psr_err *err)
+{
+    static const char *const what[] = {"site", "spacing", "places", "inputs"};
+    struct parser *p = ctx;
+    char *to = p->a->standin;
+    psr_status st = once(row, *to, err);
+    for (int i = 1; i < row->n && !st; i++) {
+        bool known = false;
+        for (size_t k = 0; k < sizeof what / sizeof *what; k++)
+            known = known || !strcmp(row->word[i], what[k]);
+        if (!known)
+            st = psr_row_fail(row, err, "'%s' is none of site, spacing, places, inputs",
+                              row->word[i]);
+        else
+            strcat(strcat(to, i > 1 ? ", " : ""), row->word[i]);
+    }
+    return st;
 }
 
 static psr_status make_room(struct parser *p, size_t ndish, psr_err *err)
@@ -138,13 +164,16 @@ static psr_status make_room(struct parser *p, size_t ndish, psr_err *err)
 }
 
 /* "dish INDEX M N" or "dish INDEX none". */
-static psr_status take_dish(struct parser *p, const struct psr_row *row, psr_err *err)
+static psr_status take_dish(void *ctx, const struct psr_row *row, psr_err *err)
 {
+    struct parser *p = ctx;
     struct psr_array *a = p->a;
     int64_t d, m = 0, n = 0;
     bool none = row->n > 2 && !strcmp(row->word[2], "none");
     if (a->m == 0)
         return psr_row_fail(row, err, "a dish before the grid");
+    if (none && row->n > 3)
+        return psr_row_fail(row, err, "'%s' is a word too many", row->word[3]);
     psr_status st = psr_row_int(row, 1, "dish", 0, MOST_DISHES - 1, &d, err);
     if (!st && !none)
         st = psr_row_int(row, 2, "m", 0, (int64_t)a->m - 1, &m, err);
@@ -162,22 +191,11 @@ static psr_status take_dish(struct parser *p, const struct psr_row *row, psr_err
 
 static psr_status take_row(void *ctx, const struct psr_row *row, psr_err *err)
 {
-    static const struct {
-        const char *name;
-        psr_status (*take)(struct parser *p, const struct psr_row *row, psr_err *err);
-        int most; /* words */
-    } keys[] = {
+    static const struct psr_row_key keys[] = {
         {"telescope", take_telescope, 2}, {"site", take_site, 4}, {"grid", take_grid, 3},
-        {"spacing", take_spacing, 3},     {"dish", take_dish, 4},
+        {"spacing", take_spacing, 3},     {"dish", take_dish, 4}, {"standin", take_standin, 5},
     };
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (!strcmp(row->word[0], keys[i].name)) {
-            if (row->n > keys[i].most)
-                return psr_row_fail(row, err, "'%s' is a word too many", row->word[keys[i].most]);
-            return keys[i].take(ctx, row, err);
-        }
-    return psr_row_fail(row, err, "'%s' is none of telescope, site, grid, spacing, dish",
-                        row->word[0]);
+    return psr_row_take(row, keys, sizeof keys / sizeof *keys, ctx, err);
 }
 
 static psr_status check_complete(const struct psr_array *a, const char *path, psr_err *err)
@@ -201,7 +219,7 @@ psr_status psr_array_read(struct psr_array *a, const char *path, psr_err *err)
     *a = (struct psr_array){.telescope = "Unknown"};
     psr_status st = psr_rows_read(path, take_row, &p, err);
     if (!st)
-        st = check_complete(a, path, err);
+        st = check_complete(a, strcmp(path, "-") ? path : "standard input", err);
     if (st)
         psr_array_clear(a);
     return st;

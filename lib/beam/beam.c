@@ -1,5 +1,6 @@
 #include "beam_backend.h"
 
+#include "../base/memory.h"
 #include "../base/threads.h"
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -8,7 +9,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* In order of preference for "auto". */
 static const struct psr_beam_ops *const backends[] = {
@@ -204,13 +204,11 @@ static psr_status copy_pattern(struct psr_beam_work *w, const struct psr_beam_de
 
 static void copy_rest(struct psr_beam_work *w, const struct psr_beam_desc *d)
 {
-    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    int64_t quarter = pages > 0 && page > 0 ? (int64_t)pages * page / 4 : INT64_C(1) << 30;
     w->flip = d->nibbles.offset_binary ? 0x88 : 0;
     w->real_low = d->nibbles.real_low;
     w->nbit = 32;
     w->nthread = psr_count_threads(d->nthread);
-    w->mem_bytes = d->mem_bytes ? d->mem_bytes : quarter;
+    w->mem_bytes = psr_count_memory(d->mem_bytes);
     w->device = d->device;
 }
 

@@ -126,7 +126,7 @@ static psr_status take_memory(struct cpu *cpu, psr_err *err)
         (double)w->nthread * (double)lanes(w) * (6 + PSR_BEAM_GROUP / LANES) * sizeof(float);
     if (carry + turned + scratch > (double)w->mem_bytes)
         return psr_fail(
-            err, PSR_ENOMEM, "beams: %zu beams of %zu channels need %.0f MB, %.0f MB are allowed",
+            err, PSR_ENOMEM, "beams: %zu beams of %zu channels need %.3g MB, %.3g MB are allowed",
             w->nbeam, w->nfreq, (carry + turned + scratch) / 1e6, (double)w->mem_bytes / 1e6);
     bool ok = true;
     cpu->scratch = calloc((size_t)w->nthread, sizeof *cpu->scratch);

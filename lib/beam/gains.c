@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* So that the intensity of all dishes at their largest, summed for long, is a float. */
+static const float GAIN_MAX = 1e12f;
+
 struct gains {
     const char *path;
     size_t nfreq, ndish;
@@ -47,9 +50,10 @@ static psr_status take_row(void *ctx, const struct psr_row *row, psr_err *err)
     if (!st)
         st = take_index(row, 2, "dish", g->ndish, &d0, &d1, err);
     if (!st)
-        st = psr_row_double(row, 3, "real part", -1e30, 1e30, &re, err);
+        st = psr_row_double(row, 3, "real part", (double)-GAIN_MAX, (double)GAIN_MAX, &re, err);
     if (!st)
-        st = psr_row_double(row, 4, "imaginary part", -1e30, 1e30, &im, err);
+        st =
+            psr_row_double(row, 4, "imaginary part", (double)-GAIN_MAX, (double)GAIN_MAX, &im, err);
     if (!st && row->n > 5)
         st = psr_row_fail(row, err, "'%s' is a word too many", row->word[5]);
     for (size_t f = f0; !st && f < f1; f++)
@@ -148,15 +152,16 @@ static psr_status read_npy(FILE *in, struct gains *g, psr_err *err)
 
 /* --- either ----------------------------------------------------------------------------------- */
 
-static psr_status check_finite(const struct gains *g, psr_err *err)
+static psr_status check_range(const struct gains *g, psr_err *err)
 {
     for (size_t i = 0; i < count(g); i++)
-        if (!isfinite(g->weight[2 * i]) || !isfinite(g->weight[2 * i + 1]))
+        if (!(fabsf(g->weight[2 * i]) <= GAIN_MAX && fabsf(g->weight[2 * i + 1]) <= GAIN_MAX))
             return psr_fail(err, PSR_EFORMAT,
                             "%s: the gain of channel %zu, polarisation %zu, dish %zu is %g %+gi, "
-                            "must be finite",
+                            "must be within %g",
                             g->path, i / g->ndish / PSR_BEAM_NPOL, i / g->ndish % PSR_BEAM_NPOL,
-                            i % g->ndish, (double)g->weight[2 * i], (double)g->weight[2 * i + 1]);
+                            i % g->ndish, (double)g->weight[2 * i], (double)g->weight[2 * i + 1],
+                            (double)GAIN_MAX);
     return PSR_OK;
 }
 
@@ -173,7 +178,7 @@ static psr_status read_file(struct gains *g, psr_err *err)
     fclose(in);
     if (!npy)
         st = psr_rows_read(g->path, take_row, g, err);
-    return st ? st : check_finite(g, err);
+    return st ? st : check_range(g, err);
 }
 
 psr_status psr_gains_read(const char *path, size_t nfreq, size_t ndish, float **weight,

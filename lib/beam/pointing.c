@@ -54,8 +54,9 @@ static psr_status take_at(const struct psr_row *row, int i, double *at_mhz, psr_
     return psr_row_double(row, i + 1, "frequency (MHz)", 1e-3, 1e9, at_mhz, err);
 }
 
-static psr_status take_theta(struct parser *p, const struct psr_row *row, psr_err *err)
+static psr_status take_theta(void *ctx, const struct psr_row *row, psr_err *err)
 {
+    struct parser *p = ctx;
     struct psr_aim aim = {.kind = PSR_AIM_THETA};
     psr_status st = psr_row_double(row, 1, "theta", -1e6, 1e6, &aim.x, err);
     if (!st)
@@ -66,8 +67,9 @@ static psr_status take_theta(struct parser *p, const struct psr_row *row, psr_er
 }
 
 /* "lattice NNS NEW THETA THETA' STEP STEP'": the east-west index runs fastest. */
-static psr_status take_lattice(struct parser *p, const struct psr_row *row, psr_err *err)
+static psr_status take_lattice(void *ctx, const struct psr_row *row, psr_err *err)
 {
+    struct parser *p = ctx;
     static const char *const what[] = {"theta", "theta'", "step of theta", "step of theta'"};
     int64_t n_ns, n_ew;
     double x[4], at_mhz;
@@ -88,8 +90,9 @@ static psr_status take_lattice(struct parser *p, const struct psr_row *row, psr_
     return st;
 }
 
-static psr_status take_azel(struct parser *p, const struct psr_row *row, psr_err *err)
+static psr_status take_azel(void *ctx, const struct psr_row *row, psr_err *err)
 {
+    struct parser *p = ctx;
     struct psr_aim aim = {.kind = PSR_AIM_AZEL};
     psr_status st = psr_row_double(row, 1, "azimuth (degrees)", -360, 360, &aim.x, err);
     if (!st)
@@ -97,8 +100,9 @@ static psr_status take_azel(struct parser *p, const struct psr_row *row, psr_err
     return st ? st : add_aim(p, row, aim, err);
 }
 
-static psr_status take_radec(struct parser *p, const struct psr_row *row, psr_err *err)
+static psr_status take_radec(void *ctx, const struct psr_row *row, psr_err *err)
 {
+    struct parser *p = ctx;
     struct psr_aim aim = {.kind = PSR_AIM_RADEC, .track = !strcmp(row->word[0], "track")};
     char text[2 * 128];
     psr_err why;
@@ -112,22 +116,11 @@ static psr_status take_radec(struct parser *p, const struct psr_row *row, psr_er
 
 static psr_status take_row(void *ctx, const struct psr_row *row, psr_err *err)
 {
-    static const struct {
-        const char *name;
-        psr_status (*take)(struct parser *p, const struct psr_row *row, psr_err *err);
-        int most; /* words */
-    } keys[] = {
+    static const struct psr_row_key keys[] = {
         {"theta", take_theta, 5}, {"lattice", take_lattice, 9}, {"azel", take_azel, 3},
         {"radec", take_radec, 3}, {"track", take_radec, 3},
     };
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (!strcmp(row->word[0], keys[i].name)) {
-            if (row->n > keys[i].most)
-                return psr_row_fail(row, err, "'%s' is a word too many", row->word[keys[i].most]);
-            return keys[i].take(ctx, row, err);
-        }
-    return psr_row_fail(row, err, "'%s' is none of theta, lattice, azel, radec, track",
-                        row->word[0]);
+    return psr_row_take(row, keys, sizeof keys / sizeof *keys, ctx, err);
 }
 
 psr_status psr_aims_read(struct psr_aims *a, const char *path, psr_err *err)
@@ -136,7 +129,8 @@ psr_status psr_aims_read(struct psr_aims *a, const char *path, psr_err *err)
     *a = (struct psr_aims){0};
     psr_status st = psr_rows_read(path, take_row, &p, err);
     if (!st && a->n == 0)
-        st = psr_fail(err, PSR_EFORMAT, "%s: no beams in it", path);
+        st = psr_fail(err, PSR_EFORMAT, "%s: no beams in it",
+                      strcmp(path, "-") ? path : "standard input");
     if (st)
         psr_aims_clear(a);
     return st;

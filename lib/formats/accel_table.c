@@ -70,25 +70,6 @@ static psr_status write_csv_text(psr_outfile *f, const char *text, psr_err *err)
     return st == PSR_OK ? psr_outfile_printf(f, err, "\"") : st;
 }
 
-psr_status psr_accel_write_csv(psr_outfile *f, const struct psr_accel_list *list, const char *file,
-                               psr_err *err)
-{
-    psr_status st = PSR_OK;
-    for (size_t i = 0; i < list->ncand && st == PSR_OK; i++) {
-        double v[NFIELD];
-        list_values(list, i, v);
-        st = write_csv_text(f, file, err);
-        for (size_t k = 0; k < NFIELD && st == PSR_OK; k++) {
-            st = psr_outfile_printf(f, err, ",");
-            if (st == PSR_OK)
-                st = write_number(f, v[k], "", err);
-        }
-        if (st == PSR_OK)
-            st = psr_outfile_printf(f, err, "\n");
-    }
-    return st;
-}
-
 static psr_status write_json_text(psr_outfile *f, const char *text, psr_err *err)
 {
     psr_status st = psr_outfile_printf(f, err, "\"");
@@ -100,23 +81,45 @@ static psr_status write_json_text(psr_outfile *f, const char *text, psr_err *err
     return st == PSR_OK ? psr_outfile_printf(f, err, "\"") : st;
 }
 
-psr_status psr_accel_write_json(psr_outfile *f, const struct psr_accel_list *list, const char *file,
-                                psr_err *err)
+struct style {
+    psr_status (*write_text)(psr_outfile *f, const char *text, psr_err *err);
+    const char *begin, *before, *after, *absent, *end;
+    bool named; /* values, between before and after */
+};
+
+static psr_status write_rows(psr_outfile *f, const struct psr_accel_list *list, const char *file,
+                             const struct style *how, psr_err *err)
 {
     psr_status st = PSR_OK;
     for (size_t i = 0; i < list->ncand && st == PSR_OK; i++) {
         double v[NFIELD];
         list_values(list, i, v);
-        st = psr_outfile_printf(f, err, "{\"file\": ");
+        st = psr_outfile_printf(f, err, "%s", how->begin);
         if (st == PSR_OK)
-            st = write_json_text(f, file, err);
+            st = how->write_text(f, file, err);
         for (size_t k = 0; k < NFIELD && st == PSR_OK; k++) {
-            st = psr_outfile_printf(f, err, ", \"%s\": ", names[k]);
+            st = psr_outfile_printf(f, err, "%s%s%s", how->before, how->named ? names[k] : "",
+                                    how->after);
             if (st == PSR_OK)
-                st = write_number(f, v[k], "null", err);
+                st = write_number(f, v[k], how->absent, err);
         }
         if (st == PSR_OK)
-            st = psr_outfile_printf(f, err, "}\n");
+            st = psr_outfile_printf(f, err, "%s", how->end);
     }
     return st;
+}
+
+psr_status psr_accel_write_csv(psr_outfile *f, const struct psr_accel_list *list, const char *file,
+                               psr_err *err)
+{
+    static const struct style csv = {write_csv_text, "", ",", "", "", "\n", false};
+    return write_rows(f, list, file, &csv, err);
+}
+
+psr_status psr_accel_write_json(psr_outfile *f, const struct psr_accel_list *list, const char *file,
+                                psr_err *err)
+{
+    static const struct style json = {
+        write_json_text, "{\"file\": ", ", \"", "\": ", "null", "}\n", true};
+    return write_rows(f, list, file, &json, err);
 }

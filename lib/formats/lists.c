@@ -64,20 +64,32 @@ static psr_status ignore_list(char *list, size_t nchan, int ascending, unsigned 
     return PSR_OK;
 }
 
+/* Takes a line without its comment.
+ * Returned: false at the end of the file and after an error, which *st tells */
+static bool next_line(FILE *f, const char *path, char line[LINE_MAX_BYTES], psr_status *st,
+                      psr_err *err)
+{
+    if (!fgets(line, LINE_MAX_BYTES, f)) {
+        if (ferror(f))
+            *st = psr_fail_errno(err, "%s", path);
+        return false;
+    }
+    if (!strchr(line, '\n') && !feof(f)) {
+        *st = psr_fail(err, PSR_EFORMAT, "%s: a line is longer than %d bytes", path,
+                       LINE_MAX_BYTES - 2);
+        return false;
+    }
+    line[strcspn(line, "#")] = '\0';
+    return true;
+}
+
 static psr_status ignore_file(FILE *f, const char *path, size_t nchan, int ascending,
                               unsigned char *keep, psr_err *err)
 {
     char line[LINE_MAX_BYTES];
     psr_status st = PSR_OK;
-    while (st == PSR_OK && fgets(line, sizeof line, f)) {
-        if (!strchr(line, '\n') && !feof(f))
-            return psr_fail(err, PSR_EFORMAT, "%s: a line is longer than %d bytes", path,
-                            LINE_MAX_BYTES - 2);
-        line[strcspn(line, "#")] = '\0';
+    while (st == PSR_OK && next_line(f, path, line, &st, err))
         st = ignore_list(line, nchan, ascending, keep, err);
-    }
-    if (st == PSR_OK && ferror(f))
-        st = psr_fail_errno(err, "%s", path);
     return st;
 }
 
@@ -114,12 +126,11 @@ static psr_status append_dm(double **dm, size_t *ndm, size_t *room, double value
     return PSR_OK;
 }
 
-/* Takes the first word of a line as a DM; empty lines and comments are no DM. */
+/* Takes the first word of a line as a DM; empty lines are no DM. */
 static psr_status take_dm_line(char *line, const char *what, double **dm, size_t *ndm, size_t *room,
                                psr_err *err)
 {
     char *save, *word;
-    line[strcspn(line, "#")] = '\0';
     word = strtok_r(line, ", \t\r\n", &save);
     if (!word)
         return PSR_OK;
@@ -139,13 +150,11 @@ psr_status psr_dms_read(const char *path, double **dm, size_t *ndm, psr_err *err
     FILE *f = fopen(path, "r");
     if (!f)
         return psr_fail_errno(err, "%s", path);
-    for (long number = 1; st == PSR_OK && fgets(line, sizeof line, f); number++) {
+    for (long number = 1; st == PSR_OK && next_line(f, path, line, &st, err); number++) {
         char what[256];
         snprintf(what, sizeof what, "%.200s: line %ld: DM", path, number);
         st = take_dm_line(line, what, dm, ndm, &room, err);
     }
-    if (st == PSR_OK && ferror(f))
-        st = psr_fail_errno(err, "%s", path);
     if (st == PSR_OK && *ndm == 0)
         st = psr_fail(err, PSR_EFORMAT, "%s: no DMs in it", path);
     fclose(f);

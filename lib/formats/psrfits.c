@@ -12,7 +12,8 @@ struct reader {
     struct psr_fits_rows rows;
     struct psr_fits_scaling scaling;
     int64_t scaled_row; /* the row that scaling is of; 0 none yet */
-    uint8_t *raw;       /* chunk_spectra as stored */
+    bool told_no_numbers;
+    uint8_t *raw; /* chunk_spectra as stored */
     size_t chunk_spectra;
     float *work;     /* [2 nchan] */
     int64_t at;      /* spectrum that comes next */
@@ -36,9 +37,16 @@ static psr_status load_scaling(struct reader *p, int64_t row, psr_err *err)
         return PSR_OK;
     p->scaled_row = 0;
     psr_status code = psr_fits_scaling_read(&p->scaling, &p->fits, row, true, err);
-    if (!code)
-        p->scaled_row = row;
-    return code;
+    if (code)
+        return code;
+    p->scaled_row = row;
+    if (p->scaling.ndropped && !p->told_no_numbers)
+        psr_note(&p->fits.notes,
+                 "%s: row %lld: DAT_WTS, DAT_SCL or DAT_OFFS of %zu channels are no numbers: they "
+                 "count as weight 0, there and in later rows",
+                 p->fits.path, (long long)row, p->scaling.ndropped);
+    p->told_no_numbers |= p->scaling.ndropped > 0;
+    return PSR_OK;
 }
 
 /* Reads spectra [first, first + n) of a row, n <= chunk_spectra. */

@@ -63,6 +63,7 @@ struct psr_fits_rows {
 struct psr_fits_scaling {
     float *scale, *offset; /* [pols_used][nchan] */
     float *weight;         /* [nchan] */
+    size_t ndropped;       /* channels of weight 0 because a scale, offset or weight is no number */
     float *store;          /* holds the three, owned */
 };
 

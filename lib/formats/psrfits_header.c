@@ -33,10 +33,14 @@ static void read_position(const struct psr_fits *f, struct psr_obs *obs)
     char text[PSR_TEXT_MAX];
     double ra_h, dec_deg;
     if (!psr_fits_text(f, "RA", text) || !parse_sexagesimal(text, &ra_h) ||
-        !psr_fits_text(f, "DEC", text) || !parse_sexagesimal(text, &dec_deg)) {
+        !psr_fits_text(f, "DEC", text) || !parse_sexagesimal(text, &dec_deg) || ra_h < 0 ||
+        ra_h > 24 || fabs(dec_deg) > 90) {
         psr_note(&f->notes, "%s: RA and DEC are no position", f->path);
         return;
     }
+    /* What writers leave there who know no position. */
+    if (ra_h == 0 && dec_deg == 0)
+        return;
     obs->has_position = true;
     obs->ra_deg = 15 * ra_h;
     obs->dec_deg = dec_deg;

@@ -1,6 +1,8 @@
 /* psrfits_sample.c: from the bytes of DATA to the spectra of a block. */
 #include "psrfits.h"
+#include "unpack.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,16 +59,37 @@ static psr_status read_per_pol(const struct psr_fits *f, const struct psr_fits_c
     return code;
 }
 
+/* A channel whose scaling is no number holds no data. */
+static void drop_no_numbers(struct psr_fits_scaling *s, const struct psr_fits *f)
+{
+    s->ndropped = 0;
+    for (size_t c = 0; c < f->nchan; c++) {
+        bool good = isfinite(s->weight[c]);
+        for (size_t i = c; i < f->nchan * (size_t)f->pols_used; i += f->nchan)
+            good = good && isfinite(s->scale[i]) && isfinite(s->offset[i]);
+        if (good)
+            continue;
+        s->ndropped++;
+        s->weight[c] = 0;
+        for (size_t i = c; i < f->nchan * (size_t)f->pols_used; i += f->nchan)
+            s->scale[i] = s->offset[i] = 0;
+    }
+}
+
 psr_status psr_fits_scaling_read(struct psr_fits_scaling *s, const struct psr_fits *f, int64_t row,
                                  bool all, psr_err *err)
 {
     psr_status code = PSR_OK;
+    for (size_t c = 0; c < f->nchan; c++)
+        s->weight[c] = 1;
     if (f->weights.number)
         code = psr_fits_read_floats(f, &f->weights, row, 0, f->nchan, s->weight, err);
     if (!code && all)
         code = read_per_pol(f, &f->scales, row, s->scale, err);
     if (!code && all)
         code = read_per_pol(f, &f->offsets, row, s->offset, err);
+    if (!code && !f->as_presto)
+        drop_no_numbers(s, f);
     return code;
 }
 
@@ -206,15 +229,8 @@ static void store_samples(const float *x, size_t n, int nbit, enum psr_kind kind
 /* Blocks have the first channel in the low bits, PSRFITS in the high ones. */
 static void reverse_bytes(const uint8_t *raw, size_t nbyte, int nbit, uint8_t *out)
 {
-    for (size_t i = 0; i < nbyte; i++) {
-        unsigned b = raw[i];
-        b = b >> 4 | b << 4;
-        if (nbit <= 2)
-            b = (b >> 2 & 0x33) | (b & 0x33) << 2;
-        if (nbit == 1)
-            b = (b >> 1 & 0x55) | (b & 0x55) << 1;
-        out[i] = (uint8_t)b;
-    }
+    for (size_t i = 0; i < nbyte; i++)
+        out[i] = psr_byte_reverse(raw[i], nbit);
 }
 
 /* One polarisation of whole bytes needs no arithmetic. */

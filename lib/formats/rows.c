@@ -40,6 +40,24 @@ psr_status psr_row_double(const struct psr_row *row, int i, const char *what, do
     return PSR_OK;
 }
 
+psr_status psr_row_take(const struct psr_row *row, const struct psr_row_key *key, size_t n,
+                        void *ctx, psr_err *err)
+{
+    char names[256];
+    size_t length = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!strcmp(row->word[0], key[i].name)) {
+            if (row->n > key[i].most)
+                return psr_row_fail(row, err, "'%s' is a word too many", row->word[key[i].most]);
+            return key[i].take(ctx, row, err);
+        }
+        length += (size_t)snprintf(names + length, sizeof names - length, "%s%s", i ? ", " : "",
+                                   key[i].name);
+        length = length < sizeof names ? length : sizeof names - 1;
+    }
+    return psr_row_fail(row, err, "'%s' is none of %s", row->word[0], names);
+}
+
 static psr_status split_line(struct psr_row *row, char *line, psr_err *err)
 {
     char *rest = NULL;

@@ -3,6 +3,7 @@
 #define PSR_FORMATS_ROWS_H
 
 #include <psrkit/status.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum { PSR_ROW_WORDS = 16, PSR_ROW_BYTES = 4096 };
@@ -20,6 +21,18 @@ struct psr_row {
 psr_status psr_rows_read(const char *path,
                          psr_status (*take)(void *ctx, const struct psr_row *row, psr_err *err),
                          void *ctx, psr_err *err);
+
+/* A row that its first word tells how to take. */
+struct psr_row_key {
+    const char *name;
+    psr_status (*take)(void *ctx, const struct psr_row *row, psr_err *err);
+    int most; /* words, the first one included */
+};
+
+/* Takes a row by its key.  Status: PSR_EFORMAT for none of n keys, or too many words; what take
+ * returned. */
+psr_status psr_row_take(const struct psr_row *row, const struct psr_row_key *key, size_t n,
+                        void *ctx, psr_err *err);
 
 /* PSR_EFORMAT "PATH: line N: ..." */
 psr_status psr_row_fail(const struct psr_row *row, psr_err *err, const char *fmt, ...)

@@ -373,7 +373,9 @@ static psr_status fill_band(struct psr_obs *obs, struct parse *p, psr_err *err)
     return PSR_OK;
 }
 
-bool psr_sigproc_angle_read(double sexagesimal, double *units)
+/* Angles are hours or degrees x 10000 + minutes x 100 + seconds.
+ * Returned: false where the minutes or seconds are none; units are hours or degrees */
+static bool read_angle(double sexagesimal, double *units)
 {
     double v = fabs(sexagesimal);
     if (!(v < 1e7))
@@ -391,8 +393,8 @@ static void fill_position(struct psr_obs *obs, const struct parse *p)
     double raj = p->value[SRC_RAJ], dej = p->value[SRC_DEJ], hours, degrees;
     if (!p->seen[SRC_RAJ] || !p->seen[SRC_DEJ] || (raj == 0 && dej == 0))
         return;
-    if (!psr_sigproc_angle_read(raj, &hours) || !psr_sigproc_angle_read(dej, &degrees) || raj < 0 ||
-        hours > 24 || fabs(degrees) > 90) {
+    if (!read_angle(raj, &hours) || !read_angle(dej, &degrees) || raj < 0 || hours > 24 ||
+        fabs(degrees) > 90) {
         psr_note(
             p->notes,
             "%s: src_raj = %.15g, src_dej = %.15g are no hhmmss.s and ddmmss.s: the position is "
@@ -432,6 +434,7 @@ static void fill_rest(struct psr_obs *obs, const struct parse *p)
     if (p->seen[TELESCOPE_ID])
         obs->telescope_id = (int)p->value[TELESCOPE_ID];
     strcpy(obs->telescope, psr_telescope_name(obs->telescope_id));
+    strcpy(obs->instrument, psr_machine_name(obs->machine_id));
     if (*p->source)
         memcpy(obs->source, p->source, sizeof obs->source);
 }

@@ -30,9 +30,4 @@ PSR_MUST_CHECK psr_status psr_sigproc_parse_header(struct psr_sigproc_header *h,
                                                    size_t n, const char *name,
                                                    const struct psr_notes *notes, psr_err *err);
 
-/* Angles as SIGPROC writes them: hours or degrees x 10000 + minutes x 100 + seconds.
- * Returned: of read, false where the minutes or seconds are none; units are hours or degrees */
-bool psr_sigproc_angle_read(double sexagesimal, double *units);
-double psr_sigproc_angle_write(double units);
-
 #endif

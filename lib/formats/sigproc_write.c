@@ -39,7 +39,8 @@ static void put_double(struct header_text *h, const char *key, double v)
     put_number(h, bits, 8);
 }
 
-double psr_sigproc_angle_write(double units)
+/* Hours or degrees x 10000 + minutes x 100 + seconds. */
+static double write_angle(double units)
 {
     /* Whole ticks of 1e-7 s: no seconds ever read 60, and one division gives the nearest double. */
     const int64_t tick = 10000000;
@@ -58,8 +59,8 @@ static void put_origin(struct header_text *h, const struct psr_obs *obs)
     put_int(h, "machine_id", obs->machine_id);
     put_int(h, "telescope_id", obs->telescope_id);
     if (obs->has_position) {
-        put_double(h, "src_raj", psr_sigproc_angle_write(obs->ra_deg / 15));
-        put_double(h, "src_dej", psr_sigproc_angle_write(obs->dec_deg));
+        put_double(h, "src_raj", write_angle(obs->ra_deg / 15));
+        put_double(h, "src_dej", write_angle(obs->dec_deg));
     }
     if (obs->az_deg != 0 || obs->za_deg != 0) {
         put_double(h, "az_start", obs->az_deg);

@@ -218,10 +218,12 @@ psr_status psr_source_read(psr_source *s, size_t nsamp, void *block, size_t *nre
     return st;
 }
 
-static psr_status fail_skip(int64_t skip, int64_t nsamp, psr_err *err)
+static psr_status fail_skip(const struct psr_source *s, int64_t skip, int64_t nsamp, psr_err *err)
 {
-    return psr_fail(err, PSR_EINVAL, "skip = %lld spectra, must be 0 to %lld of this input",
-                    (long long)skip, (long long)(nsamp - 1));
+    const char *path = s->parts.part->path;
+    return psr_fail(err, PSR_EINVAL, "%s: offset of %lld spectra, must be 0 to %lld",
+                    strcmp(path, "-") ? path : "standard input", (long long)skip,
+                    (long long)(nsamp - 1));
 }
 
 /* Reads and forgets spectra of an input that cannot seek. */
@@ -239,7 +241,7 @@ static psr_status discard(struct psr_source *s, int64_t skip, psr_err *err)
         int64_t gap = 0;
         st = read_rows(s, left < (int64_t)chunk ? (size_t)left : chunk, block, &n, &gap, err);
         if (!st && n == 0)
-            st = fail_skip(skip, skip - left, err);
+            st = fail_skip(s, skip, skip - left, err);
         left -= (int64_t)n;
     }
     free(block);
@@ -249,9 +251,10 @@ static psr_status discard(struct psr_source *s, int64_t skip, psr_err *err)
 static psr_status skip_spectra(struct psr_source *s, int64_t skip, psr_err *err)
 {
     if (skip < 0)
-        return psr_fail(err, PSR_EINVAL, "skip = %lld spectra, must be 0 or more", (long long)skip);
+        return psr_fail(err, PSR_EINVAL, "offset of %lld spectra, must be 0 or more",
+                        (long long)skip);
     if (s->obs.nsamp >= 0 && skip >= s->obs.nsamp)
-        return fail_skip(skip, s->obs.nsamp, err);
+        return fail_skip(s, skip, s->obs.nsamp, err);
     if (skip == 0)
         return PSR_OK;
     const struct psr_part *part = s->parts.part;

@@ -49,3 +49,20 @@ double psr_telescope_beam_arcsec(const char *name, double freq_mhz)
     double wavelength_m = light_m_s / (freq_mhz * 1e6);
     return 1.2 * wavelength_m / t->dish_m * (180 / M_PI) * 3600;
 }
+
+const char *psr_machine_name(int machine_id)
+{
+    static const struct {
+        int id;
+        const char *name;
+    } machines[] = {
+        {0, "FAKE"},      {1, "PSPM"},      {2, "WAPP"},       {3, "AOFTM"},
+        {4, "BPP"},       {5, "OOTY"},      {6, "SCAMP"},      {7, "SPIGOT"},
+        {11, "BG/P"},     {12, "PDEV"},     {20, "CHIME+PSR"}, {30, "MWA-VCS"},
+        {31, "MWAX-VCS"}, {32, "MWAX-RTB"}, {64, "KAT"},       {65, "KAT-DC2"},
+    };
+    for (size_t i = 0; i < sizeof machines / sizeof *machines; i++)
+        if (machines[i].id == machine_id)
+            return machines[i].name;
+    return "Unknown";
+}

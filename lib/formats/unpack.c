@@ -30,30 +30,26 @@ static void pack_bits(uint8_t *row, const double *x, size_t nchan, int nbit)
     for (size_t c = 0; c < nchan; c++)                                                             \
     ((OUT *)(TO))[c] = (OUT)((const IN *)(FROM))[c]
 
-/* The formats of whole bytes, told apart by one number. */
+/* The formats of whole bytes: kind, bits, and the type that holds them. */
+#define WHOLE_BYTES(DO)                                                                            \
+    DO(PSR_UINT, 8, uint8_t)                                                                       \
+    DO(PSR_UINT, 16, uint16_t)                                                                     \
+    DO(PSR_UINT, 32, uint32_t)                                                                     \
+    DO(PSR_INT, 8, int8_t)                                                                         \
+    DO(PSR_INT, 16, int16_t)                                                                       \
+    DO(PSR_FLOAT, 32, float)
+
+/* A format as one number. */
 #define FORMAT(KIND, NBIT) ((int)(KIND)*64 + (NBIT))
 
 void psr_row_unpack(double *x, const void *row, size_t nchan, int nbit, enum psr_kind kind)
 {
+#define UNPACK(KIND, NBIT, TYPE)                                                                   \
+    case FORMAT(KIND, NBIT):                                                                       \
+        COPY(double, x, TYPE, row);                                                                \
+        break;
     switch (FORMAT(kind, nbit)) {
-    case FORMAT(PSR_UINT, 8):
-        COPY(double, x, uint8_t, row);
-        break;
-    case FORMAT(PSR_UINT, 16):
-        COPY(double, x, uint16_t, row);
-        break;
-    case FORMAT(PSR_UINT, 32):
-        COPY(double, x, uint32_t, row);
-        break;
-    case FORMAT(PSR_INT, 8):
-        COPY(double, x, int8_t, row);
-        break;
-    case FORMAT(PSR_INT, 16):
-        COPY(double, x, int16_t, row);
-        break;
-    case FORMAT(PSR_FLOAT, 32):
-        COPY(double, x, float, row);
-        break;
+        WHOLE_BYTES(UNPACK)
     default:
         unpack_bits(x, row, nchan, nbit);
     }
@@ -71,25 +67,12 @@ static double fit_sample(double x, int nbit, enum psr_kind kind)
 
 static void pack_chunk(uint8_t *row, const double *x, size_t nchan, int nbit, enum psr_kind kind)
 {
+#define PACK(KIND, NBIT, TYPE)                                                                     \
+    case FORMAT(KIND, NBIT):                                                                       \
+        COPY(TYPE, row, double, x);                                                                \
+        break;
     switch (FORMAT(kind, nbit)) {
-    case FORMAT(PSR_UINT, 8):
-        COPY(uint8_t, row, double, x);
-        break;
-    case FORMAT(PSR_UINT, 16):
-        COPY(uint16_t, row, double, x);
-        break;
-    case FORMAT(PSR_UINT, 32):
-        COPY(uint32_t, row, double, x);
-        break;
-    case FORMAT(PSR_INT, 8):
-        COPY(int8_t, row, double, x);
-        break;
-    case FORMAT(PSR_INT, 16):
-        COPY(int16_t, row, double, x);
-        break;
-    case FORMAT(PSR_FLOAT, 32):
-        COPY(float, row, double, x);
-        break;
+        WHOLE_BYTES(PACK)
     default:
         pack_bits(row, x, nchan, nbit);
     }
@@ -108,17 +91,6 @@ void psr_row_pack(void *row, const double *x, size_t nchan, int nbit, enum psr_k
     }
 }
 
-static uint8_t reverse_fields(unsigned v, int nbit)
-{
-    if (nbit <= 4)
-        v = v << 4 | v >> 4;
-    if (nbit <= 2)
-        v = (v & 0x33) << 2 | (v >> 2 & 0x33);
-    if (nbit <= 1)
-        v = (v & 0x55) << 1 | (v >> 1 & 0x55);
-    return (uint8_t)v;
-}
-
 /* The last byte may hold fewer fields than it has room for; its empty ones come first after the
  * bytes are reversed, and are shifted out. */
 static void reverse_bits(uint8_t *row, size_t nchan, int nbit)
@@ -126,8 +98,8 @@ static void reverse_bits(uint8_t *row, size_t nchan, int nbit)
     size_t n = psr_row_bytes(nchan, nbit);
     for (size_t i = 0, j = n - 1; i <= j && j < n; i++, j--) {
         uint8_t front = row[i];
-        row[i] = reverse_fields(row[j], nbit);
-        row[j] = reverse_fields(front, nbit);
+        row[i] = psr_byte_reverse(row[j], nbit);
+        row[j] = psr_byte_reverse(front, nbit);
     }
     unsigned empty = (unsigned)(n * 8 - nchan * (size_t)nbit);
     for (size_t i = 0; empty && i < n; i++) {

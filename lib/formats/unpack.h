@@ -14,6 +14,17 @@ void psr_row_unpack(double *x, const void *row, size_t nchan, int nbit, enum psr
 /* The opposite: integers are rounded to the nearest (halves up) and clipped to their range. */
 void psr_row_pack(void *row, const double *x, size_t nchan, int nbit, enum psr_kind kind);
 
+/* Returned: a byte of samples of 1, 2 or 4 bits in the opposite order */
+static inline uint8_t psr_byte_reverse(unsigned byte, int nbit)
+{
+    byte = byte << 4 | byte >> 4;
+    if (nbit <= 2)
+        byte = (byte & 0x33) << 2 | (byte >> 2 & 0x33);
+    if (nbit == 1)
+        byte = (byte & 0x55) << 1 | (byte >> 1 & 0x55);
+    return (uint8_t)byte;
+}
+
 /* Reverses the order of the channels. */
 void psr_row_reverse(void *row, size_t nchan, int nbit);
 

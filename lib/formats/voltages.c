@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SLICE_BYTES = 8 << 20 }; /* read by one thread at a time */
+enum { SLICE_BYTES = 1 << 20 }; /* read by one thread at a time */
 
 struct part {
     const char *path;
@@ -78,6 +78,8 @@ static psr_status read_header(int fd, struct psr_dada *h, const char *name, psr_
     if (!text)
         return psr_fail_nomem(err, "a DADA header", PSR_DADA_HEADER_MAX);
     psr_status st = fill(fd, text, n, &got, name, err);
+    if (!st && got == 0)
+        st = psr_fail(err, PSR_EFORMAT, "%s: is empty", name);
     if (!st) {
         st = psr_dada_parse(h, text, got, name, &need, err);
         if (st && need > got && need <= PSR_DADA_HEADER_MAX) {

@@ -26,7 +26,7 @@ struct psr_accel_harm {
 
 struct psr_accel_cand {
     double sigma, power; /* summed power: chi^2 / 2 */
-    double coherent;
+    double coherent;     /* of the harmonics added in phase; see measure.h */
     int nharm;
     struct psr_accel_value r, z, w;    /* mean frequency, drift and its drift, in bins of the
                                           fundamental */
@@ -50,11 +50,12 @@ struct psr_accel_list {
 /* ROOT_ACCEL_ZMAX: the table of candidates, that of their harmonics, and what stands in the .inf
  * file at inf_path.
  * Notes:  the bytes are those of accelsearch: texts wider than their columns are cut.
- * Status: those of psr_outfile_write; PSR_EIO for the .inf; PSR_ENOMEM */
+ * Status: those of psr_outfile_write; PSR_EIO and PSR_EFORMAT for the .inf; PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_accel_write(psr_outfile *f, const struct psr_accel_list *list,
                                           const char *inf_path, psr_err *err);
 
-/* ROOT_ACCEL_ZMAX.cand: one record per candidate; its padding is zeros. */
+/* ROOT_ACCEL_ZMAX.cand: one record per candidate; its padding is zeros.
+ * Status: of this and of the writers below, those of psr_outfile_write. */
 PSR_MUST_CHECK psr_status psr_accel_write_cand(psr_outfile *f, const struct psr_accel_list *list,
                                                psr_err *err);
 

@@ -33,6 +33,8 @@ struct psr_array {
     bool has_site;     /* whether the next three are known */
     double lon_deg, lat_deg, height_m;  /* geodetic (WGS84), east and north positive */
     char telescope[PSR_ARRAY_NAME_MAX]; /* "Unknown" where the file names none */
+    char standin[PSR_ARRAY_NAME_MAX];   /* what the file says is not the telescope's own: some of
+                                           site, spacing, places, inputs; "" for nothing */
 };
 
 /* Reads an array file; psrkit-formats(5) has the grammar.

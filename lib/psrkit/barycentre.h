@@ -83,9 +83,9 @@ PSR_MUST_CHECK psr_status psr_bary_clock_init(struct psr_bary_clock *clock,
                                               psr_err *err);
 
 /* By how many seconds the barycentre's clock has gained after t_s seconds at the telescope; ctx is
- * a struct psr_bary_clock.  A psr_drift_s for resample.h. Notes:  dates are rounded to doubles (0.6
- * us) where PRESTO's are, so that bins are added and removed at the samples where PRESTO adds and
- * removes them. */
+ * a struct psr_bary_clock.  A psr_drift_s for resample.h.
+ * Notes:  dates are rounded to doubles (0.6 us) where PRESTO's are, so that bins are added and
+ *         removed at the samples where PRESTO adds and removes them. */
 double psr_bary_drift_s(const void *ctx, double t_s);
 
 #ifdef __cplusplus

@@ -53,7 +53,7 @@ struct psr_beam_desc {
 
 /* Status: PSR_EINVAL naming field, value and limit (also a weight or a direction that is no finite
  *         number); PSR_EFORMAT (as psr_array_check); PSR_ENOMEM; PSR_EDEVICE for a backend asked
- *         for and absent. */
+ *         for and absent; PSR_EUNSUPPORTED where FFTW has no plan for the grid. */
 PSR_MUST_CHECK psr_status psr_beam_create(psr_beam **out, const struct psr_beam_desc *desc,
                                           psr_err *err);
 

@@ -8,6 +8,9 @@
  * spectrum's sum, by the bandpass, and puts the bandpass back; the bandpass is the mask's padding,
  * or the mean of the first block (Eatough, Keane and Lyne 2009, with weights).
  *
+ * Of floats, a spectrum with a sample that is no number counts as too far off; zero-DM makes it the
+ * bandpass.
+ *
  * A plan is a stream: spectra are held back until their block is complete, and what comes out does
  * not depend on how the stream was cut, nor on threads.
  *
@@ -56,7 +59,7 @@ struct psr_step {
 PSR_MUST_CHECK psr_status psr_clean_create(psr_clean **out, const struct psr_clean_desc *desc,
                                            psr_err *err);
 
-/* How samples come out: as they go in, or PSR_FLOAT of 32 bits after zero-DM and where asked for. */
+/* How samples come out: as they go in, or PSR_FLOAT of 32 bits after zero-DM or where asked for. */
 enum psr_kind psr_clean_kind(const psr_clean *p);
 int psr_clean_nbit(const psr_clean *p);
 
@@ -74,7 +77,9 @@ PSR_MUST_CHECK psr_status psr_clean_execute(psr_clean *p, const void *in, size_t
                                             size_t *nout, psr_err *err);
 
 /* Ends the stream and gives the spectra held back, fewer than a block.  They are clipped by the
- * running values of the blocks before. */
+ * running values of the blocks before.
+ * Given:    out   room for PSR_CLEAN_BLOCK - 1 spectra
+ * Status:   PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_clean_finish(psr_clean *p, void *out, size_t *nout, psr_err *err);
 
 /* Steps of the spectra that the last execute or finish gave; those of one channel in time order.

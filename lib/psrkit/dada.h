@@ -27,8 +27,8 @@ struct psr_dada {
     struct psr_nibbles nibbles; /* ENCODING TWOSCOMPLEMENT (or absent) or OFFSETBINARY;
                                    REAL_NIBBLE HIGH (or absent) or LOW */
     int phase_sign;             /* PHASE_SIGN -1 (or absent) or 1: a dish displaced by x receives
-                                   exp(PHASE_SIGN 2 pi i u.x / lambda) of what the origin receives from a
-                                   source in direction u */
+                                   exp(PHASE_SIGN 2 pi i u.x / lambda) of what the origin
+                                   receives from a source in direction u */
     char telescope[PSR_DADA_NAME_MAX], source[PSR_DADA_NAME_MAX]; /* "" where absent */
     int64_t header_bytes;                                         /* HDR_SIZE, 4096 or more */
     char *other; /* the lines of all other keys, owned; NULL where there are none */
@@ -73,12 +73,12 @@ enum { PSR_VOLTAGES_GAP_S = 60 }; /* longest gap between files, seconds */
 /* Opens files that follow each other: their headers agree, and each begins where another ends, or
  * within PSR_VOLTAGES_GAP_S of that.
  * Status: PSR_EIO; PSR_EFORMAT (as psr_dada_parse; headers that differ; an overlap or a longer gap,
- *         naming both files; a file without a whole sample); PSR_EUNSUPPORTED; PSR_ENOMEM. */
+ *         naming both files; a file without a whole sample); PSR_EINVAL (no input, a pipe among
+ *         several); PSR_EUNSUPPORTED; PSR_ENOMEM. */
 PSR_MUST_CHECK psr_status psr_voltages_open(psr_voltages **out,
                                             const struct psr_voltages_desc *desc, psr_err *err);
 
-/* Header of the first file, with start moved to its first sample and
- * obs_offset 0; owned by v. */
+/* Header of the first file, with start moved to its first sample and obs_offset 0; owned by v. */
 const struct psr_dada *psr_voltages_header(const psr_voltages *v);
 
 /* Samples in all, those of gaps too, or -1 where only the end of the input will tell. */
@@ -86,7 +86,7 @@ int64_t psr_voltages_nsamp(const psr_voltages *v);
 
 /* Returned: block [*nread][nchan][2][nant], *nread < nt only at the end; voltages of 0 in gaps
  * Notes:    what follows the last whole sample of a file or a stream is left out, with a remark
- * Status:   PSR_EIO. */
+ * Status:   PSR_EIO, and those of psr_voltages_open for a file that has changed since. */
 PSR_MUST_CHECK psr_status psr_voltages_read(psr_voltages *v, size_t nt, void *block, size_t *nread,
                                             psr_err *err);
 

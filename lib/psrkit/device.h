@@ -58,7 +58,8 @@ PSR_MUST_CHECK psr_status psr_slab_store(const struct psr_slab *slab, size_t nsl
 /* Host memory that devices copy from and to at the speed of the bus: page-locked, where there is a
  * device; plain memory where there is none.  To be freed by psr_device_unpin alone, which is fine
  * with NULL.
- * Status: PSR_ENOMEM, PSR_EDEVICE.  Notes: takes about 0.4 s a GB: to be taken once. */
+ * Status: PSR_ENOMEM, PSR_EDEVICE.
+ * Notes:  takes 0.05 s a GB with pages of 2 MB, 0.4 s without: to be taken once. */
 PSR_MUST_CHECK psr_status psr_device_pin(void **out, size_t bytes, psr_err *err);
 void psr_device_unpin(void *p);
 

@@ -79,10 +79,10 @@ PSR_MUST_CHECK psr_status psr_fake_create(psr_fake **out, const struct psr_fake_
 /* Bytes of one spectrum of all IFs. */
 size_t psr_fake_row_bytes(const psr_fake *p);
 
-/* Given:    first, nsamp   any stretch of spectra, also beyond the observation's end
+/* Given:    first, nsamp   any stretch of spectra from 0 on, also beyond the observation's end
  *           out   room for nsamp spectra, aligned for its samples; caller's
  * Returned: out [nsamp][nif][nchan] packed as obs says, time-major
- * Status:   PSR_ENOMEM. */
+ * Status:   PSR_EINVAL (first below 0), PSR_ENOMEM. */
 PSR_MUST_CHECK psr_status psr_fake_execute(psr_fake *p, int64_t first, size_t nsamp, void *out,
                                            psr_err *err);
 

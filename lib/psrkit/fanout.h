@@ -64,12 +64,13 @@ PSR_MUST_CHECK psr_status psr_fanout_push(psr_fanout *f, const void *in, size_t 
 
 /* Gives the samples of a line that the last push completed; to be called once for every line and
  * push, and then out, stride and *nout are as in psr_dedisp_execute.  A line left out once must be
- * left out from then on. */
+ * left out from then on.
+ * Status: those of psr_dedisp_execute.  After an error the fan-out can only be destroyed. */
 PSR_MUST_CHECK psr_status psr_fanout_execute(psr_fanout *f, size_t line, float *out, size_t stride,
                                              size_t *nout, psr_err *err);
 
 /* As psr_fanout_execute, but the series stay on devices: as psr_dedisp_execute_device, for the
- * spectra of the last push.
+ * spectra of the last push, and with its statuses.
  * Returned: *left spectra of the line that there was no room for: to be called again until that is
  *           0 */
 PSR_MUST_CHECK psr_status psr_fanout_execute_device(psr_fanout *f, size_t line,

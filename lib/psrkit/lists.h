@@ -16,18 +16,21 @@ extern "C" {
  *                  channel 0 is the lowest in frequency
  *           ascending   whether the data's first channel is the lowest in frequency
  *           keep [nchan]   in the order of the data
- * Returned: keep   0 for the channels named, others untouched
- * Status:   PSR_EINVAL naming the piece that is no channel range of 0..nchan-1; PSR_EIO */
+ * Returned: keep   0 for the channels named, others untouched; on error for some of them
+ * Status:   PSR_EINVAL naming the piece that is no channel range of 0..nchan-1; PSR_EIO;
+ *           PSR_EFORMAT for a line of 4 KiB; PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_ignore_channels(const char *text, size_t nchan, int ascending,
                                               unsigned char *keep, psr_err *err);
 
 /* Reads trial DMs, one a line (further columns are ignored), '#' comments and empty lines allowed.
- * Returned: *dm [*ndm] pc cm^-3 in the file's order; malloc'd, caller frees
- * Status:   PSR_EIO; PSR_EFORMAT naming file, line and value; PSR_ENOMEM */
+ * Returned: *dm [*ndm] pc cm^-3 in the file's order; malloc'd, caller frees; NULL on error
+ * Status:   PSR_EIO; PSR_EFORMAT naming file, line and value: a DM outside 0 to 1e6, no DM at all,
+ *           a line of 4 KiB; PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_dms_read(const char *path, double **dm, size_t *ndm, psr_err *err);
 
 /* Trial i of an even grid: lodm + i dmstep, in PRESTO's arithmetic.
- * Returned: *dm [ndm]; malloc'd, caller frees */
+ * Returned: *dm [ndm]; malloc'd, caller frees; NULL on error
+ * Status:   PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_dms_grid(double lodm, double dmstep, size_t ndm, double **dm,
                                        psr_err *err);
 

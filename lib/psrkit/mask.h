@@ -32,12 +32,13 @@ struct psr_mask {
  * Status: PSR_EIO; PSR_EFORMAT naming file, field, value and limit; PSR_ENOMEM. */
 PSR_MUST_CHECK psr_status psr_mask_read(struct psr_mask *mask, const char *path, psr_err *err);
 
-/* The .mask file alone, from n bytes; name is for messages. */
+/* The .mask file alone, from n bytes; name is for messages.  Status: PSR_EFORMAT, PSR_ENOMEM. */
 PSR_MUST_CHECK psr_status psr_mask_parse(struct psr_mask *mask, const void *bytes, size_t n,
                                          const char *name, psr_err *err);
 
 /* The .stats file of a mask already there: padding[c] is the mean of the middle 80 % of the
- * intervals' means of channel c. */
+ * intervals' means of channel c.
+ * Status: PSR_EFORMAT, also where they are not of this mask; PSR_ENOMEM. */
 PSR_MUST_CHECK psr_status psr_mask_parse_stats(struct psr_mask *mask, const void *bytes, size_t n,
                                                const char *name, psr_err *err);
 

@@ -1,12 +1,15 @@
 /* matched.h: responses matched to a drift, around one place of a spectrum.
  *
  * A signal of mean frequency r and drift z, in bins over the observation (0 <= u < 1), puts into
- * bin k of a spectrum the amplitude K(k - r; z), K(q; z) = int_0^1 exp{2 pi i [-(q + z/2) u + z
- * u^2/2]} du and the response of bins x_k to it is A(r, z) = sum_k x_k conj(K(k - r; z)) (Ransom,
- * Eikenberry and Middleditch 2002, section 4).  K is nowhere made here: the bins are taken back to
- * a time series, the drift is taken out of that, and what is left is transformed again, which gives
- * A at every half bin of r at once.  With bins of unit variance in each part, |A|^2 / 2 is
- * distributed as accelsearch's powers: exp(-P) in noise. */
+ * bin k of a spectrum the amplitude K(k - r; z), and the response of bins x_k to it is A:
+ *
+ *   K(q; z) = int_0^1 exp{2 pi i [-(q + z/2) u + z u^2/2]} du
+ *   A(r, z) = sum_k x_k conj(K(k - r; z))
+ *
+ * (Ransom, Eikenberry and Middleditch 2002, section 4).  K is nowhere made here: the bins are taken
+ * back to a time series, the drift is taken out of that, and what is left is transformed again,
+ * which gives A at every half bin of r at once.  With bins of unit variance in each part, |A|^2 / 2
+ * is distributed as accelsearch's powers: exp(-P) in noise. */
 #ifndef PSRKIT_MATCHED_H
 #define PSRKIT_MATCHED_H
 

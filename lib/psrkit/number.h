@@ -12,16 +12,17 @@ extern "C" {
 /* Given:    what   the name of the number, for the message; text   the whole of it is used
  *           min, max   inclusive limits
  * Returned: *value, untouched on error
- * Status:   PSR_EINVAL with "WHAT: 'TEXT' is not a number" or "... is below MIN", "... is above
- * MAX" Notes:    integers take 0x and 0 prefixes, as PRESTO's do; not-a-number and infinity are
- * refused; the decimal point is '.', whatever the locale. */
+ * Status:   PSR_EINVAL with "WHAT: 'TEXT' is not a number" (or "a whole number"),
+ *           "... is below MIN" or "... is above MAX"
+ * Notes:    integers take 0x and 0 prefixes, as PRESTO's do; not-a-number and infinity are refused;
+ *           the decimal point is '.', whatever the locale. */
 PSR_MUST_CHECK psr_status psr_parse_int(const char *what, const char *text, int64_t min,
                                         int64_t max, int64_t *value, psr_err *err);
 PSR_MUST_CHECK psr_status psr_parse_double(const char *what, const char *text, double min,
                                            double max, double *value, psr_err *err);
 
 /* As psr_parse_int for a size in bytes: a number, with a fraction if wanted, and then nothing or
- * one of K M G T (powers of 1024, either case, a final B or iB allowed). */
+ * one of K M G T (powers of 1024, either case, a final B or iB allowed); 1 byte to 4 EiB. */
 PSR_MUST_CHECK psr_status psr_parse_size(const char *what, const char *text, int64_t *bytes,
                                          psr_err *err);
 

@@ -70,7 +70,7 @@ struct psr_obs {
 /* Sets every field to "unknown": counts 0, ids -1, nsamp -1, texts as PRESTO prints the absent. */
 void psr_obs_init(struct psr_obs *obs);
 
-/* Deep copy into an uninitialised or cleared *to. */
+/* Deep copy into an uninitialised or cleared *to, untouched on error.  Status: PSR_ENOMEM. */
 PSR_MUST_CHECK psr_status psr_obs_copy(struct psr_obs *to, const struct psr_obs *from,
                                        psr_err *err);
 
@@ -80,7 +80,8 @@ void psr_obs_clear(struct psr_obs *obs);
 /* Checks what every user of an observation relies on: nchan in 1..2^20, nif in 1..16, a known
  * nbit, 0 < tsamp < 1e6 s, all frequencies positive and distinct.
  * Given:  name   the file, for the message
- * Status: PSR_EFORMAT naming file, field, value and limit. */
+ * Status: PSR_EFORMAT naming file, field, value and limit; PSR_ENOMEM where there is a table of
+ *         frequencies. */
 PSR_MUST_CHECK psr_status psr_obs_check(const struct psr_obs *obs, const char *name, psr_err *err);
 
 /* Centre frequency of stored channel c, MHz.  Computed upwards from the lowest channel, as PRESTO
@@ -104,6 +105,9 @@ double psr_mjd_diff_s(struct psr_mjd a, struct psr_mjd b);
 const char *psr_telescope_name(int telescope_id);
 int psr_telescope_id(const char *name);
 double psr_telescope_beam_arcsec(const char *name, double freq_mhz);
+
+/* PRESTO's name of the instrument with a SIGPROC machine_id, "Unknown" for others. */
+const char *psr_machine_name(int machine_id);
 
 #ifdef __cplusplus
 }

@@ -20,9 +20,9 @@ typedef struct psr_outfile psr_outfile;
  * pipe), or stands for a descriptor (/dev/fd/3, /dev/stdout), is opened as it is and nothing is
  * renamed.  A link is followed, and stays.  "-" is standard output.
  * Status: PSR_EIO naming the path, also for a file that is write-protected; PSR_ENOMEM.
- * Notes:  a file made when three quarters of the descriptors the process may have are in use is
- *         parked from the start.  One file, one thread at a time; different files are independent.
- */
+ * Notes:  a file made when three quarters of the descriptors the process may have, or all but 32,
+ *         are in use is parked from the start.  One file, one thread at a time; different files are
+ *         independent. */
 PSR_MUST_CHECK psr_status psr_outfile_create(psr_outfile **out, const char *path, psr_err *err);
 
 /* Gathers writes shorter than this into writes of up to this length; 64 KiB if never called.  No
@@ -30,7 +30,8 @@ PSR_MUST_CHECK psr_status psr_outfile_create(psr_outfile **out, const char *path
 void psr_outfile_buffer(psr_outfile *f, size_t bytes);
 
 /* Writes all n bytes, or fails.  EINTR and short writes are dealt with.  After a failure every
- * later call but abort fails with the same cause. */
+ * later call but abort fails with the same cause.
+ * Status: PSR_EIO naming the file; PSR_ENOMEM.  Those of printf, park and commit are the same. */
 PSR_MUST_CHECK psr_status psr_outfile_write(psr_outfile *f, const void *bytes, size_t n,
                                             psr_err *err);
 

@@ -80,7 +80,7 @@ void psr_aims_factor(const double *theta_ns, const double *theta_ew, size_t nfre
  * names is 1; or a NumPy file (.npy) of complex numbers [nfreq][2][ndish].
  * Returned: *weight [nfreq][2][ndish][2], malloc'd, caller frees
  * Status:   PSR_EIO; PSR_EFORMAT naming file, field, value and limit (another shape, an index
- * beyond it, no finite number); PSR_ENOMEM. */
+ *           beyond it, no finite number); PSR_ENOMEM. */
 PSR_MUST_CHECK psr_status psr_gains_read(const char *path, size_t nfreq, size_t ndish,
                                          float **weight, psr_err *err);
 

@@ -71,7 +71,8 @@ PSR_MUST_CHECK psr_status psr_resample_tell(psr_resample *p, size_t n,
 
 /* Where input sample t ends up: *to = t + bins added - bins removed up to there.
  * Given:  t   not yet pushed; of those pushed the bins are forgotten, and they count as if they lay
- *             before t */
+ *             before t
+ * Status: PSR_EUNSUPPORTED (a drift as above), PSR_ENOMEM. */
 PSR_MUST_CHECK psr_status psr_resample_map(psr_resample *p, int64_t t, int64_t *to, psr_err *err);
 
 /* Bins added to and removed from each series so far. */

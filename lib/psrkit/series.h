@@ -39,15 +39,17 @@ struct psr_series_desc {
  * temporary files.  More trials than descriptors are fine.  Samples are gathered in at most 64 MiB
  * for all trials; appending 16384 and more at a time avoids the copy.
  * Status: PSR_EINVAL (names clash, a DM outside 0..1e6, a root of more than 232 bytes), PSR_EIO,
- *         PSR_ENOMEM.  *out is NULL on error. */
+ *         PSR_ENOMEM, and for .tim those of psr_sigproc_write.  *out is NULL on error. */
 PSR_MUST_CHECK psr_status psr_series_create(psr_series **out, const struct psr_series_desc *desc,
                                             psr_err *err);
 
-/* What psr_series_create would refuse by desc alone; makes nothing. */
+/* What psr_series_create would refuse by desc alone; makes nothing.
+ * Status: PSR_EINVAL, PSR_ENOMEM. */
 PSR_MUST_CHECK psr_status psr_series_check(const struct psr_series_desc *desc, psr_err *err);
 
 /* Appends n samples to trial i.  Different trials may be appended to from different threads.  After
- * an error the sink can only be aborted; finishing it fails too. */
+ * an error the sink can only be aborted; finishing it fails too.
+ * Status: PSR_EINVAL (no trial i), and those of psr_outfile_write. */
 PSR_MUST_CHECK psr_status psr_series_append(psr_series *s, size_t i, const float *x, size_t n,
                                             psr_err *err);
 
@@ -62,9 +64,11 @@ void psr_series_set_length(psr_series *s, size_t i, int64_t nout);
  * Given:  nout   final length; longer than what was appended: padded with each trial's own mean
  *                or what psr_series_pad_with said; shorter: cut; -1 keeps what was appended
  * Notes:  .inf On/Off pairs tell real samples from padding as PRESTO's do.  The sink is gone
- * whatever the status.  .dat files are renamed before the .inf files that vouch for them, and
- *         .inf files that were there before are removed first: at no moment does one vouch for
- *         another run's samples. */
+ *         whatever the status.  .dat files are renamed before the .inf files that vouch for them,
+ *         and .inf files that were there before are removed first: at no moment does one vouch for
+ *         another run's samples.
+ * Status: PSR_EINVAL (nout below -1, nothing to pad with), PSR_EUNSUPPORTED (standard output cannot
+ *         be cut), PSR_EIO, PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_series_finish(psr_series *s, int64_t nout, psr_err *err);
 
 /* Whether trial i of desc is there already, as PSR_SERIES_DAT: the DM, sampling time, epoch and
@@ -77,12 +81,13 @@ bool psr_series_is_there(const struct psr_series_desc *desc, size_t i, struct ti
 void psr_series_abort(psr_series *s);
 
 /* PRESTO's "good" transform length: the least of its 114 round numbers times a power of ten, or
- * power of two, that is at least n.  n <= 0 gives 0. */
+ * power of two, that is at least n.  n <= 0 gives 0, and above 2^59 n is given itself. */
 int64_t psr_good_length(int64_t n);
 
 /* Reads a whole .dat file and the .inf beside it.
  * Returned: *x [*n], malloc'd, caller frees; NULL on error
- * Status:   PSR_EIO, PSR_EFORMAT (size no multiple of 4, .inf missing or at odds), PSR_ENOMEM. */
+ * Status:   PSR_EIO, PSR_EFORMAT (size no multiple of 4, .inf missing or at odds),
+ *           PSR_EUNSUPPORTED (as psr_inf_read), PSR_ENOMEM. */
 PSR_MUST_CHECK psr_status psr_dat_read(const char *path, float **x, int64_t *n, struct psr_inf *inf,
                                        psr_err *err);
 

@@ -61,9 +61,10 @@ double psr_pulscan_dof(double nharm, double z);
 
 /* ln p as White et al. print it (section 2.6, appendix, algorithm 3): a polynomial of degree 16 in
  * 1500 dof / power, 0 where dof >= 1.05 power.
- * Notes:    kept for comparison; no search uses it.  Within 2 % of ln p for dof >= 300 and power >=
- *           2.6 dof.  With fewer dof only far out (power >= 5.5 dof at 100 dof, 22 dof at 20, 210
- * dof at 2), and near power = dof it is off by any factor. */
+ * Notes:    kept for comparison: searches use it where PSR_PULSCAN_POLY asks for it.  Within 2 % of
+ *           ln p for dof >= 300 and power >= 2.6 dof.  With fewer dof only far out (power >= 5.5
+ *           dof at 100 dof, 22 dof at 20, 210 dof at 2), and near power = dof it is off by any
+ *           factor. */
 double psr_pulscan_logp(double power, double dof);
 
 #ifdef __cplusplus

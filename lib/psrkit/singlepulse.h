@@ -16,8 +16,8 @@
  * pulse it takes (measured) 3 % or less of the S/N at the longest width and 1 % at a third of it;
  * at the very start or end of a series, where all pieces lie on one side, 11 % at the longest width
  * and 2 % at a tenth of it; in a series of only one or two pieces, up to the width's share of a
- * piece and more. The S/N of white noise has a spread of 1.00 up to a third of the longest width,
- * and 0.97 at it. A piece of more than twice the scatter around it is measured by its own; one of
+ * piece and more.  The S/N of white noise has a spread of 1.00 up to a third of the longest width,
+ * and 0.97 at it.  A piece of more than twice the scatter around it is measured by its own; one of
  * less than a quarter, or all of one value, holds no data and gives no events.  Samples that are no
  * numbers, or beyond 1e30 in size, count as masked.  Fewer than 16 good samples in all give no
  * events. */
@@ -45,6 +45,8 @@ struct psr_singlepulse_desc {
     double maxwidth_s;   /* longest boxcar; 0: the longest of the list (300 samples) */
     int nthread;         /* 0: all cores */
     size_t max_events;   /* kept in all, an equal share per series, the best; 0: 10 million */
+    size_t block;        /* samples of each series in one execute, about: devices take them at once
+                            where they have memory; 0: not known */
 };
 
 /* One boxcar that no better overlapping one of the same series outshines.  Of the boxcars centred
@@ -61,7 +63,7 @@ struct psr_event {
 
 /* Status: PSR_EINVAL naming field, value and limit; PSR_ENOMEM.
  * Notes:  the plan holds 6 pieces of every series (see above: 29 kB a series for 300 samples), on
- *         devices 16384 samples more where there is memory, and the events. */
+ *         devices 16384 samples or a block more where there is memory, and the events. */
 PSR_MUST_CHECK psr_status psr_singlepulse_create(psr_singlepulse **out,
                                                  const struct psr_singlepulse_desc *desc,
                                                  psr_err *err);
@@ -76,7 +78,7 @@ PSR_MUST_CHECK psr_status psr_singlepulse_mask(psr_singlepulse *p, struct psr_sp
 
 /* Given:  x [nseries][stride], the next nsamp samples of every series
  * Status: PSR_EINVAL (stride < nsamp, or the stream has ended), PSR_ENOMEM.  After an error the
- * plan can only be destroyed. */
+ *         plan can only be destroyed. */
 PSR_MUST_CHECK psr_status psr_singlepulse_execute(psr_singlepulse *p, const float *x, size_t stride,
                                                   size_t nsamp, psr_err *err);
 
@@ -95,7 +97,8 @@ PSR_MUST_CHECK psr_status psr_singlepulse_execute_device(psr_singlepulse *p,
                                                          const struct psr_resample_bin *bin,
                                                          size_t nbin, psr_err *err);
 
-/* The stream has ended: searches what is still held back. */
+/* The stream has ended: searches what is still held back.
+ * Status: PSR_EINVAL (it had ended already), PSR_EDEVICE, PSR_ENOMEM. */
 PSR_MUST_CHECK psr_status psr_singlepulse_finish(psr_singlepulse *p, psr_err *err);
 
 /* Events found so far in series i, by ascending sample; the plan's, valid until the next call that
@@ -116,7 +119,7 @@ size_t psr_singlepulse_maxwidth(const psr_singlepulse *p);
 void psr_singlepulse_destroy(psr_singlepulse *p);
 
 /* Writes events of one series, in the order given, as PRESTO's single_pulse_search.py does
- * (.singlepulse): nothing at all where there are none. */
+ * (.singlepulse): nothing at all where there are none.  Status: those of psr_outfile_write. */
 PSR_MUST_CHECK psr_status psr_singlepulse_write(psr_outfile *f, double dm, double tsamp_s,
                                                 const struct psr_event *events, size_t n,
                                                 psr_err *err);
@@ -146,7 +149,8 @@ PSR_MUST_CHECK psr_status psr_cluster_events(const struct psr_event *events, siz
 /* Writes clusters in Heimdall's tab-separated columns after one '#' header line: S/N, sample, time
  * (s), filter (log2 of the width), DM trial, DM, members, first sample, last sample; samples and
  * width on the common clock.
- * Given:  dm [trials], pc cm^-3; scale as above; tsamp_s   of the common clock */
+ * Given:  dm [trials], pc cm^-3; scale as above; tsamp_s   of the common clock
+ * Status: those of psr_outfile_write */
 PSR_MUST_CHECK psr_status psr_cluster_write(psr_outfile *f, const double *dm, const size_t *scale,
                                             double tsamp_s, const struct psr_cluster *clusters,
                                             size_t n, psr_err *err);

@@ -3,7 +3,7 @@
  * A source is one observation: a SIGPROC filterbank file, several that follow each other, PSRFITS
  * search-mode files, the files of sub-bands that prepsubband -sub writes, or standard input.  It
  * reads forward only and never seeks unless the input can.  It reports what is missing (notes,
- * gaps) and never invents a sample silently. One source, one thread. */
+ * gaps) and never invents a sample silently.  One source, one thread. */
 #ifndef PSRKIT_SOURCE_H
 #define PSRKIT_SOURCE_H
 
@@ -41,7 +41,8 @@ struct psr_source_desc {
 
 /* Status: PSR_EIO, PSR_EFORMAT (also for files that overlap, do not match, or
  *         are further apart than PSR_GAP_DAYS_MAX), PSR_EUNSUPPORTED,
- *         PSR_EINVAL (skip beyond the end, no such IF), PSR_ENOMEM.  *out is NULL on error. */
+ *         PSR_EINVAL (skip beyond the end, no such IF, a file given twice), PSR_ENOMEM.  *out is
+ *         NULL on error. */
 PSR_MUST_CHECK psr_status psr_source_open(psr_source **out, const struct psr_source_desc *desc,
                                           psr_err *err);
 
@@ -65,7 +66,9 @@ size_t psr_source_block_bytes(const psr_source *s, size_t nsamp);
  * Returned: block [nread][nchan] packed as psr_source_obs says, time-major;
  *           *nread < nsamp only where the input ended, 0 from then on
  * Notes:    block is aligned for its samples
- * Status:   PSR_EIO, PSR_EFORMAT.  An input shorter than its header promises is a note. */
+ * Status:   PSR_EIO, also where a signal whose handler was installed without SA_RESTART ends the wait
+ *           for a pipe; PSR_EFORMAT, PSR_ENOMEM.  An input shorter than its header promises is a
+ *           note. */
 PSR_MUST_CHECK psr_status psr_source_read(psr_source *s, size_t nsamp, void *block, size_t *nread,
                                           psr_err *err);
 

@@ -1,8 +1,11 @@
 /* spectrum.h: Fourier spectra, and the series they are made of, in PRESTO's files.
  *
- * A spectrum of n samples x_t, n even, is n/2 complex bins X_k = sum_t x_t exp(-2 pi i k t / n), k
- * = 0 .. n/2 - 1, as pairs of floats, re and im.  Bin 0 holds two real numbers: X_0, the sum, and
- * as its im the Nyquist X_(n/2). */
+ * A spectrum of n samples x_t, n even, is n/2 complex bins
+ *
+ *   X_k = sum_t x_t exp(-2 pi i k t / n),  k = 0 .. n/2 - 1,
+ *
+ * as pairs of floats, re and im.  Bin 0 holds two real numbers: X_0, the sum, and as its im the
+ * Nyquist X_(n/2). */
 #ifndef PSRKIT_SPECTRUM_H
 #define PSRKIT_SPECTRUM_H
 
@@ -40,7 +43,7 @@ PSR_MUST_CHECK psr_status psr_spectrum_read(const struct psr_spectrum_file *file
                                             float *x, psr_err *err);
 
 /* Writes X [nbin][2] as ROOT.fft, and inf, whose name becomes ROOT, as ROOT.inf.
- * Status: those of psr_outfile_create and psr_outfile_write. */
+ * Status: PSR_EINVAL (ROOT too long), and those of psr_outfile_create and psr_outfile_write. */
 PSR_MUST_CHECK psr_status psr_spectrum_write(const char *root, const float *x, int64_t nbin,
                                              const struct psr_inf *inf, psr_err *err);
 

@@ -38,7 +38,8 @@ PSR_MUST_CHECK psr_status psr_zaplist_parse(struct psr_zaplist *list, const char
 /* The bins of a spectrum that birds cover, each at least one bin wide, from floor to ceiling.
  * Given:    baryv    the telescope's mean velocity towards the source over that of light, by which
  *                    topocentric frequencies are moved in a barycentred spectrum
- * Returned: *span [*n] within 1 .. nbin - 1, in the order of the list; malloc'd, caller frees */
+ * Returned: *span [*n] within 1 .. nbin - 1, in the order of the list; malloc'd, caller frees
+ * Status:   PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_zaplist_bins(const struct psr_zaplist *list, double tobs_s,
                                            double baryv, int64_t nbin, struct psr_span **span,
                                            size_t *n, psr_err *err);

@@ -1,5 +1,6 @@
 #include "dedisp_backend.h"
 
+#include "../base/memory.h"
 #include "../base/threads.h"
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -10,7 +11,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* In order of preference for "auto". */
 static const struct psr_dedisp_ops *const backends[] = {
@@ -189,12 +189,6 @@ double psr_sweep_divisor(const struct psr_sweep *s)
 
 /* --- the plan --------------------------------------------------------------------------------- */
 
-int64_t psr_dedisp_default_memory(void)
-{
-    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    return pages > 0 && page > 0 ? (int64_t)pages * page / 4 : INT64_C(1) << 30;
-}
-
 /* How samples come in. */
 static void set_samples(struct psr_sweep *s, const struct psr_dedisp_desc *d, size_t summed,
                         int sum_nbit)
@@ -228,7 +222,7 @@ static psr_status copy_desc(psr_dedisp *p, const struct psr_dedisp_desc *d, psr_
     s->nchan = d->nchan;
     s->ndm = d->ndm;
     s->nthread = psr_count_threads(d->nthread);
-    s->mem_bytes = d->mem_bytes ? d->mem_bytes : psr_dedisp_default_memory();
+    s->mem_bytes = psr_count_memory(d->mem_bytes);
     for (size_t n = 0; n < s->ndevice; n++)
         s->device[n] = d->ndevice ? d->devices[n] : d->device;
     s->algo = d->algo;

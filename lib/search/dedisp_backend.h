@@ -46,8 +46,8 @@ struct psr_sweep {
 
 enum { PSR_TOL_GROUP = 16 }; /* kept channels that share one rounding where tol is 1 */
 
-/* Delays d(i,k) of kept channel k at trials i0 .. i0 + n - 1, in samples of the output, in
- * 0..maxoff. Returned: d[n] */
+/* Delays d(i,k) of kept channel k at trials i0 .. i0 + n - 1, in samples of the output, in 0..maxoff.
+ * Returned: d [n] */
 void psr_sweep_delays(const struct psr_sweep *s, size_t k, size_t i0, size_t n, int32_t *d);
 
 /* The part of the delays' description that kernels need as well. */
@@ -127,8 +127,9 @@ void psr_dedisp_unshare(struct psr_dedisp_shared *shared); /* NULL is fine */
 /* As psr_dedisp_create, for a stream that is summed already: each of its spectra is the sum,
  * channel by channel, of "summed" of those that desc describes, in unsigned samples of sum_nbit
  * bits; signed ones enter with half their range added.  What the plan counts in spectra it counts
- * in those. Given:  summed   a divisor of downsamp, and 1 for SUBBAND and for floats; with 1,
- * sum_nbit says nothing */
+ * in those.
+ * Given:  summed   a divisor of downsamp, and 1 for SUBBAND and for floats; with 1, sum_nbit says
+ *                  nothing */
 PSR_MUST_CHECK psr_status psr_dedisp_create_summed(psr_dedisp **out,
                                                    const struct psr_dedisp_desc *desc,
                                                    size_t summed, int sum_nbit, psr_err *err);
@@ -137,8 +138,5 @@ PSR_MUST_CHECK psr_status psr_dedisp_create_summed(psr_dedisp **out,
  * spectra, about nsamp, at most, that does. */
 double psr_dedisp_block_bytes(const psr_dedisp *p);
 size_t psr_dedisp_suit_block(const psr_dedisp *p, size_t nsamp);
-
-/* What mem_bytes 0 stands for. */
-int64_t psr_dedisp_default_memory(void);
 
 #endif

@@ -4,6 +4,7 @@
 #include "../base/threads.h"
 #include "../signal/cornerturn.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,9 +25,10 @@ struct cpu {
     struct psr_cornerturn *turn;
 
     size_t nblock;         /* blocks of trials */
-    size_t nkept_programs; /* programs held at once: all of them, or made anew for every piece */
-    struct psr_program *program;
-    double adds; /* of all programs, per output sample */
+    size_t nkept_programs; /* those of the first blocks; the others are made anew for every piece */
+    size_t nslot;          /* places for the latter, behind those kept; 0: all are kept */
+    struct psr_program *program; /* [nkept_programs + nslot] */
+    double adds;                 /* of all programs, per output sample */
 
     unsigned char *lane;   /* [nkept][stride] */
     size_t stride, room;   /* room: samples of a run that are in use at most */
@@ -38,27 +40,32 @@ struct cpu {
 
 /* --- programs --------------------------------------------------------------------------------- */
 
-/* Makes the programs of blocks b0 .. b0 + n - 1.  Nothing but memory can be missing. */
-static psr_status make_programs(struct cpu *cpu, size_t b0, size_t n, psr_err *err)
+/* Makes the programs of blocks b0 .. b0 + n - 1 at "to".  Nothing but memory can be missing. */
+static psr_status make_programs(struct cpu *cpu, size_t b0, size_t n, struct psr_program *to,
+                                psr_err *err)
 {
     size_t ntrial = cpu->planner.shape.ntrial;
     int failed = 0;
 #pragma omp parallel for schedule(dynamic) num_threads(cpu->s->nthread) reduction(+ : failed)      \
     if (n > 1)
     for (size_t b = 0; b < n; b++)
-        failed +=
-            psr_planner_program(&cpu->planner, (b0 + b) * ntrial, cpu->program + b, NULL) != PSR_OK;
+        failed += psr_planner_program(&cpu->planner, (b0 + b) * ntrial, to + b, NULL) != PSR_OK;
     if (failed)
         return psr_fail_nomem(err, "dedispersion programs",
                               (double)n * 4.0 * (double)cpu->program->room);
     return PSR_OK;
 }
 
-static psr_status grow_scratch(struct cpu *cpu, size_t nprogram, psr_err *err)
+static size_t scratch_bytes(const struct cpu *cpu, const struct psr_program *program)
+{
+    return (program->scratch + LANE_PAD) * cpu->lanes.node_bytes;
+}
+
+static psr_status grow_scratch(struct cpu *cpu, psr_err *err)
 {
     size_t bytes = 0;
-    for (size_t b = 0; b < nprogram; b++) {
-        size_t need = (cpu->program[b].scratch + LANE_PAD) * cpu->lanes.node_bytes;
+    for (size_t b = 0; b < cpu->nkept_programs + cpu->nslot; b++) {
+        size_t need = scratch_bytes(cpu, cpu->program + b);
         bytes = need > bytes ? need : bytes;
     }
     bytes = (bytes + 63) / 64 * 64;
@@ -77,32 +84,46 @@ static psr_status grow_scratch(struct cpu *cpu, size_t nprogram, psr_err *err)
     return PSR_OK;
 }
 
-/* One program tells how large they are: all are kept if they take an eighth of the memory at most.
- */
+/* What programs may take: a quarter of what is left by the samples that outputs need, and by what
+ * threads need. */
+static double program_bytes(const struct cpu *cpu)
+{
+    const struct psr_sweep *s = cpu->s;
+    const struct psr_shape *shape = &cpu->planner.shape;
+    double live = (double)s->maxshift * (double)s->nkept * (double)cpu->lanes.store_bytes;
+    double each = (double)scratch_bytes(cpu, cpu->program) +
+                  (double)(shape->ntrial * shape->tile * cpu->lanes.total_bytes);
+    return fmax(0, ((double)s->mem_bytes - live - (double)s->nthread * each) / 4);
+}
+
+/* One program tells how large they are. */
 static psr_status plan_programs(struct cpu *cpu, psr_err *err)
 {
     const struct psr_sweep *s = cpu->s;
-    size_t ntrial = cpu->planner.shape.ntrial;
+    size_t ntrial = cpu->planner.shape.ntrial, turn = 2 * (size_t)s->nthread;
     cpu->nblock = (s->ndm + ntrial - 1) / ntrial;
-    cpu->program = calloc(cpu->nblock, sizeof *cpu->program);
+    cpu->nslot = turn;
+    cpu->program = calloc(cpu->nblock + turn, sizeof *cpu->program);
     cpu->thread = calloc((size_t)s->nthread, sizeof *cpu->thread);
     if (!cpu->program || !cpu->thread)
         return psr_fail_nomem(err, "dedispersion programs", (double)cpu->nblock * 48);
-    psr_status st = make_programs(cpu, 0, 1, err);
+    psr_status st = make_programs(cpu, 0, 1, cpu->program, err);
     if (st)
         return st;
-    double each = 4.0 * (double)cpu->program->room, fit = (double)s->mem_bytes / 8 / each;
-    cpu->nkept_programs = fit < (double)s->nthread ? (size_t)s->nthread : (size_t)fit;
-    if (cpu->nkept_programs < cpu->nblock) {
-        cpu->adds = cpu->program->adds * (double)s->ndm / (double)ntrial;
-        return PSR_OK;
+    double fit = program_bytes(cpu) / (4.0 * (double)cpu->program->room);
+    if (fit < (double)cpu->nblock) {
+        cpu->nkept_programs = fit > (double)turn ? (size_t)fit - turn : 0;
+    } else {
+        cpu->nkept_programs = cpu->nblock;
+        cpu->nslot = 0;
     }
-    cpu->nkept_programs = cpu->nblock;
-    if ((st = make_programs(cpu, 0, cpu->nblock, err)))
+    cpu->adds = cpu->program->adds * (double)s->ndm / (double)ntrial;
+    if ((st = make_programs(cpu, 0, cpu->nkept_programs, cpu->program, err)) || cpu->nslot)
         return st;
+    cpu->adds = 0;
     for (size_t b = 0; b < cpu->nblock; b++)
         cpu->adds += cpu->program[b].adds;
-    return grow_scratch(cpu, cpu->nblock, err);
+    return grow_scratch(cpu, err);
 }
 
 static psr_status make_totals(struct cpu *cpu, psr_err *err)
@@ -123,7 +144,7 @@ static double bytes_beside_runs(const struct cpu *cpu)
 {
     const struct psr_shape *shape = &cpu->planner.shape;
     double bytes = 0;
-    for (size_t b = 0; b < cpu->nblock; b++)
+    for (size_t b = 0; b < cpu->nkept_programs + cpu->nslot; b++)
         bytes += 4.0 * (double)cpu->program[b].room;
     for (int n = 0; n < cpu->s->nthread; n++)
         bytes += (double)cpu->thread[n].scratch_bytes +
@@ -227,20 +248,29 @@ static void run_tile(struct cpu *cpu, const struct stretch *x, size_t n, size_t 
     cpu->lanes.run(&tile);
 }
 
-/* Tiles outside, blocks of trials inside: neighbouring items read the same samples. */
+/* Programs of blocks b0 .. b0 + nb - 1.  Tiles outside, blocks of trials inside: neighbouring items
+ * read the same samples. */
+static void run_programs(struct cpu *cpu, const struct stretch *x, size_t b0, size_t nb,
+                         const struct psr_program *program)
+{
+    size_t items = nb * x->ntile;
+#pragma omp parallel for schedule(dynamic) num_threads(cpu->s->nthread) if (items > 1)
+    for (size_t n = 0; n < items; n++)
+        run_tile(cpu, x, n / nb, b0 + n % nb, program + n % nb);
+}
+
 static psr_status sum_stretch(struct cpu *cpu, const struct stretch *x, psr_err *err)
 {
-    size_t batch = cpu->nkept_programs;
-    for (size_t b0 = 0; b0 < cpu->nblock; b0 += batch) {
-        size_t nb = cpu->nblock - b0 < batch ? cpu->nblock - b0 : batch, items = nb * x->ntile;
-        if (batch < cpu->nblock) {
-            psr_status st = make_programs(cpu, b0, nb, err);
-            if (st || (st = grow_scratch(cpu, nb, err)))
-                return st;
-        }
-#pragma omp parallel for schedule(dynamic) num_threads(cpu->s->nthread) if (items > 1)
-        for (size_t n = 0; n < items; n++)
-            run_tile(cpu, x, n / nb, b0 + n % nb, cpu->program + n % nb);
+    struct psr_program *slot = cpu->program + cpu->nkept_programs;
+    psr_status st = cpu->nslot ? grow_scratch(cpu, err) : PSR_OK;
+    if (st)
+        return st;
+    run_programs(cpu, x, 0, cpu->nkept_programs, cpu->program);
+    for (size_t b0 = cpu->nkept_programs; b0 < cpu->nblock; b0 += cpu->nslot) {
+        size_t nb = cpu->nblock - b0 < cpu->nslot ? cpu->nblock - b0 : cpu->nslot;
+        if ((st = make_programs(cpu, b0, nb, slot, err)) || (st = grow_scratch(cpu, err)))
+            return st;
+        run_programs(cpu, x, b0, nb, slot);
     }
     return PSR_OK;
 }
@@ -313,7 +343,7 @@ static void cpu_destroy(void *state)
     struct cpu *cpu = state;
     if (!cpu)
         return;
-    for (size_t b = 0; cpu->program && b < cpu->nblock; b++)
+    for (size_t b = 0; cpu->program && b < cpu->nkept_programs + cpu->nslot; b++)
         free(cpu->program[b].code);
     for (int n = 0; cpu->thread && n < cpu->s->nthread; n++) {
         free(cpu->thread[n].scratch);

@@ -26,7 +26,7 @@ static inline PSR_HOST_DEVICE int32_t psr_lag(double dm, double law, double law_
 }
 
 /* Adds the delay against the first channel of the group, rounded once, to the delay of that
- * channel. The lowest channel of the band bounds what is left, so that no sample is needed beyond
+ * channel.  The lowest channel of the band bounds what is left, so that no sample is needed beyond
  * its. */
 static inline PSR_HOST_DEVICE int32_t psr_lag_tolerant(double dm, double law, double law_first,
                                                        const struct psr_lag_frame *f)

@@ -1,5 +1,6 @@
 #include <psrkit/fanout.h>
 
+#include "../base/memory.h"
 #include "../base/threads.h"
 #include "../formats/unpack.h"
 #include "../signal/timesum.h"
@@ -205,7 +206,7 @@ psr_status psr_fanout_create(psr_fanout **out, const struct psr_fanout_desc *des
     }
     f->nline = desc->nline;
     f->sums_itself = psr_dedisp_sums_itself(&desc->stream);
-    f->mem_bytes = desc->stream.mem_bytes ? desc->stream.mem_bytes : psr_dedisp_default_memory();
+    f->mem_bytes = psr_count_memory(desc->stream.mem_bytes);
     list_feeds(f, desc);
     psr_status st = start_plans(f, desc, err);
     for (size_t k = 0; k < f->nfeed && !st; k++)

@@ -1,4 +1,4 @@
-/* cuFFT, loaded at run time: a program that searches spectra, or has no device, does without it. It
+/* cuFFT, loaded at run time: a program that searches spectra, or has no device, does without it.  It
  * stays loaded, as CUDA's libraries do not stand being unloaded. */
 #include "pulscan_cuda.h"
 

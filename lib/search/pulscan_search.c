@@ -1,11 +1,11 @@
 #include "pulscan_search.h"
 
+#include "../base/memory.h"
 #include "../base/threads.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* --- widths and harmonics --------------------------------------------------------------------- */
 
@@ -152,12 +152,6 @@ static void set_sieve(struct psr_pulscan_search *s, size_t h)
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-static int64_t default_memory(void)
-{
-    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    return pages > 0 && page > 0 ? (int64_t)pages * page / 4 : INT64_C(1) << 30;
-}
-
 static void set_odds(struct psr_odds *o, const struct psr_pulscan_search *s,
                      const struct psr_pulscan_desc *d)
 {
@@ -186,7 +180,7 @@ psr_status psr_pulscan_resolve(struct psr_pulscan_search *s, struct psr_odds *o,
         .block = d->block ? (int64_t)d->block : 4096,
         .logz = d->logz,
         .nthread = psr_count_threads(d->nthread),
-        .mem_bytes = d->mem_bytes ? d->mem_bytes : default_memory(),
+        .mem_bytes = psr_count_memory(d->mem_bytes),
         .device = d->device,
     };
     psr_status st;

@@ -12,6 +12,7 @@ struct pulse_share {
     size_t first, nseries; /* of the plan's series */
     void *stream;          /* as in psr_slab */
     size_t maxwidth, length;
+    size_t block; /* samples of a push, about; 0: not known */
     float threshold;
     const size_t *sweep; /* [nseries] of the share; read at create only */
 };

@@ -115,6 +115,7 @@ psr_status psr_singlepulse_create(psr_singlepulse **out, const struct psr_single
         desc->maxwidth_s > 0 ? desc->maxwidth_s / desc->tsamp_s * (1 + 1e-9) : INFINITY);
     p->length = psr_pulse_piece_length(p->maxwidth);
     p->room = p->length + p->maxwidth;
+    p->block = desc->block;
     p->threshold = (float)desc->threshold;
     p->nthread = count_threads(desc->nthread, p->nseries);
     if (!allocate_plan(p, desc)) {

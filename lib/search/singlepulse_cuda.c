@@ -11,9 +11,11 @@
 #include <string.h>
 
 enum {
-    PUSH = 16384,       /* samples at once, where there is memory */
+    PUSH = 16384,       /* samples at once, at least where there is memory */
+    PUSH_MOST = 131072, /* and at most */
     BEHIND = 12,        /* pieces of a ring beside those of one push */
-    SPLICES = 1024,     /* of a push, at most */
+    SPLICES = 1024,     /* room for so many, and one more for every so many samples of a push */
+    PER_SPLICE = 32,
     HIT_ROOM = 1 << 20, /* more hits are fetched some series at a time */
 };
 
@@ -23,8 +25,9 @@ struct pulse_cuda {
     cudaEvent_t began, searched;
     struct pulse_k_ring ring;
     int64_t *d_sweep;
-    struct pulse_k_splice *d_splice; /* [SPLICES] */
-    float *d_prev;                   /* [nseries] the last sample that came, before resampling */
+    struct pulse_k_splice *d_splice, *splice; /* [nsplice] */
+    size_t nsplice;
+    float *d_prev;                /* [nseries] the last sample that came, before resampling */
     struct pulse_k_search search; /* what was enqueued last; n is 0 once that has been collected */
     struct pulse_k_count *h_count;
     struct pulse_run *run; /* [run_room] */
@@ -73,14 +76,16 @@ static cudaError_t take_ring(struct pulse_cuda *c)
 static cudaError_t make_ring(struct pulse_cuda *c)
 {
     cudaError_t e = cudaErrorMemoryAllocation;
-    for (c->push = PUSH; e == cudaErrorMemoryAllocation && c->push >= 64; c->push /= 2) {
+    size_t most = c->push < PUSH ? PUSH : c->push < PUSH_MOST ? c->push : PUSH_MOST;
+    for (c->push = most; e == cudaErrorMemoryAllocation && c->push >= 64; c->push /= 2) {
         e = take_ring(c);
         if (e != cudaErrorMemoryAllocation)
             break;
         (void)cudaGetLastError();
         free_ring(c);
     }
-    return e;
+    c->nsplice = SPLICES + c->push / PER_SPLICE;
+    return e ? e : cudaMalloc((void **)&c->d_splice, c->nsplice * sizeof *c->d_splice);
 }
 
 static cudaError_t make_rest(struct pulse_cuda *c, const struct pulse_share *s)
@@ -89,7 +94,6 @@ static cudaError_t make_rest(struct pulse_cuda *c, const struct pulse_share *s)
     TRY(cudaEventCreate(&c->began));
     TRY(cudaEventCreate(&c->searched));
     TRY(cudaMalloc((void **)&c->d_sweep, s->nseries * sizeof *c->d_sweep));
-    TRY(cudaMalloc((void **)&c->d_splice, SPLICES * sizeof *c->d_splice));
     TRY(cudaMalloc((void **)&c->d_prev, s->nseries * sizeof *c->d_prev));
     TRY(cudaMemsetAsync(c->d_prev, 0, s->nseries * sizeof *c->d_prev, c->stream));
     TRY(cudaMalloc((void **)&c->search.d_hit, HIT_ROOM * sizeof *c->search.d_hit));
@@ -139,6 +143,7 @@ static void cuda_destroy(void *state)
         cudaStreamDestroy(c->fetch);
     free(c->run);
     free(c->hit);
+    free(c->splice);
     free(c);
 }
 
@@ -150,6 +155,7 @@ static psr_status cuda_create(void **state, const struct pulse_share *s, psr_err
         return psr_fail_nomem(err, "a single-pulse search", sizeof *c);
     c->device = s->device;
     c->stream = s->stream;
+    c->push = s->block;
     c->ring.nseries = s->nseries;
     c->ring.length = (int32_t)s->length;
     set_search(c, s);
@@ -158,7 +164,8 @@ static psr_status cuda_create(void **state, const struct pulse_share *s, psr_err
         return psr_cuda_fail(c->device, e, "memory for the single-pulse search", err);
     c->run = calloc(c->run_room, sizeof *c->run);
     c->hit = calloc(HIT_ROOM, sizeof *c->hit);
-    if (!c->run || !c->hit)
+    c->splice = calloc(c->nsplice, sizeof *c->splice);
+    if (!c->run || !c->hit || !c->splice)
         return psr_fail_nomem(err, "single-pulse hits",
                               (double)c->run_room * sizeof *c->run + HIT_ROOM * sizeof *c->hit);
     return PSR_OK;
@@ -187,12 +194,12 @@ static cudaError_t copy_samples(struct pulse_cuda *c, const struct pulse_chunk *
 }
 
 /* Where runs of samples go between bins. */
-static size_t list_splices(const struct pulse_chunk *k, struct pulse_k_splice list[SPLICES])
+static size_t list_splices(const struct pulse_chunk *k, struct pulse_k_splice *list, size_t room)
 {
     size_t n = 1;
     uint32_t made = 0, taken = 0;
     list[0] = (struct pulse_k_splice){0};
-    for (size_t b = 0; b < k->nbin && n + 2 < SPLICES; b++) {
+    for (size_t b = 0; b < k->nbin && n + 2 < room; b++) {
         uint32_t at = (uint32_t)(k->bin[b].at - k->at0);
         made += at - taken;
         taken = at;
@@ -207,9 +214,9 @@ static size_t list_splices(const struct pulse_chunk *k, struct pulse_k_splice li
 
 static cudaError_t splice_samples(struct pulse_cuda *c, const struct pulse_chunk *k)
 {
-    struct pulse_k_splice list[SPLICES];
-    size_t n = list_splices(k, list);
-    TRY(cudaMemcpyAsync(c->d_splice, list, n * sizeof *list, cudaMemcpyHostToDevice, c->stream));
+    size_t n = list_splices(k, c->splice, c->nsplice);
+    TRY(cudaMemcpyAsync(c->d_splice, c->splice, n * sizeof *c->splice, cudaMemcpyHostToDevice,
+                        c->stream));
     TRY(pulse_k_resample(&c->ring, k->d_x, k->stride, c->d_splice, n, c->d_prev, k->pos, k->nout,
                          c->stream));
     return cudaMemcpy2DAsync(c->d_prev, sizeof *c->d_prev, k->d_x + (k->n - 1),

@@ -58,6 +58,7 @@ static psr_status create_shares(psr_singlepulse *p, const struct psr_slab *slab,
                                                .stream = slab[k].stream,
                                                .maxwidth = p->maxwidth,
                                                .length = p->length,
+                                               .block = p->block,
                                                .threshold = p->threshold,
                                                .sweep = p->sweep + slab[k].first},
                          err);

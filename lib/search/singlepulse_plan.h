@@ -22,7 +22,7 @@ struct pulse_bench {
 };
 
 struct psr_singlepulse {
-    size_t nseries, maxwidth, length, room;
+    size_t nseries, maxwidth, length, room, block;
     size_t *sweep; /* [nseries] */
     size_t maxsweep;
     float threshold;

@@ -171,10 +171,13 @@ static void sum_good(const psr_clean *p, struct psr_look *k)
     }
 }
 
-/* What a block says by itself, whatever came before it. */
+/* What a block says by itself, whatever came before it.  A spectrum whose sum is no number is as
+ * far off as can be. */
 static void judge(const psr_clean *p, struct psr_look *k)
 {
     psr_tally(&p->in, k->in, k->n, k->z, p->in.nbit <= 16 ? k->sum : NULL, k->row);
+    for (size_t t = 0; p->in.kind == PSR_FLOAT && t < k->n; t++)
+        k->z[t] = isnan(k->z[t]) ? INFINITY : k->z[t];
     psr_clip_judge(&k->said, k->z, k->n, k->good, k->work, PSR_MOMENTS_LANES);
     if (k->said.ngood < k->n || p->in.nbit > 16)
         sum_good(p, k);

@@ -51,6 +51,36 @@ static void give_floats(const psr_clean *p, struct psr_look *k)
     }
 }
 
+static double sum_row(const double *row, size_t n)
+{
+    double total = 0;
+    for (size_t c = 0; c < n; c++)
+        total += row[c];
+    return total;
+}
+
+/* Leaves in bandpass the means over the spectra of a block that are numbers.  Returned: their sum
+ */
+static double average_block(psr_clean *p, const struct psr_look *k)
+{
+    size_t nchan = p->d.nchan, n = 0;
+    double total = 0;
+    memset(k->sum, 0, nchan * sizeof *k->sum);
+    for (size_t t = 0; t < k->n; t++) {
+        psr_row_unpack(k->row, k->in + t * p->in.row_bytes, nchan, p->in.nbit, p->in.kind);
+        if (!isfinite(sum_row(k->row, nchan)))
+            continue;
+        n++;
+        for (size_t c = 0; c < nchan; c++)
+            k->sum[c] += k->row[c];
+    }
+    for (size_t c = 0; c < nchan; c++) {
+        p->bandpass[c] = n ? (float)(k->sum[c] / (double)n) : 0;
+        total += (double)p->bandpass[c];
+    }
+    return total;
+}
+
 void psr_clean_balance(psr_clean *p, const struct psr_look *k)
 {
     size_t nchan = p->d.nchan;
@@ -58,18 +88,8 @@ void psr_clean_balance(psr_clean *p, const struct psr_look *k)
     for (size_t c = 0; c < nchan; c++)
         total += (double)p->padding[c];
     memcpy(p->bandpass, p->padding, nchan * sizeof *p->bandpass);
-    if (total == 0) {
-        memset(k->sum, 0, nchan * sizeof *k->sum);
-        for (size_t t = 0; t < k->n; t++) {
-            psr_row_unpack(k->row, k->in + t * p->in.row_bytes, nchan, p->in.nbit, p->in.kind);
-            for (size_t c = 0; c < nchan; c++)
-                k->sum[c] += k->row[c];
-        }
-        for (size_t c = 0; c < nchan; c++) {
-            p->bandpass[c] = (float)(k->sum[c] / (double)k->n);
-            total += (double)p->bandpass[c];
-        }
-    }
+    if (total == 0)
+        total = average_block(p, k);
     for (size_t c = 0; c < nchan; c++)
         p->weight[c] = total == 0 ? 0 : (float)((double)p->bandpass[c] / total);
     p->balanced = true;
@@ -100,6 +120,8 @@ static void give_balanced(const psr_clean *p, struct psr_look *k)
         float power = (float)sum_lanes(x, nchan);
         for (size_t c = 0; c < nchan; c++)
             x[c] -= p->weight[c] * power - p->bandpass[c];
+        if (!isfinite(power))
+            memcpy(x, p->bandpass, nchan * sizeof *x);
         for (size_t c = 0; k->any_masked && c < nchan; c++)
             x[c] = k->masked[c] ? p->padding[c] : x[c];
     }

@@ -94,12 +94,30 @@ static void find_moments(const float *x, size_t n, enum psr_moments how, double 
     *sd = sqrt(var);
 }
 
+static size_t copy_finite(float *to, const float *z, size_t n)
+{
+    size_t nfinite = 0;
+    for (size_t t = 0; t < n; t++) {
+        to[nfinite] = z[t];
+        nfinite += (size_t)(isfinite(z[t]) != 0);
+    }
+    return nfinite;
+}
+
 void psr_clip_judge(struct psr_clip_block *block, const float *z, size_t n, unsigned char *good,
                     float *work, enum psr_moments how)
 {
-    find_moments(z, n, how, &block->avg, &block->sd);
-    memcpy(work, z, n * sizeof *work);
-    float middle = median(work, n);
+    *block = (struct psr_clip_block){0};
+    memset(good, 0, n);
+    size_t npart = n;
+    if (how == PSR_MOMENTS_RUNNING)
+        memcpy(work, z, n * sizeof *work);
+    else
+        npart = copy_finite(work, z, n);
+    if (npart == 0)
+        return;
+    find_moments(work, npart, how, &block->avg, &block->sd);
+    float middle = median(work, npart);
     float low = (float)((double)middle - 3.0 * block->sd);
     float high = (float)((double)middle + 3.0 * block->sd);
     size_t ngood = 0;

@@ -27,8 +27,8 @@ struct psr_clip_block {
     size_t ngood;
 };
 
-/* How means and variances are summed up: in PRESTO's order, sample after sample, to its bits, or
- * in lanes. */
+/* How means and variances are summed up: in PRESTO's order, sample after sample, to its bits,
+ * numbers or not; or in lanes, over the samples that are numbers. */
 enum psr_moments { PSR_MOMENTS_RUNNING, PSR_MOMENTS_LANES };
 
 /* Given:    z [n]; work [n] to be overwritten

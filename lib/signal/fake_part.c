@@ -229,6 +229,7 @@ psr_status psr_fake_part_list(struct psr_fake_part *part, const struct psr_fake_
     double from_s = (double)first * frame->obs.tsamp_s - part->sweep_s;
     double to_s = (double)(first + n) * frame->obs.tsamp_s, fraction;
     int64_t turns;
+    (void)nthread; /* without OpenMP */
     if (part->desc.kind == PSR_FAKE_BURST) {
         psr_status st = make_room(ready, 1, err);
         bool reaches =

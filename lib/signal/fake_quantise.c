@@ -12,43 +12,30 @@
 /* Full scale runs from -4 to 4. */
 static const double range = 8, lowest = -4;
 
-#define PASTE_(a, b, c) a##_##b##_##c
-#define PASTE(a, b, c)  PASTE_(a, b, c)
-#define NAME(x)         PASTE(x, LEVEL, SUFFIX)
+/* For one instruction set and one width of levels.  Adding 2^23 leaves a float's nearest whole
+ * number in its low bits. */
+#define DEFINE_LEVELS(LEVEL, SUFFIX, ISA)                                                          \
+    ISA static void level_of_##LEVEL##_##SUFFIX(LEVEL *level, const float *x, size_t n,            \
+                                                float scale, float offset, float top)              \
+    {                                                                                              \
+        for (size_t i = 0; i < n; i++) {                                                           \
+            float v = x[i] * scale + offset;                                                       \
+            v = v > 0.0f ? v : 0.0f;                                                               \
+            v = v < top ? v : top;                                                                 \
+            v += 8388608.0f;                                                                       \
+            uint32_t bits;                                                                         \
+            memcpy(&bits, &v, sizeof bits);                                                        \
+            level[i] = (LEVEL)bits;                                                                \
+        }                                                                                          \
+    }
 
-#define SUFFIX base
-#define ISA
-#define LEVEL uint8_t
-#include "quantise_lanes.h"
-#undef LEVEL
-#define LEVEL uint16_t
-#include "quantise_lanes.h"
-#undef LEVEL
-#undef SUFFIX
-#undef ISA
-
+DEFINE_LEVELS(uint8_t, base, )
+DEFINE_LEVELS(uint16_t, base, )
 #if defined __x86_64__
-#define SUFFIX avx2
-#define ISA    PSR_ISA_FOR_AVX2
-#define LEVEL  uint8_t
-#include "quantise_lanes.h"
-#undef LEVEL
-#define LEVEL uint16_t
-#include "quantise_lanes.h"
-#undef LEVEL
-#undef SUFFIX
-#undef ISA
-
-#define SUFFIX avx512
-#define ISA    PSR_ISA_FOR_AVX512
-#define LEVEL  uint8_t
-#include "quantise_lanes.h"
-#undef LEVEL
-#define LEVEL uint16_t
-#include "quantise_lanes.h"
-#undef LEVEL
-#undef SUFFIX
-#undef ISA
+DEFINE_LEVELS(uint8_t, avx2, PSR_ISA_FOR_AVX2)
+DEFINE_LEVELS(uint16_t, avx2, PSR_ISA_FOR_AVX2)
+DEFINE_LEVELS(uint8_t, avx512, PSR_ISA_FOR_AVX512)
+DEFINE_LEVELS(uint16_t, avx512, PSR_ISA_FOR_AVX512)
 #endif
 
 static void (*const to_bytes[PSR_NISA])(uint8_t *, const float *, size_t, float, float,

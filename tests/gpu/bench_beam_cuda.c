@@ -86,6 +86,15 @@ static void make_work(struct bench *b, enum psr_beam_pattern pattern)
     w->theta_ew = random_directions(e->nfreq * w->n_ew, e->n);
 }
 
+static void free_work(struct psr_beam_work *w)
+{
+    free(w->cell);
+    free(w->tds);
+    free(w->weight);
+    free(w->theta_ns);
+    free(w->theta_ew);
+}
+
 static void start(struct bench *b, const struct entry *e, enum psr_beam_pattern pattern)
 {
     psr_err err;
@@ -109,11 +118,7 @@ static void stop(struct bench *b)
 {
     psr_beam_cuda_free(&b->c);
     MUST(cudaFree(b->d_in));
-    free(b->w.cell);
-    free(b->w.tds);
-    free(b->w.weight);
-    free(b->w.theta_ns);
-    free(b->w.theta_ew);
+    free_work(&b->w);
 }
 
 static cudaError_t run_form(void *ctx)
@@ -340,11 +345,7 @@ static void report_stream(const struct entry *e)
     psr_beam_destroy(p);
     free(offset);
     free(scale);
-    free(b.w.cell);
-    free(b.w.tds);
-    free(b.w.weight);
-    free(b.w.theta_ns);
-    free(b.w.theta_ew);
+    free_work(&b.w);
 }
 
 int main(int argc, char **argv)

@@ -76,7 +76,6 @@ static void make_htru(const struct work *w, struct line *l)
     const double b2 = a * a * (double)(w->nchan * w->nchan) / 16;
     const double c = (us * us + 40 * 40) * (tol2 - 1);
     *l = (struct line){bench_take(4096, sizeof *l->dm), 1, 1};
-    l->dm[0] = 0;
     while (l->ndm < 4096 && l->dm[l->ndm - 1] < w->hidm) {
         double dm = l->dm[l->ndm - 1], k = c + tol2 * a * a * dm * dm;
         l->dm[l->ndm++] = (b2 * dm + sqrt((a * a + b2) * k - a * a * b2 * dm * dm)) / (a * a + b2);

@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # gpudedisp from a file in the page cache to events, on the GPU sets named (default 0): what the run takes once
-# plans and buffers are made, and where it goes.  Run from the build folder; needs 1.1 GB under TMPDIR.
+# plans and buffers are made, and where it goes.  Run from the build folder; needs 1.1 GB under TMPDIR, which is
+# memory where it can be: thousands of files of events take a disk longer than the search.
 #   bench_events.sh [DEVICES]...
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 PATH=${builddir:-$PWD}/tools:$PATH
 plans=$here/../../data/surveys
+[ -n "${TMPDIR-}" ] || [ ! -w /dev/shm ] || TMPDIR=/dev/shm
 dir=$(mktemp -d "${TMPDIR:-/tmp}/psrkit-bench.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
 
@@ -26,7 +28,7 @@ cat "$dir"/*.fil >/dev/null
 
 # events OPTION...: three runs.
 events() {
-    echo "-device $device $*" | sed "s|$dir/||; s|$plans/||"
+    echo "-device $device $*" | sed "s|$dir/||g; s|$plans/||"
     for _ in 1 2 3; do
         gpudedisp -v -singlepulse -nowrite -device "$device" "$@" -o "$dir/n" 2>&1 |
             grep -E 'device.*copy in|setup' | sed 's/^gpudedisp: /    /'

@@ -225,7 +225,8 @@ static void compare_hit(psr_pulscan *p, size_t spec, const struct psr_pulscan_de
 static void compare_alone(const psr_pulscan *p, const struct psr_pulscan_desc *d,
                           const struct psr_pulscan_hit *h, struct tally *t)
 {
-    double lower = psr_pulscan_sigma(p, (double)h->power * (1 - tolerance), h->nharm, h->z, h->first);
+    double lower =
+        psr_pulscan_sigma(p, (double)h->power * (1 - tolerance), h->nharm, h->z, h->first);
     *(lower <= d->sigma ? &t->near_floor : &t->wrong) += 1;
 }
 

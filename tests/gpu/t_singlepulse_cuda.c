@@ -17,6 +17,7 @@ struct setup {
     size_t nmask;
     uint64_t *cut; /* NULL: one block */
     size_t most;   /* samples of a block */
+    size_t block;  /* that the plan is told */
     bool drifts;   /* the series are resampled on the way */
 };
 
@@ -64,7 +65,8 @@ static psr_singlepulse *make_plan(const struct setup *s)
                                         .sweep = s->sweep,
                                         .tsamp_s = 1e-3,
                                         .threshold = s->threshold,
-                                        .maxwidth_s = s->maxwidth_s};
+                                        .maxwidth_s = s->maxwidth_s,
+                                        .block = s->block};
     if (psr_singlepulse_create(&p, &desc, &err)) {
         diag("%s", err.msg);
         exit(EXIT_FAILURE);
@@ -196,6 +198,7 @@ static void test_random(uint64_t *seed)
                           .maxwidth_s = widths[tap_between(seed, 0, 4)],
                           .cut = k % 3 ? seed : NULL,
                           .most = (size_t)1 << tap_between(seed, 5, 15),
+                          .block = k % 2 ? (size_t)1 << tap_between(seed, 10, 18) : 0,
                           .drifts = k % 5 > 2};
         s.nslab = (size_t)tap_between(seed, 1, s.nseries < 4 ? (int64_t)s.nseries : 4);
         s.x = make_series(seed, s.nseries, s.n);
@@ -224,25 +227,33 @@ static void test_storm(uint64_t *seed)
     free(s.x);
 }
 
-/* From spectra to events: series that never leave the device against series from the CPU. */
-static void test_chain(uint64_t *seed)
+enum { NCHAN = 100, NDM = 70, NSAMP = 60000 };
+
+/* Noise of 8 bits, and a pulse at DM 102. */
+static unsigned char *make_spectra(const double freq_mhz[NCHAN], uint64_t *seed)
 {
-    enum { NCHAN = 100, NDM = 70, NSAMP = 60000 };
-    double freq_mhz[NCHAN], dm[NDM];
-    psr_dedisp *host, *device;
-    psr_singlepulse *want, *got;
-    psr_err err;
     unsigned char *in = tap_take(NSAMP, NCHAN);
-    for (size_t c = 0; c < NCHAN; c++)
-        freq_mhz[c] = 1500 - 3.0 * (double)c;
-    for (size_t i = 0; i < NDM; i++)
-        dm[i] = 3.0 * (double)i;
     for (size_t n = 0; n < (size_t)NSAMP * NCHAN; n++)
         in[n] = (unsigned char)(tap_random(seed) >> 56);
     for (size_t c = 0; c < NCHAN; c++) {
         int64_t t = 30000 + psr_delay_samples(PSR_DMCONST_PRESTO, 102, freq_mhz[c], 1500, 1e-3);
-        memset(in + (size_t)t * NCHAN + c, 255, 1);
+        in[(size_t)t * NCHAN + c] = 255;
     }
+    return in;
+}
+
+/* From spectra to events: series that never leave the device against series from the CPU. */
+static void test_chain(uint64_t *seed)
+{
+    double freq_mhz[NCHAN], dm[NDM];
+    psr_dedisp *host, *device;
+    psr_singlepulse *want, *got;
+    psr_err err;
+    for (size_t c = 0; c < NCHAN; c++)
+        freq_mhz[c] = 1500 - 3.0 * (double)c;
+    for (size_t i = 0; i < NDM; i++)
+        dm[i] = 3.0 * (double)i;
+    unsigned char *in = make_spectra(freq_mhz, seed);
     struct psr_dedisp_desc d = {.nchan = NCHAN,
                                 .freq_mhz = freq_mhz,
                                 .tsamp_s = 1e-3,

@@ -1,0 +1,17 @@
+/* memory.h: how much memory a plan may take (private). */
+#ifndef PSR_BASE_MEMORY_H
+#define PSR_BASE_MEMORY_H
+
+#include <stdint.h>
+#include <unistd.h>
+
+/* Bytes: those asked for, or a quarter of the machine's where that is 0. */
+static inline int64_t psr_count_memory(int64_t asked)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    if (asked)
+        return asked;
+    return pages > 0 && page > 0 ? (int64_t)pages * page / 4 : INT64_C(1) << 30;
+}
+
+#endif
