@@ -232,7 +232,10 @@ static void test_bright(uint64_t *random)
     psr_err err = {.msg = ""};
     psr_status st = search(&f, x, 4, false, NULL, 0, &err);
     const struct psr_accel_cand *c = f.measured.cand;
-    ok(st == PSR_OK && f.measured.n == 4, "four signals: %zu candidates", f.measured.n);
+    if (!ok(st == PSR_OK && f.measured.n == 4, "four signals: %zu candidates", f.measured.n))
+        for (size_t i = 0; i < f.measured.n; i++)
+            diag("sigma %g, r %g, z %g, %d harmonics, %lld bins: '%s'", c[i].sigma, c[i].r.value,
+                 c[i].z.value, c[i].nharm, (long long)c[i].width, c[i].note);
     double scale = round(c[0].r.value / signals[0].r), off = c[0].r.value - scale * signals[0].r;
     ok(fabs(off) < 1e-3 && c[0].r.error < 1e-3, "r of the brightest is off by %.5f(%.5f)", off,
        c[0].r.error);

@@ -109,8 +109,8 @@ static void test_lines(void)
                                     make_hit(70, 1060, 1, 1), make_hit(40, 1010, 24, 1),
                                     make_hit(6, 1030, 0, 1)};
     hit[0].power = 200 + 5000;
-    hit[1].power = 2 + 1900; /* 0.38: more than twice the root of 1/100 */
-    hit[2].power = 4 + 1300; /* 0.26: no more than twice that of 2/100 */
+    hit[1].power = 2 + 1900; /* 0.38: more than 1.5 times the root of 1/100 */
+    hit[2].power = 4 + 1000; /* 0.2: no more than 1.5 times that of 2/100 */
     hit[3].power = 50 + 3000;
     hit[4].power = 30;
     struct merged m = merge(hit, 5, false, 0);
@@ -119,9 +119,15 @@ static void test_lines(void)
        "a line stands out of a wide box: %zu candidates of %zu and %zu", m.n,
        m.n > 0 ? m.cand[0].members : 0, m.n > 1 ? m.cand[1].members : 0);
     free(m.cand);
-    hit[1].power = 2 + 900;
+    hit[1].power = 2 + 700;
     m = merge(hit, 5, false, 0);
     ok(m.n == 1 && !m.cand[0].lines, "where a frequency turns it does not: %zu", m.n);
+    free(m.cand);
+    struct psr_pulscan_hit low[] = {make_hit(22, 30988, 24, 1), make_hit(20, 7748, 4, 4)};
+    low[0].power = 738;
+    low[1].power = 740;
+    m = merge(low, 2, false, 0);
+    ok(m.n == 1 && !m.cand[0].lines, "nor at a quarter of the frequency: %zu", m.n);
     free(m.cand);
 }
 

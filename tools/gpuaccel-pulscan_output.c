@@ -215,6 +215,7 @@ psr_status accel_write(struct accel_job *j, const struct accel_batch *b, size_t 
                                                  .boxes_only = o->rblock,
                                                  .zap = j->zap,
                                                  .nzap = j->nzap,
+                                                 .keep_harmonics = o->noharmremove,
                                                  .trials = o->confirm ? j->trials : 0,
                                                  .least_sigma = o->sigma,
                                                  .nthread = (int)o->ncpus};

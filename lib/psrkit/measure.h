@@ -23,6 +23,9 @@
  * harmonic, as "H 35 of Cand 1" or "H 7/2 of Cand 1": the candidates' joining knows small ratios
  * only; or "even harmonics only", which the pulsar of half the period has
  *
+ * Candidates whose places, once they are known, are those of better ones, or n times or 1/n of
+ * those (n <= 16), are joined to them.
+ *
  * With trials, candidates are what a matched search finds around their boxes: the best place of all
  * harmonics whatever its significance; powers those of the matched responses, 2 H degrees of
  * freedom in all, sigma after trials / H of them by Bonferroni, as accelsearch counts.  Those of at
@@ -43,7 +46,8 @@ struct psr_measure_desc {
                                    and compat */
     const struct psr_span *zap; /* [nzap] bins that counted as noise */
     size_t nzap;
-    double trials; /* matched places of the whole search; 0: candidates stay those of boxes */
+    bool keep_harmonics; /* as psr_pulscan_merge was told */
+    double trials;       /* matched places of the whole search; 0: candidates stay those of boxes */
     double least_sigma;
     int nthread; /* 0: all cores */
 };

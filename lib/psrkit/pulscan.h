@@ -155,7 +155,7 @@ struct psr_pulscan_merge_desc {
 
 /* Joins hits, best first: a hit belongs to the first candidate whose best box it touches, unless it
  * stands out of that box: a hit less than a quarter as wide with more of its power over noise than
- * twice the root of their widths' ratio, which no drift leaves there.  Then a candidate to the
+ * 3/2 of the root of their widths' ratio, which no drift leaves there.  Then a candidate to the
  * first better one that it touches at a ratio of their frequencies of n, 1/n (n
  * <= 16) or one of 3/2 5/2 2/3 4/3 5/3 3/4 5/4 2/5 3/5 4/5 5/6 2/7 3/7 4/7 3/8 5/8 2/9 3/10 2/11
  * 3/11 2/13 3/13 2/15.

@@ -11,6 +11,7 @@
 
 enum {
     MOST_HALVINGS = 24,
+    MOST_RATIO = 16,
     MARGIN = 16,
     MOST_BINS = 1 << 16,
     MOST_DRIFT = 1200,
@@ -419,22 +420,37 @@ static void keep_confirmed(struct psr_measured *m, double least_sigma)
     qsort(m->cand, n, sizeof *m->cand, best_first);
 }
 
-/* Whether two are one signal: a bright line whose side lobes fill a box, and stand out of it. */
-static bool is_same(const struct psr_accel_cand *a, const struct psr_accel_cand *b)
+/* Whether c lies at ratio times the place of a better one. */
+static bool lies_at(const struct psr_accel_cand *better, const struct psr_accel_cand *c,
+                    double ratio)
 {
-    return a->r.error < 1 && b->r.error < 1 && fabs(a->r.value - b->r.value) < SAME_R &&
-           fabs(a->z.value - b->z.value) < SAME_Z;
+    double near = fmax(1, ratio);
+    return fabs(ratio * better->r.value - c->r.value) < SAME_R * near &&
+           fabs(ratio * better->z.value - c->z.value) < SAME_Z * near;
 }
 
-static void drop_repeats(struct psr_measured *m)
+/* Whether two are one signal: a bright line whose side lobes fill a box stands out of it. */
+static bool is_same(const struct psr_accel_cand *better, const struct psr_accel_cand *c,
+                    bool keep_harmonics)
+{
+    int most = keep_harmonics ? 1 : MOST_RATIO;
+    bool same = false;
+    for (int n = 1; n <= most && better->r.error < 1 && c->r.error < 1; n++)
+        same = same || lies_at(better, c, n) || lies_at(better, c, 1.0 / n);
+    return same;
+}
+
+static void drop_repeats(struct psr_measured *m, bool keep_harmonics)
 {
     size_t n = 0;
     for (size_t i = 0; i < m->n; i++) {
         size_t k = 0;
-        while (k < n && !is_same(&m->cand[k], &m->cand[i]))
+        while (k < n && !is_same(&m->cand[k], &m->cand[i], keep_harmonics))
             k++;
         if (k == n)
             m->cand[n++] = m->cand[i];
+        else
+            m->cand[k].members += m->cand[i].members;
     }
     m->n = n;
 }
@@ -463,7 +479,7 @@ psr_status psr_measure(struct psr_measured *out, psr_pulscan *plan, size_t s,
         psr_measured_clear(out);
     else if (desc->trials > 0)
         keep_confirmed(out, desc->least_sigma);
-    drop_repeats(out);
+    drop_repeats(out, desc->keep_harmonics);
     psr_measure_note(out->cand, out->n);
     return st;
 }

@@ -62,11 +62,13 @@ static double excess(const struct psr_pulscan_hit *h)
 
 /* Whether a narrow box has more of a wide one's power than a drift leaves there: where a frequency
  * turns the share of power is the root of that of bins.  The wide box then holds lines side by
- * side, as the harmonics of a bright slow pulsar, which are signals and not it. */
-static bool stands_out(const struct psr_pulscan_hit *h, const struct psr_pulscan_hit *wide)
+ * side, as the harmonics of a bright slow pulsar, which are signals and not it.  At lower
+ * frequencies the wide one is as much narrower; at higher ones it need not be wider. */
+static bool stands_out(const struct psr_pulscan_hit *h, const struct psr_pulscan_hit *wide,
+                       double ratio)
 {
-    double part = (h->z + 1.0) / (wide->z + 1.0);
-    return part < 0.25 && excess(wide) > 0 && excess(h) > 2 * sqrt(part) * excess(wide);
+    double part = (h->z + 1) / (fmin(1, ratio) * (wide->z + 1));
+    return part < 0.25 && excess(wide) > 0 && excess(h) > 1.5 * sqrt(part) * excess(wide);
 }
 
 static double centre(const struct psr_pulscan_hit *h)
@@ -90,9 +92,9 @@ static int best_first(const void *pa, const void *pb)
 
 /* Of candidate c, which a hit touches or is related to, and the best found before. */
 static int64_t choose(struct psr_pulscan_cand *cand, int64_t c, int64_t found,
-                      const struct psr_pulscan_hit *h)
+                      const struct psr_pulscan_hit *h, double ratio)
 {
-    if (stands_out(h, &cand[c].best)) {
+    if (stands_out(h, &cand[c].best, ratio)) {
         cand[c].lines = true;
         return found;
     }
@@ -109,7 +111,7 @@ static int64_t find_touched(const struct grid *g, struct psr_pulscan_cand *cand,
     for (size_t k = cell_of(g, centre(h) - reach); k <= last; k++)
         for (int64_t c = g->head[k]; c >= 0; c = g->next[c])
             if (touch(&cand[c].best, h))
-                found = choose(cand, c, found, h);
+                found = choose(cand, c, found, h, 1);
     return found;
 }
 
@@ -180,7 +182,7 @@ static int64_t find_better(const struct grid *g, struct psr_pulscan_cand *cand,
         for (size_t cell = cell_of(g, at - away); cell <= last; cell++)
             for (int64_t c = g->head[cell]; c >= 0; c = g->next[c])
                 if (related(&cand[c].best, h, ratio))
-                    found = choose(cand, c, found, h);
+                    found = choose(cand, c, found, h, ratio);
     }
     return found;
 }
