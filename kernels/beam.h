@@ -2,8 +2,9 @@
  *
  * beam_k_form makes the sums I[f][k][p][q] of |E|^2 on the half-integer grid from voltages, by
  * short Fourier transforms on tensor cores for the grids it is compiled for, and beam_k_form_any
- * for every other grid, slowly.  beam_k_points and beam_k_product take them to directions, and
- * beam_k_give brings the result into the order of filterbanks.
+ * for every other grid, slowly.  beam_k_refine and beam_k_points take them to arbitrary directions,
+ * beam_k_product to products of directions, and beam_k_give brings the result into the order of
+ * filterbanks.
  *
  * The tensor path works in units that keep half precision in range: weights are divided by
  * unit[f], a power of two, and what beam_k_form gives as halves is multiplied by bright[f]. */
@@ -86,37 +87,85 @@ struct beam_k_tensor {
     const uint16_t *d_read;  /* [words][2] */
     const void *d_weight;    /* of beam_k_pack_weights */
     const float *d_unit;     /* [nfreq] */
+    float *d_split; /* scratch of beam_k_split_bytes; NULL: a sum is one thread block's always */
 };
+size_t beam_k_split_bytes(size_t m, size_t n, size_t nfreq);
 cudaError_t beam_k_form(const struct beam_k_input *in, const struct beam_k_tensor *tensor,
                         const struct beam_k_grid *out, cudaStream_t stream);
 
 /* --- to directions ---------------------------------------------------------------------------- */
 
-/* Along one axis of n places a direction has 2n factors U (eq. 8).  For the tensor path they are
- * halves: "left", the registers of left factors (half.cuh), [nfreq][tiles of 16][2n / 8][lane] of 8
- * bytes; and "scale", [nfreq][tiles of 32][2n][8][4] factors of directions i, i + 8, ....
- * For any other grid they are floats, [nfreq][2n][ndir]. */
+/* Along one axis of n places a direction has 2n factors U (eq. 8).  For beam_k_product they are
+ * halves, the registers of left factors (half.cuh), [nfreq][tiles of 16][2n / 8][lane] of 8 bytes;
+ * for any other grid they are floats, [nfreq][2n][ndir]. */
 struct beam_k_axis {
     size_t n, ndir;
     const double *d_theta; /* [nfreq][ndir] */
-    void *d_left, *d_scale;
+    void *d_left;
     float *d_factor;
 };
 size_t beam_k_left_bytes(size_t n, size_t ndir, size_t nfreq);
-size_t beam_k_scale_bytes(size_t n, size_t ndir, size_t nfreq);
 
 /* Makes what has a place (is not NULL). */
 cudaError_t beam_k_make_factors(const struct beam_k_axis *axis, size_t nfreq, cudaStream_t stream);
 
-/* Sums on the grid to sums at directions, d_beam [nfreq][nrow][nbeam] floats. */
+/* For arbitrary beams the sums are refined along the second axis, to 4n places, of which a beam
+ * needs 5.  Quad i is places 4i .. 4i + 3; [nfreq][nrow][n quads][2m][4] halves. */
+enum {
+    BEAM_QUAD = 4,
+    BEAM_TAPS = 5,
+    BEAM_TILE = 32, /* beams of a channel whose places begin in one quad; some may be missing */
+};
+
+/* Arbitrary beams in tiles, those of quad i being first[i] .. first[i + 1] - 1; a channel has room
+ * for "tiles" of them.  Along the second axis a beam has a factor of each place of two quads, along
+ * the first its factors U, those of beams i, i + 8, i + 16, i + 24 together. */
+struct beam_k_beams {
+    size_t m, n, nbeam, tiles;
+    const double *d_ns, *d_ew; /* [nfreq][nbeam] directions */
+    uint32_t *d_first;         /* [nfreq][n + 1] */
+    int32_t *d_beam;           /* [nfreq][tiles][32], -1: missing */
+    void *d_taps;              /* [nfreq][tiles][32][8] halves */
+    void *d_factor;            /* [nfreq][tiles][2m][8][4] halves */
+};
+size_t beam_k_tiles(size_t n, size_t nbeam);
+cudaError_t beam_k_make_beams(const struct beam_k_beams *beams, size_t nfreq, cudaStream_t stream);
+
+/* Sums of beam_k_form to refined ones. */
+struct beam_k_finer {
+    size_t m, n, nfreq, nrow;
+    const uint32_t *d_table; /* of beam_k_make_refine_table */
+    const void *d_half;
+    void *d_fine;
+};
+size_t beam_k_refine_table_bytes(size_t n);
+cudaError_t beam_k_make_refine_table(size_t n, uint32_t *d_table, cudaStream_t stream);
+cudaError_t beam_k_refine(const struct beam_k_finer *r, cudaStream_t stream);
+
+/* Intensities of a channel as lines of "length" elements: floats, or levels of a byte each.  Rows
+ * last (hold > 0), [nfreq][nbeam][length]: of each "hold" elements the first "run" are rows.  Rows
+ * first, [nfreq][nrow][tiles][n_ns][side]: element j of a tile's side is a beam if tile * side + j
+ * is below n_ew.  A channel has fewer than 2^32 elements. */
+struct beam_k_lines {
+    size_t count, length; /* of a channel; of one */
+    unsigned hold, run;
+    unsigned tiles, side, n_ew;
+};
+struct beam_k_lines beam_k_points_lines(size_t nbeam, size_t nrow, int levels);
+struct beam_k_lines beam_k_product_lines(size_t n_ns, size_t n_ew, size_t nrow, int levels);
+
+/* Sums on the grid to intensities at directions, levels where nbit is not 32. */
 struct beam_k_steer {
     size_t m, n, nfreq, nrow;
-    const void *d_half;      /* of beam_k_form */
-    const float *d_float;    /* or of beam_k_form_any */
-    const float *d_bright;   /* [nfreq] */
-    const void *d_ns, *d_ew; /* factors: POINTS scale and left; PRODUCT left and left */
-    size_t n_ns, n_ew;       /* directions of each; equal for points */
-    float *d_beam;
+    const void *d_half;   /* of beam_k_form; of beam_k_refine for beam_k_points */
+    const float *d_float; /* or of beam_k_form_any */
+    const float *d_bright;
+    const struct beam_k_beams *beams; /* of beam_k_points, else: */
+    const void *d_ns, *d_ew;          /* factors */
+    size_t n_ns, n_ew;                /* directions of each; equal for points */
+    int nbit;
+    const float *d_offset, *d_scale; /* [nfreq] */
+    void *d_beam;                    /* lines of the functions above; rows first of beam_k_any */
 };
 cudaError_t beam_k_points(const struct beam_k_steer *s, cudaStream_t stream);
 cudaError_t beam_k_product(const struct beam_k_steer *s, cudaStream_t stream);
@@ -131,15 +180,17 @@ struct beam_k_any {
 size_t beam_k_any_bytes(size_t m, size_t n, size_t nfreq);
 cudaError_t beam_k_form_any(const struct beam_k_input *in, const struct beam_k_any *any,
                             const struct beam_k_grid *out, cudaStream_t stream);
-/* product: 0 for points.  Factors are floats. */
+/* product: 0 for points.  Factors are floats; intensities too, rows first. */
 cudaError_t beam_k_steer_any(const struct beam_k_steer *s, int product, cudaStream_t stream);
 
 /* --- to rows of filterbanks ------------------------------------------------------------------- */
 
-/* [nfreq][nrow][nbeam] to [nbeam][stride][nfreq], quantised; rows a channel does not have are 0. */
+/* Lines to [nbeam][nrow][nfreq], quantised; rows a channel does not have are 0. */
 struct beam_k_rows {
-    size_t nfreq, nrow, nbeam;
-    const float *d_beam;
+    size_t nfreq, nrow;
+    struct beam_k_lines lines;
+    int levels; /* they are: 0 for floats */
+    const void *d_beam;
     uint64_t t0;
     size_t nt;
     const uint32_t *d_tds;

@@ -119,7 +119,7 @@ __global__ void steer_any(const beam_k_steer s, bool product)
                 line += ew[q * s.n_ew] * grid[p * 2 * s.n + q];
             sum += ns[p * s.n_ns] * line;
         }
-        s.d_beam[i] = sum;
+        static_cast<float *>(s.d_beam)[i] = sum;
     }
 }
 

@@ -1,6 +1,8 @@
 /* beam_form.cu: voltages to sums of |E|^2 on the half-integer grid, on tensor cores.
  *
- * A thread block has one frequency and one sum (up to T_ds samples), taken in batches.  Voltages
+ * A thread block has one frequency and one sum (up to T_ds samples), or a part of it where sums are
+ * so few that multiprocessors would idle (parts are added in order by a second kernel), taken in
+ * batches.  Voltages
  * come 4 dishes a thread, a row of each of 2 samples x 2 polarisations; a turn of 4 x 4 bytes makes
  * a word of one dish's 4 voltages, which goes to shared memory.  Words are read back in the order
  * of the grid, two neighbouring dishes a thread, unpacked to halves, multiplied by the weights
@@ -15,10 +17,14 @@
 namespace
 {
 
+constexpr int SPLIT_SAMPLES =
+    16; /* of a part of a sum, about: what else a thread block does pays */
+
 struct form_args {
     struct beam_k_input in;
     struct beam_k_tensor tensor;
     struct beam_k_grid out;
+    unsigned nsum, nsplit; /* sums of a channel; thread blocks of a sum */
 };
 
 #if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 800
@@ -174,29 +180,91 @@ __device__ __forceinline__ beam_span find_span(const form_args &a, uint32_t k)
     return s;
 }
 
-/* All teams' sums together, with what was begun before, to where they belong. */
+/* Samples of each of nsplit parts, in whole batches. */
 template <class S>
-__device__ __forceinline__ void give_sums(const form_args &a, const beam_span &s, uint32_t k,
-                                          const float *sum)
+__device__ __forceinline__ uint32_t split_span(const form_args &a, const beam_span &s)
+{
+    const uint32_t batches = (s.end - s.begin + 2 * S::QUADS - 1) / (2 * S::QUADS);
+    return (batches + a.nsplit - 1) / a.nsplit * 2 * S::QUADS;
+}
+
+/* Where this block's sum comes from and goes to. */
+struct sum_end {
+    const float *begun; /* before t0; nullptr: nothing */
+    float *to;          /* or as halves: */
+    __half *half;
+    float bright;
+};
+
+template <class S>
+__device__ __forceinline__ sum_end find_end(const form_args &a, const beam_span &s)
+{
+    const size_t f = blockIdx.x, tds = a.in.d_tds[f];
+    const size_t row = blockIdx.y + a.in.t0 / tds - a.out.row_t0 / tds;
+    const size_t at = (f * a.out.nrow + row) * S::BEAMS;
+    sum_end e = {};
+    if (s.carried)
+        e.begun = a.in.d_begun + f * S::BEAMS;
+    if (!s.complete)
+        e.to = a.in.d_left + f * S::BEAMS;
+    else if (a.out.d_float)
+        e.to = a.out.d_float + at;
+    if (!e.to) {
+        e.half = static_cast<__half *>(a.out.d_half) + at;
+        e.bright = a.out.d_bright[f];
+    }
+    return e;
+}
+
+__device__ __forceinline__ void give_sum(const sum_end &e, int i, float x)
+{
+    if (e.begun)
+        x += e.begun[i];
+    if (e.to)
+        e.to[i] = x;
+    else
+        e.half[i] = __float2half_rn(x * e.bright);
+}
+
+/* Where part z of this block's channel and sum goes. */
+template <class S> __device__ __forceinline__ float *find_part(const form_args &a, unsigned z)
+{
+    return a.tensor.d_split +
+           (((size_t)z * a.nsum + blockIdx.y) * a.in.nfreq + blockIdx.x) * S::BEAMS;
+}
+
+/* All teams' sums together. */
+template <class S>
+__device__ __forceinline__ void give_sums(const form_args &a, const beam_span &s, const float *sum)
 {
     const float unit = a.tensor.d_unit[blockIdx.x];
-    const size_t f = blockIdx.x, tds = a.in.d_tds[f];
-    const size_t row = k + a.in.t0 / tds - a.out.row_t0 / tds;
-    const size_t at = (f * a.out.nrow + row) * S::BEAMS;
-    const float bright = a.out.d_float ? 0 : a.out.d_bright[f];
+    const sum_end end = find_end<S>(a, s);
+    float *part = a.nsplit > 1 ? find_part<S>(a, blockIdx.z) : nullptr;
     for (int i = (int)threadIdx.x; i < S::BEAMS; i += S::THREADS) {
         float x = sum[i];
         for (int team = 1; team < S::TEAMS; team++)
             x += sum[team * S::BEAMS + i];
         x *= unit * unit;
-        if (s.carried)
-            x += a.in.d_begun[f * S::BEAMS + i];
-        if (!s.complete)
-            a.in.d_left[f * S::BEAMS + i] = x;
-        else if (a.out.d_float)
-            a.out.d_float[at + i] = x;
+        if (part)
+            part[i] = x;
         else
-            static_cast<__half *>(a.out.d_half)[at + i] = __float2half_rn(x * bright);
+            give_sum(end, i, x);
+    }
+}
+
+/* All parts together. */
+template <class S> __device__ __forceinline__ void join(const form_args &a)
+{
+    const beam_span s = find_span(a, blockIdx.y);
+    if (s.begin >= s.end)
+        return;
+    const uint32_t each = split_span<S>(a, s), count = (s.end - s.begin + each - 1) / each;
+    const sum_end end = find_end<S>(a, s);
+    for (int i = (int)threadIdx.x; i < S::BEAMS; i += (int)blockDim.x) {
+        float x = 0;
+        for (uint32_t z = 0; z < count; z++)
+            x += find_part<S>(a, z)[i];
+        give_sum(end, i, x);
     }
 }
 
@@ -206,7 +274,12 @@ template <class S> __device__ __forceinline__ void form(const form_args &a)
     __shared__ uint32_t word[S::QUADS * S::SLOTS];
     const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
     const int block = warp % S::NB, team = warp / S::NB;
-    const beam_span s = find_span(a, blockIdx.y);
+    beam_span s = find_span(a, blockIdx.y);
+    if (s.begin < s.end && a.nsplit > 1) {
+        const uint32_t each = split_span<S>(a, s);
+        s.begin += blockIdx.z * each;
+        s.end = min(s.end, s.begin + each);
+    }
     if (s.begin >= s.end)
         return;
     beam_reader<S> reader;
@@ -237,7 +310,7 @@ template <class S> __device__ __forceinline__ void form(const form_args &a)
     float *sum = reinterpret_cast<float *>(half);
     put_sums(l, sum + team * S::BEAMS, block, lane, a.in.real_low);
     __syncthreads();
-    give_sums<S>(a, s, blockIdx.y, sum);
+    give_sums<S>(a, find_span(a, blockIdx.y), sum);
 }
 
 #endif
@@ -247,6 +320,13 @@ __global__ void __launch_bounds__(S::THREADS, S::BLOCKS) form_kernel(const form_
 {
 #if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 800
     form<S>(a);
+#endif
+}
+
+template <class S> __global__ void join_kernel(const form_args a)
+{
+#if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 800
+    join<S>(a);
 #endif
 }
 
@@ -295,21 +375,24 @@ __global__ void pack_weights(const beam_k_weights w, size_t ndish, int words)
 
 /* --- the grids compiled ----------------------------------------------------------------------- */
 
-template <class S> cudaError_t launch(const form_args &a, unsigned nsum, cudaStream_t stream)
+template <class S> cudaError_t launch(const form_args &a, cudaStream_t stream)
 {
-    form_kernel<S><<<dim3((unsigned)a.in.nfreq, nsum), S::THREADS, 0, stream>>>(a);
+    const dim3 sums((unsigned)a.in.nfreq, a.nsum), parts(sums.x, sums.y, a.nsplit);
+    form_kernel<S><<<parts, S::THREADS, 0, stream>>>(a);
+    if (a.nsplit > 1)
+        join_kernel<S><<<sums, 256, 0, stream>>>(a);
     return cudaGetLastError();
 }
 
 struct compiled {
-    int m, n;
+    int m, n, blocks; /* that a multiprocessor has */
     struct beam_k_layout layout;
-    cudaError_t (*launch)(const form_args &, unsigned, cudaStream_t);
+    cudaError_t (*launch)(const form_args &, cudaStream_t);
 };
 
 template <class S> constexpr compiled entry()
 {
-    return {S::M, S::N, {S::WORDS, S::SLOTS, 4 * S::ITEMS, S::TABLE}, launch<S>};
+    return {S::M, S::N, S::BLOCKS, {S::WORDS, S::SLOTS, 4 * S::ITEMS, S::TABLE}, launch<S>};
 }
 
 const compiled grids[] = {
@@ -324,6 +407,16 @@ const compiled *find_grid(size_t m, size_t n)
         if ((size_t)g.m == m && (size_t)g.n == n)
             return &g;
     return nullptr;
+}
+
+/* Thread blocks that the device has at once. */
+size_t count_room(const compiled &g)
+{
+    int device = 0, count = 0;
+    if (cudaGetDevice(&device) ||
+        cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device))
+        return 0;
+    return (size_t)count * g.blocks;
 }
 
 } // namespace
@@ -355,6 +448,13 @@ extern "C" cudaError_t beam_k_pack_weights(const struct beam_k_weights *w, size_
     return cudaGetLastError();
 }
 
+extern "C" size_t beam_k_split_bytes(size_t m, size_t n, size_t nfreq)
+{
+    const compiled *g = find_grid(m, n);
+    const size_t room = g ? count_room(*g) : 0;
+    return nfreq < room ? room * 4 * m * n * sizeof(float) : 0;
+}
+
 extern "C" cudaError_t beam_k_form(const struct beam_k_input *in,
                                    const struct beam_k_tensor *tensor,
                                    const struct beam_k_grid *out, cudaStream_t stream)
@@ -362,6 +462,11 @@ extern "C" cudaError_t beam_k_form(const struct beam_k_input *in,
     const compiled *g = find_grid(in->m, in->n);
     if (!g)
         return cudaErrorInvalidValue;
-    form_args a = {*in, *tensor, *out};
-    return g->launch(a, beam_k_sums(in), stream);
+    form_args a = {*in, *tensor, *out, beam_k_sums(in), 1};
+    const size_t sums = in->nfreq * a.nsum, most = in->nt / SPLIT_SAMPLES;
+    if (tensor->d_split && most > 1) {
+        const size_t n = count_room(*g) / sums;
+        a.nsplit = (unsigned)(n > most ? most : n > 1 ? n : 1);
+    }
+    return g->launch(a, stream);
 }

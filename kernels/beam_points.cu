@@ -1,205 +1,332 @@
-/* beam_points.cu: intensities on the half-integer grid to arbitrary directions (Smith 2022 eq.
- * 137).
+/* beam_points.cu: refined sums to arbitrary directions.
  *
- * J[b][k] = sum over p, q of U_p(b) U_q(b) I[p][q][k] is a product of a matrix that is never
- * stored with I: a warp has 32 directions and their U_q as left factors in registers, multiplies
- * them by U_p, and uses each left factor so made for TILES tiles of 8 rows k.  A thread block has
- * 256 directions of one channel; I comes two p at a time, in four stages.
+ * J[b][k] = sum over p and 8 places Q of U_p(b) spread_Q(b) g[p][Q][k], the places being the two
+ * quads that all beams of a tile need (beam_tiles.cu), is a product of a matrix that is never
+ * stored with g.  A thread block has BINS quads' beams of one channel, and the g of these and the
+ * next quad for up to 56 rows k in shared memory; its warps take the tiles in turn.  A warp has the
+ * spreads of 32 beams in registers, multiplies them by U_p, and uses each left factor so made for
+ * TILES tiles of 8 rows.
  *
- * Bound: matrix products; 4 instructions make a left factor for 7 products.  46.6 KB of shared
- * memory and 2 blocks a multiprocessor for 24 x 24. */
+ * Bound: products take a third of the time and memory half; the rest is waiting for a tile's first
+ * weights. */
 #include "beam.h"
+#include "beam_level.cuh"
 #include "half.cuh"
 
 namespace
 {
 
-constexpr int WARPS = 8, THREADS = 32 * WARPS, DIRECTIONS = 32 * WARPS;
-constexpr int LINES = 2;   /* values of p in a stage */
-constexpr int COPIERS = 4; /* threads that copy a row of one */
-
-template <int M_, int N_, int TILES_> struct points_shape {
-    static constexpr int M = M_, N = N_, TILES = TILES_, ROWS = 8 * TILES;
-    static constexpr int CHUNKS = 2 * N / 8;        /* of 8 values of q */
-    static constexpr int PIECES = LINES * CHUNKS;   /* of 16 bytes, in a row of a stage */
-    static constexpr int PITCH = 16 * (PIECES + 1); /* an odd number of pieces: no conflicts */
-    static constexpr int BYTES = ROWS * PITCH;
-    static constexpr int NSTAGE = 2 * M / LINES, STAGES = 4; /* all; in shared memory at once */
-    static_assert(PIECES % 2 == 0, "products take chunks in pairs");
-    static_assert(THREADS >= COPIERS * ROWS, "copies");
-};
-
-#if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 800
-
-/* A thread's share of the copies: every COPIERS-th piece of a row; rows there are not repeat the
- * last. */
-struct points_copy {
-    const char *from;
-    uint32_t to;
-    int piece; /* beyond the row: none */
-};
-
-template <class S>
-__device__ __forceinline__ points_copy aim_copies(const beam_k_steer &a, size_t f, size_t row0)
-{
-    const int mine = (int)threadIdx.x / COPIERS;
-    const size_t row = min(row0 + mine, a.nrow - 1);
-    points_copy c;
-    c.piece = mine < S::ROWS ? (int)threadIdx.x % COPIERS : S::PIECES;
-    c.from =
-        static_cast<const char *>(a.d_half) + (f * a.nrow + row) * 8 * S::M * S::N + c.piece * 16;
-    c.to = mine * S::PITCH + c.piece * 16;
-    return c;
-}
-
-/* The next stage. */
-template <class S> __device__ __forceinline__ void fetch_stage(points_copy &c, uint32_t stage)
-{
-#pragma unroll
-    for (int i = 0; i < S::PIECES; i += COPIERS)
-        if (c.piece + i < S::PIECES)
-            copy_16(stage + c.to + 16 * i, c.from + 16 * i);
-    c.from += 16 * S::PIECES;
-}
-
-/* One stage's share of the sums: left factors are U_q U_p, of two tiles of 16 directions. */
-template <class S>
-__device__ __forceinline__ void add_stage(float sum[2][S::TILES][4], const uint2 left[2][S::CHUNKS],
-                                          const uint2 up[LINES], uint32_t stage)
-{
-#pragma unroll
-    for (int c = 0; c < S::PIECES; c += 2) {
-        uint32_t a[2][4];
-#pragma unroll
-        for (int h = 0; h < 2; h++)
-#pragma unroll
-            for (int e = 0; e < 2; e++) {
-                const uint2 x = left[h][(c + e) % S::CHUNKS], u = up[(c + e) / S::CHUNKS];
-                const __half2 y = as_half2(h ? u.y : u.x);
-                a[h][2 * e] = as_word(__hmul2(as_half2(x.x), __low2half2(y)));
-                a[h][2 * e + 1] = as_word(__hmul2(as_half2(x.y), __high2half2(y)));
-            }
-#pragma unroll
-        for (int j = 0; j < S::TILES; j += 2) {
-            constexpr int LAST = S::TILES - 1;
-            uint32_t b[4];
-            if (j < LAST)
-                load_matrices(stage + j * 8 * S::PITCH + c * 16, b);
-            else
-                load_matrix_pair(stage + j * 8 * S::PITCH + c * 16, b);
-            for (int h = 0; h < 2; h++) {
-                multiply_float_16(sum[h][j], a[h], b[0], b[1]);
-                if (j < LAST)
-                    multiply_float_16(sum[h][j < LAST ? j + 1 : j], a[h], b[2], b[3]);
-            }
-        }
-    }
-}
-
-template <class S>
-__device__ __forceinline__ void store_sums(const beam_k_steer &a, const float sum[2][S::TILES][4],
-                                           size_t f, size_t b0, size_t row0, int lane)
-{
-    const float unit = 1 / a.d_bright[f];
-#pragma unroll
-    for (int h = 0; h < 2; h++)
-#pragma unroll
-        for (int j = 0; j < S::TILES; j++)
-#pragma unroll
-            for (int i = 0; i < 4; i++) {
-                size_t row = row0 + 8 * j + 2 * (lane & 3) + i % 2;
-                size_t b = b0 + lane / 4 + 16 * h + i / 2 * 8;
-                if (row < a.nrow && b < a.n_ns)
-                    a.d_beam[(f * a.nrow + row) * a.n_ns + b] = sum[h][j][i] * unit;
-            }
-}
-
-template <class S> __device__ __forceinline__ void steer(const beam_k_steer &a)
-{
-    __shared__ __align__(128) unsigned char stages[S::STAGES * S::BYTES];
-    const uint32_t base = shared_address(stages);
-    const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
-    const size_t row0 = (size_t)blockIdx.y * S::ROWS;
-    const size_t tiles = (a.n_ns + 31) / 32, blocks = (tiles + WARPS - 1) / WARPS;
-    const size_t f = blockIdx.x / blocks, tile = blockIdx.x % blocks * WARPS + warp;
-    const bool idle = tile >= tiles; /* but copies */
-    const size_t at = f * tiles + (idle ? 0 : tile);
-    const uint2 *from = static_cast<const uint2 *>(a.d_ew) + at * 2 * S::CHUNKS * 32 + lane;
-    const uint2 *ns = static_cast<const uint2 *>(a.d_ns) + at * 2 * S::M * 8 + lane / 4;
-    uint2 left[2][S::CHUNKS], up[LINES], next[LINES];
-    float sum[2][S::TILES][4] = {};
-    points_copy copy = aim_copies<S>(a, f, row0);
-    for (int s = 0; s < S::STAGES - 1; s++) {
-        fetch_stage<S>(copy, base + s * S::BYTES);
-        copies_mark();
-    }
-    for (int i = 0; i < 2 * S::CHUNKS; i++)
-        left[i / S::CHUNKS][i % S::CHUNKS] = from[i * 32];
-    for (int i = 0; i < LINES; i++)
-        next[i] = ns[i * 8];
-    const uint32_t mine = ((lane >> 4) * 8 + (lane & 7)) * S::PITCH + (lane >> 3 & 1) * 16;
-#pragma unroll 1
-    for (int s = 0; s < S::NSTAGE; s++) {
-        copies_wait<S::STAGES - 2>();
-        __syncthreads();
-        if (s + S::STAGES - 1 < S::NSTAGE)
-            fetch_stage<S>(copy, base + (s + S::STAGES - 1) % S::STAGES * S::BYTES);
-        copies_mark();
-        ns += LINES * 8;
-        for (int i = 0; i < LINES; i++) {
-            up[i] = next[i];
-            if (s + 1 < S::NSTAGE)
-                next[i] = ns[i * 8];
-        }
-        if (!idle)
-            add_stage<S>(sum, left, up, base + s % S::STAGES * S::BYTES + mine);
-    }
-    if (!idle)
-        store_sums<S>(a, sum, f, 32 * tile, row0, lane);
-}
-
-#endif
-
-template <class S> __global__ void __launch_bounds__(THREADS, 2) points_kernel(const beam_k_steer a)
-{
-#if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 800
-    steer<S>(a);
-#endif
-}
-
-/* Sums of many rows, and of few. */
+/* Sums of many rows, and of few: tiles of 8. */
 enum { MANY = 7, SOME = 4, FEW = 2 };
 
-template <int M, int N> void launch(const beam_k_steer &s, cudaStream_t stream)
+size_t choose_tiles(size_t nrow)
 {
-    const size_t tiles = (s.nrow + 7) / 8, most = tiles > SOME ? MANY : tiles > FEW ? SOME : FEW;
-    const size_t blocks = (s.n_ns + DIRECTIONS - 1) / DIRECTIONS * s.nfreq;
-    const dim3 grid((unsigned)blocks, (unsigned)((tiles + most - 1) / most));
-    if (most == MANY)
-        points_kernel<points_shape<M, N, MANY>><<<grid, THREADS, 0, stream>>>(s);
-    else if (most == SOME)
-        points_kernel<points_shape<M, N, SOME>><<<grid, THREADS, 0, stream>>>(s);
+    return nrow > 8 * SOME ? MANY : nrow > 8 * FEW ? SOME : FEW;
+}
+
+constexpr int WARPS = 4, THREADS = 32 * WARPS;
+constexpr int AHEAD = 4; /* pairs of p whose U are read together */
+
+template <int M_, int N_, int BINS_, int TILES_> struct points_shape {
+    static constexpr int M = M_, N = N_, BINS = BINS_, TILES = TILES_, ROWS = 8 * TILES;
+    static constexpr int ACROSS = (N + BINS - 1) / BINS; /* blocks of a channel */
+    static constexpr int PIECES = M;                     /* of 16 bytes, in a quad of one row */
+    static constexpr int QUADS = BINS + 1, QUAD = 16 * PIECES;
+    static constexpr int PITCH = QUADS * QUAD + 16; /* an odd number of pieces: no conflicts */
+    static constexpr int BYTES = ROWS * PITCH;
+    static constexpr int HELD = TILES == MANY ? 64 : ROWS; /* bytes of a beam's levels */
+    static_assert(M % AHEAD == 0, "pairs of p in groups");
+};
+
+#if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 800
+
+/* Column c of tile j is a row of sums.  For levels a lane's columns, 2 of each tile, are
+ * neighbours, so that it can write them together. */
+template <class S> __device__ __forceinline__ int find_row(int column, bool levels)
+{
+    const int j = column / 8, c = column % 8;
+    return levels ? c / 2 * 2 * S::TILES + 2 * j + c % 2 : column;
+}
+
+/* All quads of all rows; rows there are not repeat the last. */
+template <class S>
+__device__ __forceinline__ void fetch_quads(const beam_k_steer &a, size_t f, int quad0, size_t row0,
+                                            uint32_t to)
+{
+    constexpr int LINE = S::QUADS * S::PIECES;
+    for (int i = (int)threadIdx.x; i < S::ROWS * LINE; i += THREADS) {
+        const int column = i / LINE, piece = i % LINE, quad = quad0 + piece / S::PIECES;
+        const size_t row = min(row0 + find_row<S>(column, a.nbit < 32), a.nrow - 1);
+        const size_t line = (f * a.nrow + row) * S::N + (quad < S::N ? quad : quad - S::N);
+        if (quad <= S::N)
+            copy_16(to + column * S::PITCH + piece * 16,
+                    static_cast<const uint4 *>(a.d_half) + line * S::PIECES + piece % S::PIECES);
+    }
+    copies_mark();
+    copies_wait<0>();
+    __syncthreads();
+}
+
+/* Two p's share of the sums of 32 beams; beam r of a lane is lane / 4 + 8 r. */
+template <class S>
+__device__ __forceinline__ void add_lines(float sum[2][S::TILES][4], const uint32_t taps[4][2],
+                                          uint2 up, uint32_t lines)
+{
+    uint32_t a[2][4];
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+        const __half2 u = as_half2(h ? up.y : up.x);
+#pragma unroll
+        for (int e = 0; e < 2; e++) {
+            a[h][2 * e] = as_word(__hmul2(as_half2(taps[2 * h][e]), __low2half2(u)));
+            a[h][2 * e + 1] = as_word(__hmul2(as_half2(taps[2 * h + 1][e]), __high2half2(u)));
+        }
+    }
+#pragma unroll
+    for (int j = 0; j < S::TILES; j += 2) {
+        constexpr int LAST = S::TILES - 1;
+        uint32_t b[4];
+        if (j < LAST)
+            load_matrices(lines + j * 8 * S::PITCH, b);
+        else
+            load_matrix_pair(lines + j * 8 * S::PITCH, b);
+        for (int h = 0; h < 2; h++) {
+            multiply_float_16(sum[h][j], a[h], b[0], b[1]);
+            if (j < LAST)
+                multiply_float_16(sum[h][j < LAST ? j + 1 : j], a[h], b[2], b[3]);
+        }
+    }
+}
+
+/* What a lane has of a tile: its first factors along p, those along Q, and the beam of place
+ * "lane". */
+struct tile_weights {
+    const uint2 *up;
+    uint2 next[AHEAD];
+    uint32_t taps[4][2];
+    int beam;
+};
+
+/* Brings all that a tile needs near; "at" is its number among those of all channels. */
+template <class S>
+__device__ __forceinline__ void call_weights(const beam_k_beams &b, size_t at, int lane)
+{
+    constexpr int LINES = 2 * S::M * BEAM_TILE * 2 / 128, TAPS = BEAM_TILE * 16 / 128;
+    static_assert(LINES + TAPS + 1 <= 32, "a lane each");
+    const char *from = lane < LINES
+                           ? static_cast<const char *>(b.d_factor) + (at * LINES + lane) * 128
+                       : lane < LINES + TAPS
+                           ? static_cast<const char *>(b.d_taps) + (at * TAPS + lane - LINES) * 128
+                           : reinterpret_cast<const char *>(b.d_beam + at * BEAM_TILE);
+    prefetch_line(from);
+}
+
+template <class S>
+__device__ __forceinline__ void load_weights(const beam_k_beams &b, size_t at, int lane,
+                                             tile_weights &w)
+{
+    const uint32_t *taps = static_cast<const uint32_t *>(b.d_taps) + at * BEAM_TILE * 4;
+    w.up = static_cast<const uint2 *>(b.d_factor) + at * 2 * S::M * 8 + lane % 4 / 2 * 8 + lane / 4;
+    w.beam = b.d_beam[at * BEAM_TILE + lane];
+    for (int i = 0; i < AHEAD; i++)
+        w.next[i] = w.up[i * 16];
+    for (int r = 0; r < 4; r++)
+        for (int e = 0; e < 2; e++)
+            w.taps[r][e] = taps[(lane / 4 + 8 * r) * 4 + 2 * e + lane % 2];
+}
+
+/* Sums of the tile's beams. */
+template <class S>
+__device__ __forceinline__ void sum_tile(tile_weights &w, uint32_t lines, float sum[2][S::TILES][4])
+{
+    uint2 now[AHEAD];
+#pragma unroll 1
+    for (int p = 0; p < S::M; p += AHEAD) {
+        w.up += AHEAD * 16;
+        for (int i = 0; i < AHEAD; i++) {
+            now[i] = w.next[i];
+            if (p + AHEAD < S::M)
+                w.next[i] = w.up[i * 16];
+        }
+#pragma unroll
+        for (int i = 0; i < AHEAD; i++)
+            add_lines<S>(sum, w.taps, now[i], lines + (p + i) * 16);
+    }
+}
+
+/* Rows of beam r of a lane, as floats. */
+template <class S>
+__device__ __forceinline__ void store_floats(const float sum[S::TILES][4], int e, float unit,
+                                             float *to, size_t nrow, int lane)
+{
+#pragma unroll
+    for (int j = 0; j < S::TILES; j++)
+        if (8 * j < nrow)
+            *reinterpret_cast<float2 *>(to + 8 * j + 2 * (lane & 3)) =
+                make_float2(sum[j][2 * e] * unit, sum[j][2 * e + 1] * unit);
+}
+
+/* As levels: of 4 TILES bytes, and two more that make 16 of 14. */
+template <class S>
+__device__ __forceinline__ void store_levels(const float sum[S::TILES][4], int e, float unit,
+                                             const beam_scale &s, unsigned char *to, int lane)
+{
+    uint32_t word[(S::TILES + 1) / 2] = {};
+#pragma unroll
+    for (int j = 0; j < S::TILES; j++)
+        word[j / 2] |= beam_level_pair(s, sum[j][2 * e] * unit, sum[j][2 * e + 1] * unit)
+                       << j % 2 * 16;
+    if (S::TILES == MANY)
+        reinterpret_cast<uint4 *>(to)[lane & 3] = make_uint4(word[0], word[1], word[2], word[3]);
+    else if (S::TILES == SOME)
+        reinterpret_cast<uint2 *>(to)[lane & 3] = make_uint2(word[0], word[1]);
     else
-        points_kernel<points_shape<M, N, FEW>><<<grid, THREADS, 0, stream>>>(s);
+        reinterpret_cast<uint32_t *>(to)[lane & 3] = word[0];
+}
+
+/* A channel's intensities from here on. */
+struct points_out {
+    beam_scale scale;
+    float unit;
+    size_t row0, nrow; /* floats: of lines, which are whole tiles */
+    size_t length;
+    void *to;
+};
+
+template <class S> __device__ __forceinline__ points_out aim_out(const beam_k_steer &a, size_t f)
+{
+    points_out o = {};
+    const size_t nbeam = a.n_ns;
+    o.unit = 1 / a.d_bright[f];
+    if (a.nbit < 32) {
+        o.scale = beam_find_scale(a.d_offset, a.d_scale, a.nbit, f);
+        o.length = gridDim.y * S::HELD;
+        o.to = static_cast<unsigned char *>(a.d_beam) + f * nbeam * o.length + blockIdx.y * S::HELD;
+    } else {
+        o.row0 = (size_t)blockIdx.y * S::ROWS;
+        o.length = o.nrow = (a.nrow + 7) / 8 * 8;
+        o.to = static_cast<float *>(a.d_beam) + f * nbeam * o.length + o.row0;
+    }
+    return o;
+}
+
+/* beam: of the tile's place "lane" */
+template <class S>
+__device__ __forceinline__ void store_tile(const points_out &o, bool levels, int beam, int lane,
+                                           const float sum[2][S::TILES][4])
+{
+#pragma unroll
+    for (int r = 0; r < 4; r++) {
+        const int mine = __shfl_sync(~0u, beam, lane / 4 + 8 * r);
+        const size_t at = (size_t)mine * o.length;
+        if (mine < 0)
+            continue;
+        if (levels)
+            store_levels<S>(sum[r / 2], r % 2, o.unit, o.scale,
+                            static_cast<unsigned char *>(o.to) + at, lane);
+        else
+            store_floats<S>(sum[r / 2], r % 2, o.unit, static_cast<float *>(o.to) + at,
+                            o.nrow - o.row0, lane);
+    }
+}
+
+template <class S>
+__device__ __forceinline__ void steer(const beam_k_steer &a, const beam_k_beams &b)
+{
+    extern __shared__ __align__(128) unsigned char quads[];
+    __shared__ uint32_t first[S::QUADS];
+    const int lane = (int)threadIdx.x % 32, bin0 = (int)(blockIdx.x % S::ACROSS) * S::BINS;
+    const size_t f = blockIdx.x / S::ACROSS;
+    const uint32_t *from = b.d_first + f * (b.n + 1);
+    uint32_t tile = from[bin0];
+    const uint32_t end = from[min(bin0 + S::BINS, S::N)];
+    if (tile == end)
+        return;
+    const points_out out = aim_out<S>(a, f);
+    tile_weights w;
+    tile += threadIdx.x / 32;
+    if (tile < end) {
+        call_weights<S>(b, f * b.tiles + tile, lane);
+        load_weights<S>(b, f * b.tiles + tile, lane, w);
+    }
+    if (threadIdx.x < S::QUADS)
+        first[threadIdx.x] = from[min(bin0 + (int)threadIdx.x, S::N)];
+    fetch_quads<S>(a, f, bin0, (size_t)blockIdx.y * S::ROWS, shared_address(quads));
+    const uint32_t mine = shared_address(quads) + ((lane >> 4) * 8 + (lane & 7)) * S::PITCH +
+                          (lane >> 3 & 1) * S::QUAD;
+    for (int bin = 0; tile < end; tile += WARPS) {
+        while (tile >= first[bin + 1])
+            bin++;
+        if (tile + WARPS < end)
+            call_weights<S>(b, f * b.tiles + tile + WARPS, lane);
+        float sum[2][S::TILES][4] = {};
+        sum_tile<S>(w, mine + bin * S::QUAD, sum);
+        const int beam = w.beam;
+        if (tile + WARPS < end) /* they come while sums go */
+            load_weights<S>(b, f * b.tiles + tile + WARPS, lane, w);
+        store_tile<S>(out, a.nbit < 32, beam, lane, sum);
+    }
+}
+
+#endif
+
+template <class S>
+__global__ void __launch_bounds__(THREADS, 4)
+    points_kernel(const beam_k_steer a, const beam_k_beams b)
+{
+#if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 800
+    steer<S>(a, b);
+#endif
+}
+
+template <class S> cudaError_t launch_shape(const beam_k_steer &s, cudaStream_t stream)
+{
+    const dim3 grid((unsigned)(S::ACROSS * s.nfreq), (unsigned)((s.nrow + S::ROWS - 1) / S::ROWS));
+    cudaError_t e = cudaFuncSetAttribute(points_kernel<S>,
+                                         cudaFuncAttributeMaxDynamicSharedMemorySize, S::BYTES);
+    if (!e)
+        points_kernel<S><<<grid, THREADS, S::BYTES, stream>>>(s, *s.beams);
+    return e ? e : cudaGetLastError();
+}
+
+template <int M, int N, int BINS> cudaError_t launch(const beam_k_steer &s, cudaStream_t stream)
+{
+    switch (choose_tiles(s.nrow)) {
+    case MANY:
+        return launch_shape<points_shape<M, N, BINS, MANY>>(s, stream);
+    case SOME:
+        return launch_shape<points_shape<M, N, BINS, SOME>>(s, stream);
+    default:
+        return launch_shape<points_shape<M, N, BINS, FEW>>(s, stream);
+    }
 }
 
 struct compiled {
     size_t m, n;
-    void (*launch)(const beam_k_steer &, cudaStream_t);
+    cudaError_t (*launch)(const beam_k_steer &, cudaStream_t);
 };
 const compiled grids[] = {
-    {8, 8, launch<8, 8>},     {8, 12, launch<8, 12>},   {16, 16, launch<16, 16>},
-    {16, 20, launch<16, 20>}, {24, 24, launch<24, 24>},
+    {8, 8, launch<8, 8, 4>},     {8, 12, launch<8, 12, 4>},   {16, 16, launch<16, 16, 2>},
+    {16, 20, launch<16, 20, 2>}, {24, 24, launch<24, 24, 1>},
 };
 
 } // namespace
 
+extern "C" struct beam_k_lines beam_k_points_lines(size_t nbeam, size_t nrow, int levels)
+{
+    const size_t tiles = choose_tiles(nrow), blocks = (nrow + 8 * tiles - 1) / (8 * tiles);
+    struct beam_k_lines l = {};
+    l.count = nbeam;
+    l.run = levels ? 2 * (unsigned)tiles : 8;
+    l.hold = levels && tiles == MANY ? 16 : l.run;
+    l.length = levels ? blocks * 4 * l.hold : (nrow + 7) / 8 * 8;
+    return l;
+}
+
 extern "C" cudaError_t beam_k_points(const struct beam_k_steer *s, cudaStream_t stream)
 {
     for (const compiled &g : grids)
-        if (g.m == s->m && g.n == s->n) {
-            g.launch(*s, stream);
-            return cudaGetLastError();
-        }
+        if (g.m == s->m && g.n == s->n)
+            return g.launch(*s, stream);
     return cudaErrorInvalidValue;
 }

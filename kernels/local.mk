@@ -8,6 +8,8 @@ CUDA_FILES = \
 	kernels/beam_give.cu \
 	kernels/beam_points.cu \
 	kernels/beam_product.cu \
+	kernels/beam_refine.cu \
+	kernels/beam_tiles.cu \
 	kernels/cornerturn.cu \
 	kernels/dedisp.cu \
 	kernels/dedisp_aim.cu \
@@ -22,6 +24,8 @@ CUDA_FILES = \
 CUDA_INCLUDES = \
 	kernels/beam.h \
 	kernels/beam_fft.cuh \
+	kernels/beam_level.cuh \
+	kernels/beam_weight.cuh \
 	kernels/cornerturn.h \
 	kernels/dedisp.h \
 	kernels/dedisp_cta.cuh \

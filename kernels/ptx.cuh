@@ -100,6 +100,12 @@ template <int N> __device__ __forceinline__ void copies_wait()
     asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
 }
 
+/* Brings a line of 128 bytes to the second cache. */
+__device__ __forceinline__ void prefetch_line(const void *from)
+{
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(from));
+}
+
 /* A barrier whose phase ends when "copiers" have said what they copy and all of it has come. */
 __device__ __forceinline__ void barrier_init(uint32_t bar, int copiers)
 {

@@ -205,7 +205,7 @@ GPU_TESTS = \
 tests_gpu_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/kernels $(CUDA_CPPFLAGS)
 tests_gpu_ldadd = lib/libpsrkit.a $(CUDA_LIBS)
 
-tests_gpu_t_beam_cuda_SOURCES = tests/gpu/t_beam_cuda.c
+tests_gpu_t_beam_cuda_SOURCES = tests/gpu/t_beam_cuda.c tests/gpu/beam_shape.h
 tests_gpu_t_beam_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_t_beam_cuda_LDADD = $(tests_gpu_ldadd) $(ERFA_LIBS) $(FFTW_LIBS)
 tests_gpu_t_beam_slots_SOURCES = tests/gpu/t_beam_slots.c

@@ -43,13 +43,21 @@ static inline cudaError_t psr_cuda_take_pinned(void *to, size_t bytes, int64_t *
     return cudaSuccess;
 }
 
+/* Copies to the device.  When it returns the bytes are there: cudaMemcpy alone may return while the
+ * last of pageable memory is under way, and streams that do not block would not wait for it. */
+static inline cudaError_t psr_cuda_send(void *to, const void *from, size_t bytes)
+{
+    TRY(cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice));
+    return cudaStreamSynchronize(cudaStreamLegacy);
+}
+
 /* Takes memory of the current device for a copy of from. */
 static inline cudaError_t psr_cuda_upload(void *to, const void *from, size_t bytes, int64_t *taken)
 {
     void *p;
     TRY(psr_cuda_take(to, bytes, taken));
     memcpy(&p, to, sizeof p);
-    return cudaMemcpy(p, from, bytes, cudaMemcpyHostToDevice);
+    return psr_cuda_send(p, from, bytes);
 }
 
 #endif

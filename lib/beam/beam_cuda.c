@@ -51,10 +51,9 @@ static cudaError_t stage_voltages(struct psr_beam_cuda *c, const uint8_t **in, s
     struct psr_beam_half *h = c->half + c->turn;
     if (!h->h_in) {
         const size_t most = c->piece * c->w->nfreq * PSR_BEAM_NPOL * c->w->ndish;
-        void *p;
-        TRY(cudaMallocHost(&p, most));
-        h->h_in = p;
-        c->bytes += (int64_t)most;
+        int64_t taken = 0;
+        TRY(psr_beam_cuda_count(c, most));
+        TRY(psr_cuda_take_pinned(&h->h_in, most, &taken));
     }
     TRY(cudaEventSynchronize(h->copied));
     copy_bytes(c, h->h_in, *in, bytes);
@@ -88,6 +87,7 @@ static cudaError_t launch_form(const struct psr_beam_cuda *c, const struct beam_
         .d_read = c->d_read,
         .d_weight = c->d_weight,
         .d_unit = c->d_unit,
+        .d_split = c->d_split,
     };
     const struct beam_k_any any = {.d_dish = c->d_dish, .d_gain = c->d_gain, .d_part = c->d_part};
     return c->tensor ? beam_k_form(in, &tensor, out, c->work)
@@ -131,8 +131,23 @@ static cudaError_t form_sums(struct psr_beam_cuda *c, uint64_t t0, size_t nt, co
     return cudaEventRecord(h->freed, c->work);
 }
 
+static cudaError_t refine_sums(const struct psr_beam_cuda *c, size_t nrow)
+{
+    const struct psr_beam_work *w = c->w;
+    const struct beam_k_finer finer = {
+        .m = w->m,
+        .n = w->n,
+        .nfreq = w->nfreq,
+        .nrow = nrow,
+        .d_table = c->d_refine,
+        .d_half = c->d_grid,
+        .d_fine = c->d_fine,
+    };
+    return beam_k_refine(&finer, c->work);
+}
+
 /* From the grid to directions. */
-static cudaError_t steer_sums(const struct psr_beam_cuda *c, const struct span *s)
+static cudaError_t steer_sums(const struct psr_beam_cuda *c, size_t nrow)
 {
     const struct psr_beam_work *w = c->w;
     const bool product = w->pattern == PSR_BEAM_PRODUCT;
@@ -140,23 +155,30 @@ static cudaError_t steer_sums(const struct psr_beam_cuda *c, const struct span *
         .m = w->m,
         .n = w->n,
         .nfreq = w->nfreq,
-        .nrow = s->nrow,
-        .d_half = c->tensor ? c->d_grid : NULL,
+        .nrow = nrow,
+        .d_half = !c->tensor ? NULL
+                  : product  ? c->d_grid
+                             : c->d_fine,
         .d_float = c->tensor ? NULL : c->d_grid,
         .d_bright = c->d_bright,
-        .d_ns = !c->tensor ? c->ns.d_factor
-                : product  ? c->ns.d_left
-                           : c->ns.d_scale,
+        .beams = &c->beams,
+        .d_ns = c->tensor ? c->ns.d_left : c->ns.d_factor,
         .d_ew = c->tensor ? c->ew.d_left : c->ew.d_factor,
         .n_ns = w->n_ns,
         .n_ew = w->n_ew,
+        .nbit = psr_beam_cuda_levels(c) ? w->nbit : 32,
+        .d_offset = c->d_offset,
+        .d_scale = c->d_scale,
         .d_beam = c->d_beam,
     };
     if (w->pattern == PSR_BEAM_GRID)
         return cudaSuccess;
     if (!c->tensor)
         return beam_k_steer_any(&steer, product, c->work);
-    return product ? beam_k_product(&steer, c->work) : beam_k_points(&steer, c->work);
+    if (product)
+        return beam_k_product(&steer, c->work);
+    TRY(refine_sums(c, nrow));
+    return beam_k_points(&steer, c->work);
 }
 
 /* Rows, and their way to the host. */
@@ -165,10 +187,12 @@ static cudaError_t give_rows(struct psr_beam_cuda *c, const struct span *s)
     const struct psr_beam_work *w = c->w;
     struct psr_beam_half *h = c->half + c->turn;
     const size_t row = w->nfreq * (size_t)w->nbit / 8;
+    const bool levels = psr_beam_cuda_levels(c);
     const struct beam_k_rows rows = {
         .nfreq = w->nfreq,
         .nrow = s->nrow,
-        .nbeam = w->nbeam,
+        .lines = psr_beam_cuda_lines(c, s->nrow, levels),
+        .levels = levels,
         .d_beam = c->d_beam,
         .t0 = s->t0,
         .nt = s->nt,
@@ -180,7 +204,7 @@ static cudaError_t give_rows(struct psr_beam_cuda *c, const struct span *s)
     };
     if (!s->nrow)
         return cudaSuccess;
-    TRY(steer_sums(c, s));
+    TRY(steer_sums(c, s->nrow));
     TRY(cudaStreamWaitEvent(c->work, h->drained, 0));
     TRY(beam_k_give(&rows, c->work));
     TRY(cudaEventRecord(h->given, c->work));
@@ -196,6 +220,7 @@ static cudaError_t run_pieces(struct psr_beam_cuda *c, const uint8_t *in, struct
 {
     const struct psr_beam_work *w = c->w;
     const size_t row = w->nfreq * (size_t)w->nbit / 8;
+    c->refused = 0;
     TRY(cudaSetDevice(w->device));
     if (!c->even)
         TRY(psr_beam_cuda_make_room(c, all.nrow));
@@ -225,7 +250,7 @@ static cudaError_t run_pieces(struct psr_beam_cuda *c, const uint8_t *in, struct
 static psr_status fail_block(const struct psr_beam_cuda *c, cudaError_t e, psr_err *err)
 {
     (void)cudaDeviceSynchronize(); /* nothing is to touch the caller's memory any more */
-    return psr_cuda_fail(c->w->device, e, "beams", err);
+    return psr_beam_cuda_fail(c, e, "beams", err);
 }
 
 static psr_status execute(void *state, const uint8_t *in, size_t nt, uint64_t t0, void *out,

@@ -33,20 +33,25 @@ struct psr_beam_cuda {
     uint16_t *d_write, *d_read;
     void *d_weight;
     struct beam_k_axis ns, ew; /* what of them the pattern and the path need */
+    struct beam_k_beams beams; /* arbitrary ones of the tensor path */
+    uint32_t *d_refine;        /* constants */
     float *d_offset, *d_scale;
     float *d_sum[2]; /* sums begun: before a piece, and after */
     float *d_part;   /* scratch of the slow path */
+    float *d_split;  /* scratch of sums that are several thread blocks'; NULL: none are */
 
-    void *d_grid;  /* [nfreq][rows][4 m n]; NULL where beams are those of the grid */
-    float *d_beam; /* [nfreq][rows][nbeam] */
-    size_t rows;   /* that there is room for */
-    size_t piece;  /* samples at once */
+    void *d_grid; /* [nfreq][rows][4 m n]; NULL where beams are those of the grid */
+    void *d_fine; /* that refined, for arbitrary beams of the tensor path */
+    void *d_beam; /* intensities: psr_beam_cuda_lines */
+    size_t rows;  /* that there is room for */
+    size_t piece; /* samples at once */
     struct psr_beam_half half[2];
     cudaStream_t in, work, out;
     int turn;                  /* half that the next piece uses */
     cudaEvent_t done[2];       /* of the last block begun and the one before, by turns */
     unsigned nblock;           /* begun */
     int64_t bytes, rows_bytes; /* allocated; of it what depends on rows */
+    int64_t limit, refused;    /* of bytes; what would have gone beyond, 0: nothing */
     bool started;              /* the device was there */
 };
 
@@ -54,8 +59,24 @@ struct psr_beam_cuda {
 PSR_MUST_CHECK psr_status psr_beam_cuda_start(struct psr_beam_cuda *c, psr_err *err);
 void psr_beam_cuda_free(struct psr_beam_cuda *c);
 
+/* How intensities of nrow rows lie in d_beam. */
+struct beam_k_lines psr_beam_cuda_lines(const struct psr_beam_cuda *c, size_t nrow, bool levels);
+
+/* Intensities are made as levels. */
+static inline bool psr_beam_cuda_levels(const struct psr_beam_cuda *c)
+{
+    return c->tensor && c->w->pattern != PSR_BEAM_GRID && c->w->nbit < 32;
+}
+
 /* Room for so many rows at once. */
 cudaError_t psr_beam_cuda_make_room(struct psr_beam_cuda *c, size_t rows);
+
+/* Counts bytes about to be allocated; cudaErrorMemoryAllocation where they go beyond the limit. */
+cudaError_t psr_beam_cuda_count(struct psr_beam_cuda *c, size_t bytes);
+
+/* The status of a call that failed at "what". */
+psr_status psr_beam_cuda_fail(const struct psr_beam_cuda *c, cudaError_t e, const char *what,
+                              psr_err *err);
 
 /* Takes up the work's directions and its quantising. */
 cudaError_t psr_beam_cuda_point(struct psr_beam_cuda *c);

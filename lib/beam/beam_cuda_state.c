@@ -2,6 +2,7 @@
 #include "beam_cuda.h"
 #include "beam_cuda_slots.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <psrkit/device.h>
 #include <stdlib.h>
@@ -18,6 +19,44 @@ enum {
  * of noise is then above the smallest half with full precision by the number of dishes. */
 static const double BRIGHTEST = 8192;
 
+/* --- memory ----------------------------------------------------------------------------------- */
+
+cudaError_t psr_beam_cuda_count(struct psr_beam_cuda *c, size_t bytes)
+{
+    c->refused = 0;
+    if ((int64_t)bytes > c->limit - c->bytes) {
+        c->refused = c->bytes + (int64_t)bytes;
+        return cudaErrorMemoryAllocation;
+    }
+    c->bytes += (int64_t)bytes;
+    return cudaSuccess;
+}
+
+psr_status psr_beam_cuda_fail(const struct psr_beam_cuda *c, cudaError_t e, const char *what,
+                              psr_err *err)
+{
+    if (!c->refused)
+        return psr_cuda_fail(c->w->device, e, what, err);
+    return psr_fail(err, PSR_ENOMEM,
+                    "device %d: %s: %" PRId64
+                    " bytes with those there are, above mem_bytes %" PRId64,
+                    c->w->device, what, c->refused, c->limit);
+}
+
+static cudaError_t take(struct psr_beam_cuda *c, void *to, size_t bytes)
+{
+    int64_t taken = 0;
+    TRY(psr_beam_cuda_count(c, bytes));
+    return psr_cuda_take(to, bytes, &taken);
+}
+
+static cudaError_t upload(struct psr_beam_cuda *c, void *to, const void *from, size_t bytes)
+{
+    int64_t taken = 0;
+    TRY(psr_beam_cuda_count(c, bytes));
+    return psr_cuda_upload(to, from, bytes, &taken);
+}
+
 /* --- rows ------------------------------------------------------------------------------------- */
 
 /* Bytes on the grid of one row of all channels. */
@@ -28,13 +67,50 @@ static size_t grid_row_bytes(const struct psr_beam_cuda *c)
     return w->pattern == PSR_BEAM_GRID ? 0 : w->nfreq * 4 * w->m * w->n * each;
 }
 
+/* Refined sums; 0 where there are none. */
+static size_t fine_row_bytes(const struct psr_beam_cuda *c)
+{
+    return c->tensor && c->w->pattern == PSR_BEAM_POINTS ? 2 * grid_row_bytes(c) : 0;
+}
+
+struct beam_k_lines psr_beam_cuda_lines(const struct psr_beam_cuda *c, size_t nrow, bool levels)
+{
+    const struct psr_beam_work *w = c->w;
+    if (c->tensor && w->pattern == PSR_BEAM_POINTS)
+        return beam_k_points_lines(w->nbeam, nrow, levels);
+    if (c->tensor && w->pattern == PSR_BEAM_PRODUCT)
+        return beam_k_product_lines(w->n_ns, w->n_ew, nrow, levels);
+    return beam_k_product_lines(1, w->nbeam, nrow, false);
+}
+
+/* Intensities of so many rows, as floats or as levels, whichever takes more. */
+static size_t beam_bytes(const struct psr_beam_cuda *c, size_t rows)
+{
+    const struct beam_k_lines x = psr_beam_cuda_lines(c, rows, false);
+    const struct beam_k_lines y = psr_beam_cuda_lines(c, rows, true);
+    const size_t floats = x.count * x.length * sizeof(float), levels = y.count * y.length;
+    return c->w->nfreq * (floats > levels ? floats : levels);
+}
+
+static size_t given_bytes(const struct psr_beam_cuda *c, size_t rows)
+{
+    return rows * c->w->nfreq * c->w->nbeam * sizeof(float);
+}
+
+static size_t room_bytes(const struct psr_beam_cuda *c, size_t rows)
+{
+    return rows * (grid_row_bytes(c) + fine_row_bytes(c)) + beam_bytes(c, rows) +
+           2 * given_bytes(c, rows);
+}
+
 static void drop_room(struct psr_beam_cuda *c)
 {
     cudaFree(c->d_grid);
+    cudaFree(c->d_fine);
     cudaFree(c->d_beam);
     cudaFree(c->half[0].d_rows);
     cudaFree(c->half[1].d_rows);
-    c->d_grid = c->d_beam = c->half[0].d_rows = c->half[1].d_rows = NULL;
+    c->d_grid = c->d_fine = c->d_beam = c->half[0].d_rows = c->half[1].d_rows = NULL;
     c->bytes -= c->rows_bytes;
     c->rows = 0;
     c->rows_bytes = 0;
@@ -42,49 +118,69 @@ static void drop_room(struct psr_beam_cuda *c)
 
 cudaError_t psr_beam_cuda_make_room(struct psr_beam_cuda *c, size_t rows)
 {
-    const size_t row = c->w->nfreq * c->w->nbeam * sizeof(float);
+    int64_t taken = 0;
     if (rows <= c->rows)
         return cudaSuccess;
     drop_room(c);
-    int64_t before = c->bytes;
+    TRY(psr_beam_cuda_count(c, room_bytes(c, rows)));
+    c->rows_bytes = (int64_t)room_bytes(c, rows);
     if (grid_row_bytes(c))
-        TRY(psr_cuda_take(&c->d_grid, rows * grid_row_bytes(c), &c->bytes));
-    TRY(psr_cuda_take(&c->d_beam, rows * row, &c->bytes));
-    TRY(psr_cuda_take(&c->half[0].d_rows, rows * row, &c->bytes));
-    TRY(psr_cuda_take(&c->half[1].d_rows, rows * row, &c->bytes));
+        TRY(psr_cuda_take(&c->d_grid, rows * grid_row_bytes(c), &taken));
+    if (fine_row_bytes(c))
+        TRY(psr_cuda_take(&c->d_fine, rows * fine_row_bytes(c), &taken));
+    TRY(psr_cuda_take(&c->d_beam, beam_bytes(c, rows), &taken));
+    TRY(psr_cuda_take(&c->half[0].d_rows, given_bytes(c, rows), &taken));
+    TRY(psr_cuda_take(&c->half[1].d_rows, given_bytes(c, rows), &taken));
     c->rows = rows;
-    c->rows_bytes = c->bytes - before;
     return cudaSuccess;
 }
 
-/* Samples at once that keep voltages, scratch and rows within what there is. */
-static size_t choose_piece(const struct psr_beam_cuda *c, int64_t mem_free)
+/* What pieces of n samples take: voltages twice, also in page-locked memory of the host where the
+ * caller's is not, scratch of the slow path, and rows. */
+static double piece_bytes(const struct psr_beam_cuda *c, size_t n)
+{
+    const struct psr_beam_work *w = c->w;
+    const double sample = 2 * (double)w->nfreq * PSR_BEAM_NPOL * (double)(c->row + w->ndish);
+    const double part = c->tensor ? 0 : (double)beam_k_any_bytes(w->m, w->n, w->nfreq);
+    return (double)n * (sample + part) + (double)room_bytes(c, n / w->tds_min + 1);
+}
+
+/* Samples at once that leave half of the memory to the caller's blocks, if there are any. */
+static size_t choose_piece(const struct psr_beam_cuda *c)
 {
     const struct psr_beam_work *w = c->w;
     const double sample = (double)w->nfreq * PSR_BEAM_NPOL * (double)c->row;
     const double part = c->tensor ? 0 : (double)beam_k_any_bytes(w->m, w->n, w->nfreq);
-    const double row =
-        (double)grid_row_bytes(c) + 3 * (double)w->nfreq * (double)w->nbeam * sizeof(float);
-    double most = (double)(w->mem_bytes < mem_free ? w->mem_bytes : mem_free) / 2;
-    double n = (most - row) / (2 * sample + part + row / (double)w->tds_min);
-    n = fmin(fmin(n, PIECE_BYTES / sample), PIECE_MAX);
+    double most = fmin(PIECE_BYTES / sample, PIECE_MAX);
     if (part > 0)
-        n = fmin(n, PART_BYTES / part);
-    return n > 1 ? (size_t)n : 1;
+        most = fmin(most, PART_BYTES / part);
+    size_t n = most > 1 ? (size_t)most : 1;
+    while (n > 1 && piece_bytes(c, n) > (double)c->limit / 2 - (double)c->bytes)
+        n -= n / 16 + 1;
+    return n ? n : 1;
+}
+
+static cudaError_t make_sums(struct psr_beam_cuda *c)
+{
+    const struct psr_beam_work *w = c->w;
+    const size_t sums = w->nfreq * 4 * w->m * w->n * sizeof(float);
+    const size_t split = c->tensor ? beam_k_split_bytes(w->m, w->n, w->nfreq) : 0;
+    TRY(take(c, &c->d_sum[0], sums));
+    TRY(take(c, &c->d_sum[1], sums));
+    return split ? take(c, &c->d_split, split) : cudaSuccess;
 }
 
 static cudaError_t make_buffers(struct psr_beam_cuda *c)
 {
     const struct psr_beam_work *w = c->w;
     const size_t sample = w->nfreq * PSR_BEAM_NPOL * c->row;
-    const size_t sums = w->nfreq * 4 * w->m * w->n * sizeof(float);
-    TRY(psr_cuda_take(&c->half[0].d_in, c->piece * sample, &c->bytes));
-    TRY(psr_cuda_take(&c->half[1].d_in, c->piece * sample, &c->bytes));
-    TRY(psr_cuda_take(&c->d_sum[0], sums, &c->bytes));
-    TRY(psr_cuda_take(&c->d_sum[1], sums, &c->bytes));
+    for (int n = 0; n < 2; n++) {
+        TRY(take(c, &c->half[n].d_in, c->piece * sample));
+        if (c->row > w->ndish) /* bytes beyond the dishes are read, and weighted with 0 */
+            TRY(cudaMemsetAsync(c->half[n].d_in, 0, c->piece * sample, c->work));
+    }
     if (!c->tensor)
-        TRY(psr_cuda_take(&c->d_part, c->piece * beam_k_any_bytes(w->m, w->n, w->nfreq),
-                          &c->bytes));
+        TRY(take(c, &c->d_part, c->piece * beam_k_any_bytes(w->m, w->n, w->nfreq)));
     return psr_beam_cuda_make_room(c, c->piece / w->tds_min + 1);
 }
 
@@ -92,16 +188,31 @@ static cudaError_t make_buffers(struct psr_beam_cuda *c)
 
 /* Memory for what a kernel wants of an axis. */
 static cudaError_t take_axis(struct psr_beam_cuda *c, struct beam_k_axis *axis, size_t n,
-                             size_t ndir, bool scale)
+                             size_t ndir)
 {
     const size_t nfreq = c->w->nfreq;
     *axis = (struct beam_k_axis){.n = n, .ndir = ndir};
-    TRY(psr_cuda_take(&axis->d_theta, nfreq * ndir * sizeof(double), &c->bytes));
-    if (!c->tensor)
-        return psr_cuda_take(&axis->d_factor, nfreq * 2 * n * ndir * sizeof(float), &c->bytes);
-    if (scale)
-        return psr_cuda_take(&axis->d_scale, beam_k_scale_bytes(n, ndir, nfreq), &c->bytes);
-    return psr_cuda_take(&axis->d_left, beam_k_left_bytes(n, ndir, nfreq), &c->bytes);
+    TRY(take(c, &axis->d_theta, nfreq * ndir * sizeof(double)));
+    if (c->tensor)
+        return take(c, &axis->d_left, beam_k_left_bytes(n, ndir, nfreq));
+    return take(c, &axis->d_factor, nfreq * 2 * n * ndir * sizeof(float));
+}
+
+/* Memory for arbitrary beams of the tensor path. */
+static cudaError_t take_beams(struct psr_beam_cuda *c)
+{
+    const struct psr_beam_work *w = c->w;
+    const size_t tiles = beam_k_tiles(w->n, w->nbeam), places = w->nfreq * tiles * BEAM_TILE;
+    struct beam_k_beams *b = &c->beams;
+    *b = (struct beam_k_beams){.m = w->m, .n = w->n, .nbeam = w->nbeam, .tiles = tiles};
+    TRY(take(c, &b->d_ns, w->nfreq * w->nbeam * sizeof(double)));
+    TRY(take(c, &b->d_ew, w->nfreq * w->nbeam * sizeof(double)));
+    TRY(take(c, &b->d_first, w->nfreq * (w->n + 1) * sizeof *b->d_first));
+    TRY(take(c, &b->d_beam, places * sizeof *b->d_beam));
+    TRY(take(c, &b->d_taps, places * 4 * BEAM_QUAD));
+    TRY(take(c, &b->d_factor, places * 4 * w->m));
+    TRY(take(c, &c->d_refine, beam_k_refine_table_bytes(w->n)));
+    return beam_k_make_refine_table(w->n, c->d_refine, c->work);
 }
 
 static cudaError_t take_directions(struct psr_beam_cuda *c)
@@ -109,25 +220,36 @@ static cudaError_t take_directions(struct psr_beam_cuda *c)
     const struct psr_beam_work *w = c->w;
     if (w->pattern == PSR_BEAM_GRID)
         return cudaSuccess;
-    TRY(take_axis(c, &c->ns, w->m, w->n_ns, w->pattern == PSR_BEAM_POINTS));
-    TRY(take_axis(c, &c->ew, w->n, w->n_ew, false));
+    if (c->tensor && w->pattern == PSR_BEAM_POINTS) {
+        TRY(take_beams(c));
+    } else {
+        TRY(take_axis(c, &c->ns, w->m, w->n_ns));
+        TRY(take_axis(c, &c->ew, w->n, w->n_ew));
+    }
     return psr_beam_cuda_point(c);
 }
 
-static cudaError_t point_axis(struct psr_beam_cuda *c, struct beam_k_axis *axis,
-                              const double *theta)
+static cudaError_t send_directions(const struct psr_beam_cuda *c, const double *const *d_theta,
+                                   const double *theta, size_t ndir)
 {
     void *to;
-    memcpy(&to, &axis->d_theta, sizeof to);
-    TRY(cudaMemcpy(to, theta, c->w->nfreq * axis->ndir * sizeof *theta, cudaMemcpyHostToDevice));
-    return beam_k_make_factors(axis, c->w->nfreq, c->work);
+    memcpy(&to, d_theta, sizeof to);
+    return psr_cuda_send(to, theta, c->w->nfreq * ndir * sizeof *theta);
 }
 
 cudaError_t psr_beam_cuda_point(struct psr_beam_cuda *c)
 {
-    TRY(cudaSetDevice(c->w->device));
-    TRY(point_axis(c, &c->ns, c->w->theta_ns));
-    TRY(point_axis(c, &c->ew, c->w->theta_ew));
+    const struct psr_beam_work *w = c->w;
+    const bool tiles = c->beams.d_beam;
+    TRY(cudaSetDevice(w->device));
+    TRY(send_directions(c, tiles ? &c->beams.d_ns : &c->ns.d_theta, w->theta_ns, w->n_ns));
+    TRY(send_directions(c, tiles ? &c->beams.d_ew : &c->ew.d_theta, w->theta_ew, w->n_ew));
+    if (tiles) {
+        TRY(beam_k_make_beams(&c->beams, w->nfreq, c->work));
+    } else {
+        TRY(beam_k_make_factors(&c->ns, w->nfreq, c->work));
+        TRY(beam_k_make_factors(&c->ew, w->nfreq, c->work));
+    }
     return cudaStreamSynchronize(c->work);
 }
 
@@ -137,8 +259,8 @@ cudaError_t psr_beam_cuda_quantise(struct psr_beam_cuda *c)
     TRY(cudaSetDevice(c->w->device));
     if (c->w->nbit == 32)
         return cudaSuccess;
-    TRY(cudaMemcpy(c->d_offset, c->w->offset, bytes, cudaMemcpyHostToDevice));
-    return cudaMemcpy(c->d_scale, c->w->scale, bytes, cudaMemcpyHostToDevice);
+    TRY(psr_cuda_send(c->d_offset, c->w->offset, bytes));
+    return psr_cuda_send(c->d_scale, c->w->scale, bytes);
 }
 
 /* --- weights and constants -------------------------------------------------------------------- */
@@ -172,9 +294,9 @@ static cudaError_t upload_ranges(struct psr_beam_cuda *c)
         return cudaErrorMemoryAllocation;
     for (size_t f = 0; f < w->nfreq; f++)
         find_range(w, f, unit + f, unit + w->nfreq + f);
-    cudaError_t e = psr_cuda_upload(&c->d_unit, unit, w->nfreq * sizeof *unit, &c->bytes);
+    cudaError_t e = upload(c, &c->d_unit, unit, w->nfreq * sizeof *unit);
     if (!e)
-        e = psr_cuda_upload(&c->d_bright, unit + w->nfreq, w->nfreq * sizeof *unit, &c->bytes);
+        e = upload(c, &c->d_bright, unit + w->nfreq, w->nfreq * sizeof *unit);
     free(unit);
     return e;
 }
@@ -187,15 +309,14 @@ static cudaError_t upload_channels(struct psr_beam_cuda *c)
         return cudaErrorMemoryAllocation;
     for (size_t f = 0; f < w->nfreq; f++)
         tds[f] = (uint32_t)w->tds[f];
-    cudaError_t e = psr_cuda_upload(&c->d_tds, tds, w->nfreq * sizeof *tds, &c->bytes);
+    cudaError_t e = upload(c, &c->d_tds, tds, w->nfreq * sizeof *tds);
     free(tds);
     TRY(e);
-    TRY(psr_cuda_take(&c->d_offset, w->nfreq * sizeof(float), &c->bytes));
-    TRY(psr_cuda_take(&c->d_scale, w->nfreq * sizeof(float), &c->bytes));
+    TRY(take(c, &c->d_offset, w->nfreq * sizeof(float)));
+    TRY(take(c, &c->d_scale, w->nfreq * sizeof(float)));
     if (!w->weight)
         return cudaSuccess;
-    return psr_cuda_upload(&c->d_gain, w->weight, w->nfreq * 4 * w->ndish * sizeof(float),
-                           &c->bytes);
+    return upload(c, &c->d_gain, w->weight, w->nfreq * 4 * w->ndish * sizeof(float));
 }
 
 /* The slow path: which dish stands at each place. */
@@ -211,7 +332,7 @@ static cudaError_t upload_places(struct psr_beam_cuda *c)
     for (size_t d = 0; d < w->ndish; d++)
         if (w->cell[d] >= 0)
             dish[w->cell[d]] = (int32_t)d;
-    cudaError_t e = psr_cuda_upload(&c->d_dish, dish, n * sizeof *dish, &c->bytes);
+    cudaError_t e = upload(c, &c->d_dish, dish, n * sizeof *dish);
     free(dish);
     return e;
 }
@@ -221,12 +342,12 @@ static cudaError_t upload_slots(struct psr_beam_cuda *c, const struct psr_beam_s
     const struct beam_k_layout *l = &c->layout;
     const size_t words = (size_t)l->words, nfreq = c->w->nfreq;
     TRY(upload_ranges(c));
-    TRY(psr_cuda_upload(&c->d_write, s->write, (size_t)l->dishes * sizeof *s->write, &c->bytes));
-    TRY(psr_cuda_upload(&c->d_read, s->read, 2 * words * sizeof *s->read, &c->bytes));
-    TRY(psr_cuda_upload(&c->d_dish, s->dish, 2 * words * sizeof *s->dish, &c->bytes));
-    TRY(psr_cuda_take(&c->d_table, (size_t)l->tables * sizeof *c->d_table, &c->bytes));
+    TRY(upload(c, &c->d_write, s->write, (size_t)l->dishes * sizeof *s->write));
+    TRY(upload(c, &c->d_read, s->read, 2 * words * sizeof *s->read));
+    TRY(upload(c, &c->d_dish, s->dish, 2 * words * sizeof *s->dish));
+    TRY(take(c, &c->d_table, (size_t)l->tables * sizeof *c->d_table));
     TRY(beam_k_make_tables(c->w->m, c->w->n, c->d_table, c->work));
-    TRY(psr_cuda_take(&c->d_weight, nfreq * 2 * words * 8, &c->bytes));
+    TRY(take(c, &c->d_weight, nfreq * 2 * words * 8));
     const struct beam_k_weights weights = {
         .d_gain = c->d_gain,
         .d_dish = c->d_dish,
@@ -249,7 +370,7 @@ static psr_status place_dishes(struct psr_beam_cuda *c, psr_err *err)
         if (!e)
             e = c->tensor ? upload_slots(c, &slots) : upload_places(c);
         if (e)
-            st = psr_cuda_fail(c->w->device, e, "weights", err);
+            st = psr_beam_cuda_fail(c, e, "weights", err);
     }
     psr_beam_slots_free(&slots);
     return st;
@@ -283,18 +404,19 @@ psr_status psr_beam_cuda_start(struct psr_beam_cuda *c, psr_err *err)
     cudaError_t e = cudaSetDevice(w->device);
     c->started = !e;
     if (e || (e = make_events(c)))
-        return psr_cuda_fail(c->w->device, e, "start", err);
+        return psr_beam_cuda_fail(c, e, "start", err);
     c->layout = beam_k_find_layout(w->m, w->n);
     c->tensor = c->layout.words && device.sm >= TENSOR_SM && w->ndish <= (size_t)c->layout.dishes;
     c->row = c->tensor ? psr_beam_slots_dishes(w) : w->ndish;
     c->even = w->tds_min == w->tds_max;
-    c->piece = choose_piece(c, device.mem_free);
+    c->limit = w->mem_bytes < device.mem_free ? w->mem_bytes : device.mem_free;
     if ((st = place_dishes(c, err)))
         return st;
-    if ((e = take_directions(c)))
-        return psr_cuda_fail(c->w->device, e, "directions", err);
+    if ((e = take_directions(c)) || (e = make_sums(c)))
+        return psr_beam_cuda_fail(c, e, "directions and sums", err);
+    c->piece = choose_piece(c);
     if ((e = make_buffers(c)) || (e = cudaStreamSynchronize(c->work)))
-        return psr_cuda_fail(c->w->device, e, "voltages and beams", err);
+        return psr_beam_cuda_fail(c, e, "voltages and beams", err);
     return PSR_OK;
 }
 
@@ -304,10 +426,12 @@ void psr_beam_cuda_free(struct psr_beam_cuda *c)
     (void)cudaDeviceSynchronize();
     drop_room(c);
     const void *const device[] = {
-        c->d_tds,      c->d_unit,    c->d_bright,   c->d_gain,      c->d_dish,     c->d_table,
-        c->d_write,    c->d_read,    c->d_weight,   c->d_offset,    c->d_scale,    c->d_sum[0],
-        c->d_sum[1],   c->d_part,    c->ns.d_theta, c->ns.d_left,   c->ns.d_scale, c->ns.d_factor,
-        c->ew.d_theta, c->ew.d_left, c->ew.d_scale, c->ew.d_factor,
+        c->d_tds,        c->d_unit,       c->d_bright,       c->d_gain,     c->d_dish,
+        c->d_table,      c->d_write,      c->d_read,         c->d_weight,   c->d_offset,
+        c->d_scale,      c->d_sum[0],     c->d_sum[1],       c->d_part,     c->d_split,
+        c->ns.d_theta,   c->ns.d_left,    c->ns.d_factor,    c->ew.d_theta, c->ew.d_left,
+        c->ew.d_factor,  c->d_refine,     c->beams.d_ns,     c->beams.d_ew, c->beams.d_first,
+        c->beams.d_beam, c->beams.d_taps, c->beams.d_factor,
     };
     for (size_t n = 0; n < sizeof device / sizeof *device; n++) {
         void *p;

@@ -46,7 +46,10 @@ struct psr_beam_desc {
     const double *theta_ew; /* POINTS [nfreq][nbeam], PRODUCT [nfreq][n_ew]; copied */
     int nthread;            /* 0: all cores */
     int64_t mem_bytes;      /* bound on what the plan may allocate, and what psr_beam_block leaves
-                               for the caller's blocks; 0: a quarter of the machine */
+                               for the caller's blocks; 0: a quarter of the machine.  For cuda it
+                               bounds the sum of the bytes on the device and of page-locked memory
+                               for voltages that lie in other memory (the driver rounds up each
+                               allocation, and has some of its own) */
     const char *backend;    /* "auto" "cpu" "cuda"; NULL is "auto" */
     int device;             /* of the backend */
 };
@@ -79,7 +82,8 @@ PSR_MUST_CHECK psr_status psr_beam_quantise(psr_beam *p, int nbit, const float *
 size_t psr_beam_row_bytes(const psr_beam *p);
 
 /* A number of samples per execute that suits the backend and, with its rows, mem_bytes; any other
- * works too. */
+ * works too, but where T_ds differs between channels cuda holds all rows of an execute at once, and
+ * a longer one may need more than mem_bytes. */
 size_t psr_beam_block(const psr_beam *p);
 
 /* Sums of channel f that nt samples more would complete. */
@@ -98,7 +102,8 @@ size_t psr_beam_rows(const psr_beam *p, size_t nt);
  * Notes:    the CPU backend gives the same bits whatever the threads and the lengths of the blocks.
  *           Accuracy: 1e-5 (cpu), 3e-3 (cuda) of that channel and sum's brightest half-integer
  *           direction, whether it is among the plan's beams or not.
- * Status:   PSR_EINVAL (stride), PSR_ENOMEM, PSR_EDEVICE.  After an error the plan must be reset.
+ * Status:   PSR_EINVAL (stride), PSR_ENOMEM (also naming mem_bytes), PSR_EDEVICE.  After an error
+ *           the plan must be reset.
  */
 PSR_MUST_CHECK psr_status psr_beam_execute(psr_beam *p, const uint8_t *in, size_t nt, void *out,
                                            size_t stride, size_t *nrow, psr_err *err);

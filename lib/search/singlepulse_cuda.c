@@ -104,8 +104,7 @@ static cudaError_t make_rest(struct pulse_cuda *c, const struct pulse_share *s)
         return cudaErrorMemoryAllocation;
     for (size_t i = 0; i < s->nseries; i++)
         sweep[i] = (int64_t)s->sweep[i];
-    cudaError_t e =
-        cudaMemcpy(c->d_sweep, sweep, s->nseries * sizeof *sweep, cudaMemcpyHostToDevice);
+    cudaError_t e = psr_cuda_send(c->d_sweep, sweep, s->nseries * sizeof *sweep);
     free(sweep);
     return e;
 }

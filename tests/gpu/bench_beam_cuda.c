@@ -26,6 +26,9 @@ static const struct entry {
     {512, 24, 24, 256, 40, 5760, 96, 96, 27.3066e-6, 14.4, 5.9, 1.8},
 };
 
+/* Few channels and long sums. */
+static const struct entry few = {512, 24, 24, 8, 1032, 5760, 96, 96, 27.3066e-6, 0, 0, 0};
+
 /* --- the workload ----------------------------------------------------------------------------- */
 
 struct bench {
@@ -93,6 +96,8 @@ static void free_work(struct psr_beam_work *w)
     free(w->weight);
     free(w->theta_ns);
     free(w->theta_ew);
+    free(w->offset);
+    free(w->scale);
 }
 
 static void start(struct bench *b, const struct entry *e, enum psr_beam_pattern pattern)
@@ -136,12 +141,27 @@ static cudaError_t run_form(void *ctx)
                                     .tds_min = (uint32_t)e->tds,
                                     .d_begun = c->d_sum[0],
                                     .d_left = c->d_sum[1]};
-    const struct beam_k_tensor tensor = {c->d_table, c->d_write, c->d_read, c->d_weight, c->d_unit};
+    const struct beam_k_tensor tensor = {c->d_table,  c->d_write, c->d_read,
+                                         c->d_weight, c->d_unit,  c->d_split};
     const struct beam_k_grid out = {.nrow = b->nrow, .d_half = c->d_grid, .d_bright = c->d_bright};
     b->set = (b->set + 1) % SETS;
     return beam_k_form(&in, &tensor, &out, c->work);
 }
 
+static cudaError_t run_refine(void *ctx)
+{
+    struct bench *b = ctx;
+    const struct beam_k_finer r = {.m = b->e->m,
+                                   .n = b->e->n,
+                                   .nfreq = b->e->nfreq,
+                                   .nrow = b->nrow,
+                                   .d_table = b->c.d_refine,
+                                   .d_half = b->c.d_grid,
+                                   .d_fine = b->c.d_fine};
+    return beam_k_refine(&r, b->c.work);
+}
+
+/* The note's second kernel. */
 static cudaError_t run_steer(void *ctx)
 {
     struct bench *b = ctx;
@@ -151,19 +171,28 @@ static cudaError_t run_steer(void *ctx)
                                    .n = b->e->n,
                                    .nfreq = b->e->nfreq,
                                    .nrow = b->nrow,
-                                   .d_half = c->d_grid,
+                                   .d_half = points ? c->d_fine : c->d_grid,
                                    .d_bright = c->d_bright,
-                                   .d_ns = points ? c->ns.d_scale : c->ns.d_left,
+                                   .beams = &c->beams,
+                                   .d_ns = c->ns.d_left,
                                    .d_ew = c->ew.d_left,
                                    .n_ns = b->w.n_ns,
                                    .n_ew = b->w.n_ew,
+                                   .nbit = b->w.nbit,
+                                   .d_offset = c->d_offset,
+                                   .d_scale = c->d_scale,
                                    .d_beam = c->d_beam};
-    return points ? beam_k_points(&s, c->work) : beam_k_product(&s, c->work);
+    if (!points)
+        return beam_k_product(&s, c->work);
+    cudaError_t e = run_refine(b);
+    return e ? e : beam_k_points(&s, c->work);
 }
 
 static cudaError_t run_factors(void *ctx)
 {
     struct bench *b = ctx;
+    if (b->w.pattern == PSR_BEAM_POINTS)
+        return beam_k_make_beams(&b->c.beams, b->e->nfreq, b->c.work);
     cudaError_t e = beam_k_make_factors(&b->c.ns, b->e->nfreq, b->c.work);
     return e ? e : beam_k_make_factors(&b->c.ew, b->e->nfreq, b->c.work);
 }
@@ -171,13 +200,17 @@ static cudaError_t run_factors(void *ctx)
 static cudaError_t run_give(void *ctx)
 {
     struct bench *b = ctx;
+    const bool levels = psr_beam_cuda_levels(&b->c);
     const struct beam_k_rows rows = {.nfreq = b->e->nfreq,
                                      .nrow = b->nrow,
-                                     .nbeam = b->w.nbeam,
+                                     .lines = psr_beam_cuda_lines(&b->c, b->nrow, levels),
+                                     .levels = levels,
                                      .d_beam = b->c.d_beam,
                                      .nt = b->nt,
                                      .d_tds = b->c.d_tds,
-                                     .nbit = 32,
+                                     .nbit = b->w.nbit,
+                                     .d_offset = b->c.d_offset,
+                                     .d_scale = b->c.d_scale,
                                      .d_out = b->c.half[0].d_rows};
     return beam_k_give(&rows, b->c.work);
 }
@@ -213,33 +246,63 @@ static double direct(const struct bench *b, const uint8_t *v, size_t f, size_t i
     return power;
 }
 
-/* Largest error at some beams, of the mean beam (the input is noise). */
-static double check(const struct bench *b)
+/* Intensity of beam i, row k and channel f as given. */
+static double fetch_given(const struct bench *b, size_t f, size_t k, size_t i)
+{
+    const size_t at = (i * b->nrow + k) * b->e->nfreq + f;
+    float x = 0;
+    uint8_t level = 0;
+    if (b->w.nbit == 32)
+        MUST(cudaMemcpy(&x, (float *)b->c.half[0].d_rows + at, sizeof x, cudaMemcpyDeviceToHost));
+    else
+        MUST(cudaMemcpy(&level, (uint8_t *)b->c.half[0].d_rows + at, 1, cudaMemcpyDeviceToHost));
+    return b->w.nbit == 32 ? (double)x : level / (double)b->w.scale[f] + (double)b->w.offset[f];
+}
+
+/* Largest error of some rows, of the mean beam (the input is noise); a level is 1 % of that. */
+static double check(const struct bench *b, double *mean)
 {
     const struct entry *e = b->e;
     const size_t row = 2 * e->ndish, last = (size_t)(b->set + SETS - 1) % SETS;
-    double worst = 0, mean = 0, off[CHECKED];
+    double worst = 0, off[CHECKED];
     uint8_t *v = bench_take(e->tds, row);
+    *mean = 0;
+    MUST(cudaStreamSynchronize(b->c.work));
     for (size_t n = 0; n < CHECKED; n++) {
         size_t f = n * (e->nfreq - 1) / (CHECKED - 1), k = (size_t)rand() % b->nrow;
         size_t i = n ? (size_t)rand() % b->w.nbeam : b->w.nbeam - 1;
-        float got;
-        MUST(cudaMemcpy(&got, b->c.d_beam + (f * b->nrow + k) * b->w.nbeam + i, sizeof got,
-                        cudaMemcpyDeviceToHost));
+        double got = fetch_given(b, f, k, i);
         MUST(cudaMemcpy2D(v, row, b->d_in + last * b->bytes + (k * e->tds * e->nfreq + f) * row,
                           e->nfreq * row, row, e->tds, cudaMemcpyDeviceToHost));
         double want = direct(b, v, f, i);
-        mean += want / CHECKED;
-        off[n] = fabs((double)got - want);
+        *mean += want / CHECKED;
+        off[n] = fabs(got - want);
     }
     for (size_t n = 0; n < CHECKED; n++)
-        worst = off[n] / mean <= worst ? worst : off[n] / mean;
+        worst = off[n] / *mean <= worst ? worst : off[n] / *mean;
     free(v);
-    if (!(worst < 5e-3)) {
+    if (!(worst < (b->w.nbit == 32 ? 5e-3 : 1e-2))) {
         printf("WRONG by %g\n", worst);
         exit(EXIT_FAILURE);
     }
     return worst;
+}
+
+/* Levels from now on, of 1 % of the mean. */
+static void quantise(struct bench *b, double mean)
+{
+    const size_t nfreq = b->e->nfreq;
+    b->w.nbit = 8;
+    b->w.offset = bench_take(nfreq, sizeof *b->w.offset);
+    b->w.scale = bench_take(nfreq, sizeof *b->w.scale);
+    for (size_t f = 0; f < nfreq; f++) {
+        b->w.offset[f] = (float)(0.1 * mean);
+        b->w.scale[f] = (float)(100 / mean);
+    }
+    MUST(psr_beam_cuda_quantise(&b->c));
+    const size_t bytes = b->nrow * nfreq * b->w.nbeam;
+    MUST(cudaMemset(b->c.half[0].d_rows, 0xff, bytes));
+    MUST(cudaMemset(b->c.d_beam, 0xff, bytes));
 }
 
 /* --- figures ---------------------------------------------------------------------------------- */
@@ -248,13 +311,19 @@ struct ceiling {
     double products, copy; /* flop/s and byte/s */
 };
 
+static double time_ms(cudaError_t (*run)(void *), struct bench *b)
+{
+    return 1e3 * bench_device_s(run, b, b->c.work);
+}
+
 static void report_form(const struct entry *e, const struct ceiling *c)
 {
     struct bench b;
     start(&b, e, PSR_BEAM_POINTS);
-    double ms = 1e3 * bench_device_s(run_form, &b, b.c.work);
+    double ms = time_ms(run_form, &b);
     MUST(run_steer(&b));
-    double worst = check(&b), mb = (double)e->m / 8, nb = ceil((double)e->n / 8);
+    MUST(run_give(&b));
+    double mean, worst = check(&b, &mean), mb = (double)e->m / 8, nb = ceil((double)e->n / 8);
     double flops = nb * (2 * mb * nb + 4 * mb * mb) * 2048 * (double)(2 * b.nt * e->nfreq);
     double bytes = (double)b.bytes + (double)(b.nrow * e->nfreq * 4 * e->m * e->n) * 2;
     double frame_ms = (double)b.nt * e->tsamp_s * 1e3;
@@ -272,21 +341,23 @@ static void report_steer(const struct entry *e, const struct ceiling *c,
     struct bench b;
     const bool points = pattern == PSR_BEAM_POINTS;
     start(&b, e, pattern);
-    double factors = 1e3 * bench_device_s(run_factors, &b, b.c.work);
+    double mean, factors = time_ms(run_factors, &b);
     MUST(run_form(&b));
-    double ms = 1e3 * bench_device_s(run_steer, &b, b.c.work), worst = check(&b);
-    double give = 1e3 * bench_device_s(run_give, &b, b.c.work);
-    double rows = (double)(b.nrow * e->nfreq), grid = 4 * (double)(e->m * e->n);
-    double flops = 2 * rows *
-                   (points ? grid * (double)e->nbeam
-                           : (double)e->n_ew * (grid + 2 * (double)(e->m * e->n_ns)));
-    double bytes = rows * (grid * 2 + (double)b.w.nbeam * 4);
-    printf("%2zu x %2zu to %4zu beams%s: %7.3f ms, %5.2f %% of real time (note: %3.1f %%), "
-           "%4.1f %% of products, %4.1f %% of copies, error %.0e; factors %.3f ms, rows %.3f ms\n",
-           e->m, e->n, b.w.nbeam, points ? "" : " (product)", ms,
-           0.1 * ms / ((double)b.nt * e->tsamp_s), points ? e->note_points : e->note_product,
-           100 * flops / c->products / ms * 1e3, 100 * bytes / c->copy / ms * 1e3, worst, factors,
-           give);
+    double refine = points ? time_ms(run_refine, &b) : 0;
+    double ms = time_ms(run_steer, &b), rows = time_ms(run_give, &b);
+    double worst = check(&b, &mean);
+    quantise(&b, mean);
+    double ms8 = time_ms(run_steer, &b), rows8 = time_ms(run_give, &b);
+    (void)check(&b, &mean);
+    double count = (double)(b.nrow * e->nfreq), grid = 4 * (double)(e->m * e->n);
+    double bytes = count * (grid * 2 + (double)b.w.nbeam * 4);
+    double frame = 0.1 / ((double)b.nt * e->tsamp_s); /* percent a ms */
+    printf("%2zu x %2zu to %4zu beams%s: %6.3f ms, %4.2f %% of real time (note: %3.1f %%; of it "
+           "refining %.3f ms), %4.1f %% of copies, error %.0e; rows %.3f ms; factors %.3f ms; 8 "
+           "bits: %.3f ms, %4.2f %%, rows %.3f ms\n",
+           e->m, e->n, b.w.nbeam, points ? "" : " (product)", ms, frame * ms,
+           points ? e->note_points : e->note_product, refine, 100 * bytes / c->copy / ms * 1e3,
+           worst, rows, factors, ms8, frame * ms8, rows8);
     fflush(stdout);
     stop(&b);
 }
@@ -365,6 +436,7 @@ int main(int argc, char **argv)
         "voltages to sums on the grid (the CHORD collaboration's kernel: 2.58 ms for 24 x 24)\n");
     for (size_t n = from; n < to && n < N; n++)
         report_form(entries + n, &c);
+    report_form(&few, &c);
     printf("to directions\n");
     for (size_t n = from; n < to && n < N; n++)
         report_steer(entries + n, &c, PSR_BEAM_POINTS);

@@ -1,7 +1,7 @@
 /* Beams on a CUDA device against the CPU and direct sums, for the grids of the tensor kernels and
  * for others: arrays in any order, weights, nibbles, patterns, sums of any lengths, any blocks. */
 #include "../../lib/beam/beam_backend.h"
-#include "../beam_ref.h"
+#include "beam_shape.h"
 #include <psrkit/device.h>
 
 #include <cuda_runtime_api.h>
@@ -9,94 +9,6 @@
 enum { NTENSOR = 5, NGRID = 8 };
 static const size_t grid[NGRID][3] = {{8, 8, 64},    {8, 12, 64}, {16, 16, 256}, {16, 20, 256},
                                       {24, 24, 512}, {5, 7, 31},  {12, 10, 77},  {32, 6, 150}};
-
-/* --- shapes ----------------------------------------------------------------------------------- */
-
-struct shape {
-    struct psr_beam_desc d;
-    struct psr_array a;
-    size_t *tds, nt;
-    float *weight;
-    double *theta_ns, *theta_ew;
-    uint8_t *in;
-};
-
-static void drop(struct shape *s)
-{
-    psr_array_clear(&s->a);
-    free(s->tds);
-    free(s->weight);
-    free(s->theta_ns);
-    free(s->theta_ew);
-    free(s->in);
-}
-
-static double *random_directions(size_t n, size_t places, uint64_t *seed)
-{
-    double *theta = tap_take(n, sizeof *theta);
-    for (size_t i = 0; i < n; i++) {
-        theta[i] = (tap_uniform(seed) - 0.5) * 3 * (double)places;
-        if (tap_between(seed, 0, 3) == 0)
-            theta[i] = rint(2 * theta[i]) / 2;
-    }
-    return theta;
-}
-
-static void choose_directions(struct shape *s, int pattern, uint64_t *seed)
-{
-    s->d.pattern = (enum psr_beam_pattern)pattern;
-    if (pattern == PSR_BEAM_GRID)
-        return;
-    s->d.nbeam = (size_t)tap_between(seed, 1, 400);
-    s->d.n_ns = (size_t)tap_between(seed, 1, 70);
-    s->d.n_ew = (size_t)tap_between(seed, 1, 120);
-    bool points = pattern == PSR_BEAM_POINTS;
-    size_t ns = points ? s->d.nbeam : s->d.n_ns, ew = points ? s->d.nbeam : s->d.n_ew;
-    s->theta_ns = random_directions(s->d.nfreq * ns, s->a.m, seed);
-    s->theta_ew = random_directions(s->d.nfreq * ew, s->a.n, seed);
-    s->d.theta_ns = s->theta_ns;
-    s->d.theta_ew = s->theta_ew;
-}
-
-static void choose_weights(struct shape *s, uint64_t *seed)
-{
-    size_t n = s->d.nfreq * 2 * s->d.array->ndish * 2;
-    double size = pow(10, 8 * (tap_uniform(seed) - 0.5));
-    s->weight = tap_take(n, sizeof *s->weight);
-    for (size_t i = 0; i < n; i++)
-        s->weight[i] = (float)(size * (tap_uniform(seed) - 0.5));
-    s->d.weight = s->weight;
-}
-
-static void fill(struct shape *s, uint64_t *seed)
-{
-    size_t bytes = s->nt * s->d.nfreq * 2 * s->a.ndish;
-    s->in = tap_take(bytes, 1);
-    for (size_t i = 0; i < bytes; i++)
-        s->in[i] = (uint8_t)(tap_random(seed) >> 40);
-}
-
-static void choose(struct shape *s, const size_t g[3], int pattern, uint64_t *seed)
-{
-    bool some = tap_between(seed, 0, 3) == 0, uneven = tap_between(seed, 0, 2) == 0;
-    size_t ndish = some ? (size_t)tap_between(seed, 1, (int64_t)(g[0] * g[1])) : g[2];
-    memset(s, 0, sizeof *s);
-    s->a = ref_array(g[0], g[1], ndish, some ? 3 : 0, seed);
-    s->nt = (size_t)tap_between(seed, 40, 160);
-    s->d = (struct psr_beam_desc){.array = &s->a, .nfreq = (size_t)tap_between(seed, 1, 5)};
-    s->d.nfreq += pattern == PSR_BEAM_POINTS && s->d.nfreq % 2; /* 4-bit rows are whole bytes */
-    s->d.nibbles.offset_binary = tap_between(seed, 0, 1);
-    s->d.nibbles.real_low = tap_between(seed, 0, 1);
-    s->tds = tap_take(s->d.nfreq, sizeof *s->tds);
-    for (size_t f = 0; f < s->d.nfreq; f++)
-        s->tds[f] = f && !uneven ? s->tds[0] : (size_t)tap_between(seed, 1, 45);
-    s->d.tds = s->tds;
-    s->d.mem_bytes = 1 << 30;
-    choose_directions(s, pattern, seed);
-    if (tap_between(seed, 0, 3))
-        choose_weights(s, seed);
-    fill(s, seed);
-}
 
 /* --- runs ------------------------------------------------------------------------------------- */
 
@@ -211,6 +123,51 @@ static void test_agreement(uint64_t *seed)
             ok(worst < 3e-3, "%zu x %zu, %s: as the CPU (worst %.1e of the brightest)", grid[g][0],
                grid[g][1], name[pattern], worst);
         }
+}
+
+/* As many beams and rows as there are in use: all tiles of a channel, and all rows of a block. */
+static void test_crowded(uint64_t *seed)
+{
+    for (int g = 0; g < NTENSOR; g++) {
+        struct shape s;
+        const struct wish wish = {3, (size_t)tap_between(seed, 1, 3), 1500 + 200 * (size_t)g};
+        choose_as(&s, grid[g], PSR_BEAM_POINTS, wish, seed);
+        const size_t heap = (size_t)tap_between(seed, 0, 2); /* all beams of a channel together */
+        for (size_t b = 0; b < s.d.nbeam; b++)
+            s.theta_ew[heap * s.d.nbeam + b] = 0.6 + 0.3 * tap_uniform(seed);
+        double worst = against_cpu(&s, seed);
+        ok(worst < 3e-3, "%zu x %zu, %zu beams: as the CPU (worst %.1e of the brightest)",
+           grid[g][0], grid[g][1], s.d.nbeam, worst);
+        drop(&s);
+    }
+}
+
+/* Few channels and long sums, which several thread blocks share: in the same order each time. */
+static void test_long(uint64_t *seed)
+{
+    for (int g = 0; g < NTENSOR; g++) {
+        struct shape s;
+        size_t nrow = 0, again = 0;
+        const struct wish wish = {1 + (size_t)g % 3, (size_t)tap_between(seed, 300, 900), 0};
+        choose_as(&s, grid[g], g % 3, wish, seed);
+        free(s.in);
+        s.nt = 2000;
+        fill(&s, seed);
+        double worst = against_cpu(&s, seed);
+        psr_beam *p = make_plan(&s, "cuda");
+        char *first = p ? run(p, &s, &nrow, NULL) : NULL;
+        if (p)
+            psr_beam_reset(p);
+        char *second = p ? run(p, &s, &again, NULL) : NULL;
+        size_t bytes = p ? psr_beam_count(p) * nrow * psr_beam_row_bytes(p) : 0;
+        ok(worst < 3e-3, "%zu x %zu, %zu channels, sums of %zu: as the CPU (worst %.1e)",
+           grid[g][0], grid[g][1], s.d.nfreq, wish.tds, worst);
+        ok(first && second && again == nrow && !memcmp(first, second, bytes), "and the same again");
+        free(first);
+        free(second);
+        psr_beam_destroy(p);
+        drop(&s);
+    }
 }
 
 /* --- direct sums ------------------------------------------------------------------------------ */
@@ -330,33 +287,78 @@ static size_t count_levels_wrong(const struct shape *s, size_t nrow, size_t nbea
     return bad;
 }
 
+/* Levels that are wrong, of a plan that gave floats before. */
+static size_t try_levels(const struct shape *s, psr_beam *p, int nbit)
+{
+    size_t nrow, n, bad = SIZE_MAX;
+    float *offset = tap_take(s->d.nfreq, sizeof *offset);
+    float *scale = tap_take(s->d.nfreq, sizeof *scale);
+    char *x = p ? run(p, s, &nrow, NULL) : NULL, *y = NULL;
+    psr_err err;
+    for (size_t f = 0; x && f < s->d.nfreq; f++) {
+        offset[f] = ((float *)(void *)x)[f] / 3;
+        scale[f] = 8 / (offset[f] + 1e-30F);
+    }
+    if (x && !psr_beam_quantise(p, nbit, offset, scale, &err)) {
+        psr_beam_reset(p);
+        y = run(p, s, &n, NULL);
+        if (y && n == nrow)
+            bad = count_levels_wrong(s, nrow, psr_beam_count(p), nbit, (float *)(void *)x,
+                                     (uint8_t *)y, offset, scale);
+    }
+    free(offset);
+    free(scale);
+    free(x);
+    free(y);
+    return bad;
+}
+
+/* Channels in whole pieces of 16 and not, many rows and few. */
 static void test_quantised(uint64_t *seed)
 {
-    for (int g = 2; g < NGRID; g += 2)
-        for (int nbit = 4; nbit <= 8; nbit += 4) {
+    static const size_t nfreq[] = {2, 30, 160, 5};
+    for (int g = 0; g < NGRID; g++)
+        for (int pattern = 0; pattern < 3; pattern++) {
             struct shape s;
-            float offset[8], scale[8];
-            size_t nrow = 0, bad = 1, n;
-            psr_err err;
-            choose(&s, grid[g], PSR_BEAM_POINTS, seed);
+            struct wish wish = {.nfreq = nfreq[(g + pattern) % 4],
+                                .tds = g % 2 ? 0 : (size_t)tap_between(seed, 1, 6)};
+            choose_as(&s, grid[g], pattern, wish, seed);
+            int nbit = g % 4 < 2 && s.d.nfreq % 2 == 0 ? 4 : 8;
             psr_beam *p = make_plan(&s, "cuda");
-            char *x = p ? run(p, &s, &nrow, NULL) : NULL, *y = NULL;
-            for (size_t f = 0; x && f < s.d.nfreq; f++) {
-                offset[f] = ((float *)(void *)x)[f] / 3;
-                scale[f] = 8 / (offset[f] + 1e-30F);
-            }
-            if (x && !psr_beam_quantise(p, nbit, offset, scale, &err)) {
-                psr_beam_reset(p);
-                y = run(p, &s, &n, NULL);
-                if (y && n == nrow)
-                    bad = count_levels_wrong(&s, nrow, psr_beam_count(p), nbit, (float *)(void *)x,
-                                             (uint8_t *)y, offset, scale);
-            }
-            ok(bad == 0, "%zu x %zu: %d bits are the floats quantised", grid[g][0], grid[g][1],
-               nbit);
-            free(x);
-            free(y);
+            size_t bad = try_levels(&s, p, nbit);
+            ok(bad == 0, "%zu x %zu, pattern %d, %zu channels: %d bits are the floats quantised",
+               grid[g][0], grid[g][1], pattern, s.d.nfreq, nbit);
             psr_beam_destroy(p);
+            drop(&s);
+        }
+}
+
+/* A plan takes no more than it may, or says so. */
+static void test_memory(uint64_t *seed)
+{
+    for (int pattern = 0; pattern < 3; pattern++)
+        for (int g = 3; g < 6; g++) {
+            struct shape s;
+            struct psr_beam_info info;
+            psr_beam *p;
+            psr_err err;
+            size_t made = 0, refused = 0, bad = 0, n;
+            choose_as(&s, grid[g], pattern, (struct wish){.nfreq = 4, .tds = 10}, seed);
+            for (s.d.mem_bytes = 1 << 28; s.d.mem_bytes > 1 << 10; s.d.mem_bytes /= 2) {
+                s.d.backend = "cuda";
+                psr_status st = psr_beam_create(&p, &s.d, &err);
+                refused += st == PSR_ENOMEM && strstr(err.msg, "mem_bytes");
+                if (st)
+                    continue;
+                made++;
+                free(run(p, &s, &n, NULL));
+                psr_beam_describe(p, &info);
+                bad += info.bytes > s.d.mem_bytes || info.bytes <= 0;
+                psr_beam_destroy(p);
+            }
+            ok(made && refused && !bad && made + refused == 18,
+               "%zu x %zu, pattern %d: within mem_bytes (%zu) or refused (%zu)", grid[g][0],
+               grid[g][1], pattern, made, refused);
             drop(&s);
         }
 }
@@ -430,11 +432,14 @@ int main(void)
     }
     diag("%s", device.name);
     test_agreement(&seed);
+    test_crowded(&seed);
+    test_long(&seed);
     test_direct(&seed);
     test_one_hot();
     test_saturated(&seed);
     test_quantised(&seed);
     test_pointed(&seed);
+    test_memory(&seed);
     test_contract(&seed);
     return done_testing();
 }
