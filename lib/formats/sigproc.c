@@ -154,6 +154,21 @@ static psr_status fail_short(const struct parse *p, bool *need_more, psr_err *er
                     p->name, p->n);
 }
 
+/* Why the first bytes are no header: often the whole file is packed. */
+static psr_status fail_start(const struct parse *p, psr_err *err)
+{
+    static const char *const magics[] = {"\x1f\x8b", "BZh", "\xfd\x37zXZ", "\x28\xb5\x2f\xfd"};
+    static const char *const programs[] = {"gzip", "bzip2", "xz", "zstd"};
+    for (size_t k = 0; k < sizeof magics / sizeof *magics; k++) {
+        size_t n = strlen(magics[k]);
+        if (p->n >= n && memcmp(p->bytes, magics[k], n) == 0)
+            return psr_fail(err, PSR_EUNSUPPORTED, "%s: packed, must be unpacked by %s -dc first",
+                            p->name, programs[k]);
+    }
+    return psr_fail(err, PSR_EFORMAT, "%s: no SIGPROC header: the first bytes are not HEADER_START",
+                    p->name);
+}
+
 static psr_status parse_start(struct parse *p, bool *need_more, psr_err *err)
 {
     enum { LENGTH = sizeof start_text - 1, PREFIX = 4 + LENGTH };
@@ -167,8 +182,7 @@ static psr_status parse_start(struct parse *p, bool *need_more, psr_err *err)
                         "files are read",
                         p->name);
     if (n > 0 && memcmp(p->bytes, little, n) != 0)
-        return psr_fail(err, PSR_EFORMAT,
-                        "%s: no SIGPROC header: the first bytes are not HEADER_START", p->name);
+        return fail_start(p, err);
     if (n < PREFIX)
         return fail_short(p, need_more, err);
     p->at = PREFIX;
