@@ -28,13 +28,15 @@ same() { diff sums.want <(sums "$1"); }
 @test "an .inf file says what made it, in one line that PRESTO can read" {
     gpudedisp -q $ten -o t in.fil
     line=$(grep psrkit t_DM40.00.inf)
-    [[ $line =~ ^\ \ \ \ psrkit\ [0-9.]+\ gpudedisp,\ direct,\ [a-z]+,\ settings\ [0-9a-f]{16}$ ]]
+    [[ $line =~ ^\ \ \ \ psrkit\ [0-9.]+\ gpudedisp,\ direct,\ settings\ [0-9a-f]{16}$ ]]
     [ ${#line} -lt 99 ]
     [ "$(grep -c psrkit t_DM58.00.inf)" -eq 1 ]
     # Where PRESTO's own lines are they stay: riptide counts on '=' in column 40 before the notes.
     [ "$(grep -c '^.\{40\}=' t_DM40.00.inf)" -eq 22 ]
     gpudedisp -q -nobary -algo subband -nsub 8 -numdms 1 -o s in.fil
     grep -q '^    psrkit .* gpudedisp, subband 8, ' s_DM0.00.inf
+    gpudedisp -q -nobary -zerodm -numdms 1 -o z in.fil
+    grep -q '^    psrkit .* gpudedisp, direct, [a-z]*, settings ' z_DM0.00.inf
     gpudedisp -q -sub -subdm 40 -nsub 8 -o u in.fil
     grep -q '^    psrkit .* gpudedisp, sub-bands, cpu, settings ' u_DM40.00.sub.inf
     gpudedisp -q -compat presto -nobary -nsub 8 -numdms 1 -o p in.fil

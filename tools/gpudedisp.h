@@ -258,8 +258,8 @@ psr_status gpudedisp_describe_series(struct gpudedisp_job *j, struct psr_series_
 /* Whether each trial of a line is what it is whatever the others are. */
 bool gpudedisp_line_is_independent(const struct gpudedisp_job *j, const struct gpudedisp_line *l);
 
-/* Sets the lines' notes: version, algorithm, backend, and a digest of the input and of all options
- * that decide on samples. */
+/* Sets the lines' notes: version, algorithm, the backend of floats, and a digest of the input and
+ * of all options that decide on samples. */
 psr_status gpudedisp_take_notes(struct gpudedisp_job *j);
 
 /* Makes notes that no other run will match, where the input was changed since they were made. */

@@ -88,6 +88,7 @@ static uint64_t digest_line(const struct gpudedisp_job *j, const struct gpudedis
     return digest_text(d, is_subband(j, l) ? "subband" : j->opt.sub ? "sub" : "direct");
 }
 
+/* Sums of integers are the same wherever they are made, so their notes do not say where. */
 static void write_note(const struct gpudedisp_job *j, struct gpudedisp_line *l, uint64_t digest)
 {
     char algo[32] = "direct";
@@ -100,8 +101,9 @@ static void write_note(const struct gpudedisp_job *j, struct gpudedisp_line *l, 
         snprintf(algo, sizeof algo, "subband %lld", (long long)l->nsub);
     else if (j->opt.tol)
         snprintf(algo, sizeof algo, "direct tol %lld", (long long)j->opt.tol);
-    snprintf(l->note, sizeof l->note, "psrkit %s gpudedisp, %s, %s, settings %016llx",
-             PSRKIT_VERSION, algo, info.backend, (unsigned long long)digest);
+    snprintf(l->note, sizeof l->note, "psrkit %s gpudedisp, %s%s%s, settings %016llx",
+             PSRKIT_VERSION, algo, has_floats(j) ? ", " : "", has_floats(j) ? info.backend : "",
+             (unsigned long long)digest);
 }
 
 psr_status gpudedisp_take_notes(struct gpudedisp_job *j)
