@@ -39,22 +39,30 @@ samples() { # FILE: what follows its header
     [[ $output == "frbbeam (psrkit) "* ]]
 }
 
+# find_burst ROOT FILE: the burst of the next test must be the best of FILE; ROOT.cand has what is found.
+find_burst() {
+    gpudedisp -q -nobary -lodm 60 -dmstep 2 -numdms 60 -singlepulse -nowrite -o "$1" "$2"
+    awk 'function off(a, b) { return a > b ? a - b : b - a }
+        NR == 2 { found = $1 > 45 && off($3, 0.3) < 0.005 && off($6, 100) <= 4 }
+        END { exit !found }' "$1.cand"
+}
+
 @test "a burst comes out of the beam at its place, at its DM and time, and not out of far ones" {
     fakebin -q -seed 3 -array "$array" -nchans 64 -fch1 700 -foff 1 -tsamp 200 -tobs 1 \
         -source "1.5,-0.7,60,dm=100,t=0.3,width=4e-3" -o v.dada
     printf 'theta 1.5 -0.7 at 668.5\ntheta -2 2.2 at 668.5\ntheta 1.5 3 at 668.5\n' >beams
-    frbbeam -q -array "$array" -beams beams -tds 5 -o b v.dada
-    for beam in 0 1 2; do
+    frbbeam -q -device cpu -array "$array" -beams beams -tds 5 -o b v.dada
+    find_burst c0 b_beam0000.fil
+    for beam in 1 2; do
         gpudedisp -q -nobary -lodm 60 -dmstep 2 -numdms 60 -singlepulse -nowrite -o c$beam b_beam000$beam.fil
+        [ "$(wc -l <c$beam.cand)" -eq 1 ]
     done
-    awk 'function off(a, b) { return a > b ? a - b : b - a }
-        NR == 2 { found = $1 > 45 && off($3, 0.3) < 0.005 && off($6, 100) <= 4 }
-        END { exit !found }' c0.cand
-    [ "$(wc -l <c1.cand)" -eq 1 ]
-    [ "$(wc -l <c2.cand)" -eq 1 ]
-    frbbeam -q -array "$array" -beams beams -tds 5 -scale b.scale -beam 0 -o - v.dada |
+    frbbeam -q -device cpu -array "$array" -beams beams -tds 5 -scale b.scale -beam 0 -o - v.dada |
         gpudedisp -q -nobary -lodm 60 -dmstep 2 -numdms 60 -singlepulse -nowrite -o p -
     cmp c0.cand p.cand
+    # On a GPU, where there is one.
+    frbbeam -q -array "$array" -beams beams -tds 5 -o g v.dada
+    find_burst g0 g_beam0000.fil
 }
 
 @test "threads, pipes and pieces of files change no bit" {
@@ -89,9 +97,9 @@ samples() { # FILE: what follows its header
 
 @test "-grid gives every half-integer beam, one descriptor at a time if need be; -beam K one of them" {
     fakebin -q -seed 3 -array "$array" -nchans 4 -fch1 700 -foff 1 -tsamp 100 -tobs 0.05 -o v.dada
-    (ulimit -n 32 && frbbeam -q -array "$array" -grid -nbits 32 -o g v.dada)
+    (ulimit -n 32 && frbbeam -q -device cpu -array "$array" -grid -nbits 32 -o g v.dada)
     [ "$(ls g_beam*.fil | wc -l)" -eq 256 ]
-    frbbeam -q -array "$array" -grid -beam 37 -nbits 32 -o k v.dada
+    frbbeam -q -device cpu -array "$array" -grid -beam 37 -nbits 32 -o k v.dada
     paste <(samples g_beam0037.fil | od -An -v -w4 -tf4) <(samples k_beam0037.fil | od -An -v -w4 -tf4) |
         awk '{ d = $1 - $2; if (d < 0) d = -d; if (d > 1e-5 * $1 + 1) bad = 1 } END { exit bad || NR != 200 }'
     [ ! -e g.scale ]

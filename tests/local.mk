@@ -236,7 +236,18 @@ GPU_CLI_TESTS = tests/gpu/gpudedisp_cuda.bats
 dist_noinst_DATA += $(GPU_CLI_TESTS)
 gpu_cli_tests =
 if HAVE_BATS
-gpu_cli_tests += $(GPU_CLI_TESTS) tests/gpudedisp.bats tests/clean.bats tests/bary.bats tests/demo.bats
+gpu_cli_tests += \
+	$(GPU_CLI_TESTS) \
+	tests/bary.bats \
+	tests/clean.bats \
+	tests/compat.bats \
+	tests/demo.bats \
+	tests/frbbeam.bats \
+	tests/gpuaccel-pulscan.bats \
+	tests/gpudedisp.bats \
+	tests/plan.bats \
+	tests/resume.bats \
+	tests/subbands.bats
 endif
 # Loses a tool's GPU; it is preloaded.
 EXTRA_DIST += tests/gpu/lose_device.c
