@@ -79,11 +79,12 @@ static cudaError_t stage_spectra(struct psr_cuda_set *g, const void *in, size_t 
 {
     int turn = g->device[0].turn;
     size_t row_bytes = g->device[0].row_bytes;
+    int64_t taken = 0;
     *h_in = in;
     if (way != FROM_COPY)
         return cudaSuccess;
     if (!g->h_raw[turn])
-        TRY(cudaMallocHost(&g->h_raw[turn], piece_of_all(g) * row_bytes));
+        TRY(psr_cuda_take_pinned(&g->h_raw[turn], piece_of_all(g) * row_bytes, &taken));
     TRY(wait_copied(g, turn));
     psr_cuda_copy(g->s->nthread, g->h_raw[turn], in, n * row_bytes);
     *h_in = g->h_raw[turn];
@@ -289,8 +290,8 @@ static void cuda_destroy(void *state)
             psr_cuda_free(g->device + k);
         psr_cuda_plan_free(&g->device[k].plan);
     }
-    cudaFreeHost(g->h_raw[0]);
-    cudaFreeHost(g->h_raw[1]);
+    psr_device_unpin(g->h_raw[0]);
+    psr_device_unpin(g->h_raw[1]);
     free(g->device);
     free(g->part);
     free(g->slab);

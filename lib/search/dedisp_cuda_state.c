@@ -21,7 +21,7 @@ static void free_buffers(struct psr_cuda *c)
         struct psr_cuda_half *h = c->half + n;
         cudaFree(h->d_raw);
         cudaFree(h->d_out);
-        cudaFreeHost(h->h_out);
+        psr_device_unpin(h->h_out);
         h->d_raw = NULL;
         h->d_out = h->h_out = NULL;
     }
