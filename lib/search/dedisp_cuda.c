@@ -53,11 +53,11 @@ static size_t host_piece_of_all(const struct psr_cuda_set *g)
 }
 
 /* Waits until all devices have taken what lies in a half's staging. */
-static cudaError_t wait_copied(const struct psr_cuda_set *g, int turn)
+static cudaError_t wait_copied(struct psr_cuda_set *g, int turn)
 {
-    for (size_t k = 0; k < g->n; k++) {
-        TRY(cudaSetDevice(g->device[k].device)); /* which fail blames */
-        TRY(cudaEventSynchronize(g->device[k].half[turn].copied));
+    for (g->at = 0; g->at < g->n; g->at++) {
+        TRY(cudaSetDevice(g->device[g->at].device));
+        TRY(cudaEventSynchronize(g->device[g->at].half[turn].copied));
     }
     return cudaSuccess;
 }
@@ -98,10 +98,10 @@ static struct psr_cuda_source find_source(const struct psr_cuda_set *g, size_t k
 }
 
 /* Waits until the caller's spectra are not needed any more. */
-static cudaError_t wait_taken(const struct psr_cuda_set *g, int turn, enum way way)
+static cudaError_t wait_taken(struct psr_cuda_set *g, int turn, enum way way)
 {
     if (way == FROM_BLOCK)
-        return psr_cuda_block_wait(g->block);
+        return psr_cuda_block_wait(g->block, &g->at);
     return way == FROM_PINNED ? wait_copied(g, turn) : cudaSuccess;
 }
 
@@ -114,6 +114,7 @@ static cudaError_t give_half(struct psr_cuda_set *g, int turn, float *out, size_
         struct psr_cuda_half *h = g->device[k].half + turn;
         if (!h->nout)
             continue;
+        g->at = k;
         TRY(cudaSetDevice(g->device[k].device));
         TRY(cudaEventSynchronize(h->drained));
         copy_rows(g->s->nthread, out + g->slab[k].first * stride + h->at, stride * sizeof *out,
@@ -131,6 +132,7 @@ static cudaError_t run_piece(struct psr_cuda_set *g, const void *in, size_t n, e
     TRY(stage_spectra(g, in, n, way, &h_in));
     for (size_t k = 0; k < g->n; k++) {
         const struct psr_cuda_source from = find_source(g, k, h_in, way);
+        g->at = k;
         TRY(psr_cuda_push(g->device + k, &from, n, &ready));
         TRY(psr_cuda_drain(g->device + k, *given));
         psr_cuda_next(g->device + k);
@@ -144,8 +146,8 @@ static cudaError_t run_pieces(struct psr_cuda_set *g, const unsigned char *in, s
 {
     enum way way = choose_way(g, in);
     size_t piece = host_piece_of_all(g);
-    for (size_t k = 0; k < g->n; k++)
-        TRY(psr_cuda_pin_output(g->device + k));
+    for (g->at = 0; g->at < g->n; g->at++)
+        TRY(psr_cuda_pin_output(g->device + g->at));
     while (nsamp) {
         size_t n = nsamp < piece ? nsamp : piece;
         TRY(run_piece(g, in, n, way, given));
@@ -158,11 +160,12 @@ static cudaError_t run_pieces(struct psr_cuda_set *g, const unsigned char *in, s
     return wait_taken(g, 1, way);
 }
 
+/* Blames the device that was worked on; which one is current does not tell, as a lost one may refuse
+ * to become that. */
 static psr_status fail(const struct psr_cuda_set *g, cudaError_t e, psr_err *err)
 {
-    int device = g->s->device[0];
-    (void)cudaGetDevice(&device);
-    return psr_cuda_fail(device, e, "dedispersion", err);
+    const size_t k = g->at < g->n ? g->at : 0;
+    return psr_cuda_fail(g->s->device[k], e, "dedispersion", err);
 }
 
 /* Whole stretches of every block.  Thread blocks of the next piece follow as those of the last one
@@ -202,6 +205,7 @@ static cudaError_t run_resident(struct psr_cuda_set *g, const void *in, size_t n
     for (size_t k = 0; k < g->n; k++) {
         struct psr_cuda *c = g->device + k;
         const struct psr_cuda_source from = find_source(g, k, h_in, way);
+        g->at = k;
         TRY(psr_cuda_push(c, &from, n, nout));
         g->slab[k].d_x = c->half[turn].d_out;
         g->slab[k].stride = c->half[turn].pitch;

@@ -107,6 +107,7 @@ struct psr_cuda_set {
     struct psr_cuda *device; /* [n] */
     struct psr_slab *slab;   /* [n] */
     size_t n;
+    size_t at;      /* device that is worked on, or was last */
     void *h_raw[2]; /* for spectra in memory that is not pinned; NULL until there are such */
     struct psr_cuda_block *block; /* spectra may come from there; NULL: all come from the host */
 };
@@ -160,8 +161,8 @@ bool psr_cuda_block_holds(const struct psr_cuda_block *b, const void *in);
 struct psr_cuda_source psr_cuda_block_source(const struct psr_cuda_block *b, size_t k,
                                              const void *in);
 
-/* Waits until devices have what was brought. */
-cudaError_t psr_cuda_block_wait(const struct psr_cuda_block *b);
+/* Waits until devices have what was brought; *at is the one that is waited for. */
+cudaError_t psr_cuda_block_wait(const struct psr_cuda_block *b, size_t *at);
 
 /* What device k has taken to copy so far. */
 double psr_cuda_block_ms(struct psr_cuda_block *b, size_t k);
