@@ -1,6 +1,6 @@
 /* fanout: what each line of a plan gets against a psr_dedisp of its own, bit for bit; and the sums
  * of spectra underneath against sums done plainly.  Compiled for each backend. */
-#include "../lib/signal/timesum.h"
+#include "signal/timesum.h"
 #include "tap.h"
 #include <psrkit/delays.h>
 #include <psrkit/device.h>

@@ -1,4 +1,4 @@
-#include "../formats/rows.h"
+#include "formats/rows.h"
 
 #include <psrkit/array.h>
 #include <psrkit/barycentre.h>

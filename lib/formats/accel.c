@@ -1,8 +1,8 @@
 /* The text of accelsearch: a table of candidates, one of their harmonics, the .inf. */
 #include <psrkit/accel.h>
 
-#include "../base/plain.h"
-#include "../base/slurp.h"
+#include "base/plain.h"
+#include "base/slurp.h"
 #include "valerr.h"
 #include <math.h>
 #include <stdlib.h>

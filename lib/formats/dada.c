@@ -1,4 +1,4 @@
-#include "../base/plain.h"
+#include "base/plain.h"
 
 #include <psrkit/dada.h>
 #include <psrkit/number.h>

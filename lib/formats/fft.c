@@ -1,7 +1,7 @@
 /* PRESTO's .fft and .dat files: what they hold, and their data. */
 #include "dat.h"
 
-#include "../base/readfd.h"
+#include "base/readfd.h"
 #include <psrkit/spectrum.h>
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-#include "../base/slurp.h"
+#include "base/slurp.h"
 #include "inf_fields.h"
 
 #include <psrkit/number.h>

@@ -1,4 +1,4 @@
-#include "../base/slurp.h"
+#include "base/slurp.h"
 #include <psrkit/number.h>
 #include <psrkit/planfile.h>
 #include <stdio.h>

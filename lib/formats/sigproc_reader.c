@@ -2,7 +2,7 @@
 #include "sigproc_header.h"
 #include "unpack.h"
 
-#include "../base/readfd.h"
+#include "base/readfd.h"
 
 #include <fcntl.h>
 #include <stdio.h>

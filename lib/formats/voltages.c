@@ -1,5 +1,5 @@
-#include "../base/readfd.h"
-#include "../base/threads.h"
+#include "base/readfd.h"
+#include "base/threads.h"
 
 #include <psrkit/dada.h>
 

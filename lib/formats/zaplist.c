@@ -1,7 +1,7 @@
 #include <psrkit/zaplist.h>
 
-#include "../base/plain.h"
-#include "../base/slurp.h"
+#include "base/plain.h"
+#include "base/slurp.h"
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>

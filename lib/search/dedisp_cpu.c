@@ -1,8 +1,8 @@
 /* The stream: samples come in, are turned to one run per channel, and stay as long as a later
  * output needs them; programs run on tiles of what is complete. */
 #include "dedisp_cpu.h"
-#include "../base/threads.h"
-#include "../signal/cornerturn.h"
+#include "base/threads.h"
+#include "signal/cornerturn.h"
 
 #include <math.h>
 #include <stdlib.h>

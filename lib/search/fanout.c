@@ -1,10 +1,10 @@
 #include <psrkit/fanout.h>
 
-#include "../base/memory.h"
-#include "../base/threads.h"
-#include "../formats/unpack.h"
-#include "../signal/timesum.h"
+#include "base/memory.h"
+#include "base/threads.h"
 #include "dedisp_backend.h"
+#include "formats/unpack.h"
+#include "signal/timesum.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #include <psrkit/measure.h>
 
-#include "../base/threads.h"
+#include "base/threads.h"
 #include "measure_notes.h"
 #include <psrkit/matched.h>
 #include <psrkit/signif.h>

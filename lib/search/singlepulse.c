@@ -1,7 +1,7 @@
 /* The plan of the single-pulse search: streams in, events out. */
 #include "singlepulse_plan.h"
 
-#include "../base/threads.h"
+#include "base/threads.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* pulscan on a CUDA device against the CPU: the same hits, but for boxes within 1e-5 of the
  * threshold or of each other. */
-#include "../../lib/search/pulscan_cuda.h"
 #include "../tap.h"
+#include "search/pulscan_cuda.h"
 
 #include <psrkit/device.h>
 #include <psrkit/pulscan.h>
