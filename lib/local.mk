@@ -93,6 +93,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/base/slurp.h \
 	lib/base/status.c \
 	lib/base/threads.h \
+	lib/base/units.h \
 	lib/beam/array.c \
 	lib/beam/beam.c \
 	lib/beam/beam_backend.h \

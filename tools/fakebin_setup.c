@@ -1,3 +1,4 @@
+#include "base/units.h"
 #include "fakebin.h"
 
 #include <math.h>
@@ -8,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-static const double c_m_s = 299792458.0, degree = 3.14159265358979323846 / 180;
+static const double degree = M_PI / 180;
 
 /* Streams of random numbers that the library leaves free. */
 enum { STREAM_PULSAR = 1 << 20 };
@@ -29,8 +30,8 @@ void fakebin_set_orbit(struct psr_fake_signal *s, const struct fakebin_orbit *or
 
 void fakebin_set_drift(struct psr_fake_signal *s, double pdot, double accn, double observed_s)
 {
-    s->period_s /= 1 + accn * observed_s / 2 / c_m_s;
-    s->pdot = pdot + s->period_s * accn / c_m_s;
+    s->period_s /= 1 + accn * observed_s / 2 / PSR_LIGHT_M_S;
+    s->pdot = pdot + s->period_s * accn / PSR_LIGHT_M_S;
 }
 
 /* The day is split off before the fraction is rounded. */

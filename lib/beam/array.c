@@ -1,3 +1,4 @@
+#include "base/units.h"
 #include "formats/rows.h"
 
 #include <psrkit/array.h>
@@ -9,8 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const double light_m_s = 299792458;
 
 enum { MOST_DISHES = PSR_ARRAY_GRID_MAX * PSR_ARRAY_GRID_MAX, ABSENT = -2 };
 
@@ -245,7 +244,7 @@ psr_status psr_array_set_site(struct psr_array *a, const char *text, psr_err *er
 /* Coordinate of one axis per unit of direction cosine. */
 static double axis_scale(size_t places, double spacing_m, double freq_mhz)
 {
-    return (double)places * spacing_m * freq_mhz * 1e6 / light_m_s;
+    return (double)places * spacing_m * freq_mhz * 1e6 / PSR_LIGHT_M_S;
 }
 
 void psr_array_theta(const struct psr_array *a, double freq_mhz, double north, double east,

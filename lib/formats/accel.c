@@ -3,13 +3,13 @@
 
 #include "base/plain.h"
 #include "base/slurp.h"
+#include "base/units.h"
 #include "valerr.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { CELL_MAX = 80, INF_MAX_BYTES = 1 << 20 };
-static const double LIGHT_M_S = 299792458.0;
 
 /* A row of either table. */
 struct row {
@@ -114,7 +114,8 @@ static void print_w(char *cell, const struct row *row)
 
 static void print_accel(char *cell, const struct row *row)
 {
-    print_scaled(cell, cand_of(row)->z, LIGHT_M_S / (row->list->tobs_s * cand_of(row)->r.value), 2);
+    print_scaled(cell, cand_of(row)->z, PSR_LIGHT_M_S / (row->list->tobs_s * cand_of(row)->r.value),
+                 2);
 }
 
 static const struct column candidates[] = {

@@ -1,12 +1,12 @@
 #include <psrkit/obs.h>
 
+#include "base/units.h"
+
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const double day_s = 86400;
 
 void psr_obs_init(struct psr_obs *obs)
 {
@@ -171,13 +171,13 @@ double psr_obs_highest_mhz(const struct psr_obs *obs)
 
 struct psr_mjd psr_mjd_add(struct psr_mjd date, double seconds)
 {
-    double whole = floor(seconds / day_s);
-    double frac = date.frac + (seconds - whole * day_s) / day_s;
+    double whole = floor(seconds / PSR_DAY_S);
+    double frac = date.frac + (seconds - whole * PSR_DAY_S) / PSR_DAY_S;
     double carry = floor(frac);
     return (struct psr_mjd){.day = date.day + (long)(whole + carry), .frac = frac - carry};
 }
 
 double psr_mjd_diff_s(struct psr_mjd a, struct psr_mjd b)
 {
-    return (double)(b.day - a.day) * day_s + (b.frac - a.frac) * day_s;
+    return (double)(b.day - a.day) * PSR_DAY_S + (b.frac - a.frac) * PSR_DAY_S;
 }

@@ -1,6 +1,7 @@
 #include <psrkit/psrfits.h>
 
 #include "base/plain.h"
+#include "base/units.h"
 
 #include <byteswap.h>
 #include <math.h>
@@ -84,7 +85,7 @@ static psr_status write_primary(psr_outfile *f, const struct psr_obs *obs, psr_e
 {
     struct header h = {.n = 0};
     char ra[32], dec[32];
-    double seconds = obs->tstart.frac * 86400, whole = floor(seconds);
+    double seconds = obs->tstart.frac * PSR_DAY_S, whole = floor(seconds);
     format_angle(ra, sizeof ra, obs->ra_deg / 15, false);
     format_angle(dec, sizeof dec, obs->dec_deg, true);
     const struct {

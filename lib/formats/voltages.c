@@ -1,5 +1,6 @@
 #include "base/readfd.h"
 #include "base/threads.h"
+#include "base/units.h"
 
 #include <psrkit/dada.h>
 
@@ -152,7 +153,7 @@ static void close_part(struct psr_voltages *v)
 
 static double bytes_per_day(const struct psr_dada *h)
 {
-    return (double)psr_dada_sample_bytes(h) * 86400e6 / h->tsamp_us;
+    return (double)psr_dada_sample_bytes(h) * (PSR_DAY_S * 1e6) / h->tsamp_us;
 }
 
 static psr_status check_like(const struct part *a, const struct part *b, psr_err *err)
@@ -181,7 +182,7 @@ static psr_status check_like(const struct part *a, const struct part *b, psr_err
 /* Bytes of data from the beginning of a to that of b.  Offsets count from each file's own start. */
 static double bytes_between(const struct part *a, const struct part *b)
 {
-    double days = psr_mjd_diff_s(a->h.start, b->h.start) / 86400;
+    double days = psr_mjd_diff_s(a->h.start, b->h.start) / PSR_DAY_S;
     return days * bytes_per_day(&a->h) + (double)(b->h.obs_offset - a->h.obs_offset);
 }
 
@@ -285,7 +286,7 @@ psr_status psr_voltages_open(psr_voltages **out, const struct psr_voltages_desc 
         return st;
     }
     struct psr_dada *h = &part[0].h;
-    h->start = psr_mjd_add(h->start, (double)h->obs_offset / bytes_per_day(h) * 86400);
+    h->start = psr_mjd_add(h->start, (double)h->obs_offset / bytes_per_day(h) * PSR_DAY_S);
     h->obs_offset = 0;
     *out = v;
     return PSR_OK;
