@@ -1,4 +1,5 @@
 /* chi2sig: candidate lists of accelsearch and Pulscan. */
+#include "base/path.h"
 #include "chi2sig.h"
 
 #include <errno.h>
@@ -99,7 +100,7 @@ static psr_status read_list(const struct chi2sig_job *job, FILE *file, struct li
 psr_status chi2sig_candidates(const struct chi2sig_job *job, const char *path, psr_err *err)
 {
     bool standard = !strcmp(path, "-");
-    struct list list = {.name = standard ? "standard input" : path};
+    struct list list = {.name = psr_path_called(path)};
     FILE *file = standard ? stdin : fopen(path, "r");
     if (!file)
         return psr_fail_errno(err, "%s", path);

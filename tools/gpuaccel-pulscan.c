@@ -1,6 +1,7 @@
 /* gpuaccel-pulscan: Fourier spectra to accelerated pulsars. */
 #include "gpuaccel-pulscan.h"
 
+#include "base/path.h"
 #include "base/threads.h"
 #include <psrkit/device.h>
 #include <stdio.h>
@@ -52,7 +53,7 @@ static psr_status take_list(struct accel_job *j)
         take_file(j, name);
     psr_status st = PSR_OK;
     if (ferror(f))
-        st = psr_fail_errno(&j->err, "%s", standard ? "standard input" : path);
+        st = psr_fail_errno(&j->err, "%s", psr_path_called(path));
     if (!standard)
         fclose(f);
     return st;

@@ -1,3 +1,4 @@
+#include "base/path.h"
 #include "base/units.h"
 #include "formats/rows.h"
 
@@ -218,7 +219,7 @@ psr_status psr_array_read(struct psr_array *a, const char *path, psr_err *err)
     *a = (struct psr_array){.telescope = "Unknown"};
     psr_status st = psr_rows_read(path, take_row, &p, err);
     if (!st)
-        st = check_complete(a, strcmp(path, "-") ? path : "standard input", err);
+        st = check_complete(a, psr_path_called(path), err);
     if (st)
         psr_array_clear(a);
     return st;

@@ -1,3 +1,4 @@
+#include "base/path.h"
 #include "formats/rows.h"
 
 #include <psrkit/barycentre.h>
@@ -129,8 +130,7 @@ psr_status psr_aims_read(struct psr_aims *a, const char *path, psr_err *err)
     *a = (struct psr_aims){0};
     psr_status st = psr_rows_read(path, take_row, &p, err);
     if (!st && a->n == 0)
-        st = psr_fail(err, PSR_EFORMAT, "%s: no beams in it",
-                      strcmp(path, "-") ? path : "standard input");
+        st = psr_fail(err, PSR_EFORMAT, "%s: no beams in it", psr_path_called(path));
     if (st)
         psr_aims_clear(a);
     return st;

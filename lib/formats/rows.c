@@ -1,4 +1,5 @@
 #include "rows.h"
+#include "base/path.h"
 
 #include <psrkit/number.h>
 
@@ -101,7 +102,7 @@ psr_status psr_rows_read(const char *path,
                          void *ctx, psr_err *err)
 {
     bool is_stdin = !strcmp(path, "-");
-    struct psr_row row = {.path = is_stdin ? "standard input" : path};
+    struct psr_row row = {.path = psr_path_called(path)};
     FILE *f = is_stdin ? stdin : fopen(path, "r");
     if (!f)
         return psr_fail_errno(err, "%s", path);

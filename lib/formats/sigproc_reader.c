@@ -2,6 +2,7 @@
 #include "sigproc_header.h"
 #include "unpack.h"
 
+#include "base/path.h"
 #include "base/readfd.h"
 
 #include <fcntl.h>
@@ -318,7 +319,7 @@ static psr_status open_input(struct sigproc_reader *r, const char *path, struct 
                              psr_err *err)
 {
     r->borrowed = strcmp(path, "-") == 0;
-    r->name = strdup(r->borrowed ? "standard input" : path);
+    r->name = strdup(psr_path_called(path));
     if (!r->name)
         return psr_fail_nomem(err, "a file name", (double)strlen(path));
     r->fd = r->borrowed ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);

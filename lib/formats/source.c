@@ -1,3 +1,4 @@
+#include "base/path.h"
 #include "parts.h"
 #include "unpack.h"
 
@@ -220,10 +221,8 @@ psr_status psr_source_read(psr_source *s, size_t nsamp, void *block, size_t *nre
 
 static psr_status fail_skip(const struct psr_source *s, int64_t skip, int64_t nsamp, psr_err *err)
 {
-    const char *path = s->parts.part->path;
     return psr_fail(err, PSR_EINVAL, "%s: offset of %lld spectra, must be 0 to %lld",
-                    strcmp(path, "-") ? path : "standard input", (long long)skip,
-                    (long long)(nsamp - 1));
+                    psr_path_called(s->parts.part->path), (long long)skip, (long long)(nsamp - 1));
 }
 
 /* Reads and forgets spectra of an input that cannot seek. */
