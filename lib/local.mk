@@ -77,6 +77,8 @@ lib_libpsrkit_a_SOURCES = \
 	lib/base/clones.h \
 	lib/base/device.c \
 	lib/base/device_backend.h \
+	lib/base/grow.c \
+	lib/base/grow.h \
 	lib/base/isa.h \
 	lib/base/memory.h \
 	lib/base/number.c \

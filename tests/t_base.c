@@ -1,9 +1,11 @@
-/* base: status texts and numbers from text. */
+/* base: status texts, numbers from text, arrays that grow. */
+#include "base/grow.h"
 #include <psrkit/number.h>
 #include <psrkit/status.h>
 
 #include "tap.h"
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void keep_note(void *ctx, const char *msg)
@@ -53,9 +55,32 @@ static void test_numbers(void)
     ok(psr_parse_size("m", "-2", &i, &err) == PSR_EINVAL, "a negative size");
 }
 
+static void test_growth(void)
+{
+    enum { N = 1000 };
+    psr_err err;
+    double *x = NULL;
+    size_t room = 0, most = SIZE_MAX / 8;
+    bool fits = true, same = true;
+    for (size_t i = 0; i < N && fits; i++) {
+        fits = psr_grow(&x, &room, i, sizeof *x, "numbers", &err) == PSR_OK && room > i;
+        if (fits)
+            x[i] = (double)i;
+    }
+    for (size_t i = 0; i < N && fits; i++)
+        same = same && x[i] == (double)i;
+    ok(fits && same, "an array grows and keeps what it holds");
+    const double *before = x;
+    ok(psr_grow(&x, &most, most, sizeof *x, "numbers", &err) == PSR_ENOMEM &&
+           strstr(err.msg, "numbers") && x == before && most == SIZE_MAX / 8,
+       "an array beyond all memory is an error and stays: %s", err.msg);
+    free(x);
+}
+
 int main(void)
 {
     test_status();
     test_numbers();
+    test_growth();
     return done_testing();
 }

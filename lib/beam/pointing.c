@@ -1,3 +1,4 @@
+#include "base/grow.h"
 #include "base/path.h"
 #include "formats/rows.h"
 
@@ -31,14 +32,9 @@ static psr_status add_aim(struct parser *p, const struct psr_row *row, struct ps
 {
     if (p->a->n == MOST_BEAMS)
         return psr_row_fail(row, err, "more than %d beams", MOST_BEAMS);
-    if (p->a->n == p->room) {
-        size_t room = p->room ? 2 * p->room : 64;
-        struct psr_aim *grown = realloc(p->a->aim, room * sizeof *grown);
-        if (!grown)
-            return psr_fail_nomem(err, "beams", (double)room * sizeof *grown);
-        p->a->aim = grown;
-        p->room = room;
-    }
+    psr_status st = psr_grow(&p->a->aim, &p->room, p->a->n, sizeof *p->a->aim, "beams", err);
+    if (st)
+        return st;
     p->a->aim[p->a->n++] = aim;
     p->a->tracks = p->a->tracks || aim.track;
     return PSR_OK;

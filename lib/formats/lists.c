@@ -1,4 +1,7 @@
 #include <psrkit/lists.h>
+
+#include "base/grow.h"
+
 #include <psrkit/number.h>
 
 #include <stdbool.h>
@@ -114,16 +117,10 @@ psr_status psr_ignore_channels(const char *text, size_t nchan, int ascending, un
 
 static psr_status append_dm(double **dm, size_t *ndm, size_t *room, double value, psr_err *err)
 {
-    if (*ndm == *room) {
-        size_t more = *room ? 2 * *room : 256;
-        double *grown = realloc(*dm, more * sizeof *grown);
-        if (!grown)
-            return psr_fail_nomem(err, "the list of DMs", (double)(more * sizeof *grown));
-        *dm = grown;
-        *room = more;
-    }
-    (*dm)[(*ndm)++] = value;
-    return PSR_OK;
+    psr_status st = psr_grow(dm, room, *ndm, sizeof **dm, "the list of DMs", err);
+    if (st == PSR_OK)
+        (*dm)[(*ndm)++] = value;
+    return st;
 }
 
 /* Takes the first word of a line as a DM; empty lines are no DM. */

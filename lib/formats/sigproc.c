@@ -1,5 +1,7 @@
 #include "sigproc_header.h"
 
+#include "base/grow.h"
+
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -259,16 +261,11 @@ static psr_status read_text(struct parse *p, enum key_id id, bool *need_more, ps
 
 static psr_status append_frequency(struct parse *p, double freq_mhz, psr_err *err)
 {
-    if (p->ntable == p->table_room) {
-        size_t room = p->table_room ? 2 * p->table_room : 1024;
-        double *table = realloc(p->table, room * sizeof *table);
-        if (!table)
-            return psr_fail_nomem(err, "channel frequencies", (double)(room * sizeof *table));
-        p->table = table;
-        p->table_room = room;
-    }
-    p->table[p->ntable++] = freq_mhz;
-    return PSR_OK;
+    psr_status st = psr_grow(&p->table, &p->table_room, p->ntable, sizeof *p->table,
+                             "channel frequencies", err);
+    if (!st)
+        p->table[p->ntable++] = freq_mhz;
+    return st;
 }
 
 static psr_status read_number(struct parse *p, enum key_id id, bool *need_more, psr_err *err)

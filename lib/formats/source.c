@@ -1,3 +1,4 @@
+#include "base/grow.h"
 #include "base/path.h"
 #include "parts.h"
 #include "unpack.h"
@@ -137,16 +138,11 @@ static psr_status extend_spans(struct psr_source *s, int64_t n, psr_err *err)
         last->count += n;
         return PSR_OK;
     }
-    if (s->nspan == s->span_room) {
-        size_t room = s->span_room ? 2 * s->span_room : 16;
-        struct psr_span *span = realloc(s->span, room * sizeof *span);
-        if (!span)
-            return psr_fail_nomem(err, "the account of gaps", (double)(room * sizeof *span));
-        s->span = span;
-        s->span_room = room;
-    }
-    s->span[s->nspan++] = (struct psr_span){.first = first, .count = n};
-    return PSR_OK;
+    psr_status st =
+        psr_grow(&s->span, &s->span_room, s->nspan, sizeof *s->span, "the account of gaps", err);
+    if (!st)
+        s->span[s->nspan++] = (struct psr_span){.first = first, .count = n};
+    return st;
 }
 
 static psr_status fill_gap(struct psr_source *s, size_t nsamp, unsigned char *block, size_t *nread,

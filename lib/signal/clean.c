@@ -1,5 +1,6 @@
 #include <psrkit/clean.h>
 
+#include "base/grow.h"
 #include "base/threads.h"
 #include "clean_plan.h"
 #include "formats/unpack.h"
@@ -221,15 +222,10 @@ static psr_status add_step(psr_clean *p, int64_t t, size_t c, float value, psr_e
 {
     if (p->current[c] == value)
         return PSR_OK;
-    if (p->nstep == p->step_room) {
-        size_t room = p->step_room ? 2 * p->step_room : 1024;
-        struct psr_step *step = realloc(p->step, room * sizeof *step);
-        if (!step)
-            return psr_fail_nomem(err, "the account of replaced samples",
-                                  (double)room * sizeof *step);
-        p->step = step;
-        p->step_room = room;
-    }
+    psr_status st = psr_grow(&p->step, &p->step_room, p->nstep, sizeof *p->step,
+                             "the account of replaced samples", err);
+    if (st)
+        return st;
     p->nopen += (value != 0) - (size_t)(p->current[c] != 0);
     p->current[c] = value;
     p->step[p->nstep++] = (struct psr_step){t, c, value};
@@ -278,17 +274,11 @@ static psr_status add_lost(psr_clean *p, const struct psr_look *k, int64_t t0, p
         last->count += (int64_t)k->n;
         return PSR_OK;
     }
-    if (p->nspan == p->span_room) {
-        size_t room = p->span_room ? 2 * p->span_room : 16;
-        struct psr_span *span = realloc(p->span, room * sizeof *span);
-        if (!span)
-            return psr_fail_nomem(err, "the account of masked spectra",
-                                  (double)room * sizeof *span);
-        p->span = span;
-        p->span_room = room;
-    }
-    p->span[p->nspan++] = (struct psr_span){t0, (int64_t)k->n};
-    return PSR_OK;
+    psr_status st = psr_grow(&p->span, &p->span_room, p->nspan, sizeof *p->span,
+                             "the account of masked spectra", err);
+    if (!st)
+        p->span[p->nspan++] = (struct psr_span){t0, (int64_t)k->n};
+    return st;
 }
 
 /* --- the stream ------------------------------------------------------------------------------- */
