@@ -105,6 +105,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/beam/beam_cpu_lanes.h \
 	lib/beam/beam_cpu_resample.c \
 	lib/beam/beam_cpu_resample.h \
+	lib/beam/fakevolt.c \
 	lib/beam/gains.c \
 	lib/beam/pointing.c \
 	lib/formats/accel.c \
@@ -125,7 +126,6 @@ lib_libpsrkit_a_SOURCES = \
 	lib/formats/obs.c \
 	lib/formats/parts.c \
 	lib/formats/parts.h \
-	lib/formats/planfile.c \
 	lib/formats/psrfits.c \
 	lib/formats/psrfits.h \
 	lib/formats/psrfits_freq.c \
@@ -222,8 +222,8 @@ lib_libpsrkit_a_SOURCES = \
 	lib/signal/fake_shape.c \
 	lib/signal/fake_spin.c \
 	lib/signal/fake_truth.c \
-	lib/signal/fakevolt.c \
 	lib/signal/orbit.c \
+	lib/signal/planfile.c \
 	lib/signal/redden.h \
 	lib/signal/resample.c \
 	lib/signal/rfft.c \
