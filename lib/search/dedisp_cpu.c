@@ -89,7 +89,7 @@ static psr_status grow_scratch(struct cpu *cpu, psr_err *err)
 static double program_bytes(const struct cpu *cpu)
 {
     const struct psr_sweep *s = cpu->s;
-    const struct psr_shape *shape = &cpu->planner.shape;
+    const struct psr_tree_shape *shape = &cpu->planner.shape;
     double live = (double)s->maxshift * (double)s->nkept * (double)cpu->lanes.store_bytes;
     double each = (double)scratch_bytes(cpu, cpu->program) +
                   (double)(shape->ntrial * shape->tile * cpu->lanes.total_bytes);
@@ -128,7 +128,7 @@ static psr_status plan_programs(struct cpu *cpu, psr_err *err)
 
 static psr_status make_totals(struct cpu *cpu, psr_err *err)
 {
-    const struct psr_shape *shape = &cpu->planner.shape;
+    const struct psr_tree_shape *shape = &cpu->planner.shape;
     size_t bytes = (shape->ntrial * shape->tile * cpu->lanes.total_bytes + 63) / 64 * 64;
     for (int n = 0; n < cpu->s->nthread; n++) {
         cpu->thread[n].total = aligned_alloc(64, bytes);
@@ -142,7 +142,7 @@ static psr_status make_totals(struct cpu *cpu, psr_err *err)
 
 static double bytes_beside_runs(const struct cpu *cpu)
 {
-    const struct psr_shape *shape = &cpu->planner.shape;
+    const struct psr_tree_shape *shape = &cpu->planner.shape;
     double bytes = 0;
     for (size_t b = 0; b < cpu->nkept_programs + cpu->nslot; b++)
         bytes += 4.0 * (double)cpu->program[b].room;

@@ -183,11 +183,6 @@ size_t psr_timesum_run(struct psr_timesum *ts, const void *in, size_t nsamp, voi
     return given + whole;
 }
 
-void psr_timesum_reset(struct psr_timesum *ts)
-{
-    ts->phase = 0;
-}
-
 void psr_timesum_destroy(struct psr_timesum *ts)
 {
     if (!ts)
