@@ -55,6 +55,8 @@ static bool right(enum shape shape, size_t n, uint64_t *seed)
     bool pass = true;
     for (size_t j = 0; j < sizeof ks / sizeof *ks; j++)
         pass = pass && psr_order_select(x, n, ks[j]) == sorted[ks[j]];
+    double median = ((double)sorted[(n - 1) / 2] + (double)sorted[n / 2]) / 2;
+    pass = pass && psr_order_median(x, n) == median;
     free(x);
     free(sorted);
     return pass;
