@@ -4,12 +4,13 @@
 #include "base/plain.h"
 #include "base/slurp.h"
 #include "base/units.h"
+#include "inf_fields.h"
 #include "valerr.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CELL_MAX = 80, INF_MAX_BYTES = 1 << 20 };
+enum { CELL_MAX = 80 };
 
 /* A row of either table. */
 struct row {
@@ -288,7 +289,7 @@ static psr_status write_inf(psr_outfile *f, const char *inf_path, psr_err *err)
 {
     char *text;
     size_t n;
-    psr_status st = psr_slurp(inf_path, INF_MAX_BYTES, &text, &n, err);
+    psr_status st = psr_slurp(inf_path, PSR_INF_MAX_BYTES, &text, &n, err);
     if (st == PSR_OK)
         st = psr_outfile_write(f, text, n, err);
     free(text);

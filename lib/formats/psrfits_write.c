@@ -2,6 +2,7 @@
 
 #include "base/plain.h"
 #include "base/units.h"
+#include "unpack.h"
 
 #include <byteswap.h>
 #include <math.h>
@@ -213,23 +214,12 @@ static void fill_front(psr_psrfits *w)
         at = put_big32(at, 1);
 }
 
-/* From the first channel in the low bits to the first in the high bits. */
-static uint8_t turn_byte(unsigned b, int nbit)
-{
-    if (nbit <= 4)
-        b = (b >> 4 | b << 4) & 0xff;
-    if (nbit <= 2)
-        b = (b >> 2 & 0x33) | (b << 2 & 0xcc);
-    if (nbit == 1)
-        b = (b >> 1 & 0x55) | (b << 1 & 0xaa);
-    return (uint8_t)b;
-}
-
+/* PSRFITS has the first channel in the high bits and numbers big-endian. */
 static void convert_samples(uint8_t *out, const uint8_t *in, size_t bytes, int nbit)
 {
     if (nbit <= 8)
         for (size_t i = 0; i < bytes; i++)
-            out[i] = nbit == 8 ? in[i] : turn_byte(in[i], nbit);
+            out[i] = nbit == 8 ? in[i] : psr_byte_reverse(in[i], nbit);
     else if (nbit == 16)
         for (size_t i = 0; i < bytes; i += 2) {
             out[i] = in[i + 1] ^ 0x80; /* less 32768 */

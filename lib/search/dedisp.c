@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "base/threads.h"
+#include "formats/unpack.h"
 
 #include <psrkit/delays.h>
 
@@ -412,7 +413,7 @@ psr_status psr_dedisp_share(psr_dedisp *p, struct psr_dedisp_shared **shared, ps
         if (!sh)
             return psr_fail_nomem(err, "spectra that plans share", sizeof *sh);
         sh->ops = p->ops;
-        sh->row_bytes = (p->sweep.nchan * (size_t)p->sweep.nbit + 7) / 8;
+        sh->row_bytes = psr_row_bytes(p->sweep.nchan, p->sweep.nbit);
         st = p->ops->share(&sh->block, &p->sweep, err);
     }
     if (!st && sh->ops == p->ops)

@@ -2,6 +2,7 @@
  * output needs them; programs run on tiles of what is complete. */
 #include "dedisp_cpu.h"
 #include "base/threads.h"
+#include "formats/unpack.h"
 #include "signal/cornerturn.h"
 
 #include <math.h>
@@ -300,7 +301,7 @@ static psr_status cpu_execute(void *state, const void *in, size_t nsamp, float *
 {
     struct cpu *cpu = state;
     const unsigned char *spectra = in;
-    size_t row_bytes = (cpu->s->nchan * (size_t)cpu->s->nbit + 7) / 8, given = 0;
+    size_t row_bytes = psr_row_bytes(cpu->s->nchan, cpu->s->nbit), given = 0;
     size_t most = cpu->piece * cpu->s->downsamp;
     while (nsamp) {
         size_t piece = nsamp < most ? nsamp : most;

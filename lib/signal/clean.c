@@ -17,10 +17,7 @@ static psr_status check_desc(const struct psr_clean_desc *d, psr_err *err)
     if (d->nchan < 1 || d->nchan > (size_t)1 << 20)
         return psr_fail(err, PSR_EINVAL, "cleaning: %zu channels is outside 1 to 1048576",
                         d->nchan);
-    bool known = d->kind == PSR_FLOAT ? d->nbit == 32
-                 : d->kind == PSR_INT ? d->nbit == 8 || d->nbit == 16
-                                      : d->nbit >= 1 && d->nbit <= 32 && !(d->nbit & (d->nbit - 1));
-    if (!known)
+    if (!psr_row_known(d->nbit, d->kind))
         return psr_fail(err, PSR_EINVAL, "cleaning: no %d-bit samples of kind %d", d->nbit,
                         (int)d->kind);
     if (!(d->clip_sigma >= 0) || !isfinite(d->clip_sigma))

@@ -4,6 +4,8 @@
  * the n rows of n samples are the columns. */
 #include "cornerturn.h"
 
+#include "formats/unpack.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -277,7 +279,7 @@ psr_status psr_cornerturn_create(struct psr_cornerturn **out,
     if (!ct)
         return psr_fail_nomem(err, "a corner turn", sizeof *ct);
     ct->d = *desc;
-    ct->row_bytes = (desc->nchan * (size_t)desc->nbit + 7) / 8;
+    ct->row_bytes = psr_row_bytes(desc->nchan, desc->nbit);
     ct->bias = desc->kind == PSR_INT ? UINT32_C(1) << (desc->nbit - 1) : 0;
     ct->slot = malloc(desc->nchan * sizeof *ct->slot);
     ct->partial = calloc(desc->nkept, sizeof *ct->partial);

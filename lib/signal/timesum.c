@@ -61,7 +61,7 @@ struct psr_timesum {
 
 #if defined __x86_64__
 #define DEFINE_AVX2(NAME, TYPE, NBIT, PER, OUT)                                                    \
-    DEFINE_SUM(NAME, __attribute__((target("avx2"))), TYPE, NBIT, PER, OUT)
+    DEFINE_SUM(NAME, PSR_ISA_FOR_AVX2, TYPE, NBIT, PER, OUT)
 #define KINDS(NBIT, OUTBIT)                                                                        \
     {                                                                                              \
         sum##NBIT##_##OUTBIT##_base, sum##NBIT##_##OUTBIT##_avx2                                   \
