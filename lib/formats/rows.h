@@ -18,9 +18,10 @@ struct psr_row {
 /* Calls take for each line that holds a word, until the file ends or take fails.
  * Given:  path   "-" is standard input
  * Status: PSR_EIO; PSR_EFORMAT (a line too long, too many words, a byte 0); what take returned. */
-psr_status psr_rows_read(const char *path,
-                         psr_status (*take)(void *ctx, const struct psr_row *row, psr_err *err),
-                         void *ctx, psr_err *err);
+PSR_MUST_CHECK psr_status psr_rows_read(const char *path,
+                                        psr_status (*take)(void *ctx, const struct psr_row *row,
+                                                           psr_err *err),
+                                        void *ctx, psr_err *err);
 
 /* A row that its first word tells how to take. */
 struct psr_row_key {
@@ -31,8 +32,8 @@ struct psr_row_key {
 
 /* Takes a row by its key.  Status: PSR_EFORMAT for none of n keys, or too many words; what take
  * returned. */
-psr_status psr_row_take(const struct psr_row *row, const struct psr_row_key *key, size_t n,
-                        void *ctx, psr_err *err);
+PSR_MUST_CHECK psr_status psr_row_take(const struct psr_row *row, const struct psr_row_key *key,
+                                       size_t n, void *ctx, psr_err *err);
 
 /* PSR_EFORMAT "PATH: line N: ..." */
 psr_status psr_row_fail(const struct psr_row *row, psr_err *err, const char *fmt, ...)
@@ -40,9 +41,9 @@ psr_status psr_row_fail(const struct psr_row *row, psr_err *err, const char *fmt
 
 /* Word i as a number in [min, max]; PSR_EFORMAT naming file, line, what and value, also where there
  * is no such word. */
-psr_status psr_row_int(const struct psr_row *row, int i, const char *what, int64_t min, int64_t max,
-                       int64_t *value, psr_err *err);
-psr_status psr_row_double(const struct psr_row *row, int i, const char *what, double min,
-                          double max, double *value, psr_err *err);
+PSR_MUST_CHECK psr_status psr_row_int(const struct psr_row *row, int i, const char *what,
+                                      int64_t min, int64_t max, int64_t *value, psr_err *err);
+PSR_MUST_CHECK psr_status psr_row_double(const struct psr_row *row, int i, const char *what,
+                                         double min, double max, double *value, psr_err *err);
 
 #endif

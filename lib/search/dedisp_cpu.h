@@ -85,11 +85,11 @@ struct psr_planner {
 };
 
 /* Takes the shape that costs least on a few groups and blocks of trials. */
-psr_status psr_planner_choose(struct psr_planner *pl, const struct psr_sweep *s,
-                              const struct psr_lanes *lanes, psr_err *err);
+PSR_MUST_CHECK psr_status psr_planner_choose(struct psr_planner *pl, const struct psr_sweep *s,
+                                             const struct psr_lanes *lanes, psr_err *err);
 
 /* Makes the program of trials i0 .. i0 + ntrial - 1. */
-psr_status psr_planner_program(const struct psr_planner *pl, size_t i0, struct psr_program *program,
-                               psr_err *err);
+PSR_MUST_CHECK psr_status psr_planner_program(const struct psr_planner *pl, size_t i0,
+                                              struct psr_program *program, psr_err *err);
 
 #endif

@@ -40,8 +40,8 @@ struct psr_tree_parts {
     struct psr_node *node[PSR_MAXGROUP];
 };
 
-psr_status psr_tree_create(struct psr_tree *tr, const struct psr_tree_shape *shape, size_t ntrial,
-                           psr_err *err);
+PSR_MUST_CHECK psr_status psr_tree_create(struct psr_tree *tr, const struct psr_tree_shape *shape,
+                                          size_t ntrial, psr_err *err);
 void psr_tree_destroy(struct psr_tree *tr);
 
 /* Finds the nodes of the group that begins at kept channel k0, for trials from i0 on. */
