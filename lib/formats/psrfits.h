@@ -77,6 +77,9 @@ void psr_fits_shut(struct psr_fits *f);
 /* Moves to the SUBINT table; sets row_bytes, and nrow to the rows that the file really holds. */
 PSR_MUST_CHECK psr_status psr_fits_enter(struct psr_fits *f, psr_err *err);
 
+/* A message with cfitsio's own text for status; empties cfitsio's error stack. */
+psr_status psr_fits_fail(const struct psr_fits *f, int status, const char *what, psr_err *err);
+
 /* Keyword of the current header, or absent where it is missing or no number ('*'). */
 double psr_fits_number(const struct psr_fits *f, const char *key, double absent);
 

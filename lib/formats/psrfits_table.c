@@ -22,8 +22,7 @@ static psr_status status_code(int status)
     }
 }
 
-/* A message with cfitsio's own text for status; empties cfitsio's error stack. */
-static psr_status fail_fits(const struct psr_fits *f, int status, const char *what, psr_err *err)
+psr_status psr_fits_fail(const struct psr_fits *f, int status, const char *what, psr_err *err)
 {
     char text[FLEN_STATUS], detail[FLEN_ERRMSG] = "";
     fits_get_errstatus(status, text);
@@ -64,7 +63,7 @@ static psr_status drop_missing_rows(struct psr_fits *f, psr_err *err)
     fits_url_type(f->fptr, type, &status);
     fits_get_hduaddrll(f->fptr, &header, &data, &end, &status);
     if (status)
-        return fail_fits(f, status, "place of SUBINT", err);
+        return psr_fits_fail(f, status, "place of SUBINT", err);
     if (strcmp(type, "file://"))
         return PSR_OK;
     if (stat(f->path, &st))
@@ -102,7 +101,7 @@ psr_status psr_fits_open(struct psr_fits *f, const char *path, psr_err *err)
     if (!f->path)
         return psr_fail_nomem(err, "a file name", (double)strlen(path));
     if (fits_open_diskfile(&f->fptr, path, READONLY, &status))
-        return fail_fits(f, status, "no FITS file", err);
+        return psr_fits_fail(f, status, "no FITS file", err);
     return check_kind(f, err);
 }
 
@@ -123,9 +122,9 @@ psr_status psr_fits_enter(struct psr_fits *f, psr_err *err)
     LONGLONG nrow;
     char name[] = "SUBINT";
     if (fits_movnam_hdu(f->fptr, BINARY_TBL, name, 0, &status))
-        return fail_fits(f, status, "no SUBINT table", err);
+        return psr_fits_fail(f, status, "no SUBINT table", err);
     if (fits_get_num_rowsll(f->fptr, &nrow, &status))
-        return fail_fits(f, status, "NAXIS2 of SUBINT", err);
+        return psr_fits_fail(f, status, "NAXIS2 of SUBINT", err);
     psr_status code = psr_fits_count(f, "NAXIS1", 1, INT64_MAX / 2, &f->row_bytes, err);
     if (code)
         return code;
@@ -257,7 +256,7 @@ static psr_status read_values(const struct psr_fits *f, int type,
     if (!status)
         return PSR_OK;
     snprintf(what, sizeof what, "row %lld, column %d", (long long)row, column->number);
-    return fail_fits(f, status, what, err);
+    return psr_fits_fail(f, status, what, err);
 }
 
 psr_status psr_fits_read_floats(const struct psr_fits *f, const struct psr_fits_column *column,
@@ -281,5 +280,5 @@ psr_status psr_fits_read_data(const struct psr_fits *f, int64_t row, int64_t fir
     if (!status)
         return PSR_OK;
     snprintf(what, sizeof what, "DATA of row %lld", (long long)row);
-    return fail_fits(f, status, what, err);
+    return psr_fits_fail(f, status, what, err);
 }

@@ -20,11 +20,10 @@ struct sigproc_reader {
     int nthread;
     char *name;
     int fd;
-    bool borrowed; /* fd is standard input, and stays open */
-    bool stream;   /* no regular file: its length is unknown and it cannot seek */
-    bool ended;    /* a stream's end, or an unexpected one of a file, was met */
-    unsigned char
-        *spare; /* bytes read so far for the header's sake: [spare_n], used up to spare_at */
+    bool borrowed;        /* fd is standard input, and stays open */
+    bool stream;          /* no regular file: its length is unknown and it cannot seek */
+    bool ended;           /* a stream's end, or an unexpected one of a file, was met */
+    unsigned char *spare; /* [spare_n] read for the header's sake, used up to spare_at */
     size_t spare_at, spare_n;
     size_t header_bytes;
     size_t spectrum_bytes; /* in the file, all IFs */
@@ -32,8 +31,7 @@ struct sigproc_reader {
     int64_t promised;      /* by the header, or -1 */
     int if_choice;
     const struct psr_if_sum *sum; /* NULL where no IFs are summed */
-    unsigned char
-        *raw; /* [raw_spectra] of spectrum_bytes; NULL where blocks are the file's bytes */
+    unsigned char *raw; /* [raw_spectra] spectra; NULL where blocks are the file's bytes */
     size_t raw_spectra;
 };
 

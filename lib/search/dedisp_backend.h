@@ -46,8 +46,8 @@ struct psr_sweep {
 
 enum { PSR_TOL_GROUP = 16 }; /* kept channels that share one rounding where tol is 1 */
 
-/* Delays d(i,k) of kept channel k at trials i0 .. i0 + n - 1, in samples of the output, in 0..maxoff.
- * Returned: d [n] */
+/* Delays d(i,k) of kept channel k at trials i0 .. i0 + n - 1, in samples of the output.
+ * Returned: d [n], within 0 .. maxoff */
 void psr_sweep_delays(const struct psr_sweep *s, size_t k, size_t i0, size_t n, int32_t *d);
 
 /* The part of the delays' description that kernels need as well. */

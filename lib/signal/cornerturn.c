@@ -223,8 +223,8 @@ static inline size_t place_in_run(const struct psr_cornerturn *ct, size_t k, uin
     return t < pre ? (size_t)(pre - t) : 0;
 }
 
-/* name: the square at spectrum t of the stretch and channel c, with samples of BITS bits.  Divisions
- * are slow: all channels that are not shifted share one. */
+/* name: the square at spectrum t of the stretch and channel c, with samples of BITS bits.
+ * Divisions are slow: all channels that are not shifted share one. */
 #define DEFINE_SQUARE(name, BITS, RAW, STORE, add)                                                 \
     static void name(struct psr_cornerturn *ct, const struct stretch *s, size_t t, size_t c)       \
     {                                                                                              \
