@@ -138,6 +138,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/formats/rows.c \
 	lib/formats/rows.h \
 	lib/formats/series.c \
+	lib/formats/series_name.c \
 	lib/formats/series_name.h \
 	lib/formats/series_there.c \
 	lib/formats/sigproc.c \
