@@ -175,6 +175,8 @@ lib_libpsrkit_a_SOURCES = \
 	lib/search/measure.c \
 	lib/search/measure_notes.c \
 	lib/search/measure_notes.h \
+	lib/search/measure_place.c \
+	lib/search/measure_place.h \
 	lib/search/patch.c \
 	lib/search/pulscan.c \
 	lib/search/pulscan_backend.h \
