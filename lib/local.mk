@@ -143,6 +143,8 @@ lib_libpsrkit_a_SOURCES = \
 	lib/formats/series_there.c \
 	lib/formats/sigproc.c \
 	lib/formats/sigproc_header.h \
+	lib/formats/sigproc_keys.h \
+	lib/formats/sigproc_obs.c \
 	lib/formats/sigproc_reader.c \
 	lib/formats/sigproc_write.c \
 	lib/formats/source.c \
