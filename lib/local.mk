@@ -125,6 +125,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/formats/planfile.c \
 	lib/formats/psrfits.c \
 	lib/formats/psrfits.h \
+	lib/formats/psrfits_bytes.c \
 	lib/formats/psrfits_freq.c \
 	lib/formats/psrfits_header.c \
 	lib/formats/psrfits_rows.c \

@@ -1,0 +1,29 @@
+#!/usr/bin/env bats
+# What goes wrong around the tools: files that change, signals at bad moments, odd names and places.
+
+load helper
+
+setup() {
+    cd "$BATS_TEST_TMPDIR"
+    one="-q -nobary -noclip -lodm 47 -numdms 1"
+}
+
+@test "a file that is cut while it is read is an error, also with -q" {
+    cp "$g8" in.fil
+    chmod u+w in.fil
+    for _ in 1 2 3; do tail -c 950272 "$g8" >>in.fil; done
+    mkfifo out
+    exec 7<>out
+    gpudedisp $one -nopad -mem 2M -o - in.fil >out 2>err 7>&- &
+    pid=$!
+    # It has begun by now, and cannot go on far before the pipe is read again.
+    head -c 60000 <&7 >/dev/null
+    truncate -s 3000000 in.fil
+    cat <&7 >/dev/null &
+    cat=$!
+    code=0
+    wait $pid || code=$?
+    kill $cat
+    [ "$code" -eq 1 ]
+    grep -qx 'gpudedisp: in.fil: ended after [0-9]* of 118784 spectra while it was read' err || { cat err; false; }
+}
