@@ -27,3 +27,20 @@ setup() {
     [ "$code" -eq 1 ]
     grep -qx 'gpudedisp: in.fil: ended after [0-9]* of 118784 spectra while it was read' err || { cat err; false; }
 }
+
+@test "a signal is heeded while series are padded" {
+    for more in '' '-compat presto -nsub 8'; do
+        gpudedisp -q -nobary -noclip -numdms 2 $more -numout 4000000000000 -o t "$g8" 2>err &
+        pid=$!
+        # Much more than the samples.
+        while [ "$(cat t_DM0.00.dat.part* 2>/dev/null | head -c 2000000 | wc -c)" -lt 2000000 ]; do sleep 0.05; done
+        kill -TERM $pid
+        (sleep 3; kill -KILL $pid) 2>/dev/null &
+        late=$!
+        code=0
+        wait $pid || code=$?
+        kill $late
+        [ "$code" -eq 143 ] && [ ! -s err ]
+        leaves_no 't[_.]*'
+    done
+}
