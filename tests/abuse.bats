@@ -44,3 +44,27 @@ setup() {
         leaves_no 't[_.]*'
     done
 }
+
+# wide.fil: 6000 spectra of 16384 channels, a hole but for the header.
+make_wide() {
+    fakebin -q -period 0 -nchans 16384 -nbits 8 -tsamp 1000 -tobs 0.001 -fch1 1500 -foff 0.01 -seed 1 -o wide.fil
+    truncate -s $(($(stat -c %s wide.fil) + 5999 * 16384)) wide.fil
+}
+
+@test "-mem bounds cleaning too, or says what that takes" {
+    make_wide
+    for more in '' '-sub -subdm 0'; do
+        refuses 1 '-mem: 20 MiB, must be above the [0-9.]+ MiB ' gpudedisp -q -nobary -mem 20M $more -o t wide.fil
+        leaves_no 't[_.]*'
+    done
+    refuses 1 '-mem: .*; cleaning takes 7[0-9.]+ MiB of 85 MiB' gpudedisp -q -nobary -mem 85M -numdms 5 -o t wide.fil
+    ldd "$builddir/tools/gpudedisp" | grep -q san && skip "sanitizers take memory of their own"
+    for more in -noclip '' -zerodm '-clip 3 -singlepulse'; do
+        mem=120
+        [ "$more" = -zerodm ] && mem=300
+        run -0 --separate-stderr gpudedisp -v -nobary -numdms 5 $more -mem ${mem}M -o t wide.fil
+        peak=$(sed -n 's/.* peak \([0-9]*\) MB$/\1/p' <<<"$stderr")
+        [ "$peak" -lt $((mem * 1048576 / 1000000 + 25)) ] || { echo "$more: $stderr"; false; }
+        rm -f t_* t.cand
+    done
+}
