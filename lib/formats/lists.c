@@ -58,8 +58,8 @@ static psr_status ignore_list(char *list, size_t nchan, int ascending, unsigned 
                 err, PSR_EINVAL,
                 "ignored channels: '%s' is no range within 0 to %zu (a, a:b or a:b:step)", piece,
                 nchan - 1);
-        for (long c = r.first; c <= r.last; c += r.step)
-            keep[ascending ? (size_t)c : nchan - 1 - (size_t)c] = 0;
+        for (size_t c = (size_t)r.first; c <= (size_t)r.last; c += (size_t)r.step)
+            keep[ascending ? c : nchan - 1 - c] = 0;
     }
     return PSR_OK;
 }
