@@ -78,6 +78,8 @@ lib_libpsrkit_a_SOURCES = \
 	lib/base/device.c \
 	lib/base/device_backend.h \
 	lib/base/isa.h \
+	lib/base/line.c \
+	lib/base/line.h \
 	lib/base/memory.h \
 	lib/base/number.c \
 	lib/base/order.c \

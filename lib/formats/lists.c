@@ -1,6 +1,8 @@
 #include <psrkit/lists.h>
 #include <psrkit/number.h>
 
+#include "../base/line.h"
+
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,14 +71,19 @@ static psr_status ignore_list(char *list, size_t nchan, int ascending, unsigned 
 static bool next_line(FILE *f, const char *path, char line[LINE_MAX_BYTES], psr_status *st,
                       psr_err *err)
 {
-    if (!fgets(line, LINE_MAX_BYTES, f)) {
+    ssize_t length = psr_line_read(f, line, LINE_MAX_BYTES);
+    if (length < 0) {
         if (ferror(f))
             *st = psr_fail_errno(err, "%s", path);
         return false;
     }
-    if (!strchr(line, '\n') && !feof(f)) {
+    if (length == LINE_MAX_BYTES) {
         *st = psr_fail(err, PSR_EFORMAT, "%s: a line is longer than %d bytes", path,
                        LINE_MAX_BYTES - 2);
+        return false;
+    }
+    if (strlen(line) != (size_t)length) {
+        *st = psr_fail(err, PSR_EFORMAT, "%s: a byte 0: this is no text", path);
         return false;
     }
     line[strcspn(line, "#")] = '\0';
