@@ -41,6 +41,11 @@ static void test_numbers(void)
     int64_t i = -7;
     double d = -7;
     ok(psr_parse_int("n", "0x10", 0, 99, &i, &err) == PSR_OK && i == 16, "hexadecimal");
+    ok(psr_parse_int("n", " -0X1f", -99, 99, &i, &err) == PSR_OK && i == -31, "with a sign");
+    ok(psr_parse_int("n", "0037", 0, 99, &i, &err) == PSR_OK && i == 37, "zeros first");
+    ok(psr_parse_int("n", "-008", -99, 99, &i, &err) == PSR_OK && i == -8, "that are not octal");
+    ok(psr_parse_int("n", "0x", 0, 99, &i, &err) == PSR_EINVAL && i == -8, "no digits");
+    i = 16;
     ok(psr_parse_int("n", "12a", 0, 99, &i, &err) == PSR_EINVAL && i == 16, "trailing text");
     ok(psr_parse_int("n", "", 0, 99, &i, &err) == PSR_EINVAL, "no text");
     ok(psr_parse_int("n", "100", 0, 99, &i, &err) == PSR_EINVAL && strstr(err.msg, "above 99"),

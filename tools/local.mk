@@ -61,7 +61,9 @@ tools_frbbeam_SOURCES = \
 	tools/frbbeam_report.c \
 	tools/frbbeam_scale.c \
 	tools/frbbeam_setup.c \
-	tools/frbbeam_sums.c
+	tools/frbbeam_sums.c \
+	tools/spare.c \
+	tools/spare.h
 
 tools_gpuaccel_pulscan_CPPFLAGS = $(tools_cppflags)
 tools_gpuaccel_pulscan_SOURCES = \
@@ -76,7 +78,9 @@ tools_gpuaccel_pulscan_SOURCES = \
 	tools/gpuaccel-pulscan_plan.c \
 	tools/gpuaccel-pulscan_table.c \
 	tools/planeplot.c \
-	tools/planeplot.h
+	tools/planeplot.h \
+	tools/spare.c \
+	tools/spare.h
 
 tools_gpudedisp_CPPFLAGS = $(tools_cppflags)
 tools_gpudedisp_LDADD = $(LDADD) $(ZLIB_LIBS)
