@@ -128,6 +128,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/formats/parts.h \
 	lib/formats/psrfits.c \
 	lib/formats/psrfits.h \
+	lib/formats/psrfits_bytes.c \
 	lib/formats/psrfits_freq.c \
 	lib/formats/psrfits_header.c \
 	lib/formats/psrfits_rows.c \

@@ -141,6 +141,16 @@ golden_header() { # BITS FILE
         exit !(s / NR > 0.30 && s / NR < 0.34 && high / NR > 0.039 && high / NR < 0.042) }'
 }
 
+@test "-dat says where a series cannot be transformed" {
+    run -0 --separate-stderr fakebin -seed 1 -tobs 0.0004 -period 0 -dm 3 -dat -o s
+    one_line 's: 5 samples, an odd number, .*: -tobs 0.00048 has one more'
+    run -0 --separate-stderr fakebin -seed 1 -tobs 0.00048 -period 0 -dm 3 -dat -o s
+    [ -z "$stderr" ]
+    [ "$(stat -c %s s_DM3.00.dat)" -eq 24 ]
+    run -0 --separate-stderr fakebin -q -seed 1 -tobs 0.0004 -period 0 -dm 3 -dat -o s
+    [ -z "$stderr" ]
+}
+
 @test "a bandpass needs a number for each channel" {
     seq 1 32 | sed 's/.*/1/' >flat
     fakebin $small -period 0 -dm 0 -bandpass flat -o a.fil

@@ -221,7 +221,7 @@ make_burst() {
     refused 1 'standard output takes one trial' -q -plan plan -o - "$g8"
     echo '0 1 3 100000' >coarse
     refused 1 'coarse: line from DM 0: downsamp 100000 is above 65536' -q -plan coarse -o t "$g8"
-    refused 1 'memory of [0-9]+ bytes is below' -q -device cpu -mem 64K -plan plan -o t "$g8"
+    refused 1 '-mem: .*memory of [0-9.]+ KiB is below the [0-9.]+ KiB that' -q -noclip -device cpu -mem 64K -plan plan -o t "$g8"
 }
 
 @test "a killed run of a plan leaves nothing" {

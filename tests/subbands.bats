@@ -62,12 +62,12 @@ numbers() { od -An -v -t d2 -w2 "$1"; }
             cmp n4G_DM300.00.sub$j n${mem}_DM300.00.sub$j
         done
     done
-    for mem in 100K 408000; do
+    for mem in 100K 472K; do
         run -1 --separate-stderr gpudedisp $sub -subdm 300 -mem $mem -o no rfi.fil
         echo "$stderr"
         [ "$(wc -l <<<"$stderr")" -eq 1 ]
     done
-    [[ $stderr == "gpudedisp: sub-bands: memory of "*" bytes is below the "*" bytes that 32 channels delayed by "* ]]
+    [[ $stderr == "gpudedisp: sub-bands: memory of "*"iB is below the "*"iB that 32 channels delayed by "* ]]
     [ ! -e no_DM300.00.sub0 ]
 }
 

@@ -53,6 +53,16 @@ static void test_numbers(void)
     ok(psr_parse_size("m", "2GiB", &i, &err) == PSR_OK && i == INT64_C(2) << 30, "2GiB");
     ok(psr_parse_size("m", "2x", &i, &err) == PSR_EINVAL, "an unknown suffix");
     ok(psr_parse_size("m", "-2", &i, &err) == PSR_EINVAL, "a negative size");
+    static const struct {
+        double bytes;
+        const char *text;
+    } size[] = {{1, "1 B"},          {1023, "1023 B"},   {1024, "1 KiB"},
+                {69512, "67.9 KiB"}, {69530, "68 KiB"},  {1025, "1.01 KiB"},
+                {0x1p30, "1 GiB"},   {200e9, "187 GiB"}, {3e18, "2.72848e+06 TiB"}};
+    char text[PSR_SIZE_TEXT];
+    for (size_t k = 0; k < sizeof size / sizeof *size; k++)
+        ok(!strcmp(psr_size_text(text, size[k].bytes), size[k].text), "%g bytes are %s",
+           size[k].bytes, text);
 }
 
 static void test_growth(void)

@@ -71,6 +71,10 @@ static void test_dms(const char *path)
     write_text(path, "10\n-3\n");
     ok(psr_dms_read(path, &dm, &n, &err) == PSR_EFORMAT && strstr(err.msg, "line 2") && !dm,
        "a negative DM: %s", err.msg);
+    write_text(path, "10 pulsar 1\n20, 30\n");
+    ok(psr_dms_read(path, &dm, &n, &err) == PSR_EFORMAT && !dm &&
+           strstr(err.msg, "line 2: DM: 30 follows 20, must be one DM a line"),
+       "two DMs in a line: %s", err.msg);
     write_text(path, "# none\n");
     ok(psr_dms_read(path, &dm, &n, &err) == PSR_EFORMAT, "no DMs at all");
     write_long_line(path);

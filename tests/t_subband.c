@@ -164,7 +164,7 @@ static void test_refusals(uint64_t *random)
     d = w.d, d.dm = -1;
     expect_refusal(&d, "DM -1");
     d = w.d, d.mem_bytes = 3;
-    expect(PSR_ENOMEM, &d, "memory of 3 bytes is below the ");
+    expect(PSR_ENOMEM, &d, "memory of 3 B is below the ");
     const double mixed[4] = {400, 410, 405, 420};
     d = w.d, d.nchan = 4, d.nsub = 1, d.freq_mhz = mixed, d.keep = NULL;
     expect_refusal(&d, "in order of frequency");

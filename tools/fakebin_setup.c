@@ -159,6 +159,16 @@ static psr_status read_bandpass(struct fakebin_job *j)
     return st;
 }
 
+static void note_odd_length(const struct fakebin_job *j, const struct psr_notes *notes)
+{
+    if (j->obs.nsamp % 2)
+        psr_note(
+            notes,
+            "%s: %lld samples, an odd number, which realfft and gpuaccel-pulscan refuse: -tobs "
+            "%.9g has one more",
+            j->opt.output, (long long)j->obs.nsamp, (double)(j->obs.nsamp + 1) * j->obs.tsamp_s);
+}
+
 psr_status fakebin_prepare(struct fakebin_job *j)
 {
     const struct fakebin_options *o = &j->opt;
@@ -185,12 +195,14 @@ psr_status fakebin_prepare(struct fakebin_job *j)
     if (st)
         return st;
     name_source(j);
-    if (o->dat)
-        make_one_channel(&j->made);
-    else
-        d.gain = j->gain;
     if (!o->quiet)
         d.notes = (struct psr_notes){cli_note, &j->tool};
+    if (o->dat) {
+        make_one_channel(&j->made);
+        note_odd_length(j, &d.notes);
+    } else {
+        d.gain = j->gain;
+    }
     d.seed = (uint64_t)j->opt.seed;
     d.signal = j->signals.signal;
     d.nsignal = o->evenodd ? 0 : j->signals.n;

@@ -232,6 +232,13 @@ psr_status gpudedisp_choose_devices(struct gpudedisp_job *j, struct psr_dedisp_d
 bool gpudedisp_is_on_device(const struct gpudedisp_line *l);
 psr_status gpudedisp_choose_place(struct gpudedisp_job *j, struct gpudedisp_line *l);
 
+/* What -mem leaves to dedispersion beside cleaning; a failure to do with that, in words of -mem; and
+ * the spectra per block, whole blocks of cleaning, which is done in place but for what becomes
+ * floats, once the plans are there. */
+psr_status gpudedisp_share_memory(struct gpudedisp_job *j, int64_t *mem_bytes);
+psr_status gpudedisp_fail_memory(struct gpudedisp_job *j);
+size_t gpudedisp_choose_block(const struct gpudedisp_job *j);
+
 /* Opens and creates everything but files of events.  On error j->err tells, and gpudedisp_release
  * cleans up. */
 psr_status gpudedisp_prepare(struct gpudedisp_job *j);

@@ -96,6 +96,7 @@ tools_gpudedisp_SOURCES = \
 	tools/gpudedisp_events.c \
 	tools/gpudedisp_input.c \
 	tools/gpudedisp_line.c \
+	tools/gpudedisp_memory.c \
 	tools/gpudedisp_options.c \
 	tools/gpudedisp_plan.c \
 	tools/gpudedisp_reader.c \

@@ -41,6 +41,8 @@ struct psr_series {
     int64_t header_bytes;
     bool padding_given;
     float padding;
+    bool (*stopped)(void *ctx);
+    void *ctx;
     size_t ndm;
     struct trial *trial; /* [ndm] */
 };
@@ -133,6 +135,8 @@ psr_status psr_series_create(psr_series **out, const struct psr_series_desc *des
     }
     s->format = desc->format;
     s->dm_decimals = desc->dm_decimals;
+    s->stopped = desc->stopped;
+    s->ctx = desc->ctx;
     s->ndm = desc->ndm;
     if (desc->inf)
         take_inf(&s->inf, desc);
@@ -191,6 +195,13 @@ static double mean_of(const struct trial *trial)
     return sum / (double)trial->n;
 }
 
+static psr_status check_stop(const psr_series *s, psr_err *err)
+{
+    if (s->stopped && s->stopped(s->ctx))
+        return psr_fail(err, PSR_EIO, "%s: stopped before all series were written", s->root);
+    return PSR_OK;
+}
+
 static psr_status pad_trial(psr_series *s, struct trial *trial, int64_t nout, psr_err *err)
 {
     float pad[PAD_FLOATS];
@@ -205,6 +216,8 @@ static psr_status pad_trial(psr_series *s, struct trial *trial, int64_t nout, ps
     for (int64_t left = nout - trial->n; left > 0 && !st; left -= PAD_FLOATS) {
         size_t n = left < PAD_FLOATS ? (size_t)left : PAD_FLOATS;
         st = psr_outfile_write(trial->data, pad, n * sizeof *pad, err);
+        if (!st)
+            st = check_stop(s, err);
     }
     return st;
 }
@@ -237,7 +250,9 @@ static psr_status write_inf(psr_series *s, size_t i, int64_t nout, psr_err *err)
     char path[PATH_MAX];
     struct trial *trial = &s->trial[i];
     make_path(s, i, ".inf", path);
-    psr_status st = psr_outfile_create(&trial->inf, path, err);
+    psr_status st = check_stop(s, err);
+    if (!st)
+        st = psr_outfile_create(&trial->inf, path, err);
     if (st)
         return st;
     make_stem(s, i, s->inf.name);

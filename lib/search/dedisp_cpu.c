@@ -6,6 +6,7 @@
 #include "signal/cornerturn.h"
 
 #include <math.h>
+#include <psrkit/number.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -161,6 +162,18 @@ static size_t odd_lines(size_t lanes, size_t bytes)
     return (n | 1) * line;
 }
 
+static psr_status fail_memory(const struct cpu *cpu, double runs_bytes, psr_err *err)
+{
+    const struct psr_sweep *s = cpu->s;
+    char need[PSR_SIZE_TEXT], have[PSR_SIZE_TEXT];
+    return psr_fail(err, PSR_ENOMEM,
+                    "dedispersion: memory of %s is below the %s that %zu channels delayed by up to "
+                    "%zu samples take",
+                    psr_size_text(have, (double)s->mem_bytes),
+                    psr_size_text(need, runs_bytes + bytes_beside_runs(cpu)), s->nkept,
+                    s->maxshift);
+}
+
 /* Room for what later outputs need and a few pieces: what is needed moves to the start of the runs
  * only when they are full, which is once in many pieces, however small the blocks that come in. */
 static psr_status make_runs(struct cpu *cpu, psr_err *err)
@@ -178,12 +191,7 @@ static psr_status make_runs(struct cpu *cpu, psr_err *err)
     double fit = (left / row - (double)(live + LANE_PAD)) / 2;
     if ((double)slack > fit) {
         if (fit < 64)
-            return psr_fail(err, PSR_ENOMEM,
-                            "dedispersion: memory of %lld bytes is below the %.0f bytes that %zu "
-                            "channels delayed by up to %zu samples take",
-                            (long long)s->mem_bytes,
-                            (double)(live + 192 + LANE_PAD) * row + bytes_beside_runs(cpu),
-                            s->nkept, s->maxshift);
+            return fail_memory(cpu, (double)(live + 192 + LANE_PAD) * row, err);
         slack = (size_t)fit;
         piece = piece < slack / 2 ? piece : slack / 2;
     }

@@ -66,9 +66,12 @@ static psr_status allocate(psr_clean *p, psr_err *err)
                p->current && p->held;
     for (int b = 0; b < BATCH && all; b++)
         all = allocate_look(&p->look[b], nchan, p->in.row_bytes) == PSR_OK;
-    return all ? PSR_OK
-               : psr_fail_nomem(err, "cleaning",
-                                BLOCK * (double)p->in.row_bytes + BATCH * 30.0 * (double)nchan);
+    return all ? PSR_OK : psr_fail_nomem(err, "cleaning", (double)psr_clean_bytes(p));
+}
+
+int64_t psr_clean_bytes(const psr_clean *p)
+{
+    return (int64_t)(BLOCK * p->in.row_bytes + BATCH * 30 * p->d.nchan);
 }
 
 /* The place in a spectrum of channel c counted from the lowest frequency. */
