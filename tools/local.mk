@@ -79,7 +79,6 @@ tools_gpuaccel_pulscan_SOURCES = \
 	tools/planeplot.h
 
 tools_gpudedisp_CPPFLAGS = $(tools_cppflags)
-tools_gpudedisp_LDADD = $(LDADD) $(ZLIB_LIBS)
 tools_gpudedisp_SOURCES = \
 	$(tools_gnuplot) \
 	$(tools_shared) \
