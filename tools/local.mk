@@ -34,6 +34,7 @@ tools_ddplan_SOURCES = \
 	tools/ddplan_options.c \
 	tools/ddplan_plot.c \
 	tools/ddplan_script.c \
+	tools/ddplan_table.c \
 	tools/ddplan_text.c
 
 tools_fakebin_CPPFLAGS = $(tools_cppflags)
