@@ -175,6 +175,7 @@ static void test_refusals(uint64_t *random)
     psr_err err = {0};
     float out[1];
     size_t n;
+    w.d.dm = 0; /* no sweep, so that samples are ready */
     bool made = !psr_subband_create(&p, &w.d, &err);
     ok(made && psr_subband_execute(p, w.x, w.nsamp, out, 0, &n, &err) == PSR_EINVAL &&
            strstr(err.msg, "stride 0"),
