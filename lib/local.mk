@@ -175,6 +175,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/search/dedisp_cpu_tree.c \
 	lib/search/dedisp_cpu_tree.h \
 	lib/search/dedisp_lag.h \
+	lib/search/dedisp_sweep.c \
 	lib/search/fanout.c \
 	lib/search/matched.c \
 	lib/search/measure.c \

@@ -40,7 +40,8 @@ setup() {
         code=0
         wait $pid || code=$?
         kill $late
-        [ "$code" -eq 143 ] && [ ! -s err ]
+        [ "$code" -eq 143 ]
+        [ ! -s err ]
         leaves_no 't[_.]*'
     done
 }

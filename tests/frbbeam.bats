@@ -129,7 +129,7 @@ find_burst() {
     for kind in stay track; do
         frbbeam -q -array s.array -beams $kind -nbits 32 -tds 10 -cadence 0.02 -o $kind v.dada
     done
-    ! cmp -s <(samples stay_beam0000.fil) <(samples track_beam0000.fil)
+    fails cmp -s <(samples stay_beam0000.fil) <(samples track_beam0000.fil)
     paste <(samples stay_beam0000.fil | od -An -v -w4 -tf4) <(samples track_beam0000.fil | od -An -v -w4 -tf4) |
         awk '{ d = $1 - $2; if (d < 0) d = -d; if (d > 0.01 * $1 + 1) bad = 1 } END { exit bad }'
     frbbeam -q -array s.array -beams track -nbits 32 -tds 10 -cadence 0.02 -o pipe - <v.dada

@@ -136,3 +136,9 @@ higher_uses() {
     found=$(ldd "$builddir/tests/t_device" | grep -iE 'cuda|nvidia' || true)
     [ -z "$found" ] || { echo "$found"; return 1; }
 }
+
+@test "what a line of a test asks is heeded" {
+    # bash goes on after "! A", and after "A && B" where A fails.
+    found=$(cd "$srcdir/tests" && grep -nE '^ *(!|\[.*\] &&) ' ./*.bats gpu/*.bats | grep -vE '\|\||&& [a-z]+=' || true)
+    [ -z "$found" ] || { echo "$found"; false; }
+}

@@ -81,7 +81,9 @@ numbers() { od -An -v -t d2 -w2 "$1"; }
     # Channels 13 and 14 are masked from 12000 to 19200: sub-band 3 has 12 to 15.
     read -r first last < <(cmp -l raw_DM47.00.sub3 masked_DM47.00.sub3 |
         awk '{ at = int(($1 - 1) / 2); if (NR == 1) printf "%d ", at } END { print at }')
-    [ "$first" -ge 11990 ] && [ "$last" -lt 19200 ] && [ "$last" -gt 19100 ]
+    [ "$first" -ge 11990 ]
+    [ "$last" -lt 19200 ]
+    [ "$last" -gt 19100 ]
     cmp raw_DM47.00.sub4 masked_DM47.00.sub4
     gpudedisp $sub -zerodm -downsamp 3 -o z rfi.fil
     [ "$(stat -c %s z_DM47.00.sub0)" -eq $((29689 / 3 * 2)) ]

@@ -34,6 +34,7 @@ tools_ddplan_SOURCES = \
 	tools/ddplan_options.c \
 	tools/ddplan_plot.c \
 	tools/ddplan_script.c \
+	tools/ddplan_table.c \
 	tools/ddplan_text.c
 
 tools_fakebin_CPPFLAGS = $(tools_cppflags)
@@ -83,7 +84,6 @@ tools_gpuaccel_pulscan_SOURCES = \
 	tools/spare.h
 
 tools_gpudedisp_CPPFLAGS = $(tools_cppflags)
-tools_gpudedisp_LDADD = $(LDADD) $(ZLIB_LIBS)
 tools_gpudedisp_SOURCES = \
 	$(tools_gnuplot) \
 	$(tools_shared) \
