@@ -335,6 +335,8 @@ levels() {
     refused 1 'bad: line 1: channel: 4 is above 3' -array s.array -beams s.beams -weights bad -o x v.dada
     echo '0 0 0 nan 0' >bad
     refused 1 'not a number' -array s.array -beams s.beams -weights bad -o x v.dada
+    echo '0 0 0 1e12 -1e12' >most
+    frbbeam -q -array s.array -beams s.beams -nbits 32 -weights most -o y v.dada
     echo '0 0 0 1e13 0' >bad
     refused 1 'real part: 1e13 is above 1e\+12' -array s.array -beams s.beams -weights bad -o x v.dada
     printf '\x93NUMPY\x01\x00\x3f\x00%-62s\n' "{'descr': '<c8', 'fortran_order': False, 'shape': (4, 2, 6), }" >bad

@@ -35,6 +35,29 @@ static void test_status(void)
     psr_note(NULL, "nobody listens");
 }
 
+/* A name as long as the system takes leaves room for what is wrong with it. */
+static void test_long_names(void)
+{
+    psr_err err, outer;
+    char path[4096];
+    memset(path, 'x', sizeof path);
+    path[sizeof path - 1] = '\0';
+    errno = ENAMETOOLONG;
+    psr_fail_errno(&err, "%s: cannot create %s.part", path, path);
+    const char *reason = strerror(ENAMETOOLONG);
+    ok(strlen(err.msg) == sizeof err.msg - 1 && err.code == PSR_EIO &&
+           !strncmp(err.msg, path, 100) && strstr(err.msg, "x...x") &&
+           !strcmp(err.msg + sizeof err.msg - 1 - strlen(reason), reason),
+       "the cause stands: %s", err.msg + sizeof err.msg - 60);
+    psr_fail(&outer, PSR_EFORMAT, "%s: %s", "list", err.msg);
+    ok(!strncmp(outer.msg, "list: xxx", 9) &&
+           !strcmp(outer.msg + sizeof err.msg - 1 - strlen(reason), reason),
+       "and in a message around it");
+    path[sizeof err.msg - 1] = '\0';
+    psr_fail(&err, PSR_EIO, "%s", path);
+    ok(!strcmp(err.msg, path), "what fits is kept");
+}
+
 static void test_numbers(void)
 {
     psr_err err;
@@ -95,6 +118,7 @@ static void test_growth(void)
 int main(void)
 {
     test_status();
+    test_long_names();
     test_numbers();
     test_growth();
     return done_testing();

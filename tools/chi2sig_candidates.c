@@ -10,8 +10,9 @@
 enum { LINE_BYTES = 4096 };
 
 struct list {
-    const char *name, *line;
+    const char *name;
     int64_t nline;
+    char line[LINE_BYTES]; /* the last that was read, without its end */
 };
 
 static psr_status bad_candidate(const struct list *list, const char *what, psr_err *err)
@@ -65,17 +66,15 @@ static take_function *know_list(const char *line)
     return NULL;
 }
 
-/* Takes the next line, without its end.  Returned: false at the end of the file and after an error,
- * which *st tells. */
-static bool next_line(FILE *file, struct list *list, char line[LINE_BYTES], psr_status *st,
-                      psr_err *err)
+/* Returned: false at the end of the file and after an error, which *st tells. */
+static bool next_line(FILE *file, struct list *list, psr_status *st, psr_err *err)
 {
+    char *line = list->line;
     ssize_t length = psr_line_read(file, line, LINE_BYTES);
     if (length < 0 && ferror(file))
         *st = psr_fail_errno(err, "%s", list->name);
     if (length < 0)
         return false;
-    list->line = line;
     list->nline++;
     if (length == LINE_BYTES || strlen(line) != (size_t)length)
         *st = psr_fail(err, PSR_EFORMAT, "%s, line %lld: longer than %d bytes, or binary",
@@ -88,17 +87,16 @@ static bool next_line(FILE *file, struct list *list, char line[LINE_BYTES], psr_
 static psr_status read_list(const struct chi2sig_job *job, FILE *file, struct list *list,
                             struct chi2sig_text *out, psr_err *err)
 {
-    char line[LINE_BYTES];
     psr_status st = PSR_OK;
-    if (!next_line(file, list, line, &st, err))
+    if (!next_line(file, list, &st, err))
         return st ? st : psr_fail(err, PSR_EFORMAT, "%s: empty", list->name);
-    take_function *take = know_list(line);
+    take_function *take = know_list(list->line);
     if (!take)
         return psr_fail(err, PSR_EFORMAT,
                         "%s: neither an ACCEL file of accelsearch nor a list of Pulscan",
                         list->name);
-    while (st == PSR_OK && next_line(file, list, line, &st, err)) {
-        bool empty = !line[strspn(line, " \t")];
+    while (st == PSR_OK && next_line(file, list, &st, err)) {
+        bool empty = !list->line[strspn(list->line, " \t")];
         if (take == take_accel && list->nline <= 3)
             continue;
         if (take == take_accel && empty)

@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* So that the intensity of all dishes at their largest, summed for long, is a float. */
-static const float GAIN_MAX = 1e12f;
+static const double GAIN_MAX = 1e12;
 
 struct gains {
     const char *name;
@@ -52,10 +52,9 @@ static psr_status take_row(void *ctx, const struct psr_row *row, psr_err *err)
     if (!st)
         st = take_index(row, 2, "dish", g->ndish, &d0, &d1, err);
     if (!st)
-        st = psr_row_double(row, 3, "real part", (double)-GAIN_MAX, (double)GAIN_MAX, &re, err);
+        st = psr_row_double(row, 3, "real part", -GAIN_MAX, GAIN_MAX, &re, err);
     if (!st)
-        st =
-            psr_row_double(row, 4, "imaginary part", (double)-GAIN_MAX, (double)GAIN_MAX, &im, err);
+        st = psr_row_double(row, 4, "imaginary part", -GAIN_MAX, GAIN_MAX, &im, err);
     if (!st && row->n > 5)
         st = psr_row_fail(row, err, "'%s' is a word too many", row->word[5]);
     for (size_t f = f0; !st && f < f1; f++)
@@ -158,13 +157,14 @@ static psr_status read_npy(FILE *in, struct gains *g, psr_err *err)
 static psr_status check_range(const struct gains *g, psr_err *err)
 {
     for (size_t i = 0; i < count(g); i++)
-        if (!(fabsf(g->weight[2 * i]) <= GAIN_MAX && fabsf(g->weight[2 * i + 1]) <= GAIN_MAX))
+        if (!(fabs((double)g->weight[2 * i]) <= GAIN_MAX &&
+              fabs((double)g->weight[2 * i + 1]) <= GAIN_MAX))
             return psr_fail(err, PSR_EFORMAT,
                             "%s: the gain of channel %zu, polarisation %zu, dish %zu is %g %+gi, "
                             "must be within %g",
                             g->name, i / g->ndish / PSR_BEAM_NPOL, i / g->ndish % PSR_BEAM_NPOL,
                             i % g->ndish, (double)g->weight[2 * i], (double)g->weight[2 * i + 1],
-                            (double)GAIN_MAX);
+                            GAIN_MAX);
     return PSR_OK;
 }
 
