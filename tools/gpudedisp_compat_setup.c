@@ -172,6 +172,8 @@ psr_status gpudedisp_compat_prepare(struct gpudedisp_compat *k)
         st = gpudedisp_open_source(j);
     gpudedisp_remark_flags(j);
     if (!st)
+        st = gpudedisp_check_names(j);
+    if (!st)
         st = gpudedisp_check_band(j);
     if (!st)
         st = gpudedisp_choose_channels(j);

@@ -47,7 +47,9 @@ tools_fakebin_SOURCES = \
 	tools/fakebin_output.c \
 	tools/fakebin_setup.c \
 	tools/fakebin_table.c \
-	tools/fakebin_volt.c
+	tools/fakebin_volt.c \
+	tools/guard.c \
+	tools/guard.h
 
 tools_frbbeam_CPPFLAGS = $(tools_cppflags)
 tools_frbbeam_SOURCES = \
@@ -101,6 +103,7 @@ tools_gpudedisp_SOURCES = \
 	tools/gpudedisp_input.c \
 	tools/gpudedisp_line.c \
 	tools/gpudedisp_memory.c \
+	tools/gpudedisp_names.c \
 	tools/gpudedisp_options.c \
 	tools/gpudedisp_plan.c \
 	tools/gpudedisp_reader.c \
@@ -109,6 +112,10 @@ tools_gpudedisp_SOURCES = \
 	tools/gpudedisp_setup.c \
 	tools/gpudedisp_sub.c \
 	tools/gpudedisp_table.c \
+	tools/guard.c \
+	tools/guard.h \
+	tools/outset.c \
+	tools/outset.h \
 	tools/pulseplot.c \
 	tools/pulseplot.h \
 	tools/subbands.c \
