@@ -377,12 +377,12 @@ levels() {
 @test "no output takes the place of an input" {
     small v.dada
     cp v.dada x_beam0001.fil
-    refuses 1 '^frbbeam: x_beam0001.fil: is the input ./x_beam0001.fil, which it would replace' \
+    refuses 1 '^frbbeam: x_beam0001.fil would be written over ./x_beam0001.fil, which is read' \
         frbbeam -q -array s.array -beams s.beams -o x ./x_beam0001.fil
     cmp v.dada x_beam0001.fil
     for input in "array s.array" "beams s.beams"; do
         ln -f "${input#* }" y.scale
-        refuses 1 "^frbbeam: y.scale: is the input ${input#* }, which it would replace" \
+        refuses 1 "^frbbeam: y.scale would be written over ${input#* }, which is read" \
             frbbeam -q -array s.array -beams s.beams -o y v.dada
         rm y.scale
     done

@@ -196,9 +196,9 @@ near() { awk -v a="$1" -v b="$2" -v tol="$3" 'BEGIN { d = a - b; exit !(d <= tol
     ln -s p.dat link
     echo p.dat >list
     for out in p.dat ./p.dat link p.inf; do
-        refuses 1 "^gpuaccel-pulscan: $out: is the input p\..*, which it would replace" \
+        refuses 1 "^gpuaccel-pulscan: $out would be written over p\..*, which is read" \
             gpuaccel-pulscan -device cpu -csv -o $out p.dat
-        refuses 1 "which it would replace" gpuaccel-pulscan -device cpu -json -o $out -files list
+        refuses 1 "would be written over .*, which is read" gpuaccel-pulscan -device cpu -json -o $out -files list
     done
     cmp p.dat was.dat
     cmp p.inf was.inf

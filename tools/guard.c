@@ -3,6 +3,24 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+static psr_status refuse(const char *output, const char *input, psr_err *err)
+{
+    return psr_fail(err, PSR_EINVAL, "%.200s would be written over %.200s, which is read", output,
+                    input);
+}
+
+bool guard_same(const char *a, const char *b)
+{
+    struct stat of_a, of_b;
+    return a && b && stat(a, &of_a) == 0 && S_ISREG(of_a.st_mode) && stat(b, &of_b) == 0 &&
+           of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
+}
+
+psr_status guard_input(const char *output, const char *input, psr_err *err)
+{
+    return guard_same(output, input) ? refuse(output, input, err) : PSR_OK;
+}
+
 psr_status guard_add(struct guard *g, const char *input, psr_err *err)
 {
     struct stat st;
@@ -37,10 +55,7 @@ psr_status guard_check(const struct guard *g, const char *output, psr_err *err)
         return PSR_OK;
     struct guard_file wanted = {st.st_dev, st.st_ino, output};
     const struct guard_file *f = bsearch(&wanted, g->file, g->n, sizeof *g->file, compare_files);
-    if (!f)
-        return PSR_OK;
-    return psr_fail(err, PSR_EINVAL, "%.200s would be written over %.200s, which is read", output,
-                    f->name);
+    return f ? refuse(output, f->name, err) : PSR_OK;
 }
 
 void guard_clear(struct guard *g)

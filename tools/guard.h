@@ -3,6 +3,7 @@
 #define PSR_TOOLS_GUARD_H
 
 #include <psrkit/status.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -12,7 +13,13 @@ struct guard_file {
     const char *name;
 };
 
-/* Empty where it is all zeros. */
+/* Whether two names, of which one may be NULL, stand for one regular file that is there. */
+bool guard_same(const char *a, const char *b);
+
+/* Status: PSR_EINVAL where the two are one file. */
+PSR_MUST_CHECK psr_status guard_input(const char *output, const char *input, psr_err *err);
+
+/* Many inputs at once.  Empty where it is all zeros. */
 struct guard {
     struct guard_file *file; /* [n] */
     size_t n;

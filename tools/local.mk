@@ -65,8 +65,8 @@ tools_frbbeam_SOURCES = \
 	tools/frbbeam_scale.c \
 	tools/frbbeam_setup.c \
 	tools/frbbeam_sums.c \
-	tools/spare.c \
-	tools/spare.h
+	tools/guard.c \
+	tools/guard.h
 
 tools_gpuaccel_pulscan_CPPFLAGS = $(tools_cppflags)
 tools_gpuaccel_pulscan_SOURCES = \
@@ -80,10 +80,10 @@ tools_gpuaccel_pulscan_SOURCES = \
 	tools/gpuaccel-pulscan_output.c \
 	tools/gpuaccel-pulscan_plan.c \
 	tools/gpuaccel-pulscan_table.c \
+	tools/guard.c \
+	tools/guard.h \
 	tools/planeplot.c \
-	tools/planeplot.h \
-	tools/spare.c \
-	tools/spare.h
+	tools/planeplot.h
 
 tools_gpudedisp_CPPFLAGS = $(tools_cppflags)
 tools_gpudedisp_SOURCES = \
