@@ -98,6 +98,7 @@ tools_gpudedisp_SOURCES = \
 	tools/gpudedisp_line.c \
 	tools/gpudedisp_memory.c \
 	tools/gpudedisp_options.c \
+	tools/gpudedisp_options.h \
 	tools/gpudedisp_plan.c \
 	tools/gpudedisp_reader.c \
 	tools/gpudedisp_record.c \
