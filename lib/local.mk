@@ -80,6 +80,8 @@ lib_libpsrkit_a_SOURCES = \
 	lib/base/grow.c \
 	lib/base/grow.h \
 	lib/base/isa.h \
+	lib/base/line.c \
+	lib/base/line.h \
 	lib/base/memory.h \
 	lib/base/number.c \
 	lib/base/order.c \

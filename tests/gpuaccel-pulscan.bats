@@ -189,6 +189,22 @@ near() { awk -v a="$1" -v b="$2" -v tol="$3" 'BEGIN { d = a - b; exit !(d <= tol
     run -0 --separate-stderr gpuaccel-pulscan -device cpu -zmax 20 -csv p.fft p.dat other/p.fft
 }
 
+@test "a table does not take the place of an input" {
+    make_series p 0.0051 50 accn=0
+    cp p.dat was.dat
+    cp p.inf was.inf
+    ln -s p.dat link
+    echo p.dat >list
+    for out in p.dat ./p.dat link p.inf; do
+        refuses 1 "^gpuaccel-pulscan: $out would be written over p\..*, which is read" \
+            gpuaccel-pulscan -device cpu -csv -o $out p.dat
+        refuses 1 "would be written over .*, which is read" gpuaccel-pulscan -device cpu -json -o $out -files list
+    done
+    cmp p.dat was.dat
+    cmp p.inf was.inf
+    gpuaccel-pulscan -device cpu -csv -zmax 20 -o was.dat p.dat # another's, as any file
+}
+
 @test "lists of files may hold comments, blanks and carriage returns" {
     make_series a 0.0051 50 accn=0
     printf '# beam 1\r\n\r\n  a.dat \r\n\t# done' >list
@@ -196,6 +212,10 @@ near() { awk -v a="$1" -v b="$2" -v tol="$3" 'BEGIN { d = a - b; exit !(d <= tol
     [[ $output == *$'\na.dat,1,'* ]]
     run -1 --separate-stderr gpuaccel-pulscan -device cpu -files gone
     one_line 'gone: No such file'
+    refuses 1 '^gpuaccel-pulscan: a.dat: no list of names: a line that is binary or too long' \
+        gpuaccel-pulscan -device cpu -files a.dat
+    refuses 1 '/dev/zero: no list of names' gpuaccel-pulscan -device cpu -files /dev/zero
+    refuses 1 '^gpuaccel-pulscan: .: Is a directory' gpuaccel-pulscan -device cpu -files .
 }
 
 @test "what cannot be searched is said once, and says what to change" {

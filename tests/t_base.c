@@ -35,12 +35,40 @@ static void test_status(void)
     psr_note(NULL, "nobody listens");
 }
 
+/* A name as long as the system takes leaves room for what is wrong with it. */
+static void test_long_names(void)
+{
+    psr_err err, outer;
+    char path[4096];
+    memset(path, 'x', sizeof path);
+    path[sizeof path - 1] = '\0';
+    errno = ENAMETOOLONG;
+    psr_fail_errno(&err, "%s: cannot create %s.part", path, path);
+    const char *reason = strerror(ENAMETOOLONG);
+    ok(strlen(err.msg) == sizeof err.msg - 1 && err.code == PSR_EIO &&
+           !strncmp(err.msg, path, 100) && strstr(err.msg, "x...x") &&
+           !strcmp(err.msg + sizeof err.msg - 1 - strlen(reason), reason),
+       "the cause stands: %s", err.msg + sizeof err.msg - 60);
+    psr_fail(&outer, PSR_EFORMAT, "%s: %s", "list", err.msg);
+    ok(!strncmp(outer.msg, "list: xxx", 9) &&
+           !strcmp(outer.msg + sizeof err.msg - 1 - strlen(reason), reason),
+       "and in a message around it");
+    path[sizeof err.msg - 1] = '\0';
+    psr_fail(&err, PSR_EIO, "%s", path);
+    ok(!strcmp(err.msg, path), "what fits is kept");
+}
+
 static void test_numbers(void)
 {
     psr_err err;
     int64_t i = -7;
     double d = -7;
     ok(psr_parse_int("n", "0x10", 0, 99, &i, &err) == PSR_OK && i == 16, "hexadecimal");
+    ok(psr_parse_int("n", " -0X1f", -99, 99, &i, &err) == PSR_OK && i == -31, "with a sign");
+    ok(psr_parse_int("n", "0037", 0, 99, &i, &err) == PSR_OK && i == 37, "zeros first");
+    ok(psr_parse_int("n", "-008", -99, 99, &i, &err) == PSR_OK && i == -8, "that are not octal");
+    ok(psr_parse_int("n", "0x", 0, 99, &i, &err) == PSR_EINVAL && i == -8, "no digits");
+    i = 16;
     ok(psr_parse_int("n", "12a", 0, 99, &i, &err) == PSR_EINVAL && i == 16, "trailing text");
     ok(psr_parse_int("n", "", 0, 99, &i, &err) == PSR_EINVAL, "no text");
     ok(psr_parse_int("n", "100", 0, 99, &i, &err) == PSR_EINVAL && strstr(err.msg, "above 99"),
@@ -90,6 +118,7 @@ static void test_growth(void)
 int main(void)
 {
     test_status();
+    test_long_names();
     test_numbers();
     test_growth();
     return done_testing();

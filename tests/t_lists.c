@@ -38,6 +38,8 @@ static void test_channels(const char *path)
     ok(!strcmp(mask_after(":2,10:", 1), "xxx.......xx"), "bounds left out");
     ok(!strcmp(mask_after("::5", 1), "x....x....x."), "both, with a step");
     ok(!strcmp(mask_after("99999999999999999999", 1), "error"), "a number beyond all bounds");
+    ok(!strcmp(mask_after("1:11:99999999999999999999", 1), ".x.........."),
+       "a step beyond all bounds");
     ok(!strcmp(mask_after("12", 1), "error") && strstr(err.msg, "'12'") && strstr(err.msg, "11"),
        "a channel beyond the band: %s", err.msg);
     ok(!strcmp(mask_after("5:3", 1), "error"), "a range backwards");

@@ -68,7 +68,8 @@ PSR_MUST_CHECK psr_status chi2sig_write(const struct chi2sig_job *job, struct ch
  * Status: PSR_EFORMAT naming the line; PSR_EIO, PSR_ENOMEM. */
 PSR_MUST_CHECK psr_status chi2sig_rows(const struct chi2sig_job *job, int fd, psr_err *err);
 
-/* Reads an ACCEL file of accelsearch or a candidate list of Pulscan; "-" is standard input.
+/* Reads an ACCEL file of accelsearch or a candidate list of Pulscan, "-" being standard input, and
+ * prints all its rows, with what precedes them, or nothing.
  * Status: PSR_EFORMAT, PSR_EIO, PSR_ENOMEM. */
 PSR_MUST_CHECK psr_status chi2sig_candidates(const struct chi2sig_job *job, const char *path,
                                              psr_err *err);

@@ -114,7 +114,9 @@ PSR_MUST_CHECK psr_status fakebin_choose_seed(struct fakebin_job *j);
 /* The whole of -array: voltages in a DADA file. */
 PSR_MUST_CHECK psr_status fakebin_voltages(struct fakebin_job *j);
 
-/* Outputs (fakebin_output.c). */
+/* Outputs (fakebin_output.c).  The first refuses those that would be written over a file that is
+ * read. */
+PSR_MUST_CHECK psr_status fakebin_check_names(struct fakebin_job *j);
 PSR_MUST_CHECK psr_status fakebin_output_open(struct fakebin_job *j);
 PSR_MUST_CHECK psr_status fakebin_output_write(struct fakebin_job *j, void *block, size_t nsamp);
 PSR_MUST_CHECK psr_status fakebin_output_close(struct fakebin_job *j);

@@ -3,6 +3,7 @@
 #define PSR_TOOLS_GPUDEDISP_H
 
 #include "gpudedisp_options.h"
+#include "outset.h"
 #include "subbands.h"
 #include <psrkit/barycentre.h>
 #include <psrkit/compat.h>
@@ -83,6 +84,8 @@ struct gpudedisp_job {
     psr_clean *clean; /* NULL where nothing is to be cleaned */
     psr_fanout *fan;
     psr_series *series; /* of all lines; NULL with -nowrite */
+    struct outset events;
+    bool drawn; /* the plot is there */
 
     uint64_t input_digest;         /* of the input files */
     struct timespec input_changed; /* when the youngest of them was written */
@@ -116,11 +119,17 @@ psr_status gpudedisp_read_mask(struct gpudedisp_job *j);
 psr_status gpudedisp_read_plan(struct gpudedisp_job *j);
 psr_status gpudedisp_check_band(struct gpudedisp_job *j);
 
+/* Refuses outputs that would be written over a file that is read. */
+psr_status gpudedisp_check_names(struct gpudedisp_job *j);
+
 /* Says of flags that do nothing that they do nothing. */
 void gpudedisp_remark_flags(struct gpudedisp_job *j);
 
 /* The whole of -sub in the default mode, in place of prepare, the loop and the end. */
 psr_status gpudedisp_sub(struct gpudedisp_job *j);
+
+/* Sub-bands that -sub writes. */
+size_t gpudedisp_count_subbands(const struct gpudedisp_job *j);
 
 /* Describes sub-bands of obs and names their files; bands is gone whatever the status. */
 psr_status gpudedisp_finish_subbands(struct gpudedisp_job *j, struct subbands *bands,
@@ -247,7 +256,10 @@ psr_status gpudedisp_bary_span(struct gpudedisp_job *j, struct gpudedisp_line *l
 /* One line on standard error. */
 void gpudedisp_bary_account(const struct gpudedisp_job *j, const struct gpudedisp_line *l);
 
-/* Writes ROOT_DMxx.singlepulse, ROOT.cand and the plot, all or none. */
+/* Writes ROOT_DMxx.singlepulse and ROOT.cand under temporary names, and draws the plot; and gives
+ * the files their names where st, that of what came since, is PSR_OK, or else removes all.  Returned
+ * by the second: st, or what failed. */
 psr_status gpudedisp_write_events(struct gpudedisp_job *j);
+psr_status gpudedisp_name_events(struct gpudedisp_job *j, psr_status st);
 
 #endif

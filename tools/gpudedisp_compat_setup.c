@@ -13,7 +13,18 @@ static bool is_rising(const struct psr_obs *obs)
 }
 
 /* Of a filterbank PRESTO takes fch1 for the highest channel, wherever the band goes from there, and
- * turns a band that goes up whether it is told to or not. */
+ * turns a band that goes up whether it is told to or not.  Of PSRFITS with the highest channel first
+ * it keeps the lowest frequency in single precision, and counts the others from there. */
+static double top_of_band_mhz(const struct psr_obs *obs, bool filterbank)
+{
+    size_t last = obs->nchan - 1;
+    if (filterbank)
+        return obs->fch1_mhz;
+    if (is_rising(obs))
+        return psr_obs_highest_mhz(obs);
+    return (double)(float)psr_obs_freq_mhz(obs, last) + (double)last * fabs(obs->foff_mhz);
+}
+
 static void take_header(struct gpudedisp_compat *k)
 {
     const struct gpudedisp_options *o = &k->job->opt;
@@ -22,7 +33,7 @@ static void take_header(struct gpudedisp_compat *k)
     bool filterbank = obs->block_nsamp == 0;
     k->obs = *obs;
     k->obs.foff_mhz = -fabs(obs->foff_mhz);
-    k->obs.fch1_mhz = filterbank ? obs->fch1_mhz : psr_obs_highest_mhz(obs);
+    k->obs.fch1_mhz = top_of_band_mhz(obs, filterbank);
     k->obs.freq_mhz = NULL;
     /* PRESTO has names for machines, and forgets those it knows. */
     if (filterbank && strcmp(psr_machine_name(obs->machine_id), "Unknown") != 0)
@@ -160,6 +171,8 @@ psr_status gpudedisp_compat_prepare(struct gpudedisp_compat *k)
     if (!st)
         st = gpudedisp_open_source(j);
     gpudedisp_remark_flags(j);
+    if (!st)
+        st = gpudedisp_check_names(j);
     if (!st)
         st = gpudedisp_check_band(j);
     if (!st)

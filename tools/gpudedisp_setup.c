@@ -137,13 +137,21 @@ psr_status gpudedisp_prepare(struct gpudedisp_job *j)
         psr_status (*run)(struct gpudedisp_job *);
         psr_status (*line)(struct gpudedisp_job *, struct gpudedisp_line *);
     } step[] = {
-        {.run = gpudedisp_make_trials},   {.run = gpudedisp_open_source},
-        {.run = gpudedisp_check_band},    {.run = gpudedisp_choose_channels},
-        {.run = gpudedisp_create_clean},  {.run = gpudedisp_prepare_bary},
-        {.run = gpudedisp_create_plans},  {.line = check_length},
-        {.run = gpudedisp_take_notes},    {.run = gpudedisp_resume},
-        {.line = gpudedisp_create_patch}, {.run = create_buffers},
-        {.run = create_series},           {.line = gpudedisp_create_search},
+        {.run = gpudedisp_make_trials},
+        {.run = gpudedisp_open_source},
+        {.run = gpudedisp_check_names},
+        {.run = gpudedisp_check_band},
+        {.run = gpudedisp_choose_channels},
+        {.run = gpudedisp_create_clean},
+        {.run = gpudedisp_prepare_bary},
+        {.run = gpudedisp_create_plans},
+        {.line = check_length},
+        {.run = gpudedisp_take_notes},
+        {.run = gpudedisp_resume},
+        {.line = gpudedisp_create_patch},
+        {.run = create_buffers},
+        {.run = create_series},
+        {.line = gpudedisp_create_search},
         {.line = gpudedisp_choose_place},
     };
     psr_status st = PSR_OK;
@@ -170,6 +178,7 @@ void gpudedisp_release(struct gpudedisp_job *j)
         psr_patch_destroy(l->patch);
     }
     psr_series_abort(j->series);
+    outset_abort(&j->events);
     psr_fanout_destroy(j->fan);
     psr_source_close(j->source);
     psr_clean_destroy(j->clean);

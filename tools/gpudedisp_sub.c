@@ -18,6 +18,13 @@ struct sub_run {
     int64_t nout;
 };
 
+size_t gpudedisp_count_subbands(const struct gpudedisp_job *j)
+{
+    if (psr_source_inf(j->source))
+        return psr_source_obs(j->source)->nchan;
+    return j->line->nsub ? (size_t)j->line->nsub : GPUDEDISP_NSUB;
+}
+
 psr_status gpudedisp_finish_subbands(struct gpudedisp_job *j, struct subbands *bands,
                                      const struct psr_obs *obs)
 {
@@ -88,9 +95,7 @@ static psr_status create_plan(struct sub_run *s)
         return psr_fail_nomem(&j->err, "channel frequencies", (double)obs->nchan * 8);
     for (size_t c = 0; c < obs->nchan; c++)
         freq_mhz[c] = psr_obs_freq_mhz(obs, c);
-    s->nsub = psr_source_inf(j->source) ? obs->nchan
-              : j->line->nsub           ? (size_t)j->line->nsub
-                                        : GPUDEDISP_NSUB;
+    s->nsub = gpudedisp_count_subbands(j);
     psr_status st = share_memory(s, &plan_bytes);
     if (!st)
         st = psr_subband_create(&s->plan,
@@ -153,8 +158,8 @@ static psr_status prepare(struct sub_run *s)
 {
     struct gpudedisp_job *j = s->job;
     static psr_status (*const step[])(struct gpudedisp_job *) = {
-        gpudedisp_make_trials, gpudedisp_open_source, gpudedisp_choose_channels,
-        gpudedisp_create_clean};
+        gpudedisp_make_trials, gpudedisp_open_source, gpudedisp_check_names,
+        gpudedisp_choose_channels, gpudedisp_create_clean};
     psr_status st = PSR_OK;
     for (size_t k = 0; k < sizeof step / sizeof *step && !st; k++)
         st = step[k](j);

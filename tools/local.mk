@@ -47,7 +47,9 @@ tools_fakebin_SOURCES = \
 	tools/fakebin_output.c \
 	tools/fakebin_setup.c \
 	tools/fakebin_table.c \
-	tools/fakebin_volt.c
+	tools/fakebin_volt.c \
+	tools/guard.c \
+	tools/guard.h
 
 tools_frbbeam_CPPFLAGS = $(tools_cppflags)
 tools_frbbeam_SOURCES = \
@@ -62,7 +64,9 @@ tools_frbbeam_SOURCES = \
 	tools/frbbeam_report.c \
 	tools/frbbeam_scale.c \
 	tools/frbbeam_setup.c \
-	tools/frbbeam_sums.c
+	tools/frbbeam_sums.c \
+	tools/guard.c \
+	tools/guard.h
 
 tools_gpuaccel_pulscan_CPPFLAGS = $(tools_cppflags)
 tools_gpuaccel_pulscan_SOURCES = \
@@ -76,6 +80,8 @@ tools_gpuaccel_pulscan_SOURCES = \
 	tools/gpuaccel-pulscan_output.c \
 	tools/gpuaccel-pulscan_plan.c \
 	tools/gpuaccel-pulscan_table.c \
+	tools/guard.c \
+	tools/guard.h \
 	tools/planeplot.c \
 	tools/planeplot.h
 
@@ -97,6 +103,7 @@ tools_gpudedisp_SOURCES = \
 	tools/gpudedisp_input.c \
 	tools/gpudedisp_line.c \
 	tools/gpudedisp_memory.c \
+	tools/gpudedisp_names.c \
 	tools/gpudedisp_options.c \
 	tools/gpudedisp_options.h \
 	tools/gpudedisp_plan.c \
@@ -106,6 +113,10 @@ tools_gpudedisp_SOURCES = \
 	tools/gpudedisp_setup.c \
 	tools/gpudedisp_sub.c \
 	tools/gpudedisp_table.c \
+	tools/guard.c \
+	tools/guard.h \
+	tools/outset.c \
+	tools/outset.h \
 	tools/pulseplot.c \
 	tools/pulseplot.h \
 	tools/subbands.c \

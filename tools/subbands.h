@@ -14,6 +14,9 @@ enum subbands_rule {
                           cut off */
 };
 
+/* Digits of a number in a file's name, as many as PRESTO gives them: 10 sub-bands have one. */
+int subbands_digits(size_t nsub);
+
 /* *out is NULL on error. */
 PSR_MUST_CHECK psr_status subbands_create(struct subbands **out, const char *root, int dm_decimals,
                                           double dm, size_t nsub, enum subbands_rule rule,

@@ -8,12 +8,20 @@
 #include <string.h>
 #include <strings.h>
 
+/* A 0 that comes first only fills a column: beam 0037 is beam 37. */
+static int base_of(const char *text)
+{
+    const char *digit = text + strspn(text, " \t\n\v\f\r");
+    digit += *digit == '-' || *digit == '+';
+    return digit[0] == '0' && (digit[1] == 'x' || digit[1] == 'X') ? 16 : 10;
+}
+
 psr_status psr_parse_int(const char *what, const char *text, int64_t min, int64_t max,
                          int64_t *value, psr_err *err)
 {
     char *end;
     errno = 0;
-    long long v = strtoll(text, &end, 0);
+    long long v = strtoll(text, &end, base_of(text));
     if (end == text || *end)
         return psr_fail(err, PSR_EINVAL, "%s: '%s' is not a whole number", what, text);
     if (v < min || (errno == ERANGE && v < 0))

@@ -119,8 +119,9 @@ static void level_padding(const struct psr_inf *inf, float *x)
 static psr_status check_varies(const char *path, const struct psr_spectrum_file *file,
                                const float *x, psr_err *err)
 {
-    int64_t n = 2 * file->nbin, i = file->series ? 1 : 3;
-    const float first = x[i - 1]; /* a spectrum's first bin says little */
+    int64_t n = 2 * file->nbin;
+    int64_t i = file->series || n == 2 ? 1 : 3; /* a spectrum's first bin says little */
+    const float first = x[i - 1];
     while (i < n && x[i] == first)
         i++;
     if (i < n)

@@ -1,6 +1,7 @@
 #include <psrkit/lists.h>
 
 #include "base/grow.h"
+#include "base/line.h"
 
 #include <psrkit/number.h>
 
@@ -62,8 +63,8 @@ static psr_status ignore_list(char *list, size_t nchan, int ascending, unsigned 
                 err, PSR_EINVAL,
                 "ignored channels: '%s' is no range within 0 to %zu (a, a:b or a:b:step)", piece,
                 nchan - 1);
-        for (long c = r.first; c <= r.last; c += r.step)
-            keep[ascending ? (size_t)c : nchan - 1 - (size_t)c] = 0;
+        for (size_t c = (size_t)r.first; c <= (size_t)r.last; c += (size_t)r.step)
+            keep[ascending ? c : nchan - 1 - c] = 0;
     }
     return PSR_OK;
 }
@@ -73,14 +74,19 @@ static psr_status ignore_list(char *list, size_t nchan, int ascending, unsigned 
 static bool next_line(FILE *f, const char *path, char line[LINE_MAX_BYTES], psr_status *st,
                       psr_err *err)
 {
-    if (!fgets(line, LINE_MAX_BYTES, f)) {
+    ssize_t length = psr_line_read(f, line, LINE_MAX_BYTES);
+    if (length < 0) {
         if (ferror(f))
             *st = psr_fail_errno(err, "%s", path);
         return false;
     }
-    if (!strchr(line, '\n') && !feof(f)) {
+    if (length == LINE_MAX_BYTES) {
         *st = psr_fail(err, PSR_EFORMAT, "%s: a line is longer than %d bytes", path,
                        LINE_MAX_BYTES - 2);
+        return false;
+    }
+    if (strlen(line) != (size_t)length) {
+        *st = psr_fail(err, PSR_EFORMAT, "%s: a byte 0: this is no text", path);
         return false;
     }
     line[strcspn(line, "#")] = '\0';

@@ -14,8 +14,9 @@ extern "C" {
  * Returned: *value, untouched on error
  * Status:   PSR_EINVAL with "WHAT: 'TEXT' is not a number" (or "a whole number"),
  *           "... is below MIN" or "... is above MAX"
- * Notes:    integers take 0x and 0 prefixes, as PRESTO's do; not-a-number and infinity are refused;
- *           the decimal point is '.', whatever the locale. */
+ * Notes:    0x begins an integer in hexadecimal, a 0 one in decimal like any other digit (PRESTO
+ *           takes it for octal); not-a-number and infinity are refused; the decimal point is '.',
+ *           whatever the locale. */
 PSR_MUST_CHECK psr_status psr_parse_int(const char *what, const char *text, int64_t min,
                                         int64_t max, int64_t *value, psr_err *err);
 PSR_MUST_CHECK psr_status psr_parse_double(const char *what, const char *text, double min,
