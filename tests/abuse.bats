@@ -76,7 +76,8 @@ overlaps() {
     shift
     sum=$(md5sum "$name")
     run --separate-stderr "$@"
-    [ "$status" -ne 0 ] && [ -z "$output" ]
+    [ "$status" -ne 0 ]
+    [ -z "$output" ]
     one_line 'would be written over |is not written over'
     [ "$sum" = "$(md5sum "$name")" ] || { echo "$name has changed: $*"; false; }
     leaves_no '*.part*'
