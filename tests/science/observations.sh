@@ -36,8 +36,8 @@ head -n 2 fine.cand
 
 say "PSR J1807-0847 (ATNF catalogue): 6.107714243738 Hz at MJD 48244, -1.074334e-15 Hz/s; DM 112.3802"
 # Where the GBT stood and how fast it moved then: gpudedisp says so of any observation.
-fakebin -q -period 0 -nchans 4 -tsamp 1000 -tobs 21.5 -tstart 59313.309837974 -seed 1 -o then.fil
-velocity=$(gpudedisp -position 18:07:38.03,-08:47:43.3 -site -79.83983,38.43312,823.7 -lodm 0 -numdms 1 -o then then.fil 2>&1 |
+fakebin -q -period 0 -nchans 4 -tsamp 1000 -tobs 21.5 -tstart 59313.309837974 -seed 1 -o gbt.fil
+velocity=$(gpudedisp -position 18:07:38.03,-08:47:43.3 -site -79.83983,38.43312,823.7 -lodm 0 -numdms 1 -o gbt gbt.fil 2>&1 |
     sed -n 's|.*v/c \([-+.e0-9]*\).*|\1|p')
 awk -v v="$velocity" 'BEGIN { f = 6.107714243738 - 1.074334e-15 * (59313.31 - 48244) * 86400
     printf "v/c %s: P %.6f ms at the barycentre, %.6f ms at the telescope\n", v, 1000 / f, 1000 / f * (1 + v) }'
