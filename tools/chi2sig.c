@@ -111,15 +111,12 @@ static psr_status run_job(const struct cli *tool, const struct chi2sig_job *job,
                         : nwanted == 0 ? "none is wanted"
                         : job->inverse ? "DOF or nothing is wanted"
                                        : "POWER or nothing is wanted");
-    psr_status st;
     if (noperand == nwanted && !accel)
         return do_operands(tool, job, operand, err);
-    chi2sig_print_head(job);
     if (accel)
-        st = chi2sig_candidates(job, noperand ? operand[0] : "-", err);
-    else
-        st = chi2sig_rows(job, STDIN_FILENO, err);
-    return st;
+        return chi2sig_candidates(job, noperand ? operand[0] : "-", err);
+    chi2sig_print_head(job);
+    return chi2sig_rows(job, STDIN_FILENO, err);
 }
 
 int main(int argc, char **argv)

@@ -42,7 +42,7 @@ static psr_status parse_source(const char *text, double observed_s, struct psr_f
         return psr_fail(err, PSR_EINVAL, "-source: '%.40s...' is too long", text);
     while ((word = strsep(&rest, ","))) {
         size_t length = strcspn(word, "=");
-        int k = n;
+        int k;
         for (k = n < PLAIN ? n : PLAIN; n >= PLAIN && k < NKEY; k++)
             if (strlen(keys[k].name) == length && !strncmp(keys[k].name, word, length))
                 break;

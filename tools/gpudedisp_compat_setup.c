@@ -1,4 +1,5 @@
 /* -compat presto: what PRESTO makes of header and options, and the plans and files for it. */
+#include "base/units.h"
 #include "gpudedisp_compat.h"
 
 #include <math.h>
@@ -104,7 +105,7 @@ static void round_epochs(struct gpudedisp_compat *k)
     double highest_mhz = psr_obs_highest_mhz(&k->obs) * (1 + j->bary.voverc);
     for (size_t i = 0; j->bary.epoch && i < j->ndm; i++) {
         double delay_s = psr_delay_s(PSR_DMCONST_PRESTO, j->dm[i], highest_mhz);
-        double epoch = clock->start + clock->drift - delay_s / 86400;
+        double epoch = clock->start + clock->drift - delay_s / PSR_DAY_S;
         j->bary.epoch[i] = (struct psr_mjd){(long)floor(epoch), epoch - floor(epoch)};
     }
 }
@@ -170,6 +171,8 @@ psr_status gpudedisp_compat_prepare(struct gpudedisp_compat *k)
     if (!st)
         st = gpudedisp_open_source(j);
     gpudedisp_remark_flags(j);
+    if (!st)
+        st = gpudedisp_check_names(j);
     if (!st)
         st = gpudedisp_check_band(j);
     if (!st)
