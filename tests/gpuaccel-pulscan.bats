@@ -290,6 +290,12 @@ near() { awk -v a="$1" -v b="$2" -v tol="$3" 'BEGIN { d = a - b; exit !(d <= tol
     tail -n +2 "$list" | awk 'length($0) != 125 || NF != 10 { bad = 1 } END { exit bad || !NR }'
     tail -n +2 "$golden/acc3_numharm4.pulscand" | awk 'length($0) != 125 || NF != 10 { bad = 1 } END { exit bad || !NR }'
     sort -c -s -k1,1gr <(tail -n +2 "$list")
+    # Its turbo 2 is every other z, whatever -zstep says, and its turbo 1 with -zstep 2 is that.
+    list=p_ZMAX_64_NUMHARM_1_TURBO_2.pulscand
+    run -0 gpuaccel-pulscan -device cpu -compat pulscan -zmax 64 -turbo 1 p.fft
+    mv "$list" turbo1
+    run -0 gpuaccel-pulscan -device cpu -compat pulscan -zmax 64 -turbo 2 -zstep 1 p.fft
+    cmp "$list" turbo1
     run -2 gpuaccel-pulscan -compat pulscan -zaplist x p.fft
 }
 

@@ -106,6 +106,9 @@ EXTRA_DIST += \
 	tests/golden \
 	tests/science/README.md \
 	tests/science/false_alarms.txt \
+	tests/science/observations.sh \
+	tests/science/observations.txt \
+	tests/science/prepsubband.py \
 	tests/science/presto.sh \
 	tests/science/presto.txt \
 	tests/science/sensitivity.txt
