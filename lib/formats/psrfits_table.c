@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
+#include <psrkit/number.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -170,11 +171,27 @@ bool psr_fits_text(const struct psr_fits *f, const char *key, char text[PSR_TEXT
     return true;
 }
 
+/* From text, as cfitsio 4.2 writes beyond its buffer when it tells of one that is none.  A fraction
+ * is dropped, as it does. */
+static bool read_whole(const struct psr_fits *f, const char *key, int64_t *value)
+{
+    char text[PSR_TEXT_MAX];
+    double x;
+    if (!psr_fits_text(f, key, text))
+        return false;
+    if (psr_parse_int(key, text, INT64_MIN, INT64_MAX, value, NULL) == PSR_OK)
+        return true;
+    if (psr_parse_double(key, text, -0x1p62, 0x1p62, &x, NULL) != PSR_OK)
+        return false;
+    *value = (int64_t)x;
+    return true;
+}
+
 psr_status psr_fits_count(const struct psr_fits *f, const char *key, int64_t min, int64_t max,
                           int64_t *value, psr_err *err)
 {
-    LONGLONG got;
-    if (!read_key(f, TLONGLONG, key, &got))
+    int64_t got;
+    if (!read_whole(f, key, &got))
         return psr_fail(err, PSR_EFORMAT, "%s: %s is missing or no whole number", f->path, key);
     if (got < min || got > max)
         return psr_fail(err, PSR_EFORMAT, "%s: %s = %lld is outside %lld to %lld", f->path, key,
