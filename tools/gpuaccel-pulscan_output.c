@@ -56,7 +56,8 @@ static psr_status write_pulscan(struct accel_job *j, const struct accel_file *fi
     struct psr_pulscan_hit *hit = malloc((found->nhit + 1) * sizeof *hit);
     if (!hit)
         return psr_fail_nomem(&j->err, "hits", (double)found->nhit * sizeof *hit);
-    memcpy(hit, found->hit, found->nhit * sizeof *hit);
+    if (found->nhit > 0)
+        memcpy(hit, found->hit, found->nhit * sizeof *hit);
     qsort(hit, found->nhit, sizeof *hit, by_sigma);
     psr_status st = psr_outfile_printf(
         f, &j->err, "%10s %10s %10s %14s %10s %14s %10s %14s %14s %10s\n", "sigma", "power",
