@@ -284,6 +284,8 @@ near() { awk -v a="$1" -v b="$2" -v tol="$3" 'BEGIN { d = a - b; exit !(d <= tol
     tail -n +2 "$list" | awk 'length($0) != 125 || NF != 10 { exit 1 }'
     tail -n +2 "$golden/acc3_numharm4.pulscand" | awk 'length($0) != 125 || NF != 10 { exit 1 }'
     sort -c -s -k1,1gr <(tail -n +2 "$list")
+    gpuaccel-pulscan -device cpu -compat pulscan -zmax 64 -numharm 2 -sigma 900 p.fft
+    [ "$(wc -l <"$list")" -eq 1 ]
     run -2 gpuaccel-pulscan -compat pulscan -zaplist x p.fft
 }
 
