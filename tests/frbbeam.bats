@@ -129,7 +129,7 @@ find_burst() {
     for kind in stay track; do
         frbbeam -q -array s.array -beams $kind -nbits 32 -tds 10 -cadence 0.02 -o $kind v.dada
     done
-    ! cmp -s <(samples stay_beam0000.fil) <(samples track_beam0000.fil)
+    fails cmp -s <(samples stay_beam0000.fil) <(samples track_beam0000.fil)
     paste <(samples stay_beam0000.fil | od -An -v -w4 -tf4) <(samples track_beam0000.fil | od -An -v -w4 -tf4) |
         awk '{ d = $1 - $2; if (d < 0) d = -d; if (d > 0.01 * $1 + 1) bad = 1 } END { exit bad }'
     frbbeam -q -array s.array -beams track -nbits 32 -tds 10 -cadence 0.02 -o pipe - <v.dada
@@ -377,12 +377,12 @@ levels() {
 @test "no output takes the place of an input" {
     small v.dada
     cp v.dada x_beam0001.fil
-    refuses 1 '^frbbeam: x_beam0001.fil: is the input ./x_beam0001.fil, which it would replace' \
+    refuses 1 '^frbbeam: x_beam0001.fil would be written over ./x_beam0001.fil, which is read' \
         frbbeam -q -array s.array -beams s.beams -o x ./x_beam0001.fil
     cmp v.dada x_beam0001.fil
     for input in "array s.array" "beams s.beams"; do
         ln -f "${input#* }" y.scale
-        refuses 1 "^frbbeam: y.scale: is the input ${input#* }, which it would replace" \
+        refuses 1 "^frbbeam: y.scale would be written over ${input#* }, which is read" \
             frbbeam -q -array s.array -beams s.beams -o y v.dada
         rm y.scale
     done

@@ -114,6 +114,7 @@ tests_t_pulseplot_SOURCES = tests/t_pulseplot.c $(tools_gnuplot) tools/pulseplot
 tests_t_numtext_SOURCES = tests/t_numtext.c tools/numtext.c tools/numtext.h
 
 CLI_TESTS = \
+	tests/abuse.bats \
 	tests/aliases.bats \
 	tests/bary.bats \
 	tests/chi2sig.bats \

@@ -104,6 +104,21 @@ __attribute__((unused)) static void scratch_empty(void)
     }
 }
 
+/* A whole file, or the end of the test. */
+__attribute__((unused)) static void scratch_write(const char *path, const void *bytes, size_t n)
+{
+    FILE *f = fopen(path, "wb");
+    if (!f || fwrite(bytes, 1, n, f) != n || fclose(f)) {
+        perror(path);
+        exit(EXIT_FAILURE);
+    }
+}
+
+__attribute__((unused)) static void scratch_write_text(const char *path, const char *text)
+{
+    scratch_write(path, text, strlen(text));
+}
+
 /* A whole file with a terminating NUL, malloc'd; NULL where it is not there. */
 __attribute__((unused)) static char *slurp(const char *path, size_t *n)
 {

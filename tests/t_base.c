@@ -1,9 +1,11 @@
-/* base: status texts and numbers from text. */
+/* base: status texts, numbers from text, arrays that grow. */
+#include "base/grow.h"
 #include <psrkit/number.h>
 #include <psrkit/status.h>
 
 #include "tap.h"
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void keep_note(void *ctx, const char *msg)
@@ -79,6 +81,38 @@ static void test_numbers(void)
     ok(psr_parse_size("m", "2GiB", &i, &err) == PSR_OK && i == INT64_C(2) << 30, "2GiB");
     ok(psr_parse_size("m", "2x", &i, &err) == PSR_EINVAL, "an unknown suffix");
     ok(psr_parse_size("m", "-2", &i, &err) == PSR_EINVAL, "a negative size");
+    static const struct {
+        double bytes;
+        const char *text;
+    } size[] = {{1, "1 B"},          {1023, "1023 B"},   {1024, "1 KiB"},
+                {69512, "67.9 KiB"}, {69530, "68 KiB"},  {1025, "1.01 KiB"},
+                {0x1p30, "1 GiB"},   {200e9, "187 GiB"}, {3e18, "2.72848e+06 TiB"}};
+    char text[PSR_SIZE_TEXT];
+    for (size_t k = 0; k < sizeof size / sizeof *size; k++)
+        ok(!strcmp(psr_size_text(text, size[k].bytes), size[k].text), "%g bytes are %s",
+           size[k].bytes, text);
+}
+
+static void test_growth(void)
+{
+    enum { N = 1000 };
+    psr_err err;
+    double *x = NULL;
+    size_t room = 0, most = SIZE_MAX / 8;
+    bool fits = true, same = true;
+    for (size_t i = 0; i < N && fits; i++) {
+        fits = psr_grow(&x, &room, i, sizeof *x, "numbers", &err) == PSR_OK && room > i;
+        if (fits)
+            x[i] = (double)i;
+    }
+    for (size_t i = 0; i < N && fits; i++)
+        same = same && x[i] == (double)i;
+    ok(fits && same, "an array grows and keeps what it holds");
+    const double *before = x;
+    ok(psr_grow(&x, &most, most, sizeof *x, "numbers", &err) == PSR_ENOMEM &&
+           strstr(err.msg, "numbers") && x == before && most == SIZE_MAX / 8,
+       "an array beyond all memory is an error and stays: %s", err.msg);
+    free(x);
 }
 
 int main(void)
@@ -86,5 +120,6 @@ int main(void)
     test_status();
     test_long_names();
     test_numbers();
+    test_growth();
     return done_testing();
 }

@@ -2,7 +2,7 @@
 #include "chi2sig.h"
 
 #include "base/line.h"
-#include "base/slurp.h"
+#include "base/path.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,7 +114,7 @@ static psr_status read_list(const struct chi2sig_job *job, FILE *file, struct li
 psr_status chi2sig_candidates(const struct chi2sig_job *job, const char *path, psr_err *err)
 {
     bool standard = !strcmp(path, "-");
-    struct list list = {.name = psr_slurp_name(path)};
+    struct list list = {.name = psr_path_called(path)};
     FILE *file = standard ? stdin : fopen(path, "r");
     if (!file)
         return psr_fail_errno(err, "%s", path);

@@ -1,3 +1,4 @@
+#include "base/units.h"
 #include "fakebin.h"
 
 #include <math.h>
@@ -8,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-static const double c_m_s = 299792458.0, degree = 3.14159265358979323846 / 180;
+static const double degree = M_PI / 180;
 
 /* Streams of random numbers that the library leaves free. */
 enum { STREAM_PULSAR = 1 << 20 };
@@ -29,8 +30,8 @@ void fakebin_set_orbit(struct psr_fake_signal *s, const struct fakebin_orbit *or
 
 void fakebin_set_drift(struct psr_fake_signal *s, double pdot, double accn, double observed_s)
 {
-    s->period_s /= 1 + accn * observed_s / 2 / c_m_s;
-    s->pdot = pdot + s->period_s * accn / c_m_s;
+    s->period_s /= 1 + accn * observed_s / 2 / PSR_LIGHT_M_S;
+    s->pdot = pdot + s->period_s * accn / PSR_LIGHT_M_S;
 }
 
 /* The day is split off before the fraction is rounded. */
@@ -158,6 +159,16 @@ static psr_status read_bandpass(struct fakebin_job *j)
     return st;
 }
 
+static void note_odd_length(const struct fakebin_job *j, const struct psr_notes *notes)
+{
+    if (j->obs.nsamp % 2)
+        psr_note(
+            notes,
+            "%s: %lld samples, an odd number, which realfft and gpuaccel-pulscan refuse: -tobs "
+            "%.9g has one more",
+            j->opt.output, (long long)j->obs.nsamp, (double)(j->obs.nsamp + 1) * j->obs.tsamp_s);
+}
+
 psr_status fakebin_prepare(struct fakebin_job *j)
 {
     const struct fakebin_options *o = &j->opt;
@@ -184,12 +195,14 @@ psr_status fakebin_prepare(struct fakebin_job *j)
     if (st)
         return st;
     name_source(j);
-    if (o->dat)
-        make_one_channel(&j->made);
-    else
-        d.gain = j->gain;
     if (!o->quiet)
         d.notes = (struct psr_notes){cli_note, &j->tool};
+    if (o->dat) {
+        make_one_channel(&j->made);
+        note_odd_length(j, &d.notes);
+    } else {
+        d.gain = j->gain;
+    }
     d.seed = (uint64_t)j->opt.seed;
     d.signal = j->signals.signal;
     d.nsignal = o->evenodd ? 0 : j->signals.n;

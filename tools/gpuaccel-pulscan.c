@@ -1,7 +1,7 @@
 /* gpuaccel-pulscan: Fourier spectra to accelerated pulsars. */
 #include "gpuaccel-pulscan.h"
 
-#include "base/slurp.h"
+#include "base/path.h"
 #include "base/threads.h"
 #include <psrkit/device.h>
 #include <stdio.h>
@@ -50,7 +50,7 @@ static psr_status take_list(struct accel_job *j)
     if (!f)
         return psr_fail_errno(&j->err, "%s", path);
     psr_status st;
-    while (!(st = accel_next_name(j, f, psr_slurp_name(path), &name)) && name &&
+    while (!(st = accel_next_name(j, f, psr_path_called(path), &name)) && name &&
            !run_stop_signal() && !j->no_device && (st = accel_spare_input(j, name)) == PSR_OK)
         take_file(j, name);
     if (!standard)

@@ -3,7 +3,7 @@
 
 #include "base/line.h"
 #include "base/path.h"
-#include "spare.h"
+#include "guard.h"
 #include <limits.h>
 #include <search.h>
 #include <stdlib.h>
@@ -52,9 +52,9 @@ psr_status accel_spare_input(struct accel_job *j, const char *path)
     char *inf = psr_path_beside(path, ".inf");
     if (!inf)
         return psr_fail_nomem(&j->err, path, (double)strlen(path));
-    psr_status st = spare_input(table, path, &j->err);
+    psr_status st = guard_input(table, path, &j->err);
     if (st == PSR_OK)
-        st = spare_input(table, inf, &j->err);
+        st = guard_input(table, inf, &j->err);
     free(inf);
     return st;
 }

@@ -3,6 +3,7 @@
 #define PSR_TOOLS_GPUDEDISP_H
 
 #include "cli.h"
+#include "outset.h"
 #include "subbands.h"
 #include <psrkit/barycentre.h>
 #include <psrkit/compat.h>
@@ -149,6 +150,8 @@ struct gpudedisp_job {
     psr_clean *clean; /* NULL where nothing is to be cleaned */
     psr_fanout *fan;
     psr_series *series; /* of all lines; NULL with -nowrite */
+    struct outset events;
+    bool drawn; /* the plot is there */
 
     uint64_t input_digest;         /* of the input files */
     struct timespec input_changed; /* when the youngest of them was written */
@@ -182,11 +185,17 @@ psr_status gpudedisp_read_mask(struct gpudedisp_job *j);
 psr_status gpudedisp_read_plan(struct gpudedisp_job *j);
 psr_status gpudedisp_check_band(struct gpudedisp_job *j);
 
+/* Refuses outputs that would be written over a file that is read. */
+psr_status gpudedisp_check_names(struct gpudedisp_job *j);
+
 /* Says of flags that do nothing that they do nothing. */
 void gpudedisp_remark_flags(struct gpudedisp_job *j);
 
 /* The whole of -sub in the default mode, in place of prepare, the loop and the end. */
 psr_status gpudedisp_sub(struct gpudedisp_job *j);
+
+/* Sub-bands that -sub writes. */
+size_t gpudedisp_count_subbands(const struct gpudedisp_job *j);
 
 /* Describes sub-bands of obs and names their files; bands is gone whatever the status. */
 psr_status gpudedisp_finish_subbands(struct gpudedisp_job *j, struct subbands *bands,
@@ -231,6 +240,13 @@ psr_status gpudedisp_choose_devices(struct gpudedisp_job *j, struct psr_dedisp_d
  * series stay there, as they may where nobody but the search looks at them. */
 bool gpudedisp_is_on_device(const struct gpudedisp_line *l);
 psr_status gpudedisp_choose_place(struct gpudedisp_job *j, struct gpudedisp_line *l);
+
+/* What -mem leaves to dedispersion beside cleaning; a failure to do with that, in words of -mem; and
+ * the spectra per block, whole blocks of cleaning, which is done in place but for what becomes
+ * floats, once the plans are there. */
+psr_status gpudedisp_share_memory(struct gpudedisp_job *j, int64_t *mem_bytes);
+psr_status gpudedisp_fail_memory(struct gpudedisp_job *j);
+size_t gpudedisp_choose_block(const struct gpudedisp_job *j);
 
 /* Opens and creates everything but files of events.  On error j->err tells, and gpudedisp_release
  * cleans up. */
@@ -307,7 +323,10 @@ psr_status gpudedisp_bary_span(struct gpudedisp_job *j, struct gpudedisp_line *l
 /* One line on standard error. */
 void gpudedisp_bary_account(const struct gpudedisp_job *j, const struct gpudedisp_line *l);
 
-/* Writes ROOT_DMxx.singlepulse, ROOT.cand and the plot, all or none. */
+/* Writes ROOT_DMxx.singlepulse and ROOT.cand under temporary names, and draws the plot; and gives
+ * the files their names where st, that of what came since, is PSR_OK, or else removes all.  Returned
+ * by the second: st, or what failed. */
 psr_status gpudedisp_write_events(struct gpudedisp_job *j);
+psr_status gpudedisp_name_events(struct gpudedisp_job *j, psr_status st);
 
 #endif

@@ -13,6 +13,13 @@ static void note_signal(int signal)
     caught_signal = signal;
 }
 
+void run_catch_limit(void)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    sigemptyset(&ignore.sa_mask);
+    sigaction(SIGXFSZ, &ignore, NULL);
+}
+
 void run_catch_signals(void)
 {
     static const int stops[] = {SIGINT, SIGTERM, SIGHUP};
@@ -27,7 +34,7 @@ void run_catch_signals(void)
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     sigemptyset(&ignore.sa_mask);
     sigaction(SIGPIPE, &ignore, NULL);
-    sigaction(SIGXFSZ, &ignore, NULL);
+    run_catch_limit();
 }
 
 int run_stop_signal(void)

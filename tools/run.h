@@ -10,6 +10,9 @@
  * closed pipe and the limit on the size of files become write errors. */
 void run_catch_signals(void);
 
+/* From now on the limit on the size of files is a write error, as in run_catch_signals. */
+void run_catch_limit(void);
+
 /* The signal that asked the program to stop, or 0. */
 int run_stop_signal(void);
 

@@ -74,3 +74,14 @@ psr_status psr_parse_size(const char *what, const char *text, int64_t *bytes, ps
     *bytes = (int64_t)v;
     return PSR_OK;
 }
+
+const char *psr_size_text(char text[PSR_SIZE_TEXT], double bytes)
+{
+    static const char *const unit[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    size_t i = 0;
+    for (; bytes >= 1024 && i + 1 < sizeof unit / sizeof *unit; i++)
+        bytes /= 1024;
+    double step = i == 0 || bytes >= 100 ? 1 : bytes >= 10 ? 0.1 : 0.01;
+    psr_plain_snprintf(text, PSR_SIZE_TEXT, "%.6g %s", ceil(bytes / step) * step, unit[i]);
+    return text;
+}

@@ -1,5 +1,6 @@
-#include "../base/slurp.h"
-#include "../formats/rows.h"
+#include "base/path.h"
+#include "base/slurp.h"
+#include "formats/rows.h"
 
 #include <psrkit/pointing.h>
 
@@ -184,7 +185,7 @@ static psr_status read_file(struct gains *g, const char *path, psr_err *err)
 psr_status psr_gains_read(const char *path, size_t nfreq, size_t ndish, float **weight,
                           psr_err *err)
 {
-    struct gains g = {.name = psr_slurp_name(path), .nfreq = nfreq, .ndish = ndish};
+    struct gains g = {.name = psr_path_called(path), .nfreq = nfreq, .ndish = ndish};
     *weight = NULL;
     g.weight = calloc(count(&g), 2 * sizeof *g.weight);
     if (!g.weight)

@@ -1,7 +1,7 @@
 /* PRESTO's .fft and .dat files: what they hold, and their data. */
 #include "dat.h"
 
-#include "../base/readfd.h"
+#include "base/readfd.h"
 #include <psrkit/spectrum.h>
 
 #include <errno.h>
@@ -152,7 +152,7 @@ psr_status psr_spectrum_read(const struct psr_spectrum_file *file, const char *p
     return st == PSR_OK ? check_varies(path, file, x, err) : st;
 }
 
-/* One file of what write_whole is given. */
+/* One of the two files of a spectrum: its bins, or where x is NULL its description. */
 static psr_status write_file(const char *root, const char *suffix, const float *x, int64_t nbin,
                              const struct psr_inf *inf, psr_err *err)
 {

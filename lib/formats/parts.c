@@ -1,4 +1,5 @@
 #include "parts.h"
+#include "base/units.h"
 #include "subbands.h"
 
 #include <fcntl.h>
@@ -164,10 +165,10 @@ static psr_status place_part(struct psr_parts *parts, size_t i, psr_err *err)
                         "%s: tstart = MJD %ld.%010.0f overlaps the last %lld spectra of %s",
                         part->path, part->obs.tstart.day, part->obs.tstart.frac * 1e10,
                         (long long)-missing, before->path);
-    if ((double)missing * tsamp_s > PSR_GAP_DAYS_MAX * 86400.0)
+    if ((double)missing * tsamp_s > PSR_GAP_DAYS_MAX * PSR_DAY_S)
         return psr_fail(
             err, PSR_EFORMAT, "%s: begins %.6g days after the end of %s, at most %d is padded",
-            part->path, (double)missing * tsamp_s / 86400, before->path, PSR_GAP_DAYS_MAX);
+            part->path, (double)missing * tsamp_s / PSR_DAY_S, before->path, PSR_GAP_DAYS_MAX);
     part->start = missing <= (int64_t)slack ? end : (int64_t)start;
     return PSR_OK;
 }

@@ -29,9 +29,9 @@ struct psr_reader {
 };
 
 /* desc gives the choices (if_choice, no_weights, notes...); its path list is not looked at. */
-psr_status psr_sigproc_open(struct psr_reader **out, const char *path,
-                            const struct psr_source_desc *desc, psr_err *err);
-psr_status psr_psrfits_open(struct psr_reader **out, const char *path,
-                            const struct psr_source_desc *desc, psr_err *err);
+PSR_MUST_CHECK psr_status psr_sigproc_open(struct psr_reader **out, const char *path,
+                                           const struct psr_source_desc *desc, psr_err *err);
+PSR_MUST_CHECK psr_status psr_psrfits_open(struct psr_reader **out, const char *path,
+                                           const struct psr_source_desc *desc, psr_err *err);
 
 #endif

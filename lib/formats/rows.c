@@ -1,6 +1,7 @@
 #include "rows.h"
+#include "base/line.h"
+#include "base/path.h"
 
-#include "../base/line.h"
 #include <psrkit/number.h>
 
 #include <stdarg.h>
@@ -99,7 +100,7 @@ psr_status psr_rows_read(const char *path, psr_row_function *take, void *ctx, ps
     FILE *f = is_stdin ? stdin : fopen(path, "r");
     if (!f)
         return psr_fail_errno(err, "%s", path);
-    psr_status st = psr_rows_take(f, is_stdin ? "standard input" : path, take, ctx, err);
+    psr_status st = psr_rows_take(f, psr_path_called(path), take, ctx, err);
     if (!is_stdin)
         fclose(f);
     return st;

@@ -21,11 +21,12 @@ typedef psr_status psr_row_function(void *ctx, const struct psr_row *row, psr_er
 /* Calls take for each line that holds a word, until the file ends or take fails.
  * Given:  path   "-" is standard input
  * Status: PSR_EIO; PSR_EFORMAT (a line too long, too many words, a byte 0); what take returned. */
-psr_status psr_rows_read(const char *path, psr_row_function *take, void *ctx, psr_err *err);
+PSR_MUST_CHECK psr_status psr_rows_read(const char *path, psr_row_function *take, void *ctx,
+                                        psr_err *err);
 
 /* The same for a file that is open, and called name in messages. */
-psr_status psr_rows_take(FILE *f, const char *name, psr_row_function *take, void *ctx,
-                         psr_err *err);
+PSR_MUST_CHECK psr_status psr_rows_take(FILE *f, const char *name, psr_row_function *take,
+                                        void *ctx, psr_err *err);
 
 /* A row that its first word tells how to take. */
 struct psr_row_key {
@@ -36,8 +37,8 @@ struct psr_row_key {
 
 /* Takes a row by its key.  Status: PSR_EFORMAT for none of n keys, or too many words; what take
  * returned. */
-psr_status psr_row_take(const struct psr_row *row, const struct psr_row_key *key, size_t n,
-                        void *ctx, psr_err *err);
+PSR_MUST_CHECK psr_status psr_row_take(const struct psr_row *row, const struct psr_row_key *key,
+                                       size_t n, void *ctx, psr_err *err);
 
 /* PSR_EFORMAT "PATH: line N: ..." */
 psr_status psr_row_fail(const struct psr_row *row, psr_err *err, const char *fmt, ...)
@@ -45,9 +46,9 @@ psr_status psr_row_fail(const struct psr_row *row, psr_err *err, const char *fmt
 
 /* Word i as a number in [min, max]; PSR_EFORMAT naming file, line, what and value, also where there
  * is no such word. */
-psr_status psr_row_int(const struct psr_row *row, int i, const char *what, int64_t min, int64_t max,
-                       int64_t *value, psr_err *err);
-psr_status psr_row_double(const struct psr_row *row, int i, const char *what, double min,
-                          double max, double *value, psr_err *err);
+PSR_MUST_CHECK psr_status psr_row_int(const struct psr_row *row, int i, const char *what,
+                                      int64_t min, int64_t max, int64_t *value, psr_err *err);
+PSR_MUST_CHECK psr_status psr_row_double(const struct psr_row *row, int i, const char *what,
+                                         double min, double max, double *value, psr_err *err);
 
 #endif

@@ -1,4 +1,5 @@
 #include "subbands.h"
+#include "unpack.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -269,7 +270,7 @@ static psr_status next_spectra(struct psr_reader *base, size_t nsamp, void *bloc
                                int64_t *gap, psr_err *err)
 {
     struct subbands_reader *r = (struct subbands_reader *)base;
-    size_t row_bytes = base->obs.nchan * (size_t)base->obs.nbit / 8;
+    size_t row_bytes = psr_row_bytes(base->obs.nchan, base->obs.nbit);
     psr_status st = PSR_OK;
     *nread = 0;
     *gap = 0;
@@ -314,7 +315,7 @@ static const struct psr_reader_ops ops = {next_spectra, seek_spectrum, close_rea
 
 static psr_status allocate(struct subbands_reader *r, psr_err *err)
 {
-    size_t row_bytes = r->base.obs.nchan * (size_t)r->base.obs.nbit / 8;
+    size_t row_bytes = psr_row_bytes(r->base.obs.nchan, r->base.obs.nbit);
     size_t blocks = CHUNK_BYTES / row_bytes / BLOCK + 1;
     r->room = blocks * BLOCK;
     r->column = malloc(r->room * sizeof *r->column);

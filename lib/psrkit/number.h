@@ -27,6 +27,12 @@ PSR_MUST_CHECK psr_status psr_parse_double(const char *what, const char *text, d
 PSR_MUST_CHECK psr_status psr_parse_size(const char *what, const char *text, int64_t *bytes,
                                          psr_err *err);
 
+enum { PSR_SIZE_TEXT = 32 };
+
+/* Writes a number of bytes as 512 B, 67.9 KiB or 3 GiB: rounded up to three digits, so that it is
+ * enough.  Returned: text */
+const char *psr_size_text(char text[PSR_SIZE_TEXT], double bytes);
+
 #ifdef __cplusplus
 }
 #endif

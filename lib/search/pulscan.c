@@ -1,9 +1,6 @@
 #include "pulscan_search.h"
 
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
+#include <config.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 #include "pulscan_odds.h"
 
-#include "../signal/redden.h"
+#include "signal/redden.h"
 
 #include <math.h>
 
