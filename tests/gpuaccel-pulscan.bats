@@ -152,6 +152,13 @@ near() { awk -v a="$1" -v b="$2" -v tol="$3" 'BEGIN { d = a - b; exit !(d <= tol
     [ "$(ls ./*_ACCEL_20 | wc -l)" -eq 1 ]
 }
 
+@test "messages do not go into the table where standard error is closed" {
+    make_series a 0.0051 50 accn=0
+    run -1 gpuaccel-pulscan -device cpu -zmax 20 -csv -o open.csv a.dat gone.dat
+    run -1 bash -c 'gpuaccel-pulscan -v -device cpu -zmax 20 -csv -o closed.csv a.dat gone.dat 2>&-'
+    cmp open.csv closed.csv
+}
+
 @test "a search without candidates leaves no list of an earlier one" {
     make_series p 0.0051 50 accn=0
     gpuaccel-pulscan -device cpu -zmax 20 p.dat
