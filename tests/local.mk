@@ -342,15 +342,21 @@ GPU_BENCHES = \
 tests_gpu_bench_beam_cuda_SOURCES = tests/gpu/bench_beam_cuda.c tests/gpu/bench_cuda.h tests/gpu/ceilings.h
 tests_gpu_bench_beam_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_bench_beam_cuda_LDADD = tests/gpu/ceilings.$(OBJEXT) $(tests_gpu_ldadd) $(ERFA_LIBS) $(FFTW_LIBS)
+if HAVE_CUBLAS
+tests_gpu_bench_beam_cuda_SOURCES += tests/gpu/beam_cublas.h tests/gpu/beam_wide.h
+tests_gpu_bench_beam_cuda_CPPFLAGS += -DHAVE_CUBLAS
+tests_gpu_bench_beam_cuda_LDADD += tests/gpu/beam_wide.$(OBJEXT) $(CUBLAS_LIBS)
+endif
 tests_gpu_bench_dedisp_cuda_SOURCES = tests/gpu/bench_dedisp_cuda.c tests/gpu/bench_cuda.h tests/gpu/ceilings.h
 tests_gpu_bench_dedisp_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_bench_dedisp_cuda_LDADD = tests/gpu/ceilings.$(OBJEXT) $(tests_gpu_ldadd)
 tests_gpu_bench_pulscan_cuda_SOURCES = tests/gpu/bench_pulscan_cuda.c tests/gpu/bench_cuda.h tests/gpu/ceilings.h
 tests_gpu_bench_pulscan_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_bench_pulscan_cuda_LDADD = tests/gpu/ceilings.$(OBJEXT) lib/libpsrkit.a $(FFTW_LIBS) $(CUDA_LIBS)
-EXTRA_DIST += tests/gpu/ceilings.cu
+EXTRA_DIST += tests/gpu/beam_wide.cu tests/gpu/ceilings.cu
 tests/gpu/ceilings.$(OBJEXT): kernels/ptx.cuh tests/gpu/ceilings.h kernels/nvcc-flags
-CLEANFILES += tests/gpu/ceilings.$(OBJEXT)
+tests/gpu/beam_wide.$(OBJEXT): kernels/beam_weight.cuh tests/gpu/beam_wide.h kernels/nvcc-flags
+CLEANFILES += tests/gpu/beam_wide.$(OBJEXT) tests/gpu/ceilings.$(OBJEXT)
 
 EXTRA_PROGRAMS += $(BENCHES) $(GPU_BENCHES)
 CLEANFILES += $(BENCHES) $(GPU_BENCHES)
