@@ -106,6 +106,9 @@ EXTRA_DIST += \
 	tests/golden \
 	tests/science/README.md \
 	tests/science/false_alarms.txt \
+	tests/science/observations.sh \
+	tests/science/observations.txt \
+	tests/science/prepsubband.py \
 	tests/science/presto.sh \
 	tests/science/presto.txt \
 	tests/science/sensitivity.txt
@@ -114,6 +117,7 @@ tests_t_pulseplot_SOURCES = tests/t_pulseplot.c $(tools_gnuplot) tools/pulseplot
 tests_t_numtext_SOURCES = tests/t_numtext.c tools/numtext.c tools/numtext.h
 
 CLI_TESTS = \
+	tests/abuse.bats \
 	tests/aliases.bats \
 	tests/bary.bats \
 	tests/chi2sig.bats \
@@ -149,18 +153,34 @@ endif
 # Harnesses for hostile input.  In `make check` each takes a short, repeatable walk (fuzz_main.c);
 # `make fuzz` gives each FUZZ_SECONDS of clang's libFuzzer.
 FUZZ_NAMES = \
+	array \
+	beams \
+	chi2sig \
 	dada \
 	inf \
+	lists \
 	mask \
 	plan \
 	sigproc \
+	source \
+	spectrum \
+	voltages \
+	weights \
 	zaplist
 FUZZ_TESTS = \
+	tests/fuzz/fuzz_array \
+	tests/fuzz/fuzz_beams \
+	tests/fuzz/fuzz_chi2sig \
 	tests/fuzz/fuzz_dada \
 	tests/fuzz/fuzz_inf \
+	tests/fuzz/fuzz_lists \
 	tests/fuzz/fuzz_mask \
 	tests/fuzz/fuzz_plan \
 	tests/fuzz/fuzz_sigproc \
+	tests/fuzz/fuzz_source \
+	tests/fuzz/fuzz_spectrum \
+	tests/fuzz/fuzz_voltages \
+	tests/fuzz/fuzz_weights \
 	tests/fuzz/fuzz_zaplist
 FUZZ_SECONDS = 1800
 FUZZ_CC = clang
@@ -170,11 +190,24 @@ check_PROGRAMS += $(FUZZ_TESTS)
 TESTS += $(FUZZ_TESTS)
 EXTRA_DIST += tests/fuzz/corpus
 
+# A tool's own readers, for the harness of that name.
+fuzz_more_chi2sig = tools/chi2sig_candidates.c tools/chi2sig_rows.c tools/numtext.c
+
+tests_fuzz_fuzz_array_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_DEFAULT=5000
+tests_fuzz_fuzz_array_SOURCES = tests/fuzz/fuzz_array.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz_file.h
+tests_fuzz_fuzz_beams_SOURCES = tests/fuzz/fuzz_beams.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz_file.h
+tests_fuzz_fuzz_chi2sig_SOURCES = tests/fuzz/fuzz_chi2sig.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz_file.h $(fuzz_more_chi2sig)
 tests_fuzz_fuzz_dada_SOURCES = tests/fuzz/fuzz_dada.c tests/fuzz/fuzz_main.c
 tests_fuzz_fuzz_inf_SOURCES = tests/fuzz/fuzz_inf.c tests/fuzz/fuzz_main.c
+tests_fuzz_fuzz_lists_SOURCES = tests/fuzz/fuzz_lists.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz_file.h
 tests_fuzz_fuzz_mask_SOURCES = tests/fuzz/fuzz_mask.c tests/fuzz/fuzz_main.c
 tests_fuzz_fuzz_plan_SOURCES = tests/fuzz/fuzz_plan.c tests/fuzz/fuzz_main.c
 tests_fuzz_fuzz_sigproc_SOURCES = tests/fuzz/fuzz_sigproc.c tests/fuzz/fuzz_main.c
+tests_fuzz_fuzz_source_SOURCES = tests/fuzz/fuzz_source.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz_file.h
+tests_fuzz_fuzz_spectrum_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_DEFAULT=4000
+tests_fuzz_fuzz_spectrum_SOURCES = tests/fuzz/fuzz_spectrum.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz_file.h
+tests_fuzz_fuzz_voltages_SOURCES = tests/fuzz/fuzz_voltages.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz_file.h
+tests_fuzz_fuzz_weights_SOURCES = tests/fuzz/fuzz_weights.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz_file.h
 tests_fuzz_fuzz_zaplist_SOURCES = tests/fuzz/fuzz_zaplist.c tests/fuzz/fuzz_main.c
 
 fuzz: $(FUZZ_NAMES:%=fuzz-%)
@@ -185,7 +218,8 @@ fuzz-%: tests/fuzz/libfuzzer_%
 tests/fuzz/libfuzzer_%: $(top_srcdir)/tests/fuzz/fuzz_%.c $(FUZZ_UNDER_TEST)
 	mkdir -p tests/fuzz
 	$(FUZZ_CC) -std=c11 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
-		$(DEFS) $(AM_CPPFLAGS) -o $@ $^ $(CFITSIO_LIBS) $(ERFA_LIBS) $(FFTW_LIBS) -lm
+		$(DEFS) $(AM_CPPFLAGS) -o $@ $^ $(addprefix $(top_srcdir)/,$(fuzz_more_$*)) \
+		$(CFITSIO_LIBS) $(ERFA_LIBS) $(FFTW_LIBS) -lm
 .PHONY: fuzz
 .PRECIOUS: tests/fuzz/libfuzzer_%
 clean-local:
@@ -308,15 +342,21 @@ GPU_BENCHES = \
 tests_gpu_bench_beam_cuda_SOURCES = tests/gpu/bench_beam_cuda.c tests/gpu/bench_cuda.h tests/gpu/ceilings.h
 tests_gpu_bench_beam_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_bench_beam_cuda_LDADD = tests/gpu/ceilings.$(OBJEXT) $(tests_gpu_ldadd) $(ERFA_LIBS) $(FFTW_LIBS)
+if HAVE_CUBLAS
+tests_gpu_bench_beam_cuda_SOURCES += tests/gpu/beam_cublas.h tests/gpu/beam_wide.h
+tests_gpu_bench_beam_cuda_CPPFLAGS += -DHAVE_CUBLAS
+tests_gpu_bench_beam_cuda_LDADD += tests/gpu/beam_wide.$(OBJEXT) $(CUBLAS_LIBS)
+endif
 tests_gpu_bench_dedisp_cuda_SOURCES = tests/gpu/bench_dedisp_cuda.c tests/gpu/bench_cuda.h tests/gpu/ceilings.h
 tests_gpu_bench_dedisp_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_bench_dedisp_cuda_LDADD = tests/gpu/ceilings.$(OBJEXT) $(tests_gpu_ldadd)
 tests_gpu_bench_pulscan_cuda_SOURCES = tests/gpu/bench_pulscan_cuda.c tests/gpu/bench_cuda.h tests/gpu/ceilings.h
 tests_gpu_bench_pulscan_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_bench_pulscan_cuda_LDADD = tests/gpu/ceilings.$(OBJEXT) lib/libpsrkit.a $(FFTW_LIBS) $(CUDA_LIBS)
-EXTRA_DIST += tests/gpu/ceilings.cu
+EXTRA_DIST += tests/gpu/beam_wide.cu tests/gpu/ceilings.cu
 tests/gpu/ceilings.$(OBJEXT): kernels/ptx.cuh tests/gpu/ceilings.h kernels/nvcc-flags
-CLEANFILES += tests/gpu/ceilings.$(OBJEXT)
+tests/gpu/beam_wide.$(OBJEXT): kernels/beam_weight.cuh tests/gpu/beam_wide.h kernels/nvcc-flags
+CLEANFILES += tests/gpu/beam_wide.$(OBJEXT) tests/gpu/ceilings.$(OBJEXT)
 
 EXTRA_PROGRAMS += $(BENCHES) $(GPU_BENCHES)
 CLEANFILES += $(BENCHES) $(GPU_BENCHES)

@@ -12,7 +12,7 @@ static const struct frbbeam_options defaults = {
 
 static int count_stdin(const struct frbbeam_options *o, int npath, char **path)
 {
-    const char *const file[] = {o->array, o->beams, o->scale, o->tds_file};
+    const char *const file[] = {o->array, o->beams, o->weights, o->scale, o->tds_file};
     int n = 0;
     for (size_t i = 0; i < sizeof file / sizeof *file; i++)
         n += file[i] && !strcmp(file[i], "-");

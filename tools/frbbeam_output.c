@@ -1,5 +1,6 @@
 #include "frbbeam.h"
 
+#include "guard.h"
 #include <fcntl.h>
 #include <limits.h>
 #include <psrkit/sigproc.h>
@@ -82,7 +83,21 @@ struct task {
     struct frbbeam_job *j;
     const char *out;
     size_t stride, nrow;
+    const struct guard *inputs; /* while files are opened */
 };
+
+static psr_status guard_inputs(const struct frbbeam_job *j, struct guard *g, psr_err *err)
+{
+    const struct frbbeam_options *o = &j->opt;
+    const char *const aside[] = {o->array, o->beams, o->weights, o->scale, o->tds_file};
+    psr_status st = PSR_OK;
+    for (size_t i = 0; i < j->npath && !st; i++)
+        st = guard_add(g, j->path[i], err);
+    for (size_t i = 0; i < sizeof aside / sizeof *aside && !st; i++)
+        st = guard_add(g, aside[i], err);
+    guard_sort(g);
+    return st;
+}
 
 static psr_status open_beam(const struct task *t, size_t b, psr_err *err)
 {
@@ -94,7 +109,9 @@ static psr_status open_beam(const struct task *t, size_t b, psr_err *err)
     if (n < 0 || (size_t)n >= sizeof path)
         return psr_fail(err, PSR_EINVAL, "-o: a name of %d characters is too long", n);
     const bool is_pipe = !strcmp(j->opt.root, "-");
-    psr_status st = psr_outfile_create(&j->file[b], is_pipe ? "-" : path, err);
+    psr_status st = is_pipe ? PSR_OK : guard_check(t->inputs, path, err);
+    if (!st)
+        st = psr_outfile_create(&j->file[b], is_pipe ? "-" : path, err);
     if (st)
         return st;
     if (!is_pipe)
@@ -153,14 +170,31 @@ static void grow_descriptors(size_t n)
         close(fd);
 }
 
+/* Returned: whether scales are to be written; those that were read are not written over. */
+static bool name_scale(const struct frbbeam_job *j, char *path, size_t room)
+{
+    if (j->opt.nbits == 32 || !strcmp(j->opt.root, "-"))
+        return false;
+    snprintf(path, room, "%s.scale", j->opt.root);
+    return !guard_same(path, j->opt.scale);
+}
+
 psr_status frbbeam_output_open(struct frbbeam_job *j, psr_err *err)
 {
-    const struct task t = {.j = j};
+    struct guard inputs = {0};
+    const struct task t = {.j = j, .inputs = &inputs};
+    char scale[4096];
     j->file = calloc(j->nbeam, sizeof *j->file);
     if (!j->file)
         return psr_fail_nomem(err, "output files", (double)j->nbeam * sizeof *j->file);
+    psr_status st = guard_inputs(j, &inputs, err);
+    if (!st && name_scale(j, scale, sizeof scale))
+        st = guard_check(&inputs, scale, err);
     grow_descriptors(j->nbeam);
-    return each_beam(&t, open_beam, err);
+    if (!st)
+        st = each_beam(&t, open_beam, err);
+    guard_clear(&inputs);
+    return st;
 }
 
 psr_status frbbeam_output_write(struct frbbeam_job *j, const void *out, size_t stride, size_t nrow,
@@ -174,10 +208,7 @@ psr_status frbbeam_output_write(struct frbbeam_job *j, const void *out, size_t s
 static psr_status prepare_scale_file(struct frbbeam_job *j, psr_outfile **f)
 {
     char path[4096];
-    if (j->opt.nbits == 32 || !strcmp(j->opt.root, "-"))
-        return PSR_OK;
-    snprintf(path, sizeof path, "%s.scale", j->opt.root);
-    if (j->opt.scale && !strcmp(j->opt.scale, path))
+    if (!name_scale(j, path, sizeof path))
         return PSR_OK;
     psr_status st = psr_outfile_create(f, path, &j->err);
     if (!st)

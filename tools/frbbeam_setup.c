@@ -66,8 +66,7 @@ static psr_status read_array(struct frbbeam_job *j)
     return st;
 }
 
-/* --- plan and buffers
- * ----------------------------------------------------------------------------- */
+/* --- plan and buffers ------------------------------------------------------------------------- */
 
 static psr_status create_plan(struct frbbeam_job *j)
 {

@@ -106,6 +106,7 @@ static psr_status finish(struct gpudedisp_job *j)
         st = psr_series_finish(series, -1, &j->err);
     else
         psr_series_abort(series);
+    st = gpudedisp_name_events(j, st);
     gpudedisp_charge(j, STAGE_WRITE, &since_s);
     return st;
 }

@@ -1,5 +1,6 @@
 #include "run.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <time.h>
@@ -11,6 +12,21 @@ static volatile sig_atomic_t caught_signal;
 static void note_signal(int signal)
 {
     caught_signal = signal;
+}
+
+void run_catch_limit(void)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    sigemptyset(&ignore.sa_mask);
+    sigaction(SIGXFSZ, &ignore, NULL);
+}
+
+void run_hold_descriptors(void)
+{
+    static const int useless[] = {O_WRONLY, O_RDONLY, O_RDONLY};
+    for (int fd = 0; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", useless[fd]) < 0)
+            return; /* as it was */
 }
 
 void run_catch_signals(void)
@@ -27,7 +43,7 @@ void run_catch_signals(void)
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     sigemptyset(&ignore.sa_mask);
     sigaction(SIGPIPE, &ignore, NULL);
-    sigaction(SIGXFSZ, &ignore, NULL);
+    run_catch_limit();
 }
 
 int run_stop_signal(void)

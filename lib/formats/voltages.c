@@ -1,5 +1,7 @@
-#include "../base/readfd.h"
-#include "../base/threads.h"
+#include "base/path.h"
+#include "base/readfd.h"
+#include "base/threads.h"
+#include "base/units.h"
 
 #include <psrkit/dada.h>
 
@@ -34,12 +36,6 @@ struct psr_voltages {
     struct psr_notes notes;
 };
 
-/* What messages call an input. */
-static const char *called(const char *path)
-{
-    return strcmp(path, "-") ? path : "standard input";
-}
-
 /* --- opening ---------------------------------------------------------------------------------- */
 
 static psr_status open_path(const char *path, int *fd, bool *stream, int64_t *size, psr_err *err)
@@ -48,7 +44,7 @@ static psr_status open_path(const char *path, int *fd, bool *stream, int64_t *si
     bool standard = !strcmp(path, "-");
     *fd = standard ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
     if (*fd < 0 || fstat(*fd, &about) != 0)
-        return psr_fail_errno(err, "%s", called(path));
+        return psr_fail_errno(err, "%s", psr_path_called(path));
     if (S_ISDIR(about.st_mode))
         return psr_fail(err, PSR_EIO, "%s: is a directory", path);
     /* What was read of standard input before belongs to somebody else. */
@@ -132,9 +128,10 @@ static psr_status open_part(struct psr_voltages *v, size_t i, psr_err *err)
     int64_t size = 0;
     psr_status st = open_path(p->path, &v->fd, &v->stream, &size, err);
     if (!st && v->stream && v->npart > 1)
-        st = psr_fail(err, PSR_EINVAL, "%s: a pipe must be the only input", called(p->path));
+        st = psr_fail(err, PSR_EINVAL, "%s: a pipe must be the only input",
+                      psr_path_called(p->path));
     if (!st && !p->h.nchan)
-        st = read_header(v->fd, &p->h, called(p->path), err);
+        st = read_header(v->fd, &p->h, psr_path_called(p->path), err);
     v->now = i;
     v->owed = p->gap;
     v->done = 0;
@@ -152,7 +149,7 @@ static void close_part(struct psr_voltages *v)
 
 static double bytes_per_day(const struct psr_dada *h)
 {
-    return (double)psr_dada_sample_bytes(h) * 86400e6 / h->tsamp_us;
+    return (double)psr_dada_sample_bytes(h) * (PSR_DAY_S * 1e6) / h->tsamp_us;
 }
 
 static psr_status check_like(const struct part *a, const struct part *b, psr_err *err)
@@ -181,7 +178,7 @@ static psr_status check_like(const struct part *a, const struct part *b, psr_err
 /* Bytes of data from the beginning of a to that of b.  Offsets count from each file's own start. */
 static double bytes_between(const struct part *a, const struct part *b)
 {
-    double days = psr_mjd_diff_s(a->h.start, b->h.start) / 86400;
+    double days = psr_mjd_diff_s(a->h.start, b->h.start) / PSR_DAY_S;
     return days * bytes_per_day(&a->h) + (double)(b->h.obs_offset - a->h.obs_offset);
 }
 
@@ -285,7 +282,7 @@ psr_status psr_voltages_open(psr_voltages **out, const struct psr_voltages_desc 
         return st;
     }
     struct psr_dada *h = &part[0].h;
-    h->start = psr_mjd_add(h->start, (double)h->obs_offset / bytes_per_day(h) * 86400);
+    h->start = psr_mjd_add(h->start, (double)h->obs_offset / bytes_per_day(h) * PSR_DAY_S);
     h->obs_offset = 0;
     *out = v;
     return PSR_OK;
@@ -349,10 +346,10 @@ static psr_status read_file(struct psr_voltages *v, char *to, size_t n, psr_err 
 
 static psr_status read_stream(struct psr_voltages *v, char *to, size_t n, size_t *got, psr_err *err)
 {
-    psr_status st = fill(v->fd, to, n, got, called(v->part[0].path), err);
+    psr_status st = fill(v->fd, to, n, got, psr_path_called(v->part[0].path), err);
     v->done += (int64_t)*got;
     if (!st && *got < n)
-        note_cut(v, called(v->part[0].path), v->done, (int64_t)v->sample_bytes);
+        note_cut(v, psr_path_called(v->part[0].path), v->done, (int64_t)v->sample_bytes);
     return st;
 }
 

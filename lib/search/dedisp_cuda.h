@@ -6,7 +6,7 @@
 #ifndef PSR_SEARCH_DEDISP_CUDA_H
 #define PSR_SEARCH_DEDISP_CUDA_H
 
-#include "../base/cuda_call.h"
+#include "base/cuda_call.h"
 #include "dedisp_backend.h"
 
 #include <cornerturn.h>

@@ -1,7 +1,7 @@
 /* What a search holds on a CUDA device and beside it. */
 #include "pulscan_cuda.h"
 
-#include "../signal/redden.h"
+#include "signal/redden.h"
 
 #include <psrkit/device.h>
 
