@@ -5,6 +5,8 @@
  * what others do with the output come before sums: the next ones wait for them. */
 #include "dedisp_cuda.h"
 
+#include <math.h>
+
 /* --- time ------------------------------------------------------------------------------------- */
 
 cudaError_t psr_cuda_add_time(double *to_ms, cudaEvent_t from, cudaEvent_t until)
@@ -16,13 +18,14 @@ cudaError_t psr_cuda_add_time(double *to_ms, cudaEvent_t from, cudaEvent_t until
     return cudaSuccess;
 }
 
-/* Sums count from when those before were done. */
+/* Sums count from when those before were done, which few may overtake. */
 static cudaError_t add_sum_time(struct psr_cuda *c, const struct psr_cuda_half *h)
 {
     double own_ms = 0, after_ms = 0;
+    TRY(cudaEventSynchronize(h->earlier));
     TRY(psr_cuda_add_time(&own_ms, h->turned, h->summed));
     TRY(psr_cuda_add_time(&after_ms, h->earlier, h->summed));
-    c->sum_ms += own_ms < after_ms ? own_ms : after_ms;
+    c->sum_ms += fmax(0, fmin(own_ms, after_ms));
     return cudaSuccess;
 }
 
