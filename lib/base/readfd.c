@@ -16,6 +16,22 @@ ssize_t psr_read_some(int fd, void *to, size_t n)
     return got;
 }
 
+ssize_t psr_read_at(int fd, void *to, size_t n, int64_t at)
+{
+    size_t done = 0;
+    while (done < n) {
+        ssize_t got = pread(fd, (char *)to + done, n - done, (off_t)(at + (int64_t)done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            break;
+        done += (size_t)got;
+    }
+    return (ssize_t)done;
+}
+
 psr_status psr_read_all(int fd, const char *path, void *to, int64_t n, psr_err *err)
 {
     char *at = to;

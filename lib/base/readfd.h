@@ -11,6 +11,10 @@
  * with EINTR if its handler was installed without SA_RESTART: who does so wants to stop. */
 ssize_t psr_read_some(int fd, void *to, size_t n);
 
+/* Reads n bytes of a file from place "at", whatever signals come.
+ * Returned: how many, fewer only where the file ends; -1 with errno */
+ssize_t psr_read_at(int fd, void *to, size_t n, int64_t at);
+
 /* Reads n bytes from where fd stands.  Status: PSR_EIO, also where the file ends early; path is for
  * the message. */
 PSR_MUST_CHECK psr_status psr_read_all(int fd, const char *path, void *to, int64_t n, psr_err *err);
