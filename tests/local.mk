@@ -109,6 +109,7 @@ EXTRA_DIST += \
 	tests/science/observations.sh \
 	tests/science/observations.txt \
 	tests/science/prepsubband.py \
+	tests/science/prepsubband.txt \
 	tests/science/presto.sh \
 	tests/science/presto.txt \
 	tests/science/sensitivity.txt
