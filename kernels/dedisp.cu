@@ -87,7 +87,8 @@ __global__ void __launch_bounds__(THREADS, DEDISP_RESIDENT) multiply_blocks(cons
     __shared__ struct barriers bars;
     __shared__ struct places places[2];
     const cta b = make_cta(job, shared, places, &bars);
-    const struct dedisp_k_block block = job.block[blockIdx.y];
+    /* Delays of later trials drift more: they take longest, and go first. */
+    const struct dedisp_k_block block = job.block[gridDim.y - 1 - blockIdx.y];
     const size_t t0 = (size_t)blockIdx.x * form<KIND>::SAMPLES;
     if (t0 >= job.io.nout + block.late)
         return;

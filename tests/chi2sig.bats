@@ -222,6 +222,12 @@ EOF
     [[ $stderr == "chi2sig: standard output: "* ]]
     run -1 --separate-stderr bash -c 'yes 5 4 | head -100000 | chi2sig >/dev/full'
     [[ $stderr == "chi2sig: standard output: "* ]]
+    for what in '5 4' --help "-accel $golden/acc3_z200h8_ACCEL_200"; do
+        run -1 --separate-stderr bash -c "chi2sig $what >&-"
+        one_line '^chi2sig: standard output: Bad file descriptor'
+    done
+    run -1 --separate-stderr bash -c 'chi2sig <&-'
+    one_line '^chi2sig: standard input: Bad file descriptor'
 }
 
 @test "the device header compiles" {

@@ -152,6 +152,13 @@ near() { awk -v a="$1" -v b="$2" -v tol="$3" 'BEGIN { d = a - b; exit !(d <= tol
     [ "$(ls ./*_ACCEL_20 | wc -l)" -eq 1 ]
 }
 
+@test "messages do not go into the table where standard error is closed" {
+    make_series a 0.0051 50 accn=0
+    run -1 gpuaccel-pulscan -device cpu -zmax 20 -csv -o open.csv a.dat gone.dat
+    run -1 bash -c 'gpuaccel-pulscan -v -device cpu -zmax 20 -csv -o closed.csv a.dat gone.dat 2>&-'
+    cmp open.csv closed.csv
+}
+
 @test "a search without candidates leaves no list of an earlier one" {
     make_series p 0.0051 50 accn=0
     gpuaccel-pulscan -device cpu -zmax 20 p.dat
@@ -290,6 +297,14 @@ near() { awk -v a="$1" -v b="$2" -v tol="$3" 'BEGIN { d = a - b; exit !(d <= tol
     tail -n +2 "$list" | awk 'length($0) != 125 || NF != 10 { bad = 1 } END { exit bad || !NR }'
     tail -n +2 "$golden/acc3_numharm4.pulscand" | awk 'length($0) != 125 || NF != 10 { bad = 1 } END { exit bad || !NR }'
     sort -c -s -k1,1gr <(tail -n +2 "$list")
+    gpuaccel-pulscan -device cpu -compat pulscan -zmax 64 -numharm 2 -sigma 900 p.fft
+    [ "$(wc -l <"$list")" -eq 1 ]
+    # Its turbo 2 is every other z, whatever -zstep says, and its turbo 1 with -zstep 2 is that.
+    list=p_ZMAX_64_NUMHARM_1_TURBO_2.pulscand
+    run -0 gpuaccel-pulscan -device cpu -compat pulscan -zmax 64 -turbo 1 p.fft
+    mv "$list" turbo1
+    run -0 gpuaccel-pulscan -device cpu -compat pulscan -zmax 64 -turbo 2 -zstep 1 p.fft
+    cmp "$list" turbo1
     run -2 gpuaccel-pulscan -compat pulscan -zaplist x p.fft
 }
 

@@ -3,6 +3,8 @@
 #define PSR_SCRATCH_H
 
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
 #include <stdio.h>
@@ -29,6 +31,34 @@ static void scratch_remove(void)
         nftw(scratch_dir, scratch_remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
+/* Leaves a process behind that removes the folder once the test has ended by a signal, and none of
+ * its children is left: all of them hold an end of a pipe.  It is no child of the test's own, and a
+ * descriptor with a high number is in no test's way. */
+static void scratch_watch(void)
+{
+    enum { MOST_FDS = 256, HIGH_FD = 200 };
+    int end[2];
+    char byte;
+    pid_t child = pipe(end) ? -1 : fork();
+    if (child < 0)
+        return;
+    if (child == 0) {
+        if (fork() != 0 || setsid() < 0)
+            _exit(EXIT_SUCCESS);
+        for (int fd = 0; fd < MOST_FDS; fd++)
+            if (fd != end[0])
+                close(fd);
+        while (read(end[0], &byte, 1) < 0 && errno == EINTR)
+            ;
+        nftw(scratch_dir, scratch_remove_one, 16, FTW_DEPTH | FTW_PHYS);
+        _exit(EXIT_SUCCESS);
+    }
+    waitpid(child, NULL, 0);
+    close(end[0]);
+    fcntl(end[1], F_DUPFD_CLOEXEC, HIGH_FD);
+    close(end[1]);
+}
+
 /* Makes the folder; it goes, with all that is in it, when the program exits. */
 static void scratch_make(void)
 {
@@ -39,6 +69,7 @@ static void scratch_make(void)
         perror(scratch_dir);
         exit(EXIT_FAILURE);
     }
+    scratch_watch();
 }
 
 /* A path in the folder; one of eight rotating buffers. */

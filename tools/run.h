@@ -5,6 +5,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Puts something in the place of standard input, output and error where they are closed, or the
+ * first file that is opened would be, and messages would go into it.  Reading or writing fails as
+ * before. */
+void run_hold_descriptors(void);
+
 /* From now on SIGINT, SIGTERM and SIGHUP only set a flag, so that the main loop can stop and remove
  * its temporary files; a second one ends the program at once.  Waiting for a pipe ends too.  A
  * closed pipe and the limit on the size of files become write errors. */

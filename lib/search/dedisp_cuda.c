@@ -2,7 +2,6 @@
  * once and go to all. */
 #include "dedisp_cuda.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,11 +78,12 @@ static cudaError_t stage_spectra(struct psr_cuda_set *g, const void *in, size_t 
 {
     int turn = g->device[0].turn;
     size_t row_bytes = g->device[0].row_bytes;
+    int64_t taken = 0;
     *h_in = in;
     if (way != FROM_COPY)
         return cudaSuccess;
     if (!g->h_raw[turn])
-        TRY(cudaMallocHost(&g->h_raw[turn], piece_of_all(g) * row_bytes));
+        TRY(psr_cuda_take_pinned(&g->h_raw[turn], piece_of_all(g) * row_bytes, &taken));
     TRY(wait_copied(g, turn));
     psr_cuda_copy(g->s->nthread, g->h_raw[turn], in, n * row_bytes);
     *h_in = g->h_raw[turn];
@@ -165,29 +165,17 @@ static psr_status fail(const struct psr_cuda_set *g, cudaError_t e, psr_err *err
     return psr_cuda_fail(device, e, "dedispersion", err);
 }
 
-/* Thread blocks come in waves, as many at once as there is room for on the device: the last wave of
- * a piece shall be full. */
+/* Whole stretches of every block.  Thread blocks of the next piece follow as those of the last one
+ * end, so it is no matter how many come at once. */
 static size_t cuda_suit(const void *state, size_t nsamp)
 {
     const struct psr_cuda_set *g = state;
     const struct psr_cuda *c = g->device;
     const struct psr_cuda_plan *p = &c->plan;
-    const size_t wide = DEDISP_STRETCH_OF(DEDISP_WIDE), narrow = DEDISP_STRETCH_OF(DEDISP_NARROW);
-    const size_t stretch = p->nwide ? wide : narrow, nnarrow = p->nblock - p->nwide;
-    size_t most = nsamp < c->piece ? nsamp : c->piece, best = 0;
-    size_t stretches = (most / c->s->downsamp + p->late) / stretch;
-    double best_per_wave = 0;
-    for (size_t n = stretches; p->multiply && 2 * n > stretches && n * stretch > p->late; n--) {
-        size_t other = (n * stretch + narrow - 1) / narrow;
-        double waves = ceil((double)(p->nwide * n) / (double)c->nresident) +
-                       ceil((double)(nnarrow * other) / (double)c->nresident);
-        size_t nout = n * stretch - p->late;
-        if ((double)nout / waves <= best_per_wave)
-            continue;
-        best_per_wave = (double)nout / waves;
-        best = nout * c->s->downsamp;
-    }
-    return best ? best : nsamp;
+    const size_t stretch = DEDISP_STRETCH_OF(p->nwide ? DEDISP_WIDE : DEDISP_NARROW);
+    const size_t most = nsamp < c->piece ? nsamp : c->piece, ds = c->s->downsamp;
+    const size_t whole = (most / ds + p->late) / stretch * stretch;
+    return p->multiply && whole > p->late ? (whole - p->late) * ds : nsamp;
 }
 
 static psr_status cuda_execute(void *state, const void *in, size_t nsamp, float *out, size_t stride,
@@ -241,6 +229,8 @@ static void reset_device(struct psr_cuda *c)
 {
     (void)cudaSetDevice(c->device);
     (void)cudaStreamSynchronize(c->in);
+    (void)cudaStreamSynchronize(c->half[0].sum);
+    (void)cudaStreamSynchronize(c->half[1].sum);
     (void)cudaStreamSynchronize(c->work);
     (void)cudaStreamSynchronize(c->out);
     c->nraw = c->nturned = c->ndone = c->first = 0;
@@ -289,8 +279,8 @@ static void cuda_destroy(void *state)
             psr_cuda_free(g->device + k);
         psr_cuda_plan_free(&g->device[k].plan);
     }
-    cudaFreeHost(g->h_raw[0]);
-    cudaFreeHost(g->h_raw[1]);
+    psr_device_unpin(g->h_raw[0]);
+    psr_device_unpin(g->h_raw[1]);
     free(g->device);
     free(g->part);
     free(g->slab);

@@ -1,0 +1,18 @@
+/* pair.h: two devices, the second of which breaks, for tests.
+ *
+ * Where the machine has two, the second runs a kernel that traps.  Where it has one, that is shown
+ * twice: the linker puts functions of pair.c in front of those of CUDA (pair_ldflags in
+ * tests/local.mk), which remember what was made on the second and let calls that have to do with it
+ * fail once it is lost.  Kernels are launched all the same. */
+#ifndef PSR_TESTS_PAIR_H
+#define PSR_TESTS_PAIR_H
+
+#include <stdbool.h>
+
+/* Whether one device plays both; after the first call that counts devices. */
+bool pair_is_played(void);
+
+/* Loses the second device. */
+void pair_lose(void);
+
+#endif
