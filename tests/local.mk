@@ -66,6 +66,7 @@ UNIT_TESTS = \
 	tests/t_pulscan_plan \
 	tests/t_pulse_steps \
 	tests/t_pulseplot \
+	tests/t_readfd \
 	tests/t_resample \
 	tests/t_rng \
 	tests/t_series \
