@@ -309,8 +309,8 @@ static void test_data_types(void)
 int main(void)
 {
     uint64_t random = tap_seed();
-    int before = count_descriptors();
     scratch_make();
+    int before = count_descriptors();
     psr_source_close(NULL);
     test_real_files();
     test_random_files(&random);
