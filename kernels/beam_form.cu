@@ -2,13 +2,12 @@
  *
  * A thread block has one frequency and one sum (up to T_ds samples), or a part of it where sums are
  * so few that multiprocessors would idle (parts are added in order by a second kernel), taken in
- * batches.  Voltages
- * come 4 dishes a thread, a row of each of 2 samples x 2 polarisations; a turn of 4 x 4 bytes makes
- * a word of one dish's 4 voltages, which goes to shared memory.  Words are read back in the order
- * of the grid, two neighbouring dishes a thread, unpacked to halves, multiplied by the weights
- * (which stay in registers), and written as the 8 x 8 matrices that ldmatrix takes; then each warp
- * transforms (beam_fft.cuh).  Slots of words are chosen by the host so that neither the writing nor
- * the reading has a bank conflict, whatever the order of dishes.
+ * batches.  Voltages come 4 dishes a thread, a row of each of 2 samples x 2 polarisations; a turn of
+ * 4 x 4 bytes makes a word of one dish's 4 voltages, which goes to shared memory.  Words are read
+ * back in the order of the grid, two neighbouring dishes a thread, unpacked to halves, multiplied by
+ * the weights (which stay in registers), and written as the 8 x 8 matrices that ldmatrix takes; then
+ * each warp transforms (beam_fft.cuh).  Slots of words are chosen by the host so that neither the
+ * writing nor the reading has a bank conflict, whatever the order of dishes.
  *
  * 24 x 24: 96 threads, 4 blocks a multiprocessor, 11.8 KB of shared memory. */
 #include "beam.h"
@@ -17,8 +16,8 @@
 namespace
 {
 
-constexpr int SPLIT_SAMPLES =
-    16; /* of a part of a sum, about: what else a thread block does pays */
+/* Of a part of a sum, about: with them what else a thread block does pays. */
+constexpr int SPLIT_SAMPLES = 16;
 
 struct form_args {
     struct beam_k_input in;

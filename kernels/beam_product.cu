@@ -2,10 +2,11 @@
  * eqs 9 and 10): V[j][p] = sum over q of U_q(j) I[p][q], then J[i][j] = sum over p of U_p(i)
  * V[j][p].
  *
- * A warp has 16 directions j of one channel and row; their factors are left
- * factors of the first product, whose result is, in halves, the right factor of the second, in the
- * registers where it came out.  Factors of directions i are read as left factors from memory, which
- * keeps them in the first cache.
+ * A thread block has some rows of one channel, one after the other, and a warp 16 directions j;
+ * their factors are left factors of the first product, whose result is, in halves, the right factor
+ * of the second, in the registers where it came out.  Factors of directions i are read as left
+ * factors from memory, which keeps them in the first cache.  What was summed goes through shared
+ * memory, so that whole lines are stored.
  *
  * Bound: device memory (the sums written). */
 #include "beam.h"
@@ -15,37 +16,35 @@
 namespace
 {
 
-constexpr int SIDE = 16; /* directions j of a warp */
-constexpr int WARPS = 6; /* at most; else one for each such share */
+constexpr int SIDE = 16;                  /* directions j of a warp */
+constexpr int WARPS = 6;                  /* at most; else one for each such share */
+constexpr size_t ROWS = 5, BLOCKS = 2048; /* rows a block, at most; blocks, at least */
 
 #if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 800
 
 /* The grid of one row as rows of an odd number of 16-byte pieces. */
+template <int M, int N> struct grid_row {
+    static constexpr int PIECES = 2 * N / 8, PITCH = 16 * (PIECES | 1), BYTES = 2 * M * PITCH;
+};
+
 template <int M, int N> __device__ __forceinline__ void fetch_row(const void *from, uint32_t to)
 {
-    constexpr int PIECES = 2 * N / 8, PITCH = 16 * (PIECES | 1);
-    for (int i = (int)threadIdx.x; i < 2 * M * PIECES; i += (int)blockDim.x)
-        copy_16(to + i / PIECES * PITCH + i % PIECES * 16, static_cast<const uint4 *>(from) + i);
+    using row = grid_row<M, N>;
+    for (int i = (int)threadIdx.x; i < 2 * M * row::PIECES; i += (int)blockDim.x)
+        copy_16(to + i / row::PIECES * row::PITCH + i % row::PIECES * 16,
+                static_cast<const uint4 *>(from) + i);
     copies_mark();
-    copies_wait<0>();
-    __syncthreads();
 }
 
 /* V of 16 directions as right factors over p of two tiles of 8. */
 template <int M, int N>
-__device__ __forceinline__ void sum_lines(const uint2 *left, uint32_t grid, int lane,
-                                          uint32_t v[2][2 * M / 8])
+__device__ __forceinline__ void sum_lines(const uint32_t a[2 * (2 * N / 8)], uint32_t grid,
+                                          int lane, uint32_t v[2][2 * M / 8])
 {
-    constexpr int CHUNKS = 2 * N / 8, PITCH = 16 * (CHUNKS | 1);
-    uint32_t a[2 * CHUNKS];
-    for (int c = 0; c < CHUNKS; c++) {
-        uint2 x = left[c * 32 + lane];
-        a[2 * c] = x.x;
-        a[2 * c + 1] = x.y;
-    }
+    constexpr int CHUNKS = grid_row<M, N>::PIECES;
 #pragma unroll
     for (int p = 0; p < 2 * M / 8; p++) {
-        const uint32_t line = grid + (8 * p + (lane & 7)) * PITCH;
+        const uint32_t line = grid + (8 * p + (lane & 7)) * grid_row<M, N>::PITCH;
         uint32_t b[(CHUNKS + 3) / 4 * 4];
         float d[4];
 #pragma unroll
@@ -86,45 +85,58 @@ __device__ __forceinline__ void sum_columns(const product_share<M> &w, size_t i0
     }
 }
 
-/* Directions j and j + 1 of n; 8 bytes at once fill the second cache's sectors, which are
- * not wanted there again. */
-__device__ __forceinline__ void store_pair(float *to, size_t j, size_t n, float x, float y)
+/* Words from one of 16 rows of what a block stages to the next: pairs of 4 rows that follow each
+ * other are in different banks. */
+constexpr int ROW_WORDS = WARPS * SIDE + 8, STAGE_WORDS = 16 * ROW_WORDS;
+
+/* Four directions of n, from j on. */
+__device__ __forceinline__ void store_four(float *to, size_t j, size_t n, float4 x)
 {
-    if (n % 2 == 0) {
+    if (n % 4 == 0) {
         if (j < n)
-            __stcs(reinterpret_cast<float2 *>(to + j), make_float2(x, y));
+            __stcs(reinterpret_cast<float4 *>(to + j), x);
         return;
     }
-    if (j < n)
-        to[j] = x;
-    if (j + 1 < n)
-        to[j + 1] = y;
+    const float each[4] = {x.x, x.y, x.z, x.w};
+    for (int k = 0; k < 4; k++)
+        if (j + k < n)
+            to[j + k] = each[k];
 }
 
+/* All warps' 16 x 16 directions at a time go through shared memory, by turns through two stages, so
+ * that one barrier is enough. */
 template <int M>
 __device__ __forceinline__ void store_floats(const beam_k_steer &a, const product_share<M> &w,
-                                             size_t j0)
+                                             size_t row, size_t j0, float *stage)
 {
-    float *to = static_cast<float *>(a.d_beam) + (size_t)blockIdx.x * a.n_ns * a.n_ew;
-    for (size_t i0 = 0; i0 < a.n_ns; i0 += 16) {
-        float d[2][4];
+    const int warps = (int)blockDim.x / 32, warp = (int)threadIdx.x / 32;
+    const int r = (int)threadIdx.x / (4 * warps), c = (int)threadIdx.x % (4 * warps) * 4;
+    float *to = static_cast<float *>(a.d_beam) + (row * a.n_ns + r) * a.n_ew;
+    const int put = w.lane / 4 * ROW_WORDS + SIDE * warp + 2 * (w.lane & 3);
+    for (size_t i0 = 0; i0 < a.n_ns; i0 += 16, to += 16 * a.n_ew) {
+        float d[2][4], *half = stage + i0 / 16 % 2 * STAGE_WORDS;
         sum_columns<M>(w, i0, d);
-        for (int k = 0; k < 4; k++) {
-            size_t i = i0 + k / 2 * 8 + w.lane / 4, j = j0 + k % 2 * 8 + 2 * (w.lane & 3);
-            if (i < a.n_ns)
-                store_pair(to + i * a.n_ew, j, a.n_ew, d[k % 2][k / 2 * 2],
-                           d[k % 2][k / 2 * 2 + 1]);
-        }
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            *reinterpret_cast<float2 *>(half + put + k / 2 * 8 * ROW_WORDS + k % 2 * 8) =
+                make_float2(d[k % 2][k / 2 * 2], d[k % 2][k / 2 * 2 + 1]);
+        __syncthreads();
+#pragma unroll
+        for (int k = 0; k < 2; k++)
+            if (i0 + r + 8 * k < a.n_ns)
+                store_four(to + 8 * k * a.n_ew, j0 + c, a.n_ew,
+                           *reinterpret_cast<const float4 *>(half + (r + 8 * k) * ROW_WORDS + c));
     }
 }
 
 /* Levels of 32 x 16 directions go through shared memory, so that a lane writes 16. */
 template <int M>
 __device__ __forceinline__ void store_levels(const beam_k_steer &a, const product_share<M> &w,
-                                             const beam_scale &s, size_t j0, unsigned char *stage)
+                                             const beam_scale &s, size_t row, size_t j0,
+                                             unsigned char *stage)
 {
     const size_t tiles = (a.n_ew + SIDE - 1) / SIDE;
-    uint4 *to = static_cast<uint4 *>(a.d_beam) + (blockIdx.x * tiles + j0 / SIDE) * a.n_ns + w.lane;
+    uint4 *to = static_cast<uint4 *>(a.d_beam) + (row * tiles + j0 / SIDE) * a.n_ns + w.lane;
     uint16_t *put = reinterpret_cast<uint16_t *>(stage) + w.lane / 4 * 8 + w.lane % 4;
     for (size_t i0 = 0; i0 < a.n_ns; i0 += 32, to += 32) {
 #pragma unroll
@@ -143,50 +155,81 @@ __device__ __forceinline__ void store_levels(const beam_k_steer &a, const produc
     }
 }
 
-template <int M, int N, bool LEVELS> __device__ __forceinline__ void steer(const beam_k_steer &a)
+/* Directions j0 .. j0 + 16 warps - 1 of rows first .. last - 1 of channel f. */
+template <int M, int N, bool LEVELS>
+__device__ __forceinline__ void steer(const beam_k_steer &a, size_t f, size_t first, size_t last,
+                                      size_t j0)
 {
-    __shared__ __align__(128) unsigned char grid[2 * M * 16 * (2 * N / 8 | 1)];
-    __shared__ __align__(16) unsigned char stage[WARPS][LEVELS ? 32 * SIDE : 16];
-    const size_t f = blockIdx.x / a.nrow, warp = threadIdx.x / 32;
+    using row = grid_row<M, N>;
+    __shared__ __align__(128) unsigned char grid[2][row::BYTES];
+    __shared__ __align__(16) float stage[LEVELS ? WARPS * 32 * SIDE / 4 : 2 * STAGE_WORDS];
     const size_t ns_tiles = (a.n_ns + 31) / 32 * 2, ew_tiles = (a.n_ew + 31) / 32 * 2;
-    const uint2 *ew = static_cast<const uint2 *>(a.d_ew) + f * ew_tiles * (2 * N / 8) * 32;
+    const size_t warp = threadIdx.x / 32, mine = j0 / SIDE + warp;
+    const __half *from = static_cast<const __half *>(a.d_half) + (f * a.nrow + first) * 4 * M * N;
+    beam_scale scale = {};
     product_share<M> w;
     w.ns = static_cast<const uint2 *>(a.d_ns) + f * ns_tiles * (2 * M / 8) * 32;
     w.unit = 1 / a.d_bright[f];
     w.lane = (int)threadIdx.x % 32;
-    beam_scale scale = {};
     if (LEVELS)
         scale = beam_find_scale(a.d_offset, a.d_scale, a.nbit, f);
-    fetch_row<M, N>(static_cast<const __half *>(a.d_half) + (size_t)blockIdx.x * 4 * M * N,
-                    shared_address(grid));
-    for (size_t j0 = SIDE * warp; j0 < a.n_ew; j0 += blockDim.x / 32 * SIDE) {
-        sum_lines<M, N>(ew + j0 / SIDE * (2 * N / 8) * 32, shared_address(grid), w.lane, w.v);
-        if (LEVELS)
-            store_levels<M>(a, w, scale, j0, stage[warp]);
-        else
-            store_floats<M>(a, w, j0);
+    __syncthreads();
+    fetch_row<M, N>(from, shared_address(grid[0]));
+    uint32_t left[2 * row::PIECES];
+    const uint2 *ew = static_cast<const uint2 *>(a.d_ew) +
+                      (f * ew_tiles + min(mine, ew_tiles - 1)) * row::PIECES * 32;
+    for (int c = 0; c < row::PIECES; c++) {
+        const uint2 x = ew[c * 32 + w.lane];
+        left[2 * c] = x.x;
+        left[2 * c + 1] = x.y;
+    }
+    for (size_t k = first; k < last; k++) {
+        copies_wait<0>();
+        __syncthreads();
+        from += 4 * M * N;
+        if (k + 1 < last)
+            fetch_row<M, N>(from, shared_address(grid[(k + 1 - first) % 2]));
+        sum_lines<M, N>(left, shared_address(grid[(k - first) % 2]), w.lane, w.v);
+        if (!LEVELS)
+            store_floats<M>(a, w, f * a.nrow + k, j0, stage);
+        else if (mine * SIDE < a.n_ew)
+            store_levels<M>(a, w, scale, f * a.nrow + k, mine * SIDE,
+                            reinterpret_cast<unsigned char *>(stage) + warp * 32 * SIDE);
     }
 }
 
 #endif
 
 template <int M, int N, bool LEVELS>
-__global__ void __launch_bounds__(32 * WARPS) product_kernel(const beam_k_steer a)
+__global__ void __launch_bounds__(32 * WARPS) product_kernel(const beam_k_steer a, unsigned rows)
 {
 #if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 800
-    steer<M, N, LEVELS>(a);
+    const unsigned shares = ((unsigned)a.nrow + rows - 1) / rows;
+    const size_t f = blockIdx.x / shares, first = (size_t)(blockIdx.x - f * shares) * rows;
+    for (size_t j0 = 0; j0 < a.n_ew; j0 += blockDim.x / 32 * SIDE)
+        steer<M, N, LEVELS>(a, f, first, min(first + rows, a.nrow), j0);
 #endif
+}
+
+/* A block's rows: more of them read a channel's factors less often, but there are to be blocks
+ * enough for all multiprocessors. */
+unsigned choose_rows(const beam_k_steer &s)
+{
+    const size_t most = s.nfreq * s.nrow / BLOCKS, some = most < ROWS ? most : ROWS;
+    const size_t shares = some > 1 ? (s.nrow + some - 1) / some : s.nrow;
+    return (unsigned)((s.nrow + shares - 1) / shares);
 }
 
 template <int M, int N> void launch(const beam_k_steer &s, cudaStream_t stream)
 {
     const size_t tiles = (s.n_ew + SIDE - 1) / SIDE;
     const unsigned threads = 32 * (unsigned)(tiles < WARPS ? tiles : WARPS);
-    const unsigned blocks = (unsigned)(s.nfreq * s.nrow);
+    const unsigned rows = choose_rows(s);
+    const unsigned blocks = (unsigned)(s.nfreq * ((s.nrow + rows - 1) / rows));
     if (s.nbit < 32)
-        product_kernel<M, N, true><<<blocks, threads, 0, stream>>>(s);
+        product_kernel<M, N, true><<<blocks, threads, 0, stream>>>(s, rows);
     else
-        product_kernel<M, N, false><<<blocks, threads, 0, stream>>>(s);
+        product_kernel<M, N, false><<<blocks, threads, 0, stream>>>(s, rows);
 }
 
 struct compiled {

@@ -4,7 +4,7 @@
 #   --without-cuda    build without
 #   (neither)         find one; build without where there is none, saying why
 # Sets NVCC, NVCC_ARCH_FLAGS, NVCC_WARN_FLAGS, CUDA_CPPFLAGS, CUDA_LIBS, the conditional HAVE_CUDA and
-# the macro HAVE_CUDA.  The runtime is linked statically, so that what is built runs on machines
+# the macro HAVE_CUDA.  CUBLAS_LIBS and the conditional HAVE_CUBLAS are for comparisons only.  The runtime is linked statically, so that what is built runs on machines
 # that have neither toolkit nor driver.
 AC_DEFUN([PSR_CUDA], [
     AC_REQUIRE([AC_CANONICAL_HOST])
@@ -44,8 +44,11 @@ AC_DEFUN([PSR_CUDA], [
             [AC_MSG_ERROR([--with-cuda=$with_cuda: $psr_cuda_why])])
          NVCC_ARCH_FLAGS=
          CUDA_CPPFLAGS=
-         CUDA_LIBS=])
+         CUDA_LIBS=
+         CUBLAS_LIBS=])
     AM_CONDITIONAL([HAVE_CUDA], [test $psr_cuda = yes])
+    AM_CONDITIONAL([HAVE_CUBLAS], [test -n "$CUBLAS_LIBS"])
+    AC_SUBST([CUBLAS_LIBS])
     AC_SUBST([NVCC_ARCH_FLAGS])
     AC_SUBST([NVCC_WARN_FLAGS])
     AC_SUBST([CUDA_CPPFLAGS])
@@ -84,6 +87,9 @@ AC_DEFUN([PSR_CUDA_RUNTIME], [
     AS_IF([test -f "$psr_cuda_dir/include/cuda_runtime_api.h"],
         [CUDA_CPPFLAGS="-isystem $psr_cuda_dir/include"])
     CUDA_LIBS="$psr_cuda_lib/libcudart_static.a -lstdc++ -lpthread -ldl -lrt"
+    CUBLAS_LIBS=
+    AS_IF([test -f "$psr_cuda_lib/libcublas.so" && test -f "$psr_cuda_dir/include/cublas_v2.h"],
+        [CUBLAS_LIBS="-L$psr_cuda_lib -Wl,-rpath,$psr_cuda_lib -lcublas"])
 ])
 
 # A C program must find headers of nvcc's own version and link with the runtime.

@@ -299,6 +299,12 @@ near() { awk -v a="$1" -v b="$2" -v tol="$3" 'BEGIN { d = a - b; exit !(d <= tol
     sort -c -s -k1,1gr <(tail -n +2 "$list")
     gpuaccel-pulscan -device cpu -compat pulscan -zmax 64 -numharm 2 -sigma 900 p.fft
     [ "$(wc -l <"$list")" -eq 1 ]
+    # Its turbo 2 is every other z, whatever -zstep says, and its turbo 1 with -zstep 2 is that.
+    list=p_ZMAX_64_NUMHARM_1_TURBO_2.pulscand
+    run -0 gpuaccel-pulscan -device cpu -compat pulscan -zmax 64 -turbo 1 p.fft
+    mv "$list" turbo1
+    run -0 gpuaccel-pulscan -device cpu -compat pulscan -zmax 64 -turbo 2 -zstep 1 p.fft
+    cmp "$list" turbo1
     run -2 gpuaccel-pulscan -compat pulscan -zaplist x p.fft
 }
 

@@ -66,6 +66,7 @@ UNIT_TESTS = \
 	tests/t_pulscan_plan \
 	tests/t_pulse_steps \
 	tests/t_pulseplot \
+	tests/t_readfd \
 	tests/t_resample \
 	tests/t_rng \
 	tests/t_series \
@@ -106,6 +107,10 @@ EXTRA_DIST += \
 	tests/golden \
 	tests/science/README.md \
 	tests/science/false_alarms.txt \
+	tests/science/observations.sh \
+	tests/science/observations.txt \
+	tests/science/prepsubband.py \
+	tests/science/prepsubband.txt \
 	tests/science/presto.sh \
 	tests/science/presto.txt \
 	tests/science/sensitivity.txt
@@ -229,6 +234,7 @@ GPU_TESTS = \
 	tests/gpu/t_dedisp_cuda \
 	tests/gpu/t_fanout_cuda \
 	tests/gpu/t_lost_cuda \
+	tests/gpu/t_lost_pair_cuda \
 	tests/gpu/t_pulscan_cuda \
 	tests/gpu/t_singlepulse_cuda
 
@@ -252,9 +258,28 @@ tests_gpu_t_fanout_cuda_SOURCES = tests/t_fanout.c
 tests_gpu_t_fanout_cuda_CPPFLAGS = $(tests_gpu_cppflags) -DFANOUT_BACKEND='"cuda"'
 tests_gpu_t_fanout_cuda_LDADD = $(tests_gpu_ldadd)
 
-tests_gpu_t_lost_cuda_SOURCES = tests/gpu/t_lost_cuda.c tests/gpu/lost.h
+tests_gpu_t_lost_cuda_SOURCES = tests/gpu/t_lost_cuda.c tests/gpu/lost.h tests/gpu/pair.h
 tests_gpu_t_lost_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_t_lost_cuda_LDADD = tests/gpu/lost.$(OBJEXT) lib/libpsrkit.a $(FFTW_LIBS) $(CUDA_LIBS)
+# Two devices, of which one may be played.
+pair_sources = tests/gpu/lose_after.h tests/gpu/lost.h tests/gpu/pair.c tests/gpu/pair.h
+pair_ldflags = \
+	-Wl,--wrap=cudaDeviceGetAttribute -Wl,--wrap=cudaDeviceSynchronize -Wl,--wrap=cudaEventCreate \
+	-Wl,--wrap=cudaEventCreateWithFlags -Wl,--wrap=cudaEventDestroy -Wl,--wrap=cudaEventElapsedTime \
+	-Wl,--wrap=cudaEventRecord -Wl,--wrap=cudaEventSynchronize -Wl,--wrap=cudaGetDevice \
+	-Wl,--wrap=cudaMalloc -Wl,--wrap=cudaMemcpy -Wl,--wrap=cudaMemcpy2DAsync -Wl,--wrap=cudaMemcpyAsync \
+	-Wl,--wrap=cudaMemset -Wl,--wrap=cudaMemsetAsync -Wl,--wrap=cudaSetDevice \
+	-Wl,--wrap=cudaStreamCreateWithFlags -Wl,--wrap=cudaStreamCreateWithPriority \
+	-Wl,--wrap=cudaStreamDestroy -Wl,--wrap=cudaStreamSynchronize -Wl,--wrap=cudaStreamWaitEvent \
+	-Wl,--wrap=pread64 -Wl,--wrap=probe_k_count -Wl,--wrap=probe_k_describe -Wl,--wrap=read
+tests_gpu_t_lost_pair_cuda_SOURCES = tests/gpu/t_lost_cuda.c $(pair_sources)
+tests_gpu_t_lost_pair_cuda_CPPFLAGS = $(tests_gpu_cppflags) -DLOST_DEVICE=1
+tests_gpu_t_lost_pair_cuda_LDFLAGS = $(pair_ldflags)
+tests_gpu_t_lost_pair_cuda_LDADD = tests/gpu/lost.$(OBJEXT) lib/libpsrkit.a $(FFTW_LIBS) $(CUDA_LIBS)
+tests_gpu_gpudedisp_pair_SOURCES = $(tools_gpudedisp_SOURCES) $(pair_sources)
+tests_gpu_gpudedisp_pair_CPPFLAGS = $(tools_cppflags) $(tests_gpu_cppflags)
+tests_gpu_gpudedisp_pair_LDFLAGS = $(pair_ldflags)
+tests_gpu_gpudedisp_pair_LDADD = tests/gpu/lost.$(OBJEXT) $(tools_gpudedisp_LDADD)
 EXTRA_DIST += tests/gpu/lost.cu
 tests/gpu/lost.$(OBJEXT): tests/gpu/lost.h kernels/nvcc-flags
 
@@ -282,13 +307,13 @@ gpu_cli_tests += \
 endif
 # Loses a tool's GPU; it is preloaded.
 EXTRA_DIST += tests/gpu/lose_device.c
-tests/gpu/lose_device.so: tests/gpu/lose_device.c
+tests/gpu/lose_device.so: tests/gpu/lose_device.c tests/gpu/lose_after.h
 	@$(MKDIR_P) $(@D)
 	$(AM_V_CCLD)$(CC) $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) $(CFLAGS) -std=c11 $(WARN_CFLAGS) -shared -fPIC -o $@ $< -ldl
 CLEANFILES += tests/gpu/lose_device.so tests/gpu/lost.$(OBJEXT)
 
 if HAVE_CUDA
-check_PROGRAMS += $(GPU_TESTS)
+check_PROGRAMS += $(GPU_TESTS) tests/gpu/gpudedisp_pair
 check_DATA = tests/gpu/lose_device.so
 TESTS += $(GPU_TESTS)
 if HAVE_BATS
@@ -319,15 +344,21 @@ GPU_BENCHES = \
 tests_gpu_bench_beam_cuda_SOURCES = tests/gpu/bench_beam_cuda.c tests/gpu/bench_cuda.h tests/gpu/ceilings.h
 tests_gpu_bench_beam_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_bench_beam_cuda_LDADD = tests/gpu/ceilings.$(OBJEXT) $(tests_gpu_ldadd) $(ERFA_LIBS) $(FFTW_LIBS)
+if HAVE_CUBLAS
+tests_gpu_bench_beam_cuda_SOURCES += tests/gpu/beam_cublas.h tests/gpu/beam_wide.h
+tests_gpu_bench_beam_cuda_CPPFLAGS += -DHAVE_CUBLAS
+tests_gpu_bench_beam_cuda_LDADD += tests/gpu/beam_wide.$(OBJEXT) $(CUBLAS_LIBS)
+endif
 tests_gpu_bench_dedisp_cuda_SOURCES = tests/gpu/bench_dedisp_cuda.c tests/gpu/bench_cuda.h tests/gpu/ceilings.h
 tests_gpu_bench_dedisp_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_bench_dedisp_cuda_LDADD = tests/gpu/ceilings.$(OBJEXT) $(tests_gpu_ldadd)
 tests_gpu_bench_pulscan_cuda_SOURCES = tests/gpu/bench_pulscan_cuda.c tests/gpu/bench_cuda.h tests/gpu/ceilings.h
 tests_gpu_bench_pulscan_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_bench_pulscan_cuda_LDADD = tests/gpu/ceilings.$(OBJEXT) lib/libpsrkit.a $(FFTW_LIBS) $(CUDA_LIBS)
-EXTRA_DIST += tests/gpu/ceilings.cu
+EXTRA_DIST += tests/gpu/beam_wide.cu tests/gpu/ceilings.cu
 tests/gpu/ceilings.$(OBJEXT): kernels/ptx.cuh tests/gpu/ceilings.h kernels/nvcc-flags
-CLEANFILES += tests/gpu/ceilings.$(OBJEXT)
+tests/gpu/beam_wide.$(OBJEXT): kernels/beam_weight.cuh tests/gpu/beam_wide.h kernels/nvcc-flags
+CLEANFILES += tests/gpu/beam_wide.$(OBJEXT) tests/gpu/ceilings.$(OBJEXT)
 
 EXTRA_PROGRAMS += $(BENCHES) $(GPU_BENCHES)
 CLEANFILES += $(BENCHES) $(GPU_BENCHES)

@@ -3,10 +3,9 @@
 #define PSR_SCRATCH_H
 
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +16,7 @@
 
 static char scratch_dir[PATH_MAX / 2];
 static pid_t scratch_owner;
+static const int scratch_ends[] = {SIGHUP, SIGINT, SIGTERM};
 
 static int scratch_remove_one(const char *path, const struct stat *st, int kind, struct FTW *ftw)
 {
@@ -31,35 +31,14 @@ static void scratch_remove(void)
         nftw(scratch_dir, scratch_remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* Leaves a process behind that removes the folder once the test has ended by a signal, and none of
- * its children is left: all of them hold an end of a pipe.  It is no child of the test's own, and a
- * descriptor with a high number is in no test's way. */
-static void scratch_watch(void)
+/* Not what a handler may do by the letter, but the program ends here either way. */
+static void scratch_end(int signal)
 {
-    enum { MOST_FDS = 256, HIGH_FD = 200 };
-    int end[2];
-    char byte;
-    pid_t child = pipe(end) ? -1 : fork();
-    if (child < 0)
-        return;
-    if (child == 0) {
-        if (fork() != 0 || setsid() < 0)
-            _exit(EXIT_SUCCESS);
-        for (int fd = 0; fd < MOST_FDS; fd++)
-            if (fd != end[0])
-                close(fd);
-        while (read(end[0], &byte, 1) < 0 && errno == EINTR)
-            ;
-        nftw(scratch_dir, scratch_remove_one, 16, FTW_DEPTH | FTW_PHYS);
-        _exit(EXIT_SUCCESS);
-    }
-    waitpid(child, NULL, 0);
-    close(end[0]);
-    fcntl(end[1], F_DUPFD_CLOEXEC, HIGH_FD);
-    close(end[1]);
+    scratch_remove();
+    raise(signal);
 }
 
-/* Makes the folder; it goes, with all that is in it, when the program exits. */
+/* Makes the folder; it goes, with all that is in it, when the program exits or is stopped. */
 static void scratch_make(void)
 {
     const char *tmp = getenv("TMPDIR");
@@ -69,7 +48,9 @@ static void scratch_make(void)
         perror(scratch_dir);
         exit(EXIT_FAILURE);
     }
-    scratch_watch();
+    const struct sigaction end = {.sa_handler = scratch_end, .sa_flags = (int)SA_RESETHAND};
+    for (size_t i = 0; i < sizeof scratch_ends / sizeof *scratch_ends; i++)
+        sigaction(scratch_ends[i], &end, NULL);
 }
 
 /* A path in the folder; one of eight rotating buffers. */

@@ -105,8 +105,7 @@ static void test_random_files(uint64_t *random)
     ok(wrong == 0, "150 random files: depths, IFs, skips, inversion, any blocks (%d wrong)", wrong);
 }
 
-/* Large blocks are read by several threads; a file that is cut meanwhile is an
- * error. */
+/* Large blocks are read by several threads; a file that is cut meanwhile is an error. */
 static void test_many_threads(uint64_t *random)
 {
     enum { NCHAN = 4096, NSAMP = 5000 };

@@ -8,10 +8,18 @@
 #include <psrkit/psrfits.h>
 #include <psrkit/series.h>
 
+/* Bytes made, then written. */
+enum { FAKEBIN_BLOCK_BYTES = 32 << 20 };
+
 /* What -binary and the keys of -add say of an orbit, in fake's units. */
 struct fakebin_orbit {
     double period_h, ecc, inc_deg, omega_deg, phase, pulsar_msun, companion_msun;
 };
+
+#define FAKEBIN_ORBIT                                                                              \
+    {                                                                                              \
+        .period_h = 10, .inc_deg = 90, .pulsar_msun = 1.4, .companion_msun = 5                     \
+    } /* where not given */
 
 struct fakebin_options {
     /* the pulsar */
@@ -96,6 +104,9 @@ struct fakebin_job {
 /* Makes the observation, the signals and the plan (fakebin_setup.c). */
 PSR_MUST_CHECK psr_status fakebin_prepare(struct fakebin_job *j);
 void fakebin_release(struct fakebin_job *j);
+
+/* The start of the observation, with the day split off before its fraction is rounded. */
+struct psr_mjd fakebin_start(const struct fakebin_options *o);
 
 /* A seed from the clock where none was given. */
 PSR_MUST_CHECK psr_status fakebin_choose_seed(struct fakebin_job *j);

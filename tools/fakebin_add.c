@@ -19,7 +19,7 @@ struct added {
 
 static const struct added defaults = {
     .s = {.shape = PSR_FAKE_TOPHAT, .scatter_index = -4, .t_s = -1},
-    .orbit = {10, 0, 90, 0, 0, 1.4, 5},
+    .orbit = FAKEBIN_ORBIT,
     .smear = 1,
 };
 

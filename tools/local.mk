@@ -105,6 +105,7 @@ tools_gpudedisp_SOURCES = \
 	tools/gpudedisp_memory.c \
 	tools/gpudedisp_names.c \
 	tools/gpudedisp_options.c \
+	tools/gpudedisp_options.h \
 	tools/gpudedisp_plan.c \
 	tools/gpudedisp_reader.c \
 	tools/gpudedisp_record.c \

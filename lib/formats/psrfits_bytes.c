@@ -3,10 +3,10 @@
  * They are read from the file itself: cfitsio reads records of 2880 bytes, loses what is in a last
  * one that was cut off, and having failed on it once, takes it for read.  Where the file is
  * compressed cfitsio has expanded it in memory, and gives the bytes. */
+#include "base/readfd.h"
 #include "psrfits.h"
 
 #include <endian.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <float.h>
 #include <math.h>
@@ -40,20 +40,12 @@ psr_status psr_fits_open_bytes(struct psr_fits *f, int64_t *bytes, psr_err *err)
 static psr_status read_file(const struct psr_fits *f, int64_t row, int64_t first, size_t n,
                             char *to, psr_err *err)
 {
-    off_t at = (off_t)(f->data_at + (row - 1) * f->row_bytes + first);
-    while (n > 0) {
-        ssize_t got = pread(f->fd, to, n, at);
-        if (got == 0)
-            return psr_fail(err, PSR_EIO, "%s: ended in row %lld of %lld while it was read",
-                            f->path, (long long)row, (long long)f->nrow);
-        if (got < 0 && errno != EINTR)
-            return psr_fail_errno(err, "%s: row %lld: cannot read", f->path, (long long)row);
-        if (got < 0)
-            continue;
-        to += got;
-        at += got;
-        n -= (size_t)got;
-    }
+    ssize_t got = psr_read_at(f->fd, to, n, f->data_at + (row - 1) * f->row_bytes + first);
+    if (got < 0)
+        return psr_fail_errno(err, "%s: row %lld: cannot read", f->path, (long long)row);
+    if ((size_t)got < n)
+        return psr_fail(err, PSR_EIO, "%s: ended in row %lld of %lld while it was read", f->path,
+                        (long long)row, (long long)f->nrow);
     return PSR_OK;
 }
 

@@ -7,6 +7,8 @@
 
 #include <psrkit/source.h>
 
+#define PSR_FITS_MAGIC "SIMPLE  =" /* what every FITS file begins with */
+
 struct psr_reader;
 
 struct psr_reader_ops {

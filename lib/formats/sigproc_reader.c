@@ -98,9 +98,8 @@ static psr_status extend_header(struct sigproc_reader *r, size_t *room, bool *en
 
 static psr_status check_fits(const struct sigproc_reader *r, psr_err *err)
 {
-    static const char magic[] = "SIMPLE  =";
-    size_t n = sizeof magic - 1;
-    if (r->spare_n < n || memcmp(r->spare, magic, n) != 0)
+    size_t n = strlen(PSR_FITS_MAGIC);
+    if (r->spare_n < n || memcmp(r->spare, PSR_FITS_MAGIC, n) != 0)
         return PSR_OK;
     if (r->stream)
         return psr_fail(err, PSR_EUNSUPPORTED,
@@ -147,9 +146,9 @@ static psr_status check_data_type(const struct sigproc_reader *r,
         break;
     case PSR_SIGPROC_SUBBANDS:
         break;
-    case 3:
-    case 4:
-    case 5:
+    case PSR_SIGPROC_PROFILE:
+    case PSR_SIGPROC_AMPLITUDES:
+    case PSR_SIGPROC_SPECTRUM:
         return psr_fail(
             err, PSR_EUNSUPPORTED,
             "%s: data_type = %d, folded profiles or a spectrum, must be 1, a filterbank", r->name,

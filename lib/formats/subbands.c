@@ -1,7 +1,7 @@
 #include "subbands.h"
+#include "base/readfd.h"
 #include "unpack.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -206,21 +206,13 @@ static psr_status read_column(const struct subbands_reader *r, size_t j, size_t 
     if (fd < 0)
         return psr_fail_errno(err, "%s", path);
     psr_status st = PSR_OK;
-    char *to = (char *)r->column;
-    size_t left = n * sizeof *r->column;
-    off_t at = (off_t)r->chunk_at * (off_t)sizeof *r->column;
-    while (left > 0 && !st) {
-        ssize_t got = pread(fd, to, left, at);
-        if (got == 0)
-            st = psr_fail(err, PSR_EIO, "%s: ended %zu bytes early while it was read", path, left);
-        else if (got < 0 && errno != EINTR)
-            st = psr_fail_errno(err, "%s: cannot read", path);
-        else if (got > 0) {
-            to += got;
-            at += got;
-            left -= (size_t)got;
-        }
-    }
+    size_t bytes = n * sizeof *r->column;
+    ssize_t got = psr_read_at(fd, r->column, bytes, r->chunk_at * (int64_t)sizeof *r->column);
+    if (got < 0)
+        st = psr_fail_errno(err, "%s: cannot read", path);
+    else if ((size_t)got < bytes)
+        st = psr_fail(err, PSR_EIO, "%s: ended %zu bytes early while it was read", path,
+                      bytes - (size_t)got);
     close(fd);
     return st;
 }

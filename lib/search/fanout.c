@@ -168,7 +168,8 @@ static int64_t bytes_of_plans(const psr_fanout *f)
     return bytes;
 }
 
-/* Equal shares, and one line has all; lines for which that is too little share what the others leave. */
+/* Equal shares, and one line has all; lines for which that is too little share what the others
+ * leave. */
 static psr_status start_plans(psr_fanout *f, const struct psr_fanout_desc *desc, psr_err *err)
 {
     int64_t share = f->mem_bytes / (int64_t)f->nline + (f->nline > 1);

@@ -1,5 +1,6 @@
-/* measure_place.h: where in a box a signal lies, from matched responses (private).  psrkit/measure.h
- * says by what rules. */
+/* measure_place.h: where in a box a signal lies, from matched responses (private).
+ *
+ * psrkit/measure.h says by what rules. */
 #ifndef PSR_SEARCH_MEASURE_PLACE_H
 #define PSR_SEARCH_MEASURE_PLACE_H
 

@@ -5,6 +5,9 @@
  * Beams timed are compared with direct sums, at places all over the output. */
 #include "beam/beam_cuda.h"
 #include "bench_cuda.h"
+#ifdef HAVE_CUBLAS
+#include "beam_cublas.h"
+#endif
 
 #include <complex.h>
 #include <math.h>
@@ -38,6 +41,7 @@ struct bench {
     size_t nt, nrow, bytes;
     uint8_t *d_in; /* [SETS] frames */
     int set;
+    struct beam_cublas *blas; /* where its beams are those that are checked */
 };
 
 static double frand(void)
@@ -260,7 +264,9 @@ static double fetch_given(const struct bench *b, size_t f, size_t k, size_t i)
 }
 
 /* Largest error of some rows, of the mean beam (the input is noise); a level is 1 % of that. */
-static double check(const struct bench *b, double *mean)
+static double check(const struct bench *b,
+                    double (*fetch)(const struct bench *, size_t f, size_t k, size_t i),
+                    double *mean)
 {
     const struct entry *e = b->e;
     const size_t row = 2 * e->ndish, last = (size_t)(b->set + SETS - 1) % SETS;
@@ -271,7 +277,7 @@ static double check(const struct bench *b, double *mean)
     for (size_t n = 0; n < CHECKED; n++) {
         size_t f = n * (e->nfreq - 1) / (CHECKED - 1), k = (size_t)rand() % b->nrow;
         size_t i = n ? (size_t)rand() % b->w.nbeam : b->w.nbeam - 1;
-        double got = fetch_given(b, f, k, i);
+        double got = fetch(b, f, k, i);
         MUST(cudaMemcpy2D(v, row, b->d_in + last * b->bytes + (k * e->tds * e->nfreq + f) * row,
                           e->nfreq * row, row, e->tds, cudaMemcpyDeviceToHost));
         double want = direct(b, v, f, i);
@@ -323,7 +329,8 @@ static void report_form(const struct entry *e, const struct ceiling *c)
     double ms = time_ms(run_form, &b);
     MUST(run_steer(&b));
     MUST(run_give(&b));
-    double mean, worst = check(&b, &mean), mb = (double)e->m / 8, nb = ceil((double)e->n / 8);
+    double mean, worst = check(&b, fetch_given, &mean), mb = (double)e->m / 8,
+                 nb = ceil((double)e->n / 8);
     double flops = nb * (2 * mb * nb + 4 * mb * mb) * 2048 * (double)(2 * b.nt * e->nfreq);
     double bytes = (double)b.bytes + (double)(b.nrow * e->nfreq * 4 * e->m * e->n) * 2;
     double frame_ms = (double)b.nt * e->tsamp_s * 1e3;
@@ -345,10 +352,10 @@ static void report_steer(const struct entry *e, const struct ceiling *c,
     MUST(run_form(&b));
     double refine = points ? time_ms(run_refine, &b) : 0;
     double ms = time_ms(run_steer, &b), rows = time_ms(run_give, &b);
-    double worst = check(&b, &mean);
+    double worst = check(&b, fetch_given, &mean);
     quantise(&b, mean);
     double ms8 = time_ms(run_steer, &b), rows8 = time_ms(run_give, &b);
-    (void)check(&b, &mean);
+    (void)check(&b, fetch_given, &mean);
     double count = (double)(b.nrow * e->nfreq), grid = 4 * (double)(e->m * e->n);
     double bytes = count * (grid * 2 + (double)b.w.nbeam * 4);
     double frame = 0.1 / ((double)b.nt * e->tsamp_s); /* percent a ms */
@@ -361,6 +368,47 @@ static void report_steer(const struct entry *e, const struct ceiling *c,
     fflush(stdout);
     stop(&b);
 }
+
+#ifdef HAVE_CUBLAS
+
+static double fetch_cublas(const struct bench *b, size_t f, size_t k, size_t i)
+{
+    float x, bright;
+    MUST(cudaMemcpy(&x, b->blas->d_beam + (f * b->nrow + k) * b->w.nbeam + i, sizeof x,
+                    cudaMemcpyDeviceToHost));
+    MUST(cudaMemcpy(&bright, b->c.d_bright + f, sizeof bright, cudaMemcpyDeviceToHost));
+    return (double)x / (double)bright;
+}
+
+/* The same by cuBLAS. */
+static void report_cublas(const struct entry *e, enum psr_beam_pattern pattern)
+{
+    struct bench b;
+    start(&b, e, pattern);
+    const bool product = pattern == PSR_BEAM_PRODUCT;
+    struct beam_cublas blas = {.m = e->m,
+                               .n = e->n,
+                               .nfreq = e->nfreq,
+                               .nrow = b.nrow,
+                               .n_ns = product ? e->n_ns : 1,
+                               .n_ew = product ? e->n_ew : e->nbeam,
+                               .d_grid = b.c.d_grid,
+                               .product = product};
+    double mean;
+    MUST(run_form(&b));
+    beam_cublas_start(&blas, product ? b.c.ns.d_theta : b.c.beams.d_ns,
+                      product ? b.c.ew.d_theta : b.c.beams.d_ew, b.c.work);
+    b.blas = &blas;
+    double ms = 1e3 * bench_device_s(beam_cublas_run, &blas, b.c.work);
+    double worst = check(&b, fetch_cublas, &mean);
+    printf("%2zu x %2zu to %4zu beams%s by cuBLAS: %6.3f ms, error %.0e\n", e->m, e->n, b.w.nbeam,
+           product ? " (product)" : "", ms, worst);
+    fflush(stdout);
+    beam_cublas_stop(&blas);
+    stop(&b);
+}
+
+#endif
 
 /* --- through the library ---------------------------------------------------------------------- */
 
@@ -442,6 +490,10 @@ int main(int argc, char **argv)
         report_steer(entries + n, &c, PSR_BEAM_POINTS);
     for (size_t n = from; n < to && n < N; n++)
         report_steer(entries + n, &c, PSR_BEAM_PRODUCT);
+#ifdef HAVE_CUBLAS
+    report_cublas(entries + N - 1, PSR_BEAM_POINTS);
+    report_cublas(entries + N - 1, PSR_BEAM_PRODUCT);
+#endif
     report_stream(entries + N - 1);
     return 0;
 }
