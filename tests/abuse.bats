@@ -190,3 +190,23 @@ name_taken() {
     name_taken t_DM41.00.dat -nobary -noclip -lodm 40 -numdms 3 -singlepulse -threshold 4
     [ "$(ls)" = "$(printf '%s\n' err t_DM0.00.sub3)" ] || { ls; false; }
 }
+
+@test "threads that cannot be started are done without" {
+    ldd "$builddir/tools/gpudedisp" | grep -q san && skip "sanitizers start threads of their own"
+    plain=
+    if [ "$(id -u)" -eq 0 ]; then
+        plain="setpriv --reuid=65534 --regid=65534 --clear-groups"
+        chmod 777 .
+    fi
+    cp "$g8" in.fil
+    $plain bash -c 'cat in.fil >/dev/null && exec gpudedisp --version' >/dev/null 2>&1 || skip "another user cannot run it"
+    run --separate-stderr $plain bash -c 'ulimit -u 1; exec gpudedisp -nobary -noclip -lodm 40 -numdms 3 -ncpus 4 -o t in.fil'
+    [ "$status" -eq 0 ]
+    one_line 'of 4 threads 1 can be started, and are'
+    gpudedisp -q -nobary -noclip -lodm 40 -numdms 3 -ncpus 2 -o u in.fil
+    cmp t_DM42.00.dat u_DM42.00.dat
+    run --separate-stderr $plain bash -c 'ulimit -u 1; exec fakebin -q -tobs 1 -seed 1 -ncpus 4 -o x.fil'
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
+    leaves_no '*.part*'
+}

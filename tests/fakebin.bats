@@ -181,6 +181,7 @@ golden_header() { # BITS FILE
     refused 2 "-truth: '-' is where the observation goes" -truth -
     refused 2 '-dat needs -o' -dat
     refused 2 '-dat excludes' -dat -psrfits -o x
+    refused 2 '-foff: 0 does not tell 8 channels apart' -nchans 8 -foff 0 -o x
     refused 2 'reach 0' -nchans 1000 -fch1 30 -foff 1 -o x
     refused 2 "'blast' is neither" -add "blast dm=3" -o x
     refused 2 "unknown key 'dn'" -add "burst dn=3" -o x

@@ -66,6 +66,7 @@ UNIT_TESTS = \
 	tests/t_pulscan_plan \
 	tests/t_pulse_steps \
 	tests/t_pulseplot \
+	tests/t_readfd \
 	tests/t_resample \
 	tests/t_rng \
 	tests/t_series \
@@ -109,6 +110,7 @@ EXTRA_DIST += \
 	tests/science/observations.sh \
 	tests/science/observations.txt \
 	tests/science/prepsubband.py \
+	tests/science/prepsubband.txt \
 	tests/science/presto.sh \
 	tests/science/presto.txt \
 	tests/science/sensitivity.txt

@@ -105,8 +105,7 @@ static void test_random_files(uint64_t *random)
     ok(wrong == 0, "150 random files: depths, IFs, skips, inversion, any blocks (%d wrong)", wrong);
 }
 
-/* Large blocks are read by several threads; a file that is cut meanwhile is an
- * error. */
+/* Large blocks are read by several threads; a file that is cut meanwhile is an error. */
 static void test_many_threads(uint64_t *random)
 {
     enum { NCHAN = 4096, NSAMP = 5000 };
@@ -310,8 +309,8 @@ static void test_data_types(void)
 int main(void)
 {
     uint64_t random = tap_seed();
-    int before = count_descriptors();
     scratch_make();
+    int before = count_descriptors();
     psr_source_close(NULL);
     test_real_files();
     test_random_files(&random);

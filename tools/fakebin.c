@@ -90,6 +90,7 @@ int main(int argc, char **argv)
     if (!job.opt.output && isatty(STDOUT_FILENO))
         cli_usage_error(&job.tool, "standard output is a terminal: redirect it, or give -o FILE");
     run_catch_signals();
+    run_limit_threads(&job.opt.ncpus, job.opt.quiet ? NULL : job.tool.name);
     psr_status st = job.command ? run(&job) : psr_fail_nomem(&job.err, "command line", argc);
     int code = st == PSR_OK ? EXIT_SUCCESS : cli_report(&job.tool, &job.err);
     fakebin_release(&job);

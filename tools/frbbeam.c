@@ -204,6 +204,7 @@ int main(int argc, char **argv)
     job.npath = (size_t)frbbeam_options_parse(&job.opt, &job.tool, argc, argv);
     job.path = argv + 1;
     run_catch_signals();
+    run_limit_threads(&job.opt.ncpus, job.opt.quiet ? NULL : job.tool.name);
     int code = run(&job) == PSR_OK ? EXIT_SUCCESS : cli_report(&job.tool, &job.err);
     frbbeam_output_abort(&job);
     if (run_stop_signal())

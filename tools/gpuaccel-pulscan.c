@@ -151,6 +151,7 @@ int main(int argc, char **argv)
     size_t npath = (size_t)accel_options_parse(&job.opt, &job.tool, argc, argv);
     job.many = npath > 1 || job.opt.files;
     run_catch_signals();
+    run_limit_threads(&job.opt.ncpus, job.opt.quiet ? NULL : job.tool.name);
     int code = EXIT_SUCCESS;
     if (run(&job, argv + 1, npath) != PSR_OK)
         code = cli_report(&job.tool, &job.err);

@@ -120,11 +120,12 @@ struct accel_job {
  * Given:    list    what messages call it
  * Returned: *found  the name, the job's; NULL at the end
  * Status:   PSR_EIO, PSR_ENOMEM; PSR_EFORMAT for a file that is no text; j->err tells */
-psr_status accel_next_name(struct accel_job *j, FILE *f, const char *list, const char **found);
+PSR_MUST_CHECK psr_status accel_next_name(struct accel_job *j, FILE *f, const char *list,
+                                          const char **found);
 
 /* Keeps the table of -csv and -json from taking the place of an input or its .inf; on error j->err
  * tells. */
-psr_status accel_spare_input(struct accel_job *j, const char *path);
+PSR_MUST_CHECK psr_status accel_spare_input(struct accel_job *j, const char *path);
 
 /* Brings files of one size together, in the order of the first of each: every other length needs a
  * plan of its own, and names in the order of their DMs have lengths in any. */

@@ -219,6 +219,7 @@ int main(int argc, char **argv)
     job.npath = (size_t)gpudedisp_options_parse(&job.opt, &job.tool, argc, argv);
     job.path = argv + 1;
     run_catch_signals();
+    run_limit_threads(&job.opt.ncpus, job.opt.quiet ? NULL : job.tool.name);
     psr_status st = run(&job);
     gpudedisp_release(&job);
     if (run_stop_signal())

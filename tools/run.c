@@ -1,8 +1,11 @@
 #include "run.h"
 
+#include "base/threads.h"
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -44,6 +47,39 @@ void run_catch_signals(void)
     sigemptyset(&ignore.sa_mask);
     sigaction(SIGPIPE, &ignore, NULL);
     run_catch_limit();
+}
+
+static void *wait_for_others(void *lock)
+{
+    pthread_mutex_lock(lock);
+    pthread_mutex_unlock(lock);
+    return NULL;
+}
+
+/* Returned: how many threads there can be at once beside this one, at most most. */
+static int count_startable(int most)
+{
+    pthread_t *thread = calloc((size_t)most + 1, sizeof *thread);
+    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    int n = 0;
+    pthread_mutex_lock(&lock);
+    while (thread && n < most && pthread_create(&thread[n], NULL, wait_for_others, &lock) == 0)
+        n++;
+    pthread_mutex_unlock(&lock);
+    for (int k = 0; k < n; k++)
+        pthread_join(thread[k], NULL);
+    free(thread);
+    return n;
+}
+
+void run_limit_threads(int64_t *ncpus, const char *name)
+{
+    int wanted = psr_count_threads((int)*ncpus), can = 1 + count_startable(wanted - 1);
+    if (can == wanted)
+        return;
+    *ncpus = can;
+    if (name)
+        fprintf(stderr, "%s: of %d threads %d can be started, and are\n", name, wanted, can);
 }
 
 int run_stop_signal(void)

@@ -18,6 +18,11 @@ void run_catch_signals(void);
 /* From now on the limit on the size of files is a write error, as in run_catch_signals. */
 void run_catch_limit(void);
 
+/* Makes *ncpus, 0 for all, no more threads than can be started: where a limit is lower OpenMP ends
+ * the program, and its temporary files stay.
+ * Given:  name  of the tool, for a remark; NULL: none */
+void run_limit_threads(int64_t *ncpus, const char *name);
+
 /* The signal that asked the program to stop, or 0. */
 int run_stop_signal(void);
 

@@ -1,12 +1,11 @@
 #include "parts.h"
+#include "base/readfd.h"
 #include "base/units.h"
 #include "subbands.h"
 
-#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 struct psr_format {
@@ -35,18 +34,13 @@ static void relay_note(void *ctx, const char *msg)
 static psr_status peek_file(const char *path, char magic[MAGIC_MAX], psr_err *err)
 {
     struct stat status;
+    int fd;
     memset(magic, 0, MAGIC_MAX);
-    if (strcmp(path, "-") == 0)
-        return PSR_OK;
-    if (stat(path, &status) != 0)
-        return psr_fail_errno(err, "%s", path);
-    if (!S_ISREG(status.st_mode))
-        return PSR_OK;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return psr_fail_errno(err, "%s", path);
-    ssize_t got = pread(fd, magic, MAGIC_MAX, 0);
-    psr_status st = got < 0 ? psr_fail_errno(err, "%s", path) : PSR_OK;
+    psr_status st = psr_open_regular(&fd, &status, path, err);
+    if (st || fd < 0)
+        return st;
+    if (psr_read_at(fd, magic, MAGIC_MAX, 0) < 0)
+        st = psr_fail_errno(err, "%s", path);
     close(fd);
     return st;
 }

@@ -44,7 +44,7 @@ static psr_status check_file(const char *path, psr_err *err)
     if (strlen(path) >= FLEN_FILENAME)
         return psr_fail(err, PSR_EUNSUPPORTED, "%.40s...: cfitsio takes names of %d bytes at most",
                         path, FLEN_FILENAME - 1);
-    if (stat(path, &st))
+    if (stat(path, &st) || access(path, R_OK))
         return psr_fail_errno(err, "%s", path);
     if (!S_ISREG(st.st_mode))
         return psr_fail(err, PSR_EUNSUPPORTED,

@@ -100,8 +100,9 @@ static psr_status set_shifts(struct psr_sweep *s, const struct psr_dedisp_desc *
 {
     double widest = psr_delay_s(d->dmconst, mean(d->dm, d->ndm), rank[d->nchan - 1].freq_mhz);
     if (!(widest / d->tsamp_s < 1e9))
-        return psr_fail(err, PSR_EINVAL, "dedispersion: delays of %g s are beyond 1e9 samples",
-                        widest);
+        return psr_fail(err, PSR_EINVAL,
+                        "dedispersion: delays of %g s are beyond 1e9 samples of tsamp = %g s",
+                        widest, d->tsamp_s);
     s->law_top = dispersion_law(d->dmconst, rank[0].freq_mhz);
     if (d->algo == PSR_DEDISP_SUBBAND)
         set_subband_delays(s, d, rank, position);
@@ -110,8 +111,9 @@ static psr_status set_shifts(struct psr_sweep *s, const struct psr_dedisp_desc *
     int64_t maxoff = highest_dm_shift(s);
     if (maxoff > 1000000000)
         return psr_fail(err, PSR_EINVAL,
-                        "dedispersion: the highest DM delays the lowest channel "
-                        "by more than 1e9 samples");
+                        "dedispersion: the highest DM delays the lowest channel by more than 1e9 "
+                        "samples of tsamp = %g s",
+                        s->dt_s);
     s->maxoff = (int32_t)maxoff;
     s->maxshift = (size_t)maxoff + ((size_t)s->maxpre + s->downsamp - 1) / s->downsamp;
     return PSR_OK;
