@@ -206,6 +206,7 @@ name_taken() {
     gpudedisp -q -nobary -noclip -lodm 40 -numdms 3 -ncpus 2 -o u in.fil
     cmp t_DM42.00.dat u_DM42.00.dat
     run --separate-stderr $plain bash -c 'ulimit -u 1; exec fakebin -q -tobs 1 -seed 1 -ncpus 4 -o x.fil'
-    [ "$status" -eq 0 ] && [ -z "$stderr" ]
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
     leaves_no '*.part*'
 }

@@ -410,6 +410,20 @@ levels() {
     [ -z "$(find . -name 'x*')" ]
 }
 
+@test "a run that makes its files can be stopped, and none stays" {
+    small v.dada
+    echo 'lattice 1000 1000 -0.5 -0.5 0.0002 0.00017' >million
+    frbbeam -q -array s.array -beams million -nbits 32 -tds 500 -o x v.dada 3>&- &
+    local run=$!
+    for i in $(seq 100); do [ -z "$(find . -name 'x_beam*' -print -quit)" ] || break; sleep 0.05; done
+    kill -TERM $run
+    local code=0 since=$SECONDS
+    wait $run || code=$?
+    [ $code -eq 143 ]
+    [ $((SECONDS - since)) -le 10 ]
+    [ -z "$(find . -name 'x_beam*' -print -quit)" ]
+}
+
 @test "any lengths of what a pipe gives, and a stream of one sample, will do" {
     small v.dada
     frbbeam -q -array s.array -beams s.beams -tds 3 -o a v.dada

@@ -104,6 +104,8 @@ static psr_status open_beam(const struct task *t, size_t b, psr_err *err)
     const struct frbbeam_job *j = t->j;
     char path[4096];
     struct psr_obs obs;
+    if (run_stop_signal()) /* a million files take minutes, and nothing will be written */
+        return PSR_OK;
     int n = snprintf(path, sizeof path, "%s_beam%0*zu.fil", j->opt.root, name_width(j->nbeam_all),
                      j->first_beam + b);
     if (n < 0 || (size_t)n >= sizeof path)
