@@ -108,6 +108,12 @@ static psr_status check_fits(const struct sigproc_reader *r, psr_err *err)
     return psr_fail(err, PSR_EFORMAT, "%s: a FITS file, a SIGPROC file was expected", r->name);
 }
 
+/* So little has come that it may yet be the beginning of a FITS file. */
+static bool may_be_fits(const struct sigproc_reader *r)
+{
+    return r->spare_n < strlen(PSR_FITS_MAGIC) && memcmp(r->spare, PSR_FITS_MAGIC, r->spare_n) == 0;
+}
+
 static psr_status read_header(struct sigproc_reader *r, struct psr_sigproc_header *h, psr_err *err)
 {
     size_t room = 0;
@@ -120,7 +126,7 @@ static psr_status read_header(struct sigproc_reader *r, struct psr_sigproc_heade
         if (st)
             return st;
         parsed = psr_sigproc_parse_header(h, r->spare, r->spare_n, r->name, NULL, err);
-    } while (parsed && h->need_more && !end);
+    } while (parsed && (h->need_more || may_be_fits(r)) && !end);
     if (parsed)
         return parsed;
     /* Remarks are made once, now that the header is whole. */

@@ -24,7 +24,8 @@ void psr_rng_words(uint64_t seed, uint32_t stream, uint64_t first, size_t n, uin
 
 /* The same stretch of the stream's Gaussian deviates of mean 0 and variance 1 (Box and Muller).
  * Notes: two outputs of a block make two deviates.  Radii are drawn from 2^31 values, so that
- *        nothing lies beyond 6.66; values are good to a few 1e-7. */
+ *        nothing lies beyond 6.66; values are good to 1e-6 (1 + 0.1 / r), r^2 being the sum of the
+ *        squares of a pair. */
 void psr_rng_normal(uint64_t seed, uint32_t stream, uint64_t first, size_t n, float *x);
 
 /* Number index of a stream, uniform in [0, 1): from words 2 index and 2 index + 1. */
