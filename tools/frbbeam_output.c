@@ -9,8 +9,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* What is gathered of all files before it is written. */
-enum { GATHER_BYTES = 128 << 20, GATHER_MOST = 1 << 20 };
+/* What is gathered of all files before it is written, where rows do not come gathered; room for a
+ * header where they do. */
+enum { GATHER_BYTES = 128 << 20, GATHER_MOST = 1 << 20, HEADER_BYTES = 1024 };
 
 enum { MOST_THREADS = 16 };
 
@@ -77,16 +78,8 @@ static size_t gathered_bytes(const struct frbbeam_job *j, size_t b)
     return most / 2 + most / 2 * (b % 16) / 15;
 }
 
-/* What a step has to do with all beams: rows [nbeam][stride] to write, if any. */
-struct task {
-    struct frbbeam_job *j;
-    const char *out;
-    size_t stride, nrow;
-};
-
-static psr_status open_beam(const struct task *t, size_t b, psr_err *err)
+static psr_status open_beam(struct frbbeam_job *j, size_t b, psr_err *err)
 {
-    const struct frbbeam_job *j = t->j;
     char path[4096];
     struct psr_obs obs;
     int n = snprintf(path, sizeof path, "%s_beam%0*zu.fil", j->opt.root, name_width(j->nbeam_all),
@@ -98,37 +91,38 @@ static psr_status open_beam(const struct task *t, size_t b, psr_err *err)
     if (st)
         return st;
     if (!is_pipe)
-        psr_outfile_buffer(j->file[b], gathered_bytes(j, b));
+        psr_outfile_buffer(j->file[b], j->gathers ? HEADER_BYTES : gathered_bytes(j, b));
     describe_beam(j, b, &obs);
     st = psr_sigproc_write(j->file[b], &obs, PSR_SIGPROC_FILTERBANK, err);
     psr_obs_clear(&obs);
     return st;
 }
 
-static psr_status write_beam(const struct task *t, size_t b, psr_err *err)
+psr_status frbbeam_output_write(struct frbbeam_job *j, const struct frbbeam_task *t, size_t b,
+                                psr_err *err)
 {
-    const size_t row = psr_beam_row_bytes(t->j->plan);
-    return psr_outfile_write(t->j->file[b], t->out + b * t->stride * row, t->nrow * row, err);
+    const size_t row = psr_beam_row_bytes(j->plan);
+    return psr_outfile_write(j->file[b], t->rows + b * t->stride * row, t->n * row, err);
 }
 
 /* All bytes go to the system before any file takes its name: a disk that is full shows now. */
-static psr_status finish_beam(const struct task *t, size_t b, psr_err *err)
+static psr_status finish_beam(struct frbbeam_job *j, size_t b, psr_err *err)
 {
-    return psr_outfile_park(t->j->file[b], err);
+    return psr_outfile_park(j->file[b], err);
 }
 
 /* Beams are independent files, so threads share them: not so many that descriptors run out. */
-static psr_status each_beam(const struct task *t,
-                            psr_status (*step)(const struct task *t, size_t b, psr_err *err),
+static psr_status each_beam(struct frbbeam_job *j,
+                            psr_status (*step)(struct frbbeam_job *j, size_t b, psr_err *err),
                             psr_err *err)
 {
-    const int each = frbbeam_threads(t->j), nthread = each < MOST_THREADS ? each : MOST_THREADS;
+    const int each = frbbeam_threads(j), nthread = each < MOST_THREADS ? each : MOST_THREADS;
     psr_status st = PSR_OK;
     (void)nthread; /* without OpenMP */
 #pragma omp parallel for schedule(dynamic, 16) num_threads(nthread)
-    for (size_t b = 0; b < t->j->nbeam; b++) {
+    for (size_t b = 0; b < j->nbeam; b++) {
         psr_err why;
-        psr_status mine = step(t, b, &why);
+        psr_status mine = step(j, b, &why);
         if (mine != PSR_OK) {
 #pragma omp critical(frbbeam_output)
             {
@@ -155,19 +149,11 @@ static void grow_descriptors(size_t n)
 
 psr_status frbbeam_output_open(struct frbbeam_job *j, psr_err *err)
 {
-    const struct task t = {.j = j};
     j->file = calloc(j->nbeam, sizeof *j->file);
     if (!j->file)
         return psr_fail_nomem(err, "output files", (double)j->nbeam * sizeof *j->file);
     grow_descriptors(j->nbeam);
-    return each_beam(&t, open_beam, err);
-}
-
-psr_status frbbeam_output_write(struct frbbeam_job *j, const void *out, size_t stride, size_t nrow,
-                                psr_err *err)
-{
-    const struct task t = {.j = j, .out = out, .stride = stride, .nrow = nrow};
-    return each_beam(&t, write_beam, err);
+    return each_beam(j, open_beam, err);
 }
 
 /* Returned: *f is NULL where scales are not to be written. */
@@ -187,9 +173,8 @@ static psr_status prepare_scale_file(struct frbbeam_job *j, psr_outfile **f)
 
 psr_status frbbeam_output_close(struct frbbeam_job *j)
 {
-    const struct task t = {.j = j};
     psr_outfile *scale = NULL;
-    psr_status st = each_beam(&t, finish_beam, &j->err);
+    psr_status st = each_beam(j, finish_beam, &j->err);
     if (!st)
         st = prepare_scale_file(j, &scale);
     for (size_t b = 0; b < j->nbeam && !st; b++) {
@@ -205,7 +190,7 @@ psr_status frbbeam_output_close(struct frbbeam_job *j)
 
 void frbbeam_output_abort(struct frbbeam_job *j)
 {
-    errand_end(&j->write);
+    frbbeam_crew_end(j);
     for (size_t b = 0; j->file && b < j->nbeam; b++)
         psr_outfile_abort(j->file[b]);
     free(j->file);
