@@ -148,7 +148,7 @@ __device__ __forceinline__ void put_byte(const struct job &job, size_t byte, con
     }
 }
 
-/* The first of job.n samples goes "skip" bytes behind job.lane, which is 16-byte aligned. */
+/* The first of job.n samples goes "skip" bytes behind job.lane, which a line begins at. */
 __global__ void __launch_bounds__(THREADS) turn_bytes(const struct job job, int skip)
 {
     __shared__ uint4 tile[TILE][VECTORS];
@@ -310,7 +310,7 @@ extern "C" cudaError_t cornerturn_k_turn(const struct cornerturn_k_desc *desc, c
     if (desc->d_sum)
         return turn_sums(desc, job.in + first * desc->row_bytes, job.lane, n, stream);
     if (can_turn_bytes(desc, d_in, first)) {
-        const int skip = (int)((size_t)d_lane % 16);
+        const int skip = (int)((size_t)d_lane % TILE); /* whole lines are written */
         dim3 tiles((unsigned)((n + skip + TILE - 1) / TILE),
                    (unsigned)((desc->row_bytes + TILE - 1) / TILE));
         job.lane -= skip;

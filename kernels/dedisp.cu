@@ -20,9 +20,11 @@
  *   partial  P as words of two samples, half a stretch apart: any shift is whole words
  *
  * The sums of all groups stay in registers: words v of samples (lo, hi) add up to a = sum of v and
- * b = sum of v >> 16, which give lo as a - (b << 16).  16-bit samples go through twice, high bytes
- * first, the sums multiplied by 256 between.  Shared memory: 79 KB and 212 bytes for each sample
- * that delays spread over inside a block of 32 trials, 88 KB and 152 bytes for one of 16.
+ * b = sum of v >> 16, which give lo as a - (b << 16).  Of two planes of bytes each group goes
+ * through twice, the high one first, with 2 for 1 in A and added 128 times (sum_pairs); of more, all
+ * groups of a plane after those of the one above, with sums multiplied by 256 between.  Shared
+ * memory: 79 KB and 212 bytes for each sample that delays spread over inside a block of 32 trials,
+ * 88 KB and 152 bytes for one of 16.
  *
  * Bound: none alone.  For 32 channels x 32 trials x 448 samples, with s of two or three values, a
  * multiprocessor moves 1460 wavefronts of 128 bytes and the copies (69 % of what it can) and issues
@@ -47,7 +49,7 @@ __device__ __forceinline__ void sum_block(const cta &b, const struct job &job,
     if (n > 1)
         fetch_stage(b, 1, stage + group);
     barrier_wait(stage_barrier(b, 0), 0);
-    fetch_rows(b, job, from, 0, b.stage[0]);
+    fetch_rows<false>(b, job, from, 0, b.stage[0]);
     __syncthreads();
     for (int j = 0; j < n; j++, left--) {
         const int slot1 = after(slot, STAGES), parity1 = slot1 ? parity : parity ^ 1;
@@ -56,7 +58,7 @@ __device__ __forceinline__ void sum_block(const cta &b, const struct job &job,
             /* All have turned rows j - 1 before they multiplied them. */
             advance(from, job.io, ngroup);
             barrier_wait(stage_barrier(b, slot1), parity1);
-            fetch_rows(b, job, from, j + 1, b.stage[slot1]);
+            fetch_rows<false>(b, job, from, j + 1, b.stage[slot1]);
         }
         barrier_wait(rows_barrier(b, j), j >> 1 & 1);
         turn_rows(b, job, j, st);
@@ -64,35 +66,85 @@ __device__ __forceinline__ void sum_block(const cta &b, const struct job &job,
         group = after(group, ngroup);
         if (j + 2 < n) /* All are done with stage j - 1. */
             fetch_stage(b, after(slot1, STAGES), stage + group);
-        multiply_stage<KIND>(b, job, st);
+        multiply_stage<KIND>(b, job, st, 0);
         __syncthreads();
         if (left == 0) {
             scale(total, 256);
             left = ngroup;
         }
-        add_partial(b, job, st, total);
+        add_partial(b, job, st, 1, total);
         slot = slot1;
         parity = parity1;
     }
     write_sums(b, job.io, block, stage, t0, total);
 }
 
+/* The same of two planes, so that a group's rows are found and its stage brought once for both.  A
+ * weight of 256 does not fit the byte that high halves are multiplied by, but the sums of a group
+ * fit 15 bits: those of the higher plane are doubled and added 128 times. */
+template <int KIND>
+__device__ __forceinline__ void sum_pairs(const cta &b, const struct job &job,
+                                          const struct dedisp_k_block &block, size_t t0)
+{
+    const struct dedisp_stage *stage = job.stage + block.stage;
+    const int ngroup = block.ngroup;
+    const source from = first_source(b, job.io, t0);
+    int slot = 0, parity = 0;
+    sums<KIND> total = {};
+    fetch_stage(b, 0, stage);
+    if (ngroup > 1)
+        fetch_stage(b, 1, stage + 1);
+    barrier_wait(stage_barrier(b, 0), 0);
+    fetch_rows<true>(b, job, from, 0, b.stage[0]);
+    __syncthreads();
+    for (int j = 0; j < 2 * ngroup; j++) {
+        const int slot1 = after(slot, STAGES), parity1 = slot1 ? parity : parity ^ 1, up = ~j & 1;
+        const struct dedisp_stage &st = b.stage[slot];
+        if (up) {
+            fetch_lower_rows(b, job, st);
+        } else if (j + 1 < 2 * ngroup) {
+            barrier_wait(stage_barrier(b, slot1), parity1);
+            fetch_rows<true>(b, job, from, 0, b.stage[slot1]);
+        }
+        barrier_wait(rows_barrier(b, j), j >> 1 & 1);
+        turn_rows(b, job, j, st);
+        __syncthreads();
+        if (up && j + 4 < 2 * ngroup) /* All are done with the stage before. */
+            fetch_stage(b, after(slot1, STAGES), stage + (j / 2 + 2));
+        multiply_stage<KIND>(b, job, st, up);
+        __syncthreads();
+        add_partial(b, job, st, up ? 128 : 1, total);
+        if (!up) {
+            slot = slot1;
+            parity = parity1;
+        }
+    }
+    write_sums(b, job.io, block, stage, t0, total);
+}
+
 #endif
 
-template <int KIND>
+template <int KIND, bool PAIRS>
 __global__ void __launch_bounds__(THREADS, DEDISP_RESIDENT) multiply_blocks(const struct job job)
 {
 #if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 800
     extern __shared__ __align__(128) uint8_t shared[];
     __shared__ struct barriers bars;
     __shared__ struct places places[2];
-    const cta b = make_cta(job, shared, places, &bars);
-    const struct dedisp_k_block block = job.block[blockIdx.y];
+    cta b = make_cta(job, shared, places, &bars);
+    /* Delays of later trials drift more: they take longest, and go first. */
+    const struct dedisp_k_block block = job.block[gridDim.y - 1 - blockIdx.y];
     const size_t t0 = (size_t)blockIdx.x * form<KIND>::SAMPLES;
     if (t0 >= job.io.nout + block.late)
         return;
     init_barriers(b);
-    sum_block<KIND>(b, job, block, t0);
+    if (PAIRS) {
+        __shared__ struct origins origins;
+        b.origins = &origins;
+        sum_pairs<KIND>(b, job, block, t0);
+    } else {
+        sum_block<KIND>(b, job, block, t0);
+    }
 #endif
 }
 
@@ -104,7 +156,7 @@ template <int KIND> cudaError_t find_spread(int *spread)
     *spread = -1;
     cudaError_t e = cudaGetDevice(&device);
     if (!e)
-        e = cudaFuncGetAttributes(&built, multiply_blocks<KIND>);
+        e = cudaFuncGetAttributes(&built, multiply_blocks<KIND, true>);
     if (!e)
         e = cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
     /* Code built for chips older than sm_80 has an empty kernel, wherever it runs. */
@@ -124,12 +176,14 @@ cudaError_t launch(const struct job &job, size_t nblock, size_t late, cudaStream
     const size_t nout = job.io.nout + late, samples = form<KIND>::SAMPLES;
     if (!nblock)
         return cudaSuccess;
-    cudaError_t e = cudaFuncSetAttribute(
-        multiply_blocks<KIND>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)job.shape.bytes);
+    const auto kernel =
+        job.io.nplane == 2 ? multiply_blocks<KIND, true> : multiply_blocks<KIND, false>;
+    cudaError_t e = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                         (int)job.shape.bytes);
     if (e)
         return e;
     dim3 grid((unsigned)((nout + samples - 1) / samples), (unsigned)nblock);
-    multiply_blocks<KIND><<<grid, THREADS, job.shape.bytes, stream>>>(job);
+    kernel<<<grid, THREADS, job.shape.bytes, stream>>>(job);
     return cudaGetLastError();
 }
 

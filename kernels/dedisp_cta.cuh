@@ -64,6 +64,11 @@ struct __align__(16) places
     uint32_t word[DEDISP_CHANNELS], bits[DEDISP_CHANNELS];
 };
 
+/* Where those of the lower of two planes come from; NULL: there is no such row. */
+struct origins {
+    const uint8_t *row[DEDISP_CHANNELS];
+};
+
 /* Rows and stages have come. */
 struct barriers {
     uint64_t rows[2], stage[STAGES];
@@ -75,6 +80,7 @@ struct cta {
     uint32_t *partial;
     struct places *places;
     struct barriers *bars;
+    struct origins *origins; /* of PAIRS */
     int warp, lane;
 };
 
@@ -167,7 +173,9 @@ __device__ __forceinline__ void advance(source &from, const struct dedisp_k_io &
         from.lanes -= io.plane;
 }
 
-/* Every warp copies its share of the rows of number j, on sm_90 a lane a row. */
+/* Every warp copies its share of the rows of number j, on sm_90 a lane a row.
+ * PAIRS: and notes where those of the plane below come from. */
+template <bool PAIRS>
 __device__ __forceinline__ void fetch_rows(const cta &b, const struct job &job, const source &from,
                                            int j, const struct dedisp_stage &st)
 {
@@ -192,6 +200,32 @@ __device__ __forceinline__ void fetch_rows(const cta &b, const struct job &job, 
 #endif
     b.places[j & 1].word[c] = (at + (first & 15)) / 4;
     b.places[j & 1].bits[c] = (first & 3) * 8;
+    if (PAIRS)
+        b.origins->row[c] = here ? row - job.io.plane : nullptr;
+}
+
+/* Rows number 1: those of the plane below rows number 0. */
+__device__ __forceinline__ void fetch_lower_rows(const cta &b, const struct job &job,
+                                                 const struct dedisp_stage &st)
+{
+    const int c = b.warp * ROWS_PER_WARP + b.lane % ROWS_PER_WARP, bytes = st.bytes;
+    const uint32_t apart = DEDISP_CHANNELS * job.shape.row_pitch, bar = rows_barrier(b, 1);
+    const uint32_t to = shared_address(b.rows) + apart + c * job.shape.row_pitch;
+    const uint8_t *row = b.origins->row[c];
+#if __CUDA_ARCH__ >= 900
+    if (threadIdx.x == 0)
+        barrier_expect(bar, (st.n[0] + st.n[1]) * bytes);
+    if (b.lane >= ROWS_PER_WARP)
+        return;
+    if (row)
+        copy_bulk(to, row, bytes, bar);
+#else
+    for (int x = b.lane / ROWS_PER_WARP * 16; row && x < bytes; x += 32 / ROWS_PER_WARP * 16)
+        copy_16(to + x, row + x);
+    barrier_arrive_copied(bar);
+#endif
+    b.places[1].word[c] = b.places[0].word[c] + apart / 4;
+    b.places[1].bits[c] = b.places[0].bits[c];
 }
 
 #endif

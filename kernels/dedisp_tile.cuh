@@ -53,18 +53,23 @@ __device__ __forceinline__ void turn_rows(const cta &b, const struct job &job, i
     }
 }
 
+/* Bit s of each byte, as 1 << up, up to 1. */
 template <int S>
 __device__ __forceinline__ void load_hot(const cta &b, const struct dedisp_stage &st, int half,
-                                         uint32_t a[S][4])
+                                         int up, uint32_t a[S][4])
 {
     const uint4 hot = st.hot[half][b.lane];
+    uint32_t word[4] = {hot.x, hot.y, hot.z, hot.w};
+    const uint32_t mask = 0x01010101u << up;
+    if (S < 8 && up) /* else the last bit would be lost */
 #pragma unroll
-    for (int s = 0; s < S; s++) {
-        a[s][0] = (hot.x >> s) & 0x01010101u;
-        a[s][1] = (hot.y >> s) & 0x01010101u;
-        a[s][2] = (hot.z >> s) & 0x01010101u;
-        a[s][3] = (hot.w >> s) & 0x01010101u;
-    }
+        for (int i = 0; i < 4; i++)
+            word[i] <<= 1;
+#pragma unroll
+    for (int s = 0; s < S; s++)
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            a[s][i] = (S < 8 ? word[i] >> s : s ? word[i] >> (s - up) : word[i] << up) & mask;
 }
 
 /* Address of a lane's row of tile 0: both planes of the early half of the stretch, then both of the
@@ -124,7 +129,7 @@ multiply_step(product p[HALVES * TILES], const uint32_t a[HALVES][S][4],
  * that it loads an operand once and not for every s. */
 template <int KIND, int S, int HALVES, int TILES>
 __device__ __forceinline__ void multiply_tiles(const cta &b, const struct job &job,
-                                               const struct dedisp_stage &st)
+                                               const struct dedisp_stage &st, int up)
 {
     constexpr unsigned SPLIT = form<KIND>::ROWS / DEDISP_MROW / HALVES;
     constexpr unsigned SHARES = WARPS / SPLIT, RING = S + TILES - 1;
@@ -135,7 +140,7 @@ __device__ __forceinline__ void multiply_tiles(const cta &b, const struct job &j
     const unsigned row = half * DEDISP_MROW + b.lane / 4, lower = 8 * job.shape.partial_pitch + 2;
     uint32_t a[HALVES][S][4], x[RING][4];
     for (int h = 0; h < HALVES; h++)
-        load_hot<S>(b, st, half + h, a[h]);
+        load_hot<S>(b, st, half + h, up, a[h]);
     uint32_t from = operand_rows<KIND>(b, job, st, half) + 16 * first;
     uint32_t *to = b.partial + partial_row(job.shape, row) + b.lane % 4 * 2 * ntile + first;
     int left = end - first;
@@ -158,60 +163,61 @@ __device__ __forceinline__ void multiply_tiles(const cta &b, const struct job &j
 }
 
 __device__ __forceinline__ void multiply_wide(const cta &b, const struct job &job,
-                                              const struct dedisp_stage &st)
+                                              const struct dedisp_stage &st, int up)
 {
     switch (st.window[0][0] | st.window[1][1] ? 0 : st.nshift) {
     case 1:
-        return multiply_tiles<DEDISP_WIDE, 1, 2, 1>(b, job, st);
+        return multiply_tiles<DEDISP_WIDE, 1, 2, 1>(b, job, st, up);
     case 2:
-        return multiply_tiles<DEDISP_WIDE, 2, 2, 1>(b, job, st);
+        return multiply_tiles<DEDISP_WIDE, 2, 2, 1>(b, job, st, up);
     case 3:
-        return multiply_tiles<DEDISP_WIDE, 3, 2, 1>(b, job, st);
+        return multiply_tiles<DEDISP_WIDE, 3, 2, 1>(b, job, st, up);
     }
     switch (st.nshift) {
     case 2:
-        return multiply_tiles<DEDISP_WIDE, 2, 1, 2>(b, job, st);
+        return multiply_tiles<DEDISP_WIDE, 2, 1, 2>(b, job, st, up);
     case 3:
-        return multiply_tiles<DEDISP_WIDE, 3, 1, 2>(b, job, st);
+        return multiply_tiles<DEDISP_WIDE, 3, 1, 2>(b, job, st, up);
     case 4:
-        return multiply_tiles<DEDISP_WIDE, 4, 1, 2>(b, job, st);
+        return multiply_tiles<DEDISP_WIDE, 4, 1, 2>(b, job, st, up);
     case 5:
-        return multiply_tiles<DEDISP_WIDE, 5, 1, 2>(b, job, st);
+        return multiply_tiles<DEDISP_WIDE, 5, 1, 2>(b, job, st, up);
     default:
-        return multiply_tiles<DEDISP_WIDE, 6, 1, 1>(b, job, st);
+        return multiply_tiles<DEDISP_WIDE, 6, 1, 1>(b, job, st, up);
     }
 }
 
 __device__ __forceinline__ void multiply_narrow(const cta &b, const struct job &job,
-                                                const struct dedisp_stage &st)
+                                                const struct dedisp_stage &st, int up)
 {
     switch (st.nshift) {
     case 1:
     case 2:
-        return multiply_tiles<DEDISP_NARROW, 2, 1, 2>(b, job, st);
+        return multiply_tiles<DEDISP_NARROW, 2, 1, 2>(b, job, st, up);
     case 3:
-        return multiply_tiles<DEDISP_NARROW, 3, 1, 2>(b, job, st);
+        return multiply_tiles<DEDISP_NARROW, 3, 1, 2>(b, job, st, up);
     case 4:
-        return multiply_tiles<DEDISP_NARROW, 4, 1, 2>(b, job, st);
+        return multiply_tiles<DEDISP_NARROW, 4, 1, 2>(b, job, st, up);
     case 5:
-        return multiply_tiles<DEDISP_NARROW, 5, 1, 2>(b, job, st);
+        return multiply_tiles<DEDISP_NARROW, 5, 1, 2>(b, job, st, up);
     case 6:
-        return multiply_tiles<DEDISP_NARROW, 6, 1, 2>(b, job, st);
+        return multiply_tiles<DEDISP_NARROW, 6, 1, 2>(b, job, st, up);
     case 7:
-        return multiply_tiles<DEDISP_NARROW, 7, 1, 1>(b, job, st);
+        return multiply_tiles<DEDISP_NARROW, 7, 1, 1>(b, job, st, up);
     default:
-        return multiply_tiles<DEDISP_NARROW, 8, 1, 1>(b, job, st);
+        return multiply_tiles<DEDISP_NARROW, 8, 1, 1>(b, job, st, up);
     }
 }
 
+/* Sums 1 << up times. */
 template <int KIND>
 __device__ __forceinline__ void multiply_stage(const cta &b, const struct job &job,
-                                               const struct dedisp_stage &st)
+                                               const struct dedisp_stage &st, int up)
 {
     if (KIND == DEDISP_WIDE)
-        multiply_wide(b, job, st);
+        multiply_wide(b, job, st, up);
     else
-        multiply_narrow(b, job, st);
+        multiply_narrow(b, job, st, up);
 }
 
 template <int KIND> struct sums {
@@ -230,9 +236,11 @@ template <int KIND> __device__ __forceinline__ void scale(sums<KIND> &total, uin
         }
 }
 
+/* Adds sums "by" times, which is a byte. */
 template <int KIND>
 __device__ __forceinline__ void add_partial(const cta &b, const struct job &job,
-                                            const struct dedisp_stage &st, sums<KIND> &total)
+                                            const struct dedisp_stage &st, uint32_t by,
+                                            sums<KIND> &total)
 {
 #pragma unroll
     for (int i = 0; i < total.ROWS; i++) {
@@ -241,8 +249,8 @@ __device__ __forceinline__ void add_partial(const cta &b, const struct job &job,
 #pragma unroll
         for (int w = 0; w < total.WORDS; w++) {
             uint32_t v = from[32 * w];
-            total.word[i][w] += v;
-            total.high[i][w] = __dp2a_lo(v, 0x0100u, total.high[i][w]);
+            total.word[i][w] += by * v;
+            total.high[i][w] = __dp2a_lo(v, by << 8, total.high[i][w]);
         }
     }
 }

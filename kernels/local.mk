@@ -26,6 +26,7 @@ CUDA_INCLUDES = \
 	kernels/beam_fft.cuh \
 	kernels/beam_level.cuh \
 	kernels/beam_weight.cuh \
+	kernels/beam_words.cuh \
 	kernels/cornerturn.h \
 	kernels/dedisp.h \
 	kernels/dedisp_cta.cuh \

@@ -93,7 +93,7 @@ __device__ inline span open_span(const struct job &job, struct shared &sh, size_
 
 /* Own samples, flattened. */
 __device__ inline void flatten_own(const struct job &job, const struct shared &sh, const span &s,
-                            float z[EACH])
+                                   float z[EACH])
 {
     const int room = job.ring.npiece * job.ring.length, half = job.ring.length / 2;
     const int at = (int)((s.t0 + room) % room);
@@ -149,7 +149,7 @@ __device__ __forceinline__ void add_width(struct shared &sh, const float a[EACH]
 /* All widths over the samples in sum1. */
 template <bool BEST>
 __device__ inline void try_widths(const struct pulse_k_search &s, struct shared &sh,
-                           const float sum1[EACH], watch<BEST> &w)
+                                  const float sum1[EACH], watch<BEST> &w)
 {
 #pragma unroll
     for (int r = 0; r < EACH; r++) {
@@ -197,7 +197,7 @@ __device__ inline int count_before(struct shared &sh, int mine, int *all)
 /* Appends the hits among n centres, the first of them sample c0 + at and in place "from" of the
  * span. */
 __device__ inline void append_hits(const struct pulse_k_search &s, struct shared &sh, size_t i,
-                            unsigned number, size_t at, int from, int n)
+                                   unsigned number, size_t at, int from, int n)
 {
     const int each = (n + THREADS - 1) / THREADS, c0 = threadIdx.x * each;
     const int c1 = c0 + each < n ? c0 + each : n;

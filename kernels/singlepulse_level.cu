@@ -155,8 +155,9 @@ __device__ inline double add_lanes(const group &g, float mine)
 
 /* Sums over the good samples within the limit of the line, as (x - middle) * factor. */
 template <class SAMPLES>
-__device__ inline void add_near_line(const group &g, const SAMPLES &s, int n, float middle, float factor,
-                              const struct pulse_line &line, double sums[PULSE_S_COUNT])
+__device__ inline void add_near_line(const group &g, const SAMPLES &s, int n, float middle,
+                                     float factor, const struct pulse_line &line,
+                                     double sums[PULSE_S_COUNT])
 {
     const float level = (float)line.level, slope = (float)line.slope, limit = (float)line.limit;
     const float centre = (float)(n - 1) / 2;
@@ -184,8 +185,8 @@ __device__ inline void add_near_line(const group &g, const SAMPLES &s, int n, fl
 }
 
 template <class SAMPLES>
-__device__ inline struct pulse_fit fit_samples(const group &g, const SAMPLES &s, int n, float middle,
-                                        float factor, bool clip)
+__device__ inline struct pulse_fit fit_samples(const group &g, const SAMPLES &s, int n,
+                                               float middle, float factor, bool clip)
 {
     struct pulse_fit fit = {};
     struct pulse_line line = {0, 0, clip ? PULSE_CLIP : 2};
@@ -219,7 +220,7 @@ __device__ inline float find_largest(const group &g, const SAMPLES &s, float mid
 
 template <class SAMPLES>
 __device__ inline struct pulse_piece measure_samples(const group &g, const SAMPLES &s, int n,
-                                              int64_t first, float *median)
+                                                     int64_t first, float *median)
 {
     struct pulse_piece piece = {};
     if (s.n < PULSE_MIN_GOOD)

@@ -77,7 +77,11 @@ lib_libpsrkit_a_SOURCES = \
 	lib/base/clones.h \
 	lib/base/device.c \
 	lib/base/device_backend.h \
+	lib/base/grow.c \
+	lib/base/grow.h \
 	lib/base/isa.h \
+	lib/base/line.c \
+	lib/base/line.h \
 	lib/base/memory.h \
 	lib/base/number.c \
 	lib/base/order.c \
@@ -93,6 +97,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/base/slurp.h \
 	lib/base/status.c \
 	lib/base/threads.h \
+	lib/base/units.h \
 	lib/beam/array.c \
 	lib/beam/beam.c \
 	lib/beam/beam_backend.h \
@@ -102,6 +107,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/beam/beam_cpu_lanes.h \
 	lib/beam/beam_cpu_resample.c \
 	lib/beam/beam_cpu_resample.h \
+	lib/beam/fakevolt.c \
 	lib/beam/gains.c \
 	lib/beam/pointing.c \
 	lib/formats/accel.c \
@@ -122,9 +128,9 @@ lib_libpsrkit_a_SOURCES = \
 	lib/formats/obs.c \
 	lib/formats/parts.c \
 	lib/formats/parts.h \
-	lib/formats/planfile.c \
 	lib/formats/psrfits.c \
 	lib/formats/psrfits.h \
+	lib/formats/psrfits_bytes.c \
 	lib/formats/psrfits_freq.c \
 	lib/formats/psrfits_header.c \
 	lib/formats/psrfits_rows.c \
@@ -135,10 +141,13 @@ lib_libpsrkit_a_SOURCES = \
 	lib/formats/rows.c \
 	lib/formats/rows.h \
 	lib/formats/series.c \
+	lib/formats/series_name.c \
 	lib/formats/series_name.h \
 	lib/formats/series_there.c \
 	lib/formats/sigproc.c \
 	lib/formats/sigproc_header.h \
+	lib/formats/sigproc_keys.h \
+	lib/formats/sigproc_obs.c \
 	lib/formats/sigproc_reader.c \
 	lib/formats/sigproc_write.c \
 	lib/formats/source.c \
@@ -168,11 +177,14 @@ lib_libpsrkit_a_SOURCES = \
 	lib/search/dedisp_cpu_tree.c \
 	lib/search/dedisp_cpu_tree.h \
 	lib/search/dedisp_lag.h \
+	lib/search/dedisp_sweep.c \
 	lib/search/fanout.c \
 	lib/search/matched.c \
 	lib/search/measure.c \
 	lib/search/measure_notes.c \
 	lib/search/measure_notes.h \
+	lib/search/measure_place.c \
+	lib/search/measure_place.h \
 	lib/search/patch.c \
 	lib/search/pulscan.c \
 	lib/search/pulscan_backend.h \
@@ -221,8 +233,8 @@ lib_libpsrkit_a_SOURCES = \
 	lib/signal/fake_shape.c \
 	lib/signal/fake_spin.c \
 	lib/signal/fake_truth.c \
-	lib/signal/fakevolt.c \
 	lib/signal/orbit.c \
+	lib/signal/planfile.c \
 	lib/signal/redden.h \
 	lib/signal/resample.c \
 	lib/signal/rfft.c \

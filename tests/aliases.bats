@@ -24,7 +24,8 @@ run_make() {
     # Again is fine, and uninstall takes it away.
     run_make install-aliases
     run_make uninstall-local
-    [ ! -e to/bin/prepsubband ] && [ ! -h to/bin/prepsubband ]
+    [ ! -e to/bin/prepsubband ]
+    [ ! -h to/bin/prepsubband ]
     [ -e to/bin/gpudedisp ]
 }
 

@@ -113,8 +113,21 @@ within() {
     done
 }
 
-@test "-accel: other files are refused" {
-    refused 1 "no.such: No such file" -accel no.such
+# refused_whole PATTERN ARGS...: nothing is printed either.
+refused_whole() {
+    refuses 1 "$1" chi2sig -accel "${@:2}" </dev/null
+}
+
+@test "-accel: other files are refused, and nothing is printed" {
+    refused_whole "no.such: No such file" no.such
+    refused_whole "^chi2sig: .: Is a directory" .
+    for format in "" -csv -json; do
+        { cat "$golden/acc3_numharm4.pulscand"; echo "1 2 3"; } >broken
+        refused_whole "broken, line [0-9]*: .* of Pulscan" $format broken
+    done
+    printf 'sigma power\n1 2\0 3 4 5 6 7 8 9 10\n' >broken
+    refused_whole "broken, line 2: longer than .* bytes, or binary" broken
+    refused_whole "/dev/zero, line 1: longer than" /dev/zero
     echo "hello world" >other
     refused 1 "other: neither an ACCEL file" -accel other
     : >empty
@@ -123,6 +136,11 @@ within() {
     refused 1 "broken, line 4: '1  15.29  x' is not a candidate of accelsearch" -accel broken
     { head -1 "$golden/acc3_numharm4.pulscand"; echo "1 2 3"; } >broken
     refused 1 "broken, line 2: .* of Pulscan" -accel broken
+}
+
+@test "-accel: an empty line ends the rows of accelsearch, not those of Pulscan" {
+    sed '3i\ ' "$golden/acc3_numharm4.pulscand" >spaced
+    chi2sig -accel "$golden/acc3_numharm4.pulscand" | cmp - <(chi2sig -accel spaced)
 }
 
 @test "-json is JSON, with null for what is infinite" {
@@ -170,7 +188,7 @@ EOF
             { echo "$stderr"; false; }
         [ "${#lines[@]}" -eq 3 ]
     done
-    for row in 5 "5 0" "5 -1" "nan 4" "5 1e13" "5 4x" "x"; do
+    for row in 5 "5 0" "5 -1" "nan 4" "5 1e13" "5 4x" "x" ",5,4" "5,,4" "5 , ,4" "5,"; do
         run -1 --separate-stderr bash -c "echo '$row' | chi2sig"
         [[ $stderr == *"line 1: '$row'"* ]] || { echo "$row: $stderr"; false; }
     done
@@ -204,6 +222,12 @@ EOF
     [[ $stderr == "chi2sig: standard output: "* ]]
     run -1 --separate-stderr bash -c 'yes 5 4 | head -100000 | chi2sig >/dev/full'
     [[ $stderr == "chi2sig: standard output: "* ]]
+    for what in '5 4' --help "-accel $golden/acc3_z200h8_ACCEL_200"; do
+        run -1 --separate-stderr bash -c "chi2sig $what >&-"
+        one_line '^chi2sig: standard output: Bad file descriptor'
+    done
+    run -1 --separate-stderr bash -c 'chi2sig <&-'
+    one_line '^chi2sig: standard input: Bad file descriptor'
 }
 
 @test "the device header compiles" {

@@ -27,8 +27,10 @@ near() {
     # Channels 13 and 14, delayed by 35 and 33 samples, in the interval from 14400 to 19199; the
     # block before it touches it.
     read -r first last < <(differ plain_DM47.00.dat masked_DM47.00.dat)
-    [ "$first" -ge $((12000 - 35)) ] && [ "$first" -lt $((12000 + 10)) ]
-    [ "$last" -lt 19200 ] && [ "$last" -gt 19150 ]
+    [ "$first" -ge $((12000 - 35)) ]
+    [ "$first" -lt $((12000 + 10)) ]
+    [ "$last" -lt 19200 ]
+    [ "$last" -gt 19150 ]
     # prepdata's, up to the block whose first interval PRESTO forgets.
     near <(tail -c +$((9000 * 4 + 1)) masked_DM47.00.dat | head -c $((7765 * 4))) \
         <(head -c $((7765 * 4)) "$golden/prepdata_mask.dat") 0.002

@@ -126,11 +126,6 @@ struct running {
     bool begun;
 };
 
-__attribute__((unused)) static int compare_floats(const void *a, const void *b)
-{
-    return (*(const float *)a > *(const float *)b) - (*(const float *)a < *(const float *)b);
-}
-
 __attribute__((unused)) static double mean_of(const float *z, const bool *use, int n)
 {
     double sum = 0, count = 0;
@@ -178,7 +173,7 @@ __attribute__((unused)) static void clip_plainly(struct running *r, double sigma
             sum += x[t * nchan + c];
         sorted[t] = z[t] = (float)sum;
     }
-    qsort(sorted, (size_t)n, sizeof *sorted, compare_floats);
+    tap_sort_floats(sorted, (size_t)n);
     double median = ((double)sorted[n / 2] + (double)sorted[(n - 1) / 2]) / 2,
            sd = sd_of(z, NULL, n);
     for (int t = 0; t < n; t++)

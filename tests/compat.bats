@@ -90,6 +90,15 @@ run_cases() {
     run_cases ' in/(28\.fits|parkes_4bit\.sf)'
 }
 
+@test "so has PSRFITS with the highest channel first" {
+    # PRESTO keeps the lowest frequency of such a band in single precision.
+    fakebin -q -psrfits -seed 7 -nbits 4 -nchans 24 -tsamp 256 -tobs 5 -fch1 1201.237 -foff 1.3571 \
+        -tstart 55000.123 -period 50 -dm 20 -snrpeak 5 -o in/falling.fits
+    fakebin -q -psrfits -seed 8 -nifs 4 -nbits 8 -nchans 15 -tsamp 256 -tobs 5 -fch1 801.237 -foff 1.3571 \
+        -tstart 55000.123 -period 50 -dm 20 -snrpeak 5 -o in/four.fits
+    run_cases ' in/(falling|four)\.fits'
+}
+
 @test "so have sub-bands, and series made from them" {
     run_cases '^(subbands|rfisub|subwrap|fromsub)'
 }

@@ -54,7 +54,7 @@ golden_header() { # BITS FILE
     [ "$(stat -c %s d.fil)" -eq $((125000 * 64 + $(header_bytes d.fil))) ]
     awk '$1 == "pulsar" { found = $2 >= 1 && $2 <= 1000 && $7 >= 1 && $7 <= 1000 } END { exit !found }' d.txt
     fakebin -q -seed 2 -o e.fil -truth e.txt
-    ! cmp -s <(tail -n 1 d.txt) <(tail -n 1 e.txt)
+    fails cmp -s <(tail -n 1 d.txt) <(tail -n 1 e.txt)
 }
 
 @test "-tobs is exact" {
@@ -70,14 +70,14 @@ golden_header() { # BITS FILE
     cmp 1.fil 7.fil
     fakebin $small -binary -period 10 -dm 30 -rednoise 0.2 | cmp - 1.fil
     fakebin $small -seed 43 -binary -period 10 -dm 30 -rednoise 0.2 >other.fil
-    ! cmp -s 1.fil other.fil
+    fails cmp -s 1.fil other.fil
 }
 
 @test "the signal does not change the noise" {
     fakebin $small -period 0 -nbits 8 -headerless -o noise.raw
     fakebin $small -add "burst dm=0 t=0.4 width=0.01 snr=100" -nbits 8 -headerless -o burst.raw
     cmp -n $((4000 * 32)) noise.raw burst.raw
-    ! cmp -s noise.raw burst.raw
+    fails cmp -s noise.raw burst.raw
 }
 
 @test "-headerless leaves the header out, -swapout turns every number over" {
@@ -111,7 +111,8 @@ golden_header() { # BITS FILE
     read -r _ dm t _ _ _ _ _ _ _ _ snr _ < <(grep '^burst' truth.txt)
     awk -v dm="$dm" -v t="$t" -v snr="$snr" '
         function off(a, b) { return a > b ? a - b : b - a }
-        NR == 2 { exit !(off($6, dm) < 4 && off($3, t) < 0.002 && off($1, snr) < 5) }' t.cand
+        NR == 2 { found = off($6, dm) < 4 && off($3, t) < 0.002 && off($1, snr) < 5 }
+        END { exit !found }' t.cand
 }
 
 @test "bursts and pulsars come from a file, and a profile too" {
@@ -141,6 +142,16 @@ golden_header() { # BITS FILE
         exit !(s / NR > 0.30 && s / NR < 0.34 && high / NR > 0.039 && high / NR < 0.042) }'
 }
 
+@test "-dat says where a series cannot be transformed" {
+    run -0 --separate-stderr fakebin -seed 1 -tobs 0.0004 -period 0 -dm 3 -dat -o s
+    one_line 's: 5 samples, an odd number, .*: -tobs 0.00048 has one more'
+    run -0 --separate-stderr fakebin -seed 1 -tobs 0.00048 -period 0 -dm 3 -dat -o s
+    [ -z "$stderr" ]
+    [ "$(stat -c %s s_DM3.00.dat)" -eq 24 ]
+    run -0 --separate-stderr fakebin -q -seed 1 -tobs 0.0004 -period 0 -dm 3 -dat -o s
+    [ -z "$stderr" ]
+}
+
 @test "a bandpass needs a number for each channel" {
     seq 1 32 | sed 's/.*/1/' >flat
     fakebin $small -period 0 -dm 0 -bandpass flat -o a.fil
@@ -148,6 +159,9 @@ golden_header() { # BITS FILE
     cmp a.fil b.fil
     seq 1 31 >short
     refused 1 'short: 31 numbers for 32 channels' -nchans 32 -bandpass short -o x
+    { seq 1 30; printf '1.%070d\n' 1; } >long # no two numbers
+    refused 1 "long: '1.0000.*\.\.\.' is longer than numbers are" -nchans 32 -bandpass long -o x
+    refused 1 '^fakebin: .: Is a directory' -nchans 32 -bandpass . -o x
 }
 
 @test "a signal that clips is told" {
@@ -167,6 +181,7 @@ golden_header() { # BITS FILE
     refused 2 "-truth: '-' is where the observation goes" -truth -
     refused 2 '-dat needs -o' -dat
     refused 2 '-dat excludes' -dat -psrfits -o x
+    refused 2 '-foff: 0 does not tell 8 channels apart' -nchans 8 -foff 0 -o x
     refused 2 'reach 0' -nchans 1000 -fch1 30 -foff 1 -o x
     refused 2 "'blast' is neither" -add "blast dm=3" -o x
     refused 2 "unknown key 'dn'" -add "burst dn=3" -o x
@@ -180,6 +195,7 @@ golden_header() { # BITS FILE
 
 @test "failures at run time exit 1" {
     refused 1 'No such file' -addfile none -o x
+    refused 1 '/dev/zero: line 1: longer than 4094 bytes, or binary' -addfile /dev/zero -o x
     refused 1 'No such file' -add "burst dm=1 t=0 width=1 snr=1 shape=none" -o x
     refused 1 'none/x' -o none/x
     refused 1 'end within a byte' -nchans 3 -nbits 2 -o x

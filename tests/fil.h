@@ -2,6 +2,7 @@
 #ifndef PSR_FIL_H
 #define PSR_FIL_H
 
+#include "scratch.h"
 #include "tap.h"
 #include <string.h>
 
@@ -70,11 +71,7 @@ __attribute__((unused)) static void fil_begin(struct fil *f, const struct fil_de
 
 __attribute__((unused)) static void fil_save(const struct fil *f, const char *path)
 {
-    FILE *out = fopen(path, "wb");
-    if (!out || fwrite(f->b, 1, f->n, out) != f->n || fclose(out)) {
-        perror(path);
-        abort();
-    }
+    scratch_write(path, f->b, f->n);
 }
 
 __attribute__((unused)) static void fil_load(struct fil *f, const char *path)

@@ -129,7 +129,7 @@ find_burst() {
     for kind in stay track; do
         frbbeam -q -array s.array -beams $kind -nbits 32 -tds 10 -cadence 0.02 -o $kind v.dada
     done
-    ! cmp -s <(samples stay_beam0000.fil) <(samples track_beam0000.fil)
+    fails cmp -s <(samples stay_beam0000.fil) <(samples track_beam0000.fil)
     paste <(samples stay_beam0000.fil | od -An -v -w4 -tf4) <(samples track_beam0000.fil | od -An -v -w4 -tf4) |
         awk '{ d = $1 - $2; if (d < 0) d = -d; if (d > 0.01 * $1 + 1) bad = 1 } END { exit bad }'
     frbbeam -q -array s.array -beams track -nbits 32 -tds 10 -cadence 0.02 -o pipe - <v.dada
@@ -171,6 +171,10 @@ double() {
     frbbeam -q -array s.array -beams s.beams -nbits 32 -weights double -o b v.dada
     paste <(samples a_beam0001.fil | od -An -v -w4 -tf4) <(samples b_beam0001.fil | od -An -v -w4 -tf4) |
         awk '{ d = 4 * $1 - $2; if (d < 0) d = -d; if (d > 1e-5 * $2) bad = 1 } END { exit bad || !NR }'
+    frbbeam -q -array s.array -beams s.beams -nbits 32 -weights <(cat double) -o c v.dada
+    cmp b_beam0001.fil c_beam0001.fil
+    frbbeam -q -array s.array -beams s.beams -nbits 32 -weights - -o d v.dada <double
+    cmp b_beam0001.fil d_beam0001.fil
 }
 
 @test "voltages that cannot be used are refused" {
@@ -324,10 +328,15 @@ levels() {
     echo 'radec 0 -80' >bad
     refused 1 'below the horizon' -array s.array -beams bad -o x v.dada
     refused 1 'beams 0 to 2' -array s.array -beams s.beams -beam 3 -o x v.dada
+    for what in "-array " "-beams " "-weights " "-scale " "-tds @"; do
+        refused 1 '/dev/zero: line 1: longer than 4096 bytes' -array s.array -beams s.beams $what/dev/zero -o x v.dada
+    done
     echo '4 0 0 1 0' >bad
     refused 1 'bad: line 1: channel: 4 is above 3' -array s.array -beams s.beams -weights bad -o x v.dada
     echo '0 0 0 nan 0' >bad
     refused 1 'not a number' -array s.array -beams s.beams -weights bad -o x v.dada
+    echo '0 0 0 1e12 -1e12' >most
+    frbbeam -q -array s.array -beams s.beams -nbits 32 -weights most -o y v.dada
     echo '0 0 0 1e13 0' >bad
     refused 1 'real part: 1e13 is above 1e\+12' -array s.array -beams s.beams -weights bad -o x v.dada
     printf '\x93NUMPY\x01\x00\x3f\x00%-62s\n' "{'descr': '<c8', 'fortran_order': False, 'shape': (4, 2, 6), }" >bad
@@ -343,6 +352,7 @@ levels() {
     refused 2 'needs -beam K' -array s.array -grid -o - v.dada
     refused 2 'none of 4, 8, 32' -array s.array -grid -nbits 16 -o x v.dada
     refused 2 'for one purpose only' -array - -beams s.beams -o x -
+    refused 2 'for one purpose only' -array s.array -beams s.beams -weights - -o x -
     refused 2 'the name is missing' -array s.array -grid -tds @ -o x v.dada
     refused 2 'floats are not scaled' -array s.array -grid -nbits 32 -scale s -o x v.dada
 }
@@ -364,6 +374,25 @@ levels() {
     [ "$(find . -name 'x*')" = ./x.scale ]
 }
 
+@test "no output takes the place of an input" {
+    small v.dada
+    cp v.dada x_beam0001.fil
+    refuses 1 '^frbbeam: x_beam0001.fil would be written over ./x_beam0001.fil, which is read' \
+        frbbeam -q -array s.array -beams s.beams -o x ./x_beam0001.fil
+    cmp v.dada x_beam0001.fil
+    for input in "array s.array" "beams s.beams"; do
+        ln -f "${input#* }" y.scale
+        refuses 1 "^frbbeam: y.scale would be written over ${input#* }, which is read" \
+            frbbeam -q -array s.array -beams s.beams -o y v.dada
+        rm y.scale
+    done
+    leaves_no 'y*'
+    frbbeam -q -array s.array -beams s.beams -o z v.dada
+    touch -d 2001-01-01 z.scale
+    frbbeam -q -array s.array -beams s.beams -scale ./z.scale -o z v.dada
+    [ "$(date -r z.scale +%Y)" = 2001 ]
+}
+
 @test "a run that waits for a pipe can be stopped, and nothing stays" {
     small v.dada
     mkfifo pipe
@@ -379,6 +408,20 @@ levels() {
     [ $code -eq 143 ]
     [ $((SECONDS - since)) -le 5 ]
     [ -z "$(find . -name 'x*')" ]
+}
+
+@test "a run that makes its files can be stopped, and none stays" {
+    small v.dada
+    echo 'lattice 1000 1000 -0.5 -0.5 0.0002 0.00017' >million
+    frbbeam -q -array s.array -beams million -nbits 32 -tds 500 -o x v.dada 3>&- &
+    local run=$!
+    for i in $(seq 100); do [ -z "$(find . -name 'x_beam*' -print -quit)" ] || break; sleep 0.05; done
+    kill -TERM $run
+    local code=0 since=$SECONDS
+    wait $run || code=$?
+    [ $code -eq 143 ]
+    [ $((SECONDS - since)) -le 10 ]
+    [ -z "$(find . -name 'x_beam*' -print -quit)" ]
 }
 
 @test "any lengths of what a pipe gives, and a stream of one sample, will do" {

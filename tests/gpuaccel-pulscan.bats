@@ -80,7 +80,8 @@ near() { awk -v a="$1" -v b="$2" -v tol="$3" 'BEGIN { d = a - b; exit !(d <= tol
 @test "noise gives a .txtcand and no ACCEL file" {
     fakebin -q -seed 8 -tobs 33.024 -tsamp 512 -nchans 4 -period 0 -dat -o n
     run -0 gpuaccel-pulscan -device cpu -sigma 5 n_DM0.00.dat
-    [ -f n_DM0.00_ACCEL_200.txtcand ] && [ ! -e n_DM0.00_ACCEL_200 ]
+    [ -f n_DM0.00_ACCEL_200.txtcand ]
+    [ ! -e n_DM0.00_ACCEL_200 ]
 }
 
 @test "-rlo, -rhi, -flo and -fhi bound the search" {
@@ -151,12 +152,23 @@ near() { awk -v a="$1" -v b="$2" -v tol="$3" 'BEGIN { d = a - b; exit !(d <= tol
     [ "$(ls ./*_ACCEL_20 | wc -l)" -eq 1 ]
 }
 
+@test "messages do not go into the table where standard error is closed" {
+    make_series a 0.0051 50 accn=0
+    run -1 gpuaccel-pulscan -device cpu -zmax 20 -csv -o open.csv a.dat gone.dat
+    run -1 bash -c 'gpuaccel-pulscan -v -device cpu -zmax 20 -csv -o closed.csv a.dat gone.dat 2>&-'
+    cmp open.csv closed.csv
+}
+
 @test "a search without candidates leaves no list of an earlier one" {
     make_series p 0.0051 50 accn=0
     gpuaccel-pulscan -device cpu -zmax 20 p.dat
-    [ -s p_ACCEL_20 ] && [ -s p_ACCEL_20.cand ]
+    [ -s p_ACCEL_20 ]
+    [ -s p_ACCEL_20.cand ]
     run -0 --separate-stderr gpuaccel-pulscan -device cpu -zmax 20 -sigma 900 p.dat
-    [ -z "$stderr" ] && [ -f p_ACCEL_20.txtcand ] && [ ! -e p_ACCEL_20 ] && [ ! -e p_ACCEL_20.cand ]
+    [ -z "$stderr" ]
+    [ -f p_ACCEL_20.txtcand ]
+    [ ! -e p_ACCEL_20 ]
+    [ ! -e p_ACCEL_20.cand ]
 }
 
 @test "files of one length are searched together" {
@@ -179,8 +191,25 @@ near() { awk -v a="$1" -v b="$2" -v tol="$3" 'BEGIN { d = a - b; exit !(d <= tol
     one_line 'other/p.fft: its candidates would replace those of p.fft'
     run -1 --separate-stderr gpuaccel-pulscan -device cpu -zmax 20 p.fft p.fft
     one_line 'p.fft: given twice'
-    [ -s p_ACCEL_20 ] && [ -s out/p_ACCEL_20 ]
+    [ -s p_ACCEL_20 ]
+    [ -s out/p_ACCEL_20 ]
     run -0 --separate-stderr gpuaccel-pulscan -device cpu -zmax 20 -csv p.fft p.dat other/p.fft
+}
+
+@test "a table does not take the place of an input" {
+    make_series p 0.0051 50 accn=0
+    cp p.dat was.dat
+    cp p.inf was.inf
+    ln -s p.dat link
+    echo p.dat >list
+    for out in p.dat ./p.dat link p.inf; do
+        refuses 1 "^gpuaccel-pulscan: $out would be written over p\..*, which is read" \
+            gpuaccel-pulscan -device cpu -csv -o $out p.dat
+        refuses 1 "would be written over .*, which is read" gpuaccel-pulscan -device cpu -json -o $out -files list
+    done
+    cmp p.dat was.dat
+    cmp p.inf was.inf
+    gpuaccel-pulscan -device cpu -csv -zmax 20 -o was.dat p.dat # another's, as any file
 }
 
 @test "lists of files may hold comments, blanks and carriage returns" {
@@ -190,6 +219,10 @@ near() { awk -v a="$1" -v b="$2" -v tol="$3" 'BEGIN { d = a - b; exit !(d <= tol
     [[ $output == *$'\na.dat,1,'* ]]
     run -1 --separate-stderr gpuaccel-pulscan -device cpu -files gone
     one_line 'gone: No such file'
+    refuses 1 '^gpuaccel-pulscan: a.dat: no list of names: a line that is binary or too long' \
+        gpuaccel-pulscan -device cpu -files a.dat
+    refuses 1 '/dev/zero: no list of names' gpuaccel-pulscan -device cpu -files /dev/zero
+    refuses 1 '^gpuaccel-pulscan: .: Is a directory' gpuaccel-pulscan -device cpu -files .
 }
 
 @test "what cannot be searched is said once, and says what to change" {
@@ -261,9 +294,17 @@ near() { awk -v a="$1" -v b="$2" -v tol="$3" 'BEGIN { d = a - b; exit !(d <= tol
     run -0 gpuaccel-pulscan -device cpu -compat pulscan -zmax 64 -numharm 2 p.fft
     list=p_ZMAX_64_NUMHARM_2_TURBO_0.pulscand
     cmp <(head -n 1 "$list") <(head -n 1 "$golden/acc3_numharm4.pulscand")
-    tail -n +2 "$list" | awk 'length($0) != 125 || NF != 10 { exit 1 }'
-    tail -n +2 "$golden/acc3_numharm4.pulscand" | awk 'length($0) != 125 || NF != 10 { exit 1 }'
+    tail -n +2 "$list" | awk 'length($0) != 125 || NF != 10 { bad = 1 } END { exit bad || !NR }'
+    tail -n +2 "$golden/acc3_numharm4.pulscand" | awk 'length($0) != 125 || NF != 10 { bad = 1 } END { exit bad || !NR }'
     sort -c -s -k1,1gr <(tail -n +2 "$list")
+    gpuaccel-pulscan -device cpu -compat pulscan -zmax 64 -numharm 2 -sigma 900 p.fft
+    [ "$(wc -l <"$list")" -eq 1 ]
+    # Its turbo 2 is every other z, whatever -zstep says, and its turbo 1 with -zstep 2 is that.
+    list=p_ZMAX_64_NUMHARM_1_TURBO_2.pulscand
+    run -0 gpuaccel-pulscan -device cpu -compat pulscan -zmax 64 -turbo 1 p.fft
+    mv "$list" turbo1
+    run -0 gpuaccel-pulscan -device cpu -compat pulscan -zmax 64 -turbo 2 -zstep 1 p.fft
+    cmp "$list" turbo1
     run -2 gpuaccel-pulscan -compat pulscan -zaplist x p.fft
 }
 
@@ -272,7 +313,8 @@ near() { awk -v a="$1" -v b="$2" -v tol="$3" 'BEGIN { d = a - b; exit !(d <= tol
     run -0 --separate-stderr gpuaccel-pulscan -device cpu -q -ncpus 2 -lobin 0 -numharm 8 -zmax 49 -wmax 20 \
         -sigma 3 -rlo 5 -rhi 30000 -flo 2 -fhi 800 -inmem -photon -median -locpow -baryv 0.0001 \
         -otheropt -noharmpolish -noharmremove p.dat
-    [ -z "$stderr" ] && [ -s p_ACCEL_50 ]
+    [ -z "$stderr" ]
+    [ -s p_ACCEL_50 ]
 }
 
 @test "a device that is not there is one line, whatever the number of files" {
@@ -290,13 +332,13 @@ near() { awk -v a="$1" -v b="$2" -v tol="$3" 'BEGIN { d = a - b; exit !(d <= tol
     near "$(field p_ACCEL_100 8)" "$r" 0.3
     near "$(field p_ACCEL_100 10)" "$z" 2
     gpuaccel-pulscan -device cpu -confirm -zmax 100 -csv p.dat |
-        awk -F, 'NR > 1 && ($6 != 2 * $8 || $3 < 2) { exit 1 } END { exit NR < 2 }'
+        awk -F, 'NR > 1 && ($6 != 2 * $8 || $3 < 2) { bad = 1 } END { exit bad || NR < 2 }'
 }
 
 @test "-rblock knows the block only" {
     make_series p 0.0051 60 accn=0
     gpuaccel-pulscan -device cpu -rblock -chunkwidth 1000 -numharm 1 -zmax 4 -sigma 6 -csv p.dat >table
-    awk -F, 'NR == 2 { d = $9 - 13158; exit !(d < 500 && d > -500 && $10 > 499 && $10 < 520) }' table
+    awk -F, 'NR == 2 { d = $9 - 13158; good = d < 500 && d > -500 && $10 > 499 && $10 < 520 } END { exit !good }' table
 }
 
 @test "mistakes on the command line exit 2 with one line" {

@@ -62,6 +62,14 @@ refuses() {
     [ -z "$output" ]
 }
 
+# fails COMMAND...: it must not succeed.  A line "! COMMAND" checks nothing, as bash goes on after it.
+fails() {
+    if "$@"; then
+        echo "succeeded: $*"
+        return 1
+    fi
+}
+
 # leaves_no NAME: no such file is there, nor one that was begun.
 leaves_no() {
     [ -z "$(find . -name "$1" -o -name '*.part*')" ] || { find .; false; }

@@ -72,6 +72,45 @@ made_by_compilers='^\.gomp_critical_user_|\.resolver$'
     [ -z "$found" ] || { echo "two files have $found"; return 1; }
 }
 
+# Of the pairs FLOOR OBJECT on standard input prints the objects that use what a floor above theirs,
+# or beside it, defines.
+higher_uses() {
+    while read -r floor object; do
+        nm -A -g "$object" | sed "s/^/$floor /"
+    done | awk '
+        BEGIN { height["formats"] = 1; height["signal"] = 2; height["search"] = height["beam"] = 3 }
+        $(NF - 1) != "U" { home[$NF] = $1 }
+        $(NF - 1) == "U" && $NF ~ /^psr_/ { n++; floor[n] = $1; object[n] = $2; name[n] = $NF }
+        END {
+            for (i = 1; i <= n; i++) {
+                to = home[name[i]]
+                if (to != "" && to != floor[i] && height[to] >= height[floor[i]])
+                    print object[i], "uses", name[i], "of", to
+            }
+        }'
+}
+
+@test "each floor rests only on those under it" {
+    found=$(cd "$srcdir/lib" && for source in */*.c; do
+        object=$builddir/lib/${source%/*}/libpsrkit_a-$(basename "$source" .c).o
+        [ ! -f "$object" ] || echo "${source%/*} $object"
+    done | higher_uses)
+    [ -z "$found" ] || { echo "$found"; return 1; }
+    cd "$BATS_TEST_TMPDIR"
+    echo 'void psr_low(void); void psr_low(void) { }' >low.c
+    echo 'void psr_low(void); void psr_high(void); void psr_high(void) { psr_low(); }' >high.c
+    ${CC:-cc} -c low.c high.c
+    [ "$(printf '%s\n' 'signal high.o' 'base low.o' | higher_uses | wc -l)" = 0 ]
+    [ "$(printf '%s\n' 'signal high.o' 'search low.o' | higher_uses | wc -l)" = 1 ]
+    [ "$(printf '%s\n' 'beam high.o' 'search low.o' | higher_uses | wc -l)" = 1 ]
+}
+
+@test "no two headers give one name to two things" {
+    found=$(cd "$srcdir" && grep -hoE '^(struct|enum|union) [a-z0-9_]+ \{' lib/*/*.h | awk '{ print $2 }' |
+        sort | uniq -d)
+    [ -z "$found" ] || { echo "$found"; return 1; }
+}
+
 @test "every public header compiles alone, in C and in C++" {
     cd "$BATS_TEST_TMPDIR"
     for header in "$srcdir"/lib/psrkit/*.h; do
@@ -96,4 +135,10 @@ made_by_compilers='^\.gomp_critical_user_|\.resolver$'
     command -v ldd >/dev/null || skip "there is no ldd"
     found=$(ldd "$builddir/tests/t_device" | grep -iE 'cuda|nvidia' || true)
     [ -z "$found" ] || { echo "$found"; return 1; }
+}
+
+@test "what a line of a test asks is heeded" {
+    # bash goes on after "! A", and after "A && B" where A fails.
+    found=$(cd "$srcdir/tests" && grep -nE '^ *(!|\[.*\] &&) ' ./*.bats gpu/*.bats | grep -vE '\|\||&& [a-z]+=' || true)
+    [ -z "$found" ] || { echo "$found"; false; }
 }

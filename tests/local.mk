@@ -66,6 +66,7 @@ UNIT_TESTS = \
 	tests/t_pulscan_plan \
 	tests/t_pulse_steps \
 	tests/t_pulseplot \
+	tests/t_readfd \
 	tests/t_resample \
 	tests/t_rng \
 	tests/t_series \
@@ -106,6 +107,10 @@ EXTRA_DIST += \
 	tests/golden \
 	tests/science/README.md \
 	tests/science/false_alarms.txt \
+	tests/science/observations.sh \
+	tests/science/observations.txt \
+	tests/science/prepsubband.py \
+	tests/science/prepsubband.txt \
 	tests/science/presto.sh \
 	tests/science/presto.txt \
 	tests/science/sensitivity.txt
@@ -114,6 +119,7 @@ tests_t_pulseplot_SOURCES = tests/t_pulseplot.c $(tools_gnuplot) tools/pulseplot
 tests_t_numtext_SOURCES = tests/t_numtext.c tools/numtext.c tools/numtext.h
 
 CLI_TESTS = \
+	tests/abuse.bats \
 	tests/aliases.bats \
 	tests/bary.bats \
 	tests/chi2sig.bats \
@@ -149,18 +155,34 @@ endif
 # Harnesses for hostile input.  In `make check` each takes a short, repeatable walk (fuzz_main.c);
 # `make fuzz` gives each FUZZ_SECONDS of clang's libFuzzer.
 FUZZ_NAMES = \
+	array \
+	beams \
+	chi2sig \
 	dada \
 	inf \
+	lists \
 	mask \
 	plan \
 	sigproc \
+	source \
+	spectrum \
+	voltages \
+	weights \
 	zaplist
 FUZZ_TESTS = \
+	tests/fuzz/fuzz_array \
+	tests/fuzz/fuzz_beams \
+	tests/fuzz/fuzz_chi2sig \
 	tests/fuzz/fuzz_dada \
 	tests/fuzz/fuzz_inf \
+	tests/fuzz/fuzz_lists \
 	tests/fuzz/fuzz_mask \
 	tests/fuzz/fuzz_plan \
 	tests/fuzz/fuzz_sigproc \
+	tests/fuzz/fuzz_source \
+	tests/fuzz/fuzz_spectrum \
+	tests/fuzz/fuzz_voltages \
+	tests/fuzz/fuzz_weights \
 	tests/fuzz/fuzz_zaplist
 FUZZ_SECONDS = 1800
 FUZZ_CC = clang
@@ -170,11 +192,24 @@ check_PROGRAMS += $(FUZZ_TESTS)
 TESTS += $(FUZZ_TESTS)
 EXTRA_DIST += tests/fuzz/corpus
 
+# A tool's own readers, for the harness of that name.
+fuzz_more_chi2sig = tools/chi2sig_candidates.c tools/chi2sig_rows.c tools/numtext.c
+
+tests_fuzz_fuzz_array_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_DEFAULT=5000
+tests_fuzz_fuzz_array_SOURCES = tests/fuzz/fuzz_array.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz_file.h
+tests_fuzz_fuzz_beams_SOURCES = tests/fuzz/fuzz_beams.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz_file.h
+tests_fuzz_fuzz_chi2sig_SOURCES = tests/fuzz/fuzz_chi2sig.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz_file.h $(fuzz_more_chi2sig)
 tests_fuzz_fuzz_dada_SOURCES = tests/fuzz/fuzz_dada.c tests/fuzz/fuzz_main.c
 tests_fuzz_fuzz_inf_SOURCES = tests/fuzz/fuzz_inf.c tests/fuzz/fuzz_main.c
+tests_fuzz_fuzz_lists_SOURCES = tests/fuzz/fuzz_lists.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz_file.h
 tests_fuzz_fuzz_mask_SOURCES = tests/fuzz/fuzz_mask.c tests/fuzz/fuzz_main.c
 tests_fuzz_fuzz_plan_SOURCES = tests/fuzz/fuzz_plan.c tests/fuzz/fuzz_main.c
 tests_fuzz_fuzz_sigproc_SOURCES = tests/fuzz/fuzz_sigproc.c tests/fuzz/fuzz_main.c
+tests_fuzz_fuzz_source_SOURCES = tests/fuzz/fuzz_source.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz_file.h
+tests_fuzz_fuzz_spectrum_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_DEFAULT=4000
+tests_fuzz_fuzz_spectrum_SOURCES = tests/fuzz/fuzz_spectrum.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz_file.h
+tests_fuzz_fuzz_voltages_SOURCES = tests/fuzz/fuzz_voltages.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz_file.h
+tests_fuzz_fuzz_weights_SOURCES = tests/fuzz/fuzz_weights.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz_file.h
 tests_fuzz_fuzz_zaplist_SOURCES = tests/fuzz/fuzz_zaplist.c tests/fuzz/fuzz_main.c
 
 fuzz: $(FUZZ_NAMES:%=fuzz-%)
@@ -185,7 +220,8 @@ fuzz-%: tests/fuzz/libfuzzer_%
 tests/fuzz/libfuzzer_%: $(top_srcdir)/tests/fuzz/fuzz_%.c $(FUZZ_UNDER_TEST)
 	mkdir -p tests/fuzz
 	$(FUZZ_CC) -std=c11 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
-		$(DEFS) $(AM_CPPFLAGS) -o $@ $^ $(CFITSIO_LIBS) $(ERFA_LIBS) $(FFTW_LIBS) -lm
+		$(DEFS) $(AM_CPPFLAGS) -o $@ $^ $(addprefix $(top_srcdir)/,$(fuzz_more_$*)) \
+		$(CFITSIO_LIBS) $(ERFA_LIBS) $(FFTW_LIBS) -lm
 .PHONY: fuzz
 .PRECIOUS: tests/fuzz/libfuzzer_%
 clean-local:
@@ -198,6 +234,7 @@ GPU_TESTS = \
 	tests/gpu/t_dedisp_cuda \
 	tests/gpu/t_fanout_cuda \
 	tests/gpu/t_lost_cuda \
+	tests/gpu/t_lost_pair_cuda \
 	tests/gpu/t_pulscan_cuda \
 	tests/gpu/t_singlepulse_cuda
 
@@ -221,9 +258,28 @@ tests_gpu_t_fanout_cuda_SOURCES = tests/t_fanout.c
 tests_gpu_t_fanout_cuda_CPPFLAGS = $(tests_gpu_cppflags) -DFANOUT_BACKEND='"cuda"'
 tests_gpu_t_fanout_cuda_LDADD = $(tests_gpu_ldadd)
 
-tests_gpu_t_lost_cuda_SOURCES = tests/gpu/t_lost_cuda.c tests/gpu/lost.h
+tests_gpu_t_lost_cuda_SOURCES = tests/gpu/t_lost_cuda.c tests/gpu/lost.h tests/gpu/pair.h
 tests_gpu_t_lost_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_t_lost_cuda_LDADD = tests/gpu/lost.$(OBJEXT) lib/libpsrkit.a $(FFTW_LIBS) $(CUDA_LIBS)
+# Two devices, of which one may be played.
+pair_sources = tests/gpu/lose_after.h tests/gpu/lost.h tests/gpu/pair.c tests/gpu/pair.h
+pair_ldflags = \
+	-Wl,--wrap=cudaDeviceGetAttribute -Wl,--wrap=cudaDeviceSynchronize -Wl,--wrap=cudaEventCreate \
+	-Wl,--wrap=cudaEventCreateWithFlags -Wl,--wrap=cudaEventDestroy -Wl,--wrap=cudaEventElapsedTime \
+	-Wl,--wrap=cudaEventRecord -Wl,--wrap=cudaEventSynchronize -Wl,--wrap=cudaGetDevice \
+	-Wl,--wrap=cudaMalloc -Wl,--wrap=cudaMemcpy -Wl,--wrap=cudaMemcpy2DAsync -Wl,--wrap=cudaMemcpyAsync \
+	-Wl,--wrap=cudaMemset -Wl,--wrap=cudaMemsetAsync -Wl,--wrap=cudaSetDevice \
+	-Wl,--wrap=cudaStreamCreateWithFlags -Wl,--wrap=cudaStreamCreateWithPriority \
+	-Wl,--wrap=cudaStreamDestroy -Wl,--wrap=cudaStreamSynchronize -Wl,--wrap=cudaStreamWaitEvent \
+	-Wl,--wrap=pread64 -Wl,--wrap=probe_k_count -Wl,--wrap=probe_k_describe -Wl,--wrap=read
+tests_gpu_t_lost_pair_cuda_SOURCES = tests/gpu/t_lost_cuda.c $(pair_sources)
+tests_gpu_t_lost_pair_cuda_CPPFLAGS = $(tests_gpu_cppflags) -DLOST_DEVICE=1
+tests_gpu_t_lost_pair_cuda_LDFLAGS = $(pair_ldflags)
+tests_gpu_t_lost_pair_cuda_LDADD = tests/gpu/lost.$(OBJEXT) lib/libpsrkit.a $(FFTW_LIBS) $(CUDA_LIBS)
+tests_gpu_gpudedisp_pair_SOURCES = $(tools_gpudedisp_SOURCES) $(pair_sources)
+tests_gpu_gpudedisp_pair_CPPFLAGS = $(tools_cppflags) $(tests_gpu_cppflags)
+tests_gpu_gpudedisp_pair_LDFLAGS = $(pair_ldflags)
+tests_gpu_gpudedisp_pair_LDADD = tests/gpu/lost.$(OBJEXT) $(tools_gpudedisp_LDADD)
 EXTRA_DIST += tests/gpu/lost.cu
 tests/gpu/lost.$(OBJEXT): tests/gpu/lost.h kernels/nvcc-flags
 
@@ -251,13 +307,13 @@ gpu_cli_tests += \
 endif
 # Loses a tool's GPU; it is preloaded.
 EXTRA_DIST += tests/gpu/lose_device.c
-tests/gpu/lose_device.so: tests/gpu/lose_device.c
+tests/gpu/lose_device.so: tests/gpu/lose_device.c tests/gpu/lose_after.h
 	@$(MKDIR_P) $(@D)
 	$(AM_V_CCLD)$(CC) $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) $(CFLAGS) -std=c11 $(WARN_CFLAGS) -shared -fPIC -o $@ $< -ldl
 CLEANFILES += tests/gpu/lose_device.so tests/gpu/lost.$(OBJEXT)
 
 if HAVE_CUDA
-check_PROGRAMS += $(GPU_TESTS)
+check_PROGRAMS += $(GPU_TESTS) tests/gpu/gpudedisp_pair
 check_DATA = tests/gpu/lose_device.so
 TESTS += $(GPU_TESTS)
 if HAVE_BATS

@@ -9,40 +9,29 @@
 
 /* --- random spectra --------------------------------------------------------------------------- */
 
-__attribute__((unused)) static double gaussian(uint64_t *seed)
-{
-    return sqrt(-2 * log(1 - tap_uniform(seed))) * cos(2 * M_PI * tap_uniform(seed));
-}
-
 /* Noise of uneven level, DC, and a few bright bins alone or side by side. */
 __attribute__((unused)) static float *make_spectrum(size_t nbin, int nbright, uint64_t *seed)
 {
     float *x = tap_take(2 * nbin, sizeof *x);
     for (size_t i = 0; i < nbin; i++) {
         double level = 1 + 3 * exp(-(double)i / (double)nbin * 5);
-        x[2 * i] = (float)(level * gaussian(seed) + 0.1);
-        x[2 * i + 1] = (float)(2 * level * gaussian(seed));
+        x[2 * i] = (float)(level * tap_normal(seed) + 0.1);
+        x[2 * i + 1] = (float)(2 * level * tap_normal(seed));
     }
     x[0] = 1e9f;
     for (int b = 0; b < nbright; b++) {
         int64_t first = tap_between(seed, 1, (int64_t)nbin - 1), n = tap_between(seed, 1, 30);
         for (int64_t i = first; i < first + n && i < (int64_t)nbin; i++)
-            x[2 * i] += (float)(10 * gaussian(seed));
+            x[2 * i] += (float)(10 * tap_normal(seed));
     }
     return x;
 }
 
 /* --- the definition --------------------------------------------------------------------------- */
 
-__attribute__((unused)) static int by_value(const void *pa, const void *pb)
-{
-    double a = *(const double *)pa, b = *(const double *)pb;
-    return (a > b) - (a < b);
-}
-
 __attribute__((unused)) static double lower_median(double *x, size_t n)
 {
-    qsort(x, n, sizeof *x, by_value);
+    tap_sort_doubles(x, n);
     return x[(n - 1) / 2];
 }
 

@@ -10,12 +10,6 @@
 static const int list_of_widths[] = {1, 2, 3, 4, 6, 9, 14, 20, 30, 45, 70, 100, 150, 220, 300};
 enum { NLIST = sizeof list_of_widths / sizeof *list_of_widths };
 
-__attribute__((unused)) static double draw_normal(uint64_t *seed)
-{
-    double r = sqrt(-2 * log(1 - tap_uniform(seed)));
-    return r * cos(6.283185307179586 * tap_uniform(seed));
-}
-
 __attribute__((unused)) static float *make_noise(uint64_t *seed, size_t n, double mean,
                                                  double sigma)
 {
@@ -23,7 +17,7 @@ __attribute__((unused)) static float *make_noise(uint64_t *seed, size_t n, doubl
     if (!x)
         exit(EXIT_FAILURE);
     for (size_t t = 0; t < n; t++)
-        x[t] = (float)(mean + sigma * draw_normal(seed));
+        x[t] = (float)(mean + sigma * tap_normal(seed));
     return x;
 }
 
@@ -41,6 +35,22 @@ __attribute__((unused)) static float *make_series(uint64_t *seed, size_t nseries
     for (size_t t = 0; t < n; t++)
         x[t] += (float)t * 0.01f;
     return x;
+}
+
+/* A plan for series sampled each millisecond, all of DM 0; or the end of the test. */
+__attribute__((unused)) static psr_singlepulse *plan_search(struct psr_singlepulse_desc desc)
+{
+    psr_err err;
+    psr_singlepulse *p;
+    double *dm = tap_take(desc.nseries, sizeof *dm);
+    desc.dm = dm;
+    desc.tsamp_s = 1e-3;
+    if (psr_singlepulse_create(&p, &desc, &err)) {
+        printf("Bail out! %s\n", err.msg);
+        exit(EXIT_FAILURE);
+    }
+    free(dm);
+    return p;
 }
 
 __attribute__((unused)) static int count_differences(const psr_singlepulse *a,

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <ftw.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 
 static char scratch_dir[PATH_MAX / 2];
 static pid_t scratch_owner;
+static const int scratch_ends[] = {SIGHUP, SIGINT, SIGTERM};
 
 static int scratch_remove_one(const char *path, const struct stat *st, int kind, struct FTW *ftw)
 {
@@ -29,7 +31,14 @@ static void scratch_remove(void)
         nftw(scratch_dir, scratch_remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* Makes the folder; it goes, with all that is in it, when the program exits. */
+/* Not what a handler may do by the letter, but the program ends here either way. */
+static void scratch_end(int signal)
+{
+    scratch_remove();
+    raise(signal);
+}
+
+/* Makes the folder; it goes, with all that is in it, when the program exits or is stopped. */
 static void scratch_make(void)
 {
     const char *tmp = getenv("TMPDIR");
@@ -39,6 +48,9 @@ static void scratch_make(void)
         perror(scratch_dir);
         exit(EXIT_FAILURE);
     }
+    const struct sigaction end = {.sa_handler = scratch_end, .sa_flags = (int)SA_RESETHAND};
+    for (size_t i = 0; i < sizeof scratch_ends / sizeof *scratch_ends; i++)
+        sigaction(scratch_ends[i], &end, NULL);
 }
 
 /* A path in the folder; one of eight rotating buffers. */
@@ -71,6 +83,21 @@ __attribute__((unused)) static void scratch_empty(void)
         perror(scratch_dir);
         exit(EXIT_FAILURE);
     }
+}
+
+/* A whole file, or the end of the test. */
+__attribute__((unused)) static void scratch_write(const char *path, const void *bytes, size_t n)
+{
+    FILE *f = fopen(path, "wb");
+    if (!f || fwrite(bytes, 1, n, f) != n || fclose(f)) {
+        perror(path);
+        exit(EXIT_FAILURE);
+    }
+}
+
+__attribute__((unused)) static void scratch_write_text(const char *path, const char *text)
+{
+    scratch_write(path, text, strlen(text));
 }
 
 /* A whole file with a terminating NUL, malloc'd; NULL where it is not there. */

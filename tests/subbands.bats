@@ -62,12 +62,12 @@ numbers() { od -An -v -t d2 -w2 "$1"; }
             cmp n4G_DM300.00.sub$j n${mem}_DM300.00.sub$j
         done
     done
-    for mem in 100K 408000; do
+    for mem in 100K 472K; do
         run -1 --separate-stderr gpudedisp $sub -subdm 300 -mem $mem -o no rfi.fil
         echo "$stderr"
         [ "$(wc -l <<<"$stderr")" -eq 1 ]
     done
-    [[ $stderr == "gpudedisp: sub-bands: memory of "*" bytes is below the "*" bytes that 32 channels delayed by "* ]]
+    [[ $stderr == "gpudedisp: sub-bands: memory of "*"iB is below the "*"iB that 32 channels delayed by "* ]]
     [ ! -e no_DM300.00.sub0 ]
 }
 
@@ -81,7 +81,9 @@ numbers() { od -An -v -t d2 -w2 "$1"; }
     # Channels 13 and 14 are masked from 12000 to 19200: sub-band 3 has 12 to 15.
     read -r first last < <(cmp -l raw_DM47.00.sub3 masked_DM47.00.sub3 |
         awk '{ at = int(($1 - 1) / 2); if (NR == 1) printf "%d ", at } END { print at }')
-    [ "$first" -ge 11990 ] && [ "$last" -lt 19200 ] && [ "$last" -gt 19100 ]
+    [ "$first" -ge 11990 ]
+    [ "$last" -lt 19200 ]
+    [ "$last" -gt 19100 ]
     cmp raw_DM47.00.sub4 masked_DM47.00.sub4
     gpudedisp $sub -zerodm -downsamp 3 -o z rfi.fil
     [ "$(stat -c %s z_DM47.00.sub0)" -eq $((29689 / 3 * 2)) ]

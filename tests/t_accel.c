@@ -1,7 +1,7 @@
 /* accel: values with errors, and accelsearch's files, to the byte. */
 #include <psrkit/accel.h>
 
-#include "../lib/formats/valerr.h"
+#include "formats/valerr.h"
 #include "scratch.h"
 #include "tap.h"
 

@@ -22,11 +22,6 @@ struct scene {
 
 /* --- the rules -------------------------------------------------------------------------------- */
 
-static int compare_floats(const void *a, const void *b)
-{
-    return (*(const float *)a > *(const float *)b) - (*(const float *)a < *(const float *)b);
-}
-
 static void as52(const float *z, size_t n, double *mean, double *sd)
 {
     double var = 0;
@@ -61,7 +56,7 @@ static void clip(struct running *r, float sigma, float *x, size_t n, size_t ncha
         sorted[t] = z[t];
     }
     as52(z, n, &mean, &sd);
-    qsort(sorted, n, sizeof *sorted, compare_floats);
+    tap_sort_floats(sorted, n);
     float median = (float)(((double)sorted[(n - 1) / 2] + (double)sorted[n / 2]) / 2);
     float low = (float)((double)median - 3.0 * sd), high = (float)((double)median + 3.0 * sd);
     for (size_t t = 0; t < n; t++)

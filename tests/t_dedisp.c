@@ -434,8 +434,8 @@ static void test_refusals(void)
     REFUSE(PSR_EINVAL, "in order of frequency", s.d.algo = PSR_DEDISP_SUBBAND; s.d.nsub = 4;
            s.freq_mhz[7] = 1600);
     REFUSE(PSR_EINVAL, "none of 16", s.d.keep = s.keep);
-    REFUSE(PSR_EINVAL, "1e9 samples", s.dm[1] = 1e12);
-    REFUSE(PSR_ENOMEM, "memory of 100000 bytes", s.d.mem_bytes = 100000; s.dm[1] = 20000);
+    REFUSE(PSR_EINVAL, "1e9 samples of tsamp = ", s.dm[1] = 1e12);
+    REFUSE(PSR_ENOMEM, "memory of 97.7 KiB is below the ", s.d.mem_bytes = 100000; s.dm[1] = 20000);
     REFUSE(PSR_EDEVICE, "'abacus'", s.d.backend = "abacus");
     set_band(&s, 16, 4, 1);
     psr_dedisp *p;

@@ -19,13 +19,6 @@ static const char *mask_after(const char *text, int ascending)
     return shown;
 }
 
-static void write_text(const char *path, const char *text)
-{
-    FILE *f = fopen(path, "w");
-    if (!f || fputs(text, f) < 0 || fclose(f) != 0)
-        ok(false, "cannot write %s", path);
-}
-
 /* One comment, whose tail would read as a channel or a DM if lines were cut. */
 static void write_long_line(const char *path)
 {
@@ -33,7 +26,7 @@ static void write_long_line(const char *path)
     memset(text, ' ', sizeof text);
     text[0] = '#';
     strcpy(text + sizeof text - 3, "7\n");
-    write_text(path, text);
+    scratch_write_text(path, text);
 }
 
 static void test_channels(const char *path)
@@ -45,15 +38,17 @@ static void test_channels(const char *path)
     ok(!strcmp(mask_after(":2,10:", 1), "xxx.......xx"), "bounds left out");
     ok(!strcmp(mask_after("::5", 1), "x....x....x."), "both, with a step");
     ok(!strcmp(mask_after("99999999999999999999", 1), "error"), "a number beyond all bounds");
+    ok(!strcmp(mask_after("1:11:99999999999999999999", 1), ".x.........."),
+       "a step beyond all bounds");
     ok(!strcmp(mask_after("12", 1), "error") && strstr(err.msg, "'12'") && strstr(err.msg, "11"),
        "a channel beyond the band: %s", err.msg);
     ok(!strcmp(mask_after("5:3", 1), "error"), "a range backwards");
     ok(!strcmp(mask_after("1:2:0", 1), "error"), "a step of 0");
     ok(!strcmp(mask_after("1:2:3:4", 1), "error"), "too many colons");
     ok(!strcmp(mask_after("/no/such/file", 1), "error") && err.code == PSR_EIO, "no such file");
-    write_text(path, "# bad\n3 , 5:6 # why\n\n10\n");
+    scratch_write_text(path, "# bad\n3 , 5:6 # why\n\n10\n");
     ok(!strcmp(mask_after(path, 1), "...x.xx...x."), "a file with comments");
-    write_text(path, "3\nx\n");
+    scratch_write_text(path, "3\nx\n");
     ok(!strcmp(mask_after(path, 1), "error") && err.code == PSR_EINVAL, "junk in a file");
     write_long_line(path);
     ok(!strcmp(mask_after(path, 1), "error") && err.code == PSR_EFORMAT, "%s", err.msg);
@@ -63,15 +58,19 @@ static void test_dms(const char *path)
 {
     double *dm;
     size_t n;
-    write_text(path, "# DMs\n10.5 a pulsar\n\n3\n475.25,x\n");
+    scratch_write_text(path, "# DMs\n10.5 a pulsar\n\n3\n475.25,x\n");
     ok(psr_dms_read(path, &dm, &n, &err) == PSR_OK && n == 3 && dm[0] == 10.5 && dm[1] == 3 &&
            dm[2] == 475.25,
        "DMs from a file, in its order");
     free(dm);
-    write_text(path, "10\n-3\n");
+    scratch_write_text(path, "10\n-3\n");
     ok(psr_dms_read(path, &dm, &n, &err) == PSR_EFORMAT && strstr(err.msg, "line 2") && !dm,
        "a negative DM: %s", err.msg);
-    write_text(path, "# none\n");
+    scratch_write_text(path, "10 pulsar 1\n20, 30\n");
+    ok(psr_dms_read(path, &dm, &n, &err) == PSR_EFORMAT && !dm &&
+           strstr(err.msg, "line 2: DM: 30 follows 20, must be one DM a line"),
+       "two DMs in a line: %s", err.msg);
+    scratch_write_text(path, "# none\n");
     ok(psr_dms_read(path, &dm, &n, &err) == PSR_EFORMAT, "no DMs at all");
     write_long_line(path);
     ok(psr_dms_read(path, &dm, &n, &err) == PSR_EFORMAT && strstr(err.msg, "longer than"), "%s",

@@ -41,8 +41,7 @@ static void add_signal(float *x, int64_t first, size_t n, double r, double z, do
 static void add_noise(float *x, size_t n, uint64_t *random)
 {
     for (size_t i = 0; i < 2 * n; i++) {
-        double u = tap_uniform(random) + 1e-300, v = tap_uniform(random);
-        x[i] += (float)(sqrt(-2 * log(u)) * cos(2 * M_PI * v));
+        x[i] += (float)tap_normal(random);
     }
 }
 

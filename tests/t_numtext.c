@@ -59,6 +59,26 @@ static void test_get(uint64_t *seed)
     ok(all, "numtext_get reads what strtod reads");
 }
 
+/* 2^64 times anything, of which an integer of 64 bits keeps nothing, and what is next to it. */
+static void test_overflow(void)
+{
+    static const char *const words[] = {
+        "18446744073709551616",  "18446744073709551616e3", "0.0018446744073709551616",
+        "36893488147419103232",  "18446744073709551617",   "000000000000000000000000000005",
+        "184467440737095516160", "3402823669209384634634", "99999999999999999999999999",
+    };
+    bool all = true;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        const char *at = words[i];
+        double got = -1;
+        if (!numtext_get(&at, &got) || got != strtod(words[i], NULL)) {
+            diag("'%s': got %.17g", words[i], got);
+            all = false;
+        }
+    }
+    ok(all, "more digits than 64 bits hold");
+}
+
 static void test_refused(void)
 {
     static const char *const words[] = {"",   "\n5", " 5",  "-",   ".",
@@ -80,6 +100,7 @@ int main(void)
     uint64_t seed = tap_seed();
     test_put(&seed);
     test_get(&seed);
+    test_overflow();
     test_refused();
     return done_testing();
 }

@@ -4,20 +4,6 @@
 #include "tap.h"
 #include <string.h>
 
-static int by_value(const void *pa, const void *pb)
-{
-    float a = *(const float *)pa, b = *(const float *)pb;
-    return (a > b) - (a < b);
-}
-
-static float gaussian(uint64_t *seed)
-{
-    double sum = -6;
-    for (int i = 0; i < 12; i++)
-        sum += tap_uniform(seed);
-    return (float)sum;
-}
-
 enum shape { GAUSS, STEPS, HEAVY, EQUAL, SORTED, TWO, TINY, NSHAPE };
 static const char *const shape_name[NSHAPE] = {"Gaussian",  "of few values", "heavy-tailed",
                                                "all equal", "sorted",        "of two values",
@@ -27,11 +13,11 @@ static float draw(enum shape shape, size_t i, uint64_t *seed)
 {
     switch (shape) {
     case GAUSS:
-        return gaussian(seed) * 3e7f + 1e8f;
+        return (float)tap_normal(seed) * 3e7f + 1e8f;
     case STEPS:
-        return floorf(gaussian(seed) * 2);
+        return floorf((float)tap_normal(seed) * 2);
     case HEAVY:
-        return copysignf(powf(10, 30 * fabsf(gaussian(seed)) / 6), gaussian(seed));
+        return copysignf(powf(10, 5 * fabsf((float)tap_normal(seed))), (float)tap_normal(seed));
     case EQUAL:
         return -3.25f;
     case SORTED:
@@ -50,11 +36,13 @@ static bool right(enum shape shape, size_t n, uint64_t *seed)
     for (size_t i = 0; i < n; i++)
         x[i] = draw(shape, i, seed);
     memcpy(sorted, x, n * sizeof *x);
-    qsort(sorted, n, sizeof *sorted, by_value);
+    tap_sort_floats(sorted, n);
     size_t ks[] = {0, (n - 1) / 2, n - 1, (size_t)tap_between(seed, 0, (int64_t)n - 1)};
     bool pass = true;
     for (size_t j = 0; j < sizeof ks / sizeof *ks; j++)
         pass = pass && psr_order_select(x, n, ks[j]) == sorted[ks[j]];
+    double median = ((double)sorted[(n - 1) / 2] + (double)sorted[n / 2]) / 2;
+    pass = pass && psr_order_median(x, n) == median;
     free(x);
     free(sorted);
     return pass;

@@ -23,13 +23,6 @@ static bool holds_text(const char *path, const char *want)
     return holds(path, want, strlen(want));
 }
 
-static void put_file(const char *path, const char *text)
-{
-    FILE *f = fopen(path, "w");
-    if (!f || fputs(text, f) == EOF || fclose(f))
-        perror(path);
-}
-
 /* Creates path, writes text and commits. */
 static psr_status write_text(const char *path, const char *text, psr_err *err)
 {
@@ -256,7 +249,7 @@ static void test_links(void)
     struct stat st;
     const char *link = scratch("link"), *target = scratch("sub/target");
     mkdir(scratch("sub"), 0777);
-    put_file(target, "old");
+    scratch_write_text(target, "old");
     ok(symlink("sub/target", link) == 0 && write_text(link, "new", &err) == PSR_OK &&
            lstat(link, &st) == 0 && S_ISLNK(st.st_mode) && holds_text(target, "new"),
        "a link is followed and stays");
@@ -298,7 +291,7 @@ static void test_refusals(void)
        "a folder is no file: %s", err.msg);
     ok(psr_outfile_create(&f, scratch("none/x"), &err) == PSR_EIO && strstr(err.msg, "none/x"),
        "nor is a folder that is not there one to write in: %s", err.msg);
-    put_file(scratch("plain"), "");
+    scratch_write_text(scratch("plain"), "");
     ok(psr_outfile_create(&f, scratch("plain/x"), &err) == PSR_EIO, "nor a file a folder");
     ok(psr_outfile_create(&f, "", &err) == PSR_EIO, "no name, no file");
     const char *late = scratch("late");
@@ -317,7 +310,7 @@ static void test_write_protected(void)
         skip("a write-protected file stays", "root may write everywhere");
         return;
     }
-    put_file(path, "kept");
+    scratch_write_text(path, "kept");
     chmod(path, 0444);
     ok(write_text(path, "lost", &err) == PSR_EIO && holds_text(path, "kept"),
        "a write-protected file stays: %s", err.msg);

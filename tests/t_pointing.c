@@ -7,11 +7,7 @@
 static const char *write_text(const char *text)
 {
     const char *path = scratch("x.txt");
-    FILE *f = fopen(path, "w");
-    if (!f || fputs(text, f) < 0 || fclose(f) != 0) {
-        printf("Bail out! %s\n", path);
-        exit(EXIT_FAILURE);
-    }
+    scratch_write_text(path, text);
     return path;
 }
 

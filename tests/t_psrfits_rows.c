@@ -162,6 +162,51 @@ static void test_truncated(uint64_t *seed)
     fits_spec_free(&s);
 }
 
+/* Rows of 8 channels are shorter than a FITS record, the last of which is not whole. */
+static void test_cut_in_record(uint64_t *seed)
+{
+    psr_err err;
+    struct psr_source_desc desc = description();
+    struct fits_spec s = fits_random_spec(seed, 8, 1, 8, false);
+    fits_random_scaling(&s, seed);
+    const char *file = scratch("x.fits");
+    int64_t data = fits_write_spec(file, &s), whole = s.nrow - 1;
+    int64_t row = (int64_t)s.nchan * (s.nsblk + 20) + 8;
+    struct psr_reader *r;
+    for (int extra = 0; extra < 2; extra++) {
+        ok(!truncate(file, data + row * whole + extra * (row - 1)), "cut");
+        bool fine = !psr_psrfits_open(&r, file, &desc, &err);
+        ok(fine && r->obs.nsamp == whole * s.nsblk, "whole rows of a cut record count");
+        double *x = fine ? read_all(r, 0, seed, &err) : NULL;
+        ok(x && same_as_naive(&s, &desc, &r->obs, x, 0, 1e-6), "and are read");
+        free(x);
+        if (fine)
+            r->ops->close(r);
+    }
+    fits_spec_free(&s);
+}
+
+/* What was there when the file was opened, and is not when it is read. */
+static void test_cut_meanwhile(uint64_t *seed)
+{
+    psr_err err;
+    struct psr_source_desc desc = description();
+    struct fits_spec s = fits_random_spec(seed, 512, 1, 8, false);
+    const char *file = scratch("x.fits");
+    int64_t data = fits_write_spec(file, &s);
+    int64_t row = (int64_t)s.nchan * (s.nsblk + 12) + 8;
+    struct psr_reader *r;
+    if (!ok(!psr_psrfits_open(&r, file, &desc, &err) && !truncate(file, data + row + row / 2),
+            "cut after it was opened"))
+        return;
+    double *x = read_all(r, 0, seed, &err);
+    ok(!x && err.code == PSR_EIO && strstr(err.msg, "ended in row 2 of "), "is an error: %s",
+       err.msg);
+    free(x);
+    r->ops->close(r);
+    fits_spec_free(&s);
+}
+
 /* Two files of one observation, given in the wrong order, five spectra missing between them. */
 static void test_list(uint64_t *seed)
 {
@@ -310,6 +355,8 @@ int main(void)
     test_dates(&seed);
     test_end(&seed);
     test_truncated(&seed);
+    test_cut_in_record(&seed);
+    test_cut_meanwhile(&seed);
     test_list(&seed);
     if (data) {
         test_real(data, &seed);

@@ -36,8 +36,9 @@ static void compare_block(const struct truth *t, const struct psr_pulscan_desc *
         c->missed += psr_pulscan_sigma(plan, best * (1 - 1e-5), nharm, z, 1) > d->sigma;
     else {
         double here = d->rblock ? best : box_power(t, h->first, z);
-        bool same = fabs((double)h->power - here) <= 1e-5 * here && here >= best * (1 - 1e-5) &&
-                    (d->rblock || allowed(d, h->first, nharm, z)) &&
+        bool inside = d->compat || (h->r >= (double)h->first && h->r < (double)d->nbin / nharm);
+        bool same = inside && fabs((double)h->power - here) <= 1e-5 * here &&
+                    here >= best * (1 - 1e-5) && (d->rblock || allowed(d, h->first, nharm, z)) &&
                     h->sigma == psr_pulscan_sigma(plan, (double)h->power, nharm, z, 1);
         c->wrong += !same;
     }

@@ -130,17 +130,11 @@ static void run(struct survey *s)
 
 /* --- judgement -------------------------------------------------------------------------------- */
 
-static int by_value(const void *pa, const void *pb)
-{
-    double a = *(const double *)pa, b = *(const double *)pb;
-    return (a > b) - (a < b);
-}
-
 /* The chance that n numbers drawn evenly from 0 to 1 lie as far from even (Kolmogorov). */
 static double evenness(double *x, int n)
 {
     double d = 0, p = 0;
-    qsort(x, (size_t)n, sizeof *x, by_value);
+    tap_sort_doubles(x, (size_t)n);
     for (int i = 0; i < n; i++)
         d = fmax(d, fmax(x[i] - (double)i / n, (double)(i + 1) / n - x[i]));
     double t = d * (sqrt(n) + 0.12 + 0.11 / sqrt(n));

@@ -8,15 +8,9 @@ static double worse(double a, double b)
     return a >= b ? a : b >= a ? b : NAN;
 }
 
-static int compare_floats(const void *a, const void *b)
-{
-    const float *p = a, *q = b;
-    return (*p > *q) - (*p < *q);
-}
-
 static double exact_median(float *x, size_t n)
 {
-    qsort(x, n, sizeof *x, compare_floats);
+    tap_sort_floats(x, n);
     return (double)x[n / 2];
 }
 
@@ -61,8 +55,8 @@ static void test_measure(uint64_t *seed)
     float work[PULSE_WORK(1500)];
     for (int trial = 0; trial < 60; trial++) {
         size_t n = (size_t)tap_between(seed, 400, 1500);
-        double sigma = exp(4 * draw_normal(seed)), mean = 1e3 * sigma * draw_normal(seed);
-        double slope = trial % 2 ? 3 * sigma / (double)n * draw_normal(seed) : 0;
+        double sigma = exp(4 * tap_normal(seed)), mean = 1e3 * sigma * tap_normal(seed);
+        double slope = trial % 2 ? 3 * sigma / (double)n * tap_normal(seed) : 0;
         float *x = make_noise(seed, n, mean, sigma);
         for (size_t t = 0; t < n; t++)
             x[t] += (float)(slope * (double)t);

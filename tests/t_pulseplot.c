@@ -57,10 +57,9 @@ int main(void)
     ok(pulseplot_draw(path, &w, &err) == PSR_EUNSUPPORTED && access(path, F_OK) != 0,
        "without gnuplot: %s", err.msg);
     const char *fake = scratch("gnuplot");
-    FILE *f = fopen(fake, "w");
-    bool made = f && fputs("#!/bin/sh\necho it broke >&2\nexit 3\n", f) > 0;
-    made = f && fclose(f) == 0 && made && chmod(fake, 0700) == 0;
-    ok(made && pulseplot_draw(path, &w, &err) == PSR_EIO && strstr(err.msg, "gnuplot failed"),
+    scratch_write_text(fake, "#!/bin/sh\necho it broke >&2\nexit 3\n");
+    ok(!chmod(fake, 0700) && pulseplot_draw(path, &w, &err) == PSR_EIO &&
+           strstr(err.msg, "gnuplot failed"),
        "gnuplot failing: %s", err.msg);
     free(e);
     return done_testing();

@@ -80,12 +80,6 @@ static void test_reference(uint64_t *state)
     ok(worst < 3e-6, "deviates equal those in double precision (%.1e)", worst);
 }
 
-static int by_value(const void *a, const void *b)
-{
-    float x = *(const float *)a, y = *(const float *)b;
-    return (x > y) - (x < y);
-}
-
 static double correlate(const float *x, int lag)
 {
     double sum = 0;
@@ -110,7 +104,7 @@ static void test_normals(uint64_t seed)
     for (size_t k = 0; k < sizeof lags / sizeof *lags; k++)
         worst = fmax(worst, fabs(correlate(x, lags[k])));
     ok(worst < 4.5, "neighbours are independent: largest of 11 correlations %.1f sigma", worst);
-    qsort(x, NMANY, sizeof *x, by_value);
+    tap_sort_floats(x, NMANY);
     for (int i = 0; i < NMANY; i++) {
         double below = 0.5 * erfc(-(double)x[i] / sqrt(2));
         distance = fmax(distance, fmax(below - (double)i / NMANY, (i + 1.0) / NMANY - below));

@@ -256,6 +256,45 @@ static void test_each(void)
        "refused: %s", err.msg);
 }
 
+/* Says so once it has been asked as often as *left. */
+static bool is_stopped(void *left)
+{
+    return --*(int *)left < 0;
+}
+
+/* In padding that would take hours, in the middle of .inf files, and when nothing is left to do. */
+static void test_stop(void)
+{
+    const double dm[] = {1, 2, 3};
+    static const struct {
+        int asked;
+        int64_t nout;
+    } when[] = {{3, INT64_MAX / 8}, {4, 5}};
+    struct psr_obs obs;
+    psr_err err;
+    fill_obs(&obs);
+    for (size_t k = 0; k < sizeof when / sizeof *when; k++) {
+        int left = when[k].asked;
+        psr_series *s;
+        bool pass = !psr_series_create(&s,
+                                       &(struct psr_series_desc){.root = scratch("stop"),
+                                                                 .dm_decimals = 2,
+                                                                 .ndm = 3,
+                                                                 .dm = dm,
+                                                                 .obs = &obs,
+                                                                 .file_nbit = 8,
+                                                                 .tsamp_s = 1e-3,
+                                                                 .stopped = is_stopped,
+                                                                 .ctx = &left},
+                                       &err);
+        for (size_t i = 0; pass && i < 3; i++)
+            pass = !psr_series_append(s, i, (const float[]){1, 2}, 2, &err);
+        ok(pass && psr_series_finish(s, when[k].nout, &err) == PSR_EIO && left == -1 &&
+               scratch_count("") == 0,
+           "stopped when asked for the %dth time: %s", when[k].asked + 1, err.msg);
+    }
+}
+
 /* One of the last names cannot be taken: those taken before are given back. */
 static void test_failed_rename(void)
 {
@@ -381,6 +420,7 @@ int main(void)
     test_refusals();
     test_late_refusals();
     test_each();
+    test_stop();
     test_failed_rename();
     test_half_written();
     return done_testing();

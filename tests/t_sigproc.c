@@ -165,7 +165,8 @@ static void test_bad_headers(void)
     refuse_header(&f, PSR_EFORMAT, false, "the first bytes are not HEADER_START");
     f.n = 0;
     fil_bytes(&f, "\x1f\x8b\x08 and so on", 13);
-    refuse_header(&f, PSR_EUNSUPPORTED, false, "in.fil: packed, must be unpacked by gzip -dc first");
+    refuse_header(&f, PSR_EUNSUPPORTED, false,
+                  "in.fil: packed, must be unpacked by gzip -dc first");
     f.n = 0;
     fil_bytes(&f, "\xfd\x37zXZ and so on", 15);
     refuse_header(&f, PSR_EUNSUPPORTED, false, "by xz -dc first");

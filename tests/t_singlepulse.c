@@ -13,30 +13,16 @@ struct setup {
     uint64_t *cut; /* cuts blocks at random; NULL: one block */
 };
 
-static psr_singlepulse *make_plan(const struct setup *s)
-{
-    psr_err err;
-    psr_singlepulse *p;
-    double *dm = calloc(s->nseries, sizeof *dm);
-    struct psr_singlepulse_desc desc = {.nseries = s->nseries,
-                                        .dm = dm,
-                                        .sweep = s->sweep,
-                                        .tsamp_s = 1e-3,
-                                        .threshold = s->threshold,
-                                        .maxwidth_s = s->maxwidth_s,
-                                        .nthread = s->nthread};
-    if (psr_singlepulse_create(&p, &desc, &err))
-        diag("%s", err.msg);
-    free(dm);
-    return p;
-}
-
 /* Runs the plan over s->x.  Caller destroys. */
 static psr_singlepulse *search(const struct setup *s)
 {
     psr_err err = {0};
-    psr_singlepulse *p = make_plan(s);
-    bool fine = p != NULL;
+    psr_singlepulse *p = plan_search((struct psr_singlepulse_desc){.nseries = s->nseries,
+                                                                   .sweep = s->sweep,
+                                                                   .threshold = s->threshold,
+                                                                   .maxwidth_s = s->maxwidth_s,
+                                                                   .nthread = s->nthread});
+    bool fine = true;
     for (size_t k = 0; fine && k < s->nmask; k++)
         fine = !psr_singlepulse_mask(p, s->mask[k], &err);
     for (size_t done = 0; fine && done < s->n;) {

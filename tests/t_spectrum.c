@@ -275,6 +275,21 @@ static void test_bad_files(void)
     check_refused("dir.dat", PSR_EFORMAT, "not a regular file");
 }
 
+static void test_one_bin(void)
+{
+    const float x[2] = {3, 4};
+    struct psr_spectrum_file file;
+    psr_err err = {.msg = ""};
+    float *got = tap_take(2, sizeof *got); /* a sanitizer sees a step beyond them */
+    put("one.fft", x, sizeof x);
+    put_inf("one.inf", 2, "0.25", "");
+    ok(psr_spectrum_describe(&file, scratch("one.fft"), &err) == PSR_OK && file.nbin == 1 &&
+           psr_spectrum_read(&file, scratch("one.fft"), got, &err) == PSR_OK && got[0] == 3 &&
+           got[1] == 4,
+       "a spectrum of one bin is read %s", err.msg);
+    free(got);
+}
+
 static void test_files(void)
 {
     struct psr_spectrum_file file;
@@ -373,6 +388,7 @@ int main(void)
     test_presto();
     test_bad_files();
     test_files();
+    test_one_bin();
     test_real();
     return done_testing();
 }

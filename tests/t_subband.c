@@ -164,7 +164,7 @@ static void test_refusals(uint64_t *random)
     d = w.d, d.dm = -1;
     expect_refusal(&d, "DM -1");
     d = w.d, d.mem_bytes = 3;
-    expect(PSR_ENOMEM, &d, "memory of 3 bytes is below the ");
+    expect(PSR_ENOMEM, &d, "memory of 3 B is below the ");
     const double mixed[4] = {400, 410, 405, 420};
     d = w.d, d.nchan = 4, d.nsub = 1, d.freq_mhz = mixed, d.keep = NULL;
     expect_refusal(&d, "in order of frequency");
@@ -175,6 +175,7 @@ static void test_refusals(uint64_t *random)
     psr_err err = {0};
     float out[1];
     size_t n;
+    w.d.dm = 0; /* no sweep, so that samples are ready */
     bool made = !psr_subband_create(&p, &w.d, &err);
     ok(made && psr_subband_execute(p, w.x, w.nsamp, out, 0, &n, &err) == PSR_EINVAL &&
            strstr(err.msg, "stride 0"),
@@ -215,13 +216,6 @@ static void write_inf(const char *name, long nchan, int64_t nbin, double width_m
         exit(EXIT_FAILURE);
 }
 
-static void write_file(const char *path, const void *bytes, size_t n)
-{
-    FILE *f = fopen(path, "wb");
-    if (!f || fwrite(bytes, 1, n, f) != n || fclose(f))
-        exit(EXIT_FAILURE);
-}
-
 static void write_set(uint64_t *random)
 {
     char name[NAME_MAX_BYTES];
@@ -231,7 +225,7 @@ static void write_set(uint64_t *random)
             band[j][t] = (int16_t)tap_between(random, -30000, 30000);
         snprintf(name, sizeof name, "a_DM30.00.sub%02zu", j);
         strcpy(names[j], scratch(name));
-        write_file(names[j], band[j], sizeof band[j]);
+        scratch_write(names[j], band[j], sizeof band[j]);
     }
     /* Any order, and the .inf file that a wider pattern takes along. */
     strcpy(names[NSUB], scratch("a_DM30.00.sub.inf"));
@@ -329,10 +323,10 @@ static void test_bad_sets(void)
     paths[3] = names[3];
     paths[0] = scratch("b_DM30.00.sub00");
     expect_bad_set("No such file", PSR_EIO, NSUB, false);
-    write_file(paths[0], band[0], sizeof band[0]);
+    scratch_write(paths[0], band[0], sizeof band[0]);
     expect_bad_set("is not of the set", PSR_EFORMAT, NSUB, false);
     paths[0] = scratch("a.fil");
-    write_file(paths[0], band[0], sizeof band[0]);
+    scratch_write(paths[0], band[0], sizeof band[0]);
     expect_bad_set("is no file of sub-bands", PSR_EFORMAT, NSUB, false);
     paths[0] = names[0];
     write_inf("a_DM30.00.sub.inf", 4 * NSUB + 1, NSAMP, 2);
@@ -352,7 +346,7 @@ static void test_cut_short(uint64_t *random)
     psr_err err = {0};
     write_set(random);
     psr_source *s = open_set(NSUB + 1, 0, false, false, &err);
-    write_file(names[5], band[5], sizeof band[5] / 2);
+    scratch_write(names[5], band[5], sizeof band[5] / 2);
     size_t n;
     ok(s && psr_source_read(s, NSAMP, block, &n, &err) == PSR_EIO && strstr(err.msg, "early"),
        "a file that shrinks: %s", err.msg);

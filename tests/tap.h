@@ -90,6 +90,34 @@ __attribute__((unused)) static double tap_uniform(uint64_t *state)
     return (double)(tap_random(state) >> 11) * 0x1p-53;
 }
 
+__attribute__((unused)) static double tap_normal(uint64_t *state)
+{
+    double r = sqrt(-2 * log(1 - tap_uniform(state)));
+    return r * cos(2 * M_PI * tap_uniform(state));
+}
+
+static int tap_compare_floats(const void *pa, const void *pb)
+{
+    float a = *(const float *)pa, b = *(const float *)pb;
+    return (a > b) - (a < b);
+}
+
+__attribute__((unused)) static void tap_sort_floats(float *x, size_t n)
+{
+    qsort(x, n, sizeof *x, tap_compare_floats);
+}
+
+static int tap_compare_doubles(const void *pa, const void *pb)
+{
+    double a = *(const double *)pa, b = *(const double *)pb;
+    return (a > b) - (a < b);
+}
+
+__attribute__((unused)) static void tap_sort_doubles(double *x, size_t n)
+{
+    qsort(x, n, sizeof *x, tap_compare_doubles);
+}
+
 /* The seed of a property test: PSRKIT_TEST_SEED, or a fixed one; printed so that a failure can be
  * repeated. */
 __attribute__((unused)) static uint64_t tap_seed(void)

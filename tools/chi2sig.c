@@ -22,6 +22,63 @@ static const char summary[] =
     "What is called power: Pulscan's is chi^2 itself; the summed power of accelsearch is chi^2 / 2 "
     "with 2 degrees of freedom a harmonic. -accel knows both; else double the latter yourself.";
 
+static void add_input(struct cli_table *list, struct options *o)
+{
+    const struct cli_option options[] = {
+        {"Input", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"harmonics", CLI_INT, &o->harmonics, "H",
+         "All rows have H(H+1)(Z+1) degrees of freedom, as sums of Pulscan over harmonics 1 to H, "
+         "and hold only POWER.",
+         1, 1e5},
+        {"z", CLI_INT, &o->z, "Z", "The Z of -harmonics: boxes of Z + 1 bins (default 0).", 0, 1e9},
+        {"accel", CLI_FLAG, &o->accel, NULL,
+         "Read FILE, or standard input: an ACCEL file of accelsearch, whose summed powers are "
+         "doubled, or a candidate list of Pulscan, whose powers are chi^2 already.  The sigma "
+         "listed there is printed beside.",
+         0, 0},
+    };
+    CLI_ADD(list, options);
+}
+
+static void add_trials(struct cli_table *list, struct options *o)
+{
+    const struct cli_option options[] = {
+        {"Trials", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"ntrials", CLI_DOUBLE, &o->ntrials, "N",
+         "Print the chance that the best of N trials is this good, min(1, N p) (default 1).", 1,
+         1e300},
+        {"sidak", CLI_FLAG, &o->sidak, NULL,
+         "Use 1 - (1 - p)^N, which is exact for independent trials.", 0, 0},
+        {"Thresholds", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"inverse", CLI_DOUBLE, &o->inverse, "SIGMA",
+         "Print the POWER that has this sigma after trials; rows hold only DOF.", -1e6, 1e6},
+        {"inverse-logp", CLI_DOUBLE, &o->inverse_logp, "X",
+         "The same for ln p = X after trials, X from -5e11 to 0.", -5e11, 0},
+    };
+    CLI_ADD(list, options);
+}
+
+static void add_output(struct cli_table *list, struct options *o)
+{
+    const struct cli_option options[] = {
+        {"Output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"gauss", CLI_FLAG, &o->gauss, NULL,
+         "Print the equivalent Gaussian sigma alone; negative where p > 1/2.", 0, 0},
+        {"poly", CLI_FLAG, &o->poly, NULL,
+         "Add ln p by the polynomial of the Pulscan paper for one trial, its error, and 1 where "
+         "that is within 2 %, else 0.  It holds for 300 degrees of freedom or more with POWER >= "
+         "2.6 DOF, and otherwise only for far greater POWER.",
+         0, 0},
+        {"csv", CLI_FLAG, &o->csv, NULL, "Print comma-separated values with a header.", 0, 0},
+        {"json", CLI_FLAG, &o->json, NULL,
+         "Print a JSON array of objects; what is infinite is null.", 0, 0},
+        {"Running", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"ncpus", CLI_INT, &o->ncpus, "N", "Threads for rows of standard input (default: all).", 1,
+         1024},
+    };
+    CLI_ADD(list, options);
+}
+
 static void check_options(const struct cli *tool, const struct options *o)
 {
     bool inverse = !isnan(o->inverse) || !isnan(o->inverse_logp);
@@ -111,62 +168,24 @@ static psr_status run_job(const struct cli *tool, const struct chi2sig_job *job,
                         : nwanted == 0 ? "none is wanted"
                         : job->inverse ? "DOF or nothing is wanted"
                                        : "POWER or nothing is wanted");
-    psr_status st;
     if (noperand == nwanted && !accel)
         return do_operands(tool, job, operand, err);
-    chi2sig_print_head(job);
     if (accel)
-        st = chi2sig_candidates(job, noperand ? operand[0] : "-", err);
-    else
-        st = chi2sig_rows(job, STDIN_FILENO, err);
-    return st;
+        return chi2sig_candidates(job, noperand ? operand[0] : "-", err);
+    chi2sig_print_head(job);
+    return chi2sig_rows(job, STDIN_FILENO, err);
 }
 
 int main(int argc, char **argv)
 {
     struct options o = {.ntrials = 1, .inverse = NAN, .inverse_logp = NAN, .z = -1};
-    const struct cli_option table[] = {
-        {"Input", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"harmonics", CLI_INT, &o.harmonics, "H",
-         "All rows have H(H+1)(Z+1) degrees of freedom, as sums of Pulscan over harmonics 1 to H, "
-         "and hold only POWER.",
-         1, 1e5},
-        {"z", CLI_INT, &o.z, "Z", "The Z of -harmonics: boxes of Z + 1 bins (default 0).", 0, 1e9},
-        {"accel", CLI_FLAG, &o.accel, NULL,
-         "Read FILE, or standard input: an ACCEL file of accelsearch, whose summed powers are "
-         "doubled, or a candidate list of Pulscan, whose powers are chi^2 already.  The sigma "
-         "listed there is printed beside.",
-         0, 0},
-        {"Trials", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"ntrials", CLI_DOUBLE, &o.ntrials, "N",
-         "Print the chance that the best of N trials is this good, min(1, N p) (default 1).", 1,
-         1e300},
-        {"sidak", CLI_FLAG, &o.sidak, NULL,
-         "Use 1 - (1 - p)^N, which is exact for independent trials.", 0, 0},
-        {"Thresholds", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"inverse", CLI_DOUBLE, &o.inverse, "SIGMA",
-         "Print the POWER that has this sigma after trials; rows hold only DOF.", -1e6, 1e6},
-        {"inverse-logp", CLI_DOUBLE, &o.inverse_logp, "X",
-         "The same for ln p = X after trials, X from -5e11 to 0.", -5e11, 0},
-        {"Output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"gauss", CLI_FLAG, &o.gauss, NULL,
-         "Print the equivalent Gaussian sigma alone; negative where p > 1/2.", 0, 0},
-        {"poly", CLI_FLAG, &o.poly, NULL,
-         "Add ln p by the polynomial of the Pulscan paper for one trial, its error, and 1 where "
-         "that is "
-         "within 2 %, else 0.  It holds for 300 degrees of freedom or more with POWER >= 2.6 DOF, "
-         "and otherwise only for far greater POWER.",
-         0, 0},
-        {"csv", CLI_FLAG, &o.csv, NULL, "Print comma-separated values with a header.", 0, 0},
-        {"json", CLI_FLAG, &o.json, NULL,
-         "Print a JSON array of objects; what is infinite is null.", 0, 0},
-        {"Running", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"ncpus", CLI_INT, &o.ncpus, "N", "Threads for rows of standard input (default: all).", 1,
-         1024},
-    };
+    struct cli_table table = {.n = 0};
+    add_input(&table, &o);
+    add_trials(&table, &o);
+    add_output(&table, &o);
     struct cli tool = {"chi2sig",
                        "[OPTION]... [POWER DOF]\n  or:  chi2sig -accel [OPTION]... [FILE]", summary,
-                       table, sizeof table / sizeof *table};
+                       table.option, table.n};
     int noperand = cli_parse(&tool, argc, argv);
     check_options(&tool, &o);
     struct chi2sig_job job = make_job(&tool, &o);

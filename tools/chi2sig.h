@@ -59,7 +59,7 @@ void chi2sig_add_row(const struct chi2sig_job *job, const struct chi2sig_row *ro
 void chi2sig_print_head(const struct chi2sig_job *job);
 void chi2sig_print_tail(const struct chi2sig_job *job);
 
-/* Writes rows to standard output; *nrow counts the calls that wrote something.  out is emptied.
+/* Writes rows to standard output; *nwrite counts the calls that wrote something.  out is emptied.
  * Status: PSR_ENOMEM, PSR_EIO. */
 PSR_MUST_CHECK psr_status chi2sig_write(const struct chi2sig_job *job, struct chi2sig_text *out,
                                         int64_t *nwrite, psr_err *err);
@@ -68,7 +68,8 @@ PSR_MUST_CHECK psr_status chi2sig_write(const struct chi2sig_job *job, struct ch
  * Status: PSR_EFORMAT naming the line; PSR_EIO, PSR_ENOMEM. */
 PSR_MUST_CHECK psr_status chi2sig_rows(const struct chi2sig_job *job, int fd, psr_err *err);
 
-/* Reads an ACCEL file of accelsearch or a candidate list of Pulscan; "-" is standard input.
+/* Reads an ACCEL file of accelsearch or a candidate list of Pulscan, "-" being standard input, and
+ * prints all its rows, with what precedes them, or nothing.
  * Status: PSR_EFORMAT, PSR_EIO, PSR_ENOMEM. */
 PSR_MUST_CHECK psr_status chi2sig_candidates(const struct chi2sig_job *job, const char *path,
                                              psr_err *err);

@@ -1,14 +1,18 @@
 /* chi2sig: candidate lists of accelsearch and Pulscan. */
 #include "chi2sig.h"
 
-#include <errno.h>
+#include "base/line.h"
+#include "base/path.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+enum { LINE_BYTES = 4096 };
+
 struct list {
-    const char *name, *line;
+    const char *name;
     int64_t nline;
+    char line[LINE_BYTES]; /* the last that was read, without its end */
 };
 
 static psr_status bad_candidate(const struct list *list, const char *what, psr_err *err)
@@ -62,55 +66,64 @@ static take_function *know_list(const char *line)
     return NULL;
 }
 
+/* Returned: false at the end of the file and after an error, which *st tells. */
+static bool next_line(FILE *file, struct list *list, psr_status *st, psr_err *err)
+{
+    char *line = list->line;
+    ssize_t length = psr_line_read(file, line, LINE_BYTES);
+    if (length < 0 && ferror(file))
+        *st = psr_fail_errno(err, "%s", list->name);
+    if (length < 0)
+        return false;
+    list->nline++;
+    if (length == LINE_BYTES || strlen(line) != (size_t)length)
+        *st = psr_fail(err, PSR_EFORMAT, "%s, line %lld: longer than %d bytes, or binary",
+                       list->name, (long long)list->nline, LINE_BYTES - 2);
+    line[strcspn(line, "\r\n")] = '\0';
+    return *st == PSR_OK;
+}
+
 /* The rows of an ACCEL file end with an empty line; those of Pulscan with the file. */
 static psr_status read_list(const struct chi2sig_job *job, FILE *file, struct list *list,
                             struct chi2sig_text *out, psr_err *err)
 {
-    char *line = NULL;
-    size_t room = 0;
     psr_status st = PSR_OK;
-    take_function *take = NULL;
-    while (st == PSR_OK && getline(&line, &room, file) >= 0) {
-        line[strcspn(line, "\r\n")] = '\0';
-        list->line = line;
-        list->nline++;
-        bool header = list->nline == 1 || (take == take_accel && list->nline <= 3);
-        if (list->nline == 1 && !(take = know_list(line)))
-            st = psr_fail(err, PSR_EFORMAT,
-                          "%s: neither an ACCEL file of accelsearch nor a list of Pulscan",
-                          list->name);
-        if (header)
+    if (!next_line(file, list, &st, err))
+        return st ? st : psr_fail(err, PSR_EFORMAT, "%s: empty", list->name);
+    take_function *take = know_list(list->line);
+    if (!take)
+        return psr_fail(err, PSR_EFORMAT,
+                        "%s: neither an ACCEL file of accelsearch nor a list of Pulscan",
+                        list->name);
+    while (st == PSR_OK && next_line(file, list, &st, err)) {
+        bool empty = !list->line[strspn(list->line, " \t")];
+        if (take == take_accel && list->nline <= 3)
             continue;
-        if (!line[strspn(line, " ")])
+        if (take == take_accel && empty)
             break;
+        if (empty)
+            continue;
         struct chi2sig_row row = {0};
         st = take(list, &row, err);
         if (st == PSR_OK)
             chi2sig_add_row(job, &row, out);
     }
-    free(line);
-    if (st == PSR_OK && ferror(file))
-        st = psr_fail_errno(err, "%s", list->name);
-    if (st == PSR_OK && list->nline == 0)
-        st = psr_fail(err, PSR_EFORMAT, "%s: empty", list->name);
     return st;
 }
 
 psr_status chi2sig_candidates(const struct chi2sig_job *job, const char *path, psr_err *err)
 {
     bool standard = !strcmp(path, "-");
-    struct list list = {.name = standard ? "standard input" : path};
+    struct list list = {.name = psr_path_called(path)};
     FILE *file = standard ? stdin : fopen(path, "r");
     if (!file)
         return psr_fail_errno(err, "%s", path);
     struct chi2sig_text out = {0};
     int64_t nwrite = 0;
-    errno = 0;
     psr_status st = read_list(job, file, &list, &out, err);
-    psr_err write_err;
-    if (chi2sig_write(job, &out, &nwrite, &write_err) != PSR_OK && st == PSR_OK) {
-        st = write_err.code;
-        *err = write_err;
+    if (st == PSR_OK) {
+        chi2sig_print_head(job);
+        st = chi2sig_write(job, &out, &nwrite, err);
     }
     free(out.data);
     if (!standard)

@@ -32,7 +32,7 @@ struct reader {
 
 static const char *skip_blanks(const char *p)
 {
-    while (*p == ' ' || *p == '\t' || *p == ',' || *p == '\r')
+    while (*p == ' ' || *p == '\t' || *p == '\r')
         p++;
     return p;
 }
@@ -41,7 +41,14 @@ static const char *skip_blanks(const char *p)
 static bool take_number(const char **p, double min, double max, double *value)
 {
     *p = skip_blanks(*p);
-    return numtext_get(p, value) && *value >= min && *value <= max && strchr(" \t,\r\n", **p);
+    return numtext_get(p, value) && *value >= min && *value <= max && memchr(" \t,\r\n", **p, 5);
+}
+
+/* To the next column; one that is empty holds no number. */
+static const char *skip_comma(const char *p)
+{
+    p = skip_blanks(p);
+    return p + (*p == ',');
 }
 
 static bool take_row(const struct chi2sig_job *job, const char *p, struct chi2sig_row *row)
@@ -49,6 +56,8 @@ static bool take_row(const struct chi2sig_job *job, const char *p, struct chi2si
     bool good = true;
     if (!job->inverse)
         good = take_number(&p, -CHI2SIG_MAX_POWER, CHI2SIG_MAX_POWER, &row->power);
+    if (good && !job->inverse)
+        p = skip_comma(p);
     if (good && job->dof == 0)
         good = take_number(&p, 1, CHI2SIG_MAX_DOF, &row->dof);
     return good;

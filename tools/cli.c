@@ -1,5 +1,6 @@
 #include "cli.h"
 
+#include "run.h"
 #include <ctype.h>
 #include <errno.h>
 #include <psrkit/number.h>
@@ -49,9 +50,12 @@ psr_status cli_device(const char *name, const char **backend, int *device, psr_e
 
 int cli_close_stdout(const struct cli *tool, int code)
 {
-    if (fclose(stdout) == 0 || errno == EBADF)
+    bool failed = ferror(stdout);
+    errno = 0;
+    if (fclose(stdout) == 0 && !failed)
         return code;
-    fprintf(stderr, "%s: standard output: %s\n", tool->name, strerror(errno));
+    fprintf(stderr, "%s: standard output: %s\n", tool->name,
+            errno ? strerror(errno) : "cannot write");
     return CLI_EXIT_FAILURE;
 }
 
@@ -223,6 +227,7 @@ int cli_parse(struct cli *tool, int argc, char **argv)
 {
     int noperands = 0;
     bool options_ended = false;
+    run_hold_descriptors();
     for (int i = 1; i < argc; i++) {
         if (options_ended || !is_option(tool, argv[i]))
             argv[++noperands] = argv[i];

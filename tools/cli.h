@@ -78,7 +78,8 @@ void cli_note(void *ctx, const char *msg);
 /* -device NAME: auto, the name of a backend, or the number of a GPU.
  * Returned: *backend for a plan's description, *device
  * Status:   PSR_EINVAL for no such number */
-psr_status cli_device(const char *name, const char **backend, int *device, psr_err *err);
+PSR_MUST_CHECK psr_status cli_device(const char *name, const char **backend, int *device,
+                                     psr_err *err);
 
 /* Flushes and closes standard output; a full disk there is a failure.
  * Returned: code, or 1 where closing failed (which is then reported). */

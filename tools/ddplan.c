@@ -1,9 +1,30 @@
 #include "ddplan.h"
 
+#include "run.h"
 #include <psrkit/planfile.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+/* A plan may be written over a plan, or any text, but not over an observation: who leaves out the
+ * name of the plan gives that of the observation. */
+static psr_status check_target(const char *path, psr_err *err)
+{
+    unsigned char start[256];
+    struct stat st;
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+        return PSR_OK;
+    FILE *f = fopen(path, "re");
+    size_t n = f ? fread(start, 1, sizeof start, f) : 0;
+    if (f)
+        fclose(f);
+    for (size_t i = 0; i < n; i++)
+        if (start[i] < 0x20 && !strchr("\t\n\r", start[i]))
+            return psr_fail(err, PSR_EINVAL,
+                            "-plan: %s is there and is no text: it is not written over", path);
+    return PSR_OK;
+}
 
 /* The plan as gpudedisp reads it. */
 static psr_status write_plan(const struct ddplan_options *o, const struct psr_ddplan *plan,
@@ -11,7 +32,9 @@ static psr_status write_plan(const struct ddplan_options *o, const struct psr_dd
 {
     struct psr_planfile lines = {0};
     psr_outfile *f = NULL;
-    psr_status st = psr_planfile_from_ddplan(&lines, plan, err);
+    psr_status st = check_target(o->plan, err);
+    if (st == PSR_OK)
+        st = psr_planfile_from_ddplan(&lines, plan, err);
     if (st == PSR_OK)
         st = psr_outfile_create(&f, o->plan, err);
     if (st == PSR_OK)
@@ -62,6 +85,7 @@ int main(int argc, char **argv)
     struct psr_ddplan plan;
     struct cli tool;
     psr_err err;
+    run_catch_limit();
     psr_status st = ddplan_options_parse(&o, &tool, argc, argv, &err);
     if (st == PSR_OK)
         st = psr_ddplan_make(&plan, &o.desc, &err);

@@ -7,9 +7,18 @@
 #include <psrkit/ddplan.h>
 #include <stdbool.h>
 
+/* Values of the command line, which take precedence over those of a file; NAN and INT64_MIN where
+ * an option is not given. */
+struct ddplan_given {
+    double lodm, hidm, fctr_mhz, bw_mhz, tsamp_s, cohdm, res_ms;
+    int64_t nchan, blocklen, nsub, nproc;
+};
+
 struct ddplan_options {
     struct psr_ddplan_desc desc;
+    struct ddplan_given given;
     struct cli_list files;  /* of the observation; may be none */
+    const char *draw;       /* text of -o; NULL for none */
     char *plot;             /* malloc'd path with its suffix; NULL for none */
     const char *plan;       /* path or "-"; NULL for none */
     const char *script_for; /* "gpudedisp" or "prepsubband" */
@@ -20,6 +29,9 @@ struct ddplan_options {
     struct psr_ddplan_desc in_file; /* what the file says, before flags; where there is a file */
     char *command;                  /* the command line, for provenance; malloc'd */
 };
+
+/* The table of options, whose values go to o. */
+void ddplan_fill_table(struct cli_table *list, struct ddplan_options *o);
 
 /* Fills o from the command line and the header of the file it names; exits 2 on a mistake.
  * Status: those of psr_source_open. */

@@ -19,10 +19,18 @@ static const struct psr_ddplan_desc defaults = {
     .nproc = 1,
 };
 
-/* Values of the command line, which take precedence over those of a file. */
-struct given {
-    double lodm, hidm, fctr_mhz, bw_mhz, tsamp_s, cohdm, res_ms;
-    int64_t nchan, blocklen, nsub, nproc;
+static const struct ddplan_given nothing_given = {
+    .lodm = NAN,
+    .hidm = NAN,
+    .fctr_mhz = NAN,
+    .bw_mhz = NAN,
+    .tsamp_s = NAN,
+    .cohdm = NAN,
+    .res_ms = NAN,
+    .nchan = INT64_MIN,
+    .blocklen = INT64_MIN,
+    .nsub = INT64_MIN,
+    .nproc = INT64_MIN,
 };
 
 static void take_double(double *to, double given)
@@ -37,7 +45,7 @@ static void take_int(int64_t *to, int64_t given)
         *to = given;
 }
 
-static void apply_given(struct psr_ddplan_desc *d, const struct given *g)
+static void apply_given(struct psr_ddplan_desc *d, const struct ddplan_given *g)
 {
     take_double(&d->lodm, g->lodm);
     take_double(&d->hidm, g->hidm);
@@ -151,15 +159,14 @@ static char *join_words(const struct cli *tool, int argc, char **argv)
 }
 
 /* Operands, then flags, then what depends on both. */
-static psr_status settle(struct ddplan_options *o, const struct cli *tool, const struct given *g,
-                         psr_err *err)
+static psr_status settle(struct ddplan_options *o, const struct cli *tool, psr_err *err)
 {
     struct psr_ddplan_desc *d = &o->desc;
     psr_status st = PSR_OK;
     if (o->files.n)
         st = read_observation(o, tool, err);
     o->in_file = *d;
-    apply_given(d, g);
+    apply_given(d, &o->given);
     if (st == PSR_OK && o->script && !strcmp(o->script_for, "prepsubband") && d->nsub == 0 &&
         d->band.nchan > 0) {
         d->nsub = psr_ddplan_nsub(d->band.nchan);
@@ -173,56 +180,10 @@ static psr_status settle(struct ddplan_options *o, const struct cli *tool, const
 psr_status ddplan_options_parse(struct ddplan_options *o, struct cli *tool, int argc, char **argv,
                                 psr_err *err)
 {
-    struct given g = {NAN, NAN,       NAN,       NAN,       NAN,      NAN,
-                      NAN, INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN};
-    const double any = 1e300, whole = 1e15;
-    const char *plot = NULL;
-    *o = (struct ddplan_options){.desc = defaults, .script_for = "gpudedisp"};
-    const struct cli_option table[] = {
-        {"Search", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"l, loDM", CLI_DOUBLE, &g.lodm, "DM", "Lowest DM, pc cm^-3 (default 0).", -any, any},
-        {"d, hiDM", CLI_DOUBLE, &g.hidm, "DM", "Highest DM, pc cm^-3 (default 1000).", -any, any},
-        {"r, res", CLI_DOUBLE, &g.res_ms, "MS",
-         "Time resolution that is good enough, ms (default: the best possible).", -any, any},
-        {"s, subbands", CLI_INT, &g.nsub, "N",
-         "Dedisperse in two steps with N sub-bands (default 0: exactly, in one step).", -whole,
-         whole},
-        {"p, procs", CLI_INT, &g.nproc, "N",
-         "Processors that share the calls of mpiprepsubband (default 1).", -whole, whole},
-        {"Observation (each takes precedence over what a file says)", CLI_HEADING, NULL, NULL, NULL,
-         0, 0},
-        {"t, dt", CLI_DOUBLE, &g.tsamp_s, "S", "Sample time, s (default 64e-6).", -any, any},
-        {"f, fctr", CLI_DOUBLE, &g.fctr_mhz, "MHZ", "Centre frequency, MHz (default 1400).", -any,
-         any},
-        {"b, bw", CLI_DOUBLE, &g.bw_mhz, "MHZ", "Bandwidth, MHz (default 300).", -any, any},
-        {"n, numchan", CLI_INT, &g.nchan, "N", "Channels (default 1024).", -whole, whole},
-        {"k, blocklen", CLI_INT, &g.blocklen, "N",
-         "Spectra per block: downsampling factors divide it (default 1024).", -whole, whole},
-        {"c, cDM, cohdm", CLI_DOUBLE, &g.cohdm, "DM",
-         "DM at which the channels are coherently dedispersed (default 0).", -any, any},
-        {"Output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"plan", CLI_TEXT, &o->plan, "FILE",
-         "Write the plan for gpudedisp -plan to FILE, - being standard output.", 0, 0},
-        {"w, write", CLI_FLAG, &o->script, NULL, "Print a shell script that carries the plan out.",
-         0, 0},
-        {"for", CLI_TEXT, &o->script_for, "PROGRAM",
-         "Program the script calls: gpudedisp (default) or prepsubband.", 0, 0},
-        {"json", CLI_FLAG, &o->json, NULL, "Print the plan as JSON.", 0, 0},
-        {"o, output", CLI_TEXT, &plot, "FILE",
-         "Draw smearing against DM to FILE, a .png, .pdf, .svg, .ps or .eps; another name gets "
-         ".eps (needs gnuplot).",
-         0, 0},
-        {"Cost", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"cost", CLI_FLAG, &o->cost, NULL,
-         "Add what the plan costs gpudedisp: bytes, additions, seconds.", 0, 0},
-        {"rates", CLI_TEXT, &o->rates, "LIST",
-         "Rates of the machine per second, as read=1e9,add=5e9,write=1e9 (default: additions are "
-         "measured, 1e9 bytes/s assumed).",
-         0, 0},
-        {"T, tobs", CLI_DOUBLE, &o->tobs_s, "S",
-         "Length of the observation, s (default: the file's, or 600).", 1e-6, 1e9},
-        {"nbit", CLI_INT, &o->nbit, "N", "Bits per sample (default: the file's, or 8).", 1, 32},
-    };
+    struct cli_table table;
+    *o = (struct ddplan_options){
+        .desc = defaults, .given = nothing_given, .script_for = "gpudedisp"};
+    ddplan_fill_table(&table, o);
     *tool = (struct cli){
         .name = "ddplan",
         .operands = "[OPTION]... [FILE]...",
@@ -230,14 +191,14 @@ psr_status ddplan_options_parse(struct ddplan_options *o, struct cli *tool, int 
             "Plan the trial DMs of a pulsar or burst search: ranges, steps and downsampling, "
             "as PRESTO's DDplan.py does.  FILE, a filterbank or PSRFITS observation or the "
             ".plan of a survey, says what the band is.",
-        .options = table,
-        .noptions = sizeof table / sizeof *table,
+        .options = table.option,
+        .noptions = table.n,
     };
     o->command = join_words(tool, argc, argv);
     int noperands = cli_parse(tool, argc, argv);
     check_combinations(o, tool, argc);
-    o->plot = plot ? plot_name(tool, plot) : NULL;
+    o->plot = o->draw ? plot_name(tool, o->draw) : NULL;
     o->files.text = (const char **)(argv + 1);
     o->files.n = (size_t)noperands;
-    return settle(o, tool, &g, err);
+    return settle(o, tool, err);
 }

@@ -1,15 +1,16 @@
 #include "digest.h"
 
-#include <fcntl.h>
+#include "base/readfd.h"
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
+
+static const uint64_t fnv_prime = UINT64_C(1099511628211);
 
 uint64_t digest_bytes(uint64_t digest, const void *bytes, size_t n)
 {
     const unsigned char *byte = bytes;
     for (size_t i = 0; i < n; i++)
-        digest = (digest ^ byte[i]) * UINT64_C(1099511628211);
+        digest = (digest ^ byte[i]) * fnv_prime;
     return digest;
 }
 
@@ -26,8 +27,8 @@ static psr_status digest_open(uint64_t *digest, int fd, int64_t size, const char
     unsigned char piece[FIRST];
     *digest = digest_bytes(DIGEST_START, &size, sizeof size);
     for (int k = 0; k <= NPIECE; k++) {
-        off_t at = size > PIECE ? (off_t)((double)(size - PIECE) / NPIECE * k) : 0;
-        ssize_t got = pread(fd, piece, k ? PIECE : FIRST, at);
+        int64_t at = size > PIECE ? (int64_t)((double)(size - PIECE) / NPIECE * k) : 0;
+        ssize_t got = psr_read_at(fd, piece, k ? PIECE : FIRST, at);
         if (got < 0)
             return psr_fail_errno(err, "%s", path);
         *digest = digest_bytes(*digest, piece, (size_t)got);
@@ -39,17 +40,12 @@ static psr_status digest_file(uint64_t *digest, struct timespec *changed, const 
                               psr_err *err)
 {
     struct stat status;
-    if (strcmp(path, "-") == 0)
-        return PSR_OK;
-    if (stat(path, &status))
-        return psr_fail_errno(err, "%s", path);
-    if (!S_ISREG(status.st_mode))
-        return PSR_OK;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return psr_fail_errno(err, "%s", path);
+    int fd;
+    psr_status st = psr_open_regular(&fd, &status, path, err);
+    if (st || fd < 0)
+        return st;
     *changed = status.st_mtim;
-    psr_status st = digest_open(digest, fd, status.st_size, path, err);
+    st = digest_open(digest, fd, status.st_size, path, err);
     close(fd);
     return st;
 }

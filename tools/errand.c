@@ -50,14 +50,19 @@ void errand_start(struct errand *e, psr_status (*work)(void *ctx, psr_err *err),
     pthread_mutex_unlock(&e->lock);
 }
 
+static void wait_until_idle(struct errand *e)
+{
+    if (!e->threaded)
+        return;
+    pthread_mutex_lock(&e->lock);
+    while (e->busy)
+        pthread_cond_wait(&e->changed, &e->lock);
+    pthread_mutex_unlock(&e->lock);
+}
+
 psr_status errand_wait(struct errand *e, psr_err *err)
 {
-    if (e->threaded) {
-        pthread_mutex_lock(&e->lock);
-        while (e->busy)
-            pthread_cond_wait(&e->changed, &e->lock);
-        pthread_mutex_unlock(&e->lock);
-    }
+    wait_until_idle(e);
     psr_status st = e->status;
     if (st)
         *err = e->err;
@@ -84,8 +89,8 @@ bool errand_busy(struct errand *e, double wait_s)
 
 void errand_end(struct errand *e)
 {
-    psr_err ignored;
-    (void)errand_wait(e, &ignored);
+    wait_until_idle(e);
+    e->status = PSR_OK;
     if (!e->threaded)
         return;
     pthread_mutex_lock(&e->lock);

@@ -26,7 +26,7 @@ void errand_start(struct errand *e, psr_status (*work)(void *ctx, psr_err *err),
 
 /* Waits until it is done.
  * Returned: its status, and *err where that is an error; PSR_OK where nothing was started */
-psr_status errand_wait(struct errand *e, psr_err *err);
+PSR_MUST_CHECK psr_status errand_wait(struct errand *e, psr_err *err);
 
 /* Whether it is still under way after so many seconds. */
 bool errand_busy(struct errand *e, double wait_s);

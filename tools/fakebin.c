@@ -7,9 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Bytes made, then written. */
-enum { BLOCK_BYTES = 32 << 20 };
-
 /* The command line, for the truth table. */
 static char *join_words(int argc, char **argv)
 {
@@ -29,7 +26,8 @@ static char *join_words(int argc, char **argv)
 
 static size_t rows_of_block(const struct fakebin_job *j)
 {
-    size_t row = psr_fake_row_bytes(j->plan), rows = row < BLOCK_BYTES ? BLOCK_BYTES / row : 1;
+    size_t row = psr_fake_row_bytes(j->plan);
+    size_t rows = row < FAKEBIN_BLOCK_BYTES ? FAKEBIN_BLOCK_BYTES / row : 1;
     return (int64_t)rows < j->obs.nsamp ? rows : (size_t)j->obs.nsamp;
 }
 
@@ -61,9 +59,11 @@ static psr_status make_blocks(struct fakebin_job *j, double *making_s)
 static psr_status run(struct fakebin_job *j)
 {
     double began_s = run_seconds(), making_s = 0;
-    if (j->opt.array)
+    psr_status st = fakebin_check_names(j);
+    if (!st && j->opt.array)
         return fakebin_voltages(j);
-    psr_status st = fakebin_prepare(j);
+    if (!st)
+        st = fakebin_prepare(j);
     if (st == PSR_EINVAL) /* what is out of its range came from the command line */
         cli_usage_error(&j->tool, "%s", j->err.msg);
     if (!st)
@@ -90,6 +90,7 @@ int main(int argc, char **argv)
     if (!job.opt.output && isatty(STDOUT_FILENO))
         cli_usage_error(&job.tool, "standard output is a terminal: redirect it, or give -o FILE");
     run_catch_signals();
+    run_limit_threads(&job.opt.ncpus, job.opt.quiet ? NULL : job.tool.name);
     psr_status st = job.command ? run(&job) : psr_fail_nomem(&job.err, "command line", argc);
     int code = st == PSR_OK ? EXIT_SUCCESS : cli_report(&job.tool, &job.err);
     fakebin_release(&job);

@@ -8,10 +8,18 @@
 #include <psrkit/psrfits.h>
 #include <psrkit/series.h>
 
+/* Bytes made, then written. */
+enum { FAKEBIN_BLOCK_BYTES = 32 << 20 };
+
 /* What -binary and the keys of -add say of an orbit, in fake's units. */
 struct fakebin_orbit {
     double period_h, ecc, inc_deg, omega_deg, phase, pulsar_msun, companion_msun;
 };
+
+#define FAKEBIN_ORBIT                                                                              \
+    {                                                                                              \
+        .period_h = 10, .inc_deg = 90, .pulsar_msun = 1.4, .companion_msun = 5                     \
+    } /* where not given */
 
 struct fakebin_options {
     /* the pulsar */
@@ -57,17 +65,19 @@ struct fakebin_signals {
 /* What -add gives as text: "burst dm=475 t=2 width=2e-3 snr=20".
  * Given: observed_s, the observation's length; what, for messages
  * Status: PSR_EINVAL, PSR_EIO, PSR_EFORMAT, PSR_ENOMEM. */
-psr_status fakebin_add_text(struct fakebin_signals *to, const char *text, const char *what,
-                            double observed_s, psr_err *err);
+PSR_MUST_CHECK psr_status fakebin_add_text(struct fakebin_signals *to, const char *text,
+                                           const char *what, double observed_s, psr_err *err);
 
 /* The same for each line of a file that is neither blank nor a comment. */
-psr_status fakebin_add_file(struct fakebin_signals *to, const char *path, double observed_s,
-                            psr_err *err);
-psr_status fakebin_add_signal(struct fakebin_signals *to, const struct psr_fake_signal *s,
-                              double *profile, psr_err *err);
+PSR_MUST_CHECK psr_status fakebin_add_file(struct fakebin_signals *to, const char *path,
+                                           double observed_s, psr_err *err);
+PSR_MUST_CHECK psr_status fakebin_add_signal(struct fakebin_signals *to,
+                                             const struct psr_fake_signal *s, double *profile,
+                                             psr_err *err);
 
 /* Numbers of a text file, one or more a line; malloc'd. */
-psr_status fakebin_read_numbers(const char *path, double **x, size_t *n, psr_err *err);
+PSR_MUST_CHECK psr_status fakebin_read_numbers(const char *path, double **x, size_t *n,
+                                               psr_err *err);
 
 void fakebin_set_orbit(struct psr_fake_signal *s, const struct fakebin_orbit *orbit);
 
@@ -92,21 +102,26 @@ struct fakebin_job {
 };
 
 /* Makes the observation, the signals and the plan (fakebin_setup.c). */
-psr_status fakebin_prepare(struct fakebin_job *j);
+PSR_MUST_CHECK psr_status fakebin_prepare(struct fakebin_job *j);
 void fakebin_release(struct fakebin_job *j);
 
+/* The start of the observation, with the day split off before its fraction is rounded. */
+struct psr_mjd fakebin_start(const struct fakebin_options *o);
+
 /* A seed from the clock where none was given. */
-psr_status fakebin_choose_seed(struct fakebin_job *j);
+PSR_MUST_CHECK psr_status fakebin_choose_seed(struct fakebin_job *j);
 
 /* The whole of -array: voltages in a DADA file. */
-psr_status fakebin_voltages(struct fakebin_job *j);
+PSR_MUST_CHECK psr_status fakebin_voltages(struct fakebin_job *j);
 
-/* Outputs (fakebin_output.c). */
-psr_status fakebin_output_open(struct fakebin_job *j);
-psr_status fakebin_output_write(struct fakebin_job *j, void *block, size_t nsamp);
-psr_status fakebin_output_close(struct fakebin_job *j);
+/* Outputs (fakebin_output.c).  The first refuses those that would be written over a file that is
+ * read. */
+PSR_MUST_CHECK psr_status fakebin_check_names(struct fakebin_job *j);
+PSR_MUST_CHECK psr_status fakebin_output_open(struct fakebin_job *j);
+PSR_MUST_CHECK psr_status fakebin_output_write(struct fakebin_job *j, void *block, size_t nsamp);
+PSR_MUST_CHECK psr_status fakebin_output_close(struct fakebin_job *j);
 
 /* The table of what was put in. */
-psr_status fakebin_write_truth(struct fakebin_job *j);
+PSR_MUST_CHECK psr_status fakebin_write_truth(struct fakebin_job *j);
 
 #endif

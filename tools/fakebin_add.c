@@ -1,11 +1,14 @@
 #include "fakebin.h"
 
+#include "base/line.h"
 #include <ctype.h>
 #include <errno.h>
 #include <psrkit/number.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { LINE_BYTES = 4096 };
 
 /* What the words of one -add are gathered in. */
 struct added {
@@ -16,7 +19,7 @@ struct added {
 
 static const struct added defaults = {
     .s = {.shape = PSR_FAKE_TOPHAT, .scatter_index = -4, .t_s = -1},
-    .orbit = {10, 0, 90, 0, 0, 1.4, 5},
+    .orbit = FAKEBIN_ORBIT,
     .smear = 1,
 };
 
@@ -176,20 +179,24 @@ psr_status fakebin_add_file(struct fakebin_signals *to, const char *path, double
                             psr_err *err)
 {
     FILE *f = fopen(path, "r");
-    char *line = NULL, what[512];
-    size_t room = 0, number = 0;
+    char line[LINE_BYTES], what[512];
+    size_t number = 0;
+    ssize_t length;
     psr_status st = PSR_OK;
     if (!f)
         return psr_fail_errno(err, "%s", path);
-    while (!st && getline(&line, &room, f) >= 0) {
+    while (!st && (length = psr_line_read(f, line, sizeof line)) >= 0) {
+        bool text = strlen(line) == (size_t)length;
         line[strcspn(line, "#")] = '\0';
-        snprintf(what, sizeof what, "%s: line %zu", path, ++number);
-        if (line[strspn(line, " \t\r\n")])
+        snprintf(what, sizeof what, "%.400s: line %zu", path, ++number);
+        if (!text)
+            st = psr_fail(err, PSR_EFORMAT, "%s: longer than %d bytes, or binary", what,
+                          LINE_BYTES - 2);
+        else if (line[strspn(line, " \t\r\n")])
             st = fakebin_add_text(to, line, what, observed_s, err);
     }
     if (!st && ferror(f))
         st = psr_fail_errno(err, "%s", path);
-    free(line);
     fclose(f);
     return st;
 }
@@ -210,9 +217,14 @@ psr_status fakebin_read_numbers(const char *path, double **x, size_t *n, psr_err
             break;
         }
         *x = grown;
-        st = psr_parse_double(path, word, -1e30, 1e30, *x + *n, err);
+        if (strlen(word) == sizeof word - 1)
+            st = psr_fail(err, PSR_EFORMAT, "%s: '%s...' is longer than numbers are", path, word);
+        else
+            st = psr_parse_double(path, word, -1e30, 1e30, *x + *n, err);
         ++*n;
     }
+    if (!st && ferror(f))
+        st = psr_fail_errno(err, "%s", path);
     if (!st && *n == 0)
         st = psr_fail(err, PSR_EFORMAT, "%s: no numbers in it", path);
     fclose(f);

@@ -8,7 +8,7 @@ static const struct fakebin_options defaults = {
     .dm = -1,
     .width_percent = 4,
     .snrpeak = 1,
-    .orbit = {10, 0, 90, 0, 0, 1.4, 5},
+    .orbit = FAKEBIN_ORBIT,
     .nchans = 128,
     .nbits = 4,
     .nifs = 1,
@@ -61,6 +61,8 @@ static void check_combinations(struct fakebin_options *o, const struct cli *tool
     if (o->truth && !strcmp(o->truth, o->output ? o->output : "-"))
         cli_usage_error(tool, "-truth: '%s' is where the observation goes", o->truth);
     check_voltages(o, tool);
+    if (o->nchans > 1 && o->foff_mhz == 0)
+        cli_usage_error(tool, "-foff: 0 does not tell %d channels apart", (int)o->nchans);
     o->foff_mhz = -fabs(o->foff_mhz);
     if (o->evenodd) {
         o->nbits = 32;

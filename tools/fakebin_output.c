@@ -1,5 +1,6 @@
 #include "fakebin.h"
 
+#include "guard.h"
 #include <byteswap.h>
 #include <psrkit/sigproc.h>
 
@@ -19,6 +20,24 @@ static psr_status open_series(struct fakebin_job *j)
         .tsamp_s = j->obs.tsamp_s,
     };
     return psr_series_create(&j->series, &d, &j->err);
+}
+
+psr_status fakebin_check_names(struct fakebin_job *j)
+{
+    const struct fakebin_options *o = &j->opt;
+    struct guard g = {0};
+    psr_status st = guard_add(&g, o->bandpass, &j->err);
+    if (!st)
+        st = guard_add(&g, o->array, &j->err);
+    for (size_t i = 0; i < o->addfile.n && !st; i++)
+        st = guard_add(&g, o->addfile.text[i], &j->err);
+    guard_sort(&g);
+    if (!st && o->output)
+        st = guard_check(&g, o->output, &j->err);
+    if (!st && o->truth)
+        st = guard_check(&g, o->truth, &j->err);
+    guard_clear(&g);
+    return st;
 }
 
 psr_status fakebin_output_open(struct fakebin_job *j)

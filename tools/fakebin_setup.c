@@ -1,3 +1,4 @@
+#include "base/units.h"
 #include "fakebin.h"
 
 #include <math.h>
@@ -8,7 +9,13 @@
 #include <string.h>
 #include <time.h>
 
-static const double c_m_s = 299792458.0, degree = 3.14159265358979323846 / 180;
+static const double degree = M_PI / 180;
+
+/* What SIGPROC's fake writes into its header. */
+enum { FAKE_MACHINE = 10, FAKE_TELESCOPE = 4 };
+
+/* Seconds by which DM 1 disperses a band of 1 MHz at 1 MHz, as fake rounds it. */
+static const double fake_smear_s = 8.3e3;
 
 /* Streams of random numbers that the library leaves free. */
 enum { STREAM_PULSAR = 1 << 20 };
@@ -29,15 +36,14 @@ void fakebin_set_orbit(struct psr_fake_signal *s, const struct fakebin_orbit *or
 
 void fakebin_set_drift(struct psr_fake_signal *s, double pdot, double accn, double observed_s)
 {
-    s->period_s /= 1 + accn * observed_s / 2 / c_m_s;
-    s->pdot = pdot + s->period_s * accn / c_m_s;
+    s->period_s /= 1 + accn * observed_s / 2 / PSR_LIGHT_M_S;
+    s->pdot = pdot + s->period_s * accn / PSR_LIGHT_M_S;
 }
 
-/* The day is split off before the fraction is rounded. */
-static struct psr_mjd split_mjd(double mjd)
+struct psr_mjd fakebin_start(const struct fakebin_options *o)
 {
-    double day = floor(mjd);
-    return (struct psr_mjd){(long)day, mjd - day};
+    double day = floor(o->tstart_mjd);
+    return (struct psr_mjd){(long)day, o->tstart_mjd - day};
 }
 
 static psr_status set_observation(struct fakebin_job *j)
@@ -52,9 +58,9 @@ static psr_status set_observation(struct fakebin_job *j)
     obs->foff_mhz = o->foff_mhz;
     obs->tsamp_s = o->tsamp_us * 1e-6;
     obs->nsamp = (int64_t)fmax(1, floor(o->tobs_s / obs->tsamp_s + 0.5));
-    obs->tstart = split_mjd(o->tstart_mjd);
-    obs->machine_id = 10;
-    obs->telescope_id = 4;
+    obs->tstart = fakebin_start(o);
+    obs->machine_id = FAKE_MACHINE;
+    obs->telescope_id = FAKE_TELESCOPE;
     snprintf(obs->telescope, sizeof obs->telescope, "%s", psr_telescope_name(obs->telescope_id));
     return psr_obs_copy(&j->made, obs, &j->err);
 }
@@ -84,7 +90,7 @@ psr_status fakebin_choose_seed(struct fakebin_job *j)
  * quadrature. */
 static double widened_s(const struct fakebin_options *o, double width_s)
 {
-    double dispersion_s = 8.3e3 * o->dm * o->foff_mhz / pow(o->fch1_mhz, 3);
+    double dispersion_s = fake_smear_s * o->dm * o->foff_mhz / pow(o->fch1_mhz, 3);
     if (o->nosmear)
         return width_s;
     return sqrt(width_s * width_s + pow(o->tsamp_us * 1e-6, 2) + dispersion_s * dispersion_s);
@@ -158,6 +164,16 @@ static psr_status read_bandpass(struct fakebin_job *j)
     return st;
 }
 
+static void note_odd_length(const struct fakebin_job *j, const struct psr_notes *notes)
+{
+    if (j->obs.nsamp % 2)
+        psr_note(
+            notes,
+            "%s: %lld samples, an odd number, which realfft and gpuaccel-pulscan refuse: -tobs "
+            "%.9g has one more",
+            j->opt.output, (long long)j->obs.nsamp, (double)(j->obs.nsamp + 1) * j->obs.tsamp_s);
+}
+
 psr_status fakebin_prepare(struct fakebin_job *j)
 {
     const struct fakebin_options *o = &j->opt;
@@ -184,12 +200,14 @@ psr_status fakebin_prepare(struct fakebin_job *j)
     if (st)
         return st;
     name_source(j);
-    if (o->dat)
-        make_one_channel(&j->made);
-    else
-        d.gain = j->gain;
     if (!o->quiet)
         d.notes = (struct psr_notes){cli_note, &j->tool};
+    if (o->dat) {
+        make_one_channel(&j->made);
+        note_odd_length(j, &d.notes);
+    } else {
+        d.gain = j->gain;
+    }
     d.seed = (uint64_t)j->opt.seed;
     d.signal = j->signals.signal;
     d.nsignal = o->evenodd ? 0 : j->signals.n;

@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK_BYTES = 32 << 20 };
-
 /* Deviation of each part of the noise, which costs little sensitivity and seldom clips. */
 static const double sigma = 2.0;
 
@@ -42,7 +40,7 @@ static psr_status parse_source(const char *text, double observed_s, struct psr_f
         return psr_fail(err, PSR_EINVAL, "-source: '%.40s...' is too long", text);
     while ((word = strsep(&rest, ","))) {
         size_t length = strcspn(word, "=");
-        int k = n;
+        int k;
         for (k = n < PLAIN ? n : PLAIN; n >= PLAIN && k < NKEY; k++)
             if (strlen(keys[k].name) == length && !strncmp(keys[k].name, word, length))
                 break;
@@ -80,7 +78,6 @@ static psr_status read_sources(struct fakebin_job *j, struct volt_job *v)
 
 static void fill_header(const struct fakebin_options *o, struct volt_job *v)
 {
-    double day = floor(o->tstart_mjd);
     v->header = (struct psr_dada){
         .nchan = o->nchans,
         .nant = (int64_t)v->array.ndish,
@@ -88,7 +85,7 @@ static void fill_header(const struct fakebin_options *o, struct volt_job *v)
         .bw_mhz = o->foff_mhz * (double)o->nchans,
         .tsamp_us = o->tsamp_us,
         .has_start = true,
-        .start = {(long)day, o->tstart_mjd - day},
+        .start = fakebin_start(o),
         .phase_sign = -1,
         .source = "fake",
         .header_bytes = PSR_DADA_HEADER,
@@ -115,14 +112,13 @@ static psr_status prepare(struct fakebin_job *j, struct volt_job *v)
     d.seed = (uint64_t)j->opt.seed;
     d.nsource = v->nsource;
     d.source = v->source;
-    st = psr_fakevolt_create(&v->plan, &d, &j->err);
-    return st;
+    return psr_fakevolt_create(&v->plan, &d, &j->err);
 }
 
 static psr_status make_blocks(struct fakebin_job *j, struct volt_job *v)
 {
     const size_t sample = psr_dada_sample_bytes(&v->header);
-    const size_t rows = sample < BLOCK_BYTES ? BLOCK_BYTES / sample : 1;
+    const size_t rows = sample < FAKEBIN_BLOCK_BYTES ? FAKEBIN_BLOCK_BYTES / sample : 1;
     psr_status st = PSR_OK;
     struct run_progress progress;
     v->block = malloc(rows * sample);

@@ -1,5 +1,6 @@
 /* frbbeam: voltages of a grid of dishes to filterbanks of beams. */
 #include "frbbeam.h"
+#include "base/path.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -200,8 +201,7 @@ static psr_status run(struct frbbeam_job *j)
         return st;
     if (j->nrow == 0)
         return psr_fail(&j->err, PSR_EINVAL, "%s: holds %lld samples, fewer than the %zu of -tds",
-                        strcmp(j->path[0], "-") ? j->path[0] : "standard input",
-                        (long long)j->nread, j->unit);
+                        psr_path_called(j->path[0]), (long long)j->nread, j->unit);
     since_s = run_seconds();
     st = frbbeam_output_close(j);
     charge(j, STAGE_END, &since_s);
@@ -217,6 +217,7 @@ int main(int argc, char **argv)
     job.npath = (size_t)frbbeam_options_parse(&job.opt, &job.tool, argc, argv);
     job.path = argv + 1;
     run_catch_signals();
+    run_limit_threads(&job.opt.ncpus, job.opt.quiet ? NULL : job.tool.name);
     int code = run(&job) == PSR_OK ? EXIT_SUCCESS : cli_report(&job.tool, &job.err);
     frbbeam_read_stop(&job);
     frbbeam_output_abort(&job);

@@ -12,7 +12,7 @@ static const struct frbbeam_options defaults = {
 
 static int count_stdin(const struct frbbeam_options *o, int npath, char **path)
 {
-    const char *const file[] = {o->array, o->beams, o->scale, o->tds_file};
+    const char *const file[] = {o->array, o->beams, o->weights, o->scale, o->tds_file};
     int n = 0;
     for (size_t i = 0; i < sizeof file / sizeof *file; i++)
         n += file[i] && !strcmp(file[i], "-");
@@ -55,12 +55,9 @@ static void take_tds(struct frbbeam_options *o, const struct cli *tool, const ch
         cli_usage_error(tool, "%s", why.msg);
 }
 
-int frbbeam_options_parse(struct frbbeam_options *o, struct cli *tool, int argc, char **argv)
+static void add_array(struct cli_table *list, struct frbbeam_options *o)
 {
-    const char *tds = NULL;
-    struct cli_table table = {.n = 0};
-    *o = defaults;
-    const struct cli_option own[] = {
+    const struct cli_option options[] = {
         {"Array", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"array", CLI_TEXT, &o->array, "FILE",
          "Where the dishes stand: grid, spacing, place of each input.", 0, 0},
@@ -72,6 +69,13 @@ int frbbeam_options_parse(struct frbbeam_options *o, struct cli *tool, int argc,
          "Where the array stands, instead of what its file says: degrees east and north, metres "
          "(WGS84).",
          0, 0},
+    };
+    CLI_ADD(list, options);
+}
+
+static void add_beams(struct cli_table *list, struct frbbeam_options *o, const char **tds)
+{
+    const struct cli_option options[] = {
         {"Beams", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"beams", CLI_TEXT, &o->beams, "FILE",
          "Directions: theta, azimuth and elevation, or right ascension and declination, one a "
@@ -82,10 +86,17 @@ int frbbeam_options_parse(struct frbbeam_options *o, struct cli *tool, int argc,
         {"beam", CLI_INT, &o->beam, "K", "Form beam K only, counted from 0.", 0, 1 << 20},
         {"cadence", CLI_DOUBLE, &o->cadence_s, "SEC",
          "How often beams that track are pointed anew (default 1).", 1e-6, 1e6},
-        {"tds", CLI_TEXT, &tds, "N|@FILE",
+        {"tds", CLI_TEXT, tds, "N|@FILE",
          "Samples of voltage in a sample of intensity (default: about 1 ms); @FILE has them by "
          "frequency.",
          0, 0},
+    };
+    CLI_ADD(list, options);
+}
+
+static void add_output(struct cli_table *list, struct frbbeam_options *o)
+{
+    const struct cli_option options[] = {
         {"Output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"o", CLI_TEXT, &o->root, "ROOT",
          "Start of output names: ROOT_beam0000.fil and so on; - with -beam K writes to standard "
@@ -95,15 +106,33 @@ int frbbeam_options_parse(struct frbbeam_options *o, struct cli *tool, int argc,
          32},
         {"scale", CLI_TEXT, &o->scale, "FILE",
          "Scales of an earlier run, ROOT.scale, instead of measuring them.", 0, 0},
+    };
+    CLI_ADD(list, options);
+}
+
+static void add_running(struct cli_table *list, struct frbbeam_options *o)
+{
+    const struct cli_option options[] = {
         {"Running", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"device", CLI_TEXT, &o->device, "NAME",
          "Where to form beams: auto (a GPU where there is one, the default), cpu, cuda, or the "
          "number of a GPU.",
          0, 0},
     };
-    CLI_ADD(&table, own);
-    cli_add_limits(&table, &o->ncpus, &o->mem_bytes);
-    cli_add_talk(&table, &o->quiet, &o->verbose);
+    CLI_ADD(list, options);
+    cli_add_limits(list, &o->ncpus, &o->mem_bytes);
+    cli_add_talk(list, &o->quiet, &o->verbose);
+}
+
+int frbbeam_options_parse(struct frbbeam_options *o, struct cli *tool, int argc, char **argv)
+{
+    const char *tds = NULL;
+    struct cli_table table = {.n = 0};
+    *o = defaults;
+    add_array(&table, o);
+    add_beams(&table, o, &tds);
+    add_output(&table, o);
+    add_running(&table, o);
     *tool = (struct cli){
         .name = "frbbeam",
         .operands = "[OPTION]... -array FILE -beams FILE -o ROOT FILE... | -",

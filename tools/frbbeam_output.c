@@ -1,5 +1,6 @@
 #include "frbbeam.h"
 
+#include "guard.h"
 #include <fcntl.h>
 #include <limits.h>
 #include <psrkit/sigproc.h>
@@ -78,16 +79,40 @@ static size_t gathered_bytes(const struct frbbeam_job *j, size_t b)
     return most / 2 + most / 2 * (b % 16) / 15;
 }
 
-static psr_status open_beam(struct frbbeam_job *j, size_t b, psr_err *err)
+/* What a step has to do with all beams. */
+struct task {
+    struct frbbeam_job *j;
+    const struct guard *inputs; /* while files are opened */
+};
+
+static psr_status guard_inputs(const struct frbbeam_job *j, struct guard *g, psr_err *err)
 {
+    const struct frbbeam_options *o = &j->opt;
+    const char *const aside[] = {o->array, o->beams, o->weights, o->scale, o->tds_file};
+    psr_status st = PSR_OK;
+    for (size_t i = 0; i < j->npath && !st; i++)
+        st = guard_add(g, j->path[i], err);
+    for (size_t i = 0; i < sizeof aside / sizeof *aside && !st; i++)
+        st = guard_add(g, aside[i], err);
+    guard_sort(g);
+    return st;
+}
+
+static psr_status open_beam(const struct task *t, size_t b, psr_err *err)
+{
+    const struct frbbeam_job *j = t->j;
     char path[4096];
     struct psr_obs obs;
+    if (run_stop_signal()) /* a million files take minutes, and nothing will be written */
+        return PSR_OK;
     int n = snprintf(path, sizeof path, "%s_beam%0*zu.fil", j->opt.root, name_width(j->nbeam_all),
                      j->first_beam + b);
     if (n < 0 || (size_t)n >= sizeof path)
         return psr_fail(err, PSR_EINVAL, "-o: a name of %d characters is too long", n);
     const bool is_pipe = !strcmp(j->opt.root, "-");
-    psr_status st = psr_outfile_create(&j->file[b], is_pipe ? "-" : path, err);
+    psr_status st = is_pipe ? PSR_OK : guard_check(t->inputs, path, err);
+    if (!st)
+        st = psr_outfile_create(&j->file[b], is_pipe ? "-" : path, err);
     if (st)
         return st;
     if (!is_pipe)
@@ -106,23 +131,23 @@ psr_status frbbeam_output_write(struct frbbeam_job *j, const struct frbbeam_task
 }
 
 /* All bytes go to the system before any file takes its name: a disk that is full shows now. */
-static psr_status finish_beam(struct frbbeam_job *j, size_t b, psr_err *err)
+static psr_status finish_beam(const struct task *t, size_t b, psr_err *err)
 {
-    return psr_outfile_park(j->file[b], err);
+    return psr_outfile_park(t->j->file[b], err);
 }
 
 /* Beams are independent files, so threads share them: not so many that descriptors run out. */
-static psr_status each_beam(struct frbbeam_job *j,
-                            psr_status (*step)(struct frbbeam_job *j, size_t b, psr_err *err),
+static psr_status each_beam(const struct task *t,
+                            psr_status (*step)(const struct task *t, size_t b, psr_err *err),
                             psr_err *err)
 {
-    const int each = frbbeam_threads(j), nthread = each < MOST_THREADS ? each : MOST_THREADS;
+    const int each = frbbeam_threads(t->j), nthread = each < MOST_THREADS ? each : MOST_THREADS;
     psr_status st = PSR_OK;
     (void)nthread; /* without OpenMP */
 #pragma omp parallel for schedule(dynamic, 16) num_threads(nthread)
-    for (size_t b = 0; b < j->nbeam; b++) {
+    for (size_t b = 0; b < t->j->nbeam; b++) {
         psr_err why;
-        psr_status mine = step(j, b, &why);
+        psr_status mine = step(t, b, &why);
         if (mine != PSR_OK) {
 #pragma omp critical(frbbeam_output)
             {
@@ -147,23 +172,38 @@ static void grow_descriptors(size_t n)
         close(fd);
 }
 
+/* Returned: whether scales are to be written; those that were read are not written over. */
+static bool name_scale(const struct frbbeam_job *j, char *path, size_t room)
+{
+    if (j->opt.nbits == 32 || !strcmp(j->opt.root, "-"))
+        return false;
+    snprintf(path, room, "%s.scale", j->opt.root);
+    return !guard_same(path, j->opt.scale);
+}
+
 psr_status frbbeam_output_open(struct frbbeam_job *j, psr_err *err)
 {
+    struct guard inputs = {0};
+    const struct task t = {.j = j, .inputs = &inputs};
+    char scale[4096];
     j->file = calloc(j->nbeam, sizeof *j->file);
     if (!j->file)
         return psr_fail_nomem(err, "output files", (double)j->nbeam * sizeof *j->file);
+    psr_status st = guard_inputs(j, &inputs, err);
+    if (!st && name_scale(j, scale, sizeof scale))
+        st = guard_check(&inputs, scale, err);
     grow_descriptors(j->nbeam);
-    return each_beam(j, open_beam, err);
+    if (!st)
+        st = each_beam(&t, open_beam, err);
+    guard_clear(&inputs);
+    return st;
 }
 
 /* Returned: *f is NULL where scales are not to be written. */
 static psr_status prepare_scale_file(struct frbbeam_job *j, psr_outfile **f)
 {
     char path[4096];
-    if (j->opt.nbits == 32 || !strcmp(j->opt.root, "-"))
-        return PSR_OK;
-    snprintf(path, sizeof path, "%s.scale", j->opt.root);
-    if (j->opt.scale && !strcmp(j->opt.scale, path))
+    if (!name_scale(j, path, sizeof path))
         return PSR_OK;
     psr_status st = psr_outfile_create(f, path, &j->err);
     if (!st)
@@ -173,8 +213,9 @@ static psr_status prepare_scale_file(struct frbbeam_job *j, psr_outfile **f)
 
 psr_status frbbeam_output_close(struct frbbeam_job *j)
 {
+    const struct task t = {.j = j};
     psr_outfile *scale = NULL;
-    psr_status st = each_beam(j, finish_beam, &j->err);
+    psr_status st = each_beam(&t, finish_beam, &j->err);
     if (!st)
         st = prepare_scale_file(j, &scale);
     for (size_t b = 0; b < j->nbeam && !st; b++) {

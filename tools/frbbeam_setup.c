@@ -107,7 +107,7 @@ static psr_status create_plan(struct frbbeam_job *j)
         .mem_bytes = j->mem_bytes / 2,
     };
     float *weight = NULL;
-    (void)errand_wait(&j->read, &j->err); /* for the device */
+    errand_end(&j->read); /* the device is awake */
     psr_status st = cli_device(j->opt.device, &d.backend, &d.device, &j->err);
     if (!st && j->opt.weights)
         st = psr_gains_read(j->opt.weights, j->nfreq, j->array.ndish, &weight, &j->err);

@@ -19,12 +19,13 @@ const char gnuplot_suffixes[] = "png, pdf, svg, eps or ps";
 static const struct terminal {
     const char *suffix, *name, *options;
     double dots_per_inch;
+    const char *end; /* among the last bytes of a file that is whole */
 } terminals[] = {
-    {"png", "pngcairo", "enhanced font 'Sans,11'", 120},
-    {"pdf", "pdfcairo", "enhanced color font 'Sans,11'", 1},
-    {"svg", "svg", "enhanced font 'Sans,14' background 'white'", 100},
-    {"eps", "epscairo", "enhanced color font 'Sans,11'", 1},
-    {"ps", "postscript", "landscape enhanced color 'Helvetica' 14", 1},
+    {"png", "pngcairo", "enhanced font 'Sans,11'", 120, "IEND"},
+    {"pdf", "pdfcairo", "enhanced color font 'Sans,11'", 1, "%%EOF"},
+    {"svg", "svg", "enhanced font 'Sans,14' background 'white'", 100, "</svg>"},
+    {"eps", "epscairo", "enhanced color font 'Sans,11'", 1, "%%EOF"},
+    {"ps", "postscript", "landscape enhanced color 'Helvetica' 14", 1, "%%"},
 };
 
 static const struct terminal *find_terminal(const char *path)
@@ -102,6 +103,8 @@ psr_status gnuplot_open(struct gnuplot *g, const char *path, double width_in, do
     if (!t)
         return psr_fail(err, PSR_EINVAL, "%s: a plot is a file ending in %s", path,
                         gnuplot_suffixes);
+    if (strchr(path, '\n'))
+        return psr_fail(err, PSR_EINVAL, "%s: the name of a plot has no line end in it", path);
     psr_status st = name_part(g, path, err);
     if (st == PSR_OK)
         st = start_gnuplot(g, err);
@@ -142,6 +145,21 @@ static bool end_gnuplot(struct gnuplot *g)
     return good && status == 0;
 }
 
+/* gnuplot says nothing of a full disk. */
+static bool is_whole(const struct gnuplot *g)
+{
+    enum { LAST = 64 };
+    const char *end = find_terminal(g->path)->end;
+    char last[LAST];
+    FILE *f = fopen(g->part, "re");
+    if (!f)
+        return false;
+    bool sought = fseek(f, -LAST, SEEK_END) == 0;
+    size_t n = fread(last, 1, LAST, f);
+    fclose(f);
+    return sought && memmem(last, n, end, strlen(end));
+}
+
 static void forget(struct gnuplot *g)
 {
     free(g->part);
@@ -154,6 +172,8 @@ psr_status gnuplot_close(struct gnuplot *g, psr_err *err)
     psr_status st = PSR_OK;
     if (!end_gnuplot(g))
         st = psr_fail(err, PSR_EIO, "%s: gnuplot failed", g->path);
+    else if (!is_whole(g))
+        st = psr_fail(err, PSR_EIO, "%s: gnuplot could not write all of it", g->path);
     else if (rename(g->part, g->path) != 0)
         st = psr_fail_errno(err, "%s: cannot rename %s", g->path, g->part);
     if (st != PSR_OK)

@@ -1,6 +1,7 @@
 /* gpuaccel-pulscan: Fourier spectra to accelerated pulsars. */
 #include "gpuaccel-pulscan.h"
 
+#include "base/path.h"
 #include "base/threads.h"
 #include <psrkit/device.h>
 #include <stdio.h>
@@ -48,14 +49,13 @@ static psr_status take_list(struct accel_job *j)
     FILE *f = standard ? stdin : fopen(path, "re");
     if (!f)
         return psr_fail_errno(&j->err, "%s", path);
-    while (!run_stop_signal() && !j->no_device && (name = accel_next_name(j, f)))
+    psr_status st;
+    while (!(st = accel_next_name(j, f, psr_path_called(path), &name)) && name &&
+           !run_stop_signal() && !j->no_device && (st = accel_spare_input(j, name)) == PSR_OK)
         take_file(j, name);
-    psr_status st = PSR_OK;
-    if (ferror(f))
-        st = psr_fail_errno(&j->err, "%s", standard ? "standard input" : path);
     if (!standard)
         fclose(f);
-    return st;
+    return run_stop_signal() ? PSR_OK : st;
 }
 
 /* Hundreds of files would each say the same. */
@@ -108,7 +108,11 @@ static void print_account(const struct accel_job *j)
 
 static psr_status run(struct accel_job *j, char **path, size_t npath)
 {
-    psr_status st = prepare(j);
+    psr_status st = PSR_OK;
+    for (size_t i = 0; i < npath && st == PSR_OK; i++)
+        st = accel_spare_input(j, path[i]);
+    if (st == PSR_OK)
+        st = prepare(j);
     run_progress_start(&j->progress, !j->opt.quiet && (npath > 1 || j->opt.files),
                        j->opt.files ? -1 : (int64_t)npath, "files", 1);
     accel_group_names(path, npath);
@@ -147,6 +151,7 @@ int main(int argc, char **argv)
     size_t npath = (size_t)accel_options_parse(&job.opt, &job.tool, argc, argv);
     job.many = npath > 1 || job.opt.files;
     run_catch_signals();
+    run_limit_threads(&job.opt.ncpus, job.opt.quiet ? NULL : job.tool.name);
     int code = EXIT_SUCCESS;
     if (run(&job, argv + 1, npath) != PSR_OK)
         code = cli_report(&job.tool, &job.err);

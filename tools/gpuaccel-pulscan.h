@@ -117,15 +117,22 @@ struct accel_job {
 
 /* The next name in a list of files, one a line, without blanks around it; empty lines and '#'
  * comments are passed over.
- * Returned: the name, the job's; NULL at the end, where f fails, and for want of memory */
-const char *accel_next_name(struct accel_job *j, FILE *f);
+ * Given:    list    what messages call it
+ * Returned: *found  the name, the job's; NULL at the end
+ * Status:   PSR_EIO, PSR_ENOMEM; PSR_EFORMAT for a file that is no text; j->err tells */
+PSR_MUST_CHECK psr_status accel_next_name(struct accel_job *j, FILE *f, const char *list,
+                                          const char **found);
+
+/* Keeps the table of -csv and -json from taking the place of an input or its .inf; on error j->err
+ * tells. */
+PSR_MUST_CHECK psr_status accel_spare_input(struct accel_job *j, const char *path);
 
 /* Brings files of one size together, in the order of the first of each: every other length needs a
  * plan of its own, and names in the order of their DMs have lengths in any. */
 void accel_group_names(char **path, size_t n);
 
 /* Keeps a second input from writing the files of a first one; on error j->err tells. */
-psr_status accel_claim_root(struct accel_job *j, const char *path);
+PSR_MUST_CHECK psr_status accel_claim_root(struct accel_job *j, const char *path);
 void accel_release_names(struct accel_job *j);
 
 bool accel_same_shape(const struct accel_shape *a, const struct accel_shape *b);
@@ -138,15 +145,15 @@ struct psr_redden accel_redden(const struct accel_options *o, double tobs_s);
 
 /* Makes the plans, and all that depends on nbin and tobs, for files of this shape, unless they are
  * there.  On error j->err tells, and there is no plan. */
-psr_status accel_plan(struct accel_job *j, struct accel_shape shape);
+PSR_MUST_CHECK psr_status accel_plan(struct accel_job *j, struct accel_shape shape);
 void accel_plan_release(struct accel_job *j);
 
 /* Reads a file into x [2 nbin] as the plan wants it, and writes its spectrum where that is asked
  * for.  Different files may be loaded by different threads. */
-psr_status accel_load(const struct accel_job *j, const struct accel_file *file, float *x,
-                      psr_err *err);
+PSR_MUST_CHECK psr_status accel_load(const struct accel_job *j, const struct accel_file *file,
+                                     float *x, psr_err *err);
 
-psr_status accel_batch_create(struct accel_batch *b, size_t max, psr_err *err);
+PSR_MUST_CHECK psr_status accel_batch_create(struct accel_batch *b, size_t max, psr_err *err);
 void accel_batch_release(struct accel_batch *b);
 
 /* Has the batch being filled read, and the one read before searched, at the same time where there
@@ -155,7 +162,7 @@ void accel_flush(struct accel_job *j);
 void accel_drain(struct accel_job *j);
 
 /* Merges, measures and writes what was found in spectrum s of a batch; on error j->err tells. */
-psr_status accel_write(struct accel_job *j, const struct accel_batch *b, size_t s);
+PSR_MUST_CHECK psr_status accel_write(struct accel_job *j, const struct accel_batch *b, size_t s);
 
 /* One line on standard error; one bad file is no reason to leave the others. */
 void accel_report(struct accel_job *j, const char *path, const psr_err *err);

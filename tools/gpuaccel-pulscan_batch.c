@@ -17,7 +17,7 @@ void accel_report(struct accel_job *j, const char *path, const psr_err *err)
 {
     psr_err named = *err;
     if (path && !strstr(err->msg, path))
-        psr_fail(&named, err->code, "%.200s: %.300s", path, err->msg);
+        psr_fail(&named, err->code, "%s: %s", path, err->msg);
     cli_report(&j->tool, &named);
     j->nfailed++;
 }

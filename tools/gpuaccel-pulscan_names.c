@@ -1,6 +1,10 @@
 /* Names of inputs: those in lists, and those that would write the same files. */
 #include "gpuaccel-pulscan.h"
 
+#include "base/line.h"
+#include "base/path.h"
+#include "guard.h"
+#include <limits.h>
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,38 +12,51 @@
 
 static const char blanks[] = " \t\r\n";
 
-static bool keep_name(struct accel_job *j, const char *name)
+static psr_status keep_name(struct accel_job *j, const char *name)
 {
     char **grown = realloc(j->name, (j->nname + 1) * sizeof *grown);
     if (grown)
         j->name = grown;
-    if (!grown || !(grown[j->nname] = strdup(name))) {
-        psr_err err;
-        psr_fail_nomem(&err, "a list of files", (double)strlen(name));
-        accel_report(j, NULL, &err);
-        return false;
-    }
+    if (!grown || !(grown[j->nname] = strdup(name)))
+        return psr_fail_nomem(&j->err, "a list of files", (double)strlen(name));
     j->nname++;
-    return true;
+    return PSR_OK;
 }
 
-const char *accel_next_name(struct accel_job *j, FILE *f)
+psr_status accel_next_name(struct accel_job *j, FILE *f, const char *list, const char **found)
 {
-    char *line = NULL;
-    size_t room = 0;
-    bool found = false;
-    while (!found && getline(&line, &room, f) >= 0) {
+    char line[PATH_MAX + 256];
+    ssize_t length;
+    *found = NULL;
+    while (!*found && (length = psr_line_read(f, line, sizeof line)) >= 0) {
+        if (strlen(line) != (size_t)length)
+            return psr_fail(&j->err, PSR_EFORMAT,
+                            "%s: no list of names: a line that is binary or too long", list);
         char *name = line + strspn(line, blanks);
         for (size_t n = strlen(name); n && strchr(blanks, name[n - 1]); n--)
             name[n - 1] = '\0';
         if (!*name || *name == '#')
             continue;
-        found = keep_name(j, name);
-        if (!found)
-            break;
+        if (keep_name(j, name) != PSR_OK)
+            return j->err.code;
+        *found = j->name[j->nname - 1];
     }
-    free(line);
-    return found ? j->name[j->nname - 1] : NULL;
+    return ferror(f) ? psr_fail_errno(&j->err, "%s", list) : PSR_OK;
+}
+
+psr_status accel_spare_input(struct accel_job *j, const char *path)
+{
+    const char *table = j->opt.csv || j->opt.json ? j->opt.root : NULL;
+    if (!table)
+        return PSR_OK;
+    char *inf = psr_path_beside(path, ".inf");
+    if (!inf)
+        return psr_fail_nomem(&j->err, path, (double)strlen(path));
+    psr_status st = guard_input(table, path, &j->err);
+    if (st == PSR_OK)
+        st = guard_input(table, inf, &j->err);
+    free(inf);
+    return st;
 }
 
 /* A file of a list, and where the first of its size stands. */

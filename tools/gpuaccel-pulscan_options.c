@@ -95,9 +95,11 @@ static void settle(struct accel_options *o)
         o->csv = true;
     o->zmax = o->zmax < 0 ? 200 : o->zmax;
     o->numharm = o->numharm < 0 ? (pulscan ? 1 : 4) : o->numharm;
-    o->zstep = o->zstep ? o->zstep : 2;
+    o->zstep = o->zstep && o->turbo != 2 ? o->zstep : 2;
     if (!pulscan)
         o->zmax += o->zmax % 2; /* as accelsearch */
+    if (pulscan && o->turbo == 1 && o->zstep == 2)
+        o->turbo = 2; /* as Pulscan takes it; the name of its list says so */
     if (pulscan && !o->chunkwidth)
         o->chunkwidth = 32768;
     if (pulscan && !o->normalizechunkwidth)

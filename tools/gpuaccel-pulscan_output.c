@@ -1,3 +1,4 @@
+#include "base/units.h"
 #include "gpuaccel-pulscan.h"
 
 #include <errno.h>
@@ -38,7 +39,7 @@ static psr_status write_pulscan_row(psr_outfile *f, const struct psr_pulscan_hit
     const float tobs_s = (float)nbin * tbin_s * 2, hz = (float)hit->r / tobs_s;
     const float period_ms = (float)(1000.0 / (double)hz);
     const float fdot = (float)hit->z / (tobs_s * tobs_s);
-    const float accel = (float)((double)fdot * 299792458.0 / (double)hz);
+    const float accel = (float)((double)fdot * PSR_LIGHT_M_S / (double)hz);
     const double dof = psr_pulscan_dof(hit->nharm, hit->z - 1);
     char logp[32] = "          -nan";
     if (hit->z > 0)
@@ -56,7 +57,8 @@ static psr_status write_pulscan(struct accel_job *j, const struct accel_file *fi
     struct psr_pulscan_hit *hit = malloc((found->nhit + 1) * sizeof *hit);
     if (!hit)
         return psr_fail_nomem(&j->err, "hits", (double)found->nhit * sizeof *hit);
-    memcpy(hit, found->hit, found->nhit * sizeof *hit);
+    if (found->nhit > 0)
+        memcpy(hit, found->hit, found->nhit * sizeof *hit);
     qsort(hit, found->nhit, sizeof *hit, by_sigma);
     psr_status st = psr_outfile_printf(
         f, &j->err, "%10s %10s %10s %14s %10s %14s %10s %14s %14s %10s\n", "sigma", "power",

@@ -106,6 +106,7 @@ static psr_status finish(struct gpudedisp_job *j)
         st = psr_series_finish(series, -1, &j->err);
     else
         psr_series_abort(series);
+    st = gpudedisp_name_events(j, st);
     gpudedisp_charge(j, STAGE_WRITE, &since_s);
     return st;
 }
@@ -218,6 +219,7 @@ int main(int argc, char **argv)
     job.npath = (size_t)gpudedisp_options_parse(&job.opt, &job.tool, argc, argv);
     job.path = argv + 1;
     run_catch_signals();
+    run_limit_threads(&job.opt.ncpus, job.opt.quiet ? NULL : job.tool.name);
     psr_status st = run(&job);
     gpudedisp_release(&job);
     if (run_stop_signal())

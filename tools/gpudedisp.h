@@ -1,8 +1,9 @@
-/* gpudedisp.h: the pieces of gpudedisp: its command line, its setup, its loop, its events. */
+/* gpudedisp.h: the pieces of gpudedisp: its setup, its loop, its events. */
 #ifndef PSR_TOOLS_GPUDEDISP_H
 #define PSR_TOOLS_GPUDEDISP_H
 
-#include "cli.h"
+#include "gpudedisp_options.h"
+#include "outset.h"
 #include "subbands.h"
 #include <psrkit/barycentre.h>
 #include <psrkit/compat.h>
@@ -15,74 +16,8 @@
 #include <psrkit/singlepulse.h>
 #include <psrkit/source.h>
 
-enum { GPUDEDISP_NSUB = 32 }; /* sub-bands where -nsub does not say */
-
-/* Upper limits, here and in prepsubband. */
-enum {
-    GPUDEDISP_NUMDMS = 1000000,
-    GPUDEDISP_DOWNSAMP = 65536,
-    GPUDEDISP_DEVICES = 64,
-    GPUDEDISP_PRESTO_NUMDMS = 10000,
-    GPUDEDISP_PRESTO_DOWNSAMP = 128,
-    GPUDEDISP_PRESTO_NSUB = 4096,
-};
-
 /* PRESTO reads lines of an .inf file into 100 bytes, four of them an indent. */
 enum { GPUDEDISP_NOTE = 90 };
-
-struct gpudedisp_options {
-    /* input */
-    bool filterbank, psrfits, no_weights, no_scales, no_offsets, invert;
-    int64_t if_choice; /* -1: summed */
-    int64_t offset;    /* spectra */
-    double start;      /* fraction of the input */
-    /* cleaning */
-    const char *ignorechan, *mask;
-    double clip_sigma; /* 0: no clipping */
-    bool noclip, zerodm, runavg;
-    int64_t numwapps; /* with wapp and window: flags of PRESTO that say nothing here */
-    bool wapp, window;
-    /* trials */
-    double lodm, dmstep;
-    int64_t numdms;
-    const char *dms;
-    const char *plan; /* and then lodm, dmstep, numdms, dms, downsamp and nsub are not given */
-    const char *dmconst;
-    /* method */
-    int64_t downsamp;
-    const char *algo;
-    int64_t nsub; /* 0: not given */
-    int64_t tol;
-    /* barycentring */
-    bool nobary;
-    const char *site, *position, *ephem;
-    /* as PRESTO */
-    const char *compat; /* "presto", or NULL */
-    bool sub;
-    double subdm;
-    /* output */
-    const char *root;
-    const char *format;
-    int64_t dmprec;
-    int64_t numout; /* 0: not given */
-    bool nopad, nowrite;
-    /* single pulses */
-    bool singlepulse;
-    double threshold, maxwidth_s;
-    const char *plot;
-    /* run */
-    const char *device;
-    int64_t ncpus; /* 0: all */
-    int64_t mem_bytes;
-    bool resume, quiet, verbose;
-};
-
-/* Fills *table with options that set fields of *o. */
-void gpudedisp_fill_table(struct cli_table *table, struct gpudedisp_options *o);
-
-/* Reads the command line into o (defaults set here); mistakes end the program with exit code 2.
- * Returned: *tool for messages; the number of inputs, in argv[1 .. n] */
-int gpudedisp_options_parse(struct gpudedisp_options *o, struct cli *tool, int argc, char **argv);
 
 /* Spectra as they were read. */
 struct gpudedisp_block {
@@ -149,6 +84,8 @@ struct gpudedisp_job {
     psr_clean *clean; /* NULL where nothing is to be cleaned */
     psr_fanout *fan;
     psr_series *series; /* of all lines; NULL with -nowrite */
+    struct outset events;
+    bool drawn; /* the plot is there */
 
     uint64_t input_digest;         /* of the input files */
     struct timespec input_changed; /* when the youngest of them was written */
@@ -171,105 +108,124 @@ struct gpudedisp_job {
 };
 
 /* The steps that both ways of working share; on error j->err tells. */
-psr_status gpudedisp_make_trials(struct gpudedisp_job *j);
-psr_status gpudedisp_open_source(struct gpudedisp_job *j);
+PSR_MUST_CHECK psr_status gpudedisp_make_trials(struct gpudedisp_job *j);
+PSR_MUST_CHECK psr_status gpudedisp_open_source(struct gpudedisp_job *j);
 /* The first input, as messages call it. */
 const char *gpudedisp_input_name(const struct gpudedisp_job *j);
-psr_status gpudedisp_choose_channels(struct gpudedisp_job *j);
-psr_status gpudedisp_read_mask(struct gpudedisp_job *j);
+PSR_MUST_CHECK psr_status gpudedisp_choose_channels(struct gpudedisp_job *j);
+PSR_MUST_CHECK psr_status gpudedisp_read_mask(struct gpudedisp_job *j);
 
 /* The lines and trials of -plan; and whether it was made for a band like the source's. */
-psr_status gpudedisp_read_plan(struct gpudedisp_job *j);
-psr_status gpudedisp_check_band(struct gpudedisp_job *j);
+PSR_MUST_CHECK psr_status gpudedisp_read_plan(struct gpudedisp_job *j);
+PSR_MUST_CHECK psr_status gpudedisp_check_band(struct gpudedisp_job *j);
+
+/* Refuses outputs that would be written over a file that is read. */
+PSR_MUST_CHECK psr_status gpudedisp_check_names(struct gpudedisp_job *j);
 
 /* Says of flags that do nothing that they do nothing. */
 void gpudedisp_remark_flags(struct gpudedisp_job *j);
 
 /* The whole of -sub in the default mode, in place of prepare, the loop and the end. */
-psr_status gpudedisp_sub(struct gpudedisp_job *j);
+PSR_MUST_CHECK psr_status gpudedisp_sub(struct gpudedisp_job *j);
+
+/* Sub-bands that -sub writes. */
+size_t gpudedisp_count_subbands(const struct gpudedisp_job *j);
 
 /* Describes sub-bands of obs and names their files; bands is gone whatever the status. */
-psr_status gpudedisp_finish_subbands(struct gpudedisp_job *j, struct subbands *bands,
-                                     const struct psr_obs *obs);
+PSR_MUST_CHECK psr_status gpudedisp_finish_subbands(struct gpudedisp_job *j, struct subbands *bands,
+                                                    const struct psr_obs *obs);
 
-/* The whole of -compat presto, likewise; the second with -plan, a
- * line after the other. */
-psr_status gpudedisp_compat(struct gpudedisp_job *j);
-psr_status gpudedisp_compat_plan(struct gpudedisp_job *j);
+/* The whole of -compat presto, likewise; the second with -plan, a line after the other. */
+PSR_MUST_CHECK psr_status gpudedisp_compat(struct gpudedisp_job *j);
+PSR_MUST_CHECK psr_status gpudedisp_compat_plan(struct gpudedisp_job *j);
 
 /* Spectra that PRESTO skips for -start, of an input of nsamp. */
-psr_status gpudedisp_compat_skip(struct gpudedisp_job *j, int64_t nsamp, int64_t *skip);
+PSR_MUST_CHECK psr_status gpudedisp_compat_skip(struct gpudedisp_job *j, int64_t nsamp,
+                                                int64_t *skip);
 
 /* Cleaning in the default way of working: its plans; the spectra in j->in, or with nread 0 those
  * held back, cleaned: *n at *block; what replaced samples add to the n samples of a line in j->out;
  * and what its search must know of stretches without data. */
-psr_status gpudedisp_create_clean(struct gpudedisp_job *j);
-psr_status gpudedisp_create_patch(struct gpudedisp_job *j, struct gpudedisp_line *l);
-psr_status gpudedisp_clean_block(struct gpudedisp_job *j, size_t nread, const void **block,
-                                 size_t *n);
-psr_status gpudedisp_patch_series(struct gpudedisp_job *j, struct gpudedisp_line *l, size_t n);
-psr_status gpudedisp_tell_search(struct gpudedisp_job *j, struct gpudedisp_line *l);
+PSR_MUST_CHECK psr_status gpudedisp_create_clean(struct gpudedisp_job *j);
+PSR_MUST_CHECK psr_status gpudedisp_create_patch(struct gpudedisp_job *j, struct gpudedisp_line *l);
+PSR_MUST_CHECK psr_status gpudedisp_clean_block(struct gpudedisp_job *j, size_t nread,
+                                                const void **block, size_t *n);
+PSR_MUST_CHECK psr_status gpudedisp_patch_series(struct gpudedisp_job *j, struct gpudedisp_line *l,
+                                                 size_t n);
+PSR_MUST_CHECK psr_status gpudedisp_tell_search(struct gpudedisp_job *j, struct gpudedisp_line *l);
 
 /* As patch_series, for slabs of series on devices, and once for each push. */
-psr_status gpudedisp_patch_slabs(struct gpudedisp_job *j, struct gpudedisp_line *l,
-                                 const struct psr_slab *slab, size_t nslab, size_t n, bool again);
+PSR_MUST_CHECK psr_status gpudedisp_patch_slabs(struct gpudedisp_job *j, struct gpudedisp_line *l,
+                                                const struct psr_slab *slab, size_t nslab, size_t n,
+                                                bool again);
 
 /* Blocks of the input: in memory that devices copy from, and read ahead where the input is a file;
  * or read as they are asked for.  A block is the caller's until the next is asked for; after an
  * empty one there is none.  The source is the reader's until it is stopped, but for
  * psr_source_obs. */
-psr_status gpudedisp_reader_start(struct gpudedisp_job *j, bool for_device);
-psr_status gpudedisp_reader_next(struct gpudedisp_job *j, struct gpudedisp_block **out);
+PSR_MUST_CHECK psr_status gpudedisp_reader_start(struct gpudedisp_job *j, bool for_device);
+PSR_MUST_CHECK psr_status gpudedisp_reader_next(struct gpudedisp_job *j,
+                                                struct gpudedisp_block **out);
 double gpudedisp_reader_seconds(const struct gpudedisp_job *j);
 void gpudedisp_reader_stop(struct gpudedisp_job *j); /* NULL is fine */
 
 /* What -device says: "all" is every GPU, numbers are those GPUs, other words are the names of
  * backends. */
-psr_status gpudedisp_choose_devices(struct gpudedisp_job *j, struct psr_dedisp_desc *d);
+PSR_MUST_CHECK psr_status gpudedisp_choose_devices(struct gpudedisp_job *j,
+                                                   struct psr_dedisp_desc *d);
 
 /* Whether a line is dedispersed on devices; and, once its search and the series are there, whether
  * series stay there, as they may where nobody but the search looks at them. */
 bool gpudedisp_is_on_device(const struct gpudedisp_line *l);
-psr_status gpudedisp_choose_place(struct gpudedisp_job *j, struct gpudedisp_line *l);
+PSR_MUST_CHECK psr_status gpudedisp_choose_place(struct gpudedisp_job *j, struct gpudedisp_line *l);
+
+/* What -mem leaves to dedispersion beside cleaning; a failure to do with that, in words of -mem; and
+ * the spectra per block, whole blocks of cleaning, which is done in place but for what becomes
+ * floats, once the plans are there. */
+PSR_MUST_CHECK psr_status gpudedisp_share_memory(struct gpudedisp_job *j, int64_t *mem_bytes);
+PSR_MUST_CHECK psr_status gpudedisp_fail_memory(struct gpudedisp_job *j);
+size_t gpudedisp_choose_block(const struct gpudedisp_job *j);
 
 /* Opens and creates everything but files of events.  On error j->err tells, and gpudedisp_release
  * cleans up. */
-psr_status gpudedisp_prepare(struct gpudedisp_job *j);
+PSR_MUST_CHECK psr_status gpudedisp_prepare(struct gpudedisp_job *j);
 
 /* The input may be shorter than the sweep of a line's highest DM, and then no sample is ever
  * complete.  Status: PSR_EINVAL where nsamp spectra are too few. */
-psr_status gpudedisp_check_sweep(struct gpudedisp_job *j, const struct gpudedisp_line *l,
-                                 int64_t nsamp);
+PSR_MUST_CHECK psr_status gpudedisp_check_sweep(struct gpudedisp_job *j,
+                                                const struct gpudedisp_line *l, int64_t nsamp);
 
 /* The search of a line with -singlepulse; its plan is there. */
-psr_status gpudedisp_create_search(struct gpudedisp_job *j, struct gpudedisp_line *l);
+PSR_MUST_CHECK psr_status gpudedisp_create_search(struct gpudedisp_job *j,
+                                                  struct gpudedisp_line *l);
 
 /* Steps of gpudedisp_prepare that a resumed run takes twice. */
-psr_status gpudedisp_create_plans(struct gpudedisp_job *j);
-psr_status gpudedisp_prepare_bary(struct gpudedisp_job *j);
+PSR_MUST_CHECK psr_status gpudedisp_create_plans(struct gpudedisp_job *j);
+PSR_MUST_CHECK psr_status gpudedisp_prepare_bary(struct gpudedisp_job *j);
 
 /* What all series of the job have in common: all but their sampling times and notes. */
 struct psr_series_desc gpudedisp_common_series(const struct gpudedisp_job *j,
                                                enum psr_series_format format);
 
 /* Describes the series of all lines in what the job owns. */
-psr_status gpudedisp_describe_series(struct gpudedisp_job *j, struct psr_series_desc *desc);
+PSR_MUST_CHECK psr_status gpudedisp_describe_series(struct gpudedisp_job *j,
+                                                    struct psr_series_desc *desc);
 
 /* Whether each trial of a line is what it is whatever the others are. */
 bool gpudedisp_line_is_independent(const struct gpudedisp_job *j, const struct gpudedisp_line *l);
 
 /* Sets the lines' notes: version, algorithm, the backend of floats, and a digest of the input and
  * of all options that decide on samples. */
-psr_status gpudedisp_take_notes(struct gpudedisp_job *j);
+PSR_MUST_CHECK psr_status gpudedisp_take_notes(struct gpudedisp_job *j);
 
 /* Makes notes that no other run will match, where the input was changed since they were made. */
 void gpudedisp_check_notes(struct gpudedisp_job *j);
 
 /* With -resume, drops the trials whose files are there already; maybe all, and then ndm is 0. */
-psr_status gpudedisp_resume(struct gpudedisp_job *j);
+PSR_MUST_CHECK psr_status gpudedisp_resume(struct gpudedisp_job *j);
 
 /* Takes the spectra that the fan-out was given last through every further stage of a line. */
-psr_status gpudedisp_run_line(struct gpudedisp_job *j, struct gpudedisp_line *l);
+PSR_MUST_CHECK psr_status gpudedisp_run_line(struct gpudedisp_job *j, struct gpudedisp_line *l);
 
 /* Sampling time of a line's series. */
 double gpudedisp_line_tsamp_s(const struct gpudedisp_job *j, const struct gpudedisp_line *l);
@@ -289,25 +245,29 @@ void gpudedisp_release(struct gpudedisp_job *j);
  * plan.
  * Given:  obs   of the input; presto_block   0, or as in resample.h; then a header without a
  *               position is barycentred to 0, 0 as PRESTO does */
-psr_status gpudedisp_bary_prepare(struct gpudedisp_job *j, const struct psr_obs *obs,
-                                  size_t presto_block);
+PSR_MUST_CHECK psr_status gpudedisp_bary_prepare(struct gpudedisp_job *j, const struct psr_obs *obs,
+                                                 size_t presto_block);
 
 /* The most samples that n of a line can become. */
 size_t gpudedisp_bary_room(const struct gpudedisp_line *l, size_t n);
 
 /* Resamples the *n samples of each of the line's series in j->out, in place; the line's stride is
  * at least gpudedisp_bary_room of *n. */
-psr_status gpudedisp_bary_block(struct gpudedisp_job *j, struct gpudedisp_line *l, size_t *n);
+PSR_MUST_CHECK psr_status gpudedisp_bary_block(struct gpudedisp_job *j, struct gpudedisp_line *l,
+                                               size_t *n);
 
 /* Moves a span of the input, in samples of the line, to where its search finds it; to be called
  * before gpudedisp_bary_block has taken samples that draw on it. */
-psr_status gpudedisp_bary_span(struct gpudedisp_job *j, struct gpudedisp_line *l,
-                               struct psr_span *span);
+PSR_MUST_CHECK psr_status gpudedisp_bary_span(struct gpudedisp_job *j, struct gpudedisp_line *l,
+                                              struct psr_span *span);
 
 /* One line on standard error. */
 void gpudedisp_bary_account(const struct gpudedisp_job *j, const struct gpudedisp_line *l);
 
-/* Writes ROOT_DMxx.singlepulse, ROOT.cand and the plot, all or none. */
-psr_status gpudedisp_write_events(struct gpudedisp_job *j);
+/* Writes ROOT_DMxx.singlepulse and ROOT.cand under temporary names, and draws the plot; and gives
+ * the files their names where st, that of what came since, is PSR_OK, or else removes all.  Returned
+ * by the second: st, or what failed. */
+PSR_MUST_CHECK psr_status gpudedisp_write_events(struct gpudedisp_job *j);
+PSR_MUST_CHECK psr_status gpudedisp_name_events(struct gpudedisp_job *j, psr_status st);
 
 #endif

@@ -20,6 +20,6 @@ struct gpudedisp_compat {
 };
 
 /* Fills k, whose job is set; on error the job's err tells, and what is there can be released. */
-psr_status gpudedisp_compat_prepare(struct gpudedisp_compat *k);
+PSR_MUST_CHECK psr_status gpudedisp_compat_prepare(struct gpudedisp_compat *k);
 
 #endif

@@ -1,4 +1,5 @@
 /* -compat presto: what PRESTO makes of header and options, and the plans and files for it. */
+#include "base/units.h"
 #include "gpudedisp_compat.h"
 
 #include <math.h>
@@ -12,7 +13,18 @@ static bool is_rising(const struct psr_obs *obs)
 }
 
 /* Of a filterbank PRESTO takes fch1 for the highest channel, wherever the band goes from there, and
- * turns a band that goes up whether it is told to or not. */
+ * turns a band that goes up whether it is told to or not.  Of PSRFITS with the highest channel first
+ * it keeps the lowest frequency in single precision, and counts the others from there. */
+static double top_of_band_mhz(const struct psr_obs *obs, bool filterbank)
+{
+    size_t last = obs->nchan - 1;
+    if (filterbank)
+        return obs->fch1_mhz;
+    if (is_rising(obs))
+        return psr_obs_highest_mhz(obs);
+    return (double)(float)psr_obs_freq_mhz(obs, last) + (double)last * fabs(obs->foff_mhz);
+}
+
 static void take_header(struct gpudedisp_compat *k)
 {
     const struct gpudedisp_options *o = &k->job->opt;
@@ -21,7 +33,7 @@ static void take_header(struct gpudedisp_compat *k)
     bool filterbank = obs->block_nsamp == 0;
     k->obs = *obs;
     k->obs.foff_mhz = -fabs(obs->foff_mhz);
-    k->obs.fch1_mhz = filterbank ? obs->fch1_mhz : psr_obs_highest_mhz(obs);
+    k->obs.fch1_mhz = top_of_band_mhz(obs, filterbank);
     k->obs.freq_mhz = NULL;
     /* PRESTO has names for machines, and forgets those it knows. */
     if (filterbank && strcmp(psr_machine_name(obs->machine_id), "Unknown") != 0)
@@ -93,7 +105,7 @@ static void round_epochs(struct gpudedisp_compat *k)
     double highest_mhz = psr_obs_highest_mhz(&k->obs) * (1 + j->bary.voverc);
     for (size_t i = 0; j->bary.epoch && i < j->ndm; i++) {
         double delay_s = psr_delay_s(PSR_DMCONST_PRESTO, j->dm[i], highest_mhz);
-        double epoch = clock->start + clock->drift - delay_s / 86400;
+        double epoch = clock->start + clock->drift - delay_s / PSR_DAY_S;
         j->bary.epoch[i] = (struct psr_mjd){(long)floor(epoch), epoch - floor(epoch)};
     }
 }
@@ -159,6 +171,8 @@ psr_status gpudedisp_compat_prepare(struct gpudedisp_compat *k)
     if (!st)
         st = gpudedisp_open_source(j);
     gpudedisp_remark_flags(j);
+    if (!st)
+        st = gpudedisp_check_names(j);
     if (!st)
         st = gpudedisp_check_band(j);
     if (!st)

@@ -6,22 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Boxcars of one pulse at neighbouring trials overlap or nearly do. */
 enum { TIME_TOL_SAMPLES = 3, TRIAL_TOL = 3, NAME_BYTES = 4096 };
-
-struct event_files {
-    psr_outfile **part; /* [n] whole, not yet under their names */
-    size_t n;
-};
-
-/* Starts the next file. */
-static psr_status add_file(struct gpudedisp_job *j, struct event_files *files, const char *name)
-{
-    psr_status st = psr_outfile_create(&files->part[files->n], name, &j->err);
-    files->n += st == PSR_OK;
-    return st;
-}
 
 /* Lines of a plan differ in sampling: the clock common to all ticks at the greatest common divisor
  * of what they sum. */
@@ -56,8 +44,8 @@ static psr_status make_clock(struct gpudedisp_job *j, struct clock *clock)
 }
 
 /* Trial i of the line. */
-static psr_status write_singlepulse(struct gpudedisp_job *j, struct event_files *files,
-                                    const struct gpudedisp_line *l, size_t i)
+static psr_status write_singlepulse(struct gpudedisp_job *j, const struct gpudedisp_line *l,
+                                    size_t i)
 {
     char name[NAME_BYTES];
     const struct psr_event *event;
@@ -67,25 +55,24 @@ static psr_status write_singlepulse(struct gpudedisp_job *j, struct event_files 
         snprintf(name, sizeof name, "%s_DM%.*f.singlepulse", j->opt.root, (int)j->opt.dmprec, dm);
     if (length >= (int)sizeof name)
         return psr_fail(&j->err, PSR_EINVAL, "-o: longer than %d bytes", NAME_BYTES - 64);
-    psr_status st = add_file(j, files, name);
+    psr_outfile *part;
+    psr_status st = outset_create(&j->events, name, &part, &j->err);
     if (st != PSR_OK)
         return st;
-    psr_outfile *part = files->part[files->n - 1];
     st = psr_singlepulse_write(part, dm, gpudedisp_line_tsamp_s(j, l), event, n, &j->err);
     return st ? st : psr_outfile_park(part, &j->err);
 }
 
-static psr_status write_clusters(struct gpudedisp_job *j, struct event_files *files,
-                                 const struct clock *clock, const struct psr_cluster *cluster,
-                                 size_t n)
+static psr_status write_clusters(struct gpudedisp_job *j, const struct clock *clock,
+                                 const struct psr_cluster *cluster, size_t n)
 {
     char name[NAME_BYTES];
     bool to_stdout = !strcmp(j->opt.root, "-");
     snprintf(name, sizeof name, to_stdout ? "%s" : "%s.cand", j->opt.root);
-    psr_status st = add_file(j, files, name);
+    psr_outfile *part;
+    psr_status st = outset_create(&j->events, name, &part, &j->err);
     if (st == PSR_OK)
-        st = psr_cluster_write(files->part[files->n - 1], j->dm, clock->scale, clock->tsamp_s,
-                               cluster, n, &j->err);
+        st = psr_cluster_write(part, j->dm, clock->scale, clock->tsamp_s, cluster, n, &j->err);
     return st;
 }
 
@@ -138,7 +125,7 @@ static psr_status draw_events(struct gpudedisp_job *j, const struct clock *clock
                           &j->err);
 }
 
-static psr_status write_all(struct gpudedisp_job *j, struct event_files *files)
+psr_status gpudedisp_write_events(struct gpudedisp_job *j)
 {
     struct clock clock = {0};
     struct psr_event *event = NULL;
@@ -153,36 +140,26 @@ static psr_status write_all(struct gpudedisp_job *j, struct event_files *files)
     bool each = strcmp(j->opt.root, "-") != 0;
     for (const struct gpudedisp_line *l = j->line; each && l < j->line + j->nline; l++)
         for (size_t i = 0; st == PSR_OK && i < l->ndm; i++)
-            st = write_singlepulse(j, files, l, i);
+            st = write_singlepulse(j, l, i);
     if (st == PSR_OK)
-        st = write_clusters(j, files, &clock, cluster, ncluster);
+        st = write_clusters(j, &clock, cluster, ncluster);
+    if (st == PSR_OK)
+        st = outset_settle(&j->events, &j->err);
     if (st == PSR_OK && j->opt.plot)
         st = draw_events(j, &clock, event, nevent, ncluster ? cluster : NULL);
+    j->drawn = st == PSR_OK && j->opt.plot;
     free(clock.scale);
     free(event);
     free(cluster);
     return st;
 }
 
-/* Renames all, or removes all. */
-static psr_status commit_all(struct event_files *files, psr_status st, psr_err *err)
+psr_status gpudedisp_name_events(struct gpudedisp_job *j, psr_status st)
 {
-    for (size_t i = 0; i < files->n; i++) {
-        if (st == PSR_OK)
-            st = psr_outfile_commit(files->part[i], err);
-        else
-            psr_outfile_abort(files->part[i]);
-    }
-    return st;
-}
-
-psr_status gpudedisp_write_events(struct gpudedisp_job *j)
-{
-    struct event_files files = {.part = calloc(j->ndm + 1, sizeof *files.part)};
-    if (!files.part)
-        return psr_fail_nomem(&j->err, "the list of event files", (double)j->ndm * 8);
-    psr_status st = write_all(j, &files);
-    st = commit_all(&files, st, &j->err);
-    free(files.part);
+    if (st == PSR_OK)
+        return outset_commit(&j->events, &j->err);
+    outset_abort(&j->events);
+    if (j->drawn)
+        unlink(j->opt.plot);
     return st;
 }

@@ -1,4 +1,5 @@
 /* From the command line to trials, the source and the channels wanted. */
+#include "base/path.h"
 #include "gpudedisp.h"
 
 #include <psrkit/delays.h>
@@ -15,7 +16,7 @@ static struct psr_notes job_notes(struct gpudedisp_job *j)
 
 const char *gpudedisp_input_name(const struct gpudedisp_job *j)
 {
-    return strcmp(j->path[0], "-") ? j->path[0] : "standard input";
+    return psr_path_called(j->path[0]);
 }
 
 psr_status gpudedisp_open_source(struct gpudedisp_job *j)

@@ -1,4 +1,4 @@
-#include "gpudedisp.h"
+#include "gpudedisp_options.h"
 
 #include <string.h>
 

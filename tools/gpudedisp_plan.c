@@ -1,5 +1,6 @@
 /* -plan: the lines of a dedispersion plan out of its file, whether it is for this input, and how
  * -compat presto goes through them. */
+#include "base/path.h"
 #include "gpudedisp.h"
 
 #include "run.h"
@@ -63,7 +64,7 @@ static psr_status add_line(struct gpudedisp_job *j, const struct psr_plan_line *
 psr_status gpudedisp_read_plan(struct gpudedisp_job *j)
 {
     struct psr_planfile *plan = &j->planfile;
-    j->plan_name = strcmp(j->opt.plan, "-") != 0 ? j->opt.plan : "standard input";
+    j->plan_name = psr_path_called(j->opt.plan);
     psr_status st = psr_planfile_read(plan, j->opt.plan, &j->err);
     if (st != PSR_OK)
         return st;
@@ -123,7 +124,7 @@ static psr_status check_again(struct gpudedisp_job *j)
             return psr_fail(&j->err, PSR_EINVAL,
                             "%s: -compat presto -plan reads its input once for each line, and this "
                             "is no file",
-                            piped ? "standard input" : j->path[k]);
+                            psr_path_called(j->path[k]));
     }
     return PSR_OK;
 }

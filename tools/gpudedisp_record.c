@@ -2,6 +2,7 @@
 #include "gpudedisp.h"
 
 #include "digest.h"
+#include "run.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -133,6 +134,12 @@ void gpudedisp_check_notes(struct gpudedisp_job *j)
         strcpy(strstr(l->note, ", settings"), ", input changed meanwhile");
 }
 
+static bool is_stopped(void *ctx)
+{
+    (void)ctx;
+    return run_stop_signal() != 0;
+}
+
 struct psr_series_desc gpudedisp_common_series(const struct gpudedisp_job *j,
                                                enum psr_series_format format)
 {
@@ -146,6 +153,7 @@ struct psr_series_desc gpudedisp_common_series(const struct gpudedisp_job *j,
         .epoch = j->bary.epoch,
         .file_nbit = psr_source_file_nbit(j->source),
         .inf = psr_source_inf(j->source),
+        .stopped = is_stopped,
     };
 }
 

@@ -16,6 +16,10 @@ static psr_status describe_stream(struct gpudedisp_job *j, struct psr_dedisp_des
 {
     const struct gpudedisp_options *o = &j->opt;
     const struct psr_obs *obs = psr_source_obs(j->source);
+    int64_t mem_bytes;
+    psr_status st = gpudedisp_share_memory(j, &mem_bytes);
+    if (st != PSR_OK)
+        return st;
     *d = (struct psr_dedisp_desc){
         .nchan = obs->nchan,
         .tsamp_s = obs->tsamp_s,
@@ -25,7 +29,7 @@ static psr_status describe_stream(struct gpudedisp_job *j, struct psr_dedisp_des
         .keep = j->keep,
         .tol = (int)o->tol,
         .nthread = (int)o->ncpus,
-        .mem_bytes = o->mem_bytes,
+        .mem_bytes = mem_bytes,
     };
     return gpudedisp_choose_devices(j, d);
 }
@@ -61,6 +65,8 @@ psr_status gpudedisp_create_plans(struct gpudedisp_job *j)
     d.stream.freq_mhz = freq_mhz;
     d.line = line;
     st = psr_fanout_create(&j->fan, &d, &j->err);
+    if (st == PSR_ENOMEM)
+        st = gpudedisp_fail_memory(j);
     for (size_t k = 0; st == PSR_OK && k < j->nline; k++)
         j->line[k].plan = psr_fanout_plan(j->fan, k);
 done:
@@ -85,30 +91,10 @@ psr_status gpudedisp_check_sweep(struct gpudedisp_job *j, const struct gpudedisp
                     gpudedisp_input_name(j), highest, (long long)sweep, (long long)have);
 }
 
-/* Spectra per block: whole blocks of cleaning, which is done in place but for what becomes floats.
- */
-static void choose_block(struct gpudedisp_job *j)
-{
-    const size_t most_bytes = 64 << 20; /* larger ones are slower to go over again */
-    const struct psr_obs *obs = psr_source_obs(j->source);
-    size_t most = most_bytes / psr_source_block_bytes(j->source, 1);
-    j->block = psr_fanout_block(j->fan);
-    if (j->opt.zerodm)
-        j->block -= j->block / 4;
-    if (j->clean && j->block > most)
-        j->block = most;
-    if (j->clean)
-        j->block -= j->block % PSR_CLEAN_BLOCK;
-    if (j->clean && j->block == 0)
-        j->block = PSR_CLEAN_BLOCK;
-    if (obs->nsamp >= 0 && (size_t)obs->nsamp < j->block)
-        j->block = (size_t)obs->nsamp;
-}
-
 static psr_status create_buffers(struct gpudedisp_job *j)
 {
     const struct psr_obs *obs = psr_source_obs(j->source);
-    choose_block(j);
+    j->block = gpudedisp_choose_block(j);
     size_t room = 0;
     for (struct gpudedisp_line *l = j->line; l < j->line + j->nline; l++) {
         l->stride = gpudedisp_bary_room(l, j->block / (size_t)l->downsamp + 1);
@@ -153,6 +139,7 @@ psr_status gpudedisp_prepare(struct gpudedisp_job *j)
     } step[] = {
         {.run = gpudedisp_make_trials},
         {.run = gpudedisp_open_source},
+        {.run = gpudedisp_check_names},
         {.run = gpudedisp_check_band},
         {.run = gpudedisp_choose_channels},
         {.run = gpudedisp_create_clean},
@@ -191,6 +178,7 @@ void gpudedisp_release(struct gpudedisp_job *j)
         psr_patch_destroy(l->patch);
     }
     psr_series_abort(j->series);
+    outset_abort(&j->events);
     psr_fanout_destroy(j->fan);
     psr_source_close(j->source);
     psr_clean_destroy(j->clean);

@@ -3,6 +3,7 @@
 
 #include "base/threads.h"
 #include "run.h"
+#include <psrkit/number.h>
 #include <psrkit/subband.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,13 @@ struct sub_run {
     size_t stride;
     int64_t nout;
 };
+
+size_t gpudedisp_count_subbands(const struct gpudedisp_job *j)
+{
+    if (psr_source_inf(j->source))
+        return psr_source_obs(j->source)->nchan;
+    return j->line->nsub ? (size_t)j->line->nsub : GPUDEDISP_NSUB;
+}
 
 psr_status gpudedisp_finish_subbands(struct gpudedisp_job *j, struct subbands *bands,
                                      const struct psr_obs *obs)
@@ -55,22 +63,26 @@ static double buffer_bytes(const struct sub_run *s, size_t n)
     const struct gpudedisp_job *j = s->job;
     double most = (double)n + (j->clean ? PSR_CLEAN_BLOCK : 0);
     double floats = (double)s->nsub / (double)j->line->downsamp;
-    if (j->clean)
+    double bytes = (double)psr_source_block_bytes(j->source, n);
+    if (j->clean) {
         floats += (double)psr_source_obs(j->source)->nchan;
-    return (double)psr_source_block_bytes(j->source, n) + most * floats * sizeof(float);
+        bytes += (double)psr_clean_bytes(j->clean);
+    }
+    return bytes + most * floats * sizeof(float);
 }
 
 /* What -mem leaves to the plan; 0: no bound. */
 static psr_status share_memory(const struct sub_run *s, int64_t *plan_bytes)
 {
     struct gpudedisp_job *j = s->job;
+    char need[PSR_SIZE_TEXT], have[PSR_SIZE_TEXT];
     int64_t least = (int64_t)buffer_bytes(s, LEAST_BLOCK);
     *plan_bytes = j->opt.mem_bytes ? j->opt.mem_bytes - least : 0;
     if (*plan_bytes > 0 || !j->opt.mem_bytes)
         return PSR_OK;
-    return psr_fail(&j->err, PSR_ENOMEM,
-                    "-mem: %lld bytes, must be above the %lld of buffers for %d spectra",
-                    (long long)j->opt.mem_bytes, (long long)least, LEAST_BLOCK);
+    return psr_fail(&j->err, PSR_ENOMEM, "-mem: %s, must be above the %s of buffers for %d spectra",
+                    psr_size_text(have, (double)j->opt.mem_bytes),
+                    psr_size_text(need, (double)least), LEAST_BLOCK);
 }
 
 static psr_status create_plan(struct sub_run *s)
@@ -83,9 +95,7 @@ static psr_status create_plan(struct sub_run *s)
         return psr_fail_nomem(&j->err, "channel frequencies", (double)obs->nchan * 8);
     for (size_t c = 0; c < obs->nchan; c++)
         freq_mhz[c] = psr_obs_freq_mhz(obs, c);
-    s->nsub = psr_source_inf(j->source) ? obs->nchan
-              : j->line->nsub           ? (size_t)j->line->nsub
-                                        : GPUDEDISP_NSUB;
+    s->nsub = gpudedisp_count_subbands(j);
     psr_status st = share_memory(s, &plan_bytes);
     if (!st)
         st = psr_subband_create(&s->plan,
@@ -148,8 +158,8 @@ static psr_status prepare(struct sub_run *s)
 {
     struct gpudedisp_job *j = s->job;
     static psr_status (*const step[])(struct gpudedisp_job *) = {
-        gpudedisp_make_trials, gpudedisp_open_source, gpudedisp_choose_channels,
-        gpudedisp_create_clean};
+        gpudedisp_make_trials, gpudedisp_open_source, gpudedisp_check_names,
+        gpudedisp_choose_channels, gpudedisp_create_clean};
     psr_status st = PSR_OK;
     for (size_t k = 0; k < sizeof step / sizeof *step && !st; k++)
         st = step[k](j);

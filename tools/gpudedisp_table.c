@@ -1,5 +1,5 @@
 /* The options of gpudedisp, in the order of --help. */
-#include "gpudedisp.h"
+#include "gpudedisp_options.h"
 
 static void add_input(struct cli_table *list, struct gpudedisp_options *o)
 {

@@ -34,6 +34,7 @@ tools_ddplan_SOURCES = \
 	tools/ddplan_options.c \
 	tools/ddplan_plot.c \
 	tools/ddplan_script.c \
+	tools/ddplan_table.c \
 	tools/ddplan_text.c
 
 tools_fakebin_CPPFLAGS = $(tools_cppflags)
@@ -46,7 +47,9 @@ tools_fakebin_SOURCES = \
 	tools/fakebin_output.c \
 	tools/fakebin_setup.c \
 	tools/fakebin_table.c \
-	tools/fakebin_volt.c
+	tools/fakebin_volt.c \
+	tools/guard.c \
+	tools/guard.h
 
 tools_frbbeam_CPPFLAGS = $(tools_cppflags)
 tools_frbbeam_SOURCES = \
@@ -63,7 +66,9 @@ tools_frbbeam_SOURCES = \
 	tools/frbbeam_report.c \
 	tools/frbbeam_scale.c \
 	tools/frbbeam_setup.c \
-	tools/frbbeam_sums.c
+	tools/frbbeam_sums.c \
+	tools/guard.c \
+	tools/guard.h
 
 tools_gpuaccel_pulscan_CPPFLAGS = $(tools_cppflags)
 tools_gpuaccel_pulscan_SOURCES = \
@@ -77,11 +82,12 @@ tools_gpuaccel_pulscan_SOURCES = \
 	tools/gpuaccel-pulscan_output.c \
 	tools/gpuaccel-pulscan_plan.c \
 	tools/gpuaccel-pulscan_table.c \
+	tools/guard.c \
+	tools/guard.h \
 	tools/planeplot.c \
 	tools/planeplot.h
 
 tools_gpudedisp_CPPFLAGS = $(tools_cppflags)
-tools_gpudedisp_LDADD = $(LDADD) $(ZLIB_LIBS)
 tools_gpudedisp_SOURCES = \
 	$(tools_gnuplot) \
 	$(tools_shared) \
@@ -98,7 +104,10 @@ tools_gpudedisp_SOURCES = \
 	tools/gpudedisp_events.c \
 	tools/gpudedisp_input.c \
 	tools/gpudedisp_line.c \
+	tools/gpudedisp_memory.c \
+	tools/gpudedisp_names.c \
 	tools/gpudedisp_options.c \
+	tools/gpudedisp_options.h \
 	tools/gpudedisp_plan.c \
 	tools/gpudedisp_reader.c \
 	tools/gpudedisp_record.c \
@@ -106,6 +115,10 @@ tools_gpudedisp_SOURCES = \
 	tools/gpudedisp_setup.c \
 	tools/gpudedisp_sub.c \
 	tools/gpudedisp_table.c \
+	tools/guard.c \
+	tools/guard.h \
+	tools/outset.c \
+	tools/outset.h \
 	tools/pulseplot.c \
 	tools/pulseplot.h \
 	tools/subbands.c \

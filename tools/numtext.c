@@ -14,12 +14,13 @@ static const double exact_power[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1
                                      1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                      1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-/* Adds the digits at p to *mantissa; returns where they end. */
+/* Adds the digits at p to *mantissa, which more than 19 of them overflow; returns where they end.
+ * *ndigit counts them from the first that is not 0. */
 static const char *take_digits(const char *p, uint64_t *mantissa, int *ndigit)
 {
     for (; *p >= '0' && *p <= '9'; p++) {
         *mantissa = 10 * *mantissa + (uint64_t)(*p - '0');
-        *ndigit += *mantissa != 0;
+        *ndigit += *ndigit > 0 || *p != '0';
     }
     return p;
 }

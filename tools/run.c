@@ -1,7 +1,11 @@
 #include "run.h"
 
+#include "base/threads.h"
+#include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -11,6 +15,21 @@ static volatile sig_atomic_t caught_signal;
 static void note_signal(int signal)
 {
     caught_signal = signal;
+}
+
+void run_catch_limit(void)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    sigemptyset(&ignore.sa_mask);
+    sigaction(SIGXFSZ, &ignore, NULL);
+}
+
+void run_hold_descriptors(void)
+{
+    static const int useless[] = {O_WRONLY, O_RDONLY, O_RDONLY};
+    for (int fd = 0; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", useless[fd]) < 0)
+            return; /* as it was */
 }
 
 void run_catch_signals(void)
@@ -27,7 +46,40 @@ void run_catch_signals(void)
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     sigemptyset(&ignore.sa_mask);
     sigaction(SIGPIPE, &ignore, NULL);
-    sigaction(SIGXFSZ, &ignore, NULL);
+    run_catch_limit();
+}
+
+static void *wait_for_others(void *lock)
+{
+    pthread_mutex_lock(lock);
+    pthread_mutex_unlock(lock);
+    return NULL;
+}
+
+/* Returned: how many threads there can be at once beside this one, at most most. */
+static int count_startable(int most)
+{
+    pthread_t *thread = calloc((size_t)most + 1, sizeof *thread);
+    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    int n = 0;
+    pthread_mutex_lock(&lock);
+    while (thread && n < most && pthread_create(&thread[n], NULL, wait_for_others, &lock) == 0)
+        n++;
+    pthread_mutex_unlock(&lock);
+    for (int k = 0; k < n; k++)
+        pthread_join(thread[k], NULL);
+    free(thread);
+    return n;
+}
+
+void run_limit_threads(int64_t *ncpus, const char *name)
+{
+    int wanted = psr_count_threads((int)*ncpus), can = 1 + count_startable(wanted - 1);
+    if (can == wanted)
+        return;
+    *ncpus = can;
+    if (name)
+        fprintf(stderr, "%s: of %d threads %d can be started, and are\n", name, wanted, can);
 }
 
 int run_stop_signal(void)

@@ -5,10 +5,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Puts something in the place of standard input, output and error where they are closed, or the
+ * first file that is opened would be, and messages would go into it.  Reading or writing fails as
+ * before. */
+void run_hold_descriptors(void);
+
 /* From now on SIGINT, SIGTERM and SIGHUP only set a flag, so that the main loop can stop and remove
  * its temporary files; a second one ends the program at once.  Waiting for a pipe ends too.  A
  * closed pipe and the limit on the size of files become write errors. */
 void run_catch_signals(void);
+
+/* From now on the limit on the size of files is a write error, as in run_catch_signals. */
+void run_catch_limit(void);
+
+/* Makes *ncpus, 0 for all, no more threads than can be started: where a limit is lower OpenMP ends
+ * the program, and its temporary files stay.
+ * Given:  name  of the tool, for a remark; NULL: none */
+void run_limit_threads(int64_t *ncpus, const char *name);
 
 /* The signal that asked the program to stop, or 0. */
 int run_stop_signal(void);

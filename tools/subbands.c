@@ -1,7 +1,7 @@
 #include "subbands.h"
 
+#include "outset.h"
 #include <math.h>
-#include <psrkit/outfile.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -10,11 +10,10 @@ struct subbands {
     size_t nsub;
     enum subbands_rule rule;
     int64_t saturated;
-    psr_outfile **part; /* [nsub + 1] the last is the .inf */
+    struct outset files; /* [nsub + 1] the last is the .inf */
 };
 
-/* As many digits as PRESTO gives them: 10 sub-bands have one. */
-static int digits(size_t nsub)
+int subbands_digits(size_t nsub)
 {
     int n = 1;
     for (size_t most = 10; nsub > most; most *= 10)
@@ -28,10 +27,11 @@ static psr_status create_parts(struct subbands *b, psr_err *err)
     for (size_t s = 0; s <= b->nsub && !st; s++) {
         char name[PSR_TEXT_MAX + 16];
         if (s < b->nsub)
-            snprintf(name, sizeof name, "%s%0*u", b->stem, digits(b->nsub), (unsigned)s);
+            snprintf(name, sizeof name, "%s%0*u", b->stem, subbands_digits(b->nsub), (unsigned)s);
         else
             snprintf(name, sizeof name, "%s.inf", b->stem);
-        st = psr_outfile_create(&b->part[s], name, err);
+        psr_outfile *out;
+        st = outset_create(&b->files, name, &out, err);
     }
     return st;
 }
@@ -42,12 +42,8 @@ psr_status subbands_create(struct subbands **out, const char *root, int dm_decim
     psr_status st = PSR_OK;
     *out = NULL;
     struct subbands *b = calloc(1, sizeof *b);
-    if (b)
-        b->part = calloc(nsub + 1, sizeof *b->part);
-    if (!b || !b->part) {
-        free(b);
-        return psr_fail_nomem(err, "sub-bands", (double)nsub * 8);
-    }
+    if (!b)
+        return psr_fail_nomem(err, "sub-bands", sizeof *b);
     b->nsub = nsub;
     b->rule = rule;
     int n = snprintf(b->stem, sizeof b->stem, "%s_DM%.*f.sub", root, dm_decimals, dm);
@@ -85,7 +81,7 @@ psr_status subbands_write(struct subbands *b, size_t s, const float *x, size_t n
         return psr_fail_nomem(err, "a sub-band", (double)n * sizeof *narrow);
     for (size_t t = 0; t < n; t++)
         narrow[t] = b->rule == SUBBANDS_WRAP ? wrap(x[t]) : saturate(b, x[t]);
-    psr_status st = psr_outfile_write(b->part[s], narrow, n * sizeof *narrow, err);
+    psr_status st = psr_outfile_write(b->files.file[s].out, narrow, n * sizeof *narrow, err);
     free(narrow);
     return st;
 }
@@ -98,12 +94,9 @@ int64_t subbands_saturated(const struct subbands *b)
 psr_status subbands_finish(struct subbands *b, struct psr_inf *inf, psr_err *err)
 {
     snprintf(inf->name, sizeof inf->name, "%s", b->stem);
-    psr_status st = psr_inf_write(b->part[b->nsub], inf, err);
-    for (size_t s = 0; s <= b->nsub && !st; s++) {
-        psr_outfile *part = b->part[s];
-        b->part[s] = NULL;
-        st = psr_outfile_commit(part, err);
-    }
+    psr_status st = psr_inf_write(b->files.file[b->nsub].out, inf, err);
+    if (!st)
+        st = outset_commit(&b->files, err);
     subbands_abort(b);
     return st;
 }
@@ -112,8 +105,6 @@ void subbands_abort(struct subbands *b)
 {
     if (!b)
         return;
-    for (size_t s = 0; s <= b->nsub; s++)
-        psr_outfile_abort(b->part[s]);
-    free(b->part);
+    outset_abort(&b->files);
     free(b);
 }

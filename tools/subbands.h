@@ -14,19 +14,24 @@ enum subbands_rule {
                           cut off */
 };
 
+/* Digits of a number in a file's name, as many as PRESTO gives them: 10 sub-bands have one. */
+int subbands_digits(size_t nsub);
+
 /* *out is NULL on error. */
-psr_status subbands_create(struct subbands **out, const char *root, int dm_decimals, double dm,
-                           size_t nsub, enum subbands_rule rule, psr_err *err);
+PSR_MUST_CHECK psr_status subbands_create(struct subbands **out, const char *root, int dm_decimals,
+                                          double dm, size_t nsub, enum subbands_rule rule,
+                                          psr_err *err);
 
 /* Appends n samples to sub-band s, 0 being the lowest. */
-psr_status subbands_write(struct subbands *b, size_t s, const float *x, size_t n, psr_err *err);
+PSR_MUST_CHECK psr_status subbands_write(struct subbands *b, size_t s, const float *x, size_t n,
+                                         psr_err *err);
 
 /* Samples so far that 16 bits could not hold. */
 int64_t subbands_saturated(const struct subbands *b);
 
 /* Writes inf, but for its name, which is set here, and names all files.  b is gone whatever the
  * status. */
-psr_status subbands_finish(struct subbands *b, struct psr_inf *inf, psr_err *err);
+PSR_MUST_CHECK psr_status subbands_finish(struct subbands *b, struct psr_inf *inf, psr_err *err);
 
 /* NULL is fine. */
 void subbands_abort(struct subbands *b);

@@ -3,7 +3,7 @@
 #define PSR_BASE_CUDA_CALL_H
 
 #include <cuda_runtime_api.h>
-#include <psrkit/status.h>
+#include <psrkit/device.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -22,7 +22,7 @@ static inline psr_status psr_cuda_fail(int device, cudaError_t e, const char *wh
     return psr_fail(err, PSR_EDEVICE, "device %d: %s: %s", device, what, cudaGetErrorString(e));
 }
 
-/* Takes memory of the current device, or page-locked memory of the host.
+/* Takes memory of the current device, or that of psr_device_pin, to be freed by psr_device_unpin.
  * Given:    to      where the pointer goes, of whatever type
  *           taken   bytes are added to it */
 static inline cudaError_t psr_cuda_take(void *to, size_t bytes, int64_t *taken)
@@ -37,7 +37,8 @@ static inline cudaError_t psr_cuda_take(void *to, size_t bytes, int64_t *taken)
 static inline cudaError_t psr_cuda_take_pinned(void *to, size_t bytes, int64_t *taken)
 {
     void *p = NULL;
-    TRY(cudaMallocHost(&p, bytes ? bytes : 1));
+    if (psr_device_pin(&p, bytes, NULL))
+        return cudaErrorMemoryAllocation;
     memcpy(to, &p, sizeof p);
     *taken += (int64_t)bytes;
     return cudaSuccess;

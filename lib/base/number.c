@@ -8,12 +8,20 @@
 #include <string.h>
 #include <strings.h>
 
+/* A 0 that comes first only fills a column: beam 0037 is beam 37. */
+static int base_of(const char *text)
+{
+    const char *digit = text + strspn(text, " \t\n\v\f\r");
+    digit += *digit == '-' || *digit == '+';
+    return digit[0] == '0' && (digit[1] == 'x' || digit[1] == 'X') ? 16 : 10;
+}
+
 psr_status psr_parse_int(const char *what, const char *text, int64_t min, int64_t max,
                          int64_t *value, psr_err *err)
 {
     char *end;
     errno = 0;
-    long long v = strtoll(text, &end, 0);
+    long long v = strtoll(text, &end, base_of(text));
     if (end == text || *end)
         return psr_fail(err, PSR_EINVAL, "%s: '%s' is not a whole number", what, text);
     if (v < min || (errno == ERANGE && v < 0))
@@ -65,4 +73,15 @@ psr_status psr_parse_size(const char *what, const char *text, int64_t *bytes, ps
         return psr_fail(err, PSR_EINVAL, "%s: %s is outside 1 byte to 4 EiB", what, text);
     *bytes = (int64_t)v;
     return PSR_OK;
+}
+
+const char *psr_size_text(char text[PSR_SIZE_TEXT], double bytes)
+{
+    static const char *const unit[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    size_t i = 0;
+    for (; bytes >= 1024 && i + 1 < sizeof unit / sizeof *unit; i++)
+        bytes /= 1024;
+    double step = i == 0 || bytes >= 100 ? 1 : bytes >= 10 ? 0.1 : 0.01;
+    psr_plain_snprintf(text, PSR_SIZE_TEXT, "%.6g %s", ceil(bytes / step) * step, unit[i]);
+    return text;
 }

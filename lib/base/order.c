@@ -143,3 +143,45 @@ float psr_order_select(const float *x, size_t n, size_t k)
     sort_few(few, b.nhi - b.nlo);
     return few[k - b.nlo];
 }
+
+/* --- the median of a few ---------------------------------------------------------------------- */
+
+static void swap(float *a, float *b)
+{
+    float was = *a;
+    *a = *b;
+    *b = was;
+}
+
+/* Orders x so that x[k] is what it is in sorted order, and nothing before it is greater. */
+static void place_rank(float *x, ptrdiff_t n, ptrdiff_t k)
+{
+    ptrdiff_t lo = 0, hi = n - 1;
+    while (lo < hi) {
+        float pivot = x[(lo + hi) / 2];
+        ptrdiff_t i = lo, j = hi;
+        while (i <= j) {
+            while (x[i] < pivot)
+                i++;
+            while (x[j] > pivot)
+                j--;
+            if (i <= j)
+                swap(x + i++, x + j--);
+        }
+        lo = k > j ? i : lo;
+        hi = k < i ? j : hi;
+        if (k > j && k < i)
+            return;
+    }
+}
+
+double psr_order_median(float *x, size_t n)
+{
+    place_rank(x, (ptrdiff_t)n, (ptrdiff_t)(n / 2));
+    if (n % 2)
+        return (double)x[n / 2];
+    float below = x[0];
+    for (size_t i = 1; i < n / 2; i++)
+        below = x[i] > below ? x[i] : below;
+    return ((double)below + (double)x[n / 2]) / 2;
+}

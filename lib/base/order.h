@@ -8,4 +8,8 @@
  * five fast readings of x, and 40 at the very worst. */
 float psr_order_select(const float *x, size_t n, size_t k);
 
+/* The median of n > 0 floats, the mean of the two middle ones where n is even.  x is put into
+ * another order; with floats among them that are no numbers the result is some float. */
+double psr_order_median(float *x, size_t n);
+
 #endif

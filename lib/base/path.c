@@ -14,3 +14,8 @@ char *psr_path_beside(const char *path, const char *suffix)
     }
     return beside;
 }
+
+const char *psr_path_called(const char *path)
+{
+    return strcmp(path, "-") ? path : "standard input";
+}

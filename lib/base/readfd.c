@@ -1,8 +1,23 @@
 #include "readfd.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <string.h>
 #include <unistd.h>
+
+psr_status psr_open_regular(int *fd, struct stat *status, const char *path, psr_err *err)
+{
+    *fd = -1;
+    if (strcmp(path, "-") == 0)
+        return PSR_OK;
+    if (stat(path, status) != 0)
+        return psr_fail_errno(err, "%s", path);
+    if (!S_ISREG(status->st_mode))
+        return PSR_OK;
+    *fd = open(path, O_RDONLY | O_CLOEXEC);
+    return *fd < 0 ? psr_fail_errno(err, "%s", path) : PSR_OK;
+}
 
 ssize_t psr_read_some(int fd, void *to, size_t n)
 {
@@ -14,6 +29,22 @@ ssize_t psr_read_some(int fd, void *to, size_t n)
         got = read(fd, to, n);
     }
     return got;
+}
+
+ssize_t psr_read_at(int fd, void *to, size_t n, int64_t at)
+{
+    size_t done = 0;
+    while (done < n) {
+        ssize_t got = pread(fd, (char *)to + done, n - done, (off_t)(at + (int64_t)done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            break;
+        done += (size_t)got;
+    }
+    return (ssize_t)done;
 }
 
 psr_status psr_read_all(int fd, const char *path, void *to, int64_t n, psr_err *err)

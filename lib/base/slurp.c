@@ -1,13 +1,10 @@
 #include "slurp.h"
 
+#include "path.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-const char *psr_slurp_name(const char *path)
-{
-    return strcmp(path, "-") ? path : "standard input";
-}
 
 /* Reads on until the end of f or one byte more than most. */
 static psr_status read_all(FILE *f, const char *name, size_t most, char **text, size_t *n,
@@ -32,7 +29,7 @@ static psr_status read_all(FILE *f, const char *name, size_t most, char **text, 
 
 psr_status psr_slurp(const char *path, size_t most, char **text, size_t *n, psr_err *err)
 {
-    const char *name = psr_slurp_name(path);
+    const char *name = psr_path_called(path);
     FILE *f = strcmp(path, "-") ? fopen(path, "re") : stdin;
     *text = NULL;
     *n = 0;

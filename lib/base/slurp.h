@@ -12,7 +12,4 @@
 PSR_MUST_CHECK psr_status psr_slurp(const char *path, size_t most, char **text, size_t *n,
                                     psr_err *err);
 
-/* How messages call path. */
-const char *psr_slurp_name(const char *path);
-
 #endif

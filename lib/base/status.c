@@ -1,6 +1,7 @@
 #include <psrkit/status.h>
 
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,11 +14,32 @@ static void make_printable(char *text)
             *text = '?';
 }
 
+/* Two names of the greatest length that the system takes, and what is wrong with them. */
+enum { WHOLE_BYTES = 2 * PATH_MAX + 1024, HEAD_BYTES = 128 };
+
+/* Names come first in a message, and what is wrong last: too long a one loses its middle. */
+static void put_message(psr_err *err, psr_status code, const char *whole)
+{
+    static const char gap[] = "...";
+    size_t n = strlen(whole), most = sizeof err->msg - 1;
+    const char *tail = whole;
+    char *to = err->msg;
+    if (n > most) {
+        memcpy(to, whole, HEAD_BYTES);
+        memcpy(to + HEAD_BYTES, gap, sizeof gap - 1);
+        to += HEAD_BYTES + sizeof gap - 1;
+        tail = whole + n - (most - HEAD_BYTES - (sizeof gap - 1));
+    }
+    strcpy(to, tail);
+    err->code = code;
+    make_printable(err->msg);
+}
+
 static void format_message(psr_err *err, psr_status code, const char *fmt, va_list ap)
 {
-    err->code = code;
-    vsnprintf(err->msg, sizeof err->msg, fmt, ap);
-    make_printable(err->msg);
+    char whole[WHOLE_BYTES];
+    vsnprintf(whole, sizeof whole, fmt, ap);
+    put_message(err, code, whole);
 }
 
 psr_status psr_fail(psr_err *err, psr_status code, const char *fmt, ...)
@@ -36,12 +58,14 @@ psr_status psr_fail_errno(psr_err *err, const char *fmt, ...)
     int cause = errno;
     psr_status code = cause == ENOMEM ? PSR_ENOMEM : PSR_EIO;
     if (err) {
+        char whole[WHOLE_BYTES];
         va_list ap;
         va_start(ap, fmt);
-        format_message(err, code, fmt, ap);
+        vsnprintf(whole, sizeof whole, fmt, ap);
         va_end(ap);
-        size_t used = strlen(err->msg);
-        snprintf(err->msg + used, sizeof err->msg - used, ": %s", strerror(cause));
+        size_t used = strlen(whole);
+        snprintf(whole + used, sizeof whole - used, ": %s", strerror(cause));
+        put_message(err, code, whole);
     }
     return code;
 }

@@ -1,4 +1,6 @@
-#include "../formats/rows.h"
+#include "base/path.h"
+#include "base/units.h"
+#include "formats/rows.h"
 
 #include <psrkit/array.h>
 #include <psrkit/barycentre.h>
@@ -9,8 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const double light_m_s = 299792458;
 
 enum { MOST_DISHES = PSR_ARRAY_GRID_MAX * PSR_ARRAY_GRID_MAX, ABSENT = -2 };
 
@@ -219,7 +219,7 @@ psr_status psr_array_read(struct psr_array *a, const char *path, psr_err *err)
     *a = (struct psr_array){.telescope = "Unknown"};
     psr_status st = psr_rows_read(path, take_row, &p, err);
     if (!st)
-        st = check_complete(a, strcmp(path, "-") ? path : "standard input", err);
+        st = check_complete(a, psr_path_called(path), err);
     if (st)
         psr_array_clear(a);
     return st;
@@ -245,7 +245,7 @@ psr_status psr_array_set_site(struct psr_array *a, const char *text, psr_err *er
 /* Coordinate of one axis per unit of direction cosine. */
 static double axis_scale(size_t places, double spacing_m, double freq_mhz)
 {
-    return (double)places * spacing_m * freq_mhz * 1e6 / light_m_s;
+    return (double)places * spacing_m * freq_mhz * 1e6 / PSR_LIGHT_M_S;
 }
 
 void psr_array_theta(const struct psr_array *a, double freq_mhz, double north, double east,

@@ -1,11 +1,9 @@
 #include "beam_backend.h"
 
-#include "../base/memory.h"
-#include "../base/threads.h"
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
+#include "base/memory.h"
+#include "base/threads.h"
 
+#include <config.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "beam_cpu_kernel.h"
 
-#include "../base/isa.h"
+#include "base/isa.h"
 
 #if defined __clang__
 #pragma STDC FP_CONTRACT OFF

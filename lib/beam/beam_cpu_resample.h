@@ -24,11 +24,11 @@ struct psr_resample_scratch {
 };
 
 /* On error what was taken is to be dropped too.  Status: PSR_ENOMEM. */
-psr_status psr_resampler_init(struct psr_resampler *r, const struct psr_beam_work *w,
-                              const struct psr_beam_loops *loops, psr_err *err);
+PSR_MUST_CHECK psr_status psr_resampler_init(struct psr_resampler *r, const struct psr_beam_work *w,
+                                             const struct psr_beam_loops *loops, psr_err *err);
 void psr_resampler_drop(struct psr_resampler *r);
-psr_status psr_resample_scratch_take(struct psr_resample_scratch *s, const struct psr_beam_work *w,
-                                     psr_err *err);
+PSR_MUST_CHECK psr_status psr_resample_scratch_take(struct psr_resample_scratch *s,
+                                                    const struct psr_beam_work *w, psr_err *err);
 void psr_resample_scratch_drop(struct psr_resample_scratch *s);
 
 /* Given:    level [2M][PSR_BEAM_GROUP][2N], nsum sums of channel f; those beyond are not used

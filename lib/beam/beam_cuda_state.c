@@ -442,7 +442,7 @@ void psr_beam_cuda_free(struct psr_beam_cuda *c)
         const struct psr_beam_half *h = c->half + n;
         const cudaEvent_t event[] = {h->copied, h->freed, h->given, h->drained, c->done[n]};
         cudaFree(h->d_in);
-        cudaFreeHost(h->h_in);
+        psr_device_unpin(h->h_in);
         for (int k = 0; k < 5; k++)
             if (event[k])
                 cudaEventDestroy(event[k]);

@@ -1,4 +1,6 @@
-#include "../formats/rows.h"
+#include "base/path.h"
+#include "base/slurp.h"
+#include "formats/rows.h"
 
 #include <psrkit/pointing.h>
 
@@ -8,10 +10,10 @@
 #include <string.h>
 
 /* So that the intensity of all dishes at their largest, summed for long, is a float. */
-static const float GAIN_MAX = 1e12f;
+static const double GAIN_MAX = 1e12;
 
 struct gains {
-    const char *path;
+    const char *name;
     size_t nfreq, ndish;
     float *weight; /* [nfreq][2][ndish][2] */
 };
@@ -50,10 +52,9 @@ static psr_status take_row(void *ctx, const struct psr_row *row, psr_err *err)
     if (!st)
         st = take_index(row, 2, "dish", g->ndish, &d0, &d1, err);
     if (!st)
-        st = psr_row_double(row, 3, "real part", (double)-GAIN_MAX, (double)GAIN_MAX, &re, err);
+        st = psr_row_double(row, 3, "real part", -GAIN_MAX, GAIN_MAX, &re, err);
     if (!st)
-        st =
-            psr_row_double(row, 4, "imaginary part", (double)-GAIN_MAX, (double)GAIN_MAX, &im, err);
+        st = psr_row_double(row, 4, "imaginary part", -GAIN_MAX, GAIN_MAX, &im, err);
     if (!st && row->n > 5)
         st = psr_row_fail(row, err, "'%s' is a word too many", row->word[5]);
     for (size_t f = f0; !st && f < f1; f++)
@@ -75,19 +76,20 @@ static const char npy_magic[] = "\x93NUMPY";
 static psr_status read_npy_header(FILE *in, const struct gains *g, char **text, psr_err *err)
 {
     unsigned char b[12];
-    bool fine = fread(b, 1, 10, in) == 10 && (b[6] == 1 || b[6] == 2 || b[6] == 3);
+    bool fine = fread(b, 1, 10, in) == 10 && !memcmp(b, npy_magic, sizeof npy_magic - 1) &&
+                (b[6] == 1 || b[6] == 2 || b[6] == 3);
     size_t n = fine ? b[8] + 256u * b[9] : 0;
     if (fine && b[6] > 1) {
         fine = fread(b + 10, 1, 2, in) == 2;
         n += 65536u * b[10] + 16777216u * b[11];
     }
     if (!fine || n > NPY_HEADER_MAX)
-        return psr_fail(err, PSR_EFORMAT, "%s: a NumPy header that is cut or too long", g->path);
+        return psr_fail(err, PSR_EFORMAT, "%s: a NumPy header that is cut or too long", g->name);
     *text = calloc(n + 1, 1);
     if (!*text)
         return psr_fail_nomem(err, "a NumPy header", (double)n);
     if (fread(*text, 1, n, in) != n)
-        return psr_fail(err, PSR_EFORMAT, "%s: ends within its NumPy header", g->path);
+        return psr_fail(err, PSR_EFORMAT, "%s: ends within its NumPy header", g->name);
     return PSR_OK;
 }
 
@@ -107,15 +109,15 @@ static psr_status check_npy(const char *text, const struct gains *g, bool *is_do
     *is_double = !strncmp(kind, "'<c16'", 6);
     if (!*is_double && strncmp(kind, "'<c8'", 5) != 0)
         return psr_fail(err, PSR_EFORMAT,
-                        "%s: numbers of kind %.*s, must be complex: '<c8' or '<c16'", g->path,
+                        "%s: numbers of kind %.*s, must be complex: '<c8' or '<c16'", g->name,
                         (int)strcspn(kind, ","), kind);
     if (strncmp(npy_field(text, "'fortran_order'"), "False", 5) != 0)
-        return psr_fail(err, PSR_EFORMAT, "%s: in Fortran's order, must be in C's", g->path);
+        return psr_fail(err, PSR_EFORMAT, "%s: in Fortran's order, must be in C's", g->name);
     if (sscanf(shape, "(%llu, %llu, %llu%n", &f, &p, &d, &n) != 3 || shape[n] != ')' ||
         f != g->nfreq || p != PSR_BEAM_NPOL || d != g->ndish)
         return psr_fail(err, PSR_EFORMAT,
                         "%s: shape %.*s), must be (%zu, %d, %zu): channels, polarisations, dishes",
-                        g->path, (int)strcspn(shape, ")"), shape, g->nfreq, PSR_BEAM_NPOL,
+                        g->name, (int)strcspn(shape, ")"), shape, g->nfreq, PSR_BEAM_NPOL,
                         g->ndish);
     return PSR_OK;
 }
@@ -131,9 +133,9 @@ static psr_status read_npy_numbers(FILE *in, struct gains *g, bool is_double, ps
             g->weight[i] = (float)x;
     }
     if (!fine)
-        return psr_fail(err, PSR_EFORMAT, "%s: ends before its %zu numbers", g->path, count(g));
+        return psr_fail(err, PSR_EFORMAT, "%s: ends before its %zu numbers", g->name, count(g));
     if (fgetc(in) != EOF)
-        return psr_fail(err, PSR_EFORMAT, "%s: goes on after its %zu numbers", g->path, count(g));
+        return psr_fail(err, PSR_EFORMAT, "%s: goes on after its %zu numbers", g->name, count(g));
     return PSR_OK;
 }
 
@@ -155,43 +157,42 @@ static psr_status read_npy(FILE *in, struct gains *g, psr_err *err)
 static psr_status check_range(const struct gains *g, psr_err *err)
 {
     for (size_t i = 0; i < count(g); i++)
-        if (!(fabsf(g->weight[2 * i]) <= GAIN_MAX && fabsf(g->weight[2 * i + 1]) <= GAIN_MAX))
+        if (!(fabs((double)g->weight[2 * i]) <= GAIN_MAX &&
+              fabs((double)g->weight[2 * i + 1]) <= GAIN_MAX))
             return psr_fail(err, PSR_EFORMAT,
                             "%s: the gain of channel %zu, polarisation %zu, dish %zu is %g %+gi, "
                             "must be within %g",
-                            g->path, i / g->ndish / PSR_BEAM_NPOL, i / g->ndish % PSR_BEAM_NPOL,
+                            g->name, i / g->ndish / PSR_BEAM_NPOL, i / g->ndish % PSR_BEAM_NPOL,
                             i % g->ndish, (double)g->weight[2 * i], (double)g->weight[2 * i + 1],
-                            (double)GAIN_MAX);
+                            GAIN_MAX);
     return PSR_OK;
 }
 
-static psr_status read_file(struct gains *g, psr_err *err)
+static psr_status read_file(struct gains *g, const char *path, psr_err *err)
 {
-    char magic[sizeof npy_magic - 1];
-    FILE *in = fopen(g->path, "rb");
+    FILE *in = strcmp(path, "-") ? fopen(path, "rb") : stdin;
     if (!in)
-        return psr_fail_errno(err, "%s", g->path);
-    bool npy = fread(magic, 1, sizeof magic, in) == sizeof magic &&
-               !memcmp(magic, npy_magic, sizeof magic);
-    rewind(in);
-    psr_status st = npy ? read_npy(in, g, err) : PSR_OK;
-    fclose(in);
-    if (!npy)
-        st = psr_rows_read(g->path, take_row, g, err);
+        return psr_fail_errno(err, "%s", path);
+    int first = getc(in);
+    ungetc(first, in);
+    bool npy = first == (unsigned char)npy_magic[0];
+    psr_status st = npy ? read_npy(in, g, err) : psr_rows_take(in, g->name, take_row, g, err);
+    if (in != stdin)
+        fclose(in);
     return st ? st : check_range(g, err);
 }
 
 psr_status psr_gains_read(const char *path, size_t nfreq, size_t ndish, float **weight,
                           psr_err *err)
 {
-    struct gains g = {.path = path, .nfreq = nfreq, .ndish = ndish};
+    struct gains g = {.name = psr_path_called(path), .nfreq = nfreq, .ndish = ndish};
     *weight = NULL;
     g.weight = calloc(count(&g), 2 * sizeof *g.weight);
     if (!g.weight)
         return psr_fail_nomem(err, "gains", (double)count(&g) * 2 * sizeof *g.weight);
     for (size_t i = 0; i < count(&g); i++)
         g.weight[2 * i] = 1;
-    psr_status st = read_file(&g, err);
+    psr_status st = read_file(&g, path, err);
     if (st)
         free(g.weight);
     else

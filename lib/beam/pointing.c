@@ -1,4 +1,6 @@
-#include "../formats/rows.h"
+#include "base/grow.h"
+#include "base/path.h"
+#include "formats/rows.h"
 
 #include <psrkit/barycentre.h>
 #include <psrkit/pointing.h>
@@ -30,14 +32,9 @@ static psr_status add_aim(struct parser *p, const struct psr_row *row, struct ps
 {
     if (p->a->n == MOST_BEAMS)
         return psr_row_fail(row, err, "more than %d beams", MOST_BEAMS);
-    if (p->a->n == p->room) {
-        size_t room = p->room ? 2 * p->room : 64;
-        struct psr_aim *grown = realloc(p->a->aim, room * sizeof *grown);
-        if (!grown)
-            return psr_fail_nomem(err, "beams", (double)room * sizeof *grown);
-        p->a->aim = grown;
-        p->room = room;
-    }
+    psr_status st = psr_grow(&p->a->aim, &p->room, p->a->n, sizeof *p->a->aim, "beams", err);
+    if (st)
+        return st;
     p->a->aim[p->a->n++] = aim;
     p->a->tracks = p->a->tracks || aim.track;
     return PSR_OK;
@@ -129,8 +126,7 @@ psr_status psr_aims_read(struct psr_aims *a, const char *path, psr_err *err)
     *a = (struct psr_aims){0};
     psr_status st = psr_rows_read(path, take_row, &p, err);
     if (!st && a->n == 0)
-        st = psr_fail(err, PSR_EFORMAT, "%s: no beams in it",
-                      strcmp(path, "-") ? path : "standard input");
+        st = psr_fail(err, PSR_EFORMAT, "%s: no beams in it", psr_path_called(path));
     if (st)
         psr_aims_clear(a);
     return st;

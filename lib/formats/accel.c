@@ -1,15 +1,16 @@
 /* The text of accelsearch: a table of candidates, one of their harmonics, the .inf. */
 #include <psrkit/accel.h>
 
-#include "../base/plain.h"
-#include "../base/slurp.h"
+#include "base/plain.h"
+#include "base/slurp.h"
+#include "base/units.h"
+#include "inf_fields.h"
 #include "valerr.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CELL_MAX = 80, INF_MAX_BYTES = 1 << 20 };
-static const double LIGHT_M_S = 299792458.0;
+enum { CELL_MAX = 80 };
 
 /* A row of either table. */
 struct row {
@@ -114,7 +115,8 @@ static void print_w(char *cell, const struct row *row)
 
 static void print_accel(char *cell, const struct row *row)
 {
-    print_scaled(cell, cand_of(row)->z, LIGHT_M_S / (row->list->tobs_s * cand_of(row)->r.value), 2);
+    print_scaled(cell, cand_of(row)->z, PSR_LIGHT_M_S / (row->list->tobs_s * cand_of(row)->r.value),
+                 2);
 }
 
 static const struct column candidates[] = {
@@ -287,7 +289,7 @@ static psr_status write_inf(psr_outfile *f, const char *inf_path, psr_err *err)
 {
     char *text;
     size_t n;
-    psr_status st = psr_slurp(inf_path, INF_MAX_BYTES, &text, &n, err);
+    psr_status st = psr_slurp(inf_path, PSR_INF_MAX_BYTES, &text, &n, err);
     if (st == PSR_OK)
         st = psr_outfile_write(f, text, n, err);
     free(text);

@@ -1,10 +1,10 @@
 /* Candidates as comma-separated values and as JSON, one a line. */
 #include <psrkit/accel.h>
 
+#include "base/units.h"
+
 #include <math.h>
 #include <string.h>
-
-static const double LIGHT_M_S = 299792458.0;
 
 enum { NFIELD = 21 };
 
@@ -34,7 +34,7 @@ static void list_values(const struct psr_accel_list *list, size_t i, double v[NF
         hz,
         c->r.error / t,
         fdot,
-        fdot * LIGHT_M_S / hz,
+        fdot * PSR_LIGHT_M_S / hz,
         (double)c->first,
         (double)c->width,
         (double)c->members,

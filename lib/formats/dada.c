@@ -1,4 +1,5 @@
-#include "../base/plain.h"
+#include "base/plain.h"
+#include "base/units.h"
 
 #include <psrkit/dada.h>
 #include <psrkit/number.h>
@@ -345,8 +346,9 @@ static int print_start(char *to, size_t room, struct psr_mjd start)
 {
     int year, month, day;
     double frac;
-    int64_t pico = (int64_t)llround(start.frac * 86400e6) * 1000000; /* to the microsecond */
-    if (pico >= INT64_C(86400) * 1000000000000) {
+    int64_t pico =
+        (int64_t)llround(start.frac * (PSR_DAY_S * 1e6)) * 1000000; /* to the microsecond */
+    if (pico >= (int64_t)PSR_DAY_S * 1000000000000) {
         start.day++;
         pico = 0;
     }

@@ -1,7 +1,7 @@
 #include "dat.h"
 
-#include "../base/path.h"
-#include "../base/readfd.h"
+#include "base/path.h"
+#include "base/readfd.h"
 #include <psrkit/series.h>
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* PRESTO's .fft and .dat files: what they hold, and their data. */
 #include "dat.h"
 
-#include "../base/readfd.h"
+#include "base/readfd.h"
 #include <psrkit/spectrum.h>
 
 #include <errno.h>
@@ -119,8 +119,9 @@ static void level_padding(const struct psr_inf *inf, float *x)
 static psr_status check_varies(const char *path, const struct psr_spectrum_file *file,
                                const float *x, psr_err *err)
 {
-    int64_t n = 2 * file->nbin, i = file->series ? 1 : 3;
-    const float first = x[i - 1]; /* a spectrum's first bin says little */
+    int64_t n = 2 * file->nbin;
+    int64_t i = file->series || n == 2 ? 1 : 3; /* a spectrum's first bin says little */
+    const float first = x[i - 1];
     while (i < n && x[i] == first)
         i++;
     if (i < n)
@@ -151,7 +152,7 @@ psr_status psr_spectrum_read(const struct psr_spectrum_file *file, const char *p
     return st == PSR_OK ? check_varies(path, file, x, err) : st;
 }
 
-/* One file of what write_whole is given. */
+/* One of the two files of a spectrum: its bins, or where x is NULL its description. */
 static psr_status write_file(const char *root, const char *suffix, const float *x, int64_t nbin,
                              const struct psr_inf *inf, psr_err *err)
 {

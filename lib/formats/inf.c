@@ -1,6 +1,7 @@
 #include <psrkit/inf.h>
 
 #include "base/plain.h"
+#include "base/units.h"
 
 #include <math.h>
 #include <pwd.h>
@@ -33,7 +34,7 @@ static void format_date(char *text, struct psr_mjd mjd)
     const double least_s = 1e-4; /* below it %g would turn to exponents */
     char seconds[24];
     long minutes = (long)(mjd.frac * 1440);
-    double s = mjd.frac * 86400 - 60 * (double)minutes;
+    double s = mjd.frac * PSR_DAY_S - 60 * (double)minutes;
     psr_plain_snprintf(seconds, sizeof seconds, "%.6g", s < least_s ? 0 : s);
     if (atoi(seconds) == 60) {
         minutes++;

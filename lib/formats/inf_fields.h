@@ -28,7 +28,7 @@ struct psr_inf_field {
     int digits;    /* PSR_INF_REAL */
 };
 
-enum { PSR_INF_NFIELD = 21 };
+enum { PSR_INF_NFIELD = 21, PSR_INF_MAX_BYTES = 1 << 20 /* of a file */ };
 
 /* In the order of the file. */
 extern const struct psr_inf_field psr_inf_fields[PSR_INF_NFIELD];

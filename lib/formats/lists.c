@@ -1,6 +1,11 @@
 #include <psrkit/lists.h>
+
+#include "base/grow.h"
+#include "base/line.h"
+
 #include <psrkit/number.h>
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,8 +63,8 @@ static psr_status ignore_list(char *list, size_t nchan, int ascending, unsigned 
                 err, PSR_EINVAL,
                 "ignored channels: '%s' is no range within 0 to %zu (a, a:b or a:b:step)", piece,
                 nchan - 1);
-        for (long c = r.first; c <= r.last; c += r.step)
-            keep[ascending ? (size_t)c : nchan - 1 - (size_t)c] = 0;
+        for (size_t c = (size_t)r.first; c <= (size_t)r.last; c += (size_t)r.step)
+            keep[ascending ? c : nchan - 1 - c] = 0;
     }
     return PSR_OK;
 }
@@ -69,14 +74,19 @@ static psr_status ignore_list(char *list, size_t nchan, int ascending, unsigned 
 static bool next_line(FILE *f, const char *path, char line[LINE_MAX_BYTES], psr_status *st,
                       psr_err *err)
 {
-    if (!fgets(line, LINE_MAX_BYTES, f)) {
+    ssize_t length = psr_line_read(f, line, LINE_MAX_BYTES);
+    if (length < 0) {
         if (ferror(f))
             *st = psr_fail_errno(err, "%s", path);
         return false;
     }
-    if (!strchr(line, '\n') && !feof(f)) {
+    if (length == LINE_MAX_BYTES) {
         *st = psr_fail(err, PSR_EFORMAT, "%s: a line is longer than %d bytes", path,
                        LINE_MAX_BYTES - 2);
+        return false;
+    }
+    if (strlen(line) != (size_t)length) {
+        *st = psr_fail(err, PSR_EFORMAT, "%s: a byte 0: this is no text", path);
         return false;
     }
     line[strcspn(line, "#")] = '\0';
@@ -114,29 +124,28 @@ psr_status psr_ignore_channels(const char *text, size_t nchan, int ascending, un
 
 static psr_status append_dm(double **dm, size_t *ndm, size_t *room, double value, psr_err *err)
 {
-    if (*ndm == *room) {
-        size_t more = *room ? 2 * *room : 256;
-        double *grown = realloc(*dm, more * sizeof *grown);
-        if (!grown)
-            return psr_fail_nomem(err, "the list of DMs", (double)(more * sizeof *grown));
-        *dm = grown;
-        *room = more;
-    }
-    (*dm)[(*ndm)++] = value;
-    return PSR_OK;
+    psr_status st = psr_grow(dm, room, *ndm, sizeof **dm, "the list of DMs", err);
+    if (st == PSR_OK)
+        (*dm)[(*ndm)++] = value;
+    return st;
 }
 
-/* Takes the first word of a line as a DM; empty lines are no DM. */
+/* Takes the first word of a line as a DM; empty lines are no DM.  A word may follow, but no number:
+ * in a row of DMs all but one would be lost. */
 static psr_status take_dm_line(char *line, const char *what, double **dm, size_t *ndm, size_t *room,
                                psr_err *err)
 {
-    char *save, *word;
-    word = strtok_r(line, ", \t\r\n", &save);
+    static const char blanks[] = ", \t\r\n";
+    char *save, *word = strtok_r(line, blanks, &save);
     if (!word)
         return PSR_OK;
-    double value;
+    double value, second;
     if (psr_parse_double(what, word, 0, DM_MAX, &value, err) != PSR_OK)
         return err ? err->code = PSR_EFORMAT : PSR_EFORMAT;
+    const char *next = strtok_r(NULL, blanks, &save);
+    if (next && psr_parse_double(what, next, -HUGE_VAL, HUGE_VAL, &second, NULL) == PSR_OK)
+        return psr_fail(err, PSR_EFORMAT, "%s: %s follows %s, must be one DM a line", what, next,
+                        word);
     return append_dm(dm, ndm, room, value, err);
 }
 

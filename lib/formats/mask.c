@@ -1,5 +1,5 @@
-#include "../base/path.h"
-#include "../base/slurp.h"
+#include "base/path.h"
+#include "base/slurp.h"
 #include <psrkit/mask.h>
 
 #include <math.h>

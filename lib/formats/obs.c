@@ -1,12 +1,13 @@
 #include <psrkit/obs.h>
 
+#include "base/units.h"
+#include "unpack.h"
+
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const double day_s = 86400;
 
 void psr_obs_init(struct psr_obs *obs)
 {
@@ -94,26 +95,19 @@ static psr_status check_band(const struct psr_obs *obs, const char *name, psr_er
 static psr_status check_samples(const struct psr_obs *obs, const char *name, psr_err *err)
 {
     static const struct {
-        enum psr_kind kind;
-        const char *word;
-        int nbit[7];
-        const char *list;
-    } known[] = {
-        {PSR_UINT, "unsigned", {1, 2, 4, 8, 16, 32}, "1, 2, 4, 8, 16 or 32"},
-        {PSR_INT, "signed", {8, 16}, "8 or 16"},
-        {PSR_FLOAT, "floating-point", {32}, "32"},
+        const char *word, *nbits;
+    } kinds[] = {
+        [PSR_UINT] = {"unsigned", "1, 2, 4, 8, 16 or 32"},
+        [PSR_INT] = {"signed", "8 or 16"},
+        [PSR_FLOAT] = {"floating-point", "32"},
     };
-    for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
-        if (known[k].kind != obs->kind)
-            continue;
-        for (const int *nbit = known[k].nbit; *nbit; nbit++)
-            if (*nbit == obs->nbit)
-                return PSR_OK;
+    if ((size_t)obs->kind >= sizeof kinds / sizeof *kinds)
+        return psr_fail(err, PSR_EFORMAT, "%s: kind of samples = %d, must be 0 to 2", name,
+                        (int)obs->kind);
+    if (!psr_row_known(obs->nbit, obs->kind))
         return psr_fail(err, PSR_EFORMAT, "%s: nbits = %d of %s samples, must be %s", name,
-                        obs->nbit, known[k].word, known[k].list);
-    }
-    return psr_fail(err, PSR_EFORMAT, "%s: kind of samples = %d, must be 0 to 2", name,
-                    (int)obs->kind);
+                        obs->nbit, kinds[obs->kind].word, kinds[obs->kind].nbits);
+    return PSR_OK;
 }
 
 psr_status psr_obs_check(const struct psr_obs *obs, const char *name, psr_err *err)
@@ -171,13 +165,13 @@ double psr_obs_highest_mhz(const struct psr_obs *obs)
 
 struct psr_mjd psr_mjd_add(struct psr_mjd date, double seconds)
 {
-    double whole = floor(seconds / day_s);
-    double frac = date.frac + (seconds - whole * day_s) / day_s;
+    double whole = floor(seconds / PSR_DAY_S);
+    double frac = date.frac + (seconds - whole * PSR_DAY_S) / PSR_DAY_S;
     double carry = floor(frac);
     return (struct psr_mjd){.day = date.day + (long)(whole + carry), .frac = frac - carry};
 }
 
 double psr_mjd_diff_s(struct psr_mjd a, struct psr_mjd b)
 {
-    return (double)(b.day - a.day) * day_s + (b.frac - a.frac) * day_s;
+    return (double)(b.day - a.day) * PSR_DAY_S + (b.frac - a.frac) * PSR_DAY_S;
 }

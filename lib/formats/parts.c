@@ -1,11 +1,11 @@
 #include "parts.h"
+#include "base/readfd.h"
+#include "base/units.h"
 #include "subbands.h"
 
-#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 struct psr_format {
@@ -19,7 +19,7 @@ struct psr_format {
 /* The first is what a file is taken for whose first bytes tell nothing. */
 static const struct psr_format formats[] = {
     {PSR_INPUT_SIGPROC, "\x0c\0\0\0", false, psr_sigproc_open},
-    {PSR_INPUT_PSRFITS, "SIMPLE  =", true, psr_psrfits_open},
+    {PSR_INPUT_PSRFITS, PSR_FITS_MAGIC, true, psr_psrfits_open},
 };
 enum { NFORMAT = sizeof formats / sizeof *formats, MAGIC_MAX = 16 };
 
@@ -34,18 +34,13 @@ static void relay_note(void *ctx, const char *msg)
 static psr_status peek_file(const char *path, char magic[MAGIC_MAX], psr_err *err)
 {
     struct stat status;
+    int fd;
     memset(magic, 0, MAGIC_MAX);
-    if (strcmp(path, "-") == 0)
-        return PSR_OK;
-    if (stat(path, &status) != 0)
-        return psr_fail_errno(err, "%s", path);
-    if (!S_ISREG(status.st_mode))
-        return PSR_OK;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return psr_fail_errno(err, "%s", path);
-    ssize_t got = pread(fd, magic, MAGIC_MAX, 0);
-    psr_status st = got < 0 ? psr_fail_errno(err, "%s", path) : PSR_OK;
+    psr_status st = psr_open_regular(&fd, &status, path, err);
+    if (st || fd < 0)
+        return st;
+    if (psr_read_at(fd, magic, MAGIC_MAX, 0) < 0)
+        st = psr_fail_errno(err, "%s", path);
     close(fd);
     return st;
 }
@@ -73,6 +68,15 @@ static psr_status find_format(const struct psr_format **format, const char *path
     return PSR_OK;
 }
 
+/* Takes over what the reader that is open says of its part. */
+static psr_status describe_part(struct psr_part *part, const struct psr_reader *reader,
+                                psr_err *err)
+{
+    part->file_nbit = reader->file_nbit;
+    part->file_nif = reader->file_nif;
+    return psr_obs_copy(&part->obs, &reader->obs, err);
+}
+
 static psr_status look_at(struct psr_parts *parts, const char *path, psr_err *err)
 {
     struct psr_part *part = parts->part + parts->n;
@@ -86,13 +90,10 @@ static psr_status look_at(struct psr_parts *parts, const char *path, psr_err *er
     if (!st)
         st = part->format->open(&parts->sole, path, &parts->desc, err);
     if (!st)
-        st = psr_obs_copy(&part->obs, &parts->sole->obs, err);
-    if (st)
-        return st;
-    part->file_nbit = parts->sole->file_nbit;
-    part->file_nif = parts->sole->file_nif;
-    parts->may_gap |= part->format->may_gap;
-    return PSR_OK;
+        st = describe_part(part, parts->sole, err);
+    if (!st)
+        parts->may_gap |= part->format->may_gap;
+    return st;
 }
 
 static void close_sole(struct psr_parts *parts)
@@ -164,10 +165,10 @@ static psr_status place_part(struct psr_parts *parts, size_t i, psr_err *err)
                         "%s: tstart = MJD %ld.%010.0f overlaps the last %lld spectra of %s",
                         part->path, part->obs.tstart.day, part->obs.tstart.frac * 1e10,
                         (long long)-missing, before->path);
-    if ((double)missing * tsamp_s > PSR_GAP_DAYS_MAX * 86400.0)
+    if ((double)missing * tsamp_s > PSR_GAP_DAYS_MAX * PSR_DAY_S)
         return psr_fail(
             err, PSR_EFORMAT, "%s: begins %.6g days after the end of %s, at most %d is padded",
-            part->path, (double)missing * tsamp_s / 86400, before->path, PSR_GAP_DAYS_MAX);
+            part->path, (double)missing * tsamp_s / PSR_DAY_S, before->path, PSR_GAP_DAYS_MAX);
     part->start = missing <= (int64_t)slack ? end : (int64_t)start;
     return PSR_OK;
 }
@@ -252,13 +253,7 @@ static psr_status open_subbands(struct psr_parts *parts, const struct psr_source
         return psr_fail_nomem(err, "the description of sub-bands", sizeof *parts->inf);
     psr_status st =
         psr_subbands_open(&parts->sole, desc->path, desc->npath, parts->inf, &parts->desc, err);
-    if (!st)
-        st = psr_obs_copy(&part->obs, &parts->sole->obs, err);
-    if (!st) {
-        part->file_nbit = parts->sole->file_nbit;
-        part->file_nif = parts->sole->file_nif;
-    }
-    return st;
+    return st ? st : describe_part(part, parts->sole, err);
 }
 
 psr_status psr_parts_open(struct psr_parts *parts, const struct psr_source_desc *desc, psr_err *err)

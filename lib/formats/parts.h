@@ -30,12 +30,12 @@ struct psr_parts {
 
 /* Fills *parts, which must stay where it is.  On error too it is to be closed.
  * Status: as psr_source_open. */
-psr_status psr_parts_open(struct psr_parts *parts, const struct psr_source_desc *desc,
-                          psr_err *err);
+PSR_MUST_CHECK psr_status psr_parts_open(struct psr_parts *parts,
+                                         const struct psr_source_desc *desc, psr_err *err);
 
 /* Opens part i from its first spectrum; the caller closes the reader. */
-psr_status psr_parts_reader(struct psr_parts *parts, size_t i, struct psr_reader **out,
-                            psr_err *err);
+PSR_MUST_CHECK psr_status psr_parts_reader(struct psr_parts *parts, size_t i,
+                                           struct psr_reader **out, psr_err *err);
 
 /* Frees what *parts owns; a cleared one is fine. */
 void psr_parts_close(struct psr_parts *parts);

@@ -1,6 +1,7 @@
 /* psrfits.c: PSRFITS search-mode files as a reader of spectra. */
 #include "psrfits.h"
 #include "reader.h"
+#include "unpack.h"
 
 #include <stdlib.h>
 
@@ -24,11 +25,6 @@ static int64_t row_end(const struct reader *p, size_t i)
 {
     bool last = i + 1 == p->rows.nlive;
     return p->rows.row[i].start + (last ? p->rows.last_nspec : p->fits.nsblk);
-}
-
-static size_t spectrum_bytes(const struct psr_obs *obs)
-{
-    return (obs->nchan * (size_t)obs->nbit + 7) / 8;
 }
 
 static psr_status load_scaling(struct reader *p, int64_t row, psr_err *err)
@@ -68,7 +64,7 @@ static psr_status next_spectra(struct psr_reader *r, size_t nsamp, void *block, 
                                int64_t *gap, psr_err *err)
 {
     struct reader *p = (struct reader *)r;
-    const size_t nbyte = spectrum_bytes(&r->obs);
+    const size_t nbyte = psr_row_bytes(r->obs.nchan, r->obs.nbit);
     uint8_t *out = block;
     *nread = 0;
     *gap = 0;

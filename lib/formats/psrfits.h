@@ -1,6 +1,7 @@
 /* psrfits.h: the parts of the PSRFITS search-mode reader (private).
  *
- * psrfits_table.c   cfitsio: keywords, columns and bytes of the SUBINT table, errors as psr_err
+ * psrfits_table.c   cfitsio: keywords and columns of the SUBINT table, errors as psr_err
+ * psrfits_bytes.c   bytes and numbers of its rows
  * psrfits_header.c  header to psr_obs and to the layout of a row
  * psrfits_freq.c    channel frequencies
  * psrfits_rows.c    which rows hold data, and when
@@ -19,12 +20,15 @@ struct psr_fits_column {
     char type;          /* the letter of TFORM */
     int64_t repeat;     /* elements in a row */
     int64_t first_byte; /* in a row, from 1 */
+    double scale, zero; /* TSCAL and TZERO */
 };
 
 /* A file open at its SUBINT table, and how a row of it is laid out. */
 struct psr_fits {
     fitsfile *fptr;
-    char *path; /* owned */
+    char *path;      /* owned */
+    int fd;          /* of the file, -1 where it is compressed */
+    int64_t data_at; /* where its rows begin, with fd */
     struct psr_notes notes;
     bool as_presto; /* as in source.h */
 
@@ -95,7 +99,16 @@ PSR_MUST_CHECK psr_status psr_fits_count(const struct psr_fits *f, const char *k
 PSR_MUST_CHECK psr_status psr_fits_find(const struct psr_fits *f, const char *name,
                                         struct psr_fits_column *column, psr_err *err);
 
-/* Elements [first, first + n) of a row, or of consecutive rows where n is beyond the row. */
+/* psrfits_bytes.c */
+
+/* Opens the bytes of the SUBINT table, where the header stands; psr_fits_shut closes them.
+ * Returned: *bytes, how many the file holds from the first row on; INT64_MAX where that is not
+ *           known */
+PSR_MUST_CHECK psr_status psr_fits_open_bytes(struct psr_fits *f, int64_t *bytes, psr_err *err);
+
+/* Elements [first, first + n) of a row, or of consecutive rows where n is beyond the row, of a
+ * column of type E or D.  Status, as of the next: PSR_EIO, also for a file that has been cut since
+ * it was opened. */
 PSR_MUST_CHECK psr_status psr_fits_read_floats(const struct psr_fits *f,
                                                const struct psr_fits_column *column, int64_t row,
                                                int64_t first, size_t n, float *values,

@@ -1,4 +1,5 @@
 /* psrfits_header.c: what the headers of a PSRFITS file say of the observation and of its rows. */
+#include "base/units.h"
 #include "psrfits.h"
 
 #include <math.h>
@@ -78,7 +79,7 @@ static void read_start(const struct psr_fits *f, struct psr_obs *obs)
         return;
     }
     obs->tstart = (struct psr_mjd){.day = (long)day, .frac = 0};
-    double seconds = 86400 * (day - (double)obs->tstart.day);
+    double seconds = PSR_DAY_S * (day - (double)obs->tstart.day);
     seconds += psr_fits_number(f, "STT_SMJD", 0);
     seconds += psr_fits_number(f, "STT_OFFS", 0);
     seconds += psr_fits_number(f, "BE_DELAY", 0);

@@ -1,4 +1,5 @@
 /* psrfits_rows.c: which rows of a PSRFITS file hold data, and when they were taken. */
+#include "base/units.h"
 #include "psrfits.h"
 
 #include <math.h>
@@ -112,12 +113,12 @@ static psr_status time_rows(const struct psr_fits *f, struct psr_fits_rows *rows
                             "%lld",
                             f->path, (long long)i + 1, middle[i], (long long)(end - start),
                             (long long)i);
-        if ((double)(start - end) * f->tbin_s > PSR_GAP_DAYS_MAX * 86400.0)
+        if ((double)(start - end) * f->tbin_s > PSR_GAP_DAYS_MAX * PSR_DAY_S)
             return psr_fail(err, PSR_EFORMAT,
                             "%s: row %lld: OFFS_SUB = %.9g s is %.6g days after the end of row "
                             "%lld, at most %d is padded",
                             f->path, (long long)i + 1, middle[i],
-                            (double)(start - end) * f->tbin_s / 86400, (long long)i,
+                            (double)(start - end) * f->tbin_s / PSR_DAY_S, (long long)i,
                             PSR_GAP_DAYS_MAX);
         if (start > end)
             note_lost(f, i + 1, start - end, ++gaps);

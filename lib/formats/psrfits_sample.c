@@ -260,7 +260,7 @@ void psr_fits_convert(const struct psr_fits *f, const struct psr_fits_scaling *s
     if (copy_spectra(f, raw, bit0, nspec, block))
         return;
     psr_fits_block_format(f, &nbit, &kind);
-    const size_t nbyte = (f->nchan * (size_t)nbit + 7) / 8;
+    const size_t nbyte = psr_row_bytes(f->nchan, nbit);
     for (size_t t = 0; t < nspec; t++) {
         load_spectrum(f, s, raw, bit0 + t * bits, work, work + f->nchan);
         store_samples(work, f->nchan, nbit, kind, block + t * nbyte);

@@ -1,12 +1,14 @@
-/* psrfits_table.c: the SUBINT table of a PSRFITS file through cfitsio. */
+/* psrfits_table.c: headers and columns of a PSRFITS file through cfitsio. */
 #include "psrfits.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
+#include <psrkit/number.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static psr_status status_code(int status)
 {
@@ -42,7 +44,7 @@ static psr_status check_file(const char *path, psr_err *err)
     if (strlen(path) >= FLEN_FILENAME)
         return psr_fail(err, PSR_EUNSUPPORTED, "%.40s...: cfitsio takes names of %d bytes at most",
                         path, FLEN_FILENAME - 1);
-    if (stat(path, &st))
+    if (stat(path, &st) || access(path, R_OK))
         return psr_fail_errno(err, "%s", path);
     if (!S_ISREG(st.st_mode))
         return psr_fail(err, PSR_EUNSUPPORTED,
@@ -50,28 +52,14 @@ static psr_status check_file(const char *path, psr_err *err)
     return PSR_OK;
 }
 
-/* A recording that was cut off promises more rows than there are.  Only whole records of 2880 bytes
- * count: having failed on half a record, cfitsio takes it for read.  A compressed file has been
- * expanded in memory by now, and its size is not known. */
+/* A recording that was cut off promises more rows than there are. */
 static psr_status drop_missing_rows(struct psr_fits *f, psr_err *err)
 {
-    const int64_t record = 2880;
-    char type[FLEN_FILENAME];
-    LONGLONG header, data, end;
-    struct stat st;
-    int status = 0;
-    fits_url_type(f->fptr, type, &status);
-    fits_get_hduaddrll(f->fptr, &header, &data, &end, &status);
-    if (status)
-        return psr_fits_fail(f, status, "place of SUBINT", err);
-    if (strcmp(type, "file://"))
-        return PSR_OK;
-    if (stat(f->path, &st))
-        return psr_fail_errno(err, "%s", f->path);
-    int64_t bytes = st.st_size / record * record - data;
-    int64_t have = bytes > 0 ? bytes / f->row_bytes : 0;
-    if (have >= f->nrow)
-        return PSR_OK;
+    int64_t bytes;
+    psr_status code = psr_fits_open_bytes(f, &bytes, err);
+    if (code || bytes / f->row_bytes >= f->nrow)
+        return code;
+    int64_t have = bytes / f->row_bytes;
     psr_note(&f->notes, "%s: the file is cut off: NAXIS2 promises %lld rows, %lld are whole",
              f->path, (long long)f->nrow, (long long)have);
     f->nrow = have;
@@ -95,6 +83,7 @@ psr_status psr_fits_open(struct psr_fits *f, const char *path, psr_err *err)
 {
     int status = 0;
     psr_status code = check_file(path, err);
+    f->fd = -1;
     if (code)
         return code;
     f->path = strdup(path);
@@ -112,8 +101,10 @@ void psr_fits_shut(struct psr_fits *f)
         fits_close_file(f->fptr, &status);
     if (status)
         fits_clear_errmsg();
+    if (f->fd >= 0)
+        close(f->fd);
     free(f->path);
-    *f = (struct psr_fits){0};
+    *f = (struct psr_fits){.fd = -1};
 }
 
 psr_status psr_fits_enter(struct psr_fits *f, psr_err *err)
@@ -170,11 +161,27 @@ bool psr_fits_text(const struct psr_fits *f, const char *key, char text[PSR_TEXT
     return true;
 }
 
+/* From text, as cfitsio 4.2 writes beyond its buffer when it tells of one that is none.  A fraction
+ * is dropped, as it does. */
+static bool read_whole(const struct psr_fits *f, const char *key, int64_t *value)
+{
+    char text[PSR_TEXT_MAX];
+    double x;
+    if (!psr_fits_text(f, key, text))
+        return false;
+    if (psr_parse_int(key, text, INT64_MIN, INT64_MAX, value, NULL) == PSR_OK)
+        return true;
+    if (psr_parse_double(key, text, -0x1p62, 0x1p62, &x, NULL) != PSR_OK)
+        return false;
+    *value = (int64_t)x;
+    return true;
+}
+
 psr_status psr_fits_count(const struct psr_fits *f, const char *key, int64_t min, int64_t max,
                           int64_t *value, psr_err *err)
 {
-    LONGLONG got;
-    if (!read_key(f, TLONGLONG, key, &got))
+    int64_t got;
+    if (!read_whole(f, key, &got))
         return psr_fail(err, PSR_EFORMAT, "%s: %s is missing or no whole number", f->path, key);
     if (got < min || got > max)
         return psr_fail(err, PSR_EFORMAT, "%s: %s = %lld is outside %lld to %lld", f->path, key,
@@ -215,8 +222,8 @@ static psr_status place_column(const struct psr_fits *f, int number, struct psr_
                                psr_err *err)
 {
     int64_t end = 1;
+    char key[FLEN_KEYWORD], text[FLEN_VALUE];
     for (int i = 1; i <= number; i++) {
-        char key[FLEN_KEYWORD], text[FLEN_VALUE];
         snprintf(key, sizeof key, "TFORM%d", i);
         *column = (struct psr_fits_column){.number = number, .first_byte = end};
         int64_t bytes = -1;
@@ -227,6 +234,10 @@ static psr_status place_column(const struct psr_fits *f, int number, struct psr_
                             f->path, key);
         end += bytes;
     }
+    snprintf(key, sizeof key, "TSCAL%d", number);
+    column->scale = psr_fits_number(f, key, 1);
+    snprintf(key, sizeof key, "TZERO%d", number);
+    column->zero = psr_fits_number(f, key, 0);
     return PSR_OK;
 }
 
@@ -243,42 +254,4 @@ psr_status psr_fits_find(const struct psr_fits *f, const char *name, struct psr_
     if (status && status != COL_NOT_UNIQUE)
         return PSR_OK;
     return place_column(f, number, column, err);
-}
-
-static psr_status read_values(const struct psr_fits *f, int type,
-                              const struct psr_fits_column *column, int64_t row, int64_t first,
-                              size_t n, void *values, psr_err *err)
-{
-    char what[80];
-    int status = 0;
-    fits_read_col(f->fptr, type, column->number, row, first + 1, (LONGLONG)n, NULL, values, NULL,
-                  &status);
-    if (!status)
-        return PSR_OK;
-    snprintf(what, sizeof what, "row %lld, column %d", (long long)row, column->number);
-    return psr_fits_fail(f, status, what, err);
-}
-
-psr_status psr_fits_read_floats(const struct psr_fits *f, const struct psr_fits_column *column,
-                                int64_t row, int64_t first, size_t n, float *values, psr_err *err)
-{
-    return read_values(f, TFLOAT, column, row, first, n, values, err);
-}
-
-psr_status psr_fits_read_doubles(const struct psr_fits *f, const struct psr_fits_column *column,
-                                 int64_t row, int64_t first, size_t n, double *values, psr_err *err)
-{
-    return read_values(f, TDOUBLE, column, row, first, n, values, err);
-}
-
-psr_status psr_fits_read_data(const struct psr_fits *f, int64_t row, int64_t first, size_t n,
-                              void *bytes, psr_err *err)
-{
-    char what[80];
-    int status = 0;
-    fits_read_tblbytes(f->fptr, row, f->data.first_byte + first, (LONGLONG)n, bytes, &status);
-    if (!status)
-        return PSR_OK;
-    snprintf(what, sizeof what, "DATA of row %lld", (long long)row);
-    return psr_fits_fail(f, status, what, err);
 }

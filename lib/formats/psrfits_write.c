@@ -1,6 +1,8 @@
 #include <psrkit/psrfits.h>
 
 #include "base/plain.h"
+#include "base/units.h"
+#include "unpack.h"
 
 #include <byteswap.h>
 #include <math.h>
@@ -84,7 +86,7 @@ static psr_status write_primary(psr_outfile *f, const struct psr_obs *obs, psr_e
 {
     struct header h = {.n = 0};
     char ra[32], dec[32];
-    double seconds = obs->tstart.frac * 86400, whole = floor(seconds);
+    double seconds = obs->tstart.frac * PSR_DAY_S, whole = floor(seconds);
     format_angle(ra, sizeof ra, obs->ra_deg / 15, false);
     format_angle(dec, sizeof dec, obs->dec_deg, true);
     const struct {
@@ -212,23 +214,12 @@ static void fill_front(psr_psrfits *w)
         at = put_big32(at, 1);
 }
 
-/* From the first channel in the low bits to the first in the high bits. */
-static uint8_t turn_byte(unsigned b, int nbit)
-{
-    if (nbit <= 4)
-        b = (b >> 4 | b << 4) & 0xff;
-    if (nbit <= 2)
-        b = (b >> 2 & 0x33) | (b << 2 & 0xcc);
-    if (nbit == 1)
-        b = (b >> 1 & 0x55) | (b << 1 & 0xaa);
-    return (uint8_t)b;
-}
-
+/* PSRFITS has the first channel in the high bits and numbers big-endian. */
 static void convert_samples(uint8_t *out, const uint8_t *in, size_t bytes, int nbit)
 {
     if (nbit <= 8)
         for (size_t i = 0; i < bytes; i++)
-            out[i] = nbit == 8 ? in[i] : turn_byte(in[i], nbit);
+            out[i] = nbit == 8 ? in[i] : psr_byte_reverse(in[i], nbit);
     else if (nbit == 16)
         for (size_t i = 0; i < bytes; i += 2) {
             out[i] = in[i + 1] ^ 0x80; /* less 32768 */

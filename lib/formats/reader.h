@@ -7,6 +7,8 @@
 
 #include <psrkit/source.h>
 
+#define PSR_FITS_MAGIC "SIMPLE  =" /* what every FITS file begins with */
+
 struct psr_reader;
 
 struct psr_reader_ops {
@@ -29,9 +31,9 @@ struct psr_reader {
 };
 
 /* desc gives the choices (if_choice, no_weights, notes...); its path list is not looked at. */
-psr_status psr_sigproc_open(struct psr_reader **out, const char *path,
-                            const struct psr_source_desc *desc, psr_err *err);
-psr_status psr_psrfits_open(struct psr_reader **out, const char *path,
-                            const struct psr_source_desc *desc, psr_err *err);
+PSR_MUST_CHECK psr_status psr_sigproc_open(struct psr_reader **out, const char *path,
+                                           const struct psr_source_desc *desc, psr_err *err);
+PSR_MUST_CHECK psr_status psr_psrfits_open(struct psr_reader **out, const char *path,
+                                           const struct psr_source_desc *desc, psr_err *err);
 
 #endif

@@ -1,11 +1,12 @@
 #include "rows.h"
+#include "base/line.h"
+#include "base/path.h"
 
 #include <psrkit/number.h>
 
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 psr_status psr_row_fail(const struct psr_row *row, psr_err *err, const char *fmt, ...)
@@ -71,41 +72,35 @@ static psr_status split_line(struct psr_row *row, char *line, psr_err *err)
     return PSR_OK;
 }
 
-static psr_status read_rows(FILE *f, struct psr_row *row,
-                            psr_status (*take)(void *ctx, const struct psr_row *row, psr_err *err),
-                            void *ctx, psr_err *err)
+psr_status psr_rows_take(FILE *f, const char *name, psr_row_function *take, void *ctx, psr_err *err)
 {
-    char *line = NULL;
-    size_t room = 0;
+    struct psr_row row = {.path = name};
+    char line[PSR_ROW_BYTES + 2];
     ssize_t length;
     psr_status st = PSR_OK;
-    while (!st && (length = getline(&line, &room, f)) >= 0) {
-        row->number++;
+    while (!st && (length = psr_line_read(f, line, sizeof line)) >= 0) {
+        row.number++;
         if (length > PSR_ROW_BYTES)
-            st = psr_row_fail(row, err, "longer than %d bytes", PSR_ROW_BYTES);
+            st = psr_row_fail(&row, err, "longer than %d bytes", PSR_ROW_BYTES);
         else if (strlen(line) != (size_t)length)
-            st = psr_row_fail(row, err, "a byte 0: this is no text");
+            st = psr_row_fail(&row, err, "a byte 0: this is no text");
         else
-            st = split_line(row, line, err);
-        if (!st && row->n > 0)
-            st = take(ctx, row, err);
+            st = split_line(&row, line, err);
+        if (!st && row.n > 0)
+            st = take(ctx, &row, err);
     }
     if (!st && ferror(f))
-        st = psr_fail_errno(err, "%s", row->path);
-    free(line);
+        st = psr_fail_errno(err, "%s", name);
     return st;
 }
 
-psr_status psr_rows_read(const char *path,
-                         psr_status (*take)(void *ctx, const struct psr_row *row, psr_err *err),
-                         void *ctx, psr_err *err)
+psr_status psr_rows_read(const char *path, psr_row_function *take, void *ctx, psr_err *err)
 {
     bool is_stdin = !strcmp(path, "-");
-    struct psr_row row = {.path = is_stdin ? "standard input" : path};
     FILE *f = is_stdin ? stdin : fopen(path, "r");
     if (!f)
         return psr_fail_errno(err, "%s", path);
-    psr_status st = read_rows(f, &row, take, ctx, err);
+    psr_status st = psr_rows_take(f, psr_path_called(path), take, ctx, err);
     if (!is_stdin)
         fclose(f);
     return st;

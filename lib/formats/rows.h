@@ -5,6 +5,7 @@
 #include <psrkit/status.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 enum { PSR_ROW_WORDS = 16, PSR_ROW_BYTES = 4096 };
 
@@ -15,24 +16,29 @@ struct psr_row {
     char *word[PSR_ROW_WORDS];
 };
 
+typedef psr_status psr_row_function(void *ctx, const struct psr_row *row, psr_err *err);
+
 /* Calls take for each line that holds a word, until the file ends or take fails.
  * Given:  path   "-" is standard input
  * Status: PSR_EIO; PSR_EFORMAT (a line too long, too many words, a byte 0); what take returned. */
-psr_status psr_rows_read(const char *path,
-                         psr_status (*take)(void *ctx, const struct psr_row *row, psr_err *err),
-                         void *ctx, psr_err *err);
+PSR_MUST_CHECK psr_status psr_rows_read(const char *path, psr_row_function *take, void *ctx,
+                                        psr_err *err);
+
+/* The same for a file that is open, and called name in messages. */
+PSR_MUST_CHECK psr_status psr_rows_take(FILE *f, const char *name, psr_row_function *take,
+                                        void *ctx, psr_err *err);
 
 /* A row that its first word tells how to take. */
 struct psr_row_key {
     const char *name;
-    psr_status (*take)(void *ctx, const struct psr_row *row, psr_err *err);
+    psr_row_function *take;
     int most; /* words, the first one included */
 };
 
 /* Takes a row by its key.  Status: PSR_EFORMAT for none of n keys, or too many words; what take
  * returned. */
-psr_status psr_row_take(const struct psr_row *row, const struct psr_row_key *key, size_t n,
-                        void *ctx, psr_err *err);
+PSR_MUST_CHECK psr_status psr_row_take(const struct psr_row *row, const struct psr_row_key *key,
+                                       size_t n, void *ctx, psr_err *err);
 
 /* PSR_EFORMAT "PATH: line N: ..." */
 psr_status psr_row_fail(const struct psr_row *row, psr_err *err, const char *fmt, ...)
@@ -40,9 +46,9 @@ psr_status psr_row_fail(const struct psr_row *row, psr_err *err, const char *fmt
 
 /* Word i as a number in [min, max]; PSR_EFORMAT naming file, line, what and value, also where there
  * is no such word. */
-psr_status psr_row_int(const struct psr_row *row, int i, const char *what, int64_t min, int64_t max,
-                       int64_t *value, psr_err *err);
-psr_status psr_row_double(const struct psr_row *row, int i, const char *what, double min,
-                          double max, double *value, psr_err *err);
+PSR_MUST_CHECK psr_status psr_row_int(const struct psr_row *row, int i, const char *what,
+                                      int64_t min, int64_t max, int64_t *value, psr_err *err);
+PSR_MUST_CHECK psr_status psr_row_double(const struct psr_row *row, int i, const char *what,
+                                         double min, double max, double *value, psr_err *err);
 
 #endif

@@ -1,4 +1,5 @@
-#include <psrkit/series.h>
+#include "series_name.h"
+
 #include <psrkit/sigproc.h>
 
 #include <limits.h>
@@ -9,21 +10,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/plain.h"
-#include "series_name.h"
-#include "sigproc_header.h"
-
 enum {
-    MIN_DECIMALS = 2,
-    MAX_DECIMALS = 4,
-    LABEL_MAX = 24,
     LANES = 8, /* partial sums, so that the compiler may add eight samples at once */
     PAD_FLOATS = 4096,
     BUFFER_BYTES = 64 << 10,
     ALL_BUFFERS_BYTES = 64 << 20,
 };
-
-static const double max_dm = 1e6;
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "samples are written as they lie in memory, and the files are little-endian");
@@ -49,123 +41,11 @@ struct psr_series {
     int64_t header_bytes;
     bool padding_given;
     float padding;
+    bool (*stopped)(void *ctx);
+    void *ctx;
     size_t ndm;
     struct trial *trial; /* [ndm] */
 };
-
-/* How a trial's DM reads in its file's name. */
-struct label {
-    char text[LABEL_MAX];
-    size_t i;
-};
-
-static int compare_labels(const void *a, const void *b)
-{
-    const struct label *x = a, *y = b;
-    int order = strcmp(x->text, y->text);
-    return order ? order : (x->i > y->i) - (x->i < y->i);
-}
-
-static void format_dm(char *text, double dm, int decimals)
-{
-    psr_plain_snprintf(text, LABEL_MAX, "%.*f", decimals, dm);
-}
-
-/* Returned: the first of two labels in order that are the same, or NULL. */
-static const struct label *find_clash(struct label *label, const double *dm, size_t ndm,
-                                      int decimals)
-{
-    for (size_t i = 0; i < ndm; i++) {
-        label[i].i = i;
-        format_dm(label[i].text, dm[i], decimals);
-    }
-    qsort(label, ndm, sizeof *label, compare_labels);
-    for (size_t k = 1; k < ndm; k++)
-        if (!strcmp(label[k].text, label[k - 1].text))
-            return &label[k - 1];
-    return NULL;
-}
-
-static psr_status fail_clash(struct label *label, const struct psr_series_desc *desc,
-                             const struct label *clash, psr_err *err)
-{
-    char text[LABEL_MAX], remedy[64] = "no number of decimals allowed tells all trials apart";
-    double dm[2] = {desc->dm[clash[0].i], desc->dm[clash[1].i]};
-    strcpy(text, clash->text);
-    for (int d = desc->dm_decimals + 1; d <= MAX_DECIMALS; d++)
-        if (!find_clash(label, desc->dm, desc->ndm, d)) {
-            snprintf(remedy, sizeof remedy, "%d decimals tell all trials apart", d);
-            break;
-        }
-    return psr_fail(err, PSR_EINVAL,
-                    "DMs %.12g and %.12g would both be %.200s_DM%s with %d decimals; %s", dm[0],
-                    dm[1], desc->root, text, desc->dm_decimals, remedy);
-}
-
-static psr_status check_names(const struct psr_series_desc *desc, psr_err *err)
-{
-    struct label *label = calloc(desc->ndm, sizeof *label);
-    if (!label)
-        return psr_fail_nomem(err, "file names", (double)desc->ndm * sizeof *label);
-    psr_status st = PSR_OK;
-    const struct label *clash = find_clash(label, desc->dm, desc->ndm, desc->dm_decimals);
-    if (clash)
-        st = fail_clash(label, desc, clash, err);
-    free(label);
-    return st;
-}
-
-static bool is_stdout(const char *root)
-{
-    return !strcmp(root, "-");
-}
-
-static psr_status check_root(const struct psr_series_desc *desc, psr_err *err)
-{
-    const size_t max = PSR_TEXT_MAX - LABEL_MAX;
-    if (!*desc->root)
-        return psr_fail(err, PSR_EINVAL, "root of the output names is empty");
-    if (is_stdout(desc->root) && (desc->ndm != 1 || desc->format != PSR_SERIES_TIM))
-        return psr_fail(err, PSR_EINVAL, "standard output takes one trial as .tim, not %zu as %s",
-                        desc->ndm, desc->format == PSR_SERIES_TIM ? ".tim" : ".dat");
-    if (strlen(desc->root) > max)
-        return psr_fail(err, PSR_EINVAL, "root of the output names has %zu bytes, at most %zu fit",
-                        strlen(desc->root), max);
-    return PSR_OK;
-}
-
-static double tsamp_of(const struct psr_series_desc *desc, size_t i)
-{
-    return desc->each_tsamp_s ? desc->each_tsamp_s[i] : desc->tsamp_s;
-}
-
-psr_status psr_series_check(const struct psr_series_desc *desc, psr_err *err)
-{
-    if (desc->ndm < 1)
-        return psr_fail(err, PSR_EINVAL, "no DM trials");
-    psr_status st = check_root(desc, err);
-    if (st)
-        return st;
-    if (desc->dm_decimals < MIN_DECIMALS || desc->dm_decimals > MAX_DECIMALS)
-        return psr_fail(err, PSR_EINVAL, "decimals of the DM = %d, must be %d to %d",
-                        desc->dm_decimals, MIN_DECIMALS, MAX_DECIMALS);
-    for (size_t i = 0; i < desc->ndm; i++) {
-        double tsamp_s = tsamp_of(desc, i);
-        if (!(tsamp_s > 0 && isfinite(tsamp_s)))
-            return psr_fail(err, PSR_EINVAL, "tsamp = %g s, must be above 0", tsamp_s);
-        if (!(desc->dm[i] >= 0 && desc->dm[i] < max_dm))
-            return psr_fail(err, PSR_EINVAL, "DM of trial %zu = %g, must be 0 or more and below %g",
-                            i, desc->dm[i], max_dm);
-    }
-    return check_names(desc, err);
-}
-
-void psr_series_stem(char stem[PSR_TEXT_MAX], const char *root, double dm, int decimals)
-{
-    char text[LABEL_MAX];
-    format_dm(text, dm, decimals);
-    snprintf(stem, PSR_TEXT_MAX, "%s_DM%s", root, text);
-}
 
 /* The name of trial i without suffix. */
 static void make_stem(const psr_series *s, size_t i, char stem[PSR_TEXT_MAX])
@@ -176,7 +56,7 @@ static void make_stem(const psr_series *s, size_t i, char stem[PSR_TEXT_MAX])
 static void make_path(const psr_series *s, size_t i, const char *suffix, char *path)
 {
     char stem[PSR_TEXT_MAX];
-    if (is_stdout(s->root)) {
+    if (psr_series_to_stdout(s->root)) {
         strcpy(path, s->root);
         return;
     }
@@ -217,7 +97,7 @@ static psr_status open_trial(psr_series *s, size_t i, const struct psr_series_de
     struct trial *trial = &s->trial[i];
     size_t share = ALL_BUFFERS_BYTES / desc->ndm;
     trial->dm = desc->dm[i];
-    trial->tsamp_s = tsamp_of(desc, i);
+    trial->tsamp_s = psr_series_tsamp_s(desc, i);
     trial->note = desc->each_note ? desc->each_note[i] : NULL;
     trial->epoch = desc->epoch ? desc->epoch[i] : desc->obs->tstart;
     make_path(s, i, data_suffix(s), path);
@@ -255,6 +135,8 @@ psr_status psr_series_create(psr_series **out, const struct psr_series_desc *des
     }
     s->format = desc->format;
     s->dm_decimals = desc->dm_decimals;
+    s->stopped = desc->stopped;
+    s->ctx = desc->ctx;
     s->ndm = desc->ndm;
     if (desc->inf)
         take_inf(&s->inf, desc);
@@ -313,6 +195,13 @@ static double mean_of(const struct trial *trial)
     return sum / (double)trial->n;
 }
 
+static psr_status check_stop(const psr_series *s, psr_err *err)
+{
+    if (s->stopped && s->stopped(s->ctx))
+        return psr_fail(err, PSR_EIO, "%s: stopped before all series were written", s->root);
+    return PSR_OK;
+}
+
 static psr_status pad_trial(psr_series *s, struct trial *trial, int64_t nout, psr_err *err)
 {
     float pad[PAD_FLOATS];
@@ -327,6 +216,8 @@ static psr_status pad_trial(psr_series *s, struct trial *trial, int64_t nout, ps
     for (int64_t left = nout - trial->n; left > 0 && !st; left -= PAD_FLOATS) {
         size_t n = left < PAD_FLOATS ? (size_t)left : PAD_FLOATS;
         st = psr_outfile_write(trial->data, pad, n * sizeof *pad, err);
+        if (!st)
+            st = check_stop(s, err);
     }
     return st;
 }
@@ -359,7 +250,9 @@ static psr_status write_inf(psr_series *s, size_t i, int64_t nout, psr_err *err)
     char path[PATH_MAX];
     struct trial *trial = &s->trial[i];
     make_path(s, i, ".inf", path);
-    psr_status st = psr_outfile_create(&trial->inf, path, err);
+    psr_status st = check_stop(s, err);
+    if (!st)
+        st = psr_outfile_create(&trial->inf, path, err);
     if (st)
         return st;
     make_stem(s, i, s->inf.name);

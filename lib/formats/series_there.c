@@ -35,8 +35,8 @@ static bool is_described(const struct psr_series_desc *desc, size_t i, const str
 {
     const double epoch_error_s = 2e-10; /* 15 decimals of a day, rounded twice */
     struct psr_mjd epoch = desc->epoch ? desc->epoch[i] : desc->obs->tstart;
-    double tsamp_s = desc->each_tsamp_s ? desc->each_tsamp_s[i] : desc->tsamp_s;
-    return reads_as(desc->dm[i], inf->dm, 12) && reads_as(tsamp_s, inf->tbin_s, 15) &&
+    return reads_as(desc->dm[i], inf->dm, 12) &&
+           reads_as(psr_series_tsamp_s(desc, i), inf->tbin_s, 15) &&
            fabs(psr_mjd_diff_s(epoch, inf->epoch)) <= epoch_error_s &&
            (!desc->each_note || has_line(inf->notes, desc->each_note[i]));
 }

@@ -2,7 +2,8 @@
 #include "sigproc_header.h"
 #include "unpack.h"
 
-#include "../base/readfd.h"
+#include "base/path.h"
+#include "base/readfd.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -19,11 +20,10 @@ struct sigproc_reader {
     int nthread;
     char *name;
     int fd;
-    bool borrowed; /* fd is standard input, and stays open */
-    bool stream;   /* no regular file: its length is unknown and it cannot seek */
-    bool ended;    /* a stream's end, or an unexpected one of a file, was met */
-    unsigned char
-        *spare; /* bytes read so far for the header's sake: [spare_n], used up to spare_at */
+    bool borrowed;        /* fd is standard input, and stays open */
+    bool stream;          /* no regular file: its length is unknown and it cannot seek */
+    bool ended;           /* a stream's end was met */
+    unsigned char *spare; /* [spare_n] read for the header's sake, used up to spare_at */
     size_t spare_at, spare_n;
     size_t header_bytes;
     size_t spectrum_bytes; /* in the file, all IFs */
@@ -31,8 +31,7 @@ struct sigproc_reader {
     int64_t promised;      /* by the header, or -1 */
     int if_choice;
     const struct psr_if_sum *sum; /* NULL where no IFs are summed */
-    unsigned char
-        *raw; /* [raw_spectra] of spectrum_bytes; NULL where blocks are the file's bytes */
+    unsigned char *raw; /* [raw_spectra] spectra; NULL where blocks are the file's bytes */
     size_t raw_spectra;
 };
 
@@ -99,9 +98,8 @@ static psr_status extend_header(struct sigproc_reader *r, size_t *room, bool *en
 
 static psr_status check_fits(const struct sigproc_reader *r, psr_err *err)
 {
-    static const char magic[] = "SIMPLE  =";
-    size_t n = sizeof magic - 1;
-    if (r->spare_n < n || memcmp(r->spare, magic, n) != 0)
+    size_t n = strlen(PSR_FITS_MAGIC);
+    if (r->spare_n < n || memcmp(r->spare, PSR_FITS_MAGIC, n) != 0)
         return PSR_OK;
     if (r->stream)
         return psr_fail(err, PSR_EUNSUPPORTED,
@@ -148,9 +146,9 @@ static psr_status check_data_type(const struct sigproc_reader *r,
         break;
     case PSR_SIGPROC_SUBBANDS:
         break;
-    case 3:
-    case 4:
-    case 5:
+    case PSR_SIGPROC_PROFILE:
+    case PSR_SIGPROC_AMPLITUDES:
+    case PSR_SIGPROC_SPECTRUM:
         return psr_fail(
             err, PSR_EUNSUPPORTED,
             "%s: data_type = %d, folded profiles or a spectrum, must be 1, a filterbank", r->name,
@@ -220,7 +218,7 @@ static psr_status measure_file(struct sigproc_reader *r, const struct stat *stat
     return PSR_OK;
 }
 
-/* A stream's end, or that of a file which has been cut since it was opened. */
+/* A stream's end. */
 static psr_status note_end(struct sigproc_reader *r, size_t partial, psr_err *err)
 {
     r->ended = true;
@@ -228,10 +226,9 @@ static psr_status note_end(struct sigproc_reader *r, size_t partial, psr_err *er
         return psr_fail(err, PSR_EFORMAT,
                         "%s: no samples: %zu bytes follow the header, a spectrum takes %zu",
                         r->name, partial, r->spectrum_bytes);
-    int64_t promised = r->stream ? r->promised : r->base.obs.nsamp;
-    if (promised > r->pos)
+    if (r->promised > r->pos)
         psr_note(&r->notes, "%s: truncated: %lld spectra promised, %lld read", r->name,
-                 (long long)promised, (long long)r->pos);
+                 (long long)r->promised, (long long)r->pos);
     if (partial)
         psr_note(&r->notes, "%s: the last %zu bytes are no whole spectrum of %zu and are left out",
                  r->name, partial, r->spectrum_bytes);
@@ -248,9 +245,12 @@ static psr_status read_spectra(struct sigproc_reader *r, size_t nsamp, void *to,
     if (st)
         return st;
     r->pos += (int64_t)*nread;
-    if (*nread < nsamp)
+    if (*nread == nsamp)
+        return PSR_OK;
+    if (r->stream)
         return note_end(r, got % r->spectrum_bytes, err);
-    return PSR_OK;
+    return psr_fail(err, PSR_EIO, "%s: ended after %lld of %lld spectra while it was read", r->name,
+                    (long long)r->pos, (long long)r->base.obs.nsamp);
 }
 
 static void merge_ifs(const struct sigproc_reader *r, size_t nsamp, unsigned char *block)
@@ -318,7 +318,7 @@ static psr_status open_input(struct sigproc_reader *r, const char *path, struct 
                              psr_err *err)
 {
     r->borrowed = strcmp(path, "-") == 0;
-    r->name = strdup(r->borrowed ? "standard input" : path);
+    r->name = strdup(psr_path_called(path));
     if (!r->name)
         return psr_fail_nomem(err, "a file name", (double)strlen(path));
     r->fd = r->borrowed ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);

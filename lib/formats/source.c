@@ -1,3 +1,5 @@
+#include "base/grow.h"
+#include "base/path.h"
 #include "parts.h"
 #include "unpack.h"
 
@@ -136,16 +138,11 @@ static psr_status extend_spans(struct psr_source *s, int64_t n, psr_err *err)
         last->count += n;
         return PSR_OK;
     }
-    if (s->nspan == s->span_room) {
-        size_t room = s->span_room ? 2 * s->span_room : 16;
-        struct psr_span *span = realloc(s->span, room * sizeof *span);
-        if (!span)
-            return psr_fail_nomem(err, "the account of gaps", (double)(room * sizeof *span));
-        s->span = span;
-        s->span_room = room;
-    }
-    s->span[s->nspan++] = (struct psr_span){.first = first, .count = n};
-    return PSR_OK;
+    psr_status st =
+        psr_grow(&s->span, &s->span_room, s->nspan, sizeof *s->span, "the account of gaps", err);
+    if (!st)
+        s->span[s->nspan++] = (struct psr_span){.first = first, .count = n};
+    return st;
 }
 
 static psr_status fill_gap(struct psr_source *s, size_t nsamp, unsigned char *block, size_t *nread,
@@ -220,10 +217,8 @@ psr_status psr_source_read(psr_source *s, size_t nsamp, void *block, size_t *nre
 
 static psr_status fail_skip(const struct psr_source *s, int64_t skip, int64_t nsamp, psr_err *err)
 {
-    const char *path = s->parts.part->path;
     return psr_fail(err, PSR_EINVAL, "%s: offset of %lld spectra, must be 0 to %lld",
-                    strcmp(path, "-") ? path : "standard input", (long long)skip,
-                    (long long)(nsamp - 1));
+                    psr_path_called(s->parts.part->path), (long long)skip, (long long)(nsamp - 1));
 }
 
 /* Reads and forgets spectra of an input that cannot seek. */

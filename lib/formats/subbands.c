@@ -1,6 +1,7 @@
 #include "subbands.h"
+#include "base/readfd.h"
+#include "unpack.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -205,21 +206,13 @@ static psr_status read_column(const struct subbands_reader *r, size_t j, size_t 
     if (fd < 0)
         return psr_fail_errno(err, "%s", path);
     psr_status st = PSR_OK;
-    char *to = (char *)r->column;
-    size_t left = n * sizeof *r->column;
-    off_t at = (off_t)r->chunk_at * (off_t)sizeof *r->column;
-    while (left > 0 && !st) {
-        ssize_t got = pread(fd, to, left, at);
-        if (got == 0)
-            st = psr_fail(err, PSR_EIO, "%s: ended %zu bytes early while it was read", path, left);
-        else if (got < 0 && errno != EINTR)
-            st = psr_fail_errno(err, "%s: cannot read", path);
-        else if (got > 0) {
-            to += got;
-            at += got;
-            left -= (size_t)got;
-        }
-    }
+    size_t bytes = n * sizeof *r->column;
+    ssize_t got = psr_read_at(fd, r->column, bytes, r->chunk_at * (int64_t)sizeof *r->column);
+    if (got < 0)
+        st = psr_fail_errno(err, "%s: cannot read", path);
+    else if ((size_t)got < bytes)
+        st = psr_fail(err, PSR_EIO, "%s: ended %zu bytes early while it was read", path,
+                      bytes - (size_t)got);
     close(fd);
     return st;
 }
@@ -269,7 +262,7 @@ static psr_status next_spectra(struct psr_reader *base, size_t nsamp, void *bloc
                                int64_t *gap, psr_err *err)
 {
     struct subbands_reader *r = (struct subbands_reader *)base;
-    size_t row_bytes = base->obs.nchan * (size_t)base->obs.nbit / 8;
+    size_t row_bytes = psr_row_bytes(base->obs.nchan, base->obs.nbit);
     psr_status st = PSR_OK;
     *nread = 0;
     *gap = 0;
@@ -314,7 +307,7 @@ static const struct psr_reader_ops ops = {next_spectra, seek_spectrum, close_rea
 
 static psr_status allocate(struct subbands_reader *r, psr_err *err)
 {
-    size_t row_bytes = r->base.obs.nchan * (size_t)r->base.obs.nbit / 8;
+    size_t row_bytes = psr_row_bytes(r->base.obs.nchan, r->base.obs.nbit);
     size_t blocks = CHUNK_BYTES / row_bytes / BLOCK + 1;
     r->room = blocks * BLOCK;
     r->column = malloc(r->room * sizeof *r->column);

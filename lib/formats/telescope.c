@@ -1,5 +1,7 @@
 #include <psrkit/obs.h>
 
+#include "base/units.h"
+
 #include <math.h>
 #include <string.h>
 #include <strings.h>
@@ -42,11 +44,11 @@ int psr_telescope_id(const char *name)
 
 double psr_telescope_beam_arcsec(const char *name, double freq_mhz)
 {
-    const double light_m_s = 299792458, unknown_arcsec = 3600;
+    const double unknown_arcsec = 3600;
     const struct telescope *t = find_telescope(name);
     if (!t || t->dish_m <= 0)
         return unknown_arcsec;
-    double wavelength_m = light_m_s / (freq_mhz * 1e6);
+    double wavelength_m = PSR_LIGHT_M_S / (freq_mhz * 1e6);
     return 1.2 * wavelength_m / t->dish_m * (180 / M_PI) * 3600;
 }
 

@@ -3,6 +3,19 @@
 #include <math.h>
 #include <string.h>
 
+bool psr_row_known(int nbit, enum psr_kind kind)
+{
+    switch (kind) {
+    case PSR_UINT:
+        return nbit >= 1 && nbit <= 32 && !(nbit & (nbit - 1));
+    case PSR_INT:
+        return nbit == 8 || nbit == 16;
+    case PSR_FLOAT:
+        return nbit == 32;
+    }
+    return false;
+}
+
 size_t psr_row_bytes(size_t nchan, int nbit)
 {
     return (nchan * (size_t)nbit + 7) / 8;

@@ -4,6 +4,9 @@
 
 #include <psrkit/obs.h>
 
+/* Whether there are samples of so many bits of a kind. */
+bool psr_row_known(int nbit, enum psr_kind kind);
+
 /* Bytes of a spectrum: each begins on a byte. */
 size_t psr_row_bytes(size_t nchan, int nbit);
 

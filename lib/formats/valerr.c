@@ -1,6 +1,6 @@
 #include "valerr.h"
 
-#include "../base/plain.h"
+#include "base/plain.h"
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>

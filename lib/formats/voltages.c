@@ -1,7 +1,9 @@
 #include "voltages.h"
 
-#include "../base/readfd.h"
-#include "../base/threads.h"
+#include "base/path.h"
+#include "base/readfd.h"
+#include "base/threads.h"
+#include "base/units.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,11 +13,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-const char *psr_voltages_called(const char *path)
-{
-    return strcmp(path, "-") ? path : "standard input";
-}
-
 /* --- opening ---------------------------------------------------------------------------------- */
 
 static psr_status open_path(const char *path, int *fd, bool *stream, int64_t *size, psr_err *err)
@@ -24,7 +21,7 @@ static psr_status open_path(const char *path, int *fd, bool *stream, int64_t *si
     bool standard = !strcmp(path, "-");
     *fd = standard ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
     if (*fd < 0 || fstat(*fd, &about) != 0)
-        return psr_fail_errno(err, "%s", psr_voltages_called(path));
+        return psr_fail_errno(err, "%s", psr_path_called(path));
     if (S_ISDIR(about.st_mode))
         return psr_fail(err, PSR_EIO, "%s: is a directory", path);
     /* What was read of standard input before belongs to somebody else. */
@@ -130,9 +127,9 @@ psr_status psr_voltages_open_part(struct psr_voltages *v, size_t i, psr_err *err
     psr_status st = open_path(p->path, &v->file->fd, &v->stream, &size, err);
     if (!st && v->stream && v->npart > 1)
         st = psr_fail(err, PSR_EINVAL, "%s: a pipe must be the only input",
-                      psr_voltages_called(p->path));
+                      psr_path_called(p->path));
     if (!st && !p->h.nchan)
-        st = read_header(v->file->fd, &p->h, psr_voltages_called(p->path), err);
+        st = read_header(v->file->fd, &p->h, psr_path_called(p->path), err);
     v->now = i;
     v->owed = p->gap;
     v->done = 0;
@@ -143,7 +140,7 @@ psr_status psr_voltages_open_part(struct psr_voltages *v, size_t i, psr_err *err
 
 static double bytes_per_day(const struct psr_dada *h)
 {
-    return (double)psr_dada_sample_bytes(h) * 86400e6 / h->tsamp_us;
+    return (double)psr_dada_sample_bytes(h) * (PSR_DAY_S * 1e6) / h->tsamp_us;
 }
 
 static psr_status check_like(const struct voltages_part *a, const struct voltages_part *b,
@@ -173,7 +170,7 @@ static psr_status check_like(const struct voltages_part *a, const struct voltage
 /* Bytes of data from the beginning of a to that of b.  Offsets count from each file's own start. */
 static double bytes_between(const struct voltages_part *a, const struct voltages_part *b)
 {
-    double days = psr_mjd_diff_s(a->h.start, b->h.start) / 86400;
+    double days = psr_mjd_diff_s(a->h.start, b->h.start) / PSR_DAY_S;
     return days * bytes_per_day(&a->h) + (double)(b->h.obs_offset - a->h.obs_offset);
 }
 
@@ -274,7 +271,7 @@ psr_status psr_voltages_open(psr_voltages **out, const struct psr_voltages_desc 
         return st;
     }
     struct psr_dada *h = &part[0].h;
-    h->start = psr_mjd_add(h->start, (double)h->obs_offset / bytes_per_day(h) * 86400);
+    h->start = psr_mjd_add(h->start, (double)h->obs_offset / bytes_per_day(h) * PSR_DAY_S);
     h->obs_offset = 0;
     *out = v;
     return PSR_OK;

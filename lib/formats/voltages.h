@@ -32,9 +32,6 @@ struct psr_voltages {
     struct psr_notes notes;
 };
 
-/* What messages call an input. */
-const char *psr_voltages_called(const char *path);
-
 /* Opens part i, at its start. */
 PSR_MUST_CHECK psr_status psr_voltages_open_part(struct psr_voltages *v, size_t i, psr_err *err);
 

@@ -3,6 +3,8 @@
  */
 #include "voltages.h"
 
+#include "base/path.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -224,7 +226,7 @@ static psr_status pump_files(struct psr_voltages *v, size_t want,
 static psr_status pump_stream(struct psr_voltages *v, size_t want,
                               const struct psr_voltages_sink *sink, psr_err *err)
 {
-    const char *name = psr_voltages_called(v->part[0].path);
+    const char *name = psr_path_called(v->part[0].path);
     size_t got = want;
     for (size_t i = 0; got == want; i++) {
         char *to = NULL;

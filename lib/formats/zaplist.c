@@ -1,7 +1,8 @@
 #include <psrkit/zaplist.h>
 
-#include "../base/plain.h"
-#include "../base/slurp.h"
+#include "base/grow.h"
+#include "base/plain.h"
+#include "base/slurp.h"
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -26,16 +27,11 @@ static psr_status bad_line(const struct line *line, const char *what, psr_err *e
 static psr_status append_bird(struct psr_zaplist *list, size_t *room, struct psr_bird bird,
                               psr_err *err)
 {
-    if (list->n == *room) {
-        size_t more = *room ? 2 * *room : 64;
-        struct psr_bird *grown = realloc(list->bird, more * sizeof *grown);
-        if (!grown)
-            return psr_fail_nomem(err, "a list of birdies", (double)(more * sizeof *grown));
-        list->bird = grown;
-        *room = more;
-    }
-    list->bird[list->n++] = bird;
-    return PSR_OK;
+    psr_status st =
+        psr_grow(&list->bird, room, list->n, sizeof *list->bird, "a list of birdies", err);
+    if (st == PSR_OK)
+        list->bird[list->n++] = bird;
+    return st;
 }
 
 /* Returned: columns read into v, or -1 where the line is no numbers or has too many of them. */

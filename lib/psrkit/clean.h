@@ -63,6 +63,9 @@ PSR_MUST_CHECK psr_status psr_clean_create(psr_clean **out, const struct psr_cle
 enum psr_kind psr_clean_kind(const psr_clean *p);
 int psr_clean_nbit(const psr_clean *p);
 
+/* Bytes that the plan holds; more only where steps are very many. */
+int64_t psr_clean_bytes(const psr_clean *p);
+
 /* The greatest size a value of a step can have. */
 double psr_clean_largest(const psr_clean *p);
 

@@ -22,10 +22,11 @@ extern "C" {
 PSR_MUST_CHECK psr_status psr_ignore_channels(const char *text, size_t nchan, int ascending,
                                               unsigned char *keep, psr_err *err);
 
-/* Reads trial DMs, one a line (further columns are ignored), '#' comments and empty lines allowed.
+/* Reads trial DMs, one a line (words may follow, but no number), '#' comments and empty lines
+ * allowed.
  * Returned: *dm [*ndm] pc cm^-3 in the file's order; malloc'd, caller frees; NULL on error
- * Status:   PSR_EIO; PSR_EFORMAT naming file, line and value: a DM outside 0 to 1e6, no DM at all,
- *           a line of 4 KiB; PSR_ENOMEM */
+ * Status:   PSR_EIO; PSR_EFORMAT naming file, line and value: a DM outside 0 to 1e6, two in a line,
+ *           none at all, a line of 4 KiB; PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_dms_read(const char *path, double **dm, size_t *ndm, psr_err *err);
 
 /* Trial i of an even grid: lodm + i dmstep, in PRESTO's arithmetic.

@@ -20,8 +20,9 @@
  *   phase, centroid, purity   of the matched responses
  *   note            "z of either sign"; "lines side by side", where narrow candidates stand out of
  *                   its box and no response is what is in it; or of which better candidate it is a
- * harmonic, as "H 35 of Cand 1" or "H 7/2 of Cand 1": the candidates' joining knows small ratios
- * only; or "even harmonics only", which the pulsar of half the period has
+ *                   harmonic, as "H 35 of Cand 1" or "H 7/2 of Cand 1": the candidates' joining
+ *                   knows small ratios only; or "even harmonics only", which the pulsar of half the
+ *                   period has
  *
  * Candidates whose places, once they are known, are those of better ones, or n times or 1/n of
  * those (n <= 16), are joined to them.

@@ -14,8 +14,9 @@ extern "C" {
  * Returned: *value, untouched on error
  * Status:   PSR_EINVAL with "WHAT: 'TEXT' is not a number" (or "a whole number"),
  *           "... is below MIN" or "... is above MAX"
- * Notes:    integers take 0x and 0 prefixes, as PRESTO's do; not-a-number and infinity are refused;
- *           the decimal point is '.', whatever the locale. */
+ * Notes:    0x begins an integer in hexadecimal, a 0 one in decimal like any other digit (PRESTO
+ *           takes it for octal); not-a-number and infinity are refused; the decimal point is '.',
+ *           whatever the locale. */
 PSR_MUST_CHECK psr_status psr_parse_int(const char *what, const char *text, int64_t min,
                                         int64_t max, int64_t *value, psr_err *err);
 PSR_MUST_CHECK psr_status psr_parse_double(const char *what, const char *text, double min,
@@ -25,6 +26,12 @@ PSR_MUST_CHECK psr_status psr_parse_double(const char *what, const char *text, d
  * one of K M G T (powers of 1024, either case, a final B or iB allowed); 1 byte to 4 EiB. */
 PSR_MUST_CHECK psr_status psr_parse_size(const char *what, const char *text, int64_t *bytes,
                                          psr_err *err);
+
+enum { PSR_SIZE_TEXT = 32 };
+
+/* Writes a number of bytes as 512 B, 67.9 KiB or 3 GiB: rounded up to three digits, so that it is
+ * enough.  Returned: text */
+const char *psr_size_text(char text[PSR_SIZE_TEXT], double bytes);
 
 #ifdef __cplusplus
 }

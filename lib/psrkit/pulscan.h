@@ -20,10 +20,10 @@
  *
  * Sigma.  p = 1 - (1 - Q)^N_eff, Q the chance that chi^2 noise gives a box as much, N_eff the
  * effective number of independent boxes (psr_pulscan_trials), and sigma the Gaussian's whose tail
- * is p.  The stretches' finite length is allowed for, and so
- * are the short blocks by which spectra were de-reddened, whose medians scatter far more.  So the
- * best sigma of a spectrum of noise is above 2 in one spectrum of 44 or a few less, of a
- * de-reddened one in between half and a quarter as many where boxes are wider than the blocks.
+ * is p.  The stretches' finite length is allowed for, and so are the short blocks by which spectra
+ * were de-reddened, whose medians scatter far more.  So the best sigma of a spectrum of noise is
+ * above 2 in one spectrum of 44 or a few less, of a de-reddened one in between half and a quarter
+ * as many where boxes are wider than the blocks.
  *
  * One plan, one caller's thread; plans are independent of each other.  Hits do not depend on the
  * number of threads nor on the batch; two backends agree to 1e-5 of the power, and on all but boxes
@@ -156,9 +156,9 @@ struct psr_pulscan_merge_desc {
 /* Joins hits, best first: a hit belongs to the first candidate whose best box it touches, unless it
  * stands out of that box: a hit less than a quarter as wide with more of its power over noise than
  * 3/2 of the root of their widths' ratio, which no drift leaves there.  Then a candidate to the
- * first better one that it touches at a ratio of their frequencies of n, 1/n (n
- * <= 16) or one of 3/2 5/2 2/3 4/3 5/3 3/4 5/4 2/5 3/5 4/5 5/6 2/7 3/7 4/7 3/8 5/8 2/9 3/10 2/11
- * 3/11 2/13 3/13 2/15.
+ * first better one that it touches at a ratio of their frequencies of n, 1/n (n <= 16) or one of
+ *   3/2 5/2 2/3 4/3 5/3 3/4 5/4 2/5 3/5 4/5 5/6 2/7 3/7 4/7 3/8 5/8 2/9 3/10 2/11 3/11 2/13 3/13
+ *   2/15.
  * Returned: *cand [*ncand] by falling sigma, then power, then rising r; malloc'd, caller frees;
  *           *left_out, candidates beyond max (NULL: not wanted)
  * Status:   PSR_ENOMEM */

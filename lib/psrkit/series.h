@@ -33,6 +33,8 @@ struct psr_series_desc {
     const char *const *each_note; /* [ndm] a last line for the notes of each .inf; borrowed, as are
                                      the texts; NULL: none */
     const struct psr_mjd *epoch;  /* [ndm] of the first sample; copied; NULL: that of obs */
+    bool (*stopped)(void *ctx);   /* asked while psr_series_finish writes; NULL: go on */
+    void *ctx;                    /* the caller's */
 };
 
 /* Checks that no two trials would share a file name before anything is made, then creates the
@@ -68,7 +70,8 @@ void psr_series_set_length(psr_series *s, size_t i, int64_t nout);
  *         and .inf files that were there before are removed first: at no moment does one vouch for
  *         another run's samples.
  * Status: PSR_EINVAL (nout below -1, nothing to pad with), PSR_EUNSUPPORTED (standard output cannot
- *         be cut), PSR_EIO, PSR_ENOMEM */
+ *         be cut), PSR_EIO, also where desc.stopped says so before the first file is renamed;
+ *         PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_series_finish(psr_series *s, int64_t nout, psr_err *err);
 
 /* Whether trial i of desc is there already, as PSR_SERIES_DAT: the DM, sampling time, epoch and

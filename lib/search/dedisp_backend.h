@@ -1,7 +1,7 @@
 /* dedisp_backend.h: what dedisp.c hands to a backend, and what it asks of one (private).
  *
- * dedisp.c validates the description, works out which channels are summed with which delays, and
- * counts samples, so that backends cannot disagree about any of it. */
+ * dedisp_check.c validates the description, dedisp_sweep.c works out which channels are summed with
+ * which delays, and dedisp.c counts samples, so that backends cannot disagree about any of it. */
 #ifndef PSR_SEARCH_DEDISP_BACKEND_H
 #define PSR_SEARCH_DEDISP_BACKEND_H
 
@@ -46,8 +46,18 @@ struct psr_sweep {
 
 enum { PSR_TOL_GROUP = 16 }; /* kept channels that share one rounding where tol is 1 */
 
-/* Delays d(i,k) of kept channel k at trials i0 .. i0 + n - 1, in samples of the output, in 0..maxoff.
- * Returned: d [n] */
+/* Works out which channels are kept and by how much each is shifted.
+ * Given:    s          how samples come in, dm, dt_s, algo and tol are set; room for nchan in chan,
+ *                      pre and law
+ * Returned: s          nkept, chan, pre, law and what the shifts need are set as well
+ *           position   [nchan] k of a kept channel, -1 of another
+ *           top_mhz    of the highest channel, kept or not
+ * Status:   PSR_EINVAL (no channel is kept, shifts beyond 1e9 samples), PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_sweep_lay(struct psr_sweep *s, const struct psr_dedisp_desc *d,
+                                        int32_t *position, double *top_mhz, psr_err *err);
+
+/* Delays d(i,k) of kept channel k at trials i0 .. i0 + n - 1, in samples of the output.
+ * Returned: d [n], within 0 .. maxoff */
 void psr_sweep_delays(const struct psr_sweep *s, size_t k, size_t i0, size_t n, int32_t *d);
 
 /* The part of the delays' description that kernels need as well. */

@@ -1,6 +1,8 @@
 /* What a description of dedispersion may say. */
 #include "dedisp_backend.h"
 
+#include "formats/unpack.h"
+
 #include <math.h>
 
 static psr_status check_data(const struct psr_dedisp_desc *d, psr_err *err)
@@ -8,10 +10,7 @@ static psr_status check_data(const struct psr_dedisp_desc *d, psr_err *err)
     if (d->nchan < 1 || d->nchan > (size_t)1 << 20)
         return psr_fail(err, PSR_EINVAL, "dedispersion: %zu channels is outside 1 to 1048576",
                         d->nchan);
-    bool known = d->kind == PSR_FLOAT ? d->nbit == 32
-                 : d->kind == PSR_INT ? d->nbit == 8 || d->nbit == 16
-                                      : d->nbit >= 1 && d->nbit <= 32 && !(d->nbit & (d->nbit - 1));
-    if (!known)
+    if (!psr_row_known(d->nbit, d->kind))
         return psr_fail(err, PSR_EINVAL, "dedispersion: no %d-bit samples of kind %d", d->nbit,
                         (int)d->kind);
     if (!(d->tsamp_s > 0) || !isfinite(d->tsamp_s))

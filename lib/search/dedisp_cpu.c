@@ -1,10 +1,12 @@
 /* The stream: samples come in, are turned to one run per channel, and stay as long as a later
  * output needs them; programs run on tiles of what is complete. */
 #include "dedisp_cpu.h"
-#include "../base/threads.h"
-#include "../signal/cornerturn.h"
+#include "base/threads.h"
+#include "formats/unpack.h"
+#include "signal/cornerturn.h"
 
 #include <math.h>
+#include <psrkit/number.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -89,7 +91,7 @@ static psr_status grow_scratch(struct cpu *cpu, psr_err *err)
 static double program_bytes(const struct cpu *cpu)
 {
     const struct psr_sweep *s = cpu->s;
-    const struct psr_shape *shape = &cpu->planner.shape;
+    const struct psr_tree_shape *shape = &cpu->planner.shape;
     double live = (double)s->maxshift * (double)s->nkept * (double)cpu->lanes.store_bytes;
     double each = (double)scratch_bytes(cpu, cpu->program) +
                   (double)(shape->ntrial * shape->tile * cpu->lanes.total_bytes);
@@ -128,7 +130,7 @@ static psr_status plan_programs(struct cpu *cpu, psr_err *err)
 
 static psr_status make_totals(struct cpu *cpu, psr_err *err)
 {
-    const struct psr_shape *shape = &cpu->planner.shape;
+    const struct psr_tree_shape *shape = &cpu->planner.shape;
     size_t bytes = (shape->ntrial * shape->tile * cpu->lanes.total_bytes + 63) / 64 * 64;
     for (int n = 0; n < cpu->s->nthread; n++) {
         cpu->thread[n].total = aligned_alloc(64, bytes);
@@ -142,7 +144,7 @@ static psr_status make_totals(struct cpu *cpu, psr_err *err)
 
 static double bytes_beside_runs(const struct cpu *cpu)
 {
-    const struct psr_shape *shape = &cpu->planner.shape;
+    const struct psr_tree_shape *shape = &cpu->planner.shape;
     double bytes = 0;
     for (size_t b = 0; b < cpu->nkept_programs + cpu->nslot; b++)
         bytes += 4.0 * (double)cpu->program[b].room;
@@ -158,6 +160,18 @@ static size_t odd_lines(size_t lanes, size_t bytes)
 {
     size_t line = 64 / bytes, n = (lanes + line - 1) / line;
     return (n | 1) * line;
+}
+
+static psr_status fail_memory(const struct cpu *cpu, double runs_bytes, psr_err *err)
+{
+    const struct psr_sweep *s = cpu->s;
+    char need[PSR_SIZE_TEXT], have[PSR_SIZE_TEXT];
+    return psr_fail(err, PSR_ENOMEM,
+                    "dedispersion: memory of %s is below the %s that %zu channels delayed by up to "
+                    "%zu samples take",
+                    psr_size_text(have, (double)s->mem_bytes),
+                    psr_size_text(need, runs_bytes + bytes_beside_runs(cpu)), s->nkept,
+                    s->maxshift);
 }
 
 /* Room for what later outputs need and a few pieces: what is needed moves to the start of the runs
@@ -177,12 +191,7 @@ static psr_status make_runs(struct cpu *cpu, psr_err *err)
     double fit = (left / row - (double)(live + LANE_PAD)) / 2;
     if ((double)slack > fit) {
         if (fit < 64)
-            return psr_fail(err, PSR_ENOMEM,
-                            "dedispersion: memory of %lld bytes is below the %.0f bytes that %zu "
-                            "channels delayed by up to %zu samples take",
-                            (long long)s->mem_bytes,
-                            (double)(live + 192 + LANE_PAD) * row + bytes_beside_runs(cpu),
-                            s->nkept, s->maxshift);
+            return fail_memory(cpu, (double)(live + 192 + LANE_PAD) * row, err);
         slack = (size_t)fit;
         piece = piece < slack / 2 ? piece : slack / 2;
     }
@@ -300,7 +309,7 @@ static psr_status cpu_execute(void *state, const void *in, size_t nsamp, float *
 {
     struct cpu *cpu = state;
     const unsigned char *spectra = in;
-    size_t row_bytes = (cpu->s->nchan * (size_t)cpu->s->nbit + 7) / 8, given = 0;
+    size_t row_bytes = psr_row_bytes(cpu->s->nchan, cpu->s->nbit), given = 0;
     size_t most = cpu->piece * cpu->s->downsamp;
     while (nsamp) {
         size_t piece = nsamp < most ? nsamp : most;

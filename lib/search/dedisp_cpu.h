@@ -16,7 +16,7 @@
  *   fetch  head, nsrc x (channel, delay, extra)         these samples will be wanted soon
  * dst and place count lanes in the scratch space, which begins with the sums in lanes of all
  * trials.  A leaf or node step makes the length of the tile and extra lanes more. */
-enum psr_step {
+enum psr_program_step {
     PSR_STEP_LEAF = 0,
     PSR_STEP_NODE = 1,
     PSR_STEP_TRIAL = 2,
@@ -69,7 +69,7 @@ struct psr_lanes psr_lanes_for(uint64_t lane_max, size_t nkept);
 
 /* The shape of all programs of a plan. */
 enum { PSR_MAXLEVEL = 6 };
-struct psr_shape {
+struct psr_tree_shape {
     int nlevel;
     int radix[PSR_MAXLEVEL]; /* channels of a leaf, then nodes of a node */
     size_t group;            /* channels below a top node: the product */
@@ -79,17 +79,17 @@ struct psr_shape {
 
 struct psr_planner {
     const struct psr_sweep *sweep;
-    struct psr_shape shape;
+    struct psr_tree_shape shape;
     size_t node_bytes;
     size_t chunk; /* channels that a node can hold without overflow */
 };
 
 /* Takes the shape that costs least on a few groups and blocks of trials. */
-psr_status psr_planner_choose(struct psr_planner *pl, const struct psr_sweep *s,
-                              const struct psr_lanes *lanes, psr_err *err);
+PSR_MUST_CHECK psr_status psr_planner_choose(struct psr_planner *pl, const struct psr_sweep *s,
+                                             const struct psr_lanes *lanes, psr_err *err);
 
 /* Makes the program of trials i0 .. i0 + ntrial - 1. */
-psr_status psr_planner_program(const struct psr_planner *pl, size_t i0, struct psr_program *program,
-                               psr_err *err);
+PSR_MUST_CHECK psr_status psr_planner_program(const struct psr_planner *pl, size_t i0,
+                                              struct psr_program *program, psr_err *err);
 
 #endif

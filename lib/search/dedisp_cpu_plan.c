@@ -41,7 +41,7 @@ static void put(struct psr_program *pr, int32_t word)
     pr->code[pr->ncode++] = word;
 }
 
-static psr_status write_node(struct writer *w, int level, const struct psr_parts *p,
+static psr_status write_node(struct writer *w, int level, const struct psr_tree_parts *p,
                              struct psr_node *node, size_t k0, psr_err *err)
 {
     struct psr_program *pr = w->program;
@@ -72,7 +72,7 @@ static psr_status write_level(struct writer *w, int level, size_t k0, size_t *at
 {
     struct psr_tree *tr = &w->tree;
     for (size_t sub = 0; sub < psr_tree_subgroups(tr, level); sub++) {
-        struct psr_parts p = psr_tree_parts(tr, level, sub);
+        struct psr_tree_parts p = psr_tree_parts(tr, level, sub);
         for (size_t n = 0; n < tr->nnode[level][sub]; n++) {
             struct psr_node *node = tr->node[level] + sub * tr->ntrial + n;
             node->place = (int32_t)*at;

@@ -81,7 +81,7 @@ static psr_status cost_of_shape(const struct psr_planner *pl, size_t store_bytes
 {
     enum { NGROUP = 3, NBLOCK = 2 };
     const struct psr_sweep *s = pl->sweep;
-    const struct psr_shape *shape = &pl->shape;
+    const struct psr_tree_shape *shape = &pl->shape;
     struct psr_tree tree;
     psr_status st = psr_tree_create(&tree, shape, shape->ntrial, err);
     if (st)
@@ -107,9 +107,9 @@ static size_t even_block(size_t ndm, size_t want)
     return (ndm + nblock - 1) / nblock;
 }
 
-static void set_shape(struct psr_shape *shape, const int *radix, size_t ntrial, size_t tile)
+static void set_shape(struct psr_tree_shape *shape, const int *radix, size_t ntrial, size_t tile)
 {
-    *shape = (struct psr_shape){.group = 1, .ntrial = ntrial, .tile = tile};
+    *shape = (struct psr_tree_shape){.group = 1, .ntrial = ntrial, .tile = tile};
     for (; shape->nlevel < PSR_MAXLEVEL && radix[shape->nlevel]; shape->nlevel++) {
         shape->radix[shape->nlevel] = radix[shape->nlevel];
         shape->group *= (size_t)radix[shape->nlevel];
@@ -117,7 +117,7 @@ static void set_shape(struct psr_shape *shape, const int *radix, size_t ntrial, 
 }
 
 static psr_status try_radices(struct psr_planner *pl, const int *radix, size_t store_bytes,
-                              struct psr_shape *best, double *least, psr_err *err)
+                              struct psr_tree_shape *best, double *least, psr_err *err)
 {
     size_t ndm = pl->sweep->ndm;
     for (int b = 0; b < NBLOCKS; b++) {
@@ -144,7 +144,7 @@ static psr_status try_radices(struct psr_planner *pl, const int *radix, size_t s
 psr_status psr_planner_choose(struct psr_planner *pl, const struct psr_sweep *s,
                               const struct psr_lanes *lanes, psr_err *err)
 {
-    struct psr_shape best = {0};
+    struct psr_tree_shape best = {0};
     double least = 0;
     uint64_t lane_max = psr_sweep_lane_max(s),
              chunk = lane_max ? lanes->node_max / lane_max : FLOAT_CHUNK;

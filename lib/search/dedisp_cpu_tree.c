@@ -8,12 +8,12 @@ size_t psr_tree_subgroups(const struct psr_tree *tr, int level)
     return (tr->nchan + tr->width[level] - 1) / tr->width[level];
 }
 
-static size_t nmax_subgroups(const struct psr_shape *shape, size_t width)
+static size_t nmax_subgroups(const struct psr_tree_shape *shape, size_t width)
 {
     return (shape->group + width - 1) / width;
 }
 
-psr_status psr_tree_create(struct psr_tree *tr, const struct psr_shape *shape, size_t ntrial,
+psr_status psr_tree_create(struct psr_tree *tr, const struct psr_tree_shape *shape, size_t ntrial,
                            psr_err *err)
 {
     size_t width = 1, nsub = 0;
@@ -49,11 +49,11 @@ psr_status psr_tree_create(struct psr_tree *tr, const struct psr_shape *shape, s
     return PSR_OK;
 }
 
-struct psr_parts psr_tree_parts(const struct psr_tree *tr, int level, size_t sub)
+struct psr_tree_parts psr_tree_parts(const struct psr_tree *tr, int level, size_t sub)
 {
     size_t radix = (size_t)tr->shape->radix[level], width = level ? tr->width[level - 1] : 1;
     size_t below = level ? psr_tree_subgroups(tr, level - 1) : tr->nchan;
-    struct psr_parts p = {.first = sub * radix};
+    struct psr_tree_parts p = {.first = sub * radix};
     for (; p.n < radix && p.first + p.n < below; p.n++) {
         size_t q = p.first + p.n;
         p.delay[p.n] = tr->delay + q * width * tr->ntrial;
@@ -65,12 +65,13 @@ struct psr_parts psr_tree_parts(const struct psr_tree *tr, int level, size_t sub
 
 /* Trials far apart in delay do not share a node, as it would have to reach over all that is between
  * them. */
-static int32_t far_apart(const struct psr_shape *shape, int32_t delay)
+static int32_t far_apart(const struct psr_tree_shape *shape, int32_t delay)
 {
     return delay / (2 * (int32_t)shape->tile);
 }
 
-static uint32_t hash_trial(const struct psr_parts *p, size_t i, const struct psr_shape *shape)
+static uint32_t hash_trial(const struct psr_tree_parts *p, size_t i,
+                           const struct psr_tree_shape *shape)
 {
     uint32_t h = p->pattern[0] ? (uint32_t)p->pattern[0][i] : 0, first = (uint32_t)p->delay[0][i];
     for (size_t q = 1; q < p->n; q++) {
@@ -83,8 +84,8 @@ static uint32_t hash_trial(const struct psr_parts *p, size_t i, const struct psr
     return h ^ h >> 15;
 }
 
-static bool same_pattern(const struct psr_parts *p, size_t i, size_t j,
-                         const struct psr_shape *shape)
+static bool same_pattern(const struct psr_tree_parts *p, size_t i, size_t j,
+                         const struct psr_tree_shape *shape)
 {
     int32_t shift = p->delay[0][i] - p->delay[0][j];
     if (far_apart(shape, p->delay[0][i]) != far_apart(shape, p->delay[0][j]))
@@ -98,7 +99,7 @@ static bool same_pattern(const struct psr_parts *p, size_t i, size_t j,
 
 static void find_patterns(struct psr_tree *tr, int level, size_t sub)
 {
-    struct psr_parts p = psr_tree_parts(tr, level, sub);
+    struct psr_tree_parts p = psr_tree_parts(tr, level, sub);
     struct psr_node *node = tr->node[level] + sub * tr->ntrial;
     int32_t *pattern = tr->pattern[level] + sub * tr->ntrial;
     size_t n = 0;
@@ -133,7 +134,7 @@ static void round_up(struct psr_node *node)
 
 static void spread_below(struct psr_tree *tr, int level, size_t sub)
 {
-    struct psr_parts p = psr_tree_parts(tr, level, sub);
+    struct psr_tree_parts p = psr_tree_parts(tr, level, sub);
     const struct psr_node *node = tr->node[level] + sub * tr->ntrial;
     for (size_t n = 0; n < tr->nnode[level][sub]; n++)
         for (size_t q = 0; q < p.n; q++) {

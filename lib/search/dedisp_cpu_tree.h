@@ -20,7 +20,7 @@ struct psr_node {
 };
 
 struct psr_tree {
-    const struct psr_shape *shape;
+    const struct psr_tree_shape *shape;
     size_t nchan, ntrial;                /* of this group and program */
     int32_t *delay;                      /* [channel][ntrial] */
     int32_t *pattern[PSR_MAXLEVEL];      /* [sub-group][ntrial] node of each trial */
@@ -33,22 +33,22 @@ struct psr_tree {
 };
 
 /* What a sub-group is made of: sub-groups of the level below, or channels. */
-struct psr_parts {
+struct psr_tree_parts {
     size_t n, first;                      /* how many, and the number of the first */
     const int32_t *pattern[PSR_MAXGROUP]; /* NULL for channels */
     const int32_t *delay[PSR_MAXGROUP];   /* of the first channel of each */
     struct psr_node *node[PSR_MAXGROUP];
 };
 
-psr_status psr_tree_create(struct psr_tree *tr, const struct psr_shape *shape, size_t ntrial,
-                           psr_err *err);
+PSR_MUST_CHECK psr_status psr_tree_create(struct psr_tree *tr, const struct psr_tree_shape *shape,
+                                          size_t ntrial, psr_err *err);
 void psr_tree_destroy(struct psr_tree *tr);
 
 /* Finds the nodes of the group that begins at kept channel k0, for trials from i0 on. */
 void psr_tree_grow(struct psr_tree *tr, const struct psr_sweep *s, size_t k0, size_t i0);
 
 size_t psr_tree_subgroups(const struct psr_tree *tr, int level);
-struct psr_parts psr_tree_parts(const struct psr_tree *tr, int level, size_t sub);
+struct psr_tree_parts psr_tree_parts(const struct psr_tree *tr, int level, size_t sub);
 
 /* Lanes that all nodes of a level, or all levels but the top, take. */
 size_t psr_tree_level_lanes(const struct psr_tree *tr, int level);

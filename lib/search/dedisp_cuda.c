@@ -2,7 +2,6 @@
  * once and go to all. */
 #include "dedisp_cuda.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,11 +53,11 @@ static size_t host_piece_of_all(const struct psr_cuda_set *g)
 }
 
 /* Waits until all devices have taken what lies in a half's staging. */
-static cudaError_t wait_copied(const struct psr_cuda_set *g, int turn)
+static cudaError_t wait_copied(struct psr_cuda_set *g, int turn)
 {
-    for (size_t k = 0; k < g->n; k++) {
-        TRY(cudaSetDevice(g->device[k].device)); /* which fail blames */
-        TRY(cudaEventSynchronize(g->device[k].half[turn].copied));
+    for (g->at = 0; g->at < g->n; g->at++) {
+        TRY(cudaSetDevice(g->device[g->at].device));
+        TRY(cudaEventSynchronize(g->device[g->at].half[turn].copied));
     }
     return cudaSuccess;
 }
@@ -79,11 +78,12 @@ static cudaError_t stage_spectra(struct psr_cuda_set *g, const void *in, size_t 
 {
     int turn = g->device[0].turn;
     size_t row_bytes = g->device[0].row_bytes;
+    int64_t taken = 0;
     *h_in = in;
     if (way != FROM_COPY)
         return cudaSuccess;
     if (!g->h_raw[turn])
-        TRY(cudaMallocHost(&g->h_raw[turn], piece_of_all(g) * row_bytes));
+        TRY(psr_cuda_take_pinned(&g->h_raw[turn], piece_of_all(g) * row_bytes, &taken));
     TRY(wait_copied(g, turn));
     psr_cuda_copy(g->s->nthread, g->h_raw[turn], in, n * row_bytes);
     *h_in = g->h_raw[turn];
@@ -98,10 +98,10 @@ static struct psr_cuda_source find_source(const struct psr_cuda_set *g, size_t k
 }
 
 /* Waits until the caller's spectra are not needed any more. */
-static cudaError_t wait_taken(const struct psr_cuda_set *g, int turn, enum way way)
+static cudaError_t wait_taken(struct psr_cuda_set *g, int turn, enum way way)
 {
     if (way == FROM_BLOCK)
-        return psr_cuda_block_wait(g->block);
+        return psr_cuda_block_wait(g->block, &g->at);
     return way == FROM_PINNED ? wait_copied(g, turn) : cudaSuccess;
 }
 
@@ -114,6 +114,7 @@ static cudaError_t give_half(struct psr_cuda_set *g, int turn, float *out, size_
         struct psr_cuda_half *h = g->device[k].half + turn;
         if (!h->nout)
             continue;
+        g->at = k;
         TRY(cudaSetDevice(g->device[k].device));
         TRY(cudaEventSynchronize(h->drained));
         copy_rows(g->s->nthread, out + g->slab[k].first * stride + h->at, stride * sizeof *out,
@@ -131,6 +132,7 @@ static cudaError_t run_piece(struct psr_cuda_set *g, const void *in, size_t n, e
     TRY(stage_spectra(g, in, n, way, &h_in));
     for (size_t k = 0; k < g->n; k++) {
         const struct psr_cuda_source from = find_source(g, k, h_in, way);
+        g->at = k;
         TRY(psr_cuda_push(g->device + k, &from, n, &ready));
         TRY(psr_cuda_drain(g->device + k, *given));
         psr_cuda_next(g->device + k);
@@ -144,8 +146,8 @@ static cudaError_t run_pieces(struct psr_cuda_set *g, const unsigned char *in, s
 {
     enum way way = choose_way(g, in);
     size_t piece = host_piece_of_all(g);
-    for (size_t k = 0; k < g->n; k++)
-        TRY(psr_cuda_pin_output(g->device + k));
+    for (g->at = 0; g->at < g->n; g->at++)
+        TRY(psr_cuda_pin_output(g->device + g->at));
     while (nsamp) {
         size_t n = nsamp < piece ? nsamp : piece;
         TRY(run_piece(g, in, n, way, given));
@@ -158,36 +160,25 @@ static cudaError_t run_pieces(struct psr_cuda_set *g, const unsigned char *in, s
     return wait_taken(g, 1, way);
 }
 
+/* Blames the device that was worked on; which one is current does not tell, as a lost one may refuse
+ * to become that. */
 static psr_status fail(const struct psr_cuda_set *g, cudaError_t e, psr_err *err)
 {
-    int device = g->s->device[0];
-    (void)cudaGetDevice(&device);
-    return psr_cuda_fail(device, e, "dedispersion", err);
+    const size_t k = g->at < g->n ? g->at : 0;
+    return psr_cuda_fail(g->s->device[k], e, "dedispersion", err);
 }
 
-/* Thread blocks come in waves, as many at once as there is room for on the device: the last wave of
- * a piece shall be full. */
+/* Whole stretches of every block.  Thread blocks of the next piece follow as those of the last one
+ * end, so it is no matter how many come at once. */
 static size_t cuda_suit(const void *state, size_t nsamp)
 {
     const struct psr_cuda_set *g = state;
     const struct psr_cuda *c = g->device;
     const struct psr_cuda_plan *p = &c->plan;
-    const size_t wide = DEDISP_STRETCH_OF(DEDISP_WIDE), narrow = DEDISP_STRETCH_OF(DEDISP_NARROW);
-    const size_t stretch = p->nwide ? wide : narrow, nnarrow = p->nblock - p->nwide;
-    size_t most = nsamp < c->piece ? nsamp : c->piece, best = 0;
-    size_t stretches = (most / c->s->downsamp + p->late) / stretch;
-    double best_per_wave = 0;
-    for (size_t n = stretches; p->multiply && 2 * n > stretches && n * stretch > p->late; n--) {
-        size_t other = (n * stretch + narrow - 1) / narrow;
-        double waves = ceil((double)(p->nwide * n) / (double)c->nresident) +
-                       ceil((double)(nnarrow * other) / (double)c->nresident);
-        size_t nout = n * stretch - p->late;
-        if ((double)nout / waves <= best_per_wave)
-            continue;
-        best_per_wave = (double)nout / waves;
-        best = nout * c->s->downsamp;
-    }
-    return best ? best : nsamp;
+    const size_t stretch = DEDISP_STRETCH_OF(p->nwide ? DEDISP_WIDE : DEDISP_NARROW);
+    const size_t most = nsamp < c->piece ? nsamp : c->piece, ds = c->s->downsamp;
+    const size_t whole = (most / ds + p->late) / stretch * stretch;
+    return p->multiply && whole > p->late ? (whole - p->late) * ds : nsamp;
 }
 
 static psr_status cuda_execute(void *state, const void *in, size_t nsamp, float *out, size_t stride,
@@ -214,6 +205,7 @@ static cudaError_t run_resident(struct psr_cuda_set *g, const void *in, size_t n
     for (size_t k = 0; k < g->n; k++) {
         struct psr_cuda *c = g->device + k;
         const struct psr_cuda_source from = find_source(g, k, h_in, way);
+        g->at = k;
         TRY(psr_cuda_push(c, &from, n, nout));
         g->slab[k].d_x = c->half[turn].d_out;
         g->slab[k].stride = c->half[turn].pitch;
@@ -241,6 +233,8 @@ static void reset_device(struct psr_cuda *c)
 {
     (void)cudaSetDevice(c->device);
     (void)cudaStreamSynchronize(c->in);
+    (void)cudaStreamSynchronize(c->half[0].sum);
+    (void)cudaStreamSynchronize(c->half[1].sum);
     (void)cudaStreamSynchronize(c->work);
     (void)cudaStreamSynchronize(c->out);
     c->nraw = c->nturned = c->ndone = c->first = 0;
@@ -289,8 +283,8 @@ static void cuda_destroy(void *state)
             psr_cuda_free(g->device + k);
         psr_cuda_plan_free(&g->device[k].plan);
     }
-    cudaFreeHost(g->h_raw[0]);
-    cudaFreeHost(g->h_raw[1]);
+    psr_device_unpin(g->h_raw[0]);
+    psr_device_unpin(g->h_raw[1]);
     free(g->device);
     free(g->part);
     free(g->slab);

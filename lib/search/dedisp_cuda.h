@@ -6,7 +6,7 @@
 #ifndef PSR_SEARCH_DEDISP_CUDA_H
 #define PSR_SEARCH_DEDISP_CUDA_H
 
-#include "../base/cuda_call.h"
+#include "base/cuda_call.h"
 #include "dedisp_backend.h"
 
 #include <cornerturn.h>
@@ -47,9 +47,11 @@ void psr_cuda_plan_free(struct psr_cuda_plan *plan);
 struct psr_cuda_half {
     void *d_raw;
     float *d_out, *h_out;         /* h_out: NULL until output goes to the host */
+    cudaStream_t sum;             /* of what makes its output */
     cudaEvent_t began, copied;    /* spectra come; they have come */
-    cudaEvent_t taken, freed;     /* they are worked on; they are not needed any more */
     cudaEvent_t turned, summed;   /* they lie in runs; output is made */
+    cudaEvent_t earlier, spare;   /* the other half's "summed" of the piece before; the next one */
+    cudaEvent_t given;            /* whoever wants the output has it */
     cudaEvent_t leaving, drained; /* output goes to the host; it has gone */
     bool busy, giving;            /* events were recorded; the last two as well */
     uint64_t raw_first;           /* spectrum at the start of d_raw */
@@ -75,11 +77,10 @@ struct psr_cuda {
     unsigned char *d_run;   /* [nplane][nkept][pitch] */
     size_t pitch, plane;    /* bytes */
     size_t room;            /* samples of a run */
-    size_t nresident;       /* thread blocks that the device holds at once */
     size_t piece, nout_max; /* spectra and output samples at once */
     size_t host_piece;      /* spectra at once where output goes to the host */
     struct psr_cuda_half half[2];
-    cudaStream_t in, work, out;
+    cudaStream_t in, work, out; /* spectra come and are turned; for the output's readers; copies */
 
     int turn;                      /* half that the next piece uses */
     uint64_t nraw, nturned, ndone; /* spectra taken, samples in the runs so far, samples given */
@@ -106,6 +107,7 @@ struct psr_cuda_set {
     struct psr_cuda *device; /* [n] */
     struct psr_slab *slab;   /* [n] */
     size_t n;
+    size_t at;      /* device that is worked on, or was last */
     void *h_raw[2]; /* for spectra in memory that is not pinned; NULL until there are such */
     struct psr_cuda_block *block; /* spectra may come from there; NULL: all come from the host */
 };
@@ -121,7 +123,7 @@ struct dedisp_k_delays psr_cuda_delays(const struct psr_cuda *c);
 struct cornerturn_k_desc psr_cuda_turn(const struct psr_cuda *c);
 
 /* Makes the stages of a batch. */
-cudaError_t psr_cuda_aim(const struct psr_cuda *c, size_t batch);
+cudaError_t psr_cuda_aim(const struct psr_cuda *c, size_t batch, cudaStream_t stream);
 
 /* Takes the next n spectra, n <= c->piece, and enqueues the sums that they complete: *nout samples
  * in the half that c->turn is. */
@@ -159,8 +161,8 @@ bool psr_cuda_block_holds(const struct psr_cuda_block *b, const void *in);
 struct psr_cuda_source psr_cuda_block_source(const struct psr_cuda_block *b, size_t k,
                                              const void *in);
 
-/* Waits until devices have what was brought. */
-cudaError_t psr_cuda_block_wait(const struct psr_cuda_block *b);
+/* Waits until devices have what was brought; *at is the one that is waited for. */
+cudaError_t psr_cuda_block_wait(const struct psr_cuda_block *b, size_t *at);
 
 /* What device k has taken to copy so far. */
 double psr_cuda_block_ms(struct psr_cuda_block *b, size_t k);

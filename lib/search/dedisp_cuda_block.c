@@ -82,20 +82,30 @@ static cudaError_t grow_slot(struct slot *s, size_t bytes)
     return cudaSuccess;
 }
 
+cudaError_t psr_cuda_block_wait(const struct psr_cuda_block *b, size_t *at)
+{
+    for (size_t k = 0; k < b->n; k++) {
+        *at = k;
+        TRY(cudaSetDevice(b->place[k].device));
+        TRY(cudaEventSynchronize(b->place[k].slot[b->turn].copied));
+    }
+    return cudaSuccess;
+}
+
 /* The caller's memory where it is pinned, or a copy. */
 static cudaError_t stage_block(struct psr_cuda_block *b, const void *in, size_t bytes,
-                               const void **h_in)
+                               const void **h_in, size_t *at)
 {
+    int64_t taken = 0;
     *h_in = in;
     if (psr_cuda_is_pinned(in))
         return cudaSuccess;
-    for (size_t k = 0; k < b->n; k++)
-        TRY(cudaEventSynchronize(b->place[k].slot[b->turn].copied));
+    TRY(psr_cuda_block_wait(b, at));
     if (bytes > b->h_room[b->turn]) {
-        TRY(cudaFreeHost(b->h_raw[b->turn]));
+        psr_device_unpin(b->h_raw[b->turn]);
         b->h_raw[b->turn] = NULL;
         b->h_room[b->turn] = 0;
-        TRY(cudaMallocHost(&b->h_raw[b->turn], bytes));
+        TRY(psr_cuda_take_pinned(&b->h_raw[b->turn], bytes, &taken));
         b->h_room[b->turn] = bytes;
     }
     psr_cuda_copy(b->nthread, b->h_raw[b->turn], in, bytes);
@@ -119,18 +129,20 @@ psr_status psr_cuda_block_bring(void *block, const void *in, size_t bytes, psr_e
 {
     struct psr_cuda_block *b = block;
     const void *h_in;
-    size_t k = 0;
     b->turn = !b->turn;
     b->bytes = 0;
-    cudaError_t e = stage_block(b, in, bytes, &h_in);
-    for (; k < b->n && !e; k++)
-        e = send_block(b->place + k, b->turn, h_in, bytes);
+    size_t at = 0, next = 0;
+    cudaError_t e = stage_block(b, in, bytes, &h_in, &at);
+    while (!e && next < b->n) {
+        at = next++;
+        e = send_block(b->place + at, b->turn, h_in, bytes);
+    }
     if (e == cudaErrorMemoryAllocation) {
         (void)cudaGetLastError();
         return PSR_OK;
     }
     if (e)
-        return psr_cuda_fail(b->place[k ? k - 1 : 0].device, e, "copying spectra", err);
+        return psr_cuda_fail(b->place[at].device, e, "copying spectra", err);
     b->in = in;
     b->bytes = bytes;
     return PSR_OK;
@@ -151,15 +163,6 @@ struct psr_cuda_source psr_cuda_block_source(const struct psr_cuda_block *b, siz
         .ready = s->copied,
         .behind = s->stream,
     };
-}
-
-cudaError_t psr_cuda_block_wait(const struct psr_cuda_block *b)
-{
-    for (size_t k = 0; k < b->n; k++) {
-        TRY(cudaSetDevice(b->place[k].device)); /* which is blamed where that fails */
-        TRY(cudaEventSynchronize(b->place[k].slot[b->turn].copied));
-    }
-    return cudaSuccess;
 }
 
 double psr_cuda_block_ms(struct psr_cuda_block *b, size_t k)
@@ -192,8 +195,8 @@ void psr_cuda_block_destroy(void *block)
         free_slot(b->place[k].slot);
         free_slot(b->place[k].slot + 1);
     }
-    cudaFreeHost(b->h_raw[0]);
-    cudaFreeHost(b->h_raw[1]);
+    psr_device_unpin(b->h_raw[0]);
+    psr_device_unpin(b->h_raw[1]);
     free(b->place);
     free(b);
 }

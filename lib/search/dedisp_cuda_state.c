@@ -21,7 +21,7 @@ static void free_buffers(struct psr_cuda *c)
         struct psr_cuda_half *h = c->half + n;
         cudaFree(h->d_raw);
         cudaFree(h->d_out);
-        cudaFreeHost(h->h_out);
+        psr_device_unpin(h->h_out);
         h->d_raw = NULL;
         h->d_out = h->h_out = NULL;
     }
@@ -108,15 +108,19 @@ static psr_status make_buffers(struct psr_cuda *c, int64_t mem_free, psr_err *er
 
 static cudaError_t make_events(struct psr_cuda *c)
 {
-    TRY(cudaStreamCreateWithFlags(&c->in, cudaStreamNonBlocking));
-    TRY(cudaStreamCreateWithFlags(&c->work, cudaStreamNonBlocking));
+    int least, first;
+    TRY(cudaDeviceGetStreamPriorityRange(&least, &first));
+    TRY(cudaStreamCreateWithPriority(&c->in, cudaStreamNonBlocking, first));
+    TRY(cudaStreamCreateWithPriority(&c->work, cudaStreamNonBlocking, first));
     TRY(cudaStreamCreateWithFlags(&c->out, cudaStreamNonBlocking));
     for (int n = 0; n < 2; n++) {
         struct psr_cuda_half *h = c->half + n;
-        cudaEvent_t *const event[] = {&h->began,  &h->copied, &h->taken,   &h->freed,
-                                      &h->turned, &h->summed, &h->leaving, &h->drained};
+        cudaEvent_t *const event[] = {&h->began, &h->copied, &h->turned,  &h->summed,
+                                      &h->spare, &h->given,  &h->leaving, &h->drained};
+        TRY(cudaStreamCreateWithPriority(&h->sum, cudaStreamNonBlocking, least));
         for (size_t k = 0; k < sizeof event / sizeof *event; k++)
             TRY(cudaEventCreate(event[k]));
+        TRY(cudaEventRecord(h->summed, h->sum)); /* before the first piece */
     }
     return cudaSuccess;
 }
@@ -196,14 +200,14 @@ static cudaError_t upload_channels(struct psr_cuda *c)
     return e;
 }
 
-cudaError_t psr_cuda_aim(const struct psr_cuda *c, size_t batch)
+cudaError_t psr_cuda_aim(const struct psr_cuda *c, size_t batch, cudaStream_t stream)
 {
     const struct psr_cuda_plan *p = &c->plan;
     const struct dedisp_k_delays delays = psr_cuda_delays(c);
     size_t nblock[DEDISP_KINDS];
     psr_cuda_plan_batch(p, batch, nblock);
     return dedisp_k_aim(c->d_stage, c->d_fault, c->d_block + p->batch[batch], nblock, c->d_group,
-                        &delays, c->work);
+                        &delays, stream);
 }
 
 /* All stages are made once, to see that there are such. */
@@ -211,7 +215,7 @@ static cudaError_t aim_all(const struct psr_cuda *c)
 {
     int fault = 0;
     for (size_t n = 0; n < c->plan.nbatch; n++)
-        TRY(psr_cuda_aim(c, n));
+        TRY(psr_cuda_aim(c, n, c->work));
     TRY(cudaStreamSynchronize(c->work));
     TRY(cudaMemcpy(&fault, c->d_fault, sizeof fault, cudaMemcpyDeviceToHost));
     return fault ? cudaErrorInvalidValue : cudaSuccess;
@@ -241,7 +245,6 @@ psr_status psr_cuda_start(struct psr_cuda *c, psr_err *err)
     c->row_bytes = (c->s->nchan * (size_t)c->s->nbit + 7) / 8;
     if ((e = upload_plan(c)) || (e = upload_channels(c)) || (e = aim_all(c)))
         return psr_cuda_fail(c->device, e, "delays", err);
-    c->nresident = (size_t)device.nprocessor * DEDISP_RESIDENT;
     return make_buffers(c, device.mem_free, err);
 }
 
@@ -256,14 +259,14 @@ void psr_cuda_free(struct psr_cuda *c)
         cudaFree(device[n]);
     for (int n = 0; n < 2; n++) {
         const struct psr_cuda_half *h = c->half + n;
-        const cudaEvent_t event[] = {h->began,  h->copied, h->taken,   h->freed,
-                                     h->turned, h->summed, h->leaving, h->drained};
+        const cudaEvent_t event[] = {h->began, h->copied, h->turned,  h->summed,
+                                     h->spare, h->given,  h->leaving, h->drained};
         for (size_t k = 0; k < sizeof event / sizeof *event; k++)
             if (event[k])
                 cudaEventDestroy(event[k]);
     }
-    const cudaStream_t stream[] = {c->in, c->work, c->out};
-    for (int n = 0; n < 3; n++)
+    const cudaStream_t stream[] = {c->in, c->work, c->out, c->half[0].sum, c->half[1].sum};
+    for (size_t n = 0; n < sizeof stream / sizeof *stream; n++)
         if (stream[n])
             cudaStreamDestroy(stream[n]);
 }

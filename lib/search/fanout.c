@@ -1,10 +1,10 @@
 #include <psrkit/fanout.h>
 
-#include "../base/memory.h"
-#include "../base/threads.h"
-#include "../formats/unpack.h"
-#include "../signal/timesum.h"
+#include "base/memory.h"
+#include "base/threads.h"
 #include "dedisp_backend.h"
+#include "formats/unpack.h"
+#include "signal/timesum.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -168,10 +168,11 @@ static int64_t bytes_of_plans(const psr_fanout *f)
     return bytes;
 }
 
-/* Equal shares; lines for which that is too little share what the others leave. */
+/* Equal shares, and one line has all; lines for which that is too little share what the others
+ * leave. */
 static psr_status start_plans(psr_fanout *f, const struct psr_fanout_desc *desc, psr_err *err)
 {
-    int64_t share = f->mem_bytes / (int64_t)f->nline + 1;
+    int64_t share = f->mem_bytes / (int64_t)f->nline + (f->nline > 1);
     size_t waiting = 0;
     for (size_t k = 0; k < f->nline; k++) {
         psr_status st = start_plan(f, k, desc, share, err);

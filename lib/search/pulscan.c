@@ -1,9 +1,6 @@
 #include "pulscan_search.h"
 
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
+#include <config.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -159,7 +156,9 @@ static double middle(const psr_pulscan *p, int64_t first, int nharm, int z)
         up += (h - 1) / (2.0 * h * nharm);
     if (!p->rblock)
         return (double)first + z / 2.0 + up;
-    return (double)first + (double)(p->search.block - 1 + z) / 2 + up;
+    /* The last block is cut where the sum ends, within which its boxes lie. */
+    int64_t end = psr_pulscan_length(&p->search, nharm), last = first + p->search.block - 1 + z;
+    return (double)(first + (last < end ? last : end - 1)) / 2 + up;
 }
 
 /* Pulscan's bin: of the array after DC, halves dropped. */

@@ -29,8 +29,9 @@ struct psr_sieve {
 };
 
 /* A validated description.
- *   s_H[i] = (..((p[i] + d_2) + d_3) ..) + d_H,  d_h = (..(p[h i] + p[h i + 1]) ..) + p[h i + h -
- * 1] with no products fused into the sums. */
+ *   s_H[i] = (..((p[i] + d_2) + d_3) ..) + d_H,
+ *   d_h    = (..(p[h i] + p[h i + 1]) ..) + p[h i + h - 1],
+ * with no products fused into the sums. */
 struct psr_pulscan_search {
     size_t nbin;
     bool series;

@@ -1,8 +1,8 @@
 #include "pulscan_cpu.h"
 #include "pulscan_series.h"
 
-#include "../base/clones.h"
-#include "../base/threads.h"
+#include "base/clones.h"
+#include "base/threads.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef PSR_SEARCH_PULSCAN_CUDA_H
 #define PSR_SEARCH_PULSCAN_CUDA_H
 
-#include "../base/cuda_call.h"
+#include "base/cuda_call.h"
 #include "pulscan_search.h"
 #include "pulscan_series.h"
 

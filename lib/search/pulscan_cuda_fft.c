@@ -1,5 +1,5 @@
-/* cuFFT, loaded at run time: a program that searches spectra, or has no device, does without it.  It
- * stays loaded, as CUDA's libraries do not stand being unloaded. */
+/* cuFFT, loaded at run time: a program that searches spectra, or has no device, does without it.
+ * It stays loaded, as CUDA's libraries do not stand being unloaded. */
 #include "pulscan_cuda.h"
 
 #include <dlfcn.h>

@@ -1,7 +1,7 @@
 /* What a search holds on a CUDA device and beside it. */
 #include "pulscan_cuda.h"
 
-#include "../signal/redden.h"
+#include "signal/redden.h"
 
 #include <psrkit/device.h>
 
@@ -187,7 +187,7 @@ static void free_group(struct psr_cuda_group *g)
     cudaFree(g->d_list);
     cudaFree(g->d_count);
     cudaFree(g->d_peak);
-    cudaFreeHost(g->h_count);
+    psr_device_unpin(g->h_count);
     if (g->copied)
         cudaEventDestroy(g->copied);
     if (g->done)
@@ -205,8 +205,8 @@ static void free_device(struct psr_pulscan_state *c)
                             c->d_redness, c->d_bad,     c->d_sum, c->d_test,  c->d_width};
     for (size_t n = 0; n < sizeof device / sizeof *device; n++)
         cudaFree(device[n]);
-    cudaFreeHost(c->h_in);
-    cudaFreeHost(c->h_bad);
+    psr_device_unpin(c->h_in);
+    psr_device_unpin(c->h_bad);
     if (c->in)
         cudaStreamDestroy(c->in);
     if (c->work)

@@ -1,9 +1,9 @@
 /* Normalised powers of a spectrum on the CPU. */
 #include "pulscan_backend.h"
 
-#include "../base/clones.h"
-#include "../base/order.h"
-#include "../base/threads.h"
+#include "base/clones.h"
+#include "base/order.h"
+#include "base/threads.h"
 
 #include <math.h>
 #include <stdlib.h>

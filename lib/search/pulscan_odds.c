@@ -1,6 +1,7 @@
 #include "pulscan_odds.h"
 
-#include "../signal/redden.h"
+#include "signal/redden.h"
+#include "signal/signif_core.h"
 
 #include <math.h>
 
@@ -139,17 +140,10 @@ static double compat_shift(double dof)
     return stirling_error(dof / 2);
 }
 
-/* Abramowitz and Stegun 26.2.23, which Pulscan takes for ln p < -600. */
-static double rough_sigma(double ln_p)
-{
-    double t = sqrt(-2 * ln_p);
-    return t - (2.515517 + t * (0.802853 + t * 0.010328)) /
-                   (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
-}
-
+/* Pulscan takes the rough formula for ln p < -600. */
 static double compat_sigma(double ln_p)
 {
-    double sigma = ln_p < -600 ? rough_sigma(ln_p)
+    double sigma = ln_p < -600 ? signif_rough_quantile(ln_p)
                    : ln_p >= 0 ? 0
                                : psr_gauss_sigma(psr_logp_from_sf(ln_p));
     return fmax(sigma, 0);

@@ -1,7 +1,7 @@
 #include "pulscan_search.h"
 
-#include "../base/memory.h"
-#include "../base/threads.h"
+#include "base/memory.h"
+#include "base/threads.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 #ifndef PSR_SEARCH_PULSE_H
 #define PSR_SEARCH_PULSE_H
 
-#include "../base/clones.h"
+#include "base/clones.h"
 #include "pulse_math.h"
 
 #include <psrkit/singlepulse.h>

@@ -1,7 +1,8 @@
 /* The plan of the single-pulse search: streams in, events out. */
 #include "singlepulse_plan.h"
 
-#include "../base/threads.h"
+#include "base/grow.h"
+#include "base/threads.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -138,16 +139,11 @@ psr_status psr_singlepulse_mask(psr_singlepulse *p, struct psr_span span, psr_er
         return psr_fail(err, PSR_EINVAL,
                         "single pulses: mask from sample %lld comes after sample %lld was searched",
                         (long long)span.first, (long long)p->pos - 1);
-    if (p->nmask == p->mask_room) {
-        size_t room = p->mask_room ? 2 * p->mask_room : 16;
-        struct psr_span *bigger = realloc(p->mask, room * sizeof *bigger);
-        if (!bigger)
-            return psr_fail_nomem(err, "masked stretches", (double)(room * sizeof *bigger));
-        p->mask = bigger;
-        p->mask_room = room;
-    }
-    p->mask[p->nmask++] = span;
-    return PSR_OK;
+    psr_status st =
+        psr_grow(&p->mask, &p->mask_room, p->nmask, sizeof *p->mask, "masked stretches", err);
+    if (!st)
+        p->mask[p->nmask++] = span;
+    return st;
 }
 
 /* Makes the masked ones of samples [pos, pos + n) of series i no numbers. */

@@ -4,7 +4,7 @@
  * many hits there are is known, and they are fetched, when the next push begins. */
 #include "pulse_device.h"
 
-#include "../base/cuda_call.h"
+#include "base/cuda_call.h"
 
 #include <singlepulse.h>
 #include <stdlib.h>

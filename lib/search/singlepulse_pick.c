@@ -1,6 +1,8 @@
 /* Which of the overlapping boxcars above threshold is the pulse. */
 #include "pulse.h"
 
+#include "base/grow.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,20 +56,6 @@ static int compare_samples(const void *a, const void *b)
     return (p->sample > q->sample) - (p->sample < q->sample);
 }
 
-/* Makes room for one more of size bytes in *array. */
-static bool grow(void **array, size_t *room, size_t n, size_t size)
-{
-    if (n < *room)
-        return true;
-    size_t more = *room ? 2 * *room : 16;
-    void *bigger = realloc(*array, more * size);
-    if (!bigger)
-        return false;
-    *array = bigger;
-    *room = more;
-    return true;
-}
-
 bool psr_pulse_prune(struct pulse_picker *p)
 {
     if (p->nevent <= p->limit)
@@ -90,10 +78,7 @@ bool psr_pulse_prune(struct pulse_picker *p)
 
 static bool add_event(struct pulse_picker *p, const struct pulse_hit *h, size_t trial)
 {
-    void *array = p->event;
-    bool fits = grow(&array, &p->event_room, p->nevent, sizeof *p->event);
-    p->event = array;
-    if (!fits)
+    if (psr_grow(&p->event, &p->event_room, p->nevent, sizeof *p->event, "events", NULL))
         return false;
     p->event[p->nevent++] = (struct psr_event){(double)h->snr, h->sample, h->width, trial};
     return true;
@@ -176,10 +161,7 @@ bool psr_pulse_pick(struct pulse_picker *p, struct pulse_hit hit, size_t maxwidt
         return false;
     if (first_of(&hit) < p->barrier)
         return true;
-    void *array = p->hit;
-    bool fits = grow(&array, &p->hit_room, p->nhit, sizeof *p->hit);
-    p->hit = array;
-    if (!fits)
+    if (psr_grow(&p->hit, &p->hit_room, p->nhit, sizeof *p->hit, "hits", NULL))
         return false;
     p->start = p->nhit == 0 ? hit.sample : p->start;
     p->end = p->nhit == 0 || end_of(&hit) > p->end ? end_of(&hit) : p->end;

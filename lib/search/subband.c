@@ -1,4 +1,5 @@
 #include <psrkit/delays.h>
+#include <psrkit/number.h>
 #include <psrkit/subband.h>
 
 #include "base/threads.h"
@@ -74,12 +75,14 @@ static psr_status set_shifts(psr_subband *p, const struct psr_subband_desc *d, p
 static psr_status allocate(psr_subband *p, int64_t mem_bytes, psr_err *err)
 {
     size_t needed = p->maxshift + p->downsamp, chunk = needed > MIN_CHUNK ? needed : MIN_CHUNK;
+    char need[PSR_SIZE_TEXT], have[PSR_SIZE_TEXT];
     double row = (double)p->in.nchan * sizeof *p->x, fit = (double)mem_bytes / row - (double)needed;
     if (mem_bytes && fit < LEAST_CHUNK)
         return psr_fail(err, PSR_ENOMEM,
-                        "sub-bands: memory of %lld bytes is below the %.0f bytes that %zu channels "
-                        "delayed by up to %zu spectra take",
-                        (long long)mem_bytes, row * (double)(needed + LEAST_CHUNK), p->in.nchan,
+                        "sub-bands: memory of %s is below the %s that %zu channels delayed by up "
+                        "to %zu spectra take",
+                        psr_size_text(have, (double)mem_bytes),
+                        psr_size_text(need, row * (double)(needed + LEAST_CHUNK)), p->in.nchan,
                         p->maxshift);
     if (mem_bytes && fit < (double)chunk)
         chunk = (size_t)fit;

@@ -1,11 +1,11 @@
 #include <psrkit/barycentre.h>
 
+#include "base/units.h"
+
 #include <erfa.h>
 #include <erfam.h>
 #include <math.h>
 #include <string.h>
-
-static const double day_s = 86400;
 
 enum { GRID_S = 20, VELOCITY_S = 60, UTC_BEGAN = 36934 /* MJD of 1960 January 1 */ };
 
@@ -79,14 +79,14 @@ psr_status psr_bary_time(const struct psr_bary *b, struct psr_mjd utc, struct ps
     if (st)
         return st;
     double ut1 = (double)utc.day + utc.frac;
-    *tdb = psr_mjd_add(utc, tt_utc_s + delay_s(b, ut1 + tt_utc_s / day_s, ut1));
+    *tdb = psr_mjd_add(utc, tt_utc_s + delay_s(b, ut1 + tt_utc_s / PSR_DAY_S, ut1));
     return PSR_OK;
 }
 
 /* The whole delay's rate, Einstein's part included. */
 static double velocity_at(const struct psr_bary *b, double tt, double ut1)
 {
-    double step = VELOCITY_S / day_s;
+    double step = VELOCITY_S / PSR_DAY_S;
     return (delay_s(b, tt - step, ut1 - step) - delay_s(b, tt + step, ut1 + step)) /
            (2.0 * VELOCITY_S);
 }
@@ -101,8 +101,8 @@ static psr_status average_velocity(const struct psr_bary *b, struct psr_mjd utc,
     if (st)
         return st;
     for (int64_t k = 0; k < n; k += step, nsum++) {
-        double ut1 = (double)utc.day + utc.frac + (double)(GRID_S * k) / day_s;
-        sum += velocity_at(b, ut1 + tt_utc_s / day_s, ut1);
+        double ut1 = (double)utc.day + utc.frac + (double)(GRID_S * k) / PSR_DAY_S;
+        sum += velocity_at(b, ut1 + tt_utc_s / PSR_DAY_S, ut1);
     }
     *voverc = sum / (double)nsum;
     return PSR_OK;
@@ -127,8 +127,8 @@ psr_status psr_bary_mean_velocity(const struct psr_bary *b, struct psr_mjd utc, 
 /* Days from UTC to TDB at the barycentre, by dates in one double each. */
 static double drift_at(const struct psr_bary_clock *clock, double utc)
 {
-    double tt = utc + clock->tt_utc_s / day_s;
-    double tdb = tt + delay_s(&clock->bary, tt, utc) / day_s;
+    double tt = utc + clock->tt_utc_s / PSR_DAY_S;
+    double tdb = tt + delay_s(&clock->bary, tt, utc) / PSR_DAY_S;
     return tdb - utc;
 }
 
@@ -145,5 +145,5 @@ psr_status psr_bary_clock_init(struct psr_bary_clock *clock, const struct psr_ba
 double psr_bary_drift_s(const void *ctx, double t_s)
 {
     const struct psr_bary_clock *clock = ctx;
-    return (drift_at(clock, clock->start + t_s / day_s) - clock->drift) * day_s;
+    return (drift_at(clock, clock->start + t_s / PSR_DAY_S) - clock->drift) * PSR_DAY_S;
 }

@@ -1,5 +1,6 @@
 #include <psrkit/clean.h>
 
+#include "base/grow.h"
 #include "base/threads.h"
 #include "clean_plan.h"
 #include "formats/unpack.h"
@@ -16,10 +17,7 @@ static psr_status check_desc(const struct psr_clean_desc *d, psr_err *err)
     if (d->nchan < 1 || d->nchan > (size_t)1 << 20)
         return psr_fail(err, PSR_EINVAL, "cleaning: %zu channels is outside 1 to 1048576",
                         d->nchan);
-    bool known = d->kind == PSR_FLOAT ? d->nbit == 32
-                 : d->kind == PSR_INT ? d->nbit == 8 || d->nbit == 16
-                                      : d->nbit >= 1 && d->nbit <= 32 && !(d->nbit & (d->nbit - 1));
-    if (!known)
+    if (!psr_row_known(d->nbit, d->kind))
         return psr_fail(err, PSR_EINVAL, "cleaning: no %d-bit samples of kind %d", d->nbit,
                         (int)d->kind);
     if (!(d->clip_sigma >= 0) || !isfinite(d->clip_sigma))
@@ -68,9 +66,12 @@ static psr_status allocate(psr_clean *p, psr_err *err)
                p->current && p->held;
     for (int b = 0; b < BATCH && all; b++)
         all = allocate_look(&p->look[b], nchan, p->in.row_bytes) == PSR_OK;
-    return all ? PSR_OK
-               : psr_fail_nomem(err, "cleaning",
-                                BLOCK * (double)p->in.row_bytes + BATCH * 30.0 * (double)nchan);
+    return all ? PSR_OK : psr_fail_nomem(err, "cleaning", (double)psr_clean_bytes(p));
+}
+
+int64_t psr_clean_bytes(const psr_clean *p)
+{
+    return (int64_t)(BLOCK * p->in.row_bytes + BATCH * 30 * p->d.nchan);
 }
 
 /* The place in a spectrum of channel c counted from the lowest frequency. */
@@ -221,15 +222,10 @@ static psr_status add_step(psr_clean *p, int64_t t, size_t c, float value, psr_e
 {
     if (p->current[c] == value)
         return PSR_OK;
-    if (p->nstep == p->step_room) {
-        size_t room = p->step_room ? 2 * p->step_room : 1024;
-        struct psr_step *step = realloc(p->step, room * sizeof *step);
-        if (!step)
-            return psr_fail_nomem(err, "the account of replaced samples",
-                                  (double)room * sizeof *step);
-        p->step = step;
-        p->step_room = room;
-    }
+    psr_status st = psr_grow(&p->step, &p->step_room, p->nstep, sizeof *p->step,
+                             "the account of replaced samples", err);
+    if (st)
+        return st;
     p->nopen += (value != 0) - (size_t)(p->current[c] != 0);
     p->current[c] = value;
     p->step[p->nstep++] = (struct psr_step){t, c, value};
@@ -278,17 +274,11 @@ static psr_status add_lost(psr_clean *p, const struct psr_look *k, int64_t t0, p
         last->count += (int64_t)k->n;
         return PSR_OK;
     }
-    if (p->nspan == p->span_room) {
-        size_t room = p->span_room ? 2 * p->span_room : 16;
-        struct psr_span *span = realloc(p->span, room * sizeof *span);
-        if (!span)
-            return psr_fail_nomem(err, "the account of masked spectra",
-                                  (double)room * sizeof *span);
-        p->span = span;
-        p->span_room = room;
-    }
-    p->span[p->nspan++] = (struct psr_span){t0, (int64_t)k->n};
-    return PSR_OK;
+    psr_status st = psr_grow(&p->span, &p->span_room, p->nspan, sizeof *p->span,
+                             "the account of masked spectra", err);
+    if (!st)
+        p->span[p->nspan++] = (struct psr_span){t0, (int64_t)k->n};
+    return st;
 }
 
 /* --- the stream ------------------------------------------------------------------------------- */

@@ -1,48 +1,9 @@
 #include "clip.h"
 
+#include "base/order.h"
+
 #include <math.h>
 #include <string.h>
-
-static void swap(float *a, float *b)
-{
-    float was = *a;
-    *a = *b;
-    *b = was;
-}
-
-/* Orders x so that x[k] is what it is in sorted order, and nothing before it is greater. */
-static void select_rank(float *x, ptrdiff_t n, ptrdiff_t k)
-{
-    ptrdiff_t lo = 0, hi = n - 1;
-    while (lo < hi) {
-        float pivot = x[(lo + hi) / 2];
-        ptrdiff_t i = lo, j = hi;
-        while (i <= j) {
-            while (x[i] < pivot)
-                i++;
-            while (x[j] > pivot)
-                j--;
-            if (i <= j)
-                swap(x + i++, x + j--);
-        }
-        lo = k > j ? i : lo;
-        hi = k < i ? j : hi;
-        if (k > j && k < i)
-            return;
-    }
-}
-
-/* The mean of the two middle values where their number is even. */
-static float median(float *x, size_t n)
-{
-    select_rank(x, (ptrdiff_t)n, (ptrdiff_t)(n / 2));
-    if (n % 2)
-        return x[n / 2];
-    float below = x[0];
-    for (size_t t = 1; t < n / 2; t++)
-        below = x[t] > below ? x[t] : below;
-    return (float)(((double)below + (double)x[n / 2]) / 2);
-}
 
 /* Algorithm AS 52, sample after sample. */
 static void running_moments(const float *x, size_t n, double *mean, double *var)
@@ -117,7 +78,7 @@ void psr_clip_judge(struct psr_clip_block *block, const float *z, size_t n, unsi
     if (npart == 0)
         return;
     find_moments(work, npart, how, &block->avg, &block->sd);
-    float middle = median(work, npart);
+    float middle = (float)psr_order_median(work, npart);
     float low = (float)((double)middle - 3.0 * block->sd);
     float high = (float)((double)middle + 3.0 * block->sd);
     size_t ngood = 0;

@@ -4,6 +4,8 @@
  * the n rows of n samples are the columns. */
 #include "cornerturn.h"
 
+#include "formats/unpack.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -221,8 +223,8 @@ static inline size_t place_in_run(const struct psr_cornerturn *ct, size_t k, uin
     return t < pre ? (size_t)(pre - t) : 0;
 }
 
-/* name: the square at spectrum t of the stretch and channel c, with samples of BITS bits.  Divisions
- * are slow: all channels that are not shifted share one. */
+/* name: the square at spectrum t of the stretch and channel c, with samples of BITS bits.
+ * Divisions are slow: all channels that are not shifted share one. */
 #define DEFINE_SQUARE(name, BITS, RAW, STORE, add)                                                 \
     static void name(struct psr_cornerturn *ct, const struct stretch *s, size_t t, size_t c)       \
     {                                                                                              \
@@ -277,7 +279,7 @@ psr_status psr_cornerturn_create(struct psr_cornerturn **out,
     if (!ct)
         return psr_fail_nomem(err, "a corner turn", sizeof *ct);
     ct->d = *desc;
-    ct->row_bytes = (desc->nchan * (size_t)desc->nbit + 7) / 8;
+    ct->row_bytes = psr_row_bytes(desc->nchan, desc->nbit);
     ct->bias = desc->kind == PSR_INT ? UINT32_C(1) << (desc->nbit - 1) : 0;
     ct->slot = malloc(desc->nchan * sizeof *ct->slot);
     ct->partial = calloc(desc->nkept, sizeof *ct->partial);

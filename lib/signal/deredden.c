@@ -1,3 +1,4 @@
+#include "base/order.h"
 #include "redden.h"
 
 #include <math.h>
@@ -31,53 +32,13 @@ int64_t psr_redden_length(const struct psr_redden *how, int64_t k, int64_t nbin)
     return n < nbin - k ? n : nbin - k;
 }
 
-/* Moves the k-th lowest to its place, lower ones before it, higher ones behind. */
-static float select_power(float *power, int64_t n, int64_t k)
-{
-    int64_t lo = 0, hi = n - 1;
-    while (lo < hi) {
-        float pivot = power[lo + (hi - lo) / 2];
-        int64_t i = lo, j = hi;
-        while (i <= j) {
-            while (power[i] < pivot)
-                i++;
-            while (power[j] > pivot)
-                j--;
-            if (i <= j) {
-                float swap = power[i];
-                power[i++] = power[j];
-                power[j--] = swap;
-            }
-        }
-        if (k <= j)
-            hi = j;
-        else if (k >= i)
-            lo = i;
-        else
-            break;
-    }
-    return power[k];
-}
-
-/* The mean of the two middle ones where their number is even. */
-static double find_median(float *power, int64_t n)
-{
-    double upper = (double)select_power(power, n, n / 2);
-    if (n % 2)
-        return upper;
-    float lower = power[0];
-    for (int64_t i = 1; i < n / 2; i++)
-        lower = power[i] > lower ? power[i] : lower;
-    return 0.5 * ((double)lower + upper);
-}
-
 static void measure_block(struct block *b, const float *x, float *power)
 {
     for (int64_t i = 0; i < b->n; i++) {
         const float *bin = x + 2 * (b->first + i);
         power[i] = bin[0] * bin[0] + bin[1] * bin[1];
     }
-    b->level = find_median(power, b->n) / M_LN2;
+    b->level = psr_order_median(power, (size_t)b->n) / M_LN2;
 }
 
 /* Bins [from, to) by levels on a line through level at bin from. */

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double pi = 3.14159265358979323846;
-
 /* Half the support of a Gaussian in full widths at half maximum, and of a tail in 1/e times: what
  * lies beyond is below 1e-11 and 1e-5 of the area. */
 static const double gaussian_reach = 3, tail_reach = 12;
@@ -18,7 +16,7 @@ static double profile_value(const struct psr_fake_signal *s, double width, doubl
     case PSR_FAKE_GAUSSIAN:
         return exp2(-4 * x * x / (width * width));
     case PSR_FAKE_VONMISES:
-        return exp(log(2) / (1 - cos(pi * width)) * (cos(2 * pi * x) - 1));
+        return exp(log(2) / (1 - cos(M_PI * width)) * (cos(2 * M_PI * x) - 1));
     case PSR_FAKE_PROFILE:
         break;
     }

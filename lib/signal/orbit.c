@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-static const double two_pi = 6.283185307179586476925;
+static const double two_pi = 2 * M_PI;
 
 psr_status psr_orbit_check(const struct psr_orbit *orbit, psr_err *err)
 {

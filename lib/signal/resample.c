@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/threads.h"
 
 /* Seconds between comparisons of the clocks; the fastest drift and so the most bins added. */
@@ -67,14 +68,10 @@ psr_status psr_resample_create(psr_resample **out, const struct psr_resample_des
 /* Puts the bin where the straight line between the last two comparisons crosses the half. */
 static psr_status append_bin(psr_resample *p, int step, double gain, psr_err *err)
 {
-    if (p->nbin == p->bin_room) {
-        size_t room = p->bin_room ? 2 * p->bin_room : 64;
-        struct bin *bin = realloc(p->bin, room * sizeof *bin);
-        if (!bin)
-            return psr_fail_nomem(err, "the list of bins", (double)(room * sizeof *bin));
-        p->bin = bin;
-        p->bin_room = room;
-    }
+    psr_status st =
+        psr_grow(&p->bin, &p->bin_room, p->nbin, sizeof *p->bin, "the list of bins", err);
+    if (st)
+        return st;
     double half = (double)p->whole + 0.5 * step;
     double first = (double)(p->node - 1) * p->node_bins, last = (double)p->node * p->node_bins;
     int64_t at = psr_round(first + (half - p->gain) * (last - first) / (gain - p->gain));

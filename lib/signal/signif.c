@@ -64,8 +64,7 @@ static double guess_threshold(struct psr_logp p, double a)
     if (p.ln_sf < p.ln_cdf)
         return a - p.ln_sf;
     /* P is about (x/a)^a exp(a) / sqrt(2 pi a). */
-    double ln_x =
-        log(a) + (p.ln_cdf + signif_stirling_rest(a) + 0.5 * log(6.28318530717958648 * a)) / a - 1;
+    double ln_x = log(a) + (p.ln_cdf + signif_stirling_rest(a) + 0.5 * log(2 * M_PI * a)) / a - 1;
     return exp(ln_x);
 }
 

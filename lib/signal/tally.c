@@ -52,8 +52,7 @@ DEFINE_TALLY(tally_u16, BASE_ISA, uint16_t, uint32_t, uint64_t)
 DEFINE_TALLY(tally_i16, BASE_ISA, int16_t, int32_t, int64_t)
 
 #if defined __x86_64__
-#define AVX2_ISA __attribute__((target("avx2")))
-DEFINE_TALLY(tally_u8_avx2, AVX2_ISA, uint8_t, uint16_t, uint32_t)
+DEFINE_TALLY(tally_u8_avx2, PSR_ISA_FOR_AVX2, uint8_t, uint16_t, uint32_t)
 #endif
 
 static void tally_u8(const struct psr_layout *l, const unsigned char *in, size_t n, float *z,

@@ -61,7 +61,7 @@ struct psr_timesum {
 
 #if defined __x86_64__
 #define DEFINE_AVX2(NAME, TYPE, NBIT, PER, OUT)                                                    \
-    DEFINE_SUM(NAME, __attribute__((target("avx2"))), TYPE, NBIT, PER, OUT)
+    DEFINE_SUM(NAME, PSR_ISA_FOR_AVX2, TYPE, NBIT, PER, OUT)
 #define KINDS(NBIT, OUTBIT)                                                                        \
     {                                                                                              \
         sum##NBIT##_##OUTBIT##_base, sum##NBIT##_##OUTBIT##_avx2                                   \
@@ -181,11 +181,6 @@ size_t psr_timesum_run(struct psr_timesum *ts, const void *in, size_t nsamp, voi
     extend_partial(ts, from + whole * ratio * ts->row_bytes, nsamp - done,
                    to + whole * ts->sum_bytes);
     return given + whole;
-}
-
-void psr_timesum_reset(struct psr_timesum *ts)
-{
-    ts->phase = 0;
 }
 
 void psr_timesum_destroy(struct psr_timesum *ts)

@@ -28,9 +28,6 @@ PSR_MUST_CHECK psr_status psr_timesum_create(struct psr_timesum **out,
  *           What is incomplete is kept for the next call. */
 size_t psr_timesum_run(struct psr_timesum *ts, const void *in, size_t nsamp, void *out);
 
-/* The next call begins a new stream. */
-void psr_timesum_reset(struct psr_timesum *ts);
-
 /* NULL is fine. */
 void psr_timesum_destroy(struct psr_timesum *ts);
 

@@ -2,7 +2,7 @@
  *
  *   fuzz_NAME FILE...     runs the harness once on each file
  *   fuzz_NAME             as a test: on the files of tests/fuzz/corpus/NAME, and on FUZZ_COUNT
- * (default 20000) mutations of them, the same ones for the same PSRKIT_TEST_SEED
+ * (default 20000, fewer of slow ones) mutations of them, the same ones for the same PSRKIT_TEST_SEED
  *
  * FUZZ_KEEP=PATH writes each input to PATH before it is tried, so that one that crashes is kept. */
 #include "../tap.h"
@@ -10,6 +10,10 @@
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#ifndef FUZZ_DEFAULT
+#define FUZZ_DEFAULT 20000
+#endif
 
 enum { MAX_SEEDS = 256, INPUT_BYTES = 1 << 16 };
 
@@ -160,7 +164,7 @@ static int run_as_test(const char *program)
     const char *slash = strrchr(program, '/'), *count_text = getenv("FUZZ_COUNT");
     const char *name = (slash ? slash + 1 : program) + strlen("fuzz_");
     const char *srcdir = getenv("srcdir");
-    int64_t count = count_text ? strtoll(count_text, NULL, 0) : 20000;
+    int64_t count = count_text ? strtoll(count_text, NULL, 0) : FUZZ_DEFAULT;
     char folder[4096];
     struct corpus corpus = {.n = 0};
     snprintf(folder, sizeof folder, "%s/tests/fuzz/corpus/%s", srcdir ? srcdir : ".", name);

@@ -3,7 +3,7 @@
  * 4; each with its ratio to what the device does at most.
  *
  * Beams timed are compared with direct sums, at places all over the output. */
-#include "../../lib/beam/beam_cuda.h"
+#include "beam/beam_cuda.h"
 #include "bench_cuda.h"
 #ifdef HAVE_CUBLAS
 #include "beam_cublas.h"

@@ -5,7 +5,9 @@
  *   HTRU   60 s of 1382 +- 200 MHz at 64 us in 1024 channels, 1197 trials to DM 1000
  *   low, mid, high   their table 3, with the lines that psr_ddplan makes
  *
- * Every exact sum is one of those that the naive formula gives: some are checked. */
+ * Every exact sum is one of those that the naive formula gives: some are checked.
+ *
+ *   bench_dedisp_cuda [WORK [CHANNELS]] */
 #include "bench_cuda.h"
 
 #include <math.h>
@@ -362,9 +364,10 @@ int main(int argc, char **argv)
     printf("work  nchan bits lines trials    sum_ms   turn_ms T_adds/s  of_prod     peer      "
            "aim\n");
     for (size_t n = 0; n < sizeof works / sizeof *works; n++)
-        if (argc < 2 || !strcmp(argv[1], works[n].name))
+        if ((argc < 2 || !strcmp(argv[1], works[n].name)) &&
+            (argc < 3 || strtoul(argv[2], NULL, 10) == works[n].nchan))
             report(works + n, products);
-    for (size_t n = 0; n < sizeof works / sizeof *works; n++)
+    for (size_t n = 0; n < sizeof works / sizeof *works && argc < 3; n++)
         if (works[n].trials == NOVOTNY && works[n].nbit == 8 && works[n].nchan == 4096)
             report_events(works + n);
     return 0;

@@ -86,18 +86,21 @@ same() {
     [[ $stderr == *"setup "*" run "*" read "* ]]
 }
 
-# lost BYTES OPTION...: the GPU is lost once so much of the input has been read.
+# lost BYTES OPTION...: a GPU of the devices is lost once so much of the input has been read.
+lose=(LD_PRELOAD="$builddir/tests/gpu/lose_device.so" gpudedisp)
+devices=cuda
+number=0
 lost() {
     local after=$1
     shift
-    run -1 --separate-stderr env LD_PRELOAD="$builddir/tests/gpu/lose_device.so" LOSE_AFTER="$after" \
-        gpudedisp -q -nobary -lodm 0 -dmstep 2 -numdms 100 -mem 100M -device cuda "$@" a.fil
+    run -1 --separate-stderr env LOSE_AFTER="$after" "${lose[@]}" \
+        -q -nobary -lodm 0 -dmstep 2 -numdms 100 -mem 100M -device $devices "$@" a.fil
     echo "$stderr" >&2
     [ "$(wc -l <<<"$stderr")" = 1 ]
-    [[ $stderr == "gpudedisp: device 0: "*": after "*" spectra of a.fil; "* ]]
+    [[ $stderr == "gpudedisp: device "$number": "*": after "*" spectra of a.fil; "* ]]
 }
 
-@test "a GPU that is lost in the middle is told, and nothing is left" {
+lost_anywhere() {
     ls >before
     for after in 1000000 6000000 11900000; do
         lost $after -o t
@@ -107,9 +110,30 @@ lost() {
         lost $after -singlepulse -o t
         [[ $stderr == *"; no file was written" ]]
     done
+    ls | diff before -
+}
+
+@test "a GPU that is lost in the middle is told, and nothing is left" {
+    lost_anywhere
     lost 6000000 -numdms 1 -o -
     [[ $stderr == *"; what went to standard output is not whole" ]]
     ls | diff before -
+}
+
+@test "so is the second of two, where one may play both" {
+    devices=0,1
+    if gpudedisp -q -v -nobary -numdms 2 -nowrite -device 0,1 a.fil; then
+        lose=(LOSE_DEVICE=1 "${lose[@]}")
+        number=[01] # CUDA may take both from the process, and the first one asked is named
+    else
+        number=1
+        lose=("$builddir/tests/gpu/gpudedisp_pair")
+        echo "# one GPU plays both" >&3
+        "${lose[@]}" -q -nobary -lodm 0 -dmstep 2 -numdms 100 -device 0,1 -o two a.fil
+        gpudedisp -q -nobary -lodm 0 -dmstep 2 -numdms 100 -device 0 -o one a.fil
+        for i in one_*.dat; do cmp $i two${i#one}; done
+    fi
+    lost_anywhere
 }
 
 @test "a GPU that gpuaccel-pulscan loses is one line" {

@@ -1,14 +1,13 @@
-/* Preloaded into a program, loses its GPU in the middle: once LOSE_AFTER bytes have been read from
+/* Preloaded into a program, loses a GPU in the middle: once LOSE_AFTER bytes have been read from
  * files, a kernel that traps runs in the program's own context, which is broken from then on as by
- * a fault of the hardware.
+ * a fault of the hardware.  It is device LOSE_DEVICE, or 0.
  *
  *   LD_PRELOAD=tests/gpu/lose_device.so LOSE_AFTER=1000000 gpudedisp ... */
+#include "lose_after.h"
+
 #include <cuda.h>
 #include <dlfcn.h>
-#include <stdatomic.h>
-#include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -40,7 +39,8 @@ static void lose_device(void)
     CUcontext context;
     CUmodule module;
     CUfunction kernel;
-    CALL("cuDevicePrimaryCtxRetain", (CUcontext *, CUdevice), &context, 0);
+    const char *device = getenv("LOSE_DEVICE");
+    CALL("cuDevicePrimaryCtxRetain", (CUcontext *, CUdevice), &context, device ? atoi(device) : 0);
     CALL("cuCtxPushCurrent_v2", (CUcontext), context);
     CALL("cuModuleLoadData", (CUmodule *, const void *), &module, trap);
     CALL("cuModuleGetFunction", (CUfunction *, CUmodule, const char *), &kernel, module, "lose");
@@ -51,16 +51,6 @@ static void lose_device(void)
     CALL("cuCtxPopCurrent_v2", (CUcontext *), &context);
 }
 
-static void count(ssize_t got)
-{
-    static atomic_llong total;
-    static atomic_bool lost;
-    const char *text = getenv("LOSE_AFTER");
-    if (got > 0 && text && atomic_fetch_add(&total, got) + got > atoll(text) &&
-        !atomic_exchange(&lost, true))
-        lose_device();
-}
-
 #define INTERPOSE(name, params, args)                                                              \
     ssize_t name params;                                                                           \
     ssize_t name params                                                                            \
@@ -68,9 +58,7 @@ static void count(ssize_t got)
         ssize_t(*real) params = NULL;                                                              \
         void *at = dlsym(RTLD_NEXT, #name);                                                        \
         memcpy(&real, &at, sizeof at);                                                             \
-        ssize_t got = real args;                                                                   \
-        count(got);                                                                                \
-        return got;                                                                                \
+        return lose_after(real args, lose_device);                                                 \
     }
 
 INTERPOSE(read, (int fd, void *to, size_t n), (fd, to, n))

@@ -4,8 +4,8 @@
 #include <psrkit/delays.h>
 #include <psrkit/device.h>
 
-#include "../../lib/search/dedisp_cuda.h"
 #include "../tap.h"
+#include "search/dedisp_cuda.h"
 #include <cuda_runtime_api.h>
 #include <string.h>
 

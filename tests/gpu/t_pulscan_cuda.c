@@ -1,7 +1,7 @@
 /* pulscan on a CUDA device against the CPU: the same hits, but for boxes within 1e-5 of the
  * threshold or of each other. */
-#include "../../lib/search/pulscan_cuda.h"
 #include "../tap.h"
+#include "search/pulscan_cuda.h"
 
 #include <psrkit/device.h>
 #include <psrkit/pulscan.h>
@@ -12,11 +12,6 @@ static const double tolerance = 1e-5;
 
 /* --- spectra ---------------------------------------------------------------------------------- */
 
-static double gaussian(uint64_t *seed)
-{
-    return sqrt(-2 * log(1 - tap_uniform(seed))) * cos(2 * M_PI * tap_uniform(seed));
-}
-
 /* Bright bins, alone or side by side. */
 static void add_lines(float *x, int64_t nbin, int64_t nline, uint64_t *seed)
 {
@@ -24,7 +19,7 @@ static void add_lines(float *x, int64_t nbin, int64_t nline, uint64_t *seed)
         int64_t first = tap_between(seed, 0, nbin - 1), count = tap_between(seed, 1, 300);
         double size = exp(6 * tap_uniform(seed)) / sqrt((double)count);
         for (int64_t k = first; k < first + count && k < nbin; k++)
-            x[2 * k] += (float)(size * gaussian(seed));
+            x[2 * k] += (float)(size * tap_normal(seed));
     }
 }
 
@@ -35,8 +30,8 @@ static float *make_spectrum(int64_t nbin, uint64_t *seed)
     float *x = tap_take(2 * (size_t)nbin, sizeof *x);
     for (int64_t k = 0; k < nbin; k++) {
         double level = style == 1 ? 1e6 / (double)(k + 1) : 1 + 3 * exp(-(double)k / 1000);
-        x[2 * k] = (float)(level * gaussian(seed) + 0.1);
-        x[2 * k + 1] = (float)(2 * level * gaussian(seed));
+        x[2 * k] = (float)(level * tap_normal(seed) + 0.1);
+        x[2 * k + 1] = (float)(2 * level * tap_normal(seed));
         if (style == 2) {
             x[2 * k] = rintf(x[2 * k]);
             x[2 * k + 1] = rintf(x[2 * k + 1]);
@@ -344,8 +339,8 @@ static float *make_series(size_t n, int which, uint64_t *seed)
     float *x = tap_take(n, sizeof *x);
     double drift = 0;
     for (size_t t = 0; t < n; t++) {
-        drift = 0.99 * drift + 0.1 * which * gaussian(seed);
-        x[t] = (float)(gaussian(seed) + drift + 0.2 * cos((double)t * (0.7 + which)));
+        drift = 0.99 * drift + 0.1 * which * tap_normal(seed);
+        x[t] = (float)(tap_normal(seed) + drift + 0.2 * cos((double)t * (0.7 + which)));
     }
     return x;
 }

@@ -58,23 +58,14 @@ static bool must(cudaError_t e, const char *what)
 static psr_singlepulse *make_plan(const struct setup *s)
 {
     psr_err err;
-    psr_singlepulse *p;
-    double *dm = tap_take(s->nseries, sizeof *dm);
-    struct psr_singlepulse_desc desc = {.nseries = s->nseries,
-                                        .dm = dm,
-                                        .sweep = s->sweep,
-                                        .tsamp_s = 1e-3,
-                                        .threshold = s->threshold,
-                                        .maxwidth_s = s->maxwidth_s,
-                                        .block = s->block};
-    if (psr_singlepulse_create(&p, &desc, &err)) {
-        diag("%s", err.msg);
-        exit(EXIT_FAILURE);
-    }
+    psr_singlepulse *p = plan_search((struct psr_singlepulse_desc){.nseries = s->nseries,
+                                                                   .sweep = s->sweep,
+                                                                   .threshold = s->threshold,
+                                                                   .maxwidth_s = s->maxwidth_s,
+                                                                   .block = s->block});
     for (size_t k = 0; k < s->nmask; k++)
         if (psr_singlepulse_mask(p, s->mask[k], &err))
             diag("%s", err.msg);
-    free(dm);
     return p;
 }
 
@@ -242,7 +233,25 @@ static unsigned char *make_spectra(const double freq_mhz[NCHAN], uint64_t *seed)
     return in;
 }
 
-/* From spectra to events: series that never leave the device against series from the CPU. */
+/* From spectra to events, series never leaving the device, in random blocks. */
+static bool chain_on_device(psr_dedisp *plan, psr_singlepulse *search, const unsigned char *in,
+                            uint64_t *seed)
+{
+    psr_err err;
+    bool good = true;
+    for (size_t t = 0, taken; good && t < NSAMP; t += taken) {
+        const struct psr_slab *slab;
+        size_t nslab, nout, n = (size_t)tap_between(seed, 1, 9000);
+        n = n < NSAMP - t ? n : NSAMP - t;
+        good = fine(psr_dedisp_execute_device(plan, in + t * NCHAN, n, &taken, &slab, &nslab, &nout,
+                                              &err),
+                    &err) &&
+               fine(psr_singlepulse_execute_device(search, slab, nslab, nout, NULL, 0, &err), &err);
+    }
+    return good && fine(psr_singlepulse_finish(search, &err), &err);
+}
+
+/* Series that stay on the device against series from the CPU. */
 static void test_chain(uint64_t *seed)
 {
     double freq_mhz[NCHAN], dm[NDM];
@@ -279,16 +288,7 @@ static void test_chain(uint64_t *seed)
     good = fine(psr_dedisp_execute(host, in, NSAMP, out, stride, &nout, &err), &err) &&
            fine(psr_singlepulse_execute(want, out, stride, nout, &err), &err) &&
            fine(psr_singlepulse_finish(want, &err), &err);
-    for (size_t t = 0, taken; good && t < NSAMP; t += taken) {
-        const struct psr_slab *slab;
-        size_t nslab, n = (size_t)tap_between(seed, 1, 9000);
-        n = n < NSAMP - t ? n : NSAMP - t;
-        good = fine(psr_dedisp_execute_device(device, in + t * NCHAN, n, &taken, &slab, &nslab,
-                                              &nout, &err),
-                    &err) &&
-               fine(psr_singlepulse_execute_device(got, slab, nslab, nout, NULL, 0, &err), &err);
-    }
-    good = good && fine(psr_singlepulse_finish(got, &err), &err);
+    good = good && chain_on_device(device, got, in, seed);
     ok(good && !count_differences(got, want, NDM), "series that stay on the device: %zu events",
        count_events(want, NDM));
     ok(psr_singlepulse_execute(got, out, stride, 1, &err) == PSR_EINVAL, "%s", err.msg);

@@ -1,4 +1,4 @@
-#include "../base/threads.h"
+#include "base/threads.h"
 
 #include <psrkit/delays.h>
 #include <psrkit/fakevolt.h>

@@ -1,4 +1,5 @@
-#include "../base/slurp.h"
+#include "base/path.h"
+#include "base/slurp.h"
 #include <psrkit/number.h>
 #include <psrkit/planfile.h>
 #include <stdio.h>
@@ -211,7 +212,7 @@ psr_status psr_planfile_read(struct psr_planfile *plan, const char *path, psr_er
 {
     char *text;
     size_t n;
-    const char *name = psr_slurp_name(path);
+    const char *name = psr_path_called(path);
     memset(plan, 0, sizeof *plan);
     psr_status st = psr_slurp(path, PSR_PLANFILE_MAX_BYTES, &text, &n, err);
     if (!st && memchr(text, 0, n))

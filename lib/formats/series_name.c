@@ -1,0 +1,126 @@
+/* What the files of a series are called, and what is asked of them before any is made. */
+#include "series_name.h"
+
+#include "base/plain.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MIN_DECIMALS = 2, MAX_DECIMALS = 4, LABEL_MAX = 24 };
+static const double max_dm = 1e6;
+
+/* How a trial's DM reads in its file's name. */
+struct label {
+    char text[LABEL_MAX];
+    size_t i;
+};
+
+static int compare_labels(const void *a, const void *b)
+{
+    const struct label *x = a, *y = b;
+    int order = strcmp(x->text, y->text);
+    return order ? order : (x->i > y->i) - (x->i < y->i);
+}
+
+static void format_dm(char *text, double dm, int decimals)
+{
+    psr_plain_snprintf(text, LABEL_MAX, "%.*f", decimals, dm);
+}
+
+/* Returned: the first of two labels in order that are the same, or NULL. */
+static const struct label *find_clash(struct label *label, const double *dm, size_t ndm,
+                                      int decimals)
+{
+    for (size_t i = 0; i < ndm; i++) {
+        label[i].i = i;
+        format_dm(label[i].text, dm[i], decimals);
+    }
+    qsort(label, ndm, sizeof *label, compare_labels);
+    for (size_t k = 1; k < ndm; k++)
+        if (!strcmp(label[k].text, label[k - 1].text))
+            return &label[k - 1];
+    return NULL;
+}
+
+static psr_status fail_clash(struct label *label, const struct psr_series_desc *desc,
+                             const struct label *clash, psr_err *err)
+{
+    char text[LABEL_MAX], remedy[64] = "no number of decimals allowed tells all trials apart";
+    double dm[2] = {desc->dm[clash[0].i], desc->dm[clash[1].i]};
+    strcpy(text, clash->text);
+    for (int d = desc->dm_decimals + 1; d <= MAX_DECIMALS; d++)
+        if (!find_clash(label, desc->dm, desc->ndm, d)) {
+            snprintf(remedy, sizeof remedy, "%d decimals tell all trials apart", d);
+            break;
+        }
+    return psr_fail(err, PSR_EINVAL,
+                    "DMs %.12g and %.12g would both be %.200s_DM%s with %d decimals; %s", dm[0],
+                    dm[1], desc->root, text, desc->dm_decimals, remedy);
+}
+
+static psr_status check_names(const struct psr_series_desc *desc, psr_err *err)
+{
+    struct label *label = calloc(desc->ndm, sizeof *label);
+    if (!label)
+        return psr_fail_nomem(err, "file names", (double)desc->ndm * sizeof *label);
+    psr_status st = PSR_OK;
+    const struct label *clash = find_clash(label, desc->dm, desc->ndm, desc->dm_decimals);
+    if (clash)
+        st = fail_clash(label, desc, clash, err);
+    free(label);
+    return st;
+}
+
+bool psr_series_to_stdout(const char *root)
+{
+    return !strcmp(root, "-");
+}
+
+static psr_status check_root(const struct psr_series_desc *desc, psr_err *err)
+{
+    const size_t max = PSR_TEXT_MAX - LABEL_MAX;
+    if (!*desc->root)
+        return psr_fail(err, PSR_EINVAL, "root of the output names is empty");
+    if (psr_series_to_stdout(desc->root) && (desc->ndm != 1 || desc->format != PSR_SERIES_TIM))
+        return psr_fail(err, PSR_EINVAL, "standard output takes one trial as .tim, not %zu as %s",
+                        desc->ndm, desc->format == PSR_SERIES_TIM ? ".tim" : ".dat");
+    if (strlen(desc->root) > max)
+        return psr_fail(err, PSR_EINVAL, "root of the output names has %zu bytes, at most %zu fit",
+                        strlen(desc->root), max);
+    return PSR_OK;
+}
+
+double psr_series_tsamp_s(const struct psr_series_desc *desc, size_t i)
+{
+    return desc->each_tsamp_s ? desc->each_tsamp_s[i] : desc->tsamp_s;
+}
+
+psr_status psr_series_check(const struct psr_series_desc *desc, psr_err *err)
+{
+    if (desc->ndm < 1)
+        return psr_fail(err, PSR_EINVAL, "no DM trials");
+    psr_status st = check_root(desc, err);
+    if (st)
+        return st;
+    if (desc->dm_decimals < MIN_DECIMALS || desc->dm_decimals > MAX_DECIMALS)
+        return psr_fail(err, PSR_EINVAL, "decimals of the DM = %d, must be %d to %d",
+                        desc->dm_decimals, MIN_DECIMALS, MAX_DECIMALS);
+    for (size_t i = 0; i < desc->ndm; i++) {
+        double tsamp_s = psr_series_tsamp_s(desc, i);
+        if (!(tsamp_s > 0 && isfinite(tsamp_s)))
+            return psr_fail(err, PSR_EINVAL, "tsamp = %g s, must be above 0", tsamp_s);
+        if (!(desc->dm[i] >= 0 && desc->dm[i] < max_dm))
+            return psr_fail(err, PSR_EINVAL, "DM of trial %zu = %g, must be 0 or more and below %g",
+                            i, desc->dm[i], max_dm);
+    }
+    return check_names(desc, err);
+}
+
+void psr_series_stem(char stem[PSR_TEXT_MAX], const char *root, double dm, int decimals)
+{
+    char text[LABEL_MAX];
+    format_dm(text, dm, decimals);
+    snprintf(stem, PSR_TEXT_MAX, "%s_DM%s", root, text);
+}

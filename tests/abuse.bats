@@ -1,0 +1,212 @@
+#!/usr/bin/env bats
+# What goes wrong around the tools: files that change, signals at bad moments, odd names and places.
+
+load helper
+
+setup() {
+    cd "$BATS_TEST_TMPDIR"
+    one="-q -nobary -noclip -lodm 47 -numdms 1"
+}
+
+@test "a file that is cut while it is read is an error, also with -q" {
+    cp "$g8" in.fil
+    chmod u+w in.fil
+    for _ in 1 2 3; do tail -c 950272 "$g8" >>in.fil; done
+    mkfifo out
+    exec 7<>out
+    gpudedisp $one -nopad -mem 2M -o - in.fil >out 2>err 7>&- &
+    pid=$!
+    # It has begun by now, and cannot go on far before the pipe is read again.
+    head -c 60000 <&7 >/dev/null
+    truncate -s 3000000 in.fil
+    cat <&7 >/dev/null &
+    cat=$!
+    code=0
+    wait $pid || code=$?
+    kill $cat
+    [ "$code" -eq 1 ]
+    grep -qx 'gpudedisp: in.fil: ended after [0-9]* of 118784 spectra while it was read' err || { cat err; false; }
+}
+
+@test "a signal is heeded while series are padded" {
+    for more in '' '-compat presto -nsub 8'; do
+        gpudedisp -q -nobary -noclip -numdms 2 $more -numout 4000000000000 -o t "$g8" 2>err &
+        pid=$!
+        # Much more than the samples.
+        while [ "$(cat t_DM0.00.dat.part* 2>/dev/null | head -c 2000000 | wc -c)" -lt 2000000 ]; do sleep 0.05; done
+        kill -TERM $pid
+        (sleep 3; kill -KILL $pid) 2>/dev/null &
+        late=$!
+        code=0
+        wait $pid || code=$?
+        kill $late
+        [ "$code" -eq 143 ]
+        [ ! -s err ]
+        leaves_no 't[_.]*'
+    done
+}
+
+# wide.fil: 6000 spectra of 16384 channels, a hole but for the header.
+make_wide() {
+    fakebin -q -period 0 -nchans 16384 -nbits 8 -tsamp 1000 -tobs 0.001 -fch1 1500 -foff 0.01 -seed 1 -o wide.fil
+    truncate -s $(($(stat -c %s wide.fil) + 5999 * 16384)) wide.fil
+}
+
+@test "-mem bounds cleaning too, or says what that takes" {
+    make_wide
+    for more in '' '-sub -subdm 0'; do
+        refuses 1 '-mem: 20 MiB, must be above the [0-9.]+ MiB ' gpudedisp -q -nobary -mem 20M $more -o t wide.fil
+        leaves_no 't[_.]*'
+    done
+    refuses 1 '-mem: .*; cleaning takes 7[0-9.]+ MiB of 85 MiB' gpudedisp -q -nobary -mem 85M -numdms 5 -o t wide.fil
+    ldd "$builddir/tools/gpudedisp" | grep -q san && skip "sanitizers take memory of their own"
+    for more in -noclip '' -zerodm '-clip 3 -singlepulse'; do
+        mem=120
+        [ "$more" = -zerodm ] && mem=300
+        run -0 --separate-stderr gpudedisp -v -nobary -numdms 5 $more -mem ${mem}M -o t wide.fil
+        peak=$(sed -n 's/.* peak \([0-9]*\) MB$/\1/p' <<<"$stderr")
+        [ "$peak" -lt $((mem * 1048576 / 1000000 + 25)) ] || { echo "$more: $stderr"; false; }
+        rm -f t_* t.cand
+    done
+}
+
+# overlaps NAME COMMAND...: it must refuse to write over NAME, which it reads and which stays as it is.
+overlaps() {
+    local name=$1
+    shift
+    sum=$(md5sum "$name")
+    run --separate-stderr "$@"
+    [ "$status" -ne 0 ]
+    [ -z "$output" ]
+    one_line 'would be written over |is not written over'
+    [ "$sum" = "$(md5sum "$name")" ] || { echo "$name has changed: $*"; false; }
+    leaves_no '*.part*'
+}
+
+@test "what is read is not written over" {
+    two="-q -nobary -lodm 40 -numdms 2"
+    for name in t_DM41.00.dat t_DM40.00.inf; do
+        cp "$g8" $name
+        overlaps $name gpudedisp $two -o t $name
+        overlaps $name gpudedisp $two -compat presto -o t $name
+        overlaps $name gpudedisp $two -resume -o "$PWD/t" $name
+        rm $name
+    done
+    cp "$g8" in.fil
+    ln -s in.fil t_DM40.00.tim
+    overlaps in.fil gpudedisp $two -format tim -o t in.fil
+    ln in.fil t.cand
+    overlaps in.fil gpudedisp $two -singlepulse -nowrite -o t in.fil
+    rm t.cand t_DM40.00.tim
+    ln -s in.fil t_DM40.00.singlepulse
+    overlaps in.fil gpudedisp $two -singlepulse -nowrite -o t in.fil
+    ln -s in.fil t_DM3.00.sub07
+    overlaps in.fil gpudedisp -q -sub -nsub 16 -subdm 3 -o t in.fil
+    cp in.fil in.png
+    overlaps in.png gpudedisp $two -singlepulse -nowrite -plot in.png -o a in.png
+    echo 40 >t_DM40.00.dat
+    overlaps t_DM40.00.dat gpudedisp -q -nobary -dms t_DM40.00.dat -o t in.fil
+    echo 3 >t_DM41.00.inf
+    overlaps t_DM41.00.inf gpudedisp $two -ignorechan t_DM41.00.inf -o t in.fil
+    echo '0 1 3 1 0' >t_DM0.00.inf
+    overlaps t_DM0.00.inf gpudedisp -q -nobary -plan t_DM0.00.inf -o t in.fil
+    echo 'burst dm=10 t=0.1 width=0.01 snr=20' >list
+    overlaps list fakebin -q -tobs 0.1 -addfile list -o list
+    overlaps list fakebin -q -tobs 0.1 -addfile list -truth ./list -o x.fil
+    seq 128 >band
+    overlaps band fakebin -q -tobs 0.1 -bandpass band -o band
+    # Whose name is it that follows -plan?
+    overlaps in.fil ddplan -d 100 -plan in.fil
+    ddplan -d 100 -plan p.plan >/dev/null
+    ddplan -d 200 -plan p.plan p.plan >/dev/null
+}
+
+# on_small_disk SIZE COMMAND...: runs it in a folder of so many bytes, then lists what is there.
+on_small_disk() {
+    local size=$1
+    shift
+    mkdir -p disk
+    unshare -rm true 2>/dev/null || skip "no file system of its own can be mounted"
+    run unshare -rm bash -c 'mount -t tmpfs -o size='"$size"' none disk && cd disk || exit 99
+        "$@" 2>../err; code=$?; ls -A; exit $code' bash "$@"
+    [ "$status" -ne 99 ] || skip "no file system of its own can be mounted"
+}
+
+@test "of files that belong together a full disk leaves none" {
+    on_small_disk 200k gpudedisp -q -sub -nsub 8 -o t "$g8"
+    [ "$status" -eq 1 ] && [ -z "$output" ] || { echo "$output"; false; }
+    grep -q 'sub3: cannot write: No space left on device' err
+    # Events, and then no room for series.
+    on_small_disk 500k gpudedisp -q -nobary -lodm 40 -numdms 5 -singlepulse -threshold 4 -o t "$g8"
+    [ "$status" -eq 1 ] && [ -z "$output" ] || { echo "$output"; false; }
+    on_small_disk 8k gpudedisp -q -nobary -lodm 40 -numdms 2 -singlepulse -threshold 2 -nowrite -o t "$g8"
+    [ "$status" -eq 1 ] && [ -z "$output" ] || { echo "$output"; false; }
+    command -v gnuplot >/dev/null || skip "gnuplot is not installed"
+    for suffix in png svg eps; do
+        on_small_disk 20k gpudedisp -q -nobary -lodm 40 -numdms 40 -singlepulse -threshold 3 -nowrite -plot p.$suffix -o ../e "$g8"
+        [ "$status" -eq 1 ] && [ -z "$output" ] || { echo "$output"; false; }
+        grep -qx "gpudedisp: p.$suffix: gnuplot could not write all of it" err
+        on_small_disk 8k ddplan -d 500 -o p.$suffix
+        [ "$status" -eq 1 ] && [ -z "$output" ] || { echo "$output"; false; }
+    done
+}
+
+@test "a plan beyond the limit on the size of files is an error" {
+    run bash -c 'set -o pipefail; (ulimit -f 0; exec ddplan -d 100 -plan p) 2>&1 | cat'
+    [ "$status" -eq 1 ]
+    [ "$output" = 'ddplan: p: cannot write: File too large' ]
+    leaves_no p
+}
+
+# name_taken NAME ARGS...: a run over g8.fil that cannot give NAME to a file, since a folder of that
+# name has appeared meanwhile.
+name_taken() {
+    local name=$1
+    shift
+    mkfifo pipe
+    gpudedisp -q "$@" -o t - <pipe 2>err &
+    pid=$!
+    exec 7>pipe
+    head -c 500000 "$g8" >&7
+    while [ -z "$(find . -name "$name.part*")" ]; do sleep 0.02; done
+    rm -f "$name"
+    mkdir "$name"
+    tail -c +500001 "$g8" >&7
+    exec 7>&-
+    code=0
+    wait $pid || code=$?
+    [ "$code" -eq 1 ]
+    grep -qx "gpudedisp: $name: cannot take its name: Is a directory" err || { cat err; false; }
+    rmdir "$name"
+    rm pipe
+}
+
+@test "of files that belong together none is named, or all are" {
+    sub="-sub -nsub 4 -noclip"
+    gpudedisp -q $sub -o t "$g8"
+    name_taken t_DM0.00.sub2 $sub -ignorechan 3
+    # What was there is gone or as it was, and nothing vouches for it.
+    [ "$(ls)" = "$(printf '%s\n' err t_DM0.00.sub3)" ] || { ls; false; }
+    name_taken t_DM41.00.dat -nobary -noclip -lodm 40 -numdms 3 -singlepulse -threshold 4
+    [ "$(ls)" = "$(printf '%s\n' err t_DM0.00.sub3)" ] || { ls; false; }
+}
+
+@test "threads that cannot be started are done without" {
+    ldd "$builddir/tools/gpudedisp" | grep -q san && skip "sanitizers start threads of their own"
+    plain=
+    if [ "$(id -u)" -eq 0 ]; then
+        plain="setpriv --reuid=65534 --regid=65534 --clear-groups"
+        chmod 777 .
+    fi
+    cp "$g8" in.fil
+    $plain bash -c 'cat in.fil >/dev/null && exec gpudedisp --version' >/dev/null 2>&1 || skip "another user cannot run it"
+    run --separate-stderr $plain bash -c 'ulimit -u 1; exec gpudedisp -nobary -noclip -lodm 40 -numdms 3 -ncpus 4 -o t in.fil'
+    [ "$status" -eq 0 ]
+    one_line 'of 4 threads 1 can be started, and are'
+    gpudedisp -q -nobary -noclip -lodm 40 -numdms 3 -ncpus 2 -o u in.fil
+    cmp t_DM42.00.dat u_DM42.00.dat
+    run --separate-stderr $plain bash -c 'ulimit -u 1; exec fakebin -q -tobs 1 -seed 1 -ncpus 4 -o x.fil'
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
+    leaves_no '*.part*'
+}
