@@ -159,6 +159,8 @@ lib_libpsrkit_a_SOURCES = \
 	lib/formats/valerr.c \
 	lib/formats/valerr.h \
 	lib/formats/voltages.c \
+	lib/formats/voltages.h \
+	lib/formats/voltages_read.c \
 	lib/formats/zaplist.c \
 	lib/search/cluster.c \
 	lib/search/compat.c \

@@ -4,8 +4,8 @@
 #   --without-cuda    build without
 #   (neither)         find one; build without where there is none, saying why
 # Sets NVCC, NVCC_ARCH_FLAGS, NVCC_WARN_FLAGS, CUDA_CPPFLAGS, CUDA_LIBS, the conditional HAVE_CUDA and
-# the macro HAVE_CUDA.  CUBLAS_LIBS and the conditional HAVE_CUBLAS are for comparisons only.  The runtime is linked statically, so that what is built runs on machines
-# that have neither toolkit nor driver.
+# the macro HAVE_CUDA; CUBLAS_LIBS and the conditional HAVE_CUBLAS, for comparisons only.  The runtime
+# is linked statically, so that what is built runs on machines that have neither toolkit nor driver.
 AC_DEFUN([PSR_CUDA], [
     AC_REQUIRE([AC_CANONICAL_HOST])
     AC_REQUIRE([PSR_WARNINGS])

@@ -307,6 +307,102 @@ static void test_long_file(void)
     free(x);
 }
 
+/* Blocks that a reading gives: room for up to "most" of them. */
+struct blocks {
+    size_t most, nt, count, given[16];
+    unsigned char *x; /* [most][nt][SAMPLE] */
+    bool failed, goes_on;
+    int idle;
+};
+
+static void *give_room(void *ctx, size_t i)
+{
+    struct blocks *b = ctx;
+    size_t most;
+#pragma omp critical(take_block)
+    most = b->most;
+    return i < most ? b->x + i * b->nt * SAMPLE : NULL;
+}
+
+static void take_block(void *ctx, size_t i, size_t nt)
+{
+    struct blocks *b = ctx;
+#pragma omp critical(take_block)
+    {
+        b->given[i % 16] = nt;
+        b->count += nt > 0;
+        b->failed = b->failed || nt == 0;
+    }
+}
+
+/* Room is found for one block more each time there was none. */
+static bool make_room(void *ctx, bool idle, size_t i)
+{
+    struct blocks *b = ctx;
+    bool on;
+#pragma omp critical(take_block)
+    {
+        b->idle += idle;
+        if (idle && i >= b->most && b->goes_on)
+            b->most++;
+        on = !idle || b->goes_on;
+    }
+    return on;
+}
+
+/* Reads a long file and a short one after a gap by three threads.
+ * Returned: bytes that are not what they should be */
+static size_t pump_files(const char *const *path, size_t nsamp, size_t gap, struct blocks *b,
+                         psr_status *st)
+{
+    const struct psr_voltages_sink sink = {b, give_room, take_block, make_room};
+    const struct psr_voltages_desc d = {.path = path, .npath = 2, .nthread = 3};
+    psr_voltages *v = NULL;
+    psr_err err = {0};
+    size_t bad = 0;
+    *st = psr_voltages_open(&v, &d, &err);
+    if (!*st)
+        *st = psr_voltages_pump(v, b->nt, &sink, &err);
+    psr_voltages_close(v);
+    for (size_t at = 0; at < b->count * b->nt * SAMPLE && at < (nsamp + gap + 5) * SAMPLE; at++) {
+        const size_t t = at / SAMPLE;
+        const unsigned char there =
+            (unsigned char)((t < nsamp ? t : t - nsamp - gap + 31) + at % SAMPLE);
+        bad += b->x[at] != (t >= nsamp && t < nsamp + gap ? 0 : there);
+    }
+    return bad;
+}
+
+static void test_pump(void)
+{
+    enum { NSAMP = 900000, GAP = 100, NT = 350000 };
+    const char *a = scratch("a.dada"), *b = scratch("b.dada"), *const path[] = {a, b};
+    const size_t bytes = (size_t)16 * NT * SAMPLE;
+    struct blocks blocks = {.most = 1, .nt = NT, .goes_on = true, .x = tap_take(bytes, 1)};
+    psr_status st;
+    write_file(a, 4096, 0, 0, 0, NSAMP, 0);
+    write_file(b, 4096, 0, (NSAMP + GAP) * SAMPLE, 31, 5, 0);
+    ok(pump_files(path, NSAMP, GAP, &blocks, &st) == 0 && !st && blocks.count == 3 &&
+           blocks.given[0] == NT && blocks.given[1] == NT &&
+           blocks.given[2] == NSAMP + GAP + 5 - 2 * NT && !blocks.failed,
+       "blocks of two files and a gap, as room is found");
+    ok(blocks.idle > 0, "which is waited for");
+    blocks = (struct blocks){.most = 2, .nt = NT, .x = blocks.x};
+    ok(pump_files(path, NSAMP, GAP, &blocks, &st) == 0 && !st && blocks.count == 2, "and not");
+    blocks = (struct blocks){.most = 16, .nt = NT, .goes_on = true, .x = blocks.x};
+    write_file(b, 4096, 0, (NSAMP + GAP) * SAMPLE, 31, 5, 0);
+    psr_voltages *v = NULL;
+    psr_err err = {0};
+    const struct psr_voltages_sink sink = {&blocks, give_room, take_block, make_room};
+    const struct psr_voltages_desc d = {.path = path, .npath = 2, .nthread = 3};
+    ok(!psr_voltages_open(&v, &d, &err) && truncate(a, 4096 + 500000 * SAMPLE) == 0 &&
+           psr_voltages_pump(v, NT, &sink, &err) == PSR_EIO && blocks.failed &&
+           strstr(err.msg, "became shorter"),
+       "a failure is told to whoever takes blocks: %s", err.msg);
+    psr_voltages_close(v);
+    free(blocks.x);
+}
+
 /* Gives a file to standard input as a pipe does. */
 static void feed(const char *path)
 {
@@ -382,6 +478,7 @@ int main(void)
     test_files();
     test_gaps();
     test_long_file();
+    test_pump();
     test_pipe();
     test_round_trip();
     return done_testing();

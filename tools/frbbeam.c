@@ -28,7 +28,7 @@ static int64_t stretch_of(const struct frbbeam_job *j)
  * Files that are being made say where beams were at first. */
 static psr_status point_again(struct frbbeam_job *j, int64_t stretch)
 {
-    psr_status st = errand_wait(&j->write, &j->err);
+    psr_status st = frbbeam_crew_wait(j);
     if (!st)
         st = frbbeam_beams_aim(j, frbbeam_date(j, j->nread + stretch / 2));
     return st ? st : psr_beam_point(j->plan, j->theta_ns, j->theta_ew, &j->err);
@@ -47,64 +47,85 @@ static size_t choose_next(const struct frbbeam_job *j, size_t nt)
     size_t n = nt;
     if (j->aims.tracks && (int64_t)n > stretch - j->nread % stretch)
         n = (size_t)(stretch - j->nread % stretch);
-    if (j->measures && n > (j->kept_most - j->kept_n) * j->tds)
-        n = (j->kept_most - j->kept_n) * j->tds;
+    if (j->measures && n > (j->kept_most - j->kept_begun) * j->tds)
+        n = (j->kept_most - j->kept_begun) * j->tds;
     return n;
 }
 
-static psr_status write_errand(void *ctx, psr_err *err)
+static psr_status write_rows(struct frbbeam_job *j, const struct frbbeam_task *t, size_t b,
+                             psr_err *err)
 {
-    struct frbbeam_job *j = ctx;
-    frbbeam_sums_spread(j, j->ready, j->stride, j->ready_n);
-    return frbbeam_output_write(j, j->ready, j->stride, j->ready_n, err);
+    frbbeam_sums_spread(j, t->rows + b * t->stride * psr_beam_row_bytes(j->plan), t->n);
+    return frbbeam_output_write(j, t, b, err);
 }
 
-/* Waits for the rows that are coming, if any, until no more than "left" blocks are under way, and
- * leaves them to be kept or written. */
-static psr_status take_rows(struct frbbeam_job *j, unsigned nout, size_t left)
+enum { NO_ROOM = 1 << 30 }; /* more rows than a buffer has */
+
+/* Leaves the rows that have come to be kept or written; none are begun beside them any more. */
+static psr_status hand_over(struct frbbeam_job *j)
 {
-    const size_t nrow = j->coming;
-    void *rows = j->out[(nout - 1) % FRBBEAM_TURNS];
+    psr_status st = frbbeam_crew_wait(j);
+    const struct frbbeam_task t = {.step = write_rows,
+                                   .rows = j->out[j->coming_to % FRBBEAM_TURNS],
+                                   .stride = j->stride,
+                                   .n = j->came};
+    if (st || j->came == 0)
+        return st;
+    j->came = 0;
+    if (j->coming_to == j->nout)
+        j->begun = NO_ROOM;
+    if (!j->measures)
+        frbbeam_crew_start(j, &t);
+    else
+        frbbeam_scales_keep(j, t.rows, t.n);
+    return j->measures && j->kept_n == j->kept_most ? frbbeam_scales_end(j) : PSR_OK;
+}
+
+/* Waits for the rows that are coming until no more than "left" blocks are under way. */
+static psr_status take_rows(struct frbbeam_job *j, size_t left)
+{
     double since_s = run_seconds();
-    j->coming = 0;
     psr_status st = psr_beam_wait(j->plan, left, &j->err);
     charge(j, STAGE_BEAM, &since_s);
-    if (st || nrow == 0)
-        return st;
-    st = errand_wait(&j->write, &j->err);
-    if (st)
-        return st;
-    j->ready = rows;
-    j->ready_n = nrow;
-    j->nrow += (int64_t)nrow;
-    if (!j->measures)
-        errand_start(&j->write, write_errand, j);
-    else
-        frbbeam_scales_keep(j);
-    if (j->measures && j->kept_n == j->kept_most)
-        st = frbbeam_scales_end(j);
+    j->came += j->coming;
+    j->nrow += (int64_t)j->coming;
+    j->coming = 0;
+    if (!st && (j->measures || left == 0 || j->coming_to != j->nout))
+        st = hand_over(j);
     charge(j, STAGE_WRITE, &since_s);
     return st;
+}
+
+/* Where the next rows go: on in the buffer, or into the next one. */
+static void *find_place(struct frbbeam_job *j, size_t nrow)
+{
+    if (!j->gathers || j->measures || j->begun + nrow > j->stride) {
+        j->nout++;
+        j->begun = 0;
+    }
+    j->begun += nrow;
+    return (char *)j->out[j->nout % FRBBEAM_TURNS] +
+           (j->begun - nrow) * psr_beam_row_bytes(j->plan);
 }
 
 /* Starts on the next n samples, and takes the rows of those before. */
 static psr_status form_next(struct frbbeam_job *j, const uint8_t *in, size_t n)
 {
     const size_t nrow = frbbeam_sums_rows(j, n);
-    const unsigned nout = j->nout++;
     size_t ready;
     double since_s = run_seconds();
     psr_status st = PSR_OK;
     if (j->aims.tracks && j->nread % stretch_of(j) == 0)
         st = point_again(j, stretch_of(j));
     if (!st)
-        st = psr_beam_start(j->plan, in, n, j->out[nout % FRBBEAM_TURNS], j->stride, &ready,
-                            &j->err);
+        st = psr_beam_start(j->plan, in, n, find_place(j, nrow), j->stride, &ready, &j->err);
     charge(j, STAGE_BEAM, &since_s);
     j->nread += (int64_t)n;
     if (!st)
-        st = take_rows(j, nout, 1);
+        st = take_rows(j, 1);
     j->coming = nrow;
+    j->kept_begun += j->measures ? nrow : 0;
+    j->coming_to = j->nout;
     return st;
 }
 
@@ -114,8 +135,8 @@ static psr_status form_block(struct frbbeam_job *j, const uint8_t *in, size_t nt
     while (nt > 0 && !st) {
         size_t n = choose_next(j, nt);
         st = form_next(j, in, n);
-        if (!st && j->measures) /* what follows depends on how many rows there are */
-            st = take_rows(j, j->nout, 0);
+        if (!st && j->measures && j->kept_begun == j->kept_most) /* what follows needs the scales */
+            st = take_rows(j, 0);
         in += n * j->sample_bytes;
         nt -= n;
     }
@@ -124,36 +145,27 @@ static psr_status form_block(struct frbbeam_job *j, const uint8_t *in, size_t nt
 
 /* --- the stream ------------------------------------------------------------------------------- */
 
-static psr_status read_errand(void *ctx, psr_err *err)
-{
-    struct frbbeam_job *j = ctx;
-    return psr_voltages_read(j->voltages, j->block, j->in[j->nin % FRBBEAM_TURNS], &j->in_n, err);
-}
-
-/* Forms what is read until the input ends or a signal asks to stop; the next block is read
+/* Forms what is read until the input ends or a signal asks to stop; the next blocks are read
  * meanwhile. */
 static psr_status process_stream(struct frbbeam_job *j)
 {
     psr_status st = PSR_OK;
-    errand_start(&j->read, read_errand, j);
+    frbbeam_read_start(j);
     while (!st) {
+        const uint8_t *in;
+        size_t n;
         double since_s = run_seconds();
-        while (errand_busy(&j->read, 0.1) && !run_stop_signal())
-            ; /* a pipe may give nothing for long */
+        st = frbbeam_read_next(j, &in, &n);
+        charge(j, STAGE_READ, &since_s);
         if (run_stop_signal())
             return PSR_OK;
-        st = errand_wait(&j->read, &j->err);
-        charge(j, STAGE_READ, &since_s);
-        const uint8_t *in = j->in[j->nin % FRBBEAM_TURNS];
-        const size_t n = j->in_n;
         if (st || n == 0)
             break;
-        j->nin++;
-        errand_start(&j->read, read_errand, j);
         st = form_block(j, in, n);
+        frbbeam_read_release(j);
         run_progress_update(&j->progress, j->nread);
     }
-    return st ? st : take_rows(j, j->nout, 0);
+    return st ? st : take_rows(j, 0);
 }
 
 static psr_status process_input(struct frbbeam_job *j)
@@ -165,7 +177,7 @@ static psr_status process_input(struct frbbeam_job *j)
     if (!st && j->measures)
         st = frbbeam_scales_end(j);
     if (!st)
-        st = errand_wait(&j->write, &j->err);
+        st = frbbeam_crew_wait(j);
     charge(j, STAGE_WRITE, &since_s);
     return st;
 }
@@ -200,12 +212,14 @@ static psr_status run(struct frbbeam_job *j)
 
 int main(int argc, char **argv)
 {
-    struct frbbeam_job job = {0};
+    struct frbbeam_job job = {.lock = PTHREAD_MUTEX_INITIALIZER,
+                              .changed = PTHREAD_COND_INITIALIZER};
     job.npath = (size_t)frbbeam_options_parse(&job.opt, &job.tool, argc, argv);
     job.path = argv + 1;
     run_catch_signals();
     run_limit_threads(&job.opt.ncpus, job.opt.quiet ? NULL : job.tool.name);
     int code = run(&job) == PSR_OK ? EXIT_SUCCESS : cli_report(&job.tool, &job.err);
+    frbbeam_read_stop(&job);
     frbbeam_output_abort(&job);
     if (run_stop_signal())
         run_die_by_signal(run_stop_signal());

@@ -10,8 +10,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* What is gathered of all files before it is written. */
-enum { GATHER_BYTES = 128 << 20, GATHER_MOST = 1 << 20 };
+/* What is gathered of all files before it is written, where rows do not come gathered; room for a
+ * header where they do. */
+enum { GATHER_BYTES = 128 << 20, GATHER_MOST = 1 << 20, HEADER_BYTES = 1024 };
 
 enum { MOST_THREADS = 16 };
 
@@ -78,11 +79,9 @@ static size_t gathered_bytes(const struct frbbeam_job *j, size_t b)
     return most / 2 + most / 2 * (b % 16) / 15;
 }
 
-/* What a step has to do with all beams: rows [nbeam][stride] to write, if any. */
+/* What a step has to do with all beams. */
 struct task {
     struct frbbeam_job *j;
-    const char *out;
-    size_t stride, nrow;
     const struct guard *inputs; /* while files are opened */
 };
 
@@ -117,17 +116,18 @@ static psr_status open_beam(const struct task *t, size_t b, psr_err *err)
     if (st)
         return st;
     if (!is_pipe)
-        psr_outfile_buffer(j->file[b], gathered_bytes(j, b));
+        psr_outfile_buffer(j->file[b], j->gathers ? HEADER_BYTES : gathered_bytes(j, b));
     describe_beam(j, b, &obs);
     st = psr_sigproc_write(j->file[b], &obs, PSR_SIGPROC_FILTERBANK, err);
     psr_obs_clear(&obs);
     return st;
 }
 
-static psr_status write_beam(const struct task *t, size_t b, psr_err *err)
+psr_status frbbeam_output_write(struct frbbeam_job *j, const struct frbbeam_task *t, size_t b,
+                                psr_err *err)
 {
-    const size_t row = psr_beam_row_bytes(t->j->plan);
-    return psr_outfile_write(t->j->file[b], t->out + b * t->stride * row, t->nrow * row, err);
+    const size_t row = psr_beam_row_bytes(j->plan);
+    return psr_outfile_write(j->file[b], t->rows + b * t->stride * row, t->n * row, err);
 }
 
 /* All bytes go to the system before any file takes its name: a disk that is full shows now. */
@@ -199,13 +199,6 @@ psr_status frbbeam_output_open(struct frbbeam_job *j, psr_err *err)
     return st;
 }
 
-psr_status frbbeam_output_write(struct frbbeam_job *j, const void *out, size_t stride, size_t nrow,
-                                psr_err *err)
-{
-    const struct task t = {.j = j, .out = out, .stride = stride, .nrow = nrow};
-    return each_beam(&t, write_beam, err);
-}
-
 /* Returned: *f is NULL where scales are not to be written. */
 static psr_status prepare_scale_file(struct frbbeam_job *j, psr_outfile **f)
 {
@@ -238,7 +231,7 @@ psr_status frbbeam_output_close(struct frbbeam_job *j)
 
 void frbbeam_output_abort(struct frbbeam_job *j)
 {
-    errand_end(&j->write);
+    frbbeam_crew_end(j);
     for (size_t b = 0; j->file && b < j->nbeam; b++)
         psr_outfile_abort(j->file[b]);
     free(j->file);

@@ -40,24 +40,22 @@ static size_t rows_to_keep(const struct frbbeam_job *j)
     return n > (double)each ? (size_t)n / each * each : each;
 }
 
-static psr_status keep_rows(void *ctx, psr_err *err)
+static psr_status keep_rows(struct frbbeam_job *j, const struct frbbeam_task *t, size_t b,
+                            psr_err *err)
 {
-    struct frbbeam_job *j = ctx;
-    const size_t row = j->nfreq * sizeof(float), stride = j->stride;
-    const size_t at = j->kept_n - j->ready_n;
+    const size_t row = j->nfreq * sizeof(float), at = j->kept_n - t->n;
+    char *from = t->rows + b * t->stride * row;
     (void)err;
-    frbbeam_sums_spread(j, j->ready, j->stride, j->ready_n);
-#pragma omp parallel for num_threads(frbbeam_threads(j))
-    for (size_t b = 0; b < j->nbeam; b++)
-        memcpy((char *)j->kept + (b * j->kept_most + at) * row,
-               (const char *)j->ready + b * stride * row, j->ready_n * row);
+    frbbeam_sums_spread(j, from, t->n);
+    memcpy((char *)j->kept + (b * j->kept_most + at) * row, from, t->n * row);
     return PSR_OK;
 }
 
-void frbbeam_scales_keep(struct frbbeam_job *j)
+void frbbeam_scales_keep(struct frbbeam_job *j, char *rows, size_t n)
 {
-    j->kept_n += j->ready_n;
-    errand_start(&j->write, keep_rows, j);
+    const struct frbbeam_task t = {.step = keep_rows, .rows = rows, .stride = j->stride, .n = n};
+    j->kept_n += n;
+    frbbeam_crew_start(j, &t);
 }
 
 /* [nfreq] each, of channels: of a beam's rows, and then sums over a group's beams. */
@@ -157,17 +155,11 @@ static void quantise_beam(const struct frbbeam_job *j, size_t b)
         }
 }
 
-static psr_status write_kept(void *ctx, psr_err *err)
+static psr_status write_kept(struct frbbeam_job *j, const struct frbbeam_task *t, size_t b,
+                             psr_err *err)
 {
-    struct frbbeam_job *j = ctx;
-#pragma omp parallel for num_threads(frbbeam_threads(j))
-    for (size_t b = 0; b < j->nbeam; b++)
-        quantise_beam(j, b);
-    psr_status st =
-        frbbeam_output_write(j, j->kept, j->kept_most * 32 / (size_t)j->opt.nbits, j->kept_n, err);
-    free(j->kept);
-    j->kept = NULL;
-    return st;
+    quantise_beam(j, b);
+    return frbbeam_output_write(j, t, b, err);
 }
 
 /* --- files of scales -------------------------------------------------------------------------- */
@@ -250,18 +242,24 @@ psr_status frbbeam_scales_begin(struct frbbeam_job *j)
     const size_t bytes = j->nbeam * j->kept_most * j->nfreq * sizeof(float);
     j->kept = malloc(bytes);
     j->measures = true;
+    j->stride = j->stride_floats;
     return j->kept ? PSR_OK : psr_fail_nomem(&j->err, "beams to measure scales on", (double)bytes);
 }
 
 psr_status frbbeam_scales_end(struct frbbeam_job *j)
 {
-    psr_status st = errand_wait(&j->write, &j->err);
+    psr_status st = frbbeam_crew_wait(j);
+    const struct frbbeam_task t = {.step = write_kept,
+                                   .rows = (char *)j->kept,
+                                   .stride = j->kept_most * 32 / (size_t)j->opt.nbits,
+                                   .n = j->kept_n};
     j->measures = false;
+    j->stride = j->stride_rows;
     if (!st && j->kept_n > 0)
         st = measure_scales(j);
     if (!st)
         st = use_scales(j);
     if (!st)
-        errand_start(&j->write, write_kept, j);
+        frbbeam_crew_start(j, &t);
     return st;
 }

@@ -3,8 +3,10 @@
 
 #include "base/threads.h"
 #include <math.h>
+#include <psrkit/device.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* What is read at once: so little that a device may fetch it from the cache of the host's cores,
@@ -17,6 +19,24 @@ static void relay_note(void *ctx, const char *msg)
     const struct frbbeam_job *j = ctx;
     if (!j->opt.quiet)
         cli_note((void *)&j->tool, msg);
+}
+
+/* A GPU takes longer to start than everything that is prepared before the plan; the plan tells of
+ * failures. */
+static psr_status wake_device(void *ctx, psr_err *err)
+{
+    struct frbbeam_job *j = ctx;
+    const char *backend;
+    struct psr_device about;
+    int device;
+    psr_status st = cli_device(j->opt.device, &backend, &device, err);
+    return st || !strcmp(backend, "cpu") ? st : psr_device_describe(device, &about, err);
+}
+
+static psr_status start_device(struct frbbeam_job *j)
+{
+    errand_start(&j->read, wake_device, j);
+    return PSR_OK;
 }
 
 static psr_status open_voltages(struct frbbeam_job *j)
@@ -87,6 +107,7 @@ static psr_status create_plan(struct frbbeam_job *j)
         .mem_bytes = j->mem_bytes / 2,
     };
     float *weight = NULL;
+    errand_end(&j->read); /* the device is awake */
     psr_status st = cli_device(j->opt.device, &d.backend, &d.device, &j->err);
     if (!st && j->opt.weights)
         st = psr_gains_read(j->opt.weights, j->nfreq, j->array.ndish, &weight, &j->err);
@@ -97,7 +118,11 @@ static psr_status create_plan(struct frbbeam_job *j)
     return st;
 }
 
-/* Bytes of a block's voltages, and of its rows as floats, which scales are measured on. */
+/* Rows of all beams that are gathered before they are written, at most; and of one beam. */
+enum { GATHER_BYTES = 32 << 20, GATHER_MOST = 1 << 20 };
+
+/* Bytes of a block's voltages, and of the rows that are gathered, or of a block's as floats, which
+ * scales are measured on. */
 static double in_bytes(const struct frbbeam_job *j)
 {
     return (double)j->block * (double)j->sample_bytes;
@@ -105,14 +130,31 @@ static double in_bytes(const struct frbbeam_job *j)
 
 static double out_bytes(const struct frbbeam_job *j)
 {
-    return (double)j->nbeam * (double)j->stride * (double)j->nfreq * sizeof(float);
+    const double floats = (double)j->stride_floats * sizeof(float);
+    const double rows = (double)j->stride_rows * (double)j->opt.nbits / 8;
+    return (double)j->nbeam * (double)j->nfreq * fmax(floats, rows);
+}
+
+/* Rows of several blocks go to the files at once, but for those of a pipe, and of sums of different
+ * lengths. */
+static void choose_strides(struct frbbeam_job *j, bool is_file)
+{
+    const double row = (double)j->nfreq * (double)j->opt.nbits / 8;
+    const double all = fmin(GATHER_BYTES, (double)j->mem_bytes / 16) / (double)j->nbeam;
+    const double most = fmin(all, GATHER_MOST) / row;
+    j->stride_floats = j->block / j->tds + 1;
+    j->gathers = is_file && j->unit == j->tds;
+    j->stride_rows = j->stride_floats;
+    if (j->gathers && most > (double)j->stride_rows)
+        j->stride_rows = (size_t)most;
+    j->stride = j->stride_rows;
 }
 
 /* Samples at once: whole sums of all channels where they have different lengths. */
 static psr_status choose_block(struct frbbeam_job *j)
 {
     const int64_t nsamp = psr_voltages_nsamp(j->voltages);
-    const size_t most = BLOCK_BYTES / j->sample_bytes;
+    const size_t most = (size_t)fmin(BLOCK_BYTES, (double)j->mem_bytes / 12) / j->sample_bytes;
     /* A pipe may be slow, and somebody may be waiting for what comes out. */
     const double enough = nsamp >= 0 ? (double)nsamp : fmax(1 / j->tsamp_s, (double)j->unit);
     j->block = psr_beam_block(j->plan);
@@ -120,7 +162,7 @@ static psr_status choose_block(struct frbbeam_job *j)
     j->block = (double)j->block > enough ? (size_t)enough : j->block;
     if (j->unit > j->tds)
         j->block = j->block > j->unit ? j->block - j->block % j->unit : j->unit;
-    j->stride = j->block / j->tds + 1;
+    choose_strides(j, nsamp >= 0);
     if (j->unit > j->tds && in_bytes(j) + out_bytes(j) > (double)j->mem_bytes / 4)
         return psr_fail(&j->err, PSR_ENOMEM,
                         "%s: sums end together after %zu samples, which with their rows are %.3g "
@@ -140,13 +182,10 @@ static psr_status create_buffers(struct frbbeam_job *j)
     if (!j->offset || !j->gain)
         return psr_fail_nomem(&j->err, "scales", (double)j->nfreq * 8);
     psr_status st = choose_block(j);
-    for (int i = 0; i < FRBBEAM_TURNS && !st; i++) {
-        void *in = NULL;
-        st = psr_beam_alloc(j->plan, (size_t)in_bytes(j), &in, &j->err);
-        j->in[i] = in;
-        if (!st)
-            st = psr_beam_alloc(j->plan, (size_t)out_bytes(j), &j->out[i], &j->err);
-    }
+    for (int i = 0; i < FRBBEAM_SLOTS && !st; i++)
+        st = psr_beam_alloc(j->plan, (size_t)in_bytes(j), &j->in[i], &j->err);
+    for (int i = 0; i < FRBBEAM_TURNS && !st; i++)
+        st = psr_beam_alloc(j->plan, (size_t)out_bytes(j), &j->out[i], &j->err);
     return st;
 }
 
@@ -174,8 +213,9 @@ static psr_status start_output(struct frbbeam_job *j)
 psr_status frbbeam_prepare(struct frbbeam_job *j)
 {
     psr_status (*const step[])(struct frbbeam_job *) = {
-        open_voltages, frbbeam_sums_read, check_length,   read_array,          frbbeam_beams_choose,
-        start_output,  create_plan,       create_buffers, frbbeam_scales_begin};
+        start_device,   open_voltages,        frbbeam_sums_read, check_length,
+        read_array,     frbbeam_beams_choose, start_output,      create_plan,
+        create_buffers, frbbeam_scales_begin};
     const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     const int64_t machine = pages > 0 && page > 0 ? (int64_t)pages * page : INT64_C(4) << 30;
     psr_status st = PSR_OK;
@@ -191,10 +231,10 @@ void frbbeam_release(struct frbbeam_job *j)
     errand_end(&j->read);
     free(j->kept);
     psr_beam_destroy(j->plan);
-    for (int i = 0; i < FRBBEAM_TURNS; i++) {
+    for (int i = 0; i < FRBBEAM_SLOTS; i++)
         psr_beam_free(j->backend, j->in[i]);
+    for (int i = 0; i < FRBBEAM_TURNS; i++)
         psr_beam_free(j->backend, j->out[i]);
-    }
     psr_voltages_close(j->voltages);
     psr_array_clear(&j->array);
     psr_aims_clear(&j->aims);

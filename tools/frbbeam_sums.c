@@ -136,14 +136,9 @@ static void spread_channel(const struct frbbeam_job *j, uint8_t *rows, size_t nr
     }
 }
 
-void frbbeam_sums_spread(const struct frbbeam_job *j, void *out, size_t stride, size_t nrow)
+void frbbeam_sums_spread(const struct frbbeam_job *j, void *rows, size_t nrow)
 {
-    const size_t beam_bytes = stride * psr_beam_row_bytes(j->plan);
-    if (j->unit == j->tds) /* all are of one length */
-        return;
-#pragma omp parallel for num_threads(frbbeam_threads(j))
-    for (size_t b = 0; b < j->nbeam; b++)
-        for (size_t f = 0; f < j->nfreq; f++)
-            if (j->sum[f] > j->tds)
-                spread_channel(j, (uint8_t *)out + b * beam_bytes, nrow, f);
+    for (size_t f = 0; f < j->nfreq; f++)
+        if (j->sum[f] > j->tds)
+            spread_channel(j, rows, nrow, f);
 }

@@ -59,8 +59,10 @@ tools_frbbeam_SOURCES = \
 	tools/frbbeam.c \
 	tools/frbbeam.h \
 	tools/frbbeam_beams.c \
+	tools/frbbeam_crew.c \
 	tools/frbbeam_options.c \
 	tools/frbbeam_output.c \
+	tools/frbbeam_read.c \
 	tools/frbbeam_report.c \
 	tools/frbbeam_scale.c \
 	tools/frbbeam_setup.c \

@@ -1,9 +1,9 @@
+#include "voltages.h"
+
 #include "base/path.h"
 #include "base/readfd.h"
 #include "base/threads.h"
 #include "base/units.h"
-
-#include <psrkit/dada.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,29 +12,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-enum { SLICE_BYTES = 1 << 20 }; /* read by one thread at a time */
-
-struct part {
-    const char *path;
-    struct psr_dada h;
-    int64_t gap;   /* bytes that are missing before it */
-    int64_t bytes; /* of whole samples, at least one; 0 for a stream */
-};
-
-struct psr_voltages {
-    struct part *part; /* [npart] in the order of time */
-    size_t npart;
-    int nthread;
-    size_t sample_bytes;
-    size_t now;   /* part that is open */
-    int fd;       /* of it; -1 where none is */
-    bool stream;  /* an only part that cannot seek */
-    int64_t owed; /* bytes of the gap before it that are still to be given */
-    int64_t done; /* bytes of data taken from it */
-    char *name;   /* copies of the paths, one after the other */
-    struct psr_notes notes;
-};
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
@@ -53,7 +30,8 @@ static psr_status open_path(const char *path, int *fd, bool *stream, int64_t *si
     return PSR_OK;
 }
 
-static psr_status fill(int fd, char *to, size_t n, size_t *got, const char *name, psr_err *err)
+psr_status psr_voltages_fill(int fd, char *to, size_t n, size_t *got, const char *name,
+                             psr_err *err)
 {
     while (*got < n) {
         ssize_t more = psr_read_some(fd, to + *got, n - *got);
@@ -73,13 +51,13 @@ static psr_status read_header(int fd, struct psr_dada *h, const char *name, psr_
     char *text = malloc(PSR_DADA_HEADER_MAX);
     if (!text)
         return psr_fail_nomem(err, "a DADA header", PSR_DADA_HEADER_MAX);
-    psr_status st = fill(fd, text, n, &got, name, err);
+    psr_status st = psr_voltages_fill(fd, text, n, &got, name, err);
     if (!st && got == 0)
         st = psr_fail(err, PSR_EFORMAT, "%s: is empty", name);
     if (!st) {
         st = psr_dada_parse(h, text, got, name, &need, err);
         if (st && need > got && need <= PSR_DADA_HEADER_MAX) {
-            st = fill(fd, text, need, &got, name, err);
+            st = psr_voltages_fill(fd, text, need, &got, name, err);
             if (!st)
                 st = psr_dada_parse(h, text, got, name, &need, err);
         }
@@ -92,8 +70,8 @@ static psr_status read_header(int fd, struct psr_dada *h, const char *name, psr_
     return st;
 }
 
-/* What follows the last whole sample is of no use. */
-static void note_cut(const struct psr_voltages *v, const char *name, int64_t bytes, int64_t sample)
+void psr_voltages_note_cut(const struct psr_voltages *v, const char *name, int64_t bytes,
+                           int64_t sample)
 {
     if (bytes % sample)
         psr_note(&v->notes,
@@ -103,7 +81,7 @@ static void note_cut(const struct psr_voltages *v, const char *name, int64_t byt
 }
 
 /* Takes the length of a file that is open. */
-static psr_status measure_part(const struct psr_voltages *v, struct part *p, int64_t size,
+static psr_status measure_part(const struct psr_voltages *v, struct voltages_part *p, int64_t size,
                                psr_err *err)
 {
     const int64_t sample = (int64_t)psr_dada_sample_bytes(&p->h);
@@ -117,32 +95,45 @@ static psr_status measure_part(const struct psr_voltages *v, struct part *p, int
         return psr_fail(err, PSR_EFORMAT,
                         "%s: no samples: %lld bytes follow the header, one takes %lld", p->path,
                         (long long)bytes, (long long)sample);
-    note_cut(v, p->path, bytes, sample);
+    psr_voltages_note_cut(v, p->path, bytes, sample);
     p->bytes = whole;
     return PSR_OK;
 }
 
-static psr_status open_part(struct psr_voltages *v, size_t i, psr_err *err)
+void psr_voltages_drop(struct voltages_file *f)
 {
-    struct part *p = v->part + i;
-    int64_t size = 0;
-    psr_status st = open_path(p->path, &v->fd, &v->stream, &size, err);
-    if (!st && v->stream && v->npart > 1)
-        st = psr_fail(err, PSR_EINVAL, "%s: a pipe must be the only input",
-                      psr_path_called(p->path));
-    if (!st && !p->h.nchan)
-        st = read_header(v->fd, &p->h, psr_path_called(p->path), err);
-    v->now = i;
-    v->owed = p->gap;
-    v->done = 0;
-    return st ? st : measure_part(v, p, size, err);
+    if (!f || --f->users > 0)
+        return;
+    if (f->fd >= 0)
+        close(f->fd);
+    free(f);
 }
 
 static void close_part(struct psr_voltages *v)
 {
-    if (v->fd >= 0)
-        close(v->fd);
-    v->fd = -1;
+    psr_voltages_drop(v->file);
+    v->file = NULL;
+}
+
+psr_status psr_voltages_open_part(struct psr_voltages *v, size_t i, psr_err *err)
+{
+    struct voltages_part *p = v->part + i;
+    int64_t size = 0;
+    close_part(v);
+    v->file = calloc(1, sizeof *v->file);
+    if (!v->file)
+        return psr_fail_nomem(err, p->path, sizeof *v->file);
+    *v->file = (struct voltages_file){.fd = -1, .users = 1};
+    psr_status st = open_path(p->path, &v->file->fd, &v->stream, &size, err);
+    if (!st && v->stream && v->npart > 1)
+        st = psr_fail(err, PSR_EINVAL, "%s: a pipe must be the only input",
+                      psr_path_called(p->path));
+    if (!st && !p->h.nchan)
+        st = read_header(v->file->fd, &p->h, psr_path_called(p->path), err);
+    v->now = i;
+    v->owed = p->gap;
+    v->done = 0;
+    return st ? st : measure_part(v, p, size, err);
 }
 
 /* --- files that follow each other ------------------------------------------------------------- */
@@ -152,7 +143,8 @@ static double bytes_per_day(const struct psr_dada *h)
     return (double)psr_dada_sample_bytes(h) * (PSR_DAY_S * 1e6) / h->tsamp_us;
 }
 
-static psr_status check_like(const struct part *a, const struct part *b, psr_err *err)
+static psr_status check_like(const struct voltages_part *a, const struct voltages_part *b,
+                             psr_err *err)
 {
     const struct {
         const char *key;
@@ -176,7 +168,7 @@ static psr_status check_like(const struct part *a, const struct part *b, psr_err
 }
 
 /* Bytes of data from the beginning of a to that of b.  Offsets count from each file's own start. */
-static double bytes_between(const struct part *a, const struct part *b)
+static double bytes_between(const struct voltages_part *a, const struct voltages_part *b)
 {
     double days = psr_mjd_diff_s(a->h.start, b->h.start) / PSR_DAY_S;
     return days * bytes_per_day(&a->h) + (double)(b->h.obs_offset - a->h.obs_offset);
@@ -191,8 +183,8 @@ static int by_time(const void *pa, const void *pb)
 /* Finds what is missing before part i; up to half a sample the dates may be rounded. */
 static psr_status place_part(struct psr_voltages *v, size_t i, psr_err *err)
 {
-    const struct part *a = v->part + i - 1;
-    struct part *b = v->part + i;
+    const struct voltages_part *a = v->part + i - 1;
+    struct voltages_part *b = v->part + i;
     const double samples = rint((bytes_between(a, b) - (double)a->bytes) / (double)v->sample_bytes);
     const double seconds = fabs(samples) * a->h.tsamp_us * 1e-6;
     if (samples < 0)
@@ -225,8 +217,7 @@ static psr_status open_all(struct psr_voltages *v, const struct psr_voltages_des
     psr_status st = PSR_OK;
     for (size_t i = 0; i < v->npart && !st; i++) {
         v->part[i].path = d->path[i];
-        close_part(v);
-        st = open_part(v, i, err);
+        st = psr_voltages_open_part(v, i, err);
         if (!st)
             st = check_like(v->part, v->part + i, err);
     }
@@ -236,8 +227,7 @@ static psr_status open_all(struct psr_voltages *v, const struct psr_voltages_des
     if (v->npart == 1)
         return PSR_OK;
     st = order_parts(v, err);
-    close_part(v);
-    return st ? st : open_part(v, 0, err);
+    return st ? st : psr_voltages_open_part(v, 0, err);
 }
 
 static psr_status copy_paths(struct psr_voltages *v, psr_err *err)
@@ -263,7 +253,7 @@ psr_status psr_voltages_open(psr_voltages **out, const struct psr_voltages_desc 
     if (desc->npath < 1)
         return psr_fail(err, PSR_EINVAL, "voltages: no input");
     psr_voltages *v = calloc(1, sizeof *v);
-    struct part *part = calloc(desc->npath, sizeof *part);
+    struct voltages_part *part = calloc(desc->npath, sizeof *part);
     if (!v || !part) {
         free(v);
         free(part);
@@ -272,7 +262,6 @@ psr_status psr_voltages_open(psr_voltages **out, const struct psr_voltages_desc 
     *v = (psr_voltages){.part = part,
                         .npart = desc->npath,
                         .nthread = psr_count_threads(desc->nthread),
-                        .fd = -1,
                         .notes = desc->notes};
     psr_status st = open_all(v, desc, err);
     if (!st)
@@ -301,101 +290,6 @@ int64_t psr_voltages_nsamp(const psr_voltages *v)
     for (size_t i = 0; i < v->npart; i++)
         bytes += v->part[i].gap + v->part[i].bytes;
     return bytes / (int64_t)v->sample_bytes;
-}
-
-/* --- reading ---------------------------------------------------------------------------------- */
-
-static bool read_slice(int fd, char *to, size_t n, int64_t at)
-{
-    while (n > 0) {
-        ssize_t got = pread(fd, to, n, (off_t)at);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return false;
-        to += got;
-        at += got;
-        n -= (size_t)got;
-    }
-    return true;
-}
-
-/* Memory copies one file's pages slower than several threads do. */
-static psr_status read_file(struct psr_voltages *v, char *to, size_t n, psr_err *err)
-{
-    const struct part *p = v->part + v->now;
-    const int64_t from = p->h.header_bytes + v->done;
-    int failed = 0, cause = 0;
-#pragma omp parallel for schedule(dynamic) num_threads(v->nthread) reduction(+ : failed)           \
-    if (n > 2 * SLICE_BYTES)
-    for (size_t at = 0; at < n; at += SLICE_BYTES) {
-        size_t slice = n - at < SLICE_BYTES ? n - at : SLICE_BYTES;
-        errno = 0;
-        if (!read_slice(v->fd, to + at, slice, from + (int64_t)at)) {
-            failed++;
-#pragma omp critical(psr_voltages)
-            cause = errno;
-        }
-    }
-    if (!failed)
-        return PSR_OK;
-    errno = cause;
-    return cause ? psr_fail_errno(err, "%s", p->path)
-                 : psr_fail(err, PSR_EIO, "%s: became shorter while it was read", p->path);
-}
-
-static psr_status read_stream(struct psr_voltages *v, char *to, size_t n, size_t *got, psr_err *err)
-{
-    psr_status st = fill(v->fd, to, n, got, psr_path_called(v->part[0].path), err);
-    v->done += (int64_t)*got;
-    if (!st && *got < n)
-        note_cut(v, psr_path_called(v->part[0].path), v->done, (int64_t)v->sample_bytes);
-    return st;
-}
-
-/* Gives zeros where voltages are missing. */
-static size_t fill_gap(struct psr_voltages *v, char *to, size_t room)
-{
-    const size_t n = v->owed < (int64_t)room ? (size_t)v->owed : room;
-    memset(to, v->part[0].h.nibbles.offset_binary ? 0x88 : 0, n);
-    v->owed -= (int64_t)n;
-    return n;
-}
-
-/* Gives bytes of whatever comes next: *n of up to room; 0 where nothing does. */
-static psr_status read_next(struct psr_voltages *v, char *to, size_t room, size_t *n, psr_err *err)
-{
-    psr_status st = PSR_OK;
-    *n = 0;
-    if (v->owed == 0 && v->done == v->part[v->now].bytes && v->now + 1 < v->npart) {
-        close_part(v);
-        st = open_part(v, v->now + 1, err);
-    }
-    if (st)
-        return st;
-    if (v->owed > 0) {
-        *n = fill_gap(v, to, room);
-        return PSR_OK;
-    }
-    int64_t left = v->part[v->now].bytes - v->done;
-    *n = left < (int64_t)room ? (size_t)left : room;
-    st = *n > 0 ? read_file(v, to, *n, err) : PSR_OK;
-    v->done += (int64_t)*n;
-    return st;
-}
-
-psr_status psr_voltages_read(psr_voltages *v, size_t nt, void *block, size_t *nread, psr_err *err)
-{
-    size_t want = nt * v->sample_bytes, got = 0, more = 1;
-    psr_status st = PSR_OK;
-    if (v->stream)
-        st = read_stream(v, block, want, &got, err);
-    while (!v->stream && !st && got < want && more > 0) {
-        st = read_next(v, (char *)block + got, want - got, &more, err);
-        got += more;
-    }
-    *nread = st ? 0 : got / v->sample_bytes;
-    return st;
 }
 
 void psr_voltages_close(psr_voltages *v)

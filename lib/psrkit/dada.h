@@ -90,6 +90,24 @@ int64_t psr_voltages_nsamp(const psr_voltages *v);
 PSR_MUST_CHECK psr_status psr_voltages_read(psr_voltages *v, size_t nt, void *block, size_t *nread,
                                             psr_err *err);
 
+/* Where blocks go to.  room gives memory for the i-th, NULL while there is none; one thread at a
+ * time calls it.  full says that the i-th is there, of nt samples, or, with 0, that the reading has
+ * failed; blocks may become full out of turn.  between is called by every thread before it reads
+ * on, so that it may do other work first, and with "idle" where there was no room for the i-th
+ * block, which it may wait for; false ends the reading.  Where it is NULL, a lack of room does. */
+struct psr_voltages_sink {
+    void *ctx;
+    void *(*room)(void *ctx, size_t i);
+    void (*full)(void *ctx, size_t i, size_t nt);
+    bool (*between)(void *ctx, bool idle, size_t i);
+};
+
+/* Reads what is left in blocks of nt samples, the last of which may have fewer.  Of files the next
+ * block is begun while threads still read those before.
+ * Status:   as psr_voltages_read. */
+PSR_MUST_CHECK psr_status psr_voltages_pump(psr_voltages *v, size_t nt,
+                                            const struct psr_voltages_sink *sink, psr_err *err);
+
 /* NULL is fine. */
 void psr_voltages_close(psr_voltages *v);
 

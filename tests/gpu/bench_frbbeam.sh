@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
 # frbbeam from a file in memory to files in memory: CHORD's 512 dishes and 256 channels, to 5760 beams anywhere,
 # to the 2304 of the grid, to one.  The whole command's seconds, its start and its end included, and where they went.
-# Run from the build folder; needs 30 GB of free space under TMPDIR, which should be memory.
-#   bench_frbbeam.sh [SECONDS]
+# Run from the build folder; needs 30 GB of free space under TMPDIR, which should be memory (13 GB a second of voltages).
+#   bench_frbbeam.sh [SECONDS...]   of voltages, the longest first; default 2.3
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 PATH=${builddir:-$PWD}/tools:$PATH
 array=$here/../../data/arrays/chord.array
-seconds=${1:-2.3}
+lengths=("${@:-2.3}")
 export TMPDIR=${TMPDIR:-/dev/shm}
 dir=$(mktemp -d "$TMPDIR/psrkit-bench.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
 
 free=$(df --output=avail -B 1000000000 "$dir" | tail -n 1)
-if [ "$free" -lt "$(awk "BEGIN { print int(13 * $seconds) }")" ]; then
+if [ "$free" -lt "$(awk "BEGIN { print int(13 * ${lengths[0]}) }")" ]; then
     echo "SKIP: $free GB are free under $TMPDIR"
     exit 0
 fi
@@ -25,7 +25,7 @@ if ! why=$(frbbeam -q -device cuda -array "$array" -grid -beam 0 -o "$dir/s" "$d
     echo "SKIP: $why"
     exit 0
 fi
-voltages "$seconds" "$dir/v.dada"
+voltages "${lengths[0]}" "$dir/v.dada"
 awk 'BEGIN { srand(1); for (i = 0; i < 5760; i++) print "theta", 18 * rand() - 9, 18 * rand() - 9, "at 600" }' >"$dir/anywhere"
 
 # beams WHAT OPTION...: three runs.
@@ -44,6 +44,9 @@ beams() {
     done
 }
 
-beams '5760 beams anywhere' -beams "$dir/anywhere"
-beams '2304 beams of the grid' -grid
-beams 'one beam' -beams "$dir/anywhere" -beam 5
+for seconds in "${lengths[@]}"; do
+    truncate -s "$(awk "BEGIN { print 4096 + int($seconds / 27.306e-6) * 2 * 256 * 512 }")" "$dir/v.dada"
+    beams "$seconds s to 5760 beams anywhere" -beams "$dir/anywhere"
+    beams "$seconds s to 2304 beams of the grid" -grid
+    beams "$seconds s to one beam" -beams "$dir/anywhere" -beam 5
+done

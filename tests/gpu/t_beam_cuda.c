@@ -333,6 +333,24 @@ static void test_quantised(uint64_t *seed)
         }
 }
 
+/* So many rows that a thread block has several of a channel. */
+static void test_rows(uint64_t *seed)
+{
+    for (int g = 0; g < NTENSOR; g++) {
+        struct shape s;
+        const struct wish wish = {90, 1, 0};
+        choose_as(&s, grid[g], PSR_BEAM_PRODUCT, wish, seed);
+        s.d.n_ns = s.d.n_ns < 20 ? s.d.n_ns : 20;
+        double worst = against_cpu(&s, NULL);
+        ok(worst < 3e-3, "%zu x %zu, %zu rows of %zu x %zu: as the CPU (worst %.1e)", grid[g][0],
+           grid[g][1], s.nt, s.d.n_ns, s.d.n_ew, worst);
+        psr_beam *p = make_plan(&s, "cuda");
+        ok(try_levels(&s, p, 8) == 0, "and as levels");
+        psr_beam_destroy(p);
+        drop(&s);
+    }
+}
+
 /* A plan takes no more than it may, or says so. */
 static void test_memory(uint64_t *seed)
 {
@@ -438,6 +456,7 @@ int main(void)
     test_one_hot();
     test_saturated(&seed);
     test_quantised(&seed);
+    test_rows(&seed);
     test_pointed(&seed);
     test_memory(&seed);
     test_contract(&seed);

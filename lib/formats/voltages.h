@@ -1,0 +1,49 @@
+/* voltages.h: files of voltages that follow each other, as those who open and who read them see them
+ * (private). */
+#ifndef PSR_FORMATS_VOLTAGES_H
+#define PSR_FORMATS_VOLTAGES_H
+
+#include <psrkit/dada.h>
+
+struct voltages_part {
+    const char *path;
+    struct psr_dada h;
+    int64_t gap;   /* bytes that are missing before it */
+    int64_t bytes; /* of whole samples, at least one; 0 for a stream */
+};
+
+/* A descriptor, closed when nobody uses it any more. */
+struct voltages_file {
+    int fd;
+    int users;
+};
+
+struct psr_voltages {
+    struct voltages_part *part; /* [npart] in the order of time */
+    size_t npart;
+    int nthread;
+    size_t sample_bytes;
+    size_t now;                 /* part that is open */
+    struct voltages_file *file; /* of it; NULL where none is */
+    bool stream;                /* an only part that cannot seek */
+    int64_t owed;               /* bytes of the gap before it that are still to be given */
+    int64_t done;               /* bytes of data taken from it */
+    char *name;                 /* copies of the paths, one after the other */
+    struct psr_notes notes;
+};
+
+/* Opens part i, at its start. */
+PSR_MUST_CHECK psr_status psr_voltages_open_part(struct psr_voltages *v, size_t i, psr_err *err);
+
+/* One user less; NULL is fine. */
+void psr_voltages_drop(struct voltages_file *f);
+
+/* Reads n bytes or what there are: *got of them. */
+PSR_MUST_CHECK psr_status psr_voltages_fill(int fd, char *to, size_t n, size_t *got,
+                                            const char *name, psr_err *err);
+
+/* Remarks on bytes that are no whole sample. */
+void psr_voltages_note_cut(const struct psr_voltages *v, const char *name, int64_t bytes,
+                           int64_t sample);
+
+#endif
