@@ -135,15 +135,12 @@ static double out_bytes(const struct frbbeam_job *j)
     return (double)j->nbeam * (double)j->nfreq * fmax(floats, rows);
 }
 
-/* Rows of several blocks go to the files at once, but for those of a pipe, and of sums of different
- * lengths. */
-static void choose_strides(struct frbbeam_job *j, bool is_file)
+static void choose_strides(struct frbbeam_job *j)
 {
     const double row = (double)j->nfreq * (double)j->opt.nbits / 8;
     const double all = fmin(GATHER_BYTES, (double)j->mem_bytes / 16) / (double)j->nbeam;
     const double most = fmin(all, GATHER_MOST) / row;
     j->stride_floats = j->block / j->tds + 1;
-    j->gathers = is_file && j->unit == j->tds;
     j->stride_rows = j->stride_floats;
     if (j->gathers && most > (double)j->stride_rows)
         j->stride_rows = (size_t)most;
@@ -162,7 +159,7 @@ static psr_status choose_block(struct frbbeam_job *j)
     j->block = (double)j->block > enough ? (size_t)enough : j->block;
     if (j->unit > j->tds)
         j->block = j->block > j->unit ? j->block - j->block % j->unit : j->unit;
-    choose_strides(j, nsamp >= 0);
+    choose_strides(j);
     if (j->unit > j->tds && in_bytes(j) + out_bytes(j) > (double)j->mem_bytes / 4)
         return psr_fail(&j->err, PSR_ENOMEM,
                         "%s: sums end together after %zu samples, which with their rows are %.3g "
@@ -203,9 +200,11 @@ static psr_status open_output(void *ctx, psr_err *err)
     return frbbeam_output_open(ctx, err);
 }
 
-/* Thousands of files take as long to create as a plan on a GPU does. */
+/* Thousands of files take as long to create as a plan on a GPU does.  Rows of several blocks go to
+ * them at once, but for those of a pipe, and of sums of different lengths. */
 static psr_status start_output(struct frbbeam_job *j)
 {
+    j->gathers = psr_voltages_nsamp(j->voltages) >= 0 && j->unit == j->tds;
     errand_start(&j->write, open_output, j);
     return PSR_OK;
 }
