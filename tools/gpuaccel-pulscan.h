@@ -87,8 +87,8 @@ struct accel_job {
     struct cli tool;
     psr_err err; /* of the step that failed */
     struct psr_zaplist zaplist;
-    char **name; /* [nname] those of -files; owned */
-    size_t nname;
+    char **name; /* [nname] those of -files, of room for [name_room]; owned */
+    size_t nname, name_room;
     void *claims;              /* tree of who writes under which root */
     int nharm[ACCEL_MAX_SUMS]; /* the harmonic sums to search */
     size_t nnharm;

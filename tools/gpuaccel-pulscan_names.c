@@ -1,6 +1,7 @@
 /* Names of inputs: those in lists, and those that would write the same files. */
 #include "gpuaccel-pulscan.h"
 
+#include "base/grow.h"
 #include "base/line.h"
 #include "base/path.h"
 #include "guard.h"
@@ -14,13 +15,12 @@ static const char blanks[] = " \t\r\n";
 
 static psr_status keep_name(struct accel_job *j, const char *name)
 {
-    char **grown = realloc(j->name, (j->nname + 1) * sizeof *grown);
-    if (grown)
-        j->name = grown;
-    if (!grown || !(grown[j->nname] = strdup(name)))
-        return psr_fail_nomem(&j->err, "a list of files", (double)strlen(name));
-    j->nname++;
-    return PSR_OK;
+    psr_status st =
+        psr_grow(&j->name, &j->name_room, j->nname, sizeof *j->name, "a list of files", &j->err);
+    if (!st && !(j->name[j->nname] = strdup(name)))
+        st = psr_fail_nomem(&j->err, "a list of files", (double)strlen(name));
+    j->nname += !st;
+    return st;
 }
 
 psr_status accel_next_name(struct accel_job *j, FILE *f, const char *list, const char **found)

@@ -1,5 +1,7 @@
 #include "guard.h"
 
+#include "base/grow.h"
+
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -26,12 +28,11 @@ psr_status guard_add(struct guard *g, const char *input, psr_err *err)
     struct stat st;
     if (!input || stat(input, &st) != 0 || !S_ISREG(st.st_mode))
         return PSR_OK;
-    struct guard_file *grown = realloc(g->file, (g->n + 1) * sizeof *grown);
+    psr_status grown =
+        psr_grow(&g->file, &g->room, g->n, sizeof *g->file, "the list of input files", err);
     if (!grown)
-        return psr_fail_nomem(err, "the list of input files", (double)(g->n + 1) * sizeof *grown);
-    g->file = grown;
-    g->file[g->n++] = (struct guard_file){st.st_dev, st.st_ino, input};
-    return PSR_OK;
+        g->file[g->n++] = (struct guard_file){st.st_dev, st.st_ino, input};
+    return grown;
 }
 
 static int compare_files(const void *a, const void *b)

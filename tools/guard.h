@@ -21,8 +21,8 @@ PSR_MUST_CHECK psr_status guard_input(const char *output, const char *input, psr
 
 /* Many inputs at once.  Empty where it is all zeros. */
 struct guard {
-    struct guard_file *file; /* [n] */
-    size_t n;
+    struct guard_file *file; /* [n] of room for [room] */
+    size_t n, room;
 };
 
 /* Adds a file that is read; NULL and what is no regular file pass.  The name is borrowed.

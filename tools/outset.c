@@ -1,5 +1,7 @@
 #include "outset.h"
 
+#include "base/grow.h"
+
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,15 +10,15 @@
 
 psr_status outset_create(struct outset *set, const char *name, psr_outfile **out, psr_err *err)
 {
-    struct outset_file *grown = realloc(set->file, (set->n + 1) * sizeof *grown);
-    if (!grown)
-        return psr_fail_nomem(err, "the list of output files", (double)(set->n + 1) * 16);
-    set->file = grown;
+    psr_status st = psr_grow(&set->file, &set->room, set->n, sizeof *set->file,
+                             "the list of output files", err);
+    if (st)
+        return st;
     struct outset_file *f = &set->file[set->n];
     f->name = strdup(name);
     if (!f->name)
         return psr_fail_nomem(err, "a file name", (double)strlen(name));
-    psr_status st = psr_outfile_create(&f->out, name, err);
+    st = psr_outfile_create(&f->out, name, err);
     if (st)
         free(f->name);
     else

@@ -11,8 +11,8 @@ struct outset_file {
 
 /* Empty where it is all zeros. */
 struct outset {
-    struct outset_file *file; /* [n] in the order they were created */
-    size_t n;
+    struct outset_file *file; /* [n] in the order they were created; of room for [room] */
+    size_t n, room;
 };
 
 /* Starts the next file.
