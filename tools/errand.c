@@ -1,6 +1,6 @@
 #include "errand.h"
 
-#include <time.h>
+#include "run.h"
 
 static void *run_errands(void *arg)
 {
@@ -72,13 +72,9 @@ psr_status errand_wait(struct errand *e, psr_err *err)
 
 bool errand_busy(struct errand *e, double wait_s)
 {
-    struct timespec until;
     if (!e->threaded)
         return false;
-    clock_gettime(CLOCK_REALTIME, &until);
-    const double end_s = (double)until.tv_nsec * 1e-9 + wait_s;
-    until.tv_sec += (time_t)end_s;
-    until.tv_nsec = (long)((end_s - (double)(time_t)end_s) * 1e9);
+    const struct timespec until = run_deadline(wait_s);
     pthread_mutex_lock(&e->lock);
     while (e->busy && !pthread_cond_timedwait(&e->changed, &e->lock, &until))
         ;

@@ -10,9 +10,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* What is gathered of all files before it is written, where rows do not come gathered; room for a
+/* What is buffered of all files before it is written, where rows do not come gathered; room for a
  * header where they do. */
-enum { GATHER_BYTES = 128 << 20, GATHER_MOST = 1 << 20, HEADER_BYTES = 1024 };
+enum { BUFFER_BYTES = 128 << 20, BUFFER_MOST = 1 << 20, HEADER_BYTES = 1024 };
 
 enum { MOST_THREADS = 16 };
 
@@ -72,10 +72,10 @@ static int name_width(size_t nbeam)
 }
 
 /* Different for neighbours, so that files are not all written at the same time. */
-static size_t gathered_bytes(const struct frbbeam_job *j, size_t b)
+static size_t buffer_bytes(const struct frbbeam_job *j, size_t b)
 {
-    const int64_t share = j->mem_bytes / 8, all = share < GATHER_BYTES ? share : GATHER_BYTES;
-    const size_t each = (size_t)all / j->nbeam, most = each < GATHER_MOST ? each : GATHER_MOST;
+    const int64_t share = j->mem_bytes / 8, all = share < BUFFER_BYTES ? share : BUFFER_BYTES;
+    const size_t each = (size_t)all / j->nbeam, most = each < BUFFER_MOST ? each : BUFFER_MOST;
     return most / 2 + most / 2 * (b % 16) / 15;
 }
 
@@ -116,7 +116,7 @@ static psr_status open_beam(const struct task *t, size_t b, psr_err *err)
     if (st)
         return st;
     if (!is_pipe)
-        psr_outfile_buffer(j->file[b], j->gathers ? HEADER_BYTES : gathered_bytes(j, b));
+        psr_outfile_buffer(j->file[b], j->gathers ? HEADER_BYTES : buffer_bytes(j, b));
     describe_beam(j, b, &obs);
     st = psr_sigproc_write(j->file[b], &obs, PSR_SIGPROC_FILTERBANK, err);
     psr_obs_clear(&obs);

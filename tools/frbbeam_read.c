@@ -1,8 +1,6 @@
 /* Reading ahead: blocks of voltages in a ring, that threads fill while earlier ones are formed. */
 #include "frbbeam.h"
 
-#include <time.h>
-
 static bool has_room(const struct frbbeam_ring *r, size_t i)
 {
     return r->first + i < r->freed + FRBBEAM_SLOTS;
@@ -70,13 +68,9 @@ void frbbeam_read_start(struct frbbeam_job *j)
 static size_t wait_for_block(struct frbbeam_job *j)
 {
     size_t *nt = &j->ring.nt[j->ring.next % FRBBEAM_SLOTS];
-    struct timespec until;
     pthread_mutex_lock(&j->lock);
     while (*nt == 0 && !j->ring.over && !run_stop_signal()) {
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += 100000000;
-        until.tv_sec += until.tv_nsec / 1000000000;
-        until.tv_nsec %= 1000000000;
+        const struct timespec until = run_deadline(0.1);
         pthread_cond_timedwait(&j->changed, &j->lock, &until);
     }
     const size_t n = *nt;

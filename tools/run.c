@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 /* The only state a handler may touch. */
@@ -91,6 +90,16 @@ void run_die_by_signal(int signal_number)
 {
     signal(signal_number, SIG_DFL);
     raise(signal_number);
+}
+
+struct timespec run_deadline(double seconds)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    const double end_s = (double)t.tv_nsec * 1e-9 + seconds;
+    t.tv_sec += (time_t)end_s;
+    t.tv_nsec = (long)((end_s - (double)(time_t)end_s) * 1e9);
+    return t;
 }
 
 double run_seconds(void)

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 /* Puts something in the place of standard input, output and error where they are closed, or the
  * first file that is opened would be, and messages would go into it.  Reading or writing fails as
@@ -42,6 +43,9 @@ void run_progress_start(struct run_progress *p, bool wanted, int64_t total, cons
                         double per_unit);
 void run_progress_update(struct run_progress *p, int64_t done);
 void run_progress_end(struct run_progress *p);
+
+/* So many seconds from now, as pthread_cond_timedwait takes it. */
+struct timespec run_deadline(double seconds);
 
 /* Seconds of a monotonic clock. */
 double run_seconds(void);
