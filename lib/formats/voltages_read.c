@@ -4,12 +4,11 @@
 #include "voltages.h"
 
 #include "base/path.h"
+#include "base/readfd.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { SLICE_BYTES = 1 << 20 }; /* read by one thread at a time */
 
@@ -162,17 +161,11 @@ static bool claim_slice(struct pump *p, struct slice *s, size_t *lacks)
 
 static psr_status read_slice(const struct slice *s, psr_err *err)
 {
-    size_t got = 0;
-    while (got < s->n) {
-        ssize_t more = pread(s->file->fd, s->to + got, s->n - got, (off_t)(s->from + (int64_t)got));
-        if (more < 0 && errno == EINTR)
-            continue;
-        if (more < 0)
-            return psr_fail_errno(err, "%s", s->part->path);
-        if (more == 0)
-            return psr_fail(err, PSR_EIO, "%s: became shorter while it was read", s->part->path);
-        got += (size_t)more;
-    }
+    ssize_t got = psr_read_at(s->file->fd, s->to, s->n, s->from);
+    if (got < 0)
+        return psr_fail_errno(err, "%s", s->part->path);
+    if ((size_t)got < s->n)
+        return psr_fail(err, PSR_EIO, "%s: became shorter while it was read", s->part->path);
     return PSR_OK;
 }
 
