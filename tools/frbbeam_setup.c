@@ -1,13 +1,13 @@
 /* From the command line to plan and buffers: everything that can be refused is refused here. */
 #include "frbbeam.h"
 
+#include "base/memory.h"
 #include "base/threads.h"
 #include <math.h>
 #include <psrkit/device.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* What is read at once: so little that a device may fetch it from the cache of the host's cores,
  * and enough that it has something to do. */
@@ -215,10 +215,8 @@ psr_status frbbeam_prepare(struct frbbeam_job *j)
         start_device,   open_voltages,        frbbeam_sums_read, check_length,
         read_array,     frbbeam_beams_choose, start_output,      create_plan,
         create_buffers, frbbeam_scales_begin};
-    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    const int64_t machine = pages > 0 && page > 0 ? (int64_t)pages * page : INT64_C(4) << 30;
     psr_status st = PSR_OK;
-    j->mem_bytes = j->opt.mem_bytes ? j->opt.mem_bytes : machine / 4;
+    j->mem_bytes = psr_count_memory(j->opt.mem_bytes);
     j->nthread = psr_count_threads((int)j->opt.ncpus);
     for (size_t i = 0; st == PSR_OK && i < sizeof step / sizeof *step; i++)
         st = step[i](j);
