@@ -21,6 +21,6 @@ man: $(bin_PROGRAMS)
 	@for page in $(TOOL_PAGES); do \
 	    tool=`basename $$page .1`; \
 	    $(HELP2MAN) --no-info --source='psrkit $(PACKAGE_VERSION)' --include=$(srcdir)/man/$$tool.h2m \
-	        --output=$(man_folder)/$$tool.1 tools/$$tool || exit 1; \
+	        --output=$(man_folder)/$$tool.1 bin/$$tool || exit 1; \
 	done
 .PHONY: man

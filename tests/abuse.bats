@@ -59,7 +59,7 @@ make_wide() {
         leaves_no 't[_.]*'
     done
     refuses 1 '-mem: .*; cleaning takes 7[0-9.]+ MiB of 85 MiB' gpudedisp -q -nobary -mem 85M -numdms 5 -o t wide.fil
-    ldd "$builddir/tools/gpudedisp" | grep -q san && skip "sanitizers take memory of their own"
+    ldd "$builddir/bin/gpudedisp" | grep -q san && skip "sanitizers take memory of their own"
     for more in -noclip '' -zerodm '-clip 3 -singlepulse'; do
         mem=120
         [ "$more" = -zerodm ] && mem=300
@@ -192,7 +192,7 @@ name_taken() {
 }
 
 @test "threads that cannot be started are done without" {
-    ldd "$builddir/tools/gpudedisp" | grep -q san && skip "sanitizers start threads of their own"
+    ldd "$builddir/bin/gpudedisp" | grep -q san && skip "sanitizers start threads of their own"
     plain=
     if [ "$(id -u)" -eq 0 ]; then
         plain="setpriv --reuid=65534 --regid=65534 --clear-groups"

@@ -2,7 +2,7 @@
 # often to repeat, a folder of their own, and a clock.
 set -euo pipefail
 repeats=${1:-5}
-PATH=${builddir:-$PWD}/tools:${builddir:-$PWD}/tests:$PATH
+PATH=${builddir:-$PWD}/bin:${builddir:-$PWD}/tests:$PATH
 dir=$(mktemp -d "${TMPDIR:-/tmp}/psrkit-bench.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
 

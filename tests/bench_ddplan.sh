@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Seconds that a plan takes, beside starting a program that does nothing.  Run from the build folder.
 set -euo pipefail
-PATH=${builddir:-$PWD}/tools:$PATH
+PATH=${builddir:-$PWD}/bin:$PATH
 
 # seconds COMMAND...: of one run, from a hundred.
 seconds() {

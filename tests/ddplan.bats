@@ -131,7 +131,7 @@ END
 }
 
 @test "-o draws by the suffix, and a failed plot leaves nothing" {
-    run -1 env PATH="$builddir/tools" ddplan -d 100 -o p.png
+    run -1 env PATH="$builddir/bin" ddplan -d 100 -o p.png
     [[ $output == *"gnuplot"* ]]
     [ ! -e p.png ]
     command -v gnuplot >/dev/null || skip "gnuplot is not installed"

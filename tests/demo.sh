@@ -4,7 +4,7 @@
 set -euo pipefail
 builddir=${builddir:-$PWD}
 out=${1:-$builddir/demo}
-PATH=$builddir/tools:$PATH
+PATH=$builddir/bin:$PATH
 mkdir -p "$out"
 
 say() { printf '\n== %s\n' "$*"; }

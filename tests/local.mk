@@ -18,8 +18,8 @@ endif
 AM_TESTS_ENVIRONMENT = $(sanitize_environment) \
 	srcdir='$(abs_top_srcdir)'; export srcdir; \
 	builddir='$(abs_top_builddir)'; export builddir; \
-	tools='$(bin_PROGRAMS:tools/%=%)'; export tools; \
-	PATH='$(abs_top_builddir)/tools':"$$PATH"; export PATH;
+	tools='$(bin_PROGRAMS:bin/%=%)'; export tools; \
+	PATH='$(abs_top_builddir)/bin':"$$PATH"; export PATH;
 
 # A test of one source file needs its name here and nothing more: LDADD is the library.
 UNIT_TESTS = \
@@ -115,8 +115,8 @@ EXTRA_DIST += \
 	tests/science/presto.txt \
 	tests/science/sensitivity.txt
 
-tests_t_pulseplot_SOURCES = tests/t_pulseplot.c $(tools_gnuplot) tools/pulseplot.c tools/pulseplot.h
-tests_t_numtext_SOURCES = tests/t_numtext.c tools/numtext.c tools/numtext.h
+tests_t_pulseplot_SOURCES = tests/t_pulseplot.c $(tools_gnuplot) tools/common/pulseplot.c tools/common/pulseplot.h
+tests_t_numtext_SOURCES = tests/t_numtext.c tools/chi2sig/numtext.c tools/chi2sig/numtext.h
 
 CLI_TESTS = \
 	tests/abuse.bats \
@@ -193,7 +193,7 @@ TESTS += $(FUZZ_TESTS)
 EXTRA_DIST += tests/fuzz/corpus
 
 # A tool's own readers, for the harness of that name.
-fuzz_more_chi2sig = tools/chi2sig_candidates.c tools/chi2sig_rows.c tools/numtext.c
+fuzz_more_chi2sig = tools/chi2sig/candidates.c tools/chi2sig/rows.c tools/chi2sig/numtext.c
 
 tests_fuzz_fuzz_array_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_DEFAULT=5000
 tests_fuzz_fuzz_array_SOURCES = tests/fuzz/fuzz_array.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz_file.h
@@ -220,7 +220,7 @@ fuzz-%: tests/fuzz/libfuzzer_%
 tests/fuzz/libfuzzer_%: $(top_srcdir)/tests/fuzz/fuzz_%.c $(FUZZ_UNDER_TEST)
 	mkdir -p tests/fuzz
 	$(FUZZ_CC) -std=c11 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
-		$(DEFS) $(AM_CPPFLAGS) -o $@ $^ $(addprefix $(top_srcdir)/,$(fuzz_more_$*)) \
+		$(DEFS) -I$(top_srcdir) $(AM_CPPFLAGS) -o $@ $^ $(addprefix $(top_srcdir)/,$(fuzz_more_$*)) \
 		$(CFITSIO_LIBS) $(ERFA_LIBS) $(FFTW_LIBS) -lm
 .PHONY: fuzz
 .PRECIOUS: tests/fuzz/libfuzzer_%
@@ -276,10 +276,10 @@ tests_gpu_t_lost_pair_cuda_SOURCES = tests/gpu/t_lost_cuda.c $(pair_sources)
 tests_gpu_t_lost_pair_cuda_CPPFLAGS = $(tests_gpu_cppflags) -DLOST_DEVICE=1
 tests_gpu_t_lost_pair_cuda_LDFLAGS = $(pair_ldflags)
 tests_gpu_t_lost_pair_cuda_LDADD = tests/gpu/lost.$(OBJEXT) lib/libpsrkit.a $(FFTW_LIBS) $(CUDA_LIBS)
-tests_gpu_gpudedisp_pair_SOURCES = $(tools_gpudedisp_SOURCES) $(pair_sources)
+tests_gpu_gpudedisp_pair_SOURCES = $(bin_gpudedisp_SOURCES) $(pair_sources)
 tests_gpu_gpudedisp_pair_CPPFLAGS = $(tools_cppflags) $(tests_gpu_cppflags)
 tests_gpu_gpudedisp_pair_LDFLAGS = $(pair_ldflags)
-tests_gpu_gpudedisp_pair_LDADD = tests/gpu/lost.$(OBJEXT) $(tools_gpudedisp_LDADD)
+tests_gpu_gpudedisp_pair_LDADD = tests/gpu/lost.$(OBJEXT) $(bin_gpudedisp_LDADD)
 EXTRA_DIST += tests/gpu/lost.cu
 tests/gpu/lost.$(OBJEXT): tests/gpu/lost.h kernels/nvcc-flags
 

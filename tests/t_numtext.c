@@ -1,6 +1,6 @@
 /* numtext: the tools' fast numbers against strtod and printf. */
 #include "tap.h"
-#include "tools/numtext.h"
+#include "tools/chi2sig/numtext.h"
 #include <string.h>
 
 /* Any double, or one that a person might write. */

@@ -1,7 +1,7 @@
 /* The picture of single pulses: made, bounded, and failing cleanly. */
 #include "scratch.h"
 #include "tap.h"
-#include "tools/pulseplot.h"
+#include "tools/common/pulseplot.h"
 
 static bool is_png(const char *path)
 {

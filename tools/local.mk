@@ -1,128 +1,128 @@
-# The tools: each one source beside the shared command-line code.
+# The tools: each a folder, beside the command line that they share.
 
 tools_cppflags = $(AM_CPPFLAGS) -DPSRKIT_VERSION='"$(PACKAGE_VERSION)"'
-tools_shared = tools/cli.c tools/cli.h tools/cli_table.c tools/run.c tools/run.h
-tools_gnuplot = tools/gnuplot.c tools/gnuplot.h
+tools_shared = tools/common/cli.c tools/common/cli.h tools/common/cli_table.c tools/common/run.c tools/common/run.h
+tools_gnuplot = tools/common/gnuplot.c tools/common/gnuplot.h
 
 bin_PROGRAMS += \
-	tools/chi2sig \
-	tools/ddplan \
-	tools/fakebin \
-	tools/frbbeam \
-	tools/gpuaccel-pulscan \
-	tools/gpudedisp
+	bin/chi2sig \
+	bin/ddplan \
+	bin/fakebin \
+	bin/frbbeam \
+	bin/gpuaccel-pulscan \
+	bin/gpudedisp
 
-tools_chi2sig_CPPFLAGS = $(tools_cppflags)
-tools_chi2sig_SOURCES = \
+bin_chi2sig_CPPFLAGS = $(tools_cppflags)
+bin_chi2sig_SOURCES = \
 	$(tools_shared) \
-	tools/chi2sig.c \
-	tools/chi2sig.h \
-	tools/chi2sig_candidates.c \
-	tools/chi2sig_print.c \
-	tools/chi2sig_rows.c \
-	tools/numtext.c \
-	tools/numtext.h
+	tools/chi2sig/candidates.c \
+	tools/chi2sig/chi2sig.h \
+	tools/chi2sig/main.c \
+	tools/chi2sig/numtext.c \
+	tools/chi2sig/numtext.h \
+	tools/chi2sig/report.c \
+	tools/chi2sig/rows.c
 
-tools_ddplan_CPPFLAGS = $(tools_cppflags)
-tools_ddplan_SOURCES = \
+bin_ddplan_CPPFLAGS = $(tools_cppflags)
+bin_ddplan_SOURCES = \
 	$(tools_gnuplot) \
 	$(tools_shared) \
-	tools/ddplan.c \
-	tools/ddplan.h \
-	tools/ddplan_cost.c \
-	tools/ddplan_json.c \
-	tools/ddplan_options.c \
-	tools/ddplan_plot.c \
-	tools/ddplan_script.c \
-	tools/ddplan_table.c \
-	tools/ddplan_text.c
+	tools/ddplan/cost.c \
+	tools/ddplan/ddplan.h \
+	tools/ddplan/json.c \
+	tools/ddplan/main.c \
+	tools/ddplan/options.c \
+	tools/ddplan/plot.c \
+	tools/ddplan/script.c \
+	tools/ddplan/table.c \
+	tools/ddplan/text.c
 
-tools_fakebin_CPPFLAGS = $(tools_cppflags)
-tools_fakebin_SOURCES = \
+bin_fakebin_CPPFLAGS = $(tools_cppflags)
+bin_fakebin_SOURCES = \
 	$(tools_shared) \
-	tools/fakebin.c \
-	tools/fakebin.h \
-	tools/fakebin_add.c \
-	tools/fakebin_options.c \
-	tools/fakebin_output.c \
-	tools/fakebin_setup.c \
-	tools/fakebin_table.c \
-	tools/fakebin_volt.c \
-	tools/guard.c \
-	tools/guard.h
+	tools/common/guard.c \
+	tools/common/guard.h \
+	tools/fakebin/add.c \
+	tools/fakebin/fakebin.h \
+	tools/fakebin/main.c \
+	tools/fakebin/options.c \
+	tools/fakebin/output.c \
+	tools/fakebin/setup.c \
+	tools/fakebin/table.c \
+	tools/fakebin/volt.c
 
-tools_frbbeam_CPPFLAGS = $(tools_cppflags)
-tools_frbbeam_SOURCES = \
+bin_frbbeam_CPPFLAGS = $(tools_cppflags)
+bin_frbbeam_SOURCES = \
 	$(tools_shared) \
-	tools/errand.c \
-	tools/errand.h \
-	tools/frbbeam.c \
-	tools/frbbeam.h \
-	tools/frbbeam_beams.c \
-	tools/frbbeam_crew.c \
-	tools/frbbeam_options.c \
-	tools/frbbeam_output.c \
-	tools/frbbeam_read.c \
-	tools/frbbeam_report.c \
-	tools/frbbeam_scale.c \
-	tools/frbbeam_setup.c \
-	tools/frbbeam_sums.c \
-	tools/guard.c \
-	tools/guard.h
+	tools/common/errand.c \
+	tools/common/errand.h \
+	tools/common/guard.c \
+	tools/common/guard.h \
+	tools/frbbeam/beams.c \
+	tools/frbbeam/crew.c \
+	tools/frbbeam/frbbeam.h \
+	tools/frbbeam/main.c \
+	tools/frbbeam/options.c \
+	tools/frbbeam/output.c \
+	tools/frbbeam/read.c \
+	tools/frbbeam/report.c \
+	tools/frbbeam/scale.c \
+	tools/frbbeam/setup.c \
+	tools/frbbeam/sums.c
 
-tools_gpuaccel_pulscan_CPPFLAGS = $(tools_cppflags)
-tools_gpuaccel_pulscan_SOURCES = \
+bin_gpuaccel_pulscan_CPPFLAGS = $(tools_cppflags)
+bin_gpuaccel_pulscan_SOURCES = \
 	$(tools_gnuplot) \
 	$(tools_shared) \
-	tools/gpuaccel-pulscan.c \
-	tools/gpuaccel-pulscan.h \
-	tools/gpuaccel-pulscan_batch.c \
-	tools/gpuaccel-pulscan_names.c \
-	tools/gpuaccel-pulscan_options.c \
-	tools/gpuaccel-pulscan_output.c \
-	tools/gpuaccel-pulscan_plan.c \
-	tools/gpuaccel-pulscan_table.c \
-	tools/guard.c \
-	tools/guard.h \
-	tools/planeplot.c \
-	tools/planeplot.h
+	tools/common/guard.c \
+	tools/common/guard.h \
+	tools/common/planeplot.c \
+	tools/common/planeplot.h \
+	tools/gpuaccel-pulscan/batch.c \
+	tools/gpuaccel-pulscan/gpuaccel-pulscan.h \
+	tools/gpuaccel-pulscan/main.c \
+	tools/gpuaccel-pulscan/names.c \
+	tools/gpuaccel-pulscan/options.c \
+	tools/gpuaccel-pulscan/output.c \
+	tools/gpuaccel-pulscan/plan.c \
+	tools/gpuaccel-pulscan/table.c
 
-tools_gpudedisp_CPPFLAGS = $(tools_cppflags)
-tools_gpudedisp_SOURCES = \
+bin_gpudedisp_CPPFLAGS = $(tools_cppflags)
+bin_gpudedisp_SOURCES = \
 	$(tools_gnuplot) \
 	$(tools_shared) \
-	tools/digest.c \
-	tools/digest.h \
-	tools/gpudedisp.c \
-	tools/gpudedisp.h \
-	tools/gpudedisp_bary.c \
-	tools/gpudedisp_clean.c \
-	tools/gpudedisp_compat.c \
-	tools/gpudedisp_compat.h \
-	tools/gpudedisp_compat_setup.c \
-	tools/gpudedisp_device.c \
-	tools/gpudedisp_events.c \
-	tools/gpudedisp_input.c \
-	tools/gpudedisp_line.c \
-	tools/gpudedisp_memory.c \
-	tools/gpudedisp_names.c \
-	tools/gpudedisp_options.c \
-	tools/gpudedisp_options.h \
-	tools/gpudedisp_plan.c \
-	tools/gpudedisp_reader.c \
-	tools/gpudedisp_record.c \
-	tools/gpudedisp_resume.c \
-	tools/gpudedisp_setup.c \
-	tools/gpudedisp_sub.c \
-	tools/gpudedisp_table.c \
-	tools/guard.c \
-	tools/guard.h \
-	tools/outset.c \
-	tools/outset.h \
-	tools/pulseplot.c \
-	tools/pulseplot.h \
-	tools/subbands.c \
-	tools/subbands.h
+	tools/common/guard.c \
+	tools/common/guard.h \
+	tools/common/pulseplot.c \
+	tools/common/pulseplot.h \
+	tools/gpudedisp/bary.c \
+	tools/gpudedisp/clean.c \
+	tools/gpudedisp/compat.c \
+	tools/gpudedisp/compat.h \
+	tools/gpudedisp/compat_setup.c \
+	tools/gpudedisp/device.c \
+	tools/gpudedisp/digest.c \
+	tools/gpudedisp/digest.h \
+	tools/gpudedisp/events.c \
+	tools/gpudedisp/gpudedisp.h \
+	tools/gpudedisp/input.c \
+	tools/gpudedisp/line.c \
+	tools/gpudedisp/main.c \
+	tools/gpudedisp/memory.c \
+	tools/gpudedisp/names.c \
+	tools/gpudedisp/options.c \
+	tools/gpudedisp/options.h \
+	tools/gpudedisp/outset.c \
+	tools/gpudedisp/outset.h \
+	tools/gpudedisp/plan.c \
+	tools/gpudedisp/reader.c \
+	tools/gpudedisp/record.c \
+	tools/gpudedisp/resume.c \
+	tools/gpudedisp/setup.c \
+	tools/gpudedisp/sub.c \
+	tools/gpudedisp/subbands.c \
+	tools/gpudedisp/subbands.h \
+	tools/gpudedisp/table.c
 
 # Names under which PRESTO's users know the tools, as links: `make install-aliases`, for those who
 # want them.  What stands there already and is no such link stays.  ALIAS:TOOL

@@ -1,6 +1,6 @@
 /* fuzz_chi2sig: any bytes given to chi2sig as rows, and as a list of candidates, give rows in range
  * or a clear error.  What prints them is not linked. */
-#include "tools/chi2sig.h"
+#include "tools/chi2sig/chi2sig.h"
 
 #include "fuzz_file.h"
 #include <fcntl.h>

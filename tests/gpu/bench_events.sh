@@ -5,7 +5,7 @@
 #   bench_events.sh [DEVICES]...
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-PATH=${builddir:-$PWD}/tools:$PATH
+PATH=${builddir:-$PWD}/bin:$PATH
 plans=$here/../../data/surveys
 [ -n "${TMPDIR-}" ] || [ ! -w /dev/shm ] || TMPDIR=/dev/shm
 dir=$(mktemp -d "${TMPDIR:-/tmp}/psrkit-bench.XXXXXX")

@@ -5,7 +5,7 @@
 #   bench_frbbeam.sh [SECONDS...]   of voltages, the longest first; default 2.3
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-PATH=${builddir:-$PWD}/tools:$PATH
+PATH=${builddir:-$PWD}/bin:$PATH
 array=$here/../../data/arrays/chord.array
 lengths=("${@:-2.3}")
 export TMPDIR=${TMPDIR:-/dev/shm}

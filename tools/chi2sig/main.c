@@ -1,0 +1,198 @@
+/* chi2sig: the significance of a power. */
+#include "chi2sig.h"
+
+#include "base/threads.h"
+#include "tools/common/cli.h"
+#include <math.h>
+#include <psrkit/number.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct options {
+    bool accel, gauss, sidak, poly, csv, json;
+    double ntrials, inverse, inverse_logp;
+    int64_t harmonics, z, ncpus;
+};
+
+static const char summary[] =
+    "Prints how likely noise is to give POWER or more, where POWER is chi-squared with DOF degrees "
+    "of freedom: ln p, log10 p, ln(1 - p) and the sigma of a Gaussian with the same tail. Nothing "
+    "underflows. Without operands, rows of POWER DOF are read from standard input.\n\n"
+    "What is called power: Pulscan's is chi^2 itself; the summed power of accelsearch is chi^2 / 2 "
+    "with 2 degrees of freedom a harmonic. -accel knows both; else double the latter yourself.";
+
+static void add_input(struct cli_table *list, struct options *o)
+{
+    const struct cli_option options[] = {
+        {"Input", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"harmonics", CLI_INT, &o->harmonics, "H",
+         "All rows have H(H+1)(Z+1) degrees of freedom, as sums of Pulscan over harmonics 1 to H, "
+         "and hold only POWER.",
+         1, 1e5},
+        {"z", CLI_INT, &o->z, "Z", "The Z of -harmonics: boxes of Z + 1 bins (default 0).", 0, 1e9},
+        {"accel", CLI_FLAG, &o->accel, NULL,
+         "Read FILE, or standard input: an ACCEL file of accelsearch, whose summed powers are "
+         "doubled, or a candidate list of Pulscan, whose powers are chi^2 already.  The sigma "
+         "listed there is printed beside.",
+         0, 0},
+    };
+    CLI_ADD(list, options);
+}
+
+static void add_trials(struct cli_table *list, struct options *o)
+{
+    const struct cli_option options[] = {
+        {"Trials", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"ntrials", CLI_DOUBLE, &o->ntrials, "N",
+         "Print the chance that the best of N trials is this good, min(1, N p) (default 1).", 1,
+         1e300},
+        {"sidak", CLI_FLAG, &o->sidak, NULL,
+         "Use 1 - (1 - p)^N, which is exact for independent trials.", 0, 0},
+        {"Thresholds", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"inverse", CLI_DOUBLE, &o->inverse, "SIGMA",
+         "Print the POWER that has this sigma after trials; rows hold only DOF.", -1e6, 1e6},
+        {"inverse-logp", CLI_DOUBLE, &o->inverse_logp, "X",
+         "The same for ln p = X after trials, X from -5e11 to 0.", -5e11, 0},
+    };
+    CLI_ADD(list, options);
+}
+
+static void add_output(struct cli_table *list, struct options *o)
+{
+    const struct cli_option options[] = {
+        {"Output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"gauss", CLI_FLAG, &o->gauss, NULL,
+         "Print the equivalent Gaussian sigma alone; negative where p > 1/2.", 0, 0},
+        {"poly", CLI_FLAG, &o->poly, NULL,
+         "Add ln p by the polynomial of the Pulscan paper for one trial, its error, and 1 where "
+         "that is within 2 %, else 0.  It holds for 300 degrees of freedom or more with POWER >= "
+         "2.6 DOF, and otherwise only for far greater POWER.",
+         0, 0},
+        {"csv", CLI_FLAG, &o->csv, NULL, "Print comma-separated values with a header.", 0, 0},
+        {"json", CLI_FLAG, &o->json, NULL,
+         "Print a JSON array of objects; what is infinite is null.", 0, 0},
+        {"Running", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"ncpus", CLI_INT, &o->ncpus, "N", "Threads for rows of standard input (default: all).", 1,
+         1024},
+    };
+    CLI_ADD(list, options);
+}
+
+static void check_options(const struct cli *tool, const struct options *o)
+{
+    bool inverse = !isnan(o->inverse) || !isnan(o->inverse_logp);
+    if (!isnan(o->inverse) && !isnan(o->inverse_logp))
+        cli_usage_error(tool, "-inverse and -inverse-logp exclude each other");
+    if (o->csv && o->json)
+        cli_usage_error(tool, "-csv and -json exclude each other");
+    if (o->gauss && o->poly)
+        cli_usage_error(tool, "-gauss prints sigma alone, so it excludes -poly");
+    if (o->accel && inverse)
+        cli_usage_error(tool, "-accel and -inverse exclude each other");
+    if (o->accel && o->harmonics)
+        cli_usage_error(tool, "-accel takes the harmonics from the list: leave out -harmonics");
+    if (o->z >= 0 && !o->harmonics)
+        cli_usage_error(tool, "-z needs -harmonics");
+}
+
+static void choose_columns(struct chi2sig_job *job, const struct options *o)
+{
+    for (size_t i = 0; i < COLUMN_COUNT; i++)
+        job->column[i] = i <= COLUMN_SIGMA ? !o->gauss : i >= COLUMN_POLY_LN_P && o->poly;
+    job->column[COLUMN_SIGMA] = true;
+    job->column[COLUMN_LISTED_SIGMA] = o->accel && !o->gauss;
+}
+
+static struct chi2sig_job make_job(const struct cli *tool, const struct options *o)
+{
+    struct chi2sig_job job = {
+        .ntrials = o->ntrials,
+        .how = o->sidak ? PSR_TRIALS_SIDAK : PSR_TRIALS_BONFERRONI,
+        .inverse = !isnan(o->inverse) || !isnan(o->inverse_logp),
+        .format = o->json  ? FORMAT_JSON
+                  : o->csv ? FORMAT_CSV
+                           : FORMAT_TEXT,
+        .nthread = psr_count_threads((int)o->ncpus),
+    };
+    if (o->harmonics)
+        job.dof = psr_pulscan_dof((double)o->harmonics, o->z < 0 ? 0 : (double)o->z);
+    if (job.dof > CHI2SIG_MAX_DOF)
+        cli_usage_error(tool, "-harmonics and -z give %g degrees of freedom, above %g", job.dof,
+                        CHI2SIG_MAX_DOF);
+    if (job.inverse) {
+        struct psr_logp p =
+            isnan(o->inverse) ? psr_logp_from_sf(o->inverse_logp) : psr_gauss_logp(o->inverse);
+        job.target = psr_logp_trials(p, 1 / o->ntrials, job.how);
+    }
+    choose_columns(&job, o);
+    return job;
+}
+
+static double read_operand(const struct cli *tool, const char *what, const char *text, double min,
+                           double max)
+{
+    psr_err err;
+    double value;
+    if (psr_parse_double(what, text, min, max, &value, &err) != PSR_OK)
+        cli_usage_error(tool, "%s", err.msg);
+    return value;
+}
+
+/* One row from the command line: what neither an option nor an inverse provides. */
+static psr_status do_operands(const struct cli *tool, const struct chi2sig_job *job, char **operand,
+                              psr_err *err)
+{
+    struct chi2sig_row row = {.dof = job->dof};
+    struct chi2sig_text out = {0};
+    int64_t nwrite = 0;
+    if (!job->inverse)
+        row.power = read_operand(tool, "POWER", *operand++, -CHI2SIG_MAX_POWER, CHI2SIG_MAX_POWER);
+    if (job->dof == 0)
+        row.dof = read_operand(tool, "DOF", *operand, 1, CHI2SIG_MAX_DOF);
+    chi2sig_print_head(job);
+    chi2sig_add_row(job, &row, &out);
+    psr_status st = chi2sig_write(job, &out, &nwrite, err);
+    free(out.data);
+    return st;
+}
+
+static psr_status run_job(const struct cli *tool, const struct chi2sig_job *job, bool accel,
+                          int noperand, char **operand, psr_err *err)
+{
+    int nwanted = accel ? 1 : !job->inverse + (job->dof == 0);
+    if (noperand > nwanted || (noperand > 0 && noperand < nwanted))
+        cli_usage_error(tool, "%d operands where %s", noperand,
+                        nwanted == 2   ? "POWER and DOF or nothing are wanted"
+                        : accel        ? "one FILE or nothing is wanted"
+                        : nwanted == 0 ? "none is wanted"
+                        : job->inverse ? "DOF or nothing is wanted"
+                                       : "POWER or nothing is wanted");
+    if (noperand == nwanted && !accel)
+        return do_operands(tool, job, operand, err);
+    if (accel)
+        return chi2sig_candidates(job, noperand ? operand[0] : "-", err);
+    chi2sig_print_head(job);
+    return chi2sig_rows(job, STDIN_FILENO, err);
+}
+
+int main(int argc, char **argv)
+{
+    struct options o = {.ntrials = 1, .inverse = NAN, .inverse_logp = NAN, .z = -1};
+    struct cli_table table = {.n = 0};
+    add_input(&table, &o);
+    add_trials(&table, &o);
+    add_output(&table, &o);
+    struct cli tool = {"chi2sig",
+                       "[OPTION]... [POWER DOF]\n  or:  chi2sig -accel [OPTION]... [FILE]", summary,
+                       table.option, table.n};
+    int noperand = cli_parse(&tool, argc, argv);
+    check_options(&tool, &o);
+    struct chi2sig_job job = make_job(&tool, &o);
+    psr_err err;
+    psr_status st = run_job(&tool, &job, o.accel, noperand, argv + 1, &err);
+    if (st != PSR_OK)
+        return cli_report(&tool, &err);
+    chi2sig_print_tail(&job);
+    return cli_close_stdout(&tool, EXIT_SUCCESS);
+}

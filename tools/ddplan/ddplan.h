@@ -1,0 +1,82 @@
+/* ddplan.h: the parts of the ddplan program. */
+#ifndef PSR_TOOLS_DDPLAN_H
+#define PSR_TOOLS_DDPLAN_H
+
+#include "tools/common/cli.h"
+
+#include <psrkit/ddplan.h>
+#include <stdbool.h>
+
+/* Values of the command line, which take precedence over those of a file; NAN and INT64_MIN where
+ * an option is not given. */
+struct ddplan_given {
+    double lodm, hidm, fctr_mhz, bw_mhz, tsamp_s, cohdm, res_ms;
+    int64_t nchan, blocklen, nsub, nproc;
+};
+
+struct ddplan_options {
+    struct psr_ddplan_desc desc;
+    struct ddplan_given given;
+    struct cli_list files;  /* of the observation; may be none */
+    const char *draw;       /* text of -o; NULL for none */
+    char *plot;             /* malloc'd path with its suffix; NULL for none */
+    const char *plan;       /* path or "-"; NULL for none */
+    const char *script_for; /* "gpudedisp" or "prepsubband" */
+    const char *rates;      /* text of -rates; NULL to measure */
+    double tobs_s;          /* 0: unknown */
+    int64_t nbit;           /* 0: unknown */
+    bool script, json, cost;
+    struct psr_ddplan_desc in_file; /* what the file says, before flags; where there is a file */
+    char *command;                  /* the command line, for provenance; malloc'd */
+};
+
+/* The table of options, whose values go to o. */
+void ddplan_fill_table(struct cli_table *list, struct ddplan_options *o);
+
+/* Fills o from the command line and the header of the file it names; exits 2 on a mistake.
+ * Status: those of psr_source_open. */
+PSR_MUST_CHECK psr_status ddplan_options_parse(struct ddplan_options *o, struct cli *tool, int argc,
+                                               char **argv, psr_err *err);
+
+/* DDplan.py's text on standard output: what was taken from a file, and the plan. */
+void ddplan_print_observation(const struct ddplan_options *o);
+void ddplan_print_plan(const struct psr_ddplan *plan);
+
+/* A shell script of calls on standard output. */
+void ddplan_print_script(const struct ddplan_options *o, const struct psr_ddplan *plan);
+
+/* What the plan costs gpudedisp. */
+struct ddplan_rate {
+    double per_s;
+    const char *origin; /* "measured", "given" or "assumed" */
+};
+
+enum ddplan_work { DDPLAN_READ, DDPLAN_ADD, DDPLAN_WRITE, DDPLAN_NWORK };
+
+struct ddplan_cost {
+    double tobs_s, nspec;
+    int64_t nbit;
+    bool tobs_assumed, nbit_assumed;
+    double amount[DDPLAN_NWORK]; /* bytes, adds, bytes */
+    struct ddplan_rate rate[DDPLAN_NWORK];
+    double seconds[DDPLAN_NWORK];
+};
+
+/* Measures or takes the rates and prices the plan.  Status: PSR_EINVAL for a bad -rates; those of
+ * psr_dedisp_create and execute. */
+PSR_MUST_CHECK psr_status ddplan_cost_of(struct ddplan_cost *cost, const struct ddplan_options *o,
+                                         const struct psr_ddplan *plan, psr_err *err);
+void ddplan_print_cost(const struct ddplan_cost *cost);
+
+/* Seconds of the machine that the plan takes: reading, adding and writing one after the other. */
+double ddplan_cost_seconds(const struct ddplan_cost *cost);
+
+/* All of it as one JSON object on standard output; cost may be NULL. */
+void ddplan_print_json(const struct ddplan_options *o, const struct psr_ddplan *plan,
+                       const struct ddplan_cost *cost);
+
+/* The smearing against DM to o->plot.  Status: those of gnuplot_open and gnuplot_close. */
+PSR_MUST_CHECK psr_status ddplan_draw(const struct ddplan_options *o, const struct psr_ddplan *plan,
+                                      psr_err *err);
+
+#endif

@@ -1,0 +1,99 @@
+#include "ddplan.h"
+
+#include "tools/common/run.h"
+#include <psrkit/planfile.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* A plan may be written over a plan, or any text, but not over an observation: who leaves out the
+ * name of the plan gives that of the observation. */
+static psr_status check_target(const char *path, psr_err *err)
+{
+    unsigned char start[256];
+    struct stat st;
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+        return PSR_OK;
+    FILE *f = fopen(path, "re");
+    size_t n = f ? fread(start, 1, sizeof start, f) : 0;
+    if (f)
+        fclose(f);
+    for (size_t i = 0; i < n; i++)
+        if (start[i] < 0x20 && !strchr("\t\n\r", start[i]))
+            return psr_fail(err, PSR_EINVAL,
+                            "-plan: %s is there and is no text: it is not written over", path);
+    return PSR_OK;
+}
+
+/* The plan as gpudedisp reads it. */
+static psr_status write_plan(const struct ddplan_options *o, const struct psr_ddplan *plan,
+                             psr_err *err)
+{
+    struct psr_planfile lines = {0};
+    psr_outfile *f = NULL;
+    psr_status st = check_target(o->plan, err);
+    if (st == PSR_OK)
+        st = psr_planfile_from_ddplan(&lines, plan, err);
+    if (st == PSR_OK)
+        st = psr_outfile_create(&f, o->plan, err);
+    if (st == PSR_OK)
+        st = psr_planfile_write(f, &lines, o->command, err);
+    psr_planfile_clear(&lines);
+    if (st == PSR_OK)
+        return psr_outfile_commit(f, err);
+    psr_outfile_abort(f);
+    return st;
+}
+
+static void print_text(const struct ddplan_options *o, const struct psr_ddplan *plan,
+                       const struct ddplan_cost *cost)
+{
+    if (o->files.n)
+        ddplan_print_observation(o);
+    ddplan_print_plan(plan);
+    if (cost)
+        ddplan_print_cost(cost);
+}
+
+static psr_status put_out(const struct ddplan_options *o, const struct psr_ddplan *plan,
+                          psr_err *err)
+{
+    struct ddplan_cost cost;
+    bool plan_to_stdout = o->plan && !strcmp(o->plan, "-");
+    psr_status st = PSR_OK;
+    if (o->cost)
+        st = ddplan_cost_of(&cost, o, plan, err);
+    if (st == PSR_OK && o->plan)
+        st = write_plan(o, plan, err);
+    if (st == PSR_OK && o->plot)
+        st = ddplan_draw(o, plan, err);
+    if (st != PSR_OK || plan_to_stdout)
+        return st;
+    if (o->script)
+        ddplan_print_script(o, plan);
+    else if (o->json)
+        ddplan_print_json(o, plan, o->cost ? &cost : NULL);
+    else
+        print_text(o, plan, o->cost ? &cost : NULL);
+    return PSR_OK;
+}
+
+int main(int argc, char **argv)
+{
+    struct ddplan_options o;
+    struct psr_ddplan plan;
+    struct cli tool;
+    psr_err err;
+    run_catch_limit();
+    psr_status st = ddplan_options_parse(&o, &tool, argc, argv, &err);
+    if (st == PSR_OK)
+        st = psr_ddplan_make(&plan, &o.desc, &err);
+    if (st == PSR_OK)
+        st = put_out(&o, &plan, &err);
+    free(o.plot);
+    free(o.command);
+    if (st == PSR_EINVAL) /* what is out of its range came from the command line */
+        cli_usage_error(&tool, "%s", err.msg);
+    return cli_close_stdout(&tool, st == PSR_OK ? EXIT_SUCCESS : cli_report(&tool, &err));
+}

@@ -1,0 +1,204 @@
+#include "ddplan.h"
+
+#include "tools/common/gnuplot.h"
+
+#include <math.h>
+#include <psrkit/planfile.h>
+#include <psrkit/source.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Spectra that PRESTO reads of a filterbank file at a time, which has no blocks of its own. */
+enum { SIGPROC_BLOCKLEN = 2400 };
+
+static const struct psr_ddplan_desc defaults = {
+    .band = {.tsamp_s = 64e-6, .fctr_mhz = 1400, .bw_mhz = 300, .nchan = 1024},
+    .hidm = 1000,
+    .blocklen = 1024,
+    .nproc = 1,
+};
+
+static const struct ddplan_given nothing_given = {
+    .lodm = NAN,
+    .hidm = NAN,
+    .fctr_mhz = NAN,
+    .bw_mhz = NAN,
+    .tsamp_s = NAN,
+    .cohdm = NAN,
+    .res_ms = NAN,
+    .nchan = INT64_MIN,
+    .blocklen = INT64_MIN,
+    .nsub = INT64_MIN,
+    .nproc = INT64_MIN,
+};
+
+static void take_double(double *to, double given)
+{
+    if (!isnan(given))
+        *to = given;
+}
+
+static void take_int(int64_t *to, int64_t given)
+{
+    if (given != INT64_MIN)
+        *to = given;
+}
+
+static void apply_given(struct psr_ddplan_desc *d, const struct ddplan_given *g)
+{
+    take_double(&d->lodm, g->lodm);
+    take_double(&d->hidm, g->hidm);
+    take_double(&d->cohdm, g->cohdm);
+    take_double(&d->res_ms, g->res_ms);
+    take_double(&d->band.fctr_mhz, g->fctr_mhz);
+    take_double(&d->band.bw_mhz, g->bw_mhz);
+    take_double(&d->band.tsamp_s, g->tsamp_s);
+    take_int(&d->band.nchan, g->nchan);
+    take_int(&d->blocklen, g->blocklen);
+    take_int(&d->nsub, g->nsub);
+    take_int(&d->nproc, g->nproc);
+}
+
+static void take_observation(struct ddplan_options *o, const struct psr_obs *obs, int file_nbit)
+{
+    struct psr_band *b = &o->desc.band;
+    double nchan = (double)obs->nchan;
+    b->tsamp_s = obs->tsamp_s;
+    b->nchan = (int64_t)obs->nchan;
+    b->bw_mhz = fabs(obs->foff_mhz) * nchan;
+    b->fctr_mhz = obs->fch1_mhz + 0.5 * obs->foff_mhz * nchan - 0.5 * obs->foff_mhz;
+    o->desc.blocklen = obs->block_nsamp > 0 ? obs->block_nsamp : SIGPROC_BLOCKLEN;
+    o->desc.cohdm = obs->chan_dm;
+    if (o->nbit == 0)
+        o->nbit = file_nbit;
+    if (o->tobs_s <= 0 && obs->nsamp > 0)
+        o->tobs_s = (double)obs->nsamp * obs->tsamp_s;
+}
+
+/* A plan file that says what band it was made for. */
+static psr_status read_band(struct ddplan_options *o, const char *path, psr_err *err)
+{
+    struct psr_planfile file;
+    psr_status st = psr_planfile_read(&file, path, err);
+    if (st == PSR_OK && !file.has_band)
+        st = psr_fail(err, PSR_EFORMAT, "%s: no line '# band' in it", path);
+    if (st == PSR_OK)
+        o->desc.band = file.band;
+    o->desc.blocklen = SIGPROC_BLOCKLEN;
+    if (o->script)
+        o->files.n = 0; /* the script will be told the observation */
+    psr_planfile_clear(&file);
+    return st;
+}
+
+static psr_status read_observation(struct ddplan_options *o, const struct cli *tool, psr_err *err)
+{
+    const char *dot = strrchr(o->files.text[0], '.');
+    if (dot && !strcmp(dot, ".plan"))
+        return read_band(o, o->files.text[0], err);
+    psr_source *source;
+    struct psr_source_desc desc = {.path = o->files.text, .npath = o->files.n, .if_choice = -1};
+    desc.notes = (struct psr_notes){cli_note, (void *)(uintptr_t)tool};
+    psr_status st = psr_source_open(&source, &desc, err);
+    if (st == PSR_OK)
+        take_observation(o, psr_source_obs(source), psr_source_file_nbit(source));
+    psr_source_close(source);
+    return st;
+}
+
+static void check_combinations(const struct ddplan_options *o, const struct cli *tool, int argc)
+{
+    bool plan_to_stdout = o->plan && !strcmp(o->plan, "-");
+    if (argc < 2)
+        cli_usage_error(tool, "nothing asked: name a file or give options");
+    if (o->script + o->json + plan_to_stdout > 1)
+        cli_usage_error(tool, "-w, -json and -plan - each take standard output; choose one");
+    if (o->cost && (o->script || plan_to_stdout))
+        cli_usage_error(tool, "-cost goes with the text or with -json");
+    if (o->rates && !o->cost)
+        cli_usage_error(tool, "-rates belongs to -cost");
+    if (strcmp(o->script_for, "gpudedisp") != 0 && strcmp(o->script_for, "prepsubband") != 0)
+        cli_usage_error(tool, "-for: '%s' is neither gpudedisp nor prepsubband", o->script_for);
+}
+
+/* A plan that will be run needs sub-bands of equally many channels. */
+static void check_subbands(const struct ddplan_options *o, const struct cli *tool)
+{
+    const struct psr_ddplan_desc *d = &o->desc;
+    if (d->nsub <= 0 || d->band.nchan <= 0 || d->band.nchan % d->nsub == 0)
+        return;
+    if (o->script || o->plan)
+        cli_usage_error(tool, "-s %lld does not divide the %lld channels", (long long)d->nsub,
+                        (long long)d->band.nchan);
+    cli_note((void *)(uintptr_t)tool, "-s does not divide the number of channels: no program will "
+                                      "dedisperse with these sub-bands");
+}
+
+/* DDplan.py takes any other name for the start of one that ends in .eps. */
+static char *plot_name(const struct cli *tool, const char *name)
+{
+    char *path = NULL;
+    if (asprintf(&path, "%s%s", name, gnuplot_has_suffix(name) ? "" : ".eps") < 0)
+        cli_usage_error(tool, "no memory for the command line");
+    return path;
+}
+
+static char *join_words(const struct cli *tool, int argc, char **argv)
+{
+    size_t n = strlen(tool->name) + 1;
+    for (int i = 1; i < argc; i++)
+        n += strlen(argv[i]) + 1;
+    char *text = calloc(n, 1);
+    if (!text)
+        cli_usage_error(tool, "no memory for the command line");
+    strcat(text, tool->name);
+    for (int i = 1; i < argc; i++)
+        strcat(strcat(text, " "), argv[i]);
+    return text;
+}
+
+/* Operands, then flags, then what depends on both. */
+static psr_status settle(struct ddplan_options *o, const struct cli *tool, psr_err *err)
+{
+    struct psr_ddplan_desc *d = &o->desc;
+    psr_status st = PSR_OK;
+    if (o->files.n)
+        st = read_observation(o, tool, err);
+    o->in_file = *d;
+    apply_given(d, &o->given);
+    if (st == PSR_OK && o->script && !strcmp(o->script_for, "prepsubband") && d->nsub == 0 &&
+        d->band.nchan > 0) {
+        d->nsub = psr_ddplan_nsub(d->band.nchan);
+        fprintf(stderr, "%s: prepsubband will use %lld sub-bands\n", tool->name,
+                (long long)d->nsub);
+    }
+    check_subbands(o, tool);
+    return st;
+}
+
+psr_status ddplan_options_parse(struct ddplan_options *o, struct cli *tool, int argc, char **argv,
+                                psr_err *err)
+{
+    struct cli_table table;
+    *o = (struct ddplan_options){
+        .desc = defaults, .given = nothing_given, .script_for = "gpudedisp"};
+    ddplan_fill_table(&table, o);
+    *tool = (struct cli){
+        .name = "ddplan",
+        .operands = "[OPTION]... [FILE]...",
+        .summary =
+            "Plan the trial DMs of a pulsar or burst search: ranges, steps and downsampling, "
+            "as PRESTO's DDplan.py does.  FILE, a filterbank or PSRFITS observation or the "
+            ".plan of a survey, says what the band is.",
+        .options = table.option,
+        .noptions = table.n,
+    };
+    o->command = join_words(tool, argc, argv);
+    int noperands = cli_parse(tool, argc, argv);
+    check_combinations(o, tool, argc);
+    o->plot = o->draw ? plot_name(tool, o->draw) : NULL;
+    o->files.text = (const char **)(argv + 1);
+    o->files.n = (size_t)noperands;
+    return settle(o, tool, err);
+}

@@ -1,0 +1,127 @@
+/* fakebin.h: the pieces of fakebin: its command line, its signals, its outputs. */
+#ifndef PSR_TOOLS_FAKEBIN_H
+#define PSR_TOOLS_FAKEBIN_H
+
+#include "tools/common/cli.h"
+#include <psrkit/fake.h>
+#include <psrkit/outfile.h>
+#include <psrkit/psrfits.h>
+#include <psrkit/series.h>
+
+/* Bytes made, then written. */
+enum { FAKEBIN_BLOCK_BYTES = 32 << 20 };
+
+/* What -binary and the keys of -add say of an orbit, in fake's units. */
+struct fakebin_orbit {
+    double period_h, ecc, inc_deg, omega_deg, phase, pulsar_msun, companion_msun;
+};
+
+#define FAKEBIN_ORBIT                                                                              \
+    {                                                                                              \
+        .period_h = 10, .inc_deg = 90, .pulsar_msun = 1.4, .companion_msun = 5                     \
+    } /* where not given */
+
+struct fakebin_options {
+    /* the pulsar */
+    double period_ms, dm; /* below 0: not given */
+    double width_percent, snrpeak;
+    double pdot, accn;
+    bool nosmear, binary, legacy_phase;
+    struct fakebin_orbit orbit;
+    /* more signals */
+    struct cli_list add, addfile;
+    /* the observation */
+    int64_t nchans, nbits, nifs;
+    double tsamp_us, tobs_s, tstart_mjd, fch1_mhz, foff_mhz;
+    struct cli_list source; /* the name, or the sources of -array */
+    const char *dmconst;
+    const char *array; /* voltages of it instead; NULL: a filterbank */
+    /* noise */
+    int64_t seed; /* -1: the clock */
+    double rednoise, redindex;
+    const char *bandpass;
+    bool evenodd;
+    /* output */
+    const char *output, *truth;
+    bool headerless, swapout, dat, psrfits;
+    /* run */
+    int64_t ncpus;
+    bool quiet, verbose;
+};
+
+/* Fills *table with options that set fields of *o. */
+void fakebin_fill_table(struct cli_table *table, struct fakebin_options *o);
+
+/* Reads the command line into o (defaults set here); mistakes end the program with exit code 2.
+ * Returned: *tool for messages */
+void fakebin_options_parse(struct fakebin_options *o, struct cli *tool, int argc, char **argv);
+
+struct fakebin_signals {
+    struct psr_fake_signal *signal; /* [n] */
+    double **profile;               /* [n] read from files, or NULL */
+    size_t n;
+};
+
+/* What -add gives as text: "burst dm=475 t=2 width=2e-3 snr=20".
+ * Given: observed_s, the observation's length; what, for messages
+ * Status: PSR_EINVAL, PSR_EIO, PSR_EFORMAT, PSR_ENOMEM. */
+PSR_MUST_CHECK psr_status fakebin_add_text(struct fakebin_signals *to, const char *text,
+                                           const char *what, double observed_s, psr_err *err);
+
+/* The same for each line of a file that is neither blank nor a comment. */
+PSR_MUST_CHECK psr_status fakebin_add_file(struct fakebin_signals *to, const char *path,
+                                           double observed_s, psr_err *err);
+PSR_MUST_CHECK psr_status fakebin_add_signal(struct fakebin_signals *to,
+                                             const struct psr_fake_signal *s, double *profile,
+                                             psr_err *err);
+
+/* Numbers of a text file, one or more a line; malloc'd. */
+PSR_MUST_CHECK psr_status fakebin_read_numbers(const char *path, double **x, size_t *n,
+                                               psr_err *err);
+
+void fakebin_set_orbit(struct psr_fake_signal *s, const struct fakebin_orbit *orbit);
+
+/* Sets pdot and the period at time 0 of a pulsar whose period is given at mid-observation where it
+ * is accelerated. */
+void fakebin_set_drift(struct psr_fake_signal *s, double pdot, double accn, double observed_s);
+void fakebin_signals_clear(struct fakebin_signals *signals);
+
+struct fakebin_job {
+    struct fakebin_options opt;
+    struct cli tool;
+    psr_err err;
+    char *command;       /* the command line, for the truth table */
+    struct psr_obs obs;  /* as the output's header has it */
+    struct psr_obs made; /* as it is synthesised: one channel for -dat */
+    struct fakebin_signals signals;
+    double *gain;
+    psr_fake *plan;
+    psr_outfile *out;   /* filterbank or PSRFITS */
+    psr_series *series; /* -dat */
+    psr_psrfits *fits;  /* -psrfits */
+};
+
+/* Makes the observation, the signals and the plan (fakebin_setup.c). */
+PSR_MUST_CHECK psr_status fakebin_prepare(struct fakebin_job *j);
+void fakebin_release(struct fakebin_job *j);
+
+/* The start of the observation, with the day split off before its fraction is rounded. */
+struct psr_mjd fakebin_start(const struct fakebin_options *o);
+
+/* A seed from the clock where none was given. */
+PSR_MUST_CHECK psr_status fakebin_choose_seed(struct fakebin_job *j);
+
+/* The whole of -array: voltages in a DADA file. */
+PSR_MUST_CHECK psr_status fakebin_voltages(struct fakebin_job *j);
+
+/* Outputs (fakebin_output.c).  The first refuses those that would be written over a file that is
+ * read. */
+PSR_MUST_CHECK psr_status fakebin_check_names(struct fakebin_job *j);
+PSR_MUST_CHECK psr_status fakebin_output_open(struct fakebin_job *j);
+PSR_MUST_CHECK psr_status fakebin_output_write(struct fakebin_job *j, void *block, size_t nsamp);
+PSR_MUST_CHECK psr_status fakebin_output_close(struct fakebin_job *j);
+
+/* The table of what was put in. */
+PSR_MUST_CHECK psr_status fakebin_write_truth(struct fakebin_job *j);
+
+#endif

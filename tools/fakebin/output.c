@@ -1,0 +1,131 @@
+#include "fakebin.h"
+
+#include "tools/common/guard.h"
+#include <byteswap.h>
+#include <psrkit/sigproc.h>
+
+/* Spectra in a row of PSRFITS. */
+enum { NSBLK = 1024 };
+
+static psr_status open_series(struct fakebin_job *j)
+{
+    struct psr_series_desc d = {
+        .root = j->opt.output,
+        .format = PSR_SERIES_DAT,
+        .dm_decimals = 2,
+        .ndm = 1,
+        .dm = &j->opt.dm,
+        .obs = &j->obs,
+        .file_nbit = j->obs.nbit,
+        .tsamp_s = j->obs.tsamp_s,
+    };
+    return psr_series_create(&j->series, &d, &j->err);
+}
+
+psr_status fakebin_check_names(struct fakebin_job *j)
+{
+    const struct fakebin_options *o = &j->opt;
+    struct guard g = {0};
+    psr_status st = guard_add(&g, o->bandpass, &j->err);
+    if (!st)
+        st = guard_add(&g, o->array, &j->err);
+    for (size_t i = 0; i < o->addfile.n && !st; i++)
+        st = guard_add(&g, o->addfile.text[i], &j->err);
+    guard_sort(&g);
+    if (!st && o->output)
+        st = guard_check(&g, o->output, &j->err);
+    if (!st && o->truth)
+        st = guard_check(&g, o->truth, &j->err);
+    guard_clear(&g);
+    return st;
+}
+
+psr_status fakebin_output_open(struct fakebin_job *j)
+{
+    const struct fakebin_options *o = &j->opt;
+    if (o->dat)
+        return open_series(j);
+    psr_status st = psr_outfile_create(&j->out, o->output ? o->output : "-", &j->err);
+    if (st)
+        return st;
+    if (o->psrfits)
+        return psr_psrfits_create(&j->fits, j->out, &j->obs, NSBLK, &j->err);
+    if (o->headerless)
+        return PSR_OK;
+    int type = j->obs.nchan == 1 ? PSR_SIGPROC_SERIES : PSR_SIGPROC_FILTERBANK;
+    return o->swapout ? psr_sigproc_write_swapped(j->out, &j->obs, type, &j->err)
+                      : psr_sigproc_write(j->out, &j->obs, type, &j->err);
+}
+
+/* Reverses the bytes of each sample of 16 or 32 bits. */
+static void swap_samples(void *block, size_t bytes, int nbit)
+{
+    if (nbit == 16)
+        for (uint16_t *x = block, *end = x + bytes / 2; x < end; x++)
+            *x = bswap_16(*x);
+    else if (nbit == 32)
+        for (uint32_t *x = block, *end = x + bytes / 4; x < end; x++)
+            *x = bswap_32(*x);
+}
+
+psr_status fakebin_output_write(struct fakebin_job *j, void *block, size_t nsamp)
+{
+    size_t bytes = nsamp * psr_fake_row_bytes(j->plan);
+    if (j->series)
+        return psr_series_append(j->series, 0, block, nsamp, &j->err);
+    if (j->fits)
+        return psr_psrfits_append(j->fits, block, nsamp, &j->err);
+    if (j->opt.swapout)
+        swap_samples(block, bytes, j->obs.nbit);
+    return psr_outfile_write(j->out, block, bytes, &j->err);
+}
+
+psr_status fakebin_output_close(struct fakebin_job *j)
+{
+    psr_status st = PSR_OK;
+    if (j->series) {
+        psr_series *series = j->series;
+        j->series = NULL;
+        return psr_series_finish(series, -1, &j->err);
+    }
+    if (j->fits)
+        st = psr_psrfits_finish(j->fits, &j->err);
+    if (st)
+        return st;
+    psr_outfile *out = j->out;
+    j->out = NULL;
+    return psr_outfile_commit(out, &j->err);
+}
+
+static psr_status write_row(struct fakebin_job *j, psr_outfile *f, size_t i)
+{
+    struct psr_fake_truth t;
+    const struct psr_fake_signal *s = &j->signals.signal[i];
+    psr_status st = psr_fake_tell(j->plan, i, &t, &j->err);
+    if (st)
+        return st;
+    return psr_outfile_printf(
+        f, &j->err,
+        "%s\t%.6f\t%.9f\t%.9g\t%.6g\t%.6f\t%.15g\t%.15g\t%.6f\t%.6f\t%.6f\t%.4f\t%.4f\n",
+        s->kind == PSR_FAKE_BURST ? "burst" : "pulsar", t.dm, t.t_s, t.width_s, t.peak, t.pulses,
+        t.mean_hz, t.middle_hz, t.r, t.z, t.w, t.snr_single, t.snr_folded);
+}
+
+psr_status fakebin_write_truth(struct fakebin_job *j)
+{
+    psr_outfile *f = NULL;
+    psr_status st = psr_outfile_create(&f, j->opt.truth, &j->err);
+    if (!st)
+        st = psr_outfile_printf(f, &j->err,
+                                "# %s\n# seed %lld, %lld samples of %.12g s\n"
+                                "#kind\tdm\tt_s\twidth_s\tpeak\tpulses\tmean_hz\tmiddle_hz\tr\tz\tw"
+                                "\tsnr_single\tsnr_folded\n",
+                                j->command, (long long)j->opt.seed, (long long)j->obs.nsamp,
+                                j->obs.tsamp_s);
+    for (size_t i = 0; i < j->signals.n && !j->opt.evenodd && !st; i++)
+        st = write_row(j, f, i);
+    if (!st)
+        return psr_outfile_commit(f, &j->err);
+    psr_outfile_abort(f);
+    return st;
+}

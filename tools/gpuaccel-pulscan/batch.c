@@ -1,0 +1,171 @@
+#include "gpuaccel-pulscan.h"
+
+#include "tools/common/run.h"
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Adds the time since *since_s to a stage and moves *since_s to now. */
+static void charge(double *stage_s, double *since_s)
+{
+    double now_s = run_seconds();
+    *stage_s += now_s - *since_s;
+    *since_s = now_s;
+}
+
+void accel_report(struct accel_job *j, const char *path, const psr_err *err)
+{
+    psr_err named = *err;
+    if (path && !strstr(err->msg, path))
+        psr_fail(&named, err->code, "%s: %s", path, err->msg);
+    cli_report(&j->tool, &named);
+    j->nfailed++;
+}
+
+psr_status accel_batch_create(struct accel_batch *b, size_t max, psr_err *err)
+{
+    b->file = calloc(max, sizeof *b->file);
+    b->in = calloc(max, sizeof *b->in);
+    b->result = calloc(max, sizeof *b->result);
+    if (!b->file || !b->in || !b->result)
+        return psr_fail_nomem(err, "a batch", (double)max * sizeof *b->file);
+    return PSR_OK;
+}
+
+void accel_batch_release(struct accel_batch *b)
+{
+    free(b->file);
+    free(b->in);
+    free(b->result);
+}
+
+/* Reads the batch's files into the plan's memory: from the page cache one thread reads slower than
+ * a GPU searches. */
+static void load_batch(const struct accel_job *j, struct accel_batch *b)
+{
+    const int64_t n = (int64_t)b->nfile;
+    double since_s = run_seconds();
+    float **x = calloc(b->nfile, sizeof *x);
+    for (int64_t i = 0; x && i < n; i++)
+        x[i] = psr_pulscan_input(b->plan, (size_t)i);
+#pragma omp parallel for schedule(dynamic) num_threads(j->nthread)
+    for (int64_t i = 0; i < n; i++) {
+        struct accel_file *file = &b->file[i];
+        if (x && x[i])
+            file->status = accel_load(j, file, x[i], &file->err);
+        else
+            file->status = psr_fail_nomem(&file->err, file->path, 8.0 * (double)j->shape.nbin);
+        b->in[i] = x ? x[i] : NULL;
+    }
+    free(x);
+    charge(&b->read_s, &since_s);
+}
+
+/* Those that could not be read are reported and leave the batch. */
+static void drop_unread(struct accel_job *j, struct accel_batch *b)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < b->nfile; i++) {
+        if (b->file[i].status != PSR_OK) {
+            accel_report(j, b->file[i].path, &b->file[i].err);
+            continue;
+        }
+        b->file[n] = b->file[i];
+        b->in[n++] = b->in[i];
+    }
+    b->nfile = n;
+}
+
+static psr_status finish_file(struct accel_job *j, const struct accel_batch *b, size_t s)
+{
+    if (b->result[s].bad >= 0)
+        return psr_fail(&j->err, PSR_EFORMAT, "%s: %s %lld is no finite number", b->file[s].path,
+                        j->shape.series ? "sample" : "bin", (long long)b->result[s].bad);
+    return accel_write(j, b, s);
+}
+
+/* One line, whatever the number of files that are left. */
+static void report_loss(struct accel_job *j, const char *path, const psr_err *lost)
+{
+    psr_err err;
+    psr_fail(&err, lost->code,
+             "%.300s: after %zu files; %.150s and those after it are not searched", lost->msg,
+             j->nsearched, path);
+    accel_report(j, NULL, &err);
+    j->no_device = true;
+}
+
+/* Searches what was loaded, and writes what was found. */
+static void finish_batch(struct accel_job *j, struct accel_batch *b)
+{
+    double since_s = run_seconds();
+    psr_status st = PSR_OK;
+    drop_unread(j, b);
+    if (b->nfile > 0 && !run_stop_signal() && !j->no_device)
+        st = psr_pulscan_execute(b->plan, b->nfile, b->in, b->result, &j->err);
+    charge(&j->search_s, &since_s);
+    psr_err why = j->err;
+    for (size_t s = 0; s < b->nfile && !run_stop_signal() && !j->no_device; s++) {
+        psr_status mine = st == PSR_OK ? finish_file(j, b, s) : st;
+        const psr_err *err = st == PSR_OK ? &j->err : &why;
+        if (mine == PSR_OK)
+            j->nsearched++;
+        else if (mine == PSR_EDEVICE)
+            report_loss(j, b->file[s].path, err);
+        else
+            accel_report(j, b->file[s].path, err);
+    }
+    j->ndone += (int64_t)b->nfile;
+    run_progress_update(&j->progress, j->ndone);
+    charge(&j->write_s, &since_s);
+    b->nfile = 0;
+}
+
+struct load_task {
+    const struct accel_job *job;
+    struct accel_batch *batch;
+};
+
+static void *load_aside(void *task)
+{
+    const struct load_task *t = task;
+    load_batch(t->job, t->batch);
+    return NULL;
+}
+
+/* Reads b while what was read before is searched. */
+static void overlap(struct accel_job *j, struct accel_batch *b)
+{
+    pthread_t thread;
+    struct load_task task = {j, b};
+    bool aside = j->loaded && pthread_create(&thread, NULL, load_aside, &task) == 0;
+    if (!aside)
+        load_batch(j, b);
+    if (j->loaded)
+        finish_batch(j, j->loaded);
+    if (aside)
+        pthread_join(thread, NULL);
+    j->loaded = b;
+    j->filling = 1 - j->filling;
+}
+
+void accel_flush(struct accel_job *j)
+{
+    struct accel_batch *b = &j->batch[j->filling];
+    if (b->nfile == 0 || run_stop_signal() || j->no_device)
+        return;
+    if (j->nbatch == 2) {
+        overlap(j, b);
+        return;
+    }
+    load_batch(j, b);
+    finish_batch(j, b);
+}
+
+void accel_drain(struct accel_job *j)
+{
+    accel_flush(j);
+    if (j->loaded && !run_stop_signal())
+        finish_batch(j, j->loaded);
+    j->loaded = NULL;
+}

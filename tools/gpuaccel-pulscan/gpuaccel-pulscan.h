@@ -1,0 +1,174 @@
+/* gpuaccel-pulscan.h: the pieces of gpuaccel-pulscan: its command line, its plan, its files. */
+#ifndef PSR_TOOLS_GPUACCEL_PULSCAN_H
+#define PSR_TOOLS_GPUACCEL_PULSCAN_H
+
+#include "tools/common/cli.h"
+#include "tools/common/planeplot.h"
+#include "tools/common/run.h"
+#include <psrkit/measure.h>
+#include <psrkit/pulscan.h>
+#include <psrkit/spectrum.h>
+#include <psrkit/zaplist.h>
+#include <stdio.h>
+
+enum { ACCEL_MAX_SUMS = 8, ACCEL_ENDWIDTH = 1 << 20 };
+
+struct accel_options {
+    /* input */
+    const char *files; /* a list of names; "-" is standard input */
+    bool rednoise;
+    int64_t startwidth, endwidth; /* bins; 0: by themselves */
+    double endfreq_hz;
+    const char *zaplist;
+    double baryv;
+    /* search */
+    int64_t zmax, numharm;
+    double sigma;
+    int64_t rlo, rhi; /* -1: by frequency */
+    double flo_hz, fhi_hz;
+    int64_t zstep, chunkwidth, normalizechunkwidth; /* 0: by themselves */
+    bool logz, rblock;
+    int64_t turbo;
+    const char *significance;
+    bool noharmremove, confirm;
+    const char *compat; /* "pulscan", or NULL */
+    /* output */
+    const char *root, *outdir;
+    bool csv, json, fftout;
+    int64_t maxcands; /* 0: no bound */
+    const char *plot;
+    /* accelsearch's that say nothing here */
+    int64_t lobin;
+    double wmax;
+    bool inmem, photon, median, locpow, otheropt, noharmpolish;
+    /* run */
+    const char *device;
+    int64_t ncpus; /* 0: all */
+    int64_t batch; /* 0: by itself */
+    int64_t mem_bytes;
+    bool quiet, verbose;
+};
+
+/* Fills *table with options that set fields of *o. */
+void accel_fill_table(struct cli_table *table, struct accel_options *o);
+
+/* Reads the command line into o (defaults set here); mistakes end the program with exit code 2.
+ * Returned: *tool for messages; the number of inputs, in argv[1 .. n] */
+int accel_options_parse(struct accel_options *o, struct cli *tool, int argc, char **argv);
+
+/* One input under way. */
+struct accel_file {
+    const char *path;
+    struct psr_spectrum_file about;
+    psr_status status; /* of reading it */
+    psr_err err;
+};
+
+/* What makes files searchable with one plan. */
+struct accel_shape {
+    int64_t nbin;
+    double tobs_s;
+    bool series;   /* the plan transforms */
+    bool reddened; /* before, by whoever wrote the files */
+};
+
+/* Files that are searched at once. */
+struct accel_batch {
+    psr_pulscan *plan;                 /* NULL before the first file */
+    struct accel_file *file;           /* [nfile], up to batch_max */
+    size_t nfile;                      /* those to come */
+    const float **in;                  /* [batch_max] */
+    struct psr_pulscan_result *result; /* [batch_max] */
+    double read_s;
+};
+
+struct accel_job {
+    struct accel_options opt;
+    struct cli tool;
+    psr_err err; /* of the step that failed */
+    struct psr_zaplist zaplist;
+    char **name; /* [nname] those of -files, of room for [name_room]; owned */
+    size_t nname, name_room;
+    void *claims;              /* tree of who writes under which root */
+    int nharm[ACCEL_MAX_SUMS]; /* the harmonic sums to search */
+    size_t nnharm;
+    size_t batch_max, batch_now; /* files at once: at most, and of this shape */
+    bool many;                   /* more than one input */
+    int nthread;
+
+    struct accel_shape shape; /* of the plans */
+    bool no_device;           /* what -device names is not there, or is lost: no more files */
+    struct psr_span *zap;     /* [nzap] of this shape */
+    size_t nzap;
+    double trials;  /* places that accelsearch would look at for one harmonic */
+    psr_rfft *rfft; /* where the tool transforms */
+
+    struct accel_batch batch[2]; /* one is read while the other is searched, if nbatch is 2 */
+    int nbatch, filling;
+    struct accel_batch *loaded; /* read, and not searched yet; NULL: none */
+
+    struct planeplot plane; /* of the best candidate, with -plot */
+    psr_outfile *table;     /* of -csv and -json; NULL otherwise */
+    size_t nfailed, nsearched, ncand;
+    int64_t ndone;
+    double search_s, write_s;
+    struct run_progress progress;
+};
+
+/* The next name in a list of files, one a line, without blanks around it; empty lines and '#'
+ * comments are passed over.
+ * Given:    list    what messages call it
+ * Returned: *found  the name, the job's; NULL at the end
+ * Status:   PSR_EIO, PSR_ENOMEM; PSR_EFORMAT for a file that is no text; j->err tells */
+PSR_MUST_CHECK psr_status accel_next_name(struct accel_job *j, FILE *f, const char *list,
+                                          const char **found);
+
+/* Keeps the table of -csv and -json from taking the place of an input or its .inf; on error j->err
+ * tells. */
+PSR_MUST_CHECK psr_status accel_spare_input(struct accel_job *j, const char *path);
+
+/* Brings files of one size together, in the order of the first of each: every other length needs a
+ * plan of its own, and names in the order of their DMs have lengths in any. */
+void accel_group_names(char **path, size_t n);
+
+/* Keeps a second input from writing the files of a first one; on error j->err tells. */
+PSR_MUST_CHECK psr_status accel_claim_root(struct accel_job *j, const char *path);
+void accel_release_names(struct accel_job *j);
+
+bool accel_same_shape(const struct accel_shape *a, const struct accel_shape *b);
+
+/* Whether the tool, and not the plan, transforms series: their spectra are to be written. */
+bool accel_transforms(const struct accel_job *j);
+
+/* How the tool takes red noise out, if it does. */
+struct psr_redden accel_redden(const struct accel_options *o, double tobs_s);
+
+/* Makes the plans, and all that depends on nbin and tobs, for files of this shape, unless they are
+ * there.  On error j->err tells, and there is no plan. */
+PSR_MUST_CHECK psr_status accel_plan(struct accel_job *j, struct accel_shape shape);
+void accel_plan_release(struct accel_job *j);
+
+/* Reads a file into x [2 nbin] as the plan wants it, and writes its spectrum where that is asked
+ * for.  Different files may be loaded by different threads. */
+PSR_MUST_CHECK psr_status accel_load(const struct accel_job *j, const struct accel_file *file,
+                                     float *x, psr_err *err);
+
+PSR_MUST_CHECK psr_status accel_batch_create(struct accel_batch *b, size_t max, psr_err *err);
+void accel_batch_release(struct accel_batch *b);
+
+/* Has the batch being filled read, and the one read before searched, at the same time where there
+ * are two; drain leaves nothing to be searched. */
+void accel_flush(struct accel_job *j);
+void accel_drain(struct accel_job *j);
+
+/* Merges, measures and writes what was found in spectrum s of a batch; on error j->err tells. */
+PSR_MUST_CHECK psr_status accel_write(struct accel_job *j, const struct accel_batch *b, size_t s);
+
+/* One line on standard error; one bad file is no reason to leave the others. */
+void accel_report(struct accel_job *j, const char *path, const psr_err *err);
+
+/* The path of an output beside the input, or where -o and -outdir say: malloc'd, NULL for want of
+ * memory. */
+char *accel_output_root(const struct accel_job *j, const char *path);
+
+#endif

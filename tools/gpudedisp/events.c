@@ -1,0 +1,165 @@
+/* What the single-pulse search found, as files. */
+#include "gpudedisp.h"
+
+#include "tools/common/pulseplot.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Boxcars of one pulse at neighbouring trials overlap or nearly do. */
+enum { TIME_TOL_SAMPLES = 3, TRIAL_TOL = 3, NAME_BYTES = 4096 };
+
+/* Lines of a plan differ in sampling: the clock common to all ticks at the greatest common divisor
+ * of what they sum. */
+struct clock {
+    size_t *scale; /* [ndm] ticks in a sample of each trial */
+    double tsamp_s;
+};
+
+static int64_t common_divisor(int64_t a, int64_t b)
+{
+    while (b) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+static psr_status make_clock(struct gpudedisp_job *j, struct clock *clock)
+{
+    int64_t tick = 0;
+    for (size_t k = 0; k < j->nline; k++)
+        tick = common_divisor(j->line[k].downsamp, tick);
+    clock->tsamp_s = psr_source_obs(j->source)->tsamp_s * (double)tick;
+    clock->scale = malloc(j->ndm * sizeof *clock->scale);
+    if (!clock->scale)
+        return psr_fail_nomem(&j->err, "the clock of events", (double)j->ndm * 8);
+    for (const struct gpudedisp_line *l = j->line; l < j->line + j->nline; l++)
+        for (size_t i = l->first; i < l->first + l->ndm; i++)
+            clock->scale[i] = (size_t)(l->downsamp / tick);
+    return PSR_OK;
+}
+
+/* Trial i of the line. */
+static psr_status write_singlepulse(struct gpudedisp_job *j, const struct gpudedisp_line *l,
+                                    size_t i)
+{
+    char name[NAME_BYTES];
+    const struct psr_event *event;
+    double dm = j->dm[l->first + i];
+    size_t n = psr_singlepulse_events(l->pulses, i, &event);
+    int length =
+        snprintf(name, sizeof name, "%s_DM%.*f.singlepulse", j->opt.root, (int)j->opt.dmprec, dm);
+    if (length >= (int)sizeof name)
+        return psr_fail(&j->err, PSR_EINVAL, "-o: longer than %d bytes", NAME_BYTES - 64);
+    psr_outfile *part;
+    psr_status st = outset_create(&j->events, name, &part, &j->err);
+    if (st != PSR_OK)
+        return st;
+    st = psr_singlepulse_write(part, dm, gpudedisp_line_tsamp_s(j, l), event, n, &j->err);
+    return st ? st : psr_outfile_park(part, &j->err);
+}
+
+static psr_status write_clusters(struct gpudedisp_job *j, const struct clock *clock,
+                                 const struct psr_cluster *cluster, size_t n)
+{
+    char name[NAME_BYTES];
+    bool to_stdout = !strcmp(j->opt.root, "-");
+    snprintf(name, sizeof name, to_stdout ? "%s" : "%s.cand", j->opt.root);
+    psr_outfile *part;
+    psr_status st = outset_create(&j->events, name, &part, &j->err);
+    if (st == PSR_OK)
+        st = psr_cluster_write(part, j->dm, clock->scale, clock->tsamp_s, cluster, n, &j->err);
+    return st;
+}
+
+static void append_events(const struct gpudedisp_line *l, struct psr_event *all, size_t *n)
+{
+    const struct psr_event *event;
+    for (size_t i = 0; i < l->ndm; i++) {
+        size_t more = psr_singlepulse_events(l->pulses, i, &event);
+        for (size_t k = 0; k < more; k++) {
+            all[*n] = event[k];
+            all[(*n)++].trial += l->first;
+        }
+    }
+}
+
+/* All events of all trials, by trial. */
+static psr_status collect_events(struct gpudedisp_job *j, struct psr_event **all, size_t *n)
+{
+    const struct psr_event *event;
+    size_t total = 0;
+    for (const struct gpudedisp_line *l = j->line; l < j->line + j->nline; l++)
+        for (size_t i = 0; i < l->ndm; i++)
+            total += psr_singlepulse_events(l->pulses, i, &event);
+    *n = 0;
+    *all = malloc((total ? total : 1) * sizeof **all);
+    if (!*all)
+        return psr_fail_nomem(&j->err, "the events", (double)total * sizeof **all);
+    for (size_t k = 0; k < j->nline; k++)
+        append_events(&j->line[k], *all, n);
+    return PSR_OK;
+}
+
+static psr_status draw_events(struct gpudedisp_job *j, const struct clock *clock,
+                              const struct psr_event *event, size_t n,
+                              const struct psr_cluster *best)
+{
+    double end_s = 0;
+    for (const struct gpudedisp_line *l = j->line; l < j->line + j->nline; l++)
+        end_s = fmax(end_s, (double)l->nout * gpudedisp_line_tsamp_s(j, l));
+    return pulseplot_draw(j->opt.plot,
+                          &(struct pulseplot){.title = gpudedisp_input_name(j),
+                                              .events = event,
+                                              .nevents = n,
+                                              .best = best,
+                                              .dm = j->dm,
+                                              .ndm = j->ndm,
+                                              .scale = clock->scale,
+                                              .tsamp_s = clock->tsamp_s,
+                                              .end_s = end_s},
+                          &j->err);
+}
+
+psr_status gpudedisp_write_events(struct gpudedisp_job *j)
+{
+    struct clock clock = {0};
+    struct psr_event *event = NULL;
+    struct psr_cluster *cluster = NULL;
+    size_t nevent, ncluster;
+    psr_status st = make_clock(j, &clock);
+    if (st == PSR_OK)
+        st = collect_events(j, &event, &nevent);
+    if (st == PSR_OK)
+        st = psr_cluster_events(event, nevent, clock.scale, TIME_TOL_SAMPLES, TRIAL_TOL, &cluster,
+                                &ncluster, &j->err);
+    bool each = strcmp(j->opt.root, "-") != 0;
+    for (const struct gpudedisp_line *l = j->line; each && l < j->line + j->nline; l++)
+        for (size_t i = 0; st == PSR_OK && i < l->ndm; i++)
+            st = write_singlepulse(j, l, i);
+    if (st == PSR_OK)
+        st = write_clusters(j, &clock, cluster, ncluster);
+    if (st == PSR_OK)
+        st = outset_settle(&j->events, &j->err);
+    if (st == PSR_OK && j->opt.plot)
+        st = draw_events(j, &clock, event, nevent, ncluster ? cluster : NULL);
+    j->drawn = st == PSR_OK && j->opt.plot;
+    free(clock.scale);
+    free(event);
+    free(cluster);
+    return st;
+}
+
+psr_status gpudedisp_name_events(struct gpudedisp_job *j, psr_status st)
+{
+    if (st == PSR_OK)
+        return outset_commit(&j->events, &j->err);
+    outset_abort(&j->events);
+    if (j->drawn)
+        unlink(j->opt.plot);
+    return st;
+}

@@ -1,0 +1,176 @@
+/* The options of gpudedisp, in the order of --help. */
+#include "options.h"
+
+static void add_input(struct cli_table *list, struct gpudedisp_options *o)
+{
+    const struct cli_option options[] = {
+        {"Input", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"filterbank", CLI_FLAG, &o->filterbank, NULL,
+         "Take the input for SIGPROC filterbank (default: by its first bytes).", 0, 0},
+        {"psrfits", CLI_FLAG, &o->psrfits, NULL, "Take the input for PSRFITS.", 0, 0},
+        {"if", CLI_INT, &o->if_choice, "N",
+         "Use polarisation or IF N, from 0 (default: total intensity, summed).", 0, 15},
+        {"noweights", CLI_FLAG, &o->no_weights, NULL, "Do not apply PSRFITS weights.", 0, 0},
+        {"noscales", CLI_FLAG, &o->no_scales, NULL, "Do not apply PSRFITS scales.", 0, 0},
+        {"nooffsets", CLI_FLAG, &o->no_offsets, NULL, "Do not apply PSRFITS offsets.", 0, 0},
+        {"invert", CLI_FLAG, &o->invert, NULL,
+         "Flip the band: frequencies are stored the other "
+         "way round than the header says.",
+         0, 0},
+        {"offset", CLI_INT, &o->offset, "N", "Skip N spectra at the start (default 0).", 0, 9e18},
+        {"start", CLI_DOUBLE, &o->start, "F",
+         "Skip this fraction of the input, 0 to 1; takes precedence over -offset.", 0, 1},
+        {"wapp", CLI_FLAG, &o->wapp, NULL, "Ignored, with a remark, as are the next two.", 0, 0},
+        {"window", CLI_FLAG, &o->window, NULL, "Ignored.", 0, 0},
+        {"numwapps", CLI_INT, &o->numwapps, "N", "Ignored.", 1, 8},
+    };
+    CLI_ADD(list, options);
+}
+
+static void add_cleaning(struct cli_table *list, struct gpudedisp_options *o)
+{
+    const struct cli_option options[] = {
+        {"Cleaning", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"mask", CLI_TEXT, &o->mask, "FILE",
+         "Mask what rfifind found: ROOT_rfifind.mask, with its .stats beside it.", 0, 0},
+        {"ignorechan", CLI_TEXT, &o->ignorechan, "LIST",
+         "Leave channels out: 3,5:9,20:30:5, channel 0 being the lowest in frequency, or a file of "
+         "such text.",
+         0, 0},
+        {"clip", CLI_DOUBLE, &o->clip_sigma, "S",
+         "Clip spectra whose sum is off the mean by more than S standard deviations (default 6; "
+         "0: do not clip).",
+         0, 1000},
+        {"noclip", CLI_FLAG, &o->noclip, NULL, "Do not clip.", 0, 0},
+        {"zerodm", CLI_FLAG, &o->zerodm, NULL,
+         "Subtract the series at DM 0 from every channel, by its share; there is no clipping then.",
+         0, 0},
+        {"runavg", CLI_FLAG, &o->runavg, NULL,
+         "Of files of sub-bands: take off each one's mean over blocks of 1024 samples.", 0, 0},
+    };
+    CLI_ADD(list, options);
+}
+
+static void add_trials(struct cli_table *list, struct gpudedisp_options *o)
+{
+    const struct cli_option options[] = {
+        {"Trials", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"lodm", CLI_DOUBLE, &o->lodm, "DM", "First DM, pc cm^-3 (default 0).", 0, 1e6},
+        {"dmstep", CLI_DOUBLE, &o->dmstep, "DM", "Step between DMs, pc cm^-3 (default 1).", 0, 1e6},
+        {"numdms", CLI_INT, &o->numdms, "N", "Number of DMs (default 10).", 1, GPUDEDISP_NUMDMS},
+        {"dms", CLI_TEXT, &o->dms, "FILE", "Take the DMs from FILE, one a line, instead.", 0, 0},
+        {"plan", CLI_TEXT, &o->plan, "FILE",
+         "Take all lines of a dedispersion plan, as ddplan writes it, in one pass over the input: "
+         "each has its own DMs, downsampling and sub-bands; - is standard input.",
+         0, 0},
+        {"dmconst", CLI_TEXT, &o->dmconst, "K",
+         "Dispersion constant: presto (1/2.41e-4, default), sigproc (4148.741601) or a value in "
+         "MHz^2 s.",
+         0, 0},
+        {"Method", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"downsamp", CLI_INT, &o->downsamp, "N",
+         "Average N neighbouring samples first (default 1).", 1, GPUDEDISP_DOWNSAMP},
+        {"algo", CLI_TEXT, &o->algo, "NAME",
+         "direct: every trial exact (default). subband: PRESTO's two steps with -nsub sub-bands.",
+         0, 0},
+        {"nsub", CLI_INT, &o->nsub, "N",
+         "Sub-bands of -algo subband, and of -sub (default 32), a divisor of the channels.", 1,
+         1 << 20},
+        {"tol", CLI_INT, &o->tol, "N",
+         "0: exact (default). 1: faster, each channel's delay within one sample.", 0, 1},
+    };
+    CLI_ADD(list, options);
+}
+
+static void add_barycentring(struct cli_table *list, struct gpudedisp_options *o)
+{
+    const struct cli_option options[] = {
+        {"Barycentring", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"nobary", CLI_FLAG, &o->nobary, NULL, "Do not barycentre: times stay topocentric.", 0, 0},
+        {"position", CLI_TEXT, &o->position, "RA,DEC",
+         "J2000 position instead of the header's, as 05:34:31.97,+22:00:52.1 or in degrees.", 0, 0},
+        {"site", CLI_TEXT, &o->site, "LON,LAT,H",
+         "Where the telescope stands, instead of by its name: degrees east and north, metres "
+         "(WGS84).",
+         0, 0},
+        {"ephem", CLI_TEXT, &o->ephem, "NAME",
+         "Accepted and not used: the Earth's orbit is that of ERFA.", 0, 0},
+        {"Compatibility", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"compat", CLI_TEXT, &o->compat, "presto",
+         "Give prepsubband's own numbers, to the bit, its faults included.", 0, 0},
+    };
+    CLI_ADD(list, options);
+}
+
+static void add_output(struct cli_table *list, struct gpudedisp_options *o)
+{
+    const struct cli_option options[] = {
+        {"Output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"o", CLI_TEXT, &o->root, "ROOT",
+         "Start of output names: ROOT_DM12.00.dat and so on; - with one DM writes a .tim to "
+         "standard output.",
+         0, 0},
+        {"format", CLI_TEXT, &o->format, "NAME",
+         "dat: PRESTO's .dat and .inf (default). tim: SIGPROC's .tim.", 0, 0},
+        {"sub", CLI_FLAG, &o->sub, NULL,
+         "Write sub-bands at -subdm and no series: ROOT_DM12.00.sub00 and so on.", 0, 0},
+        {"subdm", CLI_DOUBLE, &o->subdm, "DM", "DM of -sub, pc cm^-3 (default 0).", 0, 4000},
+        {"dmprec", CLI_INT, &o->dmprec, "N", "Decimals of the DM in file names (default 2).", 2, 4},
+        {"numout", CLI_INT, &o->numout, "N",
+         "Samples per series: padded or cut to N (default: a good length for Fourier transforms).",
+         1, 9e18},
+        {"nopad", CLI_FLAG, &o->nopad, NULL, "Do not pad the series to a good length.", 0, 0},
+        {"nowrite", CLI_FLAG, &o->nowrite, NULL,
+         "Write no series: events only, or without -singlepulse, with -v, the CRC-32 of each "
+         "series.",
+         0, 0},
+    };
+    CLI_ADD(list, options);
+}
+
+static void add_search(struct cli_table *list, struct gpudedisp_options *o)
+{
+    const struct cli_option options[] = {
+        {"Single pulses", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"singlepulse", CLI_FLAG, &o->singlepulse, NULL,
+         "Search every series: ROOT_DM12.00.singlepulse for each, and ROOT.cand of all.", 0, 0},
+        {"threshold", CLI_DOUBLE, &o->threshold, "S", "Least S/N of an event (default 6).", 1, 1e6},
+        {"maxwidth", CLI_DOUBLE, &o->maxwidth_s, "SEC",
+         "Widest boxcar in seconds (default: 300 samples).", 0, 1e6},
+        {"plot", CLI_TEXT, &o->plot, "FILE.png",
+         "Draw the events; png, pdf, svg, eps or ps by suffix (needs gnuplot).", 0, 0},
+    };
+    CLI_ADD(list, options);
+}
+
+static void add_running(struct cli_table *list, struct gpudedisp_options *o)
+{
+    const struct cli_option options[] = {
+        {"Running", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"device", CLI_TEXT, &o->device, "NAME",
+         "Where to dedisperse: auto (a GPU where there is one, the default), cpu, cuda, or the "
+         "numbers of GPUs that share the trials: 0,1,2,3 or all.",
+         0, 0},
+    };
+    const struct cli_option resume[] = {
+        {"resume", CLI_FLAG, &o->resume, NULL,
+         "Leave trials as they are whose files the same command has written of the same input.", 0,
+         0},
+    };
+    CLI_ADD(list, options);
+    cli_add_limits(list, &o->ncpus, &o->mem_bytes);
+    CLI_ADD(list, resume);
+    cli_add_talk(list, &o->quiet, &o->verbose);
+}
+
+void gpudedisp_fill_table(struct cli_table *list, struct gpudedisp_options *o)
+{
+    list->n = 0;
+    add_input(list, o);
+    add_cleaning(list, o);
+    add_trials(list, o);
+    add_barycentring(list, o);
+    add_output(list, o);
+    add_search(list, o);
+    add_running(list, o);
+}
