@@ -135,6 +135,7 @@ CLI_TESTS = \
 	tests/man.bats \
 	tests/plan.bats \
 	tests/resume.bats \
+	tests/seeds.bats \
 	tests/subbands.bats
 
 # tests/compat.bats makes its input with it.
@@ -328,6 +329,23 @@ else
 check-gpu:
 	@echo 'SKIP: check-gpu: this build is without CUDA'
 endif
+
+# Repeats every test that draws random numbers with SEEDS other seeds, from FIRST_SEED on.
+SEEDS = 20
+FIRST_SEED = 1
+seed_tests = $(UNIT_TESTS) $(FUZZ_TESTS)
+dist_noinst_SCRIPTS += tests/check_seeds.sh
+check-seeds: all
+	$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS)
+	@rc=0; $(MAKE) $(AM_MAKEFLAGS) -k $(seed_tests:=.seeds) || rc=1; $(check_seeds_gpu); exit $$rc
+if HAVE_CUDA
+check_seeds_gpu = $(MAKE) $(AM_MAKEFLAGS) -k -j1 $(GPU_TESTS:=.seeds) || rc=1
+else
+check_seeds_gpu = echo 'SKIP: check-seeds: this build is without CUDA: NO test of a GPU was run'
+endif
+%.seeds: %
+	@$(AM_TESTS_ENVIRONMENT) SEEDS='$(SEEDS)' FIRST_SEED='$(FIRST_SEED)' $(srcdir)/tests/check_seeds.sh ./$<
+.PHONY: check-seeds
 
 # Programs that print a figure of speed beside a ceiling measured in the same run.
 BENCHES = \
