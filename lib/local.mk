@@ -1,6 +1,22 @@
-# libpsrkit.a and its headers, floor by floor.
+# libpsrkit and its headers, floor by floor.
 
-lib_LIBRARIES += lib/libpsrkit.a
+# All objects, compiled once and position independent.  Tools and tests link these; libpsrkit.so shows of
+# them what public headers declare, and libpsrkit.a has them all.
+noinst_LTLIBRARIES += lib/libpsrkit_objects.la
+
+# current:revision:age as libtool's manual has it; to be changed with a release that changes public headers.
+lib_LTLIBRARIES += lib/libpsrkit.la
+lib_libpsrkit_la_SOURCES =
+lib_libpsrkit_la_LIBADD = lib/libpsrkit_objects.la $(PSR_LIBS)
+# What of CUDA is linked statically stays inside.
+lib_libpsrkit_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -no-undefined -Wl,--exclude-libs,libcudart_static.a
+
+# The static library for those who want one.
+static_library = lib/.libs/libpsrkit_objects.a
+install-exec-hook:
+	$(INSTALL_DATA) $(static_library) '$(DESTDIR)$(libdir)/libpsrkit.a'
+uninstall-hook:
+	rm -f '$(DESTDIR)$(libdir)/libpsrkit.a'
 
 pkgconfigdir = $(libdir)/pkgconfig
 pkgconfig_DATA = lib/psrkit.pc
@@ -8,6 +24,7 @@ pkgconfig_DATA = lib/psrkit.pc
 psrincludedir = $(includedir)/psrkit
 psrinclude_HEADERS = \
 	lib/psrkit/accel.h \
+	lib/psrkit/api.h \
 	lib/psrkit/array.h \
 	lib/psrkit/barycentre.h \
 	lib/psrkit/beam.h \
@@ -35,6 +52,7 @@ psrinclude_HEADERS = \
 	lib/psrkit/planfile.h \
 	lib/psrkit/pointing.h \
 	lib/psrkit/psrfits.h \
+	lib/psrkit/psrkit.h \
 	lib/psrkit/pulscan.h \
 	lib/psrkit/resample.h \
 	lib/psrkit/rng.h \
@@ -48,8 +66,9 @@ psrinclude_HEADERS = \
 	lib/psrkit/subband.h \
 	lib/psrkit/zaplist.h
 
-lib_libpsrkit_a_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/kernels $(CUDA_CPPFLAGS)
-lib_libpsrkit_a_LIBADD = $(KERNEL_OBJECTS)
+lib_libpsrkit_objects_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/kernels $(CUDA_CPPFLAGS)
+lib_libpsrkit_objects_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
+lib_libpsrkit_objects_la_LIBADD = $(KERNEL_OBJECTS)
 if HAVE_CUDA
 lib_cuda_sources = \
 	lib/base/cuda_call.h \
@@ -72,7 +91,7 @@ lib_cuda_sources = \
 	lib/search/pulscan_cuda_state.c \
 	lib/search/singlepulse_cuda.c
 endif
-lib_libpsrkit_a_SOURCES = \
+lib_libpsrkit_objects_la_SOURCES = \
 	$(lib_cuda_sources) \
 	lib/base/clones.h \
 	lib/base/device.c \
@@ -98,6 +117,7 @@ lib_libpsrkit_a_SOURCES = \
 	lib/base/status.c \
 	lib/base/threads.h \
 	lib/base/units.h \
+	lib/base/version.c \
 	lib/beam/array.c \
 	lib/beam/beam.c \
 	lib/beam/beam_backend.h \

@@ -86,7 +86,7 @@ AC_DEFUN([PSR_CUDA_RUNTIME], [
     done
     AS_IF([test -f "$psr_cuda_dir/include/cuda_runtime_api.h"],
         [CUDA_CPPFLAGS="-isystem $psr_cuda_dir/include"])
-    CUDA_LIBS="$psr_cuda_lib/libcudart_static.a -lstdc++ -lpthread -ldl -lrt"
+    CUDA_LIBS="-L$psr_cuda_lib -lcudart_static -lstdc++ -lpthread -ldl -lrt"
     CUBLAS_LIBS=
     AS_IF([test -f "$psr_cuda_lib/libcublas.so" && test -f "$psr_cuda_dir/include/cublas_v2.h"],
         [CUBLAS_LIBS="-L$psr_cuda_lib -Wl,-rpath,$psr_cuda_lib -lcublas"])

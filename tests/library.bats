@@ -1,9 +1,10 @@
 #!/usr/bin/env bats
-# Manners of libpsrkit.a: it holds no state of its own, never prints and never ends the program.
+# Manners of libpsrkit: it holds no state of its own, never prints and never ends the program.
 
 load helper
 
-library=$builddir/lib/libpsrkit.a
+library=$builddir/lib/.libs/libpsrkit_objects.a
+shared=$builddir/lib/.libs/libpsrkit.so
 
 # The sanitizers put variables and calls of their own into every object.
 need_plain_objects() {
@@ -92,7 +93,7 @@ higher_uses() {
 
 @test "each floor rests only on those under it" {
     found=$(cd "$srcdir/lib" && for source in */*.c; do
-        object=$builddir/lib/${source%/*}/libpsrkit_a-$(basename "$source" .c).o
+        object=$builddir/lib/${source%/*}/.libs/libpsrkit_objects_la-$(basename "$source" .c).o
         [ ! -f "$object" ] || echo "${source%/*} $object"
     done | higher_uses)
     [ -z "$found" ] || { echo "$found"; return 1; }
@@ -114,17 +115,53 @@ higher_uses() {
 @test "every public header compiles alone, in C and in C++" {
     cd "$BATS_TEST_TMPDIR"
     for header in "$srcdir"/lib/psrkit/*.h; do
-        echo "#include <psrkit/$(basename "$header")>" >t.c
+        printf '#include <psrkit/%s>\nint here;\n' "$(basename "$header")" >t.c
         ${CC:-cc} -std=c11 -Wall -Wextra -Wpedantic -Werror -I"$srcdir/lib" -fsyntax-only t.c
         command -v c++ >/dev/null || continue
         c++ -x c++ -std=c++11 -Wall -Wextra -Werror -I"$srcdir/lib" -fsyntax-only t.c
     done
 }
 
-@test "every public header is installed" {
+@test "every public header is installed, and is part of psrkit.h" {
     for header in "$srcdir"/lib/psrkit/*.h; do
-        grep -q "lib/psrkit/$(basename "$header")" "$srcdir/lib/local.mk"
+        name=psrkit/$(basename "$header")
+        grep -q "lib/$name" "$srcdir/lib/local.mk"
+        [ $name = psrkit/psrkit.h ] || grep -qF "#include <$name>" "$srcdir/lib/psrkit/psrkit.h"
     done
+}
+
+# Prints the functions that public headers declare: by the compiler, from psrkit.h.
+declared() {
+    printf '#include <psrkit/psrkit.h>\n' | ${CC:-cc} -I"$srcdir/lib" -E -P -x c - |
+        tr '\n' ' ' | sed 's/[;{}]/\n/g' | grep -v typedef | grep -oE '\bpsr_[a-z0-9_]+ *\(' | tr -d ' (' | sort -u
+}
+
+@test "the shared library shows what public headers declare, and no more" {
+    need_plain_objects
+    declared >"$BATS_TEST_TMPDIR/declared"
+    nm -D --defined-only "$shared" | awk '$2 ~ /[TDBRi]/ { print $3 }' |
+        grep -vE "$made_by_compilers" | sort >"$BATS_TEST_TMPDIR/shown"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/declared")" -gt 100 ]
+    diff "$BATS_TEST_TMPDIR/declared" "$BATS_TEST_TMPDIR/shown"
+}
+
+@test "the shared library carries a soname, and the version of the tools" {
+    readelf -d "$shared" | grep -qF 'soname: [libpsrkit.so.0]'
+    grep -qaF "$(gpudedisp --version | sed -n '1s/.* //p')" "$shared"
+}
+
+saw_pulse='^DM  50: 256 at sample 1000 of '
+
+@test "a C program links with the shared library" {
+    need_plain_objects
+    ${CC:-cc} -std=c11 -I"$srcdir/lib" -o "$BATS_TEST_TMPDIR/example" "$srcdir/tests/example.c" "$shared"
+    LD_LIBRARY_PATH=$builddir/lib/.libs "$BATS_TEST_TMPDIR/example" | grep -q "$saw_pulse"
+}
+
+@test "Python loads the shared library and dedisperses an array" {
+    need_plain_objects
+    command -v python3 >/dev/null || skip "there is no python3"
+    python3 "$srcdir/tests/example.py" "$shared" | grep -q "$saw_pulse"
 }
 
 @test "the README shows tests/example.c as it is" {

@@ -91,6 +91,7 @@ dist_noinst_DATA += \
 	tests/bench.h \
 	tests/clean_scene.h \
 	tests/example.c \
+	tests/example.py \
 	tests/fake_made.h \
 	tests/fil.h \
 	tests/fits_check.h \
@@ -187,7 +188,7 @@ FUZZ_TESTS = \
 	tests/fuzz/fuzz_zaplist
 FUZZ_SECONDS = 1800
 FUZZ_CC = clang
-FUZZ_UNDER_TEST = $(addprefix $(top_srcdir)/,$(filter lib/%.c,$(lib_libpsrkit_a_SOURCES)))
+FUZZ_UNDER_TEST = $(addprefix $(top_srcdir)/,$(filter lib/%.c,$(lib_libpsrkit_objects_la_SOURCES)))
 
 check_PROGRAMS += $(FUZZ_TESTS)
 TESTS += $(FUZZ_TESTS)
@@ -241,7 +242,7 @@ GPU_TESTS = \
 
 # Linked with what they use only, so that they run where CFITSIO and FFTW are not installed.
 tests_gpu_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/kernels $(CUDA_CPPFLAGS)
-tests_gpu_ldadd = lib/libpsrkit.a $(CUDA_LIBS)
+tests_gpu_ldadd = lib/libpsrkit_objects.la $(CUDA_LIBS)
 
 tests_gpu_t_beam_cuda_SOURCES = tests/gpu/t_beam_cuda.c tests/gpu/beam_shape.h
 tests_gpu_t_beam_cuda_CPPFLAGS = $(tests_gpu_cppflags)
@@ -261,7 +262,7 @@ tests_gpu_t_fanout_cuda_LDADD = $(tests_gpu_ldadd)
 
 tests_gpu_t_lost_cuda_SOURCES = tests/gpu/t_lost_cuda.c tests/gpu/lost.h tests/gpu/pair.h
 tests_gpu_t_lost_cuda_CPPFLAGS = $(tests_gpu_cppflags)
-tests_gpu_t_lost_cuda_LDADD = tests/gpu/lost.$(OBJEXT) lib/libpsrkit.a $(FFTW_LIBS) $(CUDA_LIBS)
+tests_gpu_t_lost_cuda_LDADD = tests/gpu/lost.$(OBJEXT) lib/libpsrkit_objects.la $(FFTW_LIBS) $(CUDA_LIBS)
 # Two devices, of which one may be played.
 pair_sources = tests/gpu/lose_after.h tests/gpu/lost.h tests/gpu/pair.c tests/gpu/pair.h
 pair_ldflags = \
@@ -276,7 +277,7 @@ pair_ldflags = \
 tests_gpu_t_lost_pair_cuda_SOURCES = tests/gpu/t_lost_cuda.c $(pair_sources)
 tests_gpu_t_lost_pair_cuda_CPPFLAGS = $(tests_gpu_cppflags) -DLOST_DEVICE=1
 tests_gpu_t_lost_pair_cuda_LDFLAGS = $(pair_ldflags)
-tests_gpu_t_lost_pair_cuda_LDADD = tests/gpu/lost.$(OBJEXT) lib/libpsrkit.a $(FFTW_LIBS) $(CUDA_LIBS)
+tests_gpu_t_lost_pair_cuda_LDADD = tests/gpu/lost.$(OBJEXT) lib/libpsrkit_objects.la $(FFTW_LIBS) $(CUDA_LIBS)
 tests_gpu_gpudedisp_pair_SOURCES = $(bin_gpudedisp_SOURCES) $(pair_sources)
 tests_gpu_gpudedisp_pair_CPPFLAGS = $(tools_cppflags) $(tests_gpu_cppflags)
 tests_gpu_gpudedisp_pair_LDFLAGS = $(pair_ldflags)
@@ -286,7 +287,7 @@ tests/gpu/lost.$(OBJEXT): tests/gpu/lost.h kernels/nvcc-flags
 
 tests_gpu_t_pulscan_cuda_SOURCES = tests/gpu/t_pulscan_cuda.c
 tests_gpu_t_pulscan_cuda_CPPFLAGS = $(tests_gpu_cppflags)
-tests_gpu_t_pulscan_cuda_LDADD = lib/libpsrkit.a $(FFTW_LIBS) $(CUDA_LIBS)
+tests_gpu_t_pulscan_cuda_LDADD = lib/libpsrkit_objects.la $(FFTW_LIBS) $(CUDA_LIBS)
 
 # The tools' tests take a GPU where there is one.
 GPU_CLI_TESTS = tests/gpu/gpudedisp_cuda.bats
@@ -372,7 +373,7 @@ tests_gpu_bench_dedisp_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_bench_dedisp_cuda_LDADD = tests/gpu/ceilings.$(OBJEXT) $(tests_gpu_ldadd)
 tests_gpu_bench_pulscan_cuda_SOURCES = tests/gpu/bench_pulscan_cuda.c tests/gpu/bench_cuda.h tests/gpu/ceilings.h
 tests_gpu_bench_pulscan_cuda_CPPFLAGS = $(tests_gpu_cppflags)
-tests_gpu_bench_pulscan_cuda_LDADD = tests/gpu/ceilings.$(OBJEXT) lib/libpsrkit.a $(FFTW_LIBS) $(CUDA_LIBS)
+tests_gpu_bench_pulscan_cuda_LDADD = tests/gpu/ceilings.$(OBJEXT) lib/libpsrkit_objects.la $(FFTW_LIBS) $(CUDA_LIBS)
 EXTRA_DIST += tests/gpu/beam_wide.cu tests/gpu/ceilings.cu
 tests/gpu/ceilings.$(OBJEXT): kernels/ptx.cuh tests/gpu/ceilings.h kernels/nvcc-flags
 tests/gpu/beam_wide.$(OBJEXT): kernels/beam_weight.cuh tests/gpu/beam_wide.h kernels/nvcc-flags
@@ -428,11 +429,16 @@ CLEANFILES += \
 	demo/truth.txt
 .PHONY: demo
 
-# The library as a stranger uses it: what was installed, found through pkg-config.
+# The library as a stranger uses it: what was installed, found through pkg-config; and without it.
+run_installed = LD_LIBRARY_PATH='$(DESTDIR)$(libdir)':$$LD_LIBRARY_PATH
+saw_pulse = grep '^DM  50: 256 at sample 1000 '
 installcheck-local:
 	@$(MKDIR_P) tests
 	PKG_CONFIG_PATH='$(DESTDIR)$(pkgconfigdir)'; export PKG_CONFIG_PATH; \
 	    $(CC) $(CFLAGS) $(SANITIZE_CFLAGS) -std=c11 -o tests/example $(srcdir)/tests/example.c \
 	    `$(PKG_CONFIG) --cflags --libs psrkit`
-	./tests/example | grep '^DM  50: 256 at sample 1000 '
+	$(run_installed) tests/example | $(saw_pulse)
+	$(CC) $(CFLAGS) $(SANITIZE_CFLAGS) -std=c11 -I'$(DESTDIR)$(includedir)' -o tests/example \
+	    $(srcdir)/tests/example.c '$(DESTDIR)$(libdir)/libpsrkit.a' $(OPENMP_CFLAGS) $(PSR_LIBS) $(LIBS)
+	tests/example | $(saw_pulse)
 CLEANFILES += tests/example

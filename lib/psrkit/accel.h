@@ -5,9 +5,7 @@
 
 #include <psrkit/outfile.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PSR_API_BEGIN
 
 enum { PSR_ACCEL_NOTE_MAX = 21, PSR_ACCEL_RECORD_BYTES = 88 };
 
@@ -84,7 +82,5 @@ void psr_accel_pack(const struct psr_accel_record *record,
 void psr_accel_unpack(struct psr_accel_record *record,
                       const unsigned char bytes[PSR_ACCEL_RECORD_BYTES]);
 
-#ifdef __cplusplus
-}
-#endif
+PSR_API_END
 #endif

@@ -16,9 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PSR_API_BEGIN
 
 enum {
     PSR_ARRAY_GRID_MAX = 512, /* places along one axis */
@@ -64,7 +62,5 @@ void psr_array_cosines(const struct psr_array *a, double freq_mhz, double theta_
 /* Frees what a owns. */
 void psr_array_clear(struct psr_array *a);
 
-#ifdef __cplusplus
-}
-#endif
+PSR_API_END
 #endif

@@ -14,9 +14,7 @@
 
 #include <psrkit/obs.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PSR_API_BEGIN
 
 /* Where a telescope stands, in metres on the axes of the ITRS; 0, 0, 0 is the Earth's centre. */
 struct psr_site {
@@ -88,7 +86,5 @@ PSR_MUST_CHECK psr_status psr_bary_clock_init(struct psr_bary_clock *clock,
  *         removed at the samples where PRESTO adds and removes them. */
 double psr_bary_drift_s(const void *ctx, double t_s);
 
-#ifdef __cplusplus
-}
-#endif
+PSR_API_END
 #endif

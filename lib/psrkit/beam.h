@@ -17,9 +17,7 @@
 #include <psrkit/array.h>
 #include <psrkit/nibbles.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PSR_API_BEGIN
 
 typedef struct psr_beam psr_beam;
 
@@ -144,7 +142,5 @@ void psr_beam_destroy(psr_beam *p);
  * Returned: u[2n], U_q^n(theta) for q < 2n, good to 1e-15 at any finite theta. */
 void psr_beam_kernel(size_t n, double theta, double *u);
 
-#ifdef __cplusplus
-}
-#endif
+PSR_API_END
 #endif

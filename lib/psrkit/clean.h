@@ -23,9 +23,7 @@
 
 #include <psrkit/mask.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PSR_API_BEGIN
 
 typedef struct psr_clean psr_clean;
 
@@ -99,7 +97,5 @@ int64_t psr_clean_clipped(const psr_clean *p);
 /* NULL is fine. */
 void psr_clean_destroy(psr_clean *p);
 
-#ifdef __cplusplus
-}
-#endif
+PSR_API_END
 #endif

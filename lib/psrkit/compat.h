@@ -15,9 +15,7 @@
 
 #include <psrkit/mask.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PSR_API_BEGIN
 
 typedef struct psr_compat psr_compat;
 
@@ -67,7 +65,5 @@ void psr_compat_execute(psr_compat *p, const void *in, float *out, size_t stride
 /* NULL is fine. */
 void psr_compat_destroy(psr_compat *p);
 
-#ifdef __cplusplus
-}
-#endif
+PSR_API_END
 #endif

@@ -10,9 +10,7 @@
 #include <psrkit/obs.h>
 #include <psrkit/outfile.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PSR_API_BEGIN
 
 enum { PSR_DADA_HEADER = 4096, PSR_DADA_HEADER_MAX = 1 << 20, PSR_DADA_NAME_MAX = 64 };
 
@@ -111,7 +109,5 @@ PSR_MUST_CHECK psr_status psr_voltages_pump(psr_voltages *v, size_t nt,
 /* NULL is fine. */
 void psr_voltages_close(psr_voltages *v);
 
-#ifdef __cplusplus
-}
-#endif
+PSR_API_END
 #endif

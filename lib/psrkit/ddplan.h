@@ -14,9 +14,7 @@
 #include <psrkit/status.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PSR_API_BEGIN
 
 /* A band as plans need it. */
 struct psr_band {
@@ -105,7 +103,5 @@ int64_t psr_ddplan_nsub(int64_t nchan);
 enum { PSR_DDPLAN_MAX_FACTORS = 32 };
 int psr_ddplan_factors(int64_t blocklen, int64_t factor[PSR_DDPLAN_MAX_FACTORS]);
 
-#ifdef __cplusplus
-}
-#endif
+PSR_API_END
 #endif

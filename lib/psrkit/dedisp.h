@@ -17,9 +17,7 @@
 #include <psrkit/device.h>
 #include <psrkit/obs.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PSR_API_BEGIN
 
 typedef struct psr_dedisp psr_dedisp;
 
@@ -123,7 +121,5 @@ void psr_dedisp_describe(const psr_dedisp *p, struct psr_dedisp_info *info);
 /* NULL is fine. */
 void psr_dedisp_destroy(psr_dedisp *p);
 
-#ifdef __cplusplus
-}
-#endif
+PSR_API_END
 #endif

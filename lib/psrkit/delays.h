@@ -6,9 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PSR_API_BEGIN
 
 /* The dispersion constant k of delay = k DM / f^2, in MHz^2 s pc^-1 cm^3. */
 #define PSR_DMCONST_PRESTO  (1.0 / 2.41e-4) /* 4149.37759..., psrkit's default */
@@ -28,7 +26,5 @@ int64_t psr_round(double x);
 int64_t psr_delay_samples(double dmconst, double dm, double freq_mhz, double ref_mhz,
                           double tsamp_s);
 
-#ifdef __cplusplus
-}
-#endif
+PSR_API_END
 #endif

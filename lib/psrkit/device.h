@@ -9,9 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PSR_API_BEGIN
 
 enum { PSR_DEVICE_NAME_MAX = 256 };
 
@@ -63,7 +61,5 @@ PSR_MUST_CHECK psr_status psr_slab_store(const struct psr_slab *slab, size_t nsl
 PSR_MUST_CHECK psr_status psr_device_pin(void **out, size_t bytes, psr_err *err);
 void psr_device_unpin(void *p);
 
-#ifdef __cplusplus
-}
-#endif
+PSR_API_END
 #endif

@@ -13,9 +13,7 @@
 #include <psrkit/obs.h>
 #include <psrkit/orbit.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PSR_API_BEGIN
 
 typedef struct psr_fake psr_fake;
 
@@ -112,7 +110,5 @@ PSR_MUST_CHECK psr_status psr_fake_tell(const psr_fake *p, size_t i, struct psr_
 /* NULL is fine. */
 void psr_fake_destroy(psr_fake *p);
 
-#ifdef __cplusplus
-}
-#endif
+PSR_API_END
 #endif

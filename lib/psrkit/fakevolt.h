@@ -9,9 +9,7 @@
 #include <psrkit/array.h>
 #include <psrkit/dada.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PSR_API_BEGIN
 
 typedef struct psr_fakevolt psr_fakevolt;
 
@@ -51,7 +49,5 @@ PSR_MUST_CHECK psr_status psr_fakevolt_execute(psr_fakevolt *p, int64_t first, s
 /* NULL is fine. */
 void psr_fakevolt_destroy(psr_fakevolt *p);
 
-#ifdef __cplusplus
-}
-#endif
+PSR_API_END
 #endif

@@ -13,9 +13,7 @@
 
 #include <psrkit/dedisp.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PSR_API_BEGIN
 
 typedef struct psr_fanout psr_fanout;
 
@@ -80,7 +78,5 @@ PSR_MUST_CHECK psr_status psr_fanout_execute_device(psr_fanout *f, size_t line,
 /* NULL is fine. */
 void psr_fanout_destroy(psr_fanout *f);
 
-#ifdef __cplusplus
-}
-#endif
+PSR_API_END
 #endif

@@ -5,9 +5,7 @@
 #include <psrkit/obs.h>
 #include <psrkit/outfile.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PSR_API_BEGIN
 
 enum { PSR_INF_MAX_ONOFF = 40 };
 
@@ -62,7 +60,5 @@ void psr_inf_from_obs(struct psr_inf *inf, const struct psr_obs *obs, int file_n
  * there is none. */
 void psr_inf_to_obs(const struct psr_inf *inf, struct psr_obs *obs);
 
-#ifdef __cplusplus
-}
-#endif
+PSR_API_END
 #endif

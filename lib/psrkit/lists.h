@@ -5,9 +5,7 @@
 #include <psrkit/status.h>
 #include <stddef.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PSR_API_BEGIN
 
 /* Leaves channels out of a kill mask, as PRESTO's -ignorechan says them.
  * Given:    text   "3,5:9,20:30:5" (single channels, first:last, first:last:step; the last is
@@ -35,7 +33,5 @@ PSR_MUST_CHECK psr_status psr_dms_read(const char *path, double **dm, size_t *nd
 PSR_MUST_CHECK psr_status psr_dms_grid(double lodm, double dmstep, size_t ndm, double **dm,
                                        psr_err *err);
 
-#ifdef __cplusplus
-}
-#endif
+PSR_API_END
 #endif

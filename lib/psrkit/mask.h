@@ -9,9 +9,7 @@
 
 #include <psrkit/obs.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PSR_API_BEGIN
 
 struct psr_mask {
     double timesigma, freqsigma; /* thresholds rfifind ran with */
@@ -77,7 +75,5 @@ bool psr_mask_stretch(const struct psr_mask *mask, double start_s, double durati
 /* Frees what the mask owns; safe to call again. */
 void psr_mask_clear(struct psr_mask *mask);
 
-#ifdef __cplusplus
-}
-#endif
+PSR_API_END
 #endif

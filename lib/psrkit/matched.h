@@ -17,9 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PSR_API_BEGIN
 
 typedef struct psr_matched psr_matched;
 
@@ -57,7 +55,5 @@ void psr_matched_row(psr_matched *m, double z, double rlo, size_t n, float *powe
 /* NULL is fine. */
 void psr_matched_destroy(psr_matched *m);
 
-#ifdef __cplusplus
-}
-#endif
+PSR_API_END
 #endif

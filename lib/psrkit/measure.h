@@ -37,9 +37,7 @@
 #include <psrkit/accel.h>
 #include <psrkit/pulscan.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PSR_API_BEGIN
 
 struct psr_measure_desc {
     int zmax;                   /* of the search: no larger drift is looked at */
@@ -70,7 +68,5 @@ PSR_MUST_CHECK psr_status psr_measure(struct psr_measured *out, psr_pulscan *pla
 /* Safe to call again. */
 void psr_measured_clear(struct psr_measured *m);
 
-#ifdef __cplusplus
-}
-#endif
+PSR_API_END
 #endif

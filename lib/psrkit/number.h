@@ -5,9 +5,7 @@
 #include <psrkit/status.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PSR_API_BEGIN
 
 /* Given:    what   the name of the number, for the message; text   the whole of it is used
  *           min, max   inclusive limits
@@ -33,7 +31,5 @@ enum { PSR_SIZE_TEXT = 32 };
  * enough.  Returned: text */
 const char *psr_size_text(char text[PSR_SIZE_TEXT], double bytes);
 
-#ifdef __cplusplus
-}
-#endif
+PSR_API_END
 #endif

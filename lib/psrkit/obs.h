@@ -9,9 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PSR_API_BEGIN
 
 /* How one sample is stored.  Sub-byte samples are packed with the first channel in the low bits. */
 enum psr_kind {
@@ -109,7 +107,5 @@ double psr_telescope_beam_arcsec(const char *name, double freq_mhz);
 /* PRESTO's name of the instrument with a SIGPROC machine_id, "Unknown" for others. */
 const char *psr_machine_name(int machine_id);
 
-#ifdef __cplusplus
-}
-#endif
+PSR_API_END
 #endif

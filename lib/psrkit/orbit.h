@@ -4,9 +4,7 @@
 
 #include <psrkit/status.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PSR_API_BEGIN
 
 /* G M_sun / c^3, seconds. */
 #define PSR_TSUN_S 4.925490947e-6
@@ -45,7 +43,5 @@ struct psr_motion psr_orbit_delay(const struct psr_orbit *orbit, double t_s);
  * precision of t_s. */
 double psr_orbit_emission_s(const struct psr_orbit *orbit, double t_s);
 
-#ifdef __cplusplus
-}
-#endif
+PSR_API_END
 #endif

@@ -10,9 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PSR_API_BEGIN
 
 typedef struct psr_outfile psr_outfile;
 
@@ -57,7 +55,5 @@ PSR_MUST_CHECK psr_status psr_outfile_commit(psr_outfile *f, psr_err *err);
 /* Closes and removes the temporary file; NULL is fine. */
 void psr_outfile_abort(psr_outfile *f);
 
-#ifdef __cplusplus
-}
-#endif
+PSR_API_END
 #endif

@@ -11,9 +11,7 @@
 #include <psrkit/clean.h>
 #include <psrkit/dedisp.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PSR_API_BEGIN
 
 typedef struct psr_patch psr_patch;
 
@@ -42,7 +40,5 @@ PSR_MUST_CHECK psr_status psr_patch_execute(psr_patch *p, const struct psr_step 
 /* NULL is fine. */
 void psr_patch_destroy(psr_patch *p);
 
-#ifdef __cplusplus
-}
-#endif
+PSR_API_END
 #endif

@@ -18,9 +18,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PSR_API_BEGIN
 
 enum { PSR_PLANFILE_MAX_LINES = 4096, PSR_PLANFILE_MAX_BYTES = 1 << 20 };
 
@@ -59,7 +57,5 @@ PSR_MUST_CHECK psr_status psr_planfile_from_ddplan(struct psr_planfile *to,
 /* Frees the lines; safe to call again. */
 void psr_planfile_clear(struct psr_planfile *plan);
 
-#ifdef __cplusplus
-}
-#endif
+PSR_API_END
 #endif

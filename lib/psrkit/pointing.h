@@ -7,9 +7,7 @@
 #include <psrkit/beam.h>
 #include <psrkit/obs.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PSR_API_BEGIN
 
 enum psr_aim_kind {
     PSR_AIM_THETA, /* x, y: theta, theta'; at at_mhz, or the same at all frequencies where that is 0
@@ -84,7 +82,5 @@ void psr_aims_factor(const double *theta_ns, const double *theta_ew, size_t nfre
 PSR_MUST_CHECK psr_status psr_gains_read(const char *path, size_t nfreq, size_t ndish,
                                          float **weight, psr_err *err);
 
-#ifdef __cplusplus
-}
-#endif
+PSR_API_END
 #endif

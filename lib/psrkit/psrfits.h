@@ -7,9 +7,7 @@
 #include <psrkit/obs.h>
 #include <psrkit/outfile.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PSR_API_BEGIN
 
 typedef struct psr_psrfits psr_psrfits;
 
@@ -35,7 +33,5 @@ PSR_MUST_CHECK psr_status psr_psrfits_finish(psr_psrfits *w, psr_err *err);
 /* NULL is fine. */
 void psr_psrfits_destroy(psr_psrfits *w);
 
-#ifdef __cplusplus
-}
-#endif
+PSR_API_END
 #endif

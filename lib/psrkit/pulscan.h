@@ -34,9 +34,7 @@
 #include <psrkit/obs.h>
 #include <psrkit/spectrum.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PSR_API_BEGIN
 
 typedef struct psr_pulscan psr_pulscan;
 
@@ -167,7 +165,5 @@ PSR_MUST_CHECK psr_status psr_pulscan_merge(const struct psr_pulscan_hit *hit, s
                                             struct psr_pulscan_cand **cand, size_t *ncand,
                                             size_t *left_out, psr_err *err);
 
-#ifdef __cplusplus
-}
-#endif
+PSR_API_END
 #endif

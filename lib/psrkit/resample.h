@@ -15,9 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PSR_API_BEGIN
 
 typedef struct psr_resample psr_resample;
 
@@ -81,7 +79,5 @@ void psr_resample_count(const psr_resample *p, int64_t *added, int64_t *removed)
 /* NULL is fine. */
 void psr_resample_destroy(psr_resample *p);
 
-#ifdef __cplusplus
-}
-#endif
+PSR_API_END
 #endif

@@ -9,12 +9,11 @@
 #ifndef PSRKIT_RNG_H
 #define PSRKIT_RNG_H
 
+#include <psrkit/api.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PSR_API_BEGIN
 
 /* Numbers in a group: stretches that begin and end on multiples of it are drawn fastest. */
 enum { PSR_RNG_GROUP = 64 };
@@ -31,7 +30,5 @@ void psr_rng_normal(uint64_t seed, uint32_t stream, uint64_t first, size_t n, fl
 /* Number index of a stream, uniform in [0, 1): from words 2 index and 2 index + 1. */
 double psr_rng_uniform(uint64_t seed, uint32_t stream, uint64_t index);
 
-#ifdef __cplusplus
-}
-#endif
+PSR_API_END
 #endif

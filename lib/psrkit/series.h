@@ -9,9 +9,7 @@
 #include <psrkit/obs.h>
 #include <time.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PSR_API_BEGIN
 
 enum psr_series_format { PSR_SERIES_DAT, PSR_SERIES_TIM };
 
@@ -94,7 +92,5 @@ int64_t psr_good_length(int64_t n);
 PSR_MUST_CHECK psr_status psr_dat_read(const char *path, float **x, int64_t *n, struct psr_inf *inf,
                                        psr_err *err);
 
-#ifdef __cplusplus
-}
-#endif
+PSR_API_END
 #endif

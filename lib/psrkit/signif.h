@@ -7,9 +7,9 @@
 #ifndef PSRKIT_SIGNIF_H
 #define PSRKIT_SIGNIF_H
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include <psrkit/api.h>
+
+PSR_API_BEGIN
 
 /* A tail probability p and its complement, by their logarithms, so that neither p = exp(-1e11) nor
  * p = 1 - exp(-1e11) is lost.  Whichever of p and 1 - p is the smaller carries the information; the
@@ -67,7 +67,5 @@ double psr_pulscan_dof(double nharm, double z);
  *           factor. */
 double psr_pulscan_logp(double power, double dof);
 
-#ifdef __cplusplus
-}
-#endif
+PSR_API_END
 #endif

@@ -5,9 +5,7 @@
 #include <psrkit/obs.h>
 #include <psrkit/outfile.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PSR_API_BEGIN
 
 /* Longest header looked at: a larger one is refused. */
 enum { PSR_SIGPROC_HEADER_MAX = 1 << 20 };
@@ -51,7 +49,5 @@ PSR_MUST_CHECK psr_status psr_sigproc_write(psr_outfile *f, const struct psr_obs
 PSR_MUST_CHECK psr_status psr_sigproc_write_swapped(psr_outfile *f, const struct psr_obs *obs,
                                                     int data_type, psr_err *err);
 
-#ifdef __cplusplus
-}
-#endif
+PSR_API_END
 #endif

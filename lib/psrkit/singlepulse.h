@@ -29,9 +29,7 @@
 #include <psrkit/outfile.h>
 #include <psrkit/resample.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PSR_API_BEGIN
 
 typedef struct psr_singlepulse psr_singlepulse;
 
@@ -155,7 +153,5 @@ PSR_MUST_CHECK psr_status psr_cluster_write(psr_outfile *f, const double *dm, co
                                             double tsamp_s, const struct psr_cluster *clusters,
                                             size_t n, psr_err *err);
 
-#ifdef __cplusplus
-}
-#endif
+PSR_API_END
 #endif

@@ -9,9 +9,7 @@
 
 #include <psrkit/inf.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PSR_API_BEGIN
 
 typedef struct psr_source psr_source;
 
@@ -83,7 +81,5 @@ size_t psr_source_gaps(const psr_source *s, const struct psr_span **spans);
 /* NULL is fine. */
 void psr_source_close(psr_source *s);
 
-#ifdef __cplusplus
-}
-#endif
+PSR_API_END
 #endif

@@ -11,9 +11,7 @@
 
 #include <psrkit/inf.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PSR_API_BEGIN
 
 /* --- files ------------------------------------------------------------------------------------ */
 
@@ -97,7 +95,5 @@ struct psr_redden {
 PSR_MUST_CHECK psr_status psr_spectrum_deredden(float *x, int64_t nbin,
                                                 const struct psr_redden *how, psr_err *err);
 
-#ifdef __cplusplus
-}
-#endif
+PSR_API_END
 #endif

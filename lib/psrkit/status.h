@@ -5,9 +5,9 @@
 #ifndef PSRKIT_STATUS_H
 #define PSRKIT_STATUS_H
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include <psrkit/api.h>
+
+PSR_API_BEGIN
 
 #define PSR_MUST_CHECK __attribute__((warn_unused_result))
 
@@ -52,7 +52,5 @@ const char *psr_status_text(psr_status code);
 void psr_note(const struct psr_notes *notes, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-#ifdef __cplusplus
-}
-#endif
+PSR_API_END
 #endif

@@ -14,9 +14,7 @@
 
 #include <psrkit/obs.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PSR_API_BEGIN
 
 typedef struct psr_subband psr_subband;
 
@@ -62,7 +60,5 @@ PSR_MUST_CHECK psr_status psr_subband_execute(psr_subband *p, const void *in, si
 /* NULL is fine. */
 void psr_subband_destroy(psr_subband *p);
 
-#ifdef __cplusplus
-}
-#endif
+PSR_API_END
 #endif

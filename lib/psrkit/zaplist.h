@@ -9,9 +9,7 @@
 
 #include <psrkit/obs.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PSR_API_BEGIN
 
 struct psr_bird {
     double freq_hz, width_hz;
@@ -47,7 +45,5 @@ PSR_MUST_CHECK psr_status psr_zaplist_bins(const struct psr_zaplist *list, doubl
 /* Frees the list; safe to call again. */
 void psr_zaplist_clear(struct psr_zaplist *list);
 
-#ifdef __cplusplus
-}
-#endif
+PSR_API_END
 #endif

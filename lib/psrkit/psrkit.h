@@ -1,0 +1,64 @@
+/* psrkit.h: the whole library.
+ *
+ * psrkit takes radio-telescope data to pulsar and fast-radio-burst candidates.  What is expensive is
+ * a plan: psr_X_create checks a description and allocates, psr_X_execute works on a block,
+ * psr_X_destroy frees.  Functions that can fail return a psr_status and say why in a psr_err
+ * (status.h).  The library never prints, never ends the program and keeps no state of its own. */
+#ifndef PSRKIT_PSRKIT_H
+#define PSRKIT_PSRKIT_H
+
+#include <psrkit/accel.h>
+#include <psrkit/api.h>
+#include <psrkit/array.h>
+#include <psrkit/barycentre.h>
+#include <psrkit/beam.h>
+#include <psrkit/clean.h>
+#include <psrkit/compat.h>
+#include <psrkit/dada.h>
+#include <psrkit/ddplan.h>
+#include <psrkit/dedisp.h>
+#include <psrkit/delays.h>
+#include <psrkit/device.h>
+#include <psrkit/fake.h>
+#include <psrkit/fakevolt.h>
+#include <psrkit/fanout.h>
+#include <psrkit/inf.h>
+#include <psrkit/lists.h>
+#include <psrkit/mask.h>
+#include <psrkit/matched.h>
+#include <psrkit/measure.h>
+#include <psrkit/nibbles.h>
+#include <psrkit/number.h>
+#include <psrkit/obs.h>
+#include <psrkit/orbit.h>
+#include <psrkit/outfile.h>
+#include <psrkit/patch.h>
+#include <psrkit/planfile.h>
+#include <psrkit/pointing.h>
+#include <psrkit/psrfits.h>
+#include <psrkit/pulscan.h>
+#include <psrkit/resample.h>
+#include <psrkit/rng.h>
+#include <psrkit/series.h>
+#include <psrkit/signif.h>
+#include <psrkit/sigproc.h>
+#include <psrkit/singlepulse.h>
+#include <psrkit/source.h>
+#include <psrkit/spectrum.h>
+#include <psrkit/status.h>
+#include <psrkit/subband.h>
+#include <psrkit/zaplist.h>
+
+/* Of the headers.  A program built with these runs with any later library of the same major version
+ * (0: of the same minor version). */
+#define PSR_VERSION_MAJOR 0
+#define PSR_VERSION_MINOR 1
+#define PSR_VERSION_PATCH 0
+
+PSR_API_BEGIN
+
+/* Returned: the version of the library that runs, as "0.1.0"; static storage. */
+const char *psr_version(void);
+
+PSR_API_END
+#endif
