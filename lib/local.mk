@@ -117,6 +117,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/base/status.c \
 	lib/base/threads.h \
 	lib/base/units.h \
+	lib/base/utf8.c \
+	lib/base/utf8.h \
 	lib/base/version.c \
 	lib/beam/array.c \
 	lib/beam/beam.c \

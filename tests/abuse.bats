@@ -143,11 +143,15 @@ on_small_disk() {
     [ "$status" -eq 1 ] && [ -z "$output" ] || { echo "$output"; false; }
     command -v gnuplot >/dev/null || skip "gnuplot is not installed"
     for suffix in png svg eps; do
+        rm -f e.cand
         on_small_disk 20k gpudedisp -q -nobary -lodm 40 -numdms 40 -singlepulse -threshold 3 -nowrite -plot p.$suffix -o ../e "$g8"
         [ "$status" -eq 1 ] && [ -z "$output" ] || { echo "$output"; false; }
-        grep -qx "gpudedisp: p.$suffix: gnuplot could not write all of it" err
+        grep -qx "gpudedisp: p.$suffix: cannot write: No space left on device" err
+        [ -s e.cand ]
         on_small_disk 8k ddplan -d 500 -o p.$suffix
-        [ "$status" -eq 1 ] && [ -z "$output" ] || { echo "$output"; false; }
+        [ "$status" -eq 1 ] && [[ $output != *p.$suffix* ]] || { echo "$output"; false; }
+        grep -qx "ddplan: p.$suffix: cannot write: No space left on device" err
+        [[ $output == *"Low DM"* ]]
     done
 }
 

@@ -45,6 +45,7 @@ UNIT_TESTS = \
 	tests/t_fakevolt \
 	tests/t_fanout \
 	tests/t_gaps \
+	tests/t_gnuplot \
 	tests/t_inf \
 	tests/t_lists \
 	tests/t_mask \
@@ -116,6 +117,7 @@ EXTRA_DIST += \
 	tests/science/presto.txt \
 	tests/science/sensitivity.txt
 
+tests_t_gnuplot_SOURCES = tests/t_gnuplot.c $(tools_gnuplot)
 tests_t_pulseplot_SOURCES = tests/t_pulseplot.c $(tools_gnuplot) tools/common/pulseplot.c tools/common/pulseplot.h
 tests_t_numtext_SOURCES = tests/t_numtext.c tools/chi2sig/numtext.c tools/chi2sig/numtext.h
 
@@ -135,6 +137,7 @@ CLI_TESTS = \
 	tests/library.bats \
 	tests/man.bats \
 	tests/plan.bats \
+	tests/plots.bats \
 	tests/resume.bats \
 	tests/seeds.bats \
 	tests/subbands.bats

@@ -13,17 +13,27 @@ static bool is_png(const char *path)
     return fine;
 }
 
+static psr_status draw(const char *path, const struct pulseplot *w, psr_err *err)
+{
+    struct gnuplot g;
+    psr_status st = gnuplot_open(&g, path, err);
+    if (!st)
+        st = pulseplot_draw(&g, w, err);
+    gnuplot_abort(&g);
+    return st;
+}
+
 static void test_pictures(struct pulseplot *w, const char *path)
 {
     psr_err err = {0};
-    psr_status st = pulseplot_draw(path, w, &err);
+    psr_status st = draw(path, w, &err);
     ok(!st && is_png(path), "a picture of %zu events %s", w->nevents, err.msg);
     unlink(path);
     w->nevents = 0;
     w->best = NULL;
-    ok(!pulseplot_draw(path, w, &err) && is_png(path), "a picture of no events");
+    ok(!draw(path, w, &err) && is_png(path), "a picture of no events");
     unlink(path);
-    ok(pulseplot_draw(scratch("none/x.png"), w, &err) == PSR_EIO, "%s", err.msg);
+    ok(draw(scratch("none/x.png"), w, &err) == PSR_EIO, "%s", err.msg);
 }
 
 int main(void)
@@ -54,12 +64,12 @@ int main(void)
         skip("pictures", "no gnuplot");
     psr_err err;
     setenv("PATH", scratch_dir, 1);
-    ok(pulseplot_draw(path, &w, &err) == PSR_EUNSUPPORTED && access(path, F_OK) != 0,
-       "without gnuplot: %s", err.msg);
+    ok(draw(path, &w, &err) == PSR_EUNSUPPORTED && access(path, F_OK) != 0, "without gnuplot: %s",
+       err.msg);
     const char *fake = scratch("gnuplot");
     scratch_write_text(fake, "#!/bin/sh\necho it broke >&2\nexit 3\n");
-    ok(!chmod(fake, 0700) && pulseplot_draw(path, &w, &err) == PSR_EIO &&
-           strstr(err.msg, "gnuplot failed"),
+    ok(!chmod(fake, 0700) && draw(path, &w, &err) == PSR_EIO &&
+           strstr(err.msg, "gnuplot failed: it broke"),
        "gnuplot failing: %s", err.msg);
     free(e);
     return done_testing();

@@ -2,7 +2,7 @@
 
 tools_cppflags = $(AM_CPPFLAGS) -DPSRKIT_VERSION='"$(PACKAGE_VERSION)"'
 tools_shared = tools/common/cli.c tools/common/cli.h tools/common/cli_table.c tools/common/run.c tools/common/run.h
-tools_gnuplot = tools/common/gnuplot.c tools/common/gnuplot.h
+tools_gnuplot = tools/common/gnuplot.c tools/common/gnuplot.h tools/common/gnuplot_run.c tools/common/gnuplot_run.h
 
 bin_PROGRAMS += \
 	bin/chi2sig \

@@ -1,19 +1,23 @@
-/* gnuplot.h: plots drawn by a gnuplot at the other end of a pipe.
+/* gnuplot.h: plots drawn by gnuplot.
  *
- * A tool opens a plot, prints gnuplot commands and inline data to g.pipe, and closes it.  The
- * file takes its name only when gnuplot has ended well, so that no half-drawn plot stays. */
+ * gnuplot is given commands and data, and no name of a file: what it draws comes back through its
+ * standard output and takes its name when it is whole.  Of the environment it sees a few variables,
+ * and no settings of the user's. */
 #ifndef PSR_TOOLS_GNUPLOT_H
 #define PSR_TOOLS_GNUPLOT_H
 
-#include <psrkit/status.h>
+#include <psrkit/outfile.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <sys/types.h>
 
+struct gnuplot_terminal;
+
+/* Not open where it is all zeros. */
 struct gnuplot {
-    FILE *pipe; /* commands go here; the caller does not close it */
-    pid_t pid;
-    char *path, *part; /* the final name, and the one drawn to */
+    FILE *script; /* commands and inline data go here, between begin and end */
+    char *path;
+    psr_outfile *out;
+    const struct gnuplot_terminal *terminal;
 };
 
 /* What the suffixes of plot files are, for --help: "png, pdf, svg, eps or ps". */
@@ -21,21 +25,27 @@ extern const char gnuplot_suffixes[];
 
 bool gnuplot_has_suffix(const char *path);
 
-/* Starts gnuplot and chooses its terminal by the suffix of path.  SIGPIPE is ignored from now on.
- * Given:  path   ends in one of gnuplot_suffixes; width_in, height_in   size of the page in inches
- * Status: PSR_EINVAL for another suffix; PSR_EUNSUPPORTED where there is no gnuplot to run;
- *         PSR_EIO; PSR_ENOMEM.  On error nothing needs to be closed. */
-PSR_MUST_CHECK psr_status gnuplot_open(struct gnuplot *g, const char *path, double width_in,
-                                       double height_in, psr_err *err);
+/* Makes sure that there will be a plot before the work that it shows is done: runs gnuplot with the
+ * terminal that the suffix asks for, and begins the file.
+ * Given:  path   ends in one of gnuplot_suffixes
+ * Status: PSR_EINVAL for another suffix; PSR_EUNSUPPORTED where there is no gnuplot in PATH; PSR_EIO
+ *         where it fails; those of psr_outfile_create.  On error g is not open. */
+PSR_MUST_CHECK psr_status gnuplot_open(struct gnuplot *g, const char *path, psr_err *err);
 
-/* Prints text as a string in gnuplot's single quotes, which no character of it can leave. */
-void gnuplot_quote(struct gnuplot *g, const char *text);
+/* Begins the script, of a page of so many inches.  Status: PSR_EIO */
+PSR_MUST_CHECK psr_status gnuplot_begin(struct gnuplot *g, double width_in, double height_in,
+                                        psr_err *err);
 
-/* Ends gnuplot and gives the file its name; g is done with whatever the status.
- * Status: PSR_EIO where gnuplot failed or the file cannot be renamed. */
-PSR_MUST_CHECK psr_status gnuplot_close(struct gnuplot *g, psr_err *err);
+/* Prints text as a string of gnuplot's, taken literally: every text that does not stand in the
+ * source goes through here.  Whatever the text, gnuplot reads letters, digits, blanks and
+ * octal escapes; control characters and what is no UTF-8 become '?'. */
+void gnuplot_text(struct gnuplot *g, const char *text);
 
-/* Ends gnuplot and removes what it has drawn. */
+/* Draws, and gives the file its name; g is not open then, whatever the status.
+ * Status: PSR_EIO where gnuplot fails or a signal comes; those of psr_outfile_commit */
+PSR_MUST_CHECK psr_status gnuplot_end(struct gnuplot *g, psr_err *err);
+
+/* Gives up the plot; fine where g is not open. */
 void gnuplot_abort(struct gnuplot *g);
 
 #endif

@@ -1,6 +1,5 @@
 #include "planeplot.h"
 
-#include "gnuplot.h"
 #include <math.h>
 #include <psrkit/matched.h>
 #include <stdio.h>
@@ -106,31 +105,29 @@ static const char style[] =
     "set cblabel 'matched power, in means of noise'\n"
     "set xlabel 'mean frequency r (bins)'\nset ylabel 'drift z (bins)'\n";
 
-psr_status planeplot_draw(const struct planeplot *p, const char *path, psr_err *err)
+psr_status planeplot_draw(const struct planeplot *p, struct gnuplot *g, psr_err *err)
 {
-    struct gnuplot g;
     if (!p->power)
         return PSR_OK;
-    psr_status st = gnuplot_open(&g, path, WIDTH_IN, HEIGHT_IN, err);
+    psr_status st = gnuplot_begin(g, WIDTH_IN, HEIGHT_IN, err);
     if (st != PSR_OK)
         return st;
-    fputs(style, g.pipe);
-    put_plane(g.pipe, p);
-    fprintf(g.pipe, "set title ");
-    gnuplot_quote(&g, p->title);
-    fprintf(g.pipe,
-            " noenhanced\nset format x '%%.0f'\nset xrange [%.9g:%.9g]\nset yrange [%.9g:%.9g]\n",
+    fputs(style, g->script);
+    put_plane(g->script, p);
+    fprintf(g->script, "set title ");
+    gnuplot_text(g, p->title);
+    fprintf(g->script, "\nset format x '%%.0f'\nset xrange [%.9g:%.9g]\nset yrange [%.9g:%.9g]\n",
             p->rlo, p->rlo + p->dr * (double)(p->nr - 1), p->zlo,
             p->zlo + p->dz * (double)(p->nz - 1));
-    put_box(g.pipe, p, p->z < 0 ? -1 : 1);
+    put_box(g->script, p, p->z < 0 ? -1 : 1);
     if (p->twice)
-        put_box(g.pipe, p, p->z < 0 ? 1 : -1);
-    fprintf(g.pipe, "$here << EOD\n%.9g %.9g\nEOD\n", p->r, p->z);
-    fprintf(g.pipe,
+        put_box(g->script, p, p->z < 0 ? 1 : -1);
+    fprintf(g->script, "$here << EOD\n%.9g %.9g\nEOD\n", p->r, p->z);
+    fprintf(g->script,
             "plot $plane matrix using (%.9g+$1*%.9g):(%.9g+$2*%.9g):3 with image, "
             "$here using 1:2 with points pt 6 ps 3 lw 2 lc rgb '#6fd0ff'\n",
             p->rlo, p->dr, p->zlo, p->dz);
-    return gnuplot_close(&g, err);
+    return gnuplot_end(g, err);
 }
 
 void planeplot_release(struct planeplot *p)

@@ -3,6 +3,7 @@
 #ifndef PLANEPLOT_H
 #define PLANEPLOT_H
 
+#include "gnuplot.h"
 #include <psrkit/accel.h>
 #include <psrkit/pulscan.h>
 
@@ -23,9 +24,11 @@ PSR_MUST_CHECK psr_status planeplot_keep(struct planeplot *p, psr_pulscan *plan,
                                          const struct psr_accel_cand *cand, double tobs_s,
                                          const char *name, psr_err *err);
 
-/* Draws with gnuplot, in the format that the suffix of path says; without a candidate there is
- * nothing to draw, and no picture. */
-PSR_MUST_CHECK psr_status planeplot_draw(const struct planeplot *p, const char *path, psr_err *err);
+/* Draws, into a plot that is open; it is the caller's to abort on error.  Without a candidate there
+ * is nothing to draw, and no picture.
+ * Status: those of gnuplot_begin and gnuplot_end */
+PSR_MUST_CHECK psr_status planeplot_draw(const struct planeplot *p, struct gnuplot *g,
+                                         psr_err *err);
 
 void planeplot_release(struct planeplot *p);
 

@@ -1,6 +1,5 @@
 #include "pulseplot.h"
 
-#include "gnuplot.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,9 +108,9 @@ static void put_title(struct gnuplot *g, const struct pulseplot *w, size_t drawn
                  "   best: S/N %.1f at %.4f s, DM %.6g pc/cm^3, width %.4g ms", e->snr,
                  time_of(w, e), w->dm[e->trial], 1e3 * seconds_of(w, e, e->width));
     }
-    fprintf(g->pipe, "set label 1 ");
-    gnuplot_quote(g, text);
-    fprintf(g->pipe, " noenhanced at screen 0.06,0.972 left textcolor rgb '#222222'\n");
+    fprintf(g->script, "set label 1 ");
+    gnuplot_text(g, text);
+    fprintf(g->script, " at screen 0.06,0.972 left textcolor rgb '#222222'\n");
 }
 
 struct panel {
@@ -132,7 +131,7 @@ static void put_panel(FILE *f, const struct panel *p)
 static void put_script(struct gnuplot *g, const struct pulseplot *w,
                        const struct psr_event *const *drawn, size_t n)
 {
-    FILE *f = g->pipe;
+    FILE *f = g->script;
     struct axes a = find_axes(w, drawn, n);
     const struct panel panels[] = {
         {"set lmargin at screen 0.06; set rmargin at screen 0.975; set tmargin at screen 0.94; "
@@ -154,20 +153,19 @@ static void put_script(struct gnuplot *g, const struct pulseplot *w,
     fprintf(f, "unset multiplot\n");
 }
 
-psr_status pulseplot_draw(const char *path, const struct pulseplot *what, psr_err *err)
+psr_status pulseplot_draw(struct gnuplot *g, const struct pulseplot *what, psr_err *err)
 {
     size_t n = what->nevents;
-    struct gnuplot g;
     const struct psr_event **sorted = malloc((n + 1) * sizeof *sorted);
     if (!sorted)
         return psr_fail_nomem(err, "a plot", (double)n * sizeof *sorted);
     for (size_t k = 0; k < n; k++)
         sorted[k] = &what->events[k];
     qsort(sorted, n, sizeof *sorted, compare_events);
-    psr_status st = gnuplot_open(&g, path, WIDTH_IN, HEIGHT_IN, err);
+    psr_status st = gnuplot_begin(g, WIDTH_IN, HEIGHT_IN, err);
     if (!st) {
-        put_script(&g, what, sorted, n < MAX_POINTS ? n : MAX_POINTS);
-        st = gnuplot_close(&g, err);
+        put_script(g, what, sorted, n < MAX_POINTS ? n : MAX_POINTS);
+        st = gnuplot_end(g, err);
     }
     free(sorted);
     return st;

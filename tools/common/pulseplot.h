@@ -3,6 +3,7 @@
 #ifndef PULSEPLOT_H
 #define PULSEPLOT_H
 
+#include "gnuplot.h"
 #include <psrkit/singlepulse.h>
 
 struct pulseplot {
@@ -17,10 +18,10 @@ struct pulseplot {
     double start_s, end_s; /* time axis; equal: as the events need */
 };
 
-/* Draws with gnuplot, in the format that the suffix of path says.  Of more than 50000 events the
- * best are drawn, and the picture says so.
- * Status: those of gnuplot_open and gnuplot_close; PSR_ENOMEM. */
-PSR_MUST_CHECK psr_status pulseplot_draw(const char *path, const struct pulseplot *what,
+/* Draws, into a plot that is open; it is the caller's to abort on error.  Of more than 50000 events
+ * the best are drawn, and the picture says so.
+ * Status: those of gnuplot_begin and gnuplot_end; PSR_ENOMEM. */
+PSR_MUST_CHECK psr_status pulseplot_draw(struct gnuplot *g, const struct pulseplot *what,
                                          psr_err *err);
 
 #endif

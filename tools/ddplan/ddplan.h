@@ -3,6 +3,7 @@
 #define PSR_TOOLS_DDPLAN_H
 
 #include "tools/common/cli.h"
+#include "tools/common/gnuplot.h"
 
 #include <psrkit/ddplan.h>
 #include <stdbool.h>
@@ -75,8 +76,8 @@ double ddplan_cost_seconds(const struct ddplan_cost *cost);
 void ddplan_print_json(const struct ddplan_options *o, const struct psr_ddplan *plan,
                        const struct ddplan_cost *cost);
 
-/* The smearing against DM to o->plot.  Status: those of gnuplot_open and gnuplot_close. */
-PSR_MUST_CHECK psr_status ddplan_draw(const struct ddplan_options *o, const struct psr_ddplan *plan,
-                                      psr_err *err);
+/* Draws the smearing against DM into a plot that is open; it is the caller's to abort on error.
+ * Status: those of gnuplot_begin and gnuplot_end. */
+PSR_MUST_CHECK psr_status ddplan_draw(struct gnuplot *g, const struct psr_ddplan *p, psr_err *err);
 
 #endif

@@ -49,34 +49,37 @@ static psr_status write_plan(const struct ddplan_options *o, const struct psr_dd
 static void print_text(const struct ddplan_options *o, const struct psr_ddplan *plan,
                        const struct ddplan_cost *cost)
 {
-    if (o->files.n)
-        ddplan_print_observation(o);
-    ddplan_print_plan(plan);
-    if (cost)
-        ddplan_print_cost(cost);
+    if (o->script)
+        ddplan_print_script(o, plan);
+    else if (o->json)
+        ddplan_print_json(o, plan, cost);
+    else {
+        if (o->files.n)
+            ddplan_print_observation(o);
+        ddplan_print_plan(plan);
+        if (cost)
+            ddplan_print_cost(cost);
+    }
 }
 
+/* The plot comes last: where it fails, the plan is there. */
 static psr_status put_out(const struct ddplan_options *o, const struct psr_ddplan *plan,
                           psr_err *err)
 {
     struct ddplan_cost cost;
+    struct gnuplot plot = {0};
     bool plan_to_stdout = o->plan && !strcmp(o->plan, "-");
-    psr_status st = PSR_OK;
-    if (o->cost)
+    psr_status st = o->plot ? gnuplot_open(&plot, o->plot, err) : PSR_OK;
+    if (st == PSR_OK && o->cost)
         st = ddplan_cost_of(&cost, o, plan, err);
     if (st == PSR_OK && o->plan)
         st = write_plan(o, plan, err);
-    if (st == PSR_OK && o->plot)
-        st = ddplan_draw(o, plan, err);
-    if (st != PSR_OK || plan_to_stdout)
-        return st;
-    if (o->script)
-        ddplan_print_script(o, plan);
-    else if (o->json)
-        ddplan_print_json(o, plan, o->cost ? &cost : NULL);
-    else
+    if (st == PSR_OK && !plan_to_stdout)
         print_text(o, plan, o->cost ? &cost : NULL);
-    return PSR_OK;
+    if (st == PSR_OK && o->plot)
+        st = ddplan_draw(&plot, plan, err);
+    gnuplot_abort(&plot);
+    return st;
 }
 
 int main(int argc, char **argv)

@@ -1,7 +1,5 @@
 #include "ddplan.h"
 
-#include "tools/common/gnuplot.h"
-
 #include <math.h>
 
 /* Each term of the smearing is one curve, in DDplan.py's colours.  Curves break between the lines
@@ -130,23 +128,22 @@ static void send_title(FILE *to, const struct psr_ddplan *p)
     fprintf(to, "\"\n");
 }
 
-psr_status ddplan_draw(const struct ddplan_options *o, const struct psr_ddplan *p, psr_err *err)
+psr_status ddplan_draw(struct gnuplot *g, const struct psr_ddplan *p, psr_err *err)
 {
-    struct gnuplot g;
-    psr_status st = gnuplot_open(&g, o->plot, 10, 6.5, err);
+    psr_status st = gnuplot_begin(g, 10, 6.5, err);
     if (st != PSR_OK)
         return st;
-    send_data(g.pipe, p);
-    send_ranges(g.pipe, p);
-    send_lines(g.pipe, p);
-    send_title(g.pipe, p);
-    fprintf(g.pipe, "set xlabel 'Dispersion measure (pc cm^{-3})'\nset ylabel 'Smearing (ms)'\n"
-                    "set key below horizontal samplen 2\nset tics out nomirror\n"
-                    "set border 3 lc rgb '#808080'\nset format y '%%g'\n"
-                    "set encoding utf8\nplot ");
+    FILE *to = g->script;
+    send_data(to, p);
+    send_ranges(to, p);
+    send_lines(to, p);
+    send_title(to, p);
+    fprintf(to, "set xlabel 'Dispersion measure (pc cm^{-3})'\nset ylabel 'Smearing (ms)'\n"
+                "set key below horizontal samplen 2\nset tics out nomirror\n"
+                "set border 3 lc rgb '#808080'\nset format y '%%g'\nplot ");
     for (int c = 0; c < count_curves(p); c++)
-        fprintf(g.pipe, "%s$smearing using 1:%d with lines %s title '%s'", c ? ", " : "", c + 2,
+        fprintf(to, "%s$smearing using 1:%d with lines %s title '%s'", c ? ", " : "", c + 2,
                 curves[c].style, curves[c].title);
-    fprintf(g.pipe, "\n");
-    return gnuplot_close(&g, err);
+    fprintf(to, "\n");
+    return gnuplot_end(g, err);
 }

@@ -107,6 +107,7 @@ struct accel_job {
     int nbatch, filling;
     struct accel_batch *loaded; /* read, and not searched yet; NULL: none */
 
+    struct gnuplot plot;
     struct planeplot plane; /* of the best candidate, with -plot */
     psr_outfile *table;     /* of -csv and -json; NULL otherwise */
     size_t nfailed, nsearched, ncand;

@@ -88,6 +88,8 @@ static psr_status prepare(struct accel_job *j)
     if (o->wmax > 0 && !o->quiet)
         cli_note(&j->tool, "-wmax is not used: boxes see drifts that drift themselves");
     psr_status st = check_outdir(j);
+    if (st == PSR_OK && o->plot)
+        st = gnuplot_open(&j->plot, o->plot, &j->err);
     if (st == PSR_OK && o->zaplist)
         st = psr_zaplist_read(&j->zaplist, o->zaplist, &j->err);
     if (st == PSR_OK && (o->csv || o->json))
@@ -123,12 +125,13 @@ static psr_status run(struct accel_job *j, char **path, size_t npath)
     if (st == PSR_OK && !run_stop_signal())
         accel_drain(j);
     run_progress_end(&j->progress);
-    if (st == PSR_OK && j->opt.plot && !run_stop_signal())
-        st = planeplot_draw(&j->plane, j->opt.plot, &j->err);
     if (st == PSR_OK && j->table && !run_stop_signal()) {
         st = psr_outfile_commit(j->table, &j->err);
         j->table = NULL;
     }
+    /* After the results, which a plot that fails leaves as they are. */
+    if (st == PSR_OK && j->opt.plot && !run_stop_signal())
+        st = planeplot_draw(&j->plane, &j->plot, &j->err);
     if (st == PSR_OK && j->opt.verbose)
         print_account(j);
     return st;
@@ -138,6 +141,7 @@ static void release(struct accel_job *j)
 {
     accel_plan_release(j);
     psr_outfile_abort(j->table);
+    gnuplot_abort(&j->plot);
     psr_zaplist_clear(&j->zaplist);
     planeplot_release(&j->plane);
     accel_release_names(j);

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Boxcars of one pulse at neighbouring trials overlap or nearly do. */
 enum { TIME_TOL_SAMPLES = 3, TRIAL_TOL = 3, NAME_BYTES = 4096 };
@@ -16,6 +15,13 @@ enum { TIME_TOL_SAMPLES = 3, TRIAL_TOL = 3, NAME_BYTES = 4096 };
 struct clock {
     size_t *scale; /* [ndm] ticks in a sample of each trial */
     double tsamp_s;
+};
+
+struct gpudedisp_found {
+    struct clock clock;
+    struct psr_event *event; /* [nevent] of all trials, by trial */
+    struct psr_cluster *cluster;
+    size_t nevent, ncluster;
 };
 
 static int64_t common_divisor(int64_t a, int64_t b)
@@ -89,77 +95,78 @@ static void append_events(const struct gpudedisp_line *l, struct psr_event *all,
 }
 
 /* All events of all trials, by trial. */
-static psr_status collect_events(struct gpudedisp_job *j, struct psr_event **all, size_t *n)
+static psr_status collect_events(struct gpudedisp_job *j, struct gpudedisp_found *found)
 {
     const struct psr_event *event;
     size_t total = 0;
     for (const struct gpudedisp_line *l = j->line; l < j->line + j->nline; l++)
         for (size_t i = 0; i < l->ndm; i++)
             total += psr_singlepulse_events(l->pulses, i, &event);
-    *n = 0;
-    *all = malloc((total ? total : 1) * sizeof **all);
-    if (!*all)
-        return psr_fail_nomem(&j->err, "the events", (double)total * sizeof **all);
+    found->event = malloc((total ? total : 1) * sizeof *found->event);
+    if (!found->event)
+        return psr_fail_nomem(&j->err, "the events", (double)total * sizeof *found->event);
     for (size_t k = 0; k < j->nline; k++)
-        append_events(&j->line[k], *all, n);
+        append_events(&j->line[k], found->event, &found->nevent);
     return PSR_OK;
 }
 
-static psr_status draw_events(struct gpudedisp_job *j, const struct clock *clock,
-                              const struct psr_event *event, size_t n,
-                              const struct psr_cluster *best)
+static void forget_events(struct gpudedisp_job *j)
+{
+    if (j->found) {
+        free(j->found->clock.scale);
+        free(j->found->event);
+        free(j->found->cluster);
+    }
+    free(j->found);
+    j->found = NULL;
+}
+
+static psr_status draw_events(struct gpudedisp_job *j, const struct gpudedisp_found *found)
 {
     double end_s = 0;
     for (const struct gpudedisp_line *l = j->line; l < j->line + j->nline; l++)
         end_s = fmax(end_s, (double)l->nout * gpudedisp_line_tsamp_s(j, l));
-    return pulseplot_draw(j->opt.plot,
+    return pulseplot_draw(&j->plot,
                           &(struct pulseplot){.title = gpudedisp_input_name(j),
-                                              .events = event,
-                                              .nevents = n,
-                                              .best = best,
+                                              .events = found->event,
+                                              .nevents = found->nevent,
+                                              .best = found->ncluster ? found->cluster : NULL,
                                               .dm = j->dm,
                                               .ndm = j->ndm,
-                                              .scale = clock->scale,
-                                              .tsamp_s = clock->tsamp_s,
+                                              .scale = found->clock.scale,
+                                              .tsamp_s = found->clock.tsamp_s,
                                               .end_s = end_s},
                           &j->err);
 }
 
 psr_status gpudedisp_write_events(struct gpudedisp_job *j)
 {
-    struct clock clock = {0};
-    struct psr_event *event = NULL;
-    struct psr_cluster *cluster = NULL;
-    size_t nevent, ncluster;
-    psr_status st = make_clock(j, &clock);
+    struct gpudedisp_found *found = j->found = calloc(1, sizeof *found);
+    if (!found)
+        return psr_fail_nomem(&j->err, "the events", sizeof *found);
+    psr_status st = make_clock(j, &found->clock);
     if (st == PSR_OK)
-        st = collect_events(j, &event, &nevent);
+        st = collect_events(j, found);
     if (st == PSR_OK)
-        st = psr_cluster_events(event, nevent, clock.scale, TIME_TOL_SAMPLES, TRIAL_TOL, &cluster,
-                                &ncluster, &j->err);
+        st = psr_cluster_events(found->event, found->nevent, found->clock.scale, TIME_TOL_SAMPLES,
+                                TRIAL_TOL, &found->cluster, &found->ncluster, &j->err);
     bool each = strcmp(j->opt.root, "-") != 0;
     for (const struct gpudedisp_line *l = j->line; each && l < j->line + j->nline; l++)
         for (size_t i = 0; st == PSR_OK && i < l->ndm; i++)
             st = write_singlepulse(j, l, i);
     if (st == PSR_OK)
-        st = write_clusters(j, &clock, cluster, ncluster);
-    if (st == PSR_OK)
-        st = outset_settle(&j->events, &j->err);
-    if (st == PSR_OK && j->opt.plot)
-        st = draw_events(j, &clock, event, nevent, ncluster ? cluster : NULL);
-    j->drawn = st == PSR_OK && j->opt.plot;
-    free(clock.scale);
-    free(event);
-    free(cluster);
-    return st;
+        st = write_clusters(j, &found->clock, found->cluster, found->ncluster);
+    return st == PSR_OK ? outset_settle(&j->events, &j->err) : st;
 }
 
 psr_status gpudedisp_name_events(struct gpudedisp_job *j, psr_status st)
 {
     if (st == PSR_OK)
-        return outset_commit(&j->events, &j->err);
-    outset_abort(&j->events);
-    if (j->drawn)
-        unlink(j->opt.plot);
+        st = outset_commit(&j->events, &j->err);
+    else
+        outset_abort(&j->events);
+    if (st == PSR_OK && j->opt.plot)
+        st = draw_events(j, j->found);
+    forget_events(j);
     return st;
 }

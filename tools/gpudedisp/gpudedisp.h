@@ -5,6 +5,7 @@
 #include "options.h"
 #include "outset.h"
 #include "subbands.h"
+#include "tools/common/gnuplot.h"
 #include <psrkit/barycentre.h>
 #include <psrkit/compat.h>
 #include <psrkit/fanout.h>
@@ -85,7 +86,8 @@ struct gpudedisp_job {
     psr_fanout *fan;
     psr_series *series; /* of all lines; NULL with -nowrite */
     struct outset events;
-    bool drawn; /* the plot is there */
+    struct gpudedisp_found *found; /* what the plot will show */
+    struct gnuplot plot;
 
     uint64_t input_digest;         /* of the input files */
     struct timespec input_changed; /* when the youngest of them was written */
@@ -264,9 +266,9 @@ PSR_MUST_CHECK psr_status gpudedisp_bary_span(struct gpudedisp_job *j, struct gp
 /* One line on standard error. */
 void gpudedisp_bary_account(const struct gpudedisp_job *j, const struct gpudedisp_line *l);
 
-/* Writes ROOT_DMxx.singlepulse and ROOT.cand under temporary names, and draws the plot; and gives
- * the files their names where st, that of what came since, is PSR_OK, or else removes all.  Returned
- * by the second: st, or what failed. */
+/* Writes ROOT_DMxx.singlepulse and ROOT.cand under temporary names; and gives the files their names
+ * where st, that of what came since, is PSR_OK, or else removes all.  Then it draws the plot: one
+ * that fails costs nothing but itself.  Returned by the second: st, or what failed. */
 PSR_MUST_CHECK psr_status gpudedisp_write_events(struct gpudedisp_job *j);
 PSR_MUST_CHECK psr_status gpudedisp_name_events(struct gpudedisp_job *j, psr_status st);
 

@@ -116,7 +116,9 @@ static psr_status create_series(struct gpudedisp_job *j)
 {
     const struct gpudedisp_options *o = &j->opt;
     struct psr_series_desc desc;
-    psr_status st = gpudedisp_describe_series(j, &desc);
+    psr_status st = o->plot ? gnuplot_open(&j->plot, o->plot, &j->err) : PSR_OK;
+    if (st == PSR_OK)
+        st = gpudedisp_describe_series(j, &desc);
     if (st == PSR_OK && !o->nowrite)
         return psr_series_create(&j->series, &desc, &j->err);
     if (st != PSR_OK || !o->singlepulse || !strcmp(o->root, "-"))
@@ -179,6 +181,7 @@ void gpudedisp_release(struct gpudedisp_job *j)
     }
     psr_series_abort(j->series);
     outset_abort(&j->events);
+    gnuplot_abort(&j->plot);
     psr_fanout_destroy(j->fan);
     psr_source_close(j->source);
     psr_clean_destroy(j->clean);

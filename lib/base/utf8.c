@@ -1,0 +1,18 @@
+#include "utf8.h"
+
+#include <stdbool.h>
+
+size_t psr_utf8_length(const char *text)
+{
+    static const unsigned least[5] = {0, 0, 0x80, 0x800, 0x10000};
+    const unsigned char *at = (const unsigned char *)text, c = *at;
+    const size_t n = c < 0x80 ? 1 : c >> 5 == 6 ? 2 : c >> 4 == 14 ? 3 : c >> 3 == 30 ? 4 : 0;
+    unsigned code = n > 1 ? c & (0x7f >> n) : c;
+    for (size_t k = 1; k < n; k++) {
+        if (at[k] >> 6 != 2)
+            return 0;
+        code = code << 6 | (at[k] & 0x3f);
+    }
+    const bool none = code >= 0x110000 || code >> 11 == 0x1b || (code & 0xfffe) == 0xfffe;
+    return none || code < least[n] ? 0 : n;
+}
