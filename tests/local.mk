@@ -139,6 +139,7 @@ CLI_TESTS = \
 	tests/plan.bats \
 	tests/plots.bats \
 	tests/resume.bats \
+	tests/scripts.bats \
 	tests/seeds.bats \
 	tests/subbands.bats
 

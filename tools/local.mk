@@ -27,6 +27,8 @@ bin_ddplan_CPPFLAGS = $(tools_cppflags)
 bin_ddplan_SOURCES = \
 	$(tools_gnuplot) \
 	$(tools_shared) \
+	tools/common/quote.c \
+	tools/common/quote.h \
 	tools/ddplan/cost.c \
 	tools/ddplan/ddplan.h \
 	tools/ddplan/json.c \
@@ -42,6 +44,8 @@ bin_fakebin_SOURCES = \
 	$(tools_shared) \
 	tools/common/guard.c \
 	tools/common/guard.h \
+	tools/common/quote.c \
+	tools/common/quote.h \
 	tools/fakebin/add.c \
 	tools/fakebin/fakebin.h \
 	tools/fakebin/main.c \

@@ -1,6 +1,6 @@
 #include "ddplan.h"
 
-#include "tools/common/gnuplot.h"
+#include "tools/common/quote.h"
 
 #include <math.h>
 #include <psrkit/planfile.h>
@@ -144,20 +144,6 @@ static char *plot_name(const struct cli *tool, const char *name)
     return path;
 }
 
-static char *join_words(const struct cli *tool, int argc, char **argv)
-{
-    size_t n = strlen(tool->name) + 1;
-    for (int i = 1; i < argc; i++)
-        n += strlen(argv[i]) + 1;
-    char *text = calloc(n, 1);
-    if (!text)
-        cli_usage_error(tool, "no memory for the command line");
-    strcat(text, tool->name);
-    for (int i = 1; i < argc; i++)
-        strcat(strcat(text, " "), argv[i]);
-    return text;
-}
-
 /* Operands, then flags, then what depends on both. */
 static psr_status settle(struct ddplan_options *o, const struct cli *tool, psr_err *err)
 {
@@ -194,7 +180,9 @@ psr_status ddplan_options_parse(struct ddplan_options *o, struct cli *tool, int 
         .options = table.option,
         .noptions = table.n,
     };
-    o->command = join_words(tool, argc, argv);
+    o->command = quote_command(tool->name, argc, argv);
+    if (!o->command)
+        return psr_fail_nomem(err, "the command line", argc);
     int noperands = cli_parse(tool, argc, argv);
     check_combinations(o, tool, argc);
     o->plot = o->draw ? plot_name(tool, o->draw) : NULL;

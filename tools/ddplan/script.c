@@ -1,19 +1,17 @@
 #include "ddplan.h"
 
+#include "tools/common/quote.h"
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
-/* text as one word of the shell. */
-static void print_quoted(const char *text)
+/* Prints a name as a word.  One that begins with a dash would be an option; "-" alone is standard
+ * input. */
+static void print_name(const char *name)
 {
-    putchar('\'');
-    for (; *text; text++)
-        if (*text == '\'')
-            printf("'\\''");
-        else
-            putchar(*text);
-    putchar('\'');
+    char path[PATH_MAX + 2];
+    snprintf(path, sizeof path, "%s%s", name[0] == '-' && name[1] ? "./" : "", name);
+    quote_print(stdout, path);
 }
 
 /* The start of output names: the first file's, without its folder and suffix. */
@@ -25,9 +23,10 @@ static void print_root(const char *file)
     char *dot = strrchr(root, '.');
     if (dot && dot != root)
         *dot = 0;
-    print_quoted(strcmp(root, "-") != 0 ? root : "ddplan");
+    print_name(strcmp(root, "-") != 0 ? root : "ddplan");
 }
 
+/* The command is one line, whatever was given: a comment ends with it. */
 static void print_head(const struct ddplan_options *o)
 {
     printf("#!/bin/sh\n# %s\n", o->command);
@@ -35,13 +34,13 @@ static void print_head(const struct ddplan_options *o)
         printf("# Usage: sh SCRIPT FILE...\n"
                "set -e\n"
                "test $# -gt 0 || { echo \"usage: $0 FILE...\" >&2; exit 2; }\n"
-               "root=$(basename \"$1\")\nroot=${root%%.*}\n");
+               "root=$(basename -- \"$1\")\nroot=${root%%.*}\n");
         return;
     }
     printf("set -e\nset --");
     for (size_t i = 0; i < o->files.n; i++) {
         putchar(' ');
-        print_quoted(o->files.text[i]);
+        print_name(o->files.text[i]);
     }
     printf("\nroot=");
     print_root(o->files.text[0]);

@@ -1,28 +1,12 @@
 /* fakebin: synthetic observations. */
 #include "fakebin.h"
 
+#include "tools/common/quote.h"
 #include "tools/common/run.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* The command line, for the truth table. */
-static char *join_words(int argc, char **argv)
-{
-    size_t n = 1;
-    for (int i = 0; i < argc; i++)
-        n += strlen(argv[i]) + 3;
-    char *text = malloc(n), *at = text;
-    for (int i = 0; text && i < argc; i++) {
-        bool quoted = strpbrk(argv[i], " \t\"") != NULL;
-        at += sprintf(at, "%s%s%s%s", i ? " " : "", quoted ? "'" : "", argv[i], quoted ? "'" : "");
-    }
-    for (char *c = text; c && *c; c++)
-        if (*c == '\n')
-            *c = ' ';
-    return text;
-}
 
 static size_t rows_of_block(const struct fakebin_job *j)
 {
@@ -85,7 +69,7 @@ static psr_status run(struct fakebin_job *j)
 
 int main(int argc, char **argv)
 {
-    struct fakebin_job job = {.command = join_words(argc, argv)};
+    struct fakebin_job job = {.command = quote_command("fakebin", argc, argv)};
     fakebin_options_parse(&job.opt, &job.tool, argc, argv);
     if (!job.opt.output && isatty(STDOUT_FILENO))
         cli_usage_error(&job.tool, "standard output is a terminal: redirect it, or give -o FILE");
