@@ -349,8 +349,17 @@ else
 check_seeds_gpu = echo 'SKIP: check-seeds: this build is without CUDA: NO test of a GPU was run'
 endif
 %.seeds: %
-	@$(AM_TESTS_ENVIRONMENT) SEEDS='$(SEEDS)' FIRST_SEED='$(FIRST_SEED)' $(srcdir)/tests/check_seeds.sh ./$<
+	@$(AM_TESTS_ENVIRONMENT) SEEDS='$(SEEDS)' FIRST_SEED='$(FIRST_SEED)' $(srcdir)/tests/check_seeds.sh $<
 .PHONY: check-seeds
+
+# Changes the library at random places and counts what the tests notice: tests/mutate.sh [-s SEED] [-n COUNT].
+dist_noinst_SCRIPTS += tests/mutate.sh
+EXTRA_DIST += tests/mutate/equivalent.txt tests/mutate/places.py tests/mutate/reach.py
+list-tests:
+	@printf '%s\n' $(TESTS)
+%.run: %
+	@$(AM_TESTS_ENVIRONMENT) $(if $(filter %.bats,$<),$(BATS) --tap) $<
+.PHONY: list-tests
 
 # Programs that print a figure of speed beside a ceiling measured in the same run.
 BENCHES = \
