@@ -29,6 +29,7 @@ UNIT_TESTS = \
 	tests/t_base \
 	tests/t_beam \
 	tests/t_beam_theorem \
+	tests/t_block_sums \
 	tests/t_clean \
 	tests/t_clean_series \
 	tests/t_cluster \

@@ -108,22 +108,35 @@ static void make_trial(struct trial *c, uint64_t *random)
         c->x[k] = (float)tap_between(random, -1000, 1000);
 }
 
+/* The next piece to push: of any length, of few samples, or up to where the next bin is added or
+ * removed. */
+static size_t choose_piece(const struct trial *c, const struct bins *b, uint64_t *random,
+                           size_t done)
+{
+    size_t unit = c->desc.presto_block ? c->desc.presto_block : 1, left = (c->n - done) / unit;
+    size_t most = tap_random(random) % 3 ? left : left < 9 ? left : 9;
+    int k = 0;
+    while (k < b->n && b->at[k] <= (int64_t)done)
+        k++;
+    if (unit == 1 && k < b->n && b->at[k] <= (int64_t)c->n && tap_random(random) % 2)
+        return (size_t)b->at[k] - done;
+    return unit * (size_t)tap_between(random, 0, (int64_t)most);
+}
+
 /* Pushes the series in random pieces and gathers what comes, out [nseries][room]. */
-static bool run_trial(const struct trial *c, uint64_t *random, float *out, size_t room, size_t *n,
-                      int64_t *net)
+static bool run_trial(const struct trial *c, const struct bins *b, uint64_t *random, float *out,
+                      size_t room, size_t *n, int64_t *net)
 {
     psr_resample *p;
     psr_err err;
-    size_t unit = c->desc.presto_block ? c->desc.presto_block : 1, done = 0;
+    size_t done = 0;
     int64_t added, removed;
     *n = 0;
     if (psr_resample_create(&p, &c->desc, &err))
         return false;
     bool good = true;
     while (good && done < c->n) {
-        size_t left = (c->n - done) / unit;
-        size_t most = tap_random(random) % 3 ? left : left < 9 ? left : 9;
-        size_t piece = unit * (size_t)tap_between(random, 0, (int64_t)most), got = 0;
+        size_t piece = choose_piece(c, b, random, done), got = 0;
         size_t stride = psr_resample_room(p, piece);
         float *x = malloc(c->desc.nseries * stride * sizeof *x);
         for (size_t i = 0; x && i < c->desc.nseries; i++)
@@ -154,7 +167,7 @@ static void test_random(uint64_t *random)
         int64_t net = 0;
         float *got = malloc(c.desc.nseries * room * sizeof *got);
         float *want = malloc(room * sizeof *want);
-        same &= c.x && got && want && run_trial(&c, random, got, room, &n, &net);
+        same &= c.x && got && want && run_trial(&c, &bins, random, got, room, &n, &net);
         for (size_t i = 0; same && i < c.desc.nseries; i++) {
             size_t m = resample_naively(&bins, c.x, i, c.n, c.desc.presto_block, want);
             same &= m == n && !memcmp(want, got + i * room, n * sizeof *want);

@@ -147,6 +147,31 @@ static void test_round_trips(uint64_t *seed)
     judge(&back, 1e-11, "sigma -> power -> sigma");
 }
 
+/* Whatever p is: a power, whose smaller tail is p again, or one too small for a double. */
+static void test_any_p(uint64_t *seed)
+{
+    struct worst back = {0}, small = {0};
+    for (int i = 0; i < 20000; i++) {
+        double dof = log_uniform(seed, 1, 1e8);
+        struct psr_logp p = psr_logp_from_sf(-log_uniform(seed, 1e-22, 1e13));
+        if (i % 2)
+            p = (struct psr_logp){p.ln_cdf, p.ln_sf};
+        if (isinf(p.ln_sf) || isinf(p.ln_cdf))
+            continue;
+        double power = psr_chi2_threshold(p, dof);
+        struct psr_logp q = psr_chi2_logp(fmax(power, 1e-290), dof);
+        if (!(power < 1e-290))
+            keep_worst(&back,
+                       p.ln_sf < p.ln_cdf ? relative(q.ln_sf, p.ln_sf)
+                                          : relative(q.ln_cdf, p.ln_cdf),
+                       power, dof);
+        else
+            keep_worst(&small, power >= 0 && q.ln_cdf >= p.ln_cdf ? 0 : 1, power, dof);
+    }
+    judge(&back, 1e-11, "p -> power -> p, to the ends of p");
+    judge(&small, 0, "powers that are too small for a double");
+}
+
 static void test_gauss(void)
 {
     struct psr_logp p = psr_gauss_logp(0);
@@ -275,6 +300,7 @@ int main(void)
     test_table("signif_wide.txt", 120);
     test_monotone(&seed);
     test_round_trips(&seed);
+    test_any_p(&seed);
     test_gauss();
     test_trials_plain(&seed);
     test_trials_extremes();

@@ -44,6 +44,41 @@ static void test_zaplist(void)
     psr_zaplist_clear(&list);
 }
 
+/* Against the header's words, in whole 64ths: each product and sum below is exact. */
+static void test_widths(uint64_t *random)
+{
+    bool same = true;
+    for (int trial = 0; trial < 300; trial++) {
+        enum { N = 20 };
+        struct psr_bird bird[N];
+        const struct psr_zaplist list = {bird, N};
+        int64_t tobs_s = tap_between(random, 1, 4000), nbin = tap_between(random, 1, 600000);
+        double baryv = (double)tap_between(random, -4, 4) / 4096;
+        struct psr_span *span;
+        size_t n, k = 0;
+        psr_err err;
+        for (int i = 0; i < N; i++)
+            bird[i] =
+                (struct psr_bird){(double)tap_between(random, 0, 16000) / 64,
+                                  (double)tap_between(random, 0, 640) / 64, tap_random(random) % 2};
+        if (psr_zaplist_bins(&list, (double)tobs_s, baryv, nbin, &span, &n, &err) != PSR_OK)
+            exit(EXIT_FAILURE);
+        for (int i = 0; i < N; i++) {
+            double scale = (double)tobs_s * (bird[i].barycentric ? 1 : 1 + baryv);
+            double width = fmax(bird[i].width_hz * scale, 1),
+                   low = bird[i].freq_hz * scale - width / 2;
+            double first = fmax(floor(low), 1), end = fmin(ceil(low + width), (double)nbin);
+            if (first >= end)
+                continue;
+            same &= k < n && (double)span[k].first == first && (double)span[k].count == end - first;
+            k++;
+        }
+        same &= k == n;
+        free(span);
+    }
+    ok(same, "bins from floor to ceiling of the width, within the spectrum");
+}
+
 static void test_birds(void)
 {
     static const char text[] = "#Freq   Width #harm  grow?  bary?\n"
@@ -97,7 +132,9 @@ static void test_errors(void)
 
 int main(void)
 {
+    uint64_t random = tap_seed();
     test_zaplist();
+    test_widths(&random);
     test_birds();
     test_errors();
     return done_testing();

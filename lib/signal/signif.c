@@ -75,6 +75,8 @@ double psr_chi2_threshold(struct psr_logp p, double dof)
     if (isinf(p.ln_sf) || isinf(p.ln_cdf))
         return p.ln_sf < p.ln_cdf ? INFINITY : 0;
     double a = 0.5 * dof, x = guess_threshold(p, a);
+    if (x < 0x1p-1000) /* the guess is right to x itself, and x / a may be no double */
+        return 2 * x;
     bool upper = p.ln_sf < p.ln_cdf;
     /* Both tails are log-concave, so Newton's method converges from any start: Q in x, P in ln x.
      */
