@@ -164,8 +164,8 @@ saw_pulse='^DM  50: 256 at sample 1000 of '
     python3 "$srcdir/tests/example.py" "$shared" | grep -q "$saw_pulse"
 }
 
-@test "the README shows tests/example.c as it is" {
-    diff "$srcdir/tests/example.c" <(sed -n '/^```c$/,/^```$/{/^```/d;p}' "$srcdir/README.md")
+@test "doc/library.md shows tests/example.c as it is" {
+    diff "$srcdir/tests/example.c" <(sed -n '/^```c$/,/^```$/{/^```/d;p}' "$srcdir/doc/library.md")
 }
 
 @test "programs need no CUDA libraries at run time" {

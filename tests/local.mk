@@ -142,7 +142,8 @@ CLI_TESTS = \
 	tests/resume.bats \
 	tests/scripts.bats \
 	tests/seeds.bats \
-	tests/subbands.bats
+	tests/subbands.bats \
+	tests/tutorial.bats
 
 # tests/compat.bats makes its input with it.
 check_PROGRAMS += tests/add_bytes

@@ -1,0 +1,55 @@
+#!/usr/bin/env bats
+# doc/tutorial.md: its commands run as they stand and find what it says.
+
+load helper
+
+# Prints the shell commands of a page.
+commands_of() {
+    sed -n '/^```sh$/,/^```$/{/^```/d;p}' "$1"
+}
+
+# near GOT WANT TOLERANCE
+near() {
+    awk -v a="$1" -v b="$2" -v tol="$3" 'BEGIN { d = a - b; exit !(d <= tol && -d <= tol) }' ||
+        { echo "$1 is not within $3 of $2"; false; }
+}
+
+# row NUMBER FILE: that row of an accelsearch list, as words.
+row() {
+    awk -v n="$1" '$1 == n { print; exit }' "$2"
+}
+
+@test "the tutorial's commands find the burst, the pulsar and the binary" {
+    cd "$BATS_TEST_TMPDIR"
+    commands_of "$srcdir/doc/tutorial.md" >commands.sh
+    [ "$(grep -cE '^(fakebin|ddplan|gpudedisp|gpuaccel-pulscan|chi2sig) ' commands.sh)" = 6 ]
+    command -v gnuplot >/dev/null || sed -i -E 's/ -plot [a-z]+\.png//; s/ -o smearing\.png//' commands.sh
+    bash -euo pipefail commands.sh >said
+
+    read -r snr _ time _ _ dm _ < <(grep -v '^#' obs.cand)
+    near "$snr" 20.3 1
+    near "$time" 81.27 0.002
+    near "$dm" 212 2
+    near "$(awk 'END { print $3 }' said)" -187.5 0.5
+
+    read -r _ sigma _ _ harmonics period frequency r _ < <(row 1 obs_DM68.00_ACCEL_100)
+    near "$sigma" 28.4 1
+    [ "$harmonics" = 8 ]
+    near "${period%%(*}" 89.3 0.001
+    near "${r%%(*}" 3005.996 0.05
+
+    # The binary is the row whose frequency is near 217.51 Hz.
+    read -r _ sigma _ _ _ _ frequency _ _ z _ < <(awk '$7 ~ /^217\.5/ { print; exit }' obs_DM54.00_ACCEL_100)
+    near "$sigma" 12.2 2
+    near "${frequency%%(*}" 217.5101 0.001
+    near "${z%%(*}" 28.37 0.5
+}
+
+@test "every picture and page that the documents show is there" {
+    cd "$srcdir"
+    for page in README.md doc/*.md; do
+        grep -oE '\]\([^)#:]+\)' "$page" | sed 's/^](//; s/)$//' | while read -r target; do
+            [ -e "$(dirname "$page")/$target" ] || { echo "$page: no $target"; exit 1; }
+        done
+    done
+}
