@@ -48,6 +48,7 @@ psrinclude_HEADERS = \
 	lib/psrkit/obs.h \
 	lib/psrkit/orbit.h \
 	lib/psrkit/outfile.h \
+	lib/psrkit/output_group.h \
 	lib/psrkit/patch.h \
 	lib/psrkit/planfile.h \
 	lib/psrkit/pointing.h \
@@ -93,6 +94,8 @@ lib_cuda_sources = \
 endif
 lib_libpsrkit_objects_la_SOURCES = \
 	$(lib_cuda_sources) \
+	lib/base/claim.c \
+	lib/base/claim.h \
 	lib/base/clones.h \
 	lib/base/device.c \
 	lib/base/device_backend.h \
@@ -106,6 +109,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/base/order.c \
 	lib/base/order.h \
 	lib/base/outfile.c \
+	lib/base/outfile_steps.h \
+	lib/base/output_group.c \
 	lib/base/path.c \
 	lib/base/path.h \
 	lib/base/plain.c \

@@ -29,8 +29,9 @@ setup() {
 }
 
 @test "a signal is heeded while series are padded" {
+    numout=$(($(df --output=avail -B1 . | tail -n 1) / 32))
     for more in '' '-compat presto -nsub 8'; do
-        gpudedisp -q -nobary -noclip -numdms 2 $more -numout 4000000000000 -o t "$g8" 2>err &
+        gpudedisp -q -nobary -noclip -numdms 2 $more -numout $numout -o t "$g8" 2>err &
         pid=$!
         # Much more than the samples.
         while [ "$(cat t_DM0.00.dat.part* 2>/dev/null | head -c 2000000 | wc -c)" -lt 2000000 ]; do sleep 0.05; done
@@ -133,12 +134,14 @@ on_small_disk() {
 }
 
 @test "of files that belong together a full disk leaves none" {
-    on_small_disk 200k gpudedisp -q -sub -nsub 8 -o t "$g8"
+    # The length of what comes through a pipe is not known before.
+    on_small_disk 200k gpudedisp -q -sub -nsub 8 -o t - <"$g8"
     [ "$status" -eq 1 ] && [ -z "$output" ] || { echo "$output"; false; }
     grep -q 'sub3: cannot write: No space left on device' err
     # Events, and then no room for series.
-    on_small_disk 500k gpudedisp -q -nobary -lodm 40 -numdms 5 -singlepulse -threshold 4 -o t "$g8"
+    on_small_disk 500k gpudedisp -q -nobary -lodm 40 -numdms 5 -singlepulse -threshold 4 -o t - <"$g8"
     [ "$status" -eq 1 ] && [ -z "$output" ] || { echo "$output"; false; }
+    grep -q '^gpudedisp: t_.*No space left on device' err
     on_small_disk 8k gpudedisp -q -nobary -lodm 40 -numdms 2 -singlepulse -threshold 2 -nowrite -o t "$g8"
     [ "$status" -eq 1 ] && [ -z "$output" ] || { echo "$output"; false; }
     command -v gnuplot >/dev/null || skip "gnuplot is not installed"
@@ -153,6 +156,27 @@ on_small_disk() {
         grep -qx "ddplan: p.$suffix: cannot write: No space left on device" err
         [[ $output == *"Low DM"* ]]
     done
+}
+
+@test "what a disk has no room for is not begun" {
+    on_small_disk 500k gpudedisp -q -nobary -lodm 40 -numdms 5 -o t "$g8"
+    [ "$status" -eq 1 ] && [ -z "$output" ] || { echo "$output"; false; }
+    grep -qx 'gpudedisp: t: the files take 591 KiB, and the file system has 49[0-9] KiB left' err || { cat err; false; }
+    rm err
+    on_small_disk 100k gpudedisp -q -sub -nsub 8 -o t "$g8"
+    grep -q 'gpudedisp: t: the files take 464 KiB' err
+    on_small_disk 100k gpudedisp -q -compat presto -nobary -nsub 8 -numdms 2 -o t "$g8"
+    grep -q 'gpudedisp: t: the files take 237 KiB' err
+    on_small_disk 100k fakebin -q -tobs 100 -o t.fil
+    grep -q 'fakebin: t.fil: the files take 76.3 MiB' err
+    on_small_disk 100k fakebin -q -tobs 100 -dat -o t
+    grep -q 'fakebin: t: the files take 4.77 MiB' err
+    for n in 4000000000000 9007199254740992; do
+        refuses 1 't: the files take [0-9.e+]+ TiB' gpudedisp -nobary -numdms 2 -numout $n -o t "$g8"
+    done
+    refuses 1 't: the files take 1.86[0-9]+e\+09 TiB' fakebin -tobs 1e9 -tsamp 1e-3 -nchans 2048 -nbits 8 -o t
+    refuses 2 '-numout: .*4611686018427387904' gpudedisp -numout 4611686018427387904 -o t "$g8"
+    leaves_no 't[._]*'
 }
 
 @test "a plan beyond the limit on the size of files is an error" {
@@ -188,11 +212,14 @@ name_taken() {
 @test "of files that belong together none is named, or all are" {
     sub="-sub -nsub 4 -noclip"
     gpudedisp -q $sub -o t "$g8"
+    sha256sum t_DM0.00.sub.inf t_DM0.00.sub[013] >sum
     name_taken t_DM0.00.sub2 $sub -ignorechan 3
-    # What was there is gone or as it was, and nothing vouches for it.
-    [ "$(ls)" = "$(printf '%s\n' err t_DM0.00.sub3)" ] || { ls; false; }
+    # The others are as they were.
+    rest=$(printf '%s\n' err sum t_DM0.00.sub.inf t_DM0.00.sub0 t_DM0.00.sub1 t_DM0.00.sub3)
+    sha256sum -c --quiet sum
+    [ "$(ls)" = "$rest" ] || { ls; false; }
     name_taken t_DM41.00.dat -nobary -noclip -lodm 40 -numdms 3 -singlepulse -threshold 4
-    [ "$(ls)" = "$(printf '%s\n' err t_DM0.00.sub3)" ] || { ls; false; }
+    [ "$(ls)" = "$rest" ] || { ls; false; }
 }
 
 @test "threads that cannot be started are done without" {

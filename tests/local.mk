@@ -58,6 +58,7 @@ UNIT_TESTS = \
 	tests/t_orbit \
 	tests/t_order \
 	tests/t_outfile \
+	tests/t_output_group \
 	tests/t_pointing \
 	tests/t_psrfits \
 	tests/t_psrfits_rows \
@@ -120,6 +121,10 @@ EXTRA_DIST += \
 
 tests_t_gnuplot_SOURCES = tests/t_gnuplot.c $(tools_gnuplot)
 tests_t_pulseplot_SOURCES = tests/t_pulseplot.c $(tools_gnuplot) tools/common/pulseplot.c tools/common/pulseplot.h
+# Steps of the system that a run is killed at, or that fail.
+tests_t_output_group_LDFLAGS = \
+	-Wl,--wrap=fcntl64 -Wl,--wrap=rename -Wl,--wrap=unlink -Wl,--wrap=write
+
 tests_t_numtext_SOURCES = tests/t_numtext.c tools/chi2sig/numtext.c tools/chi2sig/numtext.h
 
 CLI_TESTS = \
@@ -135,6 +140,7 @@ CLI_TESTS = \
 	tests/frbbeam.bats \
 	tests/gpuaccel-pulscan.bats \
 	tests/gpudedisp.bats \
+	tests/killed.bats \
 	tests/library.bats \
 	tests/man.bats \
 	tests/plan.bats \
@@ -147,6 +153,14 @@ CLI_TESTS = \
 
 # tests/compat.bats makes its input with it.
 check_PROGRAMS += tests/add_bytes
+
+# Kills a tool in the middle; it is preloaded.
+EXTRA_DIST += tests/kill_at.c
+check_DATA = tests/kill_at.so
+CLEANFILES += tests/kill_at.so
+tests/kill_at.so: tests/kill_at.c
+	@$(MKDIR_P) $(@D)
+	$(AM_V_CCLD)$(CC) $(AM_CPPFLAGS) $(CFLAGS) -std=c11 $(WARN_CFLAGS) -shared -fPIC -o $@ $< -ldl
 
 # tests/bench_cleaning.sh makes its mask with it.
 EXTRA_PROGRAMS += tests/make_mask
@@ -322,7 +336,7 @@ CLEANFILES += tests/gpu/lose_device.so tests/gpu/lost.$(OBJEXT)
 
 if HAVE_CUDA
 check_PROGRAMS += $(GPU_TESTS) tests/gpu/gpudedisp_pair
-check_DATA = tests/gpu/lose_device.so
+check_DATA += tests/gpu/lose_device.so
 TESTS += $(GPU_TESTS)
 if HAVE_BATS
 TESTS += $(GPU_CLI_TESTS)

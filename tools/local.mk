@@ -116,8 +116,6 @@ bin_gpudedisp_SOURCES = \
 	tools/gpudedisp/names.c \
 	tools/gpudedisp/options.c \
 	tools/gpudedisp/options.h \
-	tools/gpudedisp/outset.c \
-	tools/gpudedisp/outset.h \
 	tools/gpudedisp/plan.c \
 	tools/gpudedisp/reader.c \
 	tools/gpudedisp/record.c \

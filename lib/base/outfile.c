@@ -1,4 +1,4 @@
-#include <psrkit/outfile.h>
+#include "outfile_steps.h"
 
 #include "plain.h"
 
@@ -21,12 +21,16 @@ enum {
     SUFFIX_CHARS = 6, /* 62^6 names: a clash is tried again */
     MAX_TRIES = 100,
     MAX_LINKS = 40,
+    NAME_BYTES = 255, /* where the file system does not say */
 };
+
+static const char part[] = ".part";
 
 struct psr_outfile {
     char *name;   /* as the caller gave it, for messages */
     char *target; /* the name to take: name, or what it links to; NULL where written in place */
-    char *temp;   /* NULL where written in place */
+    char *temp;   /* NULL where written in place, and once it has its name */
+    bool special; /* written in place: there is nothing to rename or remove */
     int fd;       /* -1 while parked */
     bool parked;  /* the descriptor is held during writes only */
     int failure;  /* errno of the first failed write: what is on disk can no longer be trusted */
@@ -135,7 +139,6 @@ static void spare_descriptors(psr_outfile *f)
 
 static psr_status open_temp(psr_outfile *f, psr_err *err)
 {
-    static const char part[] = ".part";
     size_t stem = strlen(f->target) + sizeof part - 1;
     f->temp = calloc(stem + SUFFIX_CHARS + 1, 1);
     if (!f->temp)
@@ -216,11 +219,11 @@ static psr_status find_target(psr_outfile *f, bool *special, bool *exists, psr_e
 
 static psr_status open_target(psr_outfile *f, psr_err *err)
 {
-    bool special, exists;
-    psr_status st = find_target(f, &special, &exists, err);
+    bool exists;
+    psr_status st = find_target(f, &f->special, &exists, err);
     if (st)
         return st;
-    if (special) {
+    if (f->special) {
         f->fd = open(f->target, O_WRONLY | O_NOCTTY | O_CLOEXEC);
         return f->fd < 0 ? fail_file(f, "open for writing", err) : PSR_OK;
     }
@@ -233,16 +236,47 @@ static psr_status open_target(psr_outfile *f, psr_err *err)
 /* A copy of the descriptor can be closed, and errors of closing seen, like any other's. */
 static psr_status open_stdout(psr_outfile *f, psr_err *err)
 {
+    f->special = true;
     f->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
     return f->fd < 0 ? fail_file(f, "open for writing", err) : PSR_OK;
+}
+
+/* Returned: bytes that the name of a file may have in the folder of path, which has so many. */
+static size_t longest_name(const char *path, size_t folder)
+{
+    char name[PATH_MAX] = ".";
+    if (folder)
+        snprintf(name, sizeof name, "%.*s", (int)folder, path);
+    long most = pathconf(name, _PC_NAME_MAX);
+    return most > 0 ? (size_t)most : NAME_BYTES;
+}
+
+psr_status psr_outfile_check_path(const char *path, psr_err *err)
+{
+    const size_t more = sizeof part - 1 + SUFFIX_CHARS, n = strlen(path);
+    const char *slash = strrchr(path, '/');
+    const size_t folder = slash ? (size_t)(slash - path) + 1 : 0;
+    if (!n)
+        return psr_fail(err, PSR_EIO, "the name of an output file is empty");
+    if (n + more >= PATH_MAX)
+        return psr_fail(err, PSR_EIO, "%.80s...: a path of %zu bytes, at most %zu fit", path, n,
+                        PATH_MAX - 1 - more);
+    if (is_descriptor(path) || n - folder + more <= longest_name(path, folder))
+        return PSR_OK;
+    return psr_fail(err, PSR_EIO,
+                    "%.80s...: a name of %zu bytes; at most %zu fit, as files have %s and %d "
+                    "letters more while they are written",
+                    path + folder, n - folder, longest_name(path, folder) - more, part,
+                    SUFFIX_CHARS);
 }
 
 psr_status psr_outfile_create(psr_outfile **out, const char *path, psr_err *err)
 {
     bool to_stdout = !strcmp(path, "-");
     *out = NULL;
-    if (!*path)
-        return psr_fail(err, PSR_EIO, "the name of an output file is empty");
+    psr_status known = psr_outfile_check_path(path, err);
+    if (known)
+        return known;
     psr_outfile *f = calloc(1, sizeof *f);
     if (!f)
         return psr_fail_nomem(err, path, sizeof *f);
@@ -343,17 +377,44 @@ psr_status psr_outfile_park(psr_outfile *f, psr_err *err)
  * rename tell.  A power cut may lose what was written seconds before it, as with any other program,
  * and waiting for the disk for each of thousands of files would cost more than the files are worth.
  */
-psr_status psr_outfile_commit(psr_outfile *f, psr_err *err)
+psr_status psr_outfile_close(psr_outfile *f, psr_err *err)
 {
     psr_status st = flush_buffer(f, err);
     if (!st && f->fd >= 0 && !close_fd(f))
         st = fail_file(f, "write", err);
-    if (!st && f->temp && rename(f->temp, f->target))
-        st = fail_file(f, "take its name", err);
-    if (!st) {
-        free(f->temp);
-        f->temp = NULL;
-    }
+    return st;
+}
+
+psr_status psr_outfile_check_target(psr_outfile *f, psr_err *err)
+{
+    struct stat st;
+    if (!f->temp || lstat(f->target, &st) || S_ISREG(st.st_mode))
+        return PSR_OK;
+    errno = S_ISDIR(st.st_mode) ? EISDIR : EEXIST;
+    return fail_file(f, "take its name", err);
+}
+
+psr_status psr_outfile_remove_old(psr_outfile *f, psr_err *err)
+{
+    if (f->special || unlink(f->target) == 0 || errno == ENOENT)
+        return PSR_OK;
+    return fail_file(f, "replace what bears its name", err);
+}
+
+psr_status psr_outfile_take_name(psr_outfile *f, psr_err *err)
+{
+    if (f->temp && rename(f->temp, f->target))
+        return fail_file(f, "take its name", err);
+    free(f->temp);
+    f->temp = NULL;
+    return PSR_OK;
+}
+
+psr_status psr_outfile_commit(psr_outfile *f, psr_err *err)
+{
+    psr_status st = psr_outfile_close(f, err);
+    if (!st)
+        st = psr_outfile_take_name(f, err);
     psr_outfile_abort(f);
     return st;
 }

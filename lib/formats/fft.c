@@ -2,6 +2,7 @@
 #include "dat.h"
 
 #include "base/readfd.h"
+#include <psrkit/output_group.h>
 #include <psrkit/spectrum.h>
 
 #include <errno.h>
@@ -153,22 +154,18 @@ psr_status psr_spectrum_read(const struct psr_spectrum_file *file, const char *p
 }
 
 /* One of the two files of a spectrum: its bins, or where x is NULL its description. */
-static psr_status write_file(const char *root, const char *suffix, const float *x, int64_t nbin,
-                             const struct psr_inf *inf, psr_err *err)
+static psr_status add_file(psr_output_group *g, const char *root, const char *suffix,
+                           const float *x, int64_t nbin, const struct psr_inf *inf, psr_err *err)
 {
-    psr_outfile *f = NULL;
+    psr_outfile *f;
     char *path = NULL;
     if (asprintf(&path, "%s%s", root, suffix) < 0)
         return psr_fail_nomem(err, root, (double)strlen(root));
-    psr_status st = psr_outfile_create(&f, path, err);
+    psr_status st = psr_output_group_add(g, path, &f, err);
     if (st == PSR_OK && x)
         st = psr_outfile_write(f, x, 2 * (size_t)nbin * sizeof *x, err);
     else if (st == PSR_OK)
         st = psr_inf_write(f, inf, err);
-    if (st == PSR_OK)
-        st = psr_outfile_commit(f, err);
-    else
-        psr_outfile_abort(f);
     free(path);
     return st;
 }
@@ -176,13 +173,28 @@ static psr_status write_file(const char *root, const char *suffix, const float *
 psr_status psr_spectrum_write(const char *root, const float *x, int64_t nbin,
                               const struct psr_inf *inf, psr_err *err)
 {
-    struct psr_inf named = *inf;
-    if (strlen(root) >= sizeof named.name)
-        return psr_fail(err, PSR_EINVAL, "%s: a name of %zu bytes, at most %zu", root, strlen(root),
-                        sizeof named.name - 1);
-    strcpy(named.name, root);
-    psr_status st = write_file(root, ".fft", x, nbin, NULL, err);
-    return st == PSR_OK ? write_file(root, ".inf", NULL, 0, &named, err) : st;
+    struct psr_inf named;
+    psr_output_group *g;
+    const int64_t bad = psr_spectrum_bad(x, 2 * nbin);
+    if (bad >= 0)
+        return psr_fail(err, PSR_EFORMAT, "%s.fft: bin %lld is no finite number", root,
+                        (long long)(bad / 2));
+    if (inf) {
+        named = *inf;
+        psr_status st = psr_inf_set_name(&named, root, err);
+        if (st != PSR_OK)
+            return st;
+    }
+    psr_status st = psr_output_group_create(&g, &(struct psr_output_group_desc){.root = NULL}, err);
+    if (st != PSR_OK)
+        return st;
+    st = add_file(g, root, ".fft", x, nbin, NULL, err);
+    if (st == PSR_OK && inf)
+        st = add_file(g, root, ".inf", NULL, 0, &named, err);
+    if (st == PSR_OK)
+        return psr_output_group_commit(g, err);
+    psr_output_group_abort(g);
+    return st;
 }
 
 int64_t psr_spectrum_bad(const float *x, int64_t n)

@@ -10,7 +10,25 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { DATE_MAX = 128, PASSWD_BYTES = 16384 };
+enum { DATE_MAX = 128, PASSWD_BYTES = 16384, PRESTO_NAME_MAX = 199 };
+
+psr_status psr_inf_set_name(struct psr_inf *inf, const char *stem, psr_err *err)
+{
+    const char *slash = strrchr(stem, '/'), *base = slash ? slash + 1 : stem;
+    const size_t n = strlen(stem), nbase = strlen(base);
+    if (n >= sizeof inf->name)
+        return psr_fail(err, PSR_EINVAL,
+                        "%.60s...: the path of a series has %zu bytes, at most %zu "
+                        "fit",
+                        stem, n, sizeof inf->name - 1);
+    if (nbase > PRESTO_NAME_MAX)
+        return psr_fail(err, PSR_EINVAL,
+                        "%.60s...: the name of a series has %zu bytes; PRESTO reads at most %d in "
+                        "an .inf file",
+                        base, nbase, PRESTO_NAME_MAX);
+    strcpy(inf->name, n > PRESTO_NAME_MAX ? base : stem);
+    return PSR_OK;
+}
 
 /* Proleptic Gregorian date of an MJD, counted in years that begin in March so that the leap day
  * comes last: 400 years have 146097 days, 100 have 36524, 4 have 1461, and five months have 153. */

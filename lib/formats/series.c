@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum {
     LANES = 8, /* partial sums, so that the compiler may add eight samples at once */
@@ -23,7 +21,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 struct trial {
     double dm, tsamp_s;
     struct psr_mjd epoch;
-    psr_outfile *data, *inf;
+    psr_outfile *data; /* the group's */
     const char *note;  /* of the .inf; NULL: none */
     int64_t n;         /* samples appended */
     bool length_given; /* and then the final length is this, as psr_series_finish takes it */
@@ -43,6 +41,7 @@ struct psr_series {
     float padding;
     bool (*stopped)(void *ctx);
     void *ctx;
+    psr_output_group *group, *own; /* own: NULL where the group is the caller's */
     size_t ndm;
     struct trial *trial; /* [ndm] */
 };
@@ -101,7 +100,7 @@ static psr_status open_trial(psr_series *s, size_t i, const struct psr_series_de
     trial->note = desc->each_note ? desc->each_note[i] : NULL;
     trial->epoch = desc->epoch ? desc->epoch[i] : desc->obs->tstart;
     make_path(s, i, data_suffix(s), path);
-    psr_status st = psr_outfile_create(&trial->data, path, err);
+    psr_status st = psr_output_group_add(s->group, path, &trial->data, err);
     if (st)
         return st;
     psr_outfile_buffer(trial->data, share < BUFFER_BYTES ? share : BUFFER_BYTES);
@@ -116,6 +115,17 @@ static void take_inf(struct psr_inf *inf, const struct psr_series_desc *desc)
     inf->ra_deg = desc->obs->has_position ? desc->obs->ra_deg : 0;
     inf->dec_deg = desc->obs->has_position ? desc->obs->dec_deg : 0;
     inf->nonoff = 0;
+}
+
+static psr_status choose_group(psr_series *s, const struct psr_series_desc *desc, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    if (!desc->group) {
+        const struct psr_output_group_desc claim = psr_series_claim(desc);
+        st = psr_output_group_create(&s->own, &claim, err);
+    }
+    s->group = desc->group ? desc->group : s->own;
+    return st;
 }
 
 psr_status psr_series_create(psr_series **out, const struct psr_series_desc *desc, psr_err *err)
@@ -142,6 +152,7 @@ psr_status psr_series_create(psr_series **out, const struct psr_series_desc *des
         take_inf(&s->inf, desc);
     else
         psr_inf_from_obs(&s->inf, desc->obs, desc->file_nbit);
+    st = choose_group(s, desc, err);
     for (size_t i = 0; i < s->ndm && !st; i++)
         st = open_trial(s, i, desc, err);
 done:
@@ -249,13 +260,15 @@ static psr_status write_inf(psr_series *s, size_t i, int64_t nout, psr_err *err)
 {
     char path[PATH_MAX];
     struct trial *trial = &s->trial[i];
+    psr_outfile *inf;
     make_path(s, i, ".inf", path);
     psr_status st = check_stop(s, err);
     if (!st)
-        st = psr_outfile_create(&trial->inf, path, err);
+        st = psr_output_group_add(s->group, path, &inf, err);
     if (st)
         return st;
-    make_stem(s, i, s->inf.name);
+    make_stem(s, i, path);
+    st = psr_inf_set_name(&s->inf, path, err);
     s->inf.dm = trial->dm;
     s->inf.tbin_s = trial->tsamp_s;
     s->inf.epoch = trial->epoch;
@@ -264,59 +277,21 @@ static psr_status write_inf(psr_series *s, size_t i, int64_t nout, psr_err *err)
     size_t common = strlen(s->inf.notes);
     if (trial->note)
         snprintf(s->inf.notes + common, sizeof s->inf.notes - common, "%s\n", trial->note);
-    st = psr_inf_write(trial->inf, &s->inf, err);
-    s->inf.notes[common] = '\0';
-    return st ? st : psr_outfile_park(trial->inf, err);
-}
-
-/* Unnames a file of this run, or one that it replaces. */
-static void remove_named(const psr_series *s, size_t i, const char *suffix)
-{
-    char path[PATH_MAX], target[PATH_MAX];
-    struct stat st;
-    make_path(s, i, suffix, path);
-    if (realpath(path, target) && lstat(target, &st) == 0 && S_ISREG(st.st_mode))
-        unlink(target);
-}
-
-static psr_status commit_file(psr_outfile **file, psr_err *err)
-{
-    psr_outfile *f = *file;
-    *file = NULL;
-    return psr_outfile_commit(f, err);
-}
-
-/* A rename that fails here takes those before it back: half a set of trials looks like a whole one.
- */
-static psr_status commit_all(psr_series *s, psr_err *err)
-{
-    psr_status st = PSR_OK;
-    size_t ndata = 0, ninf = 0;
-    for (size_t i = 0; i < s->ndm && s->format == PSR_SERIES_DAT; i++)
-        remove_named(s, i, ".inf");
-    for (; ndata < s->ndm && !st; ndata++)
-        st = commit_file(&s->trial[ndata].data, err);
-    for (; ninf < s->ndm && s->format == PSR_SERIES_DAT && !st; ninf++)
-        st = commit_file(&s->trial[ninf].inf, err);
     if (!st)
-        return st;
-    /* The last one of those counted is the one that failed. */
-    size_t bad_inf = ninf > 0, bad_data = !bad_inf;
-    for (size_t i = 0; i + bad_data < ndata; i++)
-        remove_named(s, i, data_suffix(s));
-    for (size_t i = 0; i + bad_inf < ninf; i++)
-        remove_named(s, i, ".inf");
-    return st;
+        st = psr_inf_write(inf, &s->inf, err);
+    s->inf.notes[common] = '\0';
+    return st ? st : psr_outfile_park(inf, err);
 }
 
 static psr_status fix_lengths(psr_series *s, int64_t nout, psr_err *err)
 {
+    const int64_t most = INT64_C(1) << 53; /* that an .inf file can tell of */
     for (size_t i = 0; i < s->ndm; i++) {
         struct trial *trial = &s->trial[i];
         trial->length = trial->length_given ? trial->length : nout;
-        if (trial->length < -1)
-            return psr_fail(err, PSR_EINVAL, "%s: length %lld, must be -1 or more", s->root,
-                            (long long)trial->length);
+        if (trial->length < -1 || trial->length > most)
+            return psr_fail(err, PSR_EINVAL, "%s: length %lld, must be -1 to %lld", s->root,
+                            (long long)trial->length, (long long)most);
     }
     return PSR_OK;
 }
@@ -328,8 +303,10 @@ psr_status psr_series_finish(psr_series *s, int64_t nout, psr_err *err)
         st = settle_trial(s, &s->trial[i], s->trial[i].length, err);
     for (size_t i = 0; i < s->ndm && s->format == PSR_SERIES_DAT && !st; i++)
         st = write_inf(s, i, s->trial[i].length, err);
-    if (!st)
-        st = commit_all(s, err);
+    if (!st && s->own) {
+        st = psr_output_group_commit(s->own, err);
+        s->own = NULL;
+    }
     psr_series_abort(s);
     return st;
 }
@@ -338,10 +315,7 @@ void psr_series_abort(psr_series *s)
 {
     if (!s)
         return;
-    for (size_t i = 0; s->trial && i < s->ndm; i++) {
-        psr_outfile_abort(s->trial[i].data);
-        psr_outfile_abort(s->trial[i].inf);
-    }
+    psr_output_group_abort(s->own);
     free(s->trial);
     free(s->root);
     free(s);

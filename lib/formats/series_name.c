@@ -80,16 +80,46 @@ bool psr_series_to_stdout(const char *root)
 
 static psr_status check_root(const struct psr_series_desc *desc, psr_err *err)
 {
-    const size_t max = PSR_TEXT_MAX - LABEL_MAX;
     if (!*desc->root)
         return psr_fail(err, PSR_EINVAL, "root of the output names is empty");
     if (psr_series_to_stdout(desc->root) && (desc->ndm != 1 || desc->format != PSR_SERIES_TIM))
         return psr_fail(err, PSR_EINVAL, "standard output takes one trial as .tim, not %zu as %s",
                         desc->ndm, desc->format == PSR_SERIES_TIM ? ".tim" : ".dat");
-    if (strlen(desc->root) > max)
-        return psr_fail(err, PSR_EINVAL, "root of the output names has %zu bytes, at most %zu fit",
-                        strlen(desc->root), max);
     return PSR_OK;
+}
+
+/* The highest DM has the longest name. */
+static psr_status check_length(const struct psr_series_desc *desc, psr_err *err)
+{
+    char label[LABEL_MAX];
+    struct psr_inf *inf = malloc(sizeof *inf);
+    size_t room = strlen(desc->root) + LABEL_MAX + 4;
+    char *stem = malloc(room);
+    double highest = 0;
+    for (size_t i = 0; i < desc->ndm; i++)
+        highest = fmax(highest, desc->dm[i]);
+    format_dm(label, highest, desc->dm_decimals);
+    psr_status st = inf && stem ? PSR_OK : psr_fail_nomem(err, "file names", (double)room);
+    if (!st) {
+        snprintf(stem, room, "%s_DM%s", desc->root, label);
+        st = psr_inf_set_name(inf, stem, err);
+    }
+    free(inf);
+    free(stem);
+    return st;
+}
+
+struct psr_output_group_desc psr_series_claim(const struct psr_series_desc *desc)
+{
+    struct psr_output_group_desc claim = {
+        .root = desc->root, .kind = "DM", .first = INT64_MAX, .last = -1};
+    const double unit = pow(10, desc->dm_decimals);
+    for (size_t i = 0; i < desc->ndm; i++) {
+        int64_t number = llround(rint(desc->dm[i] * unit) / unit * 1e4);
+        claim.first = number < claim.first ? number : claim.first;
+        claim.last = number > claim.last ? number : claim.last;
+    }
+    return claim;
 }
 
 double psr_series_tsamp_s(const struct psr_series_desc *desc, size_t i)
@@ -115,7 +145,8 @@ psr_status psr_series_check(const struct psr_series_desc *desc, psr_err *err)
             return psr_fail(err, PSR_EINVAL, "DM of trial %zu = %g, must be 0 or more and below %g",
                             i, desc->dm[i], max_dm);
     }
-    return check_names(desc, err);
+    st = check_length(desc, err);
+    return st ? st : check_names(desc, err);
 }
 
 void psr_series_stem(char stem[PSR_TEXT_MAX], const char *root, double dm, int decimals)

@@ -32,6 +32,12 @@ struct psr_inf {
     char notes[4 * PSR_TEXT_MAX]; /* lines separated by \n, without their indent of four blanks */
 };
 
+/* Names the data file: with its folder, or without it where PRESTO could not read so long a line.
+ * Given:  stem   as the name is given, without suffix
+ * Status: PSR_EINVAL for a path of more than 255 bytes, or a name of more than the 199 that PRESTO
+ *         reads */
+PSR_MUST_CHECK psr_status psr_inf_set_name(struct psr_inf *inf, const char *stem, psr_err *err);
+
 /* Writes inf exactly as PRESTO lays it out; blank texts as "Unknown", control characters as '?'.
  * Status: those of psr_outfile_write. */
 PSR_MUST_CHECK psr_status psr_inf_write(psr_outfile *f, const struct psr_inf *inf, psr_err *err);

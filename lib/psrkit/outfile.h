@@ -23,6 +23,11 @@ typedef struct psr_outfile psr_outfile;
  *         independent. */
 PSR_MUST_CHECK psr_status psr_outfile_create(psr_outfile **out, const char *path, psr_err *err);
 
+/* Whether a name, and the longer one that the file has meanwhile, is short enough: for files that are
+ * created late in a run.
+ * Status: PSR_EIO with the lengths; psr_outfile_create says the same */
+PSR_MUST_CHECK psr_status psr_outfile_check_path(const char *path, psr_err *err);
+
 /* Gathers writes shorter than this into writes of up to this length; 64 KiB if never called.  No
  * effect once something was gathered. */
 void psr_outfile_buffer(psr_outfile *f, size_t bytes);

@@ -32,6 +32,7 @@
 #include <psrkit/obs.h>
 #include <psrkit/orbit.h>
 #include <psrkit/outfile.h>
+#include <psrkit/output_group.h>
 #include <psrkit/patch.h>
 #include <psrkit/planfile.h>
 #include <psrkit/pointing.h>

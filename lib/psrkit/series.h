@@ -7,6 +7,7 @@
 
 #include <psrkit/inf.h>
 #include <psrkit/obs.h>
+#include <psrkit/output_group.h>
 #include <time.h>
 
 PSR_API_BEGIN
@@ -31,6 +32,9 @@ struct psr_series_desc {
     const char *const *each_note; /* [ndm] a last line for the notes of each .inf; borrowed, as are
                                      the texts; NULL: none */
     const struct psr_mjd *epoch;  /* [ndm] of the first sample; copied; NULL: that of obs */
+    psr_output_group *group;      /* the set that the files belong to, which the caller commits once
+                                     psr_series_finish has succeeded; borrowed; NULL: a set of their
+                                     own, which psr_series_finish commits */
     bool (*stopped)(void *ctx);   /* asked while psr_series_finish writes; NULL: go on */
     void *ctx;                    /* the caller's */
 };
@@ -38,14 +42,18 @@ struct psr_series_desc {
 /* Checks that no two trials would share a file name before anything is made, then creates the
  * temporary files.  More trials than descriptors are fine.  Samples are gathered in at most 64 MiB
  * for all trials; appending 16384 and more at a time avoids the copy.
- * Status: PSR_EINVAL (names clash, a DM outside 0..1e6, a root of more than 232 bytes), PSR_EIO,
- *         PSR_ENOMEM, and for .tim those of psr_sigproc_write.  *out is NULL on error. */
+ * Status: PSR_EINVAL (names clash, a DM outside 0..1e6, as psr_inf_set_name), PSR_EIO, also where another
+ *         run is writing the same files; PSR_ENOMEM, and for .tim those of psr_sigproc_write.  *out is
+ *         NULL on error. */
 PSR_MUST_CHECK psr_status psr_series_create(psr_series **out, const struct psr_series_desc *desc,
                                             psr_err *err);
 
 /* What psr_series_create would refuse by desc alone; makes nothing.
  * Status: PSR_EINVAL, PSR_ENOMEM. */
 PSR_MUST_CHECK psr_status psr_series_check(const struct psr_series_desc *desc, psr_err *err);
+
+/* What the group of desc's files claims: its trials, by DM.  desc->root is borrowed. */
+struct psr_output_group_desc psr_series_claim(const struct psr_series_desc *desc);
 
 /* Appends n samples to trial i.  Different trials may be appended to from different threads.  After
  * an error the sink can only be aborted; finishing it fails too.
@@ -64,10 +72,8 @@ void psr_series_set_length(psr_series *s, size_t i, int64_t nout);
  * Given:  nout   final length; longer than what was appended: padded with each trial's own mean
  *                or what psr_series_pad_with said; shorter: cut; -1 keeps what was appended
  * Notes:  .inf On/Off pairs tell real samples from padding as PRESTO's do.  The sink is gone
- *         whatever the status.  .dat files are renamed before the .inf files that vouch for them,
- *         and .inf files that were there before are removed first: at no moment does one vouch for
- *         another run's samples.
- * Status: PSR_EINVAL (nout below -1, nothing to pad with), PSR_EUNSUPPORTED (standard output cannot
+ *         whatever the status.  The .inf files come last: they vouch for the .dat files.
+ * Status: PSR_EINVAL (nout below -1 or above 2^53, nothing to pad with), PSR_EUNSUPPORTED (standard output cannot
  *         be cut), PSR_EIO, also where desc.stopped says so before the first file is renamed;
  *         PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_series_finish(psr_series *s, int64_t nout, psr_err *err);

@@ -40,8 +40,10 @@ PSR_MUST_CHECK psr_status psr_spectrum_describe(struct psr_spectrum_file *file, 
 PSR_MUST_CHECK psr_status psr_spectrum_read(const struct psr_spectrum_file *file, const char *path,
                                             float *x, psr_err *err);
 
-/* Writes X [nbin][2] as ROOT.fft, and inf, whose name becomes ROOT, as ROOT.inf.
- * Status: PSR_EINVAL (ROOT too long), and those of psr_outfile_create and psr_outfile_write. */
+/* Writes X [nbin][2] as ROOT.fft, and inf, whose name becomes ROOT, as ROOT.inf: both or neither.
+ * Given:  inf   NULL: the ROOT.inf that is there describes the spectrum too, and stays
+ * Status: PSR_EINVAL (as psr_inf_set_name), PSR_EFORMAT (a bin that is no finite number), and those of
+ *         psr_outfile_create and psr_outfile_write. */
 PSR_MUST_CHECK psr_status psr_spectrum_write(const char *root, const float *x, int64_t nbin,
                                              const struct psr_inf *inf, psr_err *err);
 

@@ -96,9 +96,11 @@ struct fakebin_job {
     struct fakebin_signals signals;
     double *gain;
     psr_fake *plan;
-    psr_outfile *out;   /* filterbank or PSRFITS */
-    psr_series *series; /* -dat */
-    psr_psrfits *fits;  /* -psrfits */
+    psr_output_group *group; /* all files */
+    psr_outfile *out;        /* filterbank, PSRFITS or voltages: the group's */
+    psr_outfile *truth;      /* the group's; NULL: none */
+    psr_series *series;      /* -dat */
+    psr_psrfits *fits;       /* -psrfits */
 };
 
 /* Makes the observation, the signals and the plan (fakebin_setup.c). */
@@ -117,6 +119,8 @@ PSR_MUST_CHECK psr_status fakebin_voltages(struct fakebin_job *j);
 /* Outputs (fakebin_output.c).  The first refuses those that would be written over a file that is
  * read. */
 PSR_MUST_CHECK psr_status fakebin_check_names(struct fakebin_job *j);
+/* Keeps other runs from writing the same files, of which the first takes so many bytes. */
+PSR_MUST_CHECK psr_status fakebin_create_group(struct fakebin_job *j, double bytes);
 PSR_MUST_CHECK psr_status fakebin_output_open(struct fakebin_job *j);
 PSR_MUST_CHECK psr_status fakebin_output_write(struct fakebin_job *j, void *block, size_t nsamp);
 PSR_MUST_CHECK psr_status fakebin_output_close(struct fakebin_job *j);

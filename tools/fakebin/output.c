@@ -7,9 +7,9 @@
 /* Spectra in a row of PSRFITS. */
 enum { NSBLK = 1024 };
 
-static psr_status open_series(struct fakebin_job *j)
+static struct psr_series_desc describe_series(const struct fakebin_job *j)
 {
-    struct psr_series_desc d = {
+    return (struct psr_series_desc){
         .root = j->opt.output,
         .format = PSR_SERIES_DAT,
         .dm_decimals = 2,
@@ -18,7 +18,28 @@ static psr_status open_series(struct fakebin_job *j)
         .obs = &j->obs,
         .file_nbit = j->obs.nbit,
         .tsamp_s = j->obs.tsamp_s,
+        .group = j->group,
     };
+}
+
+psr_status fakebin_create_group(struct fakebin_job *j, double bytes)
+{
+    const struct fakebin_options *o = &j->opt;
+    const struct psr_series_desc series = describe_series(j);
+    struct psr_output_group_desc claim = {
+        .root = o->output ? o->output : "-", .kind = "file", .common = true};
+    if (o->dat)
+        claim = psr_series_claim(&series);
+    claim.common |= o->truth != NULL;
+    if (!o->quiet)
+        claim.notes = (struct psr_notes){cli_note, &j->tool};
+    psr_status st = psr_output_group_create(&j->group, &claim, &j->err);
+    return st ? st : psr_output_group_check_room(j->group, bytes, &j->err);
+}
+
+static psr_status open_series(struct fakebin_job *j)
+{
+    const struct psr_series_desc d = describe_series(j);
     return psr_series_create(&j->series, &d, &j->err);
 }
 
@@ -40,12 +61,10 @@ psr_status fakebin_check_names(struct fakebin_job *j)
     return st;
 }
 
-psr_status fakebin_output_open(struct fakebin_job *j)
+static psr_status open_samples(struct fakebin_job *j)
 {
     const struct fakebin_options *o = &j->opt;
-    if (o->dat)
-        return open_series(j);
-    psr_status st = psr_outfile_create(&j->out, o->output ? o->output : "-", &j->err);
+    psr_status st = psr_output_group_add(j->group, o->output ? o->output : "-", &j->out, &j->err);
     if (st)
         return st;
     if (o->psrfits)
@@ -55,6 +74,17 @@ psr_status fakebin_output_open(struct fakebin_job *j)
     int type = j->obs.nchan == 1 ? PSR_SIGPROC_SERIES : PSR_SIGPROC_FILTERBANK;
     return o->swapout ? psr_sigproc_write_swapped(j->out, &j->obs, type, &j->err)
                       : psr_sigproc_write(j->out, &j->obs, type, &j->err);
+}
+
+psr_status fakebin_output_open(struct fakebin_job *j)
+{
+    const double bytes = (double)j->obs.nsamp * (double)psr_fake_row_bytes(j->plan);
+    psr_status st = fakebin_create_group(j, bytes);
+    if (!st)
+        st = j->opt.dat ? open_series(j) : open_samples(j);
+    if (!st && j->opt.truth)
+        st = psr_output_group_add(j->group, j->opt.truth, &j->truth, &j->err);
+    return st;
 }
 
 /* Reverses the bytes of each sample of 16 or 32 bits. */
@@ -83,18 +113,17 @@ psr_status fakebin_output_write(struct fakebin_job *j, void *block, size_t nsamp
 psr_status fakebin_output_close(struct fakebin_job *j)
 {
     psr_status st = PSR_OK;
-    if (j->series) {
-        psr_series *series = j->series;
-        j->series = NULL;
-        return psr_series_finish(series, -1, &j->err);
-    }
+    psr_series *series = j->series;
+    j->series = NULL;
+    if (series)
+        st = psr_series_finish(series, -1, &j->err);
     if (j->fits)
         st = psr_psrfits_finish(j->fits, &j->err);
     if (st)
         return st;
-    psr_outfile *out = j->out;
-    j->out = NULL;
-    return psr_outfile_commit(out, &j->err);
+    psr_output_group *group = j->group;
+    j->group = NULL;
+    return psr_output_group_commit(group, &j->err);
 }
 
 static psr_status write_row(struct fakebin_job *j, psr_outfile *f, size_t i)
@@ -113,19 +142,14 @@ static psr_status write_row(struct fakebin_job *j, psr_outfile *f, size_t i)
 
 psr_status fakebin_write_truth(struct fakebin_job *j)
 {
-    psr_outfile *f = NULL;
-    psr_status st = psr_outfile_create(&f, j->opt.truth, &j->err);
-    if (!st)
-        st = psr_outfile_printf(f, &j->err,
-                                "# %s\n# seed %lld, %lld samples of %.12g s\n"
-                                "#kind\tdm\tt_s\twidth_s\tpeak\tpulses\tmean_hz\tmiddle_hz\tr\tz\tw"
-                                "\tsnr_single\tsnr_folded\n",
-                                j->command, (long long)j->opt.seed, (long long)j->obs.nsamp,
-                                j->obs.tsamp_s);
+    psr_outfile *f = j->truth;
+    psr_status st = psr_outfile_printf(
+        f, &j->err,
+        "# %s\n# seed %lld, %lld samples of %.12g s\n"
+        "#kind\tdm\tt_s\twidth_s\tpeak\tpulses\tmean_hz\tmiddle_hz\tr\tz\tw"
+        "\tsnr_single\tsnr_folded\n",
+        j->command, (long long)j->opt.seed, (long long)j->obs.nsamp, j->obs.tsamp_s);
     for (size_t i = 0; i < j->signals.n && !j->opt.evenodd && !st; i++)
         st = write_row(j, f, i);
-    if (!st)
-        return psr_outfile_commit(f, &j->err);
-    psr_outfile_abort(f);
     return st;
 }

@@ -219,7 +219,7 @@ void fakebin_release(struct fakebin_job *j)
     psr_fake_destroy(j->plan);
     psr_series_abort(j->series);
     psr_psrfits_destroy(j->fits);
-    psr_outfile_abort(j->out);
+    psr_output_group_abort(j->group);
     fakebin_signals_clear(&j->signals);
     psr_obs_clear(&j->obs);
     psr_obs_clear(&j->made);

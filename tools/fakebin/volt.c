@@ -144,15 +144,17 @@ psr_status fakebin_voltages(struct fakebin_job *j)
     if (st == PSR_EINVAL)
         cli_usage_error(&j->tool, "%s", j->err.msg);
     if (!st)
-        st = psr_outfile_create(&j->out, j->opt.output ? j->opt.output : "-", &j->err);
+        st = fakebin_create_group(j, (double)v.nsamp * (double)psr_dada_sample_bytes(&v.header));
+    if (!st)
+        st = psr_output_group_add(j->group, j->opt.output ? j->opt.output : "-", &j->out, &j->err);
     if (!st)
         st = psr_dada_write(j->out, &v.header, &j->err);
     if (!st)
         st = make_blocks(j, &v);
     if (!st && !run_stop_signal()) {
-        psr_outfile *out = j->out;
-        j->out = NULL;
-        st = psr_outfile_commit(out, &j->err);
+        psr_output_group *group = j->group;
+        j->group = NULL;
+        st = psr_output_group_commit(group, &j->err);
     }
     psr_fakevolt_destroy(v.plan);
     psr_array_clear(&v.array);

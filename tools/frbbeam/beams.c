@@ -1,7 +1,9 @@
 /* Which beams there are, and where they look. */
 #include "frbbeam.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Beam k of the half-integer grid, as a direction. */
 static struct psr_aim grid_aim(const struct frbbeam_job *j, size_t k)
@@ -99,4 +101,50 @@ psr_status frbbeam_beams_choose(struct frbbeam_job *j)
     if (!st)
         find_product(j);
     return st;
+}
+
+/* Direction of a beam as it is now, at mid-band. */
+static void describe_direction(const struct frbbeam_job *j, size_t b, struct psr_obs *obs)
+{
+    const size_t f = j->nfreq / 2, n = 2 * j->array.n, nbeam = j->nbeam;
+    double ns, ew, az_deg, el_deg;
+    if (j->aims.n == 0) {
+        ns = (double)(b / n) / 2;
+        ew = (double)(b % n) / 2;
+        /* The nearest of the directions that look the same. */
+        ns -= 2 * ns >= (double)j->array.m ? (double)j->array.m : 0;
+        ew -= 2 * ew >= (double)j->array.n ? (double)j->array.n : 0;
+    } else {
+        size_t n_ew = j->n_ew ? j->n_ew : 1;
+        ns = j->theta_ns[j->n_ew ? f * (nbeam / n_ew) + b / n_ew : f * nbeam + b];
+        ew = j->theta_ew[j->n_ew ? f * n_ew + b % n_ew : f * nbeam + b];
+    }
+    if (!psr_aim_azel(&j->frame, j->freq_mhz[f], ns, ew, &az_deg, &el_deg))
+        return;
+    obs->az_deg = az_deg;
+    obs->za_deg = 90 - el_deg;
+    obs->has_position = psr_aim_to_sky(&j->array, frbbeam_date(j, 0), az_deg, el_deg, &obs->ra_deg,
+                                       &obs->dec_deg, NULL) == PSR_OK;
+}
+
+void frbbeam_describe_beam(const struct frbbeam_job *j, size_t b, struct psr_obs *obs)
+{
+    const struct psr_dada *h = psr_voltages_header(j->voltages);
+    const char *telescope = h->telescope[0] ? h->telescope : j->array.telescope;
+    psr_obs_init(obs);
+    obs->nchan = j->nfreq;
+    obs->nif = 1;
+    obs->nbit = (int)j->opt.nbits;
+    obs->kind = obs->nbit == 32 ? PSR_FLOAT : PSR_UINT;
+    obs->fch1_mhz = j->freq_mhz[0];
+    obs->foff_mhz = h->bw_mhz / (double)h->nchan;
+    obs->tsamp_s = (double)j->tds * j->tsamp_s;
+    obs->tstart = frbbeam_date(j, 0);
+    obs->ibeam = (int)(j->first_beam + b) + 1;
+    obs->nbeam = (int)j->nbeam_all;
+    obs->telescope_id = psr_telescope_id(telescope);
+    snprintf(obs->telescope, sizeof obs->telescope, "%s", telescope);
+    if (h->source[0])
+        snprintf(obs->source, sizeof obs->source, "%s", h->source);
+    describe_direction(j, b, obs);
 }

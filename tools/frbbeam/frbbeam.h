@@ -8,7 +8,7 @@
 #include "tools/common/run.h"
 #include <psrkit/beam.h>
 #include <psrkit/dada.h>
-#include <psrkit/outfile.h>
+#include <psrkit/output_group.h>
 #include <psrkit/pointing.h>
 
 struct frbbeam_options {
@@ -126,7 +126,8 @@ struct frbbeam_job {
     unsigned coming_to;   /* and where to */
     struct run_progress progress;
 
-    psr_outfile **file; /* [nbeam] */
+    psr_outfile **file; /* [nbeam]; NULL once they are the group's */
+    psr_output_group *group;
     double stage_s[NSTAGES];
 };
 
@@ -168,6 +169,9 @@ void frbbeam_sums_spread(const struct frbbeam_job *j, void *rows, size_t nrow);
  * theta_ew for a date. */
 psr_status frbbeam_beams_choose(struct frbbeam_job *j);
 psr_status frbbeam_beams_aim(struct frbbeam_job *j, struct psr_mjd now);
+
+/* What the file of beam b says of it. */
+void frbbeam_describe_beam(const struct frbbeam_job *j, size_t b, struct psr_obs *obs);
 
 /* Date of sample t of the input. */
 struct psr_mjd frbbeam_date(const struct frbbeam_job *j, int64_t t);

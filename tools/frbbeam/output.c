@@ -16,52 +16,6 @@ enum { BUFFER_BYTES = 128 << 20, BUFFER_MOST = 1 << 20, HEADER_BYTES = 1024 };
 
 enum { MOST_THREADS = 16 };
 
-/* Direction of a beam as it is now, at mid-band. */
-static void describe_direction(const struct frbbeam_job *j, size_t b, struct psr_obs *obs)
-{
-    const size_t f = j->nfreq / 2, n = 2 * j->array.n, nbeam = j->nbeam;
-    double ns, ew, az_deg, el_deg;
-    if (j->aims.n == 0) {
-        ns = (double)(b / n) / 2;
-        ew = (double)(b % n) / 2;
-        /* The nearest of the directions that look the same. */
-        ns -= 2 * ns >= (double)j->array.m ? (double)j->array.m : 0;
-        ew -= 2 * ew >= (double)j->array.n ? (double)j->array.n : 0;
-    } else {
-        size_t n_ew = j->n_ew ? j->n_ew : 1;
-        ns = j->theta_ns[j->n_ew ? f * (nbeam / n_ew) + b / n_ew : f * nbeam + b];
-        ew = j->theta_ew[j->n_ew ? f * n_ew + b % n_ew : f * nbeam + b];
-    }
-    if (!psr_aim_azel(&j->frame, j->freq_mhz[f], ns, ew, &az_deg, &el_deg))
-        return;
-    obs->az_deg = az_deg;
-    obs->za_deg = 90 - el_deg;
-    obs->has_position = psr_aim_to_sky(&j->array, frbbeam_date(j, 0), az_deg, el_deg, &obs->ra_deg,
-                                       &obs->dec_deg, NULL) == PSR_OK;
-}
-
-static void describe_beam(const struct frbbeam_job *j, size_t b, struct psr_obs *obs)
-{
-    const struct psr_dada *h = psr_voltages_header(j->voltages);
-    const char *telescope = h->telescope[0] ? h->telescope : j->array.telescope;
-    psr_obs_init(obs);
-    obs->nchan = j->nfreq;
-    obs->nif = 1;
-    obs->nbit = (int)j->opt.nbits;
-    obs->kind = obs->nbit == 32 ? PSR_FLOAT : PSR_UINT;
-    obs->fch1_mhz = j->freq_mhz[0];
-    obs->foff_mhz = h->bw_mhz / (double)h->nchan;
-    obs->tsamp_s = (double)j->tds * j->tsamp_s;
-    obs->tstart = frbbeam_date(j, 0);
-    obs->ibeam = (int)(j->first_beam + b) + 1;
-    obs->nbeam = (int)j->nbeam_all;
-    obs->telescope_id = psr_telescope_id(telescope);
-    snprintf(obs->telescope, sizeof obs->telescope, "%s", telescope);
-    if (h->source[0])
-        snprintf(obs->source, sizeof obs->source, "%s", h->source);
-    describe_direction(j, b, obs);
-}
-
 /* Decimals that hold the number of every beam, four at least. */
 static int name_width(size_t nbeam)
 {
@@ -117,7 +71,7 @@ static psr_status open_beam(const struct task *t, size_t b, psr_err *err)
         return st;
     if (!is_pipe)
         psr_outfile_buffer(j->file[b], j->gathers ? HEADER_BYTES : buffer_bytes(j, b));
-    describe_beam(j, b, &obs);
+    frbbeam_describe_beam(j, b, &obs);
     st = psr_sigproc_write(j->file[b], &obs, PSR_SIGPROC_FILTERBANK, err);
     psr_obs_clear(&obs);
     return st;
@@ -181,6 +135,26 @@ static bool name_scale(const struct frbbeam_job *j, char *path, size_t room)
     return !guard_same(path, j->opt.scale);
 }
 
+/* Beams of one root may be formed by several runs; its scales are one run's. */
+static psr_status create_group(struct frbbeam_job *j, psr_err *err)
+{
+    char scale[4096];
+    const struct psr_output_group_desc claim = {
+        .root = j->opt.root,
+        .kind = "beam",
+        .first = (int64_t)j->first_beam,
+        .last = (int64_t)(j->first_beam + j->nbeam) - 1,
+        .common = name_scale(j, scale, sizeof scale),
+        .notes = {j->opt.quiet ? NULL : cli_note, &j->tool},
+    };
+    const int64_t nsamp = psr_voltages_nsamp(j->voltages);
+    const double rows = nsamp < 0 ? 0 : (double)(nsamp / (int64_t)j->tds);
+    const double row_bytes = (double)j->nfreq * (double)j->opt.nbits / 8;
+    psr_status st = psr_output_group_create(&j->group, &claim, err);
+    return st ? st
+              : psr_output_group_check_room(j->group, rows * row_bytes * (double)j->nbeam, err);
+}
+
 psr_status frbbeam_output_open(struct frbbeam_job *j, psr_err *err)
 {
     struct guard inputs = {0};
@@ -192,6 +166,8 @@ psr_status frbbeam_output_open(struct frbbeam_job *j, psr_err *err)
     psr_status st = guard_inputs(j, &inputs, err);
     if (!st && name_scale(j, scale, sizeof scale))
         st = guard_check(&inputs, scale, err);
+    if (!st)
+        st = create_group(j, err);
     grow_descriptors(j->nbeam);
     if (!st)
         st = each_beam(&t, open_beam, err);
@@ -199,34 +175,32 @@ psr_status frbbeam_output_open(struct frbbeam_job *j, psr_err *err)
     return st;
 }
 
-/* Returned: *f is NULL where scales are not to be written. */
-static psr_status prepare_scale_file(struct frbbeam_job *j, psr_outfile **f)
+static psr_status add_scale_file(struct frbbeam_job *j)
 {
     char path[4096];
+    psr_outfile *f;
     if (!name_scale(j, path, sizeof path))
         return PSR_OK;
-    psr_status st = psr_outfile_create(f, path, &j->err);
-    if (!st)
-        st = frbbeam_write_scales(j, *f);
-    return st ? st : psr_outfile_park(*f, &j->err);
+    psr_status st = psr_output_group_add(j->group, path, &f, &j->err);
+    return st ? st : frbbeam_write_scales(j, f);
 }
 
 psr_status frbbeam_output_close(struct frbbeam_job *j)
 {
     const struct task t = {.j = j};
-    psr_outfile *scale = NULL;
     psr_status st = each_beam(&t, finish_beam, &j->err);
-    if (!st)
-        st = prepare_scale_file(j, &scale);
     for (size_t b = 0; b < j->nbeam && !st; b++) {
         psr_outfile *f = j->file[b];
         j->file[b] = NULL;
-        st = psr_outfile_commit(f, &j->err);
+        st = psr_output_group_take(j->group, f, &j->err);
     }
-    if (!st && scale)
-        return psr_outfile_commit(scale, &j->err);
-    psr_outfile_abort(scale);
-    return st;
+    if (!st)
+        st = add_scale_file(j);
+    if (st)
+        return st;
+    psr_output_group *group = j->group;
+    j->group = NULL;
+    return psr_output_group_commit(group, &j->err);
 }
 
 void frbbeam_output_abort(struct frbbeam_job *j)
@@ -234,6 +208,8 @@ void frbbeam_output_abort(struct frbbeam_job *j)
     frbbeam_crew_end(j);
     for (size_t b = 0; j->file && b < j->nbeam; b++)
         psr_outfile_abort(j->file[b]);
+    psr_output_group_abort(j->group);
+    j->group = NULL;
     free(j->file);
     j->file = NULL;
 }

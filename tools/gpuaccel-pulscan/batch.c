@@ -32,8 +32,17 @@ psr_status accel_batch_create(struct accel_batch *b, size_t max, psr_err *err)
     return PSR_OK;
 }
 
+/* Of files that were not written. */
+static void abort_groups(struct accel_batch *b)
+{
+    for (size_t i = 0; i < b->nfile; i++)
+        psr_output_group_abort(b->file[i].group);
+    b->nfile = 0;
+}
+
 void accel_batch_release(struct accel_batch *b)
 {
+    abort_groups(b);
     free(b->file);
     free(b->in);
     free(b->result);
@@ -67,6 +76,7 @@ static void drop_unread(struct accel_job *j, struct accel_batch *b)
     size_t n = 0;
     for (size_t i = 0; i < b->nfile; i++) {
         if (b->file[i].status != PSR_OK) {
+            psr_output_group_abort(b->file[i].group);
             accel_report(j, b->file[i].path, &b->file[i].err);
             continue;
         }
@@ -76,7 +86,7 @@ static void drop_unread(struct accel_job *j, struct accel_batch *b)
     b->nfile = n;
 }
 
-static psr_status finish_file(struct accel_job *j, const struct accel_batch *b, size_t s)
+static psr_status finish_file(struct accel_job *j, struct accel_batch *b, size_t s)
 {
     if (b->result[s].bad >= 0)
         return psr_fail(&j->err, PSR_EFORMAT, "%s: %s %lld is no finite number", b->file[s].path,
@@ -118,7 +128,7 @@ static void finish_batch(struct accel_job *j, struct accel_batch *b)
     j->ndone += (int64_t)b->nfile;
     run_progress_update(&j->progress, j->ndone);
     charge(&j->write_s, &since_s);
-    b->nfile = 0;
+    abort_groups(b);
 }
 
 struct load_task {

@@ -6,6 +6,7 @@
 #include "tools/common/planeplot.h"
 #include "tools/common/run.h"
 #include <psrkit/measure.h>
+#include <psrkit/output_group.h>
 #include <psrkit/pulscan.h>
 #include <psrkit/spectrum.h>
 #include <psrkit/zaplist.h>
@@ -60,7 +61,8 @@ int accel_options_parse(struct accel_options *o, struct cli *tool, int argc, cha
 struct accel_file {
     const char *path;
     struct psr_spectrum_file about;
-    psr_status status; /* of reading it */
+    psr_output_group *group; /* what is written of it; NULL where nothing is, and once it is */
+    psr_status status;       /* of reading it */
     psr_err err;
 };
 
@@ -134,6 +136,10 @@ void accel_group_names(char **path, size_t n);
 
 /* Keeps a second input from writing the files of a first one; on error j->err tells. */
 PSR_MUST_CHECK psr_status accel_claim_root(struct accel_job *j, const char *path);
+
+/* Keeps other runs from writing the files of this one, and looks whether their names are short
+ * enough; on error j->err tells.  Returned: file->group */
+PSR_MUST_CHECK psr_status accel_claim_files(struct accel_job *j, struct accel_file *file);
 void accel_release_names(struct accel_job *j);
 
 bool accel_same_shape(const struct accel_shape *a, const struct accel_shape *b);
@@ -163,7 +169,7 @@ void accel_flush(struct accel_job *j);
 void accel_drain(struct accel_job *j);
 
 /* Merges, measures and writes what was found in spectrum s of a batch; on error j->err tells. */
-PSR_MUST_CHECK psr_status accel_write(struct accel_job *j, const struct accel_batch *b, size_t s);
+PSR_MUST_CHECK psr_status accel_write(struct accel_job *j, struct accel_batch *b, size_t s);
 
 /* One line on standard error; one bad file is no reason to leave the others. */
 void accel_report(struct accel_job *j, const char *path, const psr_err *err);

@@ -35,6 +35,10 @@ static void take_file(struct accel_job *j, const char *path)
         j->no_device = st == PSR_EDEVICE;
         return;
     }
+    if (accel_claim_files(j, &file) != PSR_OK) {
+        accel_report(j, path, &j->err);
+        return;
+    }
     struct accel_batch *b = &j->batch[j->filling];
     b->file[b->nfile++] = file;
     if (b->nfile == j->batch_now)

@@ -7,6 +7,7 @@
 #include "tools/common/guard.h"
 #include <limits.h>
 #include <search.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -137,6 +138,33 @@ psr_status accel_claim_root(struct accel_job *j, const char *path)
         return psr_fail(&j->err, PSR_EINVAL, "%.300s: given twice", path);
     return psr_fail(&j->err, PSR_EINVAL, "%.200s: its candidates would replace those of %.200s",
                     path, there->path);
+}
+
+psr_status accel_claim_files(struct accel_job *j, struct accel_file *file)
+{
+    const struct accel_options *o = &j->opt;
+    char *root = NULL, *longest = NULL;
+    if (j->table && !o->fftout)
+        return PSR_OK;
+    root = accel_output_root(j, file->path);
+    psr_status st = PSR_OK;
+    if (!root || asprintf(&longest, "%s_ACCEL_%lld.txtcand", root, (long long)o->zmax) < 0)
+        st = psr_fail_nomem(&j->err, file->path, (double)strlen(file->path));
+    if (st == PSR_OK)
+        st = psr_outfile_check_path(longest, &j->err);
+    const struct psr_output_group_desc claim = {
+        .root = root,
+        .kind = o->compat ? "pulscan" : "z",
+        .first = o->zmax,
+        .last = o->zmax,
+        .common = o->fftout,
+        .notes = {o->quiet ? NULL : cli_note, &j->tool},
+    };
+    if (st == PSR_OK)
+        st = psr_output_group_create(&file->group, &claim, &j->err);
+    free(longest);
+    free(root);
+    return st;
 }
 
 void accel_release_names(struct accel_job *j)

@@ -1,12 +1,10 @@
 #include "base/units.h"
 #include "gpuaccel-pulscan.h"
 
-#include <errno.h>
 #include <psrkit/signif.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 char *accel_output_root(const struct accel_job *j, const char *path)
 {
@@ -75,6 +73,7 @@ static psr_status write_pulscan(struct accel_job *j, const struct accel_file *fi
 /* What goes into the files of one input. */
 struct output {
     const struct accel_file *file;
+    psr_output_group *group;
     const struct psr_pulscan_result *found;
     struct psr_accel_list list;
 };
@@ -114,67 +113,51 @@ static psr_status write_pulscand(struct accel_job *j, const struct output *out, 
     return write_pulscan(j, out->file, out->found, f);
 }
 
-/* One file, which appears when it is whole. */
-static psr_status write_file(struct accel_job *j, const struct output *out, const char *root,
-                             const char *suffix, write_function *write)
+static psr_status add_file(struct accel_job *j, const struct output *out, const char *root,
+                           const char *suffix, write_function *write)
 {
     psr_outfile *f = NULL;
     char *path = NULL;
     if (asprintf(&path, "%s%s", root, suffix) < 0)
         return psr_fail_nomem(&j->err, root, (double)strlen(root));
-    psr_status st = psr_outfile_create(&f, path, &j->err);
-    if (st == PSR_OK)
+    psr_status st = write ? psr_output_group_add(out->group, path, &f, &j->err)
+                          : psr_output_group_drop(out->group, path, &j->err);
+    if (st == PSR_OK && write)
         st = write(j, out, f);
-    if (st == PSR_OK)
-        st = psr_outfile_commit(f, &j->err);
-    else
-        psr_outfile_abort(f);
     free(path);
     return st;
 }
 
-static psr_status remove_file(struct accel_job *j, const char *root, const char *suffix)
+/* As accelsearch: without candidates there is only an empty .txtcand, and lists of an earlier search
+ * go.  The text comes last, since it is what others look for. */
+static psr_status add_lists(struct accel_job *j, const struct output *out, const char *root)
 {
-    char *path = NULL;
-    if (asprintf(&path, "%s%s", root, suffix) < 0)
-        return psr_fail_nomem(&j->err, root, (double)strlen(root));
-    psr_status st = PSR_OK;
-    if (unlink(path) && errno != ENOENT)
-        st = psr_fail_errno(&j->err, "%s: cannot remove", path);
-    free(path);
-    return st;
-}
-
-/* As accelsearch: without candidates there is only an empty .txtcand.  The text comes last, since
- * it is what others look for; one of an earlier search goes first, so that it stands beside no
- * other .cand than its own. */
-static psr_status write_lists(struct accel_job *j, const struct output *out, const char *root)
-{
+    bool some = out->list.ncand > 0;
     char name[80], cand[100], txtcand[100];
     snprintf(name, sizeof name, "_ACCEL_%lld", (long long)j->opt.zmax);
     snprintf(cand, sizeof cand, "%s.cand", name);
     snprintf(txtcand, sizeof txtcand, "%s.txtcand", name);
-    psr_status st = write_file(j, out, root, txtcand, write_hits);
+    psr_status st = add_file(j, out, root, txtcand, write_hits);
     if (st == PSR_OK)
-        st = remove_file(j, root, name);
-    if (st == PSR_OK && out->list.ncand == 0)
-        return remove_file(j, root, cand);
-    if (st == PSR_OK)
-        st = write_file(j, out, root, cand, write_records);
-    return st == PSR_OK ? write_file(j, out, root, name, write_text) : st;
+        st = add_file(j, out, root, cand, some ? write_records : NULL);
+    return st == PSR_OK ? add_file(j, out, root, name, some ? write_text : NULL) : st;
 }
 
+/* The group is gone, whatever the status. */
 static psr_status write_files(struct accel_job *j, const struct output *out)
 {
     const struct accel_options *o = &j->opt;
     char name[100];
     char *root = accel_output_root(j, out->file->path);
-    if (!root)
-        return psr_fail_nomem(&j->err, out->file->path, (double)strlen(out->file->path));
+    psr_status st = root ? PSR_OK : psr_fail_nomem(&j->err, out->file->path, 0);
     snprintf(name, sizeof name, "_ZMAX_%lld_NUMHARM_%lld_TURBO_%lld.pulscand", (long long)o->zmax,
              (long long)o->numharm, (long long)o->turbo);
-    psr_status st =
-        o->compat ? write_file(j, out, root, name, write_pulscand) : write_lists(j, out, root);
+    if (st == PSR_OK)
+        st = o->compat ? add_file(j, out, root, name, write_pulscand) : add_lists(j, out, root);
+    if (st == PSR_OK)
+        st = psr_output_group_commit(out->group, &j->err);
+    else
+        psr_output_group_abort(out->group);
     free(root);
     return st;
 }
@@ -185,6 +168,7 @@ static psr_status write_output(struct accel_job *j, const struct output *out)
 {
     if (!j->table)
         return write_files(j, out);
+    psr_output_group_abort(out->group);
     if (j->opt.json)
         return psr_accel_write_json(j->table, &out->list, out->file->path, &j->err);
     return psr_accel_write_csv(j->table, &out->list, out->file->path, &j->err);
@@ -201,7 +185,7 @@ static void remark_cap(struct accel_job *j, const char *path, size_t left_out)
         cli_note(&j->tool, text);
 }
 
-psr_status accel_write(struct accel_job *j, const struct accel_batch *b, size_t s)
+psr_status accel_write(struct accel_job *j, struct accel_batch *b, size_t s)
 {
     const struct accel_options *o = &j->opt;
     struct output out = {.file = &b->file[s], .found = &b->result[s]};
@@ -228,8 +212,11 @@ psr_status accel_write(struct accel_job *j, const struct accel_batch *b, size_t 
     }
     out.list.cand = measured.cand;
     out.list.ncand = measured.n;
-    if (st == PSR_OK)
+    if (st == PSR_OK) {
+        out.group = b->file[s].group;
+        b->file[s].group = NULL;
         st = write_output(j, &out);
+    }
     if (st == PSR_OK && o->plot && measured.n > 0)
         st = planeplot_keep(&j->plane, b->plan, s, &measured.cand[0], out.list.tobs_s,
                             out.file->path, &j->err);

@@ -101,7 +101,8 @@ static psr_status finish_series(struct gpudedisp_compat *k)
     int64_t length = j->opt.numout ? j->opt.numout : psr_good_length(j->nread / j->line->downsamp);
     psr_series_pad_with(series, (float)k->mean);
     j->series = NULL;
-    return psr_series_finish(series, length, &j->err);
+    psr_status st = psr_series_finish(series, length, &j->err);
+    return k->alone ? gpudedisp_name_events(j, st) : st;
 }
 
 static psr_status finish_subbands(struct gpudedisp_compat *k)
@@ -121,7 +122,7 @@ static void release(struct gpudedisp_compat *k)
 
 psr_status gpudedisp_compat(struct gpudedisp_job *j)
 {
-    struct gpudedisp_compat k = {.job = j};
+    struct gpudedisp_compat k = {.job = j, .alone = !j->group};
     psr_status st = gpudedisp_compat_prepare(&k);
     if (!st)
         st = process_input(&k);

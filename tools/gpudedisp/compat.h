@@ -6,6 +6,7 @@
 
 struct gpudedisp_compat {
     struct gpudedisp_job *job;
+    bool alone;         /* its files are a set of their own, not those of a line of a plan */
     struct psr_obs obs; /* as PRESTO takes it; borrows from the source's */
     struct psr_compat_desc desc;
     unsigned char *keep; /* [nchan] from the lowest frequency */

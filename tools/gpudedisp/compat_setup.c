@@ -173,6 +173,8 @@ psr_status gpudedisp_compat_prepare(struct gpudedisp_compat *k)
     gpudedisp_remark_flags(j);
     if (!st)
         st = gpudedisp_check_names(j);
+    if (!st && k->alone && !j->opt.sub)
+        st = gpudedisp_claim_outputs(j);
     if (!st)
         st = gpudedisp_check_band(j);
     if (!st)
@@ -181,9 +183,10 @@ psr_status gpudedisp_compat_prepare(struct gpudedisp_compat *k)
         st = gpudedisp_read_mask(j);
     if (!st)
         st = create_plan(k);
+    if (!st && !j->opt.sub)
+        st = gpudedisp_check_room(j);
     if (!st)
-        st = j->opt.sub ? subbands_create(&k->bands, j->opt.root, (int)j->opt.dmprec, j->dm[0],
-                                          k->desc.nsub, SUBBANDS_WRAP, &j->err)
+        st = j->opt.sub ? gpudedisp_create_subbands(j, k->desc.nsub, SUBBANDS_WRAP, &k->bands)
                         : create_series(k);
     return st;
 }

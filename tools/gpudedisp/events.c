@@ -62,7 +62,7 @@ static psr_status write_singlepulse(struct gpudedisp_job *j, const struct gpuded
     if (length >= (int)sizeof name)
         return psr_fail(&j->err, PSR_EINVAL, "-o: longer than %d bytes", NAME_BYTES - 64);
     psr_outfile *part;
-    psr_status st = outset_create(&j->events, name, &part, &j->err);
+    psr_status st = psr_output_group_add(j->group, name, &part, &j->err);
     if (st != PSR_OK)
         return st;
     st = psr_singlepulse_write(part, dm, gpudedisp_line_tsamp_s(j, l), event, n, &j->err);
@@ -76,7 +76,7 @@ static psr_status write_clusters(struct gpudedisp_job *j, const struct clock *cl
     bool to_stdout = !strcmp(j->opt.root, "-");
     snprintf(name, sizeof name, to_stdout ? "%s" : "%s.cand", j->opt.root);
     psr_outfile *part;
-    psr_status st = outset_create(&j->events, name, &part, &j->err);
+    psr_status st = psr_output_group_add(j->group, name, &part, &j->err);
     if (st == PSR_OK)
         st = psr_cluster_write(part, j->dm, clock->scale, clock->tsamp_s, cluster, n, &j->err);
     return st;
@@ -156,15 +156,17 @@ psr_status gpudedisp_write_events(struct gpudedisp_job *j)
             st = write_singlepulse(j, l, i);
     if (st == PSR_OK)
         st = write_clusters(j, &found->clock, found->cluster, found->ncluster);
-    return st == PSR_OK ? outset_settle(&j->events, &j->err) : st;
+    return st;
 }
 
 psr_status gpudedisp_name_events(struct gpudedisp_job *j, psr_status st)
 {
+    psr_output_group *group = j->group;
+    j->group = NULL;
     if (st == PSR_OK)
-        st = outset_commit(&j->events, &j->err);
+        st = psr_output_group_commit(group, &j->err);
     else
-        outset_abort(&j->events);
+        psr_output_group_abort(group);
     if (st == PSR_OK && j->opt.plot)
         st = draw_events(j, j->found);
     forget_events(j);

@@ -3,7 +3,6 @@
 #define PSR_TOOLS_GPUDEDISP_H
 
 #include "options.h"
-#include "outset.h"
 #include "subbands.h"
 #include "tools/common/gnuplot.h"
 #include <psrkit/barycentre.h>
@@ -84,8 +83,8 @@ struct gpudedisp_job {
     double dmconst;
     psr_clean *clean; /* NULL where nothing is to be cleaned */
     psr_fanout *fan;
-    psr_series *series; /* of all lines; NULL with -nowrite */
-    struct outset events;
+    psr_series *series;            /* of all lines; NULL with -nowrite */
+    psr_output_group *group;       /* all files but the plot */
     struct gpudedisp_found *found; /* what the plot will show */
     struct gnuplot plot;
 
@@ -121,8 +120,13 @@ PSR_MUST_CHECK psr_status gpudedisp_read_mask(struct gpudedisp_job *j);
 PSR_MUST_CHECK psr_status gpudedisp_read_plan(struct gpudedisp_job *j);
 PSR_MUST_CHECK psr_status gpudedisp_check_band(struct gpudedisp_job *j);
 
-/* Refuses outputs that would be written over a file that is read. */
+/* Refuses outputs that would be written over a file that is read, and names that are too long. */
 PSR_MUST_CHECK psr_status gpudedisp_check_names(struct gpudedisp_job *j);
+
+/* Keeps other runs from making the same files; and, once the plans are there, refuses series that the
+ * disk has no room for. */
+PSR_MUST_CHECK psr_status gpudedisp_claim_outputs(struct gpudedisp_job *j);
+PSR_MUST_CHECK psr_status gpudedisp_check_room(struct gpudedisp_job *j);
 
 /* Says of flags that do nothing that they do nothing. */
 void gpudedisp_remark_flags(struct gpudedisp_job *j);
@@ -132,6 +136,11 @@ PSR_MUST_CHECK psr_status gpudedisp_sub(struct gpudedisp_job *j);
 
 /* Sub-bands that -sub writes. */
 size_t gpudedisp_count_subbands(const struct gpudedisp_job *j);
+
+/* Starts the files of -sub. */
+PSR_MUST_CHECK psr_status gpudedisp_create_subbands(struct gpudedisp_job *j, size_t nsub,
+                                                    enum subbands_rule rule,
+                                                    struct subbands **bands);
 
 /* Describes sub-bands of obs and names their files; bands is gone whatever the status. */
 PSR_MUST_CHECK psr_status gpudedisp_finish_subbands(struct gpudedisp_job *j, struct subbands *bands,

@@ -1,4 +1,4 @@
-/* The names of all outputs, none of which may be that of a file that is read. */
+/* The names of all outputs, none of which may be that of a file that is read, and what they take. */
 #include "gpudedisp.h"
 
 #include "base/path.h"
@@ -23,6 +23,12 @@ static psr_status add_inputs(struct gpudedisp_job *j, struct guard *g, const cha
     return st;
 }
 
+static psr_status check_name(struct gpudedisp_job *j, const struct guard *g, const char *name)
+{
+    psr_status st = psr_outfile_check_path(name, &j->err);
+    return st ? st : guard_check(g, name, &j->err);
+}
+
 /* Of one trial. */
 static psr_status check_trial(struct gpudedisp_job *j, const struct guard *g, double dm)
 {
@@ -41,7 +47,7 @@ static psr_status check_trial(struct gpudedisp_job *j, const struct guard *g, do
     for (size_t k = 0; k < sizeof file / sizeof *file && !st; k++) {
         snprintf(name, sizeof name, "%s%s", stem, file[k].suffix);
         if (file[k].wanted)
-            st = guard_check(g, name, &j->err);
+            st = check_name(j, g, name);
     }
     return st;
 }
@@ -54,7 +60,7 @@ static psr_status check_subbands(struct gpudedisp_job *j, const struct guard *g)
         char stem[PSR_TEXT_MAX], name[NAME_BYTES];
         psr_series_stem(stem, j->opt.root, j->dm[0], (int)j->opt.dmprec);
         snprintf(name, sizeof name, "%s.sub%0*zu", stem, subbands_digits(nsub), s);
-        st = guard_check(g, name, &j->err);
+        st = check_name(j, g, name);
     }
     return st;
 }
@@ -70,7 +76,7 @@ static psr_status check_all(struct gpudedisp_job *j, const struct guard *g)
         st = check_subbands(j, g);
     snprintf(list, sizeof list, "%s.cand", o->root);
     if (!st && o->singlepulse)
-        st = guard_check(g, list, &j->err);
+        st = check_name(j, g, list);
     if (!st && o->plot)
         st = guard_check(g, o->plot, &j->err);
     return st;
@@ -88,4 +94,53 @@ psr_status gpudedisp_check_names(struct gpudedisp_job *j)
     guard_clear(&g);
     free(stats);
     return st;
+}
+
+psr_status gpudedisp_claim_outputs(struct gpudedisp_job *j)
+{
+    const struct gpudedisp_options *o = &j->opt;
+    struct psr_output_group_desc claim = psr_series_claim(&(struct psr_series_desc){
+        .root = o->root, .dm_decimals = (int)o->dmprec, .ndm = j->ndm, .dm = j->dm});
+    if (o->nowrite && !o->singlepulse)
+        claim.root = NULL;
+    claim.common = o->singlepulse;
+    if (!o->quiet)
+        claim.notes = (struct psr_notes){cli_note, &j->tool};
+    return psr_output_group_create(&j->group, &claim, &j->err);
+}
+
+/* Samples of a series; of a pipe, those that were asked for. */
+static double expect_length(const struct gpudedisp_job *j, const struct gpudedisp_line *l)
+{
+    int64_t nsamp = psr_source_obs(j->source)->nsamp;
+    if (j->opt.numout)
+        return (double)j->opt.numout;
+    if (nsamp < 0)
+        return 0;
+    return (double)(j->opt.nopad ? nsamp / l->downsamp : psr_good_length(nsamp / l->downsamp));
+}
+
+psr_status gpudedisp_check_room(struct gpudedisp_job *j)
+{
+    double samples = 0;
+    for (const struct gpudedisp_line *l = j->line; l < j->line + j->nline; l++)
+        samples += (double)l->ndm * expect_length(j, l);
+    return j->opt.nowrite ? PSR_OK
+                          : psr_output_group_check_room(j->group, samples * sizeof(float), &j->err);
+}
+
+psr_status gpudedisp_create_subbands(struct gpudedisp_job *j, size_t nsub, enum subbands_rule rule,
+                                     struct subbands **bands)
+{
+    int64_t nsamp = psr_source_obs(j->source)->nsamp, n = nsamp < 0 ? 0 : nsamp / j->line->downsamp;
+    if (j->opt.numout && (nsamp < 0 || j->opt.numout < n))
+        n = j->opt.numout;
+    return subbands_create(bands,
+                           &(struct subbands_desc){.root = j->opt.root,
+                                                   .dm_decimals = (int)j->opt.dmprec,
+                                                   .dm = j->dm[0],
+                                                   .nsub = nsub,
+                                                   .nsamp = n,
+                                                   .rule = rule},
+                           &j->err);
 }

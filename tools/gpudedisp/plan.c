@@ -138,6 +138,7 @@ static psr_status run_presto_line(struct gpudedisp_job *j, const struct psr_plan
         .npath = j->npath,
         .plan_name = j->plan_name,
         .planfile = {.has_band = j->planfile.has_band, .band = j->planfile.band},
+        .group = j->group,
     };
     one.opt.plan = NULL;
     one.opt.lodm = line->lodm;
@@ -146,6 +147,7 @@ static psr_status run_presto_line(struct gpudedisp_job *j, const struct psr_plan
     one.opt.downsamp = line->downsamp;
     one.opt.nsub = line->nsub;
     psr_status st = gpudedisp_compat(&one);
+    one.group = NULL;
     gpudedisp_release(&one);
     j->err = one.err;
     return st;
@@ -164,7 +166,9 @@ psr_status gpudedisp_compat_plan(struct gpudedisp_job *j)
                                                         .dm = j->dm,
                                                         .tsamp_s = 1},
                               &j->err);
+    if (st == PSR_OK)
+        st = gpudedisp_claim_outputs(j);
     for (size_t k = 0; st == PSR_OK && k < j->planfile.nline && !run_stop_signal(); k++)
         st = run_presto_line(j, &j->planfile.line[k]);
-    return st;
+    return run_stop_signal() ? st : gpudedisp_name_events(j, st);
 }

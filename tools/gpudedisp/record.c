@@ -153,6 +153,7 @@ struct psr_series_desc gpudedisp_common_series(const struct gpudedisp_job *j,
         .epoch = j->bary.epoch,
         .file_nbit = psr_source_file_nbit(j->source),
         .inf = psr_source_inf(j->source),
+        .group = j->group,
         .stopped = is_stopped,
     };
 }

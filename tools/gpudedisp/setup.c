@@ -142,6 +142,7 @@ psr_status gpudedisp_prepare(struct gpudedisp_job *j)
         {.run = gpudedisp_make_trials},
         {.run = gpudedisp_open_source},
         {.run = gpudedisp_check_names},
+        {.run = gpudedisp_claim_outputs},
         {.run = gpudedisp_check_band},
         {.run = gpudedisp_choose_channels},
         {.run = gpudedisp_create_clean},
@@ -150,6 +151,7 @@ psr_status gpudedisp_prepare(struct gpudedisp_job *j)
         {.line = check_length},
         {.run = gpudedisp_take_notes},
         {.run = gpudedisp_resume},
+        {.run = gpudedisp_check_room},
         {.line = gpudedisp_create_patch},
         {.run = create_buffers},
         {.run = create_series},
@@ -180,7 +182,7 @@ void gpudedisp_release(struct gpudedisp_job *j)
         psr_patch_destroy(l->patch);
     }
     psr_series_abort(j->series);
-    outset_abort(&j->events);
+    psr_output_group_abort(j->group);
     gnuplot_abort(&j->plot);
     psr_fanout_destroy(j->fan);
     psr_source_close(j->source);

@@ -173,8 +173,7 @@ static psr_status prepare(struct sub_run *s)
     if (!st)
         st = create_buffers(s);
     if (!st)
-        st = subbands_create(&s->bands, j->opt.root, (int)j->opt.dmprec, j->dm[0], s->nsub,
-                             SUBBANDS_SATURATE, &j->err);
+        st = gpudedisp_create_subbands(j, s->nsub, SUBBANDS_SATURATE, &s->bands);
     return st;
 }
 

@@ -1,16 +1,18 @@
 #include "subbands.h"
 
-#include "outset.h"
 #include <math.h>
+#include <psrkit/series.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct subbands {
     char stem[PSR_TEXT_MAX]; /* ROOT_DM12.00.sub */
     size_t nsub;
     enum subbands_rule rule;
     int64_t saturated;
-    struct outset files; /* [nsub + 1] the last is the .inf */
+    psr_output_group *group;
+    psr_outfile **file; /* [nsub + 1] the group's; the last is the .inf */
 };
 
 int subbands_digits(size_t nsub)
@@ -21,37 +23,45 @@ int subbands_digits(size_t nsub)
     return n;
 }
 
-static psr_status create_parts(struct subbands *b, psr_err *err)
+static psr_status create_parts(struct subbands *b, const struct subbands_desc *d, psr_err *err)
 {
-    psr_status st = PSR_OK;
+    struct psr_output_group_desc claim = psr_series_claim(&(struct psr_series_desc){
+        .root = d->root, .dm_decimals = d->dm_decimals, .ndm = 1, .dm = &d->dm});
+    claim.kind = "sub";
+    psr_status st = psr_output_group_create(&b->group, &claim, err);
+    if (!st)
+        st = psr_output_group_check_room(b->group,
+                                         (double)d->nsub * (double)d->nsamp * sizeof(int16_t), err);
+    b->file = calloc(b->nsub + 1, sizeof *b->file);
+    if (!st && !b->file)
+        st = psr_fail_nomem(err, "sub-bands", (double)b->nsub * sizeof *b->file);
     for (size_t s = 0; s <= b->nsub && !st; s++) {
         char name[PSR_TEXT_MAX + 16];
         if (s < b->nsub)
             snprintf(name, sizeof name, "%s%0*u", b->stem, subbands_digits(b->nsub), (unsigned)s);
         else
             snprintf(name, sizeof name, "%s.inf", b->stem);
-        psr_outfile *out;
-        st = outset_create(&b->files, name, &out, err);
+        st = psr_output_group_add(b->group, name, &b->file[s], err);
     }
     return st;
 }
 
-psr_status subbands_create(struct subbands **out, const char *root, int dm_decimals, double dm,
-                           size_t nsub, enum subbands_rule rule, psr_err *err)
+psr_status subbands_create(struct subbands **out, const struct subbands_desc *d, psr_err *err)
 {
-    psr_status st = PSR_OK;
+    char stem[PSR_TEXT_MAX + 1];
+    struct psr_inf inf;
     *out = NULL;
     struct subbands *b = calloc(1, sizeof *b);
     if (!b)
         return psr_fail_nomem(err, "sub-bands", sizeof *b);
-    b->nsub = nsub;
-    b->rule = rule;
-    int n = snprintf(b->stem, sizeof b->stem, "%s_DM%.*f.sub", root, dm_decimals, dm);
-    if (n >= (int)sizeof b->stem)
-        st = psr_fail(err, PSR_EINVAL, "root of the output names has %d bytes too many",
-                      n + 1 - (int)sizeof b->stem);
-    if (!st)
-        st = create_parts(b, err);
+    b->nsub = d->nsub;
+    b->rule = d->rule;
+    snprintf(stem, sizeof stem, "%s_DM%.*f.sub", d->root, d->dm_decimals, d->dm);
+    psr_status st = psr_inf_set_name(&inf, stem, err);
+    if (!st) {
+        strcpy(b->stem, stem);
+        st = create_parts(b, d, err);
+    }
     if (st)
         subbands_abort(b);
     else
@@ -81,7 +91,7 @@ psr_status subbands_write(struct subbands *b, size_t s, const float *x, size_t n
         return psr_fail_nomem(err, "a sub-band", (double)n * sizeof *narrow);
     for (size_t t = 0; t < n; t++)
         narrow[t] = b->rule == SUBBANDS_WRAP ? wrap(x[t]) : saturate(b, x[t]);
-    psr_status st = psr_outfile_write(b->files.file[s].out, narrow, n * sizeof *narrow, err);
+    psr_status st = psr_outfile_write(b->file[s], narrow, n * sizeof *narrow, err);
     free(narrow);
     return st;
 }
@@ -93,10 +103,13 @@ int64_t subbands_saturated(const struct subbands *b)
 
 psr_status subbands_finish(struct subbands *b, struct psr_inf *inf, psr_err *err)
 {
-    snprintf(inf->name, sizeof inf->name, "%s", b->stem);
-    psr_status st = psr_inf_write(b->files.file[b->nsub].out, inf, err);
+    psr_status st = psr_inf_set_name(inf, b->stem, err);
     if (!st)
-        st = outset_commit(&b->files, err);
+        st = psr_inf_write(b->file[b->nsub], inf, err);
+    if (!st) {
+        st = psr_output_group_commit(b->group, err);
+        b->group = NULL;
+    }
     subbands_abort(b);
     return st;
 }
@@ -105,6 +118,7 @@ void subbands_abort(struct subbands *b)
 {
     if (!b)
         return;
-    outset_abort(&b->files);
+    psr_output_group_abort(b->group);
+    free(b->file);
     free(b);
 }

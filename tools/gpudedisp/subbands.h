@@ -17,9 +17,17 @@ enum subbands_rule {
 /* Digits of a number in a file's name, as many as PRESTO gives them: 10 sub-bands have one. */
 int subbands_digits(size_t nsub);
 
-/* *out is NULL on error. */
-PSR_MUST_CHECK psr_status subbands_create(struct subbands **out, const char *root, int dm_decimals,
-                                          double dm, size_t nsub, enum subbands_rule rule,
+struct subbands_desc {
+    const char *root;
+    int dm_decimals;
+    double dm;
+    size_t nsub;
+    int64_t nsamp; /* that are expected, for a look at the disk */
+    enum subbands_rule rule;
+};
+
+/* *out is NULL on error: another run writes the same files, there is no room, a name too long. */
+PSR_MUST_CHECK psr_status subbands_create(struct subbands **out, const struct subbands_desc *d,
                                           psr_err *err);
 
 /* Appends n samples to sub-band s, 0 being the lowest. */

@@ -118,7 +118,7 @@ static void add_output(struct cli_table *list, struct gpudedisp_options *o)
         {"dmprec", CLI_INT, &o->dmprec, "N", "Decimals of the DM in file names (default 2).", 2, 4},
         {"numout", CLI_INT, &o->numout, "N",
          "Samples per series: padded or cut to N (default: a good length for Fourier transforms).",
-         1, 9e18},
+         1, 0x1p53},
         {"nopad", CLI_FLAG, &o->nopad, NULL, "Do not pad the series to a good length.", 0, 0},
         {"nowrite", CLI_FLAG, &o->nowrite, NULL,
          "Write no series: events only, or without -singlepulse, with -v, the CRC-32 of each "
