@@ -142,12 +142,13 @@ golden_header() { # BITS FILE
         exit !(s / NR > 0.30 && s / NR < 0.34 && high / NR > 0.039 && high / NR < 0.042) }'
 }
 
-@test "-dat says where a series cannot be transformed" {
-    run -0 --separate-stderr fakebin -seed 1 -tobs 0.0004 -period 0 -dm 3 -dat -o s
-    one_line 's: 5 samples, an odd number, .*: -tobs 0.00048 has one more'
-    run -0 --separate-stderr fakebin -seed 1 -tobs 0.00048 -period 0 -dm 3 -dat -o s
-    [ -z "$stderr" ]
-    [ "$(stat -c %s s_DM3.00.dat)" -eq 24 ]
+@test "-dat makes series of an even length" {
+    for tobs in 0.0004 0.00048; do
+        run -0 --separate-stderr fakebin -seed 1 -tobs $tobs -period 0 -dm 3 -dat -o s
+        [ -z "$stderr" ]
+        [ "$(stat -c %s s_DM3.00.dat)" -eq 24 ]
+        grep -q 'Number of bins in the time series      =  6 ' s_DM3.00.inf
+    done
     run -0 --separate-stderr fakebin -q -seed 1 -tobs 0.0004 -period 0 -dm 3 -dat -o s
     [ -z "$stderr" ]
 }

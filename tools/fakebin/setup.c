@@ -58,6 +58,8 @@ static psr_status set_observation(struct fakebin_job *j)
     obs->foff_mhz = o->foff_mhz;
     obs->tsamp_s = o->tsamp_us * 1e-6;
     obs->nsamp = (int64_t)fmax(1, floor(o->tobs_s / obs->tsamp_s + 0.5));
+    if (o->dat) /* what is to be transformed has an even length */
+        obs->nsamp += obs->nsamp % 2;
     obs->tstart = fakebin_start(o);
     obs->machine_id = FAKE_MACHINE;
     obs->telescope_id = FAKE_TELESCOPE;
@@ -164,16 +166,6 @@ static psr_status read_bandpass(struct fakebin_job *j)
     return st;
 }
 
-static void note_odd_length(const struct fakebin_job *j, const struct psr_notes *notes)
-{
-    if (j->obs.nsamp % 2)
-        psr_note(
-            notes,
-            "%s: %lld samples, an odd number, which realfft and gpuaccel-pulscan refuse: -tobs "
-            "%.9g has one more",
-            j->opt.output, (long long)j->obs.nsamp, (double)(j->obs.nsamp + 1) * j->obs.tsamp_s);
-}
-
 psr_status fakebin_prepare(struct fakebin_job *j)
 {
     const struct fakebin_options *o = &j->opt;
@@ -202,12 +194,10 @@ psr_status fakebin_prepare(struct fakebin_job *j)
     name_source(j);
     if (!o->quiet)
         d.notes = (struct psr_notes){cli_note, &j->tool};
-    if (o->dat) {
+    if (o->dat)
         make_one_channel(&j->made);
-        note_odd_length(j, &d.notes);
-    } else {
+    else
         d.gain = j->gain;
-    }
     d.seed = (uint64_t)j->opt.seed;
     d.signal = j->signals.signal;
     d.nsignal = o->evenodd ? 0 : j->signals.n;
