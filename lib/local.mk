@@ -28,6 +28,7 @@ psrinclude_HEADERS = \
 	lib/psrkit/array.h \
 	lib/psrkit/barycentre.h \
 	lib/psrkit/beam.h \
+	lib/psrkit/block.h \
 	lib/psrkit/clean.h \
 	lib/psrkit/compat.h \
 	lib/psrkit/dada.h \
@@ -49,7 +50,9 @@ psrinclude_HEADERS = \
 	lib/psrkit/orbit.h \
 	lib/psrkit/outfile.h \
 	lib/psrkit/output_group.h \
+	lib/psrkit/overwrite_check.h \
 	lib/psrkit/patch.h \
+	lib/psrkit/pipeline.h \
 	lib/psrkit/planfile.h \
 	lib/psrkit/pointing.h \
 	lib/psrkit/psrfits.h \
@@ -61,6 +64,7 @@ psrinclude_HEADERS = \
 	lib/psrkit/signif.h \
 	lib/psrkit/sigproc.h \
 	lib/psrkit/singlepulse.h \
+	lib/psrkit/sink.h \
 	lib/psrkit/source.h \
 	lib/psrkit/spectrum.h \
 	lib/psrkit/status.h \
@@ -96,9 +100,13 @@ lib_libpsrkit_objects_la_SOURCES = \
 	$(lib_cuda_sources) \
 	lib/base/claim.c \
 	lib/base/claim.h \
+	lib/base/clock.h \
 	lib/base/clones.h \
 	lib/base/device.c \
 	lib/base/device_backend.h \
+	lib/base/device_choice.c \
+	lib/base/digest.c \
+	lib/base/digest.h \
 	lib/base/grow.c \
 	lib/base/grow.h \
 	lib/base/isa.h \
@@ -111,6 +119,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/base/outfile.c \
 	lib/base/outfile_steps.h \
 	lib/base/output_group.c \
+	lib/base/overwrite_check.c \
 	lib/base/path.c \
 	lib/base/path.h \
 	lib/base/plain.c \
@@ -189,6 +198,46 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/voltages.h \
 	lib/formats/voltages_read.c \
 	lib/formats/zaplist.c \
+	lib/pipeline/dedispersion.h \
+	lib/pipeline/dedispersion_direct.c \
+	lib/pipeline/dedispersion_presto.c \
+	lib/pipeline/dedispersion_subbands.c \
+	lib/pipeline/input.c \
+	lib/pipeline/input.h \
+	lib/pipeline/lines.c \
+	lib/pipeline/lines.h \
+	lib/pipeline/pipeline.c \
+	lib/pipeline/pipeline_by_lines.c \
+	lib/pipeline/pipeline_by_lines.h \
+	lib/pipeline/pipeline_check.c \
+	lib/pipeline/pipeline_check.h \
+	lib/pipeline/pipeline_loop.c \
+	lib/pipeline/pipeline_outputs.c \
+	lib/pipeline/pipeline_provenance.c \
+	lib/pipeline/pipeline_report.c \
+	lib/pipeline/pipeline_setup.c \
+	lib/pipeline/pipeline_state.h \
+	lib/pipeline/presto_view.c \
+	lib/pipeline/presto_view.h \
+	lib/pipeline/provenance.c \
+	lib/pipeline/provenance.h \
+	lib/pipeline/read_ahead.c \
+	lib/pipeline/read_ahead.h \
+	lib/pipeline/resume.c \
+	lib/pipeline/resume.h \
+	lib/pipeline/sink_checksums.c \
+	lib/pipeline/sink_pulses.c \
+	lib/pipeline/sink_rows.h \
+	lib/pipeline/sink_series.c \
+	lib/pipeline/sink_subbands.c \
+	lib/pipeline/sinks.c \
+	lib/pipeline/sinks.h \
+	lib/pipeline/stage_barycentre.c \
+	lib/pipeline/stage_barycentre.h \
+	lib/pipeline/stage_clean.c \
+	lib/pipeline/stage_clean.h \
+	lib/pipeline/trials.c \
+	lib/pipeline/trials.h \
 	lib/search/cluster.c \
 	lib/search/compat.c \
 	lib/search/dedisp.c \

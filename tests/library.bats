@@ -79,7 +79,7 @@ higher_uses() {
     while read -r floor object; do
         nm -A -g "$object" | sed "s/^/$floor /"
     done | awk '
-        BEGIN { height["formats"] = 1; height["signal"] = 2; height["search"] = height["beam"] = 3 }
+        BEGIN { height["formats"] = 1; height["signal"] = 2; height["search"] = height["beam"] = 3; height["pipeline"] = 4 }
         $(NF - 1) != "U" { home[$NF] = $1 }
         $(NF - 1) == "U" && $NF ~ /^psr_/ { n++; floor[n] = $1; object[n] = $2; name[n] = $NF }
         END {
@@ -132,7 +132,7 @@ higher_uses() {
 
 # Prints the functions that public headers declare: by the compiler, from psrkit.h.
 declared() {
-    printf '#include <psrkit/psrkit.h>\n' | ${CC:-cc} -I"$srcdir/lib" -E -P -x c - |
+    printf '#include <psrkit/psrkit.h>\n' | ${CC:-cc} -I"$srcdir/lib" -E -P -x c - | sed 's/(\*/*/g' |
         tr '\n' ' ' | sed 's/[;{}]/\n/g' | grep -v typedef | grep -oE '\bpsr_[a-z0-9_]+ *\(' | tr -d ' (' | sort -u
 }
 

@@ -59,6 +59,7 @@ UNIT_TESTS = \
 	tests/t_order \
 	tests/t_outfile \
 	tests/t_output_group \
+	tests/t_pipeline \
 	tests/t_pointing \
 	tests/t_psrfits \
 	tests/t_psrfits_rows \
@@ -106,6 +107,7 @@ dist_noinst_DATA += \
 	tests/scratch.h \
 	tests/series_made.h \
 	tests/source_made.h \
+	tests/sum_sink.h \
 	tests/tap.h
 EXTRA_DIST += \
 	tests/golden \
@@ -257,6 +259,7 @@ GPU_TESTS = \
 	tests/gpu/t_fanout_cuda \
 	tests/gpu/t_lost_cuda \
 	tests/gpu/t_lost_pair_cuda \
+	tests/gpu/t_pipeline_cuda \
 	tests/gpu/t_pulscan_cuda \
 	tests/gpu/t_singlepulse_cuda
 
@@ -279,6 +282,10 @@ tests_gpu_t_singlepulse_cuda_LDADD = $(tests_gpu_ldadd)
 tests_gpu_t_fanout_cuda_SOURCES = tests/t_fanout.c
 tests_gpu_t_fanout_cuda_CPPFLAGS = $(tests_gpu_cppflags) -DFANOUT_BACKEND='"cuda"'
 tests_gpu_t_fanout_cuda_LDADD = $(tests_gpu_ldadd)
+
+# A pipeline is linked with all that it may read.
+tests_gpu_t_pipeline_cuda_SOURCES = tests/t_pipeline.c tests/sum_sink.h
+tests_gpu_t_pipeline_cuda_CPPFLAGS = $(tests_gpu_cppflags) -DPIPELINE_DEVICE='"cuda"'
 
 tests_gpu_t_lost_cuda_SOURCES = tests/gpu/t_lost_cuda.c tests/gpu/lost.h tests/gpu/pair.h
 tests_gpu_t_lost_cuda_CPPFLAGS = $(tests_gpu_cppflags)

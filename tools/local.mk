@@ -42,8 +42,6 @@ bin_ddplan_SOURCES = \
 bin_fakebin_CPPFLAGS = $(tools_cppflags)
 bin_fakebin_SOURCES = \
 	$(tools_shared) \
-	tools/common/guard.c \
-	tools/common/guard.h \
 	tools/common/quote.c \
 	tools/common/quote.h \
 	tools/fakebin/add.c \
@@ -60,8 +58,6 @@ bin_frbbeam_SOURCES = \
 	$(tools_shared) \
 	tools/common/errand.c \
 	tools/common/errand.h \
-	tools/common/guard.c \
-	tools/common/guard.h \
 	tools/frbbeam/beams.c \
 	tools/frbbeam/crew.c \
 	tools/frbbeam/frbbeam.h \
@@ -78,13 +74,10 @@ bin_gpuaccel_pulscan_CPPFLAGS = $(tools_cppflags)
 bin_gpuaccel_pulscan_SOURCES = \
 	$(tools_gnuplot) \
 	$(tools_shared) \
-	tools/common/guard.c \
-	tools/common/guard.h \
 	tools/common/planeplot.c \
 	tools/common/planeplot.h \
 	tools/gpuaccel-pulscan/batch.c \
 	tools/gpuaccel-pulscan/gpuaccel-pulscan.h \
-	tools/gpuaccel-pulscan/load.c \
 	tools/gpuaccel-pulscan/main.c \
 	tools/gpuaccel-pulscan/names.c \
 	tools/gpuaccel-pulscan/options.c \
@@ -96,35 +89,13 @@ bin_gpudedisp_CPPFLAGS = $(tools_cppflags)
 bin_gpudedisp_SOURCES = \
 	$(tools_gnuplot) \
 	$(tools_shared) \
-	tools/common/guard.c \
-	tools/common/guard.h \
 	tools/common/pulseplot.c \
 	tools/common/pulseplot.h \
-	tools/gpudedisp/bary.c \
-	tools/gpudedisp/clean.c \
-	tools/gpudedisp/compat.c \
-	tools/gpudedisp/compat.h \
-	tools/gpudedisp/compat_setup.c \
-	tools/gpudedisp/device.c \
-	tools/gpudedisp/digest.c \
-	tools/gpudedisp/digest.h \
-	tools/gpudedisp/events.c \
-	tools/gpudedisp/gpudedisp.h \
-	tools/gpudedisp/input.c \
-	tools/gpudedisp/line.c \
 	tools/gpudedisp/main.c \
-	tools/gpudedisp/memory.c \
-	tools/gpudedisp/names.c \
 	tools/gpudedisp/options.c \
 	tools/gpudedisp/options.h \
-	tools/gpudedisp/plan.c \
-	tools/gpudedisp/reader.c \
-	tools/gpudedisp/record.c \
-	tools/gpudedisp/resume.c \
-	tools/gpudedisp/setup.c \
-	tools/gpudedisp/sub.c \
-	tools/gpudedisp/subbands.c \
-	tools/gpudedisp/subbands.h \
+	tools/gpudedisp/report.c \
+	tools/gpudedisp/report.h \
 	tools/gpudedisp/table.c
 
 # Names under which PRESTO's users know the tools, as links: `make install-aliases`, for those who

@@ -85,6 +85,7 @@ const char *psr_status_text(psr_status code)
         [PSR_EFORMAT] = "malformed input",
         [PSR_EDEVICE] = "device failed",
         [PSR_EUNSUPPORTED] = "not supported",
+        [PSR_ESTOPPED] = "stopped",
     };
     if ((size_t)code >= sizeof text / sizeof *text)
         return "unknown status";

@@ -59,6 +59,14 @@ struct psr_dedisp_desc {
 PSR_MUST_CHECK psr_status psr_dedisp_create(psr_dedisp **out, const struct psr_dedisp_desc *desc,
                                             psr_err *err);
 
+/* The backend that a plan with such a name in its description would get, as far as its devices are
+ * there; static storage. */
+const char *psr_dedisp_backend(const char *name);
+
+/* What psr_dedisp_maxshift would say of a plan, without making it.  Status: as psr_dedisp_create. */
+PSR_MUST_CHECK psr_status psr_dedisp_measure(const struct psr_dedisp_desc *desc, size_t *maxshift,
+                                             psr_err *err);
+
 /* Delay of the lowest channel of the band, kept or not, at the highest DM, in samples of the
  * output: what every trial's series is shorter than the input by. */
 size_t psr_dedisp_maxshift(const psr_dedisp *p);

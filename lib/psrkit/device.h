@@ -32,6 +32,25 @@ int psr_device_count(psr_err *err);
  */
 PSR_MUST_CHECK psr_status psr_device_describe(int device, struct psr_device *out, psr_err *err);
 
+/* What a command line says of devices, for a plan's description.
+ * Given:    text   "auto", the name of a backend, or the number of a GPU
+ * Returned: *backend, which borrows from text; *device
+ * Status:   PSR_EINVAL for no such number */
+PSR_MUST_CHECK psr_status psr_device_choose(const char *text, const char **backend, int *device,
+                                            psr_err *err);
+
+/* The same, where work may be split: "all" is every GPU, and there may be several numbers, as
+ * "0,1,2".  Status: PSR_EINVAL; PSR_EDEVICE for all of none. */
+enum { PSR_DEVICES_MAX = 64 };
+struct psr_device_choice {
+    const char *backend;
+    int device;
+    int devices[PSR_DEVICES_MAX];
+    size_t ndevice; /* of devices; 0: device alone */
+};
+PSR_MUST_CHECK psr_status psr_devices_choose(struct psr_device_choice *c, const char *text,
+                                             psr_err *err);
+
 /* Series that lie on a device, as one plan hands them to the next.
  *
  * They are made by work that was enqueued on the stream, so whoever reads them enqueues that on the

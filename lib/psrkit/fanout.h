@@ -37,6 +37,11 @@ struct psr_fanout_desc {
 PSR_MUST_CHECK psr_status psr_fanout_create(psr_fanout **out, const struct psr_fanout_desc *desc,
                                             psr_err *err);
 
+/* What psr_dedisp_maxshift would say of a line's plan, without making it.
+ * Status: as psr_fanout_create, of which it looks at the line only. */
+PSR_MUST_CHECK psr_status psr_fanout_measure(const struct psr_fanout_desc *desc, size_t line,
+                                             size_t *maxshift, psr_err *err);
+
 /* The plan of a line, for what psr_dedisp tells of shifts and delays, psr_dedisp_describe, and
  * psr_patch_create; its spectra are not always the stream's, so nothing else is to be asked of it.
  */

@@ -12,6 +12,7 @@
 #include <psrkit/array.h>
 #include <psrkit/barycentre.h>
 #include <psrkit/beam.h>
+#include <psrkit/block.h>
 #include <psrkit/clean.h>
 #include <psrkit/compat.h>
 #include <psrkit/dada.h>
@@ -33,7 +34,9 @@
 #include <psrkit/orbit.h>
 #include <psrkit/outfile.h>
 #include <psrkit/output_group.h>
+#include <psrkit/overwrite_check.h>
 #include <psrkit/patch.h>
+#include <psrkit/pipeline.h>
 #include <psrkit/planfile.h>
 #include <psrkit/pointing.h>
 #include <psrkit/psrfits.h>
@@ -44,6 +47,7 @@
 #include <psrkit/signif.h>
 #include <psrkit/sigproc.h>
 #include <psrkit/singlepulse.h>
+#include <psrkit/sink.h>
 #include <psrkit/source.h>
 #include <psrkit/spectrum.h>
 #include <psrkit/status.h>

@@ -19,6 +19,7 @@ typedef enum psr_status {
     PSR_EFORMAT,      /* a file's content is not what its format says */
     PSR_EDEVICE,      /* the accelerator failed or is absent */
     PSR_EUNSUPPORTED, /* understood, but not done */
+    PSR_ESTOPPED,     /* the caller asked to stop */
 } psr_status;
 
 typedef struct psr_err {

@@ -92,15 +92,28 @@ static psr_status start_backend(psr_dedisp *p, const char *name, psr_err *err)
     return psr_fail(err, PSR_EDEVICE, "dedispersion: no backend '%s' in this build", name);
 }
 
-bool psr_dedisp_sums_itself(const struct psr_dedisp_desc *d)
+/* The first one of that name whose devices are there; NULL where there is none. */
+static const struct psr_dedisp_ops *find_backend(const char *name)
 {
     for (int b = 0; b < NBACKEND; b++) {
         const struct psr_dedisp_ops *ops = backends[b];
-        bool named = is_any(d->backend) || !strcmp(d->backend, ops->name);
+        bool named = is_any(name) || !strcmp(name, ops->name);
         if (named && (!ops->present || ops->present()))
-            return ops->sums_itself;
+            return ops;
     }
-    return false;
+    return NULL;
+}
+
+bool psr_dedisp_sums_itself(const struct psr_dedisp_desc *d)
+{
+    const struct psr_dedisp_ops *ops = find_backend(d->backend);
+    return ops && ops->sums_itself;
+}
+
+const char *psr_dedisp_backend(const char *name)
+{
+    const struct psr_dedisp_ops *ops = find_backend(name);
+    return ops ? ops->name : psr_dedisp_cpu.name;
 }
 
 psr_status psr_dedisp_create(psr_dedisp **out, const struct psr_dedisp_desc *desc, psr_err *err)
@@ -108,28 +121,54 @@ psr_status psr_dedisp_create(psr_dedisp **out, const struct psr_dedisp_desc *des
     return psr_dedisp_create_summed(out, desc, 1, 0, err);
 }
 
-psr_status psr_dedisp_create_summed(psr_dedisp **out, const struct psr_dedisp_desc *desc,
-                                    size_t summed, int sum_nbit, psr_err *err)
+/* All of a plan but its backend. */
+static psr_status lay_plan(psr_dedisp **out, const struct psr_dedisp_desc *desc, size_t summed,
+                           int sum_nbit, psr_err *err)
 {
-    psr_status st;
+    psr_status st = psr_dedisp_check(desc, err);
     *out = NULL;
-    if ((st = psr_dedisp_check(desc, err)))
+    if (st)
         return st;
     psr_dedisp *p = calloc(1, sizeof *p);
     if (!p)
         return psr_fail_nomem(err, "a dedispersion plan", sizeof *p);
-    if ((st = copy_desc(p, desc, err)))
-        goto done;
-    set_samples(&p->sweep, desc, summed, sum_nbit);
-    if ((st = psr_sweep_lay(&p->sweep, desc, p->position, &p->top_mhz, err)))
-        goto done;
-    st = start_backend(p, desc->backend, err);
-done:
+    st = copy_desc(p, desc, err);
+    if (!st) {
+        set_samples(&p->sweep, desc, summed, sum_nbit);
+        st = psr_sweep_lay(&p->sweep, desc, p->position, &p->top_mhz, err);
+    }
     if (st)
         psr_dedisp_destroy(p);
     else
         *out = p;
     return st;
+}
+
+psr_status psr_dedisp_create_summed(psr_dedisp **out, const struct psr_dedisp_desc *desc,
+                                    size_t summed, int sum_nbit, psr_err *err)
+{
+    psr_dedisp *p;
+    *out = NULL;
+    psr_status st = lay_plan(&p, desc, summed, sum_nbit, err);
+    if (st)
+        return st;
+    st = start_backend(p, desc->backend, err);
+    if (st)
+        psr_dedisp_destroy(p);
+    else
+        *out = p;
+    return st;
+}
+
+psr_status psr_dedisp_measure(const struct psr_dedisp_desc *desc, size_t *maxshift, psr_err *err)
+{
+    psr_dedisp *p;
+    psr_status st = lay_plan(&p, desc, 1, 0, err);
+    if (st)
+        return st;
+    *maxshift = p->sweep.maxshift;
+    psr_dedisp_destroy(p);
+    return PSR_OK;
 }
 
 size_t psr_dedisp_maxshift(const psr_dedisp *p)

@@ -124,35 +124,52 @@ static psr_status grow_feed(struct feed *feed, size_t n, psr_err *err)
 /* --- the plans -------------------------------------------------------------------------------- */
 
 /* Of several lines says which. */
-static psr_status fail_line(const psr_fanout *f, const struct psr_fanout_line *l,
-                            const psr_err *why, psr_err *err)
+static psr_status fail_line(size_t nline, const struct psr_fanout_line *l, const psr_err *why,
+                            psr_err *err)
 {
-    if (f->nline == 1 || l->ndm < 1)
+    if (nline == 1 || l->ndm < 1)
         return psr_fail(err, why->code, "%s", why->msg);
     return psr_fail(err, why->code, "DM %.10g to %.10g: %s", l->dm[0], l->dm[l->ndm - 1], why->msg);
+}
+
+static struct psr_dedisp_desc describe_plan(const struct psr_fanout_desc *desc,
+                                            const struct psr_fanout_line *l)
+{
+    struct psr_dedisp_desc d = desc->stream;
+    d.downsamp = l->downsamp;
+    d.ndm = l->ndm;
+    d.dm = l->dm;
+    d.algo = l->algo;
+    d.nsub = l->nsub;
+    return d;
+}
+
+psr_status psr_fanout_measure(const struct psr_fanout_desc *desc, size_t line, size_t *maxshift,
+                              psr_err *err)
+{
+    const struct psr_fanout_line *l = &desc->line[line];
+    const struct psr_dedisp_desc d = describe_plan(desc, l);
+    psr_err why;
+    psr_status st = psr_dedisp_measure(&d, maxshift, &why);
+    return st ? fail_line(desc->nline, l, &why, err) : PSR_OK;
 }
 
 static psr_status start_plan(psr_fanout *f, size_t k, const struct psr_fanout_desc *desc,
                              int64_t mem_bytes, psr_err *err)
 {
     const struct psr_fanout_line *l = &desc->line[k];
-    struct psr_dedisp_desc d = desc->stream;
+    struct psr_dedisp_desc d = describe_plan(desc, l);
     size_t summed = choose_summed(f, &desc->stream, l);
     const struct feed *feed = f->feed;
     while (feed->summed != summed)
         feed++;
-    d.downsamp = l->downsamp;
-    d.ndm = l->ndm;
-    d.dm = l->dm;
-    d.algo = l->algo;
-    d.nsub = l->nsub;
     d.mem_bytes = mem_bytes;
     f->line[k].feed = feed;
     f->line[k].out_bytes = 4 * (double)l->ndm / (double)l->downsamp;
     f->largest = l->downsamp > f->largest ? l->downsamp : f->largest;
     psr_err why;
     psr_status st = psr_dedisp_create_summed(&f->line[k].plan, &d, summed, feed->nbit, &why);
-    return st ? fail_line(f, l, &why, err) : PSR_OK;
+    return st ? fail_line(f->nline, l, &why, err) : PSR_OK;
 }
 
 static int64_t bytes_of_plans(const psr_fanout *f)

@@ -1,7 +1,6 @@
 #include "cli.h"
 
 #include "run.h"
-#include <ctype.h>
 #include <errno.h>
 #include <psrkit/number.h>
 #include <stdarg.h>
@@ -33,19 +32,6 @@ void cli_note(void *ctx, const char *msg)
 {
     const struct cli *tool = ctx;
     fprintf(stderr, "%s: %s\n", tool->name, msg);
-}
-
-psr_status cli_device(const char *name, const char **backend, int *device, psr_err *err)
-{
-    int64_t number = 0;
-    *backend = name;
-    *device = 0;
-    if (!isdigit((unsigned char)name[0]))
-        return PSR_OK;
-    psr_status st = psr_parse_int("-device", name, 0, 1023, &number, err);
-    *backend = "cuda";
-    *device = (int)number;
-    return st;
 }
 
 int cli_close_stdout(const struct cli *tool, int code)

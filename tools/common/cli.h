@@ -75,12 +75,6 @@ int cli_report(const struct cli *tool, const psr_err *err);
 /* Remarks as "TOOL: message" on standard error; ctx is the struct cli. */
 void cli_note(void *ctx, const char *msg);
 
-/* -device NAME: auto, the name of a backend, or the number of a GPU.
- * Returned: *backend for a plan's description, *device
- * Status:   PSR_EINVAL for no such number */
-PSR_MUST_CHECK psr_status cli_device(const char *name, const char **backend, int *device,
-                                     psr_err *err);
-
 /* Flushes and closes standard output; a full disk there is a failure.
  * Returned: code, or 1 where closing failed (which is then reported). */
 int cli_close_stdout(const struct cli *tool, int code);

@@ -1,7 +1,7 @@
 #include "fakebin.h"
 
-#include "tools/common/guard.h"
 #include <byteswap.h>
+#include <psrkit/overwrite_check.h>
 #include <psrkit/sigproc.h>
 
 /* Spectra in a row of PSRFITS. */
@@ -46,18 +46,18 @@ static psr_status open_series(struct fakebin_job *j)
 psr_status fakebin_check_names(struct fakebin_job *j)
 {
     const struct fakebin_options *o = &j->opt;
-    struct guard g = {0};
-    psr_status st = guard_add(&g, o->bandpass, &j->err);
+    struct psr_overwrite g = {0};
+    psr_status st = psr_overwrite_add(&g, o->bandpass, &j->err);
     if (!st)
-        st = guard_add(&g, o->array, &j->err);
+        st = psr_overwrite_add(&g, o->array, &j->err);
     for (size_t i = 0; i < o->addfile.n && !st; i++)
-        st = guard_add(&g, o->addfile.text[i], &j->err);
-    guard_sort(&g);
+        st = psr_overwrite_add(&g, o->addfile.text[i], &j->err);
+    psr_overwrite_sort(&g);
     if (!st && o->output)
-        st = guard_check(&g, o->output, &j->err);
+        st = psr_overwrite_check(&g, o->output, &j->err);
     if (!st && o->truth)
-        st = guard_check(&g, o->truth, &j->err);
-    guard_clear(&g);
+        st = psr_overwrite_check(&g, o->truth, &j->err);
+    psr_overwrite_clear(&g);
     return st;
 }
 

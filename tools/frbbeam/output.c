@@ -1,8 +1,8 @@
 #include "frbbeam.h"
 
-#include "tools/common/guard.h"
 #include <fcntl.h>
 #include <limits.h>
+#include <psrkit/overwrite_check.h>
 #include <psrkit/sigproc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,19 +36,19 @@ static size_t buffer_bytes(const struct frbbeam_job *j, size_t b)
 /* What a step has to do with all beams. */
 struct task {
     struct frbbeam_job *j;
-    const struct guard *inputs; /* while files are opened */
+    const struct psr_overwrite *inputs; /* while files are opened */
 };
 
-static psr_status guard_inputs(const struct frbbeam_job *j, struct guard *g, psr_err *err)
+static psr_status list_inputs(const struct frbbeam_job *j, struct psr_overwrite *g, psr_err *err)
 {
     const struct frbbeam_options *o = &j->opt;
     const char *const aside[] = {o->array, o->beams, o->weights, o->scale, o->tds_file};
     psr_status st = PSR_OK;
     for (size_t i = 0; i < j->npath && !st; i++)
-        st = guard_add(g, j->path[i], err);
+        st = psr_overwrite_add(g, j->path[i], err);
     for (size_t i = 0; i < sizeof aside / sizeof *aside && !st; i++)
-        st = guard_add(g, aside[i], err);
-    guard_sort(g);
+        st = psr_overwrite_add(g, aside[i], err);
+    psr_overwrite_sort(g);
     return st;
 }
 
@@ -64,7 +64,7 @@ static psr_status open_beam(const struct task *t, size_t b, psr_err *err)
     if (n < 0 || (size_t)n >= sizeof path)
         return psr_fail(err, PSR_EINVAL, "-o: a name of %d characters is too long", n);
     const bool is_pipe = !strcmp(j->opt.root, "-");
-    psr_status st = is_pipe ? PSR_OK : guard_check(t->inputs, path, err);
+    psr_status st = is_pipe ? PSR_OK : psr_overwrite_check(t->inputs, path, err);
     if (!st)
         st = psr_outfile_create(&j->file[b], is_pipe ? "-" : path, err);
     if (st)
@@ -132,7 +132,7 @@ static bool name_scale(const struct frbbeam_job *j, char *path, size_t room)
     if (j->opt.nbits == 32 || !strcmp(j->opt.root, "-"))
         return false;
     snprintf(path, room, "%s.scale", j->opt.root);
-    return !guard_same(path, j->opt.scale);
+    return !psr_same_file(path, j->opt.scale);
 }
 
 /* Beams of one root may be formed by several runs; its scales are one run's. */
@@ -157,21 +157,21 @@ static psr_status create_group(struct frbbeam_job *j, psr_err *err)
 
 psr_status frbbeam_output_open(struct frbbeam_job *j, psr_err *err)
 {
-    struct guard inputs = {0};
+    struct psr_overwrite inputs = {0};
     const struct task t = {.j = j, .inputs = &inputs};
     char scale[4096];
     j->file = calloc(j->nbeam, sizeof *j->file);
     if (!j->file)
         return psr_fail_nomem(err, "output files", (double)j->nbeam * sizeof *j->file);
-    psr_status st = guard_inputs(j, &inputs, err);
+    psr_status st = list_inputs(j, &inputs, err);
     if (!st && name_scale(j, scale, sizeof scale))
-        st = guard_check(&inputs, scale, err);
+        st = psr_overwrite_check(&inputs, scale, err);
     if (!st)
         st = create_group(j, err);
     grow_descriptors(j->nbeam);
     if (!st)
         st = each_beam(&t, open_beam, err);
-    guard_clear(&inputs);
+    psr_overwrite_clear(&inputs);
     return st;
 }
 

@@ -29,7 +29,7 @@ static psr_status wake_device(void *ctx, psr_err *err)
     const char *backend;
     struct psr_device about;
     int device;
-    psr_status st = cli_device(j->opt.device, &backend, &device, err);
+    psr_status st = psr_device_choose(j->opt.device, &backend, &device, err);
     return st || !strcmp(backend, "cpu") ? st : psr_device_describe(device, &about, err);
 }
 
@@ -108,7 +108,7 @@ static psr_status create_plan(struct frbbeam_job *j)
     };
     float *weight = NULL;
     errand_end(&j->read); /* the device is awake */
-    psr_status st = cli_device(j->opt.device, &d.backend, &d.device, &j->err);
+    psr_status st = psr_device_choose(j->opt.device, &d.backend, &d.device, &j->err);
     if (!st && j->opt.weights)
         st = psr_gains_read(j->opt.weights, j->nfreq, j->array.ndish, &weight, &j->err);
     d.weight = weight;

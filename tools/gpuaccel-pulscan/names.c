@@ -4,8 +4,8 @@
 #include "base/grow.h"
 #include "base/line.h"
 #include "base/path.h"
-#include "tools/common/guard.h"
 #include <limits.h>
+#include <psrkit/overwrite_check.h>
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,9 +53,9 @@ psr_status accel_spare_input(struct accel_job *j, const char *path)
     char *inf = psr_path_beside(path, ".inf");
     if (!inf)
         return psr_fail_nomem(&j->err, path, (double)strlen(path));
-    psr_status st = guard_input(table, path, &j->err);
+    psr_status st = psr_overwrite_check_one(table, path, &j->err);
     if (st == PSR_OK)
-        st = guard_input(table, inf, &j->err);
+        st = psr_overwrite_check_one(table, inf, &j->err);
     free(inf);
     return st;
 }
@@ -162,12 +162,6 @@ psr_status accel_claim_files(struct accel_job *j, struct accel_file *file)
     };
     if (st == PSR_OK)
         st = psr_output_group_create(&file->group, &claim, &j->err);
-    if (st == PSR_OK && o->fftout && file->about.series)
-        st = psr_output_group_check_room(file->group, 8 * (double)file->about.nbin, &j->err);
-    if (st != PSR_OK) {
-        psr_output_group_abort(file->group);
-        file->group = NULL;
-    }
     free(longest);
     free(root);
     return st;

@@ -1,20 +1,8 @@
+/* From gpudedisp's command line to the description of a pipeline. */
 #include "options.h"
 
+#include <psrkit/delays.h>
 #include <string.h>
-
-static const struct gpudedisp_options defaults = {
-    .if_choice = -1,
-    .clip_sigma = 6,
-    .numwapps = 1,
-    .lodm = -1, /* below 0, as below: not given */
-    .dmstep = -1,
-    .dmconst = "presto",
-    .algo = "direct",
-    .format = "dat",
-    .dmprec = 2,
-    .threshold = 6,
-    .device = "auto",
-};
 
 struct given {
     const char *name;
@@ -29,31 +17,36 @@ static void refuse(const struct cli *tool, const char *why, const struct given *
             cli_usage_error(tool, "%s %s", why, option[k].name);
 }
 
+static bool to_stdout(const struct gpudedisp_options *o)
+{
+    return o->run.root && !strcmp(o->run.root, "-");
+}
+
 static void check_sub(const struct gpudedisp_options *o, const struct cli *tool)
 {
-    const struct given alien[] = {
-        {"-dms", o->dms != NULL},         {"-format tim", !strcmp(o->format, "tim")},
-        {"-nowrite", o->nowrite},         {"-o -", o->root && !strcmp(o->root, "-")},
-        {"-singlepulse", o->singlepulse},
+    const struct given conflicting[] = {
+        {"-dms", o->run.dms != NULL},       {"-format tim", !strcmp(o->format, "tim")},
+        {"-nowrite", o->nowrite},           {"-o -", to_stdout(o)},
+        {"-singlepulse", o->run.pulses.on},
     };
-    if (o->sub)
-        refuse(tool, "-sub writes files of sub-bands at -subdm: there is no", alien,
-               sizeof alien / sizeof *alien);
+    if (o->run.subbands.on)
+        refuse(tool, "-sub writes files of sub-bands at -subdm: there is no", conflicting,
+               sizeof conflicting / sizeof *conflicting);
 }
 
 static void check_resume(const struct gpudedisp_options *o, const struct cli *tool)
 {
-    const struct given alien[] = {
+    const struct given conflicting[] = {
         {"-compat presto", o->compat != NULL},
         {"-format tim", !strcmp(o->format, "tim")},
         {"-nowrite", o->nowrite},
-        {"-o -", o->root && !strcmp(o->root, "-")},
-        {"-singlepulse", o->singlepulse},
-        {"-sub", o->sub},
+        {"-o -", to_stdout(o)},
+        {"-singlepulse", o->run.pulses.on},
+        {"-sub", o->run.subbands.on},
     };
-    if (o->resume)
-        refuse(tool, "-resume goes by .inf files of single series: not with", alien,
-               sizeof alien / sizeof *alien);
+    if (o->run.resume)
+        refuse(tool, "-resume goes by .inf files of single series: not with", conflicting,
+               sizeof conflicting / sizeof *conflicting);
 }
 
 /* PRESTO's limits, and what PRESTO does not do. */
@@ -63,24 +56,25 @@ static void check_compat(const struct gpudedisp_options *o, const struct cli *to
         return;
     if (strcmp(o->compat, "presto") != 0)
         cli_usage_error(tool, "-compat: '%s' is not presto", o->compat);
-    const struct given alien[] = {
+    const struct given incompatible[] = {
         {"-algo subband", !strcmp(o->algo, "subband")},
         {"-dmconst", strcmp(o->dmconst, "presto") != 0},
-        {"-dms", o->dms != NULL},
+        {"-dms", o->run.dms != NULL},
         {"-format tim", !strcmp(o->format, "tim")},
-        {"-nopad", o->nopad},
+        {"-nopad", o->run.series.nopad},
         {"-nowrite", o->nowrite},
-        {"-o -", o->root && !strcmp(o->root, "-")},
-        {"-singlepulse", o->singlepulse},
-        {"-tol 1", o->tol != 0},
+        {"-o -", to_stdout(o)},
+        {"-singlepulse", o->run.pulses.on},
+        {"-tol 1", o->run.tol != 0},
     };
-    refuse(tool, "-compat presto: prepsubband has no", alien, sizeof alien / sizeof *alien);
+    refuse(tool, "-compat presto: prepsubband has no", incompatible,
+           sizeof incompatible / sizeof *incompatible);
     const struct {
         const char *name;
         int64_t value, max;
-    } limit[] = {{"numdms", o->numdms, GPUDEDISP_PRESTO_NUMDMS},
-                 {"nsub", o->nsub, GPUDEDISP_PRESTO_NSUB},
-                 {"downsamp", o->downsamp, GPUDEDISP_PRESTO_DOWNSAMP}};
+    } limit[] = {{"numdms", o->run.ndm, PSR_PRESTO_NDM},
+                 {"nsub", o->run.nsub, PSR_PRESTO_NSUB},
+                 {"downsamp", o->run.downsamp, PSR_PRESTO_DOWNSAMP}};
     for (size_t k = 0; k < sizeof limit / sizeof *limit; k++)
         if (limit[k].value > limit[k].max)
             cli_usage_error(tool, "-%s: %lld is above prepsubband's %lld", limit[k].name,
@@ -91,43 +85,37 @@ static void check_compat(const struct gpudedisp_options *o, const struct cli *to
 static void check_plan(const struct gpudedisp_options *o, const struct cli *tool, int noperands,
                        char **operand)
 {
-    const struct given rival[] = {
-        {"-lodm", o->lodm >= 0},  {"-dmstep", o->dmstep >= 0},    {"-numdms", o->numdms > 0},
-        {"-dms", o->dms != NULL}, {"-downsamp", o->downsamp > 0}, {"-nsub", o->nsub > 0},
-        {"-sub", o->sub},
+    const struct psr_pipeline_desc *d = &o->run;
+    const struct given conflicting[] = {
+        {"-lodm", d->lodm >= 0},  {"-dmstep", d->dmstep >= 0},    {"-numdms", d->ndm > 0},
+        {"-dms", d->dms != NULL}, {"-downsamp", d->downsamp > 0}, {"-nsub", d->nsub > 0},
+        {"-sub", d->subbands.on},
     };
-    for (size_t k = 0; o->plan && k < sizeof rival / sizeof *rival; k++)
-        if (rival[k].given)
-            cli_usage_error(tool, "-plan and %s exclude each other", rival[k].name);
-    for (int k = 0; o->plan && !strcmp(o->plan, "-") && k < noperands; k++)
+    for (size_t k = 0; d->plan && k < sizeof conflicting / sizeof *conflicting; k++)
+        if (conflicting[k].given)
+            cli_usage_error(tool, "-plan and %s exclude each other", conflicting[k].name);
+    for (int k = 0; d->plan && !strcmp(d->plan, "-") && k < noperands; k++)
         if (!strcmp(operand[k], "-"))
             cli_usage_error(tool, "-plan - and input - exclude each other: there is one standard "
                                   "input");
-}
-
-static void fill_trials(struct gpudedisp_options *o)
-{
-    o->lodm = o->lodm >= 0 ? o->lodm : 0;
-    o->dmstep = o->dmstep >= 0 ? o->dmstep : 1;
-    o->numdms = o->numdms ? o->numdms : 10;
-    o->downsamp = o->downsamp ? o->downsamp : 1;
 }
 
 /* Combinations that the table cannot express. */
 static void check_combinations(const struct gpudedisp_options *o, const struct cli *tool,
                                int noperands)
 {
+    const struct psr_pipeline_desc *d = &o->run;
     if (noperands < 1)
         cli_usage_error(tool, "no input given: name files, or - for standard input");
-    if (!o->root && (!o->nowrite || o->singlepulse))
+    if (!d->root && (!o->nowrite || d->pulses.on))
         cli_usage_error(tool, "-o ROOT is missing: the start of every output name");
-    if (o->nowrite && !o->singlepulse && !o->verbose)
+    if (o->nowrite && !d->pulses.on && !o->verbose)
         cli_usage_error(tool, "-nowrite leaves nothing to do without -singlepulse or -v");
     if (strcmp(o->algo, "direct") != 0 && strcmp(o->algo, "subband") != 0)
         cli_usage_error(tool, "-algo: '%s' is neither direct nor subband", o->algo);
-    if (!strcmp(o->algo, "subband") && !o->nsub && !o->plan)
+    if (!strcmp(o->algo, "subband") && !d->nsub && !d->plan)
         cli_usage_error(tool, "-algo subband needs -nsub");
-    if (!strcmp(o->algo, "subband") && o->tol)
+    if (!strcmp(o->algo, "subband") && d->tol)
         cli_usage_error(tool, "-tol belongs to -algo direct");
     if (strcmp(o->format, "dat") != 0 && strcmp(o->format, "tim") != 0)
         cli_usage_error(tool, "-format: '%s' is neither dat nor tim", o->format);
@@ -136,18 +124,49 @@ static void check_combinations(const struct gpudedisp_options *o, const struct c
     check_resume(o, tool);
     if (o->filterbank && o->psrfits)
         cli_usage_error(tool, "-filterbank and -psrfits exclude each other");
-    if (o->plot && !o->singlepulse)
+    if (o->plot && !d->pulses.on)
         cli_usage_error(tool, "-plot shows single pulses: it needs -singlepulse");
-    if (o->root && !strcmp(o->root, "-") && o->singlepulse && !o->nowrite)
+    if (to_stdout(o) && d->pulses.on && !o->nowrite)
         cli_usage_error(tool, "-o - takes the series or, with -nowrite, the events; not both");
-    if (o->root && !strcmp(o->root, "-") && !o->nowrite && !o->dms && !o->plan && o->numdms != 1)
+    if (to_stdout(o) && !o->nowrite && !d->dms && !d->plan && d->ndm != 1)
         cli_usage_error(tool, "-o - takes one series: give -numdms 1");
+}
+
+static void fill_trials(struct psr_pipeline_desc *d)
+{
+    d->lodm = d->lodm >= 0 ? d->lodm : 0;
+    d->dmstep = d->dmstep >= 0 ? d->dmstep : 1;
+    d->ndm = d->ndm ? d->ndm : 10;
+    d->downsamp = d->downsamp ? d->downsamp : 1;
+}
+
+/* What words say, as fields. */
+static void fill_description(struct gpudedisp_options *o)
+{
+    struct psr_pipeline_desc *d = &o->run;
+    d->input = o->filterbank ? PSR_INPUT_SIGPROC : o->psrfits ? PSR_INPUT_PSRFITS : PSR_INPUT_AUTO;
+    d->algo = !strcmp(o->algo, "subband") ? PSR_DEDISP_SUBBAND : PSR_DEDISP_DIRECT;
+    d->presto = o->compat != NULL;
+    d->series.on = !o->nowrite && !d->subbands.on;
+    d->series.tim = !strcmp(o->format, "tim") || to_stdout(o);
+    /* Where something else is done with the series, checksums only cost time. */
+    d->checksums.on = o->verbose && o->nowrite && !d->pulses.on;
+    d->also = o->plot;
+    d->program = "gpudedisp";
+    if (d->subbands.on) {
+        d->lodm = o->subdm;
+        d->ndm = 1;
+    }
 }
 
 int gpudedisp_options_parse(struct gpudedisp_options *o, struct cli *tool, int argc, char **argv)
 {
-    *o = defaults;
     struct cli_table table;
+    *o = (struct gpudedisp_options){
+        .dmconst = "presto", .algo = "direct", .format = "dat", .numwapps = 1};
+    psr_pipeline_defaults(&o->run);
+    o->run.lodm = o->run.dmstep = -1; /* not given, as are the next */
+    o->run.ndm = o->run.downsamp = 0;
     gpudedisp_fill_table(&table, o);
     *tool = (struct cli){
         .name = "gpudedisp",
@@ -160,11 +179,8 @@ int gpudedisp_options_parse(struct gpudedisp_options *o, struct cli *tool, int a
     };
     int n = cli_parse(tool, argc, argv);
     check_plan(o, tool, n, argv + 1);
-    fill_trials(o);
+    fill_trials(&o->run);
     check_combinations(o, tool, n);
-    if (o->sub) {
-        o->lodm = o->subdm;
-        o->numdms = 1;
-    }
+    fill_description(o);
     return n;
 }

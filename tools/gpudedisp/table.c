@@ -8,17 +8,18 @@ static void add_input(struct cli_table *list, struct gpudedisp_options *o)
         {"filterbank", CLI_FLAG, &o->filterbank, NULL,
          "Take the input for SIGPROC filterbank (default: by its first bytes).", 0, 0},
         {"psrfits", CLI_FLAG, &o->psrfits, NULL, "Take the input for PSRFITS.", 0, 0},
-        {"if", CLI_INT, &o->if_choice, "N",
+        {"if", CLI_INT, &o->run.if_choice, "N",
          "Use polarisation or IF N, from 0 (default: total intensity, summed).", 0, 15},
-        {"noweights", CLI_FLAG, &o->no_weights, NULL, "Do not apply PSRFITS weights.", 0, 0},
-        {"noscales", CLI_FLAG, &o->no_scales, NULL, "Do not apply PSRFITS scales.", 0, 0},
-        {"nooffsets", CLI_FLAG, &o->no_offsets, NULL, "Do not apply PSRFITS offsets.", 0, 0},
-        {"invert", CLI_FLAG, &o->invert, NULL,
+        {"noweights", CLI_FLAG, &o->run.no_weights, NULL, "Do not apply PSRFITS weights.", 0, 0},
+        {"noscales", CLI_FLAG, &o->run.no_scales, NULL, "Do not apply PSRFITS scales.", 0, 0},
+        {"nooffsets", CLI_FLAG, &o->run.no_offsets, NULL, "Do not apply PSRFITS offsets.", 0, 0},
+        {"invert", CLI_FLAG, &o->run.invert, NULL,
          "Flip the band: frequencies are stored the other "
          "way round than the header says.",
          0, 0},
-        {"offset", CLI_INT, &o->offset, "N", "Skip N spectra at the start (default 0).", 0, 9e18},
-        {"start", CLI_DOUBLE, &o->start, "F",
+        {"offset", CLI_INT, &o->run.offset, "N", "Skip N spectra at the start (default 0).", 0,
+         9e18},
+        {"start", CLI_DOUBLE, &o->run.start, "F",
          "Skip this fraction of the input, 0 to 1; takes precedence over -offset.", 0, 1},
         {"wapp", CLI_FLAG, &o->wapp, NULL, "Ignored, with a remark, as are the next two.", 0, 0},
         {"window", CLI_FLAG, &o->window, NULL, "Ignored.", 0, 0},
@@ -31,21 +32,21 @@ static void add_cleaning(struct cli_table *list, struct gpudedisp_options *o)
 {
     const struct cli_option options[] = {
         {"Cleaning", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"mask", CLI_TEXT, &o->mask, "FILE",
+        {"mask", CLI_TEXT, &o->run.mask, "FILE",
          "Mask what rfifind found: ROOT_rfifind.mask, with its .stats beside it.", 0, 0},
-        {"ignorechan", CLI_TEXT, &o->ignorechan, "LIST",
+        {"ignorechan", CLI_TEXT, &o->run.ignorechan, "LIST",
          "Leave channels out: 3,5:9,20:30:5, channel 0 being the lowest in frequency, or a file of "
          "such text.",
          0, 0},
-        {"clip", CLI_DOUBLE, &o->clip_sigma, "S",
+        {"clip", CLI_DOUBLE, &o->run.clip_sigma, "S",
          "Clip spectra whose sum is off the mean by more than S standard deviations (default 6; "
          "0: do not clip).",
          0, 1000},
-        {"noclip", CLI_FLAG, &o->noclip, NULL, "Do not clip.", 0, 0},
-        {"zerodm", CLI_FLAG, &o->zerodm, NULL,
+        {"noclip", CLI_FLAG, &o->run.noclip, NULL, "Do not clip.", 0, 0},
+        {"zerodm", CLI_FLAG, &o->run.zerodm, NULL,
          "Subtract the series at DM 0 from every channel, by its share; there is no clipping then.",
          0, 0},
-        {"runavg", CLI_FLAG, &o->runavg, NULL,
+        {"runavg", CLI_FLAG, &o->run.runavg, NULL,
          "Of files of sub-bands: take off each one's mean over blocks of 1024 samples.", 0, 0},
     };
     CLI_ADD(list, options);
@@ -55,11 +56,13 @@ static void add_trials(struct cli_table *list, struct gpudedisp_options *o)
 {
     const struct cli_option options[] = {
         {"Trials", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"lodm", CLI_DOUBLE, &o->lodm, "DM", "First DM, pc cm^-3 (default 0).", 0, 1e6},
-        {"dmstep", CLI_DOUBLE, &o->dmstep, "DM", "Step between DMs, pc cm^-3 (default 1).", 0, 1e6},
-        {"numdms", CLI_INT, &o->numdms, "N", "Number of DMs (default 10).", 1, GPUDEDISP_NUMDMS},
-        {"dms", CLI_TEXT, &o->dms, "FILE", "Take the DMs from FILE, one a line, instead.", 0, 0},
-        {"plan", CLI_TEXT, &o->plan, "FILE",
+        {"lodm", CLI_DOUBLE, &o->run.lodm, "DM", "First DM, pc cm^-3 (default 0).", 0, 1e6},
+        {"dmstep", CLI_DOUBLE, &o->run.dmstep, "DM", "Step between DMs, pc cm^-3 (default 1).", 0,
+         1e6},
+        {"numdms", CLI_INT, &o->run.ndm, "N", "Number of DMs (default 10).", 1, PSR_PIPELINE_NDM},
+        {"dms", CLI_TEXT, &o->run.dms, "FILE", "Take the DMs from FILE, one a line, instead.", 0,
+         0},
+        {"plan", CLI_TEXT, &o->run.plan, "FILE",
          "Take all lines of a dedispersion plan, as ddplan writes it, in one pass over the input: "
          "each has its own DMs, downsampling and sub-bands; - is standard input.",
          0, 0},
@@ -68,15 +71,15 @@ static void add_trials(struct cli_table *list, struct gpudedisp_options *o)
          "MHz^2 s.",
          0, 0},
         {"Method", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"downsamp", CLI_INT, &o->downsamp, "N",
-         "Average N neighbouring samples first (default 1).", 1, GPUDEDISP_DOWNSAMP},
+        {"downsamp", CLI_INT, &o->run.downsamp, "N",
+         "Average N neighbouring samples first (default 1).", 1, PSR_PIPELINE_DOWNSAMP},
         {"algo", CLI_TEXT, &o->algo, "NAME",
          "direct: every trial exact (default). subband: PRESTO's two steps with -nsub sub-bands.",
          0, 0},
-        {"nsub", CLI_INT, &o->nsub, "N",
+        {"nsub", CLI_INT, &o->run.nsub, "N",
          "Sub-bands of -algo subband, and of -sub (default 32), a divisor of the channels.", 1,
          1 << 20},
-        {"tol", CLI_INT, &o->tol, "N",
+        {"tol", CLI_INT, &o->run.tol, "N",
          "0: exact (default). 1: faster, each channel's delay within one sample.", 0, 1},
     };
     CLI_ADD(list, options);
@@ -86,14 +89,15 @@ static void add_barycentring(struct cli_table *list, struct gpudedisp_options *o
 {
     const struct cli_option options[] = {
         {"Barycentring", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"nobary", CLI_FLAG, &o->nobary, NULL, "Do not barycentre: times stay topocentric.", 0, 0},
-        {"position", CLI_TEXT, &o->position, "RA,DEC",
+        {"nobary", CLI_FLAG, &o->run.nobary, NULL, "Do not barycentre: times stay topocentric.", 0,
+         0},
+        {"position", CLI_TEXT, &o->run.position, "RA,DEC",
          "J2000 position instead of the header's, as 05:34:31.97,+22:00:52.1 or in degrees.", 0, 0},
-        {"site", CLI_TEXT, &o->site, "LON,LAT,H",
+        {"site", CLI_TEXT, &o->run.site, "LON,LAT,H",
          "Where the telescope stands, instead of by its name: degrees east and north, metres "
          "(WGS84).",
          0, 0},
-        {"ephem", CLI_TEXT, &o->ephem, "NAME",
+        {"ephem", CLI_TEXT, &o->run.ephem, "NAME",
          "Accepted and not used: the Earth's orbit is that of ERFA.", 0, 0},
         {"Compatibility", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"compat", CLI_TEXT, &o->compat, "presto",
@@ -106,20 +110,22 @@ static void add_output(struct cli_table *list, struct gpudedisp_options *o)
 {
     const struct cli_option options[] = {
         {"Output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"o", CLI_TEXT, &o->root, "ROOT",
+        {"o", CLI_TEXT, &o->run.root, "ROOT",
          "Start of output names: ROOT_DM12.00.dat and so on; - with one DM writes a .tim to "
          "standard output.",
          0, 0},
         {"format", CLI_TEXT, &o->format, "NAME",
          "dat: PRESTO's .dat and .inf (default). tim: SIGPROC's .tim.", 0, 0},
-        {"sub", CLI_FLAG, &o->sub, NULL,
+        {"sub", CLI_FLAG, &o->run.subbands.on, NULL,
          "Write sub-bands at -subdm and no series: ROOT_DM12.00.sub00 and so on.", 0, 0},
         {"subdm", CLI_DOUBLE, &o->subdm, "DM", "DM of -sub, pc cm^-3 (default 0).", 0, 4000},
-        {"dmprec", CLI_INT, &o->dmprec, "N", "Decimals of the DM in file names (default 2).", 2, 4},
-        {"numout", CLI_INT, &o->numout, "N",
+        {"dmprec", CLI_INT, &o->run.dm_decimals, "N",
+         "Decimals of the DM in file names (default 2).", 2, 4},
+        {"numout", CLI_INT, &o->run.numout, "N",
          "Samples per series: padded or cut to N (default: a good length for Fourier transforms).",
          1, 0x1p53},
-        {"nopad", CLI_FLAG, &o->nopad, NULL, "Do not pad the series to a good length.", 0, 0},
+        {"nopad", CLI_FLAG, &o->run.series.nopad, NULL, "Do not pad the series to a good length.",
+         0, 0},
         {"nowrite", CLI_FLAG, &o->nowrite, NULL,
          "Write no series: events only, or without -singlepulse, with -v, the CRC-32 of each "
          "series.",
@@ -132,10 +138,11 @@ static void add_search(struct cli_table *list, struct gpudedisp_options *o)
 {
     const struct cli_option options[] = {
         {"Single pulses", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"singlepulse", CLI_FLAG, &o->singlepulse, NULL,
+        {"singlepulse", CLI_FLAG, &o->run.pulses.on, NULL,
          "Search every series: ROOT_DM12.00.singlepulse for each, and ROOT.cand of all.", 0, 0},
-        {"threshold", CLI_DOUBLE, &o->threshold, "S", "Least S/N of an event (default 6).", 1, 1e6},
-        {"maxwidth", CLI_DOUBLE, &o->maxwidth_s, "SEC",
+        {"threshold", CLI_DOUBLE, &o->run.pulses.threshold, "S",
+         "Least S/N of an event (default 6).", 1, 1e6},
+        {"maxwidth", CLI_DOUBLE, &o->run.pulses.maxwidth_s, "SEC",
          "Widest boxcar in seconds (default: 300 samples).", 0, 1e6},
         {"plot", CLI_TEXT, &o->plot, "FILE.png",
          "Draw the events; png, pdf, svg, eps or ps by suffix (needs gnuplot).", 0, 0},
@@ -147,18 +154,18 @@ static void add_running(struct cli_table *list, struct gpudedisp_options *o)
 {
     const struct cli_option options[] = {
         {"Running", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"device", CLI_TEXT, &o->device, "NAME",
+        {"device", CLI_TEXT, &o->run.device, "NAME",
          "Where to dedisperse: auto (a GPU where there is one, the default), cpu, cuda, or the "
          "numbers of GPUs that share the trials: 0,1,2,3 or all.",
          0, 0},
     };
     const struct cli_option resume[] = {
-        {"resume", CLI_FLAG, &o->resume, NULL,
+        {"resume", CLI_FLAG, &o->run.resume, NULL,
          "Leave trials as they are whose files the same command has written of the same input.", 0,
          0},
     };
     CLI_ADD(list, options);
-    cli_add_limits(list, &o->ncpus, &o->mem_bytes);
+    cli_add_limits(list, &o->run.ncpus, &o->run.mem_bytes);
     CLI_ADD(list, resume);
     cli_add_talk(list, &o->quiet, &o->verbose);
 }

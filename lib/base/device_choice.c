@@ -1,0 +1,55 @@
+/* Reads which devices a command line asks for. */
+#include <psrkit/device.h>
+#include <psrkit/number.h>
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { NUMBER_MAX = 1023 };
+
+static psr_status parse_number(const char *text, int *device, psr_err *err)
+{
+    int64_t number = 0;
+    psr_status st = psr_parse_int("-device", text, 0, NUMBER_MAX, &number, err);
+    *device = (int)number;
+    return st;
+}
+
+psr_status psr_device_choose(const char *text, const char **backend, int *device, psr_err *err)
+{
+    *backend = text;
+    *device = 0;
+    if (!isdigit((unsigned char)text[0]))
+        return PSR_OK;
+    *backend = "cuda";
+    return parse_number(text, device, err);
+}
+
+static psr_status choose_all(struct psr_device_choice *c, psr_err *err)
+{
+    int n = psr_device_count(err);
+    c->backend = "cuda";
+    for (; (int)c->ndevice < n && c->ndevice < PSR_DEVICES_MAX; c->ndevice++)
+        c->devices[c->ndevice] = (int)c->ndevice;
+    return n ? PSR_OK : PSR_EDEVICE;
+}
+
+psr_status psr_devices_choose(struct psr_device_choice *c, const char *text, psr_err *err)
+{
+    *c = (struct psr_device_choice){.backend = "cuda"};
+    if (!strcmp(text, "all"))
+        return choose_all(c, err);
+    if (!strchr(text, ','))
+        return psr_device_choose(text, &c->backend, &c->device, err);
+    psr_status st = PSR_OK;
+    for (const char *at = text; st == PSR_OK && at; at = strchr(at, ',')) {
+        char number[16];
+        at += *at == ',';
+        snprintf(number, sizeof number, "%.*s", (int)strcspn(at, ","), at);
+        if (c->ndevice == PSR_DEVICES_MAX)
+            return psr_fail(err, PSR_EINVAL, "-device: more than %d devices", PSR_DEVICES_MAX);
+        st = parse_number(number, &c->devices[c->ndevice++], err);
+    }
+    return st;
+}

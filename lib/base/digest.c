@@ -1,0 +1,70 @@
+/* Digests data, and samples of files. */
+#include "digest.h"
+
+#include "readfd.h"
+#include <string.h>
+#include <unistd.h>
+
+static const uint64_t fnv_prime = UINT64_C(1099511628211);
+
+uint64_t psr_digest_bytes(uint64_t digest, const void *bytes, size_t n)
+{
+    const unsigned char *byte = bytes;
+    for (size_t i = 0; i < n; i++)
+        digest = (digest ^ byte[i]) * fnv_prime;
+    return digest;
+}
+
+uint64_t psr_digest_text(uint64_t digest, const char *text)
+{
+    return psr_digest_bytes(digest, text ? text : "", text ? strlen(text) + 1 : 1);
+}
+
+/* The first piece holds the header; the others are spread over the file. */
+static psr_status digest_open(uint64_t *digest, int fd, int64_t size, const char *path,
+                              psr_err *err)
+{
+    enum { FIRST = 1 << 16, PIECE = 1 << 12, NPIECE = 16 };
+    unsigned char piece[FIRST];
+    *digest = psr_digest_bytes(PSR_DIGEST_START, &size, sizeof size);
+    for (int k = 0; k <= NPIECE; k++) {
+        int64_t at = size > PIECE ? (int64_t)((double)(size - PIECE) / NPIECE * k) : 0;
+        ssize_t got = psr_read_at(fd, piece, k ? PIECE : FIRST, at);
+        if (got < 0)
+            return psr_fail_errno(err, "%s", path);
+        *digest = psr_digest_bytes(*digest, piece, (size_t)got);
+    }
+    return PSR_OK;
+}
+
+static psr_status digest_file(uint64_t *digest, struct timespec *changed, const char *path,
+                              psr_err *err)
+{
+    struct stat status;
+    int fd;
+    psr_status st = psr_open_regular(&fd, &status, path, err);
+    if (st || fd < 0)
+        return st;
+    *changed = status.st_mtim;
+    st = digest_open(digest, fd, status.st_size, path, err);
+    close(fd);
+    return st;
+}
+
+psr_status psr_digest_files(uint64_t *digest, struct timespec *changed, const char *const *path,
+                            size_t npath, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    *digest = 0;
+    *changed = (struct timespec){0, 0};
+    for (size_t i = 0; i < npath && !st; i++) {
+        uint64_t one = 0;
+        struct timespec when = {0, 0};
+        st = digest_file(&one, &when, path[i], err);
+        *digest += one;
+        if (when.tv_sec > changed->tv_sec ||
+            (when.tv_sec == changed->tv_sec && when.tv_nsec > changed->tv_nsec))
+            *changed = when;
+    }
+    return st;
+}

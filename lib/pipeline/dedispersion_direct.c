@@ -1,0 +1,273 @@
+/* Dedisperses all lines of a plan by psr_fanout, within the memory that cleaning leaves. */
+#include "dedispersion.h"
+
+#include "base/memory.h"
+#include <math.h>
+#include <psrkit/fanout.h>
+#include <psrkit/number.h>
+#include <stdlib.h>
+
+struct direct {
+    struct psr_dedispersion_desc d;
+    psr_fanout *fan;
+};
+
+/* --- memory ----------------------------------------------------------------------------------- */
+
+/* Of a spectrum as it is read, and as it becomes beside that. */
+static double spectrum_bytes(const struct psr_dedispersion_desc *d)
+{
+    return (double)d->read_bytes + (double)d->cleaned_bytes;
+}
+
+/* Cleaning goes by whole blocks, whatever they take. */
+static int64_t cleaning_bytes(const struct psr_dedispersion_desc *d)
+{
+    const struct psr_trial_list *t = d->trials;
+    double out = 0;
+    for (const struct psr_line *l = t->line; l < t->line + t->nline; l++)
+        out = fmax(out, 4 * (double)l->ndm / (double)l->downsamp);
+    if (!d->clean)
+        return 0;
+    return psr_clean_bytes(d->clean) + (int64_t)(PSR_CLEAN_BLOCK * (spectrum_bytes(d) + out));
+}
+
+/* What -mem leaves to dedispersion. */
+static psr_status share_memory(const struct psr_dedispersion_desc *d, int64_t *mem_bytes,
+                               psr_err *err)
+{
+    char need[PSR_SIZE_TEXT], have[PSR_SIZE_TEXT];
+    int64_t all = psr_count_memory(d->mem_bytes), cleaning = cleaning_bytes(d);
+    *mem_bytes = all - cleaning;
+    if (*mem_bytes > 0)
+        return PSR_OK;
+    return psr_fail(err, PSR_ENOMEM,
+                    "-mem: %s, must be above the %s that cleaning takes with %d spectra of %zu "
+                    "channels",
+                    psr_size_text(have, (double)all), psr_size_text(need, (double)cleaning),
+                    PSR_CLEAN_BLOCK, d->obs->nchan);
+}
+
+/* A failure to do with memory, in words of -mem. */
+static psr_status fail_memory(const struct psr_dedispersion_desc *d, const psr_err *why,
+                              psr_err *err)
+{
+    char all[PSR_SIZE_TEXT], cleaning[PSR_SIZE_TEXT];
+    if (!d->clean)
+        return psr_fail(err, PSR_ENOMEM, "-mem: %.400s", why->msg);
+    return psr_fail(err, PSR_ENOMEM, "-mem: %.300s; cleaning takes %s of %s", why->msg,
+                    psr_size_text(cleaning, (double)cleaning_bytes(d)),
+                    psr_size_text(all, (double)psr_count_memory(d->mem_bytes)));
+}
+
+/* Whole blocks of cleaning, which is done in place but for what becomes floats. */
+static size_t choose_block(const void *state)
+{
+    const size_t most_bytes = 64 << 20; /* larger ones are slower to go over again */
+    const struct direct *s = state;
+    const struct psr_dedispersion_desc *d = &s->d;
+    size_t most = most_bytes / d->read_bytes, n = psr_fanout_block(s->fan);
+    if (d->cleaned_bytes)
+        n -= (size_t)((double)n * (double)d->read_bytes / spectrum_bytes(d));
+    if (d->clean) {
+        n = n + PSR_CLEAN_BLOCK < most ? n + PSR_CLEAN_BLOCK : most;
+        n -= n % PSR_CLEAN_BLOCK;
+        n = n ? n : PSR_CLEAN_BLOCK;
+    }
+    return d->obs->nsamp >= 0 && (size_t)d->obs->nsamp < n ? (size_t)d->obs->nsamp : n;
+}
+
+/* --- the plans -------------------------------------------------------------------------------- */
+
+static void describe_lines(const struct psr_dedispersion_desc *d, struct psr_fanout_line *line)
+{
+    const struct psr_trial_list *t = d->trials;
+    for (size_t k = 0; k < t->nline; k++) {
+        const struct psr_line *l = &t->line[k];
+        line[k] = (struct psr_fanout_line){
+            .downsamp = (size_t)l->downsamp,
+            .ndm = l->ndm,
+            .dm = t->dm + l->first,
+            .algo = d->two_steps && l->nsub ? PSR_DEDISP_SUBBAND : PSR_DEDISP_DIRECT,
+            .nsub = (size_t)l->nsub,
+        };
+    }
+}
+
+/* Describes the fan-out but for its memory and devices, in arrays that are to be freed. */
+static psr_status describe(const struct psr_dedispersion_desc *d, struct psr_fanout_desc *fan,
+                           double **freq_mhz, struct psr_fanout_line **line, psr_err *err)
+{
+    size_t nchan = d->obs->nchan, nline = d->trials->nline;
+    double *freq = *freq_mhz = malloc(nchan * sizeof *freq);
+    *line = calloc(nline, sizeof **line);
+    if (!freq || !*line)
+        return psr_fail_nomem(err, "channel frequencies", (double)nchan * 8);
+    for (size_t c = 0; c < nchan; c++)
+        freq[c] = psr_obs_freq_mhz(d->obs, c) * (1 + d->voverc);
+    describe_lines(d, *line);
+    *fan = (struct psr_fanout_desc){
+        .nline = nline,
+        .line = *line,
+        .stream =
+            {
+                .nchan = nchan,
+                .freq_mhz = freq,
+                .tsamp_s = d->obs->tsamp_s,
+                .nbit = d->nbit,
+                .kind = d->kind,
+                .dmconst = d->dmconst,
+                .keep = d->keep,
+                .tol = d->tol,
+                .nthread = (int)d->ncpus,
+            },
+    };
+    return PSR_OK;
+}
+
+static psr_status measure(const struct psr_dedispersion_desc *d, size_t line, size_t *maxshift,
+                          psr_err *err)
+{
+    struct psr_fanout_desc fan;
+    struct psr_fanout_line *lines;
+    double *freq_mhz;
+    psr_status st = describe(d, &fan, &freq_mhz, &lines, err);
+    if (!st)
+        st = psr_fanout_measure(&fan, line, maxshift, err);
+    free(freq_mhz);
+    free(lines);
+    return st;
+}
+
+static const char *backend(const char *text)
+{
+    struct psr_device_choice device;
+    return psr_devices_choose(&device, text, NULL) ? "cpu" : psr_dedisp_backend(device.backend);
+}
+
+static psr_status create_fanout(struct direct *s, const struct psr_fanout_desc *fan, psr_err *err)
+{
+    psr_err why;
+    psr_status st = psr_fanout_create(&s->fan, fan, &why);
+    if (st == PSR_ENOMEM)
+        return fail_memory(&s->d, &why, err);
+    return st ? psr_fail(err, st, "%s", why.msg) : PSR_OK;
+}
+
+static psr_status start(struct direct *s, int64_t mem_bytes, const struct psr_device_choice *device,
+                        psr_err *err)
+{
+    struct psr_fanout_desc fan;
+    struct psr_fanout_line *line;
+    double *freq_mhz;
+    psr_status st = describe(&s->d, &fan, &freq_mhz, &line, err);
+    fan.stream.mem_bytes = mem_bytes;
+    fan.stream.backend = device->backend;
+    fan.stream.device = device->device;
+    fan.stream.devices = device->devices;
+    fan.stream.ndevice = device->ndevice;
+    if (!st)
+        st = create_fanout(s, &fan, err);
+    free(freq_mhz);
+    free(line);
+    return st;
+}
+
+static void destroy(void *state)
+{
+    struct direct *s = state;
+    if (s)
+        psr_fanout_destroy(s->fan);
+    free(s);
+}
+
+static psr_status create(void **state, const struct psr_dedispersion_desc *d, psr_err *err)
+{
+    struct psr_device_choice device;
+    int64_t mem_bytes;
+    struct direct *s = calloc(1, sizeof *s);
+    *state = s;
+    if (!s)
+        return psr_fail_nomem(err, "dedispersion", sizeof *s);
+    s->d = *d;
+    psr_status st = share_memory(d, &mem_bytes, err);
+    if (!st)
+        st = psr_devices_choose(&device, d->device, err);
+    return st ? st : start(s, mem_bytes, &device, err);
+}
+
+/* --- the stream ------------------------------------------------------------------------------- */
+
+static size_t nseries(const void *state, size_t line)
+{
+    const struct direct *s = state;
+    return s->d.trials->line[line].ndm;
+}
+
+static size_t most(const void *state, size_t line, size_t nsamp)
+{
+    const struct direct *s = state;
+    return nsamp / (size_t)s->d.trials->line[line].downsamp + 1;
+}
+
+static const psr_dedisp *plan(const void *state, size_t line)
+{
+    const struct direct *s = state;
+    return psr_fanout_plan(s->fan, line);
+}
+
+/* The input may be shorter than the sweep of the highest DM, and then no sample of it is ever
+ * complete. */
+static psr_status check_length(const void *state, size_t line, int64_t nsamp, psr_err *err)
+{
+    const struct direct *s = state;
+    const struct psr_trial_list *t = s->d.trials;
+    const struct psr_line *l = &t->line[line];
+    int64_t have = nsamp / l->downsamp, sweep = (int64_t)psr_dedisp_maxshift(plan(s, line));
+    double highest = 0;
+    if (have > sweep)
+        return PSR_OK;
+    for (size_t i = l->first; i < l->first + l->ndm; i++)
+        highest = t->dm[i] > highest ? t->dm[i] : highest;
+    return psr_fail(err, PSR_EINVAL,
+                    "%s: DM %g sweeps over %lld samples, the input holds %lld: no sample is "
+                    "complete",
+                    s->d.input, highest, (long long)sweep, (long long)have);
+}
+
+static psr_status push(void *state, const struct psr_block *block, psr_err *err)
+{
+    struct direct *s = state;
+    return psr_fanout_push(s->fan, block->spectra, block->n, err);
+}
+
+static psr_status run(void *state, size_t line, float *x, size_t stride, size_t *n, psr_err *err)
+{
+    struct direct *s = state;
+    return psr_fanout_execute(s->fan, line, x, stride, n, err);
+}
+
+static psr_status run_device(void *state, size_t line, struct psr_block *series, size_t *left,
+                             psr_err *err)
+{
+    struct direct *s = state;
+    psr_status st = psr_fanout_execute_device(s->fan, line, &series->slab, &series->nslab,
+                                              &series->n, left, err);
+    series->slab_samples = series->n;
+    return st;
+}
+
+const struct psr_dedispersion_ops psr_dedispersion_direct = {
+    .measure = measure,
+    .backend = backend,
+    .create = create,
+    .block = choose_block,
+    .nseries = nseries,
+    .most = most,
+    .check_length = check_length,
+    .push = push,
+    .run = run,
+    .run_device = run_device,
+    .plan = plan,
+    .destroy = destroy,
+};

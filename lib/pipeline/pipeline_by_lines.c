@@ -1,0 +1,72 @@
+/* Takes the lines of a plan one after the other, since prepsubband's runs differ in more than trials.
+ */
+#include "pipeline_by_lines.h"
+
+#include "base/path.h"
+#include <psrkit/series.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static psr_status check_again(const struct psr_pipeline_desc *d, psr_err *err)
+{
+    for (size_t k = 0; k < d->npath; k++) {
+        struct stat st;
+        bool piped = !strcmp(d->path[k], "-");
+        if (piped || (stat(d->path[k], &st) == 0 && !S_ISREG(st.st_mode)))
+            return psr_fail(err, PSR_EINVAL,
+                            "%s: -compat presto -plan reads its input once for each line, and this "
+                            "is no file",
+                            psr_path_called(d->path[k]));
+    }
+    return PSR_OK;
+}
+
+psr_status psr_pipeline_prepare_by_lines(struct psr_pipeline *p, psr_err *err)
+{
+    const struct psr_pipeline_desc *d = &p->d;
+    psr_status st = psr_pipeline_make_trials(p, err);
+    if (!st)
+        st = check_again(d, err);
+    if (!st)
+        st = psr_series_check(&(struct psr_series_desc){.root = d->root,
+                                                        .format = PSR_SERIES_DAT,
+                                                        .dm_decimals = (int)d->dm_decimals,
+                                                        .ndm = p->trials.ndm,
+                                                        .dm = p->trials.dm,
+                                                        .tsamp_s = 1},
+                              err);
+    return st ? st : psr_pipeline_claim_outputs(p, err);
+}
+
+static psr_status run_line(struct psr_pipeline *all, const struct psr_plan_line *line, psr_err *err)
+{
+    const struct psr_trial_list *t = &all->trials;
+    struct psr_pipeline one = {
+        .d = all->d,
+        .group = all->group,
+        .trials = {.plan_name = t->plan_name,
+                   .plan = {.has_band = t->plan.has_band, .band = t->plan.band}},
+    };
+    one.d.plan = NULL;
+    one.d.lodm = line->lodm;
+    one.d.dmstep = line->dmstep;
+    one.d.ndm = line->ndm;
+    one.d.downsamp = line->downsamp;
+    one.d.nsub = line->nsub;
+    psr_status st = psr_pipeline_prepare(&one, err);
+    if (!st)
+        st = psr_pipeline_loop(&one, err);
+    if (!st)
+        st = psr_pipeline_complete(&one, err);
+    all->nread += one.nread;
+    psr_pipeline_release(&one);
+    return st;
+}
+
+psr_status psr_pipeline_run_by_lines(struct psr_pipeline *p, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    for (size_t k = 0; !st && k < p->trials.plan.nline; k++)
+        st = run_line(p, &p->trials.plan.line[k], err);
+    return st;
+}

@@ -1,0 +1,136 @@
+/* What a pipeline's description may say, and which of its fields exclude each other. */
+#include "pipeline_check.h"
+
+#include <string.h>
+
+/* Fields of a later library must be those that this one can do without. */
+static psr_status copy_desc(struct psr_pipeline_desc *to, const struct psr_pipeline_desc *from,
+                            psr_err *err)
+{
+    const size_t least = offsetof(struct psr_pipeline_desc, path);
+    const unsigned char *bytes = (const unsigned char *)from;
+    size_t n = from->size < sizeof *to ? from->size : sizeof *to;
+    if (from->size <= least)
+        return psr_fail(err, PSR_EINVAL,
+                        "pipeline: size = %zu bytes: psr_pipeline_defaults sets it", from->size);
+    for (size_t k = n; k < from->size; k++)
+        if (bytes[k])
+            return psr_fail(err, PSR_EINVAL,
+                            "pipeline: byte %zu of the description is not known to this library",
+                            k);
+    memcpy(to, from, n);
+    return PSR_OK;
+}
+
+struct conflict {
+    const char *name;
+    bool given;
+};
+
+static psr_status refuse(const char *why, const struct conflict *field, size_t n, psr_err *err)
+{
+    for (size_t k = 0; k < n; k++)
+        if (field[k].given)
+            return psr_fail(err, PSR_EINVAL, "pipeline: %s %s", why, field[k].name);
+    return PSR_OK;
+}
+
+static psr_status check_presto(const struct psr_pipeline_desc *d, psr_err *err)
+{
+    const struct conflict field[] = {
+        {"algo", d->algo != PSR_DEDISP_DIRECT},
+        {"dms", d->dms != NULL},
+        {"series.tim", d->series.tim},
+        {"series.nopad", d->series.nopad},
+        {"pulses", d->pulses.on},
+        {"checksums", d->checksums.on},
+        {"tol", d->tol != 0},
+    };
+    return d->presto ? refuse("prepsubband has no", field, sizeof field / sizeof *field, err)
+                     : PSR_OK;
+}
+
+static psr_status check_subbands(const struct psr_pipeline_desc *d, psr_err *err)
+{
+    const struct conflict field[] = {
+        {"plan", d->plan != NULL},        {"dms", d->dms != NULL},  {"series", d->series.on},
+        {"checksums", d->checksums.on},   {"pulses", d->pulses.on}, {"sink", d->nsink > 0},
+        {"more than one DM", d->ndm > 1},
+    };
+    return d->subbands.on ? refuse("sub-bands are made at one DM: there is no", field,
+                                   sizeof field / sizeof *field, err)
+                          : PSR_OK;
+}
+
+static psr_status check_resume(const struct psr_pipeline_desc *d, psr_err *err)
+{
+    const struct conflict field[] = {
+        {"presto", d->presto},
+        {"series.tim", d->series.tim},
+        {"no series", !d->series.on},
+        {"pulses", d->pulses.on},
+        {"checksums", d->checksums.on},
+        {"subbands", d->subbands.on},
+        {"sink", d->nsink > 0},
+        {"the caller's spectra", d->npath == 0},
+        {"root -", d->root && !strcmp(d->root, "-")},
+    };
+    return d->resume ? refuse("resume goes by .inf files of single series: not with", field,
+                              sizeof field / sizeof *field, err)
+                     : PSR_OK;
+}
+
+static psr_status check_numbers(const struct psr_pipeline_desc *d, psr_err *err)
+{
+    const struct {
+        const char *name;
+        int64_t value, min, max;
+    } field[] = {
+        {"ndm", d->ndm, 1, PSR_PIPELINE_NDM}, {"downsamp", d->downsamp, 1, PSR_PIPELINE_DOWNSAMP},
+        {"nsub", d->nsub, 0, 1 << 20},        {"offset", d->offset, 0, INT64_MAX},
+        {"numout", d->numout, 0, INT64_MAX},  {"dm_decimals", d->dm_decimals, 2, 4},
+        {"ncpus", d->ncpus, 0, 4096},         {"mem_bytes", d->mem_bytes, 0, INT64_MAX},
+    };
+    for (size_t k = 0; k < sizeof field / sizeof *field; k++)
+        if (field[k].value < field[k].min || field[k].value > field[k].max)
+            return psr_fail(err, PSR_EINVAL, "pipeline: %s = %lld, must be %lld to %lld",
+                            field[k].name, (long long)field[k].value, (long long)field[k].min,
+                            (long long)field[k].max);
+    if (!(d->start >= 0 && d->start <= 1))
+        return psr_fail(err, PSR_EINVAL, "pipeline: start = %g, must be 0 to 1", d->start);
+    if (!(d->clip_sigma >= 0))
+        return psr_fail(err, PSR_EINVAL, "pipeline: clip_sigma = %g, must be 0 or more",
+                        d->clip_sigma);
+    return PSR_OK;
+}
+
+static psr_status check_ends(const struct psr_pipeline_desc *d, psr_err *err)
+{
+    bool files = d->series.on || d->subbands.on || d->pulses.on;
+    bool piped = d->root && !strcmp(d->root, "-");
+    if (d->npath == 0 && !d->obs)
+        return psr_fail(err, PSR_EINVAL, "pipeline: neither path nor obs says what the input is");
+    if (files && !d->root)
+        return psr_fail(err, PSR_EINVAL, "pipeline: root is missing, and there are files to write");
+    if (piped && (d->subbands.on || (d->series.on && d->pulses.on)))
+        return psr_fail(err, PSR_EINVAL,
+                        "pipeline: standard output takes one series or the pulses, nothing else");
+    for (size_t k = 0; k < d->nsink; k++) {
+        const struct psr_sink_ops *ops = d->sink[k].ops;
+        if (!ops || !ops->name || !ops->begin || !ops->push || !ops->abort)
+            return psr_fail(err, PSR_EINVAL, "pipeline: sink %zu has no name, begin, push or abort",
+                            k);
+    }
+    return PSR_OK;
+}
+
+psr_status psr_pipeline_take_desc(struct psr_pipeline_desc *to,
+                                  const struct psr_pipeline_desc *from, psr_err *err)
+{
+    static psr_status (*const check[])(const struct psr_pipeline_desc *d, psr_err *err) = {
+        check_numbers, check_ends, check_presto, check_subbands, check_resume};
+    psr_status st = copy_desc(to, from, err);
+    for (size_t k = 0; k < sizeof check / sizeof *check && !st; k++)
+        st = check[k](to, err);
+    return st;
+}

@@ -1,0 +1,125 @@
+/* The loop of a pipeline: blocks from the reader through every stage, and the end. */
+#include "pipeline_state.h"
+
+#include "base/clock.h"
+#include <stdlib.h>
+
+/* Tells sinks of stretches of the input without data, before samples come that draw on them. */
+static psr_status announce_gaps(struct psr_pipeline *p, size_t line,
+                                const struct psr_block *spectra, psr_err *err)
+{
+    int64_t maxshift = (int64_t)psr_lines_maxshift(p->lines, line);
+    psr_status st = PSR_OK;
+    struct psr_span gap;
+    while (!st && psr_lines_next_gap(p->lines, line, spectra, &gap)) {
+        st = psr_stage_barycentre_span(p->barycentre, line, maxshift, &gap, err);
+        if (!st)
+            st = psr_sinks_gap(p->sinks, line, gap, err);
+    }
+    return st;
+}
+
+/* What devices do is only enqueued here, so the stages' times are those of the host. */
+static psr_status run_line(struct psr_pipeline *p, size_t line, const struct psr_block *spectra,
+                           psr_err *err)
+{
+    bool left = true;
+    double since_s = psr_seconds();
+    psr_status st = psr_sinks_take_gaps(p->sinks) ? announce_gaps(p, line, spectra, err) : PSR_OK;
+    while (!st && left && !psr_lines_is_full(p->lines, line)) {
+        struct psr_block series;
+        st = psr_lines_run(p->lines, line, spectra, &series, &left, err);
+        if (!st)
+            st = psr_stage_barycentre_run(p->barycentre, line, &series, err);
+        psr_charge(&p->dedisperse_s, &since_s);
+        if (st)
+            break;
+        psr_lines_count(p->lines, line, &series);
+        st = psr_sinks_push(p->sinks, line, &series, err);
+        since_s = psr_seconds();
+    }
+    return st;
+}
+
+static psr_status run_lines(struct psr_pipeline *p, const struct psr_block *spectra, psr_err *err)
+{
+    double since_s = psr_seconds();
+    psr_status st = psr_lines_push(p->lines, spectra, err);
+    psr_charge(&p->dedisperse_s, &since_s);
+    for (size_t k = 0; k < p->trials.nline && !st; k++)
+        if (!psr_lines_is_full(p->lines, k))
+            st = run_line(p, k, spectra, err);
+    return st;
+}
+
+psr_status psr_pipeline_take_block(struct psr_pipeline *p, bool *last, psr_err *err)
+{
+    struct psr_block block;
+    double since_s = psr_seconds();
+    psr_status st = psr_read_ahead_next(p->reader, &block, err);
+    psr_charge(&p->read_s, &since_s);
+    if (st)
+        return st;
+    *last = block.n == 0;
+    p->nread += (int64_t)block.n;
+    st = psr_stage_clean_run(p->clean, &block, err);
+    psr_charge(&p->clean_s, &since_s);
+    if (!st && block.n > 0)
+        st = run_lines(p, &block, err);
+    if (!st && p->d.progress)
+        p->d.progress(p->d.ctx, p->nread);
+    return st;
+}
+
+static psr_status check_stop(const struct psr_pipeline *p, psr_err *err)
+{
+    if (!p->d.should_stop || !p->d.should_stop(p->d.ctx))
+        return PSR_OK;
+    return psr_fail(err, PSR_ESTOPPED, "%s: stopped after %lld spectra", p->input.name,
+                    (long long)p->nread);
+}
+
+psr_status psr_pipeline_loop(struct psr_pipeline *p, psr_err *err)
+{
+    bool last = false;
+    psr_status st = check_stop(p, err);
+    while (!st && !last && !psr_lines_are_full(p->lines)) {
+        st = psr_pipeline_take_block(p, &last, err);
+        if (!st)
+            st = check_stop(p, err);
+    }
+    return st;
+}
+
+/* Bins that were added must not be what a good length cuts; PRESTO knows of none. */
+static psr_status end_line(const struct psr_pipeline *p, size_t line, struct psr_sink_end *end,
+                           psr_err *err)
+{
+    int64_t nout = psr_lines_nout(p->lines, line);
+    int64_t length = p->nread / p->trials.line[line].downsamp;
+    bool presto = p->d.presto;
+    *end = (struct psr_sink_end){
+        .nout = nout,
+        .length = length > nout || presto ? length : nout,
+        .has_padding = presto,
+        .padding = (float)psr_stage_barycentre_mean(p->barycentre),
+    };
+    return nout ? PSR_OK : psr_lines_check_length(p->lines, line, p->nread, err);
+}
+
+psr_status psr_pipeline_complete(struct psr_pipeline *p, psr_err *err)
+{
+    size_t nline = p->trials.nline;
+    psr_status st = check_stop(p, err);
+    struct psr_sink_end *end = calloc(nline, sizeof *end);
+    if (!st && !end)
+        st = psr_fail_nomem(err, "the lines of a plan", (double)nline * sizeof *end);
+    for (size_t k = 0; k < nline && !st; k++)
+        st = end_line(p, k, &end[k], err);
+    if (!st && p->provenance)
+        psr_provenance_check(p->provenance, &p->trials);
+    if (!st)
+        st = psr_sinks_finish(p->sinks, end, err);
+    free(end);
+    return st;
+}

@@ -1,0 +1,140 @@
+/* What a pipeline's outputs are called, who else may make them, and what sinks are told of the run. */
+#include "pipeline_state.h"
+
+#include "base/path.h"
+#include <psrkit/overwrite_check.h>
+#include <psrkit/series.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool has_files(const struct psr_pipeline *p)
+{
+    return p->d.series.on || p->d.subbands.on || p->d.pulses.on;
+}
+
+static psr_status check_name(void *ctx, const char *name, psr_err *err)
+{
+    psr_status st = psr_outfile_check_path(name, err);
+    return st ? st : psr_overwrite_check(ctx, name, err);
+}
+
+static psr_status add_inputs(const struct psr_pipeline_desc *d, struct psr_overwrite *o,
+                             const char *stats, psr_err *err)
+{
+    const char *const beside[] = {d->mask, stats, d->dms, d->plan, d->ignorechan};
+    psr_status st = PSR_OK;
+    for (size_t k = 0; k < d->npath && !st; k++)
+        st = psr_overwrite_add(o, d->path[k], err);
+    for (size_t k = 0; k < sizeof beside / sizeof *beside && !st; k++)
+        st = psr_overwrite_add(o, beside[k], err);
+    psr_overwrite_sort(o);
+    return st;
+}
+
+/* No output may be a file that is read. */
+psr_status psr_pipeline_check_names(struct psr_pipeline *p, psr_err *err)
+{
+    const struct psr_pipeline_desc *d = &p->d;
+    struct psr_overwrite inputs = {0};
+    if (!d->root || !strcmp(d->root, "-"))
+        return PSR_OK;
+    char *stats = d->mask ? psr_path_beside(d->mask, ".stats") : NULL;
+    psr_status st = add_inputs(d, &inputs, stats, err);
+    if (!st)
+        st = psr_sinks_names(p->sinks, &p->stream, check_name, &inputs, err);
+    if (!st && d->also)
+        st = psr_overwrite_check(&inputs, d->also, err);
+    psr_overwrite_clear(&inputs);
+    free(stats);
+    return st;
+}
+
+/* Other runs are kept from making the same files. */
+psr_status psr_pipeline_claim_outputs(struct psr_pipeline *p, psr_err *err)
+{
+    const struct psr_pipeline_desc *d = &p->d;
+    struct psr_output_group_desc claim =
+        psr_series_claim(&(struct psr_series_desc){.root = d->root,
+                                                   .dm_decimals = (int)d->dm_decimals,
+                                                   .ndm = p->trials.ndm,
+                                                   .dm = p->trials.dm});
+    claim.common = d->pulses.on;
+    claim.notes = d->notes;
+    if (d->subbands.on)
+        claim.kind = "sub";
+    return p->group || !has_files(p) ? PSR_OK : psr_output_group_create(&p->group, &claim, err);
+}
+
+/* --- what sinks are told ---------------------------------------------------------------------- */
+
+/* As far as trials and input tell; again where trials have been dropped. */
+psr_status psr_pipeline_describe_stream(struct psr_pipeline *p, psr_err *err)
+{
+    const struct psr_pipeline_desc *d = &p->d;
+    const struct psr_trial_list *t = &p->trials;
+    const struct psr_input_file *in = &p->input;
+    struct psr_sink_line *line = calloc(t->nline, sizeof *line);
+    if (!line)
+        return psr_fail_nomem(err, "the lines of a plan", (double)t->nline * sizeof *line);
+    for (size_t k = 0; k < t->nline; k++) {
+        const struct psr_line *l = &t->line[k];
+        line[k] = (struct psr_sink_line){
+            .first = l->first,
+            .nseries =
+                d->subbands.on ? psr_line_count_subbands(l, in->obs, in->inf != NULL) : l->ndm,
+            .downsamp = l->downsamp,
+            .tsamp_s = in->obs->tsamp_s * (double)l->downsamp,
+            .note = *l->note ? l->note : NULL,
+        };
+    }
+    free(p->line);
+    p->line = line;
+    p->stream = (struct psr_sink_stream){
+        .input = in->name,
+        .obs = p->barycentre ? psr_stage_barycentre_obs(p->barycentre) : in->obs,
+        .inf = in->inf,
+        .file_nbit = in->file_nbit,
+        .dm = t->dm,
+        .ndm = t->ndm,
+        .line = line,
+        .nline = t->nline,
+        .presto = d->presto,
+        .numout = d->numout,
+        .root = d->root,
+        .dm_decimals = (int)d->dm_decimals,
+        .group = p->group,
+        .nthread = p->nthread,
+        .notes = d->notes,
+        .should_stop = d->should_stop,
+        .ctx = d->ctx,
+    };
+    return PSR_OK;
+}
+
+psr_status psr_pipeline_list_epochs(struct psr_pipeline *p, psr_err *err)
+{
+    size_t ndm = p->trials.ndm;
+    free(p->epoch);
+    p->epoch = calloc(ndm, sizeof *p->epoch);
+    if (!p->epoch)
+        return psr_fail_nomem(err, "epochs", (double)ndm * sizeof *p->epoch);
+    for (size_t i = 0; i < ndm; i++)
+        p->epoch[i] = psr_stage_barycentre_epoch(p->barycentre, p->trials.dm[i]);
+    p->stream.epoch = p->epoch;
+    return PSR_OK;
+}
+
+psr_status psr_pipeline_list_shifts(struct psr_pipeline *p, psr_err *err)
+{
+    p->shift = calloc(p->trials.ndm, sizeof *p->shift);
+    if (!p->shift)
+        return psr_fail_nomem(err, "the sweep of each trial", (double)p->trials.ndm * 8);
+    for (size_t k = 0; k < p->trials.nline; k++) {
+        const psr_dedisp *plan = psr_lines_plan(p->lines, k);
+        struct psr_sink_line *l = &p->line[k];
+        for (size_t i = 0; plan && i < l->nseries; i++)
+            p->shift[l->first + i] = psr_dedisp_shift(plan, i);
+        l->shift = plan ? p->shift + l->first : NULL;
+    }
+    return PSR_OK;
+}

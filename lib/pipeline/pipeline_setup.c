@@ -1,0 +1,267 @@
+/* From a description to the rooms of a pipeline: everything that can be refused is refused here. */
+#include "pipeline_state.h"
+
+#include "base/clock.h"
+#include "base/path.h"
+#include "base/threads.h"
+#include "presto_view.h"
+#include "resume.h"
+#include <psrkit/delays.h>
+#include <psrkit/overwrite_check.h>
+#include <psrkit/series.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { READERS = 8 }; /* threads that copy a file from the page cache as fast as memory goes */
+
+psr_status psr_pipeline_make_trials(struct psr_pipeline *p, psr_err *err)
+{
+    const struct psr_pipeline_desc *d = &p->d;
+    const struct psr_line_limits own = {"", PSR_PIPELINE_NDM, PSR_PIPELINE_DOWNSAMP, INT64_MAX},
+                                 presto = {"prepsubband's ", PSR_PRESTO_NDM, PSR_PRESTO_DOWNSAMP,
+                                           PSR_PRESTO_NSUB};
+    const struct psr_line line = {.ndm = (size_t)d->ndm, .downsamp = d->downsamp, .nsub = d->nsub};
+    struct psr_trial_list *t = &p->trials;
+    if (!d->plan)
+        return d->dms ? psr_trials_read_dms(t, d->dms, line, err)
+                      : psr_trials_make(t, line, d->dm, d->lodm, d->dmstep, err);
+    psr_status st = psr_trials_read_plan(t, d->plan, d->presto ? &presto : &own, err);
+    if (!st && d->algo == PSR_DEDISP_SUBBAND && !psr_trials_have_nsub(t))
+        st = psr_fail(err, PSR_EINVAL, "%s: -algo subband, and no line has sub-bands (nsub 0)",
+                      t->plan_name);
+    return st;
+}
+
+static psr_status open_input(struct psr_pipeline *p, psr_err *err)
+{
+    const struct psr_pipeline_desc *d = &p->d;
+    return psr_input_open(&p->input,
+                          &(struct psr_input_desc){
+                              .source =
+                                  {
+                                      .path = d->path,
+                                      .npath = d->npath,
+                                      .input = d->input,
+                                      .if_choice = (int)d->if_choice,
+                                      .invert = d->invert,
+                                      .no_weights = d->no_weights,
+                                      .no_scales = d->no_scales,
+                                      .no_offsets = d->no_offsets,
+                                      .as_presto = d->presto,
+                                      .runavg = d->runavg,
+                                      .skip = d->offset,
+                                      .nthread = p->nthread < READERS ? p->nthread : READERS,
+                                      .notes = d->notes,
+                                  },
+                              .obs = d->obs,
+                              .start = d->start,
+                              .presto = d->presto,
+                              .trials = &p->trials,
+                          },
+                          err);
+}
+
+/* Says of fields that do nothing that they do nothing. */
+static void remark(const struct psr_pipeline *p)
+{
+    const struct psr_pipeline_desc *d = &p->d;
+    bool opened = p->input.obs, from_subbands = p->input.inf;
+    if (psr_trials_have_nsub(&p->trials) && d->algo != PSR_DEDISP_SUBBAND && !d->presto &&
+        !d->subbands.on)
+        psr_note(&d->notes, "-nsub is not needed: direct is exact (-algo subband honours it)");
+    if (d->runavg && opened && !from_subbands)
+        psr_note(&d->notes, "-runavg is for files of sub-bands only: ignored");
+    if (d->ignorechan && d->presto && from_subbands)
+        psr_note(&d->notes, "-ignorechan is not for files of sub-bands, says prepsubband: ignored");
+    if (d->subbands.on && !d->nobary)
+        psr_note(&d->notes, "sub-bands are not barycentred: their times stay topocentric");
+}
+
+/* --- the rooms -------------------------------------------------------------------------------- */
+
+static psr_status create_clean(struct psr_pipeline *p, psr_err *err)
+{
+    const struct psr_pipeline_desc *d = &p->d;
+    return psr_stage_clean_create(&p->clean,
+                                  &(struct psr_stage_clean_desc){
+                                      .input = p->input.name,
+                                      .obs = p->input.obs,
+                                      .from_subbands = p->input.inf != NULL,
+                                      .ignorechan = d->ignorechan,
+                                      .mask = d->mask,
+                                      .clip_sigma = d->noclip ? 0 : d->clip_sigma,
+                                      .zerodm = d->zerodm,
+                                      .floats = d->subbands.on,
+                                      .presto = d->presto,
+                                      .nthread = (int)d->ncpus,
+                                  },
+                                  err);
+}
+
+/* What was given of the position is for series, of which there are none beside sub-bands. */
+static psr_status create_barycentre(struct psr_pipeline *p, psr_err *err)
+{
+    const struct psr_pipeline_desc *d = &p->d;
+    struct psr_presto_view view;
+    if (d->presto)
+        psr_presto_look(&view, p->input.obs, d->invert);
+    return psr_stage_barycentre_create(&p->barycentre,
+                                       &(struct psr_stage_barycentre_desc){
+                                           .input = p->input.name,
+                                           .obs = d->presto ? &view.obs : p->input.obs,
+                                           .off = d->nobary || d->subbands.on,
+                                           .position = d->subbands.on ? NULL : d->position,
+                                           .site = d->site,
+                                           .ephem = d->ephem,
+                                           .dmconst = d->dmconst,
+                                           .presto = d->presto,
+                                           .notes = d->notes,
+                                       },
+                                       err);
+}
+
+static psr_status create_lines(struct psr_pipeline *p, psr_err *err)
+{
+    psr_status st = psr_lines_create(
+        &p->lines,
+        &(struct psr_lines_desc){.ops = psr_pipeline_dedispersion(&p->d),
+                                 .dedispersion = psr_pipeline_describe_dedispersion(p),
+                                 .numout = p->d.numout},
+        err);
+    int64_t nsamp = p->input.obs->nsamp;
+    for (size_t k = 0; k < p->trials.nline && nsamp >= 0 && !st; k++)
+        st = psr_lines_check_length(p->lines, k, nsamp, err);
+    return st;
+}
+
+/* Blocks, and series as they are dedispersed and barycentred: how long, and where they lie. */
+static psr_status reserve(struct psr_pipeline *p, size_t nsamp, psr_err *err)
+{
+    size_t nline = p->trials.nline;
+    struct psr_stage_barycentre_line *moved = calloc(nline, sizeof *moved);
+    size_t *stride = calloc(nline, sizeof *stride);
+    bool *resident = calloc(nline, sizeof *resident);
+    psr_status st = PSR_OK;
+    if (!moved || !stride || !resident)
+        st = psr_fail_nomem(err, "the lines of a plan", (double)nline * sizeof *moved);
+    for (size_t k = 0; k < nline && !st; k++)
+        moved[k] = (struct psr_stage_barycentre_line){
+            .nseries = psr_lines_nseries(p->lines, k),
+            .tsamp_s = p->line[k].tsamp_s,
+            .presto_block = psr_lines_presto_block(p->lines, k),
+        };
+    if (!st)
+        st = psr_stage_barycentre_begin(p->barycentre, moved, nline, p->nthread, err);
+    /* -numout counts samples after barycentring, which sinks do themselves on devices. */
+    bool counted = psr_stage_barycentre_moves(p->barycentre) && p->d.numout;
+    for (size_t k = 0; k < nline && !st; k++) {
+        stride[k] = psr_stage_barycentre_room(p->barycentre, k, psr_lines_most(p->lines, k, nsamp));
+        resident[k] =
+            psr_lines_on_devices(p->lines) && psr_sinks_take_devices(p->sinks) && !counted;
+        p->line[k].block = stride[k];
+    }
+    if (!st)
+        st = psr_lines_reserve(p->lines, stride, resident, err);
+    free(moved);
+    free(stride);
+    free(resident);
+    return st;
+}
+
+static psr_status create_buffers(struct psr_pipeline *p, psr_err *err)
+{
+    size_t nsamp = psr_lines_block(p->lines);
+    psr_status st = reserve(p, nsamp, err);
+    if (!st)
+        st = psr_stage_clean_reserve(p->clean, nsamp, err);
+    if (!st)
+        st = psr_read_ahead_create(&p->reader,
+                                   &(struct psr_read_ahead_desc){
+                                       .source = p->input.source,
+                                       .row_bytes = p->input.row_bytes,
+                                       .nsamp = nsamp,
+                                       .for_device = psr_lines_on_devices(p->lines),
+                                   },
+                                   err);
+    return st;
+}
+
+static psr_status begin_sinks(struct psr_pipeline *p, psr_err *err)
+{
+    psr_status st = psr_pipeline_list_shifts(p, err);
+    return st ? st : psr_sinks_begin(p->sinks, &p->stream, err);
+}
+
+/* What is there already is left out before there are plans. */
+static psr_status mark_and_drop(struct psr_pipeline *p, psr_err *err)
+{
+    const struct psr_pipeline_desc *d = &p->d;
+    psr_status st = PSR_OK;
+    if (!d->presto && (d->series.on || d->subbands.on))
+        st = psr_pipeline_mark_series(p, err);
+    if (!st)
+        st = psr_pipeline_list_epochs(p, err);
+    if (!st && d->resume)
+        st = psr_pipeline_resume(p, err);
+    if (!st && p->trials.ndm)
+        st = psr_pipeline_describe_stream(p, err);
+    return st || !p->trials.ndm ? st : psr_pipeline_list_epochs(p, err);
+}
+
+static psr_status check_band(struct psr_pipeline *p, psr_err *err)
+{
+    return psr_trials_check_band(&p->trials, p->input.obs, p->input.name, err);
+}
+
+static psr_status create_sinks(struct psr_pipeline *p, psr_err *err)
+{
+    p->nthread = psr_count_threads((int)p->d.ncpus);
+    return psr_sinks_create(&p->sinks, &p->d, err);
+}
+
+psr_status psr_pipeline_prepare(struct psr_pipeline *p, psr_err *err)
+{
+    static psr_status (*const step[])(struct psr_pipeline * p, psr_err * err) = {
+        create_sinks,
+        psr_pipeline_make_trials,
+        open_input,
+        psr_pipeline_describe_stream,
+        psr_pipeline_check_names,
+        psr_pipeline_claim_outputs,
+        check_band,
+        create_clean,
+        create_barycentre,
+        mark_and_drop,
+        create_lines,
+        create_buffers,
+        begin_sinks,
+    };
+    psr_status st = PSR_OK;
+    p->start_s = psr_seconds();
+    for (size_t k = 0; k < sizeof step / sizeof *step && !st; k++) {
+        st = step[k](p, err);
+        if (!st && !p->trials.ndm && p->input.obs)
+            break;
+    }
+    remark(p);
+    p->ready_s = psr_seconds();
+    return st;
+}
+
+/* The group is whose it was. */
+void psr_pipeline_release(struct psr_pipeline *p)
+{
+    psr_read_ahead_destroy(p->reader);
+    psr_sinks_abort(p->sinks);
+    psr_lines_destroy(p->lines);
+    psr_provenance_destroy(p->provenance);
+    psr_stage_barycentre_destroy(p->barycentre);
+    psr_input_close(&p->input);
+    psr_stage_clean_destroy(p->clean);
+    psr_trials_clear(&p->trials);
+    free(p->line);
+    free(p->epoch);
+    free(p->shift);
+    free(p->reported);
+}

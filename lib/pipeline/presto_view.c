@@ -1,0 +1,83 @@
+/* Takes headers as prepsubband takes them. */
+#include "presto_view.h"
+
+#include <math.h>
+#include <string.h>
+
+static bool is_rising(const struct psr_obs *obs)
+{
+    return psr_obs_freq_mhz(obs, 0) < psr_obs_freq_mhz(obs, obs->nchan - 1);
+}
+
+/* Of a filterbank PRESTO takes fch1 for the highest channel, wherever the band goes from there, and
+ * turns a band that goes up whether it is told to or not.  Of PSRFITS with the highest channel first
+ * it keeps the lowest frequency in single precision, and counts the others from there. */
+static double top_of_band_mhz(const struct psr_obs *obs, bool filterbank)
+{
+    size_t last = obs->nchan - 1;
+    if (filterbank)
+        return obs->fch1_mhz;
+    if (is_rising(obs))
+        return psr_obs_highest_mhz(obs);
+    return (double)(float)psr_obs_freq_mhz(obs, last) + (double)last * fabs(obs->foff_mhz);
+}
+
+void psr_presto_look(struct psr_presto_view *view, const struct psr_obs *obs, bool invert)
+{
+    bool rising = is_rising(obs);
+    bool filterbank = obs->block_nsamp == 0;
+    view->obs = *obs;
+    view->obs.foff_mhz = -fabs(obs->foff_mhz);
+    view->obs.fch1_mhz = top_of_band_mhz(obs, filterbank);
+    view->obs.freq_mhz = NULL;
+    /* PRESTO has names for machines, and forgets those it knows. */
+    if (filterbank && strcmp(psr_machine_name(obs->machine_id), "Unknown") != 0)
+        strcpy(view->obs.instrument, "unset");
+    /* Of PSRFITS PRESTO turns a band that goes down once, whether it is told to or not. */
+    view->reverse = filterbank ? !rising || invert : !rising && !invert;
+}
+
+/* Of sub-bands the .inf file tells of the channels they were summed from. */
+static void describe_subbands(struct psr_compat_desc *d, size_t nsub, const struct psr_inf *inf)
+{
+    d->summed = true;
+    d->nsub = nsub;
+    d->nchan = (size_t)inf->nchan;
+    d->lofreq_mhz = inf->lowest_mhz;
+    d->width_mhz = inf->chan_width_mhz;
+    d->reverse = false;
+}
+
+struct psr_compat_desc psr_presto_describe(const struct psr_presto_view *view,
+                                           const struct psr_inf *inf, size_t nsub, const double *dm,
+                                           size_t ndm)
+{
+    const struct psr_obs *obs = &view->obs;
+    double width_mhz = fabs(obs->foff_mhz);
+    struct psr_compat_desc d = {
+        .nchan = obs->nchan,
+        .nbit = obs->nbit,
+        .kind = obs->kind,
+        .reverse = view->reverse,
+        .lofreq_mhz = obs->fch1_mhz - (double)(obs->nchan - 1) * width_mhz,
+        .width_mhz = width_mhz,
+        .tsamp_s = obs->tsamp_s,
+        .block = obs->block_nsamp ? (size_t)obs->block_nsamp : PSR_COMPAT_BLOCK,
+        .nsub = nsub,
+        .ndm = ndm,
+        .dm = dm,
+    };
+    if (inf)
+        describe_subbands(&d, obs->nchan, inf);
+    return d;
+}
+
+psr_status psr_presto_skip(const struct psr_compat_desc *desc, double start, int64_t nsamp,
+                           int64_t *skip, psr_err *err)
+{
+    size_t worklen;
+    psr_status st = psr_compat_worklen(desc, &worklen, err);
+    if (!st)
+        *skip = (int64_t)(start * (double)nsamp / (double)worklen) * (int64_t)worklen;
+    return st;
+}

@@ -1,0 +1,196 @@
+/* Reads blocks of a source ahead of those who work on them. */
+#include "read_ahead.h"
+
+#include <psrkit/device.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One is worked on, one waits, one is read. */
+enum { AHEAD = 3 };
+
+struct slot {
+    void *data; /* [n][nchan] packed */
+    size_t n;
+    struct psr_span *gap; /* [ngap] of room for [room] */
+    size_t ngap, room;
+    psr_status status;
+    psr_err err;
+};
+
+struct psr_read_ahead {
+    struct psr_read_ahead_desc d;
+    struct slot slot[AHEAD];
+    size_t nslot;        /* 1: blocks are read when they are asked for */
+    int64_t first;       /* spectra handed out */
+    int64_t filled, had; /* blocks read; blocks that the caller is done with */
+    int held;            /* blocks that the caller holds: 0 or 1 */
+    bool given;          /* without a source: what was gathered has been taken */
+    bool threaded, stop;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+};
+
+/* Gaps as they are known once the block has been read. */
+static psr_status copy_gaps(psr_read_ahead *r, struct slot *s)
+{
+    const struct psr_span *gap;
+    size_t n = psr_source_gaps(r->d.source, &gap);
+    if (n > s->room) {
+        struct psr_span *more = realloc(s->gap, n * sizeof *more);
+        if (!more)
+            return psr_fail_nomem(&s->err, "the account of gaps", (double)n * sizeof *more);
+        s->gap = more;
+        s->room = n;
+    }
+    if (n)
+        memcpy(s->gap, gap, n * sizeof *gap);
+    s->ngap = n;
+    return PSR_OK;
+}
+
+static void fill_slot(psr_read_ahead *r, struct slot *s)
+{
+    s->status = psr_source_read(r->d.source, r->d.nsamp, s->data, &s->n, &s->err);
+    if (s->status == PSR_OK)
+        s->status = copy_gaps(r, s);
+}
+
+/* Reads until the input ends or the caller wants no more. */
+static void *read_ahead(void *ctx)
+{
+    psr_read_ahead *r = ctx;
+    bool more = true;
+    pthread_mutex_lock(&r->lock);
+    while (more) {
+        while (!r->stop && r->filled - r->had >= (int64_t)r->nslot)
+            pthread_cond_wait(&r->changed, &r->lock);
+        if (r->stop)
+            break;
+        struct slot *s = &r->slot[r->filled % AHEAD];
+        pthread_mutex_unlock(&r->lock);
+        fill_slot(r, s);
+        pthread_mutex_lock(&r->lock);
+        more = s->status == PSR_OK && s->n > 0;
+        r->filled++;
+        pthread_cond_broadcast(&r->changed);
+    }
+    pthread_mutex_unlock(&r->lock);
+    return NULL;
+}
+
+static psr_status allocate_slot(psr_read_ahead *r, struct slot *s, psr_err *err)
+{
+    size_t bytes = r->d.nsamp * r->d.row_bytes;
+    if (r->d.for_device)
+        return psr_device_pin(&s->data, bytes, err);
+    s->data = malloc(bytes);
+    return s->data ? PSR_OK : psr_fail_nomem(err, "a block of data", (double)bytes);
+}
+
+psr_status psr_read_ahead_create(psr_read_ahead **out, const struct psr_read_ahead_desc *desc,
+                                 psr_err *err)
+{
+    /* A pipe has its own pace, and may never give more. */
+    bool ahead = desc->for_device && desc->source && psr_source_obs(desc->source)->nsamp >= 0;
+    psr_status st = PSR_OK;
+    *out = NULL;
+    psr_read_ahead *r = calloc(1, sizeof *r);
+    if (!r)
+        return psr_fail_nomem(err, "blocks of data", sizeof *r);
+    r->d = *desc;
+    r->nslot = ahead ? AHEAD : 1;
+    pthread_mutex_init(&r->lock, NULL);
+    pthread_cond_init(&r->changed, NULL);
+    for (size_t k = 0; k < r->nslot && st == PSR_OK; k++)
+        st = allocate_slot(r, &r->slot[k], err);
+    if (st == PSR_OK && ahead) {
+        r->threaded = pthread_create(&r->thread, NULL, read_ahead, r) == 0;
+        if (!r->threaded)
+            st = psr_fail(err, PSR_ENOMEM, "no thread to read the input");
+    }
+    if (st != PSR_OK)
+        psr_read_ahead_destroy(r);
+    else
+        *out = r;
+    return st;
+}
+
+size_t psr_read_ahead_gather(psr_read_ahead *r, const void *spectra, size_t nsamp)
+{
+    struct slot *s = r->slot;
+    s->n = r->given ? 0 : s->n;
+    r->given = false;
+    size_t room = r->d.nsamp - s->n, n = nsamp < room ? nsamp : room;
+    memcpy((char *)s->data + s->n * r->d.row_bytes, spectra, n * r->d.row_bytes);
+    s->n += n;
+    return n;
+}
+
+bool psr_read_ahead_is_full(const psr_read_ahead *r)
+{
+    return !r->given && r->slot->n == r->d.nsamp;
+}
+
+/* What was gathered since the last block, maybe nothing. */
+static void take_gathered(psr_read_ahead *r, struct slot *s)
+{
+    if (r->given)
+        s->n = 0;
+    r->given = true;
+}
+
+/* Lets go of the slot before, and waits for the next. */
+static struct slot *await_slot(psr_read_ahead *r)
+{
+    pthread_mutex_lock(&r->lock);
+    r->had += r->held;
+    r->held = 1;
+    pthread_cond_broadcast(&r->changed);
+    while (r->filled == r->had)
+        pthread_cond_wait(&r->changed, &r->lock);
+    struct slot *s = &r->slot[r->had % AHEAD];
+    pthread_mutex_unlock(&r->lock);
+    return s;
+}
+
+psr_status psr_read_ahead_next(psr_read_ahead *r, struct psr_block *block, psr_err *err)
+{
+    struct slot *s = r->slot;
+    if (r->threaded)
+        s = await_slot(r);
+    else if (r->d.source)
+        fill_slot(r, s);
+    else
+        take_gathered(r, s);
+    *block = (struct psr_block){
+        .first = r->first, .n = s->n, .spectra = s->data, .gap = s->gap, .ngap = s->ngap};
+    r->first += (int64_t)s->n;
+    if (s->status != PSR_OK && err)
+        *err = s->err;
+    return s->status;
+}
+
+void psr_read_ahead_destroy(psr_read_ahead *r)
+{
+    if (!r)
+        return;
+    if (r->threaded) {
+        pthread_mutex_lock(&r->lock);
+        r->stop = true;
+        pthread_cond_broadcast(&r->changed);
+        pthread_mutex_unlock(&r->lock);
+        pthread_join(r->thread, NULL);
+    }
+    for (size_t k = 0; k < AHEAD; k++) {
+        if (r->d.for_device)
+            psr_device_unpin(r->slot[k].data);
+        else
+            free(r->slot[k].data);
+        free(r->slot[k].gap);
+    }
+    pthread_mutex_destroy(&r->lock);
+    pthread_cond_destroy(&r->changed);
+    free(r);
+}

@@ -1,0 +1,296 @@
+/* A sink: searches series for single pulses and writes what it finds. */
+#include "sink_rows.h"
+
+#include "formats/series_name.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Boxcars of one pulse at neighbouring trials overlap or nearly do. */
+enum { TIME_TOL_SAMPLES = 3, TRIAL_TOL = 3, NAME_BYTES = 4096 };
+
+struct pulses {
+    struct psr_sink_pulses_desc d;
+    struct psr_sink_stream stream;
+    psr_singlepulse **search; /* [nline] */
+    struct psr_event *event;
+    struct psr_cluster *cluster;
+    size_t *scale;    /* [ndm] */
+    double *device_s; /* [nline] */
+    struct psr_pulses_found found;
+};
+
+static bool to_stdout(const struct psr_sink_stream *stream)
+{
+    return !strcmp(stream->root, "-");
+}
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+static void name_events(char name[NAME_BYTES], const struct psr_sink_stream *stream, double dm)
+{
+    char stem[PSR_TEXT_MAX];
+    psr_series_stem(stem, stream->root, dm, stream->dm_decimals);
+    snprintf(name, NAME_BYTES, "%s.singlepulse", stem);
+}
+
+static void name_list(char name[NAME_BYTES], const struct psr_sink_stream *stream)
+{
+    snprintf(name, NAME_BYTES, to_stdout(stream) ? "%s" : "%s.cand", stream->root);
+}
+
+static psr_status names(const void *desc, const struct psr_sink_stream *stream,
+                        psr_status (*check)(void *ctx, const char *name, psr_err *err), void *ctx,
+                        psr_err *err)
+{
+    char name[NAME_BYTES];
+    psr_status st = PSR_OK;
+    (void)desc;
+    if (to_stdout(stream))
+        return PSR_OK;
+    for (size_t i = 0; i < stream->ndm && !st; i++) {
+        name_events(name, stream, stream->dm[i]);
+        st = check(ctx, name, err);
+    }
+    name_list(name, stream);
+    return st ? st : check(ctx, name, err);
+}
+
+/* --- the search ------------------------------------------------------------------------------- */
+
+static psr_status create_search(struct pulses *s, size_t line, psr_err *err)
+{
+    const struct psr_sink_stream *stream = &s->stream;
+    const struct psr_sink_line *l = &stream->line[line];
+    return psr_singlepulse_create(&s->search[line],
+                                  &(struct psr_singlepulse_desc){
+                                      .nseries = l->nseries,
+                                      .dm = stream->dm + l->first,
+                                      .sweep = l->shift,
+                                      .tsamp_s = l->tsamp_s,
+                                      .threshold = s->d.threshold,
+                                      .maxwidth_s = s->d.maxwidth_s,
+                                      .nthread = stream->nthread,
+                                      .block = l->block,
+                                  },
+                                  err);
+}
+
+/* Files of events have names too, beside series or without. */
+static psr_status check_names(const struct psr_sink_stream *stream, psr_err *err)
+{
+    if (to_stdout(stream))
+        return PSR_OK;
+    return psr_series_check(&(struct psr_series_desc){.root = stream->root,
+                                                      .format = PSR_SERIES_DAT,
+                                                      .dm_decimals = stream->dm_decimals,
+                                                      .ndm = stream->ndm,
+                                                      .dm = stream->dm,
+                                                      .tsamp_s = stream->obs->tsamp_s},
+                            err);
+}
+
+static psr_status begin(void **state, const void *desc, const struct psr_sink_stream *stream,
+                        psr_err *err)
+{
+    psr_status st = PSR_OK;
+    struct pulses *s = calloc(1, sizeof *s);
+    *state = s;
+    if (!s)
+        return psr_fail_nomem(err, "single pulses", sizeof *s);
+    s->d = *(const struct psr_sink_pulses_desc *)desc;
+    s->stream = *stream;
+    s->search = calloc(stream->nline, sizeof *s->search);
+    s->device_s = calloc(stream->nline, sizeof *s->device_s);
+    if (!s->search || !s->device_s)
+        return psr_fail_nomem(err, "single pulses", (double)stream->nline * 16);
+    st = check_names(stream, err);
+    for (size_t k = 0; k < stream->nline && !st; k++)
+        st = create_search(s, k, err);
+    return st;
+}
+
+static psr_status push(void *state, size_t line, const struct psr_block *b, psr_err *err)
+{
+    struct pulses *s = state;
+    return psr_singlepulse_execute(s->search[line], b->series, b->stride, b->n, err);
+}
+
+static psr_status push_device(void *state, size_t line, const struct psr_block *b, psr_err *err)
+{
+    struct pulses *s = state;
+    return psr_singlepulse_execute_device(s->search[line], b->slab, b->nslab,
+                                          b->bin ? b->slab_samples : b->n, b->bin, b->nbin, err);
+}
+
+static psr_status gap(void *state, size_t line, struct psr_span span, psr_err *err)
+{
+    struct pulses *s = state;
+    return psr_singlepulse_mask(s->search[line], span, err);
+}
+
+/* --- what was found --------------------------------------------------------------------------- */
+
+static int64_t common_divisor(int64_t a, int64_t b)
+{
+    while (b) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* Lines of a plan differ in sampling: the clock common to all ticks at the greatest common divisor
+ * of what they sum. */
+static psr_status make_clock(struct pulses *s, psr_err *err)
+{
+    const struct psr_sink_stream *stream = &s->stream;
+    int64_t tick = 0;
+    s->scale = malloc(stream->ndm * sizeof *s->scale);
+    if (!s->scale)
+        return psr_fail_nomem(err, "the clock of events", (double)stream->ndm * 8);
+    for (size_t k = 0; k < stream->nline; k++)
+        tick = common_divisor(stream->line[k].downsamp, tick);
+    for (const struct psr_sink_line *l = stream->line; l < stream->line + stream->nline; l++)
+        for (size_t i = l->first; i < l->first + l->nseries; i++)
+            s->scale[i] = (size_t)(l->downsamp / tick);
+    s->found.scale = s->scale;
+    s->found.tsamp_s = stream->obs->tsamp_s * (double)tick;
+    return PSR_OK;
+}
+
+static size_t count_events(const struct pulses *s)
+{
+    const struct psr_event *event;
+    size_t n = 0;
+    for (size_t k = 0; k < s->stream.nline; k++)
+        for (size_t i = 0; i < s->stream.line[k].nseries; i++)
+            n += psr_singlepulse_events(s->search[k], i, &event);
+    return n;
+}
+
+static psr_status collect_events(struct pulses *s, psr_err *err)
+{
+    size_t total = count_events(s), n = 0;
+    s->event = malloc((total ? total : 1) * sizeof *s->event);
+    if (!s->event)
+        return psr_fail_nomem(err, "the events", (double)total * sizeof *s->event);
+    for (size_t k = 0; k < s->stream.nline; k++) {
+        const struct psr_sink_line *l = &s->stream.line[k];
+        for (size_t i = 0; i < l->nseries; i++) {
+            const struct psr_event *event;
+            size_t more = psr_singlepulse_events(s->search[k], i, &event);
+            for (size_t e = 0; e < more; e++, n++) {
+                s->event[n] = event[e];
+                s->event[n].trial = l->first + i;
+            }
+        }
+    }
+    s->found.event = s->event;
+    s->found.nevent = n;
+    return PSR_OK;
+}
+
+static psr_status group_events(struct pulses *s, psr_err *err)
+{
+    size_t n;
+    psr_status st = psr_cluster_events(s->event, s->found.nevent, s->scale, TIME_TOL_SAMPLES,
+                                       TRIAL_TOL, &s->cluster, &n, err);
+    if (st)
+        return st;
+    s->found.cluster = s->cluster;
+    s->found.ncluster = n;
+    return PSR_OK;
+}
+
+/* --- files ------------------------------------------------------------------------------------ */
+
+static psr_status write_series(struct pulses *s, size_t line, size_t i, psr_err *err)
+{
+    const struct psr_sink_stream *stream = &s->stream;
+    const struct psr_event *event;
+    psr_outfile *part;
+    char name[NAME_BYTES];
+    double dm = stream->dm[stream->line[line].first + i];
+    size_t n = psr_singlepulse_events(s->search[line], i, &event);
+    name_events(name, stream, dm);
+    psr_status st = psr_output_group_add(stream->group, name, &part, err);
+    if (!st)
+        st = psr_singlepulse_write(part, dm, stream->line[line].tsamp_s, event, n, err);
+    return st ? st : psr_outfile_park(part, err);
+}
+
+static psr_status write_list(struct pulses *s, psr_err *err)
+{
+    const struct psr_sink_stream *stream = &s->stream;
+    psr_outfile *part;
+    char name[NAME_BYTES];
+    name_list(name, stream);
+    psr_status st = psr_output_group_add(stream->group, name, &part, err);
+    return st ? st
+              : psr_cluster_write(part, stream->dm, s->scale, s->found.tsamp_s, s->cluster,
+                                  s->found.ncluster, err);
+}
+
+static psr_status write_files(struct pulses *s, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    for (size_t k = 0; k < s->stream.nline && !to_stdout(&s->stream); k++)
+        for (size_t i = 0; i < s->stream.line[k].nseries && !st; i++)
+            st = write_series(s, k, i, err);
+    return st ? st : write_list(s, err);
+}
+
+static psr_status finish(void *state, const struct psr_sink_end *end, psr_err *err)
+{
+    struct pulses *s = state;
+    psr_status st = PSR_OK;
+    for (size_t k = 0; k < s->stream.nline && !st; k++) {
+        st = psr_singlepulse_finish(s->search[k], err);
+        s->device_s[k] = psr_singlepulse_device_seconds(s->search[k]);
+        s->found.end_s = fmax(s->found.end_s, (double)end[k].nout * s->stream.line[k].tsamp_s);
+    }
+    s->found.device_s = s->device_s;
+    if (!st)
+        st = make_clock(s, err);
+    if (!st)
+        st = collect_events(s, err);
+    if (!st)
+        st = group_events(s, err);
+    return st ? st : write_files(s, err);
+}
+
+static const void *result(const void *state)
+{
+    const struct pulses *s = state;
+    return &s->found;
+}
+
+static void abort_sink(void *state)
+{
+    struct pulses *s = state;
+    if (!s)
+        return;
+    for (size_t k = 0; s->search && k < s->stream.nline; k++)
+        psr_singlepulse_destroy(s->search[k]);
+    free(s->search);
+    free(s->device_s);
+    free(s->event);
+    free(s->cluster);
+    free(s->scale);
+    free(s);
+}
+
+const struct psr_sink_ops psr_sink_pulses = {
+    .name = "pulses",
+    .names = names,
+    .begin = begin,
+    .push = push,
+    .push_device = push_device,
+    .gap = gap,
+    .finish = finish,
+    .result = result,
+    .abort = abort_sink,
+};

@@ -1,0 +1,10 @@
+/* sink_rows.h: the sinks that the library has (private). */
+#ifndef PSR_PIPELINE_SINK_ROWS_H
+#define PSR_PIPELINE_SINK_ROWS_H
+
+#include <psrkit/sink.h>
+
+extern const struct psr_sink_ops psr_sink_series, psr_sink_subbands, psr_sink_checksums,
+    psr_sink_pulses;
+
+#endif

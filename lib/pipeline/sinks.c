@@ -1,0 +1,161 @@
+/* Hands series to every sink of a run: the table of those there are, and those of the caller. */
+#include "sinks.h"
+
+#include "base/clock.h"
+#include "sink_rows.h"
+
+#include <psrkit/pipeline.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Each is described by a field of struct psr_pipeline_desc that begins with "bool on".  They finish
+ * in this order: the files of series come last, since theirs vouch for the others. */
+static const struct row {
+    const struct psr_sink_ops *ops;
+    size_t desc; /* where that field is */
+    bool searches;
+} rows[] = {
+    {&psr_sink_pulses, offsetof(struct psr_pipeline_desc, pulses), true},
+    {&psr_sink_checksums, offsetof(struct psr_pipeline_desc, checksums), false},
+    {&psr_sink_subbands, offsetof(struct psr_pipeline_desc, subbands), false},
+    {&psr_sink_series, offsetof(struct psr_pipeline_desc, series), false},
+};
+enum { NROW = sizeof rows / sizeof *rows };
+
+struct sink {
+    const struct psr_sink_ops *ops;
+    const void *desc;
+    void *state;
+    bool begun, finished;
+    double *charged_s; /* what its time counts as */
+};
+
+struct psr_sinks {
+    struct sink *sink; /* [n] */
+    size_t n;
+    double write_s, search_s;
+};
+
+psr_status psr_sinks_create(psr_sinks **out, const struct psr_pipeline_desc *desc, psr_err *err)
+{
+    *out = NULL;
+    psr_sinks *s = calloc(1, sizeof *s);
+    if (s)
+        s->sink = calloc(NROW + desc->nsink, sizeof *s->sink);
+    if (!s || !s->sink) {
+        free(s);
+        return psr_fail_nomem(err, "sinks", (double)(NROW + desc->nsink) * sizeof *s->sink);
+    }
+    for (const struct row *row = rows; row < rows + NROW; row++) {
+        const void *field = (const char *)desc + row->desc;
+        if (*(const bool *)field)
+            s->sink[s->n++] =
+                (struct sink){.ops = row->ops,
+                              .desc = field,
+                              .charged_s = row->searches ? &s->search_s : &s->write_s};
+    }
+    for (size_t k = 0; k < desc->nsink; k++)
+        s->sink[s->n++] = (struct sink){
+            .ops = desc->sink[k].ops, .desc = desc->sink[k].desc, .charged_s = &s->search_s};
+    *out = s;
+    return PSR_OK;
+}
+
+psr_status psr_sinks_names(const psr_sinks *s, const struct psr_sink_stream *stream,
+                           psr_status (*check)(void *ctx, const char *name, psr_err *err),
+                           void *ctx, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    for (const struct sink *k = s->sink; k < s->sink + s->n && !st; k++)
+        if (k->ops->names)
+            st = k->ops->names(k->desc, stream, check, ctx, err);
+    return st;
+}
+
+psr_status psr_sinks_begin(psr_sinks *s, const struct psr_sink_stream *stream, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    for (struct sink *k = s->sink; k < s->sink + s->n && !st; k++) {
+        k->begun = true;
+        st = k->ops->begin(&k->state, k->desc, stream, err);
+    }
+    return st;
+}
+
+psr_status psr_sinks_push(psr_sinks *s, size_t line, const struct psr_block *series, psr_err *err)
+{
+    double since_s = psr_seconds();
+    psr_status st = PSR_OK;
+    for (struct sink *k = s->sink; k < s->sink + s->n && !st; k++) {
+        st = series->series ? k->ops->push(k->state, line, series, err)
+                            : k->ops->push_device(k->state, line, series, err);
+        psr_charge(k->charged_s, &since_s);
+    }
+    return st;
+}
+
+psr_status psr_sinks_gap(psr_sinks *s, size_t line, struct psr_span span, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    for (struct sink *k = s->sink; k < s->sink + s->n && !st; k++)
+        if (k->ops->gap)
+            st = k->ops->gap(k->state, line, span, err);
+    return st;
+}
+
+psr_status psr_sinks_finish(psr_sinks *s, const struct psr_sink_end *end, psr_err *err)
+{
+    double since_s = psr_seconds();
+    psr_status st = PSR_OK;
+    for (struct sink *k = s->sink; k < s->sink + s->n && !st; k++) {
+        st = k->ops->finish ? k->ops->finish(k->state, end, err) : PSR_OK;
+        k->finished = st == PSR_OK;
+        psr_charge(k->charged_s, &since_s);
+    }
+    return st;
+}
+
+const void *psr_sinks_result(const psr_sinks *s, const char *name)
+{
+    for (const struct sink *k = s->sink; k < s->sink + s->n; k++)
+        if (k->finished && k->ops->result && !strcmp(k->ops->name, name))
+            return k->ops->result(k->state);
+    return NULL;
+}
+
+bool psr_sinks_take_devices(const psr_sinks *s)
+{
+    bool all = s->n > 0;
+    for (size_t k = 0; k < s->n; k++)
+        all &= s->sink[k].ops->push_device != NULL;
+    return all;
+}
+
+bool psr_sinks_take_gaps(const psr_sinks *s)
+{
+    bool any = false;
+    for (size_t k = 0; k < s->n; k++)
+        any |= s->sink[k].ops->gap != NULL;
+    return any;
+}
+
+double psr_sinks_write_s(const psr_sinks *s)
+{
+    return s->write_s;
+}
+
+double psr_sinks_search_s(const psr_sinks *s)
+{
+    return s->search_s;
+}
+
+void psr_sinks_abort(psr_sinks *s)
+{
+    if (!s)
+        return;
+    for (struct sink *k = s->sink; k < s->sink + s->n; k++)
+        if (k->begun)
+            k->ops->abort(k->state);
+    free(s->sink);
+    free(s);
+}

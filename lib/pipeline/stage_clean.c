@@ -1,0 +1,172 @@
+/* Takes interference out of the spectra on their way to dedispersion. */
+#include "stage_clean.h"
+
+#include <psrkit/lists.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct psr_stage_clean {
+    struct psr_stage_clean_desc d;
+    unsigned char *keep; /* [nchan] */
+    struct psr_mask mask;
+    psr_clean *plan; /* NULL where nothing is to be cleaned */
+    void *cleaned;   /* spectra of floats; NULL: they are cleaned in place */
+    size_t room;
+    int64_t ngiven; /* spectra so far */
+};
+
+static bool is_ascending(const struct psr_obs *obs)
+{
+    return psr_obs_freq_mhz(obs, 0) < psr_obs_freq_mhz(obs, obs->nchan - 1);
+}
+
+static psr_status choose_channels(psr_stage_clean *c, psr_err *err)
+{
+    const struct psr_obs *obs = c->d.obs;
+    c->keep = malloc(obs->nchan);
+    if (!c->keep)
+        return psr_fail_nomem(err, "the channel mask", (double)obs->nchan);
+    memset(c->keep, 1, obs->nchan);
+    if (!c->d.ignorechan || (c->d.presto && c->d.from_subbands))
+        return PSR_OK;
+    return psr_ignore_channels(c->d.ignorechan, obs->nchan, is_ascending(obs), c->keep, err);
+}
+
+static psr_status read_mask(psr_stage_clean *c, psr_err *err)
+{
+    const char *name = c->d.mask;
+    if (!name)
+        return PSR_OK;
+    if (c->d.from_subbands)
+        return psr_fail(err, PSR_EINVAL,
+                        "%s: a mask is of channels, and %s holds sub-bands of them", name,
+                        c->d.input);
+    psr_status st = psr_mask_read(&c->mask, name, err);
+    if (!st)
+        st = psr_mask_check(&c->mask, c->d.obs, name, err);
+    if (!st && !c->d.presto)
+        st = psr_mask_check_extent(&c->mask, c->d.obs, name, err);
+    return st;
+}
+
+static psr_status create_plan(psr_stage_clean *c, psr_err *err)
+{
+    const struct psr_stage_clean_desc *d = &c->d;
+    const struct psr_obs *obs = d->obs;
+    double clip_sigma = d->zerodm ? 0 : d->clip_sigma;
+    if (d->presto || (clip_sigma == 0 && !d->zerodm && !d->mask))
+        return PSR_OK;
+    int64_t first = 0;
+    if (obs->began.day)
+        first = (int64_t)(psr_mjd_diff_s(obs->began, obs->tstart) / obs->tsamp_s + 0.5);
+    return psr_clean_create(&c->plan,
+                            &(struct psr_clean_desc){
+                                .nchan = obs->nchan,
+                                .nbit = obs->nbit,
+                                .kind = obs->kind,
+                                .ascending = is_ascending(obs),
+                                .tsamp_s = obs->tsamp_s,
+                                .first = first,
+                                .clip_sigma = clip_sigma,
+                                .zerodm = d->zerodm,
+                                .floats = d->floats,
+                                .mask = psr_stage_clean_mask(c),
+                                .keep = c->keep,
+                                .nthread = d->nthread,
+                            },
+                            err);
+}
+
+psr_status psr_stage_clean_create(psr_stage_clean **out, const struct psr_stage_clean_desc *desc,
+                                  psr_err *err)
+{
+    *out = NULL;
+    psr_stage_clean *c = calloc(1, sizeof *c);
+    if (!c)
+        return psr_fail_nomem(err, "cleaning", sizeof *c);
+    c->d = *desc;
+    psr_status st = choose_channels(c, err);
+    if (!st)
+        st = read_mask(c, err);
+    if (!st)
+        st = create_plan(c, err);
+    if (st)
+        psr_stage_clean_destroy(c);
+    else
+        *out = c;
+    return st;
+}
+
+const unsigned char *psr_stage_clean_keep(const psr_stage_clean *c)
+{
+    return c->keep;
+}
+
+const struct psr_mask *psr_stage_clean_mask(const psr_stage_clean *c)
+{
+    return c->d.mask ? &c->mask : NULL;
+}
+
+const psr_clean *psr_stage_clean_plan(const psr_stage_clean *c)
+{
+    return c->plan;
+}
+
+enum psr_kind psr_stage_clean_kind(const psr_stage_clean *c)
+{
+    return c->plan ? psr_clean_kind(c->plan) : c->d.obs->kind;
+}
+
+int psr_stage_clean_nbit(const psr_stage_clean *c)
+{
+    return c->plan ? psr_clean_nbit(c->plan) : c->d.obs->nbit;
+}
+
+size_t psr_stage_clean_row_bytes(const psr_stage_clean *c)
+{
+    bool floats = c->plan && (c->d.zerodm || c->d.floats);
+    return floats ? c->d.obs->nchan * sizeof(float) : 0;
+}
+
+/* Blocks that are no whole ones of cleaning may bring one more with them. */
+psr_status psr_stage_clean_reserve(psr_stage_clean *c, size_t nsamp, psr_err *err)
+{
+    size_t row_bytes = psr_stage_clean_row_bytes(c);
+    if (!row_bytes)
+        return PSR_OK;
+    c->room = nsamp % PSR_CLEAN_BLOCK ? nsamp + PSR_CLEAN_BLOCK : nsamp;
+    c->cleaned = malloc(c->room * row_bytes);
+    if (!c->cleaned)
+        return psr_fail_nomem(err, "a block of data", (double)c->room * (double)row_bytes);
+    return PSR_OK;
+}
+
+psr_status psr_stage_clean_run(psr_stage_clean *c, struct psr_block *b, psr_err *err)
+{
+    if (!c->plan)
+        return PSR_OK;
+    void *to = c->cleaned ? c->cleaned : b->spectra;
+    size_t n;
+    psr_status st = b->n ? psr_clean_execute(c->plan, b->spectra, b->n, to, &n, err)
+                         : psr_clean_finish(c->plan, to, &n, err);
+    if (st)
+        return st;
+    b->spectra = to;
+    b->n = n;
+    b->first = c->ngiven;
+    b->nstep = psr_clean_steps(c->plan, &b->step);
+    b->nmasked = psr_clean_lost(c->plan, &b->masked);
+    c->ngiven += (int64_t)n;
+    return PSR_OK;
+}
+
+void psr_stage_clean_destroy(psr_stage_clean *c)
+{
+    if (!c)
+        return;
+    psr_clean_destroy(c->plan);
+    psr_mask_clear(&c->mask);
+    free(c->keep);
+    free(c->cleaned);
+    free(c);
+}

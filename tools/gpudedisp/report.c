@@ -1,0 +1,99 @@
+/* What gpudedisp says of a run: the plan, the account, the picture. */
+#include "report.h"
+
+#include "tools/common/pulseplot.h"
+#include <stdio.h>
+#include <sys/resource.h>
+
+static void print_line(const struct cli *tool, const struct psr_pipeline_report *r,
+                       const struct psr_pipeline_line *l)
+{
+    fprintf(
+        stderr,
+        "%s: %zu trials, DM %g to %g, downsampled by %lld; largest shift %zu samples; %.2f times "
+        "fewer adds by sharing; backend %s, %d threads, %.0f MB\n",
+        tool->name, l->ndm, r->dm[l->first], r->dm[l->first + l->ndm - 1], (long long)l->downsamp,
+        l->maxshift, l->plan.adds_direct / l->plan.adds_planned, l->plan.backend, r->nthread,
+        (double)l->plan.bytes / 1e6);
+}
+
+void gpudedisp_print_plan(const struct cli *tool, psr_pipeline *p)
+{
+    struct psr_pipeline_report r;
+    psr_pipeline_describe(p, &r);
+    const struct psr_obs *obs = r.obs;
+    fprintf(stderr, "%s: %zu channels, %g to %g MHz, %d bits, %g s; %lld spectra\n", r.input,
+            obs->nchan, psr_obs_lowest_mhz(obs), psr_obs_highest_mhz(obs), obs->nbit, obs->tsamp_s,
+            (long long)obs->nsamp);
+    for (size_t k = 0; k < r.nline; k++)
+        print_line(tool, &r, &r.line[k]);
+}
+
+static void account_line(const struct cli *tool, const struct psr_pipeline_report *r,
+                         const struct psr_pipeline_line *l, const struct psr_checksums *sums,
+                         int dm_decimals)
+{
+    for (size_t i = l->first; sums && i < l->first + l->ndm; i++)
+        fprintf(stderr, "%s: DM %.*f: %lld samples, CRC-32 %08lx\n", tool->name, dm_decimals,
+                r->dm[i], (long long)l->nout, sums->crc[i]);
+    if (l->moved)
+        fprintf(stderr, "%s: barycentring added %lld and removed %lld bins of each series\n",
+                tool->name, (long long)l->added, (long long)l->removed);
+    fprintf(stderr, "%s: %lld samples out of each of %zu trials\n", tool->name, (long long)l->nout,
+            l->ndm);
+}
+
+/* Devices work while the host reads and waits, so their times are part of the run's. */
+static void account_devices(const struct cli *tool, const struct psr_pipeline_line *l,
+                            double search_s)
+{
+    const struct psr_dedisp_info *plan = &l->plan;
+    if (!plan->ndevice)
+        return;
+    fprintf(stderr, "%s: %zu device%s: copy in %.3f s, turn %.3f s, dedisperse %.3f s,", tool->name,
+            plan->ndevice, plan->ndevice > 1 ? "s" : "", plan->copy_in_s, plan->turn_s,
+            plan->sum_s);
+    if (l->resident)
+        fprintf(stderr, " search %.3f s\n", search_s);
+    else
+        fprintf(stderr, " copy out %.3f s\n", plan->copy_out_s);
+}
+
+void gpudedisp_print_account(const struct cli *tool, psr_pipeline *p, int dm_decimals)
+{
+    const struct psr_checksums *sums = psr_pipeline_result(p, "checksums");
+    const struct psr_pulses_found *found = psr_pipeline_result(p, "pulses");
+    struct psr_pipeline_report r;
+    struct rusage used;
+    psr_pipeline_describe(p, &r);
+    for (size_t k = 0; k < r.nline; k++)
+        account_line(tool, &r, &r.line[k], sums, dm_decimals);
+    for (size_t k = 0; k < r.nline; k++)
+        account_devices(tool, &r.line[k], found ? found->device_s[k] : 0);
+    if (r.cleaned)
+        fprintf(stderr, "%s: %lld spectra clipped\n", tool->name, (long long)r.clipped);
+    getrusage(RUSAGE_SELF, &used);
+    fprintf(stderr,
+            "%s: %lld spectra in; setup %.3f s, run %.3f s: read %.3f s, clean %.3f s, dedisperse "
+            "%.3f s, write %.3f s, search %.3f s, peak %ld MB\n",
+            tool->name, (long long)r.nread, r.setup_s, r.run_s, r.read_s, r.clean_s, r.dedisperse_s,
+            r.write_s, r.search_s, used.ru_maxrss / 1000);
+}
+
+psr_status gpudedisp_draw(psr_pipeline *p, struct gnuplot *g, psr_err *err)
+{
+    const struct psr_pulses_found *found = psr_pipeline_result(p, "pulses");
+    struct psr_pipeline_report r;
+    psr_pipeline_describe(p, &r);
+    return pulseplot_draw(g,
+                          &(struct pulseplot){.title = r.input,
+                                              .events = found->event,
+                                              .nevents = found->nevent,
+                                              .best = found->ncluster ? found->cluster : NULL,
+                                              .dm = r.dm,
+                                              .ndm = r.ndm,
+                                              .scale = found->scale,
+                                              .tsamp_s = found->tsamp_s,
+                                              .end_s = found->end_s},
+                          err);
+}

@@ -1,0 +1,17 @@
+/* report.h: what gpudedisp says of a run. */
+#ifndef PSR_TOOLS_GPUDEDISP_REPORT_H
+#define PSR_TOOLS_GPUDEDISP_REPORT_H
+
+#include "tools/common/cli.h"
+#include "tools/common/gnuplot.h"
+
+#include <psrkit/pipeline.h>
+
+/* On standard error: what is going to be done, and what was done. */
+void gpudedisp_print_plan(const struct cli *tool, psr_pipeline *p);
+void gpudedisp_print_account(const struct cli *tool, psr_pipeline *p, int dm_decimals);
+
+/* Draws the pulses that were found; g is open.  Status: those of pulseplot_draw. */
+PSR_MUST_CHECK psr_status gpudedisp_draw(psr_pipeline *p, struct gnuplot *g, psr_err *err);
+
+#endif
