@@ -134,22 +134,96 @@ near() { awk -v a="$1" -v b="$2" -v tol="$3" 'BEGIN { d = a - b; exit !(d <= tol
     head -c "$(stat -c %s good.dat)" /dev/zero >zero.dat
     cp good.inf inf.inf
     { head -c 80 good.dat && printf '\0\0\200\177' && tail -c +85 good.dat; } >inf.dat
-    head -c 44 good.dat >odd.dat
-    sed 's/=  131072/=  11/' good.inf >odd.inf
     printf 'rubbish\n' >bad.inf
     cp good.dat bad.dat
     run -1 --separate-stderr gpuaccel-pulscan -device cpu -zmax 20 noinf.dat short.dat nan.dat zero.dat \
-        inf.dat odd.dat bad.dat gone.dat good.dat
-    [ "$(printf '%s\n' "$stderr" | wc -l)" -eq 8 ] || { echo "$stderr"; false; }
+        inf.dat bad.dat gone.dat good.dat
+    [ "$(printf '%s\n' "$stderr" | wc -l)" -eq 7 ] || { echo "$stderr"; false; }
     [[ $stderr == *"noinf.dat: there is no noinf.inf"* ]]
     [[ $stderr == *"short.dat: 1000 bytes, but the 131072 samples"* ]]
     [[ $stderr == *"nan.dat: sample 10000 is no finite number"* ]]
     [[ $stderr == *"inf.dat: sample 20 is no finite number"* ]]
     [[ $stderr == *"zero.dat: all samples are 0"* ]]
-    [[ $stderr == *"odd.dat: 11 samples, an odd number"* ]]
     [[ $stderr == *"bad.inf"* && $stderr == *"gone.dat: No such file"* ]]
     [ -s good_ACCEL_20 ]
     [ "$(ls ./*_ACCEL_20 | wc -l)" -eq 1 ]
+}
+
+@test "of a series of an odd length the last sample is left out" {
+    make_series p 0.0051 50 accn=0
+    for n in 131070 131071; do
+        head -c $((n * 4)) p.dat >$n.dat
+        sed "s/=  131072/=  $n/" p.inf >$n.inf
+    done
+    gpuaccel-pulscan -device cpu -zmax 20 -csv 131070.dat >even.csv
+    run -0 --separate-stderr gpuaccel-pulscan -device cpu -zmax 20 -csv 131071.dat
+    one_line '131071.dat: 131071 samples, an odd number: the last one is left out'
+    diff <(sed s/131070/131071/ even.csv) <(echo "$output")
+    [[ ${lines[1]} == *,67.10784 ]] # T = dt (N - 1)
+    gpuaccel-pulscan -q -device cpu -zmax 20 131070.dat 131071.dat
+    diff <(sed '/Data file name/d' 131070_ACCEL_20) <(sed '/Data file name/d' 131071_ACCEL_20)
+    grep -q 'Number of bins in the time series      =  131070 ' 131071_ACCEL_20
+    cmp 131070_ACCEL_20.cand 131071_ACCEL_20.cand
+    # One remark, however many there are; its spectrum is not that of its .inf.
+    cp 131071.dat other.dat
+    cp 131071.inf other.inf
+    run -0 --separate-stderr gpuaccel-pulscan -device cpu -zmax 20 131071.dat other.dat
+    one_line 'here and in other files'
+    refuses 1 'other.dat: its spectrum is of one sample less and needs an .inf of its own' \
+        gpuaccel-pulscan -q -device cpu -zmax 20 -fftout other.dat
+    leaves_no other.fft
+    mkdir out
+    gpuaccel-pulscan -q -device cpu -zmax 20 -fftout -outdir out 131071.dat
+    grep -q 'Number of bins in the time series      =  131070 ' out/131071.inf
+    gpuaccel-pulscan -device cpu -zmax 20 -csv out/131071.fft | cut -d, -f2- | diff <(cut -d, -f2- even.csv) -
+}
+
+@test "-fftout leaves the input's .inf as it is" {
+    make_series p 0.0051 50 accn=0
+    sed -i 's/^ Data analyzed by.*/&   /' p.inf
+    sha256sum p.inf p.dat >sums
+    gpuaccel-pulscan -device cpu -zmax 20 -fftout p.dat
+    [ -s p.fft ]
+    sha256sum -c --quiet sums
+    mkdir out
+    gpuaccel-pulscan -device cpu -zmax 20 -fftout -outdir out p.dat
+    cmp p.fft out/p.fft
+    grep -q 'without suffix          =  out/p$' out/p.inf
+    gpuaccel-pulscan -device cpu -zmax 20 -rednoise -fftout p.dat
+    grep -q 'without suffix          =  p_red$' p_red.inf
+    sha256sum -c --quiet sums
+}
+
+@test "samples of any size are searched alike, and no spectrum beyond floats is written" {
+    make_series p 0.0051 50 accn=0
+    # Bytes added to the exponents of all samples multiply by 2^64, 2^120 and 2^-80.
+    printf '\0\0\0\040' >by64
+    printf '\0\0\0\074' >by120
+    printf '\0\0\0\330' >by-80
+    for k in 64 120 -80; do
+        for _ in $(seq 17); do
+            cat by$k by$k >twice
+            mv twice by$k
+        done
+        "$builddir/tests/add_bytes" p.dat by$k >x$k.dat
+        cp p.inf x$k.inf
+    done
+    for more in '' -rednoise; do
+        gpuaccel-pulscan -device cpu -zmax 20 -csv $more p.dat | cut -d, -f2- >want
+        [ "$(wc -l <want)" -gt 1 ]
+        for k in 64 120 -80; do
+            run -0 --separate-stderr gpuaccel-pulscan -device cpu -zmax 20 -csv $more x$k.dat
+            [ -z "$stderr" ]
+            cut -d, -f2- <<<"$output" | diff want -
+        done
+    done
+    gpuaccel-pulscan -device cpu -zmax 20 -fftout -csv x64.dat | cut -d, -f2- | head -n 1 >/dev/null
+    [ -s x64.fft ]
+    gpuaccel-pulscan -device cpu -zmax 20 -csv x64.fft | cut -d, -f2- >got
+    gpuaccel-pulscan -device cpu -zmax 20 -csv x64.dat | cut -d, -f2- | diff - got
+    run -1 --separate-stderr gpuaccel-pulscan -device cpu -zmax 20 -fftout -csv x120.dat
+    one_line 'x120.dat: its spectrum reaches [0-9.e+]+, and a .fft file holds at most 3.4e\+38'
+    leaves_no x120.fft
 }
 
 @test "messages do not go into the table where standard error is closed" {
@@ -293,6 +367,10 @@ near() { awk -v a="$1" -v b="$2" -v tol="$3" 'BEGIN { d = a - b; exit !(d <= tol
     gpuaccel-pulscan -device cpu -fftout -sigma 30 p.dat
     run -0 gpuaccel-pulscan -device cpu -compat pulscan -zmax 64 -numharm 2 p.fft
     list=p_ZMAX_64_NUMHARM_2_TURBO_0.pulscand
+    [ -s "$list" ]
+    cp "$list" of_fft
+    gpuaccel-pulscan -device cpu -compat pulscan -zmax 64 -numharm 2 p.dat
+    cmp of_fft "$list"
     cmp <(head -n 1 "$list") <(head -n 1 "$golden/acc3_numharm4.pulscand")
     tail -n +2 "$list" | awk 'length($0) != 125 || NF != 10 { bad = 1 } END { exit bad || !NR }'
     tail -n +2 "$golden/acc3_numharm4.pulscand" | awk 'length($0) != 125 || NF != 10 { bad = 1 } END { exit bad || !NR }'

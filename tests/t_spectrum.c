@@ -253,15 +253,18 @@ static void test_bad_files(void)
     put("x.wav", x, 40);
     check_refused("x.wav", PSR_EINVAL, "not named .fft or .dat");
     check_refused("gone.fft", PSR_EIO, "No such file");
-    put("odd.dat", x, 4 * 11);
+    put("single.dat", x, 4);
+    put_inf("single.inf", 1, "0.5", "");
+    check_refused("single.dat", PSR_EFORMAT, "1 samples, at least 2");
+    put("odd.fft", x, 4 * 11);
     put_inf("odd.inf", 11, "0.5", "");
-    check_refused("odd.dat", PSR_EFORMAT, "odd number");
+    check_refused("odd.fft", PSR_EFORMAT, "44 bytes, but the 11 samples");
     put("short.dat", x, 4 * 10);
     put_inf("short.inf", 12, "0.5", "");
     check_refused("short.dat", PSR_EFORMAT, "40 bytes, but the 12 samples");
     put("none.fft", x, 0);
     put_inf("none.inf", 0, "0.1", "");
-    check_refused("none.fft", PSR_EFORMAT, "no samples");
+    check_refused("none.fft", PSR_EFORMAT, "0 samples, at least 2");
     float zeros[12] = {0};
     put("zeros.dat", zeros, sizeof zeros);
     put_inf("zeros.inf", 12, "0.5", "");
@@ -288,6 +291,69 @@ static void test_one_bin(void)
            got[1] == 4,
        "a spectrum of one bin is read %s", err.msg);
     free(got);
+}
+
+/* The last sample goes, and T with it; what the .inf says of padding stays within what is left. */
+static void test_odd(void)
+{
+    static const struct {
+        const char *pairs;
+        int nonoff;
+        int64_t last[2];
+    } was[] = {{"", 0, {0, 0}},
+               {" On/Off bin pair # 1 = 2, 8\n On/Off bin pair # 2 = 10, 10\n", 2, {9, 9}},
+               {" On/Off bin pair # 1 = 2, 9\n On/Off bin pair # 2 = 10, 10\n", 1, {2, 9}},
+               {" On/Off bin pair # 1 = 1, 10\n", 1, {1, 9}},
+               {" On/Off bin pair # 1 = 1, 7\n", 1, {1, 7}}};
+    float x[11], got[10];
+    for (int i = 0; i < 11; i++)
+        x[i] = (float)(i + 1);
+    for (size_t k = 0; k < sizeof was / sizeof *was; k++)
+        for (int series = 0; series < 2; series++) {
+            const char *name = series ? "eleven.dat" : "eleven.fft";
+            struct psr_spectrum_file file;
+            psr_err err = {.msg = ""};
+            put(name, x, 4 * (size_t)(10 + series));
+            put_inf("eleven.inf", 11, "0.5", was[k].pairs);
+            bool right = psr_spectrum_describe(&file, scratch(name), &err) == PSR_OK &&
+                         psr_spectrum_read(&file, scratch(name), got, &err) == PSR_OK && file.odd &&
+                         file.nbin == 5 && file.tobs_s == 5 && file.inf.nbin == 10 &&
+                         file.inf.nonoff == was[k].nonoff;
+            if (right && was[k].nonoff) {
+                const int64_t *last = file.inf.onoff[was[k].nonoff - 1];
+                right = last[0] == was[k].last[0] && last[1] == was[k].last[1];
+            }
+            ok(right && (was[k].nonoff || !memcmp(got, x, sizeof got)), "11 samples in %s: %s",
+               name, err.msg);
+            if (series) {
+                put(name, x, 40);
+                ok(psr_spectrum_read(&file, scratch(name), got, &err) == PSR_EIO, "cut: %s",
+                   err.msg);
+            }
+        }
+}
+
+/* By a power of two: no digit changes, and what can be searched as it is stays. */
+static void test_rescale(void)
+{
+    static const struct {
+        float peak;
+        bool sums;
+        int exponent;
+    } of[] = {{1, true, 0},        {0x1p30F, true, 0},    {0x1.8p30F, true, 30},
+              {0x1p60F, false, 0}, {0x1p61F, false, 61},  {0x1p127F, true, 127},
+              {0x1p-40F, true, 0}, {0x1p-41F, true, -41}, {0x1p-149F, false, -149}};
+    for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
+        float x[4] = {of[k].peak / 2, 0, -of[k].peak, of[k].peak * 0.75F}, was[4];
+        memcpy(was, x, sizeof x);
+        bool same = psr_spectrum_rescale(x, 4, of[k].sums) == of[k].exponent;
+        for (int i = 0; i < 4; i++)
+            same &= x[i] == ldexpf(was[i], -of[k].exponent);
+        ok(same, "values up to %g are divided by 2^%d", (double)of[k].peak, of[k].exponent);
+    }
+    float odd[3][2] = {{INFINITY, 1e38F}, {NAN, 1}, {0, 0}};
+    for (int k = 0; k < 3; k++)
+        ok(psr_spectrum_rescale(odd[k], 2, true) == 0, "%g stays", (double)odd[k][0]);
 }
 
 static void test_files(void)
@@ -329,6 +395,15 @@ static void test_files(void)
     ok(psr_spectrum_write(scratch("red"), x, 12, &file.inf, &err) == PSR_OK &&
            psr_spectrum_describe(&file, scratch("red.fft"), &err) == PSR_OK && file.reddened,
        "a bin 0 of 1 tells that it was de-reddened");
+    ok(psr_spectrum_write(scratch("b"), x, 12, NULL, &err) == PSR_OK &&
+           psr_inf_read(&file.inf, scratch("b.inf"), &err) == PSR_OK &&
+           !strcmp(file.inf.name, scratch("b")),
+       "an .inf that describes it stays: %s", err.msg);
+    x[3] = INFINITY;
+    ok(psr_spectrum_write(scratch("c"), x, 12, &file.inf, &err) == PSR_EFORMAT &&
+           strstr(err.msg, "bin 1") && access(scratch("c.fft"), F_OK) != 0,
+       "refused: %s", err.msg);
+    x[3] = 0;
     ok(psr_spectrum_write(scratch("no/b"), x, 12, &file.inf, &err) == PSR_EIO, "%s", err.msg);
     ok(psr_spectrum_bad(x, 24) == -1, "all finite");
     x[17] = NAN;
@@ -387,6 +462,8 @@ int main(void)
     test_join_ends(30, &random);
     test_presto();
     test_bad_files();
+    test_odd();
+    test_rescale();
     test_files();
     test_one_bin();
     test_real();

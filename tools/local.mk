@@ -78,6 +78,7 @@ bin_gpuaccel_pulscan_SOURCES = \
 	tools/common/planeplot.h \
 	tools/gpuaccel-pulscan/batch.c \
 	tools/gpuaccel-pulscan/gpuaccel-pulscan.h \
+	tools/gpuaccel-pulscan/load.c \
 	tools/gpuaccel-pulscan/main.c \
 	tools/gpuaccel-pulscan/names.c \
 	tools/gpuaccel-pulscan/options.c \

@@ -314,5 +314,5 @@ psr_status psr_accel_write(psr_outfile *f, const struct psr_accel_list *list, co
             st = write_row(f, &harmonics_table, &row, &no_note[1], err);
     if (st == PSR_OK)
         st = psr_outfile_printf(f, err, "\n\n");
-    return st == PSR_OK ? write_inf(f, inf_path, err) : st;
+    return st == PSR_OK && inf_path ? write_inf(f, inf_path, err) : st;
 }

@@ -23,27 +23,38 @@ static psr_status know_suffix(struct psr_spectrum_file *file, const char *path, 
     return PSR_OK;
 }
 
-static psr_status check_inf(const struct psr_inf *inf, const char *path, psr_err *err)
+/* A series of an odd length loses its last sample: the transform needs an even one. */
+static void drop_last(struct psr_spectrum_file *file)
 {
-    if (inf->nbin % 2)
-        return psr_fail(err, PSR_EFORMAT,
-                        "%s: %lld samples, an odd number: the transform needs an even one (cut it "
-                        "by one, in the .inf too)",
-                        path, (long long)inf->nbin);
-    if (inf->nbin < 2)
-        return psr_fail(err, PSR_EFORMAT, "%s: no samples", path);
-    return PSR_OK;
+    struct psr_inf *inf = &file->inf;
+    const int64_t last = inf->nbin - 2;
+    file->odd = inf->nbin % 2 != 0;
+    if (!file->odd)
+        return;
+    inf->nbin--;
+    for (int i = 0; i < inf->nonoff; i++) {
+        int64_t *pair = inf->onoff[i];
+        pair[1] = pair[1] < last ? pair[1] : last;
+        /* PRESTO's pair of the last sample alone says that what is before is padding. */
+        pair[0] = pair[0] < last ? pair[0] : last;
+    }
+    if (inf->nonoff > 1 && inf->onoff[inf->nonoff - 1][0] <= inf->onoff[inf->nonoff - 2][1])
+        inf->nonoff--;
 }
 
-/* Both kinds of file take four bytes a sample. */
-static psr_status check_bytes(const struct psr_inf *inf, const char *path, int64_t bytes,
+/* Both kinds of file take four bytes a sample; a spectrum of an odd number has been made without the
+ * last. */
+static psr_status check_bytes(const struct psr_spectrum_file *file, const char *path, int64_t bytes,
                               psr_err *err)
 {
-    if (bytes != inf->nbin * (int64_t)sizeof(float))
+    const int64_t nbin = file->inf.nbin, sample = sizeof(float);
+    if (nbin < 2)
+        return psr_fail(err, PSR_EFORMAT, "%s: %lld samples, at least 2 are needed", path,
+                        (long long)nbin);
+    if (bytes != (file->series ? nbin : nbin - nbin % 2) * sample)
         return psr_fail(err, PSR_EFORMAT,
                         "%s: %lld bytes, but the %lld samples of its .inf make %lld", path,
-                        (long long)bytes, (long long)inf->nbin,
-                        (long long)inf->nbin * (long long)sizeof(float));
+                        (long long)bytes, (long long)nbin, (long long)(nbin * sample));
     return PSR_OK;
 }
 
@@ -73,13 +84,14 @@ psr_status psr_spectrum_describe(struct psr_spectrum_file *file, const char *pat
         return psr_fail(err, PSR_EFORMAT, "%s: not a regular file", path);
     st = psr_inf_read_beside(&file->inf, path, err);
     if (st == PSR_OK)
-        st = check_inf(&file->inf, path, err);
-    if (st == PSR_OK)
-        st = check_bytes(&file->inf, path, about.st_size, err);
+        st = check_bytes(file, path, about.st_size, err);
+    if (st != PSR_OK)
+        return st;
+    drop_last(file);
     file->nbin = file->inf.nbin / 2;
     file->tobs_s = (double)file->inf.nbin * file->inf.tbin_s;
     file->reddened = false;
-    return st == PSR_OK && !file->series ? look_at_first(file, path, err) : st;
+    return file->series ? PSR_OK : look_at_first(file, path, err);
 }
 
 /* The next padding from *t on: [*t, *end); false where there is none.  pair is the next On/Off pair
@@ -139,12 +151,13 @@ psr_status psr_spectrum_read(const struct psr_spectrum_file *file, const char *p
     if (fd < 0)
         return psr_fail_errno(err, "%s", path);
     psr_status st = PSR_OK;
-    int64_t bytes = 2 * file->nbin * (int64_t)sizeof *x;
+    const int64_t bytes = 2 * file->nbin * (int64_t)sizeof *x;
+    const int64_t size = bytes + (file->odd && file->series ? (int64_t)sizeof *x : 0);
     if (fstat(fd, &about))
         st = psr_fail_errno(err, "%s", path);
-    else if (about.st_size != bytes)
+    else if (about.st_size != size)
         st = psr_fail(err, PSR_EIO, "%s: its size changed from %lld to %lld bytes", path,
-                      (long long)bytes, (long long)about.st_size);
+                      (long long)size, (long long)about.st_size);
     if (st == PSR_OK)
         st = psr_read_all(fd, path, x, bytes, err);
     close(fd);
@@ -203,4 +216,20 @@ int64_t psr_spectrum_bad(const float *x, int64_t n)
         if (!isfinite(x[i]))
             return i;
     return -1;
+}
+
+/* Values up to 2^30 have sums of 2^32 below 2^62, whose powers floats hold; values of a spectrum are
+ * such sums.  A power of two changes no digit. */
+int psr_spectrum_rescale(float *x, int64_t n, bool sums)
+{
+    const float most = sums ? 0x1p30F : 0x1p60F, least = 0x1p-40F;
+    float peak = 0;
+    for (int64_t i = 0; i < n; i++)
+        peak = fabsf(x[i]) > peak ? fabsf(x[i]) : peak;
+    if (!(peak > 0) || !isfinite(peak) || (peak >= least && peak <= most))
+        return 0;
+    const int exponent = ilogbf(peak);
+    for (int64_t i = 0; i < n; i++)
+        x[i] = ldexpf(x[i], -exponent);
+    return exponent;
 }

@@ -46,7 +46,7 @@ struct psr_accel_list {
 };
 
 /* ROOT_ACCEL_ZMAX: the table of candidates, that of their harmonics, and what stands in the .inf
- * file at inf_path.
+ * file at inf_path; NULL: no more.
  * Notes:  the bytes are those of accelsearch: texts wider than their columns are cut.
  * Status: those of psr_outfile_write; PSR_EIO and PSR_EFORMAT for the .inf; PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_accel_write(psr_outfile *f, const struct psr_accel_list *list,

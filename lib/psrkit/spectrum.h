@@ -19,14 +19,15 @@ PSR_API_BEGIN
 struct psr_spectrum_file {
     bool series;   /* .dat: 2 nbin samples; .fft: nbin bins */
     bool reddened; /* a .fft file whose bin 0 is 1: that of a spectrum that was de-reddened */
+    bool odd;      /* the series has one sample more, which is left out, of inf too */
     int64_t nbin;  /* at least 1 */
-    double tobs_s;
+    double tobs_s; /* of 2 nbin samples */
     struct psr_inf inf;
 };
 
 /* Looks at a file without reading more of its data than bin 0.
  * Status: PSR_EINVAL (another suffix); PSR_EIO; PSR_EFORMAT naming file, field, value and limit (no
- *         .inf beside it, a size at odds with it, an odd number of samples, a sample of no width);
+ *         .inf beside it, a size at odds with it, less than two samples, a sample of no width);
  *         PSR_EUNSUPPORTED; PSR_ENOMEM. */
 PSR_MUST_CHECK psr_status psr_spectrum_describe(struct psr_spectrum_file *file, const char *path,
                                                 psr_err *err);
@@ -39,6 +40,12 @@ PSR_MUST_CHECK psr_status psr_spectrum_describe(struct psr_spectrum_file *file, 
  *           values are the same, which is no data. */
 PSR_MUST_CHECK psr_status psr_spectrum_read(const struct psr_spectrum_file *file, const char *path,
                                             float *x, psr_err *err);
+
+/* Divides x [n] by a power of two where its values are so large, or so small, that sums or powers of
+ * them would leave the range of floats.
+ * Given:    sums   x is a series, of which spectra are sums
+ * Returned: the exponent; 0 where nothing was done */
+int psr_spectrum_rescale(float *x, int64_t n, bool sums);
 
 /* Writes X [nbin][2] as ROOT.fft, and inf, whose name becomes ROOT, as ROOT.inf: both or neither.
  * Given:  inf   NULL: the ROOT.inf that is there describes the spectrum too, and stays

@@ -96,6 +96,7 @@ struct accel_job {
     size_t nnharm;
     size_t batch_max, batch_now; /* files at once: at most, and of this shape */
     bool many;                   /* more than one input */
+    bool odd_told;               /* that a sample is left out */
     int nthread;
 
     struct accel_shape shape; /* of the plans */

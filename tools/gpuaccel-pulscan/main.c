@@ -12,6 +12,17 @@
 
 enum { BATCH_MOST = 64 };
 
+/* Thousands of files would each say the same. */
+static void remark_odd(struct accel_job *j, const struct accel_file *file)
+{
+    if (!j->opt.quiet && !j->odd_told)
+        psr_note(&(struct psr_notes){cli_note, &j->tool},
+                 "%s: %lld samples, an odd number: the last one is left out, here and in other "
+                 "files",
+                 file->path, (long long)(2 * file->about.nbin + 1));
+    j->odd_told = true;
+}
+
 /* A file of another shape, or one too many, has what came before searched first. */
 static void take_file(struct accel_job *j, const char *path)
 {
@@ -39,6 +50,8 @@ static void take_file(struct accel_job *j, const char *path)
         accel_report(j, path, &j->err);
         return;
     }
+    if (file.about.odd)
+        remark_odd(j, &file);
     struct accel_batch *b = &j->batch[j->filling];
     b->file[b->nfile++] = file;
     if (b->nfile == j->batch_now)

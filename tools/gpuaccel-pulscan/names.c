@@ -162,6 +162,12 @@ psr_status accel_claim_files(struct accel_job *j, struct accel_file *file)
     };
     if (st == PSR_OK)
         st = psr_output_group_create(&file->group, &claim, &j->err);
+    if (st == PSR_OK && o->fftout && file->about.series)
+        st = psr_output_group_check_room(file->group, 8 * (double)file->about.nbin, &j->err);
+    if (st != PSR_OK) {
+        psr_output_group_abort(file->group);
+        file->group = NULL;
+    }
     free(longest);
     free(root);
     return st;

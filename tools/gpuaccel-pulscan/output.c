@@ -84,6 +84,10 @@ static psr_status write_text(struct accel_job *j, const struct output *out, psr_
 {
     char *inf = NULL;
     const char *path = out->file->path;
+    if (out->file->about.odd) { /* whose .inf counts one sample more */
+        psr_status st = psr_accel_write(f, &out->list, NULL, &j->err);
+        return st == PSR_OK ? psr_inf_write(f, &out->file->about.inf, &j->err) : st;
+    }
     if (asprintf(&inf, "%.*s.inf", (int)(strlen(path) - strlen(".fft")), path) < 0)
         return psr_fail_nomem(&j->err, path, (double)strlen(path));
     psr_status st = psr_accel_write(f, &out->list, inf, &j->err);

@@ -106,7 +106,7 @@ bool accel_same_shape(const struct accel_shape *a, const struct accel_shape *b)
 
 bool accel_transforms(const struct accel_job *j)
 {
-    return j->opt.fftout;
+    return j->opt.fftout || j->opt.compat;
 }
 
 /* The CPU has nothing to gain from a second plan: it would only share its threads. */
@@ -162,62 +162,4 @@ void accel_plan_release(struct accel_job *j)
     j->zap = NULL;
     j->nzap = 0;
     j->filling = 0;
-}
-
-/* Where -endwidth asks for realfft's numbers it has them. */
-static bool joins_ends(const struct accel_job *j, const struct accel_file *file)
-{
-    return j->opt.rednoise && !j->opt.endwidth && !file->about.reddened;
-}
-
-/* Transforms, if that is the tool's, and takes red noise out. */
-static psr_status transform(const struct accel_job *j, const struct accel_file *file, float *x,
-                            psr_err *err)
-{
-    const struct accel_options *o = &j->opt;
-    const struct psr_redden how = accel_redden(o, file->about.tobs_s);
-    int64_t n = 2 * file->about.nbin;
-    int64_t bad = psr_spectrum_bad(x, n);
-    if (bad >= 0)
-        return psr_fail(err, PSR_EFORMAT, "%s: %s %lld is no finite number", file->path,
-                        file->about.series ? "sample" : "bin",
-                        (long long)(file->about.series ? bad : bad / 2));
-    if (file->about.series) {
-        float *room = malloc((size_t)(n + 2) * sizeof *room);
-        if (!room)
-            return psr_fail_nomem(err, file->path, 4.0 * (double)n);
-        psr_rfft_execute(j->rfft, x, room);
-        memcpy(x, room, (size_t)n * sizeof *x);
-        free(room);
-    } else if (joins_ends(j, file))
-        psr_spectrum_join_ends(x, file->about.nbin);
-    return o->rednoise ? psr_spectrum_deredden(x, file->about.nbin, &how, err) : PSR_OK;
-}
-
-static psr_status write_spectrum(const struct accel_job *j, const struct accel_file *file,
-                                 const float *x, psr_err *err)
-{
-    char *root = accel_output_root(j, file->path), *name = NULL;
-    psr_status st;
-    if (!root || asprintf(&name, "%s%s", root, j->opt.rednoise ? "_red" : "") < 0)
-        st = psr_fail_nomem(err, file->path, (double)strlen(file->path));
-    else
-        st = psr_spectrum_write(name, x, file->about.nbin, &file->about.inf, err);
-    free(root);
-    free(name);
-    return st;
-}
-
-psr_status accel_load(const struct accel_job *j, const struct accel_file *file, float *x,
-                      psr_err *err)
-{
-    psr_status st = psr_spectrum_read(&file->about, file->path, x, err);
-    bool mine = !j->shape.series && (file->about.series || j->opt.rednoise);
-    if (st == PSR_OK && file->about.series && joins_ends(j, file))
-        psr_series_join_ends(x, 2 * file->about.nbin);
-    if (st == PSR_OK && mine)
-        st = transform(j, file, x, err);
-    if (st == PSR_OK && mine && file->about.series && j->opt.fftout)
-        st = write_spectrum(j, file, x, err);
-    return st;
 }
