@@ -241,3 +241,44 @@ name_taken() {
     [ -z "$stderr" ]
     leaves_no '*.part*'
 }
+
+@test "sums that leave the range of floats are told" {
+    fakebin -q -seed 1 -tobs 0.5 -nchans 16 -nbits 32 -tsamp 1000 -period 0 -o f.fil
+    at=$(($(grep -obUa HEADER_END f.fil | head -n 1 | cut -d: -f1) + 10))
+    tail -c +$((at + 1)) f.fil >samples
+    for _ in $(seq 8000); do printf '\0\0\0\077'; done >by126 # added to the exponents: times 2^126
+    cat <(head -c $at f.fil) <("$builddir/tests/add_bytes" samples by126) >huge.fil
+    for more in '' -zerodm '-algo subband -nsub 4' '-format tim'; do
+        run -0 --separate-stderr gpudedisp -nobary -noclip -numdms 2 $more -o t huge.fil
+        one_line '2 of 2 series hold samples that are no finite numbers, from DM 0.00 on'
+        run -0 --separate-stderr gpudedisp -nobary -noclip -numdms 2 $more -o t f.fil
+        [ -z "$stderr" ]
+    done
+}
+
+@test "names that are too long are refused before anything is done" {
+    long() { printf "%$1s" '' | tr ' ' r; }
+    gpudedisp -q -nobary -numdms 2 -singlepulse -o "$(long 192)" "$g8"
+    ls "$(long 192)_DM0.00.inf"
+    rm r*
+    refuses 1 'the name of a series has 200 bytes; PRESTO reads at most 199' \
+        gpudedisp -nobary -numdms 2 -o "$(long 193)" "$g8"
+    refuses 1 'the name of a series has 201 bytes' gpudedisp -nobary -dmprec 3 -numdms 1 -o "$(long 193)" "$g8"
+    refuses 1 'the name of a series has [0-9]+ bytes' gpudedisp -q -sub -nsub 4 -o "$(long 190)" "$g8"
+    refuses 1 'a name of 251 bytes; at most 244 fit' \
+        gpudedisp -nobary -numdms 2 -nowrite -singlepulse -o "$(long 232)" "$g8"
+    mkdir -p "$(long 180)/d"
+    gpudedisp -q -nobary -numdms 1 -o "$(long 180)/d/t" "$g8"
+    grep -q "without suffix          =  $(long 180)/d/t_DM0.00" "$(long 180)/d/t_DM0.00.inf"
+    mkdir -p "$(long 220)/d"
+    gpudedisp -q -nobary -numdms 1 -o "$(long 220)/d/t" "$g8"
+    grep -q 'without suffix          =  t_DM0.00$' "$(long 220)/d/t_DM0.00.inf"
+    refuses 1 'the path of a series has 2[0-9]+ bytes, at most 255' gpudedisp -nobary -numdms 1 -o "$(long 220)/d/$(long 40)" "$g8"
+    refuses 1 'a name of 245 bytes; at most 244 fit' fakebin -tobs 0.1 -o "$(long 245)"
+    refuses 1 'a name of 250 bytes; at most 244 fit' fakebin -tobs 0.1 -o x.fil -truth "$(long 250)"
+    refuses 1 'a path of [0-9]+ bytes' fakebin -tobs 0.1 -o "$(long 4090)"
+    fakebin -q -tobs 1 -tsamp 500 -nchans 2 -period 0 -dat -o p
+    for s in dat inf; do mv p_DM0.00.$s "$(long 230).$s"; done
+    refuses 1 'a name of 248 bytes; at most 244 fit' gpuaccel-pulscan -device cpu -zmax 200 "$(long 230).dat"
+    leaves_no '*.lock'
+}

@@ -48,6 +48,19 @@ static void fil_double(struct fil *f, const char *key, double v)
     fil_bytes(f, &v, 8);
 }
 
+/* The value of a key that is there, or of one more. */
+__attribute__((unused)) static void fil_set(struct fil *f, const char *key, const void *value,
+                                            size_t n)
+{
+    uint8_t *there = memmem(f->b, f->n, key, strlen(key));
+    if (there) {
+        memcpy(there + strlen(key), value, n);
+    } else {
+        fil_text(f, key);
+        fil_bytes(f, value, n);
+    }
+}
+
 /* Everything but HEADER_END. */
 __attribute__((unused)) static void fil_begin(struct fil *f, const struct fil_desc *d)
 {

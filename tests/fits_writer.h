@@ -80,9 +80,16 @@ static inline void fits_random_scaling(struct fits_spec *s, uint64_t *seed)
         s->wts[i] = (float)tap_between(seed, i % s->nchan != 0 ? 0 : 1, 2) * 0.5f;
 }
 
-/* "KEY=VALUE": letters in quotes are a string. */
+/* "KEY=VALUE": letters in quotes are a string; "+KEY=VALUE" is a second card of that name. */
 static inline void fits_edit(fitsfile *f, const char *edit, int *status)
 {
+    if (*edit == '+') {
+        char card[81];
+        const char *value = strchr(edit, '=') + 1;
+        snprintf(card, sizeof card, "%-8.*s= %s", (int)(value - edit) - 2, edit + 1, value);
+        fits_write_record(f, card, status);
+        return;
+    }
     char key[16] = "", text[64] = "";
     const char *equal = strchr(edit, '=');
     snprintf(key, sizeof key, "%.*s", (int)(equal - edit), edit);
@@ -97,8 +104,9 @@ static inline void fits_edit(fitsfile *f, const char *edit, int *status)
 
 static inline bool fits_is_primary_key(const char *edit)
 {
-    static const char *const keys[] = {"OBS_MODE", "FITSTYPE", "STT_",    "RA=",     "DEC=",
-                                       "TELESCOP", "OBSFREQ",  "BACKEND", "BE_DELAY"};
+    static const char *const keys[] = {"OBS_MODE", "FITSTYPE", "STT_",    "RA=",      "DEC=",
+                                       "TELESCOP", "OBSFREQ",  "BACKEND", "BE_DELAY", "CHAN_DM"};
+    edit += *edit == '+';
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (!strncmp(edit, keys[i], strlen(keys[i])))
             return true;

@@ -178,6 +178,18 @@ near() { awk -v a="$1" -v b="$2" -v tol="$3" 'BEGIN { d = a - b; exit !(d <= tol
     gpuaccel-pulscan -device cpu -zmax 20 -csv out/131071.fft | cut -d, -f2- | diff <(cut -d, -f2- even.csv) -
 }
 
+@test "an .inf without an epoch is told, one with breaks and no pairs refused" {
+    make_series p 0.0051 50 accn=0
+    sed -i '/Epoch of observation/d' p.inf
+    cp p.inf q.inf
+    cp p.dat q.dat
+    run -0 --separate-stderr gpuaccel-pulscan -device cpu -zmax 20 p.dat q.dat
+    one_line '[pq].dat: its .inf has no epoch of observation, which counts as MJD 0'
+    sed -i 's/^ Any breaks.*=  0/ Any breaks in the data? (1 yes, 0 no) = 1/' p.inf
+    refuses 1 "p.inf: line [0-9]+: breaks in the data, but no line 'On/Off bin pair'" \
+        gpuaccel-pulscan -device cpu -zmax 20 p.dat
+}
+
 @test "-fftout leaves the input's .inf as it is" {
     make_series p 0.0051 50 accn=0
     sed -i 's/^ Data analyzed by.*/&   /' p.inf

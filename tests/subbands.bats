@@ -130,3 +130,13 @@ refused() {
     rm t_DM47.00.sub.inf
     refused 1 't_DM47.00.sub.inf: No such file' t_DM47.00.sub?
 }
+
+@test "sub-bands of an unknown epoch are told" {
+    gpudedisp -q -sub -nsub 4 -o t "$g8"
+    sed -i '/Epoch of observation/d' t_DM0.00.sub.inf
+    run -0 --separate-stderr gpudedisp -nobary -numdms 1 -o x t_DM0.00.sub?
+    one_line 't_DM0.00.sub.inf: no epoch of observation: MJD 0 is taken'
+    sed -i 's/^ Any breaks.*=  0/ Any breaks in the data? (1 yes, 0 no) = 1/' t_DM0.00.sub.inf
+    refuses 1 "t_DM0.00.sub.inf: line [0-9]+: breaks in the data, but no line 'On/Off bin pair'" \
+        gpudedisp -nobary -numdms 1 -o x t_DM0.00.sub?
+}

@@ -221,10 +221,10 @@ static void test_artificial(void)
                   " Telescope used                         =  None (Artificial Data Set)\n"
                   " Number of bins in the time series      =  1024       \n"
                   " Width of each time series bin (sec)    =  0.001\n"
-                  " Any breaks in the data? (1 yes, 0 no)  =  1\n",
+                  " Any breaks in the data? (1 yes, 0 no)  =  0\n",
                   &err) == PSR_OK &&
-           inf.nbin == 1024 && inf.nonoff == 0,
-       "artificial data, and breaks without pairs");
+           inf.nbin == 1024 && inf.nonoff == 0 && !inf.has_epoch,
+       "artificial data, which have no epoch");
     char text[INF_TEXT_MAX];
     ok(inf_text(&inf, text) && !strstr(text, "Epoch") && !strstr(text, "Radio") &&
            strstr(text, "analyzed by"),
@@ -255,6 +255,8 @@ struct refusal {
 };
 
 static const struct refusal refusals[] = {
+    {"Number of bins = 5\nWidth of each = 1\nAny breaks = 1\n", PSR_EFORMAT,
+     "line 3: breaks in the data, but no line 'On/Off bin pair'"},
     {"Number of bins = 5x\n", PSR_EFORMAT, "5x"},
     {"Object = x\nNumber of bins =\n", PSR_EFORMAT, "line 2: Number of bins"},
     {"Number of bins = 5.5\n", PSR_EFORMAT, "5.5"},

@@ -139,12 +139,44 @@ static void test_no_numbers(uint64_t *seed)
     *scl = were[0], *offs = were[1], *wts = were[2];
     s.wts[3] = s.wts[24 + 5] = s.wts[24 + 7] = 0;
     ok(x && same_as_naive(&s, &desc, &r->obs, x, 0, 1e-6), "scaling that is no number");
-    ok(strstr(noted, "row 1: DAT_WTS, DAT_SCL or DAT_OFFS of 1 channels are no numbers") != NULL,
-       "and it is told");
+    ok(strstr(noted, "row 1: DAT_SCL of 1 channels: no numbers") != NULL, "and it is told: %s",
+       noted);
     free(x);
     if (r)
         r->ops->close(r);
     fits_spec_free(&s);
+}
+
+/* Rows without a scaled channel hold no data, whatever their weights say. */
+static void test_broken_rows(uint64_t *seed)
+{
+    static const char *const column[] = {"DAT_SCL", "DAT_OFFS", "DAT_WTS"};
+    for (int k = 0; k < 3; k++) {
+        psr_err err = {.msg = ""};
+        struct fits_spec s = fits_random_spec(seed, 16, 1, 8, false);
+        struct psr_source_desc desc = description();
+        const size_t n = (size_t)s.nrow * s.nchan;
+        float **const which[] = {&s.scl, &s.offs, &s.wts};
+        float *x = *which[k] = malloc(n * sizeof *x);
+        for (size_t i = 0; i < n; i++)
+            x[i] = i < s.nchan ? NAN : 1;
+        struct psr_reader *r = open_spec(&s, &desc, &err);
+        char words[100];
+        snprintf(words, sizeof words, "1 of %d rows hold no data: their %s are no numbers",
+                 (int)s.nrow, column[k]);
+        ok(r && strstr(noted, words) && !strstr(noted, "weight 0"), "%s %s", noted, err.msg);
+        if (r)
+            r->ops->close(r);
+        for (size_t i = 0; i < n; i++)
+            x[i] = NAN;
+        r = open_spec(&s, &desc, &err);
+        snprintf(words, sizeof words, "no row holds data: %s of %d are no numbers", column[k],
+                 (int)s.nrow);
+        ok(!r && err.code == PSR_EFORMAT && strstr(err.msg, words), "refused: %s", err.msg);
+        if (r)
+            r->ops->close(r);
+        fits_spec_free(&s);
+    }
 }
 
 static void test_header(uint64_t *seed)
@@ -210,6 +242,20 @@ static void test_errors(uint64_t *seed)
         {"NBITS=8.0", PSR_OK, ""},
         {"NBITS=1e300", PSR_EFORMAT, "NBITS is missing or no whole"},
         {"NBITS=32", PSR_EUNSUPPORTED, "DATA is of type B"},
+        {"NBITS=4", PSR_EFORMAT, "NBITS = 4, but DATA holds 8 bits for each"},
+        {"NBITS=1", PSR_EFORMAT, "NBITS = 1, but DATA holds 8 bits for each"},
+        {"NCHAN=8", PSR_EFORMAT, "but DATA holds 16 bits for each"},
+        {"NCHAN=15", PSR_OK, "the rest is left out"},
+        {"ZERO_OFF=1e300", PSR_EFORMAT, "ZERO_OFF = 1e+300, must be at most"},
+        {"ZERO_OFF=-2e7", PSR_EFORMAT, "ZERO_OFF = 2e+07"},
+        {"ZERO_OFF=127.5", PSR_OK, ""},
+        {"CHAN_DM=1e300", PSR_OK, "CHAN_DM = 1e+300 is no DM"},
+        {"+NCHAN=32", PSR_EFORMAT, "NCHAN is 16, and it is 32"},
+        {"+NCHAN=16", PSR_OK, ""},
+        {"+POL_TYPE='AABB'", PSR_EFORMAT, "POL_TYPE is 'AA+BB', and it is 'AABB'"},
+        {"+STT_IMJD=59001", PSR_EFORMAT, "STT_IMJD is 59000, and it is 59001"},
+        {"TTYPE3='DATA'", PSR_EFORMAT, "more than one column DATA"},
+        {"TTYPE3='DAT_WTS'", PSR_EFORMAT, "more than one column DAT_WTS"},
         {"NSBLK=0", PSR_EFORMAT, "NSBLK = 0"},
         {"TBIN=0", PSR_EFORMAT, "TBIN = 0"},
         {"NPOL=17", PSR_EFORMAT, "NPOL = 17"},
@@ -294,6 +340,7 @@ int main(void)
     uint64_t seed = tap_seed();
     scratch_make();
     test_no_numbers(&seed);
+    test_broken_rows(&seed);
     test_header(&seed);
     test_depths(&seed);
     test_storage(&seed);

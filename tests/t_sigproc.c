@@ -118,10 +118,8 @@ static void refuse_value(const char *key, bool is_int, double value, const char 
 {
     struct fil f = {.n = 0};
     fil_begin(&f, &plain);
-    if (is_int)
-        fil_int(&f, key, (int32_t)value);
-    else
-        fil_double(&f, key, value);
+    const int32_t whole = is_int ? (int32_t)value : 0;
+    fil_set(&f, key, is_int ? (const void *)&whole : &value, is_int ? 4 : 8);
     fil_text(&f, "HEADER_END");
     struct header h = parse(&f);
     if (!ok(h.st == PSR_EFORMAT && !h.more && strstr(h.err.msg, "in.fil: ") == h.err.msg &&
@@ -155,6 +153,52 @@ static void refuse_header(const struct fil *f, psr_status want, bool want_more, 
     if (!ok(h.st == want && h.more == want_more && strstr(h.err.msg, words), "refused: %s", words))
         diag("said: %d %d %s", (int)h.st, h.more, h.err.msg);
     psr_obs_clear(&h.obs);
+}
+
+/* A key that stands twice must say the same. */
+static void test_twice(void)
+{
+    static const struct {
+        const char *key;
+        bool is_int;
+        double same, other;
+        const char *words;
+    } key[] = {{"nchans", true, 4, 8, "in.fil: nchans is 4, and it is 8"},
+               {"nbits", true, 8, 16, "nbits is 8, and it is 16"},
+               {"nifs", true, 1, 2, "nifs is 1, and it is 2"},
+               {"tsamp", false, 1e-4, 2e-4, "tsamp is 0.0001, and it is 0.0002"},
+               {"fch1", false, 1400, 1500, "fch1 is 1400, and it is 1500"},
+               {"foff", false, -1, 1, "foff is -1, and it is 1"},
+               {"tstart", false, 55000.5, 55001.5, "tstart is 55000.5, and it is 55001.5"},
+               {"data_type", true, 1, 2, "data_type is 1, and it is 2"}};
+    struct fil f = {.n = 0};
+    for (size_t k = 0; k < sizeof key / sizeof *key; k++)
+        for (int other = 0; other < 2; other++) {
+            double v = other ? key[k].other : key[k].same;
+            fil_begin(&f, &plain);
+            if (key[k].is_int)
+                fil_int(&f, key[k].key, (int32_t)v);
+            else
+                fil_double(&f, key[k].key, v);
+            fil_text(&f, "HEADER_END");
+            if (other)
+                refuse_header(&f, PSR_EFORMAT, false, key[k].words);
+            struct header h = parse(&f);
+            ok(other || (h.st == PSR_OK && !h.heard.count), "%s twice", key[k].key);
+            psr_obs_clear(&h.obs);
+        }
+    fil_begin(&f, &plain);
+    for (int k = 0; k < 2; k++) {
+        fil_text(&f, "source_name");
+        fil_text(&f, k ? "B0329+54" : "Vela");
+    }
+    fil_text(&f, "HEADER_END");
+    struct header h = parse(&f);
+    ok(h.st == PSR_OK && !strcmp(h.obs.source, "B0329+54") &&
+           strstr(h.heard.text, "source_name is 'Vela', and it is 'B0329+54'"),
+       "of two names the last: %s", h.heard.text);
+    psr_obs_clear(&h.obs);
+    free(f.b);
 }
 
 static void test_bad_headers(void)
@@ -414,6 +458,7 @@ int main(void)
     test_prefixes();
     test_frequency_table();
     test_values();
+    test_twice();
     test_bad_headers();
     test_ambiguous();
     test_positions();

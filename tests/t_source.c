@@ -292,7 +292,7 @@ static void test_data_types(void)
         psr_err err;
         fil_begin(
             &f, &(struct fil_desc){cases[i].nchan, 1, cases[i].nbit, 0, 1400, -1, 55000, 1e-3, 0});
-        fil_int(&f, "data_type", cases[i].data_type);
+        fil_set(&f, "data_type", &(int32_t){cases[i].data_type}, 4);
         fil_double(&f, "refdm", 12.5);
         fil_text(&f, "HEADER_END");
         fil_bytes(&f, "sixteen bytes or", 16);

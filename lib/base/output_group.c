@@ -24,8 +24,11 @@ psr_status psr_output_group_create(psr_output_group **out, const struct psr_outp
                                    psr_err *err)
 {
     *out = NULL;
-    psr_output_group *g = calloc(1, sizeof *g);
     const bool files = psr_claim_is_of_files(desc->root);
+    psr_status known = files && *desc->root ? psr_outfile_check_path(desc->root, err) : PSR_OK;
+    if (known)
+        return known;
+    psr_output_group *g = calloc(1, sizeof *g);
     if (g && files)
         g->root = strdup(desc->root);
     psr_status st = g && (g->root || !files) ? psr_claim_take(&g->claim, desc, err)

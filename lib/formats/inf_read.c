@@ -28,6 +28,7 @@ struct parser {
     struct slice rest; /* lines not yet looked at */
     int line;
     int seen[PSR_INF_NFIELD]; /* the line a field stands on, or 0 */
+    int breaks;               /* the line that says there are breaks, or 0 */
     psr_err *err;
 };
 
@@ -271,13 +272,16 @@ static psr_status read_value(struct parser *p, const struct psr_inf_field *field
     case PSR_INF_DEC:
         return read_angle(p, field->lead, value, 90, 1, member);
     case PSR_INF_EPOCH:
+        p->inf->has_epoch = true;
         return read_epoch(p, field->lead, value, member);
     case PSR_INF_FLAG:
         return read_flag(p, field->lead, value, member);
     case PSR_INF_BINS:
         return read_whole(p, field->lead, value, 0, 0x1p53, member);
     case PSR_INF_BREAKS: /* the pairs themselves say more */
-        return read_flag(p, field->lead, value, &breaks);
+        st = read_flag(p, field->lead, value, &breaks);
+        p->breaks = !st && breaks ? p->line : 0;
+        return st;
     case PSR_INF_BAND:
         return read_band(p, value);
     case PSR_INF_COUNT:
@@ -340,6 +344,11 @@ static psr_status check_complete(const struct parser *p)
     if (!(inf->tbin_s > 0))
         return psr_fail(p->err, PSR_EFORMAT, "%s: bins of %g s, must be above 0", p->name,
                         inf->tbin_s);
+    if (p->breaks && !inf->nonoff)
+        return psr_fail(p->err, PSR_EFORMAT,
+                        "%s: line %d: breaks in the data, but no line '%s': it must say 0 where "
+                        "there are none",
+                        p->name, p->breaks, PSR_INF_PAIR_LEAD);
     if (inf->nonoff && inf->onoff[inf->nonoff - 1][1] >= inf->nbin)
         return psr_fail(p->err, PSR_EFORMAT, "%s: %s %d: bin %lld is beyond the %lld of the series",
                         p->name, PSR_INF_PAIR_LEAD, inf->nonoff,

@@ -67,7 +67,8 @@ struct psr_fits_rows {
 struct psr_fits_scaling {
     float *scale, *offset; /* [pols_used][nchan] */
     float *weight;         /* [nchan] */
-    size_t ndropped;       /* channels of weight 0 because a scale, offset or weight is no number */
+    size_t ndropped;       /* channels of weight 0 because a weight, scale or offset is no number */
+    unsigned bad;          /* in which columns: 1 weights, 2 scales, 4 offsets */
     float *store;          /* holds the three, owned */
 };
 
@@ -77,6 +78,9 @@ struct psr_fits_scaling {
  * are set.  f is zeroed before, and psr_fits_shut after, success or not. */
 PSR_MUST_CHECK psr_status psr_fits_open(struct psr_fits *f, const char *path, psr_err *err);
 void psr_fits_shut(struct psr_fits *f);
+
+/* Status: PSR_EFORMAT where a keyword that is used stands in the current header with two values. */
+PSR_MUST_CHECK psr_status psr_fits_check_twice(const struct psr_fits *f, psr_err *err);
 
 /* Moves to the SUBINT table; sets row_bytes, and nrow to the rows that the file really holds. */
 PSR_MUST_CHECK psr_status psr_fits_enter(struct psr_fits *f, psr_err *err);
@@ -157,6 +161,9 @@ PSR_MUST_CHECK psr_status psr_fits_scaling_init(struct psr_fits_scaling *s,
 PSR_MUST_CHECK psr_status psr_fits_scaling_read(struct psr_fits_scaling *s,
                                                 const struct psr_fits *f, int64_t row, bool all,
                                                 psr_err *err);
+
+/* The columns of bad, as messages name them. */
+const char *psr_fits_bad_columns(unsigned bad);
 
 /* Bits of a spectrum, all polarisations, as stored. */
 size_t psr_fits_spectrum_bits(const struct psr_fits *f);

@@ -102,7 +102,10 @@ static void read_primary(const struct psr_fits *f, struct psr_obs *obs)
         psr_fits_text(f, "DATE-OBS", obs->date);
         obs->beam_arcsec = 3600 * psr_fits_number(f, "BMIN", 0);
     }
-    obs->chan_dm = psr_fits_number(f, "CHAN_DM", 0);
+    const double chan_dm = psr_fits_number(f, "CHAN_DM", 0);
+    obs->chan_dm = chan_dm >= 0 && chan_dm < 1e6 ? chan_dm : 0;
+    if (!(chan_dm >= 0 && chan_dm < 1e6))
+        psr_note(&f->notes, "%s: CHAN_DM = %g is no DM: 0 is taken", f->path, chan_dm);
     obs->ibeam = beam > 0 && beam < 1e6 ? (int)beam : 0;
     read_telescope(f, obs);
     read_position(f, obs);
@@ -131,7 +134,12 @@ static psr_status read_sizes(struct psr_fits *f, psr_err *err)
     if (!(f->tbin_s > 0))
         return psr_fail(err, PSR_EFORMAT, "%s: TBIN = %g s is not above 0", f->path, f->tbin_s);
     /* Some writers store the offset with a minus sign; PRESTO takes its size, too. */
-    f->zero_off = (float)fabs(psr_fits_number(f, "ZERO_OFF", 0));
+    const double zero_off = fabs(psr_fits_number(f, "ZERO_OFF", 0));
+    const double most = nbit == 32 ? 1e30 : 0x1p24; /* floats hold its difference from a sample */
+    if (zero_off > most)
+        return psr_fail(err, PSR_EFORMAT, "%s: ZERO_OFF = %g, must be at most %g with %d bits",
+                        f->path, zero_off, most, f->nbit);
+    f->zero_off = (float)zero_off;
     return PSR_OK;
 }
 
@@ -163,6 +171,34 @@ static psr_status read_signs(struct psr_fits *f, psr_err *err)
                     zero);
 }
 
+/* DATA holds what NSBLK, NPOL, NCHAN and NBITS make; as many samples of more bits say that NBITS is
+ * wrong. */
+static psr_status check_data_size(const struct psr_fits *f, psr_err *err)
+{
+    const int64_t unit = f->data.type == 'X' ? 1 : f->data.type == 'B' ? 8 : f->nbit;
+    const int64_t need = (int64_t)psr_fits_spectrum_bits(f) * f->nsblk;
+    const int64_t have = f->data.repeat * unit, nsample = need / f->nbit;
+    if (have < need)
+        return psr_fail(
+            err, PSR_EFORMAT,
+            "%s: DATA holds %lld%c in a row, NSBLK %lld x NPOL %d x NCHAN %zu x NBITS %d "
+            "need %lld bytes",
+            f->path, (long long)f->data.repeat, f->data.type, (long long)f->nsblk, f->npol,
+            f->nchan, f->nbit, (long long)(need / 8));
+    for (int nbit = 2 * f->nbit; nbit <= 32; nbit *= 2)
+        if (have / nbit == nsample && have - nsample * nbit < 8)
+            return psr_fail(err, PSR_EFORMAT,
+                            "%s: NBITS = %d, but DATA holds %d bits for each of the NSBLK %lld x "
+                            "NPOL %d x NCHAN %zu samples of a row",
+                            f->path, f->nbit, nbit, (long long)f->nsblk, f->npol, f->nchan);
+    if (have - need >= 8)
+        psr_note(&f->notes,
+                 "%s: DATA holds %lld bytes in a row, NSBLK x NPOL x NCHAN x NBITS need %lld: the "
+                 "rest is left out",
+                 f->path, (long long)(have / 8), (long long)((need + 7) / 8));
+    return PSR_OK;
+}
+
 static psr_status read_data_column(struct psr_fits *f, psr_err *err)
 {
     static const char *const types[] = {
@@ -176,16 +212,8 @@ static psr_status read_data_column(struct psr_fits *f, psr_err *err)
         return psr_fail(err, PSR_EUNSUPPORTED,
                         "%s: DATA is of type %c, which %d-bit samples are not", f->path,
                         f->data.type, f->nbit);
-    int64_t unit = f->data.type == 'X' ? 1 : f->data.type == 'B' ? 8 : f->nbit;
-    int64_t need = (int64_t)psr_fits_spectrum_bits(f) * f->nsblk;
-    if (f->data.repeat < need / unit + (need % unit != 0))
-        return psr_fail(
-            err, PSR_EFORMAT,
-            "%s: DATA holds %lld%c in a row, NSBLK %lld x NPOL %d x NCHAN %zu x NBITS %d "
-            "need %lld bytes",
-            f->path, (long long)f->data.repeat, f->data.type, (long long)f->nsblk, f->npol,
-            f->nchan, f->nbit, (long long)(need / 8));
-    return read_signs(f, err);
+    code = check_data_size(f, err);
+    return code ? code : read_signs(f, err);
 }
 
 /* The columns that turn stored numbers into fluxes; a short one cannot be used. */
@@ -296,9 +324,14 @@ static psr_status read_subint(struct psr_fits *f, struct psr_obs *obs,
 psr_status psr_fits_read_header(struct psr_fits *f, struct psr_obs *obs,
                                 const struct psr_source_desc *desc, psr_err *err)
 {
+    psr_status code = psr_fits_check_twice(f, err);
+    if (code)
+        return code;
     read_primary(f, obs);
     struct psr_fits_band said = psr_fits_read_band(f);
-    psr_status code = psr_fits_enter(f, err);
+    code = psr_fits_enter(f, err);
+    if (!code)
+        code = psr_fits_check_twice(f, err);
     if (!code)
         code = read_subint(f, obs, desc, err);
     if (code)

@@ -155,31 +155,55 @@ static bool all_equal(const float *value, size_t n, float to)
     return true;
 }
 
+/* Rows that hold no data: their weights are 0, or their scaling is no number. */
+struct dead {
+    int64_t unweighted, broken;
+    unsigned bad; /* columns, as in psr_fits_scaling */
+};
+
+static psr_status tell_dead(const struct psr_fits *f, const struct dead *dead, size_t nlive,
+                            psr_err *err)
+{
+    if (!nlive && dead->broken == 0)
+        return psr_fail(err, PSR_EFORMAT, "%s: DAT_WTS is 0 in every row", f->path);
+    if (!nlive)
+        return psr_fail(err, PSR_EFORMAT, "%s: no row holds data: %s of %lld are no numbers",
+                        f->path, psr_fits_bad_columns(dead->bad), (long long)dead->broken);
+    if (dead->unweighted)
+        psr_note(&f->notes, "%s: %lld of %lld rows have weight 0 and hold no data", f->path,
+                 (long long)dead->unweighted, (long long)f->nrow);
+    if (dead->broken)
+        psr_note(&f->notes, "%s: %lld of %lld rows hold no data: their %s are no numbers", f->path,
+                 (long long)dead->broken, (long long)f->nrow, psr_fits_bad_columns(dead->bad));
+    return PSR_OK;
+}
+
 /* Goes through the scaling of every row: rows of weight 0 were lost, and where nothing else than
  * scale 1, offset 0 and weight 1 is found samples are delivered as stored. */
 static psr_status drop_dead_rows(struct psr_fits *f, struct psr_fits_rows *rows, psr_err *err)
 {
     struct psr_fits_scaling s = {0};
+    struct dead dead = {0};
     size_t n = f->nchan * (size_t)f->pols_used;
     psr_status code = psr_fits_scaling_init(&s, f, err);
     rows->nlive = 0;
     f->scaled = f->zero_off != 0;
     for (int64_t i = 0; i < f->nrow && !code; i++) {
         code = psr_fits_scaling_read(&s, f, rows->row[i].number, !f->scaled, err);
-        bool dead = !code && f->weights.number && all_equal(s.weight, f->nchan, 0);
-        if (code || (dead && !f->as_presto))
+        bool no_data = !code && (f->weights.number || s.bad) && all_equal(s.weight, f->nchan, 0);
+        if (code)
             continue;
+        if (no_data && !f->as_presto) {
+            *(s.bad ? &dead.broken : &dead.unweighted) += 1;
+            dead.bad |= s.bad;
+            continue;
+        }
         rows->row[rows->nlive++] = rows->row[i];
         f->scaled = f->scaled || !all_equal(s.weight, f->nchan, 1) || !all_equal(s.scale, n, 1) ||
                     !all_equal(s.offset, n, 0);
     }
     free(s.store);
-    if (!code && !rows->nlive)
-        code = psr_fail(err, PSR_EFORMAT, "%s: DAT_WTS is 0 in every row", f->path);
-    if (!code && (int64_t)rows->nlive < f->nrow)
-        psr_note(&f->notes, "%s: %lld of %lld rows have weight 0 and hold no data", f->path,
-                 (long long)(f->nrow - (int64_t)rows->nlive), (long long)f->nrow);
-    return code;
+    return code ? code : tell_dead(f, &dead, rows->nlive, err);
 }
 
 static bool bits_are_zero(const uint8_t *bytes, size_t bit0, size_t nbit)

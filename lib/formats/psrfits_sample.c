@@ -59,16 +59,30 @@ static psr_status read_per_pol(const struct psr_fits *f, const struct psr_fits_c
     return code;
 }
 
+const char *psr_fits_bad_columns(unsigned bad)
+{
+    static const char *const names[] = {"no column",
+                                        "DAT_WTS",
+                                        "DAT_SCL",
+                                        "DAT_WTS and DAT_SCL",
+                                        "DAT_OFFS",
+                                        "DAT_WTS and DAT_OFFS",
+                                        "DAT_SCL and DAT_OFFS",
+                                        "DAT_WTS, DAT_SCL and DAT_OFFS"};
+    return names[bad & 7];
+}
+
 /* A channel whose scaling is no number holds no data. */
 static void drop_no_numbers(struct psr_fits_scaling *s, const struct psr_fits *f)
 {
     s->ndropped = 0;
     for (size_t c = 0; c < f->nchan; c++) {
-        bool good = isfinite(s->weight[c]);
+        unsigned bad = isfinite(s->weight[c]) ? 0 : 1;
         for (size_t i = c; i < f->nchan * (size_t)f->pols_used; i += f->nchan)
-            good = good && isfinite(s->scale[i]) && isfinite(s->offset[i]);
-        if (good)
+            bad |= (isfinite(s->scale[i]) ? 0U : 2U) | (isfinite(s->offset[i]) ? 0U : 4U);
+        if (!bad)
             continue;
+        s->bad |= bad;
         s->ndropped++;
         s->weight[c] = 0;
         for (size_t i = c; i < f->nchan * (size_t)f->pols_used; i += f->nchan)
@@ -80,6 +94,7 @@ psr_status psr_fits_scaling_read(struct psr_fits_scaling *s, const struct psr_fi
                                  bool all, psr_err *err)
 {
     psr_status code = PSR_OK;
+    s->bad = 0;
     for (size_t c = 0; c < f->nchan; c++)
         s->weight[c] = 1;
     if (f->weights.number)

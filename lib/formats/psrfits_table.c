@@ -190,6 +190,48 @@ psr_status psr_fits_count(const struct psr_fits *f, const char *key, int64_t min
     return PSR_OK;
 }
 
+/* The keyword of card i and its value, as it stands there.  False where it has none. */
+static bool read_card(const struct psr_fits *f, int i, char name[FLEN_KEYWORD],
+                      char value[FLEN_VALUE])
+{
+    char card[FLEN_CARD], comment[FLEN_COMMENT];
+    int status = 0, n;
+    *value = '\0';
+    fits_write_errmark();
+    fits_read_record(f->fptr, i, card, &status);
+    fits_get_keyname(card, name, &n, &status);
+    fits_parse_value(card, value, comment, &status);
+    fits_clear_errmark();
+    return !status && *value;
+}
+
+psr_status psr_fits_check_twice(const struct psr_fits *f, psr_err *err)
+{
+    static const char *const used[] = {
+        "NCHAN",    "NPOL",    "NBITS",   "NSBLK",    "TBIN",     "ZERO_OFF", "SIGNINT",
+        "POL_TYPE", "CHAN_BW", "NSTOT",   "NSUBOFFS", "OBSFREQ",  "OBSBW",    "OBSNCHAN",
+        "RA",       "DEC",     "CHAN_DM", "STT_IMJD", "STT_SMJD", "STT_OFFS", "BE_DELAY"};
+    enum { NUSED = sizeof used / sizeof *used };
+    char value[NUSED][FLEN_VALUE] = {{0}}, name[FLEN_KEYWORD], again[FLEN_VALUE];
+    int n = 0, room, status = 0;
+    if (fits_get_hdrspace(f->fptr, &n, &room, &status))
+        return psr_fits_fail(f, status, "its header", err);
+    for (int i = 1; i <= n; i++) {
+        int k = 0;
+        if (!read_card(f, i, name, again))
+            continue;
+        while (k < NUSED && strcmp(used[k], name) != 0)
+            k++;
+        if (k == NUSED)
+            continue;
+        if (*value[k] && strcmp(value[k], again) != 0)
+            return psr_fail(err, PSR_EFORMAT, "%s: %s is %s, and it is %s", f->path, used[k],
+                            value[k], again);
+        strcpy(value[k], again);
+    }
+    return PSR_OK;
+}
+
 /* Splits a TFORM such as 265104B or 1PE(12); false where it is none. */
 static bool parse_tform(const char *text, int64_t *repeat, char *type)
 {
@@ -251,7 +293,9 @@ psr_status psr_fits_find(const struct psr_fits *f, const char *name, struct psr_
     fits_write_errmark();
     fits_get_colnum(f->fptr, CASEINSEN, wanted, &number, &status);
     fits_clear_errmark();
-    if (status && status != COL_NOT_UNIQUE)
+    if (status == COL_NOT_UNIQUE)
+        return psr_fail(err, PSR_EFORMAT, "%s: SUBINT has more than one column %s", f->path, name);
+    if (status)
         return PSR_OK;
     return place_column(f, number, column, err);
 }

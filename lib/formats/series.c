@@ -198,12 +198,27 @@ void psr_series_set_length(psr_series *s, size_t i, int64_t nout)
     s->trial[i].length = nout;
 }
 
-static double mean_of(const struct trial *trial)
+static double sum_of(const struct trial *trial)
 {
     double sum = 0;
     for (int k = 0; k < LANES; k++)
         sum += trial->sum[k];
-    return sum / (double)trial->n;
+    return sum;
+}
+
+static double mean_of(const struct trial *trial)
+{
+    return sum_of(trial) / (double)trial->n;
+}
+
+/* Doubles hold the sum of any floats that are finite. */
+size_t psr_series_not_finite(const psr_series *s, size_t *first)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->ndm; i++)
+        if (!isfinite(sum_of(&s->trial[i])) && n++ == 0)
+            *first = i;
+    return n;
 }
 
 static psr_status check_stop(const psr_series *s, psr_err *err)

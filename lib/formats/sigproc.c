@@ -175,8 +175,13 @@ static psr_status read_text(struct parse *p, enum psr_sigproc_key_id id, bool *n
     if (p->n - p->at - 4 < length)
         return fail_short(p, need_more, err);
     if (id == PSR_KEY_SOURCE_NAME && length > 0) {
-        memcpy(p->said.source, p->bytes + p->at + 4, length);
-        p->said.source[length] = 0;
+        char text[PSR_TEXT_MAX];
+        memcpy(text, p->bytes + p->at + 4, length);
+        text[length] = 0;
+        if (*p->said.source && strcmp(text, p->said.source) != 0)
+            psr_note(p->said.notes, "%s: source_name is '%.80s', and it is '%.80s', which is taken",
+                     p->said.name, p->said.source, text);
+        strcpy(p->said.source, text);
     }
     p->at += 4 + length;
     p->said.seen[id] = true;
@@ -213,6 +218,10 @@ static psr_status read_number(struct parse *p, enum psr_sigproc_key_id id, bool 
     if (limited && !(v >= key->min && v <= key->max))
         return psr_fail(err, PSR_EFORMAT, "%s: %s = %.15g, must be %.15g to %.15g", p->said.name,
                         key->name, v, key->min, key->max);
+    const double before = p->said.value[id];
+    if (p->said.seen[id] && id != PSR_KEY_FCHANNEL && memcmp(&v, &before, sizeof v) != 0)
+        return psr_fail(err, PSR_EFORMAT, "%s: %s is %.15g, and it is %.15g", p->said.name,
+                        key->name, before, v);
     p->at += size;
     p->said.value[id] = v;
     p->said.seen[id] = true;

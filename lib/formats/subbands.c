@@ -129,7 +129,8 @@ static void cut_notes(char *notes)
         end[1] = '\0';
 }
 
-static psr_status read_description(struct subbands_reader *r, struct psr_inf *inf, psr_err *err)
+static psr_status read_description(struct subbands_reader *r, struct psr_inf *inf,
+                                   const struct psr_notes *notes, psr_err *err)
 {
     const char *first = r->file[0].path;
     size_t stem = (size_t)(find_number(first) - first);
@@ -140,6 +141,8 @@ static psr_status read_description(struct subbands_reader *r, struct psr_inf *in
     strcpy(name + stem, ".inf");
     psr_status st = psr_inf_read(inf, name, err);
     cut_notes(inf->notes);
+    if (!st && !inf->has_epoch)
+        psr_note(notes, "%s: no epoch of observation: MJD 0 is taken", name);
     size_t n = r->base.obs.nchan;
     if (!st && (inf->nchan < 1 || (size_t)inf->nchan % n))
         st = psr_fail(err, PSR_EFORMAT,
@@ -334,7 +337,7 @@ psr_status psr_subbands_open(struct psr_reader **out, const char *const *path, s
     r->runavg = desc->runavg;
     psr_status st = take_names(r, path, npath, err);
     if (!st)
-        st = read_description(r, inf, err);
+        st = read_description(r, inf, &desc->notes, err);
     if (!st)
         st = describe(r, inf, err);
     if (!st)

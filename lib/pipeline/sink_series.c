@@ -120,6 +120,19 @@ static psr_status push(void *state, size_t line, const struct psr_block *b, psr_
     return st;
 }
 
+/* Sums of floats near 3e38 leave their range; what is no number in the input, and not clipped, stays. */
+static void note_not_finite(const struct series *s)
+{
+    const struct psr_sink_stream *stream = &s->stream;
+    size_t first, n = psr_series_not_finite(s->files, &first);
+    if (n > 0)
+        psr_note(
+            &stream->notes,
+            "%zu of %zu series hold samples that are no finite numbers, from DM %.*f on: is the "
+            "input near 3.4e38, where floats end?",
+            n, stream->ndm, stream->dm_decimals, stream->dm[first]);
+}
+
 static psr_status finish(void *state, const struct psr_sink_end *end, psr_err *err)
 {
     struct series *s = state;
@@ -135,6 +148,7 @@ static psr_status finish(void *state, const struct psr_sink_end *end, psr_err *e
         for (size_t i = l->first; i < l->first + l->nseries; i++)
             psr_series_set_length(files, i, length);
     }
+    note_not_finite(s);
     s->files = NULL;
     return psr_series_finish(files, -1, err);
 }

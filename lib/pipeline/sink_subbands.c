@@ -8,10 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    NAME_BYTES = 4096,
-    PRESTO_NAME_MAX = 199, /* bytes that PRESTO reads in the first line of an .inf file */
-};
+enum { NAME_BYTES = 4096 };
 
 struct subbands {
     struct psr_sink_stream stream;
@@ -63,14 +60,13 @@ static psr_status names(const void *desc, const struct psr_sink_stream *stream,
 static psr_status check_stem(struct subbands *b, psr_err *err)
 {
     const struct psr_sink_stream *stream = &b->stream;
-    int n = snprintf(b->stem, sizeof b->stem, "%s_DM%.*f.sub", stream->root, stream->dm_decimals,
-                     stream->dm[0]);
-    if (n <= PRESTO_NAME_MAX)
-        return PSR_OK;
-    return psr_fail(err, PSR_EINVAL,
-                    "%.60s...: names of %d bytes; at most %d fit into an .inf file that PRESTO "
-                    "reads",
-                    stream->root, n, PRESTO_NAME_MAX);
+    char stem[PSR_TEXT_MAX + 1];
+    struct psr_inf inf;
+    snprintf(stem, sizeof stem, "%s_DM%.*f.sub", stream->root, stream->dm_decimals, stream->dm[0]);
+    psr_status st = psr_inf_set_name(&inf, stem, err);
+    if (!st)
+        strcpy(b->stem, stem);
+    return st;
 }
 
 /* Bytes of all files, as far as the input's length is known. */
@@ -143,14 +139,14 @@ static psr_status push(void *state, size_t line, const struct psr_block *block, 
     return st;
 }
 
-static void describe(const struct subbands *b, int64_t nout, struct psr_inf *inf)
+static psr_status describe(const struct subbands *b, int64_t nout, struct psr_inf *inf,
+                           psr_err *err)
 {
     const struct psr_sink_stream *stream = &b->stream;
     if (stream->inf)
         *inf = *stream->inf;
     else
         psr_inf_from_obs(inf, stream->obs, stream->file_nbit);
-    snprintf(inf->name, sizeof inf->name, "%s", b->stem);
     inf->epoch = stream->obs->tstart;
     inf->nonoff = 0;
     inf->nbin = nout;
@@ -159,6 +155,7 @@ static void describe(const struct subbands *b, int64_t nout, struct psr_inf *inf
     size_t n = strlen(inf->notes);
     if (stream->line->note)
         snprintf(inf->notes + n, sizeof inf->notes - n, "%s\n", stream->line->note);
+    return psr_inf_set_name(inf, b->stem, err);
 }
 
 static psr_status finish(void *state, const struct psr_sink_end *end, psr_err *err)
@@ -170,8 +167,8 @@ static psr_status finish(void *state, const struct psr_sink_end *end, psr_err *e
                  "%lld samples of sub-bands lie beyond 16 bits and were cut to them; more "
                  "sub-bands (-nsub) have smaller sums",
                  (long long)b->saturated);
-    describe(b, end->nout, &inf);
-    return psr_inf_write(b->file[b->nsub], &inf, err);
+    psr_status st = describe(b, end->nout, &inf, err);
+    return st ? st : psr_inf_write(b->file[b->nsub], &inf, err);
 }
 
 static void abort_sink(void *state)

@@ -17,6 +17,7 @@ struct psr_inf {
     double ra_deg, dec_deg; /* J2000 */
     char observer[PSR_TEXT_MAX];
     struct psr_mjd epoch;
+    bool has_epoch; /* of one that was read: there is a line of it */
     bool barycentric;
     int64_t nbin;
     double tbin_s;

@@ -68,6 +68,10 @@ void psr_series_pad_with(psr_series *s, float value);
 /* Series i is to have nout samples, whatever psr_series_finish says; nout as there. */
 void psr_series_set_length(psr_series *s, size_t i, int64_t nout);
 
+/* Returned: trials with samples so far that are no finite numbers; *first, where there are, the first
+ *           of them */
+size_t psr_series_not_finite(const psr_series *s, size_t *first);
+
 /* Completes and renames all files.
  * Given:  nout   final length; longer than what was appended: padded with each trial's own mean
  *                or what psr_series_pad_with said; shorter: cut; -1 keeps what was appended

@@ -96,7 +96,7 @@ struct accel_job {
     size_t nnharm;
     size_t batch_max, batch_now; /* files at once: at most, and of this shape */
     bool many;                   /* more than one input */
-    bool odd_told;               /* that a sample is left out */
+    bool odd_told, epoch_told;   /* that a sample is left out, that an .inf has no epoch */
     int nthread;
 
     struct accel_shape shape; /* of the plans */

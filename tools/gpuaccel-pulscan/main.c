@@ -13,14 +13,21 @@
 enum { BATCH_MOST = 64 };
 
 /* Thousands of files would each say the same. */
-static void remark_odd(struct accel_job *j, const struct accel_file *file)
+static void remark_inf(struct accel_job *j, const struct accel_file *file)
 {
-    if (!j->opt.quiet && !j->odd_told)
-        psr_note(&(struct psr_notes){cli_note, &j->tool},
+    const struct psr_inf *inf = &file->about.inf;
+    const struct psr_notes notes = {j->opt.quiet ? NULL : cli_note, &j->tool};
+    const bool artificial = !strcmp(inf->telescope, "None (Artificial Data Set)");
+    if (file->about.odd && !j->odd_told)
+        psr_note(&notes,
                  "%s: %lld samples, an odd number: the last one is left out, here and in other "
                  "files",
                  file->path, (long long)(2 * file->about.nbin + 1));
-    j->odd_told = true;
+    if (!inf->has_epoch && !artificial && !j->epoch_told)
+        psr_note(&notes, "%s: its .inf has no epoch of observation, which counts as MJD 0",
+                 file->path);
+    j->odd_told |= file->about.odd;
+    j->epoch_told |= !inf->has_epoch && !artificial;
 }
 
 /* A file of another shape, or one too many, has what came before searched first. */
@@ -50,8 +57,7 @@ static void take_file(struct accel_job *j, const char *path)
         accel_report(j, path, &j->err);
         return;
     }
-    if (file.about.odd)
-        remark_odd(j, &file);
+    remark_inf(j, &file);
     struct accel_batch *b = &j->batch[j->filling];
     b->file[b->nfile++] = file;
     if (b->nfile == j->batch_now)
