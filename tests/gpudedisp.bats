@@ -107,6 +107,52 @@ refused() {
     awk 'NR == 2 { good = $6 > 40 && $6 < 54 } END { exit !good }' t.cand
 }
 
+# uwl.fil: 2.1 s of the band of Parkes' UWL with a burst whose lowest channel comes 0.2 s before the end.
+make_uwl() {
+    fakebin -q -period 0 -nbits 8 -nchans 832 -tsamp 256 -tobs 2.1 -fch1 4030 -foff -4 -seed 5 \
+        -add "burst dm=57 t=1.44 width=2e-3 snr=20" -o uwl.fil
+}
+
+@test "a burst near the end of a short file is found, whatever the highest DM" {
+    make_uwl
+    gpudedisp -q -nobary -lodm 0 -numdms 400 -dmstep 0.5 -singlepulse -nowrite -o t uwl.fil
+    awk 'NR == 2 { good = $1 > 17 && $3 > 1.435 && $3 < 1.445 && $6 >= 56 && $6 <= 58 } END { exit !good }' t.cand ||
+        { head -n 3 t.cand; false; }
+    # To where the highest DM ends it had not yet begun.
+    gpudedisp -q -nobary -lodm 0 -numdms 400 -dmstep 0.5 -sametail -singlepulse -nowrite -o s uwl.fil
+    [ "$(wc -l <s.cand)" -eq 1 ]
+}
+
+@test "each trial ends where it ends alone, and .inf files say where" {
+    make_uwl
+    for more in -nobary '-nobary -downsamp 3 -tol 1' '-nobary -zerodm' '-nobary -clip 3' \
+        '-position 05:34:31.97,+22:00:52.1 -site 149,-33,400' '-nobary -numout 7000'; do
+        gpudedisp -q $more -nopad -lodm 0 -dmstep 19 -numdms 8 -o all uwl.fil
+        for dm in 0 57 133; do
+            gpudedisp -q $more -nopad -lodm $dm -numdms 1 -o one uwl.fil
+            cmp all_DM$dm.00.dat one_DM$dm.00.dat || { echo "$more"; false; }
+        done
+        [[ $more == *-numout* ]] || [ "$(stat -c %s all_DM0.00.dat)" -gt "$(stat -c %s all_DM57.00.dat)" ]
+    done
+    printf '0 19 4 1 0\n76 19 4 2 0\n' >plan
+    gpudedisp -q -nobary -nopad -plan plan -o plan uwl.fil
+    gpudedisp -q -nobary -nopad -downsamp 2 -lodm 95 -numdms 1 -o one uwl.fil
+    cmp plan_DM95.00.dat one_DM95.00.dat
+    # Padded to one length: 8203 samples, less the sweep of DM 57.
+    gpudedisp -q -nobary -lodm 0 -dmstep 57 -numdms 3 -o pad uwl.fil
+    for dm in 0 57 114; do
+        [ "$(stat -c %s pad_DM$dm.00.dat)" -eq $((8400 * 4)) ]
+    done
+    gpudedisp -q -nobary -nopad -lodm 57 -numdms 1 -o one uwl.fil
+    own=$(($(stat -c %s one_DM57.00.dat) / 4))
+    grep -q "On/Off bin pair #  1 .*=  0          , $((own - 1)) " pad_DM57.00.inf
+    cmp -n $((own * 4)) pad_DM57.00.dat one_DM57.00.dat
+    # As before, where that is asked for.
+    gpudedisp -q -nobary -nopad -sametail -lodm 0 -dmstep 57 -numdms 3 -o same uwl.fil
+    [ "$(stat -c %s same_DM0.00.dat)" -eq "$(stat -c %s same_DM114.00.dat)" ]
+    cmp -n "$(stat -c %s same_DM57.00.dat)" same_DM57.00.dat one_DM57.00.dat
+}
+
 @test "usage mistakes exit 2" {
     refused 2 'no input given'
     refused 2 'ROOT is missing' "$g8"

@@ -67,7 +67,7 @@ same() { diff sums.want <(sums "$1"); }
 }
 
 @test "the trial of the longest sweep left, the others keep their lengths" {
-    for more in -nopad '-numout 29000' '-downsamp 3 -nopad' '-zerodm -nopad' '-clip 3 -nopad' '-tol 1' \
+    for more in -nopad '-nopad -sametail' '-numout 29000' '-downsamp 3 -nopad' '-zerodm -nopad' '-clip 3 -nopad' '-tol 1' \
         '-algo subband -nsub 8'; do
         gpudedisp -q $ten $more -o t in.fil
         sums t >sums.want
@@ -120,10 +120,14 @@ same() { diff sums.want <(sums "$1"); }
     gpudedisp -q $few -o t rfi.fil
     for more in -noclip -zerodm '-clip 5' '-mask r_rfifind.mask' '-ignorechan 3' '-downsamp 2' '-nopad' \
         '-numout 20000' '-offset 1' '-start 0.1' '-invert' '-tol 1' '-algo subband -nsub 8' \
-        '-dmconst sigproc' '-numdms 4' '-lodm 0'; do
+        '-dmconst sigproc' '-sametail' '-lodm 0'; do
         resumed '0 of ' $few $more -o t rfi.fil || { echo "$more"; false; }
         gpudedisp -q $few -o t rfi.fil
     done
+    # More trials, and those there are stay as they are; but for those that all end with the highest.
+    resumed '3 of 4' $few -numdms 4 -o t rfi.fil
+    gpudedisp -q $few -sametail -o t rfi.fil
+    resumed '0 of 4' $few -sametail -numdms 4 -o t rfi.fil
     resumed '0 of ' -lodm 40 -numdms 3 -o t rfi.fil
     resumed '3 of 3' -lodm 40 -numdms 3 -o t rfi.fil
     resumed '0 of ' -lodm 40 -numdms 3 -position 1,2 -o t rfi.fil

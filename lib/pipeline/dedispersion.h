@@ -20,6 +20,7 @@ struct psr_dedispersion_desc {
     double dmconst;                      /* MHz^2 s */
     bool two_steps;                      /* by sub-bands, of lines that have them */
     int tol;
+    bool any_length;    /* a trial may end before it has begun, if only another does not */
     const char *device; /* as psr_pipeline_desc */
     int64_t ncpus;      /* 0: all */
     int64_t mem_bytes;  /* for all, cleaning included; 0: a quarter of the machine */
@@ -58,7 +59,8 @@ struct psr_dedispersion_ops {
     /* Samples that are barycentred together, as in resample.h. */
     size_t (*presto_block)(const void *state, size_t line);
 
-    /* Status: PSR_EINVAL where no sample of the line is ever complete in nsamp spectra. */
+    /* Status: PSR_EINVAL where nsamp spectra ever complete no sample of some trial of the line, or of
+     * any where that is enough. */
     psr_status (*check_length)(const void *state, size_t line, int64_t nsamp, psr_err *err);
 
     /* Takes spectra, which stay as they are until the lines have been run. */

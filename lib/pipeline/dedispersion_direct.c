@@ -216,23 +216,25 @@ static const psr_dedisp *plan(const void *state, size_t line)
     return psr_fanout_plan(s->fan, line);
 }
 
-/* The input may be shorter than the sweep of the highest DM, and then no sample of it is ever
- * complete. */
+/* The input may be shorter than a trial's sweep, and then no sample of it is ever complete. */
 static psr_status check_length(const void *state, size_t line, int64_t nsamp, psr_err *err)
 {
     const struct direct *s = state;
     const struct psr_trial_list *t = s->d.trials;
     const struct psr_line *l = &t->line[line];
-    int64_t have = nsamp / l->downsamp, sweep = (int64_t)psr_dedisp_maxshift(plan(s, line));
-    double highest = 0;
+    int64_t have = nsamp / l->downsamp;
+    size_t worst = 0;
+    for (size_t i = 1; i < l->ndm; i++) {
+        bool higher = t->dm[l->first + i] > t->dm[l->first + worst];
+        worst = higher != s->d.any_length ? i : worst;
+    }
+    int64_t sweep = (int64_t)psr_dedisp_shift(plan(s, line), worst);
     if (have > sweep)
         return PSR_OK;
-    for (size_t i = l->first; i < l->first + l->ndm; i++)
-        highest = t->dm[i] > highest ? t->dm[i] : highest;
     return psr_fail(err, PSR_EINVAL,
                     "%s: DM %g sweeps over %lld samples, the input holds %lld: no sample is "
                     "complete",
-                    s->d.input, highest, (long long)sweep, (long long)have);
+                    s->d.input, t->dm[l->first + worst], (long long)sweep, (long long)have);
 }
 
 static psr_status push(void *state, const struct psr_block *block, psr_err *err)

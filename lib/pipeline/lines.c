@@ -15,6 +15,8 @@ struct line {
     int64_t gaps_known; /* spectra up to which the line knows of gaps, of masks */
     int64_t masks_known;
     int64_t ndedispersed, nout; /* samples so far, before and after they are barycentred */
+    int64_t nleast;             /* as nout, of its shortest series */
+    size_t minshift;            /* of its trials, once the input has ended */
 };
 
 struct psr_lines {
@@ -22,7 +24,10 @@ struct psr_lines {
     void *state;       /* of the dedispersion */
     struct line *line; /* [nline] */
     size_t nline;
-    float *series; /* of the line at work */
+    float *series;  /* of the line at work */
+    int64_t ntaken; /* spectra of the input */
+    bool ended;     /* and then spectra are blank */
+    size_t *own;    /* [ndm] of the line at work, as in a block; NULL before the end */
 };
 
 static psr_status create_patch(psr_lines *l, size_t line, psr_err *err)
@@ -135,6 +140,8 @@ psr_status psr_lines_push(psr_lines *l, const struct psr_block *spectra, psr_err
 {
     for (size_t k = 0; k < l->nline; k++)
         l->line[k].again = false;
+    if (!l->ended)
+        l->ntaken += (int64_t)spectra->n;
     return l->d.ops->push(l->state, spectra, err);
 }
 
@@ -164,16 +171,46 @@ bool psr_lines_next_gap(psr_lines *l, size_t line, const struct psr_block *b, st
     return true;
 }
 
+/* Samples that the trial of a line has whose sweep is shift. */
+int64_t psr_lines_length(const psr_lines *l, size_t line, size_t shift)
+{
+    int64_t have = l->ntaken / l->d.dedispersion.trials->line[line].downsamp;
+    return have > (int64_t)shift ? have - (int64_t)shift : 0;
+}
+
 /* Where a resumed run has left out the trial of the longest sweep, the others could have more
- * samples than they had with it. */
-static size_t take_bound(const psr_lines *l, size_t line, size_t n)
+ * samples than they had with it; once the input has ended, the longest series bounds all. */
+static size_t take_bound(psr_lines *l, size_t line, size_t n)
 {
     struct line *of = &l->line[line];
     int64_t most = l->d.dedispersion.trials->line[line].most;
+    if (l->ended)
+        most = psr_lines_length(l, line, of->minshift);
     if (most >= 0 && (int64_t)n > most - of->ndedispersed)
         n = (size_t)(most - of->ndedispersed);
-    of->ndedispersed += (int64_t)n;
     return n;
+}
+
+/* Of n samples to come, those of each trial that the input completes. */
+static void list_own(psr_lines *l, size_t line, size_t n)
+{
+    const struct line *of = &l->line[line];
+    for (size_t i = 0; i < l->d.dedispersion.trials->line[line].ndm; i++) {
+        int64_t own = psr_lines_length(l, line, psr_dedisp_shift(of->plan, i)) - of->ndedispersed;
+        l->own[i] = own < 0 ? 0 : own > (int64_t)n ? n : (size_t)own;
+    }
+}
+
+/* Numbers the samples that the dedispersion gave. */
+static void take_samples(psr_lines *l, size_t line, struct psr_block *series, size_t given)
+{
+    struct line *of = &l->line[line];
+    series->n = take_bound(l, line, given);
+    if (l->ended) {
+        list_own(l, line, series->n);
+        series->own = l->own;
+    }
+    of->ndedispersed += (int64_t)series->n;
 }
 
 static psr_status run_on_host(psr_lines *l, size_t line, const struct psr_block *spectra,
@@ -187,7 +224,7 @@ static psr_status run_on_host(psr_lines *l, size_t line, const struct psr_block 
                                err);
     series->series = l->series;
     series->stride = of->stride;
-    series->n = take_bound(l, line, n);
+    take_samples(l, line, series, n);
     return st;
 }
 
@@ -215,6 +252,8 @@ static psr_status run_on_devices(psr_lines *l, size_t line, const struct psr_blo
     *left = nleft > 0;
     if (!st && of->patch)
         st = patch_slabs(l, of, spectra, series, err);
+    take_samples(l, line, series, series->n);
+    series->slab_samples = series->n;
     of->again = true;
     return st;
 }
@@ -234,8 +273,53 @@ void psr_lines_count(psr_lines *l, size_t line, struct psr_block *series)
     int64_t wanted = l->d.numout - of->nout;
     if (l->d.numout && (int64_t)series->n > wanted)
         series->n = (size_t)wanted;
+    size_t least = series->n;
+    for (size_t i = 0; series->own && i < l->d.dedispersion.trials->line[line].ndm; i++) {
+        l->own[i] = series->own[i] < series->n ? series->own[i] : series->n;
+        least = l->own[i] < least ? l->own[i] : least;
+    }
+    of->nleast += (int64_t)least;
+    series->own = series->own ? l->own : NULL;
     series->first = of->nout;
     of->nout += (int64_t)series->n;
+}
+
+static size_t find_minshift(const psr_lines *l, size_t line)
+{
+    const psr_dedisp *plan = l->line[line].plan;
+    size_t least = psr_dedisp_maxshift(plan);
+    for (size_t i = 0; i < l->d.dedispersion.trials->line[line].ndm; i++) {
+        size_t shift = psr_dedisp_shift(plan, i);
+        least = shift < least ? shift : least;
+    }
+    return least;
+}
+
+/* Blank spectra for the longest series of a line; those of the trial of the longest sweep are complete.
+ */
+static size_t count_blank(psr_lines *l, size_t line)
+{
+    struct line *of = &l->line[line];
+    if (!of->plan || l->d.same_end || psr_lines_is_full(l, line))
+        return 0;
+    of->minshift = find_minshift(l, line);
+    return (psr_lines_maxshift(l, line) - of->minshift) *
+           (size_t)l->d.dedispersion.trials->line[line].downsamp;
+}
+
+psr_status psr_lines_end(psr_lines *l, size_t *nblank, psr_err *err)
+{
+    size_t ndm = l->d.dedispersion.trials->ndm;
+    *nblank = 0;
+    for (size_t k = 0; k < l->nline; k++) {
+        size_t n = count_blank(l, k);
+        *nblank = n > *nblank ? n : *nblank;
+    }
+    if (!*nblank)
+        return PSR_OK;
+    l->ended = true;
+    l->own = calloc(ndm, sizeof *l->own);
+    return l->own ? PSR_OK : psr_fail_nomem(err, "the ends of series", (double)ndm * 8);
 }
 
 bool psr_lines_is_resident(const psr_lines *l, size_t line)
@@ -246,6 +330,11 @@ bool psr_lines_is_resident(const psr_lines *l, size_t line)
 int64_t psr_lines_nout(const psr_lines *l, size_t line)
 {
     return l->line[line].nout;
+}
+
+int64_t psr_lines_nleast(const psr_lines *l, size_t line)
+{
+    return l->line[line].nleast;
 }
 
 bool psr_lines_is_full(const psr_lines *l, size_t line)
@@ -270,5 +359,6 @@ void psr_lines_destroy(psr_lines *l)
         psr_patch_destroy(l->line[k].patch);
     free(l->line);
     free(l->series);
+    free(l->own);
     free(l);
 }

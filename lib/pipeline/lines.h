@@ -10,6 +10,7 @@ struct psr_lines_desc {
     const struct psr_dedispersion_ops *ops;
     struct psr_dedispersion_desc dedispersion;
     int64_t numout; /* samples wanted of every series; 0: all there are */
+    bool same_end;  /* all series of a line end where that of the longest sweep does */
 };
 
 /* Status: those of psr_fanout_create, psr_subband_create or psr_compat_create, and of
@@ -65,10 +66,22 @@ PSR_MUST_CHECK psr_status psr_lines_run(psr_lines *l, size_t line, const struct 
 /* Leaves of samples, as they are barycentred, those that were asked for, numbers and counts them. */
 void psr_lines_count(psr_lines *l, size_t line, struct psr_block *series);
 
+/* The input has ended: from now on spectra are blank ones, which complete what trials with less than
+ * the longest sweep have to come, and series say which samples are their own.
+ * Returned: *nblank, how many are to be pushed; 0: none
+ * Status:   PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_lines_end(psr_lines *l, size_t *nblank, psr_err *err);
+
+/* Samples that the series of a line had when the input ended, before they are barycentred, for the
+ * trial whose sweep is shift.  To be called after psr_lines_end. */
+int64_t psr_lines_length(const psr_lines *l, size_t line, size_t shift);
+
 bool psr_lines_is_resident(const psr_lines *l, size_t line);
 
-/* Samples so far; and whether a line, or each, has all that were asked for. */
+/* Samples so far of the longest and of the shortest series; and whether a line, or each, has all that
+ * were asked for. */
 int64_t psr_lines_nout(const psr_lines *l, size_t line);
+int64_t psr_lines_nleast(const psr_lines *l, size_t line);
 bool psr_lines_is_full(const psr_lines *l, size_t line);
 bool psr_lines_are_full(const psr_lines *l);
 

@@ -52,6 +52,42 @@ static psr_status run_lines(struct psr_pipeline *p, const struct psr_block *spec
     return st;
 }
 
+/* Tells sinks that trials end one by one: what draws on samples after the input holds no data.  Where
+ * bins have been added or removed ends lie no more in line, and the earliest counts. */
+static psr_status announce_end(struct psr_pipeline *p, size_t line, psr_err *err)
+{
+    const struct psr_sink_line *l = &p->line[line];
+    int64_t have = psr_lines_length(p->lines, line, 0), first = have;
+    int64_t maxshift = (int64_t)psr_lines_maxshift(p->lines, line);
+    int64_t ended = psr_lines_length(p->lines, line, (size_t)maxshift);
+    psr_status st = PSR_OK;
+    for (size_t i = 0; i < l->nseries && psr_stage_barycentre_moves(p->barycentre) && !st; i++) {
+        size_t n = (size_t)(psr_lines_length(p->lines, line, l->shift[i]) - ended), nout;
+        st = psr_stage_barycentre_count_next(p->barycentre, line, n, &nout, err);
+        int64_t mine = psr_lines_nout(p->lines, line) + (int64_t)(nout + l->shift[i]);
+        first = !st && mine < first ? mine : first;
+    }
+    struct psr_span beyond = {first, have - first + maxshift + maxshift / 50 + 4};
+    return st ? st : psr_sinks_gap(p->sinks, line, beyond, err);
+}
+
+/* Blank spectra complete the samples of trials with less than the longest sweep. */
+static psr_status run_tail(struct psr_pipeline *p, struct psr_block *block, psr_err *err)
+{
+    size_t left, most = psr_lines_block(p->lines);
+    psr_status st = psr_lines_end(p->lines, &left, err);
+    for (size_t k = 0; k < p->trials.nline && left && !st; k++)
+        if (!psr_lines_is_full(p->lines, k))
+            st = announce_end(p, k, err);
+    while (left && !st) {
+        size_t n = left < most ? left : most;
+        psr_stage_clean_blank(p->clean, block, n);
+        st = run_lines(p, block, err);
+        left -= n;
+    }
+    return st;
+}
+
 psr_status psr_pipeline_take_block(struct psr_pipeline *p, bool *last, psr_err *err)
 {
     struct psr_block block;
@@ -66,6 +102,8 @@ psr_status psr_pipeline_take_block(struct psr_pipeline *p, bool *last, psr_err *
     psr_charge(&p->clean_s, &since_s);
     if (!st && block.n > 0)
         st = run_lines(p, &block, err);
+    if (!st && *last)
+        st = run_tail(p, &block, err);
     if (!st && p->d.progress)
         p->d.progress(p->d.ctx, p->nread);
     return st;
@@ -104,7 +142,7 @@ static psr_status end_line(const struct psr_pipeline *p, size_t line, struct psr
         .has_padding = presto,
         .padding = (float)psr_stage_barycentre_mean(p->barycentre),
     };
-    return nout ? PSR_OK : psr_lines_check_length(p->lines, line, p->nread, err);
+    return psr_lines_check_length(p->lines, line, p->nread, err);
 }
 
 psr_status psr_pipeline_complete(struct psr_pipeline *p, psr_err *err)

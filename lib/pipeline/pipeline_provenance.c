@@ -27,6 +27,7 @@ struct psr_dedispersion_desc psr_pipeline_describe_dedispersion(const struct psr
         .dmconst = d->dmconst,
         .two_steps = d->algo == PSR_DEDISP_SUBBAND,
         .tol = (int)d->tol,
+        .any_length = !d->series.on && !d->sametail,
         .device = d->device,
         .ncpus = d->ncpus,
         .mem_bytes = d->mem_bytes,
@@ -59,7 +60,7 @@ static bool is_independent(const struct psr_pipeline *p, const struct psr_line *
     return !is_two_steps(p, l) && !p->d.tol && !has_floats(p);
 }
 
-/* The longest sweep decides on the length of all series of a line. */
+/* With -sametail the longest sweep decides on the length of all series of a line. */
 static psr_status describe_making(const struct psr_pipeline *p, size_t line,
                                   struct psr_provenance_line *how, psr_err *err)
 {
@@ -69,7 +70,8 @@ static psr_status describe_making(const struct psr_pipeline *p, size_t line,
     const struct psr_dedispersion_desc desc = psr_pipeline_describe_dedispersion(p);
     bool two_steps = is_two_steps(p, l);
     size_t maxshift = 0;
-    psr_status st = ops->measure ? ops->measure(&desc, line, &maxshift, err) : PSR_OK;
+    psr_status st =
+        ops->measure && d->sametail ? ops->measure(&desc, line, &maxshift, err) : PSR_OK;
     *how = (struct psr_provenance_line){
         .algo = "direct",
         .kind = two_steps        ? "subband"
@@ -114,6 +116,7 @@ psr_status psr_pipeline_mark_series(struct psr_pipeline *p, psr_err *err)
         {&d->nobary, sizeof d->nobary},
         {&d->numout, sizeof d->numout},
         {&d->series.nopad, sizeof d->series.nopad},
+        {&d->sametail, sizeof d->sametail},
         {&d->dmconst, sizeof d->dmconst},
         {psr_stage_clean_keep(p->clean), p->input.obs->nchan},
     };
@@ -212,7 +215,7 @@ psr_status psr_pipeline_resume(struct psr_pipeline *p, psr_err *err)
         st = find_done(p, done, &n, err);
     if (!st)
         psr_note(&p->d.notes, "%zu of %zu trials are there already and stay as they are", n, all);
-    if (!st && n > 0)
+    if (!st && n > 0 && p->d.sametail)
         st = bound_lengths(p, err);
     if (!st && n > 0)
         psr_trials_drop(&p->trials, done);

@@ -17,6 +17,7 @@ static void describe_line(const struct psr_pipeline *p, size_t line, struct psr_
     out->maxshift = psr_lines_maxshift(p->lines, line);
     out->resident = psr_lines_is_resident(p->lines, line);
     out->nout = psr_lines_nout(p->lines, line);
+    out->nleast = psr_lines_nleast(p->lines, line);
     out->moved = psr_stage_barycentre_moves(p->barycentre);
     psr_stage_barycentre_count(p->barycentre, line, &out->added, &out->removed);
 }

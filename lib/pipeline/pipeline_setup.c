@@ -127,7 +127,8 @@ static psr_status create_lines(struct psr_pipeline *p, psr_err *err)
         &p->lines,
         &(struct psr_lines_desc){.ops = psr_pipeline_dedispersion(&p->d),
                                  .dedispersion = psr_pipeline_describe_dedispersion(p),
-                                 .numout = p->d.numout},
+                                 .numout = p->d.numout,
+                                 .same_end = p->d.sametail},
         err);
     int64_t nsamp = p->input.obs->nsamp;
     for (size_t k = 0; k < p->trials.nline && nsamp >= 0 && !st; k++)

@@ -6,7 +6,8 @@
 
 struct checksums {
     struct psr_sink_stream stream;
-    unsigned long *crc;
+    unsigned long *crc; /* [n] */
+    int64_t *count;     /* [n] */
     struct psr_checksums result;
 };
 
@@ -22,7 +23,10 @@ static psr_status begin(void **state, const void *desc, const struct psr_sink_st
     for (size_t k = 0; k < stream->nline; k++)
         s->result.n += stream->line[k].nseries;
     s->result.crc = s->crc = calloc(s->result.n, sizeof *s->crc);
-    return s->crc ? PSR_OK : psr_fail_nomem(err, "checksums", (double)s->result.n * sizeof *s->crc);
+    s->result.count = s->count = calloc(s->result.n, sizeof *s->count);
+    return s->crc && s->count
+               ? PSR_OK
+               : psr_fail_nomem(err, "checksums", (double)s->result.n * sizeof *s->crc);
 }
 
 static psr_status push(void *state, size_t line, const struct psr_block *b, psr_err *err)
@@ -34,6 +38,7 @@ static psr_status push(void *state, size_t line, const struct psr_block *b, psr_
     for (size_t i = 0; i < l->nseries; i++) {
         unsigned long *crc = &s->crc[l->first + i];
         size_t n = b->own ? b->own[i] : b->n;
+        s->count[l->first + i] += (int64_t)n;
         *crc = crc32_z(*crc, (const Bytef *)(b->series + i * b->stride), n * sizeof *b->series);
     }
     return PSR_OK;
@@ -48,8 +53,10 @@ static const void *result(const void *state)
 static void abort_sink(void *state)
 {
     struct checksums *s = state;
-    if (s)
+    if (s) {
         free(s->crc);
+        free(s->count);
+    }
     free(s);
 }
 

@@ -19,7 +19,10 @@ struct psr_stage_barycentre {
     double mean;             /* with presto, as psr_stage_barycentre_mean has it */
     int64_t nmean;           /* of how many samples */
     psr_resample **resample; /* [nline]; NULL where nothing moves */
+    size_t *nseries;         /* [nline] */
     size_t nline;
+    size_t *own; /* [most_series] of a line, as in a block; NULL before there are ends */
+    size_t most_series;
 };
 
 /* PRESTO barycentres to 0, 0 where the header has no position; a user is better told. */
@@ -174,9 +177,14 @@ psr_status psr_stage_barycentre_begin(psr_stage_barycentre *b,
     if (!b->moves)
         return PSR_OK;
     b->resample = calloc(nline, sizeof *b->resample);
-    if (!b->resample)
+    b->nseries = calloc(nline, sizeof *b->nseries);
+    if (!b->resample || !b->nseries)
         return psr_fail_nomem(err, "barycentring", (double)nline * sizeof *b->resample);
     b->nline = nline;
+    for (size_t k = 0; k < nline; k++) {
+        b->nseries[k] = line[k].nseries;
+        b->most_series = line[k].nseries > b->most_series ? line[k].nseries : b->most_series;
+    }
     for (size_t k = 0; k < nline && !st; k++)
         st = psr_resample_create(&b->resample[k],
                                  &(struct psr_resample_desc){
@@ -236,9 +244,34 @@ static psr_status move_as_presto(psr_stage_barycentre *b, size_t line, struct ps
     return st;
 }
 
+psr_status psr_stage_barycentre_count_next(psr_stage_barycentre *b, size_t line, size_t n,
+                                           size_t *nout, psr_err *err)
+{
+    *nout = n;
+    return b->moves ? psr_resample_count_next(b->resample[line], n, nout, err) : PSR_OK;
+}
+
+/* Ends of series, before their samples are moved. */
+static psr_status move_own(psr_stage_barycentre *b, size_t line, struct psr_block *block,
+                           psr_err *err)
+{
+    psr_status st = PSR_OK;
+    if (!b->own)
+        b->own = calloc(b->most_series, sizeof *b->own);
+    if (!b->own)
+        return psr_fail_nomem(err, "the ends of series", (double)b->most_series * 8);
+    for (size_t i = 0; i < b->nseries[line] && !st; i++)
+        st = psr_resample_count_next(b->resample[line], block->own[i], &b->own[i], err);
+    block->own = b->own;
+    return st;
+}
+
 psr_status psr_stage_barycentre_run(psr_stage_barycentre *b, size_t line, struct psr_block *block,
                                     psr_err *err)
 {
+    psr_status st = block->own && b->moves ? move_own(b, line, block, err) : PSR_OK;
+    if (st)
+        return st;
     if (block->series)
         return b->d.presto ? move_as_presto(b, line, block, err)
                            : move_on_host(b, line, block, err);
@@ -284,5 +317,7 @@ void psr_stage_barycentre_destroy(psr_stage_barycentre *b)
     for (size_t k = 0; k < b->nline; k++)
         psr_resample_destroy(b->resample[k]);
     free(b->resample);
+    free(b->nseries);
+    free(b->own);
     free(b);
 }

@@ -55,7 +55,7 @@ size_t psr_stage_barycentre_room(const psr_stage_barycentre *b, size_t line, siz
 /* Moves the next samples of every series of a line, in place; of series that lie on devices it only
  * says what is to be done to them.
  * Given:    block   stride >= psr_stage_barycentre_room(b, line, n)
- * Returned: block   n samples; on devices bin, NULL where nothing ever is to be done, makes them
+ * Returned: block   n samples, of which own become others likewise; on devices bin, NULL where nothing ever is to be done, makes them
  * Status:   those of psr_resample_execute and psr_resample_tell */
 PSR_MUST_CHECK psr_status psr_stage_barycentre_run(psr_stage_barycentre *b, size_t line,
                                                    struct psr_block *block, psr_err *err);
@@ -70,6 +70,11 @@ double psr_stage_barycentre_mean(const psr_stage_barycentre *b);
 PSR_MUST_CHECK psr_status psr_stage_barycentre_span(psr_stage_barycentre *b, size_t line,
                                                     int64_t maxshift, struct psr_span *span,
                                                     psr_err *err);
+
+/* What becomes of the first n of the samples of a line to come.  Status: those of
+ * psr_resample_count_next */
+PSR_MUST_CHECK psr_status psr_stage_barycentre_count_next(psr_stage_barycentre *b, size_t line,
+                                                          size_t n, size_t *nout, psr_err *err);
 
 /* Bins added to and removed from each series of a line so far. */
 void psr_stage_barycentre_count(const psr_stage_barycentre *b, size_t line, int64_t *added,

@@ -1,6 +1,8 @@
 /* Takes interference out of the spectra on their way to dedispersion. */
 #include "stage_clean.h"
 
+#include "formats/unpack.h"
+
 #include <psrkit/lists.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,6 +160,15 @@ psr_status psr_stage_clean_run(psr_stage_clean *c, struct psr_block *b, psr_err 
     b->nmasked = psr_clean_lost(c->plan, &b->masked);
     c->ngiven += (int64_t)n;
     return PSR_OK;
+}
+
+void psr_stage_clean_blank(const psr_stage_clean *c, struct psr_block *b, size_t n)
+{
+    size_t row_bytes = psr_row_bytes(c->d.obs->nchan, psr_stage_clean_nbit(c));
+    b->first += (int64_t)b->n;
+    b->n = n;
+    b->nstep = 0;
+    memset(b->spectra, 0, n * row_bytes);
 }
 
 void psr_stage_clean_destroy(psr_stage_clean *c)

@@ -51,6 +51,10 @@ PSR_MUST_CHECK psr_status psr_stage_clean_reserve(psr_stage_clean *c, size_t nsa
 PSR_MUST_CHECK psr_status psr_stage_clean_run(psr_stage_clean *c, struct psr_block *block,
                                               psr_err *err);
 
+/* Fills the memory of a block of the input that has ended with n spectra of nothing.
+ * Given:  n   at most what was reserved */
+void psr_stage_clean_blank(const psr_stage_clean *c, struct psr_block *block, size_t n);
+
 /* NULL is fine. */
 void psr_stage_clean_destroy(psr_stage_clean *c);
 

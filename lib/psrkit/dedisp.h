@@ -10,6 +10,15 @@
  *
  * A plan is a stream: each execute takes the next spectra and gives the output samples that have
  * become complete.  It keeps the spectra that later samples need.  One plan, one caller's thread.
+ *
+ * Of N spectra trial i has max(0, floor(N/ds) - shift(i)) samples that draw on nothing else,
+ *
+ *   shift(i) = round((delay(DM_i, f_lowest) - delay(DM_i, f_highest)) / (ds tsamp)),
+ *
+ * over all channels, kept or not (psr_dedisp_shift; with SUBBAND it holds both steps, rounded up).  An
+ * execute gives as many samples of every trial, those that the longest sweep, psr_dedisp_maxshift, has
+ * completed.  What the others have beyond comes out with (maxshift - shift(i)) ds blank spectra more,
+ * and has the same bits whatever those hold; psr_pipeline does that, and its series end there.
  */
 #ifndef PSRKIT_DEDISP_H
 #define PSRKIT_DEDISP_H

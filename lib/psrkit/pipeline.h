@@ -81,6 +81,8 @@ struct psr_pipeline_desc {
         *root; /* what names begin with; "-" with one series of .tim, or with pulses alone, is
                              standard output; NULL: no files are wanted */
     int64_t dm_decimals; /* in names, 2 to 4; default 2 */
+    bool sametail;       /* all series of a line end where that of the highest DM does, and not each
+                            with its own last sample */
     int64_t numout;      /* samples of each series; 0: all */
     const char *also;    /* name of a file that the caller will write, which may be no input; NULL:
                              none */
@@ -138,9 +140,9 @@ struct psr_pipeline_line {
     bool dedispersed; /* there is a plan, and it is this */
     struct psr_dedisp_info plan;
     size_t maxshift;
-    bool resident; /* series stay on the devices that made them */
-    int64_t nout;  /* samples of the longest series so far */
-    bool moved;    /* barycentred, with so many bins */
+    bool resident;        /* series stay on the devices that made them */
+    int64_t nout, nleast; /* samples of the longest series so far, and of the shortest */
+    bool moved;           /* barycentred, with so many bins */
     int64_t added, removed;
 };
 

@@ -67,6 +67,11 @@ PSR_MUST_CHECK psr_status psr_resample_tell(psr_resample *p, size_t n,
                                             const struct psr_resample_bin **bin, size_t *nbin,
                                             size_t *nout, psr_err *err);
 
+/* Returned: *nout, what becomes of the first n of the samples to come, whatever follows them
+ * Status:   PSR_EUNSUPPORTED (a drift as above), PSR_ENOMEM. */
+PSR_MUST_CHECK psr_status psr_resample_count_next(psr_resample *p, size_t n, size_t *nout,
+                                                  psr_err *err);
+
 /* Where input sample t ends up: *to = t + bins added - bins removed up to there.
  * Given:  t   not yet pushed; of those pushed the bins are forgotten, and they count as if they lay
  *             before t

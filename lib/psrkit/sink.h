@@ -123,6 +123,7 @@ struct psr_sink_checksums_desc {
 struct psr_checksums {
     size_t n;
     const unsigned long *crc; /* [n] */
+    const int64_t *count;     /* [n] samples */
 };
 
 /* "pulses": the search for single pulses; ROOT_DM12.00.singlepulse of each series and ROOT.cand of all,

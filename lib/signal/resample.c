@@ -264,6 +264,16 @@ psr_status psr_resample_tell(psr_resample *p, size_t n, const struct psr_resampl
     return PSR_OK;
 }
 
+psr_status psr_resample_count_next(psr_resample *p, size_t n, size_t *nout, psr_err *err)
+{
+    psr_status st = extend_list_to(p, p->done + (int64_t)n, err);
+    size_t count = count_bins(p, n);
+    *nout = n;
+    for (size_t k = 0; k < count; k++)
+        *nout += (size_t)p->bin[k].step; /* -1 wraps */
+    return st;
+}
+
 psr_status psr_resample_map(psr_resample *p, int64_t t, int64_t *to, psr_err *err)
 {
     psr_status st = extend_list_to(p, t + 1, err);

@@ -35,12 +35,16 @@ static void account_line(const struct cli *tool, const struct psr_pipeline_repor
 {
     for (size_t i = l->first; sums && i < l->first + l->ndm; i++)
         fprintf(stderr, "%s: DM %.*f: %lld samples, CRC-32 %08lx\n", tool->name, dm_decimals,
-                r->dm[i], (long long)l->nout, sums->crc[i]);
+                r->dm[i], (long long)sums->count[i], sums->crc[i]);
     if (l->moved)
         fprintf(stderr, "%s: barycentring added %lld and removed %lld bins of each series\n",
                 tool->name, (long long)l->added, (long long)l->removed);
-    fprintf(stderr, "%s: %lld samples out of each of %zu trials\n", tool->name, (long long)l->nout,
-            l->ndm);
+    if (l->nleast == l->nout)
+        fprintf(stderr, "%s: %lld samples out of each of %zu trials\n", tool->name,
+                (long long)l->nout, l->ndm);
+    else
+        fprintf(stderr, "%s: %lld to %lld samples out of each of %zu trials\n", tool->name,
+                (long long)l->nleast, (long long)l->nout, l->ndm);
 }
 
 /* Devices work while the host reads and waits, so their times are part of the run's. */

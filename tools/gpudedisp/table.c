@@ -124,6 +124,10 @@ static void add_output(struct cli_table *list, struct gpudedisp_options *o)
         {"numout", CLI_INT, &o->run.numout, "N",
          "Samples per series: padded or cut to N (default: a good length for Fourier transforms).",
          1, 0x1p53},
+        {"sametail", CLI_FLAG, &o->run.sametail, NULL,
+         "End all series of a line where that of its highest DM ends (default: each with its own "
+         "last sample).",
+         0, 0},
         {"nopad", CLI_FLAG, &o->run.series.nopad, NULL, "Do not pad the series to a good length.",
          0, 0},
         {"nowrite", CLI_FLAG, &o->nowrite, NULL,
