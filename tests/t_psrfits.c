@@ -156,10 +156,12 @@ static void test_broken_rows(uint64_t *seed)
         struct fits_spec s = fits_random_spec(seed, 16, 1, 8, false);
         struct psr_source_desc desc = description();
         const size_t n = (size_t)s.nrow * s.nchan;
-        float **const which[] = {&s.scl, &s.offs, &s.wts};
-        float *x = *which[k] = malloc(n * sizeof *x);
-        for (size_t i = 0; i < n; i++)
+        fits_random_scaling(&s, seed);
+        float *const x = k == 0 ? s.scl : k == 1 ? s.offs : s.wts;
+        for (size_t i = 0; i < n; i++) {
+            s.wts[i] = 1;
             x[i] = i < s.nchan ? NAN : 1;
+        }
         struct psr_reader *r = open_spec(&s, &desc, &err);
         char words[100];
         snprintf(words, sizeof words, "1 of %d rows hold no data: their %s are no numbers",
@@ -250,10 +252,12 @@ static void test_errors(uint64_t *seed)
         {"ZERO_OFF=-2e7", PSR_EFORMAT, "ZERO_OFF = 2e+07"},
         {"ZERO_OFF=127.5", PSR_OK, ""},
         {"CHAN_DM=1e300", PSR_OK, "CHAN_DM = 1e+300 is no DM"},
-        {"+NCHAN=32", PSR_EFORMAT, "NCHAN is 16, and it is 32"},
+        {"+NCHAN=32", PSR_EFORMAT, "NCHAN is 16., and it is 32"},
         {"+NCHAN=16", PSR_OK, ""},
-        {"+POL_TYPE='AABB'", PSR_EFORMAT, "POL_TYPE is 'AA+BB', and it is 'AABB'"},
-        {"+STT_IMJD=59001", PSR_EFORMAT, "STT_IMJD is 59000, and it is 59001"},
+        {"+NCHAN=1.6E1", PSR_OK, ""},
+        {"+POL_TYPE='AABB'", PSR_EFORMAT, "POL_TYPE is AA+BB, and it is AABB"},
+        {"+POL_TYPE='AA+BB'", PSR_OK, ""},
+        {"+STT_IMJD=59001", PSR_EFORMAT, "STT_IMJD is 59000., and it is 59001"},
         {"TTYPE3='DATA'", PSR_EFORMAT, "more than one column DATA"},
         {"TTYPE3='DAT_WTS'", PSR_EFORMAT, "more than one column DAT_WTS"},
         {"NSBLK=0", PSR_EFORMAT, "NSBLK = 0"},

@@ -190,7 +190,30 @@ psr_status psr_fits_count(const struct psr_fits *f, const char *key, int64_t min
     return PSR_OK;
 }
 
-/* The keyword of card i and its value, as it stands there.  False where it has none. */
+/* Takes quotes and the blanks before the second of them off a text. */
+static void strip_quotes(char *value)
+{
+    size_t n = strlen(value);
+    if (n < 2 || *value != '\'' || value[n - 1] != '\'')
+        return;
+    n--;
+    while (n > 1 && value[n - 1] == ' ')
+        n--;
+    memmove(value, value + 1, n - 1);
+    value[n - 1] = '\0';
+}
+
+/* 16. and 1.6E1 are 16. */
+static bool are_same(const char *a, const char *b)
+{
+    double x, y;
+    if (psr_parse_double("", a, -HUGE_VAL, HUGE_VAL, &x, NULL) == PSR_OK &&
+        psr_parse_double("", b, -HUGE_VAL, HUGE_VAL, &y, NULL) == PSR_OK)
+        return !(x < y) && !(x > y);
+    return strcmp(a, b) == 0;
+}
+
+/* The keyword of card i and its value.  False where it has none. */
 static bool read_card(const struct psr_fits *f, int i, char name[FLEN_KEYWORD],
                       char value[FLEN_VALUE])
 {
@@ -202,6 +225,7 @@ static bool read_card(const struct psr_fits *f, int i, char name[FLEN_KEYWORD],
     fits_get_keyname(card, name, &n, &status);
     fits_parse_value(card, value, comment, &status);
     fits_clear_errmark();
+    strip_quotes(value);
     return !status && *value;
 }
 
@@ -224,7 +248,7 @@ psr_status psr_fits_check_twice(const struct psr_fits *f, psr_err *err)
             k++;
         if (k == NUSED)
             continue;
-        if (*value[k] && strcmp(value[k], again) != 0)
+        if (*value[k] && !are_same(value[k], again))
             return psr_fail(err, PSR_EFORMAT, "%s: %s is %s, and it is %s", f->path, used[k],
                             value[k], again);
         strcpy(value[k], again);
