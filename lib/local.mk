@@ -110,8 +110,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/base/grow.c \
 	lib/base/grow.h \
 	lib/base/isa.h \
-	lib/base/line.c \
-	lib/base/line.h \
 	lib/base/memory.h \
 	lib/base/number.c \
 	lib/base/order.c \
@@ -129,6 +127,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/base/slurp.c \
 	lib/base/slurp.h \
 	lib/base/status.c \
+	lib/base/text_lines.c \
+	lib/base/text_lines.h \
 	lib/base/threads.h \
 	lib/base/units.h \
 	lib/base/utf8.c \

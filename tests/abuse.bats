@@ -119,7 +119,7 @@ overlaps() {
     # Whose name is it that follows -plan?
     overlaps in.fil ddplan -d 100 -plan in.fil
     ddplan -d 100 -plan p.plan >/dev/null
-    ddplan -d 200 -plan p.plan p.plan >/dev/null
+    overlaps p.plan ddplan -d 200 -plan p.plan p.plan
 }
 
 # on_small_disk SIZE COMMAND...: runs it in a folder of so many bytes, then lists what is there.

@@ -236,15 +236,16 @@ waits_for() {
     wait $first
     fakebin -q -seed 1 -tobs 16.384 -tsamp 512 -nchans 8 -period 0 -dat -o m
     accel="gpuaccel-pulscan -q -device cpu -zmax 4"
-    $accel -batch 2 -files - <pipe 3>&- &
+    # Of two that are searched at once the second is waited for.
+    cp m_DM0.00.dat w.dat
+    mkfifo w.inf
+    $accel -sigma 900 -batch 2 m_DM0.00.dat w.dat 3>&- &
     first=$!
-    exec 7>pipe
-    echo m_DM0.00.dat >&7
     waits_for 'm_DM0.00.lock'
     refused_meanwhile 'm_DM0.00.dat: m_DM0.00' $accel m_DM0.00.dat
     gpuaccel-pulscan -q -device cpu -zmax 8 m_DM0.00.dat
     $accel -csv m_DM0.00.dat >table
-    exec 7>&-
+    cat m_DM0.00.inf >w.inf
     wait $first
     [ -e m_DM0.00_ACCEL_4.txtcand ]
     leaves_no '*.lock'

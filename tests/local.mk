@@ -59,6 +59,7 @@ UNIT_TESTS = \
 	tests/t_order \
 	tests/t_outfile \
 	tests/t_output_group \
+	tests/t_overwrite_check \
 	tests/t_pipeline \
 	tests/t_pointing \
 	tests/t_psrfits \
@@ -84,6 +85,7 @@ UNIT_TESTS = \
 	tests/t_source_pipe \
 	tests/t_spectrum \
 	tests/t_subband \
+	tests/t_text_lines \
 	tests/t_unpack \
 	tests/t_zaplist
 
@@ -133,6 +135,7 @@ CLI_TESTS = \
 	tests/abuse.bats \
 	tests/aliases.bats \
 	tests/bary.bats \
+	tests/bounds.bats \
 	tests/chi2sig.bats \
 	tests/clean.bats \
 	tests/compat.bats \
@@ -145,6 +148,7 @@ CLI_TESTS = \
 	tests/killed.bats \
 	tests/library.bats \
 	tests/man.bats \
+	tests/overwrite.bats \
 	tests/plan.bats \
 	tests/plots.bats \
 	tests/resume.bats \

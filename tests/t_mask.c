@@ -269,13 +269,14 @@ static void test_files(void)
     char path[PATH_MAX];
     struct psr_mask mask;
     snprintf(path, sizeof path, "%s/tests/golden/mask/r_rfifind.mask", srcdir ? srcdir : ".");
-    ok(psr_mask_read(&mask, path, &err) == PSR_OK && mask.nchan == 32 && mask.nint == 7 &&
+    ok(psr_mask_read(&mask, path, 0, &err) == PSR_OK && mask.nchan == 32 && mask.nint == 7 &&
            mask.ptsperint == 4800 && mask.first[7] == 2 && mask.chan[0] == 13,
        "a mask that rfifind made");
     near(mask.dtint_s, 1.2288, 1e-12, "its interval");
     near((double)mask.padding[13], 106.88640, 1e-4, "its padding");
     psr_mask_clear(&mask);
-    ok(psr_mask_read(&mask, scratch("none.mask"), &err) == PSR_EIO && strstr(err.msg, "none.mask"),
+    ok(psr_mask_read(&mask, scratch("none.mask"), 0, &err) == PSR_EIO &&
+           strstr(err.msg, "none.mask"),
        "no mask: %s", err.msg);
     psr_mask_clear(&mask);
     struct mask_says says = {.nchan = 4, .nint = 1, .dtint_s = 1, .mjd = 1};
@@ -283,10 +284,25 @@ static void test_files(void)
     mask_file(&file, &says);
     FILE *f = fopen(scratch("lone.mask"), "wb");
     ok(f && fwrite(file.b, 1, file.n, f) == file.n && fclose(f) == 0, "a mask alone is written");
-    ok(psr_mask_read(&mask, scratch("lone.mask"), &err) == PSR_EIO && strstr(err.msg, "lone.stats"),
+    ok(psr_mask_read(&mask, scratch("lone.mask"), 0, &err) == PSR_EIO &&
+           strstr(err.msg, "lone.stats"),
        "no statistics: %s", err.msg);
     psr_mask_clear(&mask);
-    ok(psr_mask_read(&mask, scratch_dir, &err) == PSR_EIO, "a folder: %s", err.msg);
+    ok(psr_mask_read(&mask, scratch_dir, 0, &err) == PSR_EIO, "a folder: %s", err.msg);
+    psr_mask_clear(&mask);
+    ok(psr_mask_read(&mask, "/dev/zero", 0, &err) == PSR_EFORMAT, "%s", err.msg);
+    psr_mask_clear(&mask);
+    struct stat about;
+    ok(stat(path, &about) == 0 &&
+           psr_mask_read(&mask, path, 2 * about.st_size - 1, &err) == PSR_ENOMEM &&
+           strstr(err.msg, ".mask: reading it takes"),
+       "%s", err.msg);
+    psr_mask_clear(&mask);
+    ok(psr_mask_read(&mask, path, 2 * about.st_size, &err) == PSR_ENOMEM &&
+           strstr(err.msg, ".stats: reading it takes"),
+       "%s", err.msg);
+    psr_mask_clear(&mask);
+    ok(psr_mask_read(&mask, path, 2708, &err) == PSR_OK, "just enough memory");
     psr_mask_clear(&mask);
 }
 

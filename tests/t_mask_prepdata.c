@@ -52,7 +52,7 @@ static bool load(psr_err *err)
     char path[PATH_MAX];
     const char *dir = getenv("srcdir");
     snprintf(path, sizeof path, "%s/tests/golden/mask/r_rfifind.mask", dir ? dir : ".");
-    if (psr_mask_read(&mask, path, err) || !read_file("g8.fil", HEADER, x, sizeof x) ||
+    if (psr_mask_read(&mask, path, 0, err) || !read_file("g8.fil", HEADER, x, sizeof x) ||
         !read_file("rfi.diff.gz", DIFF_HEADER, more, sizeof more) ||
         !read_file("prepdata_mask.dat", 0, golden, sizeof golden))
         return false;

@@ -250,18 +250,24 @@ static void test_links(void)
     const char *link = scratch("link"), *target = scratch("sub/target");
     mkdir(scratch("sub"), 0777);
     scratch_write_text(target, "old");
-    ok(symlink("sub/target", link) == 0 && write_text(link, "new", &err) == PSR_OK &&
-           lstat(link, &st) == 0 && S_ISLNK(st.st_mode) && holds_text(target, "new"),
-       "a link is followed and stays");
+    ok(symlink("sub/target", link) == 0 && write_text(link, "new", &err) == PSR_EIO &&
+           strstr(err.msg, "link: is a link") && strstr(err.msg, "or name sub/target") &&
+           holds_text(target, "old") && lstat(link, &st) == 0 && S_ISLNK(st.st_mode),
+       "a link is refused: %s", err.msg);
     unlink(target);
-    ok(write_text(link, "again", &err) == PSR_OK && holds_text(target, "again"),
-       "also where its target is not there yet");
+    ok(write_text(link, "new", &err) == PSR_EIO && access(target, F_OK) != 0,
+       "also where what it leads to is not there");
     ok(symlink("/dev/null", scratch("null")) == 0 &&
            write_text(scratch("null"), "x", &err) == PSR_OK && access("/dev/null", W_OK) == 0,
        "a link to a device is written through");
     ok(symlink("loop", scratch("loop")) == 0 && write_text(scratch("loop"), "x", &err) == PSR_EIO &&
            strstr(err.msg, "loop"),
        "a circle of links is an error: %s", err.msg);
+    ok(symlink("sub", scratch("way")) == 0 &&
+           write_text(scratch("way/file"), "x", &err) == PSR_OK &&
+           holds_text(scratch("sub/file"), "x"),
+       "a folder may be a link");
+    ok(scratch_count("part") == 0 && scratch_count("link") == 1, "nothing else is made or lost");
     scratch_empty();
 }
 

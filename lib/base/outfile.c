@@ -20,7 +20,6 @@ enum {
     BUFFER_BYTES = 64 << 10,
     SUFFIX_CHARS = 6, /* 62^6 names: a clash is tried again */
     MAX_TRIES = 100,
-    MAX_LINKS = 40,
     NAME_BYTES = 255, /* where the file system does not say */
 };
 
@@ -28,7 +27,7 @@ static const char part[] = ".part";
 
 struct psr_outfile {
     char *name;   /* as the caller gave it, for messages */
-    char *target; /* the name to take: name, or what it links to; NULL where written in place */
+    char *target; /* the name to take; that of name */
     char *temp;   /* NULL where written in place, and once it has its name */
     bool special; /* written in place: there is nothing to rename or remove */
     int fd;       /* -1 while parked */
@@ -41,8 +40,6 @@ struct psr_outfile {
 
 static void free_file(psr_outfile *f)
 {
-    if (f->target != f->name)
-        free(f->target);
     free(f->name);
     free(f->temp);
     free(f->buffer);
@@ -160,24 +157,6 @@ static psr_status open_temp(psr_outfile *f, psr_err *err)
     return PSR_OK;
 }
 
-/* The name that link stands for; a relative one begins where the link lies.  malloc'd. */
-static char *read_link(const char *link)
-{
-    char to[PATH_MAX];
-    ssize_t n = readlink(link, to, sizeof to - 1);
-    if (n < 0)
-        return NULL;
-    to[n] = '\0';
-    const char *slash = to[0] == '/' ? NULL : strrchr(link, '/');
-    size_t folder = slash ? (size_t)(slash - link) + 1 : 0;
-    char *path = malloc(folder + (size_t)n + 1);
-    if (path) {
-        memcpy(path, link, folder);
-        strcpy(path + folder, to);
-    }
-    return path;
-}
-
 /* What stands for an open descriptor is written as it is, even where it is a regular file: renaming
  * would cut the link to whoever holds it open. */
 static bool is_descriptor(const char *path)
@@ -189,31 +168,21 @@ static bool is_descriptor(const char *path)
     return false;
 }
 
-/* Finds what is to be replaced.  A link stays a link: what it points to, there yet or not, is what
- * counts.
+/* Finds what is to be replaced.
  * Returned: *special, whether target is to be opened as it is; *exists, else, whether it is there
  */
 static psr_status find_target(psr_outfile *f, bool *special, bool *exists, psr_err *err)
 {
     struct stat st;
     f->target = f->name;
-    for (int i = 0;; i++) {
-        *special = is_descriptor(f->target);
-        *exists = !*special && lstat(f->target, &st) == 0;
-        if (!*exists || !S_ISLNK(st.st_mode))
-            break;
-        char *next = NULL;
-        if (i == MAX_LINKS)
-            errno = ELOOP;
-        else
-            next = read_link(f->target);
-        if (!next)
-            return fail_file(f, "follow the link", err);
-        if (f->target != f->name)
-            free(f->target);
-        f->target = next;
-    }
-    *special |= *exists && !S_ISREG(st.st_mode);
+    *special = is_descriptor(f->target);
+    *exists = false;
+    if (*special)
+        return PSR_OK;
+    *exists = stat(f->target, &st) == 0;
+    if (!*exists && errno == ELOOP)
+        return fail_file(f, "follow the link", err);
+    *special = *exists && !S_ISREG(st.st_mode);
     return PSR_OK;
 }
 
@@ -251,7 +220,7 @@ static size_t longest_name(const char *path, size_t folder)
     return most > 0 ? (size_t)most : NAME_BYTES;
 }
 
-psr_status psr_outfile_check_path(const char *path, psr_err *err)
+psr_status psr_outfile_check_length(const char *path, psr_err *err)
 {
     const size_t more = sizeof part - 1 + SUFFIX_CHARS, n = strlen(path);
     const char *slash = strrchr(path, '/');
@@ -270,11 +239,36 @@ psr_status psr_outfile_check_path(const char *path, psr_err *err)
                     SUFFIX_CHARS);
 }
 
+/* To follow it would replace what it leads to, past what the system has against links of others. */
+static psr_status check_link(const char *path, psr_err *err)
+{
+    char to[PATH_MAX];
+    struct stat st;
+    if (lstat(path, &st) != 0 || !S_ISLNK(st.st_mode))
+        return PSR_OK;
+    if (stat(path, &st) == 0 ? !S_ISREG(st.st_mode) : errno == ELOOP)
+        return PSR_OK; /* opening it will say what is wrong */
+    ssize_t n = readlink(path, to, sizeof to - 1);
+    to[n > 0 ? n : 0] = '\0';
+    return psr_fail(err, PSR_EIO,
+                    "%.200s: is a link, and what it leads to would be lost: remove it, or name "
+                    "%.200s",
+                    path, to);
+}
+
+psr_status psr_outfile_check_path(const char *path, psr_err *err)
+{
+    if (is_descriptor(path))
+        return PSR_OK;
+    psr_status st = psr_outfile_check_length(path, err);
+    return st ? st : check_link(path, err);
+}
+
 psr_status psr_outfile_create(psr_outfile **out, const char *path, psr_err *err)
 {
     bool to_stdout = !strcmp(path, "-");
     *out = NULL;
-    psr_status known = psr_outfile_check_path(path, err);
+    psr_status known = to_stdout ? PSR_OK : psr_outfile_check_path(path, err);
     if (known)
         return known;
     psr_outfile *f = calloc(1, sizeof *f);

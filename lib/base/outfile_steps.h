@@ -20,4 +20,8 @@ PSR_MUST_CHECK psr_status psr_outfile_remove_old(psr_outfile *f, psr_err *err);
 /* Renames. */
 PSR_MUST_CHECK psr_status psr_outfile_take_name(psr_outfile *f, psr_err *err);
 
+/* The part of psr_outfile_check_path that is about lengths: ROOT is the beginning of names, and may be
+ * that of a link. */
+PSR_MUST_CHECK psr_status psr_outfile_check_length(const char *path, psr_err *err);
+
 #endif

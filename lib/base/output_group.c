@@ -25,7 +25,7 @@ psr_status psr_output_group_create(psr_output_group **out, const struct psr_outp
 {
     *out = NULL;
     const bool files = psr_claim_is_of_files(desc->root);
-    psr_status known = files && *desc->root ? psr_outfile_check_path(desc->root, err) : PSR_OK;
+    psr_status known = files && *desc->root ? psr_outfile_check_length(desc->root, err) : PSR_OK;
     if (known)
         return known;
     psr_output_group *g = calloc(1, sizeof *g);

@@ -1,68 +1,216 @@
-/* Refuses outputs that are inputs. */
 #include <psrkit/overwrite_check.h>
 
 #include "grow.h"
+#include <psrkit/outfile.h>
 
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+/* Which file a name stands for. */
+struct identity {
+    uint64_t dev, ino; /* of the file; of its folder where it is not there yet */
+    const char *base;  /* its name in there, or "" */
+};
+
+struct psr_overwrite_file {
+    uint64_t dev, ino;
+    char *name;
+    const char *of;
+    uint32_t base; /* where in name the identity's begins, or its end */
+    bool input;
+};
+
+enum kind { UNKNOWN, SHARED, ONE_FILE };
+
+/* A terminal or /dev/null takes what several write, and gives what it is asked for. */
+static enum kind identify(const struct stat *st, struct identity *id)
+{
+    if (!S_ISREG(st->st_mode) && !S_ISFIFO(st->st_mode) && !S_ISBLK(st->st_mode))
+        return SHARED;
+    *id = (struct identity){st->st_dev, st->st_ino, ""};
+    return ONE_FILE;
+}
+
+/* The folder that path, whose base is given, lies in.  That of one name is mostly that of the next. */
+static psr_status find_folder(struct psr_overwrite_check *c, const char *path, const char *base,
+                              enum kind *kind, struct identity *id, psr_err *err)
+{
+    struct stat st;
+    const size_t n = (size_t)(base - path);
+    if (!c->folder || strlen(c->folder) != n || memcmp(c->folder, path, n) != 0) {
+        free(c->folder);
+        c->folder = strndup(path, n);
+        if (!c->folder)
+            return psr_fail_nomem(err, "a file name", (double)n);
+        c->folder_ino = 0;
+        if (stat(n ? c->folder : ".", &st) == 0)
+            c->folder_dev = st.st_dev, c->folder_ino = st.st_ino;
+    }
+    *id = (struct identity){c->folder_dev, c->folder_ino, base};
+    *kind = c->folder_ino ? ONE_FILE : UNKNOWN; /* without a folder there will be no file */
+    return PSR_OK;
+}
+
+static psr_status identify_path(struct psr_overwrite_check *c, const char *path, bool input,
+                                enum kind *kind, struct identity *id, psr_err *err)
+{
+    struct stat st;
+    const char *slash = strrchr(path, '/');
+    const bool standard = !strcmp(path, "-");
+    const int fd = input ? STDIN_FILENO : STDOUT_FILENO;
+    *kind = UNKNOWN;
+    if (standard ? fstat(fd, &st) == 0 : stat(path, &st) == 0)
+        *kind = identify(&st, id);
+    else if (!standard && !input)
+        return find_folder(c, path, slash ? slash + 1 : path, kind, id, err);
+    return PSR_OK;
+}
+
+/* --- the table -------------------------------------------------------------------------------- */
+
+static uint64_t mix(uint64_t hash, uint64_t x)
+{
+    hash = (hash ^ x) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ hash >> 29;
+}
+
+static size_t hash_of(const struct psr_overwrite_check *c, const struct identity *id)
+{
+    uint64_t hash = mix(mix(0, id->dev), id->ino);
+    for (const char *at = id->base; *at; at++)
+        hash = mix(hash, (unsigned char)*at);
+    return (size_t)hash & (c->nslot - 1);
+}
+
+static bool is_same(const struct psr_overwrite_file *f, const struct identity *id)
+{
+    return f->dev == id->dev && f->ino == id->ino && !strcmp(f->name + f->base, id->base);
+}
+
+/* Returned: where the file is, or where it would be. */
+static uint32_t *find_slot(const struct psr_overwrite_check *c, const struct identity *id)
+{
+    size_t at = hash_of(c, id);
+    while (c->slot[at] && !is_same(&c->file[c->slot[at] - 1], id))
+        at = (at + 1) & (c->nslot - 1);
+    return &c->slot[at];
+}
+
+/* At most half of the slots are taken. */
+static psr_status make_slots(struct psr_overwrite_check *c, psr_err *err)
+{
+    if (2 * (c->n + 1) <= c->nslot)
+        return PSR_OK;
+    const size_t n = c->nslot ? 2 * c->nslot : 64;
+    uint32_t *slot = calloc(n, sizeof *slot);
+    if (!slot || c->n >= UINT32_MAX / 4) {
+        free(slot);
+        return psr_fail_nomem(err, "the names of files", (double)n * sizeof *slot);
+    }
+    free(c->slot);
+    c->slot = slot;
+    c->nslot = n;
+    for (size_t k = 0; k < c->n; k++) {
+        const struct psr_overwrite_file *f = &c->file[k];
+        *find_slot(c, &(struct identity){f->dev, f->ino, f->name + f->base}) = (uint32_t)k + 1;
+    }
+    return PSR_OK;
+}
+
+static psr_status keep(struct psr_overwrite_check *c, const char *name, const char *of, bool input,
+                       const struct identity *id, psr_err *err)
+{
+    psr_status st = psr_grow(&c->file, &c->room, c->n, sizeof *c->file, "the names of files", err);
+    if (st)
+        return st;
+    char *copy = strdup(name);
+    if (!copy)
+        return psr_fail_nomem(err, "a file name", (double)strlen(name));
+    const size_t base = strlen(name) - strlen(id->base);
+    *find_slot(c, id) = (uint32_t)c->n + 1;
+    c->file[c->n++] =
+        (struct psr_overwrite_file){id->dev, id->ino, copy, of, (uint32_t)base, input};
+    return PSR_OK;
+}
+
+/* --- the rule --------------------------------------------------------------------------------- */
+
+static const char *called(const char *path, bool input)
+{
+    return strcmp(path, "-") ? path : input ? "standard input" : "standard output";
+}
 
 static psr_status refuse(const char *output, const char *input, psr_err *err)
 {
-    return psr_fail(err, PSR_EINVAL, "%.200s would be written over %.200s, which is read", output,
+    return psr_fail(err, PSR_EIO, "%.200s would be written over %.200s, which is read", output,
                     input);
+}
+
+static psr_status refuse_second(const struct psr_overwrite_file *first, const char *output,
+                                const char *of, psr_err *err)
+{
+    const char *name = called(first->name, false);
+    if (of && first->of && !strcmp(of, first->of))
+        return psr_fail(err, PSR_EIO, "%.300s: given twice", of);
+    if (of && first->of)
+        return psr_fail(err, PSR_EIO, "%.200s would be written of %.200s and of %.200s", output,
+                        first->of, of);
+    if (!strcmp(name, output))
+        return psr_fail(err, PSR_EIO, "%.300s would be written twice", output);
+    return psr_fail(err, PSR_EIO, "%.200s and %.200s are one file, and would both be written", name,
+                    output);
+}
+
+static psr_status check(struct psr_overwrite_check *c, const char *path, const char *of, bool input,
+                        psr_err *err)
+{
+    struct identity id = {0};
+    enum kind kind;
+    psr_status st = identify_path(c, path, input, &kind, &id, err);
+    if (!st && kind == ONE_FILE)
+        st = make_slots(c, err);
+    if (st || kind != ONE_FILE)
+        return st;
+    const uint32_t found = *find_slot(c, &id);
+    const struct psr_overwrite_file *f = found ? &c->file[found - 1] : NULL;
+    const char *name = called(path, input);
+    if (!f)
+        return keep(c, path, of, input, &id, err);
+    if (input)
+        return f->input ? PSR_OK : refuse(called(f->name, false), name, err);
+    return f->input ? refuse(name, called(f->name, true), err) : refuse_second(f, name, of, err);
+}
+
+psr_status psr_overwrite_check_input(struct psr_overwrite_check *c, const char *path, psr_err *err)
+{
+    return path ? check(c, path, NULL, true, err) : PSR_OK;
+}
+
+psr_status psr_overwrite_check_output(struct psr_overwrite_check *c, const char *path,
+                                      const char *of, psr_err *err)
+{
+    if (!path)
+        return PSR_OK;
+    psr_status st = check(c, path, of, false, err);
+    return st || !strcmp(path, "-") ? st : psr_outfile_check_path(path, err);
+}
+
+void psr_overwrite_check_clear(struct psr_overwrite_check *c)
+{
+    for (size_t k = 0; k < c->n; k++)
+        free(c->file[k].name);
+    free(c->file);
+    free(c->slot);
+    free(c->folder);
+    *c = (struct psr_overwrite_check){0};
 }
 
 bool psr_same_file(const char *a, const char *b)
 {
     struct stat of_a, of_b;
-    return a && b && stat(a, &of_a) == 0 && S_ISREG(of_a.st_mode) && stat(b, &of_b) == 0 &&
-           of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
-}
-
-psr_status psr_overwrite_check_one(const char *output, const char *input, psr_err *err)
-{
-    return psr_same_file(output, input) ? refuse(output, input, err) : PSR_OK;
-}
-
-psr_status psr_overwrite_add(struct psr_overwrite *g, const char *input, psr_err *err)
-{
-    struct stat st;
-    if (!input || stat(input, &st) != 0 || !S_ISREG(st.st_mode))
-        return PSR_OK;
-    psr_status grown =
-        psr_grow(&g->file, &g->room, g->n, sizeof *g->file, "the list of input files", err);
-    if (!grown)
-        g->file[g->n++] = (struct psr_overwrite_file){st.st_dev, st.st_ino, input};
-    return grown;
-}
-
-static int compare_files(const void *a, const void *b)
-{
-    const struct psr_overwrite_file *x = a, *y = b;
-    if (x->dev != y->dev)
-        return x->dev < y->dev ? -1 : 1;
-    return (x->ino > y->ino) - (x->ino < y->ino);
-}
-
-void psr_overwrite_sort(struct psr_overwrite *g)
-{
-    if (g->n)
-        qsort(g->file, g->n, sizeof *g->file, compare_files);
-}
-
-psr_status psr_overwrite_check(const struct psr_overwrite *g, const char *output, psr_err *err)
-{
-    struct stat st;
-    if (!g->n || stat(output, &st) != 0)
-        return PSR_OK;
-    struct psr_overwrite_file wanted = {st.st_dev, st.st_ino, output};
-    const struct psr_overwrite_file *f =
-        bsearch(&wanted, g->file, g->n, sizeof *g->file, compare_files);
-    return f ? refuse(output, f->name, err) : PSR_OK;
-}
-
-void psr_overwrite_clear(struct psr_overwrite *g)
-{
-    free(g->file);
-    *g = (struct psr_overwrite){0};
+    return stat(a, &of_a) == 0 && stat(b, &of_b) == 0 && of_a.st_dev == of_b.st_dev &&
+           of_a.st_ino == of_b.st_ino;
 }

@@ -168,17 +168,24 @@ static psr_status check_range(const struct gains *g, psr_err *err)
     return PSR_OK;
 }
 
+/* A row of text for each gain, however it is laid out, takes less than this. */
+static int64_t most_bytes(const struct gains *g)
+{
+    const int64_t rows = 128 * (int64_t)count(g);
+    return rows > PSR_TABLE_MAX_BYTES ? rows : PSR_TABLE_MAX_BYTES;
+}
+
 static psr_status read_file(struct gains *g, const char *path, psr_err *err)
 {
-    FILE *in = strcmp(path, "-") ? fopen(path, "rb") : stdin;
-    if (!in)
-        return psr_fail_errno(err, "%s", path);
-    int first = getc(in);
-    ungetc(first, in);
+    struct psr_text_lines in;
+    psr_status st = psr_text_lines_open(&in, path, most_bytes(g), err);
+    if (st)
+        return st;
+    int first = getc(in.file);
+    ungetc(first, in.file);
     bool npy = first == (unsigned char)npy_magic[0];
-    psr_status st = npy ? read_npy(in, g, err) : psr_rows_take(in, g->name, take_row, g, err);
-    if (in != stdin)
-        fclose(in);
+    st = npy ? read_npy(in.file, g, err) : psr_rows_take(&in, take_row, g, err);
+    psr_text_lines_close(&in);
     return st ? st : check_range(g, err);
 }
 

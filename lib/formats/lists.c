@@ -1,7 +1,7 @@
 #include <psrkit/lists.h>
 
 #include "base/grow.h"
-#include "base/line.h"
+#include "base/text_lines.h"
 
 #include <psrkit/number.h>
 
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINE_MAX_BYTES = 4096 };
+enum { LINE_MAX_BYTES = 4096, LIST_MAX_BYTES = 1 << 24 };
 static const double DM_MAX = 1e6; /* pc cm^-3; nothing in the sky comes near */
 
 struct channel_range {
@@ -71,34 +71,21 @@ static psr_status ignore_list(char *list, size_t nchan, int ascending, unsigned 
 
 /* Takes a line without its comment.
  * Returned: false at the end of the file and after an error, which *st tells */
-static bool next_line(FILE *f, const char *path, char line[LINE_MAX_BYTES], psr_status *st,
+static bool next_line(struct psr_text_lines *in, char line[LINE_MAX_BYTES], psr_status *st,
                       psr_err *err)
 {
-    ssize_t length = psr_line_read(f, line, LINE_MAX_BYTES);
-    if (length < 0) {
-        if (ferror(f))
-            *st = psr_fail_errno(err, "%s", path);
-        return false;
-    }
-    if (length == LINE_MAX_BYTES) {
-        *st = psr_fail(err, PSR_EFORMAT, "%s: a line is longer than %d bytes", path,
-                       LINE_MAX_BYTES - 2);
-        return false;
-    }
-    if (strlen(line) != (size_t)length) {
-        *st = psr_fail(err, PSR_EFORMAT, "%s: a byte 0: this is no text", path);
-        return false;
-    }
+    bool there;
+    *st = psr_text_lines_next(in, line, LINE_MAX_BYTES, &there, err);
     line[strcspn(line, "#")] = '\0';
-    return true;
+    return *st == PSR_OK && there;
 }
 
-static psr_status ignore_file(FILE *f, const char *path, size_t nchan, int ascending,
+static psr_status ignore_file(struct psr_text_lines *in, size_t nchan, int ascending,
                               unsigned char *keep, psr_err *err)
 {
     char line[LINE_MAX_BYTES];
     psr_status st = PSR_OK;
-    while (st == PSR_OK && next_line(f, path, line, &st, err))
+    while (st == PSR_OK && next_line(in, line, &st, err))
         st = ignore_list(line, nchan, ascending, keep, err);
     return st;
 }
@@ -107,11 +94,11 @@ psr_status psr_ignore_channels(const char *text, size_t nchan, int ascending, un
                                psr_err *err)
 {
     if (strspn(text, "0123456789:, ") != strlen(text)) {
-        FILE *f = fopen(text, "r");
-        if (!f)
+        struct psr_text_lines in;
+        if (psr_text_lines_open(&in, text, LIST_MAX_BYTES, NULL))
             return psr_fail_errno(err, "%s (neither a list of channels nor a file of them)", text);
-        psr_status st = ignore_file(f, text, nchan, ascending, keep, err);
-        fclose(f);
+        psr_status st = ignore_file(&in, nchan, ascending, keep, err);
+        psr_text_lines_close(&in);
         return st;
     }
     char *list = strdup(text);
@@ -153,20 +140,20 @@ psr_status psr_dms_read(const char *path, double **dm, size_t *ndm, psr_err *err
 {
     char line[LINE_MAX_BYTES];
     size_t room = 0;
-    psr_status st = PSR_OK;
+    struct psr_text_lines in;
     *dm = NULL;
     *ndm = 0;
-    FILE *f = fopen(path, "r");
-    if (!f)
-        return psr_fail_errno(err, "%s", path);
-    for (long number = 1; st == PSR_OK && next_line(f, path, line, &st, err); number++) {
+    psr_status st = psr_text_lines_open(&in, path, LIST_MAX_BYTES, err);
+    if (st)
+        return st;
+    while (st == PSR_OK && next_line(&in, line, &st, err)) {
         char what[256];
-        snprintf(what, sizeof what, "%.200s: line %ld: DM", path, number);
+        snprintf(what, sizeof what, "%.200s: line %ld: DM", in.name, in.number);
         st = take_dm_line(line, what, dm, ndm, &room, err);
     }
     if (st == PSR_OK && *ndm == 0)
-        st = psr_fail(err, PSR_EFORMAT, "%s: no DMs in it", path);
-    fclose(f);
+        st = psr_fail(err, PSR_EFORMAT, "%s: no DMs in it", in.name);
+    psr_text_lines_close(&in);
     if (st != PSR_OK) {
         free(*dm);
         *dm = NULL;

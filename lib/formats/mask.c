@@ -1,13 +1,18 @@
+#include "base/memory.h"
 #include "base/path.h"
 #include "base/slurp.h"
 #include <psrkit/mask.h>
+#include <psrkit/number.h>
 
+#include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const int64_t max_channels = 1 << 20, max_intervals = 1 << 24;
-static const size_t max_bytes = (size_t)1 << 32;
+enum { HEADER_BYTES = 60, STATS_HEADER_BYTES = 20 };
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "numbers are taken as they lie in the file, which is little-endian");
@@ -191,6 +196,19 @@ static psr_status set_padding(struct psr_mask *m, const unsigned char *means, st
     return st;
 }
 
+/* Greatest powers, means, scatters: [interval][channel] each.
+ * Given: bytes   behind the header */
+static psr_status check_tables(const struct psr_mask *mask, size_t bytes, const char *name,
+                               psr_err *err)
+{
+    size_t want = 3 * mask->nint * mask->nchan * sizeof(float);
+    if (bytes == want)
+        return PSR_OK;
+    return psr_fail(err, PSR_EFORMAT,
+                    "%s: %zu intervals of %zu channels take %zu bytes, and %zu are there", name,
+                    mask->nint, mask->nchan, want, bytes);
+}
+
 psr_status psr_mask_parse_stats(struct psr_mask *mask, const void *bytes, size_t n,
                                 const char *name, psr_err *err)
 {
@@ -202,28 +220,81 @@ psr_status psr_mask_parse_stats(struct psr_mask *mask, const void *bytes, size_t
         st = take_count(&r, &nint, "number of intervals", (int64_t)mask->nint, (int64_t)mask->nint);
     for (int k = 0; k < 3 && !st; k++)
         st = take_count(&r, &unused, "its header", INT32_MIN, INT32_MAX);
+    if (!st)
+        st = check_tables(mask, r.n, name, err);
     if (st)
         return st;
-    /* Greatest powers, means, scatters: [interval][channel] each. */
-    size_t table = mask->nint * mask->nchan * sizeof(float);
-    if (r.n / 3 != table || r.n % 3)
-        return psr_fail(err, PSR_EFORMAT,
-                        "%s: %zu intervals of %zu channels take %zu bytes, and %zu are there", name,
-                        mask->nint, mask->nchan, 3 * table, r.n);
     free(mask->padding);
-    return set_padding(mask, r.at + table, &r);
+    return set_padding(mask, r.at + r.n / 3, &r);
 }
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-static psr_status read_stats(struct psr_mask *mask, const char *path, psr_err *err)
+static psr_status check_memory(const char *path, double bytes, int64_t mem_bytes, psr_err *err)
+{
+    char need[PSR_SIZE_TEXT], have[PSR_SIZE_TEXT];
+    const int64_t most = psr_count_memory(mem_bytes);
+    if (bytes <= (double)most)
+        return PSR_OK;
+    return psr_fail(err, PSR_ENOMEM, "%s: reading it takes %s, the limit is %s", path,
+                    psr_size_text(need, bytes), psr_size_text(have, (double)most));
+}
+
+/* Files only: a mask has another one beside it, and is as long as its header says. */
+static psr_status find_size(const char *path, int64_t *size, psr_err *err)
+{
+    struct stat st;
+    if (stat(path, &st) != 0)
+        return psr_fail_errno(err, "%s", path);
+    errno = EISDIR;
+    if (S_ISDIR(st.st_mode))
+        return psr_fail_errno(err, "%s", path);
+    if (!S_ISREG(st.st_mode))
+        return psr_fail(err, PSR_EFORMAT, "%s: not a regular file", path);
+    *size = st.st_size;
+    return PSR_OK;
+}
+
+/* Before the rest of what may be any file is read. */
+static psr_status check_header(const char *path, int64_t size, psr_err *err)
+{
+    unsigned char head[HEADER_BYTES];
+    struct psr_mask m = {0};
+    FILE *f = fopen(path, "re");
+    if (!f)
+        return psr_fail_errno(err, "%s", path);
+    size_t n = fread(head, 1, sizeof head, f);
+    fclose(f);
+    psr_status st =
+        take_header(&m, &(struct rest){head, n < sizeof head ? n : (size_t)size, path, err});
+    if (st)
+        return st;
+    const double nint = (double)m.nint, nchan = (double)m.nchan;
+    const double most = HEADER_BYTES + 4 * (2 + nchan + 2 * nint + nint * nchan);
+    if ((double)size > most)
+        return psr_fail(err, PSR_EFORMAT,
+                        "%s: %lld bytes, and its %zu intervals of %zu channels "
+                        "make %.0f at most",
+                        path, (long long)size, m.nint, m.nchan, most);
+    return PSR_OK;
+}
+
+static psr_status read_stats(struct psr_mask *mask, const char *path, int64_t mem_bytes,
+                             psr_err *err)
 {
     char *bytes = NULL;
     size_t n;
+    int64_t size;
     char *stats = psr_path_beside(path, ".stats");
     if (!stats)
         return psr_fail_nomem(err, path, (double)strlen(path));
-    psr_status st = psr_slurp(stats, max_bytes, &bytes, &n, err);
+    psr_status st = find_size(stats, &size, err);
+    if (!st && size > STATS_HEADER_BYTES)
+        st = check_tables(mask, (size_t)size - STATS_HEADER_BYTES, stats, err);
+    if (!st)
+        st = check_memory(stats, (double)size, mem_bytes, err);
+    if (!st)
+        st = psr_slurp(stats, (size_t)size, &bytes, &n, err);
     if (!st)
         st = psr_mask_parse_stats(mask, bytes, n, stats, err);
     free(bytes);
@@ -231,16 +302,23 @@ static psr_status read_stats(struct psr_mask *mask, const char *path, psr_err *e
     return st;
 }
 
-psr_status psr_mask_read(struct psr_mask *mask, const char *path, psr_err *err)
+psr_status psr_mask_read(struct psr_mask *mask, const char *path, int64_t mem_bytes, psr_err *err)
 {
-    char *bytes;
+    char *bytes = NULL;
     size_t n;
+    int64_t size;
     memset(mask, 0, sizeof *mask);
-    psr_status st = psr_slurp(path, max_bytes, &bytes, &n, err);
+    psr_status st = find_size(path, &size, err);
+    if (!st)
+        st = check_header(path, size, err);
+    if (!st) /* the file's bytes, and what is made of them */
+        st = check_memory(path, 2 * (double)size, mem_bytes, err);
+    if (!st)
+        st = psr_slurp(path, (size_t)size, &bytes, &n, err);
     if (!st)
         st = psr_mask_parse(mask, bytes, n, path, err);
     free(bytes);
-    return st ? st : read_stats(mask, path, err);
+    return st ? st : read_stats(mask, path, mem_bytes, err);
 }
 
 /* --- use -------------------------------------------------------------------------------------- */

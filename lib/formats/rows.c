@@ -1,6 +1,4 @@
 #include "rows.h"
-#include "base/line.h"
-#include "base/path.h"
 
 #include <psrkit/number.h>
 
@@ -72,36 +70,31 @@ static psr_status split_line(struct psr_row *row, char *line, psr_err *err)
     return PSR_OK;
 }
 
-psr_status psr_rows_take(FILE *f, const char *name, psr_row_function *take, void *ctx, psr_err *err)
+psr_status psr_rows_take(struct psr_text_lines *lines, psr_row_function *take, void *ctx,
+                         psr_err *err)
 {
-    struct psr_row row = {.path = name};
+    struct psr_row row = {.path = lines->name};
     char line[PSR_ROW_BYTES + 2];
-    ssize_t length;
-    psr_status st = PSR_OK;
-    while (!st && (length = psr_line_read(f, line, sizeof line)) >= 0) {
-        row.number++;
-        if (length > PSR_ROW_BYTES)
-            st = psr_row_fail(&row, err, "longer than %d bytes", PSR_ROW_BYTES);
-        else if (strlen(line) != (size_t)length)
-            st = psr_row_fail(&row, err, "a byte 0: this is no text");
-        else
-            st = split_line(&row, line, err);
+    bool there;
+    psr_status st;
+    while (!(st = psr_text_lines_next(lines, line, sizeof line, &there, err)) && there) {
+        row.number = lines->number;
+        st = split_line(&row, line, err);
         if (!st && row.n > 0)
             st = take(ctx, &row, err);
+        if (st)
+            break;
     }
-    if (!st && ferror(f))
-        st = psr_fail_errno(err, "%s", name);
     return st;
 }
 
 psr_status psr_rows_read(const char *path, psr_row_function *take, void *ctx, psr_err *err)
 {
-    bool is_stdin = !strcmp(path, "-");
-    FILE *f = is_stdin ? stdin : fopen(path, "r");
-    if (!f)
-        return psr_fail_errno(err, "%s", path);
-    psr_status st = psr_rows_take(f, psr_path_called(path), take, ctx, err);
-    if (!is_stdin)
-        fclose(f);
+    struct psr_text_lines lines;
+    psr_status st = psr_text_lines_open(&lines, path, PSR_TABLE_MAX_BYTES, err);
+    if (st)
+        return st;
+    st = psr_rows_take(&lines, take, ctx, err);
+    psr_text_lines_close(&lines);
     return st;
 }

@@ -2,10 +2,10 @@
 #ifndef PSR_FORMATS_ROWS_H
 #define PSR_FORMATS_ROWS_H
 
+#include "base/text_lines.h"
 #include <psrkit/status.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 enum { PSR_ROW_WORDS = 16, PSR_ROW_BYTES = 4096 };
 
@@ -20,12 +20,13 @@ typedef psr_status psr_row_function(void *ctx, const struct psr_row *row, psr_er
 
 /* Calls take for each line that holds a word, until the file ends or take fails.
  * Given:  path   "-" is standard input
- * Status: PSR_EIO; PSR_EFORMAT (a line too long, too many words, a byte 0); what take returned. */
+ * Status: PSR_EIO; PSR_EFORMAT (a line too long, too many words, a byte 0, a file
+ *         beyond PSR_TABLE_MAX_BYTES); what take returned. */
 PSR_MUST_CHECK psr_status psr_rows_read(const char *path, psr_row_function *take, void *ctx,
                                         psr_err *err);
 
-/* The same for a file that is open, and called name in messages. */
-PSR_MUST_CHECK psr_status psr_rows_take(FILE *f, const char *name, psr_row_function *take,
+/* The same for a file that is open, and has a bound of its own. */
+PSR_MUST_CHECK psr_status psr_rows_take(struct psr_text_lines *lines, psr_row_function *take,
                                         void *ctx, psr_err *err);
 
 /* A row that its first word tells how to take. */

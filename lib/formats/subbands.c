@@ -45,6 +45,15 @@ bool psr_subbands_named(const char *path)
     return find_number(path) != NULL;
 }
 
+char *psr_subbands_inf(const char *path)
+{
+    const char *number = find_number(path);
+    char *name = number ? malloc(strlen(path) + sizeof ".inf") : NULL;
+    if (name)
+        strcpy(stpncpy(name, path, (size_t)(number - path)), ".inf");
+    return name;
+}
+
 static bool is_inf(const char *path)
 {
     static const char ending[] = ".sub.inf";
@@ -132,13 +141,9 @@ static void cut_notes(char *notes)
 static psr_status read_description(struct subbands_reader *r, struct psr_inf *inf,
                                    const struct psr_notes *notes, psr_err *err)
 {
-    const char *first = r->file[0].path;
-    size_t stem = (size_t)(find_number(first) - first);
-    char *name = malloc(stem + sizeof ".inf");
+    char *name = psr_subbands_inf(r->file[0].path);
     if (!name)
-        return psr_fail_nomem(err, "a file name", (double)stem);
-    memcpy(name, first, stem);
-    strcpy(name + stem, ".inf");
+        return psr_fail_nomem(err, "a file name", (double)strlen(r->file[0].path));
     psr_status st = psr_inf_read(inf, name, err);
     cut_notes(inf->notes);
     if (!st && !inf->has_epoch)

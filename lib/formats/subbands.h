@@ -15,6 +15,9 @@ enum { PSR_SUBBANDS_BLOCK = 1024 }; /* samples that PRESTO reads of a file at a 
 /* Whether path is named as one of a set: *.sub and digits. */
 bool psr_subbands_named(const char *path);
 
+/* The .sub.inf beside one of a set: malloc'd; NULL for want of memory, and for no such name. */
+char *psr_subbands_inf(const char *path);
+
 /* Given:    path [npath]   all of a set, in any order; its .sub.inf among them is passed over
  * Returned: inf   of the set; its caller's
  * Notes:    with desc->runavg the mean of each sub-band over each block, counted from the first

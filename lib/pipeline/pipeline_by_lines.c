@@ -3,7 +3,6 @@
 #include "pipeline_by_lines.h"
 
 #include "base/path.h"
-#include <psrkit/series.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -21,6 +20,22 @@ static psr_status check_again(const struct psr_pipeline_desc *d, psr_err *err)
     return PSR_OK;
 }
 
+/* Of all lines, before the first is begun. */
+static psr_status check_names(struct psr_pipeline *p, psr_err *err)
+{
+    const struct psr_pipeline_desc *d = &p->d;
+    psr_status st = psr_sinks_create(&p->sinks, d, err);
+    p->stream = (struct psr_sink_stream){.root = d->root,
+                                         .dm = p->trials.dm,
+                                         .ndm = p->trials.ndm,
+                                         .dm_decimals = (int)d->dm_decimals};
+    if (!st)
+        st = psr_pipeline_check_names(p, err);
+    psr_sinks_abort(p->sinks);
+    p->sinks = NULL;
+    return st;
+}
+
 psr_status psr_pipeline_prepare_by_lines(struct psr_pipeline *p, psr_err *err)
 {
     const struct psr_pipeline_desc *d = &p->d;
@@ -28,13 +43,7 @@ psr_status psr_pipeline_prepare_by_lines(struct psr_pipeline *p, psr_err *err)
     if (!st)
         st = check_again(d, err);
     if (!st)
-        st = psr_series_check(&(struct psr_series_desc){.root = d->root,
-                                                        .format = PSR_SERIES_DAT,
-                                                        .dm_decimals = (int)d->dm_decimals,
-                                                        .ndm = p->trials.ndm,
-                                                        .dm = p->trials.dm,
-                                                        .tsamp_s = 1},
-                              err);
+        st = check_names(p, err);
     return st ? st : psr_pipeline_claim_outputs(p, err);
 }
 

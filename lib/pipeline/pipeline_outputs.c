@@ -2,6 +2,7 @@
 #include "pipeline_state.h"
 
 #include "base/path.h"
+#include "formats/subbands.h"
 #include <psrkit/overwrite_check.h>
 #include <psrkit/series.h>
 #include <stdlib.h>
@@ -14,38 +15,52 @@ static bool has_files(const struct psr_pipeline *p)
 
 static psr_status check_name(void *ctx, const char *name, psr_err *err)
 {
-    psr_status st = psr_outfile_check_path(name, err);
-    return st ? st : psr_overwrite_check(ctx, name, err);
+    return psr_overwrite_check_output(ctx, name, NULL, err);
 }
 
-static psr_status add_inputs(const struct psr_pipeline_desc *d, struct psr_overwrite *o,
-                             const char *stats, psr_err *err)
+static psr_status add_inputs(const struct psr_pipeline_desc *d, struct psr_overwrite_check *c,
+                             psr_err *err)
 {
-    const char *const beside[] = {d->mask, stats, d->dms, d->plan, d->ignorechan};
+    char *stats = d->mask ? psr_path_beside(d->mask, ".stats") : NULL;
+    char *inf = d->npath ? psr_subbands_inf(d->path[0]) : NULL;
+    const char *const beside[] = {d->mask, stats, d->dms, d->plan, d->ignorechan, inf};
     psr_status st = PSR_OK;
     for (size_t k = 0; k < d->npath && !st; k++)
-        st = psr_overwrite_add(o, d->path[k], err);
+        st = psr_overwrite_check_input(c, d->path[k], err);
     for (size_t k = 0; k < sizeof beside / sizeof *beside && !st; k++)
-        st = psr_overwrite_add(o, beside[k], err);
-    psr_overwrite_sort(o);
+        st = psr_overwrite_check_input(c, beside[k], err);
+    free(stats);
+    free(inf);
     return st;
 }
 
-/* No output may be a file that is read. */
+/* Of two trials of one name this says more than that it is taken. */
+static psr_status check_trials(const struct psr_pipeline *p, psr_err *err)
+{
+    return psr_series_check(&(struct psr_series_desc){.root = p->d.root,
+                                                      .format = PSR_SERIES_DAT,
+                                                      .dm_decimals = (int)p->d.dm_decimals,
+                                                      .ndm = p->trials.ndm,
+                                                      .dm = p->trials.dm,
+                                                      .tsamp_s = 1},
+                            err);
+}
+
 psr_status psr_pipeline_check_names(struct psr_pipeline *p, psr_err *err)
 {
     const struct psr_pipeline_desc *d = &p->d;
-    struct psr_overwrite inputs = {0};
-    if (!d->root || !strcmp(d->root, "-"))
-        return PSR_OK;
-    char *stats = d->mask ? psr_path_beside(d->mask, ".stats") : NULL;
-    psr_status st = add_inputs(d, &inputs, stats, err);
+    const bool files = has_files(p), piped = files && !strcmp(d->root, "-");
+    struct psr_overwrite_check c = {0};
+    psr_status st = add_inputs(d, &c, err);
+    if (!st && files && !piped)
+        st = check_trials(p, err);
+    if (!st && files && !piped)
+        st = psr_sinks_names(p->sinks, &p->stream, check_name, &c, err);
+    if (!st && piped)
+        st = psr_overwrite_check_output(&c, d->root, NULL, err);
     if (!st)
-        st = psr_sinks_names(p->sinks, &p->stream, check_name, &inputs, err);
-    if (!st && d->also)
-        st = psr_overwrite_check(&inputs, d->also, err);
-    psr_overwrite_clear(&inputs);
-    free(stats);
+        st = psr_overwrite_check_output(&c, d->also, NULL, err);
+    psr_overwrite_check_clear(&c);
     return st;
 }
 

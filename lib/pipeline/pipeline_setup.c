@@ -7,7 +7,6 @@
 #include "presto_view.h"
 #include "resume.h"
 #include <psrkit/delays.h>
-#include <psrkit/overwrite_check.h>
 #include <psrkit/series.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,6 +94,7 @@ static psr_status create_clean(struct psr_pipeline *p, psr_err *err)
                                       .floats = d->subbands.on,
                                       .presto = d->presto,
                                       .nthread = (int)d->ncpus,
+                                      .mem_bytes = d->mem_bytes,
                                   },
                                   err);
 }
@@ -228,12 +228,12 @@ psr_status psr_pipeline_prepare(struct psr_pipeline *p, psr_err *err)
         psr_pipeline_make_trials,
         open_input,
         psr_pipeline_describe_stream,
-        psr_pipeline_check_names,
         psr_pipeline_claim_outputs,
         check_band,
         create_clean,
         create_barycentre,
         mark_and_drop,
+        psr_pipeline_check_names,
         create_lines,
         create_buffers,
         begin_sinks,

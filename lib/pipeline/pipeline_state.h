@@ -47,8 +47,8 @@ void psr_pipeline_release(struct psr_pipeline *p);
 /* The DMs that the description asks for. */
 PSR_MUST_CHECK psr_status psr_pipeline_make_trials(struct psr_pipeline *p, psr_err *err);
 
-/* Refuses outputs that would be written over a file that is read; and keeps other runs from making
- * the same files. */
+/* Refuses outputs that would be written over a file that is read, over each other or through a link;
+ * and keeps other runs from making the same files. */
 PSR_MUST_CHECK psr_status psr_pipeline_check_names(struct psr_pipeline *p, psr_err *err);
 PSR_MUST_CHECK psr_status psr_pipeline_claim_outputs(struct psr_pipeline *p, psr_err *err);
 

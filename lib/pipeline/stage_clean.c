@@ -43,9 +43,11 @@ static psr_status read_mask(psr_stage_clean *c, psr_err *err)
         return psr_fail(err, PSR_EINVAL,
                         "%s: a mask is of channels, and %s holds sub-bands of them", name,
                         c->d.input);
-    psr_status st = psr_mask_read(&c->mask, name, err);
-    if (!st)
-        st = psr_mask_check(&c->mask, c->d.obs, name, err);
+    psr_err why;
+    psr_status st = psr_mask_read(&c->mask, name, c->d.mem_bytes, &why);
+    if (st)
+        return psr_fail(err, st, "%s%.500s", st == PSR_ENOMEM ? "-mem: " : "", why.msg);
+    st = psr_mask_check(&c->mask, c->d.obs, name, err);
     if (!st && !c->d.presto)
         st = psr_mask_check_extent(&c->mask, c->d.obs, name, err);
     return st;

@@ -16,8 +16,9 @@ struct psr_stage_clean_desc {
     double clip_sigma;         /* 0: no clipping */
     bool zerodm;               /* and then there is no clipping */
     bool floats;               /* give floats, with the values of replaced samples in place */
-    bool presto; /* only say which channels are kept and masked, as far as prepsubband asks */
-    int nthread; /* 0: all cores */
+    bool presto;       /* only say which channels are kept and masked, as far as prepsubband asks */
+    int nthread;       /* 0: all cores */
+    int64_t mem_bytes; /* for reading the mask, as psr_mask_read takes it */
 };
 
 /* Reads the lists and plans the cleaning.

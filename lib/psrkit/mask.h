@@ -27,8 +27,11 @@ struct psr_mask {
 };
 
 /* Reads path and the .stats file beside it.  The caller clears *mask, also after an error.
- * Status: PSR_EIO; PSR_EFORMAT naming file, field, value and limit; PSR_ENOMEM. */
-PSR_MUST_CHECK psr_status psr_mask_read(struct psr_mask *mask, const char *path, psr_err *err);
+ * Given:  mem_bytes   that this may take; 0: a quarter of the machine's
+ * Status: PSR_EIO; PSR_EFORMAT naming file, field, value and limit, also for what is no regular file
+ *         and for one that is longer than its header allows; PSR_ENOMEM, beyond mem_bytes too. */
+PSR_MUST_CHECK psr_status psr_mask_read(struct psr_mask *mask, const char *path, int64_t mem_bytes,
+                                        psr_err *err);
 
 /* The .mask file alone, from n bytes; name is for messages.  Status: PSR_EFORMAT, PSR_ENOMEM. */
 PSR_MUST_CHECK psr_status psr_mask_parse(struct psr_mask *mask, const void *bytes, size_t n,

@@ -16,16 +16,19 @@ typedef struct psr_outfile psr_outfile;
 
 /* Creates the temporary file.  A path that exists and is no regular file (a terminal, /dev/full, a
  * pipe), or stands for a descriptor (/dev/fd/3, /dev/stdout), is opened as it is and nothing is
- * renamed.  A link is followed, and stays.  "-" is standard output.
- * Status: PSR_EIO naming the path, also for a file that is write-protected; PSR_ENOMEM.
+ * renamed.  "-" is standard output.
+ * Status: PSR_EIO naming the path, also for a file that is write-protected, and as
+ *         psr_outfile_check_path; PSR_ENOMEM.
  * Notes:  a file made when three quarters of the descriptors the process may have, or all but 32,
  *         are in use is parked from the start.  One file, one thread at a time; different files are
  *         independent. */
 PSR_MUST_CHECK psr_status psr_outfile_create(psr_outfile **out, const char *path, psr_err *err);
 
-/* Whether a name, and the longer one that the file has meanwhile, is short enough: for files that are
- * created late in a run.
- * Status: PSR_EIO with the lengths; psr_outfile_create says the same */
+/* Whether a file of that name can be made, for files that are created late in a run: a name is short
+ * enough, as is the longer one that the file has meanwhile; and it is no link, unless it leads to what
+ * is no regular file.  What a link leads to belongs to somebody else, or is what others who follow it
+ * expect.
+ * Status: PSR_EIO with the lengths, or with what it leads to; psr_outfile_create says the same */
 PSR_MUST_CHECK psr_status psr_outfile_check_path(const char *path, psr_err *err);
 
 /* Gathers writes shorter than this into writes of up to this length; 64 KiB if never called.  No

@@ -1,46 +1,48 @@
-/* overwrite_check.h: files that are read are not written over. */
+/* overwrite_check.h: no output is an input, and no two outputs are one file.
+ *
+ * A program gives the names of all it reads and of all it will write, before it writes.  Files are
+ * told apart by device and inode, whatever links lead to them; a name that is not there yet by its
+ * folder.  Terminals, sockets and /dev/null may be shared. */
 #ifndef PSRKIT_OVERWRITE_CHECK_H
 #define PSRKIT_OVERWRITE_CHECK_H
 
 #include <psrkit/status.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <sys/types.h>
+#include <stdint.h>
 
 PSR_API_BEGIN
 
-struct psr_overwrite_file {
-    dev_t dev;
-    ino_t ino;
-    const char *name;
-};
+struct psr_overwrite_file;
 
-/* Whether two names, of which one may be NULL, stand for one regular file that is there. */
-bool psr_same_file(const char *a, const char *b);
-
-/* Status: PSR_EINVAL where the two are one file. */
-PSR_MUST_CHECK psr_status psr_overwrite_check_one(const char *output, const char *input,
-                                                  psr_err *err);
-
-/* Many inputs at once.  Empty where it is all zeros. */
-struct psr_overwrite {
+/* Empty where it is all zeros.  One thread at a time. */
+struct psr_overwrite_check {
     struct psr_overwrite_file *file; /* [n] of room for [room] */
     size_t n, room;
+    uint32_t *slot; /* [nslot] 1 + index of a file, by hash; 0: free */
+    size_t nslot;
+    char *folder; /* of the last name, and which it is */
+    uint64_t folder_dev, folder_ino;
 };
 
-/* Adds a file that is read; NULL and what is no regular file pass.  The name is borrowed.
- * Status: PSR_ENOMEM */
-PSR_MUST_CHECK psr_status psr_overwrite_add(struct psr_overwrite *g, const char *input,
-                                            psr_err *err);
+/* A file that is read.  One that is not there passes, and NULL does.
+ * Given:  path   copied; "-" is standard input
+ * Status: PSR_EIO where it is an output so far; PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_overwrite_check_input(struct psr_overwrite_check *c, const char *path,
+                                                    psr_err *err);
 
-/* Once all have been added. */
-void psr_overwrite_sort(struct psr_overwrite *g);
+/* A file that will be written.
+ * Given:  path   copied; "-" is standard output; NULL passes
+ *         of     the input that it is made of, for messages; NULL: no particular one; borrowed
+ * Status: PSR_EIO where it is an input or output so far, or as psr_outfile_check_path; PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_overwrite_check_output(struct psr_overwrite_check *c,
+                                                     const char *path, const char *of,
+                                                     psr_err *err);
 
-/* Status: PSR_EINVAL where output is one of the files, under whatever name. */
-PSR_MUST_CHECK psr_status psr_overwrite_check(const struct psr_overwrite *g, const char *output,
-                                              psr_err *err);
+void psr_overwrite_check_clear(struct psr_overwrite_check *c);
 
-void psr_overwrite_clear(struct psr_overwrite *g);
+/* Whether two names stand for one file that is there. */
+bool psr_same_file(const char *a, const char *b);
 
 PSR_API_END
 

@@ -1,8 +1,7 @@
 /* chi2sig: candidate lists of accelsearch and Pulscan. */
 #include "chi2sig.h"
 
-#include "base/line.h"
-#include "base/path.h"
+#include "base/text_lines.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,15 +9,14 @@
 enum { LINE_BYTES = 4096 };
 
 struct list {
-    const char *name;
-    int64_t nline;
+    struct psr_text_lines in;
     char line[LINE_BYTES]; /* the last that was read, without its end */
 };
 
 static psr_status bad_candidate(const struct list *list, const char *what, psr_err *err)
 {
-    return psr_fail(err, PSR_EFORMAT, "%s, line %lld: '%.60s' is not %s", list->name,
-                    (long long)list->nline, list->line, what);
+    return psr_fail(err, PSR_EFORMAT, "%s: line %ld: '%.60s' is not %s", list->in.name,
+                    list->in.number, list->line, what);
 }
 
 static psr_status check_row(const struct list *list, const struct chi2sig_row *row, psr_err *err)
@@ -67,37 +65,29 @@ static take_function *know_list(const char *line)
 }
 
 /* Returned: false at the end of the file and after an error, which *st tells. */
-static bool next_line(FILE *file, struct list *list, psr_status *st, psr_err *err)
+static bool next_line(struct list *list, psr_status *st, psr_err *err)
 {
-    char *line = list->line;
-    ssize_t length = psr_line_read(file, line, LINE_BYTES);
-    if (length < 0 && ferror(file))
-        *st = psr_fail_errno(err, "%s", list->name);
-    if (length < 0)
-        return false;
-    list->nline++;
-    if (length == LINE_BYTES || strlen(line) != (size_t)length)
-        *st = psr_fail(err, PSR_EFORMAT, "%s, line %lld: longer than %d bytes, or binary",
-                       list->name, (long long)list->nline, LINE_BYTES - 2);
-    line[strcspn(line, "\r\n")] = '\0';
-    return *st == PSR_OK;
+    bool there;
+    *st = psr_text_lines_next(&list->in, list->line, LINE_BYTES, &there, err);
+    list->line[strcspn(list->line, "\r\n")] = '\0';
+    return *st == PSR_OK && there;
 }
 
 /* The rows of an ACCEL file end with an empty line; those of Pulscan with the file. */
-static psr_status read_list(const struct chi2sig_job *job, FILE *file, struct list *list,
+static psr_status read_list(const struct chi2sig_job *job, struct list *list,
                             struct chi2sig_text *out, psr_err *err)
 {
     psr_status st = PSR_OK;
-    if (!next_line(file, list, &st, err))
-        return st ? st : psr_fail(err, PSR_EFORMAT, "%s: empty", list->name);
+    if (!next_line(list, &st, err))
+        return st ? st : psr_fail(err, PSR_EFORMAT, "%s: empty", list->in.name);
     take_function *take = know_list(list->line);
     if (!take)
         return psr_fail(err, PSR_EFORMAT,
                         "%s: neither an ACCEL file of accelsearch nor a list of Pulscan",
-                        list->name);
-    while (st == PSR_OK && next_line(file, list, &st, err)) {
+                        list->in.name);
+    while (st == PSR_OK && next_line(list, &st, err)) {
         bool empty = !list->line[strspn(list->line, " \t")];
-        if (take == take_accel && list->nline <= 3)
+        if (take == take_accel && list->in.number <= 3)
             continue;
         if (take == take_accel && empty)
             break;
@@ -113,20 +103,18 @@ static psr_status read_list(const struct chi2sig_job *job, FILE *file, struct li
 
 psr_status chi2sig_candidates(const struct chi2sig_job *job, const char *path, psr_err *err)
 {
-    bool standard = !strcmp(path, "-");
-    struct list list = {.name = psr_path_called(path)};
-    FILE *file = standard ? stdin : fopen(path, "r");
-    if (!file)
-        return psr_fail_errno(err, "%s", path);
+    struct list list;
     struct chi2sig_text out = {0};
     int64_t nwrite = 0;
-    psr_status st = read_list(job, file, &list, &out, err);
+    psr_status st = psr_text_lines_open(&list.in, path, PSR_TABLE_MAX_BYTES, err);
+    if (st != PSR_OK)
+        return st;
+    st = read_list(job, &list, &out, err);
     if (st == PSR_OK) {
         chi2sig_print_head(job);
         st = chi2sig_write(job, &out, &nwrite, err);
     }
     free(out.data);
-    if (!standard)
-        fclose(file);
+    psr_text_lines_close(&list.in);
     return st;
 }

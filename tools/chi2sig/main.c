@@ -5,6 +5,7 @@
 #include "tools/common/cli.h"
 #include <math.h>
 #include <psrkit/number.h>
+#include <psrkit/overwrite_check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -157,6 +158,17 @@ static psr_status do_operands(const struct cli *tool, const struct chi2sig_job *
     return st;
 }
 
+/* Rows that go where they come from would never end. */
+static psr_status check_names(const char *input, psr_err *err)
+{
+    struct psr_overwrite_check c = {0};
+    psr_status st = psr_overwrite_check_input(&c, input, err);
+    if (st == PSR_OK)
+        st = psr_overwrite_check_output(&c, "-", NULL, err);
+    psr_overwrite_check_clear(&c);
+    return st;
+}
+
 static psr_status run_job(const struct cli *tool, const struct chi2sig_job *job, bool accel,
                           int noperand, char **operand, psr_err *err)
 {
@@ -170,8 +182,12 @@ static psr_status run_job(const struct cli *tool, const struct chi2sig_job *job,
                                        : "POWER or nothing is wanted");
     if (noperand == nwanted && !accel)
         return do_operands(tool, job, operand, err);
+    const char *input = noperand ? operand[0] : "-";
+    psr_status st = check_names(input, err);
+    if (st != PSR_OK)
+        return st;
     if (accel)
-        return chi2sig_candidates(job, noperand ? operand[0] : "-", err);
+        return chi2sig_candidates(job, input, err);
     chi2sig_print_head(job);
     return chi2sig_rows(job, STDIN_FILENO, err);
 }

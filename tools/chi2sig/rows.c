@@ -104,7 +104,7 @@ static psr_status bad_line(const struct reader *r, const struct piece *piece, ps
     const char *want = r->job->inverse    ? "a dof"
                        : r->job->dof == 0 ? "a power and a dof"
                                           : "a power";
-    return psr_fail(err, PSR_EFORMAT, "standard input, line %lld: '%.*s' is not %s%s",
+    return psr_fail(err, PSR_EFORMAT, "standard input: line %lld: '%.*s' is not %s%s",
                     (long long)r->nline, n > 60 ? 60 : n, p, want,
                     r->job->dof == 0 ? " from 1 to 1e12" : "");
 }
@@ -159,7 +159,7 @@ static psr_status read_rows(struct reader *r, psr_err *err)
         const char *last = memrchr(r->buffer, '\n', r->used);
         size_t whole = last ? (size_t)(last + 1 - r->buffer) : 0;
         if (whole == 0 && r->used == BUFFER)
-            return psr_fail(err, PSR_EFORMAT, "standard input, line %lld: longer than %d bytes",
+            return psr_fail(err, PSR_EFORMAT, "standard input: line %lld: longer than %d bytes",
                             (long long)r->nline + 1, BUFFER);
         st = whole > 0 ? do_lines(r, whole, err) : PSR_OK;
         if (st != PSR_OK)

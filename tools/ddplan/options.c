@@ -3,6 +3,7 @@
 #include "tools/common/quote.h"
 
 #include <math.h>
+#include <psrkit/overwrite_check.h>
 #include <psrkit/planfile.h>
 #include <psrkit/source.h>
 #include <stdio.h>
@@ -144,6 +145,23 @@ static char *plot_name(const struct cli *tool, const char *name)
     return path;
 }
 
+static psr_status check_names(const struct ddplan_options *o, psr_err *err)
+{
+    const bool plan_to_stdout = o->plan && !strcmp(o->plan, "-");
+    struct psr_overwrite_check c = {0};
+    psr_status st = PSR_OK;
+    for (size_t i = 0; i < o->files.n && !st; i++)
+        st = psr_overwrite_check_input(&c, o->files.text[i], err);
+    if (!st)
+        st = psr_overwrite_check_output(&c, o->plan, NULL, err);
+    if (!st)
+        st = psr_overwrite_check_output(&c, o->plot, NULL, err);
+    if (!st && !plan_to_stdout)
+        st = psr_overwrite_check_output(&c, "-", NULL, err);
+    psr_overwrite_check_clear(&c);
+    return st;
+}
+
 /* Operands, then flags, then what depends on both. */
 static psr_status settle(struct ddplan_options *o, const struct cli *tool, psr_err *err)
 {
@@ -188,5 +206,6 @@ psr_status ddplan_options_parse(struct ddplan_options *o, struct cli *tool, int 
     o->plot = o->draw ? plot_name(tool, o->draw) : NULL;
     o->files.text = (const char **)(argv + 1);
     o->files.n = (size_t)noperands;
-    return settle(o, tool, err);
+    psr_status st = check_names(o, err);
+    return st ? st : settle(o, tool, err);
 }

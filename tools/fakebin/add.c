@@ -1,20 +1,24 @@
 #include "fakebin.h"
 
-#include "base/line.h"
+#include "base/grow.h"
+#include "base/slurp.h"
+#include "base/text_lines.h"
 #include <ctype.h>
-#include <errno.h>
 #include <psrkit/number.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINE_BYTES = 4096 };
+enum { LINE_BYTES = 4096, WORD_BYTES = 63, FILE_BYTES = 1 << 24 };
+
+static const char blanks[] = " \t\r\n";
 
 /* What the words of one -add are gathered in. */
 struct added {
     struct psr_fake_signal s;
     struct fakebin_orbit orbit;
     double pdot, accn, smear;
+    struct psr_overwrite_check *files;
 };
 
 static const struct added defaults = {
@@ -81,6 +85,7 @@ void fakebin_signals_clear(struct fakebin_signals *signals)
         free(signals->profile[i]);
     free(signals->signal);
     free(signals->profile);
+    psr_overwrite_check_clear(&signals->files);
     memset(signals, 0, sizeof *signals);
 }
 
@@ -96,7 +101,8 @@ static psr_status take_shape(struct added *a, const char *value, double **profil
     free(*profile);
     *profile = NULL;
     a->s.shape = PSR_FAKE_PROFILE;
-    return fakebin_read_numbers(value, profile, &a->s.nprofile, err);
+    psr_status st = psr_overwrite_check_input(a->files, value, err);
+    return st ? st : fakebin_read_numbers(value, profile, &a->s.nprofile, err);
 }
 
 static psr_status take_word(struct added *a, char *word, const char *what, double **profile,
@@ -140,8 +146,8 @@ static psr_status check_added(const struct added *a, const char *what, psr_err *
 psr_status fakebin_add_text(struct fakebin_signals *to, const char *text, const char *what,
                             double observed_s, psr_err *err)
 {
-    static const char blanks[] = " \t\r\n";
     struct added a = defaults;
+    a.files = &to->files;
     double *profile = NULL;
     char *rest, *words = strdup(text);
     if (!words)
@@ -178,56 +184,51 @@ psr_status fakebin_add_text(struct fakebin_signals *to, const char *text, const 
 psr_status fakebin_add_file(struct fakebin_signals *to, const char *path, double observed_s,
                             psr_err *err)
 {
-    FILE *f = fopen(path, "r");
     char line[LINE_BYTES], what[512];
-    size_t number = 0;
-    ssize_t length;
-    psr_status st = PSR_OK;
-    if (!f)
-        return psr_fail_errno(err, "%s", path);
-    while (!st && (length = psr_line_read(f, line, sizeof line)) >= 0) {
-        bool text = strlen(line) == (size_t)length;
+    struct psr_text_lines in;
+    bool there;
+    psr_status st = psr_text_lines_open(&in, path, FILE_BYTES, err);
+    if (st)
+        return st;
+    while (!st && !(st = psr_text_lines_next(&in, line, sizeof line, &there, err)) && there) {
         line[strcspn(line, "#")] = '\0';
-        snprintf(what, sizeof what, "%.400s: line %zu", path, ++number);
-        if (!text)
-            st = psr_fail(err, PSR_EFORMAT, "%s: longer than %d bytes, or binary", what,
-                          LINE_BYTES - 2);
-        else if (line[strspn(line, " \t\r\n")])
+        snprintf(what, sizeof what, "%.400s: line %ld", in.name, in.number);
+        if (line[strspn(line, blanks)])
             st = fakebin_add_text(to, line, what, observed_s, err);
     }
-    if (!st && ferror(f))
-        st = psr_fail_errno(err, "%s", path);
-    fclose(f);
+    psr_text_lines_close(&in);
+    if (st == PSR_EINVAL) /* what is wrong in a file is no mistake of the command line */
+        err->code = st = PSR_EFORMAT;
+    return st;
+}
+
+static psr_status add_number(const char *path, const char *word, double **x, size_t *n,
+                             size_t *room, psr_err *err)
+{
+    psr_status st = psr_grow(x, room, *n, sizeof **x, "numbers", err);
+    if (!st && strlen(word) >= WORD_BYTES)
+        st = psr_fail(err, PSR_EFORMAT, "%s: '%.63s...' is longer than numbers are", path, word);
+    if (!st)
+        st = psr_parse_double(path, word, -1e30, 1e30, *x + *n, err);
+    *n += !st;
     return st;
 }
 
 psr_status fakebin_read_numbers(const char *path, double **x, size_t *n, psr_err *err)
 {
-    FILE *f = fopen(path, "r");
-    char word[64];
+    char *text, *rest;
+    size_t bytes, room = 0;
     *x = NULL;
     *n = 0;
-    if (!f)
-        return psr_fail_errno(err, "%s", path);
-    psr_status st = PSR_OK;
-    while (!st && fscanf(f, "%63s", word) == 1) {
-        double *grown = *n % 1024 ? *x : realloc(*x, (*n + 1024) * sizeof *grown);
-        if (!grown) {
-            st = psr_fail_nomem(err, path, (double)*n * sizeof *grown);
-            break;
-        }
-        *x = grown;
-        if (strlen(word) == sizeof word - 1)
-            st = psr_fail(err, PSR_EFORMAT, "%s: '%s...' is longer than numbers are", path, word);
-        else
-            st = psr_parse_double(path, word, -1e30, 1e30, *x + *n, err);
-        ++*n;
-    }
-    if (!st && ferror(f))
-        st = psr_fail_errno(err, "%s", path);
+    psr_status st = psr_slurp(path, FILE_BYTES, &text, &bytes, err);
+    if (!st && memchr(text, 0, bytes))
+        st = psr_fail(err, PSR_EFORMAT, "%s: a byte 0: this is no text", path);
+    for (char *word = st ? NULL : strtok_r(text, blanks, &rest); word && !st;
+         word = strtok_r(NULL, blanks, &rest))
+        st = add_number(path, word, x, n, &room, err);
     if (!st && *n == 0)
         st = psr_fail(err, PSR_EFORMAT, "%s: no numbers in it", path);
-    fclose(f);
+    free(text);
     if (st) {
         free(*x);
         *x = NULL;

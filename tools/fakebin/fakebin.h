@@ -5,6 +5,7 @@
 #include "tools/common/cli.h"
 #include <psrkit/fake.h>
 #include <psrkit/outfile.h>
+#include <psrkit/overwrite_check.h>
 #include <psrkit/psrfits.h>
 #include <psrkit/series.h>
 
@@ -60,6 +61,7 @@ struct fakebin_signals {
     struct psr_fake_signal *signal; /* [n] */
     double **profile;               /* [n] read from files, or NULL */
     size_t n;
+    struct psr_overwrite_check files; /* that were read */
 };
 
 /* What -add gives as text: "burst dm=475 t=2 width=2e-3 snr=20".
@@ -116,8 +118,8 @@ PSR_MUST_CHECK psr_status fakebin_choose_seed(struct fakebin_job *j);
 /* The whole of -array: voltages in a DADA file. */
 PSR_MUST_CHECK psr_status fakebin_voltages(struct fakebin_job *j);
 
-/* Outputs (fakebin_output.c).  The first refuses those that would be written over a file that is
- * read. */
+/* Outputs (fakebin_output.c).  The first, once the signals are there, refuses those that would be
+ * written over a file that is read, or twice. */
 PSR_MUST_CHECK psr_status fakebin_check_names(struct fakebin_job *j);
 /* Keeps other runs from writing the same files, of which the first takes so many bytes. */
 PSR_MUST_CHECK psr_status fakebin_create_group(struct fakebin_job *j, double bytes);

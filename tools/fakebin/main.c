@@ -43,13 +43,13 @@ static psr_status make_blocks(struct fakebin_job *j, double *making_s)
 static psr_status run(struct fakebin_job *j)
 {
     double began_s = run_seconds(), making_s = 0;
-    psr_status st = fakebin_check_names(j);
-    if (!st && j->opt.array)
+    if (j->opt.array)
         return fakebin_voltages(j);
-    if (!st)
-        st = fakebin_prepare(j);
+    psr_status st = fakebin_prepare(j);
     if (st == PSR_EINVAL) /* what is out of its range came from the command line */
         cli_usage_error(&j->tool, "%s", j->err.msg);
+    if (!st)
+        st = fakebin_check_names(j);
     if (!st)
         st = fakebin_output_open(j);
     if (!st)

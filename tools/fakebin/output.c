@@ -1,18 +1,19 @@
 #include "fakebin.h"
 
+#include "formats/series_name.h"
 #include <byteswap.h>
-#include <psrkit/overwrite_check.h>
 #include <psrkit/sigproc.h>
+#include <stdio.h>
 
-/* Spectra in a row of PSRFITS. */
-enum { NSBLK = 1024 };
+/* Spectra in a row of PSRFITS; digits of the DM in a series' name. */
+enum { NSBLK = 1024, DM_DECIMALS = 2 };
 
 static struct psr_series_desc describe_series(const struct fakebin_job *j)
 {
     return (struct psr_series_desc){
         .root = j->opt.output,
         .format = PSR_SERIES_DAT,
-        .dm_decimals = 2,
+        .dm_decimals = DM_DECIMALS,
         .ndm = 1,
         .dm = &j->opt.dm,
         .obs = &j->obs,
@@ -43,22 +44,33 @@ static psr_status open_series(struct fakebin_job *j)
     return psr_series_create(&j->series, &d, &j->err);
 }
 
+static psr_status check_outputs(struct fakebin_job *j, struct psr_overwrite_check *c)
+{
+    static const char *const suffixes[] = {".dat", ".inf"};
+    const struct fakebin_options *o = &j->opt;
+    char stem[PSR_TEXT_MAX], name[PSR_TEXT_MAX + 8];
+    psr_status st = PSR_OK;
+    if (!o->dat)
+        st = psr_overwrite_check_output(c, o->output ? o->output : "-", NULL, &j->err);
+    else
+        psr_series_stem(stem, o->output, o->dm, DM_DECIMALS);
+    for (int k = 0; o->dat && k < 2 && !st; k++) {
+        snprintf(name, sizeof name, "%s%s", stem, suffixes[k]);
+        st = psr_overwrite_check_output(c, name, NULL, &j->err);
+    }
+    return st ? st : psr_overwrite_check_output(c, o->truth, NULL, &j->err);
+}
+
 psr_status fakebin_check_names(struct fakebin_job *j)
 {
     const struct fakebin_options *o = &j->opt;
-    struct psr_overwrite g = {0};
-    psr_status st = psr_overwrite_add(&g, o->bandpass, &j->err);
+    struct psr_overwrite_check *c = &j->signals.files;
+    psr_status st = psr_overwrite_check_input(c, o->bandpass, &j->err);
     if (!st)
-        st = psr_overwrite_add(&g, o->array, &j->err);
+        st = psr_overwrite_check_input(c, o->array, &j->err);
     for (size_t i = 0; i < o->addfile.n && !st; i++)
-        st = psr_overwrite_add(&g, o->addfile.text[i], &j->err);
-    psr_overwrite_sort(&g);
-    if (!st && o->output)
-        st = psr_overwrite_check(&g, o->output, &j->err);
-    if (!st && o->truth)
-        st = psr_overwrite_check(&g, o->truth, &j->err);
-    psr_overwrite_clear(&g);
-    return st;
+        st = psr_overwrite_check_input(c, o->addfile.text[i], &j->err);
+    return st ? st : check_outputs(j, c);
 }
 
 static psr_status open_samples(struct fakebin_job *j)

@@ -144,6 +144,8 @@ psr_status fakebin_voltages(struct fakebin_job *j)
     if (st == PSR_EINVAL)
         cli_usage_error(&j->tool, "%s", j->err.msg);
     if (!st)
+        st = fakebin_check_names(j);
+    if (!st)
         st = fakebin_create_group(j, (double)v.nsamp * (double)psr_dada_sample_bytes(&v.header));
     if (!st)
         st = psr_output_group_add(j->group, j->opt.output ? j->opt.output : "-", &j->out, &j->err);

@@ -14,7 +14,7 @@
  * header where they do. */
 enum { BUFFER_BYTES = 128 << 20, BUFFER_MOST = 1 << 20, HEADER_BYTES = 1024 };
 
-enum { MOST_THREADS = 16 };
+enum { MOST_THREADS = 16, PATH_BYTES = 4096 };
 
 /* Decimals that hold the number of every beam, four at least. */
 static int name_width(size_t nbeam)
@@ -33,43 +33,63 @@ static size_t buffer_bytes(const struct frbbeam_job *j, size_t b)
     return most / 2 + most / 2 * (b % 16) / 15;
 }
 
-/* What a step has to do with all beams. */
-struct task {
-    struct frbbeam_job *j;
-    const struct psr_overwrite *inputs; /* while files are opened */
-};
+static psr_status name_beam(const struct frbbeam_job *j, size_t b, char *path, size_t room,
+                            psr_err *err)
+{
+    int n = 1;
+    if (!strcmp(j->opt.root, "-"))
+        strcpy(path, "-");
+    else
+        n = snprintf(path, room, "%s_beam%0*zu.fil", j->opt.root, name_width(j->nbeam_all),
+                     j->first_beam + b);
+    if (n < 0 || (size_t)n >= room)
+        return psr_fail(err, PSR_EINVAL, "-o: a name of %d characters is too long", n);
+    return PSR_OK;
+}
 
-static psr_status list_inputs(const struct frbbeam_job *j, struct psr_overwrite *g, psr_err *err)
+/* Returned: whether scales are to be written; those that were read stay. */
+static bool name_scale(const struct frbbeam_job *j, char *path, size_t room)
+{
+    if (j->opt.nbits == 32 || !strcmp(j->opt.root, "-"))
+        return false;
+    snprintf(path, room, "%s.scale", j->opt.root);
+    return !j->opt.scale || !psr_same_file(path, j->opt.scale);
+}
+
+static psr_status check_names(const struct frbbeam_job *j, psr_err *err)
 {
     const struct frbbeam_options *o = &j->opt;
     const char *const aside[] = {o->array, o->beams, o->weights, o->scale, o->tds_file};
+    struct psr_overwrite_check c = {0};
+    char path[PATH_BYTES];
     psr_status st = PSR_OK;
     for (size_t i = 0; i < j->npath && !st; i++)
-        st = psr_overwrite_add(g, j->path[i], err);
+        st = psr_overwrite_check_input(&c, j->path[i], err);
     for (size_t i = 0; i < sizeof aside / sizeof *aside && !st; i++)
-        st = psr_overwrite_add(g, aside[i], err);
-    psr_overwrite_sort(g);
+        st = psr_overwrite_check_input(&c, aside[i], err);
+    if (!st && name_scale(j, path, sizeof path))
+        st = psr_overwrite_check_output(&c, path, NULL, err);
+    for (size_t b = 0; b < j->nbeam && !st && !run_stop_signal(); b++) {
+        st = name_beam(j, b, path, sizeof path, err);
+        if (!st)
+            st = psr_overwrite_check_output(&c, path, NULL, err);
+    }
+    psr_overwrite_check_clear(&c);
     return st;
 }
 
-static psr_status open_beam(const struct task *t, size_t b, psr_err *err)
+static psr_status open_beam(struct frbbeam_job *j, size_t b, psr_err *err)
 {
-    const struct frbbeam_job *j = t->j;
-    char path[4096];
+    char path[PATH_BYTES];
     struct psr_obs obs;
     if (run_stop_signal()) /* a million files take minutes, and nothing will be written */
         return PSR_OK;
-    int n = snprintf(path, sizeof path, "%s_beam%0*zu.fil", j->opt.root, name_width(j->nbeam_all),
-                     j->first_beam + b);
-    if (n < 0 || (size_t)n >= sizeof path)
-        return psr_fail(err, PSR_EINVAL, "-o: a name of %d characters is too long", n);
-    const bool is_pipe = !strcmp(j->opt.root, "-");
-    psr_status st = is_pipe ? PSR_OK : psr_overwrite_check(t->inputs, path, err);
+    psr_status st = name_beam(j, b, path, sizeof path, err);
     if (!st)
-        st = psr_outfile_create(&j->file[b], is_pipe ? "-" : path, err);
+        st = psr_outfile_create(&j->file[b], path, err);
     if (st)
         return st;
-    if (!is_pipe)
+    if (strcmp(path, "-") != 0)
         psr_outfile_buffer(j->file[b], j->gathers ? HEADER_BYTES : buffer_bytes(j, b));
     frbbeam_describe_beam(j, b, &obs);
     st = psr_sigproc_write(j->file[b], &obs, PSR_SIGPROC_FILTERBANK, err);
@@ -85,23 +105,23 @@ psr_status frbbeam_output_write(struct frbbeam_job *j, const struct frbbeam_task
 }
 
 /* All bytes go to the system before any file takes its name: a disk that is full shows now. */
-static psr_status finish_beam(const struct task *t, size_t b, psr_err *err)
+static psr_status finish_beam(struct frbbeam_job *j, size_t b, psr_err *err)
 {
-    return psr_outfile_park(t->j->file[b], err);
+    return psr_outfile_park(j->file[b], err);
 }
 
 /* Beams are independent files, so threads share them: not so many that descriptors run out. */
-static psr_status each_beam(const struct task *t,
-                            psr_status (*step)(const struct task *t, size_t b, psr_err *err),
+static psr_status each_beam(struct frbbeam_job *j,
+                            psr_status (*step)(struct frbbeam_job *j, size_t b, psr_err *err),
                             psr_err *err)
 {
-    const int each = frbbeam_threads(t->j), nthread = each < MOST_THREADS ? each : MOST_THREADS;
+    const int each = frbbeam_threads(j), nthread = each < MOST_THREADS ? each : MOST_THREADS;
     psr_status st = PSR_OK;
     (void)nthread; /* without OpenMP */
 #pragma omp parallel for schedule(dynamic, 16) num_threads(nthread)
-    for (size_t b = 0; b < t->j->nbeam; b++) {
+    for (size_t b = 0; b < j->nbeam; b++) {
         psr_err why;
-        psr_status mine = step(t, b, &why);
+        psr_status mine = step(j, b, &why);
         if (mine != PSR_OK) {
 #pragma omp critical(frbbeam_output)
             {
@@ -126,19 +146,10 @@ static void grow_descriptors(size_t n)
         close(fd);
 }
 
-/* Returned: whether scales are to be written; those that were read are not written over. */
-static bool name_scale(const struct frbbeam_job *j, char *path, size_t room)
-{
-    if (j->opt.nbits == 32 || !strcmp(j->opt.root, "-"))
-        return false;
-    snprintf(path, room, "%s.scale", j->opt.root);
-    return !psr_same_file(path, j->opt.scale);
-}
-
 /* Beams of one root may be formed by several runs; its scales are one run's. */
 static psr_status create_group(struct frbbeam_job *j, psr_err *err)
 {
-    char scale[4096];
+    char scale[PATH_BYTES];
     const struct psr_output_group_desc claim = {
         .root = j->opt.root,
         .kind = "beam",
@@ -157,27 +168,20 @@ static psr_status create_group(struct frbbeam_job *j, psr_err *err)
 
 psr_status frbbeam_output_open(struct frbbeam_job *j, psr_err *err)
 {
-    struct psr_overwrite inputs = {0};
-    const struct task t = {.j = j, .inputs = &inputs};
-    char scale[4096];
+    psr_status st = check_names(j, err);
+    if (st)
+        return st;
     j->file = calloc(j->nbeam, sizeof *j->file);
     if (!j->file)
         return psr_fail_nomem(err, "output files", (double)j->nbeam * sizeof *j->file);
-    psr_status st = list_inputs(j, &inputs, err);
-    if (!st && name_scale(j, scale, sizeof scale))
-        st = psr_overwrite_check(&inputs, scale, err);
-    if (!st)
-        st = create_group(j, err);
+    st = create_group(j, err);
     grow_descriptors(j->nbeam);
-    if (!st)
-        st = each_beam(&t, open_beam, err);
-    psr_overwrite_clear(&inputs);
-    return st;
+    return st ? st : each_beam(j, open_beam, err);
 }
 
 static psr_status add_scale_file(struct frbbeam_job *j)
 {
-    char path[4096];
+    char path[PATH_BYTES];
     psr_outfile *f;
     if (!name_scale(j, path, sizeof path))
         return PSR_OK;
@@ -187,8 +191,7 @@ static psr_status add_scale_file(struct frbbeam_job *j)
 
 psr_status frbbeam_output_close(struct frbbeam_job *j)
 {
-    const struct task t = {.j = j};
-    psr_status st = each_beam(&t, finish_beam, &j->err);
+    psr_status st = each_beam(j, finish_beam, &j->err);
     for (size_t b = 0; b < j->nbeam && !st; b++) {
         psr_outfile *f = j->file[b];
         j->file[b] = NULL;

@@ -7,6 +7,7 @@
 #include "tools/common/run.h"
 #include <psrkit/measure.h>
 #include <psrkit/output_group.h>
+#include <psrkit/overwrite_check.h>
 #include <psrkit/pulscan.h>
 #include <psrkit/spectrum.h>
 #include <psrkit/zaplist.h>
@@ -89,10 +90,12 @@ struct accel_job {
     struct cli tool;
     psr_err err; /* of the step that failed */
     struct psr_zaplist zaplist;
-    char **name; /* [nname] those of -files, of room for [name_room]; owned */
+    char **name; /* [nname] of all inputs, of room for [name_room]; owned */
     size_t nname, name_room;
-    void *claims;              /* tree of who writes under which root */
-    int nharm[ACCEL_MAX_SUMS]; /* the harmonic sums to search */
+    char **path; /* [npath] those to search */
+    size_t npath;
+    struct psr_overwrite_check names; /* of all that is read and written */
+    int nharm[ACCEL_MAX_SUMS];        /* the harmonic sums to search */
     size_t nnharm;
     size_t batch_max, batch_now; /* files at once: at most, and of this shape */
     bool many;                   /* more than one input */
@@ -119,27 +122,27 @@ struct accel_job {
     struct run_progress progress;
 };
 
-/* The next name in a list of files, one a line, without blanks around it; empty lines and '#'
- * comments are passed over.
- * Given:    list    what messages call it
- * Returned: *found  the name, the job's; NULL at the end
- * Status:   PSR_EIO, PSR_ENOMEM; PSR_EFORMAT for a file that is no text; j->err tells */
-PSR_MUST_CHECK psr_status accel_next_name(struct accel_job *j, FILE *f, const char *list,
-                                          const char **found);
+/* Gathers the names of inputs: operands, and what -files lists; on error j->err tells. */
+PSR_MUST_CHECK psr_status accel_gather_names(struct accel_job *j, char **operand, size_t n);
 
-/* Keeps the table of -csv and -json from taking the place of an input or its .inf; on error j->err
- * tells. */
-PSR_MUST_CHECK psr_status accel_spare_input(struct accel_job *j, const char *path);
+/* Chooses the inputs to search, before anything is written: those whose outputs are no file that is
+ * read, or that another one has; the others are reported.  On error, of what is written of all of
+ * them, j->err tells. */
+PSR_MUST_CHECK psr_status accel_check_names(struct accel_job *j);
 
-/* Brings files of one size together, in the order of the first of each: every other length needs a
- * plan of its own, and names in the order of their DMs have lengths in any. */
-void accel_group_names(char **path, size_t n);
+/* What is behind the root in the name of list k of an input: of accelsearch's three, or with -compat
+ * of Pulscan's one; false where there is no list k. */
+enum { ACCEL_TEXT, ACCEL_CAND, ACCEL_TXTCAND, ACCEL_SUFFIX = 100 };
+bool accel_suffix(const struct accel_options *o, int k, char text[ACCEL_SUFFIX]);
 
-/* Keeps a second input from writing the files of a first one; on error j->err tells. */
-PSR_MUST_CHECK psr_status accel_claim_root(struct accel_job *j, const char *path);
+/* With -fftout: whether the .inf beside a series is that of its spectrum too, and is not written. */
+bool accel_keeps_inf(const struct accel_job *j, const char *path, const char *root);
 
-/* Keeps other runs from writing the files of this one, and looks whether their names are short
- * enough; on error j->err tells.  Returned: file->group */
+/* One table is written, and no lists. */
+bool accel_has_table(const struct accel_options *o);
+
+/* Keeps other runs from writing the files of this one; on error j->err tells.  Returned:
+ * file->group */
 PSR_MUST_CHECK psr_status accel_claim_files(struct accel_job *j, struct accel_file *file);
 void accel_release_names(struct accel_job *j);
 

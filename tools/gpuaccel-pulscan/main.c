@@ -1,7 +1,6 @@
 /* gpuaccel-pulscan: Fourier spectra to accelerated pulsars. */
 #include "gpuaccel-pulscan.h"
 
-#include "base/path.h"
 #include "base/threads.h"
 #include <psrkit/device.h>
 #include <stdio.h>
@@ -34,8 +33,7 @@ static void remark_inf(struct accel_job *j, const struct accel_file *file)
 static void take_file(struct accel_job *j, const char *path)
 {
     struct accel_file file = {.path = path};
-    if (psr_spectrum_describe(&file.about, path, &j->err) != PSR_OK ||
-        accel_claim_root(j, path) != PSR_OK) {
+    if (psr_spectrum_describe(&file.about, path, &j->err) != PSR_OK) {
         accel_report(j, path, &j->err);
         return;
     }
@@ -62,23 +60,6 @@ static void take_file(struct accel_job *j, const char *path)
     b->file[b->nfile++] = file;
     if (b->nfile == j->batch_now)
         accel_flush(j);
-}
-
-/* The files named in that of -files. */
-static psr_status take_list(struct accel_job *j)
-{
-    const char *path = j->opt.files, *name;
-    bool standard = !strcmp(path, "-");
-    FILE *f = standard ? stdin : fopen(path, "re");
-    if (!f)
-        return psr_fail_errno(&j->err, "%s", path);
-    psr_status st;
-    while (!(st = accel_next_name(j, f, psr_path_called(path), &name)) && name &&
-           !run_stop_signal() && !j->no_device && (st = accel_spare_input(j, name)) == PSR_OK)
-        take_file(j, name);
-    if (!standard)
-        fclose(f);
-    return run_stop_signal() ? PSR_OK : st;
 }
 
 /* Hundreds of files would each say the same. */
@@ -111,11 +92,13 @@ static psr_status prepare(struct accel_job *j)
     if (o->wmax > 0 && !o->quiet)
         cli_note(&j->tool, "-wmax is not used: boxes see drifts that drift themselves");
     psr_status st = check_outdir(j);
+    if (st == PSR_OK)
+        st = accel_check_names(j);
     if (st == PSR_OK && o->plot)
         st = gnuplot_open(&j->plot, o->plot, &j->err);
     if (st == PSR_OK && o->zaplist)
         st = psr_zaplist_read(&j->zaplist, o->zaplist, &j->err);
-    if (st == PSR_OK && (o->csv || o->json))
+    if (st == PSR_OK && accel_has_table(o))
         st = psr_outfile_create(&j->table, o->root ? o->root : "-", &j->err);
     if (st == PSR_OK && o->csv)
         st = psr_accel_write_csv_header(j->table, &j->err);
@@ -131,20 +114,15 @@ static void print_account(const struct accel_job *j)
             j->search_s, j->write_s);
 }
 
-static psr_status run(struct accel_job *j, char **path, size_t npath)
+static psr_status run(struct accel_job *j, char **operand, size_t n)
 {
-    psr_status st = PSR_OK;
-    for (size_t i = 0; i < npath && st == PSR_OK; i++)
-        st = accel_spare_input(j, path[i]);
+    psr_status st = accel_gather_names(j, operand, n);
+    j->many = j->nname > 1;
     if (st == PSR_OK)
         st = prepare(j);
-    run_progress_start(&j->progress, !j->opt.quiet && (npath > 1 || j->opt.files),
-                       j->opt.files ? -1 : (int64_t)npath, "files", 1);
-    accel_group_names(path, npath);
-    for (size_t i = 0; i < npath && st == PSR_OK && !run_stop_signal() && !j->no_device; i++)
-        take_file(j, path[i]);
-    if (st == PSR_OK && j->opt.files && !run_stop_signal() && !j->no_device)
-        st = take_list(j);
+    run_progress_start(&j->progress, !j->opt.quiet && j->many, (int64_t)j->npath, "files", 1);
+    for (size_t i = 0; i < j->npath && st == PSR_OK && !run_stop_signal() && !j->no_device; i++)
+        take_file(j, j->path[i]);
     if (st == PSR_OK && !run_stop_signal())
         accel_drain(j);
     run_progress_end(&j->progress);
@@ -175,12 +153,11 @@ static void release(struct accel_job *j)
 int main(int argc, char **argv)
 {
     struct accel_job job = {.nbatch = 1};
-    size_t npath = (size_t)accel_options_parse(&job.opt, &job.tool, argc, argv);
-    job.many = npath > 1 || job.opt.files;
+    size_t n = (size_t)accel_options_parse(&job.opt, &job.tool, argc, argv);
     run_catch_signals();
     run_limit_threads(&job.opt.ncpus, job.opt.quiet ? NULL : job.tool.name);
     int code = EXIT_SUCCESS;
-    if (run(&job, argv + 1, npath) != PSR_OK)
+    if (run(&job, argv + 1, n) != PSR_OK)
         code = cli_report(&job.tool, &job.err);
     else if (job.nfailed > 0)
         code = CLI_EXIT_FAILURE;

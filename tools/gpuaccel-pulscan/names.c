@@ -1,16 +1,15 @@
-/* Names of inputs: those in lists, and those that would write the same files. */
+/* Names: of inputs, also those in lists, and of what is written of them. */
 #include "gpuaccel-pulscan.h"
 
 #include "base/grow.h"
-#include "base/line.h"
 #include "base/path.h"
+#include "base/text_lines.h"
 #include <limits.h>
-#include <psrkit/overwrite_check.h>
-#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static const char blanks[] = " \t\r\n";
 
@@ -24,40 +23,33 @@ static psr_status keep_name(struct accel_job *j, const char *name)
     return st;
 }
 
-psr_status accel_next_name(struct accel_job *j, FILE *f, const char *list, const char **found)
+/* The names in a list, one a line, without blanks around it; empty lines and '#' comments are passed
+ * over. */
+static psr_status read_list(struct accel_job *j)
 {
     char line[PATH_MAX + 256];
-    ssize_t length;
-    *found = NULL;
-    while (!*found && (length = psr_line_read(f, line, sizeof line)) >= 0) {
-        if (strlen(line) != (size_t)length)
-            return psr_fail(&j->err, PSR_EFORMAT,
-                            "%s: no list of names: a line that is binary or too long", list);
+    struct psr_text_lines in;
+    bool there;
+    psr_status st = psr_text_lines_open(&in, j->opt.files, PSR_TABLE_MAX_BYTES, &j->err);
+    if (st)
+        return st;
+    while (!st && !(st = psr_text_lines_next(&in, line, sizeof line, &there, &j->err)) && there) {
         char *name = line + strspn(line, blanks);
         for (size_t n = strlen(name); n && strchr(blanks, name[n - 1]); n--)
             name[n - 1] = '\0';
-        if (!*name || *name == '#')
-            continue;
-        if (keep_name(j, name) != PSR_OK)
-            return j->err.code;
-        *found = j->name[j->nname - 1];
+        if (*name && *name != '#')
+            st = keep_name(j, name);
     }
-    return ferror(f) ? psr_fail_errno(&j->err, "%s", list) : PSR_OK;
+    psr_text_lines_close(&in);
+    return st;
 }
 
-psr_status accel_spare_input(struct accel_job *j, const char *path)
+psr_status accel_gather_names(struct accel_job *j, char **operand, size_t n)
 {
-    const char *table = j->opt.csv || j->opt.json ? j->opt.root : NULL;
-    if (!table)
-        return PSR_OK;
-    char *inf = psr_path_beside(path, ".inf");
-    if (!inf)
-        return psr_fail_nomem(&j->err, path, (double)strlen(path));
-    psr_status st = psr_overwrite_check_one(table, path, &j->err);
-    if (st == PSR_OK)
-        st = psr_overwrite_check_one(table, inf, &j->err);
-    free(inf);
-    return st;
+    psr_status st = PSR_OK;
+    for (size_t i = 0; i < n && !st; i++)
+        st = keep_name(j, operand[i]);
+    return !st && j->opt.files ? read_list(j) : st;
 }
 
 /* A file of a list, and where the first of its size stands. */
@@ -83,7 +75,9 @@ static int by_first(const void *pa, const void *pb)
     return (a->at > b->at) - (a->at < b->at);
 }
 
-void accel_group_names(char **path, size_t n)
+/* Brings files of one size together, in the order of the first of each: every other length needs a
+ * plan of its own, and names in the order of their DMs have lengths in any. */
+static void group_names(char **path, size_t n)
 {
     struct sized *file = calloc(n ? n : 1, sizeof *file);
     struct stat about;
@@ -101,57 +95,120 @@ void accel_group_names(char **path, size_t n)
     free(file);
 }
 
-/* Who writes under a root. */
-struct claim {
-    const char *path;
-    char *root;
-};
-
-static int by_root(const void *pa, const void *pb)
+bool accel_suffix(const struct accel_options *o, int k, char text[ACCEL_SUFFIX])
 {
-    const struct claim *a = pa, *b = pb;
-    return strcmp(a->root, b->root);
+    static const char *const list[] = {"", ".cand", ".txtcand"};
+    if (k > (o->compat ? 0 : ACCEL_TXTCAND))
+        return false;
+    if (o->compat)
+        snprintf(text, ACCEL_SUFFIX, "_ZMAX_%lld_NUMHARM_%lld_TURBO_%lld.pulscand",
+                 (long long)o->zmax, (long long)o->numharm, (long long)o->turbo);
+    else
+        snprintf(text, ACCEL_SUFFIX, "_ACCEL_%lld%s", (long long)o->zmax, list[k]);
+    return true;
 }
 
-static void drop_claim(void *claim)
+static psr_status check_output(struct accel_job *j, const char *root, const char *suffix,
+                               const char *of)
 {
-    free(((struct claim *)claim)->root);
-    free(claim);
+    char *name = NULL;
+    if (asprintf(&name, "%s%s", root, suffix) < 0)
+        return psr_fail_nomem(&j->err, root, (double)strlen(root));
+    psr_status st = psr_overwrite_check_output(&j->names, name, of, &j->err);
+    free(name);
+    return st;
 }
 
-psr_status accel_claim_root(struct accel_job *j, const char *path)
+/* The .inf of a series describes its spectrum too. */
+bool accel_keeps_inf(const struct accel_job *j, const char *path, const char *root)
 {
-    if (j->table)
-        return PSR_OK;
-    struct claim *mine = malloc(sizeof *mine);
-    if (!mine)
-        return psr_fail_nomem(&j->err, path, sizeof *mine);
-    *mine = (struct claim){path, accel_output_root(j, path)};
-    void *node = mine->root ? tsearch(mine, &j->claims, by_root) : NULL;
-    const struct claim *there = node ? *(struct claim *const *)node : NULL;
-    if (there == mine)
-        return PSR_OK;
-    drop_claim(mine);
-    if (!there)
+    char *mine = psr_path_beside(path, ".inf"), *other = NULL;
+    struct stat about;
+    bool same = !j->opt.rednoise && mine && asprintf(&other, "%s.inf", root) >= 0 &&
+                psr_same_file(mine, other) && lstat(other, &about) == 0 && !S_ISLNK(about.st_mode);
+    free(mine);
+    free(other);
+    return same;
+}
+
+static psr_status check_spectrum(struct accel_job *j, const char *root, const char *path)
+{
+    const bool red = j->opt.rednoise;
+    psr_status st = check_output(j, root, red ? "_red.fft" : ".fft", path);
+    if (!st && !accel_keeps_inf(j, path, root))
+        st = check_output(j, root, red ? "_red.inf" : ".inf", path);
+    return st;
+}
+
+static psr_status check_file(struct accel_job *j, const char *path)
+{
+    char text[ACCEL_SUFFIX];
+    const char *suffix = strrchr(path, '.');
+    char *root = accel_output_root(j, path);
+    if (!root)
         return psr_fail_nomem(&j->err, path, (double)strlen(path));
-    if (!strcmp(there->path, path))
-        return psr_fail(&j->err, PSR_EINVAL, "%.300s: given twice", path);
-    return psr_fail(&j->err, PSR_EINVAL, "%.200s: its candidates would replace those of %.200s",
-                    path, there->path);
+    psr_status st = PSR_OK;
+    if (j->opt.fftout && suffix && !strcmp(suffix, ".dat"))
+        st = check_spectrum(j, root, path);
+    for (int k = 0; !accel_has_table(&j->opt) && accel_suffix(&j->opt, k, text) && !st; k++)
+        st = check_output(j, root, text, path);
+    free(root);
+    return st;
+}
+
+static psr_status add_inputs(struct accel_job *j)
+{
+    psr_status st = psr_overwrite_check_input(&j->names, j->opt.zaplist, &j->err);
+    if (!st)
+        st = psr_overwrite_check_input(&j->names, j->opt.files, &j->err);
+    for (size_t i = 0; i < j->nname && !st; i++) {
+        char *inf = psr_path_beside(j->name[i], ".inf");
+        st = inf ? psr_overwrite_check_input(&j->names, j->name[i], &j->err)
+                 : psr_fail_nomem(&j->err, j->name[i], (double)strlen(j->name[i]));
+        if (!st)
+            st = psr_overwrite_check_input(&j->names, inf, &j->err);
+        free(inf);
+    }
+    return st;
+}
+
+/* Of one input that cannot be searched the others are no worse.  Files that are not there are
+ * reported as they are reached. */
+static psr_status choose_files(struct accel_job *j)
+{
+    j->path = calloc(j->nname + 1, sizeof *j->path);
+    if (!j->path)
+        return psr_fail_nomem(&j->err, "a list of files", (double)j->nname * sizeof *j->path);
+    for (size_t i = 0; i < j->nname; i++) {
+        char *path = j->name[i];
+        if (access(path, F_OK) == 0 && check_file(j, path) != PSR_OK)
+            accel_report(j, path, &j->err);
+        else
+            j->path[j->npath++] = path;
+    }
+    group_names(j->path, j->npath);
+    return PSR_OK;
+}
+
+psr_status accel_check_names(struct accel_job *j)
+{
+    const struct accel_options *o = &j->opt;
+    psr_status st = add_inputs(j);
+    if (!st && accel_has_table(o))
+        st = psr_overwrite_check_output(&j->names, o->root ? o->root : "-", NULL, &j->err);
+    if (!st)
+        st = psr_overwrite_check_output(&j->names, o->plot, NULL, &j->err);
+    return st ? st : choose_files(j);
 }
 
 psr_status accel_claim_files(struct accel_job *j, struct accel_file *file)
 {
     const struct accel_options *o = &j->opt;
-    char *root = NULL, *longest = NULL;
-    if (j->table && !o->fftout)
+    if (accel_has_table(o) && !o->fftout)
         return PSR_OK;
-    root = accel_output_root(j, file->path);
-    psr_status st = PSR_OK;
-    if (!root || asprintf(&longest, "%s_ACCEL_%lld.txtcand", root, (long long)o->zmax) < 0)
-        st = psr_fail_nomem(&j->err, file->path, (double)strlen(file->path));
-    if (st == PSR_OK)
-        st = psr_outfile_check_path(longest, &j->err);
+    char *root = accel_output_root(j, file->path);
+    if (!root)
+        return psr_fail_nomem(&j->err, file->path, (double)strlen(file->path));
     const struct psr_output_group_desc claim = {
         .root = root,
         .kind = o->compat ? "pulscan" : "z",
@@ -160,15 +217,13 @@ psr_status accel_claim_files(struct accel_job *j, struct accel_file *file)
         .common = o->fftout,
         .notes = {o->quiet ? NULL : cli_note, &j->tool},
     };
-    if (st == PSR_OK)
-        st = psr_output_group_create(&file->group, &claim, &j->err);
+    psr_status st = psr_output_group_create(&file->group, &claim, &j->err);
     if (st == PSR_OK && o->fftout && file->about.series)
         st = psr_output_group_check_room(file->group, 8 * (double)file->about.nbin, &j->err);
     if (st != PSR_OK) {
         psr_output_group_abort(file->group);
         file->group = NULL;
     }
-    free(longest);
     free(root);
     return st;
 }
@@ -178,5 +233,6 @@ void accel_release_names(struct accel_job *j)
     for (size_t i = 0; i < j->nname; i++)
         free(j->name[i]);
     free(j->name);
-    tdestroy(j->claims, drop_claim);
+    free(j->path);
+    psr_overwrite_check_clear(&j->names);
 }

@@ -106,6 +106,11 @@ static void settle(struct accel_options *o)
         o->normalizechunkwidth = 30 * o->zmax;
 }
 
+bool accel_has_table(const struct accel_options *o)
+{
+    return o->csv || o->json;
+}
+
 int accel_options_parse(struct accel_options *o, struct cli *tool, int argc, char **argv)
 {
     *o = defaults;

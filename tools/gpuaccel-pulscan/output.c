@@ -11,7 +11,7 @@ char *accel_output_root(const struct accel_job *j, const char *path)
     const struct accel_options *o = &j->opt;
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
     char *root = NULL;
-    if (o->root && !j->table)
+    if (o->root && !accel_has_table(o))
         return strdup(o->root);
     int stem = (int)(strlen(base) - strlen(".fft"));
     int failed = o->outdir ? asprintf(&root, "%s/%.*s", o->outdir, stem, base)
@@ -137,27 +137,25 @@ static psr_status add_file(struct accel_job *j, const struct output *out, const 
 static psr_status add_lists(struct accel_job *j, const struct output *out, const char *root)
 {
     bool some = out->list.ncand > 0;
-    char name[80], cand[100], txtcand[100];
-    snprintf(name, sizeof name, "_ACCEL_%lld", (long long)j->opt.zmax);
-    snprintf(cand, sizeof cand, "%s.cand", name);
-    snprintf(txtcand, sizeof txtcand, "%s.txtcand", name);
+    char text[ACCEL_SUFFIX], cand[ACCEL_SUFFIX], txtcand[ACCEL_SUFFIX];
+    accel_suffix(&j->opt, ACCEL_TEXT, text);
+    accel_suffix(&j->opt, ACCEL_CAND, cand);
+    accel_suffix(&j->opt, ACCEL_TXTCAND, txtcand);
     psr_status st = add_file(j, out, root, txtcand, write_hits);
     if (st == PSR_OK)
         st = add_file(j, out, root, cand, some ? write_records : NULL);
-    return st == PSR_OK ? add_file(j, out, root, name, some ? write_text : NULL) : st;
+    return st == PSR_OK ? add_file(j, out, root, text, some ? write_text : NULL) : st;
 }
 
 /* The group is gone, whatever the status. */
 static psr_status write_files(struct accel_job *j, const struct output *out)
 {
-    const struct accel_options *o = &j->opt;
-    char name[100];
+    char text[ACCEL_SUFFIX];
     char *root = accel_output_root(j, out->file->path);
     psr_status st = root ? PSR_OK : psr_fail_nomem(&j->err, out->file->path, 0);
-    snprintf(name, sizeof name, "_ZMAX_%lld_NUMHARM_%lld_TURBO_%lld.pulscand", (long long)o->zmax,
-             (long long)o->numharm, (long long)o->turbo);
+    accel_suffix(&j->opt, 0, text);
     if (st == PSR_OK)
-        st = o->compat ? add_file(j, out, root, name, write_pulscand) : add_lists(j, out, root);
+        st = j->opt.compat ? add_file(j, out, root, text, write_pulscand) : add_lists(j, out, root);
     if (st == PSR_OK)
         st = psr_output_group_commit(out->group, &j->err);
     else

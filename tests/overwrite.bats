@@ -1,0 +1,316 @@
+#!/usr/bin/env bats
+# No output is a file that is read, no two outputs are one file, and none is written through a link:
+# whatever the names, and before anything is written.
+
+load helper
+
+setup() {
+    cd "$BATS_TEST_TMPDIR"
+    two="-q -nobary -noclip -lodm 40 -numdms 2"
+    is='would be written over .*, which is read'
+    both='are one file, and would both be written|would be written twice'
+    link=': is a link, and what it leads to would be lost'
+}
+
+# keeps PATTERN COMMAND...: it must exit with 1 and one line that matches, and leave the folder as it is.
+keeps() {
+    local pattern=$1
+    shift
+    find . -type f -exec md5sum {} + | sort >"$BATS_TEST_TMPDIR.before"
+    find . | sort >>"$BATS_TEST_TMPDIR.before"
+    run -1 --separate-stderr "$@"
+    one_line "$pattern"
+    find . -type f -exec md5sum {} + | sort >"$BATS_TEST_TMPDIR.after"
+    find . | sort >>"$BATS_TEST_TMPDIR.after"
+    cmp "$BATS_TEST_TMPDIR.before" "$BATS_TEST_TMPDIR.after"
+}
+
+# make_line ROOT: ROOT.dat and ROOT.inf, with a line.
+make_line() {
+    fakebin -q -dat -nchans 1 -tsamp 1000 -tobs 16.384 -period 20 -dm 0 -width 5 -snrpeak 2 -seed 1 -o line
+    mv line_DM0.00.dat "$1.dat"
+    mv line_DM0.00.inf "$1.inf"
+}
+
+@test "gpuaccel-pulscan: a list is no link to an input" {
+    make_line a
+    make_line b
+    search="gpuaccel-pulscan -q -device cpu -zmax 20"
+    for suffix in '' .cand .txtcand; do
+        for to in a.dat a.inf; do
+            ln -s $to a_ACCEL_20$suffix
+            keeps "a_ACCEL_20$suffix $is" $search a.dat
+            rm a_ACCEL_20$suffix
+            ln $to a_ACCEL_20$suffix
+            keeps "a_ACCEL_20$suffix $is" $search a.dat
+            keeps "a_ACCEL_20$suffix $is" $search -outdir . ./a.dat
+            rm a_ACCEL_20$suffix
+        done
+    done
+    # Of another input: this one is searched, that one is not.
+    ln -s a.dat b_ACCEL_20.cand
+    sum=$(md5sum <a.dat)
+    run -1 --separate-stderr $search a.dat b.dat
+    one_line "b_ACCEL_20.cand would be written over a.dat, which is read"
+    [ "$sum" = "$(md5sum <a.dat)" ]
+    [ -s a_ACCEL_20 ]
+    [ ! -e b_ACCEL_20 ]
+    [ ! -e b_ACCEL_20.txtcand ]
+    rm b_ACCEL_20.cand a_ACCEL_20*
+    echo '1 2' >z
+    ln -s z a_ACCEL_20
+    keeps "$is" $search -zaplist z a.dat
+    rm a_ACCEL_20
+    ln -s a.dat a_ZMAX_20_NUMHARM_1_TURBO_0.pulscand
+    keeps "$is" $search -compat pulscan a.dat
+}
+
+@test "gpuaccel-pulscan: nor is a spectrum" {
+    make_line a
+    make_line b
+    mkdir out
+    search="gpuaccel-pulscan -q -device cpu -zmax 20 -fftout"
+    for to in a.dat a.inf; do
+        ln -s $to a.fft
+        keeps "a.fft $is" $search a.dat
+        rm a.fft
+        for name in a_red.fft a_red.inf; do
+            ln -s $to $name
+            keeps "$name $is" $search -rednoise a.dat
+            keeps "$name $is" $search -rednoise -fftout a.dat
+            rm $name
+        done
+        ln -s ../$to out/a.inf
+        keeps "out/a.inf $is" $search -outdir out a.dat
+        rm out/a.inf
+    done
+    # What describes the series describes its spectrum, and stays.
+    touch -d '2001-02-03' a.inf
+    for where in '' '-outdir .'; do
+        $search $where a.dat
+        [ -s a.fft ]
+        [ "$(stat -c %y a.inf | cut -c-10)" = 2001-02-03 ]
+    done
+    $search -o b a.dat
+    [ -s b.fft ]
+    [ -s b.inf ]
+    rm a.fft
+    $search -outdir out a.dat
+    [ -s out/a.fft ]
+    [ -s out/a.inf ]
+    # A spectrum that is read is not made.
+    cp out/a.fft .
+    run -1 --separate-stderr $search -csv -o t a.dat a.fft
+    one_line "a.fft would be written over a.fft, which is read"
+    cmp a.fft out/a.fft
+}
+
+@test "gpuaccel-pulscan: nor are tables and plots, or each other" {
+    make_line a
+    search="gpuaccel-pulscan -q -device cpu -zmax 20"
+    echo '1 2' >z
+    echo a.dat >l
+    for table in -csv -json; do
+        keeps "z $is" $search -zaplist z $table -o z a.dat
+        keeps "l $is" $search -files l $table -o l
+        keeps "a.inf $is" $search -files l $table -o ./a.inf
+        keeps "z.png $both" $search -plot z.png $table -o z.png a.dat
+        keeps "$both" $search -plot z.png $table -o ./z.png a.dat
+        ln -s z new
+        keeps "$is" $search -zaplist z $table -o new a.dat
+        rm new
+    done
+    cp a.dat p.png
+    keeps "$is" $search -plot p.png -csv -o t -files <(printf '%s\n' a.dat) -zaplist p.png
+    keeps "$both" $search -plot a_ACCEL_20.png -csv -o a_ACCEL_20.png a.dat
+    run -1 --separate-stderr bash -c "$search -csv -o - a.dat >>a.inf"
+    one_line "standard output would be written over a.inf, which is read"
+    run -1 --separate-stderr bash -c "$search -csv -files - <l >>l"
+    one_line "standard output would be written over (l|standard input), which is read"
+    [ "$(cat l)" = a.dat ]
+    # Two inputs, two names, one list.
+    mkdir other
+    cp a.dat a.inf other
+    : >a_ACCEL_20.txtcand
+    ln a_ACCEL_20.txtcand other/a_ACCEL_20.txtcand
+    run -1 --separate-stderr $search a.dat other/a.dat
+    one_line "other/a_ACCEL_20.txtcand would be written of a.dat and of other/a.dat"
+    [ -s a_ACCEL_20 ]
+    [ ! -e other/a_ACCEL_20 ]
+}
+
+@test "gpudedisp: nor is any of its files" {
+    cp "$g8" in.fil
+    search="-singlepulse -threshold 4"
+    for name in t_DM40.00.dat t_DM41.00.inf t_DM41.00.singlepulse t.cand; do
+        ln -s in.fil $name
+        keeps "$name $is" gpudedisp $two $search -o t in.fil
+        rm $name
+        ln in.fil $name
+        keeps "$name $is" gpudedisp $two $search -o t in.fil
+        keeps "$name $is" gpudedisp $two $search -o "$PWD/t" ./in.fil
+        rm $name
+    done
+    # Two of its own.
+    : >t_DM40.00.dat
+    ln t_DM40.00.dat t_DM41.00.inf
+    keeps "$both" gpudedisp $two -o t in.fil
+    keeps "$both" gpudedisp $two -compat presto -o t in.fil
+    rm t_*
+    : >t.cand
+    ln t.cand p.png
+    keeps "$both" gpudedisp $two $search -nowrite -plot p.png -o t in.fil
+    rm t.cand p.png
+    make_rfi
+    cp "$golden"/mask/r_rfifind.* .
+    for to in r_rfifind.mask r_rfifind.stats; do
+        ln -s $to t_DM40.00.dat
+        keeps "$to, which is read" gpudedisp $two -mask r_rfifind.mask -o t rfi.fil
+        rm t_DM40.00.dat
+    done
+    printf '40 1 2 1 0\n60 1 2 2 0\n' >plan
+    ln -s plan t_DM61.00.dat
+    keeps "$is" gpudedisp -q -nobary -plan plan -o t in.fil
+    keeps "$is" gpudedisp -q -nobary -compat presto -plan plan -o t in.fil
+    rm t_DM61.00.dat
+    # What describes sub-bands is read too.
+    gpudedisp -q -sub -nsub 4 -o s in.fil
+    ln s_DM0.00.sub.inf t_DM40.00.inf
+    keeps "s_DM0.00.sub.inf, which is read" gpudedisp $two -o t s_DM0.00.sub?
+    rm t_DM40.00.inf
+    run -1 --separate-stderr bash -c 'gpudedisp -q -nobary -lodm 40 -numdms 1 -o - - <in.fil >>in.fil'
+    one_line "standard output would be written over standard input"
+    run -1 --separate-stderr bash -c 'gpudedisp -q -nobary -lodm 40 -numdms 1 -o - in.fil >>in.fil'
+    one_line "standard output would be written over in.fil"
+    cmp in.fil "$g8"
+}
+
+@test "gpudedisp: of trials that are done links are no matter" {
+    cp "$g8" in.fil
+    gpudedisp $two -o t in.fil
+    mkdir store
+    mv t_DM40.00.dat store
+    ln -s store/t_DM40.00.dat t_DM40.00.dat
+    keeps "t_DM40.00.dat$link" gpudedisp $two -o t in.fil
+    gpudedisp $two -resume -o t in.fil
+    [ -L t_DM40.00.dat ]
+    rm t_DM41.00.inf
+    gpudedisp $two -resume -o t in.fil
+    [ -s t_DM41.00.inf ]
+}
+
+@test "ddplan: nor are plans and plots" {
+    ddplan -d 20 -plan h.plan >/dev/null
+    cp h.plan s.png
+    keeps "h.plan $is" ddplan -plan h.plan h.plan
+    keeps "$is" ddplan -plan ./h.plan "$PWD/h.plan"
+    cp "$golden/ddplan/psr60.fil" g.png
+    keeps "g.png $is" ddplan -o g.png g.png
+    keeps "s.png $both" ddplan -d 20 -plan s.png -o s.png
+    keeps "$both" ddplan -d 20 -plan new.png -o ./new.png
+    ln -s h.plan l.plan
+    keeps "l.plan $is" ddplan -plan l.plan h.plan
+    run -1 --separate-stderr bash -c 'ddplan h.plan >>h.plan'
+    one_line "standard output $is"
+    run -1 --separate-stderr bash -c 'ddplan -d 20 -plan h.plan >>h.plan'
+    one_line "$both"
+}
+
+@test "fakebin: nor are observations and tables" {
+    seq 128 >band
+    echo 1 2 3 >shape
+    make="fakebin -q -seed 1 -tobs 0.1 -period 0"
+    keeps "band $is" $make -bandpass band -o ./band
+    keeps "shape $is" $make -add 'burst dm=1 t=0.05 width=0.01 snr=9 shape=shape' -o shape
+    echo 'burst dm=1 t=0.05 width=0.01 snr=9 shape=shape' >list
+    keeps "shape $is" $make -addfile list -truth ./shape -o x.fil
+    keeps "list $is" $make -addfile list -truth list -o x.fil
+    keeps "$both" $make -truth ./x.fil -o x.fil
+    : >x.fil
+    ln x.fil x.txt
+    keeps "$both" $make -truth x.txt -o x.fil
+    # The names of a series are not its root.
+    ln -s band x_DM3.00.inf
+    keeps "x_DM3.00.inf $is" $make -nchans 128 -dm 3 -dat -bandpass band -o x
+    rm x_DM3.00.inf
+    keeps "$both" $make -dm 3 -dat -truth x_DM3.00.dat -o x
+    run -1 --separate-stderr bash -c "$make -truth t >t"
+    one_line "$both"
+    printf 'grid 3 2\nspacing 8 6\ndish 0 0 0\ndish 1 0 1\n' >s.array
+    keeps "s.array $is" fakebin -q -tobs 0.001 -array s.array -fch1 700 -o ./s.array
+}
+
+@test "frbbeam: nor are beams and scales" {
+    printf 'grid 3 2\nspacing 8 6\nsite -119 49 500\ndish 0 0 0\ndish 1 0 1\ndish 2 1 1\n' >s.array
+    printf 'theta 0 0\ntheta 0.5 0.25 at 699\n' >s.beams
+    fakebin -q -seed 3 -array s.array -nchans 4 -fch1 700 -foff 1 -tsamp 100 -tobs 0.1 -o v.dada
+    form="frbbeam -q -device cpu -array s.array -beams s.beams -tds 2"
+    for to in v.dada s.array s.beams; do
+        for name in x_beam0001.fil x.scale; do
+            ln -s $to $name
+            keeps "$name $is" $form -o x v.dada
+            rm $name
+        done
+    done
+    : >x_beam0000.fil
+    ln x_beam0000.fil x_beam0001.fil
+    keeps "$both" $form -o x v.dada
+    rm x_beam*
+    ln -s v.dada other
+    keeps "x_beam0001.fil$link" bash -c "ln -s elsewhere x_beam0001.fil; $form -o x v.dada; code=\$?; rm x_beam0001.fil; exit \$code"
+    run -1 --separate-stderr bash -c "$form -beam 0 -o - v.dada >>v.dada"
+    one_line "standard output $is"
+    # Scales that are read stay, and are no mistake.
+    $form -o x v.dada
+    sum=$(md5sum <x.scale)
+    $form -scale x.scale -o x v.dada
+    [ "$sum" = "$(md5sum <x.scale)" ]
+}
+
+@test "chi2sig: rows do not go where they come from" {
+    printf '30 2\n40 2\n' >rows
+    run -1 --separate-stderr timeout 20 bash -c 'chi2sig <rows >>rows'
+    one_line "standard output would be written over standard input, which is read"
+    [ "$(cat rows)" = "$(printf '30 2\n40 2')" ]
+    cp "$golden/acc3_z200h8_ACCEL_200" list
+    run -1 --separate-stderr bash -c 'chi2sig -accel list >>list'
+    one_line "standard output $is"
+    cmp list "$golden/acc3_z200h8_ACCEL_200"
+    chi2sig </dev/null >/dev/null
+}
+
+@test "no output goes through a link, but to what is no file" {
+    make_line a
+    cp "$g8" in.fil
+    echo precious >kept
+    ln -s kept way
+    ln -s nowhere loose
+    for name in way loose; do
+        for suffix in .png _DM40.00.dat .cand _ACCEL_20.cand; do ln -s "$(readlink $name)" $name$suffix; done
+        keeps "$name$link: remove it, or name $(readlink $name)" ddplan -d 20 -plan $name
+        keeps "$name.png$link" ddplan -d 20 -o $name.png
+        keeps "$name$link" fakebin -q -tobs 0.1 -o $name
+        keeps "$name$link" fakebin -q -tobs 0.1 -truth $name -o x.fil
+        keeps "${name}_DM40.00.dat$link" gpudedisp $two -o $name in.fil
+        keeps "${name}_DM40.00.dat$link" gpudedisp $two -compat presto -o $name in.fil
+        keeps "$name.cand$link" gpudedisp $two -singlepulse -nowrite -o $name in.fil
+        keeps "$name.png$link" gpudedisp $two -singlepulse -nowrite -plot $name.png -o t in.fil
+        keeps "${name}_ACCEL_20.cand$link" gpuaccel-pulscan -q -device cpu -zmax 20 -o $name a.dat
+        keeps "$name$link" gpuaccel-pulscan -q -device cpu -csv -o $name a.dat
+    done
+    [ "$(cat kept)" = precious ]
+    # Folders, devices and pipes may be reached in any way.
+    mkdir real
+    ln -s real folder
+    ln -s /dev/null null
+    gpuaccel-pulscan -q -device cpu -csv -o null a.dat
+    gpuaccel-pulscan -q -device cpu -zmax 20 -outdir folder a.dat
+    [ -s real/a_ACCEL_20 ]
+    ddplan -d 20 -plan folder/p >/dev/null
+    [ -s real/p ]
+    ddplan -d 20 -plan >(cat >piped) >/dev/null
+    for _ in $(seq 100); do [ -s piped ] && break; sleep 0.05; done
+    [ -s piped ]
+    [ -L null ]
+    [ -L folder ]
+}

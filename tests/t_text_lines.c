@@ -1,0 +1,103 @@
+/* base: lines and whole files of text, which end wherever what is read does not. */
+#include "base/slurp.h"
+#include "base/text_lines.h"
+#include "scratch.h"
+#include "tap.h"
+
+static psr_err err;
+
+static psr_status read_lines(const char *path, int64_t most, size_t room, char *all, long *number)
+{
+    char *line = tap_take(room, 1);
+    struct psr_text_lines in;
+    bool there;
+    *all = '\0';
+    psr_status st = psr_text_lines_open(&in, path, most, &err);
+    if (!st) {
+        while (!(st = psr_text_lines_next(&in, line, room, &there, &err)) && there)
+            strcat(all, line);
+        *number = in.number;
+        psr_text_lines_close(&in);
+    }
+    free(line);
+    return st;
+}
+
+static void test_lines(const char *path)
+{
+    static const char text[] = "one\n\nthree\nno end";
+    const int64_t n = sizeof text - 1;
+    char all[100];
+    long number;
+    scratch_write_text(path, text);
+    ok(!read_lines(path, n, 8, all, &number) && !strcmp(all, text) && number == 4,
+       "all lines, up to the bound");
+    ok(read_lines(path, n - 1, 8, all, &number) == PSR_EFORMAT && number == 4 &&
+           strstr(err.msg, "line 4: beyond 16 bytes"),
+       "%s", err.msg);
+    ok(read_lines(path, n, 7, all, &number) == PSR_OK && !strcmp(all, text), "a line that fits");
+    ok(read_lines(path, n, 6, all, &number) == PSR_EFORMAT && number == 3 &&
+           strstr(err.msg, "line 3: longer than 4 bytes"),
+       "%s", err.msg);
+    scratch_write(path, "a\nb\0c\n", 6);
+    ok(read_lines(path, n, 8, all, &number) == PSR_EFORMAT && strstr(err.msg, "line 2: a byte 0"),
+       "%s", err.msg);
+    scratch_write_text(path, "");
+    ok(!read_lines(path, n, 8, all, &number) && !*all && number == 0, "an empty file");
+    ok(read_lines(scratch_dir, n, 8, all, &number) == PSR_EIO, "%s", err.msg);
+    ok(read_lines(scratch("gone"), n, 8, all, &number) == PSR_EIO, "%s", err.msg);
+    ok(read_lines("/dev/zero", n, 8, all, &number) == PSR_EFORMAT, "%s", err.msg);
+}
+
+/* A child that writes until nobody reads. */
+static pid_t feed(const char *path, size_t most)
+{
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        signal(SIGPIPE, SIG_DFL);
+        FILE *f = fopen(path, "w");
+        for (size_t n = 0; f && n < most; n++)
+            fputc('x', f);
+        _exit(f ? fclose(f) : 1);
+    }
+    return child;
+}
+
+static void test_slurp(const char *path, const char *pipe)
+{
+    char *text = NULL;
+    size_t n = 0;
+    int status;
+    scratch_write_text(path, "1234567");
+    ok(!psr_slurp(path, 7, &text, &n, &err) && n == 7 && !strcmp(text, "1234567"), "a whole file");
+    free(text);
+    ok(psr_slurp(path, 6, &text, &n, &err) == PSR_EFORMAT && !text &&
+           strstr(err.msg, "7 bytes, beyond 6 bytes"),
+       "%s", err.msg);
+    truncate(path, (off_t)1 << 40);
+    ok(psr_slurp(path, 1 << 20, &text, &n, &err) == PSR_EFORMAT && !text, "%s", err.msg);
+    ok(psr_slurp("/dev/zero", 1 << 20, &text, &n, &err) == PSR_EFORMAT && !text, "%s", err.msg);
+    mkfifo(pipe, 0600);
+    for (size_t bytes = 99999; bytes <= 100001; bytes++) {
+        pid_t child = feed(pipe, bytes);
+        psr_status st = psr_slurp(pipe, 100000, &text, &n, &err);
+        ok(bytes <= 100000 ? !st && n == bytes && text[n] == 0 : st == PSR_EFORMAT && !text,
+           "%zu bytes of a pipe, of which 100000 may come", bytes);
+        free(text);
+        waitpid(child, &status, 0);
+    }
+    ok(psr_slurp(scratch_dir, 100, &text, &n, &err) == PSR_EIO && !text, "%s", err.msg);
+    ok(psr_slurp(scratch("gone"), 100, &text, &n, &err) == PSR_EIO && !text, "%s", err.msg);
+}
+
+int main(void)
+{
+    char path[PATH_MAX], pipe[PATH_MAX];
+    scratch_make();
+    snprintf(path, sizeof path, "%s", scratch("file"));
+    snprintf(pipe, sizeof pipe, "%s", scratch("pipe"));
+    test_lines(path);
+    test_slurp(path, pipe);
+    return done_testing();
+}
