@@ -267,10 +267,14 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/pulscan_check.c \
 	lib/search/pulscan_cpu.c \
 	lib/search/pulscan_cpu.h \
+	lib/search/pulscan_fundamental.c \
+	lib/search/pulscan_fundamental.h \
 	lib/search/pulscan_level.c \
 	lib/search/pulscan_merge.c \
 	lib/search/pulscan_odds.c \
 	lib/search/pulscan_odds.h \
+	lib/search/pulscan_residual.c \
+	lib/search/pulscan_residual.h \
 	lib/search/pulscan_search.c \
 	lib/search/pulscan_search.h \
 	lib/search/pulscan_series.c \

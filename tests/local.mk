@@ -45,6 +45,7 @@ UNIT_TESTS = \
 	tests/t_fake_shape \
 	tests/t_fakevolt \
 	tests/t_fanout \
+	tests/t_fundamental \
 	tests/t_gaps \
 	tests/t_gnuplot \
 	tests/t_inf \
@@ -158,7 +159,7 @@ CLI_TESTS = \
 	tests/tutorial.bats
 
 # tests/compat.bats makes its input with it.
-check_PROGRAMS += tests/add_bytes
+check_PROGRAMS += tests/add_bytes tests/bytes_dat
 
 # Kills a tool in the middle; it is preloaded.
 EXTRA_DIST += tests/kill_at.c

@@ -70,8 +70,10 @@ static psr_status search(struct found *f, const float *x, double sigma, bool rbl
     if (st == PSR_OK)
         st = psr_pulscan_execute(f->plan, 1, &x, &result, err);
     if (st == PSR_OK)
-        st = psr_pulscan_merge(result.hit, result.nhit, &(struct psr_pulscan_merge_desc){.max = 20},
-                               &f->cand, &f->ncand, NULL, err);
+        st = psr_pulscan_merge(
+            result.hit, result.nhit,
+            &(struct psr_pulscan_merge_desc){.max = 20, .plan = rblock ? NULL : f->plan}, &f->cand,
+            &f->ncand, NULL, err);
     if (st == PSR_OK)
         st = psr_measure(&f->measured, f->plan, 0, f->cand, f->ncand, &measure, err);
     return st;

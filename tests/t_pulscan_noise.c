@@ -73,7 +73,8 @@ static void search_one(psr_pulscan *plan, const float *x, const struct survey *s
 {
     struct psr_pulscan_result r;
     struct psr_pulscan_cand *cand;
-    const struct psr_pulscan_merge_desc how = {.max = 1};
+    const struct psr_pulscan_merge_desc how = {.max = 1,
+                                               .plan = s->setting[k].rblock ? NULL : plan};
     size_t n;
     psr_err err;
     if (psr_pulscan_execute(plan, 1, &x, &r, &err) ||
@@ -193,6 +194,7 @@ static void run_few(void)
 {
     static const struct setting few[] = {
         {.zmax = 0, .nharm = 1},
+        {.zmax = 1, .nharm = 4},
         {.zmax = 60, .nharm = 1},
         {.zmax = 200, .nharm = 4},
         {.zmax = 200, .nharm = 4, .logz = true, .rblock = true},

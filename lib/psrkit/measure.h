@@ -24,8 +24,7 @@
  *                   knows small ratios only; or "even harmonics only", which the pulsar of half the
  *                   period has
  *
- * Candidates whose places, once they are known, are those of better ones, or n times or 1/n of
- * those (n <= 16), are joined to them.
+ * Candidates whose places, once they are known, are those of better ones are joined to them.
  *
  * With trials, candidates are what a matched search finds around their boxes: the best place of all
  * harmonics whatever its significance; powers those of the matched responses, 2 H degrees of
@@ -45,7 +44,6 @@ struct psr_measure_desc {
                                    and compat */
     const struct psr_span *zap; /* [nzap] bins that counted as noise */
     size_t nzap;
-    bool keep_harmonics; /* as psr_pulscan_merge was told */
     double trials;       /* matched places of the whole search; 0: candidates stay those of boxes */
     double least_sigma;
     int nthread; /* 0: all cores */

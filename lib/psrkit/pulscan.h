@@ -140,26 +140,41 @@ void psr_pulscan_destroy(psr_pulscan *p);
 
 /* Hits that are one signal. */
 struct psr_pulscan_cand {
-    struct psr_pulscan_hit best; /* the most significant */
+    struct psr_pulscan_hit best; /* the most significant, at the fundamental */
     size_t members;
     int64_t first, last; /* bins of the fundamental that the members on this frequency cover */
     bool lines;          /* narrow ones stand out of its box */
+    float taken[PSR_PULSCAN_MAX_HARM]; /* chi^2, over the mean of noise, that is in its harmonics'
+                                          bins and better candidates' */
 };
 
 struct psr_pulscan_merge_desc {
     bool keep_harmonics; /* do not join candidates whose frequencies are in small ratios */
     size_t max;          /* most candidates given; 0: no bound */
+    psr_pulscan *plan; /* whose hits they are; NULL: join by frequency alone, as those of rblock */
+    size_t spec;       /* their spectrum, of the last execute, whose input is still where it was */
 };
 
 /* Joins hits, best first: a hit belongs to the first candidate whose best box it touches, unless it
  * stands out of that box: a hit less than a quarter as wide with more of its power over noise than
- * 3/2 of the root of their widths' ratio, which no drift leaves there.  Then a candidate to the
- * first better one that it touches at a ratio of their frequencies of n, 1/n (n <= 16) or one of
+ * 3/2 of the root of their widths' ratio, which no drift leaves there.
+ *
+ * With a plan, a hit that touches none is weighed without the bins that candidates hold, which are
+ * those of their harmonics as far as they hold power, and the lines that go on from there.  Where
+ * that takes it to the search's sigma or below it belongs to the candidate that holds most of it;
+ * else it waits its new turn.  What is then still the best is a new candidate.  Its fundamental is
+ * the one whose harmonics hold power, from 16 times lower to PSR_PULSCAN_MAX_HARM times higher than
+ * the hit's, if a box of the search there is above the search's sigma: that box becomes the best.
+ * So sigma is never more than that of a box of the search, and mostly that of the hit.
+ *
+ * Without a plan, or where so little is left of a hit, a candidate belongs to the first better one
+ * that it touches at a ratio of their frequencies of n, 1/n (n <= 16) or one of
  *   3/2 5/2 2/3 4/3 5/3 3/4 5/4 2/5 3/5 4/5 5/6 2/7 3/7 4/7 3/8 5/8 2/9 3/10 2/11 3/11 2/13 3/13
  *   2/15.
+ *
  * Returned: *cand [*ncand] by falling sigma, then power, then rising r; malloc'd, caller frees;
  *           *left_out, candidates beyond max (NULL: not wanted)
- * Status:   PSR_ENOMEM */
+ * Status:   PSR_ENOMEM; those of psr_pulscan_amplitudes */
 PSR_MUST_CHECK psr_status psr_pulscan_merge(const struct psr_pulscan_hit *hit, size_t nhit,
                                             const struct psr_pulscan_merge_desc *desc,
                                             struct psr_pulscan_cand **cand, size_t *ncand,

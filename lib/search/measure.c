@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_RATIO = 16 };
 static const double SAME_R = 1, SAME_Z = 4; /* bins */
 
 /* --- as accelsearch has it -------------------------------------------------------------------- */
@@ -135,7 +134,7 @@ static void measure_one(struct outcome *o, psr_pulscan *plan, size_t s,
     struct psr_measure_box b;
     struct psr_measure_place place[2];
     bool known = false;
-    o->status = psr_measure_box_take(&b, plan, s, &cand->best, desc, &o->err);
+    o->status = psr_measure_box_take(&b, plan, s, cand, desc, &o->err);
     if (o->status == PSR_OK)
         o->n = psr_measure_places(&b, desc, place, &known);
     for (int k = 0; k < o->n; k++) {
@@ -188,32 +187,19 @@ static void keep_confirmed(struct psr_measured *m, double least_sigma)
     qsort(m->cand, n, sizeof *m->cand, best_first);
 }
 
-/* Whether c lies at ratio times the place of a better one. */
-static bool lies_at(const struct psr_accel_cand *better, const struct psr_accel_cand *c,
-                    double ratio)
-{
-    double near = fmax(1, ratio);
-    return fabs(ratio * better->r.value - c->r.value) < SAME_R * near &&
-           fabs(ratio * better->z.value - c->z.value) < SAME_Z * near;
-}
-
 /* Whether two are one signal: a bright line whose side lobes fill a box stands out of it. */
-static bool is_same(const struct psr_accel_cand *better, const struct psr_accel_cand *c,
-                    bool keep_harmonics)
+static bool is_same(const struct psr_accel_cand *better, const struct psr_accel_cand *c)
 {
-    int most = keep_harmonics ? 1 : MOST_RATIO;
-    bool same = false;
-    for (int n = 1; n <= most && better->r.error < 1 && c->r.error < 1; n++)
-        same = same || lies_at(better, c, n) || lies_at(better, c, 1.0 / n);
-    return same;
+    return better->r.error < 1 && c->r.error < 1 && fabs(better->r.value - c->r.value) < SAME_R &&
+           fabs(better->z.value - c->z.value) < SAME_Z;
 }
 
-static void drop_repeats(struct psr_measured *m, bool keep_harmonics)
+static void drop_repeats(struct psr_measured *m)
 {
     size_t n = 0;
     for (size_t i = 0; i < m->n; i++) {
         size_t k = 0;
-        while (k < n && !is_same(&m->cand[k], &m->cand[i], keep_harmonics))
+        while (k < n && !is_same(&m->cand[k], &m->cand[i]))
             k++;
         if (k == n)
             m->cand[n++] = m->cand[i];
@@ -247,7 +233,7 @@ psr_status psr_measure(struct psr_measured *out, psr_pulscan *plan, size_t s,
         psr_measured_clear(out);
     else if (desc->trials > 0)
         keep_confirmed(out, desc->least_sigma);
-    drop_repeats(out, desc->keep_harmonics);
+    drop_repeats(out);
     psr_measure_note(out->cand, out->n);
     return st;
 }

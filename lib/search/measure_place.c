@@ -54,9 +54,18 @@ static void weigh_harmonic(struct psr_measure_box *b, int h, struct psr_span bin
     b->excess[h - 1] = sum - 2 * (double)bins.count;
 }
 
+/* Leaves a harmonic what is its own: all responses to one that is mostly another's are 0. */
+static void leave_own(struct psr_measure_box *b, int h, float taken, float *x, size_t n)
+{
+    b->chi2[h - 1] -= (double)taken;
+    b->excess[h - 1] -= (double)taken;
+    if ((double)taken > fmax(b->excess[h - 1], 0))
+        memset(x, 0, 2 * n * sizeof *x);
+}
+
 /* Reads one harmonic's bins and prepares responses to them. */
-static psr_status take_harmonic(struct psr_measure_box *b, int h, psr_pulscan *plan, size_t s,
-                                const struct psr_measure_desc *desc, psr_err *err)
+static psr_status take_harmonic(struct psr_measure_box *b, int h, float taken, psr_pulscan *plan,
+                                size_t s, const struct psr_measure_desc *desc, psr_err *err)
 {
     struct psr_span bins = bins_of(b->hit, h);
     int64_t margin = margin_of(b->hit, h), first = bins.first - margin;
@@ -69,8 +78,10 @@ static psr_status take_harmonic(struct psr_measure_box *b, int h, psr_pulscan *p
     psr_status st;
 #pragma omp critical(psr_measure)
     st = psr_pulscan_amplitudes(plan, s, first, n, x, err);
-    if (st == PSR_OK)
+    if (st == PSR_OK) {
         weigh_harmonic(b, h, bins, first, n, x, desc);
+        leave_own(b, h, taken, x, n);
+    }
     if (st == PSR_OK && n <= MOST_BINS)
         st = psr_matched_create(&b->matched[h - 1], x, first, n, err);
     free(x);
@@ -78,16 +89,17 @@ static psr_status take_harmonic(struct psr_measure_box *b, int h, psr_pulscan *p
 }
 
 psr_status psr_measure_box_take(struct psr_measure_box *b, psr_pulscan *plan, size_t s,
-                                const struct psr_pulscan_hit *hit,
+                                const struct psr_pulscan_cand *cand,
                                 const struct psr_measure_desc *desc, psr_err *err)
 {
+    const struct psr_pulscan_hit *hit = &cand->best;
     struct psr_pulscan_info info;
     psr_pulscan_describe(plan, &info);
     *b =
         (struct psr_measure_box){.hit = hit, .lost = desc->boxes_only ? (double)info.block / 2 : 0};
     psr_status st = PSR_OK;
     for (int h = 1; h <= hit->nharm && st == PSR_OK && !desc->boxes_only; h++)
-        st = take_harmonic(b, h, plan, s, desc, err);
+        st = take_harmonic(b, h, cand->taken[h - 1], plan, s, desc, err);
     return st;
 }
 
@@ -191,11 +203,11 @@ static void climb(const struct psr_measure_box *b, struct psr_measure_place *p, 
 }
 
 /* Errors are those of boxes around signals of constant drift, roughly. */
-static struct psr_measure_place place_of_box(const struct psr_measure_box *b, int sign)
+static struct psr_measure_place place_of_box(const struct psr_measure_box *b, int sign, int zmax)
 {
-    double width = b->hit->z + 1;
+    double width = b->hit->z + 1, z = fmin(b->hit->z, zmax);
     return (struct psr_measure_place){.r = {b->hit->r, 0.5 + 0.1 * width + b->lost},
-                                      .z = {sign * (double)b->hit->z, 1 + 0.2 * width}};
+                                      .z = {z > 0 ? sign * z : 0, 1 + 0.2 * width}};
 }
 
 /* From the best place of harmonic h to one of the fundamental. */
@@ -225,9 +237,7 @@ int psr_measure_places(const struct psr_measure_box *b, const struct psr_measure
         place[0] = refine_place(b, h, &side[better], desc->zmax);
         return 1;
     }
-    place[0] = place_of_box(b, better ? -1 : 1);
-    place[1] = place_of_box(b, better ? 1 : -1);
-    if (b->hit->z == 0)
-        place[0].z.value = 0; /* and not -0 */
+    place[0] = place_of_box(b, better ? -1 : 1, desc->zmax);
+    place[1] = place_of_box(b, better ? 1 : -1, desc->zmax);
     return *known || fabs(place[0].z.value) <= place[0].z.error ? 1 : 2;
 }

@@ -25,12 +25,12 @@ struct psr_measure_place {
     bool matched;                /* rather than of the box */
 };
 
-/* Reads the bins of a hit's harmonics and prepares responses to them, but with desc->boxes_only.
+/* Reads the bins of a candidate's harmonics and prepares responses to them, but with desc->boxes_only.
  * Given:    plan, s   as in psr_measure; threads take turns at them
  * Returned: *b, to be dropped, after an error too
  * Status:   those of psr_pulscan_amplitudes */
 PSR_MUST_CHECK psr_status psr_measure_box_take(struct psr_measure_box *b, psr_pulscan *plan,
-                                               size_t s, const struct psr_pulscan_hit *hit,
+                                               size_t s, const struct psr_pulscan_cand *cand,
                                                const struct psr_measure_desc *desc, psr_err *err);
 void psr_measure_box_drop(struct psr_measure_box *b);
 

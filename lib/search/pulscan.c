@@ -169,18 +169,21 @@ static double compat_middle(const psr_pulscan *p, int64_t first, int z)
     return (double)(at + z / 2);
 }
 
-static struct psr_pulscan_hit hit_of(const psr_pulscan *p, const struct psr_pulscan_peak *k)
+void psr_pulscan_weigh_hit(const psr_pulscan *p, struct psr_pulscan_hit *hit, float power)
+{
+    const struct psr_odds_box box = {hit->nharm, hit->z, hit->first};
+    hit->power = power;
+    hit->sigma = psr_odds_sigma(&p->odds, (double)power, &box);
+    hit->ln_p = psr_odds_alone(&p->odds, (double)power, &box).ln_sf;
+}
+
+struct psr_pulscan_hit psr_pulscan_make_hit(const psr_pulscan *p, const struct psr_pulscan_peak *k)
 {
     const int harm = p->search.harm[k->harm], z = p->search.z[k->z];
-    const struct psr_odds_box box = {harm, z, k->first};
-    struct psr_pulscan_hit hit = {
-        .sigma = psr_odds_sigma(&p->odds, (double)k->power, &box),
-        .ln_p = psr_odds_alone(&p->odds, (double)k->power, &box).ln_sf,
-        .power = k->power,
-        .nharm = harm,
-        .z = z,
-        .first = p->rblock ? 1 + block_of(p, k) * p->search.block : k->first,
-    };
+    struct psr_pulscan_hit hit = {.nharm = harm, .z = z, .first = k->first};
+    psr_pulscan_weigh_hit(p, &hit, k->power);
+    if (p->rblock)
+        hit.first = 1 + block_of(p, k) * p->search.block;
     hit.r = p->search.compat ? compat_middle(p, k->first, z) : middle(p, hit.first, harm, z);
     return hit;
 }
@@ -199,7 +202,7 @@ static psr_status make_hits(psr_pulscan *p, struct psr_pulscan_result *result, p
     for (uint32_t s = 0; s < p->nspec; s++) {
         size_t first = n;
         for (; i < p->found.n && p->found.peak[i].spec == s; i++) {
-            p->hit[n] = hit_of(p, &p->found.peak[i]);
+            p->hit[n] = psr_pulscan_make_hit(p, &p->found.peak[i]);
             n += p->hit[n].sigma > p->sigma;
         }
         result[s] = (struct psr_pulscan_result){
@@ -253,6 +256,16 @@ psr_status psr_pulscan_amplitudes(psr_pulscan *p, size_t s, int64_t first, size_
     if (from >= end)
         return PSR_OK;
     return p->ops->amplitudes(p->state, s, from, (size_t)(end - from), x + 2 * (from - first), err);
+}
+
+const struct psr_pulscan_search *psr_pulscan_resolved(const psr_pulscan *p)
+{
+    return &p->search;
+}
+
+double psr_pulscan_least_sigma(const psr_pulscan *p)
+{
+    return p->sigma;
 }
 
 double psr_pulscan_trials(const psr_pulscan *p, int nharm)

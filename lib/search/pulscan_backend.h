@@ -51,6 +51,7 @@ struct psr_pulscan_search {
     size_t *nsieve;          /* [nharm] */
     struct psr_sieve *sieve; /* [nharm][nz], nsieve[h] of them used, by rising width */
     int64_t block;           /* start i >= 1 belongs to block (i - 1) / block */
+    int64_t rlo, rhi;        /* bins that were asked for; rhi is one that exists */
     bool logz;               /* z is 0, 1, 2, 4 .. */
 
     int nthread;       /* >= 1 */

@@ -1,4 +1,5 @@
-#include <psrkit/pulscan.h>
+#include "pulscan_fundamental.h"
+
 #include <psrkit/signif.h>
 
 #include <math.h>
@@ -203,6 +204,199 @@ static size_t join_harmonics(struct grid *g, struct psr_pulscan_cand *cand, size
     return kept;
 }
 
+/* --- harmonics, by what holds power ------------------------------------------------------------ */
+
+enum { MOST_HARMONIC = 512, ALWAYS = 4, WIDE = 4 };
+static const double LEAST_EVIDENCE = 3, MOSTLY = 0.75;
+
+/* A hit that waits, less what candidates hold of it. */
+struct pending {
+    struct psr_pulscan_hit hit;
+    float whole; /* its power before */
+    bool lines;  /* that stand out of it are none of its power */
+};
+
+struct joining {
+    psr_pulscan *plan;
+    struct psr_residual *residual;
+    struct grid near, harmonic;
+    double reach, widest;
+    struct pending *heap; /* [nheap] the best first */
+    size_t nheap;
+    struct psr_pulscan_cand *cand;
+    size_t ncand;
+};
+
+static void sift_down(struct pending *heap, size_t n, size_t k)
+{
+    for (size_t child; (child = 2 * k + 1) < n; k = child) {
+        if (child + 1 < n && best_first(&heap[child + 1].hit, &heap[child].hit) < 0)
+            child++;
+        if (best_first(&heap[k].hit, &heap[child].hit) <= 0)
+            return;
+        struct pending t = heap[k];
+        heap[k] = heap[child];
+        heap[child] = t;
+    }
+}
+
+/* What others hold of harmonic h of a box. */
+static struct psr_residual_held held_of(const struct joining *j, const struct psr_pulscan_hit *hit,
+                                        int h)
+{
+    struct psr_residual_held held = {.owner = -1};
+    psr_residual_add_held(j->residual, h * hit->first, (int64_t)h * (hit->z + 1), &held);
+    return held;
+}
+
+/* The most that a drift leaves in one of n bins; the rest is a line's that stands out. */
+static float most_of_drift(struct joining *j, int64_t first, int64_t n)
+{
+    double over = psr_residual_power(j->residual, first, n, HUGE_VALF) - 2 * (double)n;
+    return n < WIDE ? HUGE_VALF : (float)(20 + 1.5 * fmax(over, 0) / sqrt((double)n));
+}
+
+/* Of harmonic h of a wide box, the chi^2 that no drift leaves there. */
+static double power_of_lines(struct joining *j, const struct psr_pulscan_hit *hit, int h)
+{
+    int64_t first = h * hit->first, n = (int64_t)h * (hit->z + 1);
+    return psr_residual_power(j->residual, first, n, HUGE_VALF) -
+           psr_residual_power(j->residual, first, n, most_of_drift(j, first, n));
+}
+
+/* Takes what candidates hold off the first hit.
+ * Returned: whether that left it as good as it was; *owner, of most of it, if any is held */
+static bool stays(struct joining *j, int64_t *owner)
+{
+    struct pending *p = &j->heap[0];
+    double gone = 0, most = 0;
+    for (int h = 1; h <= p->hit.nharm; h++) {
+        struct psr_residual_held held = held_of(j, &p->hit, h);
+        gone += held.excess + (p->lines ? power_of_lines(j, &p->hit, h) : 0);
+        if (held.owner >= 0 && (double)held.most > most) {
+            most = (double)held.most;
+            *owner = held.owner;
+        }
+    }
+    float left = (float)((double)p->whole - gone);
+    if (left >= p->hit.power)
+        return true;
+    psr_pulscan_weigh_hit(j->plan, &p->hit, left);
+    return false;
+}
+
+/* A wide box of lines side by side has its turn after the lines.
+ * Returned: whether the first hit has less power without them */
+static bool is_outshone(struct joining *j)
+{
+    struct pending *p = &j->heap[0];
+    double lines = 0;
+    for (int h = 1; h <= p->hit.nharm && p->hit.z >= WIDE && !p->lines; h++)
+        lines += power_of_lines(j, &p->hit, h);
+    if (lines <= 0.01 * (double)p->hit.power)
+        return false;
+    p->lines = true;
+    psr_pulscan_weigh_hit(j->plan, &p->hit, (float)((double)p->hit.power - lines));
+    return true;
+}
+
+static void hold_harmonic(struct joining *j, const struct psr_harmonics *lines, int h,
+                          int64_t owner)
+{
+    struct psr_span bins = psr_harmonics_bins(lines, h);
+    float most = lines->width < WIDE ? HUGE_VALF : most_of_drift(j, bins.first, bins.count);
+    psr_residual_hold(j->residual, bins.first, bins.count, most, owner);
+}
+
+/* The candidate's harmonics, and those above, an octave at a time, as long as they hold power. */
+static void hold_all(struct joining *j, struct psr_harmonics *lines, int64_t owner)
+{
+    for (int h = 1; h <= lines->nharm; h++)
+        hold_harmonic(j, lines, h, owner);
+    for (int top = lines->nharm; top < MOST_HARMONIC; top *= 2) {
+        double e[MOST_HARMONIC];
+        if (!psr_harmonics_above(j->residual, lines, top, e) && top >= ALWAYS)
+            return;
+        for (int h = top + 1; h <= 2 * top; h++)
+            if (e[h - top - 1] > LEAST_EVIDENCE)
+                hold_harmonic(j, lines, h, owner);
+    }
+}
+
+/* What is left of a hit that others hold, next to all, at a harmonic of one of them: side lobes. */
+static int64_t find_remains(const struct joining *j)
+{
+    const struct pending *p = &j->heap[0];
+    double over = (double)p->whole - psr_pulscan_dof(p->hit.nharm, p->hit.z);
+    bool most = (double)p->whole - (double)p->hit.power > MOSTLY * over;
+    return most ? find_better(&j->harmonic, j->cand, &p->hit, j->widest) : -1;
+}
+
+/* Makes a candidate of the first hit, unless at its fundamental there is one. */
+static void accept(struct joining *j)
+{
+    const struct pending *p = &j->heap[0];
+    struct psr_harmonics lines;
+    struct psr_pulscan_hit hit = psr_pulscan_fundamental(j->residual, j->plan, &p->hit, &lines);
+    int64_t c = find_touched(&j->near, j->cand, &hit, j->reach);
+    if (c >= 0)
+        take_in(&j->cand[c], &hit);
+    else {
+        bool same = hit.first == p->hit.first && hit.nharm == p->hit.nharm && hit.z == p->hit.z;
+        c = (int64_t)j->ncand++;
+        j->cand[c] = (struct psr_pulscan_cand){.best = hit,
+                                               .members = 1,
+                                               .first = hit.first,
+                                               .last = hit.first + hit.z,
+                                               .lines = p->lines};
+        for (int h = 1; h <= hit.nharm; h++) {
+            double other = same && p->lines ? power_of_lines(j, &hit, h) : 0;
+            j->cand[c].taken[h - 1] = (float)(held_of(j, &hit, h).excess + other);
+        }
+        put(&j->near, c, centre(&hit));
+        put(&j->harmonic, c, hit.r);
+    }
+    hold_all(j, &lines, c);
+}
+
+/* Deals with the first hit.
+ * Returned: whether it is done with; else it has less power, and waits again */
+static bool place_first(struct joining *j)
+{
+    const double least = psr_pulscan_least_sigma(j->plan);
+    struct pending *p = &j->heap[0];
+    int64_t owner = find_touched(&j->near, j->cand, &p->hit, j->reach);
+    if (owner >= 0) {
+        take_in(&j->cand[owner], &p->hit);
+        return true;
+    }
+    bool done = stays(j, &owner) && !is_outshone(j);
+    if (p->hit.sigma > least && !done)
+        return false;
+    if (!(p->hit.sigma > least) && owner < 0) { /* nothing but lines, which are no candidates' */
+        p->lines = false;
+        psr_pulscan_weigh_hit(j->plan, &p->hit, p->whole);
+    } else if (p->hit.sigma > least)
+        owner = find_remains(j);
+    if (owner >= 0)
+        j->cand[owner].members++;
+    else
+        accept(j);
+    return true;
+}
+
+static psr_status join_by_power(struct joining *j, psr_err *err)
+{
+    for (size_t k = j->nheap / 2; k-- > 0;)
+        sift_down(j->heap, j->nheap, k);
+    while (j->nheap > 0 && !psr_residual_status(j->residual, NULL)) {
+        if (place_first(j))
+            j->heap[0] = j->heap[--j->nheap];
+        sift_down(j->heap, j->nheap, 0);
+    }
+    return psr_residual_status(j->residual, err);
+}
+
 /* --- the whole -------------------------------------------------------------------------------- */
 
 struct extent {
@@ -236,6 +430,41 @@ static psr_status join_all(const struct psr_pulscan_hit *hit, size_t n, bool kee
     return st;
 }
 
+static int best_candidate_first(const void *pa, const void *pb)
+{
+    const struct psr_pulscan_cand *a = pa, *b = pb;
+    return best_first(&a->best, &b->best);
+}
+
+static psr_status join_with_spectrum(const struct psr_pulscan_hit *hit, size_t n,
+                                     const struct psr_pulscan_merge_desc *desc,
+                                     struct psr_pulscan_cand *cand, size_t *ncand, psr_err *err)
+{
+    struct extent e = measure(hit, n);
+    struct joining j = {.plan = desc->plan, .reach = e.widest + NEAR + 1, .cand = cand, .nheap = n};
+    psr_status st = make_grid(&j.near, j.reach, e.reach, n, err);
+    if (!st)
+        st = make_grid(&j.harmonic, e.widest + 4, e.reach, n, err);
+    j.widest = e.widest;
+    j.heap = malloc(n * sizeof *j.heap);
+    if (!st && !j.heap)
+        st = psr_fail_nomem(err, "candidates", (double)n * sizeof *j.heap);
+    if (!st)
+        st = psr_residual_create(&j.residual, desc->plan, desc->spec, err);
+    if (!st) {
+        for (size_t i = 0; i < n; i++)
+            j.heap[i] = (struct pending){hit[i], hit[i].power, false};
+        st = join_by_power(&j, err);
+        qsort(cand, j.ncand, sizeof *cand, best_candidate_first);
+        *ncand = j.ncand;
+    }
+    psr_residual_destroy(j.residual);
+    free(j.heap);
+    free_grid(&j.near);
+    free_grid(&j.harmonic);
+    return st;
+}
+
 psr_status psr_pulscan_merge(const struct psr_pulscan_hit *hit, size_t nhit,
                              const struct psr_pulscan_merge_desc *desc,
                              struct psr_pulscan_cand **cand, size_t *ncand, size_t *left_out,
@@ -257,7 +486,11 @@ psr_status psr_pulscan_merge(const struct psr_pulscan_hit *hit, size_t nhit,
     }
     memcpy(sorted, hit, nhit * sizeof *sorted);
     qsort(sorted, nhit, sizeof *sorted, best_first);
-    if ((st = join_all(sorted, nhit, desc->keep_harmonics, made, &n, err)))
+    if (desc->plan && !desc->keep_harmonics)
+        st = join_with_spectrum(sorted, nhit, desc, made, &n, err);
+    else
+        st = join_all(sorted, nhit, desc->keep_harmonics, made, &n, err);
+    if (st)
         goto done;
     *ncand = desc->max && n > desc->max ? desc->max : n;
     if (left_out)

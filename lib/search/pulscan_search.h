@@ -20,4 +20,14 @@ static inline int64_t psr_pulscan_length(const struct psr_pulscan_search *s, int
     return (int64_t)s->nbin / harm;
 }
 
+/* What a plan resolved its description to, and the sigma above which its hits are. */
+const struct psr_pulscan_search *psr_pulscan_resolved(const psr_pulscan *p);
+double psr_pulscan_least_sigma(const psr_pulscan *p);
+
+/* The hit that a peak is. */
+struct psr_pulscan_hit psr_pulscan_make_hit(const psr_pulscan *p, const struct psr_pulscan_peak *k);
+
+/* Gives a hit another power, and the sigma of that. */
+void psr_pulscan_weigh_hit(const psr_pulscan *p, struct psr_pulscan_hit *hit, float power);
+
 #endif

@@ -198,12 +198,13 @@ psr_status accel_write(struct accel_job *j, struct accel_batch *b, size_t s)
     out.list.tobs_s = out.file->about.tobs_s;
     if (!o->compat) {
         const struct psr_pulscan_merge_desc merge = {.keep_harmonics = o->noharmremove,
-                                                     .max = (size_t)o->maxcands};
+                                                     .max = (size_t)o->maxcands,
+                                                     .plan = o->rblock ? NULL : b->plan,
+                                                     .spec = s};
         const struct psr_measure_desc measure = {.zmax = (int)o->zmax,
                                                  .boxes_only = o->rblock,
                                                  .zap = j->zap,
                                                  .nzap = j->nzap,
-                                                 .keep_harmonics = o->noharmremove,
                                                  .trials = o->confirm ? j->trials : 0,
                                                  .least_sigma = o->sigma,
                                                  .nthread = (int)o->ncpus};

@@ -74,6 +74,8 @@ static psr_status describe(struct accel_job *j, struct psr_pulscan_desc *d)
     d->batch = j->batch_now;
     d->zmax = (int)o->zmax;
     d->zstep = (int)o->zstep;
+    if (o->zmax == 0) /* a line between two bins has 2/5 of its power in each: boxes of two too */
+        d->zmax = d->zstep = 1;
     d->logz = o->logz;
     d->nharm = j->nharm;
     d->nnharm = j->nnharm;
