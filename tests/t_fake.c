@@ -2,6 +2,7 @@
 #include "fake_made.h"
 
 #include <psrkit/psrfits.h>
+#include <psrkit/signif.h>
 #include <psrkit/source.h>
 
 #include "fil.h"
@@ -36,7 +37,9 @@ static void test_levels(int nbit, uint64_t seed)
         chi2 += (count[k] - want) * (count[k] - want) / want;
         used++;
     }
-    ok(fabs(chi2 - used) < 4.5 * sqrt(2.0 * used), "%d bits: chi-square %.1f of %d levels", nbit,
+    /* Limits that one of 1e7 figures breaks by chance: there are 64 channels, and many seeds. */
+    struct psr_logp p_chi2 = psr_chi2_logp(chi2, used - 1);
+    ok(p_chi2.ln_sf > -16 && p_chi2.ln_cdf > -16, "%d bits: chi-square %.1f of %d levels", nbit,
        chi2, used);
     variance -= mean * mean;
     double worst[2] = {0};
@@ -51,8 +54,8 @@ static void test_levels(int nbit, uint64_t seed)
         worst[0] = fmax(worst[0], fabs(sum - offset - mean) / sqrt(variance / NSAMP));
         worst[1] = fmax(worst[1], fabs(squares / NSAMP / variance - 1) / sqrt(2.0 / NSAMP));
     }
-    ok(worst[0] < 4.5, "%d bits: means of channels, %.1f sigma at worst", nbit, worst[0]);
-    ok(worst[1] < 4.5, "%d bits: variances of channels, %.1f sigma at worst", nbit, worst[1]);
+    ok(worst[0] < 5.5, "%d bits: means of channels, %.1f sigma at worst", nbit, worst[0]);
+    ok(worst[1] < 5.5, "%d bits: variances of channels, %.1f sigma at worst", nbit, worst[1]);
     free(x);
     psr_fake_destroy(p);
 }
