@@ -53,8 +53,7 @@ static psr_status make_powers(struct psr_pulscan_state *c, size_t spec, const fl
     if (found->bad[spec] < 0)
         st =
             psr_pulscan_powers(s, in, c->level + spec * s->nstretch, power, &found->bad[spec], err);
-    if (!st && found->bad[spec] >= 0)
-        memset(power, 0, s->nbin * sizeof *power);
+    c->h_bad[spec] = found->bad[spec] < 0 ? INT64_MAX : found->bad[spec];
     return st;
 }
 
@@ -74,7 +73,9 @@ static psr_status bring_powers(struct psr_pulscan_state *c, struct psr_cuda_grou
         if (e)
             return psr_pulscan_cuda_fail(c, e, "powers", err);
     }
-    return PSR_OK;
+    cudaError_t e = cudaMemcpyAsync(c->d_bad + g->first, c->h_bad + g->first,
+                                    g->n * sizeof *c->h_bad, cudaMemcpyHostToDevice, c->in);
+    return e ? psr_pulscan_cuda_fail(c, e, "powers", err) : PSR_OK;
 }
 
 /* --- on the device ---------------------------------------------------------------------------- */

@@ -72,7 +72,7 @@ struct psr_pulscan_state {
     double *d_redness;         /* [most][nredden] */
     size_t nredden;
     struct psr_level *d_level; /* [batch][nstretch] */
-    long long *d_bad, *h_bad;  /* [batch] */
+    long long *d_bad, *h_bad;  /* [batch]; hybrid: h_bad goes to d_bad, not back */
     struct pulscan_k_sum *d_sum;
     struct pulscan_k_test *d_test;
     struct pulscan_k_width *d_width;

@@ -89,12 +89,12 @@ static cudaError_t take_spectra(struct psr_pulscan_state *c)
 {
     const struct psr_pulscan_search *s = c->s;
     size_t spectra = s->batch * c->pitch * 2 * sizeof(float);
+    TRY(psr_cuda_take_pinned(&c->h_bad, s->batch * sizeof *c->h_bad, &c->bytes));
+    TRY(psr_cuda_take(&c->d_bad, s->batch * sizeof *c->d_bad, &c->bytes));
     if (c->hybrid)
         return psr_cuda_take_pinned(&c->h_in, s->batch * c->power_pitch * sizeof(float), &c->bytes);
     TRY(psr_cuda_take_pinned(&c->h_in, spectra, &c->bytes));
-    TRY(psr_cuda_take_pinned(&c->h_bad, s->batch * sizeof *c->h_bad, &c->bytes));
     TRY(psr_cuda_take(&c->d_x, spectra, &c->bytes));
-    TRY(psr_cuda_take(&c->d_bad, s->batch * sizeof *c->d_bad, &c->bytes));
     TRY(psr_cuda_take(&c->d_level, s->batch * s->nstretch * sizeof *c->d_level, &c->bytes));
     TRY(take_blocks(c));
     TRY(psr_cuda_upload(&c->d_zap, s->zap, s->nzap * sizeof *s->zap, &c->bytes));
@@ -258,7 +258,7 @@ struct pulscan_k_search psr_pulscan_cuda_search(const struct psr_pulscan_state *
         .nbin = s->nbin,
         .nspec = g->n,
         .spec0 = (uint32_t)g->first,
-        .d_bad = c->hybrid ? NULL : c->d_bad + g->first,
+        .d_bad = c->d_bad + g->first,
         .d_sum = c->d_sum,
         .d_test = c->d_test,
         .d_width = c->d_width,

@@ -305,6 +305,30 @@ static void test_agreement(const char *backend, int times, uint64_t seed)
     ok(t.elsewhere + t.near_floor <= t.hits / 100, "%s: ties are few", backend);
 }
 
+/* A spectrum that is not searched has no hits, even where boxes without power are hits. */
+static void test_bad_spectrum(const char *backend, uint64_t seed)
+{
+    struct psr_pulscan_desc d = {.nbin = 5000,
+                                 .batch = BATCH,
+                                 .zmax = 20,
+                                 .block = 300,
+                                 .nharm = sums,
+                                 .nnharm = 4,
+                                 .sigma = -3,
+                                 .compat = true};
+    struct psr_pulscan_result got[BATCH];
+    psr_pulscan *p;
+    float *x[2] = {make_spectrum((int64_t)d.nbin, &seed), make_spectrum((int64_t)d.nbin, &seed)};
+    x[0][77] = NAN;
+    search(&d, backend, 2, x, false, &p, got);
+    ok(got[0].bad == 38 && got[0].nhit == 0 && got[1].bad == -1 && got[1].nhit > 0,
+       "%s: bin %lld is no number, %zu hits beside %zu", backend, (long long)got[0].bad,
+       got[0].nhit, got[1].nhit);
+    psr_pulscan_destroy(p);
+    free(x[0]);
+    free(x[1]);
+}
+
 /* --- series ----------------------------------------------------------------------------------- */
 
 /* The transform by its definition. */
@@ -453,6 +477,8 @@ int main(int argc, char **argv)
     }
     test_agreement("cuda", times, seed);
     test_agreement("hybrid", times / 4 + 1, seed + 1);
+    test_bad_spectrum("cuda", seed);
+    test_bad_spectrum("hybrid", seed);
     if (getenv("PSRKIT_TEST_SHORT"))
         return done_testing();
     test_transform(seed);
