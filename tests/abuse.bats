@@ -279,6 +279,6 @@ name_taken() {
     refuses 1 'a path of [0-9]+ bytes' fakebin -tobs 0.1 -o "$(long 4090)"
     fakebin -q -tobs 1 -tsamp 500 -nchans 2 -period 0 -dat -o p
     for s in dat inf; do mv p_DM0.00.$s "$(long 230).$s"; done
-    refuses 1 'a name of 248 bytes; at most 244 fit' gpuaccel-pulscan -device cpu -zmax 200 "$(long 230).dat"
+    refuses 1 'a name of 245 bytes; at most 244 fit' gpuaccel-pulscan -device cpu -zmax 200 "$(long 230).dat"
     leaves_no '*.lock'
 }

@@ -88,7 +88,7 @@ static psr_status check_root(const struct psr_series_desc *desc, psr_err *err)
     return PSR_OK;
 }
 
-/* The highest DM has the longest name. */
+/* Of an .inf file's name PRESTO reads so much.  The highest DM has the longest one. */
 static psr_status check_length(const struct psr_series_desc *desc, psr_err *err)
 {
     char label[LABEL_MAX];
@@ -145,7 +145,8 @@ psr_status psr_series_check(const struct psr_series_desc *desc, psr_err *err)
             return psr_fail(err, PSR_EINVAL, "DM of trial %zu = %g, must be 0 or more and below %g",
                             i, desc->dm[i], max_dm);
     }
-    st = check_length(desc, err);
+    if (desc->format == PSR_SERIES_DAT)
+        st = check_length(desc, err);
     return st ? st : check_names(desc, err);
 }
 

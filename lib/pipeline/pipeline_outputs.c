@@ -37,8 +37,10 @@ static psr_status add_inputs(const struct psr_pipeline_desc *d, struct psr_overw
 /* Of two trials of one name this says more than that it is taken. */
 static psr_status check_trials(const struct psr_pipeline *p, psr_err *err)
 {
+    const bool has_inf = p->d.series.on && !p->d.series.tim;
     return psr_series_check(&(struct psr_series_desc){.root = p->d.root,
-                                                      .format = PSR_SERIES_DAT,
+                                                      .format = has_inf ? PSR_SERIES_DAT
+                                                                        : PSR_SERIES_TIM,
                                                       .dm_decimals = (int)p->d.dm_decimals,
                                                       .ndm = p->trials.ndm,
                                                       .dm = p->trials.dm,

@@ -77,13 +77,13 @@ static psr_status create_search(struct pulses *s, size_t line, psr_err *err)
                                   err);
 }
 
-/* Files of events have names too, beside series or without. */
+/* Files of events have names too, beside series or without, and no .inf. */
 static psr_status check_names(const struct psr_sink_stream *stream, psr_err *err)
 {
     if (to_stdout(stream))
         return PSR_OK;
     return psr_series_check(&(struct psr_series_desc){.root = stream->root,
-                                                      .format = PSR_SERIES_DAT,
+                                                      .format = PSR_SERIES_TIM,
                                                       .dm_decimals = stream->dm_decimals,
                                                       .ndm = stream->ndm,
                                                       .dm = stream->dm,
