@@ -100,6 +100,19 @@ refused() {
     [[ $stderr == *"DM 47.00: "*" samples, CRC-32 $want"* ]]
 }
 
+@test "a row of .cand is one burst of a train" {
+    awk 'BEGIN { for (k = 0; k < 30; k++) print "burst dm=100 t=" 3 + 0.2 * k " width=20e-3 snr=50" }' >train
+    fakebin -seed 1 -nbits 8 -nchans 64 -tsamp 1000 -fch1 1500 -foff -4 -tobs 12 -addfile train -o train.fil
+    gpudedisp -q -nobary -lodm 0 -dmstep 2.5 -numdms 80 -singlepulse -nowrite -o t train.fil
+    [ "$(awk '$1 > 20 { print int($3 / 0.2 + 0.5) }' t.cand | sort -u | wc -l)" -eq 30 ]
+    [ "$(awk '$1 > 20' t.cand | wc -l)" -eq 30 ]
+    gpudedisp -q -nobary -lodm 0 -dmstep 2.5 -numdms 80 -singlepulse -nowrite -trialtol 0 -o apart train.fil
+    [ "$(awk '$1 > 20' apart.cand | wc -l)" -gt 300 ]
+    gpudedisp -q -nobary -lodm 0 -dmstep 2.5 -numdms 80 -singlepulse -nowrite -timetol 1000000 -o all train.fil
+    [ "$(wc -l <all.cand)" -lt 10 ]
+    fails gpudedisp -q -nobary -singlepulse -nowrite -timetol -1 -o t train.fil
+}
+
 @test "the pulsar of the test file is found as single pulses at its DM" {
     gpudedisp -nobary -q -lodm 0 -dmstep 1 -numdms 100 -singlepulse -nowrite -threshold 5 -o t "$g8"
     [ -e t.cand ]

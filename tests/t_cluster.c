@@ -37,22 +37,6 @@ static bool are_friends(const struct psr_event *a, const struct psr_event *b, co
     return gap_ab <= tol && gap_ba <= tol && apart <= r->trial_tol;
 }
 
-/* group[k] = least index of the friends of friends of event k. */
-static void group_plainly(const struct psr_event *e, size_t n, const struct rules *r, size_t *group)
-{
-    for (size_t k = 0; k < n; k++)
-        group[k] = k;
-    for (bool changed = true; changed;) {
-        changed = false;
-        for (size_t a = 0; a < n; a++)
-            for (size_t b = 0; b < n; b++)
-                if (group[a] < group[b] && are_friends(&e[a], &e[b], r)) {
-                    group[b] = group[a];
-                    changed = true;
-                }
-    }
-}
-
 static bool is_better(const struct psr_event *a, const struct psr_event *b)
 {
     if (a->snr != b->snr)
@@ -62,6 +46,66 @@ static bool is_better(const struct psr_event *a, const struct psr_event *b)
     if (a->sample != b->sample)
         return a->sample < b->sample;
     return a->width < b->width;
+}
+
+static bool is_placed_before(const struct psr_event *a, const struct psr_event *b)
+{
+    if (a->trial != b->trial)
+        return a->trial < b->trial;
+    if (first_sample(a) != first_sample(b))
+        return first_sample(a) < first_sample(b);
+    return is_better(a, b);
+}
+
+/* Sorts indices by one of the orders above. */
+static void sort_plainly(size_t *index, const struct psr_event *e, size_t n,
+                         bool (*is_before)(const struct psr_event *, const struct psr_event *))
+{
+    for (size_t k = 0; k < n; k++)
+        index[k] = k;
+    for (size_t k = 1; k < n; k++)
+        for (size_t j = k; j > 0 && is_before(&e[index[j]], &e[index[j - 1]]); j--) {
+            size_t swap = index[j];
+            index[j] = index[j - 1];
+            index[j - 1] = swap;
+        }
+}
+
+/* Group a becomes group b, or b becomes a: the index of a group is that of its best event. */
+static void merge_plainly(const struct psr_event *e, size_t n, size_t *group, size_t a, size_t b)
+{
+    size_t to = is_better(&e[a], &e[b]) ? a : b, from = to == a ? b : a;
+    for (size_t k = 0; k < n; k++)
+        group[k] = group[k] == from ? to : group[k];
+}
+
+/* group[k] = index of the best event of the group of event k, every pair being compared. */
+static void group_plainly(const struct psr_event *e, size_t n, const struct rules *r, size_t *group)
+{
+    size_t rank[120], place[120], none = 1000;
+    sort_plainly(rank, e, n, is_better);
+    sort_plainly(place, e, n, is_placed_before);
+    for (size_t k = 0; k < n; k++)
+        group[k] = none;
+    for (size_t j = 0; j < n; j++) {
+        size_t k = rank[j], best = none;
+        for (size_t q = 0; q < j && best == none; q++)
+            best = are_friends(&e[k], &e[rank[q]], r) ? rank[q] : none;
+        if (best == none) {
+            group[k] = k;
+            continue;
+        }
+        for (size_t q = 0; q < n; q++) {
+            size_t other = place[q];
+            if (group[other] == none || group[other] == group[best] ||
+                !are_friends(&e[k], &e[other], r))
+                continue;
+            double lower = fmin(e[group[other]].snr, e[group[best]].snr);
+            if (e[k].snr >= 0.9 * lower - 3)
+                merge_plainly(e, n, group, group[other], group[best]);
+        }
+        group[k] = group[best];
+    }
 }
 
 static bool same_event(const struct psr_event *a, const struct psr_event *b)
@@ -106,7 +150,7 @@ static void test_against_pairs(uint64_t *seed)
             r.scale[i] = alike ? 1 : scales[tap_between(seed, 0, 4)];
         for (size_t k = 0; k < n; k++) {
             size_t i = (size_t)tap_between(seed, 0, 12);
-            e[k] = (struct psr_event){(double)tap_between(seed, 6, 12),
+            e[k] = (struct psr_event){(double)tap_between(seed, 6, trial % 3 ? 25 : 12),
                                       tap_between(seed, 0, 2400 / (int64_t)(r.scale[i] + 2)),
                                       list_of_widths[tap_between(seed, 0, 7)], i};
         }
@@ -127,8 +171,83 @@ static void test_against_pairs(uint64_t *seed)
             wrong += is_better(&clusters[c].best, &clusters[c - 1].best);
         free(clusters);
     }
-    ok(wrong == 0 && many > 50, "friends of friends as by comparing every pair (%d of 150 mixed)",
-       many);
+    ok(wrong == 0 && many > 50, "groups as by comparing every pair (%d of 150 mixed)", many);
+}
+
+/* Events of a pulse of width 20 at its DM, trial 100 of 200, and away from it, where it is longer:
+ * up to "most" samples.  The noise of S/N is 1, and neighbours have four fifths of it in common. */
+static size_t smear_pulse(struct psr_event *e, uint64_t *seed, double snr, int64_t sample, int most)
+{
+    size_t n = 0;
+    double noise = tap_normal(seed);
+    for (size_t i = 0; i < 200; i++) {
+        int width = 20 + 2 * abs((int)i - 100);
+        double seen = snr * sqrt(20.0 / width) + noise;
+        noise = 0.8 * noise + 0.6 * tap_normal(seed);
+        if (seen >= 6)
+            e[n++] = (struct psr_event){seen, sample, width < most ? width : most, i};
+    }
+    return n;
+}
+
+static struct psr_cluster *cluster_all(const struct psr_event *e, size_t n, size_t *ncluster)
+{
+    psr_err err;
+    struct psr_cluster *c;
+    if (psr_cluster_events(e, n, NULL, 3, 3, &c, ncluster, &err))
+        exit(EXIT_FAILURE);
+    return c;
+}
+
+/* Bursts that touch each other where they are smeared are still as many rows. */
+static void test_close_pulses(uint64_t *seed)
+{
+    enum { BURSTS = 30, EACH = 200 };
+    struct psr_event *e = malloc(BURSTS * EACH * sizeof *e);
+    size_t n = 0, ncluster;
+    for (int b = 0; b < BURSTS; b++)
+        n += smear_pulse(e + n, seed, 50, 1000 + 200 * b, 198);
+    struct psr_cluster *c = cluster_all(e, n, &ncluster);
+    int wrong = 0;
+    for (size_t k = 0; k < ncluster; k++)
+        wrong += (c[k].best.sample - 1000) % 200 != 0 || c[k].members < 100 ||
+                 llabs((long long)c[k].best.trial - 100) > 10;
+    ok(ncluster == BURSTS && !wrong, "%d bursts that touch are %zu rows (%d wrong)", BURSTS,
+       ncluster, wrong);
+    free(c);
+    free(e);
+}
+
+/* Noise on the flank of a pulse makes no row of its own. */
+static void test_flanks(uint64_t *seed)
+{
+    size_t rows = 0, ncluster;
+    for (int run = 0; run < 200; run++) {
+        struct psr_event e[200];
+        size_t n = smear_pulse(e, seed, exp(4 + 2 * tap_uniform(seed)), 1000, 300);
+        free(cluster_all(e, n, &ncluster));
+        rows += ncluster;
+    }
+    ok(rows >= 200 && rows <= 201, "200 pulses alone are %zu rows", rows);
+}
+
+/* Two peaks and what lies between them, at one time: one pulse or two. */
+static void test_saddle(void)
+{
+    static const struct {
+        double peak, saddle;
+        size_t rows;
+    } cases[] = {{30, 23.9, 2}, {30, 24.1, 1}, {10, 5.9, 2}, {10, 6.1, 1}};
+    for (size_t k = 0; k < 4; k++) {
+        size_t ncluster;
+        const struct psr_event e[] = {{100, 500, 10, 10},
+                                      {cases[k].saddle, 500, 10, 13},
+                                      {cases[k].peak, 500, 10, 16}};
+        struct psr_cluster *c = cluster_all(e, 3, &ncluster);
+        ok(ncluster == cases[k].rows, "S/N 100, %g, %g: %zu rows", cases[k].saddle, cases[k].peak,
+           ncluster);
+        free(c);
+    }
 }
 
 /* A million events that all hang together, and a million in as many places. */
@@ -145,7 +264,7 @@ static void test_storm(uint64_t *seed)
     clock_t start = clock();
     bool fine = !psr_cluster_events(e, N, NULL, 3, 5, &clusters, &ncluster, &err);
     double took = (double)(clock() - start) / CLOCKS_PER_SEC;
-    ok(fine && ncluster == 1 && clusters[0].members == N, "a storm is one cluster");
+    ok(fine && ncluster == 1 && clusters[0].members == N, "a storm of no peaks is one cluster");
     free(clusters);
     for (size_t k = 0; k < N; k++)
         e[k] = (struct psr_event){6, (int64_t)(100 * k), 30, k % 1000};
@@ -332,6 +451,9 @@ int main(void)
     uint64_t seed = tap_seed();
     scratch_make();
     test_against_pairs(&seed);
+    test_close_pulses(&seed);
+    test_flanks(&seed);
+    test_saddle();
     test_storm(&seed);
     test_edges();
     test_presto_text();

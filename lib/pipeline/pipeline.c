@@ -18,7 +18,7 @@ void psr_pipeline_defaults(struct psr_pipeline_desc *desc)
         .downsamp = 1,
         .dmconst = PSR_DMCONST_PRESTO,
         .dm_decimals = 2,
-        .pulses = {.threshold = 6},
+        .pulses = {.threshold = 6, .time_tol = 3, .trial_tol = 3},
         .device = "auto",
         .program = "psrkit",
     };

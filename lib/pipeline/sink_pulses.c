@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Boxcars of one pulse at neighbouring trials overlap or nearly do. */
-enum { TIME_TOL_SAMPLES = 3, TRIAL_TOL = 3, NAME_BYTES = 4096 };
+enum { NAME_BYTES = 4096 };
 
 struct pulses {
     struct psr_sink_pulses_desc d;
@@ -91,6 +90,17 @@ static psr_status check_names(const struct psr_sink_stream *stream, psr_err *err
                             err);
 }
 
+static psr_status check_tolerances(const struct psr_sink_pulses_desc *d, psr_err *err)
+{
+    if (d->time_tol < 0)
+        return psr_fail(err, PSR_EINVAL, "single pulses: time_tol of %lld samples is below 0",
+                        (long long)d->time_tol);
+    if (d->trial_tol < 0)
+        return psr_fail(err, PSR_EINVAL, "single pulses: trial_tol of %lld trials is below 0",
+                        (long long)d->trial_tol);
+    return PSR_OK;
+}
+
 static psr_status begin(void **state, const void *desc, const struct psr_sink_stream *stream,
                         psr_err *err)
 {
@@ -105,7 +115,9 @@ static psr_status begin(void **state, const void *desc, const struct psr_sink_st
     s->device_s = calloc(stream->nline, sizeof *s->device_s);
     if (!s->search || !s->device_s)
         return psr_fail_nomem(err, "single pulses", (double)stream->nline * 16);
-    st = check_names(stream, err);
+    st = check_tolerances(&s->d, err);
+    if (!st)
+        st = check_names(stream, err);
     for (size_t k = 0; k < stream->nline && !st; k++)
         st = create_search(s, k, err);
     return st;
@@ -196,8 +208,8 @@ static psr_status collect_events(struct pulses *s, psr_err *err)
 static psr_status group_events(struct pulses *s, psr_err *err)
 {
     size_t n;
-    psr_status st = psr_cluster_events(s->event, s->found.nevent, s->scale, TIME_TOL_SAMPLES,
-                                       TRIAL_TOL, &s->cluster, &n, err);
+    psr_status st = psr_cluster_events(s->event, s->found.nevent, s->scale, s->d.time_tol,
+                                       (size_t)s->d.trial_tol, &s->cluster, &n, err);
     if (st)
         return st;
     s->found.cluster = s->cluster;

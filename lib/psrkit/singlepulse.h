@@ -129,15 +129,19 @@ struct psr_cluster {
     int64_t first, last; /* samples of the common clock that the members cover */
 };
 
-/* Groups events: friends are two whose boxcars overlap or have at most time_tol samples between
- * them, samples of the coarser of their two series, and whose trials are within trial_tol indices
- * of each other; friends of friends are one group.
+/* Groups events into pulses.  Friends are two events whose boxcars overlap or have at most time_tol
+ * samples between them, samples of the coarser of their two series, and whose trials are within
+ * trial_tol indices of each other.  Best first, each event joins the cluster of its best friend, or
+ * begins one where it has none.  Where friends of an event belong to other clusters these are
+ * joined too, one pulse with a second peak, unless the event lies below 0.9 of the S/N of the lower
+ * peak less 3: then they are two pulses that touch.
  * Given:    events [n], any order
  *           scale [trials]   samples of a clock common to all series in one of each series; NULL: 1
  * Returned: *clusters [*nclusters], best S/N first, then the lower trial, then the earlier;
  *           malloc'd, caller frees; NULL where there are none
  * Status:   PSR_EINVAL (time_tol < 0), PSR_ENOMEM
- * Notes:    takes O(n log n + n trial_tol) time and at most 150 bytes an event, however they crowd.
+ * Notes:    takes O(n log n + m) time, m pairs of friends, and at most 150 bytes an event.
+ *           Events of one series, as psr_singlepulse finds them, do not overlap, and have few friends.
  */
 PSR_MUST_CHECK psr_status psr_cluster_events(const struct psr_event *events, size_t n,
                                              const size_t *scale, int64_t time_tol,

@@ -132,6 +132,8 @@ struct psr_sink_pulses_desc {
     bool on;
     double threshold;  /* least S/N of an event */
     double maxwidth_s; /* as psr_singlepulse_desc */
+    int64_t time_tol;  /* samples and trials between events of one pulse, as psr_cluster_events */
+    int64_t trial_tol;
 };
 struct psr_pulses_found {
     const struct psr_event *event; /* [nevent] by trial, of all trials */

@@ -148,6 +148,10 @@ static void add_search(struct cli_table *list, struct gpudedisp_options *o)
          "Least S/N of an event (default 6).", 1, 1e6},
         {"maxwidth", CLI_DOUBLE, &o->run.pulses.maxwidth_s, "SEC",
          "Widest boxcar in seconds (default: 300 samples).", 0, 1e6},
+        {"timetol", CLI_INT, &o->run.pulses.time_tol, "N",
+         "Samples between boxcars that may belong to one pulse (default 3).", 0, 1e9},
+        {"trialtol", CLI_INT, &o->run.pulses.trial_tol, "N",
+         "DM trials between events that may belong to one pulse (default 3).", 0, 1e9},
         {"plot", CLI_TEXT, &o->plot, "FILE.png",
          "Draw the events; png, pdf, svg, eps or ps by suffix (needs gnuplot).", 0, 0},
     };
