@@ -28,6 +28,7 @@ psrinclude_HEADERS = \
 	lib/psrkit/array.h \
 	lib/psrkit/barycentre.h \
 	lib/psrkit/beam.h \
+	lib/psrkit/beamformer.h \
 	lib/psrkit/block.h \
 	lib/psrkit/clean.h \
 	lib/psrkit/compat.h \
@@ -98,10 +99,14 @@ lib_cuda_sources = \
 endif
 lib_libpsrkit_objects_la_SOURCES = \
 	$(lib_cuda_sources) \
+	lib/base/async_task.c \
+	lib/base/async_task.h \
 	lib/base/claim.c \
 	lib/base/claim.h \
 	lib/base/clock.h \
 	lib/base/clones.h \
+	lib/base/copy_desc.c \
+	lib/base/copy_desc.h \
 	lib/base/device.c \
 	lib/base/device_backend.h \
 	lib/base/device_choice.c \
@@ -111,6 +116,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/base/grow.h \
 	lib/base/isa.h \
 	lib/base/memory.h \
+	lib/base/monitor.c \
+	lib/base/monitor.h \
 	lib/base/number.c \
 	lib/base/order.c \
 	lib/base/order.h \
@@ -122,6 +129,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/base/path.h \
 	lib/base/plain.c \
 	lib/base/plain.h \
+	lib/base/read_ring.c \
+	lib/base/read_ring.h \
 	lib/base/readfd.c \
 	lib/base/readfd.h \
 	lib/base/slurp.c \
@@ -134,6 +143,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/base/utf8.c \
 	lib/base/utf8.h \
 	lib/base/version.c \
+	lib/base/worker_pool.c \
+	lib/base/worker_pool.h \
 	lib/beam/array.c \
 	lib/beam/beam.c \
 	lib/beam/beam_backend.h \
@@ -146,6 +157,25 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/beam/fakevolt.c \
 	lib/beam/gains.c \
 	lib/beam/pointing.c \
+	lib/beamformer/beam_directions.c \
+	lib/beamformer/beam_directions.h \
+	lib/beamformer/beam_input.c \
+	lib/beamformer/beam_input.h \
+	lib/beamformer/beam_outputs.c \
+	lib/beamformer/beam_outputs.h \
+	lib/beamformer/beam_reader.c \
+	lib/beamformer/beam_reader.h \
+	lib/beamformer/beam_rows.c \
+	lib/beamformer/beam_rows.h \
+	lib/beamformer/beam_scales.c \
+	lib/beamformer/beam_scales.h \
+	lib/beamformer/beam_sums.c \
+	lib/beamformer/beam_sums.h \
+	lib/beamformer/beamformer.c \
+	lib/beamformer/beamformer_check.c \
+	lib/beamformer/beamformer_loop.c \
+	lib/beamformer/beamformer_setup.c \
+	lib/beamformer/beamformer_state.h \
 	lib/formats/accel.c \
 	lib/formats/accel_cand.c \
 	lib/formats/accel_table.c \

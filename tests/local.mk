@@ -29,6 +29,7 @@ UNIT_TESTS = \
 	tests/t_base \
 	tests/t_beam \
 	tests/t_beam_theorem \
+	tests/t_beamformer \
 	tests/t_block_sums \
 	tests/t_clean \
 	tests/t_clean_series \
@@ -75,6 +76,7 @@ UNIT_TESTS = \
 	tests/t_readfd \
 	tests/t_resample \
 	tests/t_rng \
+	tests/t_runtime \
 	tests/t_series \
 	tests/t_series_there \
 	tests/t_series_tim \

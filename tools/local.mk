@@ -56,19 +56,11 @@ bin_fakebin_SOURCES = \
 bin_frbbeam_CPPFLAGS = $(tools_cppflags)
 bin_frbbeam_SOURCES = \
 	$(tools_shared) \
-	tools/common/errand.c \
-	tools/common/errand.h \
-	tools/frbbeam/beams.c \
-	tools/frbbeam/crew.c \
-	tools/frbbeam/frbbeam.h \
 	tools/frbbeam/main.c \
 	tools/frbbeam/options.c \
-	tools/frbbeam/output.c \
-	tools/frbbeam/read.c \
+	tools/frbbeam/options.h \
 	tools/frbbeam/report.c \
-	tools/frbbeam/scale.c \
-	tools/frbbeam/setup.c \
-	tools/frbbeam/sums.c
+	tools/frbbeam/report.h
 
 bin_gpuaccel_pulscan_CPPFLAGS = $(tools_cppflags)
 bin_gpuaccel_pulscan_SOURCES = \

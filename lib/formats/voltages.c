@@ -30,8 +30,8 @@ static psr_status open_path(const char *path, int *fd, bool *stream, int64_t *si
     return PSR_OK;
 }
 
-psr_status psr_voltages_fill(int fd, char *to, size_t n, size_t *got, const char *name,
-                             psr_err *err)
+/* Reads n bytes or what there are: *got of them. */
+static psr_status fill(int fd, char *to, size_t n, size_t *got, const char *name, psr_err *err)
 {
     while (*got < n) {
         ssize_t more = psr_read_some(fd, to + *got, n - *got);
@@ -51,13 +51,13 @@ static psr_status read_header(int fd, struct psr_dada *h, const char *name, psr_
     char *text = malloc(PSR_DADA_HEADER_MAX);
     if (!text)
         return psr_fail_nomem(err, "a DADA header", PSR_DADA_HEADER_MAX);
-    psr_status st = psr_voltages_fill(fd, text, n, &got, name, err);
+    psr_status st = fill(fd, text, n, &got, name, err);
     if (!st && got == 0)
         st = psr_fail(err, PSR_EFORMAT, "%s: is empty", name);
     if (!st) {
         st = psr_dada_parse(h, text, got, name, &need, err);
         if (st && need > got && need <= PSR_DADA_HEADER_MAX) {
-            st = psr_voltages_fill(fd, text, need, &got, name, err);
+            st = fill(fd, text, need, &got, name, err);
             if (!st)
                 st = psr_dada_parse(h, text, got, name, &need, err);
         }

@@ -38,10 +38,6 @@ PSR_MUST_CHECK psr_status psr_voltages_open_part(struct psr_voltages *v, size_t 
 /* One user less; NULL is fine. */
 void psr_voltages_drop(struct voltages_file *f);
 
-/* Reads n bytes or what there are: *got of them. */
-PSR_MUST_CHECK psr_status psr_voltages_fill(int fd, char *to, size_t n, size_t *got,
-                                            const char *name, psr_err *err);
-
 /* Remarks on bytes that are no whole sample. */
 void psr_voltages_note_cut(const struct psr_voltages *v, const char *name, int64_t bytes,
                            int64_t sample);

@@ -6,6 +6,8 @@
 #include "base/path.h"
 #include "base/readfd.h"
 
+#include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -216,11 +218,43 @@ static psr_status pump_files(struct psr_voltages *v, size_t want,
     return p.status;
 }
 
+/* Waits for what a pipe may never bring.  Returned: false to end the reading */
+static bool await_input(int fd, const struct psr_voltages_sink *sink, size_t i)
+{
+    enum { WAIT_MS = 100 };
+    struct pollfd ready = {.fd = fd, .events = POLLIN};
+    while (sink->between && poll(&ready, 1, WAIT_MS) <= 0)
+        if (!go_on(sink, false, i))
+            return false;
+    return true;
+}
+
+/* Returned: *got of the n bytes of block i, fewer where the input ends; *on, false to end the
+ *           reading */
+static psr_status fill_block(const struct psr_voltages *v, const struct psr_voltages_sink *sink,
+                             size_t i, char *to, size_t n, size_t *got, bool *on, psr_err *err)
+{
+    const int fd = v->file->fd;
+    *got = 0;
+    while (*got < n && (*on = await_input(fd, sink, i))) {
+        ssize_t more = psr_read_some(fd, to + *got, n - *got);
+        if (more < 0 && errno == EINTR && sink->between)
+            continue;
+        if (more < 0)
+            return psr_fail_errno(err, "%s", psr_path_called(v->part[0].path));
+        if (more == 0)
+            break;
+        *got += (size_t)more;
+    }
+    return PSR_OK;
+}
+
 static psr_status pump_stream(struct psr_voltages *v, size_t want,
                               const struct psr_voltages_sink *sink, psr_err *err)
 {
     const char *name = psr_path_called(v->part[0].path);
     size_t got = want;
+    bool on = true;
     for (size_t i = 0; got == want; i++) {
         char *to = NULL;
         bool idle = false;
@@ -228,9 +262,8 @@ static psr_status pump_stream(struct psr_voltages *v, size_t want,
             idle = true;
         if (!to)
             break;
-        got = 0;
-        psr_status st = psr_voltages_fill(v->file->fd, to, want, &got, name, err);
-        if (st)
+        psr_status st = fill_block(v, sink, i, to, want, &got, &on, err);
+        if (st || !on)
             return st;
         v->done += (int64_t)got;
         if (got < want)

@@ -1,26 +1,8 @@
 /* What a pipeline's description may say, and which of its fields exclude each other. */
 #include "pipeline_check.h"
 
+#include "base/copy_desc.h"
 #include <string.h>
-
-/* Fields of a later library must be those that this one can do without. */
-static psr_status copy_desc(struct psr_pipeline_desc *to, const struct psr_pipeline_desc *from,
-                            psr_err *err)
-{
-    const size_t least = offsetof(struct psr_pipeline_desc, path);
-    const unsigned char *bytes = (const unsigned char *)from;
-    size_t n = from->size < sizeof *to ? from->size : sizeof *to;
-    if (from->size <= least)
-        return psr_fail(err, PSR_EINVAL,
-                        "pipeline: size = %zu bytes: psr_pipeline_defaults sets it", from->size);
-    for (size_t k = n; k < from->size; k++)
-        if (bytes[k])
-            return psr_fail(err, PSR_EINVAL,
-                            "pipeline: byte %zu of the description is not known to this library",
-                            k);
-    memcpy(to, from, n);
-    return PSR_OK;
-}
 
 struct conflict {
     const char *name;
@@ -129,7 +111,8 @@ psr_status psr_pipeline_take_desc(struct psr_pipeline_desc *to,
 {
     static psr_status (*const check[])(const struct psr_pipeline_desc *d, psr_err *err) = {
         check_numbers, check_ends, check_presto, check_subbands, check_resume};
-    psr_status st = copy_desc(to, from, err);
+    psr_status st = psr_copy_desc(to, sizeof *to, offsetof(struct psr_pipeline_desc, path), from,
+                                  "pipeline", err);
     for (size_t k = 0; k < sizeof check / sizeof *check && !st; k++)
         st = check[k](to, err);
     return st;

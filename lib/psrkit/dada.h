@@ -91,8 +91,9 @@ PSR_MUST_CHECK psr_status psr_voltages_read(psr_voltages *v, size_t nt, void *bl
 /* Where blocks go to.  room gives memory for the i-th, NULL while there is none; one thread at a
  * time calls it.  full says that the i-th is there, of nt samples, or, with 0, that the reading has
  * failed; blocks may become full out of turn.  between is called by every thread before it reads
- * on, so that it may do other work first, and with "idle" where there was no room for the i-th
- * block, which it may wait for; false ends the reading.  Where it is NULL, a lack of room does. */
+ * on, so that it may do other work first, and from time to time while a pipe brings nothing; with
+ * "idle" where there was no room for the i-th block, which it may wait for; false ends the reading.
+ * Where it is NULL, a lack of room does. */
 struct psr_voltages_sink {
     void *ctx;
     void *(*room)(void *ctx, size_t i);

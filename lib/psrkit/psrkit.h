@@ -12,6 +12,7 @@
 #include <psrkit/array.h>
 #include <psrkit/barycentre.h>
 #include <psrkit/beam.h>
+#include <psrkit/beamformer.h>
 #include <psrkit/block.h>
 #include <psrkit/clean.h>
 #include <psrkit/compat.h>

@@ -1,0 +1,43 @@
+/* monitor.h: a lock, and word to all who wait that what it guards has changed (private). */
+#ifndef PSR_BASE_MONITOR_H
+#define PSR_BASE_MONITOR_H
+
+#include <psrkit/status.h>
+#include <pthread.h>
+#include <stdbool.h>
+
+struct psr_monitor {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+};
+
+/* Status: PSR_ENOMEM.  On error there is nothing to destroy. */
+PSR_MUST_CHECK psr_status psr_monitor_init(struct psr_monitor *m, psr_err *err);
+void psr_monitor_destroy(struct psr_monitor *m);
+
+/* Waits for a change, with the lock held, for some time only: 0.1 s, after which whoever waits may
+ * look whether it is to stop. */
+void psr_monitor_wait_briefly(struct psr_monitor *m);
+
+static inline void psr_monitor_enter(struct psr_monitor *m)
+{
+    pthread_mutex_lock(&m->lock);
+}
+
+static inline void psr_monitor_leave(struct psr_monitor *m)
+{
+    pthread_mutex_unlock(&m->lock);
+}
+
+static inline void psr_monitor_leave_changed(struct psr_monitor *m)
+{
+    pthread_cond_broadcast(&m->changed);
+    pthread_mutex_unlock(&m->lock);
+}
+
+static inline void psr_monitor_wait(struct psr_monitor *m)
+{
+    pthread_cond_wait(&m->changed, &m->lock);
+}
+
+#endif

@@ -1,0 +1,149 @@
+/* Gathers rows, and has them kept or written by whoever has time. */
+#include "beam_rows.h"
+
+/* --- what is done to the rows of a beam ------------------------------------------------------- */
+
+static void *rows_of_beam(const struct psr_beam_rows *r, size_t b)
+{
+    return (char *)r->task.rows + b * r->task.stride * psr_beam_row_bytes(r->d.plan);
+}
+
+static void spread(const struct psr_beam_rows *r, void *rows)
+{
+    psr_beam_sums_spread(r->d.sums, rows, r->task.n, psr_beam_row_bytes(r->d.plan),
+                         r->d.scales->d.nbit == 32);
+}
+
+static psr_status write_beam(void *ctx, size_t b, psr_err *err)
+{
+    struct psr_beam_rows *r = ctx;
+    void *rows = rows_of_beam(r, b);
+    spread(r, rows);
+    return psr_beam_outputs_write(r->d.outputs, b, rows, r->task.n * psr_beam_row_bytes(r->d.plan),
+                                  err);
+}
+
+static psr_status keep_beam(void *ctx, size_t b, psr_err *err)
+{
+    struct psr_beam_rows *r = ctx;
+    void *rows = rows_of_beam(r, b);
+    (void)err;
+    spread(r, rows);
+    psr_beam_scales_keep(r->d.scales, b, r->task.first, rows, r->task.n);
+    return PSR_OK;
+}
+
+static psr_status write_kept_beam(void *ctx, size_t b, psr_err *err)
+{
+    struct psr_beam_rows *r = ctx;
+    const struct psr_beam_scales *s = r->d.scales;
+    return psr_beam_outputs_write(r->d.outputs, b, psr_beam_scales_quantise(s, b),
+                                  s->kept_n * psr_beam_row_bytes(r->d.plan), err);
+}
+
+static void start(struct psr_beam_rows *r, psr_status (*step)(void *ctx, size_t b, psr_err *err))
+{
+    const struct psr_work work = {.step = step, .ctx = r, .n = r->d.nbeam};
+    psr_worker_pool_start(r->d.pool, &work, psr_beam_reader_helps(r->d.reader));
+}
+
+psr_status psr_beam_rows_wait(struct psr_beam_rows *r, psr_err *err)
+{
+    psr_status st = psr_beam_outputs_wait(r->d.outputs, err);
+    return st ? st : psr_worker_pool_wait(r->d.pool, err);
+}
+
+/* --- where rows go ---------------------------------------------------------------------------- */
+
+size_t psr_beam_rows_stride(const struct psr_beam_rows *r)
+{
+    return r->d.scales->measures ? r->d.stride_floats : r->d.stride;
+}
+
+size_t psr_beam_rows_to_keep(const struct psr_beam_rows *r)
+{
+    const struct psr_beam_scales *s = r->d.scales;
+    return s->measures ? s->kept_most - r->kept_begun : SIZE_MAX;
+}
+
+/* On in the buffer, or into the next one. */
+void *psr_beam_rows_place(struct psr_beam_rows *r, size_t nrow)
+{
+    if (!r->d.gathers || r->d.scales->measures || r->begun + nrow > r->d.stride) {
+        r->turn++;
+        r->begun = 0;
+    }
+    r->begun += nrow;
+    return (char *)r->d.buffer[r->turn % PSR_BEAM_ROWS_BUFFERS] +
+           (r->begun - nrow) * psr_beam_row_bytes(r->d.plan);
+}
+
+void psr_beam_rows_begin(struct psr_beam_rows *r, size_t nrow)
+{
+    r->coming = nrow;
+    r->coming_turn = r->turn;
+    r->kept_begun += r->d.scales->measures ? nrow : 0;
+}
+
+/* --- handing over ----------------------------------------------------------------------------- */
+
+/* Scales are known from here on, and what was kept is written. */
+static psr_status end_measuring(struct psr_beam_rows *r, psr_err *err)
+{
+    struct psr_beam_scales *s = r->d.scales;
+    psr_status st = psr_beam_rows_wait(r, err);
+    s->measures = false;
+    if (!st && s->kept_n > 0)
+        st = psr_beam_scales_measure(s, psr_worker_pool_threads(r->d.pool, r->d.nbeam), err);
+    if (!st)
+        st = psr_beam_scales_apply(s, r->d.plan, err);
+    if (!st)
+        start(r, write_kept_beam);
+    return st;
+}
+
+static psr_status keep(struct psr_beam_rows *r, psr_err *err)
+{
+    struct psr_beam_scales *s = r->d.scales;
+    s->kept_n += r->task.n;
+    start(r, keep_beam);
+    return s->kept_n == s->kept_most ? end_measuring(r, err) : PSR_OK;
+}
+
+enum { NO_ROOM = 1 << 30 }; /* more rows than a buffer has */
+
+/* Leaves the rows that have come to be kept or written; none are begun beside them any more. */
+static psr_status hand_over(struct psr_beam_rows *r, psr_err *err)
+{
+    psr_status st = psr_beam_rows_wait(r, err);
+    if (st || r->came == 0)
+        return st;
+    r->task = (struct psr_beam_rows_task){
+        .rows = r->d.buffer[r->coming_turn % PSR_BEAM_ROWS_BUFFERS],
+        .stride = psr_beam_rows_stride(r),
+        .n = r->came,
+        .first = r->d.scales->kept_n,
+    };
+    r->came = 0;
+    if (r->coming_turn == r->turn)
+        r->begun = NO_ROOM;
+    if (r->d.scales->measures)
+        return keep(r, err);
+    start(r, write_beam);
+    return PSR_OK;
+}
+
+psr_status psr_beam_rows_came(struct psr_beam_rows *r, bool all, psr_err *err)
+{
+    r->came += r->coming;
+    r->nrow += (int64_t)r->coming;
+    r->coming = 0;
+    const bool complete = r->d.scales->measures || all || r->coming_turn != r->turn;
+    return complete ? hand_over(r, err) : PSR_OK;
+}
+
+psr_status psr_beam_rows_end(struct psr_beam_rows *r, psr_err *err)
+{
+    psr_status st = r->d.scales->measures ? end_measuring(r, err) : PSR_OK;
+    return st ? st : psr_beam_rows_wait(r, err);
+}

@@ -1,0 +1,70 @@
+/* beam_rows.h: rows of all beams between the plan that makes them and the files (private).
+ *
+ * Rows of several blocks are gathered in a buffer, [nbeam][stride], before they are kept, for scales
+ * to be measured on, or written.  While that happens the next one fills, and rows for the one after
+ * may be begun. */
+#ifndef PSR_BEAMFORMER_BEAM_ROWS_H
+#define PSR_BEAMFORMER_BEAM_ROWS_H
+
+#include "base/worker_pool.h"
+#include "beam_outputs.h"
+#include "beam_reader.h"
+#include "beam_scales.h"
+
+enum { PSR_BEAM_ROWS_BUFFERS = 3 };
+
+/* All is borrowed. */
+struct psr_beam_rows_desc {
+    psr_beam *plan;
+    const struct psr_beam_sums *sums;
+    struct psr_beam_scales *scales;
+    struct psr_beam_outputs *outputs;
+    struct psr_worker_pool *pool;
+    struct psr_beam_reader *reader;
+    void *buffer[PSR_BEAM_ROWS_BUFFERS];
+    size_t nbeam;
+    bool gathers;         /* else each block's rows go on by themselves */
+    size_t stride;        /* rows of a beam in a buffer */
+    size_t stride_floats; /* while scales are measured, a block's */
+};
+
+/* Rows of every beam that are being kept or written. */
+struct psr_beam_rows_task {
+    const char *rows; /* [nbeam][stride] */
+    size_t stride, n;
+    size_t first; /* where they are kept */
+};
+
+struct psr_beam_rows {
+    struct psr_beam_rows_desc d;
+    unsigned turn;        /* buffer that rows are begun in, counted on */
+    size_t begun;         /* rows begun in it */
+    size_t came;          /* rows that have come where the last ones did */
+    size_t coming;        /* of the last block begun */
+    unsigned coming_turn; /* and where to */
+    size_t kept_begun;    /* rows to keep that are begun, or there */
+    int64_t nrow;         /* that have come in all */
+    struct psr_beam_rows_task task;
+};
+
+/* Where the next rows, nrow of each beam, go; and rows of a beam in that memory. */
+void *psr_beam_rows_place(struct psr_beam_rows *r, size_t nrow);
+size_t psr_beam_rows_stride(const struct psr_beam_rows *r);
+
+/* Says that the plan has begun to make them. */
+void psr_beam_rows_begin(struct psr_beam_rows *r, size_t nrow);
+
+/* Says that they are there; hands over what is complete, or, with "all", all.
+ * Status: those of what was handed over before, and of psr_beam_scales_measure */
+PSR_MUST_CHECK psr_status psr_beam_rows_came(struct psr_beam_rows *r, bool all, psr_err *err);
+
+/* Rows that may still be begun before scales are measured; SIZE_MAX where that is done. */
+size_t psr_beam_rows_to_keep(const struct psr_beam_rows *r);
+
+/* Waits for what was handed over. */
+PSR_MUST_CHECK psr_status psr_beam_rows_wait(struct psr_beam_rows *r, psr_err *err);
+
+/* The input has ended: measures scales on what there is, and waits. */
+PSR_MUST_CHECK psr_status psr_beam_rows_end(struct psr_beam_rows *r, psr_err *err);
+
+#endif
