@@ -1,6 +1,6 @@
 /* beam_any.cu: what the tensor kernels of the beamformer do, for grids of any size: one thread an
  * output, floats, no tables.  Slow, and bound by arithmetic. */
-#include "beam.h"
+#include "beam_kernels.h"
 
 namespace
 {

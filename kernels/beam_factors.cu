@@ -1,5 +1,5 @@
 /* beam_factors.cu: factors of the directions of one axis, in the orders that the kernels want. */
-#include "beam.h"
+#include "beam_kernels.h"
 #include "beam_weight.cuh"
 #include "half.cuh"
 
@@ -16,7 +16,7 @@ __device__ __forceinline__ float find_factor(const beam_k_axis &a, size_t f, siz
         return 0;
     const beam_direction d = beam_aim(n, a.d_theta[f * a.ndir + i]);
     const int step = beam_steps(d, n, q);
-    return beam_factor(d, step, beam_turn(n, step));
+    return beam_factor(d, step, beam_transpose(n, step));
 }
 
 __global__ void make_left(const beam_k_axis a, size_t nfreq)

@@ -77,7 +77,7 @@ __device__ __forceinline__ sum_end find_end(const form_args &a, const beam_span 
     return e;
 }
 
-__device__ __forceinline__ void give_sum(const sum_end &e, int i, float x)
+__device__ __forceinline__ void emit_sum(const sum_end &e, int i, float x)
 {
     if (e.begun)
         x += e.begun[i];
@@ -96,7 +96,7 @@ template <class S> __device__ __forceinline__ float *find_part(const form_args &
 
 /* All teams' sums together. */
 template <class S>
-__device__ __forceinline__ void give_sums(const form_args &a, const beam_span &s, const float *sum)
+__device__ __forceinline__ void emit_sums(const form_args &a, const beam_span &s, const float *sum)
 {
     const float unit = a.tensor.d_unit[blockIdx.x];
     const sum_end end = find_end<S>(a, s);
@@ -109,7 +109,7 @@ __device__ __forceinline__ void give_sums(const form_args &a, const beam_span &s
         if (part)
             part[i] = x;
         else
-            give_sum(end, i, x);
+            emit_sum(end, i, x);
     }
 }
 
@@ -125,7 +125,7 @@ template <class S> __device__ __forceinline__ void join(const form_args &a)
         float x = 0;
         for (uint32_t z = 0; z < count; z++)
             x += find_part<S>(a, z)[i];
-        give_sum(end, i, x);
+        emit_sum(end, i, x);
     }
 }
 
@@ -171,7 +171,7 @@ template <class S> __device__ __forceinline__ void form(const form_args &a)
     float *sum = reinterpret_cast<float *>(half);
     put_sums(l, sum + team * S::BEAMS, block, lane, a.in.real_low);
     __syncthreads();
-    give_sums<S>(a, find_span(a, blockIdx.y), sum);
+    emit_sums<S>(a, find_span(a, blockIdx.y), sum);
 }
 
 #endif

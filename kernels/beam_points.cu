@@ -9,8 +9,8 @@
  *
  * Bound: products take a third of the time and memory half; the rest is waiting for a tile's first
  * weights. */
-#include "beam.h"
-#include "beam_level.cuh"
+#include "beam_kernels.h"
+#include "beam_quantise.cuh"
 #include "half.cuh"
 
 namespace
@@ -174,7 +174,7 @@ __device__ __forceinline__ void store_levels(const float sum[S::TILES][4], int e
     uint32_t word[(S::TILES + 1) / 2] = {};
 #pragma unroll
     for (int j = 0; j < S::TILES; j++)
-        word[j / 2] |= beam_level_pair(s, sum[j][2 * e] * unit, sum[j][2 * e + 1] * unit)
+        word[j / 2] |= beam_quantise_pair(s, sum[j][2 * e] * unit, sum[j][2 * e + 1] * unit)
                        << j % 2 * 16;
     if (S::TILES == MANY)
         reinterpret_cast<uint4 *>(to)[lane & 3] = make_uint4(word[0], word[1], word[2], word[3]);

@@ -9,8 +9,8 @@
  * memory, so that whole lines are stored.
  *
  * Bound: device memory (the sums written). */
-#include "beam.h"
-#include "beam_level.cuh"
+#include "beam_kernels.h"
+#include "beam_quantise.cuh"
 #include "half.cuh"
 
 namespace
@@ -145,7 +145,7 @@ __device__ __forceinline__ void store_levels(const beam_k_steer &a, const produc
             sum_columns<M>(w, i0 + 16 * t, d);
             for (int k = 0; k < 4; k++)
                 put[t * 128 + k / 2 * 64 + k % 2 * 4] =
-                    (uint16_t)beam_level_pair(s, d[k % 2][k / 2 * 2], d[k % 2][k / 2 * 2 + 1]);
+                    (uint16_t)beam_quantise_pair(s, d[k % 2][k / 2 * 2], d[k % 2][k / 2 * 2 + 1]);
         }
         __syncwarp();
         const uint4 x = reinterpret_cast<const uint4 *>(stage)[w.lane];

@@ -1,12 +1,12 @@
 /* beam_refine.cu: sums on the half-integer grid to places twice as dense along the second axis.
  *
- * I[p][q] is a sum of waves of lags |l| < n along q.  At place Q, g[p][Q] = sum over q of
+ * I[p][q] is a sum of waves of delays |l| < n along q.  At place Q, g[p][Q] = sum over q of
  * D[Q - 2q] I[p][q] is the same sum with each wave divided by what spreading (beam_weight.cuh) does
  * to it, so that spread(2 q - Q) summed over 5 places gives I at any q.  D is the same for all
  * channels and rows: a warp has 16 places Q, and their D as right factors in registers.
  *
  * Bound: device memory. */
-#include "beam.h"
+#include "beam_kernels.h"
 #include "beam_weight.cuh"
 #include "half.cuh"
 
@@ -94,7 +94,7 @@ template <class S> __global__ void __launch_bounds__(S::THREADS) refine_kernel(c
 
 /* --- constants -------------------------------------------------------------------------------- */
 
-/* What spreading leaves of lag l. */
+/* What spreading leaves of delay l. */
 __device__ __forceinline__ double find_loss(int n, int l)
 {
     double sum = 0;

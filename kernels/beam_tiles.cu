@@ -1,6 +1,6 @@
 /* beam_tiles.cu: arbitrary beams of each channel into tiles whose beams need the same two quads of
  * the refined axis (counting sort, stable), and their weights. */
-#include "beam.h"
+#include "beam_kernels.h"
 #include "beam_weight.cuh"
 #include "half.cuh"
 
@@ -125,7 +125,7 @@ __device__ __forceinline__ void weigh_tile(const beam_k_beams &b, size_t nfreq)
     const int lane = (int)threadIdx.x % 32;
     const size_t tile = (size_t)blockIdx.x * WARPS + threadIdx.x / 32, f = tile / b.tiles;
     for (int i = (int)threadIdx.x; i < 2 * (int)b.m; i += THREADS)
-        turn[i] = beam_turn((int)b.m, i);
+        turn[i] = beam_transpose((int)b.m, i);
     __syncthreads();
     if (f >= nfreq || tile % b.tiles >= b.d_first[f * (b.n + 1) + b.n])
         return;

@@ -3,7 +3,7 @@
 #ifndef PSR_KERNELS_BEAM_WEIGHT_CUH
 #define PSR_KERNELS_BEAM_WEIGHT_CUH
 
-#include "beam.h"
+#include "beam_kernels.h"
 
 /* The angle pi (2 theta - q) / 2n is that of a whole step, and of what is left beside. */
 struct beam_direction {
@@ -30,7 +30,7 @@ __device__ __forceinline__ int beam_steps(const beam_direction &d, int n, int q)
 }
 
 /* sin and cos of pi step / 2n */
-__device__ __forceinline__ float2 beam_turn(int n, int step)
+__device__ __forceinline__ float2 beam_transpose(int n, int step)
 {
     float2 t;
     sincospif((float)(step > n ? step - 2 * n : step) / (2 * (float)n), &t.x, &t.y);

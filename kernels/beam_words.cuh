@@ -3,7 +3,7 @@
 #ifndef PSR_KERNELS_BEAM_WORDS_CUH
 #define PSR_KERNELS_BEAM_WORDS_CUH
 
-#include "beam.h"
+#include "beam_kernels.h"
 #include "beam_fft.cuh"
 
 namespace

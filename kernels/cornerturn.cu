@@ -20,7 +20,7 @@
  *
  * Sliding: one thread block a run, 4 KB at a time between barriers, so that what is overwritten was
  * read before. */
-#include "cornerturn.h"
+#include "cornerturn_kernels.h"
 
 namespace
 {

@@ -4,7 +4,7 @@
  * (trial, stretch of 1024 samples).  Shared memory: the delays of 256 channels at a time, worked
  * out by as many threads. Bound: one load per sample and channel, so the load path of a
  * multiprocessor, 32 lanes a clock: 8 T adds/s on an H200 at best. */
-#include "dedisp_lag.cuh"
+#include "dedisp_delay.cuh"
 
 namespace
 {
@@ -17,7 +17,7 @@ struct job {
 };
 
 /* Channels k0 .. k0 + n - 1 of one plane of bytes. */
-static __device__ void add_bytes(const struct dedisp_k_io &io, const int *lag, size_t k0, int n,
+static __device__ void add_bytes(const struct dedisp_k_io &io, const int *delay, size_t k0, int n,
                                  size_t t, uint64_t sum[EACH])
 {
     for (int q = 0; q < io.nplane; q++) {
@@ -26,7 +26,7 @@ static __device__ void add_bytes(const struct dedisp_k_io &io, const int *lag, s
         for (int c = 0; c < n; c++, x += io.pitch)
 #pragma unroll
             for (int i = 0; i < EACH; i++)
-                part[i] += x[lag[c] + i * THREADS];
+                part[i] += x[delay[c] + i * THREADS];
         for (int i = 0; i < EACH; i++)
             sum[i] += (uint64_t)part[i] << 8 * q;
     }
@@ -34,7 +34,7 @@ static __device__ void add_bytes(const struct dedisp_k_io &io, const int *lag, s
 
 /* Eight floats at a time lose less than 5e-7 of the sum of their sizes, doubles nothing to speak
  * of. */
-static __device__ void add_floats(const struct dedisp_k_io &io, const int *lag, size_t k0, int n,
+static __device__ void add_floats(const struct dedisp_k_io &io, const int *delay, size_t k0, int n,
                                   size_t t, double sum[EACH])
 {
     const size_t pitch = io.pitch / sizeof(float);
@@ -44,27 +44,27 @@ static __device__ void add_floats(const struct dedisp_k_io &io, const int *lag, 
         for (int e = 0; e < 8 && c + e < n; e++, x += pitch)
 #pragma unroll
             for (int i = 0; i < EACH; i++)
-                part[i] += x[lag[c + e] + i * THREADS];
+                part[i] += x[delay[c + e] + i * THREADS];
         for (int i = 0; i < EACH; i++)
             sum[i] += (double)part[i];
     }
 }
 
-static __device__ void add_channels(const struct dedisp_k_io &io, const int *lag, size_t k0, int n,
+static __device__ void add_channels(const struct dedisp_k_io &io, const int *delay, size_t k0, int n,
                                     size_t t, uint64_t sum[EACH])
 {
-    add_bytes(io, lag, k0, n, t, sum);
+    add_bytes(io, delay, k0, n, t, sum);
 }
 
-static __device__ void add_channels(const struct dedisp_k_io &io, const int *lag, size_t k0, int n,
+static __device__ void add_channels(const struct dedisp_k_io &io, const int *delay, size_t k0, int n,
                                     size_t t, double sum[EACH])
 {
-    add_floats(io, lag, k0, n, t, sum);
+    add_floats(io, delay, k0, n, t, sum);
 }
 
 template <class SUM> __global__ void __launch_bounds__(THREADS) gather(const struct job job)
 {
-    __shared__ int lag[THREADS];
+    __shared__ int delay[THREADS];
     const double dm = job.delays.d_dm[blockIdx.x];
     const size_t t = (size_t)blockIdx.y * SAMPLES + threadIdx.x;
     SUM sum[EACH] = {0};
@@ -73,9 +73,9 @@ template <class SUM> __global__ void __launch_bounds__(THREADS) gather(const str
         size_t k = k0 + threadIdx.x;
         __syncthreads();
         if (k < job.io.nkept)
-            lag[threadIdx.x] = lag_of(job.delays, dm, k);
+            delay[threadIdx.x] = delay_of(job.delays, dm, k);
         __syncthreads();
-        add_channels(job.io, lag, k0, n, t, sum);
+        add_channels(job.io, delay, k0, n, t, sum);
     }
     float *out = job.io.d_out + job.io.d_row[blockIdx.x] * job.io.out_pitch;
     for (int i = 0; i < EACH; i++)

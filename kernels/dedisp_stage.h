@@ -3,7 +3,7 @@
 #ifndef PSR_KERNELS_DEDISP_STAGE_H
 #define PSR_KERNELS_DEDISP_STAGE_H
 
-#include "dedisp.h"
+#include "dedisp_kernels.h"
 
 enum {
     DEDISP_MROW = 16,    /* trials of one matrix product */

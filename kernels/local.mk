@@ -5,43 +5,43 @@ CUDA_FILES = \
 	kernels/beam_any.cu \
 	kernels/beam_factors.cu \
 	kernels/beam_form.cu \
-	kernels/beam_give.cu \
+	kernels/beam_emit.cu \
 	kernels/beam_points.cu \
 	kernels/beam_product.cu \
 	kernels/beam_refine.cu \
 	kernels/beam_tiles.cu \
 	kernels/cornerturn.cu \
 	kernels/dedisp.cu \
-	kernels/dedisp_aim.cu \
+	kernels/dedisp_shift_table.cu \
 	kernels/dedisp_gather.cu \
 	kernels/probe.cu \
 	kernels/pulscan_norm.cu \
 	kernels/pulscan_peaks.cu \
-	kernels/pulscan_sieve.cu \
+	kernels/pulscan_prefilter.cu \
 	kernels/redden.cu \
 	kernels/singlepulse_boxcar.cu \
-	kernels/singlepulse_level.cu
+	kernels/singlepulse_normalise.cu
 CUDA_INCLUDES = \
-	kernels/beam.h \
+	kernels/beam_kernels.h \
 	kernels/beam_fft.cuh \
-	kernels/beam_level.cuh \
+	kernels/beam_quantise.cuh \
 	kernels/beam_weight.cuh \
 	kernels/beam_words.cuh \
-	kernels/cornerturn.h \
-	kernels/dedisp.h \
+	kernels/cornerturn_kernels.h \
+	kernels/dedisp_kernels.h \
 	kernels/dedisp_cta.cuh \
-	kernels/dedisp_lag.cuh \
+	kernels/dedisp_delay.cuh \
 	kernels/dedisp_stage.h \
 	kernels/dedisp_tile.cuh \
 	kernels/half.cuh \
-	kernels/probe.h \
+	kernels/probe_kernels.h \
 	kernels/ptx.cuh \
-	kernels/pulscan.h \
+	kernels/pulscan_kernels.h \
 	kernels/pulscan_sums.cuh \
-	kernels/redden.h \
+	kernels/redden_kernels.h \
 	kernels/select.cuh \
 	kernels/signif_device.cuh \
-	kernels/singlepulse.h
+	kernels/singlepulse_kernels.h
 EXTRA_DIST += $(CUDA_FILES) $(CUDA_INCLUDES) kernels/NOTES.md
 
 NVCCFLAGS = -O3 -std=c++17 -lineinfo $(NVCC_ARCH_FLAGS) $(NVCC_WARN_FLAGS) -Xcompiler -fPIC,-fvisibility=hidden,-Wall
@@ -69,8 +69,8 @@ $(KERNEL_OBJECTS): %.lo: %.$(OBJEXT)
 	    '$@' '$(*F).$(OBJEXT)' >$@
 
 # The host has the same bits.
-kernels/singlepulse_boxcar.$(OBJEXT) kernels/singlepulse_level.$(OBJEXT): kernel_flags = -fmad=false
-kernels/singlepulse_boxcar.$(OBJEXT) kernels/singlepulse_level.$(OBJEXT): lib/search/pulse_math.h
+kernels/singlepulse_boxcar.$(OBJEXT) kernels/singlepulse_normalise.$(OBJEXT): kernel_flags = -fmad=false
+kernels/singlepulse_boxcar.$(OBJEXT) kernels/singlepulse_normalise.$(OBJEXT): lib/search/singlepulse/pulse_math.h
 
 # Other architectures or another compiler make other objects.
 $(KERNEL_OBJECTS:.lo=.$(OBJEXT)): $(CUDA_INCLUDES) kernels/nvcc-flags

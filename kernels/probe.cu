@@ -1,6 +1,6 @@
 /* Device probe.  One thread, no shared memory, nothing is computed: the kernel is launched only to
  * learn whether the code built in runs on the device. */
-#include "probe.h"
+#include "probe_kernels.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
  * counted, and one warp per part halves their range until one is left.  Where the guess misses, as
  * with interference, the whole block halves the whole range.  Either way the result is the median
  * itself.  Bound: device memory, 12 bytes a bin. */
-#include "pulscan.h"
+#include "pulscan_kernels.h"
 #include "select.cuh"
 
 #include <float.h>
@@ -267,7 +267,7 @@ __global__ void __launch_bounds__(WARPS *WARP, WARPS < 32 ? RESIDENT / WARPS : 1
 {
     extern __shared__ float2 kept[];
     __shared__ struct shared<WARPS> s;
-    const struct psr_stretch st = job.d_stretch[blockIdx.x];
+    const struct psr_norm_block st = job.d_norm_block[blockIdx.x];
     const float2 *from = (const float2 *)job.d_x + blockIdx.y * job.pitch + st.first;
     const int count = (int)st.count;
     load(&s, from, SHARED ? kept : NULL, count, st.first, job.d_bad + blockIdx.y);
@@ -277,7 +277,7 @@ __global__ void __launch_bounds__(WARPS *WARP, WARPS < 32 ? RESIDENT / WARPS : 1
     };
     const struct psr_level level = measure(&s, x, count, job.keep_flat);
     if (threadIdx.x == 0)
-        job.d_level[blockIdx.y * job.nstretch + blockIdx.x] = level;
+        job.d_level[blockIdx.y * job.nnorm_block + blockIdx.x] = level;
     float *power = job.d_power + blockIdx.y * job.power_pitch + st.first;
     const int begin = (int)(st.begin - st.first), end = (int)(st.end - st.first);
     for (int i0 = begin + threadIdx.x; i0 < end; i0 += BATCH * WARPS * WARP)
@@ -307,7 +307,7 @@ __global__ void zap(const struct pulscan_k_norm job)
 template <bool SHARED, int WARPS>
 static cudaError_t launch(const struct pulscan_k_norm *norm, int room, cudaStream_t stream)
 {
-    const dim3 grid((unsigned)norm->nstretch, (unsigned)norm->nspec);
+    const dim3 grid((unsigned)norm->nnorm_block, (unsigned)norm->nspec);
     const size_t bytes = SHARED ? norm->normblock * sizeof(float2) : 0;
     struct cudaFuncAttributes its;
     cudaError_t e = cudaFuncGetAttributes(&its, normalise<SHARED, WARPS>);

@@ -59,7 +59,7 @@ static __device__ void load_bins(const struct pulscan_k_search &s, const struct 
 }
 
 /* Gives the best of this width's boxes, the lowest of equals, if it is above the floor. */
-static __device__ __noinline__ void give_peak(const struct pulscan_k_search &s,
+static __device__ __noinline__ void emit_peak(const struct pulscan_k_search &s,
                                               const struct piece &p, int z, const float box[EACH])
 {
     const struct pulscan_k_width w = s.d_width[p.sum * s.nwidth + z];
@@ -109,7 +109,7 @@ static __device__ __forceinline__ void widen(const struct pulscan_k_search &s,
 #pragma unroll
                 for (int j = 0; j < EACH; j++)
                     now[j] = box[j];
-                give_peak(s, p, z0 + u, now);
+                emit_peak(s, p, z0 + u, now);
             }
         }
     }

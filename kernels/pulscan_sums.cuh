@@ -2,7 +2,7 @@
 #ifndef PSR_KERNELS_PULSCAN_SUMS_CUH
 #define PSR_KERNELS_PULSCAN_SUMS_CUH
 
-#include "pulscan.h"
+#include "pulscan_kernels.h"
 
 /* The sum of h bins from p on, in their order: what harmonic h adds to s_H[i], h <= H, where p is
  * the place of bin h i.  Spectra are so aligned that two and four bins can be read at once. */

@@ -4,7 +4,7 @@
  * the grid is (8 blocks, spectrum).  Bins: a thread block takes those between the middles of two
  * neighbouring blocks; the grid is (block, spectrum).  No shared memory.  Bound: device memory, 24
  * bytes a bin. */
-#include "redden.h"
+#include "redden_kernels.h"
 #include "select.cuh"
 
 namespace

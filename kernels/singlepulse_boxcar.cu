@@ -13,7 +13,7 @@
  * samples; the samples are read once, with the overlap 1.17 times.
  *
  * To be compiled without fused multiply-adds: the host has the same bits. */
-#include "singlepulse.h"
+#include "singlepulse_kernels.h"
 
 namespace
 {
@@ -215,7 +215,7 @@ __device__ inline void append_hits(const struct pulse_k_search &s, struct shared
     __syncthreads();
     if (sh.first + all > s.hit_room)
         return;
-    struct pulse_spot *hit = s.d_hit + sh.first + before;
+    struct pulse_device_hit *hit = s.d_hit + sh.first + before;
     for (int c = c0; c < c1; c++)
         if (sh.best[from + c] >= s.threshold)
             *hit++ = {(uint32_t)(at + c), sh.best[from + c], sh.width[from + c]};
@@ -247,7 +247,7 @@ __global__ void __launch_bounds__(THREADS, 4) search_spans(const struct job job)
 
 } // namespace
 
-extern "C" size_t pulse_k_stretches(size_t n, int32_t maxwidth)
+extern "C" size_t pulse_k_tiles(size_t n, int32_t maxwidth)
 {
     const size_t settles = PULSE_K_SPAN - (maxwidth - 1);
     return (n + settles - 1) / settles;
@@ -256,7 +256,7 @@ extern "C" size_t pulse_k_stretches(size_t n, int32_t maxwidth)
 extern "C" cudaError_t pulse_k_best(const struct pulse_k_ring *ring,
                                     const struct pulse_k_search *search, cudaStream_t stream)
 {
-    const size_t stretches = pulse_k_stretches(search->n, search->maxwidth);
+    const size_t stretches = pulse_k_tiles(search->n, search->maxwidth);
     const struct job job = {*ring, *search, (unsigned)stretches};
     cudaError_t e = cudaMemsetAsync(search->d_count, 0, sizeof *search->d_count, stream);
     if (e || !stretches)

@@ -39,12 +39,12 @@ psrinclude_HEADERS = \
 	lib/psrkit/device.h \
 	lib/psrkit/fake.h \
 	lib/psrkit/fakevolt.h \
-	lib/psrkit/fanout.h \
+	lib/psrkit/dedisp_multi.h \
 	lib/psrkit/inf.h \
-	lib/psrkit/lists.h \
+	lib/psrkit/channel_list.h \
 	lib/psrkit/mask.h \
-	lib/psrkit/matched.h \
-	lib/psrkit/measure.h \
+	lib/psrkit/accel_template.h \
+	lib/psrkit/candidate_refine.h \
 	lib/psrkit/nibbles.h \
 	lib/psrkit/number.h \
 	lib/psrkit/obs.h \
@@ -52,7 +52,7 @@ psrinclude_HEADERS = \
 	lib/psrkit/outfile.h \
 	lib/psrkit/output_group.h \
 	lib/psrkit/overwrite_check.h \
-	lib/psrkit/patch.h \
+	lib/psrkit/mask_correction.h \
 	lib/psrkit/pipeline.h \
 	lib/psrkit/planfile.h \
 	lib/psrkit/pointing.h \
@@ -84,18 +84,18 @@ lib_cuda_sources = \
 	lib/beam/beam_cuda_slots.c \
 	lib/beam/beam_cuda_slots.h \
 	lib/beam/beam_cuda_state.c \
-	lib/search/dedisp_cuda.c \
-	lib/search/dedisp_cuda.h \
-	lib/search/dedisp_cuda_block.c \
-	lib/search/dedisp_cuda_plan.c \
-	lib/search/dedisp_cuda_push.c \
-	lib/search/dedisp_cuda_state.c \
-	lib/search/pulscan_cuda.c \
-	lib/search/pulscan_cuda.h \
-	lib/search/pulscan_cuda_fft.c \
-	lib/search/pulscan_cuda_plan.c \
-	lib/search/pulscan_cuda_state.c \
-	lib/search/singlepulse_cuda.c
+	lib/search/dedisp/dedisp_cuda.c \
+	lib/search/dedisp/dedisp_cuda.h \
+	lib/search/dedisp/dedisp_cuda_block.c \
+	lib/search/dedisp/dedisp_cuda_plan.c \
+	lib/search/dedisp/dedisp_cuda_push.c \
+	lib/search/dedisp/dedisp_cuda_state.c \
+	lib/search/pulscan/pulscan_cuda.c \
+	lib/search/pulscan/pulscan_cuda.h \
+	lib/search/pulscan/pulscan_cuda_fft.c \
+	lib/search/pulscan/pulscan_cuda_plan.c \
+	lib/search/pulscan/pulscan_cuda_state.c \
+	lib/search/singlepulse/singlepulse_cuda.c
 endif
 lib_libpsrkit_objects_la_SOURCES = \
 	$(lib_cuda_sources) \
@@ -119,22 +119,22 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/base/monitor.c \
 	lib/base/monitor.h \
 	lib/base/number.c \
-	lib/base/order.c \
-	lib/base/order.h \
+	lib/base/quantile.c \
+	lib/base/quantile.h \
 	lib/base/outfile.c \
 	lib/base/outfile_steps.h \
 	lib/base/output_group.c \
 	lib/base/overwrite_check.c \
 	lib/base/path.c \
 	lib/base/path.h \
-	lib/base/plain.c \
-	lib/base/plain.h \
+	lib/base/c_locale.c \
+	lib/base/c_locale.h \
 	lib/base/read_ring.c \
 	lib/base/read_ring.h \
 	lib/base/readfd.c \
 	lib/base/readfd.h \
-	lib/base/slurp.c \
-	lib/base/slurp.h \
+	lib/base/read_file.c \
+	lib/base/read_file.h \
 	lib/base/status.c \
 	lib/base/text_lines.c \
 	lib/base/text_lines.h \
@@ -155,7 +155,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/beam/beam_cpu_resample.c \
 	lib/beam/beam_cpu_resample.h \
 	lib/beam/fakevolt.c \
-	lib/beam/gains.c \
+	lib/formats/gains.c \
 	lib/beam/pointing.c \
 	lib/beamformer/beam_directions.c \
 	lib/beamformer/beam_directions.h \
@@ -189,11 +189,11 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/inf_fields.h \
 	lib/formats/inf_read.c \
 	lib/formats/inf_write.c \
-	lib/formats/lists.c \
+	lib/formats/channel_list.c \
 	lib/formats/mask.c \
 	lib/formats/obs.c \
-	lib/formats/parts.c \
-	lib/formats/parts.h \
+	lib/formats/multi_file.c \
+	lib/formats/multi_file.h \
 	lib/formats/psrfits.c \
 	lib/formats/psrfits.h \
 	lib/formats/psrfits_bytes.c \
@@ -204,12 +204,12 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/psrfits_table.c \
 	lib/formats/psrfits_write.c \
 	lib/formats/reader.h \
-	lib/formats/rows.c \
-	lib/formats/rows.h \
+	lib/formats/text_table.c \
+	lib/formats/text_table.h \
 	lib/formats/series.c \
 	lib/formats/series_name.c \
 	lib/formats/series_name.h \
-	lib/formats/series_there.c \
+	lib/formats/series_exists.c \
 	lib/formats/sigproc.c \
 	lib/formats/sigproc_header.h \
 	lib/formats/sigproc_keys.h \
@@ -222,8 +222,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/telescope.c \
 	lib/formats/unpack.c \
 	lib/formats/unpack.h \
-	lib/formats/valerr.c \
-	lib/formats/valerr.h \
+	lib/formats/format_uncertainty.c \
+	lib/formats/format_uncertainty.h \
 	lib/formats/voltages.c \
 	lib/formats/voltages.h \
 	lib/formats/voltages_read.c \
@@ -268,62 +268,62 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/pipeline/stage_clean.h \
 	lib/pipeline/trials.c \
 	lib/pipeline/trials.h \
-	lib/search/cluster.c \
-	lib/search/compat.c \
-	lib/search/dedisp.c \
-	lib/search/dedisp_backend.h \
-	lib/search/dedisp_check.c \
-	lib/search/dedisp_cpu.c \
-	lib/search/dedisp_cpu.h \
-	lib/search/dedisp_cpu_kernel.c \
-	lib/search/dedisp_cpu_kinds.h \
-	lib/search/dedisp_cpu_lane.h \
-	lib/search/dedisp_cpu_plan.c \
-	lib/search/dedisp_cpu_shape.c \
-	lib/search/dedisp_cpu_tree.c \
-	lib/search/dedisp_cpu_tree.h \
-	lib/search/dedisp_lag.h \
-	lib/search/dedisp_sweep.c \
-	lib/search/fanout.c \
-	lib/search/matched.c \
-	lib/search/measure.c \
-	lib/search/measure_notes.c \
-	lib/search/measure_notes.h \
-	lib/search/measure_place.c \
-	lib/search/measure_place.h \
-	lib/search/patch.c \
-	lib/search/pulscan.c \
-	lib/search/pulscan_backend.h \
-	lib/search/pulscan_check.c \
-	lib/search/pulscan_cpu.c \
-	lib/search/pulscan_cpu.h \
-	lib/search/pulscan_fundamental.c \
-	lib/search/pulscan_fundamental.h \
-	lib/search/pulscan_level.c \
-	lib/search/pulscan_merge.c \
-	lib/search/pulscan_odds.c \
-	lib/search/pulscan_odds.h \
-	lib/search/pulscan_residual.c \
-	lib/search/pulscan_residual.h \
-	lib/search/pulscan_search.c \
-	lib/search/pulscan_search.h \
-	lib/search/pulscan_series.c \
-	lib/search/pulscan_series.h \
-	lib/search/pulscan_tile.c \
-	lib/search/pulse.h \
-	lib/search/pulse_device.h \
-	lib/search/pulse_math.h \
-	lib/search/pulsetext.c \
-	lib/search/singlepulse.c \
-	lib/search/singlepulse_boxcar.c \
-	lib/search/singlepulse_device.c \
-	lib/search/singlepulse_level.c \
-	lib/search/singlepulse_pick.c \
-	lib/search/singlepulse_plan.h \
-	lib/search/subband.c \
+	lib/search/singlepulse/cluster.c \
+	lib/search/dedisp/dedisp_presto.c \
+	lib/search/dedisp/dedisp.c \
+	lib/search/dedisp/dedisp_backend.h \
+	lib/search/dedisp/dedisp_check.c \
+	lib/search/dedisp/dedisp_cpu.c \
+	lib/search/dedisp/dedisp_cpu.h \
+	lib/search/dedisp/dedisp_cpu_kernel.c \
+	lib/search/dedisp/dedisp_cpu_kinds.h \
+	lib/search/dedisp/dedisp_cpu_lane.h \
+	lib/search/dedisp/dedisp_cpu_plan.c \
+	lib/search/dedisp/dedisp_cpu_shape.c \
+	lib/search/dedisp/dedisp_cpu_tree.c \
+	lib/search/dedisp/dedisp_cpu_tree.h \
+	lib/search/dedisp/dedisp_delay.h \
+	lib/search/dedisp/dedisp_layout.c \
+	lib/search/dedisp/dedisp_multi.c \
+	lib/search/matched/accel_template.c \
+	lib/search/matched/candidate_refine.c \
+	lib/search/matched/candidate_refine_notes.c \
+	lib/search/matched/candidate_refine_notes.h \
+	lib/search/matched/candidate_refine_place.c \
+	lib/search/matched/candidate_refine_place.h \
+	lib/search/dedisp/mask_correction.c \
+	lib/search/pulscan/pulscan.c \
+	lib/search/pulscan/pulscan_backend.h \
+	lib/search/pulscan/pulscan_check.c \
+	lib/search/pulscan/pulscan_cpu.c \
+	lib/search/pulscan/pulscan_cpu.h \
+	lib/search/pulscan/pulscan_fundamental.c \
+	lib/search/pulscan/pulscan_fundamental.h \
+	lib/search/pulscan/pulscan_normalise.c \
+	lib/search/pulscan/pulscan_merge.c \
+	lib/search/pulscan/pulscan_significance.c \
+	lib/search/pulscan/pulscan_significance.h \
+	lib/search/pulscan/pulscan_residual.c \
+	lib/search/pulscan/pulscan_residual.h \
+	lib/search/pulscan/pulscan_search.c \
+	lib/search/pulscan/pulscan_search.h \
+	lib/search/pulscan/pulscan_series.c \
+	lib/search/pulscan/pulscan_series.h \
+	lib/search/pulscan/pulscan_tile.c \
+	lib/search/singlepulse/pulse.h \
+	lib/search/singlepulse/pulse_device.h \
+	lib/search/singlepulse/pulse_math.h \
+	lib/formats/singlepulse_text.c \
+	lib/search/singlepulse/singlepulse.c \
+	lib/search/singlepulse/singlepulse_boxcar.c \
+	lib/search/singlepulse/singlepulse_device.c \
+	lib/search/singlepulse/singlepulse_normalise.c \
+	lib/search/singlepulse/singlepulse_peaks.c \
+	lib/search/singlepulse/singlepulse_plan.h \
+	lib/search/dedisp/dedisp_subband.c \
 	lib/signal/barycentre.c \
 	lib/signal/clean.c \
-	lib/signal/clean_give.c \
+	lib/signal/clean_emit.c \
 	lib/signal/clean_plan.h \
 	lib/signal/clip.c \
 	lib/signal/clip.h \
@@ -333,7 +333,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/signal/ddplan_factors.c \
 	lib/signal/delays.c \
 	lib/signal/deredden.c \
-	lib/signal/ends.c \
+	lib/signal/detrend_ends.c \
 	lib/signal/fake.c \
 	lib/signal/fake_part.c \
 	lib/signal/fake_parts.h \
@@ -355,8 +355,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/signal/signif_core.h \
 	lib/signal/signif_poly.c \
 	lib/signal/sites.c \
-	lib/signal/tally.c \
-	lib/signal/tally.h \
+	lib/signal/block_sums.c \
+	lib/signal/block_sums.h \
 	lib/signal/timesum.c \
 	lib/signal/timesum.h
 EXTRA_DIST += lib/signal/make_signif_coef.py

@@ -2,7 +2,7 @@
 #ifndef PSR_TESTS_CLEAN_SCENE_H
 #define PSR_TESTS_CLEAN_SCENE_H
 
-#include <psrkit/patch.h>
+#include <psrkit/mask_correction.h>
 
 #include "mask_bytes.h"
 
@@ -287,7 +287,7 @@ struct consumer {
     int bad;
     float value[MAX_CHAN]; /* what zeros stand for */
     psr_dedisp *plan;
-    psr_patch *patch;
+    psr_mask_correction *patch;
     float *out; /* [ndm][nsamp] */
     size_t nout, ndm;
 };

@@ -45,20 +45,20 @@ UNIT_TESTS = \
 	tests/t_fake \
 	tests/t_fake_shape \
 	tests/t_fakevolt \
-	tests/t_fanout \
+	tests/t_dedisp_multi \
 	tests/t_fundamental \
 	tests/t_gaps \
 	tests/t_gnuplot \
 	tests/t_inf \
-	tests/t_lists \
+	tests/t_channel_list \
 	tests/t_mask \
 	tests/t_mask_prepdata \
-	tests/t_matched \
-	tests/t_measure \
-	tests/t_numtext \
+	tests/t_accel_template \
+	tests/t_candidate_refine \
+	tests/t_fast_number_io \
 	tests/t_obs \
 	tests/t_orbit \
-	tests/t_order \
+	tests/t_quantile \
 	tests/t_outfile \
 	tests/t_output_group \
 	tests/t_overwrite_check \
@@ -78,7 +78,7 @@ UNIT_TESTS = \
 	tests/t_rng \
 	tests/t_runtime \
 	tests/t_series \
-	tests/t_series_there \
+	tests/t_series_exists \
 	tests/t_series_tim \
 	tests/t_signif \
 	tests/t_sigproc \
@@ -132,7 +132,7 @@ tests_t_pulseplot_SOURCES = tests/t_pulseplot.c $(tools_gnuplot) tools/common/pu
 tests_t_output_group_LDFLAGS = \
 	-Wl,--wrap=fcntl64 -Wl,--wrap=rename -Wl,--wrap=unlink -Wl,--wrap=write
 
-tests_t_numtext_SOURCES = tests/t_numtext.c tools/chi2sig/numtext.c tools/chi2sig/numtext.h
+tests_t_fast_number_io_SOURCES = tests/t_fast_number_io.c tools/chi2sig/fast_number_io.c tools/chi2sig/fast_number_io.h
 
 CLI_TESTS = \
 	tests/abuse.bats \
@@ -224,7 +224,7 @@ TESTS += $(FUZZ_TESTS)
 EXTRA_DIST += tests/fuzz/corpus
 
 # A tool's own readers, for the harness of that name.
-fuzz_more_chi2sig = tools/chi2sig/candidates.c tools/chi2sig/rows.c tools/chi2sig/numtext.c
+fuzz_more_chi2sig = tools/chi2sig/candidates.c tools/chi2sig/rows.c tools/chi2sig/fast_number_io.c
 
 tests_fuzz_fuzz_array_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_DEFAULT=5000
 tests_fuzz_fuzz_array_SOURCES = tests/fuzz/fuzz_array.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz_file.h
@@ -263,7 +263,7 @@ GPU_TESTS = \
 	tests/gpu/t_beam_cuda \
 	tests/gpu/t_beam_slots \
 	tests/gpu/t_dedisp_cuda \
-	tests/gpu/t_fanout_cuda \
+	tests/gpu/t_dedisp_multi_cuda \
 	tests/gpu/t_lost_cuda \
 	tests/gpu/t_lost_pair_cuda \
 	tests/gpu/t_pipeline_cuda \
@@ -286,9 +286,9 @@ tests_gpu_t_dedisp_cuda_LDADD = $(tests_gpu_ldadd)
 tests_gpu_t_singlepulse_cuda_SOURCES = tests/gpu/t_singlepulse_cuda.c
 tests_gpu_t_singlepulse_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_t_singlepulse_cuda_LDADD = $(tests_gpu_ldadd)
-tests_gpu_t_fanout_cuda_SOURCES = tests/t_fanout.c
-tests_gpu_t_fanout_cuda_CPPFLAGS = $(tests_gpu_cppflags) -DFANOUT_BACKEND='"cuda"'
-tests_gpu_t_fanout_cuda_LDADD = $(tests_gpu_ldadd)
+tests_gpu_t_dedisp_multi_cuda_SOURCES = tests/t_dedisp_multi.c
+tests_gpu_t_dedisp_multi_cuda_CPPFLAGS = $(tests_gpu_cppflags) -DFANOUT_BACKEND='"cuda"'
+tests_gpu_t_dedisp_multi_cuda_LDADD = $(tests_gpu_ldadd)
 
 # A pipeline is linked with all that it may read.
 tests_gpu_t_pipeline_cuda_SOURCES = tests/t_pipeline.c tests/sum_sink.h

@@ -182,8 +182,8 @@ make_burst() {
 }
 
 @test "what a plan says cannot be said again" {
-    for rival in "-lodm 0" "-dmstep 1" "-numdms 10" "-dms plan" "-downsamp 1" "-nsub 8"; do
-        refused 2 "-plan and ${rival% *} exclude each other" -q -plan plan $rival -o t "$g8"
+    for conflicting in "-lodm 0" "-dmstep 1" "-numdms 10" "-dms plan" "-downsamp 1" "-nsub 8"; do
+        refused 2 "-plan and ${conflicting% *} exclude each other" -q -plan plan $conflicting -o t "$g8"
     done
     refused 2 '-plan and -sub exclude each other' -q -compat presto -sub -plan plan -o t "$g8"
     refused 2 'one standard input' -q -plan - -o t -

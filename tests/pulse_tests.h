@@ -2,7 +2,7 @@
 #ifndef PSR_PULSE_TESTS_H
 #define PSR_PULSE_TESTS_H
 
-#include "search/pulse.h"
+#include "search/singlepulse/pulse.h"
 #include "tap.h"
 
 #include <string.h>
@@ -75,10 +75,10 @@ __attribute__((unused)) static double *flatten_plainly(const float *x, size_t n,
     size_t length = psr_pulse_piece_length(maxwidth);
     int64_t npiece = (int64_t)((n + length - 1) / length);
     struct pulse_piece *piece = calloc((size_t)npiece + 1, sizeof *piece);
-    struct pulse_knot *knot = calloc((size_t)npiece + 1, sizeof *knot);
+    struct pulse_baseline_node *node = calloc((size_t)npiece + 1, sizeof *node);
     float *work = malloc(PULSE_WORK(length) * sizeof *work);
     double *z = malloc((n + 1) * sizeof *z);
-    if (!piece || !knot || !work || !z)
+    if (!piece || !node || !work || !z)
         exit(EXIT_FAILURE);
     for (int64_t k = 0; k < npiece; k++) {
         size_t from = (size_t)k * length;
@@ -90,17 +90,17 @@ __attribute__((unused)) static double *flatten_plainly(const float *x, size_t n,
         for (int64_t q = k - PULSE_REACH; q <= k + PULSE_REACH; q++)
             if (q >= 0 && q < npiece)
                 ring[q % PULSE_RING] = piece[q];
-        psr_pulse_knot(&knot[k], ring, k, npiece - 1, length);
+        psr_pulse_baseline_node(&node[k], ring, k, npiece - 1, length);
     }
     for (size_t t = 0; t < n; t++) {
         int64_t k = (int64_t)(t / length), other = t % length < length / 2 ? k - 1 : k + 1;
-        const struct pulse_knot *own = &knot[k];
+        const struct pulse_baseline_node *own = &node[k];
         z[t] = -INFINITY;
         if (!own->known || own->dead || !(fabsf(x[t]) <= PULSE_HUGE))
             continue;
         double level = own->level + own->slope * ((double)t - own->pos), scale = 1 / own->sigma;
-        if (other >= 0 && other < npiece && knot[other].known) {
-            const struct pulse_knot *to = &knot[other];
+        if (other >= 0 && other < npiece && node[other].known) {
+            const struct pulse_baseline_node *to = &node[other];
             double part = ((double)t - own->pos) / (to->pos - own->pos);
             level = own->level + part * (to->level - own->level);
             scale += part * (1 / to->sigma - 1 / own->sigma);
@@ -108,7 +108,7 @@ __attribute__((unused)) static double *flatten_plainly(const float *x, size_t n,
         z[t] = ((double)x[t] - level) * scale;
     }
     free(piece);
-    free(knot);
+    free(node);
     free(work);
     return z;
 }

@@ -61,7 +61,8 @@ static psr_status sum_sink_push_device(void *state, size_t line, const struct ps
 {
     struct sum_sink *s = state;
     size_t stride = s->stream.line[line].block;
-    psr_status st = psr_slab_fetch(b->slab, b->nslab, b->slab_samples, s->fetched, stride, err);
+    psr_status st = psr_device_series_fetch(b->device_series, b->ndevice_series, b->device_samples,
+                                            s->fetched, stride, err);
     if (!st)
         sum_sink_add(s, line, b, s->fetched, stride);
     s->on_devices++;

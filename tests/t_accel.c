@@ -1,7 +1,7 @@
 /* accel: values with errors, and accelsearch's files, to the byte. */
 #include <psrkit/accel.h>
 
-#include "formats/valerr.h"
+#include "formats/format_uncertainty.h"
 #include "scratch.h"
 #include "tap.h"
 
@@ -41,8 +41,8 @@ static void test_values(void)
         {1, INFINITY, 1, " nan"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char text[PSR_VALERR_MAX];
-        psr_valerr_format(text, cases[i].value, cases[i].error, cases[i].digits);
+        char text[PSR_UNCERTAINTY_MAX];
+        psr_format_uncertainty(text, cases[i].value, cases[i].error, cases[i].digits);
         const char *want = cases[i].text;
         bool same = strstr(want, "x10") && want[strlen(want) - 1] == '0'
                         ? !strncmp(text, want, strlen(want))
@@ -83,14 +83,14 @@ static void test_any_values(uint64_t *random)
 {
     bool good = true;
     for (int i = 0; i < 200000; i++) {
-        char text[PSR_VALERR_MAX];
+        char text[PSR_UNCERTAINTY_MAX];
         int digits = 1 + i % 2;
         double value = pow(10, 40 * tap_uniform(random) - 20) * (tap_random(random) % 2 ? 1 : -1);
         double error = pow(10, 40 * tap_uniform(random) - 20);
         if (i % 4 >= 2) /* of like sizes */
             error = fmin(fabs(value), 1e15) * pow(10, 6 * tap_uniform(random) - 4);
         memset(text, 'x', sizeof text);
-        psr_valerr_format(text, value, error, digits);
+        psr_format_uncertainty(text, value, error, digits);
         bool told = memchr(text, '\0', sizeof text) && is_told(text, value, error, digits);
         if (!told && good)
             diag("%.17g +- %.17g to %d: '%.*s'", value, error, digits, (int)sizeof text, text);

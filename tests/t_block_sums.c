@@ -1,6 +1,6 @@
-/* tally: sums of packed spectra, by spectrum and by channel, against one sample at a time. */
+/* block_sums: sums of packed spectra, by spectrum and by channel, against one sample at a time. */
 #include "formats/unpack.h"
-#include "signal/tally.h"
+#include "signal/block_sums.h"
 
 #include "tap.h"
 #include <string.h>
@@ -59,7 +59,7 @@ static bool check_sums(const struct block *b, bool by_channel)
     bool same = true;
     for (size_t c = 0; c < nchan; c++)
         sum[c] = 1e9; /* what was there does not count */
-    psr_tally(&b->layout, b->in, b->n, z, by_channel ? sum : NULL, row);
+    psr_block_sums(&b->layout, b->in, b->n, z, by_channel ? sum : NULL, row);
     for (size_t t = 0; t < b->n; t++) {
         double want = 0;
         for (size_t c = 0; c < nchan; c++)

@@ -134,18 +134,21 @@ static void test_errors(void)
     ok(refuses(d, "0 s"), "no sampling time");
     d = good, d.mask = &mask;
     ok(refuses(d, "5 channels"), "a mask of other data");
-    psr_patch *patch;
-    struct psr_patch_desc pd = {.nchan = 4, .ndm = 0, .downsamp = 1};
-    ok(psr_patch_create(&patch, &pd, &err) == PSR_EINVAL && !patch, "a patch of no trials");
-    pd = (struct psr_patch_desc){.nchan = 4, .ndm = 1, .downsamp = 1, .largest = NAN};
-    ok(psr_patch_create(&patch, &pd, &err) == PSR_EINVAL && !patch, "a patch of no numbers");
+    psr_mask_correction *patch;
+    struct psr_mask_correction_desc pd = {.nchan = 4, .ndm = 0, .downsamp = 1};
+    ok(psr_mask_correction_create(&patch, &pd, &err) == PSR_EINVAL && !patch,
+       "a patch of no trials");
+    pd = (struct psr_mask_correction_desc){.nchan = 4, .ndm = 1, .downsamp = 1, .largest = NAN};
+    ok(psr_mask_correction_create(&patch, &pd, &err) == PSR_EINVAL && !patch,
+       "a patch of no numbers");
     pd.largest = 9;
-    ok(psr_patch_create(&patch, &pd, &err) == PSR_OK, "a patch");
+    ok(psr_mask_correction_create(&patch, &pd, &err) == PSR_OK, "a patch");
     struct psr_step step = {0, 0, 10};
-    ok(psr_patch_execute(patch, &step, 1, NULL, 0, 0, &err) == PSR_EINVAL && strstr(err.msg, "10"),
+    ok(psr_mask_correction_execute(patch, &step, 1, NULL, 0, 0, &err) == PSR_EINVAL &&
+           strstr(err.msg, "10"),
        "a value beyond what was said");
-    psr_patch_destroy(patch);
-    psr_patch_destroy(NULL);
+    psr_mask_correction_destroy(patch);
+    psr_mask_correction_destroy(NULL);
     psr_clean_destroy(NULL);
 }
 

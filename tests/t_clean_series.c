@@ -9,8 +9,8 @@ static void dedisperse(struct consumer *k, const psr_clean *p, const void *block
     k->bad +=
         psr_dedisp_execute(k->plan, block, n, k->out + k->nout, stride, &nout, &err) != PSR_OK;
     if (k->patch)
-        k->bad += psr_patch_execute(k->patch, step, nstep, k->out + k->nout, stride, nout, &err) !=
-                  PSR_OK;
+        k->bad += psr_mask_correction_execute(k->patch, step, nstep, k->out + k->nout, stride, nout,
+                                              &err) != PSR_OK;
     k->nout += nout;
 }
 
@@ -67,9 +67,9 @@ static float *run_series(const struct scene *s, struct consumer *k, const double
     k->plan = make_dedisp(s, dm, k->ndm, ds, nsub, nthread);
     k->out = calloc(k->ndm * (size_t)s->nsamp, sizeof *k->out);
     psr_clean *p = make_plan(s, 1);
-    struct psr_patch_desc d = {k->plan, (size_t)s->nchan,     k->ndm,
-                               ds,      psr_clean_largest(p), nthread};
-    if (psr_clean_kind(p) != PSR_FLOAT && psr_patch_create(&k->patch, &d, &err) != PSR_OK)
+    struct psr_mask_correction_desc d = {k->plan, (size_t)s->nchan,     k->ndm,
+                                         ds,      psr_clean_largest(p), nthread};
+    if (psr_clean_kind(p) != PSR_FLOAT && psr_mask_correction_create(&k->patch, &d, &err) != PSR_OK)
         abort();
     psr_clean_destroy(p);
     run_stream(s, k, seed, nthread);
@@ -89,7 +89,7 @@ static int compare_series(const struct scene *s, const struct consumer *k, size_
 
 static void free_consumer(struct consumer *k)
 {
-    psr_patch_destroy(k->patch);
+    psr_mask_correction_destroy(k->patch);
     psr_dedisp_destroy(k->plan);
     free(k->out);
 }

@@ -117,8 +117,8 @@ static void clean(struct scene *s, size_t nblock)
         bool whole = false;
         double late = (double)(s->d.first + (int64_t)((b ? b - 1 : 0) * n));
         if (s->d.mask)
-            whole = psr_mask_stretch(&s->mask, late * s->d.tsamp_s, (double)n * s->d.tsamp_s,
-                                     PSR_MASK_PRESTO, masked);
+            whole = psr_mask_span(&s->mask, late * s->d.tsamp_s, (double)n * s->d.tsamp_s,
+                                  PSR_MASK_PRESTO, masked);
         if (s->d.clip_sigma > 0 && !s->d.zerodm && !whole) {
             clip(&r, (float)s->d.clip_sigma, x, n, nchan);
             memcpy(padding, r.level, nchan * sizeof *padding);

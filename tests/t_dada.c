@@ -315,7 +315,7 @@ struct blocks {
     int idle;
 };
 
-static void *give_room(void *ctx, size_t i)
+static void *emit_room(void *ctx, size_t i)
 {
     struct blocks *b = ctx;
     size_t most;
@@ -355,7 +355,7 @@ static bool make_room(void *ctx, bool idle, size_t i)
 static size_t pump_files(const char *const *path, size_t nsamp, size_t gap, struct blocks *b,
                          psr_status *st)
 {
-    const struct psr_voltages_sink sink = {b, give_room, take_block, make_room};
+    const struct psr_voltages_sink sink = {b, emit_room, take_block, make_room};
     const struct psr_voltages_desc d = {.path = path, .npath = 2, .nthread = 3};
     psr_voltages *v = NULL;
     psr_err err = {0};
@@ -393,7 +393,7 @@ static void test_pump(void)
     write_file(b, 4096, 0, (NSAMP + GAP) * SAMPLE, 31, 5, 0);
     psr_voltages *v = NULL;
     psr_err err = {0};
-    const struct psr_voltages_sink sink = {&blocks, give_room, take_block, make_room};
+    const struct psr_voltages_sink sink = {&blocks, emit_room, take_block, make_room};
     const struct psr_voltages_desc d = {.path = path, .npath = 2, .nthread = 3};
     ok(!psr_voltages_open(&v, &d, &err) && truncate(a, 4096 + 500000 * SAMPLE) == 0 &&
            psr_voltages_pump(v, NT, &sink, &err) == PSR_EIO && blocks.failed &&
@@ -404,7 +404,7 @@ static void test_pump(void)
 }
 
 /* Gives a file to standard input as a pipe does. */
-static void feed(const char *path)
+static void stage(const char *path)
 {
     char command[PATH_MAX + 16];
     snprintf(command, sizeof command, "cat '%s'", path);
@@ -422,10 +422,10 @@ static void test_pipe(void)
     psr_voltages *v = NULL;
     psr_err err = {0};
     write_file(a, 8192, 0, 0, 0, 20, 0);
-    feed(a);
+    stage(a);
     check_stream((const char *[]){"-"}, 1, 20, "a pipe");
     write_file(b, 4096, 0, 0, 0, 3, 5);
-    feed(b);
+    stage(b);
     ok(!open_files(&v, (const char *[]){"-"}, 1, &err) && read_all(v, 0, 0, 0, &err) == 3 &&
            strstr(notes, "standard input: is cut: after 3 samples the last 5 bytes"),
        "a pipe that is cut: %s", notes);

@@ -445,12 +445,12 @@ static void test_refusals(void)
     if (ok(!psr_dedisp_create(&p, &s.d, NULL), "a plan, and no psr_err")) {
         ok(psr_dedisp_execute(p, in, 200, out, 1, &got, NULL) == PSR_EINVAL && got == 0,
            "refused: a stride too short");
-        const struct psr_slab *slab;
-        size_t nslab, taken;
+        const struct psr_device_series *device_series;
+        size_t ndevice_series, taken;
         psr_err err = {0};
-        ok(psr_dedisp_execute_device(p, in, 200, &taken, &slab, &nslab, &got, &err) ==
-                   PSR_EUNSUPPORTED &&
-               !taken && !nslab && !got,
+        ok(psr_dedisp_execute_device(p, in, 200, &taken, &device_series, &ndevice_series, &got,
+                                     &err) == PSR_EUNSUPPORTED &&
+               !taken && !ndevice_series && !got,
            "refused: %s", err.msg);
         size_t block = psr_dedisp_block(p);
         ok(block > 0 && block <= 1 << 20, "a block of %zu spectra", block);

@@ -83,8 +83,8 @@ static void test_drift(void)
                               .legacy_phase = true};
     psr_err err;
     psr_fake *p = make_plan(&obs, &s, 1, 1, 1), *q;
-    bool good = !psr_fake_create(&q, &d, &err) && !psr_fake_tell(p, 0, &now, &err) &&
-                !psr_fake_tell(q, 0, &legacy, &err);
+    bool good = !psr_fake_create(&q, &d, &err) && !psr_fake_report(p, 0, &now, &err) &&
+                !psr_fake_report(q, 0, &legacy, &err);
     double f = 1 / (0.02 + 1e-6 * 30), want = -1e-6 * f * f * 3600;
     ok(good && fabs(now.z / want - 1) < 1e-9, "z is that of P(t) = P + Pdot t: %.6f", now.z);
     near(now.mean_hz * 60, log1p(1e-6 * 60 / 0.02) / 1e-6, 1e-6, "turns are the integral of 1/P");
@@ -164,7 +164,7 @@ static void test_snr(struct psr_fake_signal s, int nbit, uint64_t seed, const ch
     int n = SNR_SAMP - sweep;
     obs.nsamp = n; /* a pulsar's S/N is over what can be dedispersed */
     psr_fake *p = make_plan(&obs, &s, 1, 0, 1);
-    bool good = !psr_fake_tell(p, 0, &truth, &err);
+    bool good = !psr_fake_report(p, 0, &truth, &err);
     psr_fake_destroy(p);
     obs.nsamp = SNR_SAMP;
     s.snr = 0;

@@ -55,7 +55,7 @@ static void test_stretches(uint64_t *seed)
         bad += psr_mask_parse(&mask, file.b, file.n, "m", &err) != PSR_OK;
         double start_s = (double)tap_between(seed, 0, 16),
                length_s = (double)tap_between(seed, 1, 3);
-        bool all = psr_mask_stretch(&mask, start_s, length_s, PSR_MASK_TOUCHED, got);
+        bool all = psr_mask_span(&mask, start_s, length_s, PSR_MASK_TOUCHED, got);
         int last = says.nint - 1, lo = (int)start_s / 2, hi = (int)(start_s + length_s) / 2;
         lo = lo > last ? last : lo;
         hi = hi > last ? lo : hi;
@@ -78,20 +78,20 @@ static void test_presto_rule(void)
     says.listed[0][0] = says.listed[0][2] = says.listed[1][3] = 1;
     mask_file(&file, &says);
     ok(psr_mask_parse(&mask, file.b, file.n, "m", &err) == PSR_OK, "a mask of three intervals");
-    psr_mask_stretch(&mask, 0, 0.5, PSR_MASK_PRESTO, got);
+    psr_mask_span(&mask, 0, 0.5, PSR_MASK_PRESTO, got);
     ok(!memcmp(got, "\0\0\1\0", 4), "channel 0 of a list alone is forgotten");
-    psr_mask_stretch(&mask, 0, 0.5, PSR_MASK_TOUCHED, got);
+    psr_mask_span(&mask, 0, 0.5, PSR_MASK_TOUCHED, got);
     ok(!memcmp(got, "\1\0\1\0", 4), "and is not otherwise");
-    psr_mask_stretch(&mask, 0.5, 1, PSR_MASK_PRESTO, got);
+    psr_mask_span(&mask, 0.5, 1, PSR_MASK_PRESTO, got);
     ok(!memcmp(got, "\0\0\0\1", 4), "the first interval of two is forgotten");
-    psr_mask_stretch(&mask, 0.5, 1, PSR_MASK_TOUCHED, got);
+    psr_mask_span(&mask, 0.5, 1, PSR_MASK_TOUCHED, got);
     ok(!memcmp(got, "\1\0\1\1", 4), "and is not otherwise");
     psr_mask_clear(&mask);
     says.zap_chan[1] = 1;
     mask_file(&file, &says);
     ok(psr_mask_parse(&mask, file.b, file.n, "m", &err) == PSR_OK,
        "with a channel masked throughout");
-    psr_mask_stretch(&mask, 0.5, 1, PSR_MASK_PRESTO, got);
+    psr_mask_span(&mask, 0.5, 1, PSR_MASK_PRESTO, got);
     ok(!memcmp(got, "\1\1\1\1", 4), "nothing is forgotten");
     psr_mask_clear(&mask);
 }

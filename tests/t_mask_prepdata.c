@@ -181,8 +181,8 @@ int main(void)
     set_delays();
     for (size_t b = 0; b < NBLOCK; b++)
         for (int rule = PSR_MASK_TOUCHED; rule <= PSR_MASK_PRESTO; rule++)
-            psr_mask_stretch(&mask, (double)(b * BLOCK) * tsamp_s, BLOCK * tsamp_s,
-                             (enum psr_mask_rule)rule, masked[rule][b]);
+            psr_mask_span(&mask, (double)(b * BLOCK) * tsamp_s, BLOCK * tsamp_s,
+                          (enum psr_mask_rule)rule, masked[rule][b]);
     test_prepdata();
     test_differences();
     test_slips();

@@ -15,28 +15,33 @@ static const char *write_text(const char *text)
 
 static void test_lists(void)
 {
-    struct psr_aims a;
+    struct psr_pointings a;
     psr_err err = {0};
-    ok(!psr_aims_read(&a,
-                      write_text("theta 1.5 -2 # here\n\ntheta 3 4 at 600\nazel 90 45\n"
-                                 "radec 05:34:31.97 +22:00:52.1\ntrack 83.5 22\n"
-                                 "lattice 2 3 -1 10 0.5 2 at 500\n"),
-                      &err),
+    ok(!psr_pointings_read(&a,
+                           write_text("theta 1.5 -2 # here\n\ntheta 3 4 at 600\nazel 90 45\n"
+                                      "radec 05:34:31.97 +22:00:52.1\ntrack 83.5 22\n"
+                                      "lattice 2 3 -1 10 0.5 2 at 500\n"),
+                           &err),
        "a list of beams %s", err.msg);
     ok(a.n == 11 && a.tracks, "one each, and 2 x 3");
-    ok(a.aim[0].kind == PSR_AIM_THETA && a.aim[0].at_mhz == 0 && a.aim[1].at_mhz == 600, "theta");
-    ok(a.aim[2].kind == PSR_AIM_AZEL && a.aim[2].y == 45, "azimuth and elevation");
-    ok(fabs(a.aim[3].x - 83.63320833) < 1e-7 && !a.aim[3].track && a.aim[4].track, "RA and Dec");
-    ok(a.aim[8].x == -0.5 + 0 && a.aim[7].x == -1 && a.aim[7].y == 14 && a.aim[10].y == 14,
+    ok(a.pointing[0].kind == PSR_POINTING_THETA && a.pointing[0].at_mhz == 0 &&
+           a.pointing[1].at_mhz == 600,
+       "theta");
+    ok(a.pointing[2].kind == PSR_POINTING_AZEL && a.pointing[2].y == 45, "azimuth and elevation");
+    ok(fabs(a.pointing[3].x - 83.63320833) < 1e-7 && !a.pointing[3].track && a.pointing[4].track,
+       "RA and Dec");
+    ok(a.pointing[8].x == -0.5 + 0 && a.pointing[7].x == -1 && a.pointing[7].y == 14 &&
+           a.pointing[10].y == 14,
        "a lattice, east-west fastest");
-    psr_aims_clear(&a);
+    psr_pointings_clear(&a);
 }
 
 static void not_a_list(const char *text, const char *part)
 {
-    struct psr_aims a;
+    struct psr_pointings a;
     psr_err err = {0};
-    ok(psr_aims_read(&a, write_text(text), &err) == PSR_EFORMAT && strstr(err.msg, part) && !a.aim,
+    ok(psr_pointings_read(&a, write_text(text), &err) == PSR_EFORMAT && strstr(err.msg, part) &&
+           !a.pointing,
        "refused: %s", err.msg);
 }
 
@@ -102,15 +107,15 @@ static void check_direction(struct psr_array *a, double ha_deg, double dec_deg, 
     const double sidereal_deg = 18.697374558 * 15; /* at Greenwich */
     double north, east, ra_deg = sidereal_deg + a->lon_deg - ha_deg;
     ra_deg -= 360 * floor(ra_deg / 360);
-    struct psr_aim aim = {.kind = PSR_AIM_RADEC, .x = ra_deg, .y = dec_deg};
-    struct psr_aims aims = {&aim, 1, false};
-    struct psr_aim_frame frame = {a, 1, &freq_mhz, phase_sign};
+    struct psr_pointing pointing = {.kind = PSR_POINTING_RADEC, .x = ra_deg, .y = dec_deg};
+    struct psr_pointings pointings = {&pointing, 1, false};
+    struct psr_pointing_frame frame = {a, 1, &freq_mhz, phase_sign};
     double ns[4], ew[4];
     psr_err err = {0};
     uint8_t *in = tap_take(2 * a->ndish, 1);
     cosines_of(ha_deg, dec_deg, a->lat_deg, &north, &east);
     receive(a, freq_mhz, north, east, phase_sign, in);
-    ok(!psr_aims_theta(&aims, &frame, noon, noon, ns, ew, &err), "pointed %s", err.msg);
+    ok(!psr_pointings_theta(&pointings, &frame, noon, noon, ns, ew, &err), "pointed %s", err.msg);
     for (int i = 1; i < 4; i++) {
         ns[i] = i & 1 ? -ns[0] : ns[0];
         ew[i] = i & 2 ? -ew[0] : ew[0];
@@ -135,9 +140,9 @@ static void check_direction(struct psr_array *a, double ha_deg, double dec_deg, 
         if (fabs(ns[i] - ns[0]) + fabs(ew[i] - ew[0]) > 1)
             ok(out[i] < 0.5 * full, "mirrored %d: %.3f", i, (double)out[i] / full);
     double az_deg, el_deg, ra, dec;
-    ok(psr_aim_azel(&frame, freq_mhz, ns[0], ew[0], &az_deg, &el_deg), "back to the sky");
+    ok(psr_pointing_azel(&frame, freq_mhz, ns[0], ew[0], &az_deg, &el_deg), "back to the sky");
     near(el_deg, 90 - acos(sqrt(1 - north * north - east * east)) / degree, 0.02, "elevation");
-    ok(!psr_aim_to_sky(a, noon, az_deg, el_deg, &ra, &dec, &err) &&
+    ok(!psr_pointing_to_sky(a, noon, az_deg, el_deg, &ra, &dec, &err) &&
            fabs(remainder(ra - ra_deg, 360)) < 1e-6 && fabs(dec - dec_deg) < 1e-6,
        "and to right ascension and declination");
     psr_beam_destroy(p);
@@ -153,14 +158,16 @@ static void test_directions(uint64_t *seed)
         check_direction(&a, 2, a.lat_deg - 2, sign);   /* south-west */
     }
     double freq_mhz = 600, ns, ew;
-    struct psr_aim aim = {.kind = PSR_AIM_AZEL, .x = 0, .y = 88};
-    struct psr_aims aims = {&aim, 1, false};
-    struct psr_aim_frame frame = {&a, 1, &freq_mhz, -1};
+    struct psr_pointing pointing = {.kind = PSR_POINTING_AZEL, .x = 0, .y = 88};
+    struct psr_pointings pointings = {&pointing, 1, false};
+    struct psr_pointing_frame frame = {&a, 1, &freq_mhz, -1};
     struct psr_mjd never = {0, 0};
-    ok(!psr_aims_theta(&aims, &frame, never, never, &ns, &ew, NULL) && ns > 0 && fabs(ew) < 1e-12,
+    ok(!psr_pointings_theta(&pointings, &frame, never, never, &ns, &ew, NULL) && ns > 0 &&
+           fabs(ew) < 1e-12,
        "north of the zenith is +theta");
-    aim.x = 90;
-    ok(!psr_aims_theta(&aims, &frame, never, never, &ns, &ew, NULL) && ew > 0 && fabs(ns) < 1e-12,
+    pointing.x = 90;
+    ok(!psr_pointings_theta(&pointings, &frame, never, never, &ns, &ew, NULL) && ew > 0 &&
+           fabs(ns) < 1e-12,
        "east of it is +theta'");
     psr_array_clear(&a);
 }
@@ -169,25 +176,26 @@ static void test_frequencies(uint64_t *seed)
 {
     struct psr_array a = chord(6, 7, seed);
     double freq_mhz[3] = {400, 600, 800}, ns[6], ew[6];
-    struct psr_aim aim[2] = {{.x = 1, .y = -2}, {.x = 1, .y = -2, .at_mhz = 600}};
-    struct psr_aims aims = {aim, 2, false};
-    struct psr_aim_frame frame = {&a, 3, freq_mhz, -1};
+    struct psr_pointing pointing[2] = {{.x = 1, .y = -2}, {.x = 1, .y = -2, .at_mhz = 600}};
+    struct psr_pointings pointings = {pointing, 2, false};
+    struct psr_pointing_frame frame = {&a, 3, freq_mhz, -1};
     struct psr_mjd never = {0, 0};
-    ok(!psr_aims_theta(&aims, &frame, never, never, ns, ew, NULL), "three channels");
+    ok(!psr_pointings_theta(&pointings, &frame, never, never, ns, ew, NULL), "three channels");
     ok(ns[0] == 1 && ns[2] == 1 && ns[4] == 1 && ew[4] == -2, "theta alone is the same in all");
     ok(fabs(ns[1] - 2. / 3) < 1e-15 && fabs(ns[3] - 1) < 1e-15 && fabs(ew[5] + 8. / 3) < 1e-15,
        "at a frequency it moves with the channel");
     psr_array_clear(&a);
 }
 
-static void not_aimed(struct psr_aim aim, struct psr_array *a, long day, const char *part)
+static void not_pointed(struct psr_pointing pointing, struct psr_array *a, long day,
+                        const char *part)
 {
     double freq_mhz = 600, ns, ew;
-    struct psr_aims aims = {&aim, 1, false};
-    struct psr_aim_frame frame = {a, 1, &freq_mhz, -1};
+    struct psr_pointings pointings = {&pointing, 1, false};
+    struct psr_pointing_frame frame = {a, 1, &freq_mhz, -1};
     struct psr_mjd when = {day, 0.5};
     psr_err err = {0};
-    ok(psr_aims_theta(&aims, &frame, when, when, &ns, &ew, &err) == PSR_EINVAL &&
+    ok(psr_pointings_theta(&pointings, &frame, when, when, &ns, &ew, &err) == PSR_EINVAL &&
            strstr(err.msg, part),
        "refused: %s", err.msg);
 }
@@ -195,13 +203,15 @@ static void not_aimed(struct psr_aim aim, struct psr_array *a, long day, const c
 static void test_not_in_field(uint64_t *seed)
 {
     struct psr_array a = chord(6, 7, seed);
-    not_aimed((struct psr_aim){.x = 103, .y = 0}, &a, 60000, "outside the sky");
-    not_aimed((struct psr_aim){.x = 80, .y = 80}, &a, 60000, "outside the sky");
-    not_aimed((struct psr_aim){.kind = PSR_AIM_RADEC, .x = 10, .y = -80}, &a, 60000,
-              "below the horizon");
-    not_aimed((struct psr_aim){.kind = PSR_AIM_RADEC, .x = 10, .y = 50}, &a, 0, "no date of UTC");
+    not_pointed((struct psr_pointing){.x = 103, .y = 0}, &a, 60000, "outside the sky");
+    not_pointed((struct psr_pointing){.x = 80, .y = 80}, &a, 60000, "outside the sky");
+    not_pointed((struct psr_pointing){.kind = PSR_POINTING_RADEC, .x = 10, .y = -80}, &a, 60000,
+                "below the horizon");
+    not_pointed((struct psr_pointing){.kind = PSR_POINTING_RADEC, .x = 10, .y = 50}, &a, 0,
+                "no date of UTC");
     a.has_site = false;
-    not_aimed((struct psr_aim){.kind = PSR_AIM_RADEC, .x = 10, .y = 50}, &a, 60000, "no site");
+    not_pointed((struct psr_pointing){.kind = PSR_POINTING_RADEC, .x = 10, .y = 50}, &a, 60000,
+                "no site");
     psr_array_clear(&a);
 }
 
@@ -209,14 +219,17 @@ static void test_tracking(uint64_t *seed)
 {
     struct psr_array a = chord(6, 7, seed);
     double freq_mhz = 600, ns[2], ew[2];
-    struct psr_aim aim[2] = {{.kind = PSR_AIM_RADEC, .x = 160, .y = 50},
-                             {.kind = PSR_AIM_RADEC, .track = true, .x = 160, .y = 50}};
-    struct psr_aims aims = {aim, 2, true};
-    struct psr_aim_frame frame = {&a, 1, &freq_mhz, -1};
+    struct psr_pointing pointing[2] = {
+        {.kind = PSR_POINTING_RADEC, .x = 160, .y = 50},
+        {.kind = PSR_POINTING_RADEC, .track = true, .x = 160, .y = 50}};
+    struct psr_pointings pointings = {pointing, 2, true};
+    struct psr_pointing_frame frame = {&a, 1, &freq_mhz, -1};
     struct psr_mjd noon = {51544, 0.5};
-    ok(!psr_aims_theta(&aims, &frame, noon, noon, ns, ew, NULL) && ns[0] == ns[1] && ew[0] == ew[1],
+    ok(!psr_pointings_theta(&pointings, &frame, noon, noon, ns, ew, NULL) && ns[0] == ns[1] &&
+           ew[0] == ew[1],
        "at the start both are at one place");
-    ok(!psr_aims_theta(&aims, &frame, noon, psr_mjd_add(noon, 600), ns, ew, NULL) && ew[1] < ew[0],
+    ok(!psr_pointings_theta(&pointings, &frame, noon, psr_mjd_add(noon, 600), ns, ew, NULL) &&
+           ew[1] < ew[0],
        "ten minutes later the one that tracks is further west");
     psr_array_clear(&a);
 }
@@ -226,16 +239,16 @@ static void test_factors(void)
     double ns[2][6] = {{1, 1, 1, 2, 2, 2}, {3, 3, 3, 5, 5, 5}};
     double ew[2][6] = {{7, 8, 9, 7, 8, 9}, {1, 2, 3, 1, 2, 3}};
     size_t n_ns, n_ew;
-    psr_aims_factor(ns[0], ew[0], 2, 6, &n_ns, &n_ew);
+    psr_pointings_factor(ns[0], ew[0], 2, 6, &n_ns, &n_ew);
     ok(n_ns == 2 && n_ew == 3, "2 x 3 directions are a product");
-    psr_aims_factor(ew[0], ns[0], 2, 6, &n_ns, &n_ew);
+    psr_pointings_factor(ew[0], ns[0], 2, 6, &n_ns, &n_ew);
     ok(n_ns == 0 && n_ew == 0, "in another order they are none");
     ew[1][5] = 4;
-    psr_aims_factor(ns[0], ew[0], 2, 6, &n_ns, &n_ew);
+    psr_pointings_factor(ns[0], ew[0], 2, 6, &n_ns, &n_ew);
     ok(n_ns == 0, "nor where one channel differs");
-    psr_aims_factor(ns[0], ew[0], 1, 1, &n_ns, &n_ew);
+    psr_pointings_factor(ns[0], ew[0], 1, 1, &n_ns, &n_ew);
     ok(n_ns == 1 && n_ew == 1, "one beam is a product of one and one");
-    psr_aims_factor(ns[0], ew[0], 1, 3, &n_ns, &n_ew);
+    psr_pointings_factor(ns[0], ew[0], 1, 3, &n_ns, &n_ew);
     ok(n_ns == 1 && n_ew == 3, "a row is a product");
 }
 

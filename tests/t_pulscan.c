@@ -3,7 +3,7 @@
 
 /* --- comparison ------------------------------------------------------------------------------- */
 
-struct tally {
+struct block_sums {
     int boxes, hits, missed, extra, wrong;
 };
 
@@ -20,7 +20,7 @@ static const struct psr_pulscan_hit *find_hit(const struct psr_pulscan_result *r
  * those at the threshold may come or not. */
 static void compare_block(const struct truth *t, const struct psr_pulscan_desc *d,
                           const psr_pulscan *plan, const struct psr_pulscan_result *r, int nharm,
-                          int z, int64_t b, struct tally *c)
+                          int z, int64_t b, struct block_sums *c)
 {
     int64_t block = (int64_t)d->block;
     double best = -1;
@@ -45,7 +45,7 @@ static void compare_block(const struct truth *t, const struct psr_pulscan_desc *
 }
 
 static void compare(const float *in, const struct psr_pulscan_desc *d, const psr_pulscan *plan,
-                    const struct psr_pulscan_result *r, struct tally *c)
+                    const struct psr_pulscan_result *r, struct block_sums *c)
 {
     struct psr_pulscan_info info;
     psr_pulscan_describe(plan, &info);
@@ -101,7 +101,7 @@ static struct psr_pulscan_desc random_desc(uint64_t *seed, struct psr_span *zap,
     return d;
 }
 
-static void search_random(uint64_t *seed, struct tally *c)
+static void search_random(uint64_t *seed, struct block_sums *c)
 {
     struct psr_span zap[6];
     struct psr_pulscan_desc d = random_desc(seed, zap, 6);
@@ -125,7 +125,7 @@ static void search_random(uint64_t *seed, struct tally *c)
 
 static void test_definition(uint64_t *seed)
 {
-    struct tally c = {0};
+    struct block_sums c = {0};
     for (int i = 0; i < 120; i++)
         search_random(seed, &c);
     diag("%d blocks and widths, %d hits", c.boxes, c.hits);

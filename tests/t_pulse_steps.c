@@ -129,32 +129,32 @@ static void test_knot(void)
         double pos = 512 * (q + 0.5) - 0.5;
         ring[q] = (struct pulse_piece){512, pos, 100 + 0.25 * pos, 0.25, 3};
     }
-    struct pulse_knot knot;
+    struct pulse_baseline_node node;
     double worst = 0;
     for (int k = 0; k < 12; k++) {
-        psr_pulse_knot(&knot, ring, k, 11, length);
-        worst = worse(worst, fabs(knot.level - (100 + 0.25 * knot.pos)));
+        psr_pulse_baseline_node(&node, ring, k, 11, length);
+        worst = worse(worst, fabs(node.level - (100 + 0.25 * node.pos)));
     }
     ok(worst < 1e-9, "a straight trend is followed to both ends (%g)", worst);
-    near(knot.sigma, 3, 1e-12, "sigma is that of the pieces");
+    near(node.sigma, 3, 1e-12, "sigma is that of the pieces");
     ring[5].level += 1000;
     ring[6].sigma = 5.9;
-    psr_pulse_knot(&knot, ring, 6, 11, length);
-    near(knot.level, 100 + 0.25 * knot.pos, 130, "one piece out of line moves the level little");
-    near(knot.sigma, 3, 1e-12, "one noisy piece does not move sigma");
+    psr_pulse_baseline_node(&node, ring, 6, 11, length);
+    near(node.level, 100 + 0.25 * node.pos, 130, "one piece out of line moves the level little");
+    near(node.sigma, 3, 1e-12, "one noisy piece does not move sigma");
     ring[6].sigma = 9;
-    psr_pulse_knot(&knot, ring, 6, 11, length);
-    near(knot.sigma, 9, 1e-12, "a very noisy piece goes by its own sigma");
+    psr_pulse_baseline_node(&node, ring, 6, 11, length);
+    near(node.sigma, 9, 1e-12, "a very noisy piece goes by its own sigma");
     ring[6].sigma = 0.5;
-    psr_pulse_knot(&knot, ring, 6, 11, length);
-    ok(knot.dead, "a very quiet piece is dead");
+    psr_pulse_baseline_node(&node, ring, 6, 11, length);
+    ok(node.dead, "a very quiet piece is dead");
     for (int q = 0; q < 12; q++)
         ring[q].good = 0;
-    psr_pulse_knot(&knot, ring, 6, 11, length);
-    ok(!knot.known, "no pieces, no knot");
+    psr_pulse_baseline_node(&node, ring, 6, 11, length);
+    ok(!node.known, "no pieces, no node");
     ring[3] = (struct pulse_piece){512, 3.5 * 512 - 0.5, 7, 0.5, 1};
-    psr_pulse_knot(&knot, ring, 6, 11, length);
-    near(knot.level, 7 + 0.5 * 3 * 512, 1e-9, "one piece alone gives its own line");
+    psr_pulse_baseline_node(&node, ring, 6, 11, length);
+    near(node.level, 7 + 0.5 * 3 * 512, 1e-9, "one piece alone gives its own line");
 }
 
 static void test_best(uint64_t *seed)
@@ -202,8 +202,8 @@ static void test_pick(uint64_t *seed)
 {
     int wrong = 0, total = 0;
     for (int trial = 0; trial < 200; trial++) {
-        struct pulse_picker p;
-        psr_pulse_picker_init(&p, 1000000);
+        struct pulse_peaks p;
+        psr_pulse_peaks_init(&p, 1000000);
         size_t maxwidth = (size_t)list_of_widths[tap_between(seed, 0, NLIST - 1)], n = 0;
         struct psr_event want[400];
         bool fits = true;
@@ -213,13 +213,13 @@ static void test_pick(uint64_t *seed)
             int w = list_of_widths[tap_between(seed, 0, NLIST - 1)];
             w = w > (int)maxwidth ? (int)maxwidth : w;
             struct pulse_hit hit = {t, (float)tap_between(seed, 5, 40), w};
-            fits = fits && psr_pulse_pick(&p, hit, maxwidth, 3);
+            fits = fits && psr_pulse_peak_select(&p, hit, maxwidth, 3);
             if (n < 400)
                 want[n++] = (struct psr_event){(double)hit.snr, t, w, 3};
         }
         fits = fits && psr_pulse_settle(&p, 3);
         if (n == 400) {
-            psr_pulse_picker_clear(&p);
+            psr_pulse_peaks_clear(&p);
             continue;
         }
         n = compete_plainly(want, n);
@@ -229,7 +229,7 @@ static void test_pick(uint64_t *seed)
                    p.event[k].width == want[k].width && p.event[k].trial == 3;
         wrong += !same;
         total += (int)n;
-        psr_pulse_picker_clear(&p);
+        psr_pulse_peaks_clear(&p);
     }
     ok(wrong == 0 && total > 1000, "overlapping hits compete as they should (%d events)", total);
 }
@@ -237,14 +237,14 @@ static void test_pick(uint64_t *seed)
 /* Hits at every sample for ever: bounded, in order, apart. */
 static void test_storm(uint64_t *seed)
 {
-    struct pulse_picker p;
-    psr_pulse_picker_init(&p, 1000);
+    struct pulse_peaks p;
+    psr_pulse_peaks_init(&p, 1000);
     bool fits = true;
     size_t most = 0;
     for (int64_t t = 0; t < 300000; t++) {
         struct pulse_hit hit = {t, (float)(5 + 10 * tap_uniform(seed)),
                                 list_of_widths[tap_between(seed, 0, 8)]};
-        fits = fits && psr_pulse_pick(&p, hit, 30, 0);
+        fits = fits && psr_pulse_peak_select(&p, hit, 30, 0);
         most = p.nhit > most ? p.nhit : most;
     }
     fits = fits && psr_pulse_settle(&p, 0) && psr_pulse_prune(&p);
@@ -256,7 +256,7 @@ static void test_storm(uint64_t *seed)
         bad += overlap_plainly(&p.event[k - 1], &p.event[k]) ||
                p.event[k].sample < p.event[k - 1].sample;
     ok(bad == 0, "events in order and apart");
-    psr_pulse_picker_clear(&p);
+    psr_pulse_peaks_clear(&p);
 }
 
 static double upper_tail(double x)

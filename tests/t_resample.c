@@ -277,7 +277,7 @@ static void test_told(void)
     bool fine = true, same = true;
     for (size_t t = 0; t < N; t += 7001) {
         size_t n = N - t < 7001 ? N - t : 7001, from = t;
-        fine &= !psr_resample_tell(q, n, &bin, &nbin, &nout, &err) && bin;
+        fine &= !psr_resample_report(q, n, &bin, &nbin, &nout, &err) && bin;
         for (size_t k = 0; k < nbin; from = t + bin[k].at + (bin[k].step < 0), k++) {
             for (; from < t + bin[k].at; from++)
                 y[got++] = x[from];
@@ -323,7 +323,7 @@ static void test_refusals(void)
     ok(!psr_resample_create(&p, &desc, &err), "a plan is made");
     const struct psr_resample_bin *bin;
     size_t nbin;
-    ok(psr_resample_tell(p, 7, &bin, &nbin, &n, &err) == PSR_EUNSUPPORTED, "%s", err.msg);
+    ok(psr_resample_report(p, 7, &bin, &nbin, &n, &err) == PSR_EUNSUPPORTED, "%s", err.msg);
     ok(psr_resample_execute(p, x, 128, 8, &n, &err) == PSR_EINVAL, "%s", err.msg);
     ok(psr_resample_execute(p, x, 128, 14, &n, &err) == PSR_OK && n == 14, "no drift, no change");
     psr_resample_destroy(p);

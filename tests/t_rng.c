@@ -82,17 +82,17 @@ static void test_reference(uint64_t *state)
     ok(worst < 1e-6, "deviates equal those in double precision (%.1e)", worst);
 }
 
-static double correlate(const float *x, int lag)
+static double correlate(const float *x, int delay)
 {
     double sum = 0;
-    for (int i = 0; i + lag < NMANY; i++)
-        sum += (double)x[i] * (double)x[i + lag];
-    return sum / sqrt(NMANY - lag);
+    for (int i = 0; i + delay < NMANY; i++)
+        sum += (double)x[i] * (double)x[i + delay];
+    return sum / sqrt(NMANY - delay);
 }
 
 static void test_normals(uint64_t seed)
 {
-    static const int lags[] = {1, 2, 15, 16, 17, 32, 48, 64, 128, 1000, 1024};
+    static const int delays[] = {1, 2, 15, 16, 17, 32, 48, 64, 128, 1000, 1024};
     float *x = malloc(NMANY * sizeof *x);
     double moment[5] = {0}, worst = 0, distance = 0;
     psr_rng_normal(seed, 0, 0, NMANY, x);
@@ -103,8 +103,8 @@ static void test_normals(uint64_t seed)
     ok(fabs(moment[2] - 1) < 4 * sqrt(2.0 / NMANY), "variance less 1: %.2g", moment[2] - 1);
     ok(fabs(moment[3]) < 4 * sqrt(15.0 / NMANY), "third moment %.2g", moment[3]);
     ok(fabs(moment[4] - 3) < 4 * sqrt(96.0 / NMANY), "fourth moment less 3: %.2g", moment[4] - 3);
-    for (size_t k = 0; k < sizeof lags / sizeof *lags; k++)
-        worst = fmax(worst, fabs(correlate(x, lags[k])));
+    for (size_t k = 0; k < sizeof delays / sizeof *delays; k++)
+        worst = fmax(worst, fabs(correlate(x, delays[k])));
     ok(worst < 4.5, "neighbours are independent: largest of 11 correlations %.1f sigma", worst);
     tap_sort_floats(x, NMANY);
     for (int i = 0; i < NMANY; i++) {
@@ -124,12 +124,12 @@ static void test_pairs(uint64_t seed)
     uint32_t *w = malloc(NMANY * sizeof *w);
     double worst = 0;
     psr_rng_words(seed, 7, 0, NMANY, w);
-    for (int lag = 1; lag <= 64; lag *= 2) {
+    for (int delay = 1; delay <= 64; delay *= 2) {
         double chi2 = 0;
         memset(count, 0, sizeof count);
-        for (int i = 0; i + lag < NMANY; i++)
-            count[(w[i] >> 28) * SIDE + (w[i + lag] >> 28)]++;
-        double want = (double)(NMANY - lag) / (SIDE * SIDE);
+        for (int i = 0; i + delay < NMANY; i++)
+            count[(w[i] >> 28) * SIDE + (w[i + delay] >> 28)]++;
+        double want = (double)(NMANY - delay) / (SIDE * SIDE);
         for (int b = 0; b < SIDE * SIDE; b++)
             chi2 += (count[b] - want) * (count[b] - want) / want;
         worst = fmax(worst, fabs(chi2 - 255) / sqrt(2 * 255.0));

@@ -381,8 +381,8 @@ static void test_refusals(void)
         exit(EXIT_FAILURE);
     ok(psr_singlepulse_execute(p, x, 10, 11, &err) == PSR_EINVAL, "%s", err.msg);
     ok(!psr_singlepulse_execute(p, x, 1000, 1000, &err), "samples are taken");
-    const struct psr_slab slab = {.nseries = 1, .stride = 10};
-    psr_status st = psr_singlepulse_execute_device(p, &slab, 1, 10, NULL, 0, &err);
+    const struct psr_device_series device_series = {.nseries = 1, .stride = 10};
+    psr_status st = psr_singlepulse_execute_device(p, &device_series, 1, 10, NULL, 0, &err);
     ok(st == PSR_EINVAL || st == PSR_EDEVICE, "series that have moved to a device: %s", err.msg);
     ok(psr_singlepulse_device_seconds(p) == 0, "no device has been at work");
     ok(psr_singlepulse_mask(p, (struct psr_span){999, 5}, &err) == PSR_EINVAL, "%s", err.msg);

@@ -117,7 +117,7 @@ static void check_redden(int64_t nbin, int start, int end, double stop, uint64_t
 
 /* A series of a line and noise, and its spectrum: the line goes, the rest stays, and both ways give
  * the same. */
-static void test_join_ends(int64_t n, uint64_t *random)
+static void test_detrend_ends(int64_t n, uint64_t *random)
 {
     float *x = tap_take((size_t)n + 2, sizeof *x), *spectrum = tap_take((size_t)n + 2, sizeof *x);
     float *rest = tap_take((size_t)n + 2, sizeof *x);
@@ -132,8 +132,8 @@ static void test_join_ends(int64_t n, uint64_t *random)
         diag("%s", err.msg);
     psr_rfft_execute(plan, x, spectrum);
     psr_rfft_execute(plan, rest, rest);
-    psr_spectrum_join_ends(spectrum, n / 2);
-    psr_series_join_ends(x, n);
+    psr_spectrum_detrend_ends(spectrum, n / 2);
+    psr_series_detrend_ends(x, n);
     psr_rfft_execute(plan, x, x);
     for (int64_t i = 2; i < n; i++) {
         if (i > n / 10 && i > 20)
@@ -457,9 +457,9 @@ int main(void)
     scratch_make();
     test_transform(&random);
     test_redden(&random);
-    test_join_ends(100000, &random);
-    test_join_ends(3000, &random);
-    test_join_ends(30, &random);
+    test_detrend_ends(100000, &random);
+    test_detrend_ends(3000, &random);
+    test_detrend_ends(30, &random);
     test_presto();
     test_bad_files();
     test_odd();

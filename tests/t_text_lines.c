@@ -1,5 +1,5 @@
 /* base: lines and whole files of text, which end wherever what is read does not. */
-#include "base/slurp.h"
+#include "base/read_file.h"
 #include "base/text_lines.h"
 #include "scratch.h"
 #include "tap.h"
@@ -50,7 +50,7 @@ static void test_lines(const char *path)
 }
 
 /* A child that writes until nobody reads. */
-static pid_t feed(const char *path, size_t most)
+static pid_t stage(const char *path, size_t most)
 {
     fflush(stdout);
     pid_t child = fork();
@@ -70,25 +70,26 @@ static void test_slurp(const char *path, const char *pipe)
     size_t n = 0;
     int status;
     scratch_write_text(path, "1234567");
-    ok(!psr_slurp(path, 7, &text, &n, &err) && n == 7 && !strcmp(text, "1234567"), "a whole file");
+    ok(!psr_read_file(path, 7, &text, &n, &err) && n == 7 && !strcmp(text, "1234567"),
+       "a whole file");
     free(text);
-    ok(psr_slurp(path, 6, &text, &n, &err) == PSR_EFORMAT && !text &&
+    ok(psr_read_file(path, 6, &text, &n, &err) == PSR_EFORMAT && !text &&
            strstr(err.msg, "7 bytes, beyond 6 bytes"),
        "%s", err.msg);
     truncate(path, (off_t)1 << 40);
-    ok(psr_slurp(path, 1 << 20, &text, &n, &err) == PSR_EFORMAT && !text, "%s", err.msg);
-    ok(psr_slurp("/dev/zero", 1 << 20, &text, &n, &err) == PSR_EFORMAT && !text, "%s", err.msg);
+    ok(psr_read_file(path, 1 << 20, &text, &n, &err) == PSR_EFORMAT && !text, "%s", err.msg);
+    ok(psr_read_file("/dev/zero", 1 << 20, &text, &n, &err) == PSR_EFORMAT && !text, "%s", err.msg);
     mkfifo(pipe, 0600);
     for (size_t bytes = 99999; bytes <= 100001; bytes++) {
-        pid_t child = feed(pipe, bytes);
-        psr_status st = psr_slurp(pipe, 100000, &text, &n, &err);
+        pid_t child = stage(pipe, bytes);
+        psr_status st = psr_read_file(pipe, 100000, &text, &n, &err);
         ok(bytes <= 100000 ? !st && n == bytes && text[n] == 0 : st == PSR_EFORMAT && !text,
            "%zu bytes of a pipe, of which 100000 may come", bytes);
         free(text);
         waitpid(child, &status, 0);
     }
-    ok(psr_slurp(scratch_dir, 100, &text, &n, &err) == PSR_EIO && !text, "%s", err.msg);
-    ok(psr_slurp(scratch("gone"), 100, &text, &n, &err) == PSR_EIO && !text, "%s", err.msg);
+    ok(psr_read_file(scratch_dir, 100, &text, &n, &err) == PSR_EIO && !text, "%s", err.msg);
+    ok(psr_read_file(scratch("gone"), 100, &text, &n, &err) == PSR_EIO && !text, "%s", err.msg);
 }
 
 int main(void)

@@ -18,8 +18,8 @@ bin_chi2sig_SOURCES = \
 	tools/chi2sig/candidates.c \
 	tools/chi2sig/chi2sig.h \
 	tools/chi2sig/main.c \
-	tools/chi2sig/numtext.c \
-	tools/chi2sig/numtext.h \
+	tools/chi2sig/fast_number_io.c \
+	tools/chi2sig/fast_number_io.h \
 	tools/chi2sig/report.c \
 	tools/chi2sig/rows.c
 

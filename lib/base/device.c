@@ -31,27 +31,31 @@ psr_status psr_device_describe(int device, struct psr_device *out, psr_err *err)
     return backend->describe(device, out, err);
 }
 
-static psr_status copy_slabs(const struct psr_slab *slab, size_t nslab, size_t n, float *x,
-                             size_t stride, bool from_device, psr_err *err)
+static psr_status copy_device_series(const struct psr_device_series *device_series,
+                                     size_t ndevice_series, size_t n, float *x, size_t stride,
+                                     bool from_device, psr_err *err)
 {
     psr_status st = PSR_OK;
     if (!backend)
         return psr_fail(err, PSR_EDEVICE, "psrkit was built without CUDA");
-    for (size_t k = 0; k < nslab && st == PSR_OK; k++)
-        st = backend->copy(slab + k, n, x + slab[k].first * stride, stride, from_device, err);
+    for (size_t k = 0; k < ndevice_series && st == PSR_OK; k++)
+        st = backend->copy(device_series + k, n, x + device_series[k].first * stride, stride,
+                           from_device, err);
     return st;
 }
 
-psr_status psr_slab_fetch(const struct psr_slab *slab, size_t nslab, size_t n, float *x,
-                          size_t stride, psr_err *err)
+psr_status psr_device_series_fetch(const struct psr_device_series *device_series,
+                                   size_t ndevice_series, size_t n, float *x, size_t stride,
+                                   psr_err *err)
 {
-    return copy_slabs(slab, nslab, n, x, stride, true, err);
+    return copy_device_series(device_series, ndevice_series, n, x, stride, true, err);
 }
 
-psr_status psr_slab_store(const struct psr_slab *slab, size_t nslab, size_t n, const float *x,
-                          size_t stride, psr_err *err)
+psr_status psr_device_series_store(const struct psr_device_series *device_series,
+                                   size_t ndevice_series, size_t n, const float *x, size_t stride,
+                                   psr_err *err)
 {
-    return copy_slabs(slab, nslab, n, (float *)x, stride, false, err);
+    return copy_device_series(device_series, ndevice_series, n, (float *)x, stride, false, err);
 }
 
 psr_status psr_device_pin(void **out, size_t bytes, psr_err *err)

@@ -12,8 +12,8 @@ struct psr_device_ops {
     /* Fills *out but for backend; device is in range. */
     psr_status (*describe)(int device, struct psr_device *out, psr_err *err);
     /* Copies n samples of every series to x, or from it. */
-    psr_status (*copy)(const struct psr_slab *slab, size_t n, float *x, size_t stride,
-                       bool from_device, psr_err *err);
+    psr_status (*copy)(const struct psr_device_series *device_series, size_t n, float *x,
+                       size_t stride, bool from_device, psr_err *err);
     /* As psr_device_pin and psr_device_unpin. */
     psr_status (*pin)(void **out, size_t bytes, psr_err *err);
     void (*unpin)(void *p);

@@ -2,7 +2,7 @@
 #include "device_backend.h"
 
 #include <cuda_runtime_api.h>
-#include <probe.h>
+#include <probe_kernels.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -51,21 +51,21 @@ static psr_status describe_device(int device, struct psr_device *out, psr_err *e
     return PSR_OK;
 }
 
-static psr_status copy_slab(const struct psr_slab *slab, size_t n, float *x, size_t stride,
-                            bool from_device, psr_err *err)
+static psr_status copy_device_series(const struct psr_device_series *device_series, size_t n,
+                                     float *x, size_t stride, bool from_device, psr_err *err)
 {
     size_t size = sizeof *x;
-    cudaStream_t stream = slab->stream;
-    cudaError_t e = cudaSetDevice(slab->device);
+    cudaStream_t stream = device_series->stream;
+    cudaError_t e = cudaSetDevice(device_series->device);
     if (!e && from_device)
-        e = cudaMemcpy2DAsync(x, stride * size, slab->d_x, slab->stride * size, n * size,
-                              slab->nseries, cudaMemcpyDeviceToHost, stream);
+        e = cudaMemcpy2DAsync(x, stride * size, device_series->d_x, device_series->stride * size,
+                              n * size, device_series->nseries, cudaMemcpyDeviceToHost, stream);
     else if (!e)
-        e = cudaMemcpy2DAsync(slab->d_x, slab->stride * size, x, stride * size, n * size,
-                              slab->nseries, cudaMemcpyHostToDevice, stream);
+        e = cudaMemcpy2DAsync(device_series->d_x, device_series->stride * size, x, stride * size,
+                              n * size, device_series->nseries, cudaMemcpyHostToDevice, stream);
     if (!e)
         e = cudaStreamSynchronize(stream);
-    return e ? psr_cuda_fail(slab->device, e, "copying series", err) : PSR_OK;
+    return e ? psr_cuda_fail(device_series->device, e, "copying series", err) : PSR_OK;
 }
 
 /* Pages of 2 MB, where the system has them, take an eighth of the time to lock. */
@@ -123,7 +123,7 @@ const struct psr_device_ops psr_device_cuda = {
     .name = "cuda",
     .count = count_devices,
     .describe = describe_device,
-    .copy = copy_slab,
+    .copy = copy_device_series,
     .pin = pin_memory,
     .unpin = unpin_memory,
 };

@@ -1,6 +1,6 @@
 #include <psrkit/number.h>
 
-#include "plain.h"
+#include "c_locale.h"
 
 #include <errno.h>
 #include <math.h>
@@ -36,7 +36,7 @@ psr_status psr_parse_double(const char *what, const char *text, double min, doub
                             double *value, psr_err *err)
 {
     char *end;
-    double v = psr_plain_strtod(text, &end);
+    double v = psr_c_locale_strtod(text, &end);
     if (end == text || *end || !isfinite(v))
         return psr_fail(err, PSR_EINVAL, "%s: '%s' is not a number", what, text);
     if (v < min)
@@ -64,7 +64,7 @@ static int size_exponent(const char *suffix)
 psr_status psr_parse_size(const char *what, const char *text, int64_t *bytes, psr_err *err)
 {
     char *end;
-    double v = psr_plain_strtod(text, &end);
+    double v = psr_c_locale_strtod(text, &end);
     int exponent = end == text ? -1 : size_exponent(end);
     if (exponent < 0 || !isfinite(v))
         return psr_fail(err, PSR_EINVAL, "%s: '%s' is not a size such as 512M or 2G", what, text);
@@ -82,6 +82,6 @@ const char *psr_size_text(char text[PSR_SIZE_TEXT], double bytes)
     for (; bytes >= 1024 && i + 1 < sizeof unit / sizeof *unit; i++)
         bytes /= 1024;
     double step = i == 0 || bytes >= 100 ? 1 : bytes >= 10 ? 0.1 : 0.01;
-    psr_plain_snprintf(text, PSR_SIZE_TEXT, "%.6g %s", ceil(bytes / step) * step, unit[i]);
+    psr_c_locale_snprintf(text, PSR_SIZE_TEXT, "%.6g %s", ceil(bytes / step) * step, unit[i]);
     return text;
 }

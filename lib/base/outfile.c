@@ -1,6 +1,6 @@
 #include "outfile_steps.h"
 
-#include "plain.h"
+#include "c_locale.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -322,11 +322,11 @@ psr_status psr_outfile_printf(psr_outfile *f, psr_err *err, const char *fmt, ...
     va_list ap, again;
     va_start(ap, fmt);
     va_copy(again, ap);
-    int n = psr_plain_vsnprintf(line, sizeof line, fmt, ap);
+    int n = psr_c_locale_vsnprintf(line, sizeof line, fmt, ap);
     if (n >= (int)sizeof line) {
         text = malloc((size_t)n + 1);
         if (text)
-            n = psr_plain_vsnprintf(text, (size_t)n + 1, fmt, again);
+            n = psr_c_locale_vsnprintf(text, (size_t)n + 1, fmt, again);
     }
     va_end(again);
     va_end(ap);

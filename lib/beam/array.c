@@ -1,6 +1,6 @@
 #include "base/path.h"
 #include "base/units.h"
-#include "formats/rows.h"
+#include "formats/text_table.h"
 
 #include <psrkit/array.h>
 #include <psrkit/barycentre.h>
@@ -71,20 +71,20 @@ struct parser {
     size_t room; /* dishes that cell has room for */
 };
 
-static psr_status once(const struct psr_row *row, bool seen, psr_err *err)
+static psr_status once(const struct psr_text_row *row, bool seen, psr_err *err)
 {
-    return seen ? psr_row_fail(row, err, "a second '%s'", row->word[0]) : PSR_OK;
+    return seen ? psr_text_row_fail(row, err, "a second '%s'", row->word[0]) : PSR_OK;
 }
 
-static psr_status take_grid(void *ctx, const struct psr_row *row, psr_err *err)
+static psr_status take_grid(void *ctx, const struct psr_text_row *row, psr_err *err)
 {
     struct parser *p = ctx;
     int64_t m, n;
     psr_status st = once(row, p->a->m > 0, err);
     if (!st)
-        st = psr_row_int(row, 1, "M", 1, PSR_ARRAY_GRID_MAX, &m, err);
+        st = psr_text_row_int(row, 1, "M", 1, PSR_ARRAY_GRID_MAX, &m, err);
     if (!st)
-        st = psr_row_int(row, 2, "N", 1, PSR_ARRAY_GRID_MAX, &n, err);
+        st = psr_text_row_int(row, 2, "N", 1, PSR_ARRAY_GRID_MAX, &n, err);
     if (st)
         return st;
     p->a->m = (size_t)m;
@@ -92,44 +92,45 @@ static psr_status take_grid(void *ctx, const struct psr_row *row, psr_err *err)
     return PSR_OK;
 }
 
-static psr_status take_spacing(void *ctx, const struct psr_row *row, psr_err *err)
+static psr_status take_spacing(void *ctx, const struct psr_text_row *row, psr_err *err)
 {
     struct parser *p = ctx;
     psr_status st = once(row, p->a->ns_m != 0, err);
     if (!st)
-        st = psr_row_double(row, 1, "spacing north-south (m)", -1e4, 1e4, &p->a->ns_m, err);
+        st = psr_text_row_double(row, 1, "spacing north-south (m)", -1e4, 1e4, &p->a->ns_m, err);
     if (!st)
-        st = psr_row_double(row, 2, "spacing east-west (m)", -1e4, 1e4, &p->a->ew_m, err);
+        st = psr_text_row_double(row, 2, "spacing east-west (m)", -1e4, 1e4, &p->a->ew_m, err);
     if (!st && (p->a->ns_m == 0 || p->a->ew_m == 0))
-        st = psr_row_fail(row, err, "a spacing of 0 m");
+        st = psr_text_row_fail(row, err, "a spacing of 0 m");
     return st;
 }
 
-static psr_status take_site(void *ctx, const struct psr_row *row, psr_err *err)
+static psr_status take_site(void *ctx, const struct psr_text_row *row, psr_err *err)
 {
     struct parser *p = ctx;
     psr_status st = once(row, p->a->has_site, err);
     if (!st)
-        st = psr_row_double(row, 1, "longitude (degrees east)", -360, 360, &p->a->lon_deg, err);
+        st =
+            psr_text_row_double(row, 1, "longitude (degrees east)", -360, 360, &p->a->lon_deg, err);
     if (!st)
-        st = psr_row_double(row, 2, "latitude (degrees north)", -90, 90, &p->a->lat_deg, err);
+        st = psr_text_row_double(row, 2, "latitude (degrees north)", -90, 90, &p->a->lat_deg, err);
     if (!st)
-        st = psr_row_double(row, 3, "height (m)", -1e4, 1e5, &p->a->height_m, err);
+        st = psr_text_row_double(row, 3, "height (m)", -1e4, 1e5, &p->a->height_m, err);
     p->a->has_site = true;
     return st;
 }
 
-static psr_status take_telescope(void *ctx, const struct psr_row *row, psr_err *err)
+static psr_status take_telescope(void *ctx, const struct psr_text_row *row, psr_err *err)
 {
     struct parser *p = ctx;
     if (row->n < 2)
-        return psr_row_fail(row, err, "the name is missing");
+        return psr_text_row_fail(row, err, "the name is missing");
     snprintf(p->a->telescope, sizeof p->a->telescope, "%s", row->word[1]);
     return PSR_OK;
 }
 
 /* "standin" and which of the values are no better than that. */
-static psr_status take_standin(void *ctx, const struct psr_row *row, psr_err *err)
+static psr_status take_standin(void *ctx, const struct psr_text_row *row, psr_err *err)
 {
     static const char *const what[] = {"site", "spacing", "places", "inputs"};
     struct parser *p = ctx;
@@ -140,8 +141,8 @@ static psr_status take_standin(void *ctx, const struct psr_row *row, psr_err *er
         for (size_t k = 0; k < sizeof what / sizeof *what; k++)
             known = known || !strcmp(row->word[i], what[k]);
         if (!known)
-            st = psr_row_fail(row, err, "'%s' is none of site, spacing, places, inputs",
-                              row->word[i]);
+            st = psr_text_row_fail(row, err, "'%s' is none of site, spacing, places, inputs",
+                                   row->word[i]);
         else
             strcat(strcat(to, i > 1 ? ", " : ""), row->word[i]);
     }
@@ -164,38 +165,38 @@ static psr_status make_room(struct parser *p, size_t ndish, psr_err *err)
 }
 
 /* "dish INDEX M N" or "dish INDEX none". */
-static psr_status take_dish(void *ctx, const struct psr_row *row, psr_err *err)
+static psr_status take_dish(void *ctx, const struct psr_text_row *row, psr_err *err)
 {
     struct parser *p = ctx;
     struct psr_array *a = p->a;
     int64_t d, m = 0, n = 0;
     bool none = row->n > 2 && !strcmp(row->word[2], "none");
     if (a->m == 0)
-        return psr_row_fail(row, err, "a dish before the grid");
+        return psr_text_row_fail(row, err, "a dish before the grid");
     if (none && row->n > 3)
-        return psr_row_fail(row, err, "'%s' is a word too many", row->word[3]);
-    psr_status st = psr_row_int(row, 1, "dish", 0, MOST_DISHES - 1, &d, err);
+        return psr_text_row_fail(row, err, "'%s' is a word too many", row->word[3]);
+    psr_status st = psr_text_row_int(row, 1, "dish", 0, MOST_DISHES - 1, &d, err);
     if (!st && !none)
-        st = psr_row_int(row, 2, "m", 0, (int64_t)a->m - 1, &m, err);
+        st = psr_text_row_int(row, 2, "m", 0, (int64_t)a->m - 1, &m, err);
     if (!st && !none)
-        st = psr_row_int(row, 3, "n", 0, (int64_t)a->n - 1, &n, err);
+        st = psr_text_row_int(row, 3, "n", 0, (int64_t)a->n - 1, &n, err);
     if (!st)
         st = make_room(p, (size_t)d + 1, err);
     if (st)
         return st;
     if (a->cell[d] != ABSENT)
-        return psr_row_fail(row, err, "dish %lld is listed twice", (long long)d);
+        return psr_text_row_fail(row, err, "dish %lld is listed twice", (long long)d);
     a->cell[d] = none ? -1 : (int32_t)(m * (int64_t)a->n + n);
     return PSR_OK;
 }
 
-static psr_status take_row(void *ctx, const struct psr_row *row, psr_err *err)
+static psr_status take_row(void *ctx, const struct psr_text_row *row, psr_err *err)
 {
-    static const struct psr_row_key keys[] = {
+    static const struct psr_text_row_key keys[] = {
         {"telescope", take_telescope, 2}, {"site", take_site, 4}, {"grid", take_grid, 3},
         {"spacing", take_spacing, 3},     {"dish", take_dish, 4}, {"standin", take_standin, 5},
     };
-    return psr_row_take(row, keys, sizeof keys / sizeof *keys, ctx, err);
+    return psr_text_row_take(row, keys, sizeof keys / sizeof *keys, ctx, err);
 }
 
 static psr_status check_complete(const struct psr_array *a, const char *path, psr_err *err)
@@ -217,7 +218,7 @@ psr_status psr_array_read(struct psr_array *a, const char *path, psr_err *err)
 {
     struct parser p = {.a = a};
     *a = (struct psr_array){.telescope = "Unknown"};
-    psr_status st = psr_rows_read(path, take_row, &p, err);
+    psr_status st = psr_text_table_read(path, take_row, &p, err);
     if (!st)
         st = check_complete(a, psr_path_called(path), err);
     if (st)

@@ -74,7 +74,7 @@ static void make_kernel(const struct psr_resampler *r, const struct psr_beam_tur
         u[n + at - j] = s->turned[j];
 }
 
-static void give_grid(const struct psr_beam_work *w, const float *level, size_t nsum, float *to)
+static void emit_grid(const struct psr_beam_work *w, const float *level, size_t nsum, float *to)
 {
     const size_t m = 2 * w->m, n = 2 * w->n;
     for (size_t k = 0; k < nsum; k++)
@@ -98,7 +98,7 @@ static void mix_north(const struct psr_resampler *r, struct psr_resample_scratch
 }
 
 /* Eq. 10: one beam of nsum sums, of those that mix_north left as number b. */
-static void give_beam(const struct psr_resampler *r, const struct psr_resample_scratch *s, size_t b,
+static void emit_beam(const struct psr_resampler *r, const struct psr_resample_scratch *s, size_t b,
                       const float *u_ew, size_t nsum, float *to)
 {
     const size_t n = 2 * r->w->n;
@@ -107,7 +107,7 @@ static void give_beam(const struct psr_resampler *r, const struct psr_resample_s
 }
 
 /* Eq. 6 */
-static void give_points(const struct psr_resampler *r, struct psr_resample_scratch *s,
+static void emit_points(const struct psr_resampler *r, struct psr_resample_scratch *s,
                         const float *level, size_t f, size_t nsum, float *to)
 {
     const struct psr_beam_work *w = r->w;
@@ -117,13 +117,13 @@ static void give_points(const struct psr_resampler *r, struct psr_resample_scrat
         mix_north(r, s, level, ns + first, n, nsum);
         for (size_t b = 0; b < n; b++) {
             make_kernel(r, &r->ew, s, ew[first + b], s->u_ew);
-            give_beam(r, s, b, s->u_ew, nsum, to + first + b);
+            emit_beam(r, s, b, s->u_ew, nsum, to + first + b);
         }
     }
 }
 
 /* Eqs 9 and 10 */
-static void give_product(const struct psr_resampler *r, struct psr_resample_scratch *s,
+static void emit_product(const struct psr_resampler *r, struct psr_resample_scratch *s,
                          const float *level, size_t f, size_t nsum, float *to)
 {
     const struct psr_beam_work *w = r->w;
@@ -133,7 +133,7 @@ static void give_product(const struct psr_resampler *r, struct psr_resample_scra
         size_t n = w->n_ns - first < MIX_BEAMS ? w->n_ns - first : MIX_BEAMS;
         mix_north(r, s, level, w->theta_ns + f * w->n_ns + first, n, nsum);
         for (size_t i = 0; i < n * w->n_ew; i++)
-            give_beam(r, s, i / w->n_ew, s->u_ew + i % w->n_ew * 2 * w->n, nsum,
+            emit_beam(r, s, i / w->n_ew, s->u_ew + i % w->n_ew * 2 * w->n, nsum,
                       to + first * w->n_ew + i);
     }
 }
@@ -142,9 +142,9 @@ void psr_resample(const struct psr_resampler *r, struct psr_resample_scratch *s,
                   size_t f, size_t nsum, float *to)
 {
     if (r->w->pattern == PSR_BEAM_GRID)
-        give_grid(r->w, level, nsum, to);
+        emit_grid(r->w, level, nsum, to);
     else if (r->w->pattern == PSR_BEAM_POINTS)
-        give_points(r, s, level, f, nsum, to);
+        emit_points(r, s, level, f, nsum, to);
     else
-        give_product(r, s, level, f, nsum, to);
+        emit_product(r, s, level, f, nsum, to);
 }

@@ -61,7 +61,7 @@ static cudaError_t stage_voltages(struct psr_beam_cuda *c, const uint8_t **in, s
     return cudaSuccess;
 }
 
-static cudaError_t bring_voltages(struct psr_beam_cuda *c, const uint8_t *in, size_t nt)
+static cudaError_t upload_voltages(struct psr_beam_cuda *c, const uint8_t *in, size_t nt)
 {
     const struct psr_beam_work *w = c->w;
     const size_t nrow = nt * w->nfreq * PSR_BEAM_NPOL;
@@ -182,7 +182,7 @@ static cudaError_t steer_sums(const struct psr_beam_cuda *c, size_t nrow)
 }
 
 /* Rows, and their way to the host. */
-static cudaError_t give_rows(struct psr_beam_cuda *c, const struct span *s)
+static cudaError_t emit_rows(struct psr_beam_cuda *c, const struct span *s)
 {
     const struct psr_beam_work *w = c->w;
     struct psr_beam_half *h = c->half + c->turn;
@@ -206,7 +206,7 @@ static cudaError_t give_rows(struct psr_beam_cuda *c, const struct span *s)
         return cudaSuccess;
     TRY(steer_sums(c, s->nrow));
     TRY(cudaStreamWaitEvent(c->work, h->drained, 0));
-    TRY(beam_k_give(&rows, c->work));
+    TRY(beam_k_emit(&rows, c->work));
     TRY(cudaEventRecord(h->given, c->work));
     TRY(cudaStreamWaitEvent(c->out, h->given, 0));
     TRY(cudaMemcpy2DAsync(s->out, s->stride * row, h->d_rows, s->nrow * row, s->nrow * row,
@@ -233,10 +233,10 @@ static cudaError_t run_pieces(struct psr_beam_cuda *c, const uint8_t *in, struct
             s.nrow = count_rows(w, s.t0, n);
             s.out = (char *)all.out + count_rows(w, all.t0, t) * row;
         }
-        TRY(bring_voltages(c, in + t * w->nfreq * PSR_BEAM_NPOL * w->ndish, n));
+        TRY(upload_voltages(c, in + t * w->nfreq * PSR_BEAM_NPOL * w->ndish, n));
         TRY(form_sums(c, all.t0 + t, n, &s));
         if (c->even || t + n == all.nt)
-            TRY(give_rows(c, &s));
+            TRY(emit_rows(c, &s));
         c->turn = !c->turn;
     }
     const cudaEvent_t done = c->done[c->nblock++ % 2];

@@ -8,7 +8,7 @@
 #include "base/cuda_call.h"
 #include "beam_backend.h"
 
-#include <beam.h>
+#include <beam_kernels.h>
 
 /* One of two: a piece's voltages and its rows, on the device. */
 struct psr_beam_half {

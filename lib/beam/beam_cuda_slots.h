@@ -4,13 +4,13 @@
 
 #include "beam_backend.h"
 
-#include <beam.h>
+#include <beam_kernels.h>
 
 /* Dishes in a row of voltages on the device: the array's, and some that are nowhere, to make it a
  * multiple of 4. */
 size_t psr_beam_slots_dishes(const struct psr_beam_work *w);
 
-/* What kernels/beam.h says of a layout: dish d is written at write[d]; half e of pair i is read
+/* What kernels/beam_kernels.h says of a layout: dish d is written at write[d]; half e of pair i is read
  * from read[2 i + e] and has dish[2 i + e], -1 for none.  No two dishes share a slot, and no two
  * of a round (32 of the same kind that are handled at once) share a bank. */
 struct psr_beam_slots {

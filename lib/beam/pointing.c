@@ -1,6 +1,6 @@
 #include "base/grow.h"
 #include "base/path.h"
-#include "formats/rows.h"
+#include "formats/text_table.h"
 
 #include <psrkit/barycentre.h>
 #include <psrkit/pointing.h>
@@ -14,121 +14,125 @@
 
 enum { MOST_BEAMS = 1 << 20 };
 
-void psr_aims_clear(struct psr_aims *a)
+void psr_pointings_clear(struct psr_pointings *a)
 {
-    free(a->aim);
-    *a = (struct psr_aims){0};
+    free(a->pointing);
+    *a = (struct psr_pointings){0};
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
 struct parser {
-    struct psr_aims *a;
+    struct psr_pointings *a;
     size_t room;
 };
 
-static psr_status add_aim(struct parser *p, const struct psr_row *row, struct psr_aim aim,
-                          psr_err *err)
+static psr_status add_pointing(struct parser *p, const struct psr_text_row *row,
+                               struct psr_pointing pointing, psr_err *err)
 {
     if (p->a->n == MOST_BEAMS)
-        return psr_row_fail(row, err, "more than %d beams", MOST_BEAMS);
-    psr_status st = psr_grow(&p->a->aim, &p->room, p->a->n, sizeof *p->a->aim, "beams", err);
+        return psr_text_row_fail(row, err, "more than %d beams", MOST_BEAMS);
+    psr_status st =
+        psr_grow(&p->a->pointing, &p->room, p->a->n, sizeof *p->a->pointing, "beams", err);
     if (st)
         return st;
-    p->a->aim[p->a->n++] = aim;
-    p->a->tracks = p->a->tracks || aim.track;
+    p->a->pointing[p->a->n++] = pointing;
+    p->a->tracks = p->a->tracks || pointing.track;
     return PSR_OK;
 }
 
 /* "at MHZ" from word i on, or nothing. */
-static psr_status take_at(const struct psr_row *row, int i, double *at_mhz, psr_err *err)
+static psr_status take_at(const struct psr_text_row *row, int i, double *at_mhz, psr_err *err)
 {
     *at_mhz = 0;
     if (row->n == i)
         return PSR_OK;
     if (strcmp(row->word[i], "at") != 0)
-        return psr_row_fail(row, err, "'%s' where 'at MHZ' or nothing should be", row->word[i]);
-    return psr_row_double(row, i + 1, "frequency (MHz)", 1e-3, 1e9, at_mhz, err);
+        return psr_text_row_fail(row, err, "'%s' where 'at MHZ' or nothing should be",
+                                 row->word[i]);
+    return psr_text_row_double(row, i + 1, "frequency (MHz)", 1e-3, 1e9, at_mhz, err);
 }
 
-static psr_status take_theta(void *ctx, const struct psr_row *row, psr_err *err)
+static psr_status take_theta(void *ctx, const struct psr_text_row *row, psr_err *err)
 {
     struct parser *p = ctx;
-    struct psr_aim aim = {.kind = PSR_AIM_THETA};
-    psr_status st = psr_row_double(row, 1, "theta", -1e6, 1e6, &aim.x, err);
+    struct psr_pointing pointing = {.kind = PSR_POINTING_THETA};
+    psr_status st = psr_text_row_double(row, 1, "theta", -1e6, 1e6, &pointing.x, err);
     if (!st)
-        st = psr_row_double(row, 2, "theta'", -1e6, 1e6, &aim.y, err);
+        st = psr_text_row_double(row, 2, "theta'", -1e6, 1e6, &pointing.y, err);
     if (!st)
-        st = take_at(row, 3, &aim.at_mhz, err);
-    return st ? st : add_aim(p, row, aim, err);
+        st = take_at(row, 3, &pointing.at_mhz, err);
+    return st ? st : add_pointing(p, row, pointing, err);
 }
 
 /* "lattice NNS NEW THETA THETA' STEP STEP'": the east-west index runs fastest. */
-static psr_status take_lattice(void *ctx, const struct psr_row *row, psr_err *err)
+static psr_status take_lattice(void *ctx, const struct psr_text_row *row, psr_err *err)
 {
     struct parser *p = ctx;
     static const char *const what[] = {"theta", "theta'", "step of theta", "step of theta'"};
     int64_t n_ns, n_ew;
     double x[4], at_mhz;
-    psr_status st = psr_row_int(row, 1, "north-south beams", 1, MOST_BEAMS, &n_ns, err);
+    psr_status st = psr_text_row_int(row, 1, "north-south beams", 1, MOST_BEAMS, &n_ns, err);
     if (!st)
-        st = psr_row_int(row, 2, "east-west beams", 1, MOST_BEAMS, &n_ew, err);
+        st = psr_text_row_int(row, 2, "east-west beams", 1, MOST_BEAMS, &n_ew, err);
     for (int i = 0; i < 4 && !st; i++)
-        st = psr_row_double(row, 3 + i, what[i], -1e6, 1e6, &x[i], err);
+        st = psr_text_row_double(row, 3 + i, what[i], -1e6, 1e6, &x[i], err);
     if (!st)
         st = take_at(row, 7, &at_mhz, err);
     for (int64_t i = 0; !st && i < n_ns * n_ew; i++) {
-        struct psr_aim aim = {.kind = PSR_AIM_THETA,
-                              .x = x[0] + (double)(i / n_ew) * x[2],
-                              .y = x[1] + (double)(i % n_ew) * x[3],
-                              .at_mhz = at_mhz};
-        st = add_aim(p, row, aim, err);
+        struct psr_pointing pointing = {.kind = PSR_POINTING_THETA,
+                                        .x = x[0] + (double)(i / n_ew) * x[2],
+                                        .y = x[1] + (double)(i % n_ew) * x[3],
+                                        .at_mhz = at_mhz};
+        st = add_pointing(p, row, pointing, err);
     }
     return st;
 }
 
-static psr_status take_azel(void *ctx, const struct psr_row *row, psr_err *err)
+static psr_status take_azel(void *ctx, const struct psr_text_row *row, psr_err *err)
 {
     struct parser *p = ctx;
-    struct psr_aim aim = {.kind = PSR_AIM_AZEL};
-    psr_status st = psr_row_double(row, 1, "azimuth (degrees)", -360, 360, &aim.x, err);
+    struct psr_pointing pointing = {.kind = PSR_POINTING_AZEL};
+    psr_status st = psr_text_row_double(row, 1, "azimuth (degrees)", -360, 360, &pointing.x, err);
     if (!st)
-        st = psr_row_double(row, 2, "elevation (degrees)", 0, 90, &aim.y, err);
-    return st ? st : add_aim(p, row, aim, err);
+        st = psr_text_row_double(row, 2, "elevation (degrees)", 0, 90, &pointing.y, err);
+    return st ? st : add_pointing(p, row, pointing, err);
 }
 
-static psr_status take_radec(void *ctx, const struct psr_row *row, psr_err *err)
+static psr_status take_radec(void *ctx, const struct psr_text_row *row, psr_err *err)
 {
     struct parser *p = ctx;
-    struct psr_aim aim = {.kind = PSR_AIM_RADEC, .track = !strcmp(row->word[0], "track")};
+    struct psr_pointing pointing = {.kind = PSR_POINTING_RADEC,
+                                    .track = !strcmp(row->word[0], "track")};
     char text[2 * 128];
     psr_err why;
     if (row->n < 3)
-        return psr_row_fail(row, err, "%s wants a right ascension and a declination", row->word[0]);
+        return psr_text_row_fail(row, err, "%s wants a right ascension and a declination",
+                                 row->word[0]);
     snprintf(text, sizeof text, "%.120s,%.120s", row->word[1], row->word[2]);
-    if (psr_position_parse(text, &aim.x, &aim.y, &why))
-        return psr_row_fail(row, err, "%s", why.msg);
-    return add_aim(p, row, aim, err);
+    if (psr_position_parse(text, &pointing.x, &pointing.y, &why))
+        return psr_text_row_fail(row, err, "%s", why.msg);
+    return add_pointing(p, row, pointing, err);
 }
 
-static psr_status take_row(void *ctx, const struct psr_row *row, psr_err *err)
+static psr_status take_row(void *ctx, const struct psr_text_row *row, psr_err *err)
 {
-    static const struct psr_row_key keys[] = {
+    static const struct psr_text_row_key keys[] = {
         {"theta", take_theta, 5}, {"lattice", take_lattice, 9}, {"azel", take_azel, 3},
         {"radec", take_radec, 3}, {"track", take_radec, 3},
     };
-    return psr_row_take(row, keys, sizeof keys / sizeof *keys, ctx, err);
+    return psr_text_row_take(row, keys, sizeof keys / sizeof *keys, ctx, err);
 }
 
-psr_status psr_aims_read(struct psr_aims *a, const char *path, psr_err *err)
+psr_status psr_pointings_read(struct psr_pointings *a, const char *path, psr_err *err)
 {
     struct parser p = {.a = a};
-    *a = (struct psr_aims){0};
-    psr_status st = psr_rows_read(path, take_row, &p, err);
+    *a = (struct psr_pointings){0};
+    psr_status st = psr_text_table_read(path, take_row, &p, err);
     if (!st && a->n == 0)
         st = psr_fail(err, PSR_EFORMAT, "%s: no beams in it", psr_path_called(path));
     if (st)
-        psr_aims_clear(a);
+        psr_pointings_clear(a);
     return st;
 }
 
@@ -147,8 +151,8 @@ static psr_status check_place(const struct psr_array *a, struct psr_mjd utc, psr
     return PSR_OK;
 }
 
-psr_status psr_aim_from_sky(const struct psr_array *a, struct psr_mjd utc, double ra_deg,
-                            double dec_deg, double *az_deg, double *el_deg, psr_err *err)
+psr_status psr_pointing_from_sky(const struct psr_array *a, struct psr_mjd utc, double ra_deg,
+                                 double dec_deg, double *az_deg, double *el_deg, psr_err *err)
 {
     double az, zd, ha, dec, ra, origins;
     psr_status st = check_place(a, utc, err);
@@ -163,8 +167,8 @@ psr_status psr_aim_from_sky(const struct psr_array *a, struct psr_mjd utc, doubl
     return PSR_OK;
 }
 
-psr_status psr_aim_to_sky(const struct psr_array *a, struct psr_mjd utc, double az_deg,
-                          double el_deg, double *ra_deg, double *dec_deg, psr_err *err)
+psr_status psr_pointing_to_sky(const struct psr_array *a, struct psr_mjd utc, double az_deg,
+                               double el_deg, double *ra_deg, double *dec_deg, psr_err *err)
 {
     double ra, dec;
     psr_status st = check_place(a, utc, err);
@@ -188,23 +192,25 @@ static void cosines_of(double az_deg, double el_deg, double *north, double *east
 }
 
 /* Direction cosines of a beam that is a place in the sky, wherever that is given. */
-static psr_status find_cosines(const struct psr_aims *a, size_t i, const struct psr_aim_frame *f,
-                               struct psr_mjd when, double *north, double *east, psr_err *err)
+static psr_status find_cosines(const struct psr_pointings *a, size_t i,
+                               const struct psr_pointing_frame *f, struct psr_mjd when,
+                               double *north, double *east, psr_err *err)
 {
-    const struct psr_aim *aim = a->aim + i;
-    double az_deg = aim->x, el_deg = aim->y;
-    if (aim->kind == PSR_AIM_THETA) {
-        psr_array_cosines(f->array, aim->at_mhz, aim->x, aim->y, north, east);
+    const struct psr_pointing *pointing = a->pointing + i;
+    double az_deg = pointing->x, el_deg = pointing->y;
+    if (pointing->kind == PSR_POINTING_THETA) {
+        psr_array_cosines(f->array, pointing->at_mhz, pointing->x, pointing->y, north, east);
         return PSR_OK;
     }
-    if (aim->kind == PSR_AIM_RADEC) {
-        psr_status st = psr_aim_from_sky(f->array, when, aim->x, aim->y, &az_deg, &el_deg, err);
+    if (pointing->kind == PSR_POINTING_RADEC) {
+        psr_status st =
+            psr_pointing_from_sky(f->array, when, pointing->x, pointing->y, &az_deg, &el_deg, err);
         if (st)
             return st;
         if (el_deg < 0)
             return psr_fail(err, PSR_EINVAL,
                             "beam %zu: %.6f %.6f is below the horizon, at elevation %.3f degrees",
-                            i, aim->x, aim->y, el_deg);
+                            i, pointing->x, pointing->y, el_deg);
     }
     cosines_of(az_deg, el_deg, north, east);
     return PSR_OK;
@@ -221,12 +227,13 @@ static psr_status check_cosines(size_t i, double freq_mhz, double north, double 
                     i, freq_mhz, north, east, r);
 }
 
-static psr_status aim_beam(const struct psr_aims *a, size_t i, const struct psr_aim_frame *f,
-                           struct psr_mjd when, double *theta_ns, double *theta_ew, psr_err *err)
+static psr_status point_beam(const struct psr_pointings *a, size_t i,
+                             const struct psr_pointing_frame *f, struct psr_mjd when,
+                             double *theta_ns, double *theta_ew, psr_err *err)
 {
-    const struct psr_aim *aim = a->aim + i;
-    const bool moves = aim->kind != PSR_AIM_THETA || aim->at_mhz > 0;
-    double north = 0, east = 0, ns = aim->x, ew = aim->y;
+    const struct psr_pointing *pointing = a->pointing + i;
+    const bool moves = pointing->kind != PSR_POINTING_THETA || pointing->at_mhz > 0;
+    double north = 0, east = 0, ns = pointing->x, ew = pointing->y;
     psr_status st = moves ? find_cosines(a, i, f, when, &north, &east, err) : PSR_OK;
     for (size_t c = 0; c < f->nfreq && !st; c++) {
         if (moves)
@@ -240,18 +247,18 @@ static psr_status aim_beam(const struct psr_aims *a, size_t i, const struct psr_
     return st;
 }
 
-psr_status psr_aims_theta(const struct psr_aims *a, const struct psr_aim_frame *f,
-                          struct psr_mjd start, struct psr_mjd now, double *theta_ns,
-                          double *theta_ew, psr_err *err)
+psr_status psr_pointings_theta(const struct psr_pointings *a, const struct psr_pointing_frame *f,
+                               struct psr_mjd start, struct psr_mjd now, double *theta_ns,
+                               double *theta_ew, psr_err *err)
 {
     psr_status st = PSR_OK;
     for (size_t i = 0; i < a->n && !st; i++)
-        st = aim_beam(a, i, f, a->aim[i].track ? now : start, theta_ns, theta_ew, err);
+        st = point_beam(a, i, f, a->pointing[i].track ? now : start, theta_ns, theta_ew, err);
     return st;
 }
 
-bool psr_aim_azel(const struct psr_aim_frame *f, double freq_mhz, double theta_ns, double theta_ew,
-                  double *az_deg, double *el_deg)
+bool psr_pointing_azel(const struct psr_pointing_frame *f, double freq_mhz, double theta_ns,
+                       double theta_ew, double *az_deg, double *el_deg)
 {
     double north, east;
     psr_array_cosines(f->array, freq_mhz, -f->phase_sign * theta_ns, -f->phase_sign * theta_ew,
@@ -273,8 +280,8 @@ static bool axis_factors(const double *theta, size_t nfreq, size_t n, size_t n_e
     return true;
 }
 
-void psr_aims_factor(const double *theta_ns, const double *theta_ew, size_t nfreq, size_t n,
-                     size_t *n_ns, size_t *n_ew)
+void psr_pointings_factor(const double *theta_ns, const double *theta_ew, size_t nfreq, size_t n,
+                          size_t *n_ns, size_t *n_ew)
 {
     size_t run = 1; /* beams that share the first one's theta */
     while (run < n && theta_ns[run] == theta_ns[0])

@@ -5,9 +5,9 @@
 #include "beam_input.h"
 
 struct psr_beam_directions {
-    bool grid;               /* beams of the half-integer grid */
-    struct psr_aims aims;    /* those that are wanted; none where all of the grid are */
-    size_t nbeam;            /* wanted */
+    bool grid;                      /* beams of the half-integer grid */
+    struct psr_pointings pointings; /* those that are wanted; none where all of the grid are */
+    size_t nbeam;                   /* wanted */
     size_t first, nbeam_all; /* number of the first one wanted, and of how many there are in all */
     size_t n_ew;             /* beams of a row where they are a product; 0 where they are none */
     double *theta_ns, *theta_ew; /* [nfreq][nbeam] as last pointed; of a product its lists */
@@ -15,9 +15,9 @@ struct psr_beam_directions {
 
 /* Reads or makes the list, takes out what is wanted, and points it at the start.  What there is can
  * be cleared whatever the status.
- * Given:  file   of psr_aims_read; NULL: the grid
+ * Given:  file   of psr_pointings_read; NULL: the grid
  *         beam   the only one wanted; -1: all
- * Status: those of psr_aims_read and psr_aims_theta; PSR_EINVAL for no such beam; PSR_ENOMEM */
+ * Status: those of psr_pointings_read and psr_pointings_theta; PSR_EINVAL for no such beam; PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_beam_directions_choose(struct psr_beam_directions *d,
                                                      const struct psr_beam_input *in,
                                                      const char *file, int64_t beam, psr_err *err);

@@ -35,7 +35,8 @@ psr_status psr_beam_input_read_array(struct psr_beam_input *in, const char *path
         st = psr_array_set_site(&in->array, site, err);
     if (!st && in->array.standin[0])
         psr_note(notes, "%s: stand-ins, not the telescope's own: %s", path, in->array.standin);
-    in->frame = (struct psr_aim_frame){&in->array, in->nfreq, in->freq_mhz, in->header->phase_sign};
+    in->frame =
+        (struct psr_pointing_frame){&in->array, in->nfreq, in->freq_mhz, in->header->phase_sign};
     return st;
 }
 

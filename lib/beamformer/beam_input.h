@@ -15,7 +15,7 @@ struct psr_beam_input {
     size_t nfreq;
     double *freq_mhz; /* [nfreq] */
     struct psr_array array;
-    struct psr_aim_frame frame;
+    struct psr_pointing_frame frame;
 };
 
 /* Opens the files; and reads the array.  What there is can be closed whatever the status.

@@ -2,7 +2,7 @@
 #include "beam_scales.h"
 
 #include "beam/beam_backend.h"
-#include "formats/rows.h"
+#include "formats/text_table.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -156,7 +156,7 @@ struct scale_reader {
 };
 
 /* "bits N", then a row "CHANNEL OFFSET SCALE" for each channel in turn. */
-static psr_status take_scale(void *ctx, const struct psr_row *row, psr_err *err)
+static psr_status take_scale(void *ctx, const struct psr_text_row *row, psr_err *err)
 {
     struct scale_reader *r = ctx;
     const size_t nfreq = r->s->d.in->nfreq;
@@ -165,18 +165,18 @@ static psr_status take_scale(void *ctx, const struct psr_row *row, psr_err *err)
     psr_status st;
     if (!r->has_bits) {
         if (strcmp(row->word[0], "bits") != 0)
-            return psr_row_fail(row, err, "'%s' where 'bits N' should be", row->word[0]);
-        st = psr_row_int(row, 1, "bits", r->s->d.nbit, r->s->d.nbit, &bits, err);
+            return psr_text_row_fail(row, err, "'%s' where 'bits N' should be", row->word[0]);
+        st = psr_text_row_int(row, 1, "bits", r->s->d.nbit, r->s->d.nbit, &bits, err);
         r->has_bits = true;
         return st;
     }
-    st = psr_row_int(row, 0, "channel", (int64_t)r->next, (int64_t)r->next, &channel, err);
+    st = psr_text_row_int(row, 0, "channel", (int64_t)r->next, (int64_t)r->next, &channel, err);
     if (!st && r->next == nfreq)
-        st = psr_row_fail(row, err, "a channel beyond the %zu of the voltages", nfreq);
+        st = psr_text_row_fail(row, err, "a channel beyond the %zu of the voltages", nfreq);
     if (!st)
-        st = psr_row_double(row, 1, "offset", -1e38, 1e38, &offset, err);
+        st = psr_text_row_double(row, 1, "offset", -1e38, 1e38, &offset, err);
     if (!st)
-        st = psr_row_double(row, 2, "scale", -1e38, 1e38, &gain, err);
+        st = psr_text_row_double(row, 2, "scale", -1e38, 1e38, &gain, err);
     if (st)
         return st;
     r->s->offset[r->next] = (float)offset;
@@ -188,7 +188,7 @@ static psr_status read_scales(struct psr_beam_scales *s, psr_err *err)
 {
     const size_t nfreq = s->d.in->nfreq;
     struct scale_reader r = {.s = s};
-    psr_status st = psr_rows_read(s->d.file, take_scale, &r, err);
+    psr_status st = psr_text_table_read(s->d.file, take_scale, &r, err);
     if (!st && r.next < nfreq)
         st = psr_fail(err, PSR_EFORMAT, "%s: scales of %zu channels, the voltages have %zu",
                       s->d.file, r.next, nfreq);

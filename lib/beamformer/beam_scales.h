@@ -26,7 +26,7 @@ struct psr_beam_scales {
 
 /* Reads the file, or prepares to measure, or, for floats, does nothing.  What there is can be
  * released whatever the status.
- * Status: those of psr_rows_read; PSR_EFORMAT; PSR_EINVAL; PSR_ENOMEM */
+ * Status: those of psr_text_table_read; PSR_EFORMAT; PSR_EINVAL; PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_beam_scales_begin(struct psr_beam_scales *s,
                                                 const struct psr_beam_scales_desc *desc,
                                                 psr_err *err);

@@ -1,7 +1,7 @@
 /* Lengths of sums from a number or a file, and rows in which longer sums repeat. */
 #include "beam_sums.h"
 
-#include "formats/rows.h"
+#include "formats/text_table.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,20 +17,20 @@ struct length_taker {
     double *from_mhz; /* [nfreq] of the row that each channel has taken; -1 for none */
 };
 
-static psr_status take_length(void *ctx, const struct psr_row *row, psr_err *err)
+static psr_status take_length(void *ctx, const struct psr_text_row *row, psr_err *err)
 {
     const struct length_taker *t = ctx;
     double mhz;
     int64_t n;
-    psr_status st = psr_row_double(row, 0, "frequency (MHz)", 0, 1e9, &mhz, err);
+    psr_status st = psr_text_row_double(row, 0, "frequency (MHz)", 0, 1e9, &mhz, err);
     if (!st)
-        st = psr_row_int(row, 1, "samples", 1, MOST_TDS, &n, err);
+        st = psr_text_row_int(row, 1, "samples", 1, MOST_TDS, &n, err);
     if (!st && row->n > 2)
-        st = psr_row_fail(row, err, "'%s' is a word too many", row->word[2]);
+        st = psr_text_row_fail(row, err, "'%s' is a word too many", row->word[2]);
     for (size_t f = 0; f < t->in->nfreq && !st; f++) {
         const bool above = t->in->freq_mhz[f] >= mhz;
         if (above && t->from_mhz[f] == mhz)
-            st = psr_row_fail(row, err, "a second row from %g MHz", mhz);
+            st = psr_text_row_fail(row, err, "a second row from %g MHz", mhz);
         if (above && t->from_mhz[f] < mhz) {
             t->from_mhz[f] = mhz;
             t->length[f] = (size_t)n;
@@ -47,7 +47,7 @@ static psr_status read_lengths(struct psr_beam_sums *s, const struct psr_beam_in
         return psr_fail_nomem(err, "channels", (double)s->nfreq * sizeof *t.from_mhz);
     for (size_t f = 0; f < s->nfreq; f++)
         t.from_mhz[f] = -1;
-    psr_status st = psr_rows_read(file, take_length, &t, err);
+    psr_status st = psr_text_table_read(file, take_length, &t, err);
     for (size_t f = 0; f < s->nfreq && !st; f++)
         if (t.from_mhz[f] < 0)
             st = psr_fail(err, PSR_EFORMAT, "%s: no row for channel %zu, at %g MHz", file, f,

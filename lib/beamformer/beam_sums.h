@@ -14,7 +14,7 @@ struct psr_beam_sums {
 
 /* From a number, 0 being about 1 ms, or from a file of rows "MHZ SAMPLES", which may be NULL.  What
  * there is can be cleared whatever the status.
- * Status: those of psr_rows_read; PSR_EFORMAT naming file, value and limit; PSR_ENOMEM */
+ * Status: those of psr_text_table_read; PSR_EFORMAT naming file, value and limit; PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_beam_sums_read(struct psr_beam_sums *s,
                                              const struct psr_beam_input *in, int64_t tds,
                                              const char *file, psr_err *err);

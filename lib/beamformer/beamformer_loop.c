@@ -40,7 +40,7 @@ static size_t choose_next(const struct psr_beamformer *p, size_t nt)
     const int64_t length = pointing_length(p);
     const size_t keep = psr_beam_rows_to_keep(&p->rows);
     size_t n = nt;
-    if (p->directions.aims.tracks && (int64_t)n > length - p->nread % length)
+    if (p->directions.pointings.tracks && (int64_t)n > length - p->nread % length)
         n = (size_t)(length - p->nread % length);
     if (n / p->sums.tds >= keep)
         n = keep * p->sums.tds;
@@ -66,7 +66,7 @@ static psr_status form_next(struct psr_beamformer *p, const uint8_t *in, size_t 
     size_t ready;
     double since_s = psr_seconds();
     psr_status st = PSR_OK;
-    if (p->directions.aims.tracks && p->nread % pointing_length(p) == 0)
+    if (p->directions.pointings.tracks && p->nread % pointing_length(p) == 0)
         st = point_again(p, err);
     if (!st)
         st = psr_beam_start(p->plan, in, n, psr_beam_rows_place(&p->rows, nrow),

@@ -101,11 +101,11 @@ static psr_status create_plan(struct psr_beamformer *p, psr_err *err)
         .nfreq = p->input.nfreq,
         .tds = p->sums.length,
         .nibbles = p->input.header->nibbles,
-        .pattern = beams->n_ew     ? PSR_BEAM_PRODUCT
-                   : beams->aims.n ? PSR_BEAM_POINTS
-                                   : PSR_BEAM_GRID,
-        .nbeam = beams->aims.n,
-        .n_ns = beams->n_ew ? beams->aims.n / beams->n_ew : 0,
+        .pattern = beams->n_ew          ? PSR_BEAM_PRODUCT
+                   : beams->pointings.n ? PSR_BEAM_POINTS
+                                        : PSR_BEAM_GRID,
+        .nbeam = beams->pointings.n,
+        .n_ns = beams->n_ew ? beams->pointings.n / beams->n_ew : 0,
         .n_ew = beams->n_ew,
         .theta_ns = beams->theta_ns,
         .theta_ew = beams->theta_ew,

@@ -1,11 +1,11 @@
 /* The text of accelsearch: a table of candidates, one of their harmonics, the .inf. */
 #include <psrkit/accel.h>
 
-#include "base/plain.h"
-#include "base/slurp.h"
+#include "base/c_locale.h"
+#include "base/read_file.h"
 #include "base/units.h"
+#include "format_uncertainty.h"
 #include "inf_fields.h"
-#include "valerr.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,39 +38,39 @@ static const struct psr_accel_harm *harm_of(const struct row *row)
 
 static void print_scaled(char *cell, struct psr_accel_value v, double scale, int digits)
 {
-    psr_valerr_format(cell, v.value * scale, v.error * scale, digits);
+    psr_format_uncertainty(cell, v.value * scale, v.error * scale, digits);
 }
 
 static void print_number(char *cell, const struct row *row)
 {
-    psr_plain_snprintf(cell, CELL_MAX, "%-4zu", row->i + 1);
+    psr_c_locale_snprintf(cell, CELL_MAX, "%-4zu", row->i + 1);
 }
 
 static void print_sigma(char *cell, const struct row *row)
 {
-    psr_plain_snprintf(cell, CELL_MAX, "%.2f", cand_of(row)->sigma);
+    psr_c_locale_snprintf(cell, CELL_MAX, "%.2f", cand_of(row)->sigma);
 }
 
 static void print_power(char *cell, const struct row *row)
 {
-    psr_plain_snprintf(cell, CELL_MAX, "%.2f", cand_of(row)->power);
+    psr_c_locale_snprintf(cell, CELL_MAX, "%.2f", cand_of(row)->power);
 }
 
 static void print_coherent(char *cell, const struct row *row)
 {
-    psr_plain_snprintf(cell, CELL_MAX, "%.2f", cand_of(row)->coherent);
+    psr_c_locale_snprintf(cell, CELL_MAX, "%.2f", cand_of(row)->coherent);
 }
 
 static void print_nharm(char *cell, const struct row *row)
 {
-    psr_plain_snprintf(cell, CELL_MAX, "%d", cand_of(row)->nharm);
+    psr_c_locale_snprintf(cell, CELL_MAX, "%d", cand_of(row)->nharm);
 }
 
 static void print_period(char *cell, const struct row *row)
 {
     const struct psr_accel_value *r = &cand_of(row)->r;
     double period_s = row->list->tobs_s / r->value;
-    psr_valerr_format(cell, period_s * 1000, period_s * 1000 * r->error / r->value, 1);
+    psr_format_uncertainty(cell, period_s * 1000, period_s * 1000 * r->error / r->value, 1);
 }
 
 static void print_frequency(char *cell, const struct row *row)
@@ -82,15 +82,15 @@ static void print_frequency(char *cell, const struct row *row)
  * drifts below 1e-4, are none of accelsearch's: they get no power of ten. */
 static void print_bins(char *cell, struct psr_accel_value v)
 {
-    psr_valerr_format(cell, v.value, v.error, 2);
+    psr_format_uncertainty(cell, v.value, v.error, 2);
     if (!strchr(cell, 'x') || !(fabs(v.value) > 0))
         return;
     int exponent = v.error > 0 ? (int)floor(log10(v.error)) : 0;
     if (exponent >= 0)
-        psr_plain_snprintf(cell, CELL_MAX, "% .0f(%.0f)", v.value, v.error);
+        psr_c_locale_snprintf(cell, CELL_MAX, "% .0f(%.0f)", v.value, v.error);
     else
-        psr_plain_snprintf(cell, CELL_MAX, "% .*f(%.0f)", 1 - exponent, v.value,
-                           v.error * pow(10, 1 - exponent));
+        psr_c_locale_snprintf(cell, CELL_MAX, "% .*f(%.0f)", 1 - exponent, v.value,
+                              v.error * pow(10, 1 - exponent));
 }
 
 static void print_r(char *cell, const struct row *row)
@@ -138,19 +138,19 @@ static const struct column candidates[] = {
 static void print_harm_cand(char *cell, const struct row *row)
 {
     if (row->h == 0)
-        psr_plain_snprintf(cell, CELL_MAX, " %-4zu", row->i + 1);
+        psr_c_locale_snprintf(cell, CELL_MAX, " %-4zu", row->i + 1);
     else
         strcpy(cell, "     ");
 }
 
 static void print_harm_number(char *cell, const struct row *row)
 {
-    psr_plain_snprintf(cell, CELL_MAX, "%-4d", row->h + 1);
+    psr_c_locale_snprintf(cell, CELL_MAX, "%-4d", row->h + 1);
 }
 
 static void print_harm_sigma(char *cell, const struct row *row)
 {
-    psr_plain_snprintf(cell, CELL_MAX, "%.2f", harm_of(row)->sigma);
+    psr_c_locale_snprintf(cell, CELL_MAX, "%.2f", harm_of(row)->sigma);
 }
 
 static void print_harm_power(char *cell, const struct row *row)
@@ -160,7 +160,7 @@ static void print_harm_power(char *cell, const struct row *row)
 
 static void print_raw(char *cell, const struct row *row)
 {
-    psr_plain_snprintf(cell, CELL_MAX, "%.3g", harm_of(row)->raw);
+    psr_c_locale_snprintf(cell, CELL_MAX, "%.3g", harm_of(row)->raw);
 }
 
 static void print_harm_r(char *cell, const struct row *row)
@@ -180,17 +180,17 @@ static void print_harm_w(char *cell, const struct row *row)
 
 static void print_pred_r(char *cell, const struct row *row)
 {
-    psr_plain_snprintf(cell, CELL_MAX, "%.2f", cand_of(row)->r.value * (row->h + 1));
+    psr_c_locale_snprintf(cell, CELL_MAX, "%.2f", cand_of(row)->r.value * (row->h + 1));
 }
 
 static void print_pred_z(char *cell, const struct row *row)
 {
-    psr_plain_snprintf(cell, CELL_MAX, "%.2f", cand_of(row)->z.value * (row->h + 1));
+    psr_c_locale_snprintf(cell, CELL_MAX, "%.2f", cand_of(row)->z.value * (row->h + 1));
 }
 
 static void print_pred_w(char *cell, const struct row *row)
 {
-    psr_plain_snprintf(cell, CELL_MAX, "%.2f", cand_of(row)->w.value * (row->h + 1));
+    psr_c_locale_snprintf(cell, CELL_MAX, "%.2f", cand_of(row)->w.value * (row->h + 1));
 }
 
 static void print_phase(char *cell, const struct row *row)
@@ -289,7 +289,7 @@ static psr_status write_inf(psr_outfile *f, const char *inf_path, psr_err *err)
 {
     char *text;
     size_t n;
-    psr_status st = psr_slurp(inf_path, PSR_INF_MAX_BYTES, &text, &n, err);
+    psr_status st = psr_read_file(inf_path, PSR_INF_MAX_BYTES, &text, &n, err);
     if (st == PSR_OK)
         st = psr_outfile_write(f, text, n, err);
     free(text);

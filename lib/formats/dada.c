@@ -1,4 +1,4 @@
-#include "base/plain.h"
+#include "base/c_locale.h"
 #include "base/units.h"
 
 #include <psrkit/dada.h>
@@ -241,7 +241,7 @@ static psr_status read_utc(const struct said *s, struct psr_mjd *date, psr_err *
         sscanf(text, "%4d-%2d-%2d-%2d:%2d:%n", &year, &month, &day, &hour, &minute, &n) == 5 &&
         n > 0 && text[n] >= '0' && text[n] <= '9';
     char *end = NULL;
-    double second = good ? psr_plain_strtod(text + n, &end) : 0;
+    double second = good ? psr_c_locale_strtod(text + n, &end) : 0;
     if (!good || *end || !(second >= 0 && second < 61) || hour < 0 || hour > 23 || minute < 0 ||
         minute > 59 || eraCal2jd(year, month, day, &epoch, &mjd) != 0)
         return psr_fail(err, PSR_EFORMAT, "%s: UTC_START is %s, must be yyyy-mm-dd-hh:mm:ss",
@@ -258,7 +258,7 @@ static struct psr_mjd read_mjd(const struct said *s)
     const char *point = strchr(s->value[MJD_START], '.');
     double day = floor(s->number[MJD_START]);
     bool plain = point && strspn(point + 1, "0123456789") == strlen(point + 1);
-    double frac = plain ? psr_plain_strtod(point, NULL) : s->number[MJD_START] - day;
+    double frac = plain ? psr_c_locale_strtod(point, NULL) : s->number[MJD_START] - day;
     return (struct psr_mjd){(long)day, frac};
 }
 
@@ -355,15 +355,15 @@ static int print_start(char *to, size_t room, struct psr_mjd start)
     if (eraJd2cal(ERFA_DJM0, (double)start.day, &year, &month, &day, &frac) != 0)
         return 0;
     int64_t second = pico / 1000000000000;
-    return psr_plain_snprintf(to, room,
-                              "UTC_START %04d-%02d-%02d-%02d:%02d:%02d\nPICOSECONDS %lld\n", year,
-                              month, day, (int)(second / 3600), (int)(second / 60 % 60),
-                              (int)(second % 60), (long long)(pico % 1000000000000));
+    return psr_c_locale_snprintf(to, room,
+                                 "UTC_START %04d-%02d-%02d-%02d:%02d:%02d\nPICOSECONDS %lld\n",
+                                 year, month, day, (int)(second / 3600), (int)(second / 60 % 60),
+                                 (int)(second % 60), (long long)(pico % 1000000000000));
 }
 
 static int print_known(char *to, size_t room, const struct psr_dada *h)
 {
-    int n = psr_plain_snprintf(
+    int n = psr_c_locale_snprintf(
         to, room,
         "HDR_SIZE %lld\nNCHAN %lld\nNPOL 2\nNANT %lld\nNBIT 4\nNDIM 2\nORDER TFPA\nFREQ %.15g\n"
         "BW %.15g\nTSAMP %.15g\nOBS_OFFSET %lld\nENCODING %s\nREAL_NIBBLE %s\nPHASE_SIGN %d\n",
@@ -372,9 +372,9 @@ static int print_known(char *to, size_t room, const struct psr_dada *h)
         h->nibbles.offset_binary ? "OFFSETBINARY" : "TWOSCOMPLEMENT",
         h->nibbles.real_low ? "LOW" : "HIGH", h->phase_sign);
     if (h->telescope[0])
-        n += psr_plain_snprintf(to + n, room - (size_t)n, "TELESCOPE %s\n", h->telescope);
+        n += psr_c_locale_snprintf(to + n, room - (size_t)n, "TELESCOPE %s\n", h->telescope);
     if (h->source[0])
-        n += psr_plain_snprintf(to + n, room - (size_t)n, "SOURCE %s\n", h->source);
+        n += psr_c_locale_snprintf(to + n, room - (size_t)n, "SOURCE %s\n", h->source);
     if (h->has_start)
         n += print_start(to + n, room - (size_t)n, h->start);
     return n;

@@ -1,6 +1,6 @@
 #include <psrkit/inf.h>
 
-#include "base/plain.h"
+#include "base/c_locale.h"
 #include "base/units.h"
 
 #include <math.h>
@@ -53,7 +53,7 @@ static void format_date(char *text, struct psr_mjd mjd)
     char seconds[24];
     long minutes = (long)(mjd.frac * 1440);
     double s = mjd.frac * PSR_DAY_S - 60 * (double)minutes;
-    psr_plain_snprintf(seconds, sizeof seconds, "%.6g", s < least_s ? 0 : s);
+    psr_c_locale_snprintf(seconds, sizeof seconds, "%.6g", s < least_s ? 0 : s);
     if (atoi(seconds) == 60) {
         minutes++;
         strcpy(seconds, "0");

@@ -1,4 +1,4 @@
-#include "base/slurp.h"
+#include "base/read_file.h"
 #include "inf_fields.h"
 
 #include <psrkit/number.h>
@@ -384,7 +384,7 @@ psr_status psr_inf_read(struct psr_inf *inf, const char *path, psr_err *err)
 {
     char *text;
     size_t n;
-    psr_status st = psr_slurp(path, PSR_INF_MAX_BYTES, &text, &n, err);
+    psr_status st = psr_read_file(path, PSR_INF_MAX_BYTES, &text, &n, err);
     if (!st)
         st = psr_inf_parse(inf, text, n, path, err);
     free(text);

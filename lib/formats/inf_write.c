@@ -1,4 +1,4 @@
-#include "base/plain.h"
+#include "base/c_locale.h"
 #include "inf_fields.h"
 
 #include <math.h>
@@ -42,7 +42,7 @@ static double wrap_hours(double ra_deg)
 static void format_epoch(char *text, struct psr_mjd epoch)
 {
     char frac[VALUE_MAX];
-    psr_plain_snprintf(frac, sizeof frac, "%.15f", epoch.frac);
+    psr_c_locale_snprintf(frac, sizeof frac, "%.15f", epoch.frac);
     long carry = frac[0] == '1'; /* rounded up to a whole day */
     snprintf(text, VALUE_MAX, "%ld%s", epoch.day + carry, frac + 1);
 }

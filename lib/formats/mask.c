@@ -1,6 +1,6 @@
 #include "base/memory.h"
 #include "base/path.h"
-#include "base/slurp.h"
+#include "base/read_file.h"
 #include <psrkit/mask.h>
 #include <psrkit/number.h>
 
@@ -294,7 +294,7 @@ static psr_status read_stats(struct psr_mask *mask, const char *path, int64_t me
     if (!st)
         st = check_memory(stats, (double)size, mem_bytes, err);
     if (!st)
-        st = psr_slurp(stats, (size_t)size, &bytes, &n, err);
+        st = psr_read_file(stats, (size_t)size, &bytes, &n, err);
     if (!st)
         st = psr_mask_parse_stats(mask, bytes, n, stats, err);
     free(bytes);
@@ -314,7 +314,7 @@ psr_status psr_mask_read(struct psr_mask *mask, const char *path, int64_t mem_by
     if (!st) /* the file's bytes, and what is made of them */
         st = check_memory(path, 2 * (double)size, mem_bytes, err);
     if (!st)
-        st = psr_slurp(path, (size_t)size, &bytes, &n, err);
+        st = psr_read_file(path, (size_t)size, &bytes, &n, err);
     if (!st)
         st = psr_mask_parse(mask, bytes, n, path, err);
     free(bytes);
@@ -391,8 +391,8 @@ static void merge_as_presto(const struct psr_mask *mask, size_t i, unsigned char
         masked[0] = 0;
 }
 
-bool psr_mask_stretch(const struct psr_mask *mask, double start_s, double duration_s,
-                      enum psr_mask_rule rule, unsigned char *masked)
+bool psr_mask_span(const struct psr_mask *mask, double start_s, double duration_s,
+                   enum psr_mask_rule rule, unsigned char *masked)
 {
     size_t lo = interval_at(mask, start_s), hi = interval_at(mask, start_s + duration_s);
     lo = lo < mask->nint ? lo : mask->nint - 1;

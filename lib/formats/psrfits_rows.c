@@ -161,8 +161,8 @@ struct dead {
     unsigned bad; /* columns, as in psr_fits_scaling */
 };
 
-static psr_status tell_dead(const struct psr_fits *f, const struct dead *dead, size_t nlive,
-                            psr_err *err)
+static psr_status report_dead(const struct psr_fits *f, const struct dead *dead, size_t nlive,
+                              psr_err *err)
 {
     if (!nlive && dead->broken == 0)
         return psr_fail(err, PSR_EFORMAT, "%s: DAT_WTS is 0 in every row", f->path);
@@ -203,7 +203,7 @@ static psr_status drop_dead_rows(struct psr_fits *f, struct psr_fits_rows *rows,
                     !all_equal(s.offset, n, 0);
     }
     free(s.store);
-    return code ? code : tell_dead(f, &dead, rows->nlive, err);
+    return code ? code : report_dead(f, &dead, rows->nlive, err);
 }
 
 static bool bits_are_zero(const uint8_t *bytes, size_t bit0, size_t nbit)

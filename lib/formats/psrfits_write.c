@@ -1,6 +1,6 @@
 #include <psrkit/psrfits.h>
 
-#include "base/plain.h"
+#include "base/c_locale.h"
 #include "base/units.h"
 #include "unpack.h"
 
@@ -52,7 +52,7 @@ static void put_text(struct header *h, const char *key, const char *text)
 static void put_number(struct header *h, const char *key, double number)
 {
     char digits[40], value[CARD];
-    psr_plain_snprintf(digits, sizeof digits, "%.17g", number);
+    psr_c_locale_snprintf(digits, sizeof digits, "%.17g", number);
     bool whole = strspn(digits, "-0123456789") == strlen(digits);
     snprintf(value, sizeof value, "%20s%s", digits, whole && fabs(number) > 1e15 ? "." : "");
     put_card(h, key, value);

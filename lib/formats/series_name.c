@@ -1,7 +1,7 @@
 /* What the files of a series are called, and what is asked of them before any is made. */
 #include "series_name.h"
 
-#include "base/plain.h"
+#include "base/c_locale.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ static int compare_labels(const void *a, const void *b)
 
 static void format_dm(char *text, double dm, int decimals)
 {
-    psr_plain_snprintf(text, LABEL_MAX, "%.*f", decimals, dm);
+    psr_c_locale_snprintf(text, LABEL_MAX, "%.*f", decimals, dm);
 }
 
 /* Returned: the first of two labels in order that are the same, or NULL. */

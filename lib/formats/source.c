@@ -1,6 +1,6 @@
 #include "base/grow.h"
 #include "base/path.h"
-#include "parts.h"
+#include "multi_file.h"
 #include "unpack.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@ enum { LEARN_FIRST = 1024, LEARN_STEP = 64 };
 enum { LOOK_AHEAD = 256 };
 
 struct psr_source {
-    struct psr_parts parts;
+    struct psr_multi_file parts;
     size_t ipart;              /* the part that is read, or is next */
     struct psr_reader *reader; /* of that part; NULL while it is not open */
     struct psr_obs obs;
@@ -169,7 +169,7 @@ static void close_part(struct psr_source *s)
 
 static psr_status open_part(struct psr_source *s, psr_err *err)
 {
-    psr_status st = psr_parts_reader(&s->parts, s->ipart, &s->reader, err);
+    psr_status st = psr_multi_file_reader(&s->parts, s->ipart, &s->reader, err);
     int64_t missing = s->parts.part[s->ipart].start - s->pos;
     if (!st && missing > 0)
         st = begin_gap(s, missing, err);
@@ -286,7 +286,7 @@ static psr_status allocate_rows(struct psr_source *s, psr_err *err)
 
 static psr_status set_up(struct psr_source *s, const struct psr_source_desc *desc, psr_err *err)
 {
-    psr_status st = psr_parts_open(&s->parts, desc, err);
+    psr_status st = psr_multi_file_open(&s->parts, desc, err);
     if (!st)
         st = psr_obs_copy(&s->obs, &s->parts.part[0].obs, err);
     if (!st)
@@ -347,7 +347,7 @@ void psr_source_close(psr_source *s)
     if (!s)
         return;
     close_part(s);
-    psr_parts_close(&s->parts);
+    psr_multi_file_close(&s->parts);
     psr_obs_clear(&s->obs);
     free(s->span);
     free(s->sum);

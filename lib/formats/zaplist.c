@@ -1,8 +1,8 @@
 #include <psrkit/zaplist.h>
 
+#include "base/c_locale.h"
 #include "base/grow.h"
-#include "base/plain.h"
-#include "base/slurp.h"
+#include "base/read_file.h"
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -45,7 +45,7 @@ static int read_columns(const char *text, double *v)
         char *end;
         if (n == MAX_COLUMNS)
             return -1;
-        v[n] = psr_plain_strtod(text, &end);
+        v[n] = psr_c_locale_strtod(text, &end);
         if (end == text || !isfinite(v[n]) || (*end && *end != ' ' && *end != '\t'))
             return -1;
         n++;
@@ -123,7 +123,7 @@ psr_status psr_zaplist_read(struct psr_zaplist *list, const char *path, psr_err 
     char *text;
     size_t n;
     *list = (struct psr_zaplist){0};
-    psr_status st = psr_slurp(path, PSR_ZAPLIST_MAX_BYTES, &text, &n, err);
+    psr_status st = psr_read_file(path, PSR_ZAPLIST_MAX_BYTES, &text, &n, err);
     if (st == PSR_OK)
         st = psr_zaplist_parse(list, text, n, path, err);
     free(text);

@@ -42,8 +42,8 @@ struct psr_dedispersion_desc {
 struct psr_dedispersion_ops {
     /* Before there is anything: the samples that the longest sweep of a line draws on after its own,
      * and the backend that would do the work on such a device.  NULL: 0, and "cpu". */
-    psr_status (*measure)(const struct psr_dedispersion_desc *d, size_t line, size_t *maxshift,
-                          psr_err *err);
+    psr_status (*maxshift)(const struct psr_dedispersion_desc *d, size_t line, size_t *maxshift,
+                           psr_err *err);
     const char *(*backend)(const char *device);
 
     /* Whatever the status, the state is to be destroyed.  Status: PSR_EINVAL, PSR_ENOMEM, PSR_EDEVICE. */
@@ -69,7 +69,7 @@ struct psr_dedispersion_ops {
     /* The samples of a line that the last push has completed: *n of each series in x. */
     psr_status (*run)(void *state, size_t line, float *x, size_t stride, size_t *n, psr_err *err);
 
-    /* As psr_fanout_execute_device; NULL where series never lie on devices. */
+    /* As psr_dedisp_multi_execute_device; NULL where series never lie on devices. */
     psr_status (*run_device)(void *state, size_t line, struct psr_block *series, size_t *left,
                              psr_err *err);
 

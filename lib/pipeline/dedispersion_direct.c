@@ -1,15 +1,15 @@
-/* Dedisperses all lines of a plan by psr_fanout, within the memory that cleaning leaves. */
+/* Dedisperses all lines of a plan by psr_dedisp_multi, within the memory that cleaning leaves. */
 #include "dedispersion.h"
 
 #include "base/memory.h"
 #include <math.h>
-#include <psrkit/fanout.h>
+#include <psrkit/dedisp_multi.h>
 #include <psrkit/number.h>
 #include <stdlib.h>
 
 struct direct {
     struct psr_dedispersion_desc d;
-    psr_fanout *fan;
+    psr_dedisp_multi *fan;
 };
 
 /* --- memory ----------------------------------------------------------------------------------- */
@@ -66,7 +66,7 @@ static size_t choose_block(const void *state)
     const size_t most_bytes = 64 << 20; /* larger ones are slower to go over again */
     const struct direct *s = state;
     const struct psr_dedispersion_desc *d = &s->d;
-    size_t most = most_bytes / d->read_bytes, n = psr_fanout_block(s->fan);
+    size_t most = most_bytes / d->read_bytes, n = psr_dedisp_multi_block(s->fan);
     if (d->cleaned_bytes)
         n -= (size_t)((double)n * (double)d->read_bytes / spectrum_bytes(d));
     if (d->clean) {
@@ -79,12 +79,13 @@ static size_t choose_block(const void *state)
 
 /* --- the plans -------------------------------------------------------------------------------- */
 
-static void describe_lines(const struct psr_dedispersion_desc *d, struct psr_fanout_line *line)
+static void describe_lines(const struct psr_dedispersion_desc *d,
+                           struct psr_dedisp_multi_line *line)
 {
     const struct psr_trial_list *t = d->trials;
     for (size_t k = 0; k < t->nline; k++) {
         const struct psr_line *l = &t->line[k];
-        line[k] = (struct psr_fanout_line){
+        line[k] = (struct psr_dedisp_multi_line){
             .downsamp = (size_t)l->downsamp,
             .ndm = l->ndm,
             .dm = t->dm + l->first,
@@ -95,8 +96,8 @@ static void describe_lines(const struct psr_dedispersion_desc *d, struct psr_fan
 }
 
 /* Describes the fan-out but for its memory and devices, in arrays that are to be freed. */
-static psr_status describe(const struct psr_dedispersion_desc *d, struct psr_fanout_desc *fan,
-                           double **freq_mhz, struct psr_fanout_line **line, psr_err *err)
+static psr_status describe(const struct psr_dedispersion_desc *d, struct psr_dedisp_multi_desc *fan,
+                           double **freq_mhz, struct psr_dedisp_multi_line **line, psr_err *err)
 {
     size_t nchan = d->obs->nchan, nline = d->trials->nline;
     double *freq = *freq_mhz = malloc(nchan * sizeof *freq);
@@ -106,7 +107,7 @@ static psr_status describe(const struct psr_dedispersion_desc *d, struct psr_fan
     for (size_t c = 0; c < nchan; c++)
         freq[c] = psr_obs_freq_mhz(d->obs, c) * (1 + d->voverc);
     describe_lines(d, *line);
-    *fan = (struct psr_fanout_desc){
+    *fan = (struct psr_dedisp_multi_desc){
         .nline = nline,
         .line = *line,
         .stream =
@@ -125,15 +126,15 @@ static psr_status describe(const struct psr_dedispersion_desc *d, struct psr_fan
     return PSR_OK;
 }
 
-static psr_status measure(const struct psr_dedispersion_desc *d, size_t line, size_t *maxshift,
-                          psr_err *err)
+static psr_status maxshift_of(const struct psr_dedispersion_desc *d, size_t line, size_t *maxshift,
+                              psr_err *err)
 {
-    struct psr_fanout_desc fan;
-    struct psr_fanout_line *lines;
+    struct psr_dedisp_multi_desc fan;
+    struct psr_dedisp_multi_line *lines;
     double *freq_mhz;
     psr_status st = describe(d, &fan, &freq_mhz, &lines, err);
     if (!st)
-        st = psr_fanout_measure(&fan, line, maxshift, err);
+        st = psr_dedisp_multi_measure(&fan, line, maxshift, err);
     free(freq_mhz);
     free(lines);
     return st;
@@ -145,10 +146,11 @@ static const char *backend(const char *text)
     return psr_devices_choose(&device, text, NULL) ? "cpu" : psr_dedisp_backend(device.backend);
 }
 
-static psr_status create_fanout(struct direct *s, const struct psr_fanout_desc *fan, psr_err *err)
+static psr_status create_multi(struct direct *s, const struct psr_dedisp_multi_desc *fan,
+                               psr_err *err)
 {
     psr_err why;
-    psr_status st = psr_fanout_create(&s->fan, fan, &why);
+    psr_status st = psr_dedisp_multi_create(&s->fan, fan, &why);
     if (st == PSR_ENOMEM)
         return fail_memory(&s->d, &why, err);
     return st ? psr_fail(err, st, "%s", why.msg) : PSR_OK;
@@ -157,8 +159,8 @@ static psr_status create_fanout(struct direct *s, const struct psr_fanout_desc *
 static psr_status start(struct direct *s, int64_t mem_bytes, const struct psr_device_choice *device,
                         psr_err *err)
 {
-    struct psr_fanout_desc fan;
-    struct psr_fanout_line *line;
+    struct psr_dedisp_multi_desc fan;
+    struct psr_dedisp_multi_line *line;
     double *freq_mhz;
     psr_status st = describe(&s->d, &fan, &freq_mhz, &line, err);
     fan.stream.mem_bytes = mem_bytes;
@@ -167,7 +169,7 @@ static psr_status start(struct direct *s, int64_t mem_bytes, const struct psr_de
     fan.stream.devices = device->devices;
     fan.stream.ndevice = device->ndevice;
     if (!st)
-        st = create_fanout(s, &fan, err);
+        st = create_multi(s, &fan, err);
     free(freq_mhz);
     free(line);
     return st;
@@ -177,7 +179,7 @@ static void destroy(void *state)
 {
     struct direct *s = state;
     if (s)
-        psr_fanout_destroy(s->fan);
+        psr_dedisp_multi_destroy(s->fan);
     free(s);
 }
 
@@ -213,7 +215,7 @@ static size_t most(const void *state, size_t line, size_t nsamp)
 static const psr_dedisp *plan(const void *state, size_t line)
 {
     const struct direct *s = state;
-    return psr_fanout_plan(s->fan, line);
+    return psr_dedisp_multi_plan(s->fan, line);
 }
 
 /* The input may be shorter than a trial's sweep, and then no sample of it is ever complete. */
@@ -240,27 +242,27 @@ static psr_status check_length(const void *state, size_t line, int64_t nsamp, ps
 static psr_status push(void *state, const struct psr_block *block, psr_err *err)
 {
     struct direct *s = state;
-    return psr_fanout_push(s->fan, block->spectra, block->n, err);
+    return psr_dedisp_multi_push(s->fan, block->spectra, block->n, err);
 }
 
 static psr_status run(void *state, size_t line, float *x, size_t stride, size_t *n, psr_err *err)
 {
     struct direct *s = state;
-    return psr_fanout_execute(s->fan, line, x, stride, n, err);
+    return psr_dedisp_multi_execute(s->fan, line, x, stride, n, err);
 }
 
 static psr_status run_device(void *state, size_t line, struct psr_block *series, size_t *left,
                              psr_err *err)
 {
     struct direct *s = state;
-    psr_status st = psr_fanout_execute_device(s->fan, line, &series->slab, &series->nslab,
-                                              &series->n, left, err);
-    series->slab_samples = series->n;
+    psr_status st = psr_dedisp_multi_execute_device(s->fan, line, &series->device_series,
+                                                    &series->ndevice_series, &series->n, left, err);
+    series->device_samples = series->n;
     return st;
 }
 
 const struct psr_dedispersion_ops psr_dedispersion_direct = {
-    .measure = measure,
+    .maxshift = maxshift_of,
     .backend = backend,
     .create = create,
     .block = choose_block,

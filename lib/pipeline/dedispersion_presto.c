@@ -33,7 +33,7 @@ static void describe(struct presto *s)
     const struct psr_dedispersion_desc *d = &s->d;
     const struct psr_trial_list *t = d->trials;
     struct psr_presto_view view;
-    psr_presto_look(&view, d->obs, d->invert);
+    psr_presto_view_make(&view, d->obs, d->invert);
     s->desc = psr_presto_describe(
         &view, d->inf, psr_line_count_subbands(t->line, d->obs, d->inf != NULL), t->dm, t->ndm);
     s->desc.voverc = d->voverc;

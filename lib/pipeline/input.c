@@ -13,7 +13,7 @@ static psr_status find_presto_skip(const struct psr_input_file *in,
     const struct psr_obs *obs = psr_source_obs(in->source);
     const struct psr_inf *inf = psr_source_inf(in->source);
     struct psr_presto_view view;
-    psr_presto_look(&view, obs, desc->source.invert);
+    psr_presto_view_make(&view, obs, desc->source.invert);
     struct psr_compat_desc d = psr_presto_describe(
         &view, inf, psr_line_count_subbands(t->line, obs, inf != NULL), t->dm, t->ndm);
     return psr_presto_skip(&d, desc->start, nsamp, skip, err);

@@ -2,13 +2,13 @@
  * has replaced. */
 #include "lines.h"
 
-#include <psrkit/patch.h>
+#include <psrkit/mask_correction.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct line {
-    const psr_dedisp *plan; /* NULL: none */
-    psr_patch *patch;       /* NULL where cleaning leaves nothing to add */
+    const psr_dedisp *plan;          /* NULL: none */
+    psr_mask_correction *correction; /* NULL where cleaning leaves nothing to add */
     size_t stride;
     bool resident;      /* series stay on devices */
     bool again;         /* the steps of these spectra have been taken */
@@ -37,16 +37,16 @@ static psr_status create_patch(psr_lines *l, size_t line, psr_err *err)
     struct line *of = &l->line[line];
     if (!of->plan || !d->clean || psr_clean_kind(d->clean) == PSR_FLOAT)
         return PSR_OK;
-    return psr_patch_create(&of->patch,
-                            &(struct psr_patch_desc){
-                                .plan = of->plan,
-                                .nchan = d->obs->nchan,
-                                .ndm = described->ndm,
-                                .downsamp = (size_t)described->downsamp,
-                                .largest = psr_clean_largest(d->clean),
-                                .nthread = (int)d->ncpus,
-                            },
-                            err);
+    return psr_mask_correction_create(&of->correction,
+                                      &(struct psr_mask_correction_desc){
+                                          .plan = of->plan,
+                                          .nchan = d->obs->nchan,
+                                          .ndm = described->ndm,
+                                          .downsamp = (size_t)described->downsamp,
+                                          .largest = psr_clean_largest(d->clean),
+                                          .nthread = (int)d->ncpus,
+                                      },
+                                      err);
 }
 
 psr_status psr_lines_create(psr_lines **out, const struct psr_lines_desc *desc, psr_err *err)
@@ -219,9 +219,9 @@ static psr_status run_on_host(psr_lines *l, size_t line, const struct psr_block 
     struct line *of = &l->line[line];
     size_t n;
     psr_status st = l->d.ops->run(l->state, line, l->series, of->stride, &n, err);
-    if (!st && of->patch)
-        st = psr_patch_execute(of->patch, spectra->step, spectra->nstep, l->series, of->stride, n,
-                               err);
+    if (!st && of->correction)
+        st = psr_mask_correction_execute(of->correction, spectra->step, spectra->nstep, l->series,
+                                         of->stride, n, err);
     series->series = l->series;
     series->stride = of->stride;
     take_samples(l, line, series, n);
@@ -233,13 +233,16 @@ static psr_status patch_slabs(psr_lines *l, struct line *of, const struct psr_bl
                               const struct psr_block *b, psr_err *err)
 {
     size_t nstep = of->again ? 0 : spectra->nstep;
-    if (!psr_patch_touches(of->patch, nstep))
-        return psr_patch_execute(of->patch, NULL, 0, NULL, 0, b->n, err);
-    psr_status st = psr_slab_fetch(b->slab, b->nslab, b->n, l->series, of->stride, err);
+    if (!psr_mask_correction_touches(of->correction, nstep))
+        return psr_mask_correction_execute(of->correction, NULL, 0, NULL, 0, b->n, err);
+    psr_status st = psr_device_series_fetch(b->device_series, b->ndevice_series, b->n, l->series,
+                                            of->stride, err);
     if (!st)
-        st = psr_patch_execute(of->patch, spectra->step, nstep, l->series, of->stride, b->n, err);
+        st = psr_mask_correction_execute(of->correction, spectra->step, nstep, l->series,
+                                         of->stride, b->n, err);
     if (!st)
-        st = psr_slab_store(b->slab, b->nslab, b->n, l->series, of->stride, err);
+        st = psr_device_series_store(b->device_series, b->ndevice_series, b->n, l->series,
+                                     of->stride, err);
     return st;
 }
 
@@ -250,10 +253,10 @@ static psr_status run_on_devices(psr_lines *l, size_t line, const struct psr_blo
     size_t nleft;
     psr_status st = l->d.ops->run_device(l->state, line, series, &nleft, err);
     *left = nleft > 0;
-    if (!st && of->patch)
+    if (!st && of->correction)
         st = patch_slabs(l, of, spectra, series, err);
     take_samples(l, line, series, series->n);
-    series->slab_samples = series->n;
+    series->device_samples = series->n;
     of->again = true;
     return st;
 }
@@ -356,7 +359,7 @@ void psr_lines_destroy(psr_lines *l)
         return;
     l->d.ops->destroy(l->state);
     for (size_t k = 0; k < l->nline; k++)
-        psr_patch_destroy(l->line[k].patch);
+        psr_mask_correction_destroy(l->line[k].correction);
     free(l->line);
     free(l->series);
     free(l->own);

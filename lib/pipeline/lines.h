@@ -13,8 +13,8 @@ struct psr_lines_desc {
     bool same_end;  /* all series of a line end where that of the longest sweep does */
 };
 
-/* Status: those of psr_fanout_create, psr_subband_create or psr_compat_create, and of
- *         psr_patch_create.  *out is NULL on error. */
+/* Status: those of psr_dedisp_multi_create, psr_subband_create or psr_compat_create, and of
+ *         psr_mask_correction_create.  *out is NULL on error. */
 PSR_MUST_CHECK psr_status psr_lines_create(psr_lines **out, const struct psr_lines_desc *desc,
                                            psr_err *err);
 
@@ -47,7 +47,7 @@ PSR_MUST_CHECK psr_status psr_lines_reserve(psr_lines *l, const size_t *stride,
 /* --- for every block -------------------------------------------------------------------------- */
 
 /* Takes spectra, which stay as they are until each line that is not full has been run.
- * Status: those of psr_fanout_push; PSR_EUNSUPPORTED for gaps where they are not dealt with. */
+ * Status: those of psr_dedisp_multi_push; PSR_EUNSUPPORTED for gaps where they are not dealt with. */
 PSR_MUST_CHECK psr_status psr_lines_push(psr_lines *l, const struct psr_block *spectra,
                                          psr_err *err);
 
@@ -59,7 +59,7 @@ bool psr_lines_next_gap(psr_lines *l, size_t line, const struct psr_block *spect
 
 /* The samples of a line that the last push has completed, replaced ones restored.
  * Returned: *series; *left, and then it is to be called again for the rest
- * Status:   those of psr_fanout_execute, psr_fanout_execute_device and psr_patch_execute */
+ * Status:   those of psr_dedisp_multi_execute, psr_dedisp_multi_execute_device and psr_mask_correction_execute */
 PSR_MUST_CHECK psr_status psr_lines_run(psr_lines *l, size_t line, const struct psr_block *spectra,
                                         struct psr_block *series, bool *left, psr_err *err);
 

@@ -71,7 +71,7 @@ static psr_status describe_making(const struct psr_pipeline *p, size_t line,
     bool two_steps = is_two_steps(p, l);
     size_t maxshift = 0;
     psr_status st =
-        ops->measure && d->sametail ? ops->measure(&desc, line, &maxshift, err) : PSR_OK;
+        ops->maxshift && d->sametail ? ops->maxshift(&desc, line, &maxshift, err) : PSR_OK;
     *how = (struct psr_provenance_line){
         .algo = "direct",
         .kind = two_steps        ? "subband"
@@ -159,7 +159,7 @@ static psr_status bound_lengths(struct psr_pipeline *p, psr_err *err)
     for (size_t k = 0; k < p->trials.nline && !st; k++) {
         struct psr_line *l = &p->trials.line[k];
         size_t maxshift = 0;
-        st = ops->measure(&desc, k, &maxshift, err);
+        st = ops->maxshift(&desc, k, &maxshift, err);
         l->most = p->input.obs->nsamp / l->downsamp - (int64_t)maxshift;
     }
     return st;

@@ -105,7 +105,7 @@ static psr_status create_barycentre(struct psr_pipeline *p, psr_err *err)
     const struct psr_pipeline_desc *d = &p->d;
     struct psr_presto_view view;
     if (d->presto)
-        psr_presto_look(&view, p->input.obs, d->invert);
+        psr_presto_view_make(&view, p->input.obs, d->invert);
     return psr_stage_barycentre_create(&p->barycentre,
                                        &(struct psr_stage_barycentre_desc){
                                            .input = p->input.name,

@@ -22,7 +22,7 @@ static double top_of_band_mhz(const struct psr_obs *obs, bool filterbank)
     return (double)(float)psr_obs_freq_mhz(obs, last) + (double)last * fabs(obs->foff_mhz);
 }
 
-void psr_presto_look(struct psr_presto_view *view, const struct psr_obs *obs, bool invert)
+void psr_presto_view_make(struct psr_presto_view *view, const struct psr_obs *obs, bool invert)
 {
     bool rising = is_rising(obs);
     bool filterbank = obs->block_nsamp == 0;

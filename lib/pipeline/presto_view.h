@@ -11,7 +11,7 @@ struct psr_presto_view {
 };
 
 /* Given:  invert   as psr_source_desc has it, which has inverted already */
-void psr_presto_look(struct psr_presto_view *view, const struct psr_obs *obs, bool invert);
+void psr_presto_view_make(struct psr_presto_view *view, const struct psr_obs *obs, bool invert);
 
 /* The part of a description that decides on blocks and delays, of an input that view shows.
  * Given:  inf        of files of sub-bands, or NULL

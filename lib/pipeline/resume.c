@@ -17,7 +17,7 @@ void psr_resume_find(const struct psr_trial_list *trials, const struct psr_serie
         bool *of = done + l->first;
         for (size_t i = 0; i < l->ndm; i++) {
             struct timespec made;
-            of[i] = psr_series_is_there(series, l->first + i, &made) && is_later(made, changed);
+            of[i] = psr_series_exists(series, l->first + i, &made) && is_later(made, changed);
         }
         if (!independent[k] && memchr(of, false, l->ndm))
             memset(of, false, l->ndm);

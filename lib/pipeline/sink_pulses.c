@@ -132,8 +132,8 @@ static psr_status push(void *state, size_t line, const struct psr_block *b, psr_
 static psr_status push_device(void *state, size_t line, const struct psr_block *b, psr_err *err)
 {
     struct pulses *s = state;
-    return psr_singlepulse_execute_device(s->search[line], b->slab, b->nslab,
-                                          b->bin ? b->slab_samples : b->n, b->bin, b->nbin, err);
+    return psr_singlepulse_execute_device(s->search[line], b->device_series, b->ndevice_series,
+                                          b->bin ? b->device_samples : b->n, b->bin, b->nbin, err);
 }
 
 static psr_status gap(void *state, size_t line, struct psr_span span, psr_err *err)

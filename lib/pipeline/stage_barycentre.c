@@ -277,8 +277,8 @@ psr_status psr_stage_barycentre_run(psr_stage_barycentre *b, size_t line, struct
                            : move_on_host(b, line, block, err);
     if (!b->moves)
         return PSR_OK;
-    return psr_resample_tell(b->resample[line], block->n, &block->bin, &block->nbin, &block->n,
-                             err);
+    return psr_resample_report(b->resample[line], block->n, &block->bin, &block->nbin, &block->n,
+                               err);
 }
 
 double psr_stage_barycentre_mean(const psr_stage_barycentre *b)

@@ -56,7 +56,7 @@ size_t psr_stage_barycentre_room(const psr_stage_barycentre *b, size_t line, siz
  * says what is to be done to them.
  * Given:    block   stride >= psr_stage_barycentre_room(b, line, n)
  * Returned: block   n samples, of which own become others likewise; on devices bin, NULL where nothing ever is to be done, makes them
- * Status:   those of psr_resample_execute and psr_resample_tell */
+ * Status:   those of psr_resample_execute and psr_resample_report */
 PSR_MUST_CHECK psr_status psr_stage_barycentre_run(psr_stage_barycentre *b, size_t line,
                                                    struct psr_block *block, psr_err *err);
 

@@ -3,7 +3,7 @@
 
 #include "formats/unpack.h"
 
-#include <psrkit/lists.h>
+#include <psrkit/channel_list.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -24,7 +24,7 @@ struct psr_accel_harm {
 
 struct psr_accel_cand {
     double sigma, power; /* summed power: chi^2 / 2 */
-    double coherent;     /* of the harmonics added in phase; see measure.h */
+    double coherent;     /* of the harmonics added in phase; see candidate_refine.h */
     int nharm;
     struct psr_accel_value r, z, w;    /* mean frequency, drift and its drift, in bins of the
                                           fundamental */

@@ -18,11 +18,12 @@ struct psr_block {
     void *spectra; /* [n][nchan] packed */
     float *series; /* [nseries][stride] */
     size_t stride;
-    const struct psr_slab *slab; /* [nslab] all series, each of slab_samples */
-    size_t nslab, slab_samples;
+    const struct psr_device_series
+        *device_series; /* [ndevice_series] all series, each of device_samples */
+    size_t ndevice_series, device_samples;
     const struct psr_resample_bin
         *bin; /* [nbin] what has still to be done to series on devices, and
-                                           makes n of their slab_samples; NULL: nothing ever */
+                                           makes n of their device_samples; NULL: nothing ever */
     size_t nbin;
     const size_t *own; /* [nseries] of the n samples those that the input completes, the first ones:
                           after its end the series end one by one; NULL: all n */

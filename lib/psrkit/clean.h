@@ -15,7 +15,7 @@
  * not depend on how the stream was cut, nor on threads.
  *
  * Replaced values are no integers.  So that integer spectra stay integers, replaced samples come
- * out as 0, and a list of steps says what they stand for; psr_patch adds that to dedispersed
+ * out as 0, and a list of steps says what they stand for; psr_mask_correction adds that to dedispersed
  * series.  Spectra of floats, and all that zero-DM gives or where floats are asked for, come out
  * with the values in place. */
 #ifndef PSRKIT_CLEAN_H

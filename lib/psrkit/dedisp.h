@@ -109,14 +109,16 @@ PSR_MUST_CHECK psr_status psr_dedisp_execute(psr_dedisp *p, const void *in, size
 
 /* As psr_dedisp_execute, but the series stay on the devices that made them.
  * Given:    in    as above; taken from memory of psr_device_pin without a copy
- * Returned: *taken of the spectra, as many as there is room for, the first ones; *slab [*nslab] and
+ * Returned: *taken of the spectra, as many as there is room for, the first ones; *device_series [*ndevice_series] and
  *           *nout samples of every trial, the plan's; in may be overwritten
  * Notes:    comes back while the devices are at work.  Every execute of a stream must be of the
  *           same kind.
  * Status:   PSR_EUNSUPPORTED (the plan is on the CPU), PSR_ENOMEM, PSR_EDEVICE. */
 PSR_MUST_CHECK psr_status psr_dedisp_execute_device(psr_dedisp *p, const void *in, size_t nsamp,
-                                                    size_t *taken, const struct psr_slab **slab,
-                                                    size_t *nslab, size_t *nout, psr_err *err);
+                                                    size_t *taken,
+                                                    const struct psr_device_series **device_series,
+                                                    size_t *ndevice_series, size_t *nout,
+                                                    psr_err *err);
 
 /* Forgets the spectra seen: the next execute begins a new stream. */
 void psr_dedisp_reset(psr_dedisp *p);

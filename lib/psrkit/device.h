@@ -56,7 +56,7 @@ PSR_MUST_CHECK psr_status psr_devices_choose(struct psr_device_choice *c, const 
  * They are made by work that was enqueued on the stream, so whoever reads them enqueues that on the
  * same stream, or makes another wait for it.  The next execute of the plan that gave them enqueues
  * there what overwrites them.  The stream is that plan's and lives as long. */
-struct psr_slab {
+struct psr_device_series {
     int device;
     size_t first, nseries; /* which of all series */
     float *d_x;            /* [nseries][stride] on the device */
@@ -64,13 +64,15 @@ struct psr_slab {
     void *stream; /* cudaStream_t */
 };
 
-/* Copies n samples of every series between slabs and host memory x [series][stride], having waited
+/* Copies n samples of every series between device_series and host memory x [series][stride], having waited
  * for them.
  * Status: PSR_EDEVICE. */
-PSR_MUST_CHECK psr_status psr_slab_fetch(const struct psr_slab *slab, size_t nslab, size_t n,
-                                         float *x, size_t stride, psr_err *err);
-PSR_MUST_CHECK psr_status psr_slab_store(const struct psr_slab *slab, size_t nslab, size_t n,
-                                         const float *x, size_t stride, psr_err *err);
+PSR_MUST_CHECK psr_status psr_device_series_fetch(const struct psr_device_series *device_series,
+                                                  size_t ndevice_series, size_t n, float *x,
+                                                  size_t stride, psr_err *err);
+PSR_MUST_CHECK psr_status psr_device_series_store(const struct psr_device_series *device_series,
+                                                  size_t ndevice_series, size_t n, const float *x,
+                                                  size_t stride, psr_err *err);
 
 /* Host memory that devices copy from and to at the speed of the bus: page-locked, where there is a
  * device; plain memory where there is none.  To be freed by psr_device_unpin alone, which is fine

@@ -104,8 +104,8 @@ struct psr_fake_truth {
 };
 
 /* Status: PSR_ENOMEM. */
-PSR_MUST_CHECK psr_status psr_fake_tell(const psr_fake *p, size_t i, struct psr_fake_truth *truth,
-                                        psr_err *err);
+PSR_MUST_CHECK psr_status psr_fake_report(const psr_fake *p, size_t i, struct psr_fake_truth *truth,
+                                          psr_err *err);
 
 /* NULL is fine. */
 void psr_fake_destroy(psr_fake *p);

@@ -72,8 +72,8 @@ enum psr_mask_rule {
  *           all of masked is 1
  * Notes:    a stretch that ends where an interval begins touches it, and one beyond the last
  *           interval counts as in it, as in PRESTO. */
-bool psr_mask_stretch(const struct psr_mask *mask, double start_s, double duration_s,
-                      enum psr_mask_rule rule, unsigned char *masked);
+bool psr_mask_span(const struct psr_mask *mask, double start_s, double duration_s,
+                   enum psr_mask_rule rule, unsigned char *masked);
 
 /* Frees what the mask owns; safe to call again. */
 void psr_mask_clear(struct psr_mask *mask);

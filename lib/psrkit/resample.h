@@ -63,9 +63,9 @@ struct psr_resample_bin {
  * Returned: *bin [*nbin] ascending, never NULL, valid until the next call; *nout samples are
  *           what becomes of the n
  * Status:   PSR_EUNSUPPORTED (a drift as above, presto_block), PSR_ENOMEM. */
-PSR_MUST_CHECK psr_status psr_resample_tell(psr_resample *p, size_t n,
-                                            const struct psr_resample_bin **bin, size_t *nbin,
-                                            size_t *nout, psr_err *err);
+PSR_MUST_CHECK psr_status psr_resample_report(psr_resample *p, size_t n,
+                                              const struct psr_resample_bin **bin, size_t *nbin,
+                                              size_t *nout, psr_err *err);
 
 /* Returned: *nout, what becomes of the first n of the samples to come, whatever follows them
  * Status:   PSR_EUNSUPPORTED (a drift as above), PSR_ENOMEM. */

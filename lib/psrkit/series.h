@@ -85,7 +85,7 @@ PSR_MUST_CHECK psr_status psr_series_finish(psr_series *s, int64_t nout, psr_err
 /* Whether trial i of desc is there already, as PSR_SERIES_DAT: the DM, sampling time, epoch and
  * note of its .inf are those of desc, and its .dat holds as many samples as the .inf says.
  * Returned: *made, where it is there: when the older of the two was last written */
-bool psr_series_is_there(const struct psr_series_desc *desc, size_t i, struct timespec *made);
+bool psr_series_exists(const struct psr_series_desc *desc, size_t i, struct timespec *made);
 
 /* Removes what was written under temporary names; NULL is fine.  Not for signal handlers: let one
  * set a flag, and abort when the loop sees it. */

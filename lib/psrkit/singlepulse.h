@@ -82,18 +82,16 @@ PSR_MUST_CHECK psr_status psr_singlepulse_execute(psr_singlepulse *p, const floa
 
 /* As psr_singlepulse_execute, of series that lie on devices and are searched there; the events have
  * the same bits.
- * Given:  slab [nslab]   all series, in order; the same devices, series and streams in every call
+ * Given:  device_series [ndevice_series]   all series, in order; the same devices, series and streams in every call
  *                        of a stream, none of whose samples may come from the host
- *         bin [nbin]   what psr_resample_tell says of the nsamp samples, and then series are
+ *         bin [nbin]   what psr_resample_report says of the nsamp samples, and then series are
  *                      searched as if that had been done; NULL without resampling
- * Status: PSR_EINVAL (slabs, the stream has ended), PSR_EDEVICE, PSR_ENOMEM.  After an error the
+ * Status: PSR_EINVAL (device_series, the stream has ended), PSR_EDEVICE, PSR_ENOMEM.  After an error the
  *         plan can only be destroyed.
  * Notes:  comes back while the devices are at work; a later call collects what they found. */
-PSR_MUST_CHECK psr_status psr_singlepulse_execute_device(psr_singlepulse *p,
-                                                         const struct psr_slab *slab, size_t nslab,
-                                                         size_t nsamp,
-                                                         const struct psr_resample_bin *bin,
-                                                         size_t nbin, psr_err *err);
+PSR_MUST_CHECK psr_status psr_singlepulse_execute_device(
+    psr_singlepulse *p, const struct psr_device_series *device_series, size_t ndevice_series,
+    size_t nsamp, const struct psr_resample_bin *bin, size_t nbin, psr_err *err);
 
 /* The stream has ended: searches what is still held back.
  * Status: PSR_EINVAL (it had ended already), PSR_EDEVICE, PSR_ENOMEM. */

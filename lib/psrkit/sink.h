@@ -76,7 +76,7 @@ struct psr_sink_ops {
     psr_status (*push)(void *state, size_t line, const struct psr_block *series, psr_err *err);
 
     /* The same where they lie on devices; NULL: they come to the host.  Without bins the first n of
-     * slab_samples count, with bins they make n. */
+     * device_samples count, with bins they make n. */
     psr_status (*push_device)(void *state, size_t line, const struct psr_block *series,
                               psr_err *err);
 

@@ -82,10 +82,10 @@ void psr_rfft_destroy(psr_rfft *plan);
  * began, and the step from one end to the other leaks into every bin, as 1 / k and all with one
  * phase: no median measures such powers rightly.
  * Notes:  where an end is not finite nothing is done. */
-void psr_series_join_ends(float *x, int64_t n);
+void psr_series_detrend_ends(float *x, int64_t n);
 
 /* The same to the spectrum X [nbin][2] of such a series; bin 0 is not looked at. */
-void psr_spectrum_join_ends(float *x, int64_t nbin);
+void psr_spectrum_detrend_ends(float *x, int64_t nbin);
 
 /* How `realfft -rednoise` measures it: blocks of start bins at first, of (int)(start ln k) from bin
  * k on, but end at most, and end from stop_bin on; where end is above PRESTO's 500, not of end at

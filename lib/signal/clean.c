@@ -34,7 +34,7 @@ static psr_status check_desc(const struct psr_clean_desc *d, psr_err *err)
     return PSR_OK;
 }
 
-static psr_status allocate_look(struct psr_look *k, size_t nchan, size_t row_bytes)
+static psr_status allocate_clean_block(struct psr_clean_block *k, size_t nchan, size_t row_bytes)
 {
     k->z = calloc(BLOCK, sizeof *k->z);
     k->work = calloc(BLOCK, sizeof *k->work);
@@ -65,7 +65,7 @@ static psr_status allocate(psr_clean *p, psr_err *err)
     bool all = p->keep && p->ordered && p->padding && p->clip.level && p->bandpass && p->weight &&
                p->current && p->held;
     for (int b = 0; b < BATCH && all; b++)
-        all = allocate_look(&p->look[b], nchan, p->in.row_bytes) == PSR_OK;
+        all = allocate_clean_block(&p->look[b], nchan, p->in.row_bytes) == PSR_OK;
     return all ? PSR_OK : psr_fail_nomem(err, "cleaning", (double)psr_clean_bytes(p));
 }
 
@@ -142,7 +142,7 @@ void psr_clean_destroy(psr_clean *p)
     if (!p)
         return;
     for (int b = 0; b < BATCH; b++) {
-        struct psr_look *k = &p->look[b];
+        struct psr_clean_block *k = &p->look[b];
         void *const own[] = {k->z,   k->work, k->good,   k->bad,   k->flip,
                              k->sum, k->row,  k->masked, k->level, k->sieve};
         for (size_t n = 0; n < sizeof own / sizeof *own; n++)
@@ -158,7 +158,7 @@ void psr_clean_destroy(psr_clean *p)
 /* --- what to replace -------------------------------------------------------------------------- */
 
 /* Leaves in sum the sums over good spectra only. */
-static void sum_good(const psr_clean *p, struct psr_look *k)
+static void sum_good(const psr_clean *p, struct psr_clean_block *k)
 {
     bool exact = p->in.nbit <= 16;
     if (!exact)
@@ -174,9 +174,9 @@ static void sum_good(const psr_clean *p, struct psr_look *k)
 
 /* What a block says by itself, whatever came before it.  A spectrum whose sum is no number is as
  * far off as can be. */
-static void judge(const psr_clean *p, struct psr_look *k)
+static void judge(const psr_clean *p, struct psr_clean_block *k)
 {
-    psr_tally(&p->in, k->in, k->n, k->z, p->in.nbit <= 16 ? k->sum : NULL, k->row);
+    psr_block_sums(&p->in, k->in, k->n, k->z, p->in.nbit <= 16 ? k->sum : NULL, k->row);
     for (size_t t = 0; p->in.kind == PSR_FLOAT && t < k->n; t++)
         k->z[t] = isnan(k->z[t]) ? INFINITY : k->z[t];
     psr_clip_judge(&k->said, k->z, k->n, k->good, k->work, PSR_MOMENTS_LANES);
@@ -185,11 +185,11 @@ static void judge(const psr_clean *p, struct psr_look *k)
 }
 
 /* Returned: whether the mask takes all channels as a whole. */
-static bool look_up_mask(psr_clean *p, struct psr_look *k, int64_t t0)
+static bool look_up_mask(psr_clean *p, struct psr_clean_block *k, int64_t t0)
 {
     double dt_s = p->d.tsamp_s;
-    bool all = psr_mask_stretch(p->d.mask, (double)(p->d.first + t0) * dt_s, BLOCK * dt_s,
-                                PSR_MASK_TOUCHED, p->ordered);
+    bool all = psr_mask_span(p->d.mask, (double)(p->d.first + t0) * dt_s, BLOCK * dt_s,
+                             PSR_MASK_TOUCHED, p->ordered);
     k->any_masked = false;
     for (size_t c = 0; c < p->d.nchan; c++) {
         k->masked[place_of(p, c)] = p->ordered[c];
@@ -200,7 +200,7 @@ static bool look_up_mask(psr_clean *p, struct psr_look *k, int64_t t0)
 
 /* Blocks must come in order.  One without any good spectrum, all alike or no numbers, teaches
  * nothing, and nor does the incomplete one at the end unless it is all there is. */
-static void decide(psr_clean *p, struct psr_look *k, int64_t t0)
+static void decide(psr_clean *p, struct psr_clean_block *k, int64_t t0)
 {
     bool all = false;
     k->nbad = 0;
@@ -232,7 +232,7 @@ static psr_status add_step(psr_clean *p, int64_t t, size_t c, float value, psr_e
     return PSR_OK;
 }
 
-static void find_flips(struct psr_look *k)
+static void find_flips(struct psr_clean_block *k)
 {
     k->nflip = 0;
     for (size_t t = 1; k->nbad && t < k->n; t++)
@@ -241,7 +241,7 @@ static void find_flips(struct psr_look *k)
 }
 
 /* Channel c of a block: masked throughout, or replaced where spectra are clipped. */
-static psr_status add_channel(psr_clean *p, const struct psr_look *k, int64_t t0, size_t c,
+static psr_status add_channel(psr_clean *p, const struct psr_clean_block *k, int64_t t0, size_t c,
                               psr_err *err)
 {
     if (k->any_masked && k->masked[c])
@@ -252,7 +252,7 @@ static psr_status add_channel(psr_clean *p, const struct psr_look *k, int64_t t0
     return st;
 }
 
-static psr_status add_steps(psr_clean *p, struct psr_look *k, int64_t t0, psr_err *err)
+static psr_status add_steps(psr_clean *p, struct psr_clean_block *k, int64_t t0, psr_err *err)
 {
     psr_status st = PSR_OK;
     find_flips(k);
@@ -264,7 +264,7 @@ static psr_status add_steps(psr_clean *p, struct psr_look *k, int64_t t0, psr_er
     return st;
 }
 
-static psr_status add_lost(psr_clean *p, const struct psr_look *k, int64_t t0, psr_err *err)
+static psr_status add_lost(psr_clean *p, const struct psr_clean_block *k, int64_t t0, psr_err *err)
 {
     for (size_t c = 0; c < p->d.nchan; c++)
         if (!k->any_masked || (p->keep[c] && !k->masked[c]))
@@ -295,7 +295,7 @@ static psr_status clean_batch(psr_clean *p, int nblock, psr_err *err)
             judge(p, &p->look[b]);
     }
     for (int b = 0; b < nblock && !st; b++) {
-        struct psr_look *k = &p->look[b];
+        struct psr_clean_block *k = &p->look[b];
         decide(p, k, p->ngiven);
         st = add_steps(p, k, p->ngiven, err);
         if (!st)
@@ -304,7 +304,7 @@ static psr_status clean_batch(psr_clean *p, int nblock, psr_err *err)
     }
 #pragma omp parallel for num_threads(p->nthread) if (nblock > 1)
     for (int b = 0; b < nblock; b++)
-        psr_clean_give(p, &p->look[b]);
+        psr_clean_emit(p, &p->look[b]);
     return st;
 }
 
@@ -315,7 +315,7 @@ static psr_status clean_blocks(psr_clean *p, const unsigned char *in, size_t nsa
     for (size_t t = 0; t < nsamp && !st;) {
         int b = 0;
         for (; b < BATCH && t < nsamp; b++) {
-            struct psr_look *k = &p->look[b];
+            struct psr_clean_block *k = &p->look[b];
             k->n = nsamp - t < BLOCK ? nsamp - t : BLOCK;
             k->in = in + t * p->in.row_bytes;
             k->out = out + t * p->out.row_bytes;

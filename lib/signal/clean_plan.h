@@ -4,13 +4,13 @@
 
 #include <psrkit/clean.h>
 
+#include "block_sums.h"
 #include "clip.h"
-#include "tally.h"
 
 enum { PSR_CLEAN_BATCH = 8 }; /* blocks looked at together */
 
 /* A block while it is looked at. */
-struct psr_look {
+struct psr_clean_block {
     const unsigned char *in;
     unsigned char *out;
     size_t n;                  /* spectra */
@@ -39,7 +39,7 @@ struct psr_clean {
     unsigned char *held;      /* [block] spectra of an incomplete block */
     size_t nheld;
     int64_t ngiven, nclipped;
-    struct psr_look look[PSR_CLEAN_BATCH];
+    struct psr_clean_block look[PSR_CLEAN_BATCH];
     unsigned char *ordered; /* [nchan] masked, from the lowest channel */
     float *current;         /* [nchan] value of the last step */
     size_t nopen;           /* channels whose current is not 0 */
@@ -50,9 +50,9 @@ struct psr_clean {
 };
 
 /* Weights of zero-DM: the mask's padding, or else the means of the first block. */
-void psr_clean_balance(psr_clean *p, const struct psr_look *first);
+void psr_clean_balance(psr_clean *p, const struct psr_clean_block *first);
 
 /* Writes a block out with its samples replaced, or zero-DM removed. */
-void psr_clean_give(const psr_clean *p, struct psr_look *k);
+void psr_clean_emit(const psr_clean *p, struct psr_clean_block *k);
 
 #endif

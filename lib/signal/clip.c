@@ -1,6 +1,6 @@
 #include "clip.h"
 
-#include "base/order.h"
+#include "base/quantile.h"
 
 #include <math.h>
 #include <string.h>
@@ -78,7 +78,7 @@ void psr_clip_judge(struct psr_clip_block *block, const float *z, size_t n, unsi
     if (npart == 0)
         return;
     find_moments(work, npart, how, &block->avg, &block->sd);
-    float middle = (float)psr_order_median(work, npart);
+    float middle = (float)psr_quantile_median(work, npart);
     float low = (float)((double)middle - 3.0 * block->sd);
     float high = (float)((double)middle + 3.0 * block->sd);
     size_t ngood = 0;

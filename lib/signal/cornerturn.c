@@ -19,7 +19,7 @@ union partial {
 };
 
 /* What one call is given. */
-struct stretch {
+struct output_span {
     const unsigned char *in;
     size_t nsamp;
     unsigned char *lane;
@@ -34,7 +34,7 @@ struct psr_cornerturn {
     int32_t *slot;          /* [nchan] k, or -1 */
     union partial *partial; /* [nkept] */
     uint64_t t;             /* spectra taken */
-    void (*square)(struct psr_cornerturn *ct, const struct stretch *s, size_t t, size_t c);
+    void (*square)(struct psr_cornerturn *ct, const struct output_span *s, size_t t, size_t c);
 };
 
 /* --- unpacking and turning a square ----------------------------------------------------------- */
@@ -110,8 +110,9 @@ static inline void unpack_row(uint8_t *to, const unsigned char *from, size_t nby
 
 /* A square's rows as whole samples: where they are, if the square is whole, or copied to "rows".
  * Returned: first row; *row_bytes apart */
-static const unsigned char *square_rows(const struct psr_cornerturn *ct, const struct stretch *s,
-                                        size_t t, size_t c, unsigned char *rows, size_t *row_bytes)
+static const unsigned char *square_rows(const struct psr_cornerturn *ct,
+                                        const struct output_span *s, size_t t, size_t c,
+                                        unsigned char *rows, size_t *row_bytes)
 {
     size_t bits = (size_t)ct->d.nbit, n = s->nsamp - t < SIDE ? s->nsamp - t : SIDE;
     size_t at = c * bits / 8, nbyte = SIDE * bits / 8;
@@ -226,7 +227,7 @@ static inline size_t place_in_run(const struct psr_cornerturn *ct, size_t k, uin
 /* name: the square at spectrum t of the stretch and channel c, with samples of BITS bits.
  * Divisions are slow: all channels that are not shifted share one. */
 #define DEFINE_SQUARE(name, BITS, RAW, STORE, add)                                                 \
-    static void name(struct psr_cornerturn *ct, const struct stretch *s, size_t t, size_t c)       \
+    static void name(struct psr_cornerturn *ct, const struct output_span *s, size_t t, size_t c)   \
     {                                                                                              \
         _Alignas(64) unsigned char copy[SIDE * SIDE * BITS / 8];                                   \
         _Alignas(64) RAW column[SIDE][SIDE];                                                       \
@@ -258,7 +259,7 @@ DEFINE_SQUARE(square_float, 32, float, float, addfloat)
 
 static void choose_square(struct psr_cornerturn *ct)
 {
-    static void (*const integer[2][3])(struct psr_cornerturn *, const struct stretch *, size_t,
+    static void (*const integer[2][3])(struct psr_cornerturn *, const struct output_span *, size_t,
                                        size_t) = {
         {square8_8, square8_16, square8_32},
         {NULL, square16_16, square16_32},
@@ -296,8 +297,8 @@ psr_status psr_cornerturn_create(struct psr_cornerturn **out,
     return PSR_OK;
 }
 
-static void turn_portion(struct psr_cornerturn *ct, const struct stretch *s, size_t t0, size_t t1,
-                         size_t c0, size_t c1)
+static void turn_portion(struct psr_cornerturn *ct, const struct output_span *s, size_t t0,
+                         size_t t1, size_t c0, size_t c1)
 {
     for (size_t t = t0; t < t1; t += SIDE)
         for (size_t c = c0; c < c1; c += SIDE)
@@ -309,18 +310,20 @@ static void turn_portion(struct psr_cornerturn *ct, const struct stretch *s, siz
 void psr_cornerturn_run(struct psr_cornerturn *ct, const void *in, size_t nsamp, void *lane,
                         size_t stride, uint64_t first)
 {
-    struct stretch s = {.in = in, .nsamp = nsamp, .lane = lane, .stride = stride, .first = first};
-    size_t slab = nsamp, strip = SIDE;
+    struct output_span s = {
+        .in = in, .nsamp = nsamp, .lane = lane, .stride = stride, .first = first};
+    size_t device_series = nsamp, strip = SIDE;
     if (ct->d.downsamp == 1) {
-        slab = (SLAB_BYTES / ct->row_bytes / SIDE + 1) * SIDE;
+        device_series = (SLAB_BYTES / ct->row_bytes / SIDE + 1) * SIDE;
         strip = (ct->d.nchan + SIDE - 1) / SIDE * SIDE;
     }
-    size_t nslab = nsamp ? (nsamp + slab - 1) / slab : 0;
+    size_t ndevice_series = nsamp ? (nsamp + device_series - 1) / device_series : 0;
     size_t nstrip = (ct->d.nchan + strip - 1) / strip;
-#pragma omp parallel for schedule(dynamic) num_threads(ct->d.nthread) if (nslab * nstrip > 1)
-    for (size_t n = 0; n < nslab * nstrip; n++) {
-        size_t t = n / nstrip * slab, c = n % nstrip * strip;
-        size_t t1 = t + slab < nsamp ? t + slab : nsamp;
+#pragma omp parallel for schedule(dynamic)                                                         \
+    num_threads(ct->d.nthread) if (ndevice_series * nstrip > 1)
+    for (size_t n = 0; n < ndevice_series * nstrip; n++) {
+        size_t t = n / nstrip * device_series, c = n % nstrip * strip;
+        size_t t1 = t + device_series < nsamp ? t + device_series : nsamp;
         size_t c1 = c + strip < ct->d.nchan ? c + strip : ct->d.nchan;
         turn_portion(ct, &s, t, t1, c, c1);
     }

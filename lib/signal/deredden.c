@@ -1,4 +1,4 @@
-#include "base/order.h"
+#include "base/quantile.h"
 #include "redden.h"
 
 #include <math.h>
@@ -38,7 +38,7 @@ static void measure_block(struct block *b, const float *x, float *power)
         const float *bin = x + 2 * (b->first + i);
         power[i] = bin[0] * bin[0] + bin[1] * bin[1];
     }
-    b->level = psr_order_median(power, (size_t)b->n) / M_LN2;
+    b->level = psr_quantile_median(power, (size_t)b->n) / M_LN2;
 }
 
 /* Bins [from, to) by levels on a line through level at bin from. */

@@ -56,8 +56,8 @@ static psr_status copy_gain(psr_fake *p, const double *gain, psr_err *err)
     return PSR_OK;
 }
 
-static void tell_clipping(const struct psr_fake_part *part, size_t i, int nbit,
-                          const struct psr_notes *notes)
+static void report_clipping(const struct psr_fake_part *part, size_t i, int nbit,
+                            const struct psr_notes *notes)
 {
     double clipped = 0.5 * erfc((highest_level - part->peak) / sqrt(2));
     if (nbit < 32 && clipped > clip_told)
@@ -81,7 +81,7 @@ static psr_status make_parts(psr_fake *p, const struct psr_fake_desc *d, psr_err
             return psr_fail(err, st, "signal %zu: %s", i, why.msg);
         if (d->signal[i].kind == PSR_FAKE_PULSAR)
             st = psr_fake_part_prepare(&p->part[i], &p->frame, err);
-        tell_clipping(&p->part[i], i, p->frame.obs.nbit, &d->notes);
+        report_clipping(&p->part[i], i, p->frame.obs.nbit, &d->notes);
     }
     return st;
 }

@@ -63,8 +63,8 @@ static psr_status square_pulse(const struct psr_fake *p, const struct psr_fake_p
     return st;
 }
 
-static void tell_motion(const struct psr_fake *p, const struct psr_fake_part *part,
-                        struct psr_fake_truth *truth)
+static void report_motion(const struct psr_fake *p, const struct psr_fake_part *part,
+                          struct psr_fake_truth *truth)
 {
     const double observed_s = (double)p->frame.obs.nsamp * p->frame.obs.tsamp_s;
     int64_t turns, turns0;
@@ -91,7 +91,7 @@ static struct psr_pulse pick_pulse(const struct psr_fake_part *part, double puls
     return psr_pulse_of_turn(part, turn);
 }
 
-psr_status psr_fake_tell(const psr_fake *p, size_t i, struct psr_fake_truth *truth, psr_err *err)
+psr_status psr_fake_report(const psr_fake *p, size_t i, struct psr_fake_truth *truth, psr_err *err)
 {
     struct psr_fake_part part = p->part[i];
     const bool burst = part.desc.kind == PSR_FAKE_BURST;
@@ -106,7 +106,7 @@ psr_status psr_fake_tell(const psr_fake *p, size_t i, struct psr_fake_truth *tru
     if (st)
         return st;
     if (!burst)
-        tell_motion(p, &part, truth);
+        report_motion(p, &part, truth);
     for (size_t c = 0; c < p->frame.obs.nchan; c++)
         tallest = fmax(tallest, part.ready.fluence[c] / part.shape.area);
     make_response(&response, p->frame.obs.nbit, tallest);

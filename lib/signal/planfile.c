@@ -1,5 +1,5 @@
 #include "base/path.h"
-#include "base/slurp.h"
+#include "base/read_file.h"
 #include <psrkit/number.h>
 #include <psrkit/planfile.h>
 #include <stdio.h>
@@ -214,7 +214,7 @@ psr_status psr_planfile_read(struct psr_planfile *plan, const char *path, psr_er
     size_t n;
     const char *name = psr_path_called(path);
     memset(plan, 0, sizeof *plan);
-    psr_status st = psr_slurp(path, PSR_PLANFILE_MAX_BYTES, &text, &n, err);
+    psr_status st = psr_read_file(path, PSR_PLANFILE_MAX_BYTES, &text, &n, err);
     if (!st && memchr(text, 0, n))
         st = psr_fail(err, PSR_EFORMAT, "%s: not a plan: it is binary", name);
     if (!st)

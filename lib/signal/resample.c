@@ -241,8 +241,8 @@ static psr_status reserve_told(psr_resample *p, size_t nbin, psr_err *err)
     return PSR_OK;
 }
 
-psr_status psr_resample_tell(psr_resample *p, size_t n, const struct psr_resample_bin **bin,
-                             size_t *nbin, size_t *nout, psr_err *err)
+psr_status psr_resample_report(psr_resample *p, size_t n, const struct psr_resample_bin **bin,
+                               size_t *nbin, size_t *nout, psr_err *err)
 {
     *bin = NULL;
     *nbin = *nout = 0;

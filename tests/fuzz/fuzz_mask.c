@@ -14,7 +14,7 @@ static void use(const struct psr_mask *mask)
         return;
     for (int k = 0; k < 8; k++) {
         enum psr_mask_rule rule = k % 2 ? PSR_MASK_PRESTO : PSR_MASK_TOUCHED;
-        psr_mask_stretch(mask, k * 0.7 * mask->dtint_s, mask->dtint_s, rule, masked);
+        psr_mask_span(mask, k * 0.7 * mask->dtint_s, mask->dtint_s, rule, masked);
         for (size_t c = 0; c < mask->nchan; c++)
             if (masked[c] > 1)
                 abort();

@@ -12,7 +12,7 @@ __device__ float find_factor(int n, double theta, int q)
 {
     const beam_direction d = beam_aim(n, theta);
     const int step = beam_steps(d, n, q);
-    return beam_factor(d, step, beam_turn(n, step));
+    return beam_factor(d, step, beam_transpose(n, step));
 }
 
 __global__ void __launch_bounds__(THREADS)

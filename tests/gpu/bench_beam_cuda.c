@@ -201,7 +201,7 @@ static cudaError_t run_factors(void *ctx)
     return e ? e : beam_k_make_factors(&b->c.ew, b->e->nfreq, b->c.work);
 }
 
-static cudaError_t run_give(void *ctx)
+static cudaError_t run_emit(void *ctx)
 {
     struct bench *b = ctx;
     const bool levels = psr_beam_cuda_levels(&b->c);
@@ -216,7 +216,7 @@ static cudaError_t run_give(void *ctx)
                                      .d_offset = b->c.d_offset,
                                      .d_scale = b->c.d_scale,
                                      .d_out = b->c.half[0].d_rows};
-    return beam_k_give(&rows, b->c.work);
+    return beam_k_emit(&rows, b->c.work);
 }
 
 /* --- checks ----------------------------------------------------------------------------------- */
@@ -328,7 +328,7 @@ static void report_form(const struct entry *e, const struct ceiling *c)
     start(&b, e, PSR_BEAM_POINTS);
     double ms = time_ms(run_form, &b);
     MUST(run_steer(&b));
-    MUST(run_give(&b));
+    MUST(run_emit(&b));
     double mean, worst = check(&b, fetch_given, &mean), mb = (double)e->m / 8,
                  nb = ceil((double)e->n / 8);
     double flops = nb * (2 * mb * nb + 4 * mb * mb) * 2048 * (double)(2 * b.nt * e->nfreq);
@@ -351,10 +351,10 @@ static void report_steer(const struct entry *e, const struct ceiling *c,
     double mean, factors = time_ms(run_factors, &b);
     MUST(run_form(&b));
     double refine = points ? time_ms(run_refine, &b) : 0;
-    double ms = time_ms(run_steer, &b), rows = time_ms(run_give, &b);
+    double ms = time_ms(run_steer, &b), rows = time_ms(run_emit, &b);
     double worst = check(&b, fetch_given, &mean);
     quantise(&b, mean);
-    double ms8 = time_ms(run_steer, &b), rows8 = time_ms(run_give, &b);
+    double ms8 = time_ms(run_steer, &b), rows8 = time_ms(run_emit, &b);
     (void)check(&b, fetch_given, &mean);
     double count = (double)(b.nrow * e->nfreq), grid = 4 * (double)(e->m * e->n);
     double bytes = count * (grid * 2 + (double)b.w.nbeam * 4);

@@ -193,19 +193,20 @@ static float sum_naively(const struct input *in, const psr_dedisp *p, const stru
     return (float)(sum / (double)l->downsamp);
 }
 
-/* Of n samples of every trial in the slab, the first of them sample t0, at random places. */
+/* Of n samples of every trial in the device_series, the first of them sample t0, at random places. */
 static size_t count_wrong(const struct input *in, const psr_dedisp *p, const struct work *w,
-                          const struct line *l, const struct psr_slab *slab, size_t t0, size_t n)
+                          const struct line *l, const struct psr_device_series *device_series,
+                          size_t t0, size_t n)
 {
     psr_err err;
     size_t bad = 0;
     for (size_t k = 0; n && k < CHECKED; k++) {
         size_t i = k * 7919 * 31 % l->ndm, t = k * 104729 % n;
-        struct psr_slab one = *slab;
+        struct psr_device_series one = *device_series;
         float got;
         one.nseries = 1;
-        one.d_x += i * slab->stride + t;
-        bench_must(psr_slab_fetch(&one, 1, 1, &got, 1, &err), &err);
+        one.d_x += i * device_series->stride + t;
+        bench_must(psr_device_series_fetch(&one, 1, 1, &got, 1, &err), &err);
         float want = sum_naively(in, p, w, l, i, t0 + t);
         if (!(got == want) && bad++ < 12)
             fprintf(stderr, "trial %zu sample %zu + %zu of %zu: %g, not %g\n", i, t0, t, n,
@@ -222,23 +223,24 @@ struct figures {
 };
 
 static void stream(psr_dedisp *p, const struct input *in, size_t nsamp, psr_singlepulse *search,
-                   struct psr_slab *last, size_t *first, size_t *n)
+                   struct psr_device_series *last, size_t *first, size_t *n)
 {
     psr_err err;
-    const struct psr_slab *slab;
-    size_t nslab, done = 0, taken, nout = 0;
+    const struct psr_device_series *device_series;
+    size_t ndevice_series, done = 0, taken, nout = 0;
     for (size_t t = 0; t < nsamp; t += taken) {
         size_t at = t % in->block, left = in->block - at,
                want = nsamp - t < left ? nsamp - t : left;
-        bench_must(psr_dedisp_execute_device(p, in->data + at * in->row_bytes, want, &taken, &slab,
-                                             &nslab, &nout, &err),
+        bench_must(psr_dedisp_execute_device(p, in->data + at * in->row_bytes, want, &taken,
+                                             &device_series, &ndevice_series, &nout, &err),
                    &err);
         if (search)
-            bench_must(psr_singlepulse_execute_device(search, slab, nslab, nout, NULL, 0, &err),
+            bench_must(psr_singlepulse_execute_device(search, device_series, ndevice_series, nout,
+                                                      NULL, 0, &err),
                        &err);
         done += nout;
     }
-    *last = slab[0];
+    *last = device_series[0];
     *first = done - nout;
     *n = nout;
 }
@@ -255,19 +257,19 @@ static void run_line(const struct work *w, struct input *in, const struct line *
 {
     psr_dedisp *p = create(w, l);
     struct psr_dedisp_info before = {0}, after;
-    struct psr_slab slab;
+    struct psr_device_series device_series;
     double turn_s[REPEAT + 1], sum_s[REPEAT + 1];
     size_t first, n, nsamp = count_spectra(w), bad = 0;
     choose_block(in, p);
     for (int k = 0; k <= REPEAT; k++) { /* the first warms up */
         psr_dedisp_reset(p);
-        stream(p, in, nsamp, NULL, &slab, &first, &n);
+        stream(p, in, nsamp, NULL, &device_series, &first, &n);
         psr_dedisp_describe(p, &after);
         turn_s[k] = after.turn_s - before.turn_s;
         sum_s[k] = after.sum_s - before.sum_s;
         before = after;
     }
-    bad = count_wrong(in, p, w, l, &slab, first, n);
+    bad = count_wrong(in, p, w, l, &device_series, first, n);
     f->turn_s += bench_median(turn_s + 1, REPEAT);
     f->sum_s += bench_median(sum_s + 1, REPEAT);
     f->adds += (double)(first + n) * (double)w->nchan * (double)l->ndm;
@@ -313,7 +315,7 @@ static void report_events(const struct work *w)
 {
     struct line l;
     struct input in;
-    struct psr_slab slab;
+    struct psr_device_series device_series;
     psr_err err;
     size_t first, n, nsamp = count_spectra(w);
     (void)make_lines(w, &l);
@@ -332,7 +334,7 @@ static void report_events(const struct work *w)
                        &err),
                    &err);
         began_s = bench_wall_s();
-        stream(p, &in, nsamp, search, &slab, &first, &n);
+        stream(p, &in, nsamp, search, &device_series, &first, &n);
         bench_must(psr_singlepulse_finish(search, &err), &err);
         double s = bench_wall_s() - began_s;
         best_s = s < best_s ? s : best_s;

@@ -4,7 +4,7 @@
  * .dat files in the system's cache to candidates. */
 #include "../scratch.h"
 #include "bench_cuda.h"
-#include "search/pulscan_cuda.h"
+#include "search/pulscan/pulscan_cuda.h"
 
 #include <math.h>
 #include <psrkit/device.h>
@@ -69,7 +69,7 @@ static void pass(const struct psr_pulscan_state *c, cudaEvent_t at[][STAGES + 1]
         MUST(cudaMemsetAsync(norm.d_bad, 0x7f, g.n * sizeof *norm.d_bad, c->work));
         MUST(pulscan_k_normalise(&norm, c->work));
         MUST(cudaEventRecord(at[n][1], c->work));
-        MUST(pulscan_k_sieve(&job, c->work));
+        MUST(pulscan_k_prefilter(&job, c->work));
         MUST(cudaEventRecord(at[n][2], c->work));
         MUST(pulscan_k_peaks(&job, c->work));
         MUST(cudaEventRecord(at[n][3], c->work));
@@ -137,12 +137,12 @@ static void report_kernels(const struct entry *e, const struct ceilings *ceil, c
 {
     struct psr_pulscan_desc d = describe(e->logz);
     struct psr_pulscan_search s;
-    struct psr_odds odds;
+    struct psr_significance significance;
     struct psr_pulscan_state c = {.s = &s};
     struct pulscan_k_count count;
     double us[STAGES + 1], read_us = 1e6 * 8.0 * NBIN / ceil->copy;
     psr_err err;
-    bench_must(psr_pulscan_resolve(&s, &odds, &d, &err), &err);
+    bench_must(psr_pulscan_resolve(&s, &significance, &d, &err), &err);
     bench_must(psr_pulscan_cuda_start(&c, &err), &err);
     for (size_t n = 0; n < BATCH; n++)
         MUST(cudaMemcpy(c.d_x + n * c.pitch * 2, noise + n % DISTINCT * 2 * NBIN, 8L * NBIN,

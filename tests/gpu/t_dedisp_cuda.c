@@ -5,7 +5,7 @@
 #include <psrkit/device.h>
 
 #include "../tap.h"
-#include "search/dedisp_cuda.h"
+#include "search/dedisp/dedisp_cuda.h"
 #include <cuda_runtime_api.h>
 #include <string.h>
 
@@ -147,11 +147,11 @@ static bool push(psr_dedisp *p, enum way way, const void *in, size_t n, float *o
             diag("execute: %s", err.msg);
         return !st;
     }
-    const struct psr_slab *slab;
-    size_t nslab, taken;
-    st = psr_dedisp_execute_device(p, in, n, &taken, &slab, &nslab, got, &err);
+    const struct psr_device_series *device_series;
+    size_t ndevice_series, taken;
+    st = psr_dedisp_execute_device(p, in, n, &taken, &device_series, &ndevice_series, got, &err);
     if (!st && *got)
-        st = psr_slab_fetch(slab, nslab, *got, out, stride, &err);
+        st = psr_device_series_fetch(device_series, ndevice_series, *got, out, stride, &err);
     if (st || taken != n)
         diag("execute: %zu of %zu: %s", taken, n, err.msg);
     return !st && taken == n;
@@ -314,21 +314,21 @@ static bool make_plan(const struct shape *s, struct psr_cuda_plan *plan)
 {
     psr_err err;
     int max_spread[DEDISP_KINDS];
-    struct psr_sweep w = {.nkept = s->d.nchan,
-                          .ndm = s->d.ndm,
-                          .dm = s->dm,
-                          .tol = s->d.tol,
-                          .downsamp = 1,
-                          .sample_max = 255,
-                          .dt_s = s->d.tsamp_s};
-    w.law = tap_take(w.nkept, sizeof *w.law);
+    struct psr_dedisp_layout w = {.nkept = s->d.nchan,
+                                  .ndm = s->d.ndm,
+                                  .dm = s->dm,
+                                  .tol = s->d.tol,
+                                  .downsamp = 1,
+                                  .sample_max = 255,
+                                  .dt_s = s->d.tsamp_s};
+    w.coeff = tap_take(w.nkept, sizeof *w.coeff);
     for (size_t c = 0; c < w.nkept; c++)
-        w.law[c] = 1 / psr_delay_s(s->d.dmconst, 1, s->freq_mhz[c]);
-    w.law_top = w.law[0];
-    w.law_low = w.law[w.nkept - 1];
+        w.coeff[c] = 1 / psr_delay_s(s->d.dmconst, 1, s->freq_mhz[c]);
+    w.coeff_top = w.coeff[0];
+    w.coeff_low = w.coeff[w.nkept - 1];
     bool made = !dedisp_k_max_spread(max_spread) &&
                 !psr_cuda_plan_make(plan, &w, max_spread, 1 << 20, &err);
-    free(w.law);
+    free(w.coeff);
     return made;
 }
 

@@ -7,9 +7,9 @@
 #include "lost.h"
 #include "pair.h"
 
+#include <psrkit/dedisp_multi.h>
 #include <psrkit/delays.h>
 #include <psrkit/device.h>
-#include <psrkit/fanout.h>
 #include <psrkit/pulscan.h>
 #include <psrkit/singlepulse.h>
 #include <string.h>
@@ -29,19 +29,19 @@ struct plans {
     double freq_mhz[NCHAN], dm[NDM];
     unsigned char *in;
     float *out, *spectrum;
-    psr_dedisp *host, *stay;     /* series come back; series stay */
-    const struct psr_slab *slab; /* of the latter */
-    size_t nslab, nout;
+    psr_dedisp *host, *stay;                       /* series come back; series stay */
+    const struct psr_device_series *device_series; /* of the latter */
+    size_t ndevice_series, nout;
     psr_singlepulse *search;
-    psr_fanout *fan;
+    psr_dedisp_multi *fan;
     psr_pulscan *pulscan;
 };
 
 static psr_status create(struct plans *p, psr_err *err)
 {
     static const int nharm[] = {1};
-    const struct psr_fanout_line line[] = {{.downsamp = 1, .ndm = NDM, .dm = p->dm},
-                                           {.downsamp = 4, .ndm = NDM, .dm = p->dm}};
+    const struct psr_dedisp_multi_line line[] = {{.downsamp = 1, .ndm = NDM, .dm = p->dm},
+                                                 {.downsamp = 4, .ndm = NDM, .dm = p->dm}};
     psr_status st;
     if ((st = psr_dedisp_create(&p->host, &p->desc, err)) ||
         (st = psr_dedisp_create(&p->stay, &p->desc, err)))
@@ -52,8 +52,9 @@ static psr_status create(struct plans *p, psr_err *err)
             .nseries = NDM, .dm = p->dm, .tsamp_s = p->desc.tsamp_s, .threshold = 6},
         err);
     if (!st)
-        st = psr_fanout_create(
-            &p->fan, &(struct psr_fanout_desc){.stream = p->desc, .nline = 2, .line = line}, err);
+        st = psr_dedisp_multi_create(
+            &p->fan, &(struct psr_dedisp_multi_desc){.stream = p->desc, .nline = 2, .line = line},
+            err);
     if (!st)
         st = psr_pulscan_create(&p->pulscan,
                                 &(struct psr_pulscan_desc){.nbin = NBIN,
@@ -70,18 +71,19 @@ static psr_status create(struct plans *p, psr_err *err)
 static psr_status push_search(struct plans *p, psr_err *err)
 {
     size_t taken;
-    psr_status st = psr_dedisp_execute_device(p->stay, p->in, NSAMP, &taken, &p->slab, &p->nslab,
-                                              &p->nout, err);
+    psr_status st = psr_dedisp_execute_device(p->stay, p->in, NSAMP, &taken, &p->device_series,
+                                              &p->ndevice_series, &p->nout, err);
     return st ? st
-              : psr_singlepulse_execute_device(p->search, p->slab, p->nslab, p->nout, NULL, 0, err);
+              : psr_singlepulse_execute_device(p->search, p->device_series, p->ndevice_series,
+                                               p->nout, NULL, 0, err);
 }
 
 static psr_status run_fan(struct plans *p, psr_err *err)
 {
     size_t n;
-    psr_status st = psr_fanout_push(p->fan, p->in, NSAMP, err);
+    psr_status st = psr_dedisp_multi_push(p->fan, p->in, NSAMP, err);
     for (size_t k = 0; k < 2 && !st; k++)
-        st = psr_fanout_execute(p->fan, k, p->out, NSAMP, &n, err);
+        st = psr_dedisp_multi_execute(p->fan, k, p->out, NSAMP, &n, err);
     return st;
 }
 
@@ -195,7 +197,8 @@ static void test_loss(struct plans *p)
     told(run_host(p, &err), &err, DEVICE "dedispersion: ");
     told(push_search(p, &err), &err, DEVICE "dedispersion: ");
     told(psr_singlepulse_finish(p->search, &err), &err, DEVICE "single-pulse search: ");
-    told(psr_slab_fetch(p->slab, p->nslab, 1, p->out, 1, &err), &err, DEVICE "copying series: ");
+    told(psr_device_series_fetch(p->device_series, p->ndevice_series, 1, p->out, 1, &err), &err,
+         DEVICE "copying series: ");
     told(run_fan(p, &err), &err, DEVICE);
     told(run_pulscan(p, &err), &err, DEVICE);
     told(psr_device_describe(LOST_DEVICE, &device, &err), &err, DEVICE);
@@ -231,7 +234,7 @@ int main(void)
     psr_dedisp_destroy(p.host);
     psr_singlepulse_destroy(p.search);
     psr_dedisp_destroy(p.stay);
-    psr_fanout_destroy(p.fan);
+    psr_dedisp_multi_destroy(p.fan);
     psr_pulscan_destroy(p.pulscan);
     free(p.in);
     free(p.out);

@@ -1,7 +1,7 @@
 /* pulscan on a CUDA device against the CPU: the same hits, but for boxes within 1e-5 of the
  * threshold or of each other. */
 #include "../tap.h"
-#include "search/pulscan_cuda.h"
+#include "search/pulscan/pulscan_cuda.h"
 
 #include <psrkit/device.h>
 #include <psrkit/pulscan.h>
@@ -144,9 +144,9 @@ static void test_plan(uint64_t seed)
         struct psr_pulscan_desc d = random_desc(zap, &seed);
         struct psr_pulscan_search s;
         struct psr_boxes_plan p = {0};
-        struct psr_odds odds;
+        struct psr_significance significance;
         psr_err err;
-        if (psr_pulscan_resolve(&s, &odds, &d, &err) || psr_boxes_plan_make(&p, &s, &err)) {
+        if (psr_pulscan_resolve(&s, &significance, &d, &err) || psr_boxes_plan_make(&p, &s, &err)) {
             ok(false, "%s", err.msg);
             return;
         }
@@ -162,7 +162,7 @@ static void test_plan(uint64_t seed)
 /* --- agreement -------------------------------------------------------------------------------- */
 
 /* What the plans compared have found. */
-struct tally {
+struct block_sums {
     size_t hits, same, bits, elsewhere, near_floor, wrong;
 };
 
@@ -202,7 +202,7 @@ static bool is_close(double a, double b)
 
 static void compare_hit(psr_pulscan *p, size_t spec, const struct psr_pulscan_desc *d,
                         const struct psr_pulscan_hit *want, const struct psr_pulscan_hit *got,
-                        struct tally *t)
+                        struct block_sums *t)
 {
     bool close = is_close((double)got->power, (double)want->power);
     t->bits += got->first == want->first && !memcmp(&got->power, &want->power, sizeof got->power);
@@ -218,7 +218,7 @@ static void compare_hit(psr_pulscan *p, size_t spec, const struct psr_pulscan_de
 }
 
 static void compare_alone(const psr_pulscan *p, const struct psr_pulscan_desc *d,
-                          const struct psr_pulscan_hit *h, struct tally *t)
+                          const struct psr_pulscan_hit *h, struct block_sums *t)
 {
     double lower =
         psr_pulscan_sigma(p, (double)h->power * (1 - tolerance), h->nharm, h->z, h->first);
@@ -227,7 +227,7 @@ static void compare_alone(const psr_pulscan *p, const struct psr_pulscan_desc *d
 
 static void compare(psr_pulscan *p, size_t spec, const struct psr_pulscan_desc *d,
                     const struct psr_pulscan_result *want, const struct psr_pulscan_result *got,
-                    struct tally *t)
+                    struct block_sums *t)
 {
     size_t i = 0, j = 0;
     t->hits += want->nhit;
@@ -264,7 +264,7 @@ static void search(struct psr_pulscan_desc *d, const char *backend, size_t nspec
         }
 }
 
-static void compare_random(const char *backend, uint64_t *seed, struct tally *t)
+static void compare_random(const char *backend, uint64_t *seed, struct block_sums *t)
 {
     struct psr_span zap[MOST_ZAP];
     struct psr_pulscan_desc d = random_desc(zap, seed);
@@ -295,7 +295,7 @@ static void compare_random(const char *backend, uint64_t *seed, struct tally *t)
 
 static void test_agreement(const char *backend, int times, uint64_t seed)
 {
-    struct tally t = {0};
+    struct block_sums t = {0};
     for (int n = 0; n < times; n++)
         compare_random(backend, &seed, &t);
     diag("%s: %zu hits, %zu the same (%zu to the bit), %zu of equal power elsewhere, %zu at the "
@@ -369,7 +369,7 @@ static float *make_series(size_t n, int which, uint64_t *seed)
     return x;
 }
 
-static bool all_agree(const struct tally *t)
+static bool all_agree(const struct block_sums *t)
 {
     return t->hits > 100 && t->wrong == 0 && t->elsewhere + t->near_floor < t->hits / 50;
 }
@@ -389,7 +389,7 @@ static void test_transform(uint64_t seed)
     struct psr_pulscan_result want[BATCH], got[BATCH];
     psr_pulscan *spectra, *series;
     float *x[BATCH], *fx[BATCH];
-    struct tally t = {0};
+    struct block_sums t = {0};
     for (int s = 0; s < BATCH; s++) {
         x[s] = make_series(2 * NBIN, 0, &seed);
         fx[s] = tap_take(2 * NBIN, sizeof **fx);
@@ -419,7 +419,7 @@ static void test_series(const char *backend, struct psr_pulscan_desc d, uint64_t
     struct psr_pulscan_result want[BATCH], got[BATCH];
     psr_pulscan *cpu, *gpu;
     float *x[BATCH];
-    struct tally t = {0};
+    struct block_sums t = {0};
     d.series = true;
     d.batch = BATCH;
     d.zmax = 30;

@@ -10,7 +10,7 @@
 
 struct setup {
     float *x; /* [nseries][n] */
-    size_t nseries, n, nslab;
+    size_t nseries, n, ndevice_series;
     double maxwidth_s, threshold; /* sampling time is 1 ms */
     size_t *sweep;
     struct psr_span mask[3];
@@ -94,17 +94,17 @@ static psr_singlepulse *search_on_host(const struct setup *s)
     return p;
 }
 
-/* All series on device 0, dealt out to slabs with streams of their own. */
+/* All series on device 0, dealt out to device_series with streams of their own. */
 static psr_singlepulse *search_on_device(const struct setup *s)
 {
     psr_err err;
     psr_singlepulse *p = make_plan(s);
     float *d_x;
-    struct psr_slab slab[4] = {0};
+    struct psr_device_series device_series[4] = {0};
     cudaStream_t stream[4];
     MUST(cudaMalloc((void **)&d_x, s->nseries * (s->n + 1) * sizeof *d_x));
     MUST(cudaMemcpy(d_x, s->x, s->nseries * s->n * sizeof *d_x, cudaMemcpyHostToDevice));
-    for (size_t k = 0; k < s->nslab; k++)
+    for (size_t k = 0; k < s->ndevice_series; k++)
         MUST(cudaStreamCreate(&stream[k]));
     bool good = true;
     psr_resample *r = make_resample(s);
@@ -115,22 +115,24 @@ static psr_singlepulse *search_on_device(const struct setup *s)
             size_t want = (size_t)tap_between(s->cut, 0, (int64_t)s->most);
             take = want < take ? want : take;
         }
-        for (size_t k = 0; k < s->nslab; k++) {
-            size_t first = k * s->nseries / s->nslab, end = (k + 1) * s->nseries / s->nslab;
-            slab[k] = (struct psr_slab){.first = first,
-                                        .nseries = end - first,
-                                        .d_x = d_x + first * s->n + done,
-                                        .stride = s->n,
-                                        .stream = stream[k]};
+        for (size_t k = 0; k < s->ndevice_series; k++) {
+            size_t first = k * s->nseries / s->ndevice_series,
+                   end = (k + 1) * s->nseries / s->ndevice_series;
+            device_series[k] = (struct psr_device_series){.first = first,
+                                                          .nseries = end - first,
+                                                          .d_x = d_x + first * s->n + done,
+                                                          .stride = s->n,
+                                                          .stream = stream[k]};
         }
         size_t nbin = 0, nout;
-        good = !r || fine(psr_resample_tell(r, take, &bin, &nbin, &nout, &err), &err);
-        good = good &&
-               fine(psr_singlepulse_execute_device(p, slab, s->nslab, take, bin, nbin, &err), &err);
+        good = !r || fine(psr_resample_report(r, take, &bin, &nbin, &nout, &err), &err);
+        good = good && fine(psr_singlepulse_execute_device(p, device_series, s->ndevice_series,
+                                                           take, bin, nbin, &err),
+                            &err);
     }
     good = good && fine(psr_singlepulse_finish(p, &err), &err);
     psr_resample_destroy(r);
-    for (size_t k = 0; k < s->nslab; k++)
+    for (size_t k = 0; k < s->ndevice_series; k++)
         MUST(cudaStreamSynchronize(stream[k]));
     if (!good)
         exit(EXIT_FAILURE);
@@ -153,9 +155,10 @@ static int compare_searches(const struct setup *s, size_t *nevent)
     int wrong = count_differences(got, want, s->nseries);
     *nevent += count_events(want, s->nseries);
     if (wrong)
-        diag("%d differences: %zu series of %zu samples in %zu slabs, widths to %g s, threshold "
+        diag("%d differences: %zu series of %zu samples in %zu device_series, widths to %g s, "
+             "threshold "
              "%g, %zu masks, drift %d, %zu events for %zu",
-             wrong, s->nseries, s->n, s->nslab, s->maxwidth_s, s->threshold, s->nmask,
+             wrong, s->nseries, s->n, s->ndevice_series, s->maxwidth_s, s->threshold, s->nmask,
              (int)s->drifts, count_events(got, s->nseries), count_events(want, s->nseries));
     psr_singlepulse_destroy(want);
     psr_singlepulse_destroy(got);
@@ -191,7 +194,7 @@ static void test_random(uint64_t *seed)
                           .most = (size_t)1 << tap_between(seed, 5, 15),
                           .block = k % 2 ? (size_t)1 << tap_between(seed, 10, 18) : 0,
                           .drifts = k % 5 > 2};
-        s.nslab = (size_t)tap_between(seed, 1, s.nseries < 4 ? (int64_t)s.nseries : 4);
+        s.ndevice_series = (size_t)tap_between(seed, 1, s.nseries < 4 ? (int64_t)s.nseries : 4);
         s.x = make_series(seed, s.nseries, s.n);
         s.sweep = tap_take(s.nseries, sizeof *s.sweep);
         make_coarse(seed, s.x, s.n);
@@ -211,7 +214,7 @@ static void test_random(uint64_t *seed)
 static void test_storm(uint64_t *seed)
 {
     size_t nevent = 0;
-    struct setup s = {.nseries = 150, .n = 40000, .nslab = 1, .threshold = 0.5};
+    struct setup s = {.nseries = 150, .n = 40000, .ndevice_series = 1, .threshold = 0.5};
     s.x = make_noise(seed, s.nseries * s.n, 0, 1);
     int wrong = compare_searches(&s, &nevent);
     ok(!wrong && nevent > 100000, "a storm of %zu events", nevent);
@@ -240,13 +243,15 @@ static bool chain_on_device(psr_dedisp *plan, psr_singlepulse *search, const uns
     psr_err err;
     bool good = true;
     for (size_t t = 0, taken; good && t < NSAMP; t += taken) {
-        const struct psr_slab *slab;
-        size_t nslab, nout, n = (size_t)tap_between(seed, 1, 9000);
+        const struct psr_device_series *device_series;
+        size_t ndevice_series, nout, n = (size_t)tap_between(seed, 1, 9000);
         n = n < NSAMP - t ? n : NSAMP - t;
-        good = fine(psr_dedisp_execute_device(plan, in + t * NCHAN, n, &taken, &slab, &nslab, &nout,
-                                              &err),
+        good = fine(psr_dedisp_execute_device(plan, in + t * NCHAN, n, &taken, &device_series,
+                                              &ndevice_series, &nout, &err),
                     &err) &&
-               fine(psr_singlepulse_execute_device(search, slab, nslab, nout, NULL, 0, &err), &err);
+               fine(psr_singlepulse_execute_device(search, device_series, ndevice_series, nout,
+                                                   NULL, 0, &err),
+                    &err);
     }
     return good && fine(psr_singlepulse_finish(search, &err), &err);
 }

@@ -89,7 +89,7 @@ static void make_pulsar(uint64_t seed, const psr_rfft *rfft, float *x, double *r
     psr_err err;
     struct psr_fake_truth truth;
     if (psr_fake_create(&fake, &desc, &err) || psr_fake_execute(fake, 0, NSAMP, x, &err) ||
-        psr_fake_tell(fake, 0, &truth, &err))
+        psr_fake_report(fake, 0, &truth, &err))
         stop(err.msg);
     psr_fake_destroy(fake);
     psr_rfft_execute(rfft, x, x);

@@ -1,7 +1,7 @@
 /* chi2sig: one row of output, and what stands around the rows. */
 #include "chi2sig.h"
 
-#include "numtext.h"
+#include "fast_number_io.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,7 +79,7 @@ static char *put_value(char *p, enum chi2sig_format format, size_t column, doubl
         if (!isfinite(value))
             return put_text(p, "null");
     }
-    return p + numtext_put(p, value);
+    return p + fast_number_put(p, value);
 }
 
 void chi2sig_add_row(const struct chi2sig_job *job, const struct chi2sig_row *row,

@@ -2,7 +2,7 @@
  */
 #include "chi2sig.h"
 
-#include "numtext.h"
+#include "fast_number_io.h"
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -41,7 +41,8 @@ static const char *skip_blanks(const char *p)
 static bool take_number(const char **p, double min, double max, double *value)
 {
     *p = skip_blanks(*p);
-    return numtext_get(p, value) && *value >= min && *value <= max && memchr(" \t,\r\n", **p, 5);
+    return fast_number_get(p, value) && *value >= min && *value <= max &&
+           memchr(" \t,\r\n", **p, 5);
 }
 
 /* To the next column; one that is empty holds no number. */

@@ -50,7 +50,7 @@ void cli_table_add(struct cli_table *table, const struct cli_option *option, siz
 
 /* Rows of more than one tool: -ncpus and -mem (NULL: not that), -q and -v. */
 void cli_add_limits(struct cli_table *table, int64_t *ncpus, int64_t *mem_bytes);
-void cli_add_talk(struct cli_table *table, bool *quiet, bool *verbose);
+void cli_add_verbosity(struct cli_table *table, bool *quiet, bool *verbose);
 
 struct cli {
     const char *name;

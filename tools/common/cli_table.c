@@ -22,7 +22,7 @@ void cli_add_limits(struct cli_table *table, int64_t *ncpus, int64_t *mem_bytes)
     cli_table_add(table, options, mem_bytes ? 2 : 1);
 }
 
-void cli_add_talk(struct cli_table *table, bool *quiet, bool *verbose)
+void cli_add_verbosity(struct cli_table *table, bool *quiet, bool *verbose)
 {
     const struct cli_option options[] = {
         {"q", CLI_FLAG, quiet, NULL, "No remarks, no progress.", 0, 0},

@@ -53,11 +53,11 @@ static bool make_environment(char *variable[NPASSED + 1])
 }
 
 /* Returned: 0, or what errno would be. */
-static int spawn(pid_t *child, FILE *script, FILE *drawn, FILE *talk)
+static int spawn(pid_t *child, FILE *script, FILE *drawn, FILE *messages)
 {
     static char program[] = "gnuplot", defaults[] = "-d";
     char *argv[] = {program, defaults, NULL}, *environment[NPASSED + 1];
-    FILE *const file[] = {script, drawn, talk};
+    FILE *const file[] = {script, drawn, messages};
     posix_spawn_file_actions_t actions;
     int failure = make_environment(environment) ? posix_spawn_file_actions_init(&actions) : ENOMEM;
     if (!failure) {
@@ -72,12 +72,12 @@ static int spawn(pid_t *child, FILE *script, FILE *drawn, FILE *talk)
 }
 
 /* The last line with a word in it, for a message. */
-static void find_last_line(FILE *talk, char *last, size_t room)
+static void find_last_line(FILE *messages, char *last, size_t room)
 {
     char line[512];
     *last = '\0';
-    rewind(talk);
-    while (fgets(line, sizeof line, talk)) {
+    rewind(messages);
+    while (fgets(line, sizeof line, messages)) {
         const char *from = line + strspn(line, " \t\r\n^");
         if (*from)
             snprintf(last, room, ": %.*s", (int)strcspn(from, "\r\n"), from);
@@ -85,7 +85,7 @@ static void find_last_line(FILE *talk, char *last, size_t room)
 }
 
 /* A signal that asks the program to stop is not to wait for gnuplot. */
-static psr_status wait_for(pid_t child, const char *path, FILE *talk, psr_err *err)
+static psr_status wait_for(pid_t child, const char *path, FILE *messages, psr_err *err)
 {
     char last[300];
     int status = 0;
@@ -97,28 +97,28 @@ static psr_status wait_for(pid_t child, const char *path, FILE *talk, psr_err *e
     }
     if (status == 0)
         return PSR_OK;
-    find_last_line(talk, last, sizeof last);
+    find_last_line(messages, last, sizeof last);
     return psr_fail(err, PSR_EIO, "%s: gnuplot failed%s", path, last);
 }
 
 psr_status gnuplot_run(const char *path, FILE *script, FILE *drawn, psr_err *err)
 {
     pid_t child;
-    FILE *talk = gnuplot_memory("talk");
-    if (!talk || fflush(script) || lseek(fileno(script), 0, SEEK_SET)) {
+    FILE *messages = gnuplot_memory("messages");
+    if (!messages || fflush(script) || lseek(fileno(script), 0, SEEK_SET)) {
         psr_status st = psr_fail_errno(err, "%s: cannot pass it to gnuplot", path);
-        if (talk)
-            fclose(talk);
+        if (messages)
+            fclose(messages);
         return st;
     }
     psr_status st = PSR_OK;
-    errno = spawn(&child, script, drawn, talk);
+    errno = spawn(&child, script, drawn, messages);
     if (!errno)
-        st = wait_for(child, path, talk, err);
+        st = wait_for(child, path, messages, err);
     else if (errno == ENOENT)
         st = psr_fail(err, PSR_EUNSUPPORTED, "%s: plots need gnuplot, which is not in PATH", path);
     else
         st = psr_fail_errno(err, "%s: cannot run gnuplot", path);
-    fclose(talk);
+    fclose(messages);
     return st;
 }

@@ -1,7 +1,7 @@
 #include "planeplot.h"
 
 #include <math.h>
-#include <psrkit/matched.h>
+#include <psrkit/accel_template.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -54,7 +54,7 @@ psr_status planeplot_keep(struct planeplot *p, psr_pulscan *plan, size_t s,
     if (cand->sigma <= p->sigma)
         return PSR_OK;
     const int h = best_harmonic(cand);
-    psr_matched *m = NULL;
+    psr_accel_template *m = NULL;
     float *x = NULL;
     free(p->power);
     p->power = NULL;
@@ -70,13 +70,13 @@ psr_status planeplot_keep(struct planeplot *p, psr_pulscan *plan, size_t s,
     if (st == PSR_OK)
         st = psr_pulscan_amplitudes(plan, s, first, n, x, err);
     if (st == PSR_OK)
-        st = psr_matched_create(&m, x, first, n, err);
+        st = psr_accel_template_create(&m, x, first, n, err);
     for (size_t i = 0; i < p->nz && st == PSR_OK; i++)
-        psr_matched_row(m, h * (p->zlo + (double)i * p->dz), h * p->rlo, p->nr,
-                        p->power + i * p->nr);
+        psr_accel_template_row(m, h * (p->zlo + (double)i * p->dz), h * p->rlo, p->nr,
+                               p->power + i * p->nr);
     if (st == PSR_OK)
         set_words(p, cand, tobs_s, name, h);
-    psr_matched_destroy(m);
+    psr_accel_template_destroy(m);
     free(x);
     return st;
 }

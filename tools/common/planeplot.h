@@ -19,7 +19,7 @@ struct planeplot {
 
 /* Keeps the plane around cand, of spectrum s of the plan's last execute, if it is more significant
  * than what is kept.
- * Status: those of psr_pulscan_amplitudes and psr_matched_create */
+ * Status: those of psr_pulscan_amplitudes and psr_accel_template_create */
 PSR_MUST_CHECK psr_status planeplot_keep(struct planeplot *p, psr_pulscan *plan, size_t s,
                                          const struct psr_accel_cand *cand, double tobs_s,
                                          const char *name, psr_err *err);

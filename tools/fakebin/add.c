@@ -1,7 +1,7 @@
 #include "fakebin.h"
 
 #include "base/grow.h"
-#include "base/slurp.h"
+#include "base/read_file.h"
 #include "base/text_lines.h"
 #include <ctype.h>
 #include <psrkit/number.h>
@@ -220,7 +220,7 @@ psr_status fakebin_read_numbers(const char *path, double **x, size_t *n, psr_err
     size_t bytes, room = 0;
     *x = NULL;
     *n = 0;
-    psr_status st = psr_slurp(path, FILE_BYTES, &text, &bytes, err);
+    psr_status st = psr_read_file(path, FILE_BYTES, &text, &bytes, err);
     if (!st && memchr(text, 0, bytes))
         st = psr_fail(err, PSR_EFORMAT, "%s: a byte 0: this is no text", path);
     for (char *word = st ? NULL : strtok_r(text, blanks, &rest); word && !st;

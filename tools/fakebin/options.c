@@ -28,7 +28,7 @@ static void check_voltages(const struct fakebin_options *o, const struct cli *to
     const struct {
         const char *name;
         bool given;
-    } alien[] = {
+    } incompatible[] = {
         {"period", o->period_ms >= 0}, {"dm", o->dm >= 0},
         {"binary", o->binary},         {"add", o->add.n > 0},
         {"addfile", o->addfile.n > 0}, {"nifs", o->nifs != 1},
@@ -38,10 +38,10 @@ static void check_voltages(const struct fakebin_options *o, const struct cli *to
         {"truth", o->truth},           {"headerless", o->headerless},
         {"swapout", o->swapout},
     };
-    for (size_t i = 0; o->array && i < sizeof alien / sizeof *alien; i++)
-        if (alien[i].given)
+    for (size_t i = 0; o->array && i < sizeof incompatible / sizeof *incompatible; i++)
+        if (incompatible[i].given)
             cli_usage_error(tool, "-array excludes -%s: voltages are noise and -source",
-                            alien[i].name);
+                            incompatible[i].name);
 }
 
 /* Combinations that the table cannot express. */

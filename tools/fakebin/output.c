@@ -142,7 +142,7 @@ static psr_status write_row(struct fakebin_job *j, psr_outfile *f, size_t i)
 {
     struct psr_fake_truth t;
     const struct psr_fake_signal *s = &j->signals.signal[i];
-    psr_status st = psr_fake_tell(j->plan, i, &t, &j->err);
+    psr_status st = psr_fake_report(j->plan, i, &t, &j->err);
     if (st)
         return st;
     return psr_outfile_printf(

@@ -127,7 +127,7 @@ int frbbeam_options_parse(struct frbbeam_options *o, struct cli *tool, int argc,
     add_beams(&table, &o->run, &tds);
     add_output(&table, &o->run);
     add_running(&table, &o->run);
-    cli_add_talk(&table, &o->quiet, &o->verbose);
+    cli_add_verbosity(&table, &o->quiet, &o->verbose);
     *tool = (struct cli){
         .name = "frbbeam",
         .operands = "[OPTION]... -array FILE -beams FILE -o ROOT FILE... | -",

@@ -5,7 +5,7 @@
 #include "tools/common/cli.h"
 #include "tools/common/planeplot.h"
 #include "tools/common/run.h"
-#include <psrkit/measure.h>
+#include <psrkit/candidate_refine.h>
 #include <psrkit/output_group.h>
 #include <psrkit/overwrite_check.h>
 #include <psrkit/pulscan.h>

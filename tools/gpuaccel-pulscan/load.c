@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* Where -endwidth asks for realfft's numbers it has them. */
-static bool joins_ends(const struct accel_job *j, const struct accel_file *file)
+static bool detrends_ends(const struct accel_job *j, const struct accel_file *file)
 {
     return j->opt.rednoise && !j->opt.endwidth && !file->about.reddened;
 }
@@ -34,8 +34,8 @@ static psr_status transform(const struct accel_job *j, const struct accel_file *
         psr_rfft_execute(j->rfft, x, room);
         memcpy(x, room, (size_t)n * sizeof *x);
         free(room);
-    } else if (joins_ends(j, file))
-        psr_spectrum_join_ends(x, file->about.nbin);
+    } else if (detrends_ends(j, file))
+        psr_spectrum_detrend_ends(x, file->about.nbin);
     return o->rednoise ? psr_spectrum_deredden(x, file->about.nbin, &how, err) : PSR_OK;
 }
 
@@ -106,8 +106,8 @@ psr_status accel_load(const struct accel_job *j, const struct accel_file *file, 
         return st;
     /* The search does not depend on the scale. */
     const int exponent = psr_spectrum_rescale(x, 2 * file->about.nbin, file->about.series);
-    if (file->about.series && joins_ends(j, file))
-        psr_series_join_ends(x, 2 * file->about.nbin);
+    if (file->about.series && detrends_ends(j, file))
+        psr_series_detrend_ends(x, 2 * file->about.nbin);
     if (mine)
         st = transform(j, file, x, err);
     if (st == PSR_OK && mine && file->about.series && j->opt.fftout)

@@ -34,15 +34,15 @@ static void check_compat(const struct accel_options *o, const struct cli *tool)
     const struct {
         const char *name;
         bool given;
-    } alien[] = {
+    } incompatible[] = {
         {"-zaplist", o->zaplist != NULL}, {"-rlo", o->rlo >= 0}, {"-rhi", o->rhi >= 0},
         {"-rednoise", o->rednoise},       {"-csv", o->csv},      {"-json", o->json},
     };
     if (strcmp(o->compat, "pulscan") != 0)
         cli_usage_error(tool, "-compat: '%s' is not pulscan", o->compat);
-    for (size_t k = 0; k < sizeof alien / sizeof *alien; k++)
-        if (alien[k].given)
-            cli_usage_error(tool, "-compat pulscan: Pulscan has no %s", alien[k].name);
+    for (size_t k = 0; k < sizeof incompatible / sizeof *incompatible; k++)
+        if (incompatible[k].given)
+            cli_usage_error(tool, "-compat pulscan: Pulscan has no %s", incompatible[k].name);
     if (o->numharm > 4)
         cli_usage_error(tool, "-numharm: %lld is above Pulscan's 4", (long long)o->numharm);
 }

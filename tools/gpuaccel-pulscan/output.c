@@ -201,17 +201,17 @@ psr_status accel_write(struct accel_job *j, struct accel_batch *b, size_t s)
                                                      .max = (size_t)o->maxcands,
                                                      .plan = o->rblock ? NULL : b->plan,
                                                      .spec = s};
-        const struct psr_measure_desc measure = {.zmax = (int)o->zmax,
-                                                 .boxes_only = o->rblock,
-                                                 .zap = j->zap,
-                                                 .nzap = j->nzap,
-                                                 .trials = o->confirm ? j->trials : 0,
-                                                 .least_sigma = o->sigma,
-                                                 .nthread = (int)o->ncpus};
+        const struct psr_refine_desc measure = {.zmax = (int)o->zmax,
+                                                .boxes_only = o->rblock,
+                                                .zap = j->zap,
+                                                .nzap = j->nzap,
+                                                .trials = o->confirm ? j->trials : 0,
+                                                .least_sigma = o->sigma,
+                                                .nthread = (int)o->ncpus};
         st = psr_pulscan_merge(out.found->hit, out.found->nhit, &merge, &cand, &n, &left_out,
                                &j->err);
         if (st == PSR_OK)
-            st = psr_measure(&measured, b->plan, s, cand, n, &measure, &j->err);
+            st = psr_candidate_refine(&measured, b->plan, s, cand, n, &measure, &j->err);
     }
     out.list.cand = measured.cand;
     out.list.ncand = measured.n;

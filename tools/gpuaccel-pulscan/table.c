@@ -112,10 +112,10 @@ static void add_running(struct cli_table *list, struct accel_options *o)
     };
     CLI_ADD(list, options);
     cli_add_limits(list, &o->ncpus, &o->mem_bytes);
-    cli_add_talk(list, &o->quiet, &o->verbose);
+    cli_add_verbosity(list, &o->quiet, &o->verbose);
 }
 
-static void add_strangers(struct cli_table *list, struct accel_options *o)
+static void add_ignored(struct cli_table *list, struct accel_options *o)
 {
     const struct cli_option options[] = {
         {"Accepted for accelsearch's sake", CLI_HEADING, NULL, NULL, NULL, 0, 0},
@@ -138,5 +138,5 @@ void accel_fill_table(struct cli_table *list, struct accel_options *o)
     add_search(list, o);
     add_output(list, o);
     add_running(list, o);
-    add_strangers(list, o);
+    add_ignored(list, o);
 }

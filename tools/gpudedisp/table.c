@@ -175,7 +175,7 @@ static void add_running(struct cli_table *list, struct gpudedisp_options *o)
     CLI_ADD(list, options);
     cli_add_limits(list, &o->run.ncpus, &o->run.mem_bytes);
     CLI_ADD(list, resume);
-    cli_add_talk(list, &o->quiet, &o->verbose);
+    cli_add_verbosity(list, &o->quiet, &o->verbose);
 }
 
 void gpudedisp_fill_table(struct cli_table *list, struct gpudedisp_options *o)

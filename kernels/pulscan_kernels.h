@@ -1,0 +1,111 @@
+/* pulscan.h: boxcars over harmonic sums of spectra that lie on the device.
+ *
+ * Spectra become powers (pulscan_norm.cu).  Powers are never negative, so a box holds no more than
+ * a wider one around it: tests of some wide boxes (pulscan_prefilter.cu) find the few pieces of the
+ * spectrum, PULSCAN_PIECE starts or the rest of a block each, in which a box of some group of
+ * widths can be above its floor; only there every box is summed and compared (pulscan_peaks.cu).
+ * The definitions are those of lib/psrkit/pulscan.h; i counts starts, H is the number of harmonics.
+ */
+#ifndef PSR_KERNELS_PULSCAN_KERNELS_H
+#define PSR_KERNELS_PULSCAN_KERNELS_H
+
+#include "search/pulscan/pulscan_backend.h"
+
+#include <cuda_runtime_api.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    PULSCAN_PIECE = 256,
+    PULSCAN_GROUPS = 32, /* of widths, at most */
+    PULSCAN_STEPS = 2,   /* tests stand at every start, or at every 4th: 4^step */
+};
+
+/* No bin has this number. */
+#define PULSCAN_NO_BIN 0x7f00000000000000LL
+
+/* Spectra to powers.  Device arrays. */
+struct pulscan_k_norm {
+    const float *d_x; /* [nspec][pitch][2], pitch in bins */
+    size_t pitch, nbin, nspec;
+    const struct psr_norm_block *d_norm_block; /* [nnorm_block] */
+    size_t nnorm_block, normblock;
+    bool keep_flat;            /* data stay as they are where the deviation is 0 */
+    struct psr_level *d_level; /* [nspec][nnorm_block] */
+    float *d_power;            /* [nspec][power_pitch], power_pitch a multiple of 4 */
+    size_t power_pitch;
+    const struct psr_span *d_zap; /* [nzap] */
+    size_t nzap;
+    long long *d_bad; /* [nspec] lowest bin that is not finite; above PULSCAN_NO_BIN before */
+};
+
+cudaError_t pulscan_k_normalise(const struct pulscan_k_norm *norm, cudaStream_t stream);
+
+/* A test asks whether a box of m 4^step bins reaches floor.  Powers are scaled, cut, and rounded up
+ * to integers for it. */
+struct pulscan_k_test {
+    uint32_t m, floor;
+    uint32_t groups; /* of widths that may have a box above its floor if this one reaches its own */
+    uint32_t unused;
+};
+
+/* One H of the search. */
+struct pulscan_k_sum {
+    int nharm;
+    int begin, end; /* starts of any width */
+    float cut, scale;
+    uint32_t test[PULSCAN_STEPS + 1]; /* tests of step n: test[n] .. test[n + 1] - 1 */
+};
+
+/* One box width, z + 1 bins. */
+struct pulscan_k_width {
+    float floor; /* infinite for widths that are not searched */
+    int begin, end;
+    uint32_t index; /* of z in the search's list */
+};
+
+struct pulscan_k_count {
+    uint32_t nlist, taken, npeak, unused;
+};
+
+/* Powers to peaks.  Device arrays but for sum. */
+struct pulscan_k_search {
+    const float *d_power; /* [nspec][pitch] */
+    size_t pitch, nbin, nspec;
+    uint32_t spec0; /* number of the first */
+    const long long
+        *d_bad; /* [nspec] as of pulscan_k_norm: those with a bad bin are not searched; or NULL */
+    const struct pulscan_k_sum *d_sum;     /* [nsum], by rising nharm */
+    const struct pulscan_k_test *d_test;   /* with one more behind the last */
+    const struct pulscan_k_width *d_width; /* [nsum][nwidth] by z; nwidth a multiple of 8 */
+    int nsum, nharm, nwidth;               /* nharm: the highest */
+    int begin, end;                        /* starts of any sum */
+    int halo;                              /* the most bins of a box of any test */
+    int group_shift; /* width z belongs to group z >> group_shift, which is 3 or more */
+    int64_t block;
+    uint32_t npiece;                 /* of one spectrum and sum */
+    uint32_t *d_groups;              /* [nspec][nsum][npiece], zero but for pulscan_k_prefilter */
+    uint32_t *d_list;                /* pieces with groups; room for as many as there are */
+    struct pulscan_k_count *d_count; /* zero but for these functions */
+    struct psr_pulscan_peak *d_peak; /* room for cap; npeak counts those that found none, too */
+    uint32_t cap;
+};
+
+/* The widest box of a test that fits beside a tile of the sieve on the current device. */
+int pulscan_k_max_halo(void);
+
+/* Pieces of one block. */
+uint32_t pulscan_k_pieces(int64_t block);
+
+/* Makes the list of pieces. */
+cudaError_t pulscan_k_prefilter(const struct pulscan_k_search *search, cudaStream_t stream);
+
+/* Gives peaks of the pieces listed. */
+cudaError_t pulscan_k_peaks(const struct pulscan_k_search *search, cudaStream_t stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,173 @@
+#include <psrkit/channel_list.h>
+
+#include "base/grow.h"
+#include "base/text_lines.h"
+
+#include <psrkit/number.h>
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LINE_MAX_BYTES = 4096, LIST_MAX_BYTES = 1 << 24 };
+static const double DM_MAX = 1e6; /* pc cm^-3; nothing in the sky comes near */
+
+struct channel_range {
+    long first, last, step;
+};
+
+/* One number of a range; what is left out leaves *value as it is. */
+static bool parse_field(const char *text, size_t length, long *value)
+{
+    char *end;
+    if (!length)
+        return true;
+    if (*text < '0' || *text > '9')
+        return false;
+    *value = strtol(text, &end, 10);
+    return end == text + length;
+}
+
+/* "a", "a:b" or "a:b:s", of which a, b and s may be left out where colons tell that they are: the
+ * first channel, the last one, 1. */
+static bool parse_range(const char *piece, size_t nchan, struct channel_range *r)
+{
+    long *const field[3] = {&r->first, &r->last, &r->step};
+    *r = (struct channel_range){0, (long)nchan - 1, 1};
+    for (int n = 0; n < 3; n++) {
+        size_t length = strcspn(piece, ":");
+        if (!parse_field(piece, length, field[n]))
+            return false;
+        if (!piece[length]) {
+            r->last = n ? r->last : r->first;
+            return r->step > 0;
+        }
+        piece += length + 1;
+    }
+    return false;
+}
+
+/* Takes a list separated by commas and blanks; list is written to. */
+static psr_status ignore_list(char *list, size_t nchan, int ascending, unsigned char *keep,
+                              psr_err *err)
+{
+    char *save;
+    for (char *piece = strtok_r(list, ", \t\r\n", &save); piece;
+         piece = strtok_r(NULL, ", \t\r\n", &save)) {
+        struct channel_range r;
+        if (!parse_range(piece, nchan, &r) || r.first < 0 || r.last < r.first ||
+            r.last >= (long)nchan)
+            return psr_fail(
+                err, PSR_EINVAL,
+                "ignored channels: '%s' is no range within 0 to %zu (a, a:b or a:b:step)", piece,
+                nchan - 1);
+        for (size_t c = (size_t)r.first; c <= (size_t)r.last; c += (size_t)r.step)
+            keep[ascending ? c : nchan - 1 - c] = 0;
+    }
+    return PSR_OK;
+}
+
+/* Takes a line without its comment.
+ * Returned: false at the end of the file and after an error, which *st tells */
+static bool next_line(struct psr_text_lines *in, char line[LINE_MAX_BYTES], psr_status *st,
+                      psr_err *err)
+{
+    bool there;
+    *st = psr_text_lines_next(in, line, LINE_MAX_BYTES, &there, err);
+    line[strcspn(line, "#")] = '\0';
+    return *st == PSR_OK && there;
+}
+
+static psr_status ignore_file(struct psr_text_lines *in, size_t nchan, int ascending,
+                              unsigned char *keep, psr_err *err)
+{
+    char line[LINE_MAX_BYTES];
+    psr_status st = PSR_OK;
+    while (st == PSR_OK && next_line(in, line, &st, err))
+        st = ignore_list(line, nchan, ascending, keep, err);
+    return st;
+}
+
+psr_status psr_ignore_channels(const char *text, size_t nchan, int ascending, unsigned char *keep,
+                               psr_err *err)
+{
+    if (strspn(text, "0123456789:, ") != strlen(text)) {
+        struct psr_text_lines in;
+        if (psr_text_lines_open(&in, text, LIST_MAX_BYTES, NULL))
+            return psr_fail_errno(err, "%s (neither a list of channels nor a file of them)", text);
+        psr_status st = ignore_file(&in, nchan, ascending, keep, err);
+        psr_text_lines_close(&in);
+        return st;
+    }
+    char *list = strdup(text);
+    if (!list)
+        return psr_fail_nomem(err, "a list of channels", (double)strlen(text));
+    psr_status st = ignore_list(list, nchan, ascending, keep, err);
+    free(list);
+    return st;
+}
+
+static psr_status append_dm(double **dm, size_t *ndm, size_t *room, double value, psr_err *err)
+{
+    psr_status st = psr_grow(dm, room, *ndm, sizeof **dm, "the list of DMs", err);
+    if (st == PSR_OK)
+        (*dm)[(*ndm)++] = value;
+    return st;
+}
+
+/* Takes the first word of a line as a DM; empty lines are no DM.  A word may follow, but no number:
+ * in a row of DMs all but one would be lost. */
+static psr_status take_dm_line(char *line, const char *what, double **dm, size_t *ndm, size_t *room,
+                               psr_err *err)
+{
+    static const char blanks[] = ", \t\r\n";
+    char *save, *word = strtok_r(line, blanks, &save);
+    if (!word)
+        return PSR_OK;
+    double value, second;
+    if (psr_parse_double(what, word, 0, DM_MAX, &value, err) != PSR_OK)
+        return err ? err->code = PSR_EFORMAT : PSR_EFORMAT;
+    const char *next = strtok_r(NULL, blanks, &save);
+    if (next && psr_parse_double(what, next, -HUGE_VAL, HUGE_VAL, &second, NULL) == PSR_OK)
+        return psr_fail(err, PSR_EFORMAT, "%s: %s follows %s, must be one DM a line", what, next,
+                        word);
+    return append_dm(dm, ndm, room, value, err);
+}
+
+psr_status psr_dms_read(const char *path, double **dm, size_t *ndm, psr_err *err)
+{
+    char line[LINE_MAX_BYTES];
+    size_t room = 0;
+    struct psr_text_lines in;
+    *dm = NULL;
+    *ndm = 0;
+    psr_status st = psr_text_lines_open(&in, path, LIST_MAX_BYTES, err);
+    if (st)
+        return st;
+    while (st == PSR_OK && next_line(&in, line, &st, err)) {
+        char what[256];
+        snprintf(what, sizeof what, "%.200s: line %ld: DM", in.name, in.number);
+        st = take_dm_line(line, what, dm, ndm, &room, err);
+    }
+    if (st == PSR_OK && *ndm == 0)
+        st = psr_fail(err, PSR_EFORMAT, "%s: no DMs in it", in.name);
+    psr_text_lines_close(&in);
+    if (st != PSR_OK) {
+        free(*dm);
+        *dm = NULL;
+        *ndm = 0;
+    }
+    return st;
+}
+
+psr_status psr_dms_grid(double lodm, double dmstep, size_t ndm, double **dm, psr_err *err)
+{
+    *dm = calloc(ndm ? ndm : 1, sizeof **dm);
+    if (!*dm)
+        return psr_fail_nomem(err, "the list of DMs", (double)ndm * sizeof **dm);
+    for (size_t i = 0; i < ndm; i++)
+        (*dm)[i] = lodm + (double)i * dmstep;
+    return PSR_OK;
+}

@@ -1,0 +1,326 @@
+#include "multi_file.h"
+#include "base/readfd.h"
+#include "base/units.h"
+#include "subbands.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct psr_format {
+    enum psr_input input;
+    const char *magic; /* the file's first bytes */
+    bool may_gap;
+    psr_status (*open)(struct psr_reader **out, const char *path,
+                       const struct psr_source_desc *desc, psr_err *err);
+};
+
+/* The first is what a file is taken for whose first bytes tell nothing. */
+static const struct psr_format formats[] = {
+    {PSR_INPUT_SIGPROC, "\x0c\0\0\0", false, psr_sigproc_open},
+    {PSR_INPUT_PSRFITS, PSR_FITS_MAGIC, true, psr_psrfits_open},
+};
+enum { NFORMAT = sizeof formats / sizeof *formats, MAGIC_MAX = 16 };
+
+static void relay_note(void *ctx, const char *msg)
+{
+    const struct psr_multi_file *parts = ctx;
+    if (!parts->quiet)
+        psr_note(&parts->notes, "%s", msg);
+}
+
+/* The first bytes of a regular file; a pipe's must not be taken before its reader sees them. */
+static psr_status peek_file(const char *path, char magic[MAGIC_MAX], psr_err *err)
+{
+    struct stat status;
+    int fd;
+    memset(magic, 0, MAGIC_MAX);
+    psr_status st = psr_open_regular(&fd, &status, path, err);
+    if (st || fd < 0)
+        return st;
+    if (psr_read_at(fd, magic, MAGIC_MAX, 0) < 0)
+        st = psr_fail_errno(err, "%s", path);
+    close(fd);
+    return st;
+}
+
+static psr_status find_format(const struct psr_format **format, const char *path,
+                              enum psr_input input, psr_err *err)
+{
+    char magic[MAGIC_MAX];
+    *format = formats;
+    if (input == PSR_INPUT_AUTO) {
+        psr_status st = peek_file(path, magic, err);
+        if (st)
+            return st;
+    }
+    for (size_t i = 1; i < NFORMAT; i++) {
+        const struct psr_format *f = formats + i;
+        bool alike = input == PSR_INPUT_AUTO && memcmp(magic, f->magic, strlen(f->magic)) == 0;
+        if (alike || input == f->input)
+            *format = f;
+    }
+    if ((*format)->input == PSR_INPUT_PSRFITS && strcmp(path, "-") == 0)
+        return psr_fail(err, PSR_EUNSUPPORTED,
+                        "standard input: PSRFITS cannot be read from a pipe; give the name of the "
+                        "file");
+    return PSR_OK;
+}
+
+/* Takes over what the reader that is open says of its part. */
+static psr_status describe_part(struct psr_part *part, const struct psr_reader *reader,
+                                psr_err *err)
+{
+    part->file_nbit = reader->file_nbit;
+    part->file_nif = reader->file_nif;
+    return psr_obs_copy(&part->obs, &reader->obs, err);
+}
+
+static psr_status look_at(struct psr_multi_file *parts, const char *path, psr_err *err)
+{
+    struct psr_part *part = parts->part + parts->n;
+    *part = (struct psr_part){0};
+    psr_obs_init(&part->obs);
+    parts->n++;
+    part->path = strdup(path);
+    if (!part->path)
+        return psr_fail_nomem(err, "a file name", (double)strlen(path));
+    psr_status st = find_format(&part->format, path, parts->desc.input, err);
+    if (!st)
+        st = part->format->open(&parts->sole, path, &parts->desc, err);
+    if (!st)
+        st = describe_part(part, parts->sole, err);
+    if (!st)
+        parts->may_gap |= part->format->may_gap;
+    return st;
+}
+
+static void close_sole(struct psr_multi_file *parts)
+{
+    if (parts->sole)
+        parts->sole->ops->close(parts->sole);
+    parts->sole = NULL;
+}
+
+static int compare_times(const void *a, const void *b)
+{
+    const struct psr_mjd *x = &((const struct psr_part *)a)->obs.tstart;
+    const struct psr_mjd *y = &((const struct psr_part *)b)->obs.tstart;
+    if (x->day != y->day)
+        return x->day < y->day ? -1 : 1;
+    return (x->frac > y->frac) - (x->frac < y->frac);
+}
+
+static bool are_close(double a, double b)
+{
+    return fabs(a - b) <= 1e-9 * fmax(fabs(a), fabs(b));
+}
+
+static psr_status check_match(const struct psr_part *a, const struct psr_part *b, psr_err *err)
+{
+    const struct {
+        const char *what;
+        double a, b;
+    } fields[] = {
+        {"nchans", (double)a->obs.nchan, (double)b->obs.nchan},
+        {"nbits", a->file_nbit, b->file_nbit},
+        {"kind of samples", a->obs.kind, b->obs.kind},
+        {"nifs", a->file_nif, b->file_nif},
+        {"tsamp", a->obs.tsamp_s, b->obs.tsamp_s},
+        {"fch1", a->obs.fch1_mhz, b->obs.fch1_mhz},
+        {"foff", a->obs.foff_mhz, b->obs.foff_mhz},
+    };
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        if (!are_close(fields[i].a, fields[i].b))
+            return psr_fail(err, PSR_EFORMAT, "%s: %s = %.15g, must be %.15g as in %s", b->path,
+                            fields[i].what, fields[i].b, fields[i].a, a->path);
+    for (size_t c = 0; c < a->obs.nchan; c++) {
+        double fa = psr_obs_freq_mhz(&a->obs, c), fb = psr_obs_freq_mhz(&b->obs, c);
+        if (!are_close(fa, fb))
+            return psr_fail(err, PSR_EFORMAT,
+                            "%s: frequency of channel %zu = %.15g, must be %.15g as in %s", b->path,
+                            c, fb, fa, a->path);
+    }
+    return PSR_OK;
+}
+
+/* Where part i begins by its tstart, as PRESTO counts; what rounding of the dates explains is no
+ * gap and no overlap. */
+static psr_status place_part(struct psr_multi_file *parts, size_t i, psr_err *err)
+{
+    const double date_error_s = 2e-6, too_far = 0x1p62;
+    const struct psr_part *first = parts->part, *before = parts->part + i - 1;
+    struct psr_part *part = parts->part + i;
+    double tsamp_s = first->obs.tsamp_s;
+    double start = floor(psr_mjd_diff_s(first->obs.tstart, part->obs.tstart) / tsamp_s + 0.5);
+    double slack = fmin(floor(date_error_s / tsamp_s), too_far);
+    if (start > too_far)
+        return psr_fail(err, PSR_EFORMAT, "%s: begins %g spectra after %s, must be below %g",
+                        part->path, start, first->path, too_far);
+    int64_t end = before->start + before->obs.nsamp;
+    int64_t missing = (int64_t)start - end;
+    if (missing < -1 - (int64_t)slack)
+        return psr_fail(err, PSR_EFORMAT,
+                        "%s: tstart = MJD %ld.%010.0f overlaps the last %lld spectra of %s",
+                        part->path, part->obs.tstart.day, part->obs.tstart.frac * 1e10,
+                        (long long)-missing, before->path);
+    if ((double)missing * tsamp_s > PSR_GAP_DAYS_MAX * PSR_DAY_S)
+        return psr_fail(
+            err, PSR_EFORMAT, "%s: begins %.6g days after the end of %s, at most %d is padded",
+            part->path, (double)missing * tsamp_s / PSR_DAY_S, before->path, PSR_GAP_DAYS_MAX);
+    part->start = missing <= (int64_t)slack ? end : (int64_t)start;
+    return PSR_OK;
+}
+
+static psr_status order_parts(struct psr_multi_file *parts, psr_err *err)
+{
+    for (size_t i = 0; i < parts->n; i++)
+        if (parts->part[i].obs.nsamp < 0)
+            return psr_fail(err, PSR_EUNSUPPORTED, "%s: not a regular file, must be the only input",
+                            parts->part[i].path);
+    qsort(parts->part, parts->n, sizeof *parts->part, compare_times);
+    for (size_t i = 1; i < parts->n; i++) {
+        psr_status st = check_match(parts->part, parts->part + i, err);
+        if (!st)
+            st = place_part(parts, i, err);
+        if (st)
+            return st;
+    }
+    return PSR_OK;
+}
+
+struct identity {
+    dev_t dev;
+    ino_t ino;
+    const char *path;
+};
+
+static int compare_identities(const void *a, const void *b)
+{
+    const struct identity *x = a, *y = b;
+    if (x->dev != y->dev)
+        return x->dev < y->dev ? -1 : 1;
+    return (x->ino > y->ino) - (x->ino < y->ino);
+}
+
+/* All files must be there before any is read, and each of them once, under whatever name. */
+static psr_status check_files(const struct psr_source_desc *desc, psr_err *err)
+{
+    size_t n = desc->npath;
+    struct identity *file = calloc(n, sizeof *file);
+    if (!file)
+        return psr_fail_nomem(err, "the list of files", (double)n * (double)sizeof *file);
+    psr_status st = PSR_OK;
+    for (size_t i = 0; i < n && !st; i++) {
+        struct stat status;
+        if (strcmp(desc->path[i], "-") == 0)
+            st = psr_fail(err, PSR_EINVAL,
+                          "standard input (-) among %zu inputs, must be the only one", n);
+        else if (stat(desc->path[i], &status) != 0)
+            st = psr_fail_errno(err, "%s", desc->path[i]);
+        else
+            file[i] = (struct identity){status.st_dev, status.st_ino, desc->path[i]};
+    }
+    if (!st)
+        qsort(file, n, sizeof *file, compare_identities);
+    for (size_t i = 1; i < n && !st; i++)
+        if (compare_identities(file + i - 1, file + i) == 0)
+            st = psr_fail(err, PSR_EINVAL, "%.200s is given twice, also as %.200s", file[i].path,
+                          file[i - 1].path);
+    free(file);
+    return st;
+}
+
+static bool are_subbands(const struct psr_source_desc *desc)
+{
+    for (size_t i = 0; i < desc->npath && desc->input == PSR_INPUT_AUTO; i++)
+        if (psr_subbands_named(desc->path[i]))
+            return true;
+    return false;
+}
+
+/* All files of sub-bands are one part. */
+static psr_status open_subbands(struct psr_multi_file *parts, const struct psr_source_desc *desc,
+                                psr_err *err)
+{
+    struct psr_part *part = parts->part;
+    parts->n = 1;
+    psr_obs_init(&part->obs);
+    parts->inf = calloc(1, sizeof *parts->inf);
+    part->path = strdup(desc->path[0]);
+    if (!parts->inf || !part->path)
+        return psr_fail_nomem(err, "the description of sub-bands", sizeof *parts->inf);
+    psr_status st =
+        psr_subbands_open(&parts->sole, desc->path, desc->npath, parts->inf, &parts->desc, err);
+    return st ? st : describe_part(part, parts->sole, err);
+}
+
+psr_status psr_multi_file_open(struct psr_multi_file *parts, const struct psr_source_desc *desc,
+                               psr_err *err)
+{
+    *parts =
+        (struct psr_multi_file){.desc = *desc, .notes = desc->notes, .may_gap = desc->npath > 1};
+    parts->desc.path = NULL;
+    parts->desc.npath = 0;
+    parts->desc.notes = (struct psr_notes){.note = relay_note, .ctx = parts};
+    if (desc->npath == 0)
+        return psr_fail(err, PSR_EINVAL, "no input files");
+    if (desc->npath > 1) {
+        psr_status st = check_files(desc, err);
+        if (st)
+            return st;
+    }
+    parts->part = calloc(desc->npath, sizeof *parts->part);
+    if (!parts->part)
+        return psr_fail_nomem(err, "the list of files",
+                              (double)desc->npath * (double)sizeof *parts->part);
+    if (are_subbands(desc)) {
+        parts->may_gap = false;
+        return open_subbands(parts, desc, err);
+    }
+    for (size_t i = 0; i < desc->npath; i++) {
+        close_sole(parts);
+        psr_status st = look_at(parts, desc->path[i], err);
+        if (st)
+            return st;
+    }
+    if (desc->npath == 1)
+        return PSR_OK;
+    close_sole(parts);
+    return order_parts(parts, err);
+}
+
+psr_status psr_multi_file_reader(struct psr_multi_file *parts, size_t i, struct psr_reader **out,
+                                 psr_err *err)
+{
+    const struct psr_part *part = parts->part + i;
+    *out = parts->sole;
+    parts->sole = NULL;
+    if (*out)
+        return PSR_OK;
+    parts->quiet = true;
+    psr_status st = part->format->open(out, part->path, &parts->desc, err);
+    parts->quiet = false;
+    if (st)
+        return st;
+    if ((*out)->obs.nsamp != part->obs.nsamp) {
+        st = psr_fail(err, PSR_EFORMAT, "%s: has changed: %lld spectra, were %lld", part->path,
+                      (long long)(*out)->obs.nsamp, (long long)part->obs.nsamp);
+        (*out)->ops->close(*out);
+        *out = NULL;
+    }
+    return st;
+}
+
+void psr_multi_file_close(struct psr_multi_file *parts)
+{
+    close_sole(parts);
+    for (size_t i = 0; i < parts->n; i++) {
+        free(parts->part[i].path);
+        psr_obs_clear(&parts->part[i].obs);
+    }
+    free(parts->part);
+    free(parts->inf);
+    *parts = (struct psr_multi_file){0};
+}

@@ -1,0 +1,342 @@
+#include "dedisp_backend.h"
+
+#include "base/memory.h"
+#include "base/threads.h"
+#include "formats/unpack.h"
+
+#include <psrkit/delays.h>
+
+#include <config.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* In order of preference for "auto". */
+static const struct psr_dedisp_ops *const backends[] = {
+#ifdef HAVE_CUDA
+    &psr_dedisp_cuda,
+#endif
+    &psr_dedisp_cpu,
+};
+enum { NBACKEND = sizeof backends / sizeof *backends };
+
+struct psr_dedisp {
+    struct psr_dedisp_layout layout;
+    const struct psr_dedisp_ops *ops;
+    void *state;
+    double dmconst, top_mhz;
+    double *freq_mhz;  /* [nchan] */
+    int32_t *position; /* [nchan] k of a kept channel, -1 of another */
+    size_t nsub;
+    uint64_t nraw; /* spectra taken */
+};
+
+/* How samples come in. */
+static void set_samples(struct psr_dedisp_layout *s, const struct psr_dedisp_desc *d, size_t summed,
+                        int sum_nbit)
+{
+    uint64_t ones = d->nbit < 32 ? (UINT64_C(1) << d->nbit) - 1 : 0;
+    s->nbit = summed > 1 ? sum_nbit : d->nbit;
+    s->kind = summed > 1 ? PSR_UINT : d->kind;
+    s->sample_max = ones * summed;
+    s->sample_bias = d->kind == PSR_INT ? (uint32_t)summed << (d->nbit - 1) : 0;
+    s->summed = summed;
+    s->downsamp = d->downsamp / summed;
+}
+
+static psr_status copy_desc(psr_dedisp *p, const struct psr_dedisp_desc *d, psr_err *err)
+{
+    struct psr_dedisp_layout *s = &p->layout;
+    p->freq_mhz = calloc(d->nchan, sizeof *p->freq_mhz);
+    p->position = calloc(d->nchan, sizeof *p->position);
+    s->chan = calloc(d->nchan, sizeof *s->chan);
+    s->pre = calloc(d->nchan, sizeof *s->pre);
+    s->coeff = calloc(d->nchan, sizeof *s->coeff);
+    s->dm = calloc(d->ndm, sizeof *s->dm);
+    s->ndevice = d->ndevice ? d->ndevice : 1;
+    s->device = calloc(s->ndevice, sizeof *s->device);
+    if (!p->freq_mhz || !p->position || !s->chan || !s->pre || !s->coeff || !s->dm || !s->device)
+        return psr_fail_nomem(err, "a dedispersion plan", 40.0 * (double)d->nchan);
+    memcpy(p->freq_mhz, d->freq_mhz, d->nchan * sizeof *p->freq_mhz);
+    memcpy(s->dm, d->dm, d->ndm * sizeof *s->dm);
+    p->dmconst = d->dmconst;
+    p->nsub = d->nsub;
+    s->nchan = d->nchan;
+    s->ndm = d->ndm;
+    s->nthread = psr_count_threads(d->nthread);
+    s->mem_bytes = psr_count_memory(d->mem_bytes);
+    for (size_t n = 0; n < s->ndevice; n++)
+        s->device[n] = d->ndevice ? d->devices[n] : d->device;
+    s->algo = d->algo;
+    s->tol = d->tol;
+    s->dt_s = d->tsamp_s * (double)d->downsamp;
+    return PSR_OK;
+}
+
+static bool is_any(const char *name)
+{
+    return !name || !strcmp(name, "auto");
+}
+
+/* "auto" takes the first backend whose device is there; any other failure ends the search. */
+static psr_status start_backend(psr_dedisp *p, const char *name, psr_err *err)
+{
+    bool any = is_any(name);
+    for (int b = 0; b < NBACKEND; b++) {
+        if (!any && strcmp(name, backends[b]->name))
+            continue;
+        p->ops = backends[b];
+        psr_status st = p->ops->create(&p->state, &p->layout, err);
+        if (st != PSR_EDEVICE || !any || b == NBACKEND - 1)
+            return st;
+    }
+    return psr_fail(err, PSR_EDEVICE, "dedispersion: no backend '%s' in this build", name);
+}
+
+/* The first one of that name whose devices are there; NULL where there is none. */
+static const struct psr_dedisp_ops *find_backend(const char *name)
+{
+    for (int b = 0; b < NBACKEND; b++) {
+        const struct psr_dedisp_ops *ops = backends[b];
+        bool named = is_any(name) || !strcmp(name, ops->name);
+        if (named && (!ops->present || ops->present()))
+            return ops;
+    }
+    return NULL;
+}
+
+bool psr_dedisp_sums_itself(const struct psr_dedisp_desc *d)
+{
+    const struct psr_dedisp_ops *ops = find_backend(d->backend);
+    return ops && ops->sums_itself;
+}
+
+const char *psr_dedisp_backend(const char *name)
+{
+    const struct psr_dedisp_ops *ops = find_backend(name);
+    return ops ? ops->name : psr_dedisp_cpu.name;
+}
+
+psr_status psr_dedisp_create(psr_dedisp **out, const struct psr_dedisp_desc *desc, psr_err *err)
+{
+    return psr_dedisp_create_summed(out, desc, 1, 0, err);
+}
+
+/* All of a plan but its backend. */
+static psr_status lay_plan(psr_dedisp **out, const struct psr_dedisp_desc *desc, size_t summed,
+                           int sum_nbit, psr_err *err)
+{
+    psr_status st = psr_dedisp_check(desc, err);
+    *out = NULL;
+    if (st)
+        return st;
+    psr_dedisp *p = calloc(1, sizeof *p);
+    if (!p)
+        return psr_fail_nomem(err, "a dedispersion plan", sizeof *p);
+    st = copy_desc(p, desc, err);
+    if (!st) {
+        set_samples(&p->layout, desc, summed, sum_nbit);
+        st = psr_dedisp_layout_make(&p->layout, desc, p->position, &p->top_mhz, err);
+    }
+    if (st)
+        psr_dedisp_destroy(p);
+    else
+        *out = p;
+    return st;
+}
+
+psr_status psr_dedisp_create_summed(psr_dedisp **out, const struct psr_dedisp_desc *desc,
+                                    size_t summed, int sum_nbit, psr_err *err)
+{
+    psr_dedisp *p;
+    *out = NULL;
+    psr_status st = lay_plan(&p, desc, summed, sum_nbit, err);
+    if (st)
+        return st;
+    st = start_backend(p, desc->backend, err);
+    if (st)
+        psr_dedisp_destroy(p);
+    else
+        *out = p;
+    return st;
+}
+
+psr_status psr_dedisp_measure(const struct psr_dedisp_desc *desc, size_t *maxshift, psr_err *err)
+{
+    psr_dedisp *p;
+    psr_status st = lay_plan(&p, desc, 1, 0, err);
+    if (st)
+        return st;
+    *maxshift = p->layout.maxshift;
+    psr_dedisp_destroy(p);
+    return PSR_OK;
+}
+
+size_t psr_dedisp_maxshift(const psr_dedisp *p)
+{
+    return p->layout.maxshift;
+}
+
+size_t psr_dedisp_shift(const psr_dedisp *p, size_t i)
+{
+    const struct psr_dedisp_layout *s = &p->layout;
+    double dm = s->dm[i];
+    return (size_t)psr_round((dm / s->coeff_low - dm / s->coeff_top) / s->dt_s) + s->maxshift -
+           (size_t)s->maxoff;
+}
+
+int64_t psr_dedisp_delay(const psr_dedisp *p, size_t i, size_t c)
+{
+    const struct psr_dedisp_layout *s = &p->layout;
+    if (p->position[c] < 0)
+        return psr_delay_samples(p->dmconst, s->dm[i], p->freq_mhz[c], p->top_mhz, s->dt_s);
+    size_t k = (size_t)p->position[c];
+    int32_t d;
+    psr_dedisp_layout_delays(s, k, i, 1, &d);
+    return d + psr_round((double)s->pre[k] / (double)s->downsamp);
+}
+
+int64_t psr_dedisp_predelay(const psr_dedisp *p, size_t c)
+{
+    return p->position[c] < 0 ? 0 : p->layout.pre[p->position[c]];
+}
+
+static uint64_t outputs_of(const struct psr_dedisp_layout *s, uint64_t nraw)
+{
+    uint64_t n = nraw / s->downsamp;
+    return n > s->maxshift ? n - s->maxshift : 0;
+}
+
+size_t psr_dedisp_ready(const psr_dedisp *p, size_t nsamp)
+{
+    return (size_t)(outputs_of(&p->layout, p->nraw + nsamp) - outputs_of(&p->layout, p->nraw));
+}
+
+/* Blocks need not be large against maxshift, as nothing is summed twice. */
+size_t psr_dedisp_block(const psr_dedisp *p)
+{
+    const struct psr_dedisp_layout *s = &p->layout;
+    struct psr_dedisp_info info;
+    psr_dedisp_describe(p, &info);
+    double room = (double)s->mem_bytes - (double)info.bytes;
+    room = room < p->ops->block_bytes ? room : p->ops->block_bytes;
+    double spectrum = (double)s->nchan * s->nbit / 8 + 4.0 * (double)s->ndm / (double)s->downsamp;
+    double n = room / spectrum;
+    n = n > 1 << 20 ? 1 << 20 : n;
+    size_t whole = psr_dedisp_suit_block(p, n > 1 ? (size_t)n : 1);
+    return whole > s->downsamp ? whole / s->downsamp * s->downsamp : whole;
+}
+
+size_t psr_dedisp_suit_block(const psr_dedisp *p, size_t nsamp)
+{
+    return p->ops->suit ? p->ops->suit(p->state, nsamp) : nsamp;
+}
+
+double psr_dedisp_block_bytes(const psr_dedisp *p)
+{
+    return p->ops->block_bytes;
+}
+
+psr_status psr_dedisp_execute(psr_dedisp *p, const void *in, size_t nsamp, float *out,
+                              size_t stride, size_t *nout, psr_err *err)
+{
+    size_t n = psr_dedisp_ready(p, nsamp);
+    *nout = 0;
+    if (stride < n)
+        return psr_fail(err, PSR_EINVAL, "dedispersion: stride %zu is below the %zu samples ready",
+                        stride, n);
+    psr_status st = p->ops->execute(p->state, in, nsamp, out, stride, n, err);
+    if (st)
+        return st;
+    p->nraw += nsamp;
+    *nout = n;
+    return PSR_OK;
+}
+
+psr_status psr_dedisp_execute_device(psr_dedisp *p, const void *in, size_t nsamp, size_t *taken,
+                                     const struct psr_device_series **device_series,
+                                     size_t *ndevice_series, size_t *nout, psr_err *err)
+{
+    *taken = *ndevice_series = *nout = 0;
+    if (!p->ops->execute_device)
+        return psr_fail(err, PSR_EUNSUPPORTED,
+                        "dedispersion: backend %s leaves no series on a device", p->ops->name);
+    psr_status st = p->ops->execute_device(p->state, in, nsamp, taken, device_series,
+                                           ndevice_series, nout, err);
+    if (st)
+        return st;
+    size_t n = psr_dedisp_ready(p, *taken);
+    p->nraw += *taken;
+    if (n != *nout)
+        return psr_fail(err, PSR_EDEVICE, "dedispersion: gave %zu samples, not %zu", *nout, n);
+    return PSR_OK;
+}
+
+struct psr_dedisp_shared {
+    const struct psr_dedisp_ops *ops;
+    void *block;
+    size_t row_bytes;
+};
+
+psr_status psr_dedisp_share(psr_dedisp *p, struct psr_dedisp_shared **shared, psr_err *err)
+{
+    struct psr_dedisp_shared *sh = *shared;
+    psr_status st = PSR_OK;
+    if (!p->ops->share)
+        return PSR_OK;
+    if (!sh) {
+        *shared = sh = calloc(1, sizeof *sh);
+        if (!sh)
+            return psr_fail_nomem(err, "spectra that plans share", sizeof *sh);
+        sh->ops = p->ops;
+        sh->row_bytes = psr_row_bytes(p->layout.nchan, p->layout.nbit);
+        st = p->ops->share(&sh->block, &p->layout, err);
+    }
+    if (!st && sh->ops == p->ops)
+        p->ops->join(p->state, sh->block);
+    return st;
+}
+
+psr_status psr_dedisp_upload(struct psr_dedisp_shared *shared, const void *in, size_t nsamp,
+                             psr_err *err)
+{
+    return shared->ops->upload(shared->block, in, nsamp * shared->row_bytes, err);
+}
+
+void psr_dedisp_unshare(struct psr_dedisp_shared *shared)
+{
+    if (shared && shared->block)
+        shared->ops->unshare(shared->block);
+    free(shared);
+}
+
+void psr_dedisp_reset(psr_dedisp *p)
+{
+    p->nraw = 0;
+    p->ops->reset(p->state);
+}
+
+void psr_dedisp_describe(const psr_dedisp *p, struct psr_dedisp_info *info)
+{
+    *info = (struct psr_dedisp_info){
+        .backend = p->ops->name,
+        .adds_direct = (double)p->layout.nkept * (double)p->layout.ndm,
+    };
+    info->adds_planned = info->adds_direct;
+    p->ops->describe(p->state, info);
+}
+
+void psr_dedisp_destroy(psr_dedisp *p)
+{
+    if (!p)
+        return;
+    if (p->state)
+        p->ops->destroy(p->state);
+    free(p->layout.chan);
+    free(p->layout.pre);
+    free(p->layout.coeff);
+    free(p->layout.dm);
+    free(p->layout.device);
+    free(p->freq_mhz);
+    free(p->position);
+    free(p);
+}

@@ -1,0 +1,207 @@
+/* Writes programs: which partial sums to make, in what order, and where to keep them.
+ *
+ * Steps are written from the leaves of a group up, one group at a time, so that its lower levels
+ * stay in the first cache.  The top nodes of as many groups as the second cache and the lanes'
+ * width hold make a chunk, which every trial then sums in registers. */
+#include "dedisp_cpu_tree.h"
+
+#include <stdlib.h>
+
+struct writer {
+    const struct psr_planner *pl;
+    struct psr_program *program;
+    struct psr_tree tree;
+    size_t i0;
+    size_t sum_lanes; /* of the sums of all trials, at the start of the scratch space */
+    size_t top_lanes; /* of the chunk so far, behind them */
+    size_t ntop;      /* groups in the chunk so far */
+    size_t open_chan; /* channels in the sums of all trials, chunks before this included */
+    bool open;        /* these sums have begun */
+    bool first;       /* totals have not */
+    int32_t *place;   /* [PSR_MAXTOP][ntrial] where each trial finds its sum of each group */
+};
+
+static psr_status reserve(struct psr_program *pr, size_t n, psr_err *err)
+{
+    if (pr->ncode + n <= pr->room)
+        return PSR_OK;
+    size_t room = pr->room ? pr->room : 1024;
+    while (room < pr->ncode + n)
+        room += room / 2;
+    int32_t *code = realloc(pr->code, room * sizeof *code);
+    if (!code)
+        return psr_fail_nomem(err, "a dedispersion program", 4.0 * (double)room);
+    pr->code = code;
+    pr->room = room;
+    return PSR_OK;
+}
+
+static void put(struct psr_program *pr, int32_t word)
+{
+    pr->code[pr->ncode++] = word;
+}
+
+static psr_status write_node(struct writer *w, int level, const struct psr_tree_parts *p,
+                             struct psr_node *node, size_t k0, psr_err *err)
+{
+    struct psr_program *pr = w->program;
+    psr_status st = reserve(pr, 3 + 2 * p->n, err);
+    if (st)
+        return st;
+    int32_t kind = level ? PSR_STEP_NODE : PSR_STEP_LEAF, rep = node->rep;
+    put(pr, kind | (int32_t)p->n << PSR_STEP_SHIFT);
+    put(pr, node->place);
+    put(pr, node->hi - node->lo);
+    for (size_t q = 0; q < p->n; q++) {
+        int32_t shift = node->lo + p->delay[q][rep] - p->delay[0][rep];
+        if (level) {
+            const struct psr_node *part = p->node[q] + p->pattern[q][rep];
+            put(pr, part->place + shift - part->lo);
+        } else {
+            put(pr, (int32_t)(k0 + p->first + q));
+            put(pr, shift);
+        }
+    }
+    double reach = 1 + (double)(node->hi - node->lo) / (double)w->pl->shape.tile;
+    pr->adds += (double)(p->n - (p->n > 1)) * reach;
+    return PSR_OK;
+}
+
+/* Writes all nodes of one level of the group in w->tree; they are placed from lane "at" on. */
+static psr_status write_level(struct writer *w, int level, size_t k0, size_t *at, psr_err *err)
+{
+    struct psr_tree *tr = &w->tree;
+    for (size_t sub = 0; sub < psr_tree_subgroups(tr, level); sub++) {
+        struct psr_tree_parts p = psr_tree_parts(tr, level, sub);
+        for (size_t n = 0; n < tr->nnode[level][sub]; n++) {
+            struct psr_node *node = tr->node[level] + sub * tr->ntrial + n;
+            node->place = (int32_t)*at;
+            *at += tr->shape->tile + (size_t)(node->hi - node->lo);
+            psr_status st = write_node(w, level, &p, node, k0, err);
+            if (st)
+                return st;
+        }
+    }
+    return PSR_OK;
+}
+
+/* Where the group at k0 will read, for any trial. */
+static psr_status write_fetch(struct writer *w, size_t k0, psr_err *err)
+{
+    const struct psr_dedisp_layout *s = w->pl->layout;
+    struct psr_program *pr = w->program;
+    size_t left = s->nkept - k0, nchan = left < w->pl->shape.group ? left : w->pl->shape.group;
+    psr_status st = reserve(pr, 1 + 3 * nchan, err);
+    if (st)
+        return st;
+    put(pr, PSR_STEP_FETCH | (int32_t)nchan << PSR_STEP_SHIFT);
+    for (size_t c = 0; c < nchan; c++) {
+        int32_t d[2];
+        psr_dedisp_layout_delays(s, k0 + c, w->i0, 1, d);
+        psr_dedisp_layout_delays(s, k0 + c, w->i0 + w->tree.ntrial - 1, 1, d + 1);
+        bool rising = d[0] < d[1];
+        int32_t reach = rising ? d[1] - d[0] : d[0] - d[1], most = (int32_t)w->pl->shape.tile;
+        put(pr, (int32_t)(k0 + c));
+        put(pr, d[!rising]);
+        put(pr, reach < most ? reach : most);
+    }
+    return PSR_OK;
+}
+
+/* The lower levels lie above the top nodes of the chunk, and the next group overwrites them. */
+static psr_status write_group(struct writer *w, size_t k0, psr_err *err)
+{
+    struct psr_tree *tr = &w->tree;
+    int top = tr->shape->nlevel - 1;
+    size_t top_at = w->sum_lanes + w->top_lanes, at = top_at + psr_tree_level_lanes(tr, top);
+    psr_status st = PSR_OK;
+    for (int l = 0; l < top && !st; l++)
+        st = write_level(w, l, k0, &at, err);
+    if (st || (st = write_level(w, top, k0, &top_at, err)))
+        return st;
+    w->top_lanes = top_at - w->sum_lanes;
+    if (at > w->program->scratch)
+        w->program->scratch = at;
+    for (size_t i = 0; i < tr->ntrial; i++) {
+        const struct psr_node *node = tr->node[top] + tr->pattern[top][i];
+        w->place[w->ntop * tr->ntrial + i] = node->place + tr->delay[i] - node->lo;
+    }
+    w->ntop++;
+    w->open_chan += tr->nchan;
+    return PSR_OK;
+}
+
+/* Adds the chunk to the sums of all trials; close: and these to their totals. */
+static psr_status write_trials(struct writer *w, bool close, bool last, psr_err *err)
+{
+    struct psr_program *pr = w->program;
+    size_t ntrial = w->tree.ntrial;
+    psr_status st = reserve(pr, ntrial * (2 + w->ntop), err);
+    if (st)
+        return st;
+    int32_t flags = (w->open ? 0 : PSR_STEP_OPEN) | (close ? PSR_STEP_CLOSE : 0) |
+                    (w->first ? PSR_STEP_FIRST : 0) | (last ? PSR_STEP_LAST : 0);
+    for (size_t i = 0; i < ntrial; i++) {
+        put(pr, PSR_STEP_TRIAL | flags | (int32_t)w->ntop << PSR_STEP_SHIFT);
+        put(pr, (int32_t)i);
+        for (size_t g = 0; g < w->ntop; g++)
+            put(pr, w->place[g * ntrial + i]);
+    }
+    pr->adds += (double)ntrial * (double)(w->ntop + !w->first - (w->open && w->first));
+    w->ntop = w->top_lanes = 0;
+    w->open = !close;
+    if (close) {
+        w->open_chan = 0;
+        w->first = false;
+    }
+    return PSR_OK;
+}
+
+/* Writes out the chunk where the group in w->tree does not fit in: into the second cache, or into
+ * what a lane can hold. */
+static psr_status make_space(struct writer *w, psr_err *err)
+{
+    size_t top = psr_tree_level_lanes(&w->tree, w->tree.shape->nlevel - 1);
+    size_t lanes = w->top_lanes + top + psr_tree_lower_lanes(&w->tree);
+    bool overflow = w->open_chan + w->tree.nchan > w->pl->chunk;
+    bool full = w->ntop == PSR_MAXTOP || lanes * w->pl->node_bytes > PSR_SCRATCH_BYTES;
+    if (!w->ntop && !(overflow && w->open))
+        return PSR_OK;
+    return overflow || full ? write_trials(w, overflow, false, err) : PSR_OK;
+}
+
+static psr_status write_all(struct writer *w, psr_err *err)
+{
+    const struct psr_dedisp_layout *s = w->pl->layout;
+    size_t group = w->pl->shape.group;
+    for (size_t k0 = 0; k0 < s->nkept; k0 += group) {
+        psr_tree_grow(&w->tree, s, k0, w->i0);
+        psr_status st = make_space(w, err);
+        if (!st && k0 + group < s->nkept)
+            st = write_fetch(w, k0 + group, err);
+        if (!st)
+            st = write_group(w, k0, err);
+        if (st)
+            return st;
+    }
+    return write_trials(w, true, true, err);
+}
+
+psr_status psr_planner_program(const struct psr_planner *pl, size_t i0, struct psr_program *program,
+                               psr_err *err)
+{
+    size_t left = pl->layout->ndm - i0;
+    size_t ntrial = left < pl->shape.ntrial ? left : pl->shape.ntrial;
+    struct writer w = {.pl = pl, .program = program, .i0 = i0, .first = true};
+    w.sum_lanes = ntrial * pl->shape.tile;
+    program->ncode = program->scratch = 0;
+    program->adds = 0;
+    psr_status st = psr_tree_create(&w.tree, &pl->shape, ntrial, err);
+    if (st)
+        return st;
+    w.place = malloc(PSR_MAXTOP * ntrial * sizeof *w.place);
+    st = w.place ? write_all(&w, err) : psr_fail_nomem(err, "trial sums", 256.0 * (double)ntrial);
+    free(w.place);
+    psr_tree_destroy(&w.tree);
+    return st;
+}

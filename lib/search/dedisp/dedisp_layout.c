@@ -1,0 +1,176 @@
+#include "dedisp_backend.h"
+
+#include <psrkit/delays.h>
+
+#include <stdlib.h>
+
+struct ranked {
+    double freq_mhz;
+    size_t c;
+};
+
+static int by_falling_frequency(const void *pa, const void *pb)
+{
+    const struct ranked *a = pa, *b = pb;
+    if (a->freq_mhz != b->freq_mhz)
+        return a->freq_mhz < b->freq_mhz ? 1 : -1;
+    return a->c < b->c ? -1 : a->c > b->c;
+}
+
+static psr_status rank_channels(const struct psr_dedisp_desc *d, struct ranked **out, psr_err *err)
+{
+    struct ranked *r = calloc(d->nchan, sizeof *r);
+    if (!r)
+        return psr_fail_nomem(err, "channels", (double)d->nchan * sizeof *r);
+    for (size_t c = 0; c < d->nchan; c++)
+        r[c] = (struct ranked){d->freq_mhz[c], c};
+    qsort(r, d->nchan, sizeof *r, by_falling_frequency);
+    *out = r;
+    return PSR_OK;
+}
+
+/* The divisor of dm in psr_delay_s. */
+static double dispersion_coeff(double dmconst, double freq_mhz)
+{
+    return 1.0 / dmconst * freq_mhz * freq_mhz;
+}
+
+static double mean(const double *x, size_t n)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += x[i];
+    return sum / (double)n;
+}
+
+/* PRESTO's two steps: inside a sub-band the delays of the mean DM, in samples of the input; the
+ * whole sub-band then moves with its highest channel. */
+static void set_subband_delays(struct psr_dedisp_layout *s, const struct psr_dedisp_desc *d,
+                               const struct ranked *rank, const int32_t *position)
+{
+    size_t width = d->nchan / d->nsub;
+    double mean_dm = mean(d->dm, d->ndm);
+    s->maxpre = 0;
+    for (size_t q = 0; q < d->nchan; q++) {
+        double ref_mhz = rank[q / width * width].freq_mhz;
+        int64_t pre = psr_delay_samples(d->dmconst, mean_dm, rank[q].freq_mhz, ref_mhz, d->tsamp_s);
+        int32_t k = position[rank[q].c];
+        if (k >= 0) {
+            s->coeff[k] = dispersion_coeff(d->dmconst, ref_mhz);
+            s->pre[k] = (int32_t)pre;
+        }
+        s->maxpre = pre > s->maxpre ? (int32_t)pre : s->maxpre;
+    }
+    s->coeff_low = dispersion_coeff(d->dmconst, rank[d->nchan - width].freq_mhz);
+}
+
+static void set_direct_delays(struct psr_dedisp_layout *s, const struct psr_dedisp_desc *d,
+                              const struct ranked *rank)
+{
+    for (size_t k = 0; k < s->nkept; k++)
+        s->coeff[k] = dispersion_coeff(d->dmconst, d->freq_mhz[s->chan[k]]);
+    s->coeff_low = dispersion_coeff(d->dmconst, rank[d->nchan - 1].freq_mhz);
+}
+
+static void keep_channels(struct psr_dedisp_layout *s, const struct psr_dedisp_desc *d,
+                          const struct ranked *rank, int32_t *position)
+{
+    s->nkept = 0;
+    for (size_t q = 0; q < d->nchan; q++) {
+        size_t c = rank[q].c;
+        position[c] = -1;
+        if (d->keep && !d->keep[c])
+            continue;
+        position[c] = (int32_t)s->nkept;
+        s->chan[s->nkept++] = c;
+    }
+}
+
+static int64_t highest_dm_shift(const struct psr_dedisp_layout *s)
+{
+    double dm = s->dm[0];
+    for (size_t i = 1; i < s->ndm; i++)
+        dm = s->dm[i] > dm ? s->dm[i] : dm;
+    double shift = (dm / s->coeff_low - dm / s->coeff_top) / s->dt_s;
+    return shift < 1e9 ? psr_round(shift) : INT64_C(1) << 31;
+}
+
+static psr_status set_shifts(struct psr_dedisp_layout *s, const struct psr_dedisp_desc *d,
+                             const struct ranked *rank, const int32_t *position, psr_err *err)
+{
+    double widest = psr_delay_s(d->dmconst, mean(d->dm, d->ndm), rank[d->nchan - 1].freq_mhz);
+    if (!(widest / d->tsamp_s < 1e9))
+        return psr_fail(err, PSR_EINVAL,
+                        "dedispersion: delays of %g s are beyond 1e9 samples of tsamp = %g s",
+                        widest, d->tsamp_s);
+    s->coeff_top = dispersion_coeff(d->dmconst, rank[0].freq_mhz);
+    if (d->algo == PSR_DEDISP_SUBBAND)
+        set_subband_delays(s, d, rank, position);
+    else
+        set_direct_delays(s, d, rank);
+    int64_t maxoff = highest_dm_shift(s);
+    if (maxoff > 1000000000)
+        return psr_fail(err, PSR_EINVAL,
+                        "dedispersion: the highest DM delays the lowest channel by more than 1e9 "
+                        "samples of tsamp = %g s",
+                        s->dt_s);
+    s->maxoff = (int32_t)maxoff;
+    s->maxshift = (size_t)maxoff + ((size_t)s->maxpre + s->downsamp - 1) / s->downsamp;
+    return PSR_OK;
+}
+
+psr_status psr_dedisp_layout_make(struct psr_dedisp_layout *s, const struct psr_dedisp_desc *d,
+                                  int32_t *position, double *top_mhz, psr_err *err)
+{
+    struct ranked *rank = NULL;
+    psr_status st = rank_channels(d, &rank, err);
+    if (st)
+        return st;
+    keep_channels(s, d, rank, position);
+    *top_mhz = rank[0].freq_mhz;
+    if (s->nkept)
+        st = set_shifts(s, d, rank, position, err);
+    else
+        st = psr_fail(err, PSR_EINVAL, "dedispersion: none of %zu channels is kept", d->nchan);
+    free(rank);
+    return st;
+}
+
+struct psr_delay_frame psr_dedisp_layout_frame(const struct psr_dedisp_layout *s)
+{
+    return (struct psr_delay_frame){s->coeff_top, s->coeff_low, s->dt_s};
+}
+
+void psr_dedisp_layout_delays(const struct psr_dedisp_layout *s, size_t k, size_t i0, size_t n,
+                              int32_t *d)
+{
+    const struct psr_delay_frame frame = psr_dedisp_layout_frame(s);
+    const double *dm = s->dm + i0, coeff = s->coeff[k];
+    const double first = s->coeff[k / PSR_TOL_GROUP * PSR_TOL_GROUP];
+    if (s->tol && s->algo == PSR_DEDISP_DIRECT)
+        for (size_t i = 0; i < n; i++)
+            d[i] = psr_dedisp_delay_tolerant(dm[i], coeff, first, &frame);
+    else
+        for (size_t i = 0; i < n; i++)
+            d[i] = psr_dedisp_delay_of(dm[i], coeff, s->coeff_top, s->dt_s);
+}
+
+uint64_t psr_dedisp_layout_lane_max(const struct psr_dedisp_layout *s)
+{
+    return s->sample_max * s->downsamp;
+}
+
+uint32_t psr_dedisp_layout_bias(const struct psr_dedisp_layout *s)
+{
+    return s->kind == PSR_INT ? s->sample_bias : 0;
+}
+
+double psr_dedisp_layout_offset(const struct psr_dedisp_layout *s)
+{
+    return (double)s->sample_bias * (double)s->downsamp * (double)s->nkept;
+}
+
+double psr_dedisp_layout_divisor(const struct psr_dedisp_layout *s)
+{
+    return (double)s->summed * (double)s->downsamp;
+}

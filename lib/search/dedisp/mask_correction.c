@@ -1,0 +1,246 @@
+#include <psrkit/delays.h>
+#include <psrkit/mask_correction.h>
+
+#include "base/threads.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { GROUP = 64 /* samples of a series that share a mark */ };
+
+/* A step in samples of a channel as the plan sums them: sum q of downsamp samples gains part, and
+ * every one after it gains whole. */
+struct edge {
+    uint32_t c;
+    int64_t q;
+    int64_t part, whole; /* fixed point */
+};
+
+/* A thread's room: changes of the series at each sample, and which groups have any. */
+struct scratch {
+    int64_t *change;
+    unsigned char *mark;
+};
+
+struct psr_mask_correction {
+    struct psr_mask_correction_desc d;
+    int nthread;
+    int shift;        /* values are counted in 2^-shift */
+    int64_t *current; /* [nchan] */
+    int64_t *level;   /* [ndm] what the last sample given was off by */
+    struct edge *edge;
+    size_t nedge, edge_room;
+    bool off;                /* some level is not 0 */
+    struct scratch *scratch; /* [nthread] */
+    size_t room;             /* samples of each */
+    int64_t ngiven;
+};
+
+static psr_status check_desc(const struct psr_mask_correction_desc *d, psr_err *err)
+{
+    double most = d->largest * (double)d->nchan * (double)d->downsamp;
+    if (d->nchan < 1 || d->ndm < 1 || d->downsamp < 1)
+        return psr_fail(
+            err, PSR_EINVAL,
+            "mask correction: %zu channels, %zu trials, downsampling by %zu: all must be above 0",
+            d->nchan, d->ndm, d->downsamp);
+    if (!(d->largest >= 0) || !(most < 0x1p200))
+        return psr_fail(err, PSR_EINVAL,
+                        "mask correction: values up to %g, must be 0 to 2^200 in sum", d->largest);
+    return PSR_OK;
+}
+
+psr_status psr_mask_correction_create(psr_mask_correction **out,
+                                      const struct psr_mask_correction_desc *desc, psr_err *err)
+{
+    int bits;
+    *out = NULL;
+    psr_status st = check_desc(desc, err);
+    if (st)
+        return st;
+    psr_mask_correction *p = calloc(1, sizeof *p);
+    if (!p)
+        return psr_fail_nomem(err, "patching series", sizeof *p);
+    p->d = *desc;
+    p->nthread = psr_count_threads(desc->nthread);
+    (void)frexp(desc->largest * (double)desc->nchan * (double)desc->downsamp, &bits);
+    p->shift = 60 - bits < 48 ? 60 - bits : 48;
+    p->current = calloc(desc->nchan, sizeof *p->current);
+    p->level = calloc(desc->ndm, sizeof *p->level);
+    p->scratch = calloc((size_t)p->nthread, sizeof *p->scratch);
+    if (!p->current || !p->level || !p->scratch) {
+        psr_mask_correction_destroy(p);
+        return psr_fail_nomem(err, "patching series", (double)(desc->nchan + desc->ndm) * 8);
+    }
+    *out = p;
+    return PSR_OK;
+}
+
+static psr_status grow_scratch(psr_mask_correction *p, size_t n, psr_err *err)
+{
+    if (n <= p->room)
+        return PSR_OK;
+    for (int k = 0; k < p->nthread; k++) {
+        struct scratch *s = &p->scratch[k];
+        free(s->change);
+        free(s->mark);
+        s->change = calloc(n, sizeof *s->change);
+        s->mark = calloc(n / GROUP + 1, 1);
+        if (!s->change || !s->mark) {
+            p->room = 0;
+            return psr_fail_nomem(err, "patching series", 8 * (double)n);
+        }
+    }
+    p->room = n;
+    return PSR_OK;
+}
+
+static psr_status grow_edges(psr_mask_correction *p, size_t more, psr_err *err)
+{
+    if (p->nedge + more <= p->edge_room)
+        return PSR_OK;
+    size_t room = 2 * (p->nedge + more);
+    struct edge *edge = realloc(p->edge, room * sizeof *edge);
+    if (!edge)
+        return psr_fail_nomem(err, "replaced samples", (double)room * sizeof *edge);
+    p->edge = edge;
+    p->edge_room = room;
+    return PSR_OK;
+}
+
+static psr_status add_edge(psr_mask_correction *p, const struct psr_step *s, psr_err *err)
+{
+    double value = (double)s->value;
+    if (s->c >= p->d.nchan || !(fabs(value) <= p->d.largest))
+        return psr_fail(err, PSR_EINVAL,
+                        "mask correction: value %g of channel %zu, must be within %g, of %zu",
+                        value, s->c, p->d.largest, p->d.nchan);
+    int64_t fixed = llround(ldexp(value, p->shift)), ds = (int64_t)p->d.downsamp;
+    int64_t delta = fixed - p->current[s->c], t = s->t - psr_dedisp_predelay(p->d.plan, s->c);
+    t = t > 0 ? t : 0;
+    p->current[s->c] = fixed;
+    p->edge[p->nedge++] = (struct edge){
+        .c = (uint32_t)s->c, .q = t / ds, .part = delta * (ds - t % ds), .whole = delta * ds};
+    return PSR_OK;
+}
+
+static int by_channel(const void *pa, const void *pb)
+{
+    const struct edge *a = pa, *b = pb;
+    if (a->c != b->c)
+        return a->c < b->c ? -1 : 1;
+    return (a->q > b->q) - (a->q < b->q);
+}
+
+/* --- one trial -------------------------------------------------------------------------------- */
+
+/* The series changes by delta at sample t of those that are given now; what came earlier than the
+ * series begins is there from its first sample on. */
+static void change_at(struct scratch *s, int64_t t, size_t n, int64_t delta)
+{
+    if (t < 0 || t >= (int64_t)n)
+        return;
+    s->change[t] += delta;
+    s->mark[t / GROUP] = 1;
+}
+
+static void scatter_edges(const psr_mask_correction *p, struct scratch *s, size_t i, size_t n)
+{
+    uint32_t channel = UINT32_MAX;
+    int64_t delay = 0, ds = (int64_t)p->d.downsamp, now = p->ngiven;
+    for (size_t k = 0; k < p->nedge; k++) {
+        const struct edge *e = &p->edge[k];
+        if (e->c != channel) {
+            channel = e->c;
+            int64_t pre = psr_dedisp_predelay(p->d.plan, channel);
+            delay = psr_dedisp_delay(p->d.plan, i, channel) - psr_round((double)pre / (double)ds);
+        }
+        int64_t t = e->q - delay, rest = t + 1;
+        change_at(s, (t > 0 ? t : 0) - now, n, e->part);
+        if (e->whole != e->part)
+            change_at(s, (rest > 0 ? rest : 0) - now, n, e->whole - e->part);
+    }
+}
+
+/* Adds what the series is off by; leaves the scratch as it was. */
+static int64_t add_changes(struct scratch *s, float *out, size_t n, int64_t level, double unit)
+{
+    for (size_t t0 = 0; t0 < n; t0 += GROUP) {
+        size_t end = n - t0 < GROUP ? n : t0 + GROUP;
+        float off = (float)((double)level * unit);
+        if (s->mark[t0 / GROUP]) {
+            for (size_t t = t0; t < end; t++) {
+                level += s->change[t];
+                s->change[t] = 0;
+                out[t] += (float)((double)level * unit);
+            }
+            s->mark[t0 / GROUP] = 0;
+        } else if (level) {
+            for (size_t t = t0; t < end; t++)
+                out[t] += off;
+        }
+    }
+    return level;
+}
+
+/* Edges that every trial has met by now. */
+static void drop_edges(psr_mask_correction *p)
+{
+    size_t kept = 0;
+    for (size_t k = 0; k < p->nedge; k++)
+        if (p->edge[k].q + 1 >= p->ngiven)
+            p->edge[kept++] = p->edge[k];
+    p->nedge = kept;
+}
+
+bool psr_mask_correction_touches(const psr_mask_correction *p, size_t nstep)
+{
+    return nstep || p->nedge || p->off;
+}
+
+psr_status psr_mask_correction_execute(psr_mask_correction *p, const struct psr_step *step,
+                                       size_t nstep, float *out, size_t stride, size_t n,
+                                       psr_err *err)
+{
+    double unit = ldexp(1, -p->shift) / (double)p->d.downsamp;
+    bool off = false;
+    if (!psr_mask_correction_touches(p, nstep)) {
+        p->ngiven += (int64_t)n;
+        return PSR_OK;
+    }
+    psr_status st = grow_edges(p, nstep, err);
+    for (size_t k = 0; k < nstep && !st; k++)
+        st = add_edge(p, step + k, err);
+    if (!st)
+        st = grow_scratch(p, n, err);
+    if (st || !n)
+        return st;
+    if (p->nedge)
+        qsort(p->edge, p->nedge, sizeof *p->edge, by_channel);
+#pragma omp parallel for schedule(dynamic) num_threads(p->nthread) reduction(|| : off)
+    for (size_t i = 0; i < p->d.ndm; i++) {
+        struct scratch *s = &p->scratch[psr_thread_number()];
+        scatter_edges(p, s, i, n);
+        p->level[i] = add_changes(s, out + i * stride, n, p->level[i], unit);
+        off = off || p->level[i];
+    }
+    p->off = off;
+    p->ngiven += (int64_t)n;
+    drop_edges(p);
+    return PSR_OK;
+}
+
+void psr_mask_correction_destroy(psr_mask_correction *p)
+{
+    if (!p)
+        return;
+    for (int k = 0; p->scratch && k < p->nthread; k++) {
+        free(p->scratch[k].change);
+        free(p->scratch[k].mark);
+    }
+    free(p->current);
+    free(p->level);
+    free(p->edge);
+    free(p->scratch);
+    free(p);
+}

@@ -1,0 +1,293 @@
+#include "pulscan_search.h"
+
+#include <config.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* In order of preference for "auto". */
+static const struct psr_pulscan_ops *const backends[] = {
+#ifdef HAVE_CUDA
+    &psr_pulscan_cuda,
+#endif
+    &psr_pulscan_cpu,
+#ifdef HAVE_CUDA
+    &psr_pulscan_hybrid,
+#endif
+};
+enum { NBACKEND = sizeof backends / sizeof *backends };
+
+struct psr_pulscan {
+    struct psr_pulscan_search search;
+    struct psr_significance significance;
+    double sigma;
+    bool rblock;
+    const struct psr_pulscan_ops *ops;
+    void *state;
+    float **input; /* [batch] memory that the backend has no wish for; NULL where not asked for */
+    struct psr_pulscan_found found;
+    struct psr_pulscan_hit *hit;
+    size_t room; /* hits */
+    size_t nspec;
+};
+
+/* --- create and destroy ----------------------------------------------------------------------- */
+
+/* "auto" takes the first backend that is there and does such a search; any other failure ends the
+ * choice. */
+static psr_status start_backend(psr_pulscan *p, const char *name, psr_err *err)
+{
+    bool any = !name || !strcmp(name, "auto");
+    psr_status st =
+        psr_fail(err, PSR_EDEVICE, "search: no backend '%s' in this build", any ? "auto" : name);
+    for (int b = 0; b < NBACKEND; b++) {
+        if (any ? backends[b]->by_name_only : strcmp(name, backends[b]->name) != 0)
+            continue;
+        p->ops = backends[b];
+        st = p->ops->create(&p->state, &p->search, err);
+        if (!any || (st != PSR_EDEVICE && st != PSR_EUNSUPPORTED))
+            return st;
+    }
+    return st;
+}
+
+static psr_status allocate(psr_pulscan *p, psr_err *err)
+{
+    size_t batch = p->search.batch;
+    p->input = calloc(batch, sizeof *p->input);
+    p->found.bad = calloc(batch, sizeof *p->found.bad);
+    if (!p->input || !p->found.bad)
+        return psr_fail_nomem(err, "a search", 16.0 * (double)batch);
+    return PSR_OK;
+}
+
+psr_status psr_pulscan_create(psr_pulscan **out, const struct psr_pulscan_desc *desc, psr_err *err)
+{
+    *out = NULL;
+    psr_status st = psr_pulscan_check(desc, err);
+    if (st)
+        return st;
+    psr_pulscan *p = calloc(1, sizeof *p);
+    if (!p)
+        return psr_fail_nomem(err, "a search", sizeof *p);
+    p->sigma = desc->sigma;
+    p->rblock = desc->rblock;
+    if ((st = psr_pulscan_resolve(&p->search, &p->significance, desc, err)) ||
+        (st = allocate(p, err)) || (st = start_backend(p, desc->backend, err)))
+        psr_pulscan_destroy(p);
+    else
+        *out = p;
+    return st;
+}
+
+void psr_pulscan_destroy(psr_pulscan *p)
+{
+    if (!p)
+        return;
+    if (p->state)
+        p->ops->destroy(p->state);
+    for (size_t s = 0; p->input && s < p->search.batch; s++)
+        free(p->input[s]);
+    free(p->input);
+    free(p->found.bad);
+    free(p->found.peak);
+    free(p->hit);
+    psr_pulscan_forget(&p->search);
+    free(p);
+}
+
+/* --- hits ------------------------------------------------------------------------------------- */
+
+psr_status psr_pulscan_room(struct psr_pulscan_found *found, size_t n, psr_err *err)
+{
+    if (found->cap - found->n >= n)
+        return PSR_OK;
+    size_t cap = found->n + n + found->cap / 2 + 64;
+    struct psr_pulscan_peak *more = realloc(found->peak, cap * sizeof *more);
+    if (!more)
+        return psr_fail_nomem(err, "peaks", (double)cap * sizeof *more);
+    found->peak = more;
+    found->cap = cap;
+    return PSR_OK;
+}
+
+static int64_t block_of(const psr_pulscan *p, const struct psr_pulscan_peak *k)
+{
+    return (k->first - 1) / p->search.block;
+}
+
+static int by_place(const void *pa, const void *pb)
+{
+    const struct psr_pulscan_peak *a = pa, *b = pb;
+    if (a->spec != b->spec)
+        return a->spec < b->spec ? -1 : 1;
+    if (a->harm != b->harm)
+        return a->harm < b->harm ? -1 : 1;
+    if (a->z != b->z)
+        return a->z < b->z ? -1 : 1;
+    return (a->first > b->first) - (a->first < b->first);
+}
+
+/* Leaves the best peak of every spectrum, sum, width and block, the lowest of equals. */
+static void keep_best(psr_pulscan *p)
+{
+    struct psr_pulscan_peak *k = p->found.peak;
+    if (p->found.n == 0)
+        return;
+    qsort(k, p->found.n, sizeof *k, by_place);
+    size_t n = 1;
+    for (size_t i = 1; i < p->found.n; i++) {
+        struct psr_pulscan_peak *last = &k[n - 1];
+        bool same = last->spec == k[i].spec && last->harm == k[i].harm && last->z == k[i].z &&
+                    block_of(p, last) == block_of(p, &k[i]);
+        if (!same)
+            k[n++] = k[i];
+        else if (k[i].power > last->power)
+            *last = k[i];
+    }
+    p->found.n = n;
+}
+
+/* Where the fundamental is, of a signal whose harmonics lie anywhere in the box's bins: harmonic h
+ * in bins h i .. h i + h - 1 has its fundamental (h - 1) / 2h above bin i in the mean. */
+static double middle(const psr_pulscan *p, int64_t first, int nharm, int z)
+{
+    double up = 0;
+    for (int h = 1; h <= nharm; h++)
+        up += (h - 1) / (2.0 * h * nharm);
+    if (!p->rblock)
+        return (double)first + z / 2.0 + up;
+    /* The last block is cut where the sum ends, within which its boxes lie. */
+    int64_t end = psr_pulscan_length(&p->search, nharm), last = first + p->search.block - 1 + z;
+    return (double)(first + (last < end ? last : end - 1)) / 2 + up;
+}
+
+/* Pulscan's bin: of the array after DC, halves dropped. */
+static double compat_middle(const psr_pulscan *p, int64_t first, int z)
+{
+    int64_t block = p->search.block;
+    int64_t at = p->rblock ? (first - 1) / block * block + block / 2 : first - 1;
+    return (double)(at + z / 2);
+}
+
+void psr_pulscan_weigh_hit(const psr_pulscan *p, struct psr_pulscan_hit *hit, float power)
+{
+    const struct psr_significance_box box = {hit->nharm, hit->z, hit->first};
+    hit->power = power;
+    hit->sigma = psr_significance_sigma(&p->significance, (double)power, &box);
+    hit->ln_p = psr_significance_alone(&p->significance, (double)power, &box).ln_sf;
+}
+
+struct psr_pulscan_hit psr_pulscan_make_hit(const psr_pulscan *p, const struct psr_pulscan_peak *k)
+{
+    const int harm = p->search.harm[k->harm], z = p->search.z[k->z];
+    struct psr_pulscan_hit hit = {.nharm = harm, .z = z, .first = k->first};
+    psr_pulscan_weigh_hit(p, &hit, k->power);
+    if (p->rblock)
+        hit.first = 1 + block_of(p, k) * p->search.block;
+    hit.r = p->search.compat ? compat_middle(p, k->first, z) : middle(p, hit.first, harm, z);
+    return hit;
+}
+
+/* One after the other: a hit is of the spectrum of its peak. */
+static psr_status make_hits(psr_pulscan *p, struct psr_pulscan_result *result, psr_err *err)
+{
+    if (p->found.n > p->room) {
+        struct psr_pulscan_hit *more = realloc(p->hit, p->found.n * sizeof *more);
+        if (!more)
+            return psr_fail_nomem(err, "hits", (double)p->found.n * sizeof *more);
+        p->hit = more;
+        p->room = p->found.n;
+    }
+    size_t n = 0, i = 0;
+    for (uint32_t s = 0; s < p->nspec; s++) {
+        size_t first = n;
+        for (; i < p->found.n && p->found.peak[i].spec == s; i++) {
+            p->hit[n] = psr_pulscan_make_hit(p, &p->found.peak[i]);
+            n += p->hit[n].sigma > p->sigma;
+        }
+        result[s] = (struct psr_pulscan_result){
+            .hit = n > first ? p->hit + first : NULL,
+            .nhit = n - first,
+            .bad = p->found.bad[s],
+        };
+    }
+    return PSR_OK;
+}
+
+psr_status psr_pulscan_execute(psr_pulscan *p, size_t nspec, const float *const *in,
+                               struct psr_pulscan_result *result, psr_err *err)
+{
+    if (nspec > p->search.batch)
+        return psr_fail(err, PSR_EINVAL, "search: %zu spectra are above the batch of %zu", nspec,
+                        p->search.batch);
+    p->nspec = 0;
+    p->found.n = 0;
+    for (size_t s = 0; s < nspec; s++)
+        p->found.bad[s] = -1;
+    psr_status st = p->ops->execute(p->state, nspec, in, &p->found, err);
+    if (st)
+        return st;
+    p->nspec = nspec;
+    keep_best(p);
+    return make_hits(p, result, err);
+}
+
+/* --- the rest --------------------------------------------------------------------------------- */
+
+float *psr_pulscan_input(psr_pulscan *p, size_t s)
+{
+    if (s >= p->search.batch)
+        return NULL;
+    float *own = p->ops->input(p->state, s);
+    if (!own && !p->input[s])
+        p->input[s] = calloc(2 * p->search.nbin, sizeof **p->input);
+    return own ? own : p->input[s];
+}
+
+psr_status psr_pulscan_amplitudes(psr_pulscan *p, size_t s, int64_t first, size_t n, float *x,
+                                  psr_err *err)
+{
+    if (s >= p->nspec)
+        return psr_fail(err, PSR_EINVAL, "search: no spectrum %zu among the %zu of the last", s,
+                        p->nspec);
+    memset(x, 0, 2 * n * sizeof *x);
+    int64_t end = first + (int64_t)n, from = first > 1 ? first : 1;
+    end = end < (int64_t)p->search.nbin ? end : (int64_t)p->search.nbin;
+    if (from >= end)
+        return PSR_OK;
+    return p->ops->amplitudes(p->state, s, from, (size_t)(end - from), x + 2 * (from - first), err);
+}
+
+const struct psr_pulscan_search *psr_pulscan_resolved(const psr_pulscan *p)
+{
+    return &p->search;
+}
+
+double psr_pulscan_least_sigma(const psr_pulscan *p)
+{
+    return p->sigma;
+}
+
+double psr_pulscan_trials(const psr_pulscan *p, int nharm)
+{
+    return psr_significance_trials(&p->significance, nharm);
+}
+
+double psr_pulscan_sigma(const psr_pulscan *p, double power, int nharm, int z, int64_t first)
+{
+    return psr_significance_sigma(&p->significance, power,
+                                  &(struct psr_significance_box){nharm, z, first});
+}
+
+void psr_pulscan_describe(const psr_pulscan *p, struct psr_pulscan_info *info)
+{
+    const struct psr_pulscan_search *s = &p->search;
+    *info = (struct psr_pulscan_info){
+        .backend = p->ops->name,
+        .normblock = s->normblock,
+        .block = (size_t)s->block,
+        .nz = s->nz,
+        .nblock = (size_t)((psr_pulscan_length(s, s->harm[0]) + s->block - 2) / s->block),
+        .bytes = p->ops->bytes(p->state),
+    };
+}

@@ -1,0 +1,119 @@
+/* pulscan_backend.h: what pulscan.c hands to a backend, and what it asks of one (private).
+ *
+ * pulscan.c validates the description and works out stretches, widths, starts and the powers that
+ * make hits, so that backends cannot disagree about any of it; it also gives hits their sigma. */
+#ifndef PSR_SEARCH_PULSCAN_BACKEND_H
+#define PSR_SEARCH_PULSCAN_BACKEND_H
+
+#include <psrkit/pulscan.h>
+
+/* Bins [begin, end) are normalised by the medians of bins [first, first + count), which hold them.
+ * Stretches follow each other without gaps; all have the same count, but for the last of a
+ * compatible search. */
+struct psr_norm_block {
+    int64_t begin, end, first, count;
+};
+
+/* Starts lo .. hi - 1 are searched (none where hi <= lo); a box is a hit if power > floor. */
+struct psr_boxes {
+    int64_t lo, hi;
+    float floor;
+};
+
+/* One question that spares many: powers are never negative, so where no box of so many bins is
+ * above floor, no narrower one is either.  The floor is the lowest of the widths that the question
+ * stands for, those after the width of the question before. */
+struct psr_prefilter {
+    int width; /* bins */
+    float floor;
+};
+
+/* A validated description.
+ *   s_H[i] = (..((p[i] + d_2) + d_3) ..) + d_H,
+ *   d_h    = (..(p[h i] + p[h i + 1]) ..) + p[h i + h - 1],
+ * with no products fused into the sums. */
+struct psr_pulscan_search {
+    size_t nbin;
+    bool series;
+    struct psr_redden redden; /* start 0: no de-reddening */
+    size_t batch;             /* >= 1 */
+    bool compat; /* boxes may run over the end, over zeros; d = 0 leaves data as they are */
+
+    size_t nnorm_block, normblock; /* normblock: the most bins any stretch has */
+    struct psr_norm_block *norm_block;
+    size_t nzap;
+    struct psr_span *zap; /* [nzap] ascending, apart, within the spectrum: p = 2 */
+
+    size_t nz, nharm;
+    int *z;                      /* [nz] ascending */
+    int *harm;                   /* [nharm] ascending */
+    struct psr_boxes *boxes;     /* [nharm][nz] */
+    size_t *nsieve;              /* [nharm] */
+    struct psr_prefilter *sieve; /* [nharm][nz], nsieve[h] of them used, by rising width */
+    int64_t block;               /* start i >= 1 belongs to block (i - 1) / block */
+    int64_t rlo, rhi;            /* bins that were asked for; rhi is one that exists */
+    bool logz;                   /* z is 0, 1, 2, 4 .. */
+
+    int nthread;       /* >= 1 */
+    int64_t mem_bytes; /* > 0 */
+    int device;
+};
+
+/* The box of most power, the lowest of equals, of one block, z and H, or of a part of the block:
+ * pulscan.c keeps the best of a block's. */
+struct psr_pulscan_peak {
+    int64_t first;
+    float power;
+    uint32_t spec;
+    uint32_t harm, z; /* indices into the search's lists; no gap follows, as peaks are copied */
+};
+
+struct psr_pulscan_found {
+    struct psr_pulscan_peak *peak; /* [n] any order; room for cap */
+    size_t n, cap;
+    int64_t *bad; /* [batch] lowest bin or sample that is not finite; -1: none */
+};
+
+/* Makes room for n peaks more. */
+PSR_MUST_CHECK psr_status psr_pulscan_room(struct psr_pulscan_found *found, size_t n, psr_err *err);
+
+/* Normalised powers are cut at this, so that sums of them stay finite. */
+#define PSR_PULSCAN_MOST 1e30f
+
+/* What a stretch is normalised by: (x - median) * scale, scale 0 where d = 0; re, then im. */
+struct psr_level {
+    float median[2], scale[2];
+};
+
+/* On the CPU with s->nthread threads, for "cpu" and "hybrid": the levels of a spectrum [nbin][2],
+ * its powers with bin 0 and zapped bins set, and the lowest bin that is not finite (-1).
+ * Returned: level [nnorm_block]; power [nbin], untouched where *bad >= 0 */
+PSR_MUST_CHECK psr_status psr_pulscan_powers(const struct psr_pulscan_search *s, const float *in,
+                                             struct psr_level *level, float *power, int64_t *bad,
+                                             psr_err *err);
+
+struct psr_pulscan_ops {
+    const char *name;
+    bool by_name_only; /* "auto" does not take it */
+
+    /* Keeps s, which outlives the state.  PSR_EDEVICE where the device is absent, PSR_EUNSUPPORTED
+     * for searches the backend does not do: "auto" then takes the next. */
+    psr_status (*create)(void **state, const struct psr_pulscan_search *s, psr_err *err);
+
+    /* Memory for spectrum slot < batch from which execute reads fastest; NULL: any will do. */
+    float *(*input)(void *state, size_t slot);
+
+    /* Searches in [nspec]; found comes with n = 0 and bad [nspec] = -1, and gets every hit. */
+    psr_status (*execute)(void *state, size_t nspec, const float *const *in,
+                          struct psr_pulscan_found *found, psr_err *err);
+
+    /* As psr_pulscan_amplitudes, of bins that exist. */
+    psr_status (*amplitudes)(void *state, size_t slot, int64_t first, size_t n, float *x,
+                             psr_err *err);
+    int64_t (*bytes)(const void *state);
+    void (*destroy)(void *state);
+};
+
+extern const struct psr_pulscan_ops psr_pulscan_cpu, psr_pulscan_cuda, psr_pulscan_hybrid;
+
+#endif

@@ -1,0 +1,261 @@
+#include "pulscan_residual.h"
+
+#include "base/quantile.h"
+
+#include <psrkit/signif.h>
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { PAGE = 1024, FLANK = 24, LEAST_FLANK = 12, GAP = 3, REACH = 8 };
+static const float END_OF_LINE = 18;   /* chi^2 that noise reaches in one bin of 8000 */
+static const float BRIGHTER = 3;       /* than a line's own bins: another's */
+static const double LOOK_TWICE = 2;    /* evidence from which the level thereabouts counts */
+static const double LEAST_LEVEL = 1.6; /* three times what the median scatters above 1 */
+
+struct page {
+    float bin[PAGE][2]; /* re, im */
+    float power[PAGE];
+    int64_t owner[PAGE]; /* -1: no candidate's */
+    bool held;           /* any of them is */
+};
+
+struct psr_residual {
+    psr_pulscan *plan;
+    size_t s;
+    const struct psr_pulscan_search *search;
+    int64_t nbin;
+    struct page **page; /* [nbin / PAGE + 1]; NULL before it is asked for */
+    psr_status status;
+    psr_err err;
+};
+
+psr_status psr_residual_create(struct psr_residual **out, psr_pulscan *plan, size_t s, psr_err *err)
+{
+    *out = NULL;
+    struct psr_residual *r = calloc(1, sizeof *r);
+    if (!r)
+        return psr_fail_nomem(err, "powers", sizeof *r);
+    r->plan = plan;
+    r->s = s;
+    r->search = psr_pulscan_resolved(plan);
+    r->nbin = (int64_t)r->search->nbin;
+    size_t npage = (size_t)r->nbin / PAGE + 1;
+    r->page = calloc(npage, sizeof(struct page *));
+    if (!r->page) {
+        psr_residual_destroy(r);
+        return psr_fail_nomem(err, "powers", (double)(npage * sizeof(struct page *)));
+    }
+    *out = r;
+    return PSR_OK;
+}
+
+void psr_residual_destroy(struct psr_residual *r)
+{
+    if (!r)
+        return;
+    for (int64_t k = 0; r->page && k <= r->nbin / PAGE; k++)
+        free(r->page[k]);
+    free(r->page);
+    free(r);
+}
+
+psr_status psr_residual_status(const struct psr_residual *r, psr_err *err)
+{
+    return r->status ? psr_fail(err, r->status, "%s", r->err.msg) : PSR_OK;
+}
+
+int64_t psr_residual_bins(const struct psr_residual *r)
+{
+    return r->nbin;
+}
+
+/* --- pages ------------------------------------------------------------------------------------ */
+
+static void forget_bin(struct page *p, int64_t i)
+{
+    p->power[i] = 2;
+    p->bin[i][0] = p->bin[i][1] = 0;
+}
+
+static void zap(const struct psr_residual *r, int64_t first, struct page *p)
+{
+    for (size_t i = 0; i < r->search->nzap; i++) {
+        const struct psr_span *z = &r->search->zap[i];
+        int64_t from = z->first > first ? z->first : first, end = z->first + z->count;
+        for (int64_t k = from; k < end && k < first + PAGE; k++)
+            forget_bin(p, k - first);
+    }
+}
+
+static struct page *read_page(struct psr_residual *r, int64_t k)
+{
+    struct page *p = malloc(sizeof *p);
+    if (!p) {
+        r->status = psr_fail_nomem(&r->err, "powers", sizeof *p);
+        return NULL;
+    }
+    r->status = psr_pulscan_amplitudes(r->plan, r->s, k * PAGE, PAGE, &p->bin[0][0], &r->err);
+    if (r->status) {
+        free(p);
+        return NULL;
+    }
+    p->held = false;
+    for (int64_t i = 0; i < PAGE; i++) {
+        float re = p->bin[i][0], im = p->bin[i][1], power = re * re + im * im;
+        p->power[i] = power < PSR_PULSCAN_MOST ? power : PSR_PULSCAN_MOST;
+        p->owner[i] = -1;
+    }
+    zap(r, k * PAGE, p);
+    return r->page[k] = p;
+}
+
+/* The page of a bin; NULL where the bin does not exist, or after something went wrong. */
+static struct page *page_of(struct psr_residual *r, int64_t bin)
+{
+    if (bin < 0 || bin >= r->nbin || r->status)
+        return NULL;
+    struct page *p = r->page[bin / PAGE];
+    return p ? p : read_page(r, bin / PAGE);
+}
+
+static float power_at(struct psr_residual *r, int64_t bin)
+{
+    const struct page *p = page_of(r, bin);
+    return !p ? 0 : p->owner[bin % PAGE] < 0 ? p->power[bin % PAGE] : 2;
+}
+
+double psr_residual_power(struct psr_residual *r, int64_t first, int64_t n, float most)
+{
+    double sum = 0;
+    for (int64_t k = first; k < first + n; k++)
+        sum += (double)fminf(power_at(r, k), most);
+    return sum;
+}
+
+/* --- what is held ----------------------------------------------------------------------------- */
+
+void psr_residual_add_held(const struct psr_residual *r, int64_t first, int64_t n,
+                           struct psr_residual_held *sum)
+{
+    int64_t end = first + n < r->nbin ? first + n : r->nbin;
+    for (int64_t k = first > 0 ? first : 0; k < end;) {
+        const struct page *p = r->page[k / PAGE];
+        int64_t stop = (k / PAGE + 1) * PAGE;
+        stop = stop < end ? stop : end;
+        for (; p && p->held && k < stop; k++) {
+            float power = p->power[k % PAGE];
+            int64_t owner = p->owner[k % PAGE];
+            if (owner < 0)
+                continue;
+            sum->excess += (double)power - 2;
+            if (sum->owner < 0 || power > sum->most) {
+                sum->owner = owner;
+                sum->most = power;
+            }
+        }
+        k = stop;
+    }
+}
+
+static void hold_bin(struct psr_residual *r, int64_t bin, float most, int64_t owner)
+{
+    struct page *p = page_of(r, bin);
+    if (!p || p->owner[bin % PAGE] >= 0 || p->power[bin % PAGE] > most)
+        return;
+    p->owner[bin % PAGE] = owner;
+    p->bin[bin % PAGE][0] = p->bin[bin % PAGE][1] = 0;
+    p->held = true;
+}
+
+/* The last bin of a line that goes on from a bin by step, over no more than a few bins of noise,
+ * and up to where a brighter one begins. */
+static int64_t end_of_line(struct psr_residual *r, int64_t bin, int step, float most)
+{
+    int64_t last = bin;
+    for (int64_t k = bin + step; (k - last) * step <= GAP && page_of(r, k); k += step) {
+        if (power_at(r, k) > most)
+            break;
+        if (power_at(r, k) > END_OF_LINE)
+            last = k;
+    }
+    return last;
+}
+
+static float brightest(struct psr_residual *r, int64_t first, int64_t n)
+{
+    float most = 0;
+    for (int64_t k = first; k < first + n; k++)
+        most = fmaxf(most, power_at(r, k));
+    return most;
+}
+
+void psr_residual_hold(struct psr_residual *r, int64_t first, int64_t n, float most, int64_t owner)
+{
+    float brighter = BRIGHTER * brightest(r, first - 2, n + 4);
+    int64_t lo = end_of_line(r, first, -1, brighter);
+    int64_t hi = end_of_line(r, first + n - 1, 1, brighter);
+    for (int64_t k = lo; k <= hi; k++)
+        hold_bin(r, k, most, owner);
+}
+
+/* --- evidence --------------------------------------------------------------------------------- */
+
+/* Mean power of noise around [lo, hi], over that of the whole stretch: red noise, and what is left
+ * of lines, are no evidence of another. */
+static double level_around(struct psr_residual *r, int64_t lo, int64_t hi)
+{
+    float power[2 * FLANK];
+    size_t n = 0;
+    for (int64_t d = 3; d < 3 + FLANK; d++)
+        for (int side = 0; side < 2; side++) {
+            int64_t bin = side ? hi + d : lo - d;
+            const struct page *p = page_of(r, bin);
+            if (p && bin > 0 && p->owner[bin % PAGE] < 0)
+                power[n++] = p->power[bin % PAGE];
+        }
+    if (n < LEAST_FLANK)
+        return 1;
+    double level = psr_quantile_median(power, n) / (2 * M_LN2);
+    return level > LEAST_LEVEL ? level : 1;
+}
+
+static double evidence_of(double power, double nbin)
+{
+    if (nbin <= 1)
+        return power / 2;
+    return nbin <= 2 ? power / 2 - log1p(power / 2) : -psr_chi2_logp(power, 2 * nbin).ln_sf;
+}
+
+double psr_residual_evidence(struct psr_residual *r, int64_t lo, int64_t hi)
+{
+    double n = (double)(hi - lo + 1), power = psr_residual_power(r, lo, hi - lo + 1, HUGE_VALF);
+    double found = evidence_of(power, n);
+    return found > LOOK_TWICE ? evidence_of(power / level_around(r, lo, hi), n) : found;
+}
+
+/* Fourier interpolation over the bins next to it. */
+double psr_residual_line(struct psr_residual *r, double at)
+{
+    int64_t near = (int64_t)floor(at);
+    double off = at - (double)near, re = 0, im = 0;
+    if (off < 1e-6)
+        return (double)power_at(r, near) / 2;
+    if (off > 1 - 1e-6)
+        return (double)power_at(r, near + 1) / 2;
+    for (int64_t k = near - REACH + 1; k <= near + REACH; k++) {
+        const struct page *p = page_of(r, k);
+        double weight = 1 / (at - (double)k);
+        re += p ? weight * (double)p->bin[k % PAGE][0] : 0;
+        im += p ? weight * (double)p->bin[k % PAGE][1] : 0;
+    }
+    double scale = sin(M_PI * off) / M_PI;
+    return scale * scale * (re * re + im * im) / 2;
+}
+
+double psr_residual_line_evidence(struct psr_residual *r, double at)
+{
+    double power = psr_residual_line(r, at);
+    int64_t near = (int64_t)floor(at);
+    return power > LOOK_TWICE ? power / level_around(r, near, near + 1) : power;
+}

@@ -1,0 +1,34 @@
+/* pulscan_search.h: from a description to the search that backends carry out (private). */
+#ifndef PSR_SEARCH_PULSCAN_SEARCH_H
+#define PSR_SEARCH_PULSCAN_SEARCH_H
+
+#include "pulscan_backend.h"
+#include "pulscan_significance.h"
+
+/* Status: PSR_EINVAL naming field, value and limit */
+PSR_MUST_CHECK psr_status psr_pulscan_check(const struct psr_pulscan_desc *d, psr_err *err);
+
+/* Fills s and o from a checked description; psr_pulscan_forget frees what s holds, also after an
+ * error. */
+PSR_MUST_CHECK psr_status psr_pulscan_resolve(struct psr_pulscan_search *s,
+                                              struct psr_significance *o,
+                                              const struct psr_pulscan_desc *d, psr_err *err);
+void psr_pulscan_forget(struct psr_pulscan_search *s);
+
+/* Bins of harmonic sum H = harm that exist. */
+static inline int64_t psr_pulscan_length(const struct psr_pulscan_search *s, int harm)
+{
+    return (int64_t)s->nbin / harm;
+}
+
+/* What a plan resolved its description to, and the sigma above which its hits are. */
+const struct psr_pulscan_search *psr_pulscan_resolved(const psr_pulscan *p);
+double psr_pulscan_least_sigma(const psr_pulscan *p);
+
+/* The hit that a peak is. */
+struct psr_pulscan_hit psr_pulscan_make_hit(const psr_pulscan *p, const struct psr_pulscan_peak *k);
+
+/* Gives a hit another power, and the sigma of that. */
+void psr_pulscan_weigh_hit(const psr_pulscan *p, struct psr_pulscan_hit *hit, float power);
+
+#endif

@@ -1,0 +1,285 @@
+/* Groups events into pulses: a watershed over time and trials.
+ *
+ * Best first, each event joins the cluster of its best friend, so a cluster is what leads uphill to
+ * one peak.  Peaks of noise on the flank of a pulse are told from pulses by the saddle: the best
+ * event over which two clusters meet. */
+#include <psrkit/singlepulse.h>
+
+#include <stdlib.h>
+
+/* How far S/N falls between two pulses: a saddle below so much of the lower peak, less so much, parts
+ * them.  The first is what boxcars of the list lose between widths, the second the noise of two S/N. */
+static const double SADDLE_SHARE = 0.9, SADDLE_NOISE = 3;
+
+/* What is near what. */
+struct nearness {
+    const size_t *scale; /* NULL: 1 */
+    int64_t time_tol;
+    size_t trial_tol;
+};
+
+/* An event, on the common clock. */
+struct node {
+    const struct psr_event *event;
+    int64_t first, end; /* samples covered: [first, end) */
+    int64_t reach;      /* greatest end of this and the nodes before it in its trial */
+    size_t group;
+    size_t parent; /* towards the best node of its cluster; NONE: not in a cluster yet */
+};
+
+static const size_t NONE = SIZE_MAX;
+
+/* Nodes [from, to): those of one trial, by first sample. */
+struct group {
+    size_t trial, from, to;
+};
+
+struct field {
+    struct node *node;
+    size_t n, ngroup;
+    struct group *group;
+    const struct nearness *near;
+};
+
+/* Nodes of one group that may be friends of a node. */
+struct reach {
+    size_t from, to;
+    int64_t tol;
+};
+
+static int64_t scale_of(const struct nearness *near, size_t trial)
+{
+    return near->scale ? (int64_t)near->scale[trial] : 1;
+}
+
+static int64_t first_of(const struct psr_event *e)
+{
+    return e->sample - e->width / 2;
+}
+
+/* Best S/N first, then the lower trial, the earlier, the narrower. */
+static int compare_merits(const struct psr_event *p, const struct psr_event *q)
+{
+    if (p->snr != q->snr)
+        return p->snr > q->snr ? -1 : 1;
+    if (p->trial != q->trial)
+        return p->trial < q->trial ? -1 : 1;
+    if (p->sample != q->sample)
+        return p->sample < q->sample ? -1 : 1;
+    return (p->width > q->width) - (p->width < q->width);
+}
+
+static int compare_places(const void *a, const void *b)
+{
+    const struct psr_event *p = ((const struct node *)a)->event;
+    const struct psr_event *q = ((const struct node *)b)->event;
+    if (p->trial != q->trial)
+        return p->trial < q->trial ? -1 : 1;
+    if (first_of(p) != first_of(q))
+        return first_of(p) < first_of(q) ? -1 : 1;
+    return compare_merits(p, q);
+}
+
+static int compare_ranks(const void *a, const void *b)
+{
+    const struct node *p = *(const struct node *const *)a, *q = *(const struct node *const *)b;
+    int order = compare_merits(p->event, q->event);
+    return order ? order : (p > q) - (p < q);
+}
+
+static int compare_clusters(const void *a, const void *b)
+{
+    const struct psr_cluster *p = a, *q = b;
+    return compare_merits(&p->best, &q->best);
+}
+
+/* --- the field -------------------------------------------------------------------------------- */
+
+static void place_nodes(struct field *f, const struct psr_event *events)
+{
+    bool sorted = true;
+    for (size_t k = 0; k < f->n; k++) {
+        const struct psr_event *e = &events[k];
+        int64_t scale = scale_of(f->near, e->trial), first = first_of(e) * scale;
+        f->node[k] = (struct node){
+            .event = e, .first = first, .end = first + e->width * scale, .parent = NONE};
+        sorted = sorted && (!k || compare_places(&f->node[k - 1], &f->node[k]) <= 0);
+    }
+    if (!sorted)
+        qsort(f->node, f->n, sizeof *f->node, compare_places);
+}
+
+static void group_nodes(struct field *f)
+{
+    for (size_t k = 0; k < f->n; k++) {
+        struct node *p = &f->node[k];
+        size_t trial = p->event->trial;
+        bool more = f->ngroup && f->group[f->ngroup - 1].trial == trial;
+        if (!more)
+            f->group[f->ngroup++] = (struct group){trial, k, k};
+        p->group = f->ngroup - 1;
+        p->reach = more && p[-1].reach > p->end ? p[-1].reach : p->end;
+        f->group[p->group].to = k + 1;
+    }
+}
+
+/* --- friends ---------------------------------------------------------------------------------- */
+
+static bool is_near(const struct field *f, size_t g, size_t trial)
+{
+    size_t other = f->group[g].trial;
+    return (other > trial ? other - trial : trial - other) <= f->near->trial_tol;
+}
+
+/* The groups whose trials are near that of a node: [*from, *to). */
+static void find_groups(const struct field *f, const struct node *p, size_t *from, size_t *to)
+{
+    size_t trial = p->event->trial;
+    for (*from = p->group; *from > 0 && is_near(f, *from - 1, trial); --*from)
+        ;
+    for (*to = p->group + 1; *to < f->ngroup && is_near(f, *to, trial); ++*to)
+        ;
+}
+
+/* Where friends of a node may lie in a group. */
+static struct reach find_reach(const struct field *f, const struct node *p, size_t g)
+{
+    const struct group *group = &f->group[g];
+    int64_t own = scale_of(f->near, p->event->trial), other = scale_of(f->near, group->trial);
+    struct reach r = {group->from, group->to, f->near->time_tol * (own > other ? own : other)};
+    for (size_t end = group->to; r.from < end;) {
+        size_t middle = r.from + (end - r.from) / 2;
+        if (f->node[middle].reach < p->first - r.tol)
+            r.from = middle + 1;
+        else
+            end = middle;
+    }
+    return r;
+}
+
+/* The next friend of p that is in a cluster, from r->from on.  Returned: NULL where there is none */
+static struct node *next_friend(const struct field *f, const struct node *p, struct reach *r)
+{
+    while (r->from < r->to && f->node[r->from].first - p->end <= r->tol) {
+        struct node *q = &f->node[r->from++];
+        if (q->end >= p->first - r->tol && q->parent != NONE)
+            return q;
+    }
+    return NULL;
+}
+
+/* --- clusters --------------------------------------------------------------------------------- */
+
+static size_t find_root(struct node *node, size_t k)
+{
+    while (node[k].parent != k) {
+        node[k].parent = node[node[k].parent].parent;
+        k = node[k].parent;
+    }
+    return k;
+}
+
+static const struct node *find_best_friend(const struct field *f, const struct node *p, size_t from,
+                                           size_t to)
+{
+    const struct node *best = NULL, *q;
+    for (size_t g = from; g < to; g++)
+        for (struct reach r = find_reach(f, p, g); (q = next_friend(f, p, &r));)
+            best = !best || compare_merits(q->event, best->event) < 0 ? q : best;
+    return best;
+}
+
+/* Joins two clusters that meet at an event, but for two pulses. */
+static void join_over(struct field *f, size_t a, size_t b, double saddle)
+{
+    size_t high = find_root(f->node, a), low = find_root(f->node, b);
+    if (compare_merits(f->node[low].event, f->node[high].event) < 0) {
+        size_t swap = high;
+        high = low;
+        low = swap;
+    }
+    if (saddle >= SADDLE_SHARE * f->node[low].event->snr - SADDLE_NOISE)
+        f->node[low].parent = high;
+}
+
+/* Puts the next best event into a cluster. */
+static void take_node(struct field *f, struct node *p)
+{
+    const struct node *q;
+    size_t from, to, own = (size_t)(p - f->node);
+    find_groups(f, p, &from, &to);
+    const struct node *best = find_best_friend(f, p, from, to);
+    if (!best) {
+        p->parent = own;
+        return;
+    }
+    for (size_t g = from; g < to; g++)
+        for (struct reach r = find_reach(f, p, g); (q = next_friend(f, p, &r));)
+            join_over(f, (size_t)(best - f->node), (size_t)(q - f->node), p->event->snr);
+    p->parent = find_root(f->node, (size_t)(best - f->node));
+}
+
+/* Given:  rank [n], room */
+static void take_nodes(struct field *f, struct node **rank)
+{
+    for (size_t k = 0; k < f->n; k++)
+        rank[k] = &f->node[k];
+    qsort(rank, f->n, sizeof *rank, compare_ranks);
+    for (size_t k = 0; k < f->n; k++)
+        take_node(f, rank[k]);
+}
+
+/* Makes clusters of the roots.  Given:  index [n], room.  Returned: how many, in clusters [n] */
+static size_t collect_clusters(struct psr_cluster *clusters, const struct field *f, size_t *index)
+{
+    size_t count = 0;
+    for (size_t k = 0; k < f->n; k++)
+        if (f->node[k].parent == k) {
+            clusters[count] = (struct psr_cluster){*f->node[k].event, 0, INT64_MAX, INT64_MIN};
+            index[k] = count++;
+        }
+    for (size_t k = 0; k < f->n; k++) {
+        const struct node *p = &f->node[k];
+        struct psr_cluster *c = &clusters[index[find_root(f->node, k)]];
+        c->members++;
+        c->first = p->first < c->first ? p->first : c->first;
+        c->last = p->end - 1 > c->last ? p->end - 1 : c->last;
+    }
+    return count;
+}
+
+psr_status psr_cluster_events(const struct psr_event *events, size_t n, const size_t *scale,
+                              int64_t time_tol, size_t trial_tol, struct psr_cluster **clusters,
+                              size_t *nclusters, psr_err *err)
+{
+    const struct nearness near = {scale, time_tol, trial_tol};
+    struct field f = {.n = n, .near = &near};
+    psr_status st = PSR_OK;
+    *clusters = NULL;
+    *nclusters = 0;
+    if (time_tol < 0)
+        return psr_fail(err, PSR_EINVAL, "clusters: tolerance of %lld samples is below 0",
+                        (long long)time_tol);
+    if (n == 0)
+        return PSR_OK;
+    f.node = malloc(n * sizeof *f.node);
+    f.group = malloc(n * sizeof *f.group);
+    void *room = malloc(
+        n * (sizeof(struct node *) > sizeof(size_t) ? sizeof(struct node *) : sizeof(size_t)));
+    *clusters = malloc(n * sizeof **clusters);
+    if (f.node && f.group && room && *clusters) {
+        place_nodes(&f, events);
+        group_nodes(&f);
+        take_nodes(&f, room);
+        *nclusters = collect_clusters(*clusters, &f, room);
+        qsort(*clusters, *nclusters, sizeof **clusters, compare_clusters);
+    } else {
+        st = psr_fail_nomem(err, "clusters", (double)n * sizeof *f.node);
+        free(*clusters);
+        *clusters = NULL;
+    }
+    free(room);
+    free(f.group);
+    free(f.node);
+    return st;
+}

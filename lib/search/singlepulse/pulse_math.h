@@ -1,0 +1,324 @@
+/* pulse_math.h: the arithmetic of the single-pulse search that host and device share (private).
+ *
+ * Both give the same bits: the same operations in the same order, each rounded for itself.  What
+ * includes this is compiled without fused multiply-adds. */
+#ifndef PSR_SEARCH_PULSE_MATH_H
+#define PSR_SEARCH_PULSE_MATH_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __CUDACC__
+#define PULSE_FN static __host__ __device__ inline
+#else
+#define PULSE_FN static inline
+#endif
+
+enum {
+    PULSE_REACH = 4,     /* pieces on either side that make a node */
+    PULSE_MIN_GOOD = 16, /* samples: fewer give no statistics */
+    PULSE_PIECE_MIN = 512,
+    PULSE_PIECE_WIDTHS = 4, /* longest boxcars in a piece */
+    PULSE_LANES = 8,        /* sums of samples 0, 8, 16..., of samples 1, 9, 17..., and so on */
+    PULSE_NINE = 9,
+    PULSE_CLIP_ROUNDS = 3,
+};
+
+/* Samples beyond this size are taken for garbage, as infinities and not-a-numbers are. */
+#define PULSE_HUGE 1e30f
+
+/* Samples further than this many standard deviations from a line do not count. */
+#define PULSE_CLIP 3.0
+/* Standard deviation of a normal variable cut there: 1 - 2 CLIP phi(CLIP) / erf(CLIP / sqrt 2). */
+#define PULSE_CLIPPED_VARIANCE 0.97333692466
+#define PULSE_SIGMA_PER_MAD    1.4826022
+
+/* A piece far noisier than its surroundings is measured by its own scatter; one far quieter is no
+ * data.  A pulse of the longest boxcar cannot double the clipped scatter of its piece. */
+#define PULSE_NOISY 2.0
+#define PULSE_QUIET 0.25
+
+/* Boxcars, each from two narrower ones: width = a + b, sums of a samples and, a samples later, of
+ * b.  Sums of sums lose no accuracy to what lies outside the boxcar, as running and prefix sums do,
+ * and they carry the -infinity of a sample without data no further than the boxcars that hold it.
+ * X(width, a, b, searched) */
+#define PULSE_RECIPES(X)                                                                           \
+    X(2, 1, 1, 1)                                                                                  \
+    X(3, 2, 1, 1)                                                                                  \
+    X(4, 2, 2, 1)                                                                                  \
+    X(5, 4, 1, 0)                                                                                  \
+    X(6, 3, 3, 1)                                                                                  \
+    X(9, 6, 3, 1)                                                                                  \
+    X(10, 6, 4, 0)                                                                                 \
+    X(14, 9, 5, 1)                                                                                 \
+    X(20, 14, 6, 1)                                                                                \
+    X(25, 20, 5, 0)                                                                                \
+    X(30, 20, 10, 1)                                                                               \
+    X(45, 25, 20, 1)                                                                               \
+    X(50, 30, 20, 0)                                                                               \
+    X(70, 45, 25, 1)                                                                               \
+    X(100, 70, 30, 1)                                                                              \
+    X(150, 100, 50, 1)                                                                             \
+    X(220, 150, 70, 1)                                                                             \
+    X(300, 150, 150, 1)
+
+/* Puts the smaller into a. */
+#define PULSE_ORDER(a, b)                                                                          \
+    do {                                                                                           \
+        float lo_ = (a) < (b) ? (a) : (b), hi_ = (a) < (b) ? (b) : (a);                            \
+        (a) = lo_, (b) = hi_;                                                                      \
+    } while (0)
+
+/* Leaves the median of nine in e.  Exchanges of Smith's network. */
+#define PULSE_MEDIAN_OF_NINE(a, b, c, d, e, f, g, h, i)                                            \
+    do {                                                                                           \
+        PULSE_ORDER(b, c);                                                                         \
+        PULSE_ORDER(e, f);                                                                         \
+        PULSE_ORDER(h, i);                                                                         \
+        PULSE_ORDER(a, b);                                                                         \
+        PULSE_ORDER(d, e);                                                                         \
+        PULSE_ORDER(g, h);                                                                         \
+        PULSE_ORDER(b, c);                                                                         \
+        PULSE_ORDER(e, f);                                                                         \
+        PULSE_ORDER(h, i);                                                                         \
+        d = a > d ? a : d;                                                                         \
+        f = f < i ? f : i;                                                                         \
+        PULSE_ORDER(e, h);                                                                         \
+        g = d > g ? d : g;                                                                         \
+        e = b > e ? b : e;                                                                         \
+        c = c < f ? c : f;                                                                         \
+        e = e < h ? e : h;                                                                         \
+        PULSE_ORDER(e, c);                                                                         \
+        e = g > e ? g : e;                                                                         \
+        e = e < c ? e : c;                                                                         \
+    } while (0)
+
+struct pulse_piece {
+    double good;  /* samples behind the figures; 0: there are no figures */
+    double pos;   /* mean index of those samples */
+    double level; /* at pos */
+    double slope; /* per sample */
+    double sigma; /* about the line; 0 where all samples are the same */
+};
+
+struct pulse_baseline_node {
+    bool known;
+    bool dead; /* the piece itself is constant or nearly so: it holds no data */
+    double pos, level, slope, sigma;
+};
+
+/* What a device reports of a series: hits, boxcars above threshold centred on sample c0 + at... */
+struct pulse_device_hit {
+    uint32_t at;
+    float snr;
+    int32_t width;
+};
+
+/* ...of which those first .. first + n - 1, by rising sample, come from the number-th stretch of
+ * the samples searched. */
+struct pulse_run {
+    uint32_t series, number;
+    uint32_t first, n;
+};
+
+/* --- a line through samples ------------------------------------------------------------------- */
+
+/* The numbers a straight line is fitted from: sums of 1, q, u, qq, qu, uu over samples of index q
+ * and value u. */
+enum { PULSE_S_1, PULSE_S_Q, PULSE_S_U, PULSE_S_QQ, PULSE_S_QU, PULSE_S_UU, PULSE_S_COUNT };
+
+struct pulse_line {
+    double level, slope, limit; /* u = level + slope q, and how far from it a sample may lie */
+};
+
+/* The line through the sums, and the position and scatter that go with it. */
+struct pulse_fit {
+    double good, pos, level, slope, sigma;
+};
+
+PULSE_FN void pulse_fit_line(struct pulse_fit *f, const double s[PULSE_S_COUNT])
+{
+    double n = s[PULSE_S_1], q = s[PULSE_S_Q] / n, u = s[PULSE_S_U] / n;
+    double qq = s[PULSE_S_QQ] - n * q * q, qu = s[PULSE_S_QU] - n * q * u;
+    double uu = s[PULSE_S_UU] - n * u * u;
+    f->good = n;
+    f->pos = q;
+    f->level = u;
+    f->slope = qq > 0 ? qu / qq : 0;
+    double rest = uu - f->slope * qu;
+    f->sigma = rest > 0 && n > 2 ? sqrt(rest / (n - 2)) : 0;
+}
+
+/* One round of clipping, from the sums over samples near the line: the fit and the next line.
+ * Returned: false where there is none, and the fit before stands */
+PULSE_FN bool pulse_refine_line(struct pulse_fit *fit, struct pulse_line *line,
+                                const double s[PULSE_S_COUNT])
+{
+    struct pulse_fit f;
+    if (s[PULSE_S_1] < PULSE_MIN_GOOD / 2)
+        return false;
+    pulse_fit_line(&f, s);
+    f.sigma /= sqrt(PULSE_CLIPPED_VARIANCE);
+    if (!(f.sigma > 0))
+        return false;
+    *fit = f;
+    line->level = f.level - f.slope * f.pos;
+    line->slope = f.slope;
+    line->limit = PULSE_CLIP * f.sigma;
+    return true;
+}
+
+/* The figures of a piece of n samples from absolute index first on, from the fit to its good
+ * samples as (x - middle) / scale. */
+PULSE_FN void pulse_set_piece(struct pulse_piece *out, const struct pulse_fit *f, double middle,
+                              double scale, int64_t first, int64_t n)
+{
+    out->good = f->good;
+    out->pos = (double)first + (double)(n - 1) / 2 + f->pos;
+    out->level = middle + scale * f->level;
+    out->slope = scale * f->slope;
+    out->sigma = scale * f->sigma;
+}
+
+/* --- nodes ------------------------------------------------------------------------------------ */
+
+struct pulse_weighted {
+    double value, weight;
+};
+
+PULSE_FN void pulse_sort_weighted(struct pulse_weighted *v, int n)
+{
+    for (int j = 1; j < n; j++) {
+        struct pulse_weighted x = v[j];
+        int k = j;
+        for (; k > 0 && v[k - 1].value > x.value; k--)
+            v[k] = v[k - 1];
+        v[k] = x;
+    }
+}
+
+/* Mean of the middle half of the weight. */
+PULSE_FN double pulse_take_midmean(struct pulse_weighted *v, int n)
+{
+    pulse_sort_weighted(v, n);
+    double total = 0, sum = 0, at = 0;
+    for (int j = 0; j < n; j++)
+        total += v[j].weight;
+    for (int j = 0; j < n; j++) {
+        double end = at + v[j].weight;
+        double from = at > 0.25 * total ? at : 0.25 * total;
+        double to = end < 0.75 * total ? end : 0.75 * total;
+        if (to > from)
+            sum += (to - from) * v[j].value;
+        at += v[j].weight;
+    }
+    return sum / (0.5 * total);
+}
+
+/* The pieces a..b together, but for those of more than a limiting scatter. */
+struct pulse_tile {
+    int pieces;
+    double good, pos, level, sigma, slope; /* slope: of the last of them */
+};
+
+/* Given:  ring [nring], piece k at k % nring */
+PULSE_FN void pulse_join_pieces(struct pulse_tile *s, const struct pulse_piece *ring, int64_t nring,
+                                int64_t a, int64_t b, double limit)
+{
+    struct pulse_weighted level[2 * PULSE_REACH + 1], sigma[2 * PULSE_REACH + 1];
+    s->pieces = 0;
+    s->good = s->pos = s->level = s->sigma = s->slope = 0;
+    for (int64_t k = a; k <= b; k++) {
+        const struct pulse_piece *p = &ring[k % nring];
+        if (!(p->good > 0) || !(p->sigma > 0) || p->sigma > limit)
+            continue;
+        level[s->pieces].value = p->level;
+        sigma[s->pieces].value = p->sigma;
+        level[s->pieces].weight = sigma[s->pieces].weight = p->good;
+        s->pieces++;
+        s->good += p->good;
+        s->pos += p->good * p->pos;
+        s->slope = p->slope;
+    }
+    if (s->pieces == 0)
+        return;
+    s->pos /= s->good;
+    s->level = pulse_take_midmean(level, s->pieces);
+    s->sigma = pulse_take_midmean(sigma, s->pieces);
+}
+
+/* The node of piece k, pieces of length samples being known up to index last >= k.
+ * Given:  ring [nring], piece q at q % nring, nring > 2 PULSE_REACH */
+PULSE_FN void pulse_baseline_node_make(struct pulse_baseline_node *out,
+                                       const struct pulse_piece *ring, int64_t nring, int64_t k,
+                                       int64_t last, int64_t length)
+{
+    int64_t a = k > PULSE_REACH ? k - PULSE_REACH : 0;
+    int64_t b = k + PULSE_REACH < last ? k + PULSE_REACH : last;
+    struct pulse_tile all, left, right;
+    pulse_join_pieces(&all, ring, nring, a, b, INFINITY);
+    out->known = out->dead = false;
+    out->level = out->slope = out->sigma = 0;
+    out->pos = ((double)k + 0.5) * (double)length - 0.5;
+    if (all.pieces == 0)
+        return;
+    /* Half data and half filling, or a storm: its level says nothing of its neighbours'. */
+    double noisy = PULSE_NOISY * all.sigma;
+    pulse_join_pieces(&left, ring, nring, a, (a + b) / 2, noisy);
+    pulse_join_pieces(&right, ring, nring, (a + b + 1) / 2, b, noisy);
+    pulse_join_pieces(&all, ring, nring, a, b, noisy);
+    out->known = true;
+    out->sigma = all.sigma;
+    if (left.pieces && right.pieces && right.pos - left.pos >= 0.75 * (double)length) {
+        out->slope = (right.level - left.level) / (right.pos - left.pos);
+        out->level = left.level + out->slope * (out->pos - left.pos);
+    } else {
+        out->slope = all.pieces == 1 ? all.slope : 0;
+        out->level = all.level + out->slope * (out->pos - all.pos);
+    }
+    const struct pulse_piece *own = &ring[k % nring];
+    out->dead = own->good > 0 && own->sigma < PULSE_QUIET * all.sigma;
+    if (own->sigma > noisy)
+        out->sigma = own->sigma;
+}
+
+/* --- flattening ------------------------------------------------------------------------------- */
+
+/* Sample j is flattened to (x - (level + step j)) (scale + scale_step j); to -infinity where there
+ * is no data. */
+struct pulse_ramp {
+    double level, step, scale, scale_step;
+    bool dead;
+};
+
+/* Between nodes a and b on either side, or one and the same beyond the outermost; sample 0 of the
+ * ramp has absolute index first. */
+PULSE_FN void pulse_set_ramp(struct pulse_ramp *r, const struct pulse_baseline_node *a,
+                             const struct pulse_baseline_node *b, int64_t first)
+{
+    double scale = 1 / a->sigma, scale_step = 0, step = a->slope;
+    if (b->pos > a->pos) {
+        step = (b->level - a->level) / (b->pos - a->pos);
+        scale_step = (1 / b->sigma - scale) / (b->pos - a->pos);
+    }
+    double before = (double)first - a->pos;
+    r->level = a->level + step * before;
+    r->step = step;
+    r->scale = scale + scale_step * before;
+    r->scale_step = scale_step;
+    r->dead = false;
+}
+
+/* x as sample j of a ramp. */
+PULSE_FN float pulse_flatten_sample(float x, int32_t j, double level, double step, double scale,
+                                    double scale_step)
+{
+    double t = (double)j;
+    float v = (float)(((double)x - (level + step * t)) * (scale + scale_step * t));
+    v = v < PULSE_HUGE ? v : PULSE_HUGE;
+    v = v > -PULSE_HUGE ? v : -PULSE_HUGE;
+    return fabsf(x) <= PULSE_HUGE ? v : -INFINITY;
+}
+
+#endif

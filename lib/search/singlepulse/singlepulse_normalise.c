@@ -1,0 +1,218 @@
+/* Level and scatter of pieces of a series, robust against pulses, and the flattening by them. */
+#include "pulse.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { LANES = PULSE_LANES, NINE = PULSE_NINE };
+
+typedef float lanes __attribute__((vector_size(LANES * sizeof(float))));
+typedef int32_t masks __attribute__((vector_size(LANES * sizeof(int32_t))));
+
+size_t psr_pulse_piece_length(size_t maxwidth)
+{
+    size_t n = PULSE_PIECE_WIDTHS * maxwidth;
+    return n < PULSE_PIECE_MIN ? PULSE_PIECE_MIN : (n + 63) / 64 * 64;
+}
+
+static void sort_floats(float *x, size_t n)
+{
+    for (size_t j = 1; j < n; j++) {
+        float v = x[j];
+        size_t k = j;
+        for (; k > 0 && x[k - 1] > v; k--)
+            x[k] = x[k - 1];
+        x[k] = v;
+    }
+}
+
+/* out[j] = median of x[j + q m], q = 0..8; out may be x. */
+PSR_CLONES
+static void take_medians_of_nine(float *out, const float *x, size_t m)
+{
+    for (size_t j = 0; j < m; j++) {
+        float a = x[j], b = x[j + m], c = x[j + 2 * m], d = x[j + 3 * m], e = x[j + 4 * m],
+              f = x[j + 5 * m], g = x[j + 6 * m], h = x[j + 7 * m], i = x[j + 8 * m];
+        PULSE_MEDIAN_OF_NINE(a, b, c, d, e, f, g, h, i);
+        out[j] = e;
+    }
+}
+
+/* A median good enough to start from: of medians of nine, spread over x so that a pulse touches
+ * few of each nine.  x [n] is destroyed. */
+static float find_rough_median(float *x, size_t n)
+{
+    while (n >= 4 * NINE) {
+        n /= NINE;
+        take_medians_of_nine(x, x, n);
+    }
+    sort_floats(x, n);
+    return x[n / 2];
+}
+
+PSR_CLONES
+static bool are_all_good(const float *x, size_t n)
+{
+    int32_t bad = 0;
+    for (size_t j = 0; j < n; j++)
+        bad |= !(fabsf(x[j]) <= PULSE_HUGE);
+    return !bad;
+}
+
+/* Copies the samples that are numbers and their indices about the middle of x.  Returned: how many.
+ */
+PSR_CLONES
+static size_t gather_good(float *good, float *index, const float *x, size_t n)
+{
+    float middle = (float)(n - 1) / 2;
+    if (are_all_good(x, n)) {
+        memcpy(good, x, n * sizeof *x);
+        for (size_t j = 0; j < n; j++)
+            index[j] = (float)(int32_t)j - middle;
+        return n;
+    }
+    size_t ngood = 0;
+    for (size_t j = 0; j < n; j++) {
+        good[ngood] = x[j];
+        index[ngood] = (float)j - middle;
+        ngood += fabsf(x[j]) <= PULSE_HUGE;
+    }
+    return ngood;
+}
+
+/* u -= middle, and its size in size. */
+PSR_CLONES
+static void subtract(float *restrict u, float *restrict size, size_t n, float middle)
+{
+    for (size_t j = 0; j < n; j++) {
+        float v = u[j] - middle;
+        u[j] = v;
+        size[j] = fabsf(v);
+    }
+}
+
+PSR_CLONES
+static void multiply(float *u, size_t n, float factor)
+{
+    for (size_t j = 0; j < n; j++)
+        u[j] *= factor;
+}
+
+/* Adds up, over n samples (a multiple of LANES), those within the limit of the line. */
+PSR_CLONES
+static void add_near_line(double sums[PULSE_S_COUNT], const float *q, const float *u, size_t n,
+                          const struct pulse_line *line)
+{
+    float level = (float)line->level, slope = (float)line->slope, limit = (float)line->limit;
+    lanes s1 = {0}, sq = {0}, su = {0}, sqq = {0}, squ = {0}, suu = {0}, one = s1 + 1.0f;
+    for (size_t j = 0; j < n; j += LANES) {
+        lanes vq, vu;
+        memcpy(&vq, q + j, sizeof vq);
+        memcpy(&vu, u + j, sizeof vu);
+        lanes off = vu - (level + slope * vq);
+        masks near_line = (masks)(off <= limit) & (masks)(off >= -limit);
+        vq = (lanes)((masks)vq & near_line);
+        vu = (lanes)((masks)vu & near_line);
+        s1 += (lanes)((masks)one & near_line);
+        sq += vq;
+        su += vu;
+        sqq += vq * vq;
+        squ += vq * vu;
+        suu += vu * vu;
+    }
+    for (int l = 0; l < LANES; l++) {
+        sums[PULSE_S_1] += (double)s1[l];
+        sums[PULSE_S_Q] += (double)sq[l];
+        sums[PULSE_S_U] += (double)su[l];
+        sums[PULSE_S_QQ] += (double)sqq[l];
+        sums[PULSE_S_QU] += (double)squ[l];
+        sums[PULSE_S_UU] += (double)suu[l];
+    }
+}
+
+/* Pads with samples that no finite limit admits, so that whole lanes can be read. */
+static size_t pad_to_lanes(float *q, float *u, size_t n)
+{
+    for (; n % LANES; n++)
+        q[n] = 0, u[n] = INFINITY;
+    return n;
+}
+
+/* Given:  q, u [n] index and value, u scaled so that its scatter is about 1 */
+static struct pulse_fit fit_clipped_line(float *q, float *u, size_t n)
+{
+    size_t padded = pad_to_lanes(q, u, n);
+    struct pulse_line line = {0, 0, PULSE_CLIP};
+    struct pulse_fit best = {0};
+    for (int round = 0; round < PULSE_CLIP_ROUNDS; round++) {
+        double sums[PULSE_S_COUNT] = {0};
+        add_near_line(sums, q, u, padded, &line);
+        if (!pulse_refine_line(&best, &line, sums))
+            break;
+    }
+    return best;
+}
+
+/* More than half of the samples are the same, as in a series of few levels: clipping would leave
+ * only those, so all samples count.  u is scaled to at most 1 in size. */
+static struct pulse_fit fit_whole_line(float *q, float *u, size_t n)
+{
+    double sums[PULSE_S_COUNT] = {0};
+    const struct pulse_line line = {0, 0, 2};
+    struct pulse_fit fit;
+    add_near_line(sums, q, u, pad_to_lanes(q, u, n), &line);
+    pulse_fit_line(&fit, sums);
+    return fit;
+}
+
+static float find_largest(const float *x, size_t n)
+{
+    float largest = 0;
+    for (size_t j = 0; j < n; j++)
+        largest = fabsf(x[j]) > largest ? fabsf(x[j]) : largest;
+    return largest;
+}
+
+void psr_pulse_measure(struct pulse_piece *out, const float *x, size_t n, int64_t first,
+                       float *work)
+{
+    float *u = work, *q = work + n + LANES, *rough = work + 2 * (n + LANES);
+    *out = (struct pulse_piece){0};
+    size_t ngood = gather_good(u, q, x, n);
+    if (ngood < PULSE_MIN_GOOD)
+        return;
+    memcpy(rough, u, ngood * sizeof *u);
+    float middle = find_rough_median(rough, ngood);
+    subtract(u, rough, ngood, middle);
+    double scale = PULSE_SIGMA_PER_MAD * (double)find_rough_median(rough, ngood);
+    bool clip = scale > 0;
+    scale = clip ? scale : (double)find_largest(u, ngood);
+    struct pulse_fit f = {.good = (double)ngood};
+    if (scale > 1 / (double)PULSE_HUGE) {
+        multiply(u, ngood, (float)(1 / scale));
+        f = clip ? fit_clipped_line(q, u, ngood) : fit_whole_line(q, u, ngood);
+    }
+    pulse_set_piece(out, &f, (double)middle, scale, first, (int64_t)n);
+}
+
+void psr_pulse_baseline_node(struct pulse_baseline_node *out, const struct pulse_piece *ring,
+                             int64_t k, int64_t last, size_t length)
+{
+    pulse_baseline_node_make(out, ring, PULSE_RING, k, last, (int64_t)length);
+}
+
+PSR_CLONES
+static void flatten_samples(float *restrict z, const float *restrict x, size_t n, double level,
+                            double step, double scale, double scale_step)
+{
+    for (size_t j = 0; j < n; j++)
+        z[j] = pulse_flatten_sample(x[j], (int32_t)j, level, step, scale, scale_step);
+}
+
+void psr_pulse_flatten(float *z, const float *x, size_t n, int64_t first,
+                       const struct pulse_baseline_node *a, const struct pulse_baseline_node *b)
+{
+    struct pulse_ramp r;
+    pulse_set_ramp(&r, a, b, first);
+    flatten_samples(z, x, n, r.level, r.step, r.scale, r.scale_step);
+}
