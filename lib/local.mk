@@ -70,6 +70,8 @@ psrinclude_HEADERS = \
 	lib/psrkit/spectrum.h \
 	lib/psrkit/status.h \
 	lib/psrkit/subband.h \
+	lib/psrkit/text.h \
+	lib/psrkit/units.h \
 	lib/psrkit/zaplist.h
 
 lib_libpsrkit_objects_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/kernels $(CUDA_CPPFLAGS)
@@ -87,6 +89,7 @@ lib_cuda_sources = \
 	lib/search/dedisp/dedisp_cuda.c \
 	lib/search/dedisp/dedisp_cuda.h \
 	lib/search/dedisp/dedisp_cuda_block.c \
+	lib/search/dedisp/dedisp_cuda_copy.c \
 	lib/search/dedisp/dedisp_cuda_plan.c \
 	lib/search/dedisp/dedisp_cuda_push.c \
 	lib/search/dedisp/dedisp_cuda_state.c \
@@ -115,10 +118,13 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/base/grow.c \
 	lib/base/grow.h \
 	lib/base/isa.h \
+	lib/base/json.c \
 	lib/base/memory.h \
 	lib/base/monitor.c \
 	lib/base/monitor.h \
+	lib/base/names.c \
 	lib/base/number.c \
+	lib/base/numbers.c \
 	lib/base/quantile.c \
 	lib/base/quantile.h \
 	lib/base/outfile.c \
@@ -137,11 +143,9 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/base/read_file.h \
 	lib/base/status.c \
 	lib/base/text_lines.c \
-	lib/base/text_lines.h \
+	lib/base/threads.c \
 	lib/base/threads.h \
-	lib/base/units.h \
 	lib/base/utf8.c \
-	lib/base/utf8.h \
 	lib/base/version.c \
 	lib/base/worker_pool.c \
 	lib/base/worker_pool.h \
@@ -197,6 +201,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/psrfits.c \
 	lib/formats/psrfits.h \
 	lib/formats/psrfits_bytes.c \
+	lib/formats/psrfits_fail.c \
 	lib/formats/psrfits_freq.c \
 	lib/formats/psrfits_header.c \
 	lib/formats/psrfits_rows.c \
@@ -297,6 +302,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/pulscan/pulscan_check.c \
 	lib/search/pulscan/pulscan_cpu.c \
 	lib/search/pulscan/pulscan_cpu.h \
+	lib/search/pulscan/pulscan_found.c \
 	lib/search/pulscan/pulscan_fundamental.c \
 	lib/search/pulscan/pulscan_fundamental.h \
 	lib/search/pulscan/pulscan_normalise.c \
@@ -318,6 +324,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/singlepulse/singlepulse_boxcar.c \
 	lib/search/singlepulse/singlepulse_device.c \
 	lib/search/singlepulse/singlepulse_normalise.c \
+	lib/search/singlepulse/singlepulse_masks.c \
 	lib/search/singlepulse/singlepulse_peaks.c \
 	lib/search/singlepulse/singlepulse_plan.h \
 	lib/search/dedisp/dedisp_subband.c \

@@ -145,6 +145,7 @@ CLI_TESTS = \
 	tests/ddplan.bats \
 	tests/demo.bats \
 	tests/fakebin.bats \
+	tests/floors.bats \
 	tests/frbbeam.bats \
 	tests/gpuaccel-pulscan.bats \
 	tests/gpudedisp.bats \

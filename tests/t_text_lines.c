@@ -1,8 +1,8 @@
 /* base: lines and whole files of text, which end wherever what is read does not. */
 #include "base/read_file.h"
-#include "base/text_lines.h"
 #include "scratch.h"
 #include "tap.h"
+#include <psrkit/text.h>
 
 static psr_err err;
 
@@ -92,6 +92,71 @@ static void test_slurp(const char *path, const char *pipe)
     ok(psr_read_file(scratch("gone"), 100, &text, &n, &err) == PSR_EIO && !text, "%s", err.msg);
 }
 
+static void test_names(const char *path)
+{
+    struct psr_names names = {0};
+    scratch_write_text(path, "# a list\n a b.dat \t\r\n\n  # no name\nlast");
+    bool fine = !psr_names_add(&names, "first", &err) && !psr_names_read(&names, path, &err);
+    ok(fine && names.n == 3 && !strcmp(names.name[0], "first") &&
+           !strcmp(names.name[1], "a b.dat") && !strcmp(names.name[2], "last"),
+       "names, one by one and in a list");
+    psr_names_clear(&names);
+    ok(names.n == 0 && !names.name, "are forgotten");
+    ok(psr_names_read(&names, scratch("gone"), &err) == PSR_EIO && names.n == 0, "%s", err.msg);
+    psr_names_clear(&names);
+}
+
+static void test_numbers(const char *path)
+{
+    double *x;
+    size_t n;
+    scratch_write_text(path, "1 -2.5\n\t3e2\r\n");
+    ok(!psr_numbers_read(path, &x, &n, &err) && n == 3 && x[0] == 1 && x[1] == -2.5 && x[2] == 300,
+       "numbers");
+    free(x);
+    const char *const bad[] = {"1 two", "", "1e31", "0x"};
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+        scratch_write_text(path, bad[k]);
+        psr_status st = psr_numbers_read(path, &x, &n, &err);
+        ok(st && !x, "%s", err.msg);
+    }
+    scratch_write(path, "1 \0 2", 5);
+    ok(psr_numbers_read(path, &x, &n, &err) == PSR_EFORMAT && !x, "%s", err.msg);
+}
+
+struct text {
+    char text[4096];
+    size_t n;
+};
+
+static void put(void *ctx, const char *bytes, size_t n)
+{
+    struct text *t = ctx;
+    memcpy(t->text + t->n, bytes, n);
+    t->n += n;
+}
+
+/* Every byte, by the words of RFC 8259: below 0x20, quotes and backslashes are escaped. */
+static void test_json(void)
+{
+    bool fine = true;
+    for (int c = 1; c < 256; c++) {
+        char in[4] = {'a', (char)c, 'b', 0}, want[16];
+        struct text t = {.n = 0};
+        if (c == '"' || c == '\\')
+            snprintf(want, sizeof want, "\"a\\%cb\"", c);
+        else if (c < 0x20)
+            snprintf(want, sizeof want, "\"a\\u%04xb\"", (unsigned)c);
+        else
+            snprintf(want, sizeof want, "\"a%cb\"", c);
+        psr_json_text(in, put, &t);
+        fine = fine && t.n == strlen(want) && !memcmp(t.text, want, t.n);
+    }
+    struct text none = {.n = 0};
+    psr_json_text("", put, &none);
+    ok(fine && none.n == 2 && !memcmp(none.text, "\"\"", 2), "strings of JSON");
+}
+
 int main(void)
 {
     char path[PATH_MAX], pipe[PATH_MAX];
@@ -100,5 +165,8 @@ int main(void)
     snprintf(pipe, sizeof pipe, "%s", scratch("pipe"));
     test_lines(path);
     test_slurp(path, pipe);
+    test_names(path);
+    test_numbers(path);
+    test_json();
     return done_testing();
 }

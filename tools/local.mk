@@ -47,6 +47,7 @@ bin_fakebin_SOURCES = \
 	tools/fakebin/add.c \
 	tools/fakebin/fakebin.h \
 	tools/fakebin/main.c \
+	tools/fakebin/motion.c \
 	tools/fakebin/options.c \
 	tools/fakebin/output.c \
 	tools/fakebin/setup.c \
@@ -75,6 +76,7 @@ bin_gpuaccel_pulscan_SOURCES = \
 	tools/gpuaccel-pulscan/names.c \
 	tools/gpuaccel-pulscan/options.c \
 	tools/gpuaccel-pulscan/output.c \
+	tools/gpuaccel-pulscan/paths.c \
 	tools/gpuaccel-pulscan/plan.c \
 	tools/gpuaccel-pulscan/table.c
 

@@ -1,4 +1,4 @@
-#include "text_lines.h"
+#include <psrkit/text.h>
 
 #include "path.h"
 #include <string.h>

@@ -1,6 +1,5 @@
-#include "utf8.h"
-
-#include <stdbool.h>
+/* Characters of UTF-8. */
+#include <psrkit/text.h>
 
 size_t psr_utf8_length(const char *text)
 {

@@ -1,6 +1,6 @@
 #include "base/path.h"
-#include "base/units.h"
 #include "formats/text_table.h"
+#include <psrkit/units.h>
 
 #include <psrkit/array.h>
 #include <psrkit/barycentre.h>

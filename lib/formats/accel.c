@@ -3,10 +3,10 @@
 
 #include "base/c_locale.h"
 #include "base/read_file.h"
-#include "base/units.h"
 #include "format_uncertainty.h"
 #include "inf_fields.h"
 #include <math.h>
+#include <psrkit/units.h>
 #include <stdlib.h>
 #include <string.h>
 

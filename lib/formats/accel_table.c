@@ -1,9 +1,10 @@
 /* Candidates as comma-separated values and as JSON, one a line. */
 #include <psrkit/accel.h>
 
-#include "base/units.h"
+#include <psrkit/units.h>
 
 #include <math.h>
+#include <psrkit/text.h>
 #include <string.h>
 
 enum { NFIELD = 21 };
@@ -70,15 +71,24 @@ static psr_status write_csv_text(psr_outfile *f, const char *text, psr_err *err)
     return st == PSR_OK ? psr_outfile_printf(f, err, "\"") : st;
 }
 
+struct json_writer {
+    psr_outfile *f;
+    psr_err *err;
+    psr_status status;
+};
+
+static void put_json(void *ctx, const char *bytes, size_t n)
+{
+    struct json_writer *w = ctx;
+    if (!w->status)
+        w->status = psr_outfile_write(w->f, bytes, n, w->err);
+}
+
 static psr_status write_json_text(psr_outfile *f, const char *text, psr_err *err)
 {
-    psr_status st = psr_outfile_printf(f, err, "\"");
-    for (const unsigned char *c = (const unsigned char *)text; *c && st == PSR_OK; c++)
-        if (*c == '"' || *c == '\\')
-            st = psr_outfile_printf(f, err, "\\%c", *c);
-        else
-            st = psr_outfile_printf(f, err, *c < 0x20 ? "\\u%04x" : "%c", *c);
-    return st == PSR_OK ? psr_outfile_printf(f, err, "\"") : st;
+    struct json_writer w = {f, err, PSR_OK};
+    psr_json_text(text, put_json, &w);
+    return w.status;
 }
 
 struct style {

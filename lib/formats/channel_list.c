@@ -1,7 +1,7 @@
 #include <psrkit/channel_list.h>
 
 #include "base/grow.h"
-#include "base/text_lines.h"
+#include <psrkit/text.h>
 
 #include <psrkit/number.h>
 

@@ -1,5 +1,5 @@
 #include "base/c_locale.h"
-#include "base/units.h"
+#include <psrkit/units.h>
 
 #include <psrkit/dada.h>
 #include <psrkit/number.h>

@@ -1,7 +1,7 @@
 #include <psrkit/inf.h>
 
 #include "base/c_locale.h"
-#include "base/units.h"
+#include <psrkit/units.h>
 
 #include <math.h>
 #include <pwd.h>

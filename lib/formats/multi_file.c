@@ -1,7 +1,7 @@
 #include "multi_file.h"
 #include "base/readfd.h"
-#include "base/units.h"
 #include "subbands.h"
+#include <psrkit/units.h>
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 #include <psrkit/obs.h>
 
-#include "base/units.h"
 #include "unpack.h"
+#include <psrkit/units.h>
 
 #include <float.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* psrfits_header.c: what the headers of a PSRFITS file say of the observation and of its rows. */
-#include "base/units.h"
 #include "psrfits.h"
+#include <psrkit/units.h>
 
 #include <math.h>
 #include <psrkit/number.h>

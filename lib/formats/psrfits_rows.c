@@ -1,6 +1,6 @@
 /* psrfits_rows.c: which rows of a PSRFITS file hold data, and when they were taken. */
-#include "base/units.h"
 #include "psrfits.h"
+#include <psrkit/units.h>
 
 #include <math.h>
 #include <stdlib.h>

@@ -10,30 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static psr_status status_code(int status)
-{
-    switch (status) {
-    case MEMORY_ALLOCATION:
-        return PSR_ENOMEM;
-    case FILE_NOT_OPENED:
-    case READ_ERROR:
-    case SEEK_ERROR:
-        return PSR_EIO;
-    default:
-        return PSR_EFORMAT;
-    }
-}
-
-psr_status psr_fits_fail(const struct psr_fits *f, int status, const char *what, psr_err *err)
-{
-    char text[FLEN_STATUS], detail[FLEN_ERRMSG] = "";
-    fits_get_errstatus(status, text);
-    fits_read_errmsg(detail);
-    fits_clear_errmsg();
-    return psr_fail(err, status_code(status), "%s: %s: %s (cfitsio %d)%s%s", f->path, what, text,
-                    status, *detail ? ": " : "", detail);
-}
-
 /* cfitsio would take a pipe into memory whole, which a long observation does not fit. */
 static psr_status check_file(const char *path, psr_err *err)
 {

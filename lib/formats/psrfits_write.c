@@ -1,8 +1,8 @@
 #include <psrkit/psrfits.h>
 
 #include "base/c_locale.h"
-#include "base/units.h"
 #include "unpack.h"
+#include <psrkit/units.h>
 
 #include <byteswap.h>
 #include <math.h>

@@ -156,3 +156,22 @@ void psr_series_stem(char stem[PSR_TEXT_MAX], const char *root, double dm, int d
     format_dm(text, dm, decimals);
     snprintf(stem, PSR_TEXT_MAX, "%s_DM%s", root, text);
 }
+
+psr_status psr_series_names(const struct psr_series_desc *desc,
+                            psr_status (*check)(void *ctx, const char *name, psr_err *err),
+                            void *ctx, psr_err *err)
+{
+    static const char *const suffix[] = {".dat", ".inf", ".tim"};
+    const bool tim = desc->format == PSR_SERIES_TIM;
+    psr_status st = PSR_OK;
+    if (psr_series_to_stdout(desc->root))
+        return PSR_OK;
+    for (size_t i = 0; i < desc->ndm; i++)
+        for (int k = tim ? 2 : 0; k < (tim ? 3 : 2) && !st; k++) {
+            char stem[PSR_TEXT_MAX], name[PSR_TEXT_MAX + 8];
+            psr_series_stem(stem, desc->root, desc->dm[i], desc->dm_decimals);
+            snprintf(name, sizeof name, "%s%s", stem, suffix[k]);
+            st = check(ctx, name, err);
+        }
+    return st;
+}

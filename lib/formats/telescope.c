@@ -1,6 +1,6 @@
 #include <psrkit/obs.h>
 
-#include "base/units.h"
+#include <psrkit/units.h>
 
 #include <math.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 #ifndef PSR_FORMATS_TEXT_TABLE_H
 #define PSR_FORMATS_TEXT_TABLE_H
 
-#include "base/text_lines.h"
 #include <psrkit/status.h>
+#include <psrkit/text.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -3,7 +3,7 @@
 #include "base/path.h"
 #include "base/readfd.h"
 #include "base/threads.h"
-#include "base/units.h"
+#include <psrkit/units.h>
 
 #include <errno.h>
 #include <fcntl.h>

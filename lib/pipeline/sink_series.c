@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { NAME_BYTES = 4096 };
-
 struct series {
     struct psr_sink_series_desc d;
     struct psr_sink_stream stream;
@@ -20,18 +18,13 @@ static psr_status names(const void *desc, const struct psr_sink_stream *stream,
                         psr_err *err)
 {
     const struct psr_sink_series_desc *d = desc;
-    static const char *const suffix[] = {".dat", ".inf", ".tim"};
-    psr_status st = PSR_OK;
-    if (psr_series_to_stdout(stream->root))
-        return PSR_OK;
-    for (size_t i = 0; i < stream->ndm; i++)
-        for (int k = d->tim ? 2 : 0; k < (d->tim ? 3 : 2) && !st; k++) {
-            char stem[PSR_TEXT_MAX], name[NAME_BYTES];
-            psr_series_stem(stem, stream->root, stream->dm[i], stream->dm_decimals);
-            snprintf(name, sizeof name, "%s%s", stem, suffix[k]);
-            st = check(ctx, name, err);
-        }
-    return st;
+    return psr_series_names(
+        &(struct psr_series_desc){.root = stream->root,
+                                  .format = d->tim ? PSR_SERIES_TIM : PSR_SERIES_DAT,
+                                  .dm_decimals = stream->dm_decimals,
+                                  .ndm = stream->ndm,
+                                  .dm = stream->dm},
+        check, ctx, err);
 }
 
 static psr_status list_series(struct series *s, psr_err *err)

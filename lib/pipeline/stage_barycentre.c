@@ -1,10 +1,10 @@
 /* Moves series to the barycentre: whether, from where to where, and which bins that adds. */
 #include "stage_barycentre.h"
 
-#include "base/units.h"
 #include <math.h>
 #include <psrkit/barycentre.h>
 #include <psrkit/delays.h>
+#include <psrkit/units.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

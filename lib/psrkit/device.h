@@ -51,6 +51,9 @@ struct psr_device_choice {
 PSR_MUST_CHECK psr_status psr_devices_choose(struct psr_device_choice *c, const char *text,
                                              psr_err *err);
 
+/* Threads that plans run on the host: those asked for, or all on offer where that is 0. */
+int psr_count_threads(int asked);
+
 /* Series that lie on a device, as one plan hands them to the next.
  *
  * They are made by work that was enqueued on the stream, so whoever reads them enqueues that on the

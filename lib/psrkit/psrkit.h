@@ -53,6 +53,8 @@
 #include <psrkit/spectrum.h>
 #include <psrkit/status.h>
 #include <psrkit/subband.h>
+#include <psrkit/text.h>
+#include <psrkit/units.h>
 #include <psrkit/zaplist.h>
 
 /* Of the headers.  A program built with these runs with any later library of the same major version

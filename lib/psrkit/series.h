@@ -52,6 +52,13 @@ PSR_MUST_CHECK psr_status psr_series_create(psr_series **out, const struct psr_s
  * Status: PSR_EINVAL, PSR_ENOMEM. */
 PSR_MUST_CHECK psr_status psr_series_check(const struct psr_series_desc *desc, psr_err *err);
 
+/* Calls check for the name of every file of desc, and ends with the status of one that fails; of
+ * standard output there is none. */
+PSR_MUST_CHECK psr_status psr_series_names(const struct psr_series_desc *desc,
+                                           psr_status (*check)(void *ctx, const char *name,
+                                                               psr_err *err),
+                                           void *ctx, psr_err *err);
+
 /* What the group of desc's files claims: its trials, by DM.  desc->root is borrowed. */
 struct psr_output_group_desc psr_series_claim(const struct psr_series_desc *desc);
 

@@ -1,6 +1,6 @@
 #include <psrkit/barycentre.h>
 
-#include "base/units.h"
+#include <psrkit/units.h>
 
 #include <erfa.h>
 #include <erfam.h>

@@ -1,7 +1,7 @@
 /* chi2sig: candidate lists of accelsearch and Pulscan. */
 #include "chi2sig.h"
 
-#include "base/text_lines.h"
+#include <psrkit/text.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* chi2sig: the significance of a power. */
 #include "chi2sig.h"
 
-#include "base/threads.h"
 #include "tools/common/cli.h"
 #include <math.h>
+#include <psrkit/device.h>
 #include <psrkit/number.h>
 #include <psrkit/overwrite_check.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 #include "gnuplot.h"
 
-#include "base/utf8.h"
 #include "gnuplot_run.h"
 #include <ctype.h>
+#include <psrkit/text.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

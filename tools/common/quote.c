@@ -1,7 +1,7 @@
 #include "quote.h"
 
-#include "base/utf8.h"
 #include <ctype.h>
+#include <psrkit/text.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>

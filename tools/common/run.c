@@ -1,7 +1,7 @@
 #include "run.h"
 
-#include "base/threads.h"
 #include <fcntl.h>
+#include <psrkit/device.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>

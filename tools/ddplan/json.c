@@ -1,20 +1,13 @@
 #include "ddplan.h"
 
+#include <psrkit/text.h>
 #include <stdio.h>
 
 /* Numbers have 10 digits, so that 0.1 + 0.2 reads 0.3. */
 
-static void print_text(const char *text)
+static void print_bytes(void *ctx, const char *bytes, size_t n)
 {
-    putchar('"');
-    for (const unsigned char *c = (const unsigned char *)text; *c; c++)
-        if (*c == '"' || *c == '\\')
-            printf("\\%c", *c);
-        else if (*c < 0x20)
-            printf("\\u%04x", *c);
-        else
-            putchar(*c);
-    putchar('"');
+    fwrite(bytes, 1, n, ctx);
 }
 
 static void print_desc(const struct psr_ddplan *p)
@@ -57,7 +50,7 @@ void ddplan_print_json(const struct ddplan_options *o, const struct psr_ddplan *
                        const struct ddplan_cost *cost)
 {
     printf("{\n  \"command\": ");
-    print_text(o->command);
+    psr_json_text(o->command, print_bytes, stdout);
     printf(",\n  \"version\": \"%s\",\n", PSRKIT_VERSION);
     print_desc(p);
     printf("  \"lines\": [\n");

@@ -1,15 +1,13 @@
 #include "fakebin.h"
 
-#include "base/grow.h"
-#include "base/read_file.h"
-#include "base/text_lines.h"
 #include <ctype.h>
 #include <psrkit/number.h>
+#include <psrkit/text.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINE_BYTES = 4096, WORD_BYTES = 63, FILE_BYTES = 1 << 24 };
+enum { LINE_BYTES = 4096, FILE_BYTES = 1 << 24 };
 
 static const char blanks[] = " \t\r\n";
 
@@ -102,7 +100,7 @@ static psr_status take_shape(struct added *a, const char *value, double **profil
     *profile = NULL;
     a->s.shape = PSR_FAKE_PROFILE;
     psr_status st = psr_overwrite_check_input(a->files, value, err);
-    return st ? st : fakebin_read_numbers(value, profile, &a->s.nprofile, err);
+    return st ? st : psr_numbers_read(value, profile, &a->s.nprofile, err);
 }
 
 static psr_status take_word(struct added *a, char *word, const char *what, double **profile,
@@ -199,39 +197,5 @@ psr_status fakebin_add_file(struct fakebin_signals *to, const char *path, double
     psr_text_lines_close(&in);
     if (st == PSR_EINVAL) /* what is wrong in a file is no mistake of the command line */
         err->code = st = PSR_EFORMAT;
-    return st;
-}
-
-static psr_status add_number(const char *path, const char *word, double **x, size_t *n,
-                             size_t *room, psr_err *err)
-{
-    psr_status st = psr_grow(x, room, *n, sizeof **x, "numbers", err);
-    if (!st && strlen(word) >= WORD_BYTES)
-        st = psr_fail(err, PSR_EFORMAT, "%s: '%.63s...' is longer than numbers are", path, word);
-    if (!st)
-        st = psr_parse_double(path, word, -1e30, 1e30, *x + *n, err);
-    *n += !st;
-    return st;
-}
-
-psr_status fakebin_read_numbers(const char *path, double **x, size_t *n, psr_err *err)
-{
-    char *text, *rest;
-    size_t bytes, room = 0;
-    *x = NULL;
-    *n = 0;
-    psr_status st = psr_read_file(path, FILE_BYTES, &text, &bytes, err);
-    if (!st && memchr(text, 0, bytes))
-        st = psr_fail(err, PSR_EFORMAT, "%s: a byte 0: this is no text", path);
-    for (char *word = st ? NULL : strtok_r(text, blanks, &rest); word && !st;
-         word = strtok_r(NULL, blanks, &rest))
-        st = add_number(path, word, x, n, &room, err);
-    if (!st && *n == 0)
-        st = psr_fail(err, PSR_EFORMAT, "%s: no numbers in it", path);
-    free(text);
-    if (st) {
-        free(*x);
-        *x = NULL;
-    }
     return st;
 }

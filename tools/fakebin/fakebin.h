@@ -77,10 +77,6 @@ PSR_MUST_CHECK psr_status fakebin_add_signal(struct fakebin_signals *to,
                                              const struct psr_fake_signal *s, double *profile,
                                              psr_err *err);
 
-/* Numbers of a text file, one or more a line; malloc'd. */
-PSR_MUST_CHECK psr_status fakebin_read_numbers(const char *path, double **x, size_t *n,
-                                               psr_err *err);
-
 void fakebin_set_orbit(struct psr_fake_signal *s, const struct fakebin_orbit *orbit);
 
 /* Sets pdot and the period at time 0 of a pulsar whose period is given at mid-observation where it

@@ -1,6 +1,5 @@
 #include "fakebin.h"
 
-#include "formats/series_name.h"
 #include <byteswap.h>
 #include <psrkit/sigproc.h>
 #include <stdio.h>
@@ -44,21 +43,18 @@ static psr_status open_series(struct fakebin_job *j)
     return psr_series_create(&j->series, &d, &j->err);
 }
 
+static psr_status check_output(void *ctx, const char *name, psr_err *err)
+{
+    return psr_overwrite_check_output(ctx, name, NULL, err);
+}
+
 static psr_status check_outputs(struct fakebin_job *j, struct psr_overwrite_check *c)
 {
-    static const char *const suffixes[] = {".dat", ".inf"};
     const struct fakebin_options *o = &j->opt;
-    char stem[PSR_TEXT_MAX], name[PSR_TEXT_MAX + 8];
-    psr_status st = PSR_OK;
-    if (!o->dat)
-        st = psr_overwrite_check_output(c, o->output ? o->output : "-", NULL, &j->err);
-    else
-        psr_series_stem(stem, o->output, o->dm, DM_DECIMALS);
-    for (int k = 0; o->dat && k < 2 && !st; k++) {
-        snprintf(name, sizeof name, "%s%s", stem, suffixes[k]);
-        st = psr_overwrite_check_output(c, name, NULL, &j->err);
-    }
-    return st ? st : psr_overwrite_check_output(c, o->truth, NULL, &j->err);
+    const struct psr_series_desc series = describe_series(j);
+    psr_status st = o->dat ? psr_series_names(&series, check_output, c, &j->err)
+                           : check_output(c, o->output ? o->output : "-", &j->err);
+    return st ? st : check_output(c, o->truth, &j->err);
 }
 
 psr_status fakebin_check_names(struct fakebin_job *j)

@@ -1,15 +1,13 @@
-#include "base/units.h"
 #include "fakebin.h"
 
 #include <math.h>
 #include <psrkit/delays.h>
 #include <psrkit/rng.h>
+#include <psrkit/text.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-static const double degree = M_PI / 180;
 
 /* What SIGPROC's fake writes into its header. */
 enum { FAKE_MACHINE = 10, FAKE_TELESCOPE = 4 };
@@ -19,26 +17,6 @@ static const double fake_smear_s = 8.3e3;
 
 /* Streams of random numbers that the library leaves free. */
 enum { STREAM_PULSAR = 1 << 20 };
-
-void fakebin_set_orbit(struct psr_fake_signal *s, const struct fakebin_orbit *orbit)
-{
-    double period_s = orbit->period_h * 3600;
-    s->binary = true;
-    s->orbit = (struct psr_orbit){
-        .period_s = period_s,
-        .ecc = orbit->ecc,
-        .asini_s = psr_orbit_asini_s(period_s, orbit->inc_deg * degree, orbit->pulsar_msun,
-                                     orbit->companion_msun),
-        .omega_rad = orbit->omega_deg * degree,
-        .t0_s = orbit->phase * period_s,
-    };
-}
-
-void fakebin_set_drift(struct psr_fake_signal *s, double pdot, double accn, double observed_s)
-{
-    s->period_s /= 1 + accn * observed_s / 2 / PSR_LIGHT_M_S;
-    s->pdot = pdot + s->period_s * accn / PSR_LIGHT_M_S;
-}
 
 struct psr_mjd fakebin_start(const struct fakebin_options *o)
 {
@@ -159,7 +137,7 @@ static psr_status read_bandpass(struct fakebin_job *j)
 {
     const struct fakebin_options *o = &j->opt;
     size_t n;
-    psr_status st = o->bandpass ? fakebin_read_numbers(o->bandpass, &j->gain, &n, &j->err) : PSR_OK;
+    psr_status st = o->bandpass ? psr_numbers_read(o->bandpass, &j->gain, &n, &j->err) : PSR_OK;
     if (!st && j->gain && n != (size_t)o->nchans)
         st = psr_fail(&j->err, PSR_EFORMAT, "%s: %zu numbers for %d channels", o->bandpass, n,
                       (int)o->nchans);

@@ -10,6 +10,7 @@
 #include <psrkit/overwrite_check.h>
 #include <psrkit/pulscan.h>
 #include <psrkit/spectrum.h>
+#include <psrkit/text.h>
 #include <psrkit/zaplist.h>
 #include <stdio.h>
 
@@ -90,9 +91,8 @@ struct accel_job {
     struct cli tool;
     psr_err err; /* of the step that failed */
     struct psr_zaplist zaplist;
-    char **name; /* [nname] of all inputs, of room for [name_room]; owned */
-    size_t nname, name_room;
-    char **path; /* [npath] those to search */
+    struct psr_names inputs; /* all of them */
+    char **path;             /* [npath] those to search */
     size_t npath;
     struct psr_overwrite_check names; /* of all that is read and written */
     int nharm[ACCEL_MAX_SUMS];        /* the harmonic sums to search */

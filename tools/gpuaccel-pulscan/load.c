@@ -1,10 +1,10 @@
 /* From files to what a plan searches, and to files of spectra. */
 #include "gpuaccel-pulscan.h"
 
-#include "base/path.h"
 #include <float.h>
 #include <math.h>
 #include <psrkit/overwrite_check.h>
+#include <psrkit/text.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* gpuaccel-pulscan: Fourier spectra to accelerated pulsars. */
 #include "gpuaccel-pulscan.h"
 
-#include "base/threads.h"
 #include <psrkit/device.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,6 +79,7 @@ static psr_status prepare(struct accel_job *j)
 {
     static const int sums[] = {1, 2, 3, 4, 8, 16, 32};
     const struct accel_options *o = &j->opt;
+    j->nthread = psr_count_threads((int)o->ncpus);
     for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
         if (sums[i] <= o->numharm)
             j->nharm[j->nnharm++] = sums[i];
@@ -117,7 +117,7 @@ static void print_account(const struct accel_job *j)
 static psr_status run(struct accel_job *j, char **operand, size_t n)
 {
     psr_status st = accel_gather_names(j, operand, n);
-    j->many = j->nname > 1;
+    j->many = j->inputs.n > 1;
     if (st == PSR_OK)
         st = prepare(j);
     run_progress_start(&j->progress, !j->opt.quiet && j->many, (int64_t)j->npath, "files", 1);

@@ -1,55 +1,18 @@
 /* Names: of inputs, also those in lists, and of what is written of them. */
 #include "gpuaccel-pulscan.h"
 
-#include "base/grow.h"
-#include "base/path.h"
-#include "base/text_lines.h"
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char blanks[] = " \t\r\n";
-
-static psr_status keep_name(struct accel_job *j, const char *name)
-{
-    psr_status st =
-        psr_grow(&j->name, &j->name_room, j->nname, sizeof *j->name, "a list of files", &j->err);
-    if (!st && !(j->name[j->nname] = strdup(name)))
-        st = psr_fail_nomem(&j->err, "a list of files", (double)strlen(name));
-    j->nname += !st;
-    return st;
-}
-
-/* The names in a list, one a line, without blanks around it; empty lines and '#' comments are passed
- * over. */
-static psr_status read_list(struct accel_job *j)
-{
-    char line[PATH_MAX + 256];
-    struct psr_text_lines in;
-    bool there;
-    psr_status st = psr_text_lines_open(&in, j->opt.files, PSR_TABLE_MAX_BYTES, &j->err);
-    if (st)
-        return st;
-    while (!st && !(st = psr_text_lines_next(&in, line, sizeof line, &there, &j->err)) && there) {
-        char *name = line + strspn(line, blanks);
-        for (size_t n = strlen(name); n && strchr(blanks, name[n - 1]); n--)
-            name[n - 1] = '\0';
-        if (*name && *name != '#')
-            st = keep_name(j, name);
-    }
-    psr_text_lines_close(&in);
-    return st;
-}
-
 psr_status accel_gather_names(struct accel_job *j, char **operand, size_t n)
 {
     psr_status st = PSR_OK;
     for (size_t i = 0; i < n && !st; i++)
-        st = keep_name(j, operand[i]);
-    return !st && j->opt.files ? read_list(j) : st;
+        st = psr_names_add(&j->inputs, operand[i], &j->err);
+    return !st && j->opt.files ? psr_names_read(&j->inputs, j->opt.files, &j->err) : st;
 }
 
 /* A file of a list, and where the first of its size stands. */
@@ -93,19 +56,6 @@ static void group_names(char **path, size_t n)
     for (size_t i = 0; i < n; i++)
         path[i] = file[i].path;
     free(file);
-}
-
-bool accel_suffix(const struct accel_options *o, int k, char text[ACCEL_SUFFIX])
-{
-    static const char *const list[] = {"", ".cand", ".txtcand"};
-    if (k > (o->compat ? 0 : ACCEL_TXTCAND))
-        return false;
-    if (o->compat)
-        snprintf(text, ACCEL_SUFFIX, "_ZMAX_%lld_NUMHARM_%lld_TURBO_%lld.pulscand",
-                 (long long)o->zmax, (long long)o->numharm, (long long)o->turbo);
-    else
-        snprintf(text, ACCEL_SUFFIX, "_ACCEL_%lld%s", (long long)o->zmax, list[k]);
-    return true;
 }
 
 static psr_status check_output(struct accel_job *j, const char *root, const char *suffix,
@@ -161,10 +111,10 @@ static psr_status add_inputs(struct accel_job *j)
     psr_status st = psr_overwrite_check_input(&j->names, j->opt.zaplist, &j->err);
     if (!st)
         st = psr_overwrite_check_input(&j->names, j->opt.files, &j->err);
-    for (size_t i = 0; i < j->nname && !st; i++) {
-        char *inf = psr_path_beside(j->name[i], ".inf");
-        st = inf ? psr_overwrite_check_input(&j->names, j->name[i], &j->err)
-                 : psr_fail_nomem(&j->err, j->name[i], (double)strlen(j->name[i]));
+    for (size_t i = 0; i < j->inputs.n && !st; i++) {
+        char *inf = psr_path_beside(j->inputs.name[i], ".inf");
+        st = inf ? psr_overwrite_check_input(&j->names, j->inputs.name[i], &j->err)
+                 : psr_fail_nomem(&j->err, j->inputs.name[i], (double)strlen(j->inputs.name[i]));
         if (!st)
             st = psr_overwrite_check_input(&j->names, inf, &j->err);
         free(inf);
@@ -176,11 +126,11 @@ static psr_status add_inputs(struct accel_job *j)
  * reported as they are reached. */
 static psr_status choose_files(struct accel_job *j)
 {
-    j->path = calloc(j->nname + 1, sizeof *j->path);
+    j->path = calloc(j->inputs.n + 1, sizeof *j->path);
     if (!j->path)
-        return psr_fail_nomem(&j->err, "a list of files", (double)j->nname * sizeof *j->path);
-    for (size_t i = 0; i < j->nname; i++) {
-        char *path = j->name[i];
+        return psr_fail_nomem(&j->err, "a list of files", (double)j->inputs.n * sizeof *j->path);
+    for (size_t i = 0; i < j->inputs.n; i++) {
+        char *path = j->inputs.name[i];
         if (access(path, F_OK) == 0 && check_file(j, path) != PSR_OK)
             accel_report(j, path, &j->err);
         else
@@ -230,9 +180,7 @@ psr_status accel_claim_files(struct accel_job *j, struct accel_file *file)
 
 void accel_release_names(struct accel_job *j)
 {
-    for (size_t i = 0; i < j->nname; i++)
-        free(j->name[i]);
-    free(j->name);
+    psr_names_clear(&j->inputs);
     free(j->path);
     psr_overwrite_check_clear(&j->names);
 }

@@ -1,23 +1,11 @@
-#include "base/units.h"
+/* What is written of a search: lists of accelsearch, of Pulscan, and tables. */
 #include "gpuaccel-pulscan.h"
 
 #include <psrkit/signif.h>
+#include <psrkit/units.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-char *accel_output_root(const struct accel_job *j, const char *path)
-{
-    const struct accel_options *o = &j->opt;
-    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
-    char *root = NULL;
-    if (o->root && !accel_has_table(o))
-        return strdup(o->root);
-    int stem = (int)(strlen(base) - strlen(".fft"));
-    int failed = o->outdir ? asprintf(&root, "%s/%.*s", o->outdir, stem, base)
-                           : asprintf(&root, "%.*s%.*s", (int)(base - path), path, stem, base);
-    return failed < 0 ? NULL : root;
-}
 
 /* --- Pulscan's list --------------------------------------------------------------------------- */
 

@@ -5,37 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COPY_BYTES = 1 << 20 }; /* that a thread copies at once */
-
-/* --- host memory ------------------------------------------------------------------------------ */
-
-/* Copies rows of memory with all threads; the caller's memory is not pinned, and a single thread is
- * slower than the bus. */
-static void copy_rows(int nthread, void *to, size_t to_pitch, const void *from, size_t from_pitch,
-                      size_t bytes, size_t nrow)
-{
-    (void)nthread; /* without OpenMP */
-#pragma omp parallel for num_threads(nthread) if (bytes * nrow > COPY_BYTES)
-    for (size_t n = 0; n < nrow; n++)
-        memcpy((char *)to + n * to_pitch, (const char *)from + n * from_pitch, bytes);
-}
-
-void psr_cuda_copy(int nthread, void *to, const void *from, size_t bytes)
-{
-    size_t whole = bytes / COPY_BYTES, done = whole * COPY_BYTES;
-    copy_rows(nthread, to, COPY_BYTES, from, COPY_BYTES, COPY_BYTES, whole);
-    memcpy((char *)to + done, (const char *)from + done, bytes - done);
-}
-
-bool psr_cuda_is_pinned(const void *p)
-{
-    struct cudaPointerAttributes a;
-    if (cudaPointerGetAttributes(&a, p) == cudaSuccess)
-        return a.type == cudaMemoryTypeHost;
-    (void)cudaGetLastError();
-    return false;
-}
-
 static size_t piece_of_all(const struct psr_cuda_set *g)
 {
     size_t piece = g->device[0].piece;
@@ -117,9 +86,9 @@ static cudaError_t emit_half(struct psr_cuda_set *g, int turn, float *out, size_
         g->at = k;
         TRY(cudaSetDevice(g->device[k].device));
         TRY(cudaEventSynchronize(h->drained));
-        copy_rows(g->s->nthread, out + g->device_series[k].first * stride + h->at,
-                  stride * sizeof *out, h->h_out, h->pitch * sizeof *out, h->nout * sizeof *out,
-                  g->device_series[k].nseries);
+        psr_cuda_copy_rows(g->s->nthread, out + g->device_series[k].first * stride + h->at,
+                           stride * sizeof *out, h->h_out, h->pitch * sizeof *out,
+                           h->nout * sizeof *out, g->device_series[k].nseries);
         h->nout = 0;
     }
     return cudaSuccess;

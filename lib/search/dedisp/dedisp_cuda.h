@@ -143,7 +143,10 @@ cudaError_t psr_cuda_account(struct psr_cuda *c, struct psr_cuda_half *h);
 /* Adds the time from one event to a later one, for which it waits. */
 cudaError_t psr_cuda_add_time(double *to_ms, cudaEvent_t from, cudaEvent_t until);
 
-/* Copies memory with nthread threads. */
+/* Copies memory, and rows of it, with nthread threads: the caller's is not pinned, and a single
+ * thread is slower than the bus. */
+void psr_cuda_copy_rows(int nthread, void *to, size_t to_pitch, const void *from, size_t from_pitch,
+                        size_t bytes, size_t nrow);
 void psr_cuda_copy(int nthread, void *to, const void *from, size_t bytes);
 
 /* Whether devices can read the caller's memory at full speed. */

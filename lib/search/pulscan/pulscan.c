@@ -97,19 +97,6 @@ void psr_pulscan_destroy(psr_pulscan *p)
 
 /* --- hits ------------------------------------------------------------------------------------- */
 
-psr_status psr_pulscan_room(struct psr_pulscan_found *found, size_t n, psr_err *err)
-{
-    if (found->cap - found->n >= n)
-        return PSR_OK;
-    size_t cap = found->n + n + found->cap / 2 + 64;
-    struct psr_pulscan_peak *more = realloc(found->peak, cap * sizeof *more);
-    if (!more)
-        return psr_fail_nomem(err, "peaks", (double)cap * sizeof *more);
-    found->peak = more;
-    found->cap = cap;
-    return PSR_OK;
-}
-
 static int64_t block_of(const psr_pulscan *p, const struct psr_pulscan_peak *k)
 {
     return (k->first - 1) / p->search.block;

@@ -157,15 +157,6 @@ static void blank_masked(const struct psr_singlepulse *p, size_t i, int64_t pos,
     }
 }
 
-void psr_pulse_forget_masks(struct psr_singlepulse *p)
-{
-    size_t kept = 0;
-    for (size_t s = 0; s < p->nmask; s++)
-        if (p->mask[s].first + p->mask[s].count > p->pos)
-            p->mask[kept++] = p->mask[s];
-    p->nmask = kept;
-}
-
 /* Searches the n samples that follow the carry in b->flat, the first with absolute index first, and
  * keeps the last as the next carry. */
 static bool search_flat(const struct psr_singlepulse *p, size_t i, struct pulse_bench *b,

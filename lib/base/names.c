@@ -1,0 +1,46 @@
+/* Lists of names, from files and one by one. */
+#include <psrkit/text.h>
+
+#include "grow.h"
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char blanks[] = " \t\r\n";
+
+psr_status psr_names_add(struct psr_names *names, const char *name, psr_err *err)
+{
+    static const char what[] = "a list of files";
+    psr_status st = psr_grow(&names->name, &names->room, names->n, sizeof *names->name, what, err);
+    if (!st && !(names->name[names->n] = strdup(name)))
+        st = psr_fail_nomem(err, what, (double)strlen(name));
+    names->n += !st;
+    return st;
+}
+
+psr_status psr_names_read(struct psr_names *names, const char *path, psr_err *err)
+{
+    char line[PATH_MAX + 256];
+    struct psr_text_lines in;
+    bool there;
+    psr_status st = psr_text_lines_open(&in, path, PSR_TABLE_MAX_BYTES, err);
+    if (st)
+        return st;
+    while (!st && !(st = psr_text_lines_next(&in, line, sizeof line, &there, err)) && there) {
+        char *name = line + strspn(line, blanks);
+        for (size_t n = strlen(name); n && strchr(blanks, name[n - 1]); n--)
+            name[n - 1] = '\0';
+        if (*name && *name != '#')
+            st = psr_names_add(names, name, err);
+    }
+    psr_text_lines_close(&in);
+    return st;
+}
+
+void psr_names_clear(struct psr_names *names)
+{
+    for (size_t i = 0; i < names->n; i++)
+        free(names->name[i]);
+    free(names->name);
+    *names = (struct psr_names){0};
+}

@@ -1,0 +1,75 @@
+#!/usr/bin/env bats
+# Who knows whom: tools know of the library what is public, and no files know each other in a circle.
+
+load helper
+
+# private_includes FOLDER: what the sources of FOLDER/tools include of FOLDER/lib and FOLDER/kernels
+# that is no public header.
+private_includes() {
+    (cd "$1" && grep -noE '^ *# *include *["<][^">]+' tools/*/*.[ch] | sed -E 's/: *# *include *["<]/ /' |
+        while read -r where header; do
+            case $header in psrkit/*) continue ;; esac
+            [ ! -f "lib/$header" ] && [ ! -f "kernels/$header" ] || echo "$where includes $header"
+        done)
+}
+
+@test "tools include public headers of the library alone" {
+    found=$(private_includes "$srcdir")
+    [ -z "$found" ] || { echo "$found"; return 1; }
+    cd "$BATS_TEST_TMPDIR"
+    mkdir -p tools/a lib/psrkit lib/base kernels
+    touch lib/psrkit/x.h lib/base/y.h kernels/z.h tools/a/own.h
+    printf '#include %s\n' '<psrkit/x.h>' '"own.h"' '<stdio.h>' '"base/y.h"' '<base/y.h>' '"z.h"' >tools/a/main.c
+    [ "$(private_includes .)" = "tools/a/main.c:4 includes base/y.h
+tools/a/main.c:5 includes base/y.h
+tools/a/main.c:6 includes z.h" ]
+}
+
+# circles OBJECT...: the objects that use each other in a circle, those through which it closes.
+circles() {
+    nm -A -g "$@" 2>/dev/null | awk '
+        { object = $1; sub(/:.*/, "", object) }
+        $(NF - 1) == "U" { n++; user[n] = object; name[n] = $NF }
+        $(NF - 1) != "U" && $(NF - 1) != "C" { home[$NF] = object }
+        END {
+            for (i = 1; i <= n; i++)
+                if (home[name[i]] != "" && home[name[i]] != user[i])
+                    print user[i], home[name[i]]
+        }' | sort -u | tsort 2>&1 >/dev/null
+}
+
+@test "no circle of files in the library" {
+    objects=()
+    while read -r source; do
+        object=$builddir/$(dirname "$source")/.libs/libpsrkit_objects_la-$(basename "$source" .c).o
+        [ ! -f "$object" ] || objects+=("$object")
+    done < <(cd "$srcdir" && find lib -name '*.c')
+    [ ${#objects[@]} -gt 100 ]
+    found=$(circles "${objects[@]}")
+    [ -z "$found" ] || { echo "$found"; return 1; }
+}
+
+@test "no circle of files in a tool" {
+    for tool in $tools; do
+        objects=()
+        while read -r source; do
+            object=$builddir/$(dirname "$source")/bin_${tool//-/_}-$(basename "$source" .c).o
+            [ ! -f "$object" ] || objects+=("$object")
+        done < <(cd "$srcdir" && find "tools/$tool" tools/common -name '*.c')
+        [ ${#objects[@]} -gt 2 ]
+        found=$(circles "${objects[@]}")
+        [ -z "$found" ] || { echo "$tool: $found"; return 1; }
+    done
+}
+
+@test "the check above sees circles" {
+    cd "$BATS_TEST_TMPDIR"
+    echo 'void f(void); void h(void); void g(void); void g(void) { f(); }' >a.c
+    echo 'void g(void); void f(void); void f(void) { }' >b.c
+    echo 'void f(void); void h(void); void h(void) { f(); }' >c.c
+    ${CC:-cc} -c a.c b.c c.c
+    [ -z "$(circles a.o b.o c.o)" ]
+    echo 'void f(void); void h(void); void f(void) { h(); }' >b.c
+    ${CC:-cc} -c b.c
+    circles a.o b.o c.o | grep -q 'b\.o'
+}
