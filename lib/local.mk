@@ -327,6 +327,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/singlepulse/singlepulse_masks.c \
 	lib/search/singlepulse/singlepulse_peaks.c \
 	lib/search/singlepulse/singlepulse_plan.h \
+	lib/search/spans.c \
+	lib/search/spans.h \
 	lib/search/dedisp/dedisp_subband.c \
 	lib/signal/barycentre.c \
 	lib/signal/clean.c \

@@ -1,4 +1,5 @@
 #include "pulscan_search.h"
+#include "search/spans.h"
 
 #include "base/memory.h"
 #include "base/threads.h"
@@ -62,12 +63,6 @@ static psr_status set_stretches(struct psr_pulscan_search *s, psr_err *err)
     return PSR_OK;
 }
 
-static int by_first(const void *pa, const void *pb)
-{
-    const struct psr_span *a = pa, *b = pb;
-    return (a->first > b->first) - (a->first < b->first);
-}
-
 static psr_status set_zaps(struct psr_pulscan_search *s, const struct psr_pulscan_desc *d,
                            psr_err *err)
 {
@@ -77,17 +72,7 @@ static psr_status set_zaps(struct psr_pulscan_search *s, const struct psr_pulsca
     if (!s->zap)
         return psr_fail_nomem(err, "bins to zap", (double)d->nzap * sizeof *s->zap);
     memcpy(s->zap, d->zap, d->nzap * sizeof *s->zap);
-    qsort(s->zap, d->nzap, sizeof *s->zap, by_first);
-    int64_t nbin = (int64_t)s->nbin, done = 1;
-    for (size_t i = 0; i < d->nzap; i++) {
-        int64_t first = s->zap[i].first, count = s->zap[i].count;
-        int64_t end = first >= nbin || count >= nbin - first ? nbin : first + count;
-        first = first > done ? first : done;
-        if (end <= first)
-            continue;
-        s->zap[s->nzap++] = (struct psr_span){first, end - first};
-        done = end;
-    }
+    s->nzap = psr_spans_tidy(s->zap, d->nzap, 1, (int64_t)s->nbin);
     return PSR_OK;
 }
 
