@@ -41,6 +41,12 @@ struct psr_accel_template_peak {
 void psr_accel_template_respond(const psr_accel_template *m, double r, double z,
                                 struct psr_accel_template_peak *peak);
 
+/* The same of a signal of jerk w, in bins over the observation, and mean drift z:
+ *
+ *   K(q; z, w) = int_0^1 exp{2 pi i [-(q + z/2 - w/12) u + (z - w/2) u^2/2 + w u^3/6]} du */
+void psr_accel_template_respond_jerk(const psr_accel_template *m, double r, double z, double w,
+                                     struct psr_accel_template_peak *peak);
+
 /* The most power at the half bins of rlo .. rhi and z = zlo, zlo + zstep .. zhi; the first of
  * equals.  Only r, z and power of peak are set; the power is 0 where nothing was looked at.
  * Given:    zstep > 0

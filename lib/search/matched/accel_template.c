@@ -84,10 +84,10 @@ void psr_accel_template_destroy(psr_accel_template *m)
     free(m);
 }
 
-/* exp(-2 pi i [(r + dr j) + a j^2]) for j = 0, 1 .. by multiplying: turn is the value, step takes
- * it to the next j, and step_step takes step there. */
+/* exp(-2 pi i [a + b j + c j^2 + d j^3]) for j = 0, 1 .. by multiplying: turn is the value, step
+ * takes it to the next j, next takes step there, and last takes next. */
 struct chirp {
-    double complex turn, step, step_step;
+    double complex turn, step, next, last;
 };
 
 static double complex unit(double turns)
@@ -96,27 +96,39 @@ static double complex unit(double turns)
     return cos(angle) + I * sin(angle);
 }
 
-/* exp(-2 pi i [r u + z (u^2 - u) / 2]) at u = (j + 1/2) / n. */
-static struct chirp start_chirp(double r, double z, size_t n)
+/* The phase, in turns, of a signal of mean frequency r at u. */
+static double phase(double r, double z, double w, double u)
 {
-    double du = 1 / (double)n, u = du / 2;
-    double next = u + du;
-    double at = r * u + z * (u * u - u) / 2, after = r * next + z * (next * next - next) / 2;
-    return (struct chirp){unit(-at), unit(at - after), unit(-z * du * du)};
+    return u * (r - z / 2 + w / 12 + u * (z / 2 - w / 4 + u * w / 6));
+}
+
+/* exp(-2 pi i phase) at u = (j + 1/2) / n. */
+static struct chirp start_chirp(double r, double z, double w, size_t n)
+{
+    double du = 1 / (double)n, first = phase(r, z, w, du / 2), next = phase(r, z, w, 1.5 * du);
+    double second = (z - w / 2 + 1.5 * w * du) * du * du; /* difference of differences */
+    return (struct chirp){unit(-first), unit(first - next), unit(-second), unit(-w * du * du * du)};
 }
 
 static double complex next_turn(struct chirp *c)
 {
     double complex turn = c->turn;
     c->turn *= c->step;
-    c->step *= c->step_step;
+    c->step *= c->next;
+    c->next *= c->last;
     return turn;
 }
 
 void psr_accel_template_respond(const psr_accel_template *m, double r, double z,
                                 struct psr_accel_template_peak *peak)
 {
-    struct chirp c = start_chirp(r - (double)m->first, z, m->n);
+    psr_accel_template_respond_jerk(m, r, z, 0, peak);
+}
+
+void psr_accel_template_respond_jerk(const psr_accel_template *m, double r, double z, double w,
+                                     struct psr_accel_template_peak *peak)
+{
+    struct chirp c = start_chirp(r - (double)m->first, z, w, m->n);
     double complex a0 = 0, a1 = 0, a2 = 0; /* moments in time about mid-observation */
     for (size_t j = 0; j < m->n; j++) {
         double complex v = (double complex)m->y[j] * next_turn(&c);
@@ -142,7 +154,7 @@ void psr_accel_template_respond(const psr_accel_template *m, double r, double z,
 /* Fills work with the transform of the series less its drift: A at half bins. */
 static void transform_drift(psr_accel_template *m, double z)
 {
-    struct chirp c = start_chirp(0, z, m->n);
+    struct chirp c = start_chirp(0, z, 0, m->n);
     for (size_t j = 0; j < m->n; j++)
         m->work[j] = m->y[j] * (float complex)next_turn(&c);
     memset(m->work + m->n, 0, m->n * sizeof *m->work);
