@@ -36,9 +36,16 @@ static const struct psr_accel_harm *harm_of(const struct row *row)
     return &cand_of(row)->harm[row->h];
 }
 
-static void print_scaled(char *cell, struct psr_accel_value v, double scale, int digits)
+static void print_value(char *cell, struct psr_accel_value v, int digits)
 {
-    psr_format_uncertainty(cell, v.value * scale, v.error * scale, digits);
+    psr_format_uncertainty(cell, v.value, v.error, digits);
+}
+
+/* Errors that end in a 5 are rounded as accelsearch rounds them only where they come of the same
+ * operations: in single precision. */
+static struct psr_accel_value divide(struct psr_accel_value v, double divisor)
+{
+    return (struct psr_accel_value){v.value / divisor, (double)(float)(v.error / divisor)};
 }
 
 static void print_number(char *cell, const struct row *row)
@@ -69,13 +76,14 @@ static void print_nharm(char *cell, const struct row *row)
 static void print_period(char *cell, const struct row *row)
 {
     const struct psr_accel_value *r = &cand_of(row)->r;
-    double period_s = row->list->tobs_s / r->value;
-    psr_format_uncertainty(cell, period_s * 1000, period_s * 1000 * r->error / r->value, 1);
+    const double t = row->list->tobs_s,
+                 error = (double)(float)(t * r->error / (r->value * r->value));
+    psr_format_uncertainty(cell, t / r->value * 1000, error * 1000, 1);
 }
 
 static void print_frequency(char *cell, const struct row *row)
 {
-    print_scaled(cell, cand_of(row)->r, 1 / row->list->tobs_s, 1);
+    print_value(cell, divide(cand_of(row)->r, row->list->tobs_s), 1);
 }
 
 /* ACCEL_sift.py takes what stands before the bracket for the number.  Errors of 100 bins, and
@@ -100,7 +108,7 @@ static void print_r(char *cell, const struct row *row)
 
 static void print_fdot(char *cell, const struct row *row)
 {
-    print_scaled(cell, cand_of(row)->z, 1 / (row->list->tobs_s * row->list->tobs_s), 1);
+    print_value(cell, divide(cand_of(row)->z, row->list->tobs_s * row->list->tobs_s), 1);
 }
 
 static void print_z(char *cell, const struct row *row)
@@ -110,13 +118,15 @@ static void print_z(char *cell, const struct row *row)
 
 static void print_w(char *cell, const struct row *row)
 {
-    print_scaled(cell, cand_of(row)->w, 1, 2);
+    print_value(cell, cand_of(row)->w, 2);
 }
 
 static void print_accel(char *cell, const struct row *row)
 {
-    print_scaled(cell, cand_of(row)->z, PSR_LIGHT_M_S / (row->list->tobs_s * cand_of(row)->r.value),
-                 2);
+    const double t = row->list->tobs_s, divisor = t * t * (cand_of(row)->r.value / t);
+    const struct psr_accel_value *z = &cand_of(row)->z;
+    psr_format_uncertainty(cell, z->value * PSR_LIGHT_M_S / divisor,
+                           z->error * PSR_LIGHT_M_S / divisor, 2);
 }
 
 static const struct column candidates[] = {
@@ -155,7 +165,7 @@ static void print_harm_sigma(char *cell, const struct row *row)
 
 static void print_harm_power(char *cell, const struct row *row)
 {
-    print_scaled(cell, harm_of(row)->power, 1, 2);
+    print_value(cell, harm_of(row)->power, 2);
 }
 
 static void print_raw(char *cell, const struct row *row)
@@ -165,17 +175,17 @@ static void print_raw(char *cell, const struct row *row)
 
 static void print_harm_r(char *cell, const struct row *row)
 {
-    print_scaled(cell, harm_of(row)->r, 1, 2);
+    print_value(cell, harm_of(row)->r, 2);
 }
 
 static void print_harm_z(char *cell, const struct row *row)
 {
-    print_scaled(cell, harm_of(row)->z, 1, 2);
+    print_value(cell, harm_of(row)->z, 2);
 }
 
 static void print_harm_w(char *cell, const struct row *row)
 {
-    print_scaled(cell, harm_of(row)->w, 1, 2);
+    print_value(cell, harm_of(row)->w, 2);
 }
 
 static void print_pred_r(char *cell, const struct row *row)
@@ -195,17 +205,17 @@ static void print_pred_w(char *cell, const struct row *row)
 
 static void print_phase(char *cell, const struct row *row)
 {
-    print_scaled(cell, harm_of(row)->phase_rad, 1, 2);
+    print_value(cell, harm_of(row)->phase_rad, 2);
 }
 
 static void print_centroid(char *cell, const struct row *row)
 {
-    print_scaled(cell, harm_of(row)->centroid, 1, 2);
+    print_value(cell, harm_of(row)->centroid, 2);
 }
 
 static void print_purity(char *cell, const struct row *row)
 {
-    print_scaled(cell, harm_of(row)->purity, 1, 2);
+    print_value(cell, harm_of(row)->purity, 2);
 }
 
 static const struct column harmonics[] = {
