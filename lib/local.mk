@@ -24,6 +24,7 @@ pkgconfig_DATA = lib/psrkit.pc
 psrincludedir = $(includedir)/psrkit
 psrinclude_HEADERS = \
 	lib/psrkit/accel.h \
+	lib/psrkit/accelsearch.h \
 	lib/psrkit/api.h \
 	lib/psrkit/array.h \
 	lib/psrkit/barycentre.h \
@@ -291,6 +292,52 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/dedisp/dedisp_layout.c \
 	lib/search/dedisp/dedisp_multi.c \
 	lib/search/matched/accel_template.c \
+	lib/search/matched/accel_check.c \
+	lib/search/matched/accel_cpu.c \
+	lib/search/matched/accel_normalise.c \
+	lib/search/matched/accel_normalise.h \
+	lib/search/matched/accel_measure.c \
+	lib/search/matched/accel_measure.h \
+	lib/search/matched/accel_plan.c \
+	lib/search/matched/accel_plan.h \
+	lib/search/matched/accel_search.h \
+	lib/search/matched/accelsearch.c \
+	lib/search/matched/correlate.c \
+	lib/search/matched/correlate.h \
+	lib/search/matched/correlate_kernel.c \
+	lib/search/matched/correlate_kernel.h \
+	lib/search/matched/correlate_lanes.h \
+	lib/search/matched/direct.c \
+	lib/search/matched/direct.h \
+	lib/search/matched/peaks.c \
+	lib/search/matched/peaks.h \
+	lib/search/matched/presto_grid.c \
+	lib/search/matched/presto_grid.h \
+	lib/search/matched/presto_kernel.c \
+	lib/search/matched/presto_kernel.h \
+	lib/search/matched/presto_lanes.h \
+	lib/search/matched/presto_list.c \
+	lib/search/matched/presto_list.h \
+	lib/search/matched/presto_measure.c \
+	lib/search/matched/presto_measure.h \
+	lib/search/matched/presto_plane.c \
+	lib/search/matched/presto_plane.h \
+	lib/search/matched/presto_response.c \
+	lib/search/matched/presto_response.h \
+	lib/search/matched/presto_search.c \
+	lib/search/matched/presto_search.h \
+	lib/search/matched/response.c \
+	lib/search/matched/response.h \
+	lib/search/matched/sieve.c \
+	lib/search/matched/sieve.h \
+	lib/search/matched/sieve_kernel.c \
+	lib/search/matched/sieve_kernel.h \
+	lib/search/matched/sieve_lanes.h \
+	lib/search/matched/sieve_scan.c \
+	lib/search/matched/simplex.c \
+	lib/search/matched/simplex.h \
+	lib/search/matched/template_bank.c \
+	lib/search/matched/template_bank.h \
 	lib/search/matched/candidate_refine.c \
 	lib/search/matched/candidate_refine_notes.c \
 	lib/search/matched/candidate_refine_notes.h \

@@ -24,6 +24,10 @@ AM_TESTS_ENVIRONMENT = $(sanitize_environment) \
 # A test of one source file needs its name here and nothing more: LDADD is the library.
 UNIT_TESTS = \
 	tests/t_accel \
+	tests/t_accel_peaks \
+	tests/t_accel_presto \
+	tests/t_accel_sieve \
+	tests/t_accelsearch \
 	tests/t_array \
 	tests/t_barycentre \
 	tests/t_base \
@@ -95,6 +99,7 @@ UNIT_TESTS = \
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
 dist_noinst_DATA += \
+	tests/accel_truth.h \
 	tests/beam_ref.h \
 	tests/bench.bash \
 	tests/bench.h \

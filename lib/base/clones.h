@@ -1,7 +1,8 @@
 /* clones.h: inner loops compiled twice, the right one chosen when the program is loaded (private).
  *
- * AVX2 without fused multiply-adds: both versions give the same bits.  For static functions only:
- * clang 14 hides the name of others from the linker. */
+ * AVX2 without fused multiply-adds: both versions give the same bits.  For static functions only, and
+ * of names that no other in the library has: clang 14 hides the name of others from the linker, and
+ * shows it that of the function that chooses. */
 #ifndef PSR_BASE_CLONES_H
 #define PSR_BASE_CLONES_H
 

@@ -9,6 +9,7 @@
 
 #include <psrkit/accel.h>
 #include <psrkit/accel_template.h>
+#include <psrkit/accelsearch.h>
 #include <psrkit/api.h>
 #include <psrkit/array.h>
 #include <psrkit/barycentre.h>

@@ -12,7 +12,8 @@ size_t psr_spans_tidy(struct psr_span *span, size_t n, int64_t lo, int64_t end)
 {
     size_t kept = 0;
     int64_t done = lo;
-    qsort(span, n, sizeof *span, by_first);
+    if (n > 0)
+        qsort(span, n, sizeof *span, by_first);
     for (size_t i = 0; i < n; i++) {
         int64_t first = span[i].first, count = span[i].count;
         int64_t behind = first >= end || count >= end - first ? end : first + count;

@@ -1,0 +1,41 @@
+/* accel_measure.h: candidates as accelsearch describes them (private). */
+#ifndef PSR_SEARCH_MATCHED_ACCEL_MEASURE_H
+#define PSR_SEARCH_MATCHED_ACCEL_MEASURE_H
+
+#include "accel_normalise.h"
+#include "peaks.h"
+
+/* Candidates and what they point into. */
+struct psr_accel_measured {
+    struct psr_accel_cand *cand; /* [n] malloc'd */
+    struct psr_accel_harm *harm; /* malloc'd */
+    size_t n;
+};
+
+/* Takes peaks to where the sum of all harmonics' powers is highest, of responses that nothing cuts
+ * off, and describes what is there.  sigma and the summed power stay those of the search.
+ * Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_accel_measure(struct psr_accel_measured *out,
+                                            const struct psr_accel_search *s,
+                                            const struct psr_accel_normalise *level,
+                                            const struct psr_accel_peaks *peaks, psr_err *err);
+
+/* Room for peaks and their harmonics, cand[k].harm [nharm] among it.
+ * Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_accel_measured_make(struct psr_accel_measured *out,
+                                                  const struct psr_accel_peaks *peaks,
+                                                  psr_err *err);
+
+/* A harmonic's errors and sigma from its power and purity (Middleditch, Deich and Kulkarni 1993).
+ * accelsearch's error of w is 6 sqrt(105) / pi where this is 30 sqrt(14) / pi: phases of a signal of
+ * jerk w are off a parabola's by w / (6 sqrt(2800)) turns (rms), so that the smaller one says 1.8
+ * times too much. */
+void psr_accel_fill_errors(struct psr_accel_harm *h);
+
+/* |sum_h sqrt(P_h) exp i(phi_h + phi_1 - h phi_1)|^2. */
+double psr_accel_coherent(const struct psr_accel_harm *harm, int nharm);
+
+/* Safe to call again. */
+void psr_accel_measured_clear(struct psr_accel_measured *m);
+
+#endif

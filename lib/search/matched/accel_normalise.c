@@ -1,0 +1,257 @@
+#include "accel_normalise.h"
+
+#include "base/quantile.h"
+#include "base/threads.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LEAST_BLOCK = 1024, MOST_BLOCK = 8192, NEAR = 6, FAR = 15 };
+
+struct psr_accel_normalise {
+    const struct psr_accel_search *s;
+    size_t nblock, longest;
+    int64_t *first; /* [nblock + 1] */
+    double *mean;   /* [nblock] power */
+    struct psr_accelsearch_input in;
+};
+
+/* --- blocks ----------------------------------------------------------------------------------- */
+
+static int64_t length_of(int64_t k, int64_t least)
+{
+    int64_t n = k / 4 < LEAST_BLOCK ? LEAST_BLOCK : k / 4;
+    n = n < MOST_BLOCK ? n : MOST_BLOCK;
+    return n > least ? n : least;
+}
+
+/* The last block takes in what is too short to be one. */
+static size_t cut_blocks(int64_t *first, int64_t nbin, int64_t least)
+{
+    size_t n = 0;
+    int64_t k = 1;
+    do {
+        if (first)
+            first[n] = k;
+        k += length_of(k, least);
+        n++;
+    } while (nbin - k >= length_of(k, least) / 2);
+    if (first)
+        first[n] = nbin;
+    return n;
+}
+
+psr_status psr_accel_normalise_create(struct psr_accel_normalise **out,
+                                      const struct psr_accel_search *s, int reach, psr_err *err)
+{
+    struct psr_accel_normalise *level = calloc(1, sizeof *level);
+    *out = level;
+    if (!level)
+        return psr_fail_nomem(err, "levels", sizeof *level);
+    level->s = s;
+    level->nblock = cut_blocks(NULL, (int64_t)s->nbin, 8 * (int64_t)reach);
+    level->first = malloc((level->nblock + 1) * sizeof *level->first);
+    level->mean = malloc(level->nblock * sizeof *level->mean);
+    if (!level->first || !level->mean) {
+        psr_status st = psr_fail_nomem(err, "levels", 16.0 * (double)level->nblock);
+        psr_accel_normalise_destroy(level);
+        *out = NULL;
+        return st;
+    }
+    cut_blocks(level->first, (int64_t)s->nbin, 8 * (int64_t)reach);
+    for (size_t b = 0; b < level->nblock; b++) {
+        size_t n = (size_t)(level->first[b + 1] - level->first[b]);
+        level->longest = n > level->longest ? n : level->longest;
+    }
+    return PSR_OK;
+}
+
+void psr_accel_normalise_destroy(struct psr_accel_normalise *level)
+{
+    if (!level)
+        return;
+    free(level->first);
+    free(level->mean);
+    free(level);
+}
+
+/* --- measuring -------------------------------------------------------------------------------- */
+
+/* The first span that ends behind bin k. */
+static size_t span_behind(const struct psr_accel_search *s, int64_t k)
+{
+    size_t lo = 0, hi = s->nzap;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (s->zap[mid].first + s->zap[mid].count > k)
+            hi = mid;
+        else
+            lo = mid + 1;
+    }
+    return lo;
+}
+
+static double measure_block(const struct psr_accel_normalise *level, size_t b, float *power)
+{
+    const struct psr_accel_search *s = level->s;
+    size_t n = 0, z = span_behind(s, level->first[b]);
+    for (int64_t k = level->first[b]; k < level->first[b + 1]; k++) {
+        while (z < s->nzap && k >= s->zap[z].first + s->zap[z].count)
+            z++;
+        if (z < s->nzap && k >= s->zap[z].first)
+            continue;
+        const float *bin = level->in.x + 2 * k;
+        power[n++] = bin[0] * bin[0] + bin[1] * bin[1];
+    }
+    return n ? psr_quantile_median(power, n) / M_LN2 : 0;
+}
+
+psr_status psr_accel_normalise_measure(struct psr_accel_normalise *level,
+                                       const struct psr_accelsearch_input *in, psr_err *err)
+{
+    bool there = true;
+    level->in = *in;
+    if (level->s->norm != PSR_ACCELSEARCH_MEDIAN)
+        return PSR_OK;
+#pragma omp parallel num_threads(level->s->nthread)
+    {
+        float *power = malloc(level->longest * sizeof *power);
+#pragma omp for schedule(dynamic)
+        for (size_t b = 0; b < level->nblock; b++)
+            if (power)
+                level->mean[b] = measure_block(level, b, power);
+        if (!power) {
+#pragma omp atomic write
+            there = false;
+        }
+        free(power);
+    }
+    return there ? PSR_OK : psr_fail_nomem(err, "levels", 4.0 * (double)level->longest);
+}
+
+/* --- bins ------------------------------------------------------------------------------------- */
+
+static double middle(const struct psr_accel_normalise *level, size_t b)
+{
+    return (double)(level->first[b] + level->first[b + 1]) / 2;
+}
+
+static size_t block_with(const struct psr_accel_normalise *level, int64_t k)
+{
+    size_t lo = 0, hi = level->nblock - 1;
+    while (lo < hi) {
+        size_t mid = (lo + hi + 1) / 2;
+        if (level->first[mid] <= k)
+            lo = mid;
+        else
+            hi = mid - 1;
+    }
+    return lo;
+}
+
+/* Levels of bins first .. first + n - 1, which exist, between the middles of blocks. */
+static void fill_medians(const struct psr_accel_normalise *level, int64_t first, size_t n,
+                         float *mean)
+{
+    size_t left = block_with(level, first);
+    if (left > 0 && (double)first < middle(level, left))
+        left--;
+    for (size_t i = 0; i < n; i++) {
+        double k = (double)(first + (int64_t)i);
+        while (left + 1 < level->nblock && k >= middle(level, left + 1))
+            left++;
+        double here = level->mean[left];
+        if (left + 1 < level->nblock && k > middle(level, left)) {
+            double far = middle(level, left + 1) - middle(level, left);
+            here += (level->mean[left + 1] - here) * (k - middle(level, left)) / far;
+        }
+        mean[i] = (float)here;
+    }
+}
+
+static double power_of(const struct psr_accel_normalise *level, int64_t k)
+{
+    const float *bin = level->in.x + 2 * k;
+    double re = (double)bin[0], im = (double)bin[1];
+    return re * re + im * im;
+}
+
+/* The mean of bins NEAR .. FAR away to both sides. */
+static void fill_means(const struct psr_accel_normalise *level, int64_t first, size_t n,
+                       float *mean)
+{
+    const int64_t nbin = (int64_t)level->s->nbin;
+    for (size_t i = 0; i < n; i++) {
+        double sum = 0;
+        int count = 0;
+        for (int64_t d = NEAR; d <= FAR; d++)
+            for (int side = -1; side <= 1; side += 2) {
+                int64_t k = first + (int64_t)i + side * d;
+                bool exists = k > 0 && k < nbin;
+                sum += exists ? power_of(level, k) : 0;
+                count += exists;
+            }
+        mean[i] = count ? (float)(sum / count) : 0;
+    }
+}
+
+static void clear_zapped(const struct psr_accel_search *s, int64_t first, size_t n,
+                         struct psr_split out)
+{
+    const int64_t end = first + (int64_t)n;
+    for (size_t z = span_behind(s, first); z < s->nzap && s->zap[z].first < end; z++) {
+        int64_t from = s->zap[z].first > first ? s->zap[z].first : first;
+        int64_t to =
+            s->zap[z].first + s->zap[z].count < end ? s->zap[z].first + s->zap[z].count : end;
+        memset(out.re + (from - first), 0, (size_t)(to - from) * sizeof *out.re);
+        memset(out.im + (from - first), 0, (size_t)(to - from) * sizeof *out.im);
+    }
+}
+
+/* Bins first .. first + n - 1 exist. */
+static void fill_levels(const struct psr_accel_normalise *level, int64_t first, size_t n,
+                        float *mean)
+{
+    switch (level->s->norm) {
+    case PSR_ACCELSEARCH_MEDIAN:
+        fill_medians(level, first, n, mean);
+        break;
+    case PSR_ACCELSEARCH_LOCAL:
+        fill_means(level, first, n, mean);
+        break;
+    case PSR_ACCELSEARCH_PHOTON:
+        for (size_t i = 0; i < n; i++)
+            mean[i] = (float)level->in.photons;
+    }
+}
+
+double psr_accel_normalise_at(const struct psr_accel_normalise *level, int64_t k)
+{
+    const int64_t last = (int64_t)level->s->nbin - 1;
+    float mean = 0;
+    fill_levels(level, k < 1 ? 1 : k > last ? last : k, 1, &mean);
+    return (double)mean;
+}
+
+void psr_accel_normalise_load(const struct psr_accel_normalise *level, int64_t first, size_t n,
+                              struct psr_split out)
+{
+    const struct psr_accel_search *s = level->s;
+    memset(out.re, 0, n * sizeof *out.re);
+    memset(out.im, 0, n * sizeof *out.im);
+    int64_t from = first > 1 ? first : 1, end = first + (int64_t)n;
+    end = end < (int64_t)s->nbin ? end : (int64_t)s->nbin;
+    if (from >= end)
+        return;
+    float *re = out.re + (from - first), *im = out.im + (from - first);
+    const float *x = level->in.x + 2 * from;
+    size_t there = (size_t)(end - from);
+    fill_levels(level, from, there, re);
+    for (size_t i = 0; i < there; i++) {
+        float scale = re[i] > 0 ? 1 / sqrtf(re[i]) : 0;
+        re[i] = x[2 * i] * scale;
+        im[i] = x[2 * i + 1] * scale;
+    }
+    clear_zapped(s, first, n, out);
+}

@@ -1,0 +1,35 @@
+/* accel_normalise.h: bins over the square root of their local mean power (private). */
+#ifndef PSR_SEARCH_MATCHED_ACCEL_NORMALISE_H
+#define PSR_SEARCH_MATCHED_ACCEL_NORMALISE_H
+
+#include "accel_search.h"
+#include "correlate_kernel.h"
+
+/* Blocks follow each other from bin 1 on and grow to 8192 bins as frequency does; a block's level is
+ * its median power over ln 2, at its middle, and linear between. */
+struct psr_accel_normalise;
+
+/* Given:    s       outlives the level
+ *           reach   of the widest response: its signal is no more than a quarter of any block
+ * Status:   PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_accel_normalise_create(struct psr_accel_normalise **out,
+                                                     const struct psr_accel_search *s, int reach,
+                                                     psr_err *err);
+
+/* Measures a spectrum, which is kept. */
+PSR_MUST_CHECK psr_status psr_accel_normalise_measure(struct psr_accel_normalise *level,
+                                                      const struct psr_accelsearch_input *in,
+                                                      psr_err *err);
+
+/* Returned: out [n], bins first .. of the spectrum measured last, normalised; 0 for bin 0, for bins
+ *           that do not exist and for those zapped */
+void psr_accel_normalise_load(const struct psr_accel_normalise *level, int64_t first, size_t n,
+                              struct psr_split out);
+
+/* The mean power at bin k of that spectrum; at bin 1 or the last, where there is no bin k. */
+double psr_accel_normalise_at(const struct psr_accel_normalise *level, int64_t k);
+
+/* NULL is fine. */
+void psr_accel_normalise_destroy(struct psr_accel_normalise *level);
+
+#endif

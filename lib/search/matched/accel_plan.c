@@ -1,0 +1,90 @@
+#include "accel_plan.h"
+#include "peaks.h"
+#include "template_bank.h"
+
+#include "base/memory.h"
+#include "base/threads.h"
+#include "search/spans.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* accelsearch's count of independent places: some that lie just beyond zmax and wmax among them. */
+static double count_places(const struct psr_accel_search *s, int stage)
+{
+    double bins = s->rhi - s->rlo, nz = 2.0 * s->jmax + 1, nw = 2.0 * s->lmax + 1;
+    if (s->jmax > 0 || s->lmax > 0)
+        bins *= (nz + 1) * (PSR_STEP_Z / 6.95);
+    if (s->lmax > 0)
+        bins *= (nw + 1) * (PSR_STEP_W / 44.2);
+    return bins / (1 << stage);
+}
+
+static psr_status take_zaps(struct psr_accel_search *s, const struct psr_accelsearch_desc *d,
+                            psr_err *err)
+{
+    if (d->nzap == 0)
+        return PSR_OK;
+    s->zap = malloc(d->nzap * sizeof *s->zap);
+    if (!s->zap)
+        return psr_fail_nomem(err, "bins to zap", (double)d->nzap * sizeof *s->zap);
+    memcpy(s->zap, d->zap, d->nzap * sizeof *s->zap);
+    s->nzap = psr_spans_tidy(s->zap, d->nzap, 1, (int64_t)d->nbin);
+    return PSR_OK;
+}
+
+/* Largest float that is not above power. */
+static float round_down(double power)
+{
+    float f = (float)fmin(power, 3e38);
+    return (double)f > power ? nextafterf(f, -INFINITY) : f;
+}
+
+static void set_bins(struct psr_accel_search *s, const struct psr_accelsearch_desc *d)
+{
+    const double last = (double)d->nbin - 1;
+    s->rlo = d->compat ? floor(d->rlo) : d->rlo;
+    s->rhi = d->compat ? ceil(d->rhi) : d->rhi;
+    if (!(s->rhi > 0 && s->rhi < last))
+        s->rhi = last;
+    s->ilo = (int64_t)ceil(2 * s->rlo);
+    s->ihi = (int64_t)floor(2 * s->rhi);
+}
+
+/* accelsearch cuts the number of places to a whole one, and has its power in single precision. */
+static void set_cuts(struct psr_accel_search *s, const struct psr_accelsearch_desc *d)
+{
+    for (int h = 1; h <= d->numharm; h *= 2, s->nstage++) {
+        double places = count_places(s, s->nstage);
+        s->trials[s->nstage] = d->compat ? floor(places) : places;
+        double sigma = d->compat ? (double)(float)d->sigma : d->sigma;
+        double power = psr_accel_power(s, sigma, s->nstage);
+        s->cut[s->nstage] = d->compat ? (float)power : round_down(power);
+    }
+}
+
+psr_status psr_accel_search_resolve(struct psr_accel_search *s,
+                                    const struct psr_accelsearch_desc *d, psr_err *err)
+{
+    *s = (struct psr_accel_search){
+        .nbin = d->nbin,
+        .jmax = (d->zmax + PSR_STEP_Z - 1) / PSR_STEP_Z,
+        .lmax = (d->wmax + PSR_STEP_W - 1) / PSR_STEP_W,
+        .numharm = d->numharm,
+        .norm = d->norm,
+        .keep_harmonics = d->keep_harmonics,
+        .free_harmonics = d->free_harmonics,
+        .nthread = psr_count_threads(d->nthread),
+        .mem_bytes = psr_count_memory(d->mem_bytes),
+    };
+    set_bins(s, d);
+    set_cuts(s, d);
+    return take_zaps(s, d, err);
+}
+
+void psr_accel_search_forget(struct psr_accel_search *s)
+{
+    free(s->zap);
+    *s = (struct psr_accel_search){0};
+}

@@ -1,0 +1,38 @@
+/* peaks.h: from places above the cut to candidates (private). */
+#ifndef PSR_SEARCH_MATCHED_PEAKS_H
+#define PSR_SEARCH_MATCHED_PEAKS_H
+
+#include "accel_search.h"
+
+/* A candidate, not yet measured: its own r, z and w. */
+struct psr_accel_peak {
+    double r, z, w, sigma, power;
+    int nharm;
+};
+
+struct psr_accel_peaks {
+    struct psr_accel_peak *peak; /* [n] malloc'd */
+    size_t n, room;
+};
+
+/* sigma of a sum of 2^stage harmonics. */
+double psr_accel_sigma(const struct psr_accel_search *s, double power, int stage);
+
+/* The power whose sigma this is. */
+double psr_accel_power(const struct psr_accel_search *s, double sigma, int stage);
+
+/* Leaves hits that have none of higher sigma within 15 bins of their fundamental; of equals the one
+ * of more power, then of lower r, then of fewer harmonics stays.  Best first.
+ * Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_accel_select(const struct psr_accel_search *s,
+                                           const struct psr_accel_hits *hits,
+                                           struct psr_accel_peaks *peaks, psr_err *err);
+
+/* Drops of peaks, best first, those within 1.5 bins of n times, 1/n (n <= 16) or another small ratio
+ * of a better one.
+ * Returned: *nremoved
+ * Status:   PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_accel_drop_harmonics(struct psr_accel_peaks *peaks, size_t *nremoved,
+                                                   psr_err *err);
+
+#endif

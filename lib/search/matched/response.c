@@ -1,0 +1,193 @@
+#include "response.h"
+
+#include <fftw3.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LEAST_LOG = 8, MOST_LOG = 24, NEND = 10, REACH = 16, REACH_FINE = 48, RESTART = 64 };
+
+/* The integral is a sum over u = j / n with the weights of the trapezoidal rule, but for the first
+ * and last NEND, which are Gregory's: right to some 1e-8 from 12 samples a turn of the integrand on. */
+struct psr_response_maker {
+    double end[NEND];            /* added to the weight 1 of the first and last points */
+    size_t room;                 /* complex numbers */
+    float complex *work;         /* [room] */
+    fftwf_plan plan[MOST_LOG];   /* of 2^k complex points in place; made when wanted */
+    fftwf_plan sample[MOST_LOG]; /* of 2^k real points in place */
+};
+
+/* --- extent ----------------------------------------------------------------------------------- */
+
+static double largest_deviation(double z, double w)
+{
+    double first = 0.5 * (w / 6 - z), last = 0.5 * (w / 6 + z);
+    double most = fmax(fabs(first), fabs(last));
+    double turning = 0.5 - z / w;
+    if (turning > 0 && turning < 1)
+        most = fmax(most, fabs(0.5 * w * turning * turning + (z - w / 2) * turning + first));
+    return most;
+}
+
+int psr_response_halfwidth(double z, double w, bool fine)
+{
+    double deviation = fabs(w) < 1e-7 ? 0.5 * 1.1 * fabs(z) : 1.1 * largest_deviation(z, w);
+    return (int)deviation + (fine ? REACH_FINE : REACH);
+}
+
+/* --- the maker -------------------------------------------------------------------------------- */
+
+/* x / ln(1 + x) = sum G_n x^n; the end of a sum by the trapezoidal rule lacks
+ * sum_k |G_(k+1)| (-1)^k Delta^k f_0, k >= 1 (Hildebrand, Numerical Analysis, 5.9). */
+static void find_end_weights(double end[NEND])
+{
+    double g[NEND + 1] = {1};
+    for (int n = 1; n <= NEND; n++)
+        for (int k = 0; k < n; k++)
+            g[n] += ((n - k) % 2 ? 1 : -1) * g[k] / (n + 1 - k);
+    for (int j = 0; j < NEND; j++)
+        end[j] = j ? 0 : -0.5;
+    for (int k = 1; k < NEND; k++) {
+        double binomial = 1;
+        for (int j = 0; j <= k; j++) {
+            end[j] -= fabs(g[k + 1]) * (j % 2 ? -1 : 1) * binomial;
+            binomial *= (double)(k - j) / (j + 1);
+        }
+    }
+}
+
+psr_status psr_response_maker_create(struct psr_response_maker **out, psr_err *err)
+{
+    struct psr_response_maker *m = calloc(1, sizeof *m);
+    *out = m;
+    if (!m)
+        return psr_fail_nomem(err, "responses", sizeof *m);
+    find_end_weights(m->end);
+    return PSR_OK;
+}
+
+void psr_response_maker_destroy(struct psr_response_maker *m)
+{
+    if (!m)
+        return;
+    for (int k = 0; k < MOST_LOG; k++) {
+#pragma omp critical(psr_fftw_plan)
+        {
+            if (m->plan[k])
+                fftwf_destroy_plan(m->plan[k]);
+            if (m->sample[k])
+                fftwf_destroy_plan(m->sample[k]);
+        }
+    }
+    fftwf_free(m->work);
+    free(m);
+}
+
+static int log_of(double least)
+{
+    int log = LEAST_LOG;
+    while ((double)(1 << log) < least && log < MOST_LOG - 1)
+        log++;
+    return log;
+}
+
+static psr_status make_room(struct psr_response_maker *m, size_t n, psr_err *err)
+{
+    if (n <= m->room)
+        return PSR_OK;
+    fftwf_free(m->work);
+    m->work = fftwf_malloc(n * sizeof *m->work);
+    m->room = m->work ? n : 0;
+    return m->work ? PSR_OK : psr_fail_nomem(err, "a response", (double)(n * sizeof *m->work));
+}
+
+static psr_status prepare(struct psr_response_maker *m, int log, bool real, psr_err *err)
+{
+    const int n = 1 << log;
+    fftwf_plan *plan = real ? &m->sample[log] : &m->plan[log];
+    psr_status st = make_room(m, real ? (size_t)n / 2 + 1 : (size_t)n, err);
+    if (st || *plan)
+        return st;
+#pragma omp critical(psr_fftw_plan)
+    *plan = real ? fftwf_plan_dft_r2c_1d(n, (float *)m->work, m->work, FFTW_ESTIMATE)
+                 : fftwf_plan_dft_1d(n, m->work, m->work, FFTW_FORWARD, FFTW_ESTIMATE);
+    return *plan ? PSR_OK : psr_fail_nomem(err, "a response's transform", 8.0 * n);
+}
+
+/* --- responses -------------------------------------------------------------------------------- */
+
+/* The phase at time u, in turns, of a signal of mean frequency r. */
+static double phase(double r, double z, double w, double u)
+{
+    return u * (r - z / 2 + w / 12 + u * ((z - w / 2) / 2 + u * w / 6));
+}
+
+static double complex turned(double turns)
+{
+    double angle = 2 * M_PI * (turns - rint(turns));
+    return cos(angle) + I * sin(angle);
+}
+
+/* The signal at times j / points, j from first to first + RESTART - 1: products, as the phase is a
+ * polynomial of third degree. */
+static void fill_signal(double complex signal[RESTART], double r, double z, double w, int first,
+                        int points)
+{
+    double at[4];
+    for (int k = 0; k < 4; k++)
+        at[k] = phase(r, z, w, (double)(first + k) / points);
+    double d1 = at[1] - at[0], d2 = at[2] - 2 * at[1] + at[0];
+    double d3 = w / points / points / points;
+    double complex turn = turned(at[0]), step = turned(d1), next = turned(d2), last = turned(d3);
+    for (int k = 0; k < RESTART; k++) {
+        signal[k] = turn;
+        turn *= step;
+        step *= next;
+        next *= last;
+    }
+}
+
+psr_status psr_response_make(struct psr_response_maker *m, double z, double w, double first,
+                             int step, size_t n, float complex *k, psr_err *err)
+{
+    double reach = fmax(fabs(first), fabs(first + (double)n / step));
+    int log = log_of(12 * (reach + fabs(z) / 2 + fabs(w) / 12)), points = 1 << log;
+    int transform = log_of((double)step * points);
+    psr_status st = prepare(m, transform, false, err);
+    if (st)
+        return st;
+    memset(m->work, 0, sizeof *m->work << transform);
+    double complex signal[RESTART];
+    for (int j = 0; j <= points; j++) {
+        double weight = 1.0 / points;
+        if (j % RESTART == 0)
+            fill_signal(signal, -first, z, w, j, points);
+        if (j < NEND)
+            weight += m->end[j] / points;
+        if (points - j < NEND)
+            weight += m->end[points - j] / points;
+        m->work[j & ((1 << transform) - 1)] += (float complex)(weight * signal[j % RESTART]);
+    }
+    fftwf_execute_dft(m->plan[transform], m->work, m->work);
+    memcpy(k, m->work, n * sizeof *k);
+    return PSR_OK;
+}
+
+psr_status psr_response_sample(struct psr_response_maker *m, double z, double w, double offset,
+                               int step, int half, float complex *k, psr_err *err)
+{
+    int log = log_of(6 * psr_response_halfwidth(z, w, false) + 200 + 2 * half), points = 1 << log;
+    int transform = log_of((double)step * points);
+    psr_status st = prepare(m, transform, true, err);
+    if (st)
+        return st;
+    float *x = (float *)m->work;
+    memset(x, 0, sizeof *x << transform);
+    for (int j = 0; j < points; j++) {
+        double turns = phase(points / 4.0 + offset, z, w, (double)j / points);
+        x[j] = (float)(2.0 / points * cos(2 * M_PI * (turns - rint(turns))));
+    }
+    fftwf_execute_dft_r2c(m->sample[transform], x, m->work);
+    memcpy(k, m->work + step * (points / 4 - half), 2 * (size_t)(step * half) * sizeof *k);
+    return PSR_OK;
+}

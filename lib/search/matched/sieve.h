@@ -1,0 +1,76 @@
+/* sieve.h: a search that looks closely at few places only (private).
+ *
+ * Transforms give the power of every place, but what is kept of it is one byte for some half bins
+ * that follow each other, a cell: a bound of their powers (sieve_kernel.h).  Sums of bounds bound
+ * the harmonic sums, and where such a bound is above the cut the sum is made again from powers by
+ * their definition (direct.h).  So nothing is lost, no power depends on how transforms were cut or
+ * rounded, and memory is a sixteenth of the plane's.
+ *
+ * Cells of the highest harmonic go in bands.  Where memory holds the bounds of all bins there is one
+ * band; else those of every fraction k / numharm of a band's frequencies are made again for it. */
+#ifndef PSR_SEARCH_MATCHED_SIEVE_H
+#define PSR_SEARCH_MATCHED_SIEVE_H
+
+#include "accel_normalise.h"
+#include "sieve_kernel.h"
+#include "template_bank.h"
+
+/* Bounds of blocks that follow each other, of the templates that a fraction needs. */
+struct psr_sieve_strip {
+    int jmax, lmax, reach;
+    int64_t block, origin; /* the first block and cell */
+    size_t nblock, pitch, room;
+    uint8_t *code; /* [(2 lmax + 1)(2 jmax + 1)][pitch] */
+};
+
+struct psr_prefilter {
+    const struct psr_accel_search *s;
+    const struct psr_correlator *c;
+    const struct psr_template_bank *bank;
+    const struct psr_accel_normalise *level;
+    const struct psr_sieve_loops *loops;
+    int cell;        /* half bins */
+    int64_t band;    /* cells in a band, a multiple of SIEVE_SPAN */
+    bool whole;      /* one strip for all fractions, that of numharm */
+    size_t together; /* blocks that a thread takes at once */
+    struct psr_sieve_strip strip[PSR_ACCELSEARCH_MAX_HARM + 1]; /* by k */
+    double bytes;
+};
+
+/* All arguments outlive the sieve.  held_bytes is what the plan has taken so far.
+ * Status: PSR_ENOMEM, also where mem_bytes does not suffice */
+PSR_MUST_CHECK psr_status psr_sieve_create(struct psr_prefilter **out,
+                                           const struct psr_accel_search *s,
+                                           const struct psr_correlator *c,
+                                           const struct psr_template_bank *bank,
+                                           const struct psr_accel_normalise *level,
+                                           double held_bytes, psr_err *err);
+
+/* Adds the best place of every cell and stage that has one above the cut: of equals the one of
+ * lowest l, j and i.
+ * Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_sieve_search(struct psr_prefilter *v, struct psr_accel_hits *hits,
+                                           psr_err *err);
+
+/* NULL is fine. */
+void psr_sieve_destroy(struct psr_prefilter *v);
+
+/* --- what sieve.c asks of sieve_scan.c ---------------------------------------------------------- */
+
+/* Searches the cells of the highest harmonic from first on, count of them, whose strips are there.
+ */
+PSR_MUST_CHECK psr_status psr_sieve_scan(const struct psr_prefilter *v, int64_t first,
+                                         int64_t count, struct psr_accel_hits *hits, psr_err *err);
+
+/* Bytes that a thread takes for it. */
+double psr_sieve_scan_bytes(const struct psr_prefilter *v);
+
+/* The strip with the bounds of harmonic h of H = 2^log. */
+static inline const struct psr_sieve_strip *psr_sieve_strip_of(const struct psr_prefilter *v, int h,
+                                                               int log)
+{
+    const int numharm = v->s->numharm;
+    return &v->strip[v->whole ? numharm : h * (numharm >> log)];
+}
+
+#endif

@@ -1,0 +1,304 @@
+/* Sums of bounds, and of powers where those are above the cut. */
+#include "direct.h"
+#include "sieve.h"
+
+#include "base/grow.h"
+#include "base/threads.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { TILE = 8 * SIEVE_SPAN, MOST_ENTRIES = 1 << 18, MOST_CELL = 4 };
+
+static const double ROUNDING = 1e-5; /* of sums in another order */
+
+/* A bound above the cut: of a cell of the tile, and of drift and jerk. */
+struct entry {
+    float bound;
+    uint16_t cell;
+    int16_t j, l, stage;
+};
+
+struct scanner {
+    const struct psr_prefilter *v;
+    struct psr_sieve_map map[PSR_ACCELSEARCH_NSTAGE][PSR_ACCELSEARCH_MAX_HARM]; /* [stage][h] */
+    float *bound;                                                               /* [TILE] */
+    struct entry *entry;                                                        /* [MOST_ENTRIES] */
+    size_t nentry;
+    struct psr_accel_hit *best;                           /* [TILE][nstage], power 0: none yet */
+    struct psr_direct near[PSR_ACCELSEARCH_MAX_HARM + 1]; /* by k */
+    bool loaded[PSR_ACCELSEARCH_MAX_HARM + 1];            /* around this cell: */
+    int64_t cell;
+    int64_t first; /* cell of the tile */
+    struct psr_accel_hits hits;
+};
+
+/* --- create and destroy ----------------------------------------------------------------------- */
+
+double psr_sieve_scan_bytes(const struct psr_prefilter *v)
+{
+    double bins = 0;
+    for (int k = 1; k <= v->s->numharm; k++)
+        bins += 2.0 * v->strip[k].reach + 24;
+    return 8 * bins + 4.0 * TILE + (double)MOST_ENTRIES * sizeof(struct entry) +
+           (double)TILE * v->s->nstage * sizeof(struct psr_accel_hit);
+}
+
+static void scanner_clear(struct scanner *n)
+{
+    for (int k = 1; k <= n->v->s->numharm; k++)
+        psr_direct_clear(&n->near[k]);
+    free(n->bound);
+    free(n->entry);
+    free(n->best);
+    free(n->hits.hit);
+    free(n);
+}
+
+static psr_status scanner_make(struct scanner **out, const struct psr_prefilter *v, psr_err *err)
+{
+    struct scanner *n = calloc(1, sizeof *n);
+    *out = n;
+    if (!n)
+        return psr_fail_nomem(err, "a sieve", sizeof *n);
+    n->v = v;
+    for (int stage = 1; stage < v->s->nstage; stage++)
+        for (int h = 1; h < 1 << stage; h += 2)
+            psr_sieve_map_make(&n->map[stage][h], h, stage);
+    n->bound = psr_line_alloc(TILE);
+    n->entry = malloc(MOST_ENTRIES * sizeof *n->entry);
+    n->best = calloc((size_t)TILE * (size_t)v->s->nstage, sizeof *n->best);
+    if (!n->bound || !n->entry || !n->best)
+        return psr_fail_nomem(err, "a sieve", psr_sieve_scan_bytes(v));
+    psr_status st = PSR_OK;
+    for (int k = 1; k <= v->s->numharm && !st; k++)
+        st = psr_direct_create(&n->near[k], v->strip[k].reach, MOST_CELL, err);
+    return st;
+}
+
+static const uint8_t *row_of(const struct psr_sieve_strip *t, int j, int l)
+{
+    return t->code + psr_template_number(t->jmax, t->lmax, j, l) * t->pitch;
+}
+
+/* --- powers ----------------------------------------------------------------------------------- */
+
+/* Adds to sum the powers of harmonic h of H at the half bins from i on. */
+static void add_powers(struct scanner *n, float *sum, const struct entry *e, int h, int log,
+                       int64_t i)
+{
+    const struct psr_prefilter *v = n->v;
+    const int H = 1 << log, k = h * (v->s->numharm >> log);
+    const size_t t = psr_template_number(
+        v->bank->jmax, v->bank->lmax, psr_harmonic_step(e->j, h, H), psr_harmonic_step(e->l, h, H));
+    int64_t last = -1;
+    float power = 0;
+    if (!n->loaded[k])
+        psr_direct_load(&n->near[k], v->level, psr_harmonic_bin(i, h, H), v->strip[k].reach,
+                        v->cell);
+    n->loaded[k] = true;
+    for (int c = 0; c < v->cell; c++) {
+        int64_t here = psr_harmonic_bin(i + c, h, H);
+        if (here != last)
+            power = psr_direct_power(&n->near[k], v->bank, t, here);
+        last = here;
+        sum[c] += power;
+    }
+}
+
+static bool is_better(const struct psr_accel_hit *a, const struct psr_accel_hit *b)
+{
+    if (a->power > b->power || a->power < b->power)
+        return a->power > b->power;
+    if (a->l != b->l || a->j != b->j)
+        return a->l != b->l ? a->l < b->l : a->j < b->j;
+    return a->i < b->i;
+}
+
+static void keep_better(struct scanner *n, const struct entry *e, int stage, const float *sum,
+                        int64_t i)
+{
+    const struct psr_accel_search *s = n->v->s;
+    struct psr_accel_hit *best = &n->best[(size_t)e->cell * (size_t)s->nstage + (size_t)stage];
+    for (int c = 0; c < n->v->cell; c++) {
+        struct psr_accel_hit hit = {i + c, e->j, e->l, stage, sum[c]};
+        if (i + c >= s->ilo && i + c <= s->ihi && is_better(&hit, best))
+            *best = hit;
+    }
+}
+
+/* The bound that the sieve has for harmonic h of H. */
+static float bound_of(const struct scanner *n, const struct entry *e, int h, int log)
+{
+    const int H = 1 << log;
+    const struct psr_sieve_strip *t = psr_sieve_strip_of(n->v, h, log);
+    const int64_t cell = ((n->first + e->cell) * h) >> log;
+    const uint8_t *code = row_of(t, psr_harmonic_step(e->j, h, H), psr_harmonic_step(e->l, h, H)) +
+                          (cell - t->origin);
+    return psr_sieve_decode(log == 0 || code[0] > code[1] ? code[0] : code[1]);
+}
+
+/* Those of all harmonics of a sum, as it takes them, and their sum. */
+static double gather_bounds(const struct scanner *n, const struct entry *e,
+                            float bound[PSR_ACCELSEARCH_MAX_HARM])
+{
+    double sum = 0;
+    int k = 0;
+    for (int stage = 0; stage <= e->stage; stage++)
+        for (int h = 1; h < 1 << stage || h == 1; h += 2) {
+            bound[k] = bound_of(n, e, h, stage);
+            sum += (double)bound[k++];
+        }
+    return sum;
+}
+
+static float most_of(const float *x, int n)
+{
+    float most = x[0];
+    for (int i = 1; i < n; i++)
+        most = x[i] > most ? x[i] : most;
+    return most;
+}
+
+/* Makes the sum of powers, up to where it is clear that it will be no better than least. */
+static void look_closely(struct scanner *n, const struct entry *e, float least)
+{
+    const int64_t cell = n->first + e->cell, i = cell * n->v->cell;
+    float sum[MOST_CELL] = {0}, bound[PSR_ACCELSEARCH_MAX_HARM];
+    double rest = gather_bounds(n, e, bound);
+    const bool bounded = rest < (double)SIEVE_MOST;
+    if (cell != n->cell)
+        memset(n->loaded, 0, sizeof n->loaded);
+    n->cell = cell;
+    for (int stage = 0, k = 0; stage <= e->stage; stage++) {
+        for (int h = 1; h < 1 << stage || h == 1; h += 2) {
+            rest -= (double)bound[k++];
+            add_powers(n, sum, e, h, stage, i);
+            double most = rest + (double)most_of(sum, n->v->cell);
+            if (bounded && most < (double)least * (1 - ROUNDING))
+                return;
+        }
+        keep_better(n, e, stage, sum, i);
+    }
+}
+
+/* Cell by cell, the most promising first. */
+static int by_promise(const void *pa, const void *pb)
+{
+    const struct entry *a = pa, *b = pb;
+    if (a->cell != b->cell)
+        return a->cell < b->cell ? -1 : 1;
+    return (a->bound < b->bound) - (a->bound > b->bound);
+}
+
+/* A bound at the top of its range is none. */
+static void settle(struct scanner *n)
+{
+    qsort(n->entry, n->nentry, sizeof *n->entry, by_promise);
+    for (size_t k = 0; k < n->nentry; k++) {
+        const struct entry *e = &n->entry[k];
+        const float cut = n->v->s->cut[e->stage];
+        float best = n->best[(size_t)e->cell * (size_t)n->v->s->nstage + (size_t)e->stage].power;
+        if (e->bound >= best || e->bound >= SIEVE_MOST)
+            look_closely(n, e, best > cut ? best : cut);
+    }
+    n->nentry = 0;
+}
+
+/* --- bounds ----------------------------------------------------------------------------------- */
+
+static void note_bounds(struct scanner *n, int j, int l, int stage, size_t ncell)
+{
+    const float cut = n->v->s->cut[stage];
+    for (size_t at = 0; (at = n->v->loops->find(n->bound, at, ncell, cut)) < ncell;) {
+        if (n->nentry + SIEVE_SPAN > MOST_ENTRIES)
+            settle(n);
+        for (size_t end = at + SIEVE_SPAN; at < end; at++)
+            if (n->bound[at] > cut)
+                n->entry[n->nentry++] = (struct entry){n->bound[at], (uint16_t)at, (int16_t)j,
+                                                       (int16_t)l, (int16_t)stage};
+    }
+}
+
+/* Sums the bounds of one drift and jerk of the highest harmonic over the tile. */
+static void scan_row(struct scanner *n, int j, int l, size_t ncell)
+{
+    const struct psr_prefilter *v = n->v;
+    const struct psr_sieve_strip *top = psr_sieve_strip_of(v, 1, 0);
+    const size_t ngroup = ncell / SIEVE_LANES;
+    v->loops->decode(n->bound, row_of(top, j, l) + (n->first - top->origin), ngroup);
+    note_bounds(n, j, l, 0, ncell);
+    for (int stage = 1; stage < v->s->nstage; stage++) {
+        const int H = 1 << stage;
+        for (int h = 1; h < H; h += 2) {
+            const struct psr_sieve_strip *t = psr_sieve_strip_of(v, h, stage);
+            const uint8_t *row = row_of(t, psr_harmonic_step(j, h, H), psr_harmonic_step(l, h, H));
+            v->loops->add(n->bound, row, t->origin, &n->map[stage][h], n->first / SIEVE_LANES,
+                          ngroup);
+        }
+        note_bounds(n, j, l, stage, ncell);
+    }
+}
+
+static psr_status scan_tile(struct scanner *n, int64_t first, size_t ncell, psr_err *err)
+{
+    const struct psr_accel_search *s = n->v->s;
+    const size_t nbest = ncell * (size_t)s->nstage;
+    psr_status st = PSR_OK;
+    n->first = first;
+    n->cell = -1;
+    memset(n->best, 0, nbest * sizeof *n->best);
+    for (int l = -s->lmax; l <= s->lmax; l++)
+        for (int j = -s->jmax; j <= s->jmax; j++)
+            scan_row(n, j, l, ncell);
+    settle(n);
+    for (size_t k = 0; k < nbest && !st; k++)
+        if (n->best[k].power > s->cut[k % (size_t)s->nstage]) {
+            st = psr_grow(&n->hits.hit, &n->hits.room, n->hits.n, sizeof *n->hits.hit, "hits", err);
+            if (!st)
+                n->hits.hit[n->hits.n++] = n->best[k];
+        }
+    return st;
+}
+
+static psr_status join(struct psr_accel_hits *all, const struct psr_accel_hits *mine, psr_err *err)
+{
+    for (size_t k = 0; k < mine->n; k++) {
+        psr_status st = psr_grow(&all->hit, &all->room, all->n, sizeof *all->hit, "hits", err);
+        if (st)
+            return st;
+        all->hit[all->n++] = mine->hit[k];
+    }
+    return PSR_OK;
+}
+
+psr_status psr_sieve_scan(const struct psr_prefilter *v, int64_t first, int64_t count,
+                          struct psr_accel_hits *hits, psr_err *err)
+{
+    psr_status all = PSR_OK;
+#pragma omp parallel num_threads(v->s->nthread)
+    {
+        struct scanner *n;
+        psr_err why;
+        psr_status st = scanner_make(&n, v, &why);
+#pragma omp for schedule(dynamic)
+        for (int64_t from = first; from < first + count; from += TILE) {
+            int64_t left = first + count - from;
+            if (!st)
+                st = scan_tile(n, from, (size_t)(left < TILE ? left : TILE), &why);
+        }
+#pragma omp critical(psr_prefilter)
+        {
+            if (!st)
+                st = join(hits, &n->hits, &why);
+            if (st && !all) {
+                all = st;
+                if (err)
+                    *err = why;
+            }
+        }
+        if (n)
+            scanner_clear(n);
+    }
+    return all;
+}

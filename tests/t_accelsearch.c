@@ -1,0 +1,226 @@
+/* accelsearch: signals found and measured, what lists do not depend on, statuses. */
+#include <psrkit/accelsearch.h>
+
+#include "accel_truth.h"
+
+enum { NBIN = 30000 };
+
+static void bail(const psr_err *err)
+{
+    printf("Bail out! %s\n", err->msg);
+    exit(EXIT_FAILURE);
+}
+
+static psr_accelsearch *make_plan(const struct psr_accelsearch_desc *d)
+{
+    psr_accelsearch *plan = NULL;
+    psr_err err;
+    if (psr_accelsearch_create(&plan, d, &err))
+        bail(&err);
+    return plan;
+}
+
+static struct psr_accelsearch_result run(psr_accelsearch *plan, const float *x, double photons)
+{
+    const struct psr_accelsearch_input in = {x, photons};
+    struct psr_accelsearch_result r;
+    psr_err err;
+    if (psr_accelsearch_execute(plan, &in, &r, &err))
+        bail(&err);
+    return r;
+}
+
+/* Noise of mean power 1 in bin k. */
+static float *make_noise(uint64_t *random)
+{
+    float *x = tap_take(2 * NBIN, sizeof *x);
+    for (size_t i = 0; i < 2 * NBIN; i++)
+        x[i] = (float)(tap_normal(random) * M_SQRT1_2);
+    return x;
+}
+
+/* Harmonics of power p each, all of phase 0 at the start of the observation. */
+static void add_pulsar(float *x, double r, double z, double w, int nharm, double p)
+{
+    for (int h = 1; h <= nharm; h++)
+        for (int64_t k = (int64_t)(h * r) - 600; k < (int64_t)(h * r) + 600; k++)
+            if (k > 0 && k < NBIN) {
+                double complex v = sqrt(p) * truth_response((double)k - h * r, h * z, h * w);
+                x[2 * k] += (float)creal(v);
+                x[2 * k + 1] += (float)cimag(v);
+            }
+}
+
+static bool is_near(struct psr_accel_value v, double truth)
+{
+    return fabs(v.value - truth) < 5 * v.error;
+}
+
+static void test_signals(uint64_t *random)
+{
+    static const struct {
+        double r, z, w, power;
+        int nharm;
+    } pulsars[] = {
+        {1234.3, 3.3, 0, 24, 8}, {3300.7, -15.2, 22, 30, 4}, {20000.2, 58.9, -71, 80, 1}};
+    const struct psr_accelsearch_desc d = {
+        .nbin = NBIN, .zmax = 64, .wmax = 100, .numharm = 8, .sigma = 5, .rlo = 100};
+    float *x = make_noise(random);
+    for (int k = 0; k < 3; k++)
+        add_pulsar(x, pulsars[k].r, pulsars[k].z, pulsars[k].w, pulsars[k].nharm, pulsars[k].power);
+    psr_accelsearch *plan = make_plan(&d);
+    struct psr_accelsearch_result found = run(plan, x, 0);
+    ok(found.ncand >= 3 && found.ncand < 6, "three pulsars: %zu candidates", found.ncand);
+    for (int k = 0; k < 3; k++) {
+        const struct psr_accel_cand *c = NULL;
+        for (size_t i = 0; i < found.ncand; i++)
+            if (!c && fabs(found.cand[i].r.value - pulsars[k].r) < 2)
+                c = &found.cand[i];
+        bool there = c && is_near(c->r, pulsars[k].r) && is_near(c->z, pulsars[k].z) &&
+                     is_near(c->w, pulsars[k].w) && c->nharm == pulsars[k].nharm;
+        ok(there, "r %.2f z %.2f w %.1f, %d harmonics: is found where it is", pulsars[k].r,
+           pulsars[k].z, pulsars[k].w, pulsars[k].nharm);
+        if (!c)
+            continue;
+        diag("r %.3f +- %.3f, z %.2f +- %.2f, w %.1f +- %.1f, sigma %.2f, power %.1f", c->r.value,
+             c->r.error, c->z.value, c->z.error, c->w.value, c->w.error, c->sigma, c->power);
+        double sum = pulsars[k].power * pulsars[k].nharm, all = 0;
+        for (int h = 0; h < c->nharm; h++)
+            all += c->harm[h].power.value;
+        ok(fabs(all - sum - c->nharm) < 6 * sqrt(2 * sum), "harmonics' powers add up to %.0f", all);
+        ok(c->coherent > 0.25 * c->nharm * all, "and are in phase: %.0f", c->coherent);
+        ok(c->power < 1.02 * all && c->power > 0.7 * all, "the search had %.0f of it", c->power);
+    }
+    psr_accelsearch_destroy(plan);
+    free(x);
+}
+
+static bool same_lists(const struct psr_accelsearch_result *a,
+                       const struct psr_accelsearch_result *b)
+{
+    bool same = a->ncand == b->ncand && a->nremoved == b->nremoved;
+    for (size_t k = 0; same && k < a->ncand; k++)
+        same = memcmp(&a->cand[k].sigma, &b->cand[k].sigma, sizeof(double)) == 0 &&
+               memcmp(&a->cand[k].r, &b->cand[k].r, sizeof a->cand[k].r) == 0 &&
+               memcmp(&a->cand[k].harm[0], &b->cand[k].harm[0], sizeof *a->cand[k].harm) == 0 &&
+               strcmp(a->cand[k].note, b->cand[k].note) == 0;
+    return same;
+}
+
+/* Lists do not depend on threads, memory, or what the plan did before. */
+static void test_independence(uint64_t *random)
+{
+    struct psr_accelsearch_desc d = {
+        .nbin = NBIN, .zmax = 20, .numharm = 8, .sigma = 0.5, .rlo = 40, .nthread = 1};
+    float *x = make_noise(random), *y = make_noise(random);
+    add_pulsar(x, 777.7, 4, 0, 16, 60);
+    psr_accelsearch *one = make_plan(&d);
+    d.nthread = 4;
+    d.mem_bytes = 24000000;
+    d.backend = "cpu";
+    psr_accelsearch *four = make_plan(&d);
+    struct psr_accelsearch_result before = run(four, y, 0), a = run(one, x, 0), b = run(four, x, 0);
+    (void)before;
+    ok(a.ncand > 1 && same_lists(&a, &b), "%zu candidates: the same on four threads in bands",
+       a.ncand);
+    psr_accelsearch_destroy(four);
+    d.keep_harmonics = true;
+    psr_accelsearch *all = make_plan(&d);
+    struct psr_accelsearch_result c = run(all, x, 0);
+    ok(a.nremoved > 0 && c.ncand == a.ncand + a.nremoved, "%zu with harmonics", c.ncand);
+    psr_accelsearch_destroy(one);
+    psr_accelsearch_destroy(all);
+    free(x);
+    free(y);
+}
+
+/* However powers are normalised, a signal over noise of known level has its power. */
+static void test_normalisation(uint64_t *random)
+{
+    float *x = make_noise(random);
+    add_pulsar(x, 5000.5, 0, 0, 1, 200);
+    for (size_t i = 0; i < 2 * NBIN; i++)
+        x[i] *= 30;
+    for (int norm = PSR_ACCELSEARCH_MEDIAN; norm <= PSR_ACCELSEARCH_PHOTON; norm++) {
+        const struct psr_accelsearch_desc d = {.nbin = NBIN,
+                                               .numharm = 1,
+                                               .sigma = 6,
+                                               .rlo = 50,
+                                               .norm = (enum psr_accelsearch_norm)norm};
+        psr_accelsearch *plan = make_plan(&d);
+        struct psr_accelsearch_result r = run(plan, x, 900);
+        bool there = r.ncand == 1 && fabs(r.cand[0].r.value - 5000.5) < 0.1;
+        ok(there && r.cand[0].power > 100 && r.cand[0].power < 330, "normalisation %d: power %.0f",
+           norm, r.ncand ? r.cand[0].power : 0);
+        psr_accelsearch_destroy(plan);
+    }
+    free(x);
+}
+
+static void test_bad(uint64_t *random)
+{
+    const struct psr_accelsearch_desc d = {.nbin = NBIN, .zmax = 3, .wmax = 1, .numharm = 2};
+    psr_accelsearch *plan = make_plan(&d);
+    struct psr_accelsearch_info info;
+    psr_accelsearch_describe(plan, &info);
+    ok(info.zmax == 4 && info.wmax == 20 && info.ntemplate == 15 && info.bytes > 0,
+       "zmax 3 is 4, wmax 1 is 20");
+    float *x = make_noise(random);
+    x[2 * 777 + 1] = NAN;
+    x[2 * 800] = INFINITY;
+    struct psr_accelsearch_result r = run(plan, x, 0);
+    ok(r.bad == 777 && r.ncand == 0, "a bin that is no number is said: %lld", (long long)r.bad);
+    memset(x, 0, 2 * NBIN * sizeof *x);
+    r = run(plan, x, 0);
+    ok(r.bad == -1 && r.ncand == 0, "zeros hold nothing");
+    ok(psr_accelsearch_threshold(plan, 1) > 10 &&
+           psr_accelsearch_trials(plan, 2) < psr_accelsearch_trials(plan, 1),
+       "thresholds and trials");
+    psr_accelsearch_destroy(plan);
+    free(x);
+}
+
+static void refuse(struct psr_accelsearch_desc d, psr_status want)
+{
+    psr_accelsearch *plan = NULL;
+    psr_err err = {.msg = ""};
+    psr_status st = psr_accelsearch_create(&plan, &d, &err);
+    ok(st == want && !plan, "%s", err.msg);
+}
+
+static void test_statuses(void)
+{
+    const struct psr_span span = {5, -1};
+    struct psr_accelsearch_desc d = {.nbin = 1000, .numharm = 1};
+#define WITH(...) ((struct psr_accelsearch_desc){.nbin = 1000, .numharm = 1, __VA_ARGS__})
+    refuse(WITH(.zmax = 1201), PSR_EINVAL);
+    refuse(WITH(.zmax = -1), PSR_EINVAL);
+    refuse(WITH(.wmax = 4001), PSR_EINVAL);
+    refuse(WITH(.sigma = NAN), PSR_EINVAL);
+    refuse(WITH(.rlo = 1000), PSR_EINVAL);
+    refuse(WITH(.rlo = 10, .rhi = 9), PSR_EINVAL);
+    refuse(WITH(.rhi = NAN), PSR_EINVAL);
+    refuse(WITH(.norm = (enum psr_accelsearch_norm)7), PSR_EINVAL);
+    refuse(WITH(.nthread = -1), PSR_EINVAL);
+    refuse(WITH(.mem_bytes = -1), PSR_EINVAL);
+    refuse(WITH(.mem_bytes = 1000), PSR_ENOMEM);
+    refuse(WITH(.zap = &span, .nzap = 1), PSR_EINVAL);
+    refuse(WITH(.backend = "tpu"), PSR_EDEVICE);
+    d.numharm = 3;
+    refuse(d, PSR_EINVAL);
+    d.numharm = 1;
+    d.nbin = 15;
+    refuse(d, PSR_EINVAL);
+    psr_accelsearch_destroy(NULL);
+}
+
+int main(void)
+{
+    uint64_t random = tap_seed();
+    test_signals(&random);
+    test_independence(&random);
+    test_normalisation(&random);
+    test_bad(&random);
+    test_statuses();
+    return done_testing();
+}
