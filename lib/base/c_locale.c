@@ -1,3 +1,4 @@
+/* Prints and reads numbers with a decimal point, whatever the program's locale. */
 #include "c_locale.h"
 
 #include <locale.h>

@@ -1,3 +1,4 @@
+/* Locks the outputs of a root name, so that two runs cannot write the same files. */
 #include "claim.h"
 
 #include "readfd.h"

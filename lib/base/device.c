@@ -1,3 +1,4 @@
+/* Lists accelerators, whatever their kind, and copies series between them and the host. */
 #include "device_backend.h"
 
 #include <config.h>

@@ -1,3 +1,4 @@
+/* Lists CUDA devices, copies from them and pins host memory for them. */
 #include "cuda_call.h"
 #include "device_backend.h"
 

@@ -1,3 +1,4 @@
+/* Grows arrays one element at a time, in amortised constant time. */
 #include "grow.h"
 
 #include <stdint.h>

@@ -1,3 +1,4 @@
+/* Parses numbers and sizes with units, and checks their ranges. */
 #include <psrkit/number.h>
 
 #include "c_locale.h"

@@ -1,3 +1,4 @@
+/* Writes output files under temporary names, so that they are whole or absent. */
 #include "outfile_steps.h"
 
 #include "c_locale.h"

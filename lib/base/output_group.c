@@ -1,3 +1,4 @@
+/* Renames a set of output files together, so that no mixture of old and new is ever seen. */
 #include <psrkit/output_group.h>
 
 #include "claim.h"

@@ -1,3 +1,4 @@
+/* Builds file names from other file names. */
 #include "path.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Finds order statistics of floats without sorting them all. */
 #include "quantile.h"
 
 #include "clones.h"

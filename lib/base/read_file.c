@@ -1,3 +1,4 @@
+/* Reads a whole small file into memory, up to a limit. */
 #include "read_file.h"
 
 #include "path.h"

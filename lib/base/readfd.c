@@ -1,3 +1,4 @@
+/* Reads from descriptors, whatever the system returns at a time. */
 #include "readfd.h"
 
 #include <errno.h>

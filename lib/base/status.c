@@ -1,3 +1,4 @@
+/* Formats errors and notes. */
 #include <psrkit/status.h>
 
 #include <errno.h>

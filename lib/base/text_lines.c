@@ -1,3 +1,4 @@
+/* Reads text files line by line, with a bound on the length of a line. */
 #include <psrkit/text.h>
 
 #include "path.h"

@@ -1,3 +1,4 @@
+/* Reads array files, and computes where the dishes of a grid look. */
 #include "base/path.h"
 #include "formats/text_table.h"
 #include <psrkit/units.h>

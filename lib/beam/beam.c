@@ -1,3 +1,4 @@
+/* Checks the description of a beamforming plan, and drives its backend. */
 #include "beam_backend.h"
 
 #include "base/memory.h"

@@ -1,3 +1,4 @@
+/* Chooses the beamformer's inner loops for this processor. */
 #include "beam_cpu_kernel.h"
 
 #include "base/isa.h"

@@ -1,3 +1,4 @@
+/* Interpolates intensities at the half-integer directions to those of beams. */
 #include "beam_cpu_resample.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Makes synthetic 4-bit voltages of an array: noise and sources in the sky. */
 #include "base/threads.h"
 
 #include <psrkit/delays.h>

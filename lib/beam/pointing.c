@@ -1,3 +1,4 @@
+/* Reads lists of beam directions, and converts them to coordinates of the grid. */
 #include "base/grow.h"
 #include "base/path.h"
 #include "formats/text_table.h"

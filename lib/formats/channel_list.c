@@ -1,3 +1,4 @@
+/* Parses lists of channels and of trial DMs. */
 #include <psrkit/channel_list.h>
 
 #include "base/grow.h"

@@ -1,3 +1,4 @@
+/* Reads and writes DADA headers. */
 #include "base/c_locale.h"
 #include <psrkit/units.h>
 

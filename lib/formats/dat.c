@@ -1,3 +1,4 @@
+/* Reads .dat series and the .inf beside them. */
 #include "dat.h"
 
 #include "base/path.h"

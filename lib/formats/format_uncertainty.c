@@ -1,3 +1,4 @@
+/* Prints a value with its error in parentheses, as PRESTO does. */
 #include "format_uncertainty.h"
 
 #include "base/c_locale.h"

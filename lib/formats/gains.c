@@ -1,3 +1,4 @@
+/* Reads complex gains of dishes from text or .npy files. */
 #include "base/path.h"
 #include "base/read_file.h"
 #include "text_table.h"

@@ -1,3 +1,4 @@
+/* Converts between .inf descriptions and observations. */
 #include <psrkit/inf.h>
 
 #include "base/c_locale.h"

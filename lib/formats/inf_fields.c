@@ -1,3 +1,4 @@
+/* Lists the lines of an .inf file, for its reader and its writer. */
 #include "inf_fields.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Parses .inf files. */
 #include "base/read_file.h"
 #include "inf_fields.h"
 

@@ -1,3 +1,4 @@
+/* Writes .inf files as PRESTO lays them out. */
 #include "base/c_locale.h"
 #include "inf_fields.h"
 

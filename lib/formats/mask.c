@@ -1,3 +1,4 @@
+/* Reads rfifind's .mask and .stats files, and says which channels they mask when. */
 #include "base/memory.h"
 #include "base/path.h"
 #include "base/read_file.h"

@@ -1,3 +1,4 @@
+/* Opens the files of one observation, checks that they match, and orders them by time. */
 #include "multi_file.h"
 #include "base/readfd.h"
 #include "subbands.h"

@@ -1,3 +1,4 @@
+/* Checks the description of an observation; frequencies and times derived from it. */
 #include <psrkit/obs.h>
 
 #include "unpack.h"

@@ -1,3 +1,4 @@
+/* Writes PSRFITS search-mode files as a stream. */
 #include <psrkit/psrfits.h>
 
 #include "base/c_locale.h"

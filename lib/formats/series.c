@@ -1,3 +1,4 @@
+/* Writes dedispersed series as .dat with .inf, or as .tim files. */
 #include "series_name.h"
 
 #include <psrkit/sigproc.h>

@@ -1,3 +1,4 @@
+/* Tells whether the files of a trial are those that an identical earlier run completed. */
 #include <psrkit/series.h>
 
 #include "base/c_locale.h"

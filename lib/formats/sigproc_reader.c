@@ -1,3 +1,4 @@
+/* Reads SIGPROC filterbank files and pipes. */
 #include "reader.h"
 #include "sigproc_header.h"
 #include "unpack.h"

@@ -1,3 +1,4 @@
+/* Writes SIGPROC headers. */
 #include "sigproc_header.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Gives the spectra of any input as blocks, with gaps between files or rows filled. */
 #include "base/grow.h"
 #include "base/path.h"
 #include "multi_file.h"

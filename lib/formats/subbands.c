@@ -1,3 +1,4 @@
+/* Reads sub-band files that prepsubband -sub wrote. */
 #include "subbands.h"
 #include "base/readfd.h"
 #include "unpack.h"

@@ -1,3 +1,4 @@
+/* Knows SIGPROC's numbers of telescopes and machines, and PRESTO's names for them. */
 #include <psrkit/obs.h>
 
 #include <psrkit/units.h>

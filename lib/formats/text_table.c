@@ -1,3 +1,4 @@
+/* Reads text files of rows of words, with errors that name file, line and column. */
 #include "text_table.h"
 
 #include <psrkit/number.h>

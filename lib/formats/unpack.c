@@ -1,3 +1,4 @@
+/* Unpacks and packs the samples of one spectrum, 1 to 32 bits each. */
 #include "unpack.h"
 
 #include <math.h>

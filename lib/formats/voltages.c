@@ -1,3 +1,4 @@
+/* Opens DADA files of voltages, checks that they match, and orders them by time. */
 #include "voltages.h"
 
 #include "base/path.h"

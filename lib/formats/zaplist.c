@@ -1,3 +1,4 @@
+/* Reads PRESTO's .zaplist and .birds files. */
 #include <psrkit/zaplist.h>
 
 #include "base/c_locale.h"

@@ -1,3 +1,4 @@
+/* Converts times at a telescope to times at the barycentre. */
 #include <psrkit/barycentre.h>
 
 #include <psrkit/units.h>

@@ -1,3 +1,4 @@
+/* Sums blocks of packed spectra, by spectrum and by channel. */
 #include "block_sums.h"
 
 #include "base/isa.h"

@@ -1,3 +1,4 @@
+/* Removes interference from a stream of spectra: masks, clipping, zero-DM. */
 #include <psrkit/clean.h>
 
 #include "base/grow.h"

@@ -1,3 +1,4 @@
+/* Writes cleaned spectra out, and the balance of what was taken from them. */
 #include "clean_plan.h"
 
 #include "formats/unpack.h"

@@ -1,3 +1,4 @@
+/* Finds spectra to clip by PRESTO's rule. */
 #include "clip.h"
 
 #include "base/quantile.h"

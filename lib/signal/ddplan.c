@@ -1,3 +1,4 @@
+/* Makes dedispersion plans from the smearing that they leave. */
 #include <math.h>
 #include <psrkit/ddplan.h>
 #include <stdbool.h>

@@ -1,3 +1,4 @@
+/* Chooses the downsampling factors of a plan. */
 #include <psrkit/ddplan.h>
 #include <stdbool.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Computes cold-plasma delays. */
 #include <psrkit/delays.h>
 #include <psrkit/number.h>
 

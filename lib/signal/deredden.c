@@ -1,3 +1,4 @@
+/* Removes red noise from spectra by local medians, in PRESTO's blocks. */
 #include "base/quantile.h"
 #include "redden.h"
 

@@ -1,3 +1,4 @@
+/* Makes the spectra of a synthetic observation. */
 #include "fake_plan.h"
 
 #include "base/threads.h"

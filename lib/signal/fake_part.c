@@ -1,3 +1,4 @@
+/* Prepares the signals of a synthetic observation, and adds their pulses. */
 #include "fake_parts.h"
 
 #include <math.h>

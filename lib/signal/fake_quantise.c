@@ -1,3 +1,4 @@
+/* Turns floats into samples of 1 to 16 bits. */
 #include "fake_parts.h"
 
 #include "base/isa.h"

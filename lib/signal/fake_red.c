@@ -1,3 +1,4 @@
+/* Makes red noise as a sum of octaves. */
 #include "fake_plan.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Makes pulse profiles, smeared and scattered, by their integrals. */
 #include "fake_parts.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Computes the spin phase of a pulsar in a binary. */
 #include "fake_parts.h"
 
 #include <math.h>

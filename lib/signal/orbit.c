@@ -1,3 +1,4 @@
+/* Solves Kepler orbits. */
 #include <psrkit/orbit.h>
 
 #include <math.h>

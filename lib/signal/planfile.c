@@ -1,3 +1,4 @@
+/* Reads and writes dedispersion plans as text. */
 #include "base/path.h"
 #include "base/read_file.h"
 #include <psrkit/number.h>

@@ -1,3 +1,4 @@
+/* Moves series to another clock by adding and removing whole bins. */
 #include <psrkit/delays.h>
 #include <psrkit/resample.h>
 

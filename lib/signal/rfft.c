@@ -1,3 +1,4 @@
+/* Transforms real series by FFTW. */
 #include <psrkit/spectrum.h>
 
 #include <fftw3.h>

@@ -1,3 +1,4 @@
+/* Knows where telescopes stand. */
 #include <psrkit/barycentre.h>
 #include <psrkit/number.h>
 

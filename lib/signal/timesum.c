@@ -1,3 +1,4 @@
+/* Adds consecutive spectra, channel by channel. */
 #include "timesum.h"
 
 #include "base/isa.h"

@@ -1,3 +1,4 @@
+/* Parses command lines by a table of options; prints --help and --version from it. */
 #include "cli.h"
 
 #include "run.h"

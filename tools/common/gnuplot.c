@@ -1,3 +1,4 @@
+/* Draws plots by gnuplot into files that are whole or absent. */
 #include "gnuplot.h"
 
 #include "gnuplot_run.h"

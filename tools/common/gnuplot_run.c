@@ -1,3 +1,4 @@
+/* Runs gnuplot as a child process, with its script in memory. */
 #include "gnuplot_run.h"
 
 #include <errno.h>

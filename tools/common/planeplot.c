@@ -1,3 +1,4 @@
+/* Draws the power around a candidate over r and z. */
 #include "planeplot.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Quotes the words of a command line for a shell. */
 #include "quote.h"
 
 #include <ctype.h>

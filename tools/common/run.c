@@ -1,3 +1,4 @@
+/* Handles signals, and shows progress. */
 #include "run.h"
 
 #include <fcntl.h>

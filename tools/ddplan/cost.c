@@ -1,3 +1,4 @@
+/* Counts what a plan costs, and times the additions it is made of. */
 #include "ddplan.h"
 
 #include "tools/common/run.h"

@@ -1,3 +1,4 @@
+/* Prints a plan as JSON. */
 #include "ddplan.h"
 
 #include <psrkit/text.h>

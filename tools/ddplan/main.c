@@ -1,3 +1,4 @@
+/* ddplan: makes a dedispersion plan, and writes it as text, JSON, script or plot. */
 #include "ddplan.h"
 
 #include "tools/common/run.h"

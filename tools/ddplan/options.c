@@ -1,3 +1,4 @@
+/* Parses ddplan's command line, and reads the observation it names. */
 #include "ddplan.h"
 
 #include "tools/common/quote.h"

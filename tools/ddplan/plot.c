@@ -1,3 +1,4 @@
+/* Plots the smearing of a plan. */
 #include "ddplan.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Writes a plan as a shell script of gpudedisp or prepsubband. */
 #include "ddplan.h"
 
 #include "tools/common/quote.h"

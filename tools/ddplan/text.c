@@ -1,3 +1,4 @@
+/* Prints a plan as a table. */
 #include "ddplan.h"
 
 #include <stdio.h>

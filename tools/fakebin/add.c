@@ -1,3 +1,4 @@
+/* Parses the signals that fakebin adds. */
 #include "fakebin.h"
 
 #include <ctype.h>

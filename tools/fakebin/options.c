@@ -1,3 +1,4 @@
+/* Parses fakebin's command line. */
 #include "fakebin.h"
 
 #include <math.h>

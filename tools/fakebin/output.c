@@ -1,3 +1,4 @@
+/* Writes fakebin's samples in the format asked for. */
 #include "fakebin.h"
 
 #include <byteswap.h>

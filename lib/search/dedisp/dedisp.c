@@ -1,3 +1,4 @@
+/* Checks the description of a dedispersion plan, and drives its backend. */
 #include "dedisp_backend.h"
 
 #include "base/memory.h"

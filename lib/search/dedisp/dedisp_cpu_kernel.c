@@ -1,3 +1,4 @@
+/* Chooses the dedispersion kernels for this processor. */
 #include "dedisp_cpu.h"
 
 #include "base/isa.h"

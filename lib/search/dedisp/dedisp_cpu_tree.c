@@ -1,3 +1,4 @@
+/* Finds the partial sums that neighbouring trials share, and computes them. */
 #include "dedisp_cpu_tree.h"
 
 #include <stdlib.h>

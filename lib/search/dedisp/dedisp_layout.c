@@ -1,3 +1,4 @@
+/* Orders the kept channels of a plan, and computes the delay of each at every trial. */
 #include "dedisp_backend.h"
 
 #include <psrkit/delays.h>

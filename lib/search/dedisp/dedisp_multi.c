@@ -1,3 +1,4 @@
+/* Runs the plans of many lines on one stream of spectra, and shares their downsampling. */
 #include <psrkit/dedisp_multi.h>
 
 #include "base/memory.h"

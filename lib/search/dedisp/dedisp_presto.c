@@ -1,3 +1,4 @@
+/* Dedisperses as prepsubband does, to the bit. */
 #include <psrkit/compat.h>
 #include <psrkit/delays.h>
 

@@ -1,3 +1,4 @@
+/* Sums channels to sub-bands, the first of PRESTO's two steps of dedispersion. */
 #include <psrkit/delays.h>
 #include <psrkit/number.h>
 #include <psrkit/subband.h>

@@ -1,3 +1,4 @@
+/* Restores in dedispersed series what cleaning replaced in the spectra. */
 #include <psrkit/delays.h>
 #include <psrkit/mask_correction.h>
 
