@@ -19,8 +19,9 @@ struct scene {
     struct mask_says says;
     struct psr_mask mask;
     unsigned char keep[MAX_CHAN];
-    double *x; /* [nsamp][nchan] what goes in */
-    double *y; /* the same, cleaned */
+    double *x;             /* [nsamp][nchan] what goes in */
+    double *y;             /* the same, cleaned */
+    double band[MAX_CHAN]; /* size of what zero-DM puts back */
     unsigned char *packed;
     size_t row_bytes;
 };
@@ -213,7 +214,7 @@ __attribute__((unused)) static double padding(const struct scene *s, int c)
     return (double)s->mask.padding[s->ascending ? c : s->nchan - 1 - c];
 }
 
-__attribute__((unused)) static void balance_plainly(const struct scene *s)
+__attribute__((unused)) static void balance_plainly(struct scene *s)
 {
     double band[MAX_CHAN], total = 0;
     int n = s->nsamp < BLOCK ? s->nsamp : BLOCK;
@@ -224,6 +225,7 @@ __attribute__((unused)) static void balance_plainly(const struct scene *s)
         if (s->with_mask)
             band[c] = padding(s, c);
         total += band[c];
+        s->band[c] = fabs(band[c]);
     }
     for (int t = 0; t < s->nsamp; t++) {
         double sum = 0;
@@ -234,7 +236,7 @@ __attribute__((unused)) static void balance_plainly(const struct scene *s)
     }
 }
 
-__attribute__((unused)) static void clean_plainly(const struct scene *s)
+__attribute__((unused)) static void clean_plainly(struct scene *s)
 {
     struct running running = {.begun = false};
     memcpy(s->y, s->x, (size_t)s->nsamp * (size_t)s->nchan * sizeof *s->y);
