@@ -24,6 +24,9 @@ struct setting {
 
 enum { NSIGMA = 3 };
 
+/* Some 20 figures are judged with each seed. */
+static const double LEAST_CHANCE = 1e-7;
+
 struct outcome {
     int above[NSIGMA];     /* spectra whose best candidate is above 1, 2, 3 */
     double *place, ntrial; /* [nplace] of those above 0.9, 0 to 1 along what is searched */
@@ -144,14 +147,23 @@ static double evenness(double *x, int n)
     return n > 0 ? fmin(fmax(p, 0), 1) : NAN;
 }
 
-/* Between Q / 3 and Q plus three Poisson errors, of the expected number; a lower bound that chance
- * alone would break in one setting of 300 is none.  Of de-reddened spectra between Q / 8 and 2 Q.
- */
+/* The chance of a count from first to last, of which mean are expected (Poisson). */
+static double chance_of(int first, int last, double mean)
+{
+    double p = 0;
+    for (int n = first; n <= last; n++)
+        p += exp(n * log(mean) - mean - lgamma(n + 1.0));
+    return p;
+}
+
+/* Whether the share can be between Q / 3 and Q, and of de-reddened spectra between Q / 8 and 2 Q:
+ * not where chance alone would give such a count less often than LEAST_CHANCE. */
 static bool allowed(int above, int nspec, int sigma, bool reddened)
 {
     double want = nspec * exp(psr_gauss_logp(sigma).ln_sf);
     double low = reddened ? want / 8 : want / 3, high = reddened ? 2 * want : want;
-    return above >= (want > 9 ? low : 0) && above <= high + 3 * sqrt(high);
+    return chance_of(above, above + (int)(10 * sqrt(high)) + 50, high) > LEAST_CHANCE &&
+           chance_of(0, above, low) > LEAST_CHANCE;
 }
 
 static bool judge(const struct survey *s, int k, char *text, size_t room)
@@ -159,7 +171,7 @@ static bool judge(const struct survey *s, int k, char *text, size_t room)
     const struct setting *how = &s->setting[k];
     struct outcome *o = &s->outcome[k];
     double even = how->rblock ? NAN : evenness(o->place, o->nplace);
-    bool good = isnan(even) || even > 1e-4;
+    bool good = isnan(even) || even > LEAST_CHANCE;
     static const char *const red[] = {"", ", blocks 6 ln k", ", blocks 50 ln k"};
     int n = snprintf(text, room, "zmax %4d, H %d, %s%s%s, N_eff %9.4g:", how->zmax, how->nharm,
                      how->logz ? "log z  " : "every z", how->rblock ? ", r-block" : "         ",
