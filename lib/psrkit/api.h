@@ -1,4 +1,5 @@
-/* api.h: what a shared library shows: functions declared between PSR_API_BEGIN and PSR_API_END. */
+/* api.h: visibility macros.  The shared library exports the functions declared between
+ * PSR_API_BEGIN and PSR_API_END. */
 #ifndef PSRKIT_API_H
 #define PSRKIT_API_H
 

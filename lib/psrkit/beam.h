@@ -1,16 +1,17 @@
-/* beam.h: intensity beams of a grid of dishes, from a stream of 4-bit voltages.
+/* beam.h: forms intensity beams of a grid of dishes from a stream of 4-bit voltages.
  *
  *   F[t][f][p](theta, theta') = sum over m, n of W[f][p][mn] E[t][f][p][mn]
  *                                                   exp(2 pi i (m theta / M + n theta' / N)),
  *   J[f][k](theta, theta') = sum over t in k T_ds .. (k + 1) T_ds - 1 and both p of |F|^2,
  *
- * T_ds that of channel f.  Places without a dish hold zero.  (Smith 2022 eqs 2, 3, 50, 51.)  J at
- * any direction is a sum over its values I at the 2M x 2N half-integer coordinates (eqs 6 to 8),
- * which one zero-padded transform gives, so any number of beams costs one transform a sample and
- * products at the pace of the output.
+ * where T_ds is that of channel f and grid positions without a dish contribute zero (Smith 2022 eqs
+ * 2, 3, 50, 51).  J in any direction is a weighted sum of its values I at the 2M x 2N half-integer
+ * coordinates (eqs 6 to 8), which one zero-padded transform computes.  Any number of beams
+ * therefore costs one transform per sample and matrix products at the output rate.
  *
- * A plan is a stream: each execute takes the next samples and gives the sums that have become
- * complete; one that has begun is carried.  One plan, one caller's thread. */
+ * A plan processes a stream: each execute takes the next samples and returns the sums that are
+ * complete; incomplete sums are kept for the next call.  Not thread-safe: use each plan from one
+ * thread. */
 #ifndef PSRKIT_BEAM_H
 #define PSRKIT_BEAM_H
 
@@ -23,9 +24,9 @@ typedef struct psr_beam psr_beam;
 
 enum { PSR_BEAM_NPOL = 2 };
 
-/* Which beams a plan forms, and their order. */
+/* Which beams a plan forms, and in which order. */
 enum psr_beam_pattern {
-    PSR_BEAM_GRID,    /* the half-integer grid: beam 2N p + q is at (p/2, q/2), p < 2M, q < 2N */
+    PSR_BEAM_GRID,    /* half-integer grid: beam 2N p + q is at (p/2, q/2), p < 2M, q < 2N */
     PSR_BEAM_POINTS,  /* beam b at (theta_ns[f][b], theta_ew[f][b]) */
     PSR_BEAM_PRODUCT, /* beam n_ew i + j at (theta_ns[f][i], theta_ew[f][j]) */
 };
@@ -33,7 +34,7 @@ enum psr_beam_pattern {
 struct psr_beam_desc {
     const struct psr_array *array; /* copied */
     size_t nfreq;
-    const size_t *tds; /* [nfreq] samples in a sum, 1 to 2^20, odd ones too; copied */
+    const size_t *tds; /* [nfreq] samples per sum, 1 to 2^20, even or odd; copied */
     struct psr_nibbles nibbles;
     const float *weight; /* [nfreq][2][ndish][2] gain of channel, polarisation and dish: real,
                             imaginary; NULL: all 1; copied */
@@ -43,103 +44,103 @@ struct psr_beam_desc {
     const double *theta_ns; /* POINTS [nfreq][nbeam], PRODUCT [nfreq][n_ns]; copied */
     const double *theta_ew; /* POINTS [nfreq][nbeam], PRODUCT [nfreq][n_ew]; copied */
     int nthread;            /* 0: all cores */
-    int64_t mem_bytes;      /* bound on what the plan may allocate, and what psr_beam_block leaves
-                               for the caller's blocks; 0: a quarter of the machine.  For cuda it
-                               bounds the sum of the bytes on the device and of page-locked memory
-                               for voltages that lie in other memory (the driver rounds up each
-                               allocation, and has some of its own) */
+    int64_t mem_bytes;      /* limit on the plan's memory plus the blocks that psr_beam_block
+                               suggests; 0: a quarter of the machine's.  For cuda it limits
+                               device memory plus page-locked memory for voltages that are not
+                               page-locked yet (the driver rounds up each allocation and uses
+                               some memory of its own) */
     const char *backend;    /* "auto" "cpu" "cuda"; NULL is "auto" */
     int device;             /* of the backend */
 };
 
-/* Status: PSR_EINVAL naming field, value and limit (also a weight or a direction that is no finite
- *         number); PSR_EFORMAT (as psr_array_check); PSR_ENOMEM; PSR_EDEVICE for a backend asked
- *         for and absent; PSR_EUNSUPPORTED where FFTW has no plan for the grid. */
+/* Status: PSR_EINVAL naming field, value and limit (also for a weight or direction that is not
+ *         finite); PSR_EFORMAT (as psr_array_check); PSR_ENOMEM; PSR_EDEVICE if the requested
+ *         backend is not available; PSR_EUNSUPPORTED if FFTW has no plan for the grid */
 PSR_MUST_CHECK psr_status psr_beam_create(psr_beam **out, const struct psr_beam_desc *desc,
                                           psr_err *err);
 
-/* Beams of the pattern. */
+/* Number of beams in the pattern. */
 size_t psr_beam_count(const psr_beam *p);
 
-/* Points the beams of POINTS or PRODUCT elsewhere, from the next sum to be completed on.
- * Given:    theta_ns, theta_ew  as in the description; copied
- * Status:   PSR_EINVAL (GRID; no finite number), PSR_EDEVICE. */
+/* Changes the directions of POINTS or PRODUCT beams, from the next sum to be completed on.
+ * Given:  theta_ns, theta_ew   as in the description; copied
+ * Status: PSR_EINVAL (pattern GRID, or a value that is not finite), PSR_EDEVICE */
 PSR_MUST_CHECK psr_status psr_beam_point(psr_beam *p, const double *theta_ns,
                                          const double *theta_ew, psr_err *err);
 
-/* Chooses how intensities are given from now on: as floats (nbit 32, as a new plan does), or as
- * integers y = rint((J - offset[f]) scale[f]) clipped to 0 .. 2^nbit - 1, two 4-bit ones to a byte
- * with the first in the low bits.
- * Given:    nbit 4, 8 or 32; offset, scale [nfreq], copied; ignored (may be NULL) for 32
- * Status:   PSR_EINVAL (also 4 bits with nfreq odd, or a number that is not finite), PSR_EDEVICE.
- */
+/* Sets the output format from now on: floats (nbit 32, the default), or integers y = rint((J -
+ * offset[f]) scale[f]) clipped to 0 .. 2^nbit - 1.  Two 4-bit values share a byte, the first in the
+ * low bits.
+ * Given:  nbit   4, 8 or 32
+ *         offset, scale   [nfreq], copied; ignored (may be NULL) for 32
+ * Status: PSR_EINVAL (also 4 bits with odd nfreq, or a number that is not finite), PSR_EDEVICE */
 PSR_MUST_CHECK psr_status psr_beam_quantise(psr_beam *p, int nbit, const float *offset,
                                             const float *scale, psr_err *err);
 
-/* Bytes of one row: one sample of all channels of a beam, nfreq nbit / 8. */
+/* Bytes of one row, nfreq nbit / 8: one output sample of all channels of a beam. */
 size_t psr_beam_row_bytes(const psr_beam *p);
 
-/* A number of samples per execute that suits the backend and, with its rows, mem_bytes; any other
- * works too, but where T_ds differs between channels cuda holds all rows of an execute at once, and
- * a longer one may need more than mem_bytes. */
+/* Suggested samples per execute: suits the backend, and with its rows fits into mem_bytes.  Any
+ * other number works too; but if T_ds differs between channels, cuda holds all rows of an execute
+ * at once, and a longer block may need more than mem_bytes. */
 size_t psr_beam_block(const psr_beam *p);
 
-/* Sums of channel f that nt samples more would complete. */
+/* Sums of channel f that nt more samples would complete. */
 size_t psr_beam_ready(const psr_beam *p, size_t f, size_t nt);
 
-/* The largest of that over the channels: rows the next execute gives. */
+/* The maximum of psr_beam_ready over the channels: the number of rows that the next execute
+ * returns. */
 size_t psr_beam_rows(const psr_beam *p, size_t nt);
 
 /* Given:    in    [nt][nfreq][2][ndish] bytes, time-major (DADA's TFPA); host
- *           out   [nbeam][stride] rows of psr_beam_row_bytes; host, caller's, aligned for a float;
- *                 stride >= psr_beam_rows(p, nt)
- * Returned: out[b][k][f], k < *nrow: J of beam b, the k-th sum of channel f to be completed, so a
- *           beam's rows are consecutive spectra of its filterbank.  Where T_ds differs between
- *           channels those with fewer sums than *nrow have 0 after their last.  Rows beyond *nrow
- *           are untouched.
- * Notes:    the CPU backend gives the same bits whatever the threads and the lengths of the blocks.
- *           Accuracy: 1e-5 (cpu), 3e-3 (cuda) of that channel and sum's brightest half-integer
- *           direction, whether it is among the plan's beams or not.
+ *           out   [nbeam][stride] rows of psr_beam_row_bytes; host, owned by the caller, aligned
+ *                 for a float; stride >= psr_beam_rows(p, nt)
+ * Returned: out[b][k][f], k < *nrow: J of beam b, the k-th sum completed for channel f.  The rows
+ *           of a beam are consecutive spectra of its filterbank.  If T_ds differs between channels,
+ *           a channel with fewer than *nrow sums has 0 after its last.  Rows beyond *nrow are not
+ *           changed.
+ * Notes:    the CPU backend returns the same bits for any number of threads and any block lengths.
+ *           Error: at most 1e-5 (cpu) or 3e-3 (cuda) of the intensity in the brightest half-integer
+ *           direction of the same channel and sum, whether or not the plan forms that beam.
  * Status:   PSR_EINVAL (stride), PSR_ENOMEM (also naming mem_bytes), PSR_EDEVICE.  After an error
- *           the plan must be reset.
- */
+ *           the plan must be reset. */
 PSR_MUST_CHECK psr_status psr_beam_execute(psr_beam *p, const uint8_t *in, size_t nt, void *out,
                                            size_t stride, size_t *nrow, psr_err *err);
 
-/* The same in two steps, so that a device need not wait for its caller between blocks.  start may
- * return before the rows are there; until wait has returned in and out are the plan's.  Two starts
- * may be under way: another one waits for the first of them.  wait returns when no more than "left"
- * of the last starts are under way.  All other calls may be made meanwhile, and wait for what they
- * must.
- * Status: those of psr_beam_execute. */
+/* psr_beam_execute in two steps, so that the device does not wait for the caller between blocks.
+ * start may return before the rows are written; in and out must not be used until wait has
+ * returned.  Two starts may be in progress; a third waits for the first.  wait returns when at most
+ * "left" of the last starts are in progress.  All other calls are allowed in the meantime and wait
+ * as necessary.
+ * Status: those of psr_beam_execute */
 PSR_MUST_CHECK psr_status psr_beam_start(psr_beam *p, const uint8_t *in, size_t nt, void *out,
                                          size_t stride, size_t *nrow, psr_err *err);
 PSR_MUST_CHECK psr_status psr_beam_wait(psr_beam *p, size_t left, psr_err *err);
 
-/* Forgets the samples seen: the next execute begins a new stream.  Directions and quantising stay.
- */
+/* Discards the samples seen: the next execute begins a new stream.  Directions and output format
+ * are kept. */
 void psr_beam_reset(psr_beam *p);
 
-/* Memory that the backend copies from and to fastest (page-locked for cuda), for in and out.  The
- * plan may be destroyed before it.  psr_beam_free of NULL is fine.
- * Status: PSR_ENOMEM, PSR_EDEVICE. */
+/* Allocates memory for in and out that the backend transfers fastest (page-locked for cuda).  It
+ * may outlive the plan.  psr_beam_free accepts NULL.
+ * Status: PSR_ENOMEM, PSR_EDEVICE */
 PSR_MUST_CHECK psr_status psr_beam_alloc(const psr_beam *p, size_t bytes, void **memory,
                                          psr_err *err);
 void psr_beam_free(const char *backend, void *memory);
 
-/* What the plan decided, for reports and tests. */
+/* Properties of the plan, for reports and tests. */
 struct psr_beam_info {
-    const char *backend; /* static storage; what psr_beam_free wants */
+    const char *backend; /* static storage; to be passed to psr_beam_free */
     int64_t bytes;       /* allocated by the plan */
 };
 void psr_beam_describe(const psr_beam *p, struct psr_beam_info *info);
 
-/* NULL is fine. */
+/* Frees the plan; NULL is allowed. */
 void psr_beam_destroy(psr_beam *p);
 
-/* The kernel of the main theorem (eqs 7 and 8): a direction's intensity is the sum over p and q of
- * U_p^M(theta) U_q^N(theta') I_pq.
- * Returned: u[2n], U_q^n(theta) for q < 2n, good to 1e-15 at any finite theta. */
+/* The kernel of the main theorem (eqs 7 and 8): the intensity in a direction is the sum over p and
+ * q of U_p^M(theta) U_q^N(theta') I_pq.
+ * Returned: u[2n]: U_q^n(theta) for q < 2n, accurate to 1e-15 at any finite theta */
 void psr_beam_kernel(size_t n, double theta, double *u);
 
 PSR_API_END

@@ -1,8 +1,8 @@
-/* block.h: what travels through a pipeline: spectra until they are dedispersed, series from then on.
+/* block.h: the block that pipeline stages exchange: spectra before dedispersion, series after it.
  *
- * One struct is passed from stage to stage; each changes what it deals in and leaves the rest.
- * Whatever a pointer leads to belongs to the stage that set it, and is valid until that stage takes
- * its next block. */
+ * One struct is passed from stage to stage; each stage updates the fields it changes and keeps the
+ * rest.  The memory behind a pointer belongs to the stage that set it and is valid until that stage
+ * takes its next block. */
 #ifndef PSRKIT_BLOCK_H
 #define PSRKIT_BLOCK_H
 
@@ -11,10 +11,10 @@
 #include <psrkit/resample.h>
 
 struct psr_block {
-    int64_t first; /* number of the first sample here: of a spectrum, or of the line's series */
-    size_t n;      /* samples; of spectra, 0 at the end of the input */
+    int64_t first; /* index of the first sample: spectrum, or sample of the line's series */
+    size_t n;      /* number of samples; 0 spectra mark the end of the input */
 
-    /* Where they lie: spectra, series on the host, or series on devices. */
+    /* Location of the samples: spectra, series on the host, or series on devices. */
     void *spectra; /* [n][nchan] packed */
     float *series; /* [nseries][stride] */
     size_t stride;
@@ -22,18 +22,18 @@ struct psr_block {
         *device_series; /* [ndevice_series] all series, each of device_samples */
     size_t ndevice_series, device_samples;
     const struct psr_resample_bin
-        *bin; /* [nbin] what has still to be done to series on devices, and
-                                           makes n of their device_samples; NULL: nothing ever */
+        *bin; /* [nbin] bins still to be added to or removed from series on devices, which turns
+                 device_samples into n; NULL: never */
     size_t nbin;
-    const size_t *own; /* [nseries] of the n samples those that the input completes, the first ones:
-                          after its end the series end one by one; NULL: all n */
+    const size_t *own; /* [nseries] how many of the n samples the input completes (the first
+                          ones): after the input has ended, series end one by one; NULL: all n */
 
-    /* Of all input so far, in spectra, ascending: stretches that hold padding and no data, and those
-     * of which every kept channel is masked. */
+    /* Ranges of all input so far, in spectra, ascending: gap is padding instead of data; in masked
+     * every kept channel is masked. */
     const struct psr_span *gap, *masked;
     size_t ngap, nmasked;
 
-    /* What samples of these spectra stand for that cleaning has replaced. */
+    /* Values that the replaced samples of these spectra stand for. */
     const struct psr_step *step;
     size_t nstep;
 };

@@ -1,4 +1,4 @@
-/* channel_list.h: lists of channels and of trial DMs from text and from files. */
+/* channel_list.h: parses lists of channels and of trial DMs from text and from files. */
 #ifndef PSRKIT_CHANNEL_LIST_H
 #define PSRKIT_CHANNEL_LIST_H
 
@@ -7,27 +7,27 @@
 
 PSR_API_BEGIN
 
-/* Leaves channels out of a kill mask, as PRESTO's -ignorechan says them.
- * Given:    text   "3,5:9,20:30:5" (single channels, first:last, first:last:step; the last is
- *                  included; a bound left out, as in ":5", "20:" or "::2", is the end of the
- *                  band), or the name of a file of such text, lines and '#' comments allowed;
- *                  channel 0 is the lowest in frequency
- *           ascending   whether the data's first channel is the lowest in frequency
+/* Clears channels in a mask of channels to keep, in the syntax of PRESTO's -ignorechan.
+ * Given:    text   "3,5:9,20:30:5" (single channels, first:last, first:last:step; last is included;
+ *                  an omitted bound, as in ":5", "20:" or "::2", is the end of the band), or the
+ *                  name of a file of such text with lines and '#' comments; channel 0 is the lowest
+ *                  in frequency
+ *           ascending   the first channel of the data is the lowest in frequency
  *           keep [nchan]   in the order of the data
- * Returned: keep   0 for the channels named, others untouched; on error for some of them
- * Status:   PSR_EINVAL naming the piece that is no channel range of 0..nchan-1; PSR_EIO;
- *           PSR_EFORMAT for a line of 4 KiB; PSR_ENOMEM */
+ * Returned: keep   0 for the listed channels, others unchanged; on error some are cleared
+ * Status:   PSR_EINVAL naming the item that is not a channel range within 0..nchan-1; PSR_EIO;
+ *           PSR_EFORMAT for a line of 4 KiB or more; PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_ignore_channels(const char *text, size_t nchan, int ascending,
                                               unsigned char *keep, psr_err *err);
 
-/* Reads trial DMs, one a line (words may follow, but no number), '#' comments and empty lines
- * allowed.
- * Returned: *dm [*ndm] pc cm^-3 in the file's order; malloc'd, caller frees; NULL on error
+/* Reads trial DMs, one per line (words may follow, but no number).  '#' comments and empty lines
+ * are allowed.
+ * Returned: *dm [*ndm] pc cm^-3 in file order; malloc'd, caller frees; NULL on error
  * Status:   PSR_EIO; PSR_EFORMAT naming file, line and value: a DM outside 0 to 1e6, two in a line,
- *           none at all, a line of 4 KiB; PSR_ENOMEM */
+ *           none at all, a line of 4 KiB or more; PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_dms_read(const char *path, double **dm, size_t *ndm, psr_err *err);
 
-/* Trial i of an even grid: lodm + i dmstep, in PRESTO's arithmetic.
+/* Computes an even grid, trial i at lodm + i dmstep, with PRESTO's arithmetic.
  * Returned: *dm [ndm]; malloc'd, caller frees; NULL on error
  * Status:   PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_dms_grid(double lodm, double dmstep, size_t ndm, double **dm,

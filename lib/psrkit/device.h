@@ -1,7 +1,7 @@
-/* device.h: the accelerators that plans can run on.
+/* device.h: accelerators that plans can run on, and memory on them.
  *
- * A library built with CUDA runs on a machine that has neither GPU nor driver: it then has no
- * device, and says why. */
+ * A library built with CUDA also works on a machine without a GPU or driver: it then finds no
+ * device and reports the reason. */
 #ifndef PSRKIT_DEVICE_H
 #define PSRKIT_DEVICE_H
 
@@ -19,57 +19,57 @@ struct psr_device {
     int sm;              /* compute capability: 10 major + minor */
     int nprocessor;      /* multiprocessors */
     int64_t mem_total;   /* bytes */
-    int64_t mem_free;    /* bytes, at the time of asking */
+    int64_t mem_free;    /* bytes, at the time of the call */
 };
 
-/* Returned: devices there are, numbered from 0; where none, 0 and *err (may be NULL) holds
- *           PSR_EDEVICE and the reason in words. */
+/* Returned: number of devices, numbered from 0; if 0, *err (may be NULL) holds PSR_EDEVICE and the
+ *           reason */
 int psr_device_count(psr_err *err);
 
-/* Describes a device, having checked that the library's kernels run on it.
- * Status: PSR_EDEVICE where there is no such device or it cannot be used, with the reason.
- * Notes:  the first call for a device may take some tenths of a second, since it starts a context.
- */
+/* Describes a device after checking that the library's kernels run on it.
+ * Status: PSR_EDEVICE, with the reason, if the device does not exist or cannot be used
+ * Notes:  the first call for a device may take some tenths of a second, as it creates a context */
 PSR_MUST_CHECK psr_status psr_device_describe(int device, struct psr_device *out, psr_err *err);
 
-/* What a command line says of devices, for a plan's description.
+/* Parses the device argument of a command line.
  * Given:    text   "auto", the name of a backend, or the number of a GPU
- * Returned: *backend, which borrows from text; *device
- * Status:   PSR_EINVAL for no such number */
+ * Returned: *backend, which points into text or static storage; *device
+ * Status:   PSR_EINVAL for an invalid number */
 PSR_MUST_CHECK psr_status psr_device_choose(const char *text, const char **backend, int *device,
                                             psr_err *err);
 
-/* The same, where work may be split: "all" is every GPU, and there may be several numbers, as
- * "0,1,2".  Status: PSR_EINVAL; PSR_EDEVICE for all of none. */
+/* As psr_device_choose, if work can be split: "all" means every GPU, and several numbers may be
+ * given, as in "0,1,2".
+ * Status: PSR_EINVAL; PSR_EDEVICE for "all" without a GPU */
 enum { PSR_DEVICES_MAX = 64 };
 struct psr_device_choice {
     const char *backend;
     int device;
     int devices[PSR_DEVICES_MAX];
-    size_t ndevice; /* of devices; 0: device alone */
+    size_t ndevice; /* length of devices; 0: only device */
 };
 PSR_MUST_CHECK psr_status psr_devices_choose(struct psr_device_choice *c, const char *text,
                                              psr_err *err);
 
-/* Threads that plans run on the host: those asked for, or all on offer where that is 0. */
+/* Threads that plans use on the host: the number asked for, or all available if it is 0. */
 int psr_count_threads(int asked);
 
-/* Series that lie on a device, as one plan hands them to the next.
+/* Series in device memory, as one plan passes them to the next.
  *
- * They are made by work that was enqueued on the stream, so whoever reads them enqueues that on the
- * same stream, or makes another wait for it.  The next execute of the plan that gave them enqueues
- * there what overwrites them.  The stream is that plan's and lives as long. */
+ * They are computed by work enqueued on stream; a reader must enqueue its work on the same stream
+ * or make its own stream wait for it.  The next execute of the plan that returned them overwrites
+ * them on that stream.  The stream belongs to that plan and lives as long. */
 struct psr_device_series {
     int device;
-    size_t first, nseries; /* which of all series */
+    size_t first, nseries; /* range within all series */
     float *d_x;            /* [nseries][stride] on the device */
     size_t stride;
     void *stream; /* cudaStream_t */
 };
 
-/* Copies n samples of every series between device_series and host memory x [series][stride], having waited
- * for them.
- * Status: PSR_EDEVICE. */
+/* Copy n samples of every series between device_series and host memory x [series][stride], after
+ * waiting for them.
+ * Status: PSR_EDEVICE */
 PSR_MUST_CHECK psr_status psr_device_series_fetch(const struct psr_device_series *device_series,
                                                   size_t ndevice_series, size_t n, float *x,
                                                   size_t stride, psr_err *err);
@@ -77,11 +77,10 @@ PSR_MUST_CHECK psr_status psr_device_series_store(const struct psr_device_series
                                                   size_t ndevice_series, size_t n, const float *x,
                                                   size_t stride, psr_err *err);
 
-/* Host memory that devices copy from and to at the speed of the bus: page-locked, where there is a
- * device; plain memory where there is none.  To be freed by psr_device_unpin alone, which is fine
- * with NULL.
- * Status: PSR_ENOMEM, PSR_EDEVICE.
- * Notes:  takes 0.05 s a GB with pages of 2 MB, 0.4 s without: to be taken once. */
+/* Allocates host memory that devices copy from and to at bus speed: page-locked if there is a
+ * device, ordinary memory otherwise.  Free it only with psr_device_unpin, which accepts NULL.
+ * Status: PSR_ENOMEM, PSR_EDEVICE
+ * Notes:  takes 0.05 s per GB with 2-MB pages, 0.4 s without: allocate once */
 PSR_MUST_CHECK psr_status psr_device_pin(void **out, size_t bytes, psr_err *err);
 void psr_device_unpin(void *p);
 

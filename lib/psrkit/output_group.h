@@ -1,9 +1,9 @@
-/* output_group.h: output files that take their names together, or not at all.
+/* output_group.h: output files that get their final names together, or not at all.
  *
- * While a run writes them, no other run begins with the same files: a second one is told which process
- * of which host is at work.  What bore their names before is removed before the first of them is
- * renamed, so that a run that is killed, at whatever moment, leaves files of one run under these
- * names: some of the old ones, or some of the new ones, never both. */
+ * While a run writes the files, another run with the same files is rejected; the message gives the
+ * process and host of the first.  Old files of these names are removed before the first new file is
+ * renamed, so that a run killed at any moment leaves files of only one run under these names: some
+ * of the old ones, or some of the new ones. */
 #ifndef PSRKIT_OUTPUT_GROUP_H
 #define PSRKIT_OUTPUT_GROUP_H
 
@@ -14,50 +14,51 @@ PSR_API_BEGIN
 
 typedef struct psr_output_group psr_output_group;
 
-/* What is claimed: of two runs whose root and kind are the same, the second is refused where their
- * numbers overlap or both have common files. */
+/* The files that a run claims.  Of two runs with the same root and kind, the second is rejected if
+ * their numbers overlap or if both have common files. */
 struct psr_output_group_desc {
-    const char *root; /* what all names begin with: the lock is ROOT.lock; NULL, "-" and what is no
-                            regular file: there is none */
-    const char *kind; /* what is counted, a word of at most 15 letters: DM, beam */
-    int64_t first, last; /* those of this run; first > last: none */
-    bool common;         /* files without a number, too */
+    const char *root;    /* prefix of all names; the lock is ROOT.lock; NULL, "-" or not a regular
+                         file: no lock */
+    const char *kind;    /* what the numbers count, a word of at most 15 letters: DM, beam */
+    int64_t first, last; /* numbers of this run; first > last: none */
+    bool common;         /* the run also writes files without a number */
     struct psr_notes notes;
 };
 
-/* Claims the files; their folder must be there.
- * Status: PSR_EIO (another run is writing them, a folder that cannot be written to), PSR_ENOMEM */
+/* Claims the files; their folder must exist.
+ * Status: PSR_EIO (another run is writing them, or the folder is not writable), PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_output_group_create(psr_output_group **out,
                                                   const struct psr_output_group_desc *desc,
                                                   psr_err *err);
 
-/* Whether the file system has room for so many bytes; one that does not say has.
+/* Checks that the file system has room for this many bytes; passes if the file system does not
+ * report its free space.
  * Status: PSR_EIO with both numbers */
 PSR_MUST_CHECK psr_status psr_output_group_check_room(const psr_output_group *g, double bytes,
                                                       psr_err *err);
 
-/* Starts the next file.  Files take their names in the order in which they were added: last the one
- * that vouches for the others.
- * Returned: *file, the group's
+/* Creates the next file.  Files are renamed in the order in which they were added: add the one that
+ * vouches for the others last.
+ * Returned: *file, owned by the group
  * Status:   those of psr_outfile_create */
 PSR_MUST_CHECK psr_status psr_output_group_add(psr_output_group *g, const char *name,
                                                psr_outfile **file, psr_err *err);
 
-/* As psr_output_group_add, of a file that was created before; it is the group's whatever the status,
- * PSR_OK or PSR_ENOMEM. */
+/* As psr_output_group_add, for a file that exists already; the group owns it even if the status is
+ * PSR_ENOMEM. */
 PSR_MUST_CHECK psr_status psr_output_group_take(psr_output_group *g, psr_outfile *file,
                                                 psr_err *err);
 
-/* A file of an earlier run that this one has none in place of is removed with the others. */
+/* Marks a file of an earlier run, which this run does not replace, for removal with the others. */
 PSR_MUST_CHECK psr_status psr_output_group_drop(psr_output_group *g, const char *name,
                                                 psr_err *err);
 
-/* Brings all bytes to the system, removes what bears the names, and names all; g is gone whatever the
- * status.  On error the files that were named are removed.
+/* Writes out all buffered bytes, removes the old files and renames the new ones; frees g on success and
+ * on error.  On error the renamed files are removed.
  * Status: those of psr_outfile_commit */
 PSR_MUST_CHECK psr_status psr_output_group_commit(psr_output_group *g, psr_err *err);
 
-/* Removes what was not named; NULL is fine. */
+/* Removes the files not yet renamed; NULL is allowed. */
 void psr_output_group_abort(psr_output_group *g);
 
 PSR_API_END

@@ -1,8 +1,8 @@
-/* overwrite_check.h: no output is an input, and no two outputs are one file.
+/* overwrite_check.h: checks that no output is an input, and that no two outputs are one file.
  *
- * A program gives the names of all it reads and of all it will write, before it writes.  Files are
- * told apart by device and inode, whatever links lead to them; a name that is not there yet by its
- * folder.  Terminals, sockets and /dev/null may be shared. */
+ * A program registers the names of all inputs and outputs before it writes.  Files are identified
+ * by device and inode, through any links; a name that does not exist yet, by its folder.
+ * Terminals, sockets and /dev/null may be shared. */
 #ifndef PSRKIT_OVERWRITE_CHECK_H
 #define PSRKIT_OVERWRITE_CHECK_H
 
@@ -15,33 +15,33 @@ PSR_API_BEGIN
 
 struct psr_overwrite_file;
 
-/* Empty where it is all zeros.  One thread at a time. */
+/* Initialise with zeros.  Not thread-safe. */
 struct psr_overwrite_check {
-    struct psr_overwrite_file *file; /* [n] of room for [room] */
+    struct psr_overwrite_file *file; /* [n] with capacity [room] */
     size_t n, room;
     uint32_t *slot; /* [nslot] 1 + index of a file, by hash; 0: free */
     size_t nslot;
-    char *folder; /* of the last name, and which it is */
+    char *folder; /* folder of the last name, and its device and inode */
     uint64_t folder_dev, folder_ino;
 };
 
-/* A file that is read.  One that is not there passes, and NULL does.
+/* Registers an input.  NULL and a file that does not exist are accepted.
  * Given:  path   copied; "-" is standard input
- * Status: PSR_EIO where it is an output so far; PSR_ENOMEM */
+ * Status: PSR_EIO if it is already an output; PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_overwrite_check_input(struct psr_overwrite_check *c, const char *path,
                                                     psr_err *err);
 
-/* A file that will be written.
- * Given:  path   copied; "-" is standard output; NULL passes
- *         of     the input that it is made of, for messages; NULL: no particular one; borrowed
- * Status: PSR_EIO where it is an input or output so far, or as psr_outfile_check_path; PSR_ENOMEM */
+/* Registers an output.
+ * Given:  path   copied; "-" is standard output; NULL is accepted
+ *         of   the input that it is made from, for messages; NULL: none in particular; borrowed
+ * Status: PSR_EIO if it is already an input or output, or as psr_outfile_check_path; PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_overwrite_check_output(struct psr_overwrite_check *c,
                                                      const char *path, const char *of,
                                                      psr_err *err);
 
 void psr_overwrite_check_clear(struct psr_overwrite_check *c);
 
-/* Whether two names stand for one file that is there. */
+/* True if both names refer to the same existing file. */
 bool psr_same_file(const char *a, const char *b);
 
 PSR_API_END
