@@ -16,6 +16,7 @@ CUDA_FILES = \
 	kernels/dedisp_gather.cu \
 	kernels/probe.cu \
 	kernels/pulscan_norm.cu \
+	kernels/pulscan_outdo.cu \
 	kernels/pulscan_peaks.cu \
 	kernels/pulscan_prefilter.cu \
 	kernels/redden.cu \
@@ -69,6 +70,7 @@ $(KERNEL_OBJECTS): %.lo: %.$(OBJEXT)
 	    '$@' '$(*F).$(OBJEXT)' >$@
 
 # The host has the same bits.
+kernels/redden_kernels.$(OBJEXT): kernel_flags = -fmad=false
 kernels/singlepulse_boxcar.$(OBJEXT) kernels/singlepulse_normalise.$(OBJEXT): kernel_flags = -fmad=false
 kernels/singlepulse_boxcar.$(OBJEXT) kernels/singlepulse_normalise.$(OBJEXT): lib/search/singlepulse/pulse_math.h
 

@@ -4,6 +4,8 @@
  * a wider one around it: tests of some wide boxes (pulscan_prefilter.cu) find the few pieces of the
  * spectrum, PULSCAN_PIECE starts or the rest of a block each, in which a box of some group of
  * widths can be above its floor; only there every box is summed and compared (pulscan_peaks.cu).
+ * What is a peak of its piece is then held against the boxes in reach of it beyond the piece
+ * (pulscan_outdo.cu).
  * The definitions are those of lib/psrkit/pulscan.h; i counts starts, H is the number of harmonics.
  */
 #ifndef PSR_KERNELS_PULSCAN_KERNELS_H
@@ -23,8 +25,9 @@ enum {
     PULSCAN_STEPS = 2,   /* tests stand at every start, or at every 4th: 4^step */
 };
 
-/* No bin has this number. */
-#define PULSCAN_NO_BIN 0x7f00000000000000LL
+/* No bin has this number, and no box this power. */
+#define PULSCAN_NO_BIN  0x7f00000000000000LL
+#define PULSCAN_OUTDONE -2.0f
 
 /* Spectra to powers.  Device arrays. */
 struct pulscan_k_norm {
@@ -67,7 +70,7 @@ struct pulscan_k_width {
 };
 
 struct pulscan_k_count {
-    uint32_t nlist, taken, npeak, unused;
+    uint32_t nlist, taken, npeak, held; /* taken, held: of the list, and of the peaks, so far */
 };
 
 /* Powers to peaks.  Device arrays but for sum. */
@@ -84,6 +87,8 @@ struct pulscan_k_search {
     int begin, end;                        /* starts of any sum */
     int halo;                              /* the most bins of a box of any test */
     int group_shift; /* width z belongs to group z >> group_shift, which is 3 or more */
+    const int *d_z;  /* [nz] the search's list */
+    bool by_block;   /* the best box of each piece and width, not every peak */
     int64_t block;
     uint32_t npiece;                 /* of one spectrum and sum */
     uint32_t *d_groups;              /* [nspec][nsum][npiece], zero but for pulscan_k_prefilter */
@@ -102,8 +107,11 @@ uint32_t pulscan_k_pieces(int64_t block);
 /* Makes the list of pieces. */
 cudaError_t pulscan_k_prefilter(const struct pulscan_k_search *search, cudaStream_t stream);
 
-/* Gives peaks of the pieces listed. */
+/* Gives peaks of the pieces listed: those of power PULSCAN_OUTDONE are none. */
 cudaError_t pulscan_k_peaks(const struct pulscan_k_search *search, cudaStream_t stream);
+
+/* Marks the peaks given that boxes beyond their piece outdo: a part of pulscan_k_peaks. */
+cudaError_t pulscan_k_outdo(const struct pulscan_k_search *search, cudaStream_t stream);
 
 #ifdef __cplusplus
 }

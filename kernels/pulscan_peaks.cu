@@ -3,7 +3,8 @@
  * A warp takes a piece: its bins of s_H lie in shared memory, a lane holds the boxes of 8
  * neighbouring starts and the 8 bins behind them, and every width adds one bin to each box.  Bins
  * are stored with a gap after every 8th, so that lanes, 8 bins apart, read without conflicts.
- * Bound: 8 adds, 7 comparisons and a load a width and 256 starts. */
+ * Where a box is above its floor, all boxes of its width go to shared memory and those that no other
+ * in reach outdoes are given.  Bound: 8 adds, 7 comparisons and a load a width and 256 starts. */
 #include "pulscan_sums.cuh"
 
 namespace
@@ -35,19 +36,6 @@ static __device__ struct piece look_up(const struct pulscan_k_search &s, uint32_
     return p;
 }
 
-static __device__ __forceinline__ float sum_harmonics(const float *power, int nharm, int i)
-{
-    float sum = power[i];
-    for (int h = 2; h <= nharm; h++) {
-        const float *p = power + (size_t)h * i;
-        sum += h == 2   ? sum_bins<2>(p)
-               : h == 3 ? sum_bins<3>(p)
-               : h == 4 ? sum_bins<4>(p)
-                        : sum_bins(p, h);
-    }
-    return sum;
-}
-
 static __device__ void load_bins(const struct pulscan_k_search &s, const struct piece &p,
                                  float *bin)
 {
@@ -58,9 +46,47 @@ static __device__ void load_bins(const struct pulscan_k_search &s, const struct 
         bin[place_of_bin(x)] = p.start + x < end ? sum_harmonics(power, nharm, p.start + x) : 0;
 }
 
-/* Gives the best of this width's boxes, the lowest of equals, if it is above the floor. */
-static __device__ __noinline__ void emit_peak(const struct pulscan_k_search &s,
-                                              const struct piece &p, int z, const float box[EACH])
+/* The boxes of one width of a piece; a lane's best is the lowest of equals.  Boxes that are not
+ * searched have power -1. */
+struct boxes {
+    float value[PULSCAN_PIECE + WARP]; /* by place_of_bin */
+    float best[WARP];                  /* of each lane */
+};
+
+static __device__ void give(const struct pulscan_k_search &s, const struct piece &p,
+                            const struct pulscan_k_width &w, int x, float power)
+{
+    const uint32_t slot = atomicAdd(&s.d_count->npeak, 1);
+    if (slot < s.cap) {
+        struct psr_pulscan_peak peak = {p.start + x, power, s.spec0 + p.spec, (uint32_t)p.sum,
+                                        w.index};
+        s.d_peak[slot] = peak;
+    }
+}
+
+/* Whether any box of the piece in reach of this lane's best, which begins at x, outdoes it: those
+ * of lanes wholly in reach have their best for it. */
+static __device__ bool is_outdone(const struct boxes &b, int x, float power, int reach)
+{
+    const int lane = threadIdx.x % WARP;
+    const int lo = max(x - reach, 0), hi = min(x + reach, PULSCAN_PIECE - 1);
+    const int from = (lo + EACH - 1) / EACH, to = (hi + 1) / EACH;
+    bool higher = false;
+    for (int n = from; n < lane; n++)
+        higher |= b.best[n] >= power;
+    for (int n = lane + 1; n < to; n++)
+        higher |= b.best[n] > power;
+    for (int y = lo; y < from * EACH; y++)
+        higher |= b.value[place_of_bin(y)] >= power;
+    for (int y = to * EACH; y <= hi; y++)
+        higher |= b.value[place_of_bin(y)] > power;
+    return higher;
+}
+
+/* Gives this width's peaks, as far as the piece knows, or the best of its boxes. */
+static __device__ __noinline__ void emit_peaks(const struct pulscan_k_search &s,
+                                               const struct piece &p, int z, const float box[EACH],
+                                               struct boxes *b)
 {
     const struct pulscan_k_width w = s.d_width[p.sum * s.nwidth + z];
     const int lane = threadIdx.x % WARP;
@@ -69,28 +95,25 @@ static __device__ __noinline__ void emit_peak(const struct pulscan_k_search &s,
 #pragma unroll
     for (int j = 0; j < EACH; j++) {
         const int x = lane * EACH + j, i = p.start + x;
-        if (x < p.count && i >= w.begin && i < w.end && box[j] > best) {
-            best = box[j];
-            at = i;
-        }
+        const float value = x < p.count && i >= w.begin && i < w.end ? box[j] : -1;
+        b->value[place_of_bin(x)] = value;
+        at = value > best ? x : at;
+        best = fmaxf(value, best);
     }
-    float most = best;
-    for (int n = WARP / 2; n; n /= 2)
-        most = fmaxf(most, __shfl_xor_sync(ALL, most, n));
-    if (most < 0 || !(most > w.floor) || lane != __ffs(__ballot_sync(ALL, best == most)) - 1)
-        return;
-    const uint32_t slot = atomicAdd(&s.d_count->npeak, 1);
-    if (slot < s.cap) {
-        struct psr_pulscan_peak peak = {at, most, s.spec0 + p.spec, (uint32_t)p.sum, w.index};
-        s.d_peak[slot] = peak;
-    }
+    b->best[lane] = best;
+    __syncwarp();
+    /* All of the piece is in reach where the best of a block is wanted. */
+    const int reach = s.by_block ? PULSCAN_PIECE : max(z, (int)PSR_PULSCAN_NEAR);
+    if (best >= 0 && best > w.floor && !is_outdone(*b, at, best, reach))
+        give(s, p, w, at, best);
+    __syncwarp();
 }
 
 /* Widths z + 1, z = z0 .. z0 + 7; next holds the bins to be added, "from" those after them. */
 template <bool LOOK>
 static __device__ __forceinline__ void widen(const struct pulscan_k_search &s,
                                              const struct piece &p, int z0, const float *from,
-                                             float box[EACH], float next[EACH])
+                                             float box[EACH], float next[EACH], struct boxes *b)
 {
     const struct pulscan_k_width *w = s.d_width + p.sum * s.nwidth + z0;
 #pragma unroll
@@ -109,7 +132,7 @@ static __device__ __forceinline__ void widen(const struct pulscan_k_search &s,
 #pragma unroll
                 for (int j = 0; j < EACH; j++)
                     now[j] = box[j];
-                emit_peak(s, p, z0 + u, now);
+                emit_peaks(s, p, z0 + u, now, b);
             }
         }
     }
@@ -118,9 +141,10 @@ static __device__ __forceinline__ void widen(const struct pulscan_k_search &s,
 __global__ void __launch_bounds__(WARP *WARPS)
     peaks(const __grid_constant__ struct pulscan_k_search s, int room)
 {
-    extern __shared__ float bins[];
-    const int lane = threadIdx.x % WARP;
-    float *bin = bins + threadIdx.x / WARP * room;
+    extern __shared__ float shared[]; /* boxes of every warp, then bins */
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+    struct boxes *boxes = (struct boxes *)shared + warp;
+    float *bin = shared + WARPS * (sizeof *boxes / sizeof *shared) + warp * room;
     for (;;) {
         uint32_t ticket = lane ? 0 : atomicAdd(&s.d_count->taken, 1);
         ticket = __shfl_sync(ALL, ticket, 0);
@@ -137,9 +161,9 @@ __global__ void __launch_bounds__(WARP *WARPS)
         for (int z0 = 0; z0 < p.nwidth; z0 += EACH) {
             from += EACH + 1;
             if (p.groups >> (z0 >> s.group_shift) & 1)
-                widen<true>(s, p, z0, from, box, next);
+                widen<true>(s, p, z0, from, box, next, boxes);
             else
-                widen<false>(s, p, z0, from, box, next);
+                widen<false>(s, p, z0, from, box, next, NULL);
         }
         __syncwarp();
     }
@@ -151,7 +175,7 @@ __global__ void __launch_bounds__(WARP *WARPS)
 extern "C" cudaError_t pulscan_k_peaks(const struct pulscan_k_search *s, cudaStream_t stream)
 {
     const int bins = PULSCAN_PIECE + s->nwidth + EACH, room = bins + bins / EACH + 1;
-    const size_t bytes = WARPS * room * sizeof(float);
+    const size_t bytes = WARPS * (room * sizeof(float) + sizeof(struct boxes));
     int device, nprocessor, most, per_processor;
     cudaError_t e = cudaGetDevice(&device);
     if (!e)
@@ -168,5 +192,6 @@ extern "C" cudaError_t pulscan_k_peaks(const struct pulscan_k_search *s, cudaStr
     if (per_processor < 1)
         return cudaErrorInvalidValue;
     peaks<<<nprocessor * per_processor, WARP * WARPS, bytes, stream>>>(*s, room);
-    return cudaGetLastError();
+    e = cudaGetLastError();
+    return e || s->by_block ? e : pulscan_k_outdo(s, stream);
 }

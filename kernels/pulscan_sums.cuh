@@ -31,6 +31,20 @@ static __device__ __forceinline__ float sum_bins(const float *p, int h)
     return sum;
 }
 
+/* s_H[i], H = nharm, of bins that exist. */
+static __device__ __forceinline__ float sum_harmonics(const float *power, int nharm, int i)
+{
+    float sum = power[i];
+    for (int h = 2; h <= nharm; h++) {
+        const float *p = power + (size_t)h * i;
+        sum += h == 2   ? sum_bins<2>(p)
+               : h == 3 ? sum_bins<3>(p)
+               : h == 4 ? sum_bins<4>(p)
+                        : sum_bins(p, h);
+    }
+    return sum;
+}
+
 /* Pieces are numbered by rising start. */
 static __device__ __forceinline__ uint32_t pieces_of_block(int64_t block)
 {

@@ -353,6 +353,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/pulscan/pulscan_fundamental.c \
 	lib/search/pulscan/pulscan_fundamental.h \
 	lib/search/pulscan/pulscan_normalise.c \
+	lib/search/pulscan/pulscan_lobes.c \
 	lib/search/pulscan/pulscan_merge.c \
 	lib/search/pulscan/pulscan_significance.c \
 	lib/search/pulscan/pulscan_significance.h \

@@ -372,6 +372,20 @@ listed() {
     one_line '-files - takes names'
 }
 
+# lists FILE PERIOD: whether a table has a candidate of this period.
+lists() { awk -F, -v p="$2" 'NR > 1 && $13 > p * 0.9999 && $13 < p * 1.0001 { found = 1 } END { exit !found }' "$1"; }
+
+@test "a bright pulsar hides no others beside it" {
+    fakebin -q -seed 1 -dat -nchans 1 -tsamp 256 -tobs 307.2 -period 0 -o three \
+        -add "pulsar period=0.05013 dm=0 width=0.0025 snr=60" -add "pulsar period=0.0523 dm=0 width=0.0025 snr=25" \
+        -add "pulsar period=0.04713 dm=0 width=0.0025 snr=18"
+    gpuaccel-pulscan -device cpu -csv three_DM0.00.dat >table
+    [ "$(head -n 1 table | cut -d, -f13)" = period_s ]
+    for period in 0.05013 0.0523 0.04713; do
+        lists table $period || { echo "no $period"; cat table; false; }
+    done
+}
+
 @test "interference does not flood the list" {
     make_series p 0.0051 400 accn=0
     run -0 --separate-stderr gpuaccel-pulscan -device cpu -zmax 100 -noharmremove -maxcands 5 p.dat

@@ -74,6 +74,7 @@ UNIT_TESTS = \
 	tests/t_pulscan_golden \
 	tests/t_pulscan_merge \
 	tests/t_pulscan_noise \
+	tests/t_pulscan_peaks \
 	tests/t_pulscan_plan \
 	tests/t_pulse_steps \
 	tests/t_pulseplot \
@@ -274,6 +275,7 @@ GPU_TESTS = \
 	tests/gpu/t_lost_pair_cuda \
 	tests/gpu/t_pipeline_cuda \
 	tests/gpu/t_pulscan_cuda \
+	tests/gpu/t_pulscan_series_cuda \
 	tests/gpu/t_singlepulse_cuda
 
 # Linked with what they use only, so that they run where CFITSIO and FFTW are not installed.
@@ -325,9 +327,12 @@ tests_gpu_gpudedisp_pair_LDADD = tests/gpu/lost.$(OBJEXT) $(bin_gpudedisp_LDADD)
 EXTRA_DIST += tests/gpu/lost.cu
 tests/gpu/lost.$(OBJEXT): tests/gpu/lost.h kernels/nvcc-flags
 
-tests_gpu_t_pulscan_cuda_SOURCES = tests/gpu/t_pulscan_cuda.c
+tests_gpu_t_pulscan_cuda_SOURCES = tests/gpu/t_pulscan_cuda.c tests/gpu/pulscan_run.h
 tests_gpu_t_pulscan_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_t_pulscan_cuda_LDADD = lib/libpsrkit_objects.la $(FFTW_LIBS) $(CUDA_LIBS)
+tests_gpu_t_pulscan_series_cuda_SOURCES = tests/gpu/t_pulscan_series_cuda.c tests/gpu/pulscan_run.h
+tests_gpu_t_pulscan_series_cuda_CPPFLAGS = $(tests_gpu_cppflags)
+tests_gpu_t_pulscan_series_cuda_LDADD = lib/libpsrkit_objects.la $(FFTW_LIBS) $(CUDA_LIBS)
 
 # The tools' tests take a GPU where there is one.
 GPU_CLI_TESTS = tests/gpu/gpudedisp_cuda.bats

@@ -3,9 +3,12 @@
 
 /* --- comparison ------------------------------------------------------------------------------- */
 
+/* What is compared: blocks and widths, or boxes. */
 struct block_sums {
     int boxes, hits, missed, extra, wrong;
 };
+
+/* --- the best of each block ------------------------------------------------------------------- */
 
 static const struct psr_pulscan_hit *find_hit(const struct psr_pulscan_result *r, int nharm, int z,
                                               int64_t block, int64_t b)
@@ -44,6 +47,116 @@ static void compare_block(const struct truth *t, const struct psr_pulscan_desc *
     }
 }
 
+static void compare_blocks(const struct truth *t, const struct psr_pulscan_desc *d,
+                           const psr_pulscan *plan, const struct psr_pulscan_result *r, int nharm,
+                           int z, struct block_sums *c)
+{
+    for (int64_t b = 0; b * (int64_t)d->block < (int64_t)d->nbin / nharm; b++)
+        compare_block(t, d, plan, r, nharm, z, b, c);
+}
+
+/* --- peaks ------------------------------------------------------------------------------------ */
+
+static int64_t reach_of(int z)
+{
+    return z > 15 ? z : 15;
+}
+
+/* The highest of power[lo .. hi - 1]. */
+static double highest(const double *power, int64_t lo, int64_t hi)
+{
+    double most = -1;
+    for (int64_t i = lo; i < hi; i++)
+        most = fmax(most, power[i]);
+    return most;
+}
+
+/* Of n boxes power[i] is none where it is below 0. */
+static bool is_peak(const double *power, int64_t n, int64_t i, int z, double tolerance)
+{
+    int64_t lo = i - reach_of(z), hi = i + reach_of(z) + 1;
+    double least = power[i] * (1 + tolerance);
+    return highest(power, lo > 0 ? lo : 0, i) < least &&
+           highest(power, i + 1, hi < n ? hi : n) <= least;
+}
+
+static bool is_hit_right(const double *power, int64_t n, const struct psr_pulscan_desc *d,
+                         const psr_pulscan *plan, const struct psr_pulscan_hit *h)
+{
+    double here = h->first > 0 && h->first < n ? power[h->first] : -1;
+    return here >= 0 && fabs((double)h->power - here) <= 1e-5 * here &&
+           is_peak(power, n, h->first, h->z, 2e-5) && h->r >= (double)h->first &&
+           h->r < (double)d->nbin / h->nharm &&
+           h->sigma == psr_pulscan_sigma(plan, (double)h->power, h->nharm, h->z, 1);
+}
+
+/* Whether a hit stands for a peak: itself, or one in reach that is equal within the errors. */
+static bool is_found(const double *power, int64_t i, const struct psr_pulscan_hit *hit, size_t n)
+{
+    for (size_t k = 0; k < n; k++)
+        if (llabs(hit[k].first - i) <= reach_of(hit[k].z) &&
+            (double)hit[k].power >= power[i] * (1 - 1e-5))
+            return true;
+    return false;
+}
+
+/* What side lobes of brighter hits of one bin may leave in a box, over its power over noise. */
+static double lobe_share(const struct psr_pulscan_hit *line, size_t n, double power, int64_t first,
+                         int nharm, int z)
+{
+    double own = power - nharm * (nharm + 1.0) * (z + 1), sum = 0;
+    for (size_t k = 0; k < n; k++) {
+        double excess = (double)line[k].power - nharm * (nharm + 1.0);
+        for (int64_t i = first; i <= first + z; i++) {
+            double d = (double)(i - line[k].first);
+            bool apart = line[k].first < first || line[k].first > first + z;
+            bool near = line[k].first >= first - 4096 && line[k].first <= first + z + 4096;
+            sum += apart && near && excess > own ? excess / (d * d - 0.25) : 0;
+        }
+    }
+    return own > 0 ? sum / own : sum > 0 ? INFINITY : 0;
+}
+
+/* Every peak above the threshold is a hit, and every hit is one; hits of a width rise in place. */
+static void compare_peaks(const struct truth *t, const struct psr_pulscan_desc *d,
+                          const psr_pulscan *plan, const struct psr_pulscan_result *r, int nharm,
+                          int z, struct block_sums *c)
+{
+    int64_t n = (int64_t)t->nbin / nharm;
+    double *power = tap_take((size_t)n, sizeof *power);
+    size_t first = 0, nhit = 0;
+    for (int64_t i = 0; i < n; i++)
+        power[i] = allowed(d, i, nharm, z) ? box_power(t, i, z) : -1;
+    while (first < r->nhit && (r->hit[first].nharm != nharm || r->hit[first].z != z))
+        first++;
+    const struct psr_pulscan_hit *hit = r->hit + first, *line = r->hit;
+    size_t nline = 0;
+    while (line < r->hit + r->nhit && line->nharm != nharm)
+        line++;
+    while (line + nline < r->hit + r->nhit && line[nline].nharm == nharm && line[nline].z == 0)
+        nline++;
+    while (first + nhit < r->nhit && hit[nhit].nharm == nharm && hit[nhit].z == z)
+        nhit++;
+    for (size_t k = 0; k < nhit; k++) {
+        double at_most = (double)hit[k].power * (1 + 1e-5);
+        double own = (double)hit[k].power;
+        c->wrong += !is_hit_right(power, n, d, plan, &hit[k]) ||
+                    (k > 0 && hit[k].first - hit[k - 1].first <= reach_of(z)) ||
+                    lobe_share(line, nline, own, hit[k].first, nharm, z) > 1.0001;
+        c->extra += psr_pulscan_sigma(plan, at_most, nharm, z, 1) <= d->sigma;
+    }
+    for (int64_t i = 0; i < n; i++)
+        c->missed += power[i] >= 0 && is_peak(power, n, i, z, 0) &&
+                     psr_pulscan_sigma(plan, power[i] * (1 - 1e-5), nharm, z, 1) > d->sigma &&
+                     !is_found(power, i, hit, nhit) &&
+                     lobe_share(line, nline, power[i], i, nharm, z) < 0.9999;
+    c->boxes += (int)n;
+    c->hits += (int)nhit;
+    free(power);
+}
+
+/* --- random searches -------------------------------------------------------------------------- */
+
 static void compare(const float *in, const struct psr_pulscan_desc *d, const psr_pulscan *plan,
                     const struct psr_pulscan_result *r, struct block_sums *c)
 {
@@ -54,13 +167,13 @@ static void compare(const float *in, const struct psr_pulscan_desc *d, const psr
         sum_harmonics(&t, d->nharm[k]);
         int end = d->zmax + !d->compat;
         for (int z = 0; z < end; z = d->logz ? (z ? 2 * z : 1) : z + (d->zstep ? d->zstep : 1))
-            for (int64_t b = 0; b * (int64_t)d->block < (int64_t)d->nbin / d->nharm[k]; b++)
-                compare_block(&t, d, plan, r, d->nharm[k], z, b, c);
+            if (d->compat || d->rblock)
+                compare_blocks(&t, d, plan, r, d->nharm[k], z, c);
+            else
+                compare_peaks(&t, d, plan, r, d->nharm[k], z, c);
     }
     free_truth(&t);
 }
-
-/* --- random searches -------------------------------------------------------------------------- */
 
 static const int sums[] = {1, 2, 3, 4, 8, 16};
 
@@ -101,10 +214,11 @@ static struct psr_pulscan_desc random_desc(uint64_t *seed, struct psr_span *zap,
     return d;
 }
 
-static void search_random(uint64_t *seed, struct block_sums *c)
+static void search_random(uint64_t *seed, struct block_sums *blocks, struct block_sums *peaks)
 {
     struct psr_span zap[6];
     struct psr_pulscan_desc d = random_desc(seed, zap, 6);
+    struct block_sums *c = d.compat || d.rblock ? blocks : peaks;
     float *in[2];
     for (int s = 0; s < 2; s++)
         in[s] = make_spectrum(d.nbin, 5, seed);
@@ -123,16 +237,22 @@ static void search_random(uint64_t *seed, struct block_sums *c)
     free(in[1]);
 }
 
+static void judge(const struct block_sums *c, const char *what)
+{
+    diag("%s: %d looked at, %d hits", what, c->boxes, c->hits);
+    ok(c->hits > 1000 && c->hits < c->boxes, "%s: searches that find and that do not", what);
+    ok(c->missed == 0, "%s above the threshold are there: %d missed", what, c->missed);
+    ok(c->extra == 0, "%s below it are not: %d too many", what, c->extra);
+    ok(c->wrong == 0, "%s: powers, places and sigmas: %d wrong", what, c->wrong);
+}
+
 static void test_definition(uint64_t *seed)
 {
-    struct block_sums c = {0};
-    for (int i = 0; i < 120; i++)
-        search_random(seed, &c);
-    diag("%d blocks and widths, %d hits", c.boxes, c.hits);
-    ok(c.hits > 1000 && c.hits < c.boxes, "searches that find and that do not");
-    ok(c.missed == 0, "every box above the threshold is there: %d missed", c.missed);
-    ok(c.extra == 0, "and none below: %d too many", c.extra);
-    ok(c.wrong == 0, "powers, places and sigmas: %d wrong", c.wrong);
+    struct block_sums blocks = {0}, peaks = {0};
+    for (int i = 0; i < 160; i++)
+        search_random(seed, &blocks, &peaks);
+    judge(&blocks, "blocks");
+    judge(&peaks, "peaks");
 }
 
 int main(void)

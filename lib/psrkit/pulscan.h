@@ -9,10 +9,18 @@
  *   s_H[i] = sum_{h=1..H} sum_{j<h} p[h i + j]       i < nbin / H
  *   B_{H,z}[i] = sum_{j<=z} s_H[i + j]      chi^2 of H(H+1)(z+1) degrees of freedom
  *
- * for every H of a list and z = 0, zstep, 2 zstep .. zmax or 0, 1, 2, 4 .. zmax.  Starts i come in
- * blocks: block b has i = 1 + b block .. (b+1) block.  For every block, z and H the box of most
- * power (the lowest of equals) becomes a hit if its sigma is above the threshold; psr_pulscan_merge
- * makes candidates of hits.
+ * for every H of a list and z = 0, zstep, 2 zstep .. zmax or 0, 1, 2, 4 .. zmax.  A box becomes a
+ * hit if its sigma is above the threshold and it is a peak: of the boxes of its z and H that begin
+ * within max(PSR_PULSCAN_NEAR, z) bins of it, before or behind, none has more power, nor as much
+ * and a lower start.  So a signal hides no other that is further away than its own side lobes and
+ * the boxes it shares bins with.  Nor is a box a hit that may be a bright line's side lobe: where
+ * the sum over its bins of E / (d^2 - 1/4), E the power over noise of the peaks of z = 0 of its H
+ * that lie outside of it, at a distance of d bins up to 4096, and exceed its own, is no less than
+ * its own.  psr_pulscan_merge makes candidates of hits.
+ *
+ * With rblock or compat set starts come in blocks instead, block b having i = 1 + b block ..
+ * (b+1) block, and of every block, z and H the box of most power (the lowest of equals) becomes a
+ * hit if its sigma is above the threshold.
  *
  * Box and bins.  A box holds bins i .. i + z of the fundamental and h i .. h (i + z) + h - 1 of
  * harmonic h.  No box holds bin 0 or a bin that does not exist, and where H > 1 none begins below
@@ -26,8 +34,10 @@
  * as many where boxes are wider than the blocks.
  *
  * One plan, one caller's thread; plans are independent of each other.  Hits do not depend on the
- * number of threads nor on the batch; two backends agree to 1e-5 of the power, and on all but boxes
- * that are equal within that. */
+ * number of threads nor on the batch, and those of spectra are the same to the bit on every backend.
+ * Series are transformed in single precision: where that is done by another library, bin k differs
+ * by some roundings of the rms of all bins and of the bin as far below the highest as k is above 0,
+ * which was seen to be 5e-5 of its power at the high end of a red spectrum. */
 #ifndef PSRKIT_PULSCAN_H
 #define PSRKIT_PULSCAN_H
 
@@ -44,7 +54,11 @@ enum psr_pulscan_significance {
                          dof, where it makes no sense, are taken to be noise */
 };
 
-enum { PSR_PULSCAN_MAX_HARM = 32, PSR_PULSCAN_MAX_Z = 65535 };
+enum {
+    PSR_PULSCAN_MAX_HARM = 32,
+    PSR_PULSCAN_MAX_Z = 65535,
+    PSR_PULSCAN_NEAR = 15, /* bins that a signal's side lobes bridge, as accelsearch's */
+};
 
 struct psr_pulscan_desc {
     size_t nbin; /* of every spectrum, bin 0 included */
@@ -58,8 +72,8 @@ struct psr_pulscan_desc {
     bool logz;        /* z = 0, 1, 2, 4 ..; zstep is not looked at */
     const int *nharm; /* [nnharm] the H to search, ascending, 1 .. PSR_PULSCAN_MAX_HARM; copied */
     size_t nnharm;
-    size_t block;     /* starts per block ("chunkwidth"); 0: 4096 */
-    bool rblock;      /* hits keep their block's r only */
+    size_t block;     /* of rblock and compat: starts per block ("chunkwidth"); 0: 4096 */
+    bool rblock;      /* one hit a block, z and H, which keeps its block's r only */
     size_t normblock; /* bins per stretch; 0: the larger of 30 zmax and 4096, at most nbin */
     int64_t rlo, rhi; /* the fundamental's boxes lie within bins rlo .. rhi; rhi 0: to the end */
     const struct psr_span *zap; /* [nzap] bins known to be bad, any order: they count as p = 2, the
@@ -90,7 +104,7 @@ struct psr_pulscan_hit {
 
 /* What execute found in one spectrum; the plan's, until the next execute. */
 struct psr_pulscan_result {
-    const struct psr_pulscan_hit *hit; /* [nhit] by H, then z, then block */
+    const struct psr_pulscan_hit *hit; /* [nhit] by H, then z, then first */
     size_t nhit;
     int64_t bad; /* the lowest bin (sample, of a series) that is no finite number: such a spectrum
                     is not searched; -1: none */
@@ -108,7 +122,7 @@ float *psr_pulscan_input(psr_pulscan *p, size_t s);
 
 /* Given:    in [nspec], each [nbin][2], re and im, or [2 nbin] samples; nspec <= batch
  * Returned: result [nspec]
- * Status:   PSR_EINVAL (nspec), PSR_ENOMEM, PSR_EDEVICE */
+ * Status:   PSR_EINVAL (nspec), PSR_ENOMEM (of hits too: none is dropped), PSR_EDEVICE */
 PSR_MUST_CHECK psr_status psr_pulscan_execute(psr_pulscan *p, size_t nspec, const float *const *in,
                                               struct psr_pulscan_result *result, psr_err *err);
 
@@ -127,9 +141,9 @@ double psr_pulscan_trials(const psr_pulscan *p, int nharm);
 double psr_pulscan_sigma(const psr_pulscan *p, double power, int nharm, int z, int64_t first);
 
 struct psr_pulscan_info {
-    const char *backend; /* static storage */
-    size_t normblock, block, nz, nblock;
-    int64_t bytes; /* allocated by the plan */
+    const char *backend;                 /* static storage */
+    size_t normblock, block, nz, nblock; /* blocks: of rblock and compat */
+    int64_t bytes;                       /* allocated by the plan */
 };
 void psr_pulscan_describe(const psr_pulscan *p, struct psr_pulscan_info *info);
 

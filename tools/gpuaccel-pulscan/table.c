@@ -49,12 +49,15 @@ static void add_search(struct cli_table *list, struct accel_options *o)
          PSR_PULSCAN_MAX_Z},
         {"logz", CLI_FLAG, &o->logz, NULL, "Search drifts 0, 1, 2, 4, 8 .. only: faster.", 0, 0},
         {"chunkwidth", CLI_INT, &o->chunkwidth, "N",
-         "Bins per block, of which each width gives its best box (default 4096).", 1, 0x1p31},
+         "Bins per block of -rblock and -compat, of which each width gives its best box (default "
+         "4096; "
+         "-compat: 32768).",
+         1, 0x1p31},
         {"normalizechunkwidth", CLI_INT, &o->normalizechunkwidth, "N",
          "Bins whose median and scatter normalise them (default: 30 zmax, at least 4096).", 2,
          0x1p31},
         {"rblock", CLI_FLAG, &o->rblock, NULL,
-         "Say in which block candidates are, not where in it.", 0, 0},
+         "Keep one box a block and width, and say in which block it is, not where in it.", 0, 0},
         {"turbo", CLI_INT, &o->turbo, "N",
          "Pulscan's: 1 is -rblock, 2 is -rblock -zstep 2, 3 is -logz.", 0, 3},
         {"significance", CLI_TEXT, &o->significance, "NAME",

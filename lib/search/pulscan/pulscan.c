@@ -114,14 +114,11 @@ static int by_place(const void *pa, const void *pb)
     return (a->first > b->first) - (a->first < b->first);
 }
 
-/* Leaves the best peak of every spectrum, sum, width and block, the lowest of equals. */
+/* Leaves the best of every spectrum, sum, width and block, the lowest of equals. */
 static void keep_best(psr_pulscan *p)
 {
     struct psr_pulscan_peak *k = p->found.peak;
-    if (p->found.n == 0)
-        return;
-    qsort(k, p->found.n, sizeof *k, by_place);
-    size_t n = 1;
+    size_t n = p->found.n > 0;
     for (size_t i = 1; i < p->found.n; i++) {
         struct psr_pulscan_peak *last = &k[n - 1];
         bool same = last->spec == k[i].spec && last->harm == k[i].harm && last->z == k[i].z &&
@@ -186,12 +183,14 @@ static psr_status make_hits(psr_pulscan *p, struct psr_pulscan_result *result, p
         p->room = p->found.n;
     }
     size_t n = 0, i = 0;
+#pragma omp parallel for num_threads(p->search.nthread) if (p->found.n > 1000)
+    for (size_t k = 0; k < p->found.n; k++)
+        p->hit[k] = psr_pulscan_make_hit(p, &p->found.peak[k]);
     for (uint32_t s = 0; s < p->nspec; s++) {
         size_t first = n;
-        for (; i < p->found.n && p->found.peak[i].spec == s; i++) {
-            p->hit[n] = psr_pulscan_make_hit(p, &p->found.peak[i]);
-            n += p->hit[n].sigma > p->sigma;
-        }
+        for (; i < p->found.n && p->found.peak[i].spec == s; i++)
+            if (p->hit[i].sigma > p->sigma)
+                p->hit[n++] = p->hit[i];
         result[s] = (struct psr_pulscan_result){
             .hit = n > first ? p->hit + first : NULL,
             .nhit = n - first,
@@ -199,6 +198,15 @@ static psr_status make_hits(psr_pulscan *p, struct psr_pulscan_result *result, p
         };
     }
     return PSR_OK;
+}
+
+/* Peaks, and the hits that become of them, in the memory that the backend leaves. */
+static size_t most_peaks(const psr_pulscan *p)
+{
+    enum { LEAST = 1 << 20 };
+    int64_t left = p->search.mem_bytes - p->ops->bytes(p->state);
+    int64_t most = left / (int64_t)(sizeof *p->found.peak + sizeof *p->hit);
+    return most > LEAST ? (size_t)most : LEAST;
 }
 
 psr_status psr_pulscan_execute(psr_pulscan *p, size_t nspec, const float *const *in,
@@ -209,13 +217,19 @@ psr_status psr_pulscan_execute(psr_pulscan *p, size_t nspec, const float *const 
                         p->search.batch);
     p->nspec = 0;
     p->found.n = 0;
+    p->found.most = most_peaks(p);
     for (size_t s = 0; s < nspec; s++)
         p->found.bad[s] = -1;
     psr_status st = p->ops->execute(p->state, nspec, in, &p->found, err);
     if (st)
         return st;
     p->nspec = nspec;
-    keep_best(p);
+    if (p->found.n > 0)
+        qsort(p->found.peak, p->found.n, sizeof *p->found.peak, by_place);
+    if (p->search.by_block)
+        keep_best(p);
+    else if ((st = psr_pulscan_drop_lobes(&p->search, &p->found, err)))
+        return st;
     return make_hits(p, result, err);
 }
 

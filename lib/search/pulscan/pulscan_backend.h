@@ -50,6 +50,7 @@ struct psr_pulscan_search {
     struct psr_boxes *boxes;     /* [nharm][nz] */
     size_t *nsieve;              /* [nharm] */
     struct psr_prefilter *sieve; /* [nharm][nz], nsieve[h] of them used, by rising width */
+    bool by_block;               /* one hit a block, z and H, not every peak */
     int64_t block;               /* start i >= 1 belongs to block (i - 1) / block */
     int64_t rlo, rhi;            /* bins that were asked for; rhi is one that exists */
     bool logz;                   /* z is 0, 1, 2, 4 .. */
@@ -59,8 +60,8 @@ struct psr_pulscan_search {
     int device;
 };
 
-/* The box of most power, the lowest of equals, of one block, z and H, or of a part of the block:
- * pulscan.c keeps the best of a block's. */
+/* A peak; by_block: the box of most power, the lowest of equals, of one block, z and H, or of a part
+ * of the block, of which pulscan.c keeps the best. */
 struct psr_pulscan_peak {
     int64_t first;
     float power;
@@ -71,11 +72,20 @@ struct psr_pulscan_peak {
 struct psr_pulscan_found {
     struct psr_pulscan_peak *peak; /* [n] any order; room for cap */
     size_t n, cap;
+    size_t most;  /* that may be found before memory is short */
     int64_t *bad; /* [batch] lowest bin or sample that is not finite; -1: none */
 };
 
-/* Makes room for n peaks more. */
+/* Makes room for n peaks more.
+ * Status: PSR_ENOMEM, saying what to change, also where there would be more than may be */
 PSR_MUST_CHECK psr_status psr_pulscan_room(struct psr_pulscan_found *found, size_t n, psr_err *err);
+
+/* How far from its start a peak is outdone by a box of more power: both share bins, or one is a side
+ * lobe of the other. */
+static inline int64_t psr_pulscan_reach(int z)
+{
+    return z > PSR_PULSCAN_NEAR ? z : PSR_PULSCAN_NEAR;
+}
 
 /* Normalised powers are cut at this, so that sums of them stay finite. */
 #define PSR_PULSCAN_MOST 1e30f

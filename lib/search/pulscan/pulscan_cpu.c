@@ -143,7 +143,7 @@ static psr_status search_sum(struct cpu *c, size_t harm, const float *sum, uint3
     psr_status st = PSR_OK;
 #pragma omp parallel num_threads(s->nthread)
     {
-        struct psr_pulscan_found mine = {0};
+        struct psr_pulscan_found mine = {.most = found->most};
         float *work = c->work + (size_t)psr_thread_number() * room;
         psr_err why;
         psr_status mist = PSR_OK;

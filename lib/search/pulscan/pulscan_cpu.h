@@ -10,7 +10,7 @@ enum { PSR_TILE = 4096 }; /* starts */
 size_t psr_tile_work(const struct psr_pulscan_search *s);
 
 /* Searches starts first .. first + PSR_TILE - 1 of a harmonic sum.
- * Given:    sum   s_H, zero for zmax bins and more beyond its end; harm   index of H
+ * Given:    sum   s_H, zero for PSR_TILE + zmax bins beyond its end; harm   index of H
  * Returned: found, with what peaks there are; spec of each is 0 */
 PSR_MUST_CHECK psr_status psr_tile_search(const struct psr_pulscan_search *s, size_t harm,
                                           const float *sum, int64_t first, float *work,

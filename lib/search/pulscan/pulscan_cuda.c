@@ -136,7 +136,7 @@ static cudaError_t search_again(struct psr_pulscan_state *c, struct psr_cuda_gro
 {
     TRY(psr_pulscan_cuda_grow(c, g, g->h_count->npeak));
     const struct pulscan_k_search job = psr_pulscan_cuda_search(c, g);
-    g->h_count->taken = g->h_count->npeak = 0;
+    g->h_count->taken = g->h_count->npeak = g->h_count->held = 0;
     TRY(cudaMemcpyAsync(g->d_count, g->h_count, sizeof *g->d_count, cudaMemcpyHostToDevice,
                         c->work));
     TRY(pulscan_k_peaks(&job, c->work));
@@ -145,25 +145,36 @@ static cudaError_t search_again(struct psr_pulscan_state *c, struct psr_cuda_gro
     return cudaStreamSynchronize(c->work);
 }
 
+/* Leaves those of the last n peaks that no box beyond their piece outdoes. */
+static void drop_outdone(struct psr_pulscan_found *found, size_t n)
+{
+    const struct psr_pulscan_peak *from = found->peak + found->n;
+    for (size_t k = 0; k < n; k++)
+        if (from[k].power > PULSCAN_OUTDONE)
+            found->peak[found->n++] = from[k];
+}
+
 static psr_status fetch(struct psr_pulscan_state *c, struct psr_cuda_group *g,
                         struct psr_pulscan_found *found, psr_err *err)
 {
     if (!g->n)
         return PSR_OK;
     cudaError_t e = cudaEventSynchronize(g->done);
-    if (!e && g->h_count->npeak > g->cap)
-        e = search_again(c, g);
     if (e)
         return psr_pulscan_cuda_fail(c, e, "search", err);
-    size_t n = g->h_count->npeak;
-    g->n = 0;
+    const size_t n = g->h_count->npeak;
     psr_status st = psr_pulscan_room(found, n, err);
+    if (!st && n > g->cap && (e = search_again(c, g)))
+        return psr_pulscan_cuda_fail(c, e, "search", err);
+    g->n = 0;
     if (st || !n)
         return st;
     e = cudaMemcpy(found->peak + found->n, g->d_peak, n * sizeof *g->d_peak,
                    cudaMemcpyDeviceToHost);
-    found->n += n;
-    return e ? psr_pulscan_cuda_fail(c, e, "peaks", err) : PSR_OK;
+    if (e)
+        return psr_pulscan_cuda_fail(c, e, "peaks", err);
+    drop_outdone(found, n);
+    return PSR_OK;
 }
 
 /* A series that holds no number somewhere has none in any bin of its spectrum. */

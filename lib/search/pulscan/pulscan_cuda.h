@@ -76,6 +76,7 @@ struct psr_pulscan_state {
     struct pulscan_k_sum *d_sum;
     struct pulscan_k_test *d_test;
     struct pulscan_k_width *d_width;
+    int *d_z; /* [nz] */
     struct psr_cuda_group group[2];
     cudaStream_t in, work;
     int64_t bytes;

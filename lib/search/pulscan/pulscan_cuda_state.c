@@ -107,6 +107,7 @@ static cudaError_t upload_plan(struct psr_pulscan_state *c)
     const struct psr_boxes_plan *p = &c->plan;
     size_t nharm = c->s->nharm;
     TRY(psr_cuda_upload(&c->d_sum, p->sum, nharm * sizeof *p->sum, &c->bytes));
+    TRY(psr_cuda_upload(&c->d_z, c->s->z, c->s->nz * sizeof *c->s->z, &c->bytes));
     TRY(psr_cuda_upload(&c->d_test, p->test, (p->ntest + 1) * sizeof *p->test, &c->bytes));
     return psr_cuda_upload(&c->d_width, p->width, nharm * (size_t)p->nwidth * sizeof *p->width,
                            &c->bytes);
@@ -202,8 +203,9 @@ static void free_device(struct psr_pulscan_state *c)
     psr_cufft_close(&c->fft);
     free_group(c->group);
     free_group(c->group + 1);
-    void *const device[] = {c->d_x,       c->d_norm_block, c->d_zap, c->d_level, c->d_redden,
-                            c->d_redness, c->d_bad,        c->d_sum, c->d_test,  c->d_width};
+    void *const device[] = {c->d_x,      c->d_norm_block, c->d_zap, c->d_level,
+                            c->d_redden, c->d_redness,    c->d_bad, c->d_sum,
+                            c->d_test,   c->d_width,      c->d_z};
     for (size_t n = 0; n < sizeof device / sizeof *device; n++)
         cudaFree(device[n]);
     psr_device_unpin(c->h_in);
@@ -270,6 +272,8 @@ struct pulscan_k_search psr_pulscan_cuda_search(const struct psr_pulscan_state *
         .end = p->end,
         .halo = p->halo,
         .group_shift = p->group_shift,
+        .d_z = c->d_z,
+        .by_block = s->by_block,
         .block = s->block,
         .npiece = p->npiece,
         .d_groups = g->d_groups,

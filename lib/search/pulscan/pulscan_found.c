@@ -1,17 +1,17 @@
 /* A list of peaks that grows. */
 #include "pulscan_backend.h"
 
-#include <stdlib.h>
+#include "base/grow.h"
 
 psr_status psr_pulscan_room(struct psr_pulscan_found *found, size_t n, psr_err *err)
 {
-    if (found->cap - found->n >= n)
-        return PSR_OK;
-    size_t cap = found->n + n + found->cap / 2 + 64;
-    struct psr_pulscan_peak *more = realloc(found->peak, cap * sizeof *more);
-    if (!more)
-        return psr_fail_nomem(err, "peaks", (double)cap * sizeof *more);
-    found->peak = more;
-    found->cap = cap;
-    return PSR_OK;
+    psr_status st = PSR_OK;
+    if (n > found->most || found->n > found->most - n)
+        return psr_fail(err, PSR_ENOMEM,
+                        "search: %zu boxes above the threshold of sigma are more than the limit of "
+                        "memory has room for, which are %zu: raise either",
+                        found->n + n, found->most);
+    while (!st && found->cap - found->n < n)
+        st = psr_grow(&found->peak, &found->cap, found->cap, sizeof *found->peak, "peaks", err);
+    return st;
 }

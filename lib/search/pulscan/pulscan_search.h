@@ -15,6 +15,12 @@ PSR_MUST_CHECK psr_status psr_pulscan_resolve(struct psr_pulscan_search *s,
                                               const struct psr_pulscan_desc *d, psr_err *err);
 void psr_pulscan_forget(struct psr_pulscan_search *s);
 
+/* Leaves the peaks that are no side lobe of a line, as psrkit/pulscan.h has it.
+ * Given:  found   by spectrum, H, width and start
+ * Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_pulscan_drop_lobes(const struct psr_pulscan_search *s,
+                                                 struct psr_pulscan_found *found, psr_err *err);
+
 /* Bins of harmonic sum H = harm that exist. */
 static inline int64_t psr_pulscan_length(const struct psr_pulscan_search *s, int harm)
 {

@@ -14,9 +14,15 @@ static int widest(const struct psr_pulscan_search *s)
     return s->z[s->nz - 1] + 1;
 }
 
+/* Boxes of the starts so far beyond a tile can outdo its peaks. */
+static int64_t margin(const struct psr_pulscan_search *s)
+{
+    return s->by_block ? 0 : psr_pulscan_reach(s->z[s->nz - 1]);
+}
+
 size_t psr_tile_work(const struct psr_pulscan_search *s)
 {
-    return (size_t)PSR_TILE + (size_t)widest(s) + 1 + PSR_TILE;
+    return (size_t)PSR_TILE + (size_t)widest(s) + 1 + PSR_TILE + 2 * (size_t)margin(s);
 }
 
 /* c[j] = sum of x[0 .. j-1] - j mean, j <= n.  Returned: the largest |c|. */
@@ -68,9 +74,9 @@ static float largest(const float *x, size_t n)
 }
 
 PSR_CLONES
-static void add_row(float *restrict sum, const float *x)
+static void add_row(float *restrict sum, const float *x, size_t n)
 {
-    for (size_t j = 0; j < PSR_TILE; j++)
+    for (size_t j = 0; j < n; j++)
         sum[j] += x[j];
 }
 
@@ -79,58 +85,153 @@ static void add_row(float *restrict sum, const float *x)
 struct tile {
     const struct psr_pulscan_search *s;
     size_t harm;
-    int64_t first;
-    const float *sum; /* [PSR_TILE] of the present width */
+    int64_t first;    /* gives peaks at first .. first + PSR_TILE - 1 */
+    const float *sum; /* s_H */
+    float *box;       /* [count] power of the boxes that begin at from and behind */
+    int64_t from, count;
+    int done;  /* bins that they hold so far */
+    bool wide; /* boxes reach beyond the tile by the margin */
+    struct psr_pulscan_found *found;
 };
 
-static psr_status keep_peak(const struct tile *t, size_t z, int64_t from, int64_t to,
-                            struct psr_pulscan_found *found, psr_err *err)
+static const struct psr_boxes *boxes_of(const struct tile *t, size_t z)
 {
-    const struct psr_boxes *box = &t->s->boxes[t->harm * t->s->nz + z];
-    const float *sum = t->sum + (from - t->first);
-    float best = largest(sum, (size_t)(to - from));
-    if (!(best > box->floor))
-        return PSR_OK;
-    int64_t i = 0;
-    while (sum[i] != best)
-        i++;
-    psr_status st = psr_pulscan_room(found, 1, err);
+    return &t->s->boxes[t->harm * t->s->nz + z];
+}
+
+static void begin_boxes(struct tile *t, int64_t from, int64_t count)
+{
+    t->from = from;
+    t->count = count;
+    t->done = 0;
+    memset(t->box, 0, (size_t)count * sizeof *t->box);
+}
+
+static void widen_boxes(struct tile *t, int bins)
+{
+    for (; t->done < bins; t->done++)
+        add_row(t->box, t->sum + t->from + t->done, (size_t)t->count);
+}
+
+static psr_status keep(const struct tile *t, size_t z, int64_t first, psr_err *err)
+{
+    psr_status st = psr_pulscan_room(t->found, 1, err);
     if (!st)
-        found->peak[found->n++] = (struct psr_pulscan_peak){
-            .first = from + i, .power = best, .harm = (uint32_t)t->harm, .z = (uint32_t)z};
+        t->found->peak[t->found->n++] = (struct psr_pulscan_peak){.first = first,
+                                                                  .power = t->box[first - t->from],
+                                                                  .harm = (uint32_t)t->harm,
+                                                                  .z = (uint32_t)z};
     return st;
 }
 
-/* The blocks that the tile holds starts of. */
-static psr_status keep_peaks(const struct tile *t, size_t z, struct psr_pulscan_found *found,
-                             psr_err *err)
+/* --- the best of each block ------------------------------------------------------------------- */
+
+static psr_status keep_best(const struct tile *t, size_t z, int64_t from, int64_t to, psr_err *err)
 {
-    const struct psr_boxes *box = &t->s->boxes[t->harm * t->s->nz + z];
-    int64_t block = t->s->block, end = t->first + PSR_TILE, from = t->first;
-    end = box->hi < end ? box->hi : end;
-    from = box->lo > from ? box->lo : from;
-    while (from < end) {
-        int64_t next = ((from - 1) / block + 1) * block + 1, to = next < end ? next : end;
-        psr_status st = keep_peak(t, z, from, to, found, err);
+    const float *box = t->box + (from - t->from);
+    float best = largest(box, (size_t)(to - from));
+    if (!(best > boxes_of(t, z)->floor))
+        return PSR_OK;
+    int64_t i = 0;
+    while (box[i] != best)
+        i++;
+    return keep(t, z, from + i, err);
+}
+
+/* The blocks that the tile holds starts of. */
+static psr_status search_blocks(const struct tile *t, size_t z, int64_t from, int64_t to,
+                                psr_err *err)
+{
+    int64_t block = t->s->block;
+    while (from < to) {
+        int64_t next = ((from - 1) / block + 1) * block + 1, end = next < to ? next : to;
+        psr_status st = keep_best(t, z, from, end, err);
         if (st)
             return st;
-        from = to;
+        from = end;
     }
     return PSR_OK;
 }
 
-/* Widths z0 .. z1 - 1 of the list, *done bins being in the sums already. */
-static psr_status search_widths(const struct tile *t, const float *x, float *sum, size_t z0,
-                                size_t z1, int *done, struct psr_pulscan_found *found, psr_err *err)
+/* --- peaks ------------------------------------------------------------------------------------ */
+
+/* Room for all that is in reach of the tile.  Most tiles do without. */
+static void take_margins(struct tile *t)
 {
-    for (size_t z = z0; z < z1; z++) {
-        for (; *done <= t->s->z[z]; ++*done)
-            add_row(sum, x + *done);
-        psr_status st = keep_peaks(t, z, found, err);
-        if (st)
-            return st;
+    const int64_t n = psr_pulscan_length(t->s, t->s->harm[t->harm]), far = margin(t->s);
+    const int64_t from = t->first > far ? t->first - far : 1, end = t->first + PSR_TILE;
+    const int64_t last = end + far < n ? end + far : n > end ? n : end;
+    const int bins = t->done;
+    begin_boxes(t, from, last - from);
+    widen_boxes(t, bins);
+    t->wide = true;
+}
+
+/* The first of box[i + 1 .. end - 1] with more power than box[i], or end. */
+static int64_t find_higher(const float *box, int64_t i, int64_t end)
+{
+    int64_t k = i + 1;
+    while (k < end && !(box[k] > box[i]))
+        k++;
+    return k;
+}
+
+/* Whether any of box[from .. i - 1] has as much power as box[i]. */
+static bool is_outdone(const float *box, int64_t from, int64_t i)
+{
+    for (int64_t k = i - 1; k >= from; k--)
+        if (box[k] >= box[i])
+            return true;
+    return false;
+}
+
+/* Peaks among box[from .. to - 1], of any of box[lo .. hi - 1] outdone.  What a box has in its reach
+ * behind it that is no higher than itself is no peak. */
+static psr_status search_peaks(const struct tile *t, size_t z, int64_t from, int64_t to,
+                               psr_err *err)
+{
+    const struct psr_boxes *all = boxes_of(t, z);
+    const int64_t reach = psr_pulscan_reach(t->s->z[z]), end = t->from + t->count;
+    const int64_t lo = all->lo > t->from ? all->lo - t->from : 0;
+    const int64_t hi = all->hi < end ? all->hi - t->from : t->count;
+    const float *box = t->box;
+    psr_status st = PSR_OK;
+    for (int64_t i = from - t->from; !st && i < to - t->from;) {
+        if (!(box[i] > all->floor)) {
+            i++;
+            continue;
+        }
+        const int64_t far = i + reach + 1 < hi ? i + reach + 1 : hi,
+                      next = find_higher(box, i, far);
+        if (next == far && !is_outdone(box, i - reach > lo ? i - reach : lo, i))
+            st = keep(t, z, t->from + i, err);
+        i = next;
     }
-    return PSR_OK;
+    return st;
+}
+
+/* Widths z0 .. z1 - 1 of the list. */
+static psr_status search_widths(struct tile *t, size_t z0, size_t z1, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    for (size_t z = z0; !st && z < z1; z++) {
+        const struct psr_boxes *all = boxes_of(t, z);
+        const int64_t end = t->first + PSR_TILE, from = all->lo > t->first ? all->lo : t->first;
+        const int64_t to = all->hi < end ? all->hi : end;
+        widen_boxes(t, t->s->z[z] + 1);
+        if (from >= to)
+            continue;
+        if (t->s->by_block) {
+            st = search_blocks(t, z, from, to, err);
+            continue;
+        }
+        if (!(largest(t->box + (from - t->from), (size_t)(to - from)) > all->floor))
+            continue;
+        if (!t->wide)
+            take_margins(t);
+        st = search_peaks(t, z, from, to, err);
+    }
+    return st;
 }
 
 /* --- a tile ----------------------------------------------------------------------------------- */
@@ -140,15 +241,13 @@ psr_status psr_tile_search(const struct psr_pulscan_search *s, size_t harm, cons
                            psr_err *err)
 {
     const struct psr_prefilter *sieve = s->sieve + harm * s->nz;
-    const float *x = sum + first;
     const double mean = psr_pulscan_dof(s->harm[harm], 0);
-    float *c = work, *box = work + PSR_TILE + widest(s) + 1;
+    float *c = work;
     /* What rounding can do to a difference, and to the sums of search_widths. */
-    const float most = add_up(x, (size_t)(PSR_TILE + widest(s)), mean, c);
+    const float most = add_up(sum + first, (size_t)(PSR_TILE + widest(s)), mean, c);
     const float doubt = 1e-6f * most;
-    struct tile tile = {s, harm, first, box};
+    struct tile tile = {s, harm, first, sum, work + PSR_TILE + widest(s) + 1, .found = found};
     size_t z0 = 0;
-    int done = 0;
     for (size_t k = 0; k < s->nsieve[harm]; k++) {
         const int w = sieve[k].width;
         size_t z1 = z0;
@@ -156,9 +255,9 @@ psr_status psr_tile_search(const struct psr_pulscan_search *s, size_t harm, cons
             z1++;
         float best = largest_difference(c + w, c) + (float)(w * mean);
         if (!(best < sieve[k].floor * (1 - 1e-5f) - doubt)) {
-            if (done == 0)
-                memset(box, 0, PSR_TILE * sizeof *box);
-            psr_status st = search_widths(&tile, x, box, z0, z1, &done, found, err);
+            if (tile.count == 0)
+                begin_boxes(&tile, first, PSR_TILE);
+            psr_status st = search_widths(&tile, z0, z1, err);
             if (st)
                 return st;
         }

@@ -1,0 +1,113 @@
+/* Side lobes of bright lines, which are no peaks of their own. */
+#include "pulscan_search.h"
+
+#include <stdlib.h>
+
+/* Beyond so many bins not even the brightest of lines is looked for. */
+enum { FAR = 4096 };
+
+/* What a box of width z has at most of a line's power over noise, one more bin than its reach away:
+ * less than one part in so many. */
+static const double most_share = 30;
+
+static double excess(const struct psr_pulscan_search *s, const struct psr_pulscan_peak *k)
+{
+    return (double)k->power - psr_pulscan_dof(s->harm[k->harm], s->z[k->z]);
+}
+
+/* Peaks of one spectrum and sum, by width and start: those of one bin come first. */
+struct group {
+    const struct psr_pulscan_search *s;
+    struct psr_pulscan_peak *peak;
+    size_t n;
+    struct psr_pulscan_peak *line; /* [nline] bright ones of one bin */
+    size_t nline;
+};
+
+/* The least power over noise of any peak. */
+static double least_excess(const struct group *g)
+{
+    double least = excess(g->s, &g->peak[0]);
+    for (size_t k = 1; k < g->n; k++) {
+        double here = excess(g->s, &g->peak[k]);
+        least = here < least ? here : least;
+    }
+    return least;
+}
+
+static void find_lines(struct group *g)
+{
+    const double bright = most_share * least_excess(g);
+    g->nline = 0;
+    for (size_t k = 0; k < g->n && g->s->z[g->peak[k].z] == 0; k++)
+        if (excess(g->s, &g->peak[k]) > bright)
+            g->line[g->nline++] = g->peak[k];
+}
+
+/* The first line at bin first or behind. */
+static size_t first_line(const struct group *g, int64_t first)
+{
+    size_t lo = 0, hi = g->nline;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (g->line[mid].first < first)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+/* A line of power E in its bin leaves E / 4 d^2 at most d bins away, where its frequency is between
+ * two bins; noise makes it up to four times that, which is twice the amplitude.  Over the bins d ..
+ * d + z of a box 1 / (d^2 - 1/4) adds up to what stands here. */
+static bool is_lobe(const struct group *g, const struct psr_pulscan_peak *k)
+{
+    const int64_t last = k->first + g->s->z[k->z];
+    const double own = excess(g->s, k);
+    double lobes = 0;
+    for (size_t i = first_line(g, k->first - FAR); i < g->nline; i++) {
+        const int64_t at = g->line[i].first, d = at < k->first ? k->first - at : at - last;
+        if (at > last + FAR)
+            break;
+        const double bins = (double)(last - k->first) + 1, near = (double)d - 0.5;
+        const double power = excess(g->s, &g->line[i]);
+        if (d > 0 && power > own)
+            lobes += power * bins / (near * (near + bins));
+    }
+    return lobes >= own;
+}
+
+/* Returned: how many are left, in their order */
+static size_t drop_lobes(struct group *g, struct psr_pulscan_peak *to)
+{
+    size_t n = 0;
+    find_lines(g);
+    for (size_t k = 0; k < g->n; k++)
+        if (g->nline == 0 || !is_lobe(g, &g->peak[k]))
+            to[n++] = g->peak[k];
+    return n;
+}
+
+psr_status psr_pulscan_drop_lobes(const struct psr_pulscan_search *s,
+                                  struct psr_pulscan_found *found, psr_err *err)
+{
+    size_t kept = 0, n = 0;
+    struct group g = {.s = s};
+    if (found->n == 0)
+        return PSR_OK;
+    g.line = malloc(found->n * sizeof *g.line);
+    if (!g.line)
+        return psr_fail_nomem(err, "lines", (double)found->n * sizeof *g.line);
+    for (size_t k = 0; k < found->n; k += n) {
+        g.peak = found->peak + k;
+        for (n = 1; k + n < found->n && g.peak[n].spec == g.peak->spec; n++)
+            if (g.peak[n].harm != g.peak->harm)
+                break;
+        g.n = n;
+        kept += drop_lobes(&g, found->peak + kept);
+    }
+    found->n = kept;
+    free(g.line);
+    return PSR_OK;
+}
