@@ -352,11 +352,15 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/pulscan/pulscan_found.c \
 	lib/search/pulscan/pulscan_fundamental.c \
 	lib/search/pulscan/pulscan_fundamental.h \
+	lib/search/pulscan/pulscan_grid.c \
+	lib/search/pulscan/pulscan_grid.h \
 	lib/search/pulscan/pulscan_normalise.c \
 	lib/search/pulscan/pulscan_lobes.c \
 	lib/search/pulscan/pulscan_merge.c \
 	lib/search/pulscan/pulscan_significance.c \
 	lib/search/pulscan/pulscan_significance.h \
+	lib/search/pulscan/pulscan_parts.c \
+	lib/search/pulscan/pulscan_parts.h \
 	lib/search/pulscan/pulscan_residual.c \
 	lib/search/pulscan/pulscan_residual.h \
 	lib/search/pulscan/pulscan_search.c \

@@ -71,6 +71,7 @@ UNIT_TESTS = \
 	tests/t_psrfits \
 	tests/t_psrfits_rows \
 	tests/t_pulscan \
+	tests/t_pulscan_beside \
 	tests/t_pulscan_golden \
 	tests/t_pulscan_merge \
 	tests/t_pulscan_noise \

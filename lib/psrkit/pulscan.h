@@ -169,11 +169,18 @@ struct psr_pulscan_merge_desc {
     size_t spec;       /* their spectrum, of the last execute, whose input is still where it was */
 };
 
-/* Joins hits, best first: a hit belongs to the first candidate whose best box it touches, unless it
- * stands out of that box: a hit less than a quarter as wide with more of its power over noise than
- * 3/2 of the root of their widths' ratio, which no drift leaves there.
+/* Joins hits, best first: a hit belongs to the first candidate whose best box it touches, with no
+ * more than PSR_PULSCAN_NEAR bins in between, unless it stands out of that box: a hit less than a
+ * quarter as wide with more of its power over noise than 3/2 of the root of their widths' ratio,
+ * which no drift leaves there.
  *
- * With a plan, a hit that touches none is weighed without the bins that candidates hold, which are
+ * With a plan, a hit touches a candidate, too, where power goes on all the way between their boxes,
+ * as that of red noise: over no more bins than either is wide, which hold, each cut at 8, a third of
+ * what the hit's hold over noise, and more than noise by a chance of exp(-5).  And a box with a gap,
+ * more than PSR_PULSCAN_NEAR bins that hold no more than noise and a sixth of the box's mean, is not
+ * one signal but several side by side: it waits until the parts had their turn.
+ *
+ * A hit that touches none is weighed without the bins that candidates hold, which are
  * those of their harmonics as far as they hold power, and the lines that go on from there.  Where
  * that takes it to the search's sigma or below it belongs to the candidate that holds most of it;
  * else it waits its new turn.  What is then still the best is a new candidate.  Its fundamental is

@@ -1,4 +1,6 @@
 #include "pulscan_fundamental.h"
+#include "pulscan_grid.h"
+#include "pulscan_parts.h"
 
 #include <psrkit/signif.h>
 
@@ -6,54 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Candidates by where they are: cell k lists those whose r is in [k, k + 1) cell widths. */
-struct grid {
-    double width;
-    size_t ncell;
-    int64_t *head; /* [ncell] the last candidate put in; -1: none */
-    int64_t *next; /* [ncand] the one put in before it */
-};
-
-static psr_status make_grid(struct grid *g, double width, double reach, size_t n, psr_err *err)
-{
-    /* No more cells than twice the candidates, however long the spectrum. */
-    g->width = fmax(width, reach / (2.0 * (double)n));
-    g->ncell = (size_t)(reach / g->width) + 1;
-    g->head = malloc(g->ncell * sizeof *g->head);
-    g->next = malloc(n * sizeof *g->next);
-    if (!g->head || !g->next)
-        return psr_fail_nomem(err, "candidates", 8.0 * (double)(g->ncell + n));
-    for (size_t k = 0; k < g->ncell; k++)
-        g->head[k] = -1;
-    return PSR_OK;
-}
-
-static void free_grid(struct grid *g)
-{
-    free(g->head);
-    free(g->next);
-}
-
-static size_t cell_of(const struct grid *g, double r)
-{
-    double k = r / g->width;
-    return k <= 0 ? 0 : k >= (double)g->ncell ? g->ncell - 1 : (size_t)k;
-}
-
-static void put(struct grid *g, int64_t c, double r)
-{
-    size_t k = cell_of(g, r);
-    g->next[c] = g->head[k];
-    g->head[k] = c;
-}
-
 /* --- one frequency ---------------------------------------------------------------------------- */
-
-enum { NEAR = 15 }; /* bins between boxes that one signal's side lobes bridge, as accelsearch's */
 
 static bool touch(const struct psr_pulscan_hit *a, const struct psr_pulscan_hit *b)
 {
-    return a->first <= b->first + b->z + NEAR && b->first <= a->first + a->z + NEAR;
+    return a->first <= b->first + b->z + PSR_PULSCAN_NEAR &&
+           b->first <= a->first + a->z + PSR_PULSCAN_NEAR;
 }
 
 static double excess(const struct psr_pulscan_hit *h)
@@ -91,6 +51,25 @@ static int best_first(const void *pa, const void *pb)
     return (a->nharm > b->nharm) - (a->nharm < b->nharm);
 }
 
+/* Whether power goes on all the way between the two boxes, as that of red noise and of wide drifts
+ * does: the lesser is then no peak of its own.  No bin counts for more than a few of noise, so that
+ * lines in between are no bridge. */
+static bool is_bridged(struct psr_residual *r, const struct psr_pulscan_hit *best, int64_t owner,
+                       const struct psr_pulscan_hit *h)
+{
+    static const float most = 8;
+    static const double share = 1 / 3.0, ln_p = -5;
+    const struct psr_pulscan_hit *low = h->first < best->first ? h : best,
+                                 *high = low == h ? best : h;
+    const int64_t from = low->first + low->z + 1, n = high->first - from, width = h->z + 1;
+    if (n > (low->z > high->z ? low->z : high->z))
+        return false;
+    const double own = psr_residual_shared(r, h->first, width, most, owner) / (double)width;
+    const double between = psr_residual_shared(r, from, n, most, owner);
+    return between / (double)n - 2 >= share * (own - 2) &&
+           psr_chi2_logp(between, 2 * (double)n).ln_sf < ln_p;
+}
+
 /* Of candidate c, which a hit touches or is related to, and the best found before. */
 static int64_t choose(struct psr_pulscan_cand *cand, int64_t c, int64_t found,
                       const struct psr_pulscan_hit *h, double ratio)
@@ -102,16 +81,17 @@ static int64_t choose(struct psr_pulscan_cand *cand, int64_t c, int64_t found,
     return found < 0 || c < found ? c : found;
 }
 
-/* The best candidate whose box a hit touches, and is part of; -1 where there is none.  reach: how
- * far apart the middles of touching boxes can be. */
-static int64_t find_touched(const struct grid *g, struct psr_pulscan_cand *cand,
-                            const struct psr_pulscan_hit *h, double reach)
+/* The best candidate whose box a hit touches, or power leads to where there is a spectrum to look at,
+ * and which it is part of; -1 where there is none.  reach: how far apart the middles of such boxes
+ * can be. */
+static int64_t find_touched(const struct psr_grid *g, struct psr_pulscan_cand *cand,
+                            const struct psr_pulscan_hit *h, double reach, struct psr_residual *r)
 {
     int64_t found = -1;
-    size_t last = cell_of(g, centre(h) + reach);
-    for (size_t k = cell_of(g, centre(h) - reach); k <= last; k++)
+    size_t last = psr_grid_cell(g, centre(h) + reach);
+    for (size_t k = psr_grid_cell(g, centre(h) - reach); k <= last; k++)
         for (int64_t c = g->head[k]; c >= 0; c = g->next[c])
-            if (touch(&cand[c].best, h))
+            if (touch(&cand[c].best, h) || (r && is_bridged(r, &cand[c].best, c, h)))
                 found = choose(cand, c, found, h, 1);
     return found;
 }
@@ -123,19 +103,19 @@ static void take_in(struct psr_pulscan_cand *c, const struct psr_pulscan_hit *h)
     c->last = h->first + h->z > c->last ? h->first + h->z : c->last;
 }
 
-static size_t join_touching(struct grid *g, const struct psr_pulscan_hit *hit, size_t n,
+static size_t join_touching(struct psr_grid *g, const struct psr_pulscan_hit *hit, size_t n,
                             double reach, struct psr_pulscan_cand *cand)
 {
     size_t ncand = 0;
     for (size_t i = 0; i < n; i++) {
-        int64_t c = find_touched(g, cand, &hit[i], reach);
+        int64_t c = find_touched(g, cand, &hit[i], reach, NULL);
         if (c >= 0) {
             take_in(&cand[c], &hit[i]);
             continue;
         }
         cand[ncand] = (struct psr_pulscan_cand){
             .best = hit[i], .members = 1, .first = hit[i].first, .last = hit[i].first + hit[i].z};
-        put(g, (int64_t)ncand++, centre(&hit[i]));
+        psr_grid_put(g, (int64_t)ncand++, centre(&hit[i]));
     }
     return ncand;
 }
@@ -172,15 +152,15 @@ static bool related(const struct psr_pulscan_hit *better, const struct psr_pulsc
     return fabs(ratio * better->r - h->r) <= wide;
 }
 
-static int64_t find_better(const struct grid *g, struct psr_pulscan_cand *cand,
+static int64_t find_better(const struct psr_grid *g, struct psr_pulscan_cand *cand,
                            const struct psr_pulscan_hit *h, double widest)
 {
     int64_t found = -1;
     for (size_t k = 0; k < NRATIO; k++) {
         double ratio = ratio_at(k);
         double at = h->r / ratio, away = fmax(widest + 1, (h->z + 1) / ratio) / 2 + 1.5 / ratio;
-        size_t last = cell_of(g, at + away);
-        for (size_t cell = cell_of(g, at - away); cell <= last; cell++)
+        size_t last = psr_grid_cell(g, at + away);
+        for (size_t cell = psr_grid_cell(g, at - away); cell <= last; cell++)
             for (int64_t c = g->head[cell]; c >= 0; c = g->next[c])
                 if (related(&cand[c].best, h, ratio))
                     found = choose(cand, c, found, h, ratio);
@@ -188,7 +168,8 @@ static int64_t find_better(const struct grid *g, struct psr_pulscan_cand *cand,
     return found;
 }
 
-static size_t join_harmonics(struct grid *g, struct psr_pulscan_cand *cand, size_t n, double widest)
+static size_t join_harmonics(struct psr_grid *g, struct psr_pulscan_cand *cand, size_t n,
+                             double widest)
 {
     size_t kept = 0;
     for (size_t i = 0; i < n; i++) {
@@ -198,7 +179,7 @@ static size_t join_harmonics(struct grid *g, struct psr_pulscan_cand *cand, size
             continue;
         }
         cand[kept] = cand[i];
-        put(g, (int64_t)kept, cand[i].best.r);
+        psr_grid_put(g, (int64_t)kept, cand[i].best.r);
         kept++;
     }
     return kept;
@@ -219,7 +200,7 @@ struct pending {
 struct joining {
     psr_pulscan *plan;
     struct psr_residual *residual;
-    struct grid near, harmonic;
+    struct psr_grid near, harmonic;
     double reach, widest;
     struct pending *heap; /* [nheap] the best first */
     size_t nheap;
@@ -256,12 +237,15 @@ static float most_of_drift(struct joining *j, int64_t first, int64_t n)
     return n < WIDE ? HUGE_VALF : (float)(20 + 1.5 * fmax(over, 0) / sqrt((double)n));
 }
 
-/* Of harmonic h of a wide box, the chi^2 that no drift leaves there. */
-static double power_of_lines(struct joining *j, const struct psr_pulscan_hit *hit, int h)
+/* Of harmonic h of a wide box, the chi^2 that no drift leaves there: lines', and those of all but
+ * the brightest of signals side by side. */
+static double power_of_others(struct joining *j, const struct psr_pulscan_hit *hit, int h)
 {
     int64_t first = h * hit->first, n = (int64_t)h * (hit->z + 1);
+    float most = most_of_drift(j, first, n);
     return psr_residual_power(j->residual, first, n, HUGE_VALF) -
-           psr_residual_power(j->residual, first, n, most_of_drift(j, first, n));
+           psr_residual_power(j->residual, first, n, most) +
+           psr_multi_file_beside(j->residual, first, n, most);
 }
 
 /* Takes what candidates hold off the first hit.
@@ -272,7 +256,7 @@ static bool stays(struct joining *j, int64_t *owner)
     double gone = 0, most = 0;
     for (int h = 1; h <= p->hit.nharm; h++) {
         struct psr_residual_held held = held_of(j, &p->hit, h);
-        gone += held.excess + (p->lines ? power_of_lines(j, &p->hit, h) : 0);
+        gone += held.excess + (p->lines ? power_of_others(j, &p->hit, h) : 0);
         if (held.owner >= 0 && (double)held.most > most) {
             most = (double)held.most;
             *owner = held.owner;
@@ -292,7 +276,7 @@ static bool is_outshone(struct joining *j)
     struct pending *p = &j->heap[0];
     double lines = 0;
     for (int h = 1; h <= p->hit.nharm && p->hit.z >= WIDE && !p->lines; h++)
-        lines += power_of_lines(j, &p->hit, h);
+        lines += power_of_others(j, &p->hit, h);
     if (lines <= 0.01 * (double)p->hit.power)
         return false;
     p->lines = true;
@@ -338,7 +322,7 @@ static void accept(struct joining *j)
     const struct pending *p = &j->heap[0];
     struct psr_harmonics lines;
     struct psr_pulscan_hit hit = psr_pulscan_fundamental(j->residual, j->plan, &p->hit, &lines);
-    int64_t c = find_touched(&j->near, j->cand, &hit, j->reach);
+    int64_t c = find_touched(&j->near, j->cand, &hit, j->reach, j->residual);
     if (c >= 0)
         take_in(&j->cand[c], &hit);
     else {
@@ -350,11 +334,11 @@ static void accept(struct joining *j)
                                                .last = hit.first + hit.z,
                                                .lines = p->lines};
         for (int h = 1; h <= hit.nharm; h++) {
-            double other = same && p->lines ? power_of_lines(j, &hit, h) : 0;
+            double other = same && p->lines ? power_of_others(j, &hit, h) : 0;
             j->cand[c].taken[h - 1] = (float)(held_of(j, &hit, h).excess + other);
         }
-        put(&j->near, c, centre(&hit));
-        put(&j->harmonic, c, hit.r);
+        psr_grid_put(&j->near, c, centre(&hit));
+        psr_grid_put(&j->harmonic, c, hit.r);
     }
     hold_all(j, &lines, c);
 }
@@ -365,7 +349,7 @@ static bool place_first(struct joining *j)
 {
     const double least = psr_pulscan_least_sigma(j->plan);
     struct pending *p = &j->heap[0];
-    int64_t owner = find_touched(&j->near, j->cand, &p->hit, j->reach);
+    int64_t owner = find_touched(&j->near, j->cand, &p->hit, j->reach, j->residual);
     if (owner >= 0) {
         take_in(&j->cand[owner], &p->hit);
         return true;
@@ -417,16 +401,16 @@ static psr_status join_all(const struct psr_pulscan_hit *hit, size_t n, bool kee
                            struct psr_pulscan_cand *cand, size_t *ncand, psr_err *err)
 {
     struct extent e = measure(hit, n);
-    struct grid near = {0}, harmonic = {0};
-    psr_status st = make_grid(&near, e.widest + NEAR + 1, e.reach, n, err);
+    struct psr_grid near = {0}, harmonic = {0};
+    psr_status st = psr_grid_create(&near, e.widest + PSR_PULSCAN_NEAR + 1, e.reach, n, err);
     if (!st) {
-        *ncand = join_touching(&near, hit, n, e.widest + NEAR + 1, cand);
-        st = make_grid(&harmonic, e.widest + 4, e.reach, n, err);
+        *ncand = join_touching(&near, hit, n, e.widest + PSR_PULSCAN_NEAR + 1, cand);
+        st = psr_grid_create(&harmonic, e.widest + 4, e.reach, n, err);
     }
     if (!st && !keep_harmonics)
         *ncand = join_harmonics(&harmonic, cand, *ncand, e.widest);
-    free_grid(&near);
-    free_grid(&harmonic);
+    psr_grid_free(&near);
+    psr_grid_free(&harmonic);
     return st;
 }
 
@@ -441,10 +425,11 @@ static psr_status join_with_spectrum(const struct psr_pulscan_hit *hit, size_t n
                                      struct psr_pulscan_cand *cand, size_t *ncand, psr_err *err)
 {
     struct extent e = measure(hit, n);
-    struct joining j = {.plan = desc->plan, .reach = e.widest + NEAR + 1, .cand = cand, .nheap = n};
-    psr_status st = make_grid(&j.near, j.reach, e.reach, n, err);
+    struct joining j = {
+        .plan = desc->plan, .reach = 2 * e.widest + PSR_PULSCAN_NEAR + 1, .cand = cand, .nheap = n};
+    psr_status st = psr_grid_create(&j.near, j.reach, e.reach, n, err);
     if (!st)
-        st = make_grid(&j.harmonic, e.widest + 4, e.reach, n, err);
+        st = psr_grid_create(&j.harmonic, e.widest + 4, e.reach, n, err);
     j.widest = e.widest;
     j.heap = malloc(n * sizeof *j.heap);
     if (!st && !j.heap)
@@ -460,8 +445,8 @@ static psr_status join_with_spectrum(const struct psr_pulscan_hit *hit, size_t n
     }
     psr_residual_destroy(j.residual);
     free(j.heap);
-    free_grid(&j.near);
-    free_grid(&j.harmonic);
+    psr_grid_free(&j.near);
+    psr_grid_free(&j.harmonic);
     return st;
 }
 

@@ -133,6 +133,18 @@ double psr_residual_power(struct psr_residual *r, int64_t first, int64_t n, floa
     return sum;
 }
 
+double psr_residual_shared(struct psr_residual *r, int64_t first, int64_t n, float most,
+                           int64_t owner)
+{
+    double sum = 0;
+    for (int64_t k = first; k < first + n; k++) {
+        const struct page *p = page_of(r, k);
+        int64_t of = p ? p->owner[k % PAGE] : -1;
+        sum += !p ? 0 : of < 0 || of == owner ? (double)fminf(p->power[k % PAGE], most) : 2;
+    }
+    return sum;
+}
+
 /* --- what is held ----------------------------------------------------------------------------- */
 
 void psr_residual_add_held(const struct psr_residual *r, int64_t first, int64_t n,

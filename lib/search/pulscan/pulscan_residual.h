@@ -21,6 +21,10 @@ int64_t psr_residual_bins(const struct psr_residual *r);
 /* chi^2 of n bins, no bin of more than most. */
 double psr_residual_power(struct psr_residual *r, int64_t first, int64_t n, float most);
 
+/* And bins that owner holds count as they are. */
+double psr_residual_shared(struct psr_residual *r, int64_t first, int64_t n, float most,
+                           int64_t owner);
+
 /* What is held of n bins. */
 struct psr_residual_held {
     double excess; /* chi^2 over the mean of noise */

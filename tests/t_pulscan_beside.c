@@ -1,0 +1,175 @@
+/* pulscan: signals side by side are candidates of their own, and parts of one signal are not. */
+#include <psrkit/pulscan.h>
+
+#include "tap.h"
+#include <string.h>
+
+enum { NBIN = 1 << 15, ZMAX = 200, TRIES = 20 };
+
+struct found {
+    psr_pulscan *plan;
+    struct psr_pulscan_cand *cand;
+    size_t n;
+};
+
+static void start_search(struct found *f)
+{
+    static const int sums[] = {1, 2, 3, 4};
+    const struct psr_pulscan_desc d = {.nbin = NBIN,
+                                       .zmax = ZMAX,
+                                       .zstep = 2,
+                                       .nharm = sums,
+                                       .nnharm = sizeof sums / sizeof *sums,
+                                       .sigma = 2,
+                                       .rlo = 130,
+                                       .backend = "cpu"};
+    psr_err err;
+    *f = (struct found){.plan = NULL};
+    if (psr_pulscan_create(&f->plan, &d, &err)) {
+        printf("Bail out! %s\n", err.msg);
+        exit(EXIT_FAILURE);
+    }
+}
+
+static void search(struct found *f, const float *x)
+{
+    struct psr_pulscan_result result;
+    psr_err err;
+    const struct psr_pulscan_merge_desc how = {.plan = f->plan};
+    free(f->cand);
+    f->cand = NULL;
+    if (psr_pulscan_execute(f->plan, 1, &x, &result, &err) ||
+        psr_pulscan_merge(result.hit, result.nhit, &how, &f->cand, &f->n, NULL, &err)) {
+        printf("Bail out! %s\n", err.msg);
+        exit(EXIT_FAILURE);
+    }
+}
+
+static float *make_noise(uint64_t *seed)
+{
+    float *x = tap_take(2 * NBIN, sizeof *x);
+    for (int64_t k = 0; k < 2 * NBIN; k++)
+        x[k] = (float)tap_normal(seed);
+    return x;
+}
+
+/* A signal whose harmonics fill the bins of a box each, with this much chi^2 over noise in all. */
+struct signal {
+    int64_t first;
+    int z, nharm;
+    double excess;
+};
+
+static void add_signal(float *x, const struct signal *s, uint64_t *seed)
+{
+    const double bins = (double)(s->z + 1) * s->nharm * (s->nharm + 1) / 2;
+    for (int h = 1; h <= s->nharm; h++)
+        for (int64_t k = h * s->first; k < h * (s->first + s->z + 1); k++) {
+            const double turn = 2 * M_PI * tap_uniform(seed), size = sqrt(s->excess / bins);
+            x[2 * k] += (float)(size * cos(turn));
+            x[2 * k + 1] += (float)(size * sin(turn));
+        }
+}
+
+/* As bright as so many times what scatters in its box. */
+static struct signal make_signal(int64_t first, int z, int nharm, double times)
+{
+    const double dof = (double)(z + 1) * nharm * (nharm + 1);
+    return (struct signal){first, z, nharm, times * sqrt(2 * dof)};
+}
+
+static bool is_listed(const struct found *f, const struct signal *s)
+{
+    for (size_t c = 0; c < f->n; c++) {
+        const double r = f->cand[c].best.r;
+        if (r > (double)s->first - 0.5 && r < (double)(s->first + s->z) + 1)
+            return true;
+    }
+    return false;
+}
+
+/* --- two ------------------------------------------------------------------------------------- */
+
+/* A bright one, and a faint one on either side, from so many bins away on, and as far as it is
+ * wide.  Some will be at a ratio to the bright one that they are taken to be one signal's harmonics
+ * for. */
+static const struct kind {
+    const char *name;
+    int z_lo, z_hi, nharm, gap_lo, gap_hi;
+} kinds[] = {
+    {"lines", 0, 0, 1, 30, 3000},
+    {"harmonic sums", 0, 0, 4, 60, 1200},
+    {"drifts", 10, 100, 1, 20, 60},
+    {"drifts far apart", 10, 100, 1, 60, 3000},
+    {"sums of drifts", 10, 40, 4, 30, 1200},
+};
+static const double RIGHT = 0.9;
+
+static int64_t largest(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static void test_two(struct found *f, const struct kind *k, uint64_t *seed)
+{
+    int bright = 0, faint = 0;
+    size_t rows = 0;
+    for (int i = 0; i < TRIES; i++) {
+        const int za = (int)tap_between(seed, k->z_lo, k->z_hi);
+        const int zb = (int)tap_between(seed, k->z_lo, k->z_hi);
+        const int64_t at = tap_between(seed, 4000, 4100);
+        const int64_t gap = largest(tap_between(seed, k->gap_lo, k->gap_hi), zb + 1);
+        const int64_t beside = tap_random(seed) & 1 ? at + za + 1 + gap : at - gap - zb - 1;
+        const struct signal a = make_signal(at, za, k->nharm, 100 + 100 * tap_uniform(seed));
+        const struct signal b = make_signal(beside, zb, k->nharm, 30 + 20 * tap_uniform(seed));
+        float *x = make_noise(seed);
+        add_signal(x, &a, seed);
+        add_signal(x, &b, seed);
+        search(f, x);
+        bright += is_listed(f, &a);
+        faint += is_listed(f, &b);
+        rows += f->n;
+        if (!is_listed(f, &b))
+            diag("%s: the faint one of %d bins is not listed, %lld bins from one of %d: %zu rows",
+                 k->name, zb + 1, (long long)gap, za + 1, f->n);
+        free(x);
+    }
+    ok(bright >= RIGHT * TRIES && faint >= RIGHT * TRIES && (double)rows <= 2.2 * TRIES,
+       "%s: %d bright ones, %d faint ones of %d, in %zu rows", k->name, bright, faint, TRIES, rows);
+}
+
+/* --- one that goes on -------------------------------------------------------------------------- */
+
+/* A drift that grows faint, and a little less so again, but nowhere ends. */
+static void test_one(struct found *f, uint64_t *seed)
+{
+    size_t rows = 0;
+    for (int i = 0; i < TRIES; i++) {
+        const int64_t at = tap_between(seed, 4000, 4100);
+        const int z = (int)tap_between(seed, 50, 100), low = (int)tap_between(seed, 20, 49);
+        const int again = (int)tap_between(seed, 20, 60);
+        const struct signal part[] = {{at, z, 1, 400.0 * (z + 1)},
+                                      {at + z + 1, low - 1, 1, 6.0 * low},
+                                      {at + z + 1 + low, again, 1, 9.0 * (again + 1)}};
+        float *x = make_noise(seed);
+        for (int k = 0; k < 3; k++)
+            add_signal(x, &part[k], seed);
+        search(f, x);
+        rows += f->n;
+        free(x);
+    }
+    ok(rows <= 1.6 * TRIES, "%d drifts that go on: %zu rows", TRIES, rows);
+}
+
+int main(void)
+{
+    uint64_t seed = tap_seed();
+    struct found f;
+    start_search(&f);
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+        test_two(&f, &kinds[k], &seed);
+    test_one(&f, &seed);
+    free(f.cand);
+    psr_pulscan_destroy(f.plan);
+    return done_testing();
+}
