@@ -346,6 +346,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/dedisp/mask_correction.c \
 	lib/search/pulscan/pulscan.c \
 	lib/search/pulscan/pulscan_backend.h \
+	lib/search/pulscan/pulscan_blend.c \
+	lib/search/pulscan/pulscan_blend.h \
 	lib/search/pulscan/pulscan_check.c \
 	lib/search/pulscan/pulscan_cpu.c \
 	lib/search/pulscan/pulscan_cpu.h \
@@ -359,8 +361,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/pulscan/pulscan_merge.c \
 	lib/search/pulscan/pulscan_significance.c \
 	lib/search/pulscan/pulscan_significance.h \
-	lib/search/pulscan/pulscan_parts.c \
-	lib/search/pulscan/pulscan_parts.h \
 	lib/search/pulscan/pulscan_residual.c \
 	lib/search/pulscan/pulscan_residual.h \
 	lib/search/pulscan/pulscan_search.c \

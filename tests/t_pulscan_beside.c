@@ -103,7 +103,7 @@ static const struct kind {
     {"drifts far apart", 10, 100, 1, 60, 3000},
     {"sums of drifts", 10, 40, 4, 30, 1200},
 };
-static const double RIGHT = 0.9;
+static const double RIGHT = 0.8;
 
 static int64_t largest(int64_t a, int64_t b)
 {
@@ -161,6 +161,26 @@ static void test_one(struct found *f, uint64_t *seed)
     ok(rows <= 1.6 * TRIES, "%d drifts that go on: %zu rows", TRIES, rows);
 }
 
+/* Pulses of 24 harmonics of one power each, between bins, so that their side lobes are as bright as
+ * they can be. */
+static void test_lobes(struct found *f, uint64_t *seed)
+{
+    size_t rows = 0, right = 0;
+    for (int i = 0; i < TRIES; i++) {
+        const double r = (double)tap_between(seed, 300, 900) + 0.5;
+        const double size = sqrt(pow(10, 3.5 + 1.5 * tap_uniform(seed)));
+        float *x = make_noise(seed);
+        for (int64_t h = 1; h < 48; h += 2)
+            for (int64_t k = 1; k < NBIN; k++)
+                x[2 * k] += (float)(size / (M_PI * ((double)h * r - (double)k)));
+        search(f, x);
+        rows += f->n;
+        right += f->n > 0 && fabs(f->cand[0].best.r - r) < 1;
+        free(x);
+    }
+    ok(right == TRIES && rows <= 3 * TRIES, "%d pulses with side lobes: %zu rows", TRIES, rows);
+}
+
 int main(void)
 {
     uint64_t seed = tap_seed();
@@ -169,6 +189,7 @@ int main(void)
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
         test_two(&f, &kinds[k], &seed);
     test_one(&f, &seed);
+    test_lobes(&f, &seed);
     free(f.cand);
     psr_pulscan_destroy(f.plan);
     return done_testing();

@@ -180,8 +180,9 @@ struct psr_pulscan_merge_desc {
  * more than PSR_PULSCAN_NEAR bins that hold no more than noise and a sixth of the box's mean, is not
  * one signal but several side by side: it waits until the parts had their turn.
  *
- * A hit that touches none is weighed without the bins that candidates hold, which are
- * those of their harmonics as far as they hold power, and the lines that go on from there.  Where
+ * A hit that touches none is weighed without the bins that candidates hold, which are those of their
+ * harmonics as far as they hold power, and the lines that go on from there; and without the side
+ * lobes of these, which fall as 1 / distance^2.  Where
  * that takes it to the search's sigma or below it belongs to the candidate that holds most of it;
  * else it waits its new turn.  What is then still the best is a new candidate.  Its fundamental is
  * the one whose harmonics hold power, from 16 times lower to PSR_PULSCAN_MAX_HARM times higher than

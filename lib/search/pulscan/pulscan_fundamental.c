@@ -16,6 +16,19 @@ struct psr_span psr_harmonics_bins(const struct psr_harmonics *lines, double h)
     return (struct psr_span){lo, hi - lo + 1};
 }
 
+struct psr_residual_source psr_harmonics_source(struct psr_residual *r,
+                                                const struct psr_harmonics *lines, int h)
+{
+    const double at = h * lines->r, half = h * lines->width / 2, s = sin(M_PI * at);
+    const double share = (lines->width <= 0 ? fmax(s * s, 0.5) : 0.5) / (M_PI * M_PI);
+    const struct psr_span bins = psr_harmonics_bins(lines, h);
+    const double power =
+        lines->width <= 0
+            ? 2 * psr_residual_line(r, at)
+            : psr_residual_power(r, bins.first, bins.count, HUGE_VALF) - 2 * (double)bins.count;
+    return (struct psr_residual_source){at - half, at + half, fmax(power, 0) * share};
+}
+
 static double evidence(struct psr_residual *r, const struct psr_harmonics *lines, double h)
 {
     if (lines->width <= 0)

@@ -41,4 +41,10 @@ bool psr_harmonics_above(struct psr_residual *r, struct psr_harmonics *lines, in
 /* The bins of harmonic h. */
 struct psr_span psr_harmonics_bins(const struct psr_harmonics *lines, double h);
 
+/* What harmonic h leaves around it: of a line of power S that is f bins from one, S sin^2(pi f) /
+ * (pi d)^2 at a distance of d, but no less than half of the most of that; of what drifts, whose ends
+ * may be anywhere, that half. */
+struct psr_residual_source psr_harmonics_source(struct psr_residual *r,
+                                                const struct psr_harmonics *lines, int h);
+
 #endif

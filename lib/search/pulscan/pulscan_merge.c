@@ -1,6 +1,6 @@
+#include "pulscan_blend.h"
 #include "pulscan_fundamental.h"
 #include "pulscan_grid.h"
-#include "pulscan_parts.h"
 
 #include <psrkit/signif.h>
 
@@ -245,7 +245,7 @@ static double power_of_others(struct joining *j, const struct psr_pulscan_hit *h
     float most = most_of_drift(j, first, n);
     return psr_residual_power(j->residual, first, n, HUGE_VALF) -
            psr_residual_power(j->residual, first, n, most) +
-           psr_multi_file_beside(j->residual, first, n, most);
+           psr_blend_power(j->residual, first, n, most);
 }
 
 /* Takes what candidates hold off the first hit.
@@ -289,7 +289,9 @@ static void hold_harmonic(struct joining *j, const struct psr_harmonics *lines, 
 {
     struct psr_span bins = psr_harmonics_bins(lines, h);
     float most = lines->width < WIDE ? HUGE_VALF : most_of_drift(j, bins.first, bins.count);
+    const struct psr_residual_source source = psr_harmonics_source(j->residual, lines, h);
     psr_residual_hold(j->residual, bins.first, bins.count, most, owner);
+    psr_residual_add_lobes(j->residual, &source, owner);
 }
 
 /* The candidate's harmonics, and those above, an octave at a time, as long as they hold power. */

@@ -7,17 +7,20 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { PAGE = 1024, FLANK = 24, LEAST_FLANK = 12, GAP = 3, REACH = 8 };
+enum { PAGE = 1024, FLANK = 24, LEAST_FLANK = 12, GAP = 3, REACH = 8, FAR = 4096 };
 static const float END_OF_LINE = 18;   /* chi^2 that noise reaches in one bin of 8000 */
 static const float BRIGHTER = 3;       /* than a line's own bins: another's */
 static const double LOOK_TWICE = 2;    /* evidence from which the level thereabouts counts */
 static const double LEAST_LEVEL = 1.6; /* three times what the median scatters above 1 */
+static const double LEAST_LOBE = 0.1;  /* chi^2 a bin; what is less far more bins add up to */
 
 struct page {
     float bin[PAGE][2]; /* re, im */
     float power[PAGE];
     int64_t owner[PAGE]; /* -1: no candidate's */
-    bool held;           /* any of them is */
+    float lobe[PAGE];    /* chi^2 that the side lobes of candidates' lines leave in others' bins */
+    int64_t from[PAGE];  /* the candidate of the last of them */
+    bool held;           /* there are any of these */
 };
 
 struct psr_residual {
@@ -105,6 +108,7 @@ static struct page *read_page(struct psr_residual *r, int64_t k)
         float re = p->bin[i][0], im = p->bin[i][1], power = re * re + im * im;
         p->power[i] = power < PSR_PULSCAN_MOST ? power : PSR_PULSCAN_MOST;
         p->owner[i] = -1;
+        p->lobe[i] = 0;
     }
     zap(r, k * PAGE, p);
     return r->page[k] = p;
@@ -122,7 +126,9 @@ static struct page *page_of(struct psr_residual *r, int64_t bin)
 static float power_at(struct psr_residual *r, int64_t bin)
 {
     const struct page *p = page_of(r, bin);
-    return !p ? 0 : p->owner[bin % PAGE] < 0 ? p->power[bin % PAGE] : 2;
+    if (!p)
+        return 0;
+    return p->owner[bin % PAGE] < 0 ? p->power[bin % PAGE] - p->lobe[bin % PAGE] : 2;
 }
 
 double psr_residual_power(struct psr_residual *r, int64_t first, int64_t n, float most)
@@ -147,6 +153,19 @@ double psr_residual_shared(struct psr_residual *r, int64_t first, int64_t n, flo
 
 /* --- what is held ----------------------------------------------------------------------------- */
 
+static void add_bin(const struct page *p, int64_t i, struct psr_residual_held *sum)
+{
+    const bool held = p->owner[i] >= 0;
+    const float most = held ? p->power[i] : p->lobe[i];
+    if (!held && most <= 0)
+        return;
+    sum->excess += (double)most - (held ? 2 : 0);
+    if (sum->owner < 0 || most > sum->most) {
+        sum->owner = held ? p->owner[i] : p->from[i];
+        sum->most = most;
+    }
+}
+
 void psr_residual_add_held(const struct psr_residual *r, int64_t first, int64_t n,
                            struct psr_residual_held *sum)
 {
@@ -155,17 +174,8 @@ void psr_residual_add_held(const struct psr_residual *r, int64_t first, int64_t 
         const struct page *p = r->page[k / PAGE];
         int64_t stop = (k / PAGE + 1) * PAGE;
         stop = stop < end ? stop : end;
-        for (; p && p->held && k < stop; k++) {
-            float power = p->power[k % PAGE];
-            int64_t owner = p->owner[k % PAGE];
-            if (owner < 0)
-                continue;
-            sum->excess += (double)power - 2;
-            if (sum->owner < 0 || power > sum->most) {
-                sum->owner = owner;
-                sum->most = power;
-            }
-        }
+        for (; p && p->held && k < stop; k++)
+            add_bin(p, k % PAGE, sum);
         k = stop;
     }
 }
@@ -211,6 +221,21 @@ void psr_residual_hold(struct psr_residual *r, int64_t first, int64_t n, float m
         hold_bin(r, k, most, owner);
 }
 
+void psr_residual_add_lobes(struct psr_residual *r, const struct psr_residual_source *line,
+                            int64_t owner)
+{
+    const double far = fmin(sqrt(line->power / LEAST_LOBE), FAR);
+    for (int64_t k = (int64_t)ceil(line->lo - far); (double)k <= line->hi + far; k++) {
+        const double d = fmax(line->lo - (double)k, (double)k - line->hi);
+        struct page *p = d >= 1 ? page_of(r, k) : NULL;
+        if (!p || p->owner[k % PAGE] >= 0)
+            continue;
+        p->lobe[k % PAGE] += (float)(line->power / (d * d));
+        p->from[k % PAGE] = owner;
+        p->held = true;
+    }
+}
+
 /* --- evidence --------------------------------------------------------------------------------- */
 
 /* Mean power of noise around [lo, hi], over that of the whole stretch: red noise, and what is left
@@ -234,6 +259,7 @@ static double level_around(struct psr_residual *r, int64_t lo, int64_t hi)
 
 static double evidence_of(double power, double nbin)
 {
+    power = fmax(power, 0);
     if (nbin <= 1)
         return power / 2;
     return nbin <= 2 ? power / 2 - log1p(power / 2) : -psr_chi2_logp(power, 2 * nbin).ln_sf;

@@ -1,4 +1,4 @@
-#include "pulscan_parts.h"
+#include "pulscan_blend.h"
 
 #include <math.h>
 
@@ -19,7 +19,7 @@ static void end_part(struct parts *p, double excess, int64_t n)
     p->brightest = fmax(p->brightest, excess);
 }
 
-double psr_multi_file_beside(struct psr_residual *r, int64_t first, int64_t n, float most)
+double psr_blend_power(struct psr_residual *r, int64_t first, int64_t n, float most)
 {
     double sum[GAP + 1] = {0}; /* chi^2 over noise of the bins below, of each of the last bins */
     double below = 0;          /* of those below the part */
