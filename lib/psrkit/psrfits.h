@@ -1,6 +1,7 @@
-/* psrfits.h: PSRFITS search-mode files, written as a stream.
+/* psrfits.h: writes PSRFITS search-mode files as a stream.
  *
- * The number of spectra is known beforehand, so nothing is gone back to: it may be a pipe. */
+ * The number of spectra is known in advance, so the writer never seeks: the output may be a pipe.
+ */
 #ifndef PSRKIT_PSRFITS_H
 #define PSRKIT_PSRFITS_H
 
@@ -12,25 +13,26 @@ PSR_API_BEGIN
 typedef struct psr_psrfits psr_psrfits;
 
 /* Writes the headers.
- * Given:   f   borrowed; the caller commits it
- *          obs   nsamp known; nif 1, 2 (AABB) or 4 (IQUV); PSR_UINT of 1 to 16 bits, or PSR_FLOAT
- *          nsblk   spectra in a row, a multiple of 8
- * Notes:   samples of 16 bits are stored signed, with DAT_OFFS of 32768.
- * Status:  PSR_EFORMAT (as psr_obs_check), PSR_EINVAL, PSR_EUNSUPPORTED, PSR_ENOMEM, and those of
- *          psr_outfile_write.  *out is NULL on error. */
+ * Given:  f   borrowed; the caller commits it
+ *         obs   nsamp known; nif 1, 2 (AABB) or 4 (IQUV); PSR_UINT of 1 to 16 bits, or PSR_FLOAT
+ *         nsblk   spectra per row, a multiple of 8
+ * Notes:  16-bit samples are stored signed, with DAT_OFFS of 32768
+ * Status: PSR_EFORMAT (as psr_obs_check), PSR_EINVAL, PSR_EUNSUPPORTED, PSR_ENOMEM, and those of
+ *         psr_outfile_write.  *out is NULL on error. */
 PSR_MUST_CHECK psr_status psr_psrfits_create(psr_psrfits **out, psr_outfile *f,
                                              const struct psr_obs *obs, size_t nsblk, psr_err *err);
 
-/* Given:  spectra [nsamp][nif][nchan] packed as obs says, the first channel in the low bits
- * Status: PSR_EINVAL for more spectra than obs promised, and those of psr_outfile_write. */
+/* Appends spectra.
+ * Given:  spectra   [nsamp][nif][nchan] packed as in obs, the first channel in the low bits
+ * Status: PSR_EINVAL for more spectra than obs.nsamp, and those of psr_outfile_write */
 PSR_MUST_CHECK psr_status psr_psrfits_append(psr_psrfits *w, const void *spectra, size_t nsamp,
                                              psr_err *err);
 
-/* Fills the last row with zeros, which NSTOT tells from data.
- * Status: PSR_EINVAL where spectra are missing, and those of psr_outfile_write. */
+/* Fills the last row with zeros, which NSTOT excludes from the data.
+ * Status: PSR_EINVAL if spectra are missing, and those of psr_outfile_write */
 PSR_MUST_CHECK psr_status psr_psrfits_finish(psr_psrfits *w, psr_err *err);
 
-/* NULL is fine. */
+/* Frees the writer; NULL is allowed. */
 void psr_psrfits_destroy(psr_psrfits *w);
 
 PSR_API_END

@@ -1,9 +1,9 @@
-/* psrkit.h: the whole library.
+/* psrkit.h: includes the whole library.
  *
- * psrkit takes radio-telescope data to pulsar and fast-radio-burst candidates.  What is expensive is
- * a plan: psr_X_create checks a description and allocates, psr_X_execute works on a block,
- * psr_X_destroy frees.  Functions that can fail return a psr_status and say why in a psr_err
- * (status.h).  The library never prints, never ends the program and keeps no state of its own. */
+ * psrkit processes radio-telescope data into pulsar and fast-radio-burst candidates.  Expensive
+ * operations use plans: psr_X_create checks a description and allocates, psr_X_execute processes a
+ * block, psr_X_destroy frees.  Functions that can fail return a psr_status and write a message to a
+ * psr_err (status.h).  The library never prints, never exits and has no global state. */
 #ifndef PSRKIT_PSRKIT_H
 #define PSRKIT_PSRKIT_H
 
@@ -58,15 +58,15 @@
 #include <psrkit/units.h>
 #include <psrkit/zaplist.h>
 
-/* Of the headers.  A program built with these runs with any later library of the same major version
- * (0: of the same minor version). */
+/* Version of the headers.  A program built with them runs with any later library of the same major
+ * version (while that is 0: of the same minor version). */
 #define PSR_VERSION_MAJOR 0
 #define PSR_VERSION_MINOR 1
 #define PSR_VERSION_PATCH 0
 
 PSR_API_BEGIN
 
-/* Returned: the version of the library that runs, as "0.1.0"; static storage. */
+/* Returned: version of the running library, e.g. "0.1.0"; static storage */
 const char *psr_version(void);
 
 PSR_API_END

@@ -1,4 +1,4 @@
-/* sigproc.h: SIGPROC headers (filterbank and .tim) to and from struct psr_obs. */
+/* sigproc.h: reads and writes SIGPROC headers (filterbank and .tim). */
 #ifndef PSRKIT_SIGPROC_H
 #define PSRKIT_SIGPROC_H
 
@@ -7,10 +7,10 @@
 
 PSR_API_BEGIN
 
-/* Longest header looked at: a larger one is refused. */
+/* Longest header; a longer one is rejected. */
 enum { PSR_SIGPROC_HEADER_MAX = 1 << 20 };
 
-/* What a header's data_type says of a file. */
+/* Values of the header's data_type. */
 enum psr_sigproc_data_type {
     PSR_SIGPROC_RAW = 0,
     PSR_SIGPROC_FILTERBANK = 1,
@@ -22,30 +22,33 @@ enum psr_sigproc_data_type {
 };
 
 /* Parses a header from the first n bytes of a file.
- * Given:    name   the file, for messages; notes for keys skipped
- * Returned: *obs, initialised here, caller clears; nsamp stays -1 unless the header has nsamples;
- *           *header_bytes, where the samples begin
- * Status:   PSR_EFORMAT; *need_more is set where n bytes were too few and more may help.
+ * Given:    name   the file, for messages
+ *           notes   for skipped keys
+ * Returned: *obs, initialised here, cleared by the caller; nsamp is -1 unless the header has
+ *           nsamples
+ *           *header_bytes, offset of the first sample
+ * Status:   PSR_EFORMAT; *need_more is set if n bytes were too few and more may help.
  *           PSR_EUNSUPPORTED for a big-endian header; PSR_ENOMEM.
- * Notes:    an unknown key is skipped where its value can only be an int32, a double or a text,
- *           since a key must follow it; it is refused otherwise.  A position of 0, 0 is unknown. */
+ * Notes:    an unknown key is skipped if its value can only be an int32, a double or a text (a key
+ *           must follow it); otherwise it is an error.  A position of 0, 0 is treated as unknown.
+ */
 PSR_MUST_CHECK psr_status psr_sigproc_parse(struct psr_obs *obs, size_t *header_bytes,
                                             bool *need_more, const void *bytes, size_t n,
                                             const char *name, const struct psr_notes *notes,
                                             psr_err *err);
 
-/* Writes a header that SIGPROC and any PRESTO read: PSR_SIGPROC_FILTERBANK or, for one channel
- * with a refdm, PSR_SIGPROC_SERIES.
- * Notes:    fields that are unknown are left out, but for machine_id and telescope_id, which PRESTO
- *           needs: they are -1 then.  nsamples is left out: the length of the file tells.  Only a
- *           table of frequencies is beyond PRESTO.
- * Status:   PSR_EFORMAT (as psr_obs_check), PSR_EINVAL (a series of many channels),
- *           PSR_EUNSUPPORTED (samples SIGPROC has no word for), PSR_ENOMEM, and those of
- *           psr_outfile_write. */
+/* Writes a header that SIGPROC and PRESTO can read: PSR_SIGPROC_FILTERBANK or, for one channel with
+ * a refdm, PSR_SIGPROC_SERIES.
+ * Notes:  unknown fields are omitted, except machine_id and telescope_id, which PRESTO needs: they
+ *         are -1.  nsamples is omitted, since the file length gives it.  PRESTO cannot read a table
+ *         of frequencies.
+ * Status: PSR_EFORMAT (as psr_obs_check), PSR_EINVAL (a series of several channels),
+ *         PSR_EUNSUPPORTED (a sample type that SIGPROC does not have), PSR_ENOMEM, and those of
+ *         psr_outfile_write */
 PSR_MUST_CHECK psr_status psr_sigproc_write(psr_outfile *f, const struct psr_obs *obs,
                                             int data_type, psr_err *err);
 
-/* The same with its numbers big-endian, as SIGPROC writes it on a big-endian machine. */
+/* The same in big-endian, as SIGPROC writes it on a big-endian machine. */
 PSR_MUST_CHECK psr_status psr_sigproc_write_swapped(psr_outfile *f, const struct psr_obs *obs,
                                                     int data_type, psr_err *err);
 

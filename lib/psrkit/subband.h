@@ -1,14 +1,14 @@
-/* subband.h: sub-bands, the first of PRESTO's two steps of dedispersion.
+/* subband.h: makes sub-bands, the first of PRESTO's two dedispersion steps.
  *
- * The band is cut into nsub sub-bands of neighbouring channels.  Sub-band j is
+ * The band is divided into nsub sub-bands of adjacent channels.  Sub-band j is
  *   out[j][t] = 1/ds sum_u sum_c x[c][t ds + u + d(c)], u = 0 .. ds - 1,
- * over its kept channels c, with d(c) the delay at one DM against the highest channel of the
- * sub-band, in whole samples of the input.  Dispersion inside the sub-band is gone then, near that
- * DM, and that between sub-bands is left for later.
+ * over its kept channels c, where d(c) is the delay at one DM relative to the highest channel of
+ * the sub-band, in whole input samples.  This removes the dispersion within the sub-band for DMs
+ * near that one; the delays between sub-bands are left to the second step.
  *
- * A plan is a stream: each execute takes the next spectra and gives what has become complete.  What
- * comes out does not depend on how the stream was cut, nor on threads; sums of integers are exact
- * up to 2^24. */
+ * A plan processes a stream: each execute takes the next spectra and returns the samples that are
+ * complete.  The output does not depend on block lengths or threads; sums of integers are exact up
+ * to 2^24. */
 #ifndef PSRKIT_SUBBAND_H
 #define PSRKIT_SUBBAND_H
 
@@ -20,44 +20,44 @@ typedef struct psr_subband psr_subband;
 
 struct psr_subband_desc {
     size_t nchan;
-    const double *freq_mhz; /* [nchan] channel centres in the order of the data, which is that of
-                               frequency, up or down; copied */
+    const double *freq_mhz; /* [nchan] channel centres in the order of the data, ascending or
+                               descending; copied */
     double tsamp_s;         /* of the input */
-    int nbit;               /* of the input, as kind */
+    int nbit;               /* of the input, like kind */
     enum psr_kind kind;
     size_t downsamp;           /* ds >= 1 */
     size_t nsub;               /* a divisor of nchan */
     double dmconst;            /* MHz^2 s; see delays.h */
     double dm;                 /* pc cm^-3, >= 0 */
-    const unsigned char *keep; /* [nchan] 0 leaves a channel out; NULL keeps all; copied */
+    const unsigned char *keep; /* [nchan] 0 excludes a channel; NULL keeps all; copied */
     int nthread;               /* 0: all cores */
-    int64_t mem_bytes;         /* bound on the spectra that the plan holds; 0: none */
+    int64_t mem_bytes;         /* limit on the spectra that the plan holds; 0: none */
 };
 
-/* Status: PSR_EINVAL naming field, value and limit; PSR_ENOMEM, where mem_bytes cannot hold the
- *         sweep saying how much would.  *out is NULL on error. */
+/* Status: PSR_EINVAL naming field, value and limit; PSR_ENOMEM, with the amount needed if mem_bytes
+ *         cannot hold the dispersion sweep.  *out is NULL on error. */
 PSR_MUST_CHECK psr_status psr_subband_create(psr_subband **out, const struct psr_subband_desc *desc,
                                              psr_err *err);
 
-/* The largest d(c), in spectra: what sub-bands are shorter than the input by. */
+/* The largest d(c), in spectra: the number of spectra lost to the largest delay. */
 size_t psr_subband_maxshift(const psr_subband *p);
 
-/* Of the spectra that the plan holds. */
+/* Bytes of the spectra that the plan holds. */
 int64_t psr_subband_bytes(const psr_subband *p);
 
-/* Samples per sub-band that the next execute would give for nsamp more spectra. */
+/* Samples per sub-band that the next execute returns for nsamp more spectra. */
 size_t psr_subband_ready(const psr_subband *p, size_t nsamp);
 
-/* Given:    in [nsamp][nchan] packed, each spectrum from a byte boundary
- *           out [nsub][stride]; stride >= psr_subband_ready(p, nsamp)
- * Returned: out[j][0 .. *nout - 1], sub-band 0 being the lowest in frequency
- * Notes:    over a whole stream of N spectra there are floor((N - maxshift) / ds) samples.
- * Status:   PSR_EINVAL (stride). */
+/* Given:    in    [nsamp][nchan] packed, each spectrum starting on a byte boundary
+ *           out   [nsub][stride]; stride >= psr_subband_ready(p, nsamp)
+ * Returned: out[j][0 .. *nout - 1]; sub-band 0 is the lowest in frequency
+ * Notes:    a stream of N spectra gives floor((N - maxshift) / ds) samples
+ * Status:   PSR_EINVAL (stride) */
 PSR_MUST_CHECK psr_status psr_subband_execute(psr_subband *p, const void *in, size_t nsamp,
                                               float *out, size_t stride, size_t *nout,
                                               psr_err *err);
 
-/* NULL is fine. */
+/* Frees the plan; NULL is allowed. */
 void psr_subband_destroy(psr_subband *p);
 
 PSR_API_END

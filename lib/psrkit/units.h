@@ -1,4 +1,4 @@
-/* units.h: what turns units into each other. */
+/* units.h: unit conversions. */
 #ifndef PSRKIT_UNITS_H
 #define PSRKIT_UNITS_H
 

@@ -17,25 +17,25 @@ struct options {
 };
 
 static const char summary[] =
-    "Prints how likely noise is to give POWER or more, where POWER is chi-squared with DOF degrees "
-    "of freedom: ln p, log10 p, ln(1 - p) and the sigma of a Gaussian with the same tail. Nothing "
-    "underflows. Without operands, rows of POWER DOF are read from standard input.\n\n"
-    "What is called power: Pulscan's is chi^2 itself; the summed power of accelsearch is chi^2 / 2 "
-    "with 2 degrees of freedom a harmonic. -accel knows both; else double the latter yourself.";
+    "Compute the significance of a power: the probability p that noise reaches POWER, a "
+    "chi-squared value with DOF degrees of freedom, as ln p, log10 p, ln(1 - p) and Gaussian "
+    "sigma, without underflow. Without operands, read rows of POWER DOF from standard input.\n\n"
+    "Pulscan's power is chi^2; the summed power of accelsearch is chi^2 / 2 with 2 degrees of "
+    "freedom per harmonic. -accel converts both; otherwise double the power of accelsearch.";
 
 static void add_input(struct cli_table *list, struct options *o)
 {
     const struct cli_option options[] = {
         {"Input", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"harmonics", CLI_INT, &o->harmonics, "H",
-         "All rows have H(H+1)(Z+1) degrees of freedom, as sums of Pulscan over harmonics 1 to H, "
-         "and hold only POWER.",
+         "Rows hold only POWER, with H(H+1)(Z+1) degrees of freedom, as for Pulscan's sums over "
+         "harmonics 1 to H.",
          1, 1e5},
         {"z", CLI_INT, &o->z, "Z", "The Z of -harmonics: boxes of Z + 1 bins (default 0).", 0, 1e9},
         {"accel", CLI_FLAG, &o->accel, NULL,
-         "Read FILE, or standard input: an ACCEL file of accelsearch, whose summed powers are "
-         "doubled, or a candidate list of Pulscan, whose powers are chi^2 already.  The sigma "
-         "listed there is printed beside.",
+         "Read FILE, or standard input: an ACCEL file of accelsearch (its summed powers are "
+         "doubled) or a candidate list of Pulscan (its powers are chi^2). Also print the listed "
+         "sigma.",
          0, 0},
     };
     CLI_ADD(list, options);
@@ -46,8 +46,7 @@ static void add_trials(struct cli_table *list, struct options *o)
     const struct cli_option options[] = {
         {"Trials", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"ntrials", CLI_DOUBLE, &o->ntrials, "N",
-         "Print the chance that the best of N trials is this good, min(1, N p) (default 1).", 1,
-         1e300},
+         "Print the probability for the best of N trials, min(1, N p) (default 1).", 1, 1e300},
         {"sidak", CLI_FLAG, &o->sidak, NULL,
          "Use 1 - (1 - p)^N, which is exact for independent trials.", 0, 0},
         {"Thresholds", CLI_HEADING, NULL, NULL, NULL, 0, 0},
@@ -64,15 +63,15 @@ static void add_output(struct cli_table *list, struct options *o)
     const struct cli_option options[] = {
         {"Output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"gauss", CLI_FLAG, &o->gauss, NULL,
-         "Print the equivalent Gaussian sigma alone; negative where p > 1/2.", 0, 0},
+         "Print only the equivalent Gaussian sigma; negative if p > 1/2.", 0, 0},
         {"poly", CLI_FLAG, &o->poly, NULL,
-         "Add ln p by the polynomial of the Pulscan paper for one trial, its error, and 1 where "
-         "that is within 2 %, else 0.  It holds for 300 degrees of freedom or more with POWER >= "
-         "2.6 DOF, and otherwise only for far greater POWER.",
+         "Also print ln p from the polynomial of the Pulscan paper for one trial, its error, and "
+         "1 if the error is within 2 %, else 0. It is valid for at least 300 degrees of freedom "
+         "and POWER >= 2.6 DOF, and otherwise only for much larger POWER.",
          0, 0},
         {"csv", CLI_FLAG, &o->csv, NULL, "Print comma-separated values with a header.", 0, 0},
         {"json", CLI_FLAG, &o->json, NULL,
-         "Print a JSON array of objects; what is infinite is null.", 0, 0},
+         "Print a JSON array of objects; infinite values are null.", 0, 0},
         {"Running", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"ncpus", CLI_INT, &o->ncpus, "N", "Threads for rows of standard input (default: all).", 1,
          1024},

@@ -1,4 +1,4 @@
-/* Tables of options that are put together from parts. */
+/* Builds tables of options from parts. */
 #include "cli.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@ void cli_add_limits(struct cli_table *table, int64_t *ncpus, int64_t *mem_bytes)
     const struct cli_option options[] = {
         {"ncpus", CLI_INT, ncpus, "N", "Threads (default: all cores).", 1, 4096},
         {"mem", CLI_SIZE, mem_bytes, "SIZE",
-         "Bound on memory, as 512M or 4G (default: a quarter of the machine).", 0, 0},
+         "Memory limit, e.g. 512M or 4G (default: a quarter of the machine's).", 0, 0},
     };
     cli_table_add(table, options, mem_bytes ? 2 : 1);
 }
@@ -25,8 +25,8 @@ void cli_add_limits(struct cli_table *table, int64_t *ncpus, int64_t *mem_bytes)
 void cli_add_verbosity(struct cli_table *table, bool *quiet, bool *verbose)
 {
     const struct cli_option options[] = {
-        {"q", CLI_FLAG, quiet, NULL, "No remarks, no progress.", 0, 0},
-        {"v", CLI_FLAG, verbose, NULL, "Say what is done and where the time went.", 0, 0},
+        {"q", CLI_FLAG, quiet, NULL, "No notes, no progress.", 0, 0},
+        {"v", CLI_FLAG, verbose, NULL, "Report what is done and the time it took.", 0, 0},
     };
     CLI_ADD(table, options);
 }

@@ -194,8 +194,8 @@ psr_status ddplan_options_parse(struct ddplan_options *o, struct cli *tool, int 
         .operands = "[OPTION]... [FILE]...",
         .summary =
             "Plan the trial DMs of a pulsar or burst search: ranges, steps and downsampling, "
-            "as PRESTO's DDplan.py does.  FILE, a filterbank or PSRFITS observation or the "
-            ".plan of a survey, says what the band is.",
+            "as PRESTO's DDplan.py does.  The band is read from FILE, a filterbank or PSRFITS "
+            "observation or the .plan of a survey.",
         .options = table.option,
         .noptions = table.n,
     };

@@ -1,7 +1,7 @@
 /* The options of ddplan, in the order of --help. */
 #include "ddplan.h"
 
-static const double any = 1e300, whole = 1e15; /* ranges that refuse nothing */
+static const double any = 1e300, whole = 1e15; /* ranges that accept every value */
 
 static void add_search(struct cli_table *list, struct ddplan_given *g)
 {
@@ -10,7 +10,7 @@ static void add_search(struct cli_table *list, struct ddplan_given *g)
         {"l, loDM", CLI_DOUBLE, &g->lodm, "DM", "Lowest DM, pc cm^-3 (default 0).", -any, any},
         {"d, hiDM", CLI_DOUBLE, &g->hidm, "DM", "Highest DM, pc cm^-3 (default 1000).", -any, any},
         {"r, res", CLI_DOUBLE, &g->res_ms, "MS",
-         "Time resolution that is good enough, ms (default: the best possible).", -any, any},
+         "Acceptable time resolution, ms (default: the best possible).", -any, any},
         {"s, subbands", CLI_INT, &g->nsub, "N",
          "Dedisperse in two steps with N sub-bands (default 0: exactly, in one step).", -whole,
          whole},
@@ -23,8 +23,7 @@ static void add_search(struct cli_table *list, struct ddplan_given *g)
 static void add_observation(struct cli_table *list, struct ddplan_given *g)
 {
     const struct cli_option options[] = {
-        {"Observation (each takes precedence over what a file says)", CLI_HEADING, NULL, NULL, NULL,
-         0, 0},
+        {"Observation (each overrides the value from a file)", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"t, dt", CLI_DOUBLE, &g->tsamp_s, "S", "Sample time, s (default 64e-6).", -any, any},
         {"f, fctr", CLI_DOUBLE, &g->fctr_mhz, "MHZ", "Centre frequency, MHz (default 1400).", -any,
          any},
@@ -43,15 +42,14 @@ static void add_output(struct cli_table *list, struct ddplan_options *o)
     const struct cli_option options[] = {
         {"Output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"plan", CLI_TEXT, &o->plan, "FILE",
-         "Write the plan for gpudedisp -plan to FILE, - being standard output.", 0, 0},
-        {"w, write", CLI_FLAG, &o->script, NULL, "Print a shell script that carries the plan out.",
-         0, 0},
+         "Write the plan for gpudedisp -plan to FILE; - is standard output.", 0, 0},
+        {"w, write", CLI_FLAG, &o->script, NULL, "Print a shell script that runs the plan.", 0, 0},
         {"for", CLI_TEXT, &o->script_for, "PROGRAM",
          "Program the script calls: gpudedisp (default) or prepsubband.", 0, 0},
         {"json", CLI_FLAG, &o->json, NULL, "Print the plan as JSON.", 0, 0},
         {"o, output", CLI_TEXT, &o->draw, "FILE",
-         "Draw smearing against DM to FILE, a .png, .pdf, .svg, .ps or .eps; another name gets "
-         ".eps (needs gnuplot).",
+         "Plot smearing against DM to FILE, a .png, .pdf, .svg, .ps or .eps; .eps is appended to "
+         "other names (needs gnuplot).",
          0, 0},
     };
     CLI_ADD(list, options);
@@ -62,14 +60,14 @@ static void add_cost(struct cli_table *list, struct ddplan_options *o)
     const struct cli_option options[] = {
         {"Cost", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"cost", CLI_FLAG, &o->cost, NULL,
-         "Add what the plan costs gpudedisp: bytes, additions, seconds.", 0, 0},
+         "Also print the cost of the plan in gpudedisp: bytes, additions, seconds.", 0, 0},
         {"rates", CLI_TEXT, &o->rates, "LIST",
          "Rates of the machine per second, as read=1e9,add=5e9,write=1e9 (default: additions are "
          "measured, 1e9 bytes/s assumed).",
          0, 0},
         {"T, tobs", CLI_DOUBLE, &o->tobs_s, "S",
-         "Length of the observation, s (default: the file's, or 600).", 1e-6, 1e9},
-        {"nbit", CLI_INT, &o->nbit, "N", "Bits per sample (default: the file's, or 8).", 1, 32},
+         "Length of the observation, s (default: from the file, or 600).", 1e-6, 1e9},
+        {"nbit", CLI_INT, &o->nbit, "N", "Bits per sample (default: from the file, or 8).", 1, 32},
     };
     CLI_ADD(list, options);
 }

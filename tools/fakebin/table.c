@@ -4,7 +4,7 @@
 static void add_pulsar(struct cli_table *list, struct fakebin_options *o)
 {
     const struct cli_option options[] = {
-        {"The pulsar", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"Pulsar", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"period", CLI_DOUBLE, &o->period_ms, "MS",
          "Period in ms (default: random, 1 to 1000, or none with -add); 0: no pulsar.", 0, 1e8},
         {"width", CLI_DOUBLE, &o->width_percent, "PERCENT",
@@ -13,13 +13,13 @@ static void add_pulsar(struct cli_table *list, struct fakebin_options *o)
          "S/N of one sample at the peak, all channels added (default 1).", 0, 1e6},
         {"dm", CLI_DOUBLE, &o->dm, "DM", "DM in pc cm^-3 (default: random, 1 to 1000).", 0, 1e6},
         {"nosmear", CLI_FLAG, &o->nosmear, NULL,
-         "Do not widen the pulse by sampling and dispersion within a channel.", 0, 0},
+         "Do not broaden the pulse by sampling and dispersion within a channel.", 0, 0},
         {"pdot", CLI_DOUBLE, &o->pdot, "X", "Period derivative, s/s (default 0).", -1, 1},
         {"accn", CLI_DOUBLE, &o->accn, "A",
-         "Acceleration, m/s^2; the period is then that at mid-observation (default 0).", -1e7, 1e7},
+         "Acceleration, m/s^2; -period is then the period at mid-observation (default 0).", -1e7,
+         1e7},
         {"legacy-phase", CLI_FLAG, &o->legacy_phase, NULL,
-         "Take the phase as t/P(t), as SIGPROC's fake does: its drift is twice what was asked.", 0,
-         0},
+         "Compute the phase as t/P(t), as SIGPROC's fake does, which doubles the drift.", 0, 0},
     };
     CLI_ADD(list, options);
 }
@@ -28,7 +28,7 @@ static void add_orbit(struct cli_table *list, struct fakebin_options *o)
 {
     struct fakebin_orbit *b = &o->orbit;
     const struct cli_option options[] = {
-        {"Its orbit", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"Orbit", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"binary", CLI_FLAG, &o->binary, NULL, "Put the pulsar in a binary.", 0, 0},
         {"bper", CLI_DOUBLE, &b->period_h, "H", "Orbital period in hours (default 10).", 1e-6, 1e9},
         {"becc", CLI_DOUBLE, &b->ecc, "E", "Eccentricity (default 0).", 0, 0.9999},
@@ -37,10 +37,10 @@ static void add_orbit(struct cli_table *list, struct fakebin_options *o)
          1e6},
         {"bphase", CLI_DOUBLE, &b->phase, "X",
          "Time of periastron after the start, in orbits (default 0).", -1e6, 1e6},
-        {"bpmass", CLI_DOUBLE, &b->pulsar_msun, "M", "Mass of the pulsar, suns (default 1.4).",
-         1e-6, 1e9},
-        {"bcmass", CLI_DOUBLE, &b->companion_msun, "M", "Mass of the companion, suns (default 5).",
-         1e-9, 1e9},
+        {"bpmass", CLI_DOUBLE, &b->pulsar_msun, "M",
+         "Mass of the pulsar, solar masses (default 1.4).", 1e-6, 1e9},
+        {"bcmass", CLI_DOUBLE, &b->companion_msun, "M",
+         "Mass of the companion, solar masses (default 5).", 1e-9, 1e9},
     };
     CLI_ADD(list, options);
 }
@@ -50,7 +50,7 @@ static void add_signals(struct cli_table *list, struct fakebin_options *o)
     const struct cli_option options[] = {
         {"More signals", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"add", CLI_LIST, &o->add, "TEXT",
-         "Add a signal, as \"burst dm=475 t=2.0 width=2e-3 snr=20\"; may be repeated.", 0, 0},
+         "Add a signal, e.g. \"burst dm=475 t=2.0 width=2e-3 snr=20\"; may be repeated.", 0, 0},
         {"addfile", CLI_LIST, &o->addfile, "FILE", "Add one signal for each line of FILE.", 0, 0},
     };
     CLI_ADD(list, options);
@@ -59,28 +59,29 @@ static void add_signals(struct cli_table *list, struct fakebin_options *o)
 static void add_observation(struct cli_table *list, struct fakebin_options *o)
 {
     const struct cli_option options[] = {
-        {"The observation", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"Observation", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"tobs", CLI_DOUBLE, &o->tobs_s, "SEC", "Length in s (default 10).", 1e-9, 1e9},
         {"tsamp", CLI_DOUBLE, &o->tsamp_us, "US", "Sample time in microseconds (default 80).", 1e-3,
          1e9},
         {"tstart", CLI_DOUBLE, &o->tstart_mjd, "MJD", "Start (default 50000.0).", 0, 1e6},
         {"nchans", CLI_INT, &o->nchans, "N", "Channels (default 128).", 1, 1 << 20},
         {"nbits", CLI_INT, &o->nbits, "N", "Bits per sample: 1 2 4 8 16 32 (default 4).", 1, 32},
-        {"nifs", CLI_INT, &o->nifs, "N", "IFs, alike but for their noise (default 1).", 1, 16},
+        {"nifs", CLI_INT, &o->nifs, "N",
+         "Number of IFs, with equal signals and independent noise (default 1).", 1, 16},
         {"fch1", CLI_DOUBLE, &o->fch1_mhz, "MHZ",
          "Centre of the first and highest channel (default 433.968).", 1e-3, 1e9},
         {"foff", CLI_DOUBLE, &o->foff_mhz, "MHZ",
-         "Width of a channel; its sign is dropped (default 0.062).", -1e6, 1e6},
+         "Channel width; its sign is ignored (default 0.062).", -1e6, 1e6},
         {"source", CLI_LIST, &o->source, "NAME",
          "Name of the source in the header. With -array: theta,theta',snr[,dm=,t=,width=], a "
-         "source in the sky; may be given again.",
+         "source in the sky; may be repeated.",
          0, 0},
         {"dmconst", CLI_TEXT, &o->dmconst, "K",
          "Dispersion constant: presto (1/2.41e-4, default), sigproc (4148.741601) or a value in "
          "MHz^2 s.",
          0, 0},
         {"array", CLI_TEXT, &o->array, "FILE",
-         "Write voltages of this array's dishes, in a DADA file for frbbeam.", 0, 0},
+         "Write voltages of the dishes of this array as a DADA file for frbbeam.", 0, 0},
     };
     CLI_ADD(list, options);
 }
@@ -91,13 +92,13 @@ static void add_noise(struct cli_table *list, struct fakebin_options *o)
         {"Noise", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"seed", CLI_INT, &o->seed, "N", "Seed (default -1: from the clock).", -1, 9e18},
         {"rednoise", CLI_DOUBLE, &o->rednoise, "S",
-         "Add red noise common to all channels, of S sigma of a channel (default 0).", 0, 1e6},
-        {"redindex", CLI_DOUBLE, &o->redindex, "X",
-         "Power law of the red noise in frequency (default -2).", -4, 0},
+         "Add red noise common to all channels, S sigma of one channel (default 0).", 0, 1e6},
+        {"redindex", CLI_DOUBLE, &o->redindex, "X", "Spectral index of the red noise (default -2).",
+         -4, 0},
         {"bandpass", CLI_TEXT, &o->bandpass, "FILE",
-         "Multiply each channel's power by a number of FILE, highest channel first.", 0, 0},
+         "Multiply each channel's power by a number from FILE, highest channel first.", 0, 0},
         {"evenodd", CLI_FLAG, &o->evenodd, NULL,
-         "Nothing but 0 and 1 in alternate channels, 32 bits.", 0, 0},
+         "Write only 0 and 1 in alternate channels, 32 bits.", 0, 0},
     };
     CLI_ADD(list, options);
 }
@@ -110,10 +111,10 @@ static void add_output(struct cli_table *list, struct fakebin_options *o)
         {"psrfits", CLI_FLAG, &o->psrfits, NULL, "Write PSRFITS instead of filterbank.", 0, 0},
         {"dat", CLI_FLAG, &o->dat, NULL,
          "Write the dedispersed series instead: FILE_DM12.00.dat with its .inf.", 0, 0},
-        {"truth", CLI_TEXT, &o->truth, "FILE", "Write a table of what was put in.", 0, 0},
+        {"truth", CLI_TEXT, &o->truth, "FILE", "Write a table of the injected signals.", 0, 0},
         {"headerless", CLI_FLAG, &o->headerless, NULL, "Write no header.", 0, 0},
-        {"swapout", CLI_FLAG, &o->swapout, NULL, "Write big-endian numbers, in the header too.", 0,
-         0},
+        {"swapout", CLI_FLAG, &o->swapout, NULL, "Write big-endian numbers, including the header.",
+         0, 0},
     };
     CLI_ADD(list, options);
 }
@@ -122,8 +123,8 @@ static void add_running(struct cli_table *list, struct fakebin_options *o)
 {
     const struct cli_option running[] = {{"Running", CLI_HEADING, NULL, NULL, NULL, 0, 0}};
     const struct cli_option talk[] = {
-        {"q", CLI_FLAG, &o->quiet, NULL, "No remarks, no progress.", 0, 0},
-        {"v", CLI_FLAG, &o->verbose, NULL, "Say what is made and how fast.", 0, 0},
+        {"q", CLI_FLAG, &o->quiet, NULL, "No notes, no progress.", 0, 0},
+        {"v", CLI_FLAG, &o->verbose, NULL, "Report what is made and how fast.", 0, 0},
     };
     CLI_ADD(list, running);
     cli_add_limits(list, &o->ncpus, NULL);

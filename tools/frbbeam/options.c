@@ -1,4 +1,4 @@
-/* From frbbeam's command line to the description of a beamformer. */
+/* Converts frbbeam's command line to a beamformer description. */
 #include "options.h"
 
 #include <psrkit/number.h>
@@ -53,16 +53,14 @@ static void add_array(struct cli_table *list, struct psr_beamformer_desc *d)
 {
     const struct cli_option options[] = {
         {"Array", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"array", CLI_TEXT, &d->array, "FILE",
-         "Where the dishes stand: grid, spacing, place of each input.", 0, 0},
+        {"array", CLI_TEXT, &d->array, "FILE", "Array file: grid, spacing, position of each input.",
+         0, 0},
         {"weights", CLI_TEXT, &d->weights, "FILE",
-         "Complex gain of each channel, polarisation and dish, as text or NumPy's .npy (default: "
-         "all 1).",
+         "Complex gain of each channel, polarisation and dish, as text or .npy (default: all 1).",
          0, 0},
         {"site", CLI_TEXT, &d->site, "LON,LAT,H",
-         "Where the array stands, instead of what its file says: degrees east and north, metres "
-         "(WGS84).",
-         0, 0},
+         "Site of the array, overriding its file: degrees east, degrees north, metres (WGS84).", 0,
+         0},
     };
     CLI_ADD(list, options);
 }
@@ -72,16 +70,16 @@ static void add_beams(struct cli_table *list, struct psr_beamformer_desc *d, con
     const struct cli_option options[] = {
         {"Beams", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"beams", CLI_TEXT, &d->beams, "FILE",
-         "Directions: theta, azimuth and elevation, or right ascension and declination, one a "
-         "line.",
+         "Directions, one per line: theta, azimuth and elevation, or right ascension and "
+         "declination.",
          0, 0},
         {"grid", CLI_FLAG, &d->grid, NULL,
-         "The 2M x 2N half-integer directions of the grid itself, at every frequency.", 0, 0},
-        {"beam", CLI_INT, &d->beam, "K", "Form beam K only, counted from 0.", 0, 1 << 20},
+         "Form the 2M x 2N half-integer directions of the grid, at every frequency.", 0, 0},
+        {"beam", CLI_INT, &d->beam, "K", "Form only beam K, counted from 0.", 0, 1 << 20},
         {"cadence", CLI_DOUBLE, &d->cadence_s, "SEC",
-         "How often beams that track are pointed anew (default 1).", 1e-6, 1e6},
+         "Seconds between updates of tracking beams (default 1).", 1e-6, 1e6},
         {"tds", CLI_TEXT, tds, "N|@FILE",
-         "Samples of voltage in a sample of intensity (default: about 1 ms); @FILE has them by "
+         "Voltage samples per intensity sample (default: about 1 ms); @FILE lists them by "
          "frequency.",
          0, 0},
     };
@@ -93,13 +91,13 @@ static void add_output(struct cli_table *list, struct psr_beamformer_desc *d)
     const struct cli_option options[] = {
         {"Output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"o", CLI_TEXT, &d->root, "ROOT",
-         "Start of output names: ROOT_beam0000.fil and so on; - with -beam K writes to standard "
+         "Prefix of output names: ROOT_beam0000.fil and so on; - with -beam K writes to standard "
          "output.",
          0, 0},
         {"nbits", CLI_INT, &d->nbits, "N", "Bits per sample: 4, 8 (default) or 32 (floats).", 4,
          32},
         {"scale", CLI_TEXT, &d->scale, "FILE",
-         "Scales of an earlier run, ROOT.scale, instead of measuring them.", 0, 0},
+         "Use the scales of an earlier run, ROOT.scale, instead of measuring them.", 0, 0},
     };
     CLI_ADD(list, options);
 }
@@ -109,7 +107,7 @@ static void add_running(struct cli_table *list, struct psr_beamformer_desc *d)
     const struct cli_option options[] = {
         {"Running", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"device", CLI_TEXT, &d->device, "NAME",
-         "Where to form beams: auto (a GPU where there is one, the default), cpu, cuda, or the "
+         "Device that forms beams: auto (a GPU if there is one, the default), cpu, cuda, or the "
          "number of a GPU.",
          0, 0},
     };
@@ -131,8 +129,8 @@ int frbbeam_options_parse(struct frbbeam_options *o, struct cli *tool, int argc,
     *tool = (struct cli){
         .name = "frbbeam",
         .operands = "[OPTION]... -array FILE -beams FILE -o ROOT FILE... | -",
-        .summary = "Form intensity beams from voltages of a grid of dishes (DADA files): a "
-                   "filterbank of each beam.",
+        .summary = "Form intensity beams from voltages of a grid of dishes (DADA files) and write "
+                   "a filterbank per beam.",
         .options = table.option,
         .noptions = table.n,
     };

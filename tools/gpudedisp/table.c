@@ -6,24 +6,22 @@ static void add_input(struct cli_table *list, struct gpudedisp_options *o)
     const struct cli_option options[] = {
         {"Input", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"filterbank", CLI_FLAG, &o->filterbank, NULL,
-         "Take the input for SIGPROC filterbank (default: by its first bytes).", 0, 0},
-        {"psrfits", CLI_FLAG, &o->psrfits, NULL, "Take the input for PSRFITS.", 0, 0},
+         "Treat the input as SIGPROC filterbank (default: from its first bytes).", 0, 0},
+        {"psrfits", CLI_FLAG, &o->psrfits, NULL, "Treat the input as PSRFITS.", 0, 0},
         {"if", CLI_INT, &o->run.if_choice, "N",
          "Use polarisation or IF N, from 0 (default: total intensity, summed).", 0, 15},
         {"noweights", CLI_FLAG, &o->run.no_weights, NULL, "Do not apply PSRFITS weights.", 0, 0},
         {"noscales", CLI_FLAG, &o->run.no_scales, NULL, "Do not apply PSRFITS scales.", 0, 0},
         {"nooffsets", CLI_FLAG, &o->run.no_offsets, NULL, "Do not apply PSRFITS offsets.", 0, 0},
         {"invert", CLI_FLAG, &o->run.invert, NULL,
-         "Flip the band: frequencies are stored the other "
-         "way round than the header says.",
-         0, 0},
+         "Reverse the band: the header has the frequency order wrong.", 0, 0},
         {"offset", CLI_INT, &o->run.offset, "N", "Skip N spectra at the start (default 0).", 0,
          9e18},
         {"start", CLI_DOUBLE, &o->run.start, "F",
-         "Skip this fraction of the input, 0 to 1; takes precedence over -offset.", 0, 1},
-        {"wapp", CLI_FLAG, &o->wapp, NULL, "Ignored, with a remark, as are the next two.", 0, 0},
-        {"window", CLI_FLAG, &o->window, NULL, "Ignored.", 0, 0},
-        {"numwapps", CLI_INT, &o->numwapps, "N", "Ignored.", 1, 8},
+         "Skip this fraction of the input, 0 to 1; overrides -offset.", 0, 1},
+        {"wapp", CLI_FLAG, &o->wapp, NULL, "Ignored with a note.", 0, 0},
+        {"window", CLI_FLAG, &o->window, NULL, "Ignored with a note.", 0, 0},
+        {"numwapps", CLI_INT, &o->numwapps, "N", "Ignored with a note.", 1, 8},
     };
     CLI_ADD(list, options);
 }
@@ -33,21 +31,22 @@ static void add_cleaning(struct cli_table *list, struct gpudedisp_options *o)
     const struct cli_option options[] = {
         {"Cleaning", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"mask", CLI_TEXT, &o->run.mask, "FILE",
-         "Mask what rfifind found: ROOT_rfifind.mask, with its .stats beside it.", 0, 0},
+         "Apply an rfifind mask: ROOT_rfifind.mask, with its .stats beside it.", 0, 0},
         {"ignorechan", CLI_TEXT, &o->run.ignorechan, "LIST",
-         "Leave channels out: 3,5:9,20:30:5, channel 0 being the lowest in frequency, or a file of "
-         "such text.",
+         "Ignore channels: 3,5:9,20:30:5 (channel 0 is the lowest in frequency), or a file of such "
+         "text.",
          0, 0},
         {"clip", CLI_DOUBLE, &o->run.clip_sigma, "S",
-         "Clip spectra whose sum is off the mean by more than S standard deviations (default 6; "
-         "0: do not clip).",
+         "Clip spectra whose sum deviates from the mean by more than S standard deviations "
+         "(default 6; 0: do not clip).",
          0, 1000},
         {"noclip", CLI_FLAG, &o->run.noclip, NULL, "Do not clip.", 0, 0},
         {"zerodm", CLI_FLAG, &o->run.zerodm, NULL,
-         "Subtract the series at DM 0 from every channel, by its share; there is no clipping then.",
+         "Subtract the series at DM 0 from every channel, weighted by the bandpass; disables "
+         "clipping.",
          0, 0},
         {"runavg", CLI_FLAG, &o->run.runavg, NULL,
-         "Of files of sub-bands: take off each one's mean over blocks of 1024 samples.", 0, 0},
+         "Sub-band files: subtract each sub-band's mean over blocks of 1024 samples.", 0, 0},
     };
     CLI_ADD(list, options);
 }
@@ -60,11 +59,11 @@ static void add_trials(struct cli_table *list, struct gpudedisp_options *o)
         {"dmstep", CLI_DOUBLE, &o->run.dmstep, "DM", "Step between DMs, pc cm^-3 (default 1).", 0,
          1e6},
         {"numdms", CLI_INT, &o->run.ndm, "N", "Number of DMs (default 10).", 1, PSR_PIPELINE_NDM},
-        {"dms", CLI_TEXT, &o->run.dms, "FILE", "Take the DMs from FILE, one a line, instead.", 0,
+        {"dms", CLI_TEXT, &o->run.dms, "FILE", "Read the DMs from FILE instead, one per line.", 0,
          0},
         {"plan", CLI_TEXT, &o->run.plan, "FILE",
-         "Take all lines of a dedispersion plan, as ddplan writes it, in one pass over the input: "
-         "each has its own DMs, downsampling and sub-bands; - is standard input.",
+         "Run all lines of a dedispersion plan written by ddplan in one pass over the input; each "
+         "line has its own DMs, downsampling and sub-bands; - is standard input.",
          0, 0},
         {"dmconst", CLI_TEXT, &o->dmconst, "K",
          "Dispersion constant: presto (1/2.41e-4, default), sigproc (4148.741601) or a value in "
@@ -72,15 +71,17 @@ static void add_trials(struct cli_table *list, struct gpudedisp_options *o)
          0, 0},
         {"Method", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"downsamp", CLI_INT, &o->run.downsamp, "N",
-         "Average N neighbouring samples first (default 1).", 1, PSR_PIPELINE_DOWNSAMP},
+         "Average N adjacent samples first (default 1).", 1, PSR_PIPELINE_DOWNSAMP},
         {"algo", CLI_TEXT, &o->algo, "NAME",
-         "direct: every trial exact (default). subband: PRESTO's two steps with -nsub sub-bands.",
+         "direct: every trial is exact (default). subband: PRESTO's two steps with -nsub "
+         "sub-bands.",
          0, 0},
         {"nsub", CLI_INT, &o->run.nsub, "N",
-         "Sub-bands of -algo subband, and of -sub (default 32), a divisor of the channels.", 1,
-         1 << 20},
+         "Number of sub-bands for -algo subband and -sub (default 32); must divide the number of "
+         "channels.",
+         1, 1 << 20},
         {"tol", CLI_INT, &o->run.tol, "N",
-         "0: exact (default). 1: faster, each channel's delay within one sample.", 0, 1},
+         "0: exact (default). 1: faster, each channel's delay accurate to one sample.", 0, 1},
     };
     CLI_ADD(list, options);
 }
@@ -89,19 +90,19 @@ static void add_barycentring(struct cli_table *list, struct gpudedisp_options *o
 {
     const struct cli_option options[] = {
         {"Barycentring", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"nobary", CLI_FLAG, &o->run.nobary, NULL, "Do not barycentre: times stay topocentric.", 0,
+        {"nobary", CLI_FLAG, &o->run.nobary, NULL, "Do not barycentre: keep topocentric times.", 0,
          0},
         {"position", CLI_TEXT, &o->run.position, "RA,DEC",
          "J2000 position instead of the header's, as 05:34:31.97,+22:00:52.1 or in degrees.", 0, 0},
         {"site", CLI_TEXT, &o->run.site, "LON,LAT,H",
-         "Where the telescope stands, instead of by its name: degrees east and north, metres "
-         "(WGS84).",
+         "Telescope position, instead of the one known by its name: degrees east, degrees north, "
+         "metres (WGS84).",
          0, 0},
         {"ephem", CLI_TEXT, &o->run.ephem, "NAME",
-         "Accepted and not used: the Earth's orbit is that of ERFA.", 0, 0},
+         "Accepted but not used: the Earth's orbit is ERFA's.", 0, 0},
         {"Compatibility", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"compat", CLI_TEXT, &o->compat, "presto",
-         "Give prepsubband's own numbers, to the bit, its faults included.", 0, 0},
+         "Reproduce prepsubband's output bit for bit, including its faults.", 0, 0},
     };
     CLI_ADD(list, options);
 }
@@ -111,13 +112,13 @@ static void add_output(struct cli_table *list, struct gpudedisp_options *o)
     const struct cli_option options[] = {
         {"Output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"o", CLI_TEXT, &o->run.root, "ROOT",
-         "Start of output names: ROOT_DM12.00.dat and so on; - with one DM writes a .tim to "
+         "Prefix of output names: ROOT_DM12.00.dat and so on; - with one DM writes a .tim to "
          "standard output.",
          0, 0},
         {"format", CLI_TEXT, &o->format, "NAME",
          "dat: PRESTO's .dat and .inf (default). tim: SIGPROC's .tim.", 0, 0},
         {"sub", CLI_FLAG, &o->run.subbands.on, NULL,
-         "Write sub-bands at -subdm and no series: ROOT_DM12.00.sub00 and so on.", 0, 0},
+         "Write sub-bands at -subdm instead of series: ROOT_DM12.00.sub00 and so on.", 0, 0},
         {"subdm", CLI_DOUBLE, &o->subdm, "DM", "DM of -sub, pc cm^-3 (default 0).", 0, 4000},
         {"dmprec", CLI_INT, &o->run.dm_decimals, "N",
          "Decimals of the DM in file names (default 2).", 2, 4},
@@ -125,13 +126,13 @@ static void add_output(struct cli_table *list, struct gpudedisp_options *o)
          "Samples per series: padded or cut to N (default: a good length for Fourier transforms).",
          1, 0x1p53},
         {"sametail", CLI_FLAG, &o->run.sametail, NULL,
-         "End all series of a line where that of its highest DM ends (default: each with its own "
+         "End all series of a line where that of its highest DM ends (default: each at its own "
          "last sample).",
          0, 0},
         {"nopad", CLI_FLAG, &o->run.series.nopad, NULL, "Do not pad the series to a good length.",
          0, 0},
         {"nowrite", CLI_FLAG, &o->nowrite, NULL,
-         "Write no series: events only, or without -singlepulse, with -v, the CRC-32 of each "
+         "Write no series: only events, or without -singlepulse but with -v, the CRC-32 of each "
          "series.",
          0, 0},
     };
@@ -143,17 +144,18 @@ static void add_search(struct cli_table *list, struct gpudedisp_options *o)
     const struct cli_option options[] = {
         {"Single pulses", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"singlepulse", CLI_FLAG, &o->run.pulses.on, NULL,
-         "Search every series: ROOT_DM12.00.singlepulse for each, and ROOT.cand of all.", 0, 0},
+         "Search every series: writes ROOT_DM12.00.singlepulse for each and ROOT.cand for all.", 0,
+         0},
         {"threshold", CLI_DOUBLE, &o->run.pulses.threshold, "S",
-         "Least S/N of an event (default 6).", 1, 1e6},
+         "S/N threshold of events (default 6).", 1, 1e6},
         {"maxwidth", CLI_DOUBLE, &o->run.pulses.maxwidth_s, "SEC",
          "Widest boxcar in seconds (default: 300 samples).", 0, 1e6},
         {"timetol", CLI_INT, &o->run.pulses.time_tol, "N",
-         "Samples between boxcars that may belong to one pulse (default 3).", 0, 1e9},
+         "Largest gap in samples between boxcars of one pulse (default 3).", 0, 1e9},
         {"trialtol", CLI_INT, &o->run.pulses.trial_tol, "N",
-         "DM trials between events that may belong to one pulse (default 3).", 0, 1e9},
+         "Largest distance in DM trials between events of one pulse (default 3).", 0, 1e9},
         {"plot", CLI_TEXT, &o->plot, "FILE.png",
-         "Draw the events; png, pdf, svg, eps or ps by suffix (needs gnuplot).", 0, 0},
+         "Plot the events; format by suffix: png, pdf, svg, eps or ps (needs gnuplot).", 0, 0},
     };
     CLI_ADD(list, options);
 }
@@ -163,14 +165,13 @@ static void add_running(struct cli_table *list, struct gpudedisp_options *o)
     const struct cli_option options[] = {
         {"Running", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"device", CLI_TEXT, &o->run.device, "NAME",
-         "Where to dedisperse: auto (a GPU where there is one, the default), cpu, cuda, or the "
+         "Device for dedispersion: auto (a GPU if there is one, the default), cpu, cuda, or the "
          "numbers of GPUs that share the trials: 0,1,2,3 or all.",
          0, 0},
     };
     const struct cli_option resume[] = {
         {"resume", CLI_FLAG, &o->run.resume, NULL,
-         "Leave trials as they are whose files the same command has written of the same input.", 0,
-         0},
+         "Skip trials that an identical earlier run completed.", 0, 0},
     };
     CLI_ADD(list, options);
     cli_add_limits(list, &o->run.ncpus, &o->run.mem_bytes);
