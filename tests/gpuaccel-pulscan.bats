@@ -313,6 +313,16 @@ listed() {
     [ "$(tr -d '\n' <order)" = 13524 ]
 }
 
+@test "a batch holds no more files than may be open" {
+    make_series p 0.0051 50 accn=0
+    for i in $(seq 60); do
+        ln p.dat $i.dat
+        ln p.inf $i.inf
+    done
+    (ulimit -n 48 && gpuaccel-pulscan -device cpu -numharm 1 -zmax 4 -batch 4096 [0-9]*.dat)
+    [ "$(ls [0-9]*_ACCEL_4 | wc -l)" -eq 60 ]
+}
+
 @test "two inputs do not write the same files" {
     make_series p 0.0051 50 accn=0
     gpuaccel-pulscan -device cpu -zmax 20 -fftout p.dat

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -75,6 +76,18 @@ static psr_status check_outdir(struct accel_job *j)
     return PSR_OK;
 }
 
+/* Every file under way holds a lock, and two batches may be. */
+static size_t limit_batch(size_t wanted)
+{
+    const rlim_t others = 64;
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur == RLIM_INFINITY)
+        return wanted;
+    rlim_t most = limit.rlim_cur > 2 * others ? (limit.rlim_cur - others) / 2 : limit.rlim_cur / 4;
+    most = most > 0 ? most : 1;
+    return wanted < most ? wanted : (size_t)most;
+}
+
 static psr_status prepare(struct accel_job *j)
 {
     static const int sums[] = {1, 2, 3, 4, 8, 16, 32};
@@ -86,6 +99,7 @@ static psr_status prepare(struct accel_job *j)
     bool cpu =
         !strcmp(o->device, "cpu") || (!strcmp(o->device, "auto") && psr_device_count(NULL) == 0);
     j->batch_max = o->batch ? (size_t)o->batch : cpu ? 1 : BATCH_MOST;
+    j->batch_max = limit_batch(j->batch_max);
     for (int k = 0; k < 2; k++)
         if (accel_batch_create(&j->batch[k], j->batch_max, &j->err) != PSR_OK)
             return j->err.code;
