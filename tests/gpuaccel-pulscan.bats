@@ -425,6 +425,47 @@ lists() { awk -F, -v p="$2" 'NR > 1 && $13 > p * 0.9999 && $13 < p * 1.0001 { fo
     [ "$(wc -l <table)" -gt 3 ]
 }
 
+@test "red noise that is left in is said once, and of spectra that have it only" {
+    for seed in 6 20; do
+        fakebin -q -seed $seed -tobs 268.435456 -tsamp 512 -nchans 4 -period 0 -rednoise 3 -redindex -2 -nbits 32 \
+            -dat -o r$seed
+    done
+    make_series p 0.0051 40 accn=0
+    gpuaccel-pulscan -q -device cpu -fftout -csv -sigma 900 r*.dat p.dat
+    for suffix in dat fft; do
+        run -0 --separate-stderr gpuaccel-pulscan -device cpu -csv r*.$suffix
+        one_line "^gpuaccel-pulscan: r20_DM0.00.$suffix: red noise below .* Hz .*: -rednoise takes it out"
+        run -0 --separate-stderr gpuaccel-pulscan -device cpu -csv p.$suffix
+        [ -z "$stderr" ]
+        run -0 --separate-stderr gpuaccel-pulscan -device cpu -rednoise -csv r*.$suffix
+        [ -z "$stderr" ]
+    done
+    run -0 --separate-stderr gpuaccel-pulscan -q -device cpu -csv r6_DM0.00.fft
+    [ -z "$stderr" ]
+}
+
+@test "-rednoise leaves a spectrum as it is that was de-reddened" {
+    make_series p 0.0051 40 accn=3000
+    gpuaccel-pulscan -device cpu -rednoise -fftout -csv p.dat >series
+    for extra in "" "-endwidth 100" "-endwidth 3000"; do
+        gpuaccel-pulscan -device cpu $extra -csv p_red.fft >alone
+        gpuaccel-pulscan -device cpu $extra -rednoise -csv p_red.fft | cmp - alone
+    done
+}
+
+@test "real red noise is said, and -rednoise takes it out of spectra as of series" {
+    need_data gbt_lband/Lband_topo_DM0.00.fft
+    run -0 --separate-stderr gpuaccel-pulscan -device cpu -zmax 0 -numharm 16 -csv "$PSRKIT_TEST_DATA/GBT_J1807-0847.fft"
+    one_line 'GBT_J1807-0847.fft: red noise below'
+    for suffix in dat fft; do
+        run -0 --separate-stderr gpuaccel-pulscan -device cpu -rednoise -outdir . \
+            "$PSRKIT_TEST_DATA/gbt_lband/Lband_topo_DM0.00.$suffix"
+        [ -z "$stderr" ]
+        listed Lband_topo_DM0.00_ACCEL_200 1 28.760 0.02
+        listed Lband_topo_DM0.00_ACCEL_200 4 59.991 0.02
+    done
+}
+
 @test "a spectrum that was de-reddened is known, and has the sigma of its series" {
     make_series p 0.0051 40 accn=3000
     gpuaccel-pulscan -device cpu -rednoise -endwidth 100 -fftout -csv p.dat | cut -d, -f2- >series

@@ -78,6 +78,7 @@ bin_gpuaccel_pulscan_SOURCES = \
 	tools/gpuaccel-pulscan/output.c \
 	tools/gpuaccel-pulscan/paths.c \
 	tools/gpuaccel-pulscan/plan.c \
+	tools/gpuaccel-pulscan/rednoise.c \
 	tools/gpuaccel-pulscan/table.c
 
 bin_gpudedisp_CPPFLAGS = $(tools_cppflags)

@@ -117,6 +117,7 @@ struct accel_job {
     struct planeplot plane; /* of the best candidate, with -plot */
     psr_outfile *table;     /* of -csv and -json; NULL otherwise */
     size_t nfailed, nsearched, ncand;
+    bool said_red; /* files of one kind have all red noise */
     int64_t ndone;
     double search_s, write_s;
     struct run_progress progress;
@@ -181,5 +182,9 @@ void accel_report(struct accel_job *j, const char *path, const psr_err *err);
 /* The path of an output beside the input, or where -o and -outdir say: malloc'd, NULL for want of
  * memory. */
 char *accel_output_root(const struct accel_job *j, const char *path);
+
+/* Says, of the first such file, that red noise which was left in may lead its list. */
+void accel_remark_red(struct accel_job *j, const struct accel_batch *b, size_t s,
+                      const struct psr_measured *found);
 
 #endif

@@ -213,6 +213,8 @@ psr_status accel_write(struct accel_job *j, struct accel_batch *b, size_t s)
                             out.file->path, &j->err);
     if (st == PSR_OK && left_out > 0)
         remark_cap(j, out.file->path, left_out);
+    if (st == PSR_OK)
+        accel_remark_red(j, b, s, &measured);
     j->ncand += o->compat ? out.found->nhit : o->confirm ? measured.n : n;
     psr_measured_clear(&measured);
     free(cand);

@@ -8,7 +8,8 @@ static void add_input(struct cli_table *list, struct accel_options *o)
         {"files", CLI_TEXT, &o->files, "FILE",
          "Search the files named in FILE too, one a line; - is standard input.", 0, 0},
         {"rednoise", CLI_FLAG, &o->rednoise, NULL,
-         "Take red noise out: the line between a series' ends, and by medians as realfft -rednoise "
+         "Take red noise out, of .dat and .fft files: the line between a series' ends, and by "
+         "medians as realfft -rednoise "
          "does (default: leave the spectrum as it is).",
          0, 0},
         {"startwidth", CLI_INT, &o->startwidth, "N", "First block of -rednoise, bins (default 6).",
