@@ -27,6 +27,7 @@ psrinclude_HEADERS = \
 	lib/psrkit/accelsearch.h \
 	lib/psrkit/api.h \
 	lib/psrkit/array.h \
+	lib/psrkit/async_task.h \
 	lib/psrkit/barycentre.h \
 	lib/psrkit/beam.h \
 	lib/psrkit/beamformer.h \
@@ -104,7 +105,6 @@ endif
 lib_libpsrkit_objects_la_SOURCES = \
 	$(lib_cuda_sources) \
 	lib/base/async_task.c \
-	lib/base/async_task.h \
 	lib/base/claim.c \
 	lib/base/claim.h \
 	lib/base/clock.h \

@@ -79,6 +79,7 @@ UNIT_TESTS = \
 	tests/t_pulscan_plan \
 	tests/t_pulse_steps \
 	tests/t_pulseplot \
+	tests/t_read_ahead \
 	tests/t_readfd \
 	tests/t_resample \
 	tests/t_rng \

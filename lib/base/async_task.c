@@ -1,5 +1,7 @@
 /* A thread that waits for work, does it, and waits for more. */
-#include "async_task.h"
+#include <psrkit/async_task.h>
+
+#include "monitor.h"
 
 static void *run_tasks(void *arg)
 {
@@ -30,20 +32,26 @@ static bool start_thread(struct psr_async_task *a)
     return false;
 }
 
+bool psr_async_task_try(struct psr_async_task *a, psr_status (*work)(void *ctx, psr_err *err),
+                        void *ctx)
+{
+    if (!a->threaded)
+        a->threaded = start_thread(a);
+    if (!a->threaded)
+        return false;
+    psr_monitor_enter(&a->monitor);
+    a->work = work;
+    a->ctx = ctx;
+    a->busy = true;
+    psr_monitor_leave_changed(&a->monitor);
+    return true;
+}
+
 void psr_async_task_start(struct psr_async_task *a, psr_status (*work)(void *ctx, psr_err *err),
                           void *ctx)
 {
-    a->work = work;
-    a->ctx = ctx;
-    if (!a->threaded)
-        a->threaded = start_thread(a);
-    if (!a->threaded) {
+    if (!psr_async_task_try(a, work, ctx))
         a->status = work(ctx, &a->err);
-        return;
-    }
-    psr_monitor_enter(&a->monitor);
-    a->busy = true;
-    psr_monitor_leave_changed(&a->monitor);
 }
 
 static void wait_until_idle(struct psr_async_task *a)

@@ -1,35 +1,63 @@
-/* Lists accelerators, whatever their kind, and copies series between them and the host. */
+/* Which kinds of accelerator there are, and what they have in common. */
 #include "device_backend.h"
 
 #include <config.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
-/* The one place that knows which kinds of accelerator were built in. */
-static const struct psr_device_ops *const backend =
+/* The one place that knows which kinds of accelerator were built in.  Devices are numbered through
+ * all of them, in this order; the first pins memory. */
+static const struct psr_device_ops *const kinds[] = {
 #ifdef HAVE_CUDA
-    &psr_device_cuda;
-#else
-    NULL;
+    &psr_device_cuda,
 #endif
+    NULL,
+};
+
+static const char built_without[] = "psrkit was built without CUDA";
 
 int psr_device_count(psr_err *err)
 {
-    if (backend)
-        return backend->count(err);
-    (void)psr_fail(err, PSR_EDEVICE, "psrkit was built without CUDA");
-    return 0;
+    int n = 0;
+    if (!*kinds)
+        (void)psr_fail(err, PSR_EDEVICE, "%s", built_without);
+    for (const struct psr_device_ops *const *kind = kinds; *kind; kind++)
+        n += (*kind)->count(err);
+    return n;
+}
+
+/* Only where there is another kind after it is it asked how many it has: that may take long. */
+const struct psr_device_ops *psr_device_kind(int device, int *number)
+{
+    const struct psr_device_ops *const *kind = kinds;
+    for (*number = device; *kind && kind[1]; kind++) {
+        const int n = (*kind)->count(NULL);
+        if (*number < n)
+            break;
+        *number -= n;
+    }
+    return *kind;
 }
 
 psr_status psr_device_describe(int device, struct psr_device *out, psr_err *err)
 {
-    int n = psr_device_count(err);
+    int n = psr_device_count(err), number;
     if (n == 0)
         return PSR_EDEVICE;
     if (device < 0 || device >= n)
         return psr_fail(err, PSR_EDEVICE, "device %d: there are %d, numbered from 0", device, n);
-    out->backend = backend->name;
-    return backend->describe(device, out, err);
+    const struct psr_device_ops *kind = psr_device_kind(device, &number);
+    out->backend = kind->name;
+    return kind->describe(number, out, err);
+}
+
+static const struct psr_device_ops *find_kind(const char *name)
+{
+    const struct psr_device_ops *const *kind = kinds;
+    while (*kind && name && strcmp((*kind)->name, name) != 0)
+        kind++;
+    return *kind;
 }
 
 static psr_status copy_device_series(const struct psr_device_series *device_series,
@@ -37,11 +65,12 @@ static psr_status copy_device_series(const struct psr_device_series *device_seri
                                      bool from_device, psr_err *err)
 {
     psr_status st = PSR_OK;
-    if (!backend)
-        return psr_fail(err, PSR_EDEVICE, "psrkit was built without CUDA");
-    for (size_t k = 0; k < ndevice_series && st == PSR_OK; k++)
-        st = backend->copy(device_series + k, n, x + device_series[k].first * stride, stride,
-                           from_device, err);
+    for (size_t k = 0; k < ndevice_series && st == PSR_OK; k++) {
+        const struct psr_device_ops *kind = find_kind(device_series[k].backend);
+        st = kind ? kind->copy(device_series + k, n, x + device_series[k].first * stride, stride,
+                               from_device, err)
+                  : psr_fail(err, PSR_EDEVICE, "%s", built_without);
+    }
     return st;
 }
 
@@ -61,16 +90,16 @@ psr_status psr_device_series_store(const struct psr_device_series *device_series
 
 psr_status psr_device_pin(void **out, size_t bytes, psr_err *err)
 {
-    if (backend)
-        return backend->pin(out, bytes, err);
+    if (*kinds)
+        return (*kinds)->pin(out, bytes, err);
     *out = malloc(bytes ? bytes : 1);
     return *out ? PSR_OK : psr_fail_nomem(err, "samples", (double)bytes);
 }
 
 void psr_device_unpin(void *p)
 {
-    if (backend)
-        backend->unpin(p);
+    if (*kinds)
+        (*kinds)->unpin(p);
     else
         free(p);
 }

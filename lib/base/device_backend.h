@@ -21,4 +21,8 @@ struct psr_device_ops {
 
 extern const struct psr_device_ops psr_device_cuda;
 
+/* The kind that a device of psr_device_count is of, which must be built in, or NULL; *number is the
+ * device's among those of its kind. */
+const struct psr_device_ops *psr_device_kind(int device, int *number);
+
 #endif

@@ -1,5 +1,6 @@
 /* Reads which devices a command line asks for. */
-#include <psrkit/device.h>
+#include "device_backend.h"
+
 #include <psrkit/number.h>
 
 #include <ctype.h>
@@ -16,20 +17,28 @@ static psr_status parse_number(const char *text, int *device, psr_err *err)
     return st;
 }
 
+/* Kind of a device, and its number among those.  Where no kind was built in a plan says so. */
+static const char *name_kind(int device, int *number)
+{
+    const struct psr_device_ops *kind = psr_device_kind(device, number);
+    return kind ? kind->name : "cuda";
+}
+
 psr_status psr_device_choose(const char *text, const char **backend, int *device, psr_err *err)
 {
     *backend = text;
     *device = 0;
     if (!isdigit((unsigned char)text[0]))
         return PSR_OK;
-    *backend = "cuda";
-    return parse_number(text, device, err);
+    psr_status st = parse_number(text, device, err);
+    *backend = name_kind(*device, device);
+    return st;
 }
 
 static psr_status choose_all(struct psr_device_choice *c, psr_err *err)
 {
-    int n = psr_device_count(err);
-    c->backend = "cuda";
+    int n = psr_device_count(err), first;
+    c->backend = name_kind(0, &first);
     for (; (int)c->ndevice < n && c->ndevice < PSR_DEVICES_MAX; c->ndevice++)
         c->devices[c->ndevice] = (int)c->ndevice;
     return n ? PSR_OK : PSR_EDEVICE;
@@ -37,7 +46,8 @@ static psr_status choose_all(struct psr_device_choice *c, psr_err *err)
 
 psr_status psr_devices_choose(struct psr_device_choice *c, const char *text, psr_err *err)
 {
-    *c = (struct psr_device_choice){.backend = "cuda"};
+    int first;
+    *c = (struct psr_device_choice){.backend = name_kind(0, &first)};
     if (!strcmp(text, "all"))
         return choose_all(c, err);
     if (!strchr(text, ','))

@@ -1,15 +1,8 @@
-/* monitor.h: a lock, and word to all who wait that what it guards has changed (private). */
+/* monitor.h: what is done with a lock and its condition (private). */
 #ifndef PSR_BASE_MONITOR_H
 #define PSR_BASE_MONITOR_H
 
-#include <psrkit/status.h>
-#include <pthread.h>
-#include <stdbool.h>
-
-struct psr_monitor {
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-};
+#include <psrkit/async_task.h>
 
 /* Status: PSR_ENOMEM.  On error there is nothing to destroy. */
 PSR_MUST_CHECK psr_status psr_monitor_init(struct psr_monitor *m, psr_err *err);

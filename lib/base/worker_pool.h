@@ -6,7 +6,7 @@
 #ifndef PSR_BASE_WORKER_POOL_H
 #define PSR_BASE_WORKER_POOL_H
 
-#include "async_task.h"
+#include "monitor.h"
 #include <stddef.h>
 
 /* What is to be done with each of n items, by any thread, in any order. */

@@ -143,8 +143,8 @@ static psr_status take_memory(struct cpu *cpu, psr_err *err)
 
 /* --- plans and tables ------------------------------------------------------------------------- */
 
-/* Rows of grid become the upper half of half, whose columns become full.  FFTW keeps its planner in
- * globals.  Plans that are not measured are the same every time. */
+/* Rows of grid become the upper half of half, whose columns become full.  Plans that are not measured
+ * are the same every time. */
 static psr_status plan_transforms(struct cpu *cpu, psr_err *err)
 {
     const struct psr_beam_work *w = cpu->w;
@@ -152,13 +152,11 @@ static psr_status plan_transforms(struct cpu *cpu, psr_err *err)
     const int row = (int)(pitch(w) * LANES), used = (int)(2 * w->n * LANES);
     const fftwf_iodim n = {(int)(2 * w->n), LANES, LANES}, m = {(int)(2 * w->m), row, row};
     const fftwf_iodim rows[2] = {{(int)w->m, row, row}, {LANES, 1, 1}}, columns = {used, 1, 1};
-#pragma omp critical(psr_fftw_plan)
-    {
-        cpu->along_n = fftwf_plan_guru_dft(1, &n, 2, rows, (fftwf_complex *)s->grid,
-                                           (fftwf_complex *)s->half, FFTW_BACKWARD, FFTW_ESTIMATE);
-        cpu->along_m = fftwf_plan_guru_dft(1, &m, 1, &columns, (fftwf_complex *)s->half,
-                                           (fftwf_complex *)s->full, FFTW_BACKWARD, FFTW_ESTIMATE);
-    }
+    fftwf_make_planner_thread_safe();
+    cpu->along_n = fftwf_plan_guru_dft(1, &n, 2, rows, (fftwf_complex *)s->grid,
+                                       (fftwf_complex *)s->half, FFTW_BACKWARD, FFTW_ESTIMATE);
+    cpu->along_m = fftwf_plan_guru_dft(1, &m, 1, &columns, (fftwf_complex *)s->half,
+                                       (fftwf_complex *)s->full, FFTW_BACKWARD, FFTW_ESTIMATE);
     if (!cpu->along_n || !cpu->along_m)
         return psr_fail(err, PSR_EUNSUPPORTED, "beams: FFTW has no plan for %zu x %zu", 2 * w->m,
                         2 * w->n);
@@ -366,11 +364,8 @@ static int64_t bytes(const void *state)
 static void destroy(void *state)
 {
     struct cpu *cpu = state;
-#pragma omp critical(psr_fftw_plan)
-    {
-        fftwf_destroy_plan(cpu->along_n);
-        fftwf_destroy_plan(cpu->along_m);
-    }
+    fftwf_destroy_plan(cpu->along_n);
+    fftwf_destroy_plan(cpu->along_m);
     for (int i = 0; cpu->scratch && i < cpu->w->nthread; i++)
         drop_scratch(cpu->scratch + i);
     free(cpu->scratch);

@@ -3,9 +3,9 @@
 #ifndef PSR_BEAMFORMER_BEAM_OUTPUTS_H
 #define PSR_BEAMFORMER_BEAM_OUTPUTS_H
 
-#include "base/async_task.h"
 #include "beam_directions.h"
 #include "beam_scales.h"
+#include <psrkit/async_task.h>
 #include <psrkit/beamformer.h>
 #include <psrkit/output_group.h>
 

@@ -1,8 +1,8 @@
 /* Reads blocks of a source ahead of those who work on them. */
 #include "read_ahead.h"
 
+#include "base/read_ring.h"
 #include <psrkit/device.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,15 +21,13 @@ struct slot {
 struct psr_read_ahead {
     struct psr_read_ahead_desc d;
     struct slot slot[AHEAD];
-    size_t nslot;        /* 1: blocks are read when they are asked for */
-    int64_t first;       /* spectra handed out */
-    int64_t filled, had; /* blocks read; blocks that the caller is done with */
-    int held;            /* blocks that the caller holds: 0 or 1 */
-    bool given;          /* without a source: what was gathered has been taken */
-    bool threaded, stop;
-    pthread_t thread;
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
+    size_t nslot;  /* 1: blocks are read when they are asked for */
+    int64_t first; /* spectra handed out */
+    bool given;    /* without a source: what was gathered has been taken */
+    bool ahead;    /* blocks are read by a thread */
+    struct psr_monitor monitor;
+    struct psr_read_ring ring;
+    struct psr_async_task task;
 };
 
 /* Gaps as they are known once the block has been read. */
@@ -57,27 +55,34 @@ static void fill_slot(psr_read_ahead *r, struct slot *s)
         s->status = copy_gaps(r, s);
 }
 
-/* Reads until the input ends or the caller wants no more. */
-static void *read_ahead(void *ctx)
+/* Reads until the input ends or the caller wants no more.  What there is to say of the end is in the
+ * slot that the next block would have. */
+static psr_status read_blocks(void *ctx, psr_err *err)
 {
     psr_read_ahead *r = ctx;
-    bool more = true;
-    pthread_mutex_lock(&r->lock);
-    while (more) {
-        while (!r->stop && r->filled - r->had >= (int64_t)r->nslot)
-            pthread_cond_wait(&r->changed, &r->lock);
-        if (r->stop)
-            break;
-        struct slot *s = &r->slot[r->filled % AHEAD];
-        pthread_mutex_unlock(&r->lock);
+    size_t i = 0;
+    (void)err;
+    while (psr_read_ring_await_room(&r->ring, i)) {
+        struct slot *s = &r->slot[i % AHEAD];
         fill_slot(r, s);
-        pthread_mutex_lock(&r->lock);
-        more = s->status == PSR_OK && s->n > 0;
-        r->filled++;
-        pthread_cond_broadcast(&r->changed);
+        if (s->status != PSR_OK || s->n == 0)
+            break;
+        psr_read_ring_fill(&r->ring, i++, s->n);
     }
-    pthread_mutex_unlock(&r->lock);
-    return NULL;
+    psr_read_ring_end(&r->ring);
+    return PSR_OK;
+}
+
+static psr_status start_reading(psr_read_ahead *r, psr_err *err)
+{
+    psr_status st = psr_monitor_init(&r->monitor, err);
+    if (st)
+        return st;
+    r->ahead = true;
+    psr_read_ring_init(&r->ring, &r->monitor, r->nslot);
+    if (!psr_async_task_try(&r->task, read_blocks, r))
+        st = psr_fail(err, PSR_ENOMEM, "no thread to read the input");
+    return st;
 }
 
 static psr_status allocate_slot(psr_read_ahead *r, struct slot *s, psr_err *err)
@@ -101,15 +106,10 @@ psr_status psr_read_ahead_create(psr_read_ahead **out, const struct psr_read_ahe
         return psr_fail_nomem(err, "blocks of data", sizeof *r);
     r->d = *desc;
     r->nslot = ahead ? AHEAD : 1;
-    pthread_mutex_init(&r->lock, NULL);
-    pthread_cond_init(&r->changed, NULL);
     for (size_t k = 0; k < r->nslot && st == PSR_OK; k++)
         st = allocate_slot(r, &r->slot[k], err);
-    if (st == PSR_OK && ahead) {
-        r->threaded = pthread_create(&r->thread, NULL, read_ahead, r) == 0;
-        if (!r->threaded)
-            st = psr_fail(err, PSR_ENOMEM, "no thread to read the input");
-    }
+    if (st == PSR_OK && ahead)
+        st = start_reading(r, err);
     if (st != PSR_OK)
         psr_read_ahead_destroy(r);
     else
@@ -144,21 +144,16 @@ static void take_gathered(psr_read_ahead *r, struct slot *s)
 /* Lets go of the slot before, and waits for the next. */
 static struct slot *await_slot(psr_read_ahead *r)
 {
-    pthread_mutex_lock(&r->lock);
-    r->had += r->held;
-    r->held = 1;
-    pthread_cond_broadcast(&r->changed);
-    while (r->filled == r->had)
-        pthread_cond_wait(&r->changed, &r->lock);
-    struct slot *s = &r->slot[r->had % AHEAD];
-    pthread_mutex_unlock(&r->lock);
-    return s;
+    const size_t i = r->ring.next;
+    psr_read_ring_free(&r->ring, i);
+    (void)psr_read_ring_next(&r->ring, NULL, NULL);
+    return &r->slot[i % AHEAD];
 }
 
 psr_status psr_read_ahead_next(psr_read_ahead *r, struct psr_block *block, psr_err *err)
 {
     struct slot *s = r->slot;
-    if (r->threaded)
+    if (r->ahead)
         s = await_slot(r);
     else if (r->d.source)
         fill_slot(r, s);
@@ -176,12 +171,10 @@ void psr_read_ahead_destroy(psr_read_ahead *r)
 {
     if (!r)
         return;
-    if (r->threaded) {
-        pthread_mutex_lock(&r->lock);
-        r->stop = true;
-        pthread_cond_broadcast(&r->changed);
-        pthread_mutex_unlock(&r->lock);
-        pthread_join(r->thread, NULL);
+    if (r->ahead) {
+        psr_read_ring_stop(&r->ring);
+        psr_async_task_end(&r->task);
+        psr_monitor_destroy(&r->monitor);
     }
     for (size_t k = 0; k < AHEAD; k++) {
         if (r->d.for_device)
@@ -190,7 +183,5 @@ void psr_read_ahead_destroy(psr_read_ahead *r)
             free(r->slot[k].data);
         free(r->slot[k].gap);
     }
-    pthread_mutex_destroy(&r->lock);
-    pthread_cond_destroy(&r->changed);
     free(r);
 }

@@ -60,7 +60,8 @@ int psr_count_threads(int asked);
  * or make its own stream wait for it.  The next execute of the plan that returned them overwrites
  * them on that stream.  The stream belongs to that plan and lives as long. */
 struct psr_device_series {
-    int device;
+    const char *backend;   /* as in struct psr_device; NULL: the first kind that was built in */
+    int device;            /* of the backend */
     size_t first, nseries; /* range within all series */
     float *d_x;            /* [nseries][stride] on the device */
     size_t stride;

@@ -12,6 +12,7 @@
 #include <psrkit/accelsearch.h>
 #include <psrkit/api.h>
 #include <psrkit/array.h>
+#include <psrkit/async_task.h>
 #include <psrkit/barycentre.h>
 #include <psrkit/beam.h>
 #include <psrkit/beamformer.h>

@@ -17,10 +17,8 @@ static const int64_t N_MAX = INT64_C(1) << 32;
 static fftwf_plan make_plan(int64_t n, float *x)
 {
     fftwf_iodim64 dim = {.n = (ptrdiff_t)n, .is = 1, .os = 1};
-    fftwf_plan plan;
-#pragma omp critical(psr_fftw_plan)
-    plan = fftwf_plan_guru64_dft_r2c(1, &dim, 0, NULL, x, (fftwf_complex *)x, FFTW_ESTIMATE);
-    return plan;
+    fftwf_make_planner_thread_safe();
+    return fftwf_plan_guru64_dft_r2c(1, &dim, 0, NULL, x, (fftwf_complex *)x, FFTW_ESTIMATE);
 }
 
 psr_status psr_rfft_create(psr_rfft **out, int64_t n, psr_err *err)
@@ -56,7 +54,6 @@ void psr_rfft_destroy(psr_rfft *p)
 {
     if (!p)
         return;
-#pragma omp critical(psr_fftw_plan)
     fftwf_destroy_plan(p->plan);
     free(p);
 }

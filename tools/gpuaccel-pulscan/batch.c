@@ -1,7 +1,6 @@
 #include "gpuaccel-pulscan.h"
 
 #include "tools/common/run.h"
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -136,25 +135,25 @@ struct load_task {
     struct accel_batch *batch;
 };
 
-static void *load_aside(void *task)
+static psr_status load_aside(void *task, psr_err *err)
 {
     const struct load_task *t = task;
+    (void)err;
     load_batch(t->job, t->batch);
-    return NULL;
+    return PSR_OK; /* each file has its own status */
 }
 
 /* Reads b while what was read before is searched. */
 static void overlap(struct accel_job *j, struct accel_batch *b)
 {
-    pthread_t thread;
     struct load_task task = {j, b};
-    bool aside = j->loaded && pthread_create(&thread, NULL, load_aside, &task) == 0;
-    if (!aside)
-        load_batch(j, b);
-    if (j->loaded)
+    if (j->loaded) {
+        psr_async_task_start(&j->loading, load_aside, &task);
         finish_batch(j, j->loaded);
-    if (aside)
-        pthread_join(thread, NULL);
+    } else {
+        load_batch(j, b);
+    }
+    (void)!psr_async_task_wait(&j->loading, NULL);
     j->loaded = b;
     j->filling = 1 - j->filling;
 }

@@ -5,6 +5,7 @@
 #include "tools/common/cli.h"
 #include "tools/common/planeplot.h"
 #include "tools/common/run.h"
+#include <psrkit/async_task.h>
 #include <psrkit/candidate_refine.h>
 #include <psrkit/output_group.h>
 #include <psrkit/overwrite_check.h>
@@ -111,6 +112,7 @@ struct accel_job {
 
     struct accel_batch batch[2]; /* one is read while the other is searched, if nbatch is 2 */
     int nbatch, filling;
+    struct psr_async_task loading;
     struct accel_batch *loaded; /* read, and not searched yet; NULL: none */
 
     struct gnuplot plot;

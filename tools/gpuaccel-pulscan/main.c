@@ -154,6 +154,7 @@ static psr_status run(struct accel_job *j, char **operand, size_t n)
 
 static void release(struct accel_job *j)
 {
+    psr_async_task_end(&j->loading);
     accel_plan_release(j);
     psr_outfile_abort(j->table);
     gnuplot_abort(&j->plot);

@@ -274,8 +274,11 @@ static psr_status start_device(struct psr_cuda_set *g, size_t k, psr_err *err)
     g->device[k].s = part;
     g->device[k].device = s->device[k];
     psr_status st = psr_cuda_start(g->device + k, err);
-    g->device_series[k] = (struct psr_device_series){
-        .device = s->device[k], .first = first, .nseries = part->ndm, .stream = g->device[k].work};
+    g->device_series[k] = (struct psr_device_series){.backend = "cuda",
+                                                     .device = s->device[k],
+                                                     .first = first,
+                                                     .nseries = part->ndm,
+                                                     .stream = g->device[k].work};
     return st;
 }
 

@@ -19,16 +19,8 @@ enum { N_MAX = 1 << 24, LEAST = 64 };
 
 static fftwf_plan make_plan(size_t n, float complex *x, int sign)
 {
-    fftwf_plan plan;
-#pragma omp critical(psr_fftw_plan)
-    plan = fftwf_plan_dft_1d((int)n, x, x, sign, FFTW_ESTIMATE);
-    return plan;
-}
-
-static void drop_plan(fftwf_plan plan)
-{
-#pragma omp critical(psr_fftw_plan)
-    fftwf_destroy_plan(plan);
+    fftwf_make_planner_thread_safe();
+    return fftwf_plan_dft_1d((int)n, x, x, sign, FFTW_ESTIMATE);
 }
 
 /* y_j = (1/n) sum_k x_k exp(2 pi i (k - first) u_j).  Sampling times in the middles of their
@@ -44,7 +36,7 @@ static bool make_series(psr_accel_template *m, const float *x, size_t nbin)
         m->y[k] = k < nbin ? (x[2 * k] + I * x[2 * k + 1]) * turn : 0;
     }
     fftwf_execute(plan);
-    drop_plan(plan);
+    fftwf_destroy_plan(plan);
     return true;
 }
 
@@ -78,7 +70,7 @@ void psr_accel_template_destroy(psr_accel_template *m)
     if (!m)
         return;
     if (m->forward)
-        drop_plan(m->forward);
+        fftwf_destroy_plan(m->forward);
     fftwf_free(m->y);
     fftwf_free(m->work);
     free(m);

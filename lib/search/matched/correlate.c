@@ -74,10 +74,8 @@ static fftwf_plan make_plan(size_t n, float *x)
 {
     fftwf_iodim dim = {.n = (int)n, .is = 1, .os = 1};
     struct psr_split in = psr_split_at(x, n), out = psr_split_at(x + 2 * stride_of(n), n);
-    fftwf_plan plan;
-#pragma omp critical(psr_fftw_plan)
-    plan = fftwf_plan_guru_split_dft(1, &dim, 0, NULL, in.re, in.im, out.re, out.im, FFTW_ESTIMATE);
-    return plan;
+    fftwf_make_planner_thread_safe();
+    return fftwf_plan_guru_split_dft(1, &dim, 0, NULL, in.re, in.im, out.re, out.im, FFTW_ESTIMATE);
 }
 
 static bool make_turns(struct psr_split turn[3], size_t n)
@@ -120,19 +118,12 @@ psr_status psr_correlator_create(struct psr_correlator **out, int halfwidth, siz
     return st;
 }
 
-static void drop_plan(fftwf_plan plan)
-{
-#pragma omp critical(psr_fftw_plan)
-    if (plan)
-        fftwf_destroy_plan(plan);
-}
-
 void psr_correlator_destroy(struct psr_correlator *c)
 {
     if (!c)
         return;
-    drop_plan(c->forward);
-    drop_plan(c->back);
+    fftwf_destroy_plan(c->forward);
+    fftwf_destroy_plan(c->back);
     free(c->turn[0].re);
     free(c);
 }

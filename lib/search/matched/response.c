@@ -71,13 +71,8 @@ void psr_response_maker_destroy(struct psr_response_maker *m)
     if (!m)
         return;
     for (int k = 0; k < MOST_LOG; k++) {
-#pragma omp critical(psr_fftw_plan)
-        {
-            if (m->plan[k])
-                fftwf_destroy_plan(m->plan[k]);
-            if (m->sample[k])
-                fftwf_destroy_plan(m->sample[k]);
-        }
+        fftwf_destroy_plan(m->plan[k]);
+        fftwf_destroy_plan(m->sample[k]);
     }
     fftwf_free(m->work);
     free(m);
@@ -108,7 +103,7 @@ static psr_status prepare(struct psr_response_maker *m, int log, bool real, psr_
     psr_status st = make_room(m, real ? (size_t)n / 2 + 1 : (size_t)n, err);
     if (st || *plan)
         return st;
-#pragma omp critical(psr_fftw_plan)
+    fftwf_make_planner_thread_safe();
     *plan = real ? fftwf_plan_dft_r2c_1d(n, (float *)m->work, m->work, FFTW_ESTIMATE)
                  : fftwf_plan_dft_1d(n, m->work, m->work, FFTW_FORWARD, FFTW_ESTIMATE);
     return *plan ? PSR_OK : psr_fail_nomem(err, "a response's transform", 8.0 * n);

@@ -1,8 +1,18 @@
-/* async_task.h: work that a thread of its own does meanwhile, one piece after the other (private). */
-#ifndef PSR_BASE_ASYNC_TASK_H
-#define PSR_BASE_ASYNC_TASK_H
+/* async_task.h: work that a thread of its own does meanwhile, one piece after the other. */
+#ifndef PSRKIT_ASYNC_TASK_H
+#define PSRKIT_ASYNC_TASK_H
 
-#include "monitor.h"
+#include <psrkit/status.h>
+#include <pthread.h>
+#include <stdbool.h>
+
+PSR_API_BEGIN
+
+/* A lock, and word to all who wait that what it guards has changed. */
+struct psr_monitor {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+};
 
 /* All zero at first.  Its thread stays from one piece of work to the next, and so do the threads
  * that it shares loops with. */
@@ -22,6 +32,10 @@ struct psr_async_task {
 void psr_async_task_start(struct psr_async_task *a, psr_status (*work)(void *ctx, psr_err *err),
                           void *ctx);
 
+/* The same, but that nothing is done without a thread.  Returned: whether there is one */
+bool psr_async_task_try(struct psr_async_task *a, psr_status (*work)(void *ctx, psr_err *err),
+                        void *ctx);
+
 /* Waits until it is done.
  * Returned: its status, and *err (may be NULL) where that is an error; PSR_OK where nothing was
  *           started */
@@ -29,5 +43,7 @@ PSR_MUST_CHECK psr_status psr_async_task_wait(struct psr_async_task *a, psr_err 
 
 /* Waits, and ends the thread; what is all zero is fine.  It may be started again. */
 void psr_async_task_end(struct psr_async_task *a);
+
+PSR_API_END
 
 #endif
