@@ -5,12 +5,13 @@
 #include <psrkit/device.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-/* The only state a handler may touch. */
-static volatile sig_atomic_t caught_signal;
+/* The only state that the handler touches; any thread reads it. */
+static atomic_int caught_signal;
 
 static void note_signal(int signal)
 {
