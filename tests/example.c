@@ -1,4 +1,4 @@
-/* Dedisperses an array at three trial DMs and says where each series is brightest. */
+/* Dedisperses an array at three trial DMs and prints the brightest sample of each series. */
 #include <psrkit/dedisp.h>
 #include <psrkit/delays.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Dedisperses an array from Python, through libpsrkit.so alone: tests/example.c over again.
+"""Dedisperses an array from Python with libpsrkit.so, as tests/example.c does in C.
 
 Usage: example.py LIBRARY.  The fields below are those of struct psr_dedisp_desc in psrkit/dedisp.h.
 """

@@ -1,4 +1,4 @@
-/* c_locale.h: text and numbers with a decimal point, whatever the locale of the program (private). */
+/* c_locale.h: formats and parses numbers with '.' as decimal point, in every locale (private). */
 #ifndef PSR_BASE_C_LOCALE_H
 #define PSR_BASE_C_LOCALE_H
 

@@ -1,10 +1,10 @@
-/* clock.h: how long things take (private). */
+/* clock.h: measures time (private). */
 #ifndef PSR_BASE_CLOCK_H
 #define PSR_BASE_CLOCK_H
 
 #include <time.h>
 
-/* Seconds of a monotonic clock. */
+/* Returns the time of a monotonic clock in seconds. */
 static inline double psr_seconds(void)
 {
     struct timespec t;

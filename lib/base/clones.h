@@ -1,12 +1,12 @@
-/* clones.h: inner loops compiled twice, the right one chosen when the program is loaded (private).
+/* clones.h: compiles inner loops twice and selects one when the program is loaded (private).
  *
- * AVX2 without fused multiply-adds: both versions give the same bits.  For static functions only, and
- * of names that no other in the library has: clang 14 hides the name of others from the linker, and
- * shows it that of the function that chooses. */
+ * The second version uses AVX2 without fused multiply-adds, so both give the same bits.  For static
+ * functions only, with names that are unique in the library: clang 14 hides the clones from the
+ * linker but exports the function that selects. */
 #ifndef PSR_BASE_CLONES_H
 #define PSR_BASE_CLONES_H
 
-/* The choice is made before ThreadSanitizer is there to watch it, which ends the program. */
+/* The selection runs before ThreadSanitizer is initialised, which would crash the program. */
 #if defined(__SANITIZE_THREAD__)
 #define PSR_CLONES
 #elif defined(__has_feature)

@@ -1,4 +1,4 @@
-/* cuda_call.h: how calls of CUDA are checked, and memory is taken (private). */
+/* cuda_call.h: checks CUDA calls and allocates device memory (private). */
 #ifndef PSR_BASE_CUDA_CALL_H
 #define PSR_BASE_CUDA_CALL_H
 
@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Returns from the function with the first call that fails. */
+/* Returns from the calling function if the call fails. */
 #define TRY(call)                                                                                  \
     do {                                                                                           \
         cudaError_t e_ = (call);                                                                   \
@@ -15,16 +15,17 @@
             return e_;                                                                             \
     } while (0)
 
-/* PSR_EDEVICE, saying which device failed at what and why. */
+/* PSR_EDEVICE with the device, the operation and the reason. */
 static inline psr_status psr_cuda_fail(int device, cudaError_t e, const char *what, psr_err *err)
 {
     (void)cudaGetLastError();
     return psr_fail(err, PSR_EDEVICE, "device %d: %s: %s", device, what, cudaGetErrorString(e));
 }
 
-/* Takes memory of the current device, or that of psr_device_pin, to be freed by psr_device_unpin.
- * Given:    to      where the pointer goes, of whatever type
- *           taken   bytes are added to it */
+/* Allocates memory of the current device, or with psr_device_pin, to be freed with
+ * psr_device_unpin.
+ * Given: to   address of a pointer of any type
+ *        taken   incremented by bytes */
 static inline cudaError_t psr_cuda_take(void *to, size_t bytes, int64_t *taken)
 {
     void *p = NULL;
@@ -44,15 +45,15 @@ static inline cudaError_t psr_cuda_take_pinned(void *to, size_t bytes, int64_t *
     return cudaSuccess;
 }
 
-/* Copies to the device.  When it returns the bytes are there: cudaMemcpy alone may return while the
- * last of pageable memory is under way, and streams that do not block would not wait for it. */
+/* Copies to the device and waits for completion: cudaMemcpy alone may return while the last part of
+ * pageable memory is being copied, and non-blocking streams would not wait for it. */
 static inline cudaError_t psr_cuda_send(void *to, const void *from, size_t bytes)
 {
     TRY(cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice));
     return cudaStreamSynchronize(cudaStreamLegacy);
 }
 
-/* Takes memory of the current device for a copy of from. */
+/* Allocates memory of the current device and copies from into it. */
 static inline cudaError_t psr_cuda_upload(void *to, const void *from, size_t bytes, int64_t *taken)
 {
     void *p;

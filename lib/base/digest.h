@@ -1,5 +1,5 @@
-/* digest.h: 64 bits that stand for data, to tell whether they are the same as before (FNV-1a).  No
- * defence against an adversary (private). */
+/* digest.h: 64-bit digests (FNV-1a) to detect changed data; not secure against an adversary
+ * (private). */
 #ifndef PSR_BASE_DIGEST_H
 #define PSR_BASE_DIGEST_H
 
@@ -10,16 +10,16 @@
 
 #define PSR_DIGEST_START UINT64_C(14695981039346656037)
 
-/* digest with n more bytes. */
+/* Returns digest updated with n more bytes. */
 uint64_t psr_digest_bytes(uint64_t digest, const void *bytes, size_t n);
 
-/* digest with a text and its end; NULL counts as empty. */
+/* Returns digest updated with a text and its terminator; NULL counts as empty. */
 uint64_t psr_digest_text(uint64_t digest, const char *text);
 
-/* What stands for regular files, in any order, whatever their names: their sizes, their beginnings
- * and samples of the rest.  That a file was changed elsewhere its time tells.  Pipes count as
- * nothing.
- * Returned: *digest; *changed, when the youngest of them was last written
+/* Digest of regular files, independent of their order and names: their sizes, beginnings and
+ * samples of the rest.  Changes elsewhere are detected by the modification time.  Pipes are
+ * ignored.
+ * Returned: *digest; *changed, the latest modification time
  * Status:   PSR_EIO */
 PSR_MUST_CHECK psr_status psr_digest_files(uint64_t *digest, struct timespec *changed,
                                            const char *const *path, size_t npath, psr_err *err);

@@ -1,8 +1,8 @@
-/* isa.h: which of the instruction sets a kernel was compiled for this processor has (private). */
+/* isa.h: selects the instruction set of a kernel for this processor (private). */
 #ifndef PSR_BASE_ISA_H
 #define PSR_BASE_ISA_H
 
-/* What the functions of a kernel are compiled for, and a table [PSR_NISA] of them: name_base,
+/* Function attributes of each instruction set, and a table [PSR_NISA] of the functions name_base,
  * name_avx2, name_avx512. */
 #if defined __clang__
 #define PSR_ISA_WIDE

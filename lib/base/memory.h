@@ -1,11 +1,11 @@
-/* memory.h: how much memory a plan may take (private). */
+/* memory.h: memory limit of a plan (private). */
 #ifndef PSR_BASE_MEMORY_H
 #define PSR_BASE_MEMORY_H
 
 #include <stdint.h>
 #include <unistd.h>
 
-/* Bytes: those asked for, or a quarter of the machine's where that is 0. */
+/* Returns the requested bytes, or a quarter of the machine's memory if 0. */
 static inline int64_t psr_count_memory(int64_t asked)
 {
     long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);

@@ -1,10 +1,10 @@
-/* path.h: names of files (private). */
+/* path.h: file names (private). */
 #ifndef PSR_BASE_PATH_H
 #define PSR_BASE_PATH_H
 
 #include <psrkit/text.h>
 
-/* What messages call an input: its path, and "standard input" for "-". */
+/* Name of an input in messages: its path, or "standard input" for "-". */
 const char *psr_path_called(const char *path);
 
 #endif

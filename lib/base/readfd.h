@@ -1,4 +1,4 @@
-/* readfd.h: reading from descriptors (private). */
+/* readfd.h: reads from file descriptors (private). */
 #ifndef PSR_BASE_READFD_H
 #define PSR_BASE_READFD_H
 
@@ -8,23 +8,24 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-/* Opens a file that can be read again and again.
- * Returned: *fd      -1 for "-" and for what is no regular file, as a pipe is none
- *           *status  of it, where there is a file
+/* Opens a regular file.
+ * Returned: *fd, -1 for "-" and for anything that is not a regular file, such as a pipe
+ *           *status   of the file, if there is one
  * Status:   PSR_EIO */
 PSR_MUST_CHECK psr_status psr_open_regular(int *fd, struct stat *status, const char *path,
                                            psr_err *err);
 
-/* One read() that waits for data also where the descriptor does not block.  A signal ends the wait
- * with EINTR if its handler was installed without SA_RESTART: who does so wants to stop. */
+/* One read() that waits for data even if the descriptor is non-blocking.  A signal interrupts the
+ * wait with EINTR if its handler was installed without SA_RESTART, which means that the program
+ * wants to stop. */
 ssize_t psr_read_some(int fd, void *to, size_t n);
 
-/* Reads n bytes of a file from place "at", whatever signals come.
- * Returned: how many, fewer only where the file ends; -1 with errno */
+/* Reads n bytes of a file from offset "at", retrying after signals.
+ * Returned: number of bytes, fewer only at the end of the file; -1 with errno */
 ssize_t psr_read_at(int fd, void *to, size_t n, int64_t at);
 
-/* Reads n bytes from where fd stands.  Status: PSR_EIO, also where the file ends early; path is for
- * the message. */
+/* Reads n bytes from the current position of fd.
+ * Status: PSR_EIO, also if the file ends early; path is for the message */
 PSR_MUST_CHECK psr_status psr_read_all(int fd, const char *path, void *to, int64_t n, psr_err *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* threads.h: OpenMP's counts, which are 1 and 0 in a build without it (private). */
+/* threads.h: OpenMP's thread counts, 1 and 0 in a build without OpenMP (private). */
 #ifndef PSR_BASE_THREADS_H
 #define PSR_BASE_THREADS_H
 

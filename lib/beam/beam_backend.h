@@ -1,23 +1,23 @@
-/* beam_backend.h: what beam.c hands to a backend, and what it asks of one (private).
+/* beam_backend.h: interface between beam.c and a backend (private).
  *
- * beam.c validates the description, copies it, reduces directions and counts samples, so that
- * backends cannot disagree about any of it. */
+ * beam.c validates and copies the description, reduces directions and counts samples, so that all
+ * backends agree on these. */
 #ifndef PSR_BEAM_BEAM_BACKEND_H
 #define PSR_BEAM_BEAM_BACKEND_H
 
 #include <psrkit/beam.h>
 
-/* A validated description.  Input [t][f][p][d], d < ndish; dish d stands at cell[d] of the grid. */
+/* A validated description.  Input [t][f][p][d], d < ndish; dish d is at grid position cell[d]. */
 struct psr_beam_work {
-    size_t m, n; /* the grid's M and N, each in 1..PSR_ARRAY_GRID_MAX */
+    size_t m, n; /* grid size M and N, each in 1..PSR_ARRAY_GRID_MAX */
     size_t ndish, nfreq;
-    int32_t *cell; /* [ndish] m N + n, or -1: that input is not used */
+    int32_t *cell; /* [ndish] m N + n, or -1: input not used */
     size_t *tds;   /* [nfreq] */
     size_t tds_min, tds_max;
-    uint8_t flip;     /* XORed with a byte it gives two's complement in both nibbles: 0 or 0x88 */
+    uint8_t flip;     /* XORed with a byte, gives two's complement in both nibbles: 0 or 0x88 */
     bool real_low;    /* the real part is in the low nibble, otherwise in the high one */
     float *weight;    /* [nfreq][2][ndish][2]; NULL: all 1 */
-    float weight_max; /* largest modulus of a weight of a dish on the grid; 1 where NULL */
+    float weight_max; /* largest modulus of a weight of a dish on the grid; 1 if NULL */
 
     enum psr_beam_pattern pattern;
     size_t nbeam;      /* of any pattern */
@@ -37,10 +37,10 @@ struct psr_beam_work {
 struct psr_beam_ops {
     const char *name;
 
-    /* Keeps w, which outlives the state.  PSR_EDEVICE where the device is absent. */
+    /* Keeps w, which outlives the state.  PSR_EDEVICE if the device is absent. */
     psr_status (*create)(void **state, const struct psr_beam_work *w, psr_err *err);
 
-    /* Takes up w's new directions, or its new nbit, offset and scale. */
+    /* Applies w's new directions, or its new nbit, offset and scale. */
     psr_status (*point)(void *state, psr_err *err);
     psr_status (*quantise)(void *state, psr_err *err);
 
@@ -57,19 +57,19 @@ struct psr_beam_ops {
     psr_status (*wait)(void *state, size_t left, psr_err *err);
     void (*reset)(void *state);
 
-    /* Samples per execute that suit the backend. */
+    /* Suggested samples per execute. */
     size_t (*block)(const void *state);
     int64_t (*bytes)(const void *state); /* allocated */
     void (*destroy)(void *state);
 
-    /* Host memory for in and out. */
+    /* Allocates host memory for in and out. */
     psr_status (*alloc)(int device, size_t bytes, void **memory, psr_err *err);
     void (*free)(void *memory);
 };
 
 extern const struct psr_beam_ops psr_beam_cpu, psr_beam_cuda;
 
-/* The quantised value of intensity x: half to even, no fused multiply-add, 0 for no number. */
+/* Quantised value of intensity x: rounds half to even, no fused multiply-add, 0 for NaN. */
 static inline unsigned psr_beam_level(float x, float offset, float scale, float top)
 {
     float y = (x - offset) * scale;

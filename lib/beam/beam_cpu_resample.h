@@ -1,12 +1,12 @@
-/* beam_cpu_resample.h: intensities at the half-integer directions to those of beams, on the CPU
- * (private). */
+/* beam_cpu_resample.h: computes intensities of beams from those at the half-integer directions, on
+ * the CPU (private). */
 #ifndef PSR_BEAM_BEAM_CPU_RESAMPLE_H
 #define PSR_BEAM_BEAM_CPU_RESAMPLE_H
 
 #include "beam_backend.h"
 #include "beam_cpu_kernel.h"
 
-enum { PSR_BEAM_GROUP = 16 }; /* sums resampled together: a kernel is made once for them */
+enum { PSR_BEAM_GROUP = 16 }; /* sums resampled together with one kernel */
 
 struct psr_resampler {
     const struct psr_beam_work *w;
@@ -23,7 +23,8 @@ struct psr_resample_scratch {
     float *turned; /* [2 max(M, N)] */
 };
 
-/* On error what was taken is to be dropped too.  Status: PSR_ENOMEM. */
+/* Free the memory even on error.
+ * Status: PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_resampler_init(struct psr_resampler *r, const struct psr_beam_work *w,
                                              const struct psr_beam_loops *loops, psr_err *err);
 void psr_resampler_drop(struct psr_resampler *r);

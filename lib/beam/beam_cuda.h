@@ -1,7 +1,7 @@
-/* beam_cuda.h: beams on a CUDA device, its parts (private).
+/* beam_cuda.h: beams on a CUDA device (private).
  *
- * The state (beam_cuda_state.c) is what lies on the device.  The stream (beam_cuda.c) runs pieces
- * of voltages through it. */
+ * The state (beam_cuda_state.c) holds the data on the device.  The stream (beam_cuda.c) processes
+ * pieces of voltages. */
 #ifndef PSR_BEAM_BEAM_CUDA_H
 #define PSR_BEAM_BEAM_CUDA_H
 
@@ -55,11 +55,11 @@ struct psr_beam_cuda {
     bool started;              /* the device was there */
 };
 
-/* Takes the device and all memory.  c is to be freed after a failure too. */
+/* Selects the device and allocates all memory.  c must be freed even on error. */
 PSR_MUST_CHECK psr_status psr_beam_cuda_start(struct psr_beam_cuda *c, psr_err *err);
 void psr_beam_cuda_free(struct psr_beam_cuda *c);
 
-/* How intensities of nrow rows lie in d_beam. */
+/* Layout of the intensities of nrow rows in d_beam. */
 struct beam_k_lines psr_beam_cuda_lines(const struct psr_beam_cuda *c, size_t nrow, bool levels);
 
 /* Intensities are made as levels. */
@@ -78,7 +78,7 @@ cudaError_t psr_beam_cuda_count(struct psr_beam_cuda *c, size_t bytes);
 psr_status psr_beam_cuda_fail(const struct psr_beam_cuda *c, cudaError_t e, const char *what,
                               psr_err *err);
 
-/* Takes up the work's directions and its quantising. */
+/* Applies the work's directions and its output format. */
 cudaError_t psr_beam_cuda_point(struct psr_beam_cuda *c);
 cudaError_t psr_beam_cuda_quantise(struct psr_beam_cuda *c);
 

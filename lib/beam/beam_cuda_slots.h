@@ -1,4 +1,4 @@
-/* beam_cuda_slots.h: where a compiled grid's dishes go in shared memory (private). */
+/* beam_cuda_slots.h: shared-memory layout of the dishes of a compiled grid (private). */
 #ifndef PSR_BEAM_BEAM_CUDA_SLOTS_H
 #define PSR_BEAM_BEAM_CUDA_SLOTS_H
 
@@ -6,19 +6,19 @@
 
 #include <beam_kernels.h>
 
-/* Dishes in a row of voltages on the device: the array's, and some that are nowhere, to make it a
- * multiple of 4. */
+/* Dishes in a row of voltages on the device: those of the array, plus dummies to make a multiple of
+ * 4. */
 size_t psr_beam_slots_dishes(const struct psr_beam_work *w);
 
-/* What kernels/beam_kernels.h says of a layout: dish d is written at write[d]; half e of pair i is read
- * from read[2 i + e] and has dish[2 i + e], -1 for none.  No two dishes share a slot, and no two
- * of a round (32 of the same kind that are handled at once) share a bank. */
+/* The layout described in kernels/beam_kernels.h: dish d is written at write[d]; half e of pair i
+ * is read from read[2 i + e] and has dish[2 i + e], -1 for none.  No two dishes share a slot, and
+ * no two of a round (32 of the same kind that are processed together) share a bank. */
 struct psr_beam_slots {
     uint16_t *write, *read;
     int32_t *dish;
 };
 
-/* Status: PSR_ENOMEM.  To be freed after a failure too. */
+/* Status: PSR_ENOMEM.  Must be freed even on error. */
 PSR_MUST_CHECK psr_status psr_beam_slots_make(struct psr_beam_slots *s,
                                               const struct beam_k_layout *l,
                                               const struct psr_beam_work *w, psr_err *err);

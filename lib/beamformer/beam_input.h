@@ -1,4 +1,4 @@
-/* beam_input.h: the voltages, and the array that they are of (private). */
+/* beam_input.h: opens the voltages and reads their array (private). */
 #ifndef PSR_BEAMFORMER_BEAM_INPUT_H
 #define PSR_BEAMFORMER_BEAM_INPUT_H
 
@@ -9,7 +9,7 @@ struct psr_beam_input {
     const char *name; /* of the first file */
     psr_voltages *voltages;
     const struct psr_dada *header;
-    int64_t nsamp; /* -1 where only the end will tell */
+    int64_t nsamp; /* -1 if unknown until the end */
     double tsamp_s;
     size_t sample_bytes;
     size_t nfreq;
@@ -18,9 +18,9 @@ struct psr_beam_input {
     struct psr_pointing_frame frame;
 };
 
-/* Opens the files; and reads the array.  What there is can be closed whatever the status.
+/* Open the files, and read the array.  Everything can be closed whatever the status.
  * Status: those of psr_voltages_open, PSR_ENOMEM; those of psr_array_read and psr_array_set_site,
- *         PSR_EFORMAT where dishes and inputs differ in number. */
+ *         PSR_EFORMAT if the numbers of dishes and inputs differ */
 PSR_MUST_CHECK psr_status psr_beam_input_open(struct psr_beam_input *in,
                                               const struct psr_voltages_desc *desc, psr_err *err);
 PSR_MUST_CHECK psr_status psr_beam_input_read_array(struct psr_beam_input *in, const char *path,

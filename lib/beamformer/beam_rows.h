@@ -1,8 +1,8 @@
-/* beam_rows.h: rows of all beams between the plan that makes them and the files (private).
+/* beam_rows.h: buffers the rows of all beams between the plan and the files (private).
  *
- * Rows of several blocks are gathered in a buffer, [nbeam][stride], before they are kept, for scales
- * to be measured on, or written.  While that happens the next one fills, and rows for the one after
- * may be begun. */
+ * Rows of several blocks are collected in a buffer, [nbeam][stride], before they are kept for
+ * measuring scales, or written.  Meanwhile the next buffer fills, and rows for the one after it may
+ * be started. */
 #ifndef PSR_BEAMFORMER_BEAM_ROWS_H
 #define PSR_BEAMFORMER_BEAM_ROWS_H
 

@@ -1,7 +1,7 @@
-/* beamformer_state.h: the rooms of a beamformer, between its setup, its loop and its report
- * (private).
+/* beamformer_state.h: state of a beamformer, shared by its setup, loop and report (private).
  *
- * Nobody below includes this: a room is told what it needs in its own description. */
+ * The parts of the beamformer do not include this header: each gets what it needs through its own
+ * description. */
 #ifndef PSR_BEAMFORMER_BEAMFORMER_STATE_H
 #define PSR_BEAMFORMER_BEAMFORMER_STATE_H
 
@@ -31,17 +31,17 @@ struct psr_beamformer {
     double start_s, read_s, beam_s, write_s, end_s;
 };
 
-/* Copies a description of whatever size the caller knows, and checks what no room does.
+/* Copies a description of any size, and checks what the parts do not check themselves.
  * Status: PSR_EINVAL naming field, value and limit */
 PSR_MUST_CHECK psr_status psr_beamformer_take_desc(struct psr_beamformer_desc *to,
                                                    const struct psr_beamformer_desc *from,
                                                    psr_err *err);
 
-/* Makes everything but final names.  What there is can be released whatever the status. */
+/* Creates everything; files have temporary names.  It can be released whatever the status. */
 PSR_MUST_CHECK psr_status psr_beamformer_prepare(struct psr_beamformer *p, psr_err *err);
 void psr_beamformer_release(struct psr_beamformer *p);
 
-/* Takes blocks through until the input ends or the caller stops. */
+/* Processes blocks until the input ends or the caller stops. */
 PSR_MUST_CHECK psr_status psr_beamformer_loop(struct psr_beamformer *p, psr_err *err);
 
 #endif

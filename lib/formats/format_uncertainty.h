@@ -1,5 +1,5 @@
-/* format_uncertainty.h: a value with its error as papers print it, "20011.50(50)", in PRESTO's spelling
- * (private). */
+/* format_uncertainty.h: formats a value with its error in parentheses, "20011.50(50)", as PRESTO
+ * does (private). */
 #ifndef PSR_FORMATS_FORMAT_UNCERTAINTY_H
 #define PSR_FORMATS_FORMAT_UNCERTAINTY_H
 
@@ -8,8 +8,8 @@
 enum { PSR_UNCERTAINTY_MAX = 64 };
 
 /* Given:    digits   of the error: 1 or 2
- * Returned: text, with a blank in front where the value is positive; "nan" where value or error is
- *           not finite */
+ * Returned: text, with a leading blank if the value is positive; "nan" if value or error is not
+ *           finite */
 void psr_format_uncertainty(char text[PSR_UNCERTAINTY_MAX], double value, double error, int digits);
 
 #endif

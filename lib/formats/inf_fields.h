@@ -1,4 +1,4 @@
-/* inf_fields.h: the lines of an .inf file, for its reader and its writer (private). */
+/* inf_fields.h: table of the lines of an .inf file, for its reader and writer (private). */
 #ifndef PSR_FORMATS_INF_FIELDS_H
 #define PSR_FORMATS_INF_FIELDS_H
 
@@ -11,10 +11,10 @@ enum psr_inf_kind {
     PSR_INF_EPOCH,  /* struct psr_mjd */
     PSR_INF_FLAG,   /* bool */
     PSR_INF_BINS,   /* int64_t */
-    PSR_INF_BREAKS, /* whether there are on/off pairs; the lines of the pairs follow */
+    PSR_INF_BREAKS, /* on/off pairs exist; their lines follow */
     PSR_INF_BAND,   /* "Radio" */
     PSR_INF_COUNT,  /* long */
-    PSR_INF_REAL,   /* double, to so many significant digits */
+    PSR_INF_REAL,   /* double with this many significant digits */
     PSR_INF_WHOLE,  /* double, rounded to a whole number */
     PSR_INF_NOTES,  /* what follows the line */
 };
@@ -24,7 +24,7 @@ struct psr_inf_field {
     const char *rest; /* of the label */
     enum psr_inf_kind kind;
     size_t offset; /* in struct psr_inf */
-    bool always;   /* also for artificial data, which have no observation to describe */
+    bool always;   /* also written for artificial data, which have no observation */
     int digits;    /* PSR_INF_REAL */
 };
 
@@ -33,7 +33,7 @@ enum { PSR_INF_NFIELD = 21, PSR_INF_MAX_BYTES = 1 << 20 /* of a file */ };
 /* In the order of the file. */
 extern const struct psr_inf_field psr_inf_fields[PSR_INF_NFIELD];
 
-/* The telescope of data that PRESTO's makedata made: such files lack most lines. */
+/* Telescope name of data made by PRESTO's makedata; such files lack most lines. */
 bool psr_inf_is_artificial(const struct psr_inf *inf);
 
 #define PSR_INF_PAIR_LEAD "On/Off bin pair"

@@ -1,4 +1,4 @@
-/* series_name.h: what the files of a series are called (private). */
+/* series_name.h: file names of series (private). */
 #ifndef PSR_FORMATS_SERIES_NAME_H
 #define PSR_FORMATS_SERIES_NAME_H
 
@@ -7,7 +7,7 @@
 /* ROOT_DM12.50, without suffix. */
 void psr_series_stem(char stem[PSR_TEXT_MAX], const char *root, double dm, int decimals);
 
-/* Whether the root is "-", standard output. */
+/* True if the root is "-", standard output. */
 bool psr_series_to_stdout(const char *root);
 
 /* Sampling time of trial i. */

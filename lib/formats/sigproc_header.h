@@ -1,4 +1,4 @@
-/* sigproc_header.h: the whole of a SIGPROC header, with what struct psr_obs does not hold
+/* sigproc_header.h: a complete SIGPROC header, including fields that struct psr_obs does not have
  * (private). */
 #ifndef PSR_FORMATS_SIGPROC_HEADER_H
 #define PSR_FORMATS_SIGPROC_HEADER_H

@@ -1,4 +1,4 @@
-/* text_table.h: text files of rows of words, '#' beginning a comment (private). */
+/* text_table.h: reads text files of rows of words with '#' comments (private). */
 #ifndef PSR_FORMATS_TEXT_TABLE_H
 #define PSR_FORMATS_TEXT_TABLE_H
 
@@ -18,26 +18,26 @@ struct psr_text_row {
 
 typedef psr_status psr_text_row_function(void *ctx, const struct psr_text_row *row, psr_err *err);
 
-/* Calls take for each line that holds a word, until the file ends or take fails.
+/* Calls take for each line with a word, until the file ends or take fails.
  * Given:  path   "-" is standard input
- * Status: PSR_EIO; PSR_EFORMAT (a line too long, too many words, a byte 0, a file
- *         beyond PSR_TABLE_MAX_BYTES); what take returned. */
+ * Status: PSR_EIO; PSR_EFORMAT (a line too long, too many words, a NUL byte, a file beyond
+ *         PSR_TABLE_MAX_BYTES); that of take */
 PSR_MUST_CHECK psr_status psr_text_table_read(const char *path, psr_text_row_function *take,
                                               void *ctx, psr_err *err);
 
-/* The same for a file that is open, and has a bound of its own. */
+/* The same for an open file with its own size limit. */
 PSR_MUST_CHECK psr_status psr_text_table_take(struct psr_text_lines *lines,
                                               psr_text_row_function *take, void *ctx, psr_err *err);
 
-/* A row that its first word tells how to take. */
+/* A type of row, identified by its first word. */
 struct psr_text_row_key {
     const char *name;
     psr_text_row_function *take;
-    int most; /* words, the first one included */
+    int most; /* maximum number of words, including the first */
 };
 
-/* Takes a row by its key.  Status: PSR_EFORMAT for none of n keys, or too many words; what take
- * returned. */
+/* Processes a row according to its key.
+ * Status: PSR_EFORMAT for an unknown key or too many words; that of take */
 PSR_MUST_CHECK psr_status psr_text_row_take(const struct psr_text_row *row,
                                             const struct psr_text_row_key *key, size_t n, void *ctx,
                                             psr_err *err);
@@ -46,8 +46,8 @@ PSR_MUST_CHECK psr_status psr_text_row_take(const struct psr_text_row *row,
 psr_status psr_text_row_fail(const struct psr_text_row *row, psr_err *err, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Word i as a number in [min, max]; PSR_EFORMAT naming file, line, what and value, also where there
- * is no such word. */
+/* Parses word i as a number in [min, max]; PSR_EFORMAT naming file, line, what and value, also if
+ * there is no such word. */
 PSR_MUST_CHECK psr_status psr_text_row_int(const struct psr_text_row *row, int i, const char *what,
                                            int64_t min, int64_t max, int64_t *value, psr_err *err);
 PSR_MUST_CHECK psr_status psr_text_row_double(const struct psr_text_row *row, int i,

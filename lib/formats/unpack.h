@@ -1,23 +1,23 @@
-/* unpack.h: the samples of one spectrum, packed as blocks hold them (private). */
+/* unpack.h: converts between packed samples and floats, one spectrum at a time (private). */
 #ifndef PSR_FORMATS_UNPACK_H
 #define PSR_FORMATS_UNPACK_H
 
 #include <psrkit/obs.h>
 
-/* Whether there are samples of so many bits of a kind. */
+/* True if samples of this kind and number of bits exist. */
 bool psr_row_known(int nbit, enum psr_kind kind);
 
-/* Bytes of a spectrum: each begins on a byte. */
+/* Bytes of a spectrum; each begins on a byte boundary. */
 size_t psr_row_bytes(size_t nchan, int nbit);
 
 /* Given:    row   a spectrum, aligned for its samples
  * Returned: x [nchan], exact */
 void psr_row_unpack(double *x, const void *row, size_t nchan, int nbit, enum psr_kind kind);
 
-/* The opposite: integers are rounded to the nearest (halves up) and clipped to their range. */
+/* Packs floats: integers are rounded to the nearest (halves up) and clipped to their range. */
 void psr_row_pack(void *row, const double *x, size_t nchan, int nbit, enum psr_kind kind);
 
-/* Returned: a byte of samples of 1, 2 or 4 bits in the opposite order */
+/* Returned: a byte of 1, 2 or 4-bit samples in reverse order */
 static inline uint8_t psr_byte_reverse(unsigned byte, int nbit)
 {
     byte = byte << 4 | byte >> 4;
@@ -31,7 +31,7 @@ static inline uint8_t psr_byte_reverse(unsigned byte, int nbit)
 /* Reverses the order of the channels. */
 void psr_row_reverse(void *row, size_t nchan, int nbit);
 
-/* What the sum over IFs of samples of a kind is stored as, and how it is formed. */
+/* Storage type and function of the sum over IFs. */
 struct psr_if_sum {
     int nbit; /* of the IFs */
     enum psr_kind kind;
@@ -41,7 +41,7 @@ struct psr_if_sum {
     void (*add)(void *out, const void *in, size_t nchan, int nif);
 };
 
-/* Returned: the rule, in static storage, or NULL where there is none. */
+/* Returned: the entry, in static storage, or NULL if there is none */
 const struct psr_if_sum *psr_if_sum_find(int nbit, enum psr_kind kind);
 
 #endif

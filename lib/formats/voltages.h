@@ -1,5 +1,5 @@
-/* voltages.h: files of voltages that follow each other, as those who open and who read them see them
- * (private). */
+/* voltages.h: state of a stream of voltage files, shared by its opening and reading code (private).
+ */
 #ifndef PSR_FORMATS_VOLTAGES_H
 #define PSR_FORMATS_VOLTAGES_H
 
@@ -8,11 +8,11 @@
 struct voltages_part {
     const char *path;
     struct psr_dada h;
-    int64_t gap;   /* bytes that are missing before it */
-    int64_t bytes; /* of whole samples, at least one; 0 for a stream */
+    int64_t gap;   /* missing bytes before it */
+    int64_t bytes; /* bytes of whole samples, at least one; 0 for a stream */
 };
 
-/* A descriptor, closed when nobody uses it any more. */
+/* A descriptor with a use count. */
 struct voltages_file {
     int fd;
     int users;
@@ -23,10 +23,10 @@ struct psr_voltages {
     size_t npart;
     int nthread;
     size_t sample_bytes;
-    size_t now;                 /* part that is open */
+    size_t now;                 /* open part */
     struct voltages_file *file; /* of it; NULL where none is */
-    bool stream;                /* an only part that cannot seek */
-    int64_t owed;               /* bytes of the gap before it that are still to be given */
+    bool stream;                /* the only part, which cannot seek */
+    int64_t owed;               /* bytes of the gap before it still to be returned */
     int64_t done;               /* bytes of data taken from it */
     char *name;                 /* copies of the paths, one after the other */
     struct psr_notes notes;
@@ -35,10 +35,10 @@ struct psr_voltages {
 /* Opens part i, at its start. */
 PSR_MUST_CHECK psr_status psr_voltages_open_part(struct psr_voltages *v, size_t i, psr_err *err);
 
-/* One user less; NULL is fine. */
+/* Releases a use; NULL is allowed. */
 void psr_voltages_drop(struct voltages_file *f);
 
-/* Remarks on bytes that are no whole sample. */
+/* Notes on bytes that do not form a whole sample. */
 void psr_voltages_note_cut(const struct psr_voltages *v, const char *name, int64_t bytes,
                            int64_t sample);
 

@@ -1,4 +1,4 @@
-/* input.h: where the spectra of a pipeline come from (private). */
+/* input.h: opens the source of spectra of a pipeline (private). */
 #ifndef PSR_PIPELINE_INPUT_H
 #define PSR_PIPELINE_INPUT_H
 
@@ -7,28 +7,28 @@
 #include <psrkit/source.h>
 
 struct psr_input_desc {
-    struct psr_source_desc source; /* npath 0: the caller has the spectra */
-    const struct psr_obs *obs;     /* and these are they */
-    double start;                  /* fraction of a file that is left out; 0: source.skip tells */
-    bool presto;                   /* as prepsubband counts it */
-    const struct psr_trial_list *trials; /* that it counts by */
+    struct psr_source_desc source;       /* npath 0: the caller provides the spectra */
+    const struct psr_obs *obs;           /* and this describes them */
+    double start;                        /* fraction of a file to skip; 0: use source.skip */
+    bool presto;                         /* with prepsubband's rounding */
+    const struct psr_trial_list *trials; /* used for that rounding */
 };
 
-/* All zero at first. */
+/* Initialise with zeros. */
 struct psr_input_file {
     const char *name;          /* for messages */
-    psr_source *source;        /* NULL where the caller has the spectra */
-    const struct psr_obs *obs; /* as are all below: borrowed from the source or the caller */
+    psr_source *source;        /* NULL if the caller provides the spectra */
+    const struct psr_obs *obs; /* borrowed from the source or the caller, as are all below */
     const struct psr_inf *inf; /* as psr_source_inf */
     int file_nbit;             /* as psr_source_file_nbit */
-    size_t row_bytes;          /* of a spectrum in a block */
+    size_t row_bytes;          /* bytes per spectrum in a block */
 };
 
-/* Status: those of psr_source_open; PSR_EINVAL where a fraction of an unknown length is asked for. */
+/* Status: those of psr_source_open; PSR_EINVAL for a fraction of an input of unknown length */
 PSR_MUST_CHECK psr_status psr_input_open(struct psr_input_file *in,
                                          const struct psr_input_desc *desc, psr_err *err);
 
-/* Safe to call again. */
+/* Closes the source; may be called again. */
 void psr_input_close(struct psr_input_file *in);
 
 #endif

@@ -1,6 +1,7 @@
-/* pipeline_state.h: the rooms of a pipeline, between its setup, its loop and its report (private).
+/* pipeline_state.h: state of a pipeline, shared by its setup, loop and report (private).
  *
- * Nobody below includes this: a room is told what it needs in its own description. */
+ * The parts of the pipeline do not include this header: each gets what it needs through its own
+ * description. */
 #ifndef PSR_PIPELINE_PIPELINE_STATE_H
 #define PSR_PIPELINE_PIPELINE_STATE_H
 
@@ -22,12 +23,12 @@ struct psr_pipeline {
     struct psr_input_file input;
     psr_stage_clean *clean;
     psr_stage_barycentre *barycentre;
-    psr_provenance *provenance; /* NULL: headers say nothing */
+    psr_provenance *provenance; /* NULL: not recorded in headers */
     psr_lines *lines;
     psr_sinks *sinks;
     psr_read_ahead *reader;
-    psr_output_group *group;       /* of all files; NULL: there are none */
-    struct psr_sink_stream stream; /* what sinks are told; the next three are its own */
+    psr_output_group *group;       /* group of all files; NULL: no files */
+    struct psr_sink_stream stream; /* passed to sinks; owns the next three fields */
     struct psr_sink_line *line;    /* [nline] */
     struct psr_mjd *epoch;         /* [ndm] */
     size_t *shift;                 /* [ndm] */
@@ -38,40 +39,41 @@ struct psr_pipeline {
     struct psr_pipeline_line *reported; /* [nline] */
 };
 
-/* --- setup: what there is can be released whatever the status --------------------------------- */
+/* --- setup: all parts can be released whatever the status --------------------------------------
+ */
 
-/* Makes everything but final names. */
+/* Creates everything; files have temporary names. */
 PSR_MUST_CHECK psr_status psr_pipeline_prepare(struct psr_pipeline *p, psr_err *err);
 void psr_pipeline_release(struct psr_pipeline *p);
 
-/* The DMs that the description asks for. */
+/* Computes the DMs that the description requests. */
 PSR_MUST_CHECK psr_status psr_pipeline_make_trials(struct psr_pipeline *p, psr_err *err);
 
-/* Refuses outputs that would be written over a file that is read, over each other or through a link;
- * and keeps other runs from making the same files. */
+/* Rejects outputs that would overwrite an input or each other, or are links; and prevents other
+ * runs from writing the same files. */
 PSR_MUST_CHECK psr_status psr_pipeline_check_names(struct psr_pipeline *p, psr_err *err);
 PSR_MUST_CHECK psr_status psr_pipeline_claim_outputs(struct psr_pipeline *p, psr_err *err);
 
-/* What sinks are told: as far as trials and input tell, again where trials have been dropped; when
- * series begin; and how far trials look ahead. */
+/* Describe the series to sinks: properties known from trials and input, updated when trials have
+ * been dropped; epochs; and delays of trials. */
 PSR_MUST_CHECK psr_status psr_pipeline_describe_stream(struct psr_pipeline *p, psr_err *err);
 PSR_MUST_CHECK psr_status psr_pipeline_list_epochs(struct psr_pipeline *p, psr_err *err);
 PSR_MUST_CHECK psr_status psr_pipeline_list_shifts(struct psr_pipeline *p, psr_err *err);
 
-/* Which way leads from spectra to series, and what it is told. */
+/* Chooses the method of dedispersion and fills its description. */
 const struct psr_dedispersion_ops *psr_pipeline_dedispersion(const struct psr_pipeline_desc *d);
 struct psr_dedispersion_desc psr_pipeline_describe_dedispersion(const struct psr_pipeline *p);
 
-/* Sets the lines' notes; and drops the trials whose files are there already, maybe all. */
+/* Sets the notes of the lines; and drops trials whose files exist already, possibly all. */
 PSR_MUST_CHECK psr_status psr_pipeline_mark_series(struct psr_pipeline *p, psr_err *err);
 PSR_MUST_CHECK psr_status psr_pipeline_resume(struct psr_pipeline *p, psr_err *err);
 
 /* --- the run ---------------------------------------------------------------------------------- */
 
-/* Takes blocks through until the input ends, the series are full or the caller stops. */
+/* Processes blocks until the input ends, the series are full or the caller stops. */
 PSR_MUST_CHECK psr_status psr_pipeline_loop(struct psr_pipeline *p, psr_err *err);
 
-/* Takes one block, which says whether it is the last. */
+/* Processes one block; an empty one is the last. */
 PSR_MUST_CHECK psr_status psr_pipeline_take_block(struct psr_pipeline *p, bool *last, psr_err *err);
 
 /* Completes the files of the group. */

@@ -1,4 +1,4 @@
-/* presto_view.h: what prepsubband makes of a header (private). */
+/* presto_view.h: prepsubband's interpretation of a header (private). */
 #ifndef PSR_PIPELINE_PRESTO_VIEW_H
 #define PSR_PIPELINE_PRESTO_VIEW_H
 
@@ -6,22 +6,22 @@
 #include <psrkit/inf.h>
 
 struct psr_presto_view {
-    struct psr_obs obs; /* the observation as PRESTO takes it */
-    bool reverse;       /* the source's first channel is taken for the highest */
+    struct psr_obs obs; /* the observation as PRESTO sees it */
+    bool reverse;       /* the first channel of the source is treated as the highest */
 };
 
-/* Given:  invert   as psr_source_desc has it, which has inverted already */
+/* Given: invert   as in psr_source_desc, which has already inverted the band */
 void psr_presto_view_make(struct psr_presto_view *view, const struct psr_obs *obs, bool invert);
 
-/* The part of a description that decides on blocks and delays, of an input that view shows.
- * Given:  inf        of files of sub-bands, or NULL
- *         nsub       sub-bands; of files of sub-bands there are as many as files
- *         dm [ndm]   borrowed */
+/* Fills the part of a description that determines blocks and delays, for an input with this view.
+ * Given: inf   of sub-band files, or NULL
+ *        nsub   sub-bands; for sub-band files, the number of files
+ *        dm [ndm]   borrowed */
 struct psr_compat_desc psr_presto_describe(const struct psr_presto_view *view,
                                            const struct psr_inf *inf, size_t nsub, const double *dm,
                                            size_t ndm);
 
-/* Spectra that PRESTO skips of nsamp for a start at such a fraction.
+/* Number of the nsamp spectra that PRESTO skips for this start fraction.
  * Status: those of psr_compat_worklen */
 PSR_MUST_CHECK psr_status psr_presto_skip(const struct psr_compat_desc *desc, double start,
                                           int64_t nsamp, int64_t *skip, psr_err *err);

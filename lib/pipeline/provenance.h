@@ -1,5 +1,5 @@
-/* provenance.h: what makes a series, as a line for its header that tells whether another run made the
- * same (private). */
+/* provenance.h: describes how a series was made in one line of its header, which shows whether
+ * another run would make the same (private). */
 #ifndef PSR_PIPELINE_PROVENANCE_H
 #define PSR_PIPELINE_PROVENANCE_H
 
@@ -10,57 +10,59 @@
 
 typedef struct psr_provenance psr_provenance;
 
-/* Bytes of something that decides on samples. */
+/* Data that affect the samples. */
 struct psr_provenance_part {
     const void *at;
     size_t n;
 };
 
-/* Borrowed, all of it. */
+/* All pointers are borrowed. */
 struct psr_provenance_desc {
-    const char *program;     /* that makes the series */
-    const char *const *path; /* [npath] of the input; what is no file counts as nothing */
+    const char *program;     /* program that makes the series */
+    const char *const *path; /* [npath] of the input; only regular files count */
     size_t npath;
     int64_t nsamp; /* of the input */
 
-    /* Whatever decides on the samples of any series, but for the trials. */
+    /* Everything that affects the samples of all series, except the trials. */
     const struct psr_provenance_part *part; /* [npart] */
     size_t npart;
-    const char *const *text; /* [ntext]; NULL counts as an empty one */
+    const char *const *text; /* [ntext]; NULL counts as empty */
     size_t ntext;
     const struct psr_mask *mask; /* NULL: none */
     const char
-        *backend; /* where samples are summed as floats; NULL for integers, whose sums are the
-                            same everywhere */
+        *backend; /* backend, if samples are summed as floats; NULL for integers, whose sums are
+                     the same on every backend */
 };
 
 /* How the series of a line are made. */
 struct psr_provenance_line {
-    char algo[32];     /* in words of the note */
-    const char *kind;  /* of algorithm, for the digest */
-    bool by_nsub;      /* the sub-bands of the line decide on samples */
-    bool independent;  /* each trial is what it is whatever the others are */
-    uint64_t maxshift; /* samples, where the longest sweep decides on all lengths; else 0 */
+    char algo[32];     /* as written in the note */
+    const char *kind;  /* algorithm, for the digest */
+    bool by_nsub;      /* the number of sub-bands affects the samples */
+    bool independent;  /* each trial is independent of the others */
+    uint64_t maxshift; /* largest delay in samples, if it determines all lengths; else 0 */
 };
 
-/* Looks at the input.  Status: PSR_EIO, PSR_ENOMEM.  *out is NULL on error. */
+/* Examines the input.  *out is NULL on error.
+ * Status: PSR_EIO, PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_provenance_create(psr_provenance **out,
                                                 const struct psr_provenance_desc *desc,
                                                 psr_err *err);
 
-/* Sets the note of every line: version, algorithm, the backend of floats, and a digest of the input
- * and of all that decides on samples.
- * Given:  line [trials->nline] */
+/* Sets the note of every line: version, algorithm, the backend for floats, and a digest of the
+ * input and of everything that affects the samples.
+ * Given: line   [trials->nline] */
 void psr_provenance_mark(const psr_provenance *p, struct psr_trial_list *trials,
                          const struct psr_provenance_line *line);
 
-/* When the youngest file of the input was written. */
+/* Latest modification time of the input files. */
 struct timespec psr_provenance_changed(const psr_provenance *p);
 
-/* Makes notes that no other run will match, where the input was changed since it was looked at. */
+/* Makes the notes unique if the input has changed since it was examined, so that no other run
+ * matches them. */
 void psr_provenance_check(const psr_provenance *p, struct psr_trial_list *trials);
 
-/* NULL is fine. */
+/* Frees the object; NULL is allowed. */
 void psr_provenance_destroy(psr_provenance *p);
 
 #endif

@@ -1,4 +1,4 @@
-/* resume.h: which trials an earlier run has completed (private). */
+/* resume.h: finds the trials that an earlier run has completed (private). */
 #ifndef PSR_PIPELINE_RESUME_H
 #define PSR_PIPELINE_RESUME_H
 
@@ -6,11 +6,11 @@
 
 #include <psrkit/series.h>
 
-/* Given:    series        all trials, with their notes and epochs
- *           changed       when the input was last written: what is older is of another input
- *           independent   [nline] each trial is what it is whatever the others are; others are made
- *                         together or not at all
- * Returned: done [ndm]; *ndone, how many */
+/* Given:    series   all trials, with their notes and epochs
+ *           changed   modification time of the input: older files belong to another input
+ *           independent [nline]   each trial is independent of the others; otherwise all trials of
+ *                                 a line are made or skipped together
+ * Returned: done [ndm]; *ndone, their number */
 void psr_resume_find(const struct psr_trial_list *trials, const struct psr_series_desc *series,
                      struct timespec changed, const bool *independent, bool *done, size_t *ndone);
 

@@ -1,4 +1,4 @@
-/* sink_rows.h: the sinks that the library has (private). */
+/* sink_rows.h: the built-in sinks (private). */
 #ifndef PSR_PIPELINE_SINK_ROWS_H
 #define PSR_PIPELINE_SINK_ROWS_H
 

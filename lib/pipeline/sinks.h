@@ -1,4 +1,4 @@
-/* sinks.h: the sinks of a run, as one (private). */
+/* sinks.h: all sinks of a run, used as one (private). */
 #ifndef PSR_PIPELINE_SINKS_H
 #define PSR_PIPELINE_SINKS_H
 
@@ -8,13 +8,13 @@ typedef struct psr_sinks psr_sinks;
 
 struct psr_pipeline_desc;
 
-/* Takes those that desc switches on, and then those of the caller.
- * Given:  desc   whole, and lives as long as the sinks
- * Status: PSR_ENOMEM.  *out is NULL on error. */
+/* Collects the sinks that desc enables, followed by those of the caller.  *out is NULL on error.
+ * Given:  desc   complete; must outlive the sinks
+ * Status: PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_sinks_create(psr_sinks **out, const struct psr_pipeline_desc *desc,
                                            psr_err *err);
 
-/* As the operations of one sink. */
+/* Same as the operations of a single sink. */
 PSR_MUST_CHECK psr_status psr_sinks_names(const psr_sinks *s, const struct psr_sink_stream *stream,
                                           psr_status (*check)(void *ctx, const char *name,
                                                               psr_err *err),
@@ -29,15 +29,15 @@ PSR_MUST_CHECK psr_status psr_sinks_finish(psr_sinks *s, const struct psr_sink_e
                                            psr_err *err);
 const void *psr_sinks_result(const psr_sinks *s, const char *name); /* NULL: there is none */
 
-/* Whether there are any and all take series on devices; whether any wants to know of gaps. */
+/* True if there are sinks and all accept series on devices; true if any sink needs gaps. */
 bool psr_sinks_take_devices(const psr_sinks *s);
 bool psr_sinks_take_gaps(const psr_sinks *s);
 
-/* Seconds that sinks took which write, and which search. */
+/* Seconds spent in sinks that write, and in sinks that search. */
 double psr_sinks_write_s(const psr_sinks *s);
 double psr_sinks_search_s(const psr_sinks *s);
 
-/* NULL is fine. */
+/* Frees the object; NULL is allowed. */
 void psr_sinks_abort(psr_sinks *s);
 
 #endif

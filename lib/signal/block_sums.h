@@ -12,13 +12,15 @@ struct psr_layout {
     size_t row_bytes;
 };
 
-/* Given:    in [n] spectra; row [nchan], to be overwritten
- * Returned: z [n] sums over channels, rounded once
- *           sum [nchan] sums over spectra, exact for integers of up to 16 bits; NULL: not wanted */
+/* Given:    in [n]   spectra
+ *           row [nchan]   overwritten
+ * Returned: z [n]   sums over channels, rounded once
+ *           sum [nchan]   sums over spectra, exact for integers of up to 16 bits; NULL: not
+ *                         computed */
 void psr_block_sums(const struct psr_layout *layout, const void *in, size_t n, float *z,
                     double *sum, double *row);
 
-/* One spectrum as floats; 32-bit integers are rounded. */
+/* Converts one spectrum to floats; 32-bit integers are rounded. */
 void psr_spectrum_widen(const struct psr_layout *layout, const void *in, float *x);
 
 #endif

@@ -1,4 +1,4 @@
-/* clean_plan.h: a cleaning plan, and a block on its way through it (private). */
+/* clean_plan.h: internals of a cleaning plan (private). */
 #ifndef PSR_SIGNAL_CLEAN_PLAN_H
 #define PSR_SIGNAL_CLEAN_PLAN_H
 
@@ -7,9 +7,9 @@
 #include "block_sums.h"
 #include "clip.h"
 
-enum { PSR_CLEAN_BATCH = 8 }; /* blocks looked at together */
+enum { PSR_CLEAN_BATCH = 8 }; /* blocks processed together */
 
-/* A block while it is looked at. */
+/* A block being processed. */
 struct psr_clean_block {
     const unsigned char *in;
     unsigned char *out;
@@ -19,11 +19,11 @@ struct psr_clean_block {
     unsigned char *good, *bad; /* [block] */
     struct psr_clip_block said;
     size_t nbad;
-    uint16_t *flip; /* [nflip] spectra that are bad where the one before is not, or the reverse */
+    uint16_t *flip; /* [nflip] spectra at which bad changes */
     size_t nflip;
     bool any_masked;
     unsigned char *masked; /* [nchan] */
-    unsigned char *sieve;  /* [row_bytes] all bits of a sample set where it is not masked */
+    unsigned char *sieve;  /* [row_bytes] bit mask: all bits of unmasked samples are set */
     float *level;          /* [nchan] what clipped samples become */
 };
 

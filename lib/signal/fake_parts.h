@@ -1,4 +1,4 @@
-/* fake_parts.h: what a synthetic observation is made of (private). */
+/* fake_parts.h: building blocks of a synthetic observation (private). */
 #ifndef PSR_SIGNAL_FAKE_PARTS_H
 #define PSR_SIGNAL_FAKE_PARTS_H
 
@@ -6,12 +6,12 @@
 
 /* --- the shape of a pulse (fake_shape.c) ------------------------------------------------------ */
 
-/* A pulse's place x is in turns from its middle for a pulsar and in seconds for a burst. */
+/* Position x within a pulse is in turns from its centre for a pulsar and in seconds for a burst. */
 struct psr_shape {
     double low, high;    /* where it begins and ends */
     double area, energy; /* integrals over x of the profile, its peak being 1, and of its square */
     double step;         /* between the nodes */
-    double *part;        /* [PSR_SHAPE_CELLS + 1] share of the area below each node */
+    double *part;        /* [PSR_SHAPE_CELLS + 1] fraction of the area below each node */
     double *integral;    /* [PSR_SHAPE_CELLS + 1] of part */
 };
 enum { PSR_SHAPE_CELLS = 4096 };
@@ -20,7 +20,7 @@ PSR_MUST_CHECK psr_status psr_shape_make(struct psr_shape *shape, const struct p
                                          psr_err *err);
 void psr_shape_clear(struct psr_shape *shape);
 
-/* A shape after smearing and scattering: the share of the area below each of its nodes. */
+/* A shape after smearing and scattering: the fraction of the area below each of its nodes. */
 struct psr_shape_row {
     double low, high, per_step;
     float *part; /* [PSR_SHAPE_NODES], 0 to 1 */
@@ -32,10 +32,10 @@ enum { PSR_SHAPE_NODES = 513, PSR_SHAPE_TURNS_MAX = 64 };
 void psr_shape_widen(struct psr_shape_row *row, const struct psr_shape *shape, double smear,
                      double scatter, bool periodic, double *scratch);
 
-/* How far a pulse widened so reaches beyond shape->high. */
+/* How far such a broadened pulse extends beyond shape->high. */
 double psr_shape_reach(double smear, double scatter);
 
-/* Share of the area below x. */
+/* Fraction of the area below x. */
 static inline double psr_shape_part(const struct psr_shape_row *row, double x)
 {
     double at = (x - row->low) * row->per_step;
@@ -59,11 +59,11 @@ struct psr_spin {
 
 void psr_spin_make(struct psr_spin *spin, const struct psr_fake_signal *s, bool legacy);
 
-/* Phase in turns, whole and fraction, at the observer's time t_s. */
+/* Phase in whole turns and fraction, at the observer's time t_s. */
 void psr_spin_phase(const struct psr_spin *spin, double t_s, int64_t *turns, double *fraction);
 
-/* The moment phase n + 1/2 is received, and the phase's derivatives there: value is the time, d1
- * the frequency, and so on. */
+/* Time at which phase n + 1/2 is received, and its derivatives: value is the time, d1 the
+ * frequency, and so on. */
 struct psr_motion psr_spin_pulse(const struct psr_spin *spin, int64_t n);
 
 /* Frequency and its derivatives at t_s: d1, d2 and d3 are the phase's. */
@@ -72,12 +72,12 @@ struct psr_motion psr_spin_motion(const struct psr_spin *spin, double t_s);
 /* --- one signal, ready to be added ------------------------------------------------------------ */
 
 struct psr_pulse {
-    double t_s, hz, hz_per_s; /* when its middle is received at the highest channel, and units of x
-                                 in a second then */
+    double t_s, hz, hz_per_s; /* time at which its centre is received at the highest channel, and
+                                 units of x per second then */
     double turn_s;            /* 1 / hz */
 };
 
-/* What adding a signal to a block needs. */
+/* Data needed to add a signal to a block. */
 struct psr_fake_ready {
     double *delay_s; /* [nchan] */
     double *fluence; /* [nchan] height times area, in units of x */
@@ -95,11 +95,11 @@ struct psr_fake_part {
     struct psr_spin spin;
     double peak;                 /* resolved */
     double sweep_s;              /* the lowest channel's delay */
-    double before_x, after_x;    /* furthest that any channel's pulse reaches from its middle */
-    struct psr_fake_ready ready; /* kept for pulsars, made for bursts when they come */
+    double before_x, after_x;    /* largest extent of any channel's pulse from its centre */
+    struct psr_fake_ready ready; /* computed once for pulsars, when needed for bursts */
 };
 
-/* The fixed frame of an observation. */
+/* Fixed parameters of an observation. */
 struct psr_fake_frame {
     struct psr_obs obs;
     double dmconst;
@@ -112,7 +112,7 @@ PSR_MUST_CHECK psr_status psr_fake_part_make(struct psr_fake_part *part,
                                              psr_err *err);
 void psr_fake_part_clear(struct psr_fake_part *part);
 
-/* Makes part->ready but for its pulses; nothing to do where it is made. */
+/* Computes part->ready except its pulses; does nothing if it exists. */
 PSR_MUST_CHECK psr_status psr_fake_part_prepare(struct psr_fake_part *part,
                                                 const struct psr_fake_frame *frame, psr_err *err);
 void psr_fake_ready_clear(struct psr_fake_ready *ready);
@@ -146,8 +146,8 @@ void psr_fake_pulse_add(const struct psr_fake_place *at, const struct psr_pulse 
  * Given: scratch   n bytes, for samples below 8 bits */
 void psr_quantise(void *out, const float *x, size_t n, int nbit, uint8_t *scratch);
 
-/* Mean and variance of the sample that noise of standard deviation sigma about x becomes, in units
- * of x: samples are put back on its scale. */
+/* Mean and variance of the quantised sample for noise of standard deviation sigma around x, in
+ * units of x. */
 void psr_quantised_moments(int nbit, double x, double sigma, double *mean, double *variance);
 
 #endif

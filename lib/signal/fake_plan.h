@@ -4,13 +4,13 @@
 
 #include "fake_parts.h"
 
-/* The pulse to come in a channel: its first sample and its number. */
+/* The next pulse in a channel: its first sample and its number. */
 struct psr_fake_cursor {
     int64_t begin;
     size_t pulse;
 };
 
-/* What one thread works with. */
+/* Working memory of one thread. */
 struct psr_fake_room {
     float *x;                       /* [tile_rows][nif][nchan] */
     uint8_t *level;                 /* the same, for samples below 8 bits */

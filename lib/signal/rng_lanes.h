@@ -1,6 +1,8 @@
-/* rng_lanes.h: one group of random numbers, LANES blocks at a time, for one instruction set
- * (private; included once for each).  Only operations that round as IEEE 754 says are used, and
- * none is fused, so every instruction set gives the same bits. */
+/* rng_lanes.h: generates one group of random numbers, LANES blocks at a time, for one instruction
+ * set (private; included once for each).
+ *
+ * Uses only operations that IEEE 754 rounds exactly, none of them fused, so every instruction set
+ * gives the same bits. */
 
 enum { NAME(lanes) = VECTOR / 4 };
 

@@ -1,15 +1,15 @@
-/* signif_core.h: the arithmetic of signif.h, for the host compiler and for nvcc alike.
+/* signif_core.h: the arithmetic of signif.h, for both the host compiler and nvcc.
  *
- * With a = dof / 2 and x = power / 2 the tails are the regularised incomplete gamma functions
- * Q(a, x) and P(a, x).  The prefactor of every method is written
- *     x^a exp(-x) / Gamma(a + 1) = exp(-a phi - rest(a)) / sqrt(2 pi a),  phi = mu - ln(1 + mu),
- * mu = (x - a) / a, so that nothing large cancels; rest(a) corrects Stirling's formula.  Each
- * method gives the logarithm of one tail, never much above one half of it all, and the other tail
- * follows from that:
- * - a >= 12 and phi <= 1/2: Temme's uniform expansion in eta = sign(mu) sqrt(2 phi), for the lesser
- *   of P and Q;
- * - a < 12, dof whole and x > a / 2, or a = 1: the finite sum of Q;
- * - otherwise P by its power series below the ridge, Q by a continued fraction above it. */
+ * With a = dof / 2 and x = power / 2 the tails are the regularised incomplete gamma functions Q(a,
+ * x) and P(a, x).  To avoid cancellation, the prefactor of every method is written
+ *   x^a exp(-x) / Gamma(a + 1) = exp(-a phi - rest(a)) / sqrt(2 pi a),
+ *   phi = mu - ln(1 + mu), mu = (x - a) / a,
+ * where rest(a) corrects Stirling's formula.  Each method computes the logarithm of one tail, which
+ * is never much above one half, and the other tail follows from it:
+ *   - a >= 12 and phi <= 1/2: Temme's uniform expansion in eta = sign(mu) sqrt(2 phi), for the
+ *     smaller of P and Q;
+ *   - a < 12, dof an integer and x > a / 2, or a = 1: the finite sum of Q;
+ *   - otherwise P by its power series below the ridge, Q by a continued fraction above it. */
 #ifndef PSR_SIGNIF_CORE_H
 #define PSR_SIGNIF_CORE_H
 

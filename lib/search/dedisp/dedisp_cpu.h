@@ -1,9 +1,9 @@
-/* dedisp_cpu.h: dedispersion on the CPU, its parts (private).
+/* dedisp_cpu.h: dedispersion on the CPU (private).
  *
- * The planner (dedisp_cpu_plan.c) turns a block of trials into a program: a list of vector
- * additions in which every partial sum that several trials share is made once.  The kernels
+ * The planner (dedisp_cpu_plan.c) converts a block of trials into a program: a list of vector
+ * additions in which every partial sum shared by several trials is computed once.  The kernels
  * (dedisp_cpu_kernel.c) run a program on a tile of samples.  The stream (dedisp_cpu.c) keeps the
- * samples, and gives (block of trials, tile) pairs to threads. */
+ * samples, and distributes (block of trials, tile) pairs over threads. */
 #ifndef PSR_SEARCH_DEDISP_CPU_H
 #define PSR_SEARCH_DEDISP_CPU_H
 

@@ -1,4 +1,5 @@
-/* dedisp_cpu_kinds.h: the kernels of dedisp_cpu_lane.h for all kinds of lane (private). */
+/* dedisp_cpu_kinds.h: instantiates the kernels of dedisp_cpu_lane.h for all lane types (private).
+ */
 
 #define KIND  k8_16
 #define STORE uint8_t

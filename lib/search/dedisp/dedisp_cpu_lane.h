@@ -1,10 +1,11 @@
-/* dedisp_cpu_lane.h: the kernels for one kind of lane and one instruction set (private).
+/* dedisp_cpu_lane.h: the kernels for one lane type and one instruction set (private).
  *
- * Included once for each pair by dedisp_cpu_kernel.c, which defines STORE, NODE, TOTAL (types), ISA
+ * dedisp_cpu_kernel.c includes it once per combination and defines STORE, NODE, TOTAL (types), ISA
  * (a function attribute), VECTOR (bytes of a register) and NAME(x).
  *
- * All time goes into summing vectors from unaligned places.  Four registers at a time take in all
- * sources, so that a source costs one load-and-add per register and nothing is stored between. */
+ * Almost all time is spent summing unaligned vectors.  Four registers at a time accumulate all
+ * sources, so that a source costs one load-and-add per register and no intermediate result is
+ * stored. */
 
 enum { NAME(width) = VECTOR / sizeof(NODE), NAME(span) = 4 * NAME(width) };
 
@@ -147,8 +148,8 @@ ISA static const int32_t *NAME(run_leaf)(const struct psr_tile *tile, const int3
     return code + 3 + 2 * nsrc;
 }
 
-/* Asks for the samples of the next group while this one is summed: each channel's stretch is too
- * short for the machine to see it coming. */
+/* Prefetches the samples of the next group while this one is summed: the run of each channel is too
+ * short for the hardware prefetcher. */
 ISA static const int32_t *NAME(run_fetch)(const struct psr_tile *tile, const int32_t *code)
 {
     size_t nsrc = (size_t)(code[0] >> PSR_STEP_SHIFT);

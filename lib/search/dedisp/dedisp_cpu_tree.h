@@ -1,11 +1,11 @@
-/* dedisp_cpu_tree.h: the partial sums that a block of trials shares in one group of channels
+/* dedisp_cpu_tree.h: finds the partial sums that a block of trials shares in one group of channels
  * (private).
  *
- * Channels are taken in sub-groups, those in larger ones, and so on, as the shape's radix[] says.
- * What a sub-group contributes to a trial depends on the trial's delays only through the delay of
- * its first channel, which is a shift of the whole sum, and the delays of the others against it,
- * the pattern.  Trials with one pattern share one node.  Equal patterns are found from the leaves
- * up by hashing; how far each node must reach in time is then known from the top down. */
+ * Channels form sub-groups, these form larger ones, and so on, according to the shape's radix[].
+ * The contribution of a sub-group to a trial depends only on the delay of its first channel, which
+ * shifts the whole sum, and on the delays of the other channels relative to it, the pattern.
+ * Trials with the same pattern share one node.  Equal patterns are found from the leaves up by
+ * hashing; then the time range of each node is computed from the top down. */
 #ifndef PSR_SEARCH_DEDISP_CPU_TREE_H
 #define PSR_SEARCH_DEDISP_CPU_TREE_H
 

@@ -1,8 +1,8 @@
-/* dedisp_cuda.h: dedispersion on a CUDA device, its parts (private).
+/* dedisp_cuda.h: dedispersion on a CUDA device (private).
  *
- * The planner (dedisp_cuda_plan.c) deals out trials and channels to the kernels.  The state
- * (dedisp_cuda_state.c) is what lies on the device.  The stream (dedisp_cuda.c) runs pieces of
- * spectra through it. */
+ * The planner (dedisp_cuda_plan.c) assigns trials and channels to kernels.  The state
+ * (dedisp_cuda_state.c) holds the data on the device.  The stream (dedisp_cuda.c) processes pieces
+ * of spectra. */
 #ifndef PSR_SEARCH_DEDISP_CUDA_H
 #define PSR_SEARCH_DEDISP_CUDA_H
 
@@ -12,8 +12,8 @@
 #include <cornerturn_kernels.h>
 #include <dedisp_kernels.h>
 
-/* Trials by rising DM, in blocks; each block with its groups of channels.  Blocks next to each
- * other that group alike share the groups' entries.  Stages are made for a batch of blocks at a
+/* Trials by rising DM, in blocks; each block with its groups of channels.  Adjacent blocks with the
+ * same grouping share the entries of the groups.  Stages are computed for a batch of blocks at a
  * time. */
 struct psr_cuda_plan {
     double *dm;                   /* [ndm] rising */

@@ -1,7 +1,7 @@
-/* dedisp_delay.h: the delay of a channel at a trial, for the host and for kernels (private).
+/* dedisp_delay.h: computes the delay of a channel at a trial, on host and device (private).
  *
- * Divisions, subtractions and one addition: nothing that a compiler may contract, so host and
- * device round alike. */
+ * It uses only divisions, subtractions and one addition, which compilers cannot contract, so host
+ * and device round alike. */
 #ifndef PSR_SEARCH_DEDISP_DELAY_H
 #define PSR_SEARCH_DEDISP_DELAY_H
 
@@ -13,8 +13,8 @@
 #define PSR_HOST_DEVICE
 #endif
 
-/* delay_s = dm / coeff; coeffs of the highest and the lowest channel of the band, and the sampling time
- * of the output. */
+/* delay_s = dm / coeff; the coefficients of the highest and the lowest channel of the band, and the
+ * sampling time of the output. */
 struct psr_delay_frame {
     double coeff_top, coeff_low, dt_s;
 };
@@ -26,9 +26,9 @@ static inline PSR_HOST_DEVICE int32_t psr_dedisp_delay_of(double dm, double coef
     return (int32_t)((dm / coeff - dm / coeff_ref) / dt_s + 0.5);
 }
 
-/* Adds the delay against the first channel of the group, rounded once, to the delay of that
- * channel.  The lowest channel of the band bounds what is left, so that no sample is needed beyond
- * its. */
+/* Adds the delay relative to the first channel of the group, rounded once, to the delay of that
+ * channel.  The delay of the lowest channel of the band limits the remainder, so that no later
+ * sample is needed. */
 static inline PSR_HOST_DEVICE int32_t psr_dedisp_delay_tolerant(double dm, double coeff,
                                                                 double coeff_first,
                                                                 const struct psr_delay_frame *f)
