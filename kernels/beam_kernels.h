@@ -1,13 +1,13 @@
-/* beam.h: intensity beams of a grid of dishes on the device (Smith 2022).
+/* beam_kernels.h: computes intensity beams of a grid of dishes on the device (Smith 2022).
  *
- * beam_k_form makes the sums I[f][k][p][q] of |E|^2 on the half-integer grid from voltages, by
- * short Fourier transforms on tensor cores for the grids it is compiled for, and beam_k_form_any
- * for every other grid, slowly.  beam_k_refine and beam_k_points take them to arbitrary directions,
- * beam_k_product to products of directions, and beam_k_emit brings the result into the order of
- * filterbanks.
+ * beam_k_form computes the sums I[f][k][p][q] of |E|^2 on the half-integer grid from voltages, with
+ * short Fourier transforms on tensor cores for compiled grids; beam_k_form_any is the slow version
+ * for all other grids.  beam_k_refine and beam_k_points convert them to arbitrary directions,
+ * beam_k_product to products of directions, and beam_k_emit reorders the result for filterbanks.
  *
- * The tensor path works in units that keep half precision in range: weights are divided by
- * unit[f], a power of two, and what beam_k_form gives as halves is multiplied by bright[f]. */
+ * The tensor path uses units that stay within the range of half precision: weights are divided by
+ * unit[f], a power of two, and half-precision results of beam_k_form must be multiplied by
+ * bright[f]. */
 #ifndef PSR_KERNELS_BEAM_KERNELS_H
 #define PSR_KERNELS_BEAM_KERNELS_H
 
@@ -20,44 +20,44 @@ extern "C" {
 #endif
 
 enum {
-    BEAM_ROUND = 32, /* dishes that a warp writes or reads at once, and banks */
+    BEAM_ROUND = 32, /* dishes that a warp writes or reads at once; number of banks */
 };
 
-/* How a compiled grid's dishes go through shared memory.  Voltages of dish d are put at slot
- * write[d].  The transform's input is "words" pairs of places (m, n), (m, n + 1), n even; pair i
- * is read from slots read[i][0] and read[i][1], and has the dishes dish[i][0] and dish[i][1]. */
+/* Shared-memory layout of a compiled grid.  Voltages of dish d are written to slot write[d].  The
+ * input of the transform is "words" pairs of positions (m, n), (m, n + 1), n even; pair i is read
+ * from slots read[i][0] and read[i][1], and has the dishes dish[i][0] and dish[i][1]. */
 struct beam_k_layout {
-    int words;  /* pairs of places, 0: this grid is not compiled */
+    int words;  /* pairs of positions, 0: this grid is not compiled */
     int slots;  /* words of shared memory for each two samples of two polarisations */
     int dishes; /* at most */
     int tables; /* words of constants */
 };
 struct beam_k_layout beam_k_find_layout(size_t m, size_t n);
 
-/* Place of half (0, 1) of pair i, as m N + n, or -1 beyond the grid's edge. */
+/* Position of half (0, 1) of pair i, as m N + n, or -1 outside the grid. */
 int beam_k_place(size_t m, size_t n, int i, int half);
 
-/* Voltages and what is to be summed.  All arrays are on the device.  nt >= 1, and there are fewer
- * than 65536 sums. */
+/* Voltages and sums to compute.  All arrays are on the device.  nt >= 1, and there are fewer than
+ * 65536 sums. */
 struct beam_k_input {
     size_t m, n, ndish, nfreq, nt;
     const uint8_t *d_in;   /* [nt][nfreq][2][ndish]; for beam_k_form ndish is a multiple of 4 */
     uint8_t flip;          /* XORed with a byte: two's complement in both nibbles */
     int real_low;          /* the real part is in the low nibble */
-    uint64_t t0;           /* of the stream: sample of the first */
+    uint64_t t0;           /* index in the stream of the first sample */
     const uint32_t *d_tds; /* [nfreq] */
     uint32_t tds_min;
     const float *d_begun; /* [nfreq][4 m n] sums begun before t0 */
     float *d_left;        /* [nfreq][4 m n] those begun and not complete */
 };
 
-/* Sums, complete or not, that the samples of any channel have a part in, at most. */
+/* Largest number of sums, complete or not, that the samples of any channel contribute to. */
 static inline unsigned beam_k_sums(const struct beam_k_input *in)
 {
     return (unsigned)((in->nt + in->tds_min - 2) / in->tds_min + 1);
 }
 
-/* What the sums become: floats, or halves times bright[f].  [nfreq][nrow][4 m n], row 0 being the
+/* Output of the sums: floats, or halves times bright[f]. [nfreq][nrow][4 m n], where row 0 is the
  * first sum of its channel that is complete after sample row_t0 of the stream. */
 struct beam_k_grid {
     size_t nrow;
@@ -74,7 +74,7 @@ struct beam_k_weights {
     const float *d_gain;   /* [nfreq][2][ndish][2]; NULL: all 1 */
     const int32_t *d_dish; /* [words][2], -1: none */
     const float *d_unit;   /* [nfreq] */
-    int real_low;          /* as the input: then the conjugates are kept, and beams come mirrored */
+    int real_low;          /* as the input: the conjugates are then used, and beams are mirrored */
     void *d_packed;        /* [nfreq][2][words] of 8 bytes */
 };
 /* ndish: of d_gain */
@@ -106,7 +106,7 @@ struct beam_k_axis {
 };
 size_t beam_k_left_bytes(size_t n, size_t ndir, size_t nfreq);
 
-/* Makes what has a place (is not NULL). */
+/* Computes the outputs whose pointers are not NULL. */
 cudaError_t beam_k_make_factors(const struct beam_k_axis *axis, size_t nfreq, cudaStream_t stream);
 
 /* For arbitrary beams the sums are refined along the second axis, to 4n places, of which a beam
@@ -131,7 +131,7 @@ struct beam_k_beams {
 size_t beam_k_tiles(size_t n, size_t nbeam);
 cudaError_t beam_k_make_beams(const struct beam_k_beams *beams, size_t nfreq, cudaStream_t stream);
 
-/* Sums of beam_k_form to refined ones. */
+/* Converts sums of beam_k_form to refined ones. */
 struct beam_k_finer {
     size_t m, n, nfreq, nrow;
     const uint32_t *d_table; /* of beam_k_make_refine_table */
@@ -154,7 +154,7 @@ struct beam_k_lines {
 struct beam_k_lines beam_k_points_lines(size_t nbeam, size_t nrow, int levels);
 struct beam_k_lines beam_k_product_lines(size_t n_ns, size_t n_ew, size_t nrow, int levels);
 
-/* Sums on the grid to intensities at directions, levels where nbit is not 32. */
+/* Converts sums on the grid to intensities in directions, quantised if nbit is not 32. */
 struct beam_k_steer {
     size_t m, n, nfreq, nrow;
     const void *d_half;   /* of beam_k_form; of beam_k_refine for beam_k_points */
@@ -185,7 +185,7 @@ cudaError_t beam_k_steer_any(const struct beam_k_steer *s, int product, cudaStre
 
 /* --- to rows of filterbanks ------------------------------------------------------------------- */
 
-/* Lines to [nbeam][nrow][nfreq], quantised; rows a channel does not have are 0. */
+/* Converts lines to [nbeam][nrow][nfreq], quantised; rows that a channel does not have are 0. */
 struct beam_k_rows {
     size_t nfreq, nrow;
     struct beam_k_lines lines;

@@ -1,10 +1,10 @@
-/* dedisp.h: dedispersion of samples that lie on the device, one run of bytes per channel.
+/* dedisp_kernels.h: dedisperses samples on the device, one run of bytes per channel.
  *
- * A sample of up to 32 bits is stored as its bytes in up to four planes, lowest first:
+ * A sample of up to 32 bits is stored as bytes in up to four planes, lowest first:
  *   x[k][t] = sum over planes q of 256^q lane[q * plane + k * pitch + t].
- * Sums are made for a block of up to 32 trials with about equal delays, in groups of up to 32
- * channels, by matrix products of bytes; or one by one (dedisp_k_gather), which is slower and asks
- * for nothing. */
+ * Sums are computed for a block of up to 32 trials with similar delays, in groups of up to 32
+ * channels, by matrix products of bytes; or one by one (dedisp_k_gather), which is slower but has
+ * no requirements. */
 #ifndef PSR_KERNELS_DEDISP_KERNELS_H
 #define PSR_KERNELS_DEDISP_KERNELS_H
 
@@ -19,19 +19,19 @@ extern "C" {
 #endif
 
 enum {
-    DEDISP_TRIALS = 32,    /* of a block, at most */
-    DEDISP_CHANNELS = 32,  /* of a group, at most */
+    DEDISP_TRIALS = 32,    /* of a block, maximum */
+    DEDISP_CHANNELS = 32,  /* of a group, maximum */
     DEDISP_RESIDENT = 2,   /* thread blocks on a multiprocessor */
-    DEDISP_LAUNCH = 65535, /* blocks of each kind at once, at most */
-    DEDISP_FRONT = 1024,   /* bytes readable before a run: more than any "late" */
-    DEDISP_BEHIND = 2048   /* bytes readable behind what outputs need */
+    DEDISP_LAUNCH = 65535, /* blocks of each kind per launch, maximum */
+    DEDISP_FRONT = 1024,   /* readable bytes before a run: more than any "late" */
+    DEDISP_BEHIND = 2048   /* readable bytes after those that outputs need */
 };
 
-/* Kinds of blocks: of many trials, or of half as many where delays spread over so much shared
- * memory that there is no room for more, and more outputs. */
+/* Kinds of blocks: with many trials; or with half as many trials and more outputs, if the spread of
+ * delays needs too much shared memory for more trials. */
 enum { DEDISP_WIDE, DEDISP_NARROW, DEDISP_KINDS };
 
-/* Trials of a block, at most, and outputs of each that a thread block makes. */
+/* Largest number of trials of a block, and outputs of each that a thread block computes. */
 #define DEDISP_TRIALS_OF(kind)  ((kind) == DEDISP_WIDE ? DEDISP_TRIALS : DEDISP_TRIALS / 2)
 #define DEDISP_STRETCH_OF(kind) ((kind) == DEDISP_WIDE ? 448 : 640)
 
@@ -51,13 +51,13 @@ struct dedisp_k_block {
     uint64_t late;  /* samples by which stretches start apart, at most; below DEDISP_FRONT */
 };
 
-/* Device arrays: how long channel k is delayed at trial i. */
+/* Device arrays: parameters of the delay of channel k at trial i. */
 struct dedisp_k_delays {
     const double *d_dm;    /* [ntrial] in the order of blocks */
     const double *d_coeff; /* [nkept] */
     struct psr_delay_frame frame;
-    double coeff_mid; /* of the middle of the delays */
-    int tol_group;    /* channels whose delays are rounded together; 0: each is exact */
+    double coeff_mid; /* of the middle delay */
+    int tol_group;    /* channels that share one rounding; 0: each delay is exact */
 };
 
 /* Samples in and sums out, on the device. */
@@ -75,8 +75,8 @@ struct dedisp_k_io {
 
 size_t dedisp_k_stage_bytes(void);
 
-/* Largest difference of delays against those of the middle inside a block of each kind that the
- * current device has shared memory for; -1 where it has no matrix products of bytes. */
+/* Largest difference of delays relative to the middle ones within a block of each kind for which
+ * the current device has enough shared memory; -1 if it has no byte matrix products. */
 cudaError_t dedisp_k_max_spread(int spread[DEDISP_KINDS]);
 
 /* Limits that keep every group within what a stage can say.  A group of n channels whose delays
@@ -92,8 +92,8 @@ cudaError_t dedisp_k_shift_table(void *d_stage, int *d_fault, const struct dedis
                                  const struct dedisp_k_group *d_group,
                                  const struct dedisp_k_delays *delays, cudaStream_t stream);
 
-/* Sums of the same blocks by matrix products; every sum is below 2^32, spread is that of
- * dedisp_k_shift_table's stages or more, late that of the blocks or more. */
+/* Sums of the same blocks by matrix products; every sum must be below 2^32, spread at least that of
+ * dedisp_k_shift_table's stages, and late at least that of the blocks. */
 cudaError_t dedisp_k_multiply(const struct dedisp_k_io *io, const struct dedisp_k_block *d_block,
                               const size_t nblock[DEDISP_KINDS], size_t late, const void *d_stage,
                               const int spread[DEDISP_KINDS], cudaStream_t stream);

@@ -1,4 +1,4 @@
-/* dedisp_stage.h: what the tensor kernel is told about one group of channels at one block of trials
+/* dedisp_stage.h: input of the tensor kernel for one group of channels in one block of trials
  * (private to the dedispersion kernels). */
 #ifndef PSR_KERNELS_DEDISP_STAGE_H
 #define PSR_KERNELS_DEDISP_STAGE_H

@@ -1,4 +1,4 @@
-/* probe_kernels.h: what the CUDA devices of this machine are. */
+/* probe_kernels.h: properties of the CUDA devices of this machine. */
 #ifndef PSR_KERNELS_PROBE_KERNELS_H
 #define PSR_KERNELS_PROBE_KERNELS_H
 
@@ -16,15 +16,15 @@ struct probe_k_device {
     size_t mem_total, mem_free; /* bytes */
 };
 
-/* Devices there are; cudaErrorNoDevice and *n = 0 where there are none. */
+/* Number of devices; cudaErrorNoDevice and *n = 0 if there are none. */
 cudaError_t probe_k_count(int *n);
 
-/* Versions as 1000 major + 10 minor: of the driver, 0 where none is loaded, and of the runtime
- * built in. */
+/* Versions as 1000 major + 10 minor: of the driver, 0 if none is loaded, and of the CUDA runtime of
+ * the build. */
 void probe_k_versions(int *driver, int *runtime);
 
-/* Describes a device and checks that the kernels built in can run on it
- * (cudaErrorNoKernelImageForDevice where they cannot). */
+/* Describes a device and checks that the compiled kernels can run on it
+ * (cudaErrorNoKernelImageForDevice if they cannot). */
 cudaError_t probe_k_describe(int device, struct probe_k_device *out);
 
 #ifdef __cplusplus

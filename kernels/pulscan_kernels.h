@@ -1,13 +1,12 @@
-/* pulscan.h: boxcars over harmonic sums of spectra that lie on the device.
+/* pulscan_kernels.h: searches harmonic sums of spectra on the device with boxcars.
  *
- * Spectra become powers (pulscan_norm.cu).  Powers are never negative, so a box holds no more than
- * a wider one around it: tests of some wide boxes (pulscan_prefilter.cu) find the few pieces of the
- * spectrum, PULSCAN_PIECE starts or the rest of a block each, in which a box of some group of
- * widths can be above its floor; only there every box is summed and compared (pulscan_peaks.cu).
- * What is a peak of its piece is then held against the boxes in reach of it beyond the piece
- * (pulscan_outdo.cu).
- * The definitions are those of lib/psrkit/pulscan.h; i counts starts, H is the number of harmonics.
- */
+ * Spectra are converted to powers (pulscan_norm.cu).  Powers are never negative, so a box has at
+ * most the power of a wider one around it: tests of some wide boxes (pulscan_prefilter.cu) find the
+ * few pieces of the spectrum, each of PULSCAN_PIECE starts or the rest of a block, in which a box
+ * of some group of widths may exceed its floor; all boxes are summed and compared only there
+ * (pulscan_peaks.cu).  The peaks of a piece are then compared with the boxes in reach beyond the
+ * piece (pulscan_outdo.cu).  The definitions are those of lib/psrkit/pulscan.h; i counts starts, H
+ * is the number of harmonics. */
 #ifndef PSR_KERNELS_PULSCAN_KERNELS_H
 #define PSR_KERNELS_PULSCAN_KERNELS_H
 
