@@ -1,4 +1,4 @@
-/* Copies as much of a description as both sides know. */
+/* Copies the fields of a description that both library versions have. */
 #include "copy_desc.h"
 
 #include <string.h>

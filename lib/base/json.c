@@ -1,4 +1,4 @@
-/* Strings of JSON. */
+/* Writes JSON strings. */
 #include <psrkit/text.h>
 
 #include <string.h>

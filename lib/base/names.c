@@ -1,4 +1,4 @@
-/* Lists of names, from files and one by one. */
+/* Manages lists of names, from files or added one by one. */
 #include <psrkit/text.h>
 
 #include "grow.h"

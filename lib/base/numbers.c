@@ -1,4 +1,4 @@
-/* Files of numbers. */
+/* Reads files of numbers. */
 #include <psrkit/text.h>
 
 #include "grow.h"

@@ -1,4 +1,4 @@
-/* Writes output files under temporary names, so that they are whole or absent. */
+/* Writes output files under temporary names, so that they appear complete or not at all. */
 #include "outfile_steps.h"
 
 #include "c_locale.h"

@@ -1,4 +1,4 @@
-/* Refuses outputs that are inputs, or each other, by device and inode. */
+/* Rejects outputs that are inputs, or each other, by device and inode. */
 #include <psrkit/overwrite_check.h>
 
 #include "grow.h"

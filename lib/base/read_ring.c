@@ -1,4 +1,4 @@
-/* Who may fill which block, and who may use it. */
+/* Manages the slots of a ring buffer of blocks. */
 #include "read_ring.h"
 
 void psr_read_ring_init(struct psr_read_ring *r, struct psr_monitor *monitor, size_t nslot)

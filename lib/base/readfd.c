@@ -1,4 +1,4 @@
-/* Reads from descriptors, whatever the system returns at a time. */
+/* Reads from file descriptors, handling short reads and signals. */
 #include "readfd.h"
 
 #include <errno.h>

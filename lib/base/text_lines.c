@@ -1,4 +1,4 @@
-/* Reads text files line by line, with a bound on the length of a line. */
+/* Reads text files line by line, with limits on line length and file size. */
 #include <psrkit/text.h>
 
 #include "path.h"

@@ -1,4 +1,4 @@
-/* How many threads there are to be. */
+/* Chooses the number of threads. */
 #include "threads.h"
 
 int psr_count_threads(int asked)

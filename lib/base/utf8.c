@@ -1,4 +1,4 @@
-/* Characters of UTF-8. */
+/* Finds the length of UTF-8 characters. */
 #include <psrkit/text.h>
 
 size_t psr_utf8_length(const char *text)

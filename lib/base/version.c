@@ -1,4 +1,4 @@
-/* version.c: which library this is. */
+/* Returns the version of the library. */
 #include <psrkit/psrkit.h>
 
 #define TEXT_OF(x) #x

@@ -1,4 +1,4 @@
-/* Items of work, claimed some at a time. */
+/* Distributes work items over threads. */
 #include "worker_pool.h"
 
 enum { ITEMS_AT_ONCE = 32 };

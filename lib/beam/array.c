@@ -1,4 +1,4 @@
-/* Reads array files, and computes where the dishes of a grid look. */
+/* Reads array files, and converts between directions and grid coordinates. */
 #include "base/path.h"
 #include "formats/text_table.h"
 #include <psrkit/units.h>

@@ -1,4 +1,4 @@
-/* Interpolates intensities at the half-integer directions to those of beams. */
+/* Computes intensities of beams from those at the half-integer directions. */
 #include "beam_cpu_resample.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
-/* What a plan for beams holds on a CUDA device: constants, weights, factors of directions, room. */
+/* Holds the data of a beam plan on a CUDA device: constants, weights, factors of directions,
+ * buffers. */
 #include "beam_cuda.h"
 #include "beam_cuda_slots.h"
 

@@ -1,4 +1,4 @@
-/* Reads lists of beam directions, and converts them to coordinates of the grid. */
+/* Reads lists of beam directions, and converts them to grid coordinates. */
 #include "base/grow.h"
 #include "base/path.h"
 #include "formats/text_table.h"

@@ -1,4 +1,4 @@
-/* Beams of a list or of the grid, all or one, as coordinates on the grid. */
+/* Selects beams from a list or the grid, and computes their grid coordinates. */
 #include "beam_directions.h"
 
 #include <stdlib.h>

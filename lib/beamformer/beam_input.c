@@ -1,4 +1,4 @@
-/* Opens voltages and reads the array, which must agree. */
+/* Opens voltages, reads the array, and checks that they agree. */
 #include "beam_input.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Files of beams: their names, their headers, and how they end. */
+/* Writes beam files: names, headers, completion. */
 #include "beam_outputs.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* Reads ahead: what psr_voltages_pump fills is a ring of blocks. */
+/* Reads blocks of voltages ahead, through psr_voltages_pump, into a ring buffer. */
 #include "beam_reader.h"
 
 /* Of files many threads read, of a pipe one. */

@@ -1,4 +1,4 @@
-/* Gathers rows, and has them kept or written by whoever has time. */
+/* Buffers rows of beams until they are kept for scales or written. */
 #include "beam_rows.h"
 
 /* --- what is done to the rows of a beam ------------------------------------------------------- */

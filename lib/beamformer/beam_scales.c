@@ -1,4 +1,4 @@
-/* Scales of quantised output: measured, read, written. */
+/* Measures, reads and writes the scales of quantised output. */
 #include "beam_scales.h"
 
 #include "beam/beam_backend.h"

@@ -1,4 +1,4 @@
-/* Lengths of sums from a number or a file, and rows in which longer sums repeat. */
+/* Determines the number of samples per sum, and repeats longer sums over rows. */
 #include "beam_sums.h"
 
 #include "formats/text_table.h"

@@ -1,4 +1,4 @@
-/* A beamformer as its caller has it. */
+/* Implements the public functions of a beamformer. */
 #include "beamformer_state.h"
 
 #include "base/clock.h"

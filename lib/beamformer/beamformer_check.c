@@ -1,4 +1,4 @@
-/* What a beamformer's description may say. */
+/* Checks the description of a beamformer. */
 #include "beamformer_state.h"
 
 #include "base/copy_desc.h"

@@ -1,4 +1,4 @@
-/* The loop of a beamformer: blocks from the reader through the plan, and rows from it. */
+/* Runs the loop of a beamformer: blocks from the reader through the plan to the rows. */
 #include "beamformer_state.h"
 
 #include "base/clock.h"

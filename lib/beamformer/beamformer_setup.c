@@ -1,4 +1,4 @@
-/* From a description to the rooms of a beamformer: everything that can be refused is refused here. */
+/* Creates the parts of a beamformer from its description, and makes all checks. */
 #include "beamformer_state.h"
 
 #include "base/memory.h"

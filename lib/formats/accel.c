@@ -1,4 +1,4 @@
-/* The text of accelsearch: a table of candidates, one of their harmonics, the .inf. */
+/* Writes accelsearch's text file: the candidates, their harmonics, the .inf. */
 #include <psrkit/accel.h>
 
 #include "base/c_locale.h"

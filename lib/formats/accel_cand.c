@@ -1,4 +1,4 @@
-/* The records of accelsearch's .cand files, and the lines of its .txtcand files. */
+/* Writes accelsearch's .cand records and .txtcand lines. */
 #include <psrkit/accel.h>
 
 #include <math.h>

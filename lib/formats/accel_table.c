@@ -1,4 +1,4 @@
-/* Candidates as comma-separated values and as JSON, one a line. */
+/* Writes candidates as comma-separated values and as JSON, one per line. */
 #include <psrkit/accel.h>
 
 #include <psrkit/units.h>

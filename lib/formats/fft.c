@@ -1,4 +1,4 @@
-/* PRESTO's .fft and .dat files: what they hold, and their data. */
+/* Describes and reads PRESTO's .fft and .dat files. */
 #include "dat.h"
 
 #include "base/readfd.h"

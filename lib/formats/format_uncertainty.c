@@ -1,4 +1,4 @@
-/* Prints a value with its error in parentheses, as PRESTO does. */
+/* Formats a value with its error in parentheses, as PRESTO does. */
 #include "format_uncertainty.h"
 
 #include "base/c_locale.h"

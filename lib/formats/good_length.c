@@ -1,4 +1,4 @@
-/* Chooses lengths that Fourier transforms like, by PRESTO's rule. */
+/* Chooses efficient lengths for Fourier transforms by PRESTO's rule. */
 #include <psrkit/series.h>
 
 /* PRESTO's numbers, all of small factors only. */

@@ -1,4 +1,4 @@
-/* Lists the lines of an .inf file, for its reader and its writer. */
+/* Table of the lines of an .inf file, for its reader and writer. */
 #include "inf_fields.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Writes .inf files as PRESTO lays them out. */
+/* Writes .inf files in PRESTO's layout. */
 #include "base/c_locale.h"
 #include "inf_fields.h"
 

@@ -1,4 +1,4 @@
-/* Reads rfifind's .mask and .stats files, and says which channels they mask when. */
+/* Reads rfifind's .mask and .stats files, and finds the channels masked in a time range. */
 #include "base/memory.h"
 #include "base/path.h"
 #include "base/read_file.h"

@@ -1,4 +1,4 @@
-/* Checks the description of an observation; frequencies and times derived from it. */
+/* Checks the description of an observation, and computes frequencies and times from it. */
 #include <psrkit/obs.h>
 
 #include "unpack.h"

@@ -1,4 +1,4 @@
-/* psrfits.c: PSRFITS search-mode files as a reader of spectra. */
+/* Reads PSRFITS search-mode files. */
 #include "psrfits.h"
 #include "reader.h"
 #include "unpack.h"

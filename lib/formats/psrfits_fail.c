@@ -1,4 +1,4 @@
-/* What cfitsio says went wrong. */
+/* Formats cfitsio's errors. */
 #include "psrfits.h"
 
 static psr_status status_code(int status)

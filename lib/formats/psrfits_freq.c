@@ -1,4 +1,4 @@
-/* psrfits_freq.c: the channel frequencies of a PSRFITS file. */
+/* Computes the channel frequencies of a PSRFITS file. */
 #include "psrfits.h"
 
 #include <float.h>

@@ -1,4 +1,4 @@
-/* psrfits_header.c: what the headers of a PSRFITS file say of the observation and of its rows. */
+/* Converts the headers of a PSRFITS file to an observation and a row layout. */
 #include "psrfits.h"
 #include <psrkit/units.h>
 

@@ -1,4 +1,4 @@
-/* psrfits_rows.c: which rows of a PSRFITS file hold data, and when they were taken. */
+/* Finds the rows of a PSRFITS file that contain data, and their times. */
 #include "psrfits.h"
 #include <psrkit/units.h>
 

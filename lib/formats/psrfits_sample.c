@@ -1,4 +1,4 @@
-/* psrfits_sample.c: from the bytes of DATA to the spectra of a block. */
+/* Converts the bytes of DATA to spectra of a block. */
 #include "psrfits.h"
 #include "unpack.h"
 

@@ -1,4 +1,4 @@
-/* psrfits_table.c: headers and columns of a PSRFITS file through cfitsio. */
+/* Reads headers and columns of a PSRFITS file with cfitsio. */
 #include "psrfits.h"
 
 #include <ctype.h>

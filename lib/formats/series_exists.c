@@ -1,4 +1,4 @@
-/* Tells whether the files of a trial are those that an identical earlier run completed. */
+/* Checks whether an identical earlier run completed the files of a trial. */
 #include <psrkit/series.h>
 
 #include "base/c_locale.h"

@@ -1,4 +1,4 @@
-/* What the files of a series are called, and what is asked of them before any is made. */
+/* Builds the file names of series, and checks them before any file is created. */
 #include "series_name.h"
 
 #include "base/c_locale.h"

@@ -1,4 +1,4 @@
-/* The bytes of a SIGPROC header. */
+/* Parses the bytes of a SIGPROC header. */
 #include "sigproc_keys.h"
 
 #include "base/grow.h"

@@ -1,4 +1,4 @@
-/* What the keys of a SIGPROC header say, as an observation. */
+/* Converts the keys of a SIGPROC header to an observation. */
 #include "sigproc_keys.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Single pulses and their clusters as text. */
+/* Writes single pulses and their clusters as text. */
 #include <psrkit/singlepulse.h>
 
 #include <math.h>

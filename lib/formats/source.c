@@ -1,4 +1,4 @@
-/* Gives the spectra of any input as blocks, with gaps between files or rows filled. */
+/* Returns the spectra of any input as blocks, with gaps between files or rows filled. */
 #include "base/grow.h"
 #include "base/path.h"
 #include "multi_file.h"

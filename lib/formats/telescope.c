@@ -1,4 +1,4 @@
-/* Knows SIGPROC's numbers of telescopes and machines, and PRESTO's names for them. */
+/* Tables of SIGPROC's telescope and machine numbers and PRESTO's names for them. */
 #include <psrkit/obs.h>
 
 #include <psrkit/units.h>

@@ -1,4 +1,4 @@
-/* Dedisperses all lines of a plan by psr_dedisp_multi, within the memory that cleaning leaves. */
+/* Dedisperses all lines of a plan with psr_dedisp_multi, in the memory that cleaning leaves. */
 #include "dedispersion.h"
 
 #include "base/memory.h"

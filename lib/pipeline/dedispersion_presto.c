@@ -1,4 +1,4 @@
-/* Dedisperses as prepsubband does, by psr_compat: its numbers, and its losses at the end. */
+/* Dedisperses as prepsubband does, with psr_compat, including its losses at the end. */
 #include "dedispersion.h"
 #include "presto_view.h"
 

@@ -1,4 +1,4 @@
-/* Sums sub-bands at one DM, by psr_subband: the series of the one line there is. */
+/* Makes sub-bands at one DM with psr_subband, as the series of a single line. */
 #include "dedispersion.h"
 
 #include <psrkit/number.h>

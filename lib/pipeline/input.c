@@ -1,4 +1,4 @@
-/* Opens the input where it is to begin. */
+/* Opens the input at its start position. */
 #include "input.h"
 
 #include "base/path.h"

@@ -1,5 +1,4 @@
-/* Takes spectra to the series of every line of a plan: dedisperses them and restores what cleaning
- * has replaced. */
+/* Dedisperses spectra into the series of all lines of a plan, and restores masked samples. */
 #include "lines.h"
 
 #include <psrkit/mask_correction.h>

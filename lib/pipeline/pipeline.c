@@ -1,4 +1,4 @@
-/* A pipeline as its caller has it: one that goes through its input once, or once for every line. */
+/* Implements the public functions of a pipeline, which reads its input once, or once per line. */
 #include "pipeline_by_lines.h"
 #include "pipeline_check.h"
 #include "pipeline_state.h"

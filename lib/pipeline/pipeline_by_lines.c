@@ -1,5 +1,4 @@
-/* Takes the lines of a plan one after the other, since prepsubband's runs differ in more than trials.
- */
+/* Runs the lines of a plan one after the other, as separate prepsubband runs would. */
 #include "pipeline_by_lines.h"
 
 #include "base/path.h"

@@ -1,4 +1,4 @@
-/* What a pipeline's description may say, and which of its fields exclude each other. */
+/* Checks the description of a pipeline, and which fields exclude each other. */
 #include "pipeline_check.h"
 
 #include "base/copy_desc.h"

@@ -1,4 +1,4 @@
-/* The loop of a pipeline: blocks from the reader through every stage, and the end. */
+/* Runs the loop of a pipeline: blocks from the reader through all stages, and the end. */
 #include "pipeline_state.h"
 
 #include "base/clock.h"

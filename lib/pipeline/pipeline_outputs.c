@@ -1,4 +1,4 @@
-/* What a pipeline's outputs are called, who else may make them, and what sinks are told of the run. */
+/* Checks and claims the output files of a pipeline, and describes the run to sinks. */
 #include "pipeline_state.h"
 
 #include "base/path.h"

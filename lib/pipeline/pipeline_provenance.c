@@ -1,4 +1,4 @@
-/* What made the series of a pipeline, and which of them an earlier run has completed. */
+/* Records how series were made, and finds those that an earlier run completed. */
 #include "pipeline_state.h"
 
 #include "resume.h"

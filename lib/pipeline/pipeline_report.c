@@ -1,4 +1,4 @@
-/* What a pipeline is made of, and what it has done. */
+/* Reports the properties and progress of a pipeline. */
 #include "pipeline_state.h"
 
 #include "base/clock.h"

@@ -1,4 +1,4 @@
-/* From a description to the rooms of a pipeline: everything that can be refused is refused here. */
+/* Creates the parts of a pipeline from its description, and makes all checks. */
 #include "pipeline_state.h"
 
 #include "base/clock.h"

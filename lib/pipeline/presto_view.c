@@ -1,4 +1,4 @@
-/* Takes headers as prepsubband takes them. */
+/* Interprets headers as prepsubband does. */
 #include "presto_view.h"
 
 #include <math.h>

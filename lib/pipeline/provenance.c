@@ -1,4 +1,4 @@
-/* Says in the header of a series what made it. */
+/* Builds the line that records how a series was made. */
 #include "provenance.h"
 
 #include "base/digest.h"

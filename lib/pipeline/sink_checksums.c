@@ -1,4 +1,4 @@
-/* A sink: the CRC-32 of each series. */
+/* Sink that computes the CRC-32 of each series. */
 #include "sink_rows.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* A sink: a file for each series. */
+/* Sink that writes a file per series. */
 #include "sink_rows.h"
 
 #include "formats/series_name.h"

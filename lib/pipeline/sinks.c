@@ -1,4 +1,4 @@
-/* Hands series to every sink of a run: the table of those there are, and those of the caller. */
+/* Passes series to all sinks of a run; contains the table of built-in sinks. */
 #include "sinks.h"
 
 #include "base/clock.h"

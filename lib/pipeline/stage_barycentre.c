@@ -1,4 +1,4 @@
-/* Moves series to the barycentre: whether, from where to where, and which bins that adds. */
+/* Barycentres series: decides whether to, computes the velocity, and adds and removes bins. */
 #include "stage_barycentre.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Takes interference out of the spectra on their way to dedispersion. */
+/* Removes interference from spectra before dedispersion. */
 #include "stage_clean.h"
 
 #include "formats/unpack.h"

@@ -1,3 +1,4 @@
+/* Sorts and merges spans of bins. */
 #include "spans.h"
 
 #include <stdlib.h>

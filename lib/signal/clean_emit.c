@@ -1,4 +1,4 @@
-/* Writes cleaned spectra out, and the balance of what was taken from them. */
+/* Writes cleaned spectra and the steps that record replaced values. */
 #include "clean_plan.h"
 
 #include "formats/unpack.h"

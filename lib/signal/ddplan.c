@@ -1,4 +1,4 @@
-/* Makes dedispersion plans from the smearing that they leave. */
+/* Makes dedispersion plans from the smearing of each line. */
 #include <math.h>
 #include <psrkit/ddplan.h>
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* Removes red noise from spectra by local medians, in PRESTO's blocks. */
+/* Removes red noise from spectra with local medians, in PRESTO's blocks. */
 #include "base/quantile.h"
 #include "redden.h"
 

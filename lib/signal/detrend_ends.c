@@ -1,4 +1,4 @@
-/* The line that joins the ends of a series, taken off the series or its spectrum. */
+/* Subtracts the line between the ends of a series, from the series or its spectrum. */
 #include <psrkit/spectrum.h>
 
 #include <math.h>

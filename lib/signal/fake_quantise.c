@@ -1,4 +1,4 @@
-/* Turns floats into samples of 1 to 16 bits. */
+/* Quantises floats to samples of 1 to 16 bits. */
 #include "fake_parts.h"
 
 #include "base/isa.h"

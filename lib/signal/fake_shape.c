@@ -1,4 +1,4 @@
-/* Makes pulse profiles, smeared and scattered, by their integrals. */
+/* Computes pulse profiles, smeared and scattered, through their integrals. */
 #include "fake_parts.h"
 
 #include <math.h>

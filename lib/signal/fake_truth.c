@@ -1,4 +1,4 @@
-/* Reports what a synthetic observation holds: S/N and motion of each signal. */
+/* Reports the true parameters of a synthetic observation: S/N and motion of each signal. */
 #include "fake_parts.h"
 #include "fake_plan.h"
 

@@ -1,4 +1,4 @@
-/* Moves series to another clock by adding and removing whole bins. */
+/* Converts series to another clock by adding and removing single bins. */
 #include <psrkit/delays.h>
 #include <psrkit/resample.h>
 

@@ -1,4 +1,4 @@
-/* Draws counter-based random numbers. */
+/* Generates counter-based random numbers. */
 #include <psrkit/rng.h>
 
 #include "base/isa.h"

@@ -1,4 +1,4 @@
-/* Computes chi-squared and Gaussian tails in logarithms, and their inverses. */
+/* Computes logarithmic chi-squared and Gaussian tails, and their inverses. */
 #include "signif_core.h"
 
 struct psr_logp psr_chi2_logp(double power, double dof)

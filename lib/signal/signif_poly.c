@@ -1,5 +1,4 @@
-/* The polynomial that Pulscan's GPU version uses in place of ln p, with the digits it is printed
- * with. */
+/* Computes the polynomial that Pulscan's GPU version uses for ln p, with its published digits. */
 #include <psrkit/signif.h>
 
 double psr_pulscan_logp(double power, double dof)

@@ -1,4 +1,4 @@
-/* Knows where telescopes stand. */
+/* Table of telescope positions. */
 #include <psrkit/barycentre.h>
 #include <psrkit/number.h>
 

@@ -1,4 +1,4 @@
-/* chi2sig: candidate lists of accelsearch and Pulscan. */
+/* Reads candidate lists of accelsearch and Pulscan. */
 #include "chi2sig.h"
 
 #include <psrkit/text.h>

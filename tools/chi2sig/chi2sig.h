@@ -1,4 +1,4 @@
-/* chi2sig.h: what the parts of chi2sig share. */
+/* chi2sig.h: declarations shared by the parts of chi2sig. */
 #ifndef PSR_TOOLS_CHI2SIG_H
 #define PSR_TOOLS_CHI2SIG_H
 

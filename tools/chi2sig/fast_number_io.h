@@ -1,4 +1,4 @@
-/* fast_number_io.h: numbers to and from text, as strtod and printf would, many times faster. */
+/* fast_number_io.h: converts numbers to and from text like strtod and printf, many times faster. */
 #ifndef PSR_TOOLS_FAST_NUMBER_IO_H
 #define PSR_TOOLS_FAST_NUMBER_IO_H
 

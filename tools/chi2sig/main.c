@@ -1,4 +1,4 @@
-/* chi2sig: the significance of a power. */
+/* chi2sig: computes the significance of a power. */
 #include "chi2sig.h"
 
 #include "tools/common/cli.h"

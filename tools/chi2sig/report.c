@@ -1,4 +1,4 @@
-/* chi2sig: one row of output, and what stands around the rows. */
+/* Prints rows of output, and the text around them. */
 #include "chi2sig.h"
 
 #include "fast_number_io.h"

@@ -1,5 +1,5 @@
-/* chi2sig: rows of numbers from a descriptor, a buffer at a time, its lines shared out to threads.
- */
+/* Reads rows of numbers from a descriptor, one buffer at a time, and distributes lines over
+ * threads. */
 #include "chi2sig.h"
 
 #include "fast_number_io.h"

@@ -1,4 +1,4 @@
-/* Parses command lines by a table of options; prints --help and --version from it. */
+/* Parses command lines with a table of options, and prints --help and --version from it. */
 #include "cli.h"
 
 #include "run.h"

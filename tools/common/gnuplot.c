@@ -1,4 +1,4 @@
-/* Draws plots by gnuplot into files that are whole or absent. */
+/* Plots with gnuplot into files that appear complete or not at all. */
 #include "gnuplot.h"
 
 #include "gnuplot_run.h"

@@ -1,4 +1,4 @@
-/* Draws the power around a candidate over r and z. */
+/* Plots the power around a candidate against r and z. */
 #include "planeplot.h"
 
 #include <math.h>

@@ -1,5 +1,4 @@
-/* planeplot.h: matched powers around a candidate, over mean frequency r and drift z, as a picture.
- */
+/* planeplot.h: plots matched powers around a candidate against mean frequency r and drift z. */
 #ifndef PLANEPLOT_H
 #define PLANEPLOT_H
 

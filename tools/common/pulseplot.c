@@ -1,4 +1,4 @@
-/* Draws single pulses: S/N, DM and time. */
+/* Plots single pulses: S/N, DM and time. */
 #include "pulseplot.h"
 
 #include <math.h>

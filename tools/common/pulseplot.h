@@ -1,5 +1,5 @@
-/* pulseplot.h: single pulses as a picture of three panels, after Magro et al. 2011, Fig. 5: S/N
- * against time on top, S/N against DM and DM against time below. */
+/* pulseplot.h: plots single pulses in three panels, after Magro et al. 2011, Fig. 5: S/N against
+ * time on top, S/N against DM and DM against time below. */
 #ifndef PULSEPLOT_H
 #define PULSEPLOT_H
 

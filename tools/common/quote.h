@@ -1,4 +1,4 @@
-/* quote.h: words of a command line, as a shell reads them back. */
+/* quote.h: quotes the words of a command line for a shell. */
 #ifndef PSR_TOOLS_QUOTE_H
 #define PSR_TOOLS_QUOTE_H
 

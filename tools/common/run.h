@@ -1,4 +1,4 @@
-/* run.h: manners of a long-running tool: signals, progress. */
+/* run.h: signal handling and progress of a long-running tool. */
 #ifndef PSR_TOOLS_RUN_H
 #define PSR_TOOLS_RUN_H
 

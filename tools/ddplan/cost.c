@@ -1,4 +1,4 @@
-/* Counts what a plan costs, and times the additions it is made of. */
+/* Counts the operations of a plan, and measures the rate of additions. */
 #include "ddplan.h"
 
 #include "tools/common/run.h"

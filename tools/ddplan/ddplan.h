@@ -1,4 +1,4 @@
-/* ddplan.h: the parts of the ddplan program. */
+/* ddplan.h: declarations shared by the parts of ddplan. */
 #ifndef PSR_TOOLS_DDPLAN_H
 #define PSR_TOOLS_DDPLAN_H
 

@@ -1,4 +1,4 @@
-/* Parses ddplan's command line, and reads the observation it names. */
+/* Parses ddplan's command line, and reads the observation. */
 #include "ddplan.h"
 
 #include "tools/common/quote.h"

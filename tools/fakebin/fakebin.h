@@ -1,4 +1,4 @@
-/* fakebin.h: the pieces of fakebin: its command line, its signals, its outputs. */
+/* fakebin.h: declarations shared by the parts of fakebin: command line, signals, outputs. */
 #ifndef PSR_TOOLS_FAKEBIN_H
 #define PSR_TOOLS_FAKEBIN_H
 

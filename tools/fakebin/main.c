@@ -1,4 +1,4 @@
-/* fakebin: synthetic observations. */
+/* fakebin: makes synthetic observations. */
 #include "fakebin.h"
 
 #include "tools/common/quote.h"

@@ -1,4 +1,4 @@
-/* How the period of a pulsar changes: its orbit, and its drift. */
+/* Computes how the period of a pulsar changes, from its orbit and drift. */
 #include "fakebin.h"
 
 #include <math.h>

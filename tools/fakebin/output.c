@@ -1,4 +1,4 @@
-/* Writes fakebin's samples in the format asked for. */
+/* Writes fakebin's samples in the requested format. */
 #include "fakebin.h"
 
 #include <byteswap.h>

@@ -1,4 +1,4 @@
-/* Turns fakebin's options into the description of an observation. */
+/* Converts fakebin's options to the description of an observation. */
 #include "fakebin.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* -array: voltages of an array of dishes, in a DADA file. */
+/* Implements -array: writes voltages of an array of dishes to a DADA file. */
 #include "fakebin.h"
 
 #include "tools/common/run.h"

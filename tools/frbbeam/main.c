@@ -1,4 +1,4 @@
-/* frbbeam: voltages of a grid of dishes to filterbanks of beams. */
+/* frbbeam: forms beams from voltages of a grid of dishes and writes filterbanks. */
 #include "options.h"
 #include "report.h"
 

@@ -1,4 +1,4 @@
-/* What -v says. */
+/* Prints the output of -v. */
 #include "report.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* report.h: what -v says, before the first sample and after the last. */
+/* report.h: prints the output of -v, before the first sample and after the last. */
 #ifndef PSR_TOOLS_FRBBEAM_REPORT_H
 #define PSR_TOOLS_FRBBEAM_REPORT_H
 

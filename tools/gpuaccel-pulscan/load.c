@@ -1,4 +1,4 @@
-/* From files to what a plan searches, and to files of spectra. */
+/* Reads files into the input of a plan, and writes files of spectra. */
 #include "gpuaccel-pulscan.h"
 
 #include <float.h>

@@ -1,4 +1,4 @@
-/* Names: of inputs, also those in lists, and of what is written of them. */
+/* Collects the names of inputs, also from lists, and of their outputs. */
 #include "gpuaccel-pulscan.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* What is written of a search: lists of accelsearch, of Pulscan, and tables. */
+/* Writes the results of a search: lists of accelsearch, of Pulscan, and tables. */
 #include "gpuaccel-pulscan.h"
 
 #include <psrkit/signif.h>

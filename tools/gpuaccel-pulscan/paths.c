@@ -1,4 +1,4 @@
-/* What the outputs of an input are called. */
+/* Builds the output names of an input. */
 #include "gpuaccel-pulscan.h"
 
 #include <stdlib.h>

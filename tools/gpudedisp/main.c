@@ -1,4 +1,4 @@
-/* gpudedisp: telescope data to dedispersed series and single pulses. */
+/* gpudedisp: dedisperses telescope data into series and searches for single pulses. */
 #include "options.h"
 #include "report.h"
 

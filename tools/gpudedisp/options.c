@@ -1,4 +1,4 @@
-/* From gpudedisp's command line to the description of a pipeline. */
+/* Converts gpudedisp's command line to a pipeline description. */
 #include "options.h"
 
 #include <psrkit/delays.h>

@@ -1,4 +1,4 @@
-/* options.h: what gpudedisp's command line says. */
+/* options.h: the command line of gpudedisp. */
 #ifndef PSR_TOOLS_GPUDEDISP_OPTIONS_H
 #define PSR_TOOLS_GPUDEDISP_OPTIONS_H
 

@@ -1,4 +1,4 @@
-/* What gpudedisp says of a run: the plan, the account, the picture. */
+/* Reports a run of gpudedisp: the plan, timings, the plot. */
 #include "report.h"
 
 #include "tools/common/pulseplot.h"

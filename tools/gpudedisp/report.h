@@ -1,4 +1,4 @@
-/* report.h: what gpudedisp says of a run. */
+/* report.h: reports a run of gpudedisp. */
 #ifndef PSR_TOOLS_GPUDEDISP_REPORT_H
 #define PSR_TOOLS_GPUDEDISP_REPORT_H
 

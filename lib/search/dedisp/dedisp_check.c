@@ -1,4 +1,4 @@
-/* What a description of dedispersion may say. */
+/* Checks the description of a dedispersion plan. */
 #include "dedisp_backend.h"
 
 #include "formats/unpack.h"

@@ -1,4 +1,4 @@
-/* Copies on the host, of memory that devices do not read by themselves at full speed. */
+/* Copies host memory that devices cannot read at full speed. */
 #include "dedisp_cuda.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* What a plan holds on a CUDA device: memory, streams, and the description of its delays. */
+/* Holds the data of a plan on a CUDA device: memory, streams, delays. */
 #include "dedisp_cuda.h"
 
 #include <psrkit/device.h>

@@ -1,4 +1,4 @@
-/* Dedisperses as prepsubband does, to the bit. */
+/* Dedisperses as prepsubband does, bit for bit. */
 #include <psrkit/compat.h>
 #include <psrkit/delays.h>
 

@@ -1,4 +1,4 @@
-/* Sums channels to sub-bands, the first of PRESTO's two steps of dedispersion. */
+/* Sums channels into sub-bands, the first of PRESTO's two dedispersion steps. */
 #include <psrkit/delays.h>
 #include <psrkit/number.h>
 #include <psrkit/subband.h>

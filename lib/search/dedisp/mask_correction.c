@@ -1,4 +1,4 @@
-/* Restores in dedispersed series what cleaning replaced in the spectra. */
+/* Restores the contribution of masked samples in dedispersed series. */
 #include <psrkit/delays.h>
 #include <psrkit/mask_correction.h>
 

@@ -1,4 +1,4 @@
-/* From boxes to candidates as accelsearch describes them. */
+/* Refines boxes to candidates as accelsearch describes them. */
 #include "candidate_refine_notes.h"
 #include "candidate_refine_place.h"
 

@@ -1,3 +1,4 @@
+/* Finds candidates that are harmonics of better ones, and notes it. */
 #include "candidate_refine_notes.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Where in a box a signal lies, and which way it drifted. */
+/* Finds the position of a signal within a box, and the sign of its drift. */
 #include "candidate_refine_place.h"
 
 #include <psrkit/signif.h>

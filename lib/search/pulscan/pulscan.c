@@ -1,3 +1,4 @@
+/* Checks the description of a boxcar search, drives its backend, and rates its hits. */
 #include "pulscan_search.h"
 
 #include <config.h>

@@ -1,3 +1,4 @@
+/* Splits wide boxes that hold several signals side by side. */
 #include "pulscan_blend.h"
 
 #include <math.h>

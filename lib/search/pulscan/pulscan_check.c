@@ -1,3 +1,4 @@
+/* Checks the description of a boxcar search. */
 #include "pulscan_search.h"
 
 #include <math.h>

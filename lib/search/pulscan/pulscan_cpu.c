@@ -1,3 +1,4 @@
+/* Searches spectra with boxcars on the CPU. */
 #include "pulscan_cpu.h"
 #include "pulscan_series.h"
 

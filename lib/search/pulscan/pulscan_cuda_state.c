@@ -1,4 +1,4 @@
-/* What a search holds on a CUDA device and beside it. */
+/* Holds the data of a search on a CUDA device and on the host. */
 #include "pulscan_cuda.h"
 
 #include "signal/redden.h"

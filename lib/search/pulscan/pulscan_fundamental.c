@@ -1,3 +1,4 @@
+/* Determines the fundamental of a signal from the powers of its harmonics. */
 #include "pulscan_fundamental.h"
 
 #include <psrkit/signif.h>

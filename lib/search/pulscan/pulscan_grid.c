@@ -1,3 +1,4 @@
+/* Indexes candidates by frequency. */
 #include "pulscan_grid.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Merges hits into candidates. */
 #include "pulscan_blend.h"
 #include "pulscan_fundamental.h"
 #include "pulscan_grid.h"

@@ -1,4 +1,4 @@
-/* Normalised powers of a spectrum on the CPU. */
+/* Computes normalised powers of a spectrum on the CPU. */
 #include "pulscan_backend.h"
 
 #include "base/clones.h"

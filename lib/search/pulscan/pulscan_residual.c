@@ -1,3 +1,4 @@
+/* Reads normalised powers without those that candidates hold. */
 #include "pulscan_residual.h"
 
 #include "base/quantile.h"

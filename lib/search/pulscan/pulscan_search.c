@@ -1,3 +1,4 @@
+/* Computes blocks, widths and power thresholds of a search from its description. */
 #include "pulscan_search.h"
 #include "search/spans.h"
 

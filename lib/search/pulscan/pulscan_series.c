@@ -1,3 +1,4 @@
+/* Transforms a batch of series to spectra on the CPU. */
 #include "pulscan_series.h"
 
 #include <psrkit/spectrum.h>

@@ -1,3 +1,4 @@
+/* Converts between the power of a box and its sigma. */
 #include "pulscan_significance.h"
 
 #include "signal/redden.h"

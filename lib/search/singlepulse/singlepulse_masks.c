@@ -1,4 +1,4 @@
-/* Masks of a stream that are needed no more. */
+/* Drops masks of a stream that are no longer needed. */
 #include "singlepulse_plan.h"
 
 void psr_pulse_forget_masks(struct psr_singlepulse *p)
