@@ -1,4 +1,4 @@
-/* monitor.h: what is done with a lock and its condition (private). */
+/* monitor.h: operations on a lock and its condition (private). */
 #ifndef PSR_BASE_MONITOR_H
 #define PSR_BASE_MONITOR_H
 
@@ -8,8 +8,8 @@
 PSR_MUST_CHECK psr_status psr_monitor_init(struct psr_monitor *m, psr_err *err);
 void psr_monitor_destroy(struct psr_monitor *m);
 
-/* Waits for a change, with the lock held, for some time only: 0.1 s, after which whoever waits may
- * look whether it is to stop. */
+/* Waits for a change with the lock held, for at most 0.1 s, so that the caller can check whether to
+ * stop. */
 void psr_monitor_wait_briefly(struct psr_monitor *m);
 
 static inline void psr_monitor_enter(struct psr_monitor *m)

@@ -3,7 +3,7 @@
  *
  * For a spectrum X of nbin complex bins, where bin 0 is DC, the search computes:
  *
- *   x_k = (X_k - m) / (1.4826 d)            separately for real and imaginary parts; m is the median
+ *   x_k = (X_k - m) / (1.4826 d)            real and imaginary parts separately; m is the median
  *                                           and d the median absolute deviation of the block of
  *                                           normblock bins that contains k (lower medians)
  *   p_k = |x_k|^2,  p_0 = 0                 chi^2 with 2 degrees of freedom in noise

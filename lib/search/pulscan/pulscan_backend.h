@@ -1,7 +1,7 @@
-/* pulscan_backend.h: what pulscan.c hands to a backend, and what it asks of one (private).
+/* pulscan_backend.h: interface between pulscan.c and a backend (private).
  *
- * pulscan.c validates the description and works out stretches, widths, starts and the powers that
- * make hits, so that backends cannot disagree about any of it; it also gives hits their sigma. */
+ * pulscan.c validates the description and computes normalisation blocks, widths, starts and the
+ * powers of hits, so that all backends agree on these; it also computes the sigma of hits. */
 #ifndef PSR_SEARCH_PULSCAN_BACKEND_H
 #define PSR_SEARCH_PULSCAN_BACKEND_H
 
@@ -37,7 +37,7 @@ struct psr_pulscan_search {
     bool series;
     struct psr_redden redden; /* start 0: no de-reddening */
     size_t batch;             /* >= 1 */
-    bool compat; /* boxes may run over the end, over zeros; d = 0 leaves data as they are */
+    bool compat; /* boxes may extend beyond the end, over zeros; data are unchanged if d = 0 */
 
     size_t nnorm_block, normblock; /* normblock: the most bins any stretch has */
     struct psr_norm_block *norm_block;
@@ -52,7 +52,7 @@ struct psr_pulscan_search {
     struct psr_prefilter *sieve; /* [nharm][nz], nsieve[h] of them used, by rising width */
     bool by_block;               /* one hit a block, z and H, not every peak */
     int64_t block;               /* start i >= 1 belongs to block (i - 1) / block */
-    int64_t rlo, rhi;            /* bins that were asked for; rhi is one that exists */
+    int64_t rlo, rhi;            /* requested range of bins; rhi exists */
     bool logz;                   /* z is 0, 1, 2, 4 .. */
 
     int nthread;       /* >= 1 */
@@ -80,14 +80,14 @@ struct psr_pulscan_found {
  * Status: PSR_ENOMEM, saying what to change, also where there would be more than may be */
 PSR_MUST_CHECK psr_status psr_pulscan_room(struct psr_pulscan_found *found, size_t n, psr_err *err);
 
-/* How far from its start a peak is outdone by a box of more power: both share bins, or one is a side
- * lobe of the other. */
+/* Distance in bins within which a box of more power suppresses a peak: both share bins, or one is a
+ * side lobe of the other. */
 static inline int64_t psr_pulscan_reach(int z)
 {
     return z > PSR_PULSCAN_NEAR ? z : PSR_PULSCAN_NEAR;
 }
 
-/* Normalised powers are cut at this, so that sums of them stay finite. */
+/* Normalised powers are limited to this, so that their sums stay finite. */
 #define PSR_PULSCAN_MOST 1e30f
 
 /* What a stretch is normalised by: (x - median) * scale, scale 0 where d = 0; re, then im. */
@@ -106,11 +106,11 @@ struct psr_pulscan_ops {
     const char *name;
     bool by_name_only; /* "auto" does not take it */
 
-    /* Keeps s, which outlives the state.  PSR_EDEVICE where the device is absent, PSR_EUNSUPPORTED
-     * for searches the backend does not do: "auto" then takes the next. */
+    /* Keeps s, which outlives the state.  PSR_EDEVICE if the device is absent, PSR_EUNSUPPORTED for
+     * searches that the backend does not support: "auto" then uses the next one. */
     psr_status (*create)(void **state, const struct psr_pulscan_search *s, psr_err *err);
 
-    /* Memory for spectrum slot < batch from which execute reads fastest; NULL: any will do. */
+    /* Memory for spectrum slot < batch that execute reads fastest; NULL: any memory. */
     float *(*input)(void *state, size_t slot);
 
     /* Searches in [nspec]; found comes with n = 0 and bad [nspec] = -1, and gets every hit. */

@@ -1,8 +1,8 @@
-/* pulscan_blend.h: wide boxes that hold several signals side by side (private).
+/* pulscan_blend.h: splits wide boxes that hold several signals side by side (private).
  *
- * The most significant box of two drifting signals may hold both.  Where more than PSR_PULSCAN_NEAR
- * bins in a row hold no more than noise, and those of the whole box on average far more, what is
- * on either side are parts: signals of their own, whose own boxes are to have their turn first. */
+ * The most significant box of two drifting signals may contain both.  If more than PSR_PULSCAN_NEAR
+ * consecutive bins have no more than noise, while the mean of the whole box is much higher, the
+ * bins on either side are parts: separate signals, whose own boxes are processed first. */
 #ifndef PSR_SEARCH_PULSCAN_BLEND_H
 #define PSR_SEARCH_PULSCAN_BLEND_H
 

@@ -1,4 +1,4 @@
-/* pulscan_cuda.h: the search of spectra on a CUDA device (private to its files). */
+/* pulscan_cuda.h: searches spectra on a CUDA device (private to its files). */
 #ifndef PSR_SEARCH_PULSCAN_CUDA_H
 #define PSR_SEARCH_PULSCAN_CUDA_H
 
@@ -20,15 +20,15 @@ struct psr_boxes_plan {
     uint32_t npiece;
 };
 
-/* Works out the tests of a search.
- * Status: PSR_EUNSUPPORTED for boxes, or numbers of bins, beyond what the kernels hold */
+/* Computes the tests of a search.
+ * Status: PSR_EUNSUPPORTED for boxes, or numbers of bins, beyond the limits of the kernels */
 PSR_MUST_CHECK psr_status psr_boxes_plan_make(struct psr_boxes_plan *p,
                                               const struct psr_pulscan_search *s, psr_err *err);
 void psr_boxes_plan_free(struct psr_boxes_plan *p);
 
 /* --- the Fourier transform -------------------------------------------------------------------- */
 
-/* cuFFT, which is looked for when it is needed, so that nothing else needs it. */
+/* cuFFT, loaded on demand so that nothing else depends on it. */
 struct psr_cufft {
     int handle;
     int (*transform)(int handle, float *in, float *out);
@@ -42,8 +42,8 @@ void psr_cufft_close(struct psr_cufft *f);
 
 /* --- a search on a device --------------------------------------------------------------------- */
 
-/* Spectra searched at once.  There are two, so that the host sees to one while the device works on
- * the other. */
+/* Spectra searched together.  There are two groups, so that host and device work at the same time.
+ */
 struct psr_cuda_group {
     size_t first, n; /* spectra; n 0: nothing under way */
     float *d_power;
@@ -90,15 +90,15 @@ struct psr_pulscan_state {
 psr_status psr_pulscan_cuda_fail(const struct psr_pulscan_state *c, cudaError_t e, const char *what,
                                  psr_err *err);
 
-/* Takes memory and makes streams for a search. */
+/* Allocates memory and creates streams for a search. */
 PSR_MUST_CHECK psr_status psr_pulscan_cuda_start(struct psr_pulscan_state *c, psr_err *err);
 void psr_pulscan_cuda_free(struct psr_pulscan_state *c);
 
-/* Room for twice as many peaks as a group found, and more. */
+/* Allocates room for twice as many peaks as a group found, and more. */
 PSR_MUST_CHECK cudaError_t psr_pulscan_cuda_grow(struct psr_pulscan_state *c,
                                                  struct psr_cuda_group *g, size_t n);
 
-/* What the kernels are told about a group. */
+/* Kernel parameters for a group. */
 struct pulscan_k_norm psr_pulscan_cuda_norm(const struct psr_pulscan_state *c,
                                             const struct psr_cuda_group *g);
 struct pulscan_k_search psr_pulscan_cuda_search(const struct psr_pulscan_state *c,

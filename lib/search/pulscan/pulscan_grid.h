@@ -1,4 +1,4 @@
-/* pulscan_grid.h: candidates by where they are (private). */
+/* pulscan_grid.h: indexes candidates by frequency (private). */
 #ifndef PSR_SEARCH_PULSCAN_GRID_H
 #define PSR_SEARCH_PULSCAN_GRID_H
 
@@ -11,13 +11,13 @@
 struct psr_grid {
     double width;
     size_t ncell;
-    int64_t *head; /* [ncell] the last candidate put in; -1: none */
-    int64_t *next; /* [ncand] the one put in before it */
+    int64_t *head; /* [ncell] the last candidate inserted; -1: none */
+    int64_t *next; /* [ncand] the one inserted before it */
 };
 
-/* Given:  width   of a cell, at least
- *         reach   the highest r
- *         n       candidates, at most */
+/* Given: width   minimum width of a cell
+ *        reach   the highest r
+ *        n   maximum number of candidates */
 PSR_MUST_CHECK psr_status psr_grid_create(struct psr_grid *g, double width, double reach, size_t n,
                                           psr_err *err);
 void psr_grid_free(struct psr_grid *g);

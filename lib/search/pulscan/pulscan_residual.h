@@ -1,9 +1,9 @@
-/* pulscan_residual.h: a spectrum's normalised powers, read where they are asked for, less those
- * that candidates hold (private).
+/* pulscan_residual.h: reads the normalised powers of a spectrum without those that candidates hold
+ * (private).
  *
- * A bin that a candidate holds counts as 2, the mean of noise; of others' powers what side lobes of
- * candidates' lines leave there on average is taken off.  Bins that do not exist count as 0.
- * What goes wrong while reading is kept, and told by psr_residual_status. */
+ * A bin that a candidate holds counts as 2, the mean of noise; from other bins the average side
+ * lobes of candidates' lines are subtracted.  Bins that do not exist count as 0.
+ * psr_residual_status returns read errors. */
 #ifndef PSR_SEARCH_PULSCAN_RESIDUAL_H
 #define PSR_SEARCH_PULSCAN_RESIDUAL_H
 
@@ -11,22 +11,22 @@
 
 struct psr_residual;
 
-/* Of spectrum s of the plan's last execute, whose input is still where it was. */
+/* For spectrum s of the plan's last execute, whose input must still be valid. */
 PSR_MUST_CHECK psr_status psr_residual_create(struct psr_residual **out, psr_pulscan *plan,
                                               size_t s, psr_err *err);
-void psr_residual_destroy(struct psr_residual *r); /* NULL is fine */
+void psr_residual_destroy(struct psr_residual *r); /* NULL is allowed */
 psr_status psr_residual_status(const struct psr_residual *r, psr_err *err);
 
 int64_t psr_residual_bins(const struct psr_residual *r);
 
-/* chi^2 of n bins, no bin of more than most. */
+/* chi^2 of n bins, each bin limited to most. */
 double psr_residual_power(struct psr_residual *r, int64_t first, int64_t n, float most);
 
-/* And bins that owner holds count as they are. */
+/* The same, with bins that owner holds unchanged. */
 double psr_residual_shared(struct psr_residual *r, int64_t first, int64_t n, float most,
                            int64_t owner);
 
-/* What is held of n bins, or side lobes left there. */
+/* Held power and side lobes in n bins. */
 struct psr_residual_held {
     double excess; /* chi^2 over the mean of noise */
     int64_t owner; /* of the brightest of these bins; -1: there are none */
@@ -35,8 +35,8 @@ struct psr_residual_held {
 void psr_residual_add_held(const struct psr_residual *r, int64_t first, int64_t n,
                            struct psr_residual_held *sum);
 
-/* Gives a candidate those of n bins that no other holds, and no more than most of which is in one;
- * and those beyond either end as far as the line goes on. */
+/* Assigns to a candidate those of n bins that no other holds and whose chi^2 is at most most; and
+ * bins beyond either end as far as the line continues. */
 void psr_residual_hold(struct psr_residual *r, int64_t first, int64_t n, float most, int64_t owner);
 
 /* What a line leaves outside of the bins that it is in, lo .. hi: d bins away power / d^2, in bins

@@ -1,4 +1,4 @@
-/* pulscan_search.h: from a description to the search that backends carry out (private). */
+/* pulscan_search.h: resolves a description to the search that backends perform (private). */
 #ifndef PSR_SEARCH_PULSCAN_SEARCH_H
 #define PSR_SEARCH_PULSCAN_SEARCH_H
 
@@ -15,26 +15,26 @@ PSR_MUST_CHECK psr_status psr_pulscan_resolve(struct psr_pulscan_search *s,
                                               const struct psr_pulscan_desc *d, psr_err *err);
 void psr_pulscan_forget(struct psr_pulscan_search *s);
 
-/* Leaves the peaks that are no side lobe of a line, as psrkit/pulscan.h has it.
+/* Removes peaks that are side lobes of a line, as defined in psrkit/pulscan.h.
  * Given:  found   by spectrum, H, width and start
  * Status: PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_pulscan_drop_lobes(const struct psr_pulscan_search *s,
                                                  struct psr_pulscan_found *found, psr_err *err);
 
-/* Bins of harmonic sum H = harm that exist. */
+/* Number of bins of harmonic sum H = harm. */
 static inline int64_t psr_pulscan_length(const struct psr_pulscan_search *s, int harm)
 {
     return (int64_t)s->nbin / harm;
 }
 
-/* What a plan resolved its description to, and the sigma above which its hits are. */
+/* A resolved description, and the sigma threshold of hits. */
 const struct psr_pulscan_search *psr_pulscan_resolved(const psr_pulscan *p);
 double psr_pulscan_least_sigma(const psr_pulscan *p);
 
-/* The hit that a peak is. */
+/* Converts a peak to a hit. */
 struct psr_pulscan_hit psr_pulscan_make_hit(const psr_pulscan *p, const struct psr_pulscan_peak *k);
 
-/* Gives a hit another power, and the sigma of that. */
+/* Sets the power of a hit, and the corresponding sigma. */
 void psr_pulscan_weigh_hit(const psr_pulscan *p, struct psr_pulscan_hit *hit, float power);
 
 #endif

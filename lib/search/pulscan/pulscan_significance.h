@@ -1,4 +1,4 @@
-/* pulscan_significance.h: from the power of a box to its sigma, and back to the power a sigma needs
+/* pulscan_significance.h: converts the power of a box to its sigma, and a sigma to a power
  * (private). */
 #ifndef PSR_SEARCH_PULSCAN_SIGNIFICANCE_H
 #define PSR_SEARCH_PULSCAN_SIGNIFICANCE_H
@@ -13,8 +13,8 @@ struct psr_significance {
     bool compat;
     double nbin, normblock;
     double zmax;
-    double trials;            /* N_eff of the whole search; not of a compatible one */
-    struct psr_redden redden; /* start 0: spectra are as they were transformed */
+    double trials;            /* N_eff of the whole search; not used in a compatible one */
+    struct psr_redden redden; /* start 0: spectra were not de-reddened */
     struct psr_span last;     /* the bins whose level the last block of de-reddening sets */
 };
 
@@ -24,7 +24,7 @@ struct psr_span psr_significance_last_block(const struct psr_redden *redden, int
 /* N_eff of a search whose boxes have their lo and hi. */
 double psr_significance_calibrated(const struct psr_pulscan_search *s);
 
-/* N_eff that a box of so many harmonics is held against. */
+/* N_eff for a box of this many harmonics. */
 double psr_significance_trials(const struct psr_significance *o, int nharm);
 
 /* A box: its harmonics, its width less one, and the lowest bin of the fundamental. */
