@@ -158,7 +158,7 @@ static void test_one(struct found *f, uint64_t *seed)
         rows += f->n;
         free(x);
     }
-    ok(rows <= 1.6 * TRIES, "%d drifts that go on: %zu rows", TRIES, rows);
+    ok((double)rows <= 1.6 * TRIES, "%d drifts that go on: %zu rows", TRIES, rows);
 }
 
 /* Pulses of 24 harmonics of one power each, between bins, so that their side lobes are as bright as
