@@ -134,6 +134,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/base/overwrite_check.c \
 	lib/base/path.c \
 	lib/base/path.h \
+	lib/base/rough_root.h \
 	lib/base/c_locale.c \
 	lib/base/c_locale.h \
 	lib/base/read_ring.c \

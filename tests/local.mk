@@ -24,6 +24,7 @@ AM_TESTS_ENVIRONMENT = $(sanitize_environment) \
 # A test of one source file needs its name here and nothing more: LDADD is the library.
 UNIT_TESTS = \
 	tests/t_accel \
+	tests/t_accel_noise \
 	tests/t_accel_peaks \
 	tests/t_accel_presto \
 	tests/t_accel_sieve \
@@ -125,6 +126,9 @@ dist_noinst_DATA += \
 EXTRA_DIST += \
 	tests/golden \
 	tests/science/README.md \
+	tests/science/accel_noise.txt \
+	tests/science/depth.py \
+	tests/science/depth.txt \
 	tests/science/false_alarms.txt \
 	tests/science/observations.sh \
 	tests/science/observations.txt \
@@ -144,6 +148,7 @@ tests_t_fast_number_io_SOURCES = tests/t_fast_number_io.c tools/chi2sig/fast_num
 
 CLI_TESTS = \
 	tests/abuse.bats \
+	tests/accelsearch.bats \
 	tests/aliases.bats \
 	tests/bary.bats \
 	tests/bounds.bats \

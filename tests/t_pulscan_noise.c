@@ -13,7 +13,8 @@
 static const int sums[] = {1, 2, 3, 4};
 
 /* The blocks of realfft -rednoise, and longer ones. */
-static const struct psr_redden reddens[] = {{0}, {6, 100, 0x1p40}, {50, 1000, 0x1p40}};
+static const struct psr_redden reddens[] = {
+    {0}, {6, 100, 0x1p40, false}, {50, 1000, 0x1p40, false}};
 enum { NREDDEN = sizeof reddens / sizeof *reddens };
 
 struct setting {

@@ -168,12 +168,12 @@ static void test_redden(uint64_t *random)
     check_redden(2, 6, 100, 805, random);
     float x[4] = {3, 4, 5, 6};
     psr_err err = {.msg = ""};
-    ok(psr_spectrum_deredden(x, 2, &(struct psr_redden){1, 100, 5}, &err) == PSR_EINVAL, "%s",
-       err.msg);
-    ok(psr_spectrum_deredden(x, 2, &(struct psr_redden){6, 5, 5}, &err) == PSR_EINVAL, "%s",
+    ok(psr_spectrum_deredden(x, 2, &(struct psr_redden){1, 100, 5, false}, &err) == PSR_EINVAL,
+       "%s", err.msg);
+    ok(psr_spectrum_deredden(x, 2, &(struct psr_redden){6, 5, 5, false}, &err) == PSR_EINVAL, "%s",
        err.msg);
     float zeros[40] = {0};
-    ok(psr_spectrum_deredden(zeros, 20, &(struct psr_redden){6, 100, 5}, &err) == PSR_OK &&
+    ok(psr_spectrum_deredden(zeros, 20, &(struct psr_redden){6, 100, 5, false}, &err) == PSR_OK &&
            zeros[20] == 0,
        "bins without power stay 0");
 }
@@ -201,7 +201,7 @@ static void test_presto(void)
     if (!ok(st == PSR_OK && golden && n == N * sizeof *x, "PRESTO's spectrum is there"))
         return;
     psr_rfft_execute(plan, x, x);
-    st = psr_spectrum_deredden(x, N / 2, &(struct psr_redden){6, 100, 6 * N * 0.02}, &err);
+    st = psr_spectrum_deredden(x, N / 2, &(struct psr_redden){6, 100, 6 * N * 0.02, false}, &err);
     for (size_t k = 0; k < N / 2; k++) {
         float want[2];
         memcpy(want, golden + 8 * k, sizeof want);

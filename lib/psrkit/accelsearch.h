@@ -21,8 +21,9 @@
  * measured: r, z and w of a candidate are where the powers of all harmonics together are highest;
  * sigma and power are those of the place.
  *
- * Sigma.  The chance of noise to give chi^2 = 2 S_H with 2 H degrees of freedom, times
- * psr_accelsearch_trials, which counts as accelsearch does.
+ * Sigma.  That of the chance of noise to give chi^2 = 2 S_H with 2 H degrees of freedom in any of
+ * psr_accelsearch_trials independent places.  These were counted in noise: its best sigma is above 2
+ * in one spectrum of 44.  A compatible search counts as accelsearch does.
  *
  * One plan, one caller's thread; plans are independent of each other.  Lists do not depend on the
  * number of threads, on the batch or on mem_bytes. */
@@ -64,6 +65,7 @@ struct psr_accelsearch_desc {
         *zap; /* [nzap] bins known to be bad, any order: they count as 0; copied */
     size_t nzap;
 
+    size_t max;          /* most candidates given; 0: no bound */
     bool keep_harmonics; /* -noharmremove */
     bool free_harmonics; /* -noharmpolish: harmonics are measured each for itself */
 
@@ -90,6 +92,7 @@ struct psr_accelsearch_result {
     const struct psr_accel_cand *cand; /* [ncand], best first */
     size_t ncand;
     size_t nremoved; /* harmonics of better ones */
+    size_t nleft;    /* beyond max, and neither measured nor given */
     int64_t bad; /* the lowest bin that is no finite number: such a spectrum is not searched; -1 */
 };
 
@@ -104,6 +107,14 @@ PSR_MUST_CHECK psr_status psr_accelsearch_execute(psr_accelsearch *p,
                                                   const struct psr_accelsearch_input *in,
                                                   struct psr_accelsearch_result *result,
                                                   psr_err *err);
+
+/* One list: those of a matched search, and behind them those of another list of which none of them is
+ * within 15 bins, each in its order.
+ * Returned: *all [*n], malloc'd, caller frees; what it points into stays whose it was
+ * Status:   PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_accelsearch_join(const struct psr_accelsearch_result *matched,
+                                               const struct psr_accel_cand *other, size_t nother,
+                                               struct psr_accel_cand **all, size_t *n, psr_err *err);
 
 /* Independent places that sums of so many harmonics are held against. */
 double psr_accelsearch_trials(const psr_accelsearch *p, int nharm);

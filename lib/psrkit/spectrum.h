@@ -94,14 +94,14 @@ void psr_spectrum_detrend_ends(float *x, int64_t nbin);
 struct psr_redden {
     int start, end;  /* start 2 or more, end at least start */
     double stop_bin; /* a frequency times the length of the observation */
+    bool presto;     /* with PRESTO's inverse square root, which is up to 0.2 % off */
 };
 
 /* Divides X by the square root of the local mean power, which is the blocks' median over ln 2 at
  * their middles and linear between; bin 0 becomes 1.
  * Given:    X [nbin][2]
  * Status:   PSR_EINVAL naming field, value and limit; PSR_ENOMEM
- * Notes:    PRESTO's numbers to about 0.2 %, the error of its inverse square root, which this has
- *           not.  Bins where the mean power is 0 or less become 0. */
+ * Notes:    PRESTO's numbers to about 0.2 %, or, with presto, to rounding.  Bins where the mean power is 0 or less become 0. */
 PSR_MUST_CHECK psr_status psr_spectrum_deredden(float *x, int64_t nbin,
                                                 const struct psr_redden *how, psr_err *err);
 

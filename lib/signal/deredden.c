@@ -1,5 +1,6 @@
 /* Removes red noise from spectra with local medians, in PRESTO's blocks. */
 #include "base/quantile.h"
+#include "base/rough_root.h"
 #include "redden.h"
 
 #include <math.h>
@@ -42,12 +43,25 @@ static void measure_block(struct block *b, const float *x, float *power)
     b->level = psr_quantile_median(power, (size_t)b->n) / M_LN2;
 }
 
-/* Bins [from, to) by levels on a line through level at bin from. */
-static void scale_bins(float *x, int64_t from, int64_t to, double level, double slope)
+/* Levels on a line through level at bin from; presto: in single precision. */
+struct line {
+    double level, slope;
+    bool presto;
+};
+
+static float scale_at(const struct line *line, int64_t distance)
+{
+    if (line->presto)
+        return psr_rough_inverse_root((float)line->level + (float)line->slope * (float)distance);
+    double here = line->level + line->slope * (double)distance;
+    return here > 0 ? (float)(1 / sqrt(here)) : 0;
+}
+
+/* Bins [from, to). */
+static void scale_bins(float *x, int64_t from, int64_t to, struct line line)
 {
     for (int64_t k = from; k < to; k++) {
-        double here = level + slope * (double)(k - from);
-        float scale = here > 0 ? (float)(1 / sqrt(here)) : 0;
+        float scale = scale_at(&line, k - from);
         x[2 * k] *= scale;
         x[2 * k + 1] *= scale;
     }
@@ -72,16 +86,17 @@ static void scale_blocks(float *x, int64_t nbin, const struct psr_redden *how, f
     double slope = 0;
     measure_block(&old, x, power);
     int64_t middle = old.first + old.n / 2;
-    scale_bins(x, old.first, middle, old.level, 0);
+    scale_bins(x, old.first, middle, (struct line){old.level, 0, how->presto});
     for (int64_t k = old.first + old.n; k < nbin; k += old.n) {
         struct block next = {.first = k, .n = psr_redden_length(how, k, nbin)};
         measure_block(&next, x, power);
         slope = (next.level - old.level) / (0.5 * (double)(old.n + next.n));
-        scale_bins(x, middle, next.first + next.n / 2, old.level, slope);
+        scale_bins(x, middle, next.first + next.n / 2,
+                   (struct line){old.level, slope, how->presto});
         middle = next.first + next.n / 2;
         old = next;
     }
-    scale_bins(x, middle, nbin, old.level, slope);
+    scale_bins(x, middle, nbin, (struct line){old.level, slope, how->presto});
 }
 
 psr_status psr_spectrum_deredden(float *x, int64_t nbin, const struct psr_redden *how, psr_err *err)

@@ -1,3 +1,4 @@
+/* What a description of the matched search may hold. */
 #include "accel_plan.h"
 
 #include <math.h>

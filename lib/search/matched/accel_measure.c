@@ -1,3 +1,4 @@
+/* Candidates, measured where all their harmonics together hold most power. */
 #include "accel_measure.h"
 #include "response.h"
 #include "simplex.h"

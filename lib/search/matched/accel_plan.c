@@ -1,3 +1,4 @@
+/* From a description to the search: ranges, trials and cuts. */
 #include "accel_plan.h"
 #include "peaks.h"
 #include "template_bank.h"
@@ -10,15 +11,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* accelsearch's count of independent places: some that lie just beyond zmax and wmax among them. */
-static double count_places(const struct psr_accel_search *s, int stage)
+/* accelsearch's count of independent places for one harmonic: some that lie just beyond zmax and
+ * wmax among them. */
+static double count_places(const struct psr_accel_search *s)
 {
     double bins = s->rhi - s->rlo, nz = 2.0 * s->jmax + 1, nw = 2.0 * s->lmax + 1;
     if (s->jmax > 0 || s->lmax > 0)
         bins *= (nz + 1) * (PSR_STEP_Z / 6.95);
     if (s->lmax > 0)
         bins *= (nw + 1) * (PSR_STEP_W / 44.2);
-    return bins / (1 << stage);
+    return bins;
+}
+
+/* How many independent places noise behaves like, per place of accelsearch: the best of half bins and
+ * of steps of 2 in z is more than one draw a place, and sums of more harmonics, whose places are as
+ * many, are no less independent.  Of noise (tests/science/accel_noise.txt). */
+static double places_of_noise(const struct psr_accel_search *s, int stage)
+{
+    bool drift = s->jmax > 0 || s->lmax > 0;
+    return stage == 0 ? (drift ? 5 : 2) : (drift ? 4 : 1.5);
 }
 
 static psr_status take_zaps(struct psr_accel_search *s, const struct psr_accelsearch_desc *d,
@@ -52,15 +63,19 @@ static void set_bins(struct psr_accel_search *s, const struct psr_accelsearch_de
     s->ihi = (int64_t)floor(2 * s->rhi);
 }
 
-/* accelsearch cuts the number of places to a whole one, and has its power in single precision. */
+/* accelsearch has fewer places by the number of harmonics, whole ones, and its power in single
+ * precision.  Else every sum, of the few that are searched, has its share of the false alarms. */
 static void set_cuts(struct psr_accel_search *s, const struct psr_accelsearch_desc *d)
 {
-    for (int h = 1; h <= d->numharm; h *= 2, s->nstage++) {
-        double places = count_places(s, s->nstage);
-        s->trials[s->nstage] = d->compat ? floor(places) : places;
+    const double places = count_places(s);
+    for (int h = 1; h <= d->numharm; h *= 2)
+        s->nstage++;
+    for (int stage = 0; stage < s->nstage; stage++) {
+        s->trials[stage] = d->compat ? floor(places / (1 << stage))
+                                     : places * places_of_noise(s, stage) * s->nstage;
         double sigma = d->compat ? (double)(float)d->sigma : d->sigma;
-        double power = psr_accel_power(s, sigma, s->nstage);
-        s->cut[s->nstage] = d->compat ? (float)power : round_down(power);
+        double power = psr_accel_power(s, sigma, stage);
+        s->cut[stage] = d->compat ? (float)power : round_down(power);
     }
 }
 
@@ -75,6 +90,8 @@ psr_status psr_accel_search_resolve(struct psr_accel_search *s,
         .norm = d->norm,
         .keep_harmonics = d->keep_harmonics,
         .free_harmonics = d->free_harmonics,
+        .max = d->max,
+        .count = d->compat ? PSR_TRIALS_BONFERRONI : PSR_TRIALS_SIDAK,
         .nthread = psr_count_threads(d->nthread),
         .mem_bytes = psr_count_memory(d->mem_bytes),
     };

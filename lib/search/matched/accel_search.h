@@ -3,6 +3,7 @@
 #define PSR_SEARCH_MATCHED_ACCEL_SEARCH_H
 
 #include <psrkit/accelsearch.h>
+#include <psrkit/signif.h>
 
 struct psr_accel_search {
     size_t nbin;
@@ -13,8 +14,10 @@ struct psr_accel_search {
     struct psr_span *zap; /* [nzap] ascending, apart, within the spectrum; owned */
     size_t nzap;
     double trials[PSR_ACCELSEARCH_NSTAGE];
+    enum psr_trials count;             /* how trials make a chance of many */
     float cut[PSR_ACCELSEARCH_NSTAGE]; /* sums above it are candidates */
     bool keep_harmonics, free_harmonics;
+    size_t max;        /* candidates; 0: no bound */
     double rlo, rhi;   /* bins; of a compatible search, whole ones */
     int nthread;       /* >= 1 */
     int64_t mem_bytes; /* > 0 */

@@ -1,3 +1,4 @@
+/* Responses matched to a drift around one place. */
 #include <psrkit/accel_template.h>
 
 #include <complex.h>

@@ -1,9 +1,11 @@
+/* The matched search: plan, backends, lists. */
 #include "accel_measure.h"
 #include "accel_plan.h"
 #include "presto_measure.h"
 #include "presto_search.h"
 #include "template_bank.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -125,6 +127,10 @@ static psr_status search(psr_accelsearch *p, const struct psr_accelsearch_input 
         st = psr_accel_drop_harmonics(&p->peaks, &result->nremoved, err);
     if (st)
         return st;
+    if (p->search.max && p->peaks.n > p->search.max) {
+        result->nleft = p->peaks.n - p->search.max;
+        p->peaks.n = p->search.max;
+    }
     if (p->presto)
         return psr_presto_measure(&p->measured, &p->search, in, &p->peaks, err);
     return psr_accel_measure(&p->measured, &p->search, p->level, &p->peaks, err);
@@ -142,6 +148,31 @@ psr_status psr_accelsearch_execute(psr_accelsearch *p, const struct psr_accelsea
     result->cand = p->measured.cand;
     result->ncand = p->measured.n;
     return st;
+}
+
+static bool is_near_any(const struct psr_accel_cand *cand, size_t n, double r)
+{
+    for (size_t k = 0; k < n; k++)
+        if (fabs(cand[k].r.value - r) < PSR_ACCEL_CLOSEST)
+            return true;
+    return false;
+}
+
+psr_status psr_accelsearch_join(const struct psr_accelsearch_result *matched,
+                                const struct psr_accel_cand *other, size_t nother,
+                                struct psr_accel_cand **all, size_t *n, psr_err *err)
+{
+    struct psr_accel_cand *cand = malloc((matched->ncand + nother + 1) * sizeof *cand);
+    *all = cand;
+    *n = 0;
+    if (!cand)
+        return psr_fail_nomem(err, "candidates", (double)(matched->ncand + nother) * sizeof *cand);
+    for (size_t k = 0; k < matched->ncand; k++)
+        cand[(*n)++] = matched->cand[k];
+    for (size_t k = 0; k < nother; k++)
+        if (!is_near_any(matched->cand, matched->ncand, other[k].r.value))
+            cand[(*n)++] = other[k];
+    return PSR_OK;
 }
 
 /* --- the rest --------------------------------------------------------------------------------- */

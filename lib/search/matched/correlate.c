@@ -1,3 +1,4 @@
+/* Correlations of blocks of bins with responses, by transforms. */
 #include "correlate.h"
 
 #include <math.h>

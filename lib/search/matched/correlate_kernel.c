@@ -1,3 +1,4 @@
+/* The correlations' inner loops, for each instruction set. */
 #include "correlate_kernel.h"
 
 #include "base/isa.h"

@@ -1,3 +1,4 @@
+/* Powers by the sum that defines them. */
 #include "direct.h"
 
 #include "base/clones.h"

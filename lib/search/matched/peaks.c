@@ -1,3 +1,4 @@
+/* From places above the cut to peaks, and their significance. */
 #include "peaks.h"
 
 #include "base/grow.h"
@@ -9,7 +10,7 @@
 #include <stdlib.h>
 
 enum { MOST_RATIO = 16 };
-static const double CLOSEST = 15, SAME = 1.5; /* bins */
+static const double SAME = 1.5; /* bins */
 
 /* Small ratios, besides n and 1 / n. */
 static const struct {
@@ -24,14 +25,13 @@ enum { NRATIO = sizeof ratios / sizeof *ratios };
 double psr_accel_sigma(const struct psr_accel_search *s, double power, int stage)
 {
     struct psr_logp alone = psr_chi2_logp(2 * power, 2.0 * (1 << stage));
-    return psr_gauss_sigma(
-        psr_logp_trials(alone, fmax(1, s->trials[stage]), PSR_TRIALS_BONFERRONI));
+    return psr_gauss_sigma(psr_logp_trials(alone, fmax(1, s->trials[stage]), s->count));
 }
 
 double psr_accel_power(const struct psr_accel_search *s, double sigma, int stage)
 {
     struct psr_logp all = psr_gauss_logp(sigma);
-    struct psr_logp alone = psr_logp_from_sf(all.ln_sf - log(fmax(1, s->trials[stage])));
+    struct psr_logp alone = psr_logp_trials(all, 1 / fmax(1, s->trials[stage]), s->count);
     return psr_chi2_threshold(alone, 2.0 * (1 << stage)) / 2;
 }
 
@@ -55,7 +55,7 @@ static int best_first(const void *pa, const void *pb)
     return by_frequency(pa, pb);
 }
 
-/* Marks peaks, by rising frequency, that have a better one less than CLOSEST below them; from the
+/* Marks peaks, by rising frequency, that have a better one less than PSR_ACCEL_CLOSEST below them; from the
  * other end, above. */
 static void mark_beaten(const struct psr_accel_peak *p, size_t n, bool *beaten, size_t *queue,
                         bool downwards)
@@ -63,7 +63,7 @@ static void mark_beaten(const struct psr_accel_peak *p, size_t n, bool *beaten, 
     size_t head = 0, tail = 0; /* candidates for being the best near: each better than the next */
     for (size_t i = 0; i < n; i++) {
         size_t k = downwards ? n - 1 - i : i;
-        while (head < tail && fabs(p[queue[head]].r - p[k].r) >= CLOSEST)
+        while (head < tail && fabs(p[queue[head]].r - p[k].r) >= PSR_ACCEL_CLOSEST)
             head++;
         if (head < tail && best_first(&p[queue[head]], &p[k]) < 0)
             beaten[k] = true;

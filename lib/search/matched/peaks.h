@@ -4,6 +4,9 @@
 
 #include "accel_search.h"
 
+/* Bins: of two candidates nearer than that one stays. */
+#define PSR_ACCEL_CLOSEST 15.0
+
 /* A candidate, not yet measured: its own r, z and w. */
 struct psr_accel_peak {
     double r, z, w, sigma, power;

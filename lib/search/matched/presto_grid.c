@@ -1,3 +1,4 @@
+/* accelsearch's fine grid around candidates with jerk. */
 #include "presto_grid.h"
 #include "template_bank.h"
 

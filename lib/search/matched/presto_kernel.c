@@ -1,3 +1,4 @@
+/* The inner loop of accelsearch's sums, for each instruction set. */
 #include "presto_kernel.h"
 
 #include "base/isa.h"

@@ -1,3 +1,4 @@
+/* accelsearch's list, its neighbours, order and sigma. */
 #include "presto_list.h"
 
 #include "base/grow.h"
@@ -7,8 +8,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const double CLOSEST = 15; /* bins */
 
 /* --- sigma ------------------------------------------------------------------------------------ */
 
@@ -144,13 +143,13 @@ psr_status psr_presto_list_add(struct psr_presto_list *list, const struct psr_pr
     if (list->n == 0)
         return put_in(list, 0, cand, err);
     size_t next = find_next(list, cand->r);
-    bool prev_near = next > 0 && fabs(cand->r - list->cand[next - 1].r) < CLOSEST;
-    bool next_near = fabs(cand->r - list->cand[next].r) < CLOSEST;
+    bool prev_near = next > 0 && fabs(cand->r - list->cand[next - 1].r) < PSR_ACCEL_CLOSEST;
+    bool next_near = fabs(cand->r - list->cand[next].r) < PSR_ACCEL_CLOSEST;
     if (prev_near || next_near) {
         *added = take_place(list, next, prev_near, next_near, cand);
         return PSR_OK;
     }
-    bool behind = next == list->n - 1 && list->cand[next].r < cand->r - CLOSEST;
+    bool behind = next == list->n - 1 && list->cand[next].r < cand->r - PSR_ACCEL_CLOSEST;
     return put_in(list, next + behind, cand, err);
 }
 

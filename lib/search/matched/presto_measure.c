@@ -1,3 +1,4 @@
+/* Candidates as accelsearch measures them. */
 #include "presto_measure.h"
 #include "presto_grid.h"
 #include "presto_list.h"

@@ -1,7 +1,9 @@
+/* accelsearch's blocks of the plane: lengths, normalisation, powers. */
 #include "presto_plane.h"
 #include "response.h"
 
 #include "base/quantile.h"
+#include "base/rough_root.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -174,17 +176,6 @@ static void scale_bins(struct psr_presto_block *b, size_t n, double scale)
     }
 }
 
-/* One step of Newton's from the well-known guess by a subtraction: 0.2 % off at most. */
-static float rough_inverse_root(float x)
-{
-    union {
-        float x;
-        int32_t bits;
-    } guess = {.x = x};
-    guess.bits = INT32_C(0x5f3759df) - (guess.bits >> 1);
-    return guess.x * (1.5F - 0.5F * x * guess.x * guess.x);
-}
-
 /* By the mean of bins NEAR .. FAR away to both sides, times a count that is cut to a whole number;
  * bins at the ends take their neighbours'. */
 static void scale_locally(struct psr_presto_block *b, size_t n)
@@ -204,7 +195,7 @@ static void scale_locally(struct psr_presto_block *b, size_t n)
         mean[n - 1 - i] = mean[n - 1 - FAR];
     }
     for (size_t i = 0; i < n; i++) {
-        float scale = rough_inverse_root(mean[i]);
+        float scale = psr_rough_inverse_root(mean[i]);
         b->bin.re[i] *= scale;
         b->bin.im[i] *= scale;
     }

@@ -1,3 +1,4 @@
+/* Amplitudes at any place, as accelsearch interpolates them. */
 #include "presto_response.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* accelsearch's way through the blocks, harmonics from planes of their own or one in memory. */
 #include "presto_search.h"
 #include "presto_kernel.h"
 #include "sieve_kernel.h"

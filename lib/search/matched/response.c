@@ -1,3 +1,4 @@
+/* Responses to drift and jerk, by transforms of the signal. */
 #include "response.h"
 
 #include <fftw3.h>

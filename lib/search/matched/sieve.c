@@ -1,3 +1,4 @@
+/* Bounds of all powers, in bands as memory allows. */
 #include "sieve.h"
 
 #include "base/threads.h"

@@ -1,3 +1,4 @@
+/* The sieve's inner loops, for each instruction set. */
 #include "sieve_kernel.h"
 
 #include "base/isa.h"

@@ -1,3 +1,4 @@
+/* Nelder and Mead's descent. */
 #include "simplex.h"
 
 #include <math.h>

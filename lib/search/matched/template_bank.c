@@ -1,3 +1,4 @@
+/* A search's responses and their transforms. */
 #include "template_bank.h"
 #include "response.h"
 

@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+"""How deep the matched search sees, beside PRESTO's accelsearch on the same noise.
+
+    depth.py ACCELSEARCH GPUACCEL_PULSCAN NSERIES [WORKERS]  >depth.txt
+
+Series of 2^17 samples are made here, of numpy's noise and pulses of a von Mises profile whose phase is
+r u + z (u^2 - u) / 2 + w (u^3 / 6 - u^2 / 4 + u / 12), u from 0 to 1: frequency r, drift z and jerk w in
+the mean.  Both programs search each series at five amplitudes.  A pulsar is found where a candidate
+within 2 bins of p/q times its frequency, p and q up to 8, is above what one series of noise in a
+hundred is above anywhere; so both have the same false alarms, whatever they call sigma.  The amplitude
+for 50 % detection is that of a logistic curve in ln(amplitude)."""
+import os
+import subprocess
+import sys
+import tempfile
+from fractions import Fraction
+from multiprocessing import Pool
+
+import numpy as np
+
+N, TSAMP = 1 << 17, 1e-3
+STEPS = np.exp(np.linspace(-0.24, 0.24, 5))
+RATIOS = sorted({Fraction(p, q) for p in range(1, 9) for q in range(1, 9)})
+SEARCHES = {  # name: zmax, wmax, numharm
+    "z200h8": (200, 0, 8),
+    "z200h16": (200, 0, 16),
+    "z40w300h2": (40, 300, 2),
+    "z40w300h1": (40, 300, 1),
+}
+FHI = {"z200h8": 250, "z200h16": 250, "z40w300h2": 120, "z40w300h1": 120}  # Hz; less to search
+CASES = (  # search, r of the fundamental, z, w, duty cycle
+    [("z200h8", 3000, z, 0, 0.05) for z in (0, 5, 20, 60, 120, 200)]
+    + [("z200h8", 3000, z, 0, duty) for duty in (0.02, 0.10) for z in (0, 60)]
+    + [("z200h16", 1800, z, 0, 0.02) for z in (0, 10)]
+    + [(s, 7000, 10, w, 0.30) for s in ("z40w300h2", "z40w300h1") for w in (0, 60, 150, 300)]
+)
+POWERS = {1: 24, 2: 27, 4: 31, 8: 39, 16: 54}  # about what sums of so many need
+INF = """ Data file name without suffix          =  {root}
+ Telescope used                         =  GBT
+ Instrument used                        =  unset
+ Object being observed                  =  depth
+ J2000 Right Ascension (hh:mm:ss.ssss)  =  00:00:00.0000
+ J2000 Declination     (dd:mm:ss.ssss)  =  00:00:00.0000
+ Data observed by                       =  unset
+ Epoch of observation (MJD)             =  56000.000000000000000
+ Barycentered?           (1 yes, 0 no)  =  0
+ Number of bins in the time series      =  {n}
+ Width of each time series bin (sec)    =  {dt}
+ Any breaks in the data? (1 yes, 0 no)  =  0
+ Type of observation (EM band)          =  Radio
+ Beam diameter (arcsec)                 =  540
+ Dispersion measure (cm-3 pc)           =  50
+ Central freq of low channel (MHz)      =  1376
+ Total bandwidth (MHz)                  =  128
+ Number of channels                     =  32
+ Channel bandwidth (MHz)                =  4
+ Data analyzed by                       =  nobody
+ Any additional notes:
+    synthetic
+
+"""
+
+
+def profile(phase, duty):
+    kappa = np.log(2) / (2 * np.sin(np.pi * duty / 2) ** 2)
+    return np.exp(kappa * (np.cos(2 * np.pi * phase) - 1))
+
+
+def guess(case):
+    """About the amplitude for 50 %: that of the sum which needs least."""
+    name, _, z, w, duty = CASES[case]
+    zmax, wmax, numharm = SEARCHES[name]
+    power = np.abs(np.fft.rfft(profile(np.arange(4096) / 4096, duty)))[1:] ** 2
+    share = np.cumsum(power) / power.sum()
+    sums = [h for h in POWERS if h <= numharm and h * z <= zmax and h * w <= max(wmax, 0)]
+    return min(np.sqrt(2 * (POWERS[h] - h) / (0.85 * share[h - 1])) for h in sums)
+
+
+def make_pulsar(r, z, w, duty):
+    """Of unit energy over unit noise: amplitude a is a signal to noise of a in a perfect fold."""
+    u = (np.arange(N) + 0.5) / N
+    phase = r * u + z * (u * u - u) / 2 + w * (u**3 / 6 - u * u / 4 + u / 12)
+    x = profile(phase, duty)
+    x -= x.mean()
+    return x / np.sqrt((x * x).sum())
+
+
+def search(program, options, x, folder):
+    """(r, sigma) of the candidates."""
+    root = os.path.join(folder, "s")
+    for name in os.listdir(folder):
+        os.unlink(os.path.join(folder, name))
+    np.fft.rfft(x)[: N // 2].astype("c8").tofile(root + ".fft")
+    with open(root + ".inf", "w") as f:
+        f.write(INF.format(root=root, n=N, dt=TSAMP))
+    subprocess.run([*program, *options, root + ".fft"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                   check=True, timeout=300)
+    found = []
+    for name in os.listdir(folder):
+        if "ACCEL" not in name or "cand" in name:
+            continue
+        for line in open(os.path.join(folder, name)).read().split("\n")[3:]:
+            word = line.split()
+            if not word:
+                break
+            found.append((float(word[7].split("(")[0]), float(word[1])))
+    return found
+
+
+def options_of(name):
+    zmax, wmax, numharm = SEARCHES[name]
+    return ["-zmax", str(zmax), "-numharm", str(numharm), "-sigma", "1", "-flo", "5", "-fhi", str(FHI[name]), *(["-wmax", str(wmax)] if wmax else [])]
+
+
+PROGRAMS = []
+SCRATCH = "/dev/shm" if os.path.isdir("/dev/shm") else None
+
+
+def noise_task(task):
+    name, seed = task
+    x = np.random.default_rng([1, seed]).standard_normal(N)
+    with tempfile.TemporaryDirectory(dir=SCRATCH) as folder:
+        return [max([s for _, s in search(p, options_of(name), x, folder)], default=0) for p in PROGRAMS]
+
+
+def pulsar_task(task):
+    case, seed = task
+    name, r, z, w, duty = CASES[case]
+    random = np.random.default_rng([2, case, seed])
+    r += 200 * random.random()
+    x, signal = random.standard_normal(N), make_pulsar(r, z, w, duty)
+    best = np.zeros((2, len(STEPS)))
+    with tempfile.TemporaryDirectory(dir=SCRATCH) as folder:
+        for k, step in enumerate(STEPS):
+            for p, program in enumerate(PROGRAMS):
+                for rc, s in search(program, options_of(name), x + guess(case) * step * signal, folder):
+                    if min(abs(rc - float(q) * r) for q in RATIOS) < 2:
+                        best[p, k] = max(best[p, k], s)
+    return best
+
+
+def half(found):
+    """ln of the amplitude of 50 % over the guess, and its error: found [series, step]."""
+    x, y = np.tile(np.log(STEPS), len(found)), found.ravel().astype(float)
+    b = np.array([0.0, 10.0])
+    design = np.stack([np.ones_like(x), x], 1)
+    for _ in range(30):
+        p = 1 / (1 + np.exp(-design @ b))
+        hessian = design.T @ (design * (p * (1 - p))[:, None]) + 1e-6 * np.eye(2)
+        b += np.linalg.solve(hessian, design.T @ (y - p))
+        b[1] = np.clip(b[1], 1, 100)
+    return -b[0] / b[1]
+
+
+def main():
+    programs = [[sys.argv[1]], [sys.argv[2], "-search", "matched", "-ncpus", "1", "-q", "-maxcands", "0"]]
+    PROGRAMS.extend(programs)
+    n, workers = int(sys.argv[3]), int(sys.argv[4]) if len(sys.argv) > 4 else os.cpu_count()
+    wanted = sys.argv[5].split(",") if len(sys.argv) > 5 else list(SEARCHES)
+    print(f"{n} series a row; ratio: amplitude for 50 % detection over accelsearch's, one false alarm in 100 series\n")
+    print("search      thresholds (sigma)    z    w  duty   accelsearch   matched   ratio")
+    with Pool(workers) as pool:
+        for name in wanted:
+            noise = np.array(pool.map(noise_task, [(name, k) for k in range(4 * n)], chunksize=1))
+            threshold = np.quantile(noise, 0.99, axis=0)
+            for case, (search_name, r, z, w, duty) in enumerate(CASES):
+                if search_name != name:
+                    continue
+                best = np.array(pool.map(pulsar_task, [(case, k) for k in range(n)], chunksize=1))
+                found = best > threshold[None, :, None]
+                a = [half(found[:, p]) for p in range(2)]
+                pick = np.random.default_rng(3).integers(0, n, (100, n))
+                error = np.std([half(found[i, 1]) - half(found[i, 0]) for i in pick])
+                print(f"{name:12s} {threshold[0]:6.2f} {threshold[1]:6.2f}      {z:4d} {w:4d} {duty:5.2f} "
+                      f"{guess(case) * np.exp(a[0]):10.2f} {guess(case) * np.exp(a[1]):9.2f}   {np.exp(a[1] - a[0]):.3f} +- {error:.3f}"
+                      f"   found {found[:, 0].mean():.2f} {found[:, 1].mean():.2f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
