@@ -548,7 +548,7 @@ lists() { awk -F, -v p="$2" 'NR > 1 && $13 > p * 0.9999 && $13 < p * 1.0001 { fo
     local args
     for args in "" "-numharm 5 x.dat" "-zmax -3 x.dat" "-sigma 0 x.dat" "-csv -json x.dat" \
         "-significance rough x.dat" "-o a x.dat y.dat" "-flo 5 -fhi 4 x.dat" "-lobin 3 x.fft" \
-        "-compat presto x.fft" "-nosuchflag"; do
+        "-compat other x.fft" "-nosuchflag"; do
         run -2 --separate-stderr gpuaccel-pulscan $args
         one_line '^gpuaccel-pulscan: '
     done

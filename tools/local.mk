@@ -73,11 +73,13 @@ bin_gpuaccel_pulscan_SOURCES = \
 	tools/gpuaccel-pulscan/gpuaccel-pulscan.h \
 	tools/gpuaccel-pulscan/load.c \
 	tools/gpuaccel-pulscan/main.c \
+	tools/gpuaccel-pulscan/matched.c \
 	tools/gpuaccel-pulscan/names.c \
 	tools/gpuaccel-pulscan/options.c \
 	tools/gpuaccel-pulscan/output.c \
 	tools/gpuaccel-pulscan/paths.c \
 	tools/gpuaccel-pulscan/plan.c \
+	tools/gpuaccel-pulscan/range.c \
 	tools/gpuaccel-pulscan/rednoise.c \
 	tools/gpuaccel-pulscan/table.c
 
@@ -97,6 +99,7 @@ bin_gpudedisp_SOURCES = \
 # Names under which PRESTO's users know the tools, as links: `make install-aliases`, for those who
 # want them.  What stands there already and is no such link stays.  ALIAS:TOOL
 tool_aliases = \
+	accelsearch:gpuaccel-pulscan \
 	prepsubband:gpudedisp
 
 install-aliases:

@@ -55,7 +55,7 @@ static void load_batch(const struct accel_job *j, struct accel_batch *b)
     double since_s = run_seconds();
     float **x = calloc(b->nfile, sizeof *x);
     for (int64_t i = 0; x && i < n; i++)
-        x[i] = psr_pulscan_input(b->plan, (size_t)i);
+        x[i] = b->plan ? psr_pulscan_input(b->plan, (size_t)i) : b->room;
 #pragma omp parallel for schedule(dynamic) num_threads(j->nthread)
     for (int64_t i = 0; i < n; i++) {
         struct accel_file *file = &b->file[i];
@@ -87,7 +87,7 @@ static void drop_unread(struct accel_job *j, struct accel_batch *b)
 
 static psr_status finish_file(struct accel_job *j, struct accel_batch *b, size_t s)
 {
-    if (b->result[s].bad >= 0)
+    if (b->plan && b->result[s].bad >= 0)
         return psr_fail(&j->err, PSR_EFORMAT, "%s: %s %lld is no finite number", b->file[s].path,
                         j->shape.series ? "sample" : "bin", (long long)b->result[s].bad);
     return accel_write(j, b, s);
@@ -110,7 +110,7 @@ static void finish_batch(struct accel_job *j, struct accel_batch *b)
     double since_s = run_seconds();
     psr_status st = PSR_OK;
     drop_unread(j, b);
-    if (b->nfile > 0 && !run_stop_signal() && !j->no_device)
+    if (b->plan && b->nfile > 0 && !run_stop_signal() && !j->no_device)
         st = psr_pulscan_execute(b->plan, b->nfile, b->in, b->result, &j->err);
     charge(&j->search_s, &since_s);
     psr_err why = j->err;

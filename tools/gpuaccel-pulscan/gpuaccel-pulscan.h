@@ -5,6 +5,7 @@
 #include "tools/common/cli.h"
 #include "tools/common/planeplot.h"
 #include "tools/common/run.h"
+#include <psrkit/accelsearch.h>
 #include <psrkit/async_task.h>
 #include <psrkit/candidate_refine.h>
 #include <psrkit/output_group.h>
@@ -26,25 +27,26 @@ struct accel_options {
     const char *zaplist;
     double baryv;
     /* search */
-    int64_t zmax, numharm;
+    const char *search;          /* a name; NULL: by the program's */
+    bool boxes, matched;         /* what that means */
+    int64_t zmax, wmax, numharm; /* wmax -1: not given */
     double sigma;
-    int64_t rlo, rhi; /* -1: by frequency */
+    double rlo, rhi; /* -1: by frequency */
+    double lobin;
     double flo_hz, fhi_hz;
     int64_t zstep, chunkwidth, normalizechunkwidth; /* 0: by themselves */
     bool logz, rblock;
     int64_t turbo;
     const char *significance;
     bool noharmremove, confirm;
-    const char *compat; /* "pulscan", or NULL */
+    const char *compat;   /* a name, or NULL */
+    bool pulscan, presto; /* whose list that means */
+    bool inmem, photon, median, locpow, otheropt, noharmpolish;
     /* output */
     const char *root, *outdir;
     bool csv, json, fftout;
     int64_t maxcands; /* 0: no bound */
     const char *plot;
-    /* accelsearch's that say nothing here */
-    int64_t lobin;
-    double wmax;
-    bool inmem, photon, median, locpow, otheropt, noharmpolish;
     /* run */
     const char *device;
     int64_t ncpus; /* 0: all */
@@ -79,7 +81,8 @@ struct accel_shape {
 
 /* Files that are searched at once. */
 struct accel_batch {
-    psr_pulscan *plan;                 /* NULL before the first file */
+    psr_pulscan *plan;                 /* NULL before the first file, and without boxes */
+    float *room;                       /* [2 nbin] where there is no plan that has some; owned */
     struct accel_file *file;           /* [nfile], up to batch_max */
     size_t nfile;                      /* those to come */
     const float **in;                  /* [batch_max] */
@@ -109,6 +112,7 @@ struct accel_job {
     size_t nzap;
     double trials;  /* places that accelsearch would look at for one harmonic */
     psr_rfft *rfft; /* where the tool transforms */
+    psr_accelsearch *matched;
 
     struct accel_batch batch[2]; /* one is read while the other is searched, if nbatch is 2 */
     int nbatch, filling;
@@ -138,6 +142,9 @@ PSR_MUST_CHECK psr_status accel_check_names(struct accel_job *j);
 enum { ACCEL_TEXT, ACCEL_CAND, ACCEL_TXTCAND, ACCEL_SUFFIX = 100 };
 bool accel_suffix(const struct accel_options *o, int k, char text[ACCEL_SUFFIX]);
 
+/* The first line of a .txtcand: which search the lists are of. */
+void accel_mark(const struct accel_options *o, char line[ACCEL_SUFFIX]);
+
 /* With -fftout: whether the .inf beside a series is that of its spectrum too, and is not written. */
 bool accel_keeps_inf(const struct accel_job *j, const char *path, const char *root);
 
@@ -161,6 +168,19 @@ struct psr_redden accel_redden(const struct accel_options *o, double tobs_s);
  * there.  On error j->err tells, and there is no plan. */
 PSR_MUST_CHECK psr_status accel_plan(struct accel_job *j, struct accel_shape shape);
 void accel_plan_release(struct accel_job *j);
+
+/* Bins that -flo, -fhi, -rlo and -rhi mean, hi as far as there are any; those of -rlo and -rhi do not
+ * count where PRESTO's list is asked for. */
+PSR_MUST_CHECK psr_status accel_range(struct accel_job *j, double *lo, double *hi);
+
+/* Makes the plan of the matched search; on error j->err tells. */
+PSR_MUST_CHECK psr_status accel_matched_plan(struct accel_job *j);
+
+/* Searches the spectrum of a file, x [2 nbin], which is whitened there if it is that of a series; on
+ * error, of a bin that is no number too, j->err tells.
+ * Returned: *found, the plan's */
+PSR_MUST_CHECK psr_status accel_matched_search(struct accel_job *j, const struct accel_file *file,
+                                               float *x, struct psr_accelsearch_result *found);
 
 /* Reads a file into x [2 nbin] as the plan wants it, and writes its spectrum where that is asked
  * for.  Different files may be loaded by different threads. */

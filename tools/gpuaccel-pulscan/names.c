@@ -58,6 +58,29 @@ static void group_names(char **path, size_t n)
     free(file);
 }
 
+/* Lists of one search stay where another's would have their names. */
+static psr_status check_mark(struct accel_job *j, const char *root)
+{
+    char suffix[ACCEL_SUFFIX], mine[ACCEL_SUFFIX], line[ACCEL_SUFFIX] = "";
+    char *name = NULL;
+    accel_suffix(&j->opt, ACCEL_TXTCAND, suffix);
+    if (asprintf(&name, "%s%s", root, suffix) < 0)
+        return psr_fail_nomem(&j->err, root, (double)strlen(root));
+    FILE *f = fopen(name, "r");
+    psr_status st = PSR_OK;
+    accel_mark(&j->opt, mine);
+    if (f && fgets(line, sizeof line, f) && !strncmp(line, "# -search ", 10) &&
+        strcmp(line, mine) != 0)
+        st = psr_fail(&j->err, PSR_EINVAL,
+                      "%.*s is a list of%.*s: remove it, or write elsewhere (-o, -outdir)",
+                      (int)(strlen(name) - strlen(".txtcand")), name, (int)strcspn(line, "\n") - 1,
+                      line + 1);
+    if (f)
+        fclose(f);
+    free(name);
+    return st;
+}
+
 static psr_status check_output(struct accel_job *j, const char *root, const char *suffix,
                                const char *of)
 {
@@ -102,6 +125,8 @@ static psr_status check_file(struct accel_job *j, const char *path)
         st = check_spectrum(j, root, path);
     for (int k = 0; !accel_has_table(&j->opt) && accel_suffix(&j->opt, k, text) && !st; k++)
         st = check_output(j, root, text, path);
+    if (!st && !accel_has_table(&j->opt) && !j->opt.pulscan)
+        st = check_mark(j, root);
     free(root);
     return st;
 }
@@ -159,9 +184,14 @@ psr_status accel_claim_files(struct accel_job *j, struct accel_file *file)
     char *root = accel_output_root(j, file->path);
     if (!root)
         return psr_fail_nomem(&j->err, file->path, (double)strlen(file->path));
+    char kind[16] = "z";
+    if (o->pulscan)
+        strcpy(kind, "pulscan");
+    else if (o->matched && o->wmax > 0)
+        snprintf(kind, sizeof kind, "w%dz", (int)o->wmax);
     const struct psr_output_group_desc claim = {
         .root = root,
-        .kind = o->compat ? "pulscan" : "z",
+        .kind = kind,
         .first = o->zmax,
         .last = o->zmax,
         .common = o->fftout,

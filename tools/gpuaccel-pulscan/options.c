@@ -7,6 +7,7 @@ static const struct accel_options defaults = {
     .startwidth = 6,
     .endfreq_hz = 6,
     .zmax = -1,
+    .wmax = -1,
     .numharm = -1,
     .sigma = 2,
     .rlo = -1,
@@ -20,31 +21,82 @@ static const struct accel_options defaults = {
 
 static void check_numharm(const struct accel_options *o, const struct cli *tool)
 {
-    static const int64_t known[] = {1, 2, 3, 4, 8, 16, 32};
+    static const int64_t known[] = {1, 2, 4, 8, 16, 32};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (o->numharm == known[i])
             return;
-    cli_usage_error(tool, "-numharm: %lld is none of 1, 2, 3, 4, 8, 16 and 32",
-                    (long long)o->numharm);
+    if (o->numharm != 3)
+        cli_usage_error(tool, "-numharm: %lld is none of 1, 2, 3, 4, 8, 16 and 32",
+                        (long long)o->numharm);
+    if (o->matched)
+        cli_usage_error(tool, "-numharm: a matched search sums 1, 2, 4, 8, 16 or 32, not 3");
 }
 
-/* What Pulscan does not do, or does in one way only. */
-static void check_compat(const struct accel_options *o, const struct cli *tool)
+/* An option, and whether it stands on the command line. */
+struct given {
+    const char *name;
+    bool given;
+};
+
+/* The first of n that is given and should not be. */
+static void refuse(const struct cli *tool, const struct given *option, size_t n, const char *why)
 {
-    const struct {
-        const char *name;
-        bool given;
-    } incompatible[] = {
+    for (size_t k = 0; k < n; k++)
+        if (option[k].given)
+            cli_usage_error(tool, "%s %s", why, option[k].name);
+}
+#define REFUSE(tool, list, why) refuse(tool, list, sizeof(list) / sizeof *(list), why)
+
+/* What Pulscan does not do, or does in one way only. */
+static void check_pulscan(const struct accel_options *o, const struct cli *tool)
+{
+    const struct given incompatible[] = {
         {"-zaplist", o->zaplist != NULL}, {"-rlo", o->rlo >= 0}, {"-rhi", o->rhi >= 0},
         {"-rednoise", o->rednoise},       {"-csv", o->csv},      {"-json", o->json},
     };
-    if (strcmp(o->compat, "pulscan") != 0)
-        cli_usage_error(tool, "-compat: '%s' is not pulscan", o->compat);
-    for (size_t k = 0; k < sizeof incompatible / sizeof *incompatible; k++)
-        if (incompatible[k].given)
-            cli_usage_error(tool, "-compat pulscan: Pulscan has no %s", incompatible[k].name);
+    REFUSE(tool, incompatible, "-compat pulscan: Pulscan has no");
+    if (o->matched)
+        cli_usage_error(tool, "-compat pulscan: Pulscan searches with boxes only");
     if (o->numharm > 4)
         cli_usage_error(tool, "-numharm: %lld is above Pulscan's 4", (long long)o->numharm);
+}
+
+/* accelsearch zaps what it has transformed itself, by levels of its own, and never goes to lobin. */
+static void check_presto(const struct accel_options *o, const struct cli *tool)
+{
+    const struct given incompatible[] = {{"-zaplist", o->zaplist != NULL},
+                                         {"-lobin", o->lobin > 0},
+                                         {"-rednoise", o->rednoise},
+                                         {"-csv", o->csv},
+                                         {"-json", o->json},
+                                         {"-fftout", o->fftout}};
+    REFUSE(tool, incompatible, "-compat presto: accelsearch's list is made without");
+    if (!o->matched || o->boxes)
+        cli_usage_error(tool, "-compat presto: accelsearch's list is that of -search matched");
+}
+
+/* Before what is not given gets its value. */
+static void check_matched(const struct accel_options *o, const struct cli *tool)
+{
+    const struct given boxes[] = {{"-zstep", o->zstep > 0},
+                                  {"-logz", o->logz},
+                                  {"-chunkwidth", o->chunkwidth > 0},
+                                  {"-normalizechunkwidth", o->normalizechunkwidth > 0},
+                                  {"-rblock", o->rblock},
+                                  {"-turbo", o->turbo > 0},
+                                  {"-confirm", o->confirm},
+                                  {"-plot", o->plot != NULL}};
+    if (!o->boxes)
+        REFUSE(tool, boxes, "-search matched: only boxes have");
+    if (o->rblock || o->turbo == 1 || o->turbo == 2)
+        cli_usage_error(tool, "-search both: candidates of blocks have no place to compare");
+    if (o->zmax > PSR_ACCELSEARCH_MAX_Z)
+        cli_usage_error(tool, "-zmax: %lld is above the %d of a matched search", (long long)o->zmax,
+                        PSR_ACCELSEARCH_MAX_Z);
+    if (o->photon + o->median + o->locpow > 1)
+        cli_usage_error(tool, "-photon, -median and -locpow exclude each other");
+    if (strcmp(o->device, "auto") != 0 && strcmp(o->device, "cpu") != 0 && !o->boxes)
+        cli_usage_error(tool, "-device %s: the matched search runs on the CPU only", o->device);
 }
 
 /* Combinations that the table cannot express. */
@@ -61,9 +113,9 @@ static void check_combinations(const struct accel_options *o, const struct cli *
         cli_usage_error(tool, "-csv and -json exclude each other");
     if (o->root && (n > 1 || o->files) && !o->csv && !o->json)
         cli_usage_error(tool, "-o names the output of one file; use -outdir with several");
-    if (o->confirm && (o->rblock || o->compat))
+    if (o->confirm && (o->rblock || o->pulscan))
         cli_usage_error(tool, "-confirm: candidates of blocks have no place to look at");
-    if (o->plot && (o->rblock || o->compat))
+    if (o->plot && (o->rblock || o->pulscan))
         cli_usage_error(tool, "-plot: candidates of blocks have no plane around them");
     if (o->plot && !gnuplot_has_suffix(o->plot))
         cli_usage_error(tool, "-plot: '%s' does not end in %s", o->plot, gnuplot_suffixes);
@@ -77,24 +129,51 @@ static void check_combinations(const struct accel_options *o, const struct cli *
     if (o->fhi_hz < o->flo_hz)
         cli_usage_error(tool, "-fhi %g is below -flo %g", o->fhi_hz, o->flo_hz);
     if (o->rhi >= 0 && o->rhi < o->rlo)
-        cli_usage_error(tool, "-rhi %lld is below -rlo %lld", (long long)o->rhi, (long long)o->rlo);
-    if (o->lobin > 0)
-        cli_usage_error(tool, "-lobin: only whole spectra are searched, which begin at bin 0");
+        cli_usage_error(tool, "-rhi %g is below -rlo %g", o->rhi, o->rlo);
+    if (o->lobin > 0 && !o->matched)
+        cli_usage_error(tool, "-lobin: boxes search whole spectra, which begin at bin 0");
     check_numharm(o, tool);
-    if (o->compat)
-        check_compat(o, tool);
+    if (o->pulscan)
+        check_pulscan(o, tool);
+    if (o->presto)
+        check_presto(o, tool);
+}
+
+/* What the program is called says what its user expects: an alias may be a link. */
+static bool is_called(const char *program, const char *name)
+{
+    const char *slash = strrchr(program, '/');
+    return !strcmp(slash ? slash + 1 : program, name);
+}
+
+static void choose_search(struct accel_options *o, const struct cli *tool, const char *program)
+{
+    const bool presto = o->compat && !strcmp(o->compat, "presto");
+    const bool pulscan = o->compat && !strcmp(o->compat, "pulscan");
+    if (o->compat && !presto && !pulscan)
+        cli_usage_error(tool, "-compat: '%s' is neither pulscan nor presto", o->compat);
+    if (!o->search)
+        o->search = presto || (!pulscan && is_called(program, "accelsearch")) ? "matched" : "boxes";
+    o->boxes = !strcmp(o->search, "boxes") || !strcmp(o->search, "both");
+    o->matched = !strcmp(o->search, "matched") || !strcmp(o->search, "both");
+    if (!o->boxes && !o->matched)
+        cli_usage_error(tool, "-search: '%s' is none of boxes, matched and both", o->search);
+    o->presto = presto;
+    o->pulscan = pulscan;
 }
 
 /* -turbo and -o - are other words for flags of our own; defaults differ for Pulscan's list. */
 static void settle(struct accel_options *o)
 {
-    bool pulscan = o->compat != NULL;
+    const bool pulscan = o->pulscan;
     o->rblock |= o->turbo == 1 || o->turbo == 2;
     o->logz |= o->turbo == 3;
     if (o->root && !strcmp(o->root, "-") && !o->json && !pulscan)
         o->csv = true;
     o->zmax = o->zmax < 0 ? 200 : o->zmax;
-    o->numharm = o->numharm < 0 ? (pulscan ? 1 : 4) : o->numharm;
+    o->numharm = o->numharm < 0 ? (pulscan ? 1 : o->matched ? 8 : 4) : o->numharm;
+    if (o->wmax > 0) /* as accelsearch */
+        o->wmax = (o->wmax + 19) / 20 * 20;
     o->zstep = o->zstep && o->turbo != 2 ? o->zstep : 2;
     if (!pulscan)
         o->zmax += o->zmax % 2; /* as accelsearch */
@@ -120,11 +199,15 @@ int accel_options_parse(struct accel_options *o, struct cli *tool, int argc, cha
         .name = "gpuaccel-pulscan",
         .operands = "[OPTION]... FILE.fft|FILE.dat...",
         .summary = "Search Fourier spectra, or the series they are made of, for accelerated "
-                   "pulsars, as Pulscan does, and write what accelsearch writes.",
+                   "pulsars, as Pulscan or as accelsearch does, and write what accelsearch writes.",
         .options = table.option,
         .noptions = table.n,
     };
+    const char *program = argv[0];
     int n = cli_parse(tool, argc, argv);
+    choose_search(o, tool, program);
+    if (o->matched)
+        check_matched(o, tool);
     settle(o);
     check_combinations(o, tool, n, argv + 1);
     return n;

@@ -62,7 +62,7 @@ static psr_status write_pulscan(struct accel_job *j, const struct accel_file *fi
 struct output {
     const struct accel_file *file;
     psr_output_group *group;
-    const struct psr_pulscan_result *found;
+    const struct psr_pulscan_result *found; /* NULL: no boxes were searched */
     struct psr_accel_list list;
 };
 
@@ -88,9 +88,25 @@ static psr_status write_records(struct accel_job *j, const struct output *out, p
     return psr_accel_write_cand(f, &out->list, &j->err);
 }
 
-static psr_status write_hits(struct accel_job *j, const struct output *out, psr_outfile *f)
+/* Of a matched search, the candidates. */
+static psr_status write_places(struct accel_job *j, const struct output *out, psr_outfile *f)
 {
     psr_status st = PSR_OK;
+    for (size_t i = 0; i < out->list.ncand && st == PSR_OK; i++) {
+        const struct psr_accel_cand *c = &out->list.cand[i];
+        st = psr_accel_write_txtcand(f, c->power, c->sigma, c->nharm, c->r.value, c->z.value,
+                                     c->w.value, out->list.tobs_s, &j->err);
+    }
+    return st;
+}
+
+static psr_status write_hits(struct accel_job *j, const struct output *out, psr_outfile *f)
+{
+    char mark[ACCEL_SUFFIX];
+    accel_mark(&j->opt, mark);
+    psr_status st = psr_outfile_printf(f, &j->err, "%s", mark);
+    if (j->opt.matched)
+        return st == PSR_OK ? write_places(j, out, f) : st;
     size_t n = out->found->nhit, most = 100 * (size_t)j->opt.maxcands;
     for (size_t i = 0; i < n && (most == 0 || i < most) && st == PSR_OK; i++) {
         const struct psr_pulscan_hit *h = &out->found->hit[i];
@@ -143,7 +159,8 @@ static psr_status write_files(struct accel_job *j, const struct output *out)
     psr_status st = root ? PSR_OK : psr_fail_nomem(&j->err, out->file->path, 0);
     accel_suffix(&j->opt, 0, text);
     if (st == PSR_OK)
-        st = j->opt.compat ? add_file(j, out, root, text, write_pulscand) : add_lists(j, out, root);
+        st =
+            j->opt.pulscan ? add_file(j, out, root, text, write_pulscand) : add_lists(j, out, root);
     if (st == PSR_OK)
         st = psr_output_group_commit(out->group, &j->err);
     else
@@ -175,48 +192,86 @@ static void remark_cap(struct accel_job *j, const char *path, size_t left_out)
         cli_note(&j->tool, text);
 }
 
+/* The boxes' candidates. */
+static psr_status list_boxes(struct accel_job *j, struct accel_batch *b, size_t s,
+                             struct psr_measured *measured, size_t *left_out)
+{
+    const struct accel_options *o = &j->opt;
+    const struct psr_pulscan_result *found = &b->result[s];
+    struct psr_pulscan_cand *cand = NULL;
+    size_t n = 0;
+    const struct psr_pulscan_merge_desc merge = {.keep_harmonics = o->noharmremove,
+                                                 .max = (size_t)o->maxcands,
+                                                 .plan = o->rblock ? NULL : b->plan,
+                                                 .spec = s};
+    const struct psr_refine_desc measure = {.zmax = (int)o->zmax,
+                                            .boxes_only = o->rblock,
+                                            .zap = j->zap,
+                                            .nzap = j->nzap,
+                                            .trials = o->confirm ? j->trials : 0,
+                                            .least_sigma = o->sigma,
+                                            .nthread = (int)o->ncpus};
+    psr_status st =
+        psr_pulscan_merge(found->hit, found->nhit, &merge, &cand, &n, left_out, &j->err);
+    if (st == PSR_OK)
+        st = psr_candidate_refine(measured, b->plan, s, cand, n, &measure, &j->err);
+    j->ncand += o->confirm ? measured->n : n;
+    free(cand);
+    return st;
+}
+
+/* The matched search's, and behind them those of boxes.
+ * Returned: *joined, malloc'd, where there are boxes too: out->list is that */
+static psr_status add_matched(struct accel_job *j, struct accel_batch *b, size_t s,
+                              const struct psr_measured *boxes, struct output *out,
+                              struct psr_accel_cand **joined, size_t *left_out)
+{
+    struct psr_accelsearch_result found;
+    psr_status st = accel_matched_search(j, &b->file[s], (float *)b->in[s], &found);
+    if (st != PSR_OK)
+        return st;
+    *left_out += found.nleft;
+    j->ncand += found.ncand;
+    out->list.cand = found.cand;
+    out->list.ncand = found.ncand;
+    if (!b->plan)
+        return PSR_OK;
+    st = psr_accelsearch_join(&found, boxes->cand, boxes->n, joined, &out->list.ncand, &j->err);
+    out->list.cand = *joined;
+    return st;
+}
+
 psr_status accel_write(struct accel_job *j, struct accel_batch *b, size_t s)
 {
     const struct accel_options *o = &j->opt;
-    struct output out = {.file = &b->file[s], .found = &b->result[s]};
-    struct psr_pulscan_cand *cand = NULL;
+    struct output out = {.file = &b->file[s], .found = b->plan ? &b->result[s] : NULL};
     struct psr_measured measured = {0};
-    size_t n = 0, left_out = 0;
+    struct psr_accel_cand *joined = NULL;
+    size_t left_out = 0;
     psr_status st = PSR_OK;
     out.list.tobs_s = out.file->about.tobs_s;
-    if (!o->compat) {
-        const struct psr_pulscan_merge_desc merge = {.keep_harmonics = o->noharmremove,
-                                                     .max = (size_t)o->maxcands,
-                                                     .plan = o->rblock ? NULL : b->plan,
-                                                     .spec = s};
-        const struct psr_refine_desc measure = {.zmax = (int)o->zmax,
-                                                .boxes_only = o->rblock,
-                                                .zap = j->zap,
-                                                .nzap = j->nzap,
-                                                .trials = o->confirm ? j->trials : 0,
-                                                .least_sigma = o->sigma,
-                                                .nthread = (int)o->ncpus};
-        st = psr_pulscan_merge(out.found->hit, out.found->nhit, &merge, &cand, &n, &left_out,
-                               &j->err);
-        if (st == PSR_OK)
-            st = psr_candidate_refine(&measured, b->plan, s, cand, n, &measure, &j->err);
-    }
+    out.list.jerk = o->matched && o->wmax > 0;
+    if (b->plan && !o->pulscan)
+        st = list_boxes(j, b, s, &measured, &left_out);
+    else if (b->plan)
+        j->ncand += out.found->nhit;
+    if (st == PSR_OK && o->plot && measured.n > 0)
+        st = planeplot_keep(&j->plane, b->plan, s, &measured.cand[0], out.list.tobs_s,
+                            out.file->path, &j->err);
+    if (st == PSR_OK && b->plan)
+        accel_remark_red(j, b, s, &measured);
     out.list.cand = measured.cand;
     out.list.ncand = measured.n;
+    if (st == PSR_OK && o->matched) /* which leaves no spectrum as it was */
+        st = add_matched(j, b, s, &measured, &out, &joined, &left_out);
     if (st == PSR_OK) {
         out.group = b->file[s].group;
         b->file[s].group = NULL;
         st = write_output(j, &out);
     }
-    if (st == PSR_OK && o->plot && measured.n > 0)
-        st = planeplot_keep(&j->plane, b->plan, s, &measured.cand[0], out.list.tobs_s,
-                            out.file->path, &j->err);
     if (st == PSR_OK && left_out > 0)
         remark_cap(j, out.file->path, left_out);
-    if (st == PSR_OK)
-        accel_remark_red(j, b, s, &measured);
-    j->ncand += o->compat ? out.found->nhit : o->confirm ? measured.n : n;
     psr_measured_clear(&measured);
-    free(cand);
+    free(joined);
     return st;
 }

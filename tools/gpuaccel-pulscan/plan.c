@@ -11,16 +11,6 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* Bins to search: as accelsearch has them, but that -rlo and -rhi count. */
-static void find_range(const struct accel_options *o, const struct accel_shape *s, int64_t *rlo,
-                       int64_t *rhi)
-{
-    double lo = floor(o->flo_hz * s->tobs_s), hi = ceil(o->fhi_hz * s->tobs_s);
-    *rlo = o->rlo >= 0 ? o->rlo : (int64_t)fmin(lo, 0x1p53);
-    *rhi = o->rhi >= 0 ? o->rhi : (int64_t)fmin(hi, 0x1p53);
-    *rhi = least(*rhi, s->nbin - 1);
-}
-
 /* accelsearch's number of independent powers: one a bin and 6.95 bins of drift. */
 static double count_trials(const struct accel_options *o, int64_t nbin)
 {
@@ -82,19 +72,19 @@ static psr_status describe(struct accel_job *j, struct psr_pulscan_desc *d)
     d->block = (size_t)o->chunkwidth;
     d->rblock = o->rblock;
     d->normblock = (size_t)least(o->normalizechunkwidth, s->nbin);
-    if (!o->compat)
-        find_range(o, s, &d->rlo, &d->rhi);
-    if (d->rlo >= s->nbin)
-        return psr_fail(&j->err, PSR_EINVAL,
-                        "nothing to search: %s is bin %lld, and the last of %lld is at %g Hz",
-                        o->rlo >= 0 ? "-rlo" : "-flo", (long long)d->rlo, (long long)s->nbin,
-                        (double)(s->nbin - 1) / s->tobs_s);
+    if (!o->pulscan) {
+        double lo, hi;
+        if ((st = accel_range(j, &lo, &hi)) != PSR_OK)
+            return st;
+        d->rlo = (int64_t)lo;
+        d->rhi = least((int64_t)ceil(hi), s->nbin - 1);
+    }
     j->trials = count_trials(o, d->rhi - d->rlo);
     d->zap = j->zap;
     d->nzap = j->nzap;
     d->sigma = o->sigma;
     d->significance = strcmp(o->significance, "poly") ? PSR_PULSCAN_EXACT : PSR_PULSCAN_POLY;
-    d->compat = o->compat != NULL;
+    d->compat = o->pulscan;
     d->nthread = (int)o->ncpus;
     d->mem_bytes = o->mem_bytes;
     return PSR_OK;
@@ -108,41 +98,52 @@ bool accel_same_shape(const struct accel_shape *a, const struct accel_shape *b)
 
 bool accel_transforms(const struct accel_job *j)
 {
-    return j->opt.fftout || j->opt.compat;
+    return j->opt.fftout || j->opt.pulscan || j->opt.matched;
 }
 
 /* The CPU has nothing to gain from a second plan: it would only share its threads. */
-static psr_status create_plans(struct accel_job *j, const struct psr_pulscan_desc *desc)
+static psr_status create_boxes(struct accel_job *j)
 {
+    struct psr_pulscan_desc desc = {0};
     struct psr_pulscan_info info;
-    psr_status st = psr_pulscan_create(&j->batch[0].plan, desc, &j->err);
-    j->nbatch = 1;
+    psr_status st = describe(j, &desc);
+    if (st == PSR_OK)
+        st = psr_pulscan_create(&j->batch[0].plan, &desc, &j->err);
     if (st != PSR_OK)
         return st;
     psr_pulscan_describe(j->batch[0].plan, &info);
     if (strcmp(info.backend, "cpu") != 0 && j->many) {
-        st = psr_pulscan_create(&j->batch[1].plan, desc, &j->err);
+        st = psr_pulscan_create(&j->batch[1].plan, &desc, &j->err);
         j->nbatch = 2;
     }
     return st;
 }
 
+static psr_status create_plans(struct accel_job *j)
+{
+    struct accel_batch *b = &j->batch[0];
+    psr_status st = j->opt.boxes ? create_boxes(j) : PSR_OK;
+    if (st != PSR_OK || !j->opt.matched)
+        return st;
+    if (!b->plan && !(b->room = malloc((size_t)j->shape.nbin * 2 * sizeof *b->room)))
+        return psr_fail_nomem(&j->err, "a spectrum", 8.0 * (double)j->shape.nbin);
+    return accel_matched_plan(j);
+}
+
 psr_status accel_plan(struct accel_job *j, struct accel_shape shape)
 {
-    struct psr_pulscan_desc desc = {0};
-    if (j->batch[0].plan && accel_same_shape(&shape, &j->shape))
+    if ((j->batch[0].plan || j->matched) && accel_same_shape(&shape, &j->shape))
         return PSR_OK;
     accel_plan_release(j);
     j->shape = shape;
     j->batch_now = choose_batch(j);
+    j->nbatch = 1;
     psr_status st = psr_zaplist_bins(&j->zaplist, shape.tobs_s, j->opt.baryv, shape.nbin, &j->zap,
                                      &j->nzap, &j->err);
-    if (st == PSR_OK)
-        st = describe(j, &desc);
     if (st == PSR_OK && accel_transforms(j))
         st = psr_rfft_create(&j->rfft, 2 * shape.nbin, &j->err);
     if (st == PSR_OK)
-        st = create_plans(j, &desc);
+        st = create_plans(j);
     if (st == PSR_ENOMEM && strstr(j->err.msg, "the limit is")) {
         const psr_err why = j->err;
         psr_fail(&j->err, st, "%.400s (-mem)", why.msg);
@@ -156,8 +157,12 @@ void accel_plan_release(struct accel_job *j)
 {
     for (int k = 0; k < 2; k++) {
         psr_pulscan_destroy(j->batch[k].plan);
+        free(j->batch[k].room);
         j->batch[k].plan = NULL;
+        j->batch[k].room = NULL;
     }
+    psr_accelsearch_destroy(j->matched);
+    j->matched = NULL;
     psr_rfft_destroy(j->rfft);
     free(j->zap);
     j->rfft = NULL;

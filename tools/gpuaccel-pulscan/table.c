@@ -35,17 +35,34 @@ static void add_search(struct cli_table *list, struct accel_options *o)
 {
     const struct cli_option options[] = {
         {"Search", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"search", CLI_TEXT, &o->search, "NAME",
+         "boxes: fast, and less deep; matched: all that accelsearch looks at, on the CPU; both: "
+         "one "
+         "list, of boxes what matched has not found (default boxes; run as accelsearch: matched).",
+         0, 0},
         {"zmax", CLI_INT, &o->zmax, "N",
-         "Largest drift in bins over the observation, rounded up to even (default 200).", 0,
-         PSR_PULSCAN_MAX_Z - 1},
+         "Largest drift in bins over the observation, rounded up to even (default 200); of the "
+         "highest harmonic, if matched.",
+         0, PSR_PULSCAN_MAX_Z - 1},
+        {"wmax", CLI_INT, &o->wmax, "N",
+         "Search jerks too, to N bins over the observation squared, rounded up to a multiple of 20 "
+         "(default: none); boxes need it not, they see drifts that drift.",
+         0, PSR_ACCELSEARCH_MAX_W},
         {"numharm", CLI_INT, &o->numharm, "N",
-         "Most harmonics summed: 1, 2, 3, 4 (default), 8, 16 or 32; lesser sums are searched too.",
+         "Most harmonics summed: 1, 2, 3 (boxes), 4, 8, 16 or 32; lesser sums are searched too "
+         "(default 4; if matched, 8).",
          1, 32},
         {"sigma", CLI_DOUBLE, &o->sigma, "S", "Least sigma of a candidate (default 2).", 1, 1000},
-        {"flo", CLI_DOUBLE, &o->flo_hz, "HZ", "Lowest frequency (default 1 Hz).", 0, 1e9},
-        {"fhi", CLI_DOUBLE, &o->fhi_hz, "HZ", "Highest frequency (default 10000 Hz).", 0, 1e9},
-        {"rlo", CLI_INT, &o->rlo, "R", "Lowest bin, in place of -flo.", 0, 0x1p53},
-        {"rhi", CLI_INT, &o->rhi, "R", "Highest bin, in place of -fhi.", 0, 0x1p53},
+        {"flo", CLI_DOUBLE, &o->flo_hz, "HZ",
+         "Lowest frequency: of the fundamental, or if matched of the highest harmonic summed "
+         "(default 1 Hz).",
+         0, 1e9},
+        {"fhi", CLI_DOUBLE, &o->fhi_hz, "HZ", "Highest frequency, likewise (default 10000 Hz).", 0,
+         1e9},
+        {"rlo", CLI_DOUBLE, &o->rlo, "R", "Lowest bin, in place of -flo.", 0, 0x1p53},
+        {"rhi", CLI_DOUBLE, &o->rhi, "R", "Highest bin, in place of -fhi.", 0, 0x1p53},
+        {"lobin", CLI_DOUBLE, &o->lobin, "R", "Search no bin below R, if matched (default 0).", 0,
+         0x1p53},
         {"zstep", CLI_INT, &o->zstep, "N", "Step between drifts (default 2).", 1,
          PSR_PULSCAN_MAX_Z},
         {"logz", CLI_FLAG, &o->logz, NULL, "Search drifts 0, 1, 2, 4, 8 .. only: faster.", 0, 0},
@@ -69,9 +86,28 @@ static void add_search(struct cli_table *list, struct accel_options *o)
          "List what a matched search finds around the boxes, with its powers and accelsearch's "
          "trials, where that is above -sigma.",
          0, 0},
-        {"compat", CLI_TEXT, &o->compat, "pulscan",
-         "Give Pulscan's own list, its faults included: ROOT_ZMAX_N_NUMHARM_N_TURBO_N.pulscand.", 0,
-         0},
+        {"compat", CLI_TEXT, &o->compat, "NAME",
+         "pulscan: give Pulscan's own list, ROOT_ZMAX_N_NUMHARM_N_TURBO_N.pulscand; presto: give "
+         "the "
+         "list of accelsearch on one thread; their faults included.",
+         0, 0},
+    };
+    CLI_ADD(list, options);
+}
+
+static void add_matched(struct cli_table *list, struct accel_options *o)
+{
+    const struct cli_option options[] = {
+        {"Matched search", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"median", CLI_FLAG, &o->median, NULL,
+         "Normalise powers by the medians of blocks (the default).", 0, 0},
+        {"locpow", CLI_FLAG, &o->locpow, NULL, "Normalise by the mean of 20 bins around.", 0, 0},
+        {"photon", CLI_FLAG, &o->photon, NULL, "Normalise by the sum of the series.", 0, 0},
+        {"noharmpolish", CLI_FLAG, &o->noharmpolish, NULL,
+         "Measure each harmonic of a candidate for itself.", 0, 0},
+        {"inmem", CLI_FLAG, &o->inmem, NULL,
+         "With -compat presto: as accelsearch -inmem; else not used.", 0, 0},
+        {"otheropt", CLI_FLAG, &o->otheropt, NULL, "Not used: accelsearch's has no effect.", 0, 0},
     };
     CLI_ADD(list, options);
 }
@@ -119,28 +155,12 @@ static void add_running(struct cli_table *list, struct accel_options *o)
     cli_add_verbosity(list, &o->quiet, &o->verbose);
 }
 
-static void add_ignored(struct cli_table *list, struct accel_options *o)
-{
-    const struct cli_option options[] = {
-        {"Accepted for accelsearch's sake", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"lobin", CLI_INT, &o->lobin, "N", "0 only.", 0, 0x1p53},
-        {"wmax", CLI_DOUBLE, &o->wmax, "N", "Not used: boxes see drifts that drift.", 0, 4000},
-        {"inmem", CLI_FLAG, &o->inmem, NULL, "Not used, nor are the next.", 0, 0},
-        {"photon", CLI_FLAG, &o->photon, NULL, "Not used.", 0, 0},
-        {"median", CLI_FLAG, &o->median, NULL, "Not used.", 0, 0},
-        {"locpow", CLI_FLAG, &o->locpow, NULL, "Not used.", 0, 0},
-        {"otheropt", CLI_FLAG, &o->otheropt, NULL, "Not used.", 0, 0},
-        {"noharmpolish", CLI_FLAG, &o->noharmpolish, NULL, "Not used.", 0, 0},
-    };
-    CLI_ADD(list, options);
-}
-
 void accel_fill_table(struct cli_table *list, struct accel_options *o)
 {
     list->n = 0;
     add_input(list, o);
     add_search(list, o);
+    add_matched(list, o);
     add_output(list, o);
     add_running(list, o);
-    add_ignored(list, o);
 }
