@@ -164,7 +164,7 @@ static bool is_last(const struct psr_claim *c)
     return lock_bytes(c->fd, F_OFD_SETLK, F_WRLCK, 0, GATE) == 0;
 }
 
-/* Closes, and with it gives all locks back; the file goes where nobody else needs it. */
+/* Closes the file, which releases all locks; removes it if it is no longer needed. */
 static void leave(struct psr_claim *c, bool gate_is_passed)
 {
     if (c->fd >= 0 && c->knows && gate_is_passed && is_last(c) && is_named(c))

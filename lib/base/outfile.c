@@ -55,7 +55,7 @@ static psr_status fail_file(psr_outfile *f, const char *action, psr_err *err)
     return psr_fail_errno(err, "%s: cannot %s", f->name, action);
 }
 
-/* A full pipe or terminal that somebody made non-blocking is waited for. */
+/* Waits if a full pipe or terminal is non-blocking. */
 static bool write_all(int fd, const unsigned char *bytes, size_t n)
 {
     while (n > 0) {
@@ -121,8 +121,8 @@ static void make_suffix(char *suffix)
         suffix[i] = letters[r % 62];
 }
 
-/* Keeps the file open unless descriptors are getting scarce.  A new descriptor is the lowest free
- * one, so its number tells how many are in use, whoever uses them. */
+/* Keeps the file open unless descriptors are scarce.  A new descriptor is the lowest free one, so
+ * its number shows how many the process uses. */
 static void spare_descriptors(psr_outfile *f)
 {
     struct rlimit limit;
@@ -158,8 +158,8 @@ static psr_status open_temp(psr_outfile *f, psr_err *err)
     return PSR_OK;
 }
 
-/* What stands for an open descriptor is written as it is, even where it is a regular file: renaming
- * would cut the link to whoever holds it open. */
+/* A path of an open descriptor is written directly, even if it is a regular file: renaming would
+ * separate it from the processes that have it open. */
 static bool is_descriptor(const char *path)
 {
     static const char *const start[] = {"/dev/fd/", "/dev/stdout", "/dev/stderr", "/proc/"};

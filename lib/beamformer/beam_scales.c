@@ -88,9 +88,9 @@ static void add_beam(const struct beam_moments *m, const float *x, size_t nfreq,
     }
 }
 
-/* Means over all beams of each beam's own mean and variance: a source in some of them moves neither
- * far.  A sum that stands in several rows is worth a mean over them.  A channel that never varies
- * keeps its one value at the mean's level. */
+/* Means over all beams of each beam's own mean and variance, so that a source in some of them has
+ * little influence.  The variance of a sum that is repeated over several rows is that of a mean
+ * over them.  A channel that never varies keeps its one value at the mean's level. */
 static void scale_channel(struct psr_beam_scales *s, double *m, size_t f)
 {
     const struct psr_beam_sums *sums = s->d.sums;

@@ -161,7 +161,7 @@ static psr_status choose_block(struct psr_beamformer *p, psr_err *err)
     const size_t unit = p->sums.unit, tds = p->sums.tds;
     const size_t most =
         (size_t)fmin(BLOCK_BYTES, (double)p->mem_bytes / 12) / p->input.sample_bytes;
-    /* A pipe may be slow, and somebody may be waiting for what comes out. */
+    /* A pipe may be slow, and the reader of the output may be waiting. */
     const double enough = nsamp >= 0 ? (double)nsamp : fmax(1 / p->input.tsamp_s, (double)unit);
     p->block = psr_beam_block(p->plan);
     p->block = p->block > most && most > 0 ? most : p->block;

@@ -330,7 +330,7 @@ static psr_status read_line(struct parser *p, struct slice line)
     return is_pair ? read_pair(p, value) : read_field(p, i, value);
 }
 
-/* What nobody can do without. */
+/* Checks the required fields. */
 static psr_status check_complete(const struct parser *p)
 {
     const struct psr_inf *inf = p->inf;

@@ -25,7 +25,7 @@ static psr_status open_path(const char *path, int *fd, bool *stream, int64_t *si
         return psr_fail_errno(err, "%s", psr_path_called(path));
     if (S_ISDIR(about.st_mode))
         return psr_fail(err, PSR_EIO, "%s: is a directory", path);
-    /* What was read of standard input before belongs to somebody else. */
+    /* Standard input is read from its current position: earlier data belong to another reader. */
     *stream = standard || !S_ISREG(about.st_mode);
     *size = about.st_size;
     return PSR_OK;

@@ -14,12 +14,12 @@
 
 enum { SLICE_BYTES = 1 << 20 }; /* read by one thread at a time */
 
-/* A block under way. */
+/* A block being read. */
 struct block {
     size_t index;
     char *to;
-    size_t got;  /* bytes of it that are somebody's */
-    int pending; /* slices, and 1 while more of them may come */
+    size_t got;  /* bytes of it that are assigned to a thread */
+    int pending; /* pending slices, plus 1 while more may follow */
 };
 
 struct pump {

@@ -82,9 +82,9 @@ psr_status psr_pipeline_claim_outputs(struct psr_pipeline *p, psr_err *err)
     return p->group || !has_files(p) ? PSR_OK : psr_output_group_create(&p->group, &claim, err);
 }
 
-/* --- what sinks are told ---------------------------------------------------------------------- */
+/* --- description of the run for sinks --------------------------------------------------------- */
 
-/* As far as trials and input tell; again where trials have been dropped. */
+/* Properties known from trials and input; updated when trials have been dropped. */
 psr_status psr_pipeline_describe_stream(struct psr_pipeline *p, psr_err *err)
 {
     const struct psr_pipeline_desc *d = &p->d;

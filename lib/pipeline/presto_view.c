@@ -9,9 +9,9 @@ static bool is_rising(const struct psr_obs *obs)
     return psr_obs_freq_mhz(obs, 0) < psr_obs_freq_mhz(obs, obs->nchan - 1);
 }
 
-/* Of a filterbank PRESTO takes fch1 for the highest channel, wherever the band goes from there, and
- * turns a band that goes up whether it is told to or not.  Of PSRFITS with the highest channel first
- * it keeps the lowest frequency in single precision, and counts the others from there. */
+/* For a filterbank PRESTO treats fch1 as the highest channel, whatever the order, and reverses an
+ * ascending band with or without -invert.  For PSRFITS with the highest channel first it stores the
+ * lowest frequency in single precision, and computes the others from it. */
 static double top_of_band_mhz(const struct psr_obs *obs, bool filterbank)
 {
     size_t last = obs->nchan - 1;
@@ -33,7 +33,7 @@ void psr_presto_view_make(struct psr_presto_view *view, const struct psr_obs *ob
     /* PRESTO has names for machines, and forgets those it knows. */
     if (filterbank && strcmp(psr_machine_name(obs->machine_id), "Unknown") != 0)
         strcpy(view->obs.instrument, "unset");
-    /* Of PSRFITS PRESTO turns a band that goes down once, whether it is told to or not. */
+    /* For PSRFITS PRESTO reverses a descending band once, with or without -invert. */
     view->reverse = filterbank ? !rising || invert : !rising && !invert;
 }
 

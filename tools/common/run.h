@@ -36,7 +36,7 @@ struct run_progress {
     double began_s, printed_s;
     int64_t total; /* -1 where unknown */
     const char *unit;
-    double per_unit; /* what one count is worth in unit */
+    double per_unit; /* one count in units */
 };
 
 void run_progress_start(struct run_progress *p, bool wanted, int64_t total, const char *unit,

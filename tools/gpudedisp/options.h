@@ -9,14 +9,14 @@
 struct gpudedisp_options {
     struct psr_pipeline_desc run; /* most options are its fields */
 
-    /* Words that become fields of it. */
+    /* Options that are converted to its fields. */
     bool filterbank, psrfits;
     const char *dmconst, *algo, *compat, *format;
     bool nowrite;
     double subdm;
 
-    /* What is not its business. */
-    bool wapp, window; /* with numwapps: flags of PRESTO that say nothing here */
+    /* Options that are not part of it. */
+    bool wapp, window; /* with numwapps: PRESTO's flags without effect here */
     int64_t numwapps;
     const char *plot;
     bool quiet, verbose;

@@ -125,8 +125,7 @@ static cudaError_t make_events(struct psr_cuda *c)
     return cudaSuccess;
 }
 
-/* --- what the kernels are told ------------------------------------------------------------------
- */
+/* --- kernel parameters ------------------------------------------------------------------------ */
 
 struct dedisp_k_delays psr_cuda_delays(const struct psr_cuda *c)
 {
