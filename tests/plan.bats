@@ -152,9 +152,17 @@ make_burst() {
     top=$(awk 'FNR == 2 && $1 > best { best = $1 } END { print best }' b.cand c.cand)
     awk -v top="$top" 'NR == 2 { good = $1 == top && $7 > 20 } END { exit !good }' a.cand
     # Samples count in those of the finest line, and trials through the plan.
-    awk -v tsamp=0.001 'NR > 1 { d = $2 * tsamp - $3; if (d > 1e-5 || d < -1e-5 || $8 > $2 || $9 < $2 ||
-        $6 != ($5 < 20 ? 60 + 2 * $5 : 100 + 2 * ($5 - 20))) exit 1 }' a.cand
+    counts() {
+        awk -v tsamp="$1" 'NR > 1 { d = $2 * tsamp - $3; if (d > 1e-5 || d < -1e-5 || $8 > $2 || $9 < $2 ||
+            $6 != ($5 < 20 ? 60 + 2 * $5 : 100 + 2 * ($5 - 20))) exit 1 }' "$2"
+    }
+    counts 0.001 a.cand
     awk 'NR == 2 { good = $6 > 96 && $6 < 104 } END { exit !good }' a.cand
+    printf '%s\n' '60 2 20 2' '100 2 20 4' >plan
+    gpudedisp -q -nobary -singlepulse -nowrite -plan plan -o d burst.fil
+    counts 0.002 d.cand
+    at() { awk 'NR == 2 { printf "%.2f", $3 }' "$1"; }
+    [ "$(at d.cand)" = "$(at a.cand)" ] || { head -n 3 a.cand d.cand; false; }
 }
 
 @test "the plot has the pulses of all lines" {

@@ -367,6 +367,8 @@ static void test_refusals(uint64_t *seed)
     s.tds[1] = 2;
     d.nthread = -1;
     refused(d, PSR_EINVAL, "-1 threads");
+    d.nthread = 4097;
+    refused(d, PSR_EINVAL, "4097 threads");
     d = s.d;
     d.mem_bytes = -1;
     refused(d, PSR_EINVAL, "-1 bytes");

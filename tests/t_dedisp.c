@@ -418,18 +418,22 @@ static void test_refusals(void)
 {
     static struct shape s;
     REFUSE(PSR_EINVAL, "0 channels", s.d.nchan = 0);
+    REFUSE(PSR_EINVAL, "1048577 channels", s.d.nchan = (1 << 20) + 1);
     REFUSE(PSR_EINVAL, "3-bit", s.d.nbit = 3);
     REFUSE(PSR_EINVAL, "16-bit samples of kind 2", s.d.nbit = 16; s.d.kind = PSR_FLOAT);
     REFUSE(PSR_EINVAL, "sampling time", s.d.tsamp_s = 0);
     REFUSE(PSR_EINVAL, "constant", s.d.dmconst = -1);
     REFUSE(PSR_EINVAL, "downsampling by 0", s.d.downsamp = 0);
+    REFUSE(PSR_EINVAL, "downsampling by 65537", s.d.downsamp = 65537);
     REFUSE(PSR_EINVAL, "channel 3", s.freq_mhz[3] = -1400);
     REFUSE(PSR_EINVAL, "0 trials", s.d.ndm = 0);
     REFUSE(PSR_EINVAL, "trial 2", s.dm[2] = -0.5);
     REFUSE(PSR_EINVAL, "tolerance of 2", s.d.tol = 2);
+    REFUSE(PSR_EINVAL, "16777217 trials", s.d.ndm = (1 << 24) + 1);
     REFUSE(PSR_EINVAL, "-1 threads", s.d.nthread = -1);
+    REFUSE(PSR_EINVAL, "4097 threads", s.d.nthread = 4097);
     REFUSE(PSR_EINVAL, "memory of -1", s.d.mem_bytes = -1);
-    REFUSE(PSR_EINVAL, "2000 devices", s.d.ndevice = 2000);
+    REFUSE(PSR_EINVAL, "1025 devices", s.d.ndevice = 1025);
     REFUSE(PSR_EINVAL, "do not divide", s.d.algo = PSR_DEDISP_SUBBAND; s.d.nsub = 5);
     REFUSE(PSR_EINVAL, "in order of frequency", s.d.algo = PSR_DEDISP_SUBBAND; s.d.nsub = 4;
            s.freq_mhz[7] = 1600);

@@ -155,8 +155,21 @@ static void test_telescopes(void)
        "each name leads back to its number");
     /* 516 is what prepsubband writes for GBT at 1438 MHz. */
     near(round(psr_telescope_beam_arcsec("GBT", 1438)), 516, 0, "the beam of GBT at 1438 MHz");
-    near(psr_telescope_beam_arcsec("GMRT", 600), 3600, 0, "a dish PRESTO does not know: a degree");
     near(psr_telescope_beam_arcsec("Unknown", 600), 3600, 0, "no dish: a degree");
+    /* The diameters that prepsubband takes, in metres; a degree where it knows none. */
+    static const struct {
+        int id;
+        double dish_m;
+    } known[] = {{1, 200}, {3, 100}, {4, 64}, {5, 76}, {6, 100}, {8, 100}, {20, 20}, {21, 350}};
+    int wrong = 0;
+    for (int id = 0; id < 100; id++) {
+        double want = 3600;
+        for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+            if (known[k].id == id)
+                want = 1.2 * 299792458 / 1.4e9 / known[k].dish_m * 3600 * 180 / M_PI;
+        wrong += !(fabs(psr_telescope_beam_arcsec(psr_telescope_name(id), 1400) / want - 1) < 1e-9);
+    }
+    ok(wrong == 0, "the beams of all dishes (%d wrong)", wrong);
 }
 
 int main(void)

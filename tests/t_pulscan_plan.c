@@ -1,6 +1,8 @@
 /* pulscan: plans; what hits do not depend on, bad data, series, normalised bins, statuses. */
 #include <psrkit/spectrum.h>
 
+#include "search/pulscan/pulscan_significance.h"
+
 #include "pulscan_truth.h"
 
 static const int sums[] = {1, 2, 3, 4};
@@ -276,6 +278,62 @@ static void test_statuses(void)
     psr_pulscan_destroy(plan);
 }
 
+/* --- significance ----------------------------------------------------------------------------- */
+
+/* N_eff / N as tests/science/README.md has it. */
+static void test_trials(void)
+{
+    static const struct {
+        int zmax;
+        size_t nnharm;
+        bool logz;
+        double share[3]; /* of 2^15, 2^17, 2^19 bins */
+    } rows[] = {{0, 1, false, {1.1, 1.1, 1.1}},       {0, 4, false, {1.8, 1.8, 1.8}},
+                {50, 1, false, {5.9, 6.2, 6.4}},      {50, 4, false, {14.4, 15.2, 15.8}},
+                {200, 1, false, {6.7, 7.1, 7.6}},     {200, 4, false, {16.9, 18.2, 19.3}},
+                {200, 4, true, {8.9, 9.2, 9.4}},      {1200, 1, false, {6.9, 7.5, 8.0}},
+                {1200, 4, false, {17.8, 19.4, 20.8}}, {1200, 4, true, {9.2, 9.5, 9.7}}};
+    int wrong = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (int k = 0; k < 3; k++) {
+            struct psr_pulscan_desc d = plain;
+            d.nbin = (size_t)1 << (15 + 2 * k);
+            d.zmax = rows[i].zmax;
+            d.nnharm = rows[i].nnharm;
+            d.logz = rows[i].logz;
+            d.block = 0;
+            d.batch = 1;
+            psr_pulscan *plan = make_plan(&d);
+            double share = psr_pulscan_trials(plan, 1) / (double)d.nbin;
+            if (!(fabs(share - rows[i].share[k]) < 0.0501)) {
+                wrong++;
+                diag("row %zu, %zu bins: %g, published %g", i, d.nbin, share, rows[i].share[k]);
+            }
+            psr_pulscan_destroy(plan);
+        }
+    ok(wrong == 0, "effective trials are those published (%d wrong)", wrong);
+}
+
+/* Blocks that are long measure the level so well that sigma is what it is of noise as it was. */
+static void test_long_blocks(void)
+{
+    struct psr_significance white = {.nbin = 1 << 26, .normblock = 1 << 20, .trials = 1e8},
+                            red = white;
+    red.redden = (struct psr_redden){.start = 1 << 18, .end = 1 << 24, .stop_bin = 0x1p40};
+    red.last = psr_significance_last_block(&red.redden, 1 << 26);
+    double worst = 0;
+    for (int nharm = 1; nharm <= 4; nharm++)
+        for (int z = 0; z <= 200; z += 50) {
+            struct psr_significance_box box = {nharm, z, 20000};
+            double dof = psr_pulscan_dof(nharm, z), power = dof + 12 * sqrt(2 * dof) + 40;
+            double off = psr_significance_sigma(&red, power, &box) /
+                             psr_significance_sigma(&white, power, &box) -
+                         1;
+            worst = fmax(worst, fabs(off));
+        }
+    ok(worst < 1e-3, "long blocks of de-reddening leave sigma: within %.1e", worst);
+}
+
 int main(void)
 {
     uint64_t seed = tap_seed();
@@ -285,5 +343,7 @@ int main(void)
     test_series(&seed, true);
     test_amplitudes(&seed);
     test_statuses();
+    test_trials();
+    test_long_blocks();
     return done_testing();
 }

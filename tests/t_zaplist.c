@@ -96,6 +96,17 @@ static void test_birds(void)
     psr_zaplist_clear(&list);
 }
 
+static void test_limits(void)
+{
+    static const char text[] = "0 0\n1e-3 1e-6\n1e9 1e9\n1 0 100000\n";
+    struct psr_zaplist list;
+    psr_err err = {.msg = ""};
+    ok(parse(&list, text, &err) == PSR_OK && list.n == 100003 && list.bird[1].freq_hz == 1e-3 &&
+           list.bird[1].width_hz == 1e-6 && list.bird[100002].freq_hz == 1e5,
+       "0 to 1e9 Hz and up to 100000 harmonics: %s", err.msg);
+    psr_zaplist_clear(&list);
+}
+
 static void test_errors(void)
 {
     static const struct {
@@ -107,6 +118,10 @@ static void test_errors(void)
         {"1 2 3 4 5 6\n", "is not a frequency and a width", PSR_EFORMAT},
         {"1 nan\n", "is not a frequency and a width", PSR_EFORMAT},
         {"-1 2\n", "0 to 1e9 Hz", PSR_EFORMAT},
+        {"1 -2\n", "0 to 1e9 Hz", PSR_EFORMAT},
+        {"1.0001e9 2\n", "0 to 1e9 Hz", PSR_EFORMAT},
+        {"1 1.0001e9\n", "0 to 1e9 Hz", PSR_EFORMAT},
+        {"1 0 100001\n", "number of harmonics", PSR_EFORMAT},
         {"1 2 0\n", "number of harmonics", PSR_EFORMAT},
         {"1 2 2.5\n", "number of harmonics", PSR_EFORMAT},
         {"P J0534+2200 3\n", "list: line 1: 'P J0534+2200 3' names a pulsar", PSR_EUNSUPPORTED},
@@ -136,6 +151,7 @@ int main(void)
     test_zaplist();
     test_widths(&random);
     test_birds();
+    test_limits();
     test_errors();
     return done_testing();
 }
