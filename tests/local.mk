@@ -130,6 +130,7 @@ EXTRA_DIST += \
 	tests/science/depth.py \
 	tests/science/depth.txt \
 	tests/science/false_alarms.txt \
+	tests/science/mutants.txt \
 	tests/science/observations.sh \
 	tests/science/observations.txt \
 	tests/science/prepsubband.py \
@@ -405,9 +406,11 @@ dist_noinst_SCRIPTS += tests/mutate.sh
 EXTRA_DIST += tests/mutate/equivalent.txt tests/mutate/places.py tests/mutate/reach.py
 list-tests:
 	@printf '%s\n' $(TESTS)
+# What a test of a tool runs.
+cli-programs: all tests/add_bytes tests/bytes_dat $(demo_programs) $(check_DATA)
 %.run: %
 	@$(AM_TESTS_ENVIRONMENT) $(if $(filter %.bats,$<),$(BATS) --tap) $<
-.PHONY: list-tests
+.PHONY: cli-programs list-tests
 
 # Programs that print a figure of speed beside a ceiling measured in the same run.
 BENCHES = \

@@ -6,7 +6,7 @@
   places.py apply FILE OFFSET LENGTH NEW  the file with the change, on standard output
 
 No change falls into comments, text, directives (but for macros of several lines), the arguments of what
-formats a message, or the refusal of a request for memory.  Whether an operator is one of numbers or of
+formats a message or takes memory, or the refusal of a request for memory.  Whether an operator is one of numbers or of
 pointers and types is guessed; what does not compile is counted by the caller."""
 import random
 import re
@@ -28,7 +28,7 @@ SWAPS = {b"+": [b"-"], b"-": [b"+"], b"*": [b"/"], b"/": [b"*"], b"%": [b"*"],
 TYPES = set(b"void char short int long float double unsigned signed bool size_t FILE struct enum union const "
             b"static extern volatile register inline restrict typedef".split())
 STATEMENTS = set(b"if else for while do switch case default return break continue goto sizeof".split())
-MESSAGE = re.compile(rb"^(\w*fail\w*|\w*printf|\w*note\w*|put_message|describe\w*|_Static_assert)$")
+LEFT_OUT = re.compile(rb"^(malloc|calloc|realloc|aligned_alloc|posix_memalign|psr_grow|\w*fail\w*|\w*printf|\w*note\w*|put_message|describe\w*|_Static_assert)$")
 
 
 def is_type(token, before):
@@ -78,30 +78,30 @@ class Source:
         return close
 
     def find_left_out(self):
-        """Indices inside calls that make messages, and of what refuses memory: the statement, and
+        """Indices inside calls that make messages or take memory, and of what refuses memory: the statement, and
         the condition before it."""
         out = set()
         for i, (kind, text, _) in enumerate(self.tokens):
-            if kind == "name" and MESSAGE.match(text) and self.text(i + 1) == b"(":
+            if kind == "name" and LEFT_OUT.match(text) and self.text(i + 1) == b"(":
                 out.update(range(i, self.close.get(i + 1, i) + 1))
             if text in (b"psr_fail_nomem", b"PSR_ENOMEM"):
                 out.update(range(self.find_condition(i), i + 1))
         return out
 
+    def begin_of_statement(self, i):
+        while i > 0 and self.text(i - 1) not in (b";", b"{", b"}"):
+            i -= 1
+        return i
+
     def find_condition(self, i):
-        begin = i
-        while begin > 0 and self.text(begin - 1) not in (b";", b"{", b"}"):
-            begin -= 1
+        """The if before token i: in its statement, or before the block that this is in."""
+        begin = self.begin_of_statement(i)
         for j in range(begin, i):
             if self.text(j) == b"if":
                 return j
-        return begin if self.text(begin - 1) != b"{" else self.find_block(begin - 1)
-
-    def find_block(self, brace):
-        begin = brace
-        while begin > 0 and self.text(begin - 1) not in (b";", b"{", b"}"):
-            begin -= 1
-        return begin if self.text(begin) == b"if" else brace
+        block = max((o for o, c in self.close.items() if o < i < c and self.text(o) == b"{"), default=0)
+        head = self.begin_of_statement(block)
+        return head if self.text(head) == b"if" else begin
 
     def is_binary(self, i):
         """Between two values, as far as can be seen; not of a declaration, a cast or a pointer."""

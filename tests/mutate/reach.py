@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Which tests run which lines, for tests/mutate.sh.
 
-  reach.py record OUT                  OUT: the lines that ran, from gcov --json-format --stdout on standard input
-  reach.py tests FOLDER FILE LINE      of the records NAME.lines in FOLDER prints the NAMEs that reach a line of
-                                       lib/.../FILE, and first what was decided by: line, function or file
+  reach.py record OUT                        the record of a test: the lines that ran, from
+                                             gcov --json-format --stdout on standard input
+  reach.py tests FOLDER FILE LINE NAME...    of the tests NAME, whose records are FOLDER/NAME.covered, prints
+                                             "MS NAME" of those that reach a line of lib/.../FILE, the fastest
+                                             first; before them what was decided by: line, function or file
 
 A line that holds no code, of a table or within a statement, counts as the last before it that does; where
 the function or the file has none, as the whole function or file."""
-import glob
 import json
 import os
 import sys
@@ -46,9 +47,14 @@ def read(path, name):
     return ran, code, functions
 
 
-def tests(folder, name, line):
-    records = {os.path.relpath(p, folder)[:-len(".lines")]: read(p, name)
-               for p in sorted(glob.glob(folder + "/**/*.lines", recursive=True))}
+def tests(folder, name, line, names):
+    records, ms = {}, {}
+    for test in names:
+        path = os.path.join(folder, test)
+        if all(os.path.exists(path + build) for build in (".covered", ".sanitized", ".plain")):
+            records[test] = read(path + ".covered", name)
+            with open(path + ".plain") as file:
+                ms[test] = int(file.read())
     code = set().union(*(r[1] for r in records.values()))
     functions = set().union(*(r[2] for r in records.values()))
     first, last = max(((a, b) for a, b in functions if a <= line <= b), default=(1, 1 << 30))
@@ -58,16 +64,16 @@ def tests(folder, name, line):
         first = last = max(inside)
         by = "line"
     print(by)
-    for test, (ran, _, _) in records.items():
-        if any(first <= l <= last for l in ran):
-            print(test)
+    for t, test in sorted((ms[test], test) for test, (ran, _, _) in records.items()
+                          if any(first <= l <= last for l in ran)):
+        print(t, test)
 
 
 def main(argv):
     if len(argv) == 3 and argv[1] == "record":
         record(argv[2])
-    elif len(argv) == 5 and argv[1] == "tests":
-        tests(argv[2], argv[3], int(argv[4]))
+    elif len(argv) > 5 and argv[1] == "tests":
+        tests(argv[2], argv[3], int(argv[4]), argv[5:])
     else:
         sys.exit(__doc__)
 
