@@ -20,6 +20,7 @@ CUDA_FILES = \
 	kernels/pulscan_peaks.cu \
 	kernels/pulscan_prefilter.cu \
 	kernels/redden.cu \
+	kernels/singlepulse_adapt.cu \
 	kernels/singlepulse_boxcar.cu \
 	kernels/singlepulse_normalise.cu
 CUDA_INCLUDES = \
@@ -71,8 +72,10 @@ $(KERNEL_OBJECTS): %.lo: %.$(OBJEXT)
 
 # The host has the same bits.
 kernels/redden_kernels.$(OBJEXT): kernel_flags = -fmad=false
-kernels/singlepulse_boxcar.$(OBJEXT) kernels/singlepulse_normalise.$(OBJEXT): kernel_flags = -fmad=false
-kernels/singlepulse_boxcar.$(OBJEXT) kernels/singlepulse_normalise.$(OBJEXT): lib/search/singlepulse/pulse_math.h
+PULSE_OBJECTS = \
+	kernels/singlepulse_adapt.$(OBJEXT) kernels/singlepulse_boxcar.$(OBJEXT) kernels/singlepulse_normalise.$(OBJEXT)
+$(PULSE_OBJECTS): kernel_flags = -fmad=false
+$(PULSE_OBJECTS): lib/search/singlepulse/pulse_adapt.h lib/search/singlepulse/pulse_math.h
 
 # Other architectures or another compiler make other objects.
 $(KERNEL_OBJECTS:.lo=.$(OBJEXT)): $(CUDA_INCLUDES) kernels/nvcc-flags

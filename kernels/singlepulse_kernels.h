@@ -2,8 +2,8 @@
  * host's (lib/search/singlepulse/pulse.h says what the steps are).
  *
  * Each series is a ring of pieces, and so are the figures of its pieces: sample t of series i lies
- * at d_x[i * npiece * length + t % (npiece * length)], and what belongs to piece k at place
- * k % npiece. */
+ * at d_x[i * npiece * length + t % (npiece * length)], the figures of piece k at
+ * d_figure[i * nfigure + k % nfigure]. */
 #ifndef PSR_KERNELS_SINGLEPULSE_KERNELS_H
 #define PSR_KERNELS_SINGLEPULSE_KERNELS_H
 
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "search/singlepulse/pulse_math.h"
+#include "search/singlepulse/pulse_adapt.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -19,16 +19,22 @@ extern "C" {
 
 enum {
     PULSE_K_MAX_LENGTH = 1216, /* samples of a piece */
-    PULSE_K_SPAN = 2048        /* samples that one thread block searches, overlap included */
+    PULSE_K_SPAN = 1536 /* samples that one thread block adds up: pieces and what is before */
 };
 
 struct pulse_k_ring {
     size_t nseries;
-    int32_t npiece, length;
-    float *d_x;                         /* [nseries][npiece * length] */
-    struct pulse_piece *d_piece;        /* [nseries][npiece] */
-    struct pulse_baseline_node *d_node; /* [nseries][npiece] */
-    struct pulse_ramp *d_ramp;          /* [nseries][npiece][2], of either half of a piece */
+    int32_t npiece, nfigure, length;
+    float *d_x;                     /* [nseries][npiece * length] */
+    struct pulse_figures *d_figure; /* [nseries][nfigure] */
+};
+
+/* What a step is done to: npiece pieces from piece k on, in a stream whose last piece is "last". */
+struct pulse_k_stage {
+    int64_t k;
+    size_t npiece;
+    int64_t last;
+    int32_t n; /* samples of the last piece */
 };
 
 /* Makes samples no numbers: of series i those of [first - sweep[i], end) that lie in
@@ -55,39 +61,35 @@ cudaError_t pulse_k_resample(const struct pulse_k_ring *ring, const float *d_x, 
 cudaError_t pulse_k_measure(const struct pulse_k_ring *ring, int64_t k, size_t npiece, size_t n,
                             cudaStream_t stream);
 
-/* Knots of npiece pieces from piece k on, pieces up to index last being measured. */
-cudaError_t pulse_k_baseline_nodes(const struct pulse_k_ring *ring, int64_t k, size_t npiece,
-                                   int64_t last, cudaStream_t stream);
-
-/* Ramps of npiece pieces from piece k on, from the nodes up to index last. */
-cudaError_t pulse_k_ramps(const struct pulse_k_ring *ring, int64_t k, size_t npiece, int64_t last,
-                          cudaStream_t stream);
-
-struct pulse_k_count {
-    unsigned long long nhit, nrun; /* found, whether there was room or not */
-};
-
-/* Searches centres c0 .. c0 + n - 1 of series i0 .. i0 + nseries - 1, of which there is no sample
- * from "end" on. */
-struct pulse_k_search {
-    int64_t c0, end;
-    size_t n, i0, nseries;
-    int32_t maxwidth;
-    float threshold;
-    float norm[20];                 /* of S/N, in the order of PULSE_RECIPES */
-    struct pulse_device_hit *d_hit; /* [hit_room] */
-    struct pulse_run *d_run;        /* [nseries * pulse_k_tiles()] */
-    struct pulse_k_count *d_count;
-    size_t hit_room;
-};
-
-/* Stretches that n centres of a series are searched in. */
-size_t pulse_k_tiles(size_t n, int32_t maxwidth);
-
-/* Returned: *d_count; runs in any order, and their hits, but for those for which there was no room;
- *           d_count and they are those of this call alone */
-cudaError_t pulse_k_best(const struct pulse_k_ring *ring, const struct pulse_k_search *search,
+/* The steps, in this order; each of pieces that the one before has done, and as many after them as
+ * lib/search/singlepulse/pulse_math.h says (PULSE_TO_...). */
+cudaError_t pulse_k_baseline_nodes(const struct pulse_k_ring *ring,
+                                   const struct pulse_k_stage *stage, cudaStream_t stream);
+cudaError_t pulse_k_rest(const struct pulse_k_ring *ring, const struct pulse_k_stage *stage,
                          cudaStream_t stream);
+cudaError_t pulse_k_smooth(const struct pulse_k_ring *ring, const struct pulse_k_stage *stage,
+                           cudaStream_t stream);
+cudaError_t pulse_k_lengths(const struct pulse_k_ring *ring, const struct pulse_k_stage *stage,
+                            int32_t fixed, cudaStream_t stream);
+cudaError_t pulse_k_add_up(const struct pulse_k_ring *ring, const struct pulse_k_stage *stage,
+                           const struct pulse_scale *scale, cudaStream_t stream);
+cudaError_t pulse_k_norms(const struct pulse_k_ring *ring, const struct pulse_k_stage *stage,
+                          const struct pulse_scale *scale, cudaStream_t stream);
+
+/* The loud pieces of series i0 .. i0 + nseries - 1. */
+struct pulse_k_gather {
+    size_t i0, nseries;
+    int32_t maxwidth, nwidth;
+    float threshold;
+    unsigned room;
+    struct pulse_loud *d_loud; /* [room] */
+    float *d_z;                /* [room][maxwidth - 1 + length] flattened */
+    unsigned *d_count;
+};
+
+/* Returned: *d_count, room or not; loud pieces in any order, "at" saying where the samples lie */
+cudaError_t pulse_k_gather(const struct pulse_k_ring *ring, const struct pulse_k_stage *stage,
+                           const struct pulse_k_gather *gather, cudaStream_t stream);
 
 #ifdef __cplusplus
 }

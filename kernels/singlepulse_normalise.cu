@@ -1,14 +1,15 @@
-/* Level and scatter of pieces of series, nodes between them, and ramps between nodes.
+/* Level and scatter of pieces of series and of their parts, nodes between them, and the samples that
+ * come in.
  *
  * Measuring: eight threads a piece, eight pieces a thread block of 64, as the sums of the fit are
  * eight interleaved ones; the grid is one group of threads for each piece and series, pieces
- * fastest.  Samples stay in device memory, where the six passes over a piece find them in the
+ * fastest.  Samples stay in device memory, where the seven passes over a piece find them in the
  * caches; shared memory holds medians of nine (576 bytes a piece).  Pieces in which samples are no
  * numbers are left to a second launch, which knows the places of the others (2432 bytes a piece
- * more).  Bound: issue slots, about 13 instructions a sample for the two rough medians and 70 for
- * three rounds of the fit.
+ * more).  Bound: issue slots, about 13 instructions a sample for the two rough medians, 70 for
+ * three rounds of the fit and 8 for the levels of parts.
  *
- * Knots and ramps: one thread a piece, in double precision; a thousandth of the work.
+ * Knots: one thread a piece, in double precision; a thousandth of the work.
  *
  * To be compiled without fused multiply-adds: the host has the same bits. */
 #include "singlepulse_kernels.h"
@@ -186,10 +187,11 @@ __device__ inline void add_near_line(const group &g, const SAMPLES &s, int n, fl
 
 template <class SAMPLES>
 __device__ inline struct pulse_fit fit_samples(const group &g, const SAMPLES &s, int n,
-                                               float middle, float factor, bool clip)
+                                               float middle, float factor, bool clip,
+                                               struct pulse_line &line)
 {
     struct pulse_fit fit = {};
-    struct pulse_line line = {0, 0, clip ? PULSE_CLIP : 2};
+    line = {0, 0, clip ? PULSE_CLIP : 2};
     double sums[PULSE_S_COUNT];
     for (int round = 0; round < PULSE_CLIP_ROUNDS; round++) {
         add_near_line(g, s, n, middle, factor, line, sums);
@@ -218,11 +220,48 @@ __device__ inline float find_largest(const group &g, const SAMPLES &s, float mid
     return largest;
 }
 
+/* The level of the part with the number of the lane, from the samples of the piece near the line. */
+__device__ inline double find_part_level(const group &g, const float *x, int n, int length,
+                                         float middle, float factor, const struct pulse_line &line,
+                                         double scale, float *room)
+{
+    const float level = (float)line.level, slope = (float)line.slope, limit = (float)line.limit;
+    const float centre = (float)(n - 1) / 2;
+    const int part = length / PULSE_PARTS;
+    double total = 0, good = 0;
+    for (int p = 0; p < PULSE_PARTS && p * part < n; p++) {
+        const int end = (p + 1) * part < n ? (p + 1) * part : n;
+        float sum = 0, count = 0;
+        for (int j = p * part + g.lane; j < end; j += LANES) {
+            const float u = (x[j] - middle) * factor;
+            const float off = u - (level + slope * ((float)j - centre));
+            if (off <= limit && off >= -limit) {
+                sum += u;
+                count += 1;
+            }
+        }
+        room[p * LANES + g.lane] = sum;
+        room[(PULSE_PARTS + p) * LANES + g.lane] = count;
+    }
+    __syncwarp(g.mask);
+    for (int l = 0; l < LANES && g.lane * part < n; l++) {
+        total += (double)room[g.lane * LANES + l];
+        good += (double)room[(PULSE_PARTS + g.lane) * LANES + l];
+    }
+    return pulse_part_level(total, good, (double)part, (double)middle, scale);
+}
+static_assert(2 * PULSE_PARTS * LANES <= ROOM, "sums of parts fit");
+static_assert(PULSE_PARTS == LANES, "a lane has a part");
+
+/* Returned: the piece's figures; *level, of the lane's part */
 template <class SAMPLES>
 __device__ inline struct pulse_piece measure_samples(const group &g, const SAMPLES &s, int n,
-                                                     int64_t first, float *median)
+                                                     int length, int64_t first, float *median,
+                                                     double *level)
 {
     struct pulse_piece piece = {};
+    struct pulse_line line;
+    *level = NAN;
     if (s.n < PULSE_MIN_GOOD)
         return piece;
     const float middle = find_rough_median<false>(g, s, 0, median);
@@ -232,8 +271,11 @@ __device__ inline struct pulse_piece measure_samples(const group &g, const SAMPL
         scale = (double)find_largest(g, s, middle);
     struct pulse_fit fit = {};
     fit.good = (double)s.n;
-    if (scale > 1 / (double)PULSE_HUGE)
-        fit = fit_samples(g, s, n, middle, (float)(1 / scale), clip);
+    if (scale > 1 / (double)PULSE_HUGE) {
+        const float factor = (float)(1 / scale);
+        fit = fit_samples(g, s, n, middle, factor, clip, line);
+        *level = find_part_level(g, s.x, n, length, middle, factor, line, scale, median);
+    }
     pulse_set_piece(&piece, &fit, (double)middle, scale, first, n);
     return piece;
 }
@@ -251,59 +293,42 @@ __global__ void __launch_bounds__(THREADS, HOLES ? 8 : 16)
     if (i >= ring.nseries)
         return;
     const int64_t k = k0 + (int64_t)(item % nk), first = k * ring.length;
-    const size_t at = i * ring.npiece + k % ring.npiece;
-    const float *x = ring.d_x + at * ring.length;
+    const float *x = ring.d_x + (i * ring.npiece + k % ring.npiece) * ring.length;
+    struct pulse_figures *f = ring.d_figure + i * ring.nfigure + k % ring.nfigure;
     const group g = this_group();
     struct pulse_piece piece = {};
+    double level = NAN;
     if (HOLES) {
-        if (ring.d_piece[at].good != LEFT_OUT)
+        if (f->piece.good != LEFT_OUT)
             return;
-        piece = measure_samples(g, gather_good(g, x, n, places[row]), n, first, medians[row]);
+        const holed s = gather_good(g, x, n, places[row]);
+        piece = measure_samples(g, s, n, ring.length, first, medians[row], &level);
     } else if (all_are_good(g, x, n)) {
-        piece = measure_samples(g, whole{x, n}, n, first, medians[row]);
+        piece = measure_samples(g, whole{x, n}, n, ring.length, first, medians[row], &level);
     } else {
         piece.good = LEFT_OUT;
     }
+    __syncwarp(g.mask);
+    f->level[g.lane] = level;
     if (g.lane == 0)
-        ring.d_piece[at] = piece;
+        f->piece = piece;
 }
 
-/* --- nodes and ramps -------------------------------------------------------------------------- */
-
-__global__ void __launch_bounds__(THREADS)
-    tie_knots(const struct pulse_k_ring ring, int64_t k0, size_t nk, int64_t last)
-{
-    const size_t item = (size_t)blockIdx.x * THREADS + threadIdx.x, i = item / nk;
-    if (i >= ring.nseries)
-        return;
-    const int64_t k = k0 + (int64_t)(item % nk);
-    struct pulse_baseline_node node;
-    pulse_baseline_node_make(&node, ring.d_piece + i * ring.npiece, ring.npiece, k, last, ring.length);
-    ring.d_node[i * ring.npiece + k % ring.npiece] = node;
-}
+/* --- nodes ------------------------------------------------------------------------------------ */
 
 __global__ void __launch_bounds__(THREADS)
-    set_ramps(const struct pulse_k_ring ring, int64_t k0, size_t nk, int64_t last)
+    tie_knots(const struct pulse_k_ring ring, const struct pulse_k_stage stage)
 {
-    const size_t item = (size_t)blockIdx.x * THREADS + threadIdx.x, i = item / nk;
+    const size_t item = (size_t)blockIdx.x * THREADS + threadIdx.x, i = item / stage.npiece;
     if (i >= ring.nseries)
         return;
-    const int64_t k = k0 + (int64_t)(item % nk), first = k * ring.length;
-    const struct pulse_baseline_node *node = ring.d_node + i * ring.npiece;
-    struct pulse_ramp *ramp = ring.d_ramp + 2 * (i * ring.npiece + k % ring.npiece);
-    const struct pulse_baseline_node own = node[k % ring.npiece];
-    if (!own.known || own.dead) {
-        ramp[0].dead = ramp[1].dead = true;
-        return;
-    }
-    struct pulse_baseline_node before = own, after = own;
-    if (k > 0)
-        before = node[(k - 1) % ring.npiece];
-    if (k < last)
-        after = node[(k + 1) % ring.npiece];
-    pulse_set_ramp(ramp, before.known ? &before : &own, &own, first);
-    pulse_set_ramp(ramp + 1, &own, after.known ? &after : &own, first + ring.length / 2);
+    const int64_t k = stage.k + (int64_t)(item % stage.npiece);
+    struct pulse_figures *f = ring.d_figure + i * ring.nfigure;
+    pulse_baseline_node_make(&f[k % ring.nfigure].node, f, ring.nfigure, k, stage.last,
+                             ring.length);
 }
+
+/* --- samples ---------------------------------------------------------------------------------- */
 
 __global__ void __launch_bounds__(THREADS)
     blank(const struct pulse_k_ring ring, const int64_t *sweep, int64_t first, int64_t end,
@@ -382,20 +407,12 @@ extern "C" cudaError_t pulse_k_measure(const struct pulse_k_ring *ring, int64_t 
     return cudaGetLastError();
 }
 
-extern "C" cudaError_t pulse_k_baseline_nodes(const struct pulse_k_ring *ring, int64_t k, size_t npiece,
-                                     int64_t last, cudaStream_t stream)
+extern "C" cudaError_t pulse_k_baseline_nodes(const struct pulse_k_ring *ring,
+                                              const struct pulse_k_stage *stage,
+                                              cudaStream_t stream)
 {
-    if (npiece)
-        tie_knots<<<blocks_for(ring->nseries, npiece, THREADS), THREADS, 0, stream>>>(*ring, k,
-                                                                                      npiece, last);
-    return cudaGetLastError();
-}
-
-extern "C" cudaError_t pulse_k_ramps(const struct pulse_k_ring *ring, int64_t k, size_t npiece,
-                                     int64_t last, cudaStream_t stream)
-{
-    if (npiece)
-        set_ramps<<<blocks_for(ring->nseries, npiece, THREADS), THREADS, 0, stream>>>(*ring, k,
-                                                                                      npiece, last);
+    if (stage->npiece)
+        tie_knots<<<blocks_for(ring->nseries, stage->npiece, THREADS), THREADS, 0, stream>>>(
+            *ring, *stage);
     return cudaGetLastError();
 }

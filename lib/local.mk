@@ -370,16 +370,19 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/pulscan/pulscan_series.h \
 	lib/search/pulscan/pulscan_tile.c \
 	lib/search/singlepulse/pulse.h \
+	lib/search/singlepulse/pulse_adapt.h \
 	lib/search/singlepulse/pulse_device.h \
 	lib/search/singlepulse/pulse_math.h \
 	lib/formats/singlepulse_text.c \
 	lib/search/singlepulse/singlepulse.c \
+	lib/search/singlepulse/singlepulse_adapt.c \
 	lib/search/singlepulse/singlepulse_boxcar.c \
 	lib/search/singlepulse/singlepulse_device.c \
 	lib/search/singlepulse/singlepulse_normalise.c \
 	lib/search/singlepulse/singlepulse_masks.c \
 	lib/search/singlepulse/singlepulse_peaks.c \
 	lib/search/singlepulse/singlepulse_plan.h \
+	lib/search/singlepulse/singlepulse_region.c \
 	lib/search/spans.c \
 	lib/search/spans.h \
 	lib/search/dedisp/dedisp_subband.c \

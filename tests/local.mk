@@ -117,6 +117,7 @@ dist_noinst_DATA += \
 	tests/inf_text.h \
 	tests/mask_bytes.h \
 	tests/pulscan_truth.h \
+	tests/pulse_plain.h \
 	tests/pulse_tests.h \
 	tests/scratch.h \
 	tests/series_made.h \
@@ -137,6 +138,7 @@ EXTRA_DIST += \
 	tests/science/prepsubband.txt \
 	tests/science/presto.sh \
 	tests/science/presto.txt \
+	tests/science/pulse_depth.txt \
 	tests/science/sensitivity.txt
 
 tests_t_gnuplot_SOURCES = tests/t_gnuplot.c $(tools_gnuplot)
@@ -467,8 +469,8 @@ endif
 
 # What the search promises of noise and of pulsars, at length: an hour of two cores.  Its tables of
 # record are in tests/science/.
-EXTRA_PROGRAMS += tests/science/sensitivity
-CLEANFILES += tests/science/sensitivity
+EXTRA_PROGRAMS += tests/science/pulse_depth tests/science/sensitivity
+CLEANFILES += tests/science/pulse_depth tests/science/sensitivity
 check-science: tests/t_pulscan_noise tests/science/sensitivity
 	tests/t_pulscan_noise 10000 65536 2026
 	tests/t_pulscan_noise 300 1048576 2027

@@ -240,9 +240,8 @@ static void test_saddle(void)
     } cases[] = {{30, 23.9, 2}, {30, 24.1, 1}, {10, 5.9, 2}, {10, 6.1, 1}};
     for (size_t k = 0; k < 4; k++) {
         size_t ncluster;
-        const struct psr_event e[] = {{100, 500, 10, 10},
-                                      {cases[k].saddle, 500, 10, 13},
-                                      {cases[k].peak, 500, 10, 16}};
+        const struct psr_event e[] = {
+            {100, 500, 10, 10}, {cases[k].saddle, 500, 10, 13}, {cases[k].peak, 500, 10, 16}};
         struct psr_cluster *c = cluster_all(e, 3, &ncluster);
         ok(ncluster == cases[k].rows, "S/N 100, %g, %g: %zu rows", cases[k].saddle, cases[k].peak,
            ncluster);
@@ -250,32 +249,39 @@ static void test_saddle(void)
     }
 }
 
-/* A million events that all hang together, and a million in as many places. */
-static void test_storm(uint64_t *seed)
+/* CPU seconds for n events over 1000 trials, in a storm of 50 a sample, or each far from all others. */
+static double time_events(uint64_t *seed, size_t n, bool apart, size_t *ncluster)
 {
-    enum { N = 1000000 };
-    struct psr_event *e = malloc(N * sizeof *e);
+    struct psr_event *e = tap_take(n, sizeof *e);
     psr_err err;
     struct psr_cluster *clusters;
-    size_t ncluster;
-    for (size_t k = 0; k < N; k++)
-        e[k] = (struct psr_event){6 + tap_uniform(seed), tap_between(seed, 0, 20000), 30,
-                                  (size_t)tap_between(seed, 0, 999)};
+    for (size_t k = 0; k < n; k++)
+        e[k] =
+            apart ? (struct psr_event){6, (int64_t)(100 * k), 30, k % 1000}
+                  : (struct psr_event){6 + tap_uniform(seed), tap_between(seed, 0, (int64_t)n / 50),
+                                       30, (size_t)tap_between(seed, 0, 999)};
     clock_t start = clock();
-    bool fine = !psr_cluster_events(e, N, NULL, 3, 5, &clusters, &ncluster, &err);
+    if (psr_cluster_events(e, n, NULL, 3, 5, &clusters, ncluster, &err))
+        exit(EXIT_FAILURE);
     double took = (double)(clock() - start) / CLOCKS_PER_SEC;
-    ok(fine && ncluster == 1 && clusters[0].members == N, "a storm of no peaks is one cluster");
-    free(clusters);
-    for (size_t k = 0; k < N; k++)
-        e[k] = (struct psr_event){6, (int64_t)(100 * k), 30, k % 1000};
-    start = clock();
-    fine = !psr_cluster_events(e, N, NULL, 3, 5, &clusters, &ncluster, &err);
-    double took_apart = (double)(clock() - start) / CLOCKS_PER_SEC;
-    ok(fine && ncluster == N, "events apart stay apart");
-    diag("a million events: %.2f s in a storm, %.2f s apart", took, took_apart);
-    ok(took < 20 && took_apart < 20, "in a time that grows little faster than their number");
     free(clusters);
     free(e);
+    return took;
+}
+
+/* Events that all hang together, and as many in as many places. */
+static void test_storm(uint64_t *seed)
+{
+    enum { N = 400000 };
+    size_t storm, apart, few;
+    double quarter = time_events(seed, N / 4, false, &few),
+           took = time_events(seed, N, false, &storm);
+    double took_apart = time_events(seed, N, true, &apart);
+    ok(few == 1 && storm == 1, "a storm of no peaks is one cluster");
+    ok(apart == N, "events apart stay apart");
+    diag("%d events: %.2f s in a storm, %.2f s apart", N, took, took_apart);
+    ok(took < 16 * quarter && took_apart < took,
+       "four times the events take %.1f times as long, not 16", took / quarter);
 }
 
 static void test_edges(void)

@@ -70,6 +70,7 @@ static psr_status create_search(struct pulses *s, size_t line, psr_err *err)
                                       .tsamp_s = l->tsamp_s,
                                       .threshold = s->d.threshold,
                                       .maxwidth_s = s->d.maxwidth_s,
+                                      .detrend = s->d.detrend,
                                       .nthread = stream->nthread,
                                       .block = l->block,
                                   },

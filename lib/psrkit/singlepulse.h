@@ -1,26 +1,39 @@
 /* singlepulse.h: boxcar search of dedispersed series for single pulses.
  *
- * Each series is detrended and normalised robustly, then convolved with boxcars of 1, 2, 3, 4, 6,
- * 9, 14, 20, 30, 45, 70, 100, 150, 220, 300 samples up to a longest width; S/N = sum / (sigma
- * sqrt(width)).  A plan is a stream: blocks of all series are pushed as they come, of any length,
- * and the events have the same bits however the stream was cut and for any number of threads.  One
- * plan, one caller's thread.
+ * Each series is flattened, robustly: less its baseline, over its scatter.  Then it is convolved with
+ * boxcars of 1, 2, 3, 4, 6, 9, 14, 20, 30, 45, 70, 100, 150, 220, 300 samples up to a longest width;
+ * S/N is the sum over a boxcar, over the scatter that boxcars of this width have in the noise around.
+ * A plan is a stream: blocks of all series are pushed as they come, of any length, and the events
+ * have the same bits however the stream was cut and for any number of threads.  One plan, one
+ * caller's thread.
  *
- * Baseline and scatter.  Series are measured in pieces of 4 longest boxcars (at least 512 samples,
+ * Level and scatter.  Series are measured in pieces of 4 longest boxcars (at least 512 samples,
  * rounded up to a multiple of 64) by a straight line through the samples within 3 sigma of it,
  * found from the median and the median absolute deviation in three rounds; where more than half of
- * the samples are the same, as in a series of few levels, all samples count.  The baseline at the
+ * the samples are the same, as in a series of few levels, all samples count.  The level at the
  * middle of a piece is the line through the midmeans (means of the middle half) of the piece with
  * the four before it and of the piece with the four after it; sigma is the midmean of all nine.
- * Between middles both are interpolated.  So the baseline looks over 36 longest boxcars.  Of a weak
- * pulse it takes (measured) 3 % or less of the S/N at the longest width and 1 % at a third of it;
- * at the very start or end of a series, where all pieces lie on one side, 11 % at the longest width
- * and 2 % at a tenth of it; in a series of only one or two pieces, up to the width's share of a
- * piece and more.  The S/N of white noise has a spread of 1.00 up to a third of the longest width,
- * and 0.97 at it.  A piece of more than twice the scatter around it is measured by its own; one of
- * less than a quarter, or all of one value, holds no data and gives no events.  Samples that are no
- * numbers, or beyond 1e30 in size, count as masked.  Fewer than 16 good samples in all give no
- * events. */
+ * Between middles both are interpolated.  A piece of more than twice the scatter around it is
+ * measured by its own; one of less than a quarter, or all of one value, holds no data and gives no
+ * events.  Samples that are no numbers, or beyond 1e30 in size, count as masked.  Fewer than 16 good
+ * samples in all give no events.
+ *
+ * Baseline.  What these lines leave of the levels of eighths of pieces (means of the samples near the
+ * piece's line; bounded at 6 times their scatter, so that bright pulses do not pull it) is smoothed
+ * with weights 1/4, 1/2, 1/4, first between neighbours, then over two, four and eight eighths: so
+ * baselines are 9, 3, 1.5, 0.73 or 0.33 pieces long.  Each piece takes the one that best predicts an
+ * eighth from the others, over the 16 pieces that end two after it; a shorter one has to be better by
+ * 3 %, and so has any other than the last piece's.  Or all are of one length (detrend).
+ *
+ * Scatter of boxcars.  Of each width nine boxcars a piece are taken, over the 16 pieces that end
+ * three after it; the mean square of those within 3 sigma, over that of white noise less such a
+ * baseline, counts where it is more than 4.5 standard errors off 1, by what it is more.
+ *
+ * Of white noise S/N has a spread of 1.00 up to a third of the longest width, and 0.99 at it.  Of a
+ * weak pulse the baseline takes (measured) 3 % or less of the S/N at the longest width and 1 % at a
+ * third of it; at the very start or end of a series 25 % at the longest width and 3 % at a tenth of
+ * it.  Where baselines are short, in red noise, it takes more of wide pulses, and what is left is
+ * measured against what is left of the noise. */
 #ifndef PSRKIT_SINGLEPULSE_H
 #define PSRKIT_SINGLEPULSE_H
 
@@ -41,17 +54,21 @@ struct psr_singlepulse_desc {
     double tsamp_s;      /* of the series */
     double threshold;    /* least S/N of an event */
     double maxwidth_s;   /* longest boxcar; 0: the longest of the list (300 samples) */
-    int nthread;         /* 0: all cores */
-    size_t max_events;   /* kept in all, an equal share per series, the best; 0: 10 million */
-    size_t block;        /* samples of each series in one execute, about: devices take them at once
+    double detrend;    /* samples that baselines are long, the next of the five lengths; 0: as each
+                            piece needs */
+    int nthread;       /* 0: all cores */
+    size_t max_events; /* kept in all, an equal share per series, the best; 0: 10 million */
+    size_t block;      /* samples of each series in one execute, about: devices take them at once
                             where they have memory; 0: not known */
 };
 
-/* One boxcar that no better overlapping one of the same series outshines.  Of the boxcars centred
- * on one sample the best is looked at (the narrowest of equals) and, if at least the threshold, is
- * a hit.  Best first (the earlier of equals), every hit that overlaps no event becomes one.  A
- * chain of overlapping hits over more than eight longest boxcars (at least 1024 samples) is settled
- * from its front, as seen half that length ahead. */
+/* One boxcar, and a pulse of its own.  First boxcars whose S/N and height (the sum of the flattened
+ * samples over the root of the width) are above 8, the best by the lesser of the two first, then others
+ * by S/N, of at least the threshold: each that overlaps no event is one, but for two kinds.  Where no
+ * valley of 6 standard deviations below its own level parts it from an event at most a longest boxcar
+ * away, it belongs to that.  And where two narrower boxcars in it, with such a valley between them,
+ * have more in squares than it, no boxcar across the valley is an event.  More than four pieces in a
+ * row with boxcars above threshold are settled from their front, as seen half of them ahead. */
 struct psr_event {
     double snr;
     int64_t sample; /* centre of the boxcar, in samples of the series (first + width/2) */
@@ -60,8 +77,9 @@ struct psr_event {
 };
 
 /* Status: PSR_EINVAL naming field, value and limit; PSR_ENOMEM.
- * Notes:  the plan holds 6 pieces of every series (see above: 29 kB a series for 300 samples), on
- *         devices 16384 samples or a block more where there is memory, and the events. */
+ * Notes:  the plan holds 14 pieces of every series and what is known of 28 (see above: 115 kB a series
+ *         for 300 samples), on devices 16384 samples or a block more where there is memory, and the
+ *         events. */
 PSR_MUST_CHECK psr_status psr_singlepulse_create(psr_singlepulse **out,
                                                  const struct psr_singlepulse_desc *desc,
                                                  psr_err *err);
@@ -98,7 +116,7 @@ PSR_MUST_CHECK psr_status psr_singlepulse_execute_device(
 PSR_MUST_CHECK psr_status psr_singlepulse_finish(psr_singlepulse *p, psr_err *err);
 
 /* Events found so far in series i, by ascending sample; the plan's, valid until the next call that
- * changes the plan.  They trail the samples pushed by 6 pieces, and a series holds up to about
+ * changes the plan.  They trail the samples pushed by 12 pieces and more, and a series holds up to about
  * twice its share of max_events until the stream has ended. */
 size_t psr_singlepulse_events(const psr_singlepulse *p, size_t i, const struct psr_event **events);
 
@@ -110,6 +128,10 @@ double psr_singlepulse_device_seconds(const psr_singlepulse *p);
 
 /* Longest boxcar used, samples. */
 size_t psr_singlepulse_maxwidth(const psr_singlepulse *p);
+
+/* Samples that all baselines average over, the length next to the one asked for; 0 where each piece
+ * has its own. */
+double psr_singlepulse_detrend(const psr_singlepulse *p);
 
 /* NULL is fine. */
 void psr_singlepulse_destroy(psr_singlepulse *p);

@@ -129,10 +129,10 @@ struct psr_checksums {
  * ROOT.cand for all, or only the latter to standard output.  Result: struct psr_pulses_found. */
 struct psr_sink_pulses_desc {
     bool on;
-    double threshold;  /* S/N threshold of an event */
-    double maxwidth_s; /* as in psr_singlepulse_desc */
-    int64_t time_tol;  /* samples and trials between events of one pulse, as in
-                          psr_cluster_events */
+    double threshold;           /* S/N threshold of an event */
+    double maxwidth_s, detrend; /* as in psr_singlepulse_desc */
+    int64_t time_tol;           /* samples and trials between events of one pulse, as in
+                                   psr_cluster_events */
     int64_t trial_tol;
 };
 struct psr_pulses_found {

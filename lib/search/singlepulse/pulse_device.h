@@ -1,7 +1,7 @@
 /* pulse_device.h: what a kind of accelerator offers to the single-pulse search (private).
  *
- * Each device searches its share of the series and reports boxcars above threshold; which of them
- * are events is settled on the host (singlepulse_device.c). */
+ * Each device searches its share of the series and gives the pieces in which some boxcar is above
+ * threshold; what in them is an event is settled on the host (singlepulse_device.c). */
 #ifndef PSR_SEARCH_PULSE_DEVICE_H
 #define PSR_SEARCH_PULSE_DEVICE_H
 
@@ -12,7 +12,8 @@ struct pulse_partition {
     size_t first, nseries; /* of the plan's series */
     void *stream;          /* as in psr_device_series */
     size_t maxwidth, length;
-    size_t block; /* samples of a push, about; 0: not known */
+    const struct pulse_scale *scale; /* read at create only */
+    size_t block;                    /* samples of a push, about; 0: not known */
     float threshold;
     const size_t *sweep; /* [nseries] of the share; read at create only */
 };
@@ -30,10 +31,11 @@ struct pulse_chunk {
 };
 
 struct pulse_found {
-    const struct pulse_run *run; /* [nrun] by series and sample */
-    size_t nrun;
-    const struct pulse_device_hit *hit;
-    int64_t c0;
+    const struct pulse_loud *loud; /* [n] by series and piece */
+    size_t n;
+    const float
+        *z; /* [maxwidth - 1 + length] flattened at each place: the end of the piece before, and
+                       its own samples */
 };
 
 struct psr_pulse_device_ops {
@@ -44,10 +46,11 @@ struct psr_pulse_device_ops {
     /* Enqueue the search of what a chunk completes; or, at the end of the stream, of all. */
     psr_status (*push)(void *state, const struct pulse_chunk *chunk, psr_err *err);
     psr_status (*finish)(void *state, int64_t end, psr_err *err);
-    /* Waits for what was enqueued last and gives what it found in series *from and after; *from
-     * becomes the first series that is left, nseries where none is.  To be called to the end
-     * before the next push. */
-    psr_status (*collect)(void *state, size_t *from, struct pulse_found *found, psr_err *err);
+    /* Waits for what was enqueued last and gives what it found in series *from and some after it;
+     * *from becomes the next, *more says whether there is one.  To be called to the end before the
+     * next push. */
+    psr_status (*collect)(void *state, size_t *from, struct pulse_found *found, bool *more,
+                          psr_err *err);
     /* That the device was busy with what has been collected. */
     double (*seconds)(const void *state);
     void (*destroy)(void *state);

@@ -25,6 +25,27 @@ enum {
     PULSE_CLIP_ROUNDS = 3,
 };
 
+enum {
+    PULSE_PARTS = 8,
+    PULSE_LENGTHS = 5, /* 0: the nodes' own; 1 to 4: smoothing over 2^n - 1 parts on either side */
+    PULSE_SPREAD = 2,  /* pieces on either side that smoothing draws on */
+    PULSE_EDGES = PULSE_PARTS + 2, /* levels between which a piece is corrected */
+    PULSE_WIDTHS = 15,
+    PULSE_COLUMNS = 16, /* widths, padded */
+    PULSE_DRAWS = 9,    /* boxcars of each width that a piece gives to their scatter */
+    PULSE_TESTS = 8,    /* errors of a part: of each length, then what the nodes leave */
+    PULSE_REST = 5,     /* the last of those */
+    PULSE_WINDOW = 16,  /* pieces that a scatter is measured over */
+
+    /* Pieces that have to be measured after one before it... */
+    PULSE_TO_RAMP = PULSE_REACH + 1,
+    PULSE_TO_SMOOTH = PULSE_TO_RAMP + PULSE_SPREAD,
+    PULSE_TO_FLATTEN = PULSE_TO_SMOOTH + 2, /* ...can be flattened, as two more decide its length */
+    PULSE_TO_SEARCH = PULSE_TO_FLATTEN + 3, /* ...and searched, as three more decide on scatters */
+    /* Pieces whose figures are kept: those of a window, and those measured since. */
+    PULSE_KEPT = PULSE_WINDOW + PULSE_TO_SEARCH,
+};
+
 /* Samples beyond this size are taken for garbage, as infinities and not-a-numbers are. */
 #define PULSE_HUGE 1e30f
 
@@ -108,18 +129,39 @@ struct pulse_baseline_node {
     double pos, level, slope, sigma;
 };
 
-/* What a device reports of a series: hits, boxcars above threshold centred on sample c0 + at... */
-struct pulse_device_hit {
-    uint32_t at;
-    float snr;
-    int32_t width;
+/* Sample j is flattened to (x - (level + step j)) (scale + scale_step j); to -infinity where there
+ * is no data. */
+struct pulse_ramp {
+    double level, step, scale, scale_step;
+    bool dead;
 };
 
-/* ...of which those first .. first + n - 1, by rising sample, come from the number-th stretch of
- * the samples searched. */
-struct pulse_run {
-    uint32_t series, number;
-    uint32_t first, n;
+/* Of one piece, from first to last stage.  A float that is missing is not a number. */
+struct pulse_figures {
+    struct pulse_piece piece;
+    struct pulse_baseline_node node;
+    double level[PULSE_PARTS];
+    struct pulse_ramp ramp[2]; /* of either half */
+    float rest
+        [PULSE_PARTS]; /* levels less the line between nodes, in units of the scatter; bounded */
+    float test[PULSE_PARTS][PULSE_TESTS];
+    float test_size[PULSE_TESTS]; /* middle sizes; infinity where there is none */
+    float smooth[PULSE_LENGTHS - 1][PULSE_EDGES];
+    double square[PULSE_LENGTHS];           /* mean squares of the tests around */
+    int32_t length;                         /* of the baseline, 0 .. PULSE_LENGTHS - 1 */
+    float draw[PULSE_DRAWS][PULSE_COLUMNS]; /* over what white noise scatters */
+    float draw_size[PULSE_COLUMNS];
+    float most[PULSE_COLUMNS]; /* greatest sums of boxcars that end in the piece, or 0 */
+    float norm[PULSE_COLUMNS]; /* S/N of a sum of 1 */
+};
+
+/* A piece of a series in which some boxcar is above threshold. */
+struct pulse_loud {
+    int64_t piece;
+    uint32_t series;
+    uint32_t at; /* place of its samples */
+    int32_t n;   /* samples */
+    float norm[PULSE_COLUMNS];
 };
 
 /* --- a line through samples ------------------------------------------------------------------- */
@@ -222,15 +264,15 @@ struct pulse_tile {
     double good, pos, level, sigma, slope; /* slope: of the last of them */
 };
 
-/* Given:  ring [nring], piece k at k % nring */
-PULSE_FN void pulse_join_pieces(struct pulse_tile *s, const struct pulse_piece *ring, int64_t nring,
-                                int64_t a, int64_t b, double limit)
+/* Given:  ring [nring], of piece k at k % nring */
+PULSE_FN void pulse_join_pieces(struct pulse_tile *s, const struct pulse_figures *ring,
+                                int64_t nring, int64_t a, int64_t b, double limit)
 {
     struct pulse_weighted level[2 * PULSE_REACH + 1], sigma[2 * PULSE_REACH + 1];
     s->pieces = 0;
     s->good = s->pos = s->level = s->sigma = s->slope = 0;
     for (int64_t k = a; k <= b; k++) {
-        const struct pulse_piece *p = &ring[k % nring];
+        const struct pulse_piece *p = &ring[k % nring].piece;
         if (!(p->good > 0) || !(p->sigma > 0) || p->sigma > limit)
             continue;
         level[s->pieces].value = p->level;
@@ -249,9 +291,9 @@ PULSE_FN void pulse_join_pieces(struct pulse_tile *s, const struct pulse_piece *
 }
 
 /* The node of piece k, pieces of length samples being known up to index last >= k.
- * Given:  ring [nring], piece q at q % nring, nring > 2 PULSE_REACH */
+ * Given:  ring [nring], of piece q at q % nring, nring > 2 PULSE_REACH */
 PULSE_FN void pulse_baseline_node_make(struct pulse_baseline_node *out,
-                                       const struct pulse_piece *ring, int64_t nring, int64_t k,
+                                       const struct pulse_figures *ring, int64_t nring, int64_t k,
                                        int64_t last, int64_t length)
 {
     int64_t a = k > PULSE_REACH ? k - PULSE_REACH : 0;
@@ -277,20 +319,13 @@ PULSE_FN void pulse_baseline_node_make(struct pulse_baseline_node *out,
         out->slope = all.pieces == 1 ? all.slope : 0;
         out->level = all.level + out->slope * (out->pos - all.pos);
     }
-    const struct pulse_piece *own = &ring[k % nring];
+    const struct pulse_piece *own = &ring[k % nring].piece;
     out->dead = own->good > 0 && own->sigma < PULSE_QUIET * all.sigma;
     if (own->sigma > noisy)
         out->sigma = own->sigma;
 }
 
 /* --- flattening ------------------------------------------------------------------------------- */
-
-/* Sample j is flattened to (x - (level + step j)) (scale + scale_step j); to -infinity where there
- * is no data. */
-struct pulse_ramp {
-    double level, step, scale, scale_step;
-    bool dead;
-};
 
 /* Between nodes a and b on either side, or one and the same beyond the outermost; sample 0 of the
  * ramp has absolute index first. */

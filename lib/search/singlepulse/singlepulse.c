@@ -11,7 +11,7 @@
 static const size_t DEFAULT_MAX_EVENTS = 10 * 1000 * 1000;
 
 enum {
-    SLOTS = PULSE_REACH + 2, /* pieces whose samples are held on the host */
+    SLOTS = PULSE_TO_SEARCH + 2, /* pieces whose samples are held on the host */
     MAX_SERIES = 1 << 24,
     MAX_THREADS = 4096,
 };
@@ -27,6 +27,9 @@ static psr_status check_desc(const struct psr_singlepulse_desc *d, psr_err *err)
     if (!(d->threshold > 0) || !(d->threshold < (double)PULSE_HUGE))
         return psr_fail(err, PSR_EINVAL, "single pulses: threshold %g is not above 0",
                         d->threshold);
+    if (!(d->detrend >= 0) || !isfinite(d->detrend))
+        return psr_fail(err, PSR_EINVAL, "single pulses: baseline of %g samples is below 0",
+                        d->detrend);
     if (!(d->maxwidth_s >= 0) || !isfinite(d->maxwidth_s))
         return psr_fail(err, PSR_EINVAL, "single pulses: longest boxcar %g s is below 0",
                         d->maxwidth_s);
@@ -42,47 +45,43 @@ static int count_threads(int asked, size_t nseries)
     return (size_t)n < nseries ? n : (int)nseries;
 }
 
-static bool allocate_bench(struct pulse_bench *b, size_t room, size_t length)
-{
-    size_t work = PULSE_SUMS * room;
-    work = work > PULSE_WORK(length) ? work : PULSE_WORK(length);
-    b->flat = malloc(room * sizeof *b->flat);
-    b->best = malloc(room * sizeof *b->best);
-    b->work = malloc(work * sizeof *b->work);
-    b->width = malloc(room * sizeof *b->width);
-    return b->flat && b->best && b->work && b->width;
-}
-
 static bool allocate_plan(struct psr_singlepulse *p, const struct psr_singlepulse_desc *d)
 {
     size_t events = d->max_events ? d->max_events : DEFAULT_MAX_EVENTS;
     size_t share = events / p->nseries > 0 ? events / p->nseries : 1;
     p->sweep = calloc(p->nseries, sizeof *p->sweep);
     p->lane = calloc(p->nseries, sizeof *p->lane);
-    if (!p->sweep || !p->lane)
+    p->bench = calloc((size_t)p->nthread, sizeof *p->bench);
+    if (!p->sweep || !p->lane || !p->bench)
         return false;
     for (size_t i = 0; i < p->nseries; i++) {
-        psr_pulse_peaks_init(&p->lane[i].picker, share);
+        psr_pulse_peaks_init(&p->lane[i].picker, p->maxwidth, p->length, p->threshold, share);
         p->sweep[i] = d->sweep ? d->sweep[i] : 0;
         p->maxsweep = p->sweep[i] > p->maxsweep ? p->sweep[i] : p->maxsweep;
     }
     return true;
 }
 
+static bool allocate_bench(struct pulse_bench *b, size_t room, size_t length)
+{
+    size_t work = PULSE_SUMS * room;
+    work = work > PULSE_WORK(length) ? work : PULSE_WORK(length);
+    b->flat = malloc(room * sizeof *b->flat);
+    b->work = malloc(work * sizeof *b->work);
+    return b->flat && b->work;
+}
+
 /* What a search on the host needs. */
 static bool allocate_samples(struct psr_singlepulse *p)
 {
-    size_t held = SLOTS * p->length, carry = p->maxwidth - 1, each = held + carry;
+    size_t each = SLOTS * p->length;
     p->samples = malloc(p->nseries * each * sizeof *p->samples);
-    p->bench = calloc((size_t)p->nthread, sizeof *p->bench);
-    if (!p->samples || !p->bench)
+    p->figure = calloc(p->nseries, PULSE_KEPT * sizeof *p->figure);
+    if (!p->samples || !p->figure)
         return false;
     for (size_t i = 0; i < p->nseries; i++) {
-        struct pulse_lane *lane = &p->lane[i];
-        lane->piece = p->samples + i * each;
-        lane->carry = lane->piece + held;
-        for (size_t j = 0; j < carry; j++)
-            lane->carry[j] = -INFINITY;
+        p->lane[i].piece = p->samples + i * each;
+        p->lane[i].figure = p->figure + i * PULSE_KEPT;
     }
     for (int k = 0; k < p->nthread; k++)
         if (!allocate_bench(&p->bench[k], p->room, p->length))
@@ -96,8 +95,8 @@ static psr_status use_host(struct psr_singlepulse *p, psr_err *err)
         return psr_fail(err, PSR_EINVAL, "single pulses: series have moved within the stream");
     if (p->samples || allocate_samples(p))
         return PSR_OK;
-    double bytes = (double)p->nseries * (double)((SLOTS * p->length + p->maxwidth) * 4);
-    return psr_fail_nomem(err, "the series of a single-pulse search", bytes);
+    double each = (double)(SLOTS * p->length * sizeof(float)) + PULSE_KEPT * sizeof *p->figure;
+    return psr_fail_nomem(err, "the series of a single-pulse search", (double)p->nseries * each);
 }
 
 psr_status psr_singlepulse_create(psr_singlepulse **out, const struct psr_singlepulse_desc *desc,
@@ -116,6 +115,8 @@ psr_status psr_singlepulse_create(psr_singlepulse **out, const struct psr_single
         desc->maxwidth_s > 0 ? desc->maxwidth_s / desc->tsamp_s * (1 + 1e-9) : INFINITY);
     p->length = psr_pulse_piece_length(p->maxwidth);
     p->room = p->length + p->maxwidth;
+    psr_pulse_set_scale(&p->scale, p->maxwidth, p->length,
+                        desc->detrend > 0 ? psr_pulse_choose_fixed(desc->detrend, p->length) : -1);
     p->block = desc->block;
     p->threshold = (float)desc->threshold;
     p->nthread = count_threads(desc->nthread, p->nseries);
@@ -157,89 +158,125 @@ static void blank_masked(const struct psr_singlepulse *p, size_t i, int64_t pos,
     }
 }
 
-/* Searches the n samples that follow the carry in b->flat, the first with absolute index first, and
- * keeps the last as the next carry. */
-static bool search_flat(const struct psr_singlepulse *p, size_t i, struct pulse_bench *b,
-                        int64_t first, size_t n)
+/* --- stages ----------------------------------------------------------------------------------- */
+
+/* A series and how far it has come: pieces up to index last are measured, which has n samples. */
+struct course {
+    const struct psr_singlepulse *p;
+    struct pulse_lane *lane;
+    struct pulse_bench *bench;
+    size_t trial, n;
+    int64_t last;
+};
+
+static struct pulse_figures *figures_of(const struct course *c, int64_t k)
 {
-    struct pulse_lane *lane = &p->lane[i];
-    size_t carry = p->maxwidth - 1, m = carry + n, lead = p->maxwidth / 2;
-    memcpy(b->flat, lane->carry, carry * sizeof *b->flat);
-    psr_pulse_best(b->flat, m, p->maxwidth, b->best, b->width, b->work);
-    int64_t base = first - (int64_t)carry;
-    for (size_t c = lead; c < lead + n; c++) {
-        if (!(b->best[c] >= p->threshold))
-            continue;
-        struct pulse_hit hit = {base + (int64_t)c, b->best[c], b->width[c]};
-        if (!psr_pulse_peak_select(&lane->picker, hit, p->maxwidth, i))
-            return false;
-    }
-    memcpy(lane->carry, b->flat + n, carry * sizeof *b->flat);
-    return true;
+    return &c->lane->figure[k % PULSE_KEPT];
 }
 
-static void flatten_piece(const struct psr_singlepulse *p, const struct pulse_lane *lane, float *z,
-                          int64_t k, size_t n)
+static float *piece_of(const struct course *c, int64_t k)
 {
-    const float *x = lane->piece + (size_t)(k % SLOTS) * p->length;
-    int64_t first = k * (int64_t)p->length;
-    size_t half = n < p->length / 2 ? n : p->length / 2;
-    if (!lane->own.known || lane->own.dead) {
-        for (size_t j = 0; j < n; j++)
-            z[j] = -INFINITY;
-        return;
-    }
-    const struct pulse_baseline_node *own = &lane->own;
-    const struct pulse_baseline_node *before = lane->before.known ? &lane->before : own;
-    const struct pulse_baseline_node *after = lane->after.known ? &lane->after : own;
-    psr_pulse_flatten(z, x, half, first, before, own);
-    psr_pulse_flatten(z + half, x + half, n - half, first + (int64_t)half, own, after);
+    return c->lane->piece + (size_t)(k % SLOTS) * c->p->length;
 }
 
-/* Searches piece k, of n samples, where pieces up to index last have been measured. */
-static bool search_piece(const struct psr_singlepulse *p, size_t i, struct pulse_bench *b,
-                         int64_t k, int64_t last, size_t n)
+static size_t samples_of(const struct course *c, int64_t k)
 {
-    struct pulse_lane *lane = &p->lane[i];
-    if (k == 0)
-        psr_pulse_baseline_node(&lane->own, lane->ring, 0, last, p->length);
-    lane->after.known = false;
-    if (k < last)
-        psr_pulse_baseline_node(&lane->after, lane->ring, k + 1, last, p->length);
-    flatten_piece(p, lane, b->flat + p->maxwidth - 1, k, n);
-    bool done = search_flat(p, i, b, k * (int64_t)p->length, n);
-    lane->before = lane->own;
-    lane->own = lane->after;
-    return done;
+    return k < c->last ? c->p->length : c->n;
 }
 
-static void measure_piece(const struct psr_singlepulse *p, size_t i, struct pulse_bench *b,
-                          int64_t k, size_t n)
+static void measure_piece(const struct course *c)
 {
-    struct pulse_lane *lane = &p->lane[i];
-    psr_pulse_measure(&lane->ring[k % PULSE_RING], lane->piece + (size_t)(k % SLOTS) * p->length, n,
-                      k * (int64_t)p->length, b->work);
+    struct pulse_figures *f = figures_of(c, c->last);
+    psr_pulse_measure(&f->piece, f->level, piece_of(c, c->last), c->n, c->p->length,
+                      c->last * (int64_t)c->p->length, c->bench->work);
+}
+
+/* The nodes are tied up to the one after piece k. */
+static void ramp_piece(const struct course *c, int64_t k)
+{
+    int64_t length = (int64_t)c->p->length;
+    struct pulse_figures *ring = c->lane->figure;
+    for (int64_t q = k ? k + 1 : 0; q <= k + 1 && q <= c->last; q++)
+        pulse_baseline_node_make(&figures_of(c, q)->node, ring, PULSE_KEPT, q, c->last, length);
+    pulse_set_ramps(ring, PULSE_KEPT, k, c->last, length);
+    pulse_find_rest(ring, PULSE_KEPT, k, length);
+    pulse_bound_rest(ring, PULSE_KEPT, k, length);
+}
+
+static void choose_length(const struct course *c, int64_t k)
+{
+    const struct pulse_figures *ring = c->lane->figure;
+    int64_t b = pulse_tests_end(k, c->last), a = pulse_window(b);
+    double square[PULSE_LENGTHS];
+    int32_t fixed = c->p->scale.fixed;
+    if (fixed < 0)
+        psr_pulse_test_squares(square, ring, PULSE_KEPT, a, b);
+    figures_of(c, k)->length =
+        fixed >= 0 ? fixed : pulse_choose_length(square, k ? figures_of(c, k - 1)->length : -1);
+}
+
+/* The samples before piece k that boxcars which end in it may reach, and its own. */
+static const float *join_pieces(const struct course *c, int64_t k)
+{
+    size_t carry = c->p->maxwidth - 1;
+    float *flat = c->bench->flat;
+    for (size_t j = 0; j < carry && !k; j++)
+        flat[j] = -INFINITY;
+    if (k)
+        memcpy(flat, piece_of(c, k - 1) + c->p->length - carry, carry * sizeof *flat);
+    memcpy(flat + carry, piece_of(c, k), samples_of(c, k) * sizeof *flat);
+    return flat;
+}
+
+static void flatten_piece(const struct course *c, int64_t k)
+{
+    choose_length(c, k);
+    psr_pulse_flatten(piece_of(c, k), samples_of(c, k), c->p->length, figures_of(c, k));
+    psr_pulse_add_up(figures_of(c, k), &c->p->scale, join_pieces(c, k), samples_of(c, k),
+                     c->bench->work);
+}
+
+static bool search_piece(const struct course *c, int64_t k)
+{
+    struct pulse_figures *f = figures_of(c, k);
+    psr_pulse_find_norms(c->lane->figure, PULSE_KEPT, &c->p->scale, k, c->last);
+    return !pulse_is_loud(f, c->p->scale.nwidth, c->p->threshold) ||
+           psr_pulse_peak_select(&c->lane->picker, &c->bench->room, k, join_pieces(c, k),
+                                 samples_of(c, k), f->norm, c->trial);
+}
+
+/* Does what pieces are ready for once piece m, from the last on those that never come, is measured. */
+static bool advance(const struct course *c, int64_t m)
+{
+    int64_t ramp = m - PULSE_TO_RAMP, smooth = m - PULSE_TO_SMOOTH;
+    int64_t flatten = m - PULSE_TO_FLATTEN, search = m - PULSE_TO_SEARCH;
+    if (ramp >= 0 && ramp <= c->last)
+        ramp_piece(c, ramp);
+    if (smooth >= 0 && smooth <= c->last)
+        pulse_smooth_rest(c->lane->figure, PULSE_KEPT, smooth, c->last);
+    if (flatten >= 0 && flatten <= c->last)
+        flatten_piece(c, flatten);
+    return search < 0 || search > c->last || search_piece(c, search);
 }
 
 /* Takes n samples of series i and searches the pieces they complete. */
 static bool push_series(const struct psr_singlepulse *p, size_t i, struct pulse_bench *b,
                         const float *x, size_t n)
 {
-    struct pulse_lane *lane = &p->lane[i];
+    struct course c = {.p = p, .lane = &p->lane[i], .bench = b, .trial = i, .n = p->length};
     int64_t length = (int64_t)p->length;
     for (size_t done = 0; done < n;) {
-        int64_t pos = p->pos + (int64_t)done, k = pos / length;
+        int64_t pos = p->pos + (int64_t)done;
         size_t at = (size_t)(pos % length);
         size_t take = n - done < p->length - at ? n - done : p->length - at;
-        float *held = lane->piece + (size_t)(k % SLOTS) * p->length + at;
-        memcpy(held, x + done, take * sizeof *x);
-        blank_masked(p, i, pos, held, take);
+        c.last = pos / length;
+        memcpy(piece_of(&c, c.last) + at, x + done, take * sizeof *x);
+        blank_masked(p, i, pos, piece_of(&c, c.last) + at, take);
         done += take;
         if (at + take < p->length)
             break;
-        measure_piece(p, i, b, k, p->length);
-        int64_t ready = k - PULSE_REACH - 1;
-        if (ready >= 0 && !search_piece(p, i, b, ready, k, p->length))
+        measure_piece(&c);
+        if (!advance(&c, c.last))
             return false;
     }
     return true;
@@ -248,22 +285,20 @@ static bool push_series(const struct psr_singlepulse *p, size_t i, struct pulse_
 /* Searches the pieces of series i still held, the last of them perhaps short. */
 static bool finish_series(const struct psr_singlepulse *p, size_t i, struct pulse_bench *b)
 {
-    int64_t length = (int64_t)p->length, full = p->pos / length;
-    size_t rest = (size_t)(p->pos % length);
-    int64_t last = rest > 0 ? full : full - 1;
-    if (rest > 0)
-        measure_piece(p, i, b, full, rest);
-    int64_t k = full - PULSE_REACH - 1;
-    for (k = k > 0 ? k : 0; k <= last; k++)
-        if (!search_piece(p, i, b, k, last, k < full ? p->length : rest))
+    struct course c = {.p = p, .lane = &p->lane[i], .bench = b, .trial = i, .n = p->length};
+    int64_t whole = p->pos / (int64_t)p->length, m = whole;
+    size_t rest = (size_t)(p->pos % (int64_t)p->length);
+    c.last = whole - 1;
+    if (rest) {
+        c.last = whole;
+        c.n = rest;
+        measure_piece(&c);
+    }
+    for (; m <= c.last + PULSE_TO_SEARCH; m++)
+        if (!advance(&c, m))
             return false;
-    /* Nothing follows the end, so that the last samples can be centres too. */
-    size_t after = p->maxwidth - p->maxwidth / 2 - 1;
-    for (size_t j = 0; j < after; j++)
-        b->flat[p->maxwidth - 1 + j] = -INFINITY;
     struct pulse_peaks *picker = &p->lane[i].picker;
-    return search_flat(p, i, b, p->pos, after) && psr_pulse_settle(picker, i) &&
-           psr_pulse_prune(picker);
+    return psr_pulse_settle(picker, &b->room, i) && psr_pulse_prune(picker);
 }
 
 psr_status psr_singlepulse_execute(psr_singlepulse *p, const float *x, size_t stride, size_t nsamp,
@@ -322,6 +357,11 @@ size_t psr_singlepulse_maxwidth(const psr_singlepulse *p)
     return p->maxwidth;
 }
 
+double psr_singlepulse_detrend(const psr_singlepulse *p)
+{
+    return p->scale.fixed < 0 ? 0 : psr_pulse_span(p->scale.fixed, p->length);
+}
+
 void psr_singlepulse_destroy(psr_singlepulse *p)
 {
     if (!p)
@@ -330,13 +370,13 @@ void psr_singlepulse_destroy(psr_singlepulse *p)
         psr_pulse_peaks_clear(&p->lane[i].picker);
     for (int k = 0; p->bench && k < p->nthread; k++) {
         free(p->bench[k].flat);
-        free(p->bench[k].best);
         free(p->bench[k].work);
-        free(p->bench[k].width);
+        free(p->bench[k].room.memory);
     }
     psr_pulse_free_partitions(p);
     free(p->bench);
     free(p->samples);
+    free(p->figure);
     free(p->lane);
     free(p->sweep);
     free(p->mask);

@@ -25,43 +25,75 @@ static void add_sums(float *restrict out, const float *a, const float *b, size_t
         out[j] = a[j] + b[j];
 }
 
-/* As add_sums, keeping the better S/N; best and width begin at the centre of the first boxcar. */
+enum { MANY = 32 };
+
+/* The greatest of x [n] and 0. */
 PSR_CLONES
-static void add_and_compare(float *restrict out, const float *a, const float *b, size_t n,
-                            float *restrict best, int32_t *restrict width, int32_t w)
+static float find_most(const float *x, size_t n)
 {
-    float norm = (float)(1 / sqrt((double)w));
-    for (size_t j = 0; j < n; j++) {
-        float sum = a[j] + b[j], snr = sum * norm;
-        out[j] = sum;
-        width[j] = snr > best[j] ? w : width[j];
-        best[j] = snr > best[j] ? snr : best[j];
-    }
+    float most[MANY] = {0}, found = 0;
+    size_t j = 0;
+    for (; j + MANY <= n; j += MANY)
+        for (size_t l = 0; l < MANY; l++)
+            most[l] = x[j + l] > most[l] ? x[j + l] : most[l];
+    for (size_t l = 0; l < MANY; l++)
+        found = most[l] > found ? most[l] : found;
+    for (; j < n; j++)
+        found = x[j] > found ? x[j] : found;
+    return found;
 }
 
-static const float *find_sum(int32_t width, const float *z, const float *work, size_t m)
+static int find_recipe(int32_t width)
 {
     int i = 0;
     while (recipes[i].width != width)
         i++;
-    return i ? work + (size_t)i * m : z;
+    return i;
 }
 
-void psr_pulse_best(const float *z, size_t m, size_t maxwidth, float *best, int32_t *width,
-                    float *work)
+int psr_pulse_sums(struct pulse_sum sum[PULSE_WIDTHS], const float *z, size_t m, size_t maxwidth,
+                   float *work)
 {
-    for (size_t c = 0; c < m; c++) {
-        best[c] = z[c];
-        width[c] = 1;
-    }
+    const float *at[PULSE_SUMS] = {z};
+    int n = 0;
+    sum[n++] = (struct pulse_sum){1, z};
     for (int i = 1; i < PULSE_SUMS && (size_t)recipes[i].width <= maxwidth; i++) {
         const struct recipe *r = &recipes[i];
-        size_t w = (size_t)r->width, n = m - w + 1;
-        float *sum = work + (size_t)i * m;
-        const float *a = find_sum(r->a, z, work, m), *b = find_sum(r->b, z, work, m) + r->a;
+        float *out = work + (size_t)(i - 1) * m;
+        at[i] = out;
+        if (m >= (size_t)r->width)
+            add_sums(out, at[find_recipe(r->a)], at[find_recipe(r->b)] + r->a,
+                     m - (size_t)r->width + 1);
         if (r->searched)
-            add_and_compare(sum, a, b, n, best + w / 2, width + w / 2, r->width);
-        else
-            add_sums(sum, a, b, n);
+            sum[n++] = (struct pulse_sum){r->width, out};
     }
+    return n;
+}
+
+/* The boxcars that the piece gives to the scatter of column c; first: of the first sum that ends in
+ * it. */
+static void take_draws(struct pulse_figures *f, const struct pulse_scale *s, int c,
+                       const float *first, size_t n)
+{
+    float unit = s->unit[f->length][c];
+    for (int d = 0; d < PULSE_DRAWS; d++) {
+        size_t end = (size_t)s->step * (size_t)(d + 1) - 1;
+        f->draw[d][c] = end < n ? first[end] * unit : NAN;
+    }
+}
+
+void psr_pulse_add_up(struct pulse_figures *f, const struct pulse_scale *s, const float *flat,
+                      size_t n, float *work)
+{
+    struct pulse_sum sum[PULSE_WIDTHS];
+    size_t carry = (size_t)s->maxwidth - 1;
+    int nwidth = psr_pulse_sums(sum, flat, carry + n, (size_t)s->maxwidth, work);
+    for (int c = 0; c < PULSE_COLUMNS; c++)
+        f->most[c] = 0;
+    for (int c = 0; c < nwidth; c++) {
+        const float *first = sum[c].sum + carry + 1 - sum[c].width;
+        f->most[c] = find_most(first, n);
+        take_draws(f, s, c, first, n);
+    }
+    psr_pulse_size_draws(f);
 }

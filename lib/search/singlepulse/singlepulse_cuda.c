@@ -1,7 +1,7 @@
 /* The single-pulse search on a CUDA device: a share's rings, and what to do when samples come.
  *
  * A push enqueues everything behind the kernels that make the samples and comes back at once; how
- * many hits there are is known, and they are fetched, when the next push begins. */
+ * many pieces are loud is known, and they are fetched, when the next push begins. */
 #include "pulse_device.h"
 
 #include "base/cuda_call.h"
@@ -13,10 +13,13 @@
 enum {
     PUSH = 16384,       /* samples at once, at least where there is memory */
     PUSH_MOST = 131072, /* and at most */
-    BEHIND = 12,        /* pieces of a ring beside those of one push */
-    SPLICES = 1024,     /* room for so many, and one more for every so many samples of a push */
+    /* Pieces of the rings beside those of one push: samples wait for the search, and of the piece
+     * before the first of them boxcars reach into the next; figures are those of a window, too. */
+    BEHIND = PULSE_TO_SEARCH + 4,
+    FIGURES_BEHIND = PULSE_KEPT,
+    SPLICES = 1024, /* room for so many, and one more for every so many samples of a push */
     PER_SPLICE = 32,
-    HIT_ROOM = 1 << 20, /* more hits are fetched some series at a time */
+    LOUD_ROOM = 4096, /* more pieces are fetched some series at a time */
 };
 
 struct pulse_cuda {
@@ -24,17 +27,19 @@ struct pulse_cuda {
     cudaStream_t stream, fetch; /* the series' own, which is not ours; of copies to the host */
     cudaEvent_t began, searched;
     struct pulse_k_ring ring;
+    struct pulse_scale scale;
     int64_t *d_sweep;
     struct pulse_k_splice *d_splice, *splice; /* [nsplice] */
     size_t nsplice;
-    float *d_prev;                /* [nseries] the last sample that came, before resampling */
-    struct pulse_k_search search; /* what was enqueued last; n is 0 once that has been collected */
-    struct pulse_k_count *h_count;
-    struct pulse_run *run; /* [run_room] */
-    struct pulse_device_hit *hit;
-    size_t push, run_room;
-    int64_t nmeasured, ntied, nramp; /* pieces that have figures, nodes, ramps */
-    int64_t nsearched;               /* centres */
+    float *d_prev; /* [nseries] the last sample that came, before resampling */
+    struct pulse_k_stage
+        search; /* what was enqueued last; no pieces once that has been collected */
+    struct pulse_k_gather gather;
+    unsigned *h_count;
+    struct pulse_loud *loud; /* [LOUD_ROOM] */
+    float *z;                /* [LOUD_ROOM][maxwidth - 1 + length] */
+    size_t push;
+    int64_t nmeasured, ntied, nramp, nsmooth, nsum, nsearched; /* pieces that have gone so far */
     double busy_ms;
 };
 
@@ -43,33 +48,22 @@ struct pulse_cuda {
 static void free_ring(struct pulse_cuda *c)
 {
     cudaFree(c->ring.d_x);
-    cudaFree(c->ring.d_piece);
-    cudaFree(c->ring.d_node);
-    cudaFree(c->ring.d_ramp);
-    cudaFree(c->search.d_run);
+    cudaFree(c->ring.d_figure);
     c->ring.d_x = NULL;
-    c->ring.d_piece = NULL;
-    c->ring.d_node = NULL;
-    c->ring.d_ramp = NULL;
-    c->search.d_run = NULL;
+    c->ring.d_figure = NULL;
 }
 
 static cudaError_t take_ring(struct pulse_cuda *c)
 {
     struct pulse_k_ring *r = &c->ring;
-    r->npiece = (int32_t)(c->push / (size_t)r->length) + BEHIND;
-    size_t pieces = r->nseries * (size_t)r->npiece;
-    /* What the end of the stream leaves to be searched is more than a push. */
-    size_t most = c->push + BEHIND * (size_t)r->length;
-    c->run_room = r->nseries * pulse_k_tiles(most, c->search.maxwidth);
-    TRY(cudaMalloc((void **)&r->d_x, pieces * (size_t)r->length * sizeof *r->d_x));
-    TRY(cudaMalloc((void **)&r->d_piece, pieces * sizeof *r->d_piece));
-    TRY(cudaMalloc((void **)&r->d_node, pieces * sizeof *r->d_node));
-    TRY(cudaMalloc((void **)&r->d_ramp, 2 * pieces * sizeof *r->d_ramp));
+    size_t length = (size_t)r->length, figure = sizeof *r->d_figure;
+    r->npiece = (int32_t)(c->push / length) + BEHIND;
+    r->nfigure = (int32_t)(c->push / length) + FIGURES_BEHIND;
+    size_t figures = r->nseries * (size_t)r->nfigure;
+    TRY(cudaMalloc((void **)&r->d_x, r->nseries * (size_t)r->npiece * length * sizeof *r->d_x));
+    TRY(cudaMalloc((void **)&r->d_figure, figures * figure));
     /* Whole structs are read, the gaps in them too. */
-    TRY(cudaMemsetAsync(r->d_node, 0, pieces * sizeof *r->d_node, c->stream));
-    TRY(cudaMemsetAsync(r->d_ramp, 0, 2 * pieces * sizeof *r->d_ramp, c->stream));
-    return cudaMalloc((void **)&c->search.d_run, c->run_room * sizeof *c->search.d_run);
+    return cudaMemsetAsync(r->d_figure, 0, figures * figure, c->stream);
 }
 
 /* Rings for pushes as large as there is memory for. */
@@ -88,6 +82,12 @@ static cudaError_t make_ring(struct pulse_cuda *c)
     return e ? e : cudaMalloc((void **)&c->d_splice, c->nsplice * sizeof *c->d_splice);
 }
 
+/* Of one loud piece, and before it. */
+static size_t samples_of_loud(const struct pulse_cuda *c)
+{
+    return (size_t)c->scale.maxwidth - 1 + (size_t)c->ring.length;
+}
+
 static cudaError_t make_rest(struct pulse_cuda *c, const struct pulse_partition *s)
 {
     TRY(cudaStreamCreateWithFlags(&c->fetch, cudaStreamNonBlocking));
@@ -96,8 +96,9 @@ static cudaError_t make_rest(struct pulse_cuda *c, const struct pulse_partition 
     TRY(cudaMalloc((void **)&c->d_sweep, s->nseries * sizeof *c->d_sweep));
     TRY(cudaMalloc((void **)&c->d_prev, s->nseries * sizeof *c->d_prev));
     TRY(cudaMemsetAsync(c->d_prev, 0, s->nseries * sizeof *c->d_prev, c->stream));
-    TRY(cudaMalloc((void **)&c->search.d_hit, HIT_ROOM * sizeof *c->search.d_hit));
-    TRY(cudaMalloc((void **)&c->search.d_count, sizeof *c->search.d_count));
+    TRY(cudaMalloc((void **)&c->gather.d_loud, LOUD_ROOM * sizeof *c->gather.d_loud));
+    TRY(cudaMalloc((void **)&c->gather.d_z, LOUD_ROOM * samples_of_loud(c) * sizeof *c->z));
+    TRY(cudaMalloc((void **)&c->gather.d_count, sizeof *c->gather.d_count));
     TRY(cudaMallocHost((void **)&c->h_count, sizeof *c->h_count));
     int64_t *sweep = calloc(s->nseries, sizeof *sweep);
     if (!sweep)
@@ -107,17 +108,6 @@ static cudaError_t make_rest(struct pulse_cuda *c, const struct pulse_partition 
     cudaError_t e = psr_cuda_send(c->d_sweep, sweep, s->nseries * sizeof *sweep);
     free(sweep);
     return e;
-}
-
-static void set_search(struct pulse_cuda *c, const struct pulse_partition *s)
-{
-    int n = 0;
-    c->search.maxwidth = (int32_t)s->maxwidth;
-    c->search.threshold = s->threshold;
-    c->search.hit_room = HIT_ROOM;
-#define SET_NORM(width, a, b, searched) c->search.norm[n++] = (float)(1 / sqrt((double)(width)));
-    PULSE_RECIPES(SET_NORM)
-#undef SET_NORM
 }
 
 static void cuda_destroy(void *state)
@@ -131,8 +121,9 @@ static void cuda_destroy(void *state)
     cudaFree(c->d_sweep);
     cudaFree(c->d_splice);
     cudaFree(c->d_prev);
-    cudaFree(c->search.d_hit);
-    cudaFree(c->search.d_count);
+    cudaFree(c->gather.d_loud);
+    cudaFree(c->gather.d_z);
+    cudaFree(c->gather.d_count);
     cudaFreeHost(c->h_count);
     if (c->began)
         cudaEventDestroy(c->began);
@@ -140,8 +131,8 @@ static void cuda_destroy(void *state)
         cudaEventDestroy(c->searched);
     if (c->fetch)
         cudaStreamDestroy(c->fetch);
-    free(c->run);
-    free(c->hit);
+    free(c->loud);
+    free(c->z);
     free(c->splice);
     free(c);
 }
@@ -157,16 +148,20 @@ static psr_status cuda_create(void **state, const struct pulse_partition *s, psr
     c->push = s->block;
     c->ring.nseries = s->nseries;
     c->ring.length = (int32_t)s->length;
-    set_search(c, s);
+    c->scale = *s->scale;
+    c->gather.maxwidth = c->scale.maxwidth;
+    c->gather.nwidth = c->scale.nwidth;
+    c->gather.threshold = s->threshold;
+    c->gather.room = LOUD_ROOM;
     cudaError_t e = cudaSetDevice(c->device);
     if (e || (e = make_rest(c, s)) || (e = make_ring(c)))
         return psr_cuda_fail(c->device, e, "memory for the single-pulse search", err);
-    c->run = calloc(c->run_room, sizeof *c->run);
-    c->hit = calloc(HIT_ROOM, sizeof *c->hit);
+    c->loud = calloc(LOUD_ROOM, sizeof *c->loud);
+    c->z = malloc(LOUD_ROOM * samples_of_loud(c) * sizeof *c->z);
     c->splice = calloc(c->nsplice, sizeof *c->splice);
-    if (!c->run || !c->hit || !c->splice)
+    if (!c->loud || !c->z || !c->splice)
         return psr_fail_nomem(err, "single-pulse hits",
-                              (double)c->run_room * sizeof *c->run + HIT_ROOM * sizeof *c->hit);
+                              (double)LOUD_ROOM * (double)samples_of_loud(c) * sizeof *c->z);
     return PSR_OK;
 }
 
@@ -233,53 +228,65 @@ static cudaError_t take_samples(struct pulse_cuda *c, const struct pulse_chunk *
     return cudaSuccess;
 }
 
-/* Figures, nodes and ramps of what the samples before "end" complete. */
-static cudaError_t level_pieces(struct pulse_cuda *c, int64_t end, bool ended)
+/* What a step is to do once pieces up to "last" are measured: the next pieces that have "ahead" of them,
+ * or all. */
+static struct pulse_k_stage next_stage(int64_t *done, int64_t last, int32_t n, int ahead,
+                                       bool ended)
+{
+    int64_t end = ended ? last + 1 : last + 1 - ahead, from = *done;
+    *done = end > from ? end : from;
+    return (struct pulse_k_stage){
+        .k = from, .npiece = (size_t)(*done - from), .last = last, .n = n};
+}
+
+/* Pieces of which the samples before "end" are the last.  Returned: *last, and *n, its samples */
+static cudaError_t measure_pieces(struct pulse_cuda *c, int64_t end, bool ended, int64_t *last,
+                                  int32_t *n)
 {
     const struct pulse_k_ring *r = &c->ring;
-    int64_t whole = end / r->length, rest = end % r->length, last = whole - 1;
+    int64_t whole = end / r->length, rest = end % r->length;
     TRY(pulse_k_measure(r, c->nmeasured, (size_t)(whole - c->nmeasured), (size_t)r->length,
                         c->stream));
     c->nmeasured = whole;
-    if (ended && rest) {
-        TRY(pulse_k_measure(r, whole, 1, (size_t)rest, c->stream));
-        last = whole;
-    }
-    int64_t tied = ended ? last + 1 : whole - PULSE_REACH;
-    if (tied > c->ntied) {
-        TRY(pulse_k_baseline_nodes(r, c->ntied, (size_t)(tied - c->ntied), last, c->stream));
-        c->ntied = tied;
-    }
-    int64_t ramp = ended ? last + 1 : whole - PULSE_REACH - 1;
-    if (ramp > c->nramp) {
-        TRY(pulse_k_ramps(r, c->nramp, (size_t)(ramp - c->nramp), last, c->stream));
-        c->nramp = ramp;
-    }
-    return cudaSuccess;
+    *last = whole - 1;
+    *n = r->length;
+    if (!ended || !rest)
+        return cudaSuccess;
+    *last = whole;
+    *n = (int32_t)rest;
+    return pulse_k_measure(r, whole, 1, (size_t)rest, c->stream);
 }
 
-static cudaError_t run_search(struct pulse_cuda *c, size_t i0, size_t nseries)
+static cudaError_t run_gather(struct pulse_cuda *c, size_t i0, size_t nseries)
 {
-    struct pulse_k_search *s = &c->search;
-    s->i0 = i0;
-    s->nseries = nseries;
-    TRY(pulse_k_best(&c->ring, s, c->stream));
-    TRY(cudaMemcpyAsync(c->h_count, s->d_count, sizeof *c->h_count, cudaMemcpyDeviceToHost,
+    c->gather.i0 = i0;
+    c->gather.nseries = nseries;
+    TRY(pulse_k_gather(&c->ring, &c->search, &c->gather, c->stream));
+    TRY(cudaMemcpyAsync(c->h_count, c->gather.d_count, sizeof *c->h_count, cudaMemcpyDeviceToHost,
                         c->stream));
     return cudaEventRecord(c->searched, c->stream);
 }
 
-/* Every centre whose boxcars lie within samples that are flat. */
-static cudaError_t search_centres(struct pulse_cuda *c, int64_t end, bool ended)
+/* All steps, as far as the samples before "end" allow. */
+static cudaError_t search_pieces(struct pulse_cuda *c, int64_t end, bool ended)
 {
-    struct pulse_k_search *s = &c->search;
-    int64_t width = s->maxwidth, flat = ended ? end : c->nramp * c->ring.length;
-    int64_t upto = ended ? end : flat - (width - width / 2) + 1;
-    s->c0 = c->nsearched;
-    s->end = flat;
-    s->n = upto > c->nsearched ? (size_t)(upto - c->nsearched) : 0;
-    c->nsearched += (int64_t)s->n;
-    return s->n ? run_search(c, 0, c->ring.nseries) : cudaSuccess;
+    const struct pulse_k_ring *r = &c->ring;
+    struct pulse_k_stage s;
+    int64_t last;
+    int32_t n;
+    TRY(measure_pieces(c, end, ended, &last, &n));
+    s = next_stage(&c->ntied, last, n, PULSE_REACH, ended);
+    TRY(pulse_k_baseline_nodes(r, &s, c->stream));
+    s = next_stage(&c->nramp, last, n, PULSE_TO_RAMP, ended);
+    TRY(pulse_k_rest(r, &s, c->stream));
+    s = next_stage(&c->nsmooth, last, n, PULSE_TO_SMOOTH, ended);
+    TRY(pulse_k_smooth(r, &s, c->stream));
+    s = next_stage(&c->nsum, last, n, PULSE_TO_FLATTEN, ended);
+    TRY(pulse_k_lengths(r, &s, c->scale.fixed, c->stream));
+    TRY(pulse_k_add_up(r, &s, &c->scale, c->stream));
+    c->search = next_stage(&c->nsearched, last, n, PULSE_TO_SEARCH, ended);
+    TRY(pulse_k_norms(r, &c->search, &c->scale, c->stream));
+    return c->search.npiece ? run_gather(c, 0, r->nseries) : cudaSuccess;
 }
 
 static cudaError_t take_chunk(struct pulse_cuda *c, const struct pulse_chunk *k)
@@ -287,8 +294,7 @@ static cudaError_t take_chunk(struct pulse_cuda *c, const struct pulse_chunk *k)
     TRY(cudaSetDevice(c->device));
     TRY(cudaEventRecord(c->began, c->stream));
     TRY(take_samples(c, k));
-    TRY(level_pieces(c, k->pos + (int64_t)k->nout, false));
-    return search_centres(c, k->pos + (int64_t)k->nout, false);
+    return search_pieces(c, k->pos + (int64_t)k->nout, false);
 }
 
 static psr_status cuda_push(void *state, const struct pulse_chunk *chunk, psr_err *err)
@@ -302,20 +308,19 @@ static psr_status cuda_finish(void *state, int64_t end, psr_err *err)
 {
     struct pulse_cuda *c = state;
     cudaError_t e = cudaSetDevice(c->device);
-    if (e || (e = cudaEventRecord(c->began, c->stream)) || (e = level_pieces(c, end, true)) ||
-        (e = search_centres(c, end, true)))
+    if (e || (e = cudaEventRecord(c->began, c->stream)) || (e = search_pieces(c, end, true)))
         return psr_cuda_fail(c->device, e, "single-pulse search", err);
     return PSR_OK;
 }
 
-/* --- hits ------------------------------------------------------------------------------------- */
+/* --- loud pieces ------------------------------------------------------------------------------ */
 
 static int by_series(const void *pa, const void *pb)
 {
-    const struct pulse_run *a = pa, *b = pb;
+    const struct pulse_loud *a = pa, *b = pb;
     if (a->series != b->series)
         return a->series < b->series ? -1 : 1;
-    return (a->number > b->number) - (a->number < b->number);
+    return (a->piece > b->piece) - (a->piece < b->piece);
 }
 
 static cudaError_t add_time(struct pulse_cuda *c)
@@ -326,44 +331,44 @@ static cudaError_t add_time(struct pulse_cuda *c)
     return cudaSuccess;
 }
 
-/* The hits of the next series; all at once where there is room for that. */
-static cudaError_t fetch_hits(struct pulse_cuda *c, size_t *from)
+/* The loud pieces of the next series; all at once where there is room for that. */
+static cudaError_t fetch_loud(struct pulse_cuda *c, size_t *from, size_t *n)
 {
-    const struct pulse_k_search *s = &c->search;
     size_t nseries = c->ring.nseries - *from;
     TRY(cudaSetDevice(c->device));
     TRY(cudaEventSynchronize(c->searched));
     if (!*from)
         TRY(add_time(c));
-    if (*from || c->h_count->nhit > HIT_ROOM) {
-        size_t some = HIT_ROOM / s->n;
+    if (*from || *c->h_count > LOUD_ROOM) {
+        size_t some = LOUD_ROOM / c->search.npiece;
         nseries = nseries < some ? nseries : some;
-        TRY(run_search(c, *from, nseries));
+        TRY(run_gather(c, *from, nseries));
         TRY(cudaEventSynchronize(c->searched));
     }
     *from += nseries;
-    TRY(cudaMemcpyAsync(c->run, s->d_run, c->h_count->nrun * sizeof *c->run, cudaMemcpyDeviceToHost,
+    *n = *c->h_count;
+    TRY(cudaMemcpyAsync(c->loud, c->gather.d_loud, *n * sizeof *c->loud, cudaMemcpyDeviceToHost,
                         c->fetch));
-    TRY(cudaMemcpyAsync(c->hit, s->d_hit, c->h_count->nhit * sizeof *c->hit, cudaMemcpyDeviceToHost,
-                        c->fetch));
+    TRY(cudaMemcpyAsync(c->z, c->gather.d_z, *n * samples_of_loud(c) * sizeof *c->z,
+                        cudaMemcpyDeviceToHost, c->fetch));
     return cudaStreamSynchronize(c->fetch);
 }
 
-static psr_status cuda_collect(void *state, size_t *from, struct pulse_found *found, psr_err *err)
+static psr_status cuda_collect(void *state, size_t *from, struct pulse_found *found, bool *more,
+                               psr_err *err)
 {
     struct pulse_cuda *c = state;
-    *found = (struct pulse_found){.run = c->run, .hit = c->hit, .c0 = c->search.c0};
-    if (!c->search.n) {
-        *from = c->ring.nseries;
+    *found = (struct pulse_found){.loud = c->loud, .z = c->z};
+    *more = false;
+    if (!c->search.npiece)
         return PSR_OK;
-    }
-    cudaError_t e = fetch_hits(c, from);
+    cudaError_t e = fetch_loud(c, from, &found->n);
     if (e)
         return psr_cuda_fail(c->device, e, "single-pulse search", err);
-    found->nrun = (size_t)c->h_count->nrun;
-    qsort(c->run, found->nrun, sizeof *c->run, by_series);
-    if (*from == c->ring.nseries)
-        c->search.n = 0;
+    qsort(c->loud, found->n, sizeof *c->loud, by_series);
+    *more = *from < c->ring.nseries;
+    if (!*more)
+        c->search.npiece = 0;
     return PSR_OK;
 }
 

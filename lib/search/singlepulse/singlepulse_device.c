@@ -1,5 +1,8 @@
-/* The single-pulse search of series that lie on devices: hits come back, and become events here. */
+/* The single-pulse search of series that lie on devices: loud pieces come back, and what is a pulse in
+ * them is settled here. */
 #include "singlepulse_plan.h"
+
+#include "base/threads.h"
 
 #include <config.h>
 #include <stdlib.h>
@@ -62,6 +65,7 @@ static psr_status create_shares(psr_singlepulse *p, const struct psr_device_seri
                                                    .stream = device_series[k].stream,
                                                    .maxwidth = p->maxwidth,
                                                    .length = p->length,
+                                                   .scale = &p->scale,
                                                    .block = p->block,
                                                    .threshold = p->threshold,
                                                    .sweep = p->sweep + device_series[k].first},
@@ -69,17 +73,17 @@ static psr_status create_shares(psr_singlepulse *p, const struct psr_device_seri
     return st;
 }
 
-/* Hits of one series, from run r on. */
+/* The loud pieces of one series, from number r on. */
 static bool pick_series(psr_singlepulse *p, size_t first, const struct pulse_found *f, size_t r)
 {
-    size_t i = first + f->run[r].series;
-    for (; r < f->nrun && first + f->run[r].series == i; r++)
-        for (uint32_t n = 0; n < f->run[r].n; n++) {
-            const struct pulse_device_hit *s = f->hit + f->run[r].first + n;
-            struct pulse_hit hit = {f->c0 + s->at, s->snr, s->width};
-            if (!psr_pulse_peak_select(&p->lane[i].picker, hit, p->maxwidth, i))
-                return false;
-        }
+    size_t i = first + f->loud[r].series, each = p->maxwidth - 1 + p->length;
+    struct pulse_room *room = &p->bench[psr_thread_number()].room;
+    for (; r < f->n && first + f->loud[r].series == i; r++) {
+        const struct pulse_loud *l = &f->loud[r];
+        if (!psr_pulse_peak_select(&p->lane[i].picker, room, l->piece, f->z + l->at * each,
+                                   (size_t)l->n, l->norm, i))
+            return false;
+    }
     return true;
 }
 
@@ -87,16 +91,17 @@ static psr_status collect_share(psr_singlepulse *p, size_t k, psr_err *err)
 {
     size_t from = 0;
     int failed = 0;
-    while (from < p->device_series[k].nseries) {
+    bool more = true;
+    while (more) {
         struct pulse_found found;
-        psr_status st = ops->collect(p->share[k], &from, &found, err);
+        psr_status st = ops->collect(p->share[k], &from, &found, &more, err);
         if (st)
             return st;
 #pragma omp parallel for schedule(dynamic) num_threads(p->nthread)                                 \
     reduction(|                                                                                    \
-              : failed) if (found.nrun > 64)
-        for (size_t r = 0; r < found.nrun; r++)
-            if (r == 0 || found.run[r].series != found.run[r - 1].series)
+              : failed) if (found.n > 64)
+        for (size_t r = 0; r < found.n; r++)
+            if (r == 0 || found.loud[r].series != found.loud[r - 1].series)
                 failed |= !pick_series(p, p->device_series[k].first, &found, r);
         if (failed)
             return psr_fail(err, PSR_ENOMEM, "no memory for single-pulse events");
@@ -197,7 +202,8 @@ psr_status psr_pulse_finish_partitions(psr_singlepulse *p, psr_err *err)
     if (st == PSR_OK)
         st = collect_all(p, err);
     for (size_t i = 0; i < p->nseries && st == PSR_OK; i++)
-        if (!psr_pulse_settle(&p->lane[i].picker, i) || !psr_pulse_prune(&p->lane[i].picker))
+        if (!psr_pulse_settle(&p->lane[i].picker, &p->bench->room, i) ||
+            !psr_pulse_prune(&p->lane[i].picker))
             st = psr_fail(err, PSR_ENOMEM, "no memory for single-pulse events");
     return st;
 }

@@ -138,16 +138,17 @@ static size_t pad_to_lanes(float *q, float *u, size_t n)
     return n;
 }
 
-/* Given:  q, u [n] index and value, u scaled so that its scatter is about 1 */
-static struct pulse_fit fit_clipped_line(float *q, float *u, size_t n)
+/* Given:     q, u [n] index and value, u scaled so that its scatter is about 1
+ * Returned:  the fit; *line, that samples are near to or do not count */
+static struct pulse_fit fit_clipped_line(float *q, float *u, size_t n, struct pulse_line *line)
 {
     size_t padded = pad_to_lanes(q, u, n);
-    struct pulse_line line = {0, 0, PULSE_CLIP};
     struct pulse_fit best = {0};
+    *line = (struct pulse_line){0, 0, PULSE_CLIP};
     for (int round = 0; round < PULSE_CLIP_ROUNDS; round++) {
         double sums[PULSE_S_COUNT] = {0};
-        add_near_line(sums, q, u, padded, &line);
-        if (!pulse_refine_line(&best, &line, sums))
+        add_near_line(sums, q, u, padded, line);
+        if (!pulse_refine_line(&best, line, sums))
             break;
     }
     return best;
@@ -155,12 +156,12 @@ static struct pulse_fit fit_clipped_line(float *q, float *u, size_t n)
 
 /* More than half of the samples are the same, as in a series of few levels: clipping would leave
  * only those, so all samples count.  u is scaled to at most 1 in size. */
-static struct pulse_fit fit_whole_line(float *q, float *u, size_t n)
+static struct pulse_fit fit_whole_line(float *q, float *u, size_t n, struct pulse_line *line)
 {
     double sums[PULSE_S_COUNT] = {0};
-    const struct pulse_line line = {0, 0, 2};
     struct pulse_fit fit;
-    add_near_line(sums, q, u, pad_to_lanes(q, u, n), &line);
+    *line = (struct pulse_line){0, 0, 2};
+    add_near_line(sums, q, u, pad_to_lanes(q, u, n), line);
     pulse_fit_line(&fit, sums);
     return fit;
 }
@@ -173,46 +174,119 @@ static float find_largest(const float *x, size_t n)
     return largest;
 }
 
-void psr_pulse_measure(struct pulse_piece *out, const float *x, size_t n, int64_t first,
-                       float *work)
+/* How samples were scaled: to (x - middle) factor, and where the line through them lies. */
+struct scaling {
+    float middle, factor;
+    struct pulse_line line;
+    double scale; /* 1 / factor */
+};
+
+/* Mean of the samples of a part that lie near the line; not a number where they are too few.
+ * Given:  x [n], a part's, the first of them q samples after the middle of the piece */
+PSR_CLONES
+static double find_part_level(const float *x, size_t n, size_t part, float q,
+                              const struct scaling *s)
+{
+    float level = (float)s->line.level, slope = (float)s->line.slope, limit = (float)s->line.limit;
+    lanes sum = {0}, count = {0}, one = count + 1.0f, vq, vx;
+    for (int l = 0; l < LANES; l++)
+        vq[l] = q + (float)l;
+    for (size_t j = 0; j < n; j += LANES, vq += (float)LANES) {
+        vx = one * INFINITY;
+        if (n - j >= LANES)
+            memcpy(&vx, x + j, sizeof vx);
+        else
+            memcpy(&vx, x + j, (n - j) * sizeof *x);
+        lanes vu = (vx - s->middle) * s->factor, off = vu - (level + slope * vq);
+        masks near_line = (masks)(off <= limit) & (masks)(off >= -limit);
+        sum += (lanes)((masks)vu & near_line);
+        count += (lanes)((masks)one & near_line);
+    }
+    double total = 0, good = 0;
+    for (int l = 0; l < LANES; l++) {
+        total += (double)sum[l];
+        good += (double)count[l];
+    }
+    return pulse_part_level(total, good, (double)part, (double)s->middle, s->scale);
+}
+
+static void find_part_levels(double level[PULSE_PARTS], const float *x, size_t n, size_t length,
+                             const struct scaling *s)
+{
+    size_t part = length / PULSE_PARTS;
+    float centre = (float)(n - 1) / 2;
+    for (size_t p = 0; p < PULSE_PARTS && p * part < n; p++) {
+        size_t have = n - p * part < part ? n - p * part : part;
+        level[p] =
+            find_part_level(x + p * part, have, part, (float)(int32_t)(p * part) - centre, s);
+    }
+}
+
+void psr_pulse_measure(struct pulse_piece *out, double level[PULSE_PARTS], const float *x, size_t n,
+                       size_t length, int64_t first, float *work)
 {
     float *u = work, *q = work + n + LANES, *rough = work + 2 * (n + LANES);
+    struct scaling s;
     *out = (struct pulse_piece){0};
+    for (int p = 0; p < PULSE_PARTS; p++)
+        level[p] = NAN;
     size_t ngood = gather_good(u, q, x, n);
     if (ngood < PULSE_MIN_GOOD)
         return;
     memcpy(rough, u, ngood * sizeof *u);
-    float middle = find_rough_median(rough, ngood);
-    subtract(u, rough, ngood, middle);
-    double scale = PULSE_SIGMA_PER_MAD * (double)find_rough_median(rough, ngood);
-    bool clip = scale > 0;
-    scale = clip ? scale : (double)find_largest(u, ngood);
+    s.middle = find_rough_median(rough, ngood);
+    subtract(u, rough, ngood, s.middle);
+    s.scale = PULSE_SIGMA_PER_MAD * (double)find_rough_median(rough, ngood);
+    bool clip = s.scale > 0;
+    s.scale = clip ? s.scale : (double)find_largest(u, ngood);
     struct pulse_fit f = {.good = (double)ngood};
-    if (scale > 1 / (double)PULSE_HUGE) {
-        multiply(u, ngood, (float)(1 / scale));
-        f = clip ? fit_clipped_line(q, u, ngood) : fit_whole_line(q, u, ngood);
+    if (s.scale > 1 / (double)PULSE_HUGE) {
+        s.factor = (float)(1 / s.scale);
+        multiply(u, ngood, s.factor);
+        f = clip ? fit_clipped_line(q, u, ngood, &s.line) : fit_whole_line(q, u, ngood, &s.line);
+        find_part_levels(level, x, n, length, &s);
     }
-    pulse_set_piece(out, &f, (double)middle, scale, first, (int64_t)n);
-}
-
-void psr_pulse_baseline_node(struct pulse_baseline_node *out, const struct pulse_piece *ring,
-                             int64_t k, int64_t last, size_t length)
-{
-    pulse_baseline_node_make(out, ring, PULSE_RING, k, last, (int64_t)length);
+    pulse_set_piece(out, &f, (double)s.middle, s.scale, first, (int64_t)n);
 }
 
 PSR_CLONES
-static void flatten_samples(float *restrict z, const float *restrict x, size_t n, double level,
-                            double step, double scale, double scale_step)
+static void flatten_samples(float *x, size_t n, double level, double step, double scale,
+                            double scale_step)
 {
     for (size_t j = 0; j < n; j++)
-        z[j] = pulse_flatten_sample(x[j], (int32_t)j, level, step, scale, scale_step);
+        x[j] = pulse_flatten_sample(x[j], (int32_t)j, level, step, scale, scale_step);
 }
 
-void psr_pulse_flatten(float *z, const float *x, size_t n, int64_t first,
-                       const struct pulse_baseline_node *a, const struct pulse_baseline_node *b)
+/* Takes off the line from one level to the next, the samples being "at" after its start. */
+PSR_CLONES
+static void correct_samples(float *z, size_t n, float level, float slope, int32_t at)
 {
-    struct pulse_ramp r;
-    pulse_set_ramp(&r, a, b, first);
-    flatten_samples(z, x, n, r.level, r.step, r.scale, r.scale_step);
+    for (size_t j = 0; j < n; j++)
+        z[j] = pulse_correct_sample(z[j], level, slope, at + (int32_t)j);
+}
+
+static void correct_piece(float *z, size_t n, size_t length, const float edge[PULSE_EDGES])
+{
+    size_t part = length / PULSE_PARTS, half = part / 2;
+    for (size_t e = 0, t = 0; t < n; e++) {
+        size_t end = half + e * part < n ? half + e * part : n;
+        float slope = pulse_edge_slope(edge[e], edge[e + 1], (int32_t)part);
+        correct_samples(z + t, end - t, edge[e], slope, e ? 0 : (int32_t)half);
+        t = end;
+    }
+}
+
+void psr_pulse_flatten(float *x, size_t n, size_t length, const struct pulse_figures *f)
+{
+    size_t half = n < length / 2 ? n : length / 2;
+    const struct pulse_ramp *r = f->ramp;
+    if (r->dead) {
+        for (size_t j = 0; j < n; j++)
+            x[j] = -INFINITY;
+        return;
+    }
+    flatten_samples(x, half, r[0].level, r[0].step, r[0].scale, r[0].scale_step);
+    flatten_samples(x + half, n - half, r[1].level, r[1].step, r[1].scale, r[1].scale_step);
+    if (f->length)
+        correct_piece(x, n, length, f->smooth[f->length - 1]);
 }

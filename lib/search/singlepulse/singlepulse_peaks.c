@@ -1,4 +1,4 @@
-/* Which of the overlapping boxcars above threshold is the pulse. */
+/* Loud pieces in, events out: regions are gathered, settled, and their pulses kept. */
 #include "pulse.h"
 
 #include "base/grow.h"
@@ -6,42 +6,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Hits chained by overlaps are settled together, but a chain of this many longest boxcars is
- * settled from its front, as seen half its length ahead, so that a storm of interference takes
- * bounded memory and time. */
-enum { STORM_WIDTHS = 8, STORM_MIN = 1024 };
+/* Loud pieces in a row are settled together, but a row of this many from its front, as seen half its
+ * length ahead, so that a storm of interference takes bounded memory and time. */
+enum { STORM = 4 };
 
-void psr_pulse_peaks_init(struct pulse_peaks *p, size_t limit)
+void psr_pulse_peaks_init(struct pulse_peaks *p, size_t maxwidth, size_t length, float threshold,
+                          size_t limit)
 {
-    *p = (struct pulse_peaks){.limit = limit, .barrier = INT64_MIN, .end = INT64_MIN};
+    *p = (struct pulse_peaks){.maxwidth = maxwidth,
+                              .length = length,
+                              .threshold = threshold,
+                              .limit = limit,
+                              .barrier = INT64_MIN};
 }
 
 void psr_pulse_peaks_clear(struct pulse_peaks *p)
 {
-    free(p->hit);
+    free(p->z);
+    free(p->norm);
     free(p->event);
-    psr_pulse_peaks_init(p, p->limit);
+    psr_pulse_peaks_init(p, p->maxwidth, p->length, p->threshold, p->limit);
 }
 
-static int64_t first_of(const struct pulse_hit *h)
-{
-    return h->sample - h->width / 2;
-}
-
-static int64_t end_of(const struct pulse_hit *h)
-{
-    return first_of(h) + h->width;
-}
+/* --- events ----------------------------------------------------------------------------------- */
 
 /* Best S/N first, then the earlier. */
-static int compare_hits(const void *a, const void *b)
-{
-    const struct pulse_hit *p = a, *q = b;
-    if (p->snr != q->snr)
-        return p->snr > q->snr ? -1 : 1;
-    return (p->sample > q->sample) - (p->sample < q->sample);
-}
-
 static int compare_events(const void *a, const void *b)
 {
     const struct psr_event *p = a, *q = b;
@@ -76,96 +65,99 @@ bool psr_pulse_prune(struct pulse_peaks *p)
     return true;
 }
 
-static bool add_event(struct pulse_peaks *p, const struct pulse_hit *h, size_t trial)
+/* Keeps the hits that end by sample "limit" of the region as events, and moves the barrier. */
+static bool add_events(struct pulse_peaks *p, const struct pulse_hit *hit, size_t nhit,
+                       int64_t limit, size_t trial)
 {
-    if (psr_grow(&p->event, &p->event_room, p->nevent, sizeof *p->event, "events", NULL))
-        return false;
-    p->event[p->nevent++] = (struct psr_event){(double)h->snr, h->sample, h->width, trial};
-    return true;
-}
-
-/* Best first, every hit that overlaps none taken before it is an event, and kept as one where it
- * ends by limit.  Given:  covered, zeros, the first for sample from */
-static bool take_best(struct pulse_peaks *p, unsigned char *covered, int64_t from, int64_t limit,
-                      size_t trial)
-{
-    for (size_t j = 0; j < p->nhit; j++) {
-        const struct pulse_hit *h = &p->hit[j];
-        unsigned char *own = covered + (first_of(h) - from);
-        if (memchr(own, 1, (size_t)h->width))
-            continue;
-        memset(own, 1, (size_t)h->width);
-        if (end_of(h) <= limit && !add_event(p, h, trial))
-            return false;
-    }
-    return true;
-}
-
-/* Leaves the hits that begin at the barrier or after it. */
-static void drop_hits(struct pulse_peaks *p)
-{
-    size_t kept = 0;
-    p->start = INT64_MAX;
-    p->end = INT64_MIN;
-    for (size_t j = 0; j < p->nhit; j++) {
-        struct pulse_hit h = p->hit[j];
-        if (first_of(&h) < p->barrier)
-            continue;
-        p->start = h.sample < p->start ? h.sample : p->start;
-        p->end = end_of(&h) > p->end ? end_of(&h) : p->end;
-        p->hit[kept++] = h;
-    }
-    p->nhit = kept;
-}
-
-/* Settles the events that end by limit.  Later hits are centred further on, so one that reaches
- * back past the end of such an event overlaps it. */
-static bool settle_front(struct pulse_peaks *p, int64_t limit, size_t trial)
-{
-    if (p->nevent / 2 >= p->limit && !psr_pulse_prune(p))
-        return false;
-    int64_t from = INT64_MAX;
-    for (size_t j = 0; j < p->nhit; j++)
-        from = first_of(&p->hit[j]) < from ? first_of(&p->hit[j]) : from;
-    unsigned char *covered = calloc((size_t)(p->end - from), 1);
-    if (!covered)
-        return false;
-    qsort(p->hit, p->nhit, sizeof *p->hit, compare_hits);
+    int64_t start = p->piece * (int64_t)p->length;
     size_t before = p->nevent;
-    bool done = take_best(p, covered, from, limit, trial);
-    free(covered);
-    if (p->nevent == before)
-        return done;
-    qsort(p->event + before, p->nevent - before, sizeof *p->event, compare_samples);
-    const struct psr_event *last = &p->event[p->nevent - 1];
-    p->barrier = last->sample - last->width / 2 + last->width;
-    drop_hits(p);
-    return done;
+    for (size_t j = 0; j < nhit; j++) {
+        const struct pulse_hit *h = &hit[j];
+        int64_t first = start + h->first, end = first + h->width;
+        if (end > start + limit)
+            continue;
+        if (psr_grow(&p->event, &p->event_room, p->nevent, sizeof *p->event, "events", NULL))
+            return false;
+        p->event[p->nevent++] =
+            (struct psr_event){(double)h->snr, first + h->width / 2, h->width, trial};
+        p->barrier = end > p->barrier ? end : p->barrier;
+    }
+    if (p->nevent > before)
+        qsort(p->event + before, p->nevent - before, sizeof *p->event, compare_samples);
+    return p->nevent / 2 < p->limit || psr_pulse_prune(p);
 }
 
-bool psr_pulse_settle(struct pulse_peaks *p, size_t trial)
+/* --- regions ---------------------------------------------------------------------------------- */
+
+/* Settles the pulses that end by sample "limit" of the region. */
+static bool settle(struct pulse_peaks *p, struct pulse_room *room, int64_t limit, size_t trial)
 {
-    bool done = p->nhit == 0 || settle_front(p, INT64_MAX, trial);
-    p->nhit = 0;
+    const struct pulse_hit *hit;
+    size_t nhit;
+    int64_t taken = p->barrier - p->piece * (int64_t)p->length + (int64_t)p->maxwidth - 1;
+    const struct pulse_region r = {.z = p->z,
+                                   .norm = (const float(*)[PULSE_COLUMNS])p->norm,
+                                   .n = p->n,
+                                   .length = p->length,
+                                   .maxwidth = p->maxwidth,
+                                   .threshold = p->threshold,
+                                   .taken = p->barrier > INT64_MIN && taken > 0 ? taken : 0};
+    return psr_pulse_settle_region(room, &r, &hit, &nhit) && add_events(p, hit, nhit, limit, trial);
+}
+
+bool psr_pulse_settle(struct pulse_peaks *p, struct pulse_room *room, size_t trial)
+{
+    bool done = p->npiece == 0 || settle(p, room, INT64_MAX / 2, trial);
+    p->npiece = p->n = 0;
     return done;
 }
 
-bool psr_pulse_peak_select(struct pulse_peaks *p, struct pulse_hit hit, size_t maxwidth,
+/* Settles the front half and forgets it. */
+static bool settle_front(struct pulse_peaks *p, struct pulse_room *room, size_t trial)
+{
+    size_t gone = p->npiece / 2, samples = gone * p->length;
+    if (!settle(p, room, (int64_t)samples, trial))
+        return false;
+    p->npiece -= gone;
+    p->n -= samples;
+    p->piece += (int64_t)gone;
+    memmove(p->z, p->z + samples, (p->maxwidth - 1 + p->n) * sizeof *p->z);
+    memmove(p->norm, p->norm + gone, p->npiece * sizeof *p->norm);
+    return true;
+}
+
+/* Room for one more piece. */
+static bool make_room(struct pulse_peaks *p)
+{
+    size_t need = p->maxwidth - 1 + (p->npiece + 1) * p->length;
+    if (need > p->z_room) {
+        float *z = realloc(p->z, need * sizeof *z);
+        if (!z)
+            return false;
+        p->z = z;
+        p->z_room = need;
+    }
+    return !psr_grow(&p->norm, &p->norm_room, p->npiece, sizeof *p->norm, "norms", NULL);
+}
+
+bool psr_pulse_peak_select(struct pulse_peaks *p, struct pulse_room *room, int64_t piece,
+                           const float *flat, size_t n, const float norm[PULSE_COLUMNS],
                            size_t trial)
 {
-    int64_t longest = (int64_t)maxwidth, storm = STORM_WIDTHS * longest;
-    storm = storm > STORM_MIN ? storm : STORM_MIN;
-    if (p->nhit > 0 && hit.sample - longest / 2 >= p->end && !psr_pulse_settle(p, trial))
+    size_t carry = p->maxwidth - 1;
+    if (p->npiece && p->piece + (int64_t)p->npiece != piece && !psr_pulse_settle(p, room, trial))
         return false;
-    if (p->nhit > 0 && hit.sample - p->start >= storm &&
-        !settle_front(p, hit.sample - storm / 2, trial))
+    if (p->npiece == STORM && !settle_front(p, room, trial))
         return false;
-    if (first_of(&hit) < p->barrier)
-        return true;
-    if (psr_grow(&p->hit, &p->hit_room, p->nhit, sizeof *p->hit, "hits", NULL))
+    if (!make_room(p))
         return false;
-    p->start = p->nhit == 0 ? hit.sample : p->start;
-    p->end = p->nhit == 0 || end_of(&hit) > p->end ? end_of(&hit) : p->end;
-    p->hit[p->nhit++] = hit;
+    if (!p->npiece) {
+        p->piece = piece;
+        memcpy(p->z, flat, carry * sizeof *flat);
+    }
+    memcpy(p->z + carry + p->n, flat + carry, n * sizeof *flat);
+    memcpy(p->norm[p->npiece], norm, sizeof *p->norm);
+    p->n += n;
+    p->npiece++;
     return true;
 }

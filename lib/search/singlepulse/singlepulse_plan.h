@@ -6,23 +6,22 @@
 
 /* One series. */
 struct pulse_lane {
-    float *piece; /* [PULSE_SLOTS][length], piece k at k % PULSE_SLOTS; NULL: on a device */
-    float *carry; /* [maxwidth - 1] flattened samples before the next to be searched */
-    struct pulse_piece ring[PULSE_RING];
-    struct pulse_baseline_node before, own, after; /* of the piece to be searched next */
+    float *piece; /* [PULSE_SLOTS][length], piece k at k % PULSE_SLOTS, flattened once
+                                     it can be; NULL: on a device */
+    struct pulse_figures *figure; /* [PULSE_KEPT], of piece k at k % PULSE_KEPT */
     struct pulse_peaks picker;
 };
 
 /* What one thread needs. */
 struct pulse_bench {
-    float *flat;    /* [room] carry and then a piece, flattened */
-    float *best;    /* [room] */
-    float *work;    /* [PULSE_SUMS][room] */
-    int32_t *width; /* [room] */
+    float *flat; /* [room] the end of a piece and the next */
+    float *work; /* [PULSE_SUMS][room] */
+    struct pulse_room room;
 };
 
 struct psr_singlepulse {
     size_t nseries, maxwidth, length, room, block;
+    struct pulse_scale scale;
     size_t *sweep; /* [nseries] */
     size_t maxsweep;
     float threshold;
@@ -31,11 +30,12 @@ struct psr_singlepulse {
     bool ended;
     struct psr_span *mask; /* that may still touch samples to come */
     size_t nmask, mask_room;
-    struct pulse_lane *lane; /* [nseries] */
+    struct pulse_lane *lane;   /* [nseries] */
+    struct pulse_bench *bench; /* [nthread] */
 
     /* On the host; made when the first samples come from there. */
-    float *samples;            /* of all lanes */
-    struct pulse_bench *bench; /* [nthread] */
+    float *samples;               /* of all lanes */
+    struct pulse_figures *figure; /* of all lanes */
 
     /* On devices. */
     struct psr_device_series *device_series; /* [nshare] as the first call said */
