@@ -199,7 +199,13 @@ static psr_status open_all(void *ctx, psr_err *err)
         return psr_fail_nomem(err, "output files", (double)o->nbeam * sizeof *o->file);
     st = create_group(o, err);
     grow_descriptors(o->nbeam);
-    return st ? st : each_beam(o, open_beam, err);
+    if (!st)
+        st = each_beam(o, open_beam, err);
+    /* A stop leaves files unopened, which nothing may be written to. */
+    if (!st && should_stop(o))
+        st =
+            psr_fail(err, PSR_ESTOPPED, "%s: stopped while its files were created", o->d.run->root);
+    return st;
 }
 
 void psr_beam_outputs_start(struct psr_beam_outputs *o, const struct psr_beam_outputs_desc *desc)
