@@ -151,9 +151,8 @@ static void add_search(struct cli_table *list, struct gpudedisp_options *o)
         {"maxwidth", CLI_DOUBLE, &o->run.pulses.maxwidth_s, "SEC",
          "Widest boxcar in seconds (default: 300 samples).", 0, 1e6},
         {"detrend", CLI_DOUBLE, &o->run.pulses.detrend, "SAMPLES",
-         "Length of the baseline that is taken off, the next of five: with 300 samples the widest, "
-         "405, "
-         "884, 1810, 3641 or 10944 (default, or 0: as the noise around needs).",
+         "Length of the baseline in samples, rounded to one of five: for boxcars up to 300 samples, "
+         "405, 884, 1810, 3641 or 10944 (default 0: adapted to the noise).",
          0, 1e9},
         {"timetol", CLI_INT, &o->run.pulses.time_tol, "N",
          "Largest gap in samples between boxcars of one pulse (default 3).", 0, 1e9},
