@@ -25,56 +25,28 @@ psrincludedir = $(includedir)/psrkit
 psrinclude_HEADERS = \
 	lib/psrkit/accel.h \
 	lib/psrkit/accelsearch.h \
-	lib/psrkit/api.h \
 	lib/psrkit/array.h \
-	lib/psrkit/async_task.h \
-	lib/psrkit/barycentre.h \
 	lib/psrkit/beam.h \
 	lib/psrkit/beamformer.h \
 	lib/psrkit/block.h \
 	lib/psrkit/clean.h \
-	lib/psrkit/compat.h \
 	lib/psrkit/dada.h \
 	lib/psrkit/ddplan.h \
 	lib/psrkit/dedisp.h \
-	lib/psrkit/delays.h \
 	lib/psrkit/device.h \
 	lib/psrkit/fake.h \
-	lib/psrkit/fakevolt.h \
-	lib/psrkit/dedisp_multi.h \
-	lib/psrkit/inf.h \
-	lib/psrkit/channel_list.h \
-	lib/psrkit/mask.h \
-	lib/psrkit/accel_template.h \
-	lib/psrkit/candidate_refine.h \
-	lib/psrkit/nibbles.h \
-	lib/psrkit/number.h \
 	lib/psrkit/obs.h \
-	lib/psrkit/orbit.h \
 	lib/psrkit/outfile.h \
-	lib/psrkit/output_group.h \
-	lib/psrkit/overwrite_check.h \
-	lib/psrkit/mask_correction.h \
 	lib/psrkit/pipeline.h \
-	lib/psrkit/planfile.h \
-	lib/psrkit/pointing.h \
-	lib/psrkit/psrfits.h \
 	lib/psrkit/psrkit.h \
 	lib/psrkit/pulscan.h \
-	lib/psrkit/resample.h \
-	lib/psrkit/rng.h \
 	lib/psrkit/series.h \
 	lib/psrkit/signif.h \
-	lib/psrkit/sigproc.h \
 	lib/psrkit/singlepulse.h \
 	lib/psrkit/sink.h \
 	lib/psrkit/source.h \
-	lib/psrkit/spectrum.h \
 	lib/psrkit/status.h \
-	lib/psrkit/subband.h \
-	lib/psrkit/text.h \
-	lib/psrkit/units.h \
-	lib/psrkit/zaplist.h
+	lib/psrkit/tool.h
 
 lib_libpsrkit_objects_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/kernels $(CUDA_CPPFLAGS)
 lib_libpsrkit_objects_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
@@ -187,6 +159,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/accel_table.c \
 	lib/formats/dada.c \
 	lib/formats/dat.c \
+	lib/formats/channel_list.h \
 	lib/formats/dat.h \
 	lib/formats/fft.c \
 	lib/formats/good_length.c \
@@ -276,6 +249,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/pipeline/trials.c \
 	lib/pipeline/trials.h \
 	lib/search/singlepulse/cluster.c \
+	lib/search/dedisp/dedisp_presto.h \
 	lib/search/dedisp/dedisp_presto.c \
 	lib/search/dedisp/dedisp.c \
 	lib/search/dedisp/dedisp_backend.h \
@@ -290,6 +264,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/dedisp/dedisp_cpu_tree.c \
 	lib/search/dedisp/dedisp_cpu_tree.h \
 	lib/search/dedisp/dedisp_delay.h \
+	lib/search/dedisp/dedisp_multi.h \
 	lib/search/dedisp/dedisp_layout.c \
 	lib/search/dedisp/dedisp_multi.c \
 	lib/search/matched/accel_template.c \
@@ -344,6 +319,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/matched/candidate_refine_notes.h \
 	lib/search/matched/candidate_refine_place.c \
 	lib/search/matched/candidate_refine_place.h \
+	lib/search/dedisp/mask_correction.h \
 	lib/search/dedisp/mask_correction.c \
 	lib/search/pulscan/pulscan.c \
 	lib/search/pulscan/pulscan_backend.h \
@@ -385,7 +361,9 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/singlepulse/singlepulse_region.c \
 	lib/search/spans.c \
 	lib/search/spans.h \
+	lib/search/dedisp/dedisp_subband.h \
 	lib/search/dedisp/dedisp_subband.c \
+	lib/signal/barycentre.h \
 	lib/signal/barycentre.c \
 	lib/signal/clean.c \
 	lib/signal/clean_emit.c \
@@ -411,6 +389,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/signal/orbit.c \
 	lib/signal/planfile.c \
 	lib/signal/redden.h \
+	lib/signal/resample.h \
 	lib/signal/resample.c \
 	lib/signal/rfft.c \
 	lib/signal/rng.c \

@@ -1,10 +1,9 @@
 /* Speed of synthetic observations, with the ceilings measured in the same run.
  *   bench_fake [repeats]
  * The work: W1 60 s of 1024 channels, W2 600 s of 256, 8 bits, 128 us, and a pulsar of 5 ms. */
-#include <psrkit/delays.h>
+#include <psrkit/ddplan.h>
 #include <psrkit/fake.h>
 #include <psrkit/outfile.h>
-#include <psrkit/rng.h>
 
 #include "bench.h"
 #include <string.h>

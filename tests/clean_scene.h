@@ -2,9 +2,8 @@
 #ifndef PSR_TESTS_CLEAN_SCENE_H
 #define PSR_TESTS_CLEAN_SCENE_H
 
-#include <psrkit/mask_correction.h>
-
 #include "mask_bytes.h"
+#include "search/dedisp/mask_correction.h"
 
 enum { MAX_CHAN = 40, BLOCK = PSR_CLEAN_BLOCK, MAX_SAMP = 4 * BLOCK, MAX_DM = 5 };
 

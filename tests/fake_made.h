@@ -2,7 +2,7 @@
 #ifndef PSR_TESTS_FAKE_MADE_H
 #define PSR_TESTS_FAKE_MADE_H
 
-#include <psrkit/delays.h>
+#include <psrkit/ddplan.h>
 #include <psrkit/fake.h>
 
 #include "tap.h"

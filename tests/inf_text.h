@@ -2,7 +2,7 @@
 #ifndef PSR_INF_TEXT_H
 #define PSR_INF_TEXT_H
 
-#include <psrkit/inf.h>
+#include <psrkit/series.h>
 
 #include <stdio.h>
 #include <sys/mman.h>

@@ -122,6 +122,10 @@ higher_uses() {
     done
 }
 
+@test "public headers are few, one for each subject" {
+    [ "$(ls "$srcdir"/lib/psrkit/*.h | wc -l)" -le 25 ]
+}
+
 @test "every public header is installed, and is part of psrkit.h" {
     for header in "$srcdir"/lib/psrkit/*.h; do
         name=psrkit/$(basename "$header")

@@ -4,7 +4,7 @@
  * `t_accel_noise` looks at few spectra; `t_accel_noise NSPEC [SEED]` at NSPEC of each setting, with
  * all cores, and prints the table of tests/science/accel_noise.txt. */
 #include <psrkit/accelsearch.h>
-#include <psrkit/rng.h>
+#include <psrkit/fake.h>
 #include <psrkit/signif.h>
 
 #include "tap.h"

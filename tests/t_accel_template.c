@@ -1,5 +1,5 @@
 /* matched: responses to a drift, against their definition. */
-#include <psrkit/accel_template.h>
+#include <psrkit/accel.h>
 
 #include "tap.h"
 

@@ -1,6 +1,6 @@
 /* barycentre: times against astropy's, sites, positions, and PRESTO's epochs. */
-#include <psrkit/barycentre.h>
 
+#include "signal/barycentre.h"
 #include "tap.h"
 
 #include <limits.h>

@@ -1,7 +1,7 @@
 /* base: status texts, numbers from text, arrays that grow. */
 #include "base/grow.h"
-#include <psrkit/number.h>
 #include <psrkit/status.h>
+#include <psrkit/tool.h>
 
 #include "tap.h"
 #include <errno.h>

@@ -4,7 +4,7 @@
 #include "tap.h"
 #include <psrkit/beamformer.h>
 #include <psrkit/dada.h>
-#include <psrkit/sigproc.h>
+#include <psrkit/source.h>
 #include <string.h>
 
 enum { NDISH = 5, NCHAN = 4, NSAMP = 700, TDS = 3, NBEAM = 24 };

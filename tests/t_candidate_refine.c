@@ -1,7 +1,7 @@
 /* measure: what candidates of boxes become in accelsearch's words. */
-#include <psrkit/candidate_refine.h>
+#include <psrkit/accel.h>
+#include <psrkit/series.h>
 #include <psrkit/signif.h>
-#include <psrkit/spectrum.h>
 
 #include "search/matched/candidate_refine_notes.h"
 #include "tap.h"

@@ -1,6 +1,6 @@
 /* clean, dedisp and patch: series of cleaned streams are those of the cleaned cells. */
 #include "clean_scene.h"
-#include <psrkit/delays.h>
+#include <psrkit/ddplan.h>
 
 static void dedisperse(struct consumer *k, const psr_clean *p, const void *block, size_t n)
 {

@@ -2,7 +2,7 @@
 #include "pulse_tests.h"
 #include "scratch.h"
 
-#include <psrkit/delays.h>
+#include <psrkit/ddplan.h>
 #include <time.h>
 
 static int64_t first_sample(const struct psr_event *e)

@@ -1,8 +1,8 @@
 /* compat: against prepsubband's rules stated over whole arrays, to the bit. */
-#include <psrkit/compat.h>
-#include <psrkit/delays.h>
+#include <psrkit/ddplan.h>
 
 #include "mask_bytes.h"
+#include "search/dedisp/dedisp_presto.h"
 
 enum { MAX_CHAN = 24, MAX_DM = 4, MAX_BLOCKS = 14, MAX_BLOCK = 240 };
 

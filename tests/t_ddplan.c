@@ -2,7 +2,6 @@
 #include "tap.h"
 
 #include <psrkit/ddplan.h>
-#include <psrkit/planfile.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 /* dedisp: every sum against one done the naive way, in integers, on random small shapes. */
+#include <psrkit/ddplan.h>
 #include <psrkit/dedisp.h>
-#include <psrkit/delays.h>
 
 #include "tap.h"
 #include <string.h>

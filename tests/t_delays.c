@@ -1,5 +1,5 @@
 /* delays: the dispersion law, its constants and its rounding. */
-#include <psrkit/delays.h>
+#include <psrkit/ddplan.h>
 
 #include "tap.h"
 

@@ -1,7 +1,6 @@
 /* Synthetic observations: noise and its levels, sameness however made, files, and refusals. */
 #include "fake_made.h"
 
-#include <psrkit/psrfits.h>
 #include <psrkit/signif.h>
 #include <psrkit/source.h>
 

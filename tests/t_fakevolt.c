@@ -1,6 +1,6 @@
 /* fakevolt: noise that is noise, and sources where, when and as strong as they were asked for. */
-#include <psrkit/delays.h>
-#include <psrkit/fakevolt.h>
+#include <psrkit/ddplan.h>
+#include <psrkit/fake.h>
 
 #include "beam_ref.h"
 

@@ -1,6 +1,6 @@
 /* pulscan: candidates are named by the fundamental whose harmonics hold power. */
 #include <psrkit/pulscan.h>
-#include <psrkit/spectrum.h>
+#include <psrkit/series.h>
 
 #include "tap.h"
 #include <complex.h>

@@ -1,6 +1,6 @@
 /* inf: PRESTO's description of a time series, byte for byte. */
-#include <psrkit/inf.h>
-#include <psrkit/sigproc.h>
+#include <psrkit/series.h>
+#include <psrkit/source.h>
 
 #include "inf_text.h"
 #include "scratch.h"

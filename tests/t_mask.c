@@ -1,5 +1,5 @@
 /* mask: rfifind's files, read and used. */
-#include <psrkit/mask.h>
+#include <psrkit/clean.h>
 
 #include "mask_bytes.h"
 #include "scratch.h"

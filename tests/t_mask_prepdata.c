@@ -5,7 +5,7 @@
  * channels of 8 bits and a mask of 7 intervals of two blocks each; channels 13 and 14 are masked in
  * interval 3.  All that differs here must be that slip. */
 #include <psrkit/clean.h>
-#include <psrkit/delays.h>
+#include <psrkit/ddplan.h>
 
 #include "tap.h"
 #include <limits.h>

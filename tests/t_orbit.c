@@ -1,5 +1,5 @@
 /* Kepler orbits against long double and against their own differences. */
-#include <psrkit/orbit.h>
+#include <psrkit/fake.h>
 
 #include "tap.h"
 #include <string.h>

@@ -1,5 +1,5 @@
 /* output_group: files that take their names together, and whose they are meanwhile. */
-#include <psrkit/output_group.h>
+#include <psrkit/outfile.h>
 
 #include "scratch.h"
 #include "tap.h"

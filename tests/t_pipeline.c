@@ -4,7 +4,7 @@
 #include "scratch.h"
 #include "sum_sink.h"
 #include "tap.h"
-#include <psrkit/delays.h>
+#include <psrkit/ddplan.h>
 #include <psrkit/pipeline.h>
 #include <psrkit/series.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* pointing: lists of beams, which way they look, and gains. */
-#include <psrkit/pointing.h>
+#include <psrkit/array.h>
 
 #include "beam_ref.h"
 #include "scratch.h"

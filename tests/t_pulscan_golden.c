@@ -2,9 +2,9 @@
  *
  * `t_pulscan_golden write FILE.fft` writes the spectrum they were made from; beside it, any .inf
  * does.  The commands are in the table below. */
+#include <psrkit/fake.h>
 #include <psrkit/pulscan.h>
-#include <psrkit/rng.h>
-#include <psrkit/spectrum.h>
+#include <psrkit/series.h>
 
 #include "tap.h"
 #include <string.h>

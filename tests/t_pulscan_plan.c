@@ -1,5 +1,5 @@
 /* pulscan: plans; what hits do not depend on, bad data, series, normalised bins, statuses. */
-#include <psrkit/spectrum.h>
+#include <psrkit/series.h>
 
 #include "search/pulscan/pulscan_significance.h"
 

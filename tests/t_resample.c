@@ -1,8 +1,8 @@
 /* resample: bins added and removed as a naive walk along the drift says, however the stream is
  * cut. */
-#include <psrkit/delays.h>
-#include <psrkit/resample.h>
+#include <psrkit/ddplan.h>
 
+#include "signal/resample.h"
 #include "tap.h"
 
 #include <string.h>

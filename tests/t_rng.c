@@ -1,5 +1,5 @@
 /* Random numbers: the published values, sameness however they are drawn, and their statistics. */
-#include <psrkit/rng.h>
+#include <psrkit/fake.h>
 
 #include "tap.h"
 #include <string.h>

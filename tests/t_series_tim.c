@@ -2,7 +2,7 @@
 #include "series_made.h"
 
 #include <fcntl.h>
-#include <psrkit/sigproc.h>
+#include <psrkit/source.h>
 
 static bool check_tim(const char *bytes, size_t n, double dm, int64_t nsamp)
 {

@@ -1,5 +1,5 @@
 /* sigproc: headers of SIGPROC's own making and of ours, and all that can be wrong with one. */
-#include <psrkit/sigproc.h>
+#include <psrkit/source.h>
 
 #include "fil.h"
 #include "scratch.h"

@@ -1,5 +1,5 @@
 /* spectrum: PRESTO's spectra in files, the transform that makes them, and red noise taken out. */
-#include <psrkit/spectrum.h>
+#include <psrkit/series.h>
 
 #include "scratch.h"
 #include "tap.h"

@@ -1,9 +1,9 @@
 /* subband: sub-bands against their definition, and files of them against what was written. */
-#include <psrkit/delays.h>
+#include <psrkit/ddplan.h>
 #include <psrkit/source.h>
-#include <psrkit/subband.h>
 
 #include "scratch.h"
+#include "search/dedisp/dedisp_subband.h"
 #include "tap.h"
 
 /* --- the plan --------------------------------------------------------------------------------- */

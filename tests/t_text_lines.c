@@ -2,7 +2,7 @@
 #include "base/read_file.h"
 #include "scratch.h"
 #include "tap.h"
-#include <psrkit/text.h>
+#include <psrkit/tool.h>
 
 static psr_err err;
 

@@ -1,5 +1,5 @@
 /* zaplist: birdies from PRESTO's files, and the bins they cover. */
-#include <psrkit/zaplist.h>
+#include <psrkit/series.h>
 
 #include "tap.h"
 

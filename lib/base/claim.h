@@ -6,7 +6,7 @@
 #ifndef PSR_BASE_CLAIM_H
 #define PSR_BASE_CLAIM_H
 
-#include <psrkit/output_group.h>
+#include <psrkit/outfile.h>
 
 struct psr_claim;
 

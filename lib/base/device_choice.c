@@ -1,7 +1,7 @@
 /* Reads which devices a command line asks for. */
 #include "device_backend.h"
 
-#include <psrkit/number.h>
+#include <psrkit/tool.h>
 
 #include <ctype.h>
 #include <stdio.h>

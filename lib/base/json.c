@@ -1,5 +1,5 @@
 /* Writes JSON strings. */
-#include <psrkit/text.h>
+#include <psrkit/tool.h>
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #ifndef PSR_BASE_MONITOR_H
 #define PSR_BASE_MONITOR_H
 
-#include <psrkit/async_task.h>
+#include <psrkit/tool.h>
 
 /* Status: PSR_ENOMEM.  On error there is nothing to destroy. */
 PSR_MUST_CHECK psr_status psr_monitor_init(struct psr_monitor *m, psr_err *err);

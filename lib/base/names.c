@@ -1,5 +1,5 @@
 /* Manages lists of names, from files or added one by one. */
-#include <psrkit/text.h>
+#include <psrkit/tool.h>
 
 #include "grow.h"
 #include <limits.h>

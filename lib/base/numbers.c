@@ -1,9 +1,8 @@
 /* Reads files of numbers. */
-#include <psrkit/text.h>
+#include <psrkit/tool.h>
 
 #include "grow.h"
 #include "read_file.h"
-#include <psrkit/number.h>
 #include <stdlib.h>
 #include <string.h>
 

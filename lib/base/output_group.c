@@ -1,12 +1,12 @@
 /* Renames a set of output files together, so that no mixture of old and new is ever seen. */
-#include <psrkit/output_group.h>
+#include <psrkit/outfile.h>
 
 #include "claim.h"
 #include "grow.h"
 #include "outfile_steps.h"
 
 #include <errno.h>
-#include <psrkit/number.h>
+#include <psrkit/tool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>

@@ -1,8 +1,7 @@
 /* Rejects outputs that are inputs, or each other, by device and inode. */
-#include <psrkit/overwrite_check.h>
+#include <psrkit/outfile.h>
 
 #include "grow.h"
-#include <psrkit/outfile.h>
 
 #include <stdbool.h>
 #include <stdlib.h>

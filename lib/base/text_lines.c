@@ -1,5 +1,5 @@
 /* Reads text files line by line, with limits on line length and file size. */
-#include <psrkit/text.h>
+#include <psrkit/tool.h>
 
 #include "path.h"
 #include <string.h>

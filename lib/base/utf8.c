@@ -1,5 +1,5 @@
 /* Finds the length of UTF-8 characters. */
-#include <psrkit/text.h>
+#include <psrkit/tool.h>
 
 size_t psr_utf8_length(const char *text)
 {

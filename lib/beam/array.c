@@ -1,10 +1,10 @@
 /* Reads array files, and converts between directions and grid coordinates. */
 #include "base/path.h"
 #include "formats/text_table.h"
-#include <psrkit/units.h>
+#include "signal/barycentre.h"
+#include <psrkit/obs.h>
 
 #include <psrkit/array.h>
-#include <psrkit/barycentre.h>
 
 #include <erfa.h>
 #include <erfam.h>

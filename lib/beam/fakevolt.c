@@ -1,9 +1,8 @@
 /* Makes synthetic 4-bit voltages of an array: noise and sources in the sky. */
 #include "base/threads.h"
 
-#include <psrkit/delays.h>
-#include <psrkit/fakevolt.h>
-#include <psrkit/rng.h>
+#include <psrkit/ddplan.h>
+#include <psrkit/fake.h>
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,9 +2,9 @@
 #include "base/grow.h"
 #include "base/path.h"
 #include "formats/text_table.h"
+#include "signal/barycentre.h"
 
-#include <psrkit/barycentre.h>
-#include <psrkit/pointing.h>
+#include <psrkit/array.h>
 
 #include <erfa.h>
 #include <erfam.h>

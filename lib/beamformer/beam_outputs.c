@@ -3,8 +3,8 @@
 
 #include <fcntl.h>
 #include <limits.h>
-#include <psrkit/overwrite_check.h>
-#include <psrkit/sigproc.h>
+#include <psrkit/outfile.h>
+#include <psrkit/source.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

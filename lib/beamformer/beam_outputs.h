@@ -5,9 +5,9 @@
 
 #include "beam_directions.h"
 #include "beam_scales.h"
-#include <psrkit/async_task.h>
 #include <psrkit/beamformer.h>
-#include <psrkit/output_group.h>
+#include <psrkit/outfile.h>
+#include <psrkit/tool.h>
 
 /* All is borrowed. */
 struct psr_beam_outputs_desc {

@@ -3,6 +3,7 @@
 #define PSR_BEAMFORMER_BEAM_SCALES_H
 
 #include "beam_sums.h"
+#include <psrkit/beam.h>
 #include <psrkit/outfile.h>
 
 struct psr_beam_scales_desc {

@@ -6,7 +6,7 @@
 #include "format_uncertainty.h"
 #include "inf_fields.h"
 #include <math.h>
-#include <psrkit/units.h>
+#include <psrkit/obs.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,10 +1,10 @@
 /* Writes candidates as comma-separated values and as JSON, one per line. */
 #include <psrkit/accel.h>
 
-#include <psrkit/units.h>
+#include <psrkit/obs.h>
 
 #include <math.h>
-#include <psrkit/text.h>
+#include <psrkit/tool.h>
 #include <string.h>
 
 enum { NFIELD = 21 };

@@ -1,10 +1,8 @@
 /* Parses lists of channels and of trial DMs. */
-#include <psrkit/channel_list.h>
+#include "channel_list.h"
 
 #include "base/grow.h"
-#include <psrkit/text.h>
-
-#include <psrkit/number.h>
+#include <psrkit/tool.h>
 
 #include <math.h>
 #include <stdbool.h>

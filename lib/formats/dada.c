@@ -1,9 +1,9 @@
 /* Reads and writes DADA headers. */
 #include "base/c_locale.h"
-#include <psrkit/units.h>
+#include <psrkit/obs.h>
 
 #include <psrkit/dada.h>
-#include <psrkit/number.h>
+#include <psrkit/tool.h>
 
 #include <erfa.h>
 #include <erfam.h>

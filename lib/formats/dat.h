@@ -2,7 +2,7 @@
 #ifndef PSR_FORMATS_DAT_H
 #define PSR_FORMATS_DAT_H
 
-#include <psrkit/inf.h>
+#include <psrkit/series.h>
 
 /* Reads the .inf beside a .dat or .fft file.
  * Status: those of psr_inf_read; PSR_EFORMAT if there is none */

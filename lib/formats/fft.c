@@ -2,8 +2,8 @@
 #include "dat.h"
 
 #include "base/readfd.h"
-#include <psrkit/output_group.h>
-#include <psrkit/spectrum.h>
+#include <psrkit/outfile.h>
+#include <psrkit/series.h>
 
 #include <errno.h>
 #include <fcntl.h>

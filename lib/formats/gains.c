@@ -3,7 +3,8 @@
 #include "base/read_file.h"
 #include "text_table.h"
 
-#include <psrkit/pointing.h>
+#include <psrkit/array.h>
+#include <psrkit/beam.h>
 
 #include <math.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* Converts between .inf descriptions and observations. */
-#include <psrkit/inf.h>
+#include <psrkit/series.h>
 
 #include "base/c_locale.h"
-#include <psrkit/units.h>
+#include <psrkit/obs.h>
 
 #include <math.h>
 #include <pwd.h>

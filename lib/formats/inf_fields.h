@@ -2,7 +2,7 @@
 #ifndef PSR_FORMATS_INF_FIELDS_H
 #define PSR_FORMATS_INF_FIELDS_H
 
-#include <psrkit/inf.h>
+#include <psrkit/series.h>
 
 enum psr_inf_kind {
     PSR_INF_TEXT,   /* char [PSR_TEXT_MAX] */

@@ -2,7 +2,7 @@
 #include "base/read_file.h"
 #include "inf_fields.h"
 
-#include <psrkit/number.h>
+#include <psrkit/tool.h>
 
 #include <ctype.h>
 #include <float.h>

@@ -2,8 +2,8 @@
 #include "base/memory.h"
 #include "base/path.h"
 #include "base/read_file.h"
-#include <psrkit/mask.h>
-#include <psrkit/number.h>
+#include <psrkit/clean.h>
+#include <psrkit/tool.h>
 
 #include <errno.h>
 #include <math.h>

@@ -2,7 +2,7 @@
 #include "multi_file.h"
 #include "base/readfd.h"
 #include "subbands.h"
-#include <psrkit/units.h>
+#include <psrkit/obs.h>
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 #include <psrkit/obs.h>
 
 #include "unpack.h"
-#include <psrkit/units.h>
 
 #include <float.h>
 #include <math.h>

@@ -1,9 +1,9 @@
 /* Converts the headers of a PSRFITS file to an observation and a row layout. */
 #include "psrfits.h"
-#include <psrkit/units.h>
+#include <psrkit/obs.h>
 
 #include <math.h>
-#include <psrkit/number.h>
+#include <psrkit/tool.h>
 #include <string.h>
 #include <strings.h>
 

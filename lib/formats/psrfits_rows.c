@@ -1,6 +1,6 @@
 /* Finds the rows of a PSRFITS file that contain data, and their times. */
 #include "psrfits.h"
-#include <psrkit/units.h>
+#include <psrkit/obs.h>
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
-#include <psrkit/number.h>
+#include <psrkit/tool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

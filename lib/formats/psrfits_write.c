@@ -1,9 +1,9 @@
 /* Writes PSRFITS search-mode files as a stream. */
-#include <psrkit/psrfits.h>
+#include <psrkit/source.h>
 
 #include "base/c_locale.h"
 #include "unpack.h"
-#include <psrkit/units.h>
+#include <psrkit/obs.h>
 
 #include <byteswap.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* Writes dedispersed series as .dat with .inf, or as .tim files. */
 #include "series_name.h"
 
-#include <psrkit/sigproc.h>
+#include <psrkit/source.h>
 
 #include <limits.h>
 #include <math.h>

@@ -8,7 +8,7 @@
 #define PSR_FORMATS_SUBBANDS_H
 
 #include "reader.h"
-#include <psrkit/inf.h>
+#include <psrkit/series.h>
 
 enum { PSR_SUBBANDS_BLOCK = 1024 }; /* samples per read of a file in PRESTO */
 

@@ -1,8 +1,6 @@
 /* Tables of SIGPROC's telescope and machine numbers and PRESTO's names for them. */
 #include <psrkit/obs.h>
 
-#include <psrkit/units.h>
-
 #include <math.h>
 #include <string.h>
 #include <strings.h>

@@ -1,7 +1,7 @@
 /* Reads text files of rows of words, with errors that name file, line and column. */
 #include "text_table.h"
 
-#include <psrkit/number.h>
+#include <psrkit/tool.h>
 
 #include <stdarg.h>
 #include <stdbool.h>

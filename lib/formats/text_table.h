@@ -3,7 +3,7 @@
 #define PSR_FORMATS_TEXT_TABLE_H
 
 #include <psrkit/status.h>
-#include <psrkit/text.h>
+#include <psrkit/tool.h>
 #include <stddef.h>
 #include <stdint.h>
 

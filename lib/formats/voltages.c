@@ -4,7 +4,7 @@
 #include "base/path.h"
 #include "base/readfd.h"
 #include "base/threads.h"
-#include <psrkit/units.h>
+#include <psrkit/obs.h>
 
 #include <errno.h>
 #include <fcntl.h>

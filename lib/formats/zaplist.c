@@ -1,5 +1,5 @@
 /* Reads PRESTO's .zaplist and .birds files. */
-#include <psrkit/zaplist.h>
+#include <psrkit/series.h>
 
 #include "base/c_locale.h"
 #include "base/grow.h"

@@ -6,9 +6,9 @@
 #include "trials.h"
 
 #include <psrkit/block.h>
+#include <psrkit/clean.h>
 #include <psrkit/dedisp.h>
-#include <psrkit/inf.h>
-#include <psrkit/mask.h>
+#include <psrkit/series.h>
 
 struct psr_dedispersion_desc {
     const char *input;                   /* its name, for messages */

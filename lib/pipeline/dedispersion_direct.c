@@ -2,9 +2,9 @@
 #include "dedispersion.h"
 
 #include "base/memory.h"
+#include "search/dedisp/dedisp_multi.h"
 #include <math.h>
-#include <psrkit/dedisp_multi.h>
-#include <psrkit/number.h>
+#include <psrkit/tool.h>
 #include <stdlib.h>
 
 struct direct {

@@ -1,8 +1,8 @@
 /* Makes sub-bands at one DM with psr_subband, as the series of a single line. */
 #include "dedispersion.h"
+#include "search/dedisp/dedisp_subband.h"
 
-#include <psrkit/number.h>
-#include <psrkit/subband.h>
+#include <psrkit/tool.h>
 #include <stdlib.h>
 
 enum { BLOCK = 4 * PSR_CLEAN_BLOCK, LEAST_BLOCK = 64 }; /* spectra */

@@ -1,7 +1,8 @@
 /* Dedisperses spectra into the series of all lines of a plan, and restores masked samples. */
 #include "lines.h"
 
-#include <psrkit/mask_correction.h>
+#include "search/dedisp/mask_correction.h"
+
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #include "pipeline_check.h"
 #include "pipeline_state.h"
 
-#include <psrkit/delays.h>
+#include <psrkit/ddplan.h>
 #include <stdlib.h>
 #include <string.h>
 

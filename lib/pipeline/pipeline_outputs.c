@@ -3,7 +3,7 @@
 
 #include "base/path.h"
 #include "formats/subbands.h"
-#include <psrkit/overwrite_check.h>
+#include <psrkit/outfile.h>
 #include <psrkit/series.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,14 +38,14 @@ static psr_status add_inputs(const struct psr_pipeline_desc *d, struct psr_overw
 static psr_status check_trials(const struct psr_pipeline *p, psr_err *err)
 {
     const bool has_inf = p->d.series.on && !p->d.series.tim;
-    return psr_series_check(&(struct psr_series_desc){.root = p->d.root,
-                                                      .format = has_inf ? PSR_SERIES_DAT
-                                                                        : PSR_SERIES_TIM,
-                                                      .dm_decimals = (int)p->d.dm_decimals,
-                                                      .ndm = p->trials.ndm,
-                                                      .dm = p->trials.dm,
-                                                      .tsamp_s = 1},
-                            err);
+    return psr_series_check(
+        &(struct psr_series_desc){.root = p->d.root,
+                                  .format = has_inf ? PSR_SERIES_DAT : PSR_SERIES_TIM,
+                                  .dm_decimals = (int)p->d.dm_decimals,
+                                  .ndm = p->trials.ndm,
+                                  .dm = p->trials.dm,
+                                  .tsamp_s = 1},
+        err);
 }
 
 psr_status psr_pipeline_check_names(struct psr_pipeline *p, psr_err *err)

@@ -6,7 +6,7 @@
 #include "base/threads.h"
 #include "presto_view.h"
 #include "resume.h"
-#include <psrkit/delays.h>
+#include <psrkit/ddplan.h>
 #include <psrkit/series.h>
 #include <stdio.h>
 #include <stdlib.h>

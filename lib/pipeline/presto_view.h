@@ -2,8 +2,9 @@
 #ifndef PSR_PIPELINE_PRESTO_VIEW_H
 #define PSR_PIPELINE_PRESTO_VIEW_H
 
-#include <psrkit/compat.h>
-#include <psrkit/inf.h>
+#include "search/dedisp/dedisp_presto.h"
+
+#include <psrkit/series.h>
 
 struct psr_presto_view {
     struct psr_obs obs; /* the observation as PRESTO sees it */

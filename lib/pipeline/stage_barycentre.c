@@ -1,10 +1,12 @@
 /* Barycentres series: decides whether to, computes the velocity, and adds and removes bins. */
 #include "stage_barycentre.h"
 
+#include "signal/barycentre.h"
+#include "signal/resample.h"
+
 #include <math.h>
-#include <psrkit/barycentre.h>
-#include <psrkit/delays.h>
-#include <psrkit/units.h>
+#include <psrkit/ddplan.h>
+#include <psrkit/obs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

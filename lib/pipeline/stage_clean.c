@@ -1,9 +1,9 @@
 /* Removes interference from spectra before dedispersion. */
 #include "stage_clean.h"
 
+#include "formats/channel_list.h"
 #include "formats/unpack.h"
 
-#include <psrkit/channel_list.h>
 #include <stdlib.h>
 #include <string.h>
 

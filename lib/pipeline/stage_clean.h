@@ -3,7 +3,7 @@
 #define PSR_PIPELINE_STAGE_CLEAN_H
 
 #include <psrkit/block.h>
-#include <psrkit/mask.h>
+#include <psrkit/clean.h>
 
 typedef struct psr_stage_clean psr_stage_clean;
 

@@ -2,8 +2,8 @@
 #include "trials.h"
 
 #include "base/path.h"
+#include "formats/channel_list.h"
 #include <math.h>
-#include <psrkit/channel_list.h>
 #include <stdlib.h>
 #include <string.h>
 

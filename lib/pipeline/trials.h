@@ -2,8 +2,8 @@
 #ifndef PSR_PIPELINE_TRIALS_H
 #define PSR_PIPELINE_TRIALS_H
 
+#include <psrkit/ddplan.h>
 #include <psrkit/obs.h>
-#include <psrkit/planfile.h>
 
 /* PRESTO reads at most 100 bytes per line of an .inf file, four of them indent. */
 enum { PSR_NOTE_MAX = 90 };

@@ -1,11 +1,77 @@
-/* accel.h: writes candidates of an acceleration search, as PRESTO's accelsearch files (read by
- * ACCEL_sift.py and prepfold -accelcand) or as plain tables. */
+/* accel.h: candidates of a Fourier search: template responses, refinement, and PRESTO's files. */
 #ifndef PSRKIT_ACCEL_H
 #define PSRKIT_ACCEL_H
 
 #include <psrkit/outfile.h>
+#include <psrkit/pulscan.h>
+#include <psrkit/status.h>
+#include <stddef.h>
+#include <stdint.h>
 
 PSR_API_BEGIN
+
+/* --- template responses ----------------------------------------------------------------------- */
+
+/* Response of a spectrum to templates of drifting signals, near one frequency.
+ *
+ * A signal of mean frequency r and drift z, in bins over the observation (0 <= u < 1), has
+ * amplitude K(k - r; z) in bin k of a spectrum; the response of bins x_k to it is A:
+ *
+ *   K(q; z) = int_0^1 exp{2 pi i [-(q + z/2) u + z u^2/2]} du
+ *   A(r, z) = sum_k x_k conj(K(k - r; z))
+ *
+ * (Ransom, Eikenberry and Middleditch 2002, section 4).  K is not computed explicitly: the bins are
+ * transformed back to a time series, the drift is removed there, and the result is transformed
+ * again, which gives A at every half bin of r at once.  With unit variance of the real and
+ * imaginary part of each bin, |A|^2 / 2 is distributed like accelsearch's powers: exp(-P) in noise.
+ */
+
+typedef struct psr_accel_template psr_accel_template;
+
+/* Takes bins first .. first + n - 1 of a spectrum; all others count as 0.
+ * Given:  x   [n][2], re and im; n 1 .. 2^24; copied
+ * Status: PSR_EINVAL (n), PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_accel_template_create(psr_accel_template **out, const float *x,
+                                                    int64_t first, size_t n, psr_err *err);
+
+/* A position and the response there. */
+struct psr_accel_template_peak {
+    double r, z;
+    double power;     /* |A|^2 / 2 */
+    double phase_rad; /* of A, in [0, 2 pi) */
+    double centroid;  /* mean time of the signal, 0 .. 1: 1/2 if it is always on */
+    double purity;    /* rms duration relative to that of a signal that is always on */
+};
+
+/* Response at (r, z).  Powers differ from the sum above by at most 1 % if the bins extend at least
+ * |z| / 2 + 8 beyond r on both sides. */
+void psr_accel_template_respond(const psr_accel_template *m, double r, double z,
+                                struct psr_accel_template_peak *peak);
+
+/* The same for a signal of jerk w, in bins over the observation, and mean drift z:
+ *
+ *   K(q; z, w) = int_0^1 exp{2 pi i [-(q + z/2 - w/12) u + (z - w/2) u^2/2 + w u^3/6]} du */
+void psr_accel_template_respond_jerk(const psr_accel_template *m, double r, double z, double w,
+                                     struct psr_accel_template_peak *peak);
+
+/* Finds the highest power at the half bins of rlo .. rhi and z = zlo, zlo + zstep .. zhi; the first
+ * of equals.  Sets only r, z and power of peak; power is 0 if nothing was searched.
+ * Given:    zstep   > 0
+ * Returned: number of positions searched */
+size_t psr_accel_template_search(psr_accel_template *m, double rlo, double rhi, double zlo,
+                                 double zhi, double zstep, struct psr_accel_template_peak *peak);
+
+/* Powers at one drift of the (r, z) plane.
+ * Given:    rlo   a multiple of half a bin
+ * Returned: power   [n] at r = rlo, rlo + 1/2, ..; 0 outside the bins that A is computed from */
+void psr_accel_template_row(psr_accel_template *m, double z, double rlo, size_t n, float *power);
+
+/* Frees the object; NULL is allowed. */
+void psr_accel_template_destroy(psr_accel_template *m);
+
+/* --- lists of candidates ---------------------------------------------------------------------- */
+
+/* PRESTO's accelsearch files, which ACCEL_sift.py and prepfold -accelcand read, and plain tables. */
 
 enum { PSR_ACCEL_NOTE_MAX = 21, PSR_ACCEL_RECORD_BYTES = 88 };
 
@@ -25,7 +91,7 @@ struct psr_accel_harm {
 
 struct psr_accel_cand {
     double sigma, power; /* summed power: chi^2 / 2 */
-    double coherent;     /* of the harmonics added in phase; see candidate_refine.h */
+    double coherent;     /* of the harmonics added in phase; see below */
     int nharm;
     struct psr_accel_value r, z, w;    /* mean frequency, drift and jerk, in bins of the
                                           fundamental */
@@ -83,6 +149,70 @@ void psr_accel_pack(const struct psr_accel_record *record,
                     unsigned char bytes[PSR_ACCEL_RECORD_BYTES]);
 void psr_accel_unpack(struct psr_accel_record *record,
                       const unsigned char bytes[PSR_ACCEL_RECORD_BYTES]);
+
+/* --- refinement of candidates of boxcars ------------------------------------------------------ */
+
+/* Refines candidates found by boxcars and describes them as accelsearch does.
+ *
+ * A box gives the power in its bins, but neither the position of the signal within them nor the
+ * sign of its drift.  Both come from template responses (above) around the box: the
+ * harmonic with the most power is searched from 0.5 to 1.5 times the box's drift, with both signs,
+ * and the best position is refined on all harmonics.
+ *
+ *   r, z            of the template response, if it is significant (chance below one in 1000 such
+ *                   boxes of noise) and holds half of the box's excess; else the middle and the
+ *                   width of the box, with errors that reflect this uncertainty
+ *   sign of z       of the template response, or of the sign whose power is higher by 3
+ *                   (significance of e^3); else the candidate is listed twice, once for each sign,
+ *                   unless its z is below its error
+ *   power           chi^2 / 2 of the box
+ *   coherent        |sum_h A_h exp i(phi_1 - h phi_1)|^2 / 2 of the template responses at h r, h z
+ *   harm[].power    P_h = 1 + s_h (P - H), where s_h is the harmonic's fraction of the box's excess
+ *                   over noise and P the power that makes 2 H degrees of freedom as improbable as
+ *                   the box.  The sum over h thus has the box's significance when read as the power
+ *                   of a matched search
+ *   harm[].raw      chi^2 / 2 of the harmonic's bins; the sum over h is power
+ *   phase, centroid, purity   of the template response
+ *   note            "z of either sign"; "lines side by side" if narrow candidates dominate its box
+ *                   and no response explains it; the better candidate that it is a harmonic of, as
+ *                   "H 35 of Cand 1" or "H 7/2 of Cand 1" (merging knows small ratios only); or
+ *                   "even harmonics only", as for a pulsar of half the period
+ *
+ * Candidates whose refined positions equal those of better ones are merged with them.
+ *
+ * If trials is set, candidates are what a matched search finds around their boxes: the best
+ * position of all harmonics, whatever its significance; powers of the template responses, with 2 H
+ * degrees of freedom in total; sigma after trials / H trials by Bonferroni, counted as accelsearch
+ * does.  Candidates of at most least_sigma are dropped, and the best come first. */
+
+struct psr_refine_desc {
+    int zmax;                   /* of the search: limit of the drift */
+    bool boxes_only;            /* no template responses: hits do not know their bins, as with
+                                   rblock and compat */
+    const struct psr_span *zap; /* [nzap] bins that were treated as noise */
+    size_t nzap;
+    double trials; /* positions in the whole matched search; 0: candidates remain those of boxes */
+    double least_sigma;
+    int nthread; /* 0: all cores */
+};
+
+struct psr_measured {
+    struct psr_accel_cand *cand; /* [n], in the order of the candidates kept; owned */
+    size_t n;
+    struct psr_accel_harm *harm; /* storage that cand points to; owned */
+};
+
+/* Given:    plan, s   spectrum s of the plan's last execute, whose input must still be valid
+ *           cand [ncand]   candidates of that spectrum
+ * Returned: *out, to be freed by psr_measured_clear; cleared on error
+ * Status:   those of psr_pulscan_amplitudes */
+PSR_MUST_CHECK psr_status psr_candidate_refine(struct psr_measured *out, psr_pulscan *plan,
+                                               size_t s, const struct psr_pulscan_cand *cand,
+                                               size_t ncand, const struct psr_refine_desc *desc,
+                                               psr_err *err);
+
+/* Frees the memory owned by m; may be called again. */
+void psr_measured_clear(struct psr_measured *m);
 
 PSR_API_END
 #endif

@@ -33,7 +33,7 @@
 
 #include <psrkit/accel.h>
 #include <psrkit/obs.h>
-#include <psrkit/spectrum.h>
+#include <psrkit/series.h>
 
 PSR_API_BEGIN
 

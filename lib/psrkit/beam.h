@@ -16,7 +16,7 @@
 #define PSRKIT_BEAM_H
 
 #include <psrkit/array.h>
-#include <psrkit/nibbles.h>
+#include <psrkit/dada.h>
 
 PSR_API_BEGIN
 

@@ -8,7 +8,6 @@
 
 #include <psrkit/clean.h>
 #include <psrkit/device.h>
-#include <psrkit/resample.h>
 
 struct psr_block {
     int64_t first; /* index of the first sample: spectrum, or sample of the line's series */

@@ -1,16 +1,29 @@
-/* dada.h: reads and writes DADA files with voltages of many dishes.
+/* dada.h: DADA files with voltages of many dishes. */
+#ifndef PSRKIT_DADA_H
+#define PSRKIT_DADA_H
+
+#include <psrkit/obs.h>
+#include <psrkit/outfile.h>
+#include <stdbool.h>
+
+PSR_API_BEGIN
+
+/* --- samples ---------------------------------------------------------------------------------- */
+
+/* One byte with a nibble each for the real and imaginary parts.  All false: real part in the high
+ * nibble, both in two's complement, -8 to 7. */
+struct psr_nibbles {
+    bool offset_binary; /* value + 8; otherwise two's complement */
+    bool real_low;      /* the real part is in the low nibble, not the high one */
+};
+
+/* --- headers and voltages --------------------------------------------------------------------- */
+
+/* Reads and writes DADA files with voltages of many dishes.
  *
  * A file is a text header, one "KEY value" per line, padded with zeros to HDR_SIZE bytes, followed
  * by voltages [t][f][p][dish] (ORDER TFPA), one byte each: NBIT 4, NDIM 2.  psrkit-formats(5) lists
  * the keys. */
-#ifndef PSRKIT_DADA_H
-#define PSRKIT_DADA_H
-
-#include <psrkit/nibbles.h>
-#include <psrkit/obs.h>
-#include <psrkit/outfile.h>
-
-PSR_API_BEGIN
 
 enum { PSR_DADA_HEADER = 4096, PSR_DADA_HEADER_MAX = 1 << 20, PSR_DADA_NAME_MAX = 64 };
 

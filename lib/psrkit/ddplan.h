@@ -1,4 +1,39 @@
-/* ddplan.h: makes the dedispersion plan of a survey: trial DMs, DM steps and downsampling.
+/* ddplan.h: dispersion delays, dedispersion plans and their files. */
+#ifndef PSRKIT_DDPLAN_H
+#define PSRKIT_DDPLAN_H
+
+#include <psrkit/outfile.h>
+#include <psrkit/status.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+PSR_API_BEGIN
+
+/* --- delays ----------------------------------------------------------------------------------- */
+
+/* The dispersion constant k of delay = k DM / f^2, in MHz^2 s pc^-1 cm^3. */
+#define PSR_DMCONST_PRESTO  (1.0 / 2.41e-4) /* 4149.37759..., psrkit's default */
+#define PSR_DMCONST_SIGPROC 4148.741601
+
+/* Parses a dispersion constant.
+ * Given:  text   "presto", "sigproc" or a number in MHz^2 s
+ * Status: PSR_EINVAL */
+PSR_MUST_CHECK psr_status psr_parse_dmconst(const char *text, double *dmconst, psr_err *err);
+
+/* Delay relative to infinite frequency, in seconds. */
+double psr_delay_s(double dmconst, double dm, double freq_mhz);
+
+/* Rounds x to the nearest integer, halves away from zero (as PRESTO does). */
+int64_t psr_round(double x);
+
+/* Delay of freq_mhz relative to ref_mhz in whole samples of tsamp_s. */
+int64_t psr_delay_samples(double dmconst, double dm, double freq_mhz, double ref_mhz,
+                          double tsamp_s);
+
+/* --- plans ------------------------------------------------------------------------------------ */
+
+/* Makes the dedispersion plan of a survey: trial DMs, DM steps and downsampling.
  *
  * Rules and arithmetic follow PRESTO's DDplan.py to the last digit.  Where DDplan.py fails (no
  * downsampling factor left, a first DM beyond the first line), the plan continues.  The smearing of
@@ -8,13 +43,6 @@
  *
  * A line of the plan ends where the smearing within one channel is twice all other smearing; the
  * next line downsamples more and uses a larger DM step. */
-#ifndef PSRKIT_DDPLAN_H
-#define PSRKIT_DDPLAN_H
-
-#include <psrkit/status.h>
-#include <stdint.h>
-
-PSR_API_BEGIN
 
 /* An observing band. */
 struct psr_band {
@@ -102,6 +130,58 @@ int64_t psr_ddplan_nsub(int64_t nchan);
  * Returned: how many were written to factor, at most PSR_DDPLAN_MAX_FACTORS */
 enum { PSR_DDPLAN_MAX_FACTORS = 32 };
 int psr_ddplan_factors(int64_t blocklen, int64_t factor[PSR_DDPLAN_MAX_FACTORS]);
+
+/* --- plan files ------------------------------------------------------------------------------- */
+
+/* Reads and writes dedispersion plans, the text format between ddplan and gpudedisp.
+ *
+ *   # band tsamp_s=6.4e-05 nchan=1024 fctr_mhz=1400 bw_mhz=300
+ *   # lodm dmstep ndms downsamp nsub
+ *   0      0.1    2297 1        0
+ *   229.7  0.3    737  2        0
+ *
+ * A line is a run of trials lodm, lodm + dmstep, ... downsamp is the number of samples summed first
+ * (default 1); nsub is the number of sub-bands of PRESTO's two-step algorithm, or 0 (default) for
+ * exact dedispersion.  '#' begins a comment; the comment "# band" gives the observing band that the
+ * plan was made for.  The tables that ddplan and DDplan.py print can be read too. */
+
+enum { PSR_PLANFILE_MAX_LINES = 4096, PSR_PLANFILE_MAX_BYTES = 1 << 20 };
+
+struct psr_plan_line {
+    double lodm, dmstep; /* pc cm^-3 */
+    int64_t ndm, downsamp, nsub;
+};
+
+struct psr_planfile {
+    bool has_band;
+    struct psr_band band;
+    struct psr_plan_line *line; /* [nline], owned */
+    size_t nline;
+};
+
+/* Reads path; "-" is standard input.  The caller clears *plan.
+ * Status: PSR_EIO; PSR_EFORMAT naming file, line, column and value, also for a file without trials;
+ *         PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_planfile_read(struct psr_planfile *plan, const char *path,
+                                            psr_err *err);
+
+/* As psr_planfile_read, from a terminated text; name is for messages. */
+PSR_MUST_CHECK psr_status psr_planfile_parse(struct psr_planfile *plan, const char *text,
+                                             const char *name, psr_err *err);
+
+/* Writes the band, the header and the lines.  Numbers have at most 10 digits.
+ * Given:  remark   lines of text, without #, written first as comments; may be NULL
+ * Status: those of psr_outfile_write */
+PSR_MUST_CHECK psr_status psr_planfile_write(psr_outfile *f, const struct psr_planfile *plan,
+                                             const char *remark, psr_err *err);
+
+/* Converts a plan made by ddplan; the caller clears *to.
+ * Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_planfile_from_ddplan(struct psr_planfile *to,
+                                                   const struct psr_ddplan *from, psr_err *err);
+
+/* Frees the lines; may be called again. */
+void psr_planfile_clear(struct psr_planfile *plan);
 
 PSR_API_END
 #endif

@@ -42,7 +42,7 @@ struct psr_dedisp_desc {
     int nbit;               /* of the input: 1 2 4 8 16 32 */
     enum psr_kind kind;     /* of the input */
     size_t downsamp;        /* ds >= 1 */
-    double dmconst;         /* MHz^2 s; see delays.h */
+    double dmconst;         /* MHz^2 s; see ddplan.h */
     size_t ndm;
     const double *dm;          /* [ndm] pc cm^-3, any order, >= 0; copied */
     const unsigned char *keep; /* [nchan] 0 excludes a channel; NULL keeps all; copied */

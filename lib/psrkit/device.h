@@ -68,6 +68,13 @@ struct psr_device_series {
     void *stream; /* cudaStream_t */
 };
 
+/* A change of clock of such series: a bin added before sample at, as the mean of that sample and the one before it (step 1), or
+ * sample at removed (step -1). */
+struct psr_resample_bin {
+    size_t at;
+    int step; /* 1, -1 */
+};
+
 /* Copy n samples of every series between device_series and host memory x [series][stride], after
  * waiting for them.
  * Status: PSR_EDEVICE */

@@ -11,6 +11,13 @@
 
 PSR_API_BEGIN
 
+/* --- units ------------------------------------------------------------------------------------ */
+
+#define PSR_DAY_S     86400.0
+#define PSR_LIGHT_M_S 299792458.0
+
+/* --- observations ----------------------------------------------------------------------------- */
+
 /* How one sample is stored.  Sub-byte samples are packed with the first channel in the low bits. */
 enum psr_kind {
     PSR_UINT,  /* unsigned, 1 2 4 8 16 or 32 bits */

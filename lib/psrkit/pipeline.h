@@ -63,7 +63,7 @@ struct psr_pipeline_desc {
     int64_t ndm;         /* default 10 */
     int64_t downsamp;    /* default 1; only without a plan, as is nsub */
     int64_t nsub;        /* sub-bands; 0: not given */
-    double dmconst;      /* MHz^2 s; default PRESTO's, see delays.h */
+    double dmconst;      /* MHz^2 s; default PRESTO's, see ddplan.h */
 
     /* Method. */
     enum psr_dedisp_algo algo; /* PSR_DEDISP_SUBBAND for lines with nsub */

@@ -8,56 +8,28 @@
 #define PSRKIT_PSRKIT_H
 
 #include <psrkit/accel.h>
-#include <psrkit/accel_template.h>
 #include <psrkit/accelsearch.h>
-#include <psrkit/api.h>
 #include <psrkit/array.h>
-#include <psrkit/async_task.h>
-#include <psrkit/barycentre.h>
 #include <psrkit/beam.h>
 #include <psrkit/beamformer.h>
 #include <psrkit/block.h>
-#include <psrkit/candidate_refine.h>
-#include <psrkit/channel_list.h>
 #include <psrkit/clean.h>
-#include <psrkit/compat.h>
 #include <psrkit/dada.h>
 #include <psrkit/ddplan.h>
 #include <psrkit/dedisp.h>
-#include <psrkit/dedisp_multi.h>
-#include <psrkit/delays.h>
 #include <psrkit/device.h>
 #include <psrkit/fake.h>
-#include <psrkit/fakevolt.h>
-#include <psrkit/inf.h>
-#include <psrkit/mask.h>
-#include <psrkit/mask_correction.h>
-#include <psrkit/nibbles.h>
-#include <psrkit/number.h>
 #include <psrkit/obs.h>
-#include <psrkit/orbit.h>
 #include <psrkit/outfile.h>
-#include <psrkit/output_group.h>
-#include <psrkit/overwrite_check.h>
 #include <psrkit/pipeline.h>
-#include <psrkit/planfile.h>
-#include <psrkit/pointing.h>
-#include <psrkit/psrfits.h>
 #include <psrkit/pulscan.h>
-#include <psrkit/resample.h>
-#include <psrkit/rng.h>
 #include <psrkit/series.h>
 #include <psrkit/signif.h>
-#include <psrkit/sigproc.h>
 #include <psrkit/singlepulse.h>
 #include <psrkit/sink.h>
 #include <psrkit/source.h>
-#include <psrkit/spectrum.h>
 #include <psrkit/status.h>
-#include <psrkit/subband.h>
-#include <psrkit/text.h>
-#include <psrkit/units.h>
-#include <psrkit/zaplist.h>
+#include <psrkit/tool.h>
 
 /* Version of the headers.  A program built with them runs with any later library of the same major
  * version (while that is 0: of the same minor version). */

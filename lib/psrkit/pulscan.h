@@ -44,7 +44,7 @@
 #define PSRKIT_PULSCAN_H
 
 #include <psrkit/obs.h>
-#include <psrkit/spectrum.h>
+#include <psrkit/series.h>
 
 PSR_API_BEGIN
 

@@ -1,16 +1,81 @@
-/* series.h: writes dedispersed time series to files, and reads them.
- *
- * The writer makes one file per DM trial: ROOT_DM12.50.dat with its .inf (PRESTO), or
- * ROOT_DM12.50.tim (SIGPROC).  Files get their final names when psr_series_finish succeeds. */
+/* series.h: time series and Fourier spectra in PRESTO's files, with lists of known interference. */
 #ifndef PSRKIT_SERIES_H
 #define PSRKIT_SERIES_H
 
-#include <psrkit/inf.h>
 #include <psrkit/obs.h>
-#include <psrkit/output_group.h>
+#include <psrkit/outfile.h>
 #include <time.h>
 
 PSR_API_BEGIN
+
+/* --- .inf files ------------------------------------------------------------------------------- */
+
+enum { PSR_INF_MAX_ONOFF = 40 };
+
+struct psr_inf {
+    char name[PSR_TEXT_MAX]; /* data file with its path as given, without suffix */
+    char telescope[PSR_TEXT_MAX];
+    char instrument[PSR_TEXT_MAX];
+    char object[PSR_TEXT_MAX];
+    double ra_deg, dec_deg; /* J2000 */
+    char observer[PSR_TEXT_MAX];
+    struct psr_mjd epoch;
+    bool has_epoch; /* the file that was read has an epoch line */
+    bool barycentric;
+    int64_t nbin;
+    double tbin_s;
+    int nonoff;                          /* number of pairs below; 0 without breaks */
+    int64_t onoff[PSR_INF_MAX_ONOFF][2]; /* first and last bin of each range of real data */
+    double beam_arcsec;
+    double dm;         /* pc cm^-3 */
+    double lowest_mhz; /* centre of the lowest channel */
+    double bandwidth_mhz;
+    long nchan;
+    double chan_width_mhz;
+    char analyst[PSR_TEXT_MAX];
+    char notes[4 * PSR_TEXT_MAX]; /* lines separated by \n, without their indent of four blanks */
+};
+
+/* Sets the name of the data file, without its folder if PRESTO could not read so long a line.
+ * Given:  stem   the name as given, without suffix
+ * Status: PSR_EINVAL for a path of more than 255 bytes, or a name of more than the 199 bytes that
+ *         PRESTO reads */
+PSR_MUST_CHECK psr_status psr_inf_set_name(struct psr_inf *inf, const char *stem, psr_err *err);
+
+/* Writes inf in PRESTO's exact layout; empty texts become "Unknown", control characters '?'.
+ * Status: those of psr_outfile_write */
+PSR_MUST_CHECK psr_status psr_inf_write(psr_outfile *f, const struct psr_inf *inf, psr_err *err);
+
+/* Reads path.  Only files of radio data are supported.
+ * Notes:  lines are identified by their leading words, in any order, case and spacing; unknown
+ *         lines are skipped.  Only the number of bins and their width are required; missing texts
+ *         are "Unknown", missing numbers 0.  Texts too long for their fields are cut.  Malformed
+ *         numbers and repeated fields are errors.
+ * Status: PSR_EIO; PSR_EFORMAT naming file, line, field and value; PSR_EUNSUPPORTED (also for data
+ *         that are not radio); PSR_ENOMEM.  On error *inf is unspecified. */
+PSR_MUST_CHECK psr_status psr_inf_read(struct psr_inf *inf, const char *path, psr_err *err);
+
+/* As psr_inf_read, from text of n bytes, not necessarily terminated; name is for messages. */
+PSR_MUST_CHECK psr_status psr_inf_parse(struct psr_inf *inf, const char *text, size_t n,
+                                        const char *name, psr_err *err);
+
+/* Fills inf as prepsubband does for a series made from obs, except for name, nbin, tbin_s, onoff
+ * and dm, which the caller sets.  file_nbit is the sample size of the raw file; the notes record it
+ * with the date of obs->began, or of obs->tstart.  The analyst is the login name, else $USER, else
+ * "unknown". */
+void psr_inf_from_obs(struct psr_inf *inf, const struct psr_obs *obs, int file_nbit);
+
+/* Fills obs with the observation that a series was made from, with the band as if its channels
+ * still existed: nsamp and tsamp_s are those of the series, refdm its DM.  A position of 0, 0 is
+ * treated as unknown, since PRESTO writes that for unknown positions. */
+void psr_inf_to_obs(const struct psr_inf *inf, struct psr_obs *obs);
+
+/* --- time series ------------------------------------------------------------------------------ */
+
+/* Writes dedispersed time series to files, and reads them.
+ *
+ * The writer makes one file per DM trial: ROOT_DM12.50.dat with its .inf (PRESTO), or
+ * ROOT_DM12.50.tim (SIGPROC).  Files get their final names when psr_series_finish succeeds. */
 
 enum psr_series_format { PSR_SERIES_DAT, PSR_SERIES_TIM };
 
@@ -111,6 +176,150 @@ int64_t psr_good_length(int64_t n);
  *           PSR_EUNSUPPORTED (as psr_inf_read), PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_dat_read(const char *path, float **x, int64_t *n, struct psr_inf *inf,
                                        psr_err *err);
+
+/* --- spectra ---------------------------------------------------------------------------------- */
+
+/* A spectrum of n samples x_t, n even, is n/2 complex bins
+ *
+ *   X_k = sum_t x_t exp(-2 pi i k t / n),  k = 0 .. n/2 - 1,
+ *
+ * stored as pairs of floats, re and im.  Bin 0 holds two real numbers: X_0, the sum, as re and the
+ * Nyquist X_(n/2) as im. */
+
+/* --- spectrum files --------------------------------------------------------------------------- */
+
+/* A .fft or .dat file, identified by its suffix, and the .inf beside it. */
+struct psr_spectrum_file {
+    bool series;   /* .dat: 2 nbin samples; .fft: nbin bins */
+    bool reddened; /* a .fft file with bin 0 equal to 1: the spectrum was de-reddened */
+    bool odd;      /* the series has one more sample, which is dropped, also from inf */
+    int64_t nbin;  /* at least 1 */
+    double tobs_s; /* of 2 nbin samples */
+    struct psr_inf inf;
+};
+
+/* Describes a file; reads no data except bin 0.
+ * Status: PSR_EINVAL (another suffix); PSR_EIO; PSR_EFORMAT naming file, field, value and limit (no
+ *         .inf beside it, a file size that does not match it, fewer than two samples, a sampling
+ *         time of 0); PSR_EUNSUPPORTED; PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_spectrum_describe(struct psr_spectrum_file *file, const char *path,
+                                                psr_err *err);
+
+/* Reads the data of a file described before.
+ * Returned: x   [2 nbin], the samples or bins
+ * Notes:    samples outside the On/Off pairs of the .inf are padding; they are replaced by the mean
+ *           of the others, so that they contribute only to bin 0
+ * Status:   PSR_EIO, also if the file size has changed; PSR_EFORMAT if all values are equal, i.e.
+ *           there are no data */
+PSR_MUST_CHECK psr_status psr_spectrum_read(const struct psr_spectrum_file *file, const char *path,
+                                            float *x, psr_err *err);
+
+/* Divides x [n] by a power of two if its values are so large or so small that sums or powers of
+ * them would exceed the range of floats.
+ * Given:    sums   x is a series, of which spectra are sums
+ * Returned: the exponent; 0 if nothing was done */
+int psr_spectrum_rescale(float *x, int64_t n, bool sums);
+
+/* Writes X [nbin][2] as ROOT.fft, and inf, with its name set to ROOT, as ROOT.inf: both or neither.
+ * Given:  inf   NULL: keep the existing ROOT.inf, which also describes the spectrum
+ * Status: PSR_EINVAL (as psr_inf_set_name), PSR_EFORMAT (a bin that is not finite), and those of
+ *         psr_outfile_create and psr_outfile_write */
+PSR_MUST_CHECK psr_status psr_spectrum_write(const char *root, const float *x, int64_t nbin,
+                                             const struct psr_inf *inf, psr_err *err);
+
+/* The lowest i < n for which x[i] is infinite or not a number; -1: none. */
+int64_t psr_spectrum_bad(const float *x, int64_t n);
+
+/* --- transform -------------------------------------------------------------------------------- */
+
+typedef struct psr_rfft psr_rfft;
+
+/* Creates a plan for series of n samples.
+ * Status: PSR_EINVAL (n odd, below 2 or above 2^32), PSR_ENOMEM
+ * Notes:  FFTW makes one plan at a time: threads other than OpenMP's must not create or destroy
+ *         plans at the same time */
+PSR_MUST_CHECK psr_status psr_rfft_create(psr_rfft **out, int64_t n, psr_err *err);
+
+/* Transforms on the calling thread.  Thread-safe: several threads may execute one plan.
+ * Given:    in    [n]
+ *           out   room for n + 2 floats, aligned as by malloc; may equal in
+ * Returned: out   [n], the spectrum as above; two more floats are overwritten */
+void psr_rfft_execute(const psr_rfft *plan, const float *in, float *out);
+
+/* Frees the plan; NULL is allowed. */
+void psr_rfft_destroy(psr_rfft *plan);
+
+/* --- red noise -------------------------------------------------------------------------------- */
+
+/* Subtracts a line from a series of n samples so that its ends, the means of the first and of the
+ * last n / 1024 samples, become equal; the mean is kept.  The transform treats a series as
+ * periodic, and a step between its ends leaks into every bin as 1 / k with a common phase, which
+ * biases median powers.
+ * Notes: does nothing if an end is not finite */
+void psr_series_detrend_ends(float *x, int64_t n);
+
+/* The same for the spectrum X [nbin][2] of such a series; bin 0 is ignored. */
+void psr_spectrum_detrend_ends(float *x, int64_t nbin);
+
+/* How `realfft -rednoise` measures it: blocks of start bins at first, of (int)(start ln k) from bin
+ * k on, but end at most, and end from stop_bin on; where end is above PRESTO's 500, not of end at
+ * once, but of k / 8 (100 at least) until that is end. */
+struct psr_redden {
+    int start, end;  /* start 2 or more, end at least start */
+    double stop_bin; /* a frequency times the length of the observation */
+    bool presto;     /* with PRESTO's inverse square root, which is up to 0.2 % off */
+};
+
+/* Divides X by the square root of the local mean power, which is the blocks' median over ln 2 at
+ * their middles and linear between; bin 0 becomes 1.
+ * Given:    X [nbin][2]
+ * Status:   PSR_EINVAL naming field, value and limit; PSR_ENOMEM
+ * Notes:    PRESTO's numbers to about 0.2 %, or, with presto, to rounding.  Bins where the mean power is 0 or less become 0. */
+PSR_MUST_CHECK psr_status psr_spectrum_deredden(float *x, int64_t nbin,
+                                                const struct psr_redden *how, psr_err *err);
+
+/* --- known interference ----------------------------------------------------------------------- */
+
+/* Reads frequencies of known interference from PRESTO's .zaplist and .birds files.
+ *
+ * A line is "FREQ WIDTH", or "FREQ WIDTH NHARM [GROW [BARY]]" for harmonics 1 .. NHARM, each as
+ * wide as the first or, if GROW is not 0, the harmonic number times as wide.  Frequencies and full
+ * widths are in Hz.  A line that begins with B, or with a non-zero BARY, is barycentric, others are
+ * topocentric.  '#' begins a comment. */
+
+struct psr_bird {
+    double freq_hz, width_hz;
+    bool barycentric;
+};
+
+struct psr_zaplist {
+    struct psr_bird *bird; /* [n], in the order of the file; owned */
+    size_t n;
+};
+
+enum { PSR_ZAPLIST_MAX_BYTES = 1 << 24, PSR_ZAPLIST_MAX_BIRDS = 1 << 20 };
+
+/* Reads path.  The caller clears *list, also after an error.
+ * Status: PSR_EIO; PSR_EFORMAT naming file, line and value; PSR_EUNSUPPORTED for a line with a
+ *         pulsar name, which needs a catalogue; PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_zaplist_read(struct psr_zaplist *list, const char *path,
+                                           psr_err *err);
+
+/* As psr_zaplist_read, from text of n bytes; name is for messages. */
+PSR_MUST_CHECK psr_status psr_zaplist_parse(struct psr_zaplist *list, const char *text, size_t n,
+                                            const char *name, psr_err *err);
+
+/* Bins of a spectrum that birds cover, each at least one bin wide, from floor to ceiling.
+ * Given:    baryv   mean velocity of the telescope towards the source over c, which shifts
+ *                   topocentric frequencies in a barycentred spectrum
+ * Returned: *span [*n] within 1 .. nbin - 1, in the order of the list; malloc'd, caller frees
+ * Status:   PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_zaplist_bins(const struct psr_zaplist *list, double tobs_s,
+                                           double baryv, int64_t nbin, struct psr_span **span,
+                                           size_t *n, psr_err *err);
+
+/* Frees the list; may be called again. */
+void psr_zaplist_clear(struct psr_zaplist *list);
 
 PSR_API_END
 #endif

@@ -7,7 +7,7 @@
 #ifndef PSRKIT_SIGNIF_H
 #define PSRKIT_SIGNIF_H
 
-#include <psrkit/api.h>
+#include <psrkit/status.h>
 
 PSR_API_BEGIN
 

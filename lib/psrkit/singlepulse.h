@@ -41,7 +41,6 @@
 #include <psrkit/device.h>
 #include <psrkit/obs.h>
 #include <psrkit/outfile.h>
-#include <psrkit/resample.h>
 
 PSR_API_BEGIN
 

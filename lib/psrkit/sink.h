@@ -8,8 +8,8 @@
 #define PSRKIT_SINK_H
 
 #include <psrkit/block.h>
-#include <psrkit/inf.h>
-#include <psrkit/output_group.h>
+#include <psrkit/outfile.h>
+#include <psrkit/series.h>
 #include <psrkit/singlepulse.h>
 
 /* Consecutive series with the same sampling: trials of a line of a dedispersion plan, or sub-bands.

@@ -1,15 +1,21 @@
-/* source.h: reads blocks of spectra from any supported input.
+/* source.h: readers of spectra in any supported format; writers of SIGPROC and PSRFITS files. */
+#ifndef PSRKIT_SOURCE_H
+#define PSRKIT_SOURCE_H
+
+#include <psrkit/obs.h>
+#include <psrkit/outfile.h>
+#include <psrkit/series.h>
+
+PSR_API_BEGIN
+
+/* --- reading any format ----------------------------------------------------------------------- */
+
+/* Reads blocks of spectra from any supported input.
  *
  * A source is one observation: a SIGPROC filterbank file, several consecutive ones, PSRFITS
  * search-mode files, sub-band files written by prepsubband -sub, or standard input.  It reads
  * forward only and does not seek in pipes.  It reports missing data (notes, gaps) and never fills
  * samples in silently.  Not thread-safe: use each source from one thread. */
-#ifndef PSRKIT_SOURCE_H
-#define PSRKIT_SOURCE_H
-
-#include <psrkit/inf.h>
-
-PSR_API_BEGIN
 
 typedef struct psr_source psr_source;
 
@@ -80,6 +86,85 @@ size_t psr_source_gaps(const psr_source *s, const struct psr_span **spans);
 
 /* Frees the source; NULL is allowed. */
 void psr_source_close(psr_source *s);
+
+/* --- SIGPROC headers -------------------------------------------------------------------------- */
+
+/* Longest header; a longer one is rejected. */
+enum { PSR_SIGPROC_HEADER_MAX = 1 << 20 };
+
+/* Values of the header's data_type. */
+enum psr_sigproc_data_type {
+    PSR_SIGPROC_RAW = 0,
+    PSR_SIGPROC_FILTERBANK = 1,
+    PSR_SIGPROC_SERIES = 2,  /* one dedispersed channel: .tim */
+    PSR_SIGPROC_PROFILE = 3, /* a folded pulse */
+    PSR_SIGPROC_AMPLITUDES = 4,
+    PSR_SIGPROC_SPECTRUM = 5, /* complex */
+    PSR_SIGPROC_SUBBANDS = 6, /* dedispersed sub-bands */
+};
+
+/* Parses a header from the first n bytes of a file.
+ * Given:    name   the file, for messages
+ *           notes   for skipped keys
+ * Returned: *obs, initialised here, cleared by the caller; nsamp is -1 unless the header has
+ *           nsamples
+ *           *header_bytes, offset of the first sample
+ * Status:   PSR_EFORMAT; *need_more is set if n bytes were too few and more may help.
+ *           PSR_EUNSUPPORTED for a big-endian header; PSR_ENOMEM.
+ * Notes:    an unknown key is skipped if its value can only be an int32, a double or a text (a key
+ *           must follow it); otherwise it is an error.  A position of 0, 0 is treated as unknown.
+ */
+PSR_MUST_CHECK psr_status psr_sigproc_parse(struct psr_obs *obs, size_t *header_bytes,
+                                            bool *need_more, const void *bytes, size_t n,
+                                            const char *name, const struct psr_notes *notes,
+                                            psr_err *err);
+
+/* Writes a header that SIGPROC and PRESTO can read: PSR_SIGPROC_FILTERBANK or, for one channel with
+ * a refdm, PSR_SIGPROC_SERIES.
+ * Notes:  unknown fields are omitted, except machine_id and telescope_id, which PRESTO needs: they
+ *         are -1.  nsamples is omitted, since the file length gives it.  PRESTO cannot read a table
+ *         of frequencies.
+ * Status: PSR_EFORMAT (as psr_obs_check), PSR_EINVAL (a series of several channels),
+ *         PSR_EUNSUPPORTED (a sample type that SIGPROC does not have), PSR_ENOMEM, and those of
+ *         psr_outfile_write */
+PSR_MUST_CHECK psr_status psr_sigproc_write(psr_outfile *f, const struct psr_obs *obs,
+                                            int data_type, psr_err *err);
+
+/* The same in big-endian, as SIGPROC writes it on a big-endian machine. */
+PSR_MUST_CHECK psr_status psr_sigproc_write_swapped(psr_outfile *f, const struct psr_obs *obs,
+                                                    int data_type, psr_err *err);
+
+/* --- writing PSRFITS -------------------------------------------------------------------------- */
+
+/* Writes PSRFITS search-mode files as a stream.
+ *
+ * The number of spectra is known in advance, so the writer never seeks: the output may be a pipe.
+ */
+
+typedef struct psr_psrfits psr_psrfits;
+
+/* Writes the headers.
+ * Given:  f   borrowed; the caller commits it
+ *         obs   nsamp known; nif 1, 2 (AABB) or 4 (IQUV); PSR_UINT of 1 to 16 bits, or PSR_FLOAT
+ *         nsblk   spectra per row, a multiple of 8
+ * Notes:  16-bit samples are stored signed, with DAT_OFFS of 32768
+ * Status: PSR_EFORMAT (as psr_obs_check), PSR_EINVAL, PSR_EUNSUPPORTED, PSR_ENOMEM, and those of
+ *         psr_outfile_write.  *out is NULL on error. */
+PSR_MUST_CHECK psr_status psr_psrfits_create(psr_psrfits **out, psr_outfile *f,
+                                             const struct psr_obs *obs, size_t nsblk, psr_err *err);
+
+/* Appends spectra.
+ * Given:  spectra   [nsamp][nif][nchan] packed as in obs, the first channel in the low bits
+ * Status: PSR_EINVAL for more spectra than obs.nsamp, and those of psr_outfile_write */
+PSR_MUST_CHECK psr_status psr_psrfits_append(psr_psrfits *w, const void *spectra, size_t nsamp,
+                                             psr_err *err);
+
+/* Fills the last row with zeros, which NSTOT excludes from the data.
+ * Status: PSR_EINVAL if spectra are missing, and those of psr_outfile_write */
+PSR_MUST_CHECK psr_status psr_psrfits_finish(psr_psrfits *w, psr_err *err);
+
+/* Frees the writer; NULL is allowed. */
+void psr_psrfits_destroy(psr_psrfits *w);
 
 PSR_API_END
 #endif

@@ -1,7 +1,7 @@
 /* Converts times at a telescope to times at the barycentre. */
-#include <psrkit/barycentre.h>
+#include "barycentre.h"
 
-#include <psrkit/units.h>
+#include <psrkit/obs.h>
 
 #include <erfa.h>
 #include <erfam.h>

@@ -1,6 +1,6 @@
 /* Computes cold-plasma delays. */
-#include <psrkit/delays.h>
-#include <psrkit/number.h>
+#include <psrkit/ddplan.h>
+#include <psrkit/tool.h>
 
 #include <string.h>
 

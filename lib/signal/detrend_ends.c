@@ -1,5 +1,5 @@
 /* Subtracts the line between the ends of a series, from the series or its spectrum. */
-#include <psrkit/spectrum.h>
+#include <psrkit/series.h>
 
 #include <math.h>
 

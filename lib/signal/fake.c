@@ -4,7 +4,7 @@
 #include "base/threads.h"
 
 #include <math.h>
-#include <psrkit/rng.h>
+#include <psrkit/fake.h>
 #include <stdlib.h>
 #include <string.h>
 

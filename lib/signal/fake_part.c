@@ -2,7 +2,7 @@
 #include "fake_parts.h"
 
 #include <math.h>
-#include <psrkit/delays.h>
+#include <psrkit/ddplan.h>
 #include <stdlib.h>
 #include <string.h>
 

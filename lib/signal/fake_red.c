@@ -2,7 +2,7 @@
 #include "fake_plan.h"
 
 #include <math.h>
-#include <psrkit/rng.h>
+#include <psrkit/fake.h>
 
 /* Red noise is a sum of white ones, an octave apart in time scale: each is drawn at nodes and runs
  * straight between them, which takes two thirds of its variance.  Nodes lie in random numbers by

@@ -3,7 +3,7 @@
 #include "fake_plan.h"
 
 #include <math.h>
-#include <psrkit/delays.h>
+#include <psrkit/ddplan.h>
 #include <stdlib.h>
 
 /* Pulses of a pulsar that are looked at; they differ in where samples cut them. */

@@ -1,5 +1,5 @@
 /* Solves Kepler orbits. */
-#include <psrkit/orbit.h>
+#include <psrkit/fake.h>
 
 #include <math.h>
 

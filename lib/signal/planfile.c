@@ -1,8 +1,8 @@
 /* Reads and writes dedispersion plans as text. */
 #include "base/path.h"
 #include "base/read_file.h"
-#include <psrkit/number.h>
-#include <psrkit/planfile.h>
+#include <psrkit/ddplan.h>
+#include <psrkit/tool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef PSR_SIGNAL_REDDEN_H
 #define PSR_SIGNAL_REDDEN_H
 
-#include <psrkit/spectrum.h>
+#include <psrkit/series.h>
 
 /* Length of the block that begins at bin k; the first begins at 1, each of the others where the
  * previous one ends, below nbin. */

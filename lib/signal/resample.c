@@ -1,6 +1,5 @@
 /* Converts series to another clock by adding and removing single bins. */
-#include <psrkit/delays.h>
-#include <psrkit/resample.h>
+#include <psrkit/ddplan.h>
 
 #include <math.h>
 #include <stdbool.h>
@@ -9,6 +8,7 @@
 
 #include "base/grow.h"
 #include "base/threads.h"
+#include "resample.h"
 
 /* Seconds between comparisons of the clocks; the fastest drift and so the most bins added. */
 static const double grid_s = 20, max_rate = 0.01;

@@ -1,5 +1,5 @@
 /* Transforms real series by FFTW. */
-#include <psrkit/spectrum.h>
+#include <psrkit/series.h>
 
 #include <fftw3.h>
 #include <stdlib.h>

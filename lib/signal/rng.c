@@ -1,5 +1,5 @@
 /* Generates counter-based random numbers. */
-#include <psrkit/rng.h>
+#include <psrkit/fake.h>
 
 #include "base/isa.h"
 

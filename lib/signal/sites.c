@@ -1,6 +1,7 @@
 /* Table of telescope positions. */
-#include <psrkit/barycentre.h>
-#include <psrkit/number.h>
+#include "barycentre.h"
+
+#include <psrkit/tool.h>
 
 #include <erfa.h>
 #include <erfam.h>

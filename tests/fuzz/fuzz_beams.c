@@ -1,5 +1,5 @@
 /* fuzz_beams: any bytes given as a list of beams give directions of an array, or a clear error. */
-#include <psrkit/pointing.h>
+#include <psrkit/array.h>
 
 #include "fuzz_file.h"
 #include <math.h>

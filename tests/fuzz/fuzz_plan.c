@@ -1,5 +1,5 @@
 /* fuzz_plan.c: any text given to the plan parser gives lines in range or a clear error. */
-#include <psrkit/planfile.h>
+#include <psrkit/ddplan.h>
 
 #include <stdlib.h>
 #include <string.h>

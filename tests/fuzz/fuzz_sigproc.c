@@ -1,6 +1,6 @@
 /* fuzz_sigproc.c: any bytes given to the SIGPROC header parser give an observation or a clear
  * error. */
-#include <psrkit/sigproc.h>
+#include <psrkit/source.h>
 
 #include <stdlib.h>
 #include <string.h>

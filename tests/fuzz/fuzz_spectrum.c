@@ -1,6 +1,6 @@
 /* fuzz_spectrum: any text as the .inf of a series and of a spectrum, and any bytes, which follow it
  * behind a byte 0, as their data. */
-#include <psrkit/spectrum.h>
+#include <psrkit/series.h>
 
 #include "../scratch.h"
 #include "fuzz_file.h"

@@ -1,6 +1,7 @@
 /* fuzz_weights: any bytes given as gains, text or NumPy's, give numbers within bounds, or a clear
  * error. */
-#include <psrkit/pointing.h>
+#include <psrkit/array.h>
+#include <psrkit/beam.h>
 
 #include "fuzz_file.h"
 #include <math.h>

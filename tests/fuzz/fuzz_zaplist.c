@@ -1,6 +1,6 @@
 /* fuzz_zaplist: any bytes give a list of birdies that covers bins of a spectrum, or a clear error.
  */
-#include <psrkit/zaplist.h>
+#include <psrkit/series.h>
 
 #include <stdlib.h>
 #include <string.h>

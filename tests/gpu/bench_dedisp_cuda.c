@@ -13,7 +13,6 @@
 #include <math.h>
 #include <psrkit/ddplan.h>
 #include <psrkit/dedisp.h>
-#include <psrkit/delays.h>
 #include <psrkit/singlepulse.h>
 #include <string.h>
 

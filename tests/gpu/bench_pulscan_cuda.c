@@ -8,7 +8,7 @@
 
 #include <math.h>
 #include <psrkit/device.h>
-#include <psrkit/rng.h>
+#include <psrkit/fake.h>
 #include <pthread.h>
 
 enum { NBIN = 2343750, BATCH = 64, DISTINCT = 8, REPEAT = 5, STAGES = 3 };

@@ -1,7 +1,7 @@
 /* dedisp on a CUDA device against the CPU: the same bits for integers, whatever the blocks pushed.
  */
+#include <psrkit/ddplan.h>
 #include <psrkit/dedisp.h>
-#include <psrkit/delays.h>
 #include <psrkit/device.h>
 
 #include "../tap.h"

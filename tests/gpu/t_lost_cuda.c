@@ -6,9 +6,9 @@
 #include "../tap.h"
 #include "lost.h"
 #include "pair.h"
+#include "search/dedisp/dedisp_multi.h"
 
-#include <psrkit/dedisp_multi.h>
-#include <psrkit/delays.h>
+#include <psrkit/ddplan.h>
 #include <psrkit/device.h>
 #include <psrkit/pulscan.h>
 #include <psrkit/singlepulse.h>

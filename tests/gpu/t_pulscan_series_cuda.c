@@ -5,7 +5,7 @@
 
 #include <complex.h>
 #include <psrkit/device.h>
-#include <psrkit/spectrum.h>
+#include <psrkit/series.h>
 
 static const int sums[] = {1, 2, 3, 4};
 

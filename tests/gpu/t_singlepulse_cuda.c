@@ -1,12 +1,12 @@
 /* The single-pulse search of series on CUDA devices: the events of the search on the CPU, to the
  * bit, however the stream is cut and the series are dealt out. */
 #include "../pulse_tests.h"
+#include "signal/resample.h"
 
 #include <cuda_runtime_api.h>
+#include <psrkit/ddplan.h>
 #include <psrkit/dedisp.h>
-#include <psrkit/delays.h>
 #include <psrkit/device.h>
-#include <psrkit/resample.h>
 
 struct setup {
     float *x; /* [nseries][n] */

@@ -4,8 +4,8 @@
 #include "tools/common/cli.h"
 #include <math.h>
 #include <psrkit/device.h>
-#include <psrkit/number.h>
-#include <psrkit/overwrite_check.h>
+#include <psrkit/outfile.h>
+#include <psrkit/tool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

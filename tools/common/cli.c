@@ -3,7 +3,7 @@
 
 #include "run.h"
 #include <errno.h>
-#include <psrkit/number.h>
+#include <psrkit/tool.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

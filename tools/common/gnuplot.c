@@ -3,7 +3,7 @@
 
 #include "gnuplot_run.h"
 #include <ctype.h>
-#include <psrkit/text.h>
+#include <psrkit/tool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

@@ -2,7 +2,7 @@
 #include "planeplot.h"
 
 #include <math.h>
-#include <psrkit/accel_template.h>
+#include <psrkit/accel.h>
 #include <stdio.h>
 #include <stdlib.h>
 

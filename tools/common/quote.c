@@ -2,7 +2,7 @@
 #include "quote.h"
 
 #include <ctype.h>
-#include <psrkit/text.h>
+#include <psrkit/tool.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,9 +3,9 @@
 
 #include "tools/common/run.h"
 
+#include <psrkit/ddplan.h>
 #include <psrkit/dedisp.h>
-#include <psrkit/delays.h>
-#include <psrkit/number.h>
+#include <psrkit/tool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Prints a plan as JSON. */
 #include "ddplan.h"
 
-#include <psrkit/text.h>
+#include <psrkit/tool.h>
 #include <stdio.h>
 
 /* Numbers have 10 digits, so that 0.1 + 0.2 reads 0.3. */

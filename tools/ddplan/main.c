@@ -2,7 +2,7 @@
 #include "ddplan.h"
 
 #include "tools/common/run.h"
-#include <psrkit/planfile.h>
+#include <psrkit/ddplan.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,8 +4,8 @@
 #include "tools/common/quote.h"
 
 #include <math.h>
-#include <psrkit/overwrite_check.h>
-#include <psrkit/planfile.h>
+#include <psrkit/ddplan.h>
+#include <psrkit/outfile.h>
 #include <psrkit/source.h>
 #include <stdio.h>
 #include <stdlib.h>

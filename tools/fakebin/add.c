@@ -2,8 +2,7 @@
 #include "fakebin.h"
 
 #include <ctype.h>
-#include <psrkit/number.h>
-#include <psrkit/text.h>
+#include <psrkit/tool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

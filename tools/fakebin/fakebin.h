@@ -5,9 +5,8 @@
 #include "tools/common/cli.h"
 #include <psrkit/fake.h>
 #include <psrkit/outfile.h>
-#include <psrkit/overwrite_check.h>
-#include <psrkit/psrfits.h>
 #include <psrkit/series.h>
+#include <psrkit/source.h>
 
 /* Bytes made, then written. */
 enum { FAKEBIN_BLOCK_BYTES = 32 << 20 };

@@ -2,7 +2,7 @@
 #include "fakebin.h"
 
 #include <math.h>
-#include <psrkit/units.h>
+#include <psrkit/obs.h>
 
 static const double degree = M_PI / 180;
 

@@ -2,7 +2,7 @@
 #include "fakebin.h"
 
 #include <byteswap.h>
-#include <psrkit/sigproc.h>
+#include <psrkit/source.h>
 #include <stdio.h>
 
 /* Spectra in a row of PSRFITS; digits of the DM in a series' name. */

@@ -2,9 +2,9 @@
 #include "fakebin.h"
 
 #include <math.h>
-#include <psrkit/delays.h>
-#include <psrkit/rng.h>
-#include <psrkit/text.h>
+#include <psrkit/ddplan.h>
+#include <psrkit/fake.h>
+#include <psrkit/tool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

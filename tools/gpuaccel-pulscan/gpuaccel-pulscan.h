@@ -5,15 +5,12 @@
 #include "tools/common/cli.h"
 #include "tools/common/planeplot.h"
 #include "tools/common/run.h"
+#include <psrkit/accel.h>
 #include <psrkit/accelsearch.h>
-#include <psrkit/async_task.h>
-#include <psrkit/candidate_refine.h>
-#include <psrkit/output_group.h>
-#include <psrkit/overwrite_check.h>
+#include <psrkit/outfile.h>
 #include <psrkit/pulscan.h>
-#include <psrkit/spectrum.h>
-#include <psrkit/text.h>
-#include <psrkit/zaplist.h>
+#include <psrkit/series.h>
+#include <psrkit/tool.h>
 #include <stdio.h>
 
 enum { ACCEL_MAX_SUMS = 8, ACCEL_ENDWIDTH = 1 << 20 };

@@ -3,8 +3,8 @@
 
 #include <float.h>
 #include <math.h>
-#include <psrkit/overwrite_check.h>
-#include <psrkit/text.h>
+#include <psrkit/outfile.h>
+#include <psrkit/tool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* Writes the results of a search: lists of accelsearch, of Pulscan, and tables. */
 #include "gpuaccel-pulscan.h"
 
+#include <psrkit/obs.h>
 #include <psrkit/signif.h>
-#include <psrkit/units.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

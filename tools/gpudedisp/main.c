@@ -3,7 +3,7 @@
 #include "report.h"
 
 #include "tools/common/run.h"
-#include <psrkit/delays.h>
+#include <psrkit/ddplan.h>
 #include <stdlib.h>
 
 struct run {

@@ -1,7 +1,7 @@
 /* Converts gpudedisp's command line to a pipeline description. */
 #include "options.h"
 
-#include <psrkit/delays.h>
+#include <psrkit/ddplan.h>
 #include <string.h>
 
 struct given {

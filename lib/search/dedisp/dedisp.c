@@ -5,7 +5,7 @@
 #include "base/threads.h"
 #include "formats/unpack.h"
 
-#include <psrkit/delays.h>
+#include <psrkit/ddplan.h>
 
 #include <config.h>
 #include <stdlib.h>

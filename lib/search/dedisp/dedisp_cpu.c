@@ -6,7 +6,7 @@
 #include "signal/cornerturn.h"
 
 #include <math.h>
-#include <psrkit/number.h>
+#include <psrkit/tool.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Orders the kept channels of a plan, and computes the delay of each at every trial. */
 #include "dedisp_backend.h"
 
-#include <psrkit/delays.h>
+#include <psrkit/ddplan.h>
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* Runs the plans of many lines on one stream of spectra, and shares their downsampling. */
-#include <psrkit/dedisp_multi.h>
+#include "dedisp_multi.h"
 
 #include "base/memory.h"
 #include "base/threads.h"

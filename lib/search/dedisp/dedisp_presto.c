@@ -1,6 +1,6 @@
 /* Dedisperses as prepsubband does, bit for bit. */
-#include <psrkit/compat.h>
-#include <psrkit/delays.h>
+#include "dedisp_presto.h"
+#include <psrkit/ddplan.h>
 
 #include "formats/unpack.h"
 #include "signal/block_sums.h"

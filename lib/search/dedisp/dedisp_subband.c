@@ -1,9 +1,9 @@
 /* Sums channels into sub-bands, the first of PRESTO's two dedispersion steps. */
-#include <psrkit/delays.h>
-#include <psrkit/number.h>
-#include <psrkit/subband.h>
+#include <psrkit/ddplan.h>
+#include <psrkit/tool.h>
 
 #include "base/threads.h"
+#include "dedisp_subband.h"
 #include "formats/unpack.h"
 #include "signal/block_sums.h"
 #include <math.h>

@@ -1,8 +1,8 @@
 /* Restores the contribution of masked samples in dedispersed series. */
-#include <psrkit/delays.h>
-#include <psrkit/mask_correction.h>
+#include <psrkit/ddplan.h>
 
 #include "base/threads.h"
+#include "mask_correction.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 
 #include "candidate_refine_notes.h"
 
-#include <psrkit/accel_template.h>
+#include <psrkit/accel.h>
 #include <psrkit/signif.h>
 
 #include <math.h>

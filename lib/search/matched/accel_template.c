@@ -1,5 +1,5 @@
 /* Responses matched to a drift around one place. */
-#include <psrkit/accel_template.h>
+#include <psrkit/accel.h>
 
 #include <complex.h>
 #include <fftw3.h>

@@ -1,11 +1,10 @@
 /* candidate_refine_place.h: where in a box a signal lies, from matched responses (private).
  *
- * psrkit/measure.h says by what rules. */
+ * psrkit/accel.h states the rules. */
 #ifndef PSR_SEARCH_CANDIDATE_REFINE_PLACE_H
 #define PSR_SEARCH_CANDIDATE_REFINE_PLACE_H
 
-#include <psrkit/accel_template.h>
-#include <psrkit/candidate_refine.h>
+#include <psrkit/accel.h>
 
 /* Errors are of powers above this. */
 #define PSR_MEASURE_LEAST_POWER 0.01

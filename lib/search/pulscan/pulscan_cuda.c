@@ -2,7 +2,7 @@
  * and the peaks of the one before are fetched. */
 #include "pulscan_cuda.h"
 
-#include <psrkit/spectrum.h>
+#include <psrkit/series.h>
 #include <redden_kernels.h>
 #include <stdlib.h>
 #include <string.h>

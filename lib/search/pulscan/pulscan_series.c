@@ -1,7 +1,7 @@
 /* Transforms a batch of series to spectra on the CPU. */
 #include "pulscan_series.h"
 
-#include <psrkit/spectrum.h>
+#include <psrkit/series.h>
 
 #include <stdlib.h>
 #include <string.h>

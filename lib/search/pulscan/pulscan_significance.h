@@ -5,8 +5,8 @@
 
 #include "pulscan_backend.h"
 
+#include <psrkit/series.h>
 #include <psrkit/signif.h>
-#include <psrkit/spectrum.h>
 
 struct psr_significance {
     enum psr_pulscan_significance significance;

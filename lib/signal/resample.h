@@ -1,4 +1,5 @@
-/* resample.h: converts series from one clock to another by adding and removing single bins.
+/* resample.h: converts series from one clock to another by adding and removing single
+ * bins (private).
  *
  * When the accumulated gain of the other clock exceeds half a bin, a bin is added; when its
  * accumulated loss does, one is removed.  Every sample thus stays within half a bin of its time,
@@ -8,14 +9,12 @@
  * A plan processes a stream of blocks of all series, of any length; the result has the same bits
  * for any block lengths and any number of threads.  Not thread-safe: use each plan from one thread.
  */
-#ifndef PSRKIT_RESAMPLE_H
-#define PSRKIT_RESAMPLE_H
+#ifndef PSR_SIGNAL_RESAMPLE_H
+#define PSR_SIGNAL_RESAMPLE_H
 
-#include <psrkit/status.h>
+#include <psrkit/device.h>
 #include <stddef.h>
 #include <stdint.h>
-
-PSR_API_BEGIN
 
 typedef struct psr_resample psr_resample;
 
@@ -51,13 +50,6 @@ size_t psr_resample_room(const psr_resample *p, size_t n);
 PSR_MUST_CHECK psr_status psr_resample_execute(psr_resample *p, float *x, size_t stride, size_t n,
                                                size_t *nout, psr_err *err);
 
-/* A bin added before sample at, as the mean of that sample and the one before it (step 1), or
- * sample at removed (step -1). */
-struct psr_resample_bin {
-    size_t at;
-    int step; /* 1, -1 */
-};
-
 /* As psr_resample_execute, for series stored elsewhere: returns which bins to add to and remove
  * from their next n samples.  All calls of a stream must be of the same kind.
  * Returned: *bin [*nbin] ascending, never NULL, valid until the next call; *nout, the number of
@@ -84,5 +76,4 @@ void psr_resample_count(const psr_resample *p, int64_t *added, int64_t *removed)
 /* Frees the plan; NULL is allowed. */
 void psr_resample_destroy(psr_resample *p);
 
-PSR_API_END
 #endif

@@ -1,4 +1,4 @@
-/* mask_correction.h: restores the contribution of masked samples in dedispersed series.
+/* mask_correction.h: restores the contribution of masked samples in dedispersed series (private).
  *
  * psr_clean outputs replaced samples as 0, so that integers stay integers, and a list of steps with
  * their values.  A step changes the value of all replaced samples of a channel from one spectrum
@@ -6,13 +6,11 @@
  * needs a constant correction, so the cost depends on the number of steps and not on the number of
  * replaced samples.  Sums are in fixed point: the result has the same bits for any block lengths.
  */
-#ifndef PSRKIT_MASK_CORRECTION_H
-#define PSRKIT_MASK_CORRECTION_H
+#ifndef PSR_SEARCH_DEDISP_MASK_CORRECTION_H
+#define PSR_SEARCH_DEDISP_MASK_CORRECTION_H
 
 #include <psrkit/clean.h>
 #include <psrkit/dedisp.h>
-
-PSR_API_BEGIN
 
 typedef struct psr_mask_correction psr_mask_correction;
 
@@ -44,5 +42,4 @@ PSR_MUST_CHECK psr_status psr_mask_correction_execute(psr_mask_correction *p,
 /* Frees the object; NULL is allowed. */
 void psr_mask_correction_destroy(psr_mask_correction *p);
 
-PSR_API_END
 #endif

@@ -1,4 +1,4 @@
-/* dedisp_multi.h: runs all lines of a dedispersion plan on one stream of spectra.
+/* dedisp_multi.h: runs all lines of a dedispersion plan on one stream of spectra (private).
  *
  * A line is a run of trials with its own downsampling.  A psr_dedisp_multi holds one psr_dedisp per
  * line; each returns the same bits as if it ran alone.  Common work is done once: on the CPU,
@@ -7,12 +7,10 @@
  * the spectra.  Devices downsample themselves and receive the spectra once for all lines.
  *
  * It processes a stream as psr_dedisp does.  Not thread-safe: use each object from one thread. */
-#ifndef PSRKIT_DEDISP_MULTI_H
-#define PSRKIT_DEDISP_MULTI_H
+#ifndef PSR_SEARCH_DEDISP_DEDISP_MULTI_H
+#define PSR_SEARCH_DEDISP_DEDISP_MULTI_H
 
 #include <psrkit/dedisp.h>
-
-PSR_API_BEGIN
 
 typedef struct psr_dedisp_multi psr_dedisp_multi;
 
@@ -82,5 +80,4 @@ PSR_MUST_CHECK psr_status psr_dedisp_multi_execute_device(
 /* Frees the object; NULL is allowed. */
 void psr_dedisp_multi_destroy(psr_dedisp_multi *f);
 
-PSR_API_END
 #endif

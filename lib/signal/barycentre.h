@@ -1,4 +1,4 @@
-/* barycentre.h: converts times at a telescope to times at the solar-system barycentre.
+/* barycentre.h: converts times at a telescope to times at the solar-system barycentre (private).
  *
  * The barycentric arrival time of a pulse at infinite frequency is
  *
@@ -10,12 +10,10 @@
  * ERFA computes all terms: the Earth's position is eraEpv00's (within 4.6 km rms and 13.4 km at
  * worst of DE405), UT1 is approximated by UTC (error at most 1.4 us) and polar motion is neglected.
  * No ephemeris file is needed. */
-#ifndef PSRKIT_BARYCENTRE_H
-#define PSRKIT_BARYCENTRE_H
+#ifndef PSR_SIGNAL_BARYCENTRE_H
+#define PSR_SIGNAL_BARYCENTRE_H
 
 #include <psrkit/obs.h>
-
-PSR_API_BEGIN
 
 /* Position of a telescope in metres in the ITRS; 0, 0, 0 is the geocentre. */
 struct psr_site {
@@ -87,5 +85,4 @@ PSR_MUST_CHECK psr_status psr_bary_clock_init(struct psr_bary_clock *clock,
  *        removed at the same samples as in PRESTO */
 double psr_bary_drift_s(const void *ctx, double t_s);
 
-PSR_API_END
 #endif

@@ -1,4 +1,4 @@
-/* subband.h: makes sub-bands, the first of PRESTO's two dedispersion steps.
+/* dedisp_subband.h: makes sub-bands, the first of PRESTO's two dedispersion steps (private).
  *
  * The band is divided into nsub sub-bands of adjacent channels.  Sub-band j is
  *   out[j][t] = 1/ds sum_u sum_c x[c][t ds + u + d(c)], u = 0 .. ds - 1,
@@ -9,12 +9,10 @@
  * A plan processes a stream: each execute takes the next spectra and returns the samples that are
  * complete.  The output does not depend on block lengths or threads; sums of integers are exact up
  * to 2^24. */
-#ifndef PSRKIT_SUBBAND_H
-#define PSRKIT_SUBBAND_H
+#ifndef PSR_SEARCH_DEDISP_DEDISP_SUBBAND_H
+#define PSR_SEARCH_DEDISP_DEDISP_SUBBAND_H
 
 #include <psrkit/obs.h>
-
-PSR_API_BEGIN
 
 typedef struct psr_subband psr_subband;
 
@@ -27,7 +25,7 @@ struct psr_subband_desc {
     enum psr_kind kind;
     size_t downsamp;           /* ds >= 1 */
     size_t nsub;               /* a divisor of nchan */
-    double dmconst;            /* MHz^2 s; see delays.h */
+    double dmconst;            /* MHz^2 s; see ddplan.h */
     double dm;                 /* pc cm^-3, >= 0 */
     const unsigned char *keep; /* [nchan] 0 excludes a channel; NULL keeps all; copied */
     int nthread;               /* 0: all cores */
@@ -60,5 +58,4 @@ PSR_MUST_CHECK psr_status psr_subband_execute(psr_subband *p, const void *in, si
 /* Frees the plan; NULL is allowed. */
 void psr_subband_destroy(psr_subband *p);
 
-PSR_API_END
 #endif

@@ -1,4 +1,4 @@
-/* compat.h: reproduces prepsubband's output bit for bit.
+/* dedisp_presto.h: reproduces prepsubband's output bit for bit (private).
  *
  * psr_dedisp and psr_clean differ from PRESTO where PRESTO loses or misplaces data.  This module
  * follows PRESTO there too, so that users can compare the two: single-precision sums in PRESTO's
@@ -10,12 +10,10 @@
  * channels, zero-DM without weights, and no block lost before the second step.
  *
  * Channels are numbered from the lowest frequency here. */
-#ifndef PSRKIT_COMPAT_H
-#define PSRKIT_COMPAT_H
+#ifndef PSR_SEARCH_DEDISP_DEDISP_PRESTO_H
+#define PSR_SEARCH_DEDISP_DEDISP_PRESTO_H
 
-#include <psrkit/mask.h>
-
-PSR_API_BEGIN
+#include <psrkit/clean.h>
 
 typedef struct psr_compat psr_compat;
 
@@ -67,5 +65,4 @@ void psr_compat_execute(psr_compat *p, const void *in, float *out, size_t stride
 /* Frees the plan; NULL is allowed. */
 void psr_compat_destroy(psr_compat *p);
 
-PSR_API_END
 #endif

@@ -1,11 +1,9 @@
-/* channel_list.h: parses lists of channels and of trial DMs from text and from files. */
-#ifndef PSRKIT_CHANNEL_LIST_H
-#define PSRKIT_CHANNEL_LIST_H
+/* channel_list.h: parses lists of channels and of trial DMs from text and from files (private). */
+#ifndef PSR_FORMATS_CHANNEL_LIST_H
+#define PSR_FORMATS_CHANNEL_LIST_H
 
 #include <psrkit/status.h>
 #include <stddef.h>
-
-PSR_API_BEGIN
 
 /* Clears channels in a mask of channels to keep, in the syntax of PRESTO's -ignorechan.
  * Given:    text   "3,5:9,20:30:5" (single channels, first:last, first:last:step; last is included;
@@ -33,5 +31,4 @@ PSR_MUST_CHECK psr_status psr_dms_read(const char *path, double **dm, size_t *nd
 PSR_MUST_CHECK psr_status psr_dms_grid(double lodm, double dmstep, size_t ndm, double **dm,
                                        psr_err *err);
 
-PSR_API_END
 #endif

@@ -1,0 +1,151 @@
+/* tool.h: what command-line tools need: numbers, text files, names and a second thread. */
+#ifndef PSRKIT_TOOL_H
+#define PSRKIT_TOOL_H
+
+#include <psrkit/status.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+PSR_API_BEGIN
+
+/* --- numbers ---------------------------------------------------------------------------------- */
+
+/* Given:    what   the name of the number, for the message
+ *           text   must be a number from its first to its last character
+ *           min, max   inclusive limits
+ * Returned: *value, unchanged on error
+ * Status:   PSR_EINVAL with "WHAT: 'TEXT' is not a number" (or "a whole number"), "... is below
+ *           MIN" or "... is above MAX"
+ * Notes:    0x begins a hexadecimal integer; a leading 0 is decimal (octal in PRESTO).  NaN and
+ *           infinity are rejected.  The decimal point is '.' in every locale. */
+PSR_MUST_CHECK psr_status psr_parse_int(const char *what, const char *text, int64_t min,
+                                        int64_t max, int64_t *value, psr_err *err);
+PSR_MUST_CHECK psr_status psr_parse_double(const char *what, const char *text, double min,
+                                           double max, double *value, psr_err *err);
+
+/* As psr_parse_int for a size in bytes: a number, possibly with a fraction, and an optional suffix
+ * K M G T (powers of 1024, either case, optionally followed by B or iB); 1 byte to 4 EiB. */
+PSR_MUST_CHECK psr_status psr_parse_size(const char *what, const char *text, int64_t *bytes,
+                                         psr_err *err);
+
+enum { PSR_SIZE_TEXT = 32 };
+
+/* Writes a number of bytes as 512 B, 67.9 KiB or 3 GiB, rounded up to three digits.
+ * Returned: text */
+const char *psr_size_text(char text[PSR_SIZE_TEXT], double bytes);
+
+/* --- lines of text ---------------------------------------------------------------------------- */
+
+/* Size limit of a table of numbers or a list of names. */
+enum { PSR_TABLE_MAX_BYTES = 1 << 26 };
+
+struct psr_text_lines {
+    FILE *file;
+    const char *name;  /* for messages; borrowed */
+    int64_t most, got; /* bytes allowed, and read so far */
+    long number;       /* number of the last line read, from 1 */
+};
+
+/* Opens path; "-" is standard input.
+ * Given:  most   bytes allowed
+ * Status: PSR_EIO.  On error there is nothing to close. */
+PSR_MUST_CHECK psr_status psr_text_lines_open(struct psr_text_lines *l, const char *path,
+                                              int64_t most, psr_err *err);
+
+/* Reads the next line, including its line end.
+ * Given:    line   [room]
+ * Returned: *there, false at the end of the file
+ * Status:   PSR_EIO; PSR_EFORMAT "NAME: line N: ..." for a line that does not fit into room - 1
+ *           bytes or contains a NUL byte, and for a file longer than allowed, so that reading
+ *           always ends */
+PSR_MUST_CHECK psr_status psr_text_lines_next(struct psr_text_lines *l, char *line, size_t room,
+                                              bool *there, psr_err *err);
+
+void psr_text_lines_close(struct psr_text_lines *l);
+
+/* --- numbers and names ------------------------------------------------------------------------ */
+
+/* Reads a file of numbers separated by blanks and line ends.
+ * Returned: *x [*n], malloc'd, caller frees; NULL on error
+ * Status:   PSR_EIO, PSR_ENOMEM; PSR_EFORMAT for a word that is not a number within 1e30, a file
+ *           without numbers, a NUL byte, or more than 16 MiB */
+PSR_MUST_CHECK psr_status psr_numbers_read(const char *path, double **x, size_t *n, psr_err *err);
+
+/* A list of names, usually of files; zero-initialise for an empty list. */
+struct psr_names {
+    char **name; /* [n] with capacity [room]; owned */
+    size_t n, room;
+};
+
+/* Adds a copy of a name.
+ * Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_names_add(struct psr_names *names, const char *name, psr_err *err);
+
+/* Adds names from a file, one per line, without surrounding blanks; empty lines and '#' comments
+ * are skipped.
+ * Status: as psr_text_lines_next, PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_names_read(struct psr_names *names, const char *path, psr_err *err);
+
+void psr_names_clear(struct psr_names *names);
+
+/* Replaces the suffix of path, or adds one if it has none: the .inf of a .dat, the .stats of a
+ * .mask.
+ * Given:    suffix   with its dot
+ * Returned: malloc'd, caller frees; NULL if out of memory */
+char *psr_path_beside(const char *path, const char *suffix);
+
+/* --- characters ------------------------------------------------------------------------------- */
+
+/* Length in bytes of the first character of text, which ends with a NUL byte; 0 if there is none.
+ * Overlong forms, surrogates, and U+FFFE and similar non-characters are invalid, since XML and JSON
+ * readers reject them. */
+size_t psr_utf8_length(const char *text);
+
+/* Writes text as a JSON string, including the quotes, piece by piece. */
+void psr_json_text(const char *text, void (*put)(void *ctx, const char *bytes, size_t n),
+                   void *ctx);
+
+/* --- a second thread -------------------------------------------------------------------------- */
+
+/* A lock with a condition that notifies all waiting threads of a change. */
+struct psr_monitor {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+};
+
+/* Initialise with zeros.  The thread, and the threads that it shares loops with, are kept from one
+ * task to the next. */
+struct psr_async_task {
+    psr_status (*work)(void *ctx, psr_err *err);
+    void *ctx;
+    bool threaded;     /* has a thread of its own */
+    bool busy, ending; /* state shared by the two threads, under the lock */
+    pthread_t thread;
+    struct psr_monitor monitor;
+    psr_status status;
+    psr_err err;
+};
+
+/* Starts work(ctx); runs it directly if no thread can be created.  Only one task runs at a time:
+ * wait for it first. */
+void psr_async_task_start(struct psr_async_task *a, psr_status (*work)(void *ctx, psr_err *err),
+                          void *ctx);
+
+/* The same, but does nothing without a thread.
+ * Returned: true if there is one */
+bool psr_async_task_try(struct psr_async_task *a, psr_status (*work)(void *ctx, psr_err *err),
+                        void *ctx);
+
+/* Waits until the task is complete.
+ * Returned: its status, and *err (may be NULL) on error; PSR_OK if nothing was started */
+PSR_MUST_CHECK psr_status psr_async_task_wait(struct psr_async_task *a, psr_err *err);
+
+/* Waits, and ends the thread; an all-zero object is allowed.  Tasks may be started again
+ * afterwards. */
+void psr_async_task_end(struct psr_async_task *a);
+
+PSR_API_END
+#endif
