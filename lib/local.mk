@@ -35,6 +35,7 @@ psrinclude_HEADERS = \
 	lib/psrkit/dedisp.h \
 	lib/psrkit/device.h \
 	lib/psrkit/fake.h \
+	lib/psrkit/fold.h \
 	lib/psrkit/obs.h \
 	lib/psrkit/outfile.h \
 	lib/psrkit/pipeline.h \
@@ -169,7 +170,9 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/inf_read.c \
 	lib/formats/inf_write.c \
 	lib/formats/channel_list.c \
+	lib/formats/bestprof.c \
 	lib/formats/mask.c \
+	lib/formats/pfd.c \
 	lib/formats/obs.c \
 	lib/formats/multi_file.c \
 	lib/formats/multi_file.h \

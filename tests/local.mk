@@ -58,6 +58,7 @@ UNIT_TESTS = \
 	tests/t_channel_list \
 	tests/t_mask \
 	tests/t_mask_prepdata \
+	tests/t_pfd \
 	tests/t_accel_template \
 	tests/t_candidate_refine \
 	tests/t_fast_number_io \
@@ -210,6 +211,7 @@ FUZZ_NAMES = \
 	inf \
 	lists \
 	mask \
+	pfd \
 	plan \
 	sigproc \
 	source \
@@ -225,6 +227,7 @@ FUZZ_TESTS = \
 	tests/fuzz/fuzz_inf \
 	tests/fuzz/fuzz_lists \
 	tests/fuzz/fuzz_mask \
+	tests/fuzz/fuzz_pfd \
 	tests/fuzz/fuzz_plan \
 	tests/fuzz/fuzz_sigproc \
 	tests/fuzz/fuzz_source \
@@ -251,6 +254,7 @@ tests_fuzz_fuzz_dada_SOURCES = tests/fuzz/fuzz_dada.c tests/fuzz/fuzz_main.c
 tests_fuzz_fuzz_inf_SOURCES = tests/fuzz/fuzz_inf.c tests/fuzz/fuzz_main.c
 tests_fuzz_fuzz_lists_SOURCES = tests/fuzz/fuzz_lists.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz_file.h
 tests_fuzz_fuzz_mask_SOURCES = tests/fuzz/fuzz_mask.c tests/fuzz/fuzz_main.c
+tests_fuzz_fuzz_pfd_SOURCES = tests/fuzz/fuzz_pfd.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz_file.h
 tests_fuzz_fuzz_plan_SOURCES = tests/fuzz/fuzz_plan.c tests/fuzz/fuzz_main.c
 tests_fuzz_fuzz_sigproc_SOURCES = tests/fuzz/fuzz_sigproc.c tests/fuzz/fuzz_main.c
 tests_fuzz_fuzz_source_SOURCES = tests/fuzz/fuzz_source.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz_file.h

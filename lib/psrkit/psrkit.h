@@ -19,6 +19,7 @@
 #include <psrkit/dedisp.h>
 #include <psrkit/device.h>
 #include <psrkit/fake.h>
+#include <psrkit/fold.h>
 #include <psrkit/obs.h>
 #include <psrkit/outfile.h>
 #include <psrkit/pipeline.h>

@@ -1,0 +1,256 @@
+/* Reads and writes prepfold's .bestprof files: the numbers of a fold, and its best profile. */
+#include "base/grow.h"
+#include <psrkit/fold.h>
+#include <psrkit/tool.h>
+
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum kind {
+    TEXT,
+    NUMBER,      /* with what follows it in the format */
+    OPTIONAL,    /* no line if it does not apply */
+    UNCERTAIN,   /* a psr_bestprof_value */
+    SIGNIFICANT, /* a number, and as Gaussian sigma */
+    BINS,        /* the number of bins */
+};
+
+enum form { NONE, WIDE, MJD, WHOLE, SHORT, DECIMAL, TINY };
+
+/* A line of the header.  Label and other: without and with a number that applies. */
+struct line {
+    const char *label, *other;
+    enum kind kind;
+    size_t at;
+    enum form form;
+};
+
+#define AT(member) offsetof(struct psr_bestprof, member)
+
+static const struct line lines[] = {
+    {"Input file", NULL, TEXT, AT(input), NONE},
+    {"Candidate", NULL, TEXT, AT(candidate), NONE},
+    {"Telescope", NULL, TEXT, AT(telescope), NONE},
+    {"Epoch_topo", NULL, NUMBER, AT(tepoch_mjd), MJD},
+    {"Epoch_bary", "Epoch_bary (MJD)", NUMBER, AT(bepoch_mjd), MJD},
+    {"T_sample", NULL, NUMBER, AT(tsamp_s), SHORT},
+    {"Data Folded", NULL, NUMBER, AT(ndata), WHOLE},
+    {"Data Avg", NULL, NUMBER, AT(data_avg), WIDE},
+    {"Data StdDev", NULL, NUMBER, AT(data_std), WIDE},
+    {"Profile Bins", NULL, BINS, AT(nbin), NONE},
+    {"Profile Avg", NULL, NUMBER, AT(prof_avg), WIDE},
+    {"Profile StdDev", NULL, NUMBER, AT(prof_std), WIDE},
+    {"Reduced chi-sqr", NULL, NUMBER, AT(redchi), DECIMAL},
+    {"Prob(Noise)", NULL, SIGNIFICANT, AT(prob), TINY},
+    {"Best DM", NULL, OPTIONAL, AT(dm), DECIMAL},
+    {"P_topo (ms)", NULL, UNCERTAIN, AT(topo[0]), WIDE},
+    {"P'_topo (s/s)", NULL, UNCERTAIN, AT(topo[1]), WIDE},
+    {"P''_topo (s/s^2)", NULL, UNCERTAIN, AT(topo[2]), WIDE},
+    {"P_bary (ms)", NULL, UNCERTAIN, AT(bary[0]), WIDE},
+    {"P'_bary (s/s)", NULL, UNCERTAIN, AT(bary[1]), WIDE},
+    {"P''_bary (s/s^2)", NULL, UNCERTAIN, AT(bary[2]), WIDE},
+    {"P_orb (s)", NULL, NUMBER, AT(orb_period_s), WIDE},
+    {"asin(i)/c (s)", NULL, NUMBER, AT(asini_s), WIDE},
+    {"eccentricity", NULL, NUMBER, AT(ecc), WIDE},
+    {"w (rad)", "w (deg)", NUMBER, AT(omega_deg), WIDE},
+    {"T_peri", NULL, NUMBER, AT(t0_mjd), MJD},
+};
+enum { NLINE = sizeof lines / sizeof *lines, LINE_MAX_BYTES = 1024, BINS_MAX = 1 << 24 };
+static const char rule[] = "######################################################\n";
+
+/* --- writing ---------------------------------------------------------------------------------- */
+
+static psr_status write_number(psr_outfile *f, enum form form, double value, psr_err *err)
+{
+    switch (form) {
+    case WIDE:
+        return psr_outfile_printf(f, err, "%-17.15g", value);
+    case MJD:
+        return psr_outfile_printf(f, err, "%-.12f", value);
+    case WHOLE:
+        return psr_outfile_printf(f, err, "%-.0f", value);
+    case SHORT:
+        return psr_outfile_printf(f, err, "%.6g", value);
+    case DECIMAL:
+        return psr_outfile_printf(f, err, "%.3f", value);
+    case TINY:
+        return psr_outfile_printf(f, err, "%.3g", value);
+    case NONE:
+        break;
+    }
+    return PSR_OK;
+}
+
+static psr_status write_line(psr_outfile *f, const struct line *line,
+                             const struct psr_bestprof *best, psr_err *err)
+{
+    const char *from = (const char *)best + line->at;
+    const double value = line->form == NONE ? 0 : *(const double *)(const void *)from;
+    const bool applies = !isnan(value);
+    if (line->kind == OPTIONAL && !applies)
+        return PSR_OK;
+    psr_status st = psr_outfile_printf(f, err, "# %-16s %c  ",
+                                       applies && line->other ? line->other : line->label,
+                                       line->kind == SIGNIFICANT ? '<' : '=');
+    if (!st && line->kind == TEXT)
+        st = psr_outfile_printf(f, err, "%s", from);
+    else if (!st && line->kind == BINS)
+        st = psr_outfile_printf(f, err, "%zu", best->nbin);
+    else if (!st && applies)
+        st = write_number(f, line->form, value, err);
+    else if (!st)
+        st = psr_outfile_printf(f, err, "N/A");
+    if (!st && applies && line->kind == UNCERTAIN)
+        st = psr_outfile_printf(f, err, " +/- %-.3g",
+                                ((const struct psr_bestprof_value *)(const void *)from)->error);
+    if (!st && line->kind == SIGNIFICANT)
+        st = psr_outfile_printf(f, err, "   (~%.1f sigma)", best->sigma);
+    return st ? st : psr_outfile_printf(f, err, "\n");
+}
+
+psr_status psr_bestprof_write(psr_outfile *f, const struct psr_bestprof *best, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    for (int i = 0; i < NLINE && !st; i++)
+        st = write_line(f, &lines[i], best, err);
+    if (!st)
+        st = psr_outfile_write(f, rule, sizeof rule - 1, err);
+    for (size_t i = 0; i < best->nbin && !st; i++)
+        st = psr_outfile_printf(f, err, "%4zu  %.7g\n", i, best->profile[i]);
+    return st;
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+struct reader {
+    struct psr_bestprof *best;
+    struct psr_text_lines lines;
+    int64_t nbin; /* stated by the header */
+    size_t room;  /* of the profile */
+    psr_err *err;
+};
+
+static psr_status fail_line(struct reader *r, const char *what, const char *text)
+{
+    return psr_fail(r->err, PSR_EFORMAT, "%s: line %ld: %s '%.64s'", r->lines.name, r->lines.number,
+                    what, text);
+}
+
+static psr_status take_number(struct reader *r, char *text, double *value)
+{
+    char *save, *word = strtok_r(text, " \t", &save);
+    if (word && !strcmp(word, "N/A"))
+        *value = NAN;
+    else if (!word || psr_parse_double("", word, -1e300, 1e300, value, NULL))
+        return fail_line(r, "no number:", word ? word : "");
+    return PSR_OK;
+}
+
+static psr_status take_value(struct reader *r, const struct line *line, char *text)
+{
+    char *to = (char *)r->best + line->at;
+    char *error = strstr(text, "+/-"), *sigma = strstr(text, "(~");
+    psr_status st = PSR_OK;
+    if (line->kind == TEXT) {
+        if (strlen(text) >= PSR_TEXT_MAX)
+            return fail_line(r, "too long:", text);
+        memcpy(to, text, strlen(text) + 1);
+        return PSR_OK;
+    }
+    if (line->kind == BINS)
+        return psr_parse_int("", text, 1, BINS_MAX, &r->nbin, NULL)
+                   ? fail_line(r, "no number of bins:", text)
+                   : PSR_OK;
+    if (error)
+        error[-1] = 0;
+    if (line->kind == UNCERTAIN && error)
+        st = take_number(r, error + 3, &((struct psr_bestprof_value *)(void *)to)->error);
+    if (line->kind == SIGNIFICANT && sigma)
+        st = take_number(r, sigma + 2, &r->best->sigma);
+    return st ? st : take_number(r, text, (double *)(void *)to);
+}
+
+/* "# LABEL = VALUE", with '<' for a limit. */
+static psr_status take_header(struct reader *r, char *text)
+{
+    char *sign = text + strcspn(text, "=<");
+    if (!*sign)
+        return PSR_OK;
+    char *value = sign + 1 + strspn(sign + 1, " "), *label = text + 1 + strspn(text + 1, " ");
+    size_t length = sign > label ? (size_t)(sign - label) : 0;
+    while (length && label[length - 1] == ' ')
+        length--;
+    for (int i = 0; i < NLINE; i++)
+        for (int k = 0; k < 2; k++) {
+            const char *known = k ? lines[i].other : lines[i].label;
+            if (known && strlen(known) == length && !strncmp(known, label, length))
+                return take_value(r, &lines[i], value);
+        }
+    return PSR_OK;
+}
+
+static psr_status take_bin(struct reader *r, char *text)
+{
+    char *save, *index = strtok_r(text, " \t", &save), *word = strtok_r(NULL, " \t", &save);
+    struct psr_bestprof *best = r->best;
+    int64_t i;
+    double value;
+    if (!index)
+        return PSR_OK;
+    if (!word || psr_parse_int("", index, (int64_t)best->nbin, (int64_t)best->nbin, &i, NULL) ||
+        psr_parse_double("", word, -1e300, 1e300, &value, NULL))
+        return fail_line(r, "not the next bin and its value:", index);
+    psr_status st =
+        psr_grow(&best->profile, &r->room, best->nbin, sizeof value, "a profile", r->err);
+    if (!st)
+        best->profile[best->nbin++] = value;
+    return st;
+}
+
+static psr_status read_lines(struct reader *r)
+{
+    char text[LINE_MAX_BYTES];
+    bool there;
+    for (;;) {
+        psr_status st = psr_text_lines_next(&r->lines, text, sizeof text, &there, r->err);
+        if (st || !there)
+            return st;
+        text[strcspn(text, "\r\n")] = 0;
+        st = *text == '#' ? take_header(r, text) : take_bin(r, text);
+        if (st)
+            return st;
+    }
+}
+
+static void set_nothing(struct psr_bestprof *best)
+{
+    memset(best, 0, sizeof *best);
+    for (int i = 0; i < NLINE; i++)
+        if (lines[i].kind != TEXT && lines[i].kind != BINS)
+            *(double *)(void *)((char *)best + lines[i].at) = NAN;
+    best->sigma = NAN;
+}
+
+psr_status psr_bestprof_read(struct psr_bestprof *best, const char *path, psr_err *err)
+{
+    struct reader r = {.best = best, .err = err};
+    set_nothing(best);
+    psr_status st = psr_text_lines_open(&r.lines, path, PSR_TABLE_MAX_BYTES, err);
+    if (st)
+        return st;
+    st = read_lines(&r);
+    if (!st && (!best->nbin || (r.nbin && (int64_t)best->nbin != r.nbin)))
+        st = psr_fail(err, PSR_EFORMAT, "%s: %zu bins, and its header says %lld", r.lines.name,
+                      best->nbin, (long long)r.nbin);
+    psr_text_lines_close(&r.lines);
+    return st;
+}
+
+void psr_bestprof_clear(struct psr_bestprof *best)
+{
+    free(best->profile);
+    best->profile = NULL;
+    best->nbin = 0;
+}
