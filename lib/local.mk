@@ -270,6 +270,13 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/dedisp/dedisp_multi.h \
 	lib/search/dedisp/dedisp_layout.c \
 	lib/search/dedisp/dedisp_multi.c \
+	lib/search/fold/fold.c \
+	lib/search/fold/fold_block.c \
+	lib/search/fold/fold_check.c \
+	lib/search/fold/fold_check.h \
+	lib/search/fold/fold_plan.h \
+	lib/search/fold/fold_turn.c \
+	lib/search/fold/fold_turn.h \
 	lib/search/matched/accel_template.c \
 	lib/search/matched/accel_check.c \
 	lib/search/matched/accel_cpu.c \

@@ -1,8 +1,26 @@
-/* fold.h: folded profiles, and the files that hold them.
+/* fold.h: folds many pulsar candidates in one pass over the spectra, and the files that hold folds.
  *
  * A fold is a cube of profiles, [npart][nsub][nbin]: parts of the observation, sub-bands from the
  * lowest frequency up, and bins of pulse phase.  PRESTO's prepfold writes it as ROOT_NAME.pfd, and
- * the best profile as ROOT_NAME.pfd.bestprof; this module reads and writes both. */
+ * the best profile as ROOT_NAME.pfd.bestprof; this module reads and writes both.
+ *
+ * psr_fold deals samples to profiles by prepfold's rule:
+ *
+ * - Spectra are taken in blocks (prepfold: 2400 of a filterbank file, a row of PSRFITS, 1024 of a
+ *   series); a part is a whole number of blocks.  A block of spectra is folded once the ahead next
+ *   ones have arrived, so that the last ones are not: prepfold needs one more for the delays.
+ * - Channel c of sub-band s is advanced by the delay of c minus that of the highest channel of s at
+ *   the candidate's DM, rounded to samples (halves up); frequencies are those at the barycentre,
+ *   f (1 + voverc).  The advanced channels of a sub-band are added, from the lowest up.  Sub-bands
+ *   are not shifted against each other.
+ * - Sample t of a sub-band lasts from t to t + 1 sampling times.  Phase at time T is phase + f T' +
+ *   fd T'^2 / 2 + fdd T'^3 / 6 where T' = T - delay(T), in extended precision where the machine has
+ *   it.  The sample is spread over the bins from its first to its last phase, each bin receiving
+ *   the fraction that lies in it.
+ * - What is spread collects in a buffer, which is added to the profile of the current part and
+ *   emptied when it holds a full turn: so a profile consists of whole turns, from the phase of the
+ *   first sample on.  A turn that ends in the next part belongs to that, and one that the end of
+ *   the input cuts is lost. */
 #ifndef PSRKIT_FOLD_H
 #define PSRKIT_FOLD_H
 
@@ -124,6 +142,74 @@ PSR_MUST_CHECK psr_status psr_bestprof_read(struct psr_bestprof *best, const cha
 
 /* Frees the profile; may be called again. */
 void psr_bestprof_clear(struct psr_bestprof *best);
+
+/* --- folding ---------------------------------------------------------------------------------- */
+
+typedef struct psr_fold psr_fold;
+
+struct psr_fold_candidate {
+    double f, fd, fdd; /* Hz, Hz/s, Hz/s^2 at the first sample, on the clock of the samples */
+    double phase;      /* of the first sample, turns */
+    double dm;         /* pc cm^-3 */
+    size_t nbin;       /* of a profile */
+
+    /* Delay of the signal as a function of time, interpolated linearly, and beyond its ends
+     * extrapolated: [ndelay], time_s ascending.  ndelay 0: none. */
+    const double *time_s, *delay_s;
+    size_t ndelay;
+};
+
+/* Pointers are borrowed during create, cand[].time_s and delay_s as long as the fold. */
+struct psr_fold_desc {
+    size_t nchan;
+    int nbit; /* of the spectra, like kind */
+    enum psr_kind kind;
+    bool ascending;               /* the first channel is the lowest in frequency */
+    double lofreq_mhz, width_mhz; /* centre of the lowest channel; channel spacing, > 0 */
+    double voverc;                /* mean velocity of the telescope away from the source, over c */
+    double tsamp_s;
+    const unsigned char *keep; /* [nchan] in the order of the spectra; 0: channel counts as 0; NULL
+                                  keeps all */
+    size_t nsub;               /* must divide nchan */
+    size_t block;              /* spectra */
+    size_t ahead;              /* blocks that must have followed a block before it is folded */
+    size_t npart, part_blocks; /* parts, and blocks of each; further spectra are ignored */
+    const struct psr_fold_candidate *cand; /* [ncand] */
+    size_t ncand;
+    int nthread;       /* 0: all cores */
+    int64_t mem_bytes; /* memory limit; 0: a quarter of the machine's */
+};
+
+/* Memory that all candidates of desc need, in bytes; 0 if desc is wrong. */
+double psr_fold_bytes(const struct psr_fold_desc *desc);
+
+/* Status: PSR_EINVAL naming field, value and limit (also for a candidate, by its number from 1, with
+ *         fewer than 2 samples per turn); PSR_ENOMEM, also beyond mem_bytes.  *out is NULL on error.
+ */
+PSR_MUST_CHECK psr_status psr_fold_create(psr_fold **out, const struct psr_fold_desc *desc,
+                                          psr_err *err);
+
+/* Folds the next spectra, any number.
+ * Given: spectra   [nsamp][nchan] packed, each spectrum starting on a byte boundary
+ * Notes: the profiles do not depend on the lengths of calls, the threads, or the other candidates.
+ *        Within a turn sums are in single precision, over turns in double precision */
+void psr_fold_push(psr_fold *f, const void *spectra, size_t nsamp);
+
+/* True once every part is complete: further spectra change nothing. */
+bool psr_fold_is_full(const psr_fold *f);
+
+/* Ends the input and completes the statistics; call once, before the results are read. */
+void psr_fold_finish(psr_fold *f);
+
+/* Results of candidate i, valid as long as the fold: [npart][nsub][nbin], and [npart][nsub]. */
+double *psr_fold_profile(const psr_fold *f, size_t i);
+struct psr_fold_stats *psr_fold_statistics(const psr_fold *f, size_t i);
+
+/* Samples folded of each candidate's sub-bands, if all have the same delays; else the fewest. */
+int64_t psr_fold_count(const psr_fold *f);
+
+/* Frees the fold; NULL is allowed. */
+void psr_fold_destroy(psr_fold *f);
 
 PSR_API_END
 #endif

@@ -1,0 +1,128 @@
+/* Checks a description of a fold, and counts its memory. */
+#include "fold_check.h"
+
+#include "base/memory.h"
+#include "base/threads.h"
+#include <psrkit/tool.h>
+
+#include <math.h>
+
+enum { NBIN_MAX = 1 << 20, NCAND_MAX = 1 << 20, BLOCK_MAX = 1 << 20 };
+static const size_t channels_max = 1 << 20;
+
+static psr_status check_spectra(const struct psr_fold_desc *d, psr_err *err)
+{
+    if (d->nchan < 1 || d->nchan > channels_max || !psr_row_known(d->nbit, d->kind) ||
+        (d->nbit == 32 && d->kind != PSR_FLOAT))
+        return psr_fail(err, PSR_EUNSUPPORTED, "fold: %zu channels of %d bits cannot be folded",
+                        d->nchan, d->nbit);
+    if (d->nsub < 1 || d->nchan % d->nsub)
+        return psr_fail(err, PSR_EINVAL, "fold: %zu sub-bands do not divide %zu channels", d->nsub,
+                        d->nchan);
+    if (!(d->tsamp_s > 0) || !isfinite(d->tsamp_s))
+        return psr_fail(err, PSR_EINVAL, "fold: sampling time = %g s, must be above 0", d->tsamp_s);
+    if (!(fabs(d->voverc) < 1))
+        return psr_fail(err, PSR_EINVAL, "fold: velocity = %g c, must be below 1", d->voverc);
+    if (d->nchan > 1 && !(d->lofreq_mhz > 0 && d->width_mhz > 0))
+        return psr_fail(err, PSR_EINVAL,
+                        "fold: lowest channel at %g MHz, width %g MHz, must be above 0",
+                        d->lofreq_mhz, d->width_mhz);
+    return PSR_OK;
+}
+
+static psr_status check_parts(const struct psr_fold_desc *d, psr_err *err)
+{
+    if (d->block < 1 || d->block > BLOCK_MAX)
+        return psr_fail(err, PSR_EINVAL, "fold: block = %zu spectra, must be 1 to %d", d->block,
+                        BLOCK_MAX);
+    if (d->npart < 1 || d->npart > PSR_PFD_NPART_MAX || d->part_blocks < 1 ||
+        (double)d->npart * (double)d->part_blocks * (double)d->block > 9e15)
+        return psr_fail(err, PSR_EINVAL,
+                        "fold: %zu parts of %zu blocks, must be 1 to %d of 1 or more", d->npart,
+                        d->part_blocks, PSR_PFD_NPART_MAX);
+    if (d->ahead > d->part_blocks * d->npart)
+        return psr_fail(err, PSR_EINVAL, "fold: %zu blocks ahead, of %zu in all", d->ahead,
+                        d->part_blocks * d->npart);
+    if (d->ncand < 1 || d->ncand > NCAND_MAX)
+        return psr_fail(err, PSR_EINVAL, "fold: %zu candidates, must be 1 to %d", d->ncand,
+                        NCAND_MAX);
+    return PSR_OK;
+}
+
+static psr_status check_delays(const struct psr_fold_candidate *c, size_t number, psr_err *err)
+{
+    for (size_t i = 0; i < c->ndelay; i++)
+        if (!isfinite(c->delay_s[i]) || !isfinite(c->time_s[i]) ||
+            (i && !(c->time_s[i] > c->time_s[i - 1])))
+            return psr_fail(err, PSR_EINVAL,
+                            "fold: candidate %zu: delay %zu: times must ascend, delays be finite",
+                            number, i);
+    if (c->ndelay == 1)
+        return psr_fail(err, PSR_EINVAL, "fold: candidate %zu: 1 delay, must be 0 or 2 and more",
+                        number);
+    return PSR_OK;
+}
+
+static psr_status check_candidate(const struct psr_fold_desc *d, size_t i, psr_err *err)
+{
+    const struct psr_fold_candidate *c = &d->cand[i];
+    const double turn = 1 / (c->f * d->tsamp_s);
+    if (c->nbin < 1 || c->nbin > NBIN_MAX)
+        return psr_fail(err, PSR_EINVAL, "fold: candidate %zu: %zu bins, must be 1 to %d", i + 1,
+                        c->nbin, NBIN_MAX);
+    if (!(c->f > 0) || !isfinite(c->fd) || !isfinite(c->fdd) || !isfinite(c->phase))
+        return psr_fail(err, PSR_EINVAL,
+                        "fold: candidate %zu: f = %g Hz, fd = %g, fdd = %g, phase = %g: f must be "
+                        "above 0, all finite",
+                        i + 1, c->f, c->fd, c->fdd, c->phase);
+    if (!(turn >= 2))
+        return psr_fail(err, PSR_EINVAL,
+                        "fold: candidate %zu: period = %.10g s is %.3g samples, must be 2 or more",
+                        i + 1, 1 / c->f, turn);
+    if (!(c->dm >= 0) || !(c->dm < 1e6))
+        return psr_fail(err, PSR_EINVAL, "fold: candidate %zu: DM = %g, must be 0 to 1e6", i + 1,
+                        c->dm);
+    return check_delays(c, i + 1, err);
+}
+
+psr_status psr_fold_check(const struct psr_fold_desc *d, psr_err *err)
+{
+    psr_status st = check_spectra(d, err);
+    if (!st)
+        st = check_parts(d, err);
+    for (size_t i = 0; i < d->ncand && !st; i++)
+        st = check_candidate(d, i, err);
+    return st;
+}
+
+size_t psr_fold_slices(const struct psr_fold_desc *d)
+{
+    const size_t thread = (size_t)psr_count_threads(d->nthread);
+    const size_t wanted = (2 * thread + d->ncand - 1) / d->ncand, most = (d->nsub + 15) / 16;
+    return wanted < most ? wanted : most;
+}
+
+double psr_fold_bytes(const struct psr_fold_desc *d)
+{
+    if (psr_fold_check(d, NULL))
+        return 0;
+    const double nsub = (double)d->nsub, block = (double)d->block;
+    double bytes = psr_count_threads(d->nthread) * block * (8 * nsub + 2);
+    for (size_t i = 0; i < d->ncand; i++) {
+        const double profiles = nsub * (double)d->npart, nbin = (double)d->cand[i].nbin;
+        bytes += profiles * (8 * nbin + (double)sizeof(struct psr_fold_stats));
+        bytes += nsub * (12 * nbin + 16) + 4 * (double)d->nchan;
+    }
+    return bytes;
+}
+
+psr_status psr_fold_check_memory(const struct psr_fold_desc *d, double window, psr_err *err)
+{
+    char need[PSR_SIZE_TEXT], have[PSR_SIZE_TEXT];
+    const double bytes = psr_fold_bytes(d) + window;
+    const int64_t most = psr_count_memory(d->mem_bytes);
+    if (bytes <= (double)most)
+        return PSR_OK;
+    return psr_fail(err, PSR_ENOMEM, "fold: %zu candidates take %s, the limit is %s", d->ncand,
+                    psr_size_text(need, bytes), psr_size_text(have, (double)most));
+}

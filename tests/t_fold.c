@@ -1,0 +1,390 @@
+/* fold: candidates folded in one pass, against a naive fold in double precision. */
+#include <psrkit/ddplan.h>
+#include <psrkit/fold.h>
+
+#include "tap.h"
+
+#include <math.h>
+#include <string.h>
+
+static psr_err err;
+
+enum { NCAND = 5, NCHAN = 48, NSAMP_MAX = 6000, NDELAY = 40 };
+
+struct scene {
+    struct psr_fold_desc d;
+    struct psr_fold_candidate cand[NCAND];
+    double time_s[NDELAY], delay_s[NDELAY];
+    unsigned char keep[NCHAN];
+    size_t nsamp;
+    double value[NSAMP_MAX][NCHAN]; /* as the spectra are ordered */
+    unsigned char packed[NSAMP_MAX * NCHAN * 4];
+};
+
+static struct scene scene;
+
+static void set_candidates(struct scene *s, uint64_t *seed)
+{
+    const double length_s = (double)s->nsamp * s->d.tsamp_s;
+    for (int i = 0; i < NDELAY; i++) {
+        s->time_s[i] = length_s * i / (NDELAY - 2); /* one beyond the end */
+        s->delay_s[i] = 0.02 * length_s * sin(i * 0.2 + 1);
+    }
+    for (size_t i = 0; i < NCAND; i++) {
+        struct psr_fold_candidate *c = &s->cand[i];
+        const double turn = 2 + pow(tap_uniform(seed), 3) * (double)s->nsamp / 2;
+        *c = (struct psr_fold_candidate){.f = 1 / (turn * s->d.tsamp_s),
+                                         .phase = tap_uniform(seed),
+                                         .dm = 300 * tap_uniform(seed),
+                                         .nbin = (size_t)tap_between(seed, 1, 40)};
+        c->fd = i % 2 ? (tap_uniform(seed) - 0.5) * c->f / length_s : 0;
+        c->fdd = i % 3 ? (tap_uniform(seed) - 0.5) * c->f / length_s / length_s : 0;
+        if (i == 3)
+            c->ndelay = NDELAY, c->time_s = s->time_s, c->delay_s = s->delay_s;
+    }
+}
+
+static void pack(struct scene *s, uint64_t *seed)
+{
+    const struct psr_fold_desc *d = &s->d;
+    const double low = d->kind == PSR_INT ? -ldexp(1, d->nbit - 1) : 0;
+    unsigned char *to = s->packed;
+    memset(s->packed, 0, sizeof s->packed);
+    for (size_t t = 0; t < s->nsamp; t++) {
+        for (size_t c = 0; c < d->nchan; c++) {
+            uint64_t code = tap_random(seed) >> 20 & (((uint64_t)1 << d->nbit) - 1);
+            float x = (float)(code & 0xffff) / 7;
+            s->value[t][c] = d->kind == PSR_FLOAT ? (double)x : (double)code + low;
+            if (d->kind == PSR_INT)
+                code ^= (uint64_t)1 << (d->nbit - 1);
+            if (d->kind == PSR_FLOAT)
+                memcpy(to + 4 * c, &x, 4);
+            else if (d->nbit == 16)
+                memcpy(to + 2 * c, &code, 2);
+            else
+                to[c * (size_t)d->nbit / 8] |= (unsigned char)(code << c * (size_t)d->nbit % 8);
+        }
+        to += (d->nchan * (size_t)d->nbit + 7) / 8;
+    }
+}
+
+static void make_scene(struct scene *s, uint64_t *seed, int nbit, enum psr_kind kind)
+{
+    static const size_t nsub[] = {1, 2, 3, 16, 48};
+    s->d = (struct psr_fold_desc){.nchan = NCHAN,
+                                  .nbit = nbit,
+                                  .kind = kind,
+                                  .ascending = tap_between(seed, 0, 1),
+                                  .lofreq_mhz = 400,
+                                  .width_mhz = 2,
+                                  .voverc = 1e-4,
+                                  .tsamp_s = 1e-3,
+                                  .nsub = nsub[tap_between(seed, 0, 4)],
+                                  .block = (size_t)tap_between(seed, 1, 200),
+                                  .ahead = (size_t)tap_between(seed, 0, 1),
+                                  .npart = (size_t)tap_between(seed, 1, 7),
+                                  .cand = s->cand,
+                                  .ncand = NCAND,
+                                  .nthread = 1};
+    s->d.part_blocks = (size_t)tap_between(seed, 1, 4);
+    s->nsamp = (size_t)tap_between(seed, 1, NSAMP_MAX);
+    for (size_t c = 0; c < NCHAN; c++)
+        s->keep[c] = tap_between(seed, 0, 9) > 0;
+    s->d.keep = tap_between(seed, 0, 1) ? s->keep : NULL;
+    set_candidates(s, seed);
+    pack(s, seed);
+    if (s->d.ahead > s->d.npart * s->d.part_blocks)
+        s->d.ahead = 0;
+}
+
+/* --- the reference ---------------------------------------------------------------------------- */
+
+static double freq_of(const struct psr_fold_desc *d, size_t k)
+{
+    return (d->lofreq_mhz + (double)k * d->width_mhz) * (1 + d->voverc);
+}
+
+/* Spectra by which channel k is advanced. */
+static size_t delay_of(const struct psr_fold_desc *d, double dm, size_t k)
+{
+    const size_t per_band = d->nchan / d->nsub, top = (k / per_band + 1) * per_band - 1;
+    const double f = freq_of(d, k), g = freq_of(d, top);
+    return (size_t)(PSR_DMCONST_PRESTO * dm * (1 / (f * f) - 1 / (g * g)) / d->tsamp_s + 0.5);
+}
+
+/* Turns since the first sample. */
+static long double turns_at(const struct psr_fold_candidate *c, long double t)
+{
+    if (c->ndelay) {
+        size_t i = 0;
+        while (i + 2 < c->ndelay && t > c->time_s[i + 1])
+            i++;
+        t -= c->delay_s[i] + (t - c->time_s[i]) * (c->delay_s[i + 1] - c->delay_s[i]) /
+                                 (c->time_s[i + 1] - c->time_s[i]);
+    }
+    return c->f * t + c->fd * t * t / 2 + c->fdd * t * t * t / 6;
+}
+
+struct cube {
+    double *profile, *mean, *var, *count; /* [npart][nsub][nbin], [npart][nsub] */
+};
+
+/* Adds what of a sample lies in [from, to], of one turn, to its bins. */
+static void spread(double *turn, size_t nbin, long double phase, long double from, long double to,
+                   double density)
+{
+    for (size_t b = 0; b < 2 * nbin; b++) { /* a turn begins anywhere */
+        const long double first = floorl(phase + from), lo = first + (long double)b / nbin,
+                          hi = first + (long double)(b + 1) / nbin;
+        const long double a = fmaxl(phase + from, lo), z = fminl(phase + to, hi);
+        if (z > a)
+            turn[b % nbin] += (double)(z - a) * density;
+    }
+}
+
+/* Of one sub-band: every turn goes to the part in which it ends. */
+static void fold_band(const struct scene *s, const struct psr_fold_candidate *c, size_t j,
+                      size_t nblock, struct cube *cube)
+{
+    const struct psr_fold_desc *d = &s->d;
+    const size_t per_band = d->nchan / d->nsub;
+    double turn[64] = {0};
+    const long double begin = turns_at(c, 0);
+    for (size_t t = 0; t < nblock * d->block; t++) {
+        const size_t part = t / d->block / d->part_blocks, at = part * d->nsub + j;
+        double x = 0;
+        for (size_t k = j * per_band; k < (j + 1) * per_band; k++) {
+            const size_t chan = d->ascending ? k : d->nchan - 1 - k;
+            if (!d->keep || d->keep[chan])
+                x += s->value[t + delay_of(d, c->dm, k)][chan];
+        }
+        cube->count[at]++;
+        const double off = x - cube->mean[at];
+        cube->mean[at] += off / cube->count[at];
+        cube->var[at] += off * (x - cube->mean[at]);
+        const long double a = turns_at(c, t * (long double)d->tsamp_s) - begin,
+                          b = turns_at(c, (t + 1) * (long double)d->tsamp_s) - begin;
+        const double density = x / (double)(b - a);
+        for (long double k = floorl(a); k < b; k++) {
+            spread(turn, c->nbin, c->phase + begin, fmaxl(a, k), fminl(b, k + 1), density);
+            for (size_t i = 0; b >= k + 1 && i < c->nbin; i++) {
+                cube->profile[at * c->nbin + i] += turn[i];
+                turn[i] = 0;
+            }
+        }
+    }
+}
+
+static struct cube fold_naively(const struct scene *s, const struct psr_fold_candidate *c)
+{
+    const struct psr_fold_desc *d = &s->d;
+    const size_t n = d->npart * d->nsub;
+    struct cube cube = {tap_take(n * c->nbin, 8), tap_take(n, 8), tap_take(n, 8), tap_take(n, 8)};
+    size_t most = 0;
+    for (size_t k = 0; k < d->nchan; k++)
+        if (!d->keep || d->keep[d->ascending ? k : d->nchan - 1 - k])
+            most = delay_of(d, c->dm, k) > most ? delay_of(d, c->dm, k) : most;
+    const size_t whole = s->nsamp / d->block, need = (most + d->block - 1) / d->block;
+    const size_t ahead = need > d->ahead ? need : d->ahead, all = d->npart * d->part_blocks;
+    const size_t can = whole > ahead ? whole - ahead : 0;
+    for (size_t j = 0; j < d->nsub; j++)
+        fold_band(s, c, j, can < all ? can : all, &cube);
+    return cube;
+}
+
+/* --- comparison ------------------------------------------------------------------------------- */
+
+/* A turn that ends within rounding of the end of a part may go to either. */
+static int compare(const struct scene *s, const psr_fold *f, size_t i, double *worst)
+{
+    const struct psr_fold_desc *d = &s->d;
+    const struct psr_fold_candidate *c = &s->cand[i];
+    const double *got = psr_fold_profile(f, i);
+    const struct psr_fold_stats *stats = psr_fold_statistics(f, i);
+    struct cube want = fold_naively(s, c);
+    int bad = 0;
+    for (size_t k = 0; k < d->npart * d->nsub; k++) {
+        double scale = 0, sum = 0, chi = 0;
+        for (size_t b = 0; b < c->nbin; b++) {
+            scale = fmax(scale, fabs(want.profile[k * c->nbin + b]));
+            sum += want.profile[k * c->nbin + b];
+        }
+        for (size_t b = 0; b < c->nbin; b++) {
+            const double w = want.profile[k * c->nbin + b], off = fabs(got[k * c->nbin + b] - w);
+            *worst = scale > 0 ? fmax(*worst, off / scale) : *worst;
+            bad += !(off <= 2e-6 * scale);
+            chi += (w - sum / (double)c->nbin) * (w - sum / (double)c->nbin);
+        }
+        const double n = want.count[k], var = n > 1 ? want.var[k] / (n - 1) : 0;
+        bad += stats[k].numdata != n || stats[k].numprof != (double)c->nbin;
+        bad += !(fabs(stats[k].data_avg - want.mean[k]) <= 1e-6 * (fabs(want.mean[k]) + sqrt(var)));
+        bad += !(fabs(stats[k].data_var - var) <= 1e-5 * var);
+        bad += !(fabs(stats[k].prof_avg - sum / (double)c->nbin) <= 2e-6 * scale);
+        bad += !(fabs(stats[k].prof_var - var * n / (double)c->nbin) <= 1e-5 * stats[k].prof_var);
+        const double redchi = chi / (var * n / (double)c->nbin * ((double)c->nbin - 1));
+        bad += c->nbin > 1 && var > 0 && !(fabs(stats[k].redchi - redchi) <= 2e-3 * redchi + 1e-4);
+    }
+    free(want.profile), free(want.mean), free(want.var), free(want.count);
+    return bad;
+}
+
+static psr_fold *fold(const struct scene *s, const struct psr_fold_desc *d, uint64_t *seed)
+{
+    psr_fold *f;
+    const size_t row = (d->nchan * (size_t)d->nbit + 7) / 8;
+    if (psr_fold_create(&f, d, &err) != PSR_OK) {
+        diag("%s", err.msg);
+        return NULL;
+    }
+    for (size_t t = 0, n; t < s->nsamp; t += n) {
+        n = seed ? (size_t)tap_between(seed, 0, 500) : s->nsamp;
+        n = n < s->nsamp - t ? n : s->nsamp - t;
+        psr_fold_push(f, s->packed + t * row, n);
+    }
+    psr_fold_finish(f);
+    return f;
+}
+
+static const struct {
+    int nbit;
+    enum psr_kind kind;
+} depth[] = {{1, PSR_UINT}, {2, PSR_UINT},  {4, PSR_UINT}, {8, PSR_UINT},
+             {8, PSR_INT},  {16, PSR_UINT}, {16, PSR_INT}, {32, PSR_FLOAT}};
+enum { NDEPTH = sizeof depth / sizeof *depth };
+
+static void test_against_reference(uint64_t *seed)
+{
+    int bad = 0;
+    double worst = 0;
+    for (int k = 0; k < 40; k++) {
+        make_scene(&scene, seed, depth[k % NDEPTH].nbit, depth[k % NDEPTH].kind);
+        psr_fold *f = fold(&scene, &scene.d, seed);
+        for (size_t i = 0; i < NCAND && f; i++)
+            bad += compare(&scene, f, i, &worst);
+        bad += !f;
+        psr_fold_destroy(f);
+    }
+    ok(bad == 0, "profiles and statistics agree with the naive fold (%d bad, worst %.2g)", bad,
+       worst);
+}
+
+static bool is_same(const struct psr_fold_desc *d, const psr_fold *a, size_t i, const psr_fold *b,
+                    size_t j, size_t nbin)
+{
+    const size_t n = d->npart * d->nsub;
+    return !memcmp(psr_fold_profile(a, i), psr_fold_profile(b, j), n * nbin * sizeof(double)) &&
+           !memcmp(psr_fold_statistics(a, i), psr_fold_statistics(b, j),
+                   n * sizeof(struct psr_fold_stats));
+}
+
+static void test_same_bits(uint64_t *seed)
+{
+    int bad = 0;
+    for (int k = 0; k < 16; k++) {
+        make_scene(&scene, seed, depth[k % NDEPTH].nbit, depth[k % NDEPTH].kind);
+        psr_fold *one = fold(&scene, &scene.d, NULL);
+        struct psr_fold_desc many = scene.d;
+        many.nthread = 3;
+        psr_fold *other = fold(&scene, &many, seed);
+        for (size_t i = 0; i < NCAND; i++)
+            bad += !is_same(&scene.d, one, i, other, i, scene.cand[i].nbin);
+        many.cand = &scene.cand[2];
+        many.ncand = 1;
+        psr_fold *alone = fold(&scene, &many, seed);
+        bad += !is_same(&scene.d, one, 2, alone, 0, scene.cand[2].nbin);
+        psr_fold_destroy(one);
+        psr_fold_destroy(other);
+        psr_fold_destroy(alone);
+    }
+    ok(bad == 0, "threads, calls and other candidates change no bit (%d bad)", bad);
+}
+
+/* Every sample of a whole number of turns is somewhere, once. */
+static void test_nothing_is_lost(void)
+{
+    struct scene *s = &scene;
+    struct psr_fold_candidate c = {.f = 1 / 0.05, .nbin = 7};
+    s->d = (struct psr_fold_desc){.nchan = 1,
+                                  .nbit = 32,
+                                  .kind = PSR_FLOAT,
+                                  .tsamp_s = 1e-3,
+                                  .nsub = 1,
+                                  .block = 100,
+                                  .npart = 3,
+                                  .part_blocks = 4,
+                                  .cand = &c,
+                                  .ncand = 1,
+                                  .nthread = 1};
+    s->nsamp = 1200;
+    for (size_t t = 0; t < s->nsamp; t++)
+        memcpy(s->packed + 4 * t, &(float){1}, 4);
+    psr_fold *f = fold(s, &s->d, NULL);
+    double sum = 0;
+    for (size_t i = 0; i < 3 * 7; i++)
+        sum += psr_fold_profile(f, 0)[i];
+    ok(fabs(sum - 1200) < 1e-3 && psr_fold_is_full(f) && psr_fold_count(f) == 1200,
+       "24 turns of 50 samples hold 1200 (%.9g)", sum);
+    ok(psr_fold_statistics(f, 0)[1].data_var == 0 && psr_fold_statistics(f, 0)[1].redchi == 0,
+       "a constant has no variance, and no chi-squared");
+    psr_fold_destroy(f);
+}
+
+/* --- refusals --------------------------------------------------------------------------------- */
+
+static const double not_finite[2] = {NAN, 0};
+
+static void refuse(const struct psr_fold_desc *d, psr_status want, const char *says)
+{
+    psr_fold *f;
+    psr_status st = psr_fold_create(&f, d, &err);
+    ok(st == want && !f && strstr(err.msg, says), "refused: %s", st ? err.msg : "not at all");
+    psr_fold_destroy(f);
+}
+
+static void test_refusals(uint64_t *seed)
+{
+    make_scene(&scene, seed, 8, PSR_UINT);
+    const struct psr_fold_desc good = scene.d;
+    struct psr_fold_desc d = good;
+#define REFUSE(change, status, says) (d = good, change, refuse(&d, status, says))
+    REFUSE(d.nbit = 7, PSR_EUNSUPPORTED, "7 bits");
+    REFUSE(d.nsub = 5, PSR_EINVAL, "5 sub-bands do not divide 48");
+    REFUSE(d.tsamp_s = 0, PSR_EINVAL, "sampling time");
+    REFUSE(d.voverc = NAN, PSR_EINVAL, "velocity");
+    REFUSE(d.width_mhz = -1, PSR_EINVAL, "width -1");
+    REFUSE(d.block = 0, PSR_EINVAL, "block = 0");
+    REFUSE(d.npart = PSR_PFD_NPART_MAX + 1, PSR_EINVAL, "65536 parts");
+    REFUSE(d.part_blocks = 0, PSR_EINVAL, "of 0 blocks");
+    REFUSE(d.ahead = 1000, PSR_EINVAL, "1000 blocks ahead");
+    REFUSE(d.ncand = 0, PSR_EINVAL, "0 candidates");
+    REFUSE(d.mem_bytes = 1000, PSR_ENOMEM, "the limit is 1000 B");
+    const struct psr_fold_candidate was = scene.cand[1];
+    struct psr_fold_candidate *c = &scene.cand[1];
+#define REFUSE_CAND(change, says) (*c = was, change, refuse(&good, PSR_EINVAL, says))
+    REFUSE_CAND(c->nbin = 0, "candidate 2: 0 bins");
+    REFUSE_CAND(c->f = -1, "candidate 2: f = -1");
+    REFUSE_CAND(c->f = 501, "is 2 samples, must be 2 or more");
+    REFUSE_CAND(c->fd = NAN, "fd = nan");
+    REFUSE_CAND(c->dm = -1, "DM = -1");
+    REFUSE_CAND((c->ndelay = 1, c->time_s = scene.time_s, c->delay_s = scene.delay_s), "1 delay");
+    REFUSE_CAND((c->ndelay = 2, c->time_s = scene.time_s, c->delay_s = not_finite), "delay 0");
+    d = good;
+    d.tsamp_s = 1e-7;
+    for (size_t i = 0; i < NCAND; i++)
+        scene.cand[i] = (struct psr_fold_candidate){.f = 1, .nbin = 2, .dm = 9e5};
+    d.nsub = 1;
+    refuse(&d, PSR_EINVAL, "samples within a sub-band");
+    ok(psr_fold_bytes(&good) > 0, "memory is counted: %.0f bytes", psr_fold_bytes(&good));
+    d.nsub = 5;
+    ok(psr_fold_bytes(&d) == 0, "and not of what cannot be folded");
+}
+
+int main(void)
+{
+    uint64_t seed = tap_seed();
+    test_against_reference(&seed);
+    test_same_bits(&seed);
+    test_nothing_is_lost();
+    test_refusals(&seed);
+    return done_testing();
+}
