@@ -114,7 +114,8 @@ static void bench(const struct work *k, int repeats, int nthread, double peak)
     uint64_t seed = 1;
     size_t nt = 32 * k->tds, bytes = nt * NFREQ * 2 * k->ndish, tds[NFREQ];
     struct psr_array a = {.m = k->m, .n = k->n, .ns_m = 1, .ew_m = 1, .ndish = k->ndish};
-    struct psr_beam_desc d = {.array = &a,
+    struct psr_beam_desc d = {.size = sizeof d,
+                              .array = &a,
                               .nfreq = NFREQ,
                               .tds = tds,
                               .nthread = nthread,

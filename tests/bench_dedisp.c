@@ -122,6 +122,7 @@ static psr_status make_plan(psr_dedisp **p, const struct work *w, int nthread, p
     for (size_t i = 0; i < w->ndm; i++)
         dm[i] = w->dm + w->dm_step * (double)i;
     struct psr_dedisp_desc d = {
+        .size = sizeof d,
         .nchan = w->nchan,
         .freq_mhz = freq,
         .tsamp_s = w->tsamp_s,

@@ -68,7 +68,8 @@ static psr_fake *make_plan(const struct work *w, struct psr_obs *obs)
     obs->foff_mhz = w->foff_mhz;
     obs->tsamp_s = 128e-6;
     obs->nsamp = (int64_t)(w->seconds / obs->tsamp_s + 0.5);
-    struct psr_fake_desc d = {.obs = obs,
+    struct psr_fake_desc d = {.size = sizeof d,
+                              .obs = obs,
                               .seed = 1,
                               .dmconst = PSR_DMCONST_PRESTO,
                               .nsignal = 1,

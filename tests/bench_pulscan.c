@@ -111,6 +111,7 @@ static double boxes_of(const struct work *w)
 static void measure(const struct bench *b, const struct work *w, double floor_s)
 {
     const struct psr_pulscan_desc d = {
+        .size = sizeof d,
         .nbin = NBIN,
         .zmax = w->zmax,
         .zstep = w->zstep,

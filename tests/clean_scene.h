@@ -260,6 +260,7 @@ __attribute__((unused)) static psr_clean *make_plan(const struct scene *s, int n
     psr_clean *p = NULL;
     psr_status st = psr_clean_create(&p,
                                      &(struct psr_clean_desc){
+                                         .size = sizeof(struct psr_clean_desc),
                                          .nchan = (size_t)s->nchan,
                                          .nbit = s->nbit,
                                          .kind = s->kind,

@@ -19,7 +19,8 @@ int main(void)
         int64_t d = psr_delay_samples(PSR_DMCONST_PRESTO, 50, freq_mhz[c], 1500, tsamp_s);
         x[(1000 + d) * NCHAN + c] = 1;
     }
-    struct psr_dedisp_desc desc = {.nchan = NCHAN, .freq_mhz = freq_mhz, .tsamp_s = tsamp_s};
+    struct psr_dedisp_desc desc = {
+        .size = sizeof desc, .nchan = NCHAN, .freq_mhz = freq_mhz, .tsamp_s = tsamp_s};
     desc.nbit = 8, desc.kind = PSR_UINT, desc.downsamp = 1, desc.dmconst = PSR_DMCONST_PRESTO;
     desc.ndm = NDM, desc.dm = dm;
 

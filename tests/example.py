@@ -18,7 +18,7 @@ class Err(ctypes.Structure):
 
 class DedispDesc(ctypes.Structure):
     _fields_ = [
-        ("nchan", c_size_t), ("freq_mhz", POINTER(c_double)), ("tsamp_s", c_double), ("nbit", c_int),
+        ("size", c_size_t), ("nchan", c_size_t), ("freq_mhz", POINTER(c_double)), ("tsamp_s", c_double), ("nbit", c_int),
         ("kind", c_int), ("downsamp", c_size_t), ("dmconst", c_double), ("ndm", c_size_t),
         ("dm", POINTER(c_double)), ("keep", POINTER(c_ubyte)), ("algo", c_int), ("tol", c_int),
         ("nsub", c_size_t), ("nthread", c_int), ("mem_bytes", c_int64), ("backend", c_char_p),
@@ -38,7 +38,7 @@ def main(path):
         x[(1000 + psr.psr_delay_samples(DMCONST_PRESTO, 50, freq_mhz[c], 1500, tsamp_s)) * NCHAN + c] = 1
     series = (c_float * (NDM * NSAMP))()
 
-    desc = DedispDesc(nchan=NCHAN, freq_mhz=freq_mhz, tsamp_s=tsamp_s, nbit=8, kind=UINT, downsamp=1,
+    desc = DedispDesc(size=ctypes.sizeof(DedispDesc), nchan=NCHAN, freq_mhz=freq_mhz, tsamp_s=tsamp_s, nbit=8, kind=UINT, downsamp=1,
                       dmconst=DMCONST_PRESTO, ndm=NDM, dm=dm)
     err, plan, n = Err(), c_void_p(), c_size_t()
     if (psr.psr_dedisp_create(byref(plan), byref(desc), byref(err)) or

@@ -30,7 +30,8 @@ __attribute__((unused)) static psr_fake *make_plan(const struct psr_obs *obs,
 {
     psr_err err;
     psr_fake *p;
-    struct psr_fake_desc d = {.obs = obs,
+    struct psr_fake_desc d = {.size = sizeof d,
+                              .obs = obs,
                               .seed = seed,
                               .dmconst = PSR_DMCONST_PRESTO,
                               .nsignal = nsignal,

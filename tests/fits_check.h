@@ -17,7 +17,8 @@ __attribute__((unused)) static void keep_note(void *ctx, const char *msg)
 __attribute__((unused)) static struct psr_source_desc description(void)
 {
     *noted = '\0';
-    return (struct psr_source_desc){.if_choice = -1, .notes = {keep_note, noted}};
+    return (struct psr_source_desc){
+        .size = sizeof(struct psr_source_desc), .if_choice = -1, .notes = {keep_note, noted}};
 }
 
 /* Sample c of a spectrum of a block, low bits first. */

@@ -46,6 +46,7 @@ UNIT_TESTS = \
 	tests/t_dedisp \
 	tests/t_dedisp_presto \
 	tests/t_delays \
+	tests/t_desc \
 	tests/t_device \
 	tests/t_fake \
 	tests/t_fake_shape \

@@ -29,7 +29,8 @@ __attribute__((unused)) static psr_status open_series(psr_series **s, const char
     struct psr_obs obs;
     fill_obs(&obs);
     return psr_series_create(s,
-                             &(struct psr_series_desc){.root = root,
+                             &(struct psr_series_desc){.size = sizeof(struct psr_series_desc),
+                                                       .root = root,
                                                        .format = format,
                                                        .dm_decimals = decimals,
                                                        .ndm = ndm,

@@ -23,8 +23,11 @@ __attribute__((unused)) static struct psr_source_desc describe(const char *const
                                                                size_t npath)
 {
     heard = (struct heard){.count = 0};
-    return (struct psr_source_desc){
-        .path = path, .npath = npath, .if_choice = -1, .notes = {.note = hear, .ctx = &heard}};
+    return (struct psr_source_desc){.size = sizeof(struct psr_source_desc),
+                                    .path = path,
+                                    .npath = npath,
+                                    .if_choice = -1,
+                                    .notes = {.note = hear, .ctx = &heard}};
 }
 
 /* Sample c of a packed row, read apart from the code under test. */

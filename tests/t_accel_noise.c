@@ -36,6 +36,7 @@ static void bail(const psr_err *err)
 static psr_accelsearch *make_plan(const struct setting *how)
 {
     const struct psr_accelsearch_desc d = {
+        .size = sizeof d,
         .nbin = how->nbin,
         .zmax = how->zmax,
         .wmax = how->wmax,

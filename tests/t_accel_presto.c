@@ -223,6 +223,7 @@ static void write_files(const struct psr_accel_list *list, const char *path, con
 static void test_case(size_t k, const float *x, int nthread)
 {
     struct psr_accelsearch_desc d = cases[k].d;
+    d.size = sizeof d;
     const struct psr_accelsearch_input in = {x, 0};
     struct psr_accelsearch_result r = {.cand = NULL};
     psr_accelsearch *plan = NULL;

@@ -190,6 +190,7 @@ static void test_shape(uint64_t *random, int numharm, int zmax, int wmax)
     struct psr_span zap[2] = {{tap_between(random, 0, 900), tap_between(random, 0, 5)},
                               {tap_between(random, -3, 900), tap_between(random, 0, 40)}};
     struct psr_accelsearch_desc d = {
+        .size = sizeof d,
         .nbin = (size_t)tap_between(random, 150, 900),
         .zmax = zmax,
         .wmax = wmax,
@@ -234,8 +235,13 @@ static void test_shape(uint64_t *random, int numharm, int zmax, int wmax)
 /* A spectrum of many blocks, levels between their middles, and bands of frequency. */
 static void test_long(uint64_t *random)
 {
-    struct psr_accelsearch_desc d = {
-        .nbin = 40000, .zmax = 20, .numharm = 8, .sigma = 1, .rlo = 100, .nthread = 1};
+    struct psr_accelsearch_desc d = {.size = sizeof d,
+                                     .nbin = 40000,
+                                     .zmax = 20,
+                                     .numharm = 8,
+                                     .sigma = 1,
+                                     .rlo = 100,
+                                     .nthread = 1};
     const int reach = truth_halfwidth(d.zmax, d.wmax);
     float *x = make_spectrum(d.nbin, random);
     struct psr_accel_search s;

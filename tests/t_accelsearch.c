@@ -63,8 +63,13 @@ static void test_signals(uint64_t *random)
         int nharm;
     } pulsars[] = {
         {1234.3, 3.3, 0, 24, 8}, {3300.7, -15.2, 22, 30, 4}, {20000.2, 58.9, -71, 80, 1}};
-    const struct psr_accelsearch_desc d = {
-        .nbin = NBIN, .zmax = 64, .wmax = 100, .numharm = 8, .sigma = 5, .rlo = 100};
+    const struct psr_accelsearch_desc d = {.size = sizeof d,
+                                           .nbin = NBIN,
+                                           .zmax = 64,
+                                           .wmax = 100,
+                                           .numharm = 8,
+                                           .sigma = 5,
+                                           .rlo = 100};
     float *x = make_noise(random);
     for (int k = 0; k < 3; k++)
         add_pulsar(x, pulsars[k].r, pulsars[k].z, pulsars[k].w, pulsars[k].nharm, pulsars[k].power);
@@ -110,8 +115,13 @@ static bool same_lists(const struct psr_accelsearch_result *a,
 /* Lists do not depend on threads, memory, or what the plan did before. */
 static void test_independence(uint64_t *random)
 {
-    struct psr_accelsearch_desc d = {
-        .nbin = NBIN, .zmax = 20, .numharm = 8, .sigma = 0.5, .rlo = 40, .nthread = 1};
+    struct psr_accelsearch_desc d = {.size = sizeof d,
+                                     .nbin = NBIN,
+                                     .zmax = 20,
+                                     .numharm = 8,
+                                     .sigma = 0.5,
+                                     .rlo = 40,
+                                     .nthread = 1};
     float *x = make_noise(random), *y = make_noise(random);
     add_pulsar(x, 777.7, 4, 0, 16, 60);
     psr_accelsearch *one = make_plan(&d);
@@ -142,7 +152,8 @@ static void test_normalisation(uint64_t *random)
     for (size_t i = 0; i < 2 * NBIN; i++)
         x[i] *= 30;
     for (int norm = PSR_ACCELSEARCH_MEDIAN; norm <= PSR_ACCELSEARCH_PHOTON; norm++) {
-        const struct psr_accelsearch_desc d = {.nbin = NBIN,
+        const struct psr_accelsearch_desc d = {.size = sizeof d,
+                                               .nbin = NBIN,
                                                .numharm = 1,
                                                .sigma = 6,
                                                .rlo = 50,
@@ -159,7 +170,8 @@ static void test_normalisation(uint64_t *random)
 
 static void test_bad(uint64_t *random)
 {
-    const struct psr_accelsearch_desc d = {.nbin = NBIN, .zmax = 3, .wmax = 1, .numharm = 2};
+    const struct psr_accelsearch_desc d = {
+        .size = sizeof d, .nbin = NBIN, .zmax = 3, .wmax = 1, .numharm = 2};
     psr_accelsearch *plan = make_plan(&d);
     struct psr_accelsearch_info info;
     psr_accelsearch_describe(plan, &info);
@@ -191,8 +203,10 @@ static void refuse(struct psr_accelsearch_desc d, psr_status want)
 static void test_statuses(void)
 {
     const struct psr_span span = {5, -1};
-    struct psr_accelsearch_desc d = {.nbin = 1000, .numharm = 1};
-#define WITH(...) ((struct psr_accelsearch_desc){.nbin = 1000, .numharm = 1, __VA_ARGS__})
+    struct psr_accelsearch_desc d = {.size = sizeof d, .nbin = 1000, .numharm = 1};
+#define WITH(...)                                                                                  \
+    ((struct psr_accelsearch_desc){                                                                \
+        .size = sizeof(struct psr_accelsearch_desc), .nbin = 1000, .numharm = 1, __VA_ARGS__})
     refuse(WITH(.zmax = 1201), PSR_EINVAL);
     refuse(WITH(.zmax = -1), PSR_EINVAL);
     refuse(WITH(.wmax = 4001), PSR_EINVAL);

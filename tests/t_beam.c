@@ -51,6 +51,7 @@ static void choose(struct trial *s, uint64_t *seed)
     s->array = ref_array(m, n, (size_t)tap_between(seed, 1, (int64_t)(m * n)),
                          (size_t)tap_between(seed, 0, 3), seed);
     s->d = (struct psr_beam_desc){
+        .size = sizeof(struct psr_beam_desc),
         .array = &s->array,
         .nfreq = (size_t)tap_between(seed, 1, 5),
         .tds = s->tds,
@@ -163,8 +164,12 @@ static void plain(struct trial *s, size_t m, size_t n, size_t ndish, size_t nfre
 {
     memset(s, 0, sizeof *s);
     s->array = ref_array(m, n, ndish, 0, seed);
-    s->d = (struct psr_beam_desc){
-        .array = &s->array, .nfreq = nfreq, .tds = s->tds, .nthread = 1, .backend = "cpu"};
+    s->d = (struct psr_beam_desc){.size = sizeof(struct psr_beam_desc),
+                                  .array = &s->array,
+                                  .nfreq = nfreq,
+                                  .tds = s->tds,
+                                  .nthread = 1,
+                                  .backend = "cpu"};
     for (size_t f = 0; f < nfreq; f++)
         s->tds[f] = tds;
     s->nt = nt;

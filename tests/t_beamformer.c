@@ -73,7 +73,8 @@ static float *form_at_once(const struct voltages *v, psr_err *err)
     psr_beam *p = NULL;
     size_t n = 0;
     psr_status st = psr_array_read(&a, v->array, err);
-    const struct psr_beam_desc d = {.array = &a,
+    const struct psr_beam_desc d = {.size = sizeof d,
+                                    .array = &a,
                                     .nfreq = NCHAN,
                                     .tds = tds,
                                     .pattern = PSR_BEAM_GRID,

@@ -48,7 +48,8 @@ static psr_status search(struct found *f, const float *x, double sigma, bool rbl
 {
     static const int nharm[] = {1, 2, 3, 4};
     struct psr_pulscan_result result;
-    const struct psr_pulscan_desc desc = {.nbin = NBIN,
+    const struct psr_pulscan_desc desc = {.size = sizeof desc,
+                                          .nbin = NBIN,
                                           .zmax = ZMAX,
                                           .zstep = 2,
                                           .nharm = nharm,
@@ -59,7 +60,8 @@ static psr_status search(struct found *f, const float *x, double sigma, bool rbl
                                           .nzap = zap != NULL,
                                           .sigma = sigma,
                                           .backend = "cpu"};
-    const struct psr_refine_desc measure = {.zmax = ZMAX,
+    const struct psr_refine_desc measure = {.size = sizeof measure,
+                                            .zmax = ZMAX,
                                             .boxes_only = rblock,
                                             .zap = zap,
                                             .nzap = zap != NULL,
@@ -72,8 +74,10 @@ static psr_status search(struct found *f, const float *x, double sigma, bool rbl
     if (st == PSR_OK)
         st = psr_pulscan_merge(
             result.hit, result.nhit,
-            &(struct psr_pulscan_merge_desc){.max = 20, .plan = rblock ? NULL : f->plan}, &f->cand,
-            &f->ncand, NULL, err);
+            &(struct psr_pulscan_merge_desc){.size = sizeof(struct psr_pulscan_merge_desc),
+                                             .max = 20,
+                                             .plan = rblock ? NULL : f->plan},
+            &f->cand, &f->ncand, NULL, err);
     if (st == PSR_OK)
         st = psr_candidate_refine(&f->measured, f->plan, 0, f->cand, f->ncand, &measure, err);
     return st;

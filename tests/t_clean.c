@@ -130,7 +130,8 @@ static bool refuses(struct psr_clean_desc d, const char *word)
 
 static void test_errors(void)
 {
-    const struct psr_clean_desc good = {.nchan = 4, .nbit = 8, .tsamp_s = 1, .clip_sigma = 6};
+    const struct psr_clean_desc good = {
+        .size = sizeof good, .nchan = 4, .nbit = 8, .tsamp_s = 1, .clip_sigma = 6};
     struct psr_clean_desc d = good;
     struct psr_mask mask = {.nchan = 5};
     d.nchan = 0;
@@ -169,7 +170,8 @@ static void test_constant_start(void)
     uint64_t random = 7;
     psr_clean *p;
     size_t n;
-    struct psr_clean_desc d = {.nchan = NCHAN, .nbit = 8, .tsamp_s = 1, .clip_sigma = 6};
+    struct psr_clean_desc d = {
+        .size = sizeof d, .nchan = NCHAN, .nbit = 8, .tsamp_s = 1, .clip_sigma = 6};
     memset(x, 100, BLOCK * NCHAN);
     for (int k = BLOCK * NCHAN; k < N * NCHAN; k++)
         x[k] = (uint8_t)tap_between(&random, 80, 120);
@@ -194,7 +196,8 @@ static void test_no_numbers(bool zerodm)
     size_t n = 0, m = 0;
     int wrong = 0;
     psr_clean *p, *q;
-    struct psr_clean_desc d = {.nchan = NCHAN, .nbit = 32, .kind = PSR_FLOAT, .tsamp_s = 1};
+    struct psr_clean_desc d = {
+        .size = sizeof d, .nchan = NCHAN, .nbit = 32, .kind = PSR_FLOAT, .tsamp_s = 1};
     d.clip_sigma = 8;
     d.zerodm = zerodm;
     for (int k = 0; k < N * NCHAN; k++)

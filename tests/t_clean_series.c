@@ -22,7 +22,7 @@ static psr_dedisp *make_dedisp(const struct scene *s, const double *dm, size_t n
     for (int c = 0; c < s->nchan; c++)
         freq_mhz[c] = 1400 + 8 * (s->ascending ? c : s->nchan - 1 - c);
     struct psr_dedisp_desc d = {
-        .nchan = (size_t)s->nchan, .freq_mhz = freq_mhz, .tsamp_s = s->tsamp_s};
+        .size = sizeof d, .nchan = (size_t)s->nchan, .freq_mhz = freq_mhz, .tsamp_s = s->tsamp_s};
     d.nbit = s->zerodm ? 32 : s->nbit;
     d.kind = s->zerodm ? PSR_FLOAT : s->kind;
     d.downsamp = ds;

@@ -398,8 +398,11 @@ static void search_burst(const float *x, size_t n)
     double dm[FRB_TRIALS];
     for (int i = 0; i < FRB_TRIALS; i++)
         dm[i] = 300 + i;
-    struct psr_singlepulse_desc desc = {
-        .nseries = FRB_TRIALS, .dm = dm, .tsamp_s = 1.266469e-3, .threshold = 6};
+    struct psr_singlepulse_desc desc = {.size = sizeof desc,
+                                        .nseries = FRB_TRIALS,
+                                        .dm = dm,
+                                        .tsamp_s = 1.266469e-3,
+                                        .threshold = 6};
     psr_singlepulse *p = NULL;
     struct psr_event *all = malloc(FRB_TRIALS * n * sizeof *all);
     size_t nall = 0, ncluster;

@@ -170,7 +170,7 @@ static void take_note(void *ctx, const char *msg)
 static psr_status open_files(psr_voltages **v, const char *const *path, size_t npath, psr_err *err)
 {
     struct psr_voltages_desc d = {
-        .path = path, .npath = npath, .nthread = 1, .notes = {.note = take_note}};
+        .size = sizeof d, .path = path, .npath = npath, .nthread = 1, .notes = {.note = take_note}};
     notes[0] = '\0';
     return psr_voltages_open(v, &d, err);
 }
@@ -292,7 +292,7 @@ static void test_long_file(void)
     psr_voltages *v = NULL;
     psr_err err = {0};
     size_t n = 0, bad = 0;
-    struct psr_voltages_desc d = {.path = &path, .npath = 1, .nthread = 3};
+    struct psr_voltages_desc d = {.size = sizeof d, .path = &path, .npath = 1, .nthread = 3};
     ok(fine && !psr_voltages_open(&v, &d, &err) && !psr_voltages_read(v, NSAMP, x, &n, &err) &&
            n == NSAMP,
        "a file of %zu bytes %s", bytes, err.msg);
@@ -356,7 +356,7 @@ static size_t pump_files(const char *const *path, size_t nsamp, size_t gap, stru
                          psr_status *st)
 {
     const struct psr_voltages_sink sink = {b, emit_room, take_block, make_room};
-    const struct psr_voltages_desc d = {.path = path, .npath = 2, .nthread = 3};
+    const struct psr_voltages_desc d = {.size = sizeof d, .path = path, .npath = 2, .nthread = 3};
     psr_voltages *v = NULL;
     psr_err err = {0};
     size_t bad = 0;
@@ -394,7 +394,7 @@ static void test_pump(void)
     psr_voltages *v = NULL;
     psr_err err = {0};
     const struct psr_voltages_sink sink = {&blocks, emit_room, take_block, make_room};
-    const struct psr_voltages_desc d = {.path = path, .npath = 2, .nthread = 3};
+    const struct psr_voltages_desc d = {.size = sizeof d, .path = path, .npath = 2, .nthread = 3};
     ok(!psr_voltages_open(&v, &d, &err) && truncate(a, 4096 + 500000 * SAMPLE) == 0 &&
            psr_voltages_pump(v, NT, &sink, &err) == PSR_EIO && blocks.failed &&
            strstr(err.msg, "became shorter"),

@@ -126,6 +126,7 @@ static void choose(struct shape *s, uint64_t *seed)
     memset(s, 0, sizeof *s);
     bool large = tap_uniform(seed) < 0.05;
     s->d = (struct psr_dedisp_desc){
+        .size = sizeof(struct psr_dedisp_desc),
         .nchan = (size_t)tap_between(seed, 1, large ? 300 : 40),
         .freq_mhz = s->freq_mhz,
         .tsamp_s = 64e-6,
@@ -324,6 +325,7 @@ static void set_band(struct shape *s, size_t nchan, size_t ndm, double dm_step)
 {
     memset(s, 0, sizeof *s);
     s->d = (struct psr_dedisp_desc){
+        .size = sizeof(struct psr_dedisp_desc),
         .nchan = nchan,
         .freq_mhz = s->freq_mhz,
         .tsamp_s = 128e-6,

@@ -74,6 +74,7 @@ static void choose(struct shape *s, uint64_t *seed)
     memset(s, 0, sizeof *s);
     struct psr_dedisp_desc *d = &s->d.stream;
     *d = (struct psr_dedisp_desc){
+        .size = sizeof(struct psr_dedisp_desc),
         .nchan = (size_t)tap_between(seed, 1, MAXCHAN),
         .freq_mhz = s->freq_mhz,
         .tsamp_s = 1e-4 * (0.5 + tap_uniform(seed)),
@@ -280,7 +281,8 @@ static struct psr_dedisp_desc plain_stream(double *freq_mhz, size_t nchan)
 {
     for (size_t c = 0; c < nchan; c++)
         freq_mhz[c] = 1500 - (double)c;
-    return (struct psr_dedisp_desc){.nchan = nchan,
+    return (struct psr_dedisp_desc){.size = sizeof(struct psr_dedisp_desc),
+                                    .nchan = nchan,
                                     .freq_mhz = freq_mhz,
                                     .tsamp_s = 1e-4,
                                     .nbit = 8,

@@ -45,6 +45,7 @@ static psr_status make_plan(psr_dedisp **p, const struct golden *g, psr_err *err
     for (size_t c = 0; c < NCHAN; c++)
         freq_mhz[g->invert ? NCHAN - 1 - c : c] = 1376.0 + 4.0 * (double)(NCHAN - 1 - c);
     struct psr_dedisp_desc d = {
+        .size = sizeof d,
         .nchan = NCHAN,
         .freq_mhz = freq_mhz,
         .tsamp_s = 256e-6,

@@ -111,7 +111,8 @@ static void test_sameness(uint64_t *state)
         struct psr_obs obs = make_obs(8 * (size_t)tap_between(state, 1, 9), depths[trial % 6],
                                       tap_between(state, 200, 3000), 256e-6);
         obs.nif = 1 + trial % 2;
-        check_sameness((struct psr_fake_desc){.obs = &obs,
+        check_sameness((struct psr_fake_desc){.size = sizeof(struct psr_fake_desc),
+                                              .obs = &obs,
                                               .seed = tap_random(state),
                                               .noise_sigma = 1,
                                               .dmconst = PSR_DMCONST_PRESTO,
@@ -129,8 +130,12 @@ static void test_gain_and_red(uint64_t seed)
 {
     struct psr_obs obs = make_obs(8, 32, 1 << 15, 1e-3);
     const double gain[8] = {0, 0.5, 1, 1, 1, 1, 1, 2};
-    struct psr_fake_desc d = {
-        .obs = &obs, .seed = seed, .dmconst = PSR_DMCONST_PRESTO, .noise_sigma = 1, .gain = gain};
+    struct psr_fake_desc d = {.size = sizeof d,
+                              .obs = &obs,
+                              .seed = seed,
+                              .dmconst = PSR_DMCONST_PRESTO,
+                              .noise_sigma = 1,
+                              .gain = gain};
     psr_err err;
     psr_fake *p;
     double mean[8] = {0}, square[8] = {0};
@@ -175,8 +180,12 @@ static void refuse(const struct psr_obs *obs, struct psr_fake_signal s, psr_stat
 {
     psr_err err = {0};
     psr_fake *p;
-    struct psr_fake_desc d = {
-        .obs = obs, .dmconst = PSR_DMCONST_PRESTO, .noise_sigma = 1, .nsignal = 1, .signal = &s};
+    struct psr_fake_desc d = {.size = sizeof d,
+                              .obs = obs,
+                              .dmconst = PSR_DMCONST_PRESTO,
+                              .noise_sigma = 1,
+                              .nsignal = 1,
+                              .signal = &s};
     ok(psr_fake_create(&p, &d, &err) == want && !p && strstr(err.msg, what), "refused: %s",
        err.msg);
     psr_fake_destroy(p);
@@ -215,7 +224,8 @@ static void test_refusals(void)
     s.binary = false;
     refuse(&obs, (s.scatter_s = 100, s), PSR_EINVAL, "turns");
     struct heard heard = {.count = 0};
-    struct psr_fake_desc d = {.obs = &obs,
+    struct psr_fake_desc d = {.size = sizeof d,
+                              .obs = &obs,
                               .dmconst = PSR_DMCONST_PRESTO,
                               .noise_sigma = 1,
                               .nsignal = 1,
@@ -254,7 +264,7 @@ static void test_psrfits(int nbit, int nif, uint64_t seed)
     st = st ? st : psr_outfile_commit(f, &err);
     psr_psrfits_destroy(w);
     const char *paths[] = {path};
-    struct psr_source_desc d = {.path = paths, .npath = 1, .if_choice = 0};
+    struct psr_source_desc d = {.size = sizeof d, .path = paths, .npath = 1, .if_choice = 0};
     st = st ? st : psr_source_open(&source, &d, &err);
     st = st ? st : psr_source_read(source, n + 10, back, &got, &err);
     const struct psr_obs *o = st ? &obs : psr_source_obs(source);

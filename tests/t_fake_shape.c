@@ -75,7 +75,8 @@ static void test_drift(void)
     struct psr_fake_signal s = {
         .kind = PSR_FAKE_PULSAR, .width_s = 1e-3, .peak = 1, .period_s = 0.02, .pdot = 1e-6};
     struct psr_fake_truth now, legacy;
-    struct psr_fake_desc d = {.obs = &obs,
+    struct psr_fake_desc d = {.size = sizeof d,
+                              .obs = &obs,
                               .dmconst = PSR_DMCONST_PRESTO,
                               .nsignal = 1,
                               .signal = &s,

@@ -26,7 +26,8 @@ static void make(struct sky *k, uint64_t *seed)
                              .phase_sign = -1,
                              .header_bytes = 4096};
     k->s = (struct psr_fakevolt_source){.theta_ns = 1.3, .theta_ew = -0.8, .snr = 50};
-    k->d = (struct psr_fakevolt_desc){.array = &k->a,
+    k->d = (struct psr_fakevolt_desc){.size = sizeof(struct psr_fakevolt_desc),
+                                      .array = &k->a,
                                       .header = &k->h,
                                       .nsamp = NSAMP,
                                       .seed = 7,
@@ -85,7 +86,8 @@ static void test_repeat(uint64_t *seed)
 static void beam_power(const struct sky *k, double ns, double ew, double dm, double *power)
 {
     size_t tds[NCHAN] = {1, 1, 1, 1};
-    struct psr_beam_desc d = {.array = &k->a,
+    struct psr_beam_desc d = {.size = sizeof d,
+                              .array = &k->a,
                               .nfreq = NCHAN,
                               .tds = tds,
                               .nibbles = k->h.nibbles,

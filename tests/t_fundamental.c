@@ -161,7 +161,8 @@ struct found {
 static void start_search(struct found *f)
 {
     static const int sums[] = {1, 2, 3, 4, 8, 16};
-    const struct psr_pulscan_desc d = {.nbin = NBIN,
+    const struct psr_pulscan_desc d = {.size = sizeof d,
+                                       .nbin = NBIN,
                                        .zmax = 1,
                                        .nharm = sums,
                                        .nnharm = sizeof sums / sizeof *sums,
@@ -180,7 +181,7 @@ static void start_search(struct found *f)
 static void search(struct found *f, const float *x)
 {
     psr_err err;
-    const struct psr_pulscan_merge_desc how = {.plan = f->plan};
+    const struct psr_pulscan_merge_desc how = {.size = sizeof how, .plan = f->plan};
     free(f->cand);
     f->cand = NULL;
     if (psr_pulscan_execute(f->plan, 1, &x, &f->result, &err) ||
@@ -319,7 +320,8 @@ static void test_limits(struct found *f, uint64_t *seed)
     ok(f->n >= 2 && is_at(&f->cand[0], 12000.3, 1) && is_at(&f->cand[1], 7700.4, 1) &&
            f->cand[0].best.nharm == 1 && f->cand[1].best.nharm == 1,
        "two lines are two, each of one harmonic: %zu", f->n);
-    const struct psr_pulscan_merge_desc keep = {.plan = f->plan, .keep_harmonics = true};
+    const struct psr_pulscan_merge_desc keep = {
+        .size = sizeof keep, .plan = f->plan, .keep_harmonics = true};
     struct psr_pulscan_cand *cand;
     size_t n;
     psr_err err;

@@ -220,8 +220,12 @@ static void test_script(uint64_t *random, const char *what, const struct script 
     bool same = true, counted = true;
     playing = sc;
     for (int trial = 0; trial < 4; trial++) {
-        struct psr_source_desc d = {
-            .path = &path, .npath = 1, .if_choice = -1, .skip = skip, .invert = trial % 2 == 1};
+        struct psr_source_desc d = {.size = sizeof d,
+                                    .path = &path,
+                                    .npath = 1,
+                                    .if_choice = -1,
+                                    .skip = skip,
+                                    .invert = trial % 2 == 1};
         psr_source *s;
         psr_err err;
         if (psr_source_open(&s, &d, &err)) {

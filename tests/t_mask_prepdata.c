@@ -157,7 +157,8 @@ static void test_plan(void)
     psr_clean *p = NULL;
     psr_err err = {0};
     size_t n = 0, more = 0, bad = 0;
-    struct psr_clean_desc d = {.nchan = NCHAN,
+    struct psr_clean_desc d = {.size = sizeof d,
+                               .nchan = NCHAN,
                                .nbit = 8,
                                .kind = PSR_UINT,
                                .tsamp_s = tsamp_s,

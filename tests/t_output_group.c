@@ -70,8 +70,12 @@ static psr_output_group *claim(const char *root, const char *kind, int64_t first
                                bool common, psr_err *err)
 {
     psr_output_group *g;
-    const struct psr_output_group_desc desc = {
-        .root = root, .kind = kind, .first = first, .last = last, .common = common};
+    const struct psr_output_group_desc desc = {.size = sizeof desc,
+                                               .root = root,
+                                               .kind = kind,
+                                               .first = first,
+                                               .last = last,
+                                               .common = common};
     return psr_output_group_create(&g, &desc, err) ? NULL : g;
 }
 
@@ -353,8 +357,11 @@ static void test_locks(void)
     psr_err err = {.msg = ""};
     char note[200] = "";
     psr_output_group *g;
-    struct psr_output_group_desc desc = {
-        .root = scratch("t"), .kind = "DM", .last = 1, .notes = {take_note, note}};
+    struct psr_output_group_desc desc = {.size = sizeof desc,
+                                         .root = scratch("t"),
+                                         .kind = "DM",
+                                         .last = 1,
+                                         .notes = {take_note, note}};
     scratch_write_text(scratch("t.lock"), "a shopping list\n");
     ok(!claim(scratch("t"), "DM", 1, 2, false, &err) && strstr(err.msg, "is none") &&
            holds(scratch("t.lock"), "a shopping list\n"),

@@ -121,7 +121,8 @@ static void check_direction(struct psr_array *a, double ha_deg, double dec_deg, 
         ew[i] = i & 2 ? -ew[0] : ew[0];
     }
     size_t tds = 1, nrow;
-    struct psr_beam_desc d = {.array = a,
+    struct psr_beam_desc d = {.size = sizeof d,
+                              .array = a,
                               .nfreq = 1,
                               .tds = &tds,
                               .pattern = PSR_BEAM_POINTS,

@@ -180,6 +180,7 @@ static const int sums[] = {1, 2, 3, 4, 8, 16};
 static struct psr_pulscan_desc random_desc(uint64_t *seed, struct psr_span *zap, size_t nzap)
 {
     struct psr_pulscan_desc d = {
+        .size = sizeof d,
         .nbin = (size_t)tap_between(seed, 64, tap_random(seed) % 4 ? 3000 : 12000),
         .zmax = (int)tap_between(seed, 0, 31),
         .zstep = (int)tap_between(seed, 0, 4),

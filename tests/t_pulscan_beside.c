@@ -15,7 +15,8 @@ struct found {
 static void start_search(struct found *f)
 {
     static const int sums[] = {1, 2, 3, 4};
-    const struct psr_pulscan_desc d = {.nbin = NBIN,
+    const struct psr_pulscan_desc d = {.size = sizeof d,
+                                       .nbin = NBIN,
                                        .zmax = ZMAX,
                                        .zstep = 2,
                                        .nharm = sums,
@@ -35,7 +36,7 @@ static void search(struct found *f, const float *x)
 {
     struct psr_pulscan_result result;
     psr_err err;
-    const struct psr_pulscan_merge_desc how = {.plan = f->plan};
+    const struct psr_pulscan_merge_desc how = {.size = sizeof how, .plan = f->plan};
     free(f->cand);
     f->cand = NULL;
     if (psr_pulscan_execute(f->plan, 1, &x, &result, &err) ||

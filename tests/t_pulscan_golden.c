@@ -137,6 +137,7 @@ static void test_generated(const char *srcdir)
     float *x = make_spectrum();
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         struct psr_pulscan_desc d = cases[k].d;
+        d.size = sizeof d;
         char path[4096];
         snprintf(path, sizeof path, "%s/tests/golden/pulscan/%s.pulscand", srcdir, cases[k].name);
         d.nbin = NBIN;
@@ -186,9 +187,14 @@ static const struct kase acc3_cases[] = {
  * boxes. */
 static void test_acc3_pulsars(const float *x)
 {
-    struct psr_pulscan_desc d = {
-        .nbin = ACC3_NSAMP / 2, .zmax = 200, .nharm = sums, .nnharm = 4, .block = 4096, .sigma = 2};
-    const struct psr_pulscan_merge_desc how = {.max = 10};
+    struct psr_pulscan_desc d = {.size = sizeof d,
+                                 .nbin = ACC3_NSAMP / 2,
+                                 .zmax = 200,
+                                 .nharm = sums,
+                                 .nnharm = 4,
+                                 .block = 4096,
+                                 .sigma = 2};
+    const struct psr_pulscan_merge_desc how = {.size = sizeof how, .max = 10};
     struct psr_pulscan_result r = {0};
     struct psr_pulscan_cand *c = NULL;
     size_t n = 0;
@@ -218,6 +224,7 @@ static void test_acc3(void)
     }
     for (size_t k = 0; k < sizeof acc3_cases / sizeof *acc3_cases; k++) {
         struct psr_pulscan_desc d = acc3_cases[k].d;
+        d.size = sizeof d;
         snprintf(path, sizeof path, "%s/out/pulscan/acc3-%s.pulscand.txt", golden,
                  acc3_cases[k].name);
         d.nbin = ACC3_NSAMP / 2;

@@ -23,7 +23,8 @@ static struct merged merge(const struct psr_pulscan_hit *hit, size_t n, bool kee
 {
     struct merged m = {0};
     psr_err err;
-    const struct psr_pulscan_merge_desc how = {.keep_harmonics = keep, .max = max};
+    const struct psr_pulscan_merge_desc how = {
+        .size = sizeof how, .keep_harmonics = keep, .max = max};
     if (psr_pulscan_merge(hit, n, &how, &m.cand, &m.n, &m.left_out, &err))
         diag("%s", err.msg);
     return m;

@@ -45,6 +45,7 @@ struct survey {
 static psr_pulscan *make_plan(const struct survey *s, const struct setting *how)
 {
     const struct psr_pulscan_desc d = {
+        .size = sizeof d,
         .nbin = s->nbin,
         .zmax = how->zmax,
         .logz = how->logz,
@@ -77,8 +78,8 @@ static void search_one(psr_pulscan *plan, const float *x, const struct survey *s
 {
     struct psr_pulscan_result r;
     struct psr_pulscan_cand *cand;
-    const struct psr_pulscan_merge_desc how = {.max = 1,
-                                               .plan = s->setting[k].rblock ? NULL : plan};
+    const struct psr_pulscan_merge_desc how = {
+        .size = sizeof how, .max = 1, .plan = s->setting[k].rblock ? NULL : plan};
     size_t n;
     psr_err err;
     if (psr_pulscan_execute(plan, 1, &x, &r, &err) ||

@@ -15,6 +15,7 @@ static void make_search(struct psr_pulscan_search *s, uint64_t *seed)
     const int64_t nbin = tap_between(seed, 16, tap_random(seed) % 3 ? 3000 : 14000);
     const int64_t widest = nbin / 2 - 1, zmax = tap_random(seed) % 3 ? 40 : 1500;
     struct psr_pulscan_desc d = {
+        .size = sizeof d,
         .nbin = (size_t)nbin,
         .zmax = (int)tap_between(seed, 0, zmax < widest ? zmax : widest),
         .logz = tap_random(seed) & 1,
@@ -147,8 +148,13 @@ static void test_neighbours(uint64_t *seed)
     enum { NBIN = 20000, AT = 9000 };
     static const int64_t away[] = {16, 40, 300, 4000};
     static const int harm[] = {1, 2, 3, 4};
-    const struct psr_pulscan_desc d = {
-        .nbin = NBIN, .zmax = 12, .nharm = harm, .nnharm = 4, .sigma = 4, .backend = "cpu"};
+    const struct psr_pulscan_desc d = {.size = sizeof d,
+                                       .nbin = NBIN,
+                                       .zmax = 12,
+                                       .nharm = harm,
+                                       .nnharm = 4,
+                                       .sigma = 4,
+                                       .backend = "cpu"};
     psr_pulscan *plan;
     psr_err err;
     if (psr_pulscan_create(&plan, &d, &err)) {

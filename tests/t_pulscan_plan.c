@@ -10,6 +10,7 @@ static const int sums[] = {1, 2, 3, 4};
 /* --- what does not matter --------------------------------------------------------------------- */
 
 static const struct psr_pulscan_desc plain = {
+    .size = sizeof plain,
     .nbin = 30000,
     .zmax = 50,
     .nharm = sums,

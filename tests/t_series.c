@@ -183,6 +183,7 @@ static void test_refusals(void)
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct psr_series_desc desc = bad[i].desc;
+        desc.size = sizeof desc;
         desc.obs = &obs;
         ok(psr_series_create(&s, &desc, &err) == PSR_EINVAL && !s && strstr(err.msg, bad[i].says),
            "refused: %s", err.msg);
@@ -219,7 +220,8 @@ static void test_each(void)
     psr_series *s;
     psr_err err;
     fill_obs(&obs);
-    struct psr_series_desc desc = {.root = scratch("each"),
+    struct psr_series_desc desc = {.size = sizeof desc,
+                                   .root = scratch("each"),
                                    .dm_decimals = 2,
                                    .ndm = 3,
                                    .dm = dm,
@@ -277,17 +279,19 @@ static void test_stop(void)
     for (size_t k = 0; k < sizeof when / sizeof *when; k++) {
         int left = when[k].asked;
         psr_series *s;
-        bool pass = !psr_series_create(&s,
-                                       &(struct psr_series_desc){.root = scratch("stop"),
-                                                                 .dm_decimals = 2,
-                                                                 .ndm = 3,
-                                                                 .dm = dm,
-                                                                 .obs = &obs,
-                                                                 .file_nbit = 8,
-                                                                 .tsamp_s = 1e-3,
-                                                                 .stopped = is_stopped,
-                                                                 .ctx = &left},
-                                       &err);
+        bool pass =
+            !psr_series_create(&s,
+                               &(struct psr_series_desc){.size = sizeof(struct psr_series_desc),
+                                                         .root = scratch("stop"),
+                                                         .dm_decimals = 2,
+                                                         .ndm = 3,
+                                                         .dm = dm,
+                                                         .obs = &obs,
+                                                         .file_nbit = 8,
+                                                         .tsamp_s = 1e-3,
+                                                         .stopped = is_stopped,
+                                                         .ctx = &left},
+                               &err);
         for (size_t i = 0; pass && i < 3; i++)
             pass = !psr_series_append(s, i, (const float[]){1, 2}, 2, &err);
         ok(pass && psr_series_finish(s, when[k].nout, &err) == PSR_EIO && left == -1 &&

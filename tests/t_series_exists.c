@@ -15,7 +15,8 @@ static char root[PATH_MAX];
 
 static struct psr_series_desc describe(void)
 {
-    return (struct psr_series_desc){.root = root,
+    return (struct psr_series_desc){.size = sizeof(struct psr_series_desc),
+                                    .root = root,
                                     .format = PSR_SERIES_DAT,
                                     .dm_decimals = 2,
                                     .ndm = NDM,

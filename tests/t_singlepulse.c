@@ -17,12 +17,14 @@ struct setup {
 static psr_singlepulse *search(const struct setup *s)
 {
     psr_err err = {0};
-    psr_singlepulse *p = plan_search((struct psr_singlepulse_desc){.nseries = s->nseries,
-                                                                   .sweep = s->sweep,
-                                                                   .threshold = s->threshold,
-                                                                   .maxwidth_s = s->maxwidth_s,
-                                                                   .detrend = s->detrend,
-                                                                   .nthread = s->nthread});
+    psr_singlepulse *p =
+        plan_search((struct psr_singlepulse_desc){.size = sizeof(struct psr_singlepulse_desc),
+                                                  .nseries = s->nseries,
+                                                  .sweep = s->sweep,
+                                                  .threshold = s->threshold,
+                                                  .maxwidth_s = s->maxwidth_s,
+                                                  .detrend = s->detrend,
+                                                  .nthread = s->nthread});
     bool fine = true;
     for (size_t k = 0; fine && k < s->nmask; k++)
         fine = !psr_singlepulse_mask(p, s->mask[k], &err);
@@ -385,8 +387,12 @@ static void test_limit(uint64_t *seed)
     const double dm[] = {1, 2};
     psr_err err;
     psr_singlepulse *p, *all;
-    struct psr_singlepulse_desc desc = {
-        .nseries = 2, .dm = dm, .tsamp_s = 1, .threshold = 2.5, .maxwidth_s = 1};
+    struct psr_singlepulse_desc desc = {.size = sizeof desc,
+                                        .nseries = 2,
+                                        .dm = dm,
+                                        .tsamp_s = 1,
+                                        .threshold = 2.5,
+                                        .maxwidth_s = 1};
     bool fine = !psr_singlepulse_create(&all, &desc, &err);
     desc.max_events = 2 * SHARE;
     fine = fine && !psr_singlepulse_create(&p, &desc, &err) &&
@@ -455,7 +461,7 @@ static void test_refusals(void)
 {
     const double dm[] = {0};
     const struct psr_singlepulse_desc fair = {
-        .nseries = 1, .dm = dm, .tsamp_s = 1e-3, .threshold = 5};
+        .size = sizeof fair, .nseries = 1, .dm = dm, .tsamp_s = 1e-3, .threshold = 5};
     struct psr_singlepulse_desc bad[] = {fair, fair, fair, fair, fair, fair, fair};
     bad[0].nseries = 0;
     bad[1].tsamp_s = 0;

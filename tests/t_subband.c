@@ -236,7 +236,8 @@ static void write_set(uint64_t *random)
 static psr_source *open_set(size_t npath, int64_t skip, bool runavg, bool invert, psr_err *err)
 {
     psr_source *s = NULL;
-    struct psr_source_desc d = {.path = paths,
+    struct psr_source_desc d = {.size = sizeof d,
+                                .path = paths,
                                 .npath = npath,
                                 .if_choice = -1,
                                 .skip = skip,

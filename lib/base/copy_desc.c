@@ -3,20 +3,24 @@
 
 #include <string.h>
 
-psr_status psr_copy_desc(void *to, size_t bytes, size_t least, const void *from, const char *name,
-                         psr_err *err)
+/* Sizes above this are no sizes. */
+enum { SIZE_MAX_BYTES = 1 << 16 };
+
+psr_status psr_copy_desc(void *to, size_t bytes, const void *from, const char *name, psr_err *err)
 {
     const unsigned char *byte = from;
     size_t size;
     memcpy(&size, from, sizeof size);
-    if (size <= least)
-        return psr_fail(err, PSR_EINVAL, "%s: size = %zu bytes: psr_%s_defaults sets it", name,
-                        size, name);
+    if (size <= sizeof size || size > SIZE_MAX_BYTES)
+        return psr_fail(err, PSR_EINVAL, "%s: size = %zu bytes, must be sizeof the description",
+                        name, size);
     for (size_t k = bytes; k < size; k++)
         if (byte[k])
             return psr_fail(err, PSR_EINVAL,
                             "%s: byte %zu of the description is not known to this library", name,
                             k);
+    memset(to, 0, bytes);
     memcpy(to, from, size < bytes ? size : bytes);
+    memcpy(to, &bytes, sizeof bytes);
     return PSR_OK;
 }

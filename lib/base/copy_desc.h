@@ -6,13 +6,12 @@
 #include <psrkit/status.h>
 #include <stddef.h>
 
-/* Copies a description whose first field is its size in the caller's version.  Fields that only a
- * later version has must be 0.
- * Given:  bytes   of *to, which must be all zeros
- *         least   a size below that of every valid caller
+/* Copies a description whose first field is its size in the caller's version.  Fields that an
+ * earlier version lacks become 0; those that only a later version has must be 0.
+ * Given:  bytes   of *to
  *         name   of the description, for the message
  * Status: PSR_EINVAL */
-PSR_MUST_CHECK psr_status psr_copy_desc(void *to, size_t bytes, size_t least, const void *from,
-                                        const char *name, psr_err *err);
+PSR_MUST_CHECK psr_status psr_copy_desc(void *to, size_t bytes, const void *from, const char *name,
+                                        psr_err *err);
 
 #endif

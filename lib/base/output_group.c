@@ -2,6 +2,7 @@
 #include <psrkit/outfile.h>
 
 #include "claim.h"
+#include "copy_desc.h"
 #include "grow.h"
 #include "outfile_steps.h"
 
@@ -21,10 +22,9 @@ struct psr_output_group {
     size_t ndropped, dropped_room;
 };
 
-psr_status psr_output_group_create(psr_output_group **out, const struct psr_output_group_desc *desc,
-                                   psr_err *err)
+static psr_status create(psr_output_group **out, const struct psr_output_group_desc *desc,
+                         psr_err *err)
 {
-    *out = NULL;
     const bool files = psr_claim_is_of_files(desc->root);
     psr_status known = files && *desc->root ? psr_outfile_check_length(desc->root, err) : PSR_OK;
     if (known)
@@ -39,6 +39,15 @@ psr_status psr_output_group_create(psr_output_group **out, const struct psr_outp
     else
         *out = g;
     return st;
+}
+
+psr_status psr_output_group_create(psr_output_group **out, const struct psr_output_group_desc *desc,
+                                   psr_err *err)
+{
+    struct psr_output_group_desc d;
+    *out = NULL;
+    psr_status st = psr_copy_desc(&d, sizeof d, desc, "group of files", err);
+    return st ? st : create(out, &d, err);
 }
 
 psr_status psr_output_group_check_room(const psr_output_group *g, double bytes, psr_err *err)

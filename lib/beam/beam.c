@@ -1,6 +1,7 @@
 /* Checks the description of a beamforming plan, and drives its backend. */
 #include "beam_backend.h"
 
+#include "base/copy_desc.h"
 #include "base/memory.h"
 #include "base/threads.h"
 
@@ -228,10 +229,9 @@ static psr_status start_backend(psr_beam *p, const char *name, psr_err *err)
     return psr_fail(err, PSR_EDEVICE, "beams: no backend '%s' in this build", name);
 }
 
-psr_status psr_beam_create(psr_beam **out, const struct psr_beam_desc *desc, psr_err *err)
+static psr_status create(psr_beam **out, const struct psr_beam_desc *desc, psr_err *err)
 {
     psr_status st;
-    *out = NULL;
     psr_beam *p = calloc(1, sizeof *p);
     if (!p)
         return psr_fail_nomem(err, "a plan for beams", sizeof *p);
@@ -249,6 +249,14 @@ done:
     else
         *out = p;
     return st;
+}
+
+psr_status psr_beam_create(psr_beam **out, const struct psr_beam_desc *desc, psr_err *err)
+{
+    struct psr_beam_desc d;
+    *out = NULL;
+    psr_status st = psr_copy_desc(&d, sizeof d, desc, "beams", err);
+    return st ? st : create(out, &d, err);
 }
 
 size_t psr_beam_count(const psr_beam *p)

@@ -1,4 +1,5 @@
 /* Makes synthetic 4-bit voltages of an array: noise and sources in the sky. */
+#include "base/copy_desc.h"
 #include "base/threads.h"
 
 #include <psrkit/ddplan.h>
@@ -111,10 +112,8 @@ static psr_status copy_desc(psr_fakevolt *p, psr_err *err)
     return PSR_OK;
 }
 
-psr_status psr_fakevolt_create(psr_fakevolt **out, const struct psr_fakevolt_desc *desc,
-                               psr_err *err)
+static psr_status create(psr_fakevolt **out, const struct psr_fakevolt_desc *desc, psr_err *err)
 {
-    *out = NULL;
     psr_status st = check_desc(desc, err);
     if (st)
         return st;
@@ -140,6 +139,15 @@ psr_status psr_fakevolt_create(psr_fakevolt **out, const struct psr_fakevolt_des
     else
         *out = p;
     return st;
+}
+
+psr_status psr_fakevolt_create(psr_fakevolt **out, const struct psr_fakevolt_desc *desc,
+                               psr_err *err)
+{
+    struct psr_fakevolt_desc d;
+    *out = NULL;
+    psr_status st = psr_copy_desc(&d, sizeof d, desc, "synthetic voltages", err);
+    return st ? st : create(out, &d, err);
 }
 
 /* --- samples ---------------------------------------------------------------------------------- */

@@ -173,6 +173,7 @@ static psr_status create_group(struct psr_beam_outputs *o, psr_err *err)
 {
     char scale[PATH_BYTES];
     const struct psr_output_group_desc claim = {
+        .size = sizeof claim,
         .root = o->d.run->root,
         .kind = "beam",
         .first = (int64_t)o->d.directions->first,

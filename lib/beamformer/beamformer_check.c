@@ -32,8 +32,7 @@ static psr_status check_numbers(const struct psr_beamformer_desc *d, psr_err *er
 psr_status psr_beamformer_take_desc(struct psr_beamformer_desc *to,
                                     const struct psr_beamformer_desc *from, psr_err *err)
 {
-    psr_status st = psr_copy_desc(to, sizeof *to, offsetof(struct psr_beamformer_desc, path), from,
-                                  "beamformer", err);
+    psr_status st = psr_copy_desc(to, sizeof *to, from, "beamformer", err);
     if (!st && (!to->npath || !to->array || !to->root || !to->device))
         st = psr_fail(err, PSR_EINVAL, "beamformer: %s is missing",
                       !to->npath   ? "path"

@@ -39,6 +39,7 @@ static psr_status start_device(struct psr_beamformer *p, psr_err *err)
 static psr_status open_voltages(struct psr_beamformer *p, psr_err *err)
 {
     const struct psr_voltages_desc d = {
+        .size = sizeof d,
         .path = p->d.path,
         .npath = p->d.npath,
         .nthread = (int)p->d.ncpus,
@@ -97,6 +98,7 @@ static psr_status create_plan(struct psr_beamformer *p, psr_err *err)
 {
     const struct psr_beam_directions *beams = &p->directions;
     struct psr_beam_desc d = {
+        .size = sizeof d,
         .array = &p->input.array,
         .nfreq = p->input.nfreq,
         .tds = p->sums.length,

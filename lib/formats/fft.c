@@ -198,7 +198,10 @@ psr_status psr_spectrum_write(const char *root, const float *x, int64_t nbin,
         if (st != PSR_OK)
             return st;
     }
-    psr_status st = psr_output_group_create(&g, &(struct psr_output_group_desc){.root = NULL}, err);
+    psr_status st = psr_output_group_create(
+        &g,
+        &(struct psr_output_group_desc){.size = sizeof(struct psr_output_group_desc), .root = NULL},
+        err);
     if (st != PSR_OK)
         return st;
     st = add_file(g, root, ".fft", x, nbin, NULL, err);

@@ -1,4 +1,5 @@
 /* Writes dedispersed series as .dat with .inf, or as .tim files. */
+#include "base/copy_desc.h"
 #include "series_name.h"
 
 #include <psrkit/source.h>
@@ -129,9 +130,8 @@ static psr_status choose_group(psr_series *s, const struct psr_series_desc *desc
     return st;
 }
 
-psr_status psr_series_create(psr_series **out, const struct psr_series_desc *desc, psr_err *err)
+static psr_status create(psr_series **out, const struct psr_series_desc *desc, psr_err *err)
 {
-    *out = NULL;
     psr_status st = psr_series_check(desc, err);
     if (st)
         return st;
@@ -162,6 +162,14 @@ done:
     else
         *out = s;
     return st;
+}
+
+psr_status psr_series_create(psr_series **out, const struct psr_series_desc *desc, psr_err *err)
+{
+    struct psr_series_desc d;
+    *out = NULL;
+    psr_status st = psr_copy_desc(&d, sizeof d, desc, "time series", err);
+    return st ? st : create(out, &d, err);
 }
 
 static void add_samples(struct trial *trial, const float *x, size_t n)

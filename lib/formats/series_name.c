@@ -112,7 +112,7 @@ static psr_status check_length(const struct psr_series_desc *desc, psr_err *err)
 struct psr_output_group_desc psr_series_claim(const struct psr_series_desc *desc)
 {
     struct psr_output_group_desc claim = {
-        .root = desc->root, .kind = "DM", .first = INT64_MAX, .last = -1};
+        .size = sizeof claim, .root = desc->root, .kind = "DM", .first = INT64_MAX, .last = -1};
     const double unit = pow(10, desc->dm_decimals);
     for (size_t i = 0; i < desc->ndm; i++) {
         int64_t number = llround(rint(desc->dm[i] * unit) / unit * 1e4);

@@ -1,4 +1,5 @@
 /* Returns the spectra of any input as blocks, with gaps between files or rows filled. */
+#include "base/copy_desc.h"
 #include "base/grow.h"
 #include "base/path.h"
 #include "multi_file.h"
@@ -301,9 +302,8 @@ static psr_status set_up(struct psr_source *s, const struct psr_source_desc *des
     return skip_spectra(s, desc->skip, err);
 }
 
-psr_status psr_source_open(psr_source **out, const struct psr_source_desc *desc, psr_err *err)
+static psr_status create(psr_source **out, const struct psr_source_desc *desc, psr_err *err)
 {
-    *out = NULL;
     psr_source *s = calloc(1, sizeof *s);
     if (!s)
         return psr_fail_nomem(err, "source", sizeof *s);
@@ -315,6 +315,14 @@ psr_status psr_source_open(psr_source **out, const struct psr_source_desc *desc,
     }
     *out = s;
     return PSR_OK;
+}
+
+psr_status psr_source_open(psr_source **out, const struct psr_source_desc *desc, psr_err *err)
+{
+    struct psr_source_desc d;
+    *out = NULL;
+    psr_status st = psr_copy_desc(&d, sizeof d, desc, "source", err);
+    return st ? st : create(out, &d, err);
 }
 
 const struct psr_obs *psr_source_obs(const psr_source *s)

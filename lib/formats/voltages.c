@@ -1,6 +1,7 @@
 /* Opens DADA files of voltages, checks that they match, and orders them by time. */
 #include "voltages.h"
 
+#include "base/copy_desc.h"
 #include "base/path.h"
 #include "base/readfd.h"
 #include "base/threads.h"
@@ -248,9 +249,8 @@ static psr_status copy_paths(struct psr_voltages *v, psr_err *err)
     return PSR_OK;
 }
 
-psr_status psr_voltages_open(psr_voltages **out, const struct psr_voltages_desc *desc, psr_err *err)
+static psr_status create(psr_voltages **out, const struct psr_voltages_desc *desc, psr_err *err)
 {
-    *out = NULL;
     if (desc->npath < 1)
         return psr_fail(err, PSR_EINVAL, "voltages: no input");
     psr_voltages *v = calloc(1, sizeof *v);
@@ -276,6 +276,14 @@ psr_status psr_voltages_open(psr_voltages **out, const struct psr_voltages_desc 
     h->obs_offset = 0;
     *out = v;
     return PSR_OK;
+}
+
+psr_status psr_voltages_open(psr_voltages **out, const struct psr_voltages_desc *desc, psr_err *err)
+{
+    struct psr_voltages_desc d;
+    *out = NULL;
+    psr_status st = psr_copy_desc(&d, sizeof d, desc, "voltages", err);
+    return st ? st : create(out, &d, err);
 }
 
 const struct psr_dada *psr_voltages_header(const psr_voltages *v)

@@ -111,8 +111,7 @@ psr_status psr_pipeline_take_desc(struct psr_pipeline_desc *to,
 {
     static psr_status (*const check[])(const struct psr_pipeline_desc *d, psr_err *err) = {
         check_numbers, check_ends, check_presto, check_subbands, check_resume};
-    psr_status st = psr_copy_desc(to, sizeof *to, offsetof(struct psr_pipeline_desc, path), from,
-                                  "pipeline", err);
+    psr_status st = psr_copy_desc(to, sizeof *to, from, "pipeline", err);
     for (size_t k = 0; k < sizeof check / sizeof *check && !st; k++)
         st = check[k](to, err);
     return st;

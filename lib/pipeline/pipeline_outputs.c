@@ -39,7 +39,8 @@ static psr_status check_trials(const struct psr_pipeline *p, psr_err *err)
 {
     const bool has_inf = p->d.series.on && !p->d.series.tim;
     return psr_series_check(
-        &(struct psr_series_desc){.root = p->d.root,
+        &(struct psr_series_desc){.size = sizeof(struct psr_series_desc),
+                                  .root = p->d.root,
                                   .format = has_inf ? PSR_SERIES_DAT : PSR_SERIES_TIM,
                                   .dm_decimals = (int)p->d.dm_decimals,
                                   .ndm = p->trials.ndm,
@@ -71,7 +72,8 @@ psr_status psr_pipeline_claim_outputs(struct psr_pipeline *p, psr_err *err)
 {
     const struct psr_pipeline_desc *d = &p->d;
     struct psr_output_group_desc claim =
-        psr_series_claim(&(struct psr_series_desc){.root = d->root,
+        psr_series_claim(&(struct psr_series_desc){.size = sizeof(struct psr_series_desc),
+                                                   .root = d->root,
                                                    .dm_decimals = (int)d->dm_decimals,
                                                    .ndm = p->trials.ndm,
                                                    .dm = p->trials.dm});

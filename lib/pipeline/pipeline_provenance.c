@@ -186,7 +186,8 @@ static psr_status find_done(const struct psr_pipeline *p, bool *done, size_t *nd
         }
     }
     psr_resume_find(t,
-                    &(struct psr_series_desc){.root = p->d.root,
+                    &(struct psr_series_desc){.size = sizeof(struct psr_series_desc),
+                                              .root = p->d.root,
                                               .format = PSR_SERIES_DAT,
                                               .dm_decimals = (int)p->d.dm_decimals,
                                               .ndm = t->ndm,

@@ -64,6 +64,7 @@ static psr_status create_search(struct pulses *s, size_t line, psr_err *err)
     const struct psr_sink_line *l = &stream->line[line];
     return psr_singlepulse_create(&s->search[line],
                                   &(struct psr_singlepulse_desc){
+                                      .size = sizeof(struct psr_singlepulse_desc),
                                       .nseries = l->nseries,
                                       .dm = stream->dm + l->first,
                                       .sweep = l->shift,
@@ -82,7 +83,8 @@ static psr_status check_names(const struct psr_sink_stream *stream, psr_err *err
 {
     if (to_stdout(stream))
         return PSR_OK;
-    return psr_series_check(&(struct psr_series_desc){.root = stream->root,
+    return psr_series_check(&(struct psr_series_desc){.size = sizeof(struct psr_series_desc),
+                                                      .root = stream->root,
                                                       .format = PSR_SERIES_TIM,
                                                       .dm_decimals = stream->dm_decimals,
                                                       .ndm = stream->ndm,

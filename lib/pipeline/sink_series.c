@@ -19,7 +19,8 @@ static psr_status names(const void *desc, const struct psr_sink_stream *stream,
 {
     const struct psr_sink_series_desc *d = desc;
     return psr_series_names(
-        &(struct psr_series_desc){.root = stream->root,
+        &(struct psr_series_desc){.size = sizeof(struct psr_series_desc),
+                                  .root = stream->root,
                                   .format = d->tim ? PSR_SERIES_TIM : PSR_SERIES_DAT,
                                   .dm_decimals = stream->dm_decimals,
                                   .ndm = stream->ndm,
@@ -76,6 +77,7 @@ static psr_status begin(void **state, const void *desc, const struct psr_sink_st
         return st;
     return psr_series_create(&s->files,
                              &(struct psr_series_desc){
+                                 .size = sizeof(struct psr_series_desc),
                                  .root = stream->root,
                                  .format = s->d.tim ? PSR_SERIES_TIM : PSR_SERIES_DAT,
                                  .dm_decimals = stream->dm_decimals,

@@ -65,6 +65,7 @@ static psr_status create_plan(psr_stage_clean *c, psr_err *err)
         first = (int64_t)(psr_mjd_diff_s(obs->began, obs->tstart) / obs->tsamp_s + 0.5);
     return psr_clean_create(&c->plan,
                             &(struct psr_clean_desc){
+                                .size = sizeof(struct psr_clean_desc),
                                 .nchan = obs->nchan,
                                 .nbit = obs->nbit,
                                 .kind = obs->kind,

@@ -186,6 +186,7 @@ void psr_accel_unpack(struct psr_accel_record *record,
  * does.  Candidates of at most least_sigma are dropped, and the best come first. */
 
 struct psr_refine_desc {
+    size_t size;                /* sizeof the struct */
     int zmax;                   /* of the search: limit of the drift */
     bool boxes_only;            /* no template responses: hits do not know their bins, as with
                                    rblock and compat */

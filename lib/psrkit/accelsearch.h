@@ -54,6 +54,7 @@ enum psr_accelsearch_norm {
 };
 
 struct psr_accelsearch_desc {
+    size_t size; /* sizeof the struct */
     size_t nbin; /* of every spectrum, bin 0 included */
 
     int zmax;        /* 0 .. PSR_ACCELSEARCH_MAX_Z, rounded up to an even number */

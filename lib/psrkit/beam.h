@@ -32,6 +32,7 @@ enum psr_beam_pattern {
 };
 
 struct psr_beam_desc {
+    size_t size;                   /* sizeof the struct */
     const struct psr_array *array; /* copied */
     size_t nfreq;
     const size_t *tds; /* [nfreq] samples per sum, 1 to 2^20, even or odd; copied */

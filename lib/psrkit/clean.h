@@ -117,6 +117,7 @@ typedef struct psr_clean psr_clean;
 enum { PSR_CLEAN_BLOCK = 2400 }; /* spectra */
 
 struct psr_clean_desc {
+    size_t size; /* sizeof the struct */
     size_t nchan;
     int nbit; /* of the input, like kind */
     enum psr_kind kind;

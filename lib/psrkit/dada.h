@@ -73,6 +73,7 @@ void psr_dada_clear(struct psr_dada *h);
 typedef struct psr_voltages psr_voltages;
 
 struct psr_voltages_desc {
+    size_t size;             /* sizeof the struct */
     const char *const *path; /* [npath] in any order; "-" is standard input, which must be the
                                 only one */
     size_t npath;

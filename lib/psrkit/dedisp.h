@@ -36,6 +36,7 @@ enum psr_dedisp_algo {
 };
 
 struct psr_dedisp_desc {
+    size_t size; /* sizeof the struct */
     size_t nchan;
     const double *freq_mhz; /* [nchan] channel centres in the order of the data; copied */
     double tsamp_s;         /* of the input */

@@ -129,6 +129,7 @@ struct psr_fake_signal {
 };
 
 struct psr_fake_desc {
+    size_t size;               /* sizeof the struct */
     const struct psr_obs *obs; /* band, nif, nbit (1 to 16 PSR_UINT, 32 PSR_FLOAT), tsamp_s, nsamp;
                                   copied */
     uint64_t seed;
@@ -211,6 +212,7 @@ struct psr_fakevolt_source {
 };
 
 struct psr_fakevolt_desc {
+    size_t size;                   /* sizeof the struct */
     const struct psr_array *array; /* copied */
     const struct psr_dada *header; /* band, tsamp, conventions; nant that of the array; copied */
     int64_t nsamp;

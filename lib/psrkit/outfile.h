@@ -84,6 +84,7 @@ typedef struct psr_output_group psr_output_group;
 /* The files that a run claims.  Of two runs with the same root and kind, the second is rejected if
  * their numbers overlap or if both have common files. */
 struct psr_output_group_desc {
+    size_t size;         /* sizeof the struct */
     const char *root;    /* prefix of all names; the lock is ROOT.lock; NULL, "-" or not a regular
                          file: no lock */
     const char *kind;    /* what the numbers count, a word of at most 15 letters: DM, beam */

@@ -3,7 +3,10 @@
  * psrkit processes radio-telescope data into pulsar and fast-radio-burst candidates.  Expensive
  * operations use plans: psr_X_create checks a description and allocates, psr_X_execute processes a
  * block, psr_X_destroy frees.  Functions that can fail return a psr_status and write a message to a
- * psr_err (status.h).  The library never prints, never exits and has no global state. */
+ * psr_err (status.h).  The library never prints, never exits and has no global state.
+ *
+ * Zero-initialise a description and set its first field, size, to its sizeof: the program then also
+ * runs with a later library that has more fields, which count as 0. */
 #ifndef PSRKIT_PSRKIT_H
 #define PSRKIT_PSRKIT_H
 

@@ -64,6 +64,7 @@ enum {
 };
 
 struct psr_pulscan_desc {
+    size_t size; /* sizeof the struct */
     size_t nbin; /* of every spectrum, bin 0 included */
     bool series; /* the input is series of 2 nbin samples, which are Fourier transformed first */
     struct psr_redden redden; /* series: de-redden the spectra like this; spectra: they have been
@@ -169,6 +170,7 @@ struct psr_pulscan_cand {
 };
 
 struct psr_pulscan_merge_desc {
+    size_t size;         /* sizeof the struct */
     bool keep_harmonics; /* do not merge candidates whose frequencies have small ratios */
     size_t max;          /* largest number of candidates returned; 0: all */
     psr_pulscan *plan;   /* plan of the hits; NULL: merge by frequency only, as hits of rblock */

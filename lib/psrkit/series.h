@@ -82,6 +82,7 @@ enum psr_series_format { PSR_SERIES_DAT, PSR_SERIES_TIM };
 typedef struct psr_series psr_series;
 
 struct psr_series_desc {
+    size_t size;      /* sizeof the struct */
     const char *root; /* may contain a path; "-" with one trial and PSR_SERIES_TIM is standard
                          output */
     enum psr_series_format format;

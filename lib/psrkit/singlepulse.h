@@ -47,6 +47,7 @@ PSR_API_BEGIN
 typedef struct psr_singlepulse psr_singlepulse;
 
 struct psr_singlepulse_desc {
+    size_t size; /* sizeof the struct */
     size_t nseries;
     const double *dm;    /* [nseries] pc cm^-3; copied */
     const size_t *sweep; /* [nseries] further input samples that an output sample of this series

@@ -29,6 +29,7 @@ enum psr_input {
 enum { PSR_GAP_DAYS_MAX = 1 };
 
 struct psr_source_desc {
+    size_t size;             /* sizeof the struct */
     const char *const *path; /* [npath] in any order; "-" is standard input, which must be the
                                 only one */
     size_t npath;

@@ -1,6 +1,7 @@
 /* Removes interference from a stream of spectra: masks, clipping, zero-DM. */
 #include <psrkit/clean.h>
 
+#include "base/copy_desc.h"
 #include "base/grow.h"
 #include "base/threads.h"
 #include "clean_plan.h"
@@ -95,9 +96,8 @@ static void take_desc(psr_clean *p)
     p->nthread = psr_count_threads(d->nthread);
 }
 
-psr_status psr_clean_create(psr_clean **out, const struct psr_clean_desc *desc, psr_err *err)
+static psr_status create(psr_clean **out, const struct psr_clean_desc *desc, psr_err *err)
 {
-    *out = NULL;
     psr_status st = check_desc(desc, err);
     if (st)
         return st;
@@ -118,6 +118,14 @@ psr_status psr_clean_create(psr_clean **out, const struct psr_clean_desc *desc, 
     take_desc(p);
     *out = p;
     return PSR_OK;
+}
+
+psr_status psr_clean_create(psr_clean **out, const struct psr_clean_desc *desc, psr_err *err)
+{
+    struct psr_clean_desc d;
+    *out = NULL;
+    psr_status st = psr_copy_desc(&d, sizeof d, desc, "cleaning", err);
+    return st ? st : create(out, &d, err);
 }
 
 enum psr_kind psr_clean_kind(const psr_clean *p)

@@ -1,6 +1,7 @@
 /* Makes the spectra of a synthetic observation. */
 #include "fake_plan.h"
 
+#include "base/copy_desc.h"
 #include "base/threads.h"
 
 #include <math.h>
@@ -100,9 +101,8 @@ static psr_status make_rooms(psr_fake *p, psr_err *err)
     return p->room ? PSR_OK : psr_fail_nomem(err, "threads", (double)p->nthread);
 }
 
-psr_status psr_fake_create(psr_fake **out, const struct psr_fake_desc *d, psr_err *err)
+static psr_status create(psr_fake **out, const struct psr_fake_desc *d, psr_err *err)
 {
-    *out = NULL;
     psr_status st = check_desc(d, err);
     if (st)
         return st;
@@ -132,6 +132,14 @@ psr_status psr_fake_create(psr_fake **out, const struct psr_fake_desc *d, psr_er
     else
         *out = p;
     return st;
+}
+
+psr_status psr_fake_create(psr_fake **out, const struct psr_fake_desc *desc, psr_err *err)
+{
+    struct psr_fake_desc d;
+    *out = NULL;
+    psr_status st = psr_copy_desc(&d, sizeof d, desc, "synthetic observation", err);
+    return st ? st : create(out, &d, err);
 }
 
 void psr_fake_destroy(psr_fake *p)

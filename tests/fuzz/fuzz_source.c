@@ -55,7 +55,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (is_left_out(data, size))
         return 0;
     const char *path = fuzz_file(data, size);
-    const struct psr_source_desc desc = {.path = &path,
+    const struct psr_source_desc desc = {.size = sizeof desc,
+                                         .path = &path,
                                          .npath = 1,
                                          .if_choice = size % 3 ? -1 : 0,
                                          .invert = size % 2,

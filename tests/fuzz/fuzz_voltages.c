@@ -32,8 +32,11 @@ static psr_status read_all(psr_voltages *v, psr_err *err)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const char *path = fuzz_file(data, size);
-    const struct psr_voltages_desc desc = {
-        .path = &path, .npath = 1, .nthread = 1, .notes = {.note = check_note}};
+    const struct psr_voltages_desc desc = {.size = sizeof desc,
+                                           .path = &path,
+                                           .npath = 1,
+                                           .nthread = 1,
+                                           .notes = {.note = check_note}};
     psr_voltages *v;
     psr_err err = {.code = PSR_OK};
     psr_status st = psr_voltages_open(&v, &desc, &err);

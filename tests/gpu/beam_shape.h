@@ -81,7 +81,9 @@ static void choose_as(struct shape *s, const size_t g[3], int pattern, struct wi
     memset(s, 0, sizeof *s);
     s->a = ref_array(g[0], g[1], ndish, some ? 3 : 0, seed);
     s->nt = (size_t)tap_between(seed, 40, 160);
-    s->d = (struct psr_beam_desc){.array = &s->a, .nfreq = (size_t)tap_between(seed, 1, 5)};
+    s->d = (struct psr_beam_desc){.size = sizeof(struct psr_beam_desc),
+                                  .array = &s->a,
+                                  .nfreq = (size_t)tap_between(seed, 1, 5)};
     s->d.nfreq = wish.nfreq ? wish.nfreq : s->d.nfreq;
     s->d.nibbles.offset_binary = tap_between(seed, 0, 1);
     s->d.nibbles.real_low = tap_between(seed, 0, 1);

@@ -419,7 +419,8 @@ static void report_stream(const struct entry *e)
     make_work(&b, PSR_BEAM_POINTS);
     struct psr_array a = {.m = e->m, .n = e->n, .ns_m = 1, .ew_m = 1, .ndish = e->ndish};
     a.cell = b.w.cell;
-    const struct psr_beam_desc desc = {.array = &a,
+    const struct psr_beam_desc desc = {.size = sizeof desc,
+                                       .array = &a,
                                        .nfreq = e->nfreq,
                                        .tds = b.w.tds,
                                        .weight = b.w.weight,

@@ -124,7 +124,8 @@ static psr_dedisp *create(const struct work *w, const struct line *l)
     for (size_t c = 0; c < w->nchan; c++)
         freq_mhz[c] = w->fctr_mhz + w->bw_mhz * (0.5 - ((double)c + 0.5) / (double)w->nchan);
     bench_must(psr_dedisp_create(&p,
-                                 &(struct psr_dedisp_desc){.nchan = w->nchan,
+                                 &(struct psr_dedisp_desc){.size = sizeof(struct psr_dedisp_desc),
+                                                           .nchan = w->nchan,
                                                            .freq_mhz = freq_mhz,
                                                            .tsamp_s = w->tsamp_s,
                                                            .nbit = w->nbit,
@@ -328,8 +329,11 @@ static void report_events(const struct work *w)
         psr_dedisp_reset(p);
         bench_must(psr_singlepulse_create(
                        &search,
-                       &(struct psr_singlepulse_desc){
-                           .nseries = l.ndm, .dm = l.dm, .tsamp_s = w->tsamp_s, .threshold = 6},
+                       &(struct psr_singlepulse_desc){.size = sizeof(struct psr_singlepulse_desc),
+                                                      .nseries = l.ndm,
+                                                      .dm = l.dm,
+                                                      .tsamp_s = w->tsamp_s,
+                                                      .threshold = 6},
                        &err),
                    &err);
         began_s = bench_wall_s();

@@ -31,7 +31,8 @@ static const struct entry {
 
 static struct psr_pulscan_desc describe(bool logz)
 {
-    return (struct psr_pulscan_desc){.nbin = NBIN,
+    return (struct psr_pulscan_desc){.size = sizeof(struct psr_pulscan_desc),
+                                     .nbin = NBIN,
                                      .batch = BATCH,
                                      .zmax = 256,
                                      .logz = logz,

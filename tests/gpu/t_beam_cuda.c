@@ -211,7 +211,11 @@ static void test_one_hot(void)
     size_t tds[2] = {1, 1}, nrow = 0, bad = 0;
     uint64_t seed = 7;
     struct shape s = {.a = ref_array(24, 24, ndish, 0, &seed), .nt = nt};
-    s.d = (struct psr_beam_desc){.array = &s.a, .nfreq = nf, .tds = tds, .mem_bytes = 1 << 30};
+    s.d = (struct psr_beam_desc){.size = sizeof(struct psr_beam_desc),
+                                 .array = &s.a,
+                                 .nfreq = nf,
+                                 .tds = tds,
+                                 .mem_bytes = 1 << 30};
     s.weight = tap_take(nf * 2 * ndish * 2, sizeof *s.weight);
     s.in = tap_take(nt * nf * 2 * ndish, 1);
     s.d.weight = s.weight;

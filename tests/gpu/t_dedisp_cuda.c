@@ -98,6 +98,7 @@ static void choose(struct shape *s, uint64_t *seed)
     bool large = tap_uniform(seed) < 0.5;
     memset(s, 0, sizeof *s);
     s->d = (struct psr_dedisp_desc){
+        .size = sizeof(struct psr_dedisp_desc),
         .nchan = (size_t)tap_between(seed, 1, large ? 200 : 40),
         .tsamp_s = 64e-6,
         .nbit = kinds[kind].nbit,
@@ -294,7 +295,8 @@ static void test_extremes(uint64_t *seed)
     };
     for (size_t n = 0; n < sizeof extremes / sizeof *extremes; n++) {
         const struct extreme *e = extremes + n;
-        struct shape s = {.d = {.nchan = e->nchan,
+        struct shape s = {.d = {.size = sizeof(struct psr_dedisp_desc),
+                                .nchan = e->nchan,
                                 .ndm = e->ndm,
                                 .nbit = e->nbit,
                                 .kind = PSR_UINT,
@@ -358,7 +360,8 @@ static void test_kinds(uint64_t *seed)
     for (size_t n = 0; n < sizeof steps / sizeof *steps; n++) {
         const struct steps *e = steps + n;
         struct psr_cuda_plan plan = {0};
-        struct shape s = {.d = {.nchan = e->nchan,
+        struct shape s = {.d = {.size = sizeof(struct psr_dedisp_desc),
+                                .nchan = e->nchan,
                                 .ndm = e->ndm,
                                 .nbit = e->nbit,
                                 .kind = PSR_UINT,
@@ -384,7 +387,8 @@ static void test_kinds(uint64_t *seed)
 static void test_batches(void)
 {
     struct psr_cuda_plan plan = {0};
-    struct shape s = {.d = {.nchan = 8,
+    struct shape s = {.d = {.size = sizeof(struct psr_dedisp_desc),
+                            .nchan = 8,
                             .ndm = 65536 * DEDISP_TRIALS + 1,
                             .tsamp_s = 64e-6,
                             .downsamp = 1,
@@ -402,7 +406,8 @@ static void test_little_memory(uint64_t *seed)
 {
     size_t left, all;
     void *block = NULL;
-    struct shape s = {.d = {.nchan = 256,
+    struct shape s = {.d = {.size = sizeof(struct psr_dedisp_desc),
+                            .nchan = 256,
                             .ndm = 2000,
                             .nbit = 8,
                             .kind = PSR_UINT,

@@ -48,8 +48,11 @@ static psr_status create(struct plans *p, psr_err *err)
         return st;
     st = psr_singlepulse_create(
         &p->search,
-        &(struct psr_singlepulse_desc){
-            .nseries = NDM, .dm = p->dm, .tsamp_s = p->desc.tsamp_s, .threshold = 6},
+        &(struct psr_singlepulse_desc){.size = sizeof(struct psr_singlepulse_desc),
+                                       .nseries = NDM,
+                                       .dm = p->dm,
+                                       .tsamp_s = p->desc.tsamp_s,
+                                       .threshold = 6},
         err);
     if (!st)
         st = psr_dedisp_multi_create(
@@ -57,7 +60,8 @@ static psr_status create(struct plans *p, psr_err *err)
             err);
     if (!st)
         st = psr_pulscan_create(&p->pulscan,
-                                &(struct psr_pulscan_desc){.nbin = NBIN,
+                                &(struct psr_pulscan_desc){.size = sizeof(struct psr_pulscan_desc),
+                                                           .nbin = NBIN,
                                                            .zmax = 20,
                                                            .nharm = nharm,
                                                            .nnharm = 1,
@@ -114,7 +118,8 @@ static void fill(struct plans *p, uint64_t *seed)
         p->freq_mhz[c] = 1500 - (double)c;
     for (size_t i = 0; i < NDM; i++)
         p->dm[i] = (double)i;
-    p->desc = (struct psr_dedisp_desc){.nchan = NCHAN,
+    p->desc = (struct psr_dedisp_desc){.size = sizeof(struct psr_dedisp_desc),
+                                       .nchan = NCHAN,
                                        .freq_mhz = p->freq_mhz,
                                        .tsamp_s = 1e-4,
                                        .nbit = 8,

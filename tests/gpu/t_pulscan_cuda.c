@@ -51,7 +51,7 @@ static int64_t pick(uint64_t *seed, int64_t a, int64_t b)
 
 static struct psr_pulscan_desc random_desc(struct psr_span zap[MOST_ZAP], uint64_t *seed)
 {
-    struct psr_pulscan_desc d = {.batch = BATCH, .sigma = 2, .nharm = sums};
+    struct psr_pulscan_desc d = {.size = sizeof d, .batch = BATCH, .sigma = 2, .nharm = sums};
     d.nbin = (size_t)pick(seed, 20000, tap_uniform(seed) < 0.2 ? 16 : 60000);
     d.zmax = (int)pick(seed, 64, tap_uniform(seed) < 0.1 ? 1400 : 300);
     d.zmax = (size_t)d.zmax < d.nbin / 2 ? d.zmax : (int)d.nbin / 2 - 1;
@@ -235,7 +235,8 @@ static void test_agreement(const char *backend, int times, uint64_t seed)
 /* A spectrum that is not searched has no hits, even where boxes without power are hits. */
 static void test_bad_spectrum(const char *backend, uint64_t seed)
 {
-    struct psr_pulscan_desc d = {.nbin = 5000,
+    struct psr_pulscan_desc d = {.size = sizeof d,
+                                 .nbin = 5000,
                                  .batch = BATCH,
                                  .zmax = 20,
                                  .block = 300,
@@ -259,8 +260,13 @@ static void test_bad_spectrum(const char *backend, uint64_t seed)
 /* More peaks than there is room for at first. */
 static void test_many_peaks(const char *backend, uint64_t seed)
 {
-    struct psr_pulscan_desc d = {
-        .nbin = 600000, .zmax = 64, .nharm = sums, .nnharm = 4, .sigma = -8, .ntrials = 1};
+    struct psr_pulscan_desc d = {.size = sizeof d,
+                                 .nbin = 600000,
+                                 .zmax = 64,
+                                 .nharm = sums,
+                                 .nnharm = 4,
+                                 .sigma = -8,
+                                 .ntrials = 1};
     struct psr_pulscan_result want, got;
     psr_pulscan *cpu, *gpu;
     float *x = tap_take(2 * d.nbin, sizeof *x);
@@ -280,7 +286,8 @@ static void test_many_peaks(const char *backend, uint64_t seed)
 
 static void test_limits(void)
 {
-    struct psr_pulscan_desc d = {.nbin = 200000, .zmax = 60000, .nharm = sums, .nnharm = 1};
+    struct psr_pulscan_desc d = {
+        .size = sizeof d, .nbin = 200000, .zmax = 60000, .nharm = sums, .nnharm = 1};
     psr_pulscan *p;
     psr_err err;
     d.backend = "cuda";

@@ -231,7 +231,8 @@ static void examine(psr_pulscan *p, size_t spec, psr_pulscan *of_truth,
 
 static struct psr_pulscan_desc describe(size_t nbin, struct psr_redden redden)
 {
-    return (struct psr_pulscan_desc){.nbin = nbin,
+    return (struct psr_pulscan_desc){.size = sizeof(struct psr_pulscan_desc),
+                                     .nbin = nbin,
                                      .redden = redden,
                                      .batch = BATCH,
                                      .zmax = 30,

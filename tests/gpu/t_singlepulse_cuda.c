@@ -58,11 +58,13 @@ static bool must(cudaError_t e, const char *what)
 static psr_singlepulse *make_plan(const struct setup *s)
 {
     psr_err err;
-    psr_singlepulse *p = plan_search((struct psr_singlepulse_desc){.nseries = s->nseries,
-                                                                   .sweep = s->sweep,
-                                                                   .threshold = s->threshold,
-                                                                   .maxwidth_s = s->maxwidth_s,
-                                                                   .block = s->block});
+    psr_singlepulse *p =
+        plan_search((struct psr_singlepulse_desc){.size = sizeof(struct psr_singlepulse_desc),
+                                                  .nseries = s->nseries,
+                                                  .sweep = s->sweep,
+                                                  .threshold = s->threshold,
+                                                  .maxwidth_s = s->maxwidth_s,
+                                                  .block = s->block});
     for (size_t k = 0; k < s->nmask; k++)
         if (psr_singlepulse_mask(p, s->mask[k], &err))
             diag("%s", err.msg);
@@ -268,7 +270,8 @@ static void test_chain(uint64_t *seed)
     for (size_t i = 0; i < NDM; i++)
         dm[i] = 3.0 * (double)i;
     unsigned char *in = make_spectra(freq_mhz, seed);
-    struct psr_dedisp_desc d = {.nchan = NCHAN,
+    struct psr_dedisp_desc d = {.size = sizeof d,
+                                .nchan = NCHAN,
                                 .freq_mhz = freq_mhz,
                                 .tsamp_s = 1e-3,
                                 .nbit = 8,
@@ -280,7 +283,7 @@ static void test_chain(uint64_t *seed)
                                 .mem_bytes = 64 << 20,
                                 .backend = "cpu"};
     const struct psr_singlepulse_desc search = {
-        .nseries = NDM, .dm = dm, .tsamp_s = 1e-3, .threshold = 4.5};
+        .size = sizeof search, .nseries = NDM, .dm = dm, .tsamp_s = 1e-3, .threshold = 4.5};
     bool good = fine(psr_dedisp_create(&host, &d, &err), &err);
     d.backend = "cuda";
     good = good && fine(psr_dedisp_create(&device, &d, &err), &err) &&

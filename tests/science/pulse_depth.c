@@ -151,8 +151,12 @@ static struct found search_here(const struct setup *s, const float *x, double th
     const struct psr_event *event;
     psr_singlepulse *p;
     psr_err err;
-    const struct psr_singlepulse_desc desc = {
-        .nseries = 1, .dm = &dm, .tsamp_s = s->tsamp_s, .threshold = threshold, .nthread = 1};
+    const struct psr_singlepulse_desc desc = {.size = sizeof desc,
+                                              .nseries = 1,
+                                              .dm = &dm,
+                                              .tsamp_s = s->tsamp_s,
+                                              .threshold = threshold,
+                                              .nthread = 1};
     if (psr_singlepulse_create(&p, &desc, &err) ||
         psr_singlepulse_execute(p, x, s->n, s->n, &err) || psr_singlepulse_finish(p, &err))
         stop(err.msg);

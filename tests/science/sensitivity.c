@@ -78,7 +78,8 @@ static void make_pulsar(uint64_t seed, const psr_rfft *rfft, float *x, double *r
     obs.tsamp_s = TSAMP_S;
     obs.nsamp = NSAMP;
     obs.tstart.day = 60000;
-    const struct psr_fake_desc desc = {.obs = &obs,
+    const struct psr_fake_desc desc = {.size = sizeof desc,
+                                       .obs = &obs,
                                        .seed = seed,
                                        .dmconst = PSR_DMCONST_PRESTO,
                                        .nsignal = 1,
@@ -109,6 +110,7 @@ struct search {
 static void make_search(struct search *s, int npulsar, int nnoise)
 {
     const struct psr_pulscan_desc d = {
+        .size = sizeof d,
         .nbin = NBIN,
         .zmax = s->zmax,
         .zstep = s->compat ? 2 : 1,

@@ -49,6 +49,7 @@ static psr_status prepare_bench(struct bench *b, const struct psr_ddplan *p, psr
     for (size_t i = 0; i < MEASURE_NDM; i++)
         b->dm[i] = (double)i * p->line[0].dmstep;
     struct psr_dedisp_desc d = {
+        .size = sizeof d,
         .nchan = b->nchan,
         .freq_mhz = b->freq_mhz,
         .tsamp_s = band->tsamp_s * (double)p->line[0].downsamp,

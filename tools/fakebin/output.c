@@ -11,6 +11,7 @@ enum { NSBLK = 1024, DM_DECIMALS = 2 };
 static struct psr_series_desc describe_series(const struct fakebin_job *j)
 {
     return (struct psr_series_desc){
+        .size = sizeof(struct psr_series_desc),
         .root = j->opt.output,
         .format = PSR_SERIES_DAT,
         .dm_decimals = DM_DECIMALS,
@@ -28,7 +29,7 @@ psr_status fakebin_create_group(struct fakebin_job *j, double bytes)
     const struct fakebin_options *o = &j->opt;
     const struct psr_series_desc series = describe_series(j);
     struct psr_output_group_desc claim = {
-        .root = o->output ? o->output : "-", .kind = "file", .common = true};
+        .size = sizeof claim, .root = o->output ? o->output : "-", .kind = "file", .common = true};
     if (o->dat)
         claim = psr_series_claim(&series);
     claim.common |= o->truth != NULL;

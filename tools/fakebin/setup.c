@@ -149,6 +149,7 @@ psr_status fakebin_prepare(struct fakebin_job *j)
 {
     const struct fakebin_options *o = &j->opt;
     struct psr_fake_desc d = {
+        .size = sizeof d,
         .obs = &j->made,
         .noise_sigma = 1,
         .red_sigma = o->rednoise,

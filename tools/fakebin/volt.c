@@ -96,8 +96,11 @@ static void fill_header(const struct fakebin_options *o, struct volt_job *v)
 
 static psr_status prepare(struct fakebin_job *j, struct volt_job *v)
 {
-    struct psr_fakevolt_desc d = {
-        .array = &v->array, .header = &v->header, .sigma = sigma, .nthread = (int)j->opt.ncpus};
+    struct psr_fakevolt_desc d = {.size = sizeof d,
+                                  .array = &v->array,
+                                  .header = &v->header,
+                                  .sigma = sigma,
+                                  .nthread = (int)j->opt.ncpus};
     psr_status st = psr_parse_dmconst(j->opt.dmconst, &d.dmconst, &j->err);
     if (!st)
         st = psr_array_read(&v->array, j->opt.array, &j->err);

@@ -15,6 +15,7 @@ psr_status accel_matched_plan(struct accel_job *j)
 {
     const struct accel_options *o = &j->opt;
     struct psr_accelsearch_desc d = {
+        .size = sizeof d,
         .nbin = (size_t)j->shape.nbin,
         .zmax = (int)o->zmax,
         .wmax = o->wmax > 0 ? (int)o->wmax : 0,

@@ -190,6 +190,7 @@ psr_status accel_claim_files(struct accel_job *j, struct accel_file *file)
     else if (o->matched && o->wmax > 0)
         snprintf(kind, sizeof kind, "w%dz", (int)o->wmax);
     const struct psr_output_group_desc claim = {
+        .size = sizeof claim,
         .root = root,
         .kind = kind,
         .first = o->zmax,

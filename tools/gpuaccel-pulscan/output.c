@@ -200,11 +200,13 @@ static psr_status list_boxes(struct accel_job *j, struct accel_batch *b, size_t 
     const struct psr_pulscan_result *found = &b->result[s];
     struct psr_pulscan_cand *cand = NULL;
     size_t n = 0;
-    const struct psr_pulscan_merge_desc merge = {.keep_harmonics = o->noharmremove,
+    const struct psr_pulscan_merge_desc merge = {.size = sizeof merge,
+                                                 .keep_harmonics = o->noharmremove,
                                                  .max = (size_t)o->maxcands,
                                                  .plan = o->rblock ? NULL : b->plan,
                                                  .spec = s};
-    const struct psr_refine_desc measure = {.zmax = (int)o->zmax,
+    const struct psr_refine_desc measure = {.size = sizeof measure,
+                                            .zmax = (int)o->zmax,
                                             .boxes_only = o->rblock,
                                             .zap = j->zap,
                                             .nzap = j->nzap,

@@ -104,7 +104,7 @@ bool accel_transforms(const struct accel_job *j)
 /* The CPU has nothing to gain from a second plan: it would only share its threads. */
 static psr_status create_boxes(struct accel_job *j)
 {
-    struct psr_pulscan_desc desc = {0};
+    struct psr_pulscan_desc desc = {.size = sizeof desc};
     struct psr_pulscan_info info;
     psr_status st = describe(j, &desc);
     if (st == PSR_OK)

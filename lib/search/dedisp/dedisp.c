@@ -1,6 +1,7 @@
 /* Checks the description of a dedispersion plan, and drives its backend. */
 #include "dedisp_backend.h"
 
+#include "base/copy_desc.h"
 #include "base/memory.h"
 #include "base/threads.h"
 #include "formats/unpack.h"
@@ -119,7 +120,10 @@ const char *psr_dedisp_backend(const char *name)
 
 psr_status psr_dedisp_create(psr_dedisp **out, const struct psr_dedisp_desc *desc, psr_err *err)
 {
-    return psr_dedisp_create_summed(out, desc, 1, 0, err);
+    struct psr_dedisp_desc d;
+    *out = NULL;
+    psr_status st = psr_copy_desc(&d, sizeof d, desc, "dedispersion", err);
+    return st ? st : psr_dedisp_create_summed(out, &d, 1, 0, err);
 }
 
 /* All of a plan but its backend. */
@@ -163,8 +167,11 @@ psr_status psr_dedisp_create_summed(psr_dedisp **out, const struct psr_dedisp_de
 
 psr_status psr_dedisp_measure(const struct psr_dedisp_desc *desc, size_t *maxshift, psr_err *err)
 {
+    struct psr_dedisp_desc d;
     psr_dedisp *p;
-    psr_status st = lay_plan(&p, desc, 1, 0, err);
+    psr_status st = psr_copy_desc(&d, sizeof d, desc, "dedispersion", err);
+    if (!st)
+        st = lay_plan(&p, &d, 1, 0, err);
     if (st)
         return st;
     *maxshift = p->layout.maxshift;

@@ -137,6 +137,7 @@ static struct psr_dedisp_desc describe_plan(const struct psr_dedisp_multi_desc *
                                             const struct psr_dedisp_multi_line *l)
 {
     struct psr_dedisp_desc d = desc->stream;
+    d.size = sizeof d;
     d.downsamp = l->downsamp;
     d.ndm = l->ndm;
     d.dm = l->dm;

@@ -1,6 +1,7 @@
 /* The matched search: plan, backends, lists. */
 #include "accel_measure.h"
 #include "accel_plan.h"
+#include "base/copy_desc.h"
 #include "presto_measure.h"
 #include "presto_search.h"
 #include "template_bank.h"
@@ -70,10 +71,9 @@ static psr_status start(psr_accelsearch *p, const struct psr_accelsearch_desc *d
     return st ? st : start_backend(p, desc->backend, err);
 }
 
-psr_status psr_accelsearch_create(psr_accelsearch **out, const struct psr_accelsearch_desc *desc,
-                                  psr_err *err)
+static psr_status create(psr_accelsearch **out, const struct psr_accelsearch_desc *desc,
+                         psr_err *err)
 {
-    *out = NULL;
     psr_status st = psr_accelsearch_check(desc, err);
     if (st)
         return st;
@@ -86,6 +86,15 @@ psr_status psr_accelsearch_create(psr_accelsearch **out, const struct psr_accels
     else
         *out = p;
     return st;
+}
+
+psr_status psr_accelsearch_create(psr_accelsearch **out, const struct psr_accelsearch_desc *desc,
+                                  psr_err *err)
+{
+    struct psr_accelsearch_desc d;
+    *out = NULL;
+    psr_status st = psr_copy_desc(&d, sizeof d, desc, "search", err);
+    return st ? st : create(out, &d, err);
 }
 
 void psr_accelsearch_destroy(psr_accelsearch *p)

@@ -2,6 +2,7 @@
 #include "candidate_refine_notes.h"
 #include "candidate_refine_place.h"
 
+#include "base/copy_desc.h"
 #include "base/threads.h"
 
 #include <psrkit/signif.h>
@@ -214,12 +215,15 @@ psr_status psr_candidate_refine(struct psr_measured *out, psr_pulscan *plan, siz
                                 const struct psr_refine_desc *desc, psr_err *err)
 {
     struct outcome *outcome = calloc(ncand ? ncand : 1, sizeof *outcome);
+    struct psr_refine_desc d;
     *out = (struct psr_measured){0};
-    psr_status st = allocate(out, outcome, cand, ncand, err);
+    psr_status st = psr_copy_desc(&d, sizeof d, desc, "refinement", err);
+    if (!st)
+        st = allocate(out, outcome, cand, ncand, err);
     if (st == PSR_OK) {
-#pragma omp parallel for schedule(dynamic) num_threads(psr_count_threads(desc->nthread))
+#pragma omp parallel for schedule(dynamic) num_threads(psr_count_threads(d.nthread))
         for (int64_t i = 0; i < (int64_t)ncand; i++)
-            measure_one(&outcome[i], plan, s, &cand[i], desc);
+            measure_one(&outcome[i], plan, s, &cand[i], &d);
     }
     for (size_t i = 0; i < ncand && st == PSR_OK; i++) {
         st = outcome[i].status;
@@ -231,8 +235,8 @@ psr_status psr_candidate_refine(struct psr_measured *out, psr_pulscan *plan, siz
     free(outcome);
     if (st != PSR_OK)
         psr_measured_clear(out);
-    else if (desc->trials > 0)
-        keep_confirmed(out, desc->least_sigma);
+    else if (d.trials > 0)
+        keep_confirmed(out, d.least_sigma);
     drop_repeats(out);
     psr_refine_note(out->cand, out->n);
     return st;

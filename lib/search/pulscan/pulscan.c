@@ -1,4 +1,5 @@
 /* Checks the description of a boxcar search, drives its backend, and rates its hits. */
+#include "base/copy_desc.h"
 #include "pulscan_search.h"
 
 #include <config.h>
@@ -61,9 +62,8 @@ static psr_status allocate(psr_pulscan *p, psr_err *err)
     return PSR_OK;
 }
 
-psr_status psr_pulscan_create(psr_pulscan **out, const struct psr_pulscan_desc *desc, psr_err *err)
+static psr_status create(psr_pulscan **out, const struct psr_pulscan_desc *desc, psr_err *err)
 {
-    *out = NULL;
     psr_status st = psr_pulscan_check(desc, err);
     if (st)
         return st;
@@ -78,6 +78,14 @@ psr_status psr_pulscan_create(psr_pulscan **out, const struct psr_pulscan_desc *
     else
         *out = p;
     return st;
+}
+
+psr_status psr_pulscan_create(psr_pulscan **out, const struct psr_pulscan_desc *desc, psr_err *err)
+{
+    struct psr_pulscan_desc d;
+    *out = NULL;
+    psr_status st = psr_copy_desc(&d, sizeof d, desc, "search", err);
+    return st ? st : create(out, &d, err);
 }
 
 void psr_pulscan_destroy(psr_pulscan *p)

@@ -1,4 +1,5 @@
 /* Merges hits into candidates. */
+#include "base/copy_desc.h"
 #include "pulscan_blend.h"
 #include "pulscan_fundamental.h"
 #include "pulscan_grid.h"
@@ -458,15 +459,16 @@ psr_status psr_pulscan_merge(const struct psr_pulscan_hit *hit, size_t nhit,
                              struct psr_pulscan_cand **cand, size_t *ncand, size_t *left_out,
                              psr_err *err)
 {
+    struct psr_pulscan_merge_desc d;
     *cand = NULL;
     *ncand = 0;
     if (left_out)
         *left_out = 0;
-    if (nhit == 0)
-        return PSR_OK;
+    psr_status st = psr_copy_desc(&d, sizeof d, desc, "merging", err);
+    if (st || nhit == 0)
+        return st;
     struct psr_pulscan_hit *sorted = malloc(nhit * sizeof *sorted);
     struct psr_pulscan_cand *made = malloc(nhit * sizeof *made);
-    psr_status st = PSR_OK;
     size_t n = 0;
     if (!sorted || !made) {
         st = psr_fail_nomem(err, "candidates", (double)nhit * (sizeof *sorted + sizeof *made));
@@ -474,13 +476,13 @@ psr_status psr_pulscan_merge(const struct psr_pulscan_hit *hit, size_t nhit,
     }
     memcpy(sorted, hit, nhit * sizeof *sorted);
     qsort(sorted, nhit, sizeof *sorted, best_first);
-    if (desc->plan && !desc->keep_harmonics)
-        st = join_with_spectrum(sorted, nhit, desc, made, &n, err);
+    if (d.plan && !d.keep_harmonics)
+        st = join_with_spectrum(sorted, nhit, &d, made, &n, err);
     else
-        st = join_all(sorted, nhit, desc->keep_harmonics, made, &n, err);
+        st = join_all(sorted, nhit, d.keep_harmonics, made, &n, err);
     if (st)
         goto done;
-    *ncand = desc->max && n > desc->max ? desc->max : n;
+    *ncand = d.max && n > d.max ? d.max : n;
     if (left_out)
         *left_out = n - *ncand;
     *cand = made;

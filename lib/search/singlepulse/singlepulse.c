@@ -1,6 +1,7 @@
 /* The plan of the single-pulse search: streams in, events out. */
 #include "singlepulse_plan.h"
 
+#include "base/copy_desc.h"
 #include "base/grow.h"
 #include "base/threads.h"
 
@@ -99,10 +100,9 @@ static psr_status use_host(struct psr_singlepulse *p, psr_err *err)
     return psr_fail_nomem(err, "the series of a single-pulse search", (double)p->nseries * each);
 }
 
-psr_status psr_singlepulse_create(psr_singlepulse **out, const struct psr_singlepulse_desc *desc,
-                                  psr_err *err)
+static psr_status create(psr_singlepulse **out, const struct psr_singlepulse_desc *desc,
+                         psr_err *err)
 {
-    *out = NULL;
     psr_status st = check_desc(desc, err);
     if (st)
         return st;
@@ -127,6 +127,15 @@ psr_status psr_singlepulse_create(psr_singlepulse **out, const struct psr_single
     }
     *out = p;
     return PSR_OK;
+}
+
+psr_status psr_singlepulse_create(psr_singlepulse **out, const struct psr_singlepulse_desc *desc,
+                                  psr_err *err)
+{
+    struct psr_singlepulse_desc d;
+    *out = NULL;
+    psr_status st = psr_copy_desc(&d, sizeof d, desc, "single pulses", err);
+    return st ? st : create(out, &d, err);
 }
 
 psr_status psr_singlepulse_mask(psr_singlepulse *p, struct psr_span span, psr_err *err)

@@ -1,0 +1,93 @@
+/* Descriptions of callers that were built with another version of the library. */
+#include "tap.h"
+#include <psrkit/psrkit.h>
+#include <string.h>
+
+/* Every create with a description that has no size, each as CREATE(name, object). */
+#define EACH(CREATE)                                                                               \
+    CREATE(accelsearch, accelsearch_create)                                                        \
+    CREATE(beam, beam_create)                                                                      \
+    CREATE(beamformer, beamformer_create)                                                          \
+    CREATE(clean, clean_create)                                                                    \
+    CREATE(dedisp, dedisp_create)                                                                  \
+    CREATE(fake, fake_create)                                                                      \
+    CREATE(fakevolt, fakevolt_create)                                                              \
+    CREATE(output_group, output_group_create)                                                      \
+    CREATE(pipeline, pipeline_create)                                                              \
+    CREATE(pulscan, pulscan_create)                                                                \
+    CREATE(series, series_create)                                                                  \
+    CREATE(singlepulse, singlepulse_create)                                                        \
+    CREATE(source, source_open)                                                                    \
+    CREATE(voltages, voltages_open)
+
+#define REFUSES(module, function)                                                                  \
+    {                                                                                              \
+        struct psr_##module##_desc d;                                                              \
+        psr_##module *p = (void *)&d;                                                              \
+        memset(&d, 0, sizeof d);                                                                   \
+        psr_status st = psr_##function(&p, &d, &err);                                              \
+        ok(st == PSR_EINVAL && !p && strstr(err.msg, "size"), #module ": %s", err.msg);            \
+    }
+
+static void test_sizes(void)
+{
+    psr_err err;
+    EACH(REFUSES)
+    struct psr_refine_desc refine;
+    struct psr_measured out;
+    memset(&refine, 0, sizeof refine);
+    ok(psr_candidate_refine(&out, NULL, 0, NULL, 0, &refine, &err) == PSR_EINVAL &&
+           strstr(err.msg, "size"),
+       "refinement: %s", err.msg);
+    struct psr_pulscan_merge_desc merge;
+    struct psr_pulscan_cand *cand;
+    size_t ncand;
+    memset(&merge, 0, sizeof merge);
+    ok(psr_pulscan_merge(NULL, 0, &merge, &cand, &ncand, NULL, &err) == PSR_EINVAL &&
+           strstr(err.msg, "size"),
+       "merging: %s", err.msg);
+}
+
+/* As dedispersion has it, and two fields that it has not. */
+struct later {
+    struct psr_dedisp_desc d;
+    int64_t more;
+    double yet;
+};
+
+static void test_versions(void)
+{
+    const double freq_mhz[] = {1400, 1399}, dm[] = {0};
+    struct later later = {.d = {.nchan = 2,
+                                .freq_mhz = freq_mhz,
+                                .tsamp_s = 1e-3,
+                                .nbit = 8,
+                                .downsamp = 1,
+                                .dmconst = PSR_DMCONST_PRESTO,
+                                .ndm = 1,
+                                .dm = dm,
+                                .backend = "cpu",
+                                .devices = (void *)1,
+                                .ndevice = 0}};
+    psr_dedisp *p;
+    psr_err err;
+    later.d.size = sizeof later;
+    ok(psr_dedisp_create(&p, &later.d, &err) == PSR_OK, "later fields that are 0");
+    psr_dedisp_destroy(p);
+    later.yet = 1;
+    ok(psr_dedisp_create(&p, &later.d, &err) == PSR_EINVAL && strstr(err.msg, "not known"),
+       "later fields that are not: %s", err.msg);
+    later.d.size = offsetof(struct psr_dedisp_desc, backend);
+    later.d.backend = "no such backend";
+    ok(psr_dedisp_create(&p, &later.d, &err) == PSR_OK, "fields that an earlier version lacks");
+    psr_dedisp_destroy(p);
+    later.d.size = SIZE_MAX / 2;
+    ok(psr_dedisp_create(&p, &later.d, &err) == PSR_EINVAL, "no size: %s", err.msg);
+}
+
+int main(void)
+{
+    test_sizes();
+    test_versions();
+    return done_testing();
+}
