@@ -13,7 +13,7 @@ UINT = 0
 
 
 class Err(ctypes.Structure):
-    _fields_ = [("code", c_int), ("msg", c_char * 512)]
+    _fields_ = [("code", c_int), ("field", c_char * 64), ("msg", c_char * 512)]
 
 
 class DedispDesc(ctypes.Structure):

@@ -192,12 +192,12 @@ static void test_bad(uint64_t *random)
     free(x);
 }
 
-static void refuse(struct psr_accelsearch_desc d, psr_status want)
+static void refuse(struct psr_accelsearch_desc d, psr_status want, const char *field)
 {
     psr_accelsearch *plan = NULL;
     psr_err err = {.msg = ""};
     psr_status st = psr_accelsearch_create(&plan, &d, &err);
-    ok(st == want && !plan, "%s", err.msg);
+    ok(st == want && !plan && !strcmp(err.field, field), "%s", err.msg);
 }
 
 static void test_statuses(void)
@@ -207,24 +207,24 @@ static void test_statuses(void)
 #define WITH(...)                                                                                  \
     ((struct psr_accelsearch_desc){                                                                \
         .size = sizeof(struct psr_accelsearch_desc), .nbin = 1000, .numharm = 1, __VA_ARGS__})
-    refuse(WITH(.zmax = 1201), PSR_EINVAL);
-    refuse(WITH(.zmax = -1), PSR_EINVAL);
-    refuse(WITH(.wmax = 4001), PSR_EINVAL);
-    refuse(WITH(.sigma = NAN), PSR_EINVAL);
-    refuse(WITH(.rlo = 1000), PSR_EINVAL);
-    refuse(WITH(.rlo = 10, .rhi = 9), PSR_EINVAL);
-    refuse(WITH(.rhi = NAN), PSR_EINVAL);
-    refuse(WITH(.norm = (enum psr_accelsearch_norm)7), PSR_EINVAL);
-    refuse(WITH(.nthread = -1), PSR_EINVAL);
-    refuse(WITH(.mem_bytes = -1), PSR_EINVAL);
-    refuse(WITH(.mem_bytes = 1000), PSR_ENOMEM);
-    refuse(WITH(.zap = &span, .nzap = 1), PSR_EINVAL);
-    refuse(WITH(.backend = "tpu"), PSR_EDEVICE);
+    refuse(WITH(.zmax = 1201), PSR_EINVAL, "zmax");
+    refuse(WITH(.zmax = -1), PSR_EINVAL, "zmax");
+    refuse(WITH(.wmax = 4001), PSR_EINVAL, "wmax");
+    refuse(WITH(.sigma = NAN), PSR_EINVAL, "sigma");
+    refuse(WITH(.rlo = 1000), PSR_EINVAL, "rlo");
+    refuse(WITH(.rlo = 10, .rhi = 9), PSR_EINVAL, "rhi");
+    refuse(WITH(.rhi = NAN), PSR_EINVAL, "rhi");
+    refuse(WITH(.norm = (enum psr_accelsearch_norm)7), PSR_EINVAL, "norm");
+    refuse(WITH(.nthread = -1), PSR_EINVAL, "nthread");
+    refuse(WITH(.mem_bytes = -1), PSR_EINVAL, "mem_bytes");
+    refuse(WITH(.mem_bytes = 1000), PSR_ENOMEM, "mem_bytes");
+    refuse(WITH(.zap = &span, .nzap = 1), PSR_EINVAL, "zap");
+    refuse(WITH(.backend = "tpu"), PSR_EDEVICE, "backend");
     d.numharm = 3;
-    refuse(d, PSR_EINVAL);
+    refuse(d, PSR_EINVAL, "numharm");
     d.numharm = 1;
     d.nbin = 15;
-    refuse(d, PSR_EINVAL);
+    refuse(d, PSR_EINVAL, "nbin");
     psr_accelsearch_destroy(NULL);
 }
 

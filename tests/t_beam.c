@@ -348,12 +348,12 @@ static void test_pointing(uint64_t *seed)
 
 /* --- refusals --------------------------------------------------------------------------------- */
 
-static void refused(struct psr_beam_desc d, psr_status want, const char *part)
+static void refused(struct psr_beam_desc d, psr_status want, const char *field)
 {
     psr_beam *p = NULL;
     psr_err err = {0};
     psr_status st = psr_beam_create(&p, &d, &err);
-    ok(st == want && !p && strstr(err.msg, part), "refused: %s", err.msg);
+    ok(st == want && !p && !strcmp(err.field, field), "refused: %s", err.msg);
     psr_beam_destroy(p);
 }
 
@@ -365,43 +365,43 @@ static void test_refusals(uint64_t *seed)
     double nan3[3] = {0, NAN, 0}, zero3[3] = {0};
     float w[3 * 2 * 6 * 2] = {0};
     d.nfreq = 0;
-    refused(d, PSR_EINVAL, "0 channels");
+    refused(d, PSR_EINVAL, "nfreq");
     d = s.d;
     s.tds[1] = 0;
-    refused(d, PSR_EINVAL, "channel 1");
+    refused(d, PSR_EINVAL, "tds");
     s.tds[1] = 2;
     d.nthread = -1;
-    refused(d, PSR_EINVAL, "-1 threads");
+    refused(d, PSR_EINVAL, "nthread");
     d.nthread = 4097;
-    refused(d, PSR_EINVAL, "4097 threads");
+    refused(d, PSR_EINVAL, "nthread");
     d = s.d;
     d.mem_bytes = -1;
-    refused(d, PSR_EINVAL, "-1 bytes");
+    refused(d, PSR_EINVAL, "mem_bytes");
     d.mem_bytes = 1000;
-    refused(d, PSR_ENOMEM, "are allowed");
+    refused(d, PSR_ENOMEM, "mem_bytes");
     d = s.d;
     d.backend = "abacus";
-    refused(d, PSR_EDEVICE, "abacus");
+    refused(d, PSR_EDEVICE, "backend");
     d = s.d;
     w[2 * (1 * 12 + 6 + 4) + 1] = INFINITY;
     d.weight = w;
-    refused(d, PSR_EINVAL, "channel 1, polarisation 1, dish 4");
+    refused(d, PSR_EINVAL, "weight");
     d = s.d;
     d.pattern = PSR_BEAM_POINTS;
-    refused(d, PSR_EINVAL, "0 beams");
+    refused(d, PSR_EINVAL, "nbeam");
     d.nbeam = 1;
     d.theta_ns = nan3;
     d.theta_ew = zero3;
-    refused(d, PSR_EINVAL, "direction 0 of channel 1");
+    refused(d, PSR_EINVAL, "theta_ns");
     d.pattern = PSR_BEAM_PRODUCT;
-    refused(d, PSR_EINVAL, "0 x 0");
+    refused(d, PSR_EINVAL, "n_ns");
     d.pattern = (enum psr_beam_pattern)9;
-    refused(d, PSR_EINVAL, "pattern 9");
+    refused(d, PSR_EINVAL, "pattern");
     d = s.d;
     s.array.cell[2] = s.array.cell[1];
-    refused(d, PSR_EFORMAT, "dishes 1 and 2");
+    refused(d, PSR_EFORMAT, "dish");
     s.array.cell[2] = 9;
-    refused(d, PSR_EFORMAT, "dish 2 stands outside");
+    refused(d, PSR_EFORMAT, "dish");
     drop(&s);
 }
 

@@ -91,6 +91,7 @@ static void refused(psr_status want, const char *from, const char *to, const cha
     snprintf(text, sizeof text, "%.*s%s%s", head, good, to, rest);
     psr_status st = parse(&h, text, &err);
     ok(st == want && strstr(err.msg, part), "refused: %s", err.msg);
+    ok(!*err.field || strstr(err.msg, err.field), "its field: %s", err.field);
     psr_dada_clear(&h);
 }
 

@@ -398,51 +398,51 @@ static void test_chosen_shapes(uint64_t *seed)
 
 /* --- refusals --------------------------------------------------------------------------------- */
 
-static bool refused(const struct shape *s, psr_status want, const char *word)
+static bool refused(const struct shape *s, psr_status want, const char *field)
 {
     psr_dedisp *p;
     psr_err err = {0};
     psr_status st = psr_dedisp_create(&p, &s->d, &err);
     psr_dedisp_destroy(p);
-    if (st != want || !strstr(err.msg, word))
+    if (st != want || strcmp(err.field, field))
         diag("status %d: %s", (int)st, err.msg);
-    return st == want && !p && strstr(err.msg, word);
+    return st == want && !p && !strcmp(err.field, field);
 }
 
-#define REFUSE(status, word, ...)                                                                  \
+#define REFUSE(status, field, ...)                                                                 \
     do {                                                                                           \
         set_band(&s, 16, 4, 1);                                                                    \
         __VA_ARGS__;                                                                               \
-        ok(refused(&s, status, word), "refused: " word);                                           \
+        ok(refused(&s, status, field), "refused: " field);                                         \
     } while (0)
 
 static void test_refusals(void)
 {
     static struct shape s;
-    REFUSE(PSR_EINVAL, "0 channels", s.d.nchan = 0);
-    REFUSE(PSR_EINVAL, "1048577 channels", s.d.nchan = (1 << 20) + 1);
-    REFUSE(PSR_EINVAL, "3-bit", s.d.nbit = 3);
-    REFUSE(PSR_EINVAL, "16-bit samples of kind 2", s.d.nbit = 16; s.d.kind = PSR_FLOAT);
-    REFUSE(PSR_EINVAL, "sampling time", s.d.tsamp_s = 0);
-    REFUSE(PSR_EINVAL, "constant", s.d.dmconst = -1);
-    REFUSE(PSR_EINVAL, "downsampling by 0", s.d.downsamp = 0);
-    REFUSE(PSR_EINVAL, "downsampling by 65537", s.d.downsamp = 65537);
-    REFUSE(PSR_EINVAL, "channel 3", s.freq_mhz[3] = -1400);
-    REFUSE(PSR_EINVAL, "0 trials", s.d.ndm = 0);
-    REFUSE(PSR_EINVAL, "trial 2", s.dm[2] = -0.5);
-    REFUSE(PSR_EINVAL, "tolerance of 2", s.d.tol = 2);
-    REFUSE(PSR_EINVAL, "16777217 trials", s.d.ndm = (1 << 24) + 1);
-    REFUSE(PSR_EINVAL, "-1 threads", s.d.nthread = -1);
-    REFUSE(PSR_EINVAL, "4097 threads", s.d.nthread = 4097);
-    REFUSE(PSR_EINVAL, "memory of -1", s.d.mem_bytes = -1);
-    REFUSE(PSR_EINVAL, "1025 devices", s.d.ndevice = 1025);
-    REFUSE(PSR_EINVAL, "do not divide", s.d.algo = PSR_DEDISP_SUBBAND; s.d.nsub = 5);
-    REFUSE(PSR_EINVAL, "in order of frequency", s.d.algo = PSR_DEDISP_SUBBAND; s.d.nsub = 4;
+    REFUSE(PSR_EINVAL, "nchan", s.d.nchan = 0);
+    REFUSE(PSR_EINVAL, "nchan", s.d.nchan = (1 << 20) + 1);
+    REFUSE(PSR_EINVAL, "nbit", s.d.nbit = 3);
+    REFUSE(PSR_EINVAL, "nbit", s.d.nbit = 16; s.d.kind = PSR_FLOAT);
+    REFUSE(PSR_EINVAL, "tsamp_s", s.d.tsamp_s = 0);
+    REFUSE(PSR_EINVAL, "dmconst", s.d.dmconst = -1);
+    REFUSE(PSR_EINVAL, "downsamp", s.d.downsamp = 0);
+    REFUSE(PSR_EINVAL, "downsamp", s.d.downsamp = 65537);
+    REFUSE(PSR_EINVAL, "freq_mhz", s.freq_mhz[3] = -1400);
+    REFUSE(PSR_EINVAL, "ndm", s.d.ndm = 0);
+    REFUSE(PSR_EINVAL, "dm", s.dm[2] = -0.5);
+    REFUSE(PSR_EINVAL, "tol", s.d.tol = 2);
+    REFUSE(PSR_EINVAL, "ndm", s.d.ndm = (1 << 24) + 1);
+    REFUSE(PSR_EINVAL, "nthread", s.d.nthread = -1);
+    REFUSE(PSR_EINVAL, "nthread", s.d.nthread = 4097);
+    REFUSE(PSR_EINVAL, "mem_bytes", s.d.mem_bytes = -1);
+    REFUSE(PSR_EINVAL, "ndevice", s.d.ndevice = 1025);
+    REFUSE(PSR_EINVAL, "nsub", s.d.algo = PSR_DEDISP_SUBBAND; s.d.nsub = 5);
+    REFUSE(PSR_EINVAL, "freq_mhz", s.d.algo = PSR_DEDISP_SUBBAND; s.d.nsub = 4;
            s.freq_mhz[7] = 1600);
-    REFUSE(PSR_EINVAL, "none of 16", s.d.keep = s.keep);
-    REFUSE(PSR_EINVAL, "1e9 samples of tsamp = ", s.dm[1] = 1e12);
-    REFUSE(PSR_ENOMEM, "memory of 97.7 KiB is below the ", s.d.mem_bytes = 100000; s.dm[1] = 20000);
-    REFUSE(PSR_EDEVICE, "'abacus'", s.d.backend = "abacus");
+    REFUSE(PSR_EINVAL, "keep", s.d.keep = s.keep);
+    REFUSE(PSR_EINVAL, "dm", s.dm[1] = 1e12);
+    REFUSE(PSR_ENOMEM, "mem_bytes", s.d.mem_bytes = 100000; s.dm[1] = 20000);
+    REFUSE(PSR_EDEVICE, "backend", s.d.backend = "abacus");
     set_band(&s, 16, 4, 1);
     psr_dedisp *p;
     float out[16];

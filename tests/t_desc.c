@@ -26,7 +26,7 @@
         psr_##module *p = (void *)&d;                                                              \
         memset(&d, 0, sizeof d);                                                                   \
         psr_status st = psr_##function(&p, &d, &err);                                              \
-        ok(st == PSR_EINVAL && !p && strstr(err.msg, "size"), #module ": %s", err.msg);            \
+        ok(st == PSR_EINVAL && !p && !strcmp(err.field, "size"), #module ": %s", err.msg);         \
     }
 
 static void test_sizes(void)
@@ -37,14 +37,14 @@ static void test_sizes(void)
     struct psr_measured out;
     memset(&refine, 0, sizeof refine);
     ok(psr_candidate_refine(&out, NULL, 0, NULL, 0, &refine, &err) == PSR_EINVAL &&
-           strstr(err.msg, "size"),
+           !strcmp(err.field, "size"),
        "refinement: %s", err.msg);
     struct psr_pulscan_merge_desc merge;
     struct psr_pulscan_cand *cand;
     size_t ncand;
     memset(&merge, 0, sizeof merge);
     ok(psr_pulscan_merge(NULL, 0, &merge, &cand, &ncand, NULL, &err) == PSR_EINVAL &&
-           strstr(err.msg, "size"),
+           !strcmp(err.field, "size"),
        "merging: %s", err.msg);
 }
 

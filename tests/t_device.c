@@ -6,7 +6,7 @@
 
 static void test_absent(void)
 {
-    psr_err err = {PSR_OK, ""};
+    psr_err err = {PSR_OK, "", ""};
     struct psr_device d;
     ok(psr_device_count(&err) == 0 && err.code == PSR_EDEVICE && err.msg[0],
        "no device comes with a reason: %s", err.msg);

@@ -123,7 +123,7 @@ static void refuse_value(const char *key, bool is_int, double value, const char 
     fil_text(&f, "HEADER_END");
     struct header h = parse(&f);
     if (!ok(h.st == PSR_EFORMAT && !h.more && strstr(h.err.msg, "in.fil: ") == h.err.msg &&
-                strstr(h.err.msg, words),
+                strstr(h.err.msg, words) && !strcmp(h.err.field, key),
             "refused: %s", words))
         diag("said: %d %s", (int)h.st, h.err.msg);
     psr_obs_clear(&h.obs);

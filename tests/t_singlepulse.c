@@ -470,10 +470,14 @@ static void test_refusals(void)
     bad[4].maxwidth_s = -1;
     bad[5].nthread = -1;
     bad[6].detrend = -1;
+    static const char *const field[] = {"nseries",    "tsamp_s", "threshold", "threshold",
+                                        "maxwidth_s", "nthread", "detrend"};
     psr_singlepulse *p;
     psr_err err;
     for (int k = 0; k < 7; k++)
-        ok(psr_singlepulse_create(&p, &bad[k], &err) == PSR_EINVAL && !p, "%s", err.msg);
+        ok(psr_singlepulse_create(&p, &bad[k], &err) == PSR_EINVAL && !p &&
+               !strcmp(err.field, field[k]),
+           "%s", err.msg);
     float x[1000] = {0};
     if (psr_singlepulse_create(&p, &fair, &err))
         exit(EXIT_FAILURE);

@@ -12,8 +12,8 @@ psr_status psr_copy_desc(void *to, size_t bytes, const void *from, const char *n
     size_t size;
     memcpy(&size, from, sizeof size);
     if (size <= sizeof size || size > SIZE_MAX_BYTES)
-        return psr_fail(err, PSR_EINVAL, "%s: size = %zu bytes, must be sizeof the description",
-                        name, size);
+        return psr_fail_field(err, PSR_EINVAL, "size",
+                              "%s: size = %zu bytes, must be sizeof the description", name, size);
     for (size_t k = bytes; k < size; k++)
         if (byte[k])
             return psr_fail(err, PSR_EINVAL,

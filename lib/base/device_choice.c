@@ -58,7 +58,8 @@ psr_status psr_devices_choose(struct psr_device_choice *c, const char *text, psr
         at += *at == ',';
         snprintf(number, sizeof number, "%.*s", (int)strcspn(at, ","), at);
         if (c->ndevice == PSR_DEVICES_MAX)
-            return psr_fail(err, PSR_EINVAL, "-device: more than %d devices", PSR_DEVICES_MAX);
+            return psr_fail_field(err, PSR_EINVAL, "device", "-device: more than %d devices",
+                                  PSR_DEVICES_MAX);
         st = parse_number(number, &c->devices[c->ndevice++], err);
     }
     return st;

@@ -24,11 +24,13 @@ psr_status psr_parse_int(const char *what, const char *text, int64_t min, int64_
     errno = 0;
     long long v = strtoll(text, &end, base_of(text));
     if (end == text || *end)
-        return psr_fail(err, PSR_EINVAL, "%s: '%s' is not a whole number", what, text);
+        return psr_fail_field(err, PSR_EINVAL, what, "%s: '%s' is not a whole number", what, text);
     if (v < min || (errno == ERANGE && v < 0))
-        return psr_fail(err, PSR_EINVAL, "%s: %s is below %lld", what, text, (long long)min);
+        return psr_fail_field(err, PSR_EINVAL, what, "%s: %s is below %lld", what, text,
+                              (long long)min);
     if (v > max || errno == ERANGE)
-        return psr_fail(err, PSR_EINVAL, "%s: %s is above %lld", what, text, (long long)max);
+        return psr_fail_field(err, PSR_EINVAL, what, "%s: %s is above %lld", what, text,
+                              (long long)max);
     *value = v;
     return PSR_OK;
 }
@@ -39,11 +41,11 @@ psr_status psr_parse_double(const char *what, const char *text, double min, doub
     char *end;
     double v = psr_c_locale_strtod(text, &end);
     if (end == text || *end || !isfinite(v))
-        return psr_fail(err, PSR_EINVAL, "%s: '%s' is not a number", what, text);
+        return psr_fail_field(err, PSR_EINVAL, what, "%s: '%s' is not a number", what, text);
     if (v < min)
-        return psr_fail(err, PSR_EINVAL, "%s: %s is below %g", what, text, min);
+        return psr_fail_field(err, PSR_EINVAL, what, "%s: %s is below %g", what, text, min);
     if (v > max)
-        return psr_fail(err, PSR_EINVAL, "%s: %s is above %g", what, text, max);
+        return psr_fail_field(err, PSR_EINVAL, what, "%s: %s is above %g", what, text, max);
     *value = v;
     return PSR_OK;
 }
@@ -68,10 +70,12 @@ psr_status psr_parse_size(const char *what, const char *text, int64_t *bytes, ps
     double v = psr_c_locale_strtod(text, &end);
     int exponent = end == text ? -1 : size_exponent(end);
     if (exponent < 0 || !isfinite(v))
-        return psr_fail(err, PSR_EINVAL, "%s: '%s' is not a size such as 512M or 2G", what, text);
+        return psr_fail_field(err, PSR_EINVAL, what, "%s: '%s' is not a size such as 512M or 2G",
+                              what, text);
     v *= pow(1024.0, exponent);
     if (v < 1 || v > 0x1p62)
-        return psr_fail(err, PSR_EINVAL, "%s: %s is outside 1 byte to 4 EiB", what, text);
+        return psr_fail_field(err, PSR_EINVAL, what, "%s: %s is outside 1 byte to 4 EiB", what,
+                              text);
     *bytes = (int64_t)v;
     return PSR_OK;
 }

@@ -36,11 +36,16 @@ static void put_message(psr_err *err, psr_status code, const char *whole)
     make_printable(err->msg);
 }
 
-static void format_message(psr_err *err, psr_status code, const char *fmt, va_list ap)
+/* Field and arguments may be those of err. */
+static void format_message(psr_err *err, psr_status code, const char *field, const char *fmt,
+                           va_list ap)
 {
-    char whole[WHOLE_BYTES];
+    char whole[WHOLE_BYTES], name[PSR_FIELD_MAX];
     vsnprintf(whole, sizeof whole, fmt, ap);
+    snprintf(name, sizeof name, "%s", field);
     put_message(err, code, whole);
+    strcpy(err->field, name);
+    make_printable(err->field);
 }
 
 psr_status psr_fail(psr_err *err, psr_status code, const char *fmt, ...)
@@ -48,7 +53,18 @@ psr_status psr_fail(psr_err *err, psr_status code, const char *fmt, ...)
     if (err) {
         va_list ap;
         va_start(ap, fmt);
-        format_message(err, code, fmt, ap);
+        format_message(err, code, "", fmt, ap);
+        va_end(ap);
+    }
+    return code;
+}
+
+psr_status psr_fail_field(psr_err *err, psr_status code, const char *field, const char *fmt, ...)
+{
+    if (err) {
+        va_list ap;
+        va_start(ap, fmt);
+        format_message(err, code, field, fmt, ap);
         va_end(ap);
     }
     return code;
@@ -67,6 +83,7 @@ psr_status psr_fail_errno(psr_err *err, const char *fmt, ...)
         size_t used = strlen(whole);
         snprintf(whole + used, sizeof whole - used, ": %s", strerror(cause));
         put_message(err, code, whole);
+        err->field[0] = '\0';
     }
     return code;
 }
@@ -100,7 +117,7 @@ void psr_note(const struct psr_notes *notes, const char *fmt, ...)
     psr_err line;
     va_list ap;
     va_start(ap, fmt);
-    format_message(&line, PSR_OK, fmt, ap);
+    format_message(&line, PSR_OK, "", fmt, ap);
     va_end(ap);
     notes->note(notes->ctx, line.msg);
 }

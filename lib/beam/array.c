@@ -36,17 +36,20 @@ static psr_status check_cells(const struct psr_array *a, const char *name, psr_e
         if (cell == -1)
             continue;
         if (cell < 0 || (size_t)cell >= nplace)
-            st = psr_fail(err, PSR_EFORMAT, "%s: dish %zu stands outside the %zu x %zu grid", name,
-                          d, a->m, a->n);
+            st = psr_fail_field(err, PSR_EFORMAT, "dish",
+                                "%s: dish %zu stands outside the %zu x %zu grid", name, d, a->m,
+                                a->n);
         else if (dish[cell] >= 0)
-            st = psr_fail(err, PSR_EFORMAT, "%s: dishes %d and %zu both stand at %zu %zu", name,
-                          (int)dish[cell], d, (size_t)cell / a->n, (size_t)cell % a->n);
+            st = psr_fail_field(err, PSR_EFORMAT, "dish",
+                                "%s: dishes %d and %zu both stand at %zu %zu", name,
+                                (int)dish[cell], d, (size_t)cell / a->n, (size_t)cell % a->n);
         else
             dish[cell] = (int32_t)d;
         nused++;
     }
     if (!st && nused == 0)
-        st = psr_fail(err, PSR_EFORMAT, "%s: none of %zu dishes is on the grid", name, a->ndish);
+        st = psr_fail_field(err, PSR_EFORMAT, "dish", "%s: none of %zu dishes is on the grid", name,
+                            a->ndish);
     free(dish);
     return st;
 }
@@ -54,14 +57,16 @@ static psr_status check_cells(const struct psr_array *a, const char *name, psr_e
 psr_status psr_array_check(const struct psr_array *a, const char *name, psr_err *err)
 {
     if (a->m < 1 || a->m > PSR_ARRAY_GRID_MAX || a->n < 1 || a->n > PSR_ARRAY_GRID_MAX)
-        return psr_fail(err, PSR_EFORMAT, "%s: a grid of %zu x %zu is outside 1 to %d", name, a->m,
-                        a->n, PSR_ARRAY_GRID_MAX);
+        return psr_fail_field(err, PSR_EFORMAT, "grid",
+                              "%s: a grid of %zu x %zu is outside 1 to %d", name, a->m, a->n,
+                              PSR_ARRAY_GRID_MAX);
     if (!isfinite(a->ns_m) || !isfinite(a->ew_m) || a->ns_m == 0 || a->ew_m == 0)
-        return psr_fail(err, PSR_EFORMAT, "%s: a spacing of %g and %g m must be finite and not 0",
-                        name, a->ns_m, a->ew_m);
+        return psr_fail_field(err, PSR_EFORMAT, "spacing",
+                              "%s: a spacing of %g and %g m must be finite and not 0", name,
+                              a->ns_m, a->ew_m);
     if (a->ndish < 1 || a->ndish > MOST_DISHES)
-        return psr_fail(err, PSR_EFORMAT, "%s: %zu dishes is outside 1 to %d", name, a->ndish,
-                        MOST_DISHES);
+        return psr_fail_field(err, PSR_EFORMAT, "dish", "%s: %zu dishes is outside 1 to %d", name,
+                              a->ndish, MOST_DISHES);
     return check_cells(a, name, err);
 }
 
@@ -74,7 +79,7 @@ struct parser {
 
 static psr_status once(const struct psr_text_row *row, bool seen, psr_err *err)
 {
-    return seen ? psr_text_row_fail(row, err, "a second '%s'", row->word[0]) : PSR_OK;
+    return seen ? psr_text_row_fail(row, err, row->word[0], "a second '%s'", row->word[0]) : PSR_OK;
 }
 
 static psr_status take_grid(void *ctx, const struct psr_text_row *row, psr_err *err)
@@ -102,7 +107,7 @@ static psr_status take_spacing(void *ctx, const struct psr_text_row *row, psr_er
     if (!st)
         st = psr_text_row_double(row, 2, "spacing east-west (m)", -1e4, 1e4, &p->a->ew_m, err);
     if (!st && (p->a->ns_m == 0 || p->a->ew_m == 0))
-        st = psr_text_row_fail(row, err, "a spacing of 0 m");
+        st = psr_text_row_fail(row, err, "spacing", "a spacing of 0 m");
     return st;
 }
 
@@ -125,7 +130,7 @@ static psr_status take_telescope(void *ctx, const struct psr_text_row *row, psr_
 {
     struct parser *p = ctx;
     if (row->n < 2)
-        return psr_text_row_fail(row, err, "the name is missing");
+        return psr_text_row_fail(row, err, "name", "the name is missing");
     snprintf(p->a->telescope, sizeof p->a->telescope, "%s", row->word[1]);
     return PSR_OK;
 }
@@ -142,8 +147,8 @@ static psr_status take_standin(void *ctx, const struct psr_text_row *row, psr_er
         for (size_t k = 0; k < sizeof what / sizeof *what; k++)
             known = known || !strcmp(row->word[i], what[k]);
         if (!known)
-            st = psr_text_row_fail(row, err, "'%s' is none of site, spacing, places, inputs",
-                                   row->word[i]);
+            st = psr_text_row_fail(row, err, row->word[0],
+                                   "'%s' is none of site, spacing, places, inputs", row->word[i]);
         else
             strcat(strcat(to, i > 1 ? ", " : ""), row->word[i]);
     }
@@ -173,9 +178,9 @@ static psr_status take_dish(void *ctx, const struct psr_text_row *row, psr_err *
     int64_t d, m = 0, n = 0;
     bool none = row->n > 2 && !strcmp(row->word[2], "none");
     if (a->m == 0)
-        return psr_text_row_fail(row, err, "a dish before the grid");
+        return psr_text_row_fail(row, err, "dish", "a dish before the grid");
     if (none && row->n > 3)
-        return psr_text_row_fail(row, err, "'%s' is a word too many", row->word[3]);
+        return psr_text_row_fail(row, err, "dish", "'%s' is a word too many", row->word[3]);
     psr_status st = psr_text_row_int(row, 1, "dish", 0, MOST_DISHES - 1, &d, err);
     if (!st && !none)
         st = psr_text_row_int(row, 2, "m", 0, (int64_t)a->m - 1, &m, err);
@@ -186,7 +191,7 @@ static psr_status take_dish(void *ctx, const struct psr_text_row *row, psr_err *
     if (st)
         return st;
     if (a->cell[d] != ABSENT)
-        return psr_text_row_fail(row, err, "dish %lld is listed twice", (long long)d);
+        return psr_text_row_fail(row, err, "dish", "dish %lld is listed twice", (long long)d);
     a->cell[d] = none ? -1 : (int32_t)(m * (int64_t)a->n + n);
     return PSR_OK;
 }
@@ -203,15 +208,16 @@ static psr_status take_row(void *ctx, const struct psr_text_row *row, psr_err *e
 static psr_status check_complete(const struct psr_array *a, const char *path, psr_err *err)
 {
     if (a->m == 0)
-        return psr_fail(err, PSR_EFORMAT, "%s: no 'grid M N' in it", path);
+        return psr_fail_field(err, PSR_EFORMAT, "grid", "%s: no 'grid M N' in it", path);
     if (a->ns_m == 0)
-        return psr_fail(err, PSR_EFORMAT, "%s: no 'spacing NS EW' in it", path);
+        return psr_fail_field(err, PSR_EFORMAT, "spacing", "%s: no 'spacing NS EW' in it", path);
     for (size_t d = 0; d < a->ndish; d++)
         if (a->cell[d] == ABSENT)
-            return psr_fail(err, PSR_EFORMAT,
-                            "%s: dish %zu of 0 to %zu is missing (one that is off the grid is "
-                            "'dish %zu none')",
-                            path, d, a->ndish - 1, d);
+            return psr_fail_field(
+                err, PSR_EFORMAT, "dish",
+                "%s: dish %zu of 0 to %zu is missing (one that is off the grid is "
+                "'dish %zu none')",
+                path, d, a->ndish - 1, d);
     return psr_array_check(a, path, err);
 }
 
@@ -235,7 +241,8 @@ psr_status psr_array_set_site(struct psr_array *a, const char *text, psr_err *er
     if (st)
         return st;
     if (eraGc2gd(ERFA_WGS84, site.xyz_m, &east, &north, &a->height_m) != 0)
-        return psr_fail(err, PSR_EINVAL, "site '%.100s' has no place on the ellipsoid", text);
+        return psr_fail_field(err, PSR_EINVAL, "site",
+                              "site '%.100s' has no place on the ellipsoid", text);
     a->lon_deg = east * ERFA_DR2D;
     a->lat_deg = north * ERFA_DR2D;
     a->has_site = true;

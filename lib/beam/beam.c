@@ -57,18 +57,19 @@ void psr_beam_kernel(size_t n, double theta, double *u)
 static psr_status check_sums(const struct psr_beam_desc *d, psr_err *err)
 {
     if (d->nfreq < 1 || d->nfreq > MOST_CHANNELS)
-        return psr_fail(err, PSR_EINVAL, "beams: %zu channels is outside 1 to %d", d->nfreq,
-                        MOST_CHANNELS);
+        return psr_fail_field(err, PSR_EINVAL, "nfreq", "beams: %zu channels is outside 1 to %d",
+                              d->nfreq, MOST_CHANNELS);
     for (size_t f = 0; f < d->nfreq; f++)
         if (d->tds[f] < 1 || d->tds[f] > MOST_TDS)
-            return psr_fail(err, PSR_EINVAL,
-                            "beams: %zu samples in a sum of channel %zu is outside 1 to %d",
-                            d->tds[f], f, MOST_TDS);
+            return psr_fail_field(err, PSR_EINVAL, "tds",
+                                  "beams: %zu samples in a sum of channel %zu is outside 1 to %d",
+                                  d->tds[f], f, MOST_TDS);
     if (d->nthread < 0 || d->nthread > 4096)
-        return psr_fail(err, PSR_EINVAL, "beams: %d threads is outside 0 to 4096", d->nthread);
+        return psr_fail_field(err, PSR_EINVAL, "nthread", "beams: %d threads is outside 0 to 4096",
+                              d->nthread);
     if (d->mem_bytes < 0)
-        return psr_fail(err, PSR_EINVAL, "beams: memory of %lld bytes is below 0",
-                        (long long)d->mem_bytes);
+        return psr_fail_field(err, PSR_EINVAL, "mem_bytes",
+                              "beams: memory of %lld bytes is below 0", (long long)d->mem_bytes);
     return PSR_OK;
 }
 
@@ -78,11 +79,12 @@ static psr_status check_weights(const struct psr_beam_desc *d, psr_err *err)
     size_t ndish = d->array->ndish, n = d->nfreq * PSR_BEAM_NPOL * ndish;
     for (size_t i = 0; w && i < n; i++)
         if (!isfinite(w[2 * i]) || !isfinite(w[2 * i + 1]))
-            return psr_fail(err, PSR_EINVAL,
-                            "beams: the weight of channel %zu, polarisation %zu, dish %zu is %g "
-                            "%+gi, must be finite",
-                            i / ndish / PSR_BEAM_NPOL, i / ndish % PSR_BEAM_NPOL, i % ndish,
-                            (double)w[2 * i], (double)w[2 * i + 1]);
+            return psr_fail_field(
+                err, PSR_EINVAL, "weight",
+                "beams: the weight of channel %zu, polarisation %zu, dish %zu is %g "
+                "%+gi, must be finite",
+                i / ndish / PSR_BEAM_NPOL, i / ndish % PSR_BEAM_NPOL, i % ndish, (double)w[2 * i],
+                (double)w[2 * i + 1]);
     return PSR_OK;
 }
 
@@ -93,14 +95,16 @@ static psr_status check_pattern(const struct psr_beam_desc *d, psr_err *err)
         return PSR_OK;
     if (d->pattern == PSR_BEAM_PRODUCT) {
         if (d->n_ns < 1 || d->n_ew < 1 || d->n_ns > MOST_BEAMS || d->n_ew > MOST_BEAMS)
-            return psr_fail(err, PSR_EINVAL, "beams: %zu x %zu beams is outside 1 to %d", d->n_ns,
-                            d->n_ew, MOST_BEAMS);
+            return psr_fail_field(err, PSR_EINVAL, "n_ns",
+                                  "beams: %zu x %zu beams is outside 1 to %d", d->n_ns, d->n_ew,
+                                  MOST_BEAMS);
         n = d->n_ns * d->n_ew;
     } else if (d->pattern != PSR_BEAM_POINTS) {
-        return psr_fail(err, PSR_EINVAL, "beams: no pattern %d", (int)d->pattern);
+        return psr_fail_field(err, PSR_EINVAL, "pattern", "beams: no pattern %d", (int)d->pattern);
     }
     if (n < 1 || n > MOST_BEAMS)
-        return psr_fail(err, PSR_EINVAL, "beams: %zu beams is outside 1 to %d", n, MOST_BEAMS);
+        return psr_fail_field(err, PSR_EINVAL, "nbeam", "beams: %zu beams is outside 1 to %d", n,
+                              MOST_BEAMS);
     return PSR_OK;
 }
 
@@ -111,9 +115,9 @@ static psr_status reduce(const char *axis, size_t places, const double *theta, s
     const double period = (double)places, furthest = 1e9;
     for (size_t i = 0; i < n; i++) {
         if (!(fabs(theta[i]) <= furthest))
-            return psr_fail(err, PSR_EINVAL,
-                            "beams: direction %zu of channel %zu is %g %s, must be within %g",
-                            i % per, i / per, theta[i], axis, furthest);
+            return psr_fail_field(err, PSR_EINVAL, axis[0] == 'n' ? "theta_ns" : "theta_ew",
+                                  "beams: direction %zu of channel %zu is %g %s, must be within %g",
+                                  i % per, i / per, theta[i], axis, furthest);
         double x = fmod(theta[i], period);
         x += x < 0 ? period : 0;
         reduced[i] = x < period ? x : 0;
@@ -226,7 +230,8 @@ static psr_status start_backend(psr_beam *p, const char *name, psr_err *err)
         if (st != PSR_EDEVICE || !any || b == NBACKEND - 1)
             return st;
     }
-    return psr_fail(err, PSR_EDEVICE, "beams: no backend '%s' in this build", name);
+    return psr_fail_field(err, PSR_EDEVICE, "backend", "beams: no backend '%s' in this build",
+                          name);
 }
 
 static psr_status create(psr_beam **out, const struct psr_beam_desc *desc, psr_err *err)
@@ -267,7 +272,8 @@ size_t psr_beam_count(const psr_beam *p)
 psr_status psr_beam_point(psr_beam *p, const double *theta_ns, const double *theta_ew, psr_err *err)
 {
     if (p->work.pattern == PSR_BEAM_GRID)
-        return psr_fail(err, PSR_EINVAL, "beams: those of the grid cannot be pointed");
+        return psr_fail_field(err, PSR_EINVAL, "pattern",
+                              "beams: those of the grid cannot be pointed");
     psr_status st = set_directions(&p->work, theta_ns, theta_ew, err);
     if (!st)
         st = psr_beam_wait(p, 0, err);
@@ -279,15 +285,16 @@ psr_status psr_beam_quantise(psr_beam *p, int nbit, const float *offset, const f
 {
     struct psr_beam_work *w = &p->work;
     if (nbit != 4 && nbit != 8 && nbit != 32)
-        return psr_fail(err, PSR_EINVAL, "beams: %d bits is none of 4, 8, 32", nbit);
+        return psr_fail_field(err, PSR_EINVAL, "nbit", "beams: %d bits is none of 4, 8, 32", nbit);
     if (nbit == 4 && w->nfreq % 2)
-        return psr_fail(err, PSR_EINVAL,
-                        "beams: spectra of %zu channels of 4 bits end within a byte", w->nfreq);
+        return psr_fail_field(err, PSR_EINVAL, "nbit",
+                              "beams: spectra of %zu channels of 4 bits end within a byte",
+                              w->nfreq);
     for (size_t f = 0; f < w->nfreq && nbit < 32; f++) {
         if (!isfinite(offset[f]) || !isfinite(scale[f]))
-            return psr_fail(err, PSR_EINVAL,
-                            "beams: offset %g and scale %g of channel %zu must be finite",
-                            (double)offset[f], (double)scale[f], f);
+            return psr_fail_field(err, PSR_EINVAL, "scale",
+                                  "beams: offset %g and scale %g of channel %zu must be finite",
+                                  (double)offset[f], (double)scale[f], f);
         w->offset[f] = offset[f];
         w->scale[f] = scale[f];
     }
@@ -340,8 +347,8 @@ psr_status psr_beam_start(psr_beam *p, const uint8_t *in, size_t nt, void *out, 
     size_t n = psr_beam_rows(p, nt), row = psr_beam_row_bytes(p);
     *nrow = 0;
     if (stride < n)
-        return psr_fail(err, PSR_EINVAL, "beams: stride %zu is below the %zu rows ready", stride,
-                        n);
+        return psr_fail_field(err, PSR_EINVAL, "stride",
+                              "beams: stride %zu is below the %zu rows ready", stride, n);
     if (p->work.tds_min < p->work.tds_max)
         for (size_t b = 0; b < p->work.nbeam; b++)
             memset((char *)out + b * stride * row, 0, n * row);

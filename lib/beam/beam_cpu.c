@@ -125,9 +125,10 @@ static psr_status take_memory(struct cpu *cpu, psr_err *err)
     double scratch =
         (double)w->nthread * (double)lanes(w) * (6 + PSR_BEAM_GROUP / LANES) * sizeof(float);
     if (carry + turned + scratch > (double)w->mem_bytes)
-        return psr_fail(
-            err, PSR_ENOMEM, "beams: %zu beams of %zu channels need %.3g MB, %.3g MB are allowed",
-            w->nbeam, w->nfreq, (carry + turned + scratch) / 1e6, (double)w->mem_bytes / 1e6);
+        return psr_fail_field(err, PSR_ENOMEM, "mem_bytes",
+                              "beams: %zu beams of %zu channels need %.3g MB, %.3g MB are allowed",
+                              w->nbeam, w->nfreq, (carry + turned + scratch) / 1e6,
+                              (double)w->mem_bytes / 1e6);
     bool ok = true;
     cpu->scratch = calloc((size_t)w->nthread, sizeof *cpu->scratch);
     for (int i = 0; cpu->scratch && i < w->nthread; i++)

@@ -401,7 +401,7 @@ psr_status psr_beam_cuda_start(struct psr_beam_cuda *c, psr_err *err)
     psr_err why;
     psr_status st = psr_device_describe(w->device, &device, &why);
     if (st)
-        return psr_fail(err, st, "beams on CUDA: %s", why.msg);
+        return psr_fail_field(err, st, why.field, "beams on CUDA: %s", why.msg);
     cudaError_t e = cudaSetDevice(w->device);
     c->started = !e;
     if (e || (e = make_events(c)))

@@ -29,12 +29,15 @@ static psr_status check_desc(const struct psr_fakevolt_desc *d, psr_err *err)
     if (st)
         return st;
     if ((size_t)d->header->nant != d->array->ndish)
-        return psr_fail(err, PSR_EINVAL, "voltages: %lld inputs of an array of %zu dishes",
-                        (long long)d->header->nant, d->array->ndish);
+        return psr_fail_field(err, PSR_EINVAL, "nant",
+                              "voltages: %lld inputs of an array of %zu dishes",
+                              (long long)d->header->nant, d->array->ndish);
     if (d->nsamp < 1)
-        return psr_fail(err, PSR_EINVAL, "voltages: %lld samples is below 1", (long long)d->nsamp);
+        return psr_fail_field(err, PSR_EINVAL, "nsamp", "voltages: %lld samples is below 1",
+                              (long long)d->nsamp);
     if (!(d->sigma >= 0 && d->sigma <= TOP))
-        return psr_fail(err, PSR_EINVAL, "voltages: noise of %g is outside 0 to %d", d->sigma, TOP);
+        return psr_fail_field(err, PSR_EINVAL, "sigma", "voltages: noise of %g is outside 0 to %d",
+                              d->sigma, TOP);
     for (size_t i = 0; i < d->nsource; i++) {
         const struct psr_fakevolt_source *s = d->source + i;
         const struct {
@@ -47,8 +50,9 @@ static psr_status check_desc(const struct psr_fakevolt_desc *d, psr_err *err)
         };
         for (size_t k = 0; k < sizeof field / sizeof *field; k++)
             if (!(field[k].value >= field[k].min && field[k].value <= field[k].max))
-                return psr_fail(err, PSR_EINVAL, "source %zu: %s is %g, must be %g to %g", i,
-                                field[k].name, field[k].value, field[k].min, field[k].max);
+                return psr_fail_field(err, PSR_EINVAL, field[k].name,
+                                      "source %zu: %s is %g, must be %g to %g", i, field[k].name,
+                                      field[k].value, field[k].min, field[k].max);
     }
     return PSR_OK;
 }

@@ -32,7 +32,7 @@ static psr_status add_pointing(struct parser *p, const struct psr_text_row *row,
                                struct psr_pointing pointing, psr_err *err)
 {
     if (p->a->n == MOST_BEAMS)
-        return psr_text_row_fail(row, err, "more than %d beams", MOST_BEAMS);
+        return psr_text_row_fail(row, err, "", "more than %d beams", MOST_BEAMS);
     psr_status st =
         psr_grow(&p->a->pointing, &p->room, p->a->n, sizeof *p->a->pointing, "beams", err);
     if (st)
@@ -49,7 +49,7 @@ static psr_status take_at(const struct psr_text_row *row, int i, double *at_mhz,
     if (row->n == i)
         return PSR_OK;
     if (strcmp(row->word[i], "at") != 0)
-        return psr_text_row_fail(row, err, "'%s' where 'at MHZ' or nothing should be",
+        return psr_text_row_fail(row, err, "at", "'%s' where 'at MHZ' or nothing should be",
                                  row->word[i]);
     return psr_text_row_double(row, i + 1, "frequency (MHz)", 1e-3, 1e9, at_mhz, err);
 }
@@ -108,11 +108,11 @@ static psr_status take_radec(void *ctx, const struct psr_text_row *row, psr_err 
     char text[2 * 128];
     psr_err why;
     if (row->n < 3)
-        return psr_text_row_fail(row, err, "%s wants a right ascension and a declination",
-                                 row->word[0]);
+        return psr_text_row_fail(row, err, row->word[0],
+                                 "%s wants a right ascension and a declination", row->word[0]);
     snprintf(text, sizeof text, "%.120s,%.120s", row->word[1], row->word[2]);
     if (psr_position_parse(text, &pointing.x, &pointing.y, &why))
-        return psr_text_row_fail(row, err, "%s", why.msg);
+        return psr_text_row_fail(row, err, why.field, "%s", why.msg);
     return add_pointing(p, row, pointing, err);
 }
 
@@ -143,8 +143,8 @@ psr_status psr_pointings_read(struct psr_pointings *a, const char *path, psr_err
 static psr_status check_place(const struct psr_array *a, struct psr_mjd utc, psr_err *err)
 {
     if (!a->has_site)
-        return psr_fail(err, PSR_EINVAL,
-                        "beams: the array has no site, which directions in the sky need");
+        return psr_fail_field(err, PSR_EINVAL, "site",
+                              "beams: the array has no site, which directions in the sky need");
     if (utc.day < 36934)
         return psr_fail(err, PSR_EINVAL,
                         "beams: MJD %.9g is no date of UTC, which directions in the sky need",

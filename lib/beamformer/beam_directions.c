@@ -81,8 +81,8 @@ psr_status psr_beam_directions_choose(struct psr_beam_directions *d,
     if (st)
         return st;
     if (beam >= 0 && (size_t)beam >= d->nbeam_all)
-        return psr_fail(err, PSR_EINVAL, "-beam %lld: there are beams 0 to %zu", (long long)beam,
-                        d->nbeam_all - 1);
+        return psr_fail_field(err, PSR_EINVAL, "beam", "-beam %lld: there are beams 0 to %zu",
+                              (long long)beam, d->nbeam_all - 1);
     const size_t n = in->nfreq * d->pointings.n;
     d->first = beam >= 0 ? (size_t)beam : 0;
     d->nbeam = d->pointings.n ? d->pointings.n : d->nbeam_all;

@@ -29,8 +29,8 @@ psr_status psr_beam_input_read_array(struct psr_beam_input *in, const char *path
 {
     psr_status st = psr_array_read(&in->array, path, err);
     if (!st && (size_t)in->header->nant != in->array.ndish)
-        st = psr_fail(err, PSR_EFORMAT, "%s: NANT is %lld, %s has %zu dishes", in->name,
-                      (long long)in->header->nant, path, in->array.ndish);
+        st = psr_fail_field(err, PSR_EFORMAT, "NANT", "%s: NANT is %lld, %s has %zu dishes",
+                            in->name, (long long)in->header->nant, path, in->array.ndish);
     if (!st && site)
         st = psr_array_set_site(&in->array, site, err);
     if (!st && in->array.standin[0])

@@ -165,14 +165,16 @@ static psr_status take_scale(void *ctx, const struct psr_text_row *row, psr_err 
     psr_status st;
     if (!r->has_bits) {
         if (strcmp(row->word[0], "bits") != 0)
-            return psr_text_row_fail(row, err, "'%s' where 'bits N' should be", row->word[0]);
+            return psr_text_row_fail(row, err, "bits", "'%s' where 'bits N' should be",
+                                     row->word[0]);
         st = psr_text_row_int(row, 1, "bits", r->s->d.nbit, r->s->d.nbit, &bits, err);
         r->has_bits = true;
         return st;
     }
     st = psr_text_row_int(row, 0, "channel", (int64_t)r->next, (int64_t)r->next, &channel, err);
     if (!st && r->next == nfreq)
-        st = psr_text_row_fail(row, err, "a channel beyond the %zu of the voltages", nfreq);
+        st = psr_text_row_fail(row, err, "channel", "a channel beyond the %zu of the voltages",
+                               nfreq);
     if (!st)
         st = psr_text_row_double(row, 1, "offset", -1e38, 1e38, &offset, err);
     if (!st)
@@ -226,9 +228,9 @@ psr_status psr_beam_scales_begin(struct psr_beam_scales *s, const struct psr_bea
     if (desc->nbit == 32)
         return PSR_OK;
     if (desc->nbit == 4 && nfreq % 2)
-        return psr_fail(err, PSR_EINVAL,
-                        "%s: spectra of %zu channels of -nbits 4 end within a byte", desc->in->name,
-                        nfreq);
+        return psr_fail_field(err, PSR_EINVAL, "nbits",
+                              "%s: spectra of %zu channels of -nbits 4 end within a byte",
+                              desc->in->name, nfreq);
     s->offset = calloc(nfreq, sizeof *s->offset);
     s->gain = calloc(nfreq, sizeof *s->gain);
     if (!s->offset || !s->gain)

@@ -26,11 +26,11 @@ static psr_status take_length(void *ctx, const struct psr_text_row *row, psr_err
     if (!st)
         st = psr_text_row_int(row, 1, "samples", 1, MOST_TDS, &n, err);
     if (!st && row->n > 2)
-        st = psr_text_row_fail(row, err, "'%s' is a word too many", row->word[2]);
+        st = psr_text_row_fail(row, err, "", "'%s' is a word too many", row->word[2]);
     for (size_t f = 0; f < t->in->nfreq && !st; f++) {
         const bool above = t->in->freq_mhz[f] >= mhz;
         if (above && t->from_mhz[f] == mhz)
-            st = psr_text_row_fail(row, err, "a second row from %g MHz", mhz);
+            st = psr_text_row_fail(row, err, "", "a second row from %g MHz", mhz);
         if (above && t->from_mhz[f] < mhz) {
             t->from_mhz[f] = mhz;
             t->length[f] = (size_t)n;

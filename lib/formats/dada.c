@@ -139,13 +139,14 @@ static psr_status take_line(struct said *s, const char *line, size_t n, psr_err 
     if (k == NKEY)
         return keep_line(s, line, whole, err);
     if (value_n == 0 || value_n >= VALUE_MAX)
-        return psr_fail(err, PSR_EFORMAT, "%s: %s has no value, or one of more than %d characters",
-                        s->name, keys[k].name, VALUE_MAX - 1);
+        return psr_fail_field(err, PSR_EFORMAT, keys[k].name,
+                              "%s: %s has no value, or one of more than %d characters", s->name,
+                              keys[k].name, VALUE_MAX - 1);
     memcpy(text, line + value_at, value_n);
     text[value_n] = '\0';
     if (s->given[k] && strcmp(text, s->value[k]) != 0)
-        return psr_fail(err, PSR_EFORMAT, "%s: %s is %s, and it is %s", s->name, keys[k].name,
-                        s->value[k], text);
+        return psr_fail_field(err, PSR_EFORMAT, keys[k].name, "%s: %s is %s, and it is %s", s->name,
+                              keys[k].name, s->value[k], text);
     memcpy(s->value[k], text, value_n + 1);
     s->given[k] = true;
     return PSR_OK;
@@ -187,16 +188,17 @@ static psr_status read_value(struct said *s, enum key k, psr_err *err)
     psr_err why;
     psr_status st = PSR_OK;
     if (!s->given[k])
-        return keys[k].needed
-                   ? psr_fail(err, PSR_EFORMAT, "%s: %s is missing", s->name, keys[k].name)
-                   : PSR_OK;
+        return keys[k].needed ? psr_fail_field(err, PSR_EFORMAT, keys[k].name, "%s: %s is missing",
+                                               s->name, keys[k].name)
+                              : PSR_OK;
     if (keys[k].words && !*keys[k].words)
         return PSR_OK;
     if (keys[k].words) {
         s->word[k] = find_word(s->value[k], keys[k].words);
         return s->word[k] >= 0 ? PSR_OK
-                               : psr_fail(err, PSR_EFORMAT, "%s: %s is %s, must be one of %s",
-                                          s->name, keys[k].name, s->value[k], keys[k].words);
+                               : psr_fail_field(err, PSR_EFORMAT, keys[k].name,
+                                                "%s: %s is %s, must be one of %s", s->name,
+                                                keys[k].name, s->value[k], keys[k].words);
     }
     if (keys[k].whole)
         st = psr_parse_int(keys[k].name, s->value[k], (int64_t)keys[k].min, (int64_t)keys[k].max,
@@ -204,7 +206,7 @@ static psr_status read_value(struct said *s, enum key k, psr_err *err)
     else
         st = psr_parse_double(keys[k].name, s->value[k], keys[k].min, keys[k].max, &s->number[k],
                               &why);
-    return st ? psr_fail(err, PSR_EFORMAT, "%s: %s", s->name, why.msg) : PSR_OK;
+    return st ? psr_fail_field(err, PSR_EFORMAT, why.field, "%s: %s", s->name, why.msg) : PSR_OK;
 }
 
 static psr_status check_kind(const struct said *s, psr_err *err)
@@ -215,20 +217,23 @@ static psr_status check_kind(const struct said *s, psr_err *err)
     } only[] = {{NPOL, "2"}, {NBIT, "4"}, {NDIM, "2"}, {ORDER, "TFPA"}};
     for (size_t i = 0; i < sizeof only / sizeof *only; i++)
         if (strcmp(s->value[only[i].key], only[i].value) != 0)
-            return psr_fail(err, PSR_EUNSUPPORTED, "%s: %s is %s, only %s is read", s->name,
-                            keys[only[i].key].name, s->value[only[i].key], only[i].value);
+            return psr_fail_field(err, PSR_EUNSUPPORTED, keys[only[i].key].name,
+                                  "%s: %s is %s, only %s is read", s->name, keys[only[i].key].name,
+                                  s->value[only[i].key], only[i].value);
     if (s->number[BW] == 0)
-        return psr_fail(err, PSR_EFORMAT, "%s: BW is 0", s->name);
+        return psr_fail_field(err, PSR_EFORMAT, "BW", "%s: BW is 0", s->name);
     if (s->number[FREQ] <= fabs(s->number[BW]) / 2)
-        return psr_fail(err, PSR_EFORMAT, "%s: BW %g MHz about FREQ %g MHz goes below 0", s->name,
-                        s->number[BW], s->number[FREQ]);
+        return psr_fail_field(err, PSR_EFORMAT, "BW",
+                              "%s: BW %g MHz about FREQ %g MHz goes below 0", s->name,
+                              s->number[BW], s->number[FREQ]);
     if (s->given[PHASE_SIGN] && s->whole[PHASE_SIGN] == 0)
-        return psr_fail(err, PSR_EFORMAT, "%s: PHASE_SIGN is 0, must be -1 or 1", s->name);
+        return psr_fail_field(err, PSR_EFORMAT, "PHASE_SIGN",
+                              "%s: PHASE_SIGN is 0, must be -1 or 1", s->name);
     double rate = 2e6 * (double)s->whole[NCHAN] * (double)s->whole[NANT] / s->number[TSAMP];
     if (s->given[BYTES_PER_SECOND] && !(fabs(s->number[BYTES_PER_SECOND] - rate) <= 1e-5 * rate))
-        return psr_fail(err, PSR_EFORMAT,
-                        "%s: BYTES_PER_SECOND is %s, NCHAN, NANT and TSAMP make it %.12g", s->name,
-                        s->value[BYTES_PER_SECOND], rate);
+        return psr_fail_field(err, PSR_EFORMAT, "BYTES_PER_SECOND",
+                              "%s: BYTES_PER_SECOND is %s, NCHAN, NANT and TSAMP make it %.12g",
+                              s->name, s->value[BYTES_PER_SECOND], rate);
     return PSR_OK;
 }
 
@@ -245,8 +250,8 @@ static psr_status read_utc(const struct said *s, struct psr_mjd *date, psr_err *
     double second = good ? psr_c_locale_strtod(text + n, &end) : 0;
     if (!good || *end || !(second >= 0 && second < 61) || hour < 0 || hour > 23 || minute < 0 ||
         minute > 59 || eraCal2jd(year, month, day, &epoch, &mjd) != 0)
-        return psr_fail(err, PSR_EFORMAT, "%s: UTC_START is %s, must be yyyy-mm-dd-hh:mm:ss",
-                        s->name, text);
+        return psr_fail_field(err, PSR_EFORMAT, "UTC_START",
+                              "%s: UTC_START is %s, must be yyyy-mm-dd-hh:mm:ss", s->name, text);
     struct psr_mjd midnight = {(long)mjd, 0};
     *date = psr_mjd_add(midnight,
                         hour * 3600 + minute * 60 + second + 1e-12 * (double)s->whole[PICOSECONDS]);
@@ -268,14 +273,15 @@ static psr_status read_start(const struct said *s, struct psr_dada *h, psr_err *
     const double close_s = 0.01; /* an MJD may be written with few digits */
     struct psr_mjd utc = {0, 0}, mjd = read_mjd(s);
     if (s->given[PICOSECONDS] && !s->given[UTC_START])
-        return psr_fail(err, PSR_EFORMAT, "%s: PICOSECONDS without UTC_START", s->name);
+        return psr_fail_field(err, PSR_EFORMAT, "PICOSECONDS", "%s: PICOSECONDS without UTC_START",
+                              s->name);
     psr_status st = s->given[UTC_START] ? read_utc(s, &utc, err) : PSR_OK;
     if (st)
         return st;
     if (s->given[UTC_START] && s->given[MJD_START] && fabs(psr_mjd_diff_s(utc, mjd)) > close_s)
-        return psr_fail(err, PSR_EFORMAT, "%s: UTC_START %s and MJD_START %s are %.3f s apart",
-                        s->name, s->value[UTC_START], s->value[MJD_START],
-                        fabs(psr_mjd_diff_s(utc, mjd)));
+        return psr_fail_field(
+            err, PSR_EFORMAT, "MJD_START", "%s: UTC_START %s and MJD_START %s are %.3f s apart",
+            s->name, s->value[UTC_START], s->value[MJD_START], fabs(psr_mjd_diff_s(utc, mjd)));
     h->has_start = s->given[UTC_START] || s->given[MJD_START];
     h->start = s->given[UTC_START] ? utc : mjd;
     return PSR_OK;

@@ -58,7 +58,7 @@ static psr_status take_row(void *ctx, const struct psr_text_row *row, psr_err *e
     if (!st)
         st = psr_text_row_double(row, 4, "imaginary part", -GAIN_MAX, GAIN_MAX, &im, err);
     if (!st && row->n > 5)
-        st = psr_text_row_fail(row, err, "'%s' is a word too many", row->word[5]);
+        st = psr_text_row_fail(row, err, "", "'%s' is a word too many", row->word[5]);
     for (size_t f = f0; !st && f < f1; f++)
         for (size_t p = p0; p < p1; p++)
             for (size_t d = d0; d < d1; d++) {
@@ -110,17 +110,18 @@ static psr_status check_npy(const char *text, const struct gains *g, bool *is_do
     int n = 0;
     *is_double = !strncmp(kind, "'<c16'", 6);
     if (!*is_double && strncmp(kind, "'<c8'", 5) != 0)
-        return psr_fail(err, PSR_EFORMAT,
-                        "%s: numbers of kind %.*s, must be complex: '<c8' or '<c16'", g->name,
-                        (int)strcspn(kind, ","), kind);
+        return psr_fail_field(err, PSR_EFORMAT, "descr",
+                              "%s: numbers of kind %.*s, must be complex: '<c8' or '<c16'", g->name,
+                              (int)strcspn(kind, ","), kind);
     if (strncmp(npy_field(text, "'fortran_order'"), "False", 5) != 0)
-        return psr_fail(err, PSR_EFORMAT, "%s: in Fortran's order, must be in C's", g->name);
+        return psr_fail_field(err, PSR_EFORMAT, "fortran_order",
+                              "%s: in Fortran's order, must be in C's", g->name);
     if (sscanf(shape, "(%llu, %llu, %llu%n", &f, &p, &d, &n) != 3 || shape[n] != ')' ||
         f != g->nfreq || p != PSR_BEAM_NPOL || d != g->ndish)
-        return psr_fail(err, PSR_EFORMAT,
-                        "%s: shape %.*s), must be (%zu, %d, %zu): channels, polarisations, dishes",
-                        g->name, (int)strcspn(shape, ")"), shape, g->nfreq, PSR_BEAM_NPOL,
-                        g->ndish);
+        return psr_fail_field(
+            err, PSR_EFORMAT, "shape",
+            "%s: shape %.*s), must be (%zu, %d, %zu): channels, polarisations, dishes", g->name,
+            (int)strcspn(shape, ")"), shape, g->nfreq, PSR_BEAM_NPOL, g->ndish);
     return PSR_OK;
 }
 

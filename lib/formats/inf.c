@@ -18,15 +18,16 @@ psr_status psr_inf_set_name(struct psr_inf *inf, const char *stem, psr_err *err)
     const char *slash = strrchr(stem, '/'), *base = slash ? slash + 1 : stem;
     const size_t n = strlen(stem), nbase = strlen(base);
     if (n >= sizeof inf->name)
-        return psr_fail(err, PSR_EINVAL,
-                        "%.60s...: the path of a series has %zu bytes, at most %zu "
-                        "fit",
-                        stem, n, sizeof inf->name - 1);
+        return psr_fail_field(err, PSR_EINVAL, "name",
+                              "%.60s...: the path of a series has %zu bytes, at most %zu "
+                              "fit",
+                              stem, n, sizeof inf->name - 1);
     if (nbase > PRESTO_NAME_MAX)
-        return psr_fail(err, PSR_EINVAL,
-                        "%.60s...: the name of a series has %zu bytes; PRESTO reads at most %d in "
-                        "an .inf file",
-                        base, nbase, PRESTO_NAME_MAX);
+        return psr_fail_field(
+            err, PSR_EINVAL, "name",
+            "%.60s...: the name of a series has %zu bytes; PRESTO reads at most %d in "
+            "an .inf file",
+            base, nbase, PRESTO_NAME_MAX);
     strcpy(inf->name, n > PRESTO_NAME_MAX ? base : stem);
     return PSR_OK;
 }

@@ -99,8 +99,8 @@ static psr_status fail_value(const struct parser *p, const char *field, struct s
                              const char *why)
 {
     int n = value.n < NUMBER_MAX ? (int)value.n : NUMBER_MAX;
-    return psr_fail(p->err, PSR_EFORMAT, "%s: line %d: %s: '%.*s' %s", p->name, p->line, field, n,
-                    value.at, why);
+    return psr_fail_field(p->err, PSR_EFORMAT, field, "%s: line %d: %s: '%.*s' %s", p->name,
+                          p->line, field, n, value.at, why);
 }
 
 static psr_status read_real(const struct parser *p, const char *field, struct slice value,
@@ -113,7 +113,7 @@ static psr_status read_real(const struct parser *p, const char *field, struct sl
     copy_slice(text, value);
     snprintf(what, sizeof what, "line %d: %s", p->line, field);
     if (psr_parse_double(what, text, min, max, to, &why))
-        return psr_fail(p->err, PSR_EFORMAT, "%s: %s", p->name, why.msg);
+        return psr_fail_field(p->err, PSR_EFORMAT, field, "%s: %s", p->name, why.msg);
     return PSR_OK;
 }
 
@@ -303,8 +303,9 @@ static psr_status read_field(struct parser *p, int i, struct slice value)
 {
     const struct psr_inf_field *field = &psr_inf_fields[i];
     if (p->seen[i])
-        return psr_fail(p->err, PSR_EFORMAT, "%s: line %d: %s stands on line %d already", p->name,
-                        p->line, field->lead, p->seen[i]);
+        return psr_fail_field(p->err, PSR_EFORMAT, field->lead,
+                              "%s: line %d: %s stands on line %d already", p->name, p->line,
+                              field->lead, p->seen[i]);
     p->seen[i] = p->line;
     return read_value(p, field, value);
 }
@@ -339,12 +340,12 @@ static psr_status check_complete(const struct parser *p)
         bool needed = field->offset == offsetof(struct psr_inf, nbin) ||
                       field->offset == offsetof(struct psr_inf, tbin_s);
         if (needed && !p->seen[i])
-            return psr_fail(p->err, PSR_EFORMAT, "%s: no line '%s%s'", p->name, field->lead,
-                            field->rest);
+            return psr_fail_field(p->err, PSR_EFORMAT, field->lead, "%s: no line '%s%s'", p->name,
+                                  field->lead, field->rest);
     }
     if (!(inf->tbin_s > 0))
-        return psr_fail(p->err, PSR_EFORMAT, "%s: bins of %g s, must be above 0", p->name,
-                        inf->tbin_s);
+        return psr_fail_field(p->err, PSR_EFORMAT, "tbin_s", "%s: bins of %g s, must be above 0",
+                              p->name, inf->tbin_s);
     if (p->breaks && !inf->nonoff)
         return psr_fail(p->err, PSR_EFORMAT,
                         "%s: line %d: breaks in the data, but no line '%s': it must say 0 where "

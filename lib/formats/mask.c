@@ -45,8 +45,8 @@ static psr_status take_count(struct rest *r, int64_t *value, const char *what, i
     psr_status st = take(r, &number, sizeof number, what);
     *value = number;
     if (!st && (number < min || number > max))
-        st = psr_fail(r->err, PSR_EFORMAT, "%s: %s = %d, must be %lld to %lld", r->name, what,
-                      number, (long long)min, (long long)max);
+        st = psr_fail_field(r->err, PSR_EFORMAT, what, "%s: %s = %d, must be %lld to %lld", r->name,
+                            what, number, (long long)min, (long long)max);
     return st;
 }
 
@@ -82,10 +82,12 @@ static psr_status take_header(struct psr_mask *m, struct rest *r)
     m->nchan = (size_t)nchan;
     m->nint = (size_t)nint;
     if (!(m->dtint_s > 0) || !isfinite(m->dtint_s))
-        return psr_fail(r->err, PSR_EFORMAT, "%s: length of an interval = %g s, must be above 0",
-                        r->name, m->dtint_s);
+        return psr_fail_field(r->err, PSR_EFORMAT, "dtint_s",
+                              "%s: length of an interval = %g s, must be above 0", r->name,
+                              m->dtint_s);
     if (!isfinite(m->mjd))
-        return psr_fail(r->err, PSR_EFORMAT, "%s: start = MJD %g is no date", r->name, m->mjd);
+        return psr_fail_field(r->err, PSR_EFORMAT, "mjd", "%s: start = MJD %g is no date", r->name,
+                              m->mjd);
     if (r->n / sizeof(int32_t) < m->nint)
         return psr_fail(r->err, PSR_EFORMAT, "%s: %zu intervals do not fit into the %zu bytes left",
                         r->name, m->nint, r->n);
@@ -330,12 +332,14 @@ psr_status psr_mask_check(const struct psr_mask *mask, const struct psr_obs *obs
     struct psr_mjd start = obs->began.day ? obs->began : obs->tstart;
     double mjd = (double)start.day + start.frac;
     if (mask->nchan != obs->nchan)
-        return psr_fail(err, PSR_EINVAL, "%s: a mask of %zu channels, and the data have %zu", name,
-                        mask->nchan, obs->nchan);
+        return psr_fail_field(err, PSR_EINVAL, "nchan",
+                              "%s: a mask of %zu channels, and the data have %zu", name,
+                              mask->nchan, obs->nchan);
     if (!(fabs(mask->mjd - mjd) <= 1e-9))
-        return psr_fail(err, PSR_EINVAL,
-                        "%s: a mask of data that start at MJD %.12f, and these start at MJD %.12f",
-                        name, mask->mjd, mjd);
+        return psr_fail_field(
+            err, PSR_EINVAL, "mjd",
+            "%s: a mask of data that start at MJD %.12f, and these start at MJD %.12f", name,
+            mask->mjd, mjd);
     return PSR_OK;
 }
 

@@ -134,14 +134,15 @@ static psr_status check_match(const struct psr_part *a, const struct psr_part *b
     };
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         if (!are_close(fields[i].a, fields[i].b))
-            return psr_fail(err, PSR_EFORMAT, "%s: %s = %.15g, must be %.15g as in %s", b->path,
-                            fields[i].what, fields[i].b, fields[i].a, a->path);
+            return psr_fail_field(err, PSR_EFORMAT, fields[i].what,
+                                  "%s: %s = %.15g, must be %.15g as in %s", b->path, fields[i].what,
+                                  fields[i].b, fields[i].a, a->path);
     for (size_t c = 0; c < a->obs.nchan; c++) {
         double fa = psr_obs_freq_mhz(&a->obs, c), fb = psr_obs_freq_mhz(&b->obs, c);
         if (!are_close(fa, fb))
-            return psr_fail(err, PSR_EFORMAT,
-                            "%s: frequency of channel %zu = %.15g, must be %.15g as in %s", b->path,
-                            c, fb, fa, a->path);
+            return psr_fail_field(err, PSR_EFORMAT, "freq_mhz",
+                                  "%s: frequency of channel %zu = %.15g, must be %.15g as in %s",
+                                  b->path, c, fb, fa, a->path);
     }
     return PSR_OK;
 }
@@ -157,15 +158,16 @@ static psr_status place_part(struct psr_multi_file *parts, size_t i, psr_err *er
     double start = floor(psr_mjd_diff_s(first->obs.tstart, part->obs.tstart) / tsamp_s + 0.5);
     double slack = fmin(floor(date_error_s / tsamp_s), too_far);
     if (start > too_far)
-        return psr_fail(err, PSR_EFORMAT, "%s: begins %g spectra after %s, must be below %g",
-                        part->path, start, first->path, too_far);
+        return psr_fail_field(err, PSR_EFORMAT, "tstart",
+                              "%s: begins %g spectra after %s, must be below %g", part->path, start,
+                              first->path, too_far);
     int64_t end = before->start + before->obs.nsamp;
     int64_t missing = (int64_t)start - end;
     if (missing < -1 - (int64_t)slack)
-        return psr_fail(err, PSR_EFORMAT,
-                        "%s: tstart = MJD %ld.%010.0f overlaps the last %lld spectra of %s",
-                        part->path, part->obs.tstart.day, part->obs.tstart.frac * 1e10,
-                        (long long)-missing, before->path);
+        return psr_fail_field(err, PSR_EFORMAT, "tstart",
+                              "%s: tstart = MJD %ld.%010.0f overlaps the last %lld spectra of %s",
+                              part->path, part->obs.tstart.day, part->obs.tstart.frac * 1e10,
+                              (long long)-missing, before->path);
     if ((double)missing * tsamp_s > PSR_GAP_DAYS_MAX * PSR_DAY_S)
         return psr_fail(
             err, PSR_EFORMAT, "%s: begins %.6g days after the end of %s, at most %d is padded",
@@ -216,8 +218,8 @@ static psr_status check_files(const struct psr_source_desc *desc, psr_err *err)
     for (size_t i = 0; i < n && !st; i++) {
         struct stat status;
         if (strcmp(desc->path[i], "-") == 0)
-            st = psr_fail(err, PSR_EINVAL,
-                          "standard input (-) among %zu inputs, must be the only one", n);
+            st = psr_fail_field(err, PSR_EINVAL, "path",
+                                "standard input (-) among %zu inputs, must be the only one", n);
         else if (stat(desc->path[i], &status) != 0)
             st = psr_fail_errno(err, "%s", desc->path[i]);
         else
@@ -266,7 +268,7 @@ psr_status psr_multi_file_open(struct psr_multi_file *parts, const struct psr_so
     parts->desc.npath = 0;
     parts->desc.notes = (struct psr_notes){.note = relay_note, .ctx = parts};
     if (desc->npath == 0)
-        return psr_fail(err, PSR_EINVAL, "no input files");
+        return psr_fail_field(err, PSR_EINVAL, "npath", "no input files");
     if (desc->npath > 1) {
         psr_status st = check_files(desc, err);
         if (st)

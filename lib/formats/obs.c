@@ -56,9 +56,9 @@ static psr_status check_table(const struct psr_obs *obs, const char *name, psr_e
 {
     for (size_t c = 0; c < obs->nchan; c++)
         if (!isfinite(obs->freq_mhz[c]) || obs->freq_mhz[c] <= 0)
-            return psr_fail(err, PSR_EFORMAT,
-                            "%s: frequency of channel %zu = %.15g MHz, must be above 0", name, c,
-                            obs->freq_mhz[c]);
+            return psr_fail_field(err, PSR_EFORMAT, "freq_mhz",
+                                  "%s: frequency of channel %zu = %.15g MHz, must be above 0", name,
+                                  c, obs->freq_mhz[c]);
     struct psr_obs sorted = {0};
     psr_status st = psr_obs_copy(&sorted, obs, err);
     if (st)
@@ -66,8 +66,9 @@ static psr_status check_table(const struct psr_obs *obs, const char *name, psr_e
     qsort(sorted.freq_mhz, sorted.nchan, sizeof *sorted.freq_mhz, compare_doubles);
     for (size_t c = 1; c < sorted.nchan && !st; c++)
         if (sorted.freq_mhz[c] <= sorted.freq_mhz[c - 1])
-            st = psr_fail(err, PSR_EFORMAT, "%s: two channels at %.15g MHz, all must differ", name,
-                          sorted.freq_mhz[c]);
+            st = psr_fail_field(err, PSR_EFORMAT, "freq_mhz",
+                                "%s: two channels at %.15g MHz, all must differ", name,
+                                sorted.freq_mhz[c]);
     psr_obs_clear(&sorted);
     return st;
 }
@@ -75,20 +76,22 @@ static psr_status check_table(const struct psr_obs *obs, const char *name, psr_e
 static psr_status check_band(const struct psr_obs *obs, const char *name, psr_err *err)
 {
     if (!isfinite(obs->fch1_mhz) || obs->fch1_mhz <= 0)
-        return psr_fail(err, PSR_EFORMAT, "%s: fch1 = %.15g MHz, must be above 0", name,
-                        obs->fch1_mhz);
+        return psr_fail_field(err, PSR_EFORMAT, "fch1", "%s: fch1 = %.15g MHz, must be above 0",
+                              name, obs->fch1_mhz);
     if (!isfinite(obs->foff_mhz))
-        return psr_fail(err, PSR_EFORMAT, "%s: foff = %g MHz is not a number", name, obs->foff_mhz);
+        return psr_fail_field(err, PSR_EFORMAT, "foff", "%s: foff = %g MHz is not a number", name,
+                              obs->foff_mhz);
     double lowest = psr_obs_lowest_mhz(obs), highest = psr_obs_highest_mhz(obs);
     if (lowest <= 0 || !isfinite(highest))
-        return psr_fail(
-            err, PSR_EFORMAT,
+        return psr_fail_field(
+            err, PSR_EFORMAT, "fch1",
             "%s: fch1 = %.15g, foff = %.15g MHz: the band of %zu channels ends at %.15g, "
             "must be above 0 and finite",
             name, obs->fch1_mhz, obs->foff_mhz, obs->nchan, lowest <= 0 ? lowest : highest);
     if (obs->nchan > 1 && fabs(obs->foff_mhz) < 4 * DBL_EPSILON * highest)
-        return psr_fail(err, PSR_EFORMAT, "%s: foff = %.15g MHz, must tell %zu channels apart",
-                        name, obs->foff_mhz, obs->nchan);
+        return psr_fail_field(err, PSR_EFORMAT, "foff",
+                              "%s: foff = %.15g MHz, must tell %zu channels apart", name,
+                              obs->foff_mhz, obs->nchan);
     return PSR_OK;
 }
 
@@ -102,11 +105,11 @@ static psr_status check_samples(const struct psr_obs *obs, const char *name, psr
         [PSR_FLOAT] = {"floating-point", "32"},
     };
     if ((size_t)obs->kind >= sizeof kinds / sizeof *kinds)
-        return psr_fail(err, PSR_EFORMAT, "%s: kind of samples = %d, must be 0 to 2", name,
-                        (int)obs->kind);
+        return psr_fail_field(err, PSR_EFORMAT, "kind", "%s: kind of samples = %d, must be 0 to 2",
+                              name, (int)obs->kind);
     if (!psr_row_known(obs->nbit, obs->kind))
-        return psr_fail(err, PSR_EFORMAT, "%s: nbits = %d of %s samples, must be %s", name,
-                        obs->nbit, kinds[obs->kind].word, kinds[obs->kind].nbits);
+        return psr_fail_field(err, PSR_EFORMAT, "nbits", "%s: nbits = %d of %s samples, must be %s",
+                              name, obs->nbit, kinds[obs->kind].word, kinds[obs->kind].nbits);
     return PSR_OK;
 }
 
@@ -116,14 +119,15 @@ psr_status psr_obs_check(const struct psr_obs *obs, const char *name, psr_err *e
     const int nif_max = 16;
     const double tsamp_max = 1e6;
     if (obs->nchan < 1 || obs->nchan > nchan_max)
-        return psr_fail(err, PSR_EFORMAT, "%s: nchans = %zu, must be 1 to %zu", name, obs->nchan,
-                        nchan_max);
+        return psr_fail_field(err, PSR_EFORMAT, "nchans", "%s: nchans = %zu, must be 1 to %zu",
+                              name, obs->nchan, nchan_max);
     if (obs->nif < 1 || obs->nif > nif_max)
-        return psr_fail(err, PSR_EFORMAT, "%s: nifs = %d, must be 1 to %d", name, obs->nif,
-                        nif_max);
+        return psr_fail_field(err, PSR_EFORMAT, "nifs", "%s: nifs = %d, must be 1 to %d", name,
+                              obs->nif, nif_max);
     if (!(obs->tsamp_s > 0 && obs->tsamp_s < tsamp_max))
-        return psr_fail(err, PSR_EFORMAT, "%s: tsamp = %.15g s, must be above 0 and below %g", name,
-                        obs->tsamp_s, tsamp_max);
+        return psr_fail_field(err, PSR_EFORMAT, "tsamp",
+                              "%s: tsamp = %.15g s, must be above 0 and below %g", name,
+                              obs->tsamp_s, tsamp_max);
     psr_status st = check_samples(obs, name, err);
     if (st)
         return st;

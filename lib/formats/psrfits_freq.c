@@ -26,10 +26,11 @@ static psr_status take_header_freq(const struct psr_fits *f, struct psr_obs *obs
 {
     double width = header_width(f, said);
     if (!(said.centre_mhz > 0) || width == 0)
-        return psr_fail(err, PSR_EFORMAT,
-                        "%s: no channel frequencies: DAT_FREQ is missing or 0, OBSFREQ = %g MHz, "
-                        "CHAN_BW = %g MHz",
-                        f->path, said.centre_mhz, width);
+        return psr_fail_field(
+            err, PSR_EFORMAT, "DAT_FREQ",
+            "%s: no channel frequencies: DAT_FREQ is missing or 0, OBSFREQ = %g MHz, "
+            "CHAN_BW = %g MHz",
+            f->path, said.centre_mhz, width);
     obs->foff_mhz = width;
     obs->fch1_mhz = said.centre_mhz - 0.5 * (double)(f->nchan - 1) * width;
     psr_note(&f->notes, "%s: DAT_FREQ is missing or 0: OBSFREQ and CHAN_BW give the frequencies",

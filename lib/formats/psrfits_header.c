@@ -125,20 +125,22 @@ static psr_status read_sizes(struct psr_fits *f, psr_err *err)
     if (code)
         return code;
     if (nbit & (nbit - 1))
-        return psr_fail(err, PSR_EFORMAT, "%s: NBITS = %d is not 1, 2, 4, 8, 16 or 32", f->path,
-                        (int)nbit);
+        return psr_fail_field(err, PSR_EFORMAT, "NBITS",
+                              "%s: NBITS = %d is not 1, 2, 4, 8, 16 or 32", f->path, (int)nbit);
     f->nchan = (size_t)nchan;
     f->npol = (int)npol;
     f->nbit = (int)nbit;
     f->tbin_s = psr_fits_number(f, "TBIN", 0);
     if (!(f->tbin_s > 0))
-        return psr_fail(err, PSR_EFORMAT, "%s: TBIN = %g s is not above 0", f->path, f->tbin_s);
+        return psr_fail_field(err, PSR_EFORMAT, "TBIN", "%s: TBIN = %g s is not above 0", f->path,
+                              f->tbin_s);
     /* Some writers store the offset with a minus sign; PRESTO takes its size, too. */
     const double zero_off = fabs(psr_fits_number(f, "ZERO_OFF", 0));
     const double most = nbit == 32 ? 1e30 : 0x1p24; /* floats hold its difference from a sample */
     if (zero_off > most)
-        return psr_fail(err, PSR_EFORMAT, "%s: ZERO_OFF = %g, must be at most %g with %d bits",
-                        f->path, zero_off, most, f->nbit);
+        return psr_fail_field(err, PSR_EFORMAT, "ZERO_OFF",
+                              "%s: ZERO_OFF = %g, must be at most %g with %d bits", f->path,
+                              zero_off, most, f->nbit);
     f->zero_off = (float)zero_off;
     return PSR_OK;
 }
@@ -167,8 +169,8 @@ static psr_status read_signs(struct psr_fits *f, psr_err *err)
         f->is_signed = true;
         return PSR_OK;
     }
-    return psr_fail(err, PSR_EUNSUPPORTED, "%s: DATA has TSCAL %g and TZERO %g", f->path, scale,
-                    zero);
+    return psr_fail_field(err, PSR_EUNSUPPORTED, "DATA", "%s: DATA has TSCAL %g and TZERO %g",
+                          f->path, scale, zero);
 }
 
 /* DATA holds what NSBLK, NPOL, NCHAN and NBITS make; as many samples of more bits say that NBITS is
@@ -187,10 +189,11 @@ static psr_status check_data_size(const struct psr_fits *f, psr_err *err)
             f->nchan, f->nbit, (long long)(need / 8));
     for (int nbit = 2 * f->nbit; nbit <= 32; nbit *= 2)
         if (have / nbit == nsample && have - nsample * nbit < 8)
-            return psr_fail(err, PSR_EFORMAT,
-                            "%s: NBITS = %d, but DATA holds %d bits for each of the NSBLK %lld x "
-                            "NPOL %d x NCHAN %zu samples of a row",
-                            f->path, f->nbit, nbit, (long long)f->nsblk, f->npol, f->nchan);
+            return psr_fail_field(
+                err, PSR_EFORMAT, "NBITS",
+                "%s: NBITS = %d, but DATA holds %d bits for each of the NSBLK %lld x "
+                "NPOL %d x NCHAN %zu samples of a row",
+                f->path, f->nbit, nbit, (long long)f->nsblk, f->npol, f->nchan);
     if (have - need >= 8)
         psr_note(&f->notes,
                  "%s: DATA holds %lld bytes in a row, NSBLK x NPOL x NCHAN x NBITS need %lld: the "
@@ -207,11 +210,11 @@ static psr_status read_data_column(struct psr_fits *f, psr_err *err)
     if (code)
         return code;
     if (!f->data.number)
-        return psr_fail(err, PSR_EFORMAT, "%s: SUBINT has no column DATA", f->path);
+        return psr_fail_field(err, PSR_EFORMAT, "DATA", "%s: SUBINT has no column DATA", f->path);
     if (!strchr(types[f->nbit], f->data.type))
-        return psr_fail(err, PSR_EUNSUPPORTED,
-                        "%s: DATA is of type %c, which %d-bit samples are not", f->path,
-                        f->data.type, f->nbit);
+        return psr_fail_field(err, PSR_EUNSUPPORTED, "DATA",
+                              "%s: DATA is of type %c, which %d-bit samples are not", f->path,
+                              f->data.type, f->nbit);
     code = check_data_size(f, err);
     return code ? code : read_signs(f, err);
 }
@@ -256,8 +259,9 @@ static psr_status choose_pols(struct psr_fits *f, const char *pol_type, int choi
     f->first_pol = 0;
     f->pols_used = 1;
     if (choice >= f->npol)
-        return psr_fail(err, PSR_EINVAL, "%s: no polarisation %d: the file has %d, counted from 0",
-                        f->path, choice, f->npol);
+        return psr_fail_field(err, PSR_EINVAL, "if_choice",
+                              "%s: no polarisation %d: the file has %d, counted from 0", f->path,
+                              choice, f->npol);
     if (choice >= 0)
         f->first_pol = choice;
     if (choice >= 0 || f->npol == 1)
@@ -267,10 +271,11 @@ static psr_status choose_pols(struct psr_fits *f, const char *pol_type, int choi
             return PSR_OK;
     if (!starts(pol_type, "AABB")) {
         if (f->npol != 2)
-            return psr_fail(err, PSR_EUNSUPPORTED,
-                            "%s: POL_TYPE '%s' with NPOL = %d tells of no total intensity: choose "
-                            "one polarisation",
-                            f->path, pol_type, f->npol);
+            return psr_fail_field(
+                err, PSR_EUNSUPPORTED, "POL_TYPE",
+                "%s: POL_TYPE '%s' with NPOL = %d tells of no total intensity: choose "
+                "one polarisation",
+                f->path, pol_type, f->npol);
         psr_note(&f->notes, "%s: POL_TYPE '%s' is unknown: its 2 polarisations are summed", f->path,
                  pol_type);
     }

@@ -101,25 +101,26 @@ static psr_status time_rows(const struct psr_fits *f, struct psr_fits_rows *rows
     for (int64_t i = 0; i < f->nrow; i++) {
         double at = round((middle[i] - base) / f->tbin_s);
         if (!(fabs(middle[i]) < SECONDS_MAX && fabs(at) < 0x1p53))
-            return psr_fail(err, PSR_EFORMAT, "%s: row %lld: OFFS_SUB = %g s is no time", f->path,
-                            (long long)i + 1, middle[i]);
+            return psr_fail_field(err, PSR_EFORMAT, "OFFS_SUB",
+                                  "%s: row %lld: OFFS_SUB = %g s is no time", f->path,
+                                  (long long)i + 1, middle[i]);
         int64_t start = (int64_t)at;
         /* Clocks of the writers jitter by a spectrum. */
         if (start == end - 1)
             start = end;
         if (start < end)
-            return psr_fail(err, PSR_EFORMAT,
-                            "%s: row %lld: OFFS_SUB = %.9g s is %lld spectra before the end of row "
-                            "%lld",
-                            f->path, (long long)i + 1, middle[i], (long long)(end - start),
-                            (long long)i);
+            return psr_fail_field(
+                err, PSR_EFORMAT, "OFFS_SUB",
+                "%s: row %lld: OFFS_SUB = %.9g s is %lld spectra before the end of row "
+                "%lld",
+                f->path, (long long)i + 1, middle[i], (long long)(end - start), (long long)i);
         if ((double)(start - end) * f->tbin_s > PSR_GAP_DAYS_MAX * PSR_DAY_S)
-            return psr_fail(err, PSR_EFORMAT,
-                            "%s: row %lld: OFFS_SUB = %.9g s is %.6g days after the end of row "
-                            "%lld, at most %d is padded",
-                            f->path, (long long)i + 1, middle[i],
-                            (double)(start - end) * f->tbin_s / PSR_DAY_S, (long long)i,
-                            PSR_GAP_DAYS_MAX);
+            return psr_fail_field(
+                err, PSR_EFORMAT, "OFFS_SUB",
+                "%s: row %lld: OFFS_SUB = %.9g s is %.6g days after the end of row "
+                "%lld, at most %d is padded",
+                f->path, (long long)i + 1, middle[i], (double)(start - end) * f->tbin_s / PSR_DAY_S,
+                (long long)i, PSR_GAP_DAYS_MAX);
         if (start > end)
             note_lost(f, i + 1, start - end, ++gaps);
         lost += start - end;
@@ -165,7 +166,8 @@ static psr_status report_dead(const struct psr_fits *f, const struct dead *dead,
                               psr_err *err)
 {
     if (!nlive && dead->broken == 0)
-        return psr_fail(err, PSR_EFORMAT, "%s: DAT_WTS is 0 in every row", f->path);
+        return psr_fail_field(err, PSR_EFORMAT, "DAT_WTS", "%s: DAT_WTS is 0 in every row",
+                              f->path);
     if (!nlive)
         return psr_fail(err, PSR_EFORMAT, "%s: no row holds data: %s of %lld are no numbers",
                         f->path, psr_fits_bad_columns(dead->bad), (long long)dead->broken);
@@ -269,7 +271,7 @@ static psr_status trim_zeros(const struct psr_fits *f, struct psr_fits_rows *row
     if (code)
         return code;
     if (!rows->nlive)
-        return psr_fail(err, PSR_EFORMAT, "%s: DATA is 0 throughout", f->path);
+        return psr_fail_field(err, PSR_EFORMAT, "DATA", "%s: DATA is 0 throughout", f->path);
     if ((double)(before - rows->nsamp) * (double)bits < ZERO_BITS_MIN)
         *rows = whole;
     else

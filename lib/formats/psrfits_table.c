@@ -47,11 +47,13 @@ static psr_status check_kind(const struct psr_fits *f, psr_err *err)
     char text[PSR_TEXT_MAX] = "";
     psr_fits_text(f, "FITSTYPE", text);
     if (strcmp(text, "PSRFITS"))
-        return psr_fail(err, PSR_EFORMAT, "%s: FITSTYPE is '%s', not 'PSRFITS'", f->path, text);
+        return psr_fail_field(err, PSR_EFORMAT, "FITSTYPE", "%s: FITSTYPE is '%s', not 'PSRFITS'",
+                              f->path, text);
     *text = '\0';
     psr_fits_text(f, "OBS_MODE", text);
     if (strcmp(text, "SEARCH") && strcmp(text, "SRCH"))
-        return psr_fail(err, PSR_EFORMAT, "%s: OBS_MODE is '%s', not 'SEARCH'", f->path, text);
+        return psr_fail_field(err, PSR_EFORMAT, "OBS_MODE", "%s: OBS_MODE is '%s', not 'SEARCH'",
+                              f->path, text);
     return PSR_OK;
 }
 
@@ -100,8 +102,9 @@ psr_status psr_fits_enter(struct psr_fits *f, psr_err *err)
     if (code)
         return code;
     if (f->nrow < 1)
-        return psr_fail(err, PSR_EFORMAT, "%s: SUBINT holds no whole row (NAXIS2 = %lld)", f->path,
-                        (long long)nrow);
+        return psr_fail_field(err, PSR_EFORMAT, "NAXIS2",
+                              "%s: SUBINT holds no whole row (NAXIS2 = %lld)", f->path,
+                              (long long)nrow);
     return PSR_OK;
 }
 
@@ -158,10 +161,11 @@ psr_status psr_fits_count(const struct psr_fits *f, const char *key, int64_t min
 {
     int64_t got;
     if (!read_whole(f, key, &got))
-        return psr_fail(err, PSR_EFORMAT, "%s: %s is missing or no whole number", f->path, key);
+        return psr_fail_field(err, PSR_EFORMAT, key, "%s: %s is missing or no whole number",
+                              f->path, key);
     if (got < min || got > max)
-        return psr_fail(err, PSR_EFORMAT, "%s: %s = %lld is outside %lld to %lld", f->path, key,
-                        (long long)got, (long long)min, (long long)max);
+        return psr_fail_field(err, PSR_EFORMAT, key, "%s: %s = %lld is outside %lld to %lld",
+                              f->path, key, (long long)got, (long long)min, (long long)max);
     *value = got;
     return PSR_OK;
 }
@@ -225,8 +229,8 @@ psr_status psr_fits_check_twice(const struct psr_fits *f, psr_err *err)
         if (k == NUSED)
             continue;
         if (*value[k] && !are_same(value[k], again))
-            return psr_fail(err, PSR_EFORMAT, "%s: %s is %s, and it is %s", f->path, used[k],
-                            value[k], again);
+            return psr_fail_field(err, PSR_EFORMAT, used[k], "%s: %s is %s, and it is %s", f->path,
+                                  used[k], value[k], again);
         strcpy(value[k], again);
     }
     return PSR_OK;

@@ -290,14 +290,15 @@ static psr_status check_writable(const struct psr_obs *obs, size_t nsblk, psr_er
             "PSRFITS: %lld spectra in rows of %zu; needs at least 1, and a multiple of 8",
             (long long)obs->nsamp, nsblk);
     if (obs->nif != 1 && obs->nif != 2 && obs->nif != 4)
-        return psr_fail(err, PSR_EUNSUPPORTED, "PSRFITS: %d polarisations, must be 1, 2 or 4",
-                        obs->nif);
+        return psr_fail_field(err, PSR_EUNSUPPORTED, "nif",
+                              "PSRFITS: %d polarisations, must be 1, 2 or 4", obs->nif);
     if (obs->kind != (obs->nbit == 32 ? PSR_FLOAT : PSR_UINT))
-        return psr_fail(err, PSR_EUNSUPPORTED,
-                        "PSRFITS: samples must be whole numbers of 1 to 16 bits, or floats");
+        return psr_fail_field(err, PSR_EUNSUPPORTED, "kind",
+                              "PSRFITS: samples must be whole numbers of 1 to 16 bits, or floats");
     if (obs->nchan * (size_t)obs->nbit % 8)
-        return psr_fail(err, PSR_EUNSUPPORTED, "PSRFITS: %zu channels of %d bits end within a byte",
-                        obs->nchan, obs->nbit);
+        return psr_fail_field(err, PSR_EUNSUPPORTED, "nbit",
+                              "PSRFITS: %zu channels of %d bits end within a byte", obs->nchan,
+                              obs->nbit);
     return PSR_OK;
 }
 

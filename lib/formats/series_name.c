@@ -55,9 +55,9 @@ static psr_status fail_clash(struct label *label, const struct psr_series_desc *
             snprintf(remedy, sizeof remedy, "%d decimals tell all trials apart", d);
             break;
         }
-    return psr_fail(err, PSR_EINVAL,
-                    "DMs %.12g and %.12g would both be %.200s_DM%s with %d decimals; %s", dm[0],
-                    dm[1], desc->root, text, desc->dm_decimals, remedy);
+    return psr_fail_field(err, PSR_EINVAL, "dm_decimals",
+                          "DMs %.12g and %.12g would both be %.200s_DM%s with %d decimals; %s",
+                          dm[0], dm[1], desc->root, text, desc->dm_decimals, remedy);
 }
 
 static psr_status check_names(const struct psr_series_desc *desc, psr_err *err)
@@ -81,10 +81,11 @@ bool psr_series_to_stdout(const char *root)
 static psr_status check_root(const struct psr_series_desc *desc, psr_err *err)
 {
     if (!*desc->root)
-        return psr_fail(err, PSR_EINVAL, "root of the output names is empty");
+        return psr_fail_field(err, PSR_EINVAL, "root", "root of the output names is empty");
     if (psr_series_to_stdout(desc->root) && (desc->ndm != 1 || desc->format != PSR_SERIES_TIM))
-        return psr_fail(err, PSR_EINVAL, "standard output takes one trial as .tim, not %zu as %s",
-                        desc->ndm, desc->format == PSR_SERIES_TIM ? ".tim" : ".dat");
+        return psr_fail_field(err, PSR_EINVAL, "root",
+                              "standard output takes one trial as .tim, not %zu as %s", desc->ndm,
+                              desc->format == PSR_SERIES_TIM ? ".tim" : ".dat");
     return PSR_OK;
 }
 
@@ -130,20 +131,23 @@ double psr_series_tsamp_s(const struct psr_series_desc *desc, size_t i)
 psr_status psr_series_check(const struct psr_series_desc *desc, psr_err *err)
 {
     if (desc->ndm < 1)
-        return psr_fail(err, PSR_EINVAL, "no DM trials");
+        return psr_fail_field(err, PSR_EINVAL, "ndm", "no DM trials");
     psr_status st = check_root(desc, err);
     if (st)
         return st;
     if (desc->dm_decimals < MIN_DECIMALS || desc->dm_decimals > MAX_DECIMALS)
-        return psr_fail(err, PSR_EINVAL, "decimals of the DM = %d, must be %d to %d",
-                        desc->dm_decimals, MIN_DECIMALS, MAX_DECIMALS);
+        return psr_fail_field(err, PSR_EINVAL, "dm_decimals",
+                              "decimals of the DM = %d, must be %d to %d", desc->dm_decimals,
+                              MIN_DECIMALS, MAX_DECIMALS);
     for (size_t i = 0; i < desc->ndm; i++) {
         double tsamp_s = psr_series_tsamp_s(desc, i);
         if (!(tsamp_s > 0 && isfinite(tsamp_s)))
-            return psr_fail(err, PSR_EINVAL, "tsamp = %g s, must be above 0", tsamp_s);
+            return psr_fail_field(err, PSR_EINVAL, "tsamp_s", "tsamp = %g s, must be above 0",
+                                  tsamp_s);
         if (!(desc->dm[i] >= 0 && desc->dm[i] < max_dm))
-            return psr_fail(err, PSR_EINVAL, "DM of trial %zu = %g, must be 0 or more and below %g",
-                            i, desc->dm[i], max_dm);
+            return psr_fail_field(err, PSR_EINVAL, "dm",
+                                  "DM of trial %zu = %g, must be 0 or more and below %g", i,
+                                  desc->dm[i], max_dm);
     }
     if (desc->format == PSR_SERIES_DAT)
         st = check_length(desc, err);

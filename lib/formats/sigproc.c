@@ -170,8 +170,8 @@ static psr_status read_text(struct parse *p, enum psr_sigproc_key_id id, bool *n
         return fail_short(p, need_more, err);
     size_t length = (size_t)little_endian(p->bytes + p->at, 4);
     if (length >= PSR_TEXT_MAX)
-        return psr_fail(err, PSR_EFORMAT, "%s: %s: length = %zu, must be below %d", p->said.name,
-                        psr_sigproc_keys[id].name, length, PSR_TEXT_MAX);
+        return psr_fail_field(err, PSR_EFORMAT, "length", "%s: %s: length = %zu, must be below %d",
+                              p->said.name, psr_sigproc_keys[id].name, length, PSR_TEXT_MAX);
     if (p->n - p->at - 4 < length)
         return fail_short(p, need_more, err);
     if (id == PSR_KEY_SOURCE_NAME && length > 0) {
@@ -216,12 +216,12 @@ static psr_status read_number(struct parse *p, enum psr_sigproc_key_id id, bool 
                                                 : (double)(int64_t)little_endian(at, size);
     bool limited = key->min < key->max;
     if (limited && !(v >= key->min && v <= key->max))
-        return psr_fail(err, PSR_EFORMAT, "%s: %s = %.15g, must be %.15g to %.15g", p->said.name,
-                        key->name, v, key->min, key->max);
+        return psr_fail_field(err, PSR_EFORMAT, key->name, "%s: %s = %.15g, must be %.15g to %.15g",
+                              p->said.name, key->name, v, key->min, key->max);
     const double before = p->said.value[id];
     if (p->said.seen[id] && id != PSR_KEY_FCHANNEL && memcmp(&v, &before, sizeof v) != 0)
-        return psr_fail(err, PSR_EFORMAT, "%s: %s is %.15g, and it is %.15g", p->said.name,
-                        key->name, before, v);
+        return psr_fail_field(err, PSR_EFORMAT, key->name, "%s: %s is %.15g, and it is %.15g",
+                              p->said.name, key->name, before, v);
     p->at += size;
     p->said.value[id] = v;
     p->said.seen[id] = true;

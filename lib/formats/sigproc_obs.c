@@ -54,8 +54,9 @@ static psr_status require_keys(const struct psr_sigproc_said *said, psr_err *err
     };
     for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
         if (needs[i].needed && !said->seen[needs[i].id])
-            return psr_fail(err, PSR_EFORMAT, "%s: the header has no %s", said->name,
-                            psr_sigproc_keys[needs[i].id].name);
+            return psr_fail_field(err, PSR_EFORMAT, psr_sigproc_keys[needs[i].id].name,
+                                  "%s: the header has no %s", said->name,
+                                  psr_sigproc_keys[needs[i].id].name);
     return PSR_OK;
 }
 
@@ -77,8 +78,9 @@ static psr_status fill_band(struct psr_obs *obs, struct psr_sigproc_said *said, 
     if (said->ntable == 0)
         return PSR_OK;
     if (said->ntable != obs->nchan)
-        return psr_fail(err, PSR_EFORMAT, "%s: %zu fchannel entries, must be nchans = %zu",
-                        said->name, said->ntable, obs->nchan);
+        return psr_fail_field(err, PSR_EFORMAT, "fchannel",
+                              "%s: %zu fchannel entries, must be nchans = %zu", said->name,
+                              said->ntable, obs->nchan);
     obs->freq_mhz = said->table;
     said->table = NULL;
     if (!said->seen[PSR_KEY_FCH1])

@@ -169,14 +169,15 @@ static psr_status choose_ifs(struct sigproc_reader *r, int if_choice, psr_err *e
 {
     struct psr_obs *obs = &r->base.obs;
     if (if_choice < -1 || if_choice >= obs->nif)
-        return psr_fail(err, PSR_EINVAL, "%s: IF = %d, must be 0 to %d, or -1 for the sum", r->name,
-                        if_choice, obs->nif - 1);
+        return psr_fail_field(err, PSR_EINVAL, "if_choice",
+                              "%s: IF = %d, must be 0 to %d, or -1 for the sum", r->name, if_choice,
+                              obs->nif - 1);
     /* SIGPROC goes on with the next spectrum at the next bit, PRESTO counts bytes rounded down. */
     if (obs->nchan * (size_t)obs->nbit % 8 != 0)
-        return psr_fail(err, PSR_EUNSUPPORTED,
-                        "%s: nchans = %zu at nbits = %d, must be a multiple of %d: programs "
-                        "disagree on spectra that end within a byte",
-                        r->name, obs->nchan, obs->nbit, 8 / obs->nbit);
+        return psr_fail_field(err, PSR_EUNSUPPORTED, "nchans",
+                              "%s: nchans = %zu at nbits = %d, must be a multiple of %d: programs "
+                              "disagree on spectra that end within a byte",
+                              r->name, obs->nchan, obs->nbit, 8 / obs->nbit);
     size_t if_bytes = psr_row_bytes(obs->nchan, obs->nbit);
     r->spectrum_bytes = if_bytes * (size_t)obs->nif;
     r->if_choice = if_choice;

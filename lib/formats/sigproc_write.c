@@ -114,18 +114,19 @@ static psr_status check_writable(const struct psr_obs *obs, int data_type, size_
     if (st)
         return st;
     if (obs->kind == PSR_INT && obs->nbit != 8)
-        return psr_fail(err, PSR_EUNSUPPORTED,
-                        "SIGPROC header: signed samples of %d bits, must be 8", obs->nbit);
+        return psr_fail_field(err, PSR_EUNSUPPORTED, "kind",
+                              "SIGPROC header: signed samples of %d bits, must be 8", obs->nbit);
     if (obs->kind == PSR_UINT && obs->nbit == 32)
-        return psr_fail(err, PSR_EUNSUPPORTED,
-                        "SIGPROC header: whole numbers of 32 bits, must be at most 16");
+        return psr_fail_field(err, PSR_EUNSUPPORTED, "nbit",
+                              "SIGPROC header: whole numbers of 32 bits, must be at most 16");
     if (data_type == PSR_SIGPROC_SERIES && obs->nchan != 1)
-        return psr_fail(err, PSR_EINVAL, "SIGPROC header: nchans = %zu of a time series, must be 1",
-                        obs->nchan);
+        return psr_fail_field(err, PSR_EINVAL, "nchans",
+                              "SIGPROC header: nchans = %zu of a time series, must be 1",
+                              obs->nchan);
     if (room > PSR_SIGPROC_HEADER_MAX)
-        return psr_fail(err, PSR_EUNSUPPORTED,
-                        "SIGPROC header: a table of %zu frequencies, must be below %d bytes",
-                        obs->nchan, PSR_SIGPROC_HEADER_MAX);
+        return psr_fail_field(err, PSR_EUNSUPPORTED, "freq_mhz",
+                              "SIGPROC header: a table of %zu frequencies, must be below %d bytes",
+                              obs->nchan, PSR_SIGPROC_HEADER_MAX);
     return PSR_OK;
 }
 

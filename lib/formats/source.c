@@ -219,8 +219,9 @@ psr_status psr_source_read(psr_source *s, size_t nsamp, void *block, size_t *nre
 
 static psr_status fail_skip(const struct psr_source *s, int64_t skip, int64_t nsamp, psr_err *err)
 {
-    return psr_fail(err, PSR_EINVAL, "%s: offset of %lld spectra, must be 0 to %lld",
-                    psr_path_called(s->parts.part->path), (long long)skip, (long long)(nsamp - 1));
+    return psr_fail_field(err, PSR_EINVAL, "skip", "%s: offset of %lld spectra, must be 0 to %lld",
+                          psr_path_called(s->parts.part->path), (long long)skip,
+                          (long long)(nsamp - 1));
 }
 
 /* Reads and forgets spectra of an input that cannot seek. */
@@ -248,8 +249,8 @@ static psr_status discard(struct psr_source *s, int64_t skip, psr_err *err)
 static psr_status skip_spectra(struct psr_source *s, int64_t skip, psr_err *err)
 {
     if (skip < 0)
-        return psr_fail(err, PSR_EINVAL, "offset of %lld spectra, must be 0 or more",
-                        (long long)skip);
+        return psr_fail_field(err, PSR_EINVAL, "skip", "offset of %lld spectra, must be 0 or more",
+                              (long long)skip);
     if (s->obs.nsamp >= 0 && skip >= s->obs.nsamp)
         return fail_skip(s, skip, s->obs.nsamp, err);
     if (skip == 0)

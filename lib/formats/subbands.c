@@ -331,10 +331,11 @@ psr_status psr_subbands_open(struct psr_reader **out, const char *const *path, s
 {
     *out = NULL;
     if (desc->invert)
-        return psr_fail(err, PSR_EUNSUPPORTED,
-                        "%s: the channels of a sub-band are summed, and their order cannot be "
-                        "inverted",
-                        path[0]);
+        return psr_fail_field(
+            err, PSR_EUNSUPPORTED, "invert",
+            "%s: the channels of a sub-band are summed, and their order cannot be "
+            "inverted",
+            path[0]);
     struct subbands_reader *r = calloc(1, sizeof *r);
     if (!r)
         return psr_fail_nomem(err, "a reader of sub-bands", sizeof *r);

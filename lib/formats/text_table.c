@@ -8,14 +8,16 @@
 #include <stdio.h>
 #include <string.h>
 
-psr_status psr_text_row_fail(const struct psr_text_row *row, psr_err *err, const char *fmt, ...)
+psr_status psr_text_row_fail(const struct psr_text_row *row, psr_err *err, const char *field,
+                             const char *fmt, ...)
 {
     char text[400];
     va_list ap;
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    return psr_fail(err, PSR_EFORMAT, "%s: line %ld: %s", row->path, row->number, text);
+    return psr_fail_field(err, PSR_EFORMAT, field, "%s: line %ld: %s", row->path, row->number,
+                          text);
 }
 
 psr_status psr_text_row_int(const struct psr_text_row *row, int i, const char *what, int64_t min,
@@ -23,9 +25,9 @@ psr_status psr_text_row_int(const struct psr_text_row *row, int i, const char *w
 {
     psr_err why;
     if (i >= row->n)
-        return psr_text_row_fail(row, err, "%s is missing", what);
+        return psr_text_row_fail(row, err, what, "%s is missing", what);
     if (psr_parse_int(what, row->word[i], min, max, value, &why))
-        return psr_text_row_fail(row, err, "%s", why.msg);
+        return psr_text_row_fail(row, err, what, "%s", why.msg);
     return PSR_OK;
 }
 
@@ -34,9 +36,9 @@ psr_status psr_text_row_double(const struct psr_text_row *row, int i, const char
 {
     psr_err why;
     if (i >= row->n)
-        return psr_text_row_fail(row, err, "%s is missing", what);
+        return psr_text_row_fail(row, err, what, "%s is missing", what);
     if (psr_parse_double(what, row->word[i], min, max, value, &why))
-        return psr_text_row_fail(row, err, "%s", why.msg);
+        return psr_text_row_fail(row, err, what, "%s", why.msg);
     return PSR_OK;
 }
 
@@ -48,7 +50,7 @@ psr_status psr_text_row_take(const struct psr_text_row *row, const struct psr_te
     for (size_t i = 0; i < n; i++) {
         if (!strcmp(row->word[0], key[i].name)) {
             if (row->n > key[i].most)
-                return psr_text_row_fail(row, err, "'%s' is a word too many",
+                return psr_text_row_fail(row, err, row->word[0], "'%s' is a word too many",
                                          row->word[key[i].most]);
             return key[i].take(ctx, row, err);
         }
@@ -56,7 +58,7 @@ psr_status psr_text_row_take(const struct psr_text_row *row, const struct psr_te
                                    key[i].name);
         length = length < sizeof names ? length : sizeof names - 1;
     }
-    return psr_text_row_fail(row, err, "'%s' is none of %s", row->word[0], names);
+    return psr_text_row_fail(row, err, row->word[0], "'%s' is none of %s", row->word[0], names);
 }
 
 static psr_status split_line(struct psr_text_row *row, char *line, psr_err *err)
@@ -66,7 +68,7 @@ static psr_status split_line(struct psr_text_row *row, char *line, psr_err *err)
     line[strcspn(line, "#")] = '\0';
     for (char *w = strtok_r(line, " \t\r\n", &rest); w; w = strtok_r(NULL, " \t\r\n", &rest)) {
         if (row->n == PSR_ROW_WORDS)
-            return psr_text_row_fail(row, err, "more than %d words", PSR_ROW_WORDS);
+            return psr_text_row_fail(row, err, "", "more than %d words", PSR_ROW_WORDS);
         row->word[row->n++] = w;
     }
     return PSR_OK;

@@ -42,9 +42,9 @@ PSR_MUST_CHECK psr_status psr_text_row_take(const struct psr_text_row *row,
                                             const struct psr_text_row_key *key, size_t n, void *ctx,
                                             psr_err *err);
 
-/* PSR_EFORMAT "PATH: line N: ..." */
-psr_status psr_text_row_fail(const struct psr_text_row *row, psr_err *err, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
+/* PSR_EFORMAT "PATH: line N: ..."; field as in psr_fail_field. */
+psr_status psr_text_row_fail(const struct psr_text_row *row, psr_err *err, const char *field,
+                             const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
 /* Parses word i as a number in [min, max]; PSR_EFORMAT naming file, line, what and value, also if
  * there is no such word. */

@@ -164,8 +164,9 @@ static psr_status check_like(const struct voltages_part *a, const struct voltage
     };
     for (size_t i = 0; i < sizeof same / sizeof *same; i++)
         if (same[i].a != same[i].b)
-            return psr_fail(err, PSR_EFORMAT, "%s and %s differ in %s: %.12g and %.12g", a->path,
-                            b->path, same[i].key, same[i].a, same[i].b);
+            return psr_fail_field(err, PSR_EFORMAT, same[i].key,
+                                  "%s and %s differ in %s: %.12g and %.12g", a->path, b->path,
+                                  same[i].key, same[i].a, same[i].b);
     return PSR_OK;
 }
 
@@ -252,7 +253,7 @@ static psr_status copy_paths(struct psr_voltages *v, psr_err *err)
 static psr_status create(psr_voltages **out, const struct psr_voltages_desc *desc, psr_err *err)
 {
     if (desc->npath < 1)
-        return psr_fail(err, PSR_EINVAL, "voltages: no input");
+        return psr_fail_field(err, PSR_EINVAL, "npath", "voltages: no input");
     psr_voltages *v = calloc(1, sizeof *v);
     struct voltages_part *part = calloc(desc->npath, sizeof *part);
     if (!v || !part) {

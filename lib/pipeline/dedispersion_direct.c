@@ -153,7 +153,7 @@ static psr_status create_multi(struct direct *s, const struct psr_dedisp_multi_d
     psr_status st = psr_dedisp_multi_create(&s->fan, fan, &why);
     if (st == PSR_ENOMEM)
         return fail_memory(&s->d, &why, err);
-    return st ? psr_fail(err, st, "%s", why.msg) : PSR_OK;
+    return st ? psr_fail_field(err, st, why.field, "%s", why.msg) : PSR_OK;
 }
 
 static psr_status start(struct direct *s, int64_t mem_bytes, const struct psr_device_choice *device,

@@ -27,7 +27,8 @@ static psr_status open_at_fraction(struct psr_input_file *in, const struct psr_i
     int64_t nsamp = psr_source_obs(in->source)->nsamp;
     psr_status st = PSR_OK;
     if (nsamp < 0)
-        return psr_fail(err, PSR_EINVAL, "%s: -start needs an input of known length", in->name);
+        return psr_fail_field(err, PSR_EINVAL, "start", "%s: -start needs an input of known length",
+                              in->name);
     nsamp += again.skip;
     again.skip = (int64_t)(desc->start * (double)nsamp);
     if (desc->presto)

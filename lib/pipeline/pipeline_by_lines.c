@@ -11,10 +11,11 @@ static psr_status check_again(const struct psr_pipeline_desc *d, psr_err *err)
         struct stat st;
         bool piped = !strcmp(d->path[k], "-");
         if (piped || (stat(d->path[k], &st) == 0 && !S_ISREG(st.st_mode)))
-            return psr_fail(err, PSR_EINVAL,
-                            "%s: -compat presto -plan reads its input once for each line, and this "
-                            "is no file",
-                            psr_path_called(d->path[k]));
+            return psr_fail_field(
+                err, PSR_EINVAL, "plan",
+                "%s: -compat presto -plan reads its input once for each line, and this "
+                "is no file",
+                psr_path_called(d->path[k]));
     }
     return PSR_OK;
 }

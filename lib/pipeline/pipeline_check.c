@@ -13,7 +13,8 @@ static psr_status refuse(const char *why, const struct conflict *field, size_t n
 {
     for (size_t k = 0; k < n; k++)
         if (field[k].given)
-            return psr_fail(err, PSR_EINVAL, "pipeline: %s %s", why, field[k].name);
+            return psr_fail_field(err, PSR_EINVAL, field[k].name, "pipeline: %s %s", why,
+                                  field[k].name);
     return PSR_OK;
 }
 
@@ -75,14 +76,16 @@ static psr_status check_numbers(const struct psr_pipeline_desc *d, psr_err *err)
     };
     for (size_t k = 0; k < sizeof field / sizeof *field; k++)
         if (field[k].value < field[k].min || field[k].value > field[k].max)
-            return psr_fail(err, PSR_EINVAL, "pipeline: %s = %lld, must be %lld to %lld",
-                            field[k].name, (long long)field[k].value, (long long)field[k].min,
-                            (long long)field[k].max);
+            return psr_fail_field(err, PSR_EINVAL, field[k].name,
+                                  "pipeline: %s = %lld, must be %lld to %lld", field[k].name,
+                                  (long long)field[k].value, (long long)field[k].min,
+                                  (long long)field[k].max);
     if (!(d->start >= 0 && d->start <= 1))
-        return psr_fail(err, PSR_EINVAL, "pipeline: start = %g, must be 0 to 1", d->start);
+        return psr_fail_field(err, PSR_EINVAL, "start", "pipeline: start = %g, must be 0 to 1",
+                              d->start);
     if (!(d->clip_sigma >= 0))
-        return psr_fail(err, PSR_EINVAL, "pipeline: clip_sigma = %g, must be 0 or more",
-                        d->clip_sigma);
+        return psr_fail_field(err, PSR_EINVAL, "clip_sigma",
+                              "pipeline: clip_sigma = %g, must be 0 or more", d->clip_sigma);
     return PSR_OK;
 }
 
@@ -91,17 +94,20 @@ static psr_status check_ends(const struct psr_pipeline_desc *d, psr_err *err)
     bool files = d->series.on || d->subbands.on || d->pulses.on;
     bool piped = d->root && !strcmp(d->root, "-");
     if (d->npath == 0 && !d->obs)
-        return psr_fail(err, PSR_EINVAL, "pipeline: neither path nor obs says what the input is");
+        return psr_fail_field(err, PSR_EINVAL, "npath",
+                              "pipeline: neither path nor obs says what the input is");
     if (files && !d->root)
-        return psr_fail(err, PSR_EINVAL, "pipeline: root is missing, and there are files to write");
+        return psr_fail_field(err, PSR_EINVAL, "root",
+                              "pipeline: root is missing, and there are files to write");
     if (piped && (d->subbands.on || (d->series.on && d->pulses.on)))
-        return psr_fail(err, PSR_EINVAL,
-                        "pipeline: standard output takes one series or the pulses, nothing else");
+        return psr_fail_field(
+            err, PSR_EINVAL, "subbands.on",
+            "pipeline: standard output takes one series or the pulses, nothing else");
     for (size_t k = 0; k < d->nsink; k++) {
         const struct psr_sink_ops *ops = d->sink[k].ops;
         if (!ops || !ops->name || !ops->begin || !ops->push || !ops->abort)
-            return psr_fail(err, PSR_EINVAL, "pipeline: sink %zu has no name, begin, push or abort",
-                            k);
+            return psr_fail_field(err, PSR_EINVAL, "sink",
+                                  "pipeline: sink %zu has no name, begin, push or abort", k);
     }
     return PSR_OK;
 }

@@ -208,8 +208,8 @@ psr_status psr_pipeline_resume(struct psr_pipeline *p, psr_err *err)
 {
     size_t all = p->trials.ndm, n = 0;
     if (p->input.obs->nsamp < 0)
-        return psr_fail(err, PSR_EINVAL, "%s: -resume needs files, which can be told again",
-                        p->input.name);
+        return psr_fail_field(err, PSR_EINVAL, "resume",
+                              "%s: -resume needs files, which can be told again", p->input.name);
     bool *done = calloc(all, sizeof *done);
     psr_status st = done ? PSR_OK : psr_fail_nomem(err, "the list of trials", (double)all);
     if (!st)

@@ -27,8 +27,8 @@ psr_status psr_pipeline_make_trials(struct psr_pipeline *p, psr_err *err)
                       : psr_trials_make(t, line, d->dm, d->lodm, d->dmstep, err);
     psr_status st = psr_trials_read_plan(t, d->plan, d->presto ? &presto : &own, err);
     if (!st && d->algo == PSR_DEDISP_SUBBAND && !psr_trials_have_nsub(t))
-        st = psr_fail(err, PSR_EINVAL, "%s: -algo subband, and no line has sub-bands (nsub 0)",
-                      t->plan_name);
+        st = psr_fail_field(err, PSR_EINVAL, "algo",
+                            "%s: -algo subband, and no line has sub-bands (nsub 0)", t->plan_name);
     return st;
 }
 
@@ -39,6 +39,7 @@ static psr_status open_input(struct psr_pipeline *p, psr_err *err)
                           &(struct psr_input_desc){
                               .source =
                                   {
+                                      .size = sizeof(struct psr_source_desc),
                                       .path = d->path,
                                       .npath = d->npath,
                                       .input = d->input,

@@ -96,11 +96,13 @@ static psr_status check_names(const struct psr_sink_stream *stream, psr_err *err
 static psr_status check_tolerances(const struct psr_sink_pulses_desc *d, psr_err *err)
 {
     if (d->time_tol < 0)
-        return psr_fail(err, PSR_EINVAL, "single pulses: time_tol of %lld samples is below 0",
-                        (long long)d->time_tol);
+        return psr_fail_field(err, PSR_EINVAL, "time_tol",
+                              "single pulses: time_tol of %lld samples is below 0",
+                              (long long)d->time_tol);
     if (d->trial_tol < 0)
-        return psr_fail(err, PSR_EINVAL, "single pulses: trial_tol of %lld trials is below 0",
-                        (long long)d->trial_tol);
+        return psr_fail_field(err, PSR_EINVAL, "trial_tol",
+                              "single pulses: trial_tol of %lld trials is below 0",
+                              (long long)d->trial_tol);
     return PSR_OK;
 }
 

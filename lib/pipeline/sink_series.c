@@ -109,7 +109,7 @@ static psr_status push(void *state, size_t line, const struct psr_block *b, psr_
                                             b->own ? b->own[i] : b->n, &why);
         if (mine != PSR_OK) {
 #pragma omp critical(psr_sink_series)
-            st = psr_fail(err, mine, "%s", why.msg);
+            st = psr_fail_field(err, mine, why.field, "%s", why.msg);
         }
     }
     return st;

@@ -46,7 +46,8 @@ static psr_status read_mask(psr_stage_clean *c, psr_err *err)
     psr_err why;
     psr_status st = psr_mask_read(&c->mask, name, c->d.mem_bytes, &why);
     if (st)
-        return psr_fail(err, st, "%s%.500s", st == PSR_ENOMEM ? "-mem: " : "", why.msg);
+        return psr_fail_field(err, st, why.field, "%s%.500s", st == PSR_ENOMEM ? "-mem: " : "",
+                              why.msg);
     st = psr_mask_check(&c->mask, c->d.obs, name, err);
     if (!st && !c->d.presto)
         st = psr_mask_check_extent(&c->mask, c->d.obs, name, err);

@@ -24,9 +24,10 @@ static psr_status check_line(const struct psr_trial_list *t, const struct psr_pl
                  {"nsub", from->nsub, limits->nsub}};
     for (size_t k = 0; k < sizeof field / sizeof *field; k++)
         if (field[k].value > field[k].max)
-            return psr_fail(err, PSR_EINVAL, "%s: line from DM %.10g: %s %lld is above %s%lld",
-                            t->plan_name, from->lodm, field[k].name, (long long)field[k].value,
-                            limits->whose, (long long)field[k].max);
+            return psr_fail_field(err, PSR_EINVAL, field[k].name,
+                                  "%s: line from DM %.10g: %s %lld is above %s%lld", t->plan_name,
+                                  from->lodm, field[k].name, (long long)field[k].value,
+                                  limits->whose, (long long)field[k].max);
     return PSR_OK;
 }
 
@@ -140,8 +141,9 @@ psr_status psr_trials_check_band(const struct psr_trial_list *t, const struct ps
     };
     for (size_t k = 0; k < sizeof field / sizeof *field; k++)
         if (!(fabs(field[k].planned - field[k].have) <= field[k].tolerance))
-            return psr_fail(err, PSR_EINVAL, "%s: made for %s %.10g, and %s has %.10g",
-                            t->plan_name, field[k].name, field[k].planned, input, field[k].have);
+            return psr_fail_field(err, PSR_EINVAL, field[k].name,
+                                  "%s: made for %s %.10g, and %s has %.10g", t->plan_name,
+                                  field[k].name, field[k].planned, input, field[k].have);
     return PSR_OK;
 }
 

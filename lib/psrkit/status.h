@@ -1,7 +1,7 @@
 /* status.h: status codes and error messages of the library.
  *
  * A function that can fail returns a psr_status and, if the caller passed a psr_err, writes one
- * line to it that names the file, field, value and limit.  The library never prints and never
+ * line to it that names the file, field, value and limit, and the name of the field apart.  The library never prints and never
  * exits. */
 #ifndef PSRKIT_STATUS_H
 #define PSRKIT_STATUS_H
@@ -33,9 +33,14 @@ typedef enum psr_status {
     PSR_ESTOPPED,     /* the caller asked to stop */
 } psr_status;
 
+enum { PSR_FIELD_MAX = 64 };
+
 typedef struct psr_err {
     psr_status code;
-    char msg[512]; /* one line, no newline, no program name */
+    char field[PSR_FIELD_MAX]; /* what is wrong, if it has a name: a field of a description, a
+                                  keyword of a header, an option; else empty.  Programs decide by
+                                  code and field: msg may change. */
+    char msg[512];             /* one line, no newline, no program name */
 } psr_err;
 
 /* Callback for notes, which are not errors: a key was skipped, a file is shorter than its header
@@ -51,6 +56,10 @@ struct psr_notes {
  * Returned: code, to be used as "return psr_fail(...)"; err receives code and text */
 psr_status psr_fail(psr_err *err, psr_status code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* As psr_fail, for a field that has a name. */
+psr_status psr_fail_field(psr_err *err, psr_status code, const char *field, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
 
 /* As psr_fail with PSR_EIO, or PSR_ENOMEM if errno is ENOMEM; ": " and the text of errno are
  * appended. */

@@ -17,22 +17,23 @@ enum { BLOCK = PSR_CLEAN_BLOCK, BATCH = PSR_CLEAN_BATCH };
 static psr_status check_desc(const struct psr_clean_desc *d, psr_err *err)
 {
     if (d->nchan < 1 || d->nchan > (size_t)1 << 20)
-        return psr_fail(err, PSR_EINVAL, "cleaning: %zu channels is outside 1 to 1048576",
-                        d->nchan);
+        return psr_fail_field(err, PSR_EINVAL, "nchan",
+                              "cleaning: %zu channels is outside 1 to 1048576", d->nchan);
     if (!psr_row_known(d->nbit, d->kind))
-        return psr_fail(err, PSR_EINVAL, "cleaning: no %d-bit samples of kind %d", d->nbit,
-                        (int)d->kind);
+        return psr_fail_field(err, PSR_EINVAL, "nbit", "cleaning: no %d-bit samples of kind %d",
+                              d->nbit, (int)d->kind);
     if (!(d->clip_sigma >= 0) || !isfinite(d->clip_sigma))
-        return psr_fail(err, PSR_EINVAL, "cleaning: clipping at %g sigma, must be 0 or more",
-                        d->clip_sigma);
+        return psr_fail_field(err, PSR_EINVAL, "clip_sigma",
+                              "cleaning: clipping at %g sigma, must be 0 or more", d->clip_sigma);
     if (!(d->tsamp_s > 0) || !isfinite(d->tsamp_s) || d->first < 0)
-        return psr_fail(err, PSR_EINVAL,
-                        "cleaning: sampling time %g s, first spectrum %lld: must "
-                        "be above 0, and 0 or more",
-                        d->tsamp_s, (long long)d->first);
+        return psr_fail_field(err, PSR_EINVAL, "tsamp_s",
+                              "cleaning: sampling time %g s, first spectrum %lld: must "
+                              "be above 0, and 0 or more",
+                              d->tsamp_s, (long long)d->first);
     if (d->mask && (d->mask->nchan != d->nchan || !d->mask->padding))
-        return psr_fail(err, PSR_EINVAL, "cleaning: a mask of %zu channels%s, of %zu",
-                        d->mask->nchan, d->mask->padding ? "" : " without statistics", d->nchan);
+        return psr_fail_field(err, PSR_EINVAL, "mask", "cleaning: a mask of %zu channels%s, of %zu",
+                              d->mask->nchan, d->mask->padding ? "" : " without statistics",
+                              d->nchan);
     return PSR_OK;
 }
 

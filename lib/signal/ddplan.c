@@ -97,37 +97,38 @@ int64_t psr_ddplan_nsub(int64_t nchan)
     return nsub;
 }
 
-static psr_status check_number(psr_err *err, const char *what, double value, bool good,
-                               const char *limit)
+static psr_status check_number(psr_err *err, const char *field, const char *what, double value,
+                               bool good, const char *limit)
 {
     if (isfinite(value) && good)
         return PSR_OK;
-    return psr_fail(err, PSR_EINVAL, "%s is %g; it must be %s", what, value, limit);
+    return psr_fail_field(err, PSR_EINVAL, field, "%s is %g; it must be %s", what, value, limit);
 }
 
 psr_status psr_band_check(const struct psr_band *b, psr_err *err)
 {
     double lowest = b->fctr_mhz - 0.5 * b->bw_mhz;
-    psr_status st = check_number(err, "sample time", b->tsamp_s,
+    psr_status st = check_number(err, "tsamp_s", "sample time", b->tsamp_s,
                                  b->tsamp_s > 0 && b->tsamp_s <= 1e3, "above 0 and at most 1000 s");
     if (st == PSR_OK)
-        st = check_number(err, "bandwidth", b->bw_mhz, b->bw_mhz > 0, "above 0 MHz");
+        st = check_number(err, "bw_mhz", "bandwidth", b->bw_mhz, b->bw_mhz > 0, "above 0 MHz");
     if (st == PSR_OK)
-        st = check_number(err, "centre frequency", b->fctr_mhz,
+        st = check_number(err, "fctr_mhz", "centre frequency", b->fctr_mhz,
                           b->fctr_mhz > 0 && b->fctr_mhz <= 1e7, "above 0 and at most 1e7 MHz");
     if (st == PSR_OK && !(lowest > 0))
-        st = psr_fail(err, PSR_EINVAL,
-                      "the band of %g MHz about %g MHz reaches down to %g MHz; it must stay above "
-                      "0 MHz",
-                      b->bw_mhz, b->fctr_mhz, lowest);
+        st = psr_fail_field(
+            err, PSR_EINVAL, "bw_mhz",
+            "the band of %g MHz about %g MHz reaches down to %g MHz; it must stay above "
+            "0 MHz",
+            b->bw_mhz, b->fctr_mhz, lowest);
     if (st == PSR_OK)
-        st = check_number(err, "number of channels", (double)b->nchan,
+        st = check_number(err, "nchan", "number of channels", (double)b->nchan,
                           b->nchan >= 1 && b->nchan <= 1 << 20, "from 1 to 1048576");
     /* A channel must be wide enough for its edges to differ in double precision. */
     if (st == PSR_OK &&
         !(psr_smear_ms(allowed_step[0], b->bw_mhz / (double)b->nchan, b->fctr_mhz) > 0))
-        st = psr_fail(err, PSR_EINVAL, "a bandwidth of %g MHz is too small at %g MHz", b->bw_mhz,
-                      b->fctr_mhz);
+        st = psr_fail_field(err, PSR_EINVAL, "bw_mhz",
+                            "a bandwidth of %g MHz is too small at %g MHz", b->bw_mhz, b->fctr_mhz);
     return st;
 }
 
@@ -135,24 +136,26 @@ static psr_status check_desc(const struct psr_ddplan_desc *d, psr_err *err)
 {
     psr_status st = psr_band_check(&d->band, err);
     if (st == PSR_OK)
-        st = check_number(err, "low DM", d->lodm, d->lodm >= 0, "0 or above");
+        st = check_number(err, "lodm", "low DM", d->lodm, d->lodm >= 0, "0 or above");
     if (st == PSR_OK)
-        st = check_number(err, "high DM", d->hidm, d->hidm <= 1e6, "at most 1e6 pc/cm^3");
+        st = check_number(err, "hidm", "high DM", d->hidm, d->hidm <= 1e6, "at most 1e6 pc/cm^3");
     if (st == PSR_OK && !(d->hidm > d->lodm))
-        st = psr_fail(err, PSR_EINVAL, "high DM %g is not above low DM %g", d->hidm, d->lodm);
+        st = psr_fail_field(err, PSR_EINVAL, "hidm", "high DM %g is not above low DM %g", d->hidm,
+                            d->lodm);
     if (st == PSR_OK)
-        st = check_number(err, "coherent DM", d->cohdm, d->cohdm >= 0 && d->cohdm <= 1e6,
+        st = check_number(err, "cohdm", "coherent DM", d->cohdm, d->cohdm >= 0 && d->cohdm <= 1e6,
                           "from 0 to 1e6 pc/cm^3");
     if (st == PSR_OK)
-        st = check_number(err, "block length", (double)d->blocklen, d->blocklen >= 1, "above 0");
+        st = check_number(err, "blocklen", "block length", (double)d->blocklen, d->blocklen >= 1,
+                          "above 0");
     if (st == PSR_OK)
-        st = check_number(err, "number of sub-bands", (double)d->nsub,
+        st = check_number(err, "nsub", "number of sub-bands", (double)d->nsub,
                           d->nsub >= 0 && d->nsub <= 1 << 20, "from 0 to 1048576");
     if (st == PSR_OK)
-        st = check_number(err, "number of processors", (double)d->nproc,
+        st = check_number(err, "nproc", "number of processors", (double)d->nproc,
                           d->nproc >= 1 && d->nproc <= 1 << 20, "from 1 to 1048576");
     if (st == PSR_OK)
-        st = check_number(err, "resolution", d->res_ms, d->res_ms >= 0, "0 ms or above");
+        st = check_number(err, "res_ms", "resolution", d->res_ms, d->res_ms >= 0, "0 ms or above");
     return st;
 }
 
@@ -301,8 +304,8 @@ psr_status psr_ddplan_make(struct psr_ddplan *p, const struct psr_ddplan_desc *d
         step++;
     for (double lodm = d->lodm; lodm < d->hidm;) {
         if (p->nline == PSR_DDPLAN_MAX_LINES)
-            return psr_fail(err, PSR_EINVAL, "the plan has more than %d lines",
-                            PSR_DDPLAN_MAX_LINES);
+            return psr_fail_field(err, PSR_EINVAL, "hidm", "the plan has more than %d lines",
+                                  PSR_DDPLAN_MAX_LINES);
         struct psr_ddplan_line *l = &p->line[p->nline];
         make_line(d, l, lodm, allowed_step[step], factor[i], i + 1 == nfactor);
         if (l->ndm > 0) {

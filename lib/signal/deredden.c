@@ -70,11 +70,13 @@ static void scale_bins(float *x, int64_t from, int64_t to, struct line line)
 static psr_status check_redden(const struct psr_redden *how, psr_err *err)
 {
     if (how->start < 2 || how->start > BLOCK_MAX)
-        return psr_fail(err, PSR_EINVAL, "de-reddening: first block of %d bins, must be 2 to %d",
-                        how->start, BLOCK_MAX);
+        return psr_fail_field(err, PSR_EINVAL, "start",
+                              "de-reddening: first block of %d bins, must be 2 to %d", how->start,
+                              BLOCK_MAX);
     if (how->end < how->start || how->end > BLOCK_MAX)
-        return psr_fail(err, PSR_EINVAL, "de-reddening: last block of %d bins, must be %d to %d",
-                        how->end, how->start, BLOCK_MAX);
+        return psr_fail_field(err, PSR_EINVAL, "end",
+                              "de-reddening: last block of %d bins, must be %d to %d", how->end,
+                              how->start, BLOCK_MAX);
     return PSR_OK;
 }
 

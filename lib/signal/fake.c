@@ -23,19 +23,22 @@ static psr_status check_desc(const struct psr_fake_desc *d, psr_err *err)
     if (st)
         return st;
     if (!(obs->nbit == 32 ? obs->kind == PSR_FLOAT : obs->kind == PSR_UINT))
-        return psr_fail(err, PSR_EUNSUPPORTED,
-                        "synthetic observation: samples must be whole numbers of 1 to 16 bits, or "
-                        "floats of 32");
+        return psr_fail_field(
+            err, PSR_EUNSUPPORTED, "kind",
+            "synthetic observation: samples must be whole numbers of 1 to 16 bits, or "
+            "floats of 32");
     if (obs->nchan * (size_t)obs->nif * (size_t)obs->nbit % 8)
-        return psr_fail(err, PSR_EUNSUPPORTED,
-                        "synthetic observation: %zu channels of %d bits end within a byte",
-                        obs->nchan * (size_t)obs->nif, obs->nbit);
+        return psr_fail_field(err, PSR_EUNSUPPORTED, "nbit",
+                              "synthetic observation: %zu channels of %d bits end within a byte",
+                              obs->nchan * (size_t)obs->nif, obs->nbit);
     if (obs->nsamp < 1)
-        return psr_fail(err, PSR_EINVAL, "synthetic observation: %lld spectra, must be at least 1",
-                        (long long)obs->nsamp);
+        return psr_fail_field(err, PSR_EINVAL, "nsamp",
+                              "synthetic observation: %lld spectra, must be at least 1",
+                              (long long)obs->nsamp);
     if (!(d->noise_sigma >= 0 && d->red_sigma >= 0))
-        return psr_fail(err, PSR_EINVAL, "noise: sigma %g and %g, must not be below 0",
-                        d->noise_sigma, d->red_sigma);
+        return psr_fail_field(err, PSR_EINVAL, "noise_sigma",
+                              "noise: sigma %g and %g, must not be below 0", d->noise_sigma,
+                              d->red_sigma);
     return PSR_OK;
 }
 
@@ -50,8 +53,8 @@ static psr_status copy_gain(psr_fake *p, const double *gain, psr_err *err)
         return psr_fail_nomem(err, "bandpass", (double)n * sizeof *gain);
     for (size_t c = 0; c < n; c++) {
         if (!(gain[c] >= 0 && gain[c] <= 1e3))
-            return psr_fail(err, PSR_EINVAL, "bandpass: %g in channel %zu, must be in 0..1000",
-                            gain[c], c);
+            return psr_fail_field(err, PSR_EINVAL, "gain",
+                                  "bandpass: %g in channel %zu, must be in 0..1000", gain[c], c);
         p->gain[c] = (float)gain[c];
         p->gain_offset[c] = (float)(highest_level * (gain[c] - 1));
     }
@@ -80,7 +83,7 @@ static psr_status make_parts(psr_fake *p, const struct psr_fake_desc *d, psr_err
     for (size_t i = 0; i < p->npart && !st; i++) {
         st = psr_fake_part_make(&p->part[i], &p->frame, &d->signal[i], d->legacy_phase, &why);
         if (st)
-            return psr_fail(err, st, "signal %zu: %s", i, why.msg);
+            return psr_fail_field(err, st, why.field, "signal %zu: %s", i, why.msg);
         if (d->signal[i].kind == PSR_FAKE_PULSAR)
             st = psr_fake_part_prepare(&p->part[i], &p->frame, err);
         report_clipping(&p->part[i], i, p->frame.obs.nbit, &d->notes);

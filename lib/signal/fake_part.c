@@ -40,7 +40,7 @@ static double scatter_s(const struct psr_fake_signal *s, double freq_mhz)
 }
 
 struct field {
-    const char *name;
+    const char *field, *name;
     double value, min, max;
 };
 
@@ -50,32 +50,37 @@ static psr_status check_signal(const struct psr_fake_signal *s, const struct psr
     const bool pulsar = s->kind == PSR_FAKE_PULSAR;
     const double observed_s = (double)frame->obs.nsamp * frame->obs.tsamp_s;
     const struct field fields[] = {
-        {"period (s)", pulsar ? s->period_s : 1, 1e-6, 1e6},
-        {"dm (pc cm^-3)", s->dm, 0, 1e6},
-        {"width (s)", s->width_s, pulsar ? 1e-9 * s->period_s : 1e-9, pulsar ? s->period_s : 1e6},
-        {"peak (sigma)", s->peak, 0, 1e6},
-        {"snr", s->snr, 0, 1e9},
-        {"scattering (s)", s->scatter_s, 0, 1e3},
-        {"scattering index", s->scatter_index, -10, 10},
-        {"spectral index", s->spectral_index, -50, 50},
-        {"t (s)", s->t_s, -1e9, 1e9},
-        {"pdot (s/s)", s->pdot, -1, 1},
-        {"phase (turns)", s->phase, -1e9, 1e9},
-        {"period at the end (s)", pulsar ? s->period_s + s->pdot * observed_s : 1, 1e-6, 1e9},
+        {"period_s", "period (s)", pulsar ? s->period_s : 1, 1e-6, 1e6},
+        {"dm", "dm (pc cm^-3)", s->dm, 0, 1e6},
+        {"width_s", "width (s)", s->width_s, pulsar ? 1e-9 * s->period_s : 1e-9,
+         pulsar ? s->period_s : 1e6},
+        {"peak", "peak (sigma)", s->peak, 0, 1e6},
+        {"snr", "snr", s->snr, 0, 1e9},
+        {"scatter_s", "scattering (s)", s->scatter_s, 0, 1e3},
+        {"scatter_index", "scattering index", s->scatter_index, -10, 10},
+        {"spectral_index", "spectral index", s->spectral_index, -50, 50},
+        {"t_s", "t (s)", s->t_s, -1e9, 1e9},
+        {"pdot", "pdot (s/s)", s->pdot, -1, 1},
+        {"phase", "phase (turns)", s->phase, -1e9, 1e9},
+        {"pdot", "period at the end (s)", pulsar ? s->period_s + s->pdot * observed_s : 1, 1e-6,
+         1e9},
     };
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         if (!(fields[i].value >= fields[i].min && fields[i].value <= fields[i].max))
-            return psr_fail(err, PSR_EINVAL, "%s %g, must be in %g..%g", fields[i].name,
-                            fields[i].value, fields[i].min, fields[i].max);
+            return psr_fail_field(err, PSR_EINVAL, fields[i].field, "%s %g, must be in %g..%g",
+                                  fields[i].name, fields[i].value, fields[i].min, fields[i].max);
     if (s->shape == PSR_FAKE_VONMISES && (!pulsar || !(s->width_s < 0.999 * s->period_s)))
-        return psr_fail(err, PSR_EINVAL, "a von Mises profile is a pulsar's, narrower than a turn");
+        return psr_fail_field(err, PSR_EINVAL, "shape",
+                              "a von Mises profile is a pulsar's, narrower than a turn");
     double top = 0;
     for (size_t b = 0; s->shape == PSR_FAKE_PROFILE && b < s->nprofile; b++)
         top = fmax(top, s->profile[b]);
     if (s->shape == PSR_FAKE_PROFILE && !(top > 0 && isfinite(top)))
-        return psr_fail(err, PSR_EINVAL, "profile: its highest bin is %g, must be above 0", top);
+        return psr_fail_field(err, PSR_EINVAL, "profile",
+                              "profile: its highest bin is %g, must be above 0", top);
     if (s->smear && s->dm > 0 && !(psr_obs_lowest_mhz(&frame->obs) > fabs(frame->obs.foff_mhz) / 2))
-        return psr_fail(err, PSR_EINVAL, "smearing: the lowest channel begins below 0 MHz");
+        return psr_fail_field(err, PSR_EINVAL, "smear",
+                              "smearing: the lowest channel begins below 0 MHz");
     return s->binary ? psr_orbit_check(&s->orbit, err) : PSR_OK;
 }
 
@@ -90,8 +95,9 @@ static psr_status resolve_peak(struct psr_fake_part *part, const struct psr_fake
     for (size_t c = 0; c < frame->obs.nchan; c++)
         channels += in_band(s, psr_obs_freq_mhz(&frame->obs, c));
     if (channels == 0)
-        return psr_fail(err, PSR_EINVAL, "no channel lies between %g and %g MHz", s->lowest_mhz,
-                        s->highest_mhz);
+        return psr_fail_field(err, PSR_EINVAL, "lowest_mhz",
+                              "no channel lies between %g and %g MHz", s->lowest_mhz,
+                              s->highest_mhz);
     if (s->kind == PSR_FAKE_PULSAR)
         pulses = fmax(1, (double)frame->obs.nsamp * tsamp_s / s->period_s);
     double samples = part->shape.energy / (per_second(s) * tsamp_s);
@@ -126,8 +132,9 @@ psr_status psr_fake_part_make(struct psr_fake_part *part, const struct psr_fake_
     part->before_x = part->shape.low - smear / 2;
     part->after_x = part->shape.high + psr_shape_reach(smear, scatter);
     if (s->kind == PSR_FAKE_PULSAR && part->after_x - part->before_x > PSR_SHAPE_TURNS_MAX)
-        return psr_fail(err, PSR_EINVAL, "the pulse is smeared over %.3g turns, must be at most %d",
-                        part->after_x - part->before_x, PSR_SHAPE_TURNS_MAX);
+        return psr_fail_field(err, PSR_EINVAL, "width_s",
+                              "the pulse is smeared over %.3g turns, must be at most %d",
+                              part->after_x - part->before_x, PSR_SHAPE_TURNS_MAX);
     part->sweep_s = psr_delay_s(frame->dmconst, s->dm, lowest) -
                     psr_delay_s(frame->dmconst, s->dm, frame->highest_mhz);
     return PSR_OK;

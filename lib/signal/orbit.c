@@ -8,18 +8,20 @@ static const double two_pi = 2 * M_PI;
 psr_status psr_orbit_check(const struct psr_orbit *orbit, psr_err *err)
 {
     if (!(orbit->period_s > 0 && orbit->period_s < 1e15))
-        return psr_fail(err, PSR_EINVAL, "orbit: period %g s, must be above 0", orbit->period_s);
+        return psr_fail_field(err, PSR_EINVAL, "period_s", "orbit: period %g s, must be above 0",
+                              orbit->period_s);
     if (!(orbit->ecc >= 0 && orbit->ecc < 1))
-        return psr_fail(err, PSR_EINVAL, "orbit: eccentricity %g, must be in [0, 1)", orbit->ecc);
+        return psr_fail_field(err, PSR_EINVAL, "ecc", "orbit: eccentricity %g, must be in [0, 1)",
+                              orbit->ecc);
     /* The velocity at periastron; the delay could not be undone at that of light. */
     double speed =
         two_pi / orbit->period_s * fabs(orbit->asini_s) * sqrt((1 + orbit->ecc) / (1 - orbit->ecc));
     if (!(speed < 0.5))
-        return psr_fail(err, PSR_EINVAL,
-                        "orbit: %g times the speed of light at periastron, must be below 0.5",
-                        speed);
+        return psr_fail_field(err, PSR_EINVAL, "asini_s",
+                              "orbit: %g times the speed of light at periastron, must be below 0.5",
+                              speed);
     if (!isfinite(orbit->omega_rad) || !isfinite(orbit->t0_s))
-        return psr_fail(err, PSR_EINVAL, "orbit: periastron is not a number");
+        return psr_fail_field(err, PSR_EINVAL, "omega_rad", "orbit: periastron is not a number");
     return PSR_OK;
 }
 

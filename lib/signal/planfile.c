@@ -49,7 +49,8 @@ static psr_status parse_column(const struct parser *p, const struct column *c, c
         st = psr_parse_double(what, word, c->min, c->max, value, &why);
     }
     if (st != PSR_OK)
-        return psr_fail(err, PSR_EFORMAT, "%s: line %d: %s", p->name, p->number, why.msg);
+        return psr_fail_field(err, PSR_EFORMAT, why.field, "%s: line %d: %s", p->name, p->number,
+                              why.msg);
     return PSR_OK;
 }
 
@@ -103,8 +104,8 @@ static psr_status parse_row(struct psr_planfile *plan, const struct parser *p, c
             if (st != PSR_OK)
                 return st;
         } else if (c->absent < c->min) {
-            return psr_fail(err, PSR_EFORMAT, "%s: line %d: %s is missing", p->name, p->number,
-                            c->name);
+            return psr_fail_field(err, PSR_EFORMAT, c->name, "%s: line %d: %s is missing", p->name,
+                                  p->number, c->name);
         }
     }
     return add_line(plan, p, value, err);
@@ -142,7 +143,8 @@ static psr_status parse_band(struct psr_planfile *plan, const struct parser *p, 
     b->nchan = (int64_t)nchan;
     psr_err why;
     if (psr_band_check(b, &why) != PSR_OK)
-        return psr_fail(err, PSR_EFORMAT, "%s: line %d: band: %s", p->name, p->number, why.msg);
+        return psr_fail_field(err, PSR_EFORMAT, why.field, "%s: line %d: band: %s", p->name,
+                              p->number, why.msg);
     plan->has_band = true;
     return PSR_OK;
 }

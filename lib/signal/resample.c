@@ -46,9 +46,10 @@ psr_status psr_resample_create(psr_resample **out, const struct psr_resample_des
 {
     *out = NULL;
     if (desc->nseries < 1)
-        return psr_fail(err, PSR_EINVAL, "no series to resample");
+        return psr_fail_field(err, PSR_EINVAL, "nseries", "no series to resample");
     if (!(desc->tsamp_s > 0 && isfinite(desc->tsamp_s)))
-        return psr_fail(err, PSR_EINVAL, "tsamp = %g s, must be above 0", desc->tsamp_s);
+        return psr_fail_field(err, PSR_EINVAL, "tsamp_s", "tsamp = %g s, must be above 0",
+                              desc->tsamp_s);
     psr_resample *p = calloc(1, sizeof *p);
     if (!p)
         return psr_fail_nomem(err, "resampling", sizeof *p);
@@ -205,8 +206,9 @@ psr_status psr_resample_execute(psr_resample *p, float *x, size_t stride, size_t
     if (n == 0)
         return PSR_OK;
     if (stride < psr_resample_room(p, n))
-        return psr_fail(err, PSR_EINVAL, "stride = %zu samples, must be at least %zu", stride,
-                        psr_resample_room(p, n));
+        return psr_fail_field(err, PSR_EINVAL, "stride",
+                              "stride = %zu samples, must be at least %zu", stride,
+                              psr_resample_room(p, n));
     if (p->d.presto_block && n % p->d.presto_block)
         return psr_fail(err, PSR_EINVAL, "%zu samples, must be a multiple of %zu", n,
                         p->d.presto_block);

@@ -25,8 +25,9 @@ psr_status psr_rfft_create(psr_rfft **out, int64_t n, psr_err *err)
 {
     *out = NULL;
     if (n < 2 || n > N_MAX || n % 2)
-        return psr_fail(err, PSR_EINVAL, "transform: %lld samples, must be even and 2 to %lld",
-                        (long long)n, (long long)N_MAX);
+        return psr_fail_field(err, PSR_EINVAL, "n",
+                              "transform: %lld samples, must be even and 2 to %lld", (long long)n,
+                              (long long)N_MAX);
     psr_rfft *p = calloc(1, sizeof *p);
     float *x = malloc((size_t)(n + 2) * sizeof *x);
     if (p && x) {

@@ -101,14 +101,15 @@ psr_status psr_site_parse(const char *text, struct psr_site *site, psr_err *err)
     for (int i = 0; i < 3; i++) {
         rest = next_piece(rest, part[i].separator, piece, sizeof piece);
         if (!rest)
-            return psr_fail(err, PSR_EINVAL, "site '%.100s' is not LON,LAT,H", text);
+            return psr_fail_field(err, PSR_EINVAL, "site", "site '%.100s' is not LON,LAT,H", text);
         psr_status st =
             psr_parse_double(part[i].what, piece, part[i].min, part[i].max, value + i, err);
         if (st)
             return st;
     }
     if (eraGd2gc(ERFA_WGS84, value[0] * ERFA_DD2R, value[1] * ERFA_DD2R, value[2], site->xyz_m))
-        return psr_fail(err, PSR_EINVAL, "site '%.100s' has no place on the ellipsoid", text);
+        return psr_fail_field(err, PSR_EINVAL, "site",
+                              "site '%.100s' has no place on the ellipsoid", text);
     return PSR_OK;
 }
 
@@ -127,7 +128,8 @@ static psr_status parse_angle(const char *what, const char *piece, double limit,
     for (int i = 0; i < 3 && !st; i++) {
         rest = next_piece(rest, i < 2 ? ':' : '\0', digits[i], sizeof digits[i]);
         if (!rest)
-            return psr_fail(err, PSR_EINVAL, "%s: '%s' has not two colons", what, piece);
+            return psr_fail_field(err, PSR_EINVAL, what, "%s: '%s' has not two colons", what,
+                                  piece);
         st = psr_parse_double(what, digits[i], 0, i ? 60 : limit, part + i, err);
     }
     if (st)
@@ -144,7 +146,7 @@ psr_status psr_position_parse(const char *text, double *ra_deg, double *dec_deg,
     bool hours, degrees;
     const char *rest = next_piece(text, ',', piece[0], sizeof piece[0]);
     if (!rest || !next_piece(rest, '\0', piece[1], sizeof piece[1]))
-        return psr_fail(err, PSR_EINVAL, "position '%.100s' is not RA,DEC", text);
+        return psr_fail_field(err, PSR_EINVAL, "position", "position '%.100s' is not RA,DEC", text);
     psr_status st = parse_angle("right ascension", piece[0], 360, &hours, ra_deg, err);
     if (!st)
         st = parse_angle("declination", piece[1], 90, &degrees, dec_deg, err);
@@ -153,9 +155,10 @@ psr_status psr_position_parse(const char *text, double *ra_deg, double *dec_deg,
     if (hours)
         *ra_deg *= 15;
     if (fabs(*ra_deg) > 360 || *ra_deg < 0 || fabs(*dec_deg) > 90)
-        return psr_fail(err, PSR_EINVAL,
-                        "position '%.100s': right ascension must be 0 to 24 h, declination -90 to "
-                        "90 degrees",
-                        text);
+        return psr_fail_field(
+            err, PSR_EINVAL, "position",
+            "position '%.100s': right ascension must be 0 to 24 h, declination -90 to "
+            "90 degrees",
+            text);
     return PSR_OK;
 }

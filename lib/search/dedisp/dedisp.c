@@ -91,7 +91,8 @@ static psr_status start_backend(psr_dedisp *p, const char *name, psr_err *err)
         if (st != PSR_EDEVICE || !any || b == NBACKEND - 1)
             return st;
     }
-    return psr_fail(err, PSR_EDEVICE, "dedispersion: no backend '%s' in this build", name);
+    return psr_fail_field(err, PSR_EDEVICE, "backend",
+                          "dedispersion: no backend '%s' in this build", name);
 }
 
 /* The first one of that name whose devices are there; NULL where there is none. */
@@ -250,8 +251,8 @@ psr_status psr_dedisp_execute(psr_dedisp *p, const void *in, size_t nsamp, float
     size_t n = psr_dedisp_ready(p, nsamp);
     *nout = 0;
     if (stride < n)
-        return psr_fail(err, PSR_EINVAL, "dedispersion: stride %zu is below the %zu samples ready",
-                        stride, n);
+        return psr_fail_field(err, PSR_EINVAL, "stride",
+                              "dedispersion: stride %zu is below the %zu samples ready", stride, n);
     psr_status st = p->ops->execute(p->state, in, nsamp, out, stride, n, err);
     if (st)
         return st;

@@ -166,12 +166,12 @@ static psr_status fail_memory(const struct cpu *cpu, double runs_bytes, psr_err 
 {
     const struct psr_dedisp_layout *s = cpu->s;
     char need[PSR_SIZE_TEXT], have[PSR_SIZE_TEXT];
-    return psr_fail(err, PSR_ENOMEM,
-                    "dedispersion: memory of %s is below the %s that %zu channels delayed by up to "
-                    "%zu samples take",
-                    psr_size_text(have, (double)s->mem_bytes),
-                    psr_size_text(need, runs_bytes + bytes_beside_runs(cpu)), s->nkept,
-                    s->maxshift);
+    return psr_fail_field(
+        err, PSR_ENOMEM, "mem_bytes",
+        "dedispersion: memory of %s is below the %s that %zu channels delayed by up to "
+        "%zu samples take",
+        psr_size_text(have, (double)s->mem_bytes),
+        psr_size_text(need, runs_bytes + bytes_beside_runs(cpu)), s->nkept, s->maxshift);
 }
 
 /* Room for what later outputs need and a few pieces: what is needed moves to the start of the runs

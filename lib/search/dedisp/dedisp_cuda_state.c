@@ -230,7 +230,7 @@ psr_status psr_cuda_start(struct psr_cuda *c, psr_err *err)
     psr_err why;
     psr_status st = psr_device_describe(c->device, &device, &why);
     if (st)
-        return psr_fail(err, st, "dedispersion on CUDA: %s", why.msg);
+        return psr_fail_field(err, st, why.field, "dedispersion on CUDA: %s", why.msg);
     cudaError_t e = cudaSetDevice(c->device);
     c->started = !e;
     if (e || (e = dedisp_k_max_spread(max_spread)) || (e = make_events(c)))

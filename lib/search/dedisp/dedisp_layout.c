@@ -101,9 +101,9 @@ static psr_status set_shifts(struct psr_dedisp_layout *s, const struct psr_dedis
 {
     double widest = psr_delay_s(d->dmconst, mean(d->dm, d->ndm), rank[d->nchan - 1].freq_mhz);
     if (!(widest / d->tsamp_s < 1e9))
-        return psr_fail(err, PSR_EINVAL,
-                        "dedispersion: delays of %g s are beyond 1e9 samples of tsamp = %g s",
-                        widest, d->tsamp_s);
+        return psr_fail_field(err, PSR_EINVAL, "dm",
+                              "dedispersion: delays of %g s are beyond 1e9 samples of tsamp = %g s",
+                              widest, d->tsamp_s);
     s->coeff_top = dispersion_coeff(d->dmconst, rank[0].freq_mhz);
     if (d->algo == PSR_DEDISP_SUBBAND)
         set_subband_delays(s, d, rank, position);
@@ -111,10 +111,11 @@ static psr_status set_shifts(struct psr_dedisp_layout *s, const struct psr_dedis
         set_direct_delays(s, d, rank);
     int64_t maxoff = highest_dm_shift(s);
     if (maxoff > 1000000000)
-        return psr_fail(err, PSR_EINVAL,
-                        "dedispersion: the highest DM delays the lowest channel by more than 1e9 "
-                        "samples of tsamp = %g s",
-                        s->dt_s);
+        return psr_fail_field(
+            err, PSR_EINVAL, "dm",
+            "dedispersion: the highest DM delays the lowest channel by more than 1e9 "
+            "samples of tsamp = %g s",
+            s->dt_s);
     s->maxoff = (int32_t)maxoff;
     s->maxshift = (size_t)maxoff + ((size_t)s->maxpre + s->downsamp - 1) / s->downsamp;
     return PSR_OK;
@@ -132,7 +133,8 @@ psr_status psr_dedisp_layout_make(struct psr_dedisp_layout *s, const struct psr_
     if (s->nkept)
         st = set_shifts(s, d, rank, position, err);
     else
-        st = psr_fail(err, PSR_EINVAL, "dedispersion: none of %zu channels is kept", d->nchan);
+        st = psr_fail_field(err, PSR_EINVAL, "keep", "dedispersion: none of %zu channels is kept",
+                            d->nchan);
     free(rank);
     return st;
 }

@@ -217,7 +217,7 @@ psr_status psr_dedisp_multi_create(psr_dedisp_multi **out, const struct psr_dedi
 {
     *out = NULL;
     if (desc->nline < 1)
-        return psr_fail(err, PSR_EINVAL, "dedispersion: a plan without lines");
+        return psr_fail_field(err, PSR_EINVAL, "nline", "dedispersion: a plan without lines");
     psr_dedisp_multi *f = calloc(1, sizeof *f);
     if (f) {
         f->line = calloc(desc->nline, sizeof *f->line);

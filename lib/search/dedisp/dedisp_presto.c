@@ -72,17 +72,19 @@ psr_status psr_compat_worklen(const struct psr_compat_desc *d, size_t *worklen, 
 {
     if (!(d->lofreq_mhz > 0) || !(d->width_mhz > 0) || !(d->tsamp_s > 0) || d->nchan < 1 ||
         d->block < 1 || d->ndm < 1)
-        return psr_fail(err, PSR_EINVAL,
-                        "compat: %zu channels from %g MHz by %g MHz, %g s, blocks of %zu, %zu "
-                        "trials: all must be above 0",
-                        d->nchan, d->lofreq_mhz, d->width_mhz, d->tsamp_s, d->block, d->ndm);
+        return psr_fail_field(
+            err, PSR_EINVAL, "nchan",
+            "compat: %zu channels from %g MHz by %g MHz, %g s, blocks of %zu, %zu "
+            "trials: all must be above 0",
+            d->nchan, d->lofreq_mhz, d->width_mhz, d->tsamp_s, d->block, d->ndm);
     double dm = d->dm[d->ndm - 1];
     double highest = d->lofreq_mhz + (double)(d->nchan - 1) * d->width_mhz;
     double sweep_s = psr_delay_s(PSR_DMCONST_PRESTO, dm, d->lofreq_mhz) -
                      psr_delay_s(PSR_DMCONST_PRESTO, dm, highest);
     if (!(sweep_s >= 0) || sweep_s / d->tsamp_s > 1e9)
-        return psr_fail(err, PSR_EINVAL, "compat: DM %g sweeps over %g s, must be 0 to %g s", dm,
-                        sweep_s, 1e9 * d->tsamp_s);
+        return psr_fail_field(err, PSR_EINVAL, "dm",
+                              "compat: DM %g sweeps over %g s, must be 0 to %g s", dm, sweep_s,
+                              1e9 * d->tsamp_s);
     *worklen = d->block * ((size_t)(sweep_s / d->tsamp_s) / d->block + 1);
     return PSR_OK;
 }
@@ -92,20 +94,24 @@ psr_status psr_compat_worklen(const struct psr_compat_desc *d, size_t *worklen, 
 static psr_status check_desc(const struct psr_compat_desc *d, psr_err *err)
 {
     if (d->nsub < 1 || d->nchan % d->nsub)
-        return psr_fail(err, PSR_EINVAL, "compat: %zu sub-bands do not divide %zu channels",
-                        d->nsub, d->nchan);
+        return psr_fail_field(err, PSR_EINVAL, "nsub",
+                              "compat: %zu sub-bands do not divide %zu channels", d->nsub,
+                              d->nchan);
     if (d->downsamp < 1 || d->block % d->downsamp)
-        return psr_fail(err, PSR_EINVAL,
-                        "compat: downsampling by %zu does not divide PRESTO's block of %zu spectra",
-                        d->downsamp, d->block);
+        return psr_fail_field(
+            err, PSR_EINVAL, "downsamp",
+            "compat: downsampling by %zu does not divide PRESTO's block of %zu spectra",
+            d->downsamp, d->block);
     if (!(d->clip_sigma >= 0) || !isfinite(d->clip_sigma))
-        return psr_fail(err, PSR_EINVAL, "compat: clipping at %g sigma, must be 0 or more",
-                        d->clip_sigma);
+        return psr_fail_field(err, PSR_EINVAL, "clip_sigma",
+                              "compat: clipping at %g sigma, must be 0 or more", d->clip_sigma);
     if (d->mask && d->summed)
-        return psr_fail(err, PSR_EINVAL, "compat: a mask of channels, and the input is sub-bands");
+        return psr_fail_field(err, PSR_EINVAL, "mask",
+                              "compat: a mask of channels, and the input is sub-bands");
     if (d->mask && (d->mask->nchan != d->nchan || !d->mask->padding))
-        return psr_fail(err, PSR_EINVAL, "compat: a mask of %zu channels%s, of %zu", d->mask->nchan,
-                        d->mask->padding ? "" : " without statistics", d->nchan);
+        return psr_fail_field(err, PSR_EINVAL, "mask", "compat: a mask of %zu channels%s, of %zu",
+                              d->mask->nchan, d->mask->padding ? "" : " without statistics",
+                              d->nchan);
     return PSR_OK;
 }
 

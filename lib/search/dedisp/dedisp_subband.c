@@ -28,24 +28,25 @@ struct psr_subband {
 static psr_status check_desc(const struct psr_subband_desc *d, psr_err *err)
 {
     if (d->nchan < 1 || d->nsub < 1 || d->nchan % d->nsub)
-        return psr_fail(err, PSR_EINVAL, "sub-bands: %zu do not divide %zu channels", d->nsub,
-                        d->nchan);
+        return psr_fail_field(err, PSR_EINVAL, "nsub", "sub-bands: %zu do not divide %zu channels",
+                              d->nsub, d->nchan);
     if (d->downsamp < 1 || d->downsamp > 65536)
-        return psr_fail(err, PSR_EINVAL, "sub-bands: downsampling by %zu is outside 1 to 65536",
-                        d->downsamp);
+        return psr_fail_field(err, PSR_EINVAL, "downsamp",
+                              "sub-bands: downsampling by %zu is outside 1 to 65536", d->downsamp);
     if (!(d->tsamp_s > 0) || !isfinite(d->tsamp_s) || !(d->dm >= 0) || !isfinite(d->dm) ||
         !(d->dmconst > 0))
-        return psr_fail(err, PSR_EINVAL,
-                        "sub-bands: sampling time %g s, DM %g, dispersion constant %g: must be "
-                        "above 0, 0 or more, above 0",
-                        d->tsamp_s, d->dm, d->dmconst);
+        return psr_fail_field(
+            err, PSR_EINVAL, "tsamp_s",
+            "sub-bands: sampling time %g s, DM %g, dispersion constant %g: must be "
+            "above 0, 0 or more, above 0",
+            d->tsamp_s, d->dm, d->dmconst);
     for (size_t c = 0; c < d->nchan; c++)
         if (!(d->freq_mhz[c] > 0) ||
             (c > 1 && (d->freq_mhz[c] > d->freq_mhz[c - 1]) != (d->freq_mhz[1] > d->freq_mhz[0])))
-            return psr_fail(err, PSR_EINVAL,
-                            "sub-bands: channel %zu at %g MHz: channels must be in order of "
-                            "frequency, above 0",
-                            c, d->freq_mhz[c]);
+            return psr_fail_field(err, PSR_EINVAL, "freq_mhz",
+                                  "sub-bands: channel %zu at %g MHz: channels must be in order of "
+                                  "frequency, above 0",
+                                  c, d->freq_mhz[c]);
     return PSR_OK;
 }
 
@@ -60,10 +61,11 @@ static psr_status set_shifts(psr_subband *p, const struct psr_subband_desc *d, p
         double ref_mhz = d->freq_mhz[ascending ? top : d->nchan - 1 - top];
         int64_t shift = psr_delay_samples(d->dmconst, d->dm, d->freq_mhz[c], ref_mhz, d->tsamp_s);
         if (shift < 0 || shift > (int64_t)most)
-            return psr_fail(err, PSR_EINVAL,
-                            "sub-bands: DM %g sweeps over %lld samples inside a sub-band, at most "
-                            "%zu",
-                            d->dm, (long long)shift, most);
+            return psr_fail_field(
+                err, PSR_EINVAL, "dm",
+                "sub-bands: DM %g sweeps over %lld samples inside a sub-band, at most "
+                "%zu",
+                d->dm, (long long)shift, most);
         p->shift[c] = (size_t)shift;
         p->maxshift = p->shift[c] > p->maxshift ? p->shift[c] : p->maxshift;
         if (!d->keep || d->keep[c])
@@ -79,12 +81,12 @@ static psr_status allocate(psr_subband *p, int64_t mem_bytes, psr_err *err)
     char need[PSR_SIZE_TEXT], have[PSR_SIZE_TEXT];
     double row = (double)p->in.nchan * sizeof *p->x, fit = (double)mem_bytes / row - (double)needed;
     if (mem_bytes && fit < LEAST_CHUNK)
-        return psr_fail(err, PSR_ENOMEM,
-                        "sub-bands: memory of %s is below the %s that %zu channels delayed by up "
-                        "to %zu spectra take",
-                        psr_size_text(have, (double)mem_bytes),
-                        psr_size_text(need, row * (double)(needed + LEAST_CHUNK)), p->in.nchan,
-                        p->maxshift);
+        return psr_fail_field(
+            err, PSR_ENOMEM, "mem_bytes",
+            "sub-bands: memory of %s is below the %s that %zu channels delayed by up "
+            "to %zu spectra take",
+            psr_size_text(have, (double)mem_bytes),
+            psr_size_text(need, row * (double)(needed + LEAST_CHUNK)), p->in.nchan, p->maxshift);
     if (mem_bytes && fit < (double)chunk)
         chunk = (size_t)fit;
     p->room = needed + chunk;
@@ -175,8 +177,8 @@ psr_status psr_subband_execute(psr_subband *p, const void *in, size_t nsamp, flo
     const unsigned char *from = in;
     *nout = 0;
     if (psr_subband_ready(p, nsamp) > stride)
-        return psr_fail(err, PSR_EINVAL, "sub-bands: stride %zu, must be %zu", stride,
-                        psr_subband_ready(p, nsamp));
+        return psr_fail_field(err, PSR_EINVAL, "stride", "sub-bands: stride %zu, must be %zu",
+                              stride, psr_subband_ready(p, nsamp));
     while (nsamp > 0) {
         size_t n = p->room - p->n < nsamp ? p->room - p->n : nsamp;
 #pragma omp parallel for num_threads(p->nthread)

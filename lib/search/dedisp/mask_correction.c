@@ -46,8 +46,9 @@ static psr_status check_desc(const struct psr_mask_correction_desc *d, psr_err *
             "mask correction: %zu channels, %zu trials, downsampling by %zu: all must be above 0",
             d->nchan, d->ndm, d->downsamp);
     if (!(d->largest >= 0) || !(most < 0x1p200))
-        return psr_fail(err, PSR_EINVAL,
-                        "mask correction: values up to %g, must be 0 to 2^200 in sum", d->largest);
+        return psr_fail_field(err, PSR_EINVAL, "largest",
+                              "mask correction: values up to %g, must be 0 to 2^200 in sum",
+                              d->largest);
     return PSR_OK;
 }
 

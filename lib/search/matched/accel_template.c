@@ -46,7 +46,8 @@ psr_status psr_accel_template_create(psr_accel_template **out, const float *x, i
 {
     *out = NULL;
     if (n < 1 || n > N_MAX)
-        return psr_fail(err, PSR_EINVAL, "matched responses: %zu bins, must be 1 to %d", n, N_MAX);
+        return psr_fail_field(err, PSR_EINVAL, "n", "matched responses: %zu bins, must be 1 to %d",
+                              n, N_MAX);
     psr_accel_template *m = calloc(1, sizeof *m);
     if (!m)
         return psr_fail_nomem(err, "matched responses", sizeof *m);

@@ -34,8 +34,8 @@ struct psr_accelsearch {
 static psr_status start_backend(psr_accelsearch *p, const char *name, psr_err *err)
 {
     bool any = !name || !strcmp(name, "auto");
-    psr_status st =
-        psr_fail(err, PSR_EDEVICE, "search: no backend '%s' in this build", any ? "auto" : name);
+    psr_status st = psr_fail_field(err, PSR_EDEVICE, "backend",
+                                   "search: no backend '%s' in this build", any ? "auto" : name);
     for (int b = 0; b < NBACKEND; b++) {
         if (!any && strcmp(name, backends[b]->name) != 0)
             continue;
@@ -52,7 +52,8 @@ static psr_status start_compat(psr_accelsearch *p, const struct psr_accelsearch_
 {
     struct psr_presto_layout layout;
     if (desc->backend && strcmp(desc->backend, "auto") != 0 && strcmp(desc->backend, "cpu") != 0)
-        return psr_fail(err, PSR_EUNSUPPORTED, "search: accelsearch's list is made on the CPU");
+        return psr_fail_field(err, PSR_EUNSUPPORTED, "backend",
+                              "search: accelsearch's list is made on the CPU");
     psr_presto_layout_make(&layout, &p->search, desc->wmax > 0 || desc->compat_jerk,
                            desc->compat_inmem);
     p->inmem = layout.inmem;

@@ -228,7 +228,7 @@ psr_status psr_candidate_refine(struct psr_measured *out, psr_pulscan *plan, siz
     for (size_t i = 0; i < ncand && st == PSR_OK; i++) {
         st = outcome[i].status;
         if (st != PSR_OK)
-            psr_fail(err, st, "%s", outcome[i].err.msg);
+            psr_fail_field(err, st, outcome[i].err.field, "%s", outcome[i].err.msg);
         for (int k = 0; k < outcome[i].n; k++)
             out->cand[out->n++] = outcome[i].cand[k];
     }

@@ -374,7 +374,8 @@ static psr_status collect(const struct psr_presto_search *p, struct found *found
     for (int64_t k = 0; k < n; k++)
         for (int stage = 0; stage < p->s->nstage; stage++) {
             if (found[k].status && !st)
-                st = psr_fail(err, found[k].status, "%s", found[k].err.msg);
+                st = psr_fail_field(err, found[k].status, found[k].err.field, "%s",
+                                    found[k].err.msg);
             if (!st)
                 st = insert(p, &found[k].stage[stage], list, err);
             found[k].stage[stage].n = 0;

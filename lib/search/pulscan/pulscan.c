@@ -39,8 +39,8 @@ struct psr_pulscan {
 static psr_status start_backend(psr_pulscan *p, const char *name, psr_err *err)
 {
     bool any = !name || !strcmp(name, "auto");
-    psr_status st =
-        psr_fail(err, PSR_EDEVICE, "search: no backend '%s' in this build", any ? "auto" : name);
+    psr_status st = psr_fail_field(err, PSR_EDEVICE, "backend",
+                                   "search: no backend '%s' in this build", any ? "auto" : name);
     for (int b = 0; b < NBACKEND; b++) {
         if (any ? backends[b]->by_name_only : strcmp(name, backends[b]->name) != 0)
             continue;
@@ -222,8 +222,9 @@ psr_status psr_pulscan_execute(psr_pulscan *p, size_t nspec, const float *const 
                                struct psr_pulscan_result *result, psr_err *err)
 {
     if (nspec > p->search.batch)
-        return psr_fail(err, PSR_EINVAL, "search: %zu spectra are above the batch of %zu", nspec,
-                        p->search.batch);
+        return psr_fail_field(err, PSR_EINVAL, "nspec",
+                              "search: %zu spectra are above the batch of %zu", nspec,
+                              p->search.batch);
     p->nspec = 0;
     p->found.n = 0;
     p->found.most = most_peaks(p);

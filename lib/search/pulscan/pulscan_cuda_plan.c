@@ -186,11 +186,13 @@ psr_status psr_boxes_plan_make(struct psr_boxes_plan *p, const struct psr_pulsca
     int zmax = s->z[s->nz - 1], widest = test_bins(zmax, PULSCAN_STEPS - 1);
     *p = (struct psr_boxes_plan){.begin = INT_MAX, .nwidth = (zmax + 8) / 8 * 8, .group_shift = 3};
     if (widest > pulscan_k_max_halo())
-        return psr_fail(err, PSR_EUNSUPPORTED, "search on CUDA: zmax %d is above its limit of %d",
-                        zmax, pulscan_k_max_halo() - 2 * step_bins(PULSCAN_STEPS - 1));
+        return psr_fail_field(err, PSR_EUNSUPPORTED, "zmax",
+                              "search on CUDA: zmax %d is above its limit of %d", zmax,
+                              pulscan_k_max_halo() - 2 * step_bins(PULSCAN_STEPS - 1));
     if (s->nbin > MAX_START)
-        return psr_fail(err, PSR_EUNSUPPORTED, "search on CUDA: %zu bins are above its limit of %d",
-                        s->nbin, MAX_START);
+        return psr_fail_field(err, PSR_EUNSUPPORTED, "nbin",
+                              "search on CUDA: %zu bins are above its limit of %d", s->nbin,
+                              MAX_START);
     while (zmax >> p->group_shift >= PULSCAN_GROUPS)
         p->group_shift++;
     p->sum = calloc(s->nharm, sizeof *p->sum);

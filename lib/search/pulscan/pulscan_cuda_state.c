@@ -164,7 +164,7 @@ psr_status psr_pulscan_cuda_start(struct psr_pulscan_state *c, psr_err *err)
     psr_err why;
     psr_status st = psr_device_describe(s->device, &device, &why);
     if (st)
-        return psr_fail(err, st, "search on CUDA: %s", why.msg);
+        return psr_fail_field(err, st, why.field, "search on CUDA: %s", why.msg);
     if ((st = psr_boxes_plan_make(&c->plan, s, err)))
         return st;
     set_sizes(c);

@@ -66,7 +66,7 @@ void psr_residual_destroy(struct psr_residual *r)
 
 psr_status psr_residual_status(const struct psr_residual *r, psr_err *err)
 {
-    return r->status ? psr_fail(err, r->status, "%s", r->err.msg) : PSR_OK;
+    return r->status ? psr_fail_field(err, r->status, r->err.field, "%s", r->err.msg) : PSR_OK;
 }
 
 int64_t psr_residual_bins(const struct psr_residual *r)

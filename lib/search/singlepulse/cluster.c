@@ -258,8 +258,9 @@ psr_status psr_cluster_events(const struct psr_event *events, size_t n, const si
     *clusters = NULL;
     *nclusters = 0;
     if (time_tol < 0)
-        return psr_fail(err, PSR_EINVAL, "clusters: tolerance of %lld samples is below 0",
-                        (long long)time_tol);
+        return psr_fail_field(err, PSR_EINVAL, "time_tol",
+                              "clusters: tolerance of %lld samples is below 0",
+                              (long long)time_tol);
     if (n == 0)
         return PSR_OK;
     f.node = malloc(n * sizeof *f.node);

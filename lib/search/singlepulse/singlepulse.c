@@ -20,23 +20,25 @@ enum {
 static psr_status check_desc(const struct psr_singlepulse_desc *d, psr_err *err)
 {
     if (d->nseries < 1 || d->nseries > MAX_SERIES)
-        return psr_fail(err, PSR_EINVAL, "single pulses: %zu series, 1 to %d are possible",
-                        d->nseries, MAX_SERIES);
+        return psr_fail_field(err, PSR_EINVAL, "nseries",
+                              "single pulses: %zu series, 1 to %d are possible", d->nseries,
+                              MAX_SERIES);
     if (!(d->tsamp_s > 0) || !isfinite(d->tsamp_s))
-        return psr_fail(err, PSR_EINVAL, "single pulses: sampling time %g s is not above 0",
-                        d->tsamp_s);
+        return psr_fail_field(err, PSR_EINVAL, "tsamp_s",
+                              "single pulses: sampling time %g s is not above 0", d->tsamp_s);
     if (!(d->threshold > 0) || !(d->threshold < (double)PULSE_HUGE))
-        return psr_fail(err, PSR_EINVAL, "single pulses: threshold %g is not above 0",
-                        d->threshold);
+        return psr_fail_field(err, PSR_EINVAL, "threshold",
+                              "single pulses: threshold %g is not above 0", d->threshold);
     if (!(d->detrend >= 0) || !isfinite(d->detrend))
-        return psr_fail(err, PSR_EINVAL, "single pulses: baseline of %g samples is below 0",
-                        d->detrend);
+        return psr_fail_field(err, PSR_EINVAL, "detrend",
+                              "single pulses: baseline of %g samples is below 0", d->detrend);
     if (!(d->maxwidth_s >= 0) || !isfinite(d->maxwidth_s))
-        return psr_fail(err, PSR_EINVAL, "single pulses: longest boxcar %g s is below 0",
-                        d->maxwidth_s);
+        return psr_fail_field(err, PSR_EINVAL, "maxwidth_s",
+                              "single pulses: longest boxcar %g s is below 0", d->maxwidth_s);
     if (d->nthread < 0 || d->nthread > MAX_THREADS)
-        return psr_fail(err, PSR_EINVAL, "single pulses: %d threads, 0 to %d are possible",
-                        d->nthread, MAX_THREADS);
+        return psr_fail_field(err, PSR_EINVAL, "nthread",
+                              "single pulses: %d threads, 0 to %d are possible", d->nthread,
+                              MAX_THREADS);
     return PSR_OK;
 }
 
@@ -314,8 +316,8 @@ psr_status psr_singlepulse_execute(psr_singlepulse *p, const float *x, size_t st
                                    psr_err *err)
 {
     if (stride < nsamp)
-        return psr_fail(err, PSR_EINVAL, "single pulses: stride %zu is below %zu samples", stride,
-                        nsamp);
+        return psr_fail_field(err, PSR_EINVAL, "stride",
+                              "single pulses: stride %zu is below %zu samples", stride, nsamp);
     if (p->ended)
         return psr_fail(err, PSR_EINVAL, "single pulses: samples after the end of the stream");
     psr_status st = use_host(p, err);
