@@ -71,7 +71,8 @@ static void pack(struct scene *s, uint64_t *seed)
 static void make_scene(struct scene *s, uint64_t *seed, int nbit, enum psr_kind kind)
 {
     static const size_t nsub[] = {1, 2, 3, 16, 48};
-    s->d = (struct psr_fold_desc){.nchan = NCHAN,
+    s->d = (struct psr_fold_desc){.size = sizeof(struct psr_fold_desc),
+                                  .nchan = NCHAN,
                                   .nbit = nbit,
                                   .kind = kind,
                                   .ascending = tap_between(seed, 0, 1),
@@ -304,7 +305,8 @@ static void test_nothing_is_lost(void)
 {
     struct scene *s = &scene;
     struct psr_fold_candidate c = {.f = 1 / 0.05, .nbin = 7};
-    s->d = (struct psr_fold_desc){.nchan = 1,
+    s->d = (struct psr_fold_desc){.size = sizeof(struct psr_fold_desc),
+                                  .nchan = 1,
                                   .nbit = 32,
                                   .kind = PSR_FLOAT,
                                   .tsamp_s = 1e-3,

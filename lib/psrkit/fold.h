@@ -161,6 +161,7 @@ struct psr_fold_candidate {
 
 /* Pointers are borrowed during create, cand[].time_s and delay_s as long as the fold. */
 struct psr_fold_desc {
+    size_t size; /* sizeof the struct */
     size_t nchan;
     int nbit; /* of the spectra, like kind */
     enum psr_kind kind;

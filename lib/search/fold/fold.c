@@ -3,6 +3,7 @@
 #include "fold_check.h"
 #include "fold_plan.h"
 
+#include "base/copy_desc.h"
 #include "base/memory.h"
 #include "base/threads.h"
 #include <psrkit/ddplan.h>
@@ -210,9 +211,8 @@ static psr_status make_all(struct psr_fold *f, psr_err *err)
     return st ? st : make_window(f, err);
 }
 
-psr_status psr_fold_create(psr_fold **out, const struct psr_fold_desc *desc, psr_err *err)
+static psr_status create(psr_fold **out, const struct psr_fold_desc *desc, psr_err *err)
 {
-    *out = NULL;
     psr_status st = psr_fold_check(desc, err);
     if (st)
         return st;
@@ -229,6 +229,14 @@ psr_status psr_fold_create(psr_fold **out, const struct psr_fold_desc *desc, psr
     f->d.keep = NULL;
     *out = f;
     return PSR_OK;
+}
+
+psr_status psr_fold_create(psr_fold **out, const struct psr_fold_desc *desc, psr_err *err)
+{
+    struct psr_fold_desc d;
+    *out = NULL;
+    psr_status st = psr_copy_desc(&d, sizeof d, desc, "fold", err);
+    return st ? st : create(out, &d, err);
 }
 
 /* --- push ------------------------------------------------------------------------------------- */
