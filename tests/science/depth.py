@@ -1,14 +1,19 @@
 #!/usr/bin/env python3
 """How deep the matched search sees, beside PRESTO's accelsearch on the same noise.
 
-    depth.py ACCELSEARCH GPUACCEL_PULSCAN NSERIES [WORKERS]  >depth.txt
+    depth.py ACCELSEARCH GPUACCEL_PULSCAN NSERIES [WORKERS [SEARCH,..]]  >depth.txt
+    depth.py ACCELSEARCH GPUACCEL_PULSCAN NSERIES [WORKERS] faint        >faint.txt
 
 Series of 2^17 samples are made here, of numpy's noise and pulses of a von Mises profile whose phase is
 r u + z (u^2 - u) / 2 + w (u^3 / 6 - u^2 / 4 + u / 12), u from 0 to 1: frequency r, drift z and jerk w in
-the mean.  Both programs search each series at five amplitudes.  A pulsar is found where a candidate
-within 2 bins of p/q times its frequency, p and q up to 8, is above what one series of noise in a
-hundred is above anywhere; so both have the same false alarms, whatever they call sigma.  The amplitude
-for 50 % detection is that of a logistic curve in ln(amplitude)."""
+the mean.  Both programs search each series.  A pulsar is found where a candidate within 2 bins of p/q
+times its frequency, p and q up to 8, is above what one series of noise in fifty is above anywhere; so
+both have the same false alarms, whatever they call sigma.  Of the five amplitudes of a series the lowest
+at which it is found is looked for by bisection, and from there for accelsearch.  The amplitude for 50 %
+detection is that of a logistic curve in ln(amplitude).
+
+faint: NSERIES pulsars of random period, drift and width, near the limit, with default flags: how many
+each program finds, and how many of them at their own frequency."""
 import os
 import subprocess
 import sys
@@ -21,19 +26,16 @@ import numpy as np
 N, TSAMP = 1 << 17, 1e-3
 STEPS = np.exp(np.linspace(-0.24, 0.24, 5))
 RATIOS = sorted({Fraction(p, q) for p in range(1, 9) for q in range(1, 9)})
-SEARCHES = {  # name: zmax, wmax, numharm
-    "z200h8": (200, 0, 8),
-    "z200h16": (200, 0, 16),
-    "z40w300h2": (40, 300, 2),
-    "z40w300h1": (40, 300, 1),
+SEARCHES = {  # name: zmax, wmax, numharm, flo, fhi: beyond the highest harmonic, as accelsearch leaves out its last block
+    "z200h8": (200, 0, 8, 5, 70),
+    "z200h16": (200, 0, 16, 5, 120),
+    "z20w300h2": (20, 300, 2, 50, 130),
+    "z20w300h1": (20, 300, 1, 50, 130),
 }
-FHI = {"z200h8": 250, "z200h16": 250, "z40w300h2": 120, "z40w300h1": 120}  # Hz; less to search
-CASES = (  # search, r of the fundamental, z, w, duty cycle
-    [("z200h8", 3000, z, 0, 0.05) for z in (0, 5, 20, 60, 120, 200)]
-    + [("z200h8", 3000, z, 0, duty) for duty in (0.02, 0.10) for z in (0, 60)]
-    + [("z200h16", 1800, z, 0, 0.02) for z in (0, 10)]
-    + [(s, 7000, 10, w, 0.30) for s in ("z40w300h2", "z40w300h1") for w in (0, 60, 150, 300)]
-)
+CASES = [  # search, r of the fundamental, z, w, duty cycle
+    (s, 700, z, 0, duty)
+    for s in ("z200h8", "z200h16") for duty in (0.02, 0.05, 0.10) for z in (0, 5, 20, 60, 120, 200)
+] + [(s, 7000, 10, w, 0.30) for s in ("z20w300h2", "z20w300h1") for w in (0, 60, 150, 300)]  # fmt: skip
 POWERS = {1: 24, 2: 27, 4: 31, 8: 39, 16: 54}  # about what sums of so many need
 INF = """ Data file name without suffix          =  {root}
  Telescope used                         =  GBT
@@ -69,7 +71,7 @@ def profile(phase, duty):
 def guess(case):
     """About the amplitude for 50 %: that of the sum which needs least."""
     name, _, z, w, duty = CASES[case]
-    zmax, wmax, numharm = SEARCHES[name]
+    zmax, wmax, numharm = SEARCHES[name][:3]
     power = np.abs(np.fft.rfft(profile(np.arange(4096) / 4096, duty)))[1:] ** 2
     share = np.cumsum(power) / power.sum()
     sums = [h for h in POWERS if h <= numharm and h * z <= zmax and h * w <= max(wmax, 0)]
@@ -108,35 +110,73 @@ def search(program, options, x, folder):
 
 
 def options_of(name):
-    zmax, wmax, numharm = SEARCHES[name]
-    return ["-zmax", str(zmax), "-numharm", str(numharm), "-sigma", "1", "-flo", "5", "-fhi", str(FHI[name]), *(["-wmax", str(wmax)] if wmax else [])]
+    zmax, wmax, numharm, flo, fhi = SEARCHES[name]
+    return ["-zmax", str(zmax), "-numharm", str(numharm), "-sigma", "1", "-flo", str(flo), "-fhi", str(fhi),
+            *(["-wmax", str(wmax)] if wmax else [])]  # fmt: skip
 
 
 PROGRAMS = []
 SCRATCH = "/dev/shm" if os.path.isdir("/dev/shm") else None
 
 
+def loudest(options, x):
+    """Of each program, the highest sigma."""
+    with tempfile.TemporaryDirectory(dir=SCRATCH) as folder:
+        return [max([s for _, s in search(p, options, x, folder)], default=0) for p in PROGRAMS]
+
+
 def noise_task(task):
     name, seed = task
-    x = np.random.default_rng([1, seed]).standard_normal(N)
-    with tempfile.TemporaryDirectory(dir=SCRATCH) as folder:
-        return [max([s for _, s in search(p, options_of(name), x, folder)], default=0) for p in PROGRAMS]
+    return loudest(options_of(name), np.random.default_rng([1, seed]).standard_normal(N))
+
+
+def sigma_at(candidates, r):
+    return max([s for rc, s in candidates if min(abs(rc - float(q) * r) for q in RATIOS) < 2], default=0)
 
 
 def pulsar_task(task):
-    case, seed = task
+    """Of each program, whether the pulsar is found at each amplitude."""
+    case, seed, threshold = task
     name, r, z, w, duty = CASES[case]
     random = np.random.default_rng([2, case, seed])
-    r += 200 * random.random()
-    x, signal = random.standard_normal(N), make_pulsar(r, z, w, duty)
-    best = np.zeros((2, len(STEPS)))
+    r += 100 * random.random()
+    x, signal = random.standard_normal(N), guess(case) * make_pulsar(r, z, w, duty)
+    found = np.zeros((2, len(STEPS)), bool)
     with tempfile.TemporaryDirectory(dir=SCRATCH) as folder:
-        for k, step in enumerate(STEPS):
-            for p, program in enumerate(PROGRAMS):
-                for rc, s in search(program, options_of(name), x + guess(case) * step * signal, folder):
-                    if min(abs(rc - float(q) * r) for q in RATIOS) < 2:
-                        best[p, k] = max(best[p, k], s)
-    return best
+
+        def is_found(p, k):
+            candidates = search(PROGRAMS[p], options_of(name), x + STEPS[k] * signal, folder)
+            return sigma_at(candidates, r) > threshold[p]
+
+        lo, hi = 0, len(STEPS)  # found from hi on, not below lo
+        while lo < hi:
+            k = (lo + hi) // 2
+            lo, hi = (lo, k) if is_found(1, k) else (k + 1, hi)
+        found[1, hi:] = True
+        while hi < len(STEPS) and not is_found(0, hi):
+            hi += 1
+        if hi == np.argmax(found[1]) or not found[1].any():
+            while hi > 0 and is_found(0, hi - 1):
+                hi -= 1
+        found[0, hi:] = True
+    return found
+
+
+def faint_task(task):
+    """Of each program: whether a pulsar of the seed is found, and whether at its own frequency."""
+    seed, threshold = task
+    random = np.random.default_rng([4, seed])
+    r, z = np.exp(random.uniform(np.log(400), np.log(20000))), random.choice([0, 1]) * random.uniform(-100, 100)
+    amplitude, duty = random.uniform(7, 14), np.exp(random.uniform(np.log(0.02), np.log(0.3)))
+    x = random.standard_normal(N) + amplitude * make_pulsar(r, z, 0, duty)
+    told = []
+    with tempfile.TemporaryDirectory(dir=SCRATCH) as folder:
+        for p, program in enumerate(PROGRAMS):
+            candidates = [c for c in search(program, ["-sigma", "1"], x, folder) if c[1] > threshold[p]]
+            near = [c for c in candidates if sigma_at([c], r)]
+            best = max(near, key=lambda c: c[1], default=(0, 0))
+            told.append((bool(near), bool(near) and abs(best[0] - r) < 2))
+    return (r, z, duty, amplitude), told
 
 
 def half(found):
@@ -152,22 +192,38 @@ def half(found):
     return -b[0] / b[1]
 
 
+def find_faint(pool, n):
+    noise = np.array(pool.starmap(loudest, [(["-sigma", "1"], np.random.default_rng([5, k]).standard_normal(N))
+                                            for k in range(2 * n)], chunksize=1))  # fmt: skip
+    threshold = np.quantile(noise, 0.98, axis=0)
+    print(f"{n} pulsars, thresholds {threshold[0]:.2f} {threshold[1]:.2f}: found, and at another frequency than their own")
+    print("         r       z  duty  amplitude  accelsearch  matched")
+    told = pool.map(faint_task, [(k, threshold) for k in range(n)], chunksize=1)
+    word = {(False, False): "-", (True, True): "found", (True, False): "other"}
+    for (r, z, duty, amplitude), (a, b) in told:
+        print(f"{r:10.2f} {z:7.2f} {duty:5.3f} {amplitude:10.2f}  {word[a]:11s}  {word[b]}")
+    for k, name in enumerate(("accelsearch", "matched")):
+        print(f"{name}: {sum(t[k][0] for _, t in told)} found, {sum(t[k][0] > t[k][1] for _, t in told)} at another frequency")
+    print(f"by both: {sum(t[0][0] and t[1][0] for _, t in told)}")
+
+
 def main():
-    programs = [[sys.argv[1]], [sys.argv[2], "-search", "matched", "-ncpus", "1", "-q", "-maxcands", "0"]]
-    PROGRAMS.extend(programs)
+    PROGRAMS.extend([[sys.argv[1]], [sys.argv[2], "-search", "matched", "-ncpus", "1", "-q", "-maxcands", "0"]])
     n, workers = int(sys.argv[3]), int(sys.argv[4]) if len(sys.argv) > 4 else os.cpu_count()
     wanted = sys.argv[5].split(",") if len(sys.argv) > 5 else list(SEARCHES)
-    print(f"{n} series a row; ratio: amplitude for 50 % detection over accelsearch's, one false alarm in 100 series\n")
-    print("search      thresholds (sigma)    z    w  duty   accelsearch   matched   ratio")
     with Pool(workers) as pool:
+        if wanted == ["faint"]:
+            find_faint(pool, n)
+            return
+        print(f"{n} series a row; ratio: amplitude for 50 % detection over accelsearch's, one false alarm in 50 series\n")
+        print("search      thresholds (sigma)    z    w  duty   accelsearch   matched   ratio")
         for name in wanted:
-            noise = np.array(pool.map(noise_task, [(name, k) for k in range(4 * n)], chunksize=1))
-            threshold = np.quantile(noise, 0.99, axis=0)
+            noise = np.array(pool.map(noise_task, [(name, k) for k in range(6 * n)], chunksize=1))
+            threshold = np.quantile(noise, 0.98, axis=0)
             for case, (search_name, r, z, w, duty) in enumerate(CASES):
                 if search_name != name:
                     continue
-                best = np.array(pool.map(pulsar_task, [(case, k) for k in range(n)], chunksize=1))
-                found = best > threshold[None, :, None]
+                found = np.array(pool.map(pulsar_task, [(case, k, threshold) for k in range(n)], chunksize=1))
                 a = [half(found[:, p]) for p in range(2)]
                 pick = np.random.default_rng(3).integers(0, n, (100, n))
                 error = np.std([half(found[i, 1]) - half(found[i, 0]) for i in pick])

@@ -60,13 +60,13 @@ void psr_accel_fill_errors(struct psr_accel_harm *h)
     h->w.error = 30 * sqrt(14 / power) / (M_PI * purity * purity * purity);
 }
 
-double psr_accel_coherent(const struct psr_accel_harm *harm, int nharm)
+double psr_accel_coherent(const struct psr_accel_harm *harm, int nharm, double mean)
 {
     const double first = harm[0].phase_rad.value;
     double re = 0, im = 0;
     for (int h = 1; h <= nharm; h++) {
         double phase = harm[h - 1].phase_rad.value + first - fmod(h * first, 2 * M_PI);
-        double amplitude = sqrt(harm[h - 1].power.value);
+        double amplitude = sqrt(mean > 0 ? harm[h - 1].raw / mean : harm[h - 1].power.value);
         re += amplitude * cos(phase);
         im += amplitude * sin(phase);
     }
@@ -170,7 +170,7 @@ static void describe(const struct place *p, struct psr_accel_cand *cand,
     *cand = (struct psr_accel_cand){
         .sigma = k->sigma,
         .power = k->power,
-        .coherent = psr_accel_coherent(harm, k->nharm),
+        .coherent = psr_accel_coherent(harm, k->nharm, 0),
         .nharm = k->nharm,
         .r = {r, rerr},
         .z = {z, p->s->jmax > 0 ? zerr : 2.0 / k->nharm},
@@ -205,7 +205,7 @@ static psr_status measure_one(const struct psr_accel_search *s,
             descend(&p, h, h, own);
             describe_harmonic(&p, level, own, h, &harm[h - 1]);
         }
-        cand->coherent = psr_accel_coherent(harm, peak->nharm);
+        cand->coherent = psr_accel_coherent(harm, peak->nharm, 0);
     }
     for (int h = 0; h < PSR_ACCELSEARCH_MAX_HARM; h++)
         psr_accel_template_destroy(p.around[h]);

@@ -32,8 +32,8 @@ PSR_MUST_CHECK psr_status psr_accel_measured_make(struct psr_accel_measured *out
  * times too much. */
 void psr_accel_fill_errors(struct psr_accel_harm *h);
 
-/* |sum_h sqrt(P_h) exp i(phi_h + phi_1 - h phi_1)|^2. */
-double psr_accel_coherent(const struct psr_accel_harm *harm, int nharm);
+/* |sum_h sqrt(P_h) exp i(phi_h + phi_1 - h phi_1)|^2; P_h is the power, or with mean > 0 raw / mean. */
+double psr_accel_coherent(const struct psr_accel_harm *harm, int nharm, double mean);
 
 /* Safe to call again. */
 void psr_accel_measured_clear(struct psr_accel_measured *m);

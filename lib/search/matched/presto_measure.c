@@ -156,16 +156,18 @@ static void measure_apart(struct place *p, bool jerk, struct psr_accel_harm *har
     }
 }
 
+/* With photons > 0, powers are over their number where harmonics are added in phase. */
 static psr_status measure_one(struct psr_presto_response *p, const struct psr_accel_search *s,
-                              const struct psr_accel_peak *peak, struct psr_accel_cand *cand,
-                              struct psr_accel_harm *harm, psr_err *err)
+                              double photons, const struct psr_accel_peak *peak,
+                              struct psr_accel_cand *cand, struct psr_accel_harm *harm,
+                              psr_err *err)
 {
     struct place place = {.p = p, .peak = peak, .err = err};
     (s->free_harmonics ? measure_apart : measure_together)(&place, s->lmax > 0, harm);
     *cand = (struct psr_accel_cand){
         .sigma = peak->sigma,
         .power = peak->power,
-        .coherent = psr_accel_coherent(harm, peak->nharm),
+        .coherent = psr_accel_coherent(harm, peak->nharm, photons),
         .nharm = peak->nharm,
         .r = {peak->r, rounded(0.5 / peak->nharm)},
         .z = {peak->z, rounded(2.0 / peak->nharm)},
@@ -213,6 +215,7 @@ psr_status psr_presto_measure(struct psr_accel_measured *out, const struct psr_a
                               const struct psr_accelsearch_input *in,
                               const struct psr_accel_peaks *peaks, psr_err *err)
 {
+    const double photons = s->norm == PSR_ACCELSEARCH_PHOTON ? in->photons : 0;
     psr_status all = psr_accel_measured_make(out, peaks, err);
     if (all)
         return all;
@@ -225,8 +228,8 @@ psr_status psr_presto_measure(struct psr_accel_measured *out, const struct psr_a
         for (size_t k = 0; k < peaks->n; k++) {
             struct psr_accel_cand *cand = &out->cand[k];
             if (!st)
-                st = measure_one(&p, s, &peaks->peak[k], cand, out->harm + (cand->harm - out->harm),
-                                 &why);
+                st = measure_one(&p, s, photons, &peaks->peak[k], cand,
+                                 out->harm + (cand->harm - out->harm), &why);
         }
 #pragma omp critical(psr_presto_measure)
         if (st && !all) {
