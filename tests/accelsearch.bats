@@ -118,7 +118,7 @@ LISTS
 -search matched -device 0
 -search matched -rblock
 -search matched -confirm
--search matched -plot a.png
+-search both -confirm
 -search matched -photon -locpow
 -search both -rblock
 -search boxes -compat presto
@@ -149,4 +149,82 @@ OPTIONS
     [[ $output == *"zeros.fft: "* ]]
     [[ $output == *"short.fft: "* ]]
     [ -s s_ACCEL_20 ]
+}
+
+# lined ROOT: that series, with a line of 60.003 Hz and its second harmonic as strong as the pulsar.
+lined() {
+    series "$1"
+    fakebin -q -seed 6 -tobs 67.108864 -tsamp 512 -nchans 8 -fch1 1500 -foff 4 -dat -o l -period 0 \
+        -add "pulsar period=0.0166658333750 dm=0 width=0.004 snr=60"
+    "$builddir/tests/t_accel_presto" sum "$1.dat" l_DM0.00.dat >sum
+    mv sum "$1.dat"
+}
+
+# found_near LIST R: whether a candidate's r is within a bin of R
+found_near() { rows "$1" | awk -v r="$2" '{ sub(/\(.*/, "", $3); d = $3 - r; if (d < 1 && -d < 1) f = 1 } END { exit !f }'; }
+
+@test "-zaplist, -baryv and -lobin of a matched search: bins that are zapped are not found" {
+    lined p
+    gpuaccel-pulscan -search matched -zmax 20 -numharm 4 -noharmremove p.dat
+    found_near p_ACCEL_20 4026.7
+    echo '60 0.5
+120 0.5
+180 0.5
+240 0.5' >z.birds
+    gpuaccel-pulscan -search matched -zmax 20 -numharm 4 -noharmremove -zaplist z.birds p.dat
+    fails found_near p_ACCEL_20 4026.7
+    gpuaccel-pulscan -search matched -zmax 20 -numharm 4 -noharmremove -zaplist z.birds -baryv 0.02 p.dat
+    found_near p_ACCEL_20 4026.7
+    gpuaccel-pulscan -search matched -zmax 20 -numharm 4 -noharmremove -lobin 5000 -csv -o t.csv p.dat
+    awk -F, 'NR > 1 && $8 * $9 < 4999 { bad = 1 } END { exit bad || NR < 2 }' t.csv
+}
+
+@test "-locpow, -median, -noharmremove and -noharmpolish of a matched search" {
+    lined p
+    for flag in "" -median -locpow -noharmpolish -noharmremove; do
+        gpuaccel-pulscan -search matched -zmax 20 -numharm 4 $flag p.dat
+        found_near p_ACCEL_20 4026.7
+        rows p_ACCEL_20 >"list$flag"
+    done
+    cmp list list-median
+    fails cmp list list-locpow
+    [ "$(wc -l <list-noharmremove)" -gt "$(wc -l <list)" ]
+    [ "$(wc -l <list-noharmpolish)" -eq "$(wc -l <list)" ]
+}
+
+@test ".sdat holds the samples of a .dat as shorts" {
+    series p
+    "$builddir/tests/t_accel_presto" shorten p.dat >s.sdat
+    sed 's/\(suffix *= *\)m_DM0.00/\1s/' p.inf >s.inf
+    "$builddir/tests/t_accel_presto" widen s.sdat >w.dat
+    cp s.inf w.inf
+    gpuaccel-pulscan -search matched -zmax 100 -numharm 4 s.sdat w.dat
+    cmp s_ACCEL_100.cand w_ACCEL_100.cand
+    [ -s s_ACCEL_100.cand ]
+    gpuaccel-pulscan -compat presto -zmax 20 -numharm 1 s.sdat w.dat
+    cmp s_ACCEL_20.cand w_ACCEL_20.cand
+    head -c 1001 s.sdat >short.sdat
+    cp s.inf short.inf
+    refuses 1 "short.sdat: 1001 bytes, but the 131072 samples of its .inf make 262144" \
+        gpuaccel-pulscan -search matched short.sdat
+}
+
+@test "tables have w where jerks are searched" {
+    spectrum
+    gpuaccel-pulscan -search matched -zmax 20 -wmax 60 -numharm 2 -csv -o t.csv s.fft
+    [ "$(head -n 1 t.csv | cut -d, -f 23-24)" = w,w_err ]
+    awk -F, 'NR > 1 && ($23 == "" || !($24 > 0)) { bad = 1 } END { exit bad || NR < 2 }' t.csv
+    gpuaccel-pulscan -search matched -zmax 20 -numharm 2 -json -o t.json s.fft
+    [[ $(head -n 1 t.json) == *'"w": null, "w_err": null}' ]]
+}
+
+@test "-plot draws the plane of a matched search, and of a confirmed one" {
+    command -v gnuplot >/dev/null || skip "gnuplot is not installed"
+    series p
+    gpuaccel-pulscan -search matched -zmax 100 -numharm 4 -plot p.svg p.dat
+    grep -q 'f 196.' p.svg
+    gpuaccel-pulscan -search matched -zmax 100 -numharm 4 p.dat
+    mkdir c
+    gpuaccel-pulscan -confirm -zmax 100 -outdir c -plot c.svg p.dat
+    grep -q 'f 196.' c.svg
 }

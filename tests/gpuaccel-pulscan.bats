@@ -536,6 +536,27 @@ lists() { awk -F, -v p="$2" 'NR > 1 && $13 > p * 0.9999 && $13 < p * 1.0001 { fo
     near "$(field p_ACCEL_100 10)" "$z" 2
     gpuaccel-pulscan -device cpu -confirm -zmax 100 -csv p.dat |
         awk -F, 'NR > 1 && ($6 != 2 * $8 || $3 < 2) { bad = 1 } END { exit bad || NR < 2 }'
+    # Its rows are rows of the matched search, and each is near a box.
+    gpuaccel-pulscan -device cpu -confirm -zmax 100 -noharmremove -csv -o confirmed p.dat
+    gpuaccel-pulscan -device cpu -search matched -zmax 100 -noharmremove -maxcands 0 -csv -o all p.dat
+    gpuaccel-pulscan -device cpu -zmax 100 -numharm 8 -noharmremove -maxcands 0 -csv -o boxes p.dat
+    [ "$(wc -l <confirmed)" -gt 1 ]
+    cut -d, -f 9 all >all_r
+    cut -d, -f 9 confirmed | tail -n +2 | grep -vxFf all_r >strangers || true
+    [ ! -s strangers ]
+}
+
+@test "-confirm searches jerks, and keeps its lists from others'" {
+    make_series p 0.0051 60 accn=4000
+    gpuaccel-pulscan -device cpu -confirm -zmax 100 -wmax 20 -numharm 2 p.dat
+    head -n 1 p_ACCEL_100_JERK_20 | grep -q "FFT 'w'"
+    gpuaccel-pulscan -device cpu -confirm -zmax 100 p.dat
+    run -1 --separate-stderr gpuaccel-pulscan -device cpu -q -zmax 100 p.dat
+    one_line "is a list of -search boxes -confirm"
+    run -1 --separate-stderr gpuaccel-pulscan -device cpu -q -search matched -zmax 100 p.dat
+    one_line "is a list of -search boxes -confirm"
+    run -2 --separate-stderr gpuaccel-pulscan -confirm -numharm 3 p.dat
+    run -2 --separate-stderr gpuaccel-pulscan -confirm -zmax 1300 p.dat
 }
 
 @test "-rblock knows the block only" {

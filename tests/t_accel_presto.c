@@ -251,10 +251,44 @@ static void test_case(size_t k, const float *x, int nthread)
     psr_accelsearch_destroy(plan);
 }
 
+/* --- series of other tests ----------------------------------------------------------------------- */
+
+/* Writes the sums of the samples of two files. */
+static int write_sum(const char *a, const char *b)
+{
+    FILE *f[2] = {fopen(a, "rb"), fopen(b, "rb")};
+    float x[2];
+    while (f[0] && f[1] && fread(&x[0], 4, 1, f[0]) == 1 && fread(&x[1], 4, 1, f[1]) == 1) {
+        x[0] += x[1];
+        fwrite(x, 4, 1, stdout);
+    }
+    return !f[0] || !f[1] || fclose(f[0]) || fclose(f[1]) || fflush(stdout);
+}
+
+/* Writes samples as shorts, or shorts as samples. */
+static int convert(const char *path, bool shorten)
+{
+    FILE *f = fopen(path, "rb");
+    float x;
+    int16_t s;
+    while (f && fread(shorten ? (void *)&x : (void *)&s, shorten ? 4 : 2, 1, f) == 1) {
+        if (shorten)
+            s = (int16_t)lrintf(10 * x);
+        else
+            x = s;
+        fwrite(shorten ? (void *)&s : (void *)&x, shorten ? 2 : 4, 1, stdout);
+    }
+    return !f || fclose(f) || fflush(stdout);
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 3 && !strcmp(argv[1], "write"))
         return write_spectrum(argv[2]);
+    if (argc == 4 && !strcmp(argv[1], "sum"))
+        return write_sum(argv[2], argv[3]);
+    if (argc == 3)
+        return convert(argv[2], !strcmp(argv[1], "shorten"));
     scratch_make();
     float *x = make_spectrum();
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)

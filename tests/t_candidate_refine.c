@@ -44,7 +44,7 @@ struct found {
 };
 
 static psr_status search(struct found *f, const float *x, double sigma, bool rblock,
-                         const struct psr_span *zap, double trials, psr_err *err)
+                         const struct psr_span *zap, psr_err *err)
 {
     static const int nharm[] = {1, 2, 3, 4};
     struct psr_pulscan_result result;
@@ -64,9 +64,7 @@ static psr_status search(struct found *f, const float *x, double sigma, bool rbl
                                             .zmax = ZMAX,
                                             .boxes_only = rblock,
                                             .zap = zap,
-                                            .nzap = zap != NULL,
-                                            .trials = trials,
-                                            .least_sigma = sigma};
+                                            .nzap = zap != NULL};
     *f = (struct found){.plan = NULL};
     psr_status st = psr_pulscan_create(&f->plan, &desc, err);
     if (st == PSR_OK)
@@ -125,7 +123,7 @@ static void test_signals(uint64_t *random)
     struct found f;
     psr_err err = {.msg = ""};
     psr_status st;
-    st = search(&f, x, 4, false, NULL, 0, &err);
+    st = search(&f, x, 4, false, NULL, &err);
     ok(st == PSR_OK, "searched and measured: %zu candidates", f.measured.n);
     for (size_t i = 0; i < 5; i++) {
         const struct signal *s = &signals[i];
@@ -171,7 +169,7 @@ static void test_no_drift(uint64_t *random)
         x[2 * k] = (float)(3.4 * (double)rms * cos(angle));
         x[2 * k + 1] = (float)(3.4 * (double)rms * sin(angle));
     }
-    st = search(&f, x, 4, false, NULL, 0, &err);
+    st = search(&f, x, 4, false, NULL, &err);
     ok(st == PSR_OK && f.ncand > 0, "a box of power: %s", err.msg);
     const struct psr_accel_cand *c = f.measured.cand;
     bool two = f.measured.n == f.ncand + 1 && fabs(c[0].z.value + c[1].z.value) < 1e-9 &&
@@ -184,46 +182,13 @@ static void test_no_drift(uint64_t *random)
     ok(holds_together(c), "its powers hold together");
     forget(&f);
     const struct psr_span zap = {11990, 70};
-    st = search(&f, x, 4, false, &zap, 0, &err);
+    st = search(&f, x, 4, false, &zap, &err);
     ok(st == PSR_OK && f.ncand == 0, "zapped, it is not found");
     forget(&f);
-    st = search(&f, x, 4, true, NULL, 0, &err);
+    st = search(&f, x, 4, true, NULL, &err);
     ok(st == PSR_OK && f.ncand > 0 && f.measured.cand[0].coherent <= 0,
        "blocks alone: no responses");
     ok(f.ncand > 0 && holds_together(f.measured.cand), "but powers that hold together");
-    forget(&f);
-    free(x);
-}
-
-/* With trials, candidates are matched ones, and those that noise could be are gone. */
-static void test_confirm(uint64_t *random)
-{
-    static const struct signal signals[] = {{23456.75, -100.5, {0.12, 0, 0, 0}},
-                                            {9000.25, 20, {0.06, 0.06, 0, 0}}};
-    static const double trials = 1e7;
-    float *x = make_spectrum(signals, 2, random);
-    struct found f;
-    psr_err err = {.msg = ""};
-    psr_status st;
-    st = search(&f, x, 3, false, NULL, trials, &err);
-    ok(st == PSR_OK && f.measured.n >= 2, "searched and confirmed: %zu of %zu", f.measured.n,
-       f.ncand);
-    bool good = true;
-    for (size_t i = 0; i < f.measured.n; i++) {
-        const struct psr_accel_cand *c = &f.measured.cand[i];
-        double sum = 0;
-        for (int h = 0; h < c->nharm; h++)
-            sum += c->harm[h].power.value;
-        double sigma = psr_gauss_sigma(psr_logp_trials(psr_chi2_logp(2 * sum, 2 * c->nharm),
-                                                       trials / c->nharm, PSR_TRIALS_BONFERRONI));
-        good &= fabs(sum - c->power) < 1e-9 && fabs(sigma - c->sigma) < 1e-9 && c->sigma > 3 &&
-                (i == 0 || c->sigma <= c[-1].sigma);
-    }
-    ok(good, "with the powers, trials and order of a matched search");
-    const struct psr_accel_cand *c = find_near(&f, 23456.75);
-    double want = 0.12 * 0.12 * NSAMP / 4;
-    ok(c && fabs(c->power - want) < 5 * sqrt(2 * want), "a power of %.0f, put in %.0f",
-       c ? c->power : 0, want);
     forget(&f);
     free(x);
 }
@@ -239,7 +204,7 @@ static void test_bright(uint64_t *random)
     float *x = make_spectrum(signals, 4, random);
     struct found f;
     psr_err err = {.msg = ""};
-    psr_status st = search(&f, x, 4, false, NULL, 0, &err);
+    psr_status st = search(&f, x, 4, false, NULL, &err);
     const struct psr_accel_cand *c = f.measured.cand;
     if (!ok(st == PSR_OK && f.measured.n == 4, "four signals: %zu candidates", f.measured.n))
         for (size_t i = 0; i < f.measured.n; i++)
@@ -277,7 +242,6 @@ int main(void)
     uint64_t random = tap_seed();
     test_signals(&random);
     test_no_drift(&random);
-    test_confirm(&random);
     test_bright(&random);
     test_even_only();
     return done_testing();

@@ -251,7 +251,7 @@ static void test_bad_files(void)
     put("noinf.dat", x, 40);
     check_refused("noinf.dat", PSR_EFORMAT, "there is no");
     put("x.wav", x, 40);
-    check_refused("x.wav", PSR_EINVAL, "not named .fft or .dat");
+    check_refused("x.wav", PSR_EINVAL, "not named .fft, .dat or .sdat");
     check_refused("gone.fft", PSR_EIO, "No such file");
     put("single.dat", x, 4);
     put_inf("single.inf", 1, "0.5", "");

@@ -70,6 +70,7 @@ bin_gpuaccel_pulscan_SOURCES = \
 	tools/common/planeplot.c \
 	tools/common/planeplot.h \
 	tools/gpuaccel-pulscan/batch.c \
+	tools/gpuaccel-pulscan/confirm.c \
 	tools/gpuaccel-pulscan/gpuaccel-pulscan.h \
 	tools/gpuaccel-pulscan/load.c \
 	tools/gpuaccel-pulscan/main.c \

@@ -7,12 +7,13 @@
 #include <psrkit/tool.h>
 #include <string.h>
 
-enum { NFIELD = 21 };
+enum { NFIELD = 23 };
 
 static const char *const names[NFIELD] = {
-    "cand", "sigma",     "ln_p",      "power",     "dof",      "coherent",   "numharm",
-    "r",    "r_err",     "z",         "z_err",     "period_s", "freq_hz",    "freq_err_hz",
-    "fdot", "accel_ms2", "box_first", "box_width", "members",  "sign_known", "tobs_s",
+    "cand",    "sigma",       "ln_p",   "power",     "dof",       "coherent",
+    "numharm", "r",           "r_err",  "z",         "z_err",     "period_s",
+    "freq_hz", "freq_err_hz", "fdot",   "accel_ms2", "box_first", "box_width",
+    "members", "sign_known",  "tobs_s", "w",         "w_err",
 };
 
 static void list_values(const struct psr_accel_list *list, size_t i, double v[NFIELD])
@@ -41,6 +42,8 @@ static void list_values(const struct psr_accel_list *list, size_t i, double v[NF
         (double)c->members,
         c->sign_known,
         t,
+        list->jerk ? c->w.value : NAN,
+        list->jerk ? c->w.error : NAN,
     };
     memcpy(v, all, sizeof all);
 }

@@ -1,4 +1,4 @@
-/* Describes and reads PRESTO's .fft and .dat files. */
+/* Describes and reads PRESTO's .fft, .dat and .sdat files. */
 #include "dat.h"
 
 #include "base/readfd.h"
@@ -17,9 +17,10 @@
 static psr_status know_suffix(struct psr_spectrum_file *file, const char *path, psr_err *err)
 {
     const char *dot = strrchr(path, '.');
-    file->series = dot && !strcmp(dot, ".dat");
+    file->shorts = dot && !strcmp(dot, ".sdat");
+    file->series = file->shorts || (dot && !strcmp(dot, ".dat"));
     if (!file->series && !(dot && !strcmp(dot, ".fft")))
-        return psr_fail(err, PSR_EINVAL, "%s: not named .fft or .dat", path);
+        return psr_fail(err, PSR_EINVAL, "%s: not named .fft, .dat or .sdat", path);
     return PSR_OK;
 }
 
@@ -42,12 +43,17 @@ static void drop_last(struct psr_spectrum_file *file)
         inf->nonoff--;
 }
 
-/* Both kinds of file take four bytes a sample; a spectrum of an odd number has been made without the
- * last. */
+static int64_t bytes_of_sample(const struct psr_spectrum_file *file)
+{
+    return file->shorts ? sizeof(int16_t) : sizeof(float);
+}
+
+/* A spectrum takes as many bytes as its series; one of an odd number has been made without the last
+ * sample. */
 static psr_status check_bytes(const struct psr_spectrum_file *file, const char *path, int64_t bytes,
                               psr_err *err)
 {
-    const int64_t nbin = file->inf.nbin, sample = sizeof(float);
+    const int64_t nbin = file->inf.nbin, sample = bytes_of_sample(file);
     if (nbin < 2)
         return psr_fail(err, PSR_EFORMAT, "%s: %lld samples, at least 2 are needed", path,
                         (long long)nbin);
@@ -143,6 +149,16 @@ static psr_status check_varies(const char *path, const struct psr_spectrum_file 
                     file->series ? "samples" : "bins", (double)first);
 }
 
+/* Shorts become floats in the same place: none is overwritten before it is read. */
+static void widen(float *x, const char *shorts, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        int16_t value;
+        memcpy(&value, shorts + i * (int64_t)sizeof value, sizeof value);
+        x[i] = value;
+    }
+}
+
 psr_status psr_spectrum_read(const struct psr_spectrum_file *file, const char *path, float *x,
                              psr_err *err)
 {
@@ -151,16 +167,19 @@ psr_status psr_spectrum_read(const struct psr_spectrum_file *file, const char *p
     if (fd < 0)
         return psr_fail_errno(err, "%s", path);
     psr_status st = PSR_OK;
-    const int64_t bytes = 2 * file->nbin * (int64_t)sizeof *x;
-    const int64_t size = bytes + (file->odd && file->series ? (int64_t)sizeof *x : 0);
+    const int64_t n = 2 * file->nbin, bytes = n * bytes_of_sample(file);
+    const int64_t size = bytes + (file->odd && file->series ? bytes_of_sample(file) : 0);
+    char *to = (char *)x + (n * (int64_t)sizeof *x - bytes); /* shorts: the second half of x */
     if (fstat(fd, &about))
         st = psr_fail_errno(err, "%s", path);
     else if (about.st_size != size)
         st = psr_fail(err, PSR_EIO, "%s: its size changed from %lld to %lld bytes", path,
                       (long long)size, (long long)about.st_size);
     if (st == PSR_OK)
-        st = psr_read_all(fd, path, x, bytes, err);
+        st = psr_read_all(fd, path, to, bytes, err);
     close(fd);
+    if (st == PSR_OK && file->shorts)
+        widen(x, to, n);
     if (st == PSR_OK && file->series && file->inf.nonoff > 0)
         level_padding(&file->inf, x);
     return st == PSR_OK ? check_varies(path, file, x, err) : st;

@@ -178,12 +178,7 @@ void psr_accel_unpack(struct psr_accel_record *record,
  *                   "H 35 of Cand 1" or "H 7/2 of Cand 1" (merging knows small ratios only); or
  *                   "even harmonics only", as for a pulsar of half the period
  *
- * Candidates whose refined positions equal those of better ones are merged with them.
- *
- * If trials is set, candidates are what a matched search finds around their boxes: the best
- * position of all harmonics, whatever its significance; powers of the template responses, with 2 H
- * degrees of freedom in total; sigma after trials / H trials by Bonferroni, counted as accelsearch
- * does.  Candidates of at most least_sigma are dropped, and the best come first. */
+ * Candidates whose refined positions equal those of better ones are merged with them. */
 
 struct psr_refine_desc {
     size_t size;                /* sizeof the struct */
@@ -192,8 +187,6 @@ struct psr_refine_desc {
                                    rblock and compat */
     const struct psr_span *zap; /* [nzap] bins that were treated as noise */
     size_t nzap;
-    double trials; /* positions in the whole matched search; 0: candidates remain those of boxes */
-    double least_sigma;
     int nthread; /* 0: all cores */
 };
 

@@ -189,9 +189,10 @@ PSR_MUST_CHECK psr_status psr_dat_read(const char *path, float **x, int64_t *n, 
 
 /* --- spectrum files --------------------------------------------------------------------------- */
 
-/* A .fft or .dat file, identified by its suffix, and the .inf beside it. */
+/* A .fft, .dat or .sdat file, identified by its suffix, and the .inf beside it. */
 struct psr_spectrum_file {
-    bool series;   /* .dat: 2 nbin samples; .fft: nbin bins */
+    bool series;   /* .dat and .sdat: 2 nbin samples; .fft: nbin bins */
+    bool shorts;   /* .sdat: samples are 16-bit integers */
     bool reddened; /* a .fft file with bin 0 equal to 1: the spectrum was de-reddened */
     bool odd;      /* the series has one more sample, which is dropped, also from inf */
     int64_t nbin;  /* at least 1 */

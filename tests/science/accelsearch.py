@@ -200,7 +200,7 @@ def run(program, flags, file, folder, malloc="MALLOC_MMAP_THRESHOLD_=4096"):
     environment = dict(os.environ, OMP_NUM_THREADS="1", **dict([malloc.split("=")]))
     try:
         done = subprocess.run([*program, *flags.split(), file], cwd=folder, capture_output=True, text=True, errors="replace",
-                              timeout=900, env=environment)  # fmt: skip
+                              timeout=200, env=environment)  # fmt: skip
         code, said = done.returncode, (done.stderr or done.stdout)[-300:].strip()
     except subprocess.TimeoutExpired:
         code, said = -1, "timeout"

@@ -5,6 +5,7 @@
 #include <psrkit/accel.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { ROWS = 161, MARGIN = 24, MOST_COLUMNS = 4000 };
 static const double WIDTH_IN = 9, HEIGHT_IN = 6.5, REACH = 1.6; /* drifts drawn, in widths */
@@ -48,7 +49,43 @@ static void set_words(struct planeplot *p, const struct psr_accel_cand *cand, do
              p->twice ? fabs(p->z) : p->z, p->sigma, h, cand->nharm);
 }
 
-psr_status planeplot_keep(struct planeplot *p, psr_pulscan *plan, size_t s,
+static int by_value(const void *pa, const void *pb)
+{
+    const float a = *(const float *)pa, b = *(const float *)pb;
+    return (a > b) - (a < b);
+}
+
+/* Scales bins to unit variance of re and im in noise, whose median power is 2 ln 2 then. */
+static psr_status scale_bins(float *x, size_t n, psr_err *err)
+{
+    float *power = malloc(n * sizeof *power);
+    if (!power)
+        return psr_fail_nomem(err, "a picture", (double)n * sizeof *power);
+    for (size_t i = 0; i < n; i++)
+        power[i] = x[2 * i] * x[2 * i] + x[2 * i + 1] * x[2 * i + 1];
+    qsort(power, n, sizeof *power, by_value);
+    const float scale = power[n / 2] > 0 ? sqrtf(2 * (float)M_LN2 / power[n / 2]) : 0;
+    for (size_t i = 0; i < 2 * n; i++)
+        x[i] *= scale;
+    free(power);
+    return PSR_OK;
+}
+
+/* Bins beyond the spectrum are 0. */
+static psr_status take_bins(const struct planeplot_bins *bins, int64_t first, size_t n, float *x,
+                            psr_err *err)
+{
+    if (bins->plan)
+        return psr_pulscan_amplitudes(bins->plan, bins->s, first, n, x, err);
+    const int64_t left = bins->nbin - first, most = (int64_t)n;
+    const size_t there = left < 0 ? 0 : (size_t)(left < most ? left : most);
+    memset(x, 0, 2 * n * sizeof *x);
+    if (there > 0)
+        memcpy(x, bins->x + 2 * first, 2 * there * sizeof *x);
+    return scale_bins(x, n, err);
+}
+
+psr_status planeplot_keep(struct planeplot *p, const struct planeplot_bins *bins,
                           const struct psr_accel_cand *cand, double tobs_s, const char *name,
                           psr_err *err)
 {
@@ -69,7 +106,7 @@ psr_status planeplot_keep(struct planeplot *p, psr_pulscan *plan, size_t s,
     if (!x || !p->power)
         st = psr_fail_nomem(err, "a picture", (double)(p->nz * p->nr) * sizeof *x);
     if (st == PSR_OK)
-        st = psr_pulscan_amplitudes(plan, s, first, n, x, err);
+        st = take_bins(bins, first, n, x, err);
     if (st == PSR_OK)
         st = psr_accel_template_create(&m, x, first, n, err);
     for (size_t i = 0; i < p->nz && st == PSR_OK; i++)

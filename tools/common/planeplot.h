@@ -16,10 +16,18 @@ struct planeplot {
     bool twice;                /* the box is drawn on both sides */
 };
 
-/* Keeps the plane around cand, of spectrum s of the plan's last execute, if it is more significant
- * than what is kept.
+/* Bins around a candidate: those of spectrum s of a plan's last execute, normalised by it, or of a
+ * spectrum, by their median. */
+struct planeplot_bins {
+    psr_pulscan *plan; /* NULL: of x */
+    size_t s;
+    const float *x; /* [nbin][2] */
+    int64_t nbin;
+};
+
+/* Keeps the plane around cand if it is more significant than what is kept.
  * Status: those of psr_pulscan_amplitudes and psr_accel_template_create */
-PSR_MUST_CHECK psr_status planeplot_keep(struct planeplot *p, psr_pulscan *plan, size_t s,
+PSR_MUST_CHECK psr_status planeplot_keep(struct planeplot *p, const struct planeplot_bins *bins,
                                          const struct psr_accel_cand *cand, double tobs_s,
                                          const char *name, psr_err *err);
 

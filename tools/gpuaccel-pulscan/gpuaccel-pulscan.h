@@ -25,7 +25,7 @@ struct accel_options {
     double baryv;
     /* search */
     const char *search;          /* a name; NULL: by the program's */
-    bool boxes, matched;         /* what that means */
+    bool boxes, matched;         /* what that means; with -confirm both */
     int64_t zmax, wmax, numharm; /* wmax -1: not given */
     double sigma;
     double rlo, rhi; /* -1: by frequency */
@@ -107,7 +107,6 @@ struct accel_job {
     bool no_device;           /* what -device names is not there, or is lost: no more files */
     struct psr_span *zap;     /* [nzap] of this shape */
     size_t nzap;
-    double trials;  /* places that accelsearch would look at for one harmonic */
     psr_rfft *rfft; /* where the tool transforms */
     psr_accelsearch *matched;
 
@@ -201,6 +200,12 @@ void accel_report(struct accel_job *j, const char *path, const psr_err *err);
 /* The path of an output beside the input, or where -o and -outdir say: malloc'd, NULL for want of
  * memory. */
 char *accel_output_root(const struct accel_job *j, const char *path);
+
+/* Leaves the matched candidates that a box is around: less than 15 bins from its bins.
+ * Given:    cand [n], in the order of the list
+ * Returned: *n */
+PSR_MUST_CHECK psr_status accel_confirm(struct accel_job *j, const struct psr_pulscan_result *boxes,
+                                        struct psr_accel_cand *cand, size_t *n);
 
 /* Says, of the first such file, that red noise which was left in may lead its list. */
 void accel_remark_red(struct accel_job *j, const struct accel_batch *b, size_t s,

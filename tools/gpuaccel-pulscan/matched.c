@@ -24,7 +24,7 @@ psr_status accel_matched_plan(struct accel_job *j)
         .norm = choose_norm(o),
         .zap = j->zap,
         .nzap = j->nzap,
-        .max = o->presto ? 0 : (size_t)o->maxcands,
+        .max = o->presto || o->confirm ? 0 : (size_t)o->maxcands,
         .keep_harmonics = o->noharmremove,
         .free_harmonics = o->noharmpolish,
         .compat = o->presto,
@@ -36,6 +36,8 @@ psr_status accel_matched_plan(struct accel_job *j)
     };
     psr_status st = accel_range(j, &d.rlo, &d.rhi);
     d.rlo = fmax(d.rlo, o->lobin);
+    if (o->confirm) /* boxes have their limits at the fundamental */
+        d.rhi = 0;
     return st == PSR_OK ? psr_accelsearch_create(&j->matched, &d, &j->err) : st;
 }
 

@@ -121,7 +121,7 @@ static psr_status check_file(struct accel_job *j, const char *path)
     if (!root)
         return psr_fail_nomem(&j->err, path, (double)strlen(path));
     psr_status st = PSR_OK;
-    if (j->opt.fftout && suffix && !strcmp(suffix, ".dat"))
+    if (j->opt.fftout && suffix && (!strcmp(suffix, ".dat") || !strcmp(suffix, ".sdat")))
         st = check_spectrum(j, root, path);
     for (int k = 0; !accel_has_table(&j->opt) && accel_suffix(&j->opt, k, text) && !st; k++)
         st = check_output(j, root, text, path);

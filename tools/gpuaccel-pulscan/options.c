@@ -84,12 +84,12 @@ static void check_matched(const struct accel_options *o, const struct cli *tool)
                                   {"-normalizechunkwidth", o->normalizechunkwidth > 0},
                                   {"-rblock", o->rblock},
                                   {"-turbo", o->turbo > 0},
-                                  {"-confirm", o->confirm},
-                                  {"-plot", o->plot != NULL}};
+                                  {"-confirm", o->confirm}};
     if (!o->boxes)
         REFUSE(tool, boxes, "-search matched: only boxes have");
     if (o->rblock || o->turbo == 1 || o->turbo == 2)
-        cli_usage_error(tool, "-search both: candidates of blocks have no place to compare");
+        cli_usage_error(tool,
+                        "-search both, -confirm: candidates of blocks have no place to compare");
     if (o->zmax > PSR_ACCELSEARCH_MAX_Z)
         cli_usage_error(tool, "-zmax: %lld is above the %d of a matched search", (long long)o->zmax,
                         PSR_ACCELSEARCH_MAX_Z);
@@ -108,13 +108,13 @@ static void check_combinations(const struct accel_options *o, const struct cli *
             cli_usage_error(tool, "-: spectra have an .inf beside them, and come from files "
                                   "(-files - takes names of files from standard input)");
     if (n < 1 && !o->files)
-        cli_usage_error(tool, "no input given: name .fft or .dat files");
+        cli_usage_error(tool, "no input given: name .fft, .dat or .sdat files");
     if (o->csv && o->json)
         cli_usage_error(tool, "-csv and -json exclude each other");
     if (o->root && (n > 1 || o->files) && !o->csv && !o->json)
         cli_usage_error(tool, "-o names the output of one file; use -outdir with several");
-    if (o->confirm && (o->rblock || o->pulscan))
-        cli_usage_error(tool, "-confirm: candidates of blocks have no place to look at");
+    if (o->confirm && o->pulscan)
+        cli_usage_error(tool, "-compat pulscan: Pulscan has no -confirm");
     if (o->plot && (o->rblock || o->pulscan))
         cli_usage_error(tool, "-plot: candidates of blocks have no plane around them");
     if (o->plot && !gnuplot_has_suffix(o->plot))
@@ -158,6 +158,9 @@ static void choose_search(struct accel_options *o, const struct cli *tool, const
     o->matched = !strcmp(o->search, "matched") || !strcmp(o->search, "both");
     if (!o->boxes && !o->matched)
         cli_usage_error(tool, "-search: '%s' is none of boxes, matched and both", o->search);
+    if (o->confirm && o->boxes && o->matched)
+        cli_usage_error(tool, "-confirm: -search both lists all that the matched search finds");
+    o->matched |= o->confirm && !pulscan;
     o->presto = presto;
     o->pulscan = pulscan;
 }
@@ -197,7 +200,7 @@ int accel_options_parse(struct accel_options *o, struct cli *tool, int argc, cha
     accel_fill_table(&table, o);
     *tool = (struct cli){
         .name = "gpuaccel-pulscan",
-        .operands = "[OPTION]... FILE.fft|FILE.dat...",
+        .operands = "[OPTION]... FILE.fft|FILE.dat|FILE.sdat...",
         .summary = "Search Fourier spectra, or the series they are made of, for accelerated "
                    "pulsars, as Pulscan or as accelsearch does, and write what accelsearch writes.",
         .options = table.option,

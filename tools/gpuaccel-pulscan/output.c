@@ -70,13 +70,14 @@ typedef psr_status write_function(struct accel_job *, const struct output *, psr
 
 static psr_status write_text(struct accel_job *j, const struct output *out, psr_outfile *f)
 {
-    char *inf = NULL;
+    char *inf;
     const char *path = out->file->path;
     if (out->file->about.odd) { /* whose .inf counts one sample more */
         psr_status st = psr_accel_write(f, &out->list, NULL, &j->err);
         return st == PSR_OK ? psr_inf_write(f, &out->file->about.inf, &j->err) : st;
     }
-    if (asprintf(&inf, "%.*s.inf", (int)(strlen(path) - strlen(".fft")), path) < 0)
+    inf = psr_path_beside(path, ".inf");
+    if (!inf)
         return psr_fail_nomem(&j->err, path, (double)strlen(path));
     psr_status st = psr_accel_write(f, &out->list, inf, &j->err);
     free(inf);
@@ -210,15 +211,31 @@ static psr_status list_boxes(struct accel_job *j, struct accel_batch *b, size_t 
                                             .boxes_only = o->rblock,
                                             .zap = j->zap,
                                             .nzap = j->nzap,
-                                            .trials = o->confirm ? j->trials : 0,
-                                            .least_sigma = o->sigma,
                                             .nthread = (int)o->ncpus};
     psr_status st =
         psr_pulscan_merge(found->hit, found->nhit, &merge, &cand, &n, left_out, &j->err);
     if (st == PSR_OK)
         st = psr_candidate_refine(measured, b->plan, s, cand, n, &measure, &j->err);
-    j->ncand += o->confirm ? measured->n : n;
+    j->ncand += o->confirm ? 0 : n;
     free(cand);
+    return st;
+}
+
+/* Of the matched search's, those around boxes.
+ * Returned: *kept, malloc'd: out->list is that */
+static psr_status list_confirmed(struct accel_job *j, const struct psr_pulscan_result *boxes,
+                                 const struct psr_accelsearch_result *found, struct output *out,
+                                 struct psr_accel_cand **kept, size_t *left_out)
+{
+    const size_t most = (size_t)j->opt.maxcands;
+    size_t n;
+    psr_status st = psr_accelsearch_join(found, NULL, 0, kept, &n, &j->err);
+    if (st == PSR_OK)
+        st = accel_confirm(j, boxes, *kept, &n);
+    *left_out = most > 0 && n > most ? n - most : 0;
+    out->list.cand = *kept;
+    out->list.ncand = n - *left_out;
+    j->ncand += out->list.ncand;
     return st;
 }
 
@@ -232,6 +249,8 @@ static psr_status add_matched(struct accel_job *j, struct accel_batch *b, size_t
     psr_status st = accel_matched_search(j, &b->file[s], (float *)b->in[s], &found);
     if (st != PSR_OK)
         return st;
+    if (j->opt.confirm)
+        return list_confirmed(j, &b->result[s], &found, out, joined, left_out);
     *left_out += found.nleft;
     j->ncand += found.ncand;
     out->list.cand = found.cand;
@@ -241,6 +260,18 @@ static psr_status add_matched(struct accel_job *j, struct accel_batch *b, size_t
     st = psr_accelsearch_join(&found, boxes->cand, boxes->n, joined, &out->list.ncand, &j->err);
     out->list.cand = *joined;
     return st;
+}
+
+/* Of the best of n candidates; the matched search's spectrum is whitened in place. */
+static psr_status keep_plane(struct accel_job *j, struct accel_batch *b, size_t s,
+                             const struct psr_accel_cand *cand, size_t n)
+{
+    const struct accel_file *file = &b->file[s];
+    const struct planeplot_bins bins = {
+        .plan = j->opt.matched ? NULL : b->plan, .s = s, .x = b->in[s], .nbin = file->about.nbin};
+    if (!j->opt.plot || n == 0)
+        return PSR_OK;
+    return planeplot_keep(&j->plane, &bins, cand, file->about.tobs_s, file->path, &j->err);
 }
 
 psr_status accel_write(struct accel_job *j, struct accel_batch *b, size_t s)
@@ -257,15 +288,16 @@ psr_status accel_write(struct accel_job *j, struct accel_batch *b, size_t s)
         st = list_boxes(j, b, s, &measured, &left_out);
     else if (b->plan)
         j->ncand += out.found->nhit;
-    if (st == PSR_OK && o->plot && measured.n > 0)
-        st = planeplot_keep(&j->plane, b->plan, s, &measured.cand[0], out.list.tobs_s,
-                            out.file->path, &j->err);
+    if (st == PSR_OK && !o->matched)
+        st = keep_plane(j, b, s, measured.cand, measured.n);
     if (st == PSR_OK && b->plan)
         accel_remark_red(j, b, s, &measured);
     out.list.cand = measured.cand;
     out.list.ncand = measured.n;
     if (st == PSR_OK && o->matched) /* which leaves no spectrum as it was */
         st = add_matched(j, b, s, &measured, &out, &joined, &left_out);
+    if (st == PSR_OK && o->matched)
+        st = keep_plane(j, b, s, out.list.cand, out.list.ncand);
     if (st == PSR_OK) {
         out.group = b->file[s].group;
         b->file[s].group = NULL;

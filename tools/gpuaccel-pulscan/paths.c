@@ -1,6 +1,7 @@
 /* Builds the output names of an input. */
 #include "gpuaccel-pulscan.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +12,8 @@ char *accel_output_root(const struct accel_job *j, const char *path)
     char *root = NULL;
     if (o->root && !accel_has_table(o))
         return strdup(o->root);
-    int stem = (int)(strlen(base) - strlen(".fft"));
+    const char *dot = strrchr(base, '.');
+    int stem = (int)(dot ? dot - base : (ptrdiff_t)strlen(base));
     int failed = o->outdir ? asprintf(&root, "%s/%.*s", o->outdir, stem, base)
                            : asprintf(&root, "%.*s%.*s", (int)(base - path), path, stem, base);
     return failed < 0 ? NULL : root;
@@ -35,5 +37,5 @@ bool accel_suffix(const struct accel_options *o, int k, char text[ACCEL_SUFFIX])
 
 void accel_mark(const struct accel_options *o, char line[ACCEL_SUFFIX])
 {
-    snprintf(line, ACCEL_SUFFIX, "# -search %s\n", o->search);
+    snprintf(line, ACCEL_SUFFIX, "# -search %s%s\n", o->search, o->confirm ? " -confirm" : "");
 }

@@ -11,13 +11,6 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* accelsearch's number of independent powers: one a bin and 6.95 bins of drift. */
-static double count_trials(const struct accel_options *o, int64_t nbin)
-{
-    double drifts = o->zmax > 0 ? ((double)o->zmax + 2) * 2 / 6.95 : 1;
-    return fmax(1, (double)nbin * drifts);
-}
-
 /* A GPU copies and searches a batch by quarters, so 256 MiB fill it; more only takes long to
  * page-lock, and leaves less to overlap.  On the CPU one after the other is as fast. */
 static size_t choose_batch(const struct accel_job *j)
@@ -79,7 +72,6 @@ static psr_status describe(struct accel_job *j, struct psr_pulscan_desc *d)
         d->rlo = (int64_t)lo;
         d->rhi = least((int64_t)ceil(hi), s->nbin - 1);
     }
-    j->trials = count_trials(o, d->rhi - d->rlo);
     d->zap = j->zap;
     d->nzap = j->nzap;
     d->sigma = o->sigma;

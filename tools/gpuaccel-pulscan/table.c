@@ -82,8 +82,8 @@ static void add_search(struct cli_table *list, struct accel_options *o)
         {"noharmremove", CLI_FLAG, &o->noharmremove, NULL,
          "Keep candidates whose frequencies have small ratios.", 0, 0},
         {"confirm", CLI_FLAG, &o->confirm, NULL,
-         "List the results of a matched search around the boxes, with its powers and "
-         "accelsearch's trials, if above -sigma.",
+         "List only what the matched search finds within 15 bins of a box, as it lists it, with "
+         "-wmax too; takes the time of both.",
          0, 0},
         {"compat", CLI_TEXT, &o->compat, "NAME",
          "pulscan: reproduce Pulscan's list, ROOT_ZMAX_N_NUMHARM_N_TURBO_N.pulscand; presto: "

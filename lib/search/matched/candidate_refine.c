@@ -73,27 +73,6 @@ static double respond_all(const struct psr_refine_box *b, const struct psr_refin
     return re * re + im * im;
 }
 
-/* Puts what the matched responses say in the place of what the box does. */
-static void confirm(const struct psr_refine_box *b, double trials, struct psr_accel_cand *cand,
-                    struct psr_accel_harm *harm)
-{
-    double sum = 0;
-    for (int h = 1; h <= cand->nharm; h++) {
-        struct psr_accel_template_peak peak;
-        psr_accel_template_respond(b->matched[h - 1], h * cand->r.value, h * cand->z.value, &peak);
-        harm[h - 1].power = with_error(peak.power, sqrt(2 * peak.power));
-        harm[h - 1].sigma = fmax(0, psr_gauss_sigma(psr_chi2_logp(2 * peak.power, 2)));
-        harm[h - 1].raw = peak.power;
-        sum += peak.power;
-    }
-    struct psr_logp alone = psr_chi2_logp(2 * sum, 2.0 * cand->nharm);
-    cand->power = sum;
-    cand->dof = 2.0 * cand->nharm;
-    cand->ln_p = alone.ln_sf;
-    cand->sigma = fmax(0, psr_gauss_sigma(psr_logp_trials(alone, fmax(1, trials / cand->nharm),
-                                                          PSR_TRIALS_BONFERRONI)));
-}
-
 static struct psr_accel_cand describe(const struct psr_pulscan_cand *cand,
                                       const struct psr_refine_box *b,
                                       const struct psr_refine_place *place, bool known,
@@ -141,8 +120,6 @@ static void measure_one(struct outcome *o, psr_pulscan *plan, size_t s,
     for (int k = 0; k < o->n; k++) {
         struct psr_accel_harm *harm = o->harm + k * b.hit->nharm;
         o->cand[k] = describe(cand, &b, &place[k], known, harm);
-        if (desc->trials > 0 && place[k].matched)
-            confirm(&b, desc->trials, &o->cand[k], harm);
         if (cand->lines && !place[k].matched)
             strcpy(o->cand[k].note, "lines side by side");
         else if (o->n == 2)
@@ -167,25 +144,6 @@ static psr_status allocate(struct psr_measured *out, struct outcome *outcome,
         harm += 2 * (size_t)cand[i].best.nharm;
     }
     return PSR_OK;
-}
-
-static int best_first(const void *pa, const void *pb)
-{
-    const struct psr_accel_cand *a = pa, *b = pb;
-    if (a->sigma > b->sigma || a->sigma < b->sigma)
-        return a->sigma > b->sigma ? -1 : 1;
-    return (a->first > b->first) - (a->first < b->first);
-}
-
-/* Leaves those that a matched search would list. */
-static void keep_confirmed(struct psr_measured *m, double least_sigma)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < m->n; i++)
-        if (m->cand[i].sigma > least_sigma)
-            m->cand[n++] = m->cand[i];
-    m->n = n;
-    qsort(m->cand, n, sizeof *m->cand, best_first);
 }
 
 /* Whether two are one signal: a bright line whose side lobes fill a box stands out of it. */
@@ -235,8 +193,6 @@ psr_status psr_candidate_refine(struct psr_measured *out, psr_pulscan *plan, siz
     free(outcome);
     if (st != PSR_OK)
         psr_measured_clear(out);
-    else if (d.trials > 0)
-        keep_confirmed(out, d.least_sigma);
     drop_repeats(out);
     psr_refine_note(out->cand, out->n);
     return st;

@@ -231,7 +231,7 @@ int psr_refine_places(const struct psr_refine_box *b, const struct psr_refine_de
     *known = power - side[!better].power >= SIGN_POWER;
     const bool stands_out =
         power > log((double)(looked + 1) / CHANCE) && power > LEAST_SHARE * b->excess[h - 1] / 2;
-    if (stands_out || (desc->trials > 0 && power > 0)) {
+    if (stands_out) {
         place[0] = refine_place(b, h, &side[better], desc->zmax);
         return 1;
     }
