@@ -104,6 +104,8 @@ LISTS
     rm s_ACCEL_20*
     gpuaccel-pulscan -zmax 20 s.fft
     refuses 1 "s_ACCEL_20 is a list of -search boxes" gpuaccel-pulscan -search matched -zmax 20 s.fft
+    refuses 1 "s_ACCEL_20 is a list of -search boxes" gpuaccel-pulscan -search both -zmax 20 s.fft
+    refuses 1 "s_ACCEL_20 is a list of -search boxes" gpuaccel-pulscan -confirm -zmax 20 s.fft
 }
 
 @test "mistakes are one line" {

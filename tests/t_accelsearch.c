@@ -1,6 +1,8 @@
 /* accelsearch: signals found and measured, what lists do not depend on, statuses. */
 #include <psrkit/accelsearch.h>
 
+#include "search/matched/accel_search.h"
+
 #include "accel_truth.h"
 
 enum { NBIN = 30000 };
@@ -192,6 +194,47 @@ static void test_bad(uint64_t *random)
     free(x);
 }
 
+/* 2^31 samples are planned in the memory that is allowed; indices are beyond 32 bits. */
+static void test_longest(void)
+{
+    const int64_t nbin = INT64_C(1) << 30;
+    struct psr_accelsearch_info info;
+    struct psr_accelsearch_desc d = {.size = sizeof d,
+                                     .nbin = (size_t)nbin,
+                                     .zmax = 200,
+                                     .numharm = 16,
+                                     .sigma = 2,
+                                     .rlo = 1,
+                                     .nthread = 2,
+                                     .backend = "cpu",
+                                     .mem_bytes = 400000000};
+    for (int compat = 0; compat < 2; compat++) {
+        d.compat = compat;
+        psr_accelsearch *plan = make_plan(&d);
+        psr_accelsearch_describe(plan, &info);
+        ok(info.bytes <= d.mem_bytes && !info.inmem, "2^31 samples in %.0f MB",
+           (double)info.bytes / 1e6);
+        ok(info.rhi > (double)nbin - 1.5 && info.rhi < (double)nbin - 0.5, "to bin %.0f", info.rhi);
+        double places = (info.rhi - info.rlo) * 202 * 2 / 6.95;
+        ok(fabs(psr_accelsearch_trials(plan, 1) / (compat ? 1 : 25) / places - 1) < 1e-9,
+           "%.4g trials", psr_accelsearch_trials(plan, 1));
+        psr_accelsearch_destroy(plan);
+    }
+}
+
+static void test_harmonics(uint64_t *random)
+{
+    int wrong = 0;
+    for (int k = 0; k < 1000; k++) {
+        const int H = 1 << tap_between(random, 0, 5), h = (int)tap_between(random, 1, H);
+        const int64_t i = (INT64_C(1) << 31) - 1 - tap_between(random, 0, 100000);
+        const long double exact = (long double)i * h / H;
+        const int64_t bin = psr_harmonic_bin(i, h, H);
+        wrong += bin != (int64_t)floorl(exact + 0.5L);
+    }
+    ok(wrong == 0, "half bins of harmonics near 2^31");
+}
+
 static void refuse(struct psr_accelsearch_desc d, psr_status want, const char *field)
 {
     psr_accelsearch *plan = NULL;
@@ -235,6 +278,8 @@ int main(void)
     test_independence(&random);
     test_normalisation(&random);
     test_bad(&random);
+    test_longest();
+    test_harmonics(&random);
     test_statuses();
     return done_testing();
 }
