@@ -206,7 +206,7 @@ listed() {
     run -0 --separate-stderr gpuaccel-pulscan -device cpu -zmax 20 -csv 131071.dat
     one_line '131071.dat: 131071 samples, an odd number: the last one is left out'
     diff <(sed s/131070/131071/ even.csv) <(echo "$output")
-    [[ ${lines[1]} == *,67.10784 ]] # T = dt (N - 1)
+    [[ ${lines[1]} == *,67.10784,, ]] # T = dt (N - 1)
     gpuaccel-pulscan -q -device cpu -zmax 20 131070.dat 131071.dat
     diff <(sed '/Data file name/d' 131070_ACCEL_20) <(sed '/Data file name/d' 131071_ACCEL_20)
     grep -q 'Number of bins in the time series      =  131070 ' 131071_ACCEL_20

@@ -165,6 +165,10 @@ struct psr_redden accel_redden(const struct accel_options *o, double tobs_s);
 PSR_MUST_CHECK psr_status accel_plan(struct accel_job *j, struct accel_shape shape);
 void accel_plan_release(struct accel_job *j);
 
+/* Makes the plan by which the tool transforms series of the shape, unless it is there: for long ones
+ * it takes as much memory as half a series.  On error j->err tells. */
+PSR_MUST_CHECK psr_status accel_plan_transform(struct accel_job *j);
+
 /* Bins that -flo, -fhi, -rlo and -rhi mean, hi as far as there are any; those of -rlo and -rhi do not
  * count where PRESTO's list is asked for. */
 PSR_MUST_CHECK psr_status accel_range(struct accel_job *j, double *lo, double *hi);

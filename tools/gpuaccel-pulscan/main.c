@@ -46,6 +46,8 @@ static void take_file(struct accel_job *j, const char *path)
     if (j->no_device)
         return;
     psr_status st = accel_plan(j, shape);
+    if (st == PSR_OK && file.about.series && accel_transforms(j))
+        st = accel_plan_transform(j);
     if (st != PSR_OK) {
         accel_report(j, st == PSR_EDEVICE ? NULL : path, &j->err);
         j->no_device = st == PSR_EDEVICE;

@@ -132,8 +132,6 @@ psr_status accel_plan(struct accel_job *j, struct accel_shape shape)
     j->nbatch = 1;
     psr_status st = psr_zaplist_bins(&j->zaplist, shape.tobs_s, j->opt.baryv, shape.nbin, &j->zap,
                                      &j->nzap, &j->err);
-    if (st == PSR_OK && accel_transforms(j))
-        st = psr_rfft_create(&j->rfft, 2 * shape.nbin, &j->err);
     if (st == PSR_OK)
         st = create_plans(j);
     if (st == PSR_ENOMEM && strstr(j->err.msg, "the limit is")) {
@@ -143,6 +141,11 @@ psr_status accel_plan(struct accel_job *j, struct accel_shape shape)
     if (st != PSR_OK)
         accel_plan_release(j);
     return st;
+}
+
+psr_status accel_plan_transform(struct accel_job *j)
+{
+    return j->rfft ? PSR_OK : psr_rfft_create(&j->rfft, 2 * j->shape.nbin, &j->err);
 }
 
 void accel_plan_release(struct accel_job *j)
