@@ -215,6 +215,13 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/pipeline/dedispersion_direct.c \
 	lib/pipeline/dedispersion_presto.c \
 	lib/pipeline/dedispersion_subbands.c \
+	lib/pipeline/fold_clock.c \
+	lib/pipeline/fold_clock.h \
+	lib/pipeline/fold_header.c \
+	lib/pipeline/fold_header.h \
+	lib/pipeline/fold_input.c \
+	lib/pipeline/fold_input.h \
+	lib/pipeline/folder.c \
 	lib/pipeline/input.c \
 	lib/pipeline/input.h \
 	lib/pipeline/lines.c \

@@ -8,7 +8,8 @@ TOOL_PAGES = \
 	man/fakebin.1 \
 	man/frbbeam.1 \
 	man/gpuaccel-pulscan.1 \
-	man/gpudedisp.1
+	man/gpudedisp.1 \
+	man/gpufold.1
 
 dist_man_MANS += \
 	$(TOOL_PAGES) \

@@ -168,6 +168,7 @@ CLI_TESTS = \
 	tests/frbbeam.bats \
 	tests/gpuaccel-pulscan.bats \
 	tests/gpudedisp.bats \
+	tests/gpufold.bats \
 	tests/killed.bats \
 	tests/library.bats \
 	tests/man.bats \
@@ -182,6 +183,9 @@ CLI_TESTS = \
 
 # tests/compat.bats makes its input with it.
 check_PROGRAMS += tests/add_bytes tests/bytes_dat
+
+# tests/gpufold.bats compares folds with it.
+check_PROGRAMS += tests/pfd_differ
 
 # Kills a tool in the middle; it is preloaded.
 EXTRA_DIST += tests/kill_at.c
@@ -364,6 +368,7 @@ gpu_cli_tests += \
 	tests/frbbeam.bats \
 	tests/gpuaccel-pulscan.bats \
 	tests/gpudedisp.bats \
+	tests/gpufold.bats \
 	tests/plan.bats \
 	tests/resume.bats \
 	tests/subbands.bats

@@ -13,6 +13,7 @@
     CREATE(fake, fake_create)                                                                      \
     CREATE(fakevolt, fakevolt_create)                                                              \
     CREATE(fold, fold_create)                                                                      \
+    CREATE(folder, folder_create)                                                                  \
     CREATE(output_group, output_group_create)                                                      \
     CREATE(pipeline, pipeline_create)                                                              \
     CREATE(pulscan, pulscan_create)                                                                \

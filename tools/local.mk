@@ -10,7 +10,8 @@ bin_PROGRAMS += \
 	bin/fakebin \
 	bin/frbbeam \
 	bin/gpuaccel-pulscan \
-	bin/gpudedisp
+	bin/gpudedisp \
+	bin/gpufold
 
 bin_chi2sig_CPPFLAGS = $(tools_cppflags)
 bin_chi2sig_SOURCES = \
@@ -96,6 +97,15 @@ bin_gpudedisp_SOURCES = \
 	tools/gpudedisp/report.c \
 	tools/gpudedisp/report.h \
 	tools/gpudedisp/table.c
+
+bin_gpufold_CPPFLAGS = $(tools_cppflags)
+bin_gpufold_SOURCES = \
+	$(tools_shared) \
+	tools/gpufold/candidates.c \
+	tools/gpufold/gpufold.h \
+	tools/gpufold/main.c \
+	tools/gpufold/options.c \
+	tools/gpufold/output.c
 
 # Names under which PRESTO's users know the tools, as links: `make install-aliases`, for those who
 # want them.  What stands there already and is no such link stays.  ALIAS:TOOL

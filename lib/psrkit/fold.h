@@ -24,8 +24,8 @@
 #ifndef PSRKIT_FOLD_H
 #define PSRKIT_FOLD_H
 
-#include <psrkit/obs.h>
 #include <psrkit/outfile.h>
+#include <psrkit/source.h>
 
 PSR_API_BEGIN
 
@@ -40,7 +40,8 @@ struct psr_fold_stats {
     double data_avg, data_var; /* of these samples */
     double numprof;            /* bins of the profile */
     double prof_avg, prof_var; /* expected mean and variance of a bin without a pulsar */
-    double redchi;             /* chi^2 of the profile / (bins - 1) */
+    double redchi;             /* chi^2 of the profile / (bins - 1); 0 without variance, where
+                                  prepfold writes NaN */
 };
 
 /* A period and its derivatives, s, s/s, s/s^2; or a frequency, Hz, Hz/s, Hz/s^2. */
@@ -193,7 +194,8 @@ PSR_MUST_CHECK psr_status psr_fold_create(psr_fold **out, const struct psr_fold_
 /* Folds the next spectra, any number.
  * Given: spectra   [nsamp][nchan] packed, each spectrum starting on a byte boundary
  * Notes: the profiles do not depend on the lengths of calls, the threads, or the other candidates.
- *        Within a turn sums are in single precision, over turns in double precision */
+ *        Sums over channels are in single precision (exact for integers below 2^24), sums over
+ *        samples in double precision */
 void psr_fold_push(psr_fold *f, const void *spectra, size_t nsamp);
 
 /* True once every part is complete: further spectra change nothing. */
@@ -211,6 +213,96 @@ int64_t psr_fold_count(const psr_fold *f);
 
 /* Frees the fold; NULL is allowed. */
 void psr_fold_destroy(psr_fold *f);
+
+/* --- from files to .pfd ----------------------------------------------------------------------- */
+
+/* A folder reads an observation, cleans it as a pipeline does, folds all candidates, and passes each
+ * fold to the caller.  If their cubes exceed the memory limit, it reads the input again for further
+ * candidates. */
+typedef struct psr_folder psr_folder;
+
+struct psr_folder_candidate {
+    const char *name;        /* of the candidate, for the .pfd */
+    const char *plot_device; /* for the .pfd */
+    double f, fd, fdd;       /* Hz, Hz/s, Hz/s^2 at the first sample folded: at the barycentre if
+                                spectra are barycentred, else on the clock of the samples */
+    bool from_beginning;     /* f is that of the first sample of the input instead */
+    double phase;            /* of the first sample folded, turns */
+    double dm;               /* pc cm^-3; not of series */
+    int64_t nbin;            /* of a profile; 0: samples per turn, at most 64 */
+    struct psr_fold_orbit orbit; /* period_s 0: none */
+};
+
+/* Call psr_folder_defaults first, then set fields.  Pointers are borrowed and must stay valid as long
+ * as the folder. */
+struct psr_folder_desc {
+    size_t size; /* sizeof of this struct in the caller */
+    const char *const
+        *path; /* [npath] as in psr_source_desc, or one .dat with its .inf beside it */
+    size_t npath;
+    enum psr_input input;
+    int64_t if_choice; /* as in psr_source_desc, as are the next four; default -1 */
+    bool no_weights, no_scales, no_offsets, invert;
+    double start, end; /* fractions of the input to fold; defaults 0, 1 */
+
+    const char *mask, *ignorechan; /* as in psr_pipeline_desc, as are the next three */
+    double clip_sigma;
+    bool noclip, zerodm;
+
+    bool topo;                   /* do not barycentre; series never are */
+    const char *position, *site; /* as in psr_pipeline_desc */
+
+    int64_t nsub;  /* sub-bands; 0: prepfold's choice */
+    int64_t npart; /* default 64; fewer if the input has fewer blocks */
+
+    /* Trials around a candidate, as prepfold lists them in a .pfd. */
+    int64_t pstep, pdstep, dmstep, npfact, ndmfact; /* defaults 2, 4, 2, 2, 3 */
+
+    const struct psr_folder_candidate *cand; /* [ncand] */
+    size_t ncand;
+    int64_t ncpus;     /* threads; 0: all cores */
+    int64_t mem_bytes; /* memory limit; 0: a quarter of the machine's */
+    struct psr_notes notes;
+
+    /* Takes the fold of candidate i; pfd is valid during the call.  A status other than PSR_OK ends
+     * the run. */
+    psr_status (*take)(void *ctx, size_t i, const struct psr_pfd *pfd, psr_err *err);
+    /* Is told of a candidate that cannot be folded (a period below 2 samples, an orbit that is
+     * none), and the others are; NULL: none are. */
+    void (*refuse)(void *ctx, size_t i, const psr_err *why);
+    bool (*should_stop)(void *ctx);             /* polled between blocks; NULL: never */
+    void (*progress)(void *ctx, int64_t nread); /* called after every block; may be NULL */
+    void *ctx;                                  /* passed to all four */
+};
+
+/* Sets size and all fields to their defaults. */
+void psr_folder_defaults(struct psr_folder_desc *desc);
+
+/* Opens the input and checks every candidate.
+ * Status: PSR_EINVAL naming field, value and limit; PSR_EUNSUPPORTED (sub-band files, a pipe);
+ *         those of psr_source_open, psr_inf_read, psr_mask_read.  *out is NULL on error. */
+PSR_MUST_CHECK psr_status psr_folder_create(psr_folder **out, const struct psr_folder_desc *desc,
+                                            psr_err *err);
+
+/* Folds all candidates.
+ * Status: PSR_ESTOPPED if should_stop returned true; that of take; those of psr_source_read and
+ *         psr_fold_create */
+PSR_MUST_CHECK psr_status psr_folder_run(psr_folder *f, psr_err *err);
+
+struct psr_folder_report {
+    const struct psr_obs *obs; /* of the input */
+    size_t nsub, npart, part_blocks, block;
+    int64_t nsamp; /* spectra or samples to read in a pass */
+    size_t npass;  /* passes over the input so far */
+    bool barycentred;
+    double voverc;
+    int64_t clipped;
+};
+
+void psr_folder_describe(const psr_folder *f, struct psr_folder_report *report);
+
+/* Frees the folder; NULL is allowed. */
+void psr_folder_destroy(psr_folder *f);
 
 PSR_API_END
 #endif

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Samples that are summed in single precision before they go to a longer sum. */
+/* Rows whose statistics are summed in single precision. */
 enum { RUN = 64 };
 
 /* --- sums over channels ----------------------------------------------------------------------- */
@@ -100,88 +100,58 @@ static void merge_rows(struct psr_fold_slice *s, const float *row, size_t nrow,
 
 /* --- spreading -------------------------------------------------------------------------------- */
 
-PSR_CLONES static void add_row(float *restrict to, const float *restrict row, size_t n)
+PSR_CLONES static void add_row(double *restrict to, const float *restrict row, size_t n)
 {
     for (size_t j = 0; j < n; j++)
-        to[j] += row[j];
+        to[j] += (double)row[j];
 }
 
-PSR_CLONES static void add_share(float *restrict to, const float *restrict row, float share,
+PSR_CLONES static void add_share(double *restrict to, const float *restrict row, double share,
                                  size_t n)
 {
     for (size_t j = 0; j < n; j++)
-        to[j] += share * row[j];
+        to[j] += share * (double)row[j];
 }
 
-PSR_CLONES static void add_turn(double *restrict sum, float *restrict turn, size_t n)
+PSR_CLONES static void add_turn(double *restrict sum, double *restrict turn, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        sum[i] += (double)turn[i];
+        sum[i] += turn[i];
         turn[i] = 0;
     }
 }
 
-/* Whole samples in one bin, not yet added to the turn. */
-struct whole {
-    size_t bin, count;
-    float *sum; /* [n] */
-};
-
-static void flush_whole(struct psr_fold_slice *s, struct whole *w)
-{
-    if (w->count)
-        add_row(s->turn + w->bin * s->n, w->sum, s->n);
-    w->count = 0;
-}
-
-static void add_whole(struct psr_fold_slice *s, struct whole *w, size_t bin, const float *row)
-{
-    if (w->count && (w->bin != bin || w->count == RUN))
-        flush_whole(s, w);
-    w->bin = bin;
-    if (w->count++)
-        add_row(w->sum, row, s->n);
-    else
-        memcpy(w->sum, row, s->n * sizeof *row);
-}
-
-static void spread_sample(struct psr_fold_slice *s, struct whole *w, double phase, double width,
-                          const float *row)
+static void spread_sample(struct psr_fold_slice *s, double phase, double width, const float *row)
 {
     struct psr_fold_share share;
     psr_fold_spread_begin(&s->spread, phase, width);
     while (psr_fold_spread_next(&s->spread, &share)) {
         if (share.share == 1)
-            add_whole(s, w, share.bin, row);
+            add_row(s->turn + share.bin * s->n, row, s->n);
         else if (share.share != 0)
             add_share(s->turn + share.bin * s->n, row, share.share, s->n);
-        if (share.closes) {
-            flush_whole(s, w);
+        if (share.closes)
             add_turn(s->sum, s->turn, s->cube->cand.nbin * s->n);
-        }
     }
 }
 
 /* Times are computed as prepfold does: those of the part, of the block in it, of the sample. */
-static void spread_rows(const struct psr_fold *f, struct psr_fold_slice *s, const float *row,
-                        float *run)
+static void spread_rows(const struct psr_fold *f, struct psr_fold_slice *s, const float *row)
 {
     const size_t per_part = f->d.part_blocks, part = s->next / per_part;
     const double block_s = (double)f->d.block * f->d.tsamp_s;
     const double begin_s =
         (double)(part * per_part) * block_s + (double)(s->next % per_part) * block_s;
-    struct whole whole = {.sum = run};
     long double phase = psr_fold_phase(&s->clock, begin_s);
     long double low = phase - floorl(phase);
     for (size_t t = 0; t < f->d.block; t++, row += s->n) {
         const long double next =
             psr_fold_phase(&s->clock, begin_s + (double)(t + 1) * f->d.tsamp_s);
         const long double width = next - phase, high = low + width;
-        spread_sample(s, &whole, (double)low, (double)width, row);
+        spread_sample(s, (double)low, (double)width, row);
         low = high - floorl(high);
         phase = next;
     }
-    flush_whole(s, &whole);
 }
 
 void psr_fold_block(const struct psr_fold *f, struct psr_fold_slice *s,
@@ -198,7 +168,7 @@ void psr_fold_block(const struct psr_fold *f, struct psr_fold_slice *s,
     }
     for (size_t t = 0; t < n; t += RUN)
         merge_rows(s, row + t * s->n, n - t < RUN ? n - t : RUN, scratch);
-    spread_rows(f, s, row, scratch->run);
+    spread_rows(f, s, row);
     s->next++;
     if (s->next % f->d.part_blocks == 0)
         psr_fold_end_part(f, s, s->next / f->d.part_blocks - 1);

@@ -111,7 +111,7 @@ double psr_fold_bytes(const struct psr_fold_desc *d)
     for (size_t i = 0; i < d->ncand; i++) {
         const double profiles = nsub * (double)d->npart, nbin = (double)d->cand[i].nbin;
         bytes += profiles * (8 * nbin + (double)sizeof(struct psr_fold_stats));
-        bytes += nsub * (12 * nbin + 16) + 4 * (double)d->nchan;
+        bytes += nsub * (16 * nbin + 16) + 4 * (double)d->nchan;
     }
     return bytes;
 }

@@ -52,12 +52,12 @@ bool psr_fold_spread_next(struct psr_fold_spread *s, struct psr_fold_share *shar
     share->bin = (size_t)bin % s->nbin;
     share->closes = false;
     if (s->over != 0) {
-        share->share = (float)(s->over / s->width);
+        share->share = s->over / s->width;
         s->filled = s->over;
         s->over = 0;
     } else {
         const double room = 1 - s->filled, now = fmin(room, here);
-        share->share = (float)(now / s->width);
+        share->share = now / s->width;
         s->filled += now;
         share->closes = fabs(s->filled - 1) < tiny;
         if (share->closes) {

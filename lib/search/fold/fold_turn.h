@@ -16,7 +16,7 @@ long double psr_fold_phase(struct psr_fold_clock *clock, double time_s);
 /* Part of a sample: the share of its value that a bin receives. */
 struct psr_fold_share {
     size_t bin;
-    float share;
+    double share;
     bool closes; /* afterwards the turn is complete */
 };
 

@@ -1,0 +1,200 @@
+/* Fills .pfd headers: the observation, the trials around a candidate, and its values. */
+#include "fold_header.h"
+
+#include <psrkit/ddplan.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static const double day_s = 86400;
+
+/* --- texts ------------------------------------------------------------------------------------ */
+
+/* Telescopes that prepfold calls otherwise than the file does. */
+static const char *telescope_of(const struct psr_fold_frame *frame)
+{
+    static const struct {
+        const char *name, *called;
+    } other[] = {{"Jodrell", "Jodrell Bank"},
+                 {"SRT", "Sardinia Radio Telescope"},
+                 {"LWA", "LWA1"},
+                 {"GB 140FT", "GB43m"},
+                 {"NRAO20", "GB43m"},
+                 {"K7", "KAT-7"},
+                 {"KAT-7", "Unknown"},
+                 {"Ooty", "Unknown"}};
+    const char *name = frame->obs->telescope;
+    struct psr_site site;
+    if (frame->inf)
+        return frame->inf->telescope;
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++)
+        if (!strcasecmp(name, other[i].name))
+            return other[i].called;
+    return psr_site_find_as_presto(name, &site) ? name : "Unknown";
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* hh:mm:ss.ssss, rounded once so that no 60 appears. */
+static void write_angle(char text[PSR_PFD_POSITION], double value)
+{
+    const long long units = llround(fabs(value) * 36e6), minutes = units / 600000;
+    snprintf(text, PSR_PFD_POSITION, "%s%02lld:%02lld:%02lld.%04lld", value < 0 && units ? "-" : "",
+             minutes / 60 % 1000, minutes % 60, units / 10000 % 60, units % 10000);
+}
+
+static psr_status set_texts(struct psr_pfd *p, const struct psr_fold_frame *frame,
+                            const struct psr_folder_candidate *cand, psr_err *err)
+{
+    const struct psr_obs *obs = frame->obs;
+    const char *const text[] = {base_name(frame->desc->path[0]), cand->name ? cand->name : "",
+                                telescope_of(frame), cand->plot_device ? cand->plot_device : ""};
+    char **const to[] = {&p->input, &p->candidate, &p->telescope, &p->plot_device};
+    for (int i = 0; i < 4; i++)
+        if (!(*to[i] = strdup(text[i])))
+            return psr_fail_nomem(err, "a fold", (double)strlen(text[i]));
+    write_angle(p->ra, obs->has_position ? fmod(obs->ra_deg / 15 + 24, 24) : 0);
+    write_angle(p->dec, obs->has_position ? obs->dec_deg : 0);
+    return PSR_OK;
+}
+
+/* --- numbers ---------------------------------------------------------------------------------- */
+
+double psr_fold_bary_epoch(const struct psr_fold_frame *frame, double dm)
+{
+    const struct psr_obs *obs = frame->obs;
+    const double lowest = psr_obs_lowest_mhz(obs), width = fabs(obs->foff_mhz);
+    const double highest = lowest + (double)(obs->nchan - 1) * width;
+    const double delay_s = dm > 0 ? psr_delay_s(PSR_DMCONST_PRESTO, dm, highest) : 0;
+    return frame->bary->epoch_mjd - delay_s / day_s;
+}
+
+static void set_observation(struct psr_pfd *p, const struct psr_fold_frame *frame, double dm)
+{
+    const struct psr_obs *obs = frame->obs;
+    p->start = frame->desc->start;
+    p->end = frame->desc->end;
+    p->tsamp_s = obs->tsamp_s;
+    p->nsub = (int32_t)frame->nsub;
+    p->npart = (int32_t)frame->npart;
+    if (frame->inf) {
+        p->nchan = 1;
+        p->lofreq_mhz = frame->inf->lowest_mhz;
+        p->width_mhz = frame->inf->chan_width_mhz;
+        p->dm = frame->inf->dm;
+    } else {
+        p->nchan = (int32_t)obs->nchan;
+        p->lofreq_mhz = psr_obs_lowest_mhz(obs);
+        p->width_mhz = fabs(obs->foff_mhz);
+        p->dm = dm;
+        p->voverc = frame->bary->voverc;
+    }
+    if (obs->barycentric)
+        p->bepoch_mjd = frame->epoch_mjd;
+    else
+        p->tepoch_mjd = frame->epoch_mjd;
+    if (frame->bary->on)
+        p->bepoch_mjd = psr_fold_bary_epoch(frame, dm);
+    p->fold.flag = obs->barycentric ? 1 : 0;
+}
+
+/* A frequency and its derivatives from a period and its derivatives, or the reverse. */
+static struct psr_fold_spin invert(struct psr_fold_spin s)
+{
+    const double square = s.p * s.p;
+    struct psr_fold_spin to = {.p = 1 / s.p};
+    if (s.pd != 0)
+        to.pd = -s.pd / square;
+    if (s.pdd != 0)
+        to.pdd = 2 * s.pd * s.pd / (square * s.p) - s.pdd / square;
+    return to;
+}
+
+/* --- trials ----------------------------------------------------------------------------------- */
+
+static int32_t middle(int32_t n)
+{
+    return (n - 1) / 2;
+}
+
+/* Periods and p-dots that shift the pulse by whole bins between the first part and the last. */
+static void set_spins(struct psr_pfd *p, double length_s)
+{
+    const double bins = (double)p->nbin;
+    for (int32_t i = 0; i < p->nperiod; i++) {
+        const double steps = i - middle(p->nperiod);
+        p->trial_period_s[i] = 1 / (p->fold.p + steps * p->pstep / bins / length_s);
+        const double fd = p->fold.pd + 2 * (steps * p->pdstep / bins) / (length_s * length_s);
+        p->trial_pdot[i] = fd == 0 ? 0 : -fd / (p->fold.p * p->fold.p);
+    }
+}
+
+/* DMs that shift the pulse by whole bins at the lowest frequency; none is below 0. */
+static void set_dms(struct psr_pfd *p, double dm)
+{
+    const double lowest = p->lofreq_mhz * (1 + p->voverc), turn_s = 1 / p->fold.p;
+    const double step = turn_s / p->nbin * p->dmstep / psr_delay_s(PSR_DMCONST_PRESTO, 1, lowest);
+    const double first = fmax(dm - middle(p->ndm) * step, 0);
+    int32_t best = 0;
+    for (int32_t i = 0; i < p->ndm; i++) {
+        p->trial_dm[i] = first + i * step;
+        if (fabs(p->trial_dm[i] - dm) < fabs(p->trial_dm[best] - dm))
+            best = i;
+    }
+    p->dm = p->trial_dm[first > 0 ? middle(p->ndm) : best];
+}
+
+/* The best values are those folded at: nothing is searched. */
+static void set_best(struct psr_pfd *p, const struct psr_fold_frame *frame)
+{
+    const int32_t i = middle(p->nperiod);
+    struct psr_fold_spin best = {.p = p->trial_period_s[i], .pd = p->trial_pdot[i]};
+    const double f = 1 / best.p, fd = p->fold.pd, fdd = p->fold.pdd;
+    best.pdd = fdd == 0 ? 0 : 2 * fd * fd / (f * f * f) - fdd / (f * f);
+    if (frame->obs->barycentric)
+        p->bary = best;
+    else
+        p->topo = best;
+    const struct psr_fold_bary *b = frame->bary;
+    if (b->on)
+        p->bary = invert(psr_fold_convert(b->topo_s, b->bary_s, b->n, invert(best)));
+}
+
+psr_status psr_fold_header_fill(struct psr_pfd *p, const struct psr_fold_frame *frame,
+                                const struct psr_folder_candidate *cand, size_t nbin,
+                                struct psr_fold_spin fold, const struct psr_fold_orbit *orbit,
+                                psr_err *err)
+{
+    const struct psr_folder_desc *d = frame->desc;
+    memset(p, 0, sizeof *p);
+    set_observation(p, frame, cand->dm);
+    const float flag = p->fold.flag;
+    p->fold = fold;
+    p->fold.flag = flag;
+    p->orbit = *orbit;
+    p->nbin = (int32_t)nbin;
+    p->pstep = (int32_t)d->pstep;
+    p->pdstep = (int32_t)d->pdstep;
+    p->dmstep = (int32_t)d->dmstep;
+    p->npfact = (int32_t)d->npfact;
+    p->ndmfact = (int32_t)d->ndmfact;
+    p->nperiod = p->npdot = nbin > 100 ? 201 : 2 * p->npfact * p->nbin + 1;
+    p->ndm = frame->nsub > 1 ? 2 * p->ndmfact * p->nbin + 1 : 0;
+    psr_status st = set_texts(p, frame, cand, err);
+    if (!st)
+        st = psr_pfd_allocate(p, err);
+    if (st)
+        return st;
+    set_spins(p, frame->length_s);
+    if (p->ndm)
+        set_dms(p, cand->dm);
+    set_best(p, frame);
+    return PSR_OK;
+}

@@ -1,0 +1,193 @@
+/* Reads what a folder folds: spectra through the cleaning stage, or a .dat file. */
+#include "fold_input.h"
+
+#include <psrkit/tool.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* What prepfold reads at once. */
+enum { FILTERBANK_BLOCK = 2400, SERIES_BLOCK = 1024 };
+
+static bool ends_with(const char *name, const char *suffix)
+{
+    const size_t n = strlen(name), m = strlen(suffix);
+    return n > m && !strcmp(name + n - m, suffix);
+}
+
+/* --- series ----------------------------------------------------------------------------------- */
+
+static psr_status open_series(struct psr_fold_input *in, psr_err *err)
+{
+    struct stat status;
+    char *inf = psr_path_beside(in->name, ".inf");
+    psr_status st = inf ? psr_inf_read(&in->inf, inf, err)
+                        : psr_fail_nomem(err, in->name, (double)strlen(in->name));
+    free(inf);
+    if (st)
+        return st;
+    in->file = fopen(in->name, "re");
+    if (!in->file || fstat(fileno(in->file), &status) != 0)
+        return psr_fail_errno(err, "%s", in->name);
+    if (!S_ISREG(status.st_mode))
+        return psr_fail(err, PSR_EFORMAT, "%s: not a regular file", in->name);
+    psr_inf_to_obs(&in->inf, &in->made);
+    in->obs = in->made;
+    in->obs.nchan = 1;
+    in->obs.nbit = 32;
+    in->obs.kind = PSR_FLOAT;
+    in->nsamp = status.st_size / (int64_t)sizeof(float);
+    in->block = SERIES_BLOCK;
+    in->values = malloc(in->block * sizeof *in->values);
+    return in->values ? PSR_OK
+                      : psr_fail_nomem(err, "a series", (double)in->block * sizeof *in->values);
+}
+
+static psr_status begin_series(struct psr_fold_input *in, psr_err *err)
+{
+    if (fseeko(in->file, (off_t)in->skip * (off_t)sizeof(float), SEEK_SET) != 0)
+        return psr_fail_errno(err, "%s", in->name);
+    return PSR_OK;
+}
+
+static psr_status next_samples(struct psr_fold_input *in, struct psr_block *block, bool *end,
+                               psr_err *err)
+{
+    *block = (struct psr_block){.spectra = in->values};
+    block->n = fread(in->values, sizeof *in->values, in->block, in->file);
+    *end = block->n < in->block;
+    if (ferror(in->file))
+        return psr_fail_errno(err, "%s", in->name);
+    for (size_t t = 0; t < block->n; t++)
+        if (!isfinite(in->values[t]))
+            return psr_fail(err, PSR_EFORMAT, "%s: a sample is no number", in->name);
+    return PSR_OK;
+}
+
+/* --- spectra ---------------------------------------------------------------------------------- */
+
+static psr_status open_source(struct psr_fold_input *in, const struct psr_folder_desc *d,
+                              const struct psr_notes *notes, psr_err *err)
+{
+    psr_input_close(&in->spectra);
+    psr_status st =
+        psr_input_open(&in->spectra,
+                       &(struct psr_input_desc){.source = {.size = sizeof(struct psr_source_desc),
+                                                           .path = d->path,
+                                                           .npath = d->npath,
+                                                           .input = d->input,
+                                                           .if_choice = (int)d->if_choice,
+                                                           .invert = d->invert,
+                                                           .no_weights = d->no_weights,
+                                                           .no_scales = d->no_scales,
+                                                           .no_offsets = d->no_offsets,
+                                                           .skip = in->skip,
+                                                           .nthread = (int)d->ncpus,
+                                                           .notes = *notes}},
+                       err);
+    if (!st)
+        in->obs = *in->spectra.obs;
+    return st;
+}
+
+static psr_status open_spectra(struct psr_fold_input *in, const struct psr_folder_desc *d,
+                               psr_err *err)
+{
+    psr_status st = open_source(in, d, &d->notes, err);
+    if (st)
+        return st;
+    if (in->spectra.inf)
+        return psr_fail(err, PSR_EUNSUPPORTED, "%s: sub-band files cannot be folded", in->name);
+    if (in->obs.nsamp < 0)
+        return psr_fail(err, PSR_EUNSUPPORTED,
+                        "%s: a fold needs an input of known length, for its parts", in->name);
+    in->nsamp = in->obs.nsamp;
+    in->block = in->obs.block_nsamp > 0 ? (size_t)in->obs.block_nsamp : FILTERBANK_BLOCK;
+    return PSR_OK;
+}
+
+static psr_status begin_spectra(struct psr_fold_input *in, const struct psr_folder_desc *d,
+                                psr_err *err)
+{
+    const struct psr_notes silent = {0};
+    psr_status st = open_source(in, d, &silent, err);
+    if (!st)
+        st = psr_stage_clean_create(&in->clean,
+                                    &(struct psr_stage_clean_desc){
+                                        .input = in->name,
+                                        .obs = in->spectra.obs,
+                                        .ignorechan = d->ignorechan,
+                                        .mask = d->mask,
+                                        .clip_sigma = d->noclip ? 0 : d->clip_sigma,
+                                        .zerodm = d->zerodm,
+                                        .floats = true,
+                                        .nthread = (int)d->ncpus,
+                                        .mem_bytes = d->mem_bytes,
+                                    },
+                                    err);
+    const size_t nsamp = PSR_CLEAN_BLOCK;
+    if (!st)
+        st = psr_stage_clean_reserve(in->clean, nsamp, err);
+    if (st)
+        return st;
+    return psr_read_ahead_create(&in->ahead,
+                                 &(struct psr_read_ahead_desc){.source = in->spectra.source,
+                                                               .row_bytes = in->spectra.row_bytes,
+                                                               .nsamp = nsamp},
+                                 err);
+}
+
+/* --- both ------------------------------------------------------------------------------------- */
+
+psr_status psr_fold_input_open(struct psr_fold_input *in, const struct psr_folder_desc *desc,
+                               psr_err *err)
+{
+    in->name = desc->path[0];
+    in->is_series = desc->npath == 1 && ends_with(in->name, ".dat");
+    psr_obs_init(&in->made);
+    return in->is_series ? open_series(in, err) : open_spectra(in, desc, err);
+}
+
+psr_status psr_fold_input_begin(struct psr_fold_input *in, const struct psr_folder_desc *desc,
+                                psr_err *err)
+{
+    psr_read_ahead_destroy(in->ahead);
+    psr_stage_clean_destroy(in->clean);
+    in->ahead = NULL;
+    in->clean = NULL;
+    return in->is_series ? begin_series(in, err) : begin_spectra(in, desc, err);
+}
+
+psr_status psr_fold_input_next(struct psr_fold_input *in, struct psr_block *block, bool *end,
+                               psr_err *err)
+{
+    if (in->is_series)
+        return next_samples(in, block, end, err);
+    psr_status st = psr_read_ahead_next(in->ahead, block, err);
+    *end = block->n == 0;
+    return st ? st : psr_stage_clean_run(in->clean, block, err);
+}
+
+enum psr_kind psr_fold_input_kind(const struct psr_fold_input *in)
+{
+    return in->clean ? psr_stage_clean_kind(in->clean) : in->obs.kind;
+}
+
+int psr_fold_input_nbit(const struct psr_fold_input *in)
+{
+    return in->clean ? psr_stage_clean_nbit(in->clean) : in->obs.nbit;
+}
+
+void psr_fold_input_close(struct psr_fold_input *in)
+{
+    psr_read_ahead_destroy(in->ahead);
+    psr_stage_clean_destroy(in->clean);
+    psr_input_close(&in->spectra);
+    psr_obs_clear(&in->made);
+    if (in->file)
+        fclose(in->file);
+    free(in->values);
+    memset(in, 0, sizeof *in);
+}

@@ -1,0 +1,415 @@
+/* Folds the candidates of a description: input, clocks, passes, results. */
+#include "base/copy_desc.h"
+#include "base/memory.h"
+#include "base/threads.h"
+#include "fold_header.h"
+#include "fold_input.h"
+
+#include <psrkit/tool.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* PRESTO's guard against fractions that are a little below a whole number. */
+static const double fraction_tiny = 1e-14;
+
+struct psr_folder {
+    struct psr_folder_desc d;
+    struct psr_fold_input in;
+    struct psr_fold_frame frame;
+    struct psr_fold_bary bary;
+    size_t part_blocks;
+    size_t ncand;  /* candidates that can be folded */
+    size_t *index; /* [ncand] in desc, as are the next */
+    struct psr_fold_candidate *cand;
+    struct psr_fold_spin *fold;
+    struct psr_fold_orbit *orbit;
+    struct psr_fold_delays *delays;
+    size_t npass;
+    int64_t clipped;
+};
+
+void psr_folder_defaults(struct psr_folder_desc *desc)
+{
+    *desc = (struct psr_folder_desc){.size = sizeof *desc,
+                                     .if_choice = -1,
+                                     .end = 1,
+                                     .clip_sigma = 6,
+                                     .npart = 64,
+                                     .pstep = 2,
+                                     .pdstep = 4,
+                                     .dmstep = 2,
+                                     .npfact = 2,
+                                     .ndmfact = 3};
+}
+
+/* --- what is folded --------------------------------------------------------------------------- */
+
+static psr_status check_desc(const struct psr_folder_desc *d, psr_err *err)
+{
+    if (d->npath < 1 || d->ncand < 1 || !d->take)
+        return psr_fail(err, PSR_EINVAL, "a fold needs an input, candidates and a taker");
+    if (!(d->start >= 0 && d->start < d->end && d->end <= 1))
+        return psr_fail(err, PSR_EINVAL, "-start %g and -end %g: must be 0 to 1, and ascend",
+                        d->start, d->end);
+    if (d->npart < 1 || d->npart > PSR_PFD_NPART_MAX)
+        return psr_fail(err, PSR_EINVAL, "-npart %lld: must be 1 to %d", (long long)d->npart,
+                        PSR_PFD_NPART_MAX);
+    for (size_t i = 0; i < d->ncand; i++)
+        if (!(d->cand[i].f > 0) || d->cand[i].nbin < 0 || d->cand[i].nbin > 1 << 20)
+            return psr_fail(err, PSR_EINVAL,
+                            "candidate %zu: f = %g Hz with %lld bins: f must be above 0, bins 0 to "
+                            "%d",
+                            i + 1, d->cand[i].f, (long long)d->cand[i].nbin, 1 << 20);
+    return PSR_OK;
+}
+
+/* prepfold's choice of sub-bands; 0 if it has none. */
+static size_t choose_nsub(size_t nchan)
+{
+    static const size_t few[] = {32, 30, 25, 20}, many[] = {128, 100};
+    for (size_t i = 0; i < 4 && nchan <= 256; i++)
+        if (nchan % few[i] == 0)
+            return few[i];
+    for (size_t per = 8; nchan > 256 && nchan <= 1024 && per <= 10; per += 2)
+        if (nchan % per == 0)
+            return nchan / per;
+    for (size_t i = 0; i < 2 && nchan > 1024; i++)
+        if (nchan % many[i] == 0)
+            return many[i];
+    return 0;
+}
+
+static psr_status set_bands(psr_folder *f, psr_err *err)
+{
+    const size_t nchan = f->in.obs.nchan;
+    struct psr_fold_frame *frame = &f->frame;
+    frame->nsub = f->d.nsub > 0 ? (size_t)f->d.nsub : choose_nsub(nchan);
+    if (f->in.is_series)
+        frame->nsub = 1;
+    if (!frame->nsub || nchan % frame->nsub)
+        return psr_fail(err, PSR_EINVAL, "%s: -nsub %zu: must divide its %zu channels", f->in.name,
+                        frame->nsub, nchan);
+    return PSR_OK;
+}
+
+/* Whole blocks in equal parts; spectra that are left over are not folded. */
+static psr_status set_parts(psr_folder *f, psr_err *err)
+{
+    const int64_t block = (int64_t)f->in.block;
+    const double unit = f->in.is_series ? 1 : (double)block;
+    const int64_t all = f->in.is_series ? f->in.nsamp : f->in.nsamp / block;
+    const int64_t first = (int64_t)(f->d.start * (double)all + fraction_tiny);
+    const int64_t end = (int64_t)(f->d.end * (double)all + fraction_tiny);
+    const int64_t nblock = f->in.is_series ? (end - first) / block : end - first;
+    struct psr_fold_frame *frame = &f->frame;
+    if (nblock < 1)
+        return psr_fail(err, PSR_EINVAL, "%s: %lld samples to fold, fewer than a block of %lld",
+                        f->in.name, (long long)f->in.nsamp, (long long)block);
+    frame->npart = (size_t)(nblock < f->d.npart ? nblock : f->d.npart);
+    if (nblock < f->d.npart)
+        psr_note(&f->d.notes, "%s: %lld blocks: -npart is %lld", f->in.name, (long long)nblock,
+                 (long long)nblock);
+    f->part_blocks = (size_t)nblock / frame->npart;
+    f->in.skip = (int64_t)((double)first * unit);
+    frame->length_s = (double)(frame->npart * f->part_blocks) * ((double)block * f->in.obs.tsamp_s);
+    const struct psr_mjd at = f->in.obs.tstart;
+    const double skipped_s = f->in.is_series ? (double)first * f->in.obs.tsamp_s
+                                             : (double)first * ((double)block * f->in.obs.tsamp_s);
+    frame->epoch_mjd = (double)at.day + at.frac + skipped_s / 86400;
+    return PSR_OK;
+}
+
+/* As prepsubband's: 0, 0 and the geocentre where the header does not say. */
+static psr_status set_bary(psr_folder *f, psr_err *err)
+{
+    struct psr_obs *obs = &f->in.obs;
+    struct psr_site site;
+    struct psr_bary target;
+    psr_status st = PSR_OK;
+    if (f->d.position) {
+        st = psr_position_parse(f->d.position, &obs->ra_deg, &obs->dec_deg, err);
+        obs->has_position = true;
+    }
+    if (st || f->in.is_series || f->d.topo || obs->barycentric)
+        return st;
+    if (!obs->has_position)
+        psr_note(&f->d.notes,
+                 "%s: the header has no position: barycentred towards 0, 0, as "
+                 "prepfold does (-topo does not)",
+                 f->in.name);
+    if (f->d.site)
+        st = psr_site_parse(f->d.site, &site, err);
+    else if (!psr_site_find_as_presto(obs->telescope, &site))
+        psr_note(&f->d.notes, "%s: telescope '%s' is unknown: barycentred from the geocentre",
+                 f->in.name, obs->telescope);
+    if (st)
+        return st;
+    psr_bary_init(&target, &site, obs->has_position ? obs->ra_deg : 0,
+                  obs->has_position ? obs->dec_deg : 0);
+    return psr_fold_bary_init(&f->bary, &target, f->frame.epoch_mjd, f->frame.length_s, err);
+}
+
+/* --- candidates ------------------------------------------------------------------------------- */
+
+static size_t choose_nbin(const psr_folder *f, const struct psr_folder_candidate *c)
+{
+    const double samples = 1 / c->f / f->in.obs.tsamp_s + 0.5;
+    if (c->nbin > 0)
+        return (size_t)c->nbin;
+    return samples < 64 ? (size_t)fmax(samples, 1) : 64;
+}
+
+/* Given: k   place in the arrays of candidates */
+static psr_status set_candidate(psr_folder *f, size_t k, const struct psr_folder_candidate *c,
+                                psr_err *err)
+{
+    const struct psr_fold_bary *b = &f->bary;
+    struct psr_fold_spin spin = {.p = c->f, .pd = c->fd, .pdd = c->fdd};
+    psr_status st = PSR_OK;
+    if (c->from_beginning)
+        spin.p += (double)f->in.skip * f->in.obs.tsamp_s * spin.pd;
+    f->fold[k] = b->on ? psr_fold_convert(b->bary_s, b->topo_s, b->n, spin) : spin;
+    const double period_s = 1 / f->fold[k].p, samples = period_s / f->in.obs.tsamp_s;
+    if (!(samples >= 2))
+        return psr_fail(err, PSR_EINVAL, "period = %.10g s is %.3g samples, must be 2 or more",
+                        period_s, samples);
+    f->orbit[k] = c->orbit;
+    if (c->orbit.period_s != 0)
+        st =
+            psr_fold_delays_init(&f->delays[k], &f->orbit[k], b,
+                                 b->on ? psr_fold_bary_epoch(&f->frame, c->dm) : f->frame.epoch_mjd,
+                                 f->frame.length_s, err);
+    f->cand[k] = (struct psr_fold_candidate){.f = f->fold[k].p,
+                                             .fd = f->fold[k].pd,
+                                             .fdd = f->fold[k].pdd,
+                                             .phase = c->phase,
+                                             .dm = f->in.is_series ? 0 : c->dm,
+                                             .nbin = choose_nbin(f, c),
+                                             .time_s = f->delays[k].time_s,
+                                             .delay_s = f->delays[k].delay_s,
+                                             .ndelay = f->delays[k].n};
+    return st;
+}
+
+/* Those that cannot be folded are reported, and left out. */
+static psr_status choose_candidates(psr_folder *f, psr_err *err)
+{
+    psr_err why, named;
+    for (size_t i = 0; i < f->d.ncand; i++) {
+        const struct psr_folder_candidate *c = &f->d.cand[i];
+        f->index[f->ncand] = i;
+        psr_status st = set_candidate(f, f->ncand, c, &why);
+        if (!st) {
+            f->ncand++;
+            continue;
+        }
+        psr_fold_delays_clear(&f->delays[f->ncand]);
+        psr_fail(&named, st, "%s: %.400s", c->name ? c->name : "candidate", why.msg);
+        if (st == PSR_ENOMEM || !f->d.refuse) {
+            *err = named;
+            return st;
+        }
+        f->d.refuse(f->d.ctx, i, &named);
+    }
+    if (!f->ncand)
+        return psr_fail(err, PSR_EINVAL, "%s: no candidate can be folded", f->in.name);
+    return PSR_OK;
+}
+
+static psr_status set_candidates(psr_folder *f, psr_err *err)
+{
+    const size_t n = f->d.ncand;
+    f->index = calloc(n, sizeof *f->index);
+    f->cand = calloc(n, sizeof *f->cand);
+    f->fold = calloc(n, sizeof *f->fold);
+    f->orbit = calloc(n, sizeof *f->orbit);
+    f->delays = calloc(n, sizeof *f->delays);
+    if (!f->index || !f->cand || !f->fold || !f->orbit || !f->delays)
+        return psr_fail_nomem(err, "candidates", (double)n * 200);
+    return choose_candidates(f, err);
+}
+
+static psr_status set_all(psr_folder *f, psr_err *err)
+{
+    psr_status st = psr_fold_input_open(&f->in, &f->d, err);
+    f->frame.desc = &f->d;
+    f->frame.obs = &f->in.obs;
+    f->frame.inf = f->in.is_series ? &f->in.inf : NULL;
+    f->frame.bary = &f->bary;
+    if (!st)
+        st = set_bands(f, err);
+    if (!st)
+        st = set_parts(f, err);
+    if (!st)
+        st = set_bary(f, err);
+    if (!st)
+        st = set_candidates(f, err);
+    return st;
+}
+
+psr_status psr_folder_create(psr_folder **out, const struct psr_folder_desc *desc, psr_err *err)
+{
+    *out = NULL;
+    psr_folder *f = calloc(1, sizeof *f);
+    if (!f)
+        return psr_fail_nomem(err, "a folder", sizeof *f);
+    psr_status st = psr_copy_desc(&f->d, sizeof f->d, desc, "folder", err);
+    if (!st)
+        st = check_desc(&f->d, err);
+    if (!st)
+        st = set_all(f, err);
+    if (st)
+        psr_folder_destroy(f);
+    else
+        *out = f;
+    return st;
+}
+
+/* --- run -------------------------------------------------------------------------------------- */
+
+static struct psr_fold_desc describe_fold(const psr_folder *f, size_t first, size_t n)
+{
+    const struct psr_obs *obs = &f->in.obs;
+    return (struct psr_fold_desc){
+        .size = sizeof(struct psr_fold_desc),
+        .nchan = obs->nchan,
+        .nbit = psr_fold_input_nbit(&f->in),
+        .kind = psr_fold_input_kind(&f->in),
+        .ascending = obs->nchan > 1 && obs->foff_mhz > 0,
+        .lofreq_mhz = psr_obs_lowest_mhz(obs),
+        .width_mhz = fabs(obs->foff_mhz),
+        .voverc = f->bary.voverc,
+        .tsamp_s = obs->tsamp_s,
+        .keep = f->in.clean ? psr_stage_clean_keep(f->in.clean) : NULL,
+        .nsub = f->frame.nsub,
+        .block = f->in.block,
+        .ahead = f->in.is_series ? 0 : 1,
+        .npart = f->frame.npart,
+        .part_blocks = f->part_blocks,
+        .cand = f->cand + first,
+        .ncand = n,
+        .nthread = (int)f->d.ncpus,
+        .mem_bytes = f->d.mem_bytes,
+    };
+}
+
+static bool is_fitting(const psr_folder *f, size_t first, size_t n)
+{
+    const struct psr_fold_desc d = describe_fold(f, first, n);
+    return psr_fold_bytes(&d) <= (double)psr_count_memory(f->d.mem_bytes) / 2;
+}
+
+/* How many candidates from first on fit into half the memory, at least 1; the rest is for blocks. */
+static size_t count_fitting(const psr_folder *f, size_t first)
+{
+    size_t n = 1, beyond = f->ncand - first + 1;
+    while (beyond - n > 1) {
+        const size_t middle = n + (beyond - n) / 2;
+        if (is_fitting(f, first, middle))
+            n = middle;
+        else
+            beyond = middle;
+    }
+    return n;
+}
+
+static psr_status read_pass(psr_folder *f, psr_fold *fold, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    int64_t nread = 0;
+    for (bool end = false; !end && !st && !psr_fold_is_full(fold);) {
+        struct psr_block block;
+        if (f->d.should_stop && f->d.should_stop(f->d.ctx))
+            return psr_fail(err, PSR_ESTOPPED, "%s: stopped", f->in.name);
+        st = psr_fold_input_next(&f->in, &block, &end, err);
+        if (st)
+            break;
+        psr_fold_push(fold, block.spectra, block.n);
+        nread += (int64_t)block.n;
+        if (f->d.progress)
+            f->d.progress(f->d.ctx, nread);
+    }
+    psr_fold_finish(fold);
+    return st;
+}
+
+/* Given: k   place in the arrays of candidates */
+static psr_status emit(const psr_folder *f, const psr_fold *fold, size_t k, size_t first,
+                       psr_err *err)
+{
+    struct psr_pfd pfd;
+    const size_t i = f->index[k], nbin = f->cand[k].nbin;
+    psr_status st =
+        psr_fold_header_fill(&pfd, &f->frame, &f->d.cand[i], nbin, f->fold[k], &f->orbit[k], err);
+    if (!st) {
+        const size_t n = f->frame.npart * f->frame.nsub;
+        memcpy(pfd.profile, psr_fold_profile(fold, k - first), n * nbin * sizeof *pfd.profile);
+        memcpy(pfd.stats, psr_fold_statistics(fold, k - first), n * sizeof *pfd.stats);
+        st = f->d.take(f->d.ctx, i, &pfd, err);
+    }
+    psr_pfd_clear(&pfd);
+    return st;
+}
+
+static psr_status run_pass(psr_folder *f, size_t first, size_t *n, psr_err *err)
+{
+    psr_fold *fold = NULL;
+    psr_status st = psr_fold_input_begin(&f->in, &f->d, err);
+    if (st)
+        return st;
+    *n = count_fitting(f, first);
+    if (*n < f->ncand)
+        psr_note(&f->d.notes, "pass %zu over the input: candidates %zu to %zu of %zu fit -mem",
+                 f->npass + 1, first + 1, first + *n, f->ncand);
+    const struct psr_fold_desc d = describe_fold(f, first, *n);
+    st = psr_fold_create(&fold, &d, err);
+    if (!st)
+        st = read_pass(f, fold, err);
+    f->npass++;
+    if (f->in.clean && psr_stage_clean_plan(f->in.clean))
+        f->clipped = psr_clean_clipped(psr_stage_clean_plan(f->in.clean));
+    for (size_t i = first; i < first + *n && !st; i++)
+        st = emit(f, fold, i, first, err);
+    psr_fold_destroy(fold);
+    return st;
+}
+
+psr_status psr_folder_run(psr_folder *f, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    for (size_t first = 0, n; first < f->ncand && !st; first += n)
+        st = run_pass(f, first, &n, err);
+    return st;
+}
+
+void psr_folder_describe(const psr_folder *f, struct psr_folder_report *report)
+{
+    *report = (struct psr_folder_report){.obs = &f->in.obs,
+                                         .nsub = f->frame.nsub,
+                                         .npart = f->frame.npart,
+                                         .part_blocks = f->part_blocks,
+                                         .block = f->in.block,
+                                         .nsamp = f->in.nsamp - f->in.skip,
+                                         .npass = f->npass,
+                                         .barycentred = f->bary.on,
+                                         .voverc = f->bary.voverc,
+                                         .clipped = f->clipped};
+}
+
+void psr_folder_destroy(psr_folder *f)
+{
+    if (!f)
+        return;
+    for (size_t i = 0; f->delays && i < f->d.ncand; i++)
+        psr_fold_delays_clear(&f->delays[i]);
+    free(f->index);
+    free(f->cand);
+    free(f->fold);
+    free(f->orbit);
+    free(f->delays);
+    psr_fold_bary_clear(&f->bary);
+    psr_fold_input_close(&f->in);
+    free(f);
+}

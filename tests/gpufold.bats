@@ -1,0 +1,146 @@
+#!/usr/bin/env bats
+# gpufold from the command line: folds equal prepfold's, lists of candidates, mistakes.
+
+load helper
+
+one="-q -topo -nosearch -noclip -n 16 -nsub 4 -npart 3"
+
+setup() {
+    cd "$BATS_TEST_TMPDIR"
+    cp "$g8" g8.fil
+}
+
+# inputs: what tests/golden/fold/commands names.
+inputs() {
+    make_rfi
+    cp "$golden"/fold/chan_rfifind.* .
+    cp "$golden/noclip.dat" s.dat
+    cp "$golden/noclip.dat" b.dat
+    cp "$golden/inf/noclip-t_DM40.00.inf" s.inf
+    sed 's/\(Barycentered? .*=  \)0/\11/' s.inf >b.inf
+    cp "$golden/acc3_z200h8_ACCEL_200.cand" s_ACCEL_200.cand
+}
+
+@test "every header, bin and statistic is prepfold's" {
+    inputs
+    n=0
+    while read -r name input options; do
+        case $name in '#'* | psrfits) continue ;; esac
+        gpufold -q -nosearch $options -o "$name" "$input"
+        "$builddir/tests/pfd_differ" "$golden/fold/$name.pfd" "$name"_*.pfd || { echo "$name: $options"; false; }
+        n=$((n + 1))
+    done <"$golden/fold/commands"
+    [ "$n" -eq 15 ]
+}
+
+@test "of PSRFITS too" {
+    need_data parkes_4bit.sf
+    read -r name input options < <(grep '^psrfits' "$golden/fold/commands")
+    gpufold -q -nosearch $options -o "$name" "$PSRKIT_TEST_DATA/$input"
+    "$builddir/tests/pfd_differ" "$golden/fold/$name.pfd" "$name"_*.pfd
+}
+
+@test "the comparison sees what differs" {
+    gpufold $one -p 0.02 -dm 47 -o a g8.fil
+    gpufold $one -p 0.0200001 -dm 47 -o b g8.fil
+    run -1 "$builddir/tests/pfd_differ" "a_20.00ms_Cand.pfd" "b_20.00ms_Cand.pfd"
+    [[ $output = *fold:* ]]
+    cp a_20.00ms_Cand.pfd c.pfd
+    printf '\1\1\1\1' | dd of=c.pfd bs=1 seek=3000 conv=notrunc status=none
+    run -1 "$builddir/tests/pfd_differ" a_20.00ms_Cand.pfd c.pfd
+}
+
+@test "candidates of a table are folded as if each were alone, in one pass or several" {
+    many="-topo -nosearch -noclip -n 200 -nsub 16 -npart 12"
+    bytes=$((12 * 16 * (200 + 7) * 8)) # of the profiles, and their 7 statistics
+    printf '%s\n' '# name DM p pd' 'a 47 0.06 0' '' '# comment' 'b 120 0.0523 1e-6' 'c 0 0.7 0' >list
+    gpufold -q $many -candfile list -o t g8.fil
+    gpufold -q $many -p 0.0523 -pd 1e-6 -dm 120 -o u g8.fil
+    cmp <(tail -c $bytes t_b.pfd) <(tail -c $bytes u_52.30ms_Cand.pfd)
+    run -0 --separate-stderr gpufold $many -candfile list -mem 1800K -ncpus 1 -v -o v g8.fil
+    [[ $stderr = *'pass 3 over the input: candidates 3 to 3 of 3 fit -mem'* ]]
+    [[ $stderr = *'3 passes'* ]]
+    gpufold -q $many -candfile list -ncpus 3 -o w g8.fil
+    for x in a b c; do
+        cmp <(tail -c $bytes t_$x.pfd) <(tail -c $bytes v_$x.pfd)
+        cmp <(tail -c $bytes t_$x.pfd) <(tail -c $bytes w_$x.pfd)
+    done
+    refuses 1 'fold: 1 candidates take .*, the limit is 500 KiB' gpufold -q $many -candfile list -mem 500K -o x g8.fil
+    leaves_no 'x_*'
+}
+
+@test "a wrong line is one line, and the others are folded" {
+    printf '%s\n' '# name DM p' 'a 47 0.02' 'b x 0.02' 'c 1 0.0001' 'd 1 0.02 3' 'e 2 0.03' >list
+    run -1 --separate-stderr gpufold $one -candfile list -o t g8.fil
+    [ "$(wc -l <<<"$stderr")" -eq 3 ]
+    grep -qx "gpufold: list: line 3: DM = 'x' is no such number" <<<"$stderr"
+    grep -qx "gpufold: list: line 5: more columns than the header" <<<"$stderr"
+    grep -q '^gpufold: c: period = 0.0001 s is 0.391 samples, must be 2 or more$' <<<"$stderr"
+    [ "$(echo t_*.pfd)" = "t_a.pfd t_e.pfd" ]
+}
+
+@test "candidates of an acceleration search by number, range, or all" {
+    inputs
+    run -1 --separate-stderr gpufold -q -nosearch -accelfile s_ACCEL_200.cand -o t s.dat
+    [ "$(ls t_*.pfd | wc -l)" -eq 4 ]
+    gpufold -q -nosearch -accelfile s_ACCEL_200.cand -accelcand 5,8-9 -o u s.dat
+    [ "$(echo u_*)" = "u_ACCEL_Cand_5.pfd u_ACCEL_Cand_8.pfd u_ACCEL_Cand_9.pfd" ]
+    cmp <(tail -c +200 t_ACCEL_Cand_8.pfd) <(tail -c +200 u_ACCEL_Cand_8.pfd)
+    refuses 1 'has no candidate 99' gpufold -q -nosearch -accelfile s_ACCEL_200.cand -accelcand 99 -o v s.dat
+    for bad in 0 x 3- 5-2 1,,2; do
+        refuses 1 "-accelcand $bad: must be all, or numbers" \
+            gpufold -q -nosearch -accelfile s_ACCEL_200.cand -accelcand "$bad" -o v s.dat
+    done
+    cp s_ACCEL_200.cand x.cand
+    refuses 1 'its name has no _ACCEL' gpufold -q -nosearch -accelfile x.cand -o v s.dat
+    leaves_no 'v*'
+}
+
+@test "mistakes are usage errors" {
+    refuses 2 '-nosearch is needed' gpufold -p 0.02 g8.fil
+    refuses 2 'no input given' gpufold -nosearch -p 0.02
+    refuses 2 'one of -p, -f, -accelfile and -candfile' gpufold -nosearch g8.fil
+    refuses 2 'one of -p, -f, -accelfile and -candfile' gpufold -nosearch -p 1 -f 1 g8.fil
+    refuses 2 '-accelcand needs -accelfile' gpufold -nosearch -p 1 -accelcand 1 g8.fil
+    refuses 2 '-pfact and -ffact exclude each other' gpufold -nosearch -p 1 -pfact 2 -ffact 2 g8.fil
+    refuses 2 '-bin needs -pb, -x and -To' gpufold -nosearch -p 1 -bin g8.fil
+    refuses 2 'need -bin' gpufold -nosearch -p 1 -pb 3 g8.fil
+    refuses 2 'belong to -p or -f' gpufold -nosearch -candfile l -pd 1e-5 g8.fil
+    refuses 2 '-start 0.5 must be below -end 0.5' gpufold -nosearch -p 1 -start 0.5 -end 0.5 g8.fil
+    refuses 2 'exclude each other' gpufold -nosearch -p 1 -filterbank -psrfits g8.fil
+}
+
+@test "input that cannot be folded is one line, and leaves no file" {
+    refuses 1 '-nsub 5: must divide its 32 channels' gpufold -q -topo -nosearch -p 0.02 -nsub 5 -o t g8.fil
+    refuses 1 'No such file' gpufold -q -nosearch -p 0.02 -o t none.fil
+    refuses 1 'no.inf: No such file' gpufold -q -nosearch -p 0.02 -o t no.dat
+    head -c 40000 g8.fil >short.fil
+    refuses 1 'short.fil: [0-9]* samples to fold, fewer than a block of 2400' \
+        gpufold -q -topo -nosearch -p 0.02 -o t short.fil
+    refuses 1 'known length' bash -c "cat g8.fil | gpufold -q -topo -nosearch -p 0.02 -o t -"
+    run -1 --separate-stderr gpufold -q -topo -nosearch -p 1e-4 -o t g8.fil
+    [[ $stderr = *'must be 2 or more'*'g8.fil: no candidate can be folded' ]]
+    : >empty
+    refuses 1 'empty: no candidate' gpufold $one -candfile empty -o t g8.fil
+    echo '# DM f pd' >bad
+    refuses 1 'bad: line 1: columns must be DM and' gpufold $one -candfile bad -o t g8.fil
+    printf '# DM f\n1 50\n1 50\n' >twice
+    refuses 1 'pfd' gpufold $one -candfile twice -o t g8.fil
+    leaves_no 't_*'
+}
+
+@test "no output takes the place of an input" {
+    cp g8.fil t_20.00ms_Cand.pfd
+    refuses 1 't_20.00ms_Cand.pfd' gpufold $one -filterbank -p 0.02 -o t t_20.00ms_Cand.pfd
+    cmp g8.fil t_20.00ms_Cand.pfd
+}
+
+@test "prepfold's default shapes and names" {
+    gpufold -q -topo -nosearch -f 100 g8.fil
+    [ -f g8_100.00Hz_Cand.pfd ]
+    # 32 sub-bands, 12 parts of one block, 39 bins of 10 ms at 256 us, and 32 channels
+    read -r _ _ _ nsub npart nbin nchan < <(od -An -td4 -w28 -N28 g8_100.00Hz_Cand.pfd)
+    [ "$nsub $npart $nbin $nchan" = "32 12 39 32" ]
+    gpufold -q -topo -nosearch -p 0.1 -start 0.5 -end 1 g8.fil
+    [ -f g8_0.50-1.00_100.00ms_Cand.pfd ]
+}

@@ -1,0 +1,62 @@
+/* gpufold.h: the parts of gpufold: options, the list of candidates, the files of each. */
+#ifndef PSR_TOOLS_GPUFOLD_H
+#define PSR_TOOLS_GPUFOLD_H
+
+#include "tools/common/cli.h"
+#include <psrkit/fold.h>
+
+struct gpufold_options {
+    struct psr_folder_desc run; /* most options are its fields */
+    bool filterbank, psrfits;
+    const char *root; /* of output names; NULL: the input without its suffix */
+
+    /* One candidate. */
+    double p, pd, pdd, f, fd, fdd, dm, phs;
+    double pfact, ffact; /* of all candidates */
+    int64_t nbin;
+    bool binary;
+    double pb, asini, ecc, to, w;
+
+    /* Many. */
+    const char *accelfile, *accelcand, *candfile;
+
+    bool nosearch;
+    bool noxwin; /* PRESTO's flag without effect here */
+    bool quiet, verbose;
+};
+
+/* Reads the command line; mistakes end the program with exit code 2.
+ * Returned: *tool for messages; the number of inputs, in argv[1 .. n] */
+int gpufold_options_parse(struct gpufold_options *o, struct cli *tool, int argc, char **argv);
+
+/* The candidates to fold, with their names; zero-initialise. */
+struct gpufold_list {
+    struct psr_folder_candidate *cand; /* [n], owned with its texts */
+    size_t n, room;
+    bool faulty; /* some were wrong, and have been reported */
+};
+
+/* Status: PSR_EINVAL and PSR_EFORMAT naming option or file, line, value; PSR_EIO, PSR_ENOMEM */
+PSR_MUST_CHECK psr_status gpufold_list_make(struct gpufold_list *list,
+                                            const struct gpufold_options *o, const struct cli *tool,
+                                            psr_err *err);
+void gpufold_list_clear(struct gpufold_list *list);
+
+/* Adds a candidate; its name is copied.
+ * Given: name   NULL: from its period or frequency, as prepfold's */
+PSR_MUST_CHECK psr_status gpufold_list_add(struct gpufold_list *list,
+                                           const struct psr_folder_candidate *cand,
+                                           const char *name, bool by_period, psr_err *err);
+
+/* Root of all output names. */
+psr_status gpufold_find_root(const struct gpufold_options *o, char **root, psr_err *err);
+
+/* Checks the names of all outputs against the inputs and each other, and sets plot_device.
+ * Status: those of psr_overwrite_check_output */
+PSR_MUST_CHECK psr_status gpufold_check_names(const struct gpufold_options *o, const char *root,
+                                              struct gpufold_list *list, psr_err *err);
+
+/* Writes ROOT_NAME.pfd. */
+PSR_MUST_CHECK psr_status gpufold_write(const char *root, const struct psr_pfd *pfd, psr_err *err);
+
+#endif

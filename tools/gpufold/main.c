@@ -1,0 +1,111 @@
+/* gpufold: folds pulsar candidates in one pass over telescope data. */
+#include "gpufold.h"
+
+#include "tools/common/run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct run {
+    struct gpufold_options opt;
+    struct cli tool;
+    struct gpufold_list list;
+    struct run_progress progress;
+    char *root;
+    psr_err err;
+};
+
+static bool is_stopped(void *ctx)
+{
+    (void)ctx;
+    return run_stop_signal() != 0;
+}
+
+static void show_progress(void *ctx, int64_t nread)
+{
+    struct run *r = ctx;
+    run_progress_update(&r->progress, nread);
+}
+
+static psr_status take(void *ctx, size_t i, const struct psr_pfd *pfd, psr_err *err)
+{
+    struct run *r = ctx;
+    (void)i;
+    return gpufold_write(r->root, pfd, err);
+}
+
+static void refuse(void *ctx, size_t i, const psr_err *why)
+{
+    struct run *r = ctx;
+    (void)i;
+    r->list.faulty = true;
+    cli_report(&r->tool, why);
+}
+
+static void report(const struct run *r, const psr_folder *f, double seconds)
+{
+    struct psr_folder_report is;
+    psr_folder_describe(f, &is);
+    fprintf(stderr, "gpufold: %zu candidates: %zu parts of %zu spectra, %zu sub-bands, %zu %s",
+            r->list.n, is.npart, is.part_blocks * is.block, is.nsub, is.npass,
+            is.npass == 1 ? "pass" : "passes");
+    if (is.barycentred)
+        fprintf(stderr, ", v/c %.7g", is.voverc);
+    fprintf(stderr, ", %lld spectra clipped, %.3f s\n", (long long)is.clipped, seconds);
+}
+
+static psr_status fold(struct run *r)
+{
+    psr_folder *f = NULL;
+    const double began_s = run_seconds();
+    struct psr_folder_report is;
+    psr_status st = psr_folder_create(&f, &r->opt.run, &r->err);
+    if (st)
+        return st;
+    psr_folder_describe(f, &is);
+    run_progress_start(&r->progress, !r->opt.quiet, is.nsamp, "spectra", 1);
+    st = psr_folder_run(f, &r->err);
+    run_progress_end(&r->progress);
+    if (!st && r->opt.verbose)
+        report(r, f, run_seconds() - began_s);
+    psr_folder_destroy(f);
+    return st;
+}
+
+static psr_status run(struct run *r)
+{
+    struct psr_folder_desc *d = &r->opt.run;
+    if (!r->opt.quiet)
+        d->notes = (struct psr_notes){cli_note, &r->tool};
+    d->take = take;
+    d->refuse = refuse;
+    d->should_stop = is_stopped;
+    d->progress = show_progress;
+    d->ctx = r;
+    psr_status st = gpufold_list_make(&r->list, &r->opt, &r->tool, &r->err);
+    if (!st)
+        st = gpufold_find_root(&r->opt, &r->root, &r->err);
+    if (!st)
+        st = gpufold_check_names(&r->opt, r->root, &r->list, &r->err);
+    d->cand = r->list.cand;
+    d->ncand = r->list.n;
+    return st ? st : fold(r);
+}
+
+int main(int argc, char **argv)
+{
+    struct run r = {0};
+    size_t npath = (size_t)gpufold_options_parse(&r.opt, &r.tool, argc, argv);
+    r.opt.run.path = (const char *const *)(argv + 1);
+    r.opt.run.npath = npath;
+    run_catch_signals();
+    run_limit_threads(&r.opt.run.ncpus, r.opt.quiet ? NULL : r.tool.name);
+    psr_status st = run(&r);
+    const bool faulty = r.list.faulty;
+    gpufold_list_clear(&r.list);
+    free(r.root);
+    if (run_stop_signal())
+        run_die_by_signal(run_stop_signal());
+    const int code = st == PSR_OK ? faulty : cli_report(&r.tool, &r.err);
+    return cli_close_stdout(&r.tool, code);
+}

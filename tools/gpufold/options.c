@@ -1,0 +1,164 @@
+/* The options of gpufold, in the order of --help, and what they may not be together. */
+#include "gpufold.h"
+
+#include <string.h>
+
+static void add_input(struct cli_table *list, struct gpufold_options *o)
+{
+    const struct cli_option options[] = {
+        {"Input and output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"o", CLI_TEXT, &o->root, "ROOT",
+         "Start of output names: ROOT_NAME.pfd (default: the input without its suffix).", 0, 0},
+        {"filterbank", CLI_FLAG, &o->filterbank, NULL,
+         "Treat the input as SIGPROC filterbank (default: from its first bytes).", 0, 0},
+        {"psrfits", CLI_FLAG, &o->psrfits, NULL, "Treat the input as PSRFITS.", 0, 0},
+        {"if", CLI_INT, &o->run.if_choice, "N",
+         "Use polarisation or IF N, from 0 (default: total intensity, summed).", 0, 15},
+        {"noweights", CLI_FLAG, &o->run.no_weights, NULL, "Do not apply PSRFITS weights.", 0, 0},
+        {"noscales", CLI_FLAG, &o->run.no_scales, NULL, "Do not apply PSRFITS scales.", 0, 0},
+        {"nooffsets", CLI_FLAG, &o->run.no_offsets, NULL, "Do not apply PSRFITS offsets.", 0, 0},
+        {"invert", CLI_FLAG, &o->run.invert, NULL,
+         "Reverse the band: the header has the frequency order wrong.", 0, 0},
+        {"start", CLI_DOUBLE, &o->run.start, "F", "Begin at this fraction of the input.", 0, 1},
+        {"end", CLI_DOUBLE, &o->run.end, "F", "End at this fraction of the input (default 1).", 0,
+         1},
+        {"Cleaning", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"mask", CLI_TEXT, &o->run.mask, "FILE",
+         "Apply an rfifind mask: ROOT_rfifind.mask, with its .stats beside it.", 0, 0},
+        {"ignorechan", CLI_TEXT, &o->run.ignorechan, "LIST",
+         "Ignore channels: 3,5:9,20:30:5 (channel 0 is the lowest in frequency), or a file of such "
+         "text.",
+         0, 0},
+        {"clip", CLI_DOUBLE, &o->run.clip_sigma, "S",
+         "Clip spectra whose sum deviates from the mean by more than S standard deviations "
+         "(default 6; 0: do not clip).",
+         0, 1000},
+        {"noclip", CLI_FLAG, &o->run.noclip, NULL, "Do not clip.", 0, 0},
+        {"zerodm", CLI_FLAG, &o->run.zerodm, NULL,
+         "Subtract the series at DM 0 from every channel, weighted by the bandpass; disables "
+         "clipping.",
+         0, 0},
+    };
+    CLI_ADD(list, options);
+}
+
+static void add_candidate(struct cli_table *list, struct gpufold_options *o)
+{
+    const struct cli_option options[] = {
+        {"Candidate", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"p", CLI_DOUBLE, &o->p, "P", "Period, s, at the first sample folded.", 1e-9, 1e9},
+        {"pd", CLI_DOUBLE, &o->pd, "PD", "Its derivative, s/s.", -1, 1},
+        {"pdd", CLI_DOUBLE, &o->pdd, "PDD", "Its second derivative, s/s^2.", -1, 1},
+        {"f", CLI_DOUBLE, &o->f, "F", "Frequency, Hz, instead of -p.", 1e-9, 1e9},
+        {"fd", CLI_DOUBLE, &o->fd, "FD", "Its derivative, Hz/s.", -1e9, 1e9},
+        {"fdd", CLI_DOUBLE, &o->fdd, "FDD", "Its second derivative, Hz/s^2.", -1e9, 1e9},
+        {"pfact", CLI_DOUBLE, &o->pfact, "X", "Multiply periods by X.", 1e-3, 100},
+        {"ffact", CLI_DOUBLE, &o->ffact, "X", "Multiply frequencies by X.", 1e-3, 100},
+        {"dm", CLI_DOUBLE, &o->dm, "DM", "DM, pc cm^-3 (default 0); not of series.", 0, 1e6},
+        {"phs", CLI_DOUBLE, &o->phs, "X", "Phase of the first sample, turns (default 0).", 0, 1},
+        {"bin", CLI_FLAG, &o->binary, NULL, "The candidate has the orbit of the next options.", 0,
+         0},
+        {"pb", CLI_DOUBLE, &o->pb, "S", "Orbital period, s.", 0, 1e12},
+        {"x", CLI_DOUBLE, &o->asini, "S", "Projected semi-major axis, light-seconds.", 0, 1e9},
+        {"e", CLI_DOUBLE, &o->ecc, "E", "Eccentricity (default 0).", 0, 0.9999999},
+        {"To", CLI_DOUBLE, &o->to, "MJD", "Time of a periastron passage.", 0, 1e6},
+        {"w", CLI_DOUBLE, &o->w, "DEG", "Longitude of periastron.", 0, 360},
+        {"accelfile", CLI_TEXT, &o->accelfile, "FILE",
+         "Fold candidates of an acceleration search: ROOT_ACCEL_200.cand, with ROOT.inf.", 0, 0},
+        {"accelcand", CLI_TEXT, &o->accelcand, "N",
+         "Their numbers: 3, or 1,3,5-9, or all (default all).", 0, 0},
+        {"candfile", CLI_TEXT, &o->candfile, "FILE",
+         "Fold the candidates of a table whose first line is # and the names of its columns: "
+         "name, DM, p, pd, pdd, f, fd, fdd.",
+         0, 0},
+    };
+    CLI_ADD(list, options);
+}
+
+static void add_fold(struct cli_table *list, struct gpufold_options *o)
+{
+    const struct cli_option options[] = {
+        {"Fold", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"n", CLI_INT, &o->nbin, "N", "Bins of a profile (default: samples per turn, at most 64).",
+         1, 1 << 20},
+        {"nsub", CLI_INT, &o->run.nsub, "N",
+         "Sub-bands; must divide the channels (default: prepfold's choice, 20 to 128).", 1,
+         1 << 20},
+        {"npart", CLI_INT, &o->run.npart, "N", "Parts of the observation (default 64).", 1,
+         PSR_PFD_NPART_MAX},
+        {"topo", CLI_FLAG, &o->run.topo, NULL,
+         "The candidate's values are those at the telescope: do not barycentre.", 0, 0},
+        {"position", CLI_TEXT, &o->run.position, "RA,DEC",
+         "Position of the source, J2000 (default: from the header).", 0, 0},
+        {"site", CLI_TEXT, &o->run.site, "LON,LAT,H",
+         "Place of the telescope, degrees and metres (default: from the header).", 0, 0},
+        {"nosearch", CLI_FLAG, &o->nosearch, NULL,
+         "Do not search around the candidate; required, as there is no search yet.", 0, 0},
+        {"pstep", CLI_INT, &o->run.pstep, "N", "Step of periods in the .pfd, bins (default 2).", 1,
+         10},
+        {"pdstep", CLI_INT, &o->run.pdstep, "N", "Step of p-dots in the .pfd, bins (default 4).", 1,
+         20},
+        {"dmstep", CLI_INT, &o->run.dmstep, "N", "Step of DMs in the .pfd, bins (default 2).", 1,
+         10},
+        {"npfact", CLI_INT, &o->run.npfact, "N",
+         "2 N n + 1 periods and p-dots are listed (default 2).", 1, 10},
+        {"ndmfact", CLI_INT, &o->run.ndmfact, "N", "2 N n + 1 DMs are listed (default 3).", 1,
+         1000},
+        {"noxwin", CLI_FLAG, &o->noxwin, NULL, "Ignored: there is no window.", 0, 0},
+        {"Running", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+    };
+    CLI_ADD(list, options);
+    cli_add_limits(list, &o->run.ncpus, &o->run.mem_bytes);
+    cli_add_verbosity(list, &o->quiet, &o->verbose);
+}
+
+static void check_candidate(const struct gpufold_options *o, const struct cli *tool)
+{
+    const int ways = (o->p > 0) + (o->f > 0) + (o->accelfile != NULL) + (o->candfile != NULL);
+    if (ways != 1)
+        cli_usage_error(tool, "one of -p, -f, -accelfile and -candfile is needed");
+    if (o->accelcand && !o->accelfile)
+        cli_usage_error(tool, "-accelcand needs -accelfile");
+    if (o->pfact != 1 && o->ffact != 1)
+        cli_usage_error(tool, "-pfact and -ffact exclude each other");
+    if (o->binary && !(o->pb > 0 && o->asini > 0 && o->to > 0))
+        cli_usage_error(tool, "-bin needs -pb, -x and -To above 0");
+    if (!o->binary && (o->pb != 0 || o->asini != 0 || o->to != 0))
+        cli_usage_error(tool, "-pb, -x and -To need -bin");
+    if ((o->accelfile || o->candfile) && (o->pd != 0 || o->pdd != 0 || o->fd != 0 || o->fdd != 0))
+        cli_usage_error(tool, "-pd, -pdd, -fd and -fdd belong to -p or -f");
+}
+
+int gpufold_options_parse(struct gpufold_options *o, struct cli *tool, int argc, char **argv)
+{
+    struct cli_table table = {.n = 0};
+    *o = (struct gpufold_options){.pfact = 1, .ffact = 1};
+    psr_folder_defaults(&o->run);
+    add_input(&table, o);
+    add_candidate(&table, o);
+    add_fold(&table, o);
+    *tool = (struct cli){
+        .name = "gpufold",
+        .operands = "[OPTION]... FILE...",
+        .summary = "Fold pulsar candidates in one pass over telescope data (SIGPROC filterbank, "
+                   "PSRFITS, .dat), into PRESTO's .pfd.",
+        .options = table.option,
+        .noptions = table.n,
+    };
+    const int n = cli_parse(tool, argc, argv);
+    if (n < 1)
+        cli_usage_error(tool, "no input given");
+    if (!o->nosearch)
+        cli_usage_error(tool, "-nosearch is needed: there is no search over period and DM yet");
+    check_candidate(o, tool);
+    if (o->filterbank && o->psrfits)
+        cli_usage_error(tool, "-filterbank and -psrfits exclude each other");
+    if (!(o->run.start < o->run.end))
+        cli_usage_error(tool, "-start %g must be below -end %g", o->run.start, o->run.end);
+    o->run.input = o->filterbank ? PSR_INPUT_SIGPROC
+                   : o->psrfits  ? PSR_INPUT_PSRFITS
+                                 : PSR_INPUT_AUTO;
+    if (o->accelfile && !o->accelcand)
+        o->accelcand = "all";
+    return n;
+}

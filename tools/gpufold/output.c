@@ -1,0 +1,74 @@
+/* The files of gpufold: their names, and writing them. */
+#include "gpufold.h"
+
+#include <psrkit/outfile.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char *join(const char *a, const char *b, const char *c, const char *d)
+{
+    const size_t n = strlen(a) + strlen(b) + strlen(c) + strlen(d) + 1;
+    char *text = malloc(n);
+    if (text)
+        snprintf(text, n, "%s%s%s%s", a, b, c, d);
+    return text;
+}
+
+psr_status gpufold_find_root(const struct gpufold_options *o, char **root, psr_err *err)
+{
+    const char *path = o->run.path[0], *slash = strrchr(path, '/');
+    char part[64] = "";
+    *root = strdup(o->root ? o->root : path);
+    if (!*root)
+        return psr_fail_nomem(err, path, (double)strlen(path));
+    if (o->root)
+        return PSR_OK;
+    const char *base = slash ? slash + 1 : path, *dot = strrchr(base, '.');
+    if (dot && dot > base)
+        (*root)[dot - path] = '\0';
+    if (o->run.start != 0 || o->run.end != 1)
+        snprintf(part, sizeof part, "_%4.2f-%4.2f", o->run.start, o->run.end);
+    char *whole = join(*root, part, "", "");
+    free(*root);
+    *root = whole;
+    return whole ? PSR_OK : psr_fail_nomem(err, path, (double)strlen(path));
+}
+
+psr_status gpufold_check_names(const struct gpufold_options *o, const char *root,
+                               struct gpufold_list *list, psr_err *err)
+{
+    struct psr_overwrite_check check = {0};
+    const char *const more[] = {o->run.mask, o->run.ignorechan, o->accelfile, o->candfile};
+    psr_status st = PSR_OK;
+    for (size_t i = 0; i < o->run.npath && !st; i++)
+        st = psr_overwrite_check_input(&check, o->run.path[i], err);
+    for (size_t i = 0; i < sizeof more / sizeof *more && !st; i++)
+        st = psr_overwrite_check_input(&check, more[i], err);
+    for (size_t i = 0; i < list->n && !st; i++) {
+        struct psr_folder_candidate *c = &list->cand[i];
+        char *path = join(root, "_", c->name, ".pfd");
+        c->plot_device = join(root, "_", c->name, ".pfd.ps/CPS");
+        st = path && c->plot_device ? psr_overwrite_check_output(&check, path, NULL, err)
+                                    : psr_fail_nomem(err, "names", 64);
+        free(path);
+    }
+    psr_overwrite_check_clear(&check);
+    return st;
+}
+
+psr_status gpufold_write(const char *root, const struct psr_pfd *pfd, psr_err *err)
+{
+    psr_outfile *f = NULL;
+    char *path = join(root, "_", pfd->candidate, ".pfd");
+    if (!path)
+        return psr_fail_nomem(err, "a name", 64);
+    psr_status st = psr_outfile_create(&f, path, err);
+    if (!st && (st = psr_pfd_write(f, pfd, err)))
+        psr_outfile_abort(f);
+    else if (!st)
+        st = psr_outfile_commit(f, err);
+    free(path);
+    return st;
+}
