@@ -2,6 +2,10 @@
 # .cu, so the files and the headers they depend on are named here.
 
 CUDA_FILES = \
+	kernels/accel_block.cu \
+	kernels/accel_correlate.cu \
+	kernels/accel_scan.cu \
+	kernels/accel_verify.cu \
 	kernels/beam_any.cu \
 	kernels/beam_factors.cu \
 	kernels/beam_form.cu \
@@ -24,6 +28,8 @@ CUDA_FILES = \
 	kernels/singlepulse_boxcar.cu \
 	kernels/singlepulse_normalise.cu
 CUDA_INCLUDES = \
+	kernels/accel_fft.cuh \
+	kernels/accel_kernels.h \
 	kernels/beam_kernels.h \
 	kernels/beam_fft.cuh \
 	kernels/beam_quantise.cuh \

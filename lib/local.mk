@@ -68,6 +68,12 @@ lib_cuda_sources = \
 	lib/search/dedisp/dedisp_cuda_plan.c \
 	lib/search/dedisp/dedisp_cuda_push.c \
 	lib/search/dedisp/dedisp_cuda_state.c \
+	lib/search/matched/accel_cuda.c \
+	lib/search/matched/accel_cuda.h \
+	lib/search/matched/accel_cuda_hits.c \
+	lib/search/matched/accel_cuda_pair.c \
+	lib/search/matched/accel_cuda_plan.c \
+	lib/search/matched/accel_cuda_state.c \
 	lib/search/pulscan/pulscan_cuda.c \
 	lib/search/pulscan/pulscan_cuda.h \
 	lib/search/pulscan/pulscan_cuda_fft.c \
@@ -285,6 +291,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/fold/fold_turn.c \
 	lib/search/fold/fold_turn.h \
 	lib/search/matched/accel_template.c \
+	lib/search/matched/accel_backend.h \
 	lib/search/matched/accel_check.c \
 	lib/search/matched/accel_cpu.c \
 	lib/search/matched/accel_normalise.c \
@@ -295,6 +302,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/matched/accel_plan.h \
 	lib/search/matched/accel_search.h \
 	lib/search/matched/accelsearch.c \
+	lib/search/matched/cell_sums.c \
+	lib/search/matched/cell_sums.h \
 	lib/search/matched/correlate.c \
 	lib/search/matched/correlate.h \
 	lib/search/matched/correlate_kernel.c \

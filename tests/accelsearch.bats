@@ -116,8 +116,8 @@ LISTS
 -search nothing
 -search matched -numharm 3
 -search matched -zmax 1202
--search matched -device cuda
--search matched -device 0
+-search matched -device hybrid
+-compat presto -device cuda
 -search matched -rblock
 -search matched -confirm
 -search both -confirm

@@ -287,6 +287,7 @@ clean-local:
 
 # Tests of what runs on a GPU, in tests/gpu/; each says so and skips where there is none.
 GPU_TESTS = \
+	tests/gpu/t_accelsearch_cuda \
 	tests/gpu/t_beam_cuda \
 	tests/gpu/t_beam_slots \
 	tests/gpu/t_dedisp_cuda \
@@ -347,6 +348,12 @@ tests_gpu_gpudedisp_pair_LDADD = tests/gpu/lost.$(OBJEXT) $(bin_gpudedisp_LDADD)
 EXTRA_DIST += tests/gpu/lost.cu
 tests/gpu/lost.$(OBJEXT): tests/gpu/lost.h kernels/nvcc-flags
 
+tests_gpu_t_accelsearch_cuda_SOURCES = tests/gpu/t_accelsearch_cuda.c tests/gpu/accel_fft_host.h tests/accel_truth.h
+tests_gpu_t_accelsearch_cuda_CPPFLAGS = $(tests_gpu_cppflags)
+EXTRA_DIST += tests/gpu/accel_fft_host.cu
+tests/gpu/accel_fft_host.$(OBJEXT): kernels/accel_fft.cuh kernels/accel_kernels.h tests/gpu/accel_fft_host.h kernels/nvcc-flags
+CLEANFILES += tests/gpu/accel_fft_host.$(OBJEXT)
+tests_gpu_t_accelsearch_cuda_LDADD = tests/gpu/accel_fft_host.$(OBJEXT) lib/libpsrkit_objects.la $(FFTW_LIBS) $(CUDA_LIBS)
 tests_gpu_t_pulscan_cuda_SOURCES = tests/gpu/t_pulscan_cuda.c tests/gpu/pulscan_run.h
 tests_gpu_t_pulscan_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_t_pulscan_cuda_LDADD = lib/libpsrkit_objects.la $(FFTW_LIBS) $(CUDA_LIBS)
@@ -433,10 +440,14 @@ BENCHES = \
 	tests/bench_pulscan \
 	tests/bench_signif
 GPU_BENCHES = \
+	tests/gpu/bench_accelsearch_cuda \
 	tests/gpu/bench_beam_cuda \
 	tests/gpu/bench_dedisp_cuda \
 	tests/gpu/bench_pulscan_cuda
 
+tests_gpu_bench_accelsearch_cuda_SOURCES = tests/gpu/bench_accelsearch_cuda.c tests/gpu/bench_cuda.h tests/gpu/ceilings.h
+tests_gpu_bench_accelsearch_cuda_CPPFLAGS = $(tests_gpu_cppflags)
+tests_gpu_bench_accelsearch_cuda_LDADD = tests/gpu/ceilings.$(OBJEXT) lib/libpsrkit_objects.la $(FFTW_LIBS) $(CUDA_LIBS)
 tests_gpu_bench_beam_cuda_SOURCES = tests/gpu/bench_beam_cuda.c tests/gpu/bench_cuda.h tests/gpu/ceilings.h
 tests_gpu_bench_beam_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_bench_beam_cuda_LDADD = tests/gpu/ceilings.$(OBJEXT) $(tests_gpu_ldadd) $(ERFA_LIBS) $(FFTW_LIBS)
@@ -463,7 +474,7 @@ bench_scripts = \
 	tests/bench_ddplan.sh \
 	tests/bench_gpudedisp.sh \
 	tests/bench_plan.sh
-gpu_bench_scripts = tests/gpu/bench_events.sh tests/gpu/bench_frbbeam.sh
+gpu_bench_scripts = tests/gpu/bench_accelsearch.sh tests/gpu/bench_events.sh tests/gpu/bench_frbbeam.sh
 dist_noinst_SCRIPTS += $(bench_scripts) $(gpu_bench_scripts)
 bench: all $(BENCHES) tests/make_mask
 	@for b in $(BENCHES); do echo "== $$b"; ./$$b || exit 1; done

@@ -1,4 +1,5 @@
 /* accelsearch: places above the cut against harmonic sums by their definition. */
+#include "search/matched/accel_backend.h"
 #include "search/matched/accel_plan.h"
 
 #include "accel_truth.h"
@@ -72,12 +73,12 @@ static struct psr_accel_hits search(const struct psr_accelsearch_desc *d, const 
     struct psr_accel_hits hits = {0};
     struct psr_accel_normalise *level = NULL;
     struct psr_accelsearch_input in = {.x = x};
+    const struct psr_accel_batch batch = {1, &in, &level, &hits};
     void *state = NULL;
     psr_err err;
     if (psr_accelsearch_check(d, &err) || psr_accel_search_resolve(s, d, &err) ||
         psr_accel_normalise_create(&level, s, reach, &err) ||
-        psr_accel_cpu.create(&state, s, level, &err) ||
-        psr_accel_normalise_measure(level, &in, &err) || psr_accel_cpu.search(state, &hits, &err))
+        psr_accel_cpu.create(&state, s, 1, &err) || psr_accel_cpu.search(state, &batch, &err))
         bail(&err);
     psr_accel_cpu.destroy(state);
     psr_accel_normalise_destroy(level);
@@ -120,7 +121,7 @@ static int64_t least_memory(const struct psr_accelsearch_desc *d, int reach)
         if (psr_accel_search_resolve(&s, &less, &err) ||
             psr_accel_normalise_create(&level, &s, reach, &err))
             bail(&err);
-        st = psr_accel_cpu.create(&state, &s, level, &err);
+        st = psr_accel_cpu.create(&state, &s, 1, &err);
         if (!st) {
             enough = less.mem_bytes;
             psr_accel_cpu.destroy(state);

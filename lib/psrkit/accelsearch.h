@@ -27,7 +27,7 @@
  * accelsearch does.
  *
  * Not thread-safe: use each plan from one thread; plans are independent of each other.  Lists do
- * not depend on the number of threads, the batch or mem_bytes. */
+ * not depend on the backend, the number of threads, the batch or mem_bytes. */
 #ifndef PSRKIT_ACCELSEARCH_H
 #define PSRKIT_ACCELSEARCH_H
 
@@ -77,9 +77,10 @@ struct psr_accelsearch_desc {
     bool compat_jerk;  /* -wmax was given, if only as 0 */
     bool compat_inmem; /* -inmem was given */
 
+    size_t batch;        /* largest number of spectra of an execute; 0: 1 */
     int nthread;         /* 0: all cores */
     int64_t mem_bytes;   /* limit on the plan's memory; 0: a quarter of the machine's */
-    const char *backend; /* "auto" "cpu"; NULL is "auto" */
+    const char *backend; /* "auto" "cuda" "cpu"; NULL is "auto"; with compat only "cpu" */
     int device;
 };
 
@@ -109,6 +110,13 @@ PSR_MUST_CHECK psr_status psr_accelsearch_execute(psr_accelsearch *p,
                                                   const struct psr_accelsearch_input *in,
                                                   struct psr_accelsearch_result *result,
                                                   psr_err *err);
+
+/* As psr_accelsearch_execute for n <= batch spectra: in [n], result [n].  A GPU searches two at a
+ * time, and prepares the next while it searches. */
+PSR_MUST_CHECK psr_status psr_accelsearch_execute_batch(psr_accelsearch *p, size_t n,
+                                                        const struct psr_accelsearch_input *in,
+                                                        struct psr_accelsearch_result *result,
+                                                        psr_err *err);
 
 /* Merges two lists: the candidates of a matched search, followed by those of another list that are
  * at least 15 bins from all of them, each in its order.

@@ -26,7 +26,8 @@ psr_status accel_batch_create(struct accel_batch *b, size_t max, psr_err *err)
     b->file = calloc(max, sizeof *b->file);
     b->in = calloc(max, sizeof *b->in);
     b->result = calloc(max, sizeof *b->result);
-    if (!b->file || !b->in || !b->result)
+    b->matched = calloc(max, sizeof *b->matched);
+    if (!b->file || !b->in || !b->result || !b->matched)
         return psr_fail_nomem(err, "a batch", (double)max * sizeof *b->file);
     return PSR_OK;
 }
@@ -45,6 +46,7 @@ void accel_batch_release(struct accel_batch *b)
     free(b->file);
     free(b->in);
     free(b->result);
+    free(b->matched);
 }
 
 /* Reads the batch's files into the plan's memory: from the page cache one thread reads slower than
@@ -55,7 +57,7 @@ static void load_batch(const struct accel_job *j, struct accel_batch *b)
     double since_s = run_seconds();
     float **x = calloc(b->nfile, sizeof *x);
     for (int64_t i = 0; x && i < n; i++)
-        x[i] = b->plan ? psr_pulscan_input(b->plan, (size_t)i) : b->room;
+        x[i] = b->plan ? psr_pulscan_input(b->plan, (size_t)i) : b->room + 2 * i * j->shape.nbin;
 #pragma omp parallel for schedule(dynamic) num_threads(j->nthread)
     for (int64_t i = 0; i < n; i++) {
         struct accel_file *file = &b->file[i];
@@ -63,6 +65,8 @@ static void load_batch(const struct accel_job *j, struct accel_batch *b)
             file->status = accel_load(j, file, x[i], &file->err);
         else
             file->status = psr_fail_nomem(&file->err, file->path, 8.0 * (double)j->shape.nbin);
+        if (file->status == PSR_OK && !b->plan)
+            file->status = accel_whiten(j, file, x[i], &file->err);
         b->in[i] = x ? x[i] : NULL;
     }
     free(x);
@@ -112,6 +116,8 @@ static void finish_batch(struct accel_job *j, struct accel_batch *b)
     drop_unread(j, b);
     if (b->plan && b->nfile > 0 && !run_stop_signal() && !j->no_device)
         st = psr_pulscan_execute(b->plan, b->nfile, b->in, b->result, &j->err);
+    if (!b->plan && b->nfile > 0 && !run_stop_signal() && !j->no_device)
+        st = accel_matched_search(j, b);
     charge(&j->search_s, &since_s);
     psr_err why = j->err;
     for (size_t s = 0; s < b->nfile && !run_stop_signal() && !j->no_device; s++) {

@@ -64,6 +64,7 @@ struct accel_file {
     const char *path;
     struct psr_spectrum_file about;
     psr_output_group *group; /* what is written of it; NULL where nothing is, and once it is */
+    double photons;          /* for a matched search, once whitened */
     psr_status status;       /* of reading it */
     psr_err err;
 };
@@ -78,12 +79,13 @@ struct accel_shape {
 
 /* Files that are searched at once. */
 struct accel_batch {
-    psr_pulscan *plan;                 /* NULL before the first file, and without boxes */
-    float *room;                       /* [2 nbin] where there is no plan that has some; owned */
-    struct accel_file *file;           /* [nfile], up to batch_max */
-    size_t nfile;                      /* those to come */
-    const float **in;                  /* [batch_max] */
-    struct psr_pulscan_result *result; /* [batch_max] */
+    psr_pulscan *plan;                      /* NULL before the first file, and without boxes */
+    float *room;                            /* [batch_now][2 nbin] where no plan has some; owned */
+    struct accel_file *file;                /* [nfile], up to batch_max */
+    size_t nfile;                           /* those to come */
+    const float **in;                       /* [batch_max] */
+    struct psr_pulscan_result *result;      /* [batch_max] */
+    struct psr_accelsearch_result *matched; /* [batch_max] */
     double read_s;
 };
 
@@ -176,11 +178,20 @@ PSR_MUST_CHECK psr_status accel_range(struct accel_job *j, double *lo, double *h
 /* Makes the plan of the matched search; on error j->err tells. */
 PSR_MUST_CHECK psr_status accel_matched_plan(struct accel_job *j);
 
-/* Searches the spectrum of a file, x [2 nbin], which is whitened there if it is that of a series; on
- * error, of a bin that is no number too, j->err tells.
+/* Whitens the spectrum of a series for it, x [2 nbin].  Different files may be whitened by different
+ * threads.
+ * Returned: file->photons */
+PSR_MUST_CHECK psr_status accel_whiten(const struct accel_job *j, struct accel_file *file, float *x,
+                                       psr_err *err);
+
+/* Searches the spectra of a batch that there are no boxes for; on error j->err tells. */
+PSR_MUST_CHECK psr_status accel_matched_search(struct accel_job *j, struct accel_batch *b);
+
+/* What it has found in spectrum s, which is searched now if there are boxes too; on error, of a bin
+ * that is no number too, j->err tells.
  * Returned: *found, the plan's */
-PSR_MUST_CHECK psr_status accel_matched_search(struct accel_job *j, const struct accel_file *file,
-                                               float *x, struct psr_accelsearch_result *found);
+PSR_MUST_CHECK psr_status accel_matched_result(struct accel_job *j, struct accel_batch *b, size_t s,
+                                               struct psr_accelsearch_result *found);
 
 /* Reads a file into x [2 nbin] as the plan wants it, and writes its spectrum where that is asked
  * for.  Different files may be loaded by different threads. */

@@ -100,15 +100,14 @@ static psr_status prepare(struct accel_job *j)
             j->nharm[j->nnharm++] = sums[i];
     bool cpu =
         !strcmp(o->device, "cpu") || (!strcmp(o->device, "auto") && psr_device_count(NULL) == 0);
-    j->batch_max = !o->boxes ? 1 : o->batch ? (size_t)o->batch : cpu ? 1 : BATCH_MOST;
+    cpu = cpu || o->presto;
+    j->batch_max = o->presto ? 1 : o->batch ? (size_t)o->batch : cpu ? 1 : BATCH_MOST;
     j->batch_max = limit_batch(j->batch_max);
     for (int k = 0; k < 2; k++)
         if (accel_batch_create(&j->batch[k], j->batch_max, &j->err) != PSR_OK)
             return j->err.code;
     if (o->wmax > 0 && !o->matched && !o->quiet)
         cli_note(&j->tool, "-wmax is not used: boxes see drifts that drift themselves");
-    if (o->matched && !cpu && !o->quiet)
-        cli_note(&j->tool, "the matched search runs on the CPU");
     if (o->presto && (o->rlo >= 0 || o->rhi >= 0) && !o->quiet)
         cli_note(&j->tool,
                  "-compat presto: -rlo and -rhi are not used, as accelsearch ignores them");

@@ -2,6 +2,8 @@
 #include "gpuaccel-pulscan.h"
 
 #include <math.h>
+#include <psrkit/device.h>
+#include <stdlib.h>
 #include <string.h>
 
 static enum psr_accelsearch_norm choose_norm(const struct accel_options *o)
@@ -14,6 +16,11 @@ static enum psr_accelsearch_norm choose_norm(const struct accel_options *o)
 psr_status accel_matched_plan(struct accel_job *j)
 {
     const struct accel_options *o = &j->opt;
+    const char *backend;
+    int device;
+    psr_status st = psr_device_choose(o->device, &backend, &device, &j->err);
+    if (st != PSR_OK)
+        return st;
     struct psr_accelsearch_desc d = {
         .size = sizeof d,
         .nbin = (size_t)j->shape.nbin,
@@ -32,9 +39,11 @@ psr_status accel_matched_plan(struct accel_job *j)
         .compat_inmem = o->inmem,
         .nthread = (int)o->ncpus,
         .mem_bytes = o->mem_bytes,
-        .backend = "cpu",
+        .batch = o->boxes ? 1 : j->batch_now,
+        .backend = o->presto || !strcmp(backend, "hybrid") ? "cpu" : backend,
+        .device = device,
     };
-    psr_status st = accel_range(j, &d.rlo, &d.rhi);
+    st = accel_range(j, &d.rlo, &d.rhi);
     d.rlo = fmax(d.rlo, o->lobin);
     if (o->confirm) /* boxes have their limits at the fundamental */
         d.rhi = 0;
@@ -42,41 +51,61 @@ psr_status accel_matched_plan(struct accel_job *j)
 }
 
 /* accelsearch whitens what it has transformed itself.
- * Returned: *photons, the sum of the series as the normalisation wants it: PRESTO's is what
+ * Returned: file->photons, the sum of the series as the normalisation wants it: PRESTO's is what
  *           whitening leaves in bin 0 */
-static psr_status whiten(struct accel_job *j, const struct accel_file *file, float *x,
-                         double *photons)
+psr_status accel_whiten(const struct accel_job *j, struct accel_file *file, float *x, psr_err *err)
 {
     const struct accel_options *o = &j->opt;
     const int64_t nbin = file->about.nbin;
     const struct psr_redden how = {
         .start = 6, .end = 200, .stop_bin = (double)nbin, .presto = o->presto};
-    *photons = (double)x[0];
+    file->photons = (double)x[0];
     if (!file->about.series || o->rednoise)
         return PSR_OK;
     psr_status st = PSR_OK;
     if (!o->photon || o->presto)
-        st = psr_spectrum_deredden(x, nbin, &how, &j->err);
+        st = psr_spectrum_deredden(x, nbin, &how, err);
     if (o->presto)
-        *photons = (double)x[0];
+        file->photons = (double)x[0];
     if (o->presto && !o->photon)
         x[1] = 1;
     return st;
 }
 
-psr_status accel_matched_search(struct accel_job *j, const struct accel_file *file, float *x,
-                                struct psr_accelsearch_result *found)
+/* Spectra that boxes have searched are whitened only now. */
+static psr_status search_one(struct accel_job *j, struct accel_batch *b, size_t s)
 {
-    struct psr_accelsearch_input in = {.x = x};
+    struct accel_file *file = &b->file[s];
     const double since_s = run_seconds();
-    psr_status st = whiten(j, file, x, &in.photons);
+    psr_status st = accel_whiten(j, file, (float *)b->in[s], &j->err);
+    const struct psr_accelsearch_input in = {b->in[s], file->photons};
     if (st == PSR_OK)
-        st = psr_accelsearch_execute(j->matched, &in, found, &j->err);
+        st = psr_accelsearch_execute(j->matched, &in, &b->matched[s], &j->err);
     const double took_s = run_seconds() - since_s;
     j->search_s += took_s;
     j->write_s -= took_s;
+    return st;
+}
+
+psr_status accel_matched_search(struct accel_job *j, struct accel_batch *b)
+{
+    struct psr_accelsearch_input *in = calloc(b->nfile, sizeof *in);
+    if (!in)
+        return psr_fail_nomem(&j->err, "a batch", (double)b->nfile * sizeof *in);
+    for (size_t s = 0; s < b->nfile; s++)
+        in[s] = (struct psr_accelsearch_input){b->in[s], b->file[s].photons};
+    psr_status st = psr_accelsearch_execute_batch(j->matched, b->nfile, in, b->matched, &j->err);
+    free(in);
+    return st;
+}
+
+psr_status accel_matched_result(struct accel_job *j, struct accel_batch *b, size_t s,
+                                struct psr_accelsearch_result *found)
+{
+    psr_status st = b->plan ? search_one(j, b, s) : PSR_OK;
+    *found = b->matched[s];
     if (st == PSR_OK && found->bad >= 0)
-        return psr_fail(&j->err, PSR_EFORMAT, "%s: bin %lld is no finite number", file->path,
+        return psr_fail(&j->err, PSR_EFORMAT, "%s: bin %lld is no finite number", b->file[s].path,
                         (long long)found->bad);
     return st;
 }

@@ -73,6 +73,8 @@ static void check_presto(const struct accel_options *o, const struct cli *tool)
     REFUSE(tool, incompatible, "-compat presto: accelsearch's list is made without");
     if (!o->matched || o->boxes)
         cli_usage_error(tool, "-compat presto: accelsearch's list is that of -search matched");
+    if (strcmp(o->device, "auto") != 0 && strcmp(o->device, "cpu") != 0)
+        cli_usage_error(tool, "-device %s: accelsearch's list is made on the CPU only", o->device);
 }
 
 /* Before what is not given gets its value. */
@@ -95,8 +97,8 @@ static void check_matched(const struct accel_options *o, const struct cli *tool)
                         PSR_ACCELSEARCH_MAX_Z);
     if (o->photon + o->median + o->locpow > 1)
         cli_usage_error(tool, "-photon, -median and -locpow exclude each other");
-    if (strcmp(o->device, "auto") != 0 && strcmp(o->device, "cpu") != 0 && !o->boxes)
-        cli_usage_error(tool, "-device %s: the matched search runs on the CPU only", o->device);
+    if (!strcmp(o->device, "hybrid") && !o->boxes)
+        cli_usage_error(tool, "-device hybrid: only boxes have that");
 }
 
 /* Combinations that the table cannot express. */

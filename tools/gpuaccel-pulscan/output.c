@@ -246,7 +246,7 @@ static psr_status add_matched(struct accel_job *j, struct accel_batch *b, size_t
                               struct psr_accel_cand **joined, size_t *left_out)
 {
     struct psr_accelsearch_result found;
-    psr_status st = accel_matched_search(j, &b->file[s], (float *)b->in[s], &found);
+    psr_status st = accel_matched_result(j, b, s, &found);
     if (st != PSR_OK)
         return st;
     if (j->opt.confirm)

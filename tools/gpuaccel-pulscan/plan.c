@@ -111,15 +111,23 @@ static psr_status create_boxes(struct accel_job *j)
     return st;
 }
 
+static psr_status create_matched(struct accel_job *j)
+{
+    const double bytes = 8.0 * (double)j->shape.nbin * (double)j->batch_now;
+    psr_status st = accel_matched_plan(j);
+    if (st != PSR_OK || j->opt.boxes)
+        return st;
+    j->nbatch = j->batch_now > 1 && j->many ? 2 : 1;
+    for (int k = 0; k < j->nbatch; k++)
+        if (!(j->batch[k].room = malloc((size_t)bytes)))
+            return psr_fail_nomem(&j->err, "spectra", bytes);
+    return PSR_OK;
+}
+
 static psr_status create_plans(struct accel_job *j)
 {
-    struct accel_batch *b = &j->batch[0];
     psr_status st = j->opt.boxes ? create_boxes(j) : PSR_OK;
-    if (st != PSR_OK || !j->opt.matched)
-        return st;
-    if (!b->plan && !(b->room = malloc((size_t)j->shape.nbin * 2 * sizeof *b->room)))
-        return psr_fail_nomem(&j->err, "a spectrum", 8.0 * (double)j->shape.nbin);
-    return accel_matched_plan(j);
+    return st == PSR_OK && j->opt.matched ? create_matched(j) : st;
 }
 
 psr_status accel_plan(struct accel_job *j, struct accel_shape shape)

@@ -35,7 +35,7 @@ static void add_search(struct cli_table *list, struct accel_options *o)
     const struct cli_option options[] = {
         {"Search", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"search", CLI_TEXT, &o->search, "NAME",
-         "boxes: fast, less sensitive; matched: the search of accelsearch, on the CPU; both: one "
+         "boxes: fast, less sensitive; matched: the search of accelsearch; both: one "
          "list, with the boxes that matched has not found (default boxes; if run as accelsearch, "
          "matched).",
          0, 0},
@@ -145,8 +145,9 @@ static void add_running(struct cli_table *list, struct accel_options *o)
     const struct cli_option options[] = {
         {"Running", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"device", CLI_TEXT, &o->device, "NAME",
-         "Device that searches: auto (a GPU if there is one, the default), cpu, cuda, hybrid, or "
-         "the number of a GPU.",
+         "Device that searches: auto (a GPU if there is one, the default), cpu, cuda, hybrid "
+         "(boxes "
+         "only), or the number of a GPU; -compat presto: the CPU.",
          0, 0},
         {"batch", CLI_INT, &o->batch, "N",
          "Files searched at once (default: depends on the device).", 1, 4096},

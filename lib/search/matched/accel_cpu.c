@@ -1,5 +1,5 @@
 /* The search on the CPU. */
-#include "accel_plan.h"
+#include "accel_backend.h"
 #include "sieve.h"
 
 #include <stdlib.h>
@@ -19,8 +19,7 @@ static void destroy(void *state)
     free(c);
 }
 
-static psr_status fill(struct cpu *c, const struct psr_accel_search *s,
-                       const struct psr_accel_normalise *level, psr_err *err)
+static psr_status fill(struct cpu *c, const struct psr_accel_search *s, psr_err *err)
 {
     const int reach = psr_template_reach(s->jmax, s->lmax);
     psr_status st =
@@ -38,16 +37,16 @@ static psr_status fill(struct cpu *c, const struct psr_accel_search *s,
                                   s->nthread, err);
     if (st)
         return st;
-    return psr_sieve_create(&c->sieve, s, c->correlator, c->bank, level, bytes, err);
+    return psr_sieve_create(&c->sieve, s, c->correlator, c->bank, bytes, err);
 }
 
-static psr_status create(void **state, const struct psr_accel_search *s,
-                         const struct psr_accel_normalise *level, psr_err *err)
+static psr_status create(void **state, const struct psr_accel_search *s, size_t batch, psr_err *err)
 {
+    (void)batch; /* one after the other */
     struct cpu *c = calloc(1, sizeof *c);
     if (!c)
         return psr_fail_nomem(err, "a search", sizeof *c);
-    psr_status st = fill(c, s, level, err);
+    psr_status st = fill(c, s, err);
     if (st)
         destroy(c);
     else
@@ -55,9 +54,15 @@ static psr_status create(void **state, const struct psr_accel_search *s,
     return st;
 }
 
-static psr_status search(void *state, struct psr_accel_hits *hits, psr_err *err)
+static psr_status search(void *state, const struct psr_accel_batch *b, psr_err *err)
 {
-    return psr_sieve_search(((struct cpu *)state)->sieve, hits, err);
+    psr_status st = PSR_OK;
+    for (size_t i = 0; i < b->n && !st; i++) {
+        st = psr_accel_normalise_measure(b->level[i], &b->in[i], err);
+        if (!st)
+            st = psr_sieve_search(((struct cpu *)state)->sieve, b->level[i], &b->hits[i], err);
+    }
+    return st;
 }
 
 static double bytes(const void *state)

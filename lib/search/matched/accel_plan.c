@@ -94,6 +94,7 @@ psr_status psr_accel_search_resolve(struct psr_accel_search *s,
         .count = d->compat ? PSR_TRIALS_BONFERRONI : PSR_TRIALS_SIDAK,
         .nthread = psr_count_threads(d->nthread),
         .mem_bytes = psr_count_memory(d->mem_bytes),
+        .device = d->device,
     };
     set_bins(s, d);
     set_cuts(s, d);

@@ -21,6 +21,7 @@ struct psr_accel_search {
     double rlo, rhi;   /* bins; of a compatible search, whole ones */
     int nthread;       /* >= 1 */
     int64_t mem_bytes; /* > 0 */
+    int device;
 };
 
 /* A place whose sum is above the cut: half bin i, drift j and jerk l of the highest harmonic. */

@@ -1,4 +1,5 @@
 /* The matched search: plan, backends, lists. */
+#include "accel_backend.h"
 #include "accel_measure.h"
 #include "accel_plan.h"
 #include "base/copy_desc.h"
@@ -6,12 +7,16 @@
 #include "presto_search.h"
 #include "template_bank.h"
 
+#include <config.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* In order of preference for "auto". */
 static const struct psr_accel_ops *const backends[] = {
+#ifdef HAVE_CUDA
+    &psr_accel_cuda,
+#endif
     &psr_accel_cpu,
 };
 enum { NBACKEND = sizeof backends / sizeof *backends };
@@ -21,12 +26,14 @@ struct psr_accelsearch {
     struct psr_presto_search *presto; /* a compatible search, or */
     bool inmem;
     struct psr_presto_list list;
-    struct psr_accel_normalise *level; /* any other */
-    const struct psr_accel_ops *ops;
+    const struct psr_accel_ops *ops; /* any other */
     void *state;
-    struct psr_accel_hits hits;
     struct psr_accel_peaks peaks;
-    struct psr_accel_measured measured;
+    size_t batch;                        /* >= 1 */
+    struct psr_accel_normalise **level;  /* [batch]; NULL: a compatible search */
+    struct psr_accel_hits *hits;         /* [batch] */
+    struct psr_accel_measured *measured; /* [batch] */
+    struct psr_accelsearch_input *good;  /* [batch] those that are searched */
 };
 
 /* "auto" takes the first backend that is there and does such a search; any other failure ends the
@@ -40,7 +47,7 @@ static psr_status start_backend(psr_accelsearch *p, const char *name, psr_err *e
         if (!any && strcmp(name, backends[b]->name) != 0)
             continue;
         p->ops = backends[b];
-        st = p->ops->create(&p->state, &p->search, p->level, err);
+        st = p->ops->create(&p->state, &p->search, p->batch, err);
         if (!any || (st != PSR_EDEVICE && st != PSR_EUNSUPPORTED))
             return st;
     }
@@ -60,16 +67,30 @@ static psr_status start_compat(psr_accelsearch *p, const struct psr_accelsearch_
     return psr_presto_search_create(&p->presto, &p->search, &layout, err);
 }
 
+static psr_status start_spectra(psr_accelsearch *p, size_t batch, psr_err *err)
+{
+    const int reach = psr_template_reach(p->search.jmax, p->search.lmax);
+    psr_status st = PSR_OK;
+    p->batch = batch ? batch : 1;
+    p->level = calloc(p->batch, sizeof *p->level);
+    p->hits = calloc(p->batch, sizeof *p->hits);
+    p->measured = calloc(p->batch, sizeof *p->measured);
+    p->good = calloc(p->batch, sizeof *p->good);
+    if (!p->level || !p->hits || !p->measured || !p->good)
+        return psr_fail_nomem(err, "spectra", 72.0 * (double)p->batch);
+    for (size_t i = 0; i < p->batch && !st && !p->presto; i++)
+        st = psr_accel_normalise_create(&p->level[i], &p->search, reach, err);
+    return st;
+}
+
 static psr_status start(psr_accelsearch *p, const struct psr_accelsearch_desc *desc, psr_err *err)
 {
     psr_status st = psr_accel_search_resolve(&p->search, desc, err);
-    if (st)
-        return st;
-    if (desc->compat)
-        return start_compat(p, desc, err);
-    const int reach = psr_template_reach(p->search.jmax, p->search.lmax);
-    st = psr_accel_normalise_create(&p->level, &p->search, reach, err);
-    return st ? st : start_backend(p, desc->backend, err);
+    if (!st && desc->compat)
+        st = start_compat(p, desc, err);
+    if (!st)
+        st = start_spectra(p, desc->batch, err);
+    return st || desc->compat ? st : start_backend(p, desc->backend, err);
 }
 
 static psr_status create(psr_accelsearch **out, const struct psr_accelsearch_desc *desc,
@@ -105,34 +126,34 @@ void psr_accelsearch_destroy(psr_accelsearch *p)
     if (p->state)
         p->ops->destroy(p->state);
     psr_presto_search_destroy(p->presto);
-    psr_accel_normalise_destroy(p->level);
-    psr_accel_measured_clear(&p->measured);
+    for (size_t i = 0; p->level && p->hits && p->measured && i < p->batch; i++) {
+        psr_accel_normalise_destroy(p->level[i]);
+        psr_accel_measured_clear(&p->measured[i]);
+        free(p->hits[i].hit);
+    }
+    free(p->level);
+    free(p->hits);
+    free(p->measured);
+    free(p->good);
     psr_accel_search_forget(&p->search);
     free(p->list.cand);
-    free(p->hits.hit);
     free(p->peaks.peak);
     free(p);
 }
 
-static psr_status find_peaks(psr_accelsearch *p, const struct psr_accelsearch_input *in,
-                             psr_err *err)
+/* Of the k-th spectrum that was searched. */
+static psr_status find_peaks(psr_accelsearch *p, size_t k, psr_err *err)
 {
-    psr_status st;
-    if (p->presto) {
-        st = psr_presto_search_run(p->presto, in, &p->list, err);
-        return st ? st : psr_presto_list_sort(&p->list, &p->peaks, err);
-    }
-    p->hits.n = 0;
-    st = psr_accel_normalise_measure(p->level, in, err);
-    if (!st)
-        st = p->ops->search(p->state, &p->hits, err);
-    return st ? st : psr_accel_select(&p->search, &p->hits, &p->peaks, err);
+    if (!p->presto)
+        return psr_accel_select(&p->search, &p->hits[k], &p->peaks, err);
+    psr_status st = psr_presto_search_run(p->presto, &p->good[k], &p->list, err);
+    return st ? st : psr_presto_list_sort(&p->list, &p->peaks, err);
 }
 
-static psr_status search(psr_accelsearch *p, const struct psr_accelsearch_input *in,
-                         struct psr_accelsearch_result *result, psr_err *err)
+static psr_status measure(psr_accelsearch *p, size_t k, struct psr_accelsearch_result *result,
+                          psr_err *err)
 {
-    psr_status st = find_peaks(p, in, err);
+    psr_status st = find_peaks(p, k, err);
     if (!st && p->search.numharm > 1 && !p->search.keep_harmonics)
         st = psr_accel_drop_harmonics(&p->peaks, &result->nremoved, err);
     if (st)
@@ -141,23 +162,54 @@ static psr_status search(psr_accelsearch *p, const struct psr_accelsearch_input 
         result->nleft = p->peaks.n - p->search.max;
         p->peaks.n = p->search.max;
     }
-    if (p->presto)
-        return psr_presto_measure(&p->measured, &p->search, in, &p->peaks, err);
-    return psr_accel_measure(&p->measured, &p->search, p->level, &p->peaks, err);
+    struct psr_accel_measured *m = &p->measured[k];
+    st = p->presto ? psr_presto_measure(m, &p->search, &p->good[k], &p->peaks, err)
+                   : psr_accel_measure(m, &p->search, p->level[k], &p->peaks, err);
+    result->cand = m->cand;
+    result->ncand = m->n;
+    return st;
+}
+
+/* Takes in what can be searched.
+ * Returned: how many */
+static size_t gather_good(psr_accelsearch *p, size_t n, const struct psr_accelsearch_input *in,
+                          struct psr_accelsearch_result *result)
+{
+    size_t ngood = 0;
+#pragma omp parallel for num_threads(p->search.nthread)
+    for (size_t i = 0; i < n; i++) {
+        int64_t bad = psr_spectrum_bad(in[i].x, 2 * (int64_t)p->search.nbin);
+        result[i] = (struct psr_accelsearch_result){.bad = bad < 0 ? -1 : bad / 2};
+    }
+    for (size_t i = 0; i < n; i++)
+        if (result[i].bad < 0)
+            p->good[ngood++] = in[i];
+    return ngood;
+}
+
+psr_status psr_accelsearch_execute_batch(psr_accelsearch *p, size_t n,
+                                         const struct psr_accelsearch_input *in,
+                                         struct psr_accelsearch_result *result, psr_err *err)
+{
+    if (n > p->batch)
+        return psr_fail(err, PSR_EINVAL, "search: %zu spectra, and the plan is for %zu", n,
+                        p->batch);
+    const struct psr_accel_batch b = {gather_good(p, n, in, result), p->good, p->level, p->hits};
+    for (size_t i = 0; i < p->batch; i++) {
+        psr_accel_measured_clear(&p->measured[i]);
+        p->hits[i].n = 0;
+    }
+    psr_status st = p->presto || b.n == 0 ? PSR_OK : p->ops->search(p->state, &b, err);
+    for (size_t i = 0, k = 0; i < n && !st; i++)
+        if (result[i].bad < 0)
+            st = measure(p, k++, &result[i], err);
+    return st;
 }
 
 psr_status psr_accelsearch_execute(psr_accelsearch *p, const struct psr_accelsearch_input *in,
                                    struct psr_accelsearch_result *result, psr_err *err)
 {
-    int64_t bad = psr_spectrum_bad(in->x, 2 * (int64_t)p->search.nbin);
-    *result = (struct psr_accelsearch_result){.bad = bad < 0 ? -1 : bad / 2};
-    psr_accel_measured_clear(&p->measured);
-    if (bad >= 0)
-        return PSR_OK;
-    psr_status st = search(p, in, result, err);
-    result->cand = p->measured.cand;
-    result->ncand = p->measured.n;
-    return st;
+    return psr_accelsearch_execute_batch(p, 1, in, result, err);
 }
 
 static bool is_near_any(const struct psr_accel_cand *cand, size_t n, double r)

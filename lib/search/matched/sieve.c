@@ -1,5 +1,6 @@
 /* Bounds of all powers, in bands as memory allows. */
 #include "sieve.h"
+#include "cell_sums.h"
 
 #include "base/threads.h"
 
@@ -130,12 +131,6 @@ static psr_status allocate(struct psr_prefilter *v, psr_err *err)
     return PSR_OK;
 }
 
-/* Noise of more harmonics is nearer to the cut, and so is the sum of the most of several. */
-static int choose_cell(int numharm)
-{
-    return numharm <= 8 ? 4 : 32 / numharm;
-}
-
 static size_t choose_together(const struct psr_prefilter *v)
 {
     size_t blocks = (size_t)((v->s->ihi / 2) / (int64_t)v->c->good + 1);
@@ -145,8 +140,7 @@ static size_t choose_together(const struct psr_prefilter *v)
 
 psr_status psr_sieve_create(struct psr_prefilter **out, const struct psr_accel_search *s,
                             const struct psr_correlator *c, const struct psr_template_bank *bank,
-                            const struct psr_accel_normalise *level, double held_bytes,
-                            psr_err *err)
+                            double held_bytes, psr_err *err)
 {
     struct psr_prefilter *v = calloc(1, sizeof *v);
     *out = NULL;
@@ -155,9 +149,8 @@ psr_status psr_sieve_create(struct psr_prefilter **out, const struct psr_accel_s
     v->s = s;
     v->c = c;
     v->bank = bank;
-    v->level = level;
     v->loops = psr_sieve_loops_choose();
-    v->cell = choose_cell(s->numharm);
+    v->cell = psr_cell_size(s->numharm);
     v->together = choose_together(v);
     size_strips(v);
     psr_status st = choose_band(v, held_bytes, err);
@@ -287,9 +280,11 @@ static psr_status fill_strips(struct psr_prefilter *v, psr_err *err)
     return all;
 }
 
-psr_status psr_sieve_search(struct psr_prefilter *v, struct psr_accel_hits *hits, psr_err *err)
+psr_status psr_sieve_search(struct psr_prefilter *v, const struct psr_accel_normalise *level,
+                            struct psr_accel_hits *hits, psr_err *err)
 {
     psr_status st = PSR_OK;
+    v->level = level;
     for (int64_t first = first_cell(v); first < end_cell(v) && !st; first += v->band) {
         int64_t left = end_cell(v) - first, count = left < v->band ? left : v->band;
         if (v->whole)

@@ -42,15 +42,15 @@ struct psr_prefilter {
 PSR_MUST_CHECK psr_status psr_sieve_create(struct psr_prefilter **out,
                                            const struct psr_accel_search *s,
                                            const struct psr_correlator *c,
-                                           const struct psr_template_bank *bank,
-                                           const struct psr_accel_normalise *level,
-                                           double held_bytes, psr_err *err);
-
-/* Adds the best place of every cell and stage that has one above the cut: of equals the one of
- * lowest l, j and i.
- * Status: PSR_ENOMEM */
-PSR_MUST_CHECK psr_status psr_sieve_search(struct psr_prefilter *v, struct psr_accel_hits *hits,
+                                           const struct psr_template_bank *bank, double held_bytes,
                                            psr_err *err);
+
+/* Adds the best place of every cell and stage that has one above the cut, of the spectrum that level
+ * has measured: of equals the one of lowest l, j and i.
+ * Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_sieve_search(struct psr_prefilter *v,
+                                           const struct psr_accel_normalise *level,
+                                           struct psr_accel_hits *hits, psr_err *err);
 
 /* NULL is fine. */
 void psr_sieve_destroy(struct psr_prefilter *v);

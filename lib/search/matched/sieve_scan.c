@@ -1,5 +1,5 @@
 /* Sums of bounds, and of powers where those are above the cut. */
-#include "direct.h"
+#include "cell_sums.h"
 #include "sieve.h"
 
 #include "base/grow.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TILE = 8 * SIEVE_SPAN, MOST_ENTRIES = 1 << 18, MOST_CELL = 4 };
+enum { TILE = 8 * SIEVE_SPAN, MOST_ENTRIES = 1 << 18 };
 
 static const double ROUNDING = 1e-5; /* of sums in another order */
 
@@ -25,10 +25,8 @@ struct scanner {
     float *bound;                                                               /* [TILE] */
     struct entry *entry;                                                        /* [MOST_ENTRIES] */
     size_t nentry;
-    struct psr_accel_hit *best;                           /* [TILE][nstage], power 0: none yet */
-    struct psr_direct near[PSR_ACCELSEARCH_MAX_HARM + 1]; /* by k */
-    bool loaded[PSR_ACCELSEARCH_MAX_HARM + 1];            /* around this cell: */
-    int64_t cell;
+    struct psr_accel_hit *best; /* [TILE][nstage], power 0: none yet */
+    struct psr_cell_sums sums;
     int64_t first; /* cell of the tile */
     struct psr_accel_hits hits;
 };
@@ -37,17 +35,13 @@ struct scanner {
 
 double psr_sieve_scan_bytes(const struct psr_prefilter *v)
 {
-    double bins = 0;
-    for (int k = 1; k <= v->s->numharm; k++)
-        bins += 2.0 * v->strip[k].reach + 24;
-    return 8 * bins + 4.0 * TILE + (double)MOST_ENTRIES * sizeof(struct entry) +
+    return psr_cell_sums_bytes(v->s) + 4.0 * TILE + (double)MOST_ENTRIES * sizeof(struct entry) +
            (double)TILE * v->s->nstage * sizeof(struct psr_accel_hit);
 }
 
 static void scanner_clear(struct scanner *n)
 {
-    for (int k = 1; k <= n->v->s->numharm; k++)
-        psr_direct_clear(&n->near[k]);
+    psr_cell_sums_clear(&n->sums);
     free(n->bound);
     free(n->entry);
     free(n->best);
@@ -70,10 +64,7 @@ static psr_status scanner_make(struct scanner **out, const struct psr_prefilter 
     n->best = calloc((size_t)TILE * (size_t)v->s->nstage, sizeof *n->best);
     if (!n->bound || !n->entry || !n->best)
         return psr_fail_nomem(err, "a sieve", psr_sieve_scan_bytes(v));
-    psr_status st = PSR_OK;
-    for (int k = 1; k <= v->s->numharm && !st; k++)
-        st = psr_direct_create(&n->near[k], v->strip[k].reach, MOST_CELL, err);
-    return st;
+    return psr_cell_sums_create(&n->sums, v->s, v->bank, err);
 }
 
 static const uint8_t *row_of(const struct psr_sieve_strip *t, int j, int l)
@@ -82,50 +73,6 @@ static const uint8_t *row_of(const struct psr_sieve_strip *t, int j, int l)
 }
 
 /* --- powers ----------------------------------------------------------------------------------- */
-
-/* Adds to sum the powers of harmonic h of H at the half bins from i on. */
-static void add_powers(struct scanner *n, float *sum, const struct entry *e, int h, int log,
-                       int64_t i)
-{
-    const struct psr_prefilter *v = n->v;
-    const int H = 1 << log, k = h * (v->s->numharm >> log);
-    const size_t t = psr_template_number(
-        v->bank->jmax, v->bank->lmax, psr_harmonic_step(e->j, h, H), psr_harmonic_step(e->l, h, H));
-    int64_t last = -1;
-    float power = 0;
-    if (!n->loaded[k])
-        psr_direct_load(&n->near[k], v->level, psr_harmonic_bin(i, h, H), v->strip[k].reach,
-                        v->cell);
-    n->loaded[k] = true;
-    for (int c = 0; c < v->cell; c++) {
-        int64_t here = psr_harmonic_bin(i + c, h, H);
-        if (here != last)
-            power = psr_direct_power(&n->near[k], v->bank, t, here);
-        last = here;
-        sum[c] += power;
-    }
-}
-
-static bool is_better(const struct psr_accel_hit *a, const struct psr_accel_hit *b)
-{
-    if (a->power > b->power || a->power < b->power)
-        return a->power > b->power;
-    if (a->l != b->l || a->j != b->j)
-        return a->l != b->l ? a->l < b->l : a->j < b->j;
-    return a->i < b->i;
-}
-
-static void keep_better(struct scanner *n, const struct entry *e, int stage, const float *sum,
-                        int64_t i)
-{
-    const struct psr_accel_search *s = n->v->s;
-    struct psr_accel_hit *best = &n->best[(size_t)e->cell * (size_t)s->nstage + (size_t)stage];
-    for (int c = 0; c < n->v->cell; c++) {
-        struct psr_accel_hit hit = {i + c, e->j, e->l, stage, sum[c]};
-        if (i + c >= s->ilo && i + c <= s->ihi && is_better(&hit, best))
-            *best = hit;
-    }
-}
 
 /* The bound that the sieve has for harmonic h of H. */
 static float bound_of(const struct scanner *n, const struct entry *e, int h, int log)
@@ -163,22 +110,20 @@ static float most_of(const float *x, int n)
 /* Makes the sum of powers, up to where it is clear that it will be no better than least. */
 static void look_closely(struct scanner *n, const struct entry *e, float least)
 {
-    const int64_t cell = n->first + e->cell, i = cell * n->v->cell;
-    float sum[MOST_CELL] = {0}, bound[PSR_ACCELSEARCH_MAX_HARM];
+    struct psr_accel_hit *best = &n->best[(size_t)e->cell * (size_t)n->v->s->nstage];
+    float sum[PSR_MOST_CELL] = {0}, bound[PSR_ACCELSEARCH_MAX_HARM];
     double rest = gather_bounds(n, e, bound);
     const bool bounded = rest < (double)SIEVE_MOST;
-    if (cell != n->cell)
-        memset(n->loaded, 0, sizeof n->loaded);
-    n->cell = cell;
+    psr_cell_sums_move(&n->sums, n->v->level, (n->first + e->cell) * n->v->cell);
     for (int stage = 0, k = 0; stage <= e->stage; stage++) {
         for (int h = 1; h < 1 << stage || h == 1; h += 2) {
             rest -= (double)bound[k++];
-            add_powers(n, sum, e, h, stage, i);
+            psr_cell_sums_add(&n->sums, sum, e->j, e->l, h, stage);
             double most = rest + (double)most_of(sum, n->v->cell);
             if (bounded && most < (double)least * (1 - ROUNDING))
                 return;
         }
-        keep_better(n, e, stage, sum, i);
+        psr_cell_sums_keep(&n->sums, sum, e->j, e->l, stage, &best[stage]);
     }
 }
 
@@ -246,7 +191,6 @@ static psr_status scan_tile(struct scanner *n, int64_t first, size_t ncell, psr_
     const size_t nbest = ncell * (size_t)s->nstage;
     psr_status st = PSR_OK;
     n->first = first;
-    n->cell = -1;
     memset(n->best, 0, nbest * sizeof *n->best);
     for (int l = -s->lmax; l <= s->lmax; l++)
         for (int j = -s->jmax; j <= s->jmax; j++)

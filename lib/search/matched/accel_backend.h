@@ -1,0 +1,35 @@
+/* accel_backend.h: interface between accelsearch.c and a backend (private).
+ *
+ * accelsearch.c checks the description and makes lists of hits; all backends find the same hits, to
+ * the bit: whatever they use to find places, powers are those of direct.h. */
+#ifndef PSR_SEARCH_MATCHED_ACCEL_BACKEND_H
+#define PSR_SEARCH_MATCHED_ACCEL_BACKEND_H
+
+#include "accel_normalise.h"
+
+/* Spectra to search: level[i] is free to measure in[i], and is needed afterwards; hits[i] gets the
+ * best place of every cell and stage that has one above the cut, of equals the one of lowest l, j
+ * and i, in any order. */
+struct psr_accel_batch {
+    size_t n;
+    const struct psr_accelsearch_input *in;   /* [n] */
+    struct psr_accel_normalise *const *level; /* [n] */
+    struct psr_accel_hits *hits;              /* [n] empty */
+};
+
+struct psr_accel_ops {
+    const char *name;
+
+    /* Keeps s, which outlives the state.  batch: spectra of a search, at most.  PSR_EDEVICE where the
+     * device is absent, PSR_EUNSUPPORTED for searches the backend does not do: "auto" then takes the
+     * next. */
+    psr_status (*create)(void **state, const struct psr_accel_search *s, size_t batch,
+                         psr_err *err);
+    psr_status (*search)(void *state, const struct psr_accel_batch *b, psr_err *err);
+    double (*bytes)(const void *state);
+    void (*destroy)(void *state);
+};
+
+extern const struct psr_accel_ops psr_accel_cpu, psr_accel_cuda;
+
+#endif
