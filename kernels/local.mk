@@ -42,6 +42,7 @@ CUDA_INCLUDES = \
 	kernels/dedisp_stage.h \
 	kernels/dedisp_tile.cuh \
 	kernels/half.cuh \
+	kernels/launch.cuh \
 	kernels/probe_kernels.h \
 	kernels/ptx.cuh \
 	kernels/pulscan_kernels.h \

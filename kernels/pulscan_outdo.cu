@@ -4,6 +4,7 @@
  * of s_H lie in shared memory, a lane sums boxes of EACH starts at once, bin by bin from the left as
  * pulscan_peaks.cu does, so that the bits are the same.  Noise has few peaks; of bright data a peak
  * of width z costs some 2 z (z + 1) adds.  Bound: one load from shared memory an add. */
+#include "launch.cuh"
 #include "pulscan_sums.cuh"
 
 namespace
@@ -91,14 +92,8 @@ extern "C" cudaError_t pulscan_k_outdo(const struct pulscan_k_search *s, cudaStr
 {
     const int room = 2 * s->nwidth + PSR_PULSCAN_NEAR + WARP * EACH;
     const size_t bytes = WARPS * room * sizeof(float);
-    int device, nprocessor, most;
-    cudaError_t e = cudaGetDevice(&device);
-    if (!e)
-        e = cudaDeviceGetAttribute(&nprocessor, cudaDevAttrMultiProcessorCount, device);
-    if (!e)
-        e = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
-    if (!e)
-        e = cudaFuncSetAttribute(outdo, cudaFuncAttributeMaxDynamicSharedMemorySize, most);
+    int nprocessor;
+    cudaError_t e = allow_all_shared(outdo, &nprocessor);
     if (e)
         return e;
     outdo<<<2 * nprocessor, WARP * WARPS, bytes, stream>>>(*s, room);

@@ -5,6 +5,7 @@
  * are stored with a gap after every 8th, so that lanes, 8 bins apart, read without conflicts.
  * Where a box is above its floor, all boxes of its width go to shared memory and those that no other
  * in reach outdoes are given.  Bound: 8 adds, 7 comparisons and a load a width and 256 starts. */
+#include "launch.cuh"
 #include "pulscan_sums.cuh"
 
 namespace
@@ -171,19 +172,12 @@ __global__ void __launch_bounds__(WARP *WARPS)
 
 } // namespace
 
-/* Shared memory is allowed to the last byte, as other threads may launch the same kernel. */
 extern "C" cudaError_t pulscan_k_peaks(const struct pulscan_k_search *s, cudaStream_t stream)
 {
     const int bins = PULSCAN_PIECE + s->nwidth + EACH, room = bins + bins / EACH + 1;
     const size_t bytes = WARPS * (room * sizeof(float) + sizeof(struct boxes));
-    int device, nprocessor, most, per_processor;
-    cudaError_t e = cudaGetDevice(&device);
-    if (!e)
-        e = cudaDeviceGetAttribute(&nprocessor, cudaDevAttrMultiProcessorCount, device);
-    if (!e)
-        e = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
-    if (!e)
-        e = cudaFuncSetAttribute(peaks, cudaFuncAttributeMaxDynamicSharedMemorySize, most);
+    int nprocessor, per_processor;
+    cudaError_t e = allow_all_shared(peaks, &nprocessor);
     if (!e)
         e = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_processor, peaks, WARP * WARPS,
                                                           bytes);
