@@ -26,6 +26,7 @@ CUDA_FILES = \
 	kernels/redden.cu \
 	kernels/singlepulse_adapt.cu \
 	kernels/singlepulse_boxcar.cu \
+	kernels/singlepulse_loud.cu \
 	kernels/singlepulse_normalise.cu
 CUDA_INCLUDES = \
 	kernels/accel_fft.cuh \
@@ -50,7 +51,9 @@ CUDA_INCLUDES = \
 	kernels/redden_kernels.h \
 	kernels/select.cuh \
 	kernels/signif_device.cuh \
-	kernels/singlepulse_kernels.h
+	kernels/singlepulse_flatten.cuh \
+	kernels/singlepulse_kernels.h \
+	kernels/singlepulse_rows.cuh
 EXTRA_DIST += $(CUDA_FILES) $(CUDA_INCLUDES) kernels/NOTES.md
 
 NVCCFLAGS = -O3 -std=c++17 -lineinfo $(NVCC_ARCH_FLAGS) $(NVCC_WARN_FLAGS) -Xcompiler -fPIC,-fvisibility=hidden,-Wall
@@ -80,7 +83,8 @@ $(KERNEL_OBJECTS): %.lo: %.$(OBJEXT)
 # The host has the same bits.
 kernels/redden_kernels.$(OBJEXT): kernel_flags = -fmad=false
 PULSE_OBJECTS = \
-	kernels/singlepulse_adapt.$(OBJEXT) kernels/singlepulse_boxcar.$(OBJEXT) kernels/singlepulse_normalise.$(OBJEXT)
+	kernels/singlepulse_adapt.$(OBJEXT) kernels/singlepulse_boxcar.$(OBJEXT) \
+	kernels/singlepulse_loud.$(OBJEXT) kernels/singlepulse_normalise.$(OBJEXT)
 $(PULSE_OBJECTS): kernel_flags = -fmad=false
 $(PULSE_OBJECTS): lib/search/singlepulse/pulse_adapt.h lib/search/singlepulse/pulse_math.h
 

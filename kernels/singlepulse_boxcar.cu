@@ -1,383 +1,317 @@
-/* The boxcars of flattened series: their greatest sums, those that the scatter is measured from, and
- * the pieces in which one is above threshold.
+/* The boxcars of flattened series: their greatest sums, and those that the scatter is measured from.
  *
- * Thread block: 192 threads add up a span of 1536 samples of one series, 8 a thread: one piece of
- * 1216 samples, or two of 512, and the longest boxcar less one before them.  Each thread keeps its
- * own sums of a width in registers and takes those it adds from shared memory, where the sums that
- * others add live in four slots, each overwritten once nobody needs it, and those that only the
- * scatter needs in two more (41 KB in all, padded with minus infinity); one barrier a width.  The
- * grid is (pieces of a series / 1 or 2) x series.
+ * Thread block: some pieces of one series (one of 1216 samples to seven of 512) and, before them, the
+ * longest boxcar less one, in rows of 16 samples, a row a thread.  Half of a piece and every
+ * fourth of a part are whole rows or quarters of one, so a thread takes off a single ramp; a row
+ * meets at most two parts.  Boxcars up to 14 samples come from the thread's row and the next, in
+ * registers; of wider ones the sum that is added lies further on, in one of up to five slots of
+ * shared memory (a row is 16 samples and a gap of 4, so that reading 16 bytes a thread meets every
+ * bank once), each overwritten once nobody needs it.  Five barriers.  The place of a boxcar's end in
+ * its row is known at compile time: the ends before it lie in one row, the others in the next, and
+ * so a table of rows says whose maximum a sum is, and which sums are drawn.  The grid is (groups of
+ * pieces) x series.
  *
- * Bound: issue slots and shared memory, about 6 instructions and 8 bytes for each of 18 widths and
- * samples; the samples are read once, with the overlap 1.25 times.  They are flattened again for
- * the few pieces that are loud.
+ * Bound: shared memory, 22 floats a sample read or written (10 slots written, 10 read, a quarter
+ * more as a read covers 20 samples); then issue slots, about 85 instructions a sample.  Samples are
+ * read once, with the overlap 1.14 to 1.25 times.
  *
  * To be compiled without fused multiply-adds: the host has the same bits. */
-#include "singlepulse_kernels.h"
+#include "singlepulse_rows.cuh"
 
 namespace
 {
 
-constexpr int THREADS = 192, EACH = PULSE_K_SPAN / THREADS, LONGEST = 300, PIECES = 2;
-constexpr int PAD = 160, SLOT = PULSE_K_SPAN + PAD, SLOTS = 6, WARPS = THREADS / 32;
-static_assert(LONGEST / 2 <= PAD, "what is added lies in the padding");
-static_assert(PULSE_K_MAX_LENGTH + LONGEST - 1 <= PULSE_K_SPAN, "a piece fits");
-static_assert(PIECES * PULSE_PIECE_MIN + PULSE_PIECE_MIN / PULSE_PIECE_WIDTHS <= PULSE_K_SPAN,
-              "two short pieces fit");
-static_assert(PIECES * PULSE_DRAWS <= 32, "one warp takes the draws");
+constexpr int SLOTS = 5, NO_DRAW = 255;
 
-/* --- flattened samples ------------------------------------------------------------------------ */
-
-/* What is taken off a piece. */
-struct shape {
-    struct pulse_ramp ramp[2];
-    float edge[PULSE_EDGES];
-    int32_t half, part; /* samples */
-    float per_part;
-    bool bent; /* there are edges */
+/* What a row that ends boxcars is: of which piece, counted from 1 on, and which draw of that. */
+struct role {
+    uint8_t piece, draw;
 };
 
-/* Shapes of pieces k0 .. k0 + n - 1. */
-__device__ inline void load_shapes(struct shape *shape, const struct pulse_k_ring &ring, size_t i,
-                                   int64_t k0, int n)
-{
-    for (int q = threadIdx.x; q < n; q += blockDim.x) {
-        struct shape &s = shape[q];
-        s.ramp[0].dead = true;
-        if (k0 + q < 0)
-            continue;
-        const struct pulse_figures &f = ring.d_figure[i * ring.nfigure + (k0 + q) % ring.nfigure];
-        s.ramp[0] = f.ramp[0];
-        s.ramp[1] = f.ramp[1];
-        s.half = ring.length / 2;
-        s.part = ring.length / PULSE_PARTS;
-        s.per_part = 1 / (float)s.part;
-        s.bent = f.length > 0;
-        for (int e = 0; e < PULSE_EDGES && s.bent; e++)
-            s.edge[e] = f.smooth[f.length - 1][e];
-    }
-}
-
-/* x[j] as sample j of a piece. */
-__device__ inline float flatten(const struct shape &s, const float *x, int j)
-{
-    if (s.ramp[0].dead)
-        return -INFINITY;
-    const int second = j >= s.half;
-    const struct pulse_ramp &r = s.ramp[second];
-    const float z = pulse_flatten_sample(x[j], j - (second ? s.half : 0), r.level, r.step, r.scale,
-                                         r.scale_step);
-    if (!s.bent)
-        return z;
-    /* A quotient is half a sample or more from the next whole number. */
-    const int from = j + s.part / 2, e = (int)(((float)from + 0.5f) * s.per_part);
-    return pulse_correct_sample(z, s.edge[e], pulse_edge_slope(s.edge[e], s.edge[e + 1], s.part),
-                                from - e * s.part);
-}
-
-/* --- sums ------------------------------------------------------------------------------------- */
-
-struct shared {
-    float sum[SLOTS][SLOT];
-    struct shape shape[PIECES + 1];
-    float draw[PIECES][PULSE_DRAWS][PULSE_COLUMNS], unit[PIECES][PULSE_COLUMNS];
-    int most[PIECES][PULSE_COLUMNS][WARPS]; /* bits of floats that are not below 0 */
+template <int LENGTH> struct shared {
+    static constexpr int count = pieces<LENGTH>::most;
+    struct shape shape[count + 1];
+    float draw[count][PULSE_DRAWS][PULSE_COLUMNS], unit[count][PULSE_COLUMNS];
+    int most[count + 3][PULSE_COLUMNS]; /* bits of floats that are not below 0 */
+    struct role role[pieces<LENGTH>::threads + LONGEST / EACH + 3];
 };
 
-struct job {
-    struct pulse_k_ring ring;
-    struct pulse_k_stage stage;
-    struct pulse_scale scale;
-    unsigned spans;
-};
-
-/* The pieces of a thread block. */
-struct span {
-    size_t i;
-    int64_t k;  /* the first */
-    int pieces; /* that there are */
-    int n;      /* samples of all */
-    int carry;
-};
-
-/* What a thread of the first warp draws: from the sums of boxcars that begin so many samples less than
- * their width after the span does, in units of a row. */
-struct drawing {
-    float *to;
-    const float *unit; /* of sums */
-    int end;           /* -1: there is none */
-};
-
-/* Where the sums of a width wait for those that add them, or for the draws alone (4 and 5); -1: nobody
- * wants them.  A slot's former sums were added at least one width before. */
-__host__ __device__ constexpr int slot_of(int width)
+template <int LENGTH>
+__device__ inline void set_up(struct shared<LENGTH> &sh, const struct job &job, const span &s)
 {
-    switch (width) {
-    case 1:
-    case 6:
-    case 25:
-    case 150:
-        return 0;
-    case 2:
-    case 5:
-    case 30:
-        return 1;
-    case 3:
-    case 10:
-    case 50:
-        return 2;
-    case 4:
-    case 20:
-    case 70:
-        return 3;
-    case 9:
-    case 45:
-    case 220:
-        return 4;
-    case 14:
-    case 100:
-    case 300:
-        return 5;
-    }
-    return -1;
-}
-
-template <int N> __device__ inline span open_span(const struct job &job)
-{
-    const struct pulse_k_stage &stage = job.stage;
-    const size_t at = (size_t)(blockIdx.x % job.spans) * N;
-    span s;
-    s.i = blockIdx.x / job.spans;
-    s.k = stage.k + (int64_t)at;
-    s.pieces = stage.npiece - at < (size_t)N ? (int)(stage.npiece - at) : N;
-    s.n = s.pieces * job.ring.length;
-    if (s.k + s.pieces - 1 == stage.last)
-        s.n += stage.n - job.ring.length;
-    s.carry = job.scale.maxwidth - 1;
-    return s;
-}
-
-/* Own samples, flattened. */
-template <int N>
-__device__ inline void flatten_own(const struct job &job, const struct shared &sh, const span &s,
-                                   float z[EACH])
-{
-    const int length = job.ring.length, npiece = job.ring.npiece;
-    const float *series = job.ring.d_x + s.i * npiece * length, *x[N + 1];
-#pragma unroll
-    for (int q = 0; q <= N; q++)
-        x[q] = series + (s.k + q - 1 + npiece) % npiece * length;
-#pragma unroll
-    for (int r = 0; r < EACH; r++) {
-        const int t = (int)threadIdx.x + r * THREADS - s.carry;
-        const bool before = r * THREADS < LONGEST && t < 0, after = N > 1 && t >= length;
-        const struct shape &shape = sh.shape[before ? 0 : after ? N : 1];
-        const float *from = before ? x[0] : after ? x[N] : x[1];
-        z[r] = t < s.n ? flatten(shape, from, before ? t + length : after ? t - length : t)
-                       : -INFINITY;
-    }
-}
-
-/* The greatest sum of boxcars that end in each piece; sums are of boxcars that begin at the samples. */
-template <int WIDTH, int N>
-__device__ __forceinline__ void see_sums(const span &s, int length, const float sum[EACH],
-                                         float most[N])
-{
-#pragma unroll
-    for (int q = 0; q < N; q++)
-        most[q] = 0;
-#pragma unroll
-    for (int r = 0; r < EACH; r++) {
-        const int end = (int)threadIdx.x + r * THREADS + WIDTH - 1 - s.carry;
-        const bool before = r * THREADS < LONGEST && end<0, after = N> 1 && end >= length;
-        most[0] = fmaxf(most[0], before || after ? 0 : sum[r]);
-        if (N > 1)
-            most[N - 1] = fmaxf(most[N - 1], after ? sum[r] : 0);
-    }
-}
-
-__device__ inline void load_units(struct shared &sh, const struct job &job, const span &s)
-{
+    constexpr int rows = pieces<LENGTH>::rows;
     const struct pulse_figures *f = job.ring.d_figure + s.i * job.ring.nfigure;
-    for (int q = threadIdx.x; q < s.pieces * PULSE_COLUMNS; q += THREADS) {
+    const int step = job.scale.step / EACH;
+    for (int q = threadIdx.x; q < s.pieces * PULSE_COLUMNS; q += blockDim.x) {
         const int p = q / PULSE_COLUMNS, c = q % PULSE_COLUMNS;
         sh.unit[p][c] = job.scale.unit[f[(s.k + p) % job.ring.nfigure].length][c];
+        for (int d = 0; d < PULSE_DRAWS; d++)
+            sh.draw[p][d][c] = NAN;
+    }
+    for (int q = threadIdx.x; q < (sh.count + 3) * PULSE_COLUMNS; q += blockDim.x)
+        sh.most[q / PULSE_COLUMNS][q % PULSE_COLUMNS] = 0;
+    for (int q = threadIdx.x; q < (int)blockDim.x + LONGEST / EACH + 3; q += blockDim.x) {
+        const int row = q - job.before, p = row < 0 ? -1 : row / rows;
+        const int end = row + 1 - p * rows, d = end / step - 1;
+        const bool drawn =
+            p >= 0 && p < s.pieces && end % step == 0 && d < PULSE_DRAWS && (row + 1) * EACH <= s.n;
+        sh.role[q].piece = (uint8_t)(p < s.pieces ? p + 1 : s.pieces + 1);
+        sh.role[q].draw = (uint8_t)(drawn ? d : NO_DRAW);
     }
 }
 
-template <int N>
-__device__ inline drawing open_drawing(struct shared &sh, const struct job &job, const span &s)
-{
-    const int p = threadIdx.x / PULSE_DRAWS, d = threadIdx.x % PULSE_DRAWS;
-    drawing draw = {NULL, NULL, -1};
-    if (p >= s.pieces)
-        return draw;
-    const int end = p * job.ring.length + job.scale.step * (d + 1) - 1;
-    draw.to = sh.draw[p][d];
-    draw.unit = sh.unit[p];
-    draw.end = end < s.n ? s.carry + end + 1 : -1;
-    return draw;
-}
+/* --- sums --------------------------------------------------------------------------------------- */
 
-template <int WIDTH>
-__device__ __forceinline__ void take_draw(const struct shared &sh, const drawing &draw, int column)
-{
-    if (threadIdx.x < 32 && draw.to)
-        draw.to[column] =
-            draw.end >= 0 ? sh.sum[slot_of(WIDTH)][draw.end - WIDTH] * draw.unit[column] : NAN;
-}
-
-template <int WIDTH, int A, int B>
-__device__ __forceinline__ void add_width(struct shared &sh, const float a[EACH], float sum[EACH])
-{
-    constexpr int slot = slot_of(WIDTH) >= 0 ? slot_of(WIDTH) : 0;
-#pragma unroll
-    for (int r = 0; r < EACH; r++) {
-        const int j = threadIdx.x + r * THREADS;
-        sum[r] = a[r] + sh.sum[slot_of(B)][j + A];
-        if (slot_of(WIDTH) >= 0)
-            sh.sum[slot][j] = sum[r];
-    }
-}
-
-/* All widths over the samples in sum1. */
-template <int N>
-__device__ inline void add_widths(struct shared &sh, const struct job &job, const span &s,
-                                  const drawing &draw, const float sum1[EACH],
-                                  float most[PULSE_WIDTHS][N])
-{
-    int column = 0;
-#pragma unroll
-    for (int r = 0; r < EACH; r++)
-        sh.sum[slot_of(1)][threadIdx.x + r * THREADS] = sum1[r];
-    see_sums<1, N>(s, job.ring.length, sum1, most[0]);
-    __syncthreads();
-    take_draw<1>(sh, draw, column++);
-#define ADD_WIDTH(width, a, b, searched)                                                           \
-    float sum##width[EACH];                                                                        \
-    if (width > job.scale.maxwidth)                                                                \
-        return;                                                                                    \
-    add_width<width, a, b>(sh, sum##a, sum##width);                                                \
-    if (searched)                                                                                  \
-        see_sums<width, N>(s, job.ring.length, sum##width, most[column]);                          \
-    __syncthreads();                                                                               \
-    if (searched)                                                                                  \
-        take_draw<width>(sh, draw, column++);
-    PULSE_RECIPES(ADD_WIDTH)
-#undef ADD_WIDTH
-}
-
-__device__ inline int find_most_of_warp(int mine)
+__device__ inline int find_most_of_warp(float mine)
 {
 #if __CUDA_ARCH__ >= 800
-    return __reduce_max_sync(~0u, mine);
+    return __reduce_max_sync(~0u, __float_as_int(mine));
 #else
-    for (int l = 16; l; l /= 2) {
-        const int other = __shfl_xor_sync(~0u, mine, l);
-        mine = other > mine ? other : mine;
-    }
-    return mine;
+    for (int l = 16; l; l /= 2)
+        mine = fmaxf(mine, __shfl_xor_sync(~0u, mine, l));
+    return __float_as_int(mine);
 #endif
 }
 
-/* What was found of the pieces goes to their figures. */
-__device__ inline void keep_found(const struct shared &sh, const struct job &job, const span &s)
+/* The greatest sum of boxcars that end in each piece, and the draw; sums are of boxcars that begin at
+ * the thread's samples. */
+template <int WIDTH, class SHARED>
+__device__ __forceinline__ void see_sums(SHARED &sh, const float sum[EACH], int column)
 {
-    for (int q = threadIdx.x; q < s.pieces * PULSE_COLUMNS; q += THREADS) {
+    constexpr int rows = (WIDTH - 1) / EACH, within = (WIDTH - 1) % EACH, next = EACH - within;
+    const struct role mine = sh.role[threadIdx.x + rows], after = sh.role[threadIdx.x + rows + 1];
+    const int first = __shfl_sync(~0u, mine.piece, 0);
+    float low = 0, high = 0;
+#pragma unroll
+    for (int e = 0; e < EACH; e++) {
+        if (e < next)
+            low = fmaxf(low, sum[e]);
+        else
+            high = fmaxf(high, sum[e]);
+    }
+    const bool low_first = mine.piece == first, high_first = after.piece == first;
+    const int a = find_most_of_warp(fmaxf(low_first ? low : 0, high_first ? high : 0));
+    const int b = find_most_of_warp(fmaxf(low_first ? 0 : low, high_first ? 0 : high));
+    if (threadIdx.x % 32 == 0) {
+        atomicMax(&sh.most[first][column], a);
+        atomicMax(&sh.most[first + 1][column], b);
+    }
+    if (mine.draw != NO_DRAW)
+        sh.draw[mine.piece - 1][mine.draw][column] =
+            sum[next - 1] * sh.unit[mine.piece - 1][column];
+}
+
+template <int N> __device__ __forceinline__ void add(float sum[], const float *a, const float *b)
+{
+#pragma unroll
+    for (int e = 0; e < N; e++)
+        sum[e] = a[e] + b[e];
+}
+
+/* Adds to the thread's sums those that lie A samples further on in a slot. */
+template <int A>
+__device__ __forceinline__ void add_slot(float sum[EACH], const float a[EACH], int slot)
+{
+    float b[EACH];
+    load_row<A, EACH>(b, slot);
+    add<EACH>(sum, a, b);
+}
+
+/* Columns of the widths. */
+enum { C1, C2, C3, C4, C6, C9, C14, C20, C30, C45, C70, C100, C150, C220, C300, COLUMNS };
+static_assert((int)COLUMNS == (int)PULSE_WIDTHS, "every width has a column");
+
+/* The longest of those that are wider than a row: from the sums of 45, 30 and 50 samples. */
+template <class SHARED>
+__device__ __forceinline__ void add_longest(SHARED &sh, int maxwidth, const float s45[EACH],
+                                            const float s30[EACH], const float s50[EACH])
+{
+    float s70[EACH], s100[EACH], s150[EACH], sum[EACH];
+    add_slot<45>(s70, s45, 1);
+    see_sums<70>(sh, s70, C70);
+    if (maxwidth < 100)
+        return;
+    add_slot<70>(s100, s70, 2);
+    see_sums<100>(sh, s100, C100);
+    if (maxwidth < 150)
+        return;
+    add_slot<100>(s150, s100, 3);
+    see_sums<150>(sh, s150, C150);
+    if (maxwidth < 220)
+        return;
+    store_row(0, s70);
+    store_row(4, s150);
+    __syncthreads();
+    add_slot<150>(sum, s150, 0);
+    see_sums<220>(sh, sum, C220);
+    if (maxwidth < 300)
+        return;
+    add_slot<150>(sum, s150, 4);
+    see_sums<300>(sh, sum, C300);
+}
+
+/* The widths from 20 on.  Slot 0 has samples that nobody needs any more. */
+template <class SHARED>
+__device__ __forceinline__ void add_long(SHARED &sh, int maxwidth, const float s5[EACH],
+                                         const float s6[EACH], const float s10[EACH],
+                                         const float s14[EACH])
+{
+    float s20[EACH], s25[EACH], s30[EACH], s45[EACH], s50[EACH];
+    store_row(1, s5);
+    store_row(2, s6);
+    store_row(3, s10);
+    __syncthreads();
+    add_slot<14>(s20, s14, 2);
+    see_sums<20>(sh, s20, C20);
+    if (maxwidth < 30)
+        return;
+    add_slot<20>(s25, s20, 1);
+    add_slot<20>(s30, s20, 3);
+    see_sums<30>(sh, s30, C30);
+    if (maxwidth < 45)
+        return;
+    store_row(0, s20);
+    __syncthreads();
+    add_slot<25>(s45, s25, 0);
+    see_sums<45>(sh, s45, C45);
+    if (maxwidth < 70)
+        return;
+    add_slot<30>(s50, s30, 0);
+    store_row(1, s25);
+    store_row(2, s30);
+    store_row(3, s50);
+    __syncthreads();
+    add_longest(sh, maxwidth, s45, s30, s50);
+}
+
+/* All widths, from the samples of the thread's row and those after it; slot 0 has them all. */
+template <class SHARED>
+__device__ __forceinline__ void add_widths(SHARED &sh, int maxwidth, const float z[EACH])
+{
+    float x[2 * EACH], s2[27], s3[22], s4[25], s5[25], s6[EACH], s9[EACH], s10[EACH], s14[EACH];
+#pragma unroll
+    for (int e = 0; e < EACH; e++)
+        x[e] = z[e];
+    load_row<EACH, EACH>(x + EACH, 0);
+    see_sums<1>(sh, x, C1);
+    if (maxwidth < 2)
+        return;
+    add<27>(s2, x, x + 1);
+    see_sums<2>(sh, s2, C2);
+    add<22>(s3, s2, x + 2);
+    if (maxwidth < 3)
+        return;
+    see_sums<3>(sh, s3, C3);
+    if (maxwidth < 4)
+        return;
+    add<25>(s4, s2, s2 + 2);
+    see_sums<4>(sh, s4, C4);
+    if (maxwidth < 6)
+        return;
+    add<25>(s5, s4, x + 4);
+    add<EACH>(s6, s3, s3 + 3);
+    see_sums<6>(sh, s6, C6);
+    if (maxwidth < 9)
+        return;
+    add<EACH>(s9, s6, s3 + 6);
+    see_sums<9>(sh, s9, C9);
+    if (maxwidth < 14)
+        return;
+    add<EACH>(s10, s6, s4 + 6);
+    add<EACH>(s14, s9, s5 + 9);
+    see_sums<14>(sh, s14, C14);
+    if (maxwidth >= 20)
+        add_long(sh, maxwidth, s5, s6, s10, s14);
+}
+
+/* --- what was found ----------------------------------------------------------------------------- */
+
+/* As pulse_take_middle of the draws' sizes. */
+__device__ inline float find_draw_size(const float draw[PULSE_DRAWS])
+{
+    float v[PULSE_DRAWS];
+    bool whole = true;
+    for (int d = 0; d < PULSE_DRAWS; d++) {
+        v[d] = pulse_size(draw[d]);
+        whole &= v[d] < INFINITY;
+    }
+    if (!whole)
+        return pulse_take_middle(v, PULSE_DRAWS, PULSE_LEAST);
+    PULSE_MEDIAN_OF_NINE(v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8]);
+    return v[4];
+}
+static_assert((int)PULSE_DRAWS == (int)PULSE_NINE, "a network takes the middle of the draws");
+
+/* What was found of the pieces goes to their figures. */
+template <class SHARED>
+__device__ inline void keep_found(const SHARED &sh, const struct job &job, const span &s)
+{
+    for (int q = threadIdx.x; q < s.pieces * PULSE_COLUMNS; q += blockDim.x) {
         const int p = q / PULSE_COLUMNS, c = q % PULSE_COLUMNS;
         struct pulse_figures *f =
             job.ring.d_figure + s.i * job.ring.nfigure + (s.k + p) % job.ring.nfigure;
-        float size[PULSE_DRAWS];
-        int most = 0;
+        float draw[PULSE_DRAWS];
         if (c >= job.scale.nwidth)
             continue;
-        for (int w = 0; w < WARPS; w++)
-            most = sh.most[p][c][w] > most ? sh.most[p][c][w] : most;
+#pragma unroll
         for (int d = 0; d < PULSE_DRAWS; d++) {
-            const float v = sh.draw[p][d][c];
-            f->draw[d][c] = v;
-            size[d] = pulse_size(v);
+            draw[d] = sh.draw[p][d][c];
+            f->draw[d][c] = draw[d];
         }
-        f->draw_size[c] = pulse_take_middle(size, PULSE_DRAWS, PULSE_LEAST);
-        f->most[c] = __int_as_float(most);
+        f->draw_size[c] = find_draw_size(draw);
+        f->most[c] = __int_as_float(sh.most[p + 1][c]);
     }
 }
 
-/* N: pieces of a span. */
-template <int N> __global__ void __launch_bounds__(THREADS, 5) add_up(const struct job job)
+template <int LENGTH>
+__global__ void __launch_bounds__(pieces<LENGTH>::threads, pieces<LENGTH>::blocks)
+    add_up(const struct job job)
 {
-    __shared__ struct shared sh;
-    const span s = open_span<N>(job);
-    for (int j = threadIdx.x; j < SLOTS * PAD; j += THREADS)
-        sh.sum[j / PAD][PULSE_K_SPAN + j % PAD] = -INFINITY;
+    __shared__ struct shared<LENGTH> sh;
+    const span s = open_span(job);
+    const int slots = size_of_slot((int)blockDim.x), after = AFTER * ROW;
+    for (int j = threadIdx.x; j < SLOTS * after; j += blockDim.x)
+        if (j / after < job.slots)
+            find_slot(j / after)[slots - after + j % after] = -INFINITY;
+    const row r = find_row<LENGTH>(job, s);
+    float z[EACH];
+    read_row<LENGTH>(z, job, s, r); /* on its way meanwhile */
     load_shapes(sh.shape, job.ring, s.i, s.k - 1, s.pieces + 1);
-    load_units(sh, job, s);
+    set_up<LENGTH>(sh, job, s);
     __syncthreads();
-    float z[EACH], most[PULSE_WIDTHS][N] = {};
-    flatten_own<N>(job, sh, s, z);
-    const drawing draw = open_drawing<N>(sh, job, s);
-    add_widths<N>(sh, job, s, draw, z, most);
-#pragma unroll
-    for (int c = 0; c < PULSE_WIDTHS; c++)
-#pragma unroll
-        for (int p = 0; p < N; p++) {
-            const int found = find_most_of_warp(__float_as_int(most[c][p]));
-            if (threadIdx.x % 32 == 0)
-                sh.most[p][c][threadIdx.x / 32] = found;
-        }
+    flatten_row<LENGTH>(z, sh.shape[r.n ? r.piece + 1 : 0], r);
+    store_row(0, z);
+    __syncthreads();
+    add_widths(sh, job.scale.maxwidth, z);
     __syncthreads();
     keep_found(sh, job, s);
 }
 
-/* --- loud pieces ------------------------------------------------------------------------------ */
-
-__global__ void __launch_bounds__(THREADS)
-    list_loud(const struct pulse_k_ring ring, const struct pulse_k_stage stage,
-              const struct pulse_k_gather g)
+/* Slots that boxcars up to a width need. */
+int count_slots(int maxwidth)
 {
-    const size_t item = (size_t)blockIdx.x * THREADS + threadIdx.x;
-    const size_t i = g.i0 + item / stage.npiece;
-    const int64_t k = stage.k + (int64_t)(item % stage.npiece);
-    if (i >= g.i0 + g.nseries)
-        return;
-    const struct pulse_figures &f = ring.d_figure[i * ring.nfigure + k % ring.nfigure];
-    if (!pulse_is_loud(&f, g.nwidth, g.threshold))
-        return;
-    const unsigned at = atomicAdd(g.d_count, 1u);
-    if (at >= g.room)
-        return;
-    struct pulse_loud &loud = g.d_loud[at];
-    loud.piece = k;
-    loud.series = (uint32_t)i;
-    loud.at = at;
-    loud.n = k == stage.last ? stage.n : ring.length;
-    for (int c = 0; c < PULSE_COLUMNS; c++)
-        loud.norm[c] = c < g.nwidth ? f.norm[c] : 0;
+    return maxwidth < 20 ? 1 : maxwidth < 220 ? 4 : SLOTS;
 }
 
-__global__ void __launch_bounds__(THREADS)
-    copy_loud(const struct pulse_k_ring ring, const struct pulse_k_gather g)
+template <int LENGTH> cudaError_t launch(struct job &job, cudaStream_t stream)
 {
-    __shared__ struct shape shape[2];
-    const unsigned count = *g.d_count < g.room ? *g.d_count : g.room;
-    const int carry = g.maxwidth - 1, each = carry + ring.length;
-    for (unsigned at = blockIdx.x; at < count; at += gridDim.x) {
-        const struct pulse_loud &loud = g.d_loud[at];
-        const float *x = ring.d_x + (size_t)loud.series * ring.npiece * ring.length;
-        __syncthreads();
-        load_shapes(shape, ring, loud.series, loud.piece - 1, 2);
-        __syncthreads();
-        for (int j = threadIdx.x; j < each; j += THREADS) {
-            const int own = j >= carry, t = own ? j - carry : ring.length - carry + j;
-            const int64_t k = loud.piece - !own;
-            const bool there = k >= 0 && (!own || t < loud.n);
-            g.d_z[(size_t)at * each + j] =
-                there ? flatten(shape[own], x + k % ring.npiece * ring.length, t) : -INFINITY;
-        }
-    }
+    const int most = pieces<LENGTH>::most, npiece = (int)job.stage.npiece;
+    job.groups = (npiece + most - 1) / most;
+    job.each = (npiece + job.groups - 1) / job.groups;
+    const int rows = job.each * pieces<LENGTH>::rows + job.before, threads = (rows + 31) / 32 * 32;
+    const unsigned blocks = (unsigned)((size_t)job.groups * job.ring.nseries);
+    const size_t bytes = (size_t)(job.slots * size_of_slot(threads)) * sizeof(float);
+    if (threads > pieces<LENGTH>::threads)
+        return cudaErrorInvalidValue;
+    /* The same for all, as other threads may launch the same kernel. */
+    const cudaError_t e =
+        cudaFuncSetAttribute(add_up<LENGTH>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             SLOTS * size_of_slot(pieces<LENGTH>::threads) * (int)sizeof(float));
+    if (e)
+        return e;
+    add_up<LENGTH><<<blocks, (unsigned)threads, bytes, stream>>>(job);
+    return cudaGetLastError();
 }
-
-constexpr unsigned COPIERS = 528; /* thread blocks; four on each of 132 multiprocessors */
 
 } // namespace
 
@@ -385,30 +319,24 @@ extern "C" cudaError_t pulse_k_add_up(const struct pulse_k_ring *ring,
                                       const struct pulse_k_stage *stage,
                                       const struct pulse_scale *scale, cudaStream_t stream)
 {
-    struct job job = {*ring, *stage, *scale, 0};
+    struct job job = {*ring,
+                      *stage,
+                      *scale,
+                      0,
+                      0,
+                      (scale->maxwidth - 1 + EACH - 1) / EACH,
+                      count_slots(scale->maxwidth)};
     if (!stage->npiece)
         return cudaSuccess;
-    const bool two = PIECES * ring->length + scale->maxwidth - 1 <= PULSE_K_SPAN;
-    const size_t each = two ? PIECES : 1;
-    job.spans = (unsigned)((stage->npiece + each - 1) / each);
-    const unsigned blocks = (unsigned)(job.spans * ring->nseries);
-    if (two)
-        add_up<PIECES><<<blocks, THREADS, 0, stream>>>(job);
-    else
-        add_up<1><<<blocks, THREADS, 0, stream>>>(job);
-    return cudaGetLastError();
-}
-
-extern "C" cudaError_t pulse_k_gather(const struct pulse_k_ring *ring,
-                                      const struct pulse_k_stage *stage,
-                                      const struct pulse_k_gather *gather, cudaStream_t stream)
-{
-    const size_t n = stage->npiece * gather->nseries;
-    cudaError_t e = cudaMemsetAsync(gather->d_count, 0, sizeof *gather->d_count, stream);
-    if (e || !n)
-        return e;
-    list_loud<<<(unsigned)((n + THREADS - 1) / THREADS), THREADS, 0, stream>>>(*ring, *stage,
-                                                                               *gather);
-    copy_loud<<<COPIERS, THREADS, 0, stream>>>(*ring, *gather);
-    return cudaGetLastError();
+    switch (scale->step % EACH ? 0 : ring->length) {
+    case 512:
+        return launch<512>(job, stream);
+    case 640:
+        return launch<640>(job, stream);
+    case 896:
+        return launch<896>(job, stream);
+    case 1216:
+        return launch<1216>(job, stream);
+    }
+    return cudaErrorInvalidValue; /* no list of widths has pieces of that length */
 }

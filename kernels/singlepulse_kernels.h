@@ -17,16 +17,14 @@
 extern "C" {
 #endif
 
-enum {
-    PULSE_K_MAX_LENGTH = 1216, /* samples of a piece */
-    PULSE_K_SPAN = 1536 /* samples that one thread block adds up: pieces and what is before */
-};
+enum { PULSE_K_MAX_LENGTH = 1216 }; /* samples of a piece */
 
 struct pulse_k_ring {
     size_t nseries;
     int32_t npiece, nfigure, length;
     float *d_x;                     /* [nseries][npiece * length] */
     struct pulse_figures *d_figure; /* [nseries][nfigure] */
+    uint8_t *d_note;                /* [nseries][nfigure] what pieces note of their lengths */
 };
 
 /* What a step is done to: npiece pieces from piece k on, in a stream whose last piece is "last". */
@@ -57,9 +55,18 @@ cudaError_t pulse_k_resample(const struct pulse_k_ring *ring, const float *d_x, 
                              const struct pulse_k_splice *d_splice, size_t nsplice,
                              const float *d_prev, int64_t pos, size_t n, cudaStream_t stream);
 
-/* Measures npiece pieces from piece k on, each of its first n samples. */
-cudaError_t pulse_k_measure(const struct pulse_k_ring *ring, int64_t k, size_t npiece, size_t n,
-                            cudaStream_t stream);
+/* Samples that are to go into the ring: those from sample pos on lie at d_x [nseries][stride].  NULL:
+ * all samples are there. */
+struct pulse_k_source {
+    const float *d_x;
+    size_t stride;
+    int64_t pos;
+};
+
+/* Measures npiece pieces from piece k on, each of its first n samples, and puts those of the source
+ * into the ring. */
+cudaError_t pulse_k_measure(const struct pulse_k_ring *ring, const struct pulse_k_source *from,
+                            int64_t k, size_t npiece, size_t n, cudaStream_t stream);
 
 /* The steps, in this order; each of pieces that the one before has done, and as many after them as
  * lib/search/singlepulse/pulse_math.h says (PULSE_TO_...). */

@@ -1,13 +1,13 @@
 /* Level and scatter of pieces of series and of their parts, nodes between them, and the samples that
  * come in.
  *
- * Measuring: eight threads a piece, eight pieces a thread block of 64, as the sums of the fit are
- * eight interleaved ones; the grid is one group of threads for each piece and series, pieces
- * fastest.  Samples stay in device memory, where the seven passes over a piece find them in the
- * caches; shared memory holds medians of nine (576 bytes a piece).  Pieces in which samples are no
- * numbers are left to a second launch, which knows the places of the others (2432 bytes a piece
- * more).  Bound: issue slots, about 13 instructions a sample for the two rough medians, 70 for
- * three rounds of the fit and 8 for the levels of parts.
+ * Measuring: eight threads a piece, as the sums of the fit are eight interleaved ones; a thread block
+ * is one warp, and the grid is one group of threads for each piece and series, pieces fastest.  The
+ * samples go from where they come to the ring and to shared memory (4 x 4896 bytes a warp for pieces
+ * of 1216), so that the seven passes over a piece read device memory once; rows of eight banks, so no
+ * two threads meet in one.  Medians of nine take 544 bytes a piece more.  Bound: issue slots, about
+ * 13 instructions a sample for the two rough medians, 45 for three rounds of the fit and 20 for
+ * moving, scaling and the levels of parts.
  *
  * Knots: one thread a piece, in double precision; a thousandth of the work.
  *
@@ -17,32 +17,13 @@
 namespace
 {
 
-constexpr int LANES = PULSE_LANES, THREADS = 64, GROUPS = THREADS / LANES, ROOM = 144;
+constexpr int LANES = PULSE_LANES, THREADS = 64, WARP = 32, GROUPS = WARP / LANES, ROOM = 136;
+constexpr int GAP = LANES; /* between pieces in shared memory, whose lengths are whole banks */
 static_assert(PULSE_K_MAX_LENGTH / PULSE_NINE <= ROOM, "medians fit");
 
 struct group {
     unsigned mask; /* its lanes in the warp */
     int lane, shift;
-};
-
-/* The good samples of a piece: all, or those at some places. */
-struct whole {
-    const float *x;
-    int n;
-    __device__ __forceinline__ int place(int j) const
-    {
-        return j;
-    }
-};
-
-struct holed {
-    const float *x;
-    int n;
-    const uint16_t *places;
-    __device__ __forceinline__ int place(int j) const
-    {
-        return places[j];
-    }
 };
 
 __device__ __forceinline__ group this_group()
@@ -56,38 +37,75 @@ __device__ inline bool is_good(float x)
     return fabsf(x) <= PULSE_HUGE;
 }
 
-__device__ inline bool all_are_good(const group &g, const float *x, int n)
+/* A piece: its place in the ring, and in shared memory. */
+struct samples {
+    float *x, *own;
+    int n;
+};
+
+/* Brings N samples a lane at a time, from j on, as long as there are so many: all are read before any
+ * is written, which the compiler cannot decide on.  Returned: whether some are no numbers */
+template <int N>
+__device__ __forceinline__ bool bring_many(const samples &s, const float *chunk, int &j)
 {
     bool bad = false;
-    for (int j = g.lane; j < n; j += LANES)
-        bad |= !is_good(x[j]);
+    for (; j + (N - 1) * LANES < s.n; j += N * LANES) {
+        float x[N];
+#pragma unroll
+        for (int m = 0; m < N; m++)
+            x[m] = chunk[j + m * LANES];
+#pragma unroll
+        for (int m = 0; m < N; m++) {
+            s.x[j + m * LANES] = x[m];
+            s.own[j + m * LANES] = x[m];
+            bad |= !is_good(x[m]);
+        }
+    }
+    return bad;
+}
+
+/* Brings the samples that are in a chunk yet to the ring, and all of them to shared memory.
+ * Given:  chunk   of the piece's first sample; the first "old" of them are in the ring
+ * Returned: whether all are numbers */
+__device__ inline bool bring_samples(const group &g, const samples &s, const float *chunk, int old)
+{
+    bool bad = false;
+    int j = g.lane;
+    for (; j < old; j += LANES) {
+        s.own[j] = s.x[j];
+        bad |= !is_good(s.own[j]);
+    }
+    bad |= bring_many<16>(s, chunk, j);
+    bad |= bring_many<8>(s, chunk, j);
+    bad |= bring_many<1>(s, chunk, j);
     return !__any_sync(g.mask, bad);
 }
 
-__device__ inline holed gather_good(const group &g, const float *x, int n, uint16_t *places)
+/* Moves the good samples together.  Returned: how many */
+__device__ inline int gather_good(const group &g, const samples &s)
 {
     int ngood = 0;
-    for (int j0 = 0; j0 < n; j0 += LANES) {
+    for (int j0 = 0; j0 < s.n; j0 += LANES) {
         const int j = j0 + g.lane;
-        const bool good = j < n && is_good(x[j]);
-        const unsigned all = (__ballot_sync(g.mask, good) & g.mask) >> g.shift;
-        if (good)
-            places[ngood + __popc(all & ((1u << g.lane) - 1))] = (uint16_t)j;
+        const float x = j < s.n ? s.own[j] : NAN;
+        const unsigned all = (__ballot_sync(g.mask, is_good(x)) & g.mask) >> g.shift;
+        if (is_good(x))
+            s.own[ngood + __popc(all & ((1u << g.lane) - 1))] = x;
         ngood += __popc(all);
+        __syncwarp(g.mask);
     }
+    return ngood;
+}
+
+/* Puts them back to their places, and what is no number between them. */
+__device__ inline void bring_back(const group &g, const samples &s)
+{
+    for (int j = g.lane; j < s.n; j += LANES)
+        s.own[j] = is_good(s.x[j]) ? s.x[j] : NAN;
     __syncwarp(g.mask);
-    return {x, ngood, places};
 }
 
 /* --- rough medians ---------------------------------------------------------------------------- */
-
-/* The j-th good sample, or how far it is from the middle. */
-template <bool SIZE, class SAMPLES>
-__device__ __forceinline__ float value_of(const SAMPLES &s, int j, float middle)
-{
-    const float x = s.x[s.place(j)];
-    return SIZE ? fabsf(x - middle) : x;
-}
 
 /* What a sort would leave at place n / 2. */
 __device__ inline float select_middle(const group &g, const float *v, int n)
@@ -107,22 +125,30 @@ __device__ inline float select_middle(const group &g, const float *v, int n)
     return __shfl_sync(g.mask, found, __ffs(who) - 1);
 }
 
-template <bool SIZE, class SAMPLES>
-__device__ inline float find_rough_median(const group &g, const SAMPLES &s, float middle, float *v)
+/* x, or how far it is from the middle. */
+template <bool SIZE> __device__ __forceinline__ float value_of(float x, float middle)
 {
-    int n = s.n;
+    return SIZE ? fabsf(x - middle) : x;
+}
+
+/* Given:  x [n], all good; room v [ROOM] */
+template <bool SIZE>
+__device__ inline float find_rough_median(const group &g, const float *x, int n, float middle,
+                                          float *v)
+{
     if (n < 4 * PULSE_NINE) {
         for (int j = g.lane; j < n; j += LANES)
-            v[j] = value_of<SIZE>(s, j, middle);
+            v[j] = value_of<SIZE>(x[j], middle);
     } else {
         n /= PULSE_NINE;
         for (int j = g.lane; j < n; j += LANES) {
-            float x[PULSE_NINE];
+            float nine[PULSE_NINE];
 #pragma unroll
             for (int q = 0; q < PULSE_NINE; q++)
-                x[q] = value_of<SIZE>(s, j + q * n, middle);
-            PULSE_MEDIAN_OF_NINE(x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7], x[8]);
-            v[j] = x[4];
+                nine[q] = value_of<SIZE>(x[j + q * n], middle);
+            PULSE_MEDIAN_OF_NINE(nine[0], nine[1], nine[2], nine[3], nine[4], nine[5], nine[6],
+                                 nine[7], nine[8]);
+            v[j] = nine[4];
         }
     }
     __syncwarp(g.mask);
@@ -154,28 +180,33 @@ __device__ inline double add_lanes(const group &g, float mine)
     return sum;
 }
 
-/* Sums over the good samples within the limit of the line, as (x - middle) * factor. */
-template <class SAMPLES>
-__device__ inline void add_near_line(const group &g, const SAMPLES &s, int n, float middle,
-                                     float factor, const struct pulse_line &line,
-                                     double sums[PULSE_S_COUNT])
+/* u = (x - middle) factor. */
+__device__ inline void scale_samples(const group &g, const samples &s, float middle, float factor)
+{
+#pragma unroll 8
+    for (int j = g.lane; j < s.n; j += LANES)
+        s.own[j] = (s.own[j] - middle) * factor;
+}
+
+/* Sums over the scaled samples within the limit of the line. */
+__device__ inline void add_near_line(const group &g, const samples &s,
+                                     const struct pulse_line &line, double sums[PULSE_S_COUNT])
 {
     const float level = (float)line.level, slope = (float)line.slope, limit = (float)line.limit;
-    const float centre = (float)(n - 1) / 2;
+    float q = (float)g.lane - (float)(s.n - 1) / 2;
     float s1 = 0, sq = 0, su = 0, sqq = 0, squ = 0, suu = 0;
-#pragma unroll 4
-    for (int j = g.lane; j < s.n; j += LANES) {
-        const int place = s.place(j);
-        const float q = (float)place - centre, u = (s.x[place] - middle) * factor;
-        const float off = u - (level + slope * q);
-        if (off <= limit && off >= -limit) {
-            s1 += 1;
-            sq += q;
-            su += u;
-            sqq += q * q;
-            squ += q * u;
-            suu += u * u;
-        }
+    /* Without branches, and reading ahead: there are few warps. */
+#pragma unroll 8
+    for (int j = g.lane; j < s.n; j += LANES, q += (float)LANES) {
+        const float u = s.own[j], off = u - (level + slope * q);
+        const bool near = fabsf(off) <= limit;
+        const float vq = near ? q : 0, vu = near ? u : 0;
+        s1 += near ? 1.0f : 0.0f;
+        sq += vq;
+        su += vu;
+        sqq += vq * vq;
+        squ += vq * vu;
+        suu += vu * vu;
     }
     sums[PULSE_S_1] = add_lanes(g, s1);
     sums[PULSE_S_Q] = add_lanes(g, sq);
@@ -185,16 +216,14 @@ __device__ inline void add_near_line(const group &g, const SAMPLES &s, int n, fl
     sums[PULSE_S_UU] = add_lanes(g, suu);
 }
 
-template <class SAMPLES>
-__device__ inline struct pulse_fit fit_samples(const group &g, const SAMPLES &s, int n,
-                                               float middle, float factor, bool clip,
+__device__ inline struct pulse_fit fit_samples(const group &g, const samples &s, bool clip,
                                                struct pulse_line &line)
 {
     struct pulse_fit fit = {};
     line = {0, 0, clip ? PULSE_CLIP : 2};
     double sums[PULSE_S_COUNT];
     for (int round = 0; round < PULSE_CLIP_ROUNDS; round++) {
-        add_near_line(g, s, n, middle, factor, line, sums);
+        add_near_line(g, s, line, sums);
         if (!clip) {
             pulse_fit_line(&fit, sums);
             break;
@@ -205,12 +234,12 @@ __device__ inline struct pulse_fit fit_samples(const group &g, const SAMPLES &s,
     return fit;
 }
 
-template <class SAMPLES>
-__device__ inline float find_largest(const group &g, const SAMPLES &s, float middle)
+/* Over those that are numbers. */
+__device__ inline float find_largest(const group &g, const samples &s, float middle)
 {
     float largest = 0;
     for (int j = g.lane; j < s.n; j += LANES) {
-        const float size = value_of<true>(s, j, middle);
+        const float size = fabsf(s.own[j] - middle);
         largest = size > largest ? size : largest;
     }
     for (int l = LANES / 2; l; l /= 2) {
@@ -220,95 +249,89 @@ __device__ inline float find_largest(const group &g, const SAMPLES &s, float mid
     return largest;
 }
 
-/* The level of the part with the number of the lane, from the samples of the piece near the line. */
-__device__ inline double find_part_level(const group &g, const float *x, int n, int length,
-                                         float middle, float factor, const struct pulse_line &line,
-                                         double scale, float *room)
+/* The level of the part with the number of the lane, from the scaled samples near the line. */
+__device__ inline double find_part_level(const group &g, const samples &s, int length, float middle,
+                                         const struct pulse_line &line, double scale, float *room)
 {
     const float level = (float)line.level, slope = (float)line.slope, limit = (float)line.limit;
-    const float centre = (float)(n - 1) / 2;
     const int part = length / PULSE_PARTS;
     double total = 0, good = 0;
-    for (int p = 0; p < PULSE_PARTS && p * part < n; p++) {
-        const int end = (p + 1) * part < n ? (p + 1) * part : n;
-        float sum = 0, count = 0;
-        for (int j = p * part + g.lane; j < end; j += LANES) {
-            const float u = (x[j] - middle) * factor;
-            const float off = u - (level + slope * ((float)j - centre));
-            if (off <= limit && off >= -limit) {
-                sum += u;
-                count += 1;
-            }
+    for (int p = 0; p < PULSE_PARTS && p * part < s.n; p++) {
+        const int end = (p + 1) * part < s.n ? (p + 1) * part : s.n;
+        float sum = 0, count = 0, q = (float)(p * part + g.lane) - (float)(s.n - 1) / 2;
+#pragma unroll 4
+        for (int j = p * part + g.lane; j < end; j += LANES, q += (float)LANES) {
+            const float u = s.own[j], off = u - (level + slope * q);
+            const bool near = fabsf(off) <= limit;
+            sum += near ? u : 0;
+            count += near ? 1.0f : 0.0f;
         }
         room[p * LANES + g.lane] = sum;
         room[(PULSE_PARTS + p) * LANES + g.lane] = count;
     }
     __syncwarp(g.mask);
-    for (int l = 0; l < LANES && g.lane * part < n; l++) {
+    for (int l = 0; l < LANES && g.lane * part < s.n; l++) {
         total += (double)room[g.lane * LANES + l];
         good += (double)room[(PULSE_PARTS + g.lane) * LANES + l];
     }
     return pulse_part_level(total, good, (double)part, (double)middle, scale);
 }
 static_assert(2 * PULSE_PARTS * LANES <= ROOM, "sums of parts fit");
-static_assert(PULSE_PARTS == LANES, "a lane has a part");
+static_assert((int)PULSE_PARTS == LANES, "a lane has a part");
 
-/* Returned: the piece's figures; *level, of the lane's part */
-template <class SAMPLES>
-__device__ inline struct pulse_piece measure_samples(const group &g, const SAMPLES &s, int n,
-                                                     int length, int64_t first, float *median,
+/* Given:    the samples brought; room [ROOM]
+ * Returned: the piece's figures; *level, of the lane's part */
+__device__ inline struct pulse_piece measure_samples(const group &g, const samples &s, bool whole,
+                                                     int length, int64_t first, float *room,
                                                      double *level)
 {
     struct pulse_piece piece = {};
     struct pulse_line line;
     *level = NAN;
-    if (s.n < PULSE_MIN_GOOD)
+    __syncwarp(g.mask);
+    const int ngood = whole ? s.n : gather_good(g, s);
+    if (ngood < PULSE_MIN_GOOD)
         return piece;
-    const float middle = find_rough_median<false>(g, s, 0, median);
-    double scale = PULSE_SIGMA_PER_MAD * (double)find_rough_median<true>(g, s, middle, median);
+    const float middle = find_rough_median<false>(g, s.own, ngood, 0, room);
+    double scale =
+        PULSE_SIGMA_PER_MAD * (double)find_rough_median<true>(g, s.own, ngood, middle, room);
+    if (!whole)
+        bring_back(g, s);
     const bool clip = scale > 0;
     if (!clip)
         scale = (double)find_largest(g, s, middle);
     struct pulse_fit fit = {};
-    fit.good = (double)s.n;
+    fit.good = (double)ngood;
     if (scale > 1 / (double)PULSE_HUGE) {
-        const float factor = (float)(1 / scale);
-        fit = fit_samples(g, s, n, middle, factor, clip, line);
-        *level = find_part_level(g, s.x, n, length, middle, factor, line, scale, median);
+        scale_samples(g, s, middle, (float)(1 / scale));
+        fit = fit_samples(g, s, clip, line);
+        __syncwarp(g.mask);
+        *level = find_part_level(g, s, length, middle, line, scale, room);
     }
-    pulse_set_piece(&piece, &fit, (double)middle, scale, first, n);
+    pulse_set_piece(&piece, &fit, (double)middle, scale, first, s.n);
     return piece;
 }
 
-constexpr double LEFT_OUT = -1; /* "good" of a piece that has holes, until those are dealt with */
-
-template <bool HOLES>
-__global__ void __launch_bounds__(THREADS, HOLES ? 8 : 16)
-    measure(const struct pulse_k_ring ring, int64_t k0, size_t nk, int n)
+__global__ void __launch_bounds__(WARP)
+    measure(const struct pulse_k_ring ring, const struct pulse_k_source from, int64_t k0, size_t nk,
+            int n)
 {
-    __shared__ float medians[GROUPS][ROOM];
-    __shared__ uint16_t places[HOLES ? GROUPS : 1][PULSE_K_MAX_LENGTH];
+    extern __shared__ float memory[];
     const int row = threadIdx.x / LANES;
     const size_t item = (size_t)blockIdx.x * GROUPS + row, i = item / nk;
     if (i >= ring.nseries)
         return;
     const int64_t k = k0 + (int64_t)(item % nk), first = k * ring.length;
-    const float *x = ring.d_x + (i * ring.npiece + k % ring.npiece) * ring.length;
     struct pulse_figures *f = ring.d_figure + i * ring.nfigure + k % ring.nfigure;
     const group g = this_group();
-    struct pulse_piece piece = {};
-    double level = NAN;
-    if (HOLES) {
-        if (f->piece.good != LEFT_OUT)
-            return;
-        const holed s = gather_good(g, x, n, places[row]);
-        piece = measure_samples(g, s, n, ring.length, first, medians[row], &level);
-    } else if (all_are_good(g, x, n)) {
-        piece = measure_samples(g, whole{x, n}, n, ring.length, first, medians[row], &level);
-    } else {
-        piece.good = LEFT_OUT;
-    }
-    __syncwarp(g.mask);
+    const samples s = {ring.d_x + (i * ring.npiece + k % ring.npiece) * ring.length,
+                       memory + row * (ring.length + GAP), n};
+    float *room = memory + GROUPS * (ring.length + GAP) + row * ROOM;
+    const int64_t old = from.d_x ? from.pos - first : n;
+    const float *chunk = from.d_x ? from.d_x + (int64_t)(i * from.stride) - old : NULL;
+    const bool whole = bring_samples(g, s, chunk, old > 0 ? (int)(old < n ? old : n) : 0);
+    double level;
+    const struct pulse_piece piece = measure_samples(g, s, whole, ring.length, first, room, &level);
     f->level[g.lane] = level;
     if (g.lane == 0)
         f->piece = piece;
@@ -396,14 +419,15 @@ extern "C" cudaError_t pulse_k_resample(const struct pulse_k_ring *ring, const f
     return cudaGetLastError();
 }
 
-extern "C" cudaError_t pulse_k_measure(const struct pulse_k_ring *ring, int64_t k, size_t npiece,
+extern "C" cudaError_t pulse_k_measure(const struct pulse_k_ring *ring,
+                                       const struct pulse_k_source *from, int64_t k, size_t npiece,
                                        size_t n, cudaStream_t stream)
 {
-    const unsigned blocks = blocks_for(ring->nseries, npiece, GROUPS);
+    const size_t bytes = GROUPS * ((size_t)ring->length + GAP + ROOM) * sizeof(float);
     if (!npiece)
         return cudaSuccess;
-    measure<false><<<blocks, THREADS, 0, stream>>>(*ring, k, npiece, (int)n);
-    measure<true><<<blocks, THREADS, 0, stream>>>(*ring, k, npiece, (int)n);
+    measure<<<blocks_for(ring->nseries, npiece, GROUPS), WARP, bytes, stream>>>(*ring, *from, k,
+                                                                                npiece, (int)n);
     return cudaGetLastError();
 }
 

@@ -443,7 +443,8 @@ GPU_BENCHES = \
 	tests/gpu/bench_accelsearch_cuda \
 	tests/gpu/bench_beam_cuda \
 	tests/gpu/bench_dedisp_cuda \
-	tests/gpu/bench_pulscan_cuda
+	tests/gpu/bench_pulscan_cuda \
+	tests/gpu/bench_singlepulse_cuda
 
 tests_gpu_bench_accelsearch_cuda_SOURCES = tests/gpu/bench_accelsearch_cuda.c tests/gpu/bench_cuda.h tests/gpu/ceilings.h
 tests_gpu_bench_accelsearch_cuda_CPPFLAGS = $(tests_gpu_cppflags)
@@ -459,6 +460,9 @@ endif
 tests_gpu_bench_dedisp_cuda_SOURCES = tests/gpu/bench_dedisp_cuda.c tests/gpu/bench_cuda.h tests/gpu/ceilings.h
 tests_gpu_bench_dedisp_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_bench_dedisp_cuda_LDADD = tests/gpu/ceilings.$(OBJEXT) $(tests_gpu_ldadd)
+tests_gpu_bench_singlepulse_cuda_SOURCES = tests/gpu/bench_singlepulse_cuda.c tests/gpu/bench_cuda.h tests/gpu/ceilings.h
+tests_gpu_bench_singlepulse_cuda_CPPFLAGS = $(tests_gpu_cppflags)
+tests_gpu_bench_singlepulse_cuda_LDADD = tests/gpu/ceilings.$(OBJEXT) $(tests_gpu_ldadd)
 tests_gpu_bench_pulscan_cuda_SOURCES = tests/gpu/bench_pulscan_cuda.c tests/gpu/bench_cuda.h tests/gpu/ceilings.h
 tests_gpu_bench_pulscan_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_bench_pulscan_cuda_LDADD = tests/gpu/ceilings.$(OBJEXT) lib/libpsrkit_objects.la $(FFTW_LIBS) $(CUDA_LIBS)

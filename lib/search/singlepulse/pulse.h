@@ -23,7 +23,7 @@ enum {
 };
 
 /* Floats that measuring n samples needs. */
-#define PULSE_WORK(n) (3 * (n) + 16)
+#define PULSE_WORK(n) (2 * ((n) + PULSE_LANES))
 
 /* Samples of a piece for boxcars up to maxwidth samples. */
 size_t psr_pulse_piece_length(size_t maxwidth);
@@ -64,7 +64,7 @@ void psr_pulse_add_up(struct pulse_figures *f, const struct pulse_scale *s, cons
                       size_t n, float *work);
 void psr_pulse_size_draws(struct pulse_figures *f);
 
-/* As pulse_test_square, of each length. */
+/* Mean squares of tests of pieces a .. b, of each length, as pulse_rest_square. */
 void psr_pulse_test_squares(double square[PULSE_LENGTHS], const struct pulse_figures *ring,
                             int64_t nring, int64_t a, int64_t b);
 

@@ -67,55 +67,30 @@ PULSE_FN double pulse_mean_square(float sum, float n)
     return n > 0 ? (double)sum / (double)n / PULSE_CLIPPED_VARIANCE : 0;
 }
 
-/* Mean square of column c of tests of pieces a .. b. */
-PULSE_FN double pulse_test_square(const struct pulse_figures *ring, int64_t nring, int64_t a,
-                                  int64_t b, int c)
+/* Mean square of what the nodes leave of pieces a .. b. */
+PULSE_FN double pulse_rest_square(const struct pulse_figures *ring, int64_t nring, int64_t a,
+                                  int64_t b)
 {
     float size[PULSE_WINDOW], sum = 0, n = 0;
     for (int64_t k = a; k <= b; k++)
-        size[k - a] = ring[k % nring].test_size[c];
+        size[k - a] = ring[k % nring].rest_size;
     float limit = pulse_limit(pulse_take_middle(size, (int)(b - a + 1), 1));
     for (int64_t k = a; k <= b; k++)
         for (int j = 0; j < PULSE_PARTS; j++) {
-            float v = ring[k % nring].test[j][c];
+            float v = ring[k % nring].rest[j];
             if (fabsf(v) <= limit)
                 sum += v * v, n += 1;
         }
     return pulse_mean_square(sum, n);
 }
 
-/* As that, of draws of one width. */
-PULSE_FN double pulse_draw_square(const struct pulse_figures *ring, int64_t nring, int64_t a,
-                                  int64_t b, int c, float *n)
-{
-    float size[PULSE_WINDOW], sum = 0;
-    for (int64_t k = a; k <= b; k++)
-        size[k - a] = ring[k % nring].draw_size[c];
-    float limit = pulse_limit(pulse_take_middle(size, (int)(b - a + 1), 1));
-    *n = 0;
-    for (int64_t k = a; k <= b; k++)
-        for (int j = 0; j < PULSE_DRAWS; j++) {
-            float v = ring[k % nring].draw[j][c];
-            if (fabsf(v) <= limit)
-                sum += v * v, *n += 1;
-        }
-    return pulse_mean_square(sum, *n);
-}
-
-PULSE_FN void pulse_size_test(struct pulse_figures *f, int c)
+/* Middle size of one value of each part, "step" floats apart. */
+PULSE_FN float pulse_size_parts(const float *v, int step)
 {
     float size[PULSE_PARTS];
     for (int j = 0; j < PULSE_PARTS; j++)
-        size[j] = pulse_size(f->test[j][c]);
-    f->test_size[c] = pulse_take_middle(size, PULSE_PARTS, PULSE_LEAST);
-}
-
-PULSE_FN void pulse_size_draw(struct pulse_figures *f, int c)
-{
-    float size[PULSE_DRAWS];
-    for (int j = 0; j < PULSE_DRAWS; j++)
-        size[j] = pulse_size(f->draw[j][c]);
-    f->draw_size[c] = pulse_take_middle(size, PULSE_DRAWS, PULSE_LEAST);
+        size[j] = pulse_size(v[j * step]);
+    return pulse_take_middle(size, PULSE_PARTS, PULSE_LEAST);
 }
 
 /* --- the baseline ----------------------------------------------------------------------------- */
@@ -150,31 +125,26 @@ PULSE_FN double pulse_part_level(double sum, double good, double part, double mi
     return 4 * good >= part ? middle + scale * (sum / good) : NAN;
 }
 
-/* What the ramps leave of the levels of piece k. */
-PULSE_FN void pulse_find_rest(struct pulse_figures *ring, int64_t nring, int64_t k, int64_t length)
+/* What the ramps leave of the levels of a piece. */
+PULSE_FN void pulse_find_rest(struct pulse_figures *f, int64_t length)
 {
-    struct pulse_figures *f = &ring[k % nring];
     double part = (double)length / PULSE_PARTS, half = (double)(length / 2);
     for (int j = 0; j < PULSE_PARTS; j++) {
         const struct pulse_ramp *r = &f->ramp[j / (PULSE_PARTS / 2)];
         double at = (j + 0.5) * part - 0.5 - (j < PULSE_PARTS / 2 ? 0 : half);
         double v = (f->level[j] - (r->level + r->step * at)) * (r->scale + r->scale_step * at);
         f->rest[j] = !r->dead && fabs(v) <= (double)PULSE_HUGE ? (float)v : NAN;
-        f->test[j][PULSE_REST] = f->rest[j];
     }
-    pulse_size_test(f, PULSE_REST);
 }
 
-/* Bounds what is left, by the scatter of pieces up to this one. */
-PULSE_FN void pulse_bound_rest(struct pulse_figures *ring, int64_t nring, int64_t k, int64_t length)
+/* Bounds what is left, by its mean square in pieces up to this one. */
+PULSE_FN void pulse_bound_rest(struct pulse_figures *f, double square, int64_t length)
 {
-    struct pulse_figures *f = &ring[k % nring];
-    double square = pulse_test_square(ring, nring, pulse_window(k), k, PULSE_REST);
     double least = (double)PULSE_PARTS / (double)length; /* white noise */
     float bound = PULSE_BOUND * (float)sqrt(square > least ? square : least);
     for (int j = 0; j < PULSE_PARTS; j++) {
-        float v = f->test[j][PULSE_REST];
-        f->rest[j] = v > bound ? bound : v < -bound ? -bound : v;
+        float v = f->rest[j];
+        f->bounded[j] = v > bound ? bound : v < -bound ? -bound : v;
     }
 }
 
@@ -188,6 +158,8 @@ PULSE_FN float pulse_smooth_three(float a, float b, float c)
         sum += 2 * b, weight += 2;
     if (c == c)
         sum += c, weight += 1;
+    if (weight == 4)
+        return sum * 0.25f; /* as dividing, at once */
     return weight > 0 ? sum / weight : NAN;
 }
 
@@ -214,10 +186,10 @@ PULSE_FN void pulse_smooth_rest(struct pulse_figures *ring, int64_t nring, int64
     const int own = PULSE_SPREAD * PULSE_PARTS;
     for (int j = 0; j < PULSE_AROUND; j++) {
         int64_t q = k - PULSE_SPREAD + j / PULSE_PARTS;
-        was[j] = q >= 0 && q <= last ? ring[q % nring].rest[j % PULSE_PARTS] : NAN;
+        was[j] = q >= 0 && q <= last ? ring[q % nring].bounded[j % PULSE_PARTS] : NAN;
     }
     for (int j = 0; j < PULSE_PARTS; j++)
-        f->test[j][0] = pulse_test_error(f->test[j][PULSE_REST], 0, 0);
+        f->test[j][0] = pulse_test_error(f->rest[j], 0, 0);
     for (int n = 1, step = 1; n < PULSE_LENGTHS; n++, step *= 2) {
         for (int j = 0; j < PULSE_AROUND; j++)
             now[j] = pulse_smooth_three(j >= step ? was[j - step] : NAN, was[j],
@@ -227,22 +199,37 @@ PULSE_FN void pulse_smooth_rest(struct pulse_figures *ring, int64_t nring, int64
         for (int j = 0; j < PULSE_EDGES; j++)
             f->smooth[n - 1][j] = pulse_or_none(now[own - 1 + j]);
         for (int j = 0; j < PULSE_PARTS; j++)
-            f->test[j][n] = pulse_test_error(f->test[j][PULSE_REST], now[own + j], n);
+            f->test[j][n] = pulse_test_error(f->rest[j], now[own + j], n);
     }
     for (int n = 0; n < PULSE_LENGTHS; n++)
-        pulse_size_test(f, n);
+        f->test_size[n] = pulse_size_parts(f->test[0] + n, PULSE_TESTS);
+}
+
+/* The length of the baseline whose tests have the least mean square, each having to be better than the
+ * longer ones by the factor.  Returned: that, and *best, its mean square */
+PULSE_FN int32_t pulse_best_length(const double square[PULSE_LENGTHS], double *best)
+{
+    int32_t pick = 0;
+    *best = square[0];
+    for (int32_t n = PULSE_LENGTHS - 1; n > 0; n--)
+        if (square[n] < PULSE_BETTER * PULSE_BETTER * *best)
+            pick = n, *best = square[n];
+    return pick;
+}
+
+/* Whether one mean square is not below another by the factor. */
+PULSE_FN bool pulse_is_little_better(double square, double other)
+{
+    return square > PULSE_BETTER * PULSE_BETTER * other;
 }
 
 /* The length of the baseline of a piece, from the mean squares of its tests and the length before it
  * (-1: none). */
 PULSE_FN int32_t pulse_choose_length(const double square[PULSE_LENGTHS], int32_t before)
 {
-    const double better = PULSE_BETTER * PULSE_BETTER;
-    int32_t pick = 0;
-    for (int32_t n = PULSE_LENGTHS - 1; n > 0; n--)
-        if (square[n] < better * square[pick])
-            pick = n;
-    return before >= 0 && square[pick] > better * square[before] ? before : pick;
+    double best;
+    int32_t pick = pulse_best_length(square, &best);
+    return before >= 0 && pulse_is_little_better(best, square[before]) ? before : pick;
 }
 
 PULSE_FN float pulse_edge_slope(float from, float to, int32_t part)

@@ -14,6 +14,11 @@
 #else
 #define PULSE_FN static inline
 #endif
+#ifdef __cplusplus
+#define PULSE_ALIGN alignas(16)
+#else
+#define PULSE_ALIGN _Alignas(16)
+#endif
 
 enum {
     PULSE_REACH = 4,     /* pieces on either side that make a node */
@@ -33,8 +38,7 @@ enum {
     PULSE_WIDTHS = 15,
     PULSE_COLUMNS = 16, /* widths, padded */
     PULSE_DRAWS = 9,    /* boxcars of each width that a piece gives to their scatter */
-    PULSE_TESTS = 8,    /* errors of a part: of each length, then what the nodes leave */
-    PULSE_REST = 5,     /* the last of those */
+    PULSE_TESTS = 8,    /* errors of a part, of each length, padded */
     PULSE_WINDOW = 16,  /* pieces that a scatter is measured over */
 
     /* Pieces that have to be measured after one before it... */
@@ -84,12 +88,20 @@ enum {
     X(220, 150, 70, 1)                                                                             \
     X(300, 150, 150, 1)
 
-/* Puts the smaller into a. */
+/* Puts the smaller into a.  Zeros of either sign are the same; devices have instructions for this. */
+#ifdef __CUDA_ARCH__
+#define PULSE_ORDER(a, b)                                                                          \
+    do {                                                                                           \
+        const float lo_ = fminf(a, b), hi_ = fmaxf(a, b);                                          \
+        (a) = lo_, (b) = hi_;                                                                      \
+    } while (0)
+#else
 #define PULSE_ORDER(a, b)                                                                          \
     do {                                                                                           \
         float lo_ = (a) < (b) ? (a) : (b), hi_ = (a) < (b) ? (b) : (a);                            \
         (a) = lo_, (b) = hi_;                                                                      \
     } while (0)
+#endif
 
 /* Leaves the median of nine in e.  Exchanges of Smith's network. */
 #define PULSE_MEDIAN_OF_NINE(a, b, c, d, e, f, g, h, i)                                            \
@@ -142,12 +154,13 @@ struct pulse_figures {
     struct pulse_baseline_node node;
     double level[PULSE_PARTS];
     struct pulse_ramp ramp[2]; /* of either half */
-    float rest
-        [PULSE_PARTS]; /* levels less the line between nodes, in units of the scatter; bounded */
+    PULSE_ALIGN float
+        rest[PULSE_PARTS]; /* levels less the line between nodes, in units of the scatter */
+    float bounded[PULSE_PARTS];
+    float rest_size; /* middle size; infinity where there is none */
     float test[PULSE_PARTS][PULSE_TESTS];
-    float test_size[PULSE_TESTS]; /* middle sizes; infinity where there is none */
+    float test_size[PULSE_TESTS];
     float smooth[PULSE_LENGTHS - 1][PULSE_EDGES];
-    double square[PULSE_LENGTHS];           /* mean squares of the tests around */
     int32_t length;                         /* of the baseline, 0 .. PULSE_LENGTHS - 1 */
     float draw[PULSE_DRAWS][PULSE_COLUMNS]; /* over what white noise scatters */
     float draw_size[PULSE_COLUMNS];
@@ -160,7 +173,7 @@ struct pulse_loud {
     int64_t piece;
     uint32_t series;
     uint32_t at; /* place of its samples */
-    int32_t n;   /* samples */
+    int64_t n;   /* samples */
     float norm[PULSE_COLUMNS];
 };
 
@@ -225,69 +238,85 @@ PULSE_FN void pulse_set_piece(struct pulse_piece *out, const struct pulse_fit *f
 
 /* --- nodes ------------------------------------------------------------------------------------ */
 
-struct pulse_weighted {
-    double value, weight;
+enum { PULSE_AROUND_NODE = 2 * PULSE_REACH + 1 };
+
+/* The pieces around one; one that is not there, or has no scatter, has no good samples. */
+struct pulse_near {
+    int32_t good[PULSE_AROUND_NODE];
+    double pos[PULSE_AROUND_NODE], level[PULSE_AROUND_NODE], sigma[PULSE_AROUND_NODE];
+    double slope[PULSE_AROUND_NODE];
 };
 
-PULSE_FN void pulse_sort_weighted(struct pulse_weighted *v, int n)
+/* Given:  ring [nring], of piece q at q % nring; pieces a .. b around k */
+PULSE_FN void pulse_take_near(struct pulse_near *s, const struct pulse_figures *ring, int64_t nring,
+                              int64_t k, int64_t a, int64_t b)
 {
-    for (int j = 1; j < n; j++) {
-        struct pulse_weighted x = v[j];
-        int k = j;
-        for (; k > 0 && v[k - 1].value > x.value; k--)
-            v[k] = v[k - 1];
-        v[k] = x;
+    int64_t place = (k + nring - PULSE_REACH) % nring;
+    for (int q = 0; q < PULSE_AROUND_NODE; q++) {
+        const struct pulse_piece *p = &ring[place].piece;
+        int64_t piece = k - PULSE_REACH + q;
+        bool there = piece >= a && piece <= b && p->good > 0 && p->sigma > 0;
+        s->good[q] = there ? (int32_t)p->good : 0;
+        s->pos[q] = there ? p->pos : 0;
+        s->level[q] = there ? p->level : 0;
+        s->sigma[q] = there ? p->sigma : 0;
+        s->slope[q] = there ? p->slope : 0;
+        place = place + 1 < nring ? place + 1 : 0;
     }
 }
 
-/* Mean of the middle half of the weight. */
-PULSE_FN double pulse_take_midmean(struct pulse_weighted *v, int n)
+/* Mean of the middle half of the weight of values a to b.  What is before a value in order is counted,
+ * and nothing is moved, so that all may stay in registers. */
+PULSE_FN double pulse_take_midmean(const double value[PULSE_AROUND_NODE],
+                                   const int32_t weight[PULSE_AROUND_NODE], int a, int b)
 {
-    pulse_sort_weighted(v, n);
-    double total = 0, sum = 0, at = 0;
-    for (int j = 0; j < n; j++)
-        total += v[j].weight;
-    for (int j = 0; j < n; j++) {
-        double end = at + v[j].weight;
-        double from = at > 0.25 * total ? at : 0.25 * total;
+    int32_t at[PULSE_AROUND_NODE] = {0}, all = 0;
+    double total, sum = 0;
+    for (int j = 0; j < PULSE_AROUND_NODE; j++) {
+        if (j < a || j > b)
+            continue;
+        for (int i = 0; i < j; i++) {
+            bool before = value[i] <= value[j];
+            at[j] += before ? weight[i] : 0;
+            at[i] += before ? 0 : weight[j];
+        }
+        all += weight[j];
+    }
+    total = (double)all;
+    for (int j = 0; j < PULSE_AROUND_NODE; j++) {
+        if (j < a || j > b)
+            continue;
+        double begin = (double)at[j], end = (double)(at[j] + weight[j]);
+        double from = begin > 0.25 * total ? begin : 0.25 * total;
         double to = end < 0.75 * total ? end : 0.75 * total;
-        if (to > from)
-            sum += (to - from) * v[j].value;
-        at += v[j].weight;
+        sum += to > from ? (to - from) * value[j] : 0;
     }
     return sum / (0.5 * total);
 }
 
-/* The pieces a..b together, but for those of more than a limiting scatter. */
+/* Some pieces together. */
 struct pulse_tile {
     int pieces;
-    double good, pos, level, sigma, slope; /* slope: of the last of them */
+    int32_t weight[PULSE_AROUND_NODE];
+    double pos, slope; /* slope: of the last of them */
 };
 
-/* Given:  ring [nring], of piece k at k % nring */
-PULSE_FN void pulse_join_pieces(struct pulse_tile *s, const struct pulse_figures *ring,
-                                int64_t nring, int64_t a, int64_t b, double limit)
+/* Those from number a to b but for those of more than a limiting scatter. */
+PULSE_FN void pulse_join_pieces(struct pulse_tile *s, const struct pulse_near *near, int a, int b,
+                                double limit)
 {
-    struct pulse_weighted level[2 * PULSE_REACH + 1], sigma[2 * PULSE_REACH + 1];
+    int32_t good = 0;
     s->pieces = 0;
-    s->good = s->pos = s->level = s->sigma = s->slope = 0;
-    for (int64_t k = a; k <= b; k++) {
-        const struct pulse_piece *p = &ring[k % nring].piece;
-        if (!(p->good > 0) || !(p->sigma > 0) || p->sigma > limit)
-            continue;
-        level[s->pieces].value = p->level;
-        sigma[s->pieces].value = p->sigma;
-        level[s->pieces].weight = sigma[s->pieces].weight = p->good;
-        s->pieces++;
-        s->good += p->good;
-        s->pos += p->good * p->pos;
-        s->slope = p->slope;
+    s->pos = s->slope = 0;
+    for (int q = 0; q < PULSE_AROUND_NODE; q++) {
+        bool counts = q >= a && q <= b && near->good[q] && !(near->sigma[q] > limit);
+        s->weight[q] = counts ? near->good[q] : 0;
+        s->pieces += counts;
+        good += s->weight[q];
+        s->pos += counts ? (double)near->good[q] * near->pos[q] : 0;
+        s->slope = counts ? near->slope[q] : s->slope;
     }
-    if (s->pieces == 0)
-        return;
-    s->pos /= s->good;
-    s->level = pulse_take_midmean(level, s->pieces);
-    s->sigma = pulse_take_midmean(sigma, s->pieces);
+    s->pos /= good ? (double)good : 1;
 }
 
 /* The node of piece k, pieces of length samples being known up to index last >= k.
@@ -298,29 +327,40 @@ PULSE_FN void pulse_baseline_node_make(struct pulse_baseline_node *out,
 {
     int64_t a = k > PULSE_REACH ? k - PULSE_REACH : 0;
     int64_t b = k + PULSE_REACH < last ? k + PULSE_REACH : last;
+    const int last_near = PULSE_AROUND_NODE - 1;
+    int to_left = (int)((a + b) / 2 - k) + PULSE_REACH;
+    int from_right = (int)((a + b + 1) / 2 - k) + PULSE_REACH;
+    struct pulse_near near;
     struct pulse_tile all, left, right;
-    pulse_join_pieces(&all, ring, nring, a, b, INFINITY);
+    pulse_take_near(&near, ring, nring, k, a, b);
+    pulse_join_pieces(&all, &near, 0, last_near, INFINITY);
     out->known = out->dead = false;
     out->level = out->slope = out->sigma = 0;
     out->pos = ((double)k + 0.5) * (double)length - 0.5;
     if (all.pieces == 0)
         return;
+    out->sigma = pulse_take_midmean(near.sigma, all.weight, 0, last_near);
     /* Half data and half filling, or a storm: its level says nothing of its neighbours'. */
-    double noisy = PULSE_NOISY * all.sigma;
-    pulse_join_pieces(&left, ring, nring, a, (a + b) / 2, noisy);
-    pulse_join_pieces(&right, ring, nring, (a + b + 1) / 2, b, noisy);
-    pulse_join_pieces(&all, ring, nring, a, b, noisy);
+    double noisy = PULSE_NOISY * out->sigma;
+    int before = all.pieces;
+    pulse_join_pieces(&all, &near, 0, last_near, noisy);
+    if (all.pieces < before)
+        out->sigma = pulse_take_midmean(near.sigma, all.weight, 0, last_near);
+    pulse_join_pieces(&left, &near, 0, to_left, noisy);
+    pulse_join_pieces(&right, &near, from_right, last_near, noisy);
     out->known = true;
-    out->sigma = all.sigma;
     if (left.pieces && right.pieces && right.pos - left.pos >= 0.75 * (double)length) {
-        out->slope = (right.level - left.level) / (right.pos - left.pos);
-        out->level = left.level + out->slope * (out->pos - left.pos);
+        double level = pulse_take_midmean(near.level, left.weight, 0, to_left);
+        out->slope = (pulse_take_midmean(near.level, right.weight, from_right, last_near) - level) /
+                     (right.pos - left.pos);
+        out->level = level + out->slope * (out->pos - left.pos);
     } else {
         out->slope = all.pieces == 1 ? all.slope : 0;
-        out->level = all.level + out->slope * (out->pos - all.pos);
+        out->level = pulse_take_midmean(near.level, all.weight, 0, last_near) +
+                     out->slope * (out->pos - all.pos);
     }
     const struct pulse_piece *own = &ring[k % nring].piece;
-    out->dead = own->good > 0 && own->sigma < PULSE_QUIET * all.sigma;
+    out->dead = own->good > 0 && own->sigma < PULSE_QUIET * out->sigma;
     if (own->sigma > noisy)
         out->sigma = own->sigma;
 }
@@ -345,11 +385,10 @@ PULSE_FN void pulse_set_ramp(struct pulse_ramp *r, const struct pulse_baseline_n
     r->dead = false;
 }
 
-/* x as sample j of a ramp. */
-PULSE_FN float pulse_flatten_sample(float x, int32_t j, double level, double step, double scale,
+/* x as sample t of a ramp. */
+PULSE_FN float pulse_flatten_sample(float x, double t, double level, double step, double scale,
                                     double scale_step)
 {
-    double t = (double)j;
     float v = (float)(((double)x - (level + step * t)) * (scale + scale_step * t));
     v = v < PULSE_HUGE ? v : PULSE_HUGE;
     v = v > -PULSE_HUGE ? v : -PULSE_HUGE;

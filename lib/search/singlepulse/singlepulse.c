@@ -206,12 +206,13 @@ static void measure_piece(const struct course *c)
 static void ramp_piece(const struct course *c, int64_t k)
 {
     int64_t length = (int64_t)c->p->length;
-    struct pulse_figures *ring = c->lane->figure;
+    struct pulse_figures *ring = c->lane->figure, *f = figures_of(c, k);
     for (int64_t q = k ? k + 1 : 0; q <= k + 1 && q <= c->last; q++)
         pulse_baseline_node_make(&figures_of(c, q)->node, ring, PULSE_KEPT, q, c->last, length);
     pulse_set_ramps(ring, PULSE_KEPT, k, c->last, length);
-    pulse_find_rest(ring, PULSE_KEPT, k, length);
-    pulse_bound_rest(ring, PULSE_KEPT, k, length);
+    pulse_find_rest(f, length);
+    f->rest_size = pulse_size_parts(f->rest, 1);
+    pulse_bound_rest(f, pulse_rest_square(ring, PULSE_KEPT, pulse_window(k), k), length);
 }
 
 static void choose_length(const struct course *c, int64_t k)

@@ -49,8 +49,10 @@ static void free_ring(struct pulse_cuda *c)
 {
     cudaFree(c->ring.d_x);
     cudaFree(c->ring.d_figure);
+    cudaFree(c->ring.d_note);
     c->ring.d_x = NULL;
     c->ring.d_figure = NULL;
+    c->ring.d_note = NULL;
 }
 
 static cudaError_t take_ring(struct pulse_cuda *c)
@@ -62,6 +64,7 @@ static cudaError_t take_ring(struct pulse_cuda *c)
     size_t figures = r->nseries * (size_t)r->nfigure;
     TRY(cudaMalloc((void **)&r->d_x, r->nseries * (size_t)r->npiece * length * sizeof *r->d_x));
     TRY(cudaMalloc((void **)&r->d_figure, figures * figure));
+    TRY(cudaMalloc((void **)&r->d_note, figures));
     /* Whole structs are read, the gaps in them too. */
     return cudaMemsetAsync(r->d_figure, 0, figures * figure, c->stream);
 }
@@ -173,17 +176,19 @@ static size_t cuda_room(const void *state)
 
 /* --- the search ------------------------------------------------------------------------------- */
 
-static cudaError_t copy_samples(struct pulse_cuda *c, const struct pulse_chunk *k)
+/* Puts the samples of a chunk from number "from" on into the ring. */
+static cudaError_t copy_samples(struct pulse_cuda *c, const struct pulse_chunk *k, size_t from)
 {
     const struct pulse_k_ring *r = &c->ring;
-    size_t room = (size_t)r->npiece * (size_t)r->length, at = (size_t)(k->pos % (int64_t)room);
-    size_t head = k->n < room - at ? k->n : room - at, size = sizeof *k->d_x;
-    TRY(cudaMemcpy2DAsync(r->d_x + at, room * size, k->d_x, k->stride * size, head * size,
-                          r->nseries, cudaMemcpyDeviceToDevice, c->stream));
-    if (head < k->n)
-        TRY(cudaMemcpy2DAsync(r->d_x, room * size, k->d_x + head, k->stride * size,
-                              (k->n - head) * size, r->nseries, cudaMemcpyDeviceToDevice,
-                              c->stream));
+    size_t room = (size_t)r->npiece * (size_t)r->length, size = sizeof *k->d_x, n = k->n - from;
+    size_t at = (size_t)((k->pos + (int64_t)from) % (int64_t)room), head = room - at;
+    head = n < head ? n : head;
+    if (head)
+        TRY(cudaMemcpy2DAsync(r->d_x + at, room * size, k->d_x + from, k->stride * size,
+                              head * size, r->nseries, cudaMemcpyDeviceToDevice, c->stream));
+    if (head < n)
+        TRY(cudaMemcpy2DAsync(r->d_x, room * size, k->d_x + from + head, k->stride * size,
+                              (n - head) * size, r->nseries, cudaMemcpyDeviceToDevice, c->stream));
     return cudaSuccess;
 }
 
@@ -218,9 +223,18 @@ static cudaError_t splice_samples(struct pulse_cuda *c, const struct pulse_chunk
                              cudaMemcpyDeviceToDevice, c->stream);
 }
 
-static cudaError_t take_samples(struct pulse_cuda *c, const struct pulse_chunk *k)
+/* Samples that stay as they are go into the ring as their pieces are measured, but for those of the
+ * piece that waits for more.  Returned: *from, where measuring finds them */
+static cudaError_t take_samples(struct pulse_cuda *c, const struct pulse_chunk *k,
+                                struct pulse_k_source *from)
 {
-    TRY(k->bin ? splice_samples(c, k) : copy_samples(c, k));
+    int64_t end = k->pos + (int64_t)k->nout, whole = end - end % c->ring.length;
+    *from = (struct pulse_k_source){0};
+    if (!k->bin && !k->nmask) {
+        *from = (struct pulse_k_source){.d_x = k->d_x, .stride = k->stride, .pos = k->pos};
+        return copy_samples(c, k, whole > k->pos ? (size_t)(whole - k->pos) : 0);
+    }
+    TRY(k->bin ? splice_samples(c, k) : copy_samples(c, k, 0));
     for (size_t m = 0; m < k->nmask; m++)
         TRY(pulse_k_blank(&c->ring, c->d_sweep, k->mask[m].first,
                           k->mask[m].first + k->mask[m].count, k->pos, (int64_t)k->nout,
@@ -240,12 +254,12 @@ static struct pulse_k_stage next_stage(int64_t *done, int64_t last, int32_t n, i
 }
 
 /* Pieces of which the samples before "end" are the last.  Returned: *last, and *n, its samples */
-static cudaError_t measure_pieces(struct pulse_cuda *c, int64_t end, bool ended, int64_t *last,
-                                  int32_t *n)
+static cudaError_t measure_pieces(struct pulse_cuda *c, const struct pulse_k_source *from,
+                                  int64_t end, bool ended, int64_t *last, int32_t *n)
 {
     const struct pulse_k_ring *r = &c->ring;
     int64_t whole = end / r->length, rest = end % r->length;
-    TRY(pulse_k_measure(r, c->nmeasured, (size_t)(whole - c->nmeasured), (size_t)r->length,
+    TRY(pulse_k_measure(r, from, c->nmeasured, (size_t)(whole - c->nmeasured), (size_t)r->length,
                         c->stream));
     c->nmeasured = whole;
     *last = whole - 1;
@@ -254,7 +268,7 @@ static cudaError_t measure_pieces(struct pulse_cuda *c, int64_t end, bool ended,
         return cudaSuccess;
     *last = whole;
     *n = (int32_t)rest;
-    return pulse_k_measure(r, whole, 1, (size_t)rest, c->stream);
+    return pulse_k_measure(r, from, whole, 1, (size_t)rest, c->stream);
 }
 
 static cudaError_t run_gather(struct pulse_cuda *c, size_t i0, size_t nseries)
@@ -268,13 +282,14 @@ static cudaError_t run_gather(struct pulse_cuda *c, size_t i0, size_t nseries)
 }
 
 /* All steps, as far as the samples before "end" allow. */
-static cudaError_t search_pieces(struct pulse_cuda *c, int64_t end, bool ended)
+static cudaError_t search_pieces(struct pulse_cuda *c, const struct pulse_k_source *from,
+                                 int64_t end, bool ended)
 {
     const struct pulse_k_ring *r = &c->ring;
     struct pulse_k_stage s;
     int64_t last;
     int32_t n;
-    TRY(measure_pieces(c, end, ended, &last, &n));
+    TRY(measure_pieces(c, from, end, ended, &last, &n));
     s = next_stage(&c->ntied, last, n, PULSE_REACH, ended);
     TRY(pulse_k_baseline_nodes(r, &s, c->stream));
     s = next_stage(&c->nramp, last, n, PULSE_TO_RAMP, ended);
@@ -291,10 +306,11 @@ static cudaError_t search_pieces(struct pulse_cuda *c, int64_t end, bool ended)
 
 static cudaError_t take_chunk(struct pulse_cuda *c, const struct pulse_chunk *k)
 {
+    struct pulse_k_source from;
     TRY(cudaSetDevice(c->device));
     TRY(cudaEventRecord(c->began, c->stream));
-    TRY(take_samples(c, k));
-    return search_pieces(c, k->pos + (int64_t)k->nout, false);
+    TRY(take_samples(c, k, &from));
+    return search_pieces(c, &from, k->pos + (int64_t)k->nout, false);
 }
 
 static psr_status cuda_push(void *state, const struct pulse_chunk *chunk, psr_err *err)
@@ -307,8 +323,9 @@ static psr_status cuda_push(void *state, const struct pulse_chunk *chunk, psr_er
 static psr_status cuda_finish(void *state, int64_t end, psr_err *err)
 {
     struct pulse_cuda *c = state;
+    const struct pulse_k_source none = {0};
     cudaError_t e = cudaSetDevice(c->device);
-    if (e || (e = cudaEventRecord(c->began, c->stream)) || (e = search_pieces(c, end, true)))
+    if (e || (e = cudaEventRecord(c->began, c->stream)) || (e = search_pieces(c, &none, end, true)))
         return psr_cuda_fail(c->device, e, "single-pulse search", err);
     return PSR_OK;
 }

@@ -15,17 +15,6 @@ size_t psr_pulse_piece_length(size_t maxwidth)
     return n < PULSE_PIECE_MIN ? PULSE_PIECE_MIN : (n + 63) / 64 * 64;
 }
 
-static void sort_floats(float *x, size_t n)
-{
-    for (size_t j = 1; j < n; j++) {
-        float v = x[j];
-        size_t k = j;
-        for (; k > 0 && x[k - 1] > v; k--)
-            x[k] = x[k - 1];
-        x[k] = v;
-    }
-}
-
 /* out[j] = median of x[j + q m], q = 0..8; out may be x. */
 PSR_CLONES
 static void take_medians_of_nine(float *out, const float *x, size_t m)
@@ -46,8 +35,7 @@ static float find_rough_median(float *x, size_t n)
         n /= NINE;
         take_medians_of_nine(x, x, n);
     }
-    sort_floats(x, n);
-    return x[n / 2];
+    return pulse_take_middle(x, (int)n, 1);
 }
 
 PSR_CLONES
@@ -59,36 +47,44 @@ static bool are_all_good(const float *x, size_t n)
     return !bad;
 }
 
-/* Copies the samples that are numbers and their indices about the middle of x.  Returned: how many.
- */
-PSR_CLONES
-static size_t gather_good(float *good, float *index, const float *x, size_t n)
+/* The samples that are numbers: x itself, or copied to room.  Returned: how many, in *good */
+static size_t find_good(const float **good, float *room, const float *x, size_t n)
 {
-    float middle = (float)(n - 1) / 2;
-    if (are_all_good(x, n)) {
-        memcpy(good, x, n * sizeof *x);
-        for (size_t j = 0; j < n; j++)
-            index[j] = (float)(int32_t)j - middle;
-        return n;
-    }
     size_t ngood = 0;
+    *good = x;
+    if (are_all_good(x, n))
+        return n;
+    *good = room;
     for (size_t j = 0; j < n; j++) {
-        good[ngood] = x[j];
-        index[ngood] = (float)j - middle;
+        room[ngood] = x[j];
         ngood += fabsf(x[j]) <= PULSE_HUGE;
     }
     return ngood;
 }
 
-/* u -= middle, and its size in size. */
+/* Indices about the middle. */
 PSR_CLONES
-static void subtract(float *restrict u, float *restrict size, size_t n, float middle)
+static void count_from_middle(float *q, size_t n)
 {
-    for (size_t j = 0; j < n; j++) {
-        float v = u[j] - middle;
-        u[j] = v;
-        size[j] = fabsf(v);
-    }
+    float middle = (float)(n - 1) / 2;
+    for (size_t j = 0; j < n; j++)
+        q[j] = (float)(int32_t)j - middle;
+}
+
+/* Sizes of x less the middle. */
+PSR_CLONES
+static void find_sizes(float *restrict size, const float *restrict x, size_t n, float middle)
+{
+    for (size_t j = 0; j < n; j++)
+        size[j] = fabsf(x[j] - middle);
+}
+
+/* u = x - middle; what is no number becomes infinite. */
+PSR_CLONES
+static void subtract(float *restrict u, const float *restrict x, size_t n, float middle)
+{
+    for (size_t j = 0; j < n; j++)
+        u[j] = fabsf(x[j]) <= PULSE_HUGE ? x[j] - middle : INFINITY;
 }
 
 PSR_CLONES
@@ -166,11 +162,11 @@ static struct pulse_fit fit_whole_line(float *q, float *u, size_t n, struct puls
     return fit;
 }
 
-static float find_largest(const float *x, size_t n)
+static float find_largest(const float *x, size_t n, float middle)
 {
     float largest = 0;
     for (size_t j = 0; j < n; j++)
-        largest = fabsf(x[j]) > largest ? fabsf(x[j]) : largest;
+        largest = fabsf(x[j] - middle) > largest ? fabsf(x[j] - middle) : largest;
     return largest;
 }
 
@@ -182,22 +178,21 @@ struct scaling {
 };
 
 /* Mean of the samples of a part that lie near the line; not a number where they are too few.
- * Given:  x [n], a part's, the first of them q samples after the middle of the piece */
+ * Given:  q, u [n], a part's; a multiple of LANES of q can be read */
 PSR_CLONES
-static double find_part_level(const float *x, size_t n, size_t part, float q,
+static double find_part_level(const float *q, const float *u, size_t n, size_t part,
                               const struct scaling *s)
 {
     float level = (float)s->line.level, slope = (float)s->line.slope, limit = (float)s->line.limit;
-    lanes sum = {0}, count = {0}, one = count + 1.0f, vq, vx;
-    for (int l = 0; l < LANES; l++)
-        vq[l] = q + (float)l;
-    for (size_t j = 0; j < n; j += LANES, vq += (float)LANES) {
-        vx = one * INFINITY;
+    lanes sum = {0}, count = {0}, one = count + 1.0f, vq, vu;
+    for (size_t j = 0; j < n; j += LANES) {
+        memcpy(&vq, q + j, sizeof vq);
+        vu = one * INFINITY;
         if (n - j >= LANES)
-            memcpy(&vx, x + j, sizeof vx);
+            memcpy(&vu, u + j, sizeof vu);
         else
-            memcpy(&vx, x + j, (n - j) * sizeof *x);
-        lanes vu = (vx - s->middle) * s->factor, off = vu - (level + slope * vq);
+            memcpy(&vu, u + j, (n - j) * sizeof *u);
+        lanes off = vu - (level + slope * vq);
         masks near_line = (masks)(off <= limit) & (masks)(off >= -limit);
         sum += (lanes)((masks)vu & near_line);
         count += (lanes)((masks)one & near_line);
@@ -210,41 +205,41 @@ static double find_part_level(const float *x, size_t n, size_t part, float q,
     return pulse_part_level(total, good, (double)part, (double)s->middle, s->scale);
 }
 
-static void find_part_levels(double level[PULSE_PARTS], const float *x, size_t n, size_t length,
-                             const struct scaling *s)
+/* Given:  q, u [n], padded to lanes */
+static void find_part_levels(double level[PULSE_PARTS], const float *q, const float *u, size_t n,
+                             size_t length, const struct scaling *s)
 {
     size_t part = length / PULSE_PARTS;
-    float centre = (float)(n - 1) / 2;
-    for (size_t p = 0; p < PULSE_PARTS && p * part < n; p++) {
-        size_t have = n - p * part < part ? n - p * part : part;
-        level[p] =
-            find_part_level(x + p * part, have, part, (float)(int32_t)(p * part) - centre, s);
-    }
+    for (size_t p = 0, at = 0; p < PULSE_PARTS && at < n; p++, at += part)
+        level[p] = find_part_level(q + at, u + at, n - at < part ? n - at : part, part, s);
 }
 
 void psr_pulse_measure(struct pulse_piece *out, double level[PULSE_PARTS], const float *x, size_t n,
                        size_t length, int64_t first, float *work)
 {
-    float *u = work, *q = work + n + LANES, *rough = work + 2 * (n + LANES);
+    float *u = work, *q = work + n + LANES, *rough = q;
+    const float *good;
     struct scaling s;
     *out = (struct pulse_piece){0};
     for (int p = 0; p < PULSE_PARTS; p++)
         level[p] = NAN;
-    size_t ngood = gather_good(u, q, x, n);
+    size_t ngood = find_good(&good, u, x, n);
     if (ngood < PULSE_MIN_GOOD)
         return;
-    memcpy(rough, u, ngood * sizeof *u);
+    memcpy(rough, good, ngood * sizeof *rough);
     s.middle = find_rough_median(rough, ngood);
-    subtract(u, rough, ngood, s.middle);
+    find_sizes(rough, good, ngood, s.middle);
     s.scale = PULSE_SIGMA_PER_MAD * (double)find_rough_median(rough, ngood);
     bool clip = s.scale > 0;
-    s.scale = clip ? s.scale : (double)find_largest(u, ngood);
+    s.scale = clip ? s.scale : (double)find_largest(good, ngood, s.middle);
     struct pulse_fit f = {.good = (double)ngood};
     if (s.scale > 1 / (double)PULSE_HUGE) {
         s.factor = (float)(1 / s.scale);
-        multiply(u, ngood, s.factor);
-        f = clip ? fit_clipped_line(q, u, ngood, &s.line) : fit_whole_line(q, u, ngood, &s.line);
-        find_part_levels(level, x, n, length, &s);
+        subtract(u, x, n, s.middle);
+        multiply(u, n, s.factor);
+        count_from_middle(q, n);
+        f = clip ? fit_clipped_line(q, u, n, &s.line) : fit_whole_line(q, u, n, &s.line);
+        find_part_levels(level, q, u, n, length, &s);
     }
     pulse_set_piece(out, &f, (double)s.middle, s.scale, first, (int64_t)n);
 }
@@ -254,7 +249,7 @@ static void flatten_samples(float *x, size_t n, double level, double step, doubl
                             double scale_step)
 {
     for (size_t j = 0; j < n; j++)
-        x[j] = pulse_flatten_sample(x[j], (int32_t)j, level, step, scale, scale_step);
+        x[j] = pulse_flatten_sample(x[j], (double)(int32_t)j, level, step, scale, scale_step);
 }
 
 /* Takes off the line from one level to the next, the samples being "at" after its start. */
