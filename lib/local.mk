@@ -101,6 +101,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/base/json.c \
 	lib/base/memory.h \
 	lib/base/monitor.c \
+	lib/base/moments.c \
+	lib/base/moments.h \
 	lib/base/monitor.h \
 	lib/base/names.c \
 	lib/base/number.c \
@@ -179,6 +181,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/bestprof.c \
 	lib/formats/mask.c \
 	lib/formats/pfd.c \
+	lib/formats/mask_write.c \
 	lib/formats/obs.c \
 	lib/formats/multi_file.c \
 	lib/formats/multi_file.h \
@@ -195,6 +198,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/reader.h \
 	lib/formats/text_table.c \
 	lib/formats/text_table.h \
+	lib/formats/rfi_files.c \
 	lib/formats/series.c \
 	lib/formats/series_name.c \
 	lib/formats/series_name.h \
@@ -251,6 +255,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/pipeline/read_ahead.h \
 	lib/pipeline/resume.c \
 	lib/pipeline/resume.h \
+	lib/pipeline/rfifind_run.c \
 	lib/pipeline/sink_checksums.c \
 	lib/pipeline/sink_pulses.c \
 	lib/pipeline/sink_rows.h \
@@ -418,6 +423,20 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/signal/resample.h \
 	lib/signal/resample.c \
 	lib/signal/rfft.c \
+	lib/signal/rfi/rfi_birdies.c \
+	lib/signal/rfi/rfi_birdies.h \
+	lib/signal/rfi/rfi_bytes.c \
+	lib/signal/rfi/rfi_bytes.h \
+	lib/signal/rfi/rfi_cells.c \
+	lib/signal/rfi/rfi_cells.h \
+	lib/signal/rfi/rfi_clip.c \
+	lib/signal/rfi/rfi_clip.h \
+	lib/signal/rfi/rfi_iqrm.c \
+	lib/signal/rfi/rfi_iqrm.h \
+	lib/signal/rfi/rfi_mask.c \
+	lib/signal/rfi/rfi_periodic.c \
+	lib/signal/rfi/rfi_periodic.h \
+	lib/signal/rfi/rfifind.c \
 	lib/signal/rng.c \
 	lib/signal/rng_lanes.h \
 	lib/signal/signif.c \
@@ -428,5 +447,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/signal/block_sums.c \
 	lib/signal/block_sums.h \
 	lib/signal/timesum.c \
-	lib/signal/timesum.h
+	lib/signal/timesum.h \
+	lib/signal/zerodm.c \
+	lib/signal/zerodm.h
 EXTRA_DIST += lib/signal/make_signif_coef.py

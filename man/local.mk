@@ -9,7 +9,8 @@ TOOL_PAGES = \
 	man/frbbeam.1 \
 	man/gpuaccel-pulscan.1 \
 	man/gpudedisp.1 \
-	man/gpufold.1
+	man/gpufold.1 \
+	man/gpurfifind.1
 
 dist_man_MANS += \
 	$(TOOL_PAGES) \

@@ -86,6 +86,10 @@ UNIT_TESTS = \
 	tests/t_read_ahead \
 	tests/t_readfd \
 	tests/t_resample \
+	tests/t_rfi_files \
+	tests/t_rfi_iqrm \
+	tests/t_rfi_mask \
+	tests/t_rfifind \
 	tests/t_rng \
 	tests/t_runtime \
 	tests/t_series \
@@ -142,6 +146,8 @@ EXTRA_DIST += \
 	tests/science/presto.sh \
 	tests/science/presto.txt \
 	tests/science/pulse_depth.txt \
+	tests/science/rfifind.py \
+	tests/science/rfifind.txt \
 	tests/science/sensitivity.txt
 
 tests_t_gnuplot_SOURCES = tests/t_gnuplot.c $(tools_gnuplot)
@@ -166,6 +172,7 @@ CLI_TESTS = \
 	tests/fakebin.bats \
 	tests/floors.bats \
 	tests/frbbeam.bats \
+	tests/gpurfifind.bats \
 	tests/gpuaccel-pulscan.bats \
 	tests/gpudedisp.bats \
 	tests/gpufold.bats \

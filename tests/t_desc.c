@@ -17,6 +17,7 @@
     CREATE(output_group, output_group_create)                                                      \
     CREATE(pipeline, pipeline_create)                                                              \
     CREATE(pulscan, pulscan_create)                                                                \
+    CREATE(rfifind, rfifind_create)                                                                \
     CREATE(series, series_create)                                                                  \
     CREATE(singlepulse, singlepulse_create)                                                        \
     CREATE(source, source_open)                                                                    \

@@ -11,7 +11,8 @@ bin_PROGRAMS += \
 	bin/frbbeam \
 	bin/gpuaccel-pulscan \
 	bin/gpudedisp \
-	bin/gpufold
+	bin/gpufold \
+	bin/gpurfifind
 
 bin_chi2sig_CPPFLAGS = $(tools_cppflags)
 bin_chi2sig_SOURCES = \
@@ -107,11 +108,24 @@ bin_gpufold_SOURCES = \
 	tools/gpufold/options.c \
 	tools/gpufold/output.c
 
+bin_gpurfifind_CPPFLAGS = $(tools_cppflags)
+bin_gpurfifind_SOURCES = \
+	$(tools_gnuplot) \
+	$(tools_shared) \
+	tools/gpurfifind/main.c \
+	tools/gpurfifind/options.c \
+	tools/gpurfifind/options.h \
+	tools/gpurfifind/plot.c \
+	tools/gpurfifind/plot.h \
+	tools/gpurfifind/report.c \
+	tools/gpurfifind/report.h
+
 # Names under which PRESTO's users know the tools, as links: `make install-aliases`, for those who
 # want them.  What stands there already and is no such link stays.  ALIAS:TOOL
 tool_aliases = \
 	accelsearch:gpuaccel-pulscan \
-	prepsubband:gpudedisp
+	prepsubband:gpudedisp \
+	rfifind:gpurfifind
 
 install-aliases:
 	@$(MKDIR_P) '$(DESTDIR)$(bindir)'

@@ -13,6 +13,8 @@
 enum { LINE_MAX_BYTES = 4096, LIST_MAX_BYTES = 1 << 24 };
 static const double DM_MAX = 1e6; /* pc cm^-3; nothing in the sky comes near */
 
+static const char separators[] = ", \t\r\n";
+
 struct channel_range {
     long first, last, step;
 };
@@ -48,20 +50,27 @@ static bool parse_range(const char *piece, size_t nchan, struct channel_range *r
     return false;
 }
 
+/* Takes a range within 0 .. n - 1. */
+static psr_status check_range(const char *piece, const char *what, size_t n,
+                              struct channel_range *r, psr_err *err)
+{
+    if (parse_range(piece, n, r) && r->first >= 0 && r->last >= r->first && r->last < (long)n)
+        return PSR_OK;
+    return psr_fail(err, PSR_EINVAL, "%s: '%s' is no range within 0 to %zu (a, a:b or a:b:step)",
+                    what, piece, n - 1);
+}
+
 /* Takes a list separated by commas and blanks; list is written to. */
 static psr_status ignore_list(char *list, size_t nchan, int ascending, unsigned char *keep,
                               psr_err *err)
 {
     char *save;
-    for (char *piece = strtok_r(list, ", \t\r\n", &save); piece;
-         piece = strtok_r(NULL, ", \t\r\n", &save)) {
+    for (char *piece = strtok_r(list, separators, &save); piece;
+         piece = strtok_r(NULL, separators, &save)) {
         struct channel_range r;
-        if (!parse_range(piece, nchan, &r) || r.first < 0 || r.last < r.first ||
-            r.last >= (long)nchan)
-            return psr_fail(
-                err, PSR_EINVAL,
-                "ignored channels: '%s' is no range within 0 to %zu (a, a:b or a:b:step)", piece,
-                nchan - 1);
+        psr_status st = check_range(piece, "ignored channels", nchan, &r, err);
+        if (st)
+            return st;
         for (size_t c = (size_t)r.first; c <= (size_t)r.last; c += (size_t)r.step)
             keep[ascending ? c : nchan - 1 - c] = 0;
     }
@@ -105,6 +114,41 @@ psr_status psr_ignore_channels(const char *text, size_t nchan, int ascending, un
         return psr_fail_nomem(err, "a list of channels", (double)strlen(text));
     psr_status st = ignore_list(list, nchan, ascending, keep, err);
     free(list);
+    return st;
+}
+
+static psr_status append_range(const struct channel_range *r, int32_t **list, size_t *n,
+                               size_t *room, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    for (long k = r->first; k <= r->last && !st; k += r->step) {
+        st = psr_grow(list, room, *n, sizeof **list, "a list of ranges", err);
+        if (!st)
+            (*list)[(*n)++] = (int32_t)k;
+    }
+    return st;
+}
+
+psr_status psr_ranges_parse(const char *text, const char *what, size_t n, int32_t **list,
+                            size_t *nlist, psr_err *err)
+{
+    char *copy = strdup(text), *save;
+    size_t room = 0;
+    psr_status st = copy ? PSR_OK : psr_fail_nomem(err, what, (double)strlen(text));
+    *list = NULL;
+    *nlist = 0;
+    for (char *piece = st ? NULL : strtok_r(copy, separators, &save); piece && !st;
+         piece = strtok_r(NULL, separators, &save)) {
+        struct channel_range r;
+        st = check_range(piece, what, n, &r, err);
+        if (!st)
+            st = append_range(&r, list, nlist, &room, err);
+    }
+    free(copy);
+    if (st) {
+        free(*list);
+        *list = NULL;
+    }
     return st;
 }
 

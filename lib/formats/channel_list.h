@@ -1,9 +1,10 @@
-/* channel_list.h: parses lists of channels and of trial DMs from text and from files (private). */
+/* channel_list.h: parses lists of channels, of intervals and of trial DMs from text and from files (private). */
 #ifndef PSR_FORMATS_CHANNEL_LIST_H
 #define PSR_FORMATS_CHANNEL_LIST_H
 
 #include <psrkit/status.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Clears channels in a mask of channels to keep, in the syntax of PRESTO's -ignorechan.
  * Given:    text   "3,5:9,20:30:5" (single channels, first:last, first:last:step; last is included;
@@ -17,6 +18,13 @@
  *           PSR_EFORMAT for a line of 4 KiB or more; PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_ignore_channels(const char *text, size_t nchan, int ascending,
                                               unsigned char *keep, psr_err *err);
+
+/* Parses such a list, not the name of a file, of n things.
+ * Given:    what   option it belongs to, for messages
+ * Returned: *list [*nlist] in the order of the text; malloc'd, caller frees; NULL on error
+ * Status:   PSR_EINVAL naming the item that is not a range within 0..n-1; PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_ranges_parse(const char *text, const char *what, size_t n,
+                                           int32_t **list, size_t *nlist, psr_err *err);
 
 /* Reads trial DMs, one per line (words may follow, but no number).  '#' comments and empty lines
  * are allowed.

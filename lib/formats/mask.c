@@ -51,22 +51,26 @@ static psr_status take_count(struct rest *r, int64_t *value, const char *what, i
 }
 
 /* A list of n numbers of 0 .. limit - 1: set[number] becomes 1. */
-static psr_status take_set(struct rest *r, int64_t n, unsigned char *set, size_t limit,
-                           const char *what)
+static psr_status take_set(struct rest *r, int64_t n, unsigned char *set, int32_t **list,
+                           size_t limit, const char *what)
 {
     psr_status st = PSR_OK;
+    *list = malloc((size_t)n * sizeof **list + 1);
+    if (!*list)
+        return psr_fail_nomem(r->err, what, (double)n * sizeof **list);
     for (int64_t k = 0; k < n && !st; k++) {
         int64_t number;
         st = take_count(r, &number, what, 0, (int64_t)limit - 1);
         if (!st)
             set[number] = 1;
+        (*list)[k] = (int32_t)number;
     }
     return st;
 }
 
 static psr_status take_header(struct psr_mask *m, struct rest *r)
 {
-    double number[6];
+    double number[6] = {0};
     int64_t nchan, nint;
     psr_status st = take(r, number, sizeof number, "its header");
     if (st || (st = take_count(r, &nchan, "number of channels", 1, max_channels)) ||
@@ -147,12 +151,14 @@ psr_status psr_mask_parse(struct psr_mask *mask, const void *bytes, size_t n, co
     if (st || (st = allocate_sets(mask, err)))
         return st;
     st = take_count(&r, &count, "number of masked channels", 0, (int64_t)mask->nchan);
+    mask->nzap_chan = st ? 0 : (size_t)count;
     if (!st)
-        st = take_set(&r, count, mask->zap_chan, mask->nchan, "masked channel");
+        st = take_set(&r, count, mask->zap_chan, &mask->zap_chans, mask->nchan, "masked channel");
     if (!st)
         st = take_count(&r, &count, "number of masked intervals", 0, (int64_t)mask->nint);
+    mask->nzap_int = st ? 0 : (size_t)count;
     if (!st)
-        st = take_set(&r, count, mask->zap_int, mask->nint, "masked interval");
+        st = take_set(&r, count, mask->zap_int, &mask->zap_ints, mask->nint, "masked interval");
     if (!st)
         st = take_counts(mask, &r);
     return st ? st : take_lists(mask, &r);
@@ -421,6 +427,8 @@ void psr_mask_clear(struct psr_mask *mask)
 {
     free(mask->zap_chan);
     free(mask->zap_int);
+    free(mask->zap_chans);
+    free(mask->zap_ints);
     free(mask->all_chan);
     free(mask->first);
     free(mask->chan);

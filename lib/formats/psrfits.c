@@ -37,11 +37,12 @@ static psr_status load_scaling(struct reader *p, int64_t row, psr_err *err)
         return code;
     p->scaled_row = row;
     if (p->scaling.ndropped && !p->told_no_numbers)
-        psr_note(&p->fits.notes,
-                 "%s: row %lld: %s of %zu channels: no numbers; these count as weight 0, there and in "
-                 "later rows",
-                 p->fits.path, (long long)row, psr_fits_bad_columns(p->scaling.bad),
-                 p->scaling.ndropped);
+        psr_note(
+            &p->fits.notes,
+            "%s: row %lld: %s of %zu channels: no numbers; these count as weight 0, there and in "
+            "later rows",
+            p->fits.path, (long long)row, psr_fits_bad_columns(p->scaling.bad),
+            p->scaling.ndropped);
     p->told_no_numbers |= p->scaling.ndropped > 0;
     return PSR_OK;
 }

@@ -1,14 +1,16 @@
-/* clean.h: removes interference from spectra: PRESTO's masks, clipping and zero-DM. */
+/* clean.h: finds interference in spectra, and removes it: PRESTO's masks, clipping and zero-DM. */
 #ifndef PSRKIT_CLEAN_H
 #define PSRKIT_CLEAN_H
 
 #include <psrkit/obs.h>
+#include <psrkit/outfile.h>
+#include <psrkit/source.h>
 
 PSR_API_BEGIN
 
 /* --- masks ------------------------------------------------------------------------------------ */
 
-/* Reads rfifind masks: the channels with interference in each time interval, and the values
+/* Reads and writes rfifind masks: the channels with interference in each time interval, and the values
  * that replace them.
  *
  * A mask consists of two files of PRESTO's rfifind: ROOT.mask lists channels and intervals,
@@ -21,10 +23,13 @@ struct psr_mask {
     double dtint_s;              /* length of an interval */
     double lofreq_mhz, dfreq_mhz;
     size_t nchan, nint;
-    int64_t ptsperint;       /* samples per interval */
-    unsigned char *zap_chan; /* [nchan] 1: masked in all intervals; owned, as are all arrays
+    int64_t ptsperint;             /* samples per interval */
+    unsigned char *zap_chan;       /* [nchan] 1: masked in all intervals; owned, as are all arrays
                                 below */
-    unsigned char *zap_int;  /* [nint] 1: all channels are masked */
+    unsigned char *zap_int;        /* [nint] 1: all channels are masked */
+    int32_t *zap_chans, *zap_ints; /* [nzap_chan] and [nzap_int] the same as lists, in the order of
+                                      the file, which may name a channel twice */
+    size_t nzap_chan, nzap_int;
     unsigned char *all_chan; /* [nint] 1: every channel is listed */
     size_t *first;           /* [nint + 1] index in chan of the first channel of each interval */
     int32_t *chan;           /* [first[nint]] channels masked in one interval */
@@ -50,6 +55,11 @@ PSR_MUST_CHECK psr_status psr_mask_parse(struct psr_mask *mask, const void *byte
  * Status: PSR_EFORMAT, also if the statistics belong to another mask; PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_mask_parse_stats(struct psr_mask *mask, const void *bytes, size_t n,
                                                const char *name, psr_err *err);
+
+/* Writes a mask as rfifind does: zap_chans, zap_ints and, of intervals in which some but not all
+ * channels are masked, the channels.
+ * Status: those of psr_outfile_write */
+PSR_MUST_CHECK psr_status psr_mask_write(psr_outfile *f, const struct psr_mask *mask, psr_err *err);
 
 /* Checks that the mask was made from this observation: the same number of channels, and the same
  * start within 1e-9 days (obs->began if samples were skipped).
@@ -185,6 +195,229 @@ int64_t psr_clean_clipped(const psr_clean *p);
 
 /* Frees the plan; NULL is allowed. */
 void psr_clean_destroy(psr_clean *p);
+
+/* --- finding interference --------------------------------------------------------------------- */
+
+/* Finds interference in spectra and makes the mask of it, as PRESTO's rfifind does.
+ *
+ * The observation is cut into intervals of equal length.  A cell is one channel in one interval; its
+ * statistics are its mean, its standard deviation, and the largest power of its Fourier transform
+ * from bin 5 on, in units of the mean power of white noise.  Channels are numbered from the lowest
+ * frequency, whatever the order in the data; intervals from the start.
+ *
+ * Order of operations in an interval: zero-DM, clipping, statistics, search for periodic
+ * interference.  Clipping is that of clip.h with the interval as its block: spectra whose sum over
+ * channels deviates too far from its running mean are replaced by the running mean of every channel.
+ * Zero-DM subtracts from each channel its share of the sum, by the bandpass of the first block, and
+ * adds the bandpass.
+ *
+ * Periodic interference is searched in the powers of whole and half bins (interbinning; Ransom,
+ * Eikenberry and Middleditch 2002) and in sums of 1 to 4 harmonics.  Detections within 0.2 % of the
+ * mean frequency of a birdie belong to that birdie, the first of them in the order of finding.
+ *
+ * A cell is bad
+ *  - if its largest power has a chance below the Gaussian tail of freq_sigma to occur in noise,
+ *  - or if its mean is further than time_sigma S from the median of its interval or of its channel;
+ *    S is the standard deviation of the middle 80 % of the means of all cells, and a median that is
+ *    itself further than that from the median of all is replaced by that one,
+ *  - or if the same holds for its standard deviation.
+ * With iqrm_sigma, a cell is also bad if its standard deviation (of 1-bit data its mean) is above
+ * those of channels beside it: inter-quartile range mitigation (Morello, Rajwade and Stappers 2021,
+ * arXiv 2108.12434), with lags up to a tenth of the channels that have data.  At threshold 5 this
+ * flags fewer than 1e-5 of the cells of noise of 1024 channels, and fewer than 1e-3 of those of 64.
+ * With fewer than 10 channels it does nothing.
+ *
+ * An interval with more than chan_frac of its channels bad is masked whole, and so is a channel with
+ * more than int_frac of its intervals bad.  These are the rules of rfifind 6.0, and results agree
+ * with its to float rounding: a mask differs only where a statistic is within that of a limit. */
+
+/* --- results ---------------------------------------------------------------------------------- */
+
+/* Statistics of all cells; the .stats file. */
+struct psr_rfi_stats {
+    size_t nchan, nint;
+    int64_t ptsperint;         /* spectra per interval */
+    int32_t lobin, numbetween; /* lowest Fourier bin searched; points per bin: 5 and 2 */
+    float *power, *mean, *sd;  /* [nint][nchan] each; of a padded interval 1, 0, 0; owned */
+};
+
+/* One periodic signal; all its detections together. */
+struct psr_rfi_birdie {
+    float freq_hz, freq_var, sigma; /* means over detections, and the variance of freq_hz */
+    int32_t nobs;                   /* detections */
+};
+
+/* All periodic signals; the .rfi file. */
+struct psr_rfi_list {
+    size_t nchan, nint;
+    int64_t ptsperint;
+    int32_t lobin, numbetween, numharm;
+    float fract_error, freq_sigma; /* relative width of a birdie; threshold of the search */
+    struct psr_rfi_birdie *birdie; /* [n], in the order in which they were first seen; owned */
+    unsigned char *times, *chans; /* [n][(nint + 7) / 8] and [n][(nchan + 7) / 8] bits, set where it
+                                      was seen; the first is the highest of the first byte; owned */
+    size_t n, room;
+};
+
+/* What makes a cell bad; the bits of the .bytemask file, [nint][nchan]. */
+enum psr_rfi_flag {
+    PSR_RFI_PADDING = 0x01,   /* data are missing */
+    PSR_RFI_OLDMASK = 0x02,   /* in the mask that was given */
+    PSR_RFI_USERCHAN = 0x04,  /* the channel is masked throughout */
+    PSR_RFI_USERINTS = 0x08,  /* the interval is masked whole */
+    PSR_RFI_BAD_POWER = 0x10, /* periodic */
+    PSR_RFI_BAD_SD = 0x20,
+    PSR_RFI_BAD_MEAN = 0x40,
+    PSR_RFI_BAD_LEVEL = 0x80, /* out of line with the channels beside it; not rfifind's */
+    PSR_RFI_BAD = PSR_RFI_BAD_POWER | PSR_RFI_BAD_SD | PSR_RFI_BAD_MEAN | PSR_RFI_BAD_LEVEL,
+};
+
+/* Both may be called again, and for structs of zeros. */
+void psr_rfi_stats_clear(struct psr_rfi_stats *stats);
+void psr_rfi_list_clear(struct psr_rfi_list *list);
+
+/* --- statistics ------------------------------------------------------------------------------- */
+
+typedef struct psr_rfifind psr_rfifind;
+
+struct psr_rfifind_desc {
+    size_t size; /* sizeof the struct */
+    size_t nchan;
+    int nbit;
+    enum psr_kind kind;
+    bool reverse; /* the first channel of a spectrum is the highest in frequency */
+    double tsamp_s;
+    size_t block;      /* spectra that are read together; an incomplete block at the end is padding,
+                          as is the interval it is in */
+    int64_t ptsperint; /* spectra per interval, a multiple of block */
+    double clip_sigma; /* 0: no clipping */
+    bool zerodm;       /* disables clipping */
+    const float
+        *padding; /* [nchan] bandpass for zero-DM, from the lowest channel; copied; NULL: the
+                             means of the first block */
+    const unsigned char *keep; /* [nchan] 0: channel is ignored, its samples are 0; in the order of
+                                  the data; copied; NULL keeps all */
+    double freq_sigma;         /* threshold of the search for periodic signals */
+    bool presto; /* the list of periodic signals as PRESTO makes it: of cells with ten or more
+                    detections it adds some harmonics twice */
+    int nthread; /* 0: all cores */
+};
+
+enum { PSR_RFI_LOBIN = 5, PSR_RFI_NUMBETWEEN = 2, PSR_RFI_NUMHARM = 4 };
+#define PSR_RFI_FRACT_ERROR 0.002
+
+/* Status: PSR_EINVAL naming field, value and limit; PSR_ENOMEM. */
+PSR_MUST_CHECK psr_status psr_rfifind_create(psr_rfifind **out, const struct psr_rfifind_desc *desc,
+                                             psr_err *err);
+
+/* Takes the next spectra.
+ * Given:  in   [nsamp][nchan] packed, each spectrum from a byte boundary
+ *         gap   all ranges of the spectra so far that are padding, ascending; [ngap]
+ * Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_rfifind_push(psr_rfifind *p, const void *in, size_t nsamp,
+                                           const struct psr_span *gap, size_t ngap, psr_err *err);
+
+/* Ends the stream.
+ * Returned: *stats, *list; the caller clears both.  The results are the same for any lengths of
+ *           blocks pushed and any number of threads.
+ * Status:   PSR_EINVAL if there is no complete block; PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_rfifind_finish(psr_rfifind *p, struct psr_rfi_stats *stats,
+                                             struct psr_rfi_list *list, psr_err *err);
+
+/* Number of spectra clipped so far. */
+int64_t psr_rfifind_clipped(const psr_rfifind *p);
+
+/* Frees the plan; NULL is allowed. */
+void psr_rfifind_destroy(psr_rfifind *p);
+
+/* --- the mask --------------------------------------------------------------------------------- */
+
+struct psr_rfi_rules {
+    double time_sigma, freq_sigma; /* thresholds */
+    double chan_frac;              /* fraction of bad channels that masks an interval */
+    double int_frac;               /* fraction of bad intervals that masks a channel */
+    double iqrm_sigma; /* threshold of the comparison with neighbouring channels; 0: none,
+                                      as rfifind */
+    const char *zap_chan, *zap_int; /* to be masked whole, as "3,5:9,20:30:5"; NULL: none */
+    const struct psr_mask *old;     /* sets PSR_RFI_OLDMASK in flags; NULL: none */
+};
+
+/* Makes a mask from statistics.
+ * Given:    flags [nint][nchan]   PSR_RFI_PADDING or 0
+ * Returned: flags, complete
+ *           *mask   without times and frequencies, and without padding; the caller clears it, also
+ *           after an error
+ * Status:   PSR_EINVAL for an old mask of another shape and for lists that are none; PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_rfi_mask(struct psr_mask *mask, unsigned char *flags,
+                                       const struct psr_rfi_stats *stats,
+                                       const struct psr_rfi_rules *rules, psr_err *err);
+
+/* --- files ------------------------------------------------------------------------------------ */
+
+/* Readers check sizes against headers before they allocate, and write into cleared structs, which
+ * the caller clears, also after an error.
+ * Given:  mem_bytes   memory limit; 0: a quarter of the machine's
+ * Status: PSR_EIO; PSR_EFORMAT naming file, field, value and limit; PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_rfi_stats_read(struct psr_rfi_stats *stats, const char *path,
+                                             int64_t mem_bytes, psr_err *err);
+PSR_MUST_CHECK psr_status psr_rfi_list_read(struct psr_rfi_list *list, const char *path,
+                                            int64_t mem_bytes, psr_err *err);
+
+/* Status: those of psr_outfile_write */
+PSR_MUST_CHECK psr_status psr_rfi_stats_write(psr_outfile *f, const struct psr_rfi_stats *stats,
+                                              psr_err *err);
+PSR_MUST_CHECK psr_status psr_rfi_list_write(psr_outfile *f, const struct psr_rfi_list *list,
+                                             psr_err *err);
+
+/* --- from files to files ---------------------------------------------------------------------- */
+
+struct psr_rfi_run_desc {
+    size_t size; /* sizeof the struct; psr_rfi_run_defaults sets it */
+    struct psr_source_desc source;
+    const char *root;  /* outputs are ROOT_rfifind.mask, .stats, .rfi, .inf, .bytemask */
+    double interval_s; /* length of an interval, rounded to whole blocks */
+    int64_t nblock;    /* blocks in an interval; 0: interval_s counts */
+    double clip_sigma; /* as in psr_rfifind_desc, with nthread */
+    bool zerodm;
+    const char *ignorechan;     /* as for psr_ignore_channels, or NULL */
+    const char *also;           /* another output of the program, to be checked with the others, or
+                               NULL */
+    const char *old_mask;       /* name of a mask, or NULL */
+    struct psr_rfi_rules rules; /* old is ignored */
+    bool nocompute; /* take .stats, .rfi, .inf and .bytemask of an earlier run, and make its mask
+                       anew */
+    bool presto;    /* with PRESTO's interpretation of headers; no gaps */
+    int64_t mem_bytes;
+    int nthread;
+    bool (*should_stop)(void *ctx);                            /* NULL: never */
+    void (*progress)(void *ctx, int64_t nread, int64_t total); /* spectra; NULL: not wanted */
+    void *ctx;
+};
+
+struct psr_rfi_run_report {
+    struct psr_obs obs; /* of the input; with nocompute, of the .inf file */
+    struct psr_rfi_stats stats;
+    struct psr_rfi_list list;
+    unsigned char *flags; /* [nint][nchan] */
+    struct psr_mask mask;
+    int64_t nread, nclipped;
+    double read_s, compute_s; /* wall times */
+};
+
+/* Fills *desc with the defaults of rfifind. */
+void psr_rfi_run_defaults(struct psr_rfi_run_desc *desc);
+
+/* Reads the input, finds interference and writes the files, all or none.  Inputs and outputs are
+ * checked before anything is written: no output may be an input.
+ * Returned: *report; the caller clears it, also after an error
+ * Status:   those of psr_source_open and psr_source_read, psr_mask_read, psr_rfifind_create,
+ *           psr_rfi_mask and psr_output_group_commit; PSR_EUNSUPPORTED for gaps with presto;
+ *           PSR_ESTOPPED */
+PSR_MUST_CHECK psr_status psr_rfi_run(struct psr_rfi_run_report *report,
+                                      const struct psr_rfi_run_desc *desc, psr_err *err);
+
+/* Frees what a report owns; may be called again. */
+void psr_rfi_run_clear(struct psr_rfi_run_report *report);
 
 PSR_API_END
 #endif

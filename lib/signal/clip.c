@@ -1,58 +1,19 @@
 /* Finds spectra to clip by PRESTO's rule. */
 #include "clip.h"
 
+#include "base/moments.h"
 #include "base/quantile.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Algorithm AS 52, sample after sample. */
-static void running_moments(const float *x, size_t n, double *mean, double *var)
-{
-    *mean = (double)x[0];
-    *var = 0;
-    for (size_t t = 1; t < n; t++) {
-        double before = (double)t, count = before + 1;
-        double step = ((double)x[t] - *mean) / count;
-        *var += count * before * step * step;
-        *mean += step;
-    }
-    if (n > 1)
-        *var /= (double)(n - 1);
-}
-
-/* Two passes of several sums that do not wait for each other. */
-static void lane_moments(const float *x, size_t n, double *mean, double *var)
-{
-    enum { LANES = 16 };
-    double sum[LANES] = {0}, square[LANES] = {0};
-    size_t whole = n / LANES * LANES;
-    for (size_t t = 0; t < whole; t += LANES)
-        for (size_t k = 0; k < LANES; k++)
-            sum[k] += (double)x[t + k];
-    for (size_t t = whole; t < n; t++)
-        sum[0] += (double)x[t];
-    for (size_t k = 1; k < LANES; k++)
-        sum[0] += sum[k];
-    double m = sum[0] / (double)n;
-    for (size_t t = 0; t < whole; t += LANES)
-        for (size_t k = 0; k < LANES; k++)
-            square[k] += ((double)x[t + k] - m) * ((double)x[t + k] - m);
-    for (size_t t = whole; t < n; t++)
-        square[0] += ((double)x[t] - m) * ((double)x[t] - m);
-    for (size_t k = 1; k < LANES; k++)
-        square[0] += square[k];
-    *mean = m;
-    *var = n > 1 ? square[0] / (double)(n - 1) : 0;
-}
-
 static void find_moments(const float *x, size_t n, enum psr_moments how, double *mean, double *sd)
 {
     double var;
     if (how == PSR_MOMENTS_RUNNING)
-        running_moments(x, n, mean, &var);
+        psr_moments_running(x, n, mean, &var);
     else
-        lane_moments(x, n, mean, &var);
+        psr_moments_lanes(x, n, mean, &var);
     *sd = sqrt(var);
 }
 

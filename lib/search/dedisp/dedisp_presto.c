@@ -5,6 +5,7 @@
 #include "formats/unpack.h"
 #include "signal/block_sums.h"
 #include "signal/clip.h"
+#include "signal/zerodm.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,18 +19,18 @@ struct psr_compat {
     size_t *pre;    /* [nchan] delay inside the sub-band, spectra */
     size_t *offset; /* [ndm][nsub] delay of the sub-band, samples */
     struct psr_clip clip;
-    float *padding;                /* [nchan] what masked samples become */
-    float *bandpass, *weight;      /* [nchan] of zero-DM; set by the first block */
-    unsigned char *masked;         /* [nchan] */
-    float *z, *work;               /* [block] */
-    double *sum;                   /* [nchan] */
-    unsigned char *good, *bad;     /* [block] */
-    float *now, *last;             /* [block][nchan] cleaned */
-    float *band;                   /* [worklen][nsub] */
-    float *band_now, *band_last;   /* [piece][nsub] downsampled */
-    size_t nfull;                  /* blocks in band */
-    int64_t nspectra;              /* PRESTO's count of spectra, which tells the time */
-    bool primed, banded, balanced; /* last, band_last and bandpass hold something */
+    float *padding;              /* [nchan] what masked samples become */
+    struct psr_zerodm zerodm;    /* set by the first block */
+    unsigned char *masked;       /* [nchan] */
+    float *z, *work;             /* [block] */
+    double *sum;                 /* [nchan] */
+    unsigned char *good, *bad;   /* [block] */
+    float *now, *last;           /* [block][nchan] cleaned */
+    float *band;                 /* [worklen][nsub] */
+    float *band_now, *band_last; /* [piece][nsub] downsampled */
+    size_t nfull;                /* blocks in band */
+    int64_t nspectra;            /* PRESTO's count of spectra, which tells the time */
+    bool primed, banded;         /* last and band_last hold something */
 };
 
 /* --- delays, in PRESTO's arithmetic ----------------------------------------------------------- */
@@ -140,8 +141,8 @@ static psr_status allocate(psr_compat *p, psr_err *err)
         {&p->offset, d->ndm * d->nsub, sizeof *p->offset},
         {&p->clip.level, ncol, f},
         {&p->padding, ncol, f},
-        {&p->bandpass, ncol, f},
-        {&p->weight, ncol, f},
+        {&p->zerodm.bandpass, ncol, f},
+        {&p->zerodm.weight, ncol, f},
         {&p->masked, ncol, 1},
         {&p->z, d->block, f},
         {&p->work, d->block, f},
@@ -174,6 +175,7 @@ static void copy_desc(psr_compat *p, const struct psr_compat_desc *d)
         memcpy(p->padding, d->mask->padding, p->ncol * sizeof *p->padding);
     p->clip.sigma = d->zerodm ? 0 : (float)d->clip_sigma;
     p->clip.nchan = p->ncol;
+    p->zerodm.nchan = p->ncol;
     p->nspectra = d->first;
 }
 
@@ -215,10 +217,25 @@ void psr_compat_destroy(psr_compat *p)
 {
     if (!p)
         return;
-    void *const array[] = {p->dm,      p->keep,     p->pre,      p->offset,   p->clip.level,
-                           p->padding, p->bandpass, p->weight,   p->masked,   p->z,
-                           p->work,    p->sum,      p->good,     p->bad,      p->now,
-                           p->last,    p->band,     p->band_now, p->band_last};
+    void *const array[] = {p->dm,
+                           p->keep,
+                           p->pre,
+                           p->offset,
+                           p->clip.level,
+                           p->padding,
+                           p->zerodm.bandpass,
+                           p->zerodm.weight,
+                           p->masked,
+                           p->z,
+                           p->work,
+                           p->sum,
+                           p->good,
+                           p->bad,
+                           p->now,
+                           p->last,
+                           p->band,
+                           p->band_now,
+                           p->band_last};
     for (size_t k = 0; k < sizeof array / sizeof *array; k++)
         free(array[k]);
     free(p);
@@ -226,38 +243,12 @@ void psr_compat_destroy(psr_compat *p)
 
 /* --- cleaning one block ----------------------------------------------------------------------- */
 
-static float sum_spectrum(const float *x, size_t nchan)
-{
-    float sum = 0;
-    for (size_t c = 0; c < nchan; c++)
-        sum += x[c];
-    return sum;
-}
-
-/* The mask's padding, or else the means of the first block, stay the bandpass from then on. */
-static void set_bandpass(psr_compat *p, const float *x)
-{
-    size_t nchan = p->ncol, n = p->d.block;
-    memcpy(p->bandpass, p->padding, nchan * sizeof *p->bandpass);
-    if (sum_spectrum(p->bandpass, nchan) == 0)
-        for (size_t c = 0; c < nchan; c++) {
-            float sum = 0;
-            for (size_t t = 0; t < n; t++)
-                sum += x[t * nchan + c];
-            p->bandpass[c] = sum / (float)n;
-        }
-    float total = sum_spectrum(p->bandpass, nchan);
-    for (size_t c = 0; c < nchan; c++)
-        p->weight[c] = p->bandpass[c] / total;
-    p->balanced = true;
-}
-
 /* Of sub-bands PRESTO takes their plain mean. */
 static void remove_mean(psr_compat *p, float *x)
 {
     size_t ncol = p->ncol;
     for (size_t t = 0; t < p->d.block; t++, x += ncol) {
-        float mean = sum_spectrum(x, ncol) / (float)ncol;
+        float mean = psr_zerodm_sum(x, ncol) / (float)ncol;
         for (size_t c = 0; c < ncol; c++)
             x[c] -= mean;
     }
@@ -265,14 +256,9 @@ static void remove_mean(psr_compat *p, float *x)
 
 static void remove_zerodm(psr_compat *p, float *x)
 {
-    size_t nchan = p->d.nchan;
-    if (!p->balanced)
-        set_bandpass(p, x);
-    for (size_t t = 0; t < p->d.block; t++, x += nchan) {
-        float power = sum_spectrum(x, nchan);
-        for (size_t c = 0; c < nchan; c++)
-            x[c] -= p->weight[c] * power - p->bandpass[c];
-    }
+    if (!p->zerodm.balanced)
+        psr_zerodm_balance(&p->zerodm, p->padding, x, p->d.block);
+    psr_zerodm_remove(&p->zerodm, x, p->d.block);
 }
 
 /* Clipping also makes its running means the padding of the mask. */
@@ -281,7 +267,7 @@ static void clip_block(psr_compat *p, float *x)
     size_t nchan = p->ncol, n = p->d.block;
     struct psr_clip_block block;
     for (size_t t = 0; t < n; t++)
-        p->z[t] = sum_spectrum(x + t * nchan, nchan);
+        p->z[t] = psr_zerodm_sum(x + t * nchan, nchan);
     psr_clip_judge(&block, p->z, n, p->good, p->work, PSR_MOMENTS_RUNNING);
     memset(p->sum, 0, nchan * sizeof *p->sum);
     for (size_t t = 0; t < n; t++)

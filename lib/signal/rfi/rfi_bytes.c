@@ -1,0 +1,128 @@
+/* Transposes, sums and scales channels of unsigned samples of up to 8 bits, two at a time. */
+#include "rfi_bytes.h"
+
+#include "base/clones.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+enum { WIDTH = PSR_RFI_BYTES_WIDTH, ROWS = 32, LANES = 32, FLUSH = 1 << 16 };
+
+/* Samples of less than a byte, as bytes. */
+static void widen(uint8_t to[WIDTH], const unsigned char *from, size_t nbyte, int nbit)
+{
+    const unsigned mask = (1U << nbit) - 1;
+    const size_t each = 8 / (size_t)nbit;
+    for (size_t b = 0; b < nbyte; b++)
+        for (size_t k = 0; k < each; k++)
+            to[b * each + k] = (uint8_t)(from[b] >> k * (size_t)nbit & mask);
+}
+
+static uint64_t take_pair(const unsigned char *from)
+{
+    uint16_t two;
+    memcpy(&two, from, sizeof two);
+    return two;
+}
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the first of four pairs is the lowest");
+
+/* Rows that lie in the first cache: pairs one after the other, four of one at a time. */
+static void turn_rows(const unsigned char *rows, size_t stride, size_t n, size_t npair,
+                      uint8_t *pair, size_t pair_bytes)
+{
+    const size_t whole = n / 4 * 4;
+    for (size_t k = 0; k < npair; k++) {
+        const unsigned char *from = rows + 2 * k;
+        uint8_t *to = pair + k * pair_bytes;
+        for (size_t t = 0; t < whole; t += 4, from += 4 * stride) {
+            const uint64_t four = take_pair(from) | take_pair(from + stride) << 16 |
+                                  take_pair(from + 2 * stride) << 32 |
+                                  take_pair(from + 3 * stride) << 48;
+            memcpy(to + 2 * t, &four, sizeof four);
+        }
+        for (size_t t = whole; t < n; t++, from += stride)
+            memcpy(to + 2 * t, from, 2);
+    }
+}
+
+static void fetch_rows(const unsigned char *rows, size_t stride, size_t n)
+{
+    for (size_t t = 0; t < n; t++)
+        __builtin_prefetch(rows + t * stride);
+}
+
+void psr_rfi_bytes_turn(const struct psr_layout *l, const unsigned char *in, size_t n, size_t c0,
+                        size_t width, uint8_t *pair)
+{
+    const size_t nbyte = (width * (size_t)l->nbit + 7) / 8;
+    const unsigned char *from = in + c0 * (size_t)l->nbit / 8;
+    const bool whole = l->nbit == 8 && width % 2 == 0;
+    for (size_t t = 0; t < n; t += ROWS) {
+        uint8_t row[ROWS][WIDTH];
+        const size_t m = n - t < ROWS ? n - t : ROWS, ahead = n - t - m < ROWS ? n - t - m : ROWS;
+        const unsigned char *at = from + t * l->row_bytes;
+        fetch_rows(at + m * l->row_bytes, l->row_bytes, ahead);
+        for (size_t k = 0; k < m && !whole; k++) {
+            widen(row[k], at + k * l->row_bytes, nbyte, l->nbit);
+            memset(row[k] + width, 0, WIDTH - width);
+        }
+        turn_rows(whole ? at : row[0], whole ? l->row_bytes : WIDTH, m, (width + 1) / 2,
+                  pair + 2 * t, 2 * n);
+    }
+}
+
+/* Of at most FLUSH LANES bytes, so that no lane overflows. */
+PSR_CLONES
+static void sum_part(const uint8_t *x, size_t n, struct psr_rfi_sums sums[2])
+{
+    uint32_t sum[LANES] = {0}, squares[LANES] = {0};
+    const size_t whole = n / LANES * LANES;
+    for (size_t k = 0; k < whole; k += LANES)
+        for (size_t l = 0; l < LANES; l++) {
+            const uint32_t v = x[k + l];
+            sum[l] += v;
+            squares[l] += v * v;
+        }
+    for (size_t k = whole; k < n; k++) {
+        const uint32_t v = x[k];
+        sums[k % 2].sum += v;
+        sums[k % 2].squares += v * v;
+    }
+    for (size_t l = 0; l < LANES; l++) {
+        sums[l % 2].sum += sum[l];
+        sums[l % 2].squares += squares[l];
+    }
+}
+
+void psr_rfi_bytes_sum(const uint8_t *pair, size_t n, struct psr_rfi_sums sums[2])
+{
+    const size_t most = (size_t)FLUSH * LANES;
+    memset(sums, 0, 2 * sizeof *sums);
+    for (size_t k = 0; k < 2 * n; k += most)
+        sum_part(pair + k, 2 * n - k < most ? 2 * n - k : most, sums);
+}
+
+PSR_CLONES
+static void scale(const uint8_t *restrict x, size_t n, const float mean[2], const float factor[2],
+                  float *restrict z)
+{
+    enum { STEP = 16 };
+    float m[STEP], f[STEP];
+    const size_t whole = n / STEP * STEP;
+    for (size_t l = 0; l < STEP; l++) {
+        m[l] = mean[l % 2];
+        f[l] = factor[l % 2];
+    }
+    for (size_t k = 0; k < whole; k += STEP)
+        for (size_t l = 0; l < STEP; l++)
+            z[k + l] = ((float)x[k + l] - m[l]) * f[l];
+    for (size_t k = whole; k < n; k++)
+        z[k] = ((float)x[k] - mean[k % 2]) * factor[k % 2];
+}
+
+void psr_rfi_bytes_scale(const uint8_t *pair, size_t n, const float mean[2], const float factor[2],
+                         float *z)
+{
+    scale(pair, 2 * n, mean, factor, z);
+}

@@ -1,0 +1,218 @@
+/* Searches a channel's powers for periodic signals.
+ *
+ * Positions are counted in half bins: j is bin j / 2.  The sum of h harmonics at j adds the powers
+ * at (j + h' / 2) / h' for h' = 1 .. h, divisions rounding down: the highest harmonic is at j, the
+ * others are at its fractions. */
+#include "rfi_periodic.h"
+
+#include "base/clones.h"
+#include "base/grow.h"
+
+#include <math.h>
+#include <psrkit/clean.h>
+#include <psrkit/signif.h>
+#include <stdlib.h>
+
+enum { PRESTO_ROOM = 10 }; /* of its list of detections, which is doubled when full */
+enum { HARM = PSR_RFI_NUMHARM, FIRST = PSR_RFI_LOBIN * PSR_RFI_NUMBETWEEN, GROUP = 64 };
+
+/* From here on significances are PRESTO's approximation (Abramowitz and Stegun 26.2.23), so that
+ * lists agree. */
+static const double LN_APPROXIMATE = -600;
+
+double psr_rfi_power_for_sigma(double sigma, int nharm, double ntrials)
+{
+    double ln_p = psr_gauss_logp(sigma).ln_sf - log(ntrials);
+    return psr_chi2_threshold(psr_logp_from_sf(ln_p), 2 * nharm) / 2;
+}
+
+void psr_rfi_threshold_set(struct psr_rfi_threshold *t, double sigma, size_t nbin)
+{
+    const double ntrials = (double)(nbin - PSR_RFI_LOBIN);
+    double least = INFINITY;
+    t->power[0] = 0;
+    for (int h = 1; h <= HARM; h++) {
+        t->power[h] = psr_rfi_power_for_sigma(sigma, h, ntrials);
+        least = fmin(least, t->power[h] / h);
+    }
+    t->ln_trials = log(ntrials);
+    t->seed = (float)(least * (1 - 1e-5));
+}
+
+static double significance(double power, int nharm, const struct psr_rfi_threshold *t)
+{
+    double ln_p = psr_chi2_logp(2 * power, 2 * nharm).ln_sf + t->ln_trials;
+    if (ln_p >= LN_APPROXIMATE)
+        return fmax(psr_gauss_sigma(psr_logp_from_sf(fmin(ln_p, 0))), 0);
+    double u = sqrt(-2 * ln_p);
+    return u - (2.515517 + u * (0.802853 + u * 0.010328)) /
+                   (1 + u * (1.432788 + u * (0.189269 + u * 0.001308)));
+}
+
+static float power_at(const struct psr_rfi_powers *x, size_t j)
+{
+    return j % 2 ? x->half[j / 2] : x->whole[j / 2];
+}
+
+/* Sums of 1 .. HARM harmonics at j. */
+static void sum_harmonics(const struct psr_rfi_powers *x, size_t j, float sum[HARM + 1])
+{
+    sum[0] = 0;
+    for (size_t h = 1; h <= HARM; h++)
+        sum[h] = sum[h - 1] + power_at(x, (j + h / 2) / h);
+}
+
+static psr_status append(struct psr_rfi_hits *hits, double r, double sigma, size_t order,
+                         psr_err *err)
+{
+    psr_status st = psr_grow(&hits->hit, &hits->room, hits->n, sizeof *hits->hit,
+                             "the list of periodic interference", err);
+    if (!st)
+        hits->hit[hits->n++] = (struct psr_rfi_hit){r, sigma, (uint32_t)order};
+    return st;
+}
+
+/* Keeps the places at which a sum of harmonics that includes bin s may reach its threshold. */
+static psr_status follow_seed(const struct psr_rfi_powers *x, const struct psr_rfi_threshold *t,
+                              size_t s, struct psr_rfi_hits *work, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    for (size_t h = 1; h <= HARM && !st; h++)
+        for (size_t j = h * s - h / 2; j < h * s - h / 2 + h && !st; j++) {
+            float sum[HARM + 1];
+            if (j < FIRST || j >= 2 * x->nbin)
+                continue;
+            sum_harmonics(x, j, sum);
+            bool any = false;
+            for (int k = 1; k <= HARM; k++)
+                any |= (double)sum[k] > t->power[k];
+            if (any)
+                st = append(work, (double)j, 0, 0, err);
+        }
+    return st;
+}
+
+PSR_CLONES
+static bool any_above(const float *a, const float *b, float limit)
+{
+    int any = 0;
+    for (int k = 0; k < GROUP; k++)
+        any |= (a[k] > limit) | (b[k] > limit);
+    return any != 0;
+}
+
+static psr_status find_places(const struct psr_rfi_powers *x, const struct psr_rfi_threshold *t,
+                              struct psr_rfi_hits *work, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    work->n = 0;
+    for (size_t k0 = 0; k0 < x->nbin && !st; k0 += GROUP) {
+        size_t end = k0 + GROUP < x->nbin ? k0 + GROUP : x->nbin;
+        if (end - k0 == GROUP && !any_above(x->whole + k0, x->half + k0, t->seed))
+            continue;
+        /* The fractions of FIRST begin at FIRST / HARM, rounded. */
+        for (size_t s = 2 * k0 > 3 ? 2 * k0 : 3; s < 2 * end && !st; s++)
+            if (power_at(x, s) > t->seed)
+                st = follow_seed(x, t, s, work, err);
+    }
+    return st;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct psr_rfi_hit *x = a, *y = b;
+    return (x->r > y->r) - (x->r < y->r);
+}
+
+static int by_sigma(const void *a, const void *b)
+{
+    const struct psr_rfi_hit *x = a, *y = b;
+    if (x->sigma != y->sigma)
+        return x->sigma < y->sigma ? 1 : -1;
+    return (x->order > y->order) - (x->order < y->order);
+}
+
+/* All sums above their thresholds, at the places found. */
+static psr_status take_hits(const struct psr_rfi_powers *x, const struct psr_rfi_threshold *t,
+                            const struct psr_rfi_hits *places, struct psr_rfi_hits *hits,
+                            psr_err *err)
+{
+    psr_status st = PSR_OK;
+    const size_t before = hits->n;
+    for (int h = 1; h <= HARM; h++)
+        for (size_t k = 0; k < places->n && !st; k++) {
+            float sum[HARM + 1];
+            if (k && places->hit[k].r == places->hit[k - 1].r)
+                continue;
+            sum_harmonics(x, (size_t)places->hit[k].r, sum);
+            if ((double)sum[h] > t->power[h])
+                st = append(hits, places->hit[k].r / PSR_RFI_NUMBETWEEN,
+                            significance((double)sum[h], h, t), hits->n - before, err);
+        }
+    return st;
+}
+
+/* The same for all places, in PRESTO's steps; sum [2 nbin]. */
+static psr_status take_hits_as_presto(const struct psr_rfi_powers *x,
+                                      const struct psr_rfi_threshold *t, struct psr_rfi_hits *hits,
+                                      float *sum, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    size_t room = PRESTO_ROOM;
+    const size_t end = 2 * x->nbin, before = hits->n;
+    for (size_t j = 0; j < end; j++)
+        sum[j] = 0;
+    for (size_t h = 1; h <= HARM; h++)
+        for (size_t j = FIRST; j < end && !st; j++) {
+            sum[j] += power_at(x, (j + h / 2) / h);
+            if (!((double)sum[j] > t->power[h]))
+                continue;
+            st = append(hits, (double)j / PSR_RFI_NUMBETWEEN,
+                        significance((double)sum[j], (int)h, t), hits->n - before, err);
+            if (hits->n - before < room)
+                continue;
+            room *= 2;
+            j = h > 1 ? room : j;
+        }
+    return st;
+}
+
+PSR_CLONES
+static float find_largest(const float *x, size_t n)
+{
+    enum { LANES = 16 };
+    float lane[LANES] = {0}, largest = 0;
+    size_t whole = n / LANES * LANES;
+    for (size_t k = 0; k < whole; k += LANES)
+        for (size_t l = 0; l < LANES; l++)
+            lane[l] = x[k + l] > lane[l] ? x[k + l] : lane[l];
+    for (size_t l = 0; l < LANES; l++)
+        largest = lane[l] > largest ? lane[l] : largest;
+    for (size_t k = whole; k < n; k++)
+        largest = x[k] > largest ? x[k] : largest;
+    return largest;
+}
+
+psr_status psr_rfi_search(const struct psr_rfi_powers *x, const struct psr_rfi_threshold *t,
+                          float *largest, struct psr_rfi_hits *hits, struct psr_rfi_hits *work,
+                          float *presto, psr_err *err)
+{
+    const size_t before = hits->n;
+    *largest = find_largest(x->whole + PSR_RFI_LOBIN, x->nbin - PSR_RFI_LOBIN);
+    if (!isnormal(*largest)) {
+        *largest = 0;
+        return PSR_OK;
+    }
+    psr_status st = find_places(x, t, work, err);
+    if (st || !work->n)
+        return st;
+    qsort(work->hit, work->n, sizeof *work->hit, by_place);
+    st = take_hits(x, t, work, hits, err);
+    if (!st && presto && hits->n - before >= PRESTO_ROOM) {
+        hits->n = before;
+        st = take_hits_as_presto(x, t, hits, presto, err);
+    }
+    if (!st && hits->n > before)
+        qsort(hits->hit + before, hits->n - before, sizeof *hits->hit, by_sigma);
+    return st;
+}

@@ -1,0 +1,186 @@
+#!/usr/bin/env bats
+# gpurfifind: rfifind's files of an observation with interference, and what it refuses.
+
+load helper
+
+setup() {
+    cd "$BATS_TEST_TMPDIR"
+    make_rfi
+    run="gpurfifind -q -time 1"
+}
+
+# near_floats BOUND A B: the floats of two files, from byte 20 on, agree relatively.
+near_floats() {
+    paste <(od -An -v -w4 -j 20 -tf4 "$2") <(od -An -v -w4 -j 20 -tf4 "$3") |
+        awk -v bound="$1" '{ d = $1 - $2; if (d < 0) d = -d; m = $2 < 0 ? -$2 : $2
+            if (NF != 2 || d > bound * (m + 1e-30)) { print; bad = 1 } } END { exit bad || NR == 0 }'
+}
+
+@test "-compat presto writes rfifind's mask, flags and description to the byte" {
+    mkdir -p out/rfifind
+    $run -compat presto -o out/rfifind/r rfi.fil
+    cmp out/rfifind/r_rfifind.mask "$golden/mask/r_rfifind.mask"
+    cmp out/rfifind/r_rfifind.bytemask "$golden/mask/r_rfifind.bytemask"
+    diff <(grep -v 'Data analyzed' out/rfifind/r_rfifind.inf) <(grep -v 'Data analyzed' "$golden/mask/r_rfifind.inf")
+    [ "$(ls out/rfifind | wc -l)" -eq 5 ]
+}
+
+@test "statistics and birdies agree to float rounding" {
+    $run -compat presto -o r rfi.fil
+    cmp -n 20 r_rfifind.stats "$golden/mask/r_rfifind.stats"
+    near_floats 2e-6 r_rfifind.stats "$golden/mask/r_rfifind.stats"
+    [ "$(stat -c %s r_rfifind.rfi)" = "$(stat -c %s "$golden/mask/r_rfifind.rfi")" ]
+    cmp -n 36 r_rfifind.rfi "$golden/mask/r_rfifind.rfi"
+    # Four birdies of 21 bytes: three floats, the number of detections, where they were seen.
+    for k in 0 1 2 3; do
+        at=$((36 + 21 * k))
+        cmp -i $((at + 12)) -n 9 r_rfifind.rfi "$golden/mask/r_rfifind.rfi"
+        diff <(od -An -j $at -N 12 -tf4 r_rfifind.rfi | awk '{ printf "%.4g %.4g %.4g", $1, $2, $3 }') \
+            <(od -An -j $at -N 12 -tf4 "$golden/mask/r_rfifind.rfi" | awk '{ printf "%.4g %.4g %.4g", $1, $2, $3 }')
+    done
+}
+
+@test "threads and pipes change no byte" {
+    $run -ncpus 1 -o a rfi.fil
+    $run -ncpus 3 -o b rfi.fil
+    cat rfi.fil | $run -o c -
+    for suffix in mask bytemask stats rfi; do
+        cmp a_rfifind.$suffix b_rfifind.$suffix
+        cmp a_rfifind.$suffix c_rfifind.$suffix
+    done
+    diff <(tail -n +2 a_rfifind.inf) <(tail -n +2 c_rfifind.inf)
+}
+
+@test "-nocompute makes the mask anew, as if it had been asked for at once" {
+    $run -o a rfi.fil
+    $run -timesig 3 -freqsig 2 -intfrac 0.1 -zapchan 3,0 -zapints 1 -o b rfi.fil
+    fails cmp -s a_rfifind.mask b_rfifind.mask
+    cp a_rfifind.stats before
+    gpurfifind -q -nocompute -timesig 3 -freqsig 2 -intfrac 0.1 -zapchan 3,0 -zapints 1 -o a
+    cmp a_rfifind.mask b_rfifind.mask
+    cmp a_rfifind.bytemask b_rfifind.bytemask
+    cmp a_rfifind.stats before
+    # The old mask may be the one that is replaced; its cells are marked.
+    gpurfifind -q -nocompute -mask a_rfifind.mask -o a rfi.fil
+    fails cmp -s a_rfifind.bytemask b_rfifind.bytemask
+}
+
+@test "gpudedisp takes the mask" {
+    $run -o r rfi.fil
+    gpudedisp -q -nobary -lodm 47 -numdms 1 -mask r_rfifind.mask -o t rfi.fil
+    gpudedisp -q -nobary -lodm 47 -numdms 1 -mask "$mask" -o u rfi.fil
+    cmp t_DM47.00.dat u_DM47.00.dat
+}
+
+@test "an ascending band has its own frequencies, and PRESTO's with -compat" {
+    { cat "$golden/headers/posfoff.hdr"; tail -c 950272 "$g8"; } >up.fil
+    $run -o a up.fil
+    $run -compat presto -o b up.fil
+    grep -q 'low channel (MHz)  *=  1498$\|low channel (MHz)  *=  1[0-9.]*$' a_rfifind.inf
+    fails diff <(grep 'low channel' a_rfifind.inf) <(grep 'low channel' b_rfifind.inf)
+    gpudedisp -q -nobary -lodm 47 -numdms 1 -mask a_rfifind.mask -o t up.fil
+    gpudedisp -q -nobary -lodm 47 -numdms 1 -mask b_rfifind.mask -o u up.fil
+}
+
+@test "ignored channels have no statistics, inverted bands are turned" {
+    $run -noclip -o a rfi.fil
+    $run -noclip -ignorechan 0:9 -o b rfi.fil
+    $run -noclip -invert -o c rfi.fil
+    # Means of the first interval, after 20 bytes and 7 * 32 powers.
+    means() { od -An -v -w4 -tf4 -j $((20 + 4 * 7 * 32)) -N 128 "$1" | tr -d ' '; }
+    [ "$(means b_rfifind.stats | head -n 10 | sort -u)" = 0 ]
+    diff <(means a_rfifind.stats | tail -n 22) <(means b_rfifind.stats | tail -n 22)
+    diff <(means a_rfifind.stats | tac) <(means c_rfifind.stats)
+}
+
+@test "it says what it masked and why, on standard error" {
+    run --separate-stderr gpurfifind -time 1 -rfips -o r rfi.fil
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
+    [[ $stderr == *"-rfips"*ignored* ]]
+    [[ $stderr == *"7 intervals of 4800 spectra, 32 channels; masked: 2 of 224 cells"* ]]
+    [[ $stderr == *"2 cells (0.893 %) are periodic"* ]]
+    [[ $stderr == *"the most significant birdies"* ]]
+    run --separate-stderr $run -o r rfi.fil
+    [ -z "$output$stderr" ]
+}
+
+@test "what is asked for wrongly is a usage error" {
+    refuses 2 'no input given' gpurfifind -o r
+    refuses 2 '-o ROOT is missing' gpurfifind rfi.fil
+    refuses 2 '-o -: ' gpurfifind -o - rfi.fil
+    refuses 2 "'sigproc' is not presto" gpurfifind -compat sigproc -o r rfi.fil
+    refuses 2 'exclude each other' gpurfifind -filterbank -psrfits -o r rfi.fil
+    refuses 2 '-intfrac' gpurfifind -intfrac 1.5 -o r rfi.fil
+    leaves_no 'r_*'
+}
+
+@test "what cannot be done is an error, and nothing is written" {
+    refuses 1 'nowhere.fil' $run -o r nowhere.fil
+    refuses 1 '-zapchan' $run -zapchan 32 -o r rfi.fil
+    refuses 1 "-zapints: '9'" $run -zapints 9 -o r rfi.fil
+    refuses 1 'at most 2147483647' gpurfifind -q -time 1e9 -o r rfi.fil
+    refuses 1 'less than a block' $run -o r <(head -c 20000 rfi.fil)
+    refuses 1 'r_rfifind.inf' gpurfifind -q -nocompute -o r rfi.fil
+    refuses 1 'nofolder' $run -o nofolder/r rfi.fil
+    leaves_no 'r_*'
+}
+
+@test "no output is an input" {
+    cp rfi.fil r_rfifind.mask
+    refuses 1 'r_rfifind.mask' $run -o r r_rfifind.mask
+    cmp rfi.fil r_rfifind.mask
+    rm r_rfifind.mask
+    $run -o r rfi.fil
+    cp r_rfifind.mask before
+    refuses 1 'r_rfifind.(mask|stats)' $run -mask r_rfifind.mask -o r rfi.fil
+    cmp before r_rfifind.mask
+}
+
+@test "a broken earlier run is an error" {
+    $run -o r rfi.fil
+    cp r_rfifind.stats whole
+    head -c 100 whole >r_rfifind.stats
+    refuses 1 'r_rfifind.stats: ' gpurfifind -q -nocompute -o r
+    cp whole r_rfifind.stats
+    echo >>r_rfifind.bytemask
+    refuses 1 'r_rfifind.bytemask: ' gpurfifind -q -nocompute -o r
+}
+
+@test "real PSRFITS data with scales and weights are taken" {
+    need_data parkes_4bit.sf
+    $run -compat presto -blocks 1 -o a "$PSRKIT_TEST_DATA/parkes_4bit.sf"
+    $run -compat presto -blocks 1 -noscales -nooffsets -o b "$PSRKIT_TEST_DATA/parkes_4bit.sf"
+    [ "$(stat -c %s a_rfifind.bytemask)" -gt 0 ]
+    fails cmp -s a_rfifind.stats b_rfifind.stats
+}
+
+@test "a channel that stands out from its neighbours is masked by -iqrm alone" {
+    fakebin -q -period 0 -nchans 128 -nbits 8 -tsamp 256 -tobs 4 -fch1 1500 -foff 1 -seed 5 -o noise.fil
+    $run -noclip -o a noise.fil
+    $run -noclip -iqrm 0 -o b noise.fil
+    $run -noclip -compat presto -o c noise.fil
+    cmp b_rfifind.bytemask c_rfifind.bytemask
+    cmp a_rfifind.bytemask b_rfifind.bytemask
+    # The standard deviation of channel 64 in the first interval, of 31 to 33, becomes 40.
+    at=$((20 + 2 * 4 * $(stat -c %s a_rfifind.bytemask) + 4 * 64))
+    printf '\x00\x00\x20\x42' | dd of=a_rfifind.stats bs=1 seek=$at conv=notrunc status=none
+    gpurfifind -q -nocompute -timesig 1000 -o a
+    [ "$(od -An -v -w1 -tu1 a_rfifind.bytemask | awk '$1 >= 128 { n++; at = NR } END { print n, at }')" = "1 65" ]
+    refuses 2 'rfifind has no -iqrm' gpurfifind -compat presto -iqrm 5 -o r rfi.fil
+}
+
+@test "the picture is drawn, or nothing is done" {
+    command -v gnuplot >/dev/null || skip "gnuplot is not installed"
+    name="it's \"a\" \`touch ran\`"
+    $run -plot "$name.svg" -o "$name" rfi.fil
+    grep -q '^</svg>' "./$name.svg"
+    [ ! -e ran ]
+    gpurfifind -q -nocompute -plot p.png -o "$name"
+    [ "$(head -c 4 p.png | tail -c 3)" = PNG ]
+    cp rfi.fil in.png
+    refuses 1 'in.png' $run -plot in.png -o r in.png
+    cmp rfi.fil in.png
+    refuses 1 'x.jpg' $run -plot x.jpg -o r rfi.fil
+    leaves_no 'r_*'
+}

@@ -1,0 +1,195 @@
+/* rfi_files: .stats, .rfi and .mask files are written as they are read, and no broken one is read. */
+#include <psrkit/clean.h>
+
+#include "mask_bytes.h"
+#include "scratch.h"
+
+static psr_err err;
+
+static void save(const char *path, const struct mask_bytes *m)
+{
+    scratch_write(path, m->b, m->n);
+}
+
+static bool same_file(const char *a, const char *b)
+{
+    static unsigned char x[1 << 18], y[1 << 18];
+    FILE *f = fopen(a, "rb"), *g = fopen(b, "rb");
+    size_t n = f ? fread(x, 1, sizeof x, f) : 1, m = g ? fread(y, 1, sizeof y, g) : 2;
+    if (f)
+        fclose(f);
+    if (g)
+        fclose(g);
+    return n == m && n < sizeof x && !memcmp(x, y, n);
+}
+
+static psr_status rewrite_mask(const char *from, const char *to)
+{
+    struct psr_mask m;
+    psr_outfile *f;
+    psr_status st = psr_mask_read(&m, from, 0, &err);
+    if (st == PSR_OK)
+        st = psr_outfile_create(&f, to, &err);
+    if (st == PSR_OK) {
+        st = psr_mask_write(f, &m, &err);
+        st = st == PSR_OK ? psr_outfile_commit(f, &err) : st;
+    }
+    psr_mask_clear(&m);
+    return st;
+}
+
+static psr_status rewrite_stats(const char *from, const char *to)
+{
+    struct psr_rfi_stats s;
+    psr_outfile *f;
+    psr_status st = psr_rfi_stats_read(&s, from, 0, &err);
+    if (st == PSR_OK)
+        st = psr_outfile_create(&f, to, &err);
+    if (st == PSR_OK) {
+        st = psr_rfi_stats_write(f, &s, &err);
+        st = st == PSR_OK ? psr_outfile_commit(f, &err) : st;
+    }
+    psr_rfi_stats_clear(&s);
+    return st;
+}
+
+static psr_status rewrite_list(const char *from, const char *to)
+{
+    struct psr_rfi_list l;
+    psr_outfile *f;
+    psr_status st = psr_rfi_list_read(&l, from, 0, &err);
+    if (st == PSR_OK)
+        st = psr_outfile_create(&f, to, &err);
+    if (st == PSR_OK) {
+        st = psr_rfi_list_write(f, &l, &err);
+        st = st == PSR_OK ? psr_outfile_commit(f, &err) : st;
+    }
+    psr_rfi_list_clear(&l);
+    return st;
+}
+
+static void list_file(struct mask_bytes *m, uint64_t *seed, int nchan, int nint, int n)
+{
+    const float limits[2] = {0.002F, 4};
+    const int head[7] = {nchan, nint, 2400, 5, 2, 4, n};
+    m->n = 0;
+    for (int k = 0; k < 7; k++)
+        mask_int(m, head[k]);
+    mask_add(m, limits, sizeof limits);
+    for (int k = 0; k < n * (16 + (nint + 7) / 8 + (nchan + 7) / 8); k++) {
+        unsigned char byte = (unsigned char)tap_between(seed, 0, 255);
+        mask_add(m, &byte, 1);
+    }
+}
+
+static void test_random(uint64_t *seed)
+{
+    int bad[3] = {0};
+    for (int k = 0; k < 60; k++) {
+        struct mask_says says;
+        static struct mask_bytes m;
+        mask_random(&says, seed, (int)tap_between(seed, 1, MASK_CHANS), 1.5);
+        mask_file(&m, &says);
+        save("a.mask", &m);
+        mask_stats(&m, &says);
+        save("a.stats", &m);
+        bad[0] += rewrite_mask("a.mask", "b.mask") != PSR_OK || !same_file("a.mask", "b.mask");
+        bad[1] += rewrite_stats("a.stats", "b.stats") != PSR_OK || !same_file("a.stats", "b.stats");
+        list_file(&m, seed, says.nchan, says.nint, (int)tap_between(seed, 0, 9));
+        save("a.rfi", &m);
+        bad[2] += rewrite_list("a.rfi", "b.rfi") != PSR_OK || !same_file("a.rfi", "b.rfi");
+    }
+    ok(bad[0] == 0, "masks are written as they were read (%d are not)", bad[0]);
+    ok(bad[1] == 0, "and statistics (%d)", bad[1]);
+    ok(bad[2] == 0, "and lists of birdies (%d)", bad[2]);
+}
+
+/* The lists keep their order, and what they name twice. */
+static void test_order(void)
+{
+    static struct mask_bytes m;
+    struct mask_says says = {.nchan = 5, .nint = 2, .dtint_s = 1, .mjd = 1};
+    mask_stats(&m, &says);
+    save("o.stats", &m);
+    const double head[6] = {10, 4, 1, 1, 1000, 1};
+    const int rest[] = {5, 2, 2400, 3, 4, 1, 4, 2, 1, 0, 5, 2, 3, 0};
+    m.n = 0;
+    mask_add(&m, head, sizeof head);
+    for (size_t k = 0; k < sizeof rest / sizeof *rest; k++)
+        mask_int(&m, rest[k]);
+    save("o.mask", &m);
+    ok(rewrite_mask("o.mask", "p.mask") == PSR_OK && same_file("o.mask", "p.mask"),
+       "lists keep their order");
+}
+
+/* Cut anywhere, or with one byte more, or with numbers that cannot be. */
+static void test_broken(uint64_t *seed)
+{
+    static struct mask_bytes m;
+    struct mask_says says;
+    struct psr_rfi_stats s;
+    struct psr_rfi_list l;
+    int bad = 0;
+    mask_random(&says, seed, 9, 1.5);
+    for (int kind = 0; kind < 2; kind++) {
+        if (kind)
+            list_file(&m, seed, 9, says.nint, 3);
+        else
+            mask_stats(&m, &says);
+        for (size_t n = 0; n <= m.n + 1; n += n < 60 || n + 3 > m.n ? 1 : 7) {
+            m.b[m.n] = 0;
+            scratch_write("x", m.b, n);
+            psr_status st =
+                kind ? psr_rfi_list_read(&l, "x", 0, &err) : psr_rfi_stats_read(&s, "x", 0, &err);
+            bad += (st == PSR_OK) != (n == m.n) ||
+                   (n != m.n && (st != PSR_EFORMAT || !strstr(err.msg, "x: ")));
+            if (kind)
+                psr_rfi_list_clear(&l);
+            else
+                psr_rfi_stats_clear(&s);
+        }
+        for (int k = 0; k < 3; k++) {
+            struct mask_bytes changed = m;
+            memcpy(changed.b + 4 * k, &(int){0}, 4);
+            save("x", &changed);
+            bad += (kind ? psr_rfi_list_read(&l, "x", 0, &err)
+                         : psr_rfi_stats_read(&s, "x", 0, &err)) != PSR_EFORMAT;
+        }
+    }
+    ok(bad == 0, "broken files are refused (%d are not)", bad);
+    ok(psr_rfi_stats_read(&s, "nowhere", 0, &err) == PSR_EIO, "so is one that is not there");
+    ok(psr_rfi_list_read(&l, ".", 0, &err) == PSR_EFORMAT, "and a folder");
+    save("x", &m);
+    ok(psr_rfi_list_read(&l, "x", 100, &err) == PSR_ENOMEM && strstr(err.msg, "100 B"),
+       "and more than the memory allowed");
+}
+
+static void test_observation(void)
+{
+    char from[3][PATH_MAX];
+    static const char *const suffix[] = {"mask", "stats", "rfi"};
+    static psr_status (*const rewrite[])(const char *, const char *) = {rewrite_mask, rewrite_stats,
+                                                                        rewrite_list};
+    const char *data = getenv("PSRKIT_TEST_DATA");
+    for (int k = 0; k < 3; k++)
+        snprintf(from[k], sizeof from[k], "%s/gbt_lband/Lband_rfifind.%s",
+                 data ? data : "/nonexistent", suffix[k]);
+    if (access(from[0], R_OK) != 0) {
+        skip("files of a real observation", "PSRKIT_TEST_DATA has no gbt_lband");
+        return;
+    }
+    for (int k = 0; k < 3; k++)
+        ok(rewrite[k](from[k], "r") == PSR_OK && same_file(from[k], "r"),
+           "the .%s file of a real observation is written as it was read", suffix[k]);
+}
+
+int main(void)
+{
+    uint64_t seed = tap_seed();
+    scratch_make();
+    test_random(&seed);
+    test_order();
+    test_broken(&seed);
+    test_observation();
+    return done_testing();
+}

@@ -1,0 +1,87 @@
+/* gpurfifind: finds interference in telescope data and makes a mask of it. */
+#include "options.h"
+#include "plot.h"
+#include "report.h"
+
+#include "tools/common/run.h"
+#include <stdlib.h>
+
+struct run {
+    struct gpurfifind_options opt;
+    struct cli tool;
+    struct run_progress progress;
+    struct gnuplot plot;
+    bool started;
+    psr_err err;
+};
+
+static bool is_stopped(void *ctx)
+{
+    (void)ctx;
+    return run_stop_signal() != 0;
+}
+
+static void show_progress(void *ctx, int64_t nread, int64_t total)
+{
+    struct run *r = ctx;
+    if (!r->started)
+        run_progress_start(&r->progress, !r->opt.quiet, total, "spectra", 1);
+    r->started = true;
+    run_progress_update(&r->progress, nread);
+}
+
+static void note_ignored(const struct run *r)
+{
+    const struct gpurfifind_options *o = &r->opt;
+    struct cli tool = r->tool;
+    if (o->quiet)
+        return;
+    if (o->wapp || o->window || o->numwapps != 1)
+        cli_note(&tool, "-wapp, -window and -numwapps say nothing of this input: ignored");
+    if (o->xwin || o->rfixwin || o->rfips)
+        cli_note(&tool, "-xwin, -rfixwin and -rfips draw nothing here: ignored");
+}
+
+static psr_status run(struct run *r)
+{
+    struct gpurfifind_options *o = &r->opt;
+    struct psr_rfi_run_report report;
+    note_ignored(r);
+    if (!o->quiet)
+        o->run.source.notes = (struct psr_notes){cli_note, &r->tool};
+    o->run.should_stop = is_stopped;
+    o->run.progress = show_progress;
+    o->run.ctx = r;
+    psr_status st = o->plot ? gnuplot_open(&r->plot, o->plot, &r->err) : PSR_OK;
+    if (st)
+        return st;
+    st = psr_rfi_run(&report, &o->run, &r->err);
+    if (r->started)
+        run_progress_end(&r->progress);
+    if (!st && !o->quiet) {
+        gpurfifind_print_cells(&r->tool, &report);
+        st = gpurfifind_print_birdies(&r->tool, &report.list, &r->err);
+    }
+    if (!st && o->verbose)
+        gpurfifind_print_times(&r->tool, &report);
+    if (!st && o->plot)
+        st = gpurfifind_draw(&report, o->run.root, &r->plot, &r->err);
+    gnuplot_abort(&r->plot);
+    psr_rfi_run_clear(&report);
+    return st;
+}
+
+int main(int argc, char **argv)
+{
+    struct run r = {.started = false};
+    size_t npath = (size_t)gpurfifind_options_parse(&r.opt, &r.tool, argc, argv);
+    r.opt.run.source.path = (const char *const *)(argv + 1);
+    r.opt.run.source.npath = npath;
+    run_catch_signals();
+    run_limit_threads(&r.opt.ncpus, r.opt.quiet ? NULL : r.tool.name);
+    r.opt.run.nthread = r.opt.run.source.nthread = (int)r.opt.ncpus;
+    psr_status st = run(&r);
+    if (run_stop_signal())
+        run_die_by_signal(run_stop_signal());
+    return cli_close_stdout(&r.tool, st == PSR_OK ? EXIT_SUCCESS : cli_report(&r.tool, &r.err));
+}

@@ -1,0 +1,154 @@
+/* The options of gpurfifind, in the order of --help, and the run that they describe. */
+#include "options.h"
+
+#include <string.h>
+
+static const double IQRM_SIGMA = 5; /* unless -iqrm says otherwise */
+
+static void add_input(struct cli_table *list, struct gpurfifind_options *o)
+{
+    struct psr_source_desc *s = &o->run.source;
+    const struct cli_option options[] = {
+        {"Input", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"filterbank", CLI_FLAG, &o->filterbank, NULL,
+         "Treat the input as SIGPROC filterbank (default: from its first bytes).", 0, 0},
+        {"psrfits", CLI_FLAG, &o->psrfits, NULL, "Treat the input as PSRFITS.", 0, 0},
+        {"if", CLI_INT, &o->if_choice, "N",
+         "Use polarisation or IF N, from 0 (default: total intensity, summed).", 0, 15},
+        {"noweights", CLI_FLAG, &s->no_weights, NULL, "Do not apply PSRFITS weights.", 0, 0},
+        {"noscales", CLI_FLAG, &s->no_scales, NULL, "Do not apply PSRFITS scales.", 0, 0},
+        {"nooffsets", CLI_FLAG, &s->no_offsets, NULL, "Do not apply PSRFITS offsets.", 0, 0},
+        {"invert", CLI_FLAG, &s->invert, NULL,
+         "Reverse the band: the header has the frequency order wrong.", 0, 0},
+        {"wapp", CLI_FLAG, &o->wapp, NULL, "Ignored with a note.", 0, 0},
+        {"window", CLI_FLAG, &o->window, NULL, "Ignored with a note.", 0, 0},
+        {"numwapps", CLI_INT, &o->numwapps, "N", "Ignored with a note.", 1, 8},
+        {"Cleaning", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"clip", CLI_DOUBLE, &o->run.clip_sigma, "S",
+         "Clip spectra whose sum deviates from the mean by more than S standard deviations "
+         "(default 6; 0: do not clip).",
+         0, 1000},
+        {"noclip", CLI_FLAG, &o->noclip, NULL, "Do not clip.", 0, 0},
+        {"zerodm", CLI_FLAG, &o->run.zerodm, NULL,
+         "Subtract the series at DM 0 from every channel, weighted by the bandpass; disables "
+         "clipping.",
+         0, 0},
+        {"ignorechan", CLI_TEXT, &o->run.ignorechan, "LIST",
+         "Treat channels as zeros: 3,5:9,20:30:5 (channel 0 is the lowest in frequency), or a file "
+         "of such text.",
+         0, 0},
+    };
+    CLI_ADD(list, options);
+}
+
+static void add_statistics(struct cli_table *list, struct gpurfifind_options *o)
+{
+    struct psr_rfi_rules *rules = &o->run.rules;
+    const struct cli_option options[] = {
+        {"Statistics", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"time", CLI_DOUBLE, &o->run.interval_s, "SEC",
+         "Length of an interval (default 30), rounded to whole blocks: rows of PSRFITS, 2400 "
+         "spectra otherwise.",
+         0, 1e9},
+        {"blocks", CLI_INT, &o->run.nblock, "N", "Length of an interval in blocks.", 1, 1e9},
+        {"nocompute", CLI_FLAG, &o->run.nocompute, NULL,
+         "Make a new mask from the statistics of an earlier run with the same -o; the input is not "
+         "read.",
+         0, 0},
+        {"Mask", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"timesig", CLI_DOUBLE, &rules->time_sigma, "S",
+         "Mask cells whose mean or standard deviation is off by S sigma (default 10).", 0, 1e6},
+        {"freqsig", CLI_DOUBLE, &rules->freq_sigma, "S",
+         "Mask cells with a periodic signal of S sigma (default 4).", 0, 1e6},
+        {"chanfrac", CLI_DOUBLE, &rules->chan_frac, "F",
+         "Mask intervals with more than this fraction of bad channels (default 0.7).", 0, 1},
+        {"intfrac", CLI_DOUBLE, &rules->int_frac, "F",
+         "Mask channels with more than this fraction of bad intervals (default 0.3).", 0, 1},
+        {"iqrm", CLI_DOUBLE, &o->iqrm, "S",
+         "Mask cells whose standard deviation is S sigma above those of channels beside them "
+         "(default 5; 0: do not; not with -compat presto).",
+         0, 1e6},
+        {"zapchan", CLI_TEXT, &rules->zap_chan, "LIST",
+         "Mask these channels: 3,5:9,20:30:5; channel 0 is the lowest in frequency.", 0, 0},
+        {"zapints", CLI_TEXT, &rules->zap_int, "LIST", "Mask these intervals, from 0.", 0, 0},
+        {"mask", CLI_TEXT, &o->run.old_mask, "FILE",
+         "Mark the cells of this mask in the .bytemask, and take the bandpass for -zerodm from "
+         "its .stats.",
+         0, 0},
+    };
+    CLI_ADD(list, options);
+}
+
+static void add_output(struct cli_table *list, struct gpurfifind_options *o)
+{
+    const struct cli_option options[] = {
+        {"Output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"o", CLI_TEXT, &o->run.root, "ROOT",
+         "Write ROOT_rfifind.mask, .stats, .rfi, .bytemask and .inf.", 0, 0},
+        {"compat", CLI_TEXT, &o->compat, "NAME",
+         "presto: rfifind's mask, and its reading of headers.", 0, 0},
+        {"plot", CLI_TEXT, &o->plot, "FILE",
+         "Draw means, standard deviations, powers, the mask and the bandpass (png, pdf, svg, eps "
+         "or "
+         "ps; needs gnuplot).",
+         0, 0},
+        {"xwin", CLI_FLAG, &o->xwin, NULL, "Ignored with a note.", 0, 0},
+        {"rfixwin", CLI_FLAG, &o->rfixwin, NULL, "Ignored with a note.", 0, 0},
+        {"rfips", CLI_FLAG, &o->rfips, NULL, "Ignored with a note.", 0, 0},
+    };
+    CLI_ADD(list, options);
+    cli_add_limits(list, &o->ncpus, &o->mem_bytes);
+    cli_add_verbosity(list, &o->quiet, &o->verbose);
+}
+
+static void check_combinations(const struct gpurfifind_options *o, const struct cli *tool, int n)
+{
+    if (n < 1 && !o->run.nocompute)
+        cli_usage_error(tool, "no input given: name files, or - for standard input");
+    if (!o->run.root)
+        cli_usage_error(tool, "-o ROOT is missing: the start of every output name");
+    if (!strcmp(o->run.root, "-"))
+        cli_usage_error(tool, "-o -: there are several files");
+    if (o->filterbank && o->psrfits)
+        cli_usage_error(tool, "-filterbank and -psrfits exclude each other");
+    if (o->compat && strcmp(o->compat, "presto") != 0)
+        cli_usage_error(tool, "-compat: '%s' is not presto", o->compat);
+    if (o->compat && o->iqrm > 0)
+        cli_usage_error(tool, "-compat presto: rfifind has no -iqrm");
+}
+
+static void fill_description(struct gpurfifind_options *o)
+{
+    struct psr_rfi_run_desc *d = &o->run;
+    d->source.input = o->filterbank ? PSR_INPUT_SIGPROC
+                      : o->psrfits  ? PSR_INPUT_PSRFITS
+                                    : PSR_INPUT_AUTO;
+    d->source.if_choice = (int)o->if_choice;
+    d->clip_sigma = o->noclip ? 0 : d->clip_sigma;
+    d->rules.iqrm_sigma = o->iqrm >= 0 ? o->iqrm : o->compat ? 0 : IQRM_SIGMA;
+    d->also = o->plot;
+    d->presto = o->compat != NULL;
+    d->mem_bytes = o->mem_bytes;
+}
+
+int gpurfifind_options_parse(struct gpurfifind_options *o, struct cli *tool, int argc, char **argv)
+{
+    struct cli_table table = {.n = 0};
+    *o = (struct gpurfifind_options){.numwapps = 1, .if_choice = -1, .iqrm = -1};
+    psr_rfi_run_defaults(&o->run);
+    add_input(&table, o);
+    add_statistics(&table, o);
+    add_output(&table, o);
+    *tool = (struct cli){
+        .name = "gpurfifind",
+        .operands = "[OPTION]... -o ROOT FILE... | -",
+        .summary = "Find interference in telescope data (SIGPROC filterbank, PSRFITS) and make a "
+                   "mask of it, as PRESTO's rfifind does.",
+        .options = table.option,
+        .noptions = table.n,
+    };
+    int n = cli_parse(tool, argc, argv);
+    check_combinations(o, tool, n);
+    fill_description(o);
+    return n;
+}

@@ -1,0 +1,99 @@
+/* Reports a run of gpurfifind: what is masked and why, periodic interference, times. */
+#include "report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+enum { BIRDIES = 10 };
+
+struct tally {
+    unsigned bits;
+    const char *what;
+};
+
+static const struct tally reasons[] = {
+    {PSR_RFI_PADDING, "have no data"},
+    {PSR_RFI_BAD_POWER, "are periodic"},
+    {PSR_RFI_BAD_SD, "have an odd standard deviation"},
+    {PSR_RFI_BAD_MEAN, "have an odd mean"},
+    {PSR_RFI_BAD_LEVEL, "have a standard deviation above those of channels beside them"},
+    {PSR_RFI_USERCHAN, "are in channels masked throughout"},
+    {PSR_RFI_USERINTS, "are in intervals masked whole"},
+};
+
+static size_t count_cells(const struct psr_rfi_run_report *r, unsigned bits)
+{
+    const size_t n = r->stats.nint * r->stats.nchan;
+    size_t count = 0;
+    for (size_t k = 0; k < n; k++)
+        count += (r->flags[k] & bits) != 0;
+    return count;
+}
+
+void gpurfifind_print_cells(const struct cli *tool, const struct psr_rfi_run_report *r)
+{
+    const size_t n = r->stats.nint * r->stats.nchan;
+    const size_t bad = count_cells(r, PSR_RFI_BAD | PSR_RFI_USERCHAN | PSR_RFI_USERINTS);
+    fprintf(stderr,
+            "%s: %zu intervals of %lld spectra, %zu channels; masked: %zu of %zu cells (%.3f %%), "
+            "%zu whole channels, %zu whole intervals\n",
+            tool->name, r->stats.nint, (long long)r->stats.ptsperint, r->stats.nchan, bad, n,
+            100 * (double)bad / (double)n, r->mask.nzap_chan, r->mask.nzap_int);
+    for (size_t k = 0; k < sizeof reasons / sizeof *reasons; k++) {
+        const size_t count = count_cells(r, reasons[k].bits);
+        if (count)
+            fprintf(stderr, "%s: %zu cells (%.3f %%) %s\n", tool->name, count,
+                    100 * (double)count / (double)n, reasons[k].what);
+    }
+}
+
+static int by_sigma(const void *a, const void *b)
+{
+    const struct psr_rfi_birdie *x = *(const struct psr_rfi_birdie *const *)a;
+    const struct psr_rfi_birdie *y = *(const struct psr_rfi_birdie *const *)b;
+    return (x->sigma < y->sigma) - (x->sigma > y->sigma);
+}
+
+static int by_nobs(const void *a, const void *b)
+{
+    const struct psr_rfi_birdie *x = *(const struct psr_rfi_birdie *const *)a;
+    const struct psr_rfi_birdie *y = *(const struct psr_rfi_birdie *const *)b;
+    return x->nobs != y->nobs ? (x->nobs < y->nobs) - (x->nobs > y->nobs) : by_sigma(a, b);
+}
+
+static void print_best(const struct cli *tool, const char *what,
+                       const struct psr_rfi_birdie *const *birdie, size_t n)
+{
+    fprintf(stderr, "%s: %s: frequency (Hz), period (ms), sigma, times seen\n", tool->name, what);
+    for (size_t k = 0; k < n && k < BIRDIES; k++)
+        fprintf(stderr, "%14.8g %14.8g %8.2f %8d\n", (double)birdie[k]->freq_hz,
+                1000 / (double)birdie[k]->freq_hz, (double)birdie[k]->sigma, birdie[k]->nobs);
+}
+
+psr_status gpurfifind_print_birdies(const struct cli *tool, const struct psr_rfi_list *list,
+                                    psr_err *err)
+{
+    if (!list->n)
+        return PSR_OK;
+    const struct psr_rfi_birdie **sorted = malloc(list->n * sizeof *sorted);
+    if (!sorted)
+        return psr_fail_nomem(err, "a list of birdies", (double)list->n * sizeof *sorted);
+    for (size_t k = 0; k < list->n; k++)
+        sorted[k] = &list->birdie[k];
+    qsort(sorted, list->n, sizeof *sorted, by_sigma);
+    print_best(tool, "the most significant birdies", sorted, list->n);
+    qsort(sorted, list->n, sizeof *sorted, by_nobs);
+    print_best(tool, "the most frequent birdies", sorted, list->n);
+    free(sorted);
+    return PSR_OK;
+}
+
+void gpurfifind_print_times(const struct cli *tool, const struct psr_rfi_run_report *r)
+{
+    struct rusage used;
+    getrusage(RUSAGE_SELF, &used);
+    fprintf(stderr, "%s: %lld spectra in, %lld clipped; read %.3f s, compute %.3f s, peak %ld MB\n",
+            tool->name, (long long)r->nread, (long long)r->nclipped, r->read_s, r->compute_s,
+            used.ru_maxrss / 1000);
+}

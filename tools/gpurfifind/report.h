@@ -1,0 +1,20 @@
+/* report.h: what gpurfifind says of a run. */
+#ifndef PSR_TOOLS_GPURFIFIND_REPORT_H
+#define PSR_TOOLS_GPURFIFIND_REPORT_H
+
+#include "tools/common/cli.h"
+
+#include <psrkit/clean.h>
+
+/* Prints how many cells are bad, and why, to standard error. */
+void gpurfifind_print_cells(const struct cli *tool, const struct psr_rfi_run_report *r);
+
+/* Prints the strongest birdies and those seen most often.
+ * Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status gpurfifind_print_birdies(const struct cli *tool,
+                                                   const struct psr_rfi_list *list, psr_err *err);
+
+/* Prints times. */
+void gpurfifind_print_times(const struct cli *tool, const struct psr_rfi_run_report *r);
+
+#endif
