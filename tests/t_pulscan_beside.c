@@ -4,7 +4,7 @@
 #include "tap.h"
 #include <string.h>
 
-enum { NBIN = 1 << 15, ZMAX = 200, TRIES = 20 };
+enum { NBIN = 1 << 15, ZMAX = 200, TRIES = 20, SUMS = 4 };
 
 struct found {
     psr_pulscan *plan;
@@ -14,13 +14,13 @@ struct found {
 
 static void start_search(struct found *f)
 {
-    static const int sums[] = {1, 2, 3, 4};
+    static const int sums[SUMS] = {1, 2, 3, 4};
     const struct psr_pulscan_desc d = {.size = sizeof d,
                                        .nbin = NBIN,
                                        .zmax = ZMAX,
                                        .zstep = 2,
                                        .nharm = sums,
-                                       .nnharm = sizeof sums / sizeof *sums,
+                                       .nnharm = SUMS,
                                        .sigma = 2,
                                        .rlo = 130,
                                        .backend = "cpu"};
@@ -79,69 +79,120 @@ static struct signal make_signal(int64_t first, int z, int nharm, double times)
     return (struct signal){first, z, nharm, times * sqrt(2 * dof)};
 }
 
+static bool lies_in(double r, const struct signal *s)
+{
+    return r > (double)s->first - 1.5 && r < (double)(s->first + s->z) + 2.5;
+}
+
+/* Whether a candidate is the signal: its middle, or that of one of the harmonics it is a sum of, lies
+ * in the signal's bins, to accelsearch's 1.5. */
+static bool is_signal(const struct psr_pulscan_hit *best, const struct signal *s)
+{
+    for (int h = 1; h <= best->nharm; h++)
+        if (lies_in(h * best->r, s))
+            return true;
+    return false;
+}
+
 static bool is_listed(const struct found *f, const struct signal *s)
 {
-    for (size_t c = 0; c < f->n; c++) {
-        const double r = f->cand[c].best.r;
-        if (r > (double)s->first - 0.5 && r < (double)(s->first + s->z) + 1)
+    for (size_t c = 0; c < f->n; c++)
+        if (is_signal(&f->cand[c].best, s))
             return true;
-    }
     return false;
 }
 
 /* --- two ------------------------------------------------------------------------------------- */
 
 /* A bright one, and a faint one on either side, from so many bins away on, and as far as it is
- * wide.  Some will be at a ratio to the bright one that they are taken to be one signal's harmonics
- * for. */
+ * wide.  The faint one has at least so many scatters of noise that noise hides it in less than one
+ * case of 100,000: a line needs more of them, as its chi^2 has but two degrees of freedom. */
 static const struct kind {
     const char *name;
     int z_lo, z_hi, nharm, gap_lo, gap_hi;
+    double times;
 } kinds[] = {
-    {"lines", 0, 0, 1, 30, 3000},
-    {"harmonic sums", 0, 0, 4, 60, 1200},
-    {"drifts", 10, 100, 1, 20, 60},
-    {"drifts far apart", 10, 100, 1, 60, 3000},
-    {"sums of drifts", 10, 40, 4, 30, 1200},
+    {"lines", 0, 0, 1, 16, 3000, 52},
+    {"harmonic sums", 0, 0, 4, 16, 1200, 30},
+    {"drifts", 10, 100, 1, 16, 60, 30},
+    {"drifts far apart", 10, 100, 1, 60, 3000, 30},
+    {"sums of drifts", 10, 40, 4, 16, 1200, 30},
 };
-static const double RIGHT = 0.8;
+
+/* Whether harmonics of both, brought to one frequency, overlap or are too near to be told apart there:
+ * then one box of a sum may hold them, and they are one candidate, rightly. */
+static bool are_related(const struct signal *a, const struct signal *b)
+{
+    for (int h = 1; h <= SUMS; h++)
+        for (int k = 1; k <= SUMS; k++) {
+            double lo = fmax((double)a->first / h, (double)b->first / k);
+            double hi = fmin((double)(a->first + a->z + 1) / h, (double)(b->first + b->z + 1) / k);
+            if (h != k && hi - lo > -PSR_PULSCAN_NEAR - 1)
+                return true;
+        }
+    return false;
+}
 
 static int64_t largest(int64_t a, int64_t b)
 {
     return a > b ? a : b;
 }
 
-static void test_two(struct found *f, const struct kind *k, uint64_t *seed)
+static void draw_two(const struct kind *k, uint64_t *seed, struct signal *a, struct signal *b)
 {
-    int bright = 0, faint = 0;
-    size_t rows = 0;
-    for (int i = 0; i < TRIES; i++) {
+    do {
         const int za = (int)tap_between(seed, k->z_lo, k->z_hi);
         const int zb = (int)tap_between(seed, k->z_lo, k->z_hi);
         const int64_t at = tap_between(seed, 4000, 4100);
         const int64_t gap = largest(tap_between(seed, k->gap_lo, k->gap_hi), zb + 1);
         const int64_t beside = tap_random(seed) & 1 ? at + za + 1 + gap : at - gap - zb - 1;
-        const struct signal a = make_signal(at, za, k->nharm, 100 + 100 * tap_uniform(seed));
-        const struct signal b = make_signal(beside, zb, k->nharm, 30 + 20 * tap_uniform(seed));
+        *a = make_signal(at, za, k->nharm, 100 + 100 * tap_uniform(seed));
+        *b = make_signal(beside, zb, k->nharm, k->times + 20 * tap_uniform(seed));
+    } while (are_related(a, b));
+}
+
+/* Rows that are neither, nor noise far from both. */
+static size_t count_parts(const struct found *f, const struct signal *a, const struct signal *b)
+{
+    size_t n = 0;
+    for (size_t c = 0; c < f->n; c++) {
+        const struct psr_pulscan_hit *best = &f->cand[c].best;
+        const double away =
+            fmin(fabs(best->r - (double)a->first), fabs(best->r - (double)b->first));
+        n += !is_signal(best, a) && !is_signal(best, b) && away < 400;
+    }
+    return n;
+}
+
+static void test_two(struct found *f, const struct kind *k, uint64_t *seed)
+{
+    int bright = 0, faint = 0;
+    size_t parts = 0;
+    for (int i = 0; i < TRIES; i++) {
+        struct signal a, b;
+        draw_two(k, seed, &a, &b);
         float *x = make_noise(seed);
         add_signal(x, &a, seed);
         add_signal(x, &b, seed);
         search(f, x);
         bright += is_listed(f, &a);
         faint += is_listed(f, &b);
-        rows += f->n;
-        if (!is_listed(f, &b))
-            diag("%s: the faint one of %d bins is not listed, %lld bins from one of %d: %zu rows",
-                 k->name, zb + 1, (long long)gap, za + 1, f->n);
+        parts += count_parts(f, &a, &b);
+        if (!is_listed(f, &a) || !is_listed(f, &b))
+            diag("%s: of %d bins from %lld and %d from %lld one is not listed: %zu rows", k->name,
+                 a.z + 1, (long long)a.first, b.z + 1, (long long)b.first, f->n);
         free(x);
     }
-    ok(bright >= RIGHT * TRIES && faint >= RIGHT * TRIES && (double)rows <= 2.2 * TRIES,
-       "%s: %d bright ones, %d faint ones of %d, in %zu rows", k->name, bright, faint, TRIES, rows);
+    ok(bright == TRIES && faint == TRIES && parts <= 2,
+       "%s: %d bright ones, %d faint ones of %d, %zu rows of parts", k->name, bright, faint, TRIES,
+       parts);
 }
 
 /* --- one that goes on -------------------------------------------------------------------------- */
 
-/* A drift that grows faint, and a little less so again, but nowhere ends. */
+/* A drift that grows faint, and a little less so again, but nowhere ends: one row, and in up to one of
+ * four a second, where noise deepens the faint part.  20 of them with 13 more are less likely than
+ * 1 in 10,000. */
 static void test_one(struct found *f, uint64_t *seed)
 {
     size_t rows = 0;
@@ -163,7 +214,7 @@ static void test_one(struct found *f, uint64_t *seed)
 }
 
 /* Pulses of 24 harmonics of one power each, between bins, so that their side lobes are as bright as
- * they can be. */
+ * they can be, and add up in phase: one row, and of one in ten up to five lobes. */
 static void test_lobes(struct found *f, uint64_t *seed)
 {
     size_t rows = 0, right = 0;
@@ -179,7 +230,7 @@ static void test_lobes(struct found *f, uint64_t *seed)
         right += f->n > 0 && fabs(f->cand[0].best.r - r) < 1;
         free(x);
     }
-    ok(right == TRIES && rows <= 3 * TRIES, "%d pulses with side lobes: %zu rows", TRIES, rows);
+    ok(right == TRIES && rows <= 5 * TRIES / 2, "%d pulses with side lobes: %zu rows", TRIES, rows);
 }
 
 int main(void)

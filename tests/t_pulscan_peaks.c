@@ -185,6 +185,40 @@ static void test_neighbours(uint64_t *seed)
     psr_pulscan_destroy(plan);
 }
 
+/* Sums of two harmonics have no box of two bins that begins at bin 1: beside a line there, the box that
+ * begins at bin 2 is in its side lobes, though no box of its width holds the line; and is a hit where
+ * the line is fainter. */
+static void test_edge(uint64_t *seed)
+{
+    enum { NBIN = 600 };
+    static const int harm[] = {2};
+    const struct psr_pulscan_desc d = {
+        .nbin = NBIN, .zmax = 1, .nharm = harm, .nnharm = 1, .sigma = 5, .backend = "cpu"};
+    psr_pulscan *plan;
+    psr_err err;
+    if (psr_pulscan_create(&plan, &d, &err)) {
+        printf("Bail out! %s\n", err.msg);
+        exit(EXIT_FAILURE);
+    }
+    float *x = tap_take(2 * NBIN, sizeof *x);
+    const float *in = x;
+    bool listed[2] = {false, false};
+    for (int bright = 0; bright < 2; bright++) {
+        for (size_t i = 0; i < 2 * NBIN; i++)
+            x[i] = (float)tap_normal(seed);
+        x[2] = bright ? 30 : 5;
+        x[2 * 3] = 12;
+        x[2 * 5] = 20; /* of its second harmonic; a box that begins at 4 or 5 has only this one */
+        struct psr_pulscan_result r;
+        bool done = !psr_pulscan_execute(plan, 1, &in, &r, &err);
+        for (size_t k = 0; done && k < r.nhit; k++)
+            listed[bright] |= r.hit[k].z == 1 && r.hit[k].first == 2;
+    }
+    ok(listed[0] && !listed[1], "a box beside a line that no box of its width can hold");
+    free(x);
+    psr_pulscan_destroy(plan);
+}
+
 /* --- memory ----------------------------------------------------------------------------------- */
 
 static void test_room(void)
@@ -206,6 +240,7 @@ int main(void)
     uint64_t seed = tap_seed();
     test_definition(&seed);
     test_neighbours(&seed);
+    test_edge(&seed);
     test_room();
     return done_testing();
 }

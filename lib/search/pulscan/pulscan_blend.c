@@ -5,19 +5,48 @@
 
 enum { GAP = PSR_PULSCAN_NEAR + 1 };
 static const double EMPTY = 20;  /* chi^2 over the mean that noise reaches in so many bins: 1.4 % */
-static const double DENSE = 128; /* and at least what is there in a box that can have gaps */
+static const double DENSE = 128; /* and at least what the fainter part, going on, leaves in a gap */
 static const double PART = 4;    /* scatters of noise that a part is above it */
 
-struct parts {
-    double sum, brightest; /* chi^2 over noise: of all parts */
+struct part {
+    double excess; /* chi^2 over noise */
+    int64_t first, end;
 };
 
-static void end_part(struct parts *p, double excess, int64_t n)
+struct parts {
+    struct part last;
+    double sum, brightest; /* chi^2 over noise: of all parts before the last */
+};
+
+static double density(const struct part *p)
 {
-    if (excess <= PART * sqrt(4 * (double)n))
+    return p->excess / (double)(p->end - p->first);
+}
+
+/* Whether neither part goes on in the gap between them, though it is as faint as there. */
+static bool are_apart(const struct part *a, const struct part *b)
+{
+    return fmin(density(a), density(b)) * (double)(b->first - a->end) >= DENSE;
+}
+
+static void count_last(struct parts *p)
+{
+    p->sum += p->last.excess;
+    p->brightest = fmax(p->brightest, p->last.excess);
+}
+
+/* Adds a part, to the last one where the gap between them may be noise's. */
+static void end_part(struct parts *p, const struct part *next)
+{
+    if (next->excess <= PART * sqrt(4 * (double)(next->end - next->first)))
         return;
-    p->sum += excess;
-    p->brightest = fmax(p->brightest, excess);
+    if (p->last.excess > 0 && !are_apart(&p->last, next)) {
+        p->last.excess += next->excess;
+        p->last.end = next->end;
+        return;
+    }
+    count_last(p);
+    p->last = *next;
 }
 
 double psr_blend_power(struct psr_residual *r, int64_t first, int64_t n, float most)
@@ -26,7 +55,7 @@ double psr_blend_power(struct psr_residual *r, int64_t first, int64_t n, float m
     double below = 0;          /* of those below the part */
     struct parts parts = {0};
     int64_t begin = 0;
-    if (n < 3 * GAP || psr_residual_power(r, first, n, most) < (2 + DENSE / GAP) * (double)n)
+    if (n < GAP + 2)
         return 0;
     for (int64_t k = 1; k <= n; k++) {
         double *now = &sum[k % (GAP + 1)];
@@ -35,11 +64,12 @@ double psr_blend_power(struct psr_residual *r, int64_t first, int64_t n, float m
         if (k < GAP || *now - before > EMPTY)
             continue;
         if (k - GAP > begin)
-            end_part(&parts, before - below, k - GAP - begin);
+            end_part(&parts, &(struct part){before - below, begin, k - GAP});
         begin = k;
         below = *now;
     }
     if (n > begin)
-        end_part(&parts, sum[n % (GAP + 1)] - below, n - begin);
+        end_part(&parts, &(struct part){sum[n % (GAP + 1)] - below, begin, n});
+    count_last(&parts);
     return parts.sum - parts.brightest;
 }

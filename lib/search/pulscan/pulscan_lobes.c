@@ -6,10 +6,6 @@
 /* Beyond so many bins not even the brightest of lines is looked for. */
 enum { FAR = 4096 };
 
-/* What a box of width z has at most of a line's power over noise, one more bin than its reach away:
- * less than one part in so many. */
-static const double most_share = 30;
-
 static double excess(const struct psr_pulscan_search *s, const struct psr_pulscan_peak *k)
 {
     return (double)k->power - psr_pulscan_dof(s->harm[k->harm], s->z[k->z]);
@@ -20,11 +16,11 @@ struct group {
     const struct psr_pulscan_search *s;
     struct psr_pulscan_peak *peak;
     size_t n;
-    struct psr_pulscan_peak *line; /* [nline] bright ones of one bin */
+    struct psr_pulscan_peak *line; /* [nline] of one bin, brighter than the faintest peak */
     size_t nline;
 };
 
-/* The least power over noise of any peak. */
+/* The least power over noise of any peak: what is not above it outshines none. */
 static double least_excess(const struct group *g)
 {
     double least = excess(g->s, &g->peak[0]);
@@ -37,7 +33,7 @@ static double least_excess(const struct group *g)
 
 static void find_lines(struct group *g)
 {
-    const double bright = most_share * least_excess(g);
+    const double bright = least_excess(g);
     g->nline = 0;
     for (size_t k = 0; k < g->n && g->s->z[g->peak[k].z] == 0; k++)
         if (excess(g->s, &g->peak[k]) > bright)

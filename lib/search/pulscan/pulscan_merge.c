@@ -83,9 +83,8 @@ static int64_t choose(struct psr_pulscan_cand *cand, int64_t c, int64_t found,
     return found < 0 || c < found ? c : found;
 }
 
-/* The best candidate whose box a hit touches, or power leads to where there is a spectrum to look at,
- * and which it is part of; -1 where there is none.  reach: how far apart the middles of such boxes
- * can be. */
+/* The best candidate whose box a hit touches, or power leads to if there is a spectrum, and which it is
+ * part of; -1: none.  reach: how far apart the middles of such boxes can be. */
 static int64_t find_touched(const struct psr_grid *g, struct psr_pulscan_cand *cand,
                             const struct psr_pulscan_hit *h, double reach, struct psr_residual *r)
 {
@@ -264,15 +263,14 @@ static bool stays(struct joining *j, int64_t *owner)
             *owner = held.owner;
         }
     }
-    float left = (float)((double)p->whole - gone);
+    const float left = (float)((double)p->whole - gone);
     if (left >= p->hit.power)
         return true;
     psr_pulscan_weigh_hit(j->plan, &p->hit, left);
     return false;
 }
 
-/* A wide box of lines side by side has its turn after the lines.
- * Returned: whether the first hit has less power without them */
+/* Whether the first hit has less power without lines side by side in it, after which is its turn. */
 static bool is_outshone(struct joining *j)
 {
     struct pending *p = &j->heap[0];
@@ -311,13 +309,24 @@ static void hold_all(struct joining *j, struct psr_harmonics *lines, int64_t own
     }
 }
 
-/* What is left of a hit that others hold, next to all, at a harmonic of one of them: side lobes. */
-static int64_t find_remains(const struct joining *j)
+/* Whether a hit lies at a higher harmonic of a candidate than the ratios have. */
+static bool is_high_harmonic(const struct psr_pulscan_cand *c, const struct psr_pulscan_hit *h)
+{
+    const double ratio = round(h->r / c->best.r);
+    return ratio > NWHOLE && ratio <= MOST_HARMONIC && related(&c->best, h, ratio);
+}
+
+/* What is left of a hit that others hold, next to all, the owner most, at a harmonic of one of them:
+ * side lobes. */
+static int64_t find_remains(const struct joining *j, int64_t owner)
 {
     const struct pending *p = &j->heap[0];
-    double over = (double)p->whole - psr_pulscan_dof(p->hit.nharm, p->hit.z);
-    bool most = (double)p->whole - (double)p->hit.power > MOSTLY * over;
-    return most ? find_better(&j->harmonic, j->cand, &p->hit, j->widest) : -1;
+    double whole = (double)p->whole, over = whole - psr_pulscan_dof(p->hit.nharm, p->hit.z);
+    if (whole - (double)p->hit.power <= MOSTLY * over)
+        return -1;
+    if (owner >= 0 && is_high_harmonic(&j->cand[owner], &p->hit))
+        return owner;
+    return find_better(&j->harmonic, j->cand, &p->hit, j->widest);
 }
 
 /* Makes a candidate of the first hit, unless at its fundamental there is one. */
@@ -365,7 +374,7 @@ static bool place_first(struct joining *j)
         p->lines = false;
         psr_pulscan_weigh_hit(j->plan, &p->hit, p->whole);
     } else if (p->hit.sigma > least)
-        owner = find_remains(j);
+        owner = find_remains(j, owner);
     if (owner >= 0)
         j->cand[owner].members++;
     else
@@ -428,14 +437,13 @@ static psr_status join_with_spectrum(const struct psr_pulscan_hit *hit, size_t n
                                      const struct psr_pulscan_merge_desc *desc,
                                      struct psr_pulscan_cand *cand, size_t *ncand, psr_err *err)
 {
-    struct extent e = measure(hit, n);
-    struct joining j = {
-        .plan = desc->plan, .reach = 2 * e.widest + PSR_PULSCAN_NEAR + 1, .cand = cand, .nheap = n};
+    const struct extent e = measure(hit, n);
+    struct joining j = {.plan = desc->plan, .widest = e.widest, .cand = cand, .nheap = n};
+    j.reach = 2 * e.widest + PSR_PULSCAN_NEAR + 1;
+    j.heap = malloc(n * sizeof *j.heap);
     psr_status st = psr_grid_create(&j.near, j.reach, e.reach, n, err);
     if (!st)
         st = psr_grid_create(&j.harmonic, e.widest + 4, e.reach, n, err);
-    j.widest = e.widest;
-    j.heap = malloc(n * sizeof *j.heap);
     if (!st && !j.heap)
         st = psr_fail_nomem(err, "candidates", (double)n * sizeof *j.heap);
     if (!st)
