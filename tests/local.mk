@@ -57,8 +57,10 @@ UNIT_TESTS = \
 	tests/t_gaps \
 	tests/t_gnuplot \
 	tests/t_inf \
+	tests/t_limits \
 	tests/t_channel_list \
 	tests/t_mask \
+	tests/t_memory \
 	tests/t_mask_prepdata \
 	tests/t_pfd \
 	tests/t_accel_template \
@@ -74,6 +76,7 @@ UNIT_TESTS = \
 	tests/t_pointing \
 	tests/t_psrfits \
 	tests/t_psrfits_rows \
+	tests/t_presto_list \
 	tests/t_pulscan \
 	tests/t_pulscan_beside \
 	tests/t_pulscan_golden \

@@ -30,6 +30,13 @@ setup() {
     [[ ${lines[2]} == '    seed 11, exit status 139: '* ]]
 }
 
+@test "a test that skips a part of what it tests has run" {
+    program t 'echo "# PSRKIT_TEST_SEED=$PSRKIT_TEST_SEED"; seq -f "ok %.0f - one of very many" 20000' \
+        'echo "ok 20001 - the last # SKIP not here"'
+    run -0 "$srcdir/tests/check_seeds.sh" ./t
+    [ "$output" = './t: 5 seeds, 7 to 11, 0 failed' ]
+}
+
 @test "a test that hangs fails" {
     program t 'echo "# PSRKIT_TEST_SEED=$PSRKIT_TEST_SEED"' '[ $PSRKIT_TEST_SEED != 9 ] || sleep 60'
     SEED_SECONDS=1 run -1 "$srcdir/tests/check_seeds.sh" ./t

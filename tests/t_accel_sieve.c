@@ -233,6 +233,17 @@ static void test_shape(uint64_t *random, int numharm, int zmax, int wmax)
     free(y);
 }
 
+/* Bright lines, so that there is something to find with any seed. */
+static void add_lines(float *x, size_t nbin)
+{
+    for (size_t k = 5000; k + 50 < nbin; k += 10000) {
+        double mean = 0;
+        for (size_t i = 2 * k - 100; i < 2 * k + 100; i++)
+            mean += fabs((double)x[i]) / 200;
+        x[2 * k] += (float)(40 * mean);
+    }
+}
+
 /* A spectrum of many blocks, levels between their middles, and bands of frequency. */
 static void test_long(uint64_t *random)
 {
@@ -245,6 +256,7 @@ static void test_long(uint64_t *random)
                                      .nthread = 1};
     const int reach = truth_halfwidth(d.zmax, d.wmax);
     float *x = make_spectrum(d.nbin, random);
+    add_lines(x, d.nbin);
     struct psr_accel_search s;
     struct psr_accel_hits hits = search(&d, x, reach, &s);
     d.nthread = 4;

@@ -140,6 +140,12 @@ static void test_independence(uint64_t *random)
     psr_accelsearch *all = make_plan(&d);
     struct psr_accelsearch_result c = run(all, x, 0);
     ok(a.nremoved > 0 && c.ncand == a.ncand + a.nremoved, "%zu with harmonics", c.ncand);
+    d.max = c.ncand - 1;
+    psr_accelsearch *few = make_plan(&d);
+    struct psr_accelsearch_result most = run(few, x, 0);
+    ok(c.nleft == 0 && most.ncand == c.ncand - 1 && most.nleft == 1, "all but the %zu left out",
+       most.nleft);
+    psr_accelsearch_destroy(few);
     psr_accelsearch_destroy(one);
     psr_accelsearch_destroy(all);
     free(x);

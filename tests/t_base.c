@@ -3,6 +3,7 @@
 #include <psrkit/status.h>
 #include <psrkit/tool.h>
 
+#include "scratch.h"
 #include "tap.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -93,6 +94,37 @@ static void test_numbers(void)
            size[k].bytes, text);
 }
 
+/* A word may have 62 characters, a file none that is no number. */
+static void test_number_files(void)
+{
+    static const struct {
+        const char *text;
+        size_t n;
+    } file[] = {
+        {"1 2.5\n-3e2\t4\r\n", 4},
+        {"00000000000000000000000000000000000000000000000000000000000001\n", 1},
+        {"000000000000000000000000000000000000000000000000000000000000001\n", 0},
+        {"1e30 -1e30\n", 2},
+        {"1.001e30\n", 0},
+        {"-1.001e30\n", 0},
+        {"1 x\n", 0},
+        {" \n\n", 0},
+    };
+    scratch_make();
+    const char *path = scratch("numbers");
+    for (size_t k = 0; k < sizeof file / sizeof *file; k++) {
+        double *x = NULL;
+        size_t n = 7;
+        psr_err err = {.msg = ""};
+        scratch_write_text(path, file[k].text);
+        psr_status st = psr_numbers_read(path, &x, &n, &err);
+        bool good = file[k].n > 0 ? !st && n == file[k].n : st != PSR_OK && !x;
+        if (!ok(good, "a file of %zu numbers", file[k].n))
+            diag("%zu of '%.70s': %s", n, file[k].text, err.msg);
+        free(x);
+    }
+}
+
 static void test_growth(void)
 {
     enum { N = 1000 };
@@ -120,6 +152,7 @@ int main(void)
     test_status();
     test_long_names();
     test_numbers();
+    test_number_files();
     test_growth();
     return done_testing();
 }

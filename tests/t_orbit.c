@@ -37,6 +37,8 @@ static void test_anomaly(uint64_t *state)
     }
     near(psr_orbit_eccentric_anomaly(20 * two_pi + 1, 0.3) - 20 * two_pi,
          psr_orbit_eccentric_anomaly(1, 0.3), 1e-13, "the anomaly stays in its turn");
+    near(psr_orbit_eccentric_anomaly(two_pi + 1, 0.3) - two_pi, psr_orbit_eccentric_anomaly(1, 0.3),
+         1e-14, "the next turn's too");
     near(psr_orbit_eccentric_anomaly(-1, 0.3), -psr_orbit_eccentric_anomaly(1, 0.3), 0,
          "and is odd");
 }

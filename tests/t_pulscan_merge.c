@@ -1,5 +1,6 @@
 /* pulscan: candidates from hits. */
 #include <psrkit/pulscan.h>
+#include <psrkit/signif.h>
 
 #include "tap.h"
 #include <string.h>
@@ -132,6 +133,129 @@ static void test_lines(void)
     free(m.cand);
 }
 
+/* --- random hits, against the rules without cells ---------------------------------------------- */
+
+static double excess(const struct psr_pulscan_hit *h)
+{
+    return (double)h->power - psr_pulscan_dof(h->nharm, h->z);
+}
+
+static bool stands_out(const struct psr_pulscan_hit *h, const struct psr_pulscan_hit *wide,
+                       double ratio)
+{
+    double part = (h->z + 1) / (fmin(1, ratio) * (wide->z + 1));
+    return part < 0.25 && excess(wide) > 0 && excess(h) > 1.5 * sqrt(part) * excess(wide);
+}
+
+static bool touches(const struct psr_pulscan_hit *a, const struct psr_pulscan_hit *b)
+{
+    int64_t gap = a->first < b->first ? b->first - a->first - a->z : a->first - b->first - b->z;
+    return gap <= 15;
+}
+
+/* The candidate, of n, that a hit belongs to by a ratio of 0, which is to touch, or another; or -1. */
+static int64_t find_owner(struct psr_pulscan_cand *cand, size_t n, const struct psr_pulscan_hit *h,
+                          double ratio)
+{
+    int64_t found = -1;
+    for (size_t c = 0; c < n; c++) {
+        const struct psr_pulscan_hit *best = &cand[c].best;
+        double wide = fmax(ratio * (best->z + 1), h->z + 1) / 2 + 1.5;
+        if (ratio > 0 ? fabs(ratio * best->r - h->r) > wide : !touches(best, h))
+            continue;
+        if (stands_out(h, best, ratio > 0 ? ratio : 1))
+            cand[c].lines = true;
+        else if (found < 0)
+            found = (int64_t)c;
+    }
+    return found;
+}
+
+static int64_t find_harmonic(struct psr_pulscan_cand *cand, size_t n,
+                             const struct psr_pulscan_hit *h)
+{
+    static const int fraction[][2] = {{3, 2},  {5, 2},  {2, 3},  {4, 3},  {5, 3}, {3, 4},
+                                      {5, 4},  {2, 5},  {3, 5},  {4, 5},  {5, 6}, {2, 7},
+                                      {3, 7},  {4, 7},  {3, 8},  {5, 8},  {2, 9}, {3, 10},
+                                      {2, 11}, {3, 11}, {2, 13}, {3, 13}, {2, 15}};
+    int64_t found = -1;
+    for (int k = 0; k < 32 + (int)(sizeof fraction / sizeof *fraction); k++) {
+        double ratio = k < 16   ? k + 1
+                       : k < 32 ? 1.0 / (k - 15)
+                                : (double)fraction[k - 32][0] / fraction[k - 32][1];
+        int64_t c = find_owner(cand, n, h, ratio);
+        found = c >= 0 && (found < 0 || c < found) ? c : found;
+    }
+    return found;
+}
+
+/* hit: by falling sigma.  Returned: how many are left in cand */
+static size_t merge_plainly(const struct psr_pulscan_hit *hit, size_t nhit, bool keep,
+                            struct psr_pulscan_cand *cand)
+{
+    size_t n = 0, left = 0;
+    for (size_t i = 0; i < nhit; i++) {
+        int64_t c = find_owner(cand, n, &hit[i], 0), last = hit[i].first + hit[i].z;
+        if (c < 0) {
+            cand[n++] = (struct psr_pulscan_cand){
+                .best = hit[i], .members = 1, .first = hit[i].first, .last = last};
+            continue;
+        }
+        cand[c].members++;
+        cand[c].first = hit[i].first < cand[c].first ? hit[i].first : cand[c].first;
+        cand[c].last = last > cand[c].last ? last : cand[c].last;
+    }
+    for (size_t i = 0; i < n && !keep; i++) {
+        int64_t c = find_harmonic(cand, left, &cand[i].best);
+        if (c < 0)
+            cand[left++] = cand[i];
+        else
+            cand[c].members += cand[i].members;
+    }
+    return keep ? n : left;
+}
+
+/* Crowded or not; every fourth one at a harmonic of an earlier one, or near it. */
+static void draw_hits(struct psr_pulscan_hit *hit, int n, uint64_t *seed)
+{
+    const int64_t range = tap_between(seed, 500, 60000);
+    for (int k = 0; k < n; k++) {
+        int z = (int)(tap_random(seed) % 3 ? tap_between(seed, 0, 6) : tap_between(seed, 0, 120));
+        int64_t first = tap_between(seed, 1, range);
+        if (k % 4 == 3)
+            first = (int64_t)(hit[tap_between(seed, 0, k - 1)].r *
+                              (double)tap_between(seed, 1, 16) / (double)tap_between(seed, 1, 16)) +
+                    tap_between(seed, -4, 4) - z / 2;
+        hit[k] = make_hit(1000 - k, first > 0 ? first : 1, z, (int)tap_between(seed, 1, 4));
+        hit[k].power = (float)(psr_pulscan_dof(hit[k].nharm, z) + exp(10 * tap_uniform(seed)));
+    }
+}
+
+static void test_random(uint64_t *seed)
+{
+    enum { LISTS = 200, HITS = 120 };
+    struct psr_pulscan_hit hit[HITS];
+    struct psr_pulscan_cand want[HITS];
+    int same = 0;
+    size_t left = 0;
+    for (int i = 0; i < LISTS; i++) {
+        const bool keep = i % 2;
+        draw_hits(hit, HITS, seed);
+        size_t n = merge_plainly(hit, HITS, keep, want);
+        struct merged m = merge(hit, HITS, keep, 0);
+        bool agree = m.n == n;
+        for (size_t k = 0; agree && k < n; k++)
+            agree = m.cand[k].best.sigma == want[k].best.sigma &&
+                    m.cand[k].members == want[k].members && m.cand[k].first == want[k].first &&
+                    m.cand[k].last == want[k].last && m.cand[k].lines == want[k].lines;
+        same += agree;
+        left += n;
+        free(m.cand);
+    }
+    ok(same == LISTS && left > LISTS, "%d of %d random lists are merged as the rules say, to %zu",
+       same, LISTS, left);
+}
+
 static void test_bounds(void)
 {
     enum { N = 5000 };
@@ -190,6 +314,7 @@ int main(void)
     test_wide_harmonics();
     test_narrow_harmonics();
     test_lines();
+    test_random(&seed);
     test_bounds();
     test_order(&seed);
     return done_testing();

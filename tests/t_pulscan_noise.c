@@ -164,8 +164,8 @@ static bool allowed(int above, int nspec, int sigma, bool reddened)
 {
     double want = nspec * exp(psr_gauss_logp(sigma).ln_sf);
     double low = reddened ? want / 8 : want / 3, high = reddened ? 2 * want : want;
-    return chance_of(above, above + (int)(10 * sqrt(high)) + 50, high) > LEAST_CHANCE &&
-           chance_of(0, above, low) > LEAST_CHANCE;
+    int most = (int)(fmax(above, high) + 10 * sqrt(high)) + 50;
+    return chance_of(above, most, high) > LEAST_CHANCE && chance_of(0, above, low) > LEAST_CHANCE;
 }
 
 static bool judge(const struct survey *s, int k, char *text, size_t room)

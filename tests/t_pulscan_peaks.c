@@ -192,8 +192,13 @@ static void test_edge(uint64_t *seed)
 {
     enum { NBIN = 600 };
     static const int harm[] = {2};
-    const struct psr_pulscan_desc d = {
-        .nbin = NBIN, .zmax = 1, .nharm = harm, .nnharm = 1, .sigma = 5, .backend = "cpu"};
+    const struct psr_pulscan_desc d = {.size = sizeof d,
+                                       .nbin = NBIN,
+                                       .zmax = 1,
+                                       .nharm = harm,
+                                       .nnharm = 1,
+                                       .sigma = 5,
+                                       .backend = "cpu"};
     psr_pulscan *plan;
     psr_err err;
     if (psr_pulscan_create(&plan, &d, &err)) {

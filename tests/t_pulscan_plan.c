@@ -2,6 +2,7 @@
 #include <psrkit/series.h>
 
 #include "search/pulscan/pulscan_significance.h"
+#include "signal/redden.h"
 
 #include "pulscan_truth.h"
 
@@ -334,6 +335,72 @@ static void test_long_blocks(void)
     ok(worst < 1e-3, "long blocks of de-reddening leave sigma: within %.1e", worst);
 }
 
+/* Degrees of freedom that a box's power has, over those of chi^2, by the published fits. */
+static double naive_spread(const struct psr_significance *o, const struct psr_significance_box *b)
+{
+    double bins = 0, sum = 0, weight = 0;
+    for (int h = 1; h <= b->nharm; h++) {
+        bins += (double)h * h * (b->z + 1);
+        weight += h;
+    }
+    const double white = 1 / (1 + (40 + 1.2 * bins / weight) / o->normblock);
+    for (int h = 1; h <= b->nharm && o->redden.start > 0; h++) {
+        const int64_t first = h * b->first, last = first + (int64_t)h * (b->z + 1) - 1;
+        int64_t n = psr_redden_length(&o->redden, first, INT64_MAX), before = first - n - n / 2;
+        n = psr_redden_length(&o->redden, before > 1 ? before : 1, INT64_MAX);
+        if (last >= o->last.first)
+            n = o->last.count;
+        sum += h / weight * (1.09 * log(30 * o->trials) - 4) * pow(h * (b->z + 1.0), 0.28) /
+               ((double)n - 2 + h * (b->z + 1) / 3.5);
+    }
+    return white / pow(1 + sum / sqrt(b->nharm) / 2, 2);
+}
+
+static void test_spread(uint64_t *seed)
+{
+    double worst[2] = {0, 0};
+    for (int i = 0; i < 2000; i++) {
+        struct psr_significance o = {.nbin = 1 << 20,
+                                     .normblock = (double)tap_between(seed, 100, 20000),
+                                     .trials = exp(5 + 20 * tap_uniform(seed))};
+        if (i % 2) {
+            o.redden.start = (int)tap_between(seed, 4, 100);
+            o.redden.end = o.redden.start + (int)tap_between(seed, 0, 2000);
+            o.redden.stop_bin = 0x1p40;
+            o.last = psr_significance_last_block(&o.redden, 1 << 20);
+        }
+        struct psr_significance_box b = {(int)tap_between(seed, 1, 8),
+                                         (int)tap_between(seed, 0, 300), 0};
+        b.first = tap_between(seed, b.nharm * (b.z + 1), (1 << 20) / b.nharm);
+        double dof = psr_pulscan_dof(b.nharm, b.z),
+               power = dof + 10 * tap_uniform(seed) * sqrt(dof);
+        double s = naive_spread(&o, &b);
+        double off =
+            psr_significance_alone(&o, power, &b).ln_sf / psr_chi2_logp(power * s, dof * s).ln_sf -
+            1;
+        worst[i % 2] = fmax(worst[i % 2], fabs(off));
+    }
+    ok(worst[0] < 1e-9, "the spread of boxes is that published: within %.1e", worst[0]);
+    ok(worst[1] < 1e-9, "and that of de-reddened spectra: within %.1e", worst[1]);
+}
+
+/* Every bin's level is set by blocks of the length that the next blocks tell. */
+static void test_last_block(void)
+{
+    const struct psr_redden how = {.start = 10, .end = 1000, .stop_bin = 0x1p40};
+    bool right = true;
+    for (int64_t nbin = 50; nbin < 20000; nbin += 37) {
+        const struct psr_span last = psr_significance_last_block(&how, nbin);
+        int64_t k = 1, before = 0;
+        while (k + psr_redden_length(&how, k, nbin) < nbin) {
+            before = k + psr_redden_length(&how, k, nbin) / 2;
+            k += psr_redden_length(&how, k, nbin);
+        }
+        right &= last.first == before && last.count == psr_redden_length(&how, k, nbin);
+    }
+    ok(right, "the last block, and from where its level counts");
+}
+
 int main(void)
 {
     uint64_t seed = tap_seed();
@@ -342,6 +409,8 @@ int main(void)
     test_series(&seed, false);
     test_series(&seed, true);
     test_amplitudes(&seed);
+    test_spread(&seed);
+    test_last_block();
     test_statuses();
     test_trials();
     test_long_blocks();

@@ -479,6 +479,13 @@ static void test_refusals(void)
                !strcmp(err.field, field[k]),
            "%s", err.msg);
     float x[1000] = {0};
+    struct psr_singlepulse_desc whole = fair;
+    whole.tsamp_s = 0.1;
+    whole.maxwidth_s = 0.3; /* three samples, though 0.3 / 0.1 is less */
+    if (psr_singlepulse_create(&p, &whole, &err))
+        exit(EXIT_FAILURE);
+    ok(psr_singlepulse_maxwidth(p) == 3, "widths in seconds are whole samples");
+    psr_singlepulse_destroy(p);
     if (psr_singlepulse_create(&p, &fair, &err))
         exit(EXIT_FAILURE);
     ok(psr_singlepulse_execute(p, x, 10, 11, &err) == PSR_EINVAL, "%s", err.msg);

@@ -264,10 +264,9 @@ static bool stays(struct joining *j, int64_t *owner)
         }
     }
     const float left = (float)((double)p->whole - gone);
-    if (left >= p->hit.power)
-        return true;
+    const bool good = left >= p->hit.power; /* above it if others hold less than noise's mean */
     psr_pulscan_weigh_hit(j->plan, &p->hit, left);
-    return false;
+    return good;
 }
 
 /* Whether the first hit has less power without lines side by side in it, after which is its turn. */
