@@ -194,7 +194,7 @@ def half(found):
 
 def find_faint(pool, n):
     noise = np.array(pool.starmap(loudest, [(["-sigma", "1"], np.random.default_rng([5, k]).standard_normal(N))
-                                            for k in range(2 * n)], chunksize=1))  # fmt: skip
+                                            for k in range(n)], chunksize=1))  # fmt: skip
     threshold = np.quantile(noise, 0.98, axis=0)
     print(f"{n} pulsars, thresholds {threshold[0]:.2f} {threshold[1]:.2f}: found, and at another frequency than their own")
     print("         r       z  duty  amplitude  accelsearch  matched")
