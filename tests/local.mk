@@ -138,6 +138,10 @@ EXTRA_DIST += \
 	tests/golden \
 	tests/science/README.md \
 	tests/science/accel_noise.txt \
+	tests/science/accelsearch.py \
+	tests/science/accelsearch.txt \
+	tests/science/consumers.sh \
+	tests/science/consumers.txt \
 	tests/science/depth.py \
 	tests/science/depth.txt \
 	tests/science/false_alarms.txt \
