@@ -98,6 +98,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/base/grow.c \
 	lib/base/grow.h \
 	lib/base/isa.h \
+	lib/base/isa_lanes.h \
 	lib/base/json.c \
 	lib/base/memory.h \
 	lib/base/monitor.c \

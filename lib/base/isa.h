@@ -2,8 +2,11 @@
 #ifndef PSR_BASE_ISA_H
 #define PSR_BASE_ISA_H
 
-/* Function attributes of each instruction set, and a table [PSR_NISA] of the functions name_base,
- * name_avx2, name_avx512. */
+#include <stddef.h>
+
+/* Function attributes of each instruction set.  PSR_ISA_EACH makes a table [PSR_NISA] of what macro
+ * makes of base, avx2 and avx512; PSR_ISA_TABLE one of the functions name_base, name_avx2 and
+ * name_avx512. */
 #if defined __clang__
 #define PSR_ISA_WIDE
 #else
@@ -13,15 +16,39 @@
 #define PSR_ISA_FOR_AVX512                                                                         \
     __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq" PSR_ISA_WIDE)))
 #if defined __x86_64__
+#define PSR_ISA_EACH(macro)                                                                        \
+    {                                                                                              \
+        macro(base), macro(avx2), macro(avx512)                                                    \
+    }
 #define PSR_ISA_TABLE(name)                                                                        \
     {                                                                                              \
         name##_base, name##_avx2, name##_avx512                                                    \
     }
 #else
+#define PSR_ISA_EACH(macro)                                                                        \
+    {                                                                                              \
+        macro(base), macro(base), macro(base)                                                      \
+    }
 #define PSR_ISA_TABLE(name)                                                                        \
     {                                                                                              \
         name##_base, name##_base, name##_base                                                      \
     }
+#endif
+
+/* Vector of elements x[offset[k]]; a function would pass vectors that not every instruction set
+ * has. */
+#if defined __clang__
+#define PSR_ISA_SHUFFLE(x, offset)                                                                 \
+    __extension__({                                                                                \
+        const __typeof__(x) x_ = (x);                                                              \
+        const __typeof__(offset) offset_ = (offset);                                               \
+        __typeof__(x) out_;                                                                        \
+        for (size_t k_ = 0; k_ < sizeof out_ / sizeof out_[0]; k_++)                               \
+            out_[k_] = x_[offset_[k_]];                                                            \
+        out_;                                                                                      \
+    })
+#else
+#define PSR_ISA_SHUFFLE(x, offset) __builtin_shuffle(x, offset)
 #endif
 
 enum psr_isa { PSR_ISA_BASE, PSR_ISA_AVX2, PSR_ISA_AVX512, PSR_NISA };

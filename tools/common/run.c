@@ -151,6 +151,17 @@ void run_progress_update(struct run_progress *p, int64_t done)
     fflush(stderr);
 }
 
+bool run_should_stop(void *ctx)
+{
+    (void)ctx;
+    return run_stop_signal() != 0;
+}
+
+void run_show_progress(void *ctx, int64_t done)
+{
+    run_progress_update(ctx, done);
+}
+
 void run_progress_end(struct run_progress *p)
 {
     if (p->shown)

@@ -44,6 +44,11 @@ void run_progress_start(struct run_progress *p, bool wanted, int64_t total, cons
 void run_progress_update(struct run_progress *p, int64_t done);
 void run_progress_end(struct run_progress *p);
 
+/* The callbacks of pipelines and beamformers: whether a signal asked the program to stop, and
+ * progress.  ctx is the struct run_progress. */
+bool run_should_stop(void *ctx);
+void run_show_progress(void *ctx, int64_t done);
+
 /* So many seconds from now, as pthread_cond_timedwait takes it. */
 struct timespec run_deadline(double seconds);
 

@@ -12,18 +12,6 @@ struct run {
     psr_err err;
 };
 
-static bool is_stopped(void *ctx)
-{
-    (void)ctx;
-    return run_stop_signal() != 0;
-}
-
-static void show_progress(void *ctx, int64_t nread)
-{
-    struct run *r = ctx;
-    run_progress_update(&r->progress, nread);
-}
-
 static void start_progress(struct run *r, const psr_beamformer *p)
 {
     struct psr_beamformer_report report;
@@ -52,9 +40,9 @@ static psr_status run(struct run *r)
     psr_beamformer *p = NULL;
     if (!r->opt.quiet)
         d->notes = (struct psr_notes){cli_note, &r->tool};
-    d->should_stop = is_stopped;
-    d->progress = show_progress;
-    d->ctx = r;
+    d->should_stop = run_should_stop;
+    d->progress = run_show_progress;
+    d->ctx = &r->progress;
     psr_status st = psr_beamformer_create(&p, d, &r->err);
     if (!st)
         st = process(r, p);

@@ -14,18 +14,6 @@ struct run {
     psr_err err;
 };
 
-static bool is_stopped(void *ctx)
-{
-    (void)ctx;
-    return run_stop_signal() != 0;
-}
-
-static void show_progress(void *ctx, int64_t nread)
-{
-    struct run *r = ctx;
-    run_progress_update(&r->progress, nread);
-}
-
 /* The ways of working that have an account of their own. */
 static bool is_plain(const struct run *r)
 {
@@ -77,9 +65,9 @@ static psr_status run(struct run *r)
         cli_note(&r->tool, "-wapp, -window and -numwapps say nothing of this input: ignored");
     if (!o->quiet)
         o->run.notes = (struct psr_notes){cli_note, &r->tool};
-    o->run.should_stop = is_stopped;
-    o->run.progress = show_progress;
-    o->run.ctx = r;
+    o->run.should_stop = run_should_stop;
+    o->run.progress = run_show_progress;
+    o->run.ctx = &r->progress;
     psr_status st = psr_parse_dmconst(o->dmconst, &o->run.dmconst, &r->err);
     if (!st)
         st = psr_pipeline_create(&p, &o->run, &r->err);

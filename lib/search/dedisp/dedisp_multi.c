@@ -65,7 +65,7 @@ static size_t choose_summed(const psr_dedisp_multi *f, const struct psr_dedisp_d
 }
 
 /* Each number once. */
-static void list_feed(psr_dedisp_multi *f, const struct psr_dedisp_desc *d, size_t summed)
+static void list_stage(psr_dedisp_multi *f, const struct psr_dedisp_desc *d, size_t summed)
 {
     size_t at = 0;
     while (at < f->nstage && f->stage[at].summed < summed)
@@ -83,7 +83,7 @@ static void list_feed(psr_dedisp_multi *f, const struct psr_dedisp_desc *d, size
 }
 
 /* From the most that are summed already and divide it. */
-static psr_status start_feed(psr_dedisp_multi *f, struct decimation_stage *stage,
+static psr_status start_stage(psr_dedisp_multi *f, struct decimation_stage *stage,
                              const struct psr_dedisp_desc *d, psr_err *err)
 {
     for (const struct decimation_stage *k = f->stage; k < stage; k++)
@@ -103,14 +103,14 @@ static psr_status start_feed(psr_dedisp_multi *f, struct decimation_stage *stage
                               err);
 }
 
-static void list_feeds(psr_dedisp_multi *f, const struct psr_dedisp_multi_desc *desc)
+static void list_stages(psr_dedisp_multi *f, const struct psr_dedisp_multi_desc *desc)
 {
-    list_feed(f, &desc->stream, 1);
+    list_stage(f, &desc->stream, 1);
     for (size_t k = 0; k < desc->nline; k++)
-        list_feed(f, &desc->stream, choose_summed(f, &desc->stream, &desc->line[k]));
+        list_stage(f, &desc->stream, choose_summed(f, &desc->stream, &desc->line[k]));
 }
 
-static psr_status grow_feed(struct decimation_stage *stage, size_t n, psr_err *err)
+static psr_status grow_stage(struct decimation_stage *stage, size_t n, psr_err *err)
 {
     if (n <= stage->room)
         return PSR_OK;
@@ -230,10 +230,10 @@ psr_status psr_dedisp_multi_create(psr_dedisp_multi **out, const struct psr_dedi
     f->nline = desc->nline;
     f->sums_itself = psr_dedisp_sums_itself(&desc->stream);
     f->mem_bytes = psr_count_memory(desc->stream.mem_bytes);
-    list_feeds(f, desc);
+    list_stages(f, desc);
     psr_status st = start_plans(f, desc, err);
     for (size_t k = 0; k < f->nstage && !st; k++)
-        st = start_feed(f, &f->stage[k], &desc->stream, err);
+        st = start_stage(f, &f->stage[k], &desc->stream, err);
     for (size_t k = 0; f->nline > 1 && k < f->nline && !st; k++)
         if (f->line[k].stage == f->stage)
             st = psr_dedisp_share(f->line[k].plan, &f->shared, err);
@@ -299,7 +299,7 @@ psr_status psr_dedisp_multi_push(psr_dedisp_multi *f, const void *in, size_t nsa
     for (size_t k = 1; k < f->nstage; k++) {
         struct decimation_stage *stage = &f->stage[k];
         const struct decimation_stage *from = stage->from;
-        psr_status st = grow_feed(stage, from->n * from->summed / stage->summed + 1, err);
+        psr_status st = grow_stage(stage, from->n * from->summed / stage->summed + 1, err);
         if (st)
             return st;
         stage->n = psr_timesum_run(stage->sum, from->have, from->n, stage->made);

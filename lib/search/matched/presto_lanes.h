@@ -7,6 +7,6 @@ ISA static void NAME(add)(float *sum, const float *row, const struct psr_presto_
     for (size_t g = 0; g < ngroup; g++) {
         any_floats *to = (any_floats *)(sum + PRESTO_LANES * g);
         floats from = *(const any_floats *)(row + place[g].first);
-        *to += SHUFFLE(from, *(const any_ints *)place[g].offset);
+        *to += PSR_ISA_SHUFFLE(from, (ints)(*(const any_ints *)place[g].offset));
     }
 }

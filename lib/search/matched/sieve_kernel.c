@@ -22,49 +22,15 @@ typedef float any_floats __attribute__((vector_size(4 * SIEVE_LANES), aligned(4)
 #define GET_FLOATS(p)    ((floats)(*(const any_floats *)(p)))
 #define PUT_FLOATS(p, v) (*(any_floats *)(p) = (v))
 
-#if defined __clang__
-static inline bytes shuffle(bytes x, bytes offset)
-{
-    bytes out;
-    for (int k = 0; k < SIEVE_LANES; k++)
-        out[k] = x[offset[k]];
-    return out;
-}
-#define SHUFFLE(x, offset) shuffle(x, offset)
-#else
-#define SHUFFLE(x, offset) __builtin_shuffle(x, offset)
-#endif
-
-#define PASTE_(a, b) a##_##b
-#define PASTE(a, b)  PASTE_(a, b)
-#define NAME(x)      PASTE(x, SUFFIX)
 #define LOOPS(s)                                                                                   \
     {                                                                                              \
         encode_##s, decode_##s, add_##s, find_##s                                                  \
     }
 
-#define SUFFIX base
-#define ISA
-#include "sieve_lanes.h"
-#undef SUFFIX
-#undef ISA
+#define PSR_LANES "search/matched/sieve_lanes.h"
+#include "base/isa_lanes.h"
 
-#if defined __x86_64__
-#define SUFFIX avx2
-#define ISA    PSR_ISA_FOR_AVX2
-#include "sieve_lanes.h"
-#undef SUFFIX
-#undef ISA
-
-#define SUFFIX avx512
-#define ISA    PSR_ISA_FOR_AVX512
-#include "sieve_lanes.h"
-#undef SUFFIX
-#undef ISA
-static const struct psr_sieve_loops loops[PSR_NISA] = {LOOPS(base), LOOPS(avx2), LOOPS(avx512)};
-#else
-static const struct psr_sieve_loops loops[PSR_NISA] = {LOOPS(base), LOOPS(base), LOOPS(base)};
-#endif
+static const struct psr_sieve_loops loops[PSR_NISA] = PSR_ISA_EACH(LOOPS);
 
 const struct psr_sieve_loops *psr_sieve_loops_choose(void)
 {

@@ -35,7 +35,7 @@ ISA static void NAME(add)(float *bound, const uint8_t *code, int64_t origin,
         const uint8_t *at = code + (((SIEVE_LANES * group * map->h) >> map->log) - origin);
         bytes here = GET_BYTES(at), next = GET_BYTES(at + 1), more = (bytes)(next > here);
         bytes most = (next & more) | (here & ~more);
-        bytes moved = SHUFFLE(most, group & 1 ? odd : even);
+        bytes moved = PSR_ISA_SHUFFLE(most, group & 1 ? odd : even);
         float *to = bound + SIEVE_LANES * i;
         PUT_FLOATS(to, GET_FLOATS(to) + NAME(bounds)(moved));
     }
