@@ -4,15 +4,11 @@
 #include "readfd.h"
 #include <string.h>
 #include <unistd.h>
-
-static const uint64_t fnv_prime = UINT64_C(1099511628211);
+#include <xxhash.h>
 
 uint64_t psr_digest_bytes(uint64_t digest, const void *bytes, size_t n)
 {
-    const unsigned char *byte = bytes;
-    for (size_t i = 0; i < n; i++)
-        digest = (digest ^ byte[i]) * fnv_prime;
-    return digest;
+    return XXH3_64bits_withSeed(bytes, n, digest);
 }
 
 uint64_t psr_digest_text(uint64_t digest, const char *text)

@@ -1,4 +1,4 @@
-/* digest.h: 64-bit digests (FNV-1a) to detect changed data; not secure against an adversary
+/* digest.h: 64-bit digests (xxHash) to detect changed data; not secure against an adversary
  * (private). */
 #ifndef PSR_BASE_DIGEST_H
 #define PSR_BASE_DIGEST_H
@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <time.h>
 
-#define PSR_DIGEST_START UINT64_C(14695981039346656037)
+#define PSR_DIGEST_START UINT64_C(0)
 
 /* Returns digest updated with n more bytes. */
 uint64_t psr_digest_bytes(uint64_t digest, const void *bytes, size_t n);
