@@ -126,6 +126,7 @@ dist_noinst_DATA += \
 	tests/fits_writer.h \
 	tests/inf_text.h \
 	tests/mask_bytes.h \
+	tests/pulscan_list.h \
 	tests/pulscan_truth.h \
 	tests/pulse_plain.h \
 	tests/pulse_tests.h \

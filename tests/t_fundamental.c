@@ -1,8 +1,7 @@
 /* pulscan: candidates are named by the fundamental whose harmonics hold power. */
-#include <psrkit/pulscan.h>
 #include <psrkit/series.h>
 
-#include "tap.h"
+#include "pulscan_list.h"
 #include <complex.h>
 #include <string.h>
 
@@ -151,14 +150,7 @@ static void make_several(float *x, struct truth *t, double n, uint64_t *seed)
 
 /* --- search ----------------------------------------------------------------------------------- */
 
-struct found {
-    psr_pulscan *plan;
-    struct psr_pulscan_result result;
-    struct psr_pulscan_cand *cand;
-    size_t n;
-};
-
-static void start_search(struct found *f)
+static void start(struct found *f)
 {
     static const int sums[] = {1, 2, 3, 4, 8, 16};
     const struct psr_pulscan_desc d = {.size = sizeof d,
@@ -170,39 +162,7 @@ static void start_search(struct found *f)
                                        .sigma = 2,
                                        .rlo = 50,
                                        .backend = "cpu"};
-    psr_err err;
-    *f = (struct found){.plan = NULL};
-    if (psr_pulscan_create(&f->plan, &d, &err)) {
-        printf("Bail out! %s\n", err.msg);
-        exit(EXIT_FAILURE);
-    }
-}
-
-static void search(struct found *f, const float *x)
-{
-    psr_err err;
-    const struct psr_pulscan_merge_desc how = {.size = sizeof how, .plan = f->plan};
-    free(f->cand);
-    f->cand = NULL;
-    if (psr_pulscan_execute(f->plan, 1, &x, &f->result, &err) ||
-        psr_pulscan_merge(f->result.hit, f->result.nhit, &how, &f->cand, &f->n, NULL, &err)) {
-        printf("Bail out! %s\n", err.msg);
-        exit(EXIT_FAILURE);
-    }
-}
-
-static void stop_search(struct found *f)
-{
-    free(f->cand);
-    psr_pulscan_destroy(f->plan);
-}
-
-static float *make_noise(uint64_t *seed)
-{
-    float *x = tap_take(2 * NBIN, sizeof *x);
-    for (int64_t k = 0; k < 2 * NBIN; k++)
-        x[k] = (float)tap_normal(seed);
-    return x;
+    start_search(f, &d);
 }
 
 /* Whether candidate c has its middle where a signal is. */
@@ -239,7 +199,7 @@ static void test_kind(struct found *f, const struct kind *kind, uint64_t *seed)
     size_t rows = 0;
     for (int k = 0; k < TRIES; k++) {
         struct truth t;
-        float *x = make_noise(seed);
+        float *x = make_noise(NBIN, seed);
         kind->make(x, &t, kind->how, seed);
         search(f, x);
         rows += f->n;
@@ -286,7 +246,7 @@ static void test_account(struct found *f, uint64_t *seed)
     size_t members = 0, hits = 0, wrong = 0, shared = 0, all = 0;
     for (int k = 0; k < TRIES; k++) {
         struct truth t;
-        float *x = make_noise(seed);
+        float *x = make_noise(NBIN, seed);
         make_several(x, &t, 3, seed);
         search(f, x);
         hits += f->result.nhit;
@@ -313,7 +273,7 @@ static void test_account(struct found *f, uint64_t *seed)
 /* Half of a bright line's frequency, whose harmonic it is, is another signal's. */
 static void test_limits(struct found *f, uint64_t *seed)
 {
-    float *x = make_noise(seed);
+    float *x = make_noise(NBIN, seed);
     add_line(x, 12000.3, 5000, 1);
     add_line(x, 7700.4, 3000, 2);
     search(f, x);
@@ -335,7 +295,7 @@ int main(void)
 {
     uint64_t seed = tap_seed();
     struct found f;
-    start_search(&f);
+    start(&f);
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
         test_kind(&f, &kinds[k], &seed);
     test_account(&f, &seed);

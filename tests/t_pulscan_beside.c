@@ -1,18 +1,10 @@
 /* pulscan: signals side by side are candidates of their own, and parts of one signal are not. */
-#include <psrkit/pulscan.h>
-
-#include "tap.h"
+#include "pulscan_list.h"
 #include <string.h>
 
 enum { NBIN = 1 << 15, ZMAX = 200, TRIES = 20, SUMS = 4 };
 
-struct found {
-    psr_pulscan *plan;
-    struct psr_pulscan_cand *cand;
-    size_t n;
-};
-
-static void start_search(struct found *f)
+static void start(struct found *f)
 {
     static const int sums[SUMS] = {1, 2, 3, 4};
     const struct psr_pulscan_desc d = {.size = sizeof d,
@@ -24,34 +16,7 @@ static void start_search(struct found *f)
                                        .sigma = 2,
                                        .rlo = 130,
                                        .backend = "cpu"};
-    psr_err err;
-    *f = (struct found){.plan = NULL};
-    if (psr_pulscan_create(&f->plan, &d, &err)) {
-        printf("Bail out! %s\n", err.msg);
-        exit(EXIT_FAILURE);
-    }
-}
-
-static void search(struct found *f, const float *x)
-{
-    struct psr_pulscan_result result;
-    psr_err err;
-    const struct psr_pulscan_merge_desc how = {.size = sizeof how, .plan = f->plan};
-    free(f->cand);
-    f->cand = NULL;
-    if (psr_pulscan_execute(f->plan, 1, &x, &result, &err) ||
-        psr_pulscan_merge(result.hit, result.nhit, &how, &f->cand, &f->n, NULL, &err)) {
-        printf("Bail out! %s\n", err.msg);
-        exit(EXIT_FAILURE);
-    }
-}
-
-static float *make_noise(uint64_t *seed)
-{
-    float *x = tap_take(2 * NBIN, sizeof *x);
-    for (int64_t k = 0; k < 2 * NBIN; k++)
-        x[k] = (float)tap_normal(seed);
-    return x;
+    start_search(f, &d);
 }
 
 /* A signal whose harmonics fill the bins of a box each, with this much chi^2 over noise in all. */
@@ -171,7 +136,7 @@ static void test_two(struct found *f, const struct kind *k, uint64_t *seed)
     for (int i = 0; i < TRIES; i++) {
         struct signal a, b;
         draw_two(k, seed, &a, &b);
-        float *x = make_noise(seed);
+        float *x = make_noise(NBIN, seed);
         add_signal(x, &a, seed);
         add_signal(x, &b, seed);
         search(f, x);
@@ -203,7 +168,7 @@ static void test_one(struct found *f, uint64_t *seed)
         const struct signal part[] = {{at, z, 1, 400.0 * (z + 1)},
                                       {at + z + 1, low - 1, 1, 6.0 * low},
                                       {at + z + 1 + low, again, 1, 9.0 * (again + 1)}};
-        float *x = make_noise(seed);
+        float *x = make_noise(NBIN, seed);
         for (int k = 0; k < 3; k++)
             add_signal(x, &part[k], seed);
         search(f, x);
@@ -221,7 +186,7 @@ static void test_lobes(struct found *f, uint64_t *seed)
     for (int i = 0; i < TRIES; i++) {
         const double r = (double)tap_between(seed, 300, 900) + 0.5;
         const double size = sqrt(pow(10, 3.5 + 1.5 * tap_uniform(seed)));
-        float *x = make_noise(seed);
+        float *x = make_noise(NBIN, seed);
         for (int64_t h = 1; h < 48; h += 2)
             for (int64_t k = 1; k < NBIN; k++)
                 x[2 * k] += (float)(size / (M_PI * ((double)h * r - (double)k)));
@@ -237,12 +202,11 @@ int main(void)
 {
     uint64_t seed = tap_seed();
     struct found f;
-    start_search(&f);
+    start(&f);
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
         test_two(&f, &kinds[k], &seed);
     test_one(&f, &seed);
     test_lobes(&f, &seed);
-    free(f.cand);
-    psr_pulscan_destroy(f.plan);
+    stop_search(&f);
     return done_testing();
 }

@@ -1,4 +1,4 @@
-/* Chooses the number of threads. */
+/* Chooses the number of threads, and checks limits. */
 #include "threads.h"
 
 int psr_count_threads(int asked)
@@ -9,4 +9,16 @@ int psr_count_threads(int asked)
     (void)asked;
     return 1;
 #endif
+}
+
+psr_status psr_check_resources(const char *what, int nthread, int64_t mem_bytes, psr_err *err)
+{
+    enum { MAX_THREADS = 4096 };
+    if (nthread < 0 || nthread > MAX_THREADS)
+        return psr_fail_field(err, PSR_EINVAL, "nthread", "%s: %d threads is outside 0 to %d", what,
+                              nthread, MAX_THREADS);
+    if (mem_bytes < 0)
+        return psr_fail_field(err, PSR_EINVAL, "mem_bytes", "%s: memory of %lld bytes is below 0",
+                              what, (long long)mem_bytes);
+    return PSR_OK;
 }

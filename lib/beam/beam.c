@@ -64,13 +64,7 @@ static psr_status check_sums(const struct psr_beam_desc *d, psr_err *err)
             return psr_fail_field(err, PSR_EINVAL, "tds",
                                   "beams: %zu samples in a sum of channel %zu is outside 1 to %d",
                                   d->tds[f], f, MOST_TDS);
-    if (d->nthread < 0 || d->nthread > 4096)
-        return psr_fail_field(err, PSR_EINVAL, "nthread", "beams: %d threads is outside 0 to 4096",
-                              d->nthread);
-    if (d->mem_bytes < 0)
-        return psr_fail_field(err, PSR_EINVAL, "mem_bytes",
-                              "beams: memory of %lld bytes is below 0", (long long)d->mem_bytes);
-    return PSR_OK;
+    return psr_check_resources("beams", d->nthread, d->mem_bytes, err);
 }
 
 static psr_status check_weights(const struct psr_beam_desc *d, psr_err *err)

@@ -10,17 +10,18 @@
 #include <unistd.h>
 
 struct psr_format {
-    enum psr_input input;
+    enum psr_input input; /* PSR_INPUT_AUTO: chosen by its first bytes alone */
+    const char *name;
     const char *magic; /* the file's first bytes */
-    bool may_gap;
+    bool may_gap, no_pipe;
     psr_status (*open)(struct psr_reader **out, const char *path,
                        const struct psr_source_desc *desc, psr_err *err);
 };
 
 /* The first is what a file is taken for whose first bytes tell nothing. */
 static const struct psr_format formats[] = {
-    {PSR_INPUT_SIGPROC, "\x0c\0\0\0", false, psr_sigproc_open},
-    {PSR_INPUT_PSRFITS, PSR_FITS_MAGIC, true, psr_psrfits_open},
+    {PSR_INPUT_SIGPROC, "SIGPROC", "\x0c\0\0\0", false, false, psr_sigproc_open},
+    {PSR_INPUT_PSRFITS, "PSRFITS", PSR_FITS_MAGIC, true, true, psr_psrfits_open},
 };
 enum { NFORMAT = sizeof formats / sizeof *formats, MAGIC_MAX = 16 };
 
@@ -58,14 +59,14 @@ static psr_status find_format(const struct psr_format **format, const char *path
     }
     for (size_t i = 1; i < NFORMAT; i++) {
         const struct psr_format *f = formats + i;
-        bool alike = input == PSR_INPUT_AUTO && memcmp(magic, f->magic, strlen(f->magic)) == 0;
-        if (alike || input == f->input)
+        if (input == PSR_INPUT_AUTO ? memcmp(magic, f->magic, strlen(f->magic)) == 0
+                                    : input == f->input)
             *format = f;
     }
-    if ((*format)->input == PSR_INPUT_PSRFITS && strcmp(path, "-") == 0)
+    if ((*format)->no_pipe && strcmp(path, "-") == 0)
         return psr_fail(err, PSR_EUNSUPPORTED,
-                        "standard input: PSRFITS cannot be read from a pipe; give the name of the "
-                        "file");
+                        "standard input: %s cannot be read from a pipe; give the name of the file",
+                        (*format)->name);
     return PSR_OK;
 }
 

@@ -1,6 +1,7 @@
 /* Checks the description of a dedispersion plan. */
 #include "dedisp_backend.h"
 
+#include "base/threads.h"
 #include "formats/unpack.h"
 
 #include <math.h>
@@ -43,17 +44,10 @@ static psr_status check_trials(const struct psr_dedisp_desc *d, psr_err *err)
     if (d->tol < 0 || d->tol > 1)
         return psr_fail_field(err, PSR_EINVAL, "tol",
                               "dedispersion: tolerance of %d samples is outside 0 to 1", d->tol);
-    if (d->nthread < 0 || d->nthread > 4096)
-        return psr_fail_field(err, PSR_EINVAL, "nthread",
-                              "dedispersion: %d threads is outside 0 to 4096", d->nthread);
     if (d->ndevice > 1024)
         return psr_fail_field(err, PSR_EINVAL, "ndevice",
                               "dedispersion: %zu devices is outside 0 to 1024", d->ndevice);
-    if (d->mem_bytes < 0)
-        return psr_fail_field(err, PSR_EINVAL, "mem_bytes",
-                              "dedispersion: memory of %lld bytes is below 0",
-                              (long long)d->mem_bytes);
-    return PSR_OK;
+    return psr_check_resources("dedispersion", d->nthread, d->mem_bytes, err);
 }
 
 static psr_status check_subbands(const struct psr_dedisp_desc *d, psr_err *err)

@@ -1,6 +1,8 @@
 /* What a description of the matched search may hold. */
 #include "accel_plan.h"
 
+#include "base/threads.h"
+
 #include <math.h>
 
 static psr_status check_drifts(const struct psr_accelsearch_desc *d, psr_err *err)
@@ -48,13 +50,7 @@ static psr_status check_limits(const struct psr_accelsearch_desc *d, psr_err *er
     if (d->norm != PSR_ACCELSEARCH_MEDIAN && d->norm != PSR_ACCELSEARCH_LOCAL &&
         d->norm != PSR_ACCELSEARCH_PHOTON)
         return psr_fail_field(err, PSR_EINVAL, "norm", "search: no normalisation %d", (int)d->norm);
-    if (d->nthread < 0 || d->nthread > 4096)
-        return psr_fail_field(err, PSR_EINVAL, "nthread", "search: %d threads is outside 0 to 4096",
-                              d->nthread);
-    if (d->mem_bytes < 0)
-        return psr_fail_field(err, PSR_EINVAL, "mem_bytes",
-                              "search: memory of %lld bytes is below 0", (long long)d->mem_bytes);
-    return PSR_OK;
+    return psr_check_resources("search", d->nthread, d->mem_bytes, err);
 }
 
 psr_status psr_accelsearch_check(const struct psr_accelsearch_desc *d, psr_err *err)

@@ -1,6 +1,8 @@
 /* Checks the description of a boxcar search. */
 #include "pulscan_search.h"
 
+#include "base/threads.h"
+
 #include <math.h>
 
 static psr_status check_input(const struct psr_pulscan_desc *d, psr_err *err)
@@ -16,13 +18,7 @@ static psr_status check_input(const struct psr_pulscan_desc *d, psr_err *err)
         return psr_fail_field(err, PSR_EINVAL, "redden",
                               "search: no de-reddening by blocks of %d to %d bins", how->start,
                               how->end);
-    if (d->nthread < 0 || d->nthread > 4096)
-        return psr_fail_field(err, PSR_EINVAL, "nthread", "search: %d threads is outside 0 to 4096",
-                              d->nthread);
-    if (d->mem_bytes < 0)
-        return psr_fail_field(err, PSR_EINVAL, "mem_bytes",
-                              "search: memory of %lld bytes is below 0", (long long)d->mem_bytes);
-    return PSR_OK;
+    return psr_check_resources("search", d->nthread, d->mem_bytes, err);
 }
 
 static psr_status check_widths(const struct psr_pulscan_desc *d, psr_err *err)
