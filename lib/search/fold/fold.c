@@ -163,9 +163,9 @@ static psr_status make_window(struct psr_fold *f, psr_err *err)
 {
     const struct psr_fold_desc *d = &f->d;
     const double cells = (double)f->nkept * (double)(f->ahead + 1) * (double)d->block;
-    psr_status st = psr_fold_check_memory(d, cells * f->store, err);
+    psr_status st = psr_fold_check_memory(d, cells * (double)f->store, err);
     if (!st)
-        st = allocate(&f->window, cells, f->store, err);
+        st = allocate(&f->window, cells, (size_t)f->store, err);
     if (st || !f->nkept)
         return st;
     return psr_cornerturn_create(&f->turn,

@@ -100,7 +100,7 @@ static void merge_rows(struct psr_fold_slice *s, const float *row, size_t nrow,
 
 /* --- spreading -------------------------------------------------------------------------------- */
 
-PSR_CLONES static void add_row(double *restrict to, const float *restrict row, size_t n)
+PSR_CLONES static void add_whole(double *restrict to, const float *restrict row, size_t n)
 {
     for (size_t j = 0; j < n; j++)
         to[j] += (double)row[j];
@@ -127,7 +127,7 @@ static void spread_sample(struct psr_fold_slice *s, double phase, double width, 
     psr_fold_spread_begin(&s->spread, phase, width);
     while (psr_fold_spread_next(&s->spread, &share)) {
         if (share.share == 1)
-            add_row(s->turn + share.bin * s->n, row, s->n);
+            add_whole(s->turn + share.bin * s->n, row, s->n);
         else if (share.share != 0)
             add_share(s->turn + share.bin * s->n, row, share.share, s->n);
         if (share.closes)
