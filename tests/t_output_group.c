@@ -389,6 +389,24 @@ static void test_locks(void)
        "no folder: %s", err.msg);
 }
 
+/* A file system in memory is mounted below /dev, where else are only devices. */
+static void test_memory(void)
+{
+    psr_err err = {.msg = ""};
+    char folder[] = "/dev/shm/psrkit-XXXXXX", root[sizeof folder + 2];
+    if (!mkdtemp(folder)) {
+        skip("files in memory have a lock", "/dev/shm cannot be written");
+        return;
+    }
+    snprintf(root, sizeof root, "%s/t", folder);
+    psr_output_group *one = claim(root, "DM", 1, 2, false, &err),
+                     *two = claim(root, "DM", 2, 3, false, &err);
+    ok(one && !two, "files in memory have a lock: %s", err.msg);
+    psr_output_group_abort(one);
+    psr_output_group_abort(two);
+    rmdir(folder);
+}
+
 static void test_room(void)
 {
     psr_err err = {.msg = ""};
@@ -415,6 +433,7 @@ int main(void)
     test_dead();
     test_race();
     test_locks();
+    test_memory();
     test_room();
     return done_testing();
 }

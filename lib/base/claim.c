@@ -1,6 +1,7 @@
 /* Locks the outputs of a root name, so that two runs cannot write the same files. */
 #include "claim.h"
 
+#include "path.h"
 #include "readfd.h"
 
 #include <errno.h>
@@ -177,8 +178,7 @@ static void leave(struct psr_claim *c, bool gate_is_passed)
 bool psr_claim_is_of_files(const char *root)
 {
     struct stat st;
-    return root && strcmp(root, "-") != 0 && strncmp(root, "/dev/", 5) != 0 &&
-           strncmp(root, "/proc/", 6) != 0 &&
+    return root && strcmp(root, "-") != 0 && !psr_path_is_descriptor(root) &&
            (stat(root, &st) || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode));
 }
 

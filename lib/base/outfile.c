@@ -2,6 +2,7 @@
 #include "outfile_steps.h"
 
 #include "c_locale.h"
+#include "path.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -158,17 +159,6 @@ static psr_status open_temp(psr_outfile *f, psr_err *err)
     return PSR_OK;
 }
 
-/* A path of an open descriptor is written directly, even if it is a regular file: renaming would
- * separate it from the processes that have it open. */
-static bool is_descriptor(const char *path)
-{
-    static const char *const start[] = {"/dev/fd/", "/dev/stdout", "/dev/stderr", "/proc/"};
-    for (size_t i = 0; i < sizeof start / sizeof *start; i++)
-        if (!strncmp(path, start[i], strlen(start[i])))
-            return true;
-    return false;
-}
-
 /* Finds what is to be replaced.
  * Returned: *special, whether target is to be opened as it is; *exists, else, whether it is there
  */
@@ -176,7 +166,7 @@ static psr_status find_target(psr_outfile *f, bool *special, bool *exists, psr_e
 {
     struct stat st;
     f->target = f->name;
-    *special = is_descriptor(f->target);
+    *special = psr_path_is_descriptor(f->target);
     *exists = false;
     if (*special)
         return PSR_OK;
@@ -231,7 +221,7 @@ psr_status psr_outfile_check_length(const char *path, psr_err *err)
     if (n + more >= PATH_MAX)
         return psr_fail(err, PSR_EIO, "%.80s...: a path of %zu bytes, at most %zu fit", path, n,
                         PATH_MAX - 1 - more);
-    if (is_descriptor(path) || n - folder + more <= longest_name(path, folder))
+    if (psr_path_is_descriptor(path) || n - folder + more <= longest_name(path, folder))
         return PSR_OK;
     return psr_fail(err, PSR_EIO,
                     "%.80s...: a name of %zu bytes; at most %zu fit, as files have %s and %d "
@@ -259,7 +249,7 @@ static psr_status check_link(const char *path, psr_err *err)
 
 psr_status psr_outfile_check_path(const char *path, psr_err *err)
 {
-    if (is_descriptor(path))
+    if (psr_path_is_descriptor(path))
         return PSR_OK;
     psr_status st = psr_outfile_check_length(path, err);
     return st ? st : check_link(path, err);
