@@ -415,6 +415,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/signal/fake_plan.h \
 	lib/signal/fake_quantise.c \
 	lib/signal/fake_red.c \
+	lib/signal/fake_rfi.c \
+	lib/signal/fake_rfi_add.c \
 	lib/signal/fake_shape.c \
 	lib/signal/fake_spin.c \
 	lib/signal/fake_truth.c \

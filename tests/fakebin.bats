@@ -172,6 +172,32 @@ golden_header() { # BITS FILE
     [ -z "$stderr" ]
 }
 
+@test "interference is added and listed, and the noise stays" {
+    fakebin $small -nbits 8 -period 0 -o clean.fil
+    fakebin $small -nbits 8 -period 0 -o rfi.fil -truth t.txt -rfi "tone freq=1400 level=2 mod=0" \
+        -rfi "spark rate=20 width=2e-3" -rfi "drop share=.01 bw=32" -rfi "mains" -rfi "phone freq=1450 bw=40" \
+        -rfi "radar freq=1440" -rfi "jump t=.3 level=.5 length=.1" -rfi "bandpass period=30"
+    fails cmp -s clean.fil rfi.fil
+    [ "$(stat -c %s clean.fil)" -eq "$(stat -c %s rfi.fil)" ]
+    awk -F'\t' '$1 == "tone" { found = $2 == 0 && $3 == .5 && $4 == 1400 && $5 == 1400 && $6 == 2 } END { exit !found }' t.txt
+    [ "$(grep -cE '^(tone|mains|radar|jump|bandpass)' t.txt)" -eq 5 ]
+    [ "$(grep -c '^spark' t.txt)" -ge 1 ]
+    [ "$(grep -c '^drop' t.txt)" -ge 1 ]
+    fakebin $small -nbits 8 -period 0 -rfi "tone freq=1400 level=2 mod=0" -o tone.fil
+    fails cmp -s clean.fil tone.fil
+    cmp -l <(tail -c 16000 clean.fil) <(tail -c 16000 tone.fil) | awk '$1 % 32 != 26 { exit 1 }'
+}
+
+@test "mistakes in interference exit 2 with a line" {
+    refused 2 "'thunder' is none of tone" -rfi thunder -o x
+    refused 2 "'level' is no key=value" -rfi "tone level" -o x
+    refused 2 "tone has no key 'rate'" -rfi "tone rate=3" -o x
+    refused 2 "spark: width: 'abc' is not a number" -rfi "spark width=abc" -o x
+    refused 2 'interference 1: freq .MHz. 0, must be above 0' -rfi tone -rfi phone -o x
+    refused 2 'interference 0: share 2, must be in 0..1' -rfi "drop share=2" -o x
+    refused 2 '-rfi excludes -dat' -rfi tone -dat -o x
+}
+
 @test "mistakes on the command line exit 2" {
     refused 2 "unknown option '-perod'" -perod 3 -o x
     refused 2 '-nbits: 3' -nbits 3 -o x

@@ -49,6 +49,7 @@ UNIT_TESTS = \
 	tests/t_desc \
 	tests/t_device \
 	tests/t_fake \
+	tests/t_fake_rfi \
 	tests/t_fake_shape \
 	tests/t_fakevolt \
 	tests/t_dedisp_multi \

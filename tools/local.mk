@@ -52,6 +52,7 @@ bin_fakebin_SOURCES = \
 	tools/fakebin/motion.c \
 	tools/fakebin/options.c \
 	tools/fakebin/output.c \
+	tools/fakebin/rfi.c \
 	tools/fakebin/setup.c \
 	tools/fakebin/table.c \
 	tools/fakebin/volt.c

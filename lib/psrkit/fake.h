@@ -83,7 +83,7 @@ double psr_orbit_emission_s(const struct psr_orbit *orbit, double t_s);
 
 /* --- observations ----------------------------------------------------------------------------- */
 
-/* Generates synthetic observations: noise, pulsars and bursts.
+/* Generates synthetic observations: noise, pulsars, bursts and interference.
  *
  * The noise has mean 0 and variance 1; signals are in units of that noise.  A value x is stored as
  * rint((x + 4) (2^b - 1) / 8), clipped to b bits, or as a 32-bit float.  The scale never changes.
@@ -128,6 +128,59 @@ struct psr_fake_signal {
     struct psr_orbit orbit; /* in pulsar time, which agrees with observer time at 0 */
 };
 
+/* Interference.  Each kind adds a power to the channels of its band, the same in every IF, before
+ * the bandpass; the last two change what is there.  Below, t is the middle of a sample, u(k) is
+ * psr_rng_uniform(seed, stream, k) and n(k) is number k of psr_rng_normal(seed, stream + 1), with
+ * stream = PSR_FAKE_RFI_STREAM + 2 i for interference i.
+ *
+ * Band: channels whose centre f obeys -w/2 <= f - (freq + drift (t - t_s)) < w/2, where w is the
+ * larger of bw and the channel width; all channels if freq is 0.
+ *
+ * Pulses: with a period, the power is on for width from t_s + k period on, k = 0, 1, 2..; a sample
+ * has the share of it that is on.
+ *
+ * Random events: with a rate, time from t_s on is divided into slots of 1 / rate.  Slot s has as
+ * many events as a Poisson deviate of mean 1 that belongs to u(32 s), at most 7.  With
+ * k = 32 s + 4 e, event e of slot s begins at t_s + (s + u(k + 1)) / rate, lasts
+ * -width ln(1 - u(k + 2)), at most 8 widths, and its draw is u(k + 3).  Without a rate, one event
+ * begins at t_s. */
+enum psr_fake_rfi_kind {
+    PSR_FAKE_RFI_TONE,  /* level in its band, steady, drifting or in pulses */
+    PSR_FAKE_RFI_RADAR, /* pulses, from an antenna that turns: times 2^-(2 x / beam)^2, x = distance
+                           of (t - t_s) / rotation_s from the next whole number */
+    PSR_FAKE_RFI_PHONE, /* random events at a random carrier, freq + bw (draw - 1/2), of the width
+                           carrier_mhz, in pulses of slot_s every frame_s from the event's begin */
+    PSR_FAKE_RFI_MAINS, /* level sum_{h=1..nharm} cos(2 pi h phi) / h, phi = hz t + wander_hz wander_s
+                           q(t / wander_s); q runs from n(k) at k to n(k + 1) as 3 x^2 - 2 x^3 */
+    PSR_FAKE_RFI_SPARK,    /* random events of height -level ln(1 - draw) */
+    PSR_FAKE_RFI_JUMP,     /* random events of height level n(8 s + e), or level with no rate */
+    PSR_FAKE_RFI_BANDPASS, /* multiplies (x + 4) by (1 + level cos(2 pi f / period_mhz)) sin^2(pi y /
+                              (2 rolloff)); y = distance of channel c, (c + 1/2) / nchan, from the
+                              nearer end of the band, at most rolloff; factors below 0 are 0 */
+    PSR_FAKE_RFI_DROP,     /* lost packets: x is -4 in packet k = a G + b if u(k) < share; a counts
+                              rint(width / tsamp) samples, at least 1, and b rint(bw / foff) channels, at
+                              least 1, or all if bw is 0; G = groups of channels */
+};
+enum { PSR_FAKE_RFI_STREAM = 1 << 21 };
+
+struct psr_fake_rfi {
+    enum psr_fake_rfi_kind kind;
+    double level;      /* sigmas of a channel; bandpass: height of the ripple */
+    double modulation; /* tone, radar, phone, spark: power times 1 + modulation n(j); j counts the
+                          values of a single-IF observation, t nchan + c */
+    double freq_mhz, bw_mhz, drift_mhz_s; /* band */
+    double t_s, duration_s;               /* when it begins, and its length; 0: to the end.  Random
+                                             events begin in this time, others stay in it */
+    double period_s, width_s;             /* pulses or random events */
+    double rate_hz;                       /* of random events */
+    double rotation_s, beam;              /* radar: of the antenna; beam is a share of a turn */
+    double carrier_mhz, frame_s, slot_s;  /* phone */
+    double hz, wander_hz, wander_s;       /* mains */
+    int nharm;
+    double period_mhz, rolloff; /* bandpass: of the ripple, 0: none; share of the band, 0: none */
+    double share;               /* drop */
+};
+
 struct psr_fake_desc {
     size_t size;               /* sizeof the struct */
     const struct psr_obs *obs; /* band, nif, nbit (1 to 16 PSR_UINT, 32 PSR_FLOAT), tsamp_s, nsamp;
@@ -145,9 +198,11 @@ struct psr_fake_desc {
     bool legacy_phase;      /* phase = t / P(t), as in SIGPROC's fake: twice the drift */
     int nthread;            /* 0: all cores */
     struct psr_notes notes; /* notes on signals that are clipped */
+    size_t nrfi;
+    const struct psr_fake_rfi *rfi; /* [nrfi]; copied */
 };
 
-/* Status: PSR_EINVAL naming signal, field, value and limit; PSR_EFORMAT (as psr_obs_check);
+/* Status: PSR_EINVAL naming signal or interference, field, value and limit; PSR_EFORMAT (as psr_obs_check);
  *         PSR_EUNSUPPORTED (other sample types, spectra that do not fill whole bytes); PSR_ENOMEM
  */
 PSR_MUST_CHECK psr_status psr_fake_create(psr_fake **out, const struct psr_fake_desc *desc,
@@ -186,6 +241,21 @@ struct psr_fake_truth {
 /* Status: PSR_ENOMEM. */
 PSR_MUST_CHECK psr_status psr_fake_report(const psr_fake *p, size_t i, struct psr_fake_truth *truth,
                                           psr_err *err);
+
+/* One occurrence of interference: a random event, a lost packet, or all of what has no events. */
+struct psr_fake_rfi_event {
+    double t_s, width_s;            /* when it begins, and its length */
+    double lowest_mhz, highest_mhz; /* centres of the channels that it reaches */
+    double level; /* height in sigmas of a channel, before modulation, beam and pulses */
+};
+
+/* Calls take for each occurrence of interference i that begins within the observation and reaches a
+ * channel, in the order of slots or packets.
+ * Status: that of take, which ends the list */
+PSR_MUST_CHECK psr_status psr_fake_rfi_list(
+    const psr_fake *p, size_t i,
+    psr_status (*take)(void *ctx, const struct psr_fake_rfi_event *event, psr_err *err), void *ctx,
+    psr_err *err);
 
 /* Frees the generator; NULL is allowed. */
 void psr_fake_destroy(psr_fake *p);

@@ -45,20 +45,23 @@ static psr_status check_desc(const struct psr_fake_desc *d, psr_err *err)
 static psr_status copy_gain(psr_fake *p, const double *gain, psr_err *err)
 {
     const size_t n = p->frame.obs.nchan;
-    if (!gain)
-        return PSR_OK;
-    p->gain = calloc(n, sizeof *p->gain);
     p->gain_offset = calloc(n, sizeof *p->gain_offset);
-    if (!p->gain || !p->gain_offset)
+    p->gain = gain ? calloc(n, sizeof *p->gain) : NULL;
+    if (!p->gain_offset || (gain && !p->gain))
         return psr_fail_nomem(err, "bandpass", (double)n * sizeof *gain);
-    for (size_t c = 0; c < n; c++) {
+    for (size_t c = 0; c < n && gain; c++) {
         if (!(gain[c] >= 0 && gain[c] <= 1e3))
             return psr_fail_field(err, PSR_EINVAL, "gain",
                                   "bandpass: %g in channel %zu, must be in 0..1000", gain[c], c);
-        p->gain[c] = (float)gain[c];
-        p->gain_offset[c] = (float)(highest_level * (gain[c] - 1));
+        p->gain[c] = gain[c];
     }
     return PSR_OK;
+}
+
+static void set_gain_offset(psr_fake *p)
+{
+    for (size_t c = 0; p->gain && c < p->frame.obs.nchan; c++)
+        p->gain_offset[c] = (float)(highest_level * (p->gain[c] - 1));
 }
 
 static void report_clipping(const struct psr_fake_part *part, size_t i, int nbit,
@@ -98,7 +101,8 @@ static psr_status make_rooms(psr_fake *p, psr_err *err)
     for (int n = 0; p->room && n < p->nthread; n++) {
         p->room[n].x = malloc(values * sizeof(float));
         p->room[n].level = malloc(values);
-        if (!p->room[n].x || !p->room[n].level)
+        p->room[n].normal = malloc(p->frame.obs.nchan * sizeof(float));
+        if (!p->room[n].x || !p->room[n].level || !p->room[n].normal)
             return psr_fail_nomem(err, "tiles of samples", (double)values * sizeof(float));
     }
     return p->room ? PSR_OK : psr_fail_nomem(err, "threads", (double)p->nthread);
@@ -127,6 +131,12 @@ static psr_status create(psr_fake **out, const struct psr_fake_desc *d, psr_err 
     if (!st)
         st = copy_gain(p, d->gain, err);
     if (!st)
+        st = psr_fake_rfi_make(p, d->rfi, d->nrfi, err);
+    if (!st)
+        st = psr_fake_rfi_shape(p, err);
+    if (!st)
+        set_gain_offset(p);
+    if (!st)
         st = make_parts(p, d, err);
     if (!st)
         st = make_rooms(p, err);
@@ -152,12 +162,14 @@ void psr_fake_destroy(psr_fake *p)
     for (int n = 0; p->room && n < p->nthread; n++) {
         free(p->room[n].x);
         free(p->room[n].level);
+        free(p->room[n].normal);
         free(p->room[n].cursor);
     }
     for (size_t i = 0; p->part && i < p->npart; i++)
         psr_fake_part_clear(&p->part[i]);
     free(p->room);
     free(p->part);
+    free(p->rfi);
     free(p->gain);
     free(p->gain_offset);
     psr_obs_clear(&p->frame.obs);
@@ -196,7 +208,7 @@ static void apply_gain(const struct psr_fake *p, size_t rows, float *x)
     const size_t nchan = p->frame.obs.nchan;
     for (size_t r = 0; r < rows * (size_t)p->frame.obs.nif; r++)
         for (size_t c = 0; c < nchan; c++)
-            x[r * nchan + c] = x[r * nchan + c] * p->gain[c] + p->gain_offset[c];
+            x[r * nchan + c] = x[r * nchan + c] * (float)p->gain[c] + p->gain_offset[c];
 }
 
 /* The first pulse that ends after sample t in a channel. */
@@ -253,8 +265,12 @@ static void make_tile(const struct psr_fake *p, const size_t *active, size_t nac
                        (int64_t)rows, x);
     if (p->red_sigma > 0)
         psr_fake_add_red(p, first, rows, x);
+    if (p->nrfi)
+        psr_fake_rfi_add(p, first, rows, x, room->normal);
     if (p->gain)
         apply_gain(p, rows, x);
+    if (p->nrfi)
+        psr_fake_rfi_drop(p, first, rows, x);
     if (p->frame.obs.nbit < 32)
         psr_quantise(out, x, n, p->frame.obs.nbit, room->level);
 }

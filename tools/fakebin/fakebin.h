@@ -30,6 +30,7 @@ struct fakebin_options {
     struct fakebin_orbit orbit;
     /* more signals */
     struct cli_list add, addfile;
+    struct cli_list rfi; /* interference */
     /* the observation */
     int64_t nchans, nbits, nifs;
     double tsamp_us, tobs_s, tstart_mjd, fch1_mhz, foff_mhz;
@@ -83,6 +84,14 @@ void fakebin_set_orbit(struct psr_fake_signal *s, const struct fakebin_orbit *or
 void fakebin_set_drift(struct psr_fake_signal *s, double pdot, double accn, double observed_s);
 void fakebin_signals_clear(struct fakebin_signals *signals);
 
+/* What -rfi gives as text: "spark rate=2 width=1e-3 level=1".  Status: PSR_EINVAL. */
+PSR_MUST_CHECK psr_status fakebin_rfi_text(struct psr_fake_rfi *rfi, const char *text,
+                                           psr_err *err);
+
+/* One line of the truth table for each occurrence of interference. */
+PSR_MUST_CHECK psr_status fakebin_rfi_truth(const psr_fake *plan, const struct psr_fake_rfi *rfi,
+                                            size_t nrfi, psr_outfile *f, psr_err *err);
+
 struct fakebin_job {
     struct fakebin_options opt;
     struct cli tool;
@@ -91,6 +100,7 @@ struct fakebin_job {
     struct psr_obs obs;  /* as the output's header has it */
     struct psr_obs made; /* as it is synthesised: one channel for -dat */
     struct fakebin_signals signals;
+    struct psr_fake_rfi *rfi; /* [opt.rfi.n] */
     double *gain;
     psr_fake *plan;
     psr_output_group *group; /* all files */

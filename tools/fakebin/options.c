@@ -37,7 +37,7 @@ static void check_voltages(const struct fakebin_options *o, const struct cli *to
         {"bandpass", o->bandpass},     {"evenodd", o->evenodd},
         {"psrfits", o->psrfits},       {"dat", o->dat},
         {"truth", o->truth},           {"headerless", o->headerless},
-        {"swapout", o->swapout},
+        {"swapout", o->swapout},       {"rfi", o->rfi.n > 0},
     };
     for (size_t i = 0; o->array && i < sizeof incompatible / sizeof *incompatible; i++)
         if (incompatible[i].given)
@@ -55,6 +55,8 @@ static void check_combinations(struct fakebin_options *o, const struct cli *tool
         cli_usage_error(tool, "-nbits: %d, must be 1, 2, 4, 8, 16 or 32", (int)o->nbits);
     if (o->dat && (o->psrfits || o->headerless || o->swapout || o->evenodd))
         cli_usage_error(tool, "-dat excludes -psrfits, -headerless, -swapout and -evenodd");
+    if ((o->dat || o->evenodd) && o->rfi.n > 0)
+        cli_usage_error(tool, "-rfi excludes -dat and -evenodd: it needs channels of noise");
     if (o->psrfits && (o->headerless || o->swapout))
         cli_usage_error(tool, "-psrfits excludes -headerless and -swapout");
     if (o->dat && !o->output)

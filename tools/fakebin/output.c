@@ -161,5 +161,5 @@ psr_status fakebin_write_truth(struct fakebin_job *j)
         j->command, (long long)j->opt.seed, (long long)j->obs.nsamp, j->obs.tsamp_s);
     for (size_t i = 0; i < j->signals.n && !j->opt.evenodd && !st; i++)
         st = write_row(j, f, i);
-    return st;
+    return st ? st : fakebin_rfi_truth(j->plan, j->rfi, j->opt.rfi.n, f, &j->err);
 }

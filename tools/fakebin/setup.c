@@ -121,6 +121,18 @@ static psr_status add_signals(struct fakebin_job *j)
     return st;
 }
 
+static psr_status read_rfi(struct fakebin_job *j)
+{
+    const struct cli_list *list = &j->opt.rfi;
+    psr_status st = PSR_OK;
+    j->rfi = calloc(list->n + 1, sizeof *j->rfi);
+    if (!j->rfi)
+        return psr_fail_nomem(&j->err, "interference", (double)list->n * sizeof *j->rfi);
+    for (size_t i = 0; i < list->n && !st; i++)
+        st = fakebin_rfi_text(&j->rfi[i], list->text[i], &j->err);
+    return st;
+}
+
 static void name_source(struct fakebin_job *j)
 {
     const struct fakebin_options *o = &j->opt;
@@ -168,6 +180,8 @@ psr_status fakebin_prepare(struct fakebin_job *j)
     if (!st)
         st = add_signals(j);
     if (!st)
+        st = read_rfi(j);
+    if (!st)
         st = read_bandpass(j);
     if (st)
         return st;
@@ -179,6 +193,8 @@ psr_status fakebin_prepare(struct fakebin_job *j)
     else
         d.gain = j->gain;
     d.seed = (uint64_t)j->opt.seed;
+    d.rfi = j->rfi;
+    d.nrfi = o->rfi.n;
     d.signal = j->signals.signal;
     d.nsignal = o->evenodd ? 0 : j->signals.n;
     return psr_fake_create(&j->plan, &d, &j->err);
@@ -196,6 +212,8 @@ void fakebin_release(struct fakebin_job *j)
     free(j->opt.add.text);
     free(j->opt.addfile.text);
     free(j->opt.source.text);
+    free(j->opt.rfi.text);
+    free(j->rfi);
     free(j->gain);
     free(j->command);
 }

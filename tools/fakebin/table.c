@@ -97,6 +97,10 @@ static void add_noise(struct cli_table *list, struct fakebin_options *o)
          -4, 0},
         {"bandpass", CLI_TEXT, &o->bandpass, "FILE",
          "Multiply each channel's power by a number from FILE, highest channel first.", 0, 0},
+        {"rfi", CLI_LIST, &o->rfi, "TEXT",
+         "Add interference: tone, radar, phone, mains, spark, jump, bandpass or drop, e.g. \"spark "
+         "rate=2 width=1e-3 level=1\"; may be repeated.",
+         0, 0},
         {"evenodd", CLI_FLAG, &o->evenodd, NULL,
          "Write only 0 and 1 in alternate channels, 32 bits.", 0, 0},
     };
