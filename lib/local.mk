@@ -428,6 +428,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/signal/rfft.c \
 	lib/signal/rfi/rfi_birdies.c \
 	lib/signal/rfi/rfi_birdies.h \
+	lib/signal/rfi/rfi_block_moments.c \
+	lib/signal/rfi/rfi_block_moments.h \
 	lib/signal/rfi/rfi_bytes.c \
 	lib/signal/rfi/rfi_bytes.h \
 	lib/signal/rfi/rfi_cells.c \
@@ -436,9 +438,17 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/signal/rfi/rfi_clip.h \
 	lib/signal/rfi/rfi_iqrm.c \
 	lib/signal/rfi/rfi_iqrm.h \
+	lib/signal/rfi/rfi_kurtosis.c \
+	lib/signal/rfi/rfi_kurtosis.h \
 	lib/signal/rfi/rfi_mask.c \
+	lib/signal/rfi/rfi_moments.c \
+	lib/signal/rfi/rfi_moments.h \
+	lib/signal/rfi/rfi_outliers.c \
+	lib/signal/rfi/rfi_outliers.h \
 	lib/signal/rfi/rfi_periodic.c \
 	lib/signal/rfi/rfi_periodic.h \
+	lib/signal/rfi/rfi_shapes.c \
+	lib/signal/rfi/rfi_shapes.h \
 	lib/signal/rfi/rfifind.c \
 	lib/signal/rng.c \
 	lib/signal/rng_lanes.h \

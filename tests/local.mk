@@ -93,6 +93,8 @@ UNIT_TESTS = \
 	tests/t_rfi_files \
 	tests/t_rfi_iqrm \
 	tests/t_rfi_mask \
+	tests/t_rfi_moments \
+	tests/t_rfi_shapes \
 	tests/t_rfifind \
 	tests/t_rng \
 	tests/t_runtime \

@@ -241,6 +241,12 @@ struct psr_rfi_stats {
     float *power, *mean, *sd;  /* [nint][nchan] each; of a padded interval 1, 0, 0; owned */
 };
 
+/* Distribution of the samples of a cell that are not clipped: their number, mean and variance
+ * (divided by n); m3 / m2^(3/2) and m4 / m2^2 - 3, with means m3, m4 of powers of x - mean. */
+struct psr_rfi_cell {
+    float n, mean, m2, skewness, kurtosis;
+};
+
 /* One periodic signal; all its detections together. */
 struct psr_rfi_birdie {
     float freq_hz, freq_var, sigma; /* means over detections, and the variance of freq_hz */
@@ -270,6 +276,14 @@ enum psr_rfi_flag {
     PSR_RFI_BAD_MEAN = 0x40,
     PSR_RFI_BAD_LEVEL = 0x80, /* out of line with the channels beside it; not rfifind's */
     PSR_RFI_BAD = PSR_RFI_BAD_POWER | PSR_RFI_BAD_SD | PSR_RFI_BAD_MEAN | PSR_RFI_BAD_LEVEL,
+};
+
+/* What finds a cell bad that rfifind does not look at; all of them set PSR_RFI_BAD_LEVEL. */
+enum psr_rfi_found {
+    PSR_RFI_FOUND_LEVEL = 0x01,    /* out of line with the channels beside it */
+    PSR_RFI_FOUND_SK = 0x02,       /* generalised spectral kurtosis */
+    PSR_RFI_FOUND_SKEWNESS = 0x04, /* unlike the channel's in other intervals, as the next */
+    PSR_RFI_FOUND_KURTOSIS = 0x08,
 };
 
 /* Both may be called again, and for structs of zeros. */

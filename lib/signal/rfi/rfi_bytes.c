@@ -8,6 +8,9 @@
 
 enum { WIDTH = PSR_RFI_BYTES_WIDTH, ROWS = 32, LANES = 32, FLUSH = 1 << 16 };
 
+/* With d of -128 .. 127: 2^21 CUBES and 2^28 FOURTHS are less than 2^31. */
+enum { ORIGIN = 128, CUBES = 1 << 9, FOURTHS = 7 };
+
 /* Samples of less than a byte, as bytes. */
 static void widen(uint8_t to[WIDTH], const unsigned char *from, size_t nbyte, int nbit)
 {
@@ -101,6 +104,49 @@ void psr_rfi_bytes_sum(const uint8_t *pair, size_t n, struct psr_rfi_sums sums[2
     memset(sums, 0, 2 * sizeof *sums);
     for (size_t k = 0; k < 2 * n; k += most)
         sum_part(pair + k, 2 * n - k < most ? 2 * n - k : most, sums);
+}
+
+/* Of at most CUBES LANES bytes, d = x - ORIGIN of each: so few that no lane overflows. */
+PSR_CLONES
+static void sum_powers(const uint8_t *x, size_t n, int64_t sums[4][2])
+{
+    int32_t s1[LANES] = {0}, s2[LANES] = {0}, s3[LANES] = {0};
+    int64_t s4[LANES] = {0};
+    for (size_t k0 = 0; k0 < n; k0 += FOURTHS * LANES) {
+        const size_t end = n - k0 < FOURTHS * LANES ? n : k0 + FOURTHS * LANES;
+        int32_t fourths[LANES] = {0};
+        for (size_t k = k0; k < end; k += LANES)
+            for (size_t l = 0; l < LANES; l++) {
+                const int32_t d = (int32_t)x[k + l] - ORIGIN, square = d * d;
+                s1[l] += d;
+                s2[l] += square;
+                s3[l] += square * d;
+                fourths[l] += square * square;
+            }
+        for (size_t l = 0; l < LANES; l++)
+            s4[l] += fourths[l];
+    }
+    for (size_t l = 0; l < LANES; l++) {
+        sums[0][l % 2] += s1[l];
+        sums[1][l % 2] += s2[l];
+        sums[2][l % 2] += s3[l];
+        sums[3][l % 2] += s4[l];
+    }
+}
+
+void psr_rfi_bytes_power_sums(const uint8_t *pair, size_t n, struct psr_rfi_power_sums sums[2])
+{
+    const size_t most = (size_t)CUBES * LANES, whole = 2 * n / LANES * LANES;
+    int64_t s[4][2] = {{0}};
+    for (size_t k = 0; k < whole; k += most)
+        sum_powers(pair + k, whole - k < most ? whole - k : most, s);
+    for (size_t c = 0; c < 2; c++) {
+        sums[c] = (struct psr_rfi_power_sums){(int64_t)(whole / 2), ORIGIN, {0}};
+        for (size_t j = 0; j < 4; j++)
+            sums[c].sum[j] = s[j][c];
+    }
+    for (size_t k = whole; k < 2 * n; k++)
+        psr_rfi_power_sums_add(&sums[k % 2], pair[k], 1);
 }
 
 PSR_CLONES

@@ -4,9 +4,8 @@
 #ifndef PSR_SIGNAL_RFI_BYTES_H
 #define PSR_SIGNAL_RFI_BYTES_H
 
+#include "rfi_moments.h"
 #include "signal/block_sums.h"
-
-#include <stdint.h>
 
 /* Channels that are turned together: at most a cache line of them, and a multiple of 8. */
 enum { PSR_RFI_BYTES_WIDTH = 64 };
@@ -23,6 +22,9 @@ void psr_rfi_bytes_turn(const struct psr_layout *layout, const unsigned char *in
 
 /* Returned: of the two channels */
 void psr_rfi_bytes_sum(const uint8_t *pair, size_t n, struct psr_rfi_sums sums[2]);
+
+/* The same with cubes and fourth powers, about origin 128. */
+void psr_rfi_bytes_power_sums(const uint8_t *pair, size_t n, struct psr_rfi_power_sums sums[2]);
 
 /* Returned: z [n][2], z = (x - mean) factor of each channel */
 void psr_rfi_bytes_scale(const uint8_t *pair, size_t n, const float mean[2], const float factor[2],
