@@ -120,7 +120,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/base/c_locale.c \
 	lib/base/c_locale.h \
 	lib/base/read_ring.c \
-	lib/base/read_ring.h \
 	lib/base/readfd.c \
 	lib/base/readfd.h \
 	lib/base/read_file.c \

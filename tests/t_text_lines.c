@@ -2,6 +2,7 @@
 #include "base/read_file.h"
 #include "scratch.h"
 #include "tap.h"
+#include <math.h>
 #include <psrkit/tool.h>
 
 static psr_err err;
@@ -149,12 +150,35 @@ static void test_json(void)
             snprintf(want, sizeof want, "\"a\\u%04xb\"", (unsigned)c);
         else
             snprintf(want, sizeof want, "\"a%cb\"", c);
-        psr_json_text(in, put, &t);
+        psr_json_string(&(struct psr_json){.put = put, .ctx = &t}, NULL, in);
         fine = fine && t.n == strlen(want) && !memcmp(t.text, want, t.n);
     }
     struct text none = {.n = 0};
-    psr_json_text("", put, &none);
+    psr_json_string(&(struct psr_json){.put = put, .ctx = &none}, NULL, "");
     ok(fine && none.n == 2 && !memcmp(none.text, "\"\"", 2), "strings of JSON");
+}
+
+static void test_json_layout(void)
+{
+    const char *want = "{\n  \"a\": 1, \"b\": [0.3, null, null],\n  \"c\": {},\n  \"d\": \"e\"\n}";
+    struct text t = {.n = 0};
+    struct psr_json j = {.put = put, .ctx = &t};
+    psr_json_begin(&j, NULL, PSR_JSON_OBJECT);
+    psr_json_new_line(&j, 2);
+    psr_json_int(&j, "a", 1);
+    psr_json_begin(&j, "b", PSR_JSON_ARRAY);
+    psr_json_double(&j, NULL, 0.1 + 0.2);
+    psr_json_double(&j, NULL, INFINITY);
+    psr_json_digits(&j, NULL, "null", 4);
+    psr_json_end(&j, PSR_JSON_ARRAY);
+    psr_json_new_line(&j, 2);
+    psr_json_begin(&j, "c", PSR_JSON_OBJECT);
+    psr_json_end(&j, PSR_JSON_OBJECT);
+    psr_json_new_line(&j, 2);
+    psr_json_string(&j, "d", "e");
+    psr_json_new_line(&j, 0);
+    psr_json_end(&j, PSR_JSON_OBJECT);
+    ok(t.n == strlen(want) && !memcmp(t.text, want, t.n), "commas, lines and names of JSON");
 }
 
 int main(void)
@@ -168,5 +192,6 @@ int main(void)
     test_names(path);
     test_numbers(path);
     test_json();
+    test_json_layout();
     return done_testing();
 }

@@ -4,10 +4,6 @@
 
 #include <psrkit/tool.h>
 
-/* Status: PSR_ENOMEM.  On error there is nothing to destroy. */
-PSR_MUST_CHECK psr_status psr_monitor_init(struct psr_monitor *m, psr_err *err);
-void psr_monitor_destroy(struct psr_monitor *m);
-
 /* Waits for a change with the lock held, for at most 0.1 s, so that the caller can check whether to
  * stop. */
 void psr_monitor_wait_briefly(struct psr_monitor *m);

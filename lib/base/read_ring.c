@@ -1,9 +1,16 @@
 /* Manages the slots of a ring buffer of blocks. */
-#include "read_ring.h"
+#include <psrkit/tool.h>
+
+#include "monitor.h"
 
 void psr_read_ring_init(struct psr_read_ring *r, struct psr_monitor *monitor, size_t nslot)
 {
     *r = (struct psr_read_ring){.monitor = monitor, .nslot = nslot};
+}
+
+bool psr_read_ring_has_room(const struct psr_read_ring *r, size_t i)
+{
+    return i < r->freed + r->nslot;
 }
 
 bool psr_read_ring_await_room(struct psr_read_ring *r, size_t i)

@@ -48,13 +48,6 @@ static void list_values(const struct psr_accel_list *list, size_t i, double v[NF
     memcpy(v, all, sizeof all);
 }
 
-/* What is no number is null in JSON and nothing in a table. */
-static psr_status write_number(psr_outfile *f, double v, const char *absent, psr_err *err)
-{
-    return isfinite(v) ? psr_outfile_printf(f, err, "%.10g", v)
-                       : psr_outfile_printf(f, err, "%s", absent);
-}
-
 psr_status psr_accel_write_csv_header(psr_outfile *f, psr_err *err)
 {
     psr_status st = psr_outfile_printf(f, err, "file");
@@ -74,7 +67,17 @@ static psr_status write_csv_text(psr_outfile *f, const char *text, psr_err *err)
     return st == PSR_OK ? psr_outfile_printf(f, err, "\"") : st;
 }
 
-struct json_writer {
+static psr_status write_csv_row(psr_outfile *f, const char *file, const double v[NFIELD],
+                                psr_err *err)
+{
+    psr_status st = write_csv_text(f, file, err);
+    for (size_t k = 0; k < NFIELD && st == PSR_OK; k++)
+        st = isfinite(v[k]) ? psr_outfile_printf(f, err, ",%.10g", v[k])
+                            : psr_outfile_printf(f, err, ",");
+    return st == PSR_OK ? psr_outfile_printf(f, err, "\n") : st;
+}
+
+struct json_output {
     psr_outfile *f;
     psr_err *err;
     psr_status status;
@@ -82,42 +85,35 @@ struct json_writer {
 
 static void put_json(void *ctx, const char *bytes, size_t n)
 {
-    struct json_writer *w = ctx;
+    struct json_output *w = ctx;
     if (!w->status)
         w->status = psr_outfile_write(w->f, bytes, n, w->err);
 }
 
-static psr_status write_json_text(psr_outfile *f, const char *text, psr_err *err)
+static psr_status write_json_row(psr_outfile *f, const char *file, const double v[NFIELD],
+                                 psr_err *err)
 {
-    struct json_writer w = {f, err, PSR_OK};
-    psr_json_text(text, put_json, &w);
-    return w.status;
+    struct json_output to = {f, err, PSR_OK};
+    struct psr_json j = {.put = put_json, .ctx = &to};
+    psr_json_begin(&j, NULL, PSR_JSON_OBJECT);
+    psr_json_string(&j, "file", file);
+    for (size_t k = 0; k < NFIELD; k++)
+        psr_json_double(&j, names[k], v[k]);
+    psr_json_end(&j, PSR_JSON_OBJECT);
+    put_json(&to, "\n", 1);
+    return to.status;
 }
 
-struct style {
-    psr_status (*write_text)(psr_outfile *f, const char *text, psr_err *err);
-    const char *begin, *before, *after, *absent, *end;
-    bool named; /* values, between before and after */
-};
-
 static psr_status write_rows(psr_outfile *f, const struct psr_accel_list *list, const char *file,
-                             const struct style *how, psr_err *err)
+                             psr_status (*write_row)(psr_outfile *f, const char *file,
+                                                     const double v[NFIELD], psr_err *err),
+                             psr_err *err)
 {
     psr_status st = PSR_OK;
     for (size_t i = 0; i < list->ncand && st == PSR_OK; i++) {
         double v[NFIELD];
         list_values(list, i, v);
-        st = psr_outfile_printf(f, err, "%s", how->begin);
-        if (st == PSR_OK)
-            st = how->write_text(f, file, err);
-        for (size_t k = 0; k < NFIELD && st == PSR_OK; k++) {
-            st = psr_outfile_printf(f, err, "%s%s%s", how->before, how->named ? names[k] : "",
-                                    how->after);
-            if (st == PSR_OK)
-                st = write_number(f, v[k], how->absent, err);
-        }
-        if (st == PSR_OK)
-            st = psr_outfile_printf(f, err, "%s", how->end);
+        st = write_row(f, file, v, err);
     }
     return st;
 }
@@ -125,14 +121,11 @@ static psr_status write_rows(psr_outfile *f, const struct psr_accel_list *list, 
 psr_status psr_accel_write_csv(psr_outfile *f, const struct psr_accel_list *list, const char *file,
                                psr_err *err)
 {
-    static const struct style csv = {write_csv_text, "", ",", "", "", "\n", false};
-    return write_rows(f, list, file, &csv, err);
+    return write_rows(f, list, file, write_csv_row, err);
 }
 
 psr_status psr_accel_write_json(psr_outfile *f, const struct psr_accel_list *list, const char *file,
                                 psr_err *err)
 {
-    static const struct style json = {
-        write_json_text, "{\"file\": ", ", \"", "\": ", "null", "}\n", true};
-    return write_rows(f, list, file, &json, err);
+    return write_rows(f, list, file, write_json_row, err);
 }

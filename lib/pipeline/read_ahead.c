@@ -1,8 +1,8 @@
 /* Reads blocks of a source ahead of those who work on them. */
 #include "read_ahead.h"
 
-#include "base/read_ring.h"
 #include <psrkit/device.h>
+#include <psrkit/tool.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -104,9 +104,36 @@ char *psr_path_beside(const char *path, const char *suffix);
  * readers reject them. */
 size_t psr_utf8_length(const char *text);
 
-/* Writes text as a JSON string, including the quotes, piece by piece. */
-void psr_json_text(const char *text, void (*put)(void *ctx, const char *bytes, size_t n),
-                   void *ctx);
+/* --- JSON ------------------------------------------------------------------------------------- */
+
+/* Writes JSON piece by piece, with the commas and the quotes.  The caller fills put and ctx, and
+ * leaves the rest zero; set after_value to continue an array that another writer began. */
+struct psr_json {
+    void (*put)(void *ctx, const char *bytes, size_t n);
+    void *ctx;
+    bool after_value, on_new_line;
+    int indent;
+};
+
+enum psr_json_kind { PSR_JSON_OBJECT, PSR_JSON_ARRAY };
+
+/* Values follow each other on one line unless this comes between them.
+ * Given: indent   blanks at the start of the new line */
+void psr_json_new_line(struct psr_json *j, int indent);
+
+/* Begins and ends an object or an array.
+ * Given: name   of a member of an object, here and below; NULL in arrays and outside */
+void psr_json_begin(struct psr_json *j, const char *name, enum psr_json_kind kind);
+void psr_json_end(struct psr_json *j, enum psr_json_kind kind);
+
+void psr_json_string(struct psr_json *j, const char *name, const char *text);
+void psr_json_int(struct psr_json *j, const char *name, int64_t value);
+
+/* Ten digits, so that 0.1 + 0.2 reads 0.3; null if value is infinite or not a number. */
+void psr_json_double(struct psr_json *j, const char *name, double value);
+
+/* A number, or null, that the caller has converted: digits [n]. */
+void psr_json_digits(struct psr_json *j, const char *name, const char *digits, size_t n);
 
 /* --- a second thread -------------------------------------------------------------------------- */
 
@@ -115,6 +142,10 @@ struct psr_monitor {
     pthread_mutex_t lock;
     pthread_cond_t changed;
 };
+
+/* Status: PSR_ENOMEM.  On error there is nothing to destroy. */
+PSR_MUST_CHECK psr_status psr_monitor_init(struct psr_monitor *m, psr_err *err);
+void psr_monitor_destroy(struct psr_monitor *m);
 
 /* Initialise with zeros.  The thread, and the threads that it shares loops with, are kept from one
  * task to the next. */
@@ -146,6 +177,48 @@ PSR_MUST_CHECK psr_status psr_async_task_wait(struct psr_async_task *a, psr_err 
 /* Waits, and ends the thread; an all-zero object is allowed.  Tasks may be started again
  * afterwards. */
 void psr_async_task_end(struct psr_async_task *a);
+
+/* --- a ring of blocks that are read ahead ----------------------------------------------------- */
+
+/* Blocks are numbered from 0; block i is in slot i % nslot.  The producer waits for free slots and
+ * may fill several at a time; the consumer takes blocks in order and releases them. */
+enum { PSR_RING_SLOTS = 4 }; /* maximum */
+
+struct psr_read_ring {
+    struct psr_monitor *monitor; /* borrowed; notified of every change */
+    size_t nslot;
+    size_t n[PSR_RING_SLOTS]; /* contents of a full block; 0: not full yet */
+    size_t next, freed;       /* next block to consume; blocks below freed are released */
+    bool stopped, ended;      /* producer must stop; producer has ended */
+};
+
+void psr_read_ring_init(struct psr_read_ring *r, struct psr_monitor *monitor, size_t nslot);
+
+/* True if block i has a free slot; call with the monitor held. */
+bool psr_read_ring_has_room(const struct psr_read_ring *r, size_t i);
+
+/* Waits for that.
+ * Returned: false if the ring has been stopped */
+bool psr_read_ring_await_room(struct psr_read_ring *r, size_t i);
+
+/* Marks block i full with contents n, 1 or more. */
+void psr_read_ring_fill(struct psr_read_ring *r, size_t i, size_t n);
+
+/* Ends the input; begin restarts it. */
+void psr_read_ring_end(struct psr_read_ring *r);
+void psr_read_ring_begin(struct psr_read_ring *r);
+bool psr_read_ring_has_ended(struct psr_read_ring *r);
+
+/* Waits for block next and advances next.
+ * Given:    should_stop   polled while waiting; NULL: never
+ * Returned: contents of the block; 0 if the input ended before it, or should_stop returned true */
+size_t psr_read_ring_next(struct psr_read_ring *r, bool (*should_stop)(void *ctx), void *ctx);
+
+/* Releases the blocks before i. */
+void psr_read_ring_free(struct psr_read_ring *r, size_t i);
+
+/* Stops the producer. */
+void psr_read_ring_stop(struct psr_read_ring *r);
 
 PSR_API_END
 #endif

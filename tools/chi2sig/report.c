@@ -3,6 +3,7 @@
 
 #include "fast_number_io.h"
 #include <math.h>
+#include <psrkit/tool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,31 +63,51 @@ static bool make_room(struct chi2sig_text *out)
     return true;
 }
 
-static char *put_text(char *p, const char *text)
+static void put_bytes(void *ctx, const char *bytes, size_t n)
 {
-    size_t n = strlen(text);
-    memcpy(p, text, n);
-    return p + n;
+    struct chi2sig_text *out = ctx;
+    memcpy(out->data + out->used, bytes, n);
+    out->used += n;
 }
 
-/* One number, in JSON with its name and null for what JSON cannot say. */
-static char *put_value(char *p, enum chi2sig_format format, size_t column, double value)
+/* Every record but the first follows another; chi2sig_write drops the comma of the first. */
+static void put_json_row(const struct chi2sig_job *job, const double *value,
+                         struct chi2sig_text *out)
 {
-    if (format == FORMAT_JSON) {
-        *p++ = '"';
-        p = put_text(p, column_name[column]);
-        p = put_text(p, "\": ");
-        if (!isfinite(value))
-            return put_text(p, "null");
+    struct psr_json j = {.put = put_bytes, .ctx = out, .after_value = true};
+    psr_json_new_line(&j, 1);
+    psr_json_begin(&j, NULL, PSR_JSON_OBJECT);
+    for (size_t i = 0; i < COLUMN_COUNT; i++) {
+        char digits[NUMTEXT_MAX];
+        if (job->column[i] && isfinite(value[i]))
+            psr_json_digits(&j, column_name[i], digits, fast_number_put(digits, value[i]));
+        else if (job->column[i])
+            psr_json_double(&j, column_name[i], value[i]);
     }
-    return p + fast_number_put(p, value);
+    psr_json_end(&j, PSR_JSON_OBJECT);
+}
+
+static void put_text_row(const struct chi2sig_job *job, const double *value,
+                         struct chi2sig_text *out)
+{
+    const char between = job->format == FORMAT_CSV ? ',' : ' ';
+    char *p = out->data + out->used;
+    bool first = true;
+    for (size_t i = 0; i < COLUMN_COUNT; i++) {
+        if (!job->column[i])
+            continue;
+        if (!first)
+            *p++ = between;
+        p += fast_number_put(p, value[i]);
+        first = false;
+    }
+    *p++ = '\n';
+    out->used = (size_t)(p - out->data);
 }
 
 void chi2sig_add_row(const struct chi2sig_job *job, const struct chi2sig_row *row,
                      struct chi2sig_text *out)
 {
-    static const char *const begin[] = {"", "", ",\n {"}, *const between[] = {" ", ",", ", "},
-                             *const end[] = {"\n", "\n", "}"};
     struct chi2sig_row found = *row;
     double value[COLUMN_COUNT];
     if (job->inverse)
@@ -94,25 +115,25 @@ void chi2sig_add_row(const struct chi2sig_job *job, const struct chi2sig_row *ro
     evaluate(job, &found, value);
     if (!make_room(out))
         return;
-    char *p = put_text(out->data + out->used, begin[job->format]);
-    bool first = true;
-    for (size_t i = 0; i < COLUMN_COUNT; i++) {
-        if (!job->column[i])
-            continue;
-        if (!first)
-            p = put_text(p, between[job->format]);
-        p = put_value(p, job->format, i, value[i]);
-        first = false;
-    }
-    p = put_text(p, end[job->format]);
-    out->used = (size_t)(p - out->data);
+    if (job->format == FORMAT_JSON)
+        put_json_row(job, value, out);
+    else
+        put_text_row(job, value, out);
+}
+
+static void print_bytes(void *ctx, const char *bytes, size_t n)
+{
+    (void)ctx;
+    fwrite(bytes, 1, n, stdout);
 }
 
 void chi2sig_print_head(const struct chi2sig_job *job)
 {
     bool bare = !job->column[COLUMN_POWER]; /* -gauss: for scripts */
-    if (job->format == FORMAT_JSON)
-        putchar('[');
+    if (job->format == FORMAT_JSON) {
+        struct psr_json j = {.put = print_bytes};
+        psr_json_begin(&j, NULL, PSR_JSON_ARRAY);
+    }
     if (job->format == FORMAT_JSON || (job->format == FORMAT_TEXT && bare))
         return;
     const char *before = job->format == FORMAT_TEXT ? "# " : "";
@@ -127,8 +148,12 @@ void chi2sig_print_head(const struct chi2sig_job *job)
 
 void chi2sig_print_tail(const struct chi2sig_job *job)
 {
-    if (job->format == FORMAT_JSON)
-        fputs("\n]\n", stdout);
+    struct psr_json j = {.put = print_bytes, .after_value = true};
+    if (job->format != FORMAT_JSON)
+        return;
+    psr_json_new_line(&j, 0);
+    psr_json_end(&j, PSR_JSON_ARRAY);
+    putchar('\n');
 }
 
 psr_status chi2sig_write(const struct chi2sig_job *job, struct chi2sig_text *out, int64_t *nwrite,

@@ -4,61 +4,101 @@
 #include <psrkit/tool.h>
 #include <stdio.h>
 
-/* Numbers have 10 digits, so that 0.1 + 0.2 reads 0.3. */
-
 static void print_bytes(void *ctx, const char *bytes, size_t n)
 {
     fwrite(bytes, 1, n, ctx);
 }
 
-static void print_desc(const struct psr_ddplan *p)
+static void print_desc(struct psr_json *j, const struct psr_ddplan *p)
 {
     const struct psr_ddplan_desc *d = &p->desc;
-    printf("  \"band\": {\"tsamp_s\": %.10g, \"fctr_mhz\": %.10g, \"bw_mhz\": %.10g, "
-           "\"nchan\": %lld},\n",
-           d->band.tsamp_s, d->band.fctr_mhz, d->band.bw_mhz, (long long)d->band.nchan);
-    printf("  \"lodm\": %.10g, \"hidm\": %.10g, \"cohdm\": %.10g, \"res_ms\": %.10g,\n", d->lodm,
-           d->hidm, d->cohdm, d->res_ms);
-    printf("  \"blocklen\": %lld, \"nsub\": %lld, \"nproc\": %lld,\n", (long long)d->blocklen,
-           (long long)d->nsub, (long long)d->nproc);
-    printf("  \"min_total_ms\": %.10g, \"min_chan_ms\": %.10g, \"min_bw_ms\": %.10g, "
-           "\"ok_ms\": %.10g,\n  \"best_dmstep\": %.10g, \"ndm\": %lld,\n",
-           p->min_total_ms, p->min_chan_ms, p->min_bw_ms, p->ok_ms, p->first_dmstep,
-           (long long)psr_ddplan_ndm(p));
+    psr_json_new_line(j, 2);
+    psr_json_begin(j, "band", PSR_JSON_OBJECT);
+    psr_json_double(j, "tsamp_s", d->band.tsamp_s);
+    psr_json_double(j, "fctr_mhz", d->band.fctr_mhz);
+    psr_json_double(j, "bw_mhz", d->band.bw_mhz);
+    psr_json_int(j, "nchan", d->band.nchan);
+    psr_json_end(j, PSR_JSON_OBJECT);
+    psr_json_new_line(j, 2);
+    psr_json_double(j, "lodm", d->lodm);
+    psr_json_double(j, "hidm", d->hidm);
+    psr_json_double(j, "cohdm", d->cohdm);
+    psr_json_double(j, "res_ms", d->res_ms);
+    psr_json_new_line(j, 2);
+    psr_json_int(j, "blocklen", d->blocklen);
+    psr_json_int(j, "nsub", d->nsub);
+    psr_json_int(j, "nproc", d->nproc);
 }
 
-static void print_line(const struct psr_ddplan_line *l, const char *end)
+static void print_limits(struct psr_json *j, const struct psr_ddplan *p)
 {
-    printf("    {\"lodm\": %.10g, \"hidm\": %.10g, \"dmstep\": %.10g, \"ndm\": %lld, "
-           "\"downsamp\": %lld, \"dsubdm\": %.10g, \"dms_per_call\": %lld, \"ncall\": %lld, "
-           "\"work\": %.10g, \"bw_ms\": %.10g, \"sub_ms\": %.10g}%s\n",
-           l->lodm, l->hidm, l->dmstep, (long long)l->ndm, (long long)l->downsamp, l->dsubdm,
-           (long long)l->dms_per_call, (long long)l->ncall, l->work, l->bw_ms, l->sub_ms, end);
+    psr_json_new_line(j, 2);
+    psr_json_double(j, "min_total_ms", p->min_total_ms);
+    psr_json_double(j, "min_chan_ms", p->min_chan_ms);
+    psr_json_double(j, "min_bw_ms", p->min_bw_ms);
+    psr_json_double(j, "ok_ms", p->ok_ms);
+    psr_json_new_line(j, 2);
+    psr_json_double(j, "best_dmstep", p->first_dmstep);
+    psr_json_int(j, "ndm", psr_ddplan_ndm(p));
 }
 
-static void print_cost(const struct ddplan_cost *c)
+static void print_line(struct psr_json *j, const struct psr_ddplan_line *l)
+{
+    psr_json_new_line(j, 4);
+    psr_json_begin(j, NULL, PSR_JSON_OBJECT);
+    psr_json_double(j, "lodm", l->lodm);
+    psr_json_double(j, "hidm", l->hidm);
+    psr_json_double(j, "dmstep", l->dmstep);
+    psr_json_int(j, "ndm", l->ndm);
+    psr_json_int(j, "downsamp", l->downsamp);
+    psr_json_double(j, "dsubdm", l->dsubdm);
+    psr_json_int(j, "dms_per_call", l->dms_per_call);
+    psr_json_int(j, "ncall", l->ncall);
+    psr_json_double(j, "work", l->work);
+    psr_json_double(j, "bw_ms", l->bw_ms);
+    psr_json_double(j, "sub_ms", l->sub_ms);
+    psr_json_end(j, PSR_JSON_OBJECT);
+}
+
+static void print_cost(struct psr_json *j, const struct ddplan_cost *c)
 {
     static const char *const what[DDPLAN_NWORK] = {"read", "add", "write"};
-    printf(",\n  \"cost\": {\"tobs_s\": %.10g, \"nbit\": %lld", c->tobs_s, (long long)c->nbit);
-    for (int i = 0; i < DDPLAN_NWORK; i++)
-        printf(", \"%s\": {\"amount\": %.10g, \"per_s\": %.10g, \"rate\": \"%s\", "
-               "\"seconds\": %.10g}",
-               what[i], c->amount[i], c->rate[i].per_s, c->rate[i].origin, c->seconds[i]);
-    printf(", \"seconds\": %.10g}", ddplan_cost_seconds(c));
+    psr_json_new_line(j, 2);
+    psr_json_begin(j, "cost", PSR_JSON_OBJECT);
+    psr_json_double(j, "tobs_s", c->tobs_s);
+    psr_json_int(j, "nbit", c->nbit);
+    for (int i = 0; i < DDPLAN_NWORK; i++) {
+        psr_json_begin(j, what[i], PSR_JSON_OBJECT);
+        psr_json_double(j, "amount", c->amount[i]);
+        psr_json_double(j, "per_s", c->rate[i].per_s);
+        psr_json_string(j, "rate", c->rate[i].origin);
+        psr_json_double(j, "seconds", c->seconds[i]);
+        psr_json_end(j, PSR_JSON_OBJECT);
+    }
+    psr_json_double(j, "seconds", ddplan_cost_seconds(c));
+    psr_json_end(j, PSR_JSON_OBJECT);
 }
 
 void ddplan_print_json(const struct ddplan_options *o, const struct psr_ddplan *p,
                        const struct ddplan_cost *cost)
 {
-    printf("{\n  \"command\": ");
-    psr_json_text(o->command, print_bytes, stdout);
-    printf(",\n  \"version\": \"%s\",\n", PSRKIT_VERSION);
-    print_desc(p);
-    printf("  \"lines\": [\n");
+    struct psr_json j = {.put = print_bytes, .ctx = stdout};
+    psr_json_begin(&j, NULL, PSR_JSON_OBJECT);
+    psr_json_new_line(&j, 2);
+    psr_json_string(&j, "command", o->command);
+    psr_json_new_line(&j, 2);
+    psr_json_string(&j, "version", PSRKIT_VERSION);
+    print_desc(&j, p);
+    print_limits(&j, p);
+    psr_json_new_line(&j, 2);
+    psr_json_begin(&j, "lines", PSR_JSON_ARRAY);
     for (int i = 0; i < p->nline; i++)
-        print_line(&p->line[i], i + 1 < p->nline ? "," : "");
-    printf("  ]");
+        print_line(&j, &p->line[i]);
+    psr_json_new_line(&j, 2);
+    psr_json_end(&j, PSR_JSON_ARRAY);
     if (cost)
-        print_cost(cost);
-    printf("\n}\n");
+        print_cost(&j, cost);
+    psr_json_new_line(&j, 0);
+    psr_json_end(&j, PSR_JSON_OBJECT);
+    putchar('\n');
 }

@@ -136,51 +136,49 @@ static void finish_batch(struct accel_job *j, struct accel_batch *b)
     abort_groups(b);
 }
 
-struct load_task {
-    const struct accel_job *job;
-    struct accel_batch *batch;
-};
-
-static psr_status load_aside(void *task, psr_err *err)
+/* Loads the last batch that was gathered. */
+static psr_status load_last(void *job, psr_err *err)
 {
-    const struct load_task *t = task;
-    (void)err;
-    load_batch(t->job, t->batch);
-    return PSR_OK; /* each file has its own status */
+    struct accel_job *j = job;
+    const size_t i = j->ngathered - 1;
+    struct accel_batch *b = &j->batch[i % j->ring.nslot];
+    (void)err; /* each file has its own status */
+    load_batch(j, b);
+    psr_read_ring_fill(&j->ring, i, b->nfile);
+    return PSR_OK;
 }
 
-/* Reads b while what was read before is searched. */
-static void overlap(struct accel_job *j, struct accel_batch *b)
+static void finish_next(struct accel_job *j)
 {
-    struct load_task task = {j, b};
-    if (j->loaded) {
-        psr_async_task_start(&j->loading, load_aside, &task);
-        finish_batch(j, j->loaded);
-    } else {
-        load_batch(j, b);
-    }
-    (void)!psr_async_task_wait(&j->loading, NULL);
-    j->loaded = b;
-    j->filling = 1 - j->filling;
+    struct accel_batch *b = &j->batch[j->ring.next % j->ring.nslot];
+    (void)psr_read_ring_next(&j->ring, NULL, NULL);
+    finish_batch(j, b);
+    psr_read_ring_free(&j->ring, j->ring.next);
+}
+
+struct accel_batch *accel_gathering(struct accel_job *j)
+{
+    return &j->batch[j->ngathered % j->ring.nslot];
 }
 
 void accel_flush(struct accel_job *j)
 {
-    struct accel_batch *b = &j->batch[j->filling];
-    if (b->nfile == 0 || run_stop_signal() || j->no_device)
+    if (accel_gathering(j)->nfile == 0 || run_stop_signal() || j->no_device)
         return;
-    if (j->nbatch == 2) {
-        overlap(j, b);
-        return;
-    }
-    load_batch(j, b);
-    finish_batch(j, b);
+    (void)!psr_async_task_wait(&j->loading, NULL);
+    j->ngathered++;
+    if (j->ring.nslot > 1)
+        psr_async_task_start(&j->loading, load_last, j);
+    else
+        (void)!load_last(j, NULL);
+    if (j->ngathered - j->ring.next == j->ring.nslot)
+        finish_next(j);
 }
 
 void accel_drain(struct accel_job *j)
 {
     accel_flush(j);
-    if (j->loaded && !run_stop_signal())
-        finish_batch(j, j->loaded);
-    j->loaded = NULL;
+    while (j->ring.next < j->ngathered && !run_stop_signal())
+        finish_next(j);
+    (void)!psr_async_task_wait(&j->loading, NULL);
 }

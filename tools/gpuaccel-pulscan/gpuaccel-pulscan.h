@@ -13,7 +13,7 @@
 #include <psrkit/tool.h>
 #include <stdio.h>
 
-enum { ACCEL_MAX_SUMS = 8, ACCEL_ENDWIDTH = 1 << 20 };
+enum { ACCEL_MAX_SUMS = 8, ACCEL_ENDWIDTH = 1 << 20, ACCEL_MAX_BATCHES = 2 };
 
 struct accel_options {
     /* input */
@@ -112,10 +112,11 @@ struct accel_job {
     psr_rfft *rfft; /* where the tool transforms */
     psr_accelsearch *matched;
 
-    struct accel_batch batch[2]; /* one is read while the other is searched, if nbatch is 2 */
-    int nbatch, filling;
+    struct accel_batch batch[ACCEL_MAX_BATCHES]; /* slots of the ring */
+    struct psr_monitor monitor;
+    struct psr_read_ring ring; /* batches of this shape, loaded ahead if it has two slots */
+    size_t ngathered;          /* batches whose files are all known */
     struct psr_async_task loading;
-    struct accel_batch *loaded; /* read, and not searched yet; NULL: none */
 
     struct gnuplot plot;
     struct planeplot plane; /* of the best candidate, with -plot */
@@ -201,8 +202,11 @@ PSR_MUST_CHECK psr_status accel_load(const struct accel_job *j, const struct acc
 PSR_MUST_CHECK psr_status accel_batch_create(struct accel_batch *b, size_t max, psr_err *err);
 void accel_batch_release(struct accel_batch *b);
 
-/* Has the batch being filled read, and the one read before searched, at the same time where there
- * are two; drain leaves nothing to be searched. */
+/* The batch that files are added to. */
+struct accel_batch *accel_gathering(struct accel_job *j);
+
+/* Has this batch loaded, while the one before is searched if the ring has two slots; drain leaves
+ * nothing to be searched. */
 void accel_flush(struct accel_job *j);
 void accel_drain(struct accel_job *j);
 

@@ -58,7 +58,7 @@ static void take_file(struct accel_job *j, const char *path)
         return;
     }
     remark_inf(j, &file);
-    struct accel_batch *b = &j->batch[j->filling];
+    struct accel_batch *b = accel_gathering(j);
     b->file[b->nfile++] = file;
     if (b->nfile == j->batch_now)
         accel_flush(j);
@@ -103,7 +103,10 @@ static psr_status prepare(struct accel_job *j)
     cpu = cpu || o->presto;
     j->batch_max = o->presto ? 1 : o->batch ? (size_t)o->batch : cpu ? 1 : BATCH_MOST;
     j->batch_max = limit_batch(j->batch_max);
-    for (int k = 0; k < 2; k++)
+    if (psr_monitor_init(&j->monitor, &j->err) != PSR_OK)
+        return j->err.code;
+    psr_read_ring_init(&j->ring, &j->monitor, 1);
+    for (int k = 0; k < ACCEL_MAX_BATCHES; k++)
         if (accel_batch_create(&j->batch[k], j->batch_max, &j->err) != PSR_OK)
             return j->err.code;
     if (o->wmax > 0 && !o->matched && !o->quiet)
@@ -161,19 +164,21 @@ static psr_status run(struct accel_job *j, char **operand, size_t n)
 static void release(struct accel_job *j)
 {
     psr_async_task_end(&j->loading);
+    if (j->ring.monitor)
+        psr_monitor_destroy(&j->monitor);
     accel_plan_release(j);
     psr_outfile_abort(j->table);
     gnuplot_abort(&j->plot);
     psr_zaplist_clear(&j->zaplist);
     planeplot_release(&j->plane);
     accel_release_names(j);
-    for (int k = 0; k < 2; k++)
+    for (int k = 0; k < ACCEL_MAX_BATCHES; k++)
         accel_batch_release(&j->batch[k]);
 }
 
 int main(int argc, char **argv)
 {
-    struct accel_job job = {.nbatch = 1};
+    struct accel_job job = {0};
     size_t n = (size_t)accel_options_parse(&job.opt, &job.tool, argc, argv);
     run_catch_signals();
     run_limit_threads(&job.opt.ncpus, job.opt.quiet ? NULL : job.tool.name);

@@ -106,7 +106,7 @@ static psr_status create_boxes(struct accel_job *j)
     psr_pulscan_describe(j->batch[0].plan, &info);
     if (strcmp(info.backend, "cpu") != 0 && j->many) {
         st = psr_pulscan_create(&j->batch[1].plan, &desc, &j->err);
-        j->nbatch = 2;
+        j->ring.nslot = ACCEL_MAX_BATCHES;
     }
     return st;
 }
@@ -117,8 +117,9 @@ static psr_status create_matched(struct accel_job *j)
     psr_status st = accel_matched_plan(j);
     if (st != PSR_OK || j->opt.boxes)
         return st;
-    j->nbatch = j->batch_now > 1 && j->many ? 2 : 1;
-    for (int k = 0; k < j->nbatch; k++)
+    if (j->batch_now > 1 && j->many)
+        j->ring.nslot = ACCEL_MAX_BATCHES;
+    for (size_t k = 0; k < j->ring.nslot; k++)
         if (!(j->batch[k].room = malloc((size_t)bytes)))
             return psr_fail_nomem(&j->err, "spectra", bytes);
     return PSR_OK;
@@ -137,7 +138,8 @@ psr_status accel_plan(struct accel_job *j, struct accel_shape shape)
     accel_plan_release(j);
     j->shape = shape;
     j->batch_now = choose_batch(j);
-    j->nbatch = 1;
+    psr_read_ring_init(&j->ring, &j->monitor, 1);
+    j->ngathered = 0;
     psr_status st = psr_zaplist_bins(&j->zaplist, shape.tobs_s, j->opt.baryv, shape.nbin, &j->zap,
                                      &j->nzap, &j->err);
     if (st == PSR_OK)
@@ -158,7 +160,7 @@ psr_status accel_plan_transform(struct accel_job *j)
 
 void accel_plan_release(struct accel_job *j)
 {
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < ACCEL_MAX_BATCHES; k++) {
         psr_pulscan_destroy(j->batch[k].plan);
         free(j->batch[k].room);
         j->batch[k].plan = NULL;
@@ -171,5 +173,4 @@ void accel_plan_release(struct accel_job *j)
     j->rfft = NULL;
     j->zap = NULL;
     j->nzap = 0;
-    j->filling = 0;
 }
