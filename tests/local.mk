@@ -70,6 +70,7 @@ UNIT_TESTS = \
 	tests/t_obs \
 	tests/t_orbit \
 	tests/t_quantile \
+	tests/t_out_of_memory \
 	tests/t_outfile \
 	tests/t_output_group \
 	tests/t_overwrite_check \
@@ -125,6 +126,7 @@ dist_noinst_DATA += \
 	tests/example.py \
 	tests/fake_made.h \
 	tests/fil.h \
+	tests/failing_heap.h \
 	tests/fits_check.h \
 	tests/fits_writer.h \
 	tests/inf_text.h \
@@ -166,6 +168,13 @@ tests_t_pulseplot_SOURCES = tests/t_pulseplot.c $(tools_gnuplot) tools/common/pu
 # Steps of the system that a run is killed at, or that fail.
 tests_t_output_group_LDFLAGS = \
 	-Wl,--wrap=fcntl64 -Wl,--wrap=rename -Wl,--wrap=unlink -Wl,--wrap=write
+
+# Allocations that fail.
+tests_t_out_of_memory_LDFLAGS = $(out_of_memory_wrap:%=-Wl,--wrap=%)
+out_of_memory_wrap = \
+	malloc calloc aligned_alloc strdup strndup fftwf_malloc fftwf_plan_dft_1d \
+	fftwf_plan_dft_r2c_1d fftwf_plan_guru_dft fftwf_plan_guru64_dft fftwf_plan_guru64_dft_r2c \
+	fftwf_plan_guru_split_dft free fftwf_free fftwf_destroy_plan realloc
 
 tests_t_fast_number_io_SOURCES = tests/t_fast_number_io.c tools/chi2sig/fast_number_io.c tools/chi2sig/fast_number_io.h
 

@@ -309,6 +309,14 @@ static void test_npy(void)
         ok(w && w[2 * 7] == 7 && w[2 * 7 + 1] == 3.5f, "in C's order");
         free(w);
     }
+    char padded[1200]; /* as NumPy aligns the data, but further */
+    snprintf(padded, sizeof padded, "%.*s%*s\n", (int)sizeof single - 3, single, 1000, "");
+    float *w = NULL;
+    psr_err err = {0};
+    ok(!psr_gains_read(write_npy(padded, 12, false), 2, 3, &w, &err) && w && w[2 * 11] == 11 &&
+           w[2 * 11 + 1] == 5.5f,
+       "after a header of a thousand bytes %s", err.msg);
+    free(w);
     not_gains(write_npy(single, 11, false), "ends before its 12");
     not_gains(write_npy(single, 13, false), "goes on after its 12");
     not_gains(
