@@ -199,6 +199,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/text_table.c \
 	lib/formats/text_table.h \
 	lib/formats/rfi_files.c \
+	lib/formats/rfi_lines_files.c \
 	lib/formats/series.c \
 	lib/formats/series_name.c \
 	lib/formats/series_name.h \
@@ -255,6 +256,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/pipeline/read_ahead.h \
 	lib/pipeline/resume.c \
 	lib/pipeline/resume.h \
+	lib/pipeline/rfifind_results.c \
+	lib/pipeline/rfifind_results.h \
 	lib/pipeline/rfifind_run.c \
 	lib/pipeline/sink_checksums.c \
 	lib/pipeline/sink_pulses.c \
@@ -437,8 +440,12 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/signal/rfi/rfi_clip.h \
 	lib/signal/rfi/rfi_iqrm.c \
 	lib/signal/rfi/rfi_iqrm.h \
+	lib/signal/rfi/rfi_dm0.c \
+	lib/signal/rfi/rfi_dm0.h \
 	lib/signal/rfi/rfi_kurtosis.c \
 	lib/signal/rfi/rfi_kurtosis.h \
+	lib/signal/rfi/rfi_lines.c \
+	lib/signal/rfi/rfi_lines.h \
 	lib/signal/rfi/rfi_mask.c \
 	lib/signal/rfi/rfi_moments.c \
 	lib/signal/rfi/rfi_moments.h \

@@ -44,7 +44,7 @@ near_floats() {
     $run -ncpus 1 -o a rfi.fil
     $run -ncpus 3 -o b rfi.fil
     cat rfi.fil | $run -o c -
-    for suffix in mask bytemask stats rfi; do
+    for suffix in mask bytemask stats moments zaplist birds rfi; do
         cmp a_rfifind.$suffix b_rfifind.$suffix
         cmp a_rfifind.$suffix c_rfifind.$suffix
     done
@@ -157,17 +157,74 @@ near_floats() {
 
 @test "a channel that stands out from its neighbours is masked by -iqrm alone" {
     fakebin -q -period 0 -nchans 128 -nbits 8 -tsamp 256 -tobs 4 -fch1 1500 -foff 1 -seed 5 -o noise.fil
-    $run -noclip -o a noise.fil
-    $run -noclip -iqrm 0 -o b noise.fil
+    $run -noclip -sk 0 -skew 0 -kurt 0 -o a noise.fil
+    $run -noclip -iqrm 0 -sk 0 -skew 0 -kurt 0 -o b noise.fil
     $run -noclip -compat presto -o c noise.fil
     cmp b_rfifind.bytemask c_rfifind.bytemask
     cmp a_rfifind.bytemask b_rfifind.bytemask
     # The standard deviation of channel 64 in the first interval, of 31 to 33, becomes 40.
     at=$((20 + 2 * 4 * $(stat -c %s a_rfifind.bytemask) + 4 * 64))
     printf '\x00\x00\x20\x42' | dd of=a_rfifind.stats bs=1 seek=$at conv=notrunc status=none
-    gpurfifind -q -nocompute -timesig 1000 -o a
+    gpurfifind -q -nocompute -timesig 1000 -sk 0 -skew 0 -kurt 0 -o a
     [ "$(od -An -v -w1 -tu1 a_rfifind.bytemask | awk '$1 >= 128 { n++; at = NR } END { print n, at }')" = "1 65" ]
     refuses 2 'rfifind has no -iqrm' gpurfifind -compat presto -iqrm 5 -o r rfi.fil
+}
+
+# made_noise FILE BITS OPTION...: 40 s of 128 channels.
+made_noise() {
+    local file="$1" bits="$2"
+    shift 2
+    fakebin -q -period 0 -nchans 128 -nbits "$bits" -tsamp 256 -tobs 40 -fch1 1500 -foff -1 -seed 5 "$@" -o "$file"
+}
+
+@test "noise of any depth is hardly masked, and has no lines" {
+    for bits in 2 4 8; do
+        made_noise noise.fil $bits
+        $run -o n noise.fil
+        [ "$(od -An -v -w1 -tu1 n_rfifind.bytemask | awk '$1 >= 16 { n++ } END { print n <= 1 }')" = 1 ]
+        [ "$(grep -vc '^#' n_rfifind.zaplist)" = 0 ]
+    done
+}
+
+@test "each test finds its interference, alone and together with others" {
+    made_noise rfi.fil 8 -rfi "phone freq=1440 bw=4 rate=0.3 width=0.5 level=3" -rfi "mains level=0.15 wander=0" \
+        -rfi "spark rate=10 t=20 length=2 width=0.02 level=20"
+    run --separate-stderr gpurfifind -time 1 -noclip -o all rfi.fil
+    [[ $stderr == *"cells ("*"(-sk)"* ]]
+    [[ $stderr == *"(-skew)"* ]]
+    [[ $stderr == *"(-kurt)"* ]]
+    [[ $stderr == *"(-bursts, -burstfrac)"* ]]
+    [[ $stderr == *"% of the spectra are in bursts at DM 0"* ]]
+    [[ $stderr == *"lines at DM 0 are in .zaplist"*" 50"* ]]
+    [ "$(awk '!/^#/ && $1 > 49.9 && $1 < 50.1 { print ($3 >= 3) }' all_rfifind.birds)" = 1 ]
+    for test in sk skew kurt; do
+        off="-iqrm 0 -sk 0 -skew 0 -kurt 0 -burstfrac 0"
+        gpurfifind -nocompute ${off/-$test 0/} -o all 2>said
+        grep -q "(-$test)" said
+        [ "$(grep -c '(-[a-z]*)' said)" = 1 ]
+    done
+    gpurfifind -nocompute $off -o all 2>said
+    fails grep -q '(-[a-z]*)' said
+    run --separate-stderr gpurfifind -time 1 -noclip -lines 0 -o none rfi.fil
+    [ ! -e none_rfifind.zaplist ]
+}
+
+@test "without .moments of the earlier run, a note says what does nothing" {
+    $run -compat presto -o r rfi.fil
+    [ ! -e r_rfifind.moments ]
+    run --separate-stderr gpurfifind -nocompute -o r
+    [ "$status" -eq 0 ]
+    [[ $stderr == *"no .moments"* ]]
+    $run -o r rfi.fil
+    head -c 30 r_rfifind.moments >x && cp x r_rfifind.moments
+    refuses 1 'r_rfifind.moments: ' gpurfifind -q -nocompute -o r
+}
+
+@test "-compat presto has none of the other tests" {
+    for option in iqrm sk skew kurt bursts burstfrac lines; do
+        refuses 2 "rfifind has no -$option" gpurfifind -compat presto -$option 1 -o r rfi.fil
+    done
+    $run -compat presto -sk 0 -lines 0 -o r rfi.fil
 }
 
 @test "the picture is drawn, or nothing is done" {

@@ -93,6 +93,7 @@ UNIT_TESTS = \
 	tests/t_resample \
 	tests/t_rfi_files \
 	tests/t_rfi_iqrm \
+	tests/t_rfi_lines \
 	tests/t_rfi_mask \
 	tests/t_rfi_moments \
 	tests/t_rfi_shapes \

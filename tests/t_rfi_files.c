@@ -3,6 +3,7 @@
 
 #include "mask_bytes.h"
 #include "scratch.h"
+#include <psrkit/series.h>
 
 static psr_err err;
 
@@ -164,6 +165,101 @@ static void test_broken(uint64_t *seed)
        "and more than the memory allowed");
 }
 
+static void fill_moments(struct psr_rfi_stats *s, uint64_t *seed)
+{
+    *s = (struct psr_rfi_stats){.nchan = (size_t)tap_between(seed, 1, 50),
+                                .nint = (size_t)tap_between(seed, 1, 50),
+                                .ptsperint = 2400,
+                                .lobin = 5,
+                                .numbetween = 2};
+    s->cell = tap_take(s->nchan * s->nint, sizeof *s->cell);
+    s->burst = tap_take(s->nint, sizeof *s->burst);
+    for (size_t k = 0; k < s->nchan * s->nint; k++)
+        s->cell[k] = (struct psr_rfi_cell){(float)k, (float)tap_normal(seed), 3, 4, 5};
+    for (size_t i = 0; i < s->nint; i++)
+        s->burst[i] = (float)tap_uniform(seed);
+}
+
+static psr_status write_moments(const char *path, const struct psr_rfi_stats *s)
+{
+    psr_outfile *f;
+    psr_status st = psr_outfile_create(&f, path, &err);
+    if (st != PSR_OK)
+        return st;
+    st = psr_rfi_moments_write(f, s, &err);
+    return st == PSR_OK ? psr_outfile_commit(f, &err) : st;
+}
+
+static void test_moments(uint64_t *seed)
+{
+    struct psr_rfi_stats s, got;
+    int bad = 0;
+    for (int k = 0; k < 20; k++) {
+        fill_moments(&s, seed);
+        got = (struct psr_rfi_stats){
+            .nchan = s.nchan, .nint = s.nint, .ptsperint = s.ptsperint, .lobin = 5};
+        bad +=
+            write_moments("m", &s) != PSR_OK || psr_rfi_moments_read(&got, "m", 0, &err) != PSR_OK;
+        bad += bad || memcmp(s.cell, got.cell, s.nchan * s.nint * sizeof *s.cell) != 0 ||
+               memcmp(s.burst, got.burst, s.nint * sizeof *s.burst) != 0;
+        psr_rfi_stats_clear(&got);
+        psr_rfi_stats_clear(&s);
+    }
+    ok(bad == 0, "moments are read as they were written (%d are not)", bad);
+    fill_moments(&s, seed);
+    got = s;
+    got.cell = NULL;
+    got.burst = NULL;
+    got.nint++;
+    bad = write_moments("m", &s) != PSR_OK;
+    ok(!bad && psr_rfi_moments_read(&got, "m", 0, &err) == PSR_EFORMAT && strstr(err.msg, "m: "),
+       "those of another shape are refused");
+    got.nint--;
+    ok(truncate("m", 40) == 0 && psr_rfi_moments_read(&got, "m", 0, &err) == PSR_EFORMAT &&
+           !got.cell,
+       "and a file that is cut");
+    psr_rfi_stats_clear(&got);
+    psr_rfi_stats_clear(&s);
+}
+
+/* As psr_zaplist_read takes them, and makezaplist.py's harmonics cover the lines. */
+static void test_lines(void)
+{
+    struct psr_rfi_line line[] = {
+        {10, 0.1, 50, 3}, {20.02, 0.2, 40, 0}, {25, 0.1, 30, 1}, {30, 0.1, 30, 0}};
+    const struct psr_rfi_lines lines = {line, 4, 4};
+    struct psr_zaplist zap = {0}, birds = {0};
+    psr_outfile *f;
+    psr_status st = psr_outfile_create(&f, "z", &err);
+    if (st == PSR_OK)
+        st = psr_rfi_zaplist_write(f, &lines, &err);
+    if (st == PSR_OK)
+        st = psr_outfile_commit(f, &err);
+    if (st == PSR_OK)
+        st = psr_zaplist_read(&zap, "z", &err);
+    ok(st == PSR_OK && zap.n == 4 && zap.bird[1].freq_hz == 20.02 && zap.bird[1].width_hz == 0.2 &&
+           !zap.bird[1].barycentric,
+       "a .zaplist has a line for each");
+    st = psr_outfile_create(&f, "b", &err);
+    if (st == PSR_OK)
+        st = psr_rfi_birds_write(f, &lines, &err);
+    if (st == PSR_OK)
+        st = psr_outfile_commit(f, &err);
+    if (st == PSR_OK)
+        st = psr_zaplist_read(&birds, "b", &err);
+    ok(st == PSR_OK && birds.n == 4, "a .birds file has as many with its harmonics");
+    int covered = 0;
+    for (size_t k = 0; k < 4 && birds.n == 4; k++)
+        for (size_t b = 0; b < 4; b++)
+            covered += birds.bird[b].freq_hz - birds.bird[b].width_hz / 2 <=
+                           line[k].freq_hz - line[k].width_hz / 2 + 1e-6 &&
+                       birds.bird[b].freq_hz + birds.bird[b].width_hz / 2 >=
+                           line[k].freq_hz + line[k].width_hz / 2 - 1e-6;
+    ok(covered == 4, "which cover the lines");
+    psr_zaplist_clear(&zap);
+    psr_zaplist_clear(&birds);
+}
+
 static void test_observation(void)
 {
     char from[3][PATH_MAX];
@@ -190,6 +286,8 @@ int main(void)
     test_random(&seed);
     test_order();
     test_broken(&seed);
+    test_moments(&seed);
+    test_lines();
     test_observation();
     return done_testing();
 }

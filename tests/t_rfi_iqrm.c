@@ -83,7 +83,8 @@ static int count_noise(int nbit, size_t nchan, size_t nint, uint64_t *seed)
     enum { N = 480 };
     static const double mean[] = {[1] = 0.5, [2] = 1.5, [4] = 7.5, [8] = 100};
     static const double scatter[] = {[1] = 0.5, [2] = 0.9, [4] = 2.5, [8] = 20};
-    struct psr_rfi_stats stats = {nchan, nint, N, 5, 2, NULL, NULL, NULL};
+    struct psr_rfi_stats stats = {
+        .nchan = nchan, .nint = nint, .ptsperint = N, .lobin = 5, .numbetween = 2};
     stats.power = tap_take(nchan * nint, sizeof(float));
     stats.mean = tap_take(nchan * nint, sizeof(float));
     stats.sd = tap_take(nchan * nint, sizeof(float));
@@ -103,10 +104,10 @@ static int count_noise(int nbit, size_t nchan, size_t nint, uint64_t *seed)
     }
     const struct psr_rfi_rules rules = {
         .time_sigma = 1000, .freq_sigma = 4, .chan_frac = 1, .int_frac = 1, .iqrm_sigma = 5};
-    if (psr_rfi_mask(&mask, flags, &stats, &rules, &err) != PSR_OK)
+    if (psr_rfi_mask(&mask, flags, NULL, &stats, &rules, &err) != PSR_OK)
         bad = 1 << 20;
     for (size_t k = 0; k < nchan * nint; k++)
-        bad += (flags[k] & PSR_RFI_BAD_LEVEL) != 0;
+        bad += (flags[k] & PSR_RFI_BAD_FOUND) != 0;
     psr_mask_clear(&mask);
     psr_rfi_stats_clear(&stats);
     free(flags);

@@ -23,8 +23,14 @@ static void draw(struct scene *s, uint64_t *seed)
     memset(s, 0, sizeof *s);
     s->nchan = (int)tap_between(seed, 1, CHANS);
     s->nint = (int)tap_between(seed, 1, INTS);
-    s->stats = (struct psr_rfi_stats){(size_t)s->nchan, (size_t)s->nint, 4800, 5, 2,
-                                      s->power,         s->mean,         s->sd};
+    s->stats = (struct psr_rfi_stats){.nchan = (size_t)s->nchan,
+                                      .nint = (size_t)s->nint,
+                                      .ptsperint = 4800,
+                                      .lobin = 5,
+                                      .numbetween = 2,
+                                      .power = s->power,
+                                      .mean = s->mean,
+                                      .sd = s->sd};
     s->rules = (struct psr_rfi_rules){.time_sigma = 1 + 5 * tap_uniform(seed),
                                       .freq_sigma = 2 + 3 * tap_uniform(seed),
                                       .chan_frac = tap_uniform(seed),
@@ -193,7 +199,7 @@ static void test_random(uint64_t *seed)
         unsigned char flags[CELLS];
         draw(&s, seed);
         plain(&s, flags, &want);
-        bad += psr_rfi_mask(&mask, s.flags, &s.stats, &s.rules, &err) != PSR_OK;
+        bad += psr_rfi_mask(&mask, s.flags, NULL, &s.stats, &s.rules, &err) != PSR_OK;
         bad += memcmp(flags, s.flags, (size_t)(s.nchan * s.nint)) != 0;
         bad += !lists_cells(&mask, flags) || !lists_lines(&mask, &want);
         bad += mask.timesigma != (double)(float)s.rules.time_sigma;
@@ -214,12 +220,12 @@ static void test_old_mask(uint64_t *seed)
     do
         draw(&s, seed);
     while (s.nint < 2);
-    psr_status st = psr_rfi_mask(&old, s.flags, &s.stats, &s.rules, &err);
+    psr_status st = psr_rfi_mask(&old, s.flags, NULL, &s.stats, &s.rules, &err);
     memcpy(before, s.flags, CELLS);
     for (int k = 0; k < CELLS; k++)
         s.flags[k] &= PSR_RFI_PADDING;
     s.rules.old = &old;
-    ok(st == PSR_OK && psr_rfi_mask(&mask, s.flags, &s.stats, &s.rules, &err) == PSR_OK,
+    ok(st == PSR_OK && psr_rfi_mask(&mask, s.flags, NULL, &s.stats, &s.rules, &err) == PSR_OK,
        "an old mask is taken");
     int bad = 0;
     for (int k = 0; k < s.nchan * s.nint; k++) {
@@ -229,7 +235,7 @@ static void test_old_mask(uint64_t *seed)
     ok(bad == 0, "and its cells are marked (%d are not)", bad);
     psr_mask_clear(&mask);
     old.nint--;
-    ok(psr_rfi_mask(&mask, s.flags, &s.stats, &s.rules, &err) == PSR_EINVAL &&
+    ok(psr_rfi_mask(&mask, s.flags, NULL, &s.stats, &s.rules, &err) == PSR_EINVAL &&
            strstr(err.msg, "-mask"),
        "one of another length is refused");
     old.nint++;
@@ -247,11 +253,11 @@ static void test_lists(void)
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
         s.rules.zap_int = NULL;
         s.rules.zap_chan = wrong[k];
-        bad += psr_rfi_mask(&mask, s.flags, &s.stats, &s.rules, &err) != PSR_EINVAL ||
+        bad += psr_rfi_mask(&mask, s.flags, NULL, &s.stats, &s.rules, &err) != PSR_EINVAL ||
                !strstr(err.msg, "-zapchan");
         psr_mask_clear(&mask);
         s.rules.zap_int = wrong[k];
-        bad += psr_rfi_mask(&mask, s.flags, &s.stats, &s.rules, &err) != PSR_EINVAL ||
+        bad += psr_rfi_mask(&mask, s.flags, NULL, &s.stats, &s.rules, &err) != PSR_EINVAL ||
                !strstr(err.msg, "-zapints");
         psr_mask_clear(&mask);
     }

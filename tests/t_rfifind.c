@@ -399,14 +399,135 @@ static void test_bad_data(uint64_t *seed)
     psr_rfi_list_clear(&list);
 }
 
+/* --- what rfifind does not have --------------------------------------------------------------- */
+
+struct more {
+    struct psr_rfi_stats stats;
+    struct psr_rfi_list list;
+    struct psr_rfi_lines lines;
+    int64_t clipped;
+};
+
+static psr_status run_more(struct more *m, int nthread, uint64_t *seed)
+{
+    psr_rfifind *p;
+    struct psr_rfifind_desc d = describe(nthread);
+    d.cells = true;
+    d.burst_sigma = 4;
+    d.line_sigma = 1;
+    memset(m, 0, sizeof *m);
+    psr_status st = psr_rfifind_create(&p, &d, &err);
+    if (st != PSR_OK)
+        return st;
+    for (int t = 0, n; t < s.nsamp && st == PSR_OK; t += n) {
+        n = (int)tap_between(seed, 1, 2 * s.n);
+        n = n < s.nsamp - t ? n : s.nsamp - t;
+        st = psr_rfifind_push(p, s.bytes + (size_t)t * s.row_bytes, (size_t)n, NULL, 0, &err);
+    }
+    m->clipped = psr_rfifind_clipped(p);
+    if (st == PSR_OK)
+        st = psr_rfifind_finish(p, &m->stats, &m->list, &err);
+    if (st == PSR_OK)
+        st = psr_rfifind_lines(p, &m->lines, &err);
+    psr_rfifind_destroy(p);
+    return st;
+}
+
+static void clear_more(struct more *m)
+{
+    psr_rfi_stats_clear(&m->stats);
+    psr_rfi_list_clear(&m->list);
+    psr_rfi_lines_clear(&m->lines);
+}
+
+static bool same_lines(const struct psr_rfi_lines *a, const struct psr_rfi_lines *b)
+{
+    bool same = a->n == b->n;
+    for (size_t k = 0; k < a->n && same; k++)
+        same = a->line[k].freq_hz == b->line[k].freq_hz && a->line[k].power == b->line[k].power &&
+               a->line[k].nharm == b->line[k].nharm;
+    return same;
+}
+
+static bool same_more(const struct more *a, const struct more *b)
+{
+    const size_t n = a->stats.nint * a->stats.nchan;
+    return same_results(&a->stats, &a->list, &b->stats, &b->list) && a->clipped == b->clipped &&
+           !memcmp(a->stats.cell, b->stats.cell, n * sizeof *a->stats.cell) &&
+           !memcmp(a->stats.burst, b->stats.burst, a->stats.nint * sizeof *a->stats.burst) &&
+           same_lines(&a->lines, &b->lines);
+}
+
+/* Where nothing is clipped, moments of s.x to float rounding; elsewhere of as many spectra less. */
+static int count_wrong_cells(const struct more *m)
+{
+    int wrong = 0;
+    int64_t clipped = 0;
+    for (int i = 0; i < s.nint; i++) {
+        const bool whole = (i + 1) * s.n <= s.nsamp;
+        float least = (float)s.n;
+        for (int c = 0; c < s.nchan; c++) {
+            const struct psr_rfi_cell *cell = &m->stats.cell[i * s.nchan + c];
+            double sum[5] = {0}, mean = 0;
+            if (!whole || !s.keep[s.reverse ? s.nchan - 1 - c : c]) {
+                wrong += cell->n != 0 || cell->m2 != 0 || cell->kurtosis != 0;
+                continue;
+            }
+            least = fminf(least, cell->n);
+            for (int t = i * s.n; t < (i + 1) * s.n; t++)
+                mean += s.x[t][c] / s.n;
+            for (int t = i * s.n; t < (i + 1) * s.n; t++)
+                for (int k = 2; k < 5; k++)
+                    sum[k] += pow(s.x[t][c] - mean, k) / s.n;
+            if (cell->n < (float)s.n || !(sum[2] > 1e-9))
+                continue;
+            wrong += relative((double)cell->mean, mean, 1) > 1e-6;
+            wrong += relative((double)cell->m2, sum[2], 1e-9) > 1e-5;
+            wrong += fabs((double)cell->skewness - sum[3] / pow(sum[2], 1.5)) > 1e-4;
+            wrong += relative((double)cell->kurtosis, sum[4] / (sum[2] * sum[2]) - 3, 1) > 1e-4;
+        }
+        clipped += s.n - (int64_t)least;
+    }
+    return wrong + (clipped != m->clipped && memchr(s.keep, 1, (size_t)s.nchan) != NULL);
+}
+
+static void test_more(uint64_t *seed)
+{
+    int failed = 0, varied = 0, wrong = 0, changed = 0;
+    int64_t clipped = 0;
+    for (int k = 0; k < 30; k++) {
+        struct more a, b;
+        struct psr_rfi_stats stats = {0};
+        struct psr_rfi_list list = {0};
+        draw_shape(seed);
+        failed += run_more(&a, 1, seed) != PSR_OK || run_more(&b, 3, seed) != PSR_OK ||
+                  run(&stats, &list, 1, NULL, NULL) < 0;
+        if (!failed) {
+            varied += !same_more(&a, &b);
+            changed += !same_results(&a.stats, &a.list, &stats, &list);
+            wrong += s.zerodm ? 0 : count_wrong_cells(&a);
+            clipped += a.clipped;
+        }
+        psr_rfi_stats_clear(&stats);
+        psr_rfi_list_clear(&list);
+        clear_more(&a);
+        clear_more(&b);
+    }
+    ok(failed == 0 && wrong == 0, "cells have the moments of their good samples (%d have not; %d)",
+       wrong, failed);
+    ok(varied == 0, "for any threads and pieces (%d differ)", varied);
+    ok(changed == 0, "and other statistics are what they are without them (%d are not)", changed);
+    ok(clipped > 0, "with clipped spectra among them");
+}
+
 static void test_refusals(void)
 {
     struct psr_rfifind_desc good;
     psr_rfifind *p;
     draw_shape(&(uint64_t){7});
     good = describe(1);
-    struct psr_rfifind_desc d[8];
-    for (int k = 0; k < 8; k++)
+    struct psr_rfifind_desc d[10];
+    for (int k = 0; k < 10; k++)
         d[k] = good;
     d[0].nchan = 0;
     d[1].nbit = 3;
@@ -416,8 +537,10 @@ static void test_refusals(void)
     d[5].clip_sigma = -1;
     d[6].freq_sigma = NAN;
     d[7].block = 0;
+    d[8].burst_sigma = NAN;
+    d[9].line_sigma = 4;
     int bad = 0;
-    for (int k = 0; k < 8; k++)
+    for (int k = 0; k < 10; k++)
         bad +=
             psr_rfifind_create(&p, &d[k], &err) != PSR_EINVAL || p || !strstr(err.msg, "rfifind");
     ok(bad == 0, "descriptions that cannot be are refused (%d are not)", bad);
@@ -435,6 +558,7 @@ int main(void)
     test_scenes(&seed);
     test_birdie(&seed);
     test_bad_data(&seed);
+    test_more(&seed);
     test_refusals();
     return done_testing();
 }

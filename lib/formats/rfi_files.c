@@ -1,4 +1,4 @@
-/* Reads and writes rfifind's .stats and .rfi files. */
+/* Reads and writes rfifind's .stats and .rfi files, and .moments beside them. */
 #include "base/memory.h"
 #include "base/read_file.h"
 #include <psrkit/clean.h>
@@ -20,6 +20,8 @@ void psr_rfi_stats_clear(struct psr_rfi_stats *stats)
     free(stats->power);
     free(stats->mean);
     free(stats->sd);
+    free(stats->cell);
+    free(stats->burst);
     *stats = (struct psr_rfi_stats){0};
 }
 
@@ -29,6 +31,12 @@ void psr_rfi_list_clear(struct psr_rfi_list *list)
     free(list->times);
     free(list->chans);
     *list = (struct psr_rfi_list){0};
+}
+
+void psr_rfi_lines_clear(struct psr_rfi_lines *lines)
+{
+    free(lines->line);
+    *lines = (struct psr_rfi_lines){0};
 }
 
 static size_t bit_bytes(size_t n)
@@ -130,6 +138,43 @@ psr_status psr_rfi_stats_read(struct psr_rfi_stats *stats, const char *path, int
     return st;
 }
 
+/* Of the same shape as stats. */
+static psr_status take_moments(struct psr_rfi_stats *stats, const char *bytes, size_t n,
+                               const char *path, psr_err *err)
+{
+    int32_t head[5];
+    memcpy(head, bytes, sizeof head);
+    const size_t burst = stats->nint * sizeof *stats->burst;
+    const size_t cell = stats->nint * stats->nchan * sizeof *stats->cell;
+    if ((size_t)head[0] != stats->nchan || (size_t)head[1] != stats->nint ||
+        head[2] != stats->ptsperint)
+        return psr_fail(
+            err, PSR_EFORMAT,
+            "%s: %d intervals of %d spectra and %d channels, and .stats has %zu of %lld "
+            "and %zu",
+            path, head[1], head[2], head[0], stats->nint, (long long)stats->ptsperint,
+            stats->nchan);
+    if (n != STATS_BYTES + burst + cell)
+        return psr_fail(err, PSR_EFORMAT,
+                        "%s: %zu intervals of %zu channels take %zu bytes, and %zu are there", path,
+                        stats->nint, stats->nchan, burst + cell, n - STATS_BYTES);
+    stats->burst = copy_bytes(bytes + STATS_BYTES, burst, err);
+    stats->cell = copy_bytes(bytes + STATS_BYTES + burst, cell, err);
+    return stats->burst && stats->cell ? PSR_OK : PSR_ENOMEM;
+}
+
+psr_status psr_rfi_moments_read(struct psr_rfi_stats *stats, const char *path, int64_t mem_bytes,
+                                psr_err *err)
+{
+    char *bytes;
+    size_t n;
+    psr_status st = read_whole(path, STATS_BYTES, mem_bytes, &bytes, &n, err);
+    if (!st)
+        st = take_moments(stats, bytes, n, path, err);
+    free(bytes);
+    return st;
+}
+
 static psr_status take_list_header(struct psr_rfi_list *l, const char *bytes, size_t n,
                                    const char *path, psr_err *err)
 {
@@ -203,6 +248,21 @@ psr_status psr_rfi_stats_write(psr_outfile *f, const struct psr_rfi_stats *stats
     psr_status st = psr_outfile_write(f, head, sizeof head, err);
     for (size_t k = 0; k < 3 && !st; k++)
         st = psr_outfile_write(f, table[k], stats->nchan * stats->nint * sizeof(float), err);
+    return st;
+}
+
+_Static_assert(sizeof(struct psr_rfi_cell) == 5 * sizeof(float), "a cell lies as in the file");
+
+psr_status psr_rfi_moments_write(psr_outfile *f, const struct psr_rfi_stats *stats, psr_err *err)
+{
+    const int32_t head[5] = {(int32_t)stats->nchan, (int32_t)stats->nint, (int32_t)stats->ptsperint,
+                             stats->lobin, stats->numbetween};
+    psr_status st = psr_outfile_write(f, head, sizeof head, err);
+    if (!st)
+        st = psr_outfile_write(f, stats->burst, stats->nint * sizeof *stats->burst, err);
+    if (!st)
+        st = psr_outfile_write(f, stats->cell, stats->nchan * stats->nint * sizeof *stats->cell,
+                               err);
     return st;
 }
 

@@ -2,37 +2,14 @@
 #include "base/clock.h"
 #include "base/copy_desc.h"
 #include "base/path.h"
-#include "base/read_file.h"
 #include "formats/channel_list.h"
 #include "formats/unpack.h"
-#include "presto_view.h"
-#include <psrkit/clean.h>
+#include "rfifind_results.h"
 
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Files, in the order in which they appear; the mask says that the others are there. */
-enum { RFI, BYTEMASK, STATS, INF, MASK, NFILE };
-static const char *const suffix[NFILE] = {"rfi", "bytemask", "stats", "inf", "mask"};
-
-struct run {
-    const struct psr_rfi_run_desc *d;
-    struct psr_rfi_run_report *r;
-    char stem[PATH_MAX], name[NFILE][PATH_MAX];
-    psr_source *source;
-    const struct psr_obs *obs; /* as its channels are understood */
-    struct psr_presto_view view;
-    bool reverse; /* the first channel of the data is the highest */
-    size_t block, ptsperint;
-    struct psr_mask old;
-    unsigned char *keep;
-    psr_rfifind *plan;
-    void *spectra;
-    struct psr_inf inf;
-};
 
 void psr_rfi_run_defaults(struct psr_rfi_run_desc *desc)
 {
@@ -47,7 +24,7 @@ void psr_rfi_run_defaults(struct psr_rfi_run_desc *desc)
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-static psr_status make_names(struct run *u, psr_err *err)
+static psr_status make_names(struct psr_rfi_state *u, psr_err *err)
 {
     const char *root = u->d->root;
     const int n = snprintf(u->stem, sizeof u->stem, "%s_rfifind", root);
@@ -55,19 +32,14 @@ static psr_status make_names(struct run *u, psr_err *err)
         return psr_fail(err, PSR_EINVAL,
                         "%.60s...: the name of an output has %d bytes, at most %zu", root, n,
                         sizeof u->stem - 17);
-    for (int k = 0; k < NFILE; k++)
+    for (int k = 0; k < PSR_RFI_NFILE; k++)
         snprintf(u->name[k], sizeof u->name[k], "%.*s.%s", (int)sizeof u->stem - 16, u->stem,
-                 suffix[k]);
+                 psr_rfi_suffix(k));
     return psr_inf_set_name(&u->inf, u->stem, err);
 }
 
-static bool is_written(const struct run *u, int k)
-{
-    return !u->d->nocompute || k == MASK || k == BYTEMASK;
-}
-
 /* With nocompute the old mask may be the one that is made anew, and the input is not read. */
-static psr_status check_names(struct run *u, psr_err *err)
+static psr_status check_names(struct psr_rfi_state *u, psr_err *err)
 {
     const struct psr_rfi_run_desc *d = u->d;
     struct psr_overwrite_check c = {0};
@@ -79,9 +51,9 @@ static psr_status check_names(struct run *u, psr_err *err)
         st = psr_overwrite_check_input(&c, d->source.path[k], err);
     for (size_t k = 0; k < 3 && !st; k++)
         st = psr_overwrite_check_input(&c, beside[k], err);
-    for (int k = 0; k < NFILE && !st; k++)
-        st = is_written(u, k) ? psr_overwrite_check_output(&c, u->name[k], NULL, err)
-                              : psr_overwrite_check_input(&c, u->name[k], err);
+    for (int k = 0; k < PSR_RFI_NFILE && !st; k++)
+        st = psr_rfi_is_written(u, k) ? psr_overwrite_check_output(&c, u->name[k], NULL, err)
+                                      : psr_overwrite_check_input(&c, u->name[k], err);
     if (!st)
         st = psr_overwrite_check_output(&c, d->also, NULL, err);
     psr_overwrite_check_clear(&c);
@@ -91,7 +63,7 @@ static psr_status check_names(struct run *u, psr_err *err)
 
 /* --- the input -------------------------------------------------------------------------------- */
 
-static psr_status open_input(struct run *u, psr_err *err)
+static psr_status open_input(struct psr_rfi_state *u, psr_err *err)
 {
     struct psr_source_desc desc = u->d->source;
     desc.as_presto = u->d->presto;
@@ -111,7 +83,7 @@ static psr_status open_input(struct run *u, psr_err *err)
 }
 
 /* As rfifind rounds it. */
-static psr_status choose_interval(struct run *u, psr_err *err)
+static psr_status choose_interval(struct psr_rfi_state *u, psr_err *err)
 {
     const double block_s = (double)u->block * u->obs->tsamp_s;
     double nblock =
@@ -125,14 +97,7 @@ static psr_status choose_interval(struct run *u, psr_err *err)
     return PSR_OK;
 }
 
-static psr_status read_old_mask(struct run *u, psr_err *err)
-{
-    if (!u->d->old_mask)
-        return PSR_OK;
-    return psr_mask_read(&u->old, u->d->old_mask, u->d->mem_bytes, err);
-}
-
-static psr_status choose_channels(struct run *u, psr_err *err)
+static psr_status choose_channels(struct psr_rfi_state *u, psr_err *err)
 {
     const size_t nchan = u->obs->nchan;
     u->keep = malloc(nchan);
@@ -144,7 +109,7 @@ static psr_status choose_channels(struct run *u, psr_err *err)
     return psr_ignore_channels(u->d->ignorechan, nchan, !u->reverse, u->keep, err);
 }
 
-static psr_status create_plan(struct run *u, psr_err *err)
+static psr_status create_plan(struct psr_rfi_state *u, psr_err *err)
 {
     const struct psr_obs *obs = psr_source_obs(u->source);
     if (u->d->old_mask && u->old.nchan != obs->nchan)
@@ -166,7 +131,10 @@ static psr_status create_plan(struct run *u, psr_err *err)
                                    .keep = u->keep,
                                    .presto = u->d->presto,
                                    .freq_sigma = (double)(float)u->d->rules.freq_sigma,
-                                   .nthread = u->d->nthread},
+                                   .nthread = u->d->nthread,
+                                   .cells = u->d->moments,
+                                   .burst_sigma = u->d->burst_sigma,
+                                   .line_sigma = u->d->line_sigma},
         err);
     const size_t bytes = psr_source_block_bytes(u->source, u->ptsperint);
     if (!st && !(u->spectra = malloc(bytes)))
@@ -176,7 +144,7 @@ static psr_status create_plan(struct run *u, psr_err *err)
 
 /* --- reading it ------------------------------------------------------------------------------- */
 
-static psr_status check_gaps(const struct run *u, const struct psr_span *gap, size_t ngap,
+static psr_status check_gaps(const struct psr_rfi_state *u, const struct psr_span *gap, size_t ngap,
                              psr_err *err)
 {
     if (!ngap || !u->d->presto)
@@ -188,7 +156,7 @@ static psr_status check_gaps(const struct run *u, const struct psr_span *gap, si
                     (long long)gap->first);
 }
 
-static psr_status take_interval(struct run *u, size_t *n, psr_err *err)
+static psr_status take_interval(struct psr_rfi_state *u, size_t *n, psr_err *err)
 {
     const struct psr_span *gap;
     const double began = psr_seconds();
@@ -205,7 +173,7 @@ static psr_status take_interval(struct run *u, size_t *n, psr_err *err)
     return st;
 }
 
-static psr_status read_all(struct run *u, psr_err *err)
+static psr_status read_all(struct psr_rfi_state *u, psr_err *err)
 {
     const struct psr_rfi_run_desc *d = u->d;
     psr_status st = PSR_OK;
@@ -218,12 +186,14 @@ static psr_status read_all(struct run *u, psr_err *err)
     }
     if (!st)
         st = psr_rfifind_finish(u->plan, &u->r->stats, &u->r->list, err);
+    if (!st)
+        st = psr_rfifind_lines(u->plan, &u->r->lines, err);
     u->r->nclipped = psr_rfifind_clipped(u->plan);
     return st;
 }
 
 /* Of PSRFITS; where PRESTO turns the band it rounds. */
-static double lowest_as_presto(const struct run *u)
+static double lowest_as_presto(const struct psr_rfi_state *u)
 {
     const struct psr_obs *obs = psr_source_obs(u->source);
     const double lowest = psr_obs_lowest_mhz(obs);
@@ -231,7 +201,7 @@ static double lowest_as_presto(const struct run *u)
     return turned ? (double)(float)lowest : lowest;
 }
 
-static void describe(struct run *u)
+static void describe(struct psr_rfi_state *u)
 {
     char name[PSR_TEXT_MAX];
     strcpy(name, u->inf.name);
@@ -256,20 +226,13 @@ static void flag_padding(struct psr_rfi_run_report *r)
     }
 }
 
-static psr_status allocate_flags(struct psr_rfi_run_report *r, psr_err *err)
-{
-    const size_t n = r->stats.nint * r->stats.nchan;
-    r->flags = malloc(n ? n : 1);
-    return r->flags ? PSR_OK : psr_fail_nomem(err, "the flags of cells", (double)n);
-}
-
-static psr_status compute(struct run *u, psr_err *err)
+static psr_status compute(struct psr_rfi_state *u, psr_err *err)
 {
     psr_status st = open_input(u, err);
     if (!st)
         st = choose_interval(u, err);
     if (!st)
-        st = read_old_mask(u, err);
+        st = psr_rfi_read_old_mask(u, err);
     if (!st)
         st = choose_channels(u, err);
     if (!st)
@@ -277,7 +240,7 @@ static psr_status compute(struct run *u, psr_err *err)
     if (!st)
         st = read_all(u, err);
     if (!st)
-        st = allocate_flags(u->r, err);
+        st = psr_rfi_allocate_flags(u->r, err);
     if (st)
         return st;
     flag_padding(u->r);
@@ -285,107 +248,7 @@ static psr_status compute(struct run *u, psr_err *err)
     return PSR_OK;
 }
 
-/* --- an earlier run --------------------------------------------------------------------------- */
-
-static psr_status read_flags(struct run *u, psr_err *err)
-{
-    const size_t want = u->r->stats.nint * u->r->stats.nchan;
-    char *bytes = NULL;
-    size_t n = 0;
-    psr_status st = psr_read_file(u->name[BYTEMASK], want, &bytes, &n, err);
-    if (!st && n != want)
-        st = psr_fail(err, PSR_EFORMAT, "%s: %zu bytes, and %s has %zu cells", u->name[BYTEMASK], n,
-                      u->name[STATS], want);
-    for (size_t k = 0; k < n && !st; k++)
-        u->r->flags[k] = (unsigned char)bytes[k] & PSR_RFI_PADDING;
-    free(bytes);
-    return st;
-}
-
-static psr_status check_match(const struct run *u, psr_err *err)
-{
-    const struct psr_rfi_stats *s = &u->r->stats;
-    const struct psr_rfi_list *l = &u->r->list;
-    if (s->nchan != l->nchan || s->nint != l->nint || s->ptsperint != l->ptsperint)
-        return psr_fail(err, PSR_EFORMAT,
-                        "%s: %zu intervals of %zu channels, and %s has %zu of %zu", u->name[RFI],
-                        l->nint, l->nchan, u->name[STATS], s->nint, s->nchan);
-    if (u->inf.nchan != (long)s->nchan || !(u->inf.tbin_s > 0))
-        return psr_fail(err, PSR_EFORMAT, "%s: %ld channels by %g s, and %s has %zu channels",
-                        u->name[INF], u->inf.nchan, u->inf.tbin_s, u->name[STATS], s->nchan);
-    return PSR_OK;
-}
-
-static psr_status read_results(struct run *u, psr_err *err)
-{
-    psr_status st = read_old_mask(u, err);
-    if (!st)
-        st = psr_inf_read(&u->inf, u->name[INF], err);
-    if (!st)
-        st = psr_rfi_stats_read(&u->r->stats, u->name[STATS], u->d->mem_bytes, err);
-    if (!st)
-        st = psr_rfi_list_read(&u->r->list, u->name[RFI], u->d->mem_bytes, err);
-    if (!st)
-        st = check_match(u, err);
-    if (!st)
-        st = allocate_flags(u->r, err);
-    if (!st)
-        st = read_flags(u, err);
-    if (!st)
-        psr_inf_to_obs(&u->inf, &u->r->obs);
-    return st;
-}
-
-/* --- results ---------------------------------------------------------------------------------- */
-
-static psr_status make_mask(struct run *u, psr_err *err)
-{
-    struct psr_mask *m = &u->r->mask;
-    struct psr_rfi_rules rules = u->d->rules;
-    rules.old = u->d->old_mask ? &u->old : NULL;
-    psr_status st = psr_rfi_mask(m, u->r->flags, &u->r->stats, &rules, err);
-    m->mjd = (double)u->inf.epoch.day + u->inf.epoch.frac;
-    m->dtint_s = (double)u->r->stats.ptsperint * u->inf.tbin_s;
-    m->lofreq_mhz = u->inf.lowest_mhz;
-    m->dfreq_mhz = u->inf.chan_width_mhz;
-    return st;
-}
-
-static psr_status write_file(const struct run *u, int k, psr_outfile *f, psr_err *err)
-{
-    const struct psr_rfi_run_report *r = u->r;
-    switch (k) {
-    case RFI:
-        return psr_rfi_list_write(f, &r->list, err);
-    case BYTEMASK:
-        return psr_outfile_write(f, r->flags, r->stats.nint * r->stats.nchan, err);
-    case STATS:
-        return psr_rfi_stats_write(f, &r->stats, err);
-    case INF:
-        return psr_inf_write(f, &u->inf, err);
-    default:
-        return psr_mask_write(f, &r->mask, err);
-    }
-}
-
-static psr_status write_files(struct run *u, psr_output_group *group, psr_err *err)
-{
-    psr_status st = PSR_OK;
-    for (int k = 0; k < NFILE && !st; k++) {
-        psr_outfile *f;
-        if (!is_written(u, k))
-            continue;
-        st = psr_output_group_add(group, u->name[k], &f, err);
-        if (!st)
-            st = write_file(u, k, f, err);
-    }
-    if (!st)
-        return psr_output_group_commit(group, err);
-    psr_output_group_abort(group);
-    return st;
-}
-
-static void close_run(struct run *u)
+static void close_run(struct psr_rfi_state *u)
 {
     psr_rfifind_destroy(u->plan);
     psr_source_close(u->source);
@@ -405,7 +268,7 @@ psr_status psr_rfi_run(struct psr_rfi_run_report *report, const struct psr_rfi_r
     psr_status st = psr_copy_desc(&copy, sizeof copy, desc, "rfifind", err);
     if (st)
         return st;
-    struct run *u = calloc(1, sizeof *u);
+    struct psr_rfi_state *u = calloc(1, sizeof *u);
     if (!u)
         return psr_fail_nomem(err, "rfifind", sizeof *u);
     u->d = &copy;
@@ -425,11 +288,11 @@ psr_status psr_rfi_run(struct psr_rfi_run_report *report, const struct psr_rfi_r
                                             .notes = copy.source.notes},
             err);
     if (!st)
-        st = copy.nocompute ? read_results(u, err) : compute(u, err);
+        st = copy.nocompute ? psr_rfi_read_results(u, err) : compute(u, err);
     if (!st)
-        st = make_mask(u, err);
+        st = psr_rfi_make_mask(u, err);
     if (!st)
-        st = write_files(u, group, err);
+        st = psr_rfi_write_results(u, group, err);
     else
         psr_output_group_abort(group);
     close_run(u);
@@ -442,6 +305,8 @@ void psr_rfi_run_clear(struct psr_rfi_run_report *r)
     psr_rfi_stats_clear(&r->stats);
     psr_rfi_list_clear(&r->list);
     psr_mask_clear(&r->mask);
+    psr_rfi_lines_clear(&r->lines);
     free(r->flags);
-    r->flags = NULL;
+    free(r->found);
+    r->flags = r->found = NULL;
 }

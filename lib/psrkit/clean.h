@@ -227,24 +227,34 @@ void psr_clean_destroy(psr_clean *p);
  * flags fewer than 1e-5 of the cells of noise of 1024 channels, and fewer than 1e-3 of those of 64.
  * With fewer than 10 channels it does nothing.
  *
+ * With sk_sigma, skewness_sigma and kurtosis_sigma, a cell is also bad if one of these is unlike
+ * those of its channel in other intervals.  Generalised spectral kurtosis (Nita and Gary 2010) is
+ * 1 for the shape that is the channel's median mean^2 / variance; limits are those of Pearson
+ * curves, wider where the samples' skewness and kurtosis or the scatter of all cells say so; a
+ * channel needs 4 intervals.  Skewness and kurtosis are compared with the channel's median, in units
+ * of the scatter of all cells or, if larger, of the channel's.  Each marks at most as many cells of
+ * noise as a Gaussian has deviations of that many sigma.  Clipped spectra do not count.
+ *
  * An interval with more than chan_frac of its channels bad is masked whole, and so is a channel with
  * more than int_frac of its intervals bad.  These are the rules of rfifind 6.0, and results agree
  * with its to float rounding: a mask differs only where a statistic is within that of a limit. */
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-/* Statistics of all cells; the .stats file. */
+/* Distribution of the samples of a cell that are not clipped: their number, mean and variance
+ * (divided by n); m3 / m2^(3/2) and m4 / m2^2 - 3, with means m3, m4 of powers of x - mean. */
+struct psr_rfi_cell {
+    float n, mean, m2, skewness, kurtosis;
+};
+
+/* Statistics of all cells; the .stats file, and cell and burst the .moments file. */
 struct psr_rfi_stats {
     size_t nchan, nint;
     int64_t ptsperint;         /* spectra per interval */
     int32_t lobin, numbetween; /* lowest Fourier bin searched; points per bin: 5 and 2 */
     float *power, *mean, *sd;  /* [nint][nchan] each; of a padded interval 1, 0, 0; owned */
-};
-
-/* Distribution of the samples of a cell that are not clipped: their number, mean and variance
- * (divided by n); m3 / m2^(3/2) and m4 / m2^2 - 3, with means m3, m4 of powers of x - mean. */
-struct psr_rfi_cell {
-    float n, mean, m2, skewness, kurtosis;
+    struct psr_rfi_cell *cell; /* [nint][nchan], of a padded interval zeros; or NULL; owned */
+    float *burst;              /* [nint] share of the spectra that are in bursts; or NULL; owned */
 };
 
 /* One periodic signal; all its detections together. */
@@ -265,6 +275,19 @@ struct psr_rfi_list {
     size_t n, room;
 };
 
+/* A line in the power spectrum of the sums of all channels. */
+struct psr_rfi_line {
+    double freq_hz, width_hz; /* its middle; full width */
+    double power;             /* the largest, in units of the local mean */
+    int nharm; /* lines at 1 .. nharm times the frequency, this one included; 0: it is one of those
+                  of another */
+};
+
+struct psr_rfi_lines {
+    struct psr_rfi_line *line; /* [n], ascending; owned */
+    size_t n, room;
+};
+
 /* What makes a cell bad; the bits of the .bytemask file, [nint][nchan]. */
 enum psr_rfi_flag {
     PSR_RFI_PADDING = 0x01,   /* data are missing */
@@ -274,21 +297,23 @@ enum psr_rfi_flag {
     PSR_RFI_BAD_POWER = 0x10, /* periodic */
     PSR_RFI_BAD_SD = 0x20,
     PSR_RFI_BAD_MEAN = 0x40,
-    PSR_RFI_BAD_LEVEL = 0x80, /* out of line with the channels beside it; not rfifind's */
-    PSR_RFI_BAD = PSR_RFI_BAD_POWER | PSR_RFI_BAD_SD | PSR_RFI_BAD_MEAN | PSR_RFI_BAD_LEVEL,
+    PSR_RFI_BAD_FOUND = 0x80, /* by what rfifind does not have: see enum psr_rfi_found */
+    PSR_RFI_BAD = PSR_RFI_BAD_POWER | PSR_RFI_BAD_SD | PSR_RFI_BAD_MEAN | PSR_RFI_BAD_FOUND,
 };
 
-/* What finds a cell bad that rfifind does not look at; all of them set PSR_RFI_BAD_LEVEL. */
+/* Tests that rfifind does not have. */
 enum psr_rfi_found {
     PSR_RFI_FOUND_LEVEL = 0x01,    /* out of line with the channels beside it */
     PSR_RFI_FOUND_SK = 0x02,       /* generalised spectral kurtosis */
     PSR_RFI_FOUND_SKEWNESS = 0x04, /* unlike the channel's in other intervals, as the next */
     PSR_RFI_FOUND_KURTOSIS = 0x08,
+    PSR_RFI_FOUND_BURSTS = 0x10, /* of all channels: the interval is masked whole */
 };
 
-/* Both may be called again, and for structs of zeros. */
+/* They may be called again, and for structs of zeros. */
 void psr_rfi_stats_clear(struct psr_rfi_stats *stats);
 void psr_rfi_list_clear(struct psr_rfi_list *list);
+void psr_rfi_lines_clear(struct psr_rfi_lines *lines);
 
 /* --- statistics ------------------------------------------------------------------------------- */
 
@@ -315,6 +340,12 @@ struct psr_rfifind_desc {
     bool presto; /* the list of periodic signals as PRESTO makes it: of cells with ten or more
                     detections it adds some harmonics twice */
     int nthread; /* 0: all cores */
+    bool cells;  /* compute stats.cell */
+    double burst_sigma; /* compute stats.burst: a spectrum is in a burst if the sum of its channels,
+                           as they are in the data, is so far from its running median (that of 4096
+                           spectra), in units of its scatter; 0: not computed */
+    double line_sigma;  /* find lines of the power spectrum of these sums, which noise has with the
+                           probability of a Gaussian above this; needs burst_sigma; 0: do not */
 };
 
 enum { PSR_RFI_LOBIN = 5, PSR_RFI_NUMBETWEEN = 2, PSR_RFI_NUMHARM = 4 };
@@ -338,6 +369,13 @@ PSR_MUST_CHECK psr_status psr_rfifind_push(psr_rfifind *p, const void *in, size_
 PSR_MUST_CHECK psr_status psr_rfifind_finish(psr_rfifind *p, struct psr_rfi_stats *stats,
                                              struct psr_rfi_list *list, psr_err *err);
 
+/* After the end of the stream, lines of the power spectrum of the sums of all channels, above 1 Hz.
+ * Of more than 2^24 spectra, the spectra of parts of that length are added up.
+ * Returned: *lines; the caller clears it, also after an error
+ * Status:   PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_rfifind_lines(psr_rfifind *p, struct psr_rfi_lines *lines,
+                                            psr_err *err);
+
 /* Number of spectra clipped so far. */
 int64_t psr_rfifind_clipped(const psr_rfifind *p);
 
@@ -350,8 +388,12 @@ struct psr_rfi_rules {
     double time_sigma, freq_sigma; /* thresholds */
     double chan_frac;              /* fraction of bad channels that masks an interval */
     double int_frac;               /* fraction of bad intervals that masks a channel */
-    double iqrm_sigma; /* threshold of the comparison with neighbouring channels; 0: none,
-                                      as rfifind */
+    double iqrm_sigma;             /* threshold of the comparison with neighbouring channels; 0:
+                                      none, as rfifind; likewise the next ones, which need stats.cell */
+    double sk_sigma, skewness_sigma, kurtosis_sigma;
+    double
+        burst_share; /* an interval with a larger share of its spectra in bursts is masked; 0: none;
+                           needs stats.burst */
     const char *zap_chan, *zap_int; /* to be masked whole, as "3,5:9,20:30:5"; NULL: none */
     const struct psr_mask *old;     /* sets PSR_RFI_OLDMASK in flags; NULL: none */
 };
@@ -359,11 +401,13 @@ struct psr_rfi_rules {
 /* Makes a mask from statistics.
  * Given:    flags [nint][nchan]   PSR_RFI_PADDING or 0
  * Returned: flags, complete
+ *           found [nint][nchan]   what PSR_RFI_BAD_FOUND stands for, enum psr_rfi_found; NULL: not
+ *           wanted
  *           *mask   without times and frequencies, and without padding; the caller clears it, also
  *           after an error
  * Status:   PSR_EINVAL for an old mask of another shape and for lists that are none; PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_rfi_mask(struct psr_mask *mask, unsigned char *flags,
-                                       const struct psr_rfi_stats *stats,
+                                       unsigned char *found, const struct psr_rfi_stats *stats,
                                        const struct psr_rfi_rules *rules, psr_err *err);
 
 /* --- files ------------------------------------------------------------------------------------ */
@@ -374,21 +418,34 @@ PSR_MUST_CHECK psr_status psr_rfi_mask(struct psr_mask *mask, unsigned char *fla
  * Status: PSR_EIO; PSR_EFORMAT naming file, field, value and limit; PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_rfi_stats_read(struct psr_rfi_stats *stats, const char *path,
                                              int64_t mem_bytes, psr_err *err);
+/* Into the struct that psr_rfi_stats_read filled, which must have the same shape. */
+PSR_MUST_CHECK psr_status psr_rfi_moments_read(struct psr_rfi_stats *stats, const char *path,
+                                               int64_t mem_bytes, psr_err *err);
 PSR_MUST_CHECK psr_status psr_rfi_list_read(struct psr_rfi_list *list, const char *path,
                                             int64_t mem_bytes, psr_err *err);
 
 /* Status: those of psr_outfile_write */
 PSR_MUST_CHECK psr_status psr_rfi_stats_write(psr_outfile *f, const struct psr_rfi_stats *stats,
                                               psr_err *err);
+PSR_MUST_CHECK psr_status psr_rfi_moments_write(psr_outfile *f, const struct psr_rfi_stats *stats,
+                                                psr_err *err);
 PSR_MUST_CHECK psr_status psr_rfi_list_write(psr_outfile *f, const struct psr_rfi_list *list,
                                              psr_err *err);
+
+/* Lines as psr_zaplist_read takes them: each with its width; and, for PRESTO's makezaplist.py, those
+ * that are no harmonics, with their number of harmonics and a width that covers all of them. */
+PSR_MUST_CHECK psr_status psr_rfi_zaplist_write(psr_outfile *f, const struct psr_rfi_lines *lines,
+                                                psr_err *err);
+PSR_MUST_CHECK psr_status psr_rfi_birds_write(psr_outfile *f, const struct psr_rfi_lines *lines,
+                                              psr_err *err);
 
 /* --- from files to files ---------------------------------------------------------------------- */
 
 struct psr_rfi_run_desc {
     size_t size; /* sizeof the struct; psr_rfi_run_defaults sets it */
     struct psr_source_desc source;
-    const char *root;  /* outputs are ROOT_rfifind.mask, .stats, .rfi, .inf, .bytemask */
+    const char *root;  /* outputs are ROOT_rfifind.mask, .stats, .rfi, .inf, .bytemask, and with
+                          moments .moments, with line_sigma .zaplist and .birds */
     double interval_s; /* length of an interval, rounded to whole blocks */
     int64_t nblock;    /* blocks in an interval; 0: interval_s counts */
     double clip_sigma; /* as in psr_rfifind_desc, with nthread */
@@ -398,21 +455,24 @@ struct psr_rfi_run_desc {
                                NULL */
     const char *old_mask;       /* name of a mask, or NULL */
     struct psr_rfi_rules rules; /* old is ignored */
-    bool nocompute; /* take .stats, .rfi, .inf and .bytemask of an earlier run, and make its mask
-                       anew */
+    bool nocompute; /* take .stats, .rfi, .inf, .bytemask and, with moments and if there is one,
+                       .moments of an earlier run, and make its mask anew */
     bool presto;    /* with PRESTO's interpretation of headers; no gaps */
     int64_t mem_bytes;
     int nthread;
     bool (*should_stop)(void *ctx);                            /* NULL: never */
     void (*progress)(void *ctx, int64_t nread, int64_t total); /* spectra; NULL: not wanted */
     void *ctx;
+    bool moments;                   /* compute what the rules need that rfifind does not have */
+    double burst_sigma, line_sigma; /* as in psr_rfifind_desc; burst_sigma above 0 with moments */
 };
 
 struct psr_rfi_run_report {
     struct psr_obs obs; /* of the input; with nocompute, of the .inf file */
     struct psr_rfi_stats stats;
     struct psr_rfi_list list;
-    unsigned char *flags; /* [nint][nchan] */
+    unsigned char *flags, *found; /* [nint][nchan], as of psr_rfi_mask */
+    struct psr_rfi_lines lines;   /* with line_sigma */
     struct psr_mask mask;
     int64_t nread, nclipped;
     double read_s, compute_s; /* wall times */

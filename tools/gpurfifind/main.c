@@ -59,7 +59,13 @@ static psr_status run(struct run *r)
     if (r->started)
         run_progress_end(&r->progress);
     if (!st && !o->quiet) {
+        if (o->run.nocompute && o->run.moments && !report.stats.cell)
+            cli_note(&r->tool, "the earlier run left no .moments: -sk, -skew, -kurt and -burstfrac "
+                               "do nothing");
         gpurfifind_print_cells(&r->tool, &report);
+        st = gpurfifind_print_sums(&r->tool, &report, &r->err);
+    }
+    if (!st && !o->quiet) {
         st = gpurfifind_print_birdies(&r->tool, &report.list, &r->err);
     }
     if (!st && o->verbose)

@@ -3,7 +3,28 @@
 
 #include <string.h>
 
-static const double IQRM_SIGMA = 5; /* unless -iqrm says otherwise */
+/* Tests that rfifind does not have, and their defaults. */
+struct test {
+    const char *option;
+    double *given, *field, value; /* given below 0: it was not */
+};
+
+enum { NTEST = 7 };
+
+static void list_tests(struct gpurfifind_options *o, struct test test[NTEST])
+{
+    struct psr_rfi_rules *r = &o->run.rules;
+    const struct test all[NTEST] = {
+        {"iqrm", &o->iqrm, &r->iqrm_sigma, 5},
+        {"sk", &o->sk, &r->sk_sigma, 5},
+        {"skew", &o->skewness, &r->skewness_sigma, 5},
+        {"kurt", &o->kurtosis, &r->kurtosis_sigma, 5},
+        {"bursts", &o->bursts, &o->run.burst_sigma, 6},
+        {"burstfrac", &o->burst_share, &r->burst_share, 0.1},
+        {"lines", &o->lines, &o->run.line_sigma, 4},
+    };
+    memcpy(test, all, sizeof all);
+}
 
 static void add_input(struct cli_table *list, struct gpurfifind_options *o)
 {
@@ -68,6 +89,30 @@ static void add_statistics(struct cli_table *list, struct gpurfifind_options *o)
          "Mask cells whose standard deviation is S sigma above those of channels beside them "
          "(default 5; 0: do not; not with -compat presto).",
          0, 1e6},
+        {"sk", CLI_DOUBLE, &o->sk, "S",
+         "Mask cells whose generalised spectral kurtosis is one that noise has with the "
+         "probability "
+         "of S sigma (default 5; 0: do not; not with -compat presto).",
+         0, 30},
+        {"skew", CLI_DOUBLE, &o->skewness, "S",
+         "Mask cells whose skewness is S sigma off the channel's median (default 5; as -sk).", 0,
+         30},
+        {"kurt", CLI_DOUBLE, &o->kurtosis, "S",
+         "Mask cells whose kurtosis is S sigma off the channel's median (default 5; as -sk).", 0,
+         30},
+        {"bursts", CLI_DOUBLE, &o->bursts, "S",
+         "A spectrum is in a burst if the sum of its channels is S sigma off the running median "
+         "(default 6; not with -compat presto).",
+         1, 1000},
+        {"burstfrac", CLI_DOUBLE, &o->burst_share, "F",
+         "Mask intervals with more than this fraction of spectra in bursts (default 0.1; 0: do "
+         "not; not with -compat presto).",
+         0, 1},
+        {"lines", CLI_DOUBLE, &o->lines, "S",
+         "List lines of the power spectrum of the sums of channels that noise has with the "
+         "probability of S sigma, in ROOT_rfifind.zaplist and .birds (default 4; 0: do not; not "
+         "with -compat presto).",
+         0, 30},
         {"zapchan", CLI_TEXT, &rules->zap_chan, "LIST",
          "Mask these channels: 3,5:9,20:30:5; channel 0 is the lowest in frequency.", 0, 0},
         {"zapints", CLI_TEXT, &rules->zap_int, "LIST", "Mask these intervals, from 0.", 0, 0},
@@ -84,7 +129,8 @@ static void add_output(struct cli_table *list, struct gpurfifind_options *o)
     const struct cli_option options[] = {
         {"Output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"o", CLI_TEXT, &o->run.root, "ROOT",
-         "Write ROOT_rfifind.mask, .stats, .rfi, .bytemask and .inf.", 0, 0},
+         "Write ROOT_rfifind.mask, .stats, .moments, .rfi, .bytemask, .zaplist, .birds and .inf.",
+         0, 0},
         {"compat", CLI_TEXT, &o->compat, "NAME",
          "presto: rfifind's mask, and its reading of headers.", 0, 0},
         {"plot", CLI_TEXT, &o->plot, "FILE",
@@ -113,8 +159,19 @@ static void check_combinations(const struct gpurfifind_options *o, const struct 
         cli_usage_error(tool, "-filterbank and -psrfits exclude each other");
     if (o->compat && strcmp(o->compat, "presto") != 0)
         cli_usage_error(tool, "-compat: '%s' is not presto", o->compat);
-    if (o->compat && o->iqrm > 0)
-        cli_usage_error(tool, "-compat presto: rfifind has no -iqrm");
+}
+
+/* Sets the tests, in compatibility mode to none. */
+static void fill_tests(struct gpurfifind_options *o, const struct cli *tool)
+{
+    struct test test[NTEST];
+    list_tests(o, test);
+    for (size_t k = 0; k < NTEST; k++) {
+        if (o->compat && *test[k].given > 0)
+            cli_usage_error(tool, "-compat presto: rfifind has no -%s", test[k].option);
+        *test[k].field = *test[k].given >= 0 ? *test[k].given : o->compat ? 0 : test[k].value;
+    }
+    o->run.moments = !o->compat;
 }
 
 static void fill_description(struct gpurfifind_options *o)
@@ -125,7 +182,6 @@ static void fill_description(struct gpurfifind_options *o)
                                     : PSR_INPUT_AUTO;
     d->source.if_choice = (int)o->if_choice;
     d->clip_sigma = o->noclip ? 0 : d->clip_sigma;
-    d->rules.iqrm_sigma = o->iqrm >= 0 ? o->iqrm : o->compat ? 0 : IQRM_SIGMA;
     d->also = o->plot;
     d->presto = o->compat != NULL;
     d->mem_bytes = o->mem_bytes;
@@ -134,8 +190,12 @@ static void fill_description(struct gpurfifind_options *o)
 int gpurfifind_options_parse(struct gpurfifind_options *o, struct cli *tool, int argc, char **argv)
 {
     struct cli_table table = {.n = 0};
-    *o = (struct gpurfifind_options){.numwapps = 1, .if_choice = -1, .iqrm = -1};
+    *o = (struct gpurfifind_options){.numwapps = 1, .if_choice = -1};
+    struct test test[NTEST];
     psr_rfi_run_defaults(&o->run);
+    list_tests(o, test);
+    for (size_t k = 0; k < NTEST; k++)
+        *test[k].given = -1;
     add_input(&table, o);
     add_statistics(&table, o);
     add_output(&table, o);
@@ -149,6 +209,7 @@ int gpurfifind_options_parse(struct gpurfifind_options *o, struct cli *tool, int
     };
     int n = cli_parse(tool, argc, argv);
     check_combinations(o, tool, n);
+    fill_tests(o, tool);
     fill_description(o);
     return n;
 }

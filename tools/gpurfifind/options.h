@@ -18,7 +18,7 @@ struct gpurfifind_options {
     bool wapp, window, xwin, rfixwin, rfips; /* with numwapps: without effect here */
     int64_t numwapps;
     const char *plot;
-    double iqrm; /* below 0: not given */
+    double iqrm, sk, skewness, kurtosis, bursts, burst_share, lines; /* below 0: not given */
     bool quiet, verbose;
 };
 

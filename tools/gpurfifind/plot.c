@@ -11,7 +11,7 @@ static const double WIDTH_IN = 13, HEIGHT_IN = 8.5;
 static const double DARKEST = 0.02, BRIGHTEST = 0.98;
 
 /* What a cell of the mask is drawn as, in the order of the palette. */
-enum look { GOOD, PADDED, PERIODIC, ODD_SD, ODD_MEAN, ODD_LEVEL, WHOLE, NLOOK };
+enum look { GOOD, PADDED, PERIODIC, ODD_SD, ODD_MEAN, FOUND, WHOLE, NLOOK };
 
 struct table {
     const char *title, *palette;
@@ -39,8 +39,8 @@ static enum look find_look(unsigned flag)
         return ODD_MEAN;
     if (flag & PSR_RFI_BAD_SD)
         return ODD_SD;
-    if (flag & PSR_RFI_BAD_LEVEL)
-        return ODD_LEVEL;
+    if (flag & PSR_RFI_BAD_FOUND)
+        return FOUND;
     return flag & PSR_RFI_BAD_POWER ? PERIODIC : GOOD;
 }
 

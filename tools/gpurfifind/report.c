@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
-enum { BIRDIES = 10 };
+enum { BIRDIES = 10, LINES = 5 };
 
 struct tally {
     unsigned bits;
@@ -17,35 +17,98 @@ static const struct tally reasons[] = {
     {PSR_RFI_BAD_POWER, "are periodic"},
     {PSR_RFI_BAD_SD, "have an odd standard deviation"},
     {PSR_RFI_BAD_MEAN, "have an odd mean"},
-    {PSR_RFI_BAD_LEVEL, "have a standard deviation above those of channels beside them"},
     {PSR_RFI_USERCHAN, "are in channels masked throughout"},
     {PSR_RFI_USERINTS, "are in intervals masked whole"},
 };
 
-static size_t count_cells(const struct psr_rfi_run_report *r, unsigned bits)
+/* Tests that rfifind does not have: bits of what they found. */
+static const struct tally tests[] = {
+    {PSR_RFI_FOUND_LEVEL, "have a standard deviation above those of channels beside them (-iqrm)"},
+    {PSR_RFI_FOUND_SK, "have a spectral kurtosis that noise of the channel does not have (-sk)"},
+    {PSR_RFI_FOUND_SKEWNESS, "have a skewness unlike the channel's in other intervals (-skew)"},
+    {PSR_RFI_FOUND_KURTOSIS, "have a kurtosis unlike the channel's in other intervals (-kurt)"},
+    {PSR_RFI_FOUND_BURSTS, "are in intervals with many bursts at DM 0 (-bursts, -burstfrac)"},
+};
+
+static size_t count_cells(const struct psr_rfi_run_report *r, const unsigned char *flags,
+                          unsigned bits)
 {
     const size_t n = r->stats.nint * r->stats.nchan;
     size_t count = 0;
     for (size_t k = 0; k < n; k++)
-        count += (r->flags[k] & bits) != 0;
+        count += (flags[k] & bits) != 0;
     return count;
+}
+
+static void print_counts(const struct cli *tool, const struct psr_rfi_run_report *r,
+                         const unsigned char *flags, const struct tally *tally, size_t ntally)
+{
+    const size_t n = r->stats.nint * r->stats.nchan;
+    for (size_t k = 0; k < ntally; k++) {
+        const size_t count = count_cells(r, flags, tally[k].bits);
+        if (count)
+            fprintf(stderr, "%s: %zu cells (%.3f %%) %s\n", tool->name, count,
+                    100 * (double)count / (double)n, tally[k].what);
+    }
 }
 
 void gpurfifind_print_cells(const struct cli *tool, const struct psr_rfi_run_report *r)
 {
     const size_t n = r->stats.nint * r->stats.nchan;
-    const size_t bad = count_cells(r, PSR_RFI_BAD | PSR_RFI_USERCHAN | PSR_RFI_USERINTS);
+    const size_t bad = count_cells(r, r->flags, PSR_RFI_BAD | PSR_RFI_USERCHAN | PSR_RFI_USERINTS);
     fprintf(stderr,
             "%s: %zu intervals of %lld spectra, %zu channels; masked: %zu of %zu cells (%.3f %%), "
             "%zu whole channels, %zu whole intervals\n",
             tool->name, r->stats.nint, (long long)r->stats.ptsperint, r->stats.nchan, bad, n,
             100 * (double)bad / (double)n, r->mask.nzap_chan, r->mask.nzap_int);
-    for (size_t k = 0; k < sizeof reasons / sizeof *reasons; k++) {
-        const size_t count = count_cells(r, reasons[k].bits);
-        if (count)
-            fprintf(stderr, "%s: %zu cells (%.3f %%) %s\n", tool->name, count,
-                    100 * (double)count / (double)n, reasons[k].what);
+    print_counts(tool, r, r->flags, reasons, sizeof reasons / sizeof *reasons);
+    print_counts(tool, r, r->found, tests, sizeof tests / sizeof *tests);
+}
+
+static void print_bursts(const struct cli *tool, const struct psr_rfi_run_report *r)
+{
+    double share = 0;
+    size_t with = 0;
+    for (size_t i = 0; i < r->stats.nint; i++) {
+        share += (double)r->stats.burst[i] / (double)r->stats.nint;
+        with += r->stats.burst[i] > 0;
     }
+    if (with)
+        fprintf(stderr, "%s: %.3g %% of the spectra are in bursts at DM 0, in %zu intervals\n",
+                tool->name, 100 * share, with);
+}
+
+static int by_power(const void *a, const void *b)
+{
+    const struct psr_rfi_line *x = *(const struct psr_rfi_line *const *)a;
+    const struct psr_rfi_line *y = *(const struct psr_rfi_line *const *)b;
+    return (x->power < y->power) - (x->power > y->power);
+}
+
+static psr_status print_lines(const struct cli *tool, const struct psr_rfi_lines *l, psr_err *err)
+{
+    if (!l->n)
+        return PSR_OK;
+    const struct psr_rfi_line **sorted = malloc(l->n * sizeof *sorted);
+    if (!sorted)
+        return psr_fail_nomem(err, "a list of lines", (double)l->n * sizeof *sorted);
+    for (size_t k = 0; k < l->n; k++)
+        sorted[k] = &l->line[k];
+    qsort(sorted, l->n, sizeof *sorted, by_power);
+    fprintf(stderr, "%s: %zu lines at DM 0 are in .zaplist; the strongest at", tool->name, l->n);
+    for (size_t k = 0; k < l->n && k < LINES; k++)
+        fprintf(stderr, "%s %.7g", k ? "," : "", sorted[k]->freq_hz);
+    fprintf(stderr, " Hz\n");
+    free(sorted);
+    return PSR_OK;
+}
+
+psr_status gpurfifind_print_sums(const struct cli *tool, const struct psr_rfi_run_report *r,
+                                 psr_err *err)
+{
+    if (r->stats.burst)
+        print_bursts(tool, r);
+    return print_lines(tool, &r->lines, err);
 }
 
 static int by_sigma(const void *a, const void *b)

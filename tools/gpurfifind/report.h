@@ -9,6 +9,11 @@
 /* Prints how many cells are bad, and why, to standard error. */
 void gpurfifind_print_cells(const struct cli *tool, const struct psr_rfi_run_report *r);
 
+/* Prints bursts and lines of the sums of channels.
+ * Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status gpurfifind_print_sums(const struct cli *tool,
+                                                const struct psr_rfi_run_report *r, psr_err *err);
+
 /* Prints the strongest birdies and those seen most often.
  * Status: PSR_ENOMEM */
 PSR_MUST_CHECK psr_status gpurfifind_print_birdies(const struct cli *tool,

@@ -8,6 +8,7 @@
 #include "base/moments.h"
 #include "base/threads.h"
 #include "rfi_bytes.h"
+#include "rfi_shapes.h"
 
 #include <fftw3.h>
 #include <float.h>
@@ -251,6 +252,25 @@ static psr_status search_pair(psr_rfi_cells *p, struct scratch *s, size_t a, siz
 
 /* --- tiles of any samples --------------------------------------------------------------------- */
 
+/* Of good samples.
+ * Given: good [n]   overwritten */
+static struct psr_rfi_cell describe_floats(const psr_rfi_cells *p, const float *x,
+                                           const struct psr_rfi_replaced *r, float *good)
+{
+    const struct psr_layout *l = &p->d.layout;
+    struct psr_rfi_moments m;
+    size_t n = 0, from = 0;
+    for (size_t k = 0; k <= r->nbad; k++) {
+        const size_t end = k < r->nbad ? r->bad[k] : p->d.n;
+        memcpy(good + n, x + from, (end - from) * sizeof *x);
+        n += end - from;
+        from = end + 1;
+    }
+    m = l->kind != PSR_FLOAT && l->nbit <= 16 ? psr_rfi_moments_of_integers(good, n)
+                                              : psr_rfi_moments_of_floats(good, n);
+    return psr_rfi_cell_from_moments(&m);
+}
+
 static float measure_channel(const psr_rfi_cells *p, const float *x, size_t c,
                              const struct psr_rfi_row *row)
 {
@@ -268,6 +288,10 @@ static psr_status measure_floats(psr_rfi_cells *p, struct scratch *s, const unsi
     size_t todo[TILE], ntodo = 0;
     turn_tile(p, in, c0, width, s->x);
     for (size_t k = 0; k < width; k++) {
+        if (row->cell)
+            row->cell[c0 + k] = p->d.keep[c0 + k]
+                                    ? describe_floats(p, s->x + k * n, replaced, s->pair)
+                                    : (struct psr_rfi_cell){0};
         if (p->d.keep[c0 + k])
             replace(replaced, c0 + k, s->x + k * n);
         else
@@ -314,6 +338,38 @@ static void combine_moments(const struct psr_rfi_sums *all, const uint8_t *x, si
     *var = n > 1 ? *var / (double)(n - 1) : 0;
 }
 
+/* Of good samples, from sums of all. */
+static struct psr_rfi_cell describe_bytes(const struct psr_rfi_power_sums *all, const uint8_t *x,
+                                          const struct psr_rfi_replaced *r)
+{
+    struct psr_rfi_power_sums good = *all;
+    for (size_t k = 0; k < r->nbad; k++)
+        psr_rfi_power_sums_add(&good, x[2 * (size_t)r->bad[k]], -1);
+    const struct psr_rfi_moments m = psr_rfi_moments_from_sums(&good);
+    return psr_rfi_cell_from_moments(&m);
+}
+
+/* Sums of one pair; with cells of its kept channels. */
+static void sum_pair(const psr_rfi_cells *p, const uint8_t *pair, size_t c, size_t count,
+                     const struct psr_rfi_replaced *r, const struct psr_rfi_row *row,
+                     struct psr_rfi_sums sums[2])
+{
+    struct psr_rfi_power_sums powers[2];
+    if (!row->cell) {
+        psr_rfi_bytes_sum(pair, p->d.n, sums);
+        return;
+    }
+    psr_rfi_bytes_power_sums(pair, p->d.n, powers);
+    for (size_t k = 0; k < 2; k++) {
+        const int64_t n = powers[k].n, o = powers[k].origin, sum = (int64_t)powers[k].sum[0];
+        sums[k].sum = sum + n * o;
+        sums[k].squares = (int64_t)powers[k].sum[1] + 2 * o * sum + n * o * o;
+    }
+    for (size_t k = 0; k < count; k++)
+        row->cell[c + k] =
+            p->d.keep[c + k] ? describe_bytes(&powers[k], pair + k, r) : (struct psr_rfi_cell){0};
+}
+
 static float measure_bytes_channel(const psr_rfi_cells *p, const struct psr_rfi_sums *sums,
                                    const uint8_t *x, size_t c, const struct psr_rfi_replaced *r,
                                    const struct psr_rfi_row *row)
@@ -331,7 +387,7 @@ static psr_status measure_bytes_pair(psr_rfi_cells *p, struct scratch *s, const 
     const size_t n = p->d.n, count = p->d.layout.nchan - c < 2 ? 1 : 2;
     struct psr_rfi_sums sums[2];
     float mean[2] = {0}, factor[2] = {0};
-    psr_rfi_bytes_sum(pair, n, sums);
+    sum_pair(p, pair, c, count, r, row, sums);
     for (size_t k = 0; k < count; k++) {
         factor[k] = measure_bytes_channel(p, &sums[k], pair + k, c + k, r, row) / 2;
         mean[k] = row->mean[c + k];

@@ -4,6 +4,7 @@
 
 #include "rfi_periodic.h"
 #include "signal/block_sums.h"
+#include <psrkit/clean.h>
 
 enum { PSR_RFI_TILE = 16 }; /* channels processed together */
 
@@ -29,6 +30,7 @@ struct psr_rfi_replaced {
 struct psr_rfi_row {
     float *power, *mean, *sd;  /* [nchan] */
     struct psr_rfi_hits *hits; /* [nchan], reused: each becomes as long as there are detections */
+    struct psr_rfi_cell *cell; /* [nchan], without replaced samples; NULL: not wanted */
 };
 
 /* Status: PSR_ENOMEM */

@@ -148,6 +148,13 @@ size_t psr_rfi_clip_find(psr_rfi_clip *p, const void *in, const float **level, c
     return nbad;
 }
 
+const float *psr_rfi_clip_sums(psr_rfi_clip *p, const void *in)
+{
+    if (in)
+        run_parts(p, in, sum_part);
+    return p->z;
+}
+
 void psr_rfi_clip_destroy(psr_rfi_clip *p)
 {
     if (!p)

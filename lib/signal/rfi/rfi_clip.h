@@ -28,6 +28,11 @@ PSR_MUST_CHECK psr_status psr_rfi_clip_create(psr_rfi_clip **out,
 size_t psr_rfi_clip_find(psr_rfi_clip *p, const void *in, const float **level,
                          const uint32_t **bad);
 
+/* The sums over channels of an interval, [n], as they are before clipping; the plan's, until the next
+ * call.
+ * Given: in   NULL: that of the last psr_rfi_clip_find */
+const float *psr_rfi_clip_sums(psr_rfi_clip *p, const void *in);
+
 void psr_rfi_clip_destroy(psr_rfi_clip *p);
 
 #endif

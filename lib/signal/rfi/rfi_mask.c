@@ -5,6 +5,7 @@
 #include "formats/channel_list.h"
 #include "rfi_iqrm.h"
 #include "rfi_periodic.h"
+#include "rfi_shapes.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -24,7 +25,7 @@ struct levels {
 struct maker {
     const struct psr_rfi_stats *stats;
     const struct psr_rfi_rules *rules;
-    unsigned char *flags;
+    unsigned char *flags, *found;
     struct psr_mask *mask;
     struct levels means, sds;
     float sigma[2]; /* thresholds of time and of frequency, in single precision as rfifind's are */
@@ -156,7 +157,7 @@ static psr_status judge_interval(struct maker *m, const struct neighbours *b, si
     psr_rfi_iqrm_find(iqrm, b->value, b->bad);
     for (size_t k = 0; k < n; k++)
         if (b->bad[k])
-            m->flags[i * nchan + b->chan[k]] |= PSR_RFI_BAD_LEVEL;
+            m->found[i * nchan + b->chan[k]] |= PSR_RFI_FOUND_LEVEL;
     psr_rfi_iqrm_destroy(iqrm);
     return PSR_OK;
 }
@@ -178,6 +179,30 @@ static psr_status judge_neighbours(struct maker *m, psr_err *err)
     free(b.chan);
     free(b.value);
     free(b.bad);
+    return st;
+}
+
+/* --- other tests ------------------------------------------------------------------------------ */
+
+static psr_status judge_shapes(struct maker *m, psr_err *err)
+{
+    const struct psr_rfi_rules *r = m->rules;
+    const struct psr_rfi_shape_rules rules = {r->sk_sigma, r->skewness_sigma, r->kurtosis_sigma};
+    if (!m->stats->cell)
+        return PSR_OK;
+    return psr_rfi_judge_shapes(m->stats->cell, m->stats->nint, m->stats->nchan, &rules, m->found,
+                                err);
+}
+
+/* What rfifind does not look at. */
+static psr_status judge_others(struct maker *m, psr_err *err)
+{
+    psr_status st = judge_neighbours(m, err);
+    if (!st)
+        st = judge_shapes(m, err);
+    for (size_t k = 0; k < m->stats->nint * m->stats->nchan && !st; k++)
+        if (m->found[k] && !(m->flags[k] & PSR_RFI_PADDING))
+            m->flags[k] |= PSR_RFI_BAD_FOUND;
     return st;
 }
 
@@ -219,6 +244,22 @@ static void mask_by_share(struct maker *m, struct lines *l, double share)
     }
 }
 
+/* Intervals with bursts; those that are masked already are only marked. */
+static void mask_bursts(struct maker *m, struct lines *ints)
+{
+    const size_t nchan = m->stats->nchan;
+    for (size_t i = 0; i < m->stats->nint; i++) {
+        if (!((double)m->stats->burst[i] > m->rules->burst_share))
+            continue;
+        for (size_t c = 0; c < nchan; c++)
+            m->found[i * nchan + c] |= PSR_RFI_FOUND_BURSTS;
+        if (m->flags[i * nchan] & PSR_RFI_USERINTS)
+            continue;
+        ints->list[ints->nlist++] = (int32_t)i;
+        mask_line(m, ints, i);
+    }
+}
+
 /* Room for the list given and for all lines besides. */
 static psr_status take_list(const char *text, const char *what, struct lines *l, psr_err *err)
 {
@@ -251,9 +292,11 @@ static psr_status mask_lines(struct maker *m, psr_err *err)
     mask_given(m, &ints);
     mask_given(m, &chans);
     judge_cells(m);
-    st = judge_neighbours(m, err);
+    st = judge_others(m, err);
     if (st)
         return st;
+    if (m->stats->burst && m->rules->burst_share > 0)
+        mask_bursts(m, &ints);
     mask_by_share(m, &ints, m->rules->chan_frac);
     mask_by_share(m, &chans, m->rules->int_frac);
     mask->nzap_int = ints.nlist;
@@ -329,7 +372,8 @@ static psr_status start_mask(struct maker *m, psr_err *err)
     mask->all_chan = calloc(s->nint, 1);
     mask->first = calloc(s->nint + 1, sizeof *mask->first);
     m->column = malloc(s->nint * sizeof *m->column);
-    if (mask->zap_chan && mask->zap_int && mask->all_chan && mask->first && m->column)
+    m->found = calloc(s->nint * s->nchan + 1, 1);
+    if (mask->zap_chan && mask->zap_int && mask->all_chan && mask->first && m->column && m->found)
         return PSR_OK;
     return psr_fail_nomem(err, "a mask", 14 * (double)s->nint + (double)s->nchan);
 }
@@ -343,7 +387,7 @@ static psr_status check_old(const struct psr_mask *old, const struct psr_rfi_sta
                     old->nchan, s->nint, s->nchan);
 }
 
-psr_status psr_rfi_mask(struct psr_mask *mask, unsigned char *flags,
+psr_status psr_rfi_mask(struct psr_mask *mask, unsigned char *flags, unsigned char *found,
                         const struct psr_rfi_stats *stats, const struct psr_rfi_rules *rules,
                         psr_err *err)
 {
@@ -364,7 +408,10 @@ psr_status psr_rfi_mask(struct psr_mask *mask, unsigned char *flags,
         st = fill_lists(&m, err);
     if (!st && rules->old)
         add_old(&m);
-    void *const own[] = {m.column, m.means.by_int, m.means.by_chan, m.sds.by_int, m.sds.by_chan};
+    if (!st && found)
+        memcpy(found, m.found, stats->nint * stats->nchan);
+    void *const own[] = {m.found,         m.column,     m.means.by_int,
+                         m.means.by_chan, m.sds.by_int, m.sds.by_chan};
     for (size_t k = 0; k < sizeof own / sizeof *own; k++)
         free(own[k]);
     return st;

@@ -40,6 +40,32 @@ struct psr_rfi_moments psr_rfi_moments_from_sums(const struct psr_rfi_power_sums
                                     .m4 = p4 - 4 * d * p3 + 6 * d * d * p2 - 3 * d * d * d * d};
 }
 
+/* Fourth powers of 17 bits fill 64, so that they are added in two halves. */
+struct psr_rfi_moments psr_rfi_moments_of_integers(const float *x, size_t n)
+{
+    enum { MOST = 1 << 12 };
+    struct psr_rfi_power_sums s = {(int64_t)n, 0, {0}};
+    for (size_t t0 = 0; t0 < n; t0 += MOST) {
+        const size_t end = n - t0 < MOST ? n : t0 + MOST;
+        int64_t s1 = 0, s2 = 0, s3 = 0;
+        uint64_t low = 0, high = 0;
+        for (size_t t = t0; t < end; t++) {
+            const int64_t d = (int64_t)x[t], square = d * d;
+            const uint64_t fourth = (uint64_t)square * (uint64_t)square;
+            s1 += d;
+            s2 += square;
+            s3 += square * d;
+            low += fourth & 0xffffffff;
+            high += fourth >> 32;
+        }
+        s.sum[0] += s1;
+        s.sum[1] += s2;
+        s.sum[2] += s3;
+        s.sum[3] += ((psr_int128)high << 32) + low;
+    }
+    return psr_rfi_moments_from_sums(&s);
+}
+
 struct psr_rfi_moments psr_rfi_moments_of_floats(const float *x, size_t n)
 {
     double sum[LANES] = {0}, p2[LANES] = {0}, p3[LANES] = {0}, p4[LANES] = {0};

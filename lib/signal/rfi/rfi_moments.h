@@ -26,6 +26,9 @@ void psr_rfi_power_sums_add(struct psr_rfi_power_sums *sums, int64_t x, int64_t 
 
 struct psr_rfi_moments psr_rfi_moments_from_sums(const struct psr_rfi_power_sums *sums);
 
+/* Of integers of up to 16 bits, exact. */
+struct psr_rfi_moments psr_rfi_moments_of_integers(const float *x, size_t n);
+
 struct psr_rfi_moments psr_rfi_moments_of_floats(const float *x, size_t n);
 
 /* m3 / m2^(3/2), and m4 / m2^2 - 3; 0 if the samples are equal. */

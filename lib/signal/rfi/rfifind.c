@@ -7,6 +7,7 @@
 #include "rfi_birdies.h"
 #include "rfi_cells.h"
 #include "rfi_clip.h"
+#include "rfi_dm0.h"
 #include "signal/zerodm.h"
 
 #include <math.h>
@@ -21,14 +22,16 @@ struct psr_rfifind {
     unsigned char *held;       /* [ptsperint] spectra of an incomplete interval, if there are any */
     size_t nheld;
     struct psr_zerodm zerodm;
-    float *balanced; /* [ptsperint][nchan] without DM 0, from the lowest channel; or NULL */
-    psr_rfi_clip *clip;
+    float *balanced;    /* [ptsperint][nchan] without DM 0, from the lowest channel; or NULL */
+    psr_rfi_clip *clip; /* also where only sums of channels are wanted */
+    psr_rfi_dm0 *dm0;   /* or NULL */
     psr_rfi_cells *cells;
     struct psr_rfi_stats stats;
     size_t room; /* intervals in stats */
     struct psr_rfi_list list;
     struct psr_rfi_hits *hits; /* [nchan] */
     float *row[3];             /* [nchan] power, mean, sd in the order of what is measured */
+    struct psr_rfi_cell *cell; /* [nchan] likewise; or NULL */
     int64_t ngiven, nclipped;  /* spectra */
 };
 
@@ -60,6 +63,12 @@ static psr_status check_desc(const struct psr_rfifind_desc *d, psr_err *err)
                         "rfifind: periodic signals above %g sigma, must be 0 or "
                         "more",
                         d->freq_sigma);
+    if (!(d->burst_sigma >= 0 && d->line_sigma >= 0) || !isfinite(d->burst_sigma + d->line_sigma) ||
+        (d->line_sigma > 0 && !(d->burst_sigma > 0)))
+        return psr_fail(err, PSR_EINVAL,
+                        "rfifind: bursts above %g and lines above %g sigma, must be 0 or more, and "
+                        "lines need bursts",
+                        d->burst_sigma, d->line_sigma);
     return PSR_OK;
 }
 
@@ -78,6 +87,7 @@ static psr_status allocate(psr_rfifind *p, psr_err *err)
         {&p->row[0], nchan, sizeof **p->row},
         {&p->row[1], nchan, sizeof **p->row},
         {&p->row[2], nchan, sizeof **p->row},
+        {&p->cell, p->d.cells ? nchan : 1, sizeof *p->cell},
         {&p->balanced, p->d.zerodm ? n : 1, p->d.zerodm ? p->use.row_bytes : 1},
     };
     for (size_t k = 0; k < sizeof array / sizeof *array; k++) {
@@ -115,7 +125,8 @@ static psr_status create_parts(psr_rfifind *p, psr_err *err)
     const struct psr_rfifind_desc *d = &p->d;
     const size_t n = (size_t)d->ptsperint;
     psr_status st = PSR_OK;
-    if (d->clip_sigma > 0 && !d->zerodm)
+    const bool clips = d->clip_sigma > 0 && !d->zerodm;
+    if (clips || d->burst_sigma > 0)
         st = psr_rfi_clip_create(
             &p->clip, &(struct psr_rfi_clip_desc){p->in, d->reverse, n, d->clip_sigma, d->nthread},
             err);
@@ -128,6 +139,8 @@ static psr_status create_parts(psr_rfifind *p, psr_err *err)
                                                                .presto = d->presto,
                                                                .nthread = d->nthread},
                                   err);
+    if (!st && d->burst_sigma > 0)
+        st = psr_rfi_dm0_create(&p->dm0, n, d->tsamp_s, d->burst_sigma, d->line_sigma, err);
     return st;
 }
 
@@ -172,10 +185,12 @@ void psr_rfifind_destroy(psr_rfifind *p)
     for (size_t c = 0; p->hits && c < p->d.nchan; c++)
         free(p->hits[c].hit);
     void *const own[] = {p->keep, p->padding,  p->zerodm.bandpass, p->zerodm.weight, p->hits,
-                         p->held, p->balanced, p->row[0],          p->row[1],        p->row[2]};
+                         p->held, p->balanced, p->row[0],          p->row[1],        p->row[2],
+                         p->cell};
     for (size_t k = 0; k < sizeof own / sizeof *own; k++)
         free(own[k]);
     psr_rfi_clip_destroy(p->clip);
+    psr_rfi_dm0_destroy(p->dm0);
     psr_rfi_cells_destroy(p->cells);
     psr_rfi_stats_clear(&p->stats);
     psr_rfi_list_clear(&p->list);
@@ -213,6 +228,24 @@ static void balance(psr_rfifind *p, const unsigned char *in)
     psr_zerodm_remove(&p->zerodm, p->balanced, n);
 }
 
+static psr_status grow_more(psr_rfifind *p, size_t room, psr_err *err)
+{
+    const size_t bytes = room * p->d.nchan * sizeof *p->stats.cell;
+    if (p->d.cells) {
+        struct psr_rfi_cell *got = realloc(p->stats.cell, bytes);
+        if (!got)
+            return psr_fail_nomem(err, "the statistics", (double)bytes);
+        p->stats.cell = got;
+    }
+    if (p->dm0) {
+        float *got = realloc(p->stats.burst, room * sizeof *got);
+        if (!got)
+            return psr_fail_nomem(err, "the statistics", 4 * (double)room);
+        p->stats.burst = got;
+    }
+    return PSR_OK;
+}
+
 static psr_status grow_tables(psr_rfifind *p, psr_err *err)
 {
     if (p->stats.nint < p->room)
@@ -225,8 +258,9 @@ static psr_status grow_tables(psr_rfifind *p, psr_err *err)
             return psr_fail_nomem(err, "the statistics", 3 * (double)bytes);
         *table[k] = got;
     }
-    p->room = room;
-    return PSR_OK;
+    psr_status st = grow_more(p, room, err);
+    p->room = st ? p->room : room;
+    return st;
 }
 
 /* The place in a table of channel c of what is measured. */
@@ -235,13 +269,28 @@ static size_t place_of(const psr_rfifind *p, size_t c)
     return p->d.reverse && !p->d.zerodm ? p->d.nchan - 1 - c : c;
 }
 
-static void add_padded(psr_rfifind *p)
+static psr_status add_padded(psr_rfifind *p, bool more, psr_err *err)
 {
-    const size_t at = p->stats.nint++ * p->d.nchan;
+    const size_t i = p->stats.nint++, at = i * p->d.nchan;
     for (size_t c = 0; c < p->d.nchan; c++) {
         p->stats.power[at + c] = 1;
         p->stats.mean[at + c] = p->stats.sd[at + c] = 0;
     }
+    if (p->d.cells)
+        memset(p->stats.cell + at, 0, p->d.nchan * sizeof *p->stats.cell);
+    if (p->dm0)
+        p->stats.burst[i] = 0;
+    return p->dm0 && more ? psr_rfi_dm0_push(p->dm0, NULL, &p->stats.burst[i], err) : PSR_OK;
+}
+
+/* Returned: PSR_ENOMEM, PSR_OK */
+static psr_status add_sums(psr_rfifind *p, const unsigned char *in, psr_err *err)
+{
+    const bool clipped = p->d.clip_sigma > 0 && !p->d.zerodm;
+    if (!p->dm0)
+        return PSR_OK;
+    return psr_rfi_dm0_push(p->dm0, psr_rfi_clip_sums(p->clip, clipped ? NULL : in),
+                            &p->stats.burst[p->stats.nint], err);
 }
 
 /* Detections in the order of channels from the lowest one. */
@@ -255,6 +304,8 @@ static psr_status add_measured(psr_rfifind *p, psr_err *err)
         p->stats.power[at + k] = p->row[0][c];
         p->stats.mean[at + k] = p->row[1][c];
         p->stats.sd[at + k] = p->row[2][c];
+        if (p->d.cells)
+            p->stats.cell[at + k] = p->cell[c];
         for (size_t h = 0; h < p->hits[c].n && !st; h++)
             st = psr_rfi_list_add(&p->list, p->hits[c].hit[h].r / (double)interval_s,
                                   p->hits[c].hit[h].sigma, k, i, err);
@@ -265,14 +316,17 @@ static psr_status add_measured(psr_rfifind *p, psr_err *err)
 static psr_status measure_interval(psr_rfifind *p, const unsigned char *in, psr_err *err)
 {
     struct psr_rfi_replaced replaced = {0};
-    const struct psr_rfi_row row = {p->row[0], p->row[1], p->row[2], p->hits};
+    const struct psr_rfi_row row = {p->row[0], p->row[1], p->row[2], p->hits,
+                                    p->d.cells ? p->cell : NULL};
     if (p->d.zerodm)
         balance(p, in);
-    if (p->clip)
+    if (p->d.clip_sigma > 0 && !p->d.zerodm)
         replaced.nbad = psr_rfi_clip_find(p->clip, in, &replaced.level, &replaced.bad);
     p->nclipped += (int64_t)replaced.nbad;
     psr_status st = psr_rfi_cells_measure(p->cells, p->d.zerodm ? (const void *)p->balanced : in,
                                           &replaced, &row, err);
+    if (!st)
+        st = add_sums(p, in, err);
     return st ? st : add_measured(p, err);
 }
 
@@ -307,8 +361,7 @@ static psr_status take_interval(psr_rfifind *p, const unsigned char *in, const s
         return st;
     if (!has_gap(p, gap, ngap))
         return measure_interval(p, in, err);
-    add_padded(p);
-    return PSR_OK;
+    return add_padded(p, true, err);
 }
 
 psr_status psr_rfifind_push(psr_rfifind *p, const void *in, size_t nsamp,
@@ -354,7 +407,9 @@ psr_status psr_rfifind_finish(psr_rfifind *p, struct psr_rfi_stats *stats,
         st = grow_tables(p, err);
         if (st)
             return st;
-        add_padded(p);
+        st = add_padded(p, false, err);
+        if (st)
+            return st;
     }
     st = psr_rfi_list_widen(&p->list, p->stats.nint, err);
     if (st)
@@ -364,4 +419,10 @@ psr_status psr_rfifind_finish(psr_rfifind *p, struct psr_rfi_stats *stats,
     p->stats = (struct psr_rfi_stats){0};
     p->list = (struct psr_rfi_list){0};
     return PSR_OK;
+}
+
+psr_status psr_rfifind_lines(psr_rfifind *p, struct psr_rfi_lines *lines, psr_err *err)
+{
+    *lines = (struct psr_rfi_lines){0};
+    return p->dm0 ? psr_rfi_dm0_finish(p->dm0, lines, err) : PSR_OK;
 }
