@@ -319,7 +319,7 @@ static void test_outliers_noise(uint64_t *seed)
     enum { N = 1 << 20 };
     float *x = tap_take(N, sizeof *x), *level = tap_take(N, sizeof *level);
     unsigned char *bad = tap_take(N, 1);
-    size_t n4, n6;
+    size_t n4 = 0, n6 = 0;
     for (size_t t = 0; t < N; t++)
         x[t] = (float)(5000 + 30 * tap_normal(seed));
     psr_status st = psr_rfi_outliers(x, N, PSR_RFI_WINDOW, 4, level, bad, &n4, &err);
