@@ -8,13 +8,14 @@ static_assert((int)ACCEL_BLOCK == (int)ACCEL_BINS, "one size");
 
 /* --- factors ---------------------------------------------------------------------------------- */
 
-template <class R> static void fill_turns(accel_factor<R> *turn)
+template <class R> static void fill_twiddles(accel_factor<R> *twiddle)
 {
-    for (int k = 0; k < ACCEL_TURNS; k++) {
-        const int q = k - ACCEL_TURNS_1;
-        double turns = k < ACCEL_TURNS_1 ? (k / 8) * (k % 8) / 128.0
-                                         : (q % 16) * (q / 256 + 8 * (q / 16 % 16)) / 2048.0;
-        turn[k] = accel_factor<R>::make((float)cos(2 * M_PI * turns), (float)sin(2 * M_PI * turns));
+    for (int k = 0; k < ACCEL_TWIDDLES; k++) {
+        const int q = k - ACCEL_TWIDDLES_1;
+        double turns = k < ACCEL_TWIDDLES_1 ? (k / 8) * (k % 8) / 128.0
+                                            : (q % 16) * (q / 256 + 8 * (q / 16 % 16)) / 2048.0;
+        twiddle[k] =
+            accel_factor<R>::make((float)cos(2 * M_PI * turns), (float)sin(2 * M_PI * turns));
     }
 }
 
@@ -32,9 +33,9 @@ static void fill_response(accel_factor<R> *response, const float *const re[2],
         }
 }
 
-size_t accel_k_turn_bytes(enum accel_k_number kind)
+size_t accel_k_twiddle_bytes(enum accel_k_number kind)
 {
-    return ACCEL_TURNS *
+    return ACCEL_TWIDDLES *
            (kind == ACCEL_HALF ? sizeof(accel_factor<__half2>) : sizeof(accel_factor<float>));
 }
 
@@ -44,12 +45,12 @@ size_t accel_k_response_bytes(enum accel_k_number kind)
            (kind == ACCEL_HALF ? sizeof(accel_factor<__half2>) : sizeof(accel_factor<float>));
 }
 
-void accel_k_turn_fill(enum accel_k_number kind, void *turn)
+void accel_k_twiddle_fill(enum accel_k_number kind, void *twiddle)
 {
     if (kind == ACCEL_HALF)
-        fill_turns((accel_factor<__half2> *)turn);
+        fill_twiddles((accel_factor<__half2> *)twiddle);
     else
-        fill_turns((accel_factor<float> *)turn);
+        fill_twiddles((accel_factor<float> *)twiddle);
 }
 
 void accel_k_response_fill(enum accel_k_number kind, void *response, const float *const re[2],
@@ -119,19 +120,19 @@ static __device__ void put(const accel_k_blocks &b, int p, int f, float re, floa
 static __global__ void __launch_bounds__(ACCEL_NTHREAD) transform_block(const accel_k_blocks b)
 {
     __shared__ accel_complex<float> room[ACCEL_ROOM];
-    const accel_factor<float> *turn = (const accel_factor<float> *)b.d_turn;
+    const accel_factor<float> *twiddle = (const accel_factor<float> *)b.d_twiddle;
     accel_complex<float> z[ACCEL_POINTS];
     float sum[ACCEL_PAIR];
     load_bins(b, (b.first + blockIdx.x) * b.cut.good - b.cut.lead, z, sum);
     add_up(sum);
-    accel_first_step(z, turn + accel_turn_1(threadIdx.x));
+    accel_first_step(z, twiddle + accel_twiddle_1(threadIdx.x));
     accel_put_first(room, z, threadIdx.x);
     __syncthreads();
     accel_get_second(z, room, threadIdx.x);
     __syncthreads();
     accel_dft16(z);
     for (int n1 = 0; n1 < 16; n1++)
-        z[n1] = z[n1] * turn[accel_turn_2(threadIdx.x) + 16 * n1];
+        z[n1] = z[n1] * twiddle[accel_twiddle_2(threadIdx.x) + 16 * n1];
     accel_put_second(room, z, threadIdx.x);
     __syncthreads();
     accel_get_third(z, room, threadIdx.x);

@@ -57,10 +57,10 @@ static __device__ __forceinline__ void wait_for_group()
 }
 
 /* Turns of the second step: halves fit in shared memory. */
-template <class R> struct turns {
+template <class R> struct twiddles {
     const accel_factor<R> *at;
-    __device__ __forceinline__ turns(const accel_factor<R> *table, accel_factor<R> *)
-        : at(table + accel_turn_2(threadIdx.x))
+    __device__ __forceinline__ twiddles(const accel_factor<R> *table, accel_factor<R> *)
+        : at(table + accel_twiddle_2(threadIdx.x))
     {
     }
     __device__ __forceinline__ accel_factor<R> operator[](int n1) const
@@ -70,28 +70,29 @@ template <class R> struct turns {
     static constexpr int ROOM = 1;
 };
 
-template <> struct turns<__half2> {
+template <> struct twiddles<__half2> {
     const accel_factor<__half2> *at;
-    __device__ __forceinline__ turns(const accel_factor<__half2> *table,
-                                     accel_factor<__half2> *room)
-        : at(room + accel_turn_2(threadIdx.x) - ACCEL_TURNS_1)
+    __device__ __forceinline__ twiddles(const accel_factor<__half2> *table,
+                                        accel_factor<__half2> *room)
+        : at(room + accel_twiddle_2(threadIdx.x) - ACCEL_TWIDDLES_1)
     {
         for (int k = threadIdx.x; k < ROOM; k += ACCEL_NTHREAD)
-            room[k] = table[ACCEL_TURNS_1 + k];
+            room[k] = table[ACCEL_TWIDDLES_1 + k];
     }
     __device__ __forceinline__ accel_factor<__half2> operator[](int n1) const
     {
         return at[16 * n1];
     }
-    static constexpr int ROOM = ACCEL_TURNS - ACCEL_TURNS_1;
+    static constexpr int ROOM = ACCEL_TWIDDLES - ACCEL_TWIDDLES_1;
 };
 
 template <class R>
 static __device__ __forceinline__ void transform(accel_complex<R> *z, accel_complex<R> *room,
-                                                 const accel_factor<R> *turn, const turns<R> &turn2)
+                                                 const accel_factor<R> *twiddle,
+                                                 const twiddles<R> &twiddle2)
 {
     const int thread = threadIdx.x;
-    accel_first_step(z, turn);
+    accel_first_step(z, twiddle);
     __syncthreads(); /* what the transform before has read */
     accel_put_first(room, z, thread);
     __syncthreads();
@@ -99,7 +100,7 @@ static __device__ __forceinline__ void transform(accel_complex<R> *z, accel_comp
     accel_dft16(z);
 #pragma unroll
     for (int n1 = 0; n1 < 16; n1++)
-        z[n1] = z[n1] * turn2[n1];
+        z[n1] = z[n1] * twiddle2[n1];
     wait_for_group();
     accel_put_second(room, z, thread);
     wait_for_group();
@@ -168,10 +169,10 @@ static __global__ void __launch_bounds__(ACCEL_NTHREAD, BLOCKS)
     correlate_rows(const accel_k_correlation c, int nrow, int each)
 {
     __shared__ accel_complex<R> room[ACCEL_ROOM];
-    __shared__ accel_factor<R> turn1[ACCEL_TURNS_1];
-    const accel_factor<R> *table = (const accel_factor<R> *)c.d_turn;
-    __shared__ accel_factor<R> room2[turns<R>::ROOM];
-    const turns<R> turn2(table, room2);
+    __shared__ accel_factor<R> twiddle1[ACCEL_TWIDDLES_1];
+    const accel_factor<R> *table = (const accel_factor<R> *)c.d_twiddle;
+    __shared__ accel_factor<R> room2[twiddles<R>::ROOM];
+    const twiddles<R> twiddle2(table, room2);
     const int spec = blockIdx.z, nz = 2 * c.strip.jmax + 1, bank_nz = 2 * c.bank_jmax + 1;
     const accel_complex<R> *from =
         (const accel_complex<R> *)c.d_x + ((int64_t)blockIdx.x * gridDim.z + spec) * ACCEL_BINS;
@@ -180,8 +181,8 @@ static __global__ void __launch_bounds__(ACCEL_NTHREAD, BLOCKS)
 #pragma unroll
     for (int k = 0; k < 8; k++)
         x[k] = from[threadIdx.x + 256 * k];
-    if (threadIdx.x < ACCEL_TURNS_1)
-        turn1[threadIdx.x] = table[threadIdx.x];
+    if (threadIdx.x < ACCEL_TWIDDLES_1)
+        twiddle1[threadIdx.x] = table[threadIdx.x];
     __syncthreads();
     for (int p = 0; p < 2; p++) {
         const float square = c.d_square[ACCEL_PAIR * blockIdx.x + p];
@@ -199,7 +200,7 @@ static __global__ void __launch_bounds__(ACCEL_NTHREAD, BLOCKS)
 #pragma unroll
         for (int k = 0; k < ACCEL_POINTS; k++)
             z[k] = x[k % 8] * y.x[k];
-        transform(z, room, turn1 + accel_turn_1(threadIdx.x), turn2);
+        transform(z, room, twiddle1 + accel_twiddle_1(threadIdx.x), twiddle2);
         store<CELL>(c, row, z, spec, scale, shift);
     }
 }

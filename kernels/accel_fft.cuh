@@ -124,7 +124,7 @@ template <class R> ACCEL_HD accel_complex<R> accel_times_i(accel_complex<R> a)
 }
 
 /* Times exp(2 pi i k / 16). */
-template <int K, class R> ACCEL_HD accel_complex<R> accel_turn(accel_complex<R> a)
+template <int K, class R> ACCEL_HD accel_complex<R> accel_rotate(accel_complex<R> a)
 {
     const float c1 = 0.92387953251128674F, s1 = 0.38268343236508977F;
     const R half = accel_number<R>(0.70710678118654752F);
@@ -162,9 +162,9 @@ template <class R> ACCEL_HD void accel_dft8(accel_complex<R> *a)
         even[k] = a[k] + a[k + 4];
         odd[k] = a[k] - a[k + 4];
     }
-    odd[1] = accel_turn<2>(odd[1]);
-    odd[2] = accel_turn<4>(odd[2]);
-    odd[3] = accel_turn<6>(odd[3]);
+    odd[1] = accel_rotate<2>(odd[1]);
+    odd[2] = accel_rotate<4>(odd[2]);
+    odd[3] = accel_rotate<6>(odd[3]);
     accel_dft4<1>(even);
     accel_dft4<1>(odd);
     for (int k = 0; k < 4; k++) {
@@ -178,15 +178,15 @@ template <class R> ACCEL_HD void accel_dft16(accel_complex<R> *a)
 {
     for (int k = 0; k < 4; k++)
         accel_dft4<4>(a + k); /* a[k + 4 q]: sum over the upper digit, of output digit q */
-    a[5] = accel_turn<1>(a[5]);
-    a[6] = accel_turn<2>(a[6]);
-    a[7] = accel_turn<3>(a[7]);
-    a[9] = accel_turn<2>(a[9]);
-    a[10] = accel_turn<4>(a[10]);
-    a[11] = accel_turn<6>(a[11]);
-    a[13] = accel_turn<3>(a[13]);
-    a[14] = accel_turn<6>(a[14]);
-    a[15] = accel_turn<9>(a[15]);
+    a[5] = accel_rotate<1>(a[5]);
+    a[6] = accel_rotate<2>(a[6]);
+    a[7] = accel_rotate<3>(a[7]);
+    a[9] = accel_rotate<2>(a[9]);
+    a[10] = accel_rotate<4>(a[10]);
+    a[11] = accel_rotate<6>(a[11]);
+    a[13] = accel_rotate<3>(a[13]);
+    a[14] = accel_rotate<6>(a[14]);
+    a[15] = accel_rotate<9>(a[15]);
     for (int q = 0; q < 4; q++)
         accel_dft4<1>(a + 4 * q); /* a[4 q + p] is output q + 4 p */
     for (int q = 0; q < 4; q++)
@@ -218,13 +218,14 @@ ACCEL_HD accel_place accel_third(int thread)
 /* --- steps ------------------------------------------------------------------------------------ */
 
 /* z [16]: Z_p[thread + 256 f2] at f2 + 8 p. */
-template <class R> ACCEL_HD void accel_first_step(accel_complex<R> *z, const accel_factor<R> *turn)
+template <class R>
+ACCEL_HD void accel_first_step(accel_complex<R> *z, const accel_factor<R> *twiddle)
 {
     accel_dft8(z);
     accel_dft8(z + 8);
     for (int m0 = 1; m0 < 8; m0++) {
-        z[m0] = z[m0] * turn[m0];
-        z[8 + m0] = z[8 + m0] * turn[m0];
+        z[m0] = z[m0] * twiddle[m0];
+        z[8 + m0] = z[8 + m0] * twiddle[m0];
     }
 }
 
@@ -263,19 +264,19 @@ ACCEL_HD void accel_get_third(accel_complex<R> *z, const accel_complex<R> *room,
 /* --- factors ---------------------------------------------------------------------------------- */
 
 /* Turns: [16][8] of the first step, by f1 and m0, then [8][16][16] of the second, by m0, m1 and f0:
- * ACCEL_TURNS pairs. */
-enum { ACCEL_TURNS_1 = 16 * 8, ACCEL_TURNS = ACCEL_TURNS_1 + 8 * 16 * 16 };
+ * ACCEL_TWIDDLES pairs. */
+enum { ACCEL_TWIDDLES_1 = 16 * 8, ACCEL_TWIDDLES = ACCEL_TWIDDLES_1 + 8 * 16 * 16 };
 
-ACCEL_HD int accel_turn_1(int thread)
+ACCEL_HD int accel_twiddle_1(int thread)
 {
     return thread / 16 * 8;
 }
 
 /* Of n1 = 0; those of the next are 16 on. */
-ACCEL_HD int accel_turn_2(int thread)
+ACCEL_HD int accel_twiddle_2(int thread)
 {
     const accel_place at = accel_second(thread);
-    return ACCEL_TURNS_1 + at.n0 / 2 * 256 + at.low;
+    return ACCEL_TWIDDLES_1 + at.n0 / 2 * 256 + at.low;
 }
 
 #endif

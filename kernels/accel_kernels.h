@@ -45,9 +45,9 @@ struct accel_k_cut {
 
 /* Bytes of a transform's factors and of a response, and what they hold: the host fills them.
  * Given: re, im [2048] of the transform at whole bins, and of that half a bin above */
-size_t accel_k_turn_bytes(enum accel_k_number kind);
+size_t accel_k_twiddle_bytes(enum accel_k_number kind);
 size_t accel_k_response_bytes(enum accel_k_number kind);
-void accel_k_turn_fill(enum accel_k_number kind, void *turn);
+void accel_k_twiddle_fill(enum accel_k_number kind, void *twiddle);
 void accel_k_response_fill(enum accel_k_number kind, void *response, const float *const re[2],
                            const float *const im[2]);
 
@@ -60,9 +60,9 @@ struct accel_k_blocks {
     struct accel_k_cut cut;
     int64_t first;
     int nblock;
-    const void *d_turn; /* of ACCEL_FLOAT */
-    void *d_x;          /* [nblock] accel_k_block_bytes, over their rms amplitude */
-    float *d_square;    /* [nblock][ACCEL_PAIR] mean |x|^2 */
+    const void *d_twiddle; /* of ACCEL_FLOAT */
+    void *d_x;             /* [nblock] accel_k_block_bytes, over their rms amplitude */
+    float *d_square;       /* [nblock][ACCEL_PAIR] mean |x|^2 */
 };
 
 size_t accel_k_block_bytes(enum accel_k_number kind);
@@ -86,7 +86,7 @@ struct accel_k_correlation {
     int nblock;
     const void *d_x;
     const float *d_square;
-    const void *d_turn, *d_response; /* of the kind; response (j, l) of the bank is number
+    const void *d_twiddle, *d_response; /* of the kind; response (j, l) of the bank is number
                                       * (l + bank_lmax)(2 bank_jmax + 1) + j + bank_jmax */
     int bank_jmax, bank_lmax;
     struct accel_k_strip strip;

@@ -24,7 +24,7 @@ __device__ __forceinline__ float2 multiply(float2 a, float2 b)
 }
 
 /* exp(i pi k / n), k < 2n */
-__device__ __forceinline__ float2 turn(unsigned k, unsigned n)
+__device__ __forceinline__ float2 unit_phasor(unsigned k, unsigned n)
 {
     float2 w;
     sincospif((float)k / (float)n, &w.y, &w.x);
@@ -55,7 +55,8 @@ __global__ void sum_rows(const any_args a)
             const int dish = a.any.d_dish[m * a.in.n + n];
             if (dish < 0)
                 continue;
-            float2 x = multiply(voltage(a, i / lines / a.in.m, dish), turn(phase, lines / 2));
+            float2 x =
+                multiply(voltage(a, i / lines / a.in.m, dish), unit_phasor(phase, lines / 2));
             sum.x += x.x;
             sum.y += x.y;
         }
@@ -70,7 +71,7 @@ __device__ __forceinline__ float beam_power(const any_args &a, size_t tfp, unsig
     const float2 *part = reinterpret_cast<const float2 *>(a.any.d_part) + tfp * a.in.m * lines + q;
     float2 sum = {};
     for (unsigned m = 0, phase = 0; m < a.in.m; m++, phase = (phase + p) % period) {
-        float2 x = multiply(part[m * lines], turn(phase, period / 2));
+        float2 x = multiply(part[m * lines], unit_phasor(phase, period / 2));
         sum.x += x.x;
         sum.y += x.y;
     }

@@ -21,18 +21,18 @@ __device__ __forceinline__ row_place find_place(const beam_k_rows &r, uint32_t x
     const uint32_t length = (uint32_t)l.length, nrow = (uint32_t)r.nrow;
     const uint32_t line = x / length, i = x - line * length;
     uint32_t k, beam;
-    bool there = line < l.count;
+    bool exists = line < l.count;
     if (l.hold) {
         k = i / l.hold * l.run + i % l.hold;
-        there = there && i % l.hold < l.run && k < nrow;
+        exists = exists && i % l.hold < l.run && k < nrow;
         beam = line;
     } else {
         k = line / l.tiles;
         const uint32_t ns = i / l.side, ew = (line - k * l.tiles) * l.side + i - ns * l.side;
-        there = there && ew < l.n_ew;
+        exists = exists && ew < l.n_ew;
         beam = ns * l.n_ew + ew;
     }
-    return {(size_t)beam * nrow + k, there ? k : NOWHERE};
+    return {(size_t)beam * nrow + k, exists ? k : NOWHERE};
 }
 
 /* Of n elements from x0 on. */
@@ -108,8 +108,8 @@ __device__ __forceinline__ int find_word(int f, int c)
     return f * WORDS + (c + f / PIECE * 4) % WORDS;
 }
 
-/* 4 x 4 bytes, turned. */
-__device__ __forceinline__ void turn_bytes(const uint32_t x[4], uint32_t y[4])
+/* 4 x 4 bytes, transposed. */
+__device__ __forceinline__ void transpose_bytes(const uint32_t x[4], uint32_t y[4])
 {
     const uint32_t lo = __byte_perm(x[0], x[1], 0x5140), hi = __byte_perm(x[2], x[3], 0x5140);
     const uint32_t lo2 = __byte_perm(x[0], x[1], 0x7362), hi2 = __byte_perm(x[2], x[3], 0x7362);
@@ -186,18 +186,18 @@ template <int NBIT> __global__ void __launch_bounds__(THREADS) emit_levels(const
     __syncthreads();
     if (f0 + piece * PIECE >= r.nfreq)
         return;
-    uint32_t turned[4][4], line[4][4], least = ~0u;
+    uint32_t transposed[4][4], line[4][4], least = ~0u;
     for (int i = 0; i < PIECE; i++)
         least = min(least, count[piece * PIECE + i]);
     for (int n = 0; n < 4; n++) {
         for (int i = 0; i < 4; i++)
             line[n][i] = square[find_word(piece * PIECE + 4 * n + i, c)];
-        turn_bytes(line[n], turned[n]);
+        transpose_bytes(line[n], transposed[n]);
     }
 #pragma unroll
     for (int j = 0; j < 4; j++) {
         const row_place p = place[4 * c + j];
-        uint32_t x[4] = {turned[0][j], turned[1][j], turned[2][j], turned[3][j]};
+        uint32_t x[4] = {transposed[0][j], transposed[1][j], transposed[2][j], transposed[3][j]};
         if (p.k >= least)
             drop_missing(x, count + piece * PIECE, p.k);
         if (p.k != NOWHERE)

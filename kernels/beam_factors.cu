@@ -14,7 +14,7 @@ __device__ __forceinline__ float find_factor(const beam_k_axis &a, size_t f, siz
     const int n = (int)a.n;
     if (i >= a.ndir)
         return 0;
-    const beam_direction d = beam_aim(n, a.d_theta[f * a.ndir + i]);
+    const beam_direction d = beam_point_along(n, a.d_theta[f * a.ndir + i]);
     const int step = beam_steps(d, n, q);
     return beam_factor(d, step, beam_transpose(n, step));
 }

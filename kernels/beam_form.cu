@@ -146,9 +146,9 @@ template <class S> __device__ __forceinline__ void form(const form_args &a)
     beam_reader<S> reader;
     beam_gridder<S> gridder;
     beam_lane<S> l;
-    aim_reader(reader, a, s.begin);
+    place_reader(reader, a, s.begin);
     load_voltages(reader, a, s.begin, s.end);
-    aim_gridder(gridder, a);
+    place_gridder(gridder, a);
     prepare_lane(l, a.tensor.d_table, block, lane);
     const uint32_t base = shared_address(half);
 #pragma unroll 1

@@ -193,7 +193,7 @@ struct points_out {
     void *to;
 };
 
-template <class S> __device__ __forceinline__ points_out aim_out(const beam_k_steer &a, size_t f)
+template <class S> __device__ __forceinline__ points_out place_out(const beam_k_steer &a, size_t f)
 {
     points_out o = {};
     const size_t nbeam = a.n_ns;
@@ -242,7 +242,7 @@ __device__ __forceinline__ void steer(const beam_k_steer &a, const beam_k_beams 
     const uint32_t end = from[min(bin0 + S::BINS, S::N)];
     if (tile == end)
         return;
-    const points_out out = aim_out<S>(a, f);
+    const points_out out = place_out<S>(a, f);
     tile_weights w;
     tile += threadIdx.x / 32;
     if (tile < end) {

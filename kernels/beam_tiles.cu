@@ -57,16 +57,16 @@ __device__ __forceinline__ void place_warps(const beam_k_beams &b, uint32_t coun
 __device__ __forceinline__ void place_beams(const beam_k_beams &b, uint32_t to[QUADS], size_t f,
                                             size_t beam, int lane)
 {
-    const bool there = beam < b.nbeam;
+    const bool exists = beam < b.nbeam;
     const int quad =
-        there ? find_taps((int)b.n, b.d_ew[f * b.nbeam + beam]).place / BEAM_QUAD : QUADS;
+        exists ? find_taps((int)b.n, b.d_ew[f * b.nbeam + beam]).place / BEAM_QUAD : QUADS;
     const uint32_t alike = __match_any_sync(~0u, quad), before = alike & ((1u << lane) - 1);
-    const uint32_t at = there ? to[quad] + __popc(before) : 0;
+    const uint32_t at = exists ? to[quad] + __popc(before) : 0;
     __syncwarp();
-    if (there && !before)
+    if (exists && !before)
         to[quad] += __popc(alike);
     __syncwarp();
-    if (there)
+    if (exists)
         b.d_beam[f * b.tiles * BEAM_TILE + at] = (int32_t)beam;
 }
 
@@ -107,31 +107,32 @@ __device__ __forceinline__ void make_taps(const beam_k_beams &b, size_t f, size_
 
 /* Lane l has beam l / 4 + 8 (l % 4) of the tile. */
 __device__ __forceinline__ void make_lines(const beam_k_beams &b, size_t f, size_t tile, int beam,
-                                           const float2 *turn)
+                                           const float2 *phasor)
 {
     const int lines = 2 * (int)b.m, lane = (int)threadIdx.x % 32;
     __half *to = static_cast<__half *>(b.d_factor) + tile * lines * BEAM_TILE + lane;
-    const beam_direction d = beam_aim((int)b.m, beam < 0 ? 0 : b.d_ns[f * b.nbeam + (size_t)beam]);
+    const beam_direction d =
+        beam_point_along((int)b.m, beam < 0 ? 0 : b.d_ns[f * b.nbeam + (size_t)beam]);
     int step = beam_steps(d, (int)b.m, 0);
     for (int p = 0; p < lines; p++, to += BEAM_TILE) {
-        *to = __float2half_rn(beam < 0 ? 0 : beam_factor(d, step, turn[step]));
+        *to = __float2half_rn(beam < 0 ? 0 : beam_factor(d, step, phasor[step]));
         step = step ? step - 1 : lines - 1;
     }
 }
 
 __device__ __forceinline__ void weigh_tile(const beam_k_beams &b, size_t nfreq)
 {
-    __shared__ float2 turn[2 * QUADS];
+    __shared__ float2 phasor[2 * QUADS];
     const int lane = (int)threadIdx.x % 32;
     const size_t tile = (size_t)blockIdx.x * WARPS + threadIdx.x / 32, f = tile / b.tiles;
     for (int i = (int)threadIdx.x; i < 2 * (int)b.m; i += THREADS)
-        turn[i] = beam_transpose((int)b.m, i);
+        phasor[i] = beam_transpose((int)b.m, i);
     __syncthreads();
     if (f >= nfreq || tile % b.tiles >= b.d_first[f * (b.n + 1) + b.n])
         return;
     const int beam = b.d_beam[tile * BEAM_TILE + lane];
     make_taps(b, f, tile * BEAM_TILE + lane, beam);
-    make_lines(b, f, tile, __shfl_sync(~0u, beam, lane / 4 + lane % 4 * 8), turn);
+    make_lines(b, f, tile, __shfl_sync(~0u, beam, lane / 4 + lane % 4 * 8), phasor);
 }
 
 #endif

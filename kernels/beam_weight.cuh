@@ -11,7 +11,7 @@ struct beam_direction {
     float amplitude, s, c;
 };
 
-__device__ __forceinline__ beam_direction beam_aim(int n, double theta)
+__device__ __forceinline__ beam_direction beam_point_along(int n, double theta)
 {
     const double twice = 2 * theta, nearest = rint(twice);
     const float off = (float)(twice - nearest), period = 2 * (float)n;
@@ -38,9 +38,9 @@ __device__ __forceinline__ float2 beam_transpose(int n, int step)
 }
 
 /* With x = 2 theta - q: sin(pi x) cot(pi x / 2n) / 2n, and 1 at the pole. */
-__device__ __forceinline__ float beam_factor(const beam_direction &d, int step, float2 turn)
+__device__ __forceinline__ float beam_factor(const beam_direction &d, int step, float2 phasor)
 {
-    const float s = turn.x * d.c + turn.y * d.s, c = turn.y * d.c - turn.x * d.s;
+    const float s = phasor.x * d.c + phasor.y * d.s, c = phasor.y * d.c - phasor.x * d.s;
     if (fabsf(s) < 1e-12f)
         return 1;
     const float y = d.amplitude * __fdividef(c, s);

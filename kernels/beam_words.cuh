@@ -3,8 +3,8 @@
 #ifndef PSR_KERNELS_BEAM_WORDS_CUH
 #define PSR_KERNELS_BEAM_WORDS_CUH
 
-#include "beam_kernels.h"
 #include "beam_fft.cuh"
+#include "beam_kernels.h"
 
 namespace
 {
@@ -29,7 +29,7 @@ template <class S> struct beam_reader {
 };
 
 template <class S>
-__device__ __forceinline__ void aim_reader(beam_reader<S> &r, const form_args &a, uint32_t t)
+__device__ __forceinline__ void place_reader(beam_reader<S> &r, const form_args &a, uint32_t t)
 {
     const size_t row = a.in.ndish, sample = 2 * row * a.in.nfreq;
     for (int k = 0; k < S::LOADS; k++) {
@@ -97,7 +97,7 @@ template <class S> struct beam_gridder {
 
 /* A nibble x in the low bits of 1024 makes 1024 + x, and in the four bits above 1024 + 16 x. */
 template <class S>
-__device__ __forceinline__ void aim_gridder(beam_gridder<S> &g, const form_args &a)
+__device__ __forceinline__ void place_gridder(beam_gridder<S> &g, const form_args &a)
 {
     const uint2 *weight =
         static_cast<const uint2 *>(a.tensor.d_weight) + (size_t)blockIdx.x * 2 * S::WORDS;

@@ -1,18 +1,18 @@
 /* Corner turn: [t][c] packed, of any number of bits, to [c][t] in planes of bytes or floats.
  *
- * Whole bytes (turn_bytes): integers of up to 16 bits that are not downsampled, in spectra of whole
+ * Whole bytes (cornerturn_bytes): integers of up to 16 bits that are not downsampled, in spectra of whole
  * 16 bytes.  Thread block: 128 bytes of 128 spectra, 256 threads; the grid is (128 spectra, 128
  * bytes).  Rows come as 16-byte words into 16 KB of shared memory, swizzled so that neither way has
- * bank conflicts; each thread turns 4 bytes x 16 spectra and writes 16 samples of a channel (or of
+ * bank conflicts; each thread transposes 4 bytes x 16 spectra and writes 16 samples of a channel (or of
  * one plane of it) at once, of a byte that holds several channels those of each.  Bound: device
  * memory, each byte read once and written once, 0.3 ms for 640 MB on an H200.
  *
  * Downsampled integers whose sums fit 16 bits (sum_words): each thread sums one 32-bit word of the
  * spectra of an output, in packed halves, to 16-bit samples, some MB at a time so that they stay in
- * the second cache, from which they are turned as whole bytes.  Bound: device memory, each byte
+ * the second cache, from which they are transposed as whole bytes.  Bound: device memory, each byte
  * read once.
  *
- * The rest (turn). Thread block: a square of 64 channels x 64 outputs, 256 threads.  Threads next
+ * The rest (cornerturn). Thread block: a square of 64 channels x 64 outputs, 256 threads.  Threads next
  * to each other read channels next to each other, put the sums into shared memory (64 x 65 words,
  * so that neither way has bank conflicts), and write outputs next to each other.  The grid is (64
  * outputs, 64 channels). Bound: issue slots, as samples are read and written one by one; 3.4 ms for
@@ -31,7 +31,7 @@ struct job {
     struct cornerturn_k_desc d;
     const uint8_t *in;
     size_t first, n;
-    uint8_t *lane;
+    uint8_t *runs;
 };
 
 static __device__ uint32_t integer_sample(const struct cornerturn_k_desc &d, const uint8_t *row,
@@ -73,14 +73,14 @@ static __device__ uint32_t sum_samples(const struct job &job, size_t n, size_t k
 
 static __device__ void store(const struct job &job, size_t n, size_t k, uint32_t value)
 {
-    uint8_t *run = job.lane + k * job.d.pitch;
+    uint8_t *run = job.runs + k * job.d.pitch;
     if (!job.d.nplane)
         ((float *)run)[n] = __uint_as_float(value);
     for (int q = 0; q < job.d.nplane; q++)
         run[q * job.d.plane + n] = (uint8_t)(value >> 8 * q);
 }
 
-__global__ void __launch_bounds__(THREADS) turn(const struct job job)
+__global__ void __launch_bounds__(THREADS) cornerturn(const struct job job)
 {
     __shared__ uint32_t square[SIDE][SIDE + 1];
     const size_t n0 = (size_t)blockIdx.x * SIDE, k0 = (size_t)blockIdx.y * SIDE;
@@ -115,7 +115,7 @@ __device__ __forceinline__ void put_strip(const strip &s, const uint32_t v[4])
 }
 
 /* 4 x 4 bytes: out[b] gets byte b of each of in[0..3]. */
-__device__ __forceinline__ void turn_square(const uint32_t in[4], uint32_t out[4])
+__device__ __forceinline__ void transpose_square(const uint32_t in[4], uint32_t out[4])
 {
     const uint32_t a = __byte_perm(in[0], in[1], 0x5140), b = __byte_perm(in[2], in[3], 0x5140);
     const uint32_t c = __byte_perm(in[0], in[1], 0x7362), d = __byte_perm(in[2], in[3], 0x7362);
@@ -149,7 +149,7 @@ __device__ __forceinline__ void put_byte(const struct job &job, size_t byte, con
 }
 
 /* The first of job.n samples goes "skip" bytes behind job.lane, which a line begins at. */
-__global__ void __launch_bounds__(THREADS) turn_bytes(const struct job job, int skip)
+__global__ void __launch_bounds__(THREADS) cornerturn_bytes(const struct job job, int skip)
 {
     __shared__ uint4 tile[TILE][VECTORS];
     const long long t0 = (long long)blockIdx.x * TILE - skip; /* sample of row 0 */
@@ -169,24 +169,24 @@ __global__ void __launch_bounds__(THREADS) turn_bytes(const struct job job, int 
     uint32_t out[4][4];
 #pragma unroll
     for (int y = 0; y < 4; y++) {
-        uint32_t in[4], turned[4];
+        uint32_t in[4], transposed[4];
 #pragma unroll
         for (int j = 0; j < 4; j++)
             in[j] = ((const uint32_t *)&tile[16 * r + 4 * y + j][x / 4 ^ r])[x % 4];
-        turn_square(in, turned);
+        transpose_square(in, transposed);
 #pragma unroll
         for (int b = 0; b < 4; b++)
-            out[b][y] = turned[b];
+            out[b][y] = transposed[b];
     }
     const long long at = t0 + 16 * r, left = (long long)job.n - at;
-    const strip s = {job.lane + (size_t)blockIdx.x * TILE + 16 * r, at < 0 ? (int)-at : 0,
+    const strip s = {job.runs + (size_t)blockIdx.x * TILE + 16 * r, at < 0 ? (int)-at : 0,
                      left < 16 ? (int)left : 16};
 #pragma unroll
     for (int b = 0; b < 4; b++)
         put_byte(job, b0 + 4 * x + b, s, out[b]);
 }
 
-bool can_turn_bytes(const struct cornerturn_k_desc *d, const void *d_in, size_t first)
+bool can_cornerturn_bytes(const struct cornerturn_k_desc *d, const void *d_in, size_t first)
 {
     const size_t at = (size_t)d_in + first * d->row_bytes;
     return d->nplane && d->nbit <= 16 && d->downsamp == 1 && !d->maxpre &&
@@ -280,9 +280,9 @@ extern "C" size_t cornerturn_k_sum_bytes(const struct cornerturn_k_desc *d)
     return fits ? 2 * d->nchan * sum_room(d) : 0;
 }
 
-/* Sums, some outputs at a time, and turns them. */
-static cudaError_t turn_sums(const struct cornerturn_k_desc *desc, const uint8_t *in, uint8_t *lane,
-                             size_t n, cudaStream_t stream)
+/* Sums, some outputs at a time, and transposes them. */
+static cudaError_t cornerturn_sums(const struct cornerturn_k_desc *desc, const uint8_t *in,
+                                   uint8_t *runs, size_t n, cudaStream_t stream)
 {
     struct cornerturn_k_desc sums = *desc;
     sums.nbit = 16;
@@ -296,7 +296,7 @@ static cudaError_t turn_sums(const struct cornerturn_k_desc *desc, const uint8_t
         cudaError_t e =
             launch_sums(desc, in + at * desc->downsamp * desc->row_bytes, (uint32_t)some, stream);
         if (e == cudaSuccess)
-            e = cornerturn_k_turn(&sums, desc->d_sum, 0, lane + at, some, stream);
+            e = cornerturn_k_turn(&sums, desc->d_sum, 0, runs + at, some, stream);
         if (e != cudaSuccess)
             return e;
     }
@@ -304,21 +304,21 @@ static cudaError_t turn_sums(const struct cornerturn_k_desc *desc, const uint8_t
 }
 
 extern "C" cudaError_t cornerturn_k_turn(const struct cornerturn_k_desc *desc, const void *d_in,
-                                         size_t first, void *d_lane, size_t n, cudaStream_t stream)
+                                         size_t first, void *d_runs, size_t n, cudaStream_t stream)
 {
-    struct job job = {*desc, (const uint8_t *)d_in, first, n, (uint8_t *)d_lane};
+    struct job job = {*desc, (const uint8_t *)d_in, first, n, (uint8_t *)d_runs};
     if (desc->d_sum)
-        return turn_sums(desc, job.in + first * desc->row_bytes, job.lane, n, stream);
-    if (can_turn_bytes(desc, d_in, first)) {
-        const int skip = (int)((size_t)d_lane % TILE); /* whole lines are written */
+        return cornerturn_sums(desc, job.in + first * desc->row_bytes, job.runs, n, stream);
+    if (can_cornerturn_bytes(desc, d_in, first)) {
+        const int skip = (int)((size_t)d_runs % TILE); /* whole lines are written */
         dim3 tiles((unsigned)((n + skip + TILE - 1) / TILE),
                    (unsigned)((desc->row_bytes + TILE - 1) / TILE));
-        job.lane -= skip;
-        turn_bytes<<<tiles, THREADS, 0, stream>>>(job, skip);
+        job.runs -= skip;
+        cornerturn_bytes<<<tiles, THREADS, 0, stream>>>(job, skip);
         return cudaGetLastError();
     }
     dim3 grid((unsigned)((n + SIDE - 1) / SIDE), (unsigned)((desc->nkept + SIDE - 1) / SIDE));
-    turn<<<grid, THREADS, 0, stream>>>(job);
+    cornerturn<<<grid, THREADS, 0, stream>>>(job);
     return cudaGetLastError();
 }
 

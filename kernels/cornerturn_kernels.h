@@ -32,9 +32,9 @@ struct cornerturn_k_desc {
 /* Memory for spectra summed before the transpose; 0: they are not, and d_sum is NULL. */
 size_t cornerturn_k_sum_bytes(const struct cornerturn_k_desc *desc);
 
-/* Given:    d_in  spectra from sample 0 on; Returned: n outputs of each channel at d_lane */
+/* Given:    d_in  spectra from sample 0 on; Returned: n outputs of each channel at d_runs */
 cudaError_t cornerturn_k_turn(const struct cornerturn_k_desc *desc, const void *d_in, size_t first,
-                              void *d_lane, size_t n, cudaStream_t stream);
+                              void *d_runs, size_t n, cudaStream_t stream);
 
 /* Moves n bytes of each of nrun runs from byte "from" to its start; source and destination may
  * overlap. */

@@ -55,13 +55,13 @@ __device__ __forceinline__ void sum_block(const cta &b, const struct job &job,
         const int slot1 = after(slot, STAGES), parity1 = slot1 ? parity : parity ^ 1;
         const struct dedisp_stage &st = b.stage[slot];
         if (j + 1 < n) {
-            /* All have turned rows j - 1 before they multiplied them. */
+            /* All have transposed rows j - 1 before they multiplied them. */
             advance(from, job.io, ngroup);
             barrier_wait(stage_barrier(b, slot1), parity1);
             fetch_rows<false>(b, job, from, j + 1, b.stage[slot1]);
         }
         barrier_wait(rows_barrier(b, j), j >> 1 & 1);
-        turn_rows(b, job, j, st);
+        transpose_rows(b, job, j, st);
         __syncthreads();
         group = after(group, ngroup);
         if (j + 2 < n) /* All are done with stage j - 1. */
@@ -107,7 +107,7 @@ __device__ __forceinline__ void sum_pairs(const cta &b, const struct job &job,
             fetch_rows<true>(b, job, from, 0, b.stage[slot1]);
         }
         barrier_wait(rows_barrier(b, j), j >> 1 & 1);
-        turn_rows(b, job, j, st);
+        transpose_rows(b, job, j, st);
         __syncthreads();
         if (up && j + 4 < 2 * ngroup) /* All are done with the stage before. */
             fetch_stage(b, after(slot1, STAGES), stage + (j / 2 + 2));

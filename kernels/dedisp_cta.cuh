@@ -17,7 +17,7 @@ constexpr int PLANE_WARPS = DEDISP_PLANE / ROWS_PER_WARP; /* that copy the rows 
 
 /* Of a thread block: half of the samples are whole warps' words. */
 template <int KIND> struct form {
-    static constexpr int ROWS = DEDISP_TRIALS_OF(KIND), SAMPLES = DEDISP_STRETCH_OF(KIND);
+    static constexpr int ROWS = DEDISP_TRIALS_OF(KIND), SAMPLES = DEDISP_SAMPLES_OF(KIND);
     static constexpr int HALF = SAMPLES / 2, WORDS = HALF / 32, TRIALS_PER_WARP = ROWS / WARPS;
 };
 
@@ -39,7 +39,7 @@ struct job {
 struct shape shape_for(int kind, int spread)
 {
     struct shape s;
-    const int samples = DEDISP_STRETCH_OF(kind), ntile = dedisp_k_tiles(kind, spread);
+    const int samples = DEDISP_SAMPLES_OF(kind), ntile = dedisp_k_tiles(kind, spread);
     s.row_pitch = dedisp_k_row_bytes(samples + spread + EXTRA - 1);
     s.plane_pitch = (samples / 2 + 8 * ntile + EXTRA + 1) * 16;
     s.partial_pitch = 8 * ntile;
@@ -148,8 +148,8 @@ __device__ __forceinline__ void fetch_stage(const cta &b, int slot, const struct
 
 /* Where this warp's rows come from: groups in order, for the highest plane first. */
 struct source {
-    const uint8_t *lanes; /* of the warp's first channel if its plane's is 0, a multiple of 16 */
-    int phase;            /* samples from there to the first at delay 0 */
+    const uint8_t *runs; /* of the warp's first channel if its plane's is 0, a multiple of 16 */
+    int phase;           /* samples from there to the first at delay 0 */
     int group;
 };
 
@@ -157,8 +157,8 @@ __device__ __forceinline__ source first_source(const cta &b, const struct dedisp
                                                size_t t0)
 {
     const size_t c0 = b.warp % PLANE_WARPS * ROWS_PER_WARP, plane = io.nplane - 1;
-    const uint8_t *lanes = (const uint8_t *)io.d_lane + plane * io.plane + c0 * io.pitch;
-    return {lanes + (io.at & ~(size_t)15) + t0, (int)(io.at & 15), 0};
+    const uint8_t *runs = (const uint8_t *)io.d_runs + plane * io.plane + c0 * io.pitch;
+    return {runs + (io.at & ~(size_t)15) + t0, (int)(io.at & 15), 0};
 }
 
 __device__ __forceinline__ int after(int n, int end)
@@ -170,7 +170,7 @@ __device__ __forceinline__ void advance(source &from, const struct dedisp_k_io &
 {
     from.group = after(from.group, ngroup);
     if (from.group == 0)
-        from.lanes -= io.plane;
+        from.runs -= io.plane;
 }
 
 /* Every warp copies its share of the rows of number j, on sm_90 a lane a row.
@@ -185,7 +185,7 @@ __device__ __forceinline__ void fetch_rows(const cta &b, const struct job &job, 
     const int first = from.phase + st.off[c];
     const uint32_t at = ((j & 1) * DEDISP_CHANNELS + c) * job.shape.row_pitch;
     const uint32_t to = shared_address(b.rows) + at, bar = rows_barrier(b, j);
-    const uint8_t *row = from.lanes + (size_t)(st.k[plane] + i) * job.io.pitch + (first & ~15);
+    const uint8_t *row = from.runs + (size_t)(st.k[plane] + i) * job.io.pitch + (first & ~15);
 #if __CUDA_ARCH__ >= 900
     if (threadIdx.x == 0)
         barrier_expect(bar, (st.n[0] + st.n[1]) * bytes);

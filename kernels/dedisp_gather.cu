@@ -22,7 +22,7 @@ static __device__ void add_bytes(const struct dedisp_k_io &io, const int *delay,
 {
     for (int q = 0; q < io.nplane; q++) {
         uint32_t part[EACH] = {0};
-        const uint8_t *x = (const uint8_t *)io.d_lane + q * io.plane + k0 * io.pitch + io.at + t;
+        const uint8_t *x = (const uint8_t *)io.d_runs + q * io.plane + k0 * io.pitch + io.at + t;
         for (int c = 0; c < n; c++, x += io.pitch)
 #pragma unroll
             for (int i = 0; i < EACH; i++)
@@ -38,7 +38,7 @@ static __device__ void add_floats(const struct dedisp_k_io &io, const int *delay
                                   size_t t, double sum[EACH])
 {
     const size_t pitch = io.pitch / sizeof(float);
-    const float *x = (const float *)io.d_lane + k0 * pitch + io.at + t;
+    const float *x = (const float *)io.d_runs + k0 * pitch + io.at + t;
     for (int c = 0; c < n; c += 8) {
         float part[EACH] = {0};
         for (int e = 0; e < 8 && c + e < n; e++, x += pitch)
@@ -50,14 +50,14 @@ static __device__ void add_floats(const struct dedisp_k_io &io, const int *delay
     }
 }
 
-static __device__ void add_channels(const struct dedisp_k_io &io, const int *delay, size_t k0, int n,
-                                    size_t t, uint64_t sum[EACH])
+static __device__ void add_channels(const struct dedisp_k_io &io, const int *delay, size_t k0,
+                                    int n, size_t t, uint64_t sum[EACH])
 {
     add_bytes(io, delay, k0, n, t, sum);
 }
 
-static __device__ void add_channels(const struct dedisp_k_io &io, const int *delay, size_t k0, int n,
-                                    size_t t, double sum[EACH])
+static __device__ void add_channels(const struct dedisp_k_io &io, const int *delay, size_t k0,
+                                    int n, size_t t, double sum[EACH])
 {
     add_floats(io, delay, k0, n, t, sum);
 }

@@ -33,7 +33,7 @@ enum { DEDISP_WIDE, DEDISP_NARROW, DEDISP_KINDS };
 
 /* Largest number of trials of a block, and outputs of each that a thread block computes. */
 #define DEDISP_TRIALS_OF(kind)  ((kind) == DEDISP_WIDE ? DEDISP_TRIALS : DEDISP_TRIALS / 2)
-#define DEDISP_STRETCH_OF(kind) ((kind) == DEDISP_WIDE ? 448 : 640)
+#define DEDISP_SAMPLES_OF(kind) ((kind) == DEDISP_WIDE ? 448 : 640)
 
 /* Channels k0 .. k0 + n - 1. */
 struct dedisp_k_group {
@@ -62,7 +62,7 @@ struct dedisp_k_delays {
 
 /* Samples in and sums out, on the device. */
 struct dedisp_k_io {
-    const void *d_lane;  /* sample 0 of channel 0; 16-byte aligned but for the offset "at" */
+    const void *d_runs;  /* sample 0 of channel 0; 16-byte aligned but for the offset "at" */
     size_t at;           /* first sample of output 0 at delay 0 */
     size_t pitch, plane; /* bytes from run to run (a multiple of 16) and from plane to plane */
     int nplane;          /* 0: samples are floats, and pitch counts bytes */

@@ -36,7 +36,7 @@ static __device__ int channel_at(const struct dedisp_k_group &g, int place)
 /* Trial of row m; idle rows repeat the first of their half. */
 static __device__ int trial_of(int kind, const struct dedisp_k_block &b, int m, bool *idle)
 {
-    int half = dedisp_k_half(kind, b.n), late = m >= DEDISP_MROW;
+    int half = dedisp_k_late_trial(kind, b.n), late = m >= DEDISP_MROW;
     int trial = late ? half + m - DEDISP_MROW : m, end = late ? (int)b.n : half;
     *idle = trial >= end;
     return *idle ? (late && half < (int)b.n ? half : 0) : trial;
@@ -149,14 +149,14 @@ static __device__ void write_frame(int kind, const struct dedisp_k_group &g, con
         return;
     st->nshift = nshift;
     st->ntile = dedisp_k_tiles(kind, spread);
-    st->need = DEDISP_STRETCH_OF(kind) + spread + apart + nshift;
+    st->need = DEDISP_SAMPLES_OF(kind) + spread + apart + nshift;
     st->bytes = dedisp_k_row_bytes(st->need);
 }
 
 /* Lane c is place c of the planes; where none is, the middle channel is taken. */
-static __device__ void shift_stage(const struct shift_args &a, int kind, const struct dedisp_k_block &b,
-                                 const struct dedisp_k_group &g, struct dedisp_stage *st, table &t,
-                                 int lane)
+static __device__ void shift_stage(const struct shift_args &a, int kind,
+                                   const struct dedisp_k_block &b, const struct dedisp_k_group &g,
+                                   struct dedisp_stage *st, table &t, int lane)
 {
     bool idle;
     const double *dm = a.delays.d_dm + b.first;
@@ -216,15 +216,14 @@ extern "C" int dedisp_k_fits(int kind, double x, double half_x, int tol)
     return x + 4 * e <= 2 * DEDISP_MAXWIDE - 1 && half_x + 2 * e <= DEDISP_MAXWIDE;
 }
 
-extern "C" cudaError_t dedisp_k_shift_table(void *d_stage, int *d_fault,
-                                    const struct dedisp_k_block *d_block,
-                                    const size_t nblock[DEDISP_KINDS],
-                                    const struct dedisp_k_group *d_group,
-                                    const struct dedisp_k_delays *delays, cudaStream_t stream)
+extern "C" cudaError_t
+dedisp_k_shift_table(void *d_stage, int *d_fault, const struct dedisp_k_block *d_block,
+                     const size_t nblock[DEDISP_KINDS], const struct dedisp_k_group *d_group,
+                     const struct dedisp_k_delays *delays, cudaStream_t stream)
 {
     const size_t all = nblock[DEDISP_WIDE] + nblock[DEDISP_NARROW];
-    struct shift_args a = {d_block, nblock[DEDISP_WIDE], d_group, *delays, (struct dedisp_stage *)d_stage,
-                    d_fault};
+    struct shift_args a = {
+        d_block, nblock[DEDISP_WIDE], d_group, *delays, (struct dedisp_stage *)d_stage, d_fault};
     shift_stage<<<(unsigned)all, 32 * WARPS, 0, stream>>>(a);
     return cudaGetLastError();
 }

@@ -39,7 +39,7 @@ static inline __host__ __device__ int dedisp_k_row_bytes(int n)
 }
 
 /* The first trial of a block of n that is in row 16. */
-static inline __host__ __device__ int dedisp_k_half(int kind, int n)
+static inline __host__ __device__ int dedisp_k_late_trial(int kind, int n)
 {
     return kind == DEDISP_WIDE ? (n + 1) / 2 : n;
 }
@@ -48,7 +48,7 @@ static inline __host__ __device__ int dedisp_k_half(int kind, int n)
  * apart, so that a tile moved by a sample is the next; odd, so that they lie in different banks. */
 static inline __host__ __device__ int dedisp_k_tiles(int kind, int spread)
 {
-    return (DEDISP_STRETCH_OF(kind) / 2 + spread + 7) / 8 | 1;
+    return (DEDISP_SAMPLES_OF(kind) / 2 + spread + 7) / 8 | 1;
 }
 
 #endif

@@ -18,11 +18,11 @@ __device__ __forceinline__ uint32_t moved_word(const cta &b, uint32_t word, uint
 }
 
 /* Rows to tile.  A lane takes four times of the 16 channels of a plane: it moves each channel's
- * bytes to their place, turns squares of four by four, and writes whole rows of the tile, of which
+ * bytes to their place, transposes squares of four by four, and writes whole rows of the tile, of which
  * eight lanes next to each other fill all banks because they take their four times in different
  * orders. */
-__device__ __forceinline__ void turn_rows(const cta &b, const struct job &job, int j,
-                                          const struct dedisp_stage &st)
+__device__ __forceinline__ void transpose_rows(const cta &b, const struct job &job, int j,
+                                               const struct dedisp_stage &st)
 {
     const int plane = b.warp & 1, need = st.need;
     const int order = b.lane >> 1 & 3; /* time number i is i ^ order */
@@ -267,7 +267,7 @@ __device__ __forceinline__ void
 write_sums(const cta &b, const struct dedisp_k_io &io, const struct dedisp_k_block &block,
            const struct dedisp_stage *stage, size_t t0, const sums<KIND> &total)
 {
-    const int half = dedisp_k_half(KIND, block.n), apart = form<KIND>::HALF;
+    const int half = dedisp_k_late_trial(KIND, block.n), apart = form<KIND>::HALF;
 #pragma unroll
     for (int i = 0; i < total.ROWS; i++) {
         int m = b.warp * total.ROWS + i, trial = m < DEDISP_MROW ? m : half + m - DEDISP_MROW;

@@ -34,9 +34,9 @@ struct pulscan_k_norm {
     size_t pitch, nbin, nspec;
     const struct psr_norm_block *d_norm_block; /* [nnorm_block] */
     size_t nnorm_block, normblock;
-    bool keep_flat;            /* data stay as they are where the deviation is 0 */
-    struct psr_level *d_level; /* [nspec][nnorm_block] */
-    float *d_power;            /* [nspec][power_pitch], power_pitch a multiple of 4 */
+    bool keep_flat;                 /* data stay as they are where the deviation is 0 */
+    struct psr_norm_level *d_level; /* [nspec][nnorm_block] */
+    float *d_power;                 /* [nspec][power_pitch], power_pitch a multiple of 4 */
     size_t power_pitch;
     const struct psr_span *d_zap; /* [nzap] */
     size_t nzap;
@@ -97,7 +97,7 @@ struct pulscan_k_search {
     uint32_t cap;
 };
 
-/* The widest box of a test that fits beside a tile of the sieve on the current device. */
+/* The widest box of a test that fits beside a tile of the prefilter on the current device. */
 int pulscan_k_max_halo(void);
 
 /* Pieces of one block. */

@@ -234,8 +234,8 @@ static __device__ void load(struct shared<WARPS> *s, const float2 *from, float2 
  * that over sqrt(n) from its mean, and its median deviation 0.63 of it over sqrt(n) from 0.6745 of
  * it (one standard deviation each): 3.3 of them on either side hold about 2 sqrt(n) values. */
 template <int WARPS, class VALUES>
-static __device__ struct psr_level measure(struct shared<WARPS> *s, VALUES x, int count,
-                                           bool keep_flat)
+static __device__ struct psr_norm_level measure(struct shared<WARPS> *s, VALUES x, int count,
+                                                bool keep_flat)
 {
     const float each = 1.2533f * 3.3f / sqrtf((float)count);
     float middle[2], half[2], median[2], deviation[2];
@@ -251,7 +251,7 @@ static __device__ struct psr_level measure(struct shared<WARPS> *s, VALUES x, in
     const float m[2] = {median[0], median[1]};
     auto away = [=](int c, int i) { return fabsf(x(c, i) - m[c]); };
     select(s, away, count, (count - 1) / 2, middle, half, deviation);
-    struct psr_level level;
+    struct psr_norm_level level;
     for (int c = 0; c < 2; c++) {
         const double d = 1.4826 * deviation[c];
         const bool known = d > 1e-37 && d <= FLT_MAX;
@@ -275,7 +275,7 @@ __global__ void __launch_bounds__(WARPS *WARP, WARPS < 32 ? RESIDENT / WARPS : 1
         const float2 *bin = SHARED ? kept + i : from + i;
         return c ? bin->y : bin->x;
     };
-    const struct psr_level level = measure(&s, x, count, job.keep_flat);
+    const struct psr_norm_level level = measure(&s, x, count, job.keep_flat);
     if (threadIdx.x == 0)
         job.d_level[blockIdx.y * job.nnorm_block + blockIdx.x] = level;
     float *power = job.d_power + blockIdx.y * job.power_pitch + st.first;

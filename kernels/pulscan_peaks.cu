@@ -1,4 +1,4 @@
-/* Every box of the pieces that the sieve left, in the groups of widths that it left.
+/* Every box of the pieces that the prefilter left, in the groups of widths that it left.
  *
  * A warp takes a piece: its bins of s_H lie in shared memory, a lane holds the boxes of 8
  * neighbouring starts and the 8 bins behind them, and every width adds one bin to each box.  Bins
@@ -54,7 +54,7 @@ struct boxes {
     float best[WARP];                  /* of each lane */
 };
 
-static __device__ void give(const struct pulscan_k_search &s, const struct piece &p,
+static __device__ void emit(const struct pulscan_k_search &s, const struct piece &p,
                             const struct pulscan_k_width &w, int x, float power)
 {
     const uint32_t slot = atomicAdd(&s.d_count->npeak, 1);
@@ -106,7 +106,7 @@ static __device__ __noinline__ void emit_peaks(const struct pulscan_k_search &s,
     /* All of the piece is in reach where the best of a block is wanted. */
     const int reach = s.by_block ? PULSCAN_PIECE : max(z, (int)PSR_PULSCAN_NEAR);
     if (best >= 0 && best > w.floor && !is_outdone(*b, at, best, reach))
-        give(s, p, w, at, best);
+        emit(s, p, w, at, best);
     __syncwarp();
 }
 

@@ -187,7 +187,7 @@ static __device__ __forceinline__ void ask(const struct pulscan_k_search &s, int
 
 template <int SPAN, int TILE>
 __global__ void __launch_bounds__(THREADS, SPAN < 20 ? 3 : 2)
-    sieve(const __grid_constant__ struct pulscan_k_search s)
+    prefilter(const __grid_constant__ struct pulscan_k_search s)
 {
     using at = place<SPAN>;
     constexpr int STARTS = shape<SPAN, TILE>::STARTS;
@@ -221,11 +221,11 @@ static cudaError_t launch(const struct pulscan_k_search *s, cudaStream_t stream)
     constexpr int STARTS = shape<SPAN, TILE>::STARTS, BYTES = place<SPAN>::END * sizeof(uint32_t);
     const dim3 grid((unsigned)((s->end - first_start(*s) + STARTS - 1) / STARTS),
                     (unsigned)s->nspec);
-    cudaError_t e =
-        cudaFuncSetAttribute(sieve<SPAN, TILE>, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES);
+    cudaError_t e = cudaFuncSetAttribute(prefilter<SPAN, TILE>,
+                                         cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES);
     if (e)
         return e;
-    sieve<SPAN, TILE><<<grid, THREADS, BYTES, stream>>>(*s);
+    prefilter<SPAN, TILE><<<grid, THREADS, BYTES, stream>>>(*s);
     return cudaGetLastError();
 }
 

@@ -292,15 +292,15 @@ __global__ void __launch_bounds__(THREADS)
     int32_t length = stage.k ? f[(stage.k - 1) % ring.nfigure].length : -1;
     for (size_t at = 0; at < stage.npiece; at += WARP) {
         const size_t place = (size_t)(stage.k + (int64_t)at + lane) % (size_t)ring.nfigure;
-        const bool there = at + lane < stage.npiece;
-        const int noted = there && fixed < 0 ? note[place] : 0;
+        const bool exists = at + lane < stage.npiece;
+        const int noted = exists && fixed < 0 ? note[place] : 0;
         int32_t own = fixed;
         for (int l = 0; l < WARP && fixed < 0 && at + l < stage.npiece; l++) {
             const int next = __shfl_sync(ALL, noted, l);
             length = length >= 0 && next >> (3 + length) & 1 ? length : next & 7;
             own = l == lane ? length : own;
         }
-        if (there)
+        if (exists)
             f[place].length = own;
     }
 }

@@ -64,10 +64,10 @@ __global__ void __launch_bounds__(THREADS)
         for (int j = threadIdx.x; j < each; j += THREADS) {
             const int own = j >= carry, t = own ? j - carry : ring.length - carry + j;
             const int64_t k = loud.piece - !own;
-            const bool there = k >= 0 && (!own || t < loud.n);
+            const bool exists = k >= 0 && (!own || t < loud.n);
             g.d_z[(size_t)at * each + j] =
-                there ? flatten(shape[own], x + k % ring.npiece * ring.length, t, ring.length)
-                      : -INFINITY;
+                exists ? flatten(shape[own], x + k % ring.npiece * ring.length, t, ring.length)
+                       : -INFINITY;
         }
     }
 }

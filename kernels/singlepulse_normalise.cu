@@ -46,7 +46,7 @@ struct samples {
 /* Brings N samples a lane at a time, from j on, as long as there are so many: all are read before any
  * is written, which the compiler cannot decide on.  Returned: whether some are no numbers */
 template <int N>
-__device__ __forceinline__ bool bring_many(const samples &s, const float *chunk, int &j)
+__device__ __forceinline__ bool load_many(const samples &s, const float *chunk, int &j)
 {
     bool bad = false;
     for (; j + (N - 1) * LANES < s.n; j += N * LANES) {
@@ -67,7 +67,7 @@ __device__ __forceinline__ bool bring_many(const samples &s, const float *chunk,
 /* Brings the samples that are in a chunk yet to the ring, and all of them to shared memory.
  * Given:  chunk   of the piece's first sample; the first "old" of them are in the ring
  * Returned: whether all are numbers */
-__device__ inline bool bring_samples(const group &g, const samples &s, const float *chunk, int old)
+__device__ inline bool load_samples(const group &g, const samples &s, const float *chunk, int old)
 {
     bool bad = false;
     int j = g.lane;
@@ -75,9 +75,9 @@ __device__ inline bool bring_samples(const group &g, const samples &s, const flo
         s.own[j] = s.x[j];
         bad |= !is_good(s.own[j]);
     }
-    bad |= bring_many<16>(s, chunk, j);
-    bad |= bring_many<8>(s, chunk, j);
-    bad |= bring_many<1>(s, chunk, j);
+    bad |= load_many<16>(s, chunk, j);
+    bad |= load_many<8>(s, chunk, j);
+    bad |= load_many<1>(s, chunk, j);
     return !__any_sync(g.mask, bad);
 }
 
@@ -98,7 +98,7 @@ __device__ inline int gather_good(const group &g, const samples &s)
 }
 
 /* Puts them back to their places, and what is no number between them. */
-__device__ inline void bring_back(const group &g, const samples &s)
+__device__ inline void put_back(const group &g, const samples &s)
 {
     for (int j = g.lane; j < s.n; j += LANES)
         s.own[j] = is_good(s.x[j]) ? s.x[j] : NAN;
@@ -296,7 +296,7 @@ __device__ inline struct pulse_piece measure_samples(const group &g, const sampl
     double scale =
         PULSE_SIGMA_PER_MAD * (double)find_rough_median<true>(g, s.own, ngood, middle, room);
     if (!whole)
-        bring_back(g, s);
+        put_back(g, s);
     const bool clip = scale > 0;
     if (!clip)
         scale = (double)find_largest(g, s, middle);
@@ -329,7 +329,7 @@ __global__ void __launch_bounds__(WARP)
     float *room = memory + GROUPS * (ring.length + GAP) + row * ROOM;
     const int64_t old = from.d_x ? from.pos - first : n;
     const float *chunk = from.d_x ? from.d_x + (int64_t)(i * from.stride) - old : NULL;
-    const bool whole = bring_samples(g, s, chunk, old > 0 ? (int)(old < n ? old : n) : 0);
+    const bool whole = load_samples(g, s, chunk, old > 0 ? (int)(old < n ? old : n) : 0);
     double level;
     const struct pulse_piece piece = measure_samples(g, s, whole, ring.length, first, room, &level);
     f->level[g.lane] = level;

@@ -139,8 +139,8 @@ template <int LENGTH> __device__ inline row find_row(const struct job &job, cons
 {
     const int r = (int)threadIdx.x - job.before, p = r < 0 ? -1 : r / pieces<LENGTH>::rows;
     const int left = s.n - r * EACH;
-    const bool there = left > 0 && s.k + p >= 0;
-    return {p, (r - p * pieces<LENGTH>::rows) * EACH, there ? left < EACH ? left : EACH : 0};
+    const bool exists = left > 0 && s.k + p >= 0;
+    return {p, (r - p * pieces<LENGTH>::rows) * EACH, exists ? left < EACH ? left : EACH : 0};
 }
 
 /* Minus infinity where there is no sample. */

@@ -304,8 +304,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/matched/accel_cpu.c \
 	lib/search/matched/accel_normalise.c \
 	lib/search/matched/accel_normalise.h \
-	lib/search/matched/accel_measure.c \
-	lib/search/matched/accel_measure.h \
+	lib/search/matched/accel_refine.c \
+	lib/search/matched/accel_refine.h \
 	lib/search/matched/accel_plan.c \
 	lib/search/matched/accel_plan.h \
 	lib/search/matched/accel_search.h \
@@ -328,8 +328,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/matched/presto_lanes.h \
 	lib/search/matched/presto_list.c \
 	lib/search/matched/presto_list.h \
-	lib/search/matched/presto_measure.c \
-	lib/search/matched/presto_measure.h \
+	lib/search/matched/presto_refine.c \
+	lib/search/matched/presto_refine.h \
 	lib/search/matched/presto_plane.c \
 	lib/search/matched/presto_plane.h \
 	lib/search/matched/presto_response.c \

@@ -203,11 +203,13 @@ waits_for() {
 }
 
 @test "two runs of the other tools into the same files: the second is refused" {
-    fakebin -q -tobs 1e4 -tsamp 1 -nchans 2 -o x.fil 3>&- &
+    fakebin -q -tobs 1e3 -tsamp 1 -nchans 2 -o x.fil 3>&- & # 1 GB
     first=$!
     waits_for 'x.fil.part*'
+    kill -STOP $first
     refused_meanwhile ./x.fil fakebin -q -tobs 0.1 -o ./x.fil
     kill $first
+    kill -CONT $first
     wait $first || true
     fakebin -q -tobs 0.1 -o x.fil
     printf 'grid 2 2\nspacing 8 6\nsite -119 49 500\ndish 0 0 0\ndish 1 0 1\n' >array

@@ -134,7 +134,7 @@ dist_noinst_DATA += \
 	tests/mask_bytes.h \
 	tests/pulscan_list.h \
 	tests/pulscan_truth.h \
-	tests/pulse_plain.h \
+	tests/pulse_reference.h \
 	tests/pulse_tests.h \
 	tests/scratch.h \
 	tests/series_made.h \

@@ -31,8 +31,8 @@ static void make_search(struct psr_pulscan_search *s, uint64_t *seed)
         printf("Bail out! %s\n", err.msg);
         exit(EXIT_FAILURE);
     }
-    s->nsieve[0] = 1;
-    s->sieve[0] = (struct psr_prefilter){s->z[s->nz - 1] + 1, -1};
+    s->nprefilter[0] = 1;
+    s->prefilter[0] = (struct psr_prefilter){s->z[s->nz - 1] + 1, -1};
     for (size_t z = 0; z < s->nz; z++)
         s->boxes[z].floor = (float)tap_between(seed, -1, 2 * s->z[z] + 6);
 }

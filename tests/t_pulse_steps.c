@@ -1,6 +1,6 @@
 /* The steps of the single-pulse search, each against its plain counterpart, and their statistics.
  */
-#include "pulse_plain.h"
+#include "pulse_reference.h"
 
 /* The larger; not a number where either is. */
 static double worse(double a, double b)

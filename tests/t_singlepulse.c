@@ -1,6 +1,6 @@
 /* The single-pulse plan: against the plain search, cut in every way, masked, at its ends, and with
  * pulses of known strength. */
-#include "pulse_plain.h"
+#include "pulse_reference.h"
 
 struct setup {
     const float *x; /* [nseries][n] */

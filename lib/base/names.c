@@ -22,11 +22,11 @@ psr_status psr_names_read(struct psr_names *names, const char *path, psr_err *er
 {
     char line[PATH_MAX + 256];
     struct psr_text_lines in;
-    bool there;
+    bool exists;
     psr_status st = psr_text_lines_open(&in, path, PSR_TABLE_MAX_BYTES, err);
     if (st)
         return st;
-    while (!st && !(st = psr_text_lines_next(&in, line, sizeof line, &there, err)) && there) {
+    while (!st && !(st = psr_text_lines_next(&in, line, sizeof line, &exists, err)) && exists) {
         char *name = line + strspn(line, blanks);
         for (size_t n = strlen(name); n && strchr(blanks, name[n - 1]); n--)
             name[n - 1] = '\0';

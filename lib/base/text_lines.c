@@ -25,15 +25,15 @@ static size_t read_line(FILE *f, char *line, size_t room)
     return n;
 }
 
-psr_status psr_text_lines_next(struct psr_text_lines *l, char *line, size_t room, bool *there,
+psr_status psr_text_lines_next(struct psr_text_lines *l, char *line, size_t room, bool *exists,
                                psr_err *err)
 {
     const size_t n = read_line(l->file, line, room);
-    *there = n > 0;
+    *exists = n > 0;
     if (ferror(l->file))
         return psr_fail_errno(err, "%s", l->name);
     l->got += (int64_t)n;
-    l->number += *there;
+    l->number += *exists;
     if (n == room)
         return psr_fail(err, PSR_EFORMAT, "%s: line %ld: longer than %zu bytes", l->name, l->number,
                         room - 2);

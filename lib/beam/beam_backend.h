@@ -49,7 +49,7 @@ struct psr_beam_ops {
      * nfreq nbit / 8 bytes.  nrow is the largest count of any channel; nt and nrow may be 0.  Where
      * w->tds_min < w->tds_max beam.c has put 0 into the nrow rows of every beam.  The first sum
      * goes on from what the last execute left of it (nothing where t0 is 0).  An output is
-     * quantised as psr_beam_level does.  Where there is a wait, in and out may be in use until it
+     * quantised as psr_beam_quantise_value does.  Where there is a wait, in and out may be in use until it
      * has returned with no more than "left" (0 or 1) executes under way; before a third begins, and
      * before point, quantise and reset, beam.c waits. */
     psr_status (*execute)(void *state, const uint8_t *in, size_t nt, uint64_t t0, void *out,
@@ -70,7 +70,7 @@ struct psr_beam_ops {
 extern const struct psr_beam_ops psr_beam_cpu, psr_beam_cuda;
 
 /* Quantised value of intensity x: rounds half to even, no fused multiply-add, 0 for NaN. */
-static inline unsigned psr_beam_level(float x, float offset, float scale, float top)
+static inline unsigned psr_beam_quantise_value(float x, float offset, float scale, float top)
 {
     float y = (x - offset) * scale;
     y = y > 0 ? (y < top ? y : top) : 0;

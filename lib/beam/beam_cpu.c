@@ -14,7 +14,7 @@ enum {
     TIMES = 4, /* samples transformed together */
     LANES = TIMES * PSR_BEAM_NPOL,
     PIECE_BYTES = 64 << 20, /* of voltages and intensities at once */
-    TILE = 16,              /* beams turned together */
+    TILE = 16,              /* beams transposed together */
 };
 
 /* A dish on the grid: its input, and where its first lane is among a grid's floats. */
@@ -43,7 +43,7 @@ struct cpu {
     size_t piece;            /* samples taken at once, at most */
     size_t piece_rows;       /* sums of a channel that they can complete */
     float *carry[2];         /* [nfreq][2M][pitch][LANES] sums that have begun: before, after */
-    float *turned;           /* [nfreq][piece_rows][nbeam] intensities of a piece */
+    float *intensity;        /* [nfreq][piece_rows][nbeam] intensities of a piece */
     struct scratch *scratch; /* [nthread] */
     int64_t bytes;
 };
@@ -121,13 +121,14 @@ static psr_status take_memory(struct cpu *cpu, psr_err *err)
     const struct psr_beam_work *w = cpu->w;
     choose_piece(cpu);
     double carry = 2.0 * (double)(w->nfreq * lanes(w)) * sizeof(float);
-    double turned = (double)w->nfreq * (double)cpu->piece_rows * (double)w->nbeam * sizeof(float);
+    double intensity =
+        (double)w->nfreq * (double)cpu->piece_rows * (double)w->nbeam * sizeof(float);
     double scratch =
         (double)w->nthread * (double)lanes(w) * (6 + PSR_BEAM_GROUP / LANES) * sizeof(float);
-    if (carry + turned + scratch > (double)w->mem_bytes)
+    if (carry + intensity + scratch > (double)w->mem_bytes)
         return psr_fail_field(err, PSR_ENOMEM, "mem_bytes",
                               "beams: %zu beams of %zu channels need %.3g MB, %.3g MB are allowed",
-                              w->nbeam, w->nfreq, (carry + turned + scratch) / 1e6,
+                              w->nbeam, w->nfreq, (carry + intensity + scratch) / 1e6,
                               (double)w->mem_bytes / 1e6);
     bool ok = true;
     cpu->scratch = calloc((size_t)w->nthread, sizeof *cpu->scratch);
@@ -135,10 +136,10 @@ static psr_status take_memory(struct cpu *cpu, psr_err *err)
         ok = take_scratch(cpu, cpu->scratch + i) && ok;
     for (int i = 0; i < 2; i++)
         cpu->carry[i] = take(cpu, w->nfreq * lanes(w), sizeof(float));
-    cpu->turned = malloc(w->nfreq * cpu->piece_rows * w->nbeam * sizeof(float));
-    cpu->bytes += (int64_t)turned;
-    if (!ok || !cpu->scratch || !cpu->carry[0] || !cpu->carry[1] || !cpu->turned)
-        return psr_fail_nomem(err, "beams", carry + turned + scratch);
+    cpu->intensity = malloc(w->nfreq * cpu->piece_rows * w->nbeam * sizeof(float));
+    cpu->bytes += (int64_t)intensity;
+    if (!ok || !cpu->scratch || !cpu->carry[0] || !cpu->carry[1] || !cpu->intensity)
+        return psr_fail_nomem(err, "beams", carry + intensity + scratch);
     return PSR_OK;
 }
 
@@ -262,7 +263,7 @@ static void do_group(struct cpu *cpu, struct scratch *s, const struct piece *p, 
     size_t row = (size_t)(first - p->t0 / tds);
     if (done > 0)
         psr_resample(&cpu->resampler, &s->resample, s->level, f, done,
-                     cpu->turned + (f * cpu->piece_rows + row) * w->nbeam);
+                     cpu->intensity + (f * cpu->piece_rows + row) * w->nbeam);
 }
 
 /* --- beams to rows ---------------------------------------------------------------------------- */
@@ -275,7 +276,7 @@ static void put(const struct psr_beam_work *w, char *row, size_t f, float x)
         memcpy(row + 4 * f, &x, sizeof x);
         return;
     }
-    unsigned level = psr_beam_level(x, w->offset[f], w->scale[f], top);
+    unsigned level = psr_beam_quantise_value(x, w->offset[f], w->scale[f], top);
     if (w->nbit == 8)
         row[f] = (char)level;
     else if (f % 2 == 0)
@@ -285,7 +286,7 @@ static void put(const struct psr_beam_work *w, char *row, size_t f, float x)
 }
 
 /* Beams b0 .. b1 - 1 of all sums that a piece completed. */
-static void turn_tile(const struct cpu *cpu, const struct piece *p, size_t b0, size_t b1)
+static void transpose_tile(const struct cpu *cpu, const struct piece *p, size_t b0, size_t b1)
 {
     const struct psr_beam_work *w = cpu->w;
     const size_t bytes = w->nfreq * (size_t)w->nbit / 8;
@@ -293,7 +294,7 @@ static void turn_tile(const struct cpu *cpu, const struct piece *p, size_t b0, s
         uint64_t tds = w->tds[f];
         size_t nsum = (size_t)((p->t0 + p->nt) / tds - p->t0 / tds);
         size_t row = (size_t)(p->t0 / tds - p->block_t0 / tds);
-        const float *x = cpu->turned + f * cpu->piece_rows * w->nbeam;
+        const float *x = cpu->intensity + f * cpu->piece_rows * w->nbeam;
         for (size_t k = 0; k < nsum; k++)
             for (size_t b = b0; b < b1; b++)
                 put(w, p->out + (b * p->stride + row + k) * bytes, f, x[k * w->nbeam + b]);
@@ -318,7 +319,7 @@ static void do_piece(struct cpu *cpu, const struct piece *p)
 #pragma omp parallel for schedule(dynamic) num_threads(w->nthread)
     for (size_t tile = 0; tile < (w->nbeam + TILE - 1) / TILE; tile++) {
         size_t end = (tile + 1) * TILE;
-        turn_tile(cpu, p, tile * TILE, end < w->nbeam ? end : w->nbeam);
+        transpose_tile(cpu, p, tile * TILE, end < w->nbeam ? end : w->nbeam);
     }
 }
 
@@ -372,7 +373,7 @@ static void destroy(void *state)
     free(cpu->scratch);
     fftwf_free(cpu->carry[0]);
     fftwf_free(cpu->carry[1]);
-    free(cpu->turned);
+    free(cpu->intensity);
     psr_resampler_drop(&cpu->resampler);
     free(cpu->stand);
     free(cpu);

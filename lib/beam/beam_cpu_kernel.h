@@ -8,7 +8,7 @@
 enum { MIX_BEAMS = 8, MIX_LANES = 32 };
 
 /* Cosines and sines of pi j / (2 n), j < 2 n. */
-struct psr_beam_turns {
+struct psr_beam_phasors {
     size_t n;
     double *cosine, *sine; /* [2n]; owned by whoever filled them */
 };
@@ -17,7 +17,7 @@ struct psr_beam_loops {
     void (*add_power)(float *sum, const float *x, size_t n);
     void (*mix_rows)(float *mix, const float *x, size_t pitch, size_t n, const float *u, size_t np);
     float (*dot)(const float *a, const float *b, size_t n);
-    void (*cotangents)(float *u, const struct psr_beam_turns *turns, double cos_a, double sin_a,
+    void (*cotangents)(float *u, const struct psr_beam_phasors *phasors, double cos_a, double sin_a,
                        double sine);
 };
 

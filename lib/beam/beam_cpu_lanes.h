@@ -41,11 +41,11 @@ ISA static float NAME(dot)(const float *restrict a, const float *restrict b, siz
 }
 
 /* u[j] = (-1)^j sine cot(a + pi j / (2 n)) for j from 1 to 2 n - 1. */
-ISA static void NAME(cotangents)(float *restrict u, const struct psr_beam_turns *turns,
+ISA static void NAME(cotangents)(float *restrict u, const struct psr_beam_phasors *phasors,
                                  double cos_a, double sin_a, double sine)
 {
-    const double *restrict cosine = turns->cosine, *restrict other = turns->sine;
-    for (size_t j = 1; j < 2 * turns->n; j++) {
+    const double *restrict cosine = phasors->cosine, *restrict other = phasors->sine;
+    for (size_t j = 1; j < 2 * phasors->n; j++) {
         double top = cos_a * cosine[j] - sin_a * other[j];
         double bottom = sin_a * cosine[j] + cos_a * other[j];
         double value = sine * top / bottom;

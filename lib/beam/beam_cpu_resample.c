@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool fill_turns(struct psr_beam_turns *t, size_t n)
+static bool fill_phasors(struct psr_beam_phasors *t, size_t n)
 {
     t->n = n;
     t->cosine = calloc(2 * n, sizeof *t->cosine);
@@ -21,8 +21,8 @@ psr_status psr_resampler_init(struct psr_resampler *r, const struct psr_beam_wor
                               const struct psr_beam_loops *loops, psr_err *err)
 {
     *r = (struct psr_resampler){.w = w, .loops = loops};
-    bool fine = fill_turns(&r->ns, w->m);
-    fine = fill_turns(&r->ew, w->n) && fine;
+    bool fine = fill_phasors(&r->ns, w->m);
+    fine = fill_phasors(&r->ew, w->n) && fine;
     return fine ? PSR_OK : psr_fail_nomem(err, "beams", (double)(w->m + w->n) * 32);
 }
 
@@ -42,8 +42,8 @@ psr_status psr_resample_scratch_take(struct psr_resample_scratch *s, const struc
     s->u_ns = calloc(2 * w->m * MIX_BEAMS, sizeof *s->u_ns);
     s->u = calloc(2 * w->m, sizeof *s->u);
     s->u_ew = calloc(2 * w->n * n_ew, sizeof *s->u_ew);
-    s->turned = calloc(2 * (w->m > w->n ? w->m : w->n), sizeof *s->turned);
-    if (!s->mix || !s->u_ns || !s->u || !s->u_ew || !s->turned)
+    s->cotangent = calloc(2 * (w->m > w->n ? w->m : w->n), sizeof *s->cotangent);
+    if (!s->mix || !s->u_ns || !s->u || !s->u_ew || !s->cotangent)
         return psr_fail_nomem(err, "beams", (double)(2 * w->n) * (double)n_ew * sizeof(float));
     return PSR_OK;
 }
@@ -54,25 +54,25 @@ void psr_resample_scratch_drop(struct psr_resample_scratch *s)
     free(s->u_ns);
     free(s->u);
     free(s->u_ew);
-    free(s->turned);
+    free(s->cotangent);
 }
 
 /* psr_beam_kernel with one division for each element and no trigonometry: half-integers lie j steps
  * before the nearest one, and the cotangent's angle is the sum of the rest's and that of j steps.
  */
-static void make_kernel(const struct psr_resampler *r, const struct psr_beam_turns *t,
+static void make_kernel(const struct psr_resampler *r, const struct psr_beam_phasors *t,
                         struct psr_resample_scratch *s, double theta, float *u)
 {
     const size_t n = 2 * t->n;
     double nearest = rint(2 * theta), off = 2 * theta - nearest, sine = sin(M_PI * off) / (double)n;
     size_t at = (size_t)nearest % n; /* theta is in [0, n/2) */
     double angle = M_PI * off / (double)n;
-    r->loops->cotangents(s->turned, t, cos(angle), sin(angle), sine);
-    s->turned[0] = off == 0 ? 1 : (float)(sine / tan(angle));
+    r->loops->cotangents(s->cotangent, t, cos(angle), sin(angle), sine);
+    s->cotangent[0] = off == 0 ? 1 : (float)(sine / tan(angle));
     for (size_t j = 0; j <= at; j++)
-        u[at - j] = s->turned[j];
+        u[at - j] = s->cotangent[j];
     for (size_t j = at + 1; j < n; j++)
-        u[n + at - j] = s->turned[j];
+        u[n + at - j] = s->cotangent[j];
 }
 
 static void emit_grid(const struct psr_beam_work *w, const float *level, size_t nsum, float *to)

@@ -11,16 +11,16 @@ enum { PSR_BEAM_GROUP = 16 }; /* sums resampled together with one kernel */
 struct psr_resampler {
     const struct psr_beam_work *w;
     const struct psr_beam_loops *loops;
-    struct psr_beam_turns ns, ew;
+    struct psr_beam_phasors ns, ew;
 };
 
 /* Memory of one thread. */
 struct psr_resample_scratch {
-    float *mix;    /* [MIX_BEAMS][PSR_BEAM_GROUP][2N] */
-    float *u_ns;   /* [2M][MIX_BEAMS] */
-    float *u;      /* [2M] */
-    float *u_ew;   /* [n_ew or 1][2N] */
-    float *turned; /* [2 max(M, N)] */
+    float *mix;       /* [MIX_BEAMS][PSR_BEAM_GROUP][2N] */
+    float *u_ns;      /* [2M][MIX_BEAMS] */
+    float *u;         /* [2M] */
+    float *u_ew;      /* [n_ew or 1][2N] */
+    float *cotangent; /* [2 max(M, N)] */
 };
 
 /* Free the memory even on error.

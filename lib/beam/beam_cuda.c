@@ -48,7 +48,7 @@ static void copy_bytes(const struct psr_beam_cuda *c, uint8_t *to, const uint8_t
 /* The voltages in memory that the device fetches. */
 static cudaError_t stage_voltages(struct psr_beam_cuda *c, const uint8_t **in, size_t bytes)
 {
-    struct psr_beam_half *h = c->half + c->turn;
+    struct psr_beam_buffer *h = c->buffer + c->current;
     if (!h->h_in) {
         const size_t most = c->piece * c->w->nfreq * PSR_BEAM_NPOL * c->w->ndish;
         int64_t taken = 0;
@@ -65,7 +65,7 @@ static cudaError_t upload_voltages(struct psr_beam_cuda *c, const uint8_t *in, s
 {
     const struct psr_beam_work *w = c->w;
     const size_t nrow = nt * w->nfreq * PSR_BEAM_NPOL;
-    struct psr_beam_half *h = c->half + c->turn;
+    struct psr_beam_buffer *h = c->buffer + c->current;
     if (!is_locked(in))
         TRY(stage_voltages(c, &in, nrow * w->ndish));
     TRY(cudaStreamWaitEvent(c->in, h->freed, 0));
@@ -98,7 +98,7 @@ static cudaError_t launch_form(const struct psr_beam_cuda *c, const struct beam_
 static cudaError_t form_sums(struct psr_beam_cuda *c, uint64_t t0, size_t nt, const struct span *s)
 {
     const struct psr_beam_work *w = c->w;
-    struct psr_beam_half *h = c->half + c->turn;
+    struct psr_beam_buffer *h = c->buffer + c->current;
     const bool halves = c->tensor && c->d_grid;
     const struct beam_k_input in = {
         .m = w->m,
@@ -185,7 +185,7 @@ static cudaError_t steer_sums(const struct psr_beam_cuda *c, size_t nrow)
 static cudaError_t emit_rows(struct psr_beam_cuda *c, const struct span *s)
 {
     const struct psr_beam_work *w = c->w;
-    struct psr_beam_half *h = c->half + c->turn;
+    struct psr_beam_buffer *h = c->buffer + c->current;
     const size_t row = w->nfreq * (size_t)w->nbit / 8;
     const bool levels = psr_beam_cuda_levels(c);
     const struct beam_k_rows rows = {
@@ -237,7 +237,7 @@ static cudaError_t run_pieces(struct psr_beam_cuda *c, const uint8_t *in, struct
         TRY(form_sums(c, all.t0 + t, n, &s));
         if (c->even || t + n == all.nt)
             TRY(emit_rows(c, &s));
-        c->turn = !c->turn;
+        c->current = !c->current;
     }
     const cudaEvent_t done = c->done[c->nblock++ % 2];
     TRY(cudaEventRecord(done, c->work));

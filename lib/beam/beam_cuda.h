@@ -11,7 +11,7 @@
 #include <beam_kernels.h>
 
 /* One of two: a piece's voltages and its rows, on the device. */
-struct psr_beam_half {
+struct psr_beam_buffer {
     uint8_t *d_in, *h_in; /* h_in: page-locked, made for a caller whose memory is not */
     void *d_rows;
     cudaEvent_t copied, freed;  /* voltages have come; voltages are not needed any more */
@@ -45,9 +45,9 @@ struct psr_beam_cuda {
     void *d_beam; /* intensities: psr_beam_cuda_lines */
     size_t rows;  /* that there is room for */
     size_t piece; /* samples at once */
-    struct psr_beam_half half[2];
+    struct psr_beam_buffer buffer[2];
     cudaStream_t in, work, out;
-    int turn;                  /* half that the next piece uses */
+    int current;               /* the buffer that the next piece uses */
     cudaEvent_t done[2];       /* of the last block begun and the one before, by turns */
     unsigned nblock;           /* begun */
     int64_t bytes, rows_bytes; /* allocated; of it what depends on rows */

@@ -30,12 +30,12 @@ static int free_bank(const struct side *s, int32_t round)
     return bank;
 }
 
-static void set_bank(struct graph *g, int32_t dish, int bank, bool there)
+static void set_bank(struct graph *g, int32_t dish, int bank, bool exists)
 {
     g->bank[dish] = bank;
     for (int n = 0; n < 2; n++)
         if (g->side[n].round[dish] >= 0)
-            g->side[n].at[g->side[n].round[dish]][bank] = there ? dish : -1;
+            g->side[n].at[g->side[n].round[dish]][bank] = exists ? dish : -1;
 }
 
 /* Frees bank a of a reading round that has b free. */

@@ -109,9 +109,9 @@ static void drop_room(struct psr_beam_cuda *c)
     cudaFree(c->d_grid);
     cudaFree(c->d_fine);
     cudaFree(c->d_beam);
-    cudaFree(c->half[0].d_rows);
-    cudaFree(c->half[1].d_rows);
-    c->d_grid = c->d_fine = c->d_beam = c->half[0].d_rows = c->half[1].d_rows = NULL;
+    cudaFree(c->buffer[0].d_rows);
+    cudaFree(c->buffer[1].d_rows);
+    c->d_grid = c->d_fine = c->d_beam = c->buffer[0].d_rows = c->buffer[1].d_rows = NULL;
     c->bytes -= c->rows_bytes;
     c->rows = 0;
     c->rows_bytes = 0;
@@ -130,8 +130,8 @@ cudaError_t psr_beam_cuda_make_room(struct psr_beam_cuda *c, size_t rows)
     if (fine_row_bytes(c))
         TRY(psr_cuda_take(&c->d_fine, rows * fine_row_bytes(c), &taken));
     TRY(psr_cuda_take(&c->d_beam, beam_bytes(c, rows), &taken));
-    TRY(psr_cuda_take(&c->half[0].d_rows, given_bytes(c, rows), &taken));
-    TRY(psr_cuda_take(&c->half[1].d_rows, given_bytes(c, rows), &taken));
+    TRY(psr_cuda_take(&c->buffer[0].d_rows, given_bytes(c, rows), &taken));
+    TRY(psr_cuda_take(&c->buffer[1].d_rows, given_bytes(c, rows), &taken));
     c->rows = rows;
     return cudaSuccess;
 }
@@ -176,9 +176,9 @@ static cudaError_t make_buffers(struct psr_beam_cuda *c)
     const struct psr_beam_work *w = c->w;
     const size_t sample = w->nfreq * PSR_BEAM_NPOL * c->row;
     for (int n = 0; n < 2; n++) {
-        TRY(take(c, &c->half[n].d_in, c->piece * sample));
+        TRY(take(c, &c->buffer[n].d_in, c->piece * sample));
         if (c->row > w->ndish) /* bytes beyond the dishes are read, and weighted with 0 */
-            TRY(cudaMemsetAsync(c->half[n].d_in, 0, c->piece * sample, c->work));
+            TRY(cudaMemsetAsync(c->buffer[n].d_in, 0, c->piece * sample, c->work));
     }
     if (!c->tensor)
         TRY(take(c, &c->d_part, c->piece * beam_k_any_bytes(w->m, w->n, w->nfreq)));
@@ -385,7 +385,7 @@ static cudaError_t make_events(struct psr_beam_cuda *c)
     TRY(cudaStreamCreateWithFlags(&c->work, cudaStreamNonBlocking));
     TRY(cudaStreamCreateWithFlags(&c->out, cudaStreamNonBlocking));
     for (int n = 0; n < 2; n++) {
-        struct psr_beam_half *h = c->half + n;
+        struct psr_beam_buffer *h = c->buffer + n;
         cudaEvent_t *const event[] = {&h->copied, &h->freed, &h->given, &h->drained};
         for (int k = 0; k < 4; k++)
             TRY(cudaEventCreateWithFlags(event[k], cudaEventDisableTiming));
@@ -440,7 +440,7 @@ void psr_beam_cuda_free(struct psr_beam_cuda *c)
         cudaFree(p);
     }
     for (int n = 0; n < 2; n++) {
-        const struct psr_beam_half *h = c->half + n;
+        const struct psr_beam_buffer *h = c->buffer + n;
         const cudaEvent_t event[] = {h->copied, h->freed, h->given, h->drained, c->done[n]};
         cudaFree(h->d_in);
         psr_device_unpin(h->h_in);

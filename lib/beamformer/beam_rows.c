@@ -70,18 +70,18 @@ size_t psr_beam_rows_to_keep(const struct psr_beam_rows *r)
 void *psr_beam_rows_place(struct psr_beam_rows *r, size_t nrow)
 {
     if (!r->d.gathers || r->d.scales->measures || r->begun + nrow > r->d.stride) {
-        r->turn++;
+        r->buffer_now++;
         r->begun = 0;
     }
     r->begun += nrow;
-    return (char *)r->d.buffer[r->turn % PSR_BEAM_ROWS_BUFFERS] +
+    return (char *)r->d.buffer[r->buffer_now % PSR_BEAM_ROWS_BUFFERS] +
            (r->begun - nrow) * psr_beam_row_bytes(r->d.plan);
 }
 
 void psr_beam_rows_begin(struct psr_beam_rows *r, size_t nrow)
 {
     r->coming = nrow;
-    r->coming_turn = r->turn;
+    r->buffer_coming = r->buffer_now;
     r->kept_begun += r->d.scales->measures ? nrow : 0;
 }
 
@@ -119,13 +119,13 @@ static psr_status hand_over(struct psr_beam_rows *r, psr_err *err)
     if (st || r->came == 0)
         return st;
     r->task = (struct psr_beam_rows_task){
-        .rows = r->d.buffer[r->coming_turn % PSR_BEAM_ROWS_BUFFERS],
+        .rows = r->d.buffer[r->buffer_coming % PSR_BEAM_ROWS_BUFFERS],
         .stride = psr_beam_rows_stride(r),
         .n = r->came,
         .first = r->d.scales->kept_n,
     };
     r->came = 0;
-    if (r->coming_turn == r->turn)
+    if (r->buffer_coming == r->buffer_now)
         r->begun = NO_ROOM;
     if (r->d.scales->measures)
         return keep(r, err);
@@ -138,7 +138,7 @@ psr_status psr_beam_rows_came(struct psr_beam_rows *r, bool all, psr_err *err)
     r->came += r->coming;
     r->nrow += (int64_t)r->coming;
     r->coming = 0;
-    const bool complete = r->d.scales->measures || all || r->coming_turn != r->turn;
+    const bool complete = r->d.scales->measures || all || r->buffer_coming != r->buffer_now;
     return complete ? hand_over(r, err) : PSR_OK;
 }
 

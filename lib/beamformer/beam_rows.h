@@ -37,13 +37,13 @@ struct psr_beam_rows_task {
 
 struct psr_beam_rows {
     struct psr_beam_rows_desc d;
-    unsigned turn;        /* buffer that rows are begun in, counted on */
-    size_t begun;         /* rows begun in it */
-    size_t came;          /* rows that have come where the last ones did */
-    size_t coming;        /* of the last block begun */
-    unsigned coming_turn; /* and where to */
-    size_t kept_begun;    /* rows to keep that are begun, or there */
-    int64_t nrow;         /* that have come in all */
+    unsigned buffer_now;    /* buffer that rows are begun in, counted on */
+    size_t begun;           /* rows begun in it */
+    size_t came;            /* rows that have come where the last ones did */
+    size_t coming;          /* of the last block begun */
+    unsigned buffer_coming; /* and where to */
+    size_t kept_begun;      /* rows to keep that are begun, or there */
+    int64_t nrow;           /* that have come in all */
     struct psr_beam_rows_task task;
 };
 

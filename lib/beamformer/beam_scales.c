@@ -136,7 +136,7 @@ const void *psr_beam_scales_quantise(const struct psr_beam_scales *s, size_t b)
     uint8_t *levels = (uint8_t *)(s->kept + b * s->kept_most * nfreq), *to = levels;
     for (size_t k = 0; k < s->kept_n; k++, from += nfreq)
         for (size_t f = 0; f < nfreq; f++) {
-            unsigned level = psr_beam_level(from[f], s->offset[f], s->gain[f], top);
+            unsigned level = psr_beam_quantise_value(from[f], s->offset[f], s->gain[f], top);
             if (s->d.nbit == 8)
                 *to++ = (uint8_t)level;
             else if (f % 2 == 0)

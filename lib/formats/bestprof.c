@@ -212,10 +212,10 @@ static psr_status take_bin(struct reader *r, char *text)
 static psr_status read_lines(struct reader *r)
 {
     char text[LINE_MAX_BYTES];
-    bool there;
+    bool exists;
     for (;;) {
-        psr_status st = psr_text_lines_next(&r->lines, text, sizeof text, &there, r->err);
-        if (st || !there)
+        psr_status st = psr_text_lines_next(&r->lines, text, sizeof text, &exists, r->err);
+        if (st || !exists)
             return st;
         text[strcspn(text, "\r\n")] = 0;
         st = *text == '#' ? take_header(r, text) : take_bin(r, text);

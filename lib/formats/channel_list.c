@@ -82,10 +82,10 @@ static psr_status ignore_list(char *list, size_t nchan, int ascending, unsigned 
 static bool next_line(struct psr_text_lines *in, char line[LINE_MAX_BYTES], psr_status *st,
                       psr_err *err)
 {
-    bool there;
-    *st = psr_text_lines_next(in, line, LINE_MAX_BYTES, &there, err);
+    bool exists;
+    *st = psr_text_lines_next(in, line, LINE_MAX_BYTES, &exists, err);
     line[strcspn(line, "#")] = '\0';
-    return *st == PSR_OK && there;
+    return *st == PSR_OK && exists;
 }
 
 static psr_status ignore_file(struct psr_text_lines *in, size_t nchan, int ascending,

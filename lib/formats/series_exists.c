@@ -54,14 +54,14 @@ bool psr_series_exists(const struct psr_series_desc *desc, size_t i, struct time
     struct psr_inf *inf = malloc(sizeof *inf);
     psr_series_stem(stem, desc->root, desc->dm[i], desc->dm_decimals);
     snprintf(path, sizeof path, "%s.dat", stem);
-    bool there = inf && stat(path, &dat) == 0 && S_ISREG(dat.st_mode);
+    bool exists = inf && stat(path, &dat) == 0 && S_ISREG(dat.st_mode);
     snprintf(path, sizeof path, "%s.inf", stem);
-    there = there && stat(path, &text) == 0 && S_ISREG(text.st_mode) &&
-            psr_inf_read(inf, path, NULL) == PSR_OK && is_described(desc, i, inf) &&
-            inf->nbin <= INT64_MAX / (int64_t)sizeof(float) &&
-            dat.st_size == inf->nbin * (int64_t)sizeof(float);
-    if (there)
+    exists = exists && stat(path, &text) == 0 && S_ISREG(text.st_mode) &&
+             psr_inf_read(inf, path, NULL) == PSR_OK && is_described(desc, i, inf) &&
+             inf->nbin <= INT64_MAX / (int64_t)sizeof(float) &&
+             dat.st_size == inf->nbin * (int64_t)sizeof(float);
+    if (exists)
         *made = is_earlier(dat.st_mtim, text.st_mtim) ? dat.st_mtim : text.st_mtim;
     free(inf);
-    return there;
+    return exists;
 }

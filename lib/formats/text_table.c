@@ -79,9 +79,9 @@ psr_status psr_text_table_take(struct psr_text_lines *lines, psr_text_row_functi
 {
     struct psr_text_row row = {.path = lines->name};
     char line[PSR_ROW_BYTES + 2];
-    bool there;
+    bool exists;
     psr_status st;
-    while (!(st = psr_text_lines_next(lines, line, sizeof line, &there, err)) && there) {
+    while (!(st = psr_text_lines_next(lines, line, sizeof line, &exists, err)) && exists) {
         row.number = lines->number;
         st = split_line(&row, line, err);
         if (!st && row.n > 0)

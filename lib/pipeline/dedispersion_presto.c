@@ -15,7 +15,7 @@ struct presto {
 };
 
 /* PRESTO counts ignored channels once it has turned the band, whether it was to or not. */
-static psr_status turn_keep(struct presto *s, psr_err *err)
+static psr_status invert_keep(struct presto *s, psr_err *err)
 {
     const struct psr_obs *obs = s->d.obs;
     size_t nchan = obs->nchan;
@@ -54,7 +54,7 @@ static psr_status create(void **state, const struct psr_dedispersion_desc *d, ps
     if (!s)
         return psr_fail_nomem(err, "dedispersion", sizeof *s);
     s->d = *d;
-    psr_status st = turn_keep(s, err);
+    psr_status st = invert_keep(s, err);
     if (st)
         return st;
     describe(s);

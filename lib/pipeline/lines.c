@@ -30,7 +30,7 @@ struct psr_lines {
     size_t *own;    /* [ndm] of the line at work, as in a block; NULL before the end */
 };
 
-static psr_status create_patch(psr_lines *l, size_t line, psr_err *err)
+static psr_status create_correction(psr_lines *l, size_t line, psr_err *err)
 {
     const struct psr_dedispersion_desc *d = &l->d.dedispersion;
     const struct psr_line *described = &d->trials->line[line];
@@ -65,7 +65,7 @@ psr_status psr_lines_create(psr_lines **out, const struct psr_lines_desc *desc, 
     psr_status st = desc->ops->create(&l->state, &l->d.dedispersion, err);
     for (size_t k = 0; k < nline && !st; k++) {
         l->line[k].plan = desc->ops->plan ? desc->ops->plan(l->state, k) : NULL;
-        st = create_patch(l, k, err);
+        st = create_correction(l, k, err);
     }
     if (st)
         psr_lines_destroy(l);
@@ -229,8 +229,8 @@ static psr_status run_on_host(psr_lines *l, size_t line, const struct psr_block 
 }
 
 /* Fetches series where there is something to restore. */
-static psr_status patch_slabs(psr_lines *l, struct line *of, const struct psr_block *spectra,
-                              const struct psr_block *b, psr_err *err)
+static psr_status correct_series(psr_lines *l, struct line *of, const struct psr_block *spectra,
+                                 const struct psr_block *b, psr_err *err)
 {
     size_t nstep = of->again ? 0 : spectra->nstep;
     if (!psr_mask_correction_touches(of->correction, nstep))
@@ -254,7 +254,7 @@ static psr_status run_on_devices(psr_lines *l, size_t line, const struct psr_blo
     psr_status st = l->d.ops->run_device(l->state, line, series, &nleft, err);
     *left = nleft > 0;
     if (!st && of->correction)
-        st = patch_slabs(l, of, spectra, series, err);
+        st = correct_series(l, of, spectra, series, err);
     take_samples(l, line, series, series->n);
     series->device_samples = series->n;
     of->again = true;

@@ -139,7 +139,7 @@ struct psr_dedisp_info {
     size_t ndevice;      /* devices that share the trials; 0 on the CPU */
     /* Seconds spent on devices so far, on the slowest one; they overlap.  Input copied once for all
      * lines of a psr_dedisp_multi counts in each line. */
-    double copy_in_s, turn_s, sum_s, copy_out_s;
+    double copy_in_s, cornerturn_s, sum_s, copy_out_s;
 };
 /* Waits until running work is complete. */
 void psr_dedisp_describe(const psr_dedisp *p, struct psr_dedisp_info *info);

@@ -57,12 +57,12 @@ PSR_MUST_CHECK psr_status psr_text_lines_open(struct psr_text_lines *l, const ch
 
 /* Reads the next line, including its line end.
  * Given:    line   [room]
- * Returned: *there, false at the end of the file
+ * Returned: *exists, false at the end of the file
  * Status:   PSR_EIO; PSR_EFORMAT "NAME: line N: ..." for a line that does not fit into room - 1
  *           bytes or contains a NUL byte, and for a file longer than allowed, so that reading
  *           always ends */
 PSR_MUST_CHECK psr_status psr_text_lines_next(struct psr_text_lines *l, char *line, size_t room,
-                                              bool *there, psr_err *err);
+                                              bool *exists, psr_err *err);
 
 void psr_text_lines_close(struct psr_text_lines *l);
 

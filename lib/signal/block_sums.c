@@ -10,7 +10,7 @@
 enum { CHUNK = 512, LANES = 32, ROWS = 256 };
 
 /* Adds up n rows of whole integers. */
-#define DEFINE_TALLY(NAME, ISA, TYPE, ACC, WIDE)                                                   \
+#define DEFINE_SUMS(NAME, ISA, TYPE, ACC, WIDE)                                                    \
     ISA static void NAME(const struct psr_layout *l, const unsigned char *in, size_t n, float *z,  \
                          double *sum)                                                              \
     {                                                                                              \
@@ -47,13 +47,13 @@ enum { CHUNK = 512, LANES = 32, ROWS = 256 };
     }
 
 #define BASE_ISA
-DEFINE_TALLY(block_sums_u8_base, BASE_ISA, uint8_t, uint16_t, uint32_t)
-DEFINE_TALLY(block_sums_i8, BASE_ISA, int8_t, int16_t, int32_t)
-DEFINE_TALLY(block_sums_u16, BASE_ISA, uint16_t, uint32_t, uint64_t)
-DEFINE_TALLY(block_sums_i16, BASE_ISA, int16_t, int32_t, int64_t)
+DEFINE_SUMS(block_sums_u8_base, BASE_ISA, uint8_t, uint16_t, uint32_t)
+DEFINE_SUMS(block_sums_i8, BASE_ISA, int8_t, int16_t, int32_t)
+DEFINE_SUMS(block_sums_u16, BASE_ISA, uint16_t, uint32_t, uint64_t)
+DEFINE_SUMS(block_sums_i16, BASE_ISA, int16_t, int32_t, int64_t)
 
 #if defined __x86_64__
-DEFINE_TALLY(block_sums_u8_avx2, PSR_ISA_FOR_AVX2, uint8_t, uint16_t, uint32_t)
+DEFINE_SUMS(block_sums_u8_avx2, PSR_ISA_FOR_AVX2, uint8_t, uint16_t, uint32_t)
 #endif
 
 static void block_sums_u8(const struct psr_layout *l, const unsigned char *in, size_t n, float *z,

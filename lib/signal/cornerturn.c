@@ -1,6 +1,6 @@
 /* Work goes in squares of 64 spectra by 64 channels, which fit the first cache: unpack the rows,
- * turn the square, and add each channel's 64 samples to its run.  Within a square, registers of 16
- * bytes are turned by interleaving: after log2(n) rounds of interleaving row i with row i + n/2,
+ * transpose the square, and add each channel's 64 samples to its run.  Within a square, registers of 16
+ * bytes are transposed by interleaving: after log2(n) rounds of interleaving row i with row i + n/2,
  * the n rows of n samples are the columns. */
 #include "cornerturn.h"
 
@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum { SIDE = 64 };
-enum { SLAB_BYTES = 256 << 10 }; /* of input, a thread's portion */
+enum { PORTION_BYTES = 256 << 10 }; /* of input, a thread's portion */
 
 /* A sum that a call left incomplete. */
 union partial {
@@ -37,7 +37,7 @@ struct psr_cornerturn {
     void (*square)(struct psr_cornerturn *ct, const struct output_span *s, size_t t, size_t c);
 };
 
-/* --- unpacking and turning a square ----------------------------------------------------------- */
+/* --- unpacking and transposing a square ----------------------------------------------------------- */
 
 typedef uint8_t vec8 __attribute__((vector_size(16), may_alias));
 typedef uint16_t vec16 __attribute__((vector_size(16), may_alias));
@@ -56,8 +56,8 @@ typedef uint32_t vec32 __attribute__((vector_size(16), may_alias));
 #define LO32(a, b) SHUFFLE(vec32, a, b, 0, 4, 1, 5)
 #define HI32(a, b) SHUFFLE(vec32, a, b, 2, 6, 3, 7)
 
-/* turn: rows [SIDE] of row_bytes apart to column [SIDE][SIDE]. */
-#define DEFINE_TURN(BITS, N)                                                                       \
+/* transpose: rows [SIDE] of row_bytes apart to column [SIDE][SIDE]. */
+#define DEFINE_TRANSPOSE(BITS, N)                                                                  \
     static inline void interleave##BITS(vec##BITS *to, const vec##BITS *from)                      \
     {                                                                                              \
         for (int i = 0; i < N / 2; i++) {                                                          \
@@ -65,7 +65,7 @@ typedef uint32_t vec32 __attribute__((vector_size(16), may_alias));
             to[2 * i + 1] = HI##BITS(from[i], from[i + N / 2]);                                    \
         }                                                                                          \
     }                                                                                              \
-    static void turn##BITS(void *column, const unsigned char *rows, size_t row_bytes)              \
+    static void transpose##BITS(void *column, const unsigned char *rows, size_t row_bytes)         \
     {                                                                                              \
         for (int t = 0; t < SIDE; t += N)                                                          \
             for (int c = 0; c < SIDE; c += N) {                                                    \
@@ -84,9 +84,9 @@ typedef uint32_t vec32 __attribute__((vector_size(16), may_alias));
             }                                                                                      \
     }
 
-DEFINE_TURN(8, 16)
-DEFINE_TURN(16, 8)
-DEFINE_TURN(32, 4)
+DEFINE_TRANSPOSE(8, 16)
+DEFINE_TRANSPOSE(16, 8)
+DEFINE_TRANSPOSE(32, 4)
 
 /* Spreads 8 samples of nbit < 8 bits to the 8 bytes of a word. */
 static uint64_t spread8(uint64_t x, int nbit)
@@ -235,7 +235,7 @@ static inline size_t place_in_run(const struct psr_cornerturn *ct, size_t k, uin
         const unsigned char *rows = square_rows(ct, s, t, c, copy, &row_bytes);                    \
         uint64_t common = (ct->t + t) / ct->d.downsamp;                                            \
         size_t common_phase = (ct->t + t) % ct->d.downsamp;                                        \
-        turn##BITS(column, rows, row_bytes);                                                       \
+        transpose##BITS(column, rows, row_bytes);                                                  \
         for (size_t j = 0; j < SIDE && c + j < ct->d.nchan; j++) {                                 \
             if (ct->slot[c + j] < 0)                                                               \
                 continue;                                                                          \
@@ -297,8 +297,8 @@ psr_status psr_cornerturn_create(struct psr_cornerturn **out,
     return PSR_OK;
 }
 
-static void turn_portion(struct psr_cornerturn *ct, const struct output_span *s, size_t t0,
-                         size_t t1, size_t c0, size_t c1)
+static void cornerturn_portion(struct psr_cornerturn *ct, const struct output_span *s, size_t t0,
+                               size_t t1, size_t c0, size_t c1)
 {
     for (size_t t = t0; t < t1; t += SIDE)
         for (size_t c = c0; c < c1; c += SIDE)
@@ -314,7 +314,7 @@ void psr_cornerturn_run(struct psr_cornerturn *ct, const void *in, size_t nsamp,
         .in = in, .nsamp = nsamp, .lane = lane, .stride = stride, .first = first};
     size_t device_series = nsamp, strip = SIDE;
     if (ct->d.downsamp == 1) {
-        device_series = (SLAB_BYTES / ct->row_bytes / SIDE + 1) * SIDE;
+        device_series = (PORTION_BYTES / ct->row_bytes / SIDE + 1) * SIDE;
         strip = (ct->d.nchan + SIDE - 1) / SIDE * SIDE;
     }
     size_t ndevice_series = nsamp ? (nsamp + device_series - 1) / device_series : 0;
@@ -325,7 +325,7 @@ void psr_cornerturn_run(struct psr_cornerturn *ct, const void *in, size_t nsamp,
         size_t t = n / nstrip * device_series, c = n % nstrip * strip;
         size_t t1 = t + device_series < nsamp ? t + device_series : nsamp;
         size_t c1 = c + strip < ct->d.nchan ? c + strip : ct->d.nchan;
-        turn_portion(ct, &s, t, t1, c, c1);
+        cornerturn_portion(ct, &s, t, t1, c, c1);
     }
     ct->t += nsamp;
 }

@@ -46,15 +46,15 @@ void psr_spectrum_detrend_ends(float *x, int64_t nbin)
     if (n < 2 * m)
         return;
     const double height = step_of_spectrum(x, n, m) / (double)(n - m) * (double)n / 2;
-    const double turn_cos = cos(M_PI / (double)n), turn_sin = sin(M_PI / (double)n);
-    double c = turn_cos, s = turn_sin; /* of pi k / n, but for a factor that c / s has not */
+    const double step_cos = cos(M_PI / (double)n), step_sin = sin(M_PI / (double)n);
+    double c = step_cos, s = step_sin; /* of pi k / n, but for a factor that c / s has not */
     if (!isfinite(height))
         return;
     for (int64_t k = 1; k < nbin; k++) {
         x[2 * k] = (float)((double)x[2 * k] + height);
         x[2 * k + 1] = (float)((double)x[2 * k + 1] - height * c / s);
-        double next = c * turn_cos - s * turn_sin;
-        s = c * turn_sin + s * turn_cos;
+        double next = c * step_cos - s * step_sin;
+        s = c * step_sin + s * step_cos;
         c = next;
     }
 }

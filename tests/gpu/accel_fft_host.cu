@@ -16,21 +16,21 @@ static double first_of(__half2 x)
 }
 
 template <class R> struct threads {
-    accel_factor<R> turn[ACCEL_TURNS];
+    accel_factor<R> twiddle[ACCEL_TWIDDLES];
     accel_complex<R> room[ACCEL_ROOM], z[ACCEL_NTHREAD][ACCEL_POINTS];
 };
 
 template <class R> static void transform(threads<R> &t)
 {
     for (int n = 0; n < ACCEL_NTHREAD; n++)
-        accel_first_step(t.z[n], t.turn + accel_turn_1(n));
+        accel_first_step(t.z[n], t.twiddle + accel_twiddle_1(n));
     for (int n = 0; n < ACCEL_NTHREAD; n++)
         accel_put_first(t.room, t.z[n], n);
     for (int n = 0; n < ACCEL_NTHREAD; n++) {
         accel_get_second(t.z[n], t.room, n);
         accel_dft16(t.z[n]);
         for (int n1 = 0; n1 < ACCEL_POINTS; n1++)
-            t.z[n][n1] = t.z[n][n1] * t.turn[accel_turn_2(n) + 16 * n1];
+            t.z[n][n1] = t.z[n][n1] * t.twiddle[accel_twiddle_2(n) + 16 * n1];
     }
     for (int n = 0; n < ACCEL_NTHREAD; n++)
         accel_put_second(t.room, t.z[n], n);
@@ -46,7 +46,7 @@ static bool run(enum accel_k_number kind, const double (*in)[2], double (*out)[2
     threads<R> *t = (threads<R> *)malloc(sizeof *t);
     if (!t)
         return false;
-    accel_k_turn_fill(kind, t->turn);
+    accel_k_twiddle_fill(kind, t->twiddle);
     for (int f = 0; f < 2 * ACCEL_BINS; f++) {
         const int p = f / ACCEL_BINS, n = f % ACCEL_NTHREAD;
         t->z[n][f % ACCEL_BINS / ACCEL_NTHREAD + 8 * p] = {accel_number<R>((float)in[f][0]),

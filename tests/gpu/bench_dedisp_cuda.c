@@ -218,7 +218,7 @@ static size_t count_wrong(const struct input *in, const psr_dedisp *p, const str
 /* --- running ---------------------------------------------------------------------------------- */
 
 struct figures {
-    double turn_s, sum_s, adds;
+    double cornerturn_s, sum_s, adds;
     size_t nline, ntrial, bad;
 };
 
@@ -258,19 +258,19 @@ static void run_line(const struct work *w, struct input *in, const struct line *
     psr_dedisp *p = create(w, l);
     struct psr_dedisp_info before = {0}, after;
     struct psr_device_series device_series;
-    double turn_s[REPEAT + 1], sum_s[REPEAT + 1];
+    double cornerturn_s[REPEAT + 1], sum_s[REPEAT + 1];
     size_t first, n, nsamp = count_spectra(w), bad = 0;
     choose_block(in, p);
     for (int k = 0; k <= REPEAT; k++) { /* the first warms up */
         psr_dedisp_reset(p);
         stream(p, in, nsamp, NULL, &device_series, &first, &n);
         psr_dedisp_describe(p, &after);
-        turn_s[k] = after.turn_s - before.turn_s;
+        cornerturn_s[k] = after.cornerturn_s - before.cornerturn_s;
         sum_s[k] = after.sum_s - before.sum_s;
         before = after;
     }
     bad = count_wrong(in, p, w, l, &device_series, first, n);
-    f->turn_s += bench_median(turn_s + 1, REPEAT);
+    f->cornerturn_s += bench_median(cornerturn_s + 1, REPEAT);
     f->sum_s += bench_median(sum_s + 1, REPEAT);
     f->adds += (double)(first + n) * (double)w->nchan * (double)l->ndm;
     f->ntrial += l->ndm;
@@ -300,7 +300,7 @@ static void report(const struct work *w, double products)
     }
     double tera = f.adds / f.sum_s;
     printf("%-5s %5zu %4d %5zu %6zu %9.2f %9.2f %8.1f %8.3f", w->name, w->nchan, w->nbit, f.nline,
-           f.ntrial, f.sum_s * 1e3, f.turn_s * 1e3, tera * 1e-12, tera / products);
+           f.ntrial, f.sum_s * 1e3, f.cornerturn_s * 1e3, tera * 1e-12, tera / products);
     print_ratio(w->peer_s / f.sum_s);
     print_ratio(w->goal_s / f.sum_s);
     printf("  %s\n", f.bad ? "WRONG" : "exact");

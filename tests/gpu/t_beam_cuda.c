@@ -285,7 +285,7 @@ static size_t count_levels_wrong(const struct shape *s, size_t nrow, size_t nbea
     for (size_t i = 0; i < nbeam * nrow * nf; i++) {
         size_t f = i % nf, k = i / nf % nrow;
         unsigned y = nbit == 8 ? got[i] : got[i / 2] >> (i % 2 * 4) & 15;
-        unsigned want = psr_beam_level(x[i], offset[f], scale[f], nbit == 8 ? 255 : 15);
+        unsigned want = psr_beam_quantise_value(x[i], offset[f], scale[f], nbit == 8 ? 255 : 15);
         bad += y != (k < s->nt / s->tds[f] ? want : 0);
     }
     return bad;

@@ -67,10 +67,10 @@ static take_function *know_list(const char *line)
 /* Returned: false at the end of the file and after an error, which *st tells. */
 static bool next_line(struct list *list, psr_status *st, psr_err *err)
 {
-    bool there;
-    *st = psr_text_lines_next(&list->in, list->line, LINE_BYTES, &there, err);
+    bool exists;
+    *st = psr_text_lines_next(&list->in, list->line, LINE_BYTES, &exists, err);
     list->line[strcspn(list->line, "\r\n")] = '\0';
-    return *st == PSR_OK && there;
+    return *st == PSR_OK && exists;
 }
 
 /* The rows of an ACCEL file end with an empty line; those of Pulscan with the file. */

@@ -78,10 +78,10 @@ static psr_status take_bins(const struct planeplot_bins *bins, int64_t first, si
     if (bins->plan)
         return psr_pulscan_amplitudes(bins->plan, bins->s, first, n, x, err);
     const int64_t left = bins->nbin - first, most = (int64_t)n;
-    const size_t there = left < 0 ? 0 : (size_t)(left < most ? left : most);
+    const size_t nbin = left < 0 ? 0 : (size_t)(left < most ? left : most);
     memset(x, 0, 2 * n * sizeof *x);
-    if (there > 0)
-        memcpy(x, bins->x + 2 * first, 2 * there * sizeof *x);
+    if (nbin > 0)
+        memcpy(x, bins->x + 2 * first, 2 * nbin * sizeof *x);
     return scale_bins(x, n, err);
 }
 

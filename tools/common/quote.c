@@ -19,7 +19,7 @@ void quote_print(FILE *to, const char *text)
 }
 
 /* Whether a shell takes the word as it stands. */
-static bool is_plain(const char *word)
+static bool needs_no_quotes(const char *word)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                 "@%_+=:,./-";
@@ -67,7 +67,7 @@ char *quote_command(const char *name, int argc, char *const *argv)
     fputs(name, to);
     for (int i = 1; i < argc; i++) {
         fputc(' ', to);
-        if (is_plain(argv[i]))
+        if (needs_no_quotes(argv[i]))
             fputs(argv[i], to);
         else if (is_fit(argv[i]))
             quote_print(to, argv[i]);

@@ -15,7 +15,7 @@ struct run {
 };
 
 /* The ways of working that have an account of their own. */
-static bool is_plain(const struct run *r)
+static bool has_account(const struct run *r)
 {
     return !r->opt.run.presto && !r->opt.run.subbands.on;
 }
@@ -25,8 +25,8 @@ static void start_progress(struct run *r, psr_pipeline *p)
     struct psr_pipeline_report report;
     psr_pipeline_describe(p, &report);
     run_progress_start(&r->progress, !r->opt.quiet, report.obs ? report.obs->nsamp : -1,
-                       is_plain(r) ? "MB" : "spectra",
-                       is_plain(r) ? (double)report.row_bytes / 1e6 : 1);
+                       has_account(r) ? "MB" : "spectra",
+                       has_account(r) ? (double)report.row_bytes / 1e6 : 1);
 }
 
 /* Trials that are left once those have been dropped that are there already. */
@@ -41,7 +41,7 @@ static psr_status process(struct run *r, psr_pipeline *p)
 {
     const struct gpudedisp_options *o = &r->opt;
     psr_status st = o->plot ? gnuplot_open(&r->plot, o->plot, &r->err) : PSR_OK;
-    bool tells = o->verbose && is_plain(r) && has_work(p);
+    bool tells = o->verbose && has_account(r) && has_work(p);
     if (!st && tells)
         gpudedisp_print_plan(&r->tool, p);
     start_progress(r, p);

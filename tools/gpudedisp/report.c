@@ -55,7 +55,7 @@ static void account_devices(const struct cli *tool, const struct psr_pipeline_li
     if (!plan->ndevice)
         return;
     fprintf(stderr, "%s: %zu device%s: copy in %.3f s, turn %.3f s, dedisperse %.3f s,", tool->name,
-            plan->ndevice, plan->ndevice > 1 ? "s" : "", plan->copy_in_s, plan->turn_s,
+            plan->ndevice, plan->ndevice > 1 ? "s" : "", plan->copy_in_s, plan->cornerturn_s,
             plan->sum_s);
     if (l->resident)
         fprintf(stderr, " search %.3f s\n", search_s);

@@ -286,7 +286,7 @@ struct psr_dedisp_shared {
     size_t row_bytes;
 };
 
-psr_status psr_dedisp_share(psr_dedisp *p, struct psr_dedisp_shared **shared, psr_err *err)
+psr_status psr_dedisp_attach(psr_dedisp *p, struct psr_dedisp_shared **shared, psr_err *err)
 {
     struct psr_dedisp_shared *sh = *shared;
     psr_status st = PSR_OK;
@@ -301,7 +301,7 @@ psr_status psr_dedisp_share(psr_dedisp *p, struct psr_dedisp_shared **shared, ps
         st = p->ops->share(&sh->block, &p->layout, err);
     }
     if (!st && sh->ops == p->ops)
-        p->ops->join(p->state, sh->block);
+        p->ops->attach(p->state, sh->block);
     return st;
 }
 
@@ -311,7 +311,7 @@ psr_status psr_dedisp_upload(struct psr_dedisp_shared *shared, const void *in, s
     return shared->ops->upload(shared->block, in, nsamp * shared->row_bytes, err);
 }
 
-void psr_dedisp_unshare(struct psr_dedisp_shared *shared)
+void psr_dedisp_detach_all(struct psr_dedisp_shared *shared)
 {
     if (shared && shared->block)
         shared->ops->unshare(shared->block);

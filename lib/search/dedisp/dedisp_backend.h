@@ -68,7 +68,7 @@ struct psr_delay_frame psr_dedisp_layout_frame(const struct psr_dedisp_layout *s
 
 /* Largest sum of downsamp samples as unsigned; 0 for samples summed as floats (kind PSR_FLOAT, and
  * 32-bit integers). */
-uint64_t psr_dedisp_layout_lane_max(const struct psr_dedisp_layout *s);
+uint64_t psr_dedisp_layout_sample_max(const struct psr_dedisp_layout *s);
 
 /* Offset that makes signed samples unsigned; 0 for other kinds. */
 uint32_t psr_dedisp_layout_bias(const struct psr_dedisp_layout *s);
@@ -106,7 +106,7 @@ struct psr_dedisp_ops {
      * previous spectra; it returns while devices are still working, and executes of the plans with
      * these spectra wait for it.  NULL if sharing has no benefit. */
     psr_status (*share)(void **block, const struct psr_dedisp_layout *s, psr_err *err);
-    void (*join)(void *state, void *block);
+    void (*attach)(void *state, void *block);
     psr_status (*upload)(void *block, const void *in, size_t bytes, psr_err *err);
     void (*unshare)(void *block);
 
@@ -127,14 +127,14 @@ bool psr_dedisp_sums_itself(const struct psr_dedisp_desc *d);
  * Given:    *shared   NULL for the first plan
  * Returned: *shared   NULL as long as no plan benefits; unshare it after the last plan */
 struct psr_dedisp_shared;
-PSR_MUST_CHECK psr_status psr_dedisp_share(psr_dedisp *p, struct psr_dedisp_shared **shared,
-                                           psr_err *err);
+PSR_MUST_CHECK psr_status psr_dedisp_attach(psr_dedisp *p, struct psr_dedisp_shared **shared,
+                                            psr_err *err);
 
 /* Given: in   [nsamp] spectra, which must stay unchanged until every plan has been executed with
  *             them */
 PSR_MUST_CHECK psr_status psr_dedisp_upload(struct psr_dedisp_shared *shared, const void *in,
                                             size_t nsamp, psr_err *err);
-void psr_dedisp_unshare(struct psr_dedisp_shared *shared); /* NULL is allowed */
+void psr_dedisp_detach_all(struct psr_dedisp_shared *shared); /* NULL is allowed */
 
 /* As psr_dedisp_create, for a stream that is already downsampled: each spectrum is the sum, channel
  * by channel, of "summed" spectra of the described stream, in unsigned samples of sum_nbit bits;

@@ -1,4 +1,4 @@
-/* The stream: samples come in, are turned to one run per channel, and stay as long as a later
+/* The stream: samples come in, are transposed to one run per channel, and stay as long as a later
  * output needs them; programs run on tiles of what is complete. */
 #include "dedisp_cpu.h"
 #include "base/threads.h"
@@ -12,7 +12,7 @@
 
 enum {
     LANE_PAD = 256,        /* read, and not used, beyond a run where registers are rounded up */
-    PIECE_BYTES = 8 << 20, /* of runs: turned and summed while in the third cache */
+    PIECE_BYTES = 8 << 20, /* of runs: transposed and summed while in the third cache */
 };
 
 struct thread {
@@ -24,7 +24,7 @@ struct cpu {
     const struct psr_dedisp_layout *s;
     struct psr_lanes lanes;
     struct psr_planner planner;
-    struct psr_cornerturn *turn;
+    struct psr_cornerturn *cornerturn;
 
     size_t nblock;         /* blocks of trials */
     size_t nkept_programs; /* those of the first blocks; the others are made anew for every piece */
@@ -32,11 +32,11 @@ struct cpu {
     struct psr_program *program; /* [nkept_programs + nslot] */
     double adds;                 /* of all programs, per output sample */
 
-    unsigned char *lane;   /* [nkept][stride] */
+    unsigned char *runs;   /* [nkept][stride] */
     size_t stride, room;   /* room: samples of a run that are in use at most */
     uint64_t first;        /* sample at the start of the runs */
     uint64_t nraw, ndone;  /* spectra taken, samples given */
-    size_t piece;          /* samples turned at once, at most */
+    size_t piece;          /* samples transposed at once, at most */
     struct thread *thread; /* [nthread] */
 };
 
@@ -102,10 +102,10 @@ static double program_bytes(const struct cpu *cpu)
 static psr_status plan_programs(struct cpu *cpu, psr_err *err)
 {
     const struct psr_dedisp_layout *s = cpu->s;
-    size_t ntrial = cpu->planner.shape.ntrial, turn = 2 * (size_t)s->nthread;
+    size_t ntrial = cpu->planner.shape.ntrial, cornerturn = 2 * (size_t)s->nthread;
     cpu->nblock = (s->ndm + ntrial - 1) / ntrial;
-    cpu->nslot = turn;
-    cpu->program = calloc(cpu->nblock + turn, sizeof *cpu->program);
+    cpu->nslot = cornerturn;
+    cpu->program = calloc(cpu->nblock + cornerturn, sizeof *cpu->program);
     cpu->thread = calloc((size_t)s->nthread, sizeof *cpu->thread);
     if (!cpu->program || !cpu->thread)
         return psr_fail_nomem(err, "dedispersion programs", (double)cpu->nblock * 48);
@@ -114,7 +114,7 @@ static psr_status plan_programs(struct cpu *cpu, psr_err *err)
         return st;
     double fit = program_bytes(cpu) / (4.0 * (double)cpu->program->room);
     if (fit < (double)cpu->nblock) {
-        cpu->nkept_programs = fit > (double)turn ? (size_t)fit - turn : 0;
+        cpu->nkept_programs = fit > (double)cornerturn ? (size_t)fit - cornerturn : 0;
     } else {
         cpu->nkept_programs = cpu->nblock;
         cpu->nslot = 0;
@@ -198,8 +198,8 @@ static psr_status make_runs(struct cpu *cpu, psr_err *err)
     cpu->piece = piece;
     cpu->room = live + slack;
     cpu->stride = odd_lines(cpu->room + LANE_PAD, cpu->lanes.store_bytes);
-    cpu->lane = calloc(s->nkept * cpu->stride + LANE_PAD, cpu->lanes.store_bytes);
-    if (!cpu->lane)
+    cpu->runs = calloc(s->nkept * cpu->stride + LANE_PAD, cpu->lanes.store_bytes);
+    if (!cpu->runs)
         return psr_fail_nomem(err, "samples", (double)cpu->stride * row);
     return PSR_OK;
 }
@@ -211,7 +211,7 @@ static void make_room(struct cpu *cpu)
     size_t live = (size_t)(cpu->nraw / cpu->s->downsamp - cpu->ndone);
 #pragma omp parallel for num_threads(cpu->s->nthread)
     for (size_t k = 0; k < cpu->s->nkept; k++) {
-        unsigned char *run = cpu->lane + k * cpu->stride * bytes;
+        unsigned char *run = cpu->runs + k * cpu->stride * bytes;
         memmove(run, run + skip * bytes, live * bytes);
     }
     cpu->first = cpu->ndone;
@@ -241,7 +241,7 @@ static void run_tile(struct cpu *cpu, const struct output_span *x, size_t n, siz
         return;
     struct psr_tile tile = {
         .program = program,
-        .lane = cpu->lane + (cpu->ndone - cpu->first + t) * cpu->lanes.store_bytes,
+        .runs = cpu->runs + (cpu->ndone - cpu->first + t) * cpu->lanes.store_bytes,
         .stride = cpu->stride,
         .nsamp = x->n - t < x->length ? x->n - t : x->length,
         .length = x->length,
@@ -315,7 +315,7 @@ static psr_status cpu_execute(void *state, const void *in, size_t nsamp, float *
         size_t piece = nsamp < most ? nsamp : most;
         if (room_left(cpu) < piece)
             make_room(cpu);
-        psr_cornerturn_run(cpu->turn, spectra, piece, cpu->lane, cpu->stride, cpu->first);
+        psr_cornerturn_run(cpu->cornerturn, spectra, piece, cpu->runs, cpu->stride, cpu->first);
         cpu->nraw += piece;
         spectra += piece * row_bytes;
         nsamp -= piece;
@@ -336,7 +336,7 @@ static void cpu_reset(void *state)
 {
     struct cpu *cpu = state;
     cpu->first = cpu->nraw = cpu->ndone = 0;
-    psr_cornerturn_reset(cpu->turn);
+    psr_cornerturn_reset(cpu->cornerturn);
 }
 
 static void cpu_describe(void *state, struct psr_dedisp_info *info)
@@ -358,17 +358,17 @@ static void cpu_destroy(void *state)
         free(cpu->thread[n].scratch);
         free(cpu->thread[n].total);
     }
-    psr_cornerturn_destroy(cpu->turn);
+    psr_cornerturn_destroy(cpu->cornerturn);
     free(cpu->program);
     free(cpu->thread);
-    free(cpu->lane);
+    free(cpu->runs);
     free(cpu);
 }
 
-static psr_status start_turn(struct cpu *cpu, psr_err *err)
+static psr_status create_cornerturn(struct cpu *cpu, psr_err *err)
 {
     const struct psr_dedisp_layout *s = cpu->s;
-    return psr_cornerturn_create(&cpu->turn,
+    return psr_cornerturn_create(&cpu->cornerturn,
                                  &(struct psr_cornerturn_desc){
                                      .nchan = s->nchan,
                                      .nbit = s->nbit,
@@ -390,12 +390,12 @@ static psr_status cpu_create(void **state, const struct psr_dedisp_layout *s, ps
     if (!cpu)
         return psr_fail_nomem(err, "a dedispersion plan", sizeof *cpu);
     cpu->s = s;
-    cpu->lanes = psr_lanes_for(psr_dedisp_layout_lane_max(s), s->nkept);
+    cpu->lanes = psr_lanes_for(psr_dedisp_layout_sample_max(s), s->nkept);
     psr_status st = psr_planner_choose(&cpu->planner, s, &cpu->lanes, err);
     if (st || (st = plan_programs(cpu, err)) || (st = make_totals(cpu, err)) ||
         (st = make_runs(cpu, err)))
         return st;
-    return start_turn(cpu, err);
+    return create_cornerturn(cpu, err);
 }
 
 const struct psr_dedisp_ops psr_dedisp_cpu = {

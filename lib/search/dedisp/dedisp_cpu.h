@@ -45,7 +45,7 @@ struct psr_program {
 /* One program on one tile. */
 struct psr_tile {
     const struct psr_program *program;
-    const void *lane; /* sample 0 of the tile of channel 0 at delay 0 */
+    const void *runs; /* sample 0 of the tile of channel 0 at delay 0 */
     size_t stride;    /* lanes from channel to channel */
     size_t nsamp;     /* output samples */
     size_t length;    /* the same, up to a multiple of PSR_LANE_ROUND */
@@ -63,9 +63,9 @@ struct psr_lanes {
     void (*run)(const struct psr_tile *tile);
 };
 
-/* The lanes that hold sums of nkept channels of values up to lane_max, and the fastest code for
+/* The lanes that hold sums of nkept channels of values up to sample_max, and the fastest code for
  * them on this machine. */
-struct psr_lanes psr_lanes_for(uint64_t lane_max, size_t nkept);
+struct psr_lanes psr_lanes_for(uint64_t sample_max, size_t nkept);
 
 /* The shape of all programs of a plan. */
 enum { PSR_MAXLEVEL = 6 };

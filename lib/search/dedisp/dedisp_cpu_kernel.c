@@ -55,13 +55,13 @@ static const struct {
     {0, 0, 4, 4, 8, PSR_ISA_TABLE(run_kfloat)},
 };
 
-struct psr_lanes psr_lanes_for(uint64_t lane_max, size_t nkept)
+struct psr_lanes psr_lanes_for(uint64_t sample_max, size_t nkept)
 {
     size_t k = 0, last = sizeof kinds / sizeof *kinds - 1, nchan = nkept < 32 ? nkept : 32;
-    if (lane_max == 0)
+    if (sample_max == 0)
         k = last;
     else
-        while (lane_max > kinds[k].store_max || lane_max > kinds[k].node_max / nchan)
+        while (sample_max > kinds[k].store_max || sample_max > kinds[k].node_max / nchan)
             k++;
     return (struct psr_lanes){
         .store_bytes = kinds[k].store_bytes,

@@ -143,7 +143,7 @@ ISA static const int32_t *NAME(run_leaf)(const struct psr_tile *tile, const int3
     size_t nsrc = (size_t)(code[0] >> PSR_STEP_SHIFT);
     for (size_t k = 0; k < nsrc; k++)
         src[k] =
-            (const STORE *)tile->lane + (size_t)code[3 + 2 * k] * tile->stride + code[4 + 2 * k];
+            (const STORE *)tile->runs + (size_t)code[3 + 2 * k] * tile->stride + code[4 + 2 * k];
     NAME(sum_stores)((NODE *)tile->scratch + code[1], src, nsrc, tile->length + (size_t)code[2]);
     return code + 3 + 2 * nsrc;
 }
@@ -155,7 +155,7 @@ ISA static const int32_t *NAME(run_fetch)(const struct psr_tile *tile, const int
     size_t nsrc = (size_t)(code[0] >> PSR_STEP_SHIFT);
     code++;
     for (size_t k = 0; k < nsrc; k++, code += 3) {
-        const STORE *src = (const STORE *)tile->lane + (size_t)code[0] * tile->stride + code[1];
+        const STORE *src = (const STORE *)tile->runs + (size_t)code[0] * tile->stride + code[1];
         const char *at = (const char *)src, *end = (const char *)(src + tile->length + code[2]);
         for (; at < end; at += 64)
             __builtin_prefetch(at, 0, 2);

@@ -146,8 +146,8 @@ psr_status psr_planner_choose(struct psr_planner *pl, const struct psr_dedisp_la
 {
     struct psr_tree_shape best = {0};
     double least = 0;
-    uint64_t lane_max = psr_dedisp_layout_lane_max(s),
-             chunk = lane_max ? lanes->node_max / lane_max : FLOAT_CHUNK;
+    uint64_t sample_max = psr_dedisp_layout_sample_max(s),
+             chunk = sample_max ? lanes->node_max / sample_max : FLOAT_CHUNK;
     *pl = (struct psr_planner){.layout = s, .node_bytes = lanes->node_bytes};
     pl->chunk = chunk < s->nkept ? (size_t)chunk : s->nkept;
     for (int r = 0; r < NRADICES; r++) {

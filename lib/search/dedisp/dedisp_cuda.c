@@ -21,12 +21,12 @@ static size_t host_piece_of_all(const struct psr_cuda_set *g)
     return piece;
 }
 
-/* Waits until all devices have taken what lies in a half's staging. */
-static cudaError_t wait_copied(struct psr_cuda_set *g, int turn)
+/* Waits until all devices have taken what lies in a buffer's staging. */
+static cudaError_t wait_copied(struct psr_cuda_set *g, int current)
 {
     for (g->at = 0; g->at < g->n; g->at++) {
         TRY(cudaSetDevice(g->device[g->at].device));
-        TRY(cudaEventSynchronize(g->device[g->at].half[turn].copied));
+        TRY(cudaEventSynchronize(g->device[g->at].buffer[current].copied));
     }
     return cudaSuccess;
 }
@@ -45,17 +45,17 @@ static enum way choose_way(const struct psr_cuda_set *g, const void *in)
 static cudaError_t stage_spectra(struct psr_cuda_set *g, const void *in, size_t n, enum way way,
                                  const void **h_in)
 {
-    int turn = g->device[0].turn;
+    int current = g->device[0].current;
     size_t row_bytes = g->device[0].row_bytes;
     int64_t taken = 0;
     *h_in = in;
     if (way != FROM_COPY)
         return cudaSuccess;
-    if (!g->h_raw[turn])
-        TRY(psr_cuda_take_pinned(&g->h_raw[turn], piece_of_all(g) * row_bytes, &taken));
-    TRY(wait_copied(g, turn));
-    psr_cuda_copy(g->s->nthread, g->h_raw[turn], in, n * row_bytes);
-    *h_in = g->h_raw[turn];
+    if (!g->h_raw[current])
+        TRY(psr_cuda_take_pinned(&g->h_raw[current], piece_of_all(g) * row_bytes, &taken));
+    TRY(wait_copied(g, current));
+    psr_cuda_copy(g->s->nthread, g->h_raw[current], in, n * row_bytes);
+    *h_in = g->h_raw[current];
     return cudaSuccess;
 }
 
@@ -67,20 +67,20 @@ static struct psr_cuda_source find_source(const struct psr_cuda_set *g, size_t k
 }
 
 /* Waits until the caller's spectra are not needed any more. */
-static cudaError_t wait_taken(struct psr_cuda_set *g, int turn, enum way way)
+static cudaError_t wait_taken(struct psr_cuda_set *g, int current, enum way way)
 {
     if (way == FROM_BLOCK)
         return psr_cuda_block_wait(g->block, &g->at);
-    return way == FROM_PINNED ? wait_copied(g, turn) : cudaSuccess;
+    return way == FROM_PINNED ? wait_copied(g, current) : cudaSuccess;
 }
 
 /* --- series to the host ----------------------------------------------------------------------- */
 
-/* Waits for the output of a half and hands it over. */
-static cudaError_t emit_half(struct psr_cuda_set *g, int turn, float *out, size_t stride)
+/* Waits for the output of a buffer and hands it over. */
+static cudaError_t emit_buffer(struct psr_cuda_set *g, int current, float *out, size_t stride)
 {
     for (size_t k = 0; k < g->n; k++) {
-        struct psr_cuda_half *h = g->device[k].half + turn;
+        struct psr_cuda_buffer *h = g->device[k].buffer + current;
         if (!h->nout)
             continue;
         g->at = k;
@@ -121,11 +121,11 @@ static cudaError_t run_pieces(struct psr_cuda_set *g, const unsigned char *in, s
     while (nsamp) {
         size_t n = nsamp < piece ? nsamp : piece;
         TRY(run_piece(g, in, n, way, given));
-        TRY(emit_half(g, g->device->turn, out, stride));
+        TRY(emit_buffer(g, g->device->current, out, stride));
         in += n * g->device->row_bytes;
         nsamp -= n;
     }
-    TRY(emit_half(g, !g->device->turn, out, stride));
+    TRY(emit_buffer(g, !g->device->current, out, stride));
     TRY(wait_taken(g, 0, way));
     return wait_taken(g, 1, way);
 }
@@ -145,9 +145,9 @@ static size_t cuda_suit(const void *state, size_t nsamp)
     const struct psr_cuda_set *g = state;
     const struct psr_cuda *c = g->device;
     const struct psr_cuda_plan *p = &c->plan;
-    const size_t stretch = DEDISP_STRETCH_OF(p->nwide ? DEDISP_WIDE : DEDISP_NARROW);
+    const size_t span = DEDISP_SAMPLES_OF(p->nwide ? DEDISP_WIDE : DEDISP_NARROW);
     const size_t most = nsamp < c->piece ? nsamp : c->piece, ds = c->s->downsamp;
-    const size_t whole = (most / ds + p->late) / stretch * stretch;
+    const size_t whole = (most / ds + p->late) / span * span;
     return p->multiply && whole > p->late ? (whole - p->late) * ds : nsamp;
 }
 
@@ -170,18 +170,18 @@ static cudaError_t run_resident(struct psr_cuda_set *g, const void *in, size_t n
 {
     const void *h_in;
     enum way way = choose_way(g, in);
-    int turn = g->device->turn;
+    int current = g->device->current;
     TRY(stage_spectra(g, in, n, way, &h_in));
     for (size_t k = 0; k < g->n; k++) {
         struct psr_cuda *c = g->device + k;
         const struct psr_cuda_source from = find_source(g, k, h_in, way);
         g->at = k;
         TRY(psr_cuda_push(c, &from, n, nout));
-        g->device_series[k].d_x = c->half[turn].d_out;
-        g->device_series[k].stride = c->half[turn].pitch;
+        g->device_series[k].d_x = c->buffer[current].d_out;
+        g->device_series[k].stride = c->buffer[current].pitch;
         psr_cuda_next(c);
     }
-    return wait_taken(g, turn, way);
+    return wait_taken(g, current, way);
 }
 
 static psr_status cuda_execute_device(void *state, const void *in, size_t nsamp, size_t *taken,
@@ -203,13 +203,13 @@ static void reset_device(struct psr_cuda *c)
 {
     (void)cudaSetDevice(c->device);
     (void)cudaStreamSynchronize(c->in);
-    (void)cudaStreamSynchronize(c->half[0].sum);
-    (void)cudaStreamSynchronize(c->half[1].sum);
+    (void)cudaStreamSynchronize(c->buffer[0].sum);
+    (void)cudaStreamSynchronize(c->buffer[1].sum);
     (void)cudaStreamSynchronize(c->work);
     (void)cudaStreamSynchronize(c->out);
-    c->nraw = c->nturned = c->ndone = c->first = 0;
-    c->half[0].raw_first = c->half[1].raw_first = 0;
-    c->half[0].nout = c->half[1].nout = 0;
+    c->nraw = c->ntransposed = c->ndone = c->first = 0;
+    c->buffer[0].raw_first = c->buffer[1].raw_first = 0;
+    c->buffer[0].nout = c->buffer[1].nout = 0;
 }
 
 static void cuda_reset(void *state)
@@ -231,13 +231,13 @@ static void cuda_describe(void *state, struct psr_dedisp_info *info)
     for (size_t k = 0; k < g->n; k++) {
         struct psr_cuda *c = g->device + k;
         for (int n = 0; n < 2; n++)
-            (void)psr_cuda_account(c, c->half + n);
+            (void)psr_cuda_account(c, c->buffer + n);
         double copy_in_ms = c->copy_in_ms;
         if (g->block)
             copy_in_ms += psr_cuda_block_ms(g->block, k);
         info->bytes += c->bytes;
         info->copy_in_s = larger(info->copy_in_s, copy_in_ms * 1e-3);
-        info->turn_s = larger(info->turn_s, c->turn_ms * 1e-3);
+        info->cornerturn_s = larger(info->cornerturn_s, c->cornerturn_ms * 1e-3);
         info->sum_s = larger(info->sum_s, c->sum_ms * 1e-3);
         info->copy_out_s = larger(info->copy_out_s, c->copy_out_ms * 1e-3);
     }
@@ -306,7 +306,7 @@ static psr_status cuda_create(void **state, const struct psr_dedisp_layout *s, p
     return st;
 }
 
-static void cuda_join(void *state, void *block)
+static void cuda_attach(void *state, void *block)
 {
     struct psr_cuda_set *g = state;
     g->block = block;
@@ -327,7 +327,7 @@ const struct psr_dedisp_ops psr_dedisp_cuda = {
     .execute = cuda_execute,
     .execute_device = cuda_execute_device,
     .share = psr_cuda_block_create,
-    .join = cuda_join,
+    .attach = cuda_attach,
     .upload = psr_cuda_block_upload,
     .unshare = psr_cuda_block_destroy,
     .reset = cuda_reset,

@@ -45,14 +45,14 @@ void psr_cuda_plan_batch(const struct psr_cuda_plan *plan, size_t batch,
 void psr_cuda_plan_free(struct psr_cuda_plan *plan);
 
 /* One of two: a piece's spectra and its output. */
-struct psr_cuda_half {
+struct psr_cuda_buffer {
     void *d_raw;
-    float *d_out, *h_out;         /* h_out: NULL until output goes to the host */
-    cudaStream_t sum;             /* of what makes its output */
-    cudaEvent_t began, copied;    /* spectra come; they have come */
-    cudaEvent_t turned, summed;   /* they lie in runs; output is made */
-    cudaEvent_t earlier, spare;   /* the other half's "summed" of the piece before; the next one */
-    cudaEvent_t given;            /* whoever wants the output has it */
+    float *d_out, *h_out;           /* h_out: NULL until output goes to the host */
+    cudaStream_t sum;               /* of what makes its output */
+    cudaEvent_t began, copied;      /* spectra come; they have come */
+    cudaEvent_t transposed, summed; /* they lie in runs; output is made */
+    cudaEvent_t earlier, spare; /* the other buffer's "summed" of the piece before; the next one */
+    cudaEvent_t given;          /* whoever wants the output has it */
     cudaEvent_t leaving, drained; /* output goes to the host; it has gone */
     bool busy, giving;            /* events were recorded; the last two as well */
     uint64_t raw_first;           /* spectrum at the start of d_raw */
@@ -80,15 +80,17 @@ struct psr_cuda {
     size_t room;            /* samples of a run */
     size_t piece, nout_max; /* spectra and output samples at once */
     size_t host_piece;      /* spectra at once where output goes to the host */
-    struct psr_cuda_half half[2];
-    cudaStream_t in, work, out; /* spectra come and are turned; for the output's readers; copies */
+    struct psr_cuda_buffer buffer[2];
+    cudaStream_t in, work,
+        out; /* spectra come and are transposed; for the output's readers; copies */
 
-    int turn;                      /* half that the next piece uses */
-    uint64_t nraw, nturned, ndone; /* spectra taken, samples in the runs so far, samples given */
-    uint64_t first;                /* sample at the start of the runs */
+    int current; /* the buffer that the next piece uses */
+    uint64_t nraw, ntransposed,
+        ndone;      /* spectra taken, samples in the runs so far, samples given */
+    uint64_t first; /* sample at the start of the runs */
     int64_t bytes;
     bool started; /* the device was there */
-    double copy_in_ms, turn_ms, sum_ms, copy_out_ms;
+    double copy_in_ms, cornerturn_ms, sum_ms, copy_out_ms;
 };
 
 /* Where spectra come from. */
@@ -121,24 +123,24 @@ void psr_cuda_free(struct psr_cuda *c);
 cudaError_t psr_cuda_pin_output(struct psr_cuda *c);
 
 struct dedisp_k_delays psr_cuda_delays(const struct psr_cuda *c);
-struct cornerturn_k_desc psr_cuda_turn(const struct psr_cuda *c);
+struct cornerturn_k_desc psr_cuda_cornerturn(const struct psr_cuda *c);
 
 /* Makes the stages of a batch. */
 cudaError_t psr_cuda_shift_table(const struct psr_cuda *c, size_t batch, cudaStream_t stream);
 
 /* Takes the next n spectra, n <= c->piece, and enqueues the sums that they complete: *nout samples
- * in the half that c->turn is. */
+ * in the buffer c->current. */
 cudaError_t psr_cuda_push(struct psr_cuda *c, const struct psr_cuda_source *from, size_t n,
                           size_t *nout);
 
-/* Moves on to the other half. */
+/* Moves on to the other buffer. */
 void psr_cuda_next(struct psr_cuda *c);
 
-/* Enqueues the way of that half's output to the host, for the caller's place "at". */
+/* Enqueues the way of that buffer's output to the host, for the caller's place "at". */
 cudaError_t psr_cuda_drain(struct psr_cuda *c, size_t at);
 
-/* Waits until a half is done with and takes account of its times. */
-cudaError_t psr_cuda_account(struct psr_cuda *c, struct psr_cuda_half *h);
+/* Waits until a buffer is done with and takes account of its times. */
+cudaError_t psr_cuda_account(struct psr_cuda *c, struct psr_cuda_buffer *h);
 
 /* Adds the time from one event to a later one, for which it waits. */
 cudaError_t psr_cuda_add_time(double *to_ms, cudaEvent_t from, cudaEvent_t until);

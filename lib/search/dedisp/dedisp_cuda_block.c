@@ -23,7 +23,7 @@ struct psr_cuda_block {
     struct place *place; /* [n] */
     size_t n;
     int nthread;
-    int turn;       /* slot of the block */
+    int current;    /* slot of the block */
     void *h_raw[2]; /* for spectra in memory that is not pinned */
     size_t h_room[2];
     const unsigned char *in; /* the caller's [bytes]; 0: there is no block */
@@ -87,7 +87,7 @@ cudaError_t psr_cuda_block_wait(const struct psr_cuda_block *b, size_t *at)
     for (size_t k = 0; k < b->n; k++) {
         *at = k;
         TRY(cudaSetDevice(b->place[k].device));
-        TRY(cudaEventSynchronize(b->place[k].slot[b->turn].copied));
+        TRY(cudaEventSynchronize(b->place[k].slot[b->current].copied));
     }
     return cudaSuccess;
 }
@@ -101,21 +101,21 @@ static cudaError_t stage_block(struct psr_cuda_block *b, const void *in, size_t 
     if (psr_cuda_is_pinned(in))
         return cudaSuccess;
     TRY(psr_cuda_block_wait(b, at));
-    if (bytes > b->h_room[b->turn]) {
-        psr_device_unpin(b->h_raw[b->turn]);
-        b->h_raw[b->turn] = NULL;
-        b->h_room[b->turn] = 0;
-        TRY(psr_cuda_take_pinned(&b->h_raw[b->turn], bytes, &taken));
-        b->h_room[b->turn] = bytes;
+    if (bytes > b->h_room[b->current]) {
+        psr_device_unpin(b->h_raw[b->current]);
+        b->h_raw[b->current] = NULL;
+        b->h_room[b->current] = 0;
+        TRY(psr_cuda_take_pinned(&b->h_raw[b->current], bytes, &taken));
+        b->h_room[b->current] = bytes;
     }
-    psr_cuda_copy(b->nthread, b->h_raw[b->turn], in, bytes);
-    *h_in = b->h_raw[b->turn];
+    psr_cuda_copy(b->nthread, b->h_raw[b->current], in, bytes);
+    *h_in = b->h_raw[b->current];
     return cudaSuccess;
 }
 
-static cudaError_t send_block(struct place *p, int turn, const void *h_in, size_t bytes)
+static cudaError_t send_block(struct place *p, int current, const void *h_in, size_t bytes)
 {
-    struct slot *s = p->slot + turn;
+    struct slot *s = p->slot + current;
     TRY(cudaSetDevice(p->device));
     TRY(account(p, s));
     TRY(grow_slot(s, bytes));
@@ -129,13 +129,13 @@ psr_status psr_cuda_block_upload(void *block, const void *in, size_t bytes, psr_
 {
     struct psr_cuda_block *b = block;
     const void *h_in;
-    b->turn = !b->turn;
+    b->current = !b->current;
     b->bytes = 0;
     size_t at = 0, next = 0;
     cudaError_t e = stage_block(b, in, bytes, &h_in, &at);
     while (!e && next < b->n) {
         at = next++;
-        e = send_block(b->place + at, b->turn, h_in, bytes);
+        e = send_block(b->place + at, b->current, h_in, bytes);
     }
     if (e == cudaErrorMemoryAllocation) {
         (void)cudaGetLastError();
@@ -157,7 +157,7 @@ bool psr_cuda_block_holds(const struct psr_cuda_block *b, const void *in)
 struct psr_cuda_source psr_cuda_block_source(const struct psr_cuda_block *b, size_t k,
                                              const void *in)
 {
-    const struct slot *s = b->place[k].slot + b->turn;
+    const struct slot *s = b->place[k].slot + b->current;
     return (struct psr_cuda_source){
         .at = (const unsigned char *)s->d_raw + ((const unsigned char *)in - b->in),
         .ready = s->copied,

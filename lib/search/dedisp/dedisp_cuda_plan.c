@@ -174,9 +174,9 @@ static int choose_kind(const struct psr_cuda_plan *plan, const struct psr_dedisp
     *ntrial = 1;
     for (int kind = 0; kind < nkind; kind++) {
         size_t n = count_trials(plan, s, kind, first, max_spread[kind]);
-        if (n * DEDISP_STRETCH_OF(kind) <= most)
+        if (n * DEDISP_SAMPLES_OF(kind) <= most)
             continue;
-        most = n * DEDISP_STRETCH_OF(kind);
+        most = n * DEDISP_SAMPLES_OF(kind);
         *ntrial = n;
         best = kind;
     }
@@ -190,7 +190,7 @@ static double count_blocks(const struct psr_cuda_plan *plan, const struct psr_de
     double cost = 0;
     *nblock = 0;
     for (size_t i = 0, n; i < s->ndm; i += n, ++*nblock)
-        cost += 1.0 / DEDISP_STRETCH_OF(choose_kind(plan, s, i, nkind, max_spread, &n));
+        cost += 1.0 / DEDISP_SAMPLES_OF(choose_kind(plan, s, i, nkind, max_spread, &n));
     return cost;
 }
 
@@ -258,10 +258,10 @@ static psr_status make_batches(struct psr_cuda_plan *plan, size_t max_stages, ps
 
 /* --- the plan --------------------------------------------------------------------------------- */
 
-static int planes_for(uint64_t lane_max)
+static int planes_for(uint64_t sample_max)
 {
     int n = 0;
-    for (; lane_max; lane_max >>= 8)
+    for (; sample_max; sample_max >>= 8)
         n++;
     return n;
 }
@@ -278,13 +278,13 @@ void psr_cuda_plan_batch(const struct psr_cuda_plan *plan, size_t batch,
 psr_status psr_cuda_plan_make(struct psr_cuda_plan *plan, const struct psr_dedisp_layout *s,
                               const int max_spread[DEDISP_KINDS], size_t max_stages, psr_err *err)
 {
-    uint64_t lane_max = psr_dedisp_layout_lane_max(s);
+    uint64_t sample_max = psr_dedisp_layout_sample_max(s);
     memset(plan, 0, sizeof *plan);
-    plan->nplane = planes_for(lane_max);
+    plan->nplane = planes_for(sample_max);
     plan->coeff_mid = 2 / (1 / s->coeff[0] + 1 / s->coeff[s->nkept - 1]);
     psr_status st = sort_trials(plan, s, err);
-    if (st || !lane_max || max_spread[DEDISP_NARROW] < 2 + slack(s) ||
-        lane_max * s->nkept > UINT32_MAX)
+    if (st || !sample_max || max_spread[DEDISP_NARROW] < 2 + slack(s) ||
+        sample_max * s->nkept > UINT32_MAX)
         return st;
     if ((st = make_blocks(plan, s, max_spread, err)))
         return st;

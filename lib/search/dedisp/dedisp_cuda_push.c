@@ -1,4 +1,4 @@
-/* The stream on one CUDA device: spectra go over in pieces, are turned to one run of bytes per
+/* The stream on one CUDA device: spectra go over in pieces, are transposed to one run of bytes per
  * channel, and stay there as long as a later output needs them.  Copying in, summing and copying
  * out have streams and two buffers each, so that they overlap from piece to piece; and so do the
  * sums of one piece and the next, which begin where those before leave processors idle.  Turning and
@@ -19,23 +19,23 @@ cudaError_t psr_cuda_add_time(double *to_ms, cudaEvent_t from, cudaEvent_t until
 }
 
 /* Sums count from when those before were done, which few may overtake. */
-static cudaError_t add_sum_time(struct psr_cuda *c, const struct psr_cuda_half *h)
+static cudaError_t add_sum_time(struct psr_cuda *c, const struct psr_cuda_buffer *h)
 {
     double own_ms = 0, after_ms = 0;
     TRY(cudaEventSynchronize(h->earlier));
-    TRY(psr_cuda_add_time(&own_ms, h->turned, h->summed));
+    TRY(psr_cuda_add_time(&own_ms, h->transposed, h->summed));
     TRY(psr_cuda_add_time(&after_ms, h->earlier, h->summed));
     c->sum_ms += fmax(0, fmin(own_ms, after_ms));
     return cudaSuccess;
 }
 
-cudaError_t psr_cuda_account(struct psr_cuda *c, struct psr_cuda_half *h)
+cudaError_t psr_cuda_account(struct psr_cuda *c, struct psr_cuda_buffer *h)
 {
     if (!h->busy)
         return cudaSuccess;
     h->busy = false;
     TRY(psr_cuda_add_time(&c->copy_in_ms, h->began, h->copied));
-    TRY(psr_cuda_add_time(&c->turn_ms, h->copied, h->turned));
+    TRY(psr_cuda_add_time(&c->cornerturn_ms, h->copied, h->transposed));
     TRY(add_sum_time(c, h));
     if (h->giving)
         TRY(psr_cuda_add_time(&c->copy_out_ms, h->leaving, h->drained));
@@ -48,9 +48,9 @@ cudaError_t psr_cuda_account(struct psr_cuda *c, struct psr_cuda_half *h)
 /* Spectra to the device, behind those that the sums begun still need. */
 static cudaError_t upload_piece(struct psr_cuda *c, const struct psr_cuda_source *from, size_t n)
 {
-    struct psr_cuda_half *h = c->half + c->turn, *other = c->half + !c->turn;
-    size_t history = (size_t)(c->nraw - c->nturned * c->s->downsamp) * c->row_bytes;
-    size_t skip = (size_t)(c->nturned * c->s->downsamp - other->raw_first) * c->row_bytes;
+    struct psr_cuda_buffer *h = c->buffer + c->current, *other = c->buffer + !c->current;
+    size_t history = (size_t)(c->nraw - c->ntransposed * c->s->downsamp) * c->row_bytes;
+    size_t skip = (size_t)(c->ntransposed * c->s->downsamp - other->raw_first) * c->row_bytes;
     if (history)
         TRY(cudaMemcpyAsync(h->d_raw, (char *)other->d_raw + skip, history,
                             cudaMemcpyDeviceToDevice, c->in));
@@ -62,7 +62,7 @@ static cudaError_t upload_piece(struct psr_cuda *c, const struct psr_cuda_source
     TRY(cudaEventRecord(h->copied, c->in));
     if (from->behind)
         TRY(cudaStreamWaitEvent(from->behind, h->copied, 0));
-    h->raw_first = c->nturned * c->s->downsamp;
+    h->raw_first = c->ntransposed * c->s->downsamp;
     c->nraw += n;
     return cudaSuccess;
 }
@@ -71,29 +71,29 @@ static cudaError_t upload_piece(struct psr_cuda *c, const struct psr_cuda_source
 static cudaError_t make_room(struct psr_cuda *c)
 {
     size_t from = (size_t)(c->ndone - c->first) * c->sample_bytes;
-    size_t n = (size_t)(c->nturned - c->ndone) * c->sample_bytes;
+    size_t n = (size_t)(c->ntransposed - c->ndone) * c->sample_bytes;
     size_t planes = c->plan.nplane ? (size_t)c->plan.nplane : 1;
     c->first = c->ndone;
-    TRY(cudaStreamWaitEvent(c->in, c->half[!c->turn].summed, 0));
+    TRY(cudaStreamWaitEvent(c->in, c->buffer[!c->current].summed, 0));
     return cornerturn_k_slide(c->d_run + DEDISP_FRONT, c->pitch, planes * c->s->nkept, from, n,
                               c->in);
 }
 
 /* Sums that are complete for every channel go to the runs. */
-static cudaError_t turn_piece(struct psr_cuda *c)
+static cudaError_t cornerturn_piece(struct psr_cuda *c)
 {
-    struct psr_cuda_half *h = c->half + c->turn;
+    struct psr_cuda_buffer *h = c->buffer + c->current;
     const struct psr_dedisp_layout *s = c->s;
     uint64_t pre = (uint64_t)s->maxpre, end = c->nraw > pre ? (c->nraw - pre) / s->downsamp : 0;
-    const struct cornerturn_k_desc desc = psr_cuda_turn(c);
-    if (end <= c->nturned)
+    const struct cornerturn_k_desc desc = psr_cuda_cornerturn(c);
+    if (end <= c->ntransposed)
         return cudaSuccess;
     if (end - c->first > c->room)
         TRY(make_room(c));
     TRY(cornerturn_k_turn(&desc, h->d_raw, 0,
-                          c->d_run + DEDISP_FRONT + (c->nturned - c->first) * c->sample_bytes,
-                          (size_t)(end - c->nturned), c->in));
-    c->nturned = end;
+                          c->d_run + DEDISP_FRONT + (c->ntransposed - c->first) * c->sample_bytes,
+                          (size_t)(end - c->ntransposed), c->in));
+    c->ntransposed = end;
     return cudaSuccess;
 }
 
@@ -111,7 +111,7 @@ static cudaError_t launch_sums(const struct psr_cuda *c, const struct dedisp_k_i
     if (!p->multiply)
         return dedisp_k_gather(io, c->s->ndm, &delays, stream);
     if (p->nbatch > 1) /* the sums before read other stages there */
-        TRY(cudaStreamWaitEvent(stream, c->half[!c->turn].summed, 0));
+        TRY(cudaStreamWaitEvent(stream, c->buffer[!c->current].summed, 0));
     for (size_t n = 0; n < p->nbatch; n++) {
         size_t nblock[DEDISP_KINDS];
         psr_cuda_plan_batch(p, n, nblock);
@@ -127,10 +127,10 @@ static cudaError_t launch_sums(const struct psr_cuda *c, const struct dedisp_k_i
 static cudaError_t sum_piece(struct psr_cuda *c, size_t n)
 {
     const struct psr_dedisp_layout *s = c->s;
-    struct psr_cuda_half *h = c->half + c->turn;
+    struct psr_cuda_buffer *h = c->buffer + c->current;
     h->pitch = (n + 31) / 32 * 32;
     const struct dedisp_k_io io = {
-        .d_lane = c->d_run + DEDISP_FRONT,
+        .d_runs = c->d_run + DEDISP_FRONT,
         .at = (size_t)(c->ndone - c->first),
         .pitch = c->pitch,
         .plane = c->plane,
@@ -148,15 +148,15 @@ static cudaError_t sum_piece(struct psr_cuda *c, size_t n)
     return cudaSuccess;
 }
 
-/* The half's readers wait for its sums.  The event of the half's sums before is still wanted, by the
- * other half. */
+/* The buffer's readers wait for its sums.  The event of its sums before is still wanted, by the
+ * other buffer. */
 static cudaError_t end_piece(struct psr_cuda *c, size_t nout)
 {
-    struct psr_cuda_half *h = c->half + c->turn;
+    struct psr_cuda_buffer *h = c->buffer + c->current;
     const cudaEvent_t summed = h->spare;
     h->spare = h->summed;
     h->summed = summed;
-    h->earlier = c->half[!c->turn].summed;
+    h->earlier = c->buffer[!c->current].summed;
     TRY(cudaEventRecord(h->summed, h->sum));
     h->nout = nout;
     h->busy = true;
@@ -166,15 +166,15 @@ static cudaError_t end_piece(struct psr_cuda *c, size_t nout)
 cudaError_t psr_cuda_push(struct psr_cuda *c, const struct psr_cuda_source *from, size_t n,
                           size_t *nout)
 {
-    struct psr_cuda_half *h = c->half + c->turn, *other = c->half + !c->turn;
+    struct psr_cuda_buffer *h = c->buffer + c->current, *other = c->buffer + !c->current;
     TRY(cudaSetDevice(c->device));
     TRY(psr_cuda_account(c, h));
     TRY(cudaEventRecord(other->given, c->work));
     TRY(upload_piece(c, from, n));
-    TRY(turn_piece(c));
-    TRY(cudaEventRecord(h->turned, c->in));
+    TRY(cornerturn_piece(c));
+    TRY(cudaEventRecord(h->transposed, c->in));
     *nout = count_ready(c);
-    TRY(cudaStreamWaitEvent(h->sum, h->turned, 0));
+    TRY(cudaStreamWaitEvent(h->sum, h->transposed, 0));
     TRY(cudaStreamWaitEvent(h->sum, h->given, 0));
     if (*nout)
         TRY(sum_piece(c, *nout));
@@ -183,12 +183,12 @@ cudaError_t psr_cuda_push(struct psr_cuda *c, const struct psr_cuda_source *from
 
 void psr_cuda_next(struct psr_cuda *c)
 {
-    c->turn = !c->turn;
+    c->current = !c->current;
 }
 
 cudaError_t psr_cuda_drain(struct psr_cuda *c, size_t at)
 {
-    struct psr_cuda_half *h = c->half + c->turn;
+    struct psr_cuda_buffer *h = c->buffer + c->current;
     h->at = at;
     if (!h->nout)
         return cudaSuccess;

@@ -18,7 +18,7 @@ enum {
 static void free_buffers(struct psr_cuda *c)
 {
     for (int n = 0; n < 2; n++) {
-        struct psr_cuda_half *h = c->half + n;
+        struct psr_cuda_buffer *h = c->buffer + n;
         cudaFree(h->d_raw);
         cudaFree(h->d_out);
         psr_device_unpin(h->h_out);
@@ -37,7 +37,7 @@ static size_t max_history(const struct psr_dedisp_layout *s)
     return (size_t)s->maxpre + s->downsamp;
 }
 
-static cudaError_t take_half(struct psr_cuda *c, struct psr_cuda_half *h)
+static cudaError_t take_buffer(struct psr_cuda *c, struct psr_cuda_buffer *h)
 {
     size_t out = c->s->ndm * ((c->nout_max + 31) / 32 * 32) * sizeof(float);
     TRY(psr_cuda_take(&h->d_raw, (max_history(c->s) + c->piece) * c->row_bytes, &c->bytes));
@@ -49,8 +49,8 @@ cudaError_t psr_cuda_pin_output(struct psr_cuda *c)
 {
     size_t nout = (c->host_piece / c->s->downsamp + 2 + 31) / 32 * 32;
     for (int n = 0; n < 2; n++)
-        if (!c->half[n].h_out)
-            TRY(psr_cuda_take_pinned(&c->half[n].h_out, c->s->ndm * nout * sizeof(float),
+        if (!c->buffer[n].h_out)
+            TRY(psr_cuda_take_pinned(&c->buffer[n].h_out, c->s->ndm * nout * sizeof(float),
                                      &c->bytes));
     return cudaSuccess;
 }
@@ -66,12 +66,12 @@ static cudaError_t take_buffers(struct psr_cuda *c)
     c->pitch = (c->room + DEDISP_BEHIND) * c->sample_bytes + 2 * DEDISP_FRONT;
     c->pitch = (c->pitch + 127) / 128 * 128;
     c->plane = c->pitch * s->nkept;
-    TRY(take_half(c, c->half));
-    TRY(take_half(c, c->half + 1));
+    TRY(take_buffer(c, c->buffer));
+    TRY(take_buffer(c, c->buffer + 1));
     TRY(psr_cuda_take(&c->d_run, planes * c->plane + DEDISP_BEHIND, &c->bytes));
-    const struct cornerturn_k_desc turn = psr_cuda_turn(c);
-    if (cornerturn_k_sum_bytes(&turn))
-        TRY(psr_cuda_take(&c->d_sum, cornerturn_k_sum_bytes(&turn), &c->bytes));
+    const struct cornerturn_k_desc cornerturn = psr_cuda_cornerturn(c);
+    if (cornerturn_k_sum_bytes(&cornerturn))
+        TRY(psr_cuda_take(&c->d_sum, cornerturn_k_sum_bytes(&cornerturn), &c->bytes));
     return cudaMemset(c->d_run, 0, planes * c->plane + DEDISP_BEHIND);
 }
 
@@ -114,9 +114,9 @@ static cudaError_t make_events(struct psr_cuda *c)
     TRY(cudaStreamCreateWithPriority(&c->work, cudaStreamNonBlocking, first));
     TRY(cudaStreamCreateWithFlags(&c->out, cudaStreamNonBlocking));
     for (int n = 0; n < 2; n++) {
-        struct psr_cuda_half *h = c->half + n;
-        cudaEvent_t *const event[] = {&h->began, &h->copied, &h->turned,  &h->summed,
-                                      &h->spare, &h->given,  &h->leaving, &h->drained};
+        struct psr_cuda_buffer *h = c->buffer + n;
+        cudaEvent_t *const event[] = {&h->began, &h->copied, &h->transposed, &h->summed,
+                                      &h->spare, &h->given,  &h->leaving,    &h->drained};
         TRY(cudaStreamCreateWithPriority(&h->sum, cudaStreamNonBlocking, least));
         for (size_t k = 0; k < sizeof event / sizeof *event; k++)
             TRY(cudaEventCreate(event[k]));
@@ -140,7 +140,7 @@ struct dedisp_k_delays psr_cuda_delays(const struct psr_cuda *c)
     };
 }
 
-struct cornerturn_k_desc psr_cuda_turn(const struct psr_cuda *c)
+struct cornerturn_k_desc psr_cuda_cornerturn(const struct psr_cuda *c)
 {
     const struct psr_dedisp_layout *s = c->s;
     return (struct cornerturn_k_desc){
@@ -210,7 +210,7 @@ cudaError_t psr_cuda_shift_table(const struct psr_cuda *c, size_t batch, cudaStr
 }
 
 /* All stages are made once, to see that there are such. */
-static cudaError_t aim_all(const struct psr_cuda *c)
+static cudaError_t set_shift_tables(const struct psr_cuda *c)
 {
     int fault = 0;
     for (size_t n = 0; n < c->plan.nbatch; n++)
@@ -242,7 +242,7 @@ psr_status psr_cuda_start(struct psr_cuda *c, psr_err *err)
         return st;
     c->sample_bytes = c->plan.nplane ? 1 : sizeof(float);
     c->row_bytes = (c->s->nchan * (size_t)c->s->nbit + 7) / 8;
-    if ((e = upload_plan(c)) || (e = upload_channels(c)) || (e = aim_all(c)))
+    if ((e = upload_plan(c)) || (e = upload_channels(c)) || (e = set_shift_tables(c)))
         return psr_cuda_fail(c->device, e, "delays", err);
     return make_buffers(c, device.mem_free, err);
 }
@@ -257,14 +257,14 @@ void psr_cuda_free(struct psr_cuda *c)
     for (size_t n = 0; n < sizeof device / sizeof *device; n++)
         cudaFree(device[n]);
     for (int n = 0; n < 2; n++) {
-        const struct psr_cuda_half *h = c->half + n;
-        const cudaEvent_t event[] = {h->began, h->copied, h->turned,  h->summed,
-                                     h->spare, h->given,  h->leaving, h->drained};
+        const struct psr_cuda_buffer *h = c->buffer + n;
+        const cudaEvent_t event[] = {h->began, h->copied, h->transposed, h->summed,
+                                     h->spare, h->given,  h->leaving,    h->drained};
         for (size_t k = 0; k < sizeof event / sizeof *event; k++)
             if (event[k])
                 cudaEventDestroy(event[k]);
     }
-    const cudaStream_t stream[] = {c->in, c->work, c->out, c->half[0].sum, c->half[1].sum};
+    const cudaStream_t stream[] = {c->in, c->work, c->out, c->buffer[0].sum, c->buffer[1].sum};
     for (size_t n = 0; n < sizeof stream / sizeof *stream; n++)
         if (stream[n])
             cudaStreamDestroy(stream[n]);

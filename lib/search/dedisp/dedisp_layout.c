@@ -158,7 +158,7 @@ void psr_dedisp_layout_delays(const struct psr_dedisp_layout *s, size_t k, size_
             d[i] = psr_dedisp_delay_of(dm[i], coeff, s->coeff_top, s->dt_s);
 }
 
-uint64_t psr_dedisp_layout_lane_max(const struct psr_dedisp_layout *s)
+uint64_t psr_dedisp_layout_sample_max(const struct psr_dedisp_layout *s)
 {
     return s->sample_max * s->downsamp;
 }

@@ -84,7 +84,7 @@ static void list_stage(psr_dedisp_multi *f, const struct psr_dedisp_desc *d, siz
 
 /* From the most that are summed already and divide it. */
 static psr_status start_stage(psr_dedisp_multi *f, struct decimation_stage *stage,
-                             const struct psr_dedisp_desc *d, psr_err *err)
+                              const struct psr_dedisp_desc *d, psr_err *err)
 {
     for (const struct decimation_stage *k = f->stage; k < stage; k++)
         if (stage->summed % k->summed == 0)
@@ -236,7 +236,7 @@ psr_status psr_dedisp_multi_create(psr_dedisp_multi **out, const struct psr_dedi
         st = start_stage(f, &f->stage[k], &desc->stream, err);
     for (size_t k = 0; f->nline > 1 && k < f->nline && !st; k++)
         if (f->line[k].stage == f->stage)
-            st = psr_dedisp_share(f->line[k].plan, &f->shared, err);
+            st = psr_dedisp_attach(f->line[k].plan, &f->shared, err);
     if (st)
         psr_dedisp_multi_destroy(f);
     else
@@ -336,7 +336,7 @@ void psr_dedisp_multi_destroy(psr_dedisp_multi *f)
         return;
     for (size_t k = 0; k < f->nline; k++)
         psr_dedisp_destroy(f->line[k].plan);
-    psr_dedisp_unshare(f->shared);
+    psr_dedisp_detach_all(f->shared);
     for (size_t k = 0; f->stage && k < f->nstage; k++) {
         psr_timesum_destroy(f->stage[k].sum);
         free(f->stage[k].made);

@@ -367,7 +367,7 @@ static void sum_trial(const psr_compat *p, size_t i, float *out)
     }
 }
 
-static void give(const psr_compat *p, float *out, size_t stride)
+static void emit(const psr_compat *p, float *out, size_t stride)
 {
     size_t nsub = p->d.nsub;
     for (size_t i = 0; i < p->d.ndm && !p->d.subbands; i++)
@@ -403,7 +403,7 @@ void psr_compat_execute(psr_compat *p, const void *in, float *out, size_t stride
         return;
     downsample(p);
     if (p->banded) {
-        give(p, out, stride);
+        emit(p, out, stride);
         *nout = p->piece;
     }
     p->banded = true;

@@ -159,7 +159,7 @@ static float mean_sum(const psr_subband *p, size_t j, size_t t)
 }
 
 /* All samples that the spectra in x complete; drops those that no later sample needs. */
-static size_t give(psr_subband *p, float *out, size_t stride)
+static size_t emit(psr_subband *p, float *out, size_t stride)
 {
     size_t n = psr_subband_ready(p, 0), used = n * p->downsamp, nchan = p->in.nchan;
 #pragma omp parallel for num_threads(p->nthread)
@@ -187,7 +187,7 @@ psr_status psr_subband_execute(psr_subband *p, const void *in, size_t nsamp, flo
         p->n += n;
         from += n * p->in.row_bytes;
         nsamp -= n;
-        *nout += give(p, out + *nout, stride);
+        *nout += emit(p, out + *nout, stride);
     }
     return PSR_OK;
 }

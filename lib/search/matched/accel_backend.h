@@ -12,9 +12,9 @@
  * and i, in any order. */
 struct psr_accel_batch {
     size_t n;
-    const struct psr_accelsearch_input *in;   /* [n] */
-    struct psr_accel_normalise *const *level; /* [n] */
-    struct psr_accel_hits *hits;              /* [n] empty */
+    const struct psr_accelsearch_input *in;  /* [n] */
+    struct psr_accel_normalise *const *norm; /* [n] */
+    struct psr_accel_hits *hits;             /* [n] empty */
 };
 
 struct psr_accel_ops {

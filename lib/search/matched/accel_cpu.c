@@ -7,7 +7,7 @@
 struct cpu {
     struct psr_correlator *correlator;
     struct psr_template_bank *bank;
-    struct psr_prefilter *sieve;
+    struct psr_sieve *sieve;
 };
 
 static void destroy(void *state)
@@ -58,9 +58,9 @@ static psr_status search(void *state, const struct psr_accel_batch *b, psr_err *
 {
     psr_status st = PSR_OK;
     for (size_t i = 0; i < b->n && !st; i++) {
-        st = psr_accel_normalise_measure(b->level[i], &b->in[i], err);
+        st = psr_accel_normalise_measure(b->norm[i], &b->in[i], err);
         if (!st)
-            st = psr_sieve_search(((struct cpu *)state)->sieve, b->level[i], &b->hits[i], err);
+            st = psr_sieve_search(((struct cpu *)state)->sieve, b->norm[i], &b->hits[i], err);
     }
     return st;
 }

@@ -10,7 +10,7 @@ static psr_status finish(struct psr_accel_cuda *c, struct psr_accel_slot *slot,
     psr_status st = slot->n ? psr_accel_cuda_collect(c, slot, err) : PSR_OK;
     for (size_t p = 0; p < slot->n && !st; p++) {
         const size_t spec = slot->first + p;
-        st = psr_accel_cuda_settle(c->s, c->bank, b->level[spec], c->place, c->nplace, (int)p,
+        st = psr_accel_cuda_settle(c->s, c->bank, b->norm[spec], c->place, c->nplace, (int)p,
                                    &b->hits[spec], err);
     }
     slot->n = 0;
@@ -22,17 +22,17 @@ static psr_status search_pairs(struct psr_accel_cuda *c, const struct psr_accel_
 {
     const int nslot = c->plan.nslot;
     psr_status st = PSR_OK;
-    int turn = 0;
+    int current = 0;
     for (size_t first = 0; first < b->n && !st; first += (size_t)c->plan.npair) {
-        struct psr_accel_slot *slot = &c->slot[turn];
+        struct psr_accel_slot *slot = &c->slot[current];
         st = finish(c, slot, b, err); /* one slot: the pair before */
         if (!st)
             st = psr_accel_cuda_upload(c, slot, b, first, err);
         if (!st)
             st = psr_accel_cuda_launch(c, slot, err);
-        turn = (turn + 1) % nslot;
+        current = (current + 1) % nslot;
         if (!st && nslot > 1)
-            st = finish(c, &c->slot[turn], b, err);
+            st = finish(c, &c->slot[current], b, err);
     }
     for (int k = 0; k < nslot && !st; k++)
         st = finish(c, &c->slot[k], b, err);

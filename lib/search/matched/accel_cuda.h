@@ -92,7 +92,7 @@ struct psr_accel_cuda {
     bool started;
     struct psr_correlator *correlator;
     struct psr_template_bank *bank; /* without spectra */
-    void *d_turn_float, *d_turn, *d_response, *d_x;
+    void *d_twiddle_float, *d_twiddle, *d_response, *d_x;
     float *d_square, *d_taps;
     uint64_t *d_at;
     int *d_half;
@@ -156,7 +156,7 @@ PSR_MUST_CHECK cudaError_t psr_accel_cuda_search(struct psr_accel_cuda *c,
  * stage that is above the cut; places are left in another order. */
 PSR_MUST_CHECK psr_status psr_accel_cuda_settle(const struct psr_accel_search *s,
                                                 const struct psr_template_bank *bank,
-                                                const struct psr_accel_normalise *level,
+                                                const struct psr_accel_normalise *norm,
                                                 struct psr_accel_place *place, size_t n, int spec,
                                                 struct psr_accel_hits *hits, psr_err *err);
 

@@ -26,11 +26,11 @@ static bool is_same_cell(const struct psr_accel_place *a, const struct psr_accel
 /* The best of places [n] of one cell and stage: none of which another's least is more than the most
  * is it. */
 static struct psr_accel_hit look_closely(struct psr_cell_sums *c,
-                                         const struct psr_accel_normalise *level,
+                                         const struct psr_accel_normalise *norm,
                                          const struct psr_accel_place *place, size_t n)
 {
     struct psr_accel_hit best = {0};
-    psr_cell_sums_move(c, level, place->i);
+    psr_cell_sums_move(c, norm, place->i);
     for (size_t k = 0; k < n; k++) {
         const struct psr_accel_place *e = &place[k];
         float sum[PSR_MOST_CELL] = {0};
@@ -58,7 +58,7 @@ static size_t find_cells(const struct psr_accel_place *place, size_t n, size_t *
 
 static psr_status look_at_all(const struct psr_accel_search *s,
                               const struct psr_template_bank *bank,
-                              const struct psr_accel_normalise *level,
+                              const struct psr_accel_normalise *norm,
                               const struct psr_accel_place *place, const size_t *start,
                               size_t ncell, struct psr_accel_hit *best, psr_err *err)
 {
@@ -71,7 +71,7 @@ static psr_status look_at_all(const struct psr_accel_search *s,
 #pragma omp for schedule(dynamic)
         for (size_t k = 0; k < ncell; k++)
             if (!st)
-                best[k] = look_closely(&sums, level, place + start[k], start[k + 1] - start[k]);
+                best[k] = look_closely(&sums, norm, place + start[k], start[k + 1] - start[k]);
 #pragma omp critical(psr_accel_cuda)
         if (st && !all) {
             all = st;
@@ -99,7 +99,7 @@ static psr_status keep_hits(const struct psr_accel_search *s, const struct psr_a
 
 psr_status psr_accel_cuda_settle(const struct psr_accel_search *s,
                                  const struct psr_template_bank *bank,
-                                 const struct psr_accel_normalise *level,
+                                 const struct psr_accel_normalise *norm,
                                  struct psr_accel_place *place, size_t n, int spec,
                                  struct psr_accel_hits *hits, psr_err *err)
 {
@@ -117,7 +117,7 @@ psr_status psr_accel_cuda_settle(const struct psr_accel_search *s,
     psr_status st = start && best ? PSR_OK : psr_fail_nomem(err, "hits", 48.0 * (double)n);
     if (!st) {
         size_t ncell = find_cells(place, n, start);
-        st = look_at_all(s, bank, level, place, start, ncell, best, err);
+        st = look_at_all(s, bank, norm, place, start, ncell, best, err);
         if (!st)
             st = keep_hits(s, best, ncell, hits, err);
     }

@@ -9,7 +9,7 @@
 /* --- to the device ---------------------------------------------------------------------------- */
 
 /* Bins of a piece, normalised by all threads. */
-static void fill_piece(const struct psr_accel_cuda *c, const struct psr_accel_normalise *level,
+static void fill_piece(const struct psr_accel_cuda *c, const struct psr_accel_normalise *norm,
                        size_t first, size_t n, float *stage)
 {
     enum { EACH = 1 << 15 };
@@ -17,24 +17,24 @@ static void fill_piece(const struct psr_accel_cuda *c, const struct psr_accel_no
     (void)nthread; /* without OpenMP */
 #pragma omp parallel for num_threads(nthread)
     for (size_t k = 0; k < n; k += EACH)
-        psr_accel_normalise_load(level, (int64_t)(first + k), n - k < EACH ? n - k : EACH,
+        psr_accel_normalise_load(norm, (int64_t)(first + k), n - k < EACH ? n - k : EACH,
                                  (struct psr_split){stage + k, stage + PSR_ACCEL_STAGE + k});
 }
 
 static cudaError_t upload_spectrum(struct psr_accel_cuda *c, const struct psr_accel_slot *slot,
-                                   int p, const struct psr_accel_normalise *level)
+                                   int p, const struct psr_accel_normalise *norm)
 {
-    int turn = 0;
-    for (size_t first = 0; first < c->s->nbin; first += PSR_ACCEL_STAGE, turn = !turn) {
+    int current = 0;
+    for (size_t first = 0; first < c->s->nbin; first += PSR_ACCEL_STAGE, current = !current) {
         const size_t left = c->s->nbin - first, n = left < PSR_ACCEL_STAGE ? left : PSR_ACCEL_STAGE;
-        float *stage = c->h_stage[turn];
-        TRY(cudaEventSynchronize(c->staged[turn]));
-        fill_piece(c, level, first, n, stage);
+        float *stage = c->h_stage[current];
+        TRY(cudaEventSynchronize(c->staged[current]));
+        fill_piece(c, norm, first, n, stage);
         TRY(cudaMemcpyAsync(slot->d_re[p] + first, stage, n * sizeof *stage, cudaMemcpyHostToDevice,
                             c->in));
         TRY(cudaMemcpyAsync(slot->d_im[p] + first, stage + PSR_ACCEL_STAGE, n * sizeof *stage,
                             cudaMemcpyHostToDevice, c->in));
-        TRY(cudaEventRecord(c->staged[turn], c->in));
+        TRY(cudaEventRecord(c->staged[current], c->in));
     }
     return cudaSuccess;
 }
@@ -46,10 +46,10 @@ psr_status psr_accel_cuda_upload(struct psr_accel_cuda *c, struct psr_accel_slot
     slot->first = first;
     slot->n = left < npair ? left : npair;
     for (size_t p = 0; p < slot->n; p++) {
-        psr_status st = psr_accel_normalise_measure(b->level[first + p], &b->in[first + p], err);
+        psr_status st = psr_accel_normalise_measure(b->norm[first + p], &b->in[first + p], err);
         if (st)
             return st;
-        cudaError_t e = upload_spectrum(c, slot, (int)p, b->level[first + p]);
+        cudaError_t e = upload_spectrum(c, slot, (int)p, b->norm[first + p]);
         if (e)
             return psr_accel_cuda_fail(c, e, "spectra", err);
     }
@@ -88,7 +88,7 @@ static cudaError_t fill_strip(struct psr_accel_cuda *c, const struct psr_accel_s
         .cut = p->cut,
         .first = p->strip[k].block,
         .nblock = p->strip[k].nblock,
-        .d_turn = c->d_turn_float,
+        .d_twiddle = c->d_twiddle_float,
         .d_x = c->d_x,
         .d_square = c->d_square,
     };
@@ -98,7 +98,7 @@ static cudaError_t fill_strip(struct psr_accel_cuda *c, const struct psr_accel_s
         .nblock = p->strip[k].nblock,
         .d_x = c->d_x,
         .d_square = c->d_square,
-        .d_turn = c->d_turn,
+        .d_twiddle = c->d_twiddle,
         .d_response = c->d_response,
         .bank_jmax = c->s->jmax,
         .bank_lmax = c->s->lmax,

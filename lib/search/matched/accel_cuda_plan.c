@@ -81,7 +81,7 @@ static double fixed_bytes(const struct psr_accel_cuda_plan *p, int reach)
     const struct psr_accel_search *s = p->s;
     double n = (2.0 * s->jmax + 1) * (2.0 * s->lmax + 1);
     return n * (double)accel_k_response_bytes(p->kind) + taps_of(s, reach) +
-           2.0 * (double)accel_k_turn_bytes(ACCEL_FLOAT) +
+           2.0 * (double)accel_k_twiddle_bytes(ACCEL_FLOAT) +
            PSR_ACCEL_ENTRIES * sizeof(struct accel_k_entry);
 }
 

@@ -65,14 +65,14 @@ static cudaError_t send_taps(struct psr_accel_cuda *c)
     return psr_cuda_upload(&c->d_taps, b->taps, ntap * sizeof *b->taps, &c->bytes);
 }
 
-static cudaError_t send_turns(struct psr_accel_cuda *c, enum accel_k_number kind, void *to)
+static cudaError_t send_twiddles(struct psr_accel_cuda *c, enum accel_k_number kind, void *to)
 {
-    void *turn = malloc(accel_k_turn_bytes(kind));
-    if (!turn)
+    void *twiddle = malloc(accel_k_twiddle_bytes(kind));
+    if (!twiddle)
         return cudaErrorMemoryAllocation;
-    accel_k_turn_fill(kind, turn);
-    cudaError_t e = psr_cuda_upload(to, turn, accel_k_turn_bytes(kind), &c->bytes);
-    free(turn);
+    accel_k_twiddle_fill(kind, twiddle);
+    cudaError_t e = psr_cuda_upload(to, twiddle, accel_k_twiddle_bytes(kind), &c->bytes);
+    free(twiddle);
     return e;
 }
 
@@ -126,8 +126,8 @@ static cudaError_t take_all(struct psr_accel_cuda *c)
     const size_t piece = 2 * sizeof(float) * PSR_ACCEL_STAGE;
     TRY(cudaStreamCreateWithFlags(&c->in, cudaStreamNonBlocking));
     TRY(cudaStreamCreateWithFlags(&c->work, cudaStreamNonBlocking));
-    TRY(send_turns(c, ACCEL_FLOAT, &c->d_turn_float));
-    TRY(send_turns(c, c->plan.kind, &c->d_turn));
+    TRY(send_twiddles(c, ACCEL_FLOAT, &c->d_twiddle_float));
+    TRY(send_twiddles(c, c->plan.kind, &c->d_twiddle));
     for (int k = 0; k < PSR_ACCEL_SLOTS; k++) {
         TRY(cudaEventCreateWithFlags(&c->staged[k], cudaEventDisableTiming));
         TRY(psr_cuda_take_pinned(&c->h_stage[k], piece, &c->bytes));
@@ -179,8 +179,8 @@ static void free_device(struct psr_accel_cuda *c)
 {
     (void)cudaSetDevice(c->s->device);
     (void)cudaDeviceSynchronize();
-    void *const device[] = {c->d_turn_float, c->d_turn, c->d_response, c->d_x,    c->d_square,
-                            c->d_taps,       c->d_at,   c->d_half,     c->d_entry};
+    void *const device[] = {c->d_twiddle_float, c->d_twiddle, c->d_response, c->d_x,    c->d_square,
+                            c->d_taps,          c->d_at,      c->d_half,     c->d_entry};
     for (size_t n = 0; n < sizeof device / sizeof *device; n++)
         cudaFree(device[n]);
     for (int k = 0; k <= PSR_ACCELSEARCH_MAX_HARM; k++)

@@ -46,35 +46,35 @@ static size_t cut_blocks(int64_t *first, int64_t nbin, int64_t least)
 psr_status psr_accel_normalise_create(struct psr_accel_normalise **out,
                                       const struct psr_accel_search *s, int reach, psr_err *err)
 {
-    struct psr_accel_normalise *level = calloc(1, sizeof *level);
-    *out = level;
-    if (!level)
-        return psr_fail_nomem(err, "levels", sizeof *level);
-    level->s = s;
-    level->nblock = cut_blocks(NULL, (int64_t)s->nbin, 8 * (int64_t)reach);
-    level->first = malloc((level->nblock + 1) * sizeof *level->first);
-    level->mean = malloc(level->nblock * sizeof *level->mean);
-    if (!level->first || !level->mean) {
-        psr_status st = psr_fail_nomem(err, "levels", 16.0 * (double)level->nblock);
-        psr_accel_normalise_destroy(level);
+    struct psr_accel_normalise *norm = calloc(1, sizeof *norm);
+    *out = norm;
+    if (!norm)
+        return psr_fail_nomem(err, "levels", sizeof *norm);
+    norm->s = s;
+    norm->nblock = cut_blocks(NULL, (int64_t)s->nbin, 8 * (int64_t)reach);
+    norm->first = malloc((norm->nblock + 1) * sizeof *norm->first);
+    norm->mean = malloc(norm->nblock * sizeof *norm->mean);
+    if (!norm->first || !norm->mean) {
+        psr_status st = psr_fail_nomem(err, "levels", 16.0 * (double)norm->nblock);
+        psr_accel_normalise_destroy(norm);
         *out = NULL;
         return st;
     }
-    cut_blocks(level->first, (int64_t)s->nbin, 8 * (int64_t)reach);
-    for (size_t b = 0; b < level->nblock; b++) {
-        size_t n = (size_t)(level->first[b + 1] - level->first[b]);
-        level->longest = n > level->longest ? n : level->longest;
+    cut_blocks(norm->first, (int64_t)s->nbin, 8 * (int64_t)reach);
+    for (size_t b = 0; b < norm->nblock; b++) {
+        size_t n = (size_t)(norm->first[b + 1] - norm->first[b]);
+        norm->longest = n > norm->longest ? n : norm->longest;
     }
     return PSR_OK;
 }
 
-void psr_accel_normalise_destroy(struct psr_accel_normalise *level)
+void psr_accel_normalise_destroy(struct psr_accel_normalise *norm)
 {
-    if (!level)
+    if (!norm)
         return;
-    free(level->first);
-    free(level->mean);
-    free(level);
+    free(norm->first);
+    free(norm->mean);
+    free(norm);
 }
 
 /* --- measuring -------------------------------------------------------------------------------- */
@@ -93,57 +93,57 @@ static size_t span_behind(const struct psr_accel_search *s, int64_t k)
     return lo;
 }
 
-static double measure_block(const struct psr_accel_normalise *level, size_t b, float *power)
+static double measure_block(const struct psr_accel_normalise *norm, size_t b, float *power)
 {
-    const struct psr_accel_search *s = level->s;
-    size_t n = 0, z = span_behind(s, level->first[b]);
-    for (int64_t k = level->first[b]; k < level->first[b + 1]; k++) {
+    const struct psr_accel_search *s = norm->s;
+    size_t n = 0, z = span_behind(s, norm->first[b]);
+    for (int64_t k = norm->first[b]; k < norm->first[b + 1]; k++) {
         while (z < s->nzap && k >= s->zap[z].first + s->zap[z].count)
             z++;
         if (z < s->nzap && k >= s->zap[z].first)
             continue;
-        const float *bin = level->in.x + 2 * k;
+        const float *bin = norm->in.x + 2 * k;
         power[n++] = bin[0] * bin[0] + bin[1] * bin[1];
     }
     return n ? psr_quantile_median(power, n) / M_LN2 : 0;
 }
 
-psr_status psr_accel_normalise_measure(struct psr_accel_normalise *level,
+psr_status psr_accel_normalise_measure(struct psr_accel_normalise *norm,
                                        const struct psr_accelsearch_input *in, psr_err *err)
 {
-    bool there = true;
-    level->in = *in;
-    if (level->s->norm != PSR_ACCELSEARCH_MEDIAN)
+    bool complete = true;
+    norm->in = *in;
+    if (norm->s->norm != PSR_ACCELSEARCH_MEDIAN)
         return PSR_OK;
-#pragma omp parallel num_threads(level->s->nthread)
+#pragma omp parallel num_threads(norm->s->nthread)
     {
-        float *power = malloc(level->longest * sizeof *power);
+        float *power = malloc(norm->longest * sizeof *power);
 #pragma omp for schedule(dynamic)
-        for (size_t b = 0; b < level->nblock; b++)
+        for (size_t b = 0; b < norm->nblock; b++)
             if (power)
-                level->mean[b] = measure_block(level, b, power);
+                norm->mean[b] = measure_block(norm, b, power);
         if (!power) {
 #pragma omp atomic write
-            there = false;
+            complete = false;
         }
         free(power);
     }
-    return there ? PSR_OK : psr_fail_nomem(err, "levels", 4.0 * (double)level->longest);
+    return complete ? PSR_OK : psr_fail_nomem(err, "levels", 4.0 * (double)norm->longest);
 }
 
 /* --- bins ------------------------------------------------------------------------------------- */
 
-static double middle(const struct psr_accel_normalise *level, size_t b)
+static double middle(const struct psr_accel_normalise *norm, size_t b)
 {
-    return (double)(level->first[b] + level->first[b + 1]) / 2;
+    return (double)(norm->first[b] + norm->first[b + 1]) / 2;
 }
 
-static size_t block_with(const struct psr_accel_normalise *level, int64_t k)
+static size_t block_with(const struct psr_accel_normalise *norm, int64_t k)
 {
-    size_t lo = 0, hi = level->nblock - 1;
+    size_t lo = 0, hi = norm->nblock - 1;
     while (lo < hi) {
         size_t mid = (lo + hi + 1) / 2;
-        if (level->first[mid] <= k)
+        if (norm->first[mid] <= k)
             lo = mid;
         else
             hi = mid - 1;
@@ -152,37 +152,36 @@ static size_t block_with(const struct psr_accel_normalise *level, int64_t k)
 }
 
 /* Levels of bins first .. first + n - 1, which exist, between the middles of blocks. */
-static void fill_medians(const struct psr_accel_normalise *level, int64_t first, size_t n,
+static void fill_medians(const struct psr_accel_normalise *norm, int64_t first, size_t n,
                          float *mean)
 {
-    size_t left = block_with(level, first);
-    if (left > 0 && (double)first < middle(level, left))
+    size_t left = block_with(norm, first);
+    if (left > 0 && (double)first < middle(norm, left))
         left--;
     for (size_t i = 0; i < n; i++) {
         double k = (double)(first + (int64_t)i);
-        while (left + 1 < level->nblock && k >= middle(level, left + 1))
+        while (left + 1 < norm->nblock && k >= middle(norm, left + 1))
             left++;
-        double here = level->mean[left];
-        if (left + 1 < level->nblock && k > middle(level, left)) {
-            double far = middle(level, left + 1) - middle(level, left);
-            here += (level->mean[left + 1] - here) * (k - middle(level, left)) / far;
+        double here = norm->mean[left];
+        if (left + 1 < norm->nblock && k > middle(norm, left)) {
+            double far = middle(norm, left + 1) - middle(norm, left);
+            here += (norm->mean[left + 1] - here) * (k - middle(norm, left)) / far;
         }
         mean[i] = (float)here;
     }
 }
 
-static double power_of(const struct psr_accel_normalise *level, int64_t k)
+static double power_of(const struct psr_accel_normalise *norm, int64_t k)
 {
-    const float *bin = level->in.x + 2 * k;
+    const float *bin = norm->in.x + 2 * k;
     double re = (double)bin[0], im = (double)bin[1];
     return re * re + im * im;
 }
 
 /* The mean of bins NEAR .. FAR away to both sides. */
-static void fill_means(const struct psr_accel_normalise *level, int64_t first, size_t n,
-                       float *mean)
+static void fill_means(const struct psr_accel_normalise *norm, int64_t first, size_t n, float *mean)
 {
-    const int64_t nbin = (int64_t)level->s->nbin;
+    const int64_t nbin = (int64_t)norm->s->nbin;
     for (size_t i = 0; i < n; i++) {
         double sum = 0;
         int count = 0;
@@ -190,7 +189,7 @@ static void fill_means(const struct psr_accel_normalise *level, int64_t first, s
             for (int side = -1; side <= 1; side += 2) {
                 int64_t k = first + (int64_t)i + side * d;
                 bool exists = k > 0 && k < nbin;
-                sum += exists ? power_of(level, k) : 0;
+                sum += exists ? power_of(norm, k) : 0;
                 count += exists;
             }
         mean[i] = count ? (float)(sum / count) : 0;
@@ -211,34 +210,34 @@ static void clear_zapped(const struct psr_accel_search *s, int64_t first, size_t
 }
 
 /* Bins first .. first + n - 1 exist. */
-static void fill_levels(const struct psr_accel_normalise *level, int64_t first, size_t n,
+static void fill_levels(const struct psr_accel_normalise *norm, int64_t first, size_t n,
                         float *mean)
 {
-    switch (level->s->norm) {
+    switch (norm->s->norm) {
     case PSR_ACCELSEARCH_MEDIAN:
-        fill_medians(level, first, n, mean);
+        fill_medians(norm, first, n, mean);
         break;
     case PSR_ACCELSEARCH_LOCAL:
-        fill_means(level, first, n, mean);
+        fill_means(norm, first, n, mean);
         break;
     case PSR_ACCELSEARCH_PHOTON:
         for (size_t i = 0; i < n; i++)
-            mean[i] = (float)level->in.photons;
+            mean[i] = (float)norm->in.photons;
     }
 }
 
-double psr_accel_normalise_at(const struct psr_accel_normalise *level, int64_t k)
+double psr_accel_normalise_at(const struct psr_accel_normalise *norm, int64_t k)
 {
-    const int64_t last = (int64_t)level->s->nbin - 1;
+    const int64_t last = (int64_t)norm->s->nbin - 1;
     float mean = 0;
-    fill_levels(level, k < 1 ? 1 : k > last ? last : k, 1, &mean);
+    fill_levels(norm, k < 1 ? 1 : k > last ? last : k, 1, &mean);
     return (double)mean;
 }
 
-void psr_accel_normalise_load(const struct psr_accel_normalise *level, int64_t first, size_t n,
+void psr_accel_normalise_load(const struct psr_accel_normalise *norm, int64_t first, size_t n,
                               struct psr_split out)
 {
-    const struct psr_accel_search *s = level->s;
+    const struct psr_accel_search *s = norm->s;
     memset(out.re, 0, n * sizeof *out.re);
     memset(out.im, 0, n * sizeof *out.im);
     int64_t from = first > 1 ? first : 1, end = first + (int64_t)n;
@@ -246,10 +245,10 @@ void psr_accel_normalise_load(const struct psr_accel_normalise *level, int64_t f
     if (from >= end)
         return;
     float *re = out.re + (from - first), *im = out.im + (from - first);
-    const float *x = level->in.x + 2 * from;
-    size_t there = (size_t)(end - from);
-    fill_levels(level, from, there, re);
-    for (size_t i = 0; i < there; i++) {
+    const float *x = norm->in.x + 2 * from;
+    size_t nbin = (size_t)(end - from);
+    fill_levels(norm, from, nbin, re);
+    for (size_t i = 0; i < nbin; i++) {
         float scale = re[i] > 0 ? 1 / sqrtf(re[i]) : 0;
         re[i] = x[2 * i] * scale;
         im[i] = x[2 * i + 1] * scale;

@@ -17,19 +17,19 @@ PSR_MUST_CHECK psr_status psr_accel_normalise_create(struct psr_accel_normalise 
                                                      psr_err *err);
 
 /* Measures a spectrum, which is kept. */
-PSR_MUST_CHECK psr_status psr_accel_normalise_measure(struct psr_accel_normalise *level,
+PSR_MUST_CHECK psr_status psr_accel_normalise_measure(struct psr_accel_normalise *norm,
                                                       const struct psr_accelsearch_input *in,
                                                       psr_err *err);
 
 /* Returned: out [n], bins first .. of the spectrum measured last, normalised; 0 for bin 0, for bins
  *           that do not exist and for those zapped */
-void psr_accel_normalise_load(const struct psr_accel_normalise *level, int64_t first, size_t n,
+void psr_accel_normalise_load(const struct psr_accel_normalise *norm, int64_t first, size_t n,
                               struct psr_split out);
 
 /* The mean power at bin k of that spectrum; at bin 1 or the last, where there is no bin k. */
-double psr_accel_normalise_at(const struct psr_accel_normalise *level, int64_t k);
+double psr_accel_normalise_at(const struct psr_accel_normalise *norm, int64_t k);
 
 /* NULL is fine. */
-void psr_accel_normalise_destroy(struct psr_accel_normalise *level);
+void psr_accel_normalise_destroy(struct psr_accel_normalise *norm);
 
 #endif

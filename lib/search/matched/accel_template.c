@@ -33,8 +33,8 @@ static bool make_series(psr_accel_template *m, const float *x, size_t nbin)
         return false;
     for (size_t k = 0; k < m->n; k++) {
         double angle = M_PI * (double)k / (double)m->n, scale = 1 / (double)m->n;
-        float complex turn = (float complex)(scale * (cos(angle) + I * sin(angle)));
-        m->y[k] = k < nbin ? (x[2 * k] + I * x[2 * k + 1]) * turn : 0;
+        float complex phasor = (float complex)(scale * (cos(angle) + I * sin(angle)));
+        m->y[k] = k < nbin ? (x[2 * k] + I * x[2 * k + 1]) * phasor : 0;
     }
     fftwf_execute(plan);
     fftwf_destroy_plan(plan);
@@ -81,7 +81,7 @@ void psr_accel_template_destroy(psr_accel_template *m)
 /* exp(-2 pi i [a + b j + c j^2 + d j^3]) for j = 0, 1 .. by multiplying: turn is the value, step
  * takes it to the next j, next takes step there, and last takes next. */
 struct chirp {
-    double complex turn, step, next, last;
+    double complex phasor, step, next, last;
 };
 
 static double complex unit(double turns)
@@ -104,13 +104,13 @@ static struct chirp start_chirp(double r, double z, double w, size_t n)
     return (struct chirp){unit(-first), unit(first - next), unit(-second), unit(-w * du * du * du)};
 }
 
-static double complex next_turn(struct chirp *c)
+static double complex next_phasor(struct chirp *c)
 {
-    double complex turn = c->turn;
-    c->turn *= c->step;
+    double complex phasor = c->phasor;
+    c->phasor *= c->step;
     c->step *= c->next;
     c->next *= c->last;
-    return turn;
+    return phasor;
 }
 
 void psr_accel_template_respond(const psr_accel_template *m, double r, double z,
@@ -125,7 +125,7 @@ void psr_accel_template_respond_jerk(const psr_accel_template *m, double r, doub
     struct chirp c = start_chirp(r - (double)m->first, z, w, m->n);
     double complex a0 = 0, a1 = 0, a2 = 0; /* moments in time about mid-observation */
     for (size_t j = 0; j < m->n; j++) {
-        double complex v = (double complex)m->y[j] * next_turn(&c);
+        double complex v = (double complex)m->y[j] * next_phasor(&c);
         double u = ((double)j + 0.5) / (double)m->n - 0.5;
         a0 += v;
         a1 += u * v;
@@ -150,7 +150,7 @@ static void transform_drift(psr_accel_template *m, double z)
 {
     struct chirp c = start_chirp(0, z, 0, m->n);
     for (size_t j = 0; j < m->n; j++)
-        m->work[j] = m->y[j] * (float complex)next_turn(&c);
+        m->work[j] = m->y[j] * (float complex)next_phasor(&c);
     memset(m->work + m->n, 0, m->n * sizeof *m->work);
     fftwf_execute(m->forward);
 }

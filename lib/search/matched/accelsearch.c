@@ -1,9 +1,9 @@
 /* The matched search: plan, backends, lists. */
 #include "accel_backend.h"
-#include "accel_measure.h"
 #include "accel_plan.h"
+#include "accel_refine.h"
 #include "base/copy_desc.h"
-#include "presto_measure.h"
+#include "presto_refine.h"
 #include "presto_search.h"
 #include "template_bank.h"
 
@@ -30,7 +30,7 @@ struct psr_accelsearch {
     void *state;
     struct psr_accel_peaks peaks;
     size_t batch;                        /* >= 1 */
-    struct psr_accel_normalise **level;  /* [batch]; NULL: a compatible search */
+    struct psr_accel_normalise **norm;   /* [batch]; NULL: a compatible search */
     struct psr_accel_hits *hits;         /* [batch] */
     struct psr_accel_measured *measured; /* [batch] */
     struct psr_accelsearch_input *good;  /* [batch] those that are searched */
@@ -72,14 +72,14 @@ static psr_status start_spectra(psr_accelsearch *p, size_t batch, psr_err *err)
     const int reach = psr_template_reach(p->search.jmax, p->search.lmax);
     psr_status st = PSR_OK;
     p->batch = batch ? batch : 1;
-    p->level = calloc(p->batch, sizeof *p->level);
+    p->norm = calloc(p->batch, sizeof *p->norm);
     p->hits = calloc(p->batch, sizeof *p->hits);
     p->measured = calloc(p->batch, sizeof *p->measured);
     p->good = calloc(p->batch, sizeof *p->good);
-    if (!p->level || !p->hits || !p->measured || !p->good)
+    if (!p->norm || !p->hits || !p->measured || !p->good)
         return psr_fail_nomem(err, "spectra", 72.0 * (double)p->batch);
     for (size_t i = 0; i < p->batch && !st && !p->presto; i++)
-        st = psr_accel_normalise_create(&p->level[i], &p->search, reach, err);
+        st = psr_accel_normalise_create(&p->norm[i], &p->search, reach, err);
     return st;
 }
 
@@ -126,12 +126,12 @@ void psr_accelsearch_destroy(psr_accelsearch *p)
     if (p->state)
         p->ops->destroy(p->state);
     psr_presto_search_destroy(p->presto);
-    for (size_t i = 0; p->level && p->hits && p->measured && i < p->batch; i++) {
-        psr_accel_normalise_destroy(p->level[i]);
+    for (size_t i = 0; p->norm && p->hits && p->measured && i < p->batch; i++) {
+        psr_accel_normalise_destroy(p->norm[i]);
         psr_accel_measured_clear(&p->measured[i]);
         free(p->hits[i].hit);
     }
-    free(p->level);
+    free(p->norm);
     free(p->hits);
     free(p->measured);
     free(p->good);
@@ -163,8 +163,8 @@ static psr_status measure(psr_accelsearch *p, size_t k, struct psr_accelsearch_r
         p->peaks.n = p->search.max;
     }
     struct psr_accel_measured *m = &p->measured[k];
-    st = p->presto ? psr_presto_measure(m, &p->search, &p->good[k], &p->peaks, err)
-                   : psr_accel_measure(m, &p->search, p->level[k], &p->peaks, err);
+    st = p->presto ? psr_presto_refine(m, &p->search, &p->good[k], &p->peaks, err)
+                   : psr_accel_refine(m, &p->search, p->norm[k], &p->peaks, err);
     result->cand = m->cand;
     result->ncand = m->n;
     return st;
@@ -194,7 +194,7 @@ psr_status psr_accelsearch_execute_batch(psr_accelsearch *p, size_t n,
     if (n > p->batch)
         return psr_fail(err, PSR_EINVAL, "search: %zu spectra, and the plan is for %zu", n,
                         p->batch);
-    const struct psr_accel_batch b = {gather_good(p, n, in, result), p->good, p->level, p->hits};
+    const struct psr_accel_batch b = {gather_good(p, n, in, result), p->good, p->norm, p->hits};
     for (size_t i = 0; i < p->batch; i++) {
         psr_accel_measured_clear(&p->measured[i]);
         p->hits[i].n = 0;

@@ -23,7 +23,7 @@ static struct psr_accel_value with_error(double value, double error)
 /* Errors as accelsearch gives them (Middleditch, Deich and Kulkarni 1993). */
 static void fill_harmonic(struct psr_accel_harm *to, const struct psr_accel_template_peak *peak)
 {
-    double power = fmax(peak->power, PSR_MEASURE_LEAST_POWER), purity = fmax(peak->purity, 0.01);
+    double power = fmax(peak->power, PSR_REFINE_LEAST_POWER), purity = fmax(peak->purity, 0.01);
     to->r = with_error(peak->r, 3 / (M_PI * purity * sqrt(6 * power)));
     to->z = with_error(peak->z, 3 * sqrt(10 / power) / (M_PI * purity * purity));
     to->phase_rad = with_error(peak->phase_rad, 1 / sqrt(2 * power));
@@ -37,7 +37,7 @@ static double equal_power(double ln_p, int nharm)
     return psr_chi2_threshold(psr_logp_from_sf(ln_p), 2.0 * nharm) / 2;
 }
 
-static void share_power(const struct psr_refine_box *b, const struct psr_pulscan_hit *hit,
+static void split_power(const struct psr_refine_box *b, const struct psr_pulscan_hit *hit,
                         struct psr_accel_harm *harm)
 {
     double total = 0, over = fmax(0, equal_power(hit->ln_p, hit->nharm) - hit->nharm);
@@ -79,7 +79,7 @@ static struct psr_accel_cand describe(const struct psr_pulscan_cand *cand,
                                       struct psr_accel_harm *harm)
 {
     const struct psr_pulscan_hit *hit = &cand->best;
-    share_power(b, hit, harm);
+    split_power(b, hit, harm);
     return (struct psr_accel_cand){
         .sigma = hit->sigma,
         .power = (double)hit->power / 2,
@@ -108,8 +108,8 @@ struct outcome {
     psr_err err;
 };
 
-static void measure_one(struct outcome *o, psr_pulscan *plan, size_t s,
-                        const struct psr_pulscan_cand *cand, const struct psr_refine_desc *desc)
+static void refine_one(struct outcome *o, psr_pulscan *plan, size_t s,
+                       const struct psr_pulscan_cand *cand, const struct psr_refine_desc *desc)
 {
     struct psr_refine_box b;
     struct psr_refine_place place[2];
@@ -181,7 +181,7 @@ psr_status psr_candidate_refine(struct psr_measured *out, psr_pulscan *plan, siz
     if (st == PSR_OK) {
 #pragma omp parallel for schedule(dynamic) num_threads(psr_count_threads(d.nthread))
         for (int64_t i = 0; i < (int64_t)ncand; i++)
-            measure_one(&outcome[i], plan, s, &cand[i], &d);
+            refine_one(&outcome[i], plan, s, &cand[i], &d);
     }
     for (size_t i = 0; i < ncand && st == PSR_OK; i++) {
         st = outcome[i].status;

@@ -163,7 +163,7 @@ static void find_errors(const struct psr_refine_box *b, struct psr_refine_place 
         psr_accel_template_respond(b->matched[h - 1], h * p->r.value, h * p->z.value, &peak);
         weight += (double)(h * h) * peak.power;
     }
-    weight = fmax(weight, PSR_MEASURE_LEAST_POWER);
+    weight = fmax(weight, PSR_REFINE_LEAST_POWER);
     p->r.error = 3 / (M_PI * sqrt(6 * weight));
     p->z.error = 3 * sqrt(10 / weight) / M_PI;
 }

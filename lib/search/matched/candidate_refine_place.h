@@ -7,7 +7,7 @@
 #include <psrkit/accel.h>
 
 /* Errors are of powers above this. */
-#define PSR_MEASURE_LEAST_POWER 0.01
+#define PSR_REFINE_LEAST_POWER 0.01
 
 /* A candidate under measurement. */
 struct psr_refine_box {

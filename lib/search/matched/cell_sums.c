@@ -35,12 +35,12 @@ double psr_cell_sums_bytes(const struct psr_accel_search *s)
     return 8 * bins;
 }
 
-void psr_cell_sums_move(struct psr_cell_sums *c, const struct psr_accel_normalise *level, int64_t i)
+void psr_cell_sums_move(struct psr_cell_sums *c, const struct psr_accel_normalise *norm, int64_t i)
 {
-    if (i != c->i || level != c->level)
+    if (i != c->i || norm != c->norm)
         memset(c->loaded, 0, sizeof c->loaded);
     c->i = i;
-    c->level = level;
+    c->norm = norm;
 }
 
 void psr_cell_sums_add(struct psr_cell_sums *c, float sum[PSR_MOST_CELL], int j, int l, int h,
@@ -52,7 +52,7 @@ void psr_cell_sums_add(struct psr_cell_sums *c, float sum[PSR_MOST_CELL], int j,
     int64_t last = -1;
     float power = 0;
     if (!c->loaded[k])
-        psr_direct_load(&c->near[k], c->level, psr_harmonic_bin(c->i, h, H), c->reach[k], c->cell);
+        psr_direct_load(&c->near[k], c->norm, psr_harmonic_bin(c->i, h, H), c->reach[k], c->cell);
     c->loaded[k] = true;
     for (int n = 0; n < c->cell; n++) {
         int64_t here = psr_harmonic_bin(c->i + n, h, H);

@@ -17,7 +17,7 @@ static inline int psr_cell_size(int numharm)
 struct psr_cell_sums {
     const struct psr_accel_search *s;
     const struct psr_template_bank *bank;
-    const struct psr_accel_normalise *level;
+    const struct psr_accel_normalise *norm;
     int cell;
     int64_t i;                                            /* first half bin of the cell; -1: none */
     int reach[PSR_ACCELSEARCH_MAX_HARM + 1];              /* by k, of fraction k / numharm */
@@ -35,8 +35,7 @@ void psr_cell_sums_clear(struct psr_cell_sums *c);
 double psr_cell_sums_bytes(const struct psr_accel_search *s);
 
 /* Moves to the cell of half bins i .. of a spectrum. */
-void psr_cell_sums_move(struct psr_cell_sums *c, const struct psr_accel_normalise *level,
-                        int64_t i);
+void psr_cell_sums_move(struct psr_cell_sums *c, const struct psr_accel_normalise *norm, int64_t i);
 
 /* Adds to sum the powers of harmonic h of H = 2^log of drift j and jerk l.  A sum of harmonics is in
  * the order of stages and of h, odd ones only but for H = 1. */

@@ -79,15 +79,15 @@ static fftwf_plan make_plan(size_t n, float *x)
     return fftwf_plan_guru_split_dft(1, &dim, 0, NULL, in.re, in.im, out.re, out.im, FFTW_ESTIMATE);
 }
 
-static bool make_turns(struct psr_split turn[3], size_t n)
+static bool make_twiddles(struct psr_split twiddle[3], size_t n)
 {
     float *x = psr_line_alloc(6 * stride_of(n));
     for (size_t c = 0; c < 3 && x; c++) {
-        turn[c] = psr_split_at(x + 2 * c * stride_of(n), n);
+        twiddle[c] = psr_split_at(x + 2 * c * stride_of(n), n);
         for (size_t i = 0; i < n; i++) {
             double angle = M_PI / 2 * (double)((c + 1) * i) / (double)n;
-            turn[c].re[i] = (float)cos(angle);
-            turn[c].im[i] = (float)sin(angle);
+            twiddle[c].re[i] = (float)cos(angle);
+            twiddle[c].im[i] = (float)sin(angle);
         }
     }
     return x != NULL;
@@ -106,9 +106,9 @@ psr_status psr_correlator_create(struct psr_correlator **out, int halfwidth, siz
     c->lead = lead_of(halfwidth);
     c->good = 2 * c->lead < c->bins ? (c->bins - 2 * c->lead) / UNIT * UNIT : 0;
     float *x = psr_line_alloc(psr_correlator_work(c));
-    bool there = x && make_turns(c->turn, c->points);
-    c->forward = there ? make_plan(c->bins, x) : NULL;
-    c->back = there ? make_plan(c->points, x) : NULL;
+    bool complete = x && make_twiddles(c->twiddle, c->points);
+    c->forward = complete ? make_plan(c->bins, x) : NULL;
+    c->back = complete ? make_plan(c->points, x) : NULL;
     free(x);
     if (c->forward && c->back) {
         *out = c;
@@ -125,7 +125,7 @@ void psr_correlator_destroy(struct psr_correlator *c)
         return;
     fftwf_destroy_plan(c->forward);
     fftwf_destroy_plan(c->back);
-    free(c->turn[0].re);
+    free(c->twiddle[0].re);
     free(c);
 }
 
@@ -171,7 +171,7 @@ static void correlate(const struct taker *t, float *block, float *response, int 
     struct psr_split quarter[4], out = psr_split_at(work, c->points);
     for (size_t b = 0; b < 4; b++)
         quarter[b] = psr_split_at(work + 2 * (b + 1) * stride_of(c->points), c->points);
-    c->loops->multiply_quarter(quarter, x, y, c->turn, c->points);
+    c->loops->multiply_quarter(quarter, x, y, c->twiddle, c->points);
     for (size_t b = 0; b < 4; b++) {
         struct psr_split q = quarter[b];
         fftwf_execute_split_dft(c->back, q.im, q.re, out.im, out.re);

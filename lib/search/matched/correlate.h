@@ -17,11 +17,11 @@ enum { PSR_PHASES = 8 };
 
 struct psr_correlator {
     const struct psr_correlate_loops *loops;
-    size_t bins;              /* in a block */
-    size_t lead;              /* bins of it before the first that a correlation is for */
-    size_t good;              /* bins that a correlation is for, a multiple of 64 */
-    size_t points;            /* of a phase: a quarter of the bins */
-    struct psr_split turn[3]; /* [points] factors of the transform's first step */
+    size_t bins;                 /* in a block */
+    size_t lead;                 /* bins of it before the first that a correlation is for */
+    size_t good;                 /* bins that a correlation is for, a multiple of 64 */
+    size_t points;               /* of a phase: a quarter of the bins */
+    struct psr_split twiddle[3]; /* [points] factors of the transform's first step */
     fftwf_plan forward, back;
 };
 

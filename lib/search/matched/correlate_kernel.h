@@ -19,7 +19,7 @@ struct psr_correlate_loops {
      * in frequency: out[c][i] = turn_c[i] sum_a i^(a c) z[a n + i], turn_0 = 1, turn[c - 1] the
      * others. */
     void (*multiply_quarter)(const struct psr_split out[4], struct psr_split x, struct psr_split y,
-                             const struct psr_split turn[3], size_t n);
+                             const struct psr_split twiddle[3], size_t n);
 
     /* p[i] = |z[i]|^2, and p[i] = max(p[i], |z[i]|^2). */
     void (*power)(float *p, struct psr_split z, size_t n);

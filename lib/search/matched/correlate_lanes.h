@@ -2,7 +2,8 @@
  * once for each).  GET and PUT move CORRELATE_LANES floats from and to p[i]. */
 
 ISA static void NAME(multiply_quarter)(const struct psr_split out[4], struct psr_split x,
-                                       struct psr_split y, const struct psr_split turn[3], size_t n)
+                                       struct psr_split y, const struct psr_split twiddle[3],
+                                       size_t n)
 {
     for (size_t i = 0; i < n; i += CORRELATE_LANES) {
         lanes zr[4], zi[4];
@@ -18,7 +19,7 @@ ISA static void NAME(multiply_quarter)(const struct psr_split out[4], struct psr
         PUT(out[0].im, i, si + ui);
         lanes re[3] = {dr - vi, sr - ur, dr + vi}, im[3] = {di + vr, si - ui, di - vr};
         for (size_t c = 0; c < 3; c++) {
-            lanes tr = GET(turn[c].re, i), ti = GET(turn[c].im, i);
+            lanes tr = GET(twiddle[c].re, i), ti = GET(twiddle[c].im, i);
             PUT(out[c + 1].re, i, re[c] * tr - im[c] * ti);
             PUT(out[c + 1].im, i, re[c] * ti + im[c] * tr);
         }

@@ -31,11 +31,11 @@ void psr_direct_clear(struct psr_direct *d)
     *d = (struct psr_direct){0};
 }
 
-void psr_direct_load(struct psr_direct *d, const struct psr_accel_normalise *level, int64_t i,
+void psr_direct_load(struct psr_direct *d, const struct psr_accel_normalise *norm, int64_t i,
                      int reach, int places)
 {
     d->first = i / 2 - reach;
-    psr_accel_normalise_load(level, d->first, (size_t)room_for(reach, places), d->bin);
+    psr_accel_normalise_load(norm, d->first, (size_t)room_for(reach, places), d->bin);
 }
 
 /* sum x conj(k), n a multiple of CORRELATE_LANES.  As many sums as lanes, whatever a register

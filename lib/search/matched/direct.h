@@ -17,7 +17,7 @@ PSR_MUST_CHECK psr_status psr_direct_create(struct psr_direct *d, int reach, int
                                             psr_err *err);
 
 /* Loads what half bins i .. of so many places need. */
-void psr_direct_load(struct psr_direct *d, const struct psr_accel_normalise *level, int64_t i,
+void psr_direct_load(struct psr_direct *d, const struct psr_accel_normalise *norm, int64_t i,
                      int reach, int places);
 
 /* |A|^2 of template t at half bin i.  Every build, every processor: the same bits. */

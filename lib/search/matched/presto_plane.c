@@ -160,9 +160,9 @@ static void load_bins(struct psr_presto_block *b, const struct psr_accel_search 
 {
     for (size_t i = 0; i < n; i++) {
         int64_t k = first + (int64_t)i;
-        bool there = k >= 0 && k < (int64_t)s->nbin;
-        b->bin.re[i] = there ? x[2 * k] : 0;
-        b->bin.im[i] = there ? x[2 * k + 1] : 0;
+        bool exists = k >= 0 && k < (int64_t)s->nbin;
+        b->bin.re[i] = exists ? x[2 * k] : 0;
+        b->bin.im[i] = exists ? x[2 * k + 1] : 0;
     }
 }
 
@@ -228,11 +228,11 @@ void psr_presto_block_take(struct psr_presto_block *b, const struct psr_accel_se
     float *out = b->transform;
     for (size_t done = 0; done < n; done += good_of(f), out += psr_correlator_block(c)) {
         struct psr_split to = psr_split_at(b->work, c->bins);
-        size_t there = done < room ? room - done : 0;
-        there = there < c->bins ? there : c->bins;
+        size_t ncopy = done < room ? room - done : 0;
+        ncopy = ncopy < c->bins ? ncopy : c->bins;
         memset(b->work, 0, psr_correlator_block(c) * sizeof *b->work);
-        memcpy(to.re, b->bin.re + done, there * sizeof *to.re);
-        memcpy(to.im, b->bin.im + done, there * sizeof *to.im);
+        memcpy(to.re, b->bin.re + done, ncopy * sizeof *to.re);
+        memcpy(to.im, b->bin.im + done, ncopy * sizeof *to.im);
         psr_correlator_take_block(c, b->work, out);
     }
 }

@@ -24,9 +24,10 @@ static double largest_deviation(double z, double w)
 {
     double first = 0.5 * (w / 6 - z), last = 0.5 * (w / 6 + z);
     double most = fmax(fabs(first), fabs(last));
-    double turning = 0.5 - z / w;
-    if (turning > 0 && turning < 1)
-        most = fmax(most, fabs(0.5 * w * turning * turning + (z - w / 2) * turning + first));
+    double turning_point = 0.5 - z / w;
+    if (turning_point > 0 && turning_point < 1)
+        most = fmax(most, fabs(0.5 * w * turning_point * turning_point +
+                               (z - w / 2) * turning_point + first));
     return most;
 }
 
@@ -118,7 +119,7 @@ static double phase(double r, double z, double w, double u)
     return u * (r - z / 2 + w / 12 + u * ((z - w / 2) / 2 + u * w / 6));
 }
 
-static double complex turned(double turns)
+static double complex unit_phasor(double turns)
 {
     double angle = 2 * M_PI * (turns - rint(turns));
     return cos(angle) + I * sin(angle);
@@ -134,10 +135,11 @@ static void fill_signal(double complex signal[RESTART], double r, double z, doub
         at[k] = phase(r, z, w, (double)(first + k) / points);
     double d1 = at[1] - at[0], d2 = at[2] - 2 * at[1] + at[0];
     double d3 = w / points / points / points;
-    double complex turn = turned(at[0]), step = turned(d1), next = turned(d2), last = turned(d3);
+    double complex phasor = unit_phasor(at[0]), step = unit_phasor(d1), next = unit_phasor(d2),
+                   last = unit_phasor(d3);
     for (int k = 0; k < RESTART; k++) {
-        signal[k] = turn;
-        turn *= step;
+        signal[k] = phasor;
+        phasor *= step;
         step *= next;
         next *= last;
     }

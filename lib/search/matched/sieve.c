@@ -23,7 +23,7 @@ struct worker {
 
 /* --- size ------------------------------------------------------------------------------------- */
 
-static int64_t cells_of_block(const struct psr_prefilter *v)
+static int64_t cells_of_block(const struct psr_sieve *v)
 {
     return 2 * (int64_t)v->c->good / v->cell;
 }
@@ -34,7 +34,7 @@ static size_t rows_of(const struct psr_sieve_strip *t)
 }
 
 /* The cells of fraction k / numharm that cells of the highest harmonic may ask for. */
-static void place_strip(struct psr_prefilter *v, int k, int64_t first, int64_t count)
+static void place_strip(struct psr_sieve *v, int k, int64_t first, int64_t count)
 {
     struct psr_sieve_strip *t = &v->strip[k];
     const int64_t each = cells_of_block(v), n = v->s->numharm;
@@ -45,7 +45,7 @@ static void place_strip(struct psr_prefilter *v, int k, int64_t first, int64_t c
     t->pitch = t->nblock * (size_t)each + SLACK;
 }
 
-static void size_strips(struct psr_prefilter *v)
+static void size_strips(struct psr_sieve *v)
 {
     const struct psr_accel_search *s = v->s;
     for (int k = 1; k <= s->numharm; k++) {
@@ -56,24 +56,24 @@ static void size_strips(struct psr_prefilter *v)
     }
 }
 
-static int64_t first_cell(const struct psr_prefilter *v)
+static int64_t first_cell(const struct psr_sieve *v)
 {
     return v->s->ilo / v->cell / SIEVE_SPAN * SIEVE_SPAN;
 }
 
-static int64_t end_cell(const struct psr_prefilter *v)
+static int64_t end_cell(const struct psr_sieve *v)
 {
     return (v->s->ihi / v->cell + SIEVE_SPAN) / SIEVE_SPAN * SIEVE_SPAN;
 }
 
 /* One strip from the lowest frequency that any harmonic has. */
-static void place_whole(struct psr_prefilter *v)
+static void place_whole(struct psr_sieve *v)
 {
     int64_t first = first_cell(v) / v->s->numharm;
     place_strip(v, v->s->numharm, first, end_cell(v) - first);
 }
 
-static double bytes_of_band(struct psr_prefilter *v, int64_t band)
+static double bytes_of_band(struct psr_sieve *v, int64_t band)
 {
     double bytes = 0;
     for (int k = 1; k <= v->s->numharm; k++) {
@@ -85,7 +85,7 @@ static double bytes_of_band(struct psr_prefilter *v, int64_t band)
     return bytes;
 }
 
-static double bytes_of_whole(struct psr_prefilter *v)
+static double bytes_of_whole(struct psr_sieve *v)
 {
     struct psr_sieve_strip *t = &v->strip[v->s->numharm];
     place_whole(v);
@@ -93,7 +93,7 @@ static double bytes_of_whole(struct psr_prefilter *v)
     return (double)t->room;
 }
 
-static double bytes_of_worker(const struct psr_prefilter *v)
+static double bytes_of_worker(const struct psr_sieve *v)
 {
     double floats = (double)(v->together * (psr_correlator_block(v->c) + 1)) +
                     (double)psr_correlator_work(v->c) + 10.0 * (double)v->c->points;
@@ -101,7 +101,7 @@ static double bytes_of_worker(const struct psr_prefilter *v)
 }
 
 /* As many cells in a band as memory holds. */
-static psr_status choose_band(struct psr_prefilter *v, double held, psr_err *err)
+static psr_status choose_band(struct psr_sieve *v, double held, psr_err *err)
 {
     const double limit = (double)v->s->mem_bytes;
     held += v->s->nthread * (bytes_of_worker(v) + psr_sieve_scan_bytes(v));
@@ -121,7 +121,7 @@ static psr_status choose_band(struct psr_prefilter *v, double held, psr_err *err
 
 /* --- create and destroy ----------------------------------------------------------------------- */
 
-static psr_status allocate(struct psr_prefilter *v, psr_err *err)
+static psr_status allocate(struct psr_sieve *v, psr_err *err)
 {
     for (int k = v->whole ? v->s->numharm : 1; k <= v->s->numharm; k++) {
         v->strip[k].code = malloc(v->strip[k].room);
@@ -131,18 +131,18 @@ static psr_status allocate(struct psr_prefilter *v, psr_err *err)
     return PSR_OK;
 }
 
-static size_t choose_together(const struct psr_prefilter *v)
+static size_t choose_together(const struct psr_sieve *v)
 {
     size_t blocks = (size_t)((v->s->ihi / 2) / (int64_t)v->c->good + 1);
     size_t each = blocks / (8 * (size_t)v->s->nthread);
     return each < 1 ? 1 : each < TOGETHER ? each : TOGETHER;
 }
 
-psr_status psr_sieve_create(struct psr_prefilter **out, const struct psr_accel_search *s,
+psr_status psr_sieve_create(struct psr_sieve **out, const struct psr_accel_search *s,
                             const struct psr_correlator *c, const struct psr_template_bank *bank,
                             double held_bytes, psr_err *err)
 {
-    struct psr_prefilter *v = calloc(1, sizeof *v);
+    struct psr_sieve *v = calloc(1, sizeof *v);
     *out = NULL;
     if (!v)
         return psr_fail_nomem(err, "a sieve", sizeof *v);
@@ -163,7 +163,7 @@ psr_status psr_sieve_create(struct psr_prefilter **out, const struct psr_accel_s
     return st;
 }
 
-void psr_sieve_destroy(struct psr_prefilter *v)
+void psr_sieve_destroy(struct psr_sieve *v)
 {
     if (!v)
         return;
@@ -183,7 +183,7 @@ static void worker_clear(struct worker *w)
     free(w->code);
 }
 
-static psr_status worker_make(struct worker *w, const struct psr_prefilter *v, psr_err *err)
+static psr_status worker_make(struct worker *w, const struct psr_sieve *v, psr_err *err)
 {
     *w = (struct worker){
         .block = psr_line_alloc(v->together * psr_correlator_block(v->c)),
@@ -197,11 +197,11 @@ static psr_status worker_make(struct worker *w, const struct psr_prefilter *v, p
     return psr_fail_nomem(err, "a sieve", bytes_of_worker(v));
 }
 
-static void take_block(const struct psr_prefilter *v, struct worker *w, size_t slot, int64_t block)
+static void take_block(const struct psr_sieve *v, struct worker *w, size_t slot, int64_t block)
 {
     const struct psr_correlator *c = v->c;
     struct psr_split x = psr_split_at(w->work, c->bins);
-    psr_accel_normalise_load(v->level, block * (int64_t)c->good - (int64_t)c->lead, c->bins, x);
+    psr_accel_normalise_load(v->norm, block * (int64_t)c->good - (int64_t)c->lead, c->bins, x);
     double sum = 0;
     for (size_t i = 0; i < c->bins; i++)
         sum += (double)x.re[i] * (double)x.re[i] + (double)x.im[i] * (double)x.im[i];
@@ -224,7 +224,7 @@ static void interleave(uint8_t *restrict out, const uint8_t *restrict in, size_t
             out[ngroup * i + g] = in[g * n + i];
 }
 
-static void take_template(const struct psr_prefilter *v, struct worker *w, size_t t, size_t nblock,
+static void take_template(const struct psr_sieve *v, struct worker *w, size_t t, size_t nblock,
                           uint8_t *row)
 {
     const struct psr_correlator *c = v->c;
@@ -241,7 +241,7 @@ static void take_template(const struct psr_prefilter *v, struct worker *w, size_
     }
 }
 
-static void take_blocks(const struct psr_prefilter *v, struct worker *w, struct psr_sieve_strip *t,
+static void take_blocks(const struct psr_sieve *v, struct worker *w, struct psr_sieve_strip *t,
                         size_t first)
 {
     size_t n = t->nblock - first < v->together ? t->nblock - first : v->together;
@@ -254,7 +254,7 @@ static void take_blocks(const struct psr_prefilter *v, struct worker *w, struct 
 }
 
 /* Fills the strips, thread by thread some blocks. */
-static psr_status fill_strips(struct psr_prefilter *v, psr_err *err)
+static psr_status fill_strips(struct psr_sieve *v, psr_err *err)
 {
     psr_status all = PSR_OK;
 #pragma omp parallel num_threads(v->s->nthread)
@@ -269,7 +269,7 @@ static psr_status fill_strips(struct psr_prefilter *v, psr_err *err)
                 if (!st)
                     take_blocks(v, &w, t, first);
         }
-#pragma omp critical(psr_prefilter)
+#pragma omp critical(psr_sieve)
         if (st && !all) {
             all = st;
             if (err)
@@ -280,11 +280,11 @@ static psr_status fill_strips(struct psr_prefilter *v, psr_err *err)
     return all;
 }
 
-psr_status psr_sieve_search(struct psr_prefilter *v, const struct psr_accel_normalise *level,
+psr_status psr_sieve_search(struct psr_sieve *v, const struct psr_accel_normalise *norm,
                             struct psr_accel_hits *hits, psr_err *err)
 {
     psr_status st = PSR_OK;
-    v->level = level;
+    v->norm = norm;
     for (int64_t first = first_cell(v); first < end_cell(v) && !st; first += v->band) {
         int64_t left = end_cell(v) - first, count = left < v->band ? left : v->band;
         if (v->whole)

@@ -23,11 +23,11 @@ struct psr_sieve_strip {
     uint8_t *code; /* [(2 lmax + 1)(2 jmax + 1)][pitch] */
 };
 
-struct psr_prefilter {
+struct psr_sieve {
     const struct psr_accel_search *s;
     const struct psr_correlator *c;
     const struct psr_template_bank *bank;
-    const struct psr_accel_normalise *level;
+    const struct psr_accel_normalise *norm;
     const struct psr_sieve_loops *loops;
     int cell;        /* half bins */
     int64_t band;    /* cells in a band, a multiple of SIEVE_SPAN */
@@ -39,8 +39,7 @@ struct psr_prefilter {
 
 /* All arguments outlive the sieve.  held_bytes is what the plan has taken so far.
  * Status: PSR_ENOMEM, also where mem_bytes does not suffice */
-PSR_MUST_CHECK psr_status psr_sieve_create(struct psr_prefilter **out,
-                                           const struct psr_accel_search *s,
+PSR_MUST_CHECK psr_status psr_sieve_create(struct psr_sieve **out, const struct psr_accel_search *s,
                                            const struct psr_correlator *c,
                                            const struct psr_template_bank *bank, double held_bytes,
                                            psr_err *err);
@@ -48,25 +47,25 @@ PSR_MUST_CHECK psr_status psr_sieve_create(struct psr_prefilter **out,
 /* Adds the best place of every cell and stage that has one above the cut, of the spectrum that level
  * has measured: of equals the one of lowest l, j and i.
  * Status: PSR_ENOMEM */
-PSR_MUST_CHECK psr_status psr_sieve_search(struct psr_prefilter *v,
-                                           const struct psr_accel_normalise *level,
+PSR_MUST_CHECK psr_status psr_sieve_search(struct psr_sieve *v,
+                                           const struct psr_accel_normalise *norm,
                                            struct psr_accel_hits *hits, psr_err *err);
 
 /* NULL is fine. */
-void psr_sieve_destroy(struct psr_prefilter *v);
+void psr_sieve_destroy(struct psr_sieve *v);
 
 /* --- what sieve.c asks of sieve_scan.c ---------------------------------------------------------- */
 
 /* Searches the cells of the highest harmonic from first on, count of them, whose strips are there.
  */
-PSR_MUST_CHECK psr_status psr_sieve_scan(const struct psr_prefilter *v, int64_t first,
-                                         int64_t count, struct psr_accel_hits *hits, psr_err *err);
+PSR_MUST_CHECK psr_status psr_sieve_scan(const struct psr_sieve *v, int64_t first, int64_t count,
+                                         struct psr_accel_hits *hits, psr_err *err);
 
 /* Bytes that a thread takes for it. */
-double psr_sieve_scan_bytes(const struct psr_prefilter *v);
+double psr_sieve_scan_bytes(const struct psr_sieve *v);
 
 /* The strip with the bounds of harmonic h of H = 2^log. */
-static inline const struct psr_sieve_strip *psr_sieve_strip_of(const struct psr_prefilter *v, int h,
+static inline const struct psr_sieve_strip *psr_sieve_strip_of(const struct psr_sieve *v, int h,
                                                                int log)
 {
     const int numharm = v->s->numharm;

@@ -20,7 +20,7 @@ struct entry {
 };
 
 struct scanner {
-    const struct psr_prefilter *v;
+    const struct psr_sieve *v;
     struct psr_sieve_map map[PSR_ACCELSEARCH_NSTAGE][PSR_ACCELSEARCH_MAX_HARM]; /* [stage][h] */
     float *bound;                                                               /* [TILE] */
     struct entry *entry;                                                        /* [MOST_ENTRIES] */
@@ -33,7 +33,7 @@ struct scanner {
 
 /* --- create and destroy ----------------------------------------------------------------------- */
 
-double psr_sieve_scan_bytes(const struct psr_prefilter *v)
+double psr_sieve_scan_bytes(const struct psr_sieve *v)
 {
     return psr_cell_sums_bytes(v->s) + 4.0 * TILE + (double)MOST_ENTRIES * sizeof(struct entry) +
            (double)TILE * v->s->nstage * sizeof(struct psr_accel_hit);
@@ -49,7 +49,7 @@ static void scanner_clear(struct scanner *n)
     free(n);
 }
 
-static psr_status scanner_make(struct scanner **out, const struct psr_prefilter *v, psr_err *err)
+static psr_status scanner_make(struct scanner **out, const struct psr_sieve *v, psr_err *err)
 {
     struct scanner *n = calloc(1, sizeof *n);
     *out = n;
@@ -114,7 +114,7 @@ static void look_closely(struct scanner *n, const struct entry *e, float least)
     float sum[PSR_MOST_CELL] = {0}, bound[PSR_ACCELSEARCH_MAX_HARM];
     double rest = gather_bounds(n, e, bound);
     const bool bounded = rest < (double)SIEVE_MOST;
-    psr_cell_sums_move(&n->sums, n->v->level, (n->first + e->cell) * n->v->cell);
+    psr_cell_sums_move(&n->sums, n->v->norm, (n->first + e->cell) * n->v->cell);
     for (int stage = 0, k = 0; stage <= e->stage; stage++) {
         for (int h = 1; h < 1 << stage || h == 1; h += 2) {
             rest -= (double)bound[k++];
@@ -168,7 +168,7 @@ static void note_bounds(struct scanner *n, int j, int l, int stage, size_t ncell
 /* Sums the bounds of one drift and jerk of the highest harmonic over the tile. */
 static void scan_row(struct scanner *n, int j, int l, size_t ncell)
 {
-    const struct psr_prefilter *v = n->v;
+    const struct psr_sieve *v = n->v;
     const struct psr_sieve_strip *top = psr_sieve_strip_of(v, 1, 0);
     const size_t ngroup = ncell / SIEVE_LANES;
     v->loops->decode(n->bound, row_of(top, j, l) + (n->first - top->origin), ngroup);
@@ -216,7 +216,7 @@ static psr_status join(struct psr_accel_hits *all, const struct psr_accel_hits *
     return PSR_OK;
 }
 
-psr_status psr_sieve_scan(const struct psr_prefilter *v, int64_t first, int64_t count,
+psr_status psr_sieve_scan(const struct psr_sieve *v, int64_t first, int64_t count,
                           struct psr_accel_hits *hits, psr_err *err)
 {
     psr_status all = PSR_OK;
@@ -231,7 +231,7 @@ psr_status psr_sieve_scan(const struct psr_prefilter *v, int64_t first, int64_t 
             if (!st)
                 st = scan_tile(n, from, (size_t)(left < TILE ? left : TILE), &why);
         }
-#pragma omp critical(psr_prefilter)
+#pragma omp critical(psr_sieve)
         {
             if (!st)
                 st = join(hits, &n->hits, &why);

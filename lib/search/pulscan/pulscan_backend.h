@@ -45,15 +45,15 @@ struct psr_pulscan_search {
     struct psr_span *zap; /* [nzap] ascending, apart, within the spectrum: p = 2 */
 
     size_t nz, nharm;
-    int *z;                      /* [nz] ascending */
-    int *harm;                   /* [nharm] ascending */
-    struct psr_boxes *boxes;     /* [nharm][nz] */
-    size_t *nsieve;              /* [nharm] */
-    struct psr_prefilter *sieve; /* [nharm][nz], nsieve[h] of them used, by rising width */
-    bool by_block;               /* one hit a block, z and H, not every peak */
-    int64_t block;               /* start i >= 1 belongs to block (i - 1) / block */
-    int64_t rlo, rhi;            /* requested range of bins; rhi exists */
-    bool logz;                   /* z is 0, 1, 2, 4 .. */
+    int *z;                          /* [nz] ascending */
+    int *harm;                       /* [nharm] ascending */
+    struct psr_boxes *boxes;         /* [nharm][nz] */
+    size_t *nprefilter;              /* [nharm] */
+    struct psr_prefilter *prefilter; /* [nharm][nz], nprefilter[h] of them used, by rising width */
+    bool by_block;                   /* one hit a block, z and H, not every peak */
+    int64_t block;                   /* start i >= 1 belongs to block (i - 1) / block */
+    int64_t rlo, rhi;                /* requested range of bins; rhi exists */
+    bool logz;                       /* z is 0, 1, 2, 4 .. */
 
     int nthread;       /* >= 1 */
     int64_t mem_bytes; /* > 0 */
@@ -91,7 +91,7 @@ static inline int64_t psr_pulscan_reach(int z)
 #define PSR_PULSCAN_MOST 1e30f
 
 /* What a stretch is normalised by: (x - median) * scale, scale 0 where d = 0; re, then im. */
-struct psr_level {
+struct psr_norm_level {
     float median[2], scale[2];
 };
 
@@ -99,8 +99,8 @@ struct psr_level {
  * its powers with bin 0 and zapped bins set, and the lowest bin that is not finite (-1).
  * Returned: level [nnorm_block]; power [nbin], untouched where *bad >= 0 */
 PSR_MUST_CHECK psr_status psr_pulscan_powers(const struct psr_pulscan_search *s, const float *in,
-                                             struct psr_level *level, float *power, int64_t *bad,
-                                             psr_err *err);
+                                             struct psr_norm_level *level, float *power,
+                                             int64_t *bad, psr_err *err);
 
 struct psr_pulscan_ops {
     const char *name;

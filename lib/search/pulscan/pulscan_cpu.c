@@ -14,7 +14,7 @@ struct cpu {
     float *power;                      /* [nbin + pad] */
     float *sum;                        /* [nbin / 2 + pad] of two harmonics or more */
     float *work;                       /* [nthread][tile's work] */
-    struct psr_level *level;           /* [batch][nnorm_block] */
+    struct psr_norm_level *level;      /* [batch][nnorm_block] */
     const float **in;                  /* [batch] of the last execute */
     size_t pad;
     int64_t bytes;
@@ -206,7 +206,7 @@ static psr_status amplitudes(void *state, size_t slot, int64_t first, size_t n, 
     (void)err;
     for (size_t i = 0; i < n; i++) {
         int64_t k = first + (int64_t)i;
-        const struct psr_level *level =
+        const struct psr_norm_level *level =
             &c->level[slot * s->nnorm_block + (size_t)k / (size_t)(s->norm_block[0].end)];
         for (int part = 0; part < 2; part++)
             x[2 * i + (size_t)part] =

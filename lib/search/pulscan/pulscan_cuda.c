@@ -201,9 +201,9 @@ static psr_status search_groups(struct psr_pulscan_state *c, size_t nspec, const
                                 struct psr_pulscan_found *found, psr_err *err)
 {
     psr_status st = PSR_OK;
-    int turn = 0;
-    for (size_t first = 0; !st && first < nspec; first += c->most, turn = !turn) {
-        struct psr_cuda_group *g = &c->group[turn];
+    int current = 0;
+    for (size_t first = 0; !st && first < nspec; first += c->most, current = !current) {
+        struct psr_cuda_group *g = &c->group[current];
         if ((st = fetch(c, g, found, err)))
             return st;
         g->first = first;
@@ -213,8 +213,8 @@ static psr_status search_groups(struct psr_pulscan_state *c, size_t nspec, const
         if (e)
             st = psr_pulscan_cuda_fail(c, e, "search", err);
     }
-    if (!st && !(st = fetch(c, &c->group[turn], found, err)))
-        st = fetch(c, &c->group[!turn], found, err);
+    if (!st && !(st = fetch(c, &c->group[current], found, err)))
+        st = fetch(c, &c->group[!current], found, err);
     return st;
 }
 
@@ -251,7 +251,7 @@ static psr_status amplitudes(void *state, size_t slot, int64_t first, size_t n, 
     const struct psr_pulscan_search *s = c->s;
     const size_t each = (size_t)s->norm_block[0].end, k0 = (size_t)first / each;
     const size_t nlevel = ((size_t)first + n - 1) / each - k0 + 1;
-    struct psr_level *level = calloc(nlevel, sizeof *level);
+    struct psr_norm_level *level = calloc(nlevel, sizeof *level);
     if (!level)
         return psr_fail_nomem(err, "amplitudes", (double)nlevel * sizeof *level);
     cudaError_t e = cudaSuccess;
@@ -265,7 +265,7 @@ static psr_status amplitudes(void *state, size_t slot, int64_t first, size_t n, 
                        cudaMemcpyDeviceToHost);
     }
     for (size_t i = 0; !e && i < 2 * n; i++) {
-        const struct psr_level *l = &level[((size_t)first + i / 2) / each - k0];
+        const struct psr_norm_level *l = &level[((size_t)first + i / 2) / each - k0];
         x[i] = (x[i] - l->median[i % 2]) * l->scale[i % 2];
     }
     free(level);

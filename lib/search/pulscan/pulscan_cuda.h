@@ -71,8 +71,8 @@ struct psr_pulscan_state {
     struct psr_span *d_redden; /* [nredden] blocks that red noise is measured in */
     double *d_redness;         /* [most][nredden] */
     size_t nredden;
-    struct psr_level *d_level; /* [batch][nnorm_block] */
-    long long *d_bad, *h_bad;  /* [batch]; hybrid: h_bad goes to d_bad, not back */
+    struct psr_norm_level *d_level; /* [batch][nnorm_block] */
+    long long *d_bad, *h_bad;       /* [batch]; hybrid: h_bad goes to d_bad, not back */
     struct pulscan_k_sum *d_sum;
     struct pulscan_k_test *d_test;
     struct pulscan_k_width *d_width;
@@ -83,7 +83,7 @@ struct psr_pulscan_state {
 
     /* hybrid */
     struct psr_pulscan_series *series; /* NULL: spectra come as such */
-    struct psr_level *level;           /* [batch][nnorm_block] */
+    struct psr_norm_level *level;      /* [batch][nnorm_block] */
     const float **given;               /* [batch] spectra of the last execute */
 };
 

@@ -8,7 +8,7 @@
 
 enum { MOST_FRACTION = 16, MOST_POSITIONS = 64, MOST_STEPS = 4, MOST_NARROW = 4 };
 static const double POWERED = 0.9, STRANGE = 0.02, LEAST_MEAN = 3;
-static const double LN_ODDS = 4.5, LN_KNOWN = 2; /* of a fraction; of harmonics of what is known */
+static const double LN_RATIO = 4.5, LN_KNOWN = 2; /* of a fraction; of harmonics of what is known */
 
 struct psr_span psr_harmonics_bins(const struct psr_harmonics *lines, double h)
 {
@@ -165,7 +165,7 @@ static double weigh_fraction(struct psr_residual *r, const struct psr_harmonics 
 
 static int find_fraction(struct psr_residual *r, const struct psr_harmonics *lines, double mean)
 {
-    double best = LN_ODDS;
+    double best = LN_RATIO;
     int found = 1;
     for (int k = 2; k <= MOST_FRACTION; k++) {
         double sum = weigh_fraction(r, lines, k, mean);

@@ -43,7 +43,8 @@ static void deviate(float *x, size_t n, float median)
 }
 
 PSR_CLONES
-static void square(const float *in, size_t n, const struct psr_level *level, float *restrict power)
+static void square(const float *in, size_t n, const struct psr_norm_level *level,
+                   float *restrict power)
 {
     const float mr = level->median[0], sr = level->scale[0];
     const float mi = level->median[1], si = level->scale[1];
@@ -83,7 +84,8 @@ static void set_known(const struct psr_pulscan_search *s, float *power)
 }
 
 psr_status psr_pulscan_powers(const struct psr_pulscan_search *s, const float *in,
-                              struct psr_level *level, float *power, int64_t *bad, psr_err *err)
+                              struct psr_norm_level *level, float *power, int64_t *bad,
+                              psr_err *err)
 {
     size_t room = 2 * s->normblock;
     float *work = malloc((size_t)s->nthread * room * sizeof *work);

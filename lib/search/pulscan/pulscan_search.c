@@ -27,10 +27,10 @@ static psr_status set_widths(struct psr_pulscan_search *s, const struct psr_puls
     s->nharm = d->nnharm;
     s->z = calloc(s->nz, sizeof *s->z);
     s->harm = calloc(s->nharm, sizeof *s->harm);
-    s->nsieve = calloc(s->nharm, sizeof *s->nsieve);
+    s->nprefilter = calloc(s->nharm, sizeof *s->nprefilter);
     s->boxes = calloc(s->nharm * s->nz, sizeof *s->boxes);
-    s->sieve = calloc(s->nharm * s->nz, sizeof *s->sieve);
-    if (!s->z || !s->harm || !s->nsieve || !s->boxes || !s->sieve)
+    s->prefilter = calloc(s->nharm * s->nz, sizeof *s->prefilter);
+    if (!s->z || !s->harm || !s->nprefilter || !s->boxes || !s->prefilter)
         return psr_fail_nomem(err, "widths of boxes", 40.0 * (double)(s->nharm * s->nz));
     for (size_t k = 0, z = 0; z < (size_t)end; z = (size_t)next_z(d, (int)z))
         s->z[k++] = (int)z;
@@ -121,25 +121,25 @@ static void set_prefilter(struct psr_pulscan_search *s, size_t h)
 {
     enum { TILE = 4096 };
     const struct psr_boxes *box = s->boxes + h * s->nz;
-    struct psr_prefilter *sieve = s->sieve + h * s->nz;
+    struct psr_prefilter *prefilter = s->prefilter + h * s->nz;
     const double ln_rare = log(0.002 / TILE);
     size_t n = 0;
     for (size_t k = 0; k < s->nz; n++) {
-        sieve[n] = (struct psr_prefilter){s->z[k] + 1, box[k].floor};
+        prefilter[n] = (struct psr_prefilter){s->z[k] + 1, box[k].floor};
         for (k++; k < s->nz; k++) {
-            float floor = fminf(sieve[n].floor, box[k].floor);
+            float floor = fminf(prefilter[n].floor, box[k].floor);
             if (psr_chi2_logp((double)floor, psr_pulscan_dof(s->harm[h], s->z[k])).ln_sf > ln_rare)
                 break;
-            sieve[n] = (struct psr_prefilter){s->z[k] + 1, floor};
+            prefilter[n] = (struct psr_prefilter){s->z[k] + 1, floor};
         }
     }
-    s->nsieve[h] = n;
+    s->nprefilter[h] = n;
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-static void set_odds(struct psr_significance *o, const struct psr_pulscan_search *s,
-                     const struct psr_pulscan_desc *d)
+static void set_significance(struct psr_significance *o, const struct psr_pulscan_search *s,
+                             const struct psr_pulscan_desc *d)
 {
     *o = (struct psr_significance){
         .significance = d->significance,
@@ -176,7 +176,7 @@ psr_status psr_pulscan_resolve(struct psr_pulscan_search *s, struct psr_signific
     if ((st = set_widths(s, d, err)) || (st = set_stretches(s, err)) || (st = set_zaps(s, d, err)))
         return st;
     set_boxes(s, d);
-    set_odds(o, s, d);
+    set_significance(o, s, d);
     set_floors(s, o, d->sigma);
     for (size_t h = 0; h < s->nharm; h++)
         set_prefilter(s, h);
@@ -189,7 +189,7 @@ void psr_pulscan_forget(struct psr_pulscan_search *s)
     free(s->zap);
     free(s->z);
     free(s->harm);
-    free(s->nsieve);
+    free(s->nprefilter);
     free(s->boxes);
-    free(s->sieve);
+    free(s->prefilter);
 }

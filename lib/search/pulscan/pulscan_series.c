@@ -38,9 +38,9 @@ psr_status psr_pulscan_series_create(struct psr_pulscan_series **out,
     x->spectrum = calloc(s->batch * x->stride, sizeof *x->spectrum);
     x->at = calloc(s->batch, sizeof *x->at);
     x->taken = calloc(s->batch, sizeof *x->taken);
-    bool there = x->spectrum && x->at && x->taken;
-    psr_status st = there ? psr_rfft_create(&x->rfft, 2 * (int64_t)s->nbin, err)
-                          : psr_fail_nomem(err, "transforms", psr_pulscan_series_bytes(s));
+    bool complete = x->spectrum && x->at && x->taken;
+    psr_status st = complete ? psr_rfft_create(&x->rfft, 2 * (int64_t)s->nbin, err)
+                             : psr_fail_nomem(err, "transforms", psr_pulscan_series_bytes(s));
     if (st)
         psr_pulscan_series_destroy(x);
     else

@@ -240,7 +240,7 @@ psr_status psr_tile_search(const struct psr_pulscan_search *s, size_t harm, cons
                            int64_t first, float *work, struct psr_pulscan_found *found,
                            psr_err *err)
 {
-    const struct psr_prefilter *sieve = s->sieve + harm * s->nz;
+    const struct psr_prefilter *prefilter = s->prefilter + harm * s->nz;
     const double mean = psr_pulscan_dof(s->harm[harm], 0);
     float *c = work;
     /* What rounding can do to a difference, and to the sums of search_widths. */
@@ -248,13 +248,13 @@ psr_status psr_tile_search(const struct psr_pulscan_search *s, size_t harm, cons
     const float doubt = 1e-6f * most;
     struct tile tile = {s, harm, first, sum, work + PSR_TILE + widest(s) + 1, .found = found};
     size_t z0 = 0;
-    for (size_t k = 0; k < s->nsieve[harm]; k++) {
-        const int w = sieve[k].width;
+    for (size_t k = 0; k < s->nprefilter[harm]; k++) {
+        const int w = prefilter[k].width;
         size_t z1 = z0;
         while (z1 < s->nz && s->z[z1] < w)
             z1++;
         float best = largest_difference(c + w, c) + (float)(w * mean);
-        if (!(best < sieve[k].floor * (1 - 1e-5f) - doubt)) {
+        if (!(best < prefilter[k].floor * (1 - 1e-5f) - doubt)) {
             if (tile.count == 0)
                 begin_boxes(&tile, first, PSR_TILE);
             psr_status st = search_widths(&tile, z0, z1, err);

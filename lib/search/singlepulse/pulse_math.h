@@ -90,13 +90,13 @@ enum {
 
 /* Puts the smaller into a.  Zeros of either sign are the same; devices have instructions for this. */
 #ifdef __CUDA_ARCH__
-#define PULSE_ORDER(a, b)                                                                          \
+#define PULSE_SORT_2(a, b)                                                                         \
     do {                                                                                           \
         const float lo_ = fminf(a, b), hi_ = fmaxf(a, b);                                          \
         (a) = lo_, (b) = hi_;                                                                      \
     } while (0)
 #else
-#define PULSE_ORDER(a, b)                                                                          \
+#define PULSE_SORT_2(a, b)                                                                         \
     do {                                                                                           \
         float lo_ = (a) < (b) ? (a) : (b), hi_ = (a) < (b) ? (b) : (a);                            \
         (a) = lo_, (b) = hi_;                                                                      \
@@ -106,23 +106,23 @@ enum {
 /* Leaves the median of nine in e.  Exchanges of Smith's network. */
 #define PULSE_MEDIAN_OF_NINE(a, b, c, d, e, f, g, h, i)                                            \
     do {                                                                                           \
-        PULSE_ORDER(b, c);                                                                         \
-        PULSE_ORDER(e, f);                                                                         \
-        PULSE_ORDER(h, i);                                                                         \
-        PULSE_ORDER(a, b);                                                                         \
-        PULSE_ORDER(d, e);                                                                         \
-        PULSE_ORDER(g, h);                                                                         \
-        PULSE_ORDER(b, c);                                                                         \
-        PULSE_ORDER(e, f);                                                                         \
-        PULSE_ORDER(h, i);                                                                         \
+        PULSE_SORT_2(b, c);                                                                        \
+        PULSE_SORT_2(e, f);                                                                        \
+        PULSE_SORT_2(h, i);                                                                        \
+        PULSE_SORT_2(a, b);                                                                        \
+        PULSE_SORT_2(d, e);                                                                        \
+        PULSE_SORT_2(g, h);                                                                        \
+        PULSE_SORT_2(b, c);                                                                        \
+        PULSE_SORT_2(e, f);                                                                        \
+        PULSE_SORT_2(h, i);                                                                        \
         d = a > d ? a : d;                                                                         \
         f = f < i ? f : i;                                                                         \
-        PULSE_ORDER(e, h);                                                                         \
+        PULSE_SORT_2(e, h);                                                                        \
         g = d > g ? d : g;                                                                         \
         e = b > e ? b : e;                                                                         \
         c = c < f ? c : f;                                                                         \
         e = e < h ? e : h;                                                                         \
-        PULSE_ORDER(e, c);                                                                         \
+        PULSE_SORT_2(e, c);                                                                        \
         e = g > e ? g : e;                                                                         \
         e = e < c ? e : c;                                                                         \
     } while (0)
@@ -255,12 +255,12 @@ PULSE_FN void pulse_take_near(struct pulse_near *s, const struct pulse_figures *
     for (int q = 0; q < PULSE_AROUND_NODE; q++) {
         const struct pulse_piece *p = &ring[place].piece;
         int64_t piece = k - PULSE_REACH + q;
-        bool there = piece >= a && piece <= b && p->good > 0 && p->sigma > 0;
-        s->good[q] = there ? (int32_t)p->good : 0;
-        s->pos[q] = there ? p->pos : 0;
-        s->level[q] = there ? p->level : 0;
-        s->sigma[q] = there ? p->sigma : 0;
-        s->slope[q] = there ? p->slope : 0;
+        bool exists = piece >= a && piece <= b && p->good > 0 && p->sigma > 0;
+        s->good[q] = exists ? (int32_t)p->good : 0;
+        s->pos[q] = exists ? p->pos : 0;
+        s->level[q] = exists ? p->level : 0;
+        s->sigma[q] = exists ? p->sigma : 0;
+        s->slope[q] = exists ? p->slope : 0;
         place = place + 1 < nring ? place + 1 : 0;
     }
 }

@@ -53,12 +53,12 @@ static bool allocate_plan(struct psr_singlepulse *p, const struct psr_singlepuls
     size_t events = d->max_events ? d->max_events : DEFAULT_MAX_EVENTS;
     size_t share = events / p->nseries > 0 ? events / p->nseries : 1;
     p->sweep = calloc(p->nseries, sizeof *p->sweep);
-    p->lane = calloc(p->nseries, sizeof *p->lane);
+    p->series = calloc(p->nseries, sizeof *p->series);
     p->bench = calloc((size_t)p->nthread, sizeof *p->bench);
-    if (!p->sweep || !p->lane || !p->bench)
+    if (!p->sweep || !p->series || !p->bench)
         return false;
     for (size_t i = 0; i < p->nseries; i++) {
-        psr_pulse_peaks_init(&p->lane[i].picker, p->maxwidth, p->length, p->threshold, share);
+        psr_pulse_peaks_init(&p->series[i].picker, p->maxwidth, p->length, p->threshold, share);
         p->sweep[i] = d->sweep ? d->sweep[i] : 0;
         p->maxsweep = p->sweep[i] > p->maxsweep ? p->sweep[i] : p->maxsweep;
     }
@@ -83,8 +83,8 @@ static bool allocate_samples(struct psr_singlepulse *p)
     if (!p->samples || !p->figure)
         return false;
     for (size_t i = 0; i < p->nseries; i++) {
-        p->lane[i].piece = p->samples + i * each;
-        p->lane[i].figure = p->figure + i * PULSE_KEPT;
+        p->series[i].piece = p->samples + i * each;
+        p->series[i].figure = p->figure + i * PULSE_KEPT;
     }
     for (int k = 0; k < p->nthread; k++)
         if (!allocate_bench(&p->bench[k], p->room, p->length))
@@ -125,7 +125,7 @@ static psr_status create(psr_singlepulse **out, const struct psr_singlepulse_des
     if (!allocate_plan(p, desc)) {
         psr_singlepulse_destroy(p);
         return psr_fail_nomem(err, "a single-pulse search",
-                              (double)desc->nseries * sizeof(struct pulse_lane));
+                              (double)desc->nseries * sizeof(struct pulse_series_state));
     }
     *out = p;
     return PSR_OK;
@@ -174,7 +174,7 @@ static void blank_masked(const struct psr_singlepulse *p, size_t i, int64_t pos,
 /* A series and how far it has come: pieces up to index last are measured, which has n samples. */
 struct course {
     const struct psr_singlepulse *p;
-    struct pulse_lane *lane;
+    struct pulse_series_state *series;
     struct pulse_bench *bench;
     size_t trial, n;
     int64_t last;
@@ -182,12 +182,12 @@ struct course {
 
 static struct pulse_figures *figures_of(const struct course *c, int64_t k)
 {
-    return &c->lane->figure[k % PULSE_KEPT];
+    return &c->series->figure[k % PULSE_KEPT];
 }
 
 static float *piece_of(const struct course *c, int64_t k)
 {
-    return c->lane->piece + (size_t)(k % SLOTS) * c->p->length;
+    return c->series->piece + (size_t)(k % SLOTS) * c->p->length;
 }
 
 static size_t samples_of(const struct course *c, int64_t k)
@@ -206,7 +206,7 @@ static void measure_piece(const struct course *c)
 static void ramp_piece(const struct course *c, int64_t k)
 {
     int64_t length = (int64_t)c->p->length;
-    struct pulse_figures *ring = c->lane->figure, *f = figures_of(c, k);
+    struct pulse_figures *ring = c->series->figure, *f = figures_of(c, k);
     for (int64_t q = k ? k + 1 : 0; q <= k + 1 && q <= c->last; q++)
         pulse_baseline_node_make(&figures_of(c, q)->node, ring, PULSE_KEPT, q, c->last, length);
     pulse_set_ramps(ring, PULSE_KEPT, k, c->last, length);
@@ -217,7 +217,7 @@ static void ramp_piece(const struct course *c, int64_t k)
 
 static void choose_length(const struct course *c, int64_t k)
 {
-    const struct pulse_figures *ring = c->lane->figure;
+    const struct pulse_figures *ring = c->series->figure;
     int64_t b = pulse_tests_end(k, c->last), a = pulse_window(b);
     double square[PULSE_LENGTHS];
     int32_t fixed = c->p->scale.fixed;
@@ -251,9 +251,9 @@ static void flatten_piece(const struct course *c, int64_t k)
 static bool search_piece(const struct course *c, int64_t k)
 {
     struct pulse_figures *f = figures_of(c, k);
-    psr_pulse_find_norms(c->lane->figure, PULSE_KEPT, &c->p->scale, k, c->last);
+    psr_pulse_find_norms(c->series->figure, PULSE_KEPT, &c->p->scale, k, c->last);
     return !pulse_is_loud(f, c->p->scale.nwidth, c->p->threshold) ||
-           psr_pulse_peak_select(&c->lane->picker, &c->bench->room, k, join_pieces(c, k),
+           psr_pulse_peak_select(&c->series->picker, &c->bench->room, k, join_pieces(c, k),
                                  samples_of(c, k), f->norm, c->trial);
 }
 
@@ -265,7 +265,7 @@ static bool advance(const struct course *c, int64_t m)
     if (ramp >= 0 && ramp <= c->last)
         ramp_piece(c, ramp);
     if (smooth >= 0 && smooth <= c->last)
-        pulse_smooth_rest(c->lane->figure, PULSE_KEPT, smooth, c->last);
+        pulse_smooth_rest(c->series->figure, PULSE_KEPT, smooth, c->last);
     if (flatten >= 0 && flatten <= c->last)
         flatten_piece(c, flatten);
     return search < 0 || search > c->last || search_piece(c, search);
@@ -275,7 +275,7 @@ static bool advance(const struct course *c, int64_t m)
 static bool push_series(const struct psr_singlepulse *p, size_t i, struct pulse_bench *b,
                         const float *x, size_t n)
 {
-    struct course c = {.p = p, .lane = &p->lane[i], .bench = b, .trial = i, .n = p->length};
+    struct course c = {.p = p, .series = &p->series[i], .bench = b, .trial = i, .n = p->length};
     int64_t length = (int64_t)p->length;
     for (size_t done = 0; done < n;) {
         int64_t pos = p->pos + (int64_t)done;
@@ -297,7 +297,7 @@ static bool push_series(const struct psr_singlepulse *p, size_t i, struct pulse_
 /* Searches the pieces of series i still held, the last of them perhaps short. */
 static bool finish_series(const struct psr_singlepulse *p, size_t i, struct pulse_bench *b)
 {
-    struct course c = {.p = p, .lane = &p->lane[i], .bench = b, .trial = i, .n = p->length};
+    struct course c = {.p = p, .series = &p->series[i], .bench = b, .trial = i, .n = p->length};
     int64_t whole = p->pos / (int64_t)p->length, m = whole;
     size_t rest = (size_t)(p->pos % (int64_t)p->length);
     c.last = whole - 1;
@@ -309,7 +309,7 @@ static bool finish_series(const struct psr_singlepulse *p, size_t i, struct puls
     for (; m <= c.last + PULSE_TO_SEARCH; m++)
         if (!advance(&c, m))
             return false;
-    struct pulse_peaks *picker = &p->lane[i].picker;
+    struct pulse_peaks *picker = &p->series[i].picker;
     return psr_pulse_settle(picker, &b->room, i) && psr_pulse_prune(picker);
 }
 
@@ -352,15 +352,15 @@ psr_status psr_singlepulse_finish(psr_singlepulse *p, psr_err *err)
 
 size_t psr_singlepulse_events(const psr_singlepulse *p, size_t i, const struct psr_event **events)
 {
-    *events = p->lane[i].picker.event;
-    return p->lane[i].picker.nevent;
+    *events = p->series[i].picker.event;
+    return p->series[i].picker.nevent;
 }
 
 int64_t psr_singlepulse_dropped(const psr_singlepulse *p)
 {
     int64_t dropped = 0;
     for (size_t i = 0; i < p->nseries; i++)
-        dropped += p->lane[i].picker.dropped;
+        dropped += p->series[i].picker.dropped;
     return dropped;
 }
 
@@ -378,8 +378,8 @@ void psr_singlepulse_destroy(psr_singlepulse *p)
 {
     if (!p)
         return;
-    for (size_t i = 0; p->lane && i < p->nseries; i++)
-        psr_pulse_peaks_clear(&p->lane[i].picker);
+    for (size_t i = 0; p->series && i < p->nseries; i++)
+        psr_pulse_peaks_clear(&p->series[i].picker);
     for (int k = 0; p->bench && k < p->nthread; k++) {
         free(p->bench[k].flat);
         free(p->bench[k].work);
@@ -389,7 +389,7 @@ void psr_singlepulse_destroy(psr_singlepulse *p)
     free(p->bench);
     free(p->samples);
     free(p->figure);
-    free(p->lane);
+    free(p->series);
     free(p->sweep);
     free(p->mask);
     free(p);

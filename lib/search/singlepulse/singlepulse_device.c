@@ -16,9 +16,9 @@ static const struct psr_pulse_device_ops *const ops =
     NULL;
 #endif
 
-static psr_status check_slabs(const psr_singlepulse *p,
-                              const struct psr_device_series *device_series, size_t ndevice_series,
-                              size_t nsamp, psr_err *err)
+static psr_status check_series(const psr_singlepulse *p,
+                               const struct psr_device_series *device_series, size_t ndevice_series,
+                               size_t nsamp, psr_err *err)
 {
     size_t next = 0;
     if (!ops)
@@ -74,13 +74,13 @@ static psr_status create_shares(psr_singlepulse *p, const struct psr_device_seri
 }
 
 /* The loud pieces of one series, from number r on. */
-static bool pick_series(psr_singlepulse *p, size_t first, const struct pulse_found *f, size_t r)
+static bool choose_series(psr_singlepulse *p, size_t first, const struct pulse_found *f, size_t r)
 {
     size_t i = first + f->loud[r].series, each = p->maxwidth - 1 + p->length;
     struct pulse_room *room = &p->bench[psr_thread_number()].room;
     for (; r < f->n && first + f->loud[r].series == i; r++) {
         const struct pulse_loud *l = &f->loud[r];
-        if (!psr_pulse_peak_select(&p->lane[i].picker, room, l->piece, f->z + l->at * each,
+        if (!psr_pulse_peak_select(&p->series[i].picker, room, l->piece, f->z + l->at * each,
                                    (size_t)l->n, l->norm, i))
             return false;
     }
@@ -102,7 +102,7 @@ static psr_status collect_share(psr_singlepulse *p, size_t k, psr_err *err)
               : failed) if (found.n > 64)
         for (size_t r = 0; r < found.n; r++)
             if (r == 0 || found.loud[r].series != found.loud[r - 1].series)
-                failed |= !pick_series(p, p->device_series[k].first, &found, r);
+                failed |= !choose_series(p, p->device_series[k].first, &found, r);
         if (failed)
             return psr_fail(err, PSR_ENOMEM, "no memory for single-pulse events");
     }
@@ -183,7 +183,7 @@ psr_status psr_singlepulse_execute_device(psr_singlepulse *p,
                                           const struct psr_resample_bin *bin, size_t nbin,
                                           psr_err *err)
 {
-    psr_status st = check_slabs(p, device_series, ndevice_series, nsamp, err);
+    psr_status st = check_series(p, device_series, ndevice_series, nsamp, err);
     if (st == PSR_OK && !p->share)
         st = create_shares(p, device_series, ndevice_series, err);
     for (size_t at = 0; at < nsamp && st == PSR_OK;) {
@@ -202,8 +202,8 @@ psr_status psr_pulse_finish_partitions(psr_singlepulse *p, psr_err *err)
     if (st == PSR_OK)
         st = collect_all(p, err);
     for (size_t i = 0; i < p->nseries && st == PSR_OK; i++)
-        if (!psr_pulse_settle(&p->lane[i].picker, &p->bench->room, i) ||
-            !psr_pulse_prune(&p->lane[i].picker))
+        if (!psr_pulse_settle(&p->series[i].picker, &p->bench->room, i) ||
+            !psr_pulse_prune(&p->series[i].picker))
             st = psr_fail(err, PSR_ENOMEM, "no memory for single-pulse events");
     return st;
 }

@@ -5,7 +5,7 @@
 #include "pulse_device.h"
 
 /* One series. */
-struct pulse_lane {
+struct pulse_series_state {
     float *piece; /* [PULSE_SLOTS][length], piece k at k % PULSE_SLOTS, flattened once
                                      it can be; NULL: on a device */
     struct pulse_figures *figure; /* [PULSE_KEPT], of piece k at k % PULSE_KEPT */
@@ -30,8 +30,8 @@ struct psr_singlepulse {
     bool ended;
     struct psr_span *mask; /* that may still touch samples to come */
     size_t nmask, mask_room;
-    struct pulse_lane *lane;   /* [nseries] */
-    struct pulse_bench *bench; /* [nthread] */
+    struct pulse_series_state *series; /* [nseries] */
+    struct pulse_bench *bench;         /* [nthread] */
 
     /* On the host; made when the first samples come from there. */
     float *samples;               /* of all lanes */

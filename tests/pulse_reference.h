@@ -1,6 +1,6 @@
-/* pulse_plain.h: the single-pulse search written out plainly, in double precision, for its tests. */
-#ifndef PSR_PULSE_PLAIN_H
-#define PSR_PULSE_PLAIN_H
+/* pulse_reference.h: the single-pulse search written out plainly, in double precision, for its tests. */
+#ifndef PSR_PULSE_REFERENCE_H
+#define PSR_PULSE_REFERENCE_H
 
 #include "pulse_tests.h"
 

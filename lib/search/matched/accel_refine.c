@@ -1,5 +1,5 @@
 /* Candidates, measured where all their harmonics together hold most power. */
-#include "accel_measure.h"
+#include "accel_refine.h"
 #include "response.h"
 #include "simplex.h"
 
@@ -83,7 +83,7 @@ struct place {
     int from, to;
 };
 
-static psr_status take_bins(struct place *p, const struct psr_accel_normalise *level, int h,
+static psr_status take_bins(struct place *p, const struct psr_accel_normalise *norm, int h,
                             psr_err *err)
 {
     const struct psr_accel_peak *k = p->peak;
@@ -95,7 +95,7 @@ static psr_status take_bins(struct place *p, const struct psr_accel_normalise *l
     if (!x)
         return psr_fail_nomem(err, "a candidate's bins", 16.0 * (double)n);
     struct psr_split bin = {x + 2 * n, x + 3 * n};
-    psr_accel_normalise_load(level, first, n, bin);
+    psr_accel_normalise_load(norm, first, n, bin);
     for (size_t i = 0; i < n; i++) { /* mean power 1 to a variance of 1 in each part */
         x[2 * i] = (float)M_SQRT2 * bin.re[i];
         x[2 * i + 1] = (float)M_SQRT2 * bin.im[i];
@@ -136,14 +136,14 @@ static void descend(struct place *p, int from, int to, double *x)
     psr_simplex_descend(&f, x, STEP, TOLERANCE);
 }
 
-static void describe_harmonic(const struct place *p, const struct psr_accel_normalise *level,
+static void describe_harmonic(const struct place *p, const struct psr_accel_normalise *norm,
                               const double *x, int h, struct psr_accel_harm *harm)
 {
     struct psr_accel_template_peak peak;
     respond(p, x, h, &peak);
     *harm = (struct psr_accel_harm){
         .power.value = fmax(peak.power, LEAST_POWER),
-        .raw = peak.power * psr_accel_normalise_at(level, (int64_t)rint(peak.r)),
+        .raw = peak.power * psr_accel_normalise_at(norm, (int64_t)rint(peak.r)),
         .r.value = peak.r,
         .z.value = peak.z,
         .w.value = h * p->peak->w + (p->s->lmax > 0 ? h * UNIT[2] * x[2] / p->to : 0),
@@ -185,25 +185,25 @@ static void describe(const struct place *p, struct psr_accel_cand *cand,
     };
 }
 
-static psr_status measure_one(const struct psr_accel_search *s,
-                              const struct psr_accel_normalise *level,
-                              const struct psr_accel_peak *peak, struct psr_accel_cand *cand,
-                              struct psr_accel_harm *harm, psr_err *err)
+static psr_status refine_one(const struct psr_accel_search *s,
+                             const struct psr_accel_normalise *norm,
+                             const struct psr_accel_peak *peak, struct psr_accel_cand *cand,
+                             struct psr_accel_harm *harm, psr_err *err)
 {
     struct place p = {.s = s, .peak = peak};
     psr_status st = PSR_OK;
     for (int h = 1; h <= peak->nharm && !st; h++)
-        st = take_bins(&p, level, h, err);
+        st = take_bins(&p, norm, h, err);
     if (!st) {
         double x[PSR_SIMPLEX_MOST] = {0};
         descend(&p, 1, peak->nharm, x);
         for (int h = 1; h <= peak->nharm; h++)
-            describe_harmonic(&p, level, x, h, &harm[h - 1]);
+            describe_harmonic(&p, norm, x, h, &harm[h - 1]);
         describe(&p, cand, harm, x);
         for (int h = 1; h <= peak->nharm && s->free_harmonics; h++) {
             double own[PSR_SIMPLEX_MOST] = {0};
             descend(&p, h, h, own);
-            describe_harmonic(&p, level, own, h, &harm[h - 1]);
+            describe_harmonic(&p, norm, own, h, &harm[h - 1]);
         }
         cand->coherent = psr_accel_coherent(harm, peak->nharm, 0);
     }
@@ -212,9 +212,9 @@ static psr_status measure_one(const struct psr_accel_search *s,
     return st;
 }
 
-psr_status psr_accel_measure(struct psr_accel_measured *out, const struct psr_accel_search *s,
-                             const struct psr_accel_normalise *level,
-                             const struct psr_accel_peaks *peaks, psr_err *err)
+psr_status psr_accel_refine(struct psr_accel_measured *out, const struct psr_accel_search *s,
+                            const struct psr_accel_normalise *norm,
+                            const struct psr_accel_peaks *peaks, psr_err *err)
 {
     psr_status all = psr_accel_measured_make(out, peaks, err);
     if (all)
@@ -224,8 +224,8 @@ psr_status psr_accel_measure(struct psr_accel_measured *out, const struct psr_ac
         psr_err why;
         struct psr_accel_cand *cand = &out->cand[k];
         struct psr_accel_harm *harm = out->harm + (cand->harm - out->harm);
-        psr_status st = measure_one(s, level, &peaks->peak[k], cand, harm, &why);
-#pragma omp critical(psr_accel_measure)
+        psr_status st = refine_one(s, norm, &peaks->peak[k], cand, harm, &why);
+#pragma omp critical(psr_accel_refine)
         if (st && !all) {
             all = st;
             if (err)

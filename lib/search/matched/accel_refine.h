@@ -1,6 +1,6 @@
-/* accel_measure.h: candidates as accelsearch describes them (private). */
-#ifndef PSR_SEARCH_MATCHED_ACCEL_MEASURE_H
-#define PSR_SEARCH_MATCHED_ACCEL_MEASURE_H
+/* accel_refine.h: candidates as accelsearch describes them (private). */
+#ifndef PSR_SEARCH_MATCHED_ACCEL_REFINE_H
+#define PSR_SEARCH_MATCHED_ACCEL_REFINE_H
 
 #include "accel_normalise.h"
 #include "peaks.h"
@@ -15,10 +15,10 @@ struct psr_accel_measured {
 /* Takes peaks to where the sum of all harmonics' powers is highest, of responses that nothing cuts
  * off, and describes what is there.  sigma and the summed power stay those of the search.
  * Status: PSR_ENOMEM */
-PSR_MUST_CHECK psr_status psr_accel_measure(struct psr_accel_measured *out,
-                                            const struct psr_accel_search *s,
-                                            const struct psr_accel_normalise *level,
-                                            const struct psr_accel_peaks *peaks, psr_err *err);
+PSR_MUST_CHECK psr_status psr_accel_refine(struct psr_accel_measured *out,
+                                           const struct psr_accel_search *s,
+                                           const struct psr_accel_normalise *norm,
+                                           const struct psr_accel_peaks *peaks, psr_err *err);
 
 /* Room for peaks and their harmonics, cand[k].harm [nharm] among it.
  * Status: PSR_ENOMEM */

@@ -1,5 +1,5 @@
 /* Candidates as accelsearch measures them. */
-#include "presto_measure.h"
+#include "presto_refine.h"
 #include "presto_grid.h"
 #include "presto_list.h"
 #include "presto_response.h"
@@ -124,7 +124,7 @@ static double near_power(struct place *p, int h, double r, double z, double w)
     return local > 0 ? rounded(local) : 1;
 }
 
-static void measure_together(struct place *p, bool jerk, struct psr_accel_harm *harm)
+static void refine_together(struct place *p, bool jerk, struct psr_accel_harm *harm)
 {
     const struct psr_accel_peak *k = p->peak;
     struct psr_presto_grid g = {.from = 1, .to = k->nharm, .wide = 2, k->r, k->z, k->w, {0}};
@@ -140,7 +140,7 @@ static void measure_together(struct place *p, bool jerk, struct psr_accel_harm *
         describe(p, h * g.r, h * g.z, h * g.w, near_power(p, h, g.r, g.z, g.w), &harm[h - 1]);
 }
 
-static void measure_apart(struct place *p, bool jerk, struct psr_accel_harm *harm)
+static void refine_apart(struct place *p, bool jerk, struct psr_accel_harm *harm)
 {
     const struct psr_accel_peak *k = p->peak;
     for (int h = 1; h <= k->nharm; h++) {
@@ -157,13 +157,12 @@ static void measure_apart(struct place *p, bool jerk, struct psr_accel_harm *har
 }
 
 /* With photons > 0, powers are over their number where harmonics are added in phase. */
-static psr_status measure_one(struct psr_presto_response *p, const struct psr_accel_search *s,
-                              double photons, const struct psr_accel_peak *peak,
-                              struct psr_accel_cand *cand, struct psr_accel_harm *harm,
-                              psr_err *err)
+static psr_status refine_one(struct psr_presto_response *p, const struct psr_accel_search *s,
+                             double photons, const struct psr_accel_peak *peak,
+                             struct psr_accel_cand *cand, struct psr_accel_harm *harm, psr_err *err)
 {
     struct place place = {.p = p, .peak = peak, .err = err};
-    (s->free_harmonics ? measure_apart : measure_together)(&place, s->lmax > 0, harm);
+    (s->free_harmonics ? refine_apart : refine_together)(&place, s->lmax > 0, harm);
     *cand = (struct psr_accel_cand){
         .sigma = peak->sigma,
         .power = peak->power,
@@ -211,9 +210,9 @@ static void note_all(struct psr_accel_cand *cand, size_t n)
 
 /* --- all -------------------------------------------------------------------------------------- */
 
-psr_status psr_presto_measure(struct psr_accel_measured *out, const struct psr_accel_search *s,
-                              const struct psr_accelsearch_input *in,
-                              const struct psr_accel_peaks *peaks, psr_err *err)
+psr_status psr_presto_refine(struct psr_accel_measured *out, const struct psr_accel_search *s,
+                             const struct psr_accelsearch_input *in,
+                             const struct psr_accel_peaks *peaks, psr_err *err)
 {
     const double photons = s->norm == PSR_ACCELSEARCH_PHOTON ? in->photons : 0;
     psr_status all = psr_accel_measured_make(out, peaks, err);
@@ -228,10 +227,10 @@ psr_status psr_presto_measure(struct psr_accel_measured *out, const struct psr_a
         for (size_t k = 0; k < peaks->n; k++) {
             struct psr_accel_cand *cand = &out->cand[k];
             if (!st)
-                st = measure_one(&p, s, photons, &peaks->peak[k], cand,
-                                 out->harm + (cand->harm - out->harm), &why);
+                st = refine_one(&p, s, photons, &peaks->peak[k], cand,
+                                out->harm + (cand->harm - out->harm), &why);
         }
-#pragma omp critical(psr_presto_measure)
+#pragma omp critical(psr_presto_refine)
         if (st && !all) {
             all = st;
             if (err)
