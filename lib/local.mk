@@ -292,10 +292,20 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/dedisp/dedisp_layout.c \
 	lib/search/dedisp/dedisp_multi.c \
 	lib/search/fold/fold.c \
+	lib/search/fold/fold_bestprof.c \
 	lib/search/fold/fold_block.c \
 	lib/search/fold/fold_check.c \
 	lib/search/fold/fold_check.h \
 	lib/search/fold/fold_plan.h \
+	lib/search/fold/fold_search.c \
+	lib/search/fold/fold_sum_kernel.c \
+	lib/search/fold/fold_sum_kernel.h \
+	lib/search/fold/fold_sum_lanes.h \
+	lib/search/fold/fold_sums.c \
+	lib/search/fold/fold_sums.h \
+	lib/search/fold/fold_table.c \
+	lib/search/fold/fold_trials.c \
+	lib/search/fold/fold_trials.h \
 	lib/search/fold/fold_turn.c \
 	lib/search/fold/fold_turn.h \
 	lib/search/matched/accel_template.c \

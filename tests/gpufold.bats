@@ -33,6 +33,56 @@ inputs() {
     [ "$n" -eq 15 ]
 }
 
+# same_numbers A B: two .bestprof files, by their numbers but for the last digits.
+same_numbers() {
+    awk -v limit=2e-6 '
+        function far(a, b) { d = a - b; m = a < 0 ? -a : a; return (d < 0 ? -d : d) > limit * (m > 1e-9 ? m : 1e-9) }
+        FNR == 1 { file++ }
+        file == 1 { line[FNR] = $0; n = FNR; next }
+        {
+            if (split(line[FNR], a) != NF) bad++
+            for (i = 1; i <= NF; i++)
+                if (a[i] != $i && (a[i] !~ /^[-+0-9.e]+$/ || $i !~ /^[-+0-9.e]+$/ ||
+                                   (a[i - 1] == "+/-" ? (a[i] - $i) ^ 2 > (0.01 * a[i]) ^ 2 : far(a[i], $i))))
+                    { print FNR ": " a[i] " and " $i; bad++ }
+        }
+        END { exit bad > 0 || FNR < 30 || FNR < n }' "$1" "$2"
+}
+
+@test "the best DM, period, p-dot and p-dot-dot are prepfold's, with their numbers" {
+    inputs
+    n=0
+    while read -r name input options; do
+        case $name in '#'*) continue ;; esac
+        gpufold -q $options -o "$name" "$input"
+        "$builddir/tests/pfd_differ" "$golden/fold/$name.pfd" "$name"_*.pfd || { echo "$name: $options"; false; }
+        same_numbers "$golden/fold/$name.pfd.bestprof" "$name"_*.bestprof || { echo "$name: $options"; false; }
+        n=$((n + 1))
+    done <"$golden/fold/search_commands"
+    [ "$n" -eq 16 ]
+    sed 's/^\( *3 *\)[0-9]/\1x/' search_iso_*.bestprof >x
+    fails same_numbers x search_iso_*.bestprof
+    fails same_numbers search_dm_*.bestprof search_iso_*.bestprof
+}
+
+@test "the search does not depend on the threads" {
+    for n in 1 2 5; do
+        gpufold -q -topo -p 0.02 -dm 40 -n 32 -nsub 16 -ncpus $n -o t$n g8.fil
+    done
+    cmp <(tail -c 60000 t1_*.pfd) <(tail -c 60000 t2_*.pfd)
+    cmp t1_20.00ms_Cand.pfd.bestprof t2_20.00ms_Cand.pfd.bestprof
+    cmp t1_20.00ms_Cand.pfd.bestprof t5_20.00ms_Cand.pfd.bestprof
+}
+
+@test "a line of JSON has the numbers" {
+    gpufold -q -topo -p 0.02 -dm 40 -n 16 -nsub 4 -json -o t g8.fil >line
+    [ "$(wc -l <line)" = 1 ]
+    grep -q '^{"candidate": "20.00ms_Cand", "input": "g8.fil", "nbin": 16, "redchi": [0-9.]*, ' line
+    p=$(sed -n 's/.*"p_s_topo": \([0-9.e-]*\),.*/\1/p' line)
+    awk -v p="$p" '/P_topo/ { d = p * 1000 - $5; exit !(p > 0 && d < 1e-9 && d > -1e-9) }' t_*.bestprof
+    grep -q '"p_s_bary": null, .*"epoch_bary_mjd": null, "trials": 409825}$' line
+}
+
 @test "of PSRFITS too" {
     need_data parkes_4bit.sf
     read -r name input options < <(grep '^psrfits' "$golden/fold/commands")
@@ -84,7 +134,7 @@ inputs() {
     run -1 --separate-stderr gpufold -q -nosearch -accelfile s_ACCEL_200.cand -o t s.dat
     [ "$(ls t_*.pfd | wc -l)" -eq 4 ]
     gpufold -q -nosearch -accelfile s_ACCEL_200.cand -accelcand 5,8-9 -o u s.dat
-    [ "$(echo u_*)" = "u_ACCEL_Cand_5.pfd u_ACCEL_Cand_8.pfd u_ACCEL_Cand_9.pfd" ]
+    [ "$(echo u_*.pfd)" = "u_ACCEL_Cand_5.pfd u_ACCEL_Cand_8.pfd u_ACCEL_Cand_9.pfd" ]
     cmp <(tail -c +200 t_ACCEL_Cand_8.pfd) <(tail -c +200 u_ACCEL_Cand_8.pfd)
     refuses 1 'has no candidate 99' gpufold -q -nosearch -accelfile s_ACCEL_200.cand -accelcand 99 -o v s.dat
     for bad in 0 x 3- 5-2 1,,2; do
@@ -97,7 +147,6 @@ inputs() {
 }
 
 @test "mistakes are usage errors" {
-    refuses 2 '-nosearch is needed' gpufold -p 0.02 g8.fil
     refuses 2 'no input given' gpufold -nosearch -p 0.02
     refuses 2 'one of -p, -f, -accelfile and -candfile' gpufold -nosearch g8.fil
     refuses 2 'one of -p, -f, -accelfile and -candfile' gpufold -nosearch -p 1 -f 1 g8.fil

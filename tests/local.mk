@@ -55,6 +55,7 @@ UNIT_TESTS = \
 	tests/t_dedisp_multi \
 	tests/t_fundamental \
 	tests/t_fold \
+	tests/t_fold_search \
 	tests/t_gaps \
 	tests/t_gnuplot \
 	tests/t_inf \

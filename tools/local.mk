@@ -105,6 +105,7 @@ bin_gpufold_SOURCES = \
 	$(tools_shared) \
 	tools/gpufold/candidates.c \
 	tools/gpufold/gpufold.h \
+	tools/gpufold/json.c \
 	tools/gpufold/main.c \
 	tools/gpufold/options.c \
 	tools/gpufold/output.c

@@ -152,13 +152,15 @@ static void set_dms(struct psr_pfd *p, double dm)
     p->dm = p->trial_dm[first > 0 ? middle(p->ndm) : best];
 }
 
-/* The best values are those folded at: nothing is searched. */
-static void set_best(struct psr_pfd *p, const struct psr_fold_frame *frame)
+void psr_fold_header_best(struct psr_pfd *p, const struct psr_fold_frame *frame,
+                          const struct psr_fold_best *found)
 {
-    const int32_t i = middle(p->nperiod);
-    struct psr_fold_spin best = {.p = p->trial_period_s[i], .pd = p->trial_pdot[i]};
-    const double f = 1 / best.p, fd = p->fold.pd, fdd = p->fold.pdd;
+    struct psr_fold_spin best = {.p = p->trial_period_s[found->period],
+                                 .pd = p->trial_pdot[found->pdot]};
+    const double f = 1 / best.p, fd = p->fold.pd + found->fdot, fdd = p->fold.pdd + found->fdotdot;
     best.pdd = fdd == 0 ? 0 : 2 * fd * fd / (f * f * f) - fdd / (f * f);
+    if (p->ndm)
+        p->dm = p->trial_dm[found->dm];
     if (frame->obs->barycentric)
         p->bary = best;
     else
@@ -186,7 +188,7 @@ psr_status psr_fold_header_fill(struct psr_pfd *p, const struct psr_fold_frame *
     p->dmstep = (int32_t)d->dmstep;
     p->npfact = (int32_t)d->npfact;
     p->ndmfact = (int32_t)d->ndmfact;
-    p->nperiod = p->npdot = nbin > 100 ? 201 : 2 * p->npfact * p->nbin + 1;
+    p->nperiod = p->npdot = d->nosearch && nbin > 100 ? 201 : 2 * p->npfact * p->nbin + 1;
     p->ndm = frame->nsub > 1 ? 2 * p->ndmfact * p->nbin + 1 : 0;
     psr_status st = set_texts(p, frame, cand, err);
     if (!st)
@@ -196,6 +198,5 @@ psr_status psr_fold_header_fill(struct psr_pfd *p, const struct psr_fold_frame *
     set_spins(p, frame->length_s);
     if (p->ndm)
         set_dms(p, cand->dm);
-    set_best(p, frame);
     return PSR_OK;
 }

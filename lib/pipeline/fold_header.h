@@ -19,13 +19,17 @@ struct psr_fold_frame {
 /* Given:    cand   folded with nbin bins
  *           fold   frequency on the clock of the samples
  *           orbit   as psr_fold_delays_init returned it
- * Returned: *pfd without its profiles and statistics; the caller clears it, also after an error
+ * Returned: *pfd without its profiles, statistics and best values; the caller clears it, also after an error
  * Status:   PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_fold_header_fill(struct psr_pfd *pfd,
                                                const struct psr_fold_frame *frame,
                                                const struct psr_folder_candidate *cand, size_t nbin,
                                                struct psr_fold_spin fold,
                                                const struct psr_fold_orbit *orbit, psr_err *err);
+
+/* Sets the best DM, period and derivatives: those of the trial that a search returned. */
+void psr_fold_header_best(struct psr_pfd *pfd, const struct psr_fold_frame *frame,
+                          const struct psr_fold_best *found);
 
 /* Barycentric epoch at infinite frequency of a candidate. */
 double psr_fold_bary_epoch(const struct psr_fold_frame *frame, double dm);

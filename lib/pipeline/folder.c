@@ -26,6 +26,7 @@ struct psr_folder {
     struct psr_fold_spin *fold;
     struct psr_fold_orbit *orbit;
     struct psr_fold_delays *delays;
+    psr_fold_search *search;
     size_t npass;
     int64_t clipped;
 };
@@ -231,6 +232,22 @@ static psr_status set_candidates(psr_folder *f, psr_err *err)
     return choose_candidates(f, err);
 }
 
+/* As prepfold: without a search over anything, and one of DMs only with sub-bands. */
+static psr_status make_search(psr_folder *f, psr_err *err)
+{
+    const struct psr_folder_desc *d = &f->d;
+    const bool keep_all =
+        d->nosearch || (d->nopsearch && d->nopdsearch && (d->nodmsearch || f->frame.nsub == 1));
+    const struct psr_fold_search_desc desc = {.size = sizeof desc,
+                                              .keep_p = d->nopsearch || keep_all,
+                                              .keep_pd = d->nopdsearch || keep_all,
+                                              .keep_dm = d->nodmsearch || keep_all,
+                                              .pddot = d->searchpdd && !keep_all,
+                                              .nthread = (int)d->ncpus,
+                                              .mem_bytes = d->mem_bytes};
+    return psr_fold_search_create(&f->search, &desc, err);
+}
+
 static psr_status set_all(psr_folder *f, psr_err *err)
 {
     psr_status st = psr_fold_input_open(&f->in, &f->d, err);
@@ -246,6 +263,8 @@ static psr_status set_all(psr_folder *f, psr_err *err)
         st = set_bary(f, err);
     if (!st)
         st = set_candidates(f, err);
+    if (!st)
+        st = make_search(f, err);
     return st;
 }
 
@@ -335,6 +354,24 @@ static psr_status read_pass(psr_folder *f, psr_fold *fold, psr_err *err)
     return st;
 }
 
+/* Searches around a fold, and passes it to the caller. */
+static psr_status search_fold(const psr_folder *f, size_t i, struct psr_pfd *pfd, psr_err *err)
+{
+    const struct psr_fold_times times = {(double)f->in.block * f->in.obs.tsamp_s, f->part_blocks,
+                                         f->frame.length_s};
+    struct psr_fold_best found;
+    struct psr_bestprof best = {.nbin = 0};
+    psr_status st = psr_fold_search_run(f->search, pfd, &times, &found, err);
+    if (st)
+        return st;
+    psr_fold_header_best(pfd, &f->frame, &found);
+    st = psr_fold_bestprof(&best, pfd, err);
+    if (!st)
+        st = f->d.take(f->d.ctx, i, &(struct psr_folder_fold){pfd, &best, &found}, err);
+    psr_bestprof_clear(&best);
+    return st;
+}
+
 /* Given: k   place in the arrays of candidates */
 static psr_status emit(const psr_folder *f, const psr_fold *fold, size_t k, size_t first,
                        psr_err *err)
@@ -347,9 +384,20 @@ static psr_status emit(const psr_folder *f, const psr_fold *fold, size_t k, size
         const size_t n = f->frame.npart * f->frame.nsub;
         memcpy(pfd.profile, psr_fold_profile(fold, k - first), n * nbin * sizeof *pfd.profile);
         memcpy(pfd.stats, psr_fold_statistics(fold, k - first), n * sizeof *pfd.stats);
-        st = f->d.take(f->d.ctx, i, &pfd, err);
+        st = search_fold(f, i, &pfd, err);
     }
     psr_pfd_clear(&pfd);
+    return st;
+}
+
+static psr_status emit_pass(const psr_folder *f, const psr_fold *fold, size_t first, size_t n,
+                            psr_err *err)
+{
+    psr_status st = PSR_OK;
+    for (size_t i = first; i < first + n && !st; i++)
+        st = f->d.should_stop && f->d.should_stop(f->d.ctx)
+                 ? psr_fail(err, PSR_ESTOPPED, "%s: stopped", f->in.name)
+                 : emit(f, fold, i, first, err);
     return st;
 }
 
@@ -370,8 +418,8 @@ static psr_status run_pass(psr_folder *f, size_t first, size_t *n, psr_err *err)
     f->npass++;
     if (f->in.clean && psr_stage_clean_plan(f->in.clean))
         f->clipped = psr_clean_clipped(psr_stage_clean_plan(f->in.clean));
-    for (size_t i = first; i < first + *n && !st; i++)
-        st = emit(f, fold, i, first, err);
+    if (!st)
+        st = emit_pass(f, fold, first, *n, err);
     psr_fold_destroy(fold);
     return st;
 }
@@ -409,6 +457,7 @@ void psr_folder_destroy(psr_folder *f)
     free(f->fold);
     free(f->orbit);
     free(f->delays);
+    psr_fold_search_destroy(f->search);
     psr_fold_bary_clear(&f->bary);
     psr_fold_input_close(&f->in);
     free(f);

@@ -214,10 +214,71 @@ int64_t psr_fold_count(const psr_fold *f);
 /* Frees the fold; NULL is allowed. */
 void psr_fold_destroy(psr_fold *f);
 
+/* --- searching -------------------------------------------------------------------------------- */
+
+/* Searches around a fold as prepfold does, over the lists of trials of its .pfd: each DM rotates the
+ * profiles of sub-bands, each period and derivative those of parts, by whole bins; of the sum
+ *
+ *     chi^2 / (nbin - 1) = sum over bins of (bin - prof_avg)^2 / prof_var / (nbin - 1)
+ *
+ * is maximised, prof_avg and prof_var being the sums over all parts and sub-bands.  Of equal trials
+ * the first is taken, DMs outermost, then p-dot-dots, p-dots, periods. */
+typedef struct psr_fold_search psr_fold_search;
+
+/* Pointers are borrowed during create. */
+struct psr_fold_search_desc {
+    size_t size;                   /* sizeof the struct */
+    bool keep_p, keep_pd, keep_dm; /* these stay those of the fold: the middle of the list, the DM
+                                      of the .pfd */
+    bool pddot;  /* over p-dot-dots too, as many as p-dots, that delay the end by as many bins */
+    int nthread; /* 0: all cores */
+    int64_t mem_bytes; /* memory limit; 0: a quarter of the machine's */
+};
+
+/* When a fold's parts begin. */
+struct psr_fold_times {
+    double block_s;
+    size_t part_blocks;
+    double length_s; /* of what was folded */
+};
+
+/* The best trial: places in the lists of the .pfd. */
+struct psr_fold_best {
+    size_t dm, period, pdot;
+    double fdot, fdotdot;        /* differences from the frequency's derivatives, Hz/s, Hz/s^2 */
+    struct psr_fold_stats stats; /* of the summed profile */
+    int64_t ntrial, nsummed;     /* trials, and those that were not excluded by a bound */
+};
+
+/* Status: PSR_EINVAL, PSR_ENOMEM.  *out is NULL on error */
+PSR_MUST_CHECK psr_status psr_fold_search_create(psr_fold_search **out,
+                                                 const struct psr_fold_search_desc *desc,
+                                                 psr_err *err);
+
+/* Searches one fold; further ones of the same shape are prepared faster.
+ * Given:  fold   with its lists of trials, DM, profiles and statistics; no DMs: sub-bands must be 1
+ * Notes:  the result does not depend on the threads.  Without any variance the folded values are
+ *         the best, with chi^2 = 0
+ * Status: PSR_EINVAL for a list that is missing, PSR_ENOMEM, also beyond mem_bytes */
+PSR_MUST_CHECK psr_status psr_fold_search_run(psr_fold_search *s, const struct psr_pfd *fold,
+                                              const struct psr_fold_times *times,
+                                              struct psr_fold_best *best, psr_err *err);
+
+/* Frees the search; NULL is allowed. */
+void psr_fold_search_destroy(psr_fold_search *s);
+
+/* The best profile of a fold, and its numbers, as prepfold writes them to the .bestprof: of the
+ * best DM, period and derivatives that the .pfd states.  Bins are correlated by the spreading of
+ * samples; reduced chi^2 and its significance are corrected for that.  The caller clears *best, also
+ * after an error.
+ * Status: PSR_EINVAL without a period, PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_fold_bestprof(struct psr_bestprof *best, const struct psr_pfd *pfd,
+                                            psr_err *err);
+
 /* --- from files to .pfd ----------------------------------------------------------------------- */
 
-/* A folder reads an observation, cleans it as a pipeline does, folds all candidates, and passes each
- * fold to the caller.  If their cubes exceed the memory limit, it reads the input again for further
+/* A folder reads an observation, cleans it as a pipeline does, folds all candidates, searches around
+ * each, and passes it to the caller.  If their cubes exceed the memory limit, it reads the input again for further
  * candidates. */
 typedef struct psr_folder psr_folder;
 
@@ -231,6 +292,13 @@ struct psr_folder_candidate {
     double dm;               /* pc cm^-3; not of series */
     int64_t nbin;            /* of a profile; 0: samples per turn, at most 64 */
     struct psr_fold_orbit orbit; /* period_s 0: none */
+};
+
+/* A candidate's results. */
+struct psr_folder_fold {
+    const struct psr_pfd *pfd;
+    const struct psr_bestprof *best;
+    const struct psr_fold_best *found;
 };
 
 /* Call psr_folder_defaults first, then set fields.  Pointers are borrowed and must stay valid as long
@@ -258,15 +326,18 @@ struct psr_folder_desc {
     /* Trials around a candidate, as prepfold lists them in a .pfd. */
     int64_t pstep, pdstep, dmstep, npfact, ndmfact; /* defaults 2, 4, 2, 2, 3 */
 
+    /* What is not searched, and whether p-dot-dots are. */
+    bool nosearch, nopsearch, nopdsearch, nodmsearch, searchpdd;
+
     const struct psr_folder_candidate *cand; /* [ncand] */
     size_t ncand;
     int64_t ncpus;     /* threads; 0: all cores */
     int64_t mem_bytes; /* memory limit; 0: a quarter of the machine's */
     struct psr_notes notes;
 
-    /* Takes the fold of candidate i; pfd is valid during the call.  A status other than PSR_OK ends
-     * the run. */
-    psr_status (*take)(void *ctx, size_t i, const struct psr_pfd *pfd, psr_err *err);
+    /* Takes the fold of candidate i, valid during the call.  A status other than PSR_OK ends the
+     * run. */
+    psr_status (*take)(void *ctx, size_t i, const struct psr_folder_fold *fold, psr_err *err);
     /* Is told of a candidate that cannot be folded (a period below 2 samples, an orbit that is
      * none), and the others are; NULL: none are. */
     void (*refuse)(void *ctx, size_t i, const psr_err *why);

@@ -20,7 +20,8 @@ struct gpufold_options {
     /* Many. */
     const char *accelfile, *accelcand, *candfile;
 
-    bool nosearch;
+    bool fine, coarse, slow, searchfdd;
+    bool json;
     bool noxwin; /* PRESTO's flag without effect here */
     bool quiet, verbose;
 };
@@ -56,7 +57,11 @@ psr_status gpufold_find_root(const struct gpufold_options *o, char **root, psr_e
 PSR_MUST_CHECK psr_status gpufold_check_names(const struct gpufold_options *o, const char *root,
                                               struct gpufold_list *list, psr_err *err);
 
-/* Writes ROOT_NAME.pfd. */
-PSR_MUST_CHECK psr_status gpufold_write(const char *root, const struct psr_pfd *pfd, psr_err *err);
+/* Writes ROOT_NAME.pfd and ROOT_NAME.pfd.bestprof. */
+PSR_MUST_CHECK psr_status gpufold_write(const char *root, const struct psr_folder_fold *fold,
+                                        psr_err *err);
+
+/* Prints the fold's numbers as a line of JSON on standard output. */
+PSR_MUST_CHECK psr_status gpufold_print_json(const struct psr_folder_fold *fold, psr_err *err);
 
 #endif

@@ -27,11 +27,14 @@ static void show_progress(void *ctx, int64_t nread)
     run_progress_update(&r->progress, nread);
 }
 
-static psr_status take(void *ctx, size_t i, const struct psr_pfd *pfd, psr_err *err)
+static psr_status take(void *ctx, size_t i, const struct psr_folder_fold *fold, psr_err *err)
 {
     struct run *r = ctx;
     (void)i;
-    return gpufold_write(r->root, pfd, err);
+    psr_status st = gpufold_write(r->root, fold, err);
+    if (!st && r->opt.json)
+        st = gpufold_print_json(fold, err);
+    return st;
 }
 
 static void refuse(void *ctx, size_t i, const psr_err *why)

@@ -8,7 +8,9 @@ static void add_input(struct cli_table *list, struct gpufold_options *o)
     const struct cli_option options[] = {
         {"Input and output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"o", CLI_TEXT, &o->root, "ROOT",
-         "Start of output names: ROOT_NAME.pfd (default: the input without its suffix).", 0, 0},
+         "Start of output names: ROOT_NAME.pfd and ROOT_NAME.pfd.bestprof (default: the input "
+         "without its suffix).",
+         0, 0},
         {"filterbank", CLI_FLAG, &o->filterbank, NULL,
          "Treat the input as SIGPROC filterbank (default: from its first bytes).", 0, 0},
         {"psrfits", CLI_FLAG, &o->psrfits, NULL, "Treat the input as PSRFITS.", 0, 0},
@@ -92,24 +94,61 @@ static void add_fold(struct cli_table *list, struct gpufold_options *o)
          "Position of the source, J2000 (default: from the header).", 0, 0},
         {"site", CLI_TEXT, &o->run.site, "LON,LAT,H",
          "Place of the telescope, degrees and metres (default: from the header).", 0, 0},
-        {"nosearch", CLI_FLAG, &o->nosearch, NULL,
-         "Do not search around the candidate; required, as there is no search yet.", 0, 0},
-        {"pstep", CLI_INT, &o->run.pstep, "N", "Step of periods in the .pfd, bins (default 2).", 1,
-         10},
-        {"pdstep", CLI_INT, &o->run.pdstep, "N", "Step of p-dots in the .pfd, bins (default 4).", 1,
-         20},
-        {"dmstep", CLI_INT, &o->run.dmstep, "N", "Step of DMs in the .pfd, bins (default 2).", 1,
-         10},
-        {"npfact", CLI_INT, &o->run.npfact, "N",
-         "2 N n + 1 periods and p-dots are listed (default 2).", 1, 10},
-        {"ndmfact", CLI_INT, &o->run.ndmfact, "N", "2 N n + 1 DMs are listed (default 3).", 1,
-         1000},
-        {"noxwin", CLI_FLAG, &o->noxwin, NULL, "Ignored: there is no window.", 0, 0},
-        {"Running", CLI_HEADING, NULL, NULL, NULL, 0, 0},
     };
     CLI_ADD(list, options);
-    cli_add_limits(list, &o->run.ncpus, &o->run.mem_bytes);
-    cli_add_verbosity(list, &o->quiet, &o->verbose);
+}
+
+static void add_search(struct cli_table *list, struct gpufold_options *o)
+{
+    const struct cli_option options[] = {
+        {"Search", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"nosearch", CLI_FLAG, &o->run.nosearch, NULL, "Do not search around the candidate.", 0, 0},
+        {"nopsearch", CLI_FLAG, &o->run.nopsearch, NULL, "Keep the period.", 0, 0},
+        {"nopdsearch", CLI_FLAG, &o->run.nopdsearch, NULL, "Keep the p-dot.", 0, 0},
+        {"nodmsearch", CLI_FLAG, &o->run.nodmsearch, NULL, "Keep the DM.", 0, 0},
+        {"searchpdd", CLI_FLAG, &o->run.searchpdd, NULL,
+         "Search p-dot-dots too, as many as p-dots: takes that many times longer.", 0, 0},
+        {"searchfdd", CLI_FLAG, &o->searchfdd, NULL, "The same.", 0, 0},
+        {"pstep", CLI_INT, &o->run.pstep, "N",
+         "Step of periods: bins by which it delays the end (default 2).", 1, 10},
+        {"pdstep", CLI_INT, &o->run.pdstep, "N", "Step of p-dots, likewise (default 4).", 1, 20},
+        {"dmstep", CLI_INT, &o->run.dmstep, "N",
+         "Step of DMs: bins by which it delays the lowest frequency (default 2).", 1, 10},
+        {"npfact", CLI_INT, &o->run.npfact, "N",
+         "Search 2 N n + 1 periods and p-dots for n bins (default 2).", 1, 10},
+        {"ndmfact", CLI_INT, &o->run.ndmfact, "N", "Search 2 N n + 1 DMs (default 3).", 1, 1000},
+        {"fine", CLI_FLAG, &o->fine, NULL,
+         "The finest steps, for candidates known well: -npfact 1 -pstep 1 -pdstep 2 -ndmfact 1 "
+         "-dmstep 1.",
+         0, 0},
+        {"coarse", CLI_FLAG, &o->coarse, NULL,
+         "A wide search, for candidates known badly: -npfact 4 -pstep 3 -pdstep 6.", 0, 0},
+        {"slow", CLI_FLAG, &o->slow, NULL,
+         "For slow pulsars: -fine, and -n 100 if -n is not given.", 0, 0},
+        {"Running", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"json", CLI_FLAG, &o->json, NULL,
+         "Print a line of JSON for each candidate on standard output.", 0, 0},
+        {"noxwin", CLI_FLAG, &o->noxwin, NULL, "Ignored: there is no window.", 0, 0},
+    };
+    CLI_ADD(list, options);
+}
+
+/* The steps that -fine, -coarse and -slow stand for, as prepfold sets them. */
+static void set_steps(struct gpufold_options *o)
+{
+    struct psr_folder_desc *d = &o->run;
+    if (o->slow && !o->nbin)
+        o->nbin = 100;
+    if (o->fine || o->slow) {
+        d->ndmfact = d->dmstep = d->npfact = d->pstep = 1;
+        d->pdstep = 2;
+    }
+    if (o->coarse) {
+        d->npfact = 4;
+        d->pstep = d->pstep == 1 ? 2 : 3;
+        d->pdstep = d->pdstep == 2 ? 4 : 6;
+    }
+    d->searchpdd |= o->searchfdd;
 }
 
 static void check_candidate(const struct gpufold_options *o, const struct cli *tool)
@@ -137,19 +176,21 @@ int gpufold_options_parse(struct gpufold_options *o, struct cli *tool, int argc,
     add_input(&table, o);
     add_candidate(&table, o);
     add_fold(&table, o);
+    add_search(&table, o);
+    cli_add_limits(&table, &o->run.ncpus, &o->run.mem_bytes);
+    cli_add_verbosity(&table, &o->quiet, &o->verbose);
     *tool = (struct cli){
         .name = "gpufold",
         .operands = "[OPTION]... FILE...",
         .summary = "Fold pulsar candidates in one pass over telescope data (SIGPROC filterbank, "
-                   "PSRFITS, .dat), into PRESTO's .pfd.",
+                   "PSRFITS, .dat), search around each, into PRESTO's .pfd.",
         .options = table.option,
         .noptions = table.n,
     };
     const int n = cli_parse(tool, argc, argv);
     if (n < 1)
         cli_usage_error(tool, "no input given");
-    if (!o->nosearch)
-        cli_usage_error(tool, "-nosearch is needed: there is no search over period and DM yet");
+    set_steps(o);
     check_candidate(o, tool);
     if (o->filterbank && o->psrfits)
         cli_usage_error(tool, "-filterbank and -psrfits exclude each other");

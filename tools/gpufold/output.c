@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char pfd_suffix[] = ".pfd", bestprof_suffix[] = ".pfd.bestprof";
+
 static char *join(const char *a, const char *b, const char *c, const char *d)
 {
     const size_t n = strlen(a) + strlen(b) + strlen(c) + strlen(d) + 1;
@@ -36,6 +38,21 @@ psr_status gpufold_find_root(const struct gpufold_options *o, char **root, psr_e
     return whole ? PSR_OK : psr_fail_nomem(err, path, (double)strlen(path));
 }
 
+static psr_status check_outputs(struct psr_overwrite_check *check, const char *root,
+                                struct psr_folder_candidate *c, psr_err *err)
+{
+    const char *const suffix[] = {pfd_suffix, bestprof_suffix};
+    psr_status st = PSR_OK;
+    for (size_t i = 0; i < sizeof suffix / sizeof *suffix && !st; i++) {
+        char *path = join(root, "_", c->name, suffix[i]);
+        st = path ? psr_overwrite_check_output(check, path, NULL, err)
+                  : psr_fail_nomem(err, "names", 64);
+        free(path);
+    }
+    c->plot_device = join(root, "_", c->name, ".pfd.ps/CPS");
+    return st || c->plot_device ? st : psr_fail_nomem(err, "names", 64);
+}
+
 psr_status gpufold_check_names(const struct gpufold_options *o, const char *root,
                                struct gpufold_list *list, psr_err *err)
 {
@@ -46,29 +63,42 @@ psr_status gpufold_check_names(const struct gpufold_options *o, const char *root
         st = psr_overwrite_check_input(&check, o->run.path[i], err);
     for (size_t i = 0; i < sizeof more / sizeof *more && !st; i++)
         st = psr_overwrite_check_input(&check, more[i], err);
-    for (size_t i = 0; i < list->n && !st; i++) {
-        struct psr_folder_candidate *c = &list->cand[i];
-        char *path = join(root, "_", c->name, ".pfd");
-        c->plot_device = join(root, "_", c->name, ".pfd.ps/CPS");
-        st = path && c->plot_device ? psr_overwrite_check_output(&check, path, NULL, err)
-                                    : psr_fail_nomem(err, "names", 64);
-        free(path);
-    }
+    for (size_t i = 0; i < list->n && !st; i++)
+        st = check_outputs(&check, root, &list->cand[i], err);
     psr_overwrite_check_clear(&check);
     return st;
 }
 
-psr_status gpufold_write(const char *root, const struct psr_pfd *pfd, psr_err *err)
+static psr_status write_pfd(psr_outfile *f, const struct psr_folder_fold *fold, psr_err *err)
+{
+    return psr_pfd_write(f, fold->pfd, err);
+}
+
+static psr_status write_bestprof(psr_outfile *f, const struct psr_folder_fold *fold, psr_err *err)
+{
+    return psr_bestprof_write(f, fold->best, err);
+}
+
+static psr_status
+write_file(const char *root, const char *suffix, const struct psr_folder_fold *fold,
+           psr_status (*write)(psr_outfile *, const struct psr_folder_fold *, psr_err *),
+           psr_err *err)
 {
     psr_outfile *f = NULL;
-    char *path = join(root, "_", pfd->candidate, ".pfd");
+    char *path = join(root, "_", fold->pfd->candidate, suffix);
     if (!path)
         return psr_fail_nomem(err, "a name", 64);
     psr_status st = psr_outfile_create(&f, path, err);
-    if (!st && (st = psr_pfd_write(f, pfd, err)))
+    if (!st && (st = write(f, fold, err)))
         psr_outfile_abort(f);
     else if (!st)
         st = psr_outfile_commit(f, err);
     free(path);
     return st;
+}
+
+psr_status gpufold_write(const char *root, const struct psr_folder_fold *fold, psr_err *err)
+{
+    psr_status st = write_file(root, bestprof_suffix, fold, write_bestprof, err);
+    return st ? st : write_file(root, pfd_suffix, fold, write_pfd, err);
 }

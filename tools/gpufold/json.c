@@ -1,0 +1,55 @@
+/* A fold's numbers as a line of JSON. */
+#include "gpufold.h"
+
+#include <psrkit/tool.h>
+
+#include <math.h>
+#include <stdio.h>
+
+static void print_bytes(void *ctx, const char *bytes, size_t n)
+{
+    fwrite(bytes, 1, n, ctx);
+}
+
+/* With more digits than others have: periods are known to that many. */
+static void print_precisely(struct psr_json *j, const char *name, double value)
+{
+    char digits[32];
+    const int n = snprintf(digits, sizeof digits, isfinite(value) ? "%.15g" : "null", value);
+    psr_json_digits(j, name, digits, (size_t)n);
+}
+
+static void print_spin(struct psr_json *j, const char *clock,
+                       const struct psr_bestprof_value value[3])
+{
+    static const char *const name[3] = {"p_s", "pd", "pdd"};
+    char key[32];
+    for (int k = 0; k < 3; k++) {
+        const double unit = k ? 1 : 1e-3;
+        snprintf(key, sizeof key, "%s_%s", name[k], clock);
+        print_precisely(j, key, value[k].value * unit);
+        snprintf(key, sizeof key, "%s_%s_error", name[k], clock);
+        psr_json_double(j, key, isnan(value[k].value) ? NAN : value[k].error * unit);
+    }
+}
+
+psr_status gpufold_print_json(const struct psr_folder_fold *fold, psr_err *err)
+{
+    const struct psr_bestprof *best = fold->best;
+    struct psr_json j = {.put = print_bytes, .ctx = stdout};
+    psr_json_begin(&j, NULL, PSR_JSON_OBJECT);
+    psr_json_string(&j, "candidate", best->candidate);
+    psr_json_string(&j, "input", best->input);
+    psr_json_int(&j, "nbin", (int64_t)best->nbin);
+    psr_json_double(&j, "redchi", best->redchi);
+    psr_json_double(&j, "sigma", best->sigma);
+    psr_json_double(&j, "dm", best->dm);
+    print_spin(&j, "topo", best->topo);
+    print_spin(&j, "bary", best->bary);
+    print_precisely(&j, "epoch_topo_mjd", best->tepoch_mjd);
+    print_precisely(&j, "epoch_bary_mjd", best->bepoch_mjd);
+    psr_json_int(&j, "trials", fold->found->ntrial);
+    psr_json_end(&j, PSR_JSON_OBJECT);
+    putchar('\n');
+    return fflush(stdout) == 0 ? PSR_OK : psr_fail_errno(err, "standard output");
+}
