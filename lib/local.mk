@@ -298,6 +298,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/fold/fold_check.h \
 	lib/search/fold/fold_plan.h \
 	lib/search/fold/fold_search.c \
+	lib/search/fold/fold_state.c \
+	lib/search/fold/fold_state.h \
 	lib/search/fold/fold_sum_kernel.c \
 	lib/search/fold/fold_sum_kernel.h \
 	lib/search/fold/fold_sum_lanes.h \
@@ -308,6 +310,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/fold/fold_trials.h \
 	lib/search/fold/fold_turn.c \
 	lib/search/fold/fold_turn.h \
+	lib/search/fold/fold_view.c \
 	lib/search/matched/accel_template.c \
 	lib/search/matched/accel_backend.h \
 	lib/search/matched/accel_check.c \

@@ -279,11 +279,68 @@ static void test_bound(uint64_t *seed)
     struct scene s;
     struct psr_fold_best best = {0};
     make_scene(&s, NOISE, 64, 64, 4, 2, seed);
-    ok(search(&s, &best) && best.ntrial == 129L * 257 * 257, "%lld trials of noise",
-       (long long)best.ntrial);
+    const bool good = search(&s, &best);
+    ok(good && best.ntrial == 129L * 257 * 257, "%lld trials of noise", (long long)best.ntrial);
     ok(best.nsummed < best.ntrial / 1000, "%lld of them are not excluded by the bound",
        (long long)best.nsummed);
     psr_pfd_clear(&s.fold);
+}
+
+/* Every value of the plane, and of the DMs, is that of its trial. */
+static int compare_view(const struct scene *s, const struct psr_fold_best *best,
+                        const struct psr_fold_view *v)
+{
+    const struct psr_pfd *p = &s->fold;
+    double *part = sum_bands(p, p->ndm ? p->trial_dm[best->dm] : 0), avg, var;
+    struct best x = {best->dm, best->period, best->pdot, best->pddot, 0, 0};
+    int bad = 0;
+    find_stats(p, &avg, &var);
+    for (x.pdot = 0; x.pdot < v->npdot; x.pdot++)
+        for (x.period = 0; x.period < v->nperiod; x.period++) {
+            const double must = find_redchi(s, part, &x, avg, var) * v->correction;
+            const double is = (double)v->plane[x.pdot * v->nperiod + x.period];
+            bad += fabs(is - must) > 0.01 * must + 1e-3;
+        }
+    free(part);
+    x.period = best->period, x.pdot = best->pdot;
+    for (x.dm = 0; x.dm < v->ndm; x.dm++) {
+        part = sum_bands(p, p->trial_dm[x.dm]);
+        const double must = find_redchi(s, part, &x, avg, var) * v->correction;
+        bad += fabs(v->dm_redchi[x.dm] - must) > 1e-9 * must;
+        free(part);
+    }
+    for (size_t b = 0; b < v->nbin; b++) {
+        double parts = 0, bands = 0;
+        for (size_t i = 0; i < v->npart; i++)
+            parts += v->part[i * v->nbin + b];
+        for (size_t j = 0; j < v->nsub; j++)
+            bands += v->band[j * v->nbin + b];
+        bad += fabs(parts - v->profile[b]) > 1e-9 * parts || fabs(bands - parts) > 1e-9 * parts;
+    }
+    const double last = v->part_redchi[v->npart - 1], must = best->stats.redchi * v->correction;
+    return bad + (fabs(last - must) > 1e-9 * must);
+}
+
+static void test_view(uint64_t *seed)
+{
+    int bad = 0;
+    for (int k = 0; k < 6; k++) {
+        struct scene s;
+        struct psr_fold_best best;
+        struct psr_fold_view view = {.npart = 0};
+        psr_fold_search *search = NULL;
+        make_scene(&s, k % 2 ? BRIGHT : NOISE, 8 + k, 5 + 3 * k, k % 3 + 1, 2, seed);
+        s.fold.topo.p = 1 / s.fold.fold.p;
+        s.d.keep_p = s.d.keep_pd = k == 3;
+        bad += psr_fold_search_create(&search, &s.d, &err) != PSR_OK ||
+               psr_fold_search_run(search, &s.fold, &s.times, &best, &err) != PSR_OK ||
+               psr_fold_search_view(search, &s.fold, &s.times, &best, &view, &err) != PSR_OK ||
+               compare_view(&s, &best, &view);
+        psr_fold_view_clear(&view);
+        psr_fold_search_destroy(search);
+        psr_pfd_clear(&s.fold);
+    }
+    ok(bad == 0, "what a picture shows is what the trials have (%d bad)", bad);
 }
 
 static void test_refusals(uint64_t *seed)
@@ -315,6 +372,7 @@ int main(void)
     test_random(&seed);
     test_shapes(&seed);
     test_bound(&seed);
+    test_view(&seed);
     test_refusals(&seed);
     return done_testing();
 }

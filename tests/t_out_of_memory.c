@@ -275,9 +275,9 @@ static psr_status use_fold(psr_err *err)
     return st;
 }
 
-static psr_status take_fold(void *ctx, size_t i, const struct psr_pfd *pfd, psr_err *err)
+static psr_status take_fold(void *ctx, size_t i, const struct psr_folder_fold *fold, psr_err *err)
 {
-    (void)ctx, (void)i, (void)pfd, (void)err;
+    (void)ctx, (void)i, (void)fold, (void)err;
     return PSR_OK;
 }
 

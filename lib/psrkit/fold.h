@@ -244,10 +244,10 @@ struct psr_fold_times {
 
 /* The best trial: places in the lists of the .pfd. */
 struct psr_fold_best {
-    size_t dm, period, pdot;
-    double fdot, fdotdot;        /* differences from the frequency's derivatives, Hz/s, Hz/s^2 */
-    struct psr_fold_stats stats; /* of the summed profile */
-    int64_t ntrial, nsummed;     /* trials, and those that were not excluded by a bound */
+    size_t dm, period, pdot, pddot; /* pddot as pdot; the middle one if none are searched */
+    double fdot, fdotdot;           /* differences from the frequency's derivatives, Hz/s, Hz/s^2 */
+    struct psr_fold_stats stats;    /* of the summed profile */
+    int64_t ntrial, nsummed;        /* trials, and those that were not excluded by a bound */
 };
 
 /* Status: PSR_EINVAL, PSR_ENOMEM.  *out is NULL on error */
@@ -263,6 +263,30 @@ PSR_MUST_CHECK psr_status psr_fold_search_create(psr_fold_search **out,
 PSR_MUST_CHECK psr_status psr_fold_search_run(psr_fold_search *s, const struct psr_pfd *fold,
                                               const struct psr_fold_times *times,
                                               struct psr_fold_best *best, psr_err *err);
+
+/* What a picture of a fold shows.  Reduced chi^2 are corrected for the correlation of bins, as in the
+ * .bestprof. */
+struct psr_fold_view {
+    size_t npart, nsub, nbin, ndm, nperiod, npdot;
+    double *part;    /* [npart][nbin] profiles at the best values; owned, as are the next five */
+    double *band;    /* [nsub][nbin] likewise */
+    double *profile; /* [nbin] the sum of both */
+    double *part_redchi;       /* [npart] of the sum up to each part */
+    double *dm_redchi;         /* [ndm] of each DM, at the best period and p-dot */
+    float *plane;              /* [npdot][nperiod] at the best DM, within 1 % */
+    double prof_avg, prof_var; /* of the profile without a pulsar */
+    double correction;         /* by which reduced chi^2 was multiplied */
+};
+
+/* Fills *view for a fold and its best trial.  The caller clears *view, also after an error.
+ * Status: those of psr_fold_search_run */
+PSR_MUST_CHECK psr_status psr_fold_search_view(psr_fold_search *s, const struct psr_pfd *fold,
+                                               const struct psr_fold_times *times,
+                                               const struct psr_fold_best *best,
+                                               struct psr_fold_view *view, psr_err *err);
+
+/* Frees the arrays; may be called again. */
+void psr_fold_view_clear(struct psr_fold_view *view);
 
 /* Frees the search; NULL is allowed. */
 void psr_fold_search_destroy(psr_fold_search *s);

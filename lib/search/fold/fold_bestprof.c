@@ -73,7 +73,12 @@ static double samples_per_bin(const struct psr_pfd *p, double period_s)
     return period_s / p->nbin / p->tsamp_s;
 }
 
-/* Given: work   [npart + nbin + nsub]; part_stats   [npart] */
+double psr_fold_correction(const struct psr_pfd *p)
+{
+    return (double)(float)(1 / find_correlation(samples_per_bin(p, choose_spin(p)->p)));
+}
+
+/* Given: work   [npart + nbin]; part_stats   [npart] */
 static void sum_profile(const struct psr_fold_trials *t, double *work, size_t *offset,
                         struct psr_fold_stats *part_stats, double *profile,
                         struct psr_fold_stats *stats)
@@ -95,10 +100,8 @@ static void sum_profile(const struct psr_fold_trials *t, double *work, size_t *o
     stats->data_var /= p->npart;
     for (size_t b = 0; b < t->nbin; b++)
         chi2 += (profile[b] - stats->prof_avg) * (profile[b] - stats->prof_avg);
-    const double per_bin = samples_per_bin(p, choose_spin(p)->p);
-    const float correction = (float)(1 / find_correlation(per_bin));
     stats->redchi = stats->prof_var > 0 && p->nbin > 1
-                        ? chi2 / stats->prof_var / (p->nbin - 1.0) * (double)correction
+                        ? chi2 / stats->prof_var / (p->nbin - 1.0) * psr_fold_correction(p)
                         : 0;
 }
 

@@ -20,7 +20,7 @@ typedef float any_floats __attribute__((vector_size(4 * FOLD_VECTOR), aligned(4)
 
 #define LOOPS(s)                                                                                   \
     {                                                                                              \
-        add_##s, round_##s, find_##s                                                               \
+        add_##s, round_##s, find_##s, measure_##s                                                  \
     }
 
 #define PSR_LANES "search/fold/fold_sum_lanes.h"

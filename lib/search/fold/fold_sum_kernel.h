@@ -18,6 +18,10 @@ struct psr_fold_loops {
      *        used   [FOLD_VECTOR] -1 for elements of the last vector that count, else 0 */
     size_t (*find)(const int16_t *table, const uint32_t *trial, size_t ngroup, size_t padded,
                    const int16_t *used, size_t from, size_t n, int32_t least);
+
+    /* norm[i] = the square norm of trial i, i < n. */
+    void (*measure)(const int16_t *table, const uint32_t *trial, size_t ngroup, size_t padded,
+                    const int16_t *used, size_t n, int32_t *norm);
 };
 
 const struct psr_fold_loops *psr_fold_loops_choose(void);

@@ -56,3 +56,11 @@ ISA static size_t NAME(find)(const int16_t *table, const uint32_t *trial, size_t
         return NAME(find_in)(table, trial, 8, 64, used, from, n, least);
     return NAME(find_in)(table, trial, ngroup, padded, used, from, n, least);
 }
+
+ISA static void NAME(measure)(const int16_t *table, const uint32_t *trial, size_t ngroup,
+                              size_t padded, const int16_t *used, size_t n, int32_t *norm)
+{
+    const words mask = GET_WORDS(used);
+    for (size_t i = 0; i < n; i++)
+        norm[i] = NAME(norm)(table, trial + i * ngroup, ngroup, padded, mask);
+}

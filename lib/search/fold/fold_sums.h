@@ -82,4 +82,8 @@ void psr_fold_table_fill(struct psr_fold_table *table, const struct psr_fold_sum
 size_t psr_fold_table_find(const struct psr_fold_table *table, const struct psr_fold_sums *sums,
                            size_t from, double norm);
 
+/* Square norm of every trial, scaled by scale^2 and as far as sums are rounded: [ntrial]. */
+void psr_fold_table_measure(const struct psr_fold_table *table, const struct psr_fold_sums *sums,
+                            int32_t *norm);
+
 #endif

@@ -149,6 +149,13 @@ void psr_fold_table_fill(struct psr_fold_table *t, const struct psr_fold_sums *s
     round_groups(t, s, loops);
 }
 
+/* Which elements of the last vector of a row count. */
+static void set_used(const struct psr_fold_sums *s, int16_t used[FOLD_VECTOR])
+{
+    for (size_t k = 0; k < FOLD_VECTOR; k++)
+        used[k] = s->padded - FOLD_VECTOR + k < s->nbin ? -1 : 0;
+}
+
 size_t psr_fold_table_find(const struct psr_fold_table *t, const struct psr_fold_sums *s,
                            size_t from, double norm)
 {
@@ -156,9 +163,17 @@ size_t psr_fold_table_find(const struct psr_fold_table *t, const struct psr_fold
     const double least = (norm - t->slack) * t->scale;
     if (!(least > 0))
         return from;
-    for (size_t k = 0; k < FOLD_VECTOR; k++)
-        used[k] = s->padded - FOLD_VECTOR + k < s->nbin ? -1 : 0;
+    set_used(s, used);
     const double square = fmin(floor(least * least), INT32_MAX);
     return psr_fold_loops_choose()->find(t->group, s->trial, s->ngroup, s->padded, used, from,
                                          s->ntrial, (int32_t)square);
+}
+
+void psr_fold_table_measure(const struct psr_fold_table *t, const struct psr_fold_sums *s,
+                            int32_t *norm)
+{
+    int16_t used[FOLD_VECTOR];
+    set_used(s, used);
+    psr_fold_loops_choose()->measure(t->group, s->trial, s->ngroup, s->padded, used, s->ntrial,
+                                     norm);
 }

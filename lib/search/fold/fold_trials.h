@@ -34,6 +34,9 @@ void psr_fold_trials_delays(const struct psr_fold_trials *t, size_t pddot, size_
 size_t psr_fold_trials_offset(const struct psr_fold_trials *t, double delay, size_t i,
                               size_t period);
 
+/* What reduced chi^2 is multiplied by, because samples that are spread over bins correlate them. */
+double psr_fold_correction(const struct psr_pfd *fold);
+
 /* Bins by which each sub-band is advanced at a DM. */
 void psr_fold_trials_dm_offsets(const struct psr_fold_trials *t, double dm, size_t *offset);
 
