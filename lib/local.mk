@@ -30,6 +30,7 @@ psrinclude_HEADERS = \
 	lib/psrkit/beamformer.h \
 	lib/psrkit/block.h \
 	lib/psrkit/clean.h \
+	lib/psrkit/clean_auto.h \
 	lib/psrkit/dada.h \
 	lib/psrkit/ddplan.h \
 	lib/psrkit/dedisp.h \
@@ -222,6 +223,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/voltages.h \
 	lib/formats/voltages_read.c \
 	lib/formats/zaplist.c \
+	lib/pipeline/clean_files.c \
+	lib/pipeline/clean_files.h \
 	lib/pipeline/dedispersion.h \
 	lib/pipeline/dedispersion_direct.c \
 	lib/pipeline/dedispersion_presto.c \
@@ -413,6 +416,11 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/signal/barycentre.h \
 	lib/signal/barycentre.c \
 	lib/signal/clean.c \
+	lib/signal/clean_auto.c \
+	lib/signal/clean_auto_band.c \
+	lib/signal/clean_auto_cells.c \
+	lib/signal/clean_auto_plan.h \
+	lib/signal/clean_auto_rows.c \
 	lib/signal/clean_emit.c \
 	lib/signal/clean_plan.h \
 	lib/signal/clip.c \

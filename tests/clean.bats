@@ -124,3 +124,48 @@ refused() {
     run -0 --separate-stderr gpudedisp -q -nobary -runavg -numdms 1 -o t rfi.fil
     [ -z "$stderr" ]
 }
+
+@test "-clean auto: S/N in spite of interference, and the files that say what was removed" {
+    sky="-q -seed 3 -nbits 8 -nchans 128 -tsamp 256 -tobs 6 -fch1 1500 -foff 2"
+    search="-q -nobary -nowrite -singlepulse -lodm 0 -dmstep 4 -numdms 100"
+    fakebin $sky -add "burst dm=200 t=3 width=4e-3 snr=20" -o clean.fil
+    fakebin $sky -add "burst dm=200 t=3 width=4e-3 snr=20" -rfi "tone freq=1400 level=3 mod=1" \
+        -rfi "tone freq=1420 level=20 mod=1 t=2 length=1" -rfi "spark rate=3 level=3" -o sky.fil
+    gpudedisp $search -o n clean.fil
+    gpudedisp $search -noclip -o p sky.fil
+    gpudedisp $search -clean auto -o c sky.fil
+    [ "$(grep -vc '^#' p.cand)" -gt 10 ]
+    # The burst with 95 % of the S/N that it has in noise; else only sparks weaker than -clip allows, at DM 0.
+    awk -F'\t' '/^#/ { next } $6 == 200 { snr[FILENAME] = $1; next } $6 > 8 || $1 > 8 { other = 1 }
+        END { exit !(snr["c.cand"] > .95 * snr["n.cand"] && !other) }' n.cand c.cand
+    grep -q '"spark_spectra": [1-9]' c.clean.json
+    grep -q '"windows": 3' c.clean.json
+    # The tone at 1400 MHz is channel 77 from the lowest.
+    gpudedisp -q -mask c.clean.mask -nobary -lodm 0 -numdms 1 -o m sky.fil
+    [ -s m_DM0.00.dat ]
+}
+
+@test "-clean auto: the same series from files and streams, on any number of threads, whatever the memory" {
+    auto="-q -clean auto -nobary -nopad -lodm 10 -numdms 3"
+    gpudedisp $auto -ncpus 1 -o a rfi.fil
+    gpudedisp $auto -ncpus 3 -mem 200M -o b rfi.fil
+    gpudedisp $auto -ncpus 2 -o c - <rfi.fil
+    for dm in 10 11 12; do
+        cmp a_DM$dm.00.dat b_DM$dm.00.dat
+        cmp a_DM$dm.00.dat c_DM$dm.00.dat
+    done
+    cmp a.clean.mask b.clean.mask
+    cmp a.clean.stats c.clean.stats
+    # Sums of 32 per channel, and of what noise is left.
+    od -An -v -t f4 -w4 a_DM10.00.dat | awk '{ sum += $1; if ($1 != int($1)) exit 1 }
+        END { mean = sum / NR / 32; exit !(mean > 31 && mean < 33) }'
+}
+
+@test "-clean auto: what does not go with it is one line" {
+    refuses 2 "-clean: 'full' is neither auto nor none" gpudedisp -clean full -o x rfi.fil
+    refuses 2 'not with -mask' gpudedisp -clean auto -mask "$mask" -o x rfi.fil
+    refuses 2 'not with -sub' gpudedisp -clean auto -sub -subdm 10 -nsub 8 -o x rfi.fil
+    refuses 2 'not with -compat presto' gpudedisp -clean auto -compat presto -o x rfi.fil
+    cp rfi.fil x.clean.mask
+    refuses 1 'x.clean.mask' gpudedisp -q -clean auto -nobary -o x x.clean.mask
+}

@@ -37,6 +37,7 @@ UNIT_TESTS = \
 	tests/t_beamformer \
 	tests/t_block_sums \
 	tests/t_clean \
+	tests/t_clean_auto \
 	tests/t_clean_series \
 	tests/t_cluster \
 	tests/t_compat \
@@ -123,6 +124,7 @@ dist_noinst_DATA += \
 	tests/beam_ref.h \
 	tests/bench.bash \
 	tests/bench.h \
+	tests/clean_auto_ref.h \
 	tests/clean_scene.h \
 	tests/example.c \
 	tests/example.py \

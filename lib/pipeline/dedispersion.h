@@ -32,7 +32,9 @@ struct psr_dedispersion_desc {
     size_t read_bytes;      /* bytes of a spectrum as read */
     size_t cleaned_bytes;   /* additional bytes of a cleaned spectrum, if it is not cleaned in
                                place */
-    const psr_clean *clean; /* NULL: spectra are not cleaned */
+    const psr_clean *clean; /* NULL: spectra are not cleaned, or automatically */
+    size_t clean_block;     /* spectra that cleaning takes at a time; 0: there is none */
+    int64_t clean_bytes;    /* its memory */
 
     /* Used only to reproduce prepsubband. */
     const struct psr_mask *mask; /* NULL: none */

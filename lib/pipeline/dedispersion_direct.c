@@ -27,9 +27,9 @@ static int64_t cleaning_bytes(const struct psr_dedispersion_desc *d)
     double out = 0;
     for (const struct psr_line *l = t->line; l < t->line + t->nline; l++)
         out = fmax(out, 4 * (double)l->ndm / (double)l->downsamp);
-    if (!d->clean)
+    if (!d->clean_block)
         return 0;
-    return psr_clean_bytes(d->clean) + (int64_t)(PSR_CLEAN_BLOCK * (spectrum_bytes(d) + out));
+    return d->clean_bytes + (int64_t)((double)d->clean_block * (spectrum_bytes(d) + out));
 }
 
 /* What -mem leaves to dedispersion. */
@@ -42,10 +42,10 @@ static psr_status share_memory(const struct psr_dedispersion_desc *d, int64_t *m
     if (*mem_bytes > 0)
         return PSR_OK;
     return psr_fail(err, PSR_ENOMEM,
-                    "-mem: %s, must be above the %s that cleaning takes with %d spectra of %zu "
+                    "-mem: %s, must be above the %s that cleaning takes with %zu spectra of %zu "
                     "channels",
                     psr_size_text(have, (double)all), psr_size_text(need, (double)cleaning),
-                    PSR_CLEAN_BLOCK, d->obs->nchan);
+                    d->clean_block, d->obs->nchan);
 }
 
 /* A failure to do with memory, in words of -mem. */
@@ -53,7 +53,7 @@ static psr_status fail_memory(const struct psr_dedispersion_desc *d, const psr_e
                               psr_err *err)
 {
     char all[PSR_SIZE_TEXT], cleaning[PSR_SIZE_TEXT];
-    if (!d->clean)
+    if (!d->clean_block)
         return psr_fail(err, PSR_ENOMEM, "-mem: %.400s", why->msg);
     return psr_fail(err, PSR_ENOMEM, "-mem: %.300s; cleaning takes %s of %s", why->msg,
                     psr_size_text(cleaning, (double)cleaning_bytes(d)),
@@ -69,10 +69,10 @@ static size_t choose_block(const void *state)
     size_t most = most_bytes / d->read_bytes, n = psr_dedisp_multi_block(s->fan);
     if (d->cleaned_bytes)
         n -= (size_t)((double)n * (double)d->read_bytes / spectrum_bytes(d));
-    if (d->clean) {
-        n = n + PSR_CLEAN_BLOCK < most ? n + PSR_CLEAN_BLOCK : most;
-        n -= n % PSR_CLEAN_BLOCK;
-        n = n ? n : PSR_CLEAN_BLOCK;
+    if (d->clean_block) {
+        n = n + d->clean_block < most ? n + d->clean_block : most;
+        n -= n % d->clean_block;
+        n = n ? n : d->clean_block;
     }
     return d->obs->nsamp >= 0 && (size_t)d->obs->nsamp < n ? (size_t)d->obs->nsamp : n;
 }

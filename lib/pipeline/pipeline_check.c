@@ -63,6 +63,18 @@ static psr_status check_resume(const struct psr_pipeline_desc *d, psr_err *err)
                      : PSR_OK;
 }
 
+static psr_status check_auto(const struct psr_pipeline_desc *d, psr_err *err)
+{
+    const struct conflict field[] = {
+        {"mask", d->mask != NULL},
+        {"presto", d->presto},
+        {"subbands", d->subbands.on},
+    };
+    return d->clean_auto ? refuse("clean_auto finds what a mask would tell: not with", field,
+                                  sizeof field / sizeof *field, err)
+                         : PSR_OK;
+}
+
 static psr_status check_numbers(const struct psr_pipeline_desc *d, psr_err *err)
 {
     const struct {
@@ -116,7 +128,7 @@ psr_status psr_pipeline_take_desc(struct psr_pipeline_desc *to,
                                   const struct psr_pipeline_desc *from, psr_err *err)
 {
     static psr_status (*const check[])(const struct psr_pipeline_desc *d, psr_err *err) = {
-        check_numbers, check_ends, check_presto, check_subbands, check_resume};
+        check_numbers, check_ends, check_presto, check_subbands, check_resume, check_auto};
     psr_status st = psr_copy_desc(to, sizeof *to, from, "pipeline", err);
     for (size_t k = 0; k < sizeof check / sizeof *check && !st; k++)
         st = check[k](to, err);

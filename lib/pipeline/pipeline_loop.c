@@ -2,7 +2,9 @@
 #include "pipeline_state.h"
 
 #include "base/clock.h"
+#include "clean_files.h"
 #include <stdlib.h>
+#include <string.h>
 
 /* Tells sinks of stretches of the input without data, before samples come that draw on them. */
 static psr_status announce_gaps(struct psr_pipeline *p, size_t line,
@@ -145,6 +147,16 @@ static psr_status end_line(const struct psr_pipeline *p, size_t line, struct psr
     return psr_lines_check_length(p->lines, line, p->nread, err);
 }
 
+/* What was taken out, beside the series or events. */
+static psr_status write_cleaning(const struct psr_pipeline *p, psr_err *err)
+{
+    const psr_clean_auto *clean = psr_stage_clean_auto(p->clean);
+    if (!clean || !p->group || !strcmp(p->d.root, "-"))
+        return PSR_OK;
+    const struct psr_clean_auto_report report = psr_clean_auto_describe(clean);
+    return psr_clean_files_write(p->group, p->d.root, p->input.name, p->input.obs, &report, err);
+}
+
 psr_status psr_pipeline_complete(struct psr_pipeline *p, psr_err *err)
 {
     size_t nline = p->trials.nline;
@@ -156,6 +168,8 @@ psr_status psr_pipeline_complete(struct psr_pipeline *p, psr_err *err)
         st = end_line(p, k, &end[k], err);
     if (!st && p->provenance)
         psr_provenance_check(p->provenance, &p->trials);
+    if (!st)
+        st = write_cleaning(p, err);
     if (!st)
         st = psr_sinks_finish(p->sinks, end, err);
     free(end);

@@ -2,6 +2,7 @@
 #include "pipeline_state.h"
 
 #include "base/path.h"
+#include "clean_files.h"
 #include "formats/subbands.h"
 #include <psrkit/outfile.h>
 #include <psrkit/series.h>
@@ -59,6 +60,8 @@ psr_status psr_pipeline_check_names(struct psr_pipeline *p, psr_err *err)
         st = check_trials(p, err);
     if (!st && files && !piped)
         st = psr_sinks_names(p->sinks, &p->stream, check_name, &c, err);
+    if (!st && files && !piped && d->clean_auto)
+        st = psr_clean_files_names(d->root, check_name, &c, err);
     if (!st && piped)
         st = psr_overwrite_check_output(&c, d->root, NULL, err);
     if (!st)
@@ -77,7 +80,7 @@ psr_status psr_pipeline_claim_outputs(struct psr_pipeline *p, psr_err *err)
                                                    .dm_decimals = (int)d->dm_decimals,
                                                    .ndm = p->trials.ndm,
                                                    .dm = p->trials.dm});
-    claim.common = d->pulses.on;
+    claim.common = d->pulses.on || d->clean_auto;
     claim.notes = d->notes;
     if (d->subbands.on)
         claim.kind = "sub";

@@ -25,6 +25,10 @@ static void describe_line(const struct psr_pipeline *p, size_t line, struct psr_
 void psr_pipeline_describe(psr_pipeline *p, struct psr_pipeline_report *r)
 {
     const psr_clean *clean = p->clean ? psr_stage_clean_plan(p->clean) : NULL;
+    const psr_clean_auto *automatic = p->clean ? psr_stage_clean_auto(p->clean) : NULL;
+    struct psr_clean_auto_report auto_report = {0};
+    if (automatic)
+        auto_report = psr_clean_auto_describe(automatic);
     size_t nline = p->trials.nline;
     free(p->reported);
     p->reported = calloc(nline + 1, sizeof *p->reported);
@@ -40,8 +44,10 @@ void psr_pipeline_describe(psr_pipeline *p, struct psr_pipeline_report *r)
         .nthread = p->nthread,
         .nread = p->nread,
         .row_bytes = p->input.row_bytes,
-        .cleaned = clean != NULL,
-        .clipped = clean ? psr_clean_clipped(clean) : 0,
+        .cleaned = clean != NULL || automatic != NULL,
+        .clipped = clean       ? psr_clean_clipped(clean)
+                   : automatic ? auto_report.nspark
+                               : 0,
         .setup_s = p->ready_s - p->start_s,
         .run_s = psr_seconds() - p->ready_s,
         .read_s = p->read_s,

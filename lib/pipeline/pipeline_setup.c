@@ -93,6 +93,7 @@ static psr_status create_clean(struct psr_pipeline *p, psr_err *err)
                                       .clip_sigma = d->noclip ? 0 : d->clip_sigma,
                                       .zerodm = d->zerodm,
                                       .floats = d->subbands.on,
+                                      .automatic = d->clean_auto,
                                       .presto = d->presto,
                                       .nthread = (int)d->ncpus,
                                       .mem_bytes = d->mem_bytes,

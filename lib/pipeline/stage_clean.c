@@ -11,8 +11,9 @@ struct psr_stage_clean {
     struct psr_stage_clean_desc d;
     unsigned char *keep; /* [nchan] */
     struct psr_mask mask;
-    psr_clean *plan; /* NULL where nothing is to be cleaned */
-    void *cleaned;   /* spectra of floats; NULL: they are cleaned in place */
+    psr_clean *plan; /* NULL where nothing is to be cleaned, or automatically */
+    psr_clean_auto *automatic;
+    void *cleaned; /* spectra of floats; NULL: they are cleaned in place */
     size_t room;
     int64_t ngiven; /* spectra so far */
 };
@@ -54,11 +55,30 @@ static psr_status read_mask(psr_stage_clean *c, psr_err *err)
     return st;
 }
 
+static psr_status create_auto(psr_stage_clean *c, psr_err *err)
+{
+    const struct psr_stage_clean_desc *d = &c->d;
+    const struct psr_clean_auto_desc desc = {
+        .size = sizeof desc,
+        .nchan = d->obs->nchan,
+        .nbit = d->obs->nbit,
+        .kind = d->obs->kind,
+        .tsamp_s = d->obs->tsamp_s,
+        .clip_sigma = d->clip_sigma,
+        .zerodm = d->zerodm,
+        .keep = c->keep,
+        .nthread = d->nthread,
+    };
+    return psr_clean_auto_create(&c->automatic, &desc, err);
+}
+
 static psr_status create_plan(psr_stage_clean *c, psr_err *err)
 {
     const struct psr_stage_clean_desc *d = &c->d;
     const struct psr_obs *obs = d->obs;
     double clip_sigma = d->zerodm ? 0 : d->clip_sigma;
+    if (d->automatic)
+        return create_auto(c, err);
     if (d->presto || (clip_sigma == 0 && !d->zerodm && !d->mask))
         return PSR_OK;
     int64_t first = 0;
@@ -118,37 +138,73 @@ const psr_clean *psr_stage_clean_plan(const psr_stage_clean *c)
     return c->plan;
 }
 
+const psr_clean_auto *psr_stage_clean_auto(const psr_stage_clean *c)
+{
+    return c->automatic;
+}
+
+size_t psr_stage_clean_block(const psr_stage_clean *c)
+{
+    return c->automatic ? psr_clean_auto_window(c->automatic) : c->plan ? PSR_CLEAN_BLOCK : 0;
+}
+
+int64_t psr_stage_clean_bytes(const psr_stage_clean *c)
+{
+    return c->automatic ? psr_clean_auto_bytes(c->automatic)
+           : c->plan    ? psr_clean_bytes(c->plan)
+                        : 0;
+}
+
 enum psr_kind psr_stage_clean_kind(const psr_stage_clean *c)
 {
-    return c->plan ? psr_clean_kind(c->plan) : c->d.obs->kind;
+    return c->automatic ? PSR_UINT : c->plan ? psr_clean_kind(c->plan) : c->d.obs->kind;
 }
 
 int psr_stage_clean_nbit(const psr_stage_clean *c)
 {
-    return c->plan ? psr_clean_nbit(c->plan) : c->d.obs->nbit;
+    return c->automatic ? 8 : c->plan ? psr_clean_nbit(c->plan) : c->d.obs->nbit;
 }
 
 size_t psr_stage_clean_row_bytes(const psr_stage_clean *c)
 {
     bool floats = c->plan && (c->d.zerodm || c->d.floats);
-    return floats ? c->d.obs->nchan * sizeof(float) : 0;
+    return c->automatic ? c->d.obs->nchan : floats ? c->d.obs->nchan * sizeof(float) : 0;
 }
 
 /* Blocks that are no whole ones of cleaning may bring one more with them. */
 psr_status psr_stage_clean_reserve(psr_stage_clean *c, size_t nsamp, psr_err *err)
 {
-    size_t row_bytes = psr_stage_clean_row_bytes(c);
+    size_t row_bytes = psr_stage_clean_row_bytes(c), block = psr_stage_clean_block(c);
     if (!row_bytes)
         return PSR_OK;
-    c->room = nsamp % PSR_CLEAN_BLOCK ? nsamp + PSR_CLEAN_BLOCK : nsamp;
+    c->room = nsamp % block ? nsamp + block : nsamp;
     c->cleaned = malloc(c->room * row_bytes);
     if (!c->cleaned)
         return psr_fail_nomem(err, "a block of data", (double)c->room * (double)row_bytes);
     return PSR_OK;
 }
 
+static psr_status run_auto(psr_stage_clean *c, struct psr_block *b, psr_err *err)
+{
+    size_t n;
+    psr_status st =
+        b->n ? psr_clean_auto_execute(c->automatic, b->spectra, b->n, c->cleaned, &n, err)
+             : psr_clean_auto_finish(c->automatic, c->cleaned, &n, err);
+    if (st)
+        return st;
+    b->spectra = c->cleaned;
+    b->n = n;
+    b->first = c->ngiven;
+    b->nstep = 0;
+    b->nmasked = psr_clean_auto_lost(c->automatic, &b->masked);
+    c->ngiven += (int64_t)n;
+    return PSR_OK;
+}
+
 psr_status psr_stage_clean_run(psr_stage_clean *c, struct psr_block *b, psr_err *err)
 {
+    if (c->automatic)
+        return run_auto(c, b, err);
     if (!c->plan)
         return PSR_OK;
     void *to = c->cleaned ? c->cleaned : b->spectra;
@@ -180,6 +236,7 @@ void psr_stage_clean_destroy(psr_stage_clean *c)
     if (!c)
         return;
     psr_clean_destroy(c->plan);
+    psr_clean_auto_destroy(c->automatic);
     psr_mask_clear(&c->mask);
     free(c->keep);
     free(c->cleaned);

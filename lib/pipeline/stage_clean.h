@@ -4,6 +4,7 @@
 
 #include <psrkit/block.h>
 #include <psrkit/clean.h>
+#include <psrkit/clean_auto.h>
 
 typedef struct psr_stage_clean psr_stage_clean;
 
@@ -16,6 +17,7 @@ struct psr_stage_clean_desc {
     double clip_sigma;         /* 0: no clipping */
     bool zerodm;               /* disables clipping */
     bool floats;               /* output floats that contain the values of replaced samples */
+    bool automatic;            /* as psr_clean_auto; no mask */
     bool presto;       /* only determine which channels are kept and masked, with prepsubband's
                           checks */
     int nthread;       /* 0: all cores */
@@ -23,7 +25,8 @@ struct psr_stage_clean_desc {
 };
 
 /* Reads the lists and creates the cleaning plan.  *out is NULL on error.
- * Status: those of psr_ignore_channels, psr_mask_read, psr_mask_check and psr_clean_create */
+ * Status: those of psr_ignore_channels, psr_mask_read, psr_mask_check psr_clean_create and
+ *         psr_clean_auto_create */
 PSR_MUST_CHECK psr_status psr_stage_clean_create(psr_stage_clean **out,
                                                  const struct psr_stage_clean_desc *desc,
                                                  psr_err *err);
@@ -33,6 +36,13 @@ const struct psr_mask *psr_stage_clean_mask(const psr_stage_clean *c); /* NULL: 
 
 /* The cleaning plan; NULL if nothing is cleaned. */
 const psr_clean *psr_stage_clean_plan(const psr_stage_clean *c);
+
+/* The plan of automatic cleaning, or NULL. */
+const psr_clean_auto *psr_stage_clean_auto(const psr_stage_clean *c);
+
+/* Spectra that cleaning takes at a time, and its memory; 0 if nothing is cleaned. */
+size_t psr_stage_clean_block(const psr_stage_clean *c);
+int64_t psr_stage_clean_bytes(const psr_stage_clean *c);
 
 /* Output sample type. */
 enum psr_kind psr_stage_clean_kind(const psr_stage_clean *c);

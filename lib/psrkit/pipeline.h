@@ -102,6 +102,8 @@ struct psr_pipeline_desc {
     bool (*should_stop)(void *ctx);             /* polled between blocks; NULL: never */
     void (*progress)(void *ctx, int64_t nread); /* called after every block; may be NULL */
     void *ctx;                                  /* passed to both */
+    bool clean_auto; /* as psr_clean_auto, with clip_sigma, noclip and zerodm; excludes mask, presto
+                        and subbands; also writes ROOT.clean.json, .clean.mask and .clean.stats */
 };
 
 /* Sets size and all fields to their defaults. */
@@ -155,7 +157,7 @@ struct psr_pipeline_report {
     int64_t nread;    /* spectra so far */
     size_t row_bytes; /* bytes per spectrum */
     bool cleaned;
-    int64_t clipped; /* spectra so far */
+    int64_t clipped; /* spectra so far; with clean_auto, masked as sparks */
     double setup_s, run_s;
     double read_s, clean_s, dedisperse_s, write_s, search_s; /* of the run */
 };

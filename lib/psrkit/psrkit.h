@@ -17,6 +17,7 @@
 #include <psrkit/beamformer.h>
 #include <psrkit/block.h>
 #include <psrkit/clean.h>
+#include <psrkit/clean_auto.h>
 #include <psrkit/dada.h>
 #include <psrkit/ddplan.h>
 #include <psrkit/dedisp.h>

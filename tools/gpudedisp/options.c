@@ -81,6 +81,20 @@ static void check_compat(const struct gpudedisp_options *o, const struct cli *to
                             (long long)limit[k].value, (long long)limit[k].max);
 }
 
+static void check_clean(const struct gpudedisp_options *o, const struct cli *tool)
+{
+    const struct given conflicting[] = {
+        {"-compat presto", o->compat != NULL},
+        {"-mask", o->run.mask != NULL},
+        {"-sub", o->run.subbands.on},
+    };
+    if (strcmp(o->clean, "auto") != 0 && strcmp(o->clean, "none") != 0)
+        cli_usage_error(tool, "-clean: '%s' is neither auto nor none", o->clean);
+    if (!strcmp(o->clean, "auto"))
+        refuse(tool, "-clean auto finds what a mask would tell: not with", conflicting,
+               sizeof conflicting / sizeof *conflicting);
+}
+
 /* A plan says what these say. */
 static void check_plan(const struct gpudedisp_options *o, const struct cli *tool, int noperands,
                        char **operand)
@@ -120,6 +134,7 @@ static void check_combinations(const struct gpudedisp_options *o, const struct c
     if (strcmp(o->format, "dat") != 0 && strcmp(o->format, "tim") != 0)
         cli_usage_error(tool, "-format: '%s' is neither dat nor tim", o->format);
     check_compat(o, tool);
+    check_clean(o, tool);
     check_sub(o, tool);
     check_resume(o, tool);
     if (o->filterbank && o->psrfits)
@@ -147,6 +162,7 @@ static void fill_description(struct gpudedisp_options *o)
     d->input = o->filterbank ? PSR_INPUT_SIGPROC : o->psrfits ? PSR_INPUT_PSRFITS : PSR_INPUT_AUTO;
     d->algo = !strcmp(o->algo, "subband") ? PSR_DEDISP_SUBBAND : PSR_DEDISP_DIRECT;
     d->presto = o->compat != NULL;
+    d->clean_auto = !strcmp(o->clean, "auto");
     d->series.on = !o->nowrite && !d->subbands.on;
     d->series.tim = !strcmp(o->format, "tim") || to_stdout(o);
     /* Where something else is done with the series, checksums only cost time. */
@@ -163,7 +179,7 @@ int gpudedisp_options_parse(struct gpudedisp_options *o, struct cli *tool, int a
 {
     struct cli_table table;
     *o = (struct gpudedisp_options){
-        .dmconst = "presto", .algo = "direct", .format = "dat", .numwapps = 1};
+        .dmconst = "presto", .algo = "direct", .format = "dat", .clean = "none", .numwapps = 1};
     psr_pipeline_defaults(&o->run);
     o->run.lodm = o->run.dmstep = -1; /* not given, as are the next */
     o->run.ndm = o->run.downsamp = 0;

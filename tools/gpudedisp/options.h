@@ -11,7 +11,7 @@ struct gpudedisp_options {
 
     /* Options that are converted to its fields. */
     bool filterbank, psrfits;
-    const char *dmconst, *algo, *compat, *format;
+    const char *dmconst, *algo, *compat, *format, *clean;
     bool nowrite;
     double subdm;
 

@@ -30,6 +30,13 @@ static void add_cleaning(struct cli_table *list, struct gpudedisp_options *o)
 {
     const struct cli_option options[] = {
         {"Cleaning", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"clean", CLI_TEXT, &o->clean, "HOW",
+         "auto: find interference by its statistics and remove it, bring all channels to one level "
+         "and "
+         "scatter, and write what was removed to ROOT.clean.json, .clean.mask and .clean.stats. "
+         "none "
+         "(default): only what the other options say.",
+         0, 0},
         {"mask", CLI_TEXT, &o->run.mask, "FILE",
          "Apply an rfifind mask: ROOT_rfifind.mask, with its .stats beside it.", 0, 0},
         {"ignorechan", CLI_TEXT, &o->run.ignorechan, "LIST",
@@ -151,7 +158,8 @@ static void add_search(struct cli_table *list, struct gpudedisp_options *o)
         {"maxwidth", CLI_DOUBLE, &o->run.pulses.maxwidth_s, "SEC",
          "Widest boxcar in seconds (default: 300 samples).", 0, 1e6},
         {"detrend", CLI_DOUBLE, &o->run.pulses.detrend, "SAMPLES",
-         "Length of the baseline in samples, rounded to one of five: for boxcars up to 300 samples, "
+         "Length of the baseline in samples, rounded to one of five: for boxcars up to 300 "
+         "samples, "
          "405, 884, 1810, 3641 or 10944 (default 0: adapted to the noise).",
          0, 1e9},
         {"timetol", CLI_INT, &o->run.pulses.time_tol, "N",

@@ -1,0 +1,120 @@
+/* clean_auto.h: automatic cleaning: finds interference in spectra while it removes it. */
+#ifndef PSRKIT_CLEAN_AUTO_H
+#define PSRKIT_CLEAN_AUTO_H
+
+#include <psrkit/obs.h>
+#include <psrkit/outfile.h>
+
+PSR_API_BEGIN
+
+/* Finds interference in a stream of spectra by its statistics, removes it, and makes 8-bit integers
+ * of what is left, with a common level and scatter, so that all that follows is exact sums.
+ *
+ * Time is divided into windows of 16 blocks; a block is the power of two of spectra nearest to
+ * 0.125 s, 64 to 2048.  A cell is one channel in one block of B spectra.  Below, a median of an even
+ * number is the mean of the two middle ones; medians are of floats, other arithmetic is in double
+ * precision; scatter is 1.4826 times the median of absolute values.
+ *
+ * Cells.  S1 and S2 are the sums of the samples and of their squares; m = S1 / B is a cell's mean,
+ * d = sqrt((S2 - S1 S1 / B) / (B - 1)) its deviation.  l and s are the medians of m and d over the
+ * blocks of the window, L and S those of l and s over the last 16 windows.  A cell with a value that
+ * is not a number is masked and does not count.
+ *  - zm = (m - l) sqrt(B) / s and zd = (d / s - 1) sqrt(2 B), minus their medians over the channels of
+ *    the block, over the larger of 1 and their scatter over all cells of the window.
+ *    z = max(|zm|, |zd|).
+ *  - A channel is masked in the window if S or s is 0; if z > 5 in a quarter of its blocks, at least 2;
+ *    or if log(sum zm^2) exceeds its median over channels by more than 5 scatters.
+ *  - Another cell with z > 5 is masked if fewer than half of the 8 channels on either side (of those
+ *    not masked) have z > 2.5 in this block or in the one before or after it.  So a dispersed burst
+ *    stays, whatever its brightness: it crosses a channel in less than a quarter of a window, and its
+ *    neighbours at the same time.
+ *
+ * Samples.  y = x (5 / S) + (32 - L 5 / S), both factors rounded to floats, in float arithmetic
+ * without fused multiply-adds; L and S move from the values of the window before to those of this
+ * one in 16 equal steps, of which block k uses number k + 1.  Output is y rounded to the nearest
+ * (halves to even) within 0 .. 255; masked samples are 32.  1 sigma is 5 levels, which loses 0.2 % of
+ * S/N; a sample is clipped at 44.6 sigma.
+ *
+ * The band as a whole.  With up to 16 sub-bands, sub-band g of G from channel g nchan / G on, u(t, g)
+ * is the sum of y - 32 over its channels that are not masked; n(g) of these.  A sub-band counts in a
+ * block if n(g) is at least a quarter of its channels; fewer than 4 that count make M = 0.
+ * For widths w = 1, 2, 4 .. up to B / 4, tile j of a block is spectra j w to (j + 1) w - 1, and
+ * M(w, j) = sqrt(G') / 1.2533 times the median over the G' sub-bands that count of
+ * sum u / (5 sqrt(n w)).
+ *  - Sparks: if M, minus the median of the nine tiles of the window around it, exceeds clip_sigma
+ *    times the larger of 1 and its scatter over the window, in size, the tile is masked in all channels,
+ *    with w / 2 spectra (rounded down) of the window on either side.
+ *    A dispersed burst that crosses less than half of the band in w spectra is not seen.
+ *  - If the scatter of M about its median, as median over those of the last 16 windows that have 32
+ *    tiles, is above 1.5 for a width, noise common to the band dominates: then c(g) a(t) is subtracted from
+ *    y before it is rounded.  a is the median over the sub-bands that count of u / n, 0 where they
+ *    are fewer than 4, minus the mean of a over the window; c(g) = sum a u / n / sum a^2, over the
+ *    blocks where g counts (the z-dot filter of Men et al. 2023, arXiv 2305.05186, with a median).
+ *    This takes from a pulse what more than half of the band has of it at a time.
+ *  - With zerodm, there is neither of these; c = 1 and a is the mean of all channels not masked.
+ *
+ * The stream's last window may be incomplete, and spectra after its last whole block are treated as
+ * those of that block.  With fewer than 4 whole blocks it has no statistics: L, S and the channels masked
+ * are those of the window before.  A stream shorter than 4 blocks has blocks of a quarter of it; one
+ * shorter than 32 spectra is masked.
+ *
+ * The output does not depend on block lengths of the calls, threads or the processor. */
+
+typedef struct psr_clean_auto psr_clean_auto;
+
+struct psr_clean_auto_desc {
+    size_t size; /* sizeof the struct */
+    size_t nchan;
+    int nbit; /* of the input, like kind */
+    enum psr_kind kind;
+    double tsamp_s;
+    double clip_sigma; /* of sparks; 0: they stay */
+    bool zerodm;
+    const unsigned char *keep; /* [nchan] 0: masked throughout; NULL keeps all; copied */
+    int nthread;               /* 0: all cores */
+};
+
+/* What was found so far. */
+struct psr_clean_auto_report {
+    size_t block, window;      /* spectra */
+    int64_t nsamp;             /* spectra returned */
+    int64_t nspark;            /* of them masked as sparks */
+    size_t nwindow, nfiltered; /* windows, and those from which common noise was subtracted */
+    const int64_t *masked;     /* [nchan] spectra in which a channel was masked, without sparks */
+    const unsigned char *mask; /* [nwindow][nchan] 1: masked in more than half of the window */
+    const float *level, *sd;   /* [nwindow][nchan] l and s; 0 where there are none */
+};
+
+/* Status: PSR_EINVAL naming field, value and limit; PSR_ENOMEM. */
+PSR_MUST_CHECK psr_status psr_clean_auto_create(psr_clean_auto **out,
+                                                const struct psr_clean_auto_desc *desc,
+                                                psr_err *err);
+
+/* Spectra of a window; and memory of the plan in bytes, without the report. */
+size_t psr_clean_auto_window(const psr_clean_auto *p);
+int64_t psr_clean_auto_bytes(const psr_clean_auto *p);
+
+/* Takes the next spectra and returns those whose window is complete.
+ * Given:    in    [nsamp][nchan] packed, each spectrum from a byte boundary
+ *           out   room for nsamp spectra and a window less one, of nchan bytes each; not in
+ * Returned: out   [*nout][nchan] bytes
+ * Status:   PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_clean_auto_execute(psr_clean_auto *p, const void *in, size_t nsamp,
+                                                 void *out, size_t *nout, psr_err *err);
+
+/* Ends the stream and returns the spectra held back, fewer than a window.  Status: PSR_ENOMEM. */
+PSR_MUST_CHECK psr_status psr_clean_auto_finish(psr_clean_auto *p, void *out, size_t *nout,
+                                                psr_err *err);
+
+/* As psr_clean_lost. */
+size_t psr_clean_auto_lost(const psr_clean_auto *p, const struct psr_span **span);
+
+/* The plan's, valid until the next call that changes it. */
+struct psr_clean_auto_report psr_clean_auto_describe(const psr_clean_auto *p);
+
+/* Frees the plan; NULL is allowed. */
+void psr_clean_auto_destroy(psr_clean_auto *p);
+
+PSR_API_END
+
+#endif

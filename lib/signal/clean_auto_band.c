@@ -1,0 +1,193 @@
+/* Automatic cleaning: finds sparks, and noise common to the band, in sums over sub-bands. */
+#include "clean_auto_plan.h"
+
+#include "base/quantile.h"
+#include <math.h>
+#include <string.h>
+
+static const double scatter_share = 1.4826, median_noise = 1.2533, common_limit = 1.5;
+enum { AROUND = 4, TILES_LEAST = 32 };
+
+/* As psr_quantile_median, for a few floats. */
+static double median_of_few(float *x, size_t n)
+{
+    for (size_t i = 1; i < n; i++) {
+        float now = x[i];
+        size_t k = i;
+        for (; k > 0 && x[k - 1] > now; k--)
+            x[k] = x[k - 1];
+        x[k] = now;
+    }
+    return n % 2 ? (double)x[n / 2] : ((double)x[n / 2 - 1] + (double)x[n / 2]) / 2;
+}
+
+/* Median over the sub-bands that count of a sum of w spectra, in sigmas of w spectra: M. */
+static float rate_tile(const psr_clean_auto *p, const struct psr_auto_block *b, size_t first,
+                       size_t w)
+{
+    float u[PSR_AUTO_GROUPS];
+    size_t n = 0;
+    for (size_t g = 0; g < p->ngroup && b->ncount; g++) {
+        int64_t sum = 0;
+        for (size_t t = first; t < first + w && b->count[g]; t++)
+            sum += p->sum[t * p->ngroup + g];
+        if (b->count[g])
+            u[n++] =
+                (float)((double)sum / (PSR_AUTO_SIGMA * sqrt((double)b->count[g] * (double)w)));
+    }
+    if (!n)
+        return 0;
+    return (float)(median_of_few(u, n) * sqrt((double)n) / median_noise);
+}
+
+/* Where the tiles of a width begin: those of narrower ones are before them. */
+static float *tiles_of(const psr_clean_auto *p, size_t w)
+{
+    size_t at = 0;
+    for (size_t v = 1; v < w; v *= 2)
+        at += p->window / v;
+    return p->tile + at;
+}
+
+void psr_auto_rate(const psr_clean_auto *p, size_t k)
+{
+    const struct psr_auto_block *b = &p->block[k];
+    for (size_t w = 1; 4 * w <= p->size; w *= 2) {
+        float *m = tiles_of(p, w) + k * (p->size / w);
+        for (size_t t = 0; t + w <= b->n; t += w)
+            m[t / w] = rate_tile(p, b, b->first + t, w);
+    }
+}
+
+static double scatter_about(const float *m, size_t n, double middle, float *work)
+{
+    for (size_t j = 0; j < n; j++)
+        work[j] = (float)fabs((double)m[j] - middle);
+    return scatter_share * psr_quantile_median(work, n);
+}
+
+/* Subtracts from each the median of those around it. */
+static void flatten(const float *m, size_t n, float *flat)
+{
+    float near[2 * AROUND + 1];
+    for (size_t j = 0; j < n; j++) {
+        size_t from = j > AROUND ? j - AROUND : 0, to = j + AROUND < n ? j + AROUND : n - 1;
+        memcpy(near, m + from, (to - from + 1) * sizeof *near);
+        flat[j] = (float)((double)m[j] - median_of_few(near, to - from + 1));
+    }
+}
+
+/* Masks spectra first .. first + w - 1, and half as many on either side: what begins or ends there is
+ * not seen in tiles that it fills in part. */
+static void mask_tile(psr_clean_auto *p, size_t first, size_t w)
+{
+    const size_t from = first > w / 2 ? first - w / 2 : 0, to = first + w + w / 2;
+    memset(p->spark + from, 1, (to < p->n ? to : p->n) - from);
+}
+
+static void mark_sparks(psr_clean_auto *p, size_t w, const float *flat, size_t n, double limit)
+{
+    size_t j = 0;
+    for (size_t k = 0; k < p->nrange; k++) {
+        const struct psr_auto_block *b = &p->block[k];
+        for (size_t t = 0; t + w <= b->n && j < n; t += w, j++)
+            if (fabs((double)flat[j]) > limit)
+                mask_tile(p, b->first + t, w);
+    }
+}
+
+/* Enters a scatter of M into the history.  Returned: whether it is too large in most of that */
+static bool is_common(psr_clean_auto *p, size_t width, float scatter)
+{
+    const size_t now = p->report.nwindow;
+    float past[PSR_AUTO_HISTORY], *ring = p->past_m[width];
+    size_t n = 0;
+    ring[now % PSR_AUTO_HISTORY] = scatter;
+    for (size_t i = 0; i < PSR_AUTO_HISTORY && i <= now; i++)
+        if (isfinite(ring[i]))
+            past[n++] = ring[i];
+    return n && median_of_few(past, n) > common_limit;
+}
+
+/* Looks at one width, number k.  Returned: whether common noise dominates it */
+static bool look_at_width(psr_clean_auto *p, size_t k, size_t w)
+{
+    const float *m = tiles_of(p, w);
+    float *flat = p->work, *work = flat + p->window;
+    const size_t last = p->nrange - 1, n = last * (p->size / w) + p->block[last].n / w;
+    if (!n)
+        return is_common(p, k, NAN);
+    if (p->d.clip_sigma > 0) {
+        flatten(m, n, flat);
+        mark_sparks(p, w, flat, n, p->d.clip_sigma * fmax(1, scatter_about(flat, n, 0, work)));
+    }
+    memcpy(work, m, n * sizeof *m);
+    double middle = psr_quantile_median(work, n);
+    return is_common(p, k, n < TILES_LEAST ? NAN : (float)scatter_about(m, n, middle, work));
+}
+
+/* --- common noise ----------------------------------------------------------------------------- */
+
+static double median_mean(const psr_clean_auto *p, const struct psr_auto_block *b, size_t t)
+{
+    float u[PSR_AUTO_GROUPS];
+    size_t n = 0;
+    for (size_t g = 0; g < p->ngroup && b->ncount; g++)
+        if (b->count[g])
+            u[n++] = (float)((double)p->sum[t * p->ngroup + g] / (double)b->count[g]);
+    return n ? median_of_few(u, n) : 0;
+}
+
+static double mean_of_all(const psr_clean_auto *p, const struct psr_auto_block *b, size_t t)
+{
+    int64_t sum = 0;
+    size_t n = 0;
+    for (size_t c = 0; c < p->d.nchan; c++)
+        n += !b->masked[c];
+    for (size_t g = 0; g < p->ngroup; g++)
+        sum += p->sum[t * p->ngroup + g];
+    return n ? (double)sum / (double)n : 0;
+}
+
+static void make_common(psr_clean_auto *p)
+{
+    double sum = 0;
+    for (size_t k = 0; k < p->nrange; k++) {
+        const struct psr_auto_block *b = &p->block[k];
+        for (size_t t = b->first; t < b->first + b->n; t++) {
+            p->common[t] = p->d.zerodm ? mean_of_all(p, b, t) : median_mean(p, b, t);
+            sum += p->common[t];
+        }
+    }
+    for (size_t t = 0; t < p->n; t++)
+        p->common[t] -= sum / (double)p->n;
+}
+
+static void fit_common(psr_clean_auto *p)
+{
+    for (size_t g = 0; g < p->ngroup; g++) {
+        double product = 0, squares = 0;
+        for (size_t k = 0; k < p->nrange; k++) {
+            const struct psr_auto_block *b = &p->block[k];
+            for (size_t t = b->first; t < b->first + b->n && b->ncount && b->count[g]; t++) {
+                double u = (double)p->sum[t * p->ngroup + g] / (double)b->count[g];
+                product += u * p->common[t];
+                squares += p->common[t] * p->common[t];
+            }
+        }
+        p->coef[g] = p->d.zerodm ? 1 : squares > 0 ? (float)(product / squares) : 0;
+    }
+}
+
+bool psr_auto_find_common(psr_clean_auto *p)
+{
+    bool found = p->d.zerodm;
+    memset(p->spark, 0, p->window);
+    for (size_t k = 0, w = 1; !p->d.zerodm && 4 * w <= p->size; k++, w *= 2)
+        found |= look_at_width(p, k, w);
+    if (!found)
+        return false;
+    make_common(p);
+    fit_common(p);
+    return true;
+}

@@ -1,0 +1,252 @@
+/* Automatic cleaning: judges channels and cells by their means and deviations. */
+#include "clean_auto_plan.h"
+
+#include "base/quantile.h"
+#include <math.h>
+#include <string.h>
+
+static const double limit = 5, near_limit = 2.5, scatter_share = 1.4826;
+enum { BESIDE = 8, LEAST = 4 };
+
+/* Median of those of n floats that are numbers; not a number if there are none.  Reorders x. */
+static double median_of(float *x, size_t n)
+{
+    size_t k = 0;
+    for (size_t i = 0; i < n; i++)
+        if (isfinite(x[i]))
+            x[k++] = x[i];
+    return k ? psr_quantile_median(x, k) : (double)NAN;
+}
+
+/* --- levels ----------------------------------------------------------------------------------- */
+
+static void measure_cells(psr_clean_auto *p, struct psr_auto_block *b)
+{
+    const double n = (double)b->n;
+    for (size_t c = 0; c < p->d.nchan; c++) {
+        double squares = b->s2[c] - b->s1[c] * b->s1[c] / n;
+        b->valid[c] = isfinite(squares) ? 1 : 0;
+        b->mean[c] = b->valid[c] ? (float)(b->s1[c] / n) : NAN;
+        b->sd[c] = b->valid[c] ? (float)sqrt(fmax(squares, 0) / (n - 1)) : NAN;
+    }
+}
+
+static void measure_window(psr_clean_auto *p)
+{
+    float mean[PSR_AUTO_BLOCKS], sd[PSR_AUTO_BLOCKS];
+    for (size_t c = 0; c < p->d.nchan; c++) {
+        for (size_t k = 0; k < p->nblock; k++) {
+            mean[k] = p->block[k].mean[c];
+            sd[k] = p->block[k].sd[c];
+        }
+        p->level[c] = (float)median_of(mean, p->nblock);
+        p->sd[c] = (float)median_of(sd, p->nblock);
+    }
+}
+
+/* Adds the window to the history, and takes L and S from that. */
+static void update_levels(psr_clean_auto *p)
+{
+    const size_t nchan = p->d.nchan, at = p->nwindow % PSR_AUTO_HISTORY * nchan;
+    float past[PSR_AUTO_HISTORY];
+    memcpy(p->past_l + at, p->level, nchan * sizeof *p->level);
+    memcpy(p->past_s + at, p->sd, nchan * sizeof *p->sd);
+    p->nwindow++;
+    const size_t n = p->nwindow < PSR_AUTO_HISTORY ? p->nwindow : PSR_AUTO_HISTORY;
+    for (size_t c = 0; c < nchan; c++) {
+        for (size_t k = 0; k < n; k++)
+            past[k] = p->past_l[k * nchan + c];
+        p->now_l[c] = median_of(past, n);
+        for (size_t k = 0; k < n; k++)
+            past[k] = p->past_s[k * nchan + c];
+        p->now_s[c] = median_of(past, n);
+    }
+}
+
+/* --- what is bad ------------------------------------------------------------------------------ */
+
+/* Channels that can be judged. */
+static bool is_live(const psr_clean_auto *p, size_t c)
+{
+    return p->keep[c] && p->now_s[c] > 0 && p->sd[c] > 0;
+}
+
+static void subtract_median(psr_clean_auto *p, float *z)
+{
+    const size_t nchan = p->d.nchan;
+    memcpy(p->work, z, nchan * sizeof *z);
+    double middle = median_of(p->work, nchan);
+    for (size_t c = 0; c < nchan; c++)
+        z[c] = (float)((double)z[c] - middle);
+}
+
+/* Divides by the scatter over all cells, if that is above 1. */
+static void scale_cells(psr_clean_auto *p, bool deviations)
+{
+    const size_t nchan = p->d.nchan;
+    size_t n = 0;
+    for (size_t k = 0; k < p->nblock; k++)
+        for (size_t c = 0; c < nchan; c++)
+            p->work[n++] = fabsf(deviations ? p->block[k].z[c] : p->block[k].zm[c]);
+    double scatter = scatter_share * median_of(p->work, n);
+    for (size_t k = 0; k < p->nblock && scatter > 1; k++) {
+        float *z = deviations ? p->block[k].z : p->block[k].zm;
+        for (size_t c = 0; c < nchan; c++)
+            z[c] = (float)((double)z[c] / scatter);
+    }
+}
+
+/* Cells without statistics, and channels that cannot be judged, have no z. */
+static void rate_cells(psr_clean_auto *p)
+{
+    const double root = sqrt((double)p->size), root2 = sqrt(2 * (double)p->size);
+    for (size_t k = 0; k < p->nblock; k++) {
+        struct psr_auto_block *b = &p->block[k];
+        for (size_t c = 0; c < p->d.nchan; c++) {
+            bool rated = b->valid[c] && is_live(p, c);
+            double l = (double)p->level[c], s = (double)p->sd[c];
+            b->zm[c] = rated ? (float)(((double)b->mean[c] - l) * root / s) : NAN;
+            b->z[c] = rated ? (float)(((double)b->sd[c] / s - 1) * root2) : NAN;
+        }
+        subtract_median(p, b->zm);
+        subtract_median(p, b->z);
+    }
+    scale_cells(p, false);
+    scale_cells(p, true);
+}
+
+/* Leaves in z the larger of both, and 0 where there is none; in work log(sum zm^2) of channels. */
+static void join_ratings(psr_clean_auto *p)
+{
+    for (size_t c = 0; c < p->d.nchan; c++) {
+        double squares = 0;
+        for (size_t k = 0; k < p->nblock; k++) {
+            struct psr_auto_block *b = &p->block[k];
+            bool rated = isfinite(b->zm[c]) && isfinite(b->z[c]);
+            b->z[c] = rated ? fmaxf(fabsf(b->zm[c]), fabsf(b->z[c])) : 0;
+            squares += rated ? (double)b->zm[c] * (double)b->zm[c] : 0;
+        }
+        p->work[c] = squares > 0 ? (float)log(squares) : NAN;
+    }
+}
+
+/* Channels whose means wander more than those of others; work holds log(sum zm^2). */
+static void find_wandering(psr_clean_auto *p)
+{
+    const size_t nchan = p->d.nchan;
+    float *excess = p->work, *sorted = p->work + nchan;
+    memcpy(sorted, excess, nchan * sizeof *sorted);
+    double middle = median_of(sorted, nchan);
+    for (size_t c = 0; c < nchan; c++)
+        sorted[c] = (float)fabs((double)excess[c] - middle);
+    double scatter = scatter_share * median_of(sorted, nchan);
+    for (size_t c = 0; c < nchan; c++)
+        if (scatter > 0 && isfinite(excess[c]) && (double)excess[c] - middle > limit * scatter)
+            p->bad[c] = 1;
+}
+
+static void find_bad_channels(psr_clean_auto *p)
+{
+    const size_t quarter = (p->nblock + 3) / 4, most = quarter > 2 ? quarter : 2;
+    for (size_t c = 0; c < p->d.nchan; c++) {
+        size_t n = 0;
+        for (size_t k = 0; k < p->nblock; k++)
+            n += (double)p->block[k].z[c] > limit;
+        p->bad[c] = !is_live(p, c) || n >= most;
+    }
+    find_wandering(p);
+}
+
+/* Whether a cell is up, or was or will be in the blocks beside it. */
+static bool is_up(const psr_clean_auto *p, size_t k, size_t c)
+{
+    const size_t from = k ? k - 1 : 0, to = k + 1 < p->nblock ? k + 1 : k;
+    for (size_t i = from; i <= to; i++)
+        if ((double)p->block[i].z[c] > near_limit)
+            return true;
+    return false;
+}
+
+static bool stands_alone(const psr_clean_auto *p, size_t k, size_t c)
+{
+    const size_t nchan = p->d.nchan, from = c > BESIDE ? c - BESIDE : 0,
+                 to = c + BESIDE < nchan ? c + BESIDE : nchan - 1;
+    size_t n = 0, up = 0;
+    for (size_t i = from; i <= to; i++) {
+        if (i == c || p->bad[i])
+            continue;
+        n++;
+        up += is_up(p, k, i);
+    }
+    return 2 * up < n;
+}
+
+static void mask_cells(psr_clean_auto *p)
+{
+    for (size_t k = 0; k < p->nblock; k++) {
+        struct psr_auto_block *b = &p->block[k];
+        for (size_t c = 0; c < p->d.nchan; c++)
+            b->masked[c] =
+                p->bad[c] || !b->valid[c] || ((double)b->z[c] > limit && stands_alone(p, k, c));
+    }
+}
+
+/* --- what becomes of it ----------------------------------------------------------------------- */
+
+/* What is left after the blocks goes with the last. */
+static void set_gain(psr_clean_auto *p, size_t k)
+{
+    struct psr_auto_block *b = &p->block[k];
+    const size_t step = k < p->nblock || !p->nblock ? k + 1 : p->nblock;
+    const double share = (double)step / PSR_AUTO_BLOCKS;
+    for (size_t c = 0; c < p->d.nchan; c++) {
+        double l = p->now_l[c], s = p->now_s[c];
+        if (p->old_s[c] > 0) {
+            l = p->old_l[c] + (l - p->old_l[c]) * share;
+            s = p->old_s[c] + (s - p->old_s[c]) * share;
+        }
+        double gain = PSR_AUTO_SIGMA / s;
+        b->gain[c] = b->masked[c] ? 0 : (float)gain;
+        b->offset[c] = b->masked[c] ? PSR_AUTO_ZERO : (float)(PSR_AUTO_ZERO - l * gain);
+    }
+}
+
+static void count_channels(const psr_clean_auto *p, struct psr_auto_block *b)
+{
+    b->ncount = 0;
+    for (size_t g = 0; g < p->ngroup; g++) {
+        size_t first = psr_auto_first(p, g), end = psr_auto_first(p, g + 1), n = 0;
+        for (size_t c = first; c < end; c++)
+            n += !b->masked[c];
+        b->count[g] = n && 4 * n >= end - first ? n : 0;
+        b->ncount += b->count[g] > 0;
+    }
+    if (b->ncount < LEAST)
+        b->ncount = 0;
+}
+
+void psr_auto_judge(psr_clean_auto *p)
+{
+    const size_t nchan = p->d.nchan;
+    memcpy(p->old_l, p->now_l, nchan * sizeof *p->now_l);
+    memcpy(p->old_s, p->now_s, nchan * sizeof *p->now_s);
+    for (size_t k = 0; k < p->nblock; k++)
+        measure_cells(p, &p->block[k]);
+    if (p->nblock) {
+        measure_window(p);
+        update_levels(p);
+        rate_cells(p);
+        join_ratings(p);
+        find_bad_channels(p);
+        mask_cells(p);
+    } else {
+        for (size_t c = 0; c < nchan; c++)
+            p->level[c] = p->sd[c] = NAN;
+    }
+    for (size_t k = p->nblock; k < p->nrange; k++)
+        memcpy(p->block[k].masked, k ? p->block[k - 1].masked : p->bad, nchan);
+    for (size_t k = 0; k < p->nrange; k++) {
+        set_gain(p, k);
+        count_channels(p, &p->block[k]);
+    }
+}

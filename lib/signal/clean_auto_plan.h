@@ -1,0 +1,100 @@
+/* clean_auto_plan.h: internals of automatic cleaning (private). */
+#ifndef PSR_SIGNAL_CLEAN_AUTO_PLAN_H
+#define PSR_SIGNAL_CLEAN_AUTO_PLAN_H
+
+#include <psrkit/clean_auto.h>
+
+#include "block_sums.h"
+
+enum {
+    PSR_AUTO_BLOCKS = 16, /* of a window; one more may be incomplete */
+    PSR_AUTO_HISTORY = 16,
+    PSR_AUTO_GROUPS = 16, /* sub-bands */
+    PSR_AUTO_ZERO = 32,   /* what 0 sigma becomes */
+    PSR_AUTO_SIGMA = 5,   /* levels of a sigma */
+    PSR_AUTO_WIDTHS = 10, /* 1 to 512 spectra */
+};
+
+/* One block of a window. */
+struct psr_auto_block {
+    size_t first, n;               /* spectra of the window */
+    double *s1, *s2;               /* [nchan] */
+    float *mean, *sd, *zm, *z;     /* [nchan]; zd is in z until it is the larger of both */
+    unsigned char *valid;          /* [nchan] has statistics that are numbers */
+    unsigned char *masked;         /* [nchan] */
+    float *gain, *offset;          /* [nchan] */
+    size_t count[PSR_AUTO_GROUPS]; /* channels not masked; 0: the sub-band does not count */
+    size_t ncount;                 /* sub-bands that count; 0 if fewer than 4 */
+};
+
+struct psr_clean_auto {
+    struct psr_clean_auto_desc d;
+    struct psr_layout in;
+    unsigned char *keep;
+    int nthread;
+    size_t usual, window; /* spectra of a block and of a window */
+
+    /* The window being cleaned. */
+    const unsigned char *from;
+    unsigned char *to;
+    size_t n, nblock, size; /* spectra, blocks with statistics, and spectra of these */
+    struct psr_auto_block block[PSR_AUTO_BLOCKS + 1];
+    size_t nrange;                         /* blocks and what is left after them */
+    float *level, *sd;                     /* [nchan] l and s; not a number: none */
+    double *now_l, *now_s, *old_l, *old_s; /* [nchan] L and S, and those of the window before */
+    unsigned char *bad;                    /* [nchan] masked in the whole window */
+    float *work;                           /* [(PSR_AUTO_BLOCKS + 1) max(nchan, window)] */
+    float **row;                           /* [nthread][nchan] */
+    int32_t *sum;                          /* [window][ngroup] u */
+    float *tile; /* [2 window] M of tiles of 1, 2, 4 .. spectra, one width after the other */
+    size_t ngroup;
+    unsigned char *spark;                            /* [window] */
+    float past_m[PSR_AUTO_WIDTHS][PSR_AUTO_HISTORY]; /* scatter of M, a ring; not a number: none */
+    double *common;                                  /* [window] a */
+    float coef[PSR_AUTO_GROUPS];
+
+    /* The stream. */
+    float *past_l, *past_s; /* [PSR_AUTO_HISTORY][nchan], a ring; not a number: none */
+    size_t nwindow;         /* with statistics */
+    unsigned char *held;
+    size_t nheld;
+    struct psr_clean_auto_report report;
+    int64_t *masked;
+    unsigned char *mask;
+    float *all_level, *all_sd;
+    size_t room; /* bytes of mask */
+    size_t level_room, sd_room;
+    struct psr_span *span;
+    size_t nspan, span_room;
+};
+
+/* --- rows (clean_auto_rows.c) ----------------------------------------------------------------- */
+
+/* Sums of the samples of a block and of their squares. */
+void psr_auto_sum(const psr_clean_auto *p, struct psr_auto_block *b, float *row);
+
+/* Writes the samples of a block, and the sums over sub-bands.
+ * Given: filter   subtract c(g) a(t) */
+void psr_auto_quantise(const psr_clean_auto *p, const struct psr_auto_block *b, bool filter,
+                       float *row);
+
+/* First channel of sub-band g. */
+static inline size_t psr_auto_first(const psr_clean_auto *p, size_t g)
+{
+    return g * p->d.nchan / p->ngroup;
+}
+
+/* --- cells (clean_auto_cells.c) --------------------------------------------------------------- */
+
+/* From sums to levels, scatters and masks of all blocks, and gain and offset. */
+void psr_auto_judge(psr_clean_auto *p);
+
+/* --- the band (clean_auto_band.c) ------------------------------------------------------------- */
+
+/* Computes M of block k, of all widths. */
+void psr_auto_rate(const psr_clean_auto *p, size_t k);
+
+/* Finds sparks and common noise.  Returned: whether to subtract common and coef */
+bool psr_auto_find_common(psr_clean_auto *p);
+
+#endif

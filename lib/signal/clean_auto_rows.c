@@ -1,0 +1,173 @@
+/* Automatic cleaning, spectrum by spectrum: sums of samples, and their quantisation. */
+#include "clean_auto_plan.h"
+
+#include "base/clones.h"
+#include <math.h>
+#include <string.h>
+
+#if defined __clang__
+#pragma STDC FP_CONTRACT OFF
+#endif
+
+enum { ROWS = 4, CHANNELS = 256 }; /* added at a time */
+
+/* Four spectra at a time, so that sums are loaded less often. */
+PSR_CLONES static void auto_sum_bytes(const uint8_t *x, size_t stride, size_t nrow, size_t n,
+                                      uint32_t *s1, uint32_t *s2)
+{
+    size_t t = 0;
+    for (; t + ROWS <= nrow; t += ROWS) {
+        const uint8_t *a = x + t * stride, *b = a + stride, *c = b + stride, *d = c + stride;
+        for (size_t k = 0; k < n; k++) {
+            uint32_t p = a[k], q = b[k], r = c[k], s = d[k];
+            s1[k] += p + q + r + s;
+            s2[k] += p * p + q * q + r * r + s * s;
+        }
+    }
+    for (; t < nrow; t++)
+        for (size_t k = 0; k < n; k++) {
+            uint32_t p = x[t * stride + k];
+            s1[k] += p;
+            s2[k] += p * p;
+        }
+}
+
+static void sum_bytes(const psr_clean_auto *p, struct psr_auto_block *b)
+{
+    const size_t nchan = p->d.nchan;
+    uint32_t s1[CHANNELS], s2[CHANNELS];
+    for (size_t c = 0; c < nchan; c += CHANNELS) {
+        size_t n = nchan - c < CHANNELS ? nchan - c : CHANNELS;
+        memset(s1, 0, sizeof s1);
+        memset(s2, 0, sizeof s2);
+        auto_sum_bytes(p->from + b->first * nchan + c, nchan, b->n, n, s1, s2);
+        for (size_t k = 0; k < n; k++) {
+            b->s1[c + k] = s1[k];
+            b->s2[c + k] = s2[k];
+        }
+    }
+}
+
+static bool is_bytes(const psr_clean_auto *p)
+{
+    return p->in.nbit == 8 && p->in.kind == PSR_UINT;
+}
+
+void psr_auto_sum(const psr_clean_auto *p, struct psr_auto_block *b, float *row)
+{
+    const size_t nchan = p->d.nchan;
+    if (is_bytes(p)) {
+        sum_bytes(p, b);
+        return;
+    }
+    memset(b->s1, 0, nchan * sizeof *b->s1);
+    memset(b->s2, 0, nchan * sizeof *b->s2);
+    for (size_t t = b->first; t < b->first + b->n; t++) {
+        psr_spectrum_widen(&p->in, p->from + t * p->in.row_bytes, row);
+        for (size_t c = 0; c < nchan; c++) {
+            b->s1[c] += (double)row[c];
+            b->s2[c] += (double)row[c] * (double)row[c];
+        }
+    }
+}
+
+/* --- quantisation ----------------------------------------------------------------------------- */
+
+/* Adding 2^23 leaves a float's nearest whole number in its low bits. */
+static inline uint8_t level_of(float y)
+{
+    uint32_t bits;
+    y = y > 0.0f ? y : 0.0f;
+    y = y < 255.0f ? y : 255.0f;
+    y += 8388608.0f;
+    memcpy(&bits, &y, sizeof bits);
+    return (uint8_t)bits;
+}
+
+PSR_CLONES static void auto_levels_of_bytes(uint8_t *restrict out, const uint8_t *restrict x,
+                                            const float *restrict gain,
+                                            const float *restrict offset, size_t n)
+{
+    for (size_t c = 0; c < n; c++) {
+        float y = (float)x[c] * gain[c];
+        out[c] = level_of(y + offset[c]);
+    }
+}
+
+PSR_CLONES static void auto_levels_of_floats(uint8_t *restrict out, const float *restrict x,
+                                             const float *restrict gain,
+                                             const float *restrict offset, size_t n)
+{
+    for (size_t c = 0; c < n; c++) {
+        float y = x[c] * gain[c];
+        out[c] = level_of(y + offset[c]);
+    }
+}
+
+/* Masked channels have a gain of 0, and keep their level. */
+PSR_CLONES static void auto_levels_less(uint8_t *restrict out, const float *restrict x,
+                                        const float *restrict gain, const float *restrict offset,
+                                        float less, size_t n)
+{
+    for (size_t c = 0; c < n; c++) {
+        float y = x[c] * gain[c];
+        y += offset[c];
+        out[c] = level_of(y - (gain[c] > 0.0f ? less : 0.0f));
+    }
+}
+
+PSR_CLONES static uint32_t auto_sum_levels(const uint8_t *x, size_t n)
+{
+    uint32_t sum = 0;
+    for (size_t c = 0; c < n; c++)
+        sum += x[c];
+    return sum;
+}
+
+static void sum_groups(const psr_clean_auto *p, const uint8_t *out, int32_t *sum)
+{
+    for (size_t g = 0; g < p->ngroup; g++) {
+        size_t first = psr_auto_first(p, g), n = psr_auto_first(p, g + 1) - first;
+        sum[g] = (int32_t)auto_sum_levels(out + first, n) - (int32_t)(PSR_AUTO_ZERO * n);
+    }
+}
+
+/* What is not a number becomes 0 sigma. */
+static void mend_row(const psr_clean_auto *p, float *row)
+{
+    for (size_t c = 0; p->in.kind == PSR_FLOAT && c < p->d.nchan; c++)
+        row[c] = isfinite(row[c]) ? row[c] : (float)p->now_l[c];
+}
+
+static void subtract_common(const psr_clean_auto *p, const struct psr_auto_block *b, size_t t,
+                            const float *row, uint8_t *out)
+{
+    for (size_t g = 0; g < p->ngroup; g++) {
+        size_t c = psr_auto_first(p, g), n = psr_auto_first(p, g + 1) - c;
+        float less = p->coef[g] * (float)p->common[t];
+        auto_levels_less(out + c, row + c, b->gain + c, b->offset + c, less, n);
+    }
+}
+
+void psr_auto_quantise(const psr_clean_auto *p, const struct psr_auto_block *b, bool filter,
+                       float *row)
+{
+    const size_t nchan = p->d.nchan;
+    const bool bytes = is_bytes(p) && !filter;
+    for (size_t t = b->first; t < b->first + b->n; t++) {
+        const unsigned char *in = p->from + t * p->in.row_bytes;
+        uint8_t *out = p->to + t * nchan;
+        if (!bytes) {
+            psr_spectrum_widen(&p->in, in, row);
+            mend_row(p, row);
+        }
+        if (filter)
+            subtract_common(p, b, t, row, out);
+        else if (bytes)
+            auto_levels_of_bytes(out, in, b->gain, b->offset, nchan);
+        else
+            auto_levels_of_floats(out, row, b->gain, b->offset, nchan);
+        if (!filter)
+            sum_groups(p, out, p->sum + t * p->ngroup);
+    }
+}

@@ -1,0 +1,377 @@
+/* clean_auto_ref.h: automatic cleaning as psrkit/clean_auto.h defines it, by plain loops over the whole
+ * stream. */
+#ifndef PSR_TESTS_CLEAN_AUTO_REF_H
+#define PSR_TESTS_CLEAN_AUTO_REF_H
+
+#include <psrkit/clean_auto.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct ref {
+    size_t nchan, nsamp, block, window;
+    const float *x; /* [nsamp][nchan] */
+    const unsigned char *keep;
+    double clip_sigma;
+    bool zerodm;
+    unsigned char *out, *cell; /* [nsamp][nchan]; cell: 1 where masked, without sparks */
+    size_t nspark, nfiltered, nwindow, nseen; /* windows with statistics, and all */
+    float past[10][256];                      /* scatter of M, by width and window */
+    /* per channel: l and s of all windows, and L and S of the last */
+    float *l, *s;
+    double *L, *S;
+    unsigned char *bad;
+};
+
+static int ref_compare(const void *a, const void *b)
+{
+    float p = *(const float *)a, q = *(const float *)b;
+    return (p > q) - (p < q);
+}
+
+/* Of those that are numbers; changes x. */
+static double ref_median(float *x, size_t n)
+{
+    size_t k = 0;
+    for (size_t i = 0; i < n; i++)
+        if (isfinite(x[i]))
+            x[k++] = x[i];
+    if (!k)
+        return (double)NAN;
+    qsort(x, k, sizeof *x, ref_compare);
+    return k % 2 ? (double)x[k / 2] : ((double)x[k / 2 - 1] + (double)x[k / 2]) / 2;
+}
+
+static double ref_scatter(const float *x, size_t n, double middle)
+{
+    float *y = malloc(n * sizeof *y);
+    for (size_t i = 0; i < n; i++)
+        y[i] = (float)fabs((double)x[i] - middle);
+    double scatter = 1.4826 * ref_median(y, n);
+    free(y);
+    return scatter;
+}
+
+static double ref_median_copy(const float *x, size_t n)
+{
+    float *y = malloc(n * sizeof *y);
+    memcpy(y, x, n * sizeof *y);
+    double middle = ref_median(y, n);
+    free(y);
+    return middle;
+}
+
+/* z of one kind: minus medians of blocks, over the scatter. */
+static void ref_level_out(float *z, size_t nblock, size_t nchan)
+{
+    for (size_t k = 0; k < nblock; k++) {
+        double middle = ref_median_copy(z + k * nchan, nchan);
+        for (size_t c = 0; c < nchan; c++)
+            z[k * nchan + c] = (float)((double)z[k * nchan + c] - middle);
+    }
+    double scatter = ref_scatter(z, nblock * nchan, 0);
+    for (size_t i = 0; i < nblock * nchan && scatter > 1; i++)
+        z[i] = (float)((double)z[i] / scatter);
+}
+
+/* Masks of nblock blocks of B spectra from t0 on; l, s, L and S are those of this window. */
+static void ref_mask(struct ref *r, size_t t0, size_t nblock, size_t B, const float *m,
+                     const float *d, unsigned char *masked)
+{
+    const size_t n = r->nchan;
+    const float *l = r->l + r->nwindow * n, *s = r->s + r->nwindow * n;
+    float *zm = malloc(nblock * n * sizeof *zm), *zd = malloc(nblock * n * sizeof *zd);
+    float *wander = malloc(n * sizeof *wander);
+    (void)t0;
+    for (size_t k = 0; k < nblock; k++)
+        for (size_t c = 0; c < n; c++) {
+            bool live = r->keep[c] && r->S[c] > 0 && s[c] > 0 && isfinite(m[k * n + c]);
+            double lc = (double)l[c], sc = (double)s[c];
+            zm[k * n + c] =
+                live ? (float)(((double)m[k * n + c] - lc) * sqrt((double)B) / sc) : NAN;
+            zd[k * n + c] =
+                live ? (float)(((double)d[k * n + c] / sc - 1) * sqrt(2 * (double)B)) : NAN;
+        }
+    ref_level_out(zm, nblock, n);
+    ref_level_out(zd, nblock, n);
+    size_t least = (nblock + 3) / 4 > 2 ? (nblock + 3) / 4 : 2;
+    for (size_t c = 0; c < n; c++) {
+        size_t nbad = 0;
+        double squares = 0;
+        for (size_t k = 0; k < nblock; k++) {
+            float *a = &zm[k * n + c], *b = &zd[k * n + c];
+            squares += isnan(*a) ? 0 : (double)*a * (double)*a;
+            *b = isnan(*a) ? 0 : fmaxf(fabsf(*a), fabsf(*b)); /* z from here on */
+            nbad += *b > 5;
+        }
+        wander[c] = squares > 0 ? (float)log(squares) : NAN;
+        r->bad[c] = !(r->keep[c] && r->S[c] > 0 && s[c] > 0) || nbad >= least;
+    }
+    double middle = ref_median_copy(wander, n), scatter = ref_scatter(wander, n, middle);
+    for (size_t c = 0; c < n; c++)
+        r->bad[c] |= scatter > 0 && (double)wander[c] - middle > 5 * scatter;
+    for (size_t k = 0; k < nblock; k++)
+        for (size_t c = 0; c < n; c++) {
+            size_t beside = 0, up = 0;
+            for (size_t i = 0; i < n; i++) {
+                bool near = i != c && (i > c ? i - c : c - i) <= 8 && !r->bad[i], above = false;
+                for (size_t j = 0; j < nblock; j++)
+                    above |= (j > k ? j - k : k - j) <= 1 && zd[j * n + i] > 2.5F;
+                beside += near;
+                up += near && above;
+            }
+            masked[k * n + c] =
+                r->bad[c] || isnan(m[k * n + c]) || (zd[k * n + c] > 5 && 2 * up < beside);
+        }
+    free(zm);
+    free(zd);
+    free(wander);
+}
+
+static unsigned char ref_level(float y)
+{
+    return (unsigned char)fmin(fmax(rint((double)y), 0), 255);
+}
+
+/* The band as a whole, for rows t0 .. t0 + n - 1; range[t] is the block of row t, base its first row. */
+struct ref_band {
+    struct ref *r;
+    size_t t0, n, B, ngroup;
+    int *u;               /* [n][ngroup] */
+    const size_t *base;   /* [n] */
+    const size_t *end;    /* [n] of the block */
+    double *count;        /* [n][ngroup] channels, or 0 */
+    bool *enough;         /* [n] */
+    unsigned char *spark; /* [n] */
+};
+
+static float ref_tile(const struct ref_band *b, size_t t, size_t w)
+{
+    float v[16];
+    size_t n = 0;
+    for (size_t g = 0; g < b->ngroup && b->enough[t]; g++) {
+        double count = b->count[t * b->ngroup + g], sum = 0;
+        for (size_t i = t; i < t + w; i++)
+            sum += b->u[i * b->ngroup + g];
+        if (count > 0)
+            v[n++] = (float)(sum / (5 * sqrt(count * (double)w)));
+    }
+    return n ? (float)(ref_median(v, n) * sqrt((double)n) / 1.2533) : 0;
+}
+
+static bool ref_width(struct ref_band *b, size_t w)
+{
+    float *m = malloc(b->n * sizeof *m), *flat = malloc(b->n * sizeof *flat);
+    size_t *at = malloc(b->n * sizeof *at), n = 0;
+    for (size_t t = 0; t < b->n; t++)
+        if ((t - b->base[t]) % w == 0 && t + w <= b->end[t]) {
+            at[n] = t;
+            m[n++] = ref_tile(b, t, w);
+        }
+    for (size_t j = 0; j < n; j++) {
+        size_t from = j > 4 ? j - 4 : 0, to = j + 4 < n ? j + 4 : n - 1;
+        flat[j] = (float)((double)m[j] - ref_median_copy(m + from, to - from + 1));
+    }
+    double scatter = n ? ref_scatter(flat, n, 0) : 0;
+    for (size_t j = 0; j < n && b->r->clip_sigma > 0; j++)
+        if (fabs((double)flat[j]) > b->r->clip_sigma * fmax(1, scatter))
+            for (size_t t = 0; t < b->n; t++)
+                b->spark[t] |= t + w / 2 >= at[j] && t < at[j] + w + w / 2;
+    float *past = b->r->past[(int)(log2((double)w) + 0.5)], now[16];
+    size_t at_window = b->r->nseen, have = at_window + 1 < 16 ? at_window + 1 : 16;
+    past[at_window] = n >= 32 ? (float)ref_scatter(m, n, ref_median_copy(m, n)) : NAN;
+    for (size_t k = 0; k < have; k++)
+        now[k] = past[at_window - k];
+    double usual = ref_median(now, have);
+    bool common = usual > 1.5;
+    free(m);
+    free(flat);
+    free(at);
+    return common;
+}
+
+/* a(t) and c(g). */
+static void ref_common(const struct ref_band *b, double *a, float *coef)
+{
+    double mean = 0;
+    for (size_t t = 0; t < b->n; t++) {
+        float v[16];
+        double sum = 0, all = 0;
+        size_t n = 0;
+        for (size_t g = 0; g < b->ngroup; g++) {
+            double count = b->count[t * b->ngroup + g];
+            if (count > 0 && b->enough[t])
+                v[n++] = (float)(b->u[t * b->ngroup + g] / count);
+            sum += b->u[t * b->ngroup + g];
+        }
+        for (size_t c = 0; c < b->r->nchan; c++)
+            all += !b->r->cell[(b->t0 + t) * b->r->nchan + c];
+        a[t] = b->r->zerodm ? (all > 0 ? sum / all : 0) : n ? ref_median(v, n) : 0;
+        mean += a[t];
+    }
+    for (size_t t = 0; t < b->n; t++)
+        a[t] -= mean / (double)b->n;
+    for (size_t g = 0; g < b->ngroup; g++) {
+        double product = 0, squares = 0;
+        for (size_t t = 0; t < b->n; t++)
+            if (b->enough[t] && b->count[t * b->ngroup + g] > 0) {
+                product += b->u[t * b->ngroup + g] / b->count[t * b->ngroup + g] * a[t];
+                squares += a[t] * a[t];
+            }
+        coef[g] = b->r->zerodm ? 1 : squares > 0 ? (float)(product / squares) : 0;
+    }
+}
+
+/* One window: rows t0 .. t0 + n - 1. */
+static void ref_window(struct ref *r, size_t t0, size_t n)
+{
+    const size_t nchan = r->nchan, G = nchan < 16 ? nchan : 16;
+    size_t B = r->block, nblock;
+    if (r->nwindow == 0 && n < 4 * B && n >= 32)
+        B = n / 4;
+    nblock = n / B >= 4 ? n / B : 0;
+    float *m = malloc((nblock + 1) * nchan * sizeof *m),
+          *d = malloc((nblock + 1) * nchan * sizeof *d);
+    unsigned char *masked = malloc((nblock + 1) * nchan);
+    double *L0 = malloc(nchan * sizeof *L0), *S0 = malloc(nchan * sizeof *S0);
+    memcpy(L0, r->L, nchan * sizeof *L0);
+    memcpy(S0, r->S, nchan * sizeof *S0);
+    for (size_t c = 0; c < nchan; c++) {
+        float *l = r->l + r->nwindow * nchan, *s = r->s + r->nwindow * nchan;
+        float column[16];
+        for (size_t k = 0; k < nblock; k++) {
+            double s1 = 0, s2 = 0;
+            for (size_t t = t0 + k * B; t < t0 + (k + 1) * B; t++) {
+                s1 += (double)r->x[t * nchan + c];
+                s2 += (double)r->x[t * nchan + c] * (double)r->x[t * nchan + c];
+            }
+            double squares = s2 - s1 * s1 / (double)B;
+            m[k * nchan + c] = isfinite(squares) ? (float)(s1 / (double)B) : NAN;
+            d[k * nchan + c] =
+                isfinite(squares) ? (float)sqrt(fmax(squares, 0) / ((double)B - 1)) : NAN;
+        }
+        if (!nblock)
+            continue;
+        for (size_t k = 0; k < nblock; k++)
+            column[k] = m[k * nchan + c];
+        l[c] = (float)ref_median(column, nblock);
+        for (size_t k = 0; k < nblock; k++)
+            column[k] = d[k * nchan + c];
+        s[c] = (float)ref_median(column, nblock);
+        size_t past = r->nwindow + 1 < 16 ? r->nwindow + 1 : 16;
+        for (size_t k = 0; k < past; k++)
+            column[k] = r->l[(r->nwindow - k) * nchan + c];
+        r->L[c] = ref_median(column, past);
+        for (size_t k = 0; k < past; k++)
+            column[k] = r->s[(r->nwindow - k) * nchan + c];
+        r->S[c] = ref_median(column, past);
+    }
+    if (nblock)
+        ref_mask(r, t0, nblock, B, m, d, masked);
+    else
+        memcpy(masked, r->bad, nchan);
+
+    size_t *base = malloc(n * sizeof *base), *end = malloc(n * sizeof *end);
+    double *a = calloc(n, sizeof *a);
+    float coef[16], *gain = malloc(n * nchan * sizeof *gain),
+                    *offset = malloc(n * nchan * sizeof *offset);
+    struct ref_band b = {r,
+                         t0,
+                         n,
+                         B,
+                         G,
+                         malloc(n * G * sizeof *b.u),
+                         base,
+                         end,
+                         calloc(n * G, sizeof *b.count),
+                         calloc(n, sizeof *b.enough),
+                         calloc(n, 1)};
+    for (size_t t = 0; t < n; t++) {
+        size_t k = t / B < nblock ? t / B : nblock ? nblock - 1 : 0, counted = 0;
+        bool after = t / B >= nblock;
+        base[t] = after ? nblock * B : k * B;
+        end[t] = after ? n : (k + 1) * B;
+        for (size_t c = 0; c < nchan; c++) {
+            size_t i = t * nchan + c;
+            double share = (double)(k + 1) / 16, l = r->L[c], s = r->S[c];
+            if (S0[c] > 0) {
+                l = L0[c] + (l - L0[c]) * share;
+                s = S0[c] + (s - S0[c]) * share;
+            }
+            bool out = masked[k * nchan + c];
+            r->cell[t0 * nchan + i] = out;
+            gain[i] = out ? 0 : (float)(5 / s);
+            offset[i] = out ? 32 : (float)(32 - l * (5 / s));
+            float x = r->x[t0 * nchan + i], y = (isfinite(x) ? x : (float)r->L[c]) * gain[i];
+            y = y + offset[i];
+            r->out[t0 * nchan + i] = out ? 32 : ref_level(y);
+        }
+        for (size_t g = 0; g < G; g++) {
+            size_t first = g * nchan / G, last = (g + 1) * nchan / G, count = 0;
+            b.u[t * G + g] = 0;
+            for (size_t c = first; c < last; c++) {
+                count += !r->cell[(t0 + t) * nchan + c];
+                b.u[t * G + g] += r->out[(t0 + t) * nchan + c] - 32;
+            }
+            b.count[t * G + g] = 4 * count >= last - first ? (double)count : 0;
+            counted += b.count[t * G + g] > 0;
+        }
+        b.enough[t] = counted >= 4;
+    }
+    bool common = r->zerodm;
+    for (size_t w = 1; w <= B / 4 && !r->zerodm; w *= 2)
+        common |= ref_width(&b, w);
+    if (common)
+        ref_common(&b, a, coef);
+    for (size_t t = 0; t < n; t++)
+        for (size_t c = 0; c < nchan; c++) {
+            size_t i = t * nchan + c, g = 0;
+            while ((g + 1) * nchan / G <= c)
+                g++;
+            float x = r->x[t0 * nchan + i], y = (isfinite(x) ? x : (float)r->L[c]) * gain[i];
+            y = y + offset[i];
+            if (common && !r->cell[t0 * nchan + i])
+                r->out[t0 * nchan + i] = ref_level(y - coef[g] * (float)a[t]);
+            if (b.spark[t])
+                r->out[t0 * nchan + i] = 32;
+        }
+    for (size_t t = 0; t < n; t++)
+        r->nspark += b.spark[t];
+    r->nfiltered += common;
+    r->nwindow += nblock > 0;
+    r->nseen++;
+    void *const own[] = {m, d,    masked, L0,  S0,      base,     end,
+                         a, gain, offset, b.u, b.count, b.enough, b.spark};
+    for (size_t k = 0; k < sizeof own / sizeof *own; k++)
+        free(own[k]);
+}
+
+/* r has nchan, nsamp, x, keep, clip_sigma and zerodm; the rest is made here, and freed by ref_clear. */
+__attribute__((unused)) static void ref_clean(struct ref *r, double tsamp_s)
+{
+    const size_t n = r->nchan;
+    size_t most = r->nsamp / 1024 + 2;
+    for (r->block = 64; r->block < 2048 && (double)r->block * sqrt(2) * tsamp_s < 0.125;)
+        r->block *= 2;
+    r->window = 16 * r->block;
+    r->out = malloc(r->nsamp * n);
+    r->cell = malloc(r->nsamp * n);
+    r->l = calloc(most * n, sizeof *r->l);
+    r->s = calloc(most * n, sizeof *r->s);
+    r->L = calloc(n, sizeof *r->L);
+    r->S = calloc(n, sizeof *r->S);
+    r->bad = malloc(n);
+    memset(r->bad, 1, n);
+    for (size_t t = 0; t < r->nsamp; t += r->window)
+        ref_window(r, t, r->nsamp - t < r->window ? r->nsamp - t : r->window);
+}
+
+__attribute__((unused)) static void ref_clear(struct ref *r)
+{
+    void *const own[] = {r->out, r->cell, r->l, r->s, r->L, r->S, r->bad};
+    for (size_t k = 0; k < sizeof own / sizeof *own; k++)
+        free(own[k]);
+}
+
+#endif

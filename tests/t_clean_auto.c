@@ -1,0 +1,306 @@
+/* Automatic cleaning: to the bit as a plain reference, however it is called; what survives it, and
+ * what does not; what noise loses; refusals. */
+#include "clean_auto_ref.h"
+
+#include "fake_made.h"
+
+/* --- streams ---------------------------------------------------------------------------------- */
+
+struct stream {
+    struct psr_obs obs;
+    void *packed;
+    size_t row;
+    float *x; /* [nsamp][nchan] */
+};
+
+static struct stream make_stream(const struct psr_fake_desc *d)
+{
+    struct stream s = {.obs = *d->obs};
+    psr_err err;
+    psr_fake *p;
+    if (psr_fake_create(&p, d, &err)) {
+        diag("%s", err.msg);
+        exit(EXIT_FAILURE);
+    }
+    const size_t n = (size_t)s.obs.nsamp, nchan = s.obs.nchan;
+    s.row = psr_fake_row_bytes(p);
+    s.packed = malloc(n * s.row);
+    s.x = malloc(n * nchan * sizeof *s.x);
+    if (psr_fake_execute(p, 0, n, s.packed, &err))
+        diag("%s", err.msg);
+    double *x = run_plan(p, &s.obs);
+    for (size_t i = 0; i < n * nchan; i++)
+        s.x[i] = (float)x[i];
+    free(x);
+    psr_fake_destroy(p);
+    return s;
+}
+
+static void clear_stream(struct stream *s)
+{
+    free(s->packed);
+    free(s->x);
+}
+
+static struct psr_clean_auto_desc describe(const struct stream *s)
+{
+    return (struct psr_clean_auto_desc){.size = sizeof(struct psr_clean_auto_desc),
+                                        .nchan = s->obs.nchan,
+                                        .nbit = s->obs.nbit,
+                                        .kind = s->obs.kind,
+                                        .tsamp_s = s->obs.tsamp_s,
+                                        .clip_sigma = 6};
+}
+
+struct cleaned {
+    unsigned char *x;
+    size_t n, nspark, nfiltered;
+    double masked; /* share of all samples */
+};
+
+/* Cleans a stream in pieces of up to so many spectra. */
+static struct cleaned clean(const struct stream *s, const struct psr_clean_auto_desc *d,
+                            size_t piece, uint64_t *state)
+{
+    const size_t nsamp = (size_t)s->obs.nsamp, nchan = s->obs.nchan;
+    struct cleaned out = {.x = malloc(nsamp * nchan + 1)};
+    psr_clean_auto *p;
+    psr_err err;
+    if (!ok(!psr_clean_auto_create(&p, d, &err), "a plan of %zu channels", nchan))
+        exit(EXIT_FAILURE);
+    unsigned char *room = malloc((piece + psr_clean_auto_window(p)) * nchan);
+    bool good = true;
+    for (size_t t = 0, got; t <= nsamp && good;) {
+        size_t n = (size_t)tap_between(state, 1, (int64_t)piece);
+        n = n < nsamp - t ? n : nsamp - t;
+        good = n ? !psr_clean_auto_execute(p, (char *)s->packed + t * s->row, n, room, &got, &err)
+                 : !psr_clean_auto_finish(p, room, &got, &err);
+        memcpy(out.x + out.n * nchan, room, got * nchan);
+        out.n += got;
+        t += n ? n : nsamp + 1;
+    }
+    const struct psr_clean_auto_report r = psr_clean_auto_describe(p);
+    for (size_t c = 0; c < nchan; c++)
+        out.masked += (double)r.masked[c] / ((double)nsamp * (double)nchan);
+    out.nspark = (size_t)r.nspark;
+    out.nfiltered = r.nfiltered;
+    good = good && out.n == nsamp && r.nsamp == (int64_t)nsamp;
+    if (!good)
+        ok(false, "%zu spectra out of %zu", out.n, nsamp);
+    free(room);
+    psr_clean_auto_destroy(p);
+    return out;
+}
+
+/* --- to the bit ------------------------------------------------------------------------------- */
+
+static const struct psr_fake_rfi rfi[] = {
+    {.kind = PSR_FAKE_RFI_TONE, .level = 2, .freq_mhz = 1480, .t_s = 3, .duration_s = 2},
+    {.kind = PSR_FAKE_RFI_PHONE,
+     .level = 20,
+     .freq_mhz = 1450,
+     .bw_mhz = 60,
+     .modulation = 0.3,
+     .rate_hz = 3,
+     .width_s = 0.3,
+     .carrier_mhz = 4,
+     .frame_s = 4.615e-3,
+     .slot_s = 0.577e-3},
+    {.kind = PSR_FAKE_RFI_SPARK, .level = 2, .rate_hz = 1, .width_s = 4e-3},
+    {.kind = PSR_FAKE_RFI_JUMP, .level = 1, .t_s = 6, .freq_mhz = 1420, .bw_mhz = 40},
+    {.kind = PSR_FAKE_RFI_BANDPASS, .level = 0.2, .period_mhz = 50, .rolloff = 0.1},
+};
+
+struct scene {
+    const char *name;
+    size_t nchan;
+    int nbit;
+    int64_t nsamp;
+    double tsamp_s, red;
+    bool zerodm, drop, nan;
+    double clip;
+};
+
+static struct stream make_scene(const struct scene *k, uint64_t seed)
+{
+    const struct psr_fake_signal burst = {
+        .kind = PSR_FAKE_BURST, .dm = 200, .width_s = 4e-3, .t_s = 0.5, .peak = 5};
+    struct psr_obs obs = make_obs(k->nchan, k->nbit, k->nsamp, k->tsamp_s);
+    struct psr_fake_desc d = {.size = sizeof d,
+                              .obs = &obs,
+                              .seed = seed,
+                              .dmconst = PSR_DMCONST_PRESTO,
+                              .noise_sigma = 1,
+                              .red_sigma = k->red,
+                              .red_index = -2,
+                              .signal = &burst,
+                              .nsignal = 1,
+                              .rfi = rfi,
+                              .nrfi = sizeof rfi / sizeof *rfi};
+    struct stream s = make_stream(&d);
+    for (size_t i = 7; k->nan && i < (size_t)k->nsamp * k->nchan; i += 40009)
+        ((float *)s.packed)[i] = s.x[i] = i % 2 ? NAN : INFINITY;
+    return s;
+}
+
+static void test_scene(const struct scene *k, uint64_t seed)
+{
+    struct stream s = make_scene(k, seed);
+    unsigned char *keep = malloc(k->nchan);
+    uint64_t state = seed;
+    for (size_t c = 0; c < k->nchan; c++)
+        keep[c] = !k->drop || c % 7 != 3;
+    struct psr_clean_auto_desc d = describe(&s);
+    d.clip_sigma = k->clip;
+    d.zerodm = k->zerodm;
+    d.keep = k->drop ? keep : NULL;
+    d.nthread = 1;
+    struct ref r = {.nchan = k->nchan,
+                    .nsamp = (size_t)k->nsamp,
+                    .x = s.x,
+                    .keep = keep,
+                    .clip_sigma = k->clip,
+                    .zerodm = k->zerodm};
+    ref_clean(&r, k->tsamp_s);
+    struct cleaned one = clean(&s, &d, (size_t)k->nsamp, &state);
+    d.nthread = 3;
+    struct cleaned three = clean(&s, &d, 900, &state);
+    size_t differ = 0, at = 0;
+    double masked = 0;
+    for (size_t i = 0; i < (size_t)k->nsamp * k->nchan; i++) {
+        masked += r.cell[i];
+        if (one.x[i] != r.out[i] && !differ++)
+            at = i;
+    }
+    masked /= (double)k->nsamp * (double)k->nchan;
+    ok(differ == 0, "%s: as the reference, to the bit: %zu differ, the first at %zu, channel %zu",
+       k->name, differ, at / k->nchan, at % k->nchan);
+    ok(!memcmp(one.x, three.x, (size_t)k->nsamp * k->nchan), "%s: in pieces by three threads too",
+       k->name);
+    ok(fabs(one.masked - masked) < 1e-12 && one.nspark == r.nspark && one.nfiltered == r.nfiltered,
+       "%s: and counts: %.3f masked, %zu of sparks, %zu windows filtered", k->name, one.masked,
+       one.nspark, one.nfiltered);
+    free(one.x);
+    free(three.x);
+    free(keep);
+    ref_clear(&r);
+    clear_stream(&s);
+}
+
+static void test_bits(uint64_t seed)
+{
+    static const struct scene scenes[] = {
+        {"8 bits", 64, 8, 40000, 256e-6, 0, false, false, false, 6},
+        {"1 bit, ignored channels", 48, 1, 20000, 512e-6, 0, false, true, false, 6},
+        {"2 bits", 40, 2, 12000, 1e-3, 0, false, false, false, 6},
+        {"4 bits, zero-DM", 32, 4, 12000, 1e-3, 0, true, false, false, 6},
+        {"16 bits", 37, 16, 9000, 2e-3, 0, false, false, false, 5},
+        {"floats, some none", 50, 32, 9000, 1e-3, 0, false, true, true, 6},
+        {"red noise common to all", 64, 8, 9000, 1e-3, 1, false, false, false, 6},
+        {"red noise, 24 windows", 40, 8, 24 * 1024, 2e-3, 1, false, false, false, 6},
+        {"no clipping", 33, 8, 9000, 1e-3, 0, false, false, false, 0},
+        {"few channels", 7, 8, 5000, 1e-3, 0.5, false, false, false, 6},
+        {"one channel", 1, 8, 5000, 1e-3, 0, false, false, false, 6},
+        {"less than four blocks", 24, 8, 400, 1e-3, 0, false, false, false, 6},
+        {"40 spectra", 24, 8, 40, 1e-3, 0, false, false, false, 6},
+        {"20 spectra", 24, 8, 20, 1e-3, 0, false, false, false, 6},
+        {"a window and two blocks", 24, 8, 2048 + 300, 1e-3, 0, false, false, false, 6},
+        {"a window and six blocks", 24, 8, 2048 + 800, 1e-3, 0, false, false, false, 6},
+        {"many windows", 12, 8, 60000, 8e-3, 0, false, false, false, 6},
+    };
+    for (size_t k = 0; k < sizeof scenes / sizeof *scenes; k++)
+        test_scene(&scenes[k], seed);
+}
+
+/* --- what survives ---------------------------------------------------------------------------- */
+
+/* Matched S/N of a burst of known shape, by the difference between two streams of the same noise: sum
+ * of the difference over what cleaning makes of the noise's sigma. */
+static double share_kept(const struct stream *with, const struct stream *without,
+                         const struct cleaned *a, const struct cleaned *b)
+{
+    const size_t n = (size_t)with->obs.nsamp * with->obs.nchan;
+    double product = 0, squares = 0;
+    for (size_t i = 0; i < n; i++) {
+        double put = (double)with->x[i] - (double)without->x[i];
+        product += put * ((double)a->x[i] - (double)b->x[i]);
+        squares += put * put;
+    }
+    return product / squares / 5; /* levels of a sigma; the noise has 1 */
+}
+
+static void test_survival(const char *name, const struct psr_fake_signal *signal, double tobs_s,
+                          double least, uint64_t seed)
+{
+    struct psr_obs obs = make_obs(128, 32, (int64_t)(tobs_s / 256e-6), 256e-6);
+    uint64_t state = seed;
+    obs.foff_mhz = -2;
+    struct psr_fake_desc d = {.size = sizeof d,
+                              .obs = &obs,
+                              .seed = seed,
+                              .dmconst = PSR_DMCONST_PRESTO,
+                              .noise_sigma = 1,
+                              .signal = signal,
+                              .nsignal = 1};
+    struct stream with = make_stream(&d);
+    d.nsignal = 0;
+    struct stream without = make_stream(&d);
+    struct psr_clean_auto_desc desc = describe(&with);
+    struct cleaned a = clean(&with, &desc, 5000, &state), b = clean(&without, &desc, 5000, &state);
+    double kept = share_kept(&with, &without, &a, &b);
+    ok(kept > least,
+       "%s: %.4f of the S/N is left; %.2g masked, %zu sparks, noise alone %.2g and %zu", name, kept,
+       a.masked, a.nspark, b.masked, b.nspark);
+    ok(b.masked < 1e-4 && b.nspark == 0 && b.nfiltered == 0, "and noise alone loses nothing");
+    free(a.x);
+    free(b.x);
+    clear_stream(&with);
+    clear_stream(&without);
+}
+
+static void test_survivors(uint64_t seed)
+{
+    struct psr_fake_signal burst = {
+        .kind = PSR_FAKE_BURST, .dm = 500, .width_s = 3e-3, .t_s = 2.2, .snr = 20, .smear = true};
+    test_survival("a burst of S/N 20", &burst, 6, 0.98, seed);
+    burst.snr = 100;
+    test_survival("a burst of S/N 100", &burst, 6, 0.99, seed);
+    burst.snr = 250;
+    test_survival("a burst of S/N 250", &burst, 6, 0.97, seed);
+    burst.snr = 1000;
+    test_survival("a burst of S/N 1000", &burst, 6, 0.97, seed);
+    const struct psr_fake_signal pulsar = {
+        .kind = PSR_FAKE_PULSAR, .dm = 50, .width_s = 0.5, .period_s = 30, .snr = 40, .phase = 0.3};
+    test_survival("a pulsar of 30 s", &pulsar, 90, 0.95, seed);
+}
+
+/* --- refusals --------------------------------------------------------------------------------- */
+
+static void refuse(struct psr_clean_auto_desc d, const char *field)
+{
+    psr_clean_auto *p;
+    psr_err err = {0};
+    ok(psr_clean_auto_create(&p, &d, &err) == PSR_EINVAL && !p && !strcmp(err.field, field),
+       "refused: %s", err.msg);
+}
+
+static void test_refusals(void)
+{
+    const struct psr_clean_auto_desc good = {
+        .size = sizeof good, .nchan = 8, .nbit = 8, .kind = PSR_UINT, .tsamp_s = 1e-3};
+    struct psr_clean_auto_desc d;
+    refuse((d = good, d.size = 0, d), "size");
+    refuse((d = good, d.nchan = 0, d), "nchan");
+    refuse((d = good, d.nbit = 3, d), "nbit");
+    refuse((d = good, d.tsamp_s = 0, d), "tsamp_s");
+    refuse((d = good, d.clip_sigma = NAN, d), "clip_sigma");
+}
+
+int main(void)
+{
+    uint64_t seed = tap_seed();
+    test_bits(seed);
+    test_survivors(seed);
+    test_refusals();
+    return done_testing();
+}
