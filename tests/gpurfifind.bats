@@ -147,6 +147,18 @@ near_floats() {
     refuses 1 'r_rfifind.bytemask: ' gpurfifind -q -nocompute -o r
 }
 
+@test "a real observation's mask comes again from its statistics" {
+    need_data gbt_lband/Lband_rfifind.mask
+    for suffix in mask bytemask stats rfi inf; do
+        cp "$PSRKIT_TEST_DATA/gbt_lband/Lband_rfifind.$suffix" r_rfifind.$suffix
+        chmod u+w r_rfifind.$suffix
+    done
+    gpurfifind -q -compat presto -nocompute -o r
+    for suffix in mask bytemask; do
+        cmp "$PSRKIT_TEST_DATA/gbt_lband/Lband_rfifind.$suffix" r_rfifind.$suffix
+    done
+}
+
 @test "real PSRFITS data with scales and weights are taken" {
     need_data parkes_4bit.sf
     $run -compat presto -blocks 1 -o a "$PSRKIT_TEST_DATA/parkes_4bit.sf"

@@ -165,6 +165,8 @@ EXTRA_DIST += \
 	tests/science/pulse_depth.txt \
 	tests/science/rfifind.py \
 	tests/science/rfifind.txt \
+	tests/science/rfifind_files.sh \
+	tests/science/rfifind_files.txt \
 	tests/science/sensitivity.txt
 
 tests_t_gnuplot_SOURCES = tests/t_gnuplot.c $(tools_gnuplot)
