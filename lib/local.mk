@@ -463,6 +463,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/signal/rfi/rfi_iqrm.h \
 	lib/signal/rfi/rfi_dm0.c \
 	lib/signal/rfi/rfi_dm0.h \
+	lib/signal/rfi/rfi_fft.c \
+	lib/signal/rfi/rfi_fft.h \
 	lib/signal/rfi/rfi_kurtosis.c \
 	lib/signal/rfi/rfi_kurtosis.h \
 	lib/signal/rfi/rfi_lines.c \

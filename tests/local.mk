@@ -93,6 +93,7 @@ UNIT_TESTS = \
 	tests/t_read_ahead \
 	tests/t_readfd \
 	tests/t_resample \
+	tests/t_rfi_fft \
 	tests/t_rfi_files \
 	tests/t_rfi_iqrm \
 	tests/t_rfi_lines \

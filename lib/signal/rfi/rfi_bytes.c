@@ -150,25 +150,18 @@ void psr_rfi_bytes_power_sums(const uint8_t *pair, size_t n, struct psr_rfi_powe
 }
 
 PSR_CLONES
-static void scale(const uint8_t *restrict x, size_t n, const float mean[2], const float factor[2],
-                  float *restrict z)
+static void scale_pair(const uint8_t *restrict x, size_t n, const float mean[2],
+                       const float factor[2], float *restrict a, float *restrict b)
 {
-    enum { STEP = 16 };
-    float m[STEP], f[STEP];
-    const size_t whole = n / STEP * STEP;
-    for (size_t l = 0; l < STEP; l++) {
-        m[l] = mean[l % 2];
-        f[l] = factor[l % 2];
+    const float mean_a = mean[0], mean_b = mean[1], factor_a = factor[0], factor_b = factor[1];
+    for (size_t t = 0; t < n; t++) {
+        a[t] = ((float)x[2 * t] - mean_a) * factor_a;
+        b[t] = ((float)x[2 * t + 1] - mean_b) * factor_b;
     }
-    for (size_t k = 0; k < whole; k += STEP)
-        for (size_t l = 0; l < STEP; l++)
-            z[k + l] = ((float)x[k + l] - m[l]) * f[l];
-    for (size_t k = whole; k < n; k++)
-        z[k] = ((float)x[k] - mean[k % 2]) * factor[k % 2];
 }
 
 void psr_rfi_bytes_scale(const uint8_t *pair, size_t n, const float mean[2], const float factor[2],
                          float *z)
 {
-    scale(pair, 2 * n, mean, factor, z);
+    scale_pair(pair, n, mean, factor, z, z + n);
 }

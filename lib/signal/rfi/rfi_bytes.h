@@ -26,7 +26,7 @@ void psr_rfi_bytes_sum(const uint8_t *pair, size_t n, struct psr_rfi_sums sums[2
 /* The same with cubes and fourth powers, about origin 128. */
 void psr_rfi_bytes_power_sums(const uint8_t *pair, size_t n, struct psr_rfi_power_sums sums[2]);
 
-/* Returned: z [n][2], z = (x - mean) factor of each channel */
+/* Returned: z [2][n], z = (x - mean) factor of each channel */
 void psr_rfi_bytes_scale(const uint8_t *pair, size_t n, const float mean[2], const float factor[2],
                          float *z);
 

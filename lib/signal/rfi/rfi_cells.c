@@ -1,4 +1,4 @@
-/* Measures the channels of one interval: mean, standard deviation, powers.
+/* Measures the channels of one interval: mean, standard deviation, moments, powers.
  *
  * Two channels, of zero mean and unit variance, are the real and the imaginary part of one complex
  * transform; their spectra are its even and odd parts. */
@@ -8,6 +8,7 @@
 #include "base/moments.h"
 #include "base/threads.h"
 #include "rfi_bytes.h"
+#include "rfi_fft.h"
 #include "rfi_shapes.h"
 
 #include <fftw3.h>
@@ -26,9 +27,8 @@ static const float SD_LEAST = 1e-4F;
 struct scratch {
     float *x;              /* [TILE][n] */
     uint8_t *bytes;        /* [width / 2][n][2], instead of x */
-    float *amplitude;      /* [2 channels][real, imaginary][nbin + 1] */
-    float *pair, *fourier; /* [n] complex */
-    float *powers;         /* [whole, half][nbin] */
+    float *pair, *fourier; /* [2][n] two channels, or real and imaginary parts */
+    float *powers;         /* [2 channels][whole, half][nbin] */
     float *sum;            /* [2 nbin] */
     struct psr_rfi_hits work;
     psr_status status;
@@ -41,22 +41,11 @@ struct psr_rfi_cells {
     bool bytes;   /* unsigned samples of up to 8 bits */
     size_t width; /* channels of a tile */
     struct psr_rfi_threshold threshold;
-    fftwf_plan plan;
+    psr_rfi_fft *fft;
     struct scratch *scratch; /* [nthread] */
 };
 
 /* --- create and destroy ----------------------------------------------------------------------- */
-
-/* FFTW's estimates depend on nothing but the length, so that results do not vary. */
-static psr_status plan_transform(psr_rfi_cells *p, psr_err *err)
-{
-    fftwf_iodim64 dim = {.n = (ptrdiff_t)p->d.n, .is = 1, .os = 1};
-    struct scratch *s = &p->scratch[0];
-    fftwf_make_planner_thread_safe();
-    p->plan = fftwf_plan_guru64_dft(1, &dim, 0, NULL, (fftwf_complex *)s->pair,
-                                    (fftwf_complex *)s->fourier, FFTW_FORWARD, FFTW_ESTIMATE);
-    return p->plan ? PSR_OK : psr_fail_nomem(err, "a transform", 16 * (double)p->d.n);
-}
 
 static bool allocate(psr_rfi_cells *p)
 {
@@ -66,12 +55,11 @@ static bool allocate(psr_rfi_cells *p)
         struct scratch *s = &p->scratch[k];
         s->x = fftwf_malloc(p->bytes ? 1 : TILE * n * sizeof *s->x);
         s->bytes = fftwf_malloc(p->bytes ? p->width * n : 1);
-        s->amplitude = fftwf_malloc(4 * (p->nbin + 1) * sizeof *s->amplitude);
         s->pair = fftwf_malloc(2 * n * sizeof *s->pair);
         s->fourier = fftwf_malloc(2 * n * sizeof *s->fourier);
-        s->powers = fftwf_malloc(2 * p->nbin * sizeof *s->powers);
+        s->powers = fftwf_malloc(4 * p->nbin * sizeof *s->powers);
         s->sum = fftwf_malloc(2 * p->nbin * sizeof *s->sum);
-        all = s->x && s->bytes && s->amplitude && s->pair && s->fourier && s->powers && s->sum;
+        all = s->x && s->bytes && s->pair && s->fourier && s->powers && s->sum;
     }
     return all;
 }
@@ -97,7 +85,7 @@ psr_status psr_rfi_cells_create(psr_rfi_cells **out, const struct psr_rfi_cells_
     p->width = choose_width(p);
     psr_rfi_threshold_set(&p->threshold, desc->freq_sigma, p->nbin);
     p->scratch = calloc((size_t)desc->nthread, sizeof *p->scratch);
-    psr_status st = p->scratch && allocate(p) ? plan_transform(p, err)
+    psr_status st = p->scratch && allocate(p) ? psr_rfi_fft_create(&p->fft, p->d.n, err)
                                               : psr_fail_nomem(err, "statistics", bytes);
     if (st) {
         psr_rfi_cells_destroy(p);
@@ -113,15 +101,13 @@ void psr_rfi_cells_destroy(psr_rfi_cells *p)
     for (int k = 0; p->scratch && k < p->d.nthread; k++) {
         fftwf_free(p->scratch[k].x);
         fftwf_free(p->scratch[k].bytes);
-        fftwf_free(p->scratch[k].amplitude);
         fftwf_free(p->scratch[k].pair);
         fftwf_free(p->scratch[k].fourier);
         fftwf_free(p->scratch[k].powers);
         fftwf_free(p->scratch[k].sum);
         free(p->scratch[k].work.hit);
     }
-    if (p->plan)
-        fftwf_destroy_plan(p->plan);
+    psr_rfi_fft_destroy(p->fft);
     free(p->scratch);
     free(p);
 }
@@ -169,63 +155,55 @@ static float set_moments(const psr_rfi_cells *p, double mean, double var, size_t
 }
 
 PSR_CLONES
-static void pair_channels(float *restrict pair, const float *a, const float *b, size_t n,
-                          const float mean[2], const float factor[2])
+static void scale_channel(float *restrict to, const float *x, size_t n, float mean, float factor)
 {
-    const float ma = mean[0], mb = mean[1], fa = factor[0] / 2, fb = factor[1] / 2;
-    for (size_t t = 0; t < n; t++) {
-        pair[2 * t] = (a[t] - ma) * fa;
-        pair[2 * t + 1] = (b[t] - mb) * fb;
-    }
+    for (size_t t = 0; t < n; t++)
+        to[t] = (x[t] - mean) * factor;
 }
 
-PSR_CLONES
-static void split_parts(const float *restrict f, size_t n, float *restrict re, float *restrict im)
-{
-    for (size_t k = 0; k < n; k++) {
-        re[k] = f[2 * k];
-        im[k] = f[2 * k + 1];
-    }
-}
-
-/* One part of the amplitudes of one channel at bins 1 and above; x at n - k is back[-k]. */
-PSR_CLONES
-static void add_back(const float *restrict x, const float *restrict back, float sign, size_t nbin,
-                     float *restrict out)
-{
-    for (size_t k = 1; k < nbin; k++)
-        out[k] = x[k] + sign * back[-(ptrdiff_t)k];
-}
-
-/* Amplitudes of the two channels at bin k are the sum and the difference of those of the pair at k
- * and n - k: amplitude [first real, imaginary, second real, imaginary][nbin + 1], the last of which
- * are 0.
- * Given: part [n][2]   overwritten */
-static void part_pair(const float *f, size_t n, size_t nbin, float *part, float *amplitude)
-{
-    const size_t stride = nbin + 1;
-    float *const re = part, *const im = part + n;
-    split_parts(f, n, re, im);
-    add_back(re, re + n, 1, nbin, amplitude);
-    add_back(im, im + n, -1, nbin, amplitude + stride);
-    add_back(im, im + n, 1, nbin, amplitude + 2 * stride);
-    add_back(re, re + n, -1, nbin, amplitude + 3 * stride);
-    for (size_t k = 0; k < 4; k++)
-        amplitude[k * stride] = amplitude[k * stride + nbin] = 0;
-    amplitude[0] = 2 * re[0];
-    amplitude[2 * stride] = 2 * im[0];
-}
-
-/* The powers of whole bins, and of half bins by interbinning. */
-PSR_CLONES
-static void find_powers(const float *re, const float *im, size_t nbin, float *restrict whole,
-                        float *restrict half)
+/* Powers at bin k, and half a bin above it by interbinning, of two channels whose transform as one
+ * is (re, im): amplitudes are the sum and the difference of those of the pair at k and n - k.
+ * Given:    next   k + 1, or n / 2 + 1, where amplitudes are 0
+ * Returned: at powers[k] of [2 channels][whole, half][nbin] */
+static void find_power(const float *re, const float *im, size_t n, size_t k, size_t nbin,
+                       float *powers)
 {
     const float share = (float)(4 / (M_PI * M_PI));
-    for (size_t k = 0; k < nbin; k++) {
-        const float dr = re[k] - re[k + 1], di = im[k] - im[k + 1];
-        whole[k] = re[k] * re[k] + im[k] * im[k];
-        half[k] = share * (dr * dr + di * di);
+    float part[2][4] = {{0}}; /* of k and k + 1: first real, imaginary, second real, imaginary */
+    for (size_t h = 0; h < 2 && k + h < nbin; h++) {
+        const size_t at = k + h, back = at ? n - at : 0;
+        part[h][0] = re[at] + re[back];
+        part[h][1] = im[at] - im[back];
+        part[h][2] = im[at] + im[back];
+        part[h][3] = re[at] - re[back];
+    }
+    for (size_t c = 0; c < 2; c++) {
+        const float *a = part[0] + 2 * c, *b = part[1] + 2 * c, dr = a[0] - b[0], di = a[1] - b[1];
+        powers[2 * c * nbin + k] = a[0] * a[0] + a[1] * a[1];
+        powers[(2 * c + 1) * nbin + k] = share * (dr * dr + di * di);
+    }
+}
+
+/* The same for bins 1 .. nbin - 2; amplitudes at n - k are back[-k]. */
+PSR_CLONES
+static void find_inner_powers(const float *restrict re, const float *restrict im,
+                              const float *restrict re_back, const float *restrict im_back,
+                              size_t nbin, float *restrict powers)
+{
+    const float share = (float)(4 / (M_PI * M_PI));
+    float *restrict whole_a = powers, *restrict half_a = powers + nbin;
+    float *restrict whole_b = powers + 2 * nbin, *restrict half_b = powers + 3 * nbin;
+    for (ptrdiff_t k = 1; k < (ptrdiff_t)nbin - 1; k++) {
+        const float ar = re[k] + re_back[-k], ai = im[k] - im_back[-k];
+        const float br = im[k] + im_back[-k], bi = re[k] - re_back[-k];
+        const float dar = ar - (re[k + 1] + re_back[-k - 1]);
+        const float dai = ai - (im[k + 1] - im_back[-k - 1]);
+        const float dbr = br - (im[k + 1] + im_back[-k - 1]);
+        const float dbi = bi - (re[k + 1] - re_back[-k - 1]);
+        whole_a[k] = ar * ar + ai * ai;
+        half_a[k] = share * (dar * dar + dai * dai);
+        whole_b[k] = br * br + bi * bi;
+        half_b[k] = share * (dbr * dbr + dbi * dbi);
     }
 }
 
@@ -233,19 +211,19 @@ static void find_powers(const float *re, const float *im, size_t nbin, float *re
 static psr_status search_pair(psr_rfi_cells *p, struct scratch *s, size_t a, size_t b,
                               const float factor[2], const struct psr_rfi_row *row)
 {
-    const size_t nbin = p->nbin, stride = nbin + 1;
+    const size_t nbin = p->nbin, n = p->d.n;
+    const float *re = psr_rfi_fft_execute(p->fft, s->pair, s->fourier), *im = re + n;
     psr_status st = PSR_OK;
-    fftwf_execute_dft(p->plan, (fftwf_complex *)s->pair, (fftwf_complex *)s->fourier);
-    part_pair(s->fourier, p->d.n, nbin, s->pair, s->amplitude);
+    find_power(re, im, n, 0, nbin, s->powers);
+    find_inner_powers(re, im, re + n, im + n, nbin, s->powers);
+    find_power(re, im, n, nbin - 1, nbin, s->powers);
     for (size_t k = 0; k < 2 && !st; k++) {
-        const float *re = s->amplitude + 2 * k * stride;
-        const struct psr_rfi_powers x = {s->powers, s->powers + nbin, nbin};
+        const float *powers = s->powers + 2 * k * nbin;
+        const struct psr_rfi_powers x = {powers, powers + nbin, nbin};
         const size_t c = k ? b : a;
-        if (!(factor[k] > 0))
-            continue;
-        find_powers(re, re + stride, nbin, s->powers, s->powers + nbin);
-        st = psr_rfi_search(&x, &p->threshold, &row->power[c], &row->hits[c], &s->work,
-                            p->d.presto ? s->sum : NULL, &s->err);
+        if (factor[k] > 0)
+            st = psr_rfi_search(&x, &p->threshold, &row->power[c], &row->hits[c], &s->work,
+                                p->d.presto ? s->sum : NULL, &s->err);
     }
     return st;
 }
@@ -304,9 +282,9 @@ static psr_status measure_floats(psr_rfi_cells *p, struct scratch *s, const unsi
     for (size_t k = 0; k < ntodo && !st; k += 2) {
         const bool two = k + 1 < ntodo;
         const size_t a = todo[k], b = todo[two ? k + 1 : k];
-        const float mean[2] = {row->mean[c0 + a], row->mean[c0 + b]};
         const float both[2] = {factor[a], two ? factor[b] : 0};
-        pair_channels(s->pair, s->x + a * n, s->x + b * n, n, mean, both);
+        scale_channel(s->pair, s->x + a * n, n, row->mean[c0 + a], both[0] / 2);
+        scale_channel(s->pair + n, s->x + b * n, n, row->mean[c0 + b], both[1] / 2);
         st = search_pair(p, s, c0 + a, c0 + b, both, row);
     }
     return st;
@@ -397,7 +375,7 @@ static psr_status measure_bytes_pair(psr_rfi_cells *p, struct scratch *s, const 
     psr_rfi_bytes_scale(pair, n, mean, factor, s->pair);
     for (size_t k = 0; k < r->nbad; k++)
         for (size_t h = 0; h < count; h++)
-            s->pair[2 * (size_t)r->bad[k] + h] = (r->level[c + h] - mean[h]) * factor[h];
+            s->pair[h * n + r->bad[k]] = (r->level[c + h] - mean[h]) * factor[h];
     return search_pair(p, s, c, c + 1, factor, row);
 }
 
