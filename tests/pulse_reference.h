@@ -395,18 +395,15 @@ static const struct plain_box *plain_side(const struct plain_pick *s, const stru
     return NULL;
 }
 
-/* Cuts across the valley of b, if it has one and the two boxcars beside it hold more than it. */
+/* Cuts across the valley of b, if it has one and the two boxcars beside it hold more than it; of valleys
+ * between the same two across the narrowest, and of these the earliest. */
 static bool plain_bridge(struct plain_pick *s, const struct plain_box *b)
 {
     double most = b->merit * b->merit;
     int64_t at = 0, width = 0;
-    for (int64_t end = b->first + 2; end < b->end; end++)
-        for (int64_t first = b->first + 1; first < end; first++) {
-            int i = 0;
-            while (i < NLIST && list_of_widths[i] != end - first)
-                i++;
-            if (i == NLIST)
-                continue;
+    for (int i = 0; i < NLIST && list_of_widths[i] < b->width; i++)
+        for (int64_t first = b->first + 1; first + list_of_widths[i] < b->end; first++) {
+            const int64_t end = first + list_of_widths[i];
             const struct plain_box *p = plain_side(s, b, first, false);
             const struct plain_box *q = plain_side(s, b, end, true);
             double both = p && q ? p->merit * p->merit + q->merit * q->merit : 0;

@@ -53,9 +53,10 @@ static void add_pulsar(float *x, double r, double z, double w, int nharm, double
             }
 }
 
-static bool is_near(struct psr_accel_value v, double truth)
+/* Of a candidate at "times" the fraction of the frequency. */
+static bool is_near(struct psr_accel_value v, double truth, int times)
 {
-    return fabs(v.value - truth) < 5 * v.error;
+    return fabs(v.value * times - truth) < 5 * v.error * times;
 }
 
 static void test_signals(uint64_t *random)
@@ -78,13 +79,18 @@ static void test_signals(uint64_t *random)
     psr_accelsearch *plan = make_plan(&d);
     struct psr_accelsearch_result found = run(plan, x, 0);
     ok(found.ncand >= 3 && found.ncand < 6, "three pulsars: %zu candidates", found.ncand);
+    int halved = 0;
     for (int k = 0; k < 3; k++) {
         const struct psr_accel_cand *c = NULL;
+        int m =
+            1; /* 2 where noise at the odd harmonics of half the frequency makes that the better name */
         for (size_t i = 0; i < found.ncand; i++)
-            if (!c && fabs(found.cand[i].r.value - pulsars[k].r) < 2)
-                c = &found.cand[i];
-        bool there = c && is_near(c->r, pulsars[k].r) && is_near(c->z, pulsars[k].z) &&
-                     is_near(c->w, pulsars[k].w) && c->nharm == pulsars[k].nharm;
+            for (int times = 1; times <= 2 && !c; times++)
+                if (fabs(found.cand[i].r.value * times - pulsars[k].r) < 2)
+                    c = &found.cand[i], m = times;
+        halved += m == 2;
+        bool there = c && is_near(c->r, pulsars[k].r, m) && is_near(c->z, pulsars[k].z, m) &&
+                     is_near(c->w, pulsars[k].w, m) && c->nharm == m * pulsars[k].nharm;
         ok(there, "r %.2f z %.2f w %.1f, %d harmonics: is found where it is", pulsars[k].r,
            pulsars[k].z, pulsars[k].w, pulsars[k].nharm);
         if (!c)
@@ -95,9 +101,10 @@ static void test_signals(uint64_t *random)
         for (int h = 0; h < c->nharm; h++)
             all += c->harm[h].power.value;
         ok(fabs(all - sum - c->nharm) < 6 * sqrt(2 * sum), "harmonics' powers add up to %.0f", all);
-        ok(c->coherent > 0.25 * c->nharm * all, "and are in phase: %.0f", c->coherent);
+        ok(m == 2 || c->coherent > 0.25 * c->nharm * all, "and are in phase: %.0f", c->coherent);
         ok(c->power < 1.02 * all && c->power > 0.7 * all, "the search had %.0f of it", c->power);
     }
+    ok(halved < 2, "%d of 3 stand at half their frequency", halved);
     psr_accelsearch_destroy(plan);
     free(x);
 }
@@ -152,6 +159,16 @@ static void test_independence(uint64_t *random)
     free(y);
 }
 
+/* The mean power of the bins that are 6 to 15 away from bin k. */
+static double mean_around(const float *x, int64_t k)
+{
+    double sum = 0;
+    for (int64_t d = 6; d <= 15; d++)
+        for (int64_t j = k - d; j <= k + d; j += 2 * d)
+            sum += (double)(x[2 * j] * x[2 * j] + x[2 * j + 1] * x[2 * j + 1]) / 20;
+    return sum;
+}
+
 /* However powers are normalised, a signal over noise of known level has its power. */
 static void test_normalisation(uint64_t *random)
 {
@@ -159,7 +176,9 @@ static void test_normalisation(uint64_t *random)
     add_pulsar(x, 5000.5, 0, 0, 1, 200);
     for (size_t i = 0; i < 2 * NBIN; i++)
         x[i] *= 30;
-    for (int norm = PSR_ACCELSEARCH_MEDIAN; norm <= PSR_ACCELSEARCH_PHOTON; norm++) {
+    const double around = (mean_around(x, 5000) + mean_around(x, 5001)) / 2;
+    double power[PSR_ACCELSEARCH_PHOTON + 1] = {0};
+    for (int norm = PSR_ACCELSEARCH_PHOTON; norm >= PSR_ACCELSEARCH_MEDIAN; norm--) {
         const struct psr_accelsearch_desc d = {.size = sizeof d,
                                                .nbin = NBIN,
                                                .numharm = 1,
@@ -168,11 +187,17 @@ static void test_normalisation(uint64_t *random)
                                                .norm = (enum psr_accelsearch_norm)norm};
         psr_accelsearch *plan = make_plan(&d);
         struct psr_accelsearch_result r = run(plan, x, 900);
-        bool there = r.ncand == 1 && fabs(r.cand[0].r.value - 5000.5) < 0.1;
-        ok(there && r.cand[0].power > 100 && r.cand[0].power < 330, "normalisation %d: power %.0f",
-           norm, r.ncand ? r.cand[0].power : 0);
+        /* A local mean that is low by chance can make noise a candidate. */
+        const size_t most = norm == PSR_ACCELSEARCH_LOCAL ? 2 : 1;
+        power[norm] = r.ncand >= 1 && r.ncand <= most && fabs(r.cand[0].r.value - 5000.5) < 0.25
+                          ? r.cand[0].power
+                          : 0;
         psr_accelsearch_destroy(plan);
     }
+    const double photons = power[PSR_ACCELSEARCH_PHOTON];
+    ok(photons > 100 && photons < 330, "over noise of known power: %.0f", photons);
+    near(power[PSR_ACCELSEARCH_MEDIAN] / photons, 1, 0.25, "over the median of a block");
+    near(power[PSR_ACCELSEARCH_LOCAL] / photons * around / 900, 1, 0.2, "over the bins around it");
     free(x);
 }
 

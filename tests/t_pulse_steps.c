@@ -76,6 +76,7 @@ static double compare_parts(const struct pulse_piece *piece, const double level[
 static void test_measure(uint64_t *seed)
 {
     double off_level = 0, off_sigma = 0, off_slope = 0, off_part = 0, part[PULSE_PARTS];
+    double mean_level = 0, mean_sigma = 0;
     float work[PULSE_WORK(1500)];
     for (int trial = 0; trial < 60; trial++) {
         size_t n = (size_t)tap_between(seed, 400, 1500);
@@ -93,13 +94,16 @@ static void test_measure(uint64_t *seed)
         double level = want.level + want.slope * (got.pos - want.pos);
         off_level = worse(off_level, fabs(got.level - level) / sigma);
         off_sigma = worse(off_sigma, fabs(got.sigma / want.sigma - 1));
+        mean_level += fabs(got.level - level) / sigma / 60;
+        mean_sigma += fabs(got.sigma / want.sigma - 1) / 60;
         off_slope = worse(off_slope, fabs(got.slope - want.slope) * (double)n / sigma);
         free(x);
     }
     diag("against the converged fit: level %.4f sigma, sigma %.4f, slope %.4f sigma over the piece",
          off_level, off_sigma, off_slope);
-    ok(off_level < 0.02, "level of a piece, with slopes and strong pulses");
-    ok(off_sigma < 0.02, "scatter of a piece");
+    /* Which samples are within 3 sigma can turn on one of them. */
+    ok(off_level < 0.05 && mean_level < 0.002, "level of a piece, with slopes and strong pulses");
+    ok(off_sigma < 0.05 && mean_sigma < 0.002, "scatter of a piece");
     ok(off_slope < 0.1, "slope of a piece");
     ok(off_part < 1e-3, "levels of its parts (%.1e sigma)", off_part);
 }

@@ -64,6 +64,36 @@ static int find_fixed(const struct setup *s, const psr_singlepulse *p)
     return best;
 }
 
+static bool same_events(const struct psr_event *a, const struct psr_event *b, size_t n)
+{
+    bool same = true;
+    for (size_t e = 0; e < n; e++)
+        same = same && a[e].sample == b[e].sample && a[e].width == b[e].width;
+    return same;
+}
+
+/* Whether the plain search finds the same in a series that differs by a hundred thousandth of its
+ * scatter: which of two boxcars is better can be a matter of rounding. */
+static bool is_rounding(const struct setup *s, const psr_singlepulse *p)
+{
+    const struct psr_event *got;
+    const size_t n = psr_singlepulse_events(p, 0, &got);
+    float *x = tap_take(s->n, sizeof *x);
+    uint64_t seed = 1;
+    bool same = false;
+    for (int k = 0; k < 40 && !same; k++) {
+        struct psr_event *want;
+        for (size_t t = 0; t < s->n; t++)
+            x[t] = s->x[t] + (float)(3e-5 * tap_normal(&seed));
+        size_t nwant = search_plainly(x, s->n, psr_singlepulse_maxwidth(p), find_fixed(s, p),
+                                      s->threshold, &want);
+        same = n == nwant && same_events(got, want, n);
+        free(want);
+    }
+    free(x);
+    return same;
+}
+
 static void test_against_plain_search(uint64_t *seed)
 {
     static const size_t lengths[] = {1,   15,   16,   40,   299,  300,  301,  511,  512,
@@ -87,17 +117,16 @@ static void test_against_plain_search(uint64_t *seed)
         size_t nwant = search_plainly(x, n, psr_singlepulse_maxwidth(p), find_fixed(&s, p),
                                       s.threshold, &want);
         size_t ngot = psr_singlepulse_events(p, 0, &got);
-        wrong += ngot != nwant;
-        for (size_t e = 0; e < ngot && ngot == nwant; e++) {
-            wrong += got[e].sample != want[e].sample || got[e].width != want[e].width;
+        bool same = ngot == nwant && same_events(got, want, ngot);
+        wrong += !same && !is_rounding(&s, p);
+        for (size_t e = 0; e < ngot && same; e++)
             worst = fmax(worst, fabs(got[e].snr / want[e].snr - 1));
-        }
         total += (int)nwant;
         free(want);
         free(x);
         psr_singlepulse_destroy(p);
     }
-    ok(wrong == 0 && total > 300, "events of the plain search (%d of them, %d wrong)", total,
+    ok(wrong == 0 && total > 300, "events of the plain search (%d of them, %d series wrong)", total,
        wrong);
     ok(worst < 1e-5, "S/N of the plain search, relative %.1e", worst);
 }
@@ -143,7 +172,7 @@ static void test_masks(uint64_t *seed)
         for (size_t t = FROM - sweep[i]; t < FROM + COUNT; t++)
             x[i * N + t] += 30;
     struct psr_span mask[] = {{FROM, 500}, {FROM + 400, COUNT - 400}, {-10, 5}, {3, 0}};
-    struct setup s = {.x = x, .nseries = 2, .n = N, .threshold = 5.5, .sweep = sweep};
+    struct setup s = {.x = x, .nseries = 2, .n = N, .threshold = 7, .sweep = sweep};
     s.mask = mask;
     const struct psr_event *e;
     psr_singlepulse *p = search(&s);
@@ -235,8 +264,8 @@ static void test_false_alarms(uint64_t *seed)
             const struct psr_event *e;
             got += (double)psr_singlepulse_events(p, i, &e);
         }
-        ok(fabs(got - want) < 4.5 * sqrt(want), "%.0f events above %.1f, %.1f expected", got,
-           s.threshold, want);
+        ok(fabs(sqrt(got) - sqrt(want)) < 4.5 / 2, /* scatter 1/2 */
+           "%.0f events above %.1f, %.1f expected", got, s.threshold, want);
         psr_singlepulse_destroy(p);
     }
     free(x);
@@ -297,7 +326,7 @@ static void test_pulses(uint64_t *seed)
 /* Two pulses of one series, so far apart: both are events, and nothing else is. */
 static void test_close_pulses(uint64_t *seed)
 {
-    enum { NSERIES = 50, N = 8000, AT = 4321 };
+    enum { NSERIES = 200, N = 8000, AT = 4321 };
     static const struct {
         int width, apart;
         double first, second;
@@ -316,12 +345,16 @@ static void test_close_pulses(uint64_t *seed)
         psr_singlepulse *p = search(&s);
         for (size_t i = 0; i < NSERIES; i++) {
             const struct psr_event *e;
-            size_t n = psr_singlepulse_events(p, i, &e), middle = AT + (size_t)w / 2;
+            size_t n = psr_singlepulse_events(p, i, &e), first = 0, second = 0;
+            for (size_t k = 0; k < n; k++) {
+                int64_t off = e[k].sample - (AT + w / 2);
+                first += llabs(off) <= 2 + w / 4;
+                second += llabs(off - cases[c].apart) <= 2 + w / 4;
+            }
             more += n > 2;
-            found += n >= 2 && llabs(e[0].sample - (int64_t)middle) <= 2 + w / 4 &&
-                     llabs(e[1].sample - (int64_t)middle - cases[c].apart) <= 2 + w / 4;
+            found += first && second;
         }
-        ok(found >= NSERIES - (cases[c].second < 10 ? 2 : 0) && more <= 1,
+        ok(found >= NSERIES - (cases[c].second < 10 ? 8 : 0) && more <= 3,
            "width %d, S/N %g and %g, %d samples apart: %d of %d times both, %d times more", w,
            cases[c].first, cases[c].second, cases[c].apart, found, NSERIES, more);
         psr_singlepulse_destroy(p);
@@ -333,7 +366,7 @@ static void test_close_pulses(uint64_t *seed)
  * samples, and noise that wanders by as much in 500. */
 static void test_slow_variations(uint64_t *seed)
 {
-    enum { NSERIES = 20, N = 60000 };
+    enum { NSERIES = 200, N = 60000 };
     for (int kind = 0; kind < 2; kind++) {
         float *x = make_noise(seed, (size_t)NSERIES * N, 0, 1);
         for (size_t i = 0; i < NSERIES; i++) {
@@ -349,7 +382,7 @@ static void test_slow_variations(uint64_t *seed)
         const struct psr_event *e;
         for (size_t i = 0; i < NSERIES; i++)
             n += psr_singlepulse_events(p, i, &e);
-        ok(n <= 2, "%s: %zu events in %d series", kind ? "red noise" : "a sine", n, NSERIES);
+        ok(n <= 20, "%s: %zu events in %d series", kind ? "red noise" : "a sine", n, NSERIES);
         psr_singlepulse_destroy(p);
         free(x);
     }
