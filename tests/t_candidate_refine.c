@@ -137,6 +137,9 @@ static void test_signals(uint64_t *random)
                fabs(c->z.value - scale * s->z) < 5 * c->z.error && c->r.error < 0.2,
            "its r %.3f(%.3f), z %.2f(%.2f), %d harmonics", c->r.value, c->r.error, c->z.value,
            c->z.error, c->nharm);
+        const struct psr_accel_harm *one = &c->harm[0];
+        near(one->z.error / one->r.error, sqrt(60) / fmax(one->purity.value, 0.01), 1e-6,
+             "the errors of z and r, by the purity");
         ok(c->sign_known || fabs(s->z) < 1, "the sign of its z is known");
         ok(holds_together(c), "its powers hold together");
     }

@@ -360,6 +360,16 @@ static void test_refusals(uint64_t *seed)
     REFUSE(d.ahead = 1000, PSR_EINVAL, "1000 blocks ahead");
     REFUSE(d.ncand = 0, PSR_EINVAL, "0 candidates");
     REFUSE(d.mem_bytes = 1000, PSR_ENOMEM, "the limit is 1000 B");
+    const double bytes = psr_fold_bytes(&good);
+    d = good, d.nchan *= 2;
+    ok(psr_fold_bytes(&d) - bytes == 4.0 * (double)(good.nchan * good.ncand),
+       "a channel of a candidate takes 4 bytes");
+    d = good, d.npart++;
+    double more = 0;
+    for (size_t i = 0; i < good.ncand; i++)
+        more += (double)good.nsub *
+                (8 * (double)good.cand[i].nbin + (double)sizeof(struct psr_fold_stats));
+    ok(psr_fold_bytes(&d) - bytes == more, "a part takes its profiles and their statistics");
     const struct psr_fold_candidate was = scene.cand[1];
     struct psr_fold_candidate *c = &scene.cand[1];
 #define REFUSE_CAND(change, says) (*c = was, change, refuse(&good, PSR_EINVAL, says))

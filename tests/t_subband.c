@@ -159,6 +159,11 @@ static void test_refusals(uint64_t *random)
     struct psr_subband_desc d = w.d;
     d.nsub = d.nchan + 1;
     expect_refusal(&d, "do not divide");
+    d = w.d, d.nchan = 1, d.nsub = 1;
+    psr_subband *single = NULL;
+    psr_err why = {0};
+    ok(!psr_subband_create(&single, &d, &why), "a channel is a sub-band: %s", why.msg);
+    psr_subband_destroy(single);
     d = w.d, d.downsamp = 0;
     expect_refusal(&d, "downsampling by 0");
     d = w.d, d.dm = -1;
