@@ -110,7 +110,7 @@ static psr_status prepare(struct accel_job *j)
         if (accel_batch_create(&j->batch[k], j->batch_max, &j->err) != PSR_OK)
             return j->err.code;
     if (o->wmax > 0 && !o->matched && !o->quiet)
-        cli_note(&j->tool, "-wmax is not used: boxes see drifts that drift themselves");
+        cli_note(&j->tool, "-wmax is ignored: boxcars tolerate jerk");
     if (o->presto && (o->rlo >= 0 || o->rhi >= 0) && !o->quiet)
         cli_note(&j->tool,
                  "-compat presto: -rlo and -rhi are not used, as accelsearch ignores them");
