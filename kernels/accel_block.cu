@@ -1,4 +1,4 @@
-/* accel_block.cu: the factors of transforms, and the transforms of blocks of bins. */
+/* accel_block.cu: twiddle factors, and Fourier transforms of blocks of bins. */
 #include "accel_fft.cuh"
 #include "accel_kernels.h"
 

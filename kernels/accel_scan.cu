@@ -1,4 +1,4 @@
-/* accel_scan.cu: places whose sums of bounds are above the cut. */
+/* accel_scan.cu: places whose sums of bounds exceed the threshold. */
 #include "accel_kernels.h"
 #include "half.cuh"
 

@@ -2,8 +2,8 @@
  *
  * A thread block has one frequency and one sum (up to T_ds samples), or a part of it where sums are
  * so few that multiprocessors would idle (parts are added in order by a second kernel), taken in
- * batches.  Voltages come 4 dishes a thread, a row of each of 2 samples x 2 polarisations; a turn of
- * 4 x 4 bytes makes a word of one dish's 4 voltages, which goes to shared memory.  Words are read
+ * batches.  Voltages come 4 dishes a thread, a row of each of 2 samples x 2 polarisations; a
+ * transposition of 4 x 4 bytes makes a word of one dish's 4 voltages, which goes to shared memory.  Words are read
  * back in the order of the grid, two neighbouring dishes a thread, unpacked to halves, multiplied by
  * the weights (which stay in registers), and written as the 8 x 8 matrices that ldmatrix takes
  * (beam_words.cuh); then each warp transforms (beam_fft.cuh).  Slots of words are chosen by the host

@@ -103,7 +103,7 @@ __device__ __forceinline__ void store_four(float *to, size_t j, size_t n, float4
             to[j + k] = each[k];
 }
 
-/* All warps' 16 x 16 directions at a time go through shared memory, by turns through two stages, so
+/* All warps' 16 x 16 directions at a time go through shared memory, alternately through two stages, so
  * that one barrier is enough. */
 template <int M>
 __device__ __forceinline__ void store_floats(const beam_k_steer &a, const product_share<M> &w,

@@ -1,4 +1,4 @@
-/* Peaks that a box beyond their piece outdoes.
+/* Removes peaks that a stronger box outside their piece overlaps.
  *
  * A warp takes a peak, and on either side of its piece the starts that are in its reach: their bins
  * of s_H lie in shared memory, a lane sums boxes of EACH starts at once, bin by bin from the left as

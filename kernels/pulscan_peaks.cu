@@ -1,10 +1,10 @@
-/* Every box of the pieces that the prefilter left, in the groups of widths that it left.
+/* Sums every box of the pieces, and groups of widths, that passed the prefilter.
  *
  * A warp takes a piece: its bins of s_H lie in shared memory, a lane holds the boxes of 8
  * neighbouring starts and the 8 bins behind them, and every width adds one bin to each box.  Bins
  * are stored with a gap after every 8th, so that lanes, 8 bins apart, read without conflicts.
  * Where a box is above its floor, all boxes of its width go to shared memory and those that no other
- * in reach outdoes are given.  Bound: 8 adds, 7 comparisons and a load a width and 256 starts. */
+ * in reach exceeds are reported.  Bound: 8 adds, 7 comparisons and a load a width and 256 starts. */
 #include "launch.cuh"
 #include "pulscan_sums.cuh"
 

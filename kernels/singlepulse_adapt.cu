@@ -1,4 +1,4 @@
-/* How the search adapts to its noise: what nodes leave of the levels of parts, the lengths of
+/* Adapts the search to the noise: residuals of the parts' levels after the nodes, lengths of
  * baselines, and the scatter of boxcars.
  *
  * One thread a piece, or a piece and a length, or a piece and a width; the lengths alone go from

@@ -1,4 +1,4 @@
-/* The pieces in which a boxcar is above threshold: listed, and their samples flattened once more.
+/* Lists the pieces in which a boxcar exceeds the threshold, and flattens their samples once more.
  *
  * Listing takes a thread a piece, copying a thread block a loud piece; nearly all are quiet.
  *

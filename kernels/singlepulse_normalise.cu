@@ -9,7 +9,7 @@
  * 13 instructions a sample for the two rough medians, 45 for three rounds of the fit and 20 for
  * moving, scaling and the levels of parts.
  *
- * Knots: one thread a piece, in double precision; a thousandth of the work.
+ * Nodes: one thread a piece, in double precision; a thousandth of the work.
  *
  * To be compiled without fused multiply-adds: the host has the same bits. */
 #include "singlepulse_kernels.h"

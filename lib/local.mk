@@ -170,6 +170,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/dada.c \
 	lib/formats/dat.c \
 	lib/formats/channel_list.h \
+	lib/formats/byte_cursor.c \
+	lib/formats/byte_cursor.h \
 	lib/formats/dat.h \
 	lib/formats/fft.c \
 	lib/formats/good_length.c \

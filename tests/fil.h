@@ -61,6 +61,18 @@ __attribute__((unused)) static void fil_set(struct fil *f, const char *key, cons
     }
 }
 
+/* Of 8 bits, one IF and a narrow band; samples fill the file. */
+__attribute__((unused)) static struct fil_desc fil_bytes_desc(int nchan)
+{
+    return (struct fil_desc){.nchan = nchan,
+                             .nif = 1,
+                             .nbit = 8,
+                             .fch1 = 1500,
+                             .foff = -0.1,
+                             .tstart = 55000,
+                             .tsamp = 1e-3};
+}
+
 /* Everything but HEADER_END. */
 __attribute__((unused)) static void fil_begin(struct fil *f, const struct fil_desc *d)
 {

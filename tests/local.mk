@@ -141,9 +141,11 @@ dist_noinst_DATA += \
 	tests/pulse_reference.h \
 	tests/pulse_tests.h \
 	tests/scratch.h \
+	tests/sample_formats.h \
 	tests/series_made.h \
 	tests/source_made.h \
 	tests/sum_sink.h \
+	tests/write_spectrum.h \
 	tests/tap.h
 EXTRA_DIST += \
 	tests/golden \

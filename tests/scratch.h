@@ -57,10 +57,10 @@ static void scratch_make(void)
 __attribute__((unused)) static const char *scratch(const char *name)
 {
     static char path[8][PATH_MAX];
-    static int turn;
-    turn = (turn + 1) % 8;
-    snprintf(path[turn], sizeof path[turn], "%s/%s", scratch_dir, name);
-    return path[turn];
+    static int at;
+    at = (at + 1) % 8;
+    snprintf(path[at], sizeof path[at], "%s/%s", scratch_dir, name);
+    return path[at];
 }
 
 /* Entries of the folder whose names contain part; "" counts all. */
@@ -101,7 +101,7 @@ __attribute__((unused)) static void scratch_write_text(const char *path, const c
 }
 
 /* A whole file with a terminating NUL, malloc'd; NULL where it is not there. */
-__attribute__((unused)) static char *slurp(const char *path, size_t *n)
+__attribute__((unused)) static char *scratch_read(const char *path, size_t *n)
 {
     FILE *f = fopen(path, "rb");
     if (!f)

@@ -214,7 +214,7 @@ static char *golden_file(const char *name, const char *suffix, size_t *n)
     const char *srcdir = getenv("srcdir");
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s/tests/golden/%s%s", srcdir ? srcdir : ".", name, suffix);
-    char *text = slurp(path, n);
+    char *text = scratch_read(path, n);
     if (!text) {
         printf("Bail out! no %s\n", path);
         exit(EXIT_FAILURE);
@@ -240,7 +240,7 @@ static char *written(size_t *n,
     }
     if (psr_outfile_commit(f, &err) != PSR_OK)
         diag("%s", err.msg);
-    return slurp(scratch("out"), n);
+    return scratch_read(scratch("out"), n);
 }
 
 /* The first line that differs, for people. */

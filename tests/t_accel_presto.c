@@ -8,6 +8,7 @@
 
 #include "accel_truth.h"
 #include "scratch.h"
+#include "write_spectrum.h"
 
 enum { NBIN = 24000, MOST_LINE = 400, SIGMA = 1, POWER = 2, COHERENT = 3 };
 static const double TOBS_S = 2 * NBIN * 0.0005;
@@ -42,15 +43,6 @@ static float *make_spectrum(void)
     x[0] = 1;
     x[1] = 0;
     return x;
-}
-
-static int write_spectrum(const char *path)
-{
-    FILE *f = fopen(path, "wb");
-    float *x = make_spectrum();
-    bool good = f && fwrite(x, 8, NBIN, f) == NBIN;
-    free(x);
-    return f && fclose(f) == 0 && good ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 /* --- tables ----------------------------------------------------------------------------------- */
@@ -284,7 +276,7 @@ static int convert(const char *path, bool shorten)
 int main(int argc, char **argv)
 {
     if (argc == 3 && !strcmp(argv[1], "write"))
-        return write_spectrum(argv[2]);
+        return write_spectrum(argv[2], make_spectrum(), NBIN);
     if (argc == 4 && !strcmp(argv[1], "sum"))
         return write_sum(argv[2], argv[3]);
     if (argc == 3)

@@ -100,7 +100,7 @@ static bool beam_is(const struct voltages *v, size_t b, const float *want)
     bool more, fine = false;
     psr_err err;
     snprintf(path, sizeof path, "%s_beam%04zu.fil", v->root, b);
-    char *text = slurp(path, &n);
+    char *text = scratch_read(path, &n);
     if (text && !psr_sigproc_parse(&obs, &header, &more, text, n, path, NULL, &err))
         fine = n == header + bytes && !memcmp(text + header, want, bytes) &&
                obs.ibeam == (int)b + 1 && obs.nbeam == NBEAM && obs.nchan == NCHAN;

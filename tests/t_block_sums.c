@@ -2,17 +2,11 @@
 #include "formats/unpack.h"
 #include "signal/block_sums.h"
 
+#include "sample_formats.h"
 #include "tap.h"
 #include <string.h>
 
-static const struct {
-    int nbit;
-    enum psr_kind kind;
-} formats[] = {
-    {1, PSR_UINT},  {2, PSR_UINT}, {4, PSR_UINT}, {8, PSR_UINT},   {16, PSR_UINT},
-    {32, PSR_UINT}, {8, PSR_INT},  {16, PSR_INT}, {32, PSR_FLOAT},
-};
-enum { NFORMAT = sizeof formats / sizeof *formats, MAX_SAMPLES = 1 << 20 };
+enum { MAX_SAMPLES = 1 << 20 };
 
 /* Whole numbers, so that every sum is exact; the extremes are frequent, as they overflow first. */
 static double random_sample(uint64_t *random, int nbit, enum psr_kind kind)

@@ -307,7 +307,7 @@ static psr_outfile *open_text(void)
 static char *close_text(psr_outfile *f, psr_status st, size_t *n)
 {
     if (!st)
-        return psr_outfile_commit(f, NULL) ? NULL : slurp(scratch("x"), n);
+        return psr_outfile_commit(f, NULL) ? NULL : scratch_read(scratch("x"), n);
     psr_outfile_abort(f);
     return NULL;
 }
@@ -318,7 +318,7 @@ static void test_presto_text(void)
     char path[1000];
     size_t n = 0, size = 0, wrote = 0;
     snprintf(path, sizeof path, "%s/tests/golden/noclip.singlepulse", getenv("srcdir"));
-    char *want = slurp(path, &size);
+    char *want = scratch_read(path, &size);
     struct psr_event e[100];
     double dm = 0;
     for (const char *line = want ? strchr(want, '\n') : NULL; line && n < 100;

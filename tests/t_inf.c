@@ -67,7 +67,7 @@ static char *read_golden(const char *folder, const char *name, const char *suffi
     const char *srcdir = getenv("srcdir");
     snprintf(path, sizeof path, "%s/tests/golden/%s/%s%s", srcdir ? srcdir : ".", folder, name,
              suffix);
-    char *text = slurp(path, n);
+    char *text = scratch_read(path, n);
     if (!text)
         diag("%s is missing", path);
     return text;

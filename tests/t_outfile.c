@@ -12,7 +12,7 @@
 static bool holds(const char *path, const char *want, size_t nwant)
 {
     size_t n = 0;
-    char *text = slurp(path, &n);
+    char *text = scratch_read(path, &n);
     bool same = text && n == nwant && !memcmp(text, want, n);
     free(text);
     return same;

@@ -101,7 +101,7 @@ static psr_status write_set(const char *text, bool dropped, psr_err *err)
 static bool holds(const char *path, const char *want)
 {
     size_t n;
-    char *text = slurp(path, &n);
+    char *text = scratch_read(path, &n);
     bool same = text && strcmp(text, want) == 0;
     free(text);
     return same;

@@ -7,6 +7,7 @@
 #include <psrkit/series.h>
 
 #include "tap.h"
+#include "write_spectrum.h"
 #include <string.h>
 
 enum { NBIN = 20011 };
@@ -35,15 +36,6 @@ static float *make_spectrum(void)
         x[i] = i % 100 == 0;
     x[0] = 12345;
     return x;
-}
-
-static int write_spectrum(const char *path)
-{
-    FILE *f = fopen(path, "wb");
-    float *x = make_spectrum();
-    bool good = f && fwrite(x, 8, NBIN, f) == NBIN;
-    free(x);
-    return f && fclose(f) == 0 && good ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 /* --- lists ------------------------------------------------------------------------------------ */
@@ -240,7 +232,7 @@ int main(int argc, char **argv)
 {
     const char *srcdir = getenv("srcdir");
     if (argc == 3 && !strcmp(argv[1], "write"))
-        return write_spectrum(argv[2]);
+        return write_spectrum(argv[2], make_spectrum(), NBIN);
     test_generated(srcdir ? srcdir : ".");
     test_acc3();
     return done_testing();

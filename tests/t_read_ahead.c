@@ -42,14 +42,8 @@ static int64_t read_blocks(const char *path, size_t nsamp, bool ahead, const uin
 
 static uint8_t *make(struct fil *f, uint64_t *seed)
 {
-    const struct fil_desc d = {.nchan = NCHAN,
-                               .nif = 1,
-                               .nbit = 8,
-                               .fch1 = 1500,
-                               .foff = -0.1,
-                               .tstart = 55000,
-                               .tsamp = 1e-3,
-                               .nsamples = NSAMP};
+    struct fil_desc d = fil_bytes_desc(NCHAN);
+    d.nsamples = NSAMP;
     uint8_t *data = tap_take(NSAMP, NCHAN);
     for (size_t k = 0; k < (size_t)NSAMP * NCHAN; k++)
         data[k] = (uint8_t)(tap_random(seed) >> 56);

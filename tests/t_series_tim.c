@@ -63,13 +63,13 @@ static void test_tim(uint64_t *random)
            append_pieces(s, 1, 0, 5000, 400, random, &err) == PSR_OK &&
            psr_series_finish(s, 4000, &err) == PSR_OK && scratch_count("") == 2,
        "two .tim files, and no .inf %s", err.msg);
-    char *bytes = slurp(scratch("x_DM12.50.tim"), &n);
+    char *bytes = scratch_read(scratch("x_DM12.50.tim"), &n);
     ok(bytes && check_tim(bytes, n, 12.5, 4000), "a .tim is cut behind its header");
     free(bytes);
     int fd = open(scratch("piped"), O_RDWR | O_CREAT | O_TRUNC, 0666), ends[2];
     ok(in_child(tim_to_stdout, &fd) == 0, "one .tim to standard output");
     close(fd);
-    bytes = slurp(scratch("piped"), &n);
+    bytes = scratch_read(scratch("piped"), &n);
     ok(bytes && check_tim(bytes, n, 12.5, 20000), "arrives whole");
     free(bytes);
     if (pipe(ends))

@@ -110,13 +110,7 @@ static void test_many_threads(uint64_t *random)
 {
     enum { NCHAN = 4096, NSAMP = 5000 };
     struct fil f = {0};
-    const struct fil_desc d = {.nchan = NCHAN,
-                               .nif = 1,
-                               .nbit = 8,
-                               .fch1 = 1500,
-                               .foff = -0.1,
-                               .tstart = 55000,
-                               .tsamp = 1e-3};
+    const struct fil_desc d = fil_bytes_desc(NCHAN);
     uint8_t *data = tap_take(NSAMP, NCHAN), *got = tap_take(NSAMP, NCHAN);
     const char *path = file_path(0);
     psr_err err;

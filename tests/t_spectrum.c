@@ -192,7 +192,7 @@ static void test_presto(void)
     double walk = 0, worst = 0;
     size_t n = 0;
     snprintf(path, sizeof path, "%s/tests/golden/walk_red.fft", srcdir ? srcdir : ".");
-    char *golden = slurp(path, &n);
+    char *golden = scratch_read(path, &n);
     for (int t = 0; t < N; t++) {
         walk += tap_uniform(&random) - 0.5;
         x[t] = (float)(walk + 10 * (tap_uniform(&random) - 0.5));

@@ -1,17 +1,11 @@
 /* unpack: packed spectra against one sample at a time. */
 #include "formats/unpack.h"
 
+#include "sample_formats.h"
 #include "tap.h"
 #include <string.h>
 
-static const struct {
-    int nbit;
-    enum psr_kind kind;
-} formats[] = {
-    {1, PSR_UINT},  {2, PSR_UINT}, {4, PSR_UINT}, {8, PSR_UINT},   {16, PSR_UINT},
-    {32, PSR_UINT}, {8, PSR_INT},  {16, PSR_INT}, {32, PSR_FLOAT},
-};
-enum { NFORMAT = sizeof formats / sizeof *formats, MAX_CHAN = 300, MAX_IF = 16 };
+enum { MAX_CHAN = 300, MAX_IF = 16 };
 
 /* A sample the format holds, its extremes among them. */
 static double random_sample(uint64_t *random, int nbit, enum psr_kind kind)

@@ -1,4 +1,6 @@
 /* Reads rfifind's .mask and .stats files, and finds the channels masked in a time range. */
+#include "byte_cursor.h"
+
 #include "base/memory.h"
 #include "base/path.h"
 #include "base/read_file.h"
@@ -18,31 +20,11 @@ enum { HEADER_BYTES = 60, STATS_HEADER_BYTES = 20 };
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "numbers are taken as they lie in the file, which is little-endian");
 
-/* What is left of a file, and what to call it in messages. */
-struct rest {
-    const unsigned char *at;
-    size_t n;
-    const char *name;
-    psr_err *err;
-};
-
-static psr_status take(struct rest *r, void *to, size_t bytes, const char *what)
-{
-    if (bytes > r->n)
-        return psr_fail(r->err, PSR_EFORMAT, "%s: ends inside %s: %zu of %zu bytes are there",
-                        r->name, what, r->n, bytes);
-    if (bytes)
-        memcpy(to, r->at, bytes);
-    r->at += bytes;
-    r->n -= bytes;
-    return PSR_OK;
-}
-
-static psr_status take_count(struct rest *r, int64_t *value, const char *what, int64_t min,
-                             int64_t max)
+static psr_status take_count(struct psr_byte_cursor *r, int64_t *value, const char *what,
+                             int64_t min, int64_t max)
 {
     int32_t number = 0;
-    psr_status st = take(r, &number, sizeof number, what);
+    psr_status st = psr_byte_cursor_take(r, &number, sizeof number, what);
     *value = number;
     if (!st && (number < min || number > max))
         st = psr_fail_field(r->err, PSR_EFORMAT, what, "%s: %s = %d, must be %lld to %lld", r->name,
@@ -51,7 +33,7 @@ static psr_status take_count(struct rest *r, int64_t *value, const char *what, i
 }
 
 /* A list of n numbers of 0 .. limit - 1: set[number] becomes 1. */
-static psr_status take_set(struct rest *r, int64_t n, unsigned char *set, int32_t **list,
+static psr_status take_set(struct psr_byte_cursor *r, int64_t n, unsigned char *set, int32_t **list,
                            size_t limit, const char *what)
 {
     psr_status st = PSR_OK;
@@ -68,11 +50,11 @@ static psr_status take_set(struct rest *r, int64_t n, unsigned char *set, int32_
     return st;
 }
 
-static psr_status take_header(struct psr_mask *m, struct rest *r)
+static psr_status take_header(struct psr_mask *m, struct psr_byte_cursor *r)
 {
     double number[6] = {0};
     int64_t nchan, nint;
-    psr_status st = take(r, number, sizeof number, "its header");
+    psr_status st = psr_byte_cursor_take(r, number, sizeof number, "its header");
     if (st || (st = take_count(r, &nchan, "number of channels", 1, max_channels)) ||
         (st = take_count(r, &nint, "number of intervals", 1, max_intervals)) ||
         (st = take_count(r, &m->ptsperint, "samples per interval", 1, INT32_MAX)))
@@ -110,7 +92,7 @@ static psr_status allocate_sets(struct psr_mask *m, psr_err *err)
 }
 
 /* How many channels each interval lists; all of them make no list. */
-static psr_status take_counts(struct psr_mask *m, struct rest *r)
+static psr_status take_counts(struct psr_mask *m, struct psr_byte_cursor *r)
 {
     psr_status st = PSR_OK;
     for (size_t i = 0; i < m->nint && !st; i++) {
@@ -122,7 +104,7 @@ static psr_status take_counts(struct psr_mask *m, struct rest *r)
     return st;
 }
 
-static psr_status take_lists(struct psr_mask *m, struct rest *r)
+static psr_status take_lists(struct psr_mask *m, struct psr_byte_cursor *r)
 {
     size_t n = m->first[m->nint];
     if (n != r->n / sizeof *m->chan || r->n % sizeof *m->chan)
@@ -144,7 +126,7 @@ static psr_status take_lists(struct psr_mask *m, struct rest *r)
 psr_status psr_mask_parse(struct psr_mask *mask, const void *bytes, size_t n, const char *name,
                           psr_err *err)
 {
-    struct rest r = {bytes, n, name, err};
+    struct psr_byte_cursor r = {bytes, n, name, err, false};
     int64_t count;
     memset(mask, 0, sizeof *mask);
     psr_status st = take_header(mask, &r);
@@ -184,7 +166,8 @@ static float middle_mean(float *value, size_t n)
     return (float)mean;
 }
 
-static psr_status set_padding(struct psr_mask *m, const unsigned char *means, struct rest *r)
+static psr_status set_padding(struct psr_mask *m, const unsigned char *means,
+                              struct psr_byte_cursor *r)
 {
     float *value = malloc(m->nint * sizeof *value);
     m->padding = calloc(m->nchan, sizeof *m->padding);
@@ -221,7 +204,7 @@ static psr_status check_tables(const struct psr_mask *mask, size_t bytes, const 
 psr_status psr_mask_parse_stats(struct psr_mask *mask, const void *bytes, size_t n,
                                 const char *name, psr_err *err)
 {
-    struct rest r = {bytes, n, name, err};
+    struct psr_byte_cursor r = {bytes, n, name, err, false};
     int64_t nchan, nint, unused;
     psr_status st =
         take_count(&r, &nchan, "number of channels", (int64_t)mask->nchan, (int64_t)mask->nchan);
@@ -274,8 +257,8 @@ static psr_status check_header(const char *path, int64_t size, psr_err *err)
         return psr_fail_errno(err, "%s", path);
     size_t n = fread(head, 1, sizeof head, f);
     fclose(f);
-    psr_status st =
-        take_header(&m, &(struct rest){head, n < sizeof head ? n : (size_t)size, path, err});
+    psr_status st = take_header(
+        &m, &(struct psr_byte_cursor){head, n < sizeof head ? n : (size_t)size, path, err, false});
     if (st)
         return st;
     const double nint = (double)m.nint, nchan = (double)m.nchan;

@@ -1,4 +1,6 @@
 /* Reads and writes prepfold's .pfd files: a header, the trials, the profiles, their statistics. */
+#include "byte_cursor.h"
+
 #include "base/memory.h"
 #include "base/read_file.h"
 #include <psrkit/fold.h>
@@ -129,31 +131,10 @@ psr_status psr_pfd_allocate(struct psr_pfd *pfd, psr_err *err)
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* What is left of a file, and what to call it in messages. */
-struct rest {
-    const unsigned char *at;
-    size_t n;
-    bool swap; /* big-endian */
-    const char *name;
-    psr_err *err;
-};
-
-static psr_status take(struct rest *r, void *to, size_t bytes, const char *what)
+static psr_status take_count(struct psr_byte_cursor *r, int32_t *value, const char *what,
+                             int32_t min, int32_t max)
 {
-    if (bytes > r->n)
-        return psr_fail(r->err, PSR_EFORMAT, "%s: ends inside %s: %zu of %zu bytes are there",
-                        r->name, what, r->n, bytes);
-    if (bytes)
-        memcpy(to, r->at, bytes);
-    r->at += bytes;
-    r->n -= bytes;
-    return PSR_OK;
-}
-
-static psr_status take_count(struct rest *r, int32_t *value, const char *what, int32_t min,
-                             int32_t max)
-{
-    psr_status st = take(r, value, sizeof *value, what);
+    psr_status st = psr_byte_cursor_take(r, value, sizeof *value, what);
     if (r->swap)
         *value = (int32_t)__builtin_bswap32((uint32_t)*value);
     if (!st && (*value < min || *value > max))
@@ -162,9 +143,9 @@ static psr_status take_count(struct rest *r, int32_t *value, const char *what, i
     return st;
 }
 
-static psr_status take_numbers(struct rest *r, double *to, size_t n, const char *what)
+static psr_status take_numbers(struct psr_byte_cursor *r, double *to, size_t n, const char *what)
 {
-    psr_status st = take(r, to, n * sizeof *to, what);
+    psr_status st = psr_byte_cursor_take(r, to, n * sizeof *to, what);
     for (size_t i = 0; r->swap && !st && i < n; i++) {
         uint64_t bits;
         memcpy(&bits, to + i, sizeof bits);
@@ -174,16 +155,16 @@ static psr_status take_numbers(struct rest *r, double *to, size_t n, const char 
     return st;
 }
 
-static psr_status take_flag(struct rest *r, float *to, const char *what)
+static psr_status take_flag(struct psr_byte_cursor *r, float *to, const char *what)
 {
     uint32_t bits[2] = {0};
-    psr_status st = take(r, bits, sizeof bits, what);
+    psr_status st = psr_byte_cursor_take(r, bits, sizeof bits, what);
     uint32_t first = r->swap ? __builtin_bswap32(bits[0]) : bits[0];
     memcpy(to, &first, sizeof *to);
     return st;
 }
 
-static psr_status take_text(struct rest *r, char **text, const char *what)
+static psr_status take_text(struct psr_byte_cursor *r, char **text, const char *what)
 {
     int32_t length = 0;
     psr_status st = take_count(r, &length, what, 0, PSR_PFD_TEXT_MAX);
@@ -192,21 +173,21 @@ static psr_status take_text(struct rest *r, char **text, const char *what)
     *text = calloc((size_t)length + 1, 1);
     if (!*text)
         return psr_fail_nomem(r->err, what, length);
-    st = take(r, *text, (size_t)length, what);
+    st = psr_byte_cursor_take(r, *text, (size_t)length, what);
     if (!st && strlen(*text) != (size_t)length)
         st = psr_fail(r->err, PSR_EFORMAT, "%s: %s contains a NUL byte", r->name, what);
     return st;
 }
 
-static psr_status take_position(struct rest *r, char *position, const char *what)
+static psr_status take_position(struct psr_byte_cursor *r, char *position, const char *what)
 {
-    psr_status st = take(r, position, PSR_PFD_POSITION, what);
+    psr_status st = psr_byte_cursor_take(r, position, PSR_PFD_POSITION, what);
     if (!st && !memchr(position, 0, PSR_PFD_POSITION))
         st = psr_fail(r->err, PSR_EFORMAT, "%s: %s is no text", r->name, what);
     return st;
 }
 
-static psr_status take_field(struct rest *r, struct psr_pfd *p, const struct field *f)
+static psr_status take_field(struct psr_byte_cursor *r, struct psr_pfd *p, const struct field *f)
 {
     void *to = (char *)p + f->at;
     switch (f->kind) {
@@ -233,7 +214,7 @@ static bool is_swapped(const unsigned char *bytes, size_t n)
     return npart < 1 || npart > PSR_PFD_NPART_MAX;
 }
 
-static psr_status take_arrays(struct rest *r, struct psr_pfd *p)
+static psr_status take_arrays(struct psr_byte_cursor *r, struct psr_pfd *p)
 {
     static const char *const what[NARRAY] = {"its DMs", "its periods", "its p-dots", "its profiles",
                                              "its statistics"};
@@ -257,7 +238,7 @@ static psr_status take_arrays(struct rest *r, struct psr_pfd *p)
 psr_status psr_pfd_parse(struct psr_pfd *pfd, const void *bytes, size_t n, const char *name,
                          psr_err *err)
 {
-    struct rest r = {bytes, n, is_swapped(bytes, n), name, err};
+    struct psr_byte_cursor r = {bytes, n, name, err, is_swapped(bytes, n)};
     psr_status st = PSR_OK;
     memset(pfd, 0, sizeof *pfd);
     for (int i = 0; i < NFIELD && !st; i++)

@@ -1,4 +1,4 @@
-/* What a description of the matched search may hold. */
+/* Checks the description of a matched search. */
 #include "accel_plan.h"
 
 #include "base/threads.h"

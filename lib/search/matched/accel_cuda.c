@@ -1,5 +1,5 @@
-/* The search on a CUDA device, pair after pair: while one is searched the next is normalised and
- * sent, and the places of the one before are looked at. */
+/* The search on a CUDA device, by pairs of spectra: while one pair is searched, the next is
+ * normalised and copied, and the host verifies the places found in the one before. */
 #include "accel_cuda.h"
 
 #include <stdlib.h>

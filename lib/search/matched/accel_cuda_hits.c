@@ -1,4 +1,4 @@
-/* What the device reports, looked at as the CPU does. */
+/* Verifies the places that the device reports, with the arithmetic of the CPU. */
 #include "accel_cuda.h"
 
 #include "base/grow.h"

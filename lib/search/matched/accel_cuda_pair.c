@@ -1,4 +1,4 @@
-/* A pair of spectra through a CUDA device. */
+/* Searches a pair of spectra on a CUDA device. */
 #include "accel_cuda.h"
 
 #include "base/grow.h"

@@ -1,4 +1,4 @@
-/* How a search on a device is cut into blocks of bins and bands of frequency. */
+/* Divides a search on a device into blocks of bins and bands of frequency. */
 #include "accel_cuda.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Bins over the root of the local mean power. */
+/* Divides bins by the square root of the local mean power. */
 #include "accel_normalise.h"
 
 #include "base/quantile.h"

@@ -1,4 +1,4 @@
-/* From a description to the search: ranges, trials and cuts. */
+/* Derives ranges, trials and thresholds of a search from its description. */
 #include "accel_plan.h"
 #include "peaks.h"
 #include "template_bank.h"

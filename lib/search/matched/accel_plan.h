@@ -1,4 +1,4 @@
-/* accel_plan.h: from a description to the search that backends do (private). */
+/* accel_plan.h: derives the search from its description (private). */
 #ifndef PSR_SEARCH_MATCHED_ACCEL_PLAN_H
 #define PSR_SEARCH_MATCHED_ACCEL_PLAN_H
 

@@ -1,4 +1,4 @@
-/* Candidates, measured where all their harmonics together hold most power. */
+/* Measures candidates where the summed power of their harmonics is largest. */
 #include "accel_refine.h"
 #include "response.h"
 #include "simplex.h"

@@ -1,4 +1,4 @@
-/* accel_refine.h: candidates as accelsearch describes them (private). */
+/* accel_refine.h: frequency, drift and jerk of candidates, with errors (private). */
 #ifndef PSR_SEARCH_MATCHED_ACCEL_REFINE_H
 #define PSR_SEARCH_MATCHED_ACCEL_REFINE_H
 

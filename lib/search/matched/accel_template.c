@@ -1,4 +1,4 @@
-/* Responses matched to a drift around one place. */
+/* Filters a few bins with the response to a drift. */
 #include <psrkit/accel.h>
 
 #include <complex.h>

@@ -1,4 +1,4 @@
-/* candidate_refine_notes.h: what there is to remark about the frequencies of candidates (private). */
+/* candidate_refine_notes.h: notes about harmonic relations of candidates (private). */
 #ifndef PSR_SEARCH_CANDIDATE_REFINE_NOTES_H
 #define PSR_SEARCH_CANDIDATE_REFINE_NOTES_H
 

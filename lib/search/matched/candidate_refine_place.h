@@ -1,4 +1,4 @@
-/* candidate_refine_place.h: where in a box a signal lies, from matched responses (private).
+/* candidate_refine_place.h: position of a signal within a box, from matched filters (private).
  *
  * psrkit/accel.h states the rules. */
 #ifndef PSR_SEARCH_CANDIDATE_REFINE_PLACE_H

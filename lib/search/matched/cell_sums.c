@@ -1,4 +1,4 @@
-/* Harmonic sums of the half bins of a cell, by their definition. */
+/* Computes the harmonic sums of the half bins of a cell by their definition. */
 #include "cell_sums.h"
 
 #include <string.h>

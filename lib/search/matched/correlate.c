@@ -1,4 +1,4 @@
-/* Correlations of blocks of bins with responses, by transforms. */
+/* Correlates blocks of bins with responses by Fourier transforms. */
 #include "correlate.h"
 
 #include <math.h>

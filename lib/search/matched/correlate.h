@@ -1,8 +1,8 @@
-/* correlate.h: correlations of blocks of bins with responses, by transforms (private).
+/* correlate.h: correlates blocks of bins with responses by Fourier transforms (private).
  *
- * A block of so many bins, transformed, times the transform of a response, transformed back, is the
- * correlation at whole bins; the same response moved by half a bin gives those between.  Both come
- * as phases: half bin i of a block is number i / 8 of phase i % 8. */
+ * The transform of a block, times the transform of a response, transformed back, is the correlation
+ * at whole bins; the response shifted by half a bin gives the half bins.  Output is interleaved in
+ * eight phases: half bin i of a block is element i / 8 of phase i % 8. */
 #ifndef PSR_SEARCH_MATCHED_CORRELATE_H
 #define PSR_SEARCH_MATCHED_CORRELATE_H
 

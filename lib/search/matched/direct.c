@@ -1,4 +1,4 @@
-/* Powers by the sum that defines them. */
+/* Computes powers by the sum that defines them. */
 #include "direct.h"
 
 #include "base/clones.h"

@@ -1,4 +1,4 @@
-/* From places above the cut to peaks, and their significance. */
+/* Reduces places above the threshold to peaks, and computes their significance. */
 #include "peaks.h"
 
 #include "base/grow.h"

@@ -1,4 +1,4 @@
-/* accelsearch's fine grid around candidates with jerk. */
+/* Searches the fine grid that accelsearch uses around candidates with jerk. */
 #include "presto_grid.h"
 #include "template_bank.h"
 

@@ -1,4 +1,4 @@
-/* accelsearch's list, its neighbours, order and sigma. */
+/* Keeps the list of candidates as accelsearch does: neighbours, order and sigma. */
 #include "presto_list.h"
 
 #include "base/grow.h"

@@ -1,4 +1,4 @@
-/* accelsearch's blocks of the plane: lengths, normalisation, powers. */
+/* Computes powers in the blocks that accelsearch uses, with its lengths and normalisation. */
 #include "presto_plane.h"
 #include "response.h"
 

@@ -1,7 +1,7 @@
-/* presto_plane.h: powers as accelsearch makes them, block by block (private).
+/* presto_plane.h: powers as accelsearch computes them, block by block (private).
  *
- * A block of the highest harmonic, and of every fraction h/H of its frequencies that is summed with
- * it, has bins of its own, which are normalised by themselves. */
+ * A block of the highest harmonic, and each block at a fraction h/H of its frequencies that is summed
+ * with it, has its own bins, normalised separately. */
 #ifndef PSR_SEARCH_MATCHED_PRESTO_PLANE_H
 #define PSR_SEARCH_MATCHED_PRESTO_PLANE_H
 

@@ -1,4 +1,4 @@
-/* Candidates as accelsearch measures them. */
+/* Measures candidates as accelsearch does. */
 #include "presto_refine.h"
 #include "presto_grid.h"
 #include "presto_list.h"

@@ -1,4 +1,4 @@
-/* presto_refine.h: candidates as accelsearch measures them (private). */
+/* presto_refine.h: measures candidates as accelsearch does (private). */
 #ifndef PSR_SEARCH_MATCHED_PRESTO_REFINE_H
 #define PSR_SEARCH_MATCHED_PRESTO_REFINE_H
 

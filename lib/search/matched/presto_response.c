@@ -1,4 +1,4 @@
-/* Amplitudes at any place, as accelsearch interpolates them. */
+/* Interpolates amplitudes as accelsearch does. */
 #include "presto_response.h"
 
 #include <math.h>

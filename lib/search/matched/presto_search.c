@@ -1,4 +1,4 @@
-/* accelsearch's way through the blocks, harmonics from planes of their own or one in memory. */
+/* Searches block by block as accelsearch does, with a plane per harmonic or one plane in memory. */
 #include "presto_search.h"
 #include "presto_kernel.h"
 #include "sieve_kernel.h"

@@ -1,4 +1,4 @@
-/* Responses to drift and jerk, by transforms of the signal. */
+/* Computes responses to drift and jerk by transforming the signal. */
 #include "response.h"
 
 #include <fftw3.h>

@@ -1,4 +1,4 @@
-/* response.h: what a drifting signal puts into the bins of a spectrum (private).
+/* response.h: the response of Fourier bins to a drifting signal (private).
  *
  * A signal of mean frequency r, drift z and jerk w, in bins over the observation, puts into bin k
  * the amplitude K(k - r; z, w):

@@ -1,4 +1,4 @@
-/* Bounds of all powers, in bands as memory allows. */
+/* Computes upper bounds of all powers, in bands that fit into memory. */
 #include "sieve.h"
 #include "cell_sums.h"
 

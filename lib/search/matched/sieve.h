@@ -1,13 +1,15 @@
-/* sieve.h: a search that looks closely at few places only (private).
+/* sieve.h: finds the few places whose harmonic sum may exceed the threshold (private).
  *
- * Transforms give the power of every place, but what is kept of it is one byte for some half bins
- * that follow each other, a cell: a bound of their powers (sieve_kernel.h).  Sums of bounds bound
- * the harmonic sums, and where such a bound is above the cut the sum is made again from powers by
- * their definition (direct.h).  So nothing is lost, no power depends on how transforms were cut or
- * rounded, and memory is a sixteenth of the plane's.
+ * Transforms give the power at every place, but only one byte is kept for each cell, a few
+ * consecutive half bins: an upper bound of their powers (sieve_kernel.h).  Sums of these bounds are
+ * upper bounds of the harmonic sums.  Where such a bound exceeds the threshold, the harmonic sum is
+ * computed again from powers by their definition (direct.h).  So no candidate is lost, no power
+ * depends on block lengths or rounding of the transforms, and the bounds take a sixteenth of the
+ * memory of the powers.
  *
- * Cells of the highest harmonic go in bands.  Where memory holds the bounds of all bins there is one
- * band; else those of every fraction k / numharm of a band's frequencies are made again for it. */
+ * Cells of the highest harmonic are searched in bands of frequency.  If all bounds fit into memory
+ * there is one band; otherwise the bounds at every fraction k / numharm of a band's frequencies are
+ * computed anew for each band. */
 #ifndef PSR_SEARCH_MATCHED_SIEVE_H
 #define PSR_SEARCH_MATCHED_SIEVE_H
 
@@ -37,7 +39,7 @@ struct psr_sieve {
     double bytes;
 };
 
-/* All arguments outlive the sieve.  held_bytes is what the plan has taken so far.
+/* All arguments must outlive the sieve.  held_bytes is what the plan has taken so far.
  * Status: PSR_ENOMEM, also where mem_bytes does not suffice */
 PSR_MUST_CHECK psr_status psr_sieve_create(struct psr_sieve **out, const struct psr_accel_search *s,
                                            const struct psr_correlator *c,

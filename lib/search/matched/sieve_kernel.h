@@ -1,8 +1,8 @@
 /* sieve_kernel.h: powers as bytes, and sums of them, compiled for what the processor has (private).
  *
  * A code stands for a power of at most 2^(e - 6) (1 + m / 8), e the upper five bits and m the lower
- * three; 0 for 2^-6 at most.  So a sum of what codes stand for bounds the sum of powers, by some 6 %
- * above it.  Codes order as powers do. */
+ * three; 0 for 2^-6 at most.  So the sum of these limits is an upper bound of the sum of powers, about 6 %
+ * above it.  A larger code means a larger power. */
 #ifndef PSR_SEARCH_MATCHED_SIEVE_KERNEL_H
 #define PSR_SEARCH_MATCHED_SIEVE_KERNEL_H
 

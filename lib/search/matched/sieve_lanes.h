@@ -1,4 +1,4 @@
-/* sieve_lanes.h: the inner loops of sieves, for one instruction set (private; included once for
+/* sieve_lanes.h: the inner loops of the sieve, for one instruction set (private; included once for
  * each). */
 
 ISA static void NAME(encode)(uint8_t *restrict code, const float *restrict power, size_t n,

@@ -1,4 +1,4 @@
-/* Sums of bounds, and of powers where those are above the cut. */
+/* Sums bounds over harmonics, and powers where the sum of bounds exceeds the threshold. */
 #include "cell_sums.h"
 #include "sieve.h"
 

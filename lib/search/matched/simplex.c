@@ -1,4 +1,4 @@
-/* Nelder and Mead's descent. */
+/* Minimises a function by the simplex method of Nelder and Mead. */
 #include "simplex.h"
 
 #include <math.h>

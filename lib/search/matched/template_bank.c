@@ -1,4 +1,4 @@
-/* A search's responses and their transforms. */
+/* Computes the responses of a search and their transforms. */
 #include "template_bank.h"
 #include "response.h"
 
