@@ -50,7 +50,7 @@ static double plain_steady(const struct psr_obs *obs, const struct psr_fake_rfi 
                            int t, int c)
 {
     double t_s = (t + 0.5) * tsamp_s, height = r->level;
-    if (!in_band(obs, c, r->freq_mhz ? r->freq_mhz + r->drift_mhz_s * (t_s - r->t_s) : 0,
+    if (!in_band(obs, c, r->freq_mhz > 0 ? r->freq_mhz + r->drift_mhz_s * (t_s - r->t_s) : 0,
                  r->bw_mhz))
         return 0;
     if (r->kind == PSR_FAKE_RFI_RADAR) {
