@@ -83,6 +83,28 @@ same_numbers() {
     grep -q '"p_s_bary": null, .*"epoch_bary_mjd": null, "trials": 409825}$' line
 }
 
+@test "a picture of each fold, unless told otherwise" {
+    gpufold -topo -p 0.02 -dm 40 -n 16 -nsub 4 -o t g8.fil 2>says
+    if grep -q 'built without cairo' says; then
+        [ ! -e t_20.00ms_Cand.pfd.png ]
+        skip "built without cairo"
+    fi
+    # the signature, the header's length and type, 1200 x 860, and the end
+    [ "$(od -An -tx1 -N24 t_20.00ms_Cand.pfd.png | tr -d ' \n')" = 89504e470d0a1a0a0000000d49484452000004b00000035c ]
+    [ "$(tail -c 8 t_20.00ms_Cand.pfd.png | od -An -tx1)" = " 49 45 4e 44 ae 42 60 82" ]
+    # series have no panels for frequency and DM; noise, and nothing at all, are drawn too
+    cp "$golden/noclip.dat" s.dat
+    cp "$golden/inf/noclip-t_DM40.00.inf" s.inf
+    gpufold -q -p 0.0123 -n 1 -npart 5 -nosearch -o u s.dat
+    [ -s u_12.30ms_Cand.pfd.png ]
+    gpufold -q -topo -p 0.02 -dm 40 -n 16 -nsub 4 -ignorechan 0:31 -o v g8.fil
+    [ -s v_20.00ms_Cand.pfd.png ]
+    fails cmp -s t_20.00ms_Cand.pfd.png v_20.00ms_Cand.pfd.png
+    gpufold -q -topo -p 0.02 -dm 40 -n 16 -nsub 4 -noplot -o w g8.fil
+    [ -s w_20.00ms_Cand.pfd ]
+    [ ! -e w_20.00ms_Cand.pfd.png ]
+}
+
 @test "of PSRFITS too" {
     need_data parkes_4bit.sf
     read -r name input options < <(grep '^psrfits' "$golden/fold/commands")

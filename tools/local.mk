@@ -109,6 +109,16 @@ bin_gpufold_SOURCES = \
 	tools/gpufold/main.c \
 	tools/gpufold/options.c \
 	tools/gpufold/output.c
+pictures_yes = tools/common/canvas.c tools/common/canvas.h tools/common/png.c tools/common/png.h tools/gpufold/picture.c tools/gpufold/picture_text.c
+pictures_no = tools/gpufold/picture_none.c
+if HAVE_CAIRO
+bin_gpufold_SOURCES += $(pictures_yes)
+bin_gpufold_CPPFLAGS += $(CAIRO_CFLAGS) $(ZLIB_CFLAGS)
+bin_gpufold_LDADD = $(LDADD) $(CAIRO_LIBS) $(ZLIB_LIBS)
+else
+bin_gpufold_SOURCES += $(pictures_no)
+endif
+EXTRA_DIST += $(pictures_yes) $(pictures_no)
 
 bin_gpurfifind_CPPFLAGS = $(tools_cppflags)
 bin_gpurfifind_SOURCES = \

@@ -360,14 +360,19 @@ static psr_status search_fold(const psr_folder *f, size_t i, struct psr_pfd *pfd
     const struct psr_fold_times times = {(double)f->in.block * f->in.obs.tsamp_s, f->part_blocks,
                                          f->frame.length_s};
     struct psr_fold_best found;
+    struct psr_fold_view view = {.npart = 0};
     struct psr_bestprof best = {.nbin = 0};
     psr_status st = psr_fold_search_run(f->search, pfd, &times, &found, err);
     if (st)
         return st;
     psr_fold_header_best(pfd, &f->frame, &found);
     st = psr_fold_bestprof(&best, pfd, err);
+    if (!st && f->d.view)
+        st = psr_fold_search_view(f->search, pfd, &times, &found, &view, err);
+    const struct psr_folder_fold fold = {pfd, &best, &found, f->d.view ? &view : NULL};
     if (!st)
-        st = f->d.take(f->d.ctx, i, &(struct psr_folder_fold){pfd, &best, &found}, err);
+        st = f->d.take(f->d.ctx, i, &fold, err);
+    psr_fold_view_clear(&view);
     psr_bestprof_clear(&best);
     return st;
 }

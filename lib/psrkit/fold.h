@@ -323,6 +323,7 @@ struct psr_folder_fold {
     const struct psr_pfd *pfd;
     const struct psr_bestprof *best;
     const struct psr_fold_best *found;
+    const struct psr_fold_view *view; /* NULL unless it was asked for */
 };
 
 /* Call psr_folder_defaults first, then set fields.  Pointers are borrowed and must stay valid as long
@@ -352,6 +353,7 @@ struct psr_folder_desc {
 
     /* What is not searched, and whether p-dot-dots are. */
     bool nosearch, nopsearch, nopdsearch, nodmsearch, searchpdd;
+    bool view; /* pass on what a picture shows */
 
     const struct psr_folder_candidate *cand; /* [ncand] */
     size_t ncand;

@@ -4,6 +4,7 @@
 
 #include "tools/common/cli.h"
 #include <psrkit/fold.h>
+#include <psrkit/outfile.h>
 
 struct gpufold_options {
     struct psr_folder_desc run; /* most options are its fields */
@@ -21,7 +22,7 @@ struct gpufold_options {
     const char *accelfile, *accelcand, *candfile;
 
     bool fine, coarse, slow, searchfdd;
-    bool json;
+    bool json, noplot;
     bool noxwin; /* PRESTO's flag without effect here */
     bool quiet, verbose;
 };
@@ -57,7 +58,18 @@ psr_status gpufold_find_root(const struct gpufold_options *o, char **root, psr_e
 PSR_MUST_CHECK psr_status gpufold_check_names(const struct gpufold_options *o, const char *root,
                                               struct gpufold_list *list, psr_err *err);
 
-/* Writes ROOT_NAME.pfd and ROOT_NAME.pfd.bestprof. */
+/* Whether this build draws pictures. */
+bool gpufold_can_draw(void);
+
+/* Draws the fold as PNG.
+ * Status: PSR_EUNSUPPORTED in a build without cairo, PSR_ENOMEM, those of psr_outfile_write */
+PSR_MUST_CHECK psr_status gpufold_draw(psr_outfile *f, const struct psr_folder_fold *fold,
+                                       psr_err *err);
+
+struct canvas;
+void gpufold_write_numbers(struct canvas *canvas, const struct psr_folder_fold *fold);
+
+/* Writes ROOT_NAME.pfd, ROOT_NAME.pfd.bestprof, and ROOT_NAME.pfd.png if the fold has a view. */
 PSR_MUST_CHECK psr_status gpufold_write(const char *root, const struct psr_folder_fold *fold,
                                         psr_err *err);
 

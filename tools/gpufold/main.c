@@ -81,6 +81,9 @@ static psr_status run(struct run *r)
     if (!r->opt.quiet)
         d->notes = (struct psr_notes){cli_note, &r->tool};
     d->take = take;
+    d->view = !r->opt.noplot && gpufold_can_draw();
+    if (!r->opt.noplot && !gpufold_can_draw())
+        psr_note(&d->notes, "no pictures: built without cairo");
     d->refuse = refuse;
     d->should_stop = is_stopped;
     d->progress = show_progress;

@@ -128,6 +128,7 @@ static void add_search(struct cli_table *list, struct gpufold_options *o)
         {"Running", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"json", CLI_FLAG, &o->json, NULL,
          "Print a line of JSON for each candidate on standard output.", 0, 0},
+        {"noplot", CLI_FLAG, &o->noplot, NULL, "Do not draw pictures.", 0, 0},
         {"noxwin", CLI_FLAG, &o->noxwin, NULL, "Ignored: there is no window.", 0, 0},
     };
     CLI_ADD(list, options);

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char pfd_suffix[] = ".pfd", bestprof_suffix[] = ".pfd.bestprof";
+static const char pfd_suffix[] = ".pfd", bestprof_suffix[] = ".pfd.bestprof",
+                  png_suffix[] = ".pfd.png";
 
 static char *join(const char *a, const char *b, const char *c, const char *d)
 {
@@ -41,7 +42,7 @@ psr_status gpufold_find_root(const struct gpufold_options *o, char **root, psr_e
 static psr_status check_outputs(struct psr_overwrite_check *check, const char *root,
                                 struct psr_folder_candidate *c, psr_err *err)
 {
-    const char *const suffix[] = {pfd_suffix, bestprof_suffix};
+    const char *const suffix[] = {pfd_suffix, bestprof_suffix, png_suffix};
     psr_status st = PSR_OK;
     for (size_t i = 0; i < sizeof suffix / sizeof *suffix && !st; i++) {
         char *path = join(root, "_", c->name, suffix[i]);
@@ -100,5 +101,7 @@ write_file(const char *root, const char *suffix, const struct psr_folder_fold *f
 psr_status gpufold_write(const char *root, const struct psr_folder_fold *fold, psr_err *err)
 {
     psr_status st = write_file(root, bestprof_suffix, fold, write_bestprof, err);
+    if (!st && fold->view)
+        st = write_file(root, png_suffix, fold, gpufold_draw, err);
     return st ? st : write_file(root, pfd_suffix, fold, write_pfd, err);
 }

@@ -34,7 +34,8 @@ void psr_fold_search_destroy(psr_fold_search *s)
 {
     if (!s)
         return;
-    psr_fold_sums_clear(&s->sums);
+    psr_fold_sums_clear(&s->listed.sums);
+    psr_fold_sums_clear(&s->other.sums);
     free(s);
 }
 
@@ -95,16 +96,16 @@ static void search_parts(struct psr_fold_search *s, struct psr_fold_worker *w, s
     const struct psr_fold_range *r = &s->listed.range;
     struct psr_fold_trial trial = {dm, r->pddot, 0, 0};
     double norm = find_norm(s, w, part);
-    psr_fold_table_set(&w->table, &s->sums, part);
+    psr_fold_table_set(&w->table, &s->listed.sums, part);
     if (w->table.most + w->table.slack < norm)
         return;
-    psr_fold_table_fill(&w->table, &s->sums);
+    psr_fold_table_fill(&w->table, &s->listed.sums);
     /* without any pulse all trials are equal, and the first counts */
-    const size_t end = w->table.most > 0 ? s->sums.ntrial : 1;
-    for (size_t i = 0; (i = psr_fold_table_find(&w->table, &s->sums, i, norm)) < end; i++) {
+    const size_t end = w->table.most > 0 ? s->listed.sums.ntrial : 1;
+    for (size_t i = 0; (i = psr_fold_table_find(&w->table, &s->listed.sums, i, norm)) < end; i++) {
         const double before = w->found.stats.redchi;
-        trial.pdot = r->first_pdot + s->sums.place[i] / s->trials.nperiod;
-        trial.period = s->sums.place[i] % s->trials.nperiod;
+        trial.pdot = r->first_pdot + s->listed.sums.place[i] / s->trials.nperiod;
+        trial.period = s->listed.sums.place[i] % s->trials.nperiod;
         sum_trial(s, w, part, &trial);
         if (w->found.stats.redchi > before)
             norm = find_norm(s, w, part);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const size_t listed_bytes = (size_t)256 << 20;
+static const double listed_bytes_max = 256e6, table_bytes_max = 96e6;
 
 psr_status psr_fold_state_check(const struct psr_pfd *fold, psr_err *err)
 {
@@ -66,7 +66,8 @@ void psr_fold_state_end(struct psr_fold_search *s)
 size_t psr_fold_state_rows(const struct psr_fold_search *s, size_t nperiod)
 {
     const double row = (double)nperiod * (double)s->trials.npart * sizeof(uint32_t);
-    const double rows = (double)listed_bytes / row;
+    const double most = (double)psr_count_memory(s->d.mem_bytes) / 4;
+    const double rows = fmin(listed_bytes_max, most) / row;
     return rows > 1 ? (size_t)rows : 1;
 }
 
@@ -86,15 +87,29 @@ psr_status psr_fold_state_list(struct psr_fold_search *s, const struct psr_fold_
                                const struct psr_fold_range *range, psr_err *err)
 {
     const struct psr_fold_trials *t = &s->trials;
-    const struct psr_fold_listed now = {t->npart,       t->nbin,         t->nperiod, t->npdot,
-                                        t->fold->pstep, t->fold->pdstep, *times,     *range};
-    if (s->is_listed && is_same(&s->listed, &now))
-        return PSR_OK;
-    psr_fold_sums_clear(&s->sums);
-    s->is_listed = false;
-    psr_status st = psr_fold_sums_init(&s->sums, t, range, err);
-    s->listed = now;
-    s->is_listed = !st;
+    struct psr_fold_listed now = {.is_listed = true,
+                                  .npart = t->npart,
+                                  .nbin = t->nbin,
+                                  .nperiod = t->nperiod,
+                                  .npdot = t->npdot,
+                                  .pstep = t->fold->pstep,
+                                  .pdstep = t->fold->pdstep,
+                                  .times = *times,
+                                  .range = *range};
+    for (int i = 0; i < 2; i++) { /* a search and its picture may take turns */
+        if (s->listed.is_listed && is_same(&s->listed, &now))
+            return PSR_OK;
+        const struct psr_fold_listed last = s->listed;
+        s->listed = s->other;
+        s->other = last;
+    }
+    psr_fold_sums_clear(&s->other.sums);
+    s->other = s->listed;
+    s->listed = (struct psr_fold_listed){.is_listed = false};
+    const double most = (double)psr_count_memory(s->d.mem_bytes) / (4.0 * s->nthread);
+    psr_status st = psr_fold_sums_init(&now.sums, t, range, fmin(table_bytes_max, most), err);
+    if (!st)
+        s->listed = now;
     return st;
 }
 
@@ -121,7 +136,7 @@ static psr_status make_worker(struct psr_fold_search *s, struct psr_fold_worker 
     w->offset = calloc(FOLD_DMS_AT_ONCE * t->nsub, sizeof *w->offset);
     if (!w->part || !w->delay || !w->profile || !w->offset)
         return psr_fail_nomem(err, "a fold search", (double)t->npart * (double)t->nbin * 128);
-    return psr_fold_table_init(&w->table, &s->sums, err);
+    return psr_fold_table_init(&w->table, &s->listed.sums, err);
 }
 
 /* Bytes that a thread needs. */
@@ -129,7 +144,7 @@ static double count_bytes(const struct psr_fold_search *s)
 {
     const struct psr_fold_trials *t = &s->trials;
     const double part = (double)t->npart * (double)t->nbin * FOLD_DMS_AT_ONCE * sizeof(double);
-    return part + psr_fold_table_bytes(&s->sums) +
+    return part + psr_fold_table_bytes(&s->listed.sums) +
            (double)(t->nsub * FOLD_DMS_AT_ONCE) * sizeof(size_t);
 }
 

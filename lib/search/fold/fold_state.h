@@ -23,8 +23,10 @@ struct psr_fold_worker {
     struct psr_fold_found found;
 };
 
-/* What the sums were listed for. */
+/* Sums, and what they were listed for. */
 struct psr_fold_listed {
+    bool is_listed;
+    struct psr_fold_sums sums;
     size_t npart, nbin, nperiod, npdot;
     int32_t pstep, pdstep;
     struct psr_fold_times times;
@@ -34,9 +36,7 @@ struct psr_fold_listed {
 struct psr_fold_search {
     struct psr_fold_search_desc d;
     int nthread;
-    bool is_listed;
-    struct psr_fold_listed listed;
-    struct psr_fold_sums sums;
+    struct psr_fold_listed listed, other;
 
     /* Of the fold that is searched. */
     struct psr_fold_trials trials;
@@ -64,7 +64,7 @@ void psr_fold_state_end(struct psr_fold_search *s);
 /* Rows of p-dots, of nperiod trials, whose sums are listed at a time. */
 size_t psr_fold_state_rows(const struct psr_fold_search *s, size_t nperiod);
 
-/* Lists the sums of a range, unless they are those of the last one.
+/* Lists the sums of a range in s->listed, unless they are those of the last two.
  * Status: PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_fold_state_list(struct psr_fold_search *s,
                                               const struct psr_fold_times *times,

@@ -6,9 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Periods that are scanned together, so that few sums are in use at a time; the largest table. */
+/* Periods that are scanned together, so that few sums are in use at a time. */
 enum { TILE = 16 };
-static const size_t table_bytes_max = (size_t)96 << 20;
 
 /* --- patterns --------------------------------------------------------------------------------- */
 
@@ -172,7 +171,7 @@ static psr_status add_trial(struct psr_fold_sums *s, struct patterns *top, const
 
 static bool is_too_large(const struct psr_fold_sums *s, const struct patterns *top)
 {
-    return s->ntop && top->n * s->stride * sizeof(int16_t) > table_bytes_max;
+    return s->ntop && (double)(top->n * s->stride * sizeof(int16_t)) > s->table_bytes;
 }
 
 /* By tiles of periods, in which neighbours have most sums in common. */
@@ -218,13 +217,15 @@ static psr_status choose_groups(struct psr_fold_sums *s, const struct psr_fold_t
 }
 
 psr_status psr_fold_sums_init(struct psr_fold_sums *s, const struct psr_fold_trials *t,
-                              const struct psr_fold_range *r, psr_err *err)
+                              const struct psr_fold_range *r, double table_bytes, psr_err *err)
 {
     const size_t ntrial = (r->end_pdot - r->first_pdot) * (r->end_period - r->first_period);
     const size_t nbin = t->nbin, vector = FOLD_VECTOR;
     struct patterns top = {0};
-    *s = (struct psr_fold_sums){
-        .nbin = nbin, .npart = t->npart, .padded = (nbin + vector - 1) / vector * vector};
+    *s = (struct psr_fold_sums){.nbin = nbin,
+                                .npart = t->npart,
+                                .table_bytes = table_bytes,
+                                .padded = (nbin + vector - 1) / vector * vector};
     s->stride = (nbin - 1 + s->padded + vector - 1) / vector * vector;
     if ((double)s->stride * ((double)t->npart + 8) > UINT32_MAX)
         return psr_fail(err, PSR_ENOMEM, "fold: %zu bins of %zu parts are too many to search", nbin,

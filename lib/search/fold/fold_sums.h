@@ -42,6 +42,7 @@ struct psr_fold_sums {
     uint32_t *trial; /* [ntrial][ngroup] where each group begins in the table of groups */
     uint32_t *place; /* [ntrial] (pdot - first pdot) nperiod + period */
     size_t ntrial;
+    double table_bytes; /* limit */
 };
 
 /* Ranges of trials: those from "first" on and before "end". */
@@ -49,10 +50,12 @@ struct psr_fold_range {
     size_t pddot, first_pdot, end_pdot, first_period, end_period;
 };
 
-/* Status: PSR_ENOMEM; *sums is cleared on error */
+/* Given:  table_bytes   limit of the table of groups: they are smaller if it would exceed that
+ * Status: PSR_ENOMEM; *sums is cleared on error */
 PSR_MUST_CHECK psr_status psr_fold_sums_init(struct psr_fold_sums *sums,
                                              const struct psr_fold_trials *t,
-                                             const struct psr_fold_range *range, psr_err *err);
+                                             const struct psr_fold_range *range, double table_bytes,
+                                             psr_err *err);
 void psr_fold_sums_clear(struct psr_fold_sums *sums);
 
 /* What a thread needs. */

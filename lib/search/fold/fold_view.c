@@ -147,7 +147,7 @@ static psr_status fill_view(struct psr_fold_view *v, const struct psr_fold_trial
 static psr_status add_to_plane(const struct psr_fold_search *s, const struct psr_fold_worker *w,
                                struct psr_fold_view *v, double common, psr_err *err)
 {
-    const struct psr_fold_sums *sums = &s->sums;
+    const struct psr_fold_sums *sums = &s->listed.sums;
     const double unit = w->table.scale > 0 ? 1 / (w->table.scale * w->table.scale) : 0;
     const double dof = (double)v->nbin - 1, per = v->correction / s->prof_var / dof;
     int32_t *norm = calloc(sums->ntrial + 1, sizeof *norm);
@@ -177,8 +177,8 @@ static psr_status set_plane(struct psr_fold_search *s, const struct psr_fold_tim
             !(st = psr_fold_state_make_workers(s, 1, err))) {
             struct psr_fold_worker *w = s->worker;
             psr_fold_state_make_parts(s, w, best->dm, best->dm + 1);
-            psr_fold_table_set(&w->table, &s->sums, w->part);
-            psr_fold_table_fill(&w->table, &s->sums);
+            psr_fold_table_set(&w->table, &s->listed.sums, w->part);
+            psr_fold_table_fill(&w->table, &s->listed.sums);
             st = add_to_plane(s, w, v, (double)v->nbin * off * off, err);
         }
         psr_fold_state_clear_workers(s);

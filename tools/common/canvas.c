@@ -1,0 +1,225 @@
+/* Pictures of panels with axes, drawn by cairo. */
+#include "canvas.h"
+
+#include "png.h"
+
+#include <cairo.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const double font = 11, tick = 4;
+
+struct canvas {
+    cairo_surface_t *surface;
+    cairo_t *pen;
+};
+
+psr_status canvas_create(struct canvas **out, int width, int height, psr_err *err)
+{
+    struct canvas *c = calloc(1, sizeof *c);
+    *out = NULL;
+    if (!c)
+        return psr_fail_nomem(err, "a picture", sizeof *c);
+    c->surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, width, height);
+    c->pen = cairo_create(c->surface);
+    if (cairo_status(c->pen) != CAIRO_STATUS_SUCCESS) {
+        canvas_destroy(c);
+        return psr_fail_nomem(err, "a picture", 4.0 * width * height);
+    }
+    cairo_set_source_rgb(c->pen, 1, 1, 1);
+    cairo_paint(c->pen);
+    cairo_set_source_rgb(c->pen, 0, 0, 0);
+    cairo_set_line_width(c->pen, 1);
+    cairo_select_font_face(c->pen, "sans", CAIRO_FONT_SLANT_NORMAL, CAIRO_FONT_WEIGHT_NORMAL);
+    cairo_set_font_size(c->pen, font);
+    *out = c;
+    return PSR_OK;
+}
+
+void canvas_destroy(struct canvas *c)
+{
+    if (!c)
+        return;
+    cairo_destroy(c->pen);
+    cairo_surface_destroy(c->surface);
+    free(c);
+}
+
+/* --- axes ------------------------------------------------------------------------------------- */
+
+static double find_x(const struct canvas_panel *p, double x)
+{
+    return p->left + p->width * (x - p->x_min) / (p->x_max - p->x_min);
+}
+
+static double find_y(const struct canvas_panel *p, double y)
+{
+    return p->top + p->height * (p->y_max - y) / (p->y_max - p->y_min);
+}
+
+/* About n steps of 1, 2 or 5 times a power of ten. */
+static double choose_step(double range, double n)
+{
+    const double raw = range / n, power = pow(10, floor(log10(raw))), lead = raw / power;
+    return power * (lead < 1.5 ? 1 : lead < 3.5 ? 2 : lead < 7.5 ? 5 : 10);
+}
+
+/* Writes text with its middle at (x, y), or with its right end there. */
+static void write_centred(struct canvas *c, double x, double y, const char *text, bool right)
+{
+    cairo_text_extents_t size;
+    cairo_text_extents(c->pen, text, &size);
+    cairo_move_to(c->pen, x - size.width * (right ? 1 : 0.5) - size.x_bearing,
+                  y - size.height / 2 - size.y_bearing);
+    cairo_show_text(c->pen, text);
+}
+
+static void draw_tick(struct canvas *c, double x, double y, double dx, double dy)
+{
+    cairo_move_to(c->pen, floor(x) + 0.5, floor(y) + 0.5);
+    cairo_rel_line_to(c->pen, dx, dy);
+    cairo_stroke(c->pen);
+}
+
+/* Ticks on both sides; numbers at the bottom or the left one. */
+static void draw_ticks(struct canvas *c, const struct canvas_panel *p, bool is_x, bool numbers)
+{
+    const double min = is_x ? p->x_min : p->y_min, max = is_x ? p->x_max : p->y_max;
+    const double step = choose_step(fabs(max - min), is_x ? p->width / 50 : p->height / 40);
+    const double low = fmin(min, max), high = fmax(min, max);
+    for (double v = ceil(low / step) * step; v <= high + step * 1e-6 && step > 0; v += step) {
+        char text[32];
+        const double x = find_x(p, v), y = find_y(p, v);
+        snprintf(text, sizeof text, "%.6g", fabs(v) < step * 1e-6 ? 0 : v);
+        if (is_x) {
+            draw_tick(c, x, p->top + p->height, 0, -tick);
+            draw_tick(c, x, p->top, 0, tick);
+        } else {
+            draw_tick(c, p->left, y, tick, 0);
+            draw_tick(c, p->left + p->width, y, -tick, 0);
+        }
+        if (numbers && is_x)
+            write_centred(c, x, p->top + p->height + 10, text, false);
+        else if (numbers)
+            write_centred(c, p->left - 5, y, text, true);
+    }
+}
+
+static void write_label(struct canvas *c, double x, double y, const char *text, double angle)
+{
+    if (!text)
+        return;
+    cairo_save(c->pen);
+    cairo_translate(c->pen, x, y);
+    cairo_rotate(c->pen, angle);
+    write_centred(c, 0, 0, text, false);
+    cairo_restore(c->pen);
+}
+
+void canvas_frame(struct canvas *c, const struct canvas_panel *p)
+{
+    cairo_rectangle(c->pen, floor(p->left) + 0.5, floor(p->top) + 0.5, floor(p->width),
+                    floor(p->height));
+    cairo_stroke(c->pen);
+    draw_ticks(c, p, true, !p->no_x_numbers);
+    draw_ticks(c, p, false, !p->no_y_numbers);
+    write_label(c, p->left + p->width / 2, p->top + p->height + 26, p->x_label, 0);
+    write_label(c, p->left - 48, p->top + p->height / 2, p->y_label, -M_PI / 2);
+    write_label(c, p->left + p->width / 2, p->top - 10, p->title, 0);
+}
+
+/* --- contents --------------------------------------------------------------------------------- */
+
+static void begin_clip(struct canvas *c, const struct canvas_panel *p)
+{
+    cairo_save(c->pen);
+    cairo_rectangle(c->pen, p->left, p->top, p->width, p->height);
+    cairo_clip(c->pen);
+}
+
+void canvas_line(struct canvas *c, const struct canvas_panel *p, const double *x, const double *y,
+                 size_t n)
+{
+    begin_clip(c, p);
+    for (size_t i = 0; i < n; i++)
+        if (isfinite(x[i]) && isfinite(y[i]))
+            cairo_line_to(c->pen, find_x(p, x[i]), find_y(p, y[i]));
+    cairo_stroke(c->pen);
+    cairo_restore(c->pen);
+}
+
+void canvas_cross(struct canvas *c, const struct canvas_panel *p, double x, double y)
+{
+    const double dash[] = {3, 3};
+    begin_clip(c, p);
+    cairo_set_dash(c->pen, dash, 2, 0);
+    cairo_set_source_rgb(c->pen, 0.8, 0, 0);
+    if (isfinite(x))
+        draw_tick(c, find_x(p, x), p->top, 0, p->height);
+    if (isfinite(y))
+        draw_tick(c, p->left, find_y(p, y), p->width, 0);
+    cairo_restore(c->pen);
+}
+
+/* Shades of grey, or the colours of viridis, at x from 0 to 1. */
+static uint32_t choose_colour(double x, bool colour)
+{
+    static const double stop[5][3] = {{0.267, 0.005, 0.329},
+                                      {0.229, 0.322, 0.546},
+                                      {0.128, 0.567, 0.551},
+                                      {0.369, 0.789, 0.383},
+                                      {0.993, 0.906, 0.144}};
+    uint32_t pixel = 0;
+    x = x > 0 ? fmin(x, 1) : 0; /* also if it is not a number */
+    const size_t k = x < 1 ? (size_t)(x * 4) : 3;
+    const double part = x * 4 - (double)k;
+    for (int i = 0; i < 3; i++) {
+        const double value = colour ? stop[k][i] * (1 - part) + stop[k + 1][i] * part : 1 - x;
+        pixel = pixel << 8 | (uint32_t)(value * 255 + 0.5);
+    }
+    return pixel;
+}
+
+void canvas_image(struct canvas *c, const struct canvas_panel *p, const float *value, size_t nx,
+                  size_t ny, double low, double high, bool colour)
+{
+    cairo_surface_t *image = cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)nx, (int)ny);
+    unsigned char *data = cairo_image_surface_get_data(image);
+    const size_t stride = data ? (size_t)cairo_image_surface_get_stride(image) : 0;
+    for (size_t j = 0; j < ny && data; j++) {
+        uint32_t *row = (uint32_t *)(void *)(data + (ny - 1 - j) * stride);
+        for (size_t i = 0; i < nx; i++)
+            row[i] = choose_colour(((double)value[j * nx + i] - low) / (high - low), colour);
+    }
+    cairo_surface_mark_dirty(image);
+    begin_clip(c, p);
+    cairo_translate(c->pen, p->left, p->top);
+    cairo_scale(c->pen, p->width / (double)nx, p->height / (double)ny);
+    cairo_set_source_surface(c->pen, image, 0, 0);
+    cairo_pattern_set_filter(cairo_get_source(c->pen), CAIRO_FILTER_NEAREST);
+    cairo_paint(c->pen);
+    cairo_restore(c->pen);
+    cairo_surface_destroy(image);
+}
+
+void canvas_text(struct canvas *c, double x, double y, double height, const char *text)
+{
+    cairo_save(c->pen);
+    cairo_set_font_size(c->pen, height);
+    cairo_move_to(c->pen, x, y);
+    cairo_show_text(c->pen, text);
+    cairo_restore(c->pen);
+}
+
+/* --- writing ---------------------------------------------------------------------------------- */
+
+/* Not by cairo, which takes several times as long. */
+psr_status canvas_write(const struct canvas *c, psr_outfile *f, psr_err *err)
+{
+    cairo_surface_flush(c->surface);
+    return png_write(f, cairo_image_surface_get_data(c->surface),
+                     (size_t)cairo_image_surface_get_width(c->surface),
+                     (size_t)cairo_image_surface_get_height(c->surface),
+                     (size_t)cairo_image_surface_get_stride(c->surface), err);
+}

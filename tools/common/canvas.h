@@ -1,0 +1,45 @@
+/* canvas.h: pictures of panels with axes, as PNG.  Drawn by cairo: only in a build that has it. */
+#ifndef PSR_TOOLS_CANVAS_H
+#define PSR_TOOLS_CANVAS_H
+
+#include <psrkit/outfile.h>
+
+struct canvas;
+
+/* A white picture of that many pixels.
+ * Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status canvas_create(struct canvas **out, int width, int height, psr_err *err);
+void canvas_destroy(struct canvas *c);
+
+/* Writes the picture.
+ * Status: those of psr_outfile_write, PSR_ENOMEM */
+PSR_MUST_CHECK psr_status canvas_write(const struct canvas *c, psr_outfile *f, psr_err *err);
+
+/* A rectangle of the picture, in pixels from the upper left corner, and the values at its edges; a
+ * label that is NULL is not drawn. */
+struct canvas_panel {
+    double left, top, width, height;
+    double x_min, x_max, y_min, y_max;
+    const char *x_label, *y_label, *title;
+    bool no_x_numbers, no_y_numbers;
+};
+
+/* Draws the panel's edges, ticks, numbers and labels. */
+void canvas_frame(struct canvas *c, const struct canvas_panel *p);
+
+/* Draws a line through n points; what is outside the panel is cut off. */
+void canvas_line(struct canvas *c, const struct canvas_panel *p, const double *x, const double *y,
+                 size_t n);
+
+/* Draws dashed lines across the panel at x and y; not a number: none. */
+void canvas_cross(struct canvas *c, const struct canvas_panel *p, double x, double y);
+
+/* Fills the panel with values [ny][nx], the first row at the bottom: from white at low to black at
+ * high, or from dark blue over green to yellow. */
+void canvas_image(struct canvas *c, const struct canvas_panel *p, const float *value, size_t nx,
+                  size_t ny, double low, double high, bool colour);
+
+/* Writes text of that many pixels' height, from x on; y is that of its base line. */
+void canvas_text(struct canvas *c, double x, double y, double height, const char *text);
+
+#endif
