@@ -158,6 +158,8 @@ EXTRA_DIST += \
 	tests/science/depth.py \
 	tests/science/depth.txt \
 	tests/science/false_alarms.txt \
+	tests/science/fold.py \
+	tests/science/fold.txt \
 	tests/science/mutants.txt \
 	tests/science/observations.sh \
 	tests/science/observations.txt \
