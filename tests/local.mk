@@ -153,6 +153,8 @@ EXTRA_DIST += \
 	tests/science/accel_noise.txt \
 	tests/science/accelsearch.py \
 	tests/science/accelsearch.txt \
+	tests/science/clean_auto.py \
+	tests/science/clean_auto.txt \
 	tests/science/consumers.sh \
 	tests/science/consumers.txt \
 	tests/science/depth.py \
