@@ -295,7 +295,11 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/dedisp/dedisp_delay.h \
 	lib/search/dedisp/dedisp_multi.h \
 	lib/search/dedisp/dedisp_layout.c \
+	lib/search/dedisp/dedisp_merge.c \
+	lib/search/dedisp/dedisp_merge.h \
+	lib/search/dedisp/dedisp_cpu_merge.c \
 	lib/search/dedisp/dedisp_multi.c \
+	lib/search/dedisp/dedisp_smearing.c \
 	lib/search/fold/fold.c \
 	lib/search/fold/fold_bestprof.c \
 	lib/search/fold/fold_block.c \

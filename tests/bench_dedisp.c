@@ -1,6 +1,6 @@
 /* Speed of dedispersion on the CPU, with the ceilings of the machine measured in the same run.
- *   bench_dedisp [repeats [workload]]
- * The work: W1 60 s of 1024 channels and 200 trials, W2 600 s of 256 channels and 100 trials, W3 10
+ *   bench_dedisp [repeats [workload [direct | tree]]]
+ * Exact sums and the tree algorithm in turns.  The work: W1 60 s of 1024 channels and 200 trials, W2 600 s of 256 channels and 100 trials, W3 10
  * s of 4096 channels and 4096 trials; random bytes in memory, output into one block's buffer. */
 #include <psrkit/ddplan.h>
 #include <psrkit/dedisp.h>
@@ -114,7 +114,8 @@ static unsigned char *make_noise(size_t bytes)
     return (unsigned char *)x;
 }
 
-static psr_status make_plan(psr_dedisp **p, const struct work *w, int nthread, psr_err *err)
+static psr_status make_plan(psr_dedisp **p, const struct work *w, enum psr_dedisp_algo algo,
+                            int nthread, psr_err *err)
 {
     double *freq = bench_take(w->nchan, sizeof *freq), *dm = bench_take(w->ndm, sizeof *dm);
     for (size_t c = 0; c < w->nchan; c++)
@@ -132,6 +133,7 @@ static psr_status make_plan(psr_dedisp **p, const struct work *w, int nthread, p
         .dmconst = PSR_DMCONST_PRESTO,
         .ndm = w->ndm,
         .dm = dm,
+        .algo = algo,
         .nthread = nthread,
         .backend = "cpu",
         .mem_bytes = INT64_C(1) << 30,
@@ -156,36 +158,61 @@ static psr_status sweep(psr_dedisp *p, const struct work *w, const unsigned char
     return PSR_OK;
 }
 
-static void bench(const struct work *w, const unsigned char *in, int nthread, int repeats,
+/* A plan and what its sweeps took. */
+struct ran {
+    const char *name;
+    psr_dedisp *plan;
+    double create_s, took[64], cpu[64];
+};
+
+static void print(const struct work *w, struct ran *r, int nthread, int repeats, size_t nsamp,
                   double copy, double adds)
 {
-    size_t nsamp = (size_t)(w->seconds / w->tsamp_s + 0.5);
-    double took[64], cpu[64], start = bench_wall_s();
-    psr_dedisp *p;
-    psr_err err;
-    bench_must(make_plan(&p, w, nthread, &err), &err);
-    double create = bench_wall_s() - start;
-    size_t block = psr_dedisp_block(p), stride = psr_dedisp_ready(p, block + nsamp);
-    stride = stride < block ? stride : block;
-    float *out = bench_take(w->ndm * stride, sizeof *out);
-    for (int r = 0; r < repeats; r++) {
-        start = bench_wall_s();
-        cpu[r] = -bench_cpu_s();
-        bench_must(sweep(p, w, in, nsamp, out, stride, &err), &err);
-        took[r] = bench_wall_s() - start;
-        cpu[r] += bench_cpu_s();
-    }
     struct psr_dedisp_info info;
-    psr_dedisp_describe(p, &info);
-    double t = bench_median(took, (size_t)repeats), nout = (double)(nsamp - psr_dedisp_maxshift(p));
+    psr_dedisp_describe(r->plan, &info);
+    double t = bench_median(r->took, (size_t)repeats);
+    double nout = (double)(nsamp - psr_dedisp_maxshift(r->plan));
     double moved = (double)nsamp * (double)w->nchan + nout * (double)w->ndm * 4;
-    printf("%-3s %7d %8.3f %7.3f %7.3f %9.3f %8.2f %8.2f %9.2f %9.2f %7.0f\n", w->name, nthread,
-           create, t, bench_median(cpu, (size_t)repeats), info.adds_direct * nout / t * 1e-12,
-           info.adds_direct / info.adds_planned, info.adds_direct * nout / t / adds,
-           info.adds_planned * nout / t / adds, moved / t / copy, (double)info.bytes * 1e-6);
+    printf("%-3s %-6s %7d %8.3f %7.3f %7.3f %9.3f %8.2f %8.2f %9.2f %9.2f %7.0f\n", w->name,
+           r->name, nthread, r->create_s, t, bench_median(r->cpu, (size_t)repeats),
+           info.adds_direct * nout / t * 1e-12, info.adds_direct / info.adds_planned,
+           info.adds_direct * nout / t / adds, info.adds_planned * nout / t / adds,
+           moved / t / copy, (double)info.bytes * 1e-6);
     fflush(stdout);
+}
+
+static void bench(const struct work *w, const unsigned char *in, const char *only, int nthread,
+                  int repeats, double copy, double adds)
+{
+    size_t nsamp = (size_t)(w->seconds / w->tsamp_s + 0.5), most = 0;
+    struct ran ran[] = {{.name = "direct"}, {.name = "tree"}};
+    psr_err err;
+    for (int a = 0; a < 2; a++) {
+        double start = bench_wall_s();
+        bench_must(
+            make_plan(&ran[a].plan, w, a ? PSR_DEDISP_TREE : PSR_DEDISP_DIRECT, nthread, &err),
+            &err);
+        ran[a].create_s = bench_wall_s() - start;
+        size_t block = psr_dedisp_block(ran[a].plan);
+        most = block > most ? block : most;
+    }
+    float *out = bench_take(w->ndm * most, sizeof *out);
+    for (int r = 0; r < 2 * repeats; r++) {
+        struct ran *now = &ran[r % 2];
+        if (only && strcmp(only, now->name))
+            continue;
+        double start = bench_wall_s();
+        now->cpu[r / 2] = -bench_cpu_s();
+        bench_must(sweep(now->plan, w, in, nsamp, out, most, &err), &err);
+        now->took[r / 2] = bench_wall_s() - start;
+        now->cpu[r / 2] += bench_cpu_s();
+    }
+    for (int a = 0; a < 2; a++) {
+        if (!only || !strcmp(only, ran[a].name))
+            print(w, &ran[a], nthread, repeats, nsamp, copy, adds);
+        psr_dedisp_destroy(ran[a].plan);
+    }
     free(out);
-    psr_dedisp_destroy(p);
 }
 
 int main(int argc, char **argv)
@@ -202,7 +229,8 @@ int main(int argc, char **argv)
     printf(
         "T adds/s: samples out x channels x trials.  saved: those for one that is done.  of adds:\n"
         "T adds/s, and adds done, over the ceiling.  of copy: bytes in and out over the ceiling.\n"
-        "    threads create_s time_s   cpu_s  T_adds/s    saved  of_adds  done/adds   of_copy "
+        "    algorithm threads create_s time_s   cpu_s  T_adds/s    saved  of_adds  done/adds   "
+        "of_copy "
         "plan_MB\n");
     for (size_t k = 0; k < sizeof works / sizeof *works; k++) {
         const struct work *w = works + k;
@@ -210,7 +238,7 @@ int main(int argc, char **argv)
             continue;
         unsigned char *in = make_noise((size_t)(w->seconds / w->tsamp_s + 1) * w->nchan);
         for (int n = 0; n < 2; n++)
-            bench(w, in, nthread[n], repeats, copy[n], adds[n]);
+            bench(w, in, argc > 3 ? argv[3] : NULL, nthread[n], repeats, copy[n], adds[n]);
         free(in);
     }
     return EXIT_SUCCESS;

@@ -38,6 +38,30 @@ refused() {
     cmp -n 96000 t_DM47.00.dat "$golden/noclip.dat"
 }
 
+@test "-algo tree gives the same bits on any number of threads, in any memory and from a pipe" {
+    gpudedisp -q $trials -algo tree -ncpus 1 -o a "$g8"
+    gpudedisp -q $trials -algo tree -ncpus 3 -mem 16M -o b "$g8"
+    cat "$g8" | gpudedisp -q $trials -algo tree -o c -
+    for dm in 40 47 54; do
+        cmp a_DM$dm.00.dat b_DM$dm.00.dat
+        cmp a_DM$dm.00.dat c_DM$dm.00.dat
+    done
+    grep -q '^    psrkit .* gpudedisp, tree 1.07, settings' a_DM40.00.inf
+    gpudedisp -q $trials -algo tree -smear 3 -o d "$g8"
+    fails cmp -s a_DM47.00.dat d_DM47.00.dat
+    gpudedisp -v $trials -algo tree -o e "$g8" 2>&1 | grep -q 'delays differ from exact ones by [0-9.]* samples at most'
+}
+
+@test "-algo tree finds FRB 20180417A with 95 % of its exact S/N" {
+    [ -r "${PSRKIT_TEST_DATA:-/nonexistent}/28.fil" ] || skip 'no 28.fil in PSRKIT_TEST_DATA'
+    for algo in direct tree; do
+        gpudedisp -q -nobary -lodm 300 -dmstep 1 -numdms 400 -algo $algo -singlepulse -nowrite -o $algo \
+            "$PSRKIT_TEST_DATA/28.fil"
+    done
+    paste <(sed -n 2p direct.cand) <(sed -n 2p tree.cand) |
+        awk '{ print; exit !($1 > 16.5 && $10 >= 0.95 * $1 && $15 >= 473 && $15 <= 477) }'
+}
+
 @test ".inf equals PRESTO's but for the analyst and its lost blocks" {
     mkdir -p out/nsubfull
     gpudedisp $trials -o out/nsubfull/t "$g8"
@@ -175,7 +199,10 @@ make_uwl() {
     refused 2 '-numdms: 0 is below 1' -numdms 0 -o t "$g8"
     refused 2 '-dmprec: 5 is above 4' -dmprec 5 -o t "$g8"
     refused 2 '-o needs a value' "$g8" -o
-    refused 2 'neither direct nor subband' -algo tree -o t "$g8"
+    refused 2 'none of direct, subband and tree' -algo bush -o t "$g8"
+    refused 2 '-smear belongs to -algo tree' -smear 1.2 -o t "$g8"
+    refused 2 '-tol belongs to -algo direct' -algo tree -tol 1 -o t "$g8"
+    refused 2 '-smear: 1 is below 1.01' -algo tree -smear 1 -o t "$g8"
 }
 
 @test "a header without a position is told of, of files and of a pipe" {

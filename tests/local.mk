@@ -54,6 +54,7 @@ UNIT_TESTS = \
 	tests/t_fake_shape \
 	tests/t_fakevolt \
 	tests/t_dedisp_multi \
+	tests/t_dedisp_tree \
 	tests/t_fundamental \
 	tests/t_fold \
 	tests/t_fold_search \
@@ -130,6 +131,7 @@ dist_noinst_DATA += \
 	tests/example.c \
 	tests/example.py \
 	tests/fake_made.h \
+	tests/dedisp_shape.h \
 	tests/fil.h \
 	tests/failing_heap.h \
 	tests/fits_check.h \
@@ -535,8 +537,8 @@ endif
 
 # What the search promises of noise and of pulsars, at length: an hour of two cores.  Its tables of
 # record are in tests/science/.
-EXTRA_PROGRAMS += tests/science/pulse_depth tests/science/sensitivity
-CLEANFILES += tests/science/pulse_depth tests/science/sensitivity
+EXTRA_PROGRAMS += tests/science/pulse_depth tests/science/sensitivity tests/science/tree_depth
+CLEANFILES += tests/science/pulse_depth tests/science/sensitivity tests/science/tree_depth
 check-science: tests/t_pulscan_noise tests/science/sensitivity
 	tests/t_pulscan_noise 10000 65536 2026
 	tests/t_pulscan_noise 300 1048576 2027

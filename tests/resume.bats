@@ -120,7 +120,7 @@ same() { diff sums.want <(sums "$1"); }
     gpudedisp -q $few -o t rfi.fil
     for more in -noclip -zerodm '-clip 5' '-mask r_rfifind.mask' '-ignorechan 3' '-downsamp 2' '-nopad' \
         '-numout 20000' '-offset 1' '-start 0.1' '-invert' '-tol 1' '-algo subband -nsub 8' \
-        '-dmconst sigproc' '-sametail' '-lodm 0'; do
+        '-algo tree' '-dmconst sigproc' '-sametail' '-lodm 0'; do
         resumed '0 of ' $few $more -o t rfi.fil || { echo "$more"; false; }
         gpudedisp -q $few -o t rfi.fil
     done

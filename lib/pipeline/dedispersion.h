@@ -20,6 +20,8 @@ struct psr_dedispersion_desc {
                                             source, over c */
     double dmconst;                      /* MHz^2 s */
     bool two_steps;                      /* use sub-bands for lines that have them */
+    bool tree;                           /* use the tree algorithm, */
+    double smear;                        /* with this tolerance */
     int tol;
     bool any_length;    /* a trial may have no samples if another has some */
     const char *device; /* as psr_pipeline_desc */

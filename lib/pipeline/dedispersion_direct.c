@@ -89,7 +89,9 @@ static void describe_lines(const struct psr_dedispersion_desc *d,
             .downsamp = (size_t)l->downsamp,
             .ndm = l->ndm,
             .dm = t->dm + l->first,
-            .algo = d->two_steps && l->nsub ? PSR_DEDISP_SUBBAND : PSR_DEDISP_DIRECT,
+            .algo = d->tree                   ? PSR_DEDISP_TREE
+                    : d->two_steps && l->nsub ? PSR_DEDISP_SUBBAND
+                                              : PSR_DEDISP_DIRECT,
             .nsub = (size_t)l->nsub,
         };
     }
@@ -120,6 +122,7 @@ static psr_status describe(const struct psr_dedispersion_desc *d, struct psr_ded
                 .dmconst = d->dmconst,
                 .keep = d->keep,
                 .tol = d->tol,
+                .smear = d->smear,
                 .nthread = (int)d->ncpus,
             },
     };

@@ -26,6 +26,8 @@ struct psr_dedispersion_desc psr_pipeline_describe_dedispersion(const struct psr
         .voverc = psr_stage_barycentre_voverc(p->barycentre),
         .dmconst = d->dmconst,
         .two_steps = d->algo == PSR_DEDISP_SUBBAND,
+        .tree = d->algo == PSR_DEDISP_TREE,
+        .smear = d->smear,
         .tol = (int)d->tol,
         .any_length = !d->series.on && !d->sametail,
         .device = d->device,
@@ -59,7 +61,7 @@ static bool has_floats(const struct psr_pipeline *p)
 
 static bool is_independent(const struct psr_pipeline *p, const struct psr_line *l)
 {
-    return !is_two_steps(p, l) && !p->d.tol && !has_floats(p);
+    return !is_two_steps(p, l) && p->d.algo != PSR_DEDISP_TREE && !p->d.tol && !has_floats(p);
 }
 
 /* With -sametail the longest sweep decides on the length of all series of a line. */
@@ -76,9 +78,10 @@ static psr_status describe_making(const struct psr_pipeline *p, size_t line,
         ops->maxshift && d->sametail ? ops->maxshift(&desc, line, &maxshift, err) : PSR_OK;
     *how = (struct psr_provenance_line){
         .algo = "direct",
-        .kind = two_steps        ? "subband"
-                : d->subbands.on ? "sub"
-                                 : "direct",
+        .kind = two_steps                    ? "subband"
+                : d->algo == PSR_DEDISP_TREE ? "tree"
+                : d->subbands.on             ? "sub"
+                                             : "direct",
         .by_nsub = two_steps || d->subbands.on,
         .independent = is_independent(p, l),
         .maxshift = maxshift,
@@ -87,6 +90,9 @@ static psr_status describe_making(const struct psr_pipeline *p, size_t line,
         strcpy(how->algo, "sub-bands");
     else if (two_steps)
         snprintf(how->algo, sizeof how->algo, "subband %lld", (long long)l->nsub);
+    else if (d->algo == PSR_DEDISP_TREE)
+        snprintf(how->algo, sizeof how->algo, "tree %.6g",
+                 d->smear > 0 ? d->smear : PSR_DEDISP_SMEAR);
     else if (d->tol)
         snprintf(how->algo, sizeof how->algo, "direct tol %lld", (long long)d->tol);
     return st;
@@ -95,6 +101,8 @@ static psr_status describe_making(const struct psr_pipeline *p, size_t line,
 static const char *name_backend(const struct psr_pipeline *p)
 {
     const struct psr_dedispersion_ops *ops = psr_pipeline_dedispersion(&p->d);
+    if (p->d.algo == PSR_DEDISP_TREE)
+        return NULL;
     return !has_floats(p) ? NULL : ops->backend ? ops->backend(p->d.device) : "cpu";
 }
 
@@ -116,6 +124,7 @@ psr_status psr_pipeline_mark_series(struct psr_pipeline *p, psr_err *err)
         {&d->clean_auto, sizeof d->clean_auto},
         {&d->runavg, sizeof d->runavg},
         {&d->tol, sizeof d->tol},
+        {&d->smear, sizeof d->smear},
         {&d->nobary, sizeof d->nobary},
         {&d->numout, sizeof d->numout},
         {&d->series.nopad, sizeof d->series.nopad},

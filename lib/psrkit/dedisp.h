@@ -11,12 +11,21 @@
  * are complete, and keeps the spectra that later samples need.  Not thread-safe: use each plan from
  * one thread.
  *
+ * TREE sums over a tree of sub-bands and shares sums between trials whose delays are nearly equal:
+ *
+ *   out[i][t] = (1/ds) sum over kept channels c of x[c][t + d(i,c)],  d from psr_dedisp_delay,
+ *
+ * with d so near to the exact delays that the total smearing of a pulse of two samples grows by at
+ * most the factor "smear".  The smearing counted as unavoidable is that of the pulse, of sampling,
+ * of rounding delays and of the dispersion within a channel, added in quadrature.  (Taylor 1974;
+ * Barsdell et al. 2012 section 3; Zackay & Ofek 2017.)
+ *
  * From N spectra alone, trial i gets max(0, floor(N/ds) - shift(i)) samples, where
  *
  *   shift(i) = round((delay(DM_i, f_lowest) - delay(DM_i, f_highest)) / (ds tsamp))
  *
  * is taken over all channels, kept or not (psr_dedisp_shift; with SUBBAND it covers both steps,
- * rounded up).  An execute returns the same number of samples for every trial, limited by the
+ * rounded up; with TREE it is the largest d(i,c) where that is larger).  An execute returns the same number of samples for every trial, limited by the
  * largest delay, psr_dedisp_maxshift.  To obtain the remaining samples of the other trials, append
  * (maxshift - shift(i)) ds blank spectra; their values do not affect these samples.  psr_pipeline
  * does this and ends each series there. */
@@ -33,7 +42,11 @@ typedef struct psr_dedisp psr_dedisp;
 enum psr_dedisp_algo {
     PSR_DEDISP_DIRECT,  /* every trial as defined above */
     PSR_DEDISP_SUBBAND, /* PRESTO's two steps: nsub sub-bands at the mean DM, then each trial */
+    PSR_DEDISP_TREE,    /* a tree of sub-bands: fewest additions, delays within "smear" */
 };
+
+/* The default of smear. */
+#define PSR_DEDISP_SMEAR 1.07
 
 struct psr_dedisp_desc {
     size_t size; /* sizeof the struct */
@@ -58,6 +71,8 @@ struct psr_dedisp_desc {
     int device;          /* of the backend */
     const int *devices;  /* [ndevice] devices that share the trials; copied */
     size_t ndevice;      /* 0: only device */
+    double smear;        /* TREE: largest total smearing, as a multiple of the unavoidable one, 1.01
+                            to 100; 0: PSR_DEDISP_SMEAR */
 };
 
 /* Notes:  With tolerance 1, delays within groups of 16 kept channels are rounded only once.
@@ -65,7 +80,10 @@ struct psr_dedisp_desc {
  *         the mean DM before samples are summed, relative to the sub-band's highest channel, as
  *         prepsubband does. 32-bit samples are summed as floats with an error of at most 1e-6 of
  *         the sum of their absolute values; this sum too is independent of threads and blocks.
- * Status: PSR_EINVAL naming field, value and limit; PSR_ENOMEM if mem_bytes cannot hold the
+ *         TREE adds 32-bit samples in the order of channels, in single precision within groups of
+ *         8 and in double precision above.
+ * Status: PSR_EINVAL naming field, value and limit; PSR_EUNSUPPORTED (a backend without TREE);
+ *         PSR_ENOMEM if mem_bytes cannot hold the
  *         dispersion sweep, with the amount needed; PSR_EDEVICE if the requested backend is not
  *         available */
 PSR_MUST_CHECK psr_status psr_dedisp_create(psr_dedisp **out, const struct psr_dedisp_desc *desc,
@@ -90,6 +108,18 @@ size_t psr_dedisp_shift(const psr_dedisp *p, size_t i);
 /* Delay that the plan applies to kept channel c at trial i, in output samples (rounded for SUBBAND
  * with downsampling); for excluded channels the exact delay. */
 int64_t psr_dedisp_delay(const psr_dedisp *p, size_t i, size_t c);
+
+/* How the delays of a trial differ from unrounded exact ones, over the kept channels, in output
+ * samples. */
+struct psr_dedisp_smearing {
+    double largest, rms;
+    double limit;  /* of the largest, from the steps that the plan takes; NAN but for TREE */
+    double linear; /* limit of what linear delays within sub-bands of 8 kept channels would add:
+                      Barsdell et al. 2012 eqs A1 to A4, for the worst sub-band */
+};
+/* Takes time proportional to the number of channels.  Without the delays within sub-bands of
+ * SUBBAND. */
+void psr_dedisp_smearing(const psr_dedisp *p, size_t i, struct psr_dedisp_smearing *out);
 
 /* The part of this delay that kept channel c has within its sub-band at every trial, in input
  * samples before downsampling; 0 for DIRECT. */
@@ -140,6 +170,8 @@ struct psr_dedisp_info {
     /* Seconds spent on devices so far, on the slowest one; they overlap.  Input copied once for all
      * lines of a psr_dedisp_multi counts in each line. */
     double copy_in_s, cornerturn_s, sum_s, copy_out_s;
+    double difference; /* TREE: limit of the difference from exact delays, output samples; 0 for
+                          others */
 };
 /* Waits until running work is complete. */
 void psr_dedisp_describe(const psr_dedisp *p, struct psr_dedisp_info *info);

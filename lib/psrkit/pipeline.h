@@ -66,7 +66,7 @@ struct psr_pipeline_desc {
     double dmconst;      /* MHz^2 s; default PRESTO's, see ddplan.h */
 
     /* Method. */
-    enum psr_dedisp_algo algo; /* PSR_DEDISP_SUBBAND for lines with nsub */
+    enum psr_dedisp_algo algo; /* PSR_DEDISP_SUBBAND for lines with nsub, PSR_DEDISP_TREE for all */
     int64_t tol;               /* as in psr_dedisp_desc */
     bool presto;               /* reproduce prepsubband's numbers, losses, padding and names */
 
@@ -104,6 +104,7 @@ struct psr_pipeline_desc {
     void *ctx;                                  /* passed to both */
     bool clean_auto; /* as psr_clean_auto, with clip_sigma, noclip and zerodm; excludes mask, presto
                         and subbands; also writes ROOT.clean.json, .clean.mask and .clean.stats */
+    double smear;    /* as in psr_dedisp_desc */
 };
 
 /* Sets size and all fields to their defaults. */

@@ -58,6 +58,7 @@ static void check_compat(const struct gpudedisp_options *o, const struct cli *to
         cli_usage_error(tool, "-compat: '%s' is not presto", o->compat);
     const struct given incompatible[] = {
         {"-algo subband", !strcmp(o->algo, "subband")},
+        {"-algo tree", !strcmp(o->algo, "tree")},
         {"-dmconst", strcmp(o->dmconst, "presto") != 0},
         {"-dms", o->run.dms != NULL},
         {"-format tim", !strcmp(o->format, "tim")},
@@ -114,6 +115,23 @@ static void check_plan(const struct gpudedisp_options *o, const struct cli *tool
                                   "input");
 }
 
+static void check_algo(const struct gpudedisp_options *o, const struct cli *tool)
+{
+    const struct psr_pipeline_desc *d = &o->run;
+    bool direct = !strcmp(o->algo, "direct"), subband = !strcmp(o->algo, "subband"),
+         tree = !strcmp(o->algo, "tree");
+    if (!direct && !subband && !tree)
+        cli_usage_error(tool, "-algo: '%s' is none of direct, subband and tree", o->algo);
+    if (subband && !d->nsub && !d->plan)
+        cli_usage_error(tool, "-algo subband needs -nsub");
+    if (!direct && d->tol)
+        cli_usage_error(tool, "-tol belongs to -algo direct");
+    if (!tree && d->smear > 0)
+        cli_usage_error(tool, "-smear belongs to -algo tree");
+    if (tree && d->subbands.on)
+        cli_usage_error(tool, "-sub writes sub-bands: there is no -algo tree");
+}
+
 /* Combinations that the table cannot express. */
 static void check_combinations(const struct gpudedisp_options *o, const struct cli *tool,
                                int noperands)
@@ -125,12 +143,7 @@ static void check_combinations(const struct gpudedisp_options *o, const struct c
         cli_usage_error(tool, "-o ROOT is missing: the start of every output name");
     if (o->nowrite && !d->pulses.on && !o->verbose)
         cli_usage_error(tool, "-nowrite leaves nothing to do without -singlepulse or -v");
-    if (strcmp(o->algo, "direct") != 0 && strcmp(o->algo, "subband") != 0)
-        cli_usage_error(tool, "-algo: '%s' is neither direct nor subband", o->algo);
-    if (!strcmp(o->algo, "subband") && !d->nsub && !d->plan)
-        cli_usage_error(tool, "-algo subband needs -nsub");
-    if (!strcmp(o->algo, "subband") && d->tol)
-        cli_usage_error(tool, "-tol belongs to -algo direct");
+    check_algo(o, tool);
     if (strcmp(o->format, "dat") != 0 && strcmp(o->format, "tim") != 0)
         cli_usage_error(tool, "-format: '%s' is neither dat nor tim", o->format);
     check_compat(o, tool);
@@ -160,7 +173,9 @@ static void fill_description(struct gpudedisp_options *o)
 {
     struct psr_pipeline_desc *d = &o->run;
     d->input = o->filterbank ? PSR_INPUT_SIGPROC : o->psrfits ? PSR_INPUT_PSRFITS : PSR_INPUT_AUTO;
-    d->algo = !strcmp(o->algo, "subband") ? PSR_DEDISP_SUBBAND : PSR_DEDISP_DIRECT;
+    d->algo = !strcmp(o->algo, "subband") ? PSR_DEDISP_SUBBAND
+              : !strcmp(o->algo, "tree")  ? PSR_DEDISP_TREE
+                                          : PSR_DEDISP_DIRECT;
     d->presto = o->compat != NULL;
     d->clean_auto = !strcmp(o->clean, "auto");
     d->series.on = !o->nowrite && !d->subbands.on;

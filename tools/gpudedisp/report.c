@@ -15,6 +15,9 @@ static void print_line(const struct cli *tool, const struct psr_pipeline_report 
         tool->name, l->ndm, r->dm[l->first], r->dm[l->first + l->ndm - 1], (long long)l->downsamp,
         l->maxshift, l->plan.adds_direct / l->plan.adds_planned, l->plan.backend, r->nthread,
         (double)l->plan.bytes / 1e6);
+    if (l->plan.difference > 0)
+        fprintf(stderr, "%s: delays differ from exact ones by %.2f samples at most\n", tool->name,
+                l->plan.difference);
 }
 
 void gpudedisp_print_plan(const struct cli *tool, psr_pipeline *p)

@@ -81,12 +81,17 @@ static void add_trials(struct cli_table *list, struct gpudedisp_options *o)
          "Average N adjacent samples first (default 1).", 1, PSR_PIPELINE_DOWNSAMP},
         {"algo", CLI_TEXT, &o->algo, "NAME",
          "direct: every trial is exact (default). subband: PRESTO's two steps with -nsub "
-         "sub-bands.",
+         "sub-bands. tree: sums shared by a tree of sub-bands, fastest, delays within -smear "
+         "(CPU).",
          0, 0},
         {"nsub", CLI_INT, &o->run.nsub, "N",
          "Number of sub-bands for -algo subband and -sub (default 32); must divide the number of "
          "channels.",
          1, 1 << 20},
+        {"smear", CLI_DOUBLE, &o->run.smear, "F",
+         "Largest smearing of a pulse of two samples by -algo tree, over the unavoidable (default "
+         "1.07).",
+         1.01, 100},
         {"tol", CLI_INT, &o->run.tol, "N",
          "0: exact (default). 1: faster, each channel's delay accurate to one sample.", 0, 1},
     };

@@ -9,6 +9,7 @@
 #include <psrkit/ddplan.h>
 
 #include <config.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,6 +71,7 @@ static psr_status copy_desc(psr_dedisp *p, const struct psr_dedisp_desc *d, psr_
         s->device[n] = d->ndevice ? d->devices[n] : d->device;
     s->algo = d->algo;
     s->tol = d->tol;
+    s->smear = d->smear > 0 ? d->smear : PSR_DEDISP_SMEAR;
     s->dt_s = d->tsamp_s * (double)d->downsamp;
     return PSR_OK;
 }
@@ -86,6 +88,12 @@ static psr_status start_backend(psr_dedisp *p, const char *name, psr_err *err)
     for (int b = 0; b < NBACKEND; b++) {
         if (!any && strcmp(name, backends[b]->name))
             continue;
+        if (p->layout.algo == PSR_DEDISP_TREE && !backends[b]->makes_trees) {
+            if (any)
+                continue;
+            return psr_fail_field(err, PSR_EUNSUPPORTED, "backend",
+                                  "dedispersion: backend %s has no tree algorithm", name);
+        }
         p->ops = backends[b];
         psr_status st = p->ops->create(&p->state, &p->layout, err);
         if (st != PSR_EDEVICE || !any || b == NBACKEND - 1)
@@ -96,12 +104,13 @@ static psr_status start_backend(psr_dedisp *p, const char *name, psr_err *err)
 }
 
 /* The first one of that name whose devices are there; NULL where there is none. */
-static const struct psr_dedisp_ops *find_backend(const char *name)
+static const struct psr_dedisp_ops *find_backend(const char *name, enum psr_dedisp_algo algo)
 {
     for (int b = 0; b < NBACKEND; b++) {
         const struct psr_dedisp_ops *ops = backends[b];
         bool named = is_any(name) || !strcmp(name, ops->name);
-        if (named && (!ops->present || ops->present()))
+        bool can = algo != PSR_DEDISP_TREE || ops->makes_trees;
+        if (named && can && (!ops->present || ops->present()))
             return ops;
     }
     return NULL;
@@ -109,13 +118,13 @@ static const struct psr_dedisp_ops *find_backend(const char *name)
 
 bool psr_dedisp_sums_itself(const struct psr_dedisp_desc *d)
 {
-    const struct psr_dedisp_ops *ops = find_backend(d->backend);
+    const struct psr_dedisp_ops *ops = find_backend(d->backend, d->algo);
     return ops && ops->sums_itself;
 }
 
 const char *psr_dedisp_backend(const char *name)
 {
-    const struct psr_dedisp_ops *ops = find_backend(name);
+    const struct psr_dedisp_ops *ops = find_backend(name, PSR_DEDISP_DIRECT);
     return ops ? ops->name : psr_dedisp_cpu.name;
 }
 
@@ -188,9 +197,7 @@ size_t psr_dedisp_maxshift(const psr_dedisp *p)
 size_t psr_dedisp_shift(const psr_dedisp *p, size_t i)
 {
     const struct psr_dedisp_layout *s = &p->layout;
-    double dm = s->dm[i];
-    return (size_t)psr_round((dm / s->coeff_low - dm / s->coeff_top) / s->dt_s) + s->maxshift -
-           (size_t)s->maxoff;
+    return (size_t)psr_dedisp_layout_last(s, i) + s->maxshift - (size_t)s->maxoff;
 }
 
 int64_t psr_dedisp_delay(const psr_dedisp *p, size_t i, size_t c)
@@ -202,6 +209,11 @@ int64_t psr_dedisp_delay(const psr_dedisp *p, size_t i, size_t c)
     int32_t d;
     psr_dedisp_layout_delays(s, k, i, 1, &d);
     return d + psr_round((double)s->pre[k] / (double)s->downsamp);
+}
+
+void psr_dedisp_smearing(const psr_dedisp *p, size_t i, struct psr_dedisp_smearing *out)
+{
+    psr_dedisp_layout_smearing(&p->layout, i, out);
 }
 
 int64_t psr_dedisp_predelay(const psr_dedisp *p, size_t c)
@@ -331,6 +343,8 @@ void psr_dedisp_describe(const psr_dedisp *p, struct psr_dedisp_info *info)
         .adds_direct = (double)p->layout.nkept * (double)p->layout.ndm,
     };
     info->adds_planned = info->adds_direct;
+    for (size_t i = 0; p->layout.tree.nlevel && i < p->layout.ndm; i++)
+        info->difference = fmax(info->difference, p->layout.tree.difference[i]);
     p->ops->describe(p->state, info);
 }
 
@@ -344,6 +358,7 @@ void psr_dedisp_destroy(psr_dedisp *p)
     free(p->layout.pre);
     free(p->layout.coeff);
     free(p->layout.dm);
+    psr_merge_destroy(&p->layout.tree);
     free(p->layout.device);
     free(p->freq_mhz);
     free(p->position);

@@ -6,6 +6,7 @@
 #define PSR_SEARCH_DEDISP_BACKEND_H
 
 #include "dedisp_delay.h"
+#include "dedisp_merge.h"
 
 #include <psrkit/dedisp.h>
 
@@ -44,6 +45,8 @@ struct psr_dedisp_layout {
     double *coeff;    /* [nkept] delay_s = dm / coeff, for the frequency that determines d(i,k) */
     double coeff_top; /* of the highest channel */
     double coeff_low; /* of the lowest */
+    double smear;     /* TREE: as in psr_dedisp_desc */
+    struct psr_merge_tree tree;
 };
 
 enum { PSR_TOL_GROUP = 16 }; /* kept channels that share one rounding if tol is 1 */
@@ -63,6 +66,14 @@ PSR_MUST_CHECK psr_status psr_dedisp_layout_make(struct psr_dedisp_layout *s,
 void psr_dedisp_layout_delays(const struct psr_dedisp_layout *s, size_t k, size_t i0, size_t n,
                               int32_t *d);
 
+/* Delay of the lowest channel of the band at trial i, or of the latest one if that is later, in
+ * output samples, without pre. */
+int32_t psr_dedisp_layout_last(const struct psr_dedisp_layout *s, size_t i);
+
+/* As psr_dedisp_smearing. */
+void psr_dedisp_layout_smearing(const struct psr_dedisp_layout *s, size_t i,
+                                struct psr_dedisp_smearing *out);
+
 /* The part of the delay description that kernels need too. */
 struct psr_delay_frame psr_dedisp_layout_frame(const struct psr_dedisp_layout *s);
 
@@ -80,6 +91,7 @@ struct psr_dedisp_ops {
     const char *name;
     double block_bytes; /* suitable bytes of the caller's input and output per execute */
     bool sums_itself;   /* prefers to downsample itself to reading downsampled input */
+    bool makes_trees;   /* does TREE */
 
     /* Counts devices; NULL if the backend needs none. */
     bool (*present)(void);

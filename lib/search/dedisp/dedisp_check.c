@@ -50,9 +50,13 @@ static psr_status check_trials(const struct psr_dedisp_desc *d, psr_err *err)
     return psr_check_resources("dedispersion", d->nthread, d->mem_bytes, err);
 }
 
-static psr_status check_subbands(const struct psr_dedisp_desc *d, psr_err *err)
+static psr_status check_algorithm(const struct psr_dedisp_desc *d, psr_err *err)
 {
-    if (d->algo == PSR_DEDISP_DIRECT)
+    if (d->algo == PSR_DEDISP_TREE && d->smear != 0 && !(d->smear >= 1.01 && d->smear <= 100))
+        return psr_fail_field(err, PSR_EINVAL, "smear",
+                              "dedispersion: smearing by a factor of %g is outside 1.01 to 100",
+                              d->smear);
+    if (d->algo == PSR_DEDISP_DIRECT || d->algo == PSR_DEDISP_TREE)
         return PSR_OK;
     if (d->algo != PSR_DEDISP_SUBBAND)
         return psr_fail_field(err, PSR_EINVAL, "algo", "dedispersion: no algorithm %d",
@@ -76,5 +80,5 @@ psr_status psr_dedisp_check(const struct psr_dedisp_desc *d, psr_err *err)
     psr_status st;
     if ((st = check_data(d, err)) || (st = check_trials(d, err)))
         return st;
-    return check_subbands(d, err);
+    return check_algorithm(d, err);
 }

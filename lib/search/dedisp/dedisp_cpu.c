@@ -12,6 +12,7 @@
 
 enum {
     LANE_PAD = 256,        /* read, and not used, beyond a run where registers are rounded up */
+    TREE_PAD = 512,        /* the same, where there may be more levels */
     PIECE_BYTES = 8 << 20, /* of runs: transposed and summed while in the third cache */
 };
 
@@ -33,6 +34,7 @@ struct cpu {
     double adds;                 /* of all programs, per output sample */
 
     unsigned char *runs;   /* [nkept][stride] */
+    size_t pad;            /* LANE_PAD or TREE_PAD */
     size_t stride, room;   /* room: samples of a run that are in use at most */
     uint64_t first;        /* sample at the start of the runs */
     uint64_t nraw, ndone;  /* spectra taken, samples given */
@@ -47,11 +49,13 @@ static psr_status make_programs(struct cpu *cpu, size_t b0, size_t n, struct psr
                                 psr_err *err)
 {
     size_t ntrial = cpu->planner.shape.ntrial;
+    psr_status (*write)(const struct psr_planner *, size_t, struct psr_program *, psr_err *) =
+        cpu->s->algo == PSR_DEDISP_TREE ? psr_merge_program : psr_planner_program;
     int failed = 0;
 #pragma omp parallel for schedule(dynamic) num_threads(cpu->s->nthread) reduction(+ : failed)      \
     if (n > 1)
     for (size_t b = 0; b < n; b++)
-        failed += psr_planner_program(&cpu->planner, (b0 + b) * ntrial, to + b, NULL) != PSR_OK;
+        failed += write(&cpu->planner, (b0 + b) * ntrial, to + b, NULL) != PSR_OK;
     if (failed)
         return psr_fail_nomem(err, "dedispersion programs",
                               (double)n * 4.0 * (double)cpu->program->room);
@@ -86,15 +90,21 @@ static psr_status grow_scratch(struct cpu *cpu, psr_err *err)
     return PSR_OK;
 }
 
+/* Of a thread; the tree algorithm keeps none. */
+static size_t totals_bytes(const struct cpu *cpu)
+{
+    const struct psr_tree_shape *shape = &cpu->planner.shape;
+    return cpu->s->algo == PSR_DEDISP_TREE ? 64
+                                           : shape->ntrial * shape->tile * cpu->lanes.total_bytes;
+}
+
 /* What programs may take: a quarter of what is left by the samples that outputs need, and by what
  * threads need. */
 static double program_bytes(const struct cpu *cpu)
 {
     const struct psr_dedisp_layout *s = cpu->s;
-    const struct psr_tree_shape *shape = &cpu->planner.shape;
     double live = (double)s->maxshift * (double)s->nkept * (double)cpu->lanes.store_bytes;
-    double each = (double)scratch_bytes(cpu, cpu->program) +
-                  (double)(shape->ntrial * shape->tile * cpu->lanes.total_bytes);
+    double each = (double)scratch_bytes(cpu, cpu->program) + (double)(totals_bytes(cpu));
     return fmax(0, ((double)s->mem_bytes - live - (double)s->nthread * each) / 4);
 }
 
@@ -130,8 +140,7 @@ static psr_status plan_programs(struct cpu *cpu, psr_err *err)
 
 static psr_status make_totals(struct cpu *cpu, psr_err *err)
 {
-    const struct psr_tree_shape *shape = &cpu->planner.shape;
-    size_t bytes = (shape->ntrial * shape->tile * cpu->lanes.total_bytes + 63) / 64 * 64;
+    size_t bytes = (totals_bytes(cpu) + 63) / 64 * 64;
     for (int n = 0; n < cpu->s->nthread; n++) {
         cpu->thread[n].total = aligned_alloc(64, bytes);
         if (!cpu->thread[n].total)
@@ -144,13 +153,11 @@ static psr_status make_totals(struct cpu *cpu, psr_err *err)
 
 static double bytes_beside_runs(const struct cpu *cpu)
 {
-    const struct psr_tree_shape *shape = &cpu->planner.shape;
     double bytes = 0;
     for (size_t b = 0; b < cpu->nkept_programs + cpu->nslot; b++)
         bytes += 4.0 * (double)cpu->program[b].room;
     for (int n = 0; n < cpu->s->nthread; n++)
-        bytes += (double)cpu->thread[n].scratch_bytes +
-                 (double)(shape->ntrial * shape->tile * cpu->lanes.total_bytes);
+        bytes += (double)cpu->thread[n].scratch_bytes + (double)(totals_bytes(cpu));
     return bytes + (double)cpu->nblock * sizeof *cpu->program;
 }
 
@@ -188,17 +195,17 @@ static psr_status make_runs(struct cpu *cpu, psr_err *err)
     size_t slack = 4 * piece > live / 2 ? 4 * piece : live / 2;
     double left = (double)s->mem_bytes - bytes_beside_runs(cpu);
     /* Where memory is short, half of what the live samples leave is for the caller's blocks. */
-    double fit = (left / row - (double)(live + LANE_PAD)) / 2;
+    double fit = (left / row - (double)(live + cpu->pad)) / 2;
     if ((double)slack > fit) {
         if (fit < 64)
-            return fail_memory(cpu, (double)(live + 192 + LANE_PAD) * row, err);
+            return fail_memory(cpu, (double)(live + 192 + cpu->pad) * row, err);
         slack = (size_t)fit;
         piece = piece < slack / 2 ? piece : slack / 2;
     }
     cpu->piece = piece;
     cpu->room = live + slack;
-    cpu->stride = odd_lines(cpu->room + LANE_PAD, cpu->lanes.store_bytes);
-    cpu->runs = calloc(s->nkept * cpu->stride + LANE_PAD, cpu->lanes.store_bytes);
+    cpu->stride = odd_lines(cpu->room + cpu->pad, cpu->lanes.store_bytes);
+    cpu->runs = calloc(s->nkept * cpu->stride + cpu->pad, cpu->lanes.store_bytes);
     if (!cpu->runs)
         return psr_fail_nomem(err, "samples", (double)cpu->stride * row);
     return PSR_OK;
@@ -236,7 +243,8 @@ static void run_tile(struct cpu *cpu, const struct output_span *x, size_t n, siz
 {
     const struct psr_dedisp_layout *s = cpu->s;
     struct thread *th = cpu->thread + psr_thread_number();
-    size_t t = n * x->length, trial = block * cpu->planner.shape.ntrial;
+    bool tree = s->algo == PSR_DEDISP_TREE;
+    size_t t = n * x->length, trial = tree ? 0 : block * cpu->planner.shape.ntrial;
     if (t >= x->n)
         return;
     struct psr_tile tile = {
@@ -390,8 +398,11 @@ static psr_status cpu_create(void **state, const struct psr_dedisp_layout *s, ps
     if (!cpu)
         return psr_fail_nomem(err, "a dedispersion plan", sizeof *cpu);
     cpu->s = s;
+    cpu->pad = s->algo == PSR_DEDISP_TREE ? TREE_PAD : LANE_PAD;
     cpu->lanes = psr_lanes_for(psr_dedisp_layout_sample_max(s), s->nkept);
-    psr_status st = psr_planner_choose(&cpu->planner, s, &cpu->lanes, err);
+    psr_planner_begin(&cpu->planner, s, &cpu->lanes);
+    psr_status st = s->algo == PSR_DEDISP_TREE ? psr_merge_choose(&cpu->planner, err)
+                                               : psr_planner_choose(&cpu->planner, err);
     if (st || (st = plan_programs(cpu, err)) || (st = make_totals(cpu, err)) ||
         (st = make_runs(cpu, err)))
         return st;
@@ -400,6 +411,7 @@ static psr_status cpu_create(void **state, const struct psr_dedisp_layout *s, ps
 
 const struct psr_dedisp_ops psr_dedisp_cpu = {
     .name = "cpu",
+    .makes_trees = true,
     .block_bytes = 0x1p26, /* fresh pages cost more than blocks gain */
     .create = cpu_create,
     .execute = cpu_execute,

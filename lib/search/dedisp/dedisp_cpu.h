@@ -2,7 +2,8 @@
  *
  * The planner (dedisp_cpu_plan.c) converts a block of trials into a program: a list of vector
  * additions in which every partial sum shared by several trials is computed once.  The kernels
- * (dedisp_cpu_kernel.c) run a program on a tile of samples.  The stream (dedisp_cpu.c) keeps the
+ * (dedisp_cpu_kernel.c) run a program on a tile of samples.  For the tree algorithm,
+ * dedisp_cpu_merge.c writes the programs, with the steps wide, widen and out.  The stream (dedisp_cpu.c) keeps the
  * samples, and distributes (block of trials, tile) pairs over threads. */
 #ifndef PSR_SEARCH_DEDISP_CPU_H
 #define PSR_SEARCH_DEDISP_CPU_H
@@ -14,18 +15,26 @@
  *   node   head, dst, extra, nsrc x place               node = sum of nodes
  *   trial  head, trial, nsrc x place                    sum of a trial += sum of nodes
  *   fetch  head, nsrc x (channel, delay, extra)         these samples will be wanted soon
- * dst and place count lanes in the scratch space, which begins with the sums in lanes of all
- * trials.  A leaf or node step makes the length of the tile and extra lanes more. */
+ *   widen  head, dst, extra, nsrc x place               wide node = sum of nodes
+ *   wide   head, dst, extra, nsrc x place               wide node = sum of wide nodes
+ *   out    head, trial, nsrc x place                    a trial = sum of nodes
+ *   outw   head, trial, nsrc x place                    a trial = sum of wide nodes
+ * dst and place count lanes in the scratch space, those of wide nodes wide lanes, which hold totals.
+ * It begins with the sums in lanes of all trials.  The trial of out and outw is one of the plan.  A leaf or node step makes the length of the tile and extra lanes more. */
 enum psr_program_step {
     PSR_STEP_LEAF = 0,
     PSR_STEP_NODE = 1,
     PSR_STEP_TRIAL = 2,
     PSR_STEP_FETCH = 3,
-    PSR_STEP_KIND = 3,
-    PSR_STEP_OPEN = 4,   /* of a trial: its sum in lanes begins here */
-    PSR_STEP_CLOSE = 8,  /* of a trial: its sum in lanes goes to its total in wider numbers */
-    PSR_STEP_FIRST = 16, /* of a trial: its total begins here */
-    PSR_STEP_LAST = 32,  /* of a trial: its total is complete */
+    PSR_STEP_WIDEN = 4,
+    PSR_STEP_WIDE = 5,
+    PSR_STEP_OUT = 6,
+    PSR_STEP_OUTW = 7,
+    PSR_STEP_KIND = 7,
+    PSR_STEP_OPEN = 8,   /* of a trial: its sum in lanes begins here */
+    PSR_STEP_CLOSE = 16, /* of a trial: its sum in lanes goes to its total in wider numbers */
+    PSR_STEP_FIRST = 32, /* of a trial: its total begins here */
+    PSR_STEP_LAST = 64,  /* of a trial: its total is complete */
     PSR_STEP_SHIFT = 8,  /* the number of sources is above these bits */
 };
 enum {
@@ -40,6 +49,7 @@ struct psr_program {
     size_t ncode, room;
     size_t scratch; /* lanes */
     double adds;    /* per output sample, for all trials of the program */
+    double cost;    /* of a tile of the tree algorithm, in bytes of registers loaded and stored */
 };
 
 /* One program on one tile. */
@@ -51,7 +61,8 @@ struct psr_tile {
     size_t length;    /* the same, up to a multiple of PSR_LANE_ROUND */
     void *scratch, *total;
     size_t trial_stride; /* of totals and sums in lanes */
-    float *out;          /* sample 0 of the tile of the program's first trial */
+    float *out;          /* sample 0 of the tile of the program's first trial; of the plan's for
+                            programs of the tree algorithm */
     size_t out_stride;
     double bias, downsamp; /* out = (total - bias) / downsamp */
 };
@@ -80,17 +91,31 @@ struct psr_tree_shape {
 struct psr_planner {
     const struct psr_dedisp_layout *layout;
     struct psr_tree_shape shape;
-    size_t node_bytes;
+    size_t store_bytes, node_bytes, total_bytes;
     size_t chunk; /* channels that a node can hold without overflow */
 };
 
+void psr_planner_begin(struct psr_planner *pl, const struct psr_dedisp_layout *s,
+                       const struct psr_lanes *lanes);
+
 /* Takes the shape that costs least on a few groups and blocks of trials. */
-PSR_MUST_CHECK psr_status psr_planner_choose(struct psr_planner *pl,
-                                             const struct psr_dedisp_layout *s,
-                                             const struct psr_lanes *lanes, psr_err *err);
+PSR_MUST_CHECK psr_status psr_planner_choose(struct psr_planner *pl, psr_err *err);
 
 /* Makes the program of trials i0 .. i0 + ntrial - 1. */
 PSR_MUST_CHECK psr_status psr_planner_program(const struct psr_planner *pl, size_t i0,
                                               struct psr_program *program, psr_err *err);
+
+/* The same two for the tree algorithm; trials are in order of DM there. */
+PSR_MUST_CHECK psr_status psr_merge_choose(struct psr_planner *pl, psr_err *err);
+PSR_MUST_CHECK psr_status psr_merge_program(const struct psr_planner *pl, size_t i0,
+                                            struct psr_program *program, psr_err *err);
+
+/* Makes room in a program for n more words, and adds one. */
+PSR_MUST_CHECK psr_status psr_program_reserve(struct psr_program *program, size_t n, psr_err *err);
+
+static inline void psr_program_put(struct psr_program *program, int32_t word)
+{
+    program->code[program->ncode++] = word;
+}
 
 #endif

@@ -35,6 +35,7 @@
 /* One instruction each, where gcc makes five of a conversion of vectors this wide. */
 #define WIDEN_8_16(p)  _mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i *)(const void *)(p)))
 #define WIDEN_16_32(p) _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)(p)))
+#define WIDEN_32_64(p) _mm512_cvtepu32_epi64(_mm256_loadu_si256((const __m256i *)(const void *)(p)))
 #include "dedisp_cpu_kinds.h"
 #undef SUFFIX
 #undef ISA

@@ -6,7 +6,8 @@
 #define NODE  uint16_t
 #define TOTAL uint32_t
 #ifdef WIDEN_8_16
-#define WIDEN WIDEN_8_16
+#define WIDEN      WIDEN_8_16
+#define WIDEN_NODE WIDEN_16_32
 #endif
 #include "dedisp_cpu_lane.h"
 #undef WIDEN
@@ -16,6 +17,7 @@
 #define KIND  k16_16
 #define STORE uint16_t
 #include "dedisp_cpu_lane.h"
+#undef WIDEN_NODE
 #undef KIND
 #undef NODE
 #undef TOTAL
@@ -24,7 +26,8 @@
 #define NODE  uint32_t
 #define TOTAL uint64_t
 #ifdef WIDEN_16_32
-#define WIDEN WIDEN_16_32
+#define WIDEN      WIDEN_16_32
+#define WIDEN_NODE WIDEN_32_64
 #endif
 #include "dedisp_cpu_lane.h"
 #undef WIDEN
@@ -34,6 +37,7 @@
 #define KIND  k32_32
 #define STORE uint32_t
 #include "dedisp_cpu_lane.h"
+#undef WIDEN_NODE
 #undef KIND
 #undef NODE
 

@@ -7,7 +7,12 @@
  * sources, so that a source costs one load-and-add per register and no intermediate result is
  * stored. */
 
-enum { NAME(width) = VECTOR / sizeof(NODE), NAME(span) = 4 * NAME(width) };
+enum {
+    NAME(width) = VECTOR / sizeof(NODE),
+    NAME(span) = 4 * NAME(width),
+    NAME(wide_width) = VECTOR / sizeof(TOTAL),
+    NAME(wide_span) = 4 * NAME(wide_width),
+};
 
 typedef NODE NAME(vec) __attribute__((vector_size(VECTOR)));
 typedef NODE NAME(vec_node)
@@ -15,22 +20,35 @@ typedef NODE NAME(vec_node)
 typedef STORE NAME(vec_store) __attribute__((vector_size(VECTOR / sizeof(NODE) * sizeof(STORE)),
                                              aligned(__alignof__(STORE)), may_alias));
 
+typedef TOTAL NAME(wide) __attribute__((vector_size(VECTOR)));
+typedef TOTAL NAME(wide_node)
+    __attribute__((vector_size(VECTOR), aligned(__alignof__(TOTAL)), may_alias));
+typedef NODE NAME(narrow_node) __attribute__((vector_size(VECTOR / sizeof(TOTAL) * sizeof(NODE)),
+                                              aligned(__alignof__(NODE)), may_alias));
+
 #define GET_NODE(p) (*(const NAME(vec_node) *)(p))
 #ifdef WIDEN
 #define GET_STORE(p) ((NAME(vec))WIDEN(p))
 #else
 #define GET_STORE(p) __builtin_convertvector(*(const NAME(vec_store) *)(p), NAME(vec))
 #endif
-#define PUT(p, v) (*(NAME(vec_node) *)(p) = (v))
+#define GET_WIDE(p) (*(const NAME(wide_node) *)(p))
+#ifdef WIDEN_NODE
+#define GET_NARROW(p) ((NAME(wide))WIDEN_NODE(p))
+#else
+#define GET_NARROW(p) __builtin_convertvector(*(const NAME(narrow_node) *)(p), NAME(wide))
+#endif
+#define PUT_NODE(p, v) (*(NAME(vec_node) *)(p) = (v))
+#define PUT_WIDE(p, v) (*(NAME(wide_node) *)(p) = (v))
 
-/* dst[0 .. span - 1], then dst[0 .. width - 1], of the sum of all sources at t. */
-#define DEFINE_SUM(sum, TYPE, GET)                                                                 \
-    ISA static inline void NAME(sum##_span)(NODE * dst, const TYPE *const *src, size_t nsrc,       \
+/* dst[0 .. span - 1], then dst[0 .. width - 1], of the sum of all sources at t; and all n of it. */
+#define DEFINE_SUM(sum, TYPE, GET, TO, VEC, WIDTH, PUT)                                            \
+    ISA static inline void NAME(sum##_span)(TO * dst, const TYPE *const *src, size_t nsrc,         \
                                             size_t t)                                              \
     {                                                                                              \
-        const size_t w = NAME(width);                                                              \
+        const size_t w = NAME(WIDTH);                                                              \
         const TYPE *p = src[0] + t;                                                                \
-        NAME(vec) a = GET(p), b = GET(p + w), c = GET(p + 2 * w), d = GET(p + 3 * w);              \
+        NAME(VEC) a = GET(p), b = GET(p + w), c = GET(p + 2 * w), d = GET(p + 3 * w);              \
         for (size_t k = 1; k < nsrc; k++) {                                                        \
             p = src[k] + t;                                                                        \
             a += GET(p);                                                                           \
@@ -43,25 +61,27 @@ typedef STORE NAME(vec_store) __attribute__((vector_size(VECTOR / sizeof(NODE) *
         PUT(dst + 2 * w, c);                                                                       \
         PUT(dst + 3 * w, d);                                                                       \
     }                                                                                              \
-    ISA static inline void NAME(sum##_width)(NODE * dst, const TYPE *const *src, size_t nsrc,      \
+    ISA static inline void NAME(sum##_width)(TO * dst, const TYPE *const *src, size_t nsrc,        \
                                              size_t t)                                             \
     {                                                                                              \
-        NAME(vec) a = GET(src[0] + t);                                                             \
+        NAME(VEC) a = GET(src[0] + t);                                                             \
         for (size_t k = 1; k < nsrc; k++)                                                          \
             a += GET(src[k] + t);                                                                  \
         PUT(dst, a);                                                                               \
     }                                                                                              \
-    ISA static inline void NAME(sum)(NODE * dst, const TYPE *const *src, size_t nsrc, size_t n)    \
+    ISA static inline void NAME(sum)(TO * dst, const TYPE *const *src, size_t nsrc, size_t n)      \
     {                                                                                              \
         size_t t = 0;                                                                              \
-        for (; t + NAME(span) <= n; t += NAME(span))                                               \
+        for (; t + 4 * NAME(WIDTH) <= n; t += 4 * NAME(WIDTH))                                     \
             NAME(sum##_span)(dst + t, src, nsrc, t);                                               \
-        for (; t < n; t += NAME(width))                                                            \
+        for (; t < n; t += NAME(WIDTH))                                                            \
             NAME(sum##_width)(dst + t, src, nsrc, t);                                              \
     }
 
-DEFINE_SUM(sum_nodes, NODE, GET_NODE)
-DEFINE_SUM(sum_stores, STORE, GET_STORE)
+DEFINE_SUM(sum_nodes, NODE, GET_NODE, NODE, vec, width, PUT_NODE)
+DEFINE_SUM(sum_stores, STORE, GET_STORE, NODE, vec, width, PUT_NODE)
+DEFINE_SUM(widen_nodes, NODE, GET_NARROW, TOTAL, wide, wide_width, PUT_WIDE)
+DEFINE_SUM(sum_wide, TOTAL, GET_WIDE, TOTAL, wide, wide_width, PUT_WIDE)
 
 /* A product with the reciprocal has the bits of the quotient where downsamp is a power of two. */
 ISA static inline void NAME(convert)(float *restrict out, const TOTAL *restrict total, size_t n,
@@ -148,6 +168,37 @@ ISA static const int32_t *NAME(run_leaf)(const struct psr_tile *tile, const int3
     return code + 3 + 2 * nsrc;
 }
 
+/* The steps of the tree algorithm whose sums need wide lanes: of nodes, and of wide nodes. */
+#define DEFINE_WIDE(step, TYPE, sum)                                                               \
+    ISA static const int32_t *NAME(run_##step)(const struct psr_tile *tile, const int32_t *code)   \
+    {                                                                                              \
+        const TYPE *src[PSR_MAXSRC];                                                               \
+        size_t nsrc = (size_t)(code[0] >> PSR_STEP_SHIFT);                                         \
+        for (size_t k = 0; k < nsrc; k++)                                                          \
+            src[k] = (const TYPE *)tile->scratch + code[3 + k];                                    \
+        NAME(sum)((TOTAL *)tile->scratch + code[1], src, nsrc, tile->length + (size_t)code[2]);    \
+        return code + 3 + nsrc;                                                                    \
+    }                                                                                              \
+    ISA static const int32_t *NAME(run_##step##_out)(const struct psr_tile *tile,                  \
+                                                     const int32_t *code)                          \
+    {                                                                                              \
+        _Alignas(64) TOTAL total[NAME(wide_span)];                                                 \
+        const TYPE *src[PSR_MAXSRC];                                                               \
+        const size_t nsrc = (size_t)(code[0] >> PSR_STEP_SHIFT), span = NAME(wide_span);           \
+        float *out = tile->out + (size_t)code[1] * tile->out_stride;                               \
+        for (size_t k = 0; k < nsrc; k++)                                                          \
+            src[k] = (const TYPE *)tile->scratch + code[2 + k];                                    \
+        for (size_t t = 0; t < tile->nsamp; t += span) {                                           \
+            size_t n = tile->nsamp - t < span ? tile->nsamp - t : span;                            \
+            NAME(sum##_span)(total, src, nsrc, t);                                                 \
+            NAME(convert)(out + t, total, n, tile->bias, tile->downsamp);                          \
+        }                                                                                          \
+        return code + 2 + nsrc;                                                                    \
+    }
+
+DEFINE_WIDE(widen, NODE, widen_nodes)
+DEFINE_WIDE(wide, TOTAL, sum_wide)
+
 /* Prefetches the samples of the next group while this one is summed: the run of each channel is too
  * short for the hardware prefetcher. */
 ISA static const int32_t *NAME(run_fetch)(const struct psr_tile *tile, const int32_t *code)
@@ -177,6 +228,18 @@ ISA static void NAME(run)(const struct psr_tile *tile)
         case PSR_STEP_FETCH:
             code = NAME(run_fetch)(tile, code);
             break;
+        case PSR_STEP_WIDEN:
+            code = NAME(run_widen)(tile, code);
+            break;
+        case PSR_STEP_WIDE:
+            code = NAME(run_wide)(tile, code);
+            break;
+        case PSR_STEP_OUT:
+            code = NAME(run_widen_out)(tile, code);
+            break;
+        case PSR_STEP_OUTW:
+            code = NAME(run_wide_out)(tile, code);
+            break;
         default:
             code = NAME(run_trial)(tile, code);
         }
@@ -184,5 +247,9 @@ ISA static void NAME(run)(const struct psr_tile *tile)
 
 #undef GET_NODE
 #undef GET_STORE
-#undef PUT
+#undef GET_WIDE
+#undef GET_NARROW
+#undef PUT_NODE
+#undef PUT_WIDE
 #undef DEFINE_SUM
+#undef DEFINE_WIDE

@@ -21,7 +21,7 @@ struct writer {
     int32_t *place;   /* [PSR_MAXTOP][ntrial] where each trial finds its sum of each group */
 };
 
-static psr_status reserve(struct psr_program *pr, size_t n, psr_err *err)
+psr_status psr_program_reserve(struct psr_program *pr, size_t n, psr_err *err)
 {
     if (pr->ncode + n <= pr->room)
         return PSR_OK;
@@ -36,30 +36,25 @@ static psr_status reserve(struct psr_program *pr, size_t n, psr_err *err)
     return PSR_OK;
 }
 
-static void put(struct psr_program *pr, int32_t word)
-{
-    pr->code[pr->ncode++] = word;
-}
-
 static psr_status write_node(struct writer *w, int level, const struct psr_tree_parts *p,
                              struct psr_node *node, size_t k0, psr_err *err)
 {
     struct psr_program *pr = w->program;
-    psr_status st = reserve(pr, 3 + 2 * p->n, err);
+    psr_status st = psr_program_reserve(pr, 3 + 2 * p->n, err);
     if (st)
         return st;
     int32_t kind = level ? PSR_STEP_NODE : PSR_STEP_LEAF, rep = node->rep;
-    put(pr, kind | (int32_t)p->n << PSR_STEP_SHIFT);
-    put(pr, node->place);
-    put(pr, node->hi - node->lo);
+    psr_program_put(pr, kind | (int32_t)p->n << PSR_STEP_SHIFT);
+    psr_program_put(pr, node->place);
+    psr_program_put(pr, node->hi - node->lo);
     for (size_t q = 0; q < p->n; q++) {
         int32_t shift = node->lo + p->delay[q][rep] - p->delay[0][rep];
         if (level) {
             const struct psr_node *part = p->node[q] + p->pattern[q][rep];
-            put(pr, part->place + shift - part->lo);
+            psr_program_put(pr, part->place + shift - part->lo);
         } else {
-            put(pr, (int32_t)(k0 + p->first + q));
-            put(pr, shift);
+            psr_program_put(pr, (int32_t)(k0 + p->first + q));
+            psr_program_put(pr, shift);
         }
     }
     double reach = 1 + (double)(node->hi - node->lo) / (double)w->pl->shape.tile;
@@ -91,19 +86,19 @@ static psr_status write_fetch(struct writer *w, size_t k0, psr_err *err)
     const struct psr_dedisp_layout *s = w->pl->layout;
     struct psr_program *pr = w->program;
     size_t left = s->nkept - k0, nchan = left < w->pl->shape.group ? left : w->pl->shape.group;
-    psr_status st = reserve(pr, 1 + 3 * nchan, err);
+    psr_status st = psr_program_reserve(pr, 1 + 3 * nchan, err);
     if (st)
         return st;
-    put(pr, PSR_STEP_FETCH | (int32_t)nchan << PSR_STEP_SHIFT);
+    psr_program_put(pr, PSR_STEP_FETCH | (int32_t)nchan << PSR_STEP_SHIFT);
     for (size_t c = 0; c < nchan; c++) {
         int32_t d[2];
         psr_dedisp_layout_delays(s, k0 + c, w->i0, 1, d);
         psr_dedisp_layout_delays(s, k0 + c, w->i0 + w->tree.ntrial - 1, 1, d + 1);
         bool rising = d[0] < d[1];
         int32_t reach = rising ? d[1] - d[0] : d[0] - d[1], most = (int32_t)w->pl->shape.tile;
-        put(pr, (int32_t)(k0 + c));
-        put(pr, d[!rising]);
-        put(pr, reach < most ? reach : most);
+        psr_program_put(pr, (int32_t)(k0 + c));
+        psr_program_put(pr, d[!rising]);
+        psr_program_put(pr, reach < most ? reach : most);
     }
     return PSR_OK;
 }
@@ -136,16 +131,16 @@ static psr_status write_trials(struct writer *w, bool close, bool last, psr_err 
 {
     struct psr_program *pr = w->program;
     size_t ntrial = w->tree.ntrial;
-    psr_status st = reserve(pr, ntrial * (2 + w->ntop), err);
+    psr_status st = psr_program_reserve(pr, ntrial * (2 + w->ntop), err);
     if (st)
         return st;
     int32_t flags = (w->open ? 0 : PSR_STEP_OPEN) | (close ? PSR_STEP_CLOSE : 0) |
                     (w->first ? PSR_STEP_FIRST : 0) | (last ? PSR_STEP_LAST : 0);
     for (size_t i = 0; i < ntrial; i++) {
-        put(pr, PSR_STEP_TRIAL | flags | (int32_t)w->ntop << PSR_STEP_SHIFT);
-        put(pr, (int32_t)i);
+        psr_program_put(pr, PSR_STEP_TRIAL | flags | (int32_t)w->ntop << PSR_STEP_SHIFT);
+        psr_program_put(pr, (int32_t)i);
         for (size_t g = 0; g < w->ntop; g++)
-            put(pr, w->place[g * ntrial + i]);
+            psr_program_put(pr, w->place[g * ntrial + i]);
     }
     pr->adds += (double)ntrial * (double)(w->ntop + !w->first - (w->open && w->first));
     w->ntop = w->top_lanes = 0;

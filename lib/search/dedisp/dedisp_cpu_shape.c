@@ -141,17 +141,24 @@ static psr_status try_radices(struct psr_planner *pl, const int *radix, size_t s
     return PSR_OK;
 }
 
-psr_status psr_planner_choose(struct psr_planner *pl, const struct psr_dedisp_layout *s,
-                              const struct psr_lanes *lanes, psr_err *err)
+void psr_planner_begin(struct psr_planner *pl, const struct psr_dedisp_layout *s,
+                       const struct psr_lanes *lanes)
+{
+    uint64_t sample_max = psr_dedisp_layout_sample_max(s),
+             chunk = sample_max ? lanes->node_max / sample_max : FLOAT_CHUNK;
+    *pl = (struct psr_planner){.layout = s,
+                               .store_bytes = lanes->store_bytes,
+                               .node_bytes = lanes->node_bytes,
+                               .total_bytes = lanes->total_bytes};
+    pl->chunk = chunk < s->nkept ? (size_t)chunk : s->nkept;
+}
+
+psr_status psr_planner_choose(struct psr_planner *pl, psr_err *err)
 {
     struct psr_tree_shape best = {0};
     double least = 0;
-    uint64_t sample_max = psr_dedisp_layout_sample_max(s),
-             chunk = sample_max ? lanes->node_max / sample_max : FLOAT_CHUNK;
-    *pl = (struct psr_planner){.layout = s, .node_bytes = lanes->node_bytes};
-    pl->chunk = chunk < s->nkept ? (size_t)chunk : s->nkept;
     for (int r = 0; r < NRADICES; r++) {
-        psr_status st = try_radices(pl, radices[r], lanes->store_bytes, &best, &least, err);
+        psr_status st = try_radices(pl, radices[r], pl->store_bytes, &best, &least, err);
         if (st)
             return st;
     }

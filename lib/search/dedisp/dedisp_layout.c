@@ -87,6 +87,58 @@ static void keep_channels(struct psr_dedisp_layout *s, const struct psr_dedisp_d
     }
 }
 
+/* How far the delay changes over each channel by itself, per DM, for channels that touch. */
+static double channel_width(const struct psr_dedisp_desc *d, const struct ranked *rank, size_t q,
+                            double dt_s)
+{
+    size_t up = q ? q - 1 : q, down = q + 1 < d->nchan ? q + 1 : q;
+    double from = 1 / dispersion_coeff(d->dmconst, rank[up].freq_mhz);
+    double to = 1 / dispersion_coeff(d->dmconst, rank[down].freq_mhz);
+    return down > up ? (to - from) / dt_s / (double)(down - up) : 0;
+}
+
+static psr_status make_tree(struct psr_dedisp_layout *s, const struct psr_dedisp_desc *d,
+                            const struct ranked *rank, const int32_t *position, psr_err *err)
+{
+    double *slope = calloc(2 * s->nkept, sizeof *slope), *width = slope + s->nkept;
+    if (!slope)
+        return psr_fail_nomem(err, "channels", 16.0 * (double)s->nkept);
+    for (size_t q = 0; q < d->nchan; q++) {
+        int32_t k = position[rank[q].c];
+        if (k < 0)
+            continue;
+        slope[k] = (1 / s->coeff[k] - 1 / s->coeff_top) / s->dt_s;
+        width[k] = channel_width(d, rank, q, s->dt_s);
+    }
+    psr_status st =
+        psr_merge_create(&s->tree,
+                         &(struct psr_merge_desc){
+                             .nchan = s->nkept,
+                             .ndm = s->ndm,
+                             .slope = slope,
+                             .width = width,
+                             .slope_low = (1 / s->coeff_low - 1 / s->coeff_top) / s->dt_s,
+                             .dm = s->dm,
+                             .tolerance = s->smear,
+                             .bytes = (double)s->mem_bytes,
+                         },
+                         err);
+    free(slope);
+    for (size_t i = 0; i < s->ndm && !st; i++) {
+        int32_t last = psr_dedisp_layout_last(s, i);
+        s->maxoff = last > s->maxoff ? last : s->maxoff;
+    }
+    return st;
+}
+
+int32_t psr_dedisp_layout_last(const struct psr_dedisp_layout *s, size_t i)
+{
+    int32_t exact =
+        (int32_t)psr_round((s->dm[i] / s->coeff_low - s->dm[i] / s->coeff_top) / s->dt_s);
+    int32_t last = s->algo == PSR_DEDISP_TREE ? psr_merge_last(&s->tree, i) : exact;
+    return last > exact ? last : exact;
+}
+
 static int64_t highest_dm_shift(const struct psr_dedisp_layout *s)
 {
     double dm = s->dm[0];
@@ -117,7 +169,12 @@ static psr_status set_shifts(struct psr_dedisp_layout *s, const struct psr_dedis
             "samples of tsamp = %g s",
             s->dt_s);
     s->maxoff = (int32_t)maxoff;
-    s->maxshift = (size_t)maxoff + ((size_t)s->maxpre + s->downsamp - 1) / s->downsamp;
+    if (s->algo == PSR_DEDISP_TREE) {
+        psr_status st = make_tree(s, d, rank, position, err);
+        if (st)
+            return st;
+    }
+    s->maxshift = (size_t)s->maxoff + ((size_t)s->maxpre + s->downsamp - 1) / s->downsamp;
     return PSR_OK;
 }
 
@@ -150,6 +207,11 @@ void psr_dedisp_layout_delays(const struct psr_dedisp_layout *s, size_t k, size_
     const struct psr_delay_frame frame = psr_dedisp_layout_frame(s);
     const double *dm = s->dm + i0, coeff = s->coeff[k];
     const double first = s->coeff[k / PSR_TOL_GROUP * PSR_TOL_GROUP];
+    if (s->algo == PSR_DEDISP_TREE) {
+        for (size_t i = 0; i < n; i++)
+            d[i] = psr_merge_delay(&s->tree, i0 + i, k);
+        return;
+    }
     if (s->tol && s->algo == PSR_DEDISP_DIRECT)
         for (size_t i = 0; i < n; i++)
             d[i] = psr_dedisp_delay_tolerant(dm[i], coeff, first, &frame);

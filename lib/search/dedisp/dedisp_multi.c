@@ -58,7 +58,7 @@ static bool sums_pay(const struct psr_dedisp_desc *d, size_t summed)
 static size_t choose_summed(const psr_dedisp_multi *f, const struct psr_dedisp_desc *d,
                             const struct psr_dedisp_multi_line *l)
 {
-    size_t summed = l->algo == PSR_DEDISP_DIRECT && !f->sums_itself ? l->downsamp : 1;
+    size_t summed = l->algo != PSR_DEDISP_SUBBAND && !f->sums_itself ? l->downsamp : 1;
     while (summed > 1 && (l->downsamp % summed || !sums_pay(d, summed)))
         summed--;
     return summed > 1 ? summed : 1;
