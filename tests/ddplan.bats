@@ -110,7 +110,7 @@ END
 }
 
 @test "-json is JSON and holds the plan" {
-    ddplan -d 300 -json -cost -rates add=1e10,read=1e9,write=1e9 >p.json
+    ddplan -d 300 -json -cost -rates add=1e10,read=1e9,write=1e9,tree=4e10 >p.json
     grep -q '"ndm": 2532' p.json
     command -v python3 >/dev/null || skip "no python3 to read JSON with"
     python3 - <<'END'
@@ -118,6 +118,7 @@ import json
 p = json.load(open("p.json"))
 assert [l["ndm"] for l in p["lines"]] == [2297, 235]
 assert p["cost"]["add"]["amount"] == 600 / 64e-6 * 1024 * (2297 + 235 / 2)
+assert abs(p["cost"]["tree"]["seconds"] - p["cost"]["add"]["seconds"] / 4) < 1e-6 * p["cost"]["add"]["seconds"]
 assert abs(p["cost"]["write"]["amount"] - 600 / 64e-6 * 4 * (2297 + 235 / 2)) < 1
 END
 }
@@ -128,6 +129,9 @@ END
     [[ $output == *"read       15 MB"*"2 GB  /s, given"* ]]
     [[ $output == *"add/s, measured"* ]]
     [[ $output == *"1 GB  /s, assumed"* ]]
+    [[ $output == *"-algo tree adds at"*"add/s, measured"* ]]
+    run -0 ddplan -d 100 -n 64 -s 8 -cost -rates add=1e10
+    [[ $output != *tree* ]]
 }
 
 @test "-o draws by the suffix, and a failed plot leaves nothing" {

@@ -11,9 +11,10 @@
 #include <string.h>
 
 /* The measurement: this many trials of the first line's step over so much made-up 8-bit data, again
- * and again until the time is up. */
+ * and again until the time is up.  A tree gains by the number of trials. */
 enum {
     MEASURE_NDM = 64,
+    MEASURE_TREE_NDM = 1024,
     MEASURE_NSAMP = 4096,
     MEASURE_NCHAN = 8192, /* a band of more channels is measured with wider ones */
     MEASURE_BYTES = 1 << 24,
@@ -21,19 +22,26 @@ enum {
 static const double measure_s = 0.2;
 static const double assumed_bytes_per_s = 1e9;
 
-static const char *const work_name[DDPLAN_NWORK] = {"read", "add", "write"};
+static const char *const rate_name[DDPLAN_NRATE] = {"read", "add", "write", "tree"};
 static const char *const work_unit[DDPLAN_NWORK] = {"B", "add", "B"};
 
 struct bench {
     double *freq_mhz; /* [nchan] */
-    double dm[MEASURE_NDM];
+    double dm[MEASURE_TREE_NDM];
     unsigned char *in; /* [nsamp][nchan] */
-    float *out;        /* [MEASURE_NDM][stride] */
-    size_t nchan, nsamp, stride;
+    float *out;        /* [ndm][stride] */
+    size_t nchan, nsamp, ndm, stride;
     psr_dedisp *plan;
 };
 
-static psr_status prepare_bench(struct bench *b, const struct psr_ddplan *p, psr_err *err)
+static size_t count_trials(const struct psr_ddplan *p, bool tree)
+{
+    int64_t most = tree ? MEASURE_TREE_NDM : MEASURE_NDM, ndm = p->line[0].ndm;
+    return (size_t)(tree && ndm < most ? ndm : most);
+}
+
+static psr_status prepare_bench(struct bench *b, const struct psr_ddplan *p, bool tree,
+                                psr_err *err)
 {
     const struct psr_band *band = &p->desc.band;
     size_t nsub = (size_t)p->desc.nsub;
@@ -46,7 +54,8 @@ static psr_status prepare_bench(struct bench *b, const struct psr_ddplan *p, psr
         return psr_fail_nomem(err, "measuring", (double)b->nchan);
     for (size_t c = 0; c < b->nchan; c++)
         b->freq_mhz[c] = band->fctr_mhz + 0.5 * band->bw_mhz - ((double)c + 0.5) * width_mhz;
-    for (size_t i = 0; i < MEASURE_NDM; i++)
+    b->ndm = count_trials(p, tree);
+    for (size_t i = 0; i < b->ndm; i++)
         b->dm[i] = (double)i * p->line[0].dmstep;
     struct psr_dedisp_desc d = {
         .size = sizeof d,
@@ -57,9 +66,11 @@ static psr_status prepare_bench(struct bench *b, const struct psr_ddplan *p, psr
         .kind = PSR_UINT,
         .downsamp = 1,
         .dmconst = PSR_DMCONST_PRESTO,
-        .ndm = MEASURE_NDM,
+        .ndm = b->ndm,
         .dm = b->dm,
-        .algo = nsub ? PSR_DEDISP_SUBBAND : PSR_DEDISP_DIRECT,
+        .algo = tree   ? PSR_DEDISP_TREE
+                : nsub ? PSR_DEDISP_SUBBAND
+                       : PSR_DEDISP_DIRECT,
         .nsub = nsub,
     };
     psr_status st = psr_dedisp_create(&b->plan, &d, err);
@@ -70,7 +81,7 @@ static psr_status prepare_bench(struct bench *b, const struct psr_ddplan *p, psr
     b->stride = b->nsamp;
     b->nsamp += psr_dedisp_maxshift(b->plan);
     b->in = malloc(b->nsamp * b->nchan);
-    b->out = malloc(MEASURE_NDM * b->stride * sizeof *b->out);
+    b->out = malloc(b->ndm * b->stride * sizeof *b->out);
     if (!b->in || !b->out)
         return psr_fail_nomem(err, "measuring", (double)b->nsamp * (double)b->nchan);
     for (size_t i = 0; i < b->nsamp * b->nchan; i++)
@@ -92,16 +103,16 @@ static psr_status time_bench(struct bench *b, double *per_s, psr_err *err)
         if (st != PSR_OK)
             return st;
         double rate =
-            (double)nout * MEASURE_NDM * (double)b->nchan / (run_seconds() - start_s + 1e-9);
+            (double)nout * (double)b->ndm * (double)b->nchan / (run_seconds() - start_s + 1e-9);
         *per_s = rate > *per_s ? rate : *per_s;
     }
     return PSR_OK;
 }
 
-static psr_status measure_adds(double *per_s, const struct psr_ddplan *p, psr_err *err)
+static psr_status measure_adds(double *per_s, const struct psr_ddplan *p, bool tree, psr_err *err)
 {
     struct bench b = {0};
-    psr_status st = prepare_bench(&b, p, err);
+    psr_status st = prepare_bench(&b, p, tree, err);
     if (st == PSR_OK)
         st = time_bench(&b, per_s, err);
     psr_dedisp_destroy(b.plan);
@@ -112,7 +123,7 @@ static psr_status measure_adds(double *per_s, const struct psr_ddplan *p, psr_er
 }
 
 /* "read=1e9,add=5e9": those not named stay as they are. */
-static psr_status parse_rates(struct ddplan_rate rate[DDPLAN_NWORK], const char *text, psr_err *err)
+static psr_status parse_rates(struct ddplan_rate rate[DDPLAN_NRATE], const char *text, psr_err *err)
 {
     while (*text) {
         char word[64];
@@ -121,11 +132,12 @@ static psr_status parse_rates(struct ddplan_rate rate[DDPLAN_NWORK], const char 
         char *value = strchr(word, '=');
         if (value)
             *value++ = 0;
-        while (i < DDPLAN_NWORK && strcmp(word, work_name[i]) != 0)
+        while (i < DDPLAN_NRATE && strcmp(word, rate_name[i]) != 0)
             i++;
-        if (i == DDPLAN_NWORK || !value)
+        if (i == DDPLAN_NRATE || !value)
             return psr_fail(err, PSR_EINVAL,
-                            "-rates: '%.*s' is not read=N, add=N or write=N, per second", n, text);
+                            "-rates: '%.*s' is not read=N, add=N, write=N or tree=N, per second", n,
+                            text);
         psr_status st = psr_parse_double("-rates", value, 1, 1e30, &rate[i].per_s, err);
         if (st != PSR_OK)
             return st;
@@ -133,6 +145,15 @@ static psr_status parse_rates(struct ddplan_rate rate[DDPLAN_NWORK], const char 
         text += n + (text[n] == ',');
     }
     return PSR_OK;
+}
+
+static psr_status measure_rate(struct ddplan_rate *rate, const struct psr_ddplan *p, bool tree,
+                               psr_err *err)
+{
+    if (rate->origin)
+        return PSR_OK;
+    rate->origin = "measured";
+    return measure_adds(&rate->per_s, p, tree, err);
 }
 
 psr_status ddplan_cost_of(struct ddplan_cost *cost, const struct ddplan_options *o,
@@ -144,7 +165,11 @@ psr_status ddplan_cost_of(struct ddplan_cost *cost, const struct ddplan_options 
         .nbit = o->nbit > 0 ? o->nbit : 8,
         .tobs_assumed = o->tobs_s <= 0,
         .nbit_assumed = o->nbit <= 0,
-        .rate = {{assumed_bytes_per_s, "assumed"}, {0, NULL}, {assumed_bytes_per_s, "assumed"}},
+        .rate = {{assumed_bytes_per_s, "assumed"},
+                 {0, NULL},
+                 {assumed_bytes_per_s, "assumed"},
+                 {0, NULL}},
+        .has_tree = !p->desc.nsub,
     };
     cost->nspec = cost->tobs_s / band->tsamp_s;
     double samples = cost->nspec * (double)band->nchan;
@@ -155,12 +180,14 @@ psr_status ddplan_cost_of(struct ddplan_cost *cost, const struct ddplan_options 
         cost->amount[DDPLAN_WRITE] += cost->nspec * share * sizeof(float);
     }
     psr_status st = o->rates ? parse_rates(cost->rate, o->rates, err) : PSR_OK;
-    if (st == PSR_OK && !cost->rate[DDPLAN_ADD].origin) {
-        cost->rate[DDPLAN_ADD].origin = "measured";
-        st = measure_adds(&cost->rate[DDPLAN_ADD].per_s, p, err);
-    }
+    if (st == PSR_OK)
+        st = measure_rate(&cost->rate[DDPLAN_ADD], p, false, err);
+    if (st == PSR_OK && cost->has_tree)
+        st = measure_rate(&cost->rate[DDPLAN_TREE], p, true, err);
     for (int i = 0; i < DDPLAN_NWORK; i++)
         cost->seconds[i] = cost->amount[i] / cost->rate[i].per_s;
+    if (cost->has_tree)
+        cost->tree_s = cost->amount[DDPLAN_ADD] / cost->rate[DDPLAN_TREE].per_s;
     return st;
 }
 
@@ -187,11 +214,18 @@ void ddplan_print_cost(const struct ddplan_cost *cost)
            cost->tobs_assumed ? " (assumed)" : "", cost->nspec, (long long)cost->nbit,
            cost->nbit_assumed ? " (assumed)" : "");
     for (int i = 0; i < DDPLAN_NWORK; i++) {
-        printf("  %-6s", work_name[i]);
+        printf("  %-6s", rate_name[i]);
         print_scaled(cost->amount[i], work_unit[i]);
         printf("  at ");
         print_scaled(cost->rate[i].per_s, work_unit[i]);
         printf("/s, %-8s  %10.3g s\n", cost->rate[i].origin, cost->seconds[i]);
     }
     printf("  one after the other %32.3g s\n", ddplan_cost_seconds(cost));
+    if (!cost->has_tree)
+        return;
+    printf("  -algo tree adds at  ");
+    print_scaled(cost->rate[DDPLAN_TREE].per_s, "add");
+    printf("/s, %-8s  %8.3g s\n", cost->rate[DDPLAN_TREE].origin, cost->tree_s);
+    printf("  one after the other %32.3g s, smearing by at most %g\n",
+           ddplan_cost_seconds(cost) - cost->seconds[DDPLAN_ADD] + cost->tree_s, PSR_DEDISP_SMEAR);
 }

@@ -52,15 +52,19 @@ struct ddplan_rate {
     const char *origin; /* "measured", "given" or "assumed" */
 };
 
+/* What is counted; and the rate of additions, however they are shared, of the tree algorithm. */
 enum ddplan_work { DDPLAN_READ, DDPLAN_ADD, DDPLAN_WRITE, DDPLAN_NWORK };
+enum { DDPLAN_TREE = DDPLAN_NWORK, DDPLAN_NRATE };
 
 struct ddplan_cost {
     double tobs_s, nspec;
     int64_t nbit;
     bool tobs_assumed, nbit_assumed;
     double amount[DDPLAN_NWORK]; /* bytes, adds, bytes */
-    struct ddplan_rate rate[DDPLAN_NWORK];
+    struct ddplan_rate rate[DDPLAN_NRATE];
     double seconds[DDPLAN_NWORK];
+    bool has_tree; /* the plan has no sub-bands, which the tree algorithm replaces */
+    double tree_s; /* instead of seconds[DDPLAN_ADD] with -algo tree */
 };
 
 /* Measures or takes the rates and prices the plan.  Status: PSR_EINVAL for a bad -rates; those of

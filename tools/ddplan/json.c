@@ -1,6 +1,8 @@
 /* Prints a plan as JSON. */
 #include "ddplan.h"
 
+#include <psrkit/dedisp.h>
+
 #include <psrkit/tool.h>
 #include <stdio.h>
 
@@ -76,6 +78,14 @@ static void print_cost(struct psr_json *j, const struct ddplan_cost *c)
         psr_json_end(j, PSR_JSON_OBJECT);
     }
     psr_json_double(j, "seconds", ddplan_cost_seconds(c));
+    if (c->has_tree) {
+        psr_json_begin(j, "tree", PSR_JSON_OBJECT);
+        psr_json_double(j, "per_s", c->rate[DDPLAN_TREE].per_s);
+        psr_json_string(j, "rate", c->rate[DDPLAN_TREE].origin);
+        psr_json_double(j, "seconds", c->tree_s);
+        psr_json_double(j, "smear", PSR_DEDISP_SMEAR);
+        psr_json_end(j, PSR_JSON_OBJECT);
+    }
     psr_json_end(j, PSR_JSON_OBJECT);
 }
 

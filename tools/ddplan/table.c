@@ -62,8 +62,8 @@ static void add_cost(struct cli_table *list, struct ddplan_options *o)
         {"cost", CLI_FLAG, &o->cost, NULL,
          "Also print the cost of the plan in gpudedisp: bytes, additions, seconds.", 0, 0},
         {"rates", CLI_TEXT, &o->rates, "LIST",
-         "Rates of the machine per second, as read=1e9,add=5e9,write=1e9 (default: additions are "
-         "measured, 1e9 bytes/s assumed).",
+         "Rates of the machine per second, as read=1e9,add=5e9,write=1e9,tree=5e10 (default: "
+         "additions are measured, 1e9 bytes/s assumed).",
          0, 0},
         {"T, tobs", CLI_DOUBLE, &o->tobs_s, "S",
          "Length of the observation, s (default: from the file, or 600).", 1e-6, 1e9},
