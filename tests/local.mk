@@ -176,7 +176,8 @@ EXTRA_DIST += \
 	tests/science/rfifind.txt \
 	tests/science/rfifind_files.sh \
 	tests/science/rfifind_files.txt \
-	tests/science/sensitivity.txt
+	tests/science/sensitivity.txt \
+	tests/science/tree_depth.txt
 
 tests_t_gnuplot_SOURCES = tests/t_gnuplot.c $(tools_gnuplot)
 tests_t_pulseplot_SOURCES = tests/t_pulseplot.c $(tools_gnuplot) tools/common/pulseplot.c tools/common/pulseplot.h
