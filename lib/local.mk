@@ -305,6 +305,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/fold/fold_block.c \
 	lib/search/fold/fold_check.c \
 	lib/search/fold/fold_check.h \
+	lib/search/fold/fold_phase.c \
+	lib/search/fold/fold_phase.h \
 	lib/search/fold/fold_plan.h \
 	lib/search/fold/fold_search.c \
 	lib/search/fold/fold_state.c \
@@ -317,8 +319,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/fold/fold_table.c \
 	lib/search/fold/fold_trials.c \
 	lib/search/fold/fold_trials.h \
-	lib/search/fold/fold_turn.c \
-	lib/search/fold/fold_turn.h \
 	lib/search/fold/fold_view.c \
 	lib/search/matched/accel_template.c \
 	lib/search/matched/accel_backend.h \

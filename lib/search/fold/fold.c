@@ -112,7 +112,7 @@ static psr_status make_slice(struct psr_fold *f, size_t i, size_t per_cand, psr_
     s->clock.cand = &s->cube->cand;
     s->spread.nbin = s->cube->cand.nbin;
     const double n = (double)s->n, cells = n * (double)s->spread.nbin;
-    psr_status st = allocate(&s->turn, cells, sizeof *s->turn, err);
+    psr_status st = allocate(&s->rotation, cells, sizeof *s->rotation, err);
     if (!st)
         st = allocate(&s->sum, cells, sizeof *s->sum, err);
     if (!st)
@@ -336,7 +336,7 @@ void psr_fold_destroy(psr_fold *f)
         free(f->cube[i].stats);
     }
     for (size_t i = 0; f->slice && i < f->nslice; i++) {
-        free(f->slice[i].turn);
+        free(f->slice[i].rotation);
         free(f->slice[i].sum);
         free(f->slice[i].mean);
         free(f->slice[i].square);

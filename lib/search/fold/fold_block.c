@@ -106,32 +106,32 @@ PSR_CLONES static void add_whole(double *restrict to, const float *restrict row,
         to[j] += (double)row[j];
 }
 
-PSR_CLONES static void add_share(double *restrict to, const float *restrict row, double share,
-                                 size_t n)
+PSR_CLONES static void add_weighted(double *restrict to, const float *restrict row, double weight,
+                                    size_t n)
 {
     for (size_t j = 0; j < n; j++)
-        to[j] += share * (double)row[j];
+        to[j] += weight * (double)row[j];
 }
 
-PSR_CLONES static void add_turn(double *restrict sum, double *restrict turn, size_t n)
+PSR_CLONES static void add_rotation(double *restrict sum, double *restrict rotation, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        sum[i] += turn[i];
-        turn[i] = 0;
+        sum[i] += rotation[i];
+        rotation[i] = 0;
     }
 }
 
 static void spread_sample(struct psr_fold_slice *s, double phase, double width, const float *row)
 {
-    struct psr_fold_share share;
+    struct psr_fold_weight weight;
     psr_fold_spread_begin(&s->spread, phase, width);
-    while (psr_fold_spread_next(&s->spread, &share)) {
-        if (share.share == 1)
-            add_whole(s->turn + share.bin * s->n, row, s->n);
-        else if (share.share != 0)
-            add_share(s->turn + share.bin * s->n, row, share.share, s->n);
-        if (share.closes)
-            add_turn(s->sum, s->turn, s->cube->cand.nbin * s->n);
+    while (psr_fold_spread_next(&s->spread, &weight)) {
+        if (weight.value == 1)
+            add_whole(s->rotation + weight.bin * s->n, row, s->n);
+        else if (weight.value != 0)
+            add_weighted(s->rotation + weight.bin * s->n, row, weight.value, s->n);
+        if (weight.completes_rotation)
+            add_rotation(s->sum, s->rotation, s->cube->cand.nbin * s->n);
     }
 }
 

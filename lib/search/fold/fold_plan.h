@@ -3,7 +3,7 @@
 #ifndef PSR_SEARCH_FOLD_PLAN_H
 #define PSR_SEARCH_FOLD_PLAN_H
 
-#include "fold_turn.h"
+#include "fold_phase.h"
 #include "signal/cornerturn.h"
 
 /* A candidate's results and delays. */
@@ -22,7 +22,7 @@ struct psr_fold_slice {
     size_t next; /* the next block */
     struct psr_fold_clock clock;
     struct psr_fold_spread spread;
-    double *turn;          /* [nbin][n] of the current turn */
+    double *rotation;      /* [nbin][n] of the current turn */
     double *sum;           /* [nbin][n] of the turns of the current part */
     double *mean, *square; /* [n] of the samples of the current part: their mean, and the sum
                                    of squared differences from it */

@@ -1,5 +1,5 @@
 /* Phases of samples, and how samples are spread over bins, as prepfold does. */
-#include "fold_turn.h"
+#include "fold_phase.h"
 
 #include <math.h>
 
@@ -41,26 +41,26 @@ void psr_fold_spread_begin(struct psr_fold_spread *s, double phase, double width
 }
 
 /* The bin that the sample has reached receives what of the sample lies in it; where that completes
- * the turn, what exceeds it follows as a share of its own. */
-bool psr_fold_spread_next(struct psr_fold_spread *s, struct psr_fold_share *share)
+ * the turn, what exceeds it follows as a weight of its own. */
+bool psr_fold_spread_next(struct psr_fold_spread *s, struct psr_fold_weight *weight)
 {
     const double nbin = (double)s->nbin;
     if (!(s->left > tiny))
         return false;
     const double bin = floor(s->place + tiny), to_edge = (bin + 1 - s->place) / nbin;
     const double here = fmin(to_edge, s->left);
-    share->bin = (size_t)bin % s->nbin;
-    share->closes = false;
+    weight->bin = (size_t)bin % s->nbin;
+    weight->completes_rotation = false;
     if (s->over != 0) {
-        share->share = s->over / s->width;
+        weight->value = s->over / s->width;
         s->filled = s->over;
         s->over = 0;
     } else {
         const double room = 1 - s->filled, now = fmin(room, here);
-        share->share = now / s->width;
+        weight->value = now / s->width;
         s->filled += now;
-        share->closes = fabs(s->filled - 1) < tiny;
-        if (share->closes) {
+        weight->completes_rotation = fabs(s->filled - 1) < tiny;
+        if (weight->completes_rotation) {
             s->filled = 0;
             s->over = here - room;
             if (s->over != 0)

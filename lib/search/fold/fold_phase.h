@@ -1,6 +1,6 @@
-/* fold_turn.h: the phase of samples, and the bins that a sample is spread over (private). */
-#ifndef PSR_SEARCH_FOLD_TURN_H
-#define PSR_SEARCH_FOLD_TURN_H
+/* fold_phase.h: the phase of samples, and the bins that a sample is spread over (private). */
+#ifndef PSR_SEARCH_FOLD_PHASE_H
+#define PSR_SEARCH_FOLD_PHASE_H
 
 #include <psrkit/fold.h>
 
@@ -13,11 +13,11 @@ struct psr_fold_clock {
 /* Phase in turns, not reduced, at time_s after the first sample. */
 long double psr_fold_phase(struct psr_fold_clock *clock, double time_s);
 
-/* Part of a sample: the share of its value that a bin receives. */
-struct psr_fold_share {
+/* Part of a sample: the fraction of its value that a bin receives. */
+struct psr_fold_weight {
     size_t bin;
-    double share;
-    bool closes; /* afterwards the turn is complete */
+    double value;
+    bool completes_rotation; /* afterwards the turn is complete */
 };
 
 /* A sample on its way over the bins.  filled is how much of the current turn is filled, from 0 to
@@ -25,7 +25,7 @@ struct psr_fold_share {
 struct psr_fold_spread {
     size_t nbin;
     double place, left, width; /* in bins; in turns */
-    double over;               /* of the turn after the one that was closed, still to be added */
+    double over;               /* of the turn after the one that was completed, still to be added */
     double filled;
 };
 
@@ -33,6 +33,6 @@ struct psr_fold_spread {
 void psr_fold_spread_begin(struct psr_fold_spread *s, double phase, double width);
 
 /* Returned: false if nothing is left of the sample */
-bool psr_fold_spread_next(struct psr_fold_spread *s, struct psr_fold_share *share);
+bool psr_fold_spread_next(struct psr_fold_spread *s, struct psr_fold_weight *weight);
 
 #endif
