@@ -359,7 +359,7 @@ tests_gpu_t_singlepulse_cuda_SOURCES = tests/gpu/t_singlepulse_cuda.c
 tests_gpu_t_singlepulse_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_t_singlepulse_cuda_LDADD = $(tests_gpu_ldadd)
 tests_gpu_t_dedisp_multi_cuda_SOURCES = tests/t_dedisp_multi.c
-tests_gpu_t_dedisp_multi_cuda_CPPFLAGS = $(tests_gpu_cppflags) -DFANOUT_BACKEND='"cuda"'
+tests_gpu_t_dedisp_multi_cuda_CPPFLAGS = $(tests_gpu_cppflags) -DMULTI_BACKEND='"cuda"'
 tests_gpu_t_dedisp_multi_cuda_LDADD = $(tests_gpu_ldadd)
 
 # A pipeline is linked with all that it may read.
