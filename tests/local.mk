@@ -11,6 +11,8 @@ AM_BATS_LOG_FLAGS = --tap
 if SANITIZE
 sanitize_environment = \
 	ASAN_OPTIONS="protect_shadow_gap=0:$$ASAN_OPTIONS"; export ASAN_OPTIONS; \
+	LSAN_OPTIONS="suppressions=$(abs_top_srcdir)/tests/lsan.txt:print_suppressions=0:$$LSAN_OPTIONS"; \
+	export LSAN_OPTIONS; \
 	UBSAN_OPTIONS="print_stacktrace=1:$$UBSAN_OPTIONS"; export UBSAN_OPTIONS; \
 	TSAN_OPTIONS="ignore_noninstrumented_modules=1:$$TSAN_OPTIONS"; export TSAN_OPTIONS;
 endif
@@ -231,7 +233,7 @@ check_PROGRAMS += tests/add_bytes tests/bytes_dat
 check_PROGRAMS += tests/pfd_differ
 
 # Kills a tool in the middle; it is preloaded.
-EXTRA_DIST += tests/kill_at.c
+EXTRA_DIST += tests/kill_at.c tests/lsan.txt
 check_DATA = tests/kill_at.so
 CLEANFILES += tests/kill_at.so
 tests/kill_at.so: tests/kill_at.c

@@ -154,7 +154,7 @@ static double find_redchi(const struct scene *s, const double *part, const struc
     for (long b = 0; b < p->nbin; b++)
         chi2 += (sum[b] - avg) * (sum[b] - avg) / var;
     free(sum);
-    return chi2 / (p->nbin - 1);
+    return p->nbin > 1 ? chi2 / (p->nbin - 1) : 0;
 }
 
 static void find_stats(const struct psr_pfd *p, double *avg, double *var)
@@ -295,11 +295,12 @@ static int compare_view(const struct scene *s, const struct psr_fold_best *best,
     struct best x = {best->dm, best->period, best->pdot, best->pddot, 0, 0};
     int bad = 0;
     find_stats(p, &avg, &var);
+    const double largest = best->stats.redchi * v->correction;
     for (x.pdot = 0; x.pdot < v->npdot; x.pdot++)
         for (x.period = 0; x.period < v->nperiod; x.period++) {
             const double must = find_redchi(s, part, &x, avg, var) * v->correction;
             const double is = (double)v->plane[x.pdot * v->nperiod + x.period];
-            bad += fabs(is - must) > 0.01 * must + 1e-3;
+            bad += fabs(is - must) > 0.01 * must + 1e-6 * largest + 1e-3;
         }
     free(part);
     x.period = best->period, x.pdot = best->pdot;
@@ -317,8 +318,8 @@ static int compare_view(const struct scene *s, const struct psr_fold_best *best,
             bands += v->band[j * v->nbin + b];
         bad += fabs(parts - v->profile[b]) > 1e-9 * parts || fabs(bands - parts) > 1e-9 * parts;
     }
-    const double last = v->part_redchi[v->npart - 1], must = best->stats.redchi * v->correction;
-    return bad + (fabs(last - must) > 1e-9 * must);
+    const double last = v->part_redchi[v->npart - 1];
+    return bad + (fabs(last - largest) > 1e-9 * largest);
 }
 
 static void test_view(uint64_t *seed)

@@ -221,8 +221,8 @@ void psr_fold_destroy(psr_fold *f);
  *
  *     chi^2 / (nbin - 1) = sum over bins of (bin - prof_avg)^2 / prof_var / (nbin - 1)
  *
- * is maximised, prof_avg and prof_var being the sums over all parts and sub-bands.  Of equal trials
- * the first is taken, DMs outermost, then p-dot-dots, p-dots, periods. */
+ * is maximised, prof_avg and prof_var being the sums over all parts and sub-bands; of one bin it is 0.
+ * Of equal trials the first is taken, DMs outermost, then p-dot-dots, p-dots, periods. */
 typedef struct psr_fold_search psr_fold_search;
 
 /* Pointers are borrowed during create. */
@@ -271,9 +271,9 @@ struct psr_fold_view {
     double *part;    /* [npart][nbin] profiles at the best values; owned, as are the next five */
     double *band;    /* [nsub][nbin] likewise */
     double *profile; /* [nbin] the sum of both */
-    double *part_redchi;       /* [npart] of the sum up to each part */
-    double *dm_redchi;         /* [ndm] of each DM, at the best period and p-dot */
-    float *plane;              /* [npdot][nperiod] at the best DM, within 1 % */
+    double *part_redchi; /* [npart] of the sum up to each part */
+    double *dm_redchi;   /* [ndm] of each DM, at the best period and p-dot */
+    float *plane;        /* [npdot][nperiod] at the best DM, within 1 % and 1e-6 of the largest */
     double prof_avg, prof_var; /* of the profile without a pulsar */
     double correction;         /* by which reduced chi^2 was multiplied */
 };

@@ -155,6 +155,7 @@ void psr_fold_trials_sum(const struct psr_fold_trials *t, const struct psr_fold_
     }
     s.data_avg /= (double)t->npart;
     s.data_var /= (double)t->npart;
-    s.redchi = find_chi2(profile, t->nbin, s.prof_avg, s.prof_var) / ((double)t->nbin - 1.0);
+    if (t->nbin > 1)
+        s.redchi = find_chi2(profile, t->nbin, s.prof_avg, s.prof_var) / ((double)t->nbin - 1.0);
     *stats = s;
 }

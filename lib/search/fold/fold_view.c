@@ -149,7 +149,8 @@ static psr_status add_to_plane(const struct psr_fold_search *s, const struct psr
 {
     const struct psr_fold_sums *sums = &s->listed.sums;
     const double unit = w->table.scale > 0 ? 1 / (w->table.scale * w->table.scale) : 0;
-    const double dof = (double)v->nbin - 1, per = v->correction / s->prof_var / dof;
+    const double dof = (double)v->nbin - 1;
+    const double per = dof > 0 ? v->correction / s->prof_var / dof : 0;
     int32_t *norm = calloc(sums->ntrial + 1, sizeof *norm);
     if (!norm)
         return psr_fail_nomem(err, "a picture", (double)sums->ntrial * sizeof *norm);
