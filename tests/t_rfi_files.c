@@ -91,14 +91,17 @@ static void test_random(uint64_t *seed)
         static struct mask_bytes m;
         mask_random(&says, seed, (int)tap_between(seed, 1, MASK_CHANS), 1.5);
         mask_file(&m, &says);
-        save("a.mask", &m);
+        save(scratch("a.mask"), &m);
         mask_stats(&m, &says);
-        save("a.stats", &m);
-        bad[0] += rewrite_mask("a.mask", "b.mask") != PSR_OK || !same_file("a.mask", "b.mask");
-        bad[1] += rewrite_stats("a.stats", "b.stats") != PSR_OK || !same_file("a.stats", "b.stats");
+        save(scratch("a.stats"), &m);
+        bad[0] += rewrite_mask(scratch("a.mask"), scratch("b.mask")) != PSR_OK ||
+                  !same_file(scratch("a.mask"), scratch("b.mask"));
+        bad[1] += rewrite_stats(scratch("a.stats"), scratch("b.stats")) != PSR_OK ||
+                  !same_file(scratch("a.stats"), scratch("b.stats"));
         list_file(&m, seed, says.nchan, says.nint, (int)tap_between(seed, 0, 9));
-        save("a.rfi", &m);
-        bad[2] += rewrite_list("a.rfi", "b.rfi") != PSR_OK || !same_file("a.rfi", "b.rfi");
+        save(scratch("a.rfi"), &m);
+        bad[2] += rewrite_list(scratch("a.rfi"), scratch("b.rfi")) != PSR_OK ||
+                  !same_file(scratch("a.rfi"), scratch("b.rfi"));
     }
     ok(bad[0] == 0, "masks are written as they were read (%d are not)", bad[0]);
     ok(bad[1] == 0, "and statistics (%d)", bad[1]);
@@ -111,15 +114,16 @@ static void test_order(void)
     static struct mask_bytes m;
     struct mask_says says = {.nchan = 5, .nint = 2, .dtint_s = 1, .mjd = 1};
     mask_stats(&m, &says);
-    save("o.stats", &m);
+    save(scratch("o.stats"), &m);
     const double head[6] = {10, 4, 1, 1, 1000, 1};
     const int rest[] = {5, 2, 2400, 3, 4, 1, 4, 2, 1, 0, 5, 2, 3, 0};
     m.n = 0;
     mask_add(&m, head, sizeof head);
     for (size_t k = 0; k < sizeof rest / sizeof *rest; k++)
         mask_int(&m, rest[k]);
-    save("o.mask", &m);
-    ok(rewrite_mask("o.mask", "p.mask") == PSR_OK && same_file("o.mask", "p.mask"),
+    save(scratch("o.mask"), &m);
+    ok(rewrite_mask(scratch("o.mask"), scratch("p.mask")) == PSR_OK &&
+           same_file(scratch("o.mask"), scratch("p.mask")),
        "lists keep their order");
 }
 
@@ -139,9 +143,9 @@ static void test_broken(uint64_t *seed)
             mask_stats(&m, &says);
         for (size_t n = 0; n <= m.n + 1; n += n < 60 || n + 3 > m.n ? 1 : 7) {
             m.b[m.n] = 0;
-            scratch_write("x", m.b, n);
-            psr_status st =
-                kind ? psr_rfi_list_read(&l, "x", 0, &err) : psr_rfi_stats_read(&s, "x", 0, &err);
+            scratch_write(scratch("x"), m.b, n);
+            psr_status st = kind ? psr_rfi_list_read(&l, scratch("x"), 0, &err)
+                                 : psr_rfi_stats_read(&s, scratch("x"), 0, &err);
             bad += (st == PSR_OK) != (n == m.n) ||
                    (n != m.n && (st != PSR_EFORMAT || !strstr(err.msg, "x: ")));
             if (kind)
@@ -152,16 +156,16 @@ static void test_broken(uint64_t *seed)
         for (int k = 0; k < 3; k++) {
             struct mask_bytes changed = m;
             memcpy(changed.b + 4 * k, &(int){0}, 4);
-            save("x", &changed);
-            bad += (kind ? psr_rfi_list_read(&l, "x", 0, &err)
-                         : psr_rfi_stats_read(&s, "x", 0, &err)) != PSR_EFORMAT;
+            save(scratch("x"), &changed);
+            bad += (kind ? psr_rfi_list_read(&l, scratch("x"), 0, &err)
+                         : psr_rfi_stats_read(&s, scratch("x"), 0, &err)) != PSR_EFORMAT;
         }
     }
     ok(bad == 0, "broken files are refused (%d are not)", bad);
     ok(psr_rfi_stats_read(&s, "nowhere", 0, &err) == PSR_EIO, "so is one that is not there");
     ok(psr_rfi_list_read(&l, ".", 0, &err) == PSR_EFORMAT, "and a folder");
-    save("x", &m);
-    ok(psr_rfi_list_read(&l, "x", 100, &err) == PSR_ENOMEM && strstr(err.msg, "100 B"),
+    save(scratch("x"), &m);
+    ok(psr_rfi_list_read(&l, scratch("x"), 100, &err) == PSR_ENOMEM && strstr(err.msg, "100 B"),
        "and more than the memory allowed");
 }
 
@@ -198,8 +202,8 @@ static void test_moments(uint64_t *seed)
         fill_moments(&s, seed);
         got = (struct psr_rfi_stats){
             .nchan = s.nchan, .nint = s.nint, .ptsperint = s.ptsperint, .lobin = 5};
-        bad +=
-            write_moments("m", &s) != PSR_OK || psr_rfi_moments_read(&got, "m", 0, &err) != PSR_OK;
+        bad += write_moments(scratch("m"), &s) != PSR_OK ||
+               psr_rfi_moments_read(&got, scratch("m"), 0, &err) != PSR_OK;
         bad += bad || memcmp(s.cell, got.cell, s.nchan * s.nint * sizeof *s.cell) != 0 ||
                memcmp(s.burst, got.burst, s.nint * sizeof *s.burst) != 0;
         psr_rfi_stats_clear(&got);
@@ -211,12 +215,13 @@ static void test_moments(uint64_t *seed)
     got.cell = NULL;
     got.burst = NULL;
     got.nint++;
-    bad = write_moments("m", &s) != PSR_OK;
-    ok(!bad && psr_rfi_moments_read(&got, "m", 0, &err) == PSR_EFORMAT && strstr(err.msg, "m: "),
+    bad = write_moments(scratch("m"), &s) != PSR_OK;
+    ok(!bad && psr_rfi_moments_read(&got, scratch("m"), 0, &err) == PSR_EFORMAT &&
+           strstr(err.msg, "m: "),
        "those of another shape are refused");
     got.nint--;
-    ok(truncate("m", 40) == 0 && psr_rfi_moments_read(&got, "m", 0, &err) == PSR_EFORMAT &&
-           !got.cell,
+    ok(truncate(scratch("m"), 40) == 0 &&
+           psr_rfi_moments_read(&got, scratch("m"), 0, &err) == PSR_EFORMAT && !got.cell,
        "and a file that is cut");
     psr_rfi_stats_clear(&got);
     psr_rfi_stats_clear(&s);
@@ -230,23 +235,23 @@ static void test_lines(void)
     const struct psr_rfi_lines lines = {line, 4, 4};
     struct psr_zaplist zap = {0}, birds = {0};
     psr_outfile *f;
-    psr_status st = psr_outfile_create(&f, "z", &err);
+    psr_status st = psr_outfile_create(&f, scratch("z"), &err);
     if (st == PSR_OK)
         st = psr_rfi_zaplist_write(f, &lines, &err);
     if (st == PSR_OK)
         st = psr_outfile_commit(f, &err);
     if (st == PSR_OK)
-        st = psr_zaplist_read(&zap, "z", &err);
+        st = psr_zaplist_read(&zap, scratch("z"), &err);
     ok(st == PSR_OK && zap.n == 4 && zap.bird[1].freq_hz == 20.02 && zap.bird[1].width_hz == 0.2 &&
            !zap.bird[1].barycentric,
        "a .zaplist has a line for each");
-    st = psr_outfile_create(&f, "b", &err);
+    st = psr_outfile_create(&f, scratch("b"), &err);
     if (st == PSR_OK)
         st = psr_rfi_birds_write(f, &lines, &err);
     if (st == PSR_OK)
         st = psr_outfile_commit(f, &err);
     if (st == PSR_OK)
-        st = psr_zaplist_read(&birds, "b", &err);
+        st = psr_zaplist_read(&birds, scratch("b"), &err);
     ok(st == PSR_OK && birds.n == 4, "a .birds file has as many with its harmonics");
     int covered = 0;
     for (size_t k = 0; k < 4 && birds.n == 4; k++)
@@ -275,7 +280,7 @@ static void test_observation(void)
         return;
     }
     for (int k = 0; k < 3; k++)
-        ok(rewrite[k](from[k], "r") == PSR_OK && same_file(from[k], "r"),
+        ok(rewrite[k](from[k], scratch("r")) == PSR_OK && same_file(from[k], scratch("r")),
            "the .%s file of a real observation is written as it was read", suffix[k]);
 }
 
