@@ -2,6 +2,7 @@
 
 tools_cppflags = $(AM_CPPFLAGS) -DPSRKIT_VERSION='"$(PACKAGE_VERSION)"'
 tools_shared = tools/common/cli.c tools/common/cli.h tools/common/cli_table.c tools/common/run.c tools/common/run.h
+tools_observation = tools/common/observation_options.c
 tools_gnuplot = tools/common/gnuplot.c tools/common/gnuplot.h tools/common/gnuplot_run.c tools/common/gnuplot_run.h
 
 bin_PROGRAMS += \
@@ -90,6 +91,7 @@ bin_gpuaccel_pulscan_SOURCES = \
 bin_gpudedisp_CPPFLAGS = $(tools_cppflags)
 bin_gpudedisp_SOURCES = \
 	$(tools_gnuplot) \
+	$(tools_observation) \
 	$(tools_shared) \
 	tools/common/pulseplot.c \
 	tools/common/pulseplot.h \
@@ -102,6 +104,7 @@ bin_gpudedisp_SOURCES = \
 
 bin_gpufold_CPPFLAGS = $(tools_cppflags)
 bin_gpufold_SOURCES = \
+	$(tools_observation) \
 	$(tools_shared) \
 	tools/gpufold/candidates.c \
 	tools/gpufold/gpufold.h \
@@ -123,6 +126,7 @@ EXTRA_DIST += $(pictures_yes) $(pictures_no)
 bin_gpurfifind_CPPFLAGS = $(tools_cppflags)
 bin_gpurfifind_SOURCES = \
 	$(tools_gnuplot) \
+	$(tools_observation) \
 	$(tools_shared) \
 	tools/gpurfifind/main.c \
 	tools/gpurfifind/options.c \

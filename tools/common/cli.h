@@ -48,9 +48,25 @@ struct cli_table {
 void cli_table_add(struct cli_table *table, const struct cli_option *option, size_t n);
 #define CLI_ADD(table, options) cli_table_add(table, options, sizeof(options) / sizeof *(options))
 
+/* The rows after it stand under this heading. */
+void cli_add_heading(struct cli_table *table, const char *name);
+
 /* Rows of more than one tool: -ncpus and -mem (NULL: not that), -q and -v. */
 void cli_add_limits(struct cli_table *table, int64_t *ncpus, int64_t *mem_bytes);
 void cli_add_verbosity(struct cli_table *table, bool *quiet, bool *verbose);
+
+/* Rows of the tools that read observations: the kind of file, its polarisation and what of PSRFITS
+ * applies. */
+struct cli_observation {
+    bool *filterbank, *psrfits;
+    int64_t *if_choice;
+    bool *no_weights, *no_scales, *no_offsets, *invert;
+};
+void cli_add_observation(struct cli_table *table, struct cli_observation o);
+/* PRESTO's options that mean nothing here; numwapps is 1 unless given. */
+void cli_add_ignored(struct cli_table *table, bool *wapp, bool *window, int64_t *numwapps);
+void cli_add_mask(struct cli_table *table, const char **mask, const char **ignorechan);
+void cli_add_clipping(struct cli_table *table, double *sigma, bool *noclip, bool *zerodm);
 
 struct cli {
     const char *name;

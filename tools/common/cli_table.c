@@ -12,6 +12,11 @@ void cli_table_add(struct cli_table *table, const struct cli_option *option, siz
     table->n += n;
 }
 
+void cli_add_heading(struct cli_table *table, const char *name)
+{
+    cli_table_add(table, &(const struct cli_option){.name = name, .type = CLI_HEADING}, 1);
+}
+
 void cli_add_limits(struct cli_table *table, int64_t *ncpus, int64_t *mem_bytes)
 {
     const struct cli_option options[] = {

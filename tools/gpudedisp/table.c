@@ -4,26 +4,21 @@
 static void add_input(struct cli_table *list, struct gpudedisp_options *o)
 {
     const struct cli_option options[] = {
-        {"Input", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"filterbank", CLI_FLAG, &o->filterbank, NULL,
-         "Treat the input as SIGPROC filterbank (default: from its first bytes).", 0, 0},
-        {"psrfits", CLI_FLAG, &o->psrfits, NULL, "Treat the input as PSRFITS.", 0, 0},
-        {"if", CLI_INT, &o->run.if_choice, "N",
-         "Use polarisation or IF N, from 0 (default: total intensity, summed).", 0, 15},
-        {"noweights", CLI_FLAG, &o->run.no_weights, NULL, "Do not apply PSRFITS weights.", 0, 0},
-        {"noscales", CLI_FLAG, &o->run.no_scales, NULL, "Do not apply PSRFITS scales.", 0, 0},
-        {"nooffsets", CLI_FLAG, &o->run.no_offsets, NULL, "Do not apply PSRFITS offsets.", 0, 0},
-        {"invert", CLI_FLAG, &o->run.invert, NULL,
-         "Reverse the band: the header has the frequency order wrong.", 0, 0},
         {"offset", CLI_INT, &o->run.offset, "N", "Skip N spectra at the start (default 0).", 0,
          9e18},
         {"start", CLI_DOUBLE, &o->run.start, "F",
          "Skip this fraction of the input, 0 to 1; overrides -offset.", 0, 1},
-        {"wapp", CLI_FLAG, &o->wapp, NULL, "Ignored with a note.", 0, 0},
-        {"window", CLI_FLAG, &o->window, NULL, "Ignored with a note.", 0, 0},
-        {"numwapps", CLI_INT, &o->numwapps, "N", "Ignored with a note.", 1, 8},
     };
+    cli_add_heading(list, "Input");
+    cli_add_observation(list, (struct cli_observation){.filterbank = &o->filterbank,
+                                                       .psrfits = &o->psrfits,
+                                                       .if_choice = &o->run.if_choice,
+                                                       .no_weights = &o->run.no_weights,
+                                                       .no_scales = &o->run.no_scales,
+                                                       .no_offsets = &o->run.no_offsets,
+                                                       .invert = &o->run.invert});
     CLI_ADD(list, options);
+    cli_add_ignored(list, &o->wapp, &o->window, &o->numwapps);
 }
 
 static void add_cleaning(struct cli_table *list, struct gpudedisp_options *o)
@@ -37,25 +32,15 @@ static void add_cleaning(struct cli_table *list, struct gpudedisp_options *o)
          "none "
          "(default): only what the other options say.",
          0, 0},
-        {"mask", CLI_TEXT, &o->run.mask, "FILE",
-         "Apply an rfifind mask: ROOT_rfifind.mask, with its .stats beside it.", 0, 0},
-        {"ignorechan", CLI_TEXT, &o->run.ignorechan, "LIST",
-         "Ignore channels: 3,5:9,20:30:5 (channel 0 is the lowest in frequency), or a file of such "
-         "text.",
-         0, 0},
-        {"clip", CLI_DOUBLE, &o->run.clip_sigma, "S",
-         "Clip spectra whose sum deviates from the mean by more than S standard deviations "
-         "(default 6; 0: do not clip).",
-         0, 1000},
-        {"noclip", CLI_FLAG, &o->run.noclip, NULL, "Do not clip.", 0, 0},
-        {"zerodm", CLI_FLAG, &o->run.zerodm, NULL,
-         "Subtract the series at DM 0 from every channel, weighted by the bandpass; disables "
-         "clipping.",
-         0, 0},
+    };
+    CLI_ADD(list, options);
+    cli_add_mask(list, &o->run.mask, &o->run.ignorechan);
+    cli_add_clipping(list, &o->run.clip_sigma, &o->run.noclip, &o->run.zerodm);
+    const struct cli_option runavg[] = {
         {"runavg", CLI_FLAG, &o->run.runavg, NULL,
          "Sub-band files: subtract each sub-band's mean over blocks of 1024 samples.", 0, 0},
     };
-    CLI_ADD(list, options);
+    CLI_ADD(list, runavg);
 }
 
 static void add_trials(struct cli_table *list, struct gpudedisp_options *o)

@@ -29,37 +29,24 @@ static void list_tests(struct gpurfifind_options *o, struct test test[NTEST])
 static void add_input(struct cli_table *list, struct gpurfifind_options *o)
 {
     struct psr_source_desc *s = &o->run.source;
-    const struct cli_option options[] = {
-        {"Input", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"filterbank", CLI_FLAG, &o->filterbank, NULL,
-         "Treat the input as SIGPROC filterbank (default: from its first bytes).", 0, 0},
-        {"psrfits", CLI_FLAG, &o->psrfits, NULL, "Treat the input as PSRFITS.", 0, 0},
-        {"if", CLI_INT, &o->if_choice, "N",
-         "Use polarisation or IF N, from 0 (default: total intensity, summed).", 0, 15},
-        {"noweights", CLI_FLAG, &s->no_weights, NULL, "Do not apply PSRFITS weights.", 0, 0},
-        {"noscales", CLI_FLAG, &s->no_scales, NULL, "Do not apply PSRFITS scales.", 0, 0},
-        {"nooffsets", CLI_FLAG, &s->no_offsets, NULL, "Do not apply PSRFITS offsets.", 0, 0},
-        {"invert", CLI_FLAG, &s->invert, NULL,
-         "Reverse the band: the header has the frequency order wrong.", 0, 0},
-        {"wapp", CLI_FLAG, &o->wapp, NULL, "Ignored with a note.", 0, 0},
-        {"window", CLI_FLAG, &o->window, NULL, "Ignored with a note.", 0, 0},
-        {"numwapps", CLI_INT, &o->numwapps, "N", "Ignored with a note.", 1, 8},
-        {"Cleaning", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"clip", CLI_DOUBLE, &o->run.clip_sigma, "S",
-         "Clip spectra whose sum deviates from the mean by more than S standard deviations "
-         "(default 6; 0: do not clip).",
-         0, 1000},
-        {"noclip", CLI_FLAG, &o->noclip, NULL, "Do not clip.", 0, 0},
-        {"zerodm", CLI_FLAG, &o->run.zerodm, NULL,
-         "Subtract the series at DM 0 from every channel, weighted by the bandpass; disables "
-         "clipping.",
-         0, 0},
+    const struct cli_option ignorechan[] = {
         {"ignorechan", CLI_TEXT, &o->run.ignorechan, "LIST",
          "Treat channels as zeros: 3,5:9,20:30:5 (channel 0 is the lowest in frequency), or a file "
          "of such text.",
          0, 0},
     };
-    CLI_ADD(list, options);
+    cli_add_heading(list, "Input");
+    cli_add_observation(list, (struct cli_observation){.filterbank = &o->filterbank,
+                                                       .psrfits = &o->psrfits,
+                                                       .if_choice = &o->if_choice,
+                                                       .no_weights = &s->no_weights,
+                                                       .no_scales = &s->no_scales,
+                                                       .no_offsets = &s->no_offsets,
+                                                       .invert = &s->invert});
+    cli_add_ignored(list, &o->wapp, &o->window, &o->numwapps);
+    cli_add_heading(list, "Cleaning");
+    cli_add_clipping(list, &o->run.clip_sigma, &o->noclip, &o->run.zerodm);
+    CLI_ADD(list, ignorechan);
 }
 
 static void add_statistics(struct cli_table *list, struct gpurfifind_options *o)

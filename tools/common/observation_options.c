@@ -1,0 +1,58 @@
+/* Rows of option tables that all readers of observations share. */
+#include "cli.h"
+
+void cli_add_observation(struct cli_table *table, struct cli_observation o)
+{
+    const struct cli_option options[] = {
+        {"filterbank", CLI_FLAG, o.filterbank, NULL,
+         "Treat the input as SIGPROC filterbank (default: from its first bytes).", 0, 0},
+        {"psrfits", CLI_FLAG, o.psrfits, NULL, "Treat the input as PSRFITS.", 0, 0},
+        {"if", CLI_INT, o.if_choice, "N",
+         "Use polarisation or IF N, from 0 (default: total intensity, summed).", 0, 15},
+        {"noweights", CLI_FLAG, o.no_weights, NULL, "Do not apply PSRFITS weights.", 0, 0},
+        {"noscales", CLI_FLAG, o.no_scales, NULL, "Do not apply PSRFITS scales.", 0, 0},
+        {"nooffsets", CLI_FLAG, o.no_offsets, NULL, "Do not apply PSRFITS offsets.", 0, 0},
+        {"invert", CLI_FLAG, o.invert, NULL,
+         "Reverse the band: the header has the frequency order wrong.", 0, 0},
+    };
+    CLI_ADD(table, options);
+}
+
+void cli_add_ignored(struct cli_table *table, bool *wapp, bool *window, int64_t *numwapps)
+{
+    const struct cli_option options[] = {
+        {"wapp", CLI_FLAG, wapp, NULL, "Ignored with a note.", 0, 0},
+        {"window", CLI_FLAG, window, NULL, "Ignored with a note.", 0, 0},
+        {"numwapps", CLI_INT, numwapps, "N", "Ignored with a note.", 1, 8},
+    };
+    CLI_ADD(table, options);
+}
+
+void cli_add_mask(struct cli_table *table, const char **mask, const char **ignorechan)
+{
+    const struct cli_option options[] = {
+        {"mask", CLI_TEXT, mask, "FILE",
+         "Apply an rfifind mask: ROOT_rfifind.mask, with its .stats beside it.", 0, 0},
+        {"ignorechan", CLI_TEXT, ignorechan, "LIST",
+         "Ignore channels: 3,5:9,20:30:5 (channel 0 is the lowest in frequency), or a file of such "
+         "text.",
+         0, 0},
+    };
+    CLI_ADD(table, options);
+}
+
+void cli_add_clipping(struct cli_table *table, double *sigma, bool *noclip, bool *zerodm)
+{
+    const struct cli_option options[] = {
+        {"clip", CLI_DOUBLE, sigma, "S",
+         "Clip spectra whose sum deviates from the mean by more than S standard deviations "
+         "(default 6; 0: do not clip).",
+         0, 1000},
+        {"noclip", CLI_FLAG, noclip, NULL, "Do not clip.", 0, 0},
+        {"zerodm", CLI_FLAG, zerodm, NULL,
+         "Subtract the series at DM 0 from every channel, weighted by the bandpass; disables "
+         "clipping.",
+         0, 0},
+    };
+    CLI_ADD(table, options);
+}
