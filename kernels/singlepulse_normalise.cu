@@ -340,7 +340,7 @@ __global__ void __launch_bounds__(WARP)
 /* --- nodes ------------------------------------------------------------------------------------ */
 
 __global__ void __launch_bounds__(THREADS)
-    tie_knots(const struct pulse_k_ring ring, const struct pulse_k_stage stage)
+    make_nodes(const struct pulse_k_ring ring, const struct pulse_k_stage stage)
 {
     const size_t item = (size_t)blockIdx.x * THREADS + threadIdx.x, i = item / stage.npiece;
     if (i >= ring.nseries)
@@ -436,7 +436,7 @@ extern "C" cudaError_t pulse_k_baseline_nodes(const struct pulse_k_ring *ring,
                                               cudaStream_t stream)
 {
     if (stage->npiece)
-        tie_knots<<<blocks_for(ring->nseries, stage->npiece, THREADS), THREADS, 0, stream>>>(
+        make_nodes<<<blocks_for(ring->nseries, stage->npiece, THREADS), THREADS, 0, stream>>>(
             *ring, *stage);
     return cudaGetLastError();
 }

@@ -94,7 +94,7 @@ static void test_noise(int nbit, bool powers, uint64_t *seed)
     const struct psr_rfi_shape_rules rules = {sigma, sigma, sigma};
     struct psr_rfi_cell *cell = make_noise(nbit, powers, seed);
     memset(found, 0, sizeof found);
-    psr_status st = psr_rfi_judge_shapes(cell, INTS, CHANS, &rules, found, &err);
+    psr_status st = psr_rfi_test_shapes(cell, INTS, CHANS, &rules, found, &err);
     for (int k = 0; k < 3; k++) {
         const int got = count(found, flags[k]);
         ok(st == PSR_OK && got <= most + 5 * sqrt(most),
@@ -104,8 +104,8 @@ static void test_noise(int nbit, bool powers, uint64_t *seed)
             ok(got >= want / 2 - 3 * sqrt(want / 2), "and not too few");
     }
     memset(found, 0, sizeof found);
-    st = psr_rfi_judge_shapes(cell, INTS, CHANS, &(struct psr_rfi_shape_rules){6, 6, 6}, found,
-                              &err);
+    st =
+        psr_rfi_test_shapes(cell, INTS, CHANS, &(struct psr_rfi_shape_rules){6, 6, 6}, found, &err);
     ok(st == PSR_OK && count(found, 0xff) <= 1, "and none at 6 sigma (%d)", count(found, 0xff));
     free(cell);
 }
@@ -128,8 +128,8 @@ static void test_found(uint64_t *seed)
             cell[i * CHANS + c] = measure(x);
         }
     memset(found, 0, sizeof found);
-    psr_status st = psr_rfi_judge_shapes(cell, INTS, CHANS, &(struct psr_rfi_shape_rules){5, 5, 5},
-                                         found, &err);
+    psr_status st =
+        psr_rfi_test_shapes(cell, INTS, CHANS, &(struct psr_rfi_shape_rules){5, 5, 5}, found, &err);
     unsigned all[3] = {0xff, 0xff, 0xff}, others = 0;
     for (size_t k = 0; k < CELLS; k++) {
         const size_t i = k / CHANS, c = k % CHANS;
@@ -155,21 +155,21 @@ static void test_edges(uint64_t *seed)
     int bad = 0;
     for (size_t nint = 0; nint < 6; nint++) {
         memset(found, 0, sizeof found);
-        bad += psr_rfi_judge_shapes(cell, nint, CHANS, &(struct psr_rfi_shape_rules){6, 6, 6},
-                                    found, &err) != PSR_OK;
+        bad += psr_rfi_test_shapes(cell, nint, CHANS, &(struct psr_rfi_shape_rules){6, 6, 6}, found,
+                                   &err) != PSR_OK;
         bad += count(found, 0xff);
     }
     ok(bad == 0, "few intervals are no interference (%d)", bad);
     memset(cell, 0, CELLS * sizeof *cell);
-    psr_status st = psr_rfi_judge_shapes(cell, INTS, CHANS, &(struct psr_rfi_shape_rules){1, 1, 1},
-                                         found, &err);
+    psr_status st =
+        psr_rfi_test_shapes(cell, INTS, CHANS, &(struct psr_rfi_shape_rules){1, 1, 1}, found, &err);
     ok(st == PSR_OK && count(found, 0xff) == 0, "nor are cells without data");
     free(cell);
     for (int k = 0; k < 3; k++) {
         cell = make_noise(8, false, seed);
         cell[5 * CHANS + 7] = (struct psr_rfi_cell){N, 100, 3000, 4, 9};
         memset(found, 0, sizeof found);
-        st = psr_rfi_judge_shapes(
+        st = psr_rfi_test_shapes(
             cell, INTS, CHANS,
             &(struct psr_rfi_shape_rules){k == 0 ? 7 : 0, k == 1 ? 7 : 0, k == 2 ? 7 : 0}, found,
             &err);

@@ -69,7 +69,7 @@ static const struct {
 };
 
 /* What a header says, key by key. */
-struct said {
+struct fields {
     const char *name; /* of the file */
     char value[NKEY][VALUE_MAX];
     bool given[NKEY];
@@ -98,7 +98,7 @@ void psr_dada_clear(struct psr_dada *h)
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-static psr_status keep_line(struct said *s, const char *line, size_t n, psr_err *err)
+static psr_status keep_line(struct fields *s, const char *line, size_t n, psr_err *err)
 {
     if (s->other_n + n + 2 > s->other_room) {
         size_t room = 2 * (s->other_n + n + 2);
@@ -123,7 +123,7 @@ static enum key find_key(const char *word, size_t n)
     return (enum key)k;
 }
 
-static psr_status take_line(struct said *s, const char *line, size_t n, psr_err *err)
+static psr_status take_line(struct fields *s, const char *line, size_t n, psr_err *err)
 {
     static const char blank[] = " \t\r";
     char text[VALUE_MAX];
@@ -152,7 +152,7 @@ static psr_status take_line(struct said *s, const char *line, size_t n, psr_err 
     return PSR_OK;
 }
 
-static psr_status take_lines(struct said *s, const char *text, psr_err *err)
+static psr_status take_lines(struct fields *s, const char *text, psr_err *err)
 {
     psr_status st = PSR_OK;
     while (*text && !st) {
@@ -183,7 +183,7 @@ static int find_word(const char *value, const char *words)
     return -1;
 }
 
-static psr_status read_value(struct said *s, enum key k, psr_err *err)
+static psr_status read_value(struct fields *s, enum key k, psr_err *err)
 {
     psr_err why;
     psr_status st = PSR_OK;
@@ -209,7 +209,7 @@ static psr_status read_value(struct said *s, enum key k, psr_err *err)
     return st ? psr_fail_field(err, PSR_EFORMAT, why.field, "%s: %s", s->name, why.msg) : PSR_OK;
 }
 
-static psr_status check_kind(const struct said *s, psr_err *err)
+static psr_status check_kind(const struct fields *s, psr_err *err)
 {
     static const struct {
         enum key key;
@@ -238,7 +238,7 @@ static psr_status check_kind(const struct said *s, psr_err *err)
 }
 
 /* "2024-11-20-03:04:05", a fraction of a second allowed. */
-static psr_status read_utc(const struct said *s, struct psr_mjd *date, psr_err *err)
+static psr_status read_utc(const struct fields *s, struct psr_mjd *date, psr_err *err)
 {
     int year, month, day, hour, minute, n = 0;
     double epoch, mjd;
@@ -259,7 +259,7 @@ static psr_status read_utc(const struct said *s, struct psr_mjd *date, psr_err *
 }
 
 /* The day apart from its fraction, so that no digit is lost. */
-static struct psr_mjd read_mjd(const struct said *s)
+static struct psr_mjd read_mjd(const struct fields *s)
 {
     const char *point = strchr(s->value[MJD_START], '.');
     double day = floor(s->number[MJD_START]);
@@ -268,7 +268,7 @@ static struct psr_mjd read_mjd(const struct said *s)
     return (struct psr_mjd){(long)day, frac};
 }
 
-static psr_status read_start(const struct said *s, struct psr_dada *h, psr_err *err)
+static psr_status read_start(const struct fields *s, struct psr_dada *h, psr_err *err)
 {
     const double close_s = 0.01; /* an MJD may be written with few digits */
     struct psr_mjd utc = {0, 0}, mjd = read_mjd(s);
@@ -287,7 +287,7 @@ static psr_status read_start(const struct said *s, struct psr_dada *h, psr_err *
     return PSR_OK;
 }
 
-static psr_status fill_header(struct psr_dada *h, struct said *s, psr_err *err)
+static psr_status fill_header(struct psr_dada *h, struct fields *s, psr_err *err)
 {
     h->nchan = s->whole[NCHAN];
     h->nant = s->whole[NANT];
@@ -312,7 +312,7 @@ static psr_status fill_header(struct psr_dada *h, struct said *s, psr_err *err)
 psr_status psr_dada_parse(struct psr_dada *h, const void *bytes, size_t n, const char *name,
                           size_t *need, psr_err *err)
 {
-    struct said *s = calloc(1, sizeof *s);
+    struct fields *s = calloc(1, sizeof *s);
     char *text = malloc(n + 1);
     psr_status st = PSR_OK;
     *h = (struct psr_dada){0};

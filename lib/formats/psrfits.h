@@ -141,10 +141,10 @@ struct psr_fits_band {
 };
 struct psr_fits_band psr_fits_read_band(const struct psr_fits *f);
 
-/* Fills fch1_mhz, foff_mhz and, where they are irregular, freq_mhz from DAT_FREQ, else from said.
+/* Fills fch1_mhz, foff_mhz and, where they are irregular, freq_mhz from DAT_FREQ, else from declared.
  */
 PSR_MUST_CHECK psr_status psr_fits_read_freq(const struct psr_fits *f, struct psr_obs *obs,
-                                             struct psr_fits_band said, psr_err *err);
+                                             struct psr_fits_band declared, psr_err *err);
 
 /* psrfits_rows.c: also decides f->scaled.  rows->row is to be freed, success or not. */
 PSR_MUST_CHECK psr_status psr_fits_read_rows(struct psr_fits *f, struct psr_fits_rows *rows,

@@ -13,26 +13,26 @@ struct psr_fits_band psr_fits_read_band(const struct psr_fits *f)
 }
 
 /* One channel has no neighbour to tell its width. */
-static double header_width(const struct psr_fits *f, struct psr_fits_band said)
+static double header_width(const struct psr_fits *f, struct psr_fits_band declared)
 {
     double width = psr_fits_number(f, "CHAN_BW", 0);
-    if (width == 0 && said.nchan > 0)
-        width = said.width_mhz / said.nchan;
+    if (width == 0 && declared.nchan > 0)
+        width = declared.width_mhz / declared.nchan;
     return width;
 }
 
 static psr_status take_header_freq(const struct psr_fits *f, struct psr_obs *obs,
-                                   struct psr_fits_band said, psr_err *err)
+                                   struct psr_fits_band declared, psr_err *err)
 {
-    double width = header_width(f, said);
-    if (!(said.centre_mhz > 0) || width == 0)
+    double width = header_width(f, declared);
+    if (!(declared.centre_mhz > 0) || width == 0)
         return psr_fail_field(
             err, PSR_EFORMAT, "DAT_FREQ",
             "%s: no channel frequencies: DAT_FREQ is missing or 0, OBSFREQ = %g MHz, "
             "CHAN_BW = %g MHz",
-            f->path, said.centre_mhz, width);
+            f->path, declared.centre_mhz, width);
     obs->foff_mhz = width;
-    obs->fch1_mhz = said.centre_mhz - 0.5 * (double)(f->nchan - 1) * width;
+    obs->fch1_mhz = declared.centre_mhz - 0.5 * (double)(f->nchan - 1) * width;
     psr_note(&f->notes, "%s: DAT_FREQ is missing or 0: OBSFREQ and CHAN_BW give the frequencies",
              f->path);
     return PSR_OK;
@@ -51,27 +51,27 @@ static bool is_regular(const double *freq, size_t nchan, double width)
 
 /* The frequencies of the channels are what counts; the summary in the header is often stale. */
 static void note_disagreement(const struct psr_fits *f, const struct psr_obs *obs,
-                              struct psr_fits_band said)
+                              struct psr_fits_band declared)
 {
     double width = fabs(obs->foff_mhz);
     double nchan = (double)f->nchan;
     double centre = obs->fch1_mhz + 0.5 * (nchan - 1) * obs->foff_mhz;
-    if (obs->freq_mhz || (said.nchan > 0 && said.nchan != nchan))
+    if (obs->freq_mhz || (declared.nchan > 0 && declared.nchan != nchan))
         return;
-    if (said.centre_mhz != 0 && fabs(said.centre_mhz - centre) > width)
+    if (declared.centre_mhz != 0 && fabs(declared.centre_mhz - centre) > width)
         psr_note(&f->notes,
                  "%s: OBSFREQ = %g MHz, but DAT_FREQ is centred on %g MHz, which is used", f->path,
-                 said.centre_mhz, centre);
-    if (said.width_mhz != 0 && fabs(fabs(said.width_mhz) - nchan * width) > width)
+                 declared.centre_mhz, centre);
+    if (declared.width_mhz != 0 && fabs(fabs(declared.width_mhz) - nchan * width) > width)
         psr_note(&f->notes, "%s: OBSBW = %g MHz, but DAT_FREQ spans %g MHz, which is used", f->path,
-                 said.width_mhz, nchan * width);
+                 declared.width_mhz, nchan * width);
 }
 
 static void take_table(const struct psr_fits *f, struct psr_obs *obs, double *freq,
-                       struct psr_fits_band said)
+                       struct psr_fits_band declared)
 {
     size_t n = f->nchan;
-    double width = n > 1 ? (freq[n - 1] - freq[0]) / (double)(n - 1) : header_width(f, said);
+    double width = n > 1 ? (freq[n - 1] - freq[0]) / (double)(n - 1) : header_width(f, declared);
     obs->fch1_mhz = freq[0];
     obs->foff_mhz = width;
     if (is_regular(freq, n, width)) {
@@ -80,11 +80,11 @@ static void take_table(const struct psr_fits *f, struct psr_obs *obs, double *fr
         obs->freq_mhz = freq;
         psr_note(&f->notes, "%s: the channels of DAT_FREQ are not evenly spaced", f->path);
     }
-    note_disagreement(f, obs, said);
+    note_disagreement(f, obs, declared);
 }
 
 psr_status psr_fits_read_freq(const struct psr_fits *f, struct psr_obs *obs,
-                              struct psr_fits_band said, psr_err *err)
+                              struct psr_fits_band declared, psr_err *err)
 {
     struct psr_fits_column column;
     psr_status code = psr_fits_find(f, "DAT_FREQ", &column, err);
@@ -92,15 +92,15 @@ psr_status psr_fits_read_freq(const struct psr_fits *f, struct psr_obs *obs,
         return code;
     if (!column.number || column.repeat < (int64_t)f->nchan ||
         (column.type != 'E' && column.type != 'D'))
-        return take_header_freq(f, obs, said, err);
+        return take_header_freq(f, obs, declared, err);
     double *freq = malloc(f->nchan * sizeof *freq);
     if (!freq)
         return psr_fail_nomem(err, "channel frequencies", (double)f->nchan * sizeof *freq);
     code = psr_fits_read_doubles(f, &column, 1, 0, f->nchan, freq, err);
     if (!code && freq[0] == 0 && freq[f->nchan - 1] == 0)
-        code = take_header_freq(f, obs, said, err);
+        code = take_header_freq(f, obs, declared, err);
     else if (!code) {
-        take_table(f, obs, freq, said);
+        take_table(f, obs, freq, declared);
         return PSR_OK;
     }
     free(freq);

@@ -333,7 +333,7 @@ psr_status psr_fits_read_header(struct psr_fits *f, struct psr_obs *obs,
     if (code)
         return code;
     read_primary(f, obs);
-    struct psr_fits_band said = psr_fits_read_band(f);
+    struct psr_fits_band declared = psr_fits_read_band(f);
     code = psr_fits_enter(f, err);
     if (!code)
         code = psr_fits_check_twice(f, err);
@@ -349,5 +349,5 @@ psr_status psr_fits_read_header(struct psr_fits *f, struct psr_obs *obs,
     obs->nif = 1;
     obs->tsamp_s = f->tbin_s;
     obs->block_nsamp = f->nsblk;
-    return psr_fits_read_freq(f, obs, said, err);
+    return psr_fits_read_freq(f, obs, declared, err);
 }

@@ -11,7 +11,7 @@
 struct parse {
     const unsigned char *bytes;
     size_t n, at;
-    struct psr_sigproc_said said;
+    struct psr_sigproc_fields fields;
 };
 
 /* What the bytes at a place allow to be said of it. */
@@ -70,12 +70,13 @@ static psr_status fail_short(const struct parse *p, bool *need_more, psr_err *er
 {
     *need_more = p->n < PSR_SIGPROC_HEADER_MAX;
     if (p->n == 0)
-        return psr_fail(err, PSR_EFORMAT, "%s: empty, a SIGPROC header was expected", p->said.name);
+        return psr_fail(err, PSR_EFORMAT, "%s: empty, a SIGPROC header was expected",
+                        p->fields.name);
     if (!*need_more)
-        return psr_fail(err, PSR_EFORMAT, "%s: no HEADER_END in the first %d bytes", p->said.name,
+        return psr_fail(err, PSR_EFORMAT, "%s: no HEADER_END in the first %d bytes", p->fields.name,
                         PSR_SIGPROC_HEADER_MAX);
     return psr_fail(err, PSR_EFORMAT, "%s: the header is cut off: %zu bytes and no HEADER_END",
-                    p->said.name, p->n);
+                    p->fields.name, p->n);
 }
 
 /* Why the first bytes are no header: often the whole file is packed. */
@@ -87,10 +88,10 @@ static psr_status fail_start(const struct parse *p, psr_err *err)
         size_t n = strlen(magics[k]);
         if (p->n >= n && memcmp(p->bytes, magics[k], n) == 0)
             return psr_fail(err, PSR_EUNSUPPORTED, "%s: packed, must be unpacked by %s -dc first",
-                            p->said.name, programs[k]);
+                            p->fields.name, programs[k]);
     }
     return psr_fail(err, PSR_EFORMAT, "%s: no SIGPROC header: the first bytes are not HEADER_START",
-                    p->said.name);
+                    p->fields.name);
 }
 
 static psr_status parse_start(struct parse *p, bool *need_more, psr_err *err)
@@ -104,7 +105,7 @@ static psr_status parse_start(struct parse *p, bool *need_more, psr_err *err)
         return psr_fail(err, PSR_EUNSUPPORTED,
                         "%s: the SIGPROC header is big-endian (byte-swapped); only little-endian "
                         "files are read",
-                        p->said.name);
+                        p->fields.name);
     if (n > 0 && memcmp(p->bytes, little, n) != 0)
         return fail_start(p, err);
     if (n < PREFIX)
@@ -156,9 +157,9 @@ static psr_status skip_unknown(struct parse *p, const char *key, bool *need_more
             err, PSR_EFORMAT,
             "%s: unknown key '%s' at byte %zu of the header, and no telling how long its "
             "value is",
-            p->said.name, key, p->at);
+            p->fields.name, key, p->at);
     p->at = end;
-    psr_note(p->said.notes, "%s: unknown key '%s' (%s) skipped", p->said.name, key,
+    psr_note(p->fields.notes, "%s: unknown key '%s' (%s) skipped", p->fields.name, key,
              type_name(found));
     return PSR_OK;
 }
@@ -171,29 +172,30 @@ static psr_status read_text(struct parse *p, enum psr_sigproc_key_id id, bool *n
     size_t length = (size_t)little_endian(p->bytes + p->at, 4);
     if (length >= PSR_TEXT_MAX)
         return psr_fail_field(err, PSR_EFORMAT, "length", "%s: %s: length = %zu, must be below %d",
-                              p->said.name, psr_sigproc_keys[id].name, length, PSR_TEXT_MAX);
+                              p->fields.name, psr_sigproc_keys[id].name, length, PSR_TEXT_MAX);
     if (p->n - p->at - 4 < length)
         return fail_short(p, need_more, err);
     if (id == PSR_KEY_SOURCE_NAME && length > 0) {
         char text[PSR_TEXT_MAX];
         memcpy(text, p->bytes + p->at + 4, length);
         text[length] = 0;
-        if (*p->said.source && strcmp(text, p->said.source) != 0)
-            psr_note(p->said.notes, "%s: source_name is '%.80s', and it is '%.80s', which is taken",
-                     p->said.name, p->said.source, text);
-        strcpy(p->said.source, text);
+        if (*p->fields.source && strcmp(text, p->fields.source) != 0)
+            psr_note(p->fields.notes,
+                     "%s: source_name is '%.80s', and it is '%.80s', which is taken",
+                     p->fields.name, p->fields.source, text);
+        strcpy(p->fields.source, text);
     }
     p->at += 4 + length;
-    p->said.seen[id] = true;
+    p->fields.seen[id] = true;
     return PSR_OK;
 }
 
 static psr_status append_frequency(struct parse *p, double freq_mhz, psr_err *err)
 {
-    psr_status st = psr_grow(&p->said.table, &p->said.table_room, p->said.ntable,
-                             sizeof *p->said.table, "channel frequencies", err);
+    psr_status st = psr_grow(&p->fields.table, &p->fields.table_room, p->fields.ntable,
+                             sizeof *p->fields.table, "channel frequencies", err);
     if (!st)
-        p->said.table[p->said.ntable++] = freq_mhz;
+        p->fields.table[p->fields.ntable++] = freq_mhz;
     return st;
 }
 
@@ -217,14 +219,14 @@ static psr_status read_number(struct parse *p, enum psr_sigproc_key_id id, bool 
     bool limited = key->min < key->max;
     if (limited && !(v >= key->min && v <= key->max))
         return psr_fail_field(err, PSR_EFORMAT, key->name, "%s: %s = %.15g, must be %.15g to %.15g",
-                              p->said.name, key->name, v, key->min, key->max);
-    const double before = p->said.value[id];
-    if (p->said.seen[id] && id != PSR_KEY_FCHANNEL && memcmp(&v, &before, sizeof v) != 0)
+                              p->fields.name, key->name, v, key->min, key->max);
+    const double before = p->fields.value[id];
+    if (p->fields.seen[id] && id != PSR_KEY_FCHANNEL && memcmp(&v, &before, sizeof v) != 0)
         return psr_fail_field(err, PSR_EFORMAT, key->name, "%s: %s is %.15g, and it is %.15g",
-                              p->said.name, key->name, before, v);
+                              p->fields.name, key->name, before, v);
     p->at += size;
-    p->said.value[id] = v;
-    p->said.seen[id] = true;
+    p->fields.value[id] = v;
+    p->fields.seen[id] = true;
     return id == PSR_KEY_FCHANNEL ? append_frequency(p, v, err) : PSR_OK;
 }
 
@@ -246,7 +248,7 @@ static psr_status read_key(struct parse *p, enum psr_sigproc_key_id *id, bool *n
         return fail_short(p, need_more, err);
     if (v == NO)
         return psr_fail(err, PSR_EFORMAT, "%s: byte %zu of the header: no key where one must be",
-                        p->said.name, p->at);
+                        p->fields.name, p->at);
     memcpy(key, p->bytes + p->at + 4, length);
     p->at += 4 + length;
     *id = find_key(key);
@@ -271,16 +273,16 @@ static psr_status read_keys(struct parse *p, bool *need_more, psr_err *err)
 psr_status psr_sigproc_parse_header(struct psr_sigproc_header *h, const void *bytes, size_t n,
                                     const char *name, const struct psr_notes *notes, psr_err *err)
 {
-    struct parse p = {.bytes = bytes, .n = n, .said = {.name = name, .notes = notes}};
+    struct parse p = {.bytes = bytes, .n = n, .fields = {.name = name, .notes = notes}};
     *h = (struct psr_sigproc_header){.data_type = PSR_SIGPROC_FILTERBANK};
     psr_obs_init(&h->obs);
     psr_status st = read_keys(&p, &h->need_more, err);
     if (!st)
-        st = psr_sigproc_fill(&h->obs, &p.said, err);
-    if (p.said.seen[PSR_KEY_DATA_TYPE])
-        h->data_type = (int)p.said.value[PSR_KEY_DATA_TYPE];
+        st = psr_sigproc_fill(&h->obs, &p.fields, err);
+    if (p.fields.seen[PSR_KEY_DATA_TYPE])
+        h->data_type = (int)p.fields.value[PSR_KEY_DATA_TYPE];
     h->bytes = p.at;
-    free(p.said.table);
+    free(p.fields.table);
     if (st)
         psr_obs_clear(&h->obs);
     return st;

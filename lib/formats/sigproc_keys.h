@@ -51,7 +51,7 @@ struct psr_sigproc_key {
 extern const struct psr_sigproc_key psr_sigproc_keys[PSR_NKEY];
 
 /* What a header says, key by key. */
-struct psr_sigproc_said {
+struct psr_sigproc_fields {
     const char *name; /* of the file */
     const struct psr_notes *notes;
     double value[PSR_NKEY];
@@ -63,7 +63,7 @@ struct psr_sigproc_said {
 
 /* Fills an initialised obs, and takes the table of frequencies over.
  * Status: PSR_EFORMAT (a key that must be there; as psr_obs_check), PSR_ENOMEM */
-PSR_MUST_CHECK psr_status psr_sigproc_fill(struct psr_obs *obs, struct psr_sigproc_said *said,
+PSR_MUST_CHECK psr_status psr_sigproc_fill(struct psr_obs *obs, struct psr_sigproc_fields *fields,
                                            psr_err *err);
 
 #endif

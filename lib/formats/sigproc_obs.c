@@ -37,11 +37,11 @@ const struct psr_sigproc_key psr_sigproc_keys[PSR_NKEY] = {
     [PSR_KEY_HEADER_END] = {"HEADER_END", PSR_SIGPROC_FLAG, 0, 0},
 };
 
-static psr_status require_keys(const struct psr_sigproc_said *said, psr_err *err)
+static psr_status require_keys(const struct psr_sigproc_fields *fields, psr_err *err)
 {
-    bool series = said->value[PSR_KEY_DATA_TYPE] == PSR_SIGPROC_SERIES;
-    bool table = said->ntable > 0;
-    bool one_channel = series || said->value[PSR_KEY_NCHANS] == 1;
+    bool series = fields->value[PSR_KEY_DATA_TYPE] == PSR_SIGPROC_SERIES;
+    bool table = fields->ntable > 0;
+    bool one_channel = series || fields->value[PSR_KEY_NCHANS] == 1;
     const struct {
         enum psr_sigproc_key_id id;
         bool needed;
@@ -53,39 +53,41 @@ static psr_status require_keys(const struct psr_sigproc_said *said, psr_err *err
         {PSR_KEY_FOFF, !table && !one_channel},
     };
     for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
-        if (needs[i].needed && !said->seen[needs[i].id])
+        if (needs[i].needed && !fields->seen[needs[i].id])
             return psr_fail_field(err, PSR_EFORMAT, psr_sigproc_keys[needs[i].id].name,
-                                  "%s: the header has no %s", said->name,
+                                  "%s: the header has no %s", fields->name,
                                   psr_sigproc_keys[needs[i].id].name);
     return PSR_OK;
 }
 
-static void fill_samples(struct psr_obs *obs, const struct psr_sigproc_said *said)
+static void fill_samples(struct psr_obs *obs, const struct psr_sigproc_fields *fields)
 {
-    obs->nchan = said->seen[PSR_KEY_NCHANS] ? (size_t)said->value[PSR_KEY_NCHANS] : 1;
-    obs->nif = said->seen[PSR_KEY_NIFS] ? (int)said->value[PSR_KEY_NIFS] : 1;
-    obs->nbit = (int)said->value[PSR_KEY_NBITS];
-    obs->tsamp_s = said->value[PSR_KEY_TSAMP];
-    obs->kind = obs->nbit == 32 ? PSR_FLOAT : said->value[PSR_KEY_SIGNED] != 0 ? PSR_INT : PSR_UINT;
-    if (said->value[PSR_KEY_NSAMPLES] > 0)
-        obs->nsamp = (int64_t)said->value[PSR_KEY_NSAMPLES];
+    obs->nchan = fields->seen[PSR_KEY_NCHANS] ? (size_t)fields->value[PSR_KEY_NCHANS] : 1;
+    obs->nif = fields->seen[PSR_KEY_NIFS] ? (int)fields->value[PSR_KEY_NIFS] : 1;
+    obs->nbit = (int)fields->value[PSR_KEY_NBITS];
+    obs->tsamp_s = fields->value[PSR_KEY_TSAMP];
+    obs->kind = obs->nbit == 32                      ? PSR_FLOAT
+                : fields->value[PSR_KEY_SIGNED] != 0 ? PSR_INT
+                                                     : PSR_UINT;
+    if (fields->value[PSR_KEY_NSAMPLES] > 0)
+        obs->nsamp = (int64_t)fields->value[PSR_KEY_NSAMPLES];
 }
 
-static psr_status fill_band(struct psr_obs *obs, struct psr_sigproc_said *said, psr_err *err)
+static psr_status fill_band(struct psr_obs *obs, struct psr_sigproc_fields *fields, psr_err *err)
 {
-    obs->fch1_mhz = said->value[PSR_KEY_FCH1];
-    obs->foff_mhz = said->value[PSR_KEY_FOFF];
-    if (said->ntable == 0)
+    obs->fch1_mhz = fields->value[PSR_KEY_FCH1];
+    obs->foff_mhz = fields->value[PSR_KEY_FOFF];
+    if (fields->ntable == 0)
         return PSR_OK;
-    if (said->ntable != obs->nchan)
+    if (fields->ntable != obs->nchan)
         return psr_fail_field(err, PSR_EFORMAT, "fchannel",
-                              "%s: %zu fchannel entries, must be nchans = %zu", said->name,
-                              said->ntable, obs->nchan);
-    obs->freq_mhz = said->table;
-    said->table = NULL;
-    if (!said->seen[PSR_KEY_FCH1])
+                              "%s: %zu fchannel entries, must be nchans = %zu", fields->name,
+                              fields->ntable, obs->nchan);
+    obs->freq_mhz = fields->table;
+    fields->table = NULL;
+    if (!fields->seen[PSR_KEY_FCH1])
         obs->fch1_mhz = obs->freq_mhz[0];
-    if (!said->seen[PSR_KEY_FOFF] && obs->nchan > 1)
+    if (!fields->seen[PSR_KEY_FOFF] && obs->nchan > 1)
         obs->foff_mhz = obs->freq_mhz[1] - obs->freq_mhz[0];
     return PSR_OK;
 }
@@ -105,18 +107,19 @@ static bool read_angle(double sexagesimal, double *units)
 }
 
 /* Files hold 0, 0 where the position is unknown, and sometimes degrees where there must be none. */
-static void fill_position(struct psr_obs *obs, const struct psr_sigproc_said *said)
+static void fill_position(struct psr_obs *obs, const struct psr_sigproc_fields *fields)
 {
-    double raj = said->value[PSR_KEY_SRC_RAJ], dej = said->value[PSR_KEY_SRC_DEJ], hours, degrees;
-    if (!said->seen[PSR_KEY_SRC_RAJ] || !said->seen[PSR_KEY_SRC_DEJ] || (raj == 0 && dej == 0))
+    double raj = fields->value[PSR_KEY_SRC_RAJ], dej = fields->value[PSR_KEY_SRC_DEJ], hours,
+           degrees;
+    if (!fields->seen[PSR_KEY_SRC_RAJ] || !fields->seen[PSR_KEY_SRC_DEJ] || (raj == 0 && dej == 0))
         return;
     if (!read_angle(raj, &hours) || !read_angle(dej, &degrees) || raj < 0 || hours > 24 ||
         fabs(degrees) > 90) {
         psr_note(
-            said->notes,
+            fields->notes,
             "%s: src_raj = %.15g, src_dej = %.15g are no hhmmss.s and ddmmss.s: the position is "
             "taken as unknown",
-            said->name, raj, dej);
+            fields->name, raj, dej);
         return;
     }
     obs->has_position = true;
@@ -134,40 +137,40 @@ static int count_or_zero(double v)
     return v > 0 ? (int)v : 0;
 }
 
-static void fill_rest(struct psr_obs *obs, const struct psr_sigproc_said *said)
+static void fill_rest(struct psr_obs *obs, const struct psr_sigproc_fields *fields)
 {
-    double day = floor(said->value[PSR_KEY_TSTART]);
-    obs->tstart = (struct psr_mjd){.day = (long)day, .frac = said->value[PSR_KEY_TSTART] - day};
-    if (!said->seen[PSR_KEY_TSTART])
-        psr_note(said->notes, "%s: the header has no tstart: MJD 0 is taken", said->name);
-    obs->barycentric = said->value[PSR_KEY_BARYCENTRIC] != 0;
-    obs->az_deg = finite_or_zero(said->value[PSR_KEY_AZ_START]);
-    obs->za_deg = finite_or_zero(said->value[PSR_KEY_ZA_START]);
-    obs->refdm = said->value[PSR_KEY_REFDM];
-    obs->ibeam = count_or_zero(said->value[PSR_KEY_IBEAM]);
-    obs->nbeam = count_or_zero(said->value[PSR_KEY_NBEAMS]);
-    if (said->seen[PSR_KEY_MACHINE_ID])
-        obs->machine_id = (int)said->value[PSR_KEY_MACHINE_ID];
-    if (said->seen[PSR_KEY_TELESCOPE_ID])
-        obs->telescope_id = (int)said->value[PSR_KEY_TELESCOPE_ID];
+    double day = floor(fields->value[PSR_KEY_TSTART]);
+    obs->tstart = (struct psr_mjd){.day = (long)day, .frac = fields->value[PSR_KEY_TSTART] - day};
+    if (!fields->seen[PSR_KEY_TSTART])
+        psr_note(fields->notes, "%s: the header has no tstart: MJD 0 is taken", fields->name);
+    obs->barycentric = fields->value[PSR_KEY_BARYCENTRIC] != 0;
+    obs->az_deg = finite_or_zero(fields->value[PSR_KEY_AZ_START]);
+    obs->za_deg = finite_or_zero(fields->value[PSR_KEY_ZA_START]);
+    obs->refdm = fields->value[PSR_KEY_REFDM];
+    obs->ibeam = count_or_zero(fields->value[PSR_KEY_IBEAM]);
+    obs->nbeam = count_or_zero(fields->value[PSR_KEY_NBEAMS]);
+    if (fields->seen[PSR_KEY_MACHINE_ID])
+        obs->machine_id = (int)fields->value[PSR_KEY_MACHINE_ID];
+    if (fields->seen[PSR_KEY_TELESCOPE_ID])
+        obs->telescope_id = (int)fields->value[PSR_KEY_TELESCOPE_ID];
     strcpy(obs->telescope, psr_telescope_name(obs->telescope_id));
     strcpy(obs->instrument, psr_machine_name(obs->machine_id));
-    if (*said->source)
-        memcpy(obs->source, said->source, sizeof obs->source);
+    if (*fields->source)
+        memcpy(obs->source, fields->source, sizeof obs->source);
 }
 
-psr_status psr_sigproc_fill(struct psr_obs *obs, struct psr_sigproc_said *said, psr_err *err)
+psr_status psr_sigproc_fill(struct psr_obs *obs, struct psr_sigproc_fields *fields, psr_err *err)
 {
-    psr_status st = require_keys(said, err);
+    psr_status st = require_keys(fields, err);
     if (st)
         return st;
-    fill_samples(obs, said);
-    st = fill_band(obs, said, err);
+    fill_samples(obs, fields);
+    st = fill_band(obs, fields, err);
     if (!st)
-        st = psr_obs_check(obs, said->name, err);
+        st = psr_obs_check(obs, fields->name, err);
     if (st)
         return st;
-    fill_position(obs, said);
-    fill_rest(obs, said);
+    fill_position(obs, fields);
+    fill_rest(obs, fields);
     return PSR_OK;
 }

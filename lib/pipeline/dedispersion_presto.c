@@ -14,7 +14,7 @@ struct presto {
     const struct psr_block *block;
 };
 
-/* PRESTO counts ignored channels once it has turned the band, whether it was to or not. */
+/* PRESTO counts ignored channels after it has reversed the band, even where it should not. */
 static psr_status invert_keep(struct presto *s, psr_err *err)
 {
     const struct psr_obs *obs = s->d.obs;

@@ -139,9 +139,8 @@ static void set_spins(struct psr_pfd *p, double length_s)
 /* DMs that shift the pulse by whole bins at the lowest frequency; none is below 0. */
 static void set_dms(struct psr_pfd *p, double dm)
 {
-    const double lowest = p->lofreq_mhz * (1 + p->voverc), cornerturn_s = 1 / p->fold.p;
-    const double step =
-        cornerturn_s / p->nbin * p->dmstep / psr_delay_s(PSR_DMCONST_PRESTO, 1, lowest);
+    const double lowest = p->lofreq_mhz * (1 + p->voverc), period_s = 1 / p->fold.p;
+    const double step = period_s / p->nbin * p->dmstep / psr_delay_s(PSR_DMCONST_PRESTO, 1, lowest);
     const double first = fmax(dm - middle(p->ndm) * step, 0);
     int32_t best = 0;
     for (int32_t i = 0; i < p->ndm; i++) {

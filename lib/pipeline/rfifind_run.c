@@ -192,13 +192,13 @@ static psr_status read_all(struct psr_rfi_state *u, psr_err *err)
     return st;
 }
 
-/* Of PSRFITS; where PRESTO turns the band it rounds. */
+/* Of PSRFITS; where PRESTO reverses the band it rounds. */
 static double lowest_as_presto(const struct psr_rfi_state *u)
 {
     const struct psr_obs *obs = psr_source_obs(u->source);
     const double lowest = psr_obs_lowest_mhz(obs);
-    bool turned = psr_obs_freq_mhz(obs, 0) > psr_obs_freq_mhz(obs, obs->nchan - 1);
-    return turned ? (double)(float)lowest : lowest;
+    bool descending = psr_obs_freq_mhz(obs, 0) > psr_obs_freq_mhz(obs, obs->nchan - 1);
+    return descending ? (double)(float)lowest : lowest;
 }
 
 static void describe(struct psr_rfi_state *u)

@@ -48,9 +48,9 @@ static psr_status allocate_clean_block(struct psr_clean_block *k, size_t nchan, 
     k->row = calloc(nchan, sizeof *k->row);
     k->masked = calloc(nchan, 1);
     k->level = calloc(nchan, sizeof *k->level);
-    k->sieve = calloc(row_bytes, 1);
+    k->bitmask = calloc(row_bytes, 1);
     bool all = k->z && k->work && k->good && k->bad && k->flip && k->sum && k->row && k->masked &&
-               k->level && k->sieve;
+               k->level && k->bitmask;
     return all ? PSR_OK : PSR_ENOMEM;
 }
 
@@ -68,7 +68,7 @@ static psr_status allocate(psr_clean *p, psr_err *err)
     bool all = p->keep && p->ordered && p->padding && p->clip.level && p->bandpass && p->weight &&
                p->current && p->held;
     for (int b = 0; b < BATCH && all; b++)
-        all = allocate_clean_block(&p->look[b], nchan, p->in.row_bytes) == PSR_OK;
+        all = allocate_clean_block(&p->block[b], nchan, p->in.row_bytes) == PSR_OK;
     return all ? PSR_OK : psr_fail_nomem(err, "cleaning", (double)psr_clean_bytes(p));
 }
 
@@ -152,9 +152,9 @@ void psr_clean_destroy(psr_clean *p)
     if (!p)
         return;
     for (int b = 0; b < BATCH; b++) {
-        struct psr_clean_block *k = &p->look[b];
+        struct psr_clean_block *k = &p->block[b];
         void *const own[] = {k->z,   k->work, k->good,   k->bad,   k->flip,
-                             k->sum, k->row,  k->masked, k->level, k->sieve};
+                             k->sum, k->row,  k->masked, k->level, k->bitmask};
         for (size_t n = 0; n < sizeof own / sizeof *own; n++)
             free(own[n]);
     }
@@ -182,20 +182,20 @@ static void sum_good(const psr_clean *p, struct psr_clean_block *k)
     }
 }
 
-/* What a block says by itself, whatever came before it.  A spectrum whose sum is no number is as
- * far off as can be. */
-static void judge(const psr_clean *p, struct psr_clean_block *k)
+/* Statistics of a block alone, whatever came before it.  A spectrum whose sum is not a number
+ * deviates without limit. */
+static void measure_block(const psr_clean *p, struct psr_clean_block *k)
 {
     psr_block_sums(&p->in, k->in, k->n, k->z, p->in.nbit <= 16 ? k->sum : NULL, k->row);
     for (size_t t = 0; p->in.kind == PSR_FLOAT && t < k->n; t++)
         k->z[t] = isnan(k->z[t]) ? INFINITY : k->z[t];
-    psr_clip_judge(&k->said, k->z, k->n, k->good, k->work, PSR_MOMENTS_LANES);
-    if (k->said.ngood < k->n || p->in.nbit > 16)
+    psr_clip_measure(&k->stats, k->z, k->n, k->good, k->work, PSR_MOMENTS_LANES);
+    if (k->stats.ngood < k->n || p->in.nbit > 16)
         sum_good(p, k);
 }
 
-/* Returned: whether the mask takes all channels as a whole. */
-static bool look_up_mask(psr_clean *p, struct psr_clean_block *k, int64_t t0)
+/* Returned: whether the mask takes all channels. */
+static bool find_masked(psr_clean *p, struct psr_clean_block *k, int64_t t0)
 {
     double dt_s = p->d.tsamp_s;
     bool all = psr_mask_span(p->d.mask, (double)(p->d.first + t0) * dt_s, BLOCK * dt_s,
@@ -208,18 +208,18 @@ static bool look_up_mask(psr_clean *p, struct psr_clean_block *k, int64_t t0)
     return all;
 }
 
-/* Blocks must come in order.  One without any good spectrum, all alike or no numbers, teaches
- * nothing, and nor does the incomplete one at the end unless it is all there is. */
+/* Blocks must come in order.  A block without good spectra (all equal, or not numbers) leaves the
+ * running values as they are; so does the incomplete block at the end unless it is the only one. */
 static void decide(psr_clean *p, struct psr_clean_block *k, int64_t t0)
 {
     bool all = false;
     k->nbad = 0;
     if (p->d.mask)
-        all = look_up_mask(p, k, t0);
+        all = find_masked(p, k, t0);
     if (!(p->clip.sigma > 0) || all)
         return;
-    if (k->said.ngood && (k->n == BLOCK || !p->clip.begun))
-        psr_clip_update(&p->clip, &k->said, k->sum);
+    if (k->stats.ngood && (k->n == BLOCK || !p->clip.begun))
+        psr_clip_update(&p->clip, &k->stats, k->sum);
     if (p->clip.begun)
         k->nbad = psr_clip_find(&p->clip, k->z, k->n, k->bad);
     memcpy(k->level, p->clip.level, p->d.nchan * sizeof *k->level);
@@ -293,19 +293,19 @@ static psr_status add_lost(psr_clean *p, const struct psr_clean_block *k, int64_
 
 /* --- the stream ------------------------------------------------------------------------------- */
 
-/* Blocks look[0 .. nblock - 1], with in, out and n set. */
+/* Blocks block[0 .. nblock - 1], with in, out and n set. */
 static psr_status clean_batch(psr_clean *p, int nblock, psr_err *err)
 {
     psr_status st = PSR_OK;
     if (p->d.zerodm && !p->balanced)
-        psr_clean_balance(p, &p->look[0]);
+        psr_clean_balance(p, &p->block[0]);
     if (p->clip.sigma > 0) {
 #pragma omp parallel for num_threads(p->nthread) if (nblock > 1)
         for (int b = 0; b < nblock; b++)
-            judge(p, &p->look[b]);
+            measure_block(p, &p->block[b]);
     }
     for (int b = 0; b < nblock && !st; b++) {
-        struct psr_clean_block *k = &p->look[b];
+        struct psr_clean_block *k = &p->block[b];
         decide(p, k, p->ngiven);
         st = add_steps(p, k, p->ngiven, err);
         if (!st)
@@ -314,7 +314,7 @@ static psr_status clean_batch(psr_clean *p, int nblock, psr_err *err)
     }
 #pragma omp parallel for num_threads(p->nthread) if (nblock > 1)
     for (int b = 0; b < nblock; b++)
-        psr_clean_emit(p, &p->look[b]);
+        psr_clean_emit(p, &p->block[b]);
     return st;
 }
 
@@ -325,7 +325,7 @@ static psr_status clean_blocks(psr_clean *p, const unsigned char *in, size_t nsa
     for (size_t t = 0; t < nsamp && !st;) {
         int b = 0;
         for (; b < BATCH && t < nsamp; b++) {
-            struct psr_clean_block *k = &p->look[b];
+            struct psr_clean_block *k = &p->block[b];
             k->n = nsamp - t < BLOCK ? nsamp - t : BLOCK;
             k->in = in + t * p->in.row_bytes;
             k->out = out + t * p->out.row_bytes;

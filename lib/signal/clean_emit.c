@@ -5,18 +5,19 @@
 #include <math.h>
 #include <string.h>
 
-static void make_prefilter(const psr_clean *p, struct psr_clean_block *k)
+static void pack_bitmask(const psr_clean *p, struct psr_clean_block *k)
 {
     double ones = p->in.kind == PSR_INT ? -1 : ldexp(1, p->in.nbit) - 1;
     for (size_t c = 0; c < p->d.nchan; c++)
         k->row[c] = k->masked[c] ? 0 : ones;
-    psr_row_pack(k->sieve, k->row, p->d.nchan, p->in.nbit, p->in.kind);
+    psr_row_pack(k->bitmask, k->row, p->d.nchan, p->in.nbit, p->in.kind);
 }
 
-static void sift(unsigned char *restrict row, const unsigned char *restrict sieve, size_t bytes)
+static void apply_bitmask(unsigned char *restrict row, const unsigned char *restrict bitmask,
+                          size_t bytes)
 {
     for (size_t n = 0; n < bytes; n++)
-        row[n] &= sieve[n];
+        row[n] &= bitmask[n];
 }
 
 /* Replaced samples become 0. */
@@ -26,12 +27,12 @@ static void emit_integers(const psr_clean *p, struct psr_clean_block *k)
     if (k->out != k->in)
         memcpy(k->out, k->in, k->n * bytes);
     if (k->any_masked)
-        make_prefilter(p, k);
+        pack_bitmask(p, k);
     for (size_t t = 0; t < k->n && (k->nbad || k->any_masked); t++) {
         if (k->nbad && k->bad[t])
             memset(k->out + t * bytes, 0, bytes);
         else if (k->any_masked)
-            sift(k->out + t * bytes, k->sieve, bytes);
+            apply_bitmask(k->out + t * bytes, k->bitmask, bytes);
     }
 }
 

@@ -17,14 +17,14 @@ struct psr_clean_block {
     float *z, *work;           /* [block] */
     double *sum, *row;         /* [nchan] */
     unsigned char *good, *bad; /* [block] */
-    struct psr_clip_block said;
+    struct psr_clip_block stats;
     size_t nbad;
     uint16_t *flip; /* [nflip] spectra at which bad changes */
     size_t nflip;
     bool any_masked;
-    unsigned char *masked; /* [nchan] */
-    unsigned char *sieve;  /* [row_bytes] bit mask: all bits of unmasked samples are set */
-    float *level;          /* [nchan] what clipped samples become */
+    unsigned char *masked;  /* [nchan] */
+    unsigned char *bitmask; /* [row_bytes] all bits of unmasked samples are set */
+    float *level;           /* [nchan] what clipped samples become */
 };
 
 struct psr_clean {
@@ -39,7 +39,7 @@ struct psr_clean {
     unsigned char *held;      /* [block] spectra of an incomplete block */
     size_t nheld;
     int64_t ngiven, nclipped;
-    struct psr_clean_block look[PSR_CLEAN_BATCH];
+    struct psr_clean_block block[PSR_CLEAN_BATCH];
     unsigned char *ordered; /* [nchan] masked, from the lowest channel */
     float *current;         /* [nchan] value of the last step */
     size_t nopen;           /* channels whose current is not 0 */

@@ -27,8 +27,8 @@ static size_t copy_finite(float *to, const float *z, size_t n)
     return nfinite;
 }
 
-void psr_clip_judge(struct psr_clip_block *block, const float *z, size_t n, unsigned char *good,
-                    float *work, enum psr_moments how)
+void psr_clip_measure(struct psr_clip_block *block, const float *z, size_t n, unsigned char *good,
+                      float *work, enum psr_moments how)
 {
     *block = (struct psr_clip_block){0};
     memset(good, 0, n);

@@ -33,8 +33,8 @@ enum psr_moments { PSR_MOMENTS_RUNNING, PSR_MOMENTS_LANES };
 
 /* Given:    z [n]; work [n] to be overwritten
  * Returned: *block; good [n], 1 or 0 */
-void psr_clip_judge(struct psr_clip_block *block, const float *z, size_t n, unsigned char *good,
-                    float *work, enum psr_moments how);
+void psr_clip_measure(struct psr_clip_block *block, const float *z, size_t n, unsigned char *good,
+                      float *work, enum psr_moments how);
 
 /* Updates the running values with a block.
  * Given: sum [nchan]   of each channel over the good spectra */

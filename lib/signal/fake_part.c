@@ -131,10 +131,10 @@ psr_status psr_fake_part_make(struct psr_fake_part *part, const struct psr_fake_
     double scatter = unit * fmax(scatter_s(s, lowest), scatter_s(s, frame->highest_mhz));
     part->before_x = part->shape.low - smear / 2;
     part->after_x = part->shape.high + psr_shape_reach(smear, scatter);
-    if (s->kind == PSR_FAKE_PULSAR && part->after_x - part->before_x > PSR_SHAPE_TURNS_MAX)
+    if (s->kind == PSR_FAKE_PULSAR && part->after_x - part->before_x > PSR_SHAPE_MAX_ROTATIONS)
         return psr_fail_field(err, PSR_EINVAL, "width_s",
                               "the pulse is smeared over %.3g turns, must be at most %d",
-                              part->after_x - part->before_x, PSR_SHAPE_TURNS_MAX);
+                              part->after_x - part->before_x, PSR_SHAPE_MAX_ROTATIONS);
     part->sweep_s = psr_delay_s(frame->dmconst, s->dm, lowest) -
                     psr_delay_s(frame->dmconst, s->dm, frame->highest_mhz);
     return PSR_OK;
@@ -194,7 +194,7 @@ psr_status psr_fake_part_prepare(struct psr_fake_part *part, const struct psr_fa
     ready->fluence = calloc(nchan, sizeof *ready->fluence);
     ready->row = calloc(ready->nrow, sizeof *ready->row);
     ready->part = calloc(ready->nrow * PSR_SHAPE_NODES, sizeof *ready->part);
-    double *scratch = calloc(PSR_SHAPE_TURNS_MAX * (PSR_SHAPE_NODES - 1) + 1, sizeof *scratch);
+    double *scratch = calloc(PSR_SHAPE_MAX_ROTATIONS * (PSR_SHAPE_NODES - 1) + 1, sizeof *scratch);
     psr_status st = PSR_OK;
     if (!ready->delay_s || !ready->fluence || !ready->row || !ready->part || !scratch) {
         psr_fake_ready_clear(ready);
@@ -219,7 +219,7 @@ static psr_status make_room(struct psr_fake_ready *ready, size_t npulse, psr_err
     return PSR_OK;
 }
 
-struct psr_pulse psr_pulse_of_turn(const struct psr_fake_part *part, int64_t n)
+struct psr_pulse psr_pulse_of_rotation(const struct psr_fake_part *part, int64_t n)
 {
     struct psr_motion m = psr_spin_pulse(&part->spin, n);
     return (struct psr_pulse){m.value, m.d1, m.d2, 1 / m.d1};
@@ -259,7 +259,7 @@ psr_status psr_fake_part_list(struct psr_fake_part *part, const struct psr_fake_
         return st;
 #pragma omp parallel for num_threads(nthread)
     for (int64_t k = low; k <= high; k++) {
-        ready->pulse[k - low] = psr_pulse_of_turn(part, k);
+        ready->pulse[k - low] = psr_pulse_of_rotation(part, k);
     }
     return PSR_OK;
 }
@@ -279,20 +279,20 @@ static int64_t floor_of(double x)
 int64_t psr_fake_pulse_begin(const struct psr_fake_place *at, const struct psr_pulse *pulse,
                              double tsamp_s)
 {
-    return floor_of((pulse->t_s + at->delay_s + at->row->low * pulse->turn_s) / tsamp_s);
+    return floor_of((pulse->t_s + at->delay_s + at->row->low * pulse->period_s) / tsamp_s);
 }
 
 int64_t psr_fake_pulse_end(const struct psr_fake_place *at, const struct psr_pulse *pulse,
                            double tsamp_s)
 {
-    return -floor_of((pulse->t_s + at->delay_s + at->row->high * pulse->turn_s) / -tsamp_s);
+    return -floor_of((pulse->t_s + at->delay_s + at->row->high * pulse->period_s) / -tsamp_s);
 }
 
 void psr_fake_pulse_add(const struct psr_fake_place *at, const struct psr_pulse *pulse,
                         double tsamp_s, int64_t first, int64_t end, float *x, size_t stride)
 {
     const double start_s = pulse->t_s + at->delay_s, half = pulse->hz_per_s / 2;
-    const double height = at->fluence * pulse->turn_s / tsamp_s;
+    const double height = at->fluence * pulse->period_s / tsamp_s;
     double tau_s = (double)first * tsamp_s - start_s;
     double below = psr_shape_part(at->row, tau_s * (pulse->hz + half * tau_s));
     for (int64_t t = first; t < end; t++) {

@@ -25,10 +25,10 @@ struct psr_shape_row {
     double low, high, per_step;
     float *part; /* [PSR_SHAPE_NODES], 0 to 1 */
 };
-enum { PSR_SHAPE_NODES = 513, PSR_SHAPE_TURNS_MAX = 64 };
+enum { PSR_SHAPE_NODES = 513, PSR_SHAPE_MAX_ROTATIONS = 64 };
 
 /* Given:    smear, scatter   in units of x; periodic   wraps the pulse to one turn
- *           scratch   room for PSR_SHAPE_TURNS_MAX (PSR_SHAPE_NODES - 1) + 1 numbers */
+ *           scratch   room for PSR_SHAPE_MAX_ROTATIONS (PSR_SHAPE_NODES - 1) + 1 numbers */
 void psr_shape_widen(struct psr_shape_row *row, const struct psr_shape *shape, double smear,
                      double scatter, bool periodic, double *scratch);
 
@@ -74,7 +74,7 @@ struct psr_motion psr_spin_motion(const struct psr_spin *spin, double t_s);
 struct psr_pulse {
     double t_s, hz, hz_per_s; /* time at which its centre is received at the highest channel, and
                                  units of x per second then */
-    double turn_s;            /* 1 / hz */
+    double period_s;          /* 1 / hz */
 };
 
 /* Data needed to add a signal to a block. */
@@ -118,7 +118,7 @@ PSR_MUST_CHECK psr_status psr_fake_part_prepare(struct psr_fake_part *part,
 void psr_fake_ready_clear(struct psr_fake_ready *ready);
 
 /* Pulse n of a pulsar, and that of a burst. */
-struct psr_pulse psr_pulse_of_turn(const struct psr_fake_part *part, int64_t n);
+struct psr_pulse psr_pulse_of_rotation(const struct psr_fake_part *part, int64_t n);
 struct psr_pulse psr_pulse_of_burst(const struct psr_fake_part *part);
 
 /* Lists the pulses that reach into samples first .. first + n - 1 of any channel. */

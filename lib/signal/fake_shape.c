@@ -170,7 +170,7 @@ void psr_shape_widen(struct psr_shape_row *row, const struct psr_shape *shape, d
     size_t n = PSR_SHAPE_NODES - 1;
     bool wraps = periodic && high - low > 1;
     if (wraps)
-        n *= (size_t)fmin(ceil(high - low), PSR_SHAPE_TURNS_MAX);
+        n *= (size_t)fmin(ceil(high - low), PSR_SHAPE_MAX_ROTATIONS);
     double step = (high - low) / (double)n;
     for (size_t j = 0; j <= n; j++)
         scratch[j] = smeared_below(shape, low + (double)j * step, smear);

@@ -88,8 +88,8 @@ static struct psr_pulse pick_pulse(const struct psr_fake_part *part, double puls
     if (part->desc.kind == PSR_FAKE_BURST)
         return psr_pulse_of_burst(part);
     double start = ceil(part->desc.phase - 0.5);
-    int64_t turn = (int64_t)start + (int64_t)((i + 0.5) / n * pulses);
-    return psr_pulse_of_turn(part, turn);
+    int64_t rotation = (int64_t)start + (int64_t)((i + 0.5) / n * pulses);
+    return psr_pulse_of_rotation(part, rotation);
 }
 
 psr_status psr_fake_report(const psr_fake *p, size_t i, struct psr_fake_truth *truth, psr_err *err)

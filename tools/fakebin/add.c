@@ -184,11 +184,11 @@ psr_status fakebin_add_file(struct fakebin_signals *to, const char *path, double
 {
     char line[LINE_BYTES], what[512];
     struct psr_text_lines in;
-    bool there;
+    bool exists;
     psr_status st = psr_text_lines_open(&in, path, FILE_BYTES, err);
     if (st)
         return st;
-    while (!st && !(st = psr_text_lines_next(&in, line, sizeof line, &there, err)) && there) {
+    while (!st && !(st = psr_text_lines_next(&in, line, sizeof line, &exists, err)) && exists) {
         line[strcspn(line, "#")] = '\0';
         snprintf(what, sizeof what, "%.400s: line %ld", in.name, in.number);
         if (line[strspn(line, blanks)])

@@ -126,13 +126,13 @@ static void add_output(struct cli_table *list, struct fakebin_options *o)
 static void add_running(struct cli_table *list, struct fakebin_options *o)
 {
     const struct cli_option running[] = {{"Running", CLI_HEADING, NULL, NULL, NULL, 0, 0}};
-    const struct cli_option talk[] = {
+    const struct cli_option verbosity[] = {
         {"q", CLI_FLAG, &o->quiet, NULL, "No notes, no progress.", 0, 0},
         {"v", CLI_FLAG, &o->verbose, NULL, "Report what is made and how fast.", 0, 0},
     };
     CLI_ADD(list, running);
     cli_add_limits(list, &o->ncpus, NULL);
-    CLI_ADD(list, talk);
+    CLI_ADD(list, verbosity);
 }
 
 void fakebin_fill_table(struct cli_table *list, struct fakebin_options *o)

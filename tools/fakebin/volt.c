@@ -32,7 +32,7 @@ static psr_status parse_source(const char *text, double observed_s, struct psr_f
         double *value;
     } keys[] = {{"theta", &s->theta_ns}, {"theta'", &s->theta_ew}, {"snr", &s->snr},
                 {"dm", &s->dm},          {"t", &s->t_s},           {"width", &s->width_s}};
-    enum { NKEY = sizeof keys / sizeof *keys, PLAIN = 3 };
+    enum { NKEY = sizeof keys / sizeof *keys, NPOSITIONAL = 3 };
     char copy[256], *rest = copy, *word;
     int n = 0;
     *s = (struct psr_fakevolt_source){.t_s = observed_s / 4};
@@ -41,24 +41,24 @@ static psr_status parse_source(const char *text, double observed_s, struct psr_f
     while ((word = strsep(&rest, ","))) {
         size_t length = strcspn(word, "=");
         int k;
-        for (k = n < PLAIN ? n : PLAIN; n >= PLAIN && k < NKEY; k++)
+        for (k = n < NPOSITIONAL ? n : NPOSITIONAL; n >= NPOSITIONAL && k < NKEY; k++)
             if (strlen(keys[k].name) == length && !strncmp(keys[k].name, word, length))
                 break;
-        if (k == NKEY || (n >= PLAIN && !word[length]))
+        if (k == NKEY || (n >= NPOSITIONAL && !word[length]))
             return psr_fail(err, PSR_EINVAL, "-source '%s': '%s' is none of dm=, t=, width=", text,
                             word);
         char what[300];
         snprintf(what, sizeof what, "-source '%.200s': %s", text, keys[k].name);
-        psr_status st = psr_parse_double(what, n < PLAIN ? word : word + length + 1, -1e9, 1e9,
-                                         keys[k].value, err);
+        psr_status st = psr_parse_double(what, n < NPOSITIONAL ? word : word + length + 1, -1e9,
+                                         1e9, keys[k].value, err);
         if (st)
             return st;
         n++;
     }
-    if (n < PLAIN)
+    if (n < NPOSITIONAL)
         return psr_fail(err, PSR_EINVAL, "-source '%s' is not theta,theta',snr[,KEY=VALUE...]",
                         text);
-    if (n > PLAIN && s->width_s == 0)
+    if (n > NPOSITIONAL && s->width_s == 0)
         s->width_s = 5e-3;
     return PSR_OK;
 }

@@ -7,12 +7,12 @@
 
 enum { BIRDIES = 10, LINES = 5 };
 
-struct tally {
+struct cell_label {
     unsigned bits;
     const char *what;
 };
 
-static const struct tally reasons[] = {
+static const struct cell_label reasons[] = {
     {PSR_RFI_PADDING, "have no data"},
     {PSR_RFI_BAD_POWER, "are periodic"},
     {PSR_RFI_BAD_SD, "have an odd standard deviation"},
@@ -22,7 +22,7 @@ static const struct tally reasons[] = {
 };
 
 /* Tests that rfifind does not have: bits of what they found. */
-static const struct tally tests[] = {
+static const struct cell_label tests[] = {
     {PSR_RFI_FOUND_LEVEL, "have a standard deviation above those of channels beside them (-iqrm)"},
     {PSR_RFI_FOUND_SK, "have a spectral kurtosis that noise of the channel does not have (-sk)"},
     {PSR_RFI_FOUND_SKEWNESS, "have a skewness unlike the channel's in other intervals (-skew)"},
@@ -41,14 +41,14 @@ static size_t count_cells(const struct psr_rfi_run_report *r, const unsigned cha
 }
 
 static void print_counts(const struct cli *tool, const struct psr_rfi_run_report *r,
-                         const unsigned char *flags, const struct tally *tally, size_t ntally)
+                         const unsigned char *flags, const struct cell_label *label, size_t nlabel)
 {
     const size_t n = r->stats.nint * r->stats.nchan;
-    for (size_t k = 0; k < ntally; k++) {
-        const size_t count = count_cells(r, flags, tally[k].bits);
+    for (size_t k = 0; k < nlabel; k++) {
+        const size_t count = count_cells(r, flags, label[k].bits);
         if (count)
             fprintf(stderr, "%s: %zu cells (%.3f %%) %s\n", tool->name, count,
-                    100 * (double)count / (double)n, tally[k].what);
+                    100 * (double)count / (double)n, label[k].what);
     }
 }
 

@@ -268,7 +268,7 @@ static void clip_block(psr_compat *p, float *x)
     struct psr_clip_block block;
     for (size_t t = 0; t < n; t++)
         p->z[t] = psr_zerodm_sum(x + t * nchan, nchan);
-    psr_clip_judge(&block, p->z, n, p->good, p->work, PSR_MOMENTS_RUNNING);
+    psr_clip_measure(&block, p->z, n, p->good, p->work, PSR_MOMENTS_RUNNING);
     memset(p->sum, 0, nchan * sizeof *p->sum);
     for (size_t t = 0; t < n; t++)
         for (size_t c = 0; p->good[t] && c < nchan; c++)

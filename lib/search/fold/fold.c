@@ -146,7 +146,7 @@ static psr_status make_scratch(struct psr_fold *f, struct psr_fold_scratch *w, p
         st = allocate(&w->shift, nsub, sizeof *w->shift, err);
     if (st)
         return st;
-    return psr_cornerturn_create(&w->turn,
+    return psr_cornerturn_create(&w->cornerturn,
                                  &(struct psr_cornerturn_desc){.nchan = f->d.block,
                                                                .nbit = 32,
                                                                .kind = PSR_FLOAT,
@@ -168,7 +168,7 @@ static psr_status make_window(struct psr_fold *f, psr_err *err)
         st = allocate(&f->window, cells, (size_t)f->store, err);
     if (st || !f->nkept)
         return st;
-    return psr_cornerturn_create(&f->turn,
+    return psr_cornerturn_create(&f->cornerturn,
                                  &(struct psr_cornerturn_desc){.nchan = d->nchan,
                                                                .nbit = d->nbit,
                                                                .kind = d->kind,
@@ -281,9 +281,10 @@ void psr_fold_push(psr_fold *f, const void *spectra, size_t nsamp)
     const unsigned char *in = spectra;
     while (nsamp && !psr_fold_is_full(f)) {
         const size_t to_edge = block - f->filled % block, n = nsamp < to_edge ? nsamp : to_edge;
-        if (f->turn) {
-            psr_cornerturn_reset(f->turn);
-            psr_cornerturn_run(f->turn, in, n, f->window + f->filled * (size_t)f->store, room, 0);
+        if (f->cornerturn) {
+            psr_cornerturn_reset(f->cornerturn);
+            psr_cornerturn_run(f->cornerturn, in, n, f->window + f->filled * (size_t)f->store, room,
+                               0);
         }
         in += n * psr_row_bytes(f->d.nchan, f->d.nbit);
         nsamp -= n;
@@ -346,12 +347,12 @@ void psr_fold_destroy(psr_fold *f)
         void *const owned[] = {w->band, w->row, w->sum, w->run, w->square, w->shift};
         for (size_t k = 0; k < sizeof owned / sizeof *owned; k++)
             free(owned[k]);
-        psr_cornerturn_destroy(w->turn);
+        psr_cornerturn_destroy(w->cornerturn);
     }
     void *const owned[] = {f->chan, f->band_first, f->zeros,   f->sample,
                            f->cube, f->slice,      f->scratch, f->window};
     for (size_t k = 0; k < sizeof owned / sizeof *owned; k++)
         free(owned[k]);
-    psr_cornerturn_destroy(f->turn);
+    psr_cornerturn_destroy(f->cornerturn);
     free(f);
 }

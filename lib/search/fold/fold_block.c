@@ -162,8 +162,8 @@ void psr_fold_block(const struct psr_fold *f, struct psr_fold_slice *s,
         sum_band(f, s->cube, s->first + j, block, scratch->sum, scratch->band + j * n);
     const float *row = scratch->band; /* one sub-band lies as it should */
     if (s->n > 1) {
-        psr_cornerturn_run(scratch->turn, scratch->band, s->n, scratch->row, s->n, 0);
-        psr_cornerturn_reset(scratch->turn);
+        psr_cornerturn_run(scratch->cornerturn, scratch->band, s->n, scratch->row, s->n, 0);
+        psr_cornerturn_reset(scratch->cornerturn);
         row = scratch->row;
     }
     for (size_t t = 0; t < n; t += RUN)

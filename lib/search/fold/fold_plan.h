@@ -31,11 +31,11 @@ struct psr_fold_slice {
 
 /* What a thread needs for one slice at a time. */
 struct psr_fold_scratch {
-    float *band;                 /* [nsub][block] */
-    float *row;                  /* [block][nsub] */
-    uint16_t *sum;               /* [block] zeros */
-    float *run, *square, *shift; /* [nsub] */
-    struct psr_cornerturn *turn; /* of band to row */
+    float *band;                       /* [nsub][block] */
+    float *row;                        /* [block][nsub] */
+    uint16_t *sum;                     /* [block] zeros */
+    float *run, *square, *shift;       /* [nsub] */
+    struct psr_cornerturn *cornerturn; /* of band to row */
 };
 
 /* How samples lie in the window. */
@@ -51,7 +51,7 @@ struct psr_fold {
     int32_t *zeros;     /* [max(nchan, block)] */
     size_t *sample;     /* [block] 0, 1, 2 ... */
     size_t nkept;
-    struct psr_cornerturn *turn;
+    struct psr_cornerturn *cornerturn;
     unsigned char *window; /* [nkept][(ahead + 1) block] */
     size_t filled;         /* spectra in it */
     size_t begun;          /* blocks that it has left behind */

@@ -27,12 +27,12 @@ psr_status psr_fold_table_init(struct psr_fold_table *t, const struct psr_fold_s
 {
     memset(t, 0, sizeof *t);
     t->group = calloc(count_rows(s, s->ntop), s->stride * sizeof *t->group);
-    bool there = t->group;
+    bool allocated = t->group;
     for (size_t level = 0; level == 0 || level < s->ntop; level++) {
         t->level[level] = calloc(count_rows(s, level), s->stride * sizeof **t->level);
-        there = t->level[level] && there;
+        allocated = t->level[level] && allocated;
     }
-    if (there)
+    if (allocated)
         return PSR_OK;
     psr_fold_table_clear(t);
     return psr_fail_nomem(err, "sums of parts", psr_fold_table_bytes(s));

@@ -14,7 +14,7 @@ static void take_bytes(const struct psr_layout *l, const unsigned char *in, size
 {
     for (size_t c0 = 0; c0 < l->nchan; c0 += WIDTH) {
         const size_t width = l->nchan - c0 < WIDTH ? l->nchan - c0 : WIDTH;
-        psr_rfi_bytes_turn(l, in, n, c0, width, pair);
+        psr_rfi_bytes_transpose(l, in, n, c0, width, pair);
         for (size_t c = 0; c < width; c += 2) {
             const uint8_t *x = pair + c * n;
             struct psr_rfi_power_sums s[2];

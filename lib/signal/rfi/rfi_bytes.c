@@ -31,8 +31,8 @@ static uint64_t take_pair(const unsigned char *from)
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the first of four pairs is the lowest");
 
 /* Rows that lie in the first cache: pairs one after the other, four of one at a time. */
-static void turn_rows(const unsigned char *rows, size_t stride, size_t n, size_t npair,
-                      uint8_t *pair, size_t pair_bytes)
+static void transpose_rows(const unsigned char *rows, size_t stride, size_t n, size_t npair,
+                           uint8_t *pair, size_t pair_bytes)
 {
     const size_t whole = n / 4 * 4;
     for (size_t k = 0; k < npair; k++) {
@@ -55,8 +55,8 @@ static void fetch_rows(const unsigned char *rows, size_t stride, size_t n)
         __builtin_prefetch(rows + t * stride);
 }
 
-void psr_rfi_bytes_turn(const struct psr_layout *l, const unsigned char *in, size_t n, size_t c0,
-                        size_t width, uint8_t *pair)
+void psr_rfi_bytes_transpose(const struct psr_layout *l, const unsigned char *in, size_t n,
+                             size_t c0, size_t width, uint8_t *pair)
 {
     const size_t nbyte = (width * (size_t)l->nbit + 7) / 8;
     const unsigned char *from = in + c0 * (size_t)l->nbit / 8;
@@ -70,8 +70,8 @@ void psr_rfi_bytes_turn(const struct psr_layout *l, const unsigned char *in, siz
             widen(row[k], at + k * l->row_bytes, nbyte, l->nbit);
             memset(row[k] + width, 0, WIDTH - width);
         }
-        turn_rows(whole ? at : row[0], whole ? l->row_bytes : WIDTH, m, (width + 1) / 2,
-                  pair + 2 * t, 2 * n);
+        transpose_rows(whole ? at : row[0], whole ? l->row_bytes : WIDTH, m, (width + 1) / 2,
+                       pair + 2 * t, 2 * n);
     }
 }
 

@@ -7,7 +7,7 @@
 #include "rfi_moments.h"
 #include "signal/block_sums.h"
 
-/* Channels that are turned together: at most a cache line of them, and a multiple of 8. */
+/* Channels that are transposed together: at most a cache line of them, and a multiple of 8. */
 enum { PSR_RFI_BYTES_WIDTH = 64 };
 
 /* Exact sums of a channel and of its squares. */
@@ -17,8 +17,8 @@ struct psr_rfi_sums {
 
 /* Given:    channels c0 .. c0 + width - 1, c0 a multiple of 8, width at most PSR_RFI_BYTES_WIDTH
  * Returned: pair [(width + 1) / 2][n][2]; what there is beyond the last channel is 0 */
-void psr_rfi_bytes_turn(const struct psr_layout *layout, const unsigned char *in, size_t n,
-                        size_t c0, size_t width, uint8_t *pair);
+void psr_rfi_bytes_transpose(const struct psr_layout *layout, const unsigned char *in, size_t n,
+                             size_t c0, size_t width, uint8_t *pair);
 
 /* Returned: of the two channels */
 void psr_rfi_bytes_sum(const uint8_t *pair, size_t n, struct psr_rfi_sums sums[2]);

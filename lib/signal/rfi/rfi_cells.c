@@ -115,8 +115,8 @@ void psr_rfi_cells_destroy(psr_rfi_cells *p)
 /* --- one tile --------------------------------------------------------------------------------- */
 
 /* Channels c0 .. c0 + width - 1, time after time: x [width][n]. */
-static void turn_tile(const psr_rfi_cells *p, const unsigned char *in, size_t c0, size_t width,
-                      float *x)
+static void transpose_tile(const psr_rfi_cells *p, const unsigned char *in, size_t c0, size_t width,
+                           float *x)
 {
     const struct psr_layout *l = &p->d.layout;
     const struct psr_layout part = {width, l->nbit, l->kind, l->row_bytes};
@@ -264,7 +264,7 @@ static psr_status measure_floats(psr_rfi_cells *p, struct scratch *s, const unsi
     const size_t n = p->d.n, left = p->d.layout.nchan - c0, width = left < TILE ? left : TILE;
     float factor[TILE];
     size_t todo[TILE], ntodo = 0;
-    turn_tile(p, in, c0, width, s->x);
+    transpose_tile(p, in, c0, width, s->x);
     for (size_t k = 0; k < width; k++) {
         if (row->cell)
             row->cell[c0 + k] = p->d.keep[c0 + k]
@@ -385,7 +385,7 @@ static psr_status measure_bytes(psr_rfi_cells *p, struct scratch *s, const unsig
 {
     psr_status st = PSR_OK;
     const size_t left = p->d.layout.nchan - c0, width = left < p->width ? left : p->width;
-    psr_rfi_bytes_turn(&p->d.layout, in, p->d.n, c0, width, s->bytes);
+    psr_rfi_bytes_transpose(&p->d.layout, in, p->d.n, c0, width, s->bytes);
     for (size_t k = 0; k < width && !st; k += 2)
         st = measure_bytes_pair(p, s, s->bytes + k * p->d.n, c0 + k, replaced, row);
     return st;

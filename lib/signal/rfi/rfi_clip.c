@@ -134,7 +134,7 @@ size_t psr_rfi_clip_find(psr_rfi_clip *p, const void *in, const float **level, c
     struct psr_clip_block block;
     size_t nbad = 0;
     run_parts(p, in, sum_part);
-    psr_clip_judge(&block, p->z, p->d.n, p->good, p->work, PSR_MOMENTS_RUNNING);
+    psr_clip_measure(&block, p->z, p->d.n, p->good, p->work, PSR_MOMENTS_RUNNING);
     if (!p->exact || block.ngood < p->d.n)
         run_parts(p, in, sum_good_part);
     add_parts(p);

@@ -54,10 +54,10 @@ static psr_status fill_twiddles(struct pass *w, psr_err *err)
         return psr_fail_nomem(err, "a transform", 8 * (double)others * (double)w->m);
     for (size_t p = 0; p < w->m; p++)
         for (size_t k = 1; k < r; k++) {
-            const double turn = -2 * M_PI * (double)(p * k) / (double)(w->m * r);
+            const double angle = -2 * M_PI * (double)(p * k) / (double)(w->m * r);
             const size_t at = w->s == 1 ? 2 * (k - 1) * w->m + p : 2 * (p * others + k - 1);
-            w->twiddle[at] = (float)cos(turn);
-            w->twiddle[at + (w->s == 1 ? w->m : 1)] = (float)sin(turn);
+            w->twiddle[at] = (float)cos(angle);
+            w->twiddle[at + (w->s == 1 ? w->m : 1)] = (float)sin(angle);
         }
     return PSR_OK;
 }
@@ -125,7 +125,7 @@ static inline struct point minus(struct point a, struct point b)
 }
 
 /* -i a */
-static inline struct point turned(struct point a)
+static inline struct point times_minus_i(struct point a)
 {
     return (struct point){a.im, -a.re};
 }
@@ -143,7 +143,7 @@ static inline struct point times(struct point a, float re, float im)
 static inline void dft4(struct point *a)
 {
     const struct point b0 = plus(a[0], a[2]), b1 = minus(a[0], a[2]);
-    const struct point b2 = plus(a[1], a[3]), b3 = turned(minus(a[1], a[3]));
+    const struct point b2 = plus(a[1], a[3]), b3 = times_minus_i(minus(a[1], a[3]));
     a[0] = plus(b0, b2);
     a[1] = plus(b1, b3);
     a[2] = minus(b0, b2);
@@ -157,7 +157,7 @@ static inline void dft8(struct point *a)
     dft4(even);
     dft4(odd);
     odd[1] = scaled((struct point){odd[1].re + odd[1].im, odd[1].im - odd[1].re}, half);
-    odd[2] = turned(odd[2]);
+    odd[2] = times_minus_i(odd[2]);
     odd[3] = scaled((struct point){odd[3].im - odd[3].re, -odd[3].re - odd[3].im}, half);
     for (int k = 0; k < 4; k++) {
         a[k] = plus(even[k], odd[k]);

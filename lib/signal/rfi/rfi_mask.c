@@ -97,14 +97,14 @@ static psr_status find_levels(struct maker *m, struct levels *l, const float *x,
     return PSR_OK;
 }
 
-static unsigned judge_level(const struct levels *l, size_t i, size_t c, size_t nchan)
+static unsigned test_level(const struct levels *l, size_t i, size_t c, size_t nchan)
 {
     const float x = l->x[i * nchan + c];
     return fabsf(x - l->by_int[i]) > l->reject || fabsf(x - l->by_chan[c]) > l->reject ? l->flag
                                                                                        : 0;
 }
 
-static void judge_cells(struct maker *m)
+static void test_cells(struct maker *m)
 {
     const size_t nint = m->stats->nint, nchan = m->stats->nchan;
     for (size_t i = 0; i < nint; i++)
@@ -113,7 +113,7 @@ static void judge_cells(struct maker *m)
             if (*flag & PSR_RFI_PADDING)
                 continue;
             unsigned bad = m->stats->power[i * nchan + c] > m->power ? PSR_RFI_BAD_POWER : 0;
-            bad |= judge_level(&m->means, i, c, nchan) | judge_level(&m->sds, i, c, nchan);
+            bad |= test_level(&m->means, i, c, nchan) | test_level(&m->sds, i, c, nchan);
             *flag = (unsigned char)(*flag | bad);
         }
 }
@@ -140,8 +140,7 @@ struct neighbours {
     unsigned char *bad;
 };
 
-static psr_status judge_interval(struct maker *m, const struct neighbours *b, size_t i,
-                                 psr_err *err)
+static psr_status test_interval(struct maker *m, const struct neighbours *b, size_t i, psr_err *err)
 {
     const size_t nchan = m->stats->nchan;
     psr_rfi_iqrm *iqrm;
@@ -162,7 +161,7 @@ static psr_status judge_interval(struct maker *m, const struct neighbours *b, si
     return PSR_OK;
 }
 
-static psr_status judge_neighbours(struct maker *m, psr_err *err)
+static psr_status test_neighbours(struct maker *m, psr_err *err)
 {
     const size_t nchan = m->stats->nchan;
     if (!(m->rules->iqrm_sigma > 0))
@@ -175,7 +174,7 @@ static psr_status judge_neighbours(struct maker *m, psr_err *err)
     if (!b.chan || !b.value || !b.bad)
         st = psr_fail_nomem(err, "a comparison of channels", 9 * (double)nchan);
     for (size_t i = 0; i < m->stats->nint && !st; i++)
-        st = judge_interval(m, &b, i, err);
+        st = test_interval(m, &b, i, err);
     free(b.chan);
     free(b.value);
     free(b.bad);
@@ -184,22 +183,22 @@ static psr_status judge_neighbours(struct maker *m, psr_err *err)
 
 /* --- other tests ------------------------------------------------------------------------------ */
 
-static psr_status judge_shapes(struct maker *m, psr_err *err)
+static psr_status test_shapes(struct maker *m, psr_err *err)
 {
     const struct psr_rfi_rules *r = m->rules;
     const struct psr_rfi_shape_rules rules = {r->sk_sigma, r->skewness_sigma, r->kurtosis_sigma};
     if (!m->stats->cell)
         return PSR_OK;
-    return psr_rfi_judge_shapes(m->stats->cell, m->stats->nint, m->stats->nchan, &rules, m->found,
-                                err);
+    return psr_rfi_test_shapes(m->stats->cell, m->stats->nint, m->stats->nchan, &rules, m->found,
+                               err);
 }
 
 /* What rfifind does not look at. */
-static psr_status judge_others(struct maker *m, psr_err *err)
+static psr_status run_tests(struct maker *m, psr_err *err)
 {
-    psr_status st = judge_neighbours(m, err);
+    psr_status st = test_neighbours(m, err);
     if (!st)
-        st = judge_shapes(m, err);
+        st = test_shapes(m, err);
     for (size_t k = 0; k < m->stats->nint * m->stats->nchan && !st; k++)
         if (m->found[k] && !(m->flags[k] & PSR_RFI_PADDING))
             m->flags[k] |= PSR_RFI_BAD_FOUND;
@@ -291,8 +290,8 @@ static psr_status mask_lines(struct maker *m, psr_err *err)
         return st;
     mask_given(m, &ints);
     mask_given(m, &chans);
-    judge_cells(m);
-    st = judge_others(m, err);
+    test_cells(m);
+    st = run_tests(m, err);
     if (st)
         return st;
     if (m->stats->burst && m->rules->burst_share > 0)

@@ -12,7 +12,7 @@ static const double PER_SIGMA = 1.3489795; /* inter-quartile range of a Gaussian
 static const double MOST_SCATTER = 3;      /* of a channel, times that of all */
 static const double BITS = 1e-4;           /* rounding of the kurtosis of bits */
 
-struct judge {
+struct shape_test {
     const struct psr_rfi_cell *cell;
     size_t nint, nchan;
     unsigned char *found;
@@ -56,7 +56,8 @@ static float kurtosis_of(const struct psr_rfi_cell *c)
     return c->kurtosis;
 }
 
-static double median_over(struct judge *j, size_t chan, float (*value)(const struct psr_rfi_cell *))
+static double median_over(struct shape_test *j, size_t chan,
+                          float (*value)(const struct psr_rfi_cell *))
 {
     size_t n = 0;
     for (size_t k = chan; k < j->nint * j->nchan; k += j->nchan)
@@ -66,7 +67,7 @@ static double median_over(struct judge *j, size_t chan, float (*value)(const str
     return n ? psr_quantile_median(j->column, n) : 0;
 }
 
-static void find_noise(struct judge *j)
+static void find_noise(struct shape_test *j)
 {
     for (size_t c = 0; c < j->nchan; c++)
         j->noise[c] = (struct psr_rfi_noise){.shape = median_over(j, c, shape_of),
@@ -76,7 +77,7 @@ static void find_noise(struct judge *j)
 }
 
 /* The middle one of all cells with data. */
-static double median_of_all(struct judge *j, float (*value)(const struct psr_rfi_cell *))
+static double median_of_all(struct shape_test *j, float (*value)(const struct psr_rfi_cell *))
 {
     size_t n = 0;
     for (size_t k = 0; k < j->nint * j->nchan; k++)
@@ -100,7 +101,7 @@ static double scatter_of(const float *x, size_t n)
     return (double)(high - low) / PER_SIGMA;
 }
 
-static double scatter_of_all(struct judge *j)
+static double scatter_of_all(struct shape_test *j)
 {
     size_t n = 0;
     for (size_t k = 0; k < j->nint * j->nchan; k++)
@@ -109,7 +110,7 @@ static double scatter_of_all(struct judge *j)
     return scatter_of(j->all, n);
 }
 
-static double scatter_of_channel(struct judge *j, size_t chan)
+static double scatter_of_channel(struct shape_test *j, size_t chan)
 {
     size_t n = 0;
     for (size_t k = chan; k < j->nint * j->nchan; k += j->nchan)
@@ -118,8 +119,8 @@ static double scatter_of_channel(struct judge *j, size_t chan)
     return n < OWN_SCATTER ? 0 : scatter_of(j->column, n);
 }
 
-static void mark(struct judge *j, size_t chan, double scatter, const struct psr_rfi_limits *limits,
-                 unsigned flag)
+static void mark(struct shape_test *j, size_t chan, double scatter,
+                 const struct psr_rfi_limits *limits, unsigned flag)
 {
     const float low = (float)(limits->low * scatter), high = (float)(limits->high * scatter);
     if (!(scatter > 0))
@@ -129,7 +130,7 @@ static void mark(struct judge *j, size_t chan, double scatter, const struct psr_
             j->found[k] |= (unsigned char)flag;
 }
 
-static size_t most_samples(const struct judge *j)
+static size_t most_samples(const struct shape_test *j)
 {
     float most = 0;
     for (size_t k = 0; k < j->nint * j->nchan; k++)
@@ -139,7 +140,7 @@ static size_t most_samples(const struct judge *j)
 
 /* --- tests ------------------------------------------------------------------------------------ */
 
-static double typical_shape(struct judge *j)
+static double typical_shape(struct shape_test *j)
 {
     size_t n = 0;
     for (size_t c = 0; c < j->nchan; c++)
@@ -148,7 +149,7 @@ static double typical_shape(struct judge *j)
     return n ? fmax((double)psr_quantile_select(j->all, n, n / 2), PSR_RFI_LEAST_SHAPE) : 0;
 }
 
-static void judge_sk(struct judge *j, double sigma)
+static void test_sk(struct shape_test *j, double sigma)
 {
     const double d = typical_shape(j);
     if (!(sigma > 0) || !(d > 0))
@@ -167,8 +168,8 @@ static void judge_sk(struct judge *j, double sigma)
         mark(j, c, scatter, &limits, PSR_RFI_FOUND_SK);
 }
 
-static void judge_moment(struct judge *j, float (*value)(const struct psr_rfi_cell *),
-                         const struct psr_rfi_limits *limits, unsigned flag)
+static void test_moment(struct shape_test *j, float (*value)(const struct psr_rfi_cell *),
+                        const struct psr_rfi_limits *limits, unsigned flag)
 {
     const double of_all = median_of_all(j, value);
     for (size_t c = 0; c < j->nchan; c++) {
@@ -187,7 +188,7 @@ static void judge_moment(struct judge *j, float (*value)(const struct psr_rfi_ce
         mark(j, c, fmin(fmax(all, scatter_of_channel(j, c)), MOST_SCATTER * all), limits, flag);
 }
 
-static psr_status allocate(struct judge *j, psr_err *err)
+static psr_status allocate(struct shape_test *j, psr_err *err)
 {
     const size_t n = j->nint * j->nchan;
     j->noise = malloc(j->nchan * sizeof *j->noise);
@@ -200,23 +201,23 @@ static psr_status allocate(struct judge *j, psr_err *err)
     return psr_fail_nomem(err, "a comparison of intervals", 8 * (double)n);
 }
 
-psr_status psr_rfi_judge_shapes(const struct psr_rfi_cell *cell, size_t nint, size_t nchan,
-                                const struct psr_rfi_shape_rules *rules, unsigned char *found,
-                                psr_err *err)
+psr_status psr_rfi_test_shapes(const struct psr_rfi_cell *cell, size_t nint, size_t nchan,
+                               const struct psr_rfi_shape_rules *rules, unsigned char *found,
+                               psr_err *err)
 {
-    struct judge j = {.cell = cell, .nint = nint, .nchan = nchan, .found = found};
+    struct shape_test j = {.cell = cell, .nint = nint, .nchan = nchan, .found = found};
     psr_status st = nint && nchan ? allocate(&j, err) : PSR_OK;
     if (!st && nint && nchan) {
         const double n = (double)most_samples(&j);
         find_noise(&j);
-        judge_sk(&j, rules->sk);
+        test_sk(&j, rules->sk);
         if (rules->skewness > 0 && n > 7) {
             const struct psr_rfi_limits limits = psr_rfi_skewness_limits(n, rules->skewness);
-            judge_moment(&j, skewness_of, &limits, PSR_RFI_FOUND_SKEWNESS);
+            test_moment(&j, skewness_of, &limits, PSR_RFI_FOUND_SKEWNESS);
         }
         if (rules->kurtosis > 0 && n > 7) {
             const struct psr_rfi_limits limits = psr_rfi_kurtosis_limits(n, rules->kurtosis);
-            judge_moment(&j, kurtosis_of, &limits, PSR_RFI_FOUND_KURTOSIS);
+            test_moment(&j, kurtosis_of, &limits, PSR_RFI_FOUND_KURTOSIS);
         }
     }
     void *const own[] = {j.noise, j.count, j.deviation, j.all, j.column};

@@ -34,9 +34,8 @@ struct psr_rfi_shape_rules {
  * Given:    cell  [nint][nchan]; n = 0 where there are no data
  * Returned: found [nint][nchan], PSR_RFI_FOUND_SK, _SKEWNESS and _KURTOSIS added
  * Status:   PSR_ENOMEM */
-PSR_MUST_CHECK psr_status psr_rfi_judge_shapes(const struct psr_rfi_cell *cell, size_t nint,
-                                               size_t nchan,
-                                               const struct psr_rfi_shape_rules *rules,
-                                               unsigned char *found, psr_err *err);
+PSR_MUST_CHECK psr_status psr_rfi_test_shapes(const struct psr_rfi_cell *cell, size_t nint,
+                                              size_t nchan, const struct psr_rfi_shape_rules *rules,
+                                              unsigned char *found, psr_err *err);
 
 #endif

@@ -102,9 +102,9 @@ static psr_status allocate(psr_rfifind *p, psr_err *err)
 static void copy_desc(psr_rfifind *p)
 {
     struct psr_rfifind_desc *d = &p->d;
-    bool turned = d->zerodm && d->reverse;
+    bool reversed = d->zerodm && d->reverse;
     for (size_t c = 0; c < d->nchan; c++)
-        p->keep[turned ? d->nchan - 1 - c : c] = d->keep ? d->keep[c] : 1;
+        p->keep[reversed ? d->nchan - 1 - c : c] = d->keep ? d->keep[c] : 1;
     if (d->padding)
         memcpy(p->padding, d->padding, d->nchan * sizeof *p->padding);
     d->keep = NULL;
