@@ -29,6 +29,7 @@ psrinclude_HEADERS = \
 	lib/psrkit/beam.h \
 	lib/psrkit/beamformer.h \
 	lib/psrkit/block.h \
+	lib/psrkit/candlist.h \
 	lib/psrkit/clean.h \
 	lib/psrkit/clean_auto.h \
 	lib/psrkit/dada.h \
@@ -167,6 +168,12 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/accel.c \
 	lib/formats/accel_cand.c \
 	lib/formats/accel_table.c \
+	lib/formats/candlist.c \
+	lib/formats/candlist_accel.c \
+	lib/formats/candlist_lines.h \
+	lib/formats/candlist_read.c \
+	lib/formats/candlist_sift.c \
+	lib/formats/candlist_table.c \
 	lib/formats/dada.c \
 	lib/formats/dat.c \
 	lib/formats/channel_list.h \

@@ -145,10 +145,48 @@ same_numbers() {
     printf '%s\n' '# name DM p' 'a 47 0.02' 'b x 0.02' 'c 1 0.0001' 'd 1 0.02 3' 'e 2 0.03' >list
     run -1 --separate-stderr gpufold $one -candfile list -o t g8.fil
     [ "$(wc -l <<<"$stderr")" -eq 3 ]
-    grep -qx "gpufold: list: line 3: DM = 'x' is no such number" <<<"$stderr"
+    grep -qx "gpufold: list: line 3: DM: 'x' is not a number" <<<"$stderr"
     grep -qx "gpufold: list: line 5: more columns than the header" <<<"$stderr"
     grep -q '^gpufold: c: period = 0.0001 s is 0.391 samples, must be 2 or more$' <<<"$stderr"
     [ "$(echo t_*.pfd)" = "t_a.pfd t_e.pfd" ]
+}
+
+@test "equal names get numbers" {
+    printf '# DM f\n1 50\n2 50\n' >twice
+    run -0 --separate-stderr gpufold ${one#-q } -noplot -cands twice -o t g8.fil
+    [[ $stderr = *'candidate 2: another is called 50.00Hz_Cand: this one is 50.00Hz_Cand_2'* ]]
+    [ "$(echo t_*.pfd)" = "t_50.00Hz_Cand.pfd t_50.00Hz_Cand_2.pfd" ]
+}
+
+# bytes_of FILE: its profiles and statistics.
+bytes_of() { tail -c $((3 * 4 * (16 + 7) * 8)) "$1"; }
+
+@test "every format of lists is folded as prepfold's options are" {
+    gpufold $one -f 50 -fd 0.01 -dm 47 -o a g8.fil
+    # 29696 spectra of 256 us: the middle is at 3.801088 s
+    f=$(awk 'BEGIN { printf "%.17g", 50 + 0.01 * 3.801088 }')
+    acc=$(awk -v f="$f" 'BEGIN { printf "%.17g", -0.01 / f * 299792458 }')
+    printf '#id dm acc F0 F1 S/N\n1 47 0 %s 0.01 9\n2 47 %s %s 0 9\n' "$f" "$acc" "$f" >pulsarx
+    printf 'DM,f,fd,name\n47,50,0.01,csv\n' >csv
+    epoch=$(awk 'BEGIN { printf "%.17g", 50000 + 3.801088 / 86400 }')
+    printf '# name DM f fd epoch\nmid 47 %s 0.01 %s\n' "$f" "$epoch" >dated
+    for list in pulsarx csv dated; do gpufold $one -cands $list -o b g8.fil; done
+    cmp <(bytes_of a_50.00Hz_Cand.pfd) <(bytes_of b_csv.pfd)
+    for x in b_Cand_1.pfd b_Cand_2.pfd b_mid.pfd; do
+        # equal but for the rounding of dates and numbers: 1e-6 of the profiles
+        "$builddir/tests/pfd_differ" -profiles a_50.00Hz_Cand.pfd $x 1e-9
+    done
+}
+
+@test "a list of ACCEL_sift.py is folded as -accelcand, at the DM of the list" {
+    inputs
+    cp s.inf g_DM40.00.inf
+    cp "$golden/acc3_z200h8_ACCEL_200.cand" g_DM40.00_ACCEL_200.cand
+    sift='#      file:candnum     DM  SNR sigma numharm ipow cpow  P(ms)  r z numhits'
+    printf '%s\ng_DM40.00_ACCEL_200:5 39.5 9 9 8 40 40 8.1 3 4 (2)\n  DM= 39.50 SNR=9 Sigma=9 ***\n' "$sift" >list
+    gpufold $one -cands list -o t g8.fil
+    gpufold $one -accelfile s_ACCEL_200.cand -accelcand 5 -dm 39.5 -o u g8.fil
+    cmp <(bytes_of t_g_DM40.00_ACCEL_200_Cand_5.pfd) <(bytes_of u_ACCEL_Cand_5.pfd)
 }
 
 @test "candidates of an acceleration search by number, range, or all" {
@@ -170,8 +208,8 @@ same_numbers() {
 
 @test "mistakes are usage errors" {
     refuses 2 'no input given' gpufold -nosearch -p 0.02
-    refuses 2 'one of -p, -f, -accelfile and -candfile' gpufold -nosearch g8.fil
-    refuses 2 'one of -p, -f, -accelfile and -candfile' gpufold -nosearch -p 1 -f 1 g8.fil
+    refuses 2 'one of -p, -f, -accelfile and -cands' gpufold -nosearch g8.fil
+    refuses 2 'one of -p, -f, -accelfile and -cands' gpufold -nosearch -p 1 -f 1 g8.fil
     refuses 2 '-accelcand needs -accelfile' gpufold -nosearch -p 1 -accelcand 1 g8.fil
     refuses 2 '-pfact and -ffact exclude each other' gpufold -nosearch -p 1 -pfact 2 -ffact 2 g8.fil
     refuses 2 '-bin needs -pb, -x and -To' gpufold -nosearch -p 1 -bin g8.fil
@@ -192,11 +230,12 @@ same_numbers() {
     run -1 --separate-stderr gpufold -q -topo -nosearch -p 1e-4 -o t g8.fil
     [[ $stderr = *'must be 2 or more'*'g8.fil: no candidate can be folded' ]]
     : >empty
-    refuses 1 'empty: no candidate' gpufold $one -candfile empty -o t g8.fil
+    refuses 1 'empty: no candidate' gpufold $one -cands empty -o t g8.fil
     echo '# DM f pd' >bad
-    refuses 1 'bad: line 1: columns must be DM and' gpufold $one -candfile bad -o t g8.fil
-    printf '# DM f\n1 50\n1 50\n' >twice
-    refuses 1 'pfd' gpufold $one -candfile twice -o t g8.fil
+    refuses 1 'bad: line 1: columns must be DM and' gpufold $one -cands bad -o t g8.fil
+    printf '# DM f epoch\n1 50 60000\n' >late
+    run -1 --separate-stderr gpufold $one -cands late -o t g8.fil
+    [[ $stderr = *'50.00Hz_Cand: epoch = 60000.000000000: must be in the input, 50000.'*'g8.fil: no candidate can be folded' ]]
     leaves_no 't_*'
 }
 

@@ -38,6 +38,7 @@ UNIT_TESTS = \
 	tests/t_beam_theorem \
 	tests/t_beamformer \
 	tests/t_block_sums \
+	tests/t_candlist \
 	tests/t_clean \
 	tests/t_clean_auto \
 	tests/t_clean_series \
@@ -257,6 +258,7 @@ endif
 FUZZ_NAMES = \
 	array \
 	beams \
+	candlist \
 	chi2sig \
 	dada \
 	inf \
@@ -273,6 +275,7 @@ FUZZ_NAMES = \
 FUZZ_TESTS = \
 	tests/fuzz/fuzz_array \
 	tests/fuzz/fuzz_beams \
+	tests/fuzz/fuzz_candlist \
 	tests/fuzz/fuzz_chi2sig \
 	tests/fuzz/fuzz_dada \
 	tests/fuzz/fuzz_inf \
@@ -300,6 +303,7 @@ fuzz_more_chi2sig = tools/chi2sig/candidates.c tools/chi2sig/rows.c tools/chi2si
 tests_fuzz_fuzz_array_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_DEFAULT=5000
 tests_fuzz_fuzz_array_SOURCES = tests/fuzz/fuzz_array.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz_file.h
 tests_fuzz_fuzz_beams_SOURCES = tests/fuzz/fuzz_beams.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz_file.h
+tests_fuzz_fuzz_candlist_SOURCES = tests/fuzz/fuzz_candlist.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz_file.h
 tests_fuzz_fuzz_chi2sig_SOURCES = tests/fuzz/fuzz_chi2sig.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz_file.h $(fuzz_more_chi2sig)
 tests_fuzz_fuzz_dada_SOURCES = tests/fuzz/fuzz_dada.c tests/fuzz/fuzz_main.c
 tests_fuzz_fuzz_inf_SOURCES = tests/fuzz/fuzz_inf.c tests/fuzz/fuzz_main.c

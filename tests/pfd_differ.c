@@ -1,4 +1,4 @@
-/* pfd_differ A B [TOLERANCE]: compares two .pfd files in all but names of plots: counts and texts must be equal,
+/* pfd_differ [-profiles] A B [TOLERANCE]: compares two .pfd files in all but names of plots (in trials and profiles only): counts and texts must be equal,
  * numbers of the header and trials within TOLERANCE (default 1e-12), the frequency derivatives of a barycentred fold, which
  * a fit gives, by the turns that they make; every bin of the profiles within 1e-5 relative.  Says what differs. */
 #include <psrkit/fold.h>
@@ -110,12 +110,20 @@ int main(int argc, char **argv)
 {
     struct psr_pfd a, b;
     psr_err err;
+    const bool profiles = argc > 1 && !strcmp(argv[1], "-profiles");
+    argc -= profiles;
+    argv += profiles;
     if (argc < 3 || psr_pfd_read(&a, argv[1], 0, &err) || psr_pfd_read(&b, argv[2], 0, &err)) {
-        fprintf(stderr, "%s\n", argc < 3 ? "pfd_differ A B [TOLERANCE]" : err.msg);
+        fprintf(stderr, "%s\n", argc < 3 ? "pfd_differ [-profiles] A B [TOLERANCE]" : err.msg);
         return 2;
     }
     const double tolerance = argc > 3 ? atof(argv[3]) : 1e-12;
-    compare_headers(&a, &b, tolerance);
+    if (!profiles)
+        compare_headers(&a, &b, tolerance);
+    compare_count("parts", a.npart, b.npart);
+    compare_count("sub-bands", a.nsub, b.nsub);
+    compare_count("bins", a.nbin, b.nbin);
+    compare_count("DMs", a.ndm, b.ndm);
     if (!ndiffer) {
         compare_array("DMs", a.trial_dm, b.trial_dm, (size_t)a.ndm, tolerance);
         compare_array("periods", a.trial_period_s, b.trial_period_s, (size_t)a.nperiod, tolerance);

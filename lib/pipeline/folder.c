@@ -162,15 +162,61 @@ static size_t choose_nbin(const psr_folder *f, const struct psr_folder_candidate
     return samples < 64 ? (size_t)fmax(samples, 1) : 64;
 }
 
+/* Time from the first sample folded, on the candidate's clock, to when its values are valid. */
+static double find_offset_s(const psr_folder *f, const struct psr_folder_candidate *c)
+{
+    const struct psr_obs *obs = &f->in.obs;
+    const double first_s = -(double)f->in.skip * obs->tsamp_s;
+    switch (c->at) {
+    case PSR_FOLD_AT_BEGINNING:
+        return first_s;
+    case PSR_FOLD_AT_MIDDLE:
+        return first_s + (double)f->in.nsamp * obs->tsamp_s / 2;
+    case PSR_FOLD_AT_EPOCH:
+        return (c->epoch_mjd -
+                (f->bary.on ? psr_fold_bary_epoch(&f->frame, c->dm) : f->frame.epoch_mjd)) *
+               86400;
+    default:
+        return 0;
+    }
+}
+
+/* Moves a frequency to the first sample folded; from the beginning as prepfold does, without the
+ * second derivative. */
+static void move_spin(const psr_folder *f, const struct psr_folder_candidate *c,
+                      struct psr_fold_spin *spin)
+{
+    const double t_s = find_offset_s(f, c), fdd = c->at == PSR_FOLD_AT_BEGINNING ? 0 : spin->pdd;
+    spin->p -= t_s * (spin->pd - t_s / 2 * fdd);
+    spin->pd -= t_s * fdd;
+}
+
+/* Values that are valid at a date must be so during the input, within what clocks differ by. */
+static psr_status check_epoch(const psr_folder *f, const struct psr_folder_candidate *c,
+                              psr_err *err)
+{
+    const double t_s = find_offset_s(f, c), tsamp_s = f->in.obs.tsamp_s;
+    const double first_s = -(double)f->in.skip * tsamp_s;
+    const double length_s = (double)f->in.nsamp * tsamp_s, slack_s = 1e-3 * length_s;
+    if (c->at != PSR_FOLD_AT_EPOCH ||
+        (t_s > first_s - slack_s && t_s < first_s + length_s + slack_s))
+        return PSR_OK;
+    const double first_mjd = c->epoch_mjd - (t_s - first_s) / 86400;
+    return psr_fail_field(err, PSR_EINVAL, "epoch",
+                          "epoch = %.9f: must be in the input, %.9f to %.9f", c->epoch_mjd,
+                          first_mjd, first_mjd + length_s / 86400);
+}
+
 /* Given: k   place in the arrays of candidates */
 static psr_status set_candidate(psr_folder *f, size_t k, const struct psr_folder_candidate *c,
                                 psr_err *err)
 {
     const struct psr_fold_bary *b = &f->bary;
     struct psr_fold_spin spin = {.p = c->f, .pd = c->fd, .pdd = c->fdd};
-    psr_status st = PSR_OK;
-    if (c->from_beginning)
-        spin.p += (double)f->in.skip * f->in.obs.tsamp_s * spin.pd;
+    psr_status st = check_epoch(f, c, err);
+    if (st)
+        return st;
+    move_spin(f, c, &spin);
     f->fold[k] = b->on ? psr_fold_convert(b->bary_s, b->topo_s, b->n, spin) : spin;
     const double period_s = 1 / f->fold[k].p, samples = period_s / f->in.obs.tsamp_s;
     if (!(samples >= 2))

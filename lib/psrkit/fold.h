@@ -24,6 +24,7 @@
 #ifndef PSRKIT_FOLD_H
 #define PSRKIT_FOLD_H
 
+#include <psrkit/candlist.h>
 #include <psrkit/outfile.h>
 #include <psrkit/source.h>
 
@@ -48,14 +49,6 @@ struct psr_fold_stats {
 struct psr_fold_spin {
     float flag; /* of the frequency folded at: 1 if the data were barycentred */
     double p, pd, pdd;
-};
-
-/* An orbit, as prepfold's -pb -e -x -w -To. */
-struct psr_fold_orbit {
-    double period_s, ecc, asini_s;
-    double omega_deg;
-    double t0_mjd;        /* of periastron */
-    double pd, omega_dot; /* not used */
 };
 
 /* Numbers that prepfold does not know are 0. */
@@ -305,18 +298,6 @@ PSR_MUST_CHECK psr_status psr_fold_bestprof(struct psr_bestprof *best, const str
  * each, and passes it to the caller.  If their cubes exceed the memory limit, it reads the input again for further
  * candidates. */
 typedef struct psr_folder psr_folder;
-
-struct psr_folder_candidate {
-    const char *name;        /* of the candidate, for the .pfd */
-    const char *plot_device; /* for the .pfd */
-    double f, fd, fdd;       /* Hz, Hz/s, Hz/s^2 at the first sample folded: at the barycentre if
-                                spectra are barycentred, else on the clock of the samples */
-    bool from_beginning;     /* f is that of the first sample of the input instead */
-    double phase;            /* of the first sample folded, turns */
-    double dm;               /* pc cm^-3; not of series */
-    int64_t nbin;            /* of a profile; 0: samples per turn, at most 64 */
-    struct psr_fold_orbit orbit; /* period_s 0: none */
-};
 
 /* A candidate's results. */
 struct psr_folder_fold {

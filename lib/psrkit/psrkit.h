@@ -16,6 +16,7 @@
 #include <psrkit/beam.h>
 #include <psrkit/beamformer.h>
 #include <psrkit/block.h>
+#include <psrkit/candlist.h>
 #include <psrkit/clean.h>
 #include <psrkit/clean_auto.h>
 #include <psrkit/dada.h>

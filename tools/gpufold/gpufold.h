@@ -31,24 +31,13 @@ struct gpufold_options {
  * Returned: *tool for messages; the number of inputs, in argv[1 .. n] */
 int gpufold_options_parse(struct gpufold_options *o, struct cli *tool, int argc, char **argv);
 
-/* The candidates to fold, with their names; zero-initialise. */
-struct gpufold_list {
-    struct psr_folder_candidate *cand; /* [n], owned with its texts */
-    size_t n, room;
-    bool faulty; /* some were wrong, and have been reported */
-};
-
-/* Status: PSR_EINVAL and PSR_EFORMAT naming option or file, line, value; PSR_EIO, PSR_ENOMEM */
-PSR_MUST_CHECK psr_status gpufold_list_make(struct gpufold_list *list,
-                                            const struct gpufold_options *o, const struct cli *tool,
-                                            psr_err *err);
-void gpufold_list_clear(struct gpufold_list *list);
-
-/* Adds a candidate; its name is copied.
- * Given: name   NULL: from its period or frequency, as prepfold's */
-PSR_MUST_CHECK psr_status gpufold_list_add(struct gpufold_list *list,
-                                           const struct psr_folder_candidate *cand,
-                                           const char *name, bool by_period, psr_err *err);
+/* The candidates to fold.
+ * Given:  refuse   is told of wrong lines of a list
+ * Status: those of psr_candlist_read and psr_candlist_read_accel */
+PSR_MUST_CHECK psr_status gpufold_list_make(struct psr_candlist *list,
+                                            const struct gpufold_options *o,
+                                            void (*refuse)(void *ctx, const psr_err *why),
+                                            void *ctx, psr_err *err);
 
 /* Root of all output names. */
 psr_status gpufold_find_root(const struct gpufold_options *o, char **root, psr_err *err);
@@ -56,7 +45,7 @@ psr_status gpufold_find_root(const struct gpufold_options *o, char **root, psr_e
 /* Checks the names of all outputs against the inputs and each other, and sets plot_device.
  * Status: those of psr_overwrite_check_output */
 PSR_MUST_CHECK psr_status gpufold_check_names(const struct gpufold_options *o, const char *root,
-                                              struct gpufold_list *list, psr_err *err);
+                                              struct psr_candlist *list, psr_err *err);
 
 /* Whether this build draws pictures. */
 bool gpufold_can_draw(void);

@@ -9,7 +9,8 @@
 struct run {
     struct gpufold_options opt;
     struct cli tool;
-    struct gpufold_list list;
+    struct psr_candlist list;
+    bool faulty; /* a candidate was wrong, and has been reported */
     struct run_progress progress;
     char *root;
     psr_err err;
@@ -37,12 +38,17 @@ static psr_status take(void *ctx, size_t i, const struct psr_folder_fold *fold, 
     return st;
 }
 
-static void refuse(void *ctx, size_t i, const psr_err *why)
+static void refuse_line(void *ctx, const psr_err *why)
 {
     struct run *r = ctx;
-    (void)i;
-    r->list.faulty = true;
+    r->faulty = true;
     cli_report(&r->tool, why);
+}
+
+static void refuse(void *ctx, size_t i, const psr_err *why)
+{
+    (void)i;
+    refuse_line(ctx, why);
 }
 
 static void report(const struct run *r, const psr_folder *f, double seconds)
@@ -88,7 +94,7 @@ static psr_status run(struct run *r)
     d->should_stop = is_stopped;
     d->progress = show_progress;
     d->ctx = r;
-    psr_status st = gpufold_list_make(&r->list, &r->opt, &r->tool, &r->err);
+    psr_status st = gpufold_list_make(&r->list, &r->opt, refuse_line, r, &r->err);
     if (!st)
         st = gpufold_find_root(&r->opt, &r->root, &r->err);
     if (!st)
@@ -107,11 +113,10 @@ int main(int argc, char **argv)
     run_catch_signals();
     run_limit_threads(&r.opt.run.ncpus, r.opt.quiet ? NULL : r.tool.name);
     psr_status st = run(&r);
-    const bool faulty = r.list.faulty;
-    gpufold_list_clear(&r.list);
+    psr_candlist_clear(&r.list);
     free(r.root);
     if (run_stop_signal())
         run_die_by_signal(run_stop_signal());
-    const int code = st == PSR_OK ? faulty : cli_report(&r.tool, &r.err);
+    const int code = st == PSR_OK ? r.faulty : cli_report(&r.tool, &r.err);
     return cli_close_stdout(&r.tool, code);
 }

@@ -43,7 +43,8 @@ static void add_candidate(struct cli_table *list, struct gpufold_options *o)
         {"fdd", CLI_DOUBLE, &o->fdd, "FDD", "Its second derivative, Hz/s^2.", -1e9, 1e9},
         {"pfact", CLI_DOUBLE, &o->pfact, "X", "Multiply periods by X.", 1e-3, 100},
         {"ffact", CLI_DOUBLE, &o->ffact, "X", "Multiply frequencies by X.", 1e-3, 100},
-        {"dm", CLI_DOUBLE, &o->dm, "DM", "DM, pc cm^-3 (default 0); not of series.", 0, 1e6},
+        {"dm", CLI_DOUBLE, &o->dm, "DM",
+         "DM, pc cm^-3 (default: that of a list, else 0); not of series.", 0, 1e6},
         {"phs", CLI_DOUBLE, &o->phs, "X", "Phase of the first sample, turns (default 0).", 0, 1},
         {"bin", CLI_FLAG, &o->binary, NULL, "The candidate has the orbit of the next options.", 0,
          0},
@@ -56,10 +57,12 @@ static void add_candidate(struct cli_table *list, struct gpufold_options *o)
          "Fold candidates of an acceleration search: ROOT_ACCEL_200.cand, with ROOT.inf.", 0, 0},
         {"accelcand", CLI_TEXT, &o->accelcand, "N",
          "Their numbers: 3, or 1,3,5-9, or all (default all).", 0, 0},
-        {"candfile", CLI_TEXT, &o->candfile, "FILE",
-         "Fold the candidates of a table whose first line is # and the names of its columns: "
-         "name, DM, p, pd, pdd, f, fd, fdd.",
+        {"cands", CLI_TEXT, &o->candfile, "FILE",
+         "Fold the candidates of a list: a table or comma-separated values whose header names the "
+         "columns (DM, p or f, ..), a list of ACCEL_sift.py or PulsarX, or ROOT_ACCEL_200.cand; "
+         "psrkit-formats(5) describes them.",
          0, 0},
+        {"candfile", CLI_TEXT, &o->candfile, "FILE", "The same, as in prepfold_multi.", 0, 0},
     };
     CLI_ADD(list, options);
 }
@@ -143,7 +146,7 @@ static void check_candidate(const struct gpufold_options *o, const struct cli *t
 {
     const int ways = (o->p > 0) + (o->f > 0) + (o->accelfile != NULL) + (o->candfile != NULL);
     if (ways != 1)
-        cli_usage_error(tool, "one of -p, -f, -accelfile and -candfile is needed");
+        cli_usage_error(tool, "one of -p, -f, -accelfile and -cands is needed");
     if (o->accelcand && !o->accelfile)
         cli_usage_error(tool, "-accelcand needs -accelfile");
     if (o->pfact != 1 && o->ffact != 1)
@@ -159,7 +162,7 @@ static void check_candidate(const struct gpufold_options *o, const struct cli *t
 int gpufold_options_parse(struct gpufold_options *o, struct cli *tool, int argc, char **argv)
 {
     struct cli_table table = {.n = 0};
-    *o = (struct gpufold_options){.pfact = 1, .ffact = 1};
+    *o = (struct gpufold_options){.pfact = 1, .ffact = 1, .dm = -1};
     psr_folder_defaults(&o->run);
     add_input(&table, o);
     add_candidate(&table, o);

@@ -55,7 +55,7 @@ static psr_status check_outputs(struct psr_overwrite_check *check, const char *r
 }
 
 psr_status gpufold_check_names(const struct gpufold_options *o, const char *root,
-                               struct gpufold_list *list, psr_err *err)
+                               struct psr_candlist *list, psr_err *err)
 {
     struct psr_overwrite_check check = {0};
     const char *const more[] = {o->run.mask, o->run.ignorechan, o->accelfile, o->candfile};
