@@ -199,23 +199,29 @@ static struct psr_cluster *cluster_all(const struct psr_event *e, size_t n, size
     return c;
 }
 
-/* Bursts that touch each other where they are smeared are still as many rows; noise parts one of
- * thousands. */
+/* Bursts that touch each other where they are smeared are still as many rows.  Noise parts a burst where
+ * it falls by 3 and a tenth of the S/N and rises again: one of some 45000 (measured), so that more than
+ * 2 of the 1200 are never parted by chance. */
 static void test_close_pulses(uint64_t *seed)
 {
-    enum { BURSTS = 30, EACH = 200 };
+    enum { RUNS = 40, BURSTS = 30, EACH = 200 };
     struct psr_event *e = malloc(BURSTS * EACH * sizeof *e);
-    size_t n = 0, ncluster;
-    for (int b = 0; b < BURSTS; b++)
-        n += smear_pulse(e + n, seed, 50, 1000 + 200 * b, 198);
-    struct psr_cluster *c = cluster_all(e, n, &ncluster);
-    int wrong = 0;
-    for (size_t k = 0; k < ncluster; k++)
-        wrong += (c[k].best.sample - 1000) % 200 != 0 || c[k].members < 100 ||
-                 llabs((long long)c[k].best.trial - 100) > 10;
-    ok(ncluster >= BURSTS && ncluster <= BURSTS + 1 && wrong <= 1,
-       "%d bursts that touch are %zu rows (%d wrong)", BURSTS, ncluster, wrong);
-    free(c);
+    size_t rows = 0, wrong = 0;
+    bool fewer = false;
+    for (int run = 0; run < RUNS; run++) {
+        size_t n = 0, ncluster;
+        for (int b = 0; b < BURSTS; b++)
+            n += smear_pulse(e + n, seed, 50, 1000 + 200 * b, 198);
+        struct psr_cluster *c = cluster_all(e, n, &ncluster);
+        for (size_t k = 0; k < ncluster; k++)
+            wrong += (c[k].best.sample - 1000) % 200 != 0 || c[k].members < 100 ||
+                     llabs((long long)c[k].best.trial - 100) > 10;
+        rows += ncluster;
+        fewer = fewer || ncluster < BURSTS;
+        free(c);
+    }
+    ok(!fewer && rows <= RUNS * BURSTS + 2 && wrong <= rows - RUNS * BURSTS,
+       "%d times %d bursts that touch are %zu rows (%zu wrong)", RUNS, BURSTS, rows, wrong);
     free(e);
 }
 

@@ -14,25 +14,47 @@ static double exact_median(float *x, size_t n)
     return (double)x[n / 2];
 }
 
-/* The line through the samples of x within 3 sigma of it, by iteration from exact medians. */
-static struct pulse_piece measure_plainly(const float *x, size_t n)
+/* Of medians of nine, a ninth of x apart, again and again; x is destroyed. */
+static double rough_median(float *x, size_t n)
 {
-    float *copy = malloc(n * sizeof *copy);
+    for (; n >= 36; n /= 9)
+        for (size_t j = 0, m = n / 9; j < m; j++) {
+            float nine[9];
+            for (size_t q = 0; q < 9; q++)
+                nine[q] = x[j + q * m];
+            x[j] = (float)exact_median(nine, 9);
+        }
+    return exact_median(x, n);
+}
+
+/* A line through samples, and whether rounding could decide on one of them. */
+struct plain_line {
+    struct pulse_piece piece;
+    bool doubtful;
+};
+
+/* The line through the samples of x within 3 sigma of the line before it, so many rounds from medians. */
+static struct plain_line measure_plainly(const float *x, size_t n, int rounds,
+                                         double (*median)(float *, size_t))
+{
+    float *copy = tap_take(n, sizeof *copy);
     memcpy(copy, x, n * sizeof *x);
-    double level = exact_median(copy, n), slope = 0, middle = 0, sigma;
+    double level = median(copy, n), slope = 0, middle = 0, sigma;
     for (size_t t = 0; t < n; t++)
         copy[t] = fabsf(x[t] - (float)level);
-    sigma = 1.4826 * exact_median(copy, n);
+    sigma = 1.4826022 * median(copy, n);
     free(copy);
     double s1 = 0;
-    for (int round = 0; round < 12; round++) {
+    bool doubtful = false;
+    for (int round = 0; round < rounds; round++) {
         double st = 0, sx = 0, stt = 0, stx = 0, sxx = 0, limit = 3 * sigma, at = level;
         double from = middle, by = slope;
         s1 = 0;
         for (int pass = 0; pass < 2; pass++)
             for (size_t t = 0; t < n; t++) {
-                double v = (double)x[t];
-                if (fabs(v - at - by * ((double)t - from)) > limit)
+                double v = (double)x[t], off = fabs(v - at - by * ((double)t - from));
+                doubtful = doubtful || fabs(off - limit) < 1e-4 * sigma;
+                if (off > limit)
                     continue;
                 if (pass == 0) {
                     s1++, st += (double)t, sx += v;
@@ -44,9 +66,17 @@ static struct pulse_piece measure_plainly(const float *x, size_t n)
                 }
             }
         slope = stx / stt;
-        sigma = sqrt((sxx - slope * stx) / (s1 - 2) / 0.973337);
+        sigma = sqrt((sxx - slope * stx) / (s1 - 2) / 0.97333692466);
     }
-    return (struct pulse_piece){s1, middle, level, slope, sigma};
+    return (struct plain_line){{s1, middle, level, slope, sigma}, doubtful};
+}
+
+/* The greatest difference of level, sigma (relative) and slope over n samples, in sigma. */
+static double compare_lines(const struct pulse_piece *a, const struct pulse_piece *b, size_t n)
+{
+    double level = b->level + b->slope * (a->pos - b->pos), off;
+    off = worse(fabs(a->level - level), fabs(a->sigma - b->sigma));
+    return worse(off, fabs(a->slope - b->slope) * (double)n) / b->sigma;
 }
 
 /* How far the levels of parts are from the means of their samples within 3 sigma of the line; those of
@@ -73,10 +103,14 @@ static double compare_parts(const struct pulse_piece *piece, const double level[
     return off;
 }
 
+/* Three rounds from rough medians, to rounding; and how far that is from where many rounds from the
+ * medians end, in samples at 3 sigma: one changes the level by 3 sigma / n, and sigma by
+ * (9 - 1) / 2 / 0.973 / n of itself.  In some pieces there are up to five (of 1500), in most none: 0.03
+ * on average, and 0.1 in 60 pieces at the most of 200 times. */
 static void test_measure(uint64_t *seed)
 {
-    double off_level = 0, off_sigma = 0, off_slope = 0, off_part = 0, part[PULSE_PARTS];
-    double mean_level = 0, mean_sigma = 0;
+    double off_line = 0, off_part = 0, part[PULSE_PARTS], mean_level = 0, mean_sigma = 0;
+    int doubtful = 0;
     float work[PULSE_WORK(1500)];
     for (int trial = 0; trial < 60; trial++) {
         size_t n = (size_t)tap_between(seed, 400, 1500);
@@ -88,23 +122,26 @@ static void test_measure(uint64_t *seed)
         if (trial % 3 == 0) /* a strong pulse over a quarter of the piece */
             for (size_t t = n / 8; t < n / 8 + n / 4; t++)
                 x[t] += (float)(50 * sigma);
-        struct pulse_piece want = measure_plainly(x, n), got;
+        struct pulse_piece got;
         psr_pulse_measure(&got, part, x, n, (n + 63) / 64 * 64, 0, work);
         off_part = worse(off_part, compare_parts(&got, part, x, n) / sigma);
-        double level = want.level + want.slope * (got.pos - want.pos);
-        off_level = worse(off_level, fabs(got.level - level) / sigma);
-        off_sigma = worse(off_sigma, fabs(got.sigma / want.sigma - 1));
-        mean_level += fabs(got.level - level) / sigma / 60;
-        mean_sigma += fabs(got.sigma / want.sigma - 1) / 60;
-        off_slope = worse(off_slope, fabs(got.slope - want.slope) * (double)n / sigma);
+        struct plain_line want = measure_plainly(x, n, 3, rough_median);
+        doubtful += want.doubtful;
+        if (!want.doubtful) {
+            off_line = worse(off_line, compare_lines(&got, &want.piece, n));
+            off_line = worse(off_line, fabs(got.good - want.piece.good));
+        }
+        struct pulse_piece ends = measure_plainly(x, n, 12, exact_median).piece;
+        double level = ends.level + ends.slope * (got.pos - ends.pos), one = 1 / ends.good;
+        mean_level += fabs(got.level - level) / sigma / (3 * one) / 60;
+        mean_sigma += fabs(got.sigma / ends.sigma - 1) / (4.1 * one) / 60;
         free(x);
     }
-    diag("against the converged fit: level %.4f sigma, sigma %.4f, slope %.4f sigma over the piece",
-         off_level, off_sigma, off_slope);
-    /* Which samples are within 3 sigma can turn on one of them. */
-    ok(off_level < 0.05 && mean_level < 0.002, "level of a piece, with slopes and strong pulses");
-    ok(off_sigma < 0.05 && mean_sigma < 0.002, "scatter of a piece");
-    ok(off_slope < 0.1, "slope of a piece");
+    ok(off_line < 1e-4 && doubtful < 12,
+       "lines of pieces, with slopes and strong pulses: %.1e sigma", off_line);
+    ok(mean_level < 0.25 && mean_sigma < 0.25,
+       "they are those of many rounds but for %.3f samples, by their levels, and %.3f, by sigma",
+       mean_level, mean_sigma);
     ok(off_part < 1e-3, "levels of its parts (%.1e sigma)", off_part);
 }
 
