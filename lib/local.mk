@@ -36,6 +36,7 @@ psrinclude_HEADERS = \
 	lib/psrkit/ddplan.h \
 	lib/psrkit/dedisp.h \
 	lib/psrkit/device.h \
+	lib/psrkit/ephemeris.h \
 	lib/psrkit/fake.h \
 	lib/psrkit/fold.h \
 	lib/psrkit/obs.h \
@@ -244,7 +245,11 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/pipeline/fold_header.h \
 	lib/pipeline/fold_input.c \
 	lib/pipeline/fold_input.h \
+	lib/pipeline/fold_model.c \
+	lib/pipeline/fold_model.h \
 	lib/pipeline/folder.c \
+	lib/pipeline/folder.h \
+	lib/pipeline/folder_run.c \
 	lib/pipeline/input.c \
 	lib/pipeline/input.h \
 	lib/pipeline/lines.c \
@@ -456,6 +461,10 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/signal/fake_shape.c \
 	lib/signal/fake_spin.c \
 	lib/signal/fake_truth.c \
+	lib/signal/ephemeris.c \
+	lib/signal/par.c \
+	lib/signal/par_keys.h \
+	lib/signal/par_settle.c \
 	lib/signal/orbit.c \
 	lib/signal/planfile.c \
 	lib/signal/redden.h \

@@ -13,7 +13,7 @@ setup() {
 # inputs: what tests/golden/fold/commands names.
 inputs() {
     make_rfi
-    cp "$golden"/fold/chan_rfifind.* .
+    cp "$golden"/fold/chan_rfifind.* "$golden"/fold/*.par .
     cp "$golden/noclip.dat" s.dat
     cp "$golden/noclip.dat" b.dat
     cp "$golden/inf/noclip-t_DM40.00.inf" s.inf
@@ -30,7 +30,7 @@ inputs() {
         "$builddir/tests/pfd_differ" "$golden/fold/$name.pfd" "$name"_*.pfd || { echo "$name: $options"; false; }
         n=$((n + 1))
     done <"$golden/fold/commands"
-    [ "$n" -eq 15 ]
+    [ "$n" -eq 17 ]
 }
 
 # same_numbers A B: two .bestprof files, by their numbers but for the last digits.
@@ -189,6 +189,60 @@ bytes_of() { tail -c $((3 * 4 * (16 + 7) * 8)) "$1"; }
     cmp <(bytes_of t_g_DM40.00_ACCEL_200_Cand_5.pfd) <(bytes_of u_ACCEL_Cand_5.pfd)
 }
 
+# redchi FILE: of a .bestprof.
+redchi() { awk '/Reduced chi-sqr/ { print $NF }' "$1"; }
+
+@test "an ephemeris with an orbit folds a binary as sharply as if it were alone" {
+    pulsar="-q -tobs 400 -tsamp 1000 -nchans 4 -nbits 8 -dm 0 -period 50.1234 -snrpeak 2 -width 6 -seed 7 -dat"
+    fakebin $pulsar -o alone
+    fakebin $pulsar -binary -bper 0.1 -becc 0.3 -bomega 60 -bphase 0.3 -o orbit
+    sed -i 's/\(Barycentered? .*=  \)0/\11/' ./*.inf
+    # Kepler's third law gives x for 1.4 and 5 solar masses; pulsar time is observer time at the start, so that dates
+    # of the file are earlier by the delay there.
+    awk 'BEGIN {
+        pi = atan2(0, -1); pb = 360; e = 0.3; w = pi / 3; n = 2 * pi / pb
+        x = (4.925490947e-6 * 6.4 / (n * n)) ^ (1 / 3) * 5 / 6.4
+        m = -0.3 * 2 * pi; for (E = m; i < 100; i++) E = m + e * sin(E)
+        d = x * (sin(w) * (cos(E) - e) + cos(w) * sqrt(1 - e * e) * sin(E))
+        printf "PSRJ J0000+0000\nP0 0.0501234\nPEPOCH 50000\nBINARY BT\nPB %.17g\nA1 %.17g\nT0 %.17g\nECC 0.3\nOM 60\n", \
+            pb / 86400, x, 50000 + (0.3 * pb - d) / 86400
+    }' >orbit.par
+    gpufold -q -nosearch -noplot -n 50 -p 0.0501234 -o t alone_DM0.00.dat
+    gpufold -q -nosearch -noplot -n 50 -par orbit.par -o t orbit_DM0.00.dat
+    gpufold -q -nosearch -noplot -n 50 -p 0.0501234 -o u orbit_DM0.00.dat
+    [ -f t_PSR_0000+0000.pfd.png ] || [ -f t_PSR_0000+0000.pfd ]
+    awk -v alone="$(redchi t_50.12ms_Cand.pfd.bestprof)" -v orbit="$(redchi t_PSR_0000+0000.pfd.bestprof)" \
+        -v smeared="$(redchi u_50.12ms_Cand.pfd.bestprof)" 'BEGIN {
+            print alone, orbit, smeared; exit !(alone > 300 && (orbit / alone - 1) ^ 2 < 0.03 ^ 2 && smeared < 0.2 * alone)
+        }'
+}
+
+@test "what an ephemeris does not cover is one line, and it needs the barycentre" {
+    printf 'F0 10\nBINARY DDK\nPB 1\nA1 1\nT0 1\n' >ddk.par
+    refuses 1 'ddk.par: line 2: BINARY: DDK is not covered' gpufold -q -par ddk.par -o t g8.fil
+    printf 'PSR X\nF0 10\nGLEP_1 50000\n' >glitch.par
+    refuses 1 'glitch.par: line 3: GLEP_1: glitches are not covered' gpufold -q -par glitch.par -o t g8.fil
+    printf 'PSR X\nF0 4000\n' >fast.par
+    run -1 --separate-stderr gpufold -q -par fast.par -o t g8.fil
+    [[ $stderr = *'PSR_X: period = 0.00025'*'samples, must be 2 or more'* ]]
+    refuses 2 '-par excludes -topo' gpufold -q -par ddk.par -topo g8.fil
+    refuses 2 'one of -p' gpufold -q -par ddk.par -p 1 g8.fil
+    leaves_no 't_*'
+}
+
+@test "an ephemeris gives position, DM and name" {
+    printf 'PSR B1234+56\nRAJ 12:34:00\nDECJ 56:00:00\nF0 50\nPEPOCH 50000\nDM 47\n' >a.par
+    gpufold -q -nosearch -noclip -noplot -n 16 -nsub 4 -npart 3 -par a.par -o t g8.fil
+    gpufold -q -nosearch -noclip -noplot -n 16 -nsub 4 -npart 3 -f 50 -dm 47 -position 12:34:00,56:00:00 -o u g8.fil
+    "$builddir/tests/pfd_differ" -profiles t_PSR_1234+56.pfd u_50.00Hz_Cand.pfd 1e-9
+    head -c 400 t_PSR_1234+56.pfd | grep -aq '12:34:00.0000'
+    head -c 400 u_50.00Hz_Cand.pfd | grep -aq '56:00:00.0000'
+    gpufold -q -nosearch -noclip -noplot -n 16 -nsub 4 -npart 3 -par a.par -dm 3 -o v g8.fil
+    dm_of() { awk '/Best DM/ { print $NF }' "$1"; }
+    awk -v a="$(dm_of t_PSR_1234+56.pfd.bestprof)" -v b="$(dm_of v_PSR_1234+56.pfd.bestprof)" \
+        'BEGIN { print a, b; exit !(a > 37 && a < 57 && b < 13) }'
+}
+
 @test "candidates of an acceleration search by number, range, or all" {
     inputs
     run -1 --separate-stderr gpufold -q -nosearch -accelfile s_ACCEL_200.cand -o t s.dat
@@ -208,8 +262,8 @@ bytes_of() { tail -c $((3 * 4 * (16 + 7) * 8)) "$1"; }
 
 @test "mistakes are usage errors" {
     refuses 2 'no input given' gpufold -nosearch -p 0.02
-    refuses 2 'one of -p, -f, -accelfile and -cands' gpufold -nosearch g8.fil
-    refuses 2 'one of -p, -f, -accelfile and -cands' gpufold -nosearch -p 1 -f 1 g8.fil
+    refuses 2 'one of -p, -f, -accelfile, -cands and -par' gpufold -nosearch g8.fil
+    refuses 2 'one of -p, -f, -accelfile, -cands and -par' gpufold -nosearch -p 1 -f 1 g8.fil
     refuses 2 '-accelcand needs -accelfile' gpufold -nosearch -p 1 -accelcand 1 g8.fil
     refuses 2 '-pfact and -ffact exclude each other' gpufold -nosearch -p 1 -pfact 2 -ffact 2 g8.fil
     refuses 2 '-bin needs -pb, -x and -To' gpufold -nosearch -p 1 -bin g8.fil

@@ -52,6 +52,7 @@ UNIT_TESTS = \
 	tests/t_delays \
 	tests/t_desc \
 	tests/t_device \
+	tests/t_ephemeris \
 	tests/t_fake \
 	tests/t_fake_rfi \
 	tests/t_fake_shape \
@@ -264,6 +265,7 @@ FUZZ_NAMES = \
 	inf \
 	lists \
 	mask \
+	par \
 	pfd \
 	plan \
 	sigproc \
@@ -281,6 +283,7 @@ FUZZ_TESTS = \
 	tests/fuzz/fuzz_inf \
 	tests/fuzz/fuzz_lists \
 	tests/fuzz/fuzz_mask \
+	tests/fuzz/fuzz_par \
 	tests/fuzz/fuzz_pfd \
 	tests/fuzz/fuzz_plan \
 	tests/fuzz/fuzz_sigproc \
@@ -309,6 +312,7 @@ tests_fuzz_fuzz_dada_SOURCES = tests/fuzz/fuzz_dada.c tests/fuzz/fuzz_main.c
 tests_fuzz_fuzz_inf_SOURCES = tests/fuzz/fuzz_inf.c tests/fuzz/fuzz_main.c
 tests_fuzz_fuzz_lists_SOURCES = tests/fuzz/fuzz_lists.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz_file.h
 tests_fuzz_fuzz_mask_SOURCES = tests/fuzz/fuzz_mask.c tests/fuzz/fuzz_main.c
+tests_fuzz_fuzz_par_SOURCES = tests/fuzz/fuzz_par.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz_file.h
 tests_fuzz_fuzz_pfd_SOURCES = tests/fuzz/fuzz_pfd.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz_file.h
 tests_fuzz_fuzz_plan_SOURCES = tests/fuzz/fuzz_plan.c tests/fuzz/fuzz_main.c
 tests_fuzz_fuzz_sigproc_SOURCES = tests/fuzz/fuzz_sigproc.c tests/fuzz/fuzz_main.c

@@ -95,6 +95,39 @@ struct psr_fold_spin psr_fold_convert(const double *from_s, const double *to_s, 
                                   .pdd = (double)(x[2] / unit / unit / unit)};
 }
 
+/* --- dates ------------------------------------------------------------------------------------ */
+
+/* Time from the first sample folded to when a candidate's values are valid. */
+static double find_offset_s(const struct psr_folder_candidate *c, const struct psr_fold_extent *x)
+{
+    switch (c->at) {
+    case PSR_FOLD_AT_BEGINNING:
+        return -x->skipped_s;
+    case PSR_FOLD_AT_MIDDLE:
+        return x->length_s / 2 - x->skipped_s;
+    case PSR_FOLD_AT_EPOCH:
+        return (c->epoch_mjd - x->epoch_mjd) * day_s;
+    default:
+        return 0;
+    }
+}
+
+psr_status psr_fold_move_spin(struct psr_fold_spin *spin, const struct psr_folder_candidate *c,
+                              const struct psr_fold_extent *x, psr_err *err)
+{
+    const double t_s = find_offset_s(c, x), since_s = t_s + x->skipped_s;
+    const double slack_s = 1e-3 * x->length_s, fdd = c->at == PSR_FOLD_AT_BEGINNING ? 0 : c->fdd;
+    if (c->at == PSR_FOLD_AT_EPOCH && !(since_s > -slack_s && since_s < x->length_s + slack_s)) {
+        const double first_mjd = x->epoch_mjd - x->skipped_s / day_s;
+        return psr_fail_field(err, PSR_EINVAL, "epoch",
+                              "epoch = %.9f: must be in the input, %.9f to %.9f", c->epoch_mjd,
+                              first_mjd, first_mjd + x->length_s / day_s);
+    }
+    *spin = (struct psr_fold_spin){
+        .p = c->f - t_s * (c->fd - t_s / 2 * fdd), .pd = c->fd - t_s * fdd, .pdd = c->fdd};
+    return PSR_OK;
+}
+
 /* --- orbits ----------------------------------------------------------------------------------- */
 
 /* Topocentric date of a barycentric one; both in seconds since their first. */
@@ -108,6 +141,13 @@ static double to_topocentric(const struct psr_fold_bary *b, double bary_s)
         i++;
     return b->topo_s[i] + (bary_s - b->bary_s[i]) * (b->topo_s[i + 1] - b->topo_s[i]) /
                               (b->bary_s[i + 1] - b->bary_s[i]);
+}
+
+psr_status psr_fold_delays_allocate(struct psr_fold_delays *delays, size_t n, psr_err *err)
+{
+    psr_status st = make_pair(&delays->time_s, &delays->delay_s, (double)n, err);
+    delays->n = st ? 0 : n;
+    return st;
 }
 
 psr_status psr_fold_delays_init(struct psr_fold_delays *delays, struct psr_fold_orbit *o,
@@ -125,13 +165,12 @@ psr_status psr_fold_delays_init(struct psr_fold_delays *delays, struct psr_fold_
         st = psr_fail(err, PSR_EINVAL, "an orbit over %g s, must be below %g s", length_s,
                       DELAYS_MAX * 0.5);
     if (!st)
-        st = make_pair(&delays->time_s, &delays->delay_s, n, err);
+        st = psr_fold_delays_allocate(delays, (size_t)n, err);
     if (st)
         return st;
     double since_s = fmod((epoch_mjd - o->t0_mjd) * day_s, o->period_s);
     since_s += since_s < 0 ? o->period_s : 0;
     o->t0_mjd = epoch_mjd - since_s / day_s;
-    delays->n = (size_t)n;
     const bool on = bary && bary->on;
     const double early_s = on ? (epoch_mjd - bary->epoch_mjd) * day_s : 0;
     const double first_s = on ? to_topocentric(bary, early_s) : 0;

@@ -25,6 +25,20 @@ PSR_MUST_CHECK psr_status psr_fold_bary_init(struct psr_fold_bary *b, const stru
 struct psr_fold_spin psr_fold_convert(const double *from_s, const double *to_s, size_t n,
                                       struct psr_fold_spin spin);
 
+/* Where the part that is folded lies in an input. */
+struct psr_fold_extent {
+    double epoch_mjd; /* of the first sample folded, on the candidate's clock */
+    double skipped_s; /* from the first sample of the input to that */
+    double length_s;  /* of the whole input */
+};
+
+/* The spin of a candidate, as f, fd and fdd, moved to the first sample folded; from the beginning of
+ * the input as prepfold does, without the second derivative.
+ * Status: PSR_EINVAL for a date outside the input, by more than clocks differ */
+PSR_MUST_CHECK psr_status psr_fold_move_spin(struct psr_fold_spin *spin,
+                                             const struct psr_folder_candidate *cand,
+                                             const struct psr_fold_extent *extent, psr_err *err);
+
 /* Delays by an orbit, for psr_fold_candidate. */
 struct psr_fold_delays {
     double *time_s, *delay_s; /* [n] */
@@ -40,6 +54,10 @@ PSR_MUST_CHECK psr_status psr_fold_delays_init(struct psr_fold_delays *delays,
                                                struct psr_fold_orbit *orbit,
                                                const struct psr_fold_bary *bary, double epoch_mjd,
                                                double length_s, psr_err *err);
+
+/* Status: PSR_ENOMEM; the caller clears *delays, also after an error */
+PSR_MUST_CHECK psr_status psr_fold_delays_allocate(struct psr_fold_delays *delays, size_t n,
+                                                   psr_err *err);
 
 void psr_fold_delays_clear(struct psr_fold_delays *delays);
 void psr_fold_bary_clear(struct psr_fold_bary *b);

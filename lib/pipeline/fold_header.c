@@ -71,7 +71,12 @@ double psr_fold_bary_epoch(const struct psr_fold_frame *frame, double dm)
 {
     const struct psr_obs *obs = frame->obs;
     const double lowest = psr_obs_lowest_mhz(obs), width = fabs(obs->foff_mhz);
-    const double highest = lowest + (double)(obs->nchan - 1) * width;
+    double highest = lowest + (double)(obs->nchan - 1) * width;
+    if (frame->inf) { /* of a series: its own DM, the highest channel it was made from */
+        highest =
+            frame->inf->lowest_mhz + (double)(frame->inf->nchan - 1) * frame->inf->chan_width_mhz;
+        dm = frame->inf->dm;
+    }
     const double delay_s = dm > 0 ? psr_delay_s(PSR_DMCONST_PRESTO, dm, highest) : 0;
     return frame->bary->epoch_mjd - delay_s / day_s;
 }

@@ -112,7 +112,11 @@ static psr_status begin_spectra(struct psr_fold_input *in, const struct psr_fold
                                 psr_err *err)
 {
     const struct psr_notes silent = {0};
+    const struct psr_obs was = in->obs; /* with the position that was given */
     psr_status st = open_source(in, d, &silent, err);
+    in->obs.has_position = was.has_position;
+    in->obs.ra_deg = was.ra_deg;
+    in->obs.dec_deg = was.dec_deg;
     if (!st)
         st = psr_stage_clean_create(&in->clean,
                                     &(struct psr_stage_clean_desc){

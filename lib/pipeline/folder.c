@@ -1,9 +1,8 @@
-/* Folds the candidates of a description: input, clocks, passes, results. */
+/* Prepares the folding of a description: input, clocks, candidates. */
+#include "folder.h"
 #include "base/copy_desc.h"
-#include "base/memory.h"
 #include "base/threads.h"
-#include "fold_header.h"
-#include "fold_input.h"
+#include "fold_model.h"
 
 #include <psrkit/tool.h>
 
@@ -13,23 +12,6 @@
 
 /* PRESTO's guard against fractions that are a little below a whole number. */
 static const double fraction_tiny = 1e-14;
-
-struct psr_folder {
-    struct psr_folder_desc d;
-    struct psr_fold_input in;
-    struct psr_fold_frame frame;
-    struct psr_fold_bary bary;
-    size_t part_blocks;
-    size_t ncand;  /* candidates that can be folded */
-    size_t *index; /* [ncand] in desc, as are the next */
-    struct psr_fold_candidate *cand;
-    struct psr_fold_spin *fold;
-    struct psr_fold_orbit *orbit;
-    struct psr_fold_delays *delays;
-    psr_fold_search *search;
-    size_t npass;
-    int64_t clipped;
-};
 
 void psr_folder_defaults(struct psr_folder_desc *desc)
 {
@@ -57,8 +39,11 @@ static psr_status check_desc(const struct psr_folder_desc *d, psr_err *err)
     if (d->npart < 1 || d->npart > PSR_PFD_NPART_MAX)
         return psr_fail(err, PSR_EINVAL, "-npart %lld: must be 1 to %d", (long long)d->npart,
                         PSR_PFD_NPART_MAX);
+    if (d->topo && d->ephemeris)
+        return psr_fail(err, PSR_EINVAL, "-par and -topo: an ephemeris needs the barycentre");
     for (size_t i = 0; i < d->ncand; i++)
-        if (!(d->cand[i].f > 0) || d->cand[i].nbin < 0 || d->cand[i].nbin > 1 << 20)
+        if ((!(d->cand[i].f > 0) && !d->ephemeris) || d->cand[i].nbin < 0 ||
+            d->cand[i].nbin > 1 << 20)
             return psr_fail(err, PSR_EINVAL,
                             "candidate %zu: f = %g Hz with %lld bins: f must be above 0, bins 0 to "
                             "%d",
@@ -122,6 +107,16 @@ static psr_status set_parts(psr_folder *f, psr_err *err)
     return PSR_OK;
 }
 
+/* The position of the ephemeris, unless it is given. */
+static void set_source(psr_folder *f)
+{
+    const struct psr_ephemeris *e = f->d.ephemeris;
+    if (f->d.position || !e || !e->has_position)
+        return;
+    psr_ephemeris_position(e, f->frame.epoch_mjd, &f->in.obs.ra_deg, &f->in.obs.dec_deg);
+    f->in.obs.has_position = true;
+}
+
 /* As prepsubband's: 0, 0 and the geocentre where the header does not say. */
 static psr_status set_bary(psr_folder *f, psr_err *err)
 {
@@ -133,8 +128,9 @@ static psr_status set_bary(psr_folder *f, psr_err *err)
         st = psr_position_parse(f->d.position, &obs->ra_deg, &obs->dec_deg, err);
         obs->has_position = true;
     }
-    if (st || f->in.is_series || f->d.topo || obs->barycentric)
+    if (st || (f->in.is_series && !f->d.ephemeris) || f->d.topo || obs->barycentric)
         return st;
+    set_source(f);
     if (!obs->has_position)
         psr_note(&f->d.notes,
                  "%s: the header has no position: barycentred towards 0, 0, as "
@@ -154,90 +150,64 @@ static psr_status set_bary(psr_folder *f, psr_err *err)
 
 /* --- candidates ------------------------------------------------------------------------------- */
 
-static size_t choose_nbin(const psr_folder *f, const struct psr_folder_candidate *c)
+static size_t choose_nbin(const psr_folder *f, const struct psr_folder_candidate *c,
+                          double period_s)
 {
-    const double samples = 1 / c->f / f->in.obs.tsamp_s + 0.5;
+    const double samples = (c->f > 0 ? 1 / c->f : period_s) / f->in.obs.tsamp_s + 0.5;
     if (c->nbin > 0)
         return (size_t)c->nbin;
     return samples < 64 ? (size_t)fmax(samples, 1) : 64;
 }
 
-/* Time from the first sample folded, on the candidate's clock, to when its values are valid. */
-static double find_offset_s(const psr_folder *f, const struct psr_folder_candidate *c)
+/* Date of the first sample folded, on the candidate's clock. */
+static double find_epoch(const psr_folder *f, const struct psr_folder_candidate *c)
 {
-    const struct psr_obs *obs = &f->in.obs;
-    const double first_s = -(double)f->in.skip * obs->tsamp_s;
-    switch (c->at) {
-    case PSR_FOLD_AT_BEGINNING:
-        return first_s;
-    case PSR_FOLD_AT_MIDDLE:
-        return first_s + (double)f->in.nsamp * obs->tsamp_s / 2;
-    case PSR_FOLD_AT_EPOCH:
-        return (c->epoch_mjd -
-                (f->bary.on ? psr_fold_bary_epoch(&f->frame, c->dm) : f->frame.epoch_mjd)) *
-               86400;
-    default:
-        return 0;
-    }
+    return f->bary.on ? psr_fold_bary_epoch(&f->frame, c->dm) : f->frame.epoch_mjd;
 }
 
-/* Moves a frequency to the first sample folded; from the beginning as prepfold does, without the
- * second derivative. */
-static void move_spin(const psr_folder *f, const struct psr_folder_candidate *c,
-                      struct psr_fold_spin *spin)
+/* Spin and orbit of a candidate without an ephemeris. */
+static psr_status set_values(psr_folder *f, size_t k, const struct psr_folder_candidate *c,
+                             psr_err *err)
 {
-    const double t_s = find_offset_s(f, c), fdd = c->at == PSR_FOLD_AT_BEGINNING ? 0 : spin->pdd;
-    spin->p -= t_s * (spin->pd - t_s / 2 * fdd);
-    spin->pd -= t_s * fdd;
-}
-
-/* Values that are valid at a date must be so during the input, within what clocks differ by. */
-static psr_status check_epoch(const psr_folder *f, const struct psr_folder_candidate *c,
-                              psr_err *err)
-{
-    const double t_s = find_offset_s(f, c), tsamp_s = f->in.obs.tsamp_s;
-    const double first_s = -(double)f->in.skip * tsamp_s;
-    const double length_s = (double)f->in.nsamp * tsamp_s, slack_s = 1e-3 * length_s;
-    if (c->at != PSR_FOLD_AT_EPOCH ||
-        (t_s > first_s - slack_s && t_s < first_s + length_s + slack_s))
-        return PSR_OK;
-    const double first_mjd = c->epoch_mjd - (t_s - first_s) / 86400;
-    return psr_fail_field(err, PSR_EINVAL, "epoch",
-                          "epoch = %.9f: must be in the input, %.9f to %.9f", c->epoch_mjd,
-                          first_mjd, first_mjd + length_s / 86400);
+    const struct psr_fold_bary *b = &f->bary;
+    const struct psr_fold_extent extent = {.epoch_mjd = find_epoch(f, c),
+                                           .skipped_s = (double)f->in.skip * f->in.obs.tsamp_s,
+                                           .length_s = (double)f->in.nsamp * f->in.obs.tsamp_s};
+    struct psr_fold_spin spin;
+    psr_status st = psr_fold_move_spin(&spin, c, &extent, err);
+    if (st)
+        return st;
+    f->fold[k] = b->on ? psr_fold_convert(b->bary_s, b->topo_s, b->n, spin) : spin;
+    f->orbit[k] = c->orbit;
+    return c->orbit.period_s == 0 ? PSR_OK
+                                  : psr_fold_delays_init(&f->delays[k], &f->orbit[k], b,
+                                                         find_epoch(f, c), f->frame.length_s, err);
 }
 
 /* Given: k   place in the arrays of candidates */
 static psr_status set_candidate(psr_folder *f, size_t k, const struct psr_folder_candidate *c,
                                 psr_err *err)
 {
-    const struct psr_fold_bary *b = &f->bary;
-    struct psr_fold_spin spin = {.p = c->f, .pd = c->fd, .pdd = c->fdd};
-    psr_status st = check_epoch(f, c, err);
+    psr_status st = f->d.ephemeris ? psr_fold_model_init(&f->delays[k], &f->fold[k], &f->orbit[k],
+                                                         f->d.ephemeris, &f->bary, find_epoch(f, c),
+                                                         f->frame.length_s, err)
+                                   : set_values(f, k, c, err);
     if (st)
         return st;
-    move_spin(f, c, &spin);
-    f->fold[k] = b->on ? psr_fold_convert(b->bary_s, b->topo_s, b->n, spin) : spin;
     const double period_s = 1 / f->fold[k].p, samples = period_s / f->in.obs.tsamp_s;
     if (!(samples >= 2))
         return psr_fail(err, PSR_EINVAL, "period = %.10g s is %.3g samples, must be 2 or more",
                         period_s, samples);
-    f->orbit[k] = c->orbit;
-    if (c->orbit.period_s != 0)
-        st =
-            psr_fold_delays_init(&f->delays[k], &f->orbit[k], b,
-                                 b->on ? psr_fold_bary_epoch(&f->frame, c->dm) : f->frame.epoch_mjd,
-                                 f->frame.length_s, err);
     f->cand[k] = (struct psr_fold_candidate){.f = f->fold[k].p,
                                              .fd = f->fold[k].pd,
                                              .fdd = f->fold[k].pdd,
                                              .phase = c->phase,
                                              .dm = f->in.is_series ? 0 : c->dm,
-                                             .nbin = choose_nbin(f, c),
+                                             .nbin = choose_nbin(f, c, period_s),
                                              .time_s = f->delays[k].time_s,
                                              .delay_s = f->delays[k].delay_s,
                                              .ndelay = f->delays[k].n};
-    return st;
+    return PSR_OK;
 }
 
 /* Those that cannot be folded are reported, and left out. */
@@ -245,7 +215,10 @@ static psr_status choose_candidates(psr_folder *f, psr_err *err)
 {
     psr_err why, named;
     for (size_t i = 0; i < f->d.ncand; i++) {
-        const struct psr_folder_candidate *c = &f->d.cand[i];
+        struct psr_folder_candidate *c = &f->given[i];
+        *c = f->d.cand[i];
+        if (f->d.ephemeris && c->dm < 0)
+            c->dm = psr_ephemeris_dm(f->d.ephemeris, f->frame.epoch_mjd);
         f->index[f->ncand] = i;
         psr_status st = set_candidate(f, f->ncand, c, &why);
         if (!st) {
@@ -269,12 +242,13 @@ static psr_status set_candidates(psr_folder *f, psr_err *err)
 {
     const size_t n = f->d.ncand;
     f->index = calloc(n, sizeof *f->index);
+    f->given = calloc(n, sizeof *f->given);
     f->cand = calloc(n, sizeof *f->cand);
     f->fold = calloc(n, sizeof *f->fold);
     f->orbit = calloc(n, sizeof *f->orbit);
     f->delays = calloc(n, sizeof *f->delays);
-    if (!f->index || !f->cand || !f->fold || !f->orbit || !f->delays)
-        return psr_fail_nomem(err, "candidates", (double)n * 200);
+    if (!f->index || !f->given || !f->cand || !f->fold || !f->orbit || !f->delays)
+        return psr_fail_nomem(err, "candidates", (double)n * 400);
     return choose_candidates(f, err);
 }
 
@@ -332,156 +306,7 @@ psr_status psr_folder_create(psr_folder **out, const struct psr_folder_desc *des
     return st;
 }
 
-/* --- run -------------------------------------------------------------------------------------- */
-
-static struct psr_fold_desc describe_fold(const psr_folder *f, size_t first, size_t n)
-{
-    const struct psr_obs *obs = &f->in.obs;
-    return (struct psr_fold_desc){
-        .size = sizeof(struct psr_fold_desc),
-        .nchan = obs->nchan,
-        .nbit = psr_fold_input_nbit(&f->in),
-        .kind = psr_fold_input_kind(&f->in),
-        .ascending = obs->nchan > 1 && obs->foff_mhz > 0,
-        .lofreq_mhz = psr_obs_lowest_mhz(obs),
-        .width_mhz = fabs(obs->foff_mhz),
-        .voverc = f->bary.voverc,
-        .tsamp_s = obs->tsamp_s,
-        .keep = f->in.clean ? psr_stage_clean_keep(f->in.clean) : NULL,
-        .nsub = f->frame.nsub,
-        .block = f->in.block,
-        .ahead = f->in.is_series ? 0 : 1,
-        .npart = f->frame.npart,
-        .part_blocks = f->part_blocks,
-        .cand = f->cand + first,
-        .ncand = n,
-        .nthread = (int)f->d.ncpus,
-        .mem_bytes = f->d.mem_bytes,
-    };
-}
-
-static bool is_fitting(const psr_folder *f, size_t first, size_t n)
-{
-    const struct psr_fold_desc d = describe_fold(f, first, n);
-    return psr_fold_bytes(&d) <= (double)psr_count_memory(f->d.mem_bytes) / 2;
-}
-
-/* How many candidates from first on fit into half the memory, at least 1; the rest is for blocks. */
-static size_t count_fitting(const psr_folder *f, size_t first)
-{
-    size_t n = 1, beyond = f->ncand - first + 1;
-    while (beyond - n > 1) {
-        const size_t middle = n + (beyond - n) / 2;
-        if (is_fitting(f, first, middle))
-            n = middle;
-        else
-            beyond = middle;
-    }
-    return n;
-}
-
-static psr_status read_pass(psr_folder *f, psr_fold *fold, psr_err *err)
-{
-    psr_status st = PSR_OK;
-    int64_t nread = 0;
-    for (bool end = false; !end && !st && !psr_fold_is_full(fold);) {
-        struct psr_block block;
-        if (f->d.should_stop && f->d.should_stop(f->d.ctx))
-            return psr_fail(err, PSR_ESTOPPED, "%s: stopped", f->in.name);
-        st = psr_fold_input_next(&f->in, &block, &end, err);
-        if (st)
-            break;
-        psr_fold_push(fold, block.spectra, block.n);
-        nread += (int64_t)block.n;
-        if (f->d.progress)
-            f->d.progress(f->d.ctx, nread);
-    }
-    psr_fold_finish(fold);
-    return st;
-}
-
-/* Searches around a fold, and passes it to the caller. */
-static psr_status search_fold(const psr_folder *f, size_t i, struct psr_pfd *pfd, psr_err *err)
-{
-    const struct psr_fold_times times = {(double)f->in.block * f->in.obs.tsamp_s, f->part_blocks,
-                                         f->frame.length_s};
-    struct psr_fold_best found;
-    struct psr_fold_view view = {.npart = 0};
-    struct psr_bestprof best = {.nbin = 0};
-    psr_status st = psr_fold_search_run(f->search, pfd, &times, &found, err);
-    if (st)
-        return st;
-    psr_fold_header_best(pfd, &f->frame, &found);
-    st = psr_fold_bestprof(&best, pfd, err);
-    if (!st && f->d.view)
-        st = psr_fold_search_view(f->search, pfd, &times, &found, &view, err);
-    const struct psr_folder_fold fold = {pfd, &best, &found, f->d.view ? &view : NULL};
-    if (!st)
-        st = f->d.take(f->d.ctx, i, &fold, err);
-    psr_fold_view_clear(&view);
-    psr_bestprof_clear(&best);
-    return st;
-}
-
-/* Given: k   place in the arrays of candidates */
-static psr_status emit(const psr_folder *f, const psr_fold *fold, size_t k, size_t first,
-                       psr_err *err)
-{
-    struct psr_pfd pfd;
-    const size_t i = f->index[k], nbin = f->cand[k].nbin;
-    psr_status st =
-        psr_fold_header_fill(&pfd, &f->frame, &f->d.cand[i], nbin, f->fold[k], &f->orbit[k], err);
-    if (!st) {
-        const size_t n = f->frame.npart * f->frame.nsub;
-        memcpy(pfd.profile, psr_fold_profile(fold, k - first), n * nbin * sizeof *pfd.profile);
-        memcpy(pfd.stats, psr_fold_statistics(fold, k - first), n * sizeof *pfd.stats);
-        st = search_fold(f, i, &pfd, err);
-    }
-    psr_pfd_clear(&pfd);
-    return st;
-}
-
-static psr_status emit_pass(const psr_folder *f, const psr_fold *fold, size_t first, size_t n,
-                            psr_err *err)
-{
-    psr_status st = PSR_OK;
-    for (size_t i = first; i < first + n && !st; i++)
-        st = f->d.should_stop && f->d.should_stop(f->d.ctx)
-                 ? psr_fail(err, PSR_ESTOPPED, "%s: stopped", f->in.name)
-                 : emit(f, fold, i, first, err);
-    return st;
-}
-
-static psr_status run_pass(psr_folder *f, size_t first, size_t *n, psr_err *err)
-{
-    psr_fold *fold = NULL;
-    psr_status st = psr_fold_input_begin(&f->in, &f->d, err);
-    if (st)
-        return st;
-    *n = count_fitting(f, first);
-    if (*n < f->ncand)
-        psr_note(&f->d.notes, "pass %zu over the input: candidates %zu to %zu of %zu fit -mem",
-                 f->npass + 1, first + 1, first + *n, f->ncand);
-    const struct psr_fold_desc d = describe_fold(f, first, *n);
-    st = psr_fold_create(&fold, &d, err);
-    if (!st)
-        st = read_pass(f, fold, err);
-    f->npass++;
-    if (f->in.clean && psr_stage_clean_plan(f->in.clean))
-        f->clipped = psr_clean_clipped(psr_stage_clean_plan(f->in.clean));
-    if (!st)
-        st = emit_pass(f, fold, first, *n, err);
-    psr_fold_destroy(fold);
-    return st;
-}
-
-psr_status psr_folder_run(psr_folder *f, psr_err *err)
-{
-    psr_status st = PSR_OK;
-    for (size_t first = 0, n; first < f->ncand && !st; first += n)
-        st = run_pass(f, first, &n, err);
-    return st;
-}
+/* --- report --------------------------------------------------------------------------------- */
 
 void psr_folder_describe(const psr_folder *f, struct psr_folder_report *report)
 {
@@ -504,6 +329,7 @@ void psr_folder_destroy(psr_folder *f)
     for (size_t i = 0; f->delays && i < f->d.ncand; i++)
         psr_fold_delays_clear(&f->delays[i]);
     free(f->index);
+    free(f->given);
     free(f->cand);
     free(f->fold);
     free(f->orbit);

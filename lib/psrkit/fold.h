@@ -25,6 +25,7 @@
 #define PSRKIT_FOLD_H
 
 #include <psrkit/candlist.h>
+#include <psrkit/ephemeris.h>
 #include <psrkit/outfile.h>
 #include <psrkit/source.h>
 
@@ -323,7 +324,7 @@ struct psr_folder_desc {
     double clip_sigma;
     bool noclip, zerodm;
 
-    bool topo;                   /* do not barycentre; series never are */
+    bool topo;                   /* do not barycentre; series never are, but for an ephemeris */
     const char *position, *site; /* as in psr_pipeline_desc */
 
     int64_t nsub;  /* sub-bands; 0: prepfold's choice */
@@ -351,6 +352,10 @@ struct psr_folder_desc {
     bool (*should_stop)(void *ctx);             /* polled between blocks; NULL: never */
     void (*progress)(void *ctx, int64_t nread); /* called after every block; may be NULL */
     void *ctx;                                  /* passed to all four */
+
+    /* Spin, orbit and position of all candidates, instead of theirs; series are barycentred too.
+     * A DM below 0 is its DM. NULL: none. */
+    const struct psr_ephemeris *ephemeris;
 };
 
 /* Sets size and all fields to their defaults. */

@@ -23,6 +23,7 @@
 #include <psrkit/ddplan.h>
 #include <psrkit/dedisp.h>
 #include <psrkit/device.h>
+#include <psrkit/ephemeris.h>
 #include <psrkit/fake.h>
 #include <psrkit/fold.h>
 #include <psrkit/obs.h>

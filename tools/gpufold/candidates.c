@@ -2,6 +2,7 @@
 #include "gpufold.h"
 
 #include <math.h>
+#include <stdio.h>
 
 /* What all candidates of a command have in common. */
 static struct psr_folder_candidate begin_candidate(const struct gpufold_options *o)
@@ -17,7 +18,19 @@ static struct psr_folder_candidate begin_candidate(const struct gpufold_options 
     return c;
 }
 
-psr_status gpufold_list_make(struct psr_candlist *list, const struct gpufold_options *o,
+/* prepfold's name, PSR_1937+21. */
+static psr_status add_ephemeris(struct psr_candlist *list, struct gpufold_options *o,
+                                struct psr_folder_candidate *c, psr_err *err)
+{
+    char name[sizeof "PSR_" + PSR_EPHEMERIS_NAME];
+    psr_status st = psr_ephemeris_read(&o->ephemeris, o->parfile, err);
+    o->run.ephemeris = &o->ephemeris;
+    c->dm = o->dm;
+    snprintf(name, sizeof name, "PSR_%s", o->ephemeris.name);
+    return st ? st : psr_candlist_add(list, c, name, false, err);
+}
+
+psr_status gpufold_list_make(struct psr_candlist *list, struct gpufold_options *o,
                              void (*refuse)(void *ctx, const psr_err *why), void *ctx, psr_err *err)
 {
     struct psr_candlist_desc desc = {.size = sizeof desc,
@@ -31,6 +44,8 @@ psr_status gpufold_list_make(struct psr_candlist *list, const struct gpufold_opt
         st = psr_candlist_read_accel(list, o->accelfile, o->accelcand, &desc, err);
     else if (o->candfile)
         st = psr_candlist_read(list, o->candfile, &desc, err);
+    else if (o->parfile)
+        st = add_ephemeris(list, o, &desc.common, err);
     else {
         psr_candlist_set_spin(&desc.common, o->p, o->pd, o->pdd, o->f, o->fd, o->fdd);
         st = psr_candlist_add(list, &desc.common, NULL, o->p > 0, err);

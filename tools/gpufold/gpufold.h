@@ -21,6 +21,9 @@ struct gpufold_options {
     /* Many. */
     const char *accelfile, *accelcand, *candfile;
 
+    const char *parfile;
+    struct psr_ephemeris ephemeris; /* what it says */
+
     bool fine, coarse, slow, searchfdd;
     bool json, noplot;
     bool noxwin; /* PRESTO's flag without effect here */
@@ -33,9 +36,9 @@ int gpufold_options_parse(struct gpufold_options *o, struct cli *tool, int argc,
 
 /* The candidates to fold.
  * Given:  refuse   is told of wrong lines of a list
- * Status: those of psr_candlist_read and psr_candlist_read_accel */
-PSR_MUST_CHECK psr_status gpufold_list_make(struct psr_candlist *list,
-                                            const struct gpufold_options *o,
+ * Returned: o->ephemeris and o->run.ephemeris
+ * Status: those of psr_candlist_read, psr_candlist_read_accel and psr_ephemeris_read */
+PSR_MUST_CHECK psr_status gpufold_list_make(struct psr_candlist *list, struct gpufold_options *o,
                                             void (*refuse)(void *ctx, const psr_err *why),
                                             void *ctx, psr_err *err);
 

@@ -57,6 +57,9 @@ static void add_candidate(struct cli_table *list, struct gpufold_options *o)
          "Fold candidates of an acceleration search: ROOT_ACCEL_200.cand, with ROOT.inf.", 0, 0},
         {"accelcand", CLI_TEXT, &o->accelcand, "N",
          "Their numbers: 3, or 1,3,5-9, or all (default all).", 0, 0},
+        {"par", CLI_TEXT, &o->parfile, "FILE",
+         "Fold with an ephemeris: spin, DM, position and orbit (BT, DD, ELL1) of a .par file.", 0,
+         0},
         {"cands", CLI_TEXT, &o->candfile, "FILE",
          "Fold the candidates of a list: a table or comma-separated values whose header names the "
          "columns (DM, p or f, ..), a list of ACCEL_sift.py or PulsarX, or ROOT_ACCEL_200.cand; "
@@ -144,9 +147,10 @@ static void set_steps(struct gpufold_options *o)
 
 static void check_candidate(const struct gpufold_options *o, const struct cli *tool)
 {
-    const int ways = (o->p > 0) + (o->f > 0) + (o->accelfile != NULL) + (o->candfile != NULL);
+    const int ways = (o->p > 0) + (o->f > 0) + (o->accelfile != NULL) + (o->candfile != NULL) +
+                     (o->parfile != NULL);
     if (ways != 1)
-        cli_usage_error(tool, "one of -p, -f, -accelfile and -cands is needed");
+        cli_usage_error(tool, "one of -p, -f, -accelfile, -cands and -par is needed");
     if (o->accelcand && !o->accelfile)
         cli_usage_error(tool, "-accelcand needs -accelfile");
     if (o->pfact != 1 && o->ffact != 1)
@@ -155,7 +159,10 @@ static void check_candidate(const struct gpufold_options *o, const struct cli *t
         cli_usage_error(tool, "-bin needs -pb, -x and -To above 0");
     if (!o->binary && (o->pb != 0 || o->asini != 0 || o->to != 0))
         cli_usage_error(tool, "-pb, -x and -To need -bin");
-    if ((o->accelfile || o->candfile) && (o->pd != 0 || o->pdd != 0 || o->fd != 0 || o->fdd != 0))
+    if (o->parfile && (o->run.topo || o->binary || o->pfact != 1 || o->ffact != 1))
+        cli_usage_error(tool, "-par excludes -topo, -bin, -pfact and -ffact");
+    if ((o->accelfile || o->candfile || o->parfile) &&
+        (o->pd != 0 || o->pdd != 0 || o->fd != 0 || o->fdd != 0))
         cli_usage_error(tool, "-pd, -pdd, -fd and -fdd belong to -p or -f");
 }
 

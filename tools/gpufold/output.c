@@ -58,7 +58,8 @@ psr_status gpufold_check_names(const struct gpufold_options *o, const char *root
                                struct psr_candlist *list, psr_err *err)
 {
     struct psr_overwrite_check check = {0};
-    const char *const more[] = {o->run.mask, o->run.ignorechan, o->accelfile, o->candfile};
+    const char *const more[] = {o->run.mask, o->run.ignorechan, o->accelfile, o->candfile,
+                                o->parfile};
     psr_status st = PSR_OK;
     for (size_t i = 0; i < o->run.npath && !st; i++)
         st = psr_overwrite_check_input(&check, o->run.path[i], err);

@@ -1,0 +1,26 @@
+/* folder.h: the state of a folder (private). */
+#ifndef PSR_PIPELINE_FOLDER_H
+#define PSR_PIPELINE_FOLDER_H
+
+#include "fold_header.h"
+#include "fold_input.h"
+
+struct psr_folder {
+    struct psr_folder_desc d;
+    struct psr_fold_input in;
+    struct psr_fold_frame frame;
+    struct psr_fold_bary bary;
+    size_t part_blocks;
+    size_t ncand;                       /* candidates that can be folded */
+    size_t *index;                      /* [ncand] in desc, as are the next */
+    struct psr_folder_candidate *given; /* [desc.ncand] with the DM of the ephemeris */
+    struct psr_fold_candidate *cand;
+    struct psr_fold_spin *fold;
+    struct psr_fold_orbit *orbit;
+    struct psr_fold_delays *delays;
+    psr_fold_search *search;
+    size_t npass;
+    int64_t clipped;
+};
+
+#endif

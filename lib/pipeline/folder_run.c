@@ -1,0 +1,157 @@
+/* Folds the candidates of a folder: passes over the input, searches, results. */
+#include "base/memory.h"
+#include "folder.h"
+
+#include <psrkit/tool.h>
+
+#include <math.h>
+#include <string.h>
+
+static struct psr_fold_desc describe_fold(const psr_folder *f, size_t first, size_t n)
+{
+    const struct psr_obs *obs = &f->in.obs;
+    return (struct psr_fold_desc){
+        .size = sizeof(struct psr_fold_desc),
+        .nchan = obs->nchan,
+        .nbit = psr_fold_input_nbit(&f->in),
+        .kind = psr_fold_input_kind(&f->in),
+        .ascending = obs->nchan > 1 && obs->foff_mhz > 0,
+        .lofreq_mhz = psr_obs_lowest_mhz(obs),
+        .width_mhz = fabs(obs->foff_mhz),
+        .voverc = f->bary.voverc,
+        .tsamp_s = obs->tsamp_s,
+        .keep = f->in.clean ? psr_stage_clean_keep(f->in.clean) : NULL,
+        .nsub = f->frame.nsub,
+        .block = f->in.block,
+        .ahead = f->in.is_series ? 0 : 1,
+        .npart = f->frame.npart,
+        .part_blocks = f->part_blocks,
+        .cand = f->cand + first,
+        .ncand = n,
+        .nthread = (int)f->d.ncpus,
+        .mem_bytes = f->d.mem_bytes,
+    };
+}
+
+static bool is_fitting(const psr_folder *f, size_t first, size_t n)
+{
+    const struct psr_fold_desc d = describe_fold(f, first, n);
+    return psr_fold_bytes(&d) <= (double)psr_count_memory(f->d.mem_bytes) / 2;
+}
+
+/* How many candidates from first on fit into half the memory, at least 1; the rest is for blocks. */
+static size_t count_fitting(const psr_folder *f, size_t first)
+{
+    size_t n = 1, beyond = f->ncand - first + 1;
+    while (beyond - n > 1) {
+        const size_t middle = n + (beyond - n) / 2;
+        if (is_fitting(f, first, middle))
+            n = middle;
+        else
+            beyond = middle;
+    }
+    return n;
+}
+
+static psr_status read_pass(psr_folder *f, psr_fold *fold, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    int64_t nread = 0;
+    for (bool end = false; !end && !st && !psr_fold_is_full(fold);) {
+        struct psr_block block;
+        if (f->d.should_stop && f->d.should_stop(f->d.ctx))
+            return psr_fail(err, PSR_ESTOPPED, "%s: stopped", f->in.name);
+        st = psr_fold_input_next(&f->in, &block, &end, err);
+        if (st)
+            break;
+        psr_fold_push(fold, block.spectra, block.n);
+        nread += (int64_t)block.n;
+        if (f->d.progress)
+            f->d.progress(f->d.ctx, nread);
+    }
+    psr_fold_finish(fold);
+    return st;
+}
+
+/* Searches around a fold, and passes it to the caller. */
+static psr_status search_fold(const psr_folder *f, size_t i, struct psr_pfd *pfd, psr_err *err)
+{
+    const struct psr_fold_times times = {(double)f->in.block * f->in.obs.tsamp_s, f->part_blocks,
+                                         f->frame.length_s};
+    struct psr_fold_best found;
+    struct psr_fold_view view = {.npart = 0};
+    struct psr_bestprof best = {.nbin = 0};
+    psr_status st = psr_fold_search_run(f->search, pfd, &times, &found, err);
+    if (st)
+        return st;
+    psr_fold_header_best(pfd, &f->frame, &found);
+    st = psr_fold_bestprof(&best, pfd, err);
+    if (!st && f->d.view)
+        st = psr_fold_search_view(f->search, pfd, &times, &found, &view, err);
+    const struct psr_folder_fold fold = {pfd, &best, &found, f->d.view ? &view : NULL};
+    if (!st)
+        st = f->d.take(f->d.ctx, i, &fold, err);
+    psr_fold_view_clear(&view);
+    psr_bestprof_clear(&best);
+    return st;
+}
+
+/* Given: k   place in the arrays of candidates */
+static psr_status emit(const psr_folder *f, const psr_fold *fold, size_t k, size_t first,
+                       psr_err *err)
+{
+    struct psr_pfd pfd;
+    const size_t i = f->index[k], nbin = f->cand[k].nbin;
+    psr_status st =
+        psr_fold_header_fill(&pfd, &f->frame, &f->given[i], nbin, f->fold[k], &f->orbit[k], err);
+    if (!st) {
+        const size_t n = f->frame.npart * f->frame.nsub;
+        memcpy(pfd.profile, psr_fold_profile(fold, k - first), n * nbin * sizeof *pfd.profile);
+        memcpy(pfd.stats, psr_fold_statistics(fold, k - first), n * sizeof *pfd.stats);
+        st = search_fold(f, i, &pfd, err);
+    }
+    psr_pfd_clear(&pfd);
+    return st;
+}
+
+static psr_status emit_pass(const psr_folder *f, const psr_fold *fold, size_t first, size_t n,
+                            psr_err *err)
+{
+    psr_status st = PSR_OK;
+    for (size_t i = first; i < first + n && !st; i++)
+        st = f->d.should_stop && f->d.should_stop(f->d.ctx)
+                 ? psr_fail(err, PSR_ESTOPPED, "%s: stopped", f->in.name)
+                 : emit(f, fold, i, first, err);
+    return st;
+}
+
+static psr_status run_pass(psr_folder *f, size_t first, size_t *n, psr_err *err)
+{
+    psr_fold *fold = NULL;
+    psr_status st = psr_fold_input_begin(&f->in, &f->d, err);
+    if (st)
+        return st;
+    *n = count_fitting(f, first);
+    if (*n < f->ncand)
+        psr_note(&f->d.notes, "pass %zu over the input: candidates %zu to %zu of %zu fit -mem",
+                 f->npass + 1, first + 1, first + *n, f->ncand);
+    const struct psr_fold_desc d = describe_fold(f, first, *n);
+    st = psr_fold_create(&fold, &d, err);
+    if (!st)
+        st = read_pass(f, fold, err);
+    f->npass++;
+    if (f->in.clean && psr_stage_clean_plan(f->in.clean))
+        f->clipped = psr_clean_clipped(psr_stage_clean_plan(f->in.clean));
+    if (!st)
+        st = emit_pass(f, fold, first, *n, err);
+    psr_fold_destroy(fold);
+    return st;
+}
+
+psr_status psr_folder_run(psr_folder *f, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    for (size_t first = 0, n; first < f->ncand && !st; first += n)
+        st = run_pass(f, first, &n, err);
+    return st;
+}

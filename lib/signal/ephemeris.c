@@ -1,0 +1,92 @@
+/* Evaluates ephemerides of pulsars around a date. */
+#include <psrkit/ephemeris.h>
+
+#include <math.h>
+
+static const double day_s = 86400, year_s = 365.25 * 86400, two_pi = 2 * M_PI;
+
+void psr_ephemeris_position(const struct psr_ephemeris *e, double mjd, double *ra_deg,
+                            double *dec_deg)
+{
+    const double years = (mjd - e->posepoch_mjd) * day_s / year_s, mas_deg = 1 / 3.6e6;
+    *dec_deg = e->dec_deg + e->pm_dec_mas * mas_deg * years;
+    *ra_deg = e->ra_deg + e->pm_ra_mas * mas_deg * years / cos(e->dec_deg * (M_PI / 180));
+    *ra_deg -= 360 * floor(*ra_deg / 360);
+}
+
+double psr_ephemeris_dm(const struct psr_ephemeris *e, double mjd)
+{
+    const double years = (mjd - e->dmepoch_mjd) * day_s / year_s;
+    double sum = 0;
+    for (int k = PSR_EPHEMERIS_NDM; k-- > 0;)
+        sum = e->dm[k] + (k + 1 < PSR_EPHEMERIS_NDM ? sum * years / (k + 1) : 0);
+    return sum;
+}
+
+/* The Taylor series around another date. */
+static void move_spin(double to[PSR_EPHEMERIS_NF], const double from[PSR_EPHEMERIS_NF],
+                      long double dt)
+{
+    for (int k = 0; k < PSR_EPHEMERIS_NF; k++) {
+        long double sum = 0;
+        for (int j = PSR_EPHEMERIS_NF; j-- > k;)
+            sum = from[j] + sum * dt / (j - k + 1);
+        to[k] = (double)sum;
+    }
+}
+
+static void set_orbit(struct psr_ephemeris_local *l, const struct psr_ephemeris *e, double dt)
+{
+    const double turns = dt / e->pb_s, pb = e->pb_s + e->pbdot * dt;
+    const double orbits = turns - 0.5 * e->pbdot * turns * turns;
+    struct psr_orbit *o = &l->orbit;
+    o->period_s = pb;
+    o->asini_s = e->asini_s + e->xdot * dt;
+    o->ecc = e->ecc + e->edot * dt;
+    o->omega_rad = e->omega_deg * (M_PI / 180) + e->omdot_rads * dt;
+    o->t0_s = -(orbits - floor(orbits)) * pb;
+    l->omega_rate = e->omdot_rads;
+    l->x_rate = e->xdot;
+    if (!e->laplace)
+        return;
+    const double eps1 = e->eps1 + e->eps1dot * dt, eps2 = e->eps2 + e->eps2dot * dt;
+    o->ecc = hypot(eps1, eps2);
+    o->omega_rad = o->ecc > 0 ? atan2(eps1, eps2) : 0;
+    o->t0_s += pb * o->omega_rad / two_pi;
+    o->t0_s -= pb * ceil(o->t0_s / pb);
+}
+
+psr_status psr_ephemeris_at(struct psr_ephemeris_local *l, const struct psr_ephemeris *e,
+                            double mjd, psr_err *err)
+{
+    *l = (struct psr_ephemeris_local){.binary = e->pb_s > 0};
+    move_spin(l->f, e->f, (long double)(mjd - e->pepoch_mjd) * (long double)day_s);
+    if (!(l->f[0] > 0 && l->f[0] < 1e9))
+        return psr_fail_field(err, PSR_EINVAL, "F0", "F0 = %g Hz at MJD %.6f: must be above 0",
+                              l->f[0], mjd);
+    if (!l->binary)
+        return PSR_OK;
+    set_orbit(l, e, (mjd - e->t0_mjd) * day_s);
+    return psr_orbit_check(&l->orbit, err);
+}
+
+double psr_ephemeris_emission_s(const struct psr_ephemeris_local *l, double t_s)
+{
+    double u_s = t_s;
+    for (int i = 0; i < 2 && l->binary;
+         i++) { /* the elements at pulsar time, which they move little */
+        struct psr_orbit o = l->orbit;
+        o.omega_rad += l->omega_rate * u_s;
+        o.asini_s += l->x_rate * u_s;
+        u_s = psr_orbit_emission_s(&o, t_s);
+    }
+    return u_s;
+}
+
+long double psr_ephemeris_turns(const struct psr_ephemeris_local *l, long double u_s)
+{
+    long double sum = 0;
+    for (int k = PSR_EPHEMERIS_NF; k-- > 0;)
+        sum = (l->f[k] + sum) * u_s / (k + 1);
+    return sum;
+}

@@ -1,0 +1,296 @@
+/* ephemeris: phases against a direct evaluation of the Taylor series and the orbit, the phases that a
+ * fold uses at a telescope, what .par files say, and what is refused of them. */
+#include <psrkit/ephemeris.h>
+
+#include "pipeline/fold_model.h"
+#include "scratch.h"
+#include "tap.h"
+
+static psr_err err;
+static uint64_t seed;
+
+static double draw(double low, double high)
+{
+    return low + (high - low) * tap_uniform(&seed);
+}
+
+/* --- a direct evaluation -------------------------------------------------------------------------- */
+
+static long double ecc_anomaly(long double mean, long double e)
+{
+    long double low = mean - e, high = mean + e;
+    for (int i = 0; i < 90; i++) {
+        const long double middle = (low + high) / 2;
+        *(middle - e * sinl(middle) < mean ? &low : &high) = middle;
+    }
+    return low;
+}
+
+/* Delay at pulsar time dt since the ascending node or periastron. */
+static long double delay(const struct psr_ephemeris *e, long double dt)
+{
+    const long double turns = dt / e->pb_s, x = e->asini_s + e->xdot * dt;
+    const long double mean = 2 * (long double)M_PI * (turns - e->pbdot * turns * turns / 2);
+    if (e->laplace) { /* Lange et al. 2001, to first order */
+        const long double eps1 = e->eps1 + e->eps1dot * dt, eps2 = e->eps2 + e->eps2dot * dt;
+        return x *
+               (sinl(mean) + eps2 / 2 * sinl(2 * mean) - eps1 / 2 * cosl(2 * mean) - 1.5L * eps1);
+    }
+    const long double ecc = e->ecc + e->edot * dt;
+    const long double w = e->omega_deg * (long double)M_PI / 180 + e->omdot_rads * dt;
+    const long double big = ecc_anomaly(mean, ecc);
+    return x * (sinl(w) * (cosl(big) - ecc) + cosl(w) * sqrtl(1 - ecc * ecc) * sinl(big));
+}
+
+/* Turns since PEPOCH of what arrives t_s after a date. */
+static long double direct_turns(const struct psr_ephemeris *e, double mjd, long double t_s)
+{
+    const long double since_t0 = (long double)(mjd - e->t0_mjd) * 86400 + t_s;
+    const long double since = (long double)(mjd - e->pepoch_mjd) * 86400 + t_s;
+    long double late = 0, sum = 0, term = 1;
+    for (int i = 0; e->pb_s > 0 && i < 60; i++)
+        late = delay(e, since_t0 - late);
+    for (int k = 0; k < PSR_EPHEMERIS_NF; k++) {
+        term *= (since - late) / (k + 1);
+        sum += e->f[k] * term;
+    }
+    return sum;
+}
+
+static struct psr_ephemeris draw_ephemeris(int kind)
+{
+    struct psr_ephemeris e = {
+        .f = {draw(0.1, 700), draw(-1e-10, 1e-10), draw(-1e-20, 1e-20), 1e-29},
+        .pepoch_mjd = draw(55000, 55300)};
+    if (kind == 0)
+        return e;
+    e.pb_s = exp(draw(log(3600), log(1e7)));
+    e.asini_s = draw(0, 1) * fmin(30, e.pb_s * 1e-4);
+    e.t0_mjd = draw(55000, 55300);
+    e.pbdot = draw(-1e-11, 1e-11);
+    e.xdot = draw(-1e-12, 1e-12);
+    e.laplace = kind == 2;
+    if (e.laplace) {
+        e.eps1 = draw(-1e-6, 1e-6);
+        e.eps2 = draw(-1e-6, 1e-6);
+        e.eps1dot = draw(-1e-16, 1e-16);
+    } else {
+        e.ecc = draw(0, 0.8);
+        e.omega_deg = draw(0, 360);
+        e.edot = draw(-1e-15, 1e-15);
+        e.omdot_rads = draw(-1e-9, 1e-9);
+    }
+    return e;
+}
+
+static void test_phases(void)
+{
+    static const char *const name[] = {"isolated pulsars", "orbits", "orbits by their node"};
+    for (int kind = 0; kind < 3; kind++) {
+        double worst = 0;
+        for (int i = 0; i < 200; i++) {
+            const struct psr_ephemeris e = draw_ephemeris(kind);
+            const double mjd = 55200 + draw(0, 1), length_s = draw(1, 20000);
+            struct psr_ephemeris_local l;
+            if (psr_ephemeris_at(&l, &e, mjd, &err)) {
+                diag("%s", err.msg);
+                worst = INFINITY;
+                continue;
+            }
+            const long double start = psr_ephemeris_turns(&l, psr_ephemeris_emission_s(&l, 0));
+            for (int k = 1; k <= 5; k++) {
+                const double t = length_s * k / 5;
+                const long double got =
+                    psr_ephemeris_turns(&l, psr_ephemeris_emission_s(&l, t)) - start;
+                const long double want = direct_turns(&e, mjd, t) - direct_turns(&e, mjd, 0);
+                worst = fmax(worst, (double)fabsl(got - want));
+            }
+        }
+        ok(worst < 1e-5, "phases of 200 %s, up to 6 h long: within %.2g turns", name[kind], worst);
+    }
+}
+
+/* --- at a telescope -------------------------------------------------------------------------------- */
+
+static void test_fold(void)
+{
+    const double start = 55200.3125, length_s = 18000;
+    struct psr_site site;
+    struct psr_bary target;
+    struct psr_fold_bary bary = {.on = false};
+    double worst = 0, spin_only = 0;
+    psr_site_find("GBT", &site);
+    psr_bary_init(&target, &site, 83.6, 22.01);
+    const bool made = !psr_fold_bary_init(&bary, &target, start, length_s, &err);
+    for (int i = 0; made && i < 12; i++) {
+        const struct psr_ephemeris e = draw_ephemeris(i % 3);
+        struct psr_fold_delays delays = {.n = 0};
+        struct psr_fold_spin fold;
+        struct psr_fold_orbit orbit;
+        if (psr_fold_model_init(&delays, &fold, &orbit, &e, &bary, bary.epoch_mjd, length_s,
+                                &err)) {
+            diag("%s", err.msg);
+            worst = INFINITY;
+            break;
+        }
+        long double offset = 0;
+        for (int k = 0; k <= 200; k++) {
+            const double t = (length_s - 1) * k / 200, at = t / delays.time_s[1];
+            const size_t j = (size_t)at;
+            const double d =
+                delays.delay_s[j] + (at - (double)j) * (delays.delay_s[j + 1] - delays.delay_s[j]);
+            const long double u = (long double)t - d;
+            const long double got = u * (fold.p + u * (fold.pd / 2 + u * fold.pdd / 6));
+            struct psr_mjd tdb;
+            const bool found = !psr_bary_time(
+                &target, psr_mjd_add((struct psr_mjd){55200, 0.3125}, t), &tdb, &err);
+            const long double arrival =
+                ((long double)tdb.day - (long double)bary.epoch_mjd + (long double)tdb.frac) *
+                86400;
+            const long double want = direct_turns(&e, bary.epoch_mjd, arrival);
+            offset = k ? offset : got - want;
+            worst = fmax(worst, found ? (double)fabsl(got - want - offset) / e.f[0] : INFINITY);
+            const long double v = t;
+            spin_only =
+                fmax(spin_only,
+                     i % 3 ? 0
+                           : (double)fabsl(v * (fold.p + v * (fold.pd / 2 + v * fold.pdd / 6)) -
+                                           want - offset) /
+                                 e.f[0]);
+        }
+        ok(i % 3 == 0 ? orbit.period_s == 0
+                      : fabs(orbit.asini_s - e.asini_s) < 1e-4 && orbit.t0_mjd <= bary.epoch_mjd &&
+                            orbit.t0_mjd > bary.epoch_mjd - orbit.period_s / 86400 &&
+                            orbit.omega_deg >= 0 && orbit.omega_deg < 360,
+           "the orbit for the .pfd");
+        psr_fold_delays_clear(&delays);
+    }
+    psr_fold_bary_clear(&bary);
+    /* dates of the clock are rounded to 0.6 us */
+    ok(worst < 2e-6, "phases of folds of 5 h at a telescope: within %.2g s", worst);
+    ok(spin_only > worst, "where a fit of the spin alone leaves %.2g s", spin_only);
+}
+
+/* --- files ------------------------------------------------------------------------------------------ */
+
+static psr_status read_text(struct psr_ephemeris *e, const char *text)
+{
+    const char *path = scratch("a.par");
+    scratch_write_text(path, text);
+    return psr_ephemeris_read(e, path, &err);
+}
+
+static const char *const isolated =
+    "# comment\nC another\nPSRJ J1234/56\nRAJ 12:30:00 1 0.1\nDECJ -45:30:00\n"
+    "F0 2.5 1\nF1 -1D-15\nF3 1e-30\nPEPOCH 55000.5\nDM 10\nDM1 0.5\n"
+    "PMRA 36000\nPMDEC -36e3\nDMX_0001 3\nTZRMJD 1\nJUMP -fe L 1 1\nFD1 1e-5\n"
+    "CLK TT(BIPM)\nUNITS TDB\n";
+
+static void test_isolated(void)
+{
+    struct psr_ephemeris e;
+    double ra, dec;
+    ok(!read_text(&e, isolated) && !strcmp(e.name, "1234_56") && e.f[0] == 2.5 &&
+           e.f[1] == -1e-15 && e.f[2] == 0 && e.f[3] == 1e-30 && e.pepoch_mjd == 55000.5 &&
+           e.pb_s == 0,
+       "spin (%s)", err.msg);
+    ok(psr_ephemeris_dm(&e, 55000.5 + 2 * 365.25) == 11, "DM and its derivative");
+    psr_ephemeris_position(&e, 55000.5 + 365.25, &ra, &dec);
+    ok(fabs(dec + 45.51) < 1e-9 && fabs(ra - 187.5 - 0.01 / cos(45.5 * M_PI / 180)) < 1e-9,
+       "position and proper motion");
+    ok(!read_text(&e, "P0 0.5\nP1 1e-15\nPEPOCH 55000\n") && e.f[0] == 2 &&
+           fabs(e.f[1] / -4e-15 - 1) < 1e-15 && !e.has_position,
+       "a period");
+    ok(!read_text(&e, "F 3\n") && e.f[0] == 3, "a frequency alone");
+    ok(!read_text(&e, "F0 1\nELONG 90\nELAT 0\nPMELONG 10\nPMELAT 2\n") && e.has_position &&
+           fabs(e.ra_deg - 90) < 1e-12 && fabs(e.dec_deg - 84381.406 / 3600) < 1e-12 &&
+           fabs(e.pm_ra_mas - 10) < 1e-3 && fabs(e.pm_dec_mas - 2) < 1e-3,
+       "an ecliptic position at the solstice");
+    const double tilt = 84381.406 / 3600 * M_PI / 180;
+    ok(!read_text(&e, "F0 1\nLAMBDA 0\nBETA 0\nPMLAMBDA 10\nPMBETA 2\n") &&
+           fabs(e.dec_deg) < 1e-12 && fabs(e.pm_ra_mas - 10 * cos(tilt) + 2 * sin(tilt)) < 1e-3 &&
+           fabs(e.pm_dec_mas - 10 * sin(tilt) - 2 * cos(tilt)) < 1e-3,
+       "and at the equinox");
+}
+
+static void test_orbits(void)
+{
+    struct psr_ephemeris e;
+    ok(!read_text(&e, "F0 10\nBINARY DD\nPB 0.5\nA1 2\nT0 55000\nECC 0.1\nOM 30\nOMDOT 0.1\nPBDOT "
+                      "-2.5\nXDOT 1e-14\n"
+                      "SINI 0.9\nM2 0.2\n") &&
+           e.pb_s == 43200 && e.asini_s == 2 && e.t0_mjd == 55000 && e.ecc == 0.1 &&
+           e.omega_deg == 30 && fabs(e.omdot_rads / (0.1 * M_PI / 180 / 31557600) - 1) < 1e-15 &&
+           e.pbdot == -2.5e-12 && e.xdot == 1e-14 && !e.laplace,
+       "DD, numbers in units of 1e-12, a weak Shapiro delay");
+    ok(!read_text(
+           &e,
+           "F0 10\nBINARY ell1\nFB0 1e-4\nFB1 1e-20\nA1 2\nTASC 55000\nEPS1 1e-5\nEPS2 -2e-5\n") &&
+           e.laplace && fabs(e.pb_s - 1e4) < 1e-9 && fabs(e.pbdot / -1e-12 - 1) < 1e-12 &&
+           e.eps1 == 1e-5 && e.eps2 == -2e-5,
+       "ELL1 by orbital frequency");
+}
+
+static void test_wrong(void)
+{
+    static const struct {
+        const char *text, *says;
+    } wrong[] = {
+        {"PSR x\n", "no F0"},
+        {"F0 1\nF1 1e-9\n", "no PEPOCH"},
+        {"F0 x\n", "line 1: F0: 'x' is not a number"},
+        {"F0\n", "line 1: F0 is missing"},
+        {"F0 -1\n", "line 1: F0: -1 is below 1e-06"},
+        {"F0 1\nF0 2\n", "line 2: F0: a second one, after line 1"},
+        {"F0 1\nF13 2\n", "line 2: F13: more than F12"},
+        {"F0 1\nDM 1\nDM 1\n", "line 3: DM: a second one, after line 2"},
+        {"F0 1\nRAJ 10:00:00\n", "no DECJ"},
+        {"F0 1\nDECJ 10:00:00\n", "no RAJ"},
+        {"F0 1\nELAT 10\n", "no ELAT and ELONG"},
+        {"F0 1\nDECJ 99:00:00\nRAJ 1:0:0\n", "line 3: "},
+        {"F0 1\nPB 1\n", "no BINARY"},
+        {"F0 1\nBINARY\n", "line 2: BINARY is missing"},
+        {"F0 1\nBINARY DD\nA1 1\nT0 1\n", "no PB"},
+        {"F0 1\nBINARY DD\nPB 1\nT0 1\n", "no A1"},
+        {"F0 1\nBINARY DD\nPB 1\nA1 1\n", "no T0"},
+        {"F0 1\nBINARY DDGR\nPB 1\nA1 1\nT0 1\n", "line 2: BINARY: DDGR is not covered"},
+        {"F0 1\nGLEP_1 55000\n", "line 2: GLEP_1: glitches are not covered"},
+        {"F0 1\nWAVE1 1 1\n", "line 2: WAVE1: waves"},
+        {"F0 1\nFB2 1\n", "line 2: FB2: more than FB1"},
+        {"F0 1\nQUARK 1\n", "line 2: QUARK: not known"},
+        {"F0 1\nUNITS TCB\n", "line 2: UNITS: TCB is not covered"},
+        {"F0 400\nBINARY DD\nPB 1\nA1 1\nT0 1\nSINI 0.99\nM2 1\n",
+         "line 6: SINI: moves the phase by"},
+        {"F0 400\nBINARY ELL1H\nPB 1\nA1 1\nTASC 1\nH3 1e-4\n", "line 6: H3: moves the phase by"},
+        {"F0 17\nBINARY BT\nPB 1\nA1 1\nT0 1\nGAMMA 0.0043\n", "line 6: GAMMA: moves the phase by"},
+        {"F0 400\nBINARY DD\nPB 1\nA1 9\nT0 1\nE 0.5\nOMDOT 4\n",
+         "line 7: OMDOT: moves the phase by"},
+        {"F0 400\nBINARY ELL1\nPB 1\nA1 9\nTASC 1\nEPS1 1e-2\n",
+         "line 6: EPS1: moves the phase by"},
+    };
+    struct psr_ephemeris e;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        ok(read_text(&e, wrong[i].text) == PSR_EFORMAT && strstr(err.msg, wrong[i].says) &&
+               strstr(err.msg, "a.par: "),
+           "%s", err.msg);
+    struct psr_ephemeris_local l;
+    ok(psr_ephemeris_read(&e, scratch("none"), &err) == PSR_EIO, "%s", err.msg);
+    ok(!read_text(&e, "F0 1\nF1 -1e-6\nPEPOCH 55000\n") &&
+           psr_ephemeris_at(&l, &e, 56000, &err) == PSR_EINVAL,
+       "%s", err.msg);
+    ok(!read_text(&e, "F0 1\nBINARY DD\nPB 1e-4\nA1 9\nT0 1\n") &&
+           psr_ephemeris_at(&l, &e, 1, &err) == PSR_EINVAL,
+       "%s", err.msg);
+}
+
+int main(void)
+{
+    seed = tap_seed();
+    scratch_make();
+    test_phases();
+    test_fold();
+    test_isolated();
+    test_orbits();
+    test_wrong();
+    return done_testing();
+}
