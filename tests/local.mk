@@ -49,6 +49,7 @@ UNIT_TESTS = \
 	tests/t_ddplan \
 	tests/t_dedisp \
 	tests/t_dedisp_presto \
+	tests/t_defaults \
 	tests/t_delays \
 	tests/t_desc \
 	tests/t_device \
@@ -113,6 +114,7 @@ UNIT_TESTS = \
 	tests/t_series_tim \
 	tests/t_signif \
 	tests/t_sigproc \
+	tests/t_simplex \
 	tests/t_singlepulse \
 	tests/t_source \
 	tests/t_source_list \

@@ -309,6 +309,38 @@ static void test_parse(void)
     psr_planfile_clear(&f);
 }
 
+/* The smallest and the largest values that columns may have, and bands. */
+static void test_parse_limits(void)
+{
+    static const struct {
+        const char *text;
+        bool fine;
+    } cases[] = {
+        {"# band tsamp_s=1e-9 nchan=1 fctr_mhz=0.5 bw_mhz=0.25\n0 1 1\n", true},
+        {"# band tsamp_s=1 nchan=1048576 fctr_mhz=9e6 bw_mhz=1e6\n0 1 1\n", true},
+        {"# band tsamp_s=1 nchan=1048577 fctr_mhz=9e6 bw_mhz=1e6\n0 1 1\n", false},
+        {"# band tsamp_s=1 nchan=1.5 fctr_mhz=9e6 bw_mhz=1e6\n0 1 1\n", false},
+        {"# band tsamp_s=1 nchan=0 fctr_mhz=9e6 bw_mhz=1e6\n0 1 1\n", false},
+        {"0 0.01 1\n", true},
+        {"0 0.01 1 1 0\n", true},
+        {"0 0.01 1 1 1\n", true},
+        {"0 0.01 0\n", false},
+        {"0 0.01 1.5\n", false},
+        {"0 -1 5\n", false},
+        {"0 1 5 1 -1\n", false},
+        {"0 1 5 1.5\n", false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct psr_planfile f;
+        psr_err err = {0};
+        psr_status st = psr_planfile_parse(&f, cases[i].text, "x", &err);
+        ok(st == (cases[i].fine ? PSR_OK : PSR_EFORMAT), "limits of plans, %zu: %s", i,
+           cases[i].fine ? "taken" : "refused");
+        if (st == PSR_OK)
+            psr_planfile_clear(&f);
+    }
+}
+
 static void test_parse_table(void)
 {
     struct psr_planfile f;
@@ -398,6 +430,7 @@ int main(void)
     test_at_coherent_dm();
     test_refusals();
     test_parse();
+    test_parse_limits();
     test_parse_table();
     test_parse_errors();
     test_round_trip();

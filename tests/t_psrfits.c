@@ -225,6 +225,37 @@ static void test_header(uint64_t *seed)
     fits_spec_free(&s);
 }
 
+/* Names of telescopes become PRESTO's, however they are written; others stay. */
+static void test_telescopes(uint64_t *seed)
+{
+    static const char *const names[][2] = {
+        {"ARECIBO 305m", "Arecibo"}, {"ao", "Arecibo"},     {"PKS", "Parkes"},
+        {"murriyang", "Parkes"},     {"GREEN BANK", "GBT"}, {"nrt", "Nancay"},
+        {"Jodrell Bank", "Jodrell"}, {"LOVELL", "Jodrell"}, {"Effelsberg 100m", "Effelsberg"},
+        {"EFF", "Effelsberg"},       {"JVLA", "VLA"},       {"evla", "VLA"},
+        {"parkes", "Parkes"},        {"Green", "Green"},    {"AOX", "AOX"},
+    };
+    int wrong = 0;
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        char edit[80];
+        psr_err err;
+        struct psr_source_desc desc = description();
+        struct fits_spec s = fits_random_spec(seed, 16, 1, 8, false);
+        snprintf(edit, sizeof edit, "TELESCOP='%s'", names[k][0]);
+        s.edit = edit;
+        struct psr_reader *r = open_spec(&s, &desc, &err);
+        bool right = r && !strcmp(r->obs.telescope, names[k][1]) &&
+                     r->obs.telescope_id == psr_telescope_id(names[k][1]);
+        if (!right)
+            diag("%s is %s, not %s", names[k][0], r ? r->obs.telescope : err.msg, names[k][1]);
+        wrong += !right;
+        if (r)
+            r->ops->close(r);
+        fits_spec_free(&s);
+    }
+    ok(wrong == 0, "names of telescopes");
+}
+
 static void test_errors(uint64_t *seed)
 {
     static const struct {
@@ -346,6 +377,7 @@ int main(void)
     test_no_numbers(&seed);
     test_broken_rows(&seed);
     test_header(&seed);
+    test_telescopes(&seed);
     test_depths(&seed);
     test_storage(&seed);
     test_scaling(&seed);

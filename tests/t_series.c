@@ -4,6 +4,16 @@
 #include <signal.h>
 #include <time.h>
 
+/* What is left of n without its factors 2, 3, 5, 7 and 11. */
+static int64_t large_factors(int64_t n)
+{
+    static const int factor[] = {2, 3, 5, 7, 11};
+    for (int k = 0; k < 5; k++)
+        while (n > 0 && n % factor[k] == 0)
+            n /= factor[k];
+    return n;
+}
+
 static void test_good_length(uint64_t *random)
 {
     /* PRESTO's own results, the last ones those of its golden files. */
@@ -24,6 +34,17 @@ static void test_good_length(uint64_t *random)
                (n < 1000 || (double)good < 1.09 * (double)n);
     }
     ok(all, "never shorter, never less for more, and near by, up to 2^40");
+    int64_t lengths = 0, sum = 0;
+    all = true;
+    for (int64_t n = 1001, was = 1000; n <= 100000; n++) {
+        int64_t good = psr_good_length(n);
+        all &= large_factors(good) == 1 && (good == was || was == n - 1);
+        if (good != was)
+            lengths++, sum += good, was = good;
+    }
+    ok(all && lengths == 229 && sum == 5872704,
+       "PRESTO's %lld lengths to 100000, without factors above 11, their sum %lld",
+       (long long)lengths, (long long)sum);
     all = true;
     for (int k = 0; k < 63; k++)
         all &= psr_good_length(INT64_C(1) << k) >= INT64_C(1) << k;
