@@ -143,12 +143,15 @@ static inline void fits_write_primary(fitsfile *f, const struct fits_spec *s, in
         fits_edit(f, s->edit, status);
 }
 
-/* Columns OFFS_SUB, DATA, DAT_FREQ, DAT_WTS and, where wanted, DAT_OFFS and DAT_SCL. */
+enum { FITS_POINTING = 2 }; /* columns TEL_AZ and TEL_ZEN, the last ones */
+
+/* Columns OFFS_SUB, DATA, DAT_FREQ, DAT_WTS and, where wanted, DAT_OFFS and DAT_SCL; TEL_AZ, TEL_ZEN. */
 static inline void fits_write_table(fitsfile *f, const struct fits_spec *s, int *status)
 {
     char names[6][9] = {"OFFS_SUB", "DATA", "DAT_FREQ", "DAT_WTS", "DAT_OFFS", "DAT_SCL"};
-    char forms[6][32];
-    char *name[6], *form[6], extension[] = "SUBINT", pol_type[16];
+    char forms[6][32], pointing[FITS_POINTING][9] = {"TEL_AZ", "TEL_ZEN"}, degrees[] = "1D";
+    char *name[6 + FITS_POINTING], *form[6 + FITS_POINTING], extension[] = "SUBINT", pol_type[16];
+    const int ncolumn = s->scl ? 6 : 4;
     size_t bits = s->nchan * (size_t)s->npol * (size_t)s->nbit * (size_t)s->nsblk;
     size_t unit = s->nbit <= 8 ? 8 : (size_t)s->nbit;
     char letter = s->nbit == 32 ? 'E' : s->nbit == 16 ? 'I' : 'B';
@@ -167,7 +170,12 @@ static inline void fits_write_table(fitsfile *f, const struct fits_spec *s, int 
         name[i] = names[i];
         form[i] = forms[i];
     }
-    fits_create_tbl(f, BINARY_TBL, s->nrow, s->scl ? 6 : 4, name, form, NULL, extension, status);
+    for (int i = 0; i < FITS_POINTING; i++) {
+        name[ncolumn + i] = pointing[i];
+        form[ncolumn + i] = degrees;
+    }
+    fits_create_tbl(f, BINARY_TBL, s->nrow, ncolumn + FITS_POINTING, name, form, NULL, extension,
+                    status);
     const struct {
         const char *key;
         double value;
@@ -234,6 +242,9 @@ static inline void fits_write_row(fitsfile *f, const struct fits_spec *s, int64_
         fits_write_col(f, TDOUBLE, 3, row + 1, (LONGLONG)c + 1, 1, &freq, status);
         fits_write_col(f, TFLOAT, 4, row + 1, (LONGLONG)c + 1, 1, &weight, status);
     }
+    double azimuth = 123.25 + (double)row, zenith = 45.5 + (double)row;
+    fits_write_col(f, TDOUBLE, s->scl ? 7 : 5, row + 1, 1, 1, &azimuth, status);
+    fits_write_col(f, TDOUBLE, s->scl ? 8 : 6, row + 1, 1, 1, &zenith, status);
     if (!s->scl)
         return;
     const size_t at = (size_t)row * n * npol, nscale = s->short_scales ? n : n * npol;

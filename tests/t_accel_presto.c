@@ -8,6 +8,7 @@
 
 #include "accel_truth.h"
 #include "scratch.h"
+#include "search/matched/presto_plane.h"
 #include "write_spectrum.h"
 
 enum { NBIN = 24000, MOST_LINE = 400, SIGMA = 1, POWER = 2, COHERENT = 3 };
@@ -273,6 +274,59 @@ static int convert(const char *path, bool shorten)
     return !f || fclose(f) || fflush(stdout);
 }
 
+/* --- blocks ----------------------------------------------------------------------------------- */
+
+/* PRESTO's lengths of transforms for responses of so many half bins. */
+static int block_plainly(int response)
+{
+    if (response < 664)
+        return 2048; /* and at least that */
+    if (response < 1672)
+        return 4096;
+    if (response < 3015)
+        return 10240;
+    if (response < 3554)
+        return 15360;
+    if (response < 6000)
+        return 25600;
+    int n = 1;
+    while (n < 5 * response)
+        n *= 2;
+    return n;
+}
+
+static void test_blocks(void)
+{
+    int wrong = 0;
+    for (int jmax = 0; jmax <= 600; jmax++)
+        for (int lmax = 0; lmax <= 200; lmax += 8) {
+            struct psr_accel_search s = {.jmax = jmax, .lmax = lmax, .rlo = 10, .rhi = 1e6 + jmax};
+            struct psr_presto_layout y;
+            psr_presto_layout_make(&y, &s, lmax > 0, false);
+            const int response = 4 * psr_template_reach(jmax, lmax);
+            int64_t nblock = 0;
+            for (int64_t r = 10; r + y.uselen / 2 < 1000000 + jmax; r += y.uselen / 2)
+                nblock++;
+            wrong += y.fftlen != block_plainly(response) || y.uselen % 2 ||
+                     y.uselen > y.fftlen - response || y.uselen < y.fftlen - response - 1 ||
+                     y.nblock != nblock || y.rlo != 10 || y.highest != 1000000 + jmax;
+        }
+    ok(wrong == 0, "lengths of blocks are PRESTO's (%d of 15626 not)", wrong);
+    struct psr_accel_search s = {.jmax = 100, .rlo = 1, .rhi = 1e4};
+    struct psr_presto_layout y;
+    psr_presto_layout_make(&y, &s, false, false);
+    const int64_t most = (int64_t)(2e9 / 8 / 201) - y.uselen; /* bins of 2 x 201 floats */
+    for (int64_t bin = most - 1; bin <= most + 1; bin++) {
+        s.rhi = (double)bin;
+        for (int k = 0; k < 4; k++) {
+            psr_presto_layout_make(&y, &s, k & 1, k & 2);
+            const bool fits = 8.0 * (double)(bin + y.uselen) * 201 < 2e9;
+            ok(y.inmem == (!(k & 1) && (fits || k & 2)), "%lld bins: one plane or none",
+               (long long)bin);
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 3 && !strcmp(argv[1], "write"))
@@ -286,5 +340,6 @@ int main(int argc, char **argv)
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
         test_case(k, x, 1 + (int)(k % 3));
     free(x);
+    test_blocks();
     return done_testing();
 }

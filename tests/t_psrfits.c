@@ -202,6 +202,7 @@ static void test_header(uint64_t *seed)
            !strcmp(o->poln, "2 polns were summed") && !strcmp(o->observer, "unset"),
        "texts");
     ok(!o->freq_mhz && o->fch1_mhz == 1500 && o->foff_mhz == -0.5, "descending frequencies");
+    ok(o->az_deg == 123.25 && o->za_deg == 45.5, "azimuth and zenith angle of the first row");
     ok(!strcmp(noted, ""), "nothing to remark");
     r->ops->close(r);
 
@@ -220,6 +221,16 @@ static void test_header(uint64_t *seed)
     ok(r && r->obs.freq_mhz && r->obs.freq_mhz[7] == 1500 + 7 * 0.25 + 5 &&
            r->obs.freq_mhz[6] == 1501.5,
        "irregular frequencies");
+    if (r)
+        r->ops->close(r);
+    s.freq_step = 0;
+    s.edit = "OBSFREQ=900";
+    s.foff_mhz = -100; /* to 0 MHz: a table is missing only where both its ends are 0 */
+    desc = description();
+    r = open_spec(&s, &desc, &err);
+    ok((r || strstr(err.msg, "0 MHz")) && strstr(noted, "OBSFREQ = 900") &&
+           !strstr(noted, "is missing or 0"),
+       "a table that ends at 0 MHz is used: %s", r ? "taken" : err.msg);
     if (r)
         r->ops->close(r);
     fits_spec_free(&s);

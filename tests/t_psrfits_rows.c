@@ -171,7 +171,7 @@ static void test_cut_in_record(uint64_t *seed)
     fits_random_scaling(&s, seed);
     const char *file = scratch("x.fits");
     int64_t data = fits_write_spec(file, &s), whole = s.nrow - 1;
-    int64_t row = (int64_t)s.nchan * (s.nsblk + 20) + 8;
+    int64_t row = (int64_t)s.nchan * (s.nsblk + 20) + 3 * 8;
     struct psr_reader *r;
     for (int extra = 0; extra < 2; extra++) {
         ok(!truncate(file, data + row * whole + extra * (row - 1)), "cut");
