@@ -3,6 +3,7 @@
 #include <psrkit/signif.h>
 
 #include "search/matched/accel_search.h"
+#include "search/matched/response.h"
 
 #include "accel_truth.h"
 
@@ -129,6 +130,128 @@ static void test_signals(uint64_t *random)
         ok(c->power < 1.02 * all && c->power > 0.7 * all, "the search had %.0f of it", c->power);
     }
     psr_accelsearch_destroy(plan);
+    free(x);
+}
+
+/* Where a signal lies. */
+struct spot {
+    double r, z, w;
+};
+
+/* A(r, z, w) at harmonic h of "at", over the bins that a candidate there is measured from. */
+static double complex amplitude(const float *x, int h, struct spot at, struct spot there)
+{
+    const int reach = psr_response_halfwidth(fabs(h * there.z) + 4, fabs(h * there.w) + 40, true);
+    const int64_t middle = (int64_t)floor(h * there.r);
+    double complex sum = 0;
+    for (int64_t k = middle - reach; k < middle + reach; k++)
+        if (k >= 0 && k < NBIN)
+            sum += (x[2 * k] + I * x[2 * k + 1]) *
+                   conj(truth_response((double)k - h * at.r, h * at.z, h * at.w));
+    return sum;
+}
+
+static double power_of(const float *x, int nharm, struct spot at, struct spot there)
+{
+    double sum = 0;
+    for (int h = 1; h <= nharm; h++)
+        sum += pow(cabs(amplitude(x, h, at, there)), 2);
+    return sum;
+}
+
+/* By how much the power of harmonics is higher a little away from where it should be highest. */
+static double rise_around(const float *x, int nharm, struct spot there)
+{
+    const double here = power_of(x, nharm, there, there);
+    double most = -INFINITY;
+    for (int d = 0; d < 3; d++)
+        for (int sign = -1; sign <= 1; sign += 2) {
+            struct spot at = there;
+            at.r += (d == 0) * sign * 0.01 / nharm;
+            at.z += (d == 1) * sign * 0.08 / nharm;
+            at.w += (d == 2) * sign * 1.0 / nharm;
+            most = fmax(most, power_of(x, nharm, at, there) - here);
+        }
+    return most;
+}
+
+static bool is_close(double got, double want, double tol)
+{
+    return fabs(got - want) <= tol * (1 + fabs(want));
+}
+
+/* A harmonic of a candidate: its amplitude where it was measured, but for noise in some bins at the ends
+ * of the response, 70 from its middle, where it is 1 / (70 pi); errors by Ransom, Eikenberry and
+ * Middleditch 2002, equations 57 to 62. */
+static void check_harmonic(const float *x, const struct psr_accel_harm *m)
+{
+    const struct spot there = {m->r.value, m->z.value, m->w.value};
+    const double complex a = amplitude(x, 1, there, there);
+    const double p = m->power.value, pure = m->purity.value, off = 0.1;
+    ok(fabs(sqrt(p) - cabs(a)) < off && is_close(m->raw, p, 1e-6), "amplitude %.3f of %.3f",
+       sqrt(p), cabs(a));
+    ok(fabs(remainder(m->phase_rad.value - carg(a), 2 * M_PI)) * cabs(a) < off,
+       "phase %.4f of %.4f", m->phase_rad.value, carg(a));
+    ok(is_close(m->power.error, sqrt(2 * p), 1e-9) &&
+           is_close(m->phase_rad.error, 1 / sqrt(2 * p), 1e-9) &&
+           is_close(m->r.error, 3 / (M_PI * pure * sqrt(6 * p)), 1e-9) &&
+           is_close(m->z.error, 3 * sqrt(10 / p) / (M_PI * pure * pure), 1e-9) &&
+           is_close(m->w.error, 30 * sqrt(14 / p) / (M_PI * pow(pure, 3)), 1e-9) &&
+           is_close(m->centroid.error, 1 / sqrt(24 * p), 1e-9) &&
+           is_close(m->purity.error, 1 / (pure * sqrt(10 * p)), 1e-9),
+       "errors of a harmonic");
+    ok(is_close(m->sigma, fmax(0, psr_gauss_sigma(psr_chi2_logp(2 * p, 2))), 1e-9), "sigma %.3f",
+       m->sigma);
+}
+
+/* Candidates are measured where the power of their harmonics, or of each of them, is highest. */
+static void test_measured(uint64_t *random)
+{
+    float *x = make_noise(random);
+    add_pulsar(x, 3456.7, -7.3, 31, 3, 60);
+    struct psr_accelsearch_desc d = {.size = sizeof d,
+                                     .nbin = NBIN,
+                                     .zmax = 30,
+                                     .wmax = 100,
+                                     .numharm = 4,
+                                     .sigma = 8,
+                                     .rlo = 100,
+                                     .norm = PSR_ACCELSEARCH_PHOTON};
+    for (int own = 0; own < 2; own++) {
+        d.free_harmonics = own;
+        psr_accelsearch *plan = make_plan(&d);
+        struct psr_accelsearch_result found = run(plan, x, 1);
+        const struct psr_accel_cand *c = found.cand;
+        if (ok(found.ncand == 1 && c->nharm >= 2 && fabs(c->r.value - 3456.7) < 0.1,
+               "one signal is found")) {
+            const int n = c->nharm;
+            double rise = rise_around(x, n, (struct spot){c->r.value, c->z.value, c->w.value}),
+                   weight = 0;
+            ok(rise < 0, "the power of %d harmonics is highest there (%.1e)", n, rise);
+            for (int h = 1; h <= n; h++) {
+                const struct psr_accel_harm *m = &c->harm[h - 1];
+                check_harmonic(x, m);
+                weight += h * h * m->power.value;
+                rise =
+                    own ? rise_around(x, 1, (struct spot){m->r.value, m->z.value, m->w.value}) : 0;
+                ok(own ? rise < 0.02 : is_close(m->r.value, h * c->r.value, 1e-12),
+                   "harmonic %d has %s (%.1e)", h, own ? "a place of its own" : "its place", rise);
+            }
+            const double w_error = 30 * sqrt(14 / weight) / M_PI;
+            ok(own ||
+                   (is_close(c->w.error, w_error, 1e-9) &&
+                    is_close(c->z.error, 3 * sqrt(10 / weight) / M_PI, 1e-9) &&
+                    is_close(c->r.error, hypot(3 / (M_PI * sqrt(6 * weight)), w_error / 60), 1e-9)),
+               "errors of all harmonics together");
+            ok(c->first == (int64_t)floor(c->r.value - fabs(c->z.value) / 2) &&
+                   c->width == (int64_t)fabs(c->z.value) + 1 && c->members == 1 && c->sign_known,
+               "its bins: %lld from %lld on", (long long)c->width, (long long)c->first);
+            ok(is_close(c->dof, 2 * n, 0) &&
+                   is_close(c->ln_p, psr_chi2_logp(2 * c->power, 2 * n).ln_sf, 1e-12),
+               "its chance");
+        }
+        psr_accelsearch_destroy(plan);
+    }
     free(x);
 }
 
@@ -330,6 +453,7 @@ int main(void)
 {
     uint64_t random = tap_seed();
     test_signals(&random);
+    test_measured(&random);
     test_independence(&random);
     test_normalisation(&random);
     test_bad(&random);
