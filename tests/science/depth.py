@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """How deep the matched search sees, beside PRESTO's accelsearch on the same noise.
 
-    depth.py ACCELSEARCH GPUACCEL_PULSCAN NSERIES [WORKERS [SEARCH,..]]  >depth.txt
-    depth.py ACCELSEARCH GPUACCEL_PULSCAN NSERIES [WORKERS] faint        >faint.txt
+    depth.py ACCELSEARCH GPUACCEL_PULSCAN RESULTS NSERIES [-j WORKERS] [-rows SEARCH[:DUTY[:Z or W]],..]
+             [-noise NNOISE] [-seconds LIMIT]                                        >depth.txt
+    depth.py table RESULTS..                                                         >depth.txt
+    depth.py ACCELSEARCH GPUACCEL_PULSCAN faint NSERIES [-j WORKERS]                 >faint.txt
 
 Series of 2^17 samples are made here, of numpy's noise and pulses of a von Mises profile whose phase is
 r u + z (u^2 - u) / 2 + w (u^3 / 6 - u^2 / 4 + u / 12), u from 0 to 1: frequency r, drift z and jerk w in
@@ -12,12 +14,19 @@ both have the same false alarms, whatever they call sigma.  Of the five amplitud
 at which it is found is looked for by bisection, and from there for accelsearch.  The amplitude for 50 %
 detection is that of a logistic curve in ln(amplitude).
 
+Each series adds a line to the file RESULTS, whose name ends in .jsonl, as soon as it has been searched.
+A later run with the same file does only what it lacks, with the thresholds that it has; table merges
+the results of several runs.
+
 faint: NSERIES pulsars of random period, drift and width, near the limit, with default flags: how many
 each program finds, and how many of them at their own frequency."""
+import argparse
+import json
 import os
 import subprocess
 import sys
 import tempfile
+import time
 from fractions import Fraction
 from multiprocessing import Pool
 
@@ -70,7 +79,7 @@ def profile(phase, duty):
 
 def guess(case):
     """About the amplitude for 50 %: that of the sum which needs least."""
-    name, _, z, w, duty = CASES[case]
+    name, _, z, w, duty = case
     zmax, wmax, numharm = SEARCHES[name][:3]
     power = np.abs(np.fft.rfft(profile(np.arange(4096) / 4096, duty)))[1:] ** 2
     share = np.cumsum(power) / power.sum()
@@ -116,6 +125,7 @@ def options_of(name):
 
 
 PROGRAMS = []
+DEADLINE = float("inf")
 SCRATCH = "/dev/shm" if os.path.isdir("/dev/shm") else None
 
 
@@ -127,7 +137,9 @@ def loudest(options, x):
 
 def noise_task(task):
     name, seed = task
-    return loudest(options_of(name), np.random.default_rng([1, seed]).standard_normal(N))
+    if time.time() > DEADLINE:
+        return None
+    return {"noise": name, "seed": seed, "sigma": loudest(options_of(name), np.random.default_rng([1, seed]).standard_normal(N))}
 
 
 def sigma_at(candidates, r):
@@ -137,10 +149,12 @@ def sigma_at(candidates, r):
 def pulsar_task(task):
     """Of each program, whether the pulsar is found at each amplitude."""
     case, seed, threshold = task
+    if time.time() > DEADLINE:
+        return None
     name, r, z, w, duty = CASES[case]
     random = np.random.default_rng([2, case, seed])
     r += 100 * random.random()
-    x, signal = random.standard_normal(N), guess(case) * make_pulsar(r, z, w, duty)
+    x, signal = random.standard_normal(N), guess(CASES[case]) * make_pulsar(r, z, w, duty)
     found = np.zeros((2, len(STEPS)), bool)
     with tempfile.TemporaryDirectory(dir=SCRATCH) as folder:
 
@@ -159,7 +173,7 @@ def pulsar_task(task):
             while hi > 0 and is_found(0, hi - 1):
                 hi -= 1
         found[0, hi:] = True
-    return found
+    return {"case": CASES[case], "seed": seed, "threshold": threshold, "found": found.astype(int).tolist()}
 
 
 def faint_task(task):
@@ -207,29 +221,100 @@ def find_faint(pool, n):
     print(f"by both: {sum(t[0][0] and t[1][0] for _, t in told)}")
 
 
+def read_results(paths):
+    """The lines of the files; one that a killed run has cut short is left out."""
+    lines = []
+    for path in paths:
+        for line in open(path) if os.path.exists(path) else []:
+            try:
+                lines.append(json.loads(line))
+            except ValueError:
+                print(f"{path}: a line that is not complete", file=sys.stderr)
+    return lines
+
+
+def thresholds(results, name):
+    """What one series of noise in fifty is above, of each program; and the number of series."""
+    noise = {r["seed"]: r["sigma"] for r in results if r.get("noise") == name}
+    return np.quantile(list(noise.values()), 0.98, axis=0).round(3).tolist() if noise else None, len(noise)
+
+
+def print_row(case, found, threshold):
+    name, r, z, w, duty = case
+    n = len(found)
+    a = [half(found[:, p]) for p in range(2)]
+    pick = np.random.default_rng(3).integers(0, n, (100, n))
+    error = np.std([half(found[i, 1]) - half(found[i, 0]) for i in pick])
+    print(f"{name:12s} {threshold[0]:6.2f} {threshold[1]:6.2f}      {z:4d} {w:4d} {duty:5.2f} "
+          f"{guess(case) * np.exp(a[0]):10.2f} {guess(case) * np.exp(a[1]):9.2f}   {np.exp(a[1] - a[0]):.3f} +- {error:.3f}"
+          f"   found {found[:, 0].mean():.2f} {found[:, 1].mean():.2f}   series {n}")
+
+
+def print_table(results):
+    print("ratio: amplitude for 50 % detection over accelsearch's, one false alarm in 50 series\n")
+    for name in SEARCHES:
+        if thresholds(results, name)[1]:
+            print(f"{name}: {thresholds(results, name)[1]} series of noise")
+    print("\nsearch      thresholds (sigma)    z    w  duty   accelsearch   matched   ratio")
+    for case in CASES:
+        rows = [r for r in results if tuple(r.get("case", ())) == case]
+        for threshold in sorted({tuple(r["threshold"]) for r in rows}):
+            found = {r["seed"]: r["found"] for r in rows if tuple(r["threshold"]) == threshold}
+            print_row(case, np.array(list(found.values())).astype(bool), threshold)
+
+
+def is_wanted(case, rows):
+    name, _, z, w, duty = case
+    return any(all(a in ("", b) for a, b in zip(row.split(":"), (name, f"{duty:.2f}", str(w or z)))) for row in rows)
+
+
+def collect(pool, task, todo, file):
+    """Does the tasks until the time is over, and writes each result as it comes."""
+    for result in pool.imap_unordered(task, todo, chunksize=1):
+        if result:
+            file.write(json.dumps(result) + "\n")
+            file.flush()
+
+
+def run(pool, o):
+    """Noise first, as thresholds must be known; then every row's first series, every row's second, .."""
+    cases = [c for c, case in enumerate(CASES) if is_wanted(case, o.rows)]
+    names = [n for n in SEARCHES if any(CASES[c][0] == n for c in cases)]
+    done = read_results([o.results])
+    have = {(r["noise"], r["seed"]) for r in done if "noise" in r}
+    old = {(tuple(r["case"]), r["seed"]): tuple(r["threshold"]) for r in done if "case" in r}
+    with open(o.results, "a") as file:
+        todo = [(n, k) for k in range(o.noise) for n in names if not any(n == case[0] for case, _ in old)]
+        collect(pool, noise_task, [t for t in todo if t not in have], file)
+        limit = {n: thresholds(read_results([o.results]), n)[0] for n in names}
+        limit.update({case[0]: list(threshold) for (case, _), threshold in old.items()})
+        todo = [(c, k, limit[CASES[c][0]]) for k in range(o.nseries) for c in cases if (CASES[c], k) not in old]
+        collect(pool, pulsar_task, [t for t in todo if t[2]], file)
+
+
 def main():
-    PROGRAMS.extend([[sys.argv[1]], [sys.argv[2], "-search", "matched", "-ncpus", "1", "-q", "-maxcands", "0"]])
-    n, workers = int(sys.argv[3]), int(sys.argv[4]) if len(sys.argv) > 4 else os.cpu_count()
-    wanted = sys.argv[5].split(",") if len(sys.argv) > 5 else list(SEARCHES)
-    with Pool(workers) as pool:
-        if wanted == ["faint"]:
-            find_faint(pool, n)
+    if sys.argv[1:2] == ["table"]:
+        print_table(read_results(sys.argv[2:]))
+        return
+    p = argparse.ArgumentParser()
+    for name in ("accelsearch", "gpuaccel_pulscan", "results"):
+        p.add_argument(name)
+    p.add_argument("nseries", type=int)
+    p.add_argument("-j", type=int, default=os.cpu_count())
+    p.add_argument("-noise", type=int)
+    p.add_argument("-rows", type=lambda text: text.split(","), default=list(SEARCHES))
+    p.add_argument("-seconds", type=float, default=float("inf"))
+    o = p.parse_args()
+    o.noise = o.noise or 6 * o.nseries
+    global DEADLINE
+    DEADLINE = time.time() + o.seconds
+    PROGRAMS.extend([[o.accelsearch], [o.gpuaccel_pulscan, "-search", "matched", "-ncpus", "1", "-q", "-maxcands", "0"]])
+    with Pool(o.j) as pool:
+        if o.results == "faint":
+            find_faint(pool, o.nseries)
             return
-        print(f"{n} series a row; ratio: amplitude for 50 % detection over accelsearch's, one false alarm in 50 series\n")
-        print("search      thresholds (sigma)    z    w  duty   accelsearch   matched   ratio")
-        for name in wanted:
-            noise = np.array(pool.map(noise_task, [(name, k) for k in range(6 * n)], chunksize=1))
-            threshold = np.quantile(noise, 0.98, axis=0)
-            for case, (search_name, r, z, w, duty) in enumerate(CASES):
-                if search_name != name:
-                    continue
-                found = np.array(pool.map(pulsar_task, [(case, k, threshold) for k in range(n)], chunksize=1))
-                a = [half(found[:, p]) for p in range(2)]
-                pick = np.random.default_rng(3).integers(0, n, (100, n))
-                error = np.std([half(found[i, 1]) - half(found[i, 0]) for i in pick])
-                print(f"{name:12s} {threshold[0]:6.2f} {threshold[1]:6.2f}      {z:4d} {w:4d} {duty:5.2f} "
-                      f"{guess(case) * np.exp(a[0]):10.2f} {guess(case) * np.exp(a[1]):9.2f}   {np.exp(a[1] - a[0]):.3f} +- {error:.3f}"
-                      f"   found {found[:, 0].mean():.2f} {found[:, 1].mean():.2f}", flush=True)
+        run(pool, o)
+    print_table(read_results([o.results]))
 
 
 if __name__ == "__main__":
