@@ -20,10 +20,15 @@ ISA static inline floats NAME(bounds)(bytes code)
     return (floats)((__builtin_convertvector(code, words) + LEAST_CODE) << CUT_BITS);
 }
 
-ISA static void NAME(decode)(float *bound, const uint8_t *code, size_t ngroup)
+ISA static void NAME(decode)(float *restrict bound, const uint8_t *restrict code, size_t ngroup)
 {
-    for (size_t g = 0; g < ngroup; g++)
-        PUT_FLOATS(bound + SIEVE_LANES * g, NAME(bounds)(GET_BYTES(code + SIEVE_LANES * g)));
+    for (size_t i = 0; i < SIEVE_LANES * ngroup; i++) {
+        union {
+            uint32_t bits;
+            float power;
+        } u = {.bits = ((uint32_t)code[i] + LEAST_CODE) << CUT_BITS};
+        bound[i] = u.power;
+    }
 }
 
 ISA static void NAME(add)(float *bound, const uint8_t *code, int64_t origin,

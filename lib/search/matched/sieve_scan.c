@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TILE = 8 * SIEVE_SPAN, MOST_ENTRIES = 1 << 18 };
+enum { TILE = 8 * SIEVE_SPAN, MOST_ENTRIES = 1 << 18, LINE = 64 };
 
 static const double ROUNDING = 1e-5; /* of sums in another order */
 
@@ -165,21 +165,45 @@ static void note_bounds(struct scanner *n, int j, int l, int stage, size_t ncell
     }
 }
 
-/* Sums the bounds of one drift and jerk of the highest harmonic over the tile. */
+/* Bounds of harmonic h of 2^log that the sum of a drift and jerk reads, from the strip's origin. */
+static const uint8_t *row_for(const struct scanner *n, int j, int l, int h, int log)
+{
+    const int H = 1 << log;
+    return row_of(psr_sieve_strip_of(n->v, h, log), psr_harmonic_step(j, h, H),
+                  psr_harmonic_step(l, h, H));
+}
+
+/* The first of them that the tile reads. */
+static int64_t offset_in_row(const struct scanner *n, int h, int log)
+{
+    return ((n->first * h) >> log) - psr_sieve_strip_of(n->v, h, log)->origin;
+}
+
+/* Rows are so far apart that no processor foresees which comes next.  Inlined, as GCC drops calls of
+ * functions that do nothing but fetch. */
+static inline __attribute__((always_inline)) void prefetch(const uint8_t *code, size_t n)
+{
+    for (size_t at = 0; at <= n; at += LINE)
+        __builtin_prefetch(code + at);
+}
+
+/* Sums the bounds of one drift and jerk of the highest harmonic over the tile, and fetches those of
+ * the next drift. */
 static void scan_row(struct scanner *n, int j, int l, size_t ncell)
 {
     const struct psr_sieve *v = n->v;
-    const struct psr_sieve_strip *top = psr_sieve_strip_of(v, 1, 0);
+    const int next = j < v->s->jmax ? j + 1 : j;
     const size_t ngroup = ncell / SIEVE_LANES;
-    v->loops->decode(n->bound, row_of(top, j, l) + (n->first - top->origin), ngroup);
+    prefetch(row_for(n, next, l, 1, 0) + offset_in_row(n, 1, 0), ncell);
+    v->loops->decode(n->bound, row_for(n, j, l, 1, 0) + offset_in_row(n, 1, 0), ngroup);
     note_bounds(n, j, l, 0, ncell);
     for (int stage = 1; stage < v->s->nstage; stage++) {
-        const int H = 1 << stage;
-        for (int h = 1; h < H; h += 2) {
-            const struct psr_sieve_strip *t = psr_sieve_strip_of(v, h, stage);
-            const uint8_t *row = row_of(t, psr_harmonic_step(j, h, H), psr_harmonic_step(l, h, H));
-            v->loops->add(n->bound, row, t->origin, &n->map[stage][h], n->first / SIEVE_LANES,
-                          ngroup);
+        for (int h = 1; h < 1 << stage; h += 2) {
+            prefetch(row_for(n, next, l, h, stage) + offset_in_row(n, h, stage),
+                     (ncell * (size_t)h) >> stage);
+            v->loops->add(n->bound, row_for(n, j, l, h, stage),
+                          psr_sieve_strip_of(v, h, stage)->origin, &n->map[stage][h],
+                          n->first / SIEVE_LANES, ngroup);
         }
         note_bounds(n, j, l, stage, ncell);
     }
