@@ -245,6 +245,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/pipeline/fold_header.h \
 	lib/pipeline/fold_input.c \
 	lib/pipeline/fold_input.h \
+	lib/pipeline/fold_digest.c \
+	lib/pipeline/fold_digest.h \
 	lib/pipeline/fold_model.c \
 	lib/pipeline/fold_model.h \
 	lib/pipeline/folder.c \

@@ -25,7 +25,7 @@ inputs() {
     inputs
     n=0
     while read -r name input options; do
-        case $name in '#'* | psrfits) continue ;; esac
+        case $name in '#'* | psrfits | subbands) continue ;; esac
         gpufold -q -nosearch $options -o "$name" "$input"
         "$builddir/tests/pfd_differ" "$golden/fold/$name.pfd" "$name"_*.pfd || { echo "$name: $options"; false; }
         n=$((n + 1))
@@ -110,6 +110,68 @@ same_numbers() {
     read -r name input options < <(grep '^psrfits' "$golden/fold/commands")
     gpufold -q -nosearch $options -o "$name" "$PSRKIT_TEST_DATA/$input"
     "$builddir/tests/pfd_differ" "$golden/fold/$name.pfd" "$name"_*.pfd
+}
+
+@test "of sub-bands too" {
+    gpudedisp -q -compat presto -sub -subdm 47 -nsub 8 -noclip -nobary -o s g8.fil
+    read -r name input options < <(grep '^subbands' "$golden/fold/commands")
+    gpufold -q -nosearch $options -o "$name" $input
+    "$builddir/tests/pfd_differ" "$golden/fold/$name.pfd" "$name"_*.pfd
+    refuses 1 '-nsub 4: must be the 8 of the files' gpufold -q -topo -p 0.02 -nsub 4 -o t $input
+    refuses 1 '-mask, -ignorechan and -zerodm are of channels' gpufold -q -topo -p 0.02 -zerodm -o t $input
+    refuses 1 'is of the same set, which must be complete' gpufold -q -topo -p 0.02 -o t s_DM47.00.sub[0-3]
+    leaves_no 't_*'
+}
+
+# whole_of FILE: without the name of its input.
+whole_of() { tail -c +130 "$1"; }
+
+@test "a pipe is folded as the file" {
+    gpufold $one -p 0.02 -dm 47 -o a g8.fil
+    cat g8.fil | gpufold $one -p 0.02 -dm 47 -length 7.602176 -o b -
+    cmp <(whole_of a_20.00ms_Cand.pfd) <(whole_of b_20.00ms_Cand.pfd) || "$builddir/tests/pfd_differ" -profiles a_*.pfd b_*.pfd 1e-15
+    mkfifo pipe
+    cat g8.fil >pipe &
+    gpufold $one -p 0.02 -dm 47 -length 5 -o c pipe
+    wait || :
+    gpufold $one -p 0.02 -dm 47 -length 5 -o d g8.fil
+    "$builddir/tests/pfd_differ" -profiles c_*.pfd d_*.pfd 1e-15
+    refuses 1 '-length is needed' bash -c "cat g8.fil | gpufold $one -p 0.02 -o t -"
+    refuses 1 '-start needs a file' bash -c "cat g8.fil | gpufold $one -p 0.02 -length 5 -start 0.5 -o t -"
+    refuses 2 'standard input needs -o' gpufold $one -p 0.02 -length 5 -
+    refuses 2 '-resume needs a file' gpufold $one -p 0.02 -length 5 -resume -o t -
+    refuses 1 'ended after' bash -c "cat g8.fil | gpufold $one -p 0.02 -length 9 -o t -"
+    leaves_no 't_*'
+}
+
+@test "-resume skips what an identical run made, and nothing else" {
+    printf '%s\n' '# name DM p' 'a 47 0.02' 'b 50 0.03' 'c 60 0.04' >list
+    many="${one#-q } -noplot -cands list -o t"
+    gpufold -q $many g8.fil
+    cp t_a.pfd a; cp t_b.pfd b
+    rm t_b.pfd
+    touch -d '2020-01-01' stamp
+    run -0 --separate-stderr gpufold $many -resume g8.fil
+    [[ $stderr = *'2 of 3 candidates are complete'* ]]
+    cmp t_b.pfd b
+    run -0 --separate-stderr gpufold $many -resume g8.fil
+    [[ $stderr = *'3 of 3 candidates are complete'* ]]
+    # another option, a changed list, a younger input, a file cut short, a .bestprof that is gone
+    run -0 --separate-stderr gpufold $many -zerodm -resume g8.fil
+    [[ $stderr != *complete* ]]
+    gpufold -q $many g8.fil
+    sed -i 's/^b 50/b 51/' list
+    run -0 --separate-stderr gpufold $many -resume g8.fil
+    [[ $stderr = *'2 of 3'* ]]
+    sleep 0.01
+    touch g8.fil
+    run -0 --separate-stderr gpufold $many -resume g8.fil
+    [[ $stderr != *complete* ]]
+    truncate -s -1 t_a.pfd
+    rm t_c.pfd.bestprof
+    run -0 --separate-stderr gpufold $many -resume g8.fil
+    [[ $stderr = *'1 of 3'* ]]
+    cmp t_a.pfd a
 }
 
 @test "the comparison sees what differs" {
@@ -280,7 +342,6 @@ redchi() { awk '/Reduced chi-sqr/ { print $NF }' "$1"; }
     head -c 40000 g8.fil >short.fil
     refuses 1 'short.fil: [0-9]* samples to fold, fewer than a block of 2400' \
         gpufold -q -topo -nosearch -p 0.02 -o t short.fil
-    refuses 1 'known length' bash -c "cat g8.fil | gpufold -q -topo -nosearch -p 0.02 -o t -"
     run -1 --separate-stderr gpufold -q -topo -nosearch -p 1e-4 -o t g8.fil
     [[ $stderr = *'must be 2 or more'*'g8.fil: no candidate can be folded' ]]
     : >empty

@@ -45,11 +45,11 @@ static size_t numbers_at(const unsigned char *file)
     return at + 2 * PSR_PFD_POSITION;
 }
 
-/* The four bytes after each of the three flags are undefined in prepfold's files. */
+/* The four bytes after each of the three flags are undefined in prepfold's files; the first two hold
+ * the digest here. */
 static void clear_undefined(unsigned char *file)
 {
-    for (size_t k = 0; k < 3; k++)
-        memset(file + numbers_at(file) + 9 * 8 + 32 * k + 4, 0, 4);
+    memset(file + numbers_at(file) + 9 * 8 + 32 * 2 + 4, 0, 4);
 }
 
 static void fill(struct psr_pfd *p, uint64_t *seed)
@@ -70,6 +70,7 @@ static void fill(struct psr_pfd *p, uint64_t *seed)
                           .ra = "01:02:03.0000",
                           .dec = "Unknown",
                           .tsamp_s = 1e-4,
+                          .digest = UINT64_C(0x123456789abcdef0),
                           .bary = {1, 0.25, 0.5, 0.125},
                           .orbit = {.omega_dot = 7}};
     p->input = calloc(1, (size_t)tap_between(seed, 1, 5));
@@ -94,7 +95,8 @@ static int count_differences(const struct psr_pfd *a, const struct psr_pfd *b)
     bad += strcmp(b->candidate, "") != 0 || strcmp(b->input, "") != 0;
     bad += strcmp(a->telescope, b->telescope) != 0 || memcmp(a->ra, b->ra, sizeof a->ra) != 0;
     bad += memcmp(a->dec, b->dec, sizeof a->dec) != 0;
-    bad += a->tsamp_s != b->tsamp_s || a->bary.p != b->bary.p || a->bary.flag != b->bary.flag;
+    bad += a->tsamp_s != b->tsamp_s || a->bary.p != b->bary.p || a->bary.flag != b->bary.flag ||
+           a->digest != b->digest;
     bad += a->orbit.omega_dot != b->orbit.omega_dot;
     bad += memcmp(a->trial_dm, b->trial_dm, (size_t)a->ndm * 8) != 0;
     bad += memcmp(a->trial_period_s, b->trial_period_s, (size_t)a->nperiod * 8) != 0;

@@ -155,12 +155,22 @@ static psr_status take_numbers(struct psr_byte_cursor *r, double *to, size_t n, 
     return st;
 }
 
-static psr_status take_flag(struct psr_byte_cursor *r, float *to, const char *what)
+/* Half of the digest follows the first two flags. */
+static int digest_shift(size_t at)
 {
+    return at == AT(topo.flag) ? 0 : at == AT(bary.flag) ? 32 : -1;
+}
+
+static psr_status take_flag(struct psr_byte_cursor *r, struct psr_pfd *p, size_t at,
+                            const char *what)
+{
+    const int shift = digest_shift(at);
     uint32_t bits[2] = {0};
     psr_status st = psr_byte_cursor_take(r, bits, sizeof bits, what);
     uint32_t first = r->swap ? __builtin_bswap32(bits[0]) : bits[0];
-    memcpy(to, &first, sizeof *to);
+    memcpy((char *)p + at, &first, sizeof(float));
+    if (shift >= 0)
+        p->digest |= (uint64_t)bits[1] << shift; /* only psrkit writes it, little-endian */
     return st;
 }
 
@@ -200,7 +210,7 @@ static psr_status take_field(struct psr_byte_cursor *r, struct psr_pfd *p, const
     case NUMBER:
         return take_numbers(r, to, 1, f->name);
     case FLAG:
-        return take_flag(r, to, f->name);
+        return take_flag(r, p, f->at, f->name);
     }
     return PSR_OK;
 }
@@ -277,7 +287,8 @@ static psr_status write_field(psr_outfile *f, const struct psr_pfd *p, const str
                               psr_err *err)
 {
     const char *from = (const char *)p + field->at;
-    unsigned char flag[2 * sizeof(float)] = {0};
+    unsigned char flag[2 * sizeof(float)];
+    uint32_t half;
     switch (field->kind) {
     case COUNT:
         return psr_outfile_write(f, from, sizeof(int32_t), err);
@@ -289,6 +300,8 @@ static psr_status write_field(psr_outfile *f, const struct psr_pfd *p, const str
         return psr_outfile_write(f, from, sizeof(double), err);
     case FLAG:
         memcpy(flag, from, sizeof(float));
+        half = digest_shift(field->at) < 0 ? 0 : (uint32_t)(p->digest >> digest_shift(field->at));
+        memcpy(flag + sizeof(float), &half, sizeof half);
         return psr_outfile_write(f, flag, sizeof flag, err);
     }
     return PSR_OK;

@@ -69,14 +69,8 @@ static psr_status set_texts(struct psr_pfd *p, const struct psr_fold_frame *fram
 
 double psr_fold_bary_epoch(const struct psr_fold_frame *frame, double dm)
 {
-    const struct psr_obs *obs = frame->obs;
-    const double lowest = psr_obs_lowest_mhz(obs), width = fabs(obs->foff_mhz);
-    double highest = lowest + (double)(obs->nchan - 1) * width;
-    if (frame->inf) { /* of a series: its own DM, the highest channel it was made from */
-        highest =
-            frame->inf->lowest_mhz + (double)(frame->inf->nchan - 1) * frame->inf->chan_width_mhz;
-        dm = frame->inf->dm;
-    }
+    const double highest = frame->lowest_mhz + (double)(frame->nchan - 1) * frame->width_mhz;
+    dm = frame->inf ? frame->inf->dm : dm; /* a series has its own */
     const double delay_s = dm > 0 ? psr_delay_s(PSR_DMCONST_PRESTO, dm, highest) : 0;
     return frame->bary->epoch_mjd - delay_s / day_s;
 }
@@ -89,18 +83,11 @@ static void set_observation(struct psr_pfd *p, const struct psr_fold_frame *fram
     p->tsamp_s = obs->tsamp_s;
     p->nsub = (int32_t)frame->nsub;
     p->npart = (int32_t)frame->npart;
-    if (frame->inf) {
-        p->nchan = 1;
-        p->lofreq_mhz = frame->inf->lowest_mhz;
-        p->width_mhz = frame->inf->chan_width_mhz;
-        p->dm = frame->inf->dm;
-    } else {
-        p->nchan = (int32_t)obs->nchan;
-        p->lofreq_mhz = psr_obs_lowest_mhz(obs);
-        p->width_mhz = fabs(obs->foff_mhz);
-        p->dm = dm;
-        p->voverc = frame->bary->voverc;
-    }
+    p->nchan = frame->inf ? 1 : (int32_t)frame->nchan;
+    p->lofreq_mhz = frame->lowest_mhz;
+    p->width_mhz = frame->width_mhz;
+    p->dm = frame->inf ? frame->inf->dm : dm;
+    p->voverc = frame->inf ? 0 : frame->bary->voverc;
     if (obs->barycentric)
         p->bepoch_mjd = frame->epoch_mjd;
     else

@@ -40,6 +40,7 @@ static psr_status open_series(struct psr_fold_input *in, psr_err *err)
     in->obs.kind = PSR_FLOAT;
     in->nsamp = status.st_size / (int64_t)sizeof(float);
     in->block = SERIES_BLOCK;
+    in->lookahead = 0;
     in->values = malloc(in->block * sizeof *in->values);
     return in->values ? PSR_OK
                       : psr_fail_nomem(err, "a series", (double)in->block * sizeof *in->values);
@@ -92,20 +93,53 @@ static psr_status open_source(struct psr_fold_input *in, const struct psr_folder
     return st;
 }
 
+static bool is_regular(const char *path)
+{
+    struct stat status;
+    return strcmp(path, "-") != 0 && stat(path, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+/* Their channels are gone. */
+static psr_status check_subbands(const struct psr_fold_input *in, const struct psr_folder_desc *d,
+                                 psr_err *err)
+{
+    if (d->mask || d->ignorechan || d->zerodm)
+        return psr_fail(err, PSR_EUNSUPPORTED,
+                        "%s: -mask, -ignorechan and -zerodm are of channels, not of sub-bands",
+                        in->name);
+    return PSR_OK;
+}
+
+/* The length sets the parts and the trials; a pipe must be told it. */
+static psr_status set_length(struct psr_fold_input *in, const struct psr_folder_desc *d,
+                             psr_err *err)
+{
+    const double nsamp = floor(d->length_s / in->obs.tsamp_s + 0.5);
+    if (d->length_s > 0 && !(nsamp >= 1 && nsamp < 0x1p53))
+        return psr_fail_field(err, PSR_EINVAL, "length_s",
+                              "%s: -length %g s: must be a sample or more", in->name, d->length_s);
+    if (d->length_s > 0 && (in->nsamp < 0 || nsamp < (double)in->nsamp))
+        in->nsamp = (int64_t)nsamp;
+    if (in->nsamp < 0)
+        return psr_fail(err, PSR_EUNSUPPORTED, "%s: its length is not known: -length is needed",
+                        in->name);
+    if (in->is_pipe && d->start > 0)
+        return psr_fail_field(err, PSR_EUNSUPPORTED, "start", "%s: -start needs a file", in->name);
+    return PSR_OK;
+}
+
 static psr_status open_spectra(struct psr_fold_input *in, const struct psr_folder_desc *d,
                                psr_err *err)
 {
     psr_status st = open_source(in, d, &d->notes, err);
     if (st)
         return st;
-    if (in->spectra.inf)
-        return psr_fail(err, PSR_EUNSUPPORTED, "%s: sub-band files cannot be folded", in->name);
-    if (in->obs.nsamp < 0)
-        return psr_fail(err, PSR_EUNSUPPORTED,
-                        "%s: a fold needs an input of known length, for its parts", in->name);
-    in->nsamp = in->obs.nsamp;
+    in->name = in->spectra.name;
     in->block = in->obs.block_nsamp > 0 ? (size_t)in->obs.block_nsamp : FILTERBANK_BLOCK;
-    return PSR_OK;
+    in->lookahead = in->spectra.inf ? 0 : 1;
+    in->is_pipe = in->obs.nsamp < 0 || !is_regular(d->path[0]);
+    in->nsamp = in->obs.nsamp;
+    return in->spectra.inf ? check_subbands(in, d, err) : set_length(in, d, err);
 }
 
 static psr_status begin_spectra(struct psr_fold_input *in, const struct psr_folder_desc *d,
@@ -113,24 +147,25 @@ static psr_status begin_spectra(struct psr_fold_input *in, const struct psr_fold
 {
     const struct psr_notes silent = {0};
     const struct psr_obs was = in->obs; /* with the position that was given */
-    psr_status st = open_source(in, d, &silent, err);
+    psr_status st = in->is_pipe ? PSR_OK : open_source(in, d, &silent, err);
     in->obs.has_position = was.has_position;
     in->obs.ra_deg = was.ra_deg;
     in->obs.dec_deg = was.dec_deg;
     if (!st)
-        st = psr_stage_clean_create(&in->clean,
-                                    &(struct psr_stage_clean_desc){
-                                        .input = in->name,
-                                        .obs = in->spectra.obs,
-                                        .ignorechan = d->ignorechan,
-                                        .mask = d->mask,
-                                        .clip_sigma = d->noclip ? 0 : d->clip_sigma,
-                                        .zerodm = d->zerodm,
-                                        .floats = true,
-                                        .nthread = (int)d->ncpus,
-                                        .mem_bytes = d->mem_bytes,
-                                    },
-                                    err);
+        st = psr_stage_clean_create(
+            &in->clean,
+            &(struct psr_stage_clean_desc){
+                .input = in->name,
+                .obs = in->spectra.obs,
+                .ignorechan = d->ignorechan,
+                .mask = d->mask,
+                .clip_sigma = d->noclip || in->spectra.inf ? 0 : d->clip_sigma,
+                .zerodm = d->zerodm,
+                .floats = true,
+                .nthread = (int)d->ncpus,
+                .mem_bytes = d->mem_bytes,
+            },
+            err);
     const size_t nsamp = PSR_CLEAN_BLOCK;
     if (!st)
         st = psr_stage_clean_reserve(in->clean, nsamp, err);

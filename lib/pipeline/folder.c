@@ -2,6 +2,7 @@
 #include "folder.h"
 #include "base/copy_desc.h"
 #include "base/threads.h"
+#include "fold_digest.h"
 #include "fold_model.h"
 
 #include <psrkit/tool.h>
@@ -71,9 +72,19 @@ static psr_status set_bands(psr_folder *f, psr_err *err)
 {
     const size_t nchan = f->in.obs.nchan;
     struct psr_fold_frame *frame = &f->frame;
+    const struct psr_inf *inf = f->in.is_series ? &f->in.inf : f->in.spectra.inf;
     frame->nsub = f->d.nsub > 0 ? (size_t)f->d.nsub : choose_nsub(nchan);
+    frame->nchan = inf ? (size_t)inf->nchan : nchan;
+    frame->lowest_mhz = inf ? inf->lowest_mhz : psr_obs_lowest_mhz(&f->in.obs);
+    frame->width_mhz = inf ? inf->chan_width_mhz : fabs(f->in.obs.foff_mhz);
     if (f->in.is_series)
         frame->nsub = 1;
+    if (f->in.spectra.inf && f->d.nsub > 0 && frame->nsub != nchan)
+        return psr_fail_field(err, PSR_EINVAL, "nsub",
+                              "%s: -nsub %zu: must be the %zu of the files", f->in.name,
+                              frame->nsub, nchan);
+    if (f->in.spectra.inf)
+        frame->nsub = nchan;
     if (!frame->nsub || nchan % frame->nsub)
         return psr_fail(err, PSR_EINVAL, "%s: -nsub %zu: must divide its %zu channels", f->in.name,
                         frame->nsub, nchan);
@@ -210,6 +221,16 @@ static psr_status set_candidate(psr_folder *f, size_t k, const struct psr_folder
     return PSR_OK;
 }
 
+/* Whether the caller has the fold of desc's candidate i, the next one here. */
+static bool is_done(psr_folder *f, size_t i)
+{
+    const size_t k = f->ncand;
+    f->digest[k] = psr_fold_digest_candidate(f->run_digest, &f->cand[k], &f->orbit[k]);
+    const bool done = f->d.skip && f->d.skip(f->d.ctx, i, f->digest[k], f->changed);
+    f->nskipped += done;
+    return done;
+}
+
 /* Those that cannot be folded are reported, and left out. */
 static psr_status choose_candidates(psr_folder *f, psr_err *err)
 {
@@ -221,11 +242,13 @@ static psr_status choose_candidates(psr_folder *f, psr_err *err)
             c->dm = psr_ephemeris_dm(f->d.ephemeris, f->frame.epoch_mjd);
         f->index[f->ncand] = i;
         psr_status st = set_candidate(f, f->ncand, c, &why);
-        if (!st) {
+        if (!st && !is_done(f, i)) {
             f->ncand++;
             continue;
         }
         psr_fold_delays_clear(&f->delays[f->ncand]);
+        if (!st)
+            continue;
         psr_fail(&named, st, "%s: %.400s", c->name ? c->name : "candidate", why.msg);
         if (st == PSR_ENOMEM || !f->d.refuse) {
             *err = named;
@@ -233,7 +256,7 @@ static psr_status choose_candidates(psr_folder *f, psr_err *err)
         }
         f->d.refuse(f->d.ctx, i, &named);
     }
-    if (!f->ncand)
+    if (!f->ncand && !f->nskipped)
         return psr_fail(err, PSR_EINVAL, "%s: no candidate can be folded", f->in.name);
     return PSR_OK;
 }
@@ -244,12 +267,14 @@ static psr_status set_candidates(psr_folder *f, psr_err *err)
     f->index = calloc(n, sizeof *f->index);
     f->given = calloc(n, sizeof *f->given);
     f->cand = calloc(n, sizeof *f->cand);
+    f->digest = calloc(n, sizeof *f->digest);
     f->fold = calloc(n, sizeof *f->fold);
     f->orbit = calloc(n, sizeof *f->orbit);
     f->delays = calloc(n, sizeof *f->delays);
-    if (!f->index || !f->given || !f->cand || !f->fold || !f->orbit || !f->delays)
+    if (!f->index || !f->digest || !f->given || !f->cand || !f->fold || !f->orbit || !f->delays)
         return psr_fail_nomem(err, "candidates", (double)n * 400);
-    return choose_candidates(f, err);
+    psr_status st = psr_fold_digest_run(&f->run_digest, &f->changed, &f->d, f->in.nsamp, err);
+    return st ? st : choose_candidates(f, err);
 }
 
 /* As prepfold: without a search over anything, and one of DMs only with sub-bands. */
@@ -317,6 +342,7 @@ void psr_folder_describe(const psr_folder *f, struct psr_folder_report *report)
                                          .block = f->in.block,
                                          .nsamp = f->in.nsamp - f->in.skip,
                                          .npass = f->npass,
+                                         .nskipped = f->nskipped,
                                          .barycentred = f->bary.on,
                                          .voverc = f->bary.voverc,
                                          .clipped = f->clipped};
@@ -330,6 +356,7 @@ void psr_folder_destroy(psr_folder *f)
         psr_fold_delays_clear(&f->delays[i]);
     free(f->index);
     free(f->given);
+    free(f->digest);
     free(f->cand);
     free(f->fold);
     free(f->orbit);

@@ -15,11 +15,14 @@ struct psr_folder {
     size_t *index;                      /* [ncand] in desc, as are the next */
     struct psr_folder_candidate *given; /* [desc.ncand] with the DM of the ephemeris */
     struct psr_fold_candidate *cand;
+    uint64_t *digest;
     struct psr_fold_spin *fold;
     struct psr_fold_orbit *orbit;
     struct psr_fold_delays *delays;
+    uint64_t run_digest;     /* of all but the candidates */
+    struct timespec changed; /* when the input was */
     psr_fold_search *search;
-    size_t npass;
+    size_t npass, nskipped;
     int64_t clipped;
 };
 

@@ -23,7 +23,7 @@ static struct psr_fold_desc describe_fold(const psr_folder *f, size_t first, siz
         .keep = f->in.clean ? psr_stage_clean_keep(f->in.clean) : NULL,
         .nsub = f->frame.nsub,
         .block = f->in.block,
-        .ahead = f->in.is_series ? 0 : 1,
+        .ahead = f->in.lookahead,
         .npart = f->frame.npart,
         .part_blocks = f->part_blocks,
         .cand = f->cand + first,
@@ -69,6 +69,9 @@ static psr_status read_pass(psr_folder *f, psr_fold *fold, psr_err *err)
         if (f->d.progress)
             f->d.progress(f->d.ctx, nread);
     }
+    if (!st && f->in.is_pipe && nread < f->in.nsamp && !psr_fold_is_full(fold))
+        st = psr_fail(err, PSR_EFORMAT, "%s: ended after %lld spectra, -length says %lld",
+                      f->in.name, (long long)nread, (long long)f->in.nsamp);
     psr_fold_finish(fold);
     return st;
 }
@@ -106,6 +109,7 @@ static psr_status emit(const psr_folder *f, const psr_fold *fold, size_t k, size
         psr_fold_header_fill(&pfd, &f->frame, &f->given[i], nbin, f->fold[k], &f->orbit[k], err);
     if (!st) {
         const size_t n = f->frame.npart * f->frame.nsub;
+        pfd.digest = f->digest[k];
         memcpy(pfd.profile, psr_fold_profile(fold, k - first), n * nbin * sizeof *pfd.profile);
         memcpy(pfd.stats, psr_fold_statistics(fold, k - first), n * sizeof *pfd.stats);
         st = search_fold(f, i, &pfd, err);
@@ -132,6 +136,10 @@ static psr_status run_pass(psr_folder *f, size_t first, size_t *n, psr_err *err)
     if (st)
         return st;
     *n = count_fitting(f, first);
+    if (*n < f->ncand && f->in.is_pipe)
+        return psr_fail(err, PSR_ENOMEM,
+                        "%s: can be read once: -mem must hold all %zu candidates, not %zu",
+                        f->in.name, f->ncand, *n);
     if (*n < f->ncand)
         psr_note(&f->d.notes, "pass %zu over the input: candidates %zu to %zu of %zu fit -mem",
                  f->npass + 1, first + 1, first + *n, f->ncand);

@@ -28,6 +28,7 @@
 #include <psrkit/ephemeris.h>
 #include <psrkit/outfile.h>
 #include <psrkit/source.h>
+#include <time.h>
 
 PSR_API_BEGIN
 
@@ -71,11 +72,13 @@ struct psr_pfd {
     struct psr_fold_spin topo, bary; /* best period at the telescope, and at the barycentre */
     struct psr_fold_spin fold;       /* frequency that the data were folded at */
     struct psr_fold_orbit orbit;     /* period_s 0: none */
-    double *trial_dm;                /* [ndm] owned, as are the next four */
-    double *trial_period_s;          /* [nperiod] */
-    double *trial_pdot;              /* [npdot] */
-    double *profile;                 /* [npart][nsub][nbin] */
-    struct psr_fold_stats *stats;    /* [npart][nsub] */
+    uint64_t
+        digest; /* of the input and all settings, in bytes that prepfold leaves undefined; 0: none */
+    double *trial_dm;             /* [ndm] owned, as are the next four */
+    double *trial_period_s;       /* [nperiod] */
+    double *trial_pdot;           /* [npdot] */
+    double *profile;              /* [npart][nsub][nbin] */
+    struct psr_fold_stats *stats; /* [npart][nsub] */
 };
 
 /* Allocates the arrays with the shape that the counts state, filled with zeros.  The caller clears
@@ -96,7 +99,8 @@ PSR_MUST_CHECK psr_status psr_pfd_read(struct psr_pfd *pfd, const char *path, in
                                        psr_err *err);
 
 /* Writes a little-endian .pfd file.
- * Notes:  prepfold leaves four bytes after each of the three flags undefined; here they are 0
+ * Notes:  prepfold leaves four bytes after each of the three flags undefined; here the first two
+ *         hold the digest, the third is 0
  * Status: PSR_EINVAL (a text that is too long), those of psr_outfile_write */
 PSR_MUST_CHECK psr_status psr_pfd_write(psr_outfile *f, const struct psr_pfd *pfd, psr_err *err);
 
@@ -356,13 +360,19 @@ struct psr_folder_desc {
     /* Spin, orbit and position of all candidates, instead of theirs; series are barycentred too.
      * A DM below 0 is its DM. NULL: none. */
     const struct psr_ephemeris *ephemeris;
+
+    double length_s; /* fold this much of the input, s; 0: all, of which the length must be known */
+
+    /* Is asked, before the input is read, whether candidate i is left out, since a fold with this
+     * digest exists that was made after changed, when the input was; NULL: none is. */
+    bool (*skip)(void *ctx, size_t i, uint64_t digest, struct timespec changed);
 };
 
 /* Sets size and all fields to their defaults. */
 void psr_folder_defaults(struct psr_folder_desc *desc);
 
 /* Opens the input and checks every candidate.
- * Status: PSR_EINVAL naming field, value and limit; PSR_EUNSUPPORTED (sub-band files, a pipe);
+ * Status: PSR_EINVAL naming field, value and limit; PSR_EUNSUPPORTED (a length that is not known);
  *         those of psr_source_open, psr_inf_read, psr_mask_read.  *out is NULL on error. */
 PSR_MUST_CHECK psr_status psr_folder_create(psr_folder **out, const struct psr_folder_desc *desc,
                                             psr_err *err);
@@ -375,8 +385,9 @@ PSR_MUST_CHECK psr_status psr_folder_run(psr_folder *f, psr_err *err);
 struct psr_folder_report {
     const struct psr_obs *obs; /* of the input */
     size_t nsub, npart, part_blocks, block;
-    int64_t nsamp; /* spectra or samples to read in a pass */
-    size_t npass;  /* passes over the input so far */
+    int64_t nsamp;   /* spectra or samples to read in a pass */
+    size_t npass;    /* passes over the input so far */
+    size_t nskipped; /* candidates left out by skip */
     bool barycentred;
     double voverc;
     int64_t clipped;

@@ -25,7 +25,7 @@ struct gpufold_options {
     struct psr_ephemeris ephemeris; /* what it says */
 
     bool fine, coarse, slow, searchfdd;
-    bool json, noplot;
+    bool json, noplot, resume;
     bool noxwin; /* PRESTO's flag without effect here */
     bool quiet, verbose;
 };
@@ -64,6 +64,11 @@ void gpufold_write_numbers(struct canvas *canvas, const struct psr_folder_fold *
 /* Writes ROOT_NAME.pfd, ROOT_NAME.pfd.bestprof, and ROOT_NAME.pfd.png if the fold has a view. */
 PSR_MUST_CHECK psr_status gpufold_write(const char *root, const struct psr_folder_fold *fold,
                                         psr_err *err);
+
+/* Whether the files of a candidate are complete, of this digest, and newer than changed.
+ * Given: picture   the PNG must be there too */
+bool gpufold_exists(const char *root, const char *name, uint64_t digest, struct timespec changed,
+                    bool picture);
 
 /* Prints the fold's numbers as a line of JSON on standard output. */
 PSR_MUST_CHECK psr_status gpufold_print_json(const struct psr_folder_fold *fold, psr_err *err);

@@ -51,6 +51,12 @@ static void refuse(void *ctx, size_t i, const psr_err *why)
     refuse_line(ctx, why);
 }
 
+static bool skip(void *ctx, size_t i, uint64_t digest, struct timespec changed)
+{
+    const struct run *r = ctx;
+    return gpufold_exists(r->root, r->list.cand[i].name, digest, changed, r->opt.run.view);
+}
+
 static void report(const struct run *r, const psr_folder *f, double seconds)
 {
     struct psr_folder_report is;
@@ -72,6 +78,8 @@ static psr_status fold(struct run *r)
     if (st)
         return st;
     psr_folder_describe(f, &is);
+    if (is.nskipped)
+        psr_note(&r->opt.run.notes, "%zu of %zu candidates are complete", is.nskipped, r->list.n);
     run_progress_start(&r->progress, !r->opt.quiet, is.nsamp, "spectra", 1);
     st = psr_folder_run(f, &r->err);
     run_progress_end(&r->progress);
@@ -91,6 +99,7 @@ static psr_status run(struct run *r)
     if (!r->opt.noplot && !gpufold_can_draw())
         psr_note(&d->notes, "no pictures: built without cairo");
     d->refuse = refuse;
+    d->skip = r->opt.resume ? skip : NULL;
     d->should_stop = is_stopped;
     d->progress = show_progress;
     d->ctx = r;

@@ -24,6 +24,8 @@ static void add_input(struct cli_table *list, struct gpufold_options *o)
         {"start", CLI_DOUBLE, &o->run.start, "F", "Begin at this fraction of the input.", 0, 1},
         {"end", CLI_DOUBLE, &o->run.end, "F", "End at this fraction of the input (default 1).", 0,
          1},
+        {"length", CLI_DOUBLE, &o->run.length_s, "S",
+         "Fold the first S seconds; needed for a pipe (-), whose length is not known.", 0, 1e9},
     };
     CLI_ADD(list, extent);
     cli_add_heading(list, "Cleaning");
@@ -121,6 +123,8 @@ static void add_search(struct cli_table *list, struct gpufold_options *o)
         {"Running", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"json", CLI_FLAG, &o->json, NULL,
          "Print a line of JSON for each candidate on standard output.", 0, 0},
+        {"resume", CLI_FLAG, &o->resume, NULL,
+         "Skip candidates that an identical earlier run completed.", 0, 0},
         {"noplot", CLI_FLAG, &o->noplot, NULL, "Do not draw pictures.", 0, 0},
         {"noxwin", CLI_FLAG, &o->noxwin, NULL, "Ignored: there is no window.", 0, 0},
     };
@@ -181,7 +185,7 @@ int gpufold_options_parse(struct gpufold_options *o, struct cli *tool, int argc,
         .name = "gpufold",
         .operands = "[OPTION]... FILE...",
         .summary = "Fold pulsar candidates in one pass over telescope data (SIGPROC filterbank, "
-                   "PSRFITS, .dat), search around each, into PRESTO's .pfd.",
+                   "PSRFITS, sub-bands, .dat), search around each, into PRESTO's .pfd.",
         .options = table.option,
         .noptions = table.n,
     };
@@ -192,6 +196,14 @@ int gpufold_options_parse(struct gpufold_options *o, struct cli *tool, int argc,
     check_candidate(o, tool);
     if (o->filterbank && o->psrfits)
         cli_usage_error(tool, "-filterbank and -psrfits exclude each other");
+    bool is_pipe = false;
+    for (int i = 1; i <= n; i++)
+        is_pipe |= !strcmp(argv[i], "-");
+    if (is_pipe && (!o->root || o->resume))
+        cli_usage_error(tool, o->resume ? "-resume needs a file, which it can examine"
+                                        : "standard input needs -o");
+    if (is_pipe && o->candfile && !strcmp(o->candfile, "-"))
+        cli_usage_error(tool, "standard input cannot be both the data and the list");
     if (!(o->run.start < o->run.end))
         cli_usage_error(tool, "-start %g must be below -end %g", o->run.start, o->run.end);
     o->run.input = o->filterbank ? PSR_INPUT_SIGPROC

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const char pfd_suffix[] = ".pfd", bestprof_suffix[] = ".pfd.bestprof",
                   png_suffix[] = ".pfd.png";
@@ -97,6 +98,35 @@ write_file(const char *root, const char *suffix, const struct psr_folder_fold *f
         st = psr_outfile_commit(f, err);
     free(path);
     return st;
+}
+
+static bool is_newer(const char *root, const char *name, const char *suffix, struct timespec than)
+{
+    struct stat status;
+    char *path = join(root, "_", name, suffix);
+    const bool found = path && stat(path, &status) == 0 && S_ISREG(status.st_mode);
+    free(path);
+    return found &&
+           (status.st_mtim.tv_sec > than.tv_sec ||
+            (status.st_mtim.tv_sec == than.tv_sec && status.st_mtim.tv_nsec > than.tv_nsec));
+}
+
+/* The .pfd is the last of them to be written. */
+bool gpufold_exists(const char *root, const char *name, uint64_t digest, struct timespec changed,
+                    bool picture)
+{
+    struct psr_pfd pfd;
+    psr_err err;
+    if (!is_newer(root, name, pfd_suffix, changed) ||
+        !is_newer(root, name, bestprof_suffix, changed) ||
+        (picture && !is_newer(root, name, png_suffix, changed)))
+        return false;
+    char *path = join(root, "_", name, pfd_suffix);
+    const bool same = path && !psr_pfd_read(&pfd, path, 0, &err) && pfd.digest == digest;
+    if (path)
+        psr_pfd_clear(&pfd);
+    free(path);
+    return same;
 }
 
 psr_status gpufold_write(const char *root, const struct psr_folder_fold *fold, psr_err *err)
