@@ -81,7 +81,7 @@ $(KERNEL_OBJECTS): %.lo: %.$(OBJEXT)
 	    '$@' '$(*F).$(OBJEXT)' >$@
 
 # The host has the same bits.
-kernels/redden_kernels.$(OBJEXT): kernel_flags = -fmad=false
+kernels/redden.$(OBJEXT): kernel_flags = -fmad=false
 PULSE_OBJECTS = \
 	kernels/singlepulse_adapt.$(OBJEXT) kernels/singlepulse_boxcar.$(OBJEXT) \
 	kernels/singlepulse_loud.$(OBJEXT) kernels/singlepulse_normalise.$(OBJEXT)
