@@ -134,3 +134,16 @@ same_epoch() {
     gpudedisp -q -nobary -lodm 47 -numdms 1 -o - radec.fil >t.tim
     fails grep -qUa barycentric t.tim
 }
+
+@test "events are found to the end of barycentred series, whether bins are added or removed" {
+    fakebin -q -period 0 -nbits 8 -nchans 64 -tsamp 256 -tobs 12 -fch1 1500 -foff -4 -seed 3 \
+        -add "burst dm=120 t=11.86 width=2e-3 snr=25" -o burst.fil
+    for position in 05:34:31.97,+22:00:52.1 17:34:31.97,-22:00:52.1; do
+        gpudedisp -position $position -site 149,-33,400 -lodm 0 -dmstep 2 -numdms 100 -singlepulse -nowrite \
+            -o o burst.fil 2>note
+        grep -o 'v/c [-0-9.e]*' note | awk '{ print $2 < 0 }' >>removed
+        awk 'NR == 2 { good = $1 > 15 && $3 > 11.85 && $3 < 11.87 && $6 >= 116 && $6 <= 124 } END { exit !good }' o.cand ||
+            { head -n 3 o.cand; false; }
+    done
+    [ "$(sort -u removed | wc -l)" -eq 2 ]
+}

@@ -54,23 +54,42 @@ static psr_status run_lines(struct psr_pipeline *p, const struct psr_block *spec
     return st;
 }
 
-/* Tells sinks that trials end one by one: what draws on samples after the input holds no data.  Where
- * bins have been added or removed ends lie no more in line, and the earliest counts. */
-static psr_status announce_end(struct psr_pipeline *p, size_t line, psr_err *err)
+/* Where the trials of a line will end, as if none had a sweep: where bins have been added or removed
+ * they lie no more in line.
+ * Returned: *first, *last   the earliest and the latest */
+static psr_status find_ends(struct psr_pipeline *p, size_t line, int64_t *first, int64_t *last,
+                            psr_err *err)
 {
     const struct psr_sink_line *l = &p->line[line];
-    int64_t have = psr_lines_length(p->lines, line, 0), first = have;
-    int64_t maxshift = (int64_t)psr_lines_maxshift(p->lines, line);
-    int64_t ended = psr_lines_length(p->lines, line, (size_t)maxshift);
-    psr_status st = PSR_OK;
-    for (size_t i = 0; i < l->nseries && psr_stage_barycentre_moves(p->barycentre) && !st; i++) {
-        size_t n = (size_t)(psr_lines_length(p->lines, line, l->shift[i]) - ended), nout;
-        st = psr_stage_barycentre_count_next(p->barycentre, line, n, &nout, err);
-        int64_t mine = psr_lines_nout(p->lines, line) + (int64_t)(nout + l->shift[i]);
-        first = !st && mine < first ? mine : first;
+    const size_t maxshift = psr_lines_maxshift(p->lines, line);
+    const int64_t nout = psr_lines_nout(p->lines, line);
+    const int64_t ended = psr_lines_length(p->lines, line, maxshift);
+    *first = *last = psr_lines_length(p->lines, line, 0);
+    if (!psr_stage_barycentre_moves(p->barycentre))
+        return PSR_OK;
+    for (size_t i = 0; i < l->nseries; i++) {
+        size_t n = (size_t)(psr_lines_length(p->lines, line, l->shift[i]) - ended), more;
+        psr_status st = psr_stage_barycentre_count_next(p->barycentre, line, n, &more, err);
+        if (st)
+            return st;
+        const int64_t end = nout + (int64_t)(more + l->shift[i]);
+        *first = i == 0 || end < *first ? end : *first;
+        *last = i == 0 || end > *last ? end : *last;
     }
-    struct psr_span beyond = {first, have - first + maxshift + maxshift / 50 + 4};
-    return st ? st : psr_sinks_gap(p->sinks, line, beyond, err);
+    return PSR_OK;
+}
+
+/* Tells sinks that trials end one by one: what draws on samples after the input holds no data.  Of
+ * several ends the earliest counts. */
+static psr_status announce_end(struct psr_pipeline *p, size_t line, psr_err *err)
+{
+    const int64_t maxshift = (int64_t)psr_lines_maxshift(p->lines, line);
+    int64_t first, last;
+    psr_status st = find_ends(p, line, &first, &last, err);
+    if (st)
+        return st;
+    const struct psr_span beyond = {first, last - first + maxshift + maxshift / 50 + 4};
+    return psr_sinks_gap(p->sinks, line, beyond, err);
 }
 
 /* Blank spectra complete the samples of trials with less than the longest sweep. */
