@@ -10,7 +10,7 @@ constexpr int THREADS = 128, MOST = 64; /* places of an axis */
 
 __device__ float find_factor(int n, double theta, int q)
 {
-    const beam_direction d = beam_aim(n, theta);
+    const beam_direction d = beam_point_along(n, theta);
     const int step = beam_steps(d, n, q);
     return beam_factor(d, step, beam_transpose(n, step));
 }

@@ -215,7 +215,7 @@ static cudaError_t run_emit(void *ctx)
                                      .nbit = b->w.nbit,
                                      .d_offset = b->c.d_offset,
                                      .d_scale = b->c.d_scale,
-                                     .d_out = b->c.half[0].d_rows};
+                                     .d_out = b->c.buffer[0].d_rows};
     return beam_k_emit(&rows, b->c.work);
 }
 
@@ -257,9 +257,9 @@ static double fetch_given(const struct bench *b, size_t f, size_t k, size_t i)
     float x = 0;
     uint8_t level = 0;
     if (b->w.nbit == 32)
-        MUST(cudaMemcpy(&x, (float *)b->c.half[0].d_rows + at, sizeof x, cudaMemcpyDeviceToHost));
+        MUST(cudaMemcpy(&x, (float *)b->c.buffer[0].d_rows + at, sizeof x, cudaMemcpyDeviceToHost));
     else
-        MUST(cudaMemcpy(&level, (uint8_t *)b->c.half[0].d_rows + at, 1, cudaMemcpyDeviceToHost));
+        MUST(cudaMemcpy(&level, (uint8_t *)b->c.buffer[0].d_rows + at, 1, cudaMemcpyDeviceToHost));
     return b->w.nbit == 32 ? (double)x : level / (double)b->w.scale[f] + (double)b->w.offset[f];
 }
 
@@ -307,7 +307,7 @@ static void quantise(struct bench *b, double mean)
     }
     MUST(psr_beam_cuda_quantise(&b->c));
     const size_t bytes = b->nrow * nfreq * b->w.nbeam;
-    MUST(cudaMemset(b->c.half[0].d_rows, 0xff, bytes));
+    MUST(cudaMemset(b->c.buffer[0].d_rows, 0xff, bytes));
     MUST(cudaMemset(b->c.d_beam, 0xff, bytes));
 }
 
