@@ -74,8 +74,8 @@ static void add_trials(struct cli_table *list, struct gpudedisp_options *o)
          "channels.",
          1, 1 << 20},
         {"smear", CLI_DOUBLE, &o->run.smear, "F",
-         "Largest smearing of a pulse of two samples by -algo tree, over the unavoidable (default "
-         "1.07).",
+         "With -algo tree: largest factor by which a pulse of two samples may be broadened "
+         "(default 1.07).",
          1.01, 100},
         {"tol", CLI_INT, &o->run.tol, "N",
          "0: exact (default). 1: faster, each channel's delay accurate to one sample.", 0, 1},

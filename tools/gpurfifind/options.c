@@ -65,7 +65,7 @@ static void add_statistics(struct cli_table *list, struct gpurfifind_options *o)
          0, 0},
         {"Mask", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"timesig", CLI_DOUBLE, &rules->time_sigma, "S",
-         "Mask cells whose mean or standard deviation is off by S sigma (default 10).", 0, 1e6},
+         "Mask cells whose mean or standard deviation deviates by S sigma (default 10).", 0, 1e6},
         {"freqsig", CLI_DOUBLE, &rules->freq_sigma, "S",
          "Mask cells with a periodic signal of S sigma (default 4).", 0, 1e6},
         {"chanfrac", CLI_DOUBLE, &rules->chan_frac, "F",
@@ -73,36 +73,37 @@ static void add_statistics(struct cli_table *list, struct gpurfifind_options *o)
         {"intfrac", CLI_DOUBLE, &rules->int_frac, "F",
          "Mask channels with more than this fraction of bad intervals (default 0.3).", 0, 1},
         {"iqrm", CLI_DOUBLE, &o->iqrm, "S",
-         "Mask cells whose standard deviation is S sigma above those of channels beside them "
-         "(default 5; 0: do not; not with -compat presto).",
+         "Mask cells whose standard deviation is S sigma above those of neighbouring channels "
+         "(default 5; 0: off; not with -compat presto).",
          0, 1e6},
         {"sk", CLI_DOUBLE, &o->sk, "S",
-         "Mask cells whose generalised spectral kurtosis is one that noise has with the "
-         "probability "
-         "of S sigma (default 5; 0: do not; not with -compat presto).",
+         "Mask cells whose generalised spectral kurtosis deviates from that of noise by S sigma "
+         "(default 5; 0: off; not with -compat presto).",
          0, 30},
         {"skew", CLI_DOUBLE, &o->skewness, "S",
-         "Mask cells whose skewness is S sigma off the channel's median (default 5; as -sk).", 0,
-         30},
+         "Mask cells whose skewness deviates from the channel's median by S sigma (default 5; as "
+         "-sk).",
+         0, 30},
         {"kurt", CLI_DOUBLE, &o->kurtosis, "S",
-         "Mask cells whose kurtosis is S sigma off the channel's median (default 5; as -sk).", 0,
-         30},
+         "Mask cells whose kurtosis deviates from the channel's median by S sigma (default 5; as "
+         "-sk).",
+         0, 30},
         {"bursts", CLI_DOUBLE, &o->bursts, "S",
-         "A spectrum is in a burst if the sum of its channels is S sigma off the running median "
-         "(default 6; not with -compat presto).",
+         "Spectra whose sum over channels deviates from the running median by S sigma are in a "
+         "burst (default 6; not with -compat presto).",
          1, 1000},
         {"burstfrac", CLI_DOUBLE, &o->burst_share, "F",
-         "Mask intervals with more than this fraction of spectra in bursts (default 0.1; 0: do "
-         "not; not with -compat presto).",
+         "Mask intervals with more than this fraction of spectra in bursts (default 0.1; 0: "
+         "off; not with -compat presto).",
          0, 1},
         {"lines", CLI_DOUBLE, &o->lines, "S",
-         "List lines of the power spectrum of the sums of channels that noise has with the "
-         "probability of S sigma, in ROOT_rfifind.zaplist and .birds (default 4; 0: do not; not "
-         "with -compat presto).",
+         "List lines above S sigma in the power spectrum of the series at DM 0 in "
+         "ROOT_rfifind.zaplist and .birds (default 4; 0: off; not with -compat presto).",
          0, 30},
         {"zapchan", CLI_TEXT, &rules->zap_chan, "LIST",
          "Mask these channels: 3,5:9,20:30:5; channel 0 is the lowest in frequency.", 0, 0},
-        {"zapints", CLI_TEXT, &rules->zap_int, "LIST", "Mask these intervals, from 0.", 0, 0},
+        {"zapints", CLI_TEXT, &rules->zap_int, "LIST", "Mask these intervals, counted from 0.", 0,
+         0},
         {"mask", CLI_TEXT, &o->run.old_mask, "FILE",
          "Mark the cells of this mask in the .bytemask, and take the bandpass for -zerodm from "
          "its .stats.",
@@ -119,11 +120,10 @@ static void add_output(struct cli_table *list, struct gpurfifind_options *o)
          "Write ROOT_rfifind.mask, .stats, .moments, .rfi, .bytemask, .zaplist, .birds and .inf.",
          0, 0},
         {"compat", CLI_TEXT, &o->compat, "NAME",
-         "presto: rfifind's mask, and its reading of headers.", 0, 0},
+         "presto: make rfifind's mask, and read headers as it does.", 0, 0},
         {"plot", CLI_TEXT, &o->plot, "FILE",
          "Draw means, standard deviations, powers, the mask and the bandpass (png, pdf, svg, eps "
-         "or "
-         "ps; needs gnuplot).",
+         "or ps; needs gnuplot).",
          0, 0},
         {"xwin", CLI_FLAG, &o->xwin, NULL, "Ignored with a note.", 0, 0},
         {"rfixwin", CLI_FLAG, &o->rfixwin, NULL, "Ignored with a note.", 0, 0},
