@@ -292,6 +292,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/pipeline/trials.c \
 	lib/pipeline/trials.h \
 	lib/search/singlepulse/cluster.c \
+	lib/search/singlepulse/marks.c \
 	lib/search/dedisp/dedisp_presto.h \
 	lib/search/dedisp/dedisp_presto.c \
 	lib/search/dedisp/dedisp.c \

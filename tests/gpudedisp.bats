@@ -59,7 +59,7 @@ refused() {
             "$PSRKIT_TEST_DATA/28.fil"
     done
     paste <(sed -n 2p direct.cand) <(sed -n 2p tree.cand) |
-        awk '{ print; exit !($1 > 16.5 && $10 >= 0.95 * $1 && $15 >= 473 && $15 <= 477) }'
+        awk '{ print; exit !($1 > 16.5 && $11 >= 0.95 * $1 && $16 >= 473 && $16 <= 477) }'
 }
 
 @test ".inf equals PRESTO's but for the analyst and its lost blocks" {

@@ -68,6 +68,7 @@ UNIT_TESTS = \
 	tests/t_inf \
 	tests/t_limits \
 	tests/t_channel_list \
+	tests/t_marks \
 	tests/t_mask \
 	tests/t_memory \
 	tests/t_mask_prepdata \
@@ -170,8 +171,6 @@ EXTRA_DIST += \
 	tests/science/false_alarms.txt \
 	tests/science/fold.py \
 	tests/science/fold.txt \
-	tests/science/fold_consumers.sh \
-	tests/science/fold_consumers.txt \
 	tests/science/mutants.txt \
 	tests/science/observations.sh \
 	tests/science/observations.txt \

@@ -12,7 +12,8 @@ static int64_t first_sample(const struct psr_event *e)
 
 /* What psr_cluster_events is told: samples of the clock in a sample of each trial, tolerances. */
 struct rules {
-    size_t scale[13];
+    size_t scale[13], sweep[13];
+    bool has_sweep;
     int64_t time_tol;
     size_t trial_tol;
 };
@@ -35,6 +36,22 @@ static bool are_friends(const struct psr_event *a, const struct psr_event *b, co
     int64_t gap_ab = first_tick(r, b) - end_tick(r, a), gap_ba = first_tick(r, a) - end_tick(r, b);
     size_t apart = a->trial > b->trial ? a->trial - b->trial : b->trial - a->trial;
     return gap_ab <= tol && gap_ba <= tol && apart <= r->trial_tol;
+}
+
+/* Whether an event can be part of the cluster of a root: in time, and by its S/N. */
+static bool can_join(const struct psr_event *root, const struct psr_event *e, const struct rules *r)
+{
+    double a = (double)(end_tick(r, root) - first_tick(r, root));
+    double b = (double)(end_tick(r, e) - first_tick(r, e)), longer = fmax(a, b);
+    int64_t before = first_tick(r, e) - end_tick(r, root);
+    int64_t after = first_tick(r, root) - end_tick(r, e), gap = before > after ? before : after;
+    int64_t swept = (int64_t)(r->sweep[e->trial] * r->scale[e->trial]) -
+                    (int64_t)(r->sweep[root->trial] * r->scale[root->trial]);
+    size_t coarser =
+        r->scale[e->trial] > r->scale[root->trial] ? r->scale[e->trial] : r->scale[root->trial];
+    gap -= r->time_tol * (int64_t)coarser;
+    bool in_time = !r->has_sweep || (double)(gap - llabs((long long)swept)) <= longer;
+    return in_time && e->snr <= 2 * sqrt(fmin(a, b) / longer) * root->snr + 3;
 }
 
 static bool is_better(const struct psr_event *a, const struct psr_event *b)
@@ -90,7 +107,9 @@ static void group_plainly(const struct psr_event *e, size_t n, const struct rule
     for (size_t j = 0; j < n; j++) {
         size_t k = rank[j], best = none;
         for (size_t q = 0; q < j && best == none; q++)
-            best = are_friends(&e[k], &e[rank[q]], r) ? rank[q] : none;
+            best = are_friends(&e[k], &e[rank[q]], r) && can_join(&e[group[rank[q]]], &e[k], r)
+                       ? rank[q]
+                       : none;
         if (best == none) {
             group[k] = k;
             continue;
@@ -98,10 +117,13 @@ static void group_plainly(const struct psr_event *e, size_t n, const struct rule
         for (size_t q = 0; q < n; q++) {
             size_t other = place[q];
             if (group[other] == none || group[other] == group[best] ||
-                !are_friends(&e[k], &e[other], r))
+                !are_friends(&e[k], &e[other], r) || !can_join(&e[group[other]], &e[k], r) ||
+                !can_join(&e[group[best]], &e[k], r))
                 continue;
-            double lower = fmin(e[group[other]].snr, e[group[best]].snr);
-            if (e[k].snr >= 0.9 * lower - 3)
+            bool other_low = is_better(&e[group[best]], &e[group[other]]);
+            const struct psr_event *low = &e[group[other_low ? other : best]],
+                                   *high = &e[group[other_low ? best : other]];
+            if (e[k].snr >= 0.9 * low->snr - 3 && can_join(high, low, r))
                 merge_plainly(e, n, group, group[other], group[best]);
         }
         group[k] = group[best];
@@ -119,7 +141,7 @@ static bool has_group(const struct psr_cluster *clusters, size_t ncluster,
                       const struct psr_event *e, const size_t *group, size_t n, size_t g,
                       const struct rules *r)
 {
-    struct psr_cluster want = {e[g], 0, INT64_MAX, INT64_MIN};
+    struct psr_cluster want = {e[g], 0, INT64_MAX, INT64_MIN, 0};
     for (size_t k = 0; k < n; k++) {
         if (group[k] != g)
             continue;
@@ -146,8 +168,11 @@ static void test_against_pairs(uint64_t *seed)
         struct rules r = {.time_tol = tap_between(seed, 0, 6),
                           .trial_tol = (size_t)tap_between(seed, 0, 4)};
         bool alike = trial % 2;
-        for (size_t i = 0; i < 13; i++)
+        r.has_sweep = tap_between(seed, 0, 1);
+        for (size_t i = 0; i < 13; i++) {
             r.scale[i] = alike ? 1 : scales[tap_between(seed, 0, 4)];
+            r.sweep[i] = 40 * i / r.scale[i];
+        }
         for (size_t k = 0; k < n; k++) {
             size_t i = (size_t)tap_between(seed, 0, 12);
             e[k] = (struct psr_event){(double)tap_between(seed, 6, trial % 3 ? 25 : 12),
@@ -156,8 +181,12 @@ static void test_against_pairs(uint64_t *seed)
         }
         struct psr_cluster *clusters;
         psr_err err;
-        if (psr_cluster_events(e, n, alike ? NULL : r.scale, r.time_tol, r.trial_tol, &clusters,
-                               &ncluster, &err))
+        const struct psr_cluster_desc d = {.size = sizeof d,
+                                           .scale = alike ? NULL : r.scale,
+                                           .sweep = r.has_sweep ? r.sweep : NULL,
+                                           .time_tol = r.time_tol,
+                                           .trial_tol = r.trial_tol};
+        if (psr_cluster_events(&d, e, n, &clusters, &ncluster, &err))
             exit(EXIT_FAILURE);
         group_plainly(e, n, &r, group);
         for (size_t g = 0; g < n; g++)
@@ -173,6 +202,9 @@ static void test_against_pairs(uint64_t *seed)
     }
     ok(wrong == 0 && many > 50, "groups as by comparing every pair (%d of 150 mixed)", many);
 }
+
+static const struct psr_cluster_desc usual = {
+    .size = sizeof(struct psr_cluster_desc), .time_tol = 3, .trial_tol = 3};
 
 /* Events of a pulse of width 20 at its DM, trial 100 of 200, and away from it, where it is longer:
  * up to "most" samples.  The noise of S/N is 1, and neighbours have four fifths of it in common. */
@@ -194,7 +226,7 @@ static struct psr_cluster *cluster_all(const struct psr_event *e, size_t n, size
 {
     psr_err err;
     struct psr_cluster *c;
-    if (psr_cluster_events(e, n, NULL, 3, 3, &c, ncluster, &err))
+    if (psr_cluster_events(&usual, e, n, &c, ncluster, &err))
         exit(EXIT_FAILURE);
     return c;
 }
@@ -256,6 +288,38 @@ static void test_saddle(void)
     }
 }
 
+/* A wide event over two narrow pulses is a row beside theirs, not one with them; and what hangs together
+ * from event to event goes no further than a boxcar and the sweep. */
+static void test_reach(void)
+{
+    size_t n, sweep[64] = {0};
+    const struct psr_event wide[] = {
+        {12, 1000, 300, 5}, {10, 940, 4, 6}, {9, 1060, 4, 4}, {8.5, 1060, 5, 3}};
+    struct psr_cluster *c = cluster_all(wide, 4, &n);
+    ok(n == 3 && c[0].members == 1 && c[1].best.sample == 940 && c[2].members == 2,
+       "a wide event and two pulses in it: %zu rows", n);
+    free(c);
+    struct psr_event chain[60];
+    struct psr_cluster_desc d = usual;
+    psr_err err;
+    for (size_t k = 0; k < 60; k++)
+        chain[k] = (struct psr_event){8 - 0.001 * (double)k, 9000 - 100 * (int64_t)k, 100, k};
+    d.sweep = sweep;
+    for (int swept = 0; swept < 2; swept++) {
+        for (size_t k = 0; k < 64; k++)
+            sweep[k] = swept ? 100 * k : 0;
+        if (psr_cluster_events(&d, chain, 60, &c, &n, &err))
+            exit(EXIT_FAILURE);
+        int64_t longest = 0;
+        for (size_t k = 0; k < n; k++)
+            longest = c[k].last - c[k].first > longest ? c[k].last - c[k].first : longest;
+        ok(swept ? n == 1 : n >= 12 && longest < 500,
+           "60 events in a row, %s: %zu rows, the longest of %lld samples",
+           swept ? "swept" : "not swept", n, (long long)longest);
+        free(c);
+    }
+}
+
 /* CPU seconds for n events over 1000 trials, in a storm of 50 a sample, or each far from all others. */
 static double time_events(uint64_t *seed, size_t n, bool apart, size_t *ncluster)
 {
@@ -267,8 +331,10 @@ static double time_events(uint64_t *seed, size_t n, bool apart, size_t *ncluster
             apart ? (struct psr_event){6, (int64_t)(100 * k), 30, k % 1000}
                   : (struct psr_event){6 + tap_uniform(seed), tap_between(seed, 0, (int64_t)n / 50),
                                        30, (size_t)tap_between(seed, 0, 999)};
+    struct psr_cluster_desc d = usual;
+    d.trial_tol = 5;
     clock_t start = clock();
-    if (psr_cluster_events(e, n, NULL, 3, 5, &clusters, ncluster, &err))
+    if (psr_cluster_events(&d, e, n, &clusters, ncluster, &err))
         exit(EXIT_FAILURE);
     double took = (double)(clock() - start) / CLOCKS_PER_SEC;
     free(clusters);
@@ -296,9 +362,17 @@ static void test_edges(void)
     psr_err err;
     struct psr_cluster *clusters;
     size_t n = 7;
-    ok(!psr_cluster_events(NULL, 0, NULL, 0, 0, &clusters, &n, &err) && n == 0 && !clusters,
+    struct psr_cluster_desc d = usual;
+    ok(!psr_cluster_events(&d, NULL, 0, &clusters, &n, &err) && n == 0 && !clusters,
        "no events, no clusters");
-    ok(psr_cluster_events(NULL, 0, NULL, -1, 0, &clusters, &n, &err) == PSR_EINVAL, "%s", err.msg);
+    d.time_tol = -1;
+    ok(psr_cluster_events(&d, NULL, 0, &clusters, &n, &err) == PSR_EINVAL &&
+           !strcmp(err.field, "time_tol"),
+       "%s", err.msg);
+    d.size = 0;
+    ok(psr_cluster_events(&d, NULL, 0, &clusters, &n, &err) == PSR_EINVAL &&
+           !strcmp(err.field, "size"),
+       "%s", err.msg);
 }
 
 static psr_outfile *open_text(void)
@@ -349,20 +423,21 @@ static void test_presto_text(void)
 static void test_cluster_text(void)
 {
     const double dm[] = {300, 475.5, 0.1 * 3};
-    const struct psr_cluster c[] = {{{16.416, 1601, 2, 1}, 41, 1580, 1630},
-                                    {{7, 90000000000, 300, 2}, 1, 5, 6}};
+    const struct psr_cluster c[] = {{{16.416, 1601, 2, 1}, 41, 1580, 1630, 0},
+                                    {{7, 90000000000, 300, 2}, 1, 5, 6, 3}};
     size_t n;
     psr_outfile *f = open_text();
     char *got = close_text(f, psr_cluster_write(f, dm, NULL, 1.266469e-3, c, 2, NULL), &n);
-    ok(got && !strcmp(got, "# S/N\tsample\ttime_s\tfilter\tDM_trial\tDM\tmembers\tfirst\tlast\n"
-                           "16.42\t1601\t2.027617\t1\t1\t475.5\t41\t1580\t1630\n"
-                           "7.00\t90000000000\t113982210.000000\t8.229\t2\t0.3\t1\t5\t6\n"),
+    ok(got &&
+           !strcmp(got, "# S/N\tsample\ttime_s\tfilter\tDM_trial\tDM\tmembers\tfirst\tlast\tmarks\n"
+                        "16.42\t1601\t2.027617\t1\t1\t475.5\t41\t1580\t1630\t-\n"
+                        "7.00\t90000000000\t113982210.000000\t8.229\t2\t0.3\t1\t5\t6\tdm0,edge\n"),
        "clusters in Heimdall's columns");
     const size_t scale[] = {1, 4, 1};
     free(got);
     f = open_text();
     got = close_text(f, psr_cluster_write(f, dm, scale, 1.266469e-3, c, 1, NULL), &n);
-    ok(got && strstr(got, "\n16.42\t6404\t8.110467\t3\t1\t475.5\t41\t1580\t1630\n"),
+    ok(got && strstr(got, "\n16.42\t6404\t8.110467\t3\t1\t475.5\t41\t1580\t1630\t-\n"),
        "samples and widths on the common clock");
     free(got);
     if (access("/dev/full", W_OK) == 0 && !psr_outfile_create(&f, "/dev/full", NULL)) {
@@ -425,7 +500,7 @@ static void search_burst(const float *x, size_t n)
         nall += m;
     }
     struct psr_cluster *c;
-    if (psr_cluster_events(all, nall, NULL, 3, 3, &c, &ncluster, &err))
+    if (psr_cluster_events(&usual, all, nall, &c, &ncluster, &err))
         exit(EXIT_FAILURE);
     for (size_t k = 0; k < ncluster && k < 5; k++)
         diag("S/N %.2f at %.4f s, width %d, DM %g, %zu members", c[k].best.snr,
@@ -470,6 +545,7 @@ int main(void)
     test_close_pulses(&seed);
     test_flanks(&seed);
     test_saddle();
+    test_reach();
     test_storm(&seed);
     test_edges();
     test_presto_text();

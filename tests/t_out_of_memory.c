@@ -216,8 +216,18 @@ static psr_status use_pulses(psr_err *err)
         st = psr_singlepulse_finish(p, err);
     if (!st)
         n = psr_singlepulse_events(p, 0, &events);
+    const struct psr_cluster_desc cd = {.size = sizeof cd, .time_tol = 3, .trial_tol = 3};
     if (!st)
-        st = psr_cluster_events(events, n, NULL, 3, 3, &clusters, &nclusters, err);
+        st = psr_cluster_events(&cd, events, n, &clusters, &nclusters, err);
+    const size_t sweep[] = {5};
+    const struct psr_marks_desc md = {.size = sizeof md,
+                                      .event = events,
+                                      .nevent = n,
+                                      .sweep = sweep,
+                                      .low_mhz = 1200,
+                                      .high_mhz = 1500};
+    if (!st)
+        st = psr_cluster_mark(&md, clusters, nclusters, err);
     free(clusters);
     psr_singlepulse_destroy(p);
     return st;

@@ -50,7 +50,7 @@ int main(void)
                                   (size_t)tap_between(&seed, 0, NDM - 1)};
     for (int i = 0; i < NDM; i++)
         dm[i] = i;
-    struct psr_cluster best = {e[0], 1, 0, 2};
+    struct psr_cluster best = {e[0], 1, 0, 2, 0};
     struct pulseplot w = {.title = "a \"title\" with `echo x` and \\ and $x",
                           .events = e,
                           .nevents = N,

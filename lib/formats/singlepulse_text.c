@@ -2,6 +2,7 @@
 #include <psrkit/singlepulse.h>
 
 #include <math.h>
+#include <stdio.h>
 
 psr_status psr_singlepulse_write(psr_outfile *f, double dm, double tsamp_s,
                                  const struct psr_event *events, size_t n, psr_err *err)
@@ -17,19 +18,31 @@ psr_status psr_singlepulse_write(psr_outfile *f, double dm, double tsamp_s,
     return st;
 }
 
+/* Returned: text */
+static const char *name_marks(unsigned marks, char text[32])
+{
+    static const char *const names[PSR_PULSE_NMARK] = {"dm0", "edge"};
+    size_t n = 0;
+    for (int k = 0; k < PSR_PULSE_NMARK; k++)
+        if (marks >> k & 1)
+            n += (size_t)snprintf(text + n, 32 - n, "%s%s", n ? "," : "", names[k]);
+    return n ? text : "-";
+}
+
 psr_status psr_cluster_write(psr_outfile *f, const double *dm, const size_t *scale, double tsamp_s,
                              const struct psr_cluster *clusters, size_t n, psr_err *err)
 {
     psr_status st = psr_outfile_printf(
-        f, err, "# S/N\tsample\ttime_s\tfilter\tDM_trial\tDM\tmembers\tfirst\tlast\n");
+        f, err, "# S/N\tsample\ttime_s\tfilter\tDM_trial\tDM\tmembers\tfirst\tlast\tmarks\n");
     for (size_t k = 0; !st && k < n; k++) {
         const struct psr_cluster *c = &clusters[k];
         const struct psr_event *e = &c->best;
         double each = scale ? (double)scale[e->trial] : 1, sample = (double)e->sample * each;
-        st = psr_outfile_printf(f, err, "%.2f\t%.0f\t%.6f\t%.4g\t%zu\t%.10g\t%zu\t%lld\t%lld\n",
+        char marks[32];
+        st = psr_outfile_printf(f, err, "%.2f\t%.0f\t%.6f\t%.4g\t%zu\t%.10g\t%zu\t%lld\t%lld\t%s\n",
                                 e->snr, sample, sample * tsamp_s, log2((double)e->width * each),
                                 e->trial, dm[e->trial], c->members, (long long)c->first,
-                                (long long)c->last);
+                                (long long)c->last, name_marks(c->marks, marks));
     }
     return st;
 }

@@ -1,6 +1,7 @@
 /* A sink: searches series for single pulses and writes what it finds. */
 #include "sink_rows.h"
 
+#include "base/grow.h"
 #include "formats/series_name.h"
 #include <math.h>
 #include <stdio.h>
@@ -15,7 +16,9 @@ struct pulses {
     psr_singlepulse **search; /* [nline] */
     struct psr_event *event;
     struct psr_cluster *cluster;
-    size_t *scale;    /* [ndm] */
+    size_t *scale, *sweep; /* [ndm] */
+    struct psr_span *gap;  /* [ngap] of all lines, in samples of the input */
+    size_t ngap, gap_room;
     double *device_s; /* [nline] */
     struct psr_pulses_found found;
 };
@@ -144,6 +147,12 @@ static psr_status push_device(void *state, size_t line, const struct psr_block *
 static psr_status gap(void *state, size_t line, struct psr_span span, psr_err *err)
 {
     struct pulses *s = state;
+    const int64_t downsamp = s->stream.line[line].downsamp;
+    psr_status st =
+        psr_grow(&s->gap, &s->gap_room, s->ngap, sizeof *s->gap, "the gaps of a search", err);
+    if (st)
+        return st;
+    s->gap[s->ngap++] = (struct psr_span){span.first * downsamp, span.count * downsamp};
     return psr_singlepulse_mask(s->search[line], span, err);
 }
 
@@ -166,13 +175,20 @@ static psr_status make_clock(struct pulses *s, psr_err *err)
     const struct psr_sink_stream *stream = &s->stream;
     int64_t tick = 0;
     s->scale = malloc(stream->ndm * sizeof *s->scale);
-    if (!s->scale)
-        return psr_fail_nomem(err, "the clock of events", (double)stream->ndm * 8);
+    s->sweep = malloc(stream->ndm * sizeof *s->sweep);
+    if (!s->scale || !s->sweep)
+        return psr_fail_nomem(err, "the clock of events", (double)stream->ndm * 16);
     for (size_t k = 0; k < stream->nline; k++)
         tick = common_divisor(stream->line[k].downsamp, tick);
     for (const struct psr_sink_line *l = stream->line; l < stream->line + stream->nline; l++)
-        for (size_t i = l->first; i < l->first + l->nseries; i++)
+        for (size_t i = l->first; i < l->first + l->nseries; i++) {
             s->scale[i] = (size_t)(l->downsamp / tick);
+            s->sweep[i] = l->shift[i - l->first];
+        }
+    for (size_t k = 0; k < s->ngap; k++) {
+        s->gap[k].first /= tick;
+        s->gap[k].count /= tick;
+    }
     s->found.scale = s->scale;
     s->found.tsamp_s = stream->obs->tsamp_s * (double)tick;
     return PSR_OK;
@@ -210,11 +226,58 @@ static psr_status collect_events(struct pulses *s, psr_err *err)
     return PSR_OK;
 }
 
+static int compare_spans(const void *a, const void *b)
+{
+    const struct psr_span *p = a, *q = b;
+    return (p->first > q->first) - (p->first < q->first);
+}
+
+/* Every line tells of the same gaps. */
+static void merge_gaps(struct pulses *s)
+{
+    size_t n = 0;
+    if (s->ngap)
+        qsort(s->gap, s->ngap, sizeof *s->gap, compare_spans);
+    for (size_t k = 0; k < s->ngap; k++) {
+        const struct psr_span next = s->gap[k];
+        struct psr_span *last = n ? &s->gap[n - 1] : NULL;
+        int64_t end = next.first + next.count;
+        if (last && next.first <= last->first + last->count)
+            last->count = end > last->first + last->count ? end - last->first : last->count;
+        else
+            s->gap[n++] = next;
+    }
+    s->ngap = n;
+}
+
+static psr_status mark_clusters(struct pulses *s, size_t n, psr_err *err)
+{
+    const struct psr_obs *obs = s->stream.obs;
+    const double half_mhz = fabs(obs->foff_mhz) / 2;
+    merge_gaps(s);
+    const struct psr_marks_desc d = {.size = sizeof d,
+                                     .event = s->event,
+                                     .nevent = s->found.nevent,
+                                     .scale = s->scale,
+                                     .sweep = s->sweep,
+                                     .low_mhz = psr_obs_lowest_mhz(obs) - half_mhz,
+                                     .high_mhz = psr_obs_highest_mhz(obs) + half_mhz,
+                                     .gap = s->gap,
+                                     .ngap = s->ngap};
+    return psr_cluster_mark(&d, s->cluster, n, err);
+}
+
 static psr_status group_events(struct pulses *s, psr_err *err)
 {
     size_t n;
-    psr_status st = psr_cluster_events(s->event, s->found.nevent, s->scale, s->d.time_tol,
-                                       (size_t)s->d.trial_tol, &s->cluster, &n, err);
+    const struct psr_cluster_desc d = {.size = sizeof d,
+                                       .scale = s->scale,
+                                       .sweep = s->sweep,
+                                       .time_tol = s->d.time_tol,
+                                       .trial_tol = (size_t)s->d.trial_tol};
+    psr_status st = psr_cluster_events(&d, s->event, s->found.nevent, &s->cluster, &n, err);
+    if (!st)
+        st = mark_clusters(s, n, err);
     if (st)
         return st;
     s->found.cluster = s->cluster;
@@ -297,6 +360,8 @@ static void abort_sink(void *state)
     free(s->event);
     free(s->cluster);
     free(s->scale);
+    free(s->sweep);
+    free(s->gap);
     free(s);
 }
 

@@ -147,36 +147,81 @@ PSR_MUST_CHECK psr_status psr_singlepulse_write(psr_outfile *f, double dm, doubl
                                                 const struct psr_event *events, size_t n,
                                                 psr_err *err);
 
+/* Reasons to take a pulse for interference. */
+enum psr_pulse_mark {
+    PSR_PULSE_DM0 = 1,  /* as strong at DM 0, or with a sweep no longer than its boxcar */
+    PSR_PULSE_EDGE = 2, /* at most a boxcar from samples without data */
+};
+enum { PSR_PULSE_NMARK = 2 };
+
 /* A group of events that are one pulse, detected at neighbouring times, widths and DMs. */
 struct psr_cluster {
     struct psr_event best;
     size_t members;
     int64_t first, last; /* range of samples of the common clock that the members cover */
+    unsigned marks;      /* of enum psr_pulse_mark */
+};
+
+/* What is one pulse. */
+struct psr_cluster_desc {
+    size_t size;         /* sizeof the struct */
+    const size_t *scale; /* [trials] samples of a clock common to all series per sample of each
+                            series; NULL: 1 */
+    const size_t *sweep; /* [trials] samples of the series from the arrival at the highest to that
+                            at the lowest frequency; NULL: clusters have no limit in time */
+    int64_t time_tol;    /* samples */
+    size_t trial_tol;    /* trials */
 };
 
 /* Groups events into pulses.  Two events are friends if their boxcars overlap or are at most
  * time_tol samples apart (samples of the coarser of their two series), and their trials are within
- * trial_tol indices.  Best first, each event joins the cluster of its best friend, or begins a new
- * one if it has none.  If other friends of an event belong to other clusters, these are merged as
- * one pulse with a second peak, unless the S/N of the event is below 0.9 of that of the lower peak
- * minus 3: then they are two adjacent pulses.
+ * trial_tol indices.  An event can be part of a cluster whose best event has a boxcar of w samples of
+ * the clock and S/N s, if its own, of v samples and S/N r,
+ *  - is at most max(v, w), time_tol samples and the difference of their sweeps away from that, and
+ *  - r <= 2 sqrt(min(v, w) / max(v, w)) s + 3: a boxcar v inside w, or around it, has about half
+ *    of that of a pulse with boxcar w.  So a wide event does not swallow the narrow ones in it.
+ * Best first, each event joins the cluster of its best friend, of those that it can be part of, or
+ * begins a new one if there is none.  If other friends of an event belong to other clusters that it can be
+ * part of, these are merged as one pulse with a second peak if the lower peak can be part of the higher, unless
+ * the S/N of the event is below 0.9 of that of the lower peak minus 3: then they are two adjacent pulses.
  * Given:    events   [n], in any order
- *           scale   [trials] samples of a clock common to all series per sample of each series;
- *                   NULL: 1
  * Returned: *clusters [*nclusters], best S/N first, then the lower trial, then the earlier;
  *           malloc'd, caller frees; NULL if there are none
  * Status:   PSR_EINVAL (time_tol < 0), PSR_ENOMEM
  * Notes:    takes O(n log n + m) time for m pairs of friends, and at most 150 bytes per event.
  *           Events of one series, as psr_singlepulse finds them, do not overlap and have few
  *           friends. */
-PSR_MUST_CHECK psr_status psr_cluster_events(const struct psr_event *events, size_t n,
-                                             const size_t *scale, int64_t time_tol,
-                                             size_t trial_tol, struct psr_cluster **clusters,
-                                             size_t *nclusters, psr_err *err);
+PSR_MUST_CHECK psr_status psr_cluster_events(const struct psr_cluster_desc *desc,
+                                             const struct psr_event *events, size_t n,
+                                             struct psr_cluster **clusters, size_t *nclusters,
+                                             psr_err *err);
+
+/* What marks are made of. */
+struct psr_marks_desc {
+    size_t size;                   /* sizeof the struct */
+    const struct psr_event *event; /* [nevent] of all series */
+    size_t nevent;
+    const size_t *scale, *sweep; /* [trials] as in psr_cluster_desc; sweep is required */
+    double low_mhz, high_mhz;    /* edges of the band */
+    const struct psr_span *gap;  /* [ngap] input without data, in samples of the common clock;
+                                     ascending */
+    size_t ngap;
+};
+
+/* Marks clusters by their best events, of width v, S/N s and sweep D.
+ *  - PSR_PULSE_DM0 if D <= v; or if for an event with a sweep within its width, of w samples and S/N r, in
+ *    the time from the best event's begin to D after its end, r b min(v, w) / sqrt(v w) >= s / 2, with
+ *    b the share of the band in which the dispersed boxcar meets that one.
+ *  - PSR_PULSE_EDGE if at most v samples are between it and samples of its series that a gap takes.
+ * Other marks stay.
+ * Status: PSR_EINVAL naming field, value and limit; PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_cluster_mark(const struct psr_marks_desc *desc,
+                                           struct psr_cluster *clusters, size_t n, psr_err *err);
 
 /* Writes clusters in Heimdall's tab-separated columns after one '#' header line: S/N, sample, time
- * (s), filter (log2 of the width), DM trial, DM, members, first sample, last sample; samples and
- * width on the common clock.
+ * (s), filter (log2 of the width), DM trial, DM, members, first sample, last sample, and the
+ * names of the marks with commas between (dm0, edge; - if there are none); samples and width on the
+ * common clock.
  * Given:  dm [trials], pc cm^-3; scale as above; tsamp_s   of the common clock
  * Status: those of psr_outfile_write */
 PSR_MUST_CHECK psr_status psr_cluster_write(psr_outfile *f, const double *dm, const size_t *scale,

@@ -5,18 +5,17 @@
  * event over which two clusters meet. */
 #include <psrkit/singlepulse.h>
 
+#include "base/copy_desc.h"
+#include <math.h>
 #include <stdlib.h>
 
 /* How far S/N falls between two pulses: a saddle below so much of the lower peak, less so much, parts
  * them.  The first is what boxcars of the list lose between widths, the second the noise of two S/N. */
 static const double SADDLE_SHARE = 0.9, SADDLE_NOISE = 3;
 
-/* What is near what. */
-struct nearness {
-    const size_t *scale; /* NULL: 1 */
-    int64_t time_tol;
-    size_t trial_tol;
-};
+/* An event is explained by the best one of a cluster if its S/N is below so many times what a boxcar of
+ * its width has of that, plus the noise. */
+static const double PEAK_SHARE = 2, PEAK_NOISE = 3;
 
 /* An event, on the common clock. */
 struct node {
@@ -38,7 +37,7 @@ struct field {
     struct node *node;
     size_t n, ngroup;
     struct group *group;
-    const struct nearness *near;
+    const struct psr_cluster_desc *d;
 };
 
 /* Nodes of one group that may be friends of a node. */
@@ -47,9 +46,14 @@ struct reach {
     int64_t tol;
 };
 
-static int64_t scale_of(const struct nearness *near, size_t trial)
+static int64_t scale_of(const struct psr_cluster_desc *d, size_t trial)
 {
-    return near->scale ? (int64_t)near->scale[trial] : 1;
+    return d->scale ? (int64_t)d->scale[trial] : 1;
+}
+
+static int64_t sweep_of(const struct psr_cluster_desc *d, size_t trial)
+{
+    return (int64_t)d->sweep[trial] * scale_of(d, trial);
 }
 
 static int64_t first_of(const struct psr_event *e)
@@ -100,7 +104,7 @@ static void place_nodes(struct field *f, const struct psr_event *events)
     bool sorted = true;
     for (size_t k = 0; k < f->n; k++) {
         const struct psr_event *e = &events[k];
-        int64_t scale = scale_of(f->near, e->trial), first = first_of(e) * scale;
+        int64_t scale = scale_of(f->d, e->trial), first = first_of(e) * scale;
         f->node[k] = (struct node){
             .event = e, .first = first, .end = first + e->width * scale, .parent = NONE};
         sorted = sorted && (!k || compare_places(&f->node[k - 1], &f->node[k]) <= 0);
@@ -128,7 +132,7 @@ static void group_nodes(struct field *f)
 static bool is_near(const struct field *f, size_t g, size_t trial)
 {
     size_t other = f->group[g].trial;
-    return (other > trial ? other - trial : trial - other) <= f->near->trial_tol;
+    return (other > trial ? other - trial : trial - other) <= f->d->trial_tol;
 }
 
 /* The groups whose trials are near that of a node: [*from, *to). */
@@ -141,12 +145,18 @@ static void find_groups(const struct field *f, const struct node *p, size_t *fro
         ;
 }
 
+/* Ticks that friends in two trials may be apart. */
+static int64_t tolerance_of(const struct field *f, size_t trial, size_t other_trial)
+{
+    int64_t one = scale_of(f->d, trial), other = scale_of(f->d, other_trial);
+    return f->d->time_tol * (one > other ? one : other);
+}
+
 /* Where friends of a node may lie in a group. */
 static struct reach find_reach(const struct field *f, const struct node *p, size_t g)
 {
     const struct group *group = &f->group[g];
-    int64_t own = scale_of(f->near, p->event->trial), other = scale_of(f->near, group->trial);
-    struct reach r = {group->from, group->to, f->near->time_tol * (own > other ? own : other)};
+    struct reach r = {group->from, group->to, tolerance_of(f, p->event->trial, group->trial)};
     for (size_t end = group->to; r.from < end;) {
         size_t middle = r.from + (end - r.from) / 2;
         if (f->node[middle].reach < p->first - r.tol)
@@ -179,26 +189,58 @@ static size_t find_root(struct node *node, size_t k)
     return k;
 }
 
+/* Whether a pulse at its best event would be seen at another one's time: at another DM it is earlier or
+ * later by the difference of the sweeps at most, or by a boxcar and what friends may be apart. */
+static bool is_in_time(const struct field *f, const struct node *root, const struct node *p)
+{
+    int64_t gap = p->first > root->first ? p->first - root->end : root->first - p->end;
+    int64_t one = p->end - p->first, other = root->end - root->first;
+    if (!f->d->sweep)
+        return true;
+    int64_t apart = sweep_of(f->d, p->event->trial) - sweep_of(f->d, root->event->trial);
+    int64_t reach = (apart < 0 ? -apart : apart) + (one > other ? one : other);
+    return gap - reach <= tolerance_of(f, p->event->trial, root->event->trial);
+}
+
+/* Whether a boxcar within another, or around it, is not much better than the other explains. */
+static bool is_explained(const struct node *root, const struct node *p)
+{
+    double one = (double)(p->end - p->first), other = (double)(root->end - root->first);
+    double share = sqrt(one < other ? one / other : other / one);
+    return p->event->snr <= PEAK_SHARE * share * root->event->snr + PEAK_NOISE;
+}
+
+static bool is_part(const struct field *f, size_t root, const struct node *p)
+{
+    return is_in_time(f, &f->node[root], p) && is_explained(&f->node[root], p);
+}
+
+/* The best friend in a cluster that can have p. */
 static const struct node *find_best_friend(const struct field *f, const struct node *p, size_t from,
                                            size_t to)
 {
     const struct node *best = NULL, *q;
     for (size_t g = from; g < to; g++)
         for (struct reach r = find_reach(f, p, g); (q = next_friend(f, p, &r));)
-            best = !best || compare_merits(q->event, best->event) < 0 ? q : best;
+            if ((!best || compare_merits(q->event, best->event) < 0) &&
+                is_part(f, find_root(f->node, (size_t)(q - f->node)), p))
+                best = q;
     return best;
 }
 
-/* Joins two clusters that meet at an event, but for two pulses. */
-static void join_over(struct field *f, size_t a, size_t b, double saddle)
+/* Joins two clusters that meet at an event of both, but for two pulses. */
+static void join_over(struct field *f, size_t a, size_t b, const struct node *p)
 {
     size_t high = find_root(f->node, a), low = find_root(f->node, b);
+    if (high == low || !is_part(f, low, p) || !is_part(f, high, p))
+        return;
     if (compare_merits(f->node[low].event, f->node[high].event) < 0) {
         size_t swap = high;
         high = low;
         low = swap;
     }
-    if (saddle >= SADDLE_SHARE * f->node[low].event->snr - SADDLE_NOISE)
+    if (p->event->snr >= SADDLE_SHARE * f->node[low].event->snr - SADDLE_NOISE &&
+        is_part(f, high, &f->node[low]))
         f->node[low].parent = high;
 }
 
@@ -215,7 +257,7 @@ static void take_node(struct field *f, struct node *p)
     }
     for (size_t g = from; g < to; g++)
         for (struct reach r = find_reach(f, p, g); (q = next_friend(f, p, &r));)
-            join_over(f, (size_t)(best - f->node), (size_t)(q - f->node), p->event->snr);
+            join_over(f, (size_t)(best - f->node), (size_t)(q - f->node), p);
     p->parent = find_root(f->node, (size_t)(best - f->node));
 }
 
@@ -235,7 +277,8 @@ static size_t collect_clusters(struct psr_cluster *clusters, const struct field 
     size_t count = 0;
     for (size_t k = 0; k < f->n; k++)
         if (f->node[k].parent == k) {
-            clusters[count] = (struct psr_cluster){*f->node[k].event, 0, INT64_MAX, INT64_MIN};
+            clusters[count] = (struct psr_cluster){
+                .best = *f->node[k].event, .first = INT64_MAX, .last = INT64_MIN};
             index[k] = count++;
         }
     for (size_t k = 0; k < f->n; k++) {
@@ -248,32 +291,31 @@ static size_t collect_clusters(struct psr_cluster *clusters, const struct field 
     return count;
 }
 
-psr_status psr_cluster_events(const struct psr_event *events, size_t n, const size_t *scale,
-                              int64_t time_tol, size_t trial_tol, struct psr_cluster **clusters,
-                              size_t *nclusters, psr_err *err)
+/* Given:  room [n] of the larger of a pointer and a size.  Returned: how many, in clusters [n] */
+static size_t make_clusters(struct field *f, const struct psr_event *events, void *room,
+                            struct psr_cluster *clusters)
 {
-    const struct nearness near = {scale, time_tol, trial_tol};
-    struct field f = {.n = n, .near = &near};
+    place_nodes(f, events);
+    group_nodes(f);
+    take_nodes(f, room);
+    size_t count = collect_clusters(clusters, f, room);
+    qsort(clusters, count, sizeof *clusters, compare_clusters);
+    return count;
+}
+
+static psr_status cluster_events(const struct psr_cluster_desc *d, const struct psr_event *events,
+                                 size_t n, struct psr_cluster **clusters, size_t *nclusters,
+                                 psr_err *err)
+{
+    struct field f = {.n = n, .d = d};
     psr_status st = PSR_OK;
-    *clusters = NULL;
-    *nclusters = 0;
-    if (time_tol < 0)
-        return psr_fail_field(err, PSR_EINVAL, "time_tol",
-                              "clusters: tolerance of %lld samples is below 0",
-                              (long long)time_tol);
-    if (n == 0)
-        return PSR_OK;
     f.node = malloc(n * sizeof *f.node);
     f.group = malloc(n * sizeof *f.group);
     void *room = malloc(
         n * (sizeof(struct node *) > sizeof(size_t) ? sizeof(struct node *) : sizeof(size_t)));
     *clusters = malloc(n * sizeof **clusters);
     if (f.node && f.group && room && *clusters) {
-        place_nodes(&f, events);
-        group_nodes(&f);
-        take_nodes(&f, room);
-        *nclusters = collect_clusters(*clusters, &f, room);
-        qsort(*clusters, *nclusters, sizeof **clusters, compare_clusters);
+        *nclusters = make_clusters(&f, events, room, *clusters);
     } else {
         st = psr_fail_nomem(err, "clusters", (double)n * sizeof *f.node);
         free(*clusters);
@@ -283,4 +325,21 @@ psr_status psr_cluster_events(const struct psr_event *events, size_t n, const si
     free(f.group);
     free(f.node);
     return st;
+}
+
+psr_status psr_cluster_events(const struct psr_cluster_desc *desc, const struct psr_event *events,
+                              size_t n, struct psr_cluster **clusters, size_t *nclusters,
+                              psr_err *err)
+{
+    struct psr_cluster_desc d;
+    *clusters = NULL;
+    *nclusters = 0;
+    psr_status st = psr_copy_desc(&d, sizeof d, desc, "clusters", err);
+    if (st)
+        return st;
+    if (d.time_tol < 0)
+        return psr_fail_field(err, PSR_EINVAL, "time_tol",
+                              "clusters: tolerance of %lld samples is below 0",
+                              (long long)d.time_tol);
+    return n ? cluster_events(&d, events, n, clusters, nclusters, err) : PSR_OK;
 }
