@@ -98,6 +98,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/base/device_choice.c \
 	lib/base/digest.c \
 	lib/base/digest.h \
+	lib/base/eigen.c \
+	lib/base/eigen.h \
 	lib/base/grow.c \
 	lib/base/grow.h \
 	lib/base/isa.h \
@@ -440,6 +442,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/signal/clean_auto.c \
 	lib/signal/clean_auto_band.c \
 	lib/signal/clean_auto_cells.c \
+	lib/signal/clean_auto_modes.c \
 	lib/signal/clean_auto_plan.h \
 	lib/signal/clean_auto_rows.c \
 	lib/signal/clean_emit.c \

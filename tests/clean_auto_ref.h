@@ -9,6 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Sums of products of sub-bands over n tiles. */
+struct ref_products {
+    size_t n;
+    float sum[16][16];
+};
+
 struct ref {
     size_t nchan, nsamp, block, window;
     const float *x; /* [nsamp][nchan] */
@@ -17,7 +23,7 @@ struct ref {
     bool zerodm;
     unsigned char *out, *cell; /* [nsamp][nchan]; cell: 1 where masked, without sparks */
     size_t nspark, nfiltered, nwindow, nseen; /* windows with statistics, and all */
-    float past[10][256];                      /* scatter of M, by width and window */
+    struct ref_products *past[10];            /* [256] by width and window */
     /* per channel: l and s of all windows, and L and S of the last */
     float *l, *s;
     double *L, *S;
@@ -160,15 +166,22 @@ static float ref_tile(const struct ref_band *b, size_t t, size_t w)
     return n ? (float)(ref_median(v, n) * sqrt((double)n) / 1.2533) : 0;
 }
 
-static bool ref_width(struct ref_band *b, size_t w)
+/* Leaves in at the first rows of the tiles of a width.  Returned: their number */
+static size_t ref_tiles(const struct ref_band *b, size_t w, size_t *at)
+{
+    size_t n = 0;
+    for (size_t t = 0; t < b->n; t++)
+        if ((t - b->base[t]) % w == 0 && t + w <= b->end[t])
+            at[n++] = t;
+    return n;
+}
+
+static void ref_sparks(struct ref_band *b, size_t w)
 {
     float *m = malloc(b->n * sizeof *m), *flat = malloc(b->n * sizeof *flat);
-    size_t *at = malloc(b->n * sizeof *at), n = 0;
-    for (size_t t = 0; t < b->n; t++)
-        if ((t - b->base[t]) % w == 0 && t + w <= b->end[t]) {
-            at[n] = t;
-            m[n++] = ref_tile(b, t, w);
-        }
+    size_t *at = malloc(b->n * sizeof *at), n = ref_tiles(b, w, at);
+    for (size_t j = 0; j < n; j++)
+        m[j] = ref_tile(b, at[j], w);
     for (size_t j = 0; j < n; j++) {
         size_t from = j > 4 ? j - 4 : 0, to = j + 4 < n ? j + 4 : n - 1;
         flat[j] = (float)((double)m[j] - ref_median_copy(m + from, to - from + 1));
@@ -178,49 +191,47 @@ static bool ref_width(struct ref_band *b, size_t w)
         if (fabs((double)flat[j]) > b->r->clip_sigma * fmax(1, scatter))
             for (size_t t = 0; t < b->n; t++)
                 b->spark[t] |= t + w / 2 >= at[j] && t < at[j] + w + w / 2;
-    float *past = b->r->past[(int)(log2((double)w) + 0.5)], now[16];
-    size_t at_window = b->r->nseen, have = at_window + 1 < 16 ? at_window + 1 : 16;
-    past[at_window] = n >= 32 ? (float)ref_scatter(m, n, ref_median_copy(m, n)) : NAN;
-    for (size_t k = 0; k < have; k++)
-        now[k] = past[at_window - k];
-    double usual = ref_median(now, have);
-    bool common = usual > 1.5;
     free(m);
     free(flat);
     free(at);
-    return common;
 }
 
-/* a(t) and c(g). */
-static void ref_common(const struct ref_band *b, double *a, float *coef)
+#include "clean_modes_ref.h"
+
+/* The mean of all channels, as less. */
+static void ref_zerodm(const struct ref_band *b, float *less)
 {
-    double mean = 0;
+    double *a = malloc(b->n * sizeof *a), mean = 0;
     for (size_t t = 0; t < b->n; t++) {
-        float v[16];
         double sum = 0, all = 0;
-        size_t n = 0;
-        for (size_t g = 0; g < b->ngroup; g++) {
-            double count = b->count[t * b->ngroup + g];
-            if (count > 0 && b->enough[t])
-                v[n++] = (float)(b->u[t * b->ngroup + g] / count);
+        for (size_t g = 0; g < b->ngroup; g++)
             sum += b->u[t * b->ngroup + g];
-        }
         for (size_t c = 0; c < b->r->nchan; c++)
             all += !b->r->cell[(b->t0 + t) * b->r->nchan + c];
-        a[t] = b->r->zerodm ? (all > 0 ? sum / all : 0) : n ? ref_median(v, n) : 0;
+        a[t] = (double)(float)(all > 0 ? sum / all : 0);
         mean += a[t];
     }
     for (size_t t = 0; t < b->n; t++)
-        a[t] -= mean / (double)b->n;
-    for (size_t g = 0; g < b->ngroup; g++) {
-        double product = 0, squares = 0;
-        for (size_t t = 0; t < b->n; t++)
-            if (b->enough[t] && b->count[t * b->ngroup + g] > 0) {
-                product += b->u[t * b->ngroup + g] / b->count[t * b->ngroup + g] * a[t];
-                squares += a[t] * a[t];
-            }
-        coef[g] = b->r->zerodm ? 1 : squares > 0 ? (float)(product / squares) : 0;
+        for (size_t g = 0; g < b->ngroup; g++)
+            less[t * b->ngroup + g] = (float)(a[t] - mean / (double)b->n);
+    free(a);
+}
+
+/* Returned: whether there is something to subtract */
+static bool ref_filter(struct ref_band *b, float *less)
+{
+    struct ref_modes m = {.n = 0};
+    if (b->r->zerodm) {
+        ref_zerodm(b, less);
+        return true;
     }
+    for (size_t w = 1; w <= b->B / 4; w *= 2)
+        ref_sparks(b, w);
+    for (size_t w = 1; w <= b->B / 4; w *= 2)
+        ref_look(b, w, &m);
+    if (m.n)
+        ref_common(b, &m, less);
+    return m.n > 0;
 }
 
 /* One window: rows t0 .. t0 + n - 1. */
@@ -273,9 +284,8 @@ static void ref_window(struct ref *r, size_t t0, size_t n)
         memcpy(masked, r->bad, nchan);
 
     size_t *base = malloc(n * sizeof *base), *end = malloc(n * sizeof *end);
-    double *a = calloc(n, sizeof *a);
-    float coef[16], *gain = malloc(n * nchan * sizeof *gain),
-                    *offset = malloc(n * nchan * sizeof *offset);
+    float *less = calloc(n * G, sizeof *less), *gain = malloc(n * nchan * sizeof *gain),
+          *offset = malloc(n * nchan * sizeof *offset);
     struct ref_band b = {r,
                          t0,
                          n,
@@ -319,11 +329,7 @@ static void ref_window(struct ref *r, size_t t0, size_t n)
         }
         b.enough[t] = counted >= 4;
     }
-    bool common = r->zerodm;
-    for (size_t w = 1; w <= B / 4 && !r->zerodm; w *= 2)
-        common |= ref_width(&b, w);
-    if (common)
-        ref_common(&b, a, coef);
+    bool common = ref_filter(&b, less);
     for (size_t t = 0; t < n; t++)
         for (size_t c = 0; c < nchan; c++) {
             size_t i = t * nchan + c, g = 0;
@@ -332,7 +338,7 @@ static void ref_window(struct ref *r, size_t t0, size_t n)
             float x = r->x[t0 * nchan + i], y = (isfinite(x) ? x : (float)r->L[c]) * gain[i];
             y = y + offset[i];
             if (common && !r->cell[t0 * nchan + i])
-                r->out[t0 * nchan + i] = ref_level(y - coef[g] * (float)a[t]);
+                r->out[t0 * nchan + i] = ref_level(y - less[t * G + g]);
             if (b.spark[t])
                 r->out[t0 * nchan + i] = 32;
         }
@@ -341,8 +347,8 @@ static void ref_window(struct ref *r, size_t t0, size_t n)
     r->nfiltered += common;
     r->nwindow += nblock > 0;
     r->nseen++;
-    void *const own[] = {m, d,    masked, L0,  S0,      base,     end,
-                         a, gain, offset, b.u, b.count, b.enough, b.spark};
+    void *const own[] = {m,    d,    masked, L0,  S0,      base,     end,
+                         less, gain, offset, b.u, b.count, b.enough, b.spark};
     for (size_t k = 0; k < sizeof own / sizeof *own; k++)
         free(own[k]);
 }
@@ -362,6 +368,8 @@ __attribute__((unused)) static void ref_clean(struct ref *r, double tsamp_s)
     r->L = calloc(n, sizeof *r->L);
     r->S = calloc(n, sizeof *r->S);
     r->bad = malloc(n);
+    for (size_t k = 0; k < 10; k++)
+        r->past[k] = calloc(256, sizeof **r->past);
     memset(r->bad, 1, n);
     for (size_t t = 0; t < r->nsamp; t += r->window)
         ref_window(r, t, r->nsamp - t < r->window ? r->nsamp - t : r->window);
@@ -370,6 +378,8 @@ __attribute__((unused)) static void ref_clean(struct ref *r, double tsamp_s)
 __attribute__((unused)) static void ref_clear(struct ref *r)
 {
     void *const own[] = {r->out, r->cell, r->l, r->s, r->L, r->S, r->bad};
+    for (size_t k = 0; k < 10; k++)
+        free(r->past[k]);
     for (size_t k = 0; k < sizeof own / sizeof *own; k++)
         free(own[k]);
 }

@@ -53,6 +53,7 @@ UNIT_TESTS = \
 	tests/t_delays \
 	tests/t_desc \
 	tests/t_device \
+	tests/t_eigen \
 	tests/t_ephemeris \
 	tests/t_fake \
 	tests/t_fake_rfi \
@@ -134,6 +135,7 @@ dist_noinst_DATA += \
 	tests/bench.bash \
 	tests/bench.h \
 	tests/clean_auto_ref.h \
+	tests/clean_modes_ref.h \
 	tests/clean_scene.h \
 	tests/example.c \
 	tests/example.py \

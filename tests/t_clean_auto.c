@@ -274,6 +274,84 @@ static void test_survivors(uint64_t seed)
     test_survival("a pulsar of 30 s", &pulsar, 90, 0.95, seed);
 }
 
+/* --- receivers -------------------------------------------------------------------------------- */
+
+/* Adds to the channels of three receivers gains of their own: steps at random, and a slow wander. */
+static void add_gains(struct stream *s, uint64_t *seed)
+{
+    static const size_t edge[] = {0, 30, 48, 64};
+    float *x = s->packed;
+    for (int k = 0; k < 3; k++) {
+        double step = 0, wander = 0;
+        for (size_t t = 0; t < (size_t)s->obs.nsamp; t++) {
+            if (tap_between(seed, 0, 400) == 0)
+                step = step != 0 ? 0 : 0.4 * tap_normal(seed);
+            wander += 0.01 * tap_normal(seed) - 0.002 * wander;
+            for (size_t c = edge[k]; c < edge[k + 1]; c++)
+                x[t * 64 + c] = s->x[t * 64 + c] += (float)(step + wander);
+        }
+    }
+}
+
+/* Scatter of means over the channels of a receiver and 32 spectra, in that of noise of scatter 1. */
+static double scatter_of(const struct stream *s, const unsigned char *x, size_t from, size_t to)
+{
+    const size_t n = (size_t)s->obs.nsamp / 32;
+    float *mean = malloc(n * sizeof *mean);
+    for (size_t j = 0; j < n; j++) {
+        double sum = 0;
+        for (size_t t = 32 * j; t < 32 * (j + 1); t++)
+            for (size_t c = from; c < to; c++)
+                sum += x ? (x[t * 64 + c] - 32) / 5.0 : (double)s->x[t * 64 + c];
+        mean[j] = (float)(sum / sqrt(32.0 * (double)(to - from)));
+    }
+    double scatter = ref_scatter(mean, n, ref_median_copy(mean, n));
+    free(mean);
+    return scatter;
+}
+
+/* What receivers add is found, each for itself, to the bit as the reference; a dispersed burst stays. */
+static void test_receivers(uint64_t seed)
+{
+    struct psr_fake_signal burst = {
+        .kind = PSR_FAKE_BURST, .dm = 300, .width_s = 4e-3, .t_s = 2.2, .snr = 100};
+    struct psr_obs obs = make_obs(64, 32, 16000, 512e-6);
+    uint64_t state = seed, again = seed;
+    obs.foff_mhz = -4;
+    struct psr_fake_desc fake = {.size = sizeof fake,
+                                 .obs = &obs,
+                                 .seed = seed,
+                                 .dmconst = PSR_DMCONST_PRESTO,
+                                 .noise_sigma = 1,
+                                 .signal = &burst,
+                                 .nsignal = 1};
+    struct stream with = make_stream(&fake);
+    fake.nsignal = 0;
+    struct stream without = make_stream(&fake);
+    add_gains(&with, &state);
+    add_gains(&without, &again);
+    struct psr_clean_auto_desc d = describe(&with);
+    struct cleaned a = clean(&with, &d, 3000, &state), b = clean(&without, &d, 16000, &state);
+    unsigned char keep[64];
+    memset(keep, 1, sizeof keep);
+    struct ref r = {.nchan = 64, .nsamp = 16000, .x = with.x, .keep = keep, .clip_sigma = 6};
+    ref_clean(&r, 512e-6);
+    ok(!memcmp(r.out, a.x, 16000 * 64), "three receivers: as the reference, to the bit");
+    static const size_t edge[] = {0, 30, 48, 64};
+    for (int k = 0; k < 3; k++) {
+        double before = scatter_of(&without, NULL, edge[k], edge[k + 1]),
+               after = scatter_of(&without, b.x, edge[k], edge[k + 1]);
+        ok(after < 0.5 * before, "receiver %d: scatter %.2f of noise, then %.2f", k, before, after);
+    }
+    double kept = share_kept(&with, &without, &a, &b);
+    ok(kept > 0.85, "%.3f of a burst of S/N 100 is left", kept);
+    ref_clear(&r);
+    free(a.x);
+    free(b.x);
+    clear_stream(&with);
+    clear_stream(&without);
+}
+
 /* --- refusals --------------------------------------------------------------------------------- */
 
 static void refuse(struct psr_clean_auto_desc d, const char *field)
@@ -301,6 +379,7 @@ int main(void)
     uint64_t seed = tap_seed();
     test_bits(seed);
     test_survivors(seed);
+    test_receivers(seed);
     test_refusals();
     return done_testing();
 }

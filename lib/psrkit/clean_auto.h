@@ -45,13 +45,25 @@ PSR_API_BEGIN
  *    times the larger of 1 and its scatter over the window, in size, the tile is masked in all channels,
  *    with w / 2 spectra (rounded down) of the window on either side.
  *    A dispersed burst that crosses less than half of the band in w spectra is not seen.
- *  - If the scatter of M about its median, as median over those of the last 16 windows that have 32
- *    tiles, is above 1.5 for a width, noise common to the band dominates: then c(g) a(t) is subtracted from
- *    y before it is rounded.  a is the median over the sub-bands that count of u / n, 0 where they
- *    are fewer than 4, minus the mean of a over the window; c(g) = sum a u / n / sum a^2, over the
- *    blocks where g counts (the z-dot filter of Men et al. 2023, arXiv 2305.05186, with a median).
- *    This takes from a pulse what more than half of the band has of it at a time.
- *  - With zerodm, there is neither of these; c = 1 and a is the mean of all channels not masked.
+ *  - Common noise.  The gain of a receiver, which strong interference changes too, moves its sub-bands
+ *    together; an observation with several receivers has as many such modes.
+ *    For each width w, from the narrowest on: r(g) is sum u / (5 sqrt(n w)) in up to 512 tiles, evenly
+ *    chosen, at least 32, minus its median, within 3 times the larger of 1 and its scatter, so that
+ *    pulses hardly count.  C is the mean of r(g) r(h) over the N tiles of the last 16 windows, less what is
+ *    along the modes of narrower widths.  An eigenvector v of C, of length 1, is a mode if its eigenvalue is above
+ *    what noise has, (1 + sqrt(G / N))^2 (Marchenko and Pastur 1967); if it is of more than two sub-bands,
+ *    1 / sum v^4 > 2; and if it makes sums over the band noisier by half, (x - 1) s^2 / sum n > 1.5^2 - 1, where x is
+ *    the median over the windows of the variance along v, and s the larger of the sums of |v| sqrt n over
+ *    the g where v is positive and where it is negative.
+ *    In each spectrum, a is fitted to u / (5 sqrt n) = sum over modes of a v: mode by mode by least absolute
+ *    deviations, then all by two steps of least squares, with residuals within 3 (one-step M-estimates, Huber
+ *    1981), so that a pulse in fewer than half of the mode's sub-bands hardly counts.  With A the running
+ *    median of a over w / 2 spectra (rounded down) to either side, what is subtracted from y before it is
+ *    rounded is the sum over modes of 5 q A v / sqrt n, q the larger of (x - 1) / (x - 1 + 1.57) and
+ *    1 - 1.57 / (w A^2): a median has 1.57 times the variance of a mean.
+ *    This takes from a pulse what most of a receiver's band has of it for longer than w / 2.
+ *  - With zerodm, there is neither of these; y is less by the mean of all channels not masked, minus its
+ *    mean over the window.
  *
  * The stream's last window may be incomplete, and spectra after its last whole block are treated as
  * those of that block.  With fewer than 4 whole blocks it has no statistics: L, S and the channels masked

@@ -88,10 +88,14 @@ static bool allocate_window(psr_clean_auto *p)
     p->sum = calloc(p->window * p->ngroup, sizeof *p->sum);
     p->tile = calloc(2 * p->window, sizeof *p->tile);
     p->spark = calloc(p->window, 1);
-    p->common = calloc(p->window, sizeof *p->common);
+    p->rate = calloc(PSR_AUTO_TILES * p->ngroup, sizeof *p->rate);
+    p->mode = calloc(p->window * p->ngroup, sizeof *p->mode);
+    p->median = calloc(p->window * p->ngroup, sizeof *p->median);
+    p->less = calloc(p->window * p->ngroup, sizeof *p->less);
     p->held = calloc(p->window, p->in.row_bytes);
     p->row = calloc((size_t)p->nthread, sizeof *p->row);
-    bool all = p->work && p->tile && p->sum && p->spark && p->common && p->held && p->row;
+    bool all = p->work && p->tile && p->sum && p->spark && p->rate && p->mode && p->median &&
+               p->less && p->held && p->row;
     for (int i = 0; i < p->nthread && all; i++)
         all = (p->row[i] = malloc(p->d.nchan * sizeof **p->row)) != NULL;
     return all;
@@ -100,7 +104,8 @@ static bool allocate_window(psr_clean_auto *p)
 int64_t psr_clean_auto_bytes(const psr_clean_auto *p)
 {
     const size_t cell = 2 * sizeof(double) + 6 * sizeof(float) + 2;
-    return (int64_t)(p->window * (p->in.row_bytes + 4 * p->ngroup + 17) + 4 * work_values(p) +
+    return (int64_t)(p->window * (p->in.row_bytes + 16 * p->ngroup + 9) + 4 * work_values(p) +
+                     4 * PSR_AUTO_TILES * p->ngroup + sizeof *p +
                      p->d.nchan * ((PSR_AUTO_BLOCKS + 1) * cell + 8 * PSR_AUTO_HISTORY + 60));
 }
 
@@ -160,10 +165,11 @@ void psr_clean_auto_destroy(psr_clean_auto *p)
         free_block(&p->block[k]);
     for (int i = 0; p->row && i < p->nthread; i++)
         free(p->row[i]);
-    void *const own[] = {p->keep,  p->bad,   p->level,  p->sd,       p->now_l,  p->now_s,
-                         p->old_l, p->old_s, p->past_l, p->past_s,   p->masked, p->work,
-                         p->sum,   p->spark, p->common, p->held,     p->row,    p->mask,
-                         p->tile,  p->span,  p->all_sd, p->all_level};
+    void *const own[] = {p->keep,      p->bad,   p->level, p->sd,     p->now_l,
+                         p->now_s,     p->old_l, p->old_s, p->past_l, p->past_s,
+                         p->masked,    p->work,  p->sum,   p->spark,  p->held,
+                         p->row,       p->mask,  p->tile,  p->span,   p->all_sd,
+                         p->all_level, p->rate,  p->mode,  p->median, p->less};
     for (size_t n = 0; n < sizeof own / sizeof *own; n++)
         free(own[n]);
     free(p);
@@ -283,7 +289,10 @@ static psr_status clean_window(psr_clean_auto *p, const unsigned char *from, siz
         psr_auto_sum(p, &p->block[k], p->row[psr_thread_number()]);
     psr_auto_judge(p);
     quantise(p, false);
-    bool filter = psr_auto_find_common(p);
+    psr_auto_find_sparks(p);
+    bool filter = p->d.zerodm || psr_auto_find_modes(p);
+    if (p->d.zerodm)
+        psr_auto_find_mean(p);
     if (filter)
         quantise(p, true);
     for (size_t t = 0; t < n; t++)

@@ -1,12 +1,12 @@
-/* Automatic cleaning: finds sparks, and noise common to the band, in sums over sub-bands. */
+/* Automatic cleaning: finds sparks in sums over sub-bands, and the mean of the band. */
 #include "clean_auto_plan.h"
 
 #include "base/quantile.h"
 #include <math.h>
 #include <string.h>
 
-static const double scatter_share = 1.4826, median_noise = 1.2533, common_limit = 1.5;
-enum { AROUND = 4, TILES_LEAST = 32 };
+static const double scatter_share = 1.4826, median_noise = 1.2533;
+enum { AROUND = 4 };
 
 /* As psr_quantile_median, for a few floats. */
 static double median_of_few(float *x, size_t n)
@@ -96,47 +96,26 @@ static void mark_sparks(psr_clean_auto *p, size_t w, const float *flat, size_t n
     }
 }
 
-/* Enters a scatter of M into the history.  Returned: whether it is too large in most of that */
-static bool is_common(psr_clean_auto *p, size_t width, float scatter)
-{
-    const size_t now = p->report.nwindow;
-    float past[PSR_AUTO_HISTORY], *ring = p->past_m[width];
-    size_t n = 0;
-    ring[now % PSR_AUTO_HISTORY] = scatter;
-    for (size_t i = 0; i < PSR_AUTO_HISTORY && i <= now; i++)
-        if (isfinite(ring[i]))
-            past[n++] = ring[i];
-    return n && median_of_few(past, n) > common_limit;
-}
-
-/* Looks at one width, number k.  Returned: whether common noise dominates it */
-static bool look_at_width(psr_clean_auto *p, size_t k, size_t w)
+/* Looks for sparks of one width. */
+static void look_at_width(psr_clean_auto *p, size_t w)
 {
     const float *m = tiles_of(p, w);
     float *flat = p->work, *work = flat + p->window;
     const size_t last = p->nrange - 1, n = last * (p->size / w) + p->block[last].n / w;
     if (!n)
-        return is_common(p, k, NAN);
-    if (p->d.clip_sigma > 0) {
-        flatten(m, n, flat);
-        mark_sparks(p, w, flat, n, p->d.clip_sigma * fmax(1, scatter_about(flat, n, 0, work)));
-    }
-    memcpy(work, m, n * sizeof *m);
-    double middle = psr_quantile_median(work, n);
-    return is_common(p, k, n < TILES_LEAST ? NAN : (float)scatter_about(m, n, middle, work));
+        return;
+    flatten(m, n, flat);
+    mark_sparks(p, w, flat, n, p->d.clip_sigma * fmax(1, scatter_about(flat, n, 0, work)));
 }
 
-/* --- common noise ----------------------------------------------------------------------------- */
-
-static double median_mean(const psr_clean_auto *p, const struct psr_auto_block *b, size_t t)
+void psr_auto_find_sparks(psr_clean_auto *p)
 {
-    float u[PSR_AUTO_GROUPS];
-    size_t n = 0;
-    for (size_t g = 0; g < p->ngroup && b->ncount; g++)
-        if (b->count[g])
-            u[n++] = (float)((double)p->sum[t * p->ngroup + g] / (double)b->count[g]);
-    return n ? median_of_few(u, n) : 0;
+    memset(p->spark, 0, p->window);
+    for (size_t w = 1; p->d.clip_sigma > 0 && !p->d.zerodm && 4 * w <= p->size; w *= 2)
+        look_at_width(p, w);
 }
+
+/* --- zero-DM ---------------------------------------------------------------------------------- */
 
 static double mean_of_all(const psr_clean_auto *p, const struct psr_auto_block *b, size_t t)
 {
@@ -149,45 +128,17 @@ static double mean_of_all(const psr_clean_auto *p, const struct psr_auto_block *
     return n ? (double)sum / (double)n : 0;
 }
 
-static void make_common(psr_clean_auto *p)
+void psr_auto_find_mean(psr_clean_auto *p)
 {
     double sum = 0;
     for (size_t k = 0; k < p->nrange; k++) {
         const struct psr_auto_block *b = &p->block[k];
         for (size_t t = b->first; t < b->first + b->n; t++) {
-            p->common[t] = p->d.zerodm ? mean_of_all(p, b, t) : median_mean(p, b, t);
-            sum += p->common[t];
+            p->mode[t] = (float)mean_of_all(p, b, t);
+            sum += (double)p->mode[t];
         }
     }
     for (size_t t = 0; t < p->n; t++)
-        p->common[t] -= sum / (double)p->n;
-}
-
-static void fit_common(psr_clean_auto *p)
-{
-    for (size_t g = 0; g < p->ngroup; g++) {
-        double product = 0, squares = 0;
-        for (size_t k = 0; k < p->nrange; k++) {
-            const struct psr_auto_block *b = &p->block[k];
-            for (size_t t = b->first; t < b->first + b->n && b->ncount && b->count[g]; t++) {
-                double u = (double)p->sum[t * p->ngroup + g] / (double)b->count[g];
-                product += u * p->common[t];
-                squares += p->common[t] * p->common[t];
-            }
-        }
-        p->coef[g] = p->d.zerodm ? 1 : squares > 0 ? (float)(product / squares) : 0;
-    }
-}
-
-bool psr_auto_find_common(psr_clean_auto *p)
-{
-    bool found = p->d.zerodm;
-    memset(p->spark, 0, p->window);
-    for (size_t k = 0, w = 1; !p->d.zerodm && 4 * w <= p->size; k++, w *= 2)
-        found |= look_at_width(p, k, w);
-    if (!found)
-        return false;
-    make_common(p);
-    fit_common(p);
-    return true;
+        for (size_t g = 0; g < p->ngroup; g++)
+            p->less[t * p->ngroup + g] = (float)((double)p->mode[t] - sum / (double)p->n);
 }

@@ -13,6 +13,13 @@ enum {
     PSR_AUTO_ZERO = 32,   /* what 0 sigma becomes */
     PSR_AUTO_SIGMA = 5,   /* levels of a sigma */
     PSR_AUTO_WIDTHS = 10, /* 1 to 512 spectra */
+    PSR_AUTO_TILES = 512, /* of a window that covariances are of */
+};
+
+/* Sums of products of sub-bands over n tiles. */
+struct psr_auto_products {
+    size_t n;
+    float sum[PSR_AUTO_GROUPS * PSR_AUTO_GROUPS]; /* [ngroup][ngroup] */
 };
 
 /* One block of a window. */
@@ -48,14 +55,15 @@ struct psr_clean_auto {
     int32_t *sum;                          /* [window][ngroup] u */
     float *tile; /* [2 window] M of tiles of 1, 2, 4 .. spectra, one width after the other */
     size_t ngroup;
-    unsigned char *spark;                            /* [window] */
-    float past_m[PSR_AUTO_WIDTHS][PSR_AUTO_HISTORY]; /* scatter of M, a ring; not a number: none */
-    double *common;                                  /* [window] a */
-    float coef[PSR_AUTO_GROUPS];
+    unsigned char *spark; /* [window] */
+    float *rate;          /* [PSR_AUTO_TILES][ngroup] */
+    float *mode, *median; /* [ngroup][window] parts along modes, and their running medians */
+    float *less;          /* [window][ngroup] levels to subtract from the channels of a sub-band */
 
     /* The stream. */
     float *past_l, *past_s; /* [PSR_AUTO_HISTORY][nchan], a ring; not a number: none */
-    size_t nwindow;         /* with statistics */
+    struct psr_auto_products past[PSR_AUTO_WIDTHS][PSR_AUTO_HISTORY]; /* a ring */
+    size_t nwindow;                                                   /* with statistics */
     unsigned char *held;
     size_t nheld;
     struct psr_clean_auto_report report;
@@ -74,7 +82,7 @@ struct psr_clean_auto {
 void psr_auto_sum(const psr_clean_auto *p, struct psr_auto_block *b, float *row);
 
 /* Writes the samples of a block, and the sums over sub-bands.
- * Given: filter   subtract c(g) a(t) */
+ * Given: filter   subtract p->less */
 void psr_auto_quantise(const psr_clean_auto *p, const struct psr_auto_block *b, bool filter,
                        float *row);
 
@@ -94,7 +102,15 @@ void psr_auto_judge(psr_clean_auto *p);
 /* Computes M of block k, of all widths. */
 void psr_auto_rate(const psr_clean_auto *p, size_t k);
 
-/* Finds sparks and common noise.  Returned: whether to subtract common and coef */
-bool psr_auto_find_common(psr_clean_auto *p);
+/* Marks sparks. */
+void psr_auto_find_sparks(psr_clean_auto *p);
+
+/* Leaves in less the mean of all channels. */
+void psr_auto_find_mean(psr_clean_auto *p);
+
+/* --- modes (clean_auto_modes.c) --------------------------------------------------------------- */
+
+/* Finds noise common to sub-bands.  Returned: whether there is some, in less */
+bool psr_auto_find_modes(psr_clean_auto *p);
 
 #endif

@@ -144,8 +144,8 @@ static void subtract_common(const psr_clean_auto *p, const struct psr_auto_block
 {
     for (size_t g = 0; g < p->ngroup; g++) {
         size_t c = psr_auto_first(p, g), n = psr_auto_first(p, g + 1) - c;
-        float less = p->coef[g] * (float)p->common[t];
-        auto_levels_less(out + c, row + c, b->gain + c, b->offset + c, less, n);
+        auto_levels_less(out + c, row + c, b->gain + c, b->offset + c, p->less[t * p->ngroup + g],
+                         n);
     }
 }
 

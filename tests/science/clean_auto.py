@@ -1,17 +1,21 @@
 #!/usr/bin/env python3
-"""What gpudedisp -clean auto makes of real skies, beside no cleaning and beside rfifind's mask.
+"""What gpudedisp -clean auto makes of real and of made skies, beside no cleaning and beside rfifind's mask.
 
-    tests/science/clean_auto.py FOLDER [N] >tests/science/clean_auto.txt
+    tests/science/clean_auto.py FOLDER [-n BURSTS] [-p PULSARS] [-j PROCESSES] [-t SECONDS] >tests/science/clean_auto.txt
 
 FOLDER holds parkes_8bit_1.fil, parkes_4bit.fil, parkes_2bit.fil and parkes_1bit.fil, 28.fil and
-askap_frb180417_beam29.fil.  N bursts (default 20) of S/N 8 to 20 are added to copies of the first, one a
-copy, and to noise of the same shape.  Needs numpy, psrkit's tools and PRESTO's rfifind in PATH.
+askap_frb180417_beam29.fil; files that are not there are left out.  BURSTS (default 20) bursts of S/N 8 to 20
+are added to copies of the first, one a copy, and to noise of the same shape; as many, five a file, to noise
+with every kind of fakebin's interference, and without; and PULSARS (default 8) to such files of 60 s.  What is not
+done after SECONDS is left out of the tables.  Needs numpy, psrkit's tools and PRESTO's rfifind in PATH.
 """
+import argparse
+import multiprocessing
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
+import time
 
 import numpy as np
 
@@ -19,6 +23,14 @@ CRAB = "-nobary -lodm 0 -dmstep 0.5 -numdms 240 -threshold 5"
 FRB = "-nobary -lodm 440 -dmstep 0.5 -numdms 140 -threshold 5"
 NCHAN, TSAMP, FCH1, FOFF, KDM = 832, 512e-6, 4030.0, -4.0, 1 / 2.41e-4
 SEED, FOUND_AT = 2026, 6.0
+WAYS = {"plain": "", "auto": "-clean auto", "mask": None}
+# The made sky: its band, sampling and lengths; and every kind of interference that fakebin makes.
+SKY = "-nchans 256 -nbits 8 -tsamp 512 -fch1 1500 -foff 2"
+MADE_S, BURSTS_EACH, PULSAR_S = 36, 5, 60
+RFI = ["tone freq=1420 level=3", "tone freq=1350 level=2 drift=0.5", "tone freq=1180 level=3 period=1.3 width=0.2",
+       "radar freq=1300 bw=20 level=30 rotation=5", "phone freq=1100 bw=40 rate=2 level=5", "mains level=0.02",
+       "spark rate=0.5 level=1 width=4e-3", "jump t=7 level=1 freq=1250 bw=30", "jump rate=2 width=0.1 level=0.3 freq=1070 bw=80",
+       "jump rate=1 width=0.3 level=0.1 freq=1400 bw=200", "drop share=1e-3", "bandpass ripple=0.1 period=60"]
 
 
 def run(*words):
@@ -26,10 +38,10 @@ def run(*words):
 
 
 def search(path, flags, clean):
-    """Rows of the .cand file: S/N, time, DM."""
-    run("gpudedisp", "-q", *clean.split(), *flags.split(), "-singlepulse", "-nowrite", "-o", "x", path)
-    rows = [line.split("\t") for line in open("x.cand") if not line.startswith("#")]
-    return [(float(r[0]), float(r[2]), float(r[5])) for r in rows]
+    """Rows of the .cand file: S/N, time, DM, and whether it is marked."""
+    run("gpudedisp", "-q", "-ncpus", "1", *clean.split(), *flags.split(), "-singlepulse", "-nowrite", "-o", "x", path)
+    rows = [line.rstrip("\n").split("\t") for line in open("x.cand") if not line.startswith("#")]
+    return [(float(r[0]), float(r[2]), float(r[5]), r[9] != "-") for r in rows]
 
 
 def mask_of(path):
@@ -38,23 +50,30 @@ def mask_of(path):
     return "-mask x_rfifind.mask"
 
 
+def flags_of(way, path):
+    return mask_of(path) if WAYS[way] is None else WAYS[way]
+
+
 def say(name, how, rows):
     counts = [sum(r[0] > s for r in rows) for s in (5, 7, 8)]
+    marked = sum(r[3] for r in rows)
     best = max(rows, default=(0, 0, 0))
-    print("%-28s %-8s %4d %4d %4d   %6.2f at DM %g, %.3f s" % (name, how, *counts, *(best[0], best[2], best[1])))
+    print("%-28s %-8s %4d %4d %4d %8d   %6.2f at DM %g, %.3f s" % (name, how, *counts, marked, *(best[0], best[2], best[1])))
 
 
 def real_files(folder):
-    print("%-28s %-8s %4s %4s %4s   best" % ("clusters above", "", "5", "7", "8"))
-    for depth in ("8bit_1", "4bit", "2bit", "1bit"):
-        name = "parkes_%s.fil" % depth
+    print("%-28s %-8s %4s %4s %4s %8s   best" % ("clusters above", "", "5", "7", "8", "marked"))
+    for name in ["parkes_%s.fil" % depth for depth in ("8bit_1", "4bit", "2bit", "1bit")]:
         path = os.path.join(folder, name)
-        for how, clean in (("plain", ""), ("auto", "-clean auto"), ("mask", mask_of(path))):
-            say(name, how, search(path, CRAB, clean))
+        for how in WAYS if os.path.exists(path) else ():
+            say(name, how, search(path, CRAB, flags_of(how, path)))
     for name in ("28.fil", "askap_frb180417_beam29.fil"):
         path = os.path.join(folder, name)
-        for how, clean in (("plain", ""), ("auto", "-clean auto")):
-            say(name, how, search(path, FRB, clean))
+        for how in ("plain", "auto") if os.path.exists(path) else ():
+            say(name, how, search(path, FRB, WAYS[how]))
+
+
+# --- bursts in copies of the real file ------------------------------------------------------------
 
 
 def read(path):
@@ -75,44 +94,162 @@ def add_burst(x, rng, snr, dm, t, width):
     return np.clip(np.rint(y), 0, 255).astype(np.uint8)
 
 
-def inject(folder, n):
-    """Bursts into copies of a file and into noise; found and false."""
-    rng = np.random.default_rng(SEED)
-    sky = read(os.path.join(folder, "parkes_8bit_1.fil"))
-    ways = {"plain": "", "auto": "-clean auto", "mask": None}
-    found = {("sky", w): 0 for w in ways} | {("noise", w): 0 for w in ("plain", "auto")}
-    false = dict.fromkeys(found, 0)
-    for i in range(n):
-        run("fakebin", "-q", "-seed", str(i), "-period", "0", "-nchans", str(NCHAN), "-nbits", "8", "-tsamp", "512",
-            "-tobs", "2.097152", "-fch1", "4030", "-foff", "4", "-o", "noise.fil")
-        burst = (rng.uniform(8, 20), rng.uniform(20, 110), rng.uniform(0.1, 0.9), int(2 ** rng.uniform(0, 5)))
-        for place, (header, x) in (("sky", sky), ("noise", read("noise.fil"))):
-            with open("b.fil", "wb") as f:
-                f.write(header + add_burst(x.astype(float), rng, *burst).tobytes())
-            for way in [w for p, w in found if p == place]:
-                clean = mask_of("b.fil") if way == "mask" else ways[way]
-                rows = [r for r in search("b.fil", CRAB, clean) if r[0] > FOUND_AT]
-                mine = [abs(r[1] - burst[2] - burst[3] * TSAMP / 2) < 0.02 and abs(r[2] - burst[1]) < 10 for r in rows]
-                found[place, way] += any(mine)
-                false[place, way] += len(rows) - sum(mine)
-    print("\n%d bursts of S/N 8 to 20, DM 20 to 110, 0.5 to 16 ms, in copies of parkes_8bit_1.fil and in noise;" % n)
-    print("clusters above %g within 20 ms and DM 10 of the burst count as found, others as false\n" % FOUND_AT)
-    print("%-8s %-8s %6s %16s" % ("in", "", "found", "false per copy"))
-    for place, way in found:
-        print("%-8s %-8s %6d %16.2f" % (place, way, found[place, way], false[place, way] / n), flush=True)
+def tell(rows, bursts):
+    """How many bursts (time, DM, width in s) are found, and what else is above FOUND_AT: all, and unmarked."""
+    rows = [r for r in rows if r[0] > FOUND_AT]
+    near = [[abs(r[1] - t - width / 2) < 0.02 + width / 2 and abs(r[2] - dm) < 10 for r in rows] for t, dm, width in bursts]
+    false = [r for k, r in enumerate(rows) if not any(n[k] for n in near)]
+    return np.array([sum(any(n) for n in near), len(bursts), len(false), sum(not r[3] for r in false), 1])
 
 
-def main():
-    folder = os.path.realpath(sys.argv[1])
+def copy_task(i, folder):
+    rng = np.random.default_rng((SEED, i))
+    snr, dm, t, width = rng.uniform(8, 20), rng.uniform(20, 110), rng.uniform(0.1, 0.9), int(2 ** rng.uniform(0, 5))
+    run("fakebin", "-q", "-seed", str(i), "-period", "0", "-nchans", str(NCHAN), "-nbits", "8", "-tsamp", "512",
+        "-tobs", "2.097152", "-fch1", "4030", "-foff", "4", "-o", "noise.fil")
+    told = {}
+    for place, path in (("copy", os.path.join(folder, "parkes_8bit_1.fil")), ("noise", "noise.fil")):
+        header, x = read(path)
+        with open("b.fil", "wb") as f:
+            f.write(header + add_burst(x.astype(float), rng, snr, dm, t, width).tobytes())
+        for way in WAYS if place == "copy" else ("plain", "auto"):
+            told[place, way] = tell(search("b.fil", CRAB, flags_of(way, "b.fil")), [(t, dm, width * TSAMP)])
+    return told
+
+
+# --- bursts and pulsars in made skies -------------------------------------------------------------
+
+
+def make_sky(seed, length_s, signals, rfi):
+    words = ["fakebin", "-q", "-seed", str(seed), "-period", "0", *SKY.split(), "-tobs", str(length_s)]
+    for s in signals:
+        words += ["-add", s]
+    for s in RFI if rfi else ():
+        words += ["-rfi", s]
+    run(*words, "-o", "m.fil")
+
+
+def made_task(i, folder):
+    rng = np.random.default_rng((SEED + 1, i))
+    t = np.arange(BURSTS_EACH) * 6.5 + rng.uniform(1, 5, BURSTS_EACH)
+    dm, width = rng.uniform(20, 110, BURSTS_EACH), TSAMP * 2 ** rng.uniform(0, 5, BURSTS_EACH)
+    words = ["burst dm=%.3f t=%.6f width=%.6f snr=%.3f" % (d, a, w, s)
+             for d, a, w, s in zip(dm, t, width, rng.uniform(8, 20, BURSTS_EACH))]
+    told = {}
+    for place in ("made", "quiet"):
+        make_sky(i, MADE_S, words, place == "made")
+        for way in WAYS if place == "made" else ("plain", "auto"):
+            # The time of a burst is its centre.
+            told[place, way] = tell(search("m.fil", CRAB, flags_of(way, "m.fil")), list(zip(t, dm, 0 * width)))
+    return told
+
+
+def fold(x, period):
+    """Best boxcar over phase of a folded series, as a deviation."""
+    phase = (np.arange(len(x)) * TSAMP / period * 128).astype(int) % 128
+    n = np.bincount(phase, minlength=128)
+    profile = np.bincount(phase, x, minlength=128) / np.maximum(n, 1)
+    best = 0.0
+    for w in (1, 2, 4, 8, 16, 32):
+        best = max(best, np.max(np.convolve(np.tile(profile, 2), np.ones(w), "valid")[:128]) / np.sqrt(w))
+    return best
+
+
+def is_pulsar(x, period, rng):
+    """Whether a fold stands out of those at 200 other periods, by 6 of their scatters."""
+    x = x - np.mean(x)
+    other = [fold(x, period * f) for f in np.concatenate([rng.uniform(0.55, 0.93, 100), rng.uniform(1.07, 1.45, 100)])]
+    middle = np.median(other)
+    return fold(x, period) > middle + 6 * 1.4826 * np.median(np.abs(other - middle))
+
+
+def pulsar_task(i, folder):
+    rng = np.random.default_rng((SEED + 2, i))
+    period = 10 ** rng.uniform(1.3, 3.6) if i % 4 else 1e3 * rng.uniform(5, 15)  # ms; one in four is slow
+    dm, snr = rng.uniform(10, 110), rng.uniform(12, 40)
+    words = ["pulsar period=%.6f dm=%.3f width=%.6f snr=%.3f" % (period / 1e3, dm, period / 1e3 * rng.uniform(0.02, 0.1), snr)]
+    told = {}
+    for place in ("made", "quiet"):
+        make_sky(10000 + i, PULSAR_S, words, place == "made")
+        for way in WAYS if place == "made" else ("plain", "auto"):
+            run("gpudedisp", "-q", "-ncpus", "1", *flags_of(way, "m.fil").split(), "-nobary", "-nopad", "-lodm", "%.3f" % dm,
+                "-numdms", "1", "-dmprec", "3", "-o", "p", "m.fil")
+            x = np.fromfile("p_DM%.3f.dat" % dm, np.float32).astype(float)
+            found = is_pulsar(x, period / 1e3, np.random.default_rng(i))
+            slow = found * (period > 4e3), period > 4e3
+            told["pulsar " + place, way] = np.array([found, 1, *slow, 1])
+    return told
+
+
+# --- all ------------------------------------------------------------------------------------------
+
+
+def work(task):
+    name, i, folder, deadline = task
+    if time.time() > deadline:
+        return None
     where = tempfile.mkdtemp(prefix="psrkit-clean.")
     os.chdir(where)
     try:
-        print("gpudedisp %s; of the ASKAP files %s" % (CRAB, FRB))
-        print("plain: clipping only; auto: -clean auto; mask: rfifind -time 0.25, and clipping\n")
-        real_files(folder)
-        inject(folder, int(sys.argv[2]) if len(sys.argv) > 2 else 20)
+        return {"copy": copy_task, "made": made_task, "pulsar": pulsar_task}[name](i, folder)
     finally:
+        os.chdir("/")
         shutil.rmtree(where)
 
 
-main()
+def collect(folder, n, pulsars, processes, seconds):
+    deadline = time.time() + seconds
+    tasks = {"copy": n if os.path.exists(os.path.join(folder, "parkes_8bit_1.fil")) else 0,
+             "made": n // BURSTS_EACH, "pulsar": pulsars}
+    # In turn, so that whatever is done in time holds of each.
+    order = sorted((k / tasks[name], name, k) for name in tasks for k in range(tasks[name]))
+    total = {}
+    with multiprocessing.Pool(processes) as pool:
+        for told in pool.imap_unordered(work, [(name, k, folder, deadline) for _, name, k in order]):
+            for key, counts in (told or {}).items():
+                total[key] = total.get(key, 0) + counts
+    return total
+
+
+def tables(total):
+    print("\nBursts of S/N 8 to 20, DM 20 to 110, 0.5 to 16 ms.  copy: one in each copy of parkes_8bit_1.fil; noise: in noise of")
+    print("that shape; made: %d in %d s of a sky with all kinds of interference; quiet: in its noise.  Clusters above" % (BURSTS_EACH, MADE_S))
+    print("%g near a burst count as found, others as false, per file; clear: those without a mark\n" % FOUND_AT)
+    print("%-8s %-8s %6s %6s %8s %8s %8s" % ("in", "", "bursts", "found", "share", "false", "clear"))
+    for place in ("copy", "noise", "made", "quiet"):
+        for way in WAYS:
+            c = total.get((place, way))
+            if c is not None:
+                print("%-8s %-8s %6d %6d %8.3f %8.2f %8.2f" % (place, way, c[1], c[0], c[0] / c[1], c[2] / c[4], c[3] / c[4]))
+    print("\nPulsars in %d s of such skies, found if the fold at period and DM stands out of 200 at other periods by 6 scatters;" % PULSAR_S)
+    print("slow: those above 4 s\n\n%-8s %-8s %7s %6s %8s %8s" % ("in", "", "pulsars", "found", "slow", "found"))
+    for place in ("made", "quiet"):
+        for way in WAYS:
+            c = total.get(("pulsar " + place, way))
+            if c is not None:
+                print("%-8s %-8s %7d %6d %8d %8d" % (place, way, c[1], c[0], c[3], c[2]))
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("folder")
+    p.add_argument("-n", type=int, default=20)
+    p.add_argument("-p", type=int, default=8)
+    p.add_argument("-j", type=int, default=1)
+    p.add_argument("-t", type=float, default=1e9)
+    a = p.parse_args()
+    folder = os.path.realpath(a.folder)
+    print("gpudedisp %s; of the ASKAP files %s" % (CRAB, FRB))
+    print("plain: clipping only; auto: -clean auto; mask: rfifind -time 0.25, and clipping\n")
+    where = tempfile.mkdtemp(prefix="psrkit-clean.")
+    os.chdir(where)
+    try:
+        real_files(folder)
+    finally:
+        os.chdir("/")
+        shutil.rmtree(where)
+    tables(collect(folder, a.n, a.p, a.j, a.t))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,347 @@
+/* Automatic cleaning: finds noise that sub-bands have in common, and what to subtract of it. */
+#include "clean_auto_plan.h"
+
+#include "base/eigen.h"
+#include "base/quantile.h"
+#include <math.h>
+#include <string.h>
+
+static const double scatter_share = 1.4826, clip = 3, excess_limit = 1.25, spread_least = 2,
+                    median_noise = 1.5708; /* variance of a median, in that of a mean */
+enum { TILES_LEAST = 32, GROUPS = PSR_AUTO_GROUPS };
+
+/* Sub-bands in tiles of one width: their medians and the sizes that clip them, in sigmas of noise. */
+struct scale {
+    double middle[GROUPS], most[GROUPS];
+};
+
+/* What to subtract: of running medians of the part of the sub-bands along v[k], of variance value[k] - 1. */
+struct modes {
+    struct scale one; /* of single spectra */
+    size_t n, width[GROUPS];
+    double v[GROUPS][GROUPS], value[GROUPS], middle[GROUPS]; /* middle: v times one.middle */
+};
+
+/* --- covariances ------------------------------------------------------------------------------ */
+
+static size_t count_tiles(const psr_clean_auto *p, size_t w)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < p->nrange; k++)
+        n += p->block[k].n / w;
+    return n;
+}
+
+static void rate_tile(const psr_clean_auto *p, const struct psr_auto_block *b, size_t first,
+                      size_t w, float *r)
+{
+    for (size_t g = 0; g < p->ngroup; g++) {
+        int64_t sum = 0;
+        for (size_t t = first; t < first + w && b->count[g]; t++)
+            sum += p->sum[t * p->ngroup + g];
+        double n = (double)b->count[g] * (double)w;
+        r[g] = b->count[g] ? (float)((double)sum / (PSR_AUTO_SIGMA * sqrt(n))) : 0;
+    }
+}
+
+/* At most PSR_AUTO_TILES of the tiles, evenly.  Returned: their number, in p->rate */
+static size_t rate_tiles(psr_clean_auto *p, size_t w)
+{
+    const size_t step = (count_tiles(p, w) + PSR_AUTO_TILES - 1) / PSR_AUTO_TILES;
+    size_t n = 0, j = 0;
+    for (size_t k = 0; k < p->nrange; k++) {
+        const struct psr_auto_block *b = &p->block[k];
+        for (size_t t = 0; t + w <= b->n; t += w, j++)
+            if (j % step == 0 && b->ncount)
+                rate_tile(p, b, b->first + t, w, p->rate + n++ * p->ngroup);
+    }
+    return n;
+}
+
+static double clip_to(double x, double most)
+{
+    return fmin(fmax(x, -most), most);
+}
+
+/* Subtracts medians, and clips, so that a pulse in a few tiles does not count. */
+static void level_tiles(psr_clean_auto *p, size_t n, struct scale *s)
+{
+    const size_t G = p->ngroup;
+    for (size_t g = 0; g < G; g++) {
+        for (size_t j = 0; j < n; j++)
+            p->work[j] = p->rate[j * G + g];
+        s->middle[g] = psr_quantile_median(p->work, n);
+        for (size_t j = 0; j < n; j++)
+            p->work[j] = (float)fabs((double)p->rate[j * G + g] - s->middle[g]);
+        s->most[g] = clip * fmax(1, scatter_share * psr_quantile_median(p->work, n));
+        for (size_t j = 0; j < n; j++)
+            p->rate[j * G + g] =
+                (float)clip_to((double)p->rate[j * G + g] - s->middle[g], s->most[g]);
+    }
+}
+
+static void enter_products(psr_clean_auto *p, struct psr_auto_products *to, size_t n)
+{
+    const size_t G = p->ngroup;
+    to->n = n;
+    for (size_t g = 0; g < G; g++)
+        for (size_t h = g; h < G; h++) {
+            double sum = 0;
+            for (size_t j = 0; j < n; j++)
+                sum += (double)p->rate[j * G + g] * (double)p->rate[j * G + h];
+            to->sum[g * G + h] = to->sum[h * G + g] = (float)sum;
+        }
+}
+
+/* Returned: tiles that the covariance over the last windows is of */
+static size_t average_products(const psr_clean_auto *p, const struct psr_auto_products *past,
+                               double *covariance)
+{
+    const size_t cells = p->ngroup * p->ngroup;
+    size_t n = 0;
+    memset(covariance, 0, cells * sizeof *covariance);
+    for (size_t i = 0; i < PSR_AUTO_HISTORY; i++) {
+        n += past[i].n;
+        for (size_t c = 0; c < cells && past[i].n; c++)
+            covariance[c] += (double)past[i].sum[c];
+    }
+    for (size_t c = 0; c < cells && n; c++)
+        covariance[c] /= (double)n;
+    return n;
+}
+
+/* --- modes ------------------------------------------------------------------------------------ */
+
+/* What a mode adds to the variance of a sum over its sub-bands of one sign, in units of the noise's of the
+ * band; 0 if the mode is of one sub-band. */
+static double excess_of(const psr_clean_auto *p, const double *v, double value)
+{
+    const struct psr_auto_block *b = &p->block[0];
+    double up = 0, down = 0, channels = 0, fourth = 0;
+    for (size_t g = 0; g < p->ngroup; g++) {
+        double n = (double)b->count[g];
+        up += fmax(v[g], 0) * sqrt(n);
+        down += fmax(-v[g], 0) * sqrt(n);
+        channels += n;
+        fourth += v[g] * v[g] * v[g] * v[g];
+    }
+    double sum = fmax(up, down);
+    return channels > 0 && fourth * spread_least < 1 ? (value - 1) * sum * sum / channels : 0;
+}
+
+/* Takes a mode, of length 1, out of a covariance. */
+static void deflate(double *covariance, size_t G, const double *v)
+{
+    double along[GROUPS] = {0}, both = 0;
+    for (size_t g = 0; g < G; g++)
+        for (size_t h = 0; h < G; h++)
+            along[g] += covariance[g * G + h] * v[h];
+    for (size_t g = 0; g < G; g++)
+        both += v[g] * along[g];
+    for (size_t g = 0; g < G; g++)
+        for (size_t h = 0; h < G; h++)
+            covariance[g * G + h] += both * v[g] * v[h] - along[g] * v[h] - v[g] * along[h];
+}
+
+/* Variance along v, as median over the last windows: a long pulse is in one of them. */
+static double usual_value(const struct psr_auto_products *past, size_t G, const double *v)
+{
+    float value[PSR_AUTO_HISTORY];
+    size_t n = 0;
+    for (size_t i = 0; i < PSR_AUTO_HISTORY; i++) {
+        double sum = 0;
+        for (size_t g = 0; g < G; g++)
+            for (size_t h = 0; h < G; h++)
+                sum += v[g] * v[h] * (double)past[i].sum[g * G + h];
+        if (past[i].n)
+            value[n++] = (float)(sum / (double)past[i].n);
+    }
+    return psr_quantile_median(value, n);
+}
+
+/* Adds those at width w, number k, that noise and narrower ones do not explain. */
+static void find_modes(const psr_clean_auto *p, size_t k, size_t w, struct modes *m)
+{
+    const size_t G = p->ngroup;
+    double covariance[GROUPS * GROUPS], value[GROUPS], vector[GROUPS * GROUPS];
+    const size_t n = average_products(p, p->past[k], covariance);
+    const double root = 1 + sqrt((double)G / (double)n), edge = root * root;
+    for (size_t i = 0; i < m->n; i++)
+        deflate(covariance, G, m->v[i]);
+    psr_eigen_symmetric(covariance, G, value, vector);
+    for (size_t i = 0; i < G && value[i] > edge && m->n < G; i++) {
+        const double *v = vector + i * G, usual = usual_value(p->past[k], G, v);
+        if (excess_of(p, v, usual) <= excess_limit)
+            continue;
+        memcpy(m->v[m->n], v, G * sizeof *v);
+        m->width[m->n] = w;
+        m->value[m->n++] = usual;
+    }
+}
+
+/* Looks at one width, number k, after all narrower ones. */
+static void look_at_scale(psr_clean_auto *p, size_t k, size_t w, struct modes *m)
+{
+    struct psr_auto_products *now = &p->past[k][p->report.nwindow % PSR_AUTO_HISTORY];
+    struct scale s;
+    size_t n = rate_tiles(p, w);
+    now->n = 0;
+    if (n < TILES_LEAST)
+        return;
+    level_tiles(p, n, &s);
+    enter_products(p, now, n);
+    if (k == 0)
+        m->one = s;
+    find_modes(p, k, w, m);
+}
+
+/* --- what to subtract ------------------------------------------------------------------------- */
+
+/* Least absolute deviations: the weighted median of r / v, weights |v|, which a pulse in fewer than half of
+ * the sub-bands does not move far. */
+static double fit_mode(const double *v, const double *r, size_t G)
+{
+    double x[GROUPS], weight[GROUPS], total = 0, below = 0;
+    size_t n = 0;
+    for (size_t g = 0; g < G; g++) {
+        if (fabs(v[g]) < 1e-6)
+            continue;
+        double now = r[g] / v[g];
+        size_t k = n++;
+        for (; k > 0 && x[k - 1] > now; k--) {
+            x[k] = x[k - 1];
+            weight[k] = weight[k - 1];
+        }
+        x[k] = now;
+        weight[k] = fabs(v[g]);
+        total += weight[k];
+    }
+    for (size_t k = 0; k < n; k++) {
+        below += weight[k];
+        if (2 * below >= total)
+            return x[k];
+    }
+    return 0;
+}
+
+/* Fits all modes to r: from least absolute deviations, two steps towards least squares with residuals
+ * clipped (Huber 1981). */
+static void fit_modes(const struct modes *m, size_t G, double *r, double *a)
+{
+    for (size_t k = 0; k < m->n; k++) {
+        a[k] = fit_mode(m->v[k], r, G);
+        for (size_t g = 0; g < G; g++)
+            r[g] -= a[k] * m->v[k][g];
+    }
+    for (int step = 0; step < 2; step++) {
+        double move[GROUPS] = {0};
+        for (size_t k = 0; k < m->n; k++)
+            for (size_t g = 0; g < G; g++)
+                move[k] += m->v[k][g] * clip_to(r[g], clip);
+        for (size_t k = 0; k < m->n; k++) {
+            a[k] += move[k];
+            for (size_t g = 0; g < G; g++)
+                r[g] -= move[k] * m->v[k][g];
+        }
+    }
+}
+
+/* Parts of spectrum t along the modes: p->mode [m->n][window]. */
+static void project(psr_clean_auto *p, const struct psr_auto_block *b, const struct modes *m,
+                    size_t t)
+{
+    double r[GROUPS] = {0}, a[GROUPS];
+    for (size_t g = 0; g < p->ngroup; g++) {
+        double n = (double)b->count[g], u = (double)p->sum[t * p->ngroup + g];
+        if (b->ncount && b->count[g] && !p->spark[t])
+            r[g] = u / (PSR_AUTO_SIGMA * sqrt(n)) - m->one.middle[g];
+    }
+    fit_modes(m, p->ngroup, r, a);
+    for (size_t k = 0; k < m->n; k++)
+        p->mode[k * p->window + t] = (float)(a[k] + m->middle[k]);
+}
+
+/* Where x belongs in n sorted floats. */
+static size_t place_of(const float *sorted, size_t n, float x)
+{
+    size_t low = 0;
+    while (n) {
+        size_t half = n / 2;
+        if (sorted[low + half] < x) {
+            low += half + 1;
+            n -= half + 1;
+        } else {
+            n = half;
+        }
+    }
+    return low;
+}
+
+/* Medians of the 2 h + 1 values around each of n, of those that there are. */
+static void run_median(const float *x, size_t n, size_t h, float *out)
+{
+    float sorted[2 << PSR_AUTO_WIDTHS];
+    size_t have = 0;
+    for (size_t t = 0; t < n + h; t++) {
+        if (t > 2 * h) {
+            size_t at = place_of(sorted, have--, x[t - 2 * h - 1]);
+            memmove(sorted + at, sorted + at + 1, (have - at) * sizeof *sorted);
+        }
+        if (t < n) {
+            size_t at = place_of(sorted, have, x[t]);
+            memmove(sorted + at + 1, sorted + at, (have++ - at) * sizeof *sorted);
+            sorted[at] = x[t];
+        }
+        if (t >= h)
+            out[t - h] = (float)(((double)sorted[(have - 1) / 2] + (double)sorted[have / 2]) / 2);
+    }
+}
+
+/* What of a running median a of a mode is not noise: the share of the mode's variance in all, or more where
+ * a itself is beyond noise. */
+static double shrink(const struct modes *m, size_t k, double a)
+{
+    double noise = median_noise, mode = m->value[k] - 1, power = a * a * (double)m->width[k];
+    return a * fmax(mode / (mode + noise), 1 - noise / fmax(power, noise));
+}
+
+static void subtract_at(psr_clean_auto *p, const struct psr_auto_block *b, const struct modes *m,
+                        size_t t)
+{
+    for (size_t g = 0; g < p->ngroup; g++) {
+        double d = 0;
+        for (size_t k = 0; k < m->n; k++)
+            d += m->v[k][g] * shrink(m, k, (double)p->median[k * p->window + t]);
+        bool counts = b->ncount && b->count[g];
+        p->less[t * p->ngroup + g] =
+            counts ? (float)(PSR_AUTO_SIGMA * d / sqrt((double)b->count[g])) : 0;
+    }
+}
+
+static void make_less(psr_clean_auto *p, struct modes *m)
+{
+    for (size_t k = 0; k < m->n; k++)
+        for (size_t g = 0; g < p->ngroup; g++)
+            m->middle[k] += m->v[k][g] * m->one.middle[g];
+#pragma omp parallel for schedule(dynamic) num_threads(p->nthread)
+    for (size_t k = 0; k < p->nrange; k++)
+        for (size_t i = 0; i < p->block[k].n; i++)
+            project(p, &p->block[k], m, p->block[k].first + i);
+#pragma omp parallel for schedule(dynamic) num_threads(p->nthread)
+    for (size_t k = 0; k < m->n; k++)
+        run_median(p->mode + k * p->window, p->n, m->width[k] / 2, p->median + k * p->window);
+#pragma omp parallel for schedule(dynamic) num_threads(p->nthread)
+    for (size_t k = 0; k < p->nrange; k++)
+        for (size_t i = 0; i < p->block[k].n; i++)
+            subtract_at(p, &p->block[k], m, p->block[k].first + i);
+}
+
+bool psr_auto_find_modes(psr_clean_auto *p)
+{
+    struct modes m = {.n = 0};
+    for (size_t k = 0, w = 1; 4 * w <= p->size; k++, w *= 2)
+        look_at_scale(p, k, w, &m);
+    if (m.n)
+        make_less(p, &m);
+    return m.n > 0;
+}

@@ -1,0 +1,219 @@
+/* clean_modes_ref.h: noise that sub-bands have in common, as psrkit/clean_auto.h defines it, by plain loops;
+ * a part of clean_auto_ref.h. */
+#ifndef PSR_TESTS_CLEAN_MODES_REF_H
+#define PSR_TESTS_CLEAN_MODES_REF_H
+
+#include "base/eigen.h"
+
+struct ref_modes {
+    size_t n, w[16];
+    double middle[16], v[16][16], value[16];
+};
+
+/* Sub-band g in up to 512 tiles of width w, in sigmas: rate [g][tile].  Returned: number of tiles */
+static size_t ref_rates(const struct ref_band *b, size_t w, float (*rate)[512])
+{
+    size_t *at = malloc(b->n * sizeof *at), n = ref_tiles(b, w, at), k = 0;
+    for (size_t j = 0; j < n; j += (n + 511) / 512) {
+        if (!b->enough[at[j]])
+            continue;
+        for (size_t g = 0; g < b->ngroup; g++) {
+            double sum = 0, count = b->count[at[j] * b->ngroup + g];
+            for (size_t t = at[j]; t < at[j] + w; t++)
+                sum += b->u[t * b->ngroup + g];
+            rate[g][k] = count > 0 ? (float)(sum / (5 * sqrt(count * (double)w))) : 0;
+        }
+        k++;
+    }
+    free(at);
+    return k;
+}
+
+static double ref_clip(double x, double most)
+{
+    return x > most ? most : x < -most ? -most : x;
+}
+
+/* Whether a mode is of several sub-bands and matters to the sum of those of one sign. */
+static bool ref_matters(const struct ref_band *b, const double *v, double value)
+{
+    double up = 0, down = 0, channels = 0, fourth = 0;
+    for (size_t g = 0; g < b->ngroup; g++) {
+        up += v[g] > 0 ? v[g] * sqrt(b->count[g]) : 0;
+        down += v[g] < 0 ? -v[g] * sqrt(b->count[g]) : 0;
+        channels += b->count[g];
+        fourth += v[g] * v[g] * v[g] * v[g];
+    }
+    double sum = up > down ? up : down;
+    return channels > 0 && fourth * 2 < 1 && (value - 1) * sum * sum / channels > 1.25;
+}
+
+/* Covariance without what is along v: (1 - v v) C (1 - v v). */
+static void ref_deflate(double *cov, size_t G, const double *v)
+{
+    double along[16] = {0}, both = 0;
+    for (size_t g = 0; g < G; g++)
+        for (size_t h = 0; h < G; h++)
+            along[g] += cov[g * G + h] * v[h];
+    for (size_t g = 0; g < G; g++)
+        both += v[g] * along[g];
+    for (size_t g = 0; g < G; g++)
+        for (size_t h = 0; h < G; h++)
+            cov[g * G + h] += both * v[g] * v[h] - along[g] * v[h] - v[g] * along[h];
+}
+
+/* Median of the variance along v over the last windows. */
+static double ref_usual(const struct ref_products *past, size_t at, size_t G, const double *v)
+{
+    float value[16];
+    size_t n = 0;
+    for (size_t k = at < 15 ? 0 : at - 15; k <= at; k++) {
+        double sum = 0;
+        for (size_t g = 0; g < G; g++)
+            for (size_t h = 0; h < G; h++)
+                sum += v[g] * v[h] * (double)past[k].sum[g][h];
+        if (past[k].n)
+            value[n++] = (float)(sum / (double)past[k].n);
+    }
+    return ref_median(value, n);
+}
+
+/* Looks at one width; enters its covariance into the history. */
+static void ref_look(struct ref_band *b, size_t w, struct ref_modes *m)
+{
+    const size_t G = b->ngroup, at = b->r->nseen;
+    float(*rate)[512] = calloc(16, sizeof *rate);
+    struct ref_products *past = b->r->past[(int)(log2((double)w) + 0.5)];
+    double cov[256] = {0}, value[16], v[256], tiles = 0;
+    size_t n = ref_rates(b, w, rate);
+    past[at].n = n >= 32 ? n : 0;
+    for (size_t g = 0; g < G && n >= 32; g++) {
+        double middle = ref_median_copy(rate[g], n);
+        double most = 3 * fmax(1, ref_scatter(rate[g], n, middle));
+        for (size_t j = 0; j < n; j++)
+            rate[g][j] = (float)ref_clip((double)rate[g][j] - middle, most);
+        m->middle[g] = w == 1 ? middle : m->middle[g];
+    }
+    for (size_t g = 0; g < G && n >= 32; g++)
+        for (size_t h = 0; h < G; h++) {
+            double sum = 0;
+            for (size_t j = 0; j < n; j++)
+                sum += (double)rate[g][j] * (double)rate[h][j];
+            past[at].sum[g][h] = (float)sum;
+        }
+    free(rate);
+    if (n < 32)
+        return;
+    /* In the order of the ring, so that sums of doubles round alike. */
+    for (size_t i = 0; i < 16; i++)
+        for (size_t k = at < 15 ? 0 : at - 15; k <= at; k++) {
+            if (k % 16 != i || !past[k].n)
+                continue;
+            tiles += (double)past[k].n;
+            for (size_t c = 0; c < G * G; c++)
+                cov[c] += (double)past[k].sum[c / G][c % G];
+        }
+    for (size_t c = 0; c < G * G; c++)
+        cov[c] /= tiles;
+    for (size_t k = 0; k < m->n; k++)
+        ref_deflate(cov, G, m->v[k]);
+    psr_eigen_symmetric(cov, G, value, v);
+    double edge = (1 + sqrt((double)G / tiles)) * (1 + sqrt((double)G / tiles));
+    for (size_t k = 0; k < G && m->n < G; k++) {
+        double usual = ref_usual(past, at, G, v + k * G);
+        if (value[k] > edge && ref_matters(b, v + k * G, usual)) {
+            memcpy(m->v[m->n], v + k * G, G * sizeof *v);
+            m->w[m->n] = w;
+            m->value[m->n++] = usual;
+        }
+    }
+}
+
+/* The x at which weights of those up to it reach half. */
+static double ref_weighted_median(const double *x, const double *weight, size_t n)
+{
+    double total = 0;
+    for (size_t k = 0; k < n; k++)
+        total += weight[k];
+    for (size_t k = 0; k < n; k++) {
+        double below = 0;
+        for (size_t j = 0; j < n; j++)
+            below += x[j] <= x[k] ? weight[j] : 0;
+        bool least = 2 * below >= total;
+        for (size_t j = 0; j < n && least; j++) {
+            double before = 0;
+            for (size_t i = 0; i < n; i++)
+                before += x[i] <= x[j] ? weight[i] : 0;
+            least = x[j] >= x[k] || 2 * before < total;
+        }
+        if (least)
+            return x[k];
+    }
+    return 0;
+}
+
+/* Fits the modes to r, which becomes what is left. */
+static void ref_fit(const struct ref_modes *m, size_t G, double *r, double *a)
+{
+    for (size_t k = 0; k < m->n; k++) {
+        double x[16], weight[16];
+        size_t n = 0;
+        for (size_t g = 0; g < G; g++)
+            if (fabs(m->v[k][g]) >= 1e-6) {
+                x[n] = r[g] / m->v[k][g];
+                weight[n++] = fabs(m->v[k][g]);
+            }
+        a[k] = ref_weighted_median(x, weight, n);
+        for (size_t g = 0; g < G; g++)
+            r[g] -= a[k] * m->v[k][g];
+    }
+    for (int step = 0; step < 2; step++) {
+        double move[16] = {0};
+        for (size_t k = 0; k < m->n; k++)
+            for (size_t g = 0; g < G; g++)
+                move[k] += m->v[k][g] * ref_clip(r[g], 3);
+        for (size_t k = 0; k < m->n; k++) {
+            a[k] += move[k];
+            for (size_t g = 0; g < G; g++)
+                r[g] -= move[k] * m->v[k][g];
+        }
+    }
+}
+
+/* What to subtract from sub-band g of row t: less [n][ngroup]. */
+static void ref_common(const struct ref_band *b, const struct ref_modes *m, float *less)
+{
+    const size_t G = b->ngroup;
+    float *a = calloc(m->n * b->n, sizeof *a);
+    double base[16] = {0};
+    for (size_t k = 0; k < m->n; k++)
+        for (size_t g = 0; g < G; g++)
+            base[k] += m->v[k][g] * m->middle[g];
+    for (size_t t = 0; t < b->n; t++) {
+        double r[16] = {0}, now[16];
+        for (size_t g = 0; g < G; g++)
+            if (b->enough[t] && b->count[t * G + g] > 0 && !b->spark[t])
+                r[g] = b->u[t * G + g] / (5 * sqrt(b->count[t * G + g])) - m->middle[g];
+        ref_fit(m, G, r, now);
+        for (size_t k = 0; k < m->n; k++)
+            a[k * b->n + t] = (float)(now[k] + base[k]);
+    }
+    for (size_t t = 0; t < b->n; t++) {
+        double d[16] = {0};
+        for (size_t k = 0; k < m->n; k++) {
+            size_t h = m->w[k] / 2, from = t > h ? t - h : 0, to = t + h < b->n ? t + h : b->n - 1;
+            double middle = (double)(float)ref_median_copy(a + k * b->n + from, to - from + 1);
+            double power = middle * middle * (double)m->w[k], mode = m->value[k] - 1;
+            double share = fmax(mode / (mode + 1.5708), 1 - 1.5708 / fmax(power, 1.5708));
+            for (size_t g = 0; g < G; g++)
+                d[g] += m->v[k][g] * (middle * share);
+        }
+        for (size_t g = 0; g < G; g++) {
+            double n = b->enough[t] ? b->count[t * G + g] : 0;
+            less[t * G + g] = n > 0 ? (float)(5 * d[g] / sqrt(n)) : 0;
+        }
+    }
+    free(a);
+}
+
+#endif
