@@ -16,7 +16,7 @@ static __device__ __forceinline__ __half2 most(__half2 a, __half2 b)
     return __hmax2(a, b);
 }
 
-/* Bounds of both spectra, or that of one, at number at of the strip. */
+/* Stores the bounds of both spectra, or of one, as element "at" of the strip. */
 static __device__ __forceinline__ void put(uint32_t *bound, int64_t at, int, __half2 power,
                                            const float scale[2], const float shift[2])
 {
@@ -36,7 +36,7 @@ template <class R> struct factors16 {
     accel_factor<R> x[ACCEL_POINTS];
 };
 
-/* Sixteen factors of a thread, by 16 bytes. */
+/* Loads a thread's sixteen factors, 16 bytes at a time. */
 template <class R> static __device__ __forceinline__ factors16<R> load_factors(const void *response)
 {
     factors16<R> out;
@@ -50,13 +50,13 @@ template <class R> static __device__ __forceinline__ factors16<R> load_factors(c
 
 /* --- transforms ------------------------------------------------------------------------------- */
 
-/* The 64 threads of a group wait for each other. */
+/* Barrier for the 64 threads of a group. */
 static __device__ __forceinline__ void wait_for_group()
 {
     asm volatile("bar.sync %0, 64;" ::"r"(1 + threadIdx.x / 64) : "memory");
 }
 
-/* Turns of the second step: halves fit in shared memory. */
+/* Twiddle factors of the second step: as halves they fit in shared memory. */
 template <class R> struct twiddles {
     const accel_factor<R> *at;
     __device__ __forceinline__ twiddles(const accel_factor<R> *table, accel_factor<R> *)
@@ -93,7 +93,7 @@ static __device__ __forceinline__ void transform(accel_complex<R> *z, accel_comp
 {
     const int thread = threadIdx.x;
     accel_first_step(z, twiddle);
-    __syncthreads(); /* what the transform before has read */
+    __syncthreads(); /* the previous transform has read it */
     accel_put_first(room, z, thread);
     __syncthreads();
     accel_get_second(z, room, thread);
@@ -110,8 +110,8 @@ static __device__ __forceinline__ void transform(accel_complex<R> *z, accel_comp
 
 /* --- powers ----------------------------------------------------------------------------------- */
 
-/* The most of what lanes that differ in BIT have: those that have it keep the upper half of N
- * values, the others the lower. */
+/* Maxima over pairs of lanes that differ in BIT: lanes with the bit set keep the upper half of N
+ * values, the others the lower half. */
 template <int N, int BIT, class R> static __device__ __forceinline__ void share(R *power)
 {
     const bool upper = threadIdx.x & BIT;
@@ -123,7 +123,7 @@ template <int N, int BIT, class R> static __device__ __forceinline__ void share(
     }
 }
 
-/* Powers of the cells that a thread keeps, those of n2 = returned value .. of its n1. */
+/* Powers of the cells that a thread keeps: those of its n1, from n2 = returned value on. */
 template <int CELL, class R>
 static __device__ __forceinline__ int gather(R *power, const accel_complex<R> *z)
 {
@@ -163,7 +163,7 @@ static __device__ __forceinline__ void store(const accel_k_correlation &c, int64
 
 /* --- the kernel ------------------------------------------------------------------------------- */
 
-/* A block and some rows; z: of floats, the spectrum. */
+/* Thread block: a block of bins and some rows; blockIdx.z, for floats: the spectrum. */
 template <class R, int CELL>
 static __global__ void __launch_bounds__(ACCEL_NTHREAD, BLOCKS)
     correlate_rows(const accel_k_correlation c, int nrow, int each)

@@ -26,7 +26,7 @@ enum {
     ACCEL_POINTS = 16,              /* of a thread */
     ACCEL_BINS = 2048,              /* of a transform */
     ACCEL_ROW = 17,                 /* points from n1 to n1 after the second step */
-    ACCEL_REGION = 16 * 17 + 4,     /* from n0 to n0: four apart, as banks want it */
+    ACCEL_REGION = 16 * 17 + 4,     /* from n0 to n0: four apart, against bank conflicts */
     ACCEL_ROOM = 16 * ACCEL_REGION, /* points in shared memory */
 };
 
@@ -63,7 +63,7 @@ template <class R> struct accel_complex {
     R re, im;
 };
 
-/* A factor, as it is kept: one for both spectra. */
+/* A stored factor, the same for both spectra. */
 template <class R> struct accel_factor;
 
 template <> struct accel_factor<float> {
@@ -263,7 +263,7 @@ ACCEL_HD void accel_get_third(accel_complex<R> *z, const accel_complex<R> *room,
 
 /* --- factors ---------------------------------------------------------------------------------- */
 
-/* Turns: [16][8] of the first step, by f1 and m0, then [8][16][16] of the second, by m0, m1 and f0:
+/* Twiddle factors: [16][8] of the first step, by f1 and m0, then [8][16][16] of the second, by m0, m1 and f0:
  * ACCEL_TWIDDLES pairs. */
 enum { ACCEL_TWIDDLES_1 = 16 * 8, ACCEL_TWIDDLES = ACCEL_TWIDDLES_1 + 8 * 16 * 16 };
 

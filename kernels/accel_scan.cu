@@ -4,7 +4,7 @@
 
 enum { DRIFTS = 64 }; /* of a thread block, at most */
 
-/* The step nearest to j k / 2^LOG, the farther from 0 of two. */
+/* The step nearest to j k / 2^LOG; of two equally near, the one farther from 0. */
 template <int LOG> static __device__ __forceinline__ int step(int j, int k)
 {
     const int n = (2 * abs(j) * k + (1 << LOG)) >> (LOG + 1);
@@ -33,7 +33,7 @@ static __device__ __noinline__ void note(const accel_k_scan &s, uint32_t cell, i
 }
 
 /* Sums of 1, 2 .. 2^LOG harmonics, v[k] the bound of fraction k / 2^LOG.
- * Returned: the most that one of them is above its cut */
+ * Returned: the largest excess of one of them over its cut */
 template <int LOG>
 static __device__ __forceinline__ __half2 add_up(const __half2 *v, const __half2 *cut,
                                                  __half2 sum[LOG + 1])
@@ -52,7 +52,7 @@ static __device__ __forceinline__ __half2 add_up(const __half2 *v, const __half2
     return over;
 }
 
-/* Where a cell finds the bounds of fraction k: in two cells that follow each other. */
+/* Where a cell's bounds of fraction k are: in two consecutive cells. */
 struct cursor {
     const uint32_t *row; /* of the drift before the next */
     int64_t pitch;
@@ -70,8 +70,8 @@ static __device__ __forceinline__ cursor place_cursor(const accel_k_strip &t, in
             place(t, here + 1, shift)};
 }
 
-/* Marks of drifts first .. end - 1: bit k where the row of fraction k is not that of the drift
- * before, or first has none. */
+/* Marks of drifts first .. end - 1: bit k is set if the row of fraction k differs from that of the
+ * previous drift, and in the first. */
 template <int LOG>
 static __device__ __forceinline__ void mark_moves(uint32_t *moves, int first, int end)
 {
@@ -88,7 +88,7 @@ template <int NH> struct bounds {
     uint32_t low[NH + 1], high[NH];
 };
 
-/* Asks for those that are not the ones of the drift before, all before any is used. */
+/* Issues the loads of those that differ from the previous drift's, all before any is used. */
 template <int NH>
 static __device__ __forceinline__ void fetch(bounds<NH> &b, cursor *at, uint32_t bits)
 {
@@ -103,7 +103,7 @@ static __device__ __forceinline__ void fetch(bounds<NH> &b, cursor *at, uint32_t
     b.low[NH] = __ldg(at[NH].row + at[NH].at);
 }
 
-/* One cell a thread, all drifts of a part, one jerk. */
+/* Thread: one cell, all drifts of a part, one jerk. */
 template <int LOG>
 static __global__ void __launch_bounds__(ACCEL_SCAN_CELLS)
     scan_cells(const __grid_constant__ accel_k_scan s, int each, int part, int shift)

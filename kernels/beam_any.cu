@@ -1,5 +1,5 @@
-/* beam_any.cu: what the tensor kernels of the beamformer do, for grids of any size: one thread an
- * output, floats, no tables.  Slow, and bound by arithmetic. */
+/* beam_any.cu: the beamformer for grids of any size, without tensor cores: one thread per output,
+ * floats, no tables.  Slow; bound by arithmetic. */
 #include "beam_kernels.h"
 
 namespace

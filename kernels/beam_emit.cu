@@ -1,5 +1,5 @@
-/* beam_emit.cu: intensities in the order they were made to rows of filterbanks: squares of channels
- * x elements of their lines through shared memory.  Bound: device memory. */
+/* beam_emit.cu: transposes intensities, from the order in which they were computed to rows of
+ * filterbanks, by squares of channels x elements in shared memory.  Bound: device memory. */
 #include "beam_kernels.h"
 #include "beam_quantise.cuh"
 
@@ -11,7 +11,7 @@ constexpr int THREADS = 256;
 /* Where an element of a channel's lines goes: row k of its beam, "row" of all. */
 struct row_place {
     size_t row;
-    uint32_t k; /* NOWHERE: it is no intensity */
+    uint32_t k; /* NOWHERE: not an intensity */
 };
 constexpr uint32_t NOWHERE = ~0u;
 

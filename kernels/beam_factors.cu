@@ -1,4 +1,4 @@
-/* beam_factors.cu: factors of the directions of one axis, in the orders that the kernels want. */
+/* beam_factors.cu: factors of the directions of one axis, in the orders that the kernels read. */
 #include "beam_kernels.h"
 #include "beam_weight.cuh"
 #include "half.cuh"

@@ -6,15 +6,15 @@
  * real matrices, which halves the products.  Row 0 of S would be 0; it holds C[N] instead.
  *
  * The first product has the constants as its left factor and x as its right one, m along its
- * columns, so that what a lane gets (two neighbouring m of one q) is what it must hand in as right
- * factor of the second product, over m.  Nothing passes between lanes.  A warp has 8 of the q in
- * 0..N-1 and with them 8 of those above.  The beam's phase is of no interest: only |E|^2 is. */
+ * columns, so that a lane's result (two neighbouring m of one q) is its part of the right
+ * factor of the second product, over m.  Lanes exchange nothing.  A warp has 8 of the q in
+ * 0..N-1 and with them 8 of those above.  The beam's phase is not needed, only |E|^2. */
 #ifndef PSR_KERNELS_BEAM_FFT_CUH
 #define PSR_KERNELS_BEAM_FFT_CUH
 
 #include "half.cuh"
 
-/* Thread blocks that a multiprocessor takes whatever they need. */
+/* Thread blocks on a multiprocessor, whatever they need. */
 #if defined __CUDA_ARCH__ && (__CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 900 || __CUDA_ARCH__ == 1000)
 constexpr int MOST_BLOCKS = 32;
 #else
@@ -139,7 +139,7 @@ __device__ __forceinline__ void put_sums(const beam_lane<S> &l, float *sum, int 
                 float even = l.even[b][sign][e], odd = b ? 0 : l.odd[sign][e];
                 float cross = mirror ? -2 * l.cross[b][sign][e] : 2 * l.cross[b][sign][e];
                 bool apart = p == 0; /* rows were C[0] and C[M] */
-                /* rounding must not leave a dark beam below 0 */
+                /* rounding must not make a dark beam negative */
                 sum[p * 2 * S::N + q] = apart ? even : fmaxf(even + odd + cross, 0);
                 sum[opposite * 2 * S::N + q] = apart ? odd : fmaxf(even + odd - cross, 0);
             }

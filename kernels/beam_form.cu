@@ -1,13 +1,13 @@
 /* beam_form.cu: voltages to sums of |E|^2 on the half-integer grid, on tensor cores.
  *
- * A thread block has one frequency and one sum (up to T_ds samples), or a part of it where sums are
- * so few that multiprocessors would idle (parts are added in order by a second kernel), taken in
- * batches.  Voltages come 4 dishes a thread, a row of each of 2 samples x 2 polarisations; a
- * transposition of 4 x 4 bytes makes a word of one dish's 4 voltages, which goes to shared memory.  Words are read
- * back in the order of the grid, two neighbouring dishes a thread, unpacked to halves, multiplied by
- * the weights (which stay in registers), and written as the 8 x 8 matrices that ldmatrix takes
- * (beam_words.cuh); then each warp transforms (beam_fft.cuh).  Slots of words are chosen by the host
- * so that neither the writing nor the reading has a bank conflict, whatever the order of dishes.
+ * A thread block computes one sum (up to T_ds samples) of one frequency, in batches, or a part of it
+ * if there are too few sums to occupy all multiprocessors; a second kernel adds the parts in order.
+ * A thread loads 4 dishes in rows of 2 samples x 2 polarisations; transposing 4 x 4 bytes makes one
+ * word of a dish's 4 voltages, which goes to shared memory.  Words are read back in the order of the
+ * grid, two neighbouring dishes per thread, unpacked to halves, multiplied by the weights (which stay
+ * in registers), and written as 8 x 8 matrices for ldmatrix (beam_words.cuh); then each warp
+ * transforms (beam_fft.cuh).  The host chooses the slots of words so that neither writing nor
+ * reading has bank conflicts, whatever the order of dishes.
  *
  * 24 x 24: 96 threads, 4 blocks a multiprocessor, 11.8 KB of shared memory. */
 #include "beam_words.cuh"
@@ -15,7 +15,7 @@
 namespace
 {
 
-/* Of a part of a sum, about: with them what else a thread block does pays. */
+/* Samples in a part of a sum, about: enough to outweigh a thread block's other work. */
 constexpr int SPLIT_SAMPLES = 16;
 
 #if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 800
@@ -49,7 +49,7 @@ __device__ __forceinline__ uint32_t split_span(const form_args &a, const beam_sp
     return (batches + a.nsplit - 1) / a.nsplit * 2 * S::QUADS;
 }
 
-/* Where this block's sum comes from and goes to. */
+/* Where this block's sum is continued from and stored. */
 struct sum_end {
     const float *begun; /* before t0; nullptr: nothing */
     float *to;          /* or as halves: */
@@ -94,7 +94,7 @@ template <class S> __device__ __forceinline__ float *find_part(const form_args &
            (((size_t)z * a.nsum + blockIdx.y) * a.in.nfreq + blockIdx.x) * S::BEAMS;
 }
 
-/* All teams' sums together. */
+/* Adds the sums of all teams. */
 template <class S>
 __device__ __forceinline__ void emit_sums(const form_args &a, const beam_span &s, const float *sum)
 {
@@ -113,7 +113,7 @@ __device__ __forceinline__ void emit_sums(const form_args &a, const beam_span &s
     }
 }
 
-/* All parts together. */
+/* Adds all parts. */
 template <class S> __device__ __forceinline__ void join(const form_args &a)
 {
     const beam_span s = find_span(a, blockIdx.y);
@@ -270,7 +270,7 @@ const compiled *find_grid(size_t m, size_t n)
     return nullptr;
 }
 
-/* Thread blocks that the device has at once. */
+/* Thread blocks that are resident on the device at once. */
 size_t count_room(const compiled &g)
 {
     int device = 0, count = 0;

@@ -48,7 +48,7 @@ template <class S> __device__ __forceinline__ int find_row(int column, bool leve
     return levels ? c / 2 * 2 * S::TILES + 2 * j + c % 2 : column;
 }
 
-/* All quads of all rows; rows there are not repeat the last. */
+/* Loads all quads of all rows; missing rows repeat the last. */
 template <class S>
 __device__ __forceinline__ void fetch_quads(const beam_k_steer &a, size_t f, int quad0, size_t row0,
                                             uint32_t to)
@@ -98,7 +98,7 @@ __device__ __forceinline__ void add_lines(float sum[2][S::TILES][4], const uint3
     }
 }
 
-/* What a lane has of a tile: its first factors along p, those along Q, and the beam of place
+/* A lane's part of a tile: its first factors along p, those along Q, and the beam of place
  * "lane". */
 struct tile_weights {
     const uint2 *up;
@@ -107,7 +107,7 @@ struct tile_weights {
     int beam;
 };
 
-/* Brings all that a tile needs near; "at" is its number among those of all channels. */
+/* Prefetches all that a tile needs; "at" is its number among those of all channels. */
 template <class S>
 __device__ __forceinline__ void call_weights(const beam_k_beams &b, size_t at, int lane)
 {
@@ -262,7 +262,7 @@ __device__ __forceinline__ void steer(const beam_k_steer &a, const beam_k_beams 
         float sum[2][S::TILES][4] = {};
         sum_tile<S>(w, mine + bin * S::QUAD, sum);
         const int beam = w.beam;
-        if (tile + WARPS < end) /* they come while sums go */
+        if (tile + WARPS < end) /* overlaps with storing the sums */
             load_weights<S>(b, f * b.tiles + tile + WARPS, lane, w);
         store_tile<S>(out, a.nbit < 32, beam, lane, sum);
     }

@@ -5,8 +5,8 @@
  * A thread block has some rows of one channel, one after the other, and a warp 16 directions j;
  * their factors are left factors of the first product, whose result is, in halves, the right factor
  * of the second, in the registers where it came out.  Factors of directions i are read as left
- * factors from memory, which keeps them in the first cache.  What was summed goes through shared
- * memory, so that whole lines are stored.
+ * factors from memory, which keeps them in the first cache.  Results go through shared memory, so
+ * that whole lines are stored.
  *
  * Bound: device memory (the sums written). */
 #include "beam_kernels.h"
@@ -211,8 +211,8 @@ __global__ void __launch_bounds__(32 * WARPS) product_kernel(const beam_k_steer 
 #endif
 }
 
-/* A block's rows: more of them read a channel's factors less often, but there are to be blocks
- * enough for all multiprocessors. */
+/* Rows per block: more rows read a channel's factors less often, but there must be enough blocks for
+ * all multiprocessors. */
 unsigned choose_rows(const beam_k_steer &s)
 {
     const size_t most = s.nfreq * s.nrow / BLOCKS, some = most < ROWS ? most : ROWS;

@@ -1,4 +1,4 @@
-/* beam_quantise.cuh: intensities to the levels of filterbanks. */
+/* beam_quantise.cuh: quantises intensities to the levels of filterbanks. */
 #ifndef PSR_KERNELS_BEAM_QUANTISE_CUH
 #define PSR_KERNELS_BEAM_QUANTISE_CUH
 
@@ -6,7 +6,7 @@ struct beam_scale {
     float offset, scale, top;
 };
 
-/* As psr_beam_level, half to even and 0 for no number: a float whose lowest byte is the level. */
+/* As psr_beam_level, half to even and 0 for NaN: a float whose lowest byte is the level. */
 __device__ __forceinline__ float beam_quantise_float(const beam_scale &s, float x)
 {
     const float y = __fmul_rn(__fsub_rn(x, s.offset), s.scale);

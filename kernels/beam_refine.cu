@@ -1,4 +1,4 @@
-/* beam_refine.cu: sums on the half-integer grid to places twice as dense along the second axis.
+/* beam_refine.cu: refines sums on the half-integer grid to places twice as dense along one axis.
  *
  * I[p][q] is a sum of waves of delays |l| < n along q.  At place Q, g[p][Q] = sum over q of
  * D[Q - 2q] I[p][q] is the same sum with each wave divided by what spreading (beam_weight.cuh) does
@@ -94,7 +94,7 @@ template <class S> __global__ void __launch_bounds__(S::THREADS) refine_kernel(c
 
 /* --- constants -------------------------------------------------------------------------------- */
 
-/* What spreading leaves of delay l. */
+/* The factor by which spreading attenuates delay l. */
 __device__ __forceinline__ double find_loss(int n, int l)
 {
     double sum = 0;

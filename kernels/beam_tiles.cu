@@ -1,5 +1,5 @@
-/* beam_tiles.cu: arbitrary beams of each channel into tiles whose beams need the same two quads of
- * the refined axis (counting sort, stable), and their weights. */
+/* beam_tiles.cu: sorts the beams of each channel into tiles whose beams need the same two quads of
+ * the refined axis (stable counting sort), and computes their weights. */
 #include "beam_kernels.h"
 #include "beam_weight.cuh"
 #include "half.cuh"
@@ -27,7 +27,7 @@ __device__ __forceinline__ tap_start find_taps(int n, double theta)
 
 /* --- order ------------------------------------------------------------------------------------ */
 
-/* Counts of each warp's beams in each quad become where they go. */
+/* Turns the counts of each warp's beams in each quad into positions. */
 __device__ __forceinline__ void place_warps(const beam_k_beams &b, uint32_t count[WARPS][QUADS],
                                             size_t f, int lane)
 {

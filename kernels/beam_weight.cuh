@@ -5,7 +5,7 @@
 
 #include "beam_kernels.h"
 
-/* The angle pi (2 theta - q) / 2n is that of a whole step, and of what is left beside. */
+/* The angle pi (2 theta - q) / 2n as a whole step and a remainder. */
 struct beam_direction {
     int nearest; /* whole number to 2 theta */
     float amplitude, s, c;
@@ -47,7 +47,7 @@ __device__ __forceinline__ float beam_factor(const beam_direction &d, int step, 
     return step & 1 ? -y : y;
 }
 
-/* What a place of the refined axis counts at a distance x of it, |x| < TAPS / 2: the "exponential
+/* The weight of a place of the refined axis at distance x, |x| < TAPS / 2: the "exponential
  * of a semicircle" of Barnett, Magland & af Klinteberg (2019), whose constant was chosen for places
  * twice as dense as the sums need.  Off by 1.6e-4 at most. */
 template <class T> __device__ __forceinline__ T beam_spread(T x)

@@ -1,5 +1,5 @@
-/* beam_words.cuh: voltages of a batch to words of one dish, and those to weighted halves in the order
- * of the grid; the steps of beam_form.cu before it transforms. */
+/* beam_words.cuh: converts a batch of voltages to words of one dish, and these to weighted halves in
+ * the order of the grid: the steps of beam_form.cu before the transforms. */
 #ifndef PSR_KERNELS_BEAM_WORDS_CUH
 #define PSR_KERNELS_BEAM_WORDS_CUH
 
@@ -20,7 +20,7 @@ struct form_args {
 
 /* --- voltages to words of one dish ------------------------------------------------------------ */
 
-/* Where a thread's voltages come from and go to. */
+/* Where a thread loads and stores voltages. */
 template <class S> struct beam_reader {
     uint32_t raw[S::LOADS][4];
     const uint8_t *from[S::LOADS]; /* first of four dishes, at the next batch's first sample */
@@ -92,7 +92,7 @@ __device__ __forceinline__ void store_words(const beam_reader<S> &r, uint32_t *w
 template <class S> struct beam_gridder {
     ushort2 slot[S::PLACES];
     __half2 re[S::PLACES][2], im[S::PLACES][2];
-    uint32_t low, high; /* what makes a half of a nibble */
+    uint32_t low, high; /* constants that make a half from a nibble */
 };
 
 /* A nibble x in the low bits of 1024 makes 1024 + x, and in the four bits above 1024 + 16 x. */

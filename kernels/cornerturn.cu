@@ -2,8 +2,8 @@
  *
  * Whole bytes (cornerturn_bytes): integers of up to 16 bits that are not downsampled, in spectra of whole
  * 16 bytes.  Thread block: 128 bytes of 128 spectra, 256 threads; the grid is (128 spectra, 128
- * bytes).  Rows come as 16-byte words into 16 KB of shared memory, swizzled so that neither way has
- * bank conflicts; each thread transposes 4 bytes x 16 spectra and writes 16 samples of a channel (or of
+ * bytes).  Rows are loaded as 16-byte words into 16 KB of shared memory, swizzled so that neither stores
+ * nor loads have bank conflicts; each thread transposes 4 bytes x 16 spectra and writes 16 samples of a channel (or of
  * one plane of it) at once, of a byte that holds several channels those of each.  Bound: device
  * memory, each byte read once and written once, 0.3 ms for 640 MB on an H200.
  *
@@ -18,8 +18,8 @@
  * outputs, 64 channels). Bound: issue slots, as samples are read and written one by one; 3.4 ms for
  * 640 MB.
  *
- * Sliding: one thread block a run, 4 KB at a time between barriers, so that what is overwritten was
- * read before. */
+ * Sliding: one thread block a run, 4 KB at a time between barriers, so that nothing is overwritten
+ * before it has been read. */
 #include "cornerturn_kernels.h"
 
 namespace
@@ -98,7 +98,7 @@ __global__ void __launch_bounds__(THREADS) cornerturn(const struct job job)
 
 constexpr int TILE = 128, VECTORS = TILE / 16; /* bytes of a spectrum, and spectra */
 
-/* What 16 samples of a run are, and which of them there are. */
+/* 16 samples of a run, and which of them exist. */
 struct strip {
     uint8_t *to;    /* of the first, 16-byte aligned */
     int first, end; /* those of the 16 that are wanted */

@@ -20,15 +20,15 @@
  *   partial  P as words of two samples, half a stretch apart: any shift is whole words
  *
  * The sums of all groups stay in registers: words v of samples (lo, hi) add up to a = sum of v and
- * b = sum of v >> 16, which give lo as a - (b << 16).  Of two planes of bytes each group goes
- * through twice, the high one first, with 2 for 1 in A and added 128 times (sum_pairs); of more, all
+ * b = sum of v >> 16, which give lo as a - (b << 16).  With two planes of bytes each group is
+ * added twice, the high one first, with 2 for 1 in A and added 128 times (sum_pairs); of more, all
  * groups of a plane after those of the one above, with sums multiplied by 256 between.  Shared
  * memory: 79 KB and 212 bytes for each sample that delays spread over inside a block of 32 trials,
  * 88 KB and 152 bytes for one of 16.
  *
  * Bound: none alone.  For 32 channels x 32 trials x 448 samples, with s of two or three values, a
  * multiprocessor moves 1460 wavefronts of 128 bytes and the copies (69 % of what it can) and issues
- * 650 instructions a warp (62 %); what is left is latency, with 16 warps. */
+ * 650 instructions a warp (62 %); the rest is latency, with 16 warps. */
 #include "dedisp_tile.cuh"
 
 namespace
@@ -79,7 +79,7 @@ __device__ __forceinline__ void sum_block(const cta &b, const struct job &job,
     write_sums(b, job.io, block, stage, t0, total);
 }
 
-/* The same of two planes, so that a group's rows are found and its stage brought once for both.  A
+/* The same for two planes: a group's rows are located and its stage loaded once for both.  A
  * weight of 256 does not fit the byte that high halves are multiplied by, but the sums of a group
  * fit 15 bits: those of the higher plane are doubled and added 128 times. */
 template <int KIND>
@@ -132,7 +132,7 @@ __global__ void __launch_bounds__(THREADS, DEDISP_RESIDENT) multiply_blocks(cons
     __shared__ struct barriers bars;
     __shared__ struct places places[2];
     cta b = make_cta(job, shared, places, &bars);
-    /* Delays of later trials drift more: they take longest, and go first. */
+    /* Delays of later trials spread more: they take longest, and are launched first. */
     const struct dedisp_k_block block = job.block[gridDim.y - 1 - blockIdx.y];
     const size_t t0 = (size_t)blockIdx.x * form<KIND>::SAMPLES;
     if (t0 >= job.io.nout + block.late)

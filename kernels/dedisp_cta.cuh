@@ -128,7 +128,7 @@ __device__ __forceinline__ void init_barriers(const cta &b)
     __syncthreads();
 }
 
-/* The first warp brings a stage. */
+/* The first warp loads a stage. */
 __device__ __forceinline__ void fetch_stage(const cta &b, int slot, const struct dedisp_stage *from)
 {
     uint32_t to = shared_address(b.stage + slot), bar = stage_barrier(b, slot);
@@ -173,7 +173,7 @@ __device__ __forceinline__ void advance(source &from, const struct dedisp_k_io &
         from.runs -= io.plane;
 }
 
-/* Every warp copies its share of the rows of number j, on sm_90 a lane a row.
+/* Every warp copies its share of rows number j; on sm_90 each lane copies a row.
  * PAIRS: and notes where those of the plane below come from. */
 template <bool PAIRS>
 __device__ __forceinline__ void fetch_rows(const cta &b, const struct job &job, const source &from,

@@ -134,7 +134,7 @@ static __device__ void write_hot(int kind, const struct dedisp_k_block &b,
     }
 }
 
-/* What lanes of a plane agree about, and lane 0 knows of the rest. */
+/* What all lanes of a plane share, and what only lane 0 has. */
 static __device__ void write_frame(int kind, const struct dedisp_k_group &g, const windows &w,
                                    int nshift, int spread, struct dedisp_stage *st, int lane)
 {

@@ -1,4 +1,4 @@
-/* half.cuh: pairs of halves as words, and matrix products of halves by the block of 8. */
+/* half.cuh: pairs of halves as words, and matrix products of halves in blocks of 8. */
 #ifndef PSR_KERNELS_HALF_CUH
 #define PSR_KERNELS_HALF_CUH
 

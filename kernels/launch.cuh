@@ -1,11 +1,11 @@
-/* launch.cuh: what launching a kernel asks of the device. */
+/* launch.cuh: limits of the device for launching kernels. */
 #ifndef PSR_KERNELS_LAUNCH_CUH
 #define PSR_KERNELS_LAUNCH_CUH
 
 #include <cuda_runtime_api.h>
 
-/* Allows a kernel that has none of its own all the shared memory of a thread block, to the last byte, as
- * other threads may launch the same kernel.
+/* Allows a kernel without static shared memory all that a thread block may have: always all, as other
+ * threads may launch the same kernel.
  * Returned: *processors   multiprocessors of the device */
 template <class KERNEL> static cudaError_t allow_all_shared(KERNEL *kernel, int *processors)
 {

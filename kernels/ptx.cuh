@@ -1,4 +1,4 @@
-/* ptx.cuh: the instructions that have no name in CUDA C++: integer matrix products (from sm_80 on),
+/* ptx.cuh: instructions for which CUDA C++ has no function: integer matrix products (from sm_80 on),
  * barriers that count bytes, and asynchronous copies (16 bytes a thread; bulk ones from sm_90 on).
  * Addresses are of shared memory, as shared_address gives them. */
 #ifndef PSR_KERNELS_PTX_CUH
@@ -100,13 +100,13 @@ template <int N> __device__ __forceinline__ void copies_wait()
     asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
 }
 
-/* Brings a line of 128 bytes to the second cache. */
+/* Prefetches a line of 128 bytes to the L2 cache. */
 __device__ __forceinline__ void prefetch_line(const void *from)
 {
     asm volatile("prefetch.global.L2 [%0];" ::"l"(from));
 }
 
-/* A barrier whose phase ends when "copiers" have said what they copy and all of it has come. */
+/* A barrier whose phase ends when "copiers" have announced bytes and all of these have arrived. */
 __device__ __forceinline__ void barrier_init(uint32_t bar, int copiers)
 {
     asm volatile("mbarrier.init.shared.b64 [%0],%1;" ::"r"(bar), "r"(copiers));
@@ -135,7 +135,7 @@ __device__ __forceinline__ void barrier_publish()
     asm volatile("fence.mbarrier_init.release.cluster;");
 }
 
-/* True in one lane of a warp whose lanes are all here. */
+/* True in one lane of a converged warp. */
 __device__ __forceinline__ bool elect_lane()
 {
     uint32_t chosen;
@@ -162,7 +162,7 @@ __device__ __forceinline__ void copy_bulk(uint32_t to, const void *from, uint32_
 
 #else
 
-/* Arrives once this thread's copies have come. */
+/* Arrives when this thread's copies are complete. */
 __device__ __forceinline__ void barrier_arrive_copied(uint32_t bar)
 {
     asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(bar) : "memory");

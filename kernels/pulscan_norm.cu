@@ -16,7 +16,7 @@ namespace
 
 constexpr int BATCH = 8; /* bins that a thread reads at once */
 
-/* Warps that share a multiprocessor. */
+/* Warps on a multiprocessor. */
 #if defined __CUDA_ARCH__ && __CUDA_ARCH__ < 800
 constexpr int RESIDENT = 32;
 #else
@@ -99,7 +99,7 @@ static __device__ __noinline__ float halve_all(struct shared<WARPS> *s, VALUES x
     return halve(rank, next, -INFINITY, INFINITY, 0, count, k);
 }
 
-/* Gives away places in the warp's list to lanes that want some each. */
+/* Assigns each lane the places in the warp's list that it asks for. */
 static __device__ int take_places(int wanted, int *all)
 {
     const int lane = threadIdx.x % WARP;

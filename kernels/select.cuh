@@ -8,7 +8,7 @@ constexpr int WARP = 32;
 constexpr int HALVINGS = 24; /* by value before halving by bits, which always ends */
 constexpr unsigned ALL = ~0u;
 
-/* Floats in the order of their values as integers, and back. */
+/* Maps floats to integers in the same order, and back. */
 static __device__ int key_of(float x)
 {
     int b = __float_as_int(x);

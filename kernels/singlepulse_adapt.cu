@@ -33,7 +33,7 @@ __device__ inline place find_place(const struct pulse_k_ring &ring,
             i < ring.nseries};
 }
 
-/* Batcher's exchanges, from those of places D apart in runs of 2 P that are being joined. */
+/* Batcher's odd-even merge sort: exchanges of places D apart in runs of 2 P that are merged. */
 template <int N, int P, int D> __device__ __forceinline__ void sort_sizes(float size[N])
 {
 #pragma unroll

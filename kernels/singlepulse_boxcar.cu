@@ -242,7 +242,7 @@ __device__ inline float find_draw_size(const float draw[PULSE_DRAWS])
 }
 static_assert((int)PULSE_DRAWS == (int)PULSE_NINE, "a network takes the middle of the draws");
 
-/* What was found of the pieces goes to their figures. */
+/* Stores the results of the pieces in their figures. */
 template <class SHARED>
 __device__ inline void keep_found(const SHARED &sh, const struct job &job, const span &s)
 {
@@ -275,7 +275,7 @@ __global__ void __launch_bounds__(pieces<LENGTH>::threads, pieces<LENGTH>::block
             find_slot(j / after)[slots - after + j % after] = -INFINITY;
     const row r = find_row<LENGTH>(job, s);
     float z[EACH];
-    read_row<LENGTH>(z, job, s, r); /* on its way meanwhile */
+    read_row<LENGTH>(z, job, s, r); /* loaded meanwhile */
     load_shapes(sh.shape, job.ring, s.i, s.k - 1, s.pieces + 1);
     set_up<LENGTH>(sh, job, s);
     __syncthreads();

@@ -1,4 +1,4 @@
-/* singlepulse_flatten.cuh: what is taken off the samples of a piece, in shared memory.
+/* singlepulse_flatten.cuh: the baseline of a piece, in shared memory.
  *
  * To be compiled without fused multiply-adds: the host has the same bits. */
 #ifndef PSR_KERNELS_SINGLEPULSE_FLATTEN_CUH
@@ -6,7 +6,7 @@
 
 #include "singlepulse_kernels.h"
 
-/* What is taken off a piece. */
+/* The baseline of a piece. */
 struct shape {
     struct pulse_ramp ramp[2];
     float edge[PULSE_EDGES];

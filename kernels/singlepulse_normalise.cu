@@ -43,8 +43,8 @@ struct samples {
     int n;
 };
 
-/* Brings N samples a lane at a time, from j on, as long as there are so many: all are read before any
- * is written, which the compiler cannot decide on.  Returned: whether some are no numbers */
+/* Copies N samples per lane at a time, from j on, while that many are left: all are read before any is
+ * written, as the compiler cannot exclude an overlap.  Returned: whether some are not numbers */
 template <int N>
 __device__ __forceinline__ bool load_many(const samples &s, const float *chunk, int &j)
 {
@@ -64,7 +64,7 @@ __device__ __forceinline__ bool load_many(const samples &s, const float *chunk, 
     return bad;
 }
 
-/* Brings the samples that are in a chunk yet to the ring, and all of them to shared memory.
+/* Copies samples that are still in a chunk to the ring, and all samples to shared memory.
  * Given:  chunk   of the piece's first sample; the first "old" of them are in the ring
  * Returned: whether all are numbers */
 __device__ inline bool load_samples(const group &g, const samples &s, const float *chunk, int old)
@@ -97,7 +97,7 @@ __device__ inline int gather_good(const group &g, const samples &s)
     return ngood;
 }
 
-/* Puts them back to their places, and what is no number between them. */
+/* Moves them back to their places, with the values that are not numbers between them. */
 __device__ inline void put_back(const group &g, const samples &s)
 {
     for (int j = g.lane; j < s.n; j += LANES)
@@ -279,7 +279,7 @@ __device__ inline double find_part_level(const group &g, const samples &s, int l
 static_assert(2 * PULSE_PARTS * LANES <= ROOM, "sums of parts fit");
 static_assert((int)PULSE_PARTS == LANES, "a lane has a part");
 
-/* Given:    the samples brought; room [ROOM]
+/* Given:    the samples in shared memory; room [ROOM]
  * Returned: the piece's figures; *level, of the lane's part */
 __device__ inline struct pulse_piece measure_samples(const group &g, const samples &s, bool whole,
                                                      int length, int64_t first, float *room,

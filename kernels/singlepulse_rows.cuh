@@ -1,5 +1,5 @@
-/* singlepulse_rows.cuh: rows of 16 samples of a series, one a thread: where they lie in shared memory, and
- * how they come there flattened.
+/* singlepulse_rows.cuh: rows of 16 samples of a series, one per thread: their places in shared memory, and
+ * their loading without the baseline.
  *
  * To be compiled without fused multiply-adds: the host has the same bits. */
 #ifndef PSR_KERNELS_SINGLEPULSE_ROWS_CUH
@@ -110,7 +110,7 @@ __device__ __forceinline__ void flatten_ramp(float z[EACH], const struct pulse_r
         z[e] = pulse_flatten_sample(z[e], first + e, level, step, scale, scale_step);
 }
 
-/* Takes off what lies between parts, of a piece's samples j and on. */
+/* Subtracts the baseline between parts from a piece's samples j and on. */
 template <int LENGTH>
 __device__ __forceinline__ void correct_row(float z[EACH], const struct shape &s, int j)
 {
@@ -171,7 +171,7 @@ __device__ inline void read_row(float z[EACH], const struct job &job, const span
                 z[e] = x[e];
 }
 
-/* Samples that are missing come out as they are no numbers. */
+/* Missing samples remain minus infinity. */
 template <int LENGTH>
 __device__ inline void flatten_row(float z[EACH], const struct shape &shape, const row &r)
 {

@@ -173,6 +173,8 @@ EXTRA_DIST += \
 	tests/science/false_alarms.txt \
 	tests/science/fold.py \
 	tests/science/fold.txt \
+	tests/science/fold_consumers.sh \
+	tests/science/fold_consumers.txt \
 	tests/science/mutants.txt \
 	tests/science/observations.sh \
 	tests/science/observations.txt \
