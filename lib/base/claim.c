@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The gate is a byte beyond all records: who holds its lock may look and change the file. */
+/* The gate is a byte beyond all records: who holds its lock may read and change the file. */
 enum { RECORD_BYTES = 256, GATE = 1 << 30, HOST_MAX = 64, KIND_MAX = 16, MOST_RECORDS = 1 << 16 };
 
 static const char start[] = "psrkit lock: process ";
@@ -103,16 +103,16 @@ static bool parse(const char text[RECORD_BYTES + 1], struct record *r)
                   &r->pid, r->host, r->kind, &r->first, &r->last, &r->common) == 6;
 }
 
-static bool meets(const struct record *r, const struct psr_output_group_desc *d)
+static bool conflicts(const struct record *r, const struct psr_output_group_desc *d)
 {
     return strcmp(r->kind, d->kind) == 0 &&
            ((r->common && d->common) || (r->first <= d->last && d->first <= r->last));
 }
 
-/* Looks at all records.
- * Returned: *slot, one that is free */
-static psr_status look(struct psr_claim *c, const struct psr_output_group_desc *d, size_t *slot,
-                       psr_err *err)
+/* Checks all records for conflicts.
+ * Returned: *slot, a free one */
+static psr_status find_free_record(struct psr_claim *c, const struct psr_output_group_desc *d,
+                                   size_t *slot, psr_err *err)
 {
     char text[RECORD_BYTES + 1] = "";
     bool found = false;
@@ -131,7 +131,7 @@ static psr_status look(struct psr_claim *c, const struct psr_output_group_desc *
         c->knows = true;
         if (n < RECORD_BYTES)
             return PSR_OK;
-        if (held && parse(text, &r) && meets(&r, d))
+        if (held && parse(text, &r) && conflicts(&r, d))
             return psr_fail(err, PSR_EIO,
                             "%.200s: process %ld on %s is writing the same files (%.150s)", d->root,
                             r.pid, r.host, c->path);
@@ -185,7 +185,7 @@ bool psr_claim_is_of_files(const char *root)
 static psr_status claim(struct psr_claim *c, const struct psr_output_group_desc *desc, psr_err *err)
 {
     size_t slot = 0;
-    psr_status st = look(c, desc, &slot, err);
+    psr_status st = find_free_record(c, desc, &slot, err);
     if (!st)
         st = write_record(c, desc, slot, err);
     if (!st)

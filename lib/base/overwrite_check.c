@@ -143,14 +143,14 @@ static const char *called(const char *path, bool input)
     return strcmp(path, "-") ? path : input ? "standard input" : "standard output";
 }
 
-static psr_status refuse(const char *output, const char *input, psr_err *err)
+static psr_status fail_overwrite(const char *output, const char *input, psr_err *err)
 {
     return psr_fail(err, PSR_EIO, "%.200s would be written over %.200s, which is read", output,
                     input);
 }
 
-static psr_status refuse_second(const struct psr_overwrite_file *first, const char *output,
-                                const char *of, psr_err *err)
+static psr_status fail_second_use(const struct psr_overwrite_file *first, const char *output,
+                                  const char *of, psr_err *err)
 {
     const char *name = called(first->name, false);
     if (of && first->of && !strcmp(of, first->of))
@@ -180,8 +180,9 @@ static psr_status check(struct psr_overwrite_check *c, const char *path, const c
     if (!f)
         return keep(c, path, of, input, &id, err);
     if (input)
-        return f->input ? PSR_OK : refuse(called(f->name, false), name, err);
-    return f->input ? refuse(name, called(f->name, true), err) : refuse_second(f, name, of, err);
+        return f->input ? PSR_OK : fail_overwrite(called(f->name, false), name, err);
+    return f->input ? fail_overwrite(name, called(f->name, true), err)
+                    : fail_second_use(f, name, of, err);
 }
 
 psr_status psr_overwrite_check_input(struct psr_overwrite_check *c, const char *path, psr_err *err)

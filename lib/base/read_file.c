@@ -9,9 +9,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* What is too large is refused before it is read, if it says so.
- * Returned: *room   for all of it, where that is known */
-static psr_status look_at_size(FILE *f, const char *name, size_t most, size_t *room, psr_err *err)
+/* Rejects a file that is too large before it is read, if its size is known.
+ * Returned: *room   for all of it, if its size is known */
+static psr_status check_size(FILE *f, const char *name, size_t most, size_t *room, psr_err *err)
 {
     struct stat st;
     *room = 1 << 14;
@@ -29,7 +29,7 @@ static psr_status read_all(FILE *f, const char *name, size_t most, char **text, 
                            psr_err *err)
 {
     size_t room;
-    psr_status st = look_at_size(f, name, most, &room, err);
+    psr_status st = check_size(f, name, most, &room, err);
     for (bool more = true; more && !st; room *= 2) {
         char *grown = realloc(*text, room + 1);
         if (!grown)

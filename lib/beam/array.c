@@ -135,8 +135,8 @@ static psr_status take_telescope(void *ctx, const struct psr_text_row *row, psr_
     return PSR_OK;
 }
 
-/* "standin" and which of the values are no better than that. */
-static psr_status take_standin(void *ctx, const struct psr_text_row *row, psr_err *err)
+/* "standin" and which of the values are placeholders. */
+static psr_status take_placeholders(void *ctx, const struct psr_text_row *row, psr_err *err)
 {
     static const char *const what[] = {"site", "spacing", "places", "inputs"};
     struct parser *p = ctx;
@@ -200,7 +200,7 @@ static psr_status take_row(void *ctx, const struct psr_text_row *row, psr_err *e
 {
     static const struct psr_text_row_key keys[] = {
         {"telescope", take_telescope, 2}, {"site", take_site, 4}, {"grid", take_grid, 3},
-        {"spacing", take_spacing, 3},     {"dish", take_dish, 4}, {"standin", take_standin, 5},
+        {"spacing", take_spacing, 3},     {"dish", take_dish, 4}, {"standin", take_placeholders, 5},
     };
     return psr_text_row_take(row, keys, sizeof keys / sizeof *keys, ctx, err);
 }

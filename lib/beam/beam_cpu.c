@@ -18,7 +18,7 @@ enum {
 };
 
 /* A dish on the grid: its input, and where its first lane is among a grid's floats. */
-struct stand {
+struct dish_cell {
     size_t dish, at;
 };
 
@@ -37,8 +37,8 @@ struct cpu {
     const struct psr_beam_loops *loops;
     struct psr_resampler resampler;
     fftwf_plan along_n, along_m;
-    struct stand *stand; /* [nstand] */
-    size_t nstand;
+    struct dish_cell *dish_cell; /* [ndish_cell] */
+    size_t ndish_cell;
     float unpacked[256][2];  /* of each byte: real, imaginary */
     size_t piece;            /* samples taken at once, at most */
     size_t piece_rows;       /* sums of a channel that they can complete */
@@ -184,8 +184,8 @@ static void fill_unpacked(struct cpu *cpu)
 /* Puts one sample of one polarisation on the grid, weighted. */
 static void grid_lane(const struct cpu *cpu, float *grid, const uint8_t *volt, const float *weight)
 {
-    for (size_t i = 0; i < cpu->nstand; i++) {
-        const struct stand *s = cpu->stand + i;
+    for (size_t i = 0; i < cpu->ndish_cell; i++) {
+        const struct dish_cell *s = cpu->dish_cell + i;
         const float re = cpu->unpacked[volt[s->dish]][0], im = cpu->unpacked[volt[s->dish]][1];
         const float *g = weight ? weight + 2 * s->dish : (const float[2]){1, 0};
         grid[s->at] = re * g[0] - im * g[1];
@@ -375,20 +375,21 @@ static void destroy(void *state)
     fftwf_free(cpu->carry[1]);
     free(cpu->intensity);
     psr_resampler_drop(&cpu->resampler);
-    free(cpu->stand);
+    free(cpu->dish_cell);
     free(cpu);
 }
 
-static psr_status list_stands(struct cpu *cpu, psr_err *err)
+static psr_status list_dish_cells(struct cpu *cpu, psr_err *err)
 {
     const struct psr_beam_work *w = cpu->w;
-    cpu->stand = calloc(w->ndish, sizeof *cpu->stand);
-    if (!cpu->stand)
-        return psr_fail_nomem(err, "dishes", (double)w->ndish * sizeof *cpu->stand);
+    cpu->dish_cell = calloc(w->ndish, sizeof *cpu->dish_cell);
+    if (!cpu->dish_cell)
+        return psr_fail_nomem(err, "dishes", (double)w->ndish * sizeof *cpu->dish_cell);
     for (size_t d = 0; d < w->ndish; d++)
         if (w->cell[d] >= 0) {
             size_t m = (size_t)w->cell[d] / w->n, n = (size_t)w->cell[d] % w->n;
-            cpu->stand[cpu->nstand++] = (struct stand){d, (m * pitch(w) + n) * LANES * 2};
+            cpu->dish_cell[cpu->ndish_cell++] =
+                (struct dish_cell){d, (m * pitch(w) + n) * LANES * 2};
         }
     return PSR_OK;
 }
@@ -401,7 +402,7 @@ static psr_status create(void **state, const struct psr_beam_work *w, psr_err *e
     cpu->w = w;
     cpu->loops = psr_beam_loops_choose();
     fill_unpacked(cpu);
-    psr_status st = list_stands(cpu, err);
+    psr_status st = list_dish_cells(cpu, err);
     if (!st)
         st = psr_resampler_init(&cpu->resampler, w, cpu->loops, err);
     if (!st)

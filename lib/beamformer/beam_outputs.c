@@ -133,9 +133,9 @@ static psr_status open_beam(struct psr_beam_outputs *o, size_t b, psr_err *err)
 }
 
 /* Beams are independent files, so threads share them: not so many that descriptors run out. */
-static psr_status each_beam(struct psr_beam_outputs *o,
-                            psr_status (*step)(struct psr_beam_outputs *o, size_t b, psr_err *err),
-                            psr_err *err)
+static psr_status
+for_each_beam(struct psr_beam_outputs *o,
+              psr_status (*step)(struct psr_beam_outputs *o, size_t b, psr_err *err), psr_err *err)
 {
     const int nthread = o->d.nthread < MOST_THREADS ? o->d.nthread : MOST_THREADS;
     psr_status st = PSR_OK;
@@ -201,7 +201,7 @@ static psr_status open_all(void *ctx, psr_err *err)
     st = create_group(o, err);
     grow_descriptors(o->nbeam);
     if (!st)
-        st = each_beam(o, open_beam, err);
+        st = for_each_beam(o, open_beam, err);
     /* A stop leaves files unopened, which nothing may be written to. */
     if (!st && should_stop(o))
         st =
@@ -252,7 +252,7 @@ static psr_status add_scale_file(struct psr_beam_outputs *o, const struct psr_be
 psr_status psr_beam_outputs_finish(struct psr_beam_outputs *o, const struct psr_beam_scales *scales,
                                    psr_err *err)
 {
-    psr_status st = each_beam(o, finish_beam, err);
+    psr_status st = for_each_beam(o, finish_beam, err);
     for (size_t b = 0; b < o->nbeam && !st; b++) {
         psr_outfile *f = o->file[b];
         o->file[b] = NULL;

@@ -1,8 +1,8 @@
 /* Reads blocks of voltages ahead, through psr_voltages_pump, into a ring buffer. */
 #include "beam_reader.h"
 
-/* Of files many threads read, of a pipe one. */
-static bool has_team(const struct psr_beam_reader *r)
+/* Many threads read files, one reads a pipe. */
+static bool reads_in_parallel(const struct psr_beam_reader *r)
 {
     return r->d.in->nsamp >= 0;
 }
@@ -29,7 +29,7 @@ static void take_block(void *ctx, size_t i, size_t nt)
 static bool work_or_wait(void *ctx, bool idle, size_t i)
 {
     struct psr_beam_reader *r = ctx;
-    const bool team = has_team(r);
+    const bool team = reads_in_parallel(r);
     while (team && psr_worker_pool_help(r->d.pool))
         ;
     psr_monitor_enter(r->d.monitor);
@@ -52,7 +52,7 @@ static psr_status read_blocks(void *ctx, psr_err *err)
     return st;
 }
 
-static void go_on_reading(struct psr_beam_reader *r)
+static void resume_reading(struct psr_beam_reader *r)
 {
     r->first = r->ring.next;
     psr_read_ring_begin(&r->ring);
@@ -66,7 +66,7 @@ void psr_beam_reader_start(struct psr_beam_reader *r, const struct psr_beam_read
     for (size_t i = 0; i < PSR_BEAM_READER_SLOTS; i++)
         r->slot[i] = slot[i];
     psr_read_ring_init(&r->ring, desc->monitor, PSR_BEAM_READER_SLOTS);
-    go_on_reading(r);
+    resume_reading(r);
 }
 
 static size_t next_block(struct psr_beam_reader *r)
@@ -86,7 +86,7 @@ psr_status psr_beam_reader_next(struct psr_beam_reader *r, const uint8_t **in, s
     st = psr_async_task_wait(&r->task, err);
     if (st || r->task.threaded)
         return st;
-    go_on_reading(r); /* without a thread it returns when there is no room */
+    resume_reading(r); /* without a thread it returns when there is no room */
     *n = next_block(r);
     return psr_async_task_wait(&r->task, err);
 }
@@ -99,7 +99,7 @@ void psr_beam_reader_release(struct psr_beam_reader *r)
 
 bool psr_beam_reader_helps(struct psr_beam_reader *r)
 {
-    return has_team(r) && !psr_read_ring_has_ended(&r->ring);
+    return reads_in_parallel(r) && !psr_read_ring_has_ended(&r->ring);
 }
 
 void psr_beam_reader_stop(struct psr_beam_reader *r)

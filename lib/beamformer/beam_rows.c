@@ -112,8 +112,8 @@ static psr_status keep(struct psr_beam_rows *r, psr_err *err)
 
 enum { NO_ROOM = 1 << 30 }; /* more rows than a buffer has */
 
-/* Leaves the rows that have come to be kept or written; none are begun beside them any more. */
-static psr_status hand_over(struct psr_beam_rows *r, psr_err *err)
+/* Passes complete rows on to be kept or written; no others are begun meanwhile. */
+static psr_status submit_rows(struct psr_beam_rows *r, psr_err *err)
 {
     psr_status st = psr_beam_rows_wait(r, err);
     if (st || r->came == 0)
@@ -139,7 +139,7 @@ psr_status psr_beam_rows_came(struct psr_beam_rows *r, bool all, psr_err *err)
     r->nrow += (int64_t)r->coming;
     r->coming = 0;
     const bool complete = r->d.scales->measures || all || r->buffer_coming != r->buffer_now;
-    return complete ? hand_over(r, err) : PSR_OK;
+    return complete ? submit_rows(r, err) : PSR_OK;
 }
 
 psr_status psr_beam_rows_end(struct psr_beam_rows *r, psr_err *err)

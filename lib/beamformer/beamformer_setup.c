@@ -189,7 +189,7 @@ static psr_status create_buffers(struct psr_beamformer *p, psr_err *err)
     return st;
 }
 
-static void lay_out_rows(struct psr_beamformer *p)
+static void describe_rows(struct psr_beamformer *p)
 {
     p->rows.d = (struct psr_beam_rows_desc){
         .plan = p->plan,
@@ -215,7 +215,7 @@ static psr_status begin_scales(struct psr_beamformer *p, psr_err *err)
         .file = p->d.scale,
         .mem_bytes = p->mem_bytes,
     };
-    lay_out_rows(p);
+    describe_rows(p);
     psr_status st = psr_beam_scales_begin(&p->scales, &d, err);
     return st || !p->d.scale ? st : psr_beam_scales_apply(&p->scales, p->plan, err);
 }

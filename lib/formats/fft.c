@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static psr_status know_suffix(struct psr_spectrum_file *file, const char *path, psr_err *err)
+static psr_status identify_suffix(struct psr_spectrum_file *file, const char *path, psr_err *err)
 {
     const char *dot = strrchr(path, '.');
     file->shorts = dot && !strcmp(dot, ".sdat");
@@ -66,7 +66,7 @@ static psr_status check_bytes(const struct psr_spectrum_file *file, const char *
 
 /* Whether bin 0 is 1, as PRESTO and psr_spectrum_deredden leave it; the sum of a series never is.
  */
-static psr_status look_at_first(struct psr_spectrum_file *file, const char *path, psr_err *err)
+static psr_status read_first_bin(struct psr_spectrum_file *file, const char *path, psr_err *err)
 {
     float first[2];
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -81,7 +81,7 @@ static psr_status look_at_first(struct psr_spectrum_file *file, const char *path
 psr_status psr_spectrum_describe(struct psr_spectrum_file *file, const char *path, psr_err *err)
 {
     struct stat about;
-    psr_status st = know_suffix(file, path, err);
+    psr_status st = identify_suffix(file, path, err);
     if (st != PSR_OK)
         return st;
     if (stat(path, &about))
@@ -97,7 +97,7 @@ psr_status psr_spectrum_describe(struct psr_spectrum_file *file, const char *pat
     file->nbin = file->inf.nbin / 2;
     file->tobs_s = (double)file->inf.nbin * file->inf.tbin_s;
     file->reddened = false;
-    return file->series ? PSR_OK : look_at_first(file, path, err);
+    return file->series ? PSR_OK : read_first_bin(file, path, err);
 }
 
 /* The next padding from *t on: [*t, *end); false where there is none.  pair is the next On/Off pair

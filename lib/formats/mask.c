@@ -362,7 +362,7 @@ static size_t interval_at(const struct psr_mask *mask, double time_s)
     return i < (double)mask->nint ? (size_t)i : mask->nint;
 }
 
-static bool lists_any(const struct psr_mask *mask, size_t i)
+static bool masks_any(const struct psr_mask *mask, size_t i)
 {
     return mask->all_chan[i] || mask->first[i] < mask->first[i + 1];
 }
@@ -379,7 +379,7 @@ static void add_interval(const struct psr_mask *mask, size_t i, unsigned char *m
  * merged one in memory, a 0, and passes over what is not above. */
 static void merge_as_presto(const struct psr_mask *mask, size_t i, unsigned char *masked)
 {
-    bool before = memchr(masked, 1, mask->nchan) != NULL, more = lists_any(mask, i);
+    bool before = memchr(masked, 1, mask->nchan) != NULL, more = masks_any(mask, i);
     add_interval(mask, i, masked);
     if (before != more)
         masked[0] = 0;

@@ -79,7 +79,7 @@ static psr_status describe_part(struct psr_part *part, const struct psr_reader *
     return psr_obs_copy(&part->obs, &reader->obs, err);
 }
 
-static psr_status look_at(struct psr_multi_file *parts, const char *path, psr_err *err)
+static psr_status identify_part(struct psr_multi_file *parts, const char *path, psr_err *err)
 {
     struct psr_part *part = parts->part + parts->n;
     *part = (struct psr_part){0};
@@ -285,7 +285,7 @@ psr_status psr_multi_file_open(struct psr_multi_file *parts, const struct psr_so
     }
     for (size_t i = 0; i < desc->npath; i++) {
         close_sole(parts);
-        psr_status st = look_at(parts, desc->path[i], err);
+        psr_status st = identify_part(parts, desc->path[i], err);
         if (st)
             return st;
     }

@@ -257,8 +257,8 @@ static psr_status pad_trial(psr_series *s, struct trial *trial, int64_t nout, ps
     return st;
 }
 
-/* Brings a trial to its length, and its bytes to the system. */
-static psr_status settle_trial(psr_series *s, struct trial *trial, int64_t nout, psr_err *err)
+/* Pads or cuts a trial to its length, and flushes it. */
+static psr_status finish_trial(psr_series *s, struct trial *trial, int64_t nout, psr_err *err)
 {
     psr_status st = PSR_OK;
     if (nout > trial->n)
@@ -324,7 +324,7 @@ psr_status psr_series_finish(psr_series *s, int64_t nout, psr_err *err)
 {
     psr_status st = fix_lengths(s, nout, err);
     for (size_t i = 0; i < s->ndm && !st; i++)
-        st = settle_trial(s, &s->trial[i], s->trial[i].length, err);
+        st = finish_trial(s, &s->trial[i], s->trial[i].length, err);
     for (size_t i = 0; i < s->ndm && s->format == PSR_SERIES_DAT && !st; i++)
         st = write_inf(s, i, s->trial[i].length, err);
     if (!st && s->own) {

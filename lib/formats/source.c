@@ -12,7 +12,7 @@
 /* Which spectra enter the means that gaps are padded with: so many at the start, then one in so
  * many, chosen by stream index, so that the cut into blocks does not matter and the cost is small.
  */
-enum { LEARN_FIRST = 1024, LEARN_STEP = 64 };
+enum { MEAN_FIRST = 1024, MEAN_STEP = 64 };
 
 /* What a gap is padded with where no data came before it: the mean of so many spectra after it. */
 enum { LOOK_AHEAD = 256 };
@@ -30,11 +30,11 @@ struct psr_source {
     struct psr_span *span;
     size_t nspan, span_room;
     double *sum, *row; /* [nchan] sums of the spectra learnt from; one of them */
-    int64_t nlearnt;
+    int64_t nmean_row;
     unsigned char *padding; /* [row_bytes] */
 };
 
-static void learn_row(struct psr_source *s, const unsigned char *row)
+static void add_to_means(struct psr_source *s, const unsigned char *row)
 {
     size_t nchan = s->obs.nchan;
     psr_row_unpack(s->row, row, nchan, s->obs.nbit, s->obs.kind);
@@ -43,29 +43,29 @@ static void learn_row(struct psr_source *s, const unsigned char *row)
             return;
     for (size_t c = 0; c < nchan; c++)
         s->sum[c] += s->row[c];
-    s->nlearnt++;
+    s->nmean_row++;
 }
 
 /* Block holds n spectra of data from stream index pos on. */
-static void learn_block(struct psr_source *s, const unsigned char *block, size_t n)
+static void add_block_to_means(struct psr_source *s, const unsigned char *block, size_t n)
 {
     int64_t first = s->pos - s->origin, t = first;
     while (t < first + (int64_t)n) {
-        if (t < LEARN_FIRST || t % LEARN_STEP == 0)
-            learn_row(s, block + (size_t)(t - first) * s->row_bytes);
-        t = t < LEARN_FIRST ? t + 1 : (t / LEARN_STEP + 1) * LEARN_STEP;
+        if (t < MEAN_FIRST || t % MEAN_STEP == 0)
+            add_to_means(s, block + (size_t)(t - first) * s->row_bytes);
+        t = t < MEAN_FIRST ? t + 1 : (t / MEAN_STEP + 1) * MEAN_STEP;
     }
 }
 
-static void forget_rows(struct psr_source *s)
+static void clear_means(struct psr_source *s)
 {
     memset(s->sum, 0, s->obs.nchan * sizeof *s->sum);
-    s->nlearnt = 0;
+    s->nmean_row = 0;
 }
 
 static void set_padding(struct psr_source *s)
 {
-    double n = s->nlearnt > 0 ? (double)s->nlearnt : 1;
+    double n = s->nmean_row > 0 ? (double)s->nmean_row : 1;
     for (size_t c = 0; c < s->obs.nchan; c++)
         s->row[c] = s->sum[c] / n;
     psr_row_pack(s->padding, s->row, s->obs.nchan, s->obs.nbit, s->obs.kind);
@@ -81,8 +81,8 @@ static psr_status read_rows(struct psr_source *s, size_t nsamp, unsigned char *b
     return st;
 }
 
-/* Learns from the data that begin where the reader is. */
-static psr_status learn_ahead(struct psr_source *s, unsigned char *block, psr_err *err)
+/* Adds the data from the reader's position on to the means. */
+static psr_status read_means_ahead(struct psr_source *s, unsigned char *block, psr_err *err)
 {
     psr_status st = PSR_OK;
     size_t left = LOOK_AHEAD, n = 1;
@@ -90,14 +90,14 @@ static psr_status learn_ahead(struct psr_source *s, unsigned char *block, psr_er
         int64_t gap;
         st = read_rows(s, left, block, &n, &gap, err);
         for (size_t t = 0; !st && t < n; t++)
-            learn_row(s, block + t * s->row_bytes);
+            add_to_means(s, block + t * s->row_bytes);
         left -= n;
     }
     return st;
 }
 
-/* Learns from the data that begin at spectrum at of the open part, and returns there. */
-static psr_status look_ahead(struct psr_source *s, int64_t at, psr_err *err)
+/* Adds the data from spectrum at of the open part on to the means, and returns there. */
+static psr_status find_means_ahead(struct psr_source *s, int64_t at, psr_err *err)
 {
     if (!s->reader->ops->seek)
         return PSR_OK;
@@ -106,7 +106,7 @@ static psr_status look_ahead(struct psr_source *s, int64_t at, psr_err *err)
         return psr_fail_nomem(err, "spectra after a gap", LOOK_AHEAD * (double)s->row_bytes);
     psr_status st = s->reader->ops->seek(s->reader, at, err);
     if (!st)
-        st = learn_ahead(s, block, err);
+        st = read_means_ahead(s, block, err);
     if (!st)
         st = s->reader->ops->seek(s->reader, at, err);
     free(block);
@@ -117,13 +117,13 @@ static psr_status look_ahead(struct psr_source *s, int64_t at, psr_err *err)
 static psr_status begin_gap(struct psr_source *s, int64_t n, psr_err *err)
 {
     const struct psr_part *part = s->parts.part + s->ipart;
-    bool first = s->nlearnt == 0;
-    psr_status st = first ? look_ahead(s, s->pos + n - part->start, err) : PSR_OK;
+    bool first = s->nmean_row == 0;
+    psr_status st = first ? find_means_ahead(s, s->pos + n - part->start, err) : PSR_OK;
     if (st)
         return st;
     set_padding(s);
     if (first)
-        forget_rows(s);
+        clear_means(s);
     s->gap_left = n;
     psr_note(&s->parts.notes,
              "%s: %lld spectra (%.6g s) are missing from spectrum %lld on: padded with the mean of "
@@ -193,7 +193,7 @@ static psr_status read_part(struct psr_source *s, size_t nsamp, unsigned char *b
         return PSR_OK;
     }
     if (s->parts.may_gap)
-        learn_block(s, block, *nread);
+        add_block_to_means(s, block, *nread);
     s->pos += (int64_t)*nread;
     return PSR_OK;
 }

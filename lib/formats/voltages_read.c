@@ -171,8 +171,8 @@ static psr_status read_slice(const struct slice *s, psr_err *err)
     return PSR_OK;
 }
 
-/* Other work, and waiting for room.  Returned: false to end the reading */
-static bool go_on(const struct psr_voltages_sink *sink, bool idle, size_t i)
+/* Lets the sink do other work, and wait for room.  Returned: false to end the reading */
+static bool should_continue(const struct psr_voltages_sink *sink, bool idle, size_t i)
 {
     return sink->between ? sink->between(sink->ctx, idle, i) : !idle;
 }
@@ -182,7 +182,7 @@ static void read_slices(struct pump *p)
     struct slice s = {.n = 1};
     size_t lacks = 0;
     psr_err err;
-    while (go_on(p->sink, s.n == 0, lacks) && claim_slice(p, &s, &lacks)) {
+    while (should_continue(p->sink, s.n == 0, lacks) && claim_slice(p, &s, &lacks)) {
         psr_status st = PSR_OK;
         if (s.n == 0)
             continue;
@@ -196,7 +196,7 @@ static void read_slices(struct pump *p)
     }
 }
 
-static psr_status pump_files(struct psr_voltages *v, size_t want,
+static psr_status read_files(struct psr_voltages *v, size_t want,
                              const struct psr_voltages_sink *sink, psr_err *err)
 {
     struct pump p = {.v = v, .sink = sink, .want = want};
@@ -224,7 +224,7 @@ static bool await_input(int fd, const struct psr_voltages_sink *sink, size_t i)
     enum { WAIT_MS = 100 };
     struct pollfd ready = {.fd = fd, .events = POLLIN};
     while (sink->between && poll(&ready, 1, WAIT_MS) <= 0)
-        if (!go_on(sink, false, i))
+        if (!should_continue(sink, false, i))
             return false;
     return true;
 }
@@ -249,7 +249,7 @@ static psr_status fill_block(const struct psr_voltages *v, const struct psr_volt
     return PSR_OK;
 }
 
-static psr_status pump_stream(struct psr_voltages *v, size_t want,
+static psr_status read_stream(struct psr_voltages *v, size_t want,
                               const struct psr_voltages_sink *sink, psr_err *err)
 {
     const char *name = psr_path_called(v->part[0].path);
@@ -258,7 +258,7 @@ static psr_status pump_stream(struct psr_voltages *v, size_t want,
     for (size_t i = 0; got == want; i++) {
         char *to = NULL;
         bool idle = false;
-        while (go_on(sink, idle, i) && !(to = sink->room(sink->ctx, i)))
+        while (should_continue(sink, idle, i) && !(to = sink->room(sink->ctx, i)))
             idle = true;
         if (!to)
             break;
@@ -280,7 +280,7 @@ psr_status psr_voltages_pump(psr_voltages *v, size_t nt, const struct psr_voltag
     const size_t want = nt * v->sample_bytes;
     if (want == 0)
         return PSR_OK;
-    return v->stream ? pump_stream(v, want, sink, err) : pump_files(v, want, sink, err);
+    return v->stream ? read_stream(v, want, sink, err) : read_files(v, want, sink, err);
 }
 
 /* --- one block -------------------------------------------------------------------------------- */

@@ -145,14 +145,15 @@ psr_status psr_lines_push(psr_lines *l, const struct psr_block *spectra, psr_err
     return l->d.ops->push(l->state, spectra, err);
 }
 
-static bool find_news(const struct psr_span *span, size_t n, int64_t *known, struct psr_span *news)
+static bool find_new_span(const struct psr_span *span, size_t n, int64_t *known,
+                          struct psr_span *added)
 {
     for (size_t k = 0; k < n; k++) {
         int64_t first = span[k].first, end = first + span[k].count;
         if (end <= *known)
             continue;
         first = first > *known ? first : *known;
-        *news = (struct psr_span){first, end - first};
+        *added = (struct psr_span){first, end - first};
         *known = end;
         return true;
     }
@@ -163,8 +164,8 @@ bool psr_lines_next_gap(psr_lines *l, size_t line, const struct psr_block *b, st
 {
     struct line *of = &l->line[line];
     int64_t ds = l->d.dedispersion.trials->line[line].downsamp;
-    if (!find_news(b->gap, b->ngap, &of->gaps_known, gap) &&
-        !find_news(b->masked, b->nmasked, &of->masks_known, gap))
+    if (!find_new_span(b->gap, b->ngap, &of->gaps_known, gap) &&
+        !find_new_span(b->masked, b->nmasked, &of->masks_known, gap))
         return false;
     int64_t first = gap->first / ds, end = (gap->first + gap->count + ds - 1) / ds;
     *gap = (struct psr_span){first, end - first};
@@ -191,8 +192,8 @@ static size_t take_bound(psr_lines *l, size_t line, size_t n)
     return n;
 }
 
-/* Of n samples to come, those of each trial that the input completes. */
-static void list_own(psr_lines *l, size_t line, size_t n)
+/* How many of the next n samples of each trial the input completes. */
+static void list_own_lengths(psr_lines *l, size_t line, size_t n)
 {
     const struct line *of = &l->line[line];
     for (size_t i = 0; i < l->d.dedispersion.trials->line[line].ndm; i++) {
@@ -207,7 +208,7 @@ static void take_samples(psr_lines *l, size_t line, struct psr_block *series, si
     struct line *of = &l->line[line];
     series->n = take_bound(l, line, given);
     if (l->ended) {
-        list_own(l, line, series->n);
+        list_own_lengths(l, line, series->n);
         series->own = l->own;
     }
     of->ndedispersed += (int64_t)series->n;

@@ -25,7 +25,7 @@ void psr_pipeline_defaults(struct psr_pipeline_desc *desc)
 }
 
 /* prepsubband is run once for each line of a plan. */
-static bool goes_by_lines(const struct psr_pipeline *p)
+static bool runs_line_by_line(const struct psr_pipeline *p)
 {
     return p->d.presto && p->d.plan;
 }
@@ -39,8 +39,8 @@ psr_status psr_pipeline_create(psr_pipeline **out, const struct psr_pipeline_des
         return psr_fail_nomem(err, "a pipeline", sizeof *p);
     psr_status st = psr_pipeline_take_desc(&p->d, desc, err);
     if (!st)
-        st =
-            goes_by_lines(p) ? psr_pipeline_prepare_by_lines(p, err) : psr_pipeline_prepare(p, err);
+        st = runs_line_by_line(p) ? psr_pipeline_prepare_by_lines(p, err)
+                                  : psr_pipeline_prepare(p, err);
     if (st)
         psr_pipeline_destroy(p);
     else
@@ -62,7 +62,7 @@ static psr_status fail_run(const struct psr_pipeline *p, psr_status st, psr_err 
 
 psr_status psr_pipeline_run(psr_pipeline *p, psr_err *err)
 {
-    if (goes_by_lines(p))
+    if (runs_line_by_line(p))
         return psr_pipeline_run_by_lines(p, err);
     return p->lines ? fail_run(p, psr_pipeline_loop(p, err), err) : PSR_OK;
 }
@@ -99,7 +99,7 @@ static psr_status complete(psr_pipeline *p, psr_err *err)
 
 psr_status psr_pipeline_finish(psr_pipeline *p, psr_err *err)
 {
-    psr_status st = goes_by_lines(p) ? PSR_OK : complete(p, err);
+    psr_status st = runs_line_by_line(p) ? PSR_OK : complete(p, err);
     psr_output_group *group = p->group;
     if (st || !group)
         return st;

@@ -9,7 +9,8 @@ struct conflict {
     bool given;
 };
 
-static psr_status refuse(const char *why, const struct conflict *field, size_t n, psr_err *err)
+static psr_status fail_conflict(const char *why, const struct conflict *field, size_t n,
+                                psr_err *err)
 {
     for (size_t k = 0; k < n; k++)
         if (field[k].given)
@@ -29,7 +30,7 @@ static psr_status check_presto(const struct psr_pipeline_desc *d, psr_err *err)
         {"checksums", d->checksums.on},
         {"tol", d->tol != 0},
     };
-    return d->presto ? refuse("prepsubband has no", field, sizeof field / sizeof *field, err)
+    return d->presto ? fail_conflict("prepsubband has no", field, sizeof field / sizeof *field, err)
                      : PSR_OK;
 }
 
@@ -40,8 +41,8 @@ static psr_status check_subbands(const struct psr_pipeline_desc *d, psr_err *err
         {"checksums", d->checksums.on},   {"pulses", d->pulses.on}, {"sink", d->nsink > 0},
         {"more than one DM", d->ndm > 1},
     };
-    return d->subbands.on ? refuse("sub-bands are made at one DM: there is no", field,
-                                   sizeof field / sizeof *field, err)
+    return d->subbands.on ? fail_conflict("sub-bands are made at one DM: there is no", field,
+                                          sizeof field / sizeof *field, err)
                           : PSR_OK;
 }
 
@@ -58,8 +59,8 @@ static psr_status check_resume(const struct psr_pipeline_desc *d, psr_err *err)
         {"the caller's spectra", d->npath == 0},
         {"root -", d->root && !strcmp(d->root, "-")},
     };
-    return d->resume ? refuse("resume goes by .inf files of single series: not with", field,
-                              sizeof field / sizeof *field, err)
+    return d->resume ? fail_conflict("resume goes by .inf files of single series: not with", field,
+                                     sizeof field / sizeof *field, err)
                      : PSR_OK;
 }
 
@@ -70,8 +71,8 @@ static psr_status check_auto(const struct psr_pipeline_desc *d, psr_err *err)
         {"presto", d->presto},
         {"subbands", d->subbands.on},
     };
-    return d->clean_auto ? refuse("clean_auto finds what a mask would tell: not with", field,
-                                  sizeof field / sizeof *field, err)
+    return d->clean_auto ? fail_conflict("clean_auto finds what a mask would tell: not with", field,
+                                         sizeof field / sizeof *field, err)
                          : PSR_OK;
 }
 

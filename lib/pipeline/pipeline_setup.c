@@ -62,8 +62,8 @@ static psr_status open_input(struct psr_pipeline *p, psr_err *err)
                           err);
 }
 
-/* Says of fields that do nothing that they do nothing. */
-static void remark(const struct psr_pipeline *p)
+/* Notes which fields have no effect. */
+static void note_ignored_options(const struct psr_pipeline *p)
 {
     const struct psr_pipeline_desc *d = &p->d;
     bool opened = p->input.obs, from_subbands = p->input.inf;
@@ -196,8 +196,8 @@ static psr_status begin_sinks(struct psr_pipeline *p, psr_err *err)
     return st ? st : psr_sinks_begin(p->sinks, &p->stream, err);
 }
 
-/* What is there already is left out before there are plans. */
-static psr_status mark_and_drop(struct psr_pipeline *p, psr_err *err)
+/* Trials that an earlier run completed are left out before plans are made. */
+static psr_status skip_completed(struct psr_pipeline *p, psr_err *err)
 {
     const struct psr_pipeline_desc *d = &p->d;
     psr_status st = PSR_OK;
@@ -234,7 +234,7 @@ psr_status psr_pipeline_prepare(struct psr_pipeline *p, psr_err *err)
         check_band,
         create_clean,
         create_barycentre,
-        mark_and_drop,
+        skip_completed,
         psr_pipeline_check_names,
         create_lines,
         create_buffers,
@@ -247,7 +247,7 @@ psr_status psr_pipeline_prepare(struct psr_pipeline *p, psr_err *err)
         if (!st && !p->trials.ndm && p->input.obs)
             break;
     }
-    remark(p);
+    note_ignored_options(p);
     p->ready_s = psr_seconds();
     return st;
 }

@@ -53,10 +53,10 @@ static double time_on(double t_s, double period_s, double width_s)
     return t_s > 0 ? turns * width_s + fmin(into, width_s) : 0;
 }
 
-/* Share of sample t in which pulses from begin_s to end_s are on; a train without a period is on
- * throughout. */
-static double share_on(const struct tile *l, int64_t t, double begin_s, double end_s,
-                       double period_s, double width_s)
+/* The fraction of sample t in which pulses from begin_s to end_s are on; without a period the train is
+ * always on. */
+static double fraction_on(const struct tile *l, int64_t t, double begin_s, double end_s,
+                          double period_s, double width_s)
 {
     const double tsamp_s = l->p->frame.obs.tsamp_s;
     double from = (double)t * tsamp_s, to = (double)(t + 1) * tsamp_s;
@@ -83,7 +83,7 @@ static void add_steady(const struct tile *l)
     struct psr_fake_band band = psr_fake_rfi_band(&l->p->frame, r->freq_mhz, r->bw_mhz);
     for (int64_t t = l->first; t < l->first + (int64_t)l->n; t++) {
         double t_s = ((double)t + 0.5) * tsamp_s, height = r->level;
-        double share = share_on(l, t, l->part->begin_s, l->part->end_s, r->period_s, r->width_s);
+        double share = fraction_on(l, t, l->part->begin_s, l->part->end_s, r->period_s, r->width_s);
         if (r->kind == PSR_FAKE_RFI_RADAR && share > 0)
             height *= beam_factor(r, t_s);
         if (r->drift_mhz_s != 0 && share > 0) {
@@ -108,7 +108,7 @@ static void add_event(const struct tile *l, const struct psr_fake_rfi_random *ev
     const struct psr_fake_band band =
         psr_fake_rfi_band(&l->p->frame, event->freq_mhz, event->bw_mhz);
     for (int64_t t = from; t < to; t++) {
-        double share = share_on(l, t, event->begin_s, end_s, phone ? r->frame_s : 0, r->slot_s);
+        double share = fraction_on(l, t, event->begin_s, end_s, phone ? r->frame_s : 0, r->slot_s);
         add_row(l, t, band, event->height * share);
     }
 }
@@ -149,7 +149,7 @@ static void add_mains(const struct tile *l)
     const double tsamp_s = l->p->frame.obs.tsamp_s;
     const struct psr_fake_band band = psr_fake_rfi_band(&l->p->frame, r->freq_mhz, r->bw_mhz);
     for (int64_t t = l->first; t < l->first + (int64_t)l->n; t++) {
-        double share = share_on(l, t, l->part->begin_s, l->part->end_s, 0, 0);
+        double share = fraction_on(l, t, l->part->begin_s, l->part->end_s, 0, 0);
         if (share > 0)
             add_row(l, t, band, share * mains_power(l, ((double)t + 0.5) * tsamp_s));
     }

@@ -29,9 +29,9 @@ static const int ddplan_sub_order[NCOLUMN] = {0, 2, 5, 3, -1};
 
 struct parser {
     const char *name;
-    int number;       /* of the line */
-    const int *order; /* one of the above; NULL between the tables of a DDplan.py text */
-    bool foreign;     /* DDplan.py's text */
+    int number;         /* of the line */
+    const int *order;   /* one of the above; NULL between the tables of a DDplan.py text */
+    bool ddplan_output; /* DDplan.py's text */
 };
 
 static psr_status parse_column(const struct parser *p, const struct column *c, const char *word,
@@ -93,7 +93,7 @@ static psr_status parse_row(struct psr_planfile *plan, const struct parser *p, c
     int nword = split_words(text, word);
     if (nword == 0)
         return PSR_OK;
-    if (nword > (p->foreign ? MAX_WORDS : NCOLUMN))
+    if (nword > (p->ddplan_output ? MAX_WORDS : NCOLUMN))
         return psr_fail(err, PSR_EFORMAT, "%s: line %d: %d columns; at most %d are known", p->name,
                         p->number, nword, NCOLUMN);
     for (int i = 0; i < NCOLUMN; i++) {
@@ -149,8 +149,8 @@ static psr_status parse_band(struct psr_planfile *plan, const struct parser *p, 
     return PSR_OK;
 }
 
-/* Where DDplan.py's table begins and ends: prose around it is not ours to read. */
-static bool follow_foreign(struct parser *p, const char *text)
+/* Finds where DDplan.py's table begins and ends; the text around it is ignored. */
+static bool follow_ddplan_table(struct parser *p, const char *text)
 {
     text += strspn(text, " \t\r");
     if (!strncmp(text, "Low DM", 6)) {
@@ -164,8 +164,8 @@ static bool follow_foreign(struct parser *p, const char *text)
 
 static psr_status parse_line(struct psr_planfile *plan, struct parser *p, char *text, psr_err *err)
 {
-    if (p->foreign)
-        return follow_foreign(p, text) ? parse_row(plan, p, text, err) : PSR_OK;
+    if (p->ddplan_output)
+        return follow_ddplan_table(p, text) ? parse_row(plan, p, text, err) : PSR_OK;
     char *comment = strchr(text, '#');
     if (comment) {
         *comment++ = 0;
@@ -179,7 +179,7 @@ static psr_status parse_line(struct psr_planfile *plan, struct parser *p, char *
     return parse_row(plan, p, text, err);
 }
 
-static bool is_foreign(const char *text)
+static bool is_ddplan_output(const char *text)
 {
     const char *head = strstr(text, "  Low DM    High DM ");
     return head && (head == text || head[-1] == '\n');
@@ -188,10 +188,10 @@ static bool is_foreign(const char *text)
 psr_status psr_planfile_parse(struct psr_planfile *plan, const char *text, const char *name,
                               psr_err *err)
 {
-    struct parser p = {.name = name, .order = own_order, .foreign = is_foreign(text)};
+    struct parser p = {.name = name, .order = own_order, .ddplan_output = is_ddplan_output(text)};
     psr_status st = PSR_OK;
     memset(plan, 0, sizeof *plan);
-    if (p.foreign)
+    if (p.ddplan_output)
         p.order = NULL;
     char *copy = strdup(text);
     if (!copy)

@@ -34,9 +34,9 @@ struct psr_resample {
     int64_t done;  /* input samples taken */
     int64_t shift; /* bins added less bins removed among them */
     int64_t added, removed;
-    float *prev;                   /* [nseries] input sample done - 1 */
-    struct psr_resample_bin *told; /* [told_room] */
-    size_t told_room;
+    float *prev;                       /* [nseries] input sample done - 1 */
+    struct psr_resample_bin *reported; /* [reported_room] */
+    size_t reported_room;
     float **row;     /* [nthread] a series as it came */
     size_t row_room; /* samples */
 };
@@ -232,15 +232,15 @@ psr_status psr_resample_execute(psr_resample *p, float *x, size_t stride, size_t
     return PSR_OK;
 }
 
-static psr_status reserve_told(psr_resample *p, size_t nbin, psr_err *err)
+static psr_status reserve_reported(psr_resample *p, size_t nbin, psr_err *err)
 {
-    if (nbin <= p->told_room)
+    if (nbin <= p->reported_room)
         return PSR_OK;
-    struct psr_resample_bin *told = realloc(p->told, nbin * sizeof *told);
-    if (!told)
-        return psr_fail_nomem(err, "the list of bins", (double)(nbin * sizeof *told));
-    p->told = told;
-    p->told_room = nbin;
+    struct psr_resample_bin *reported = realloc(p->reported, nbin * sizeof *reported);
+    if (!reported)
+        return psr_fail_nomem(err, "the list of bins", (double)(nbin * sizeof *reported));
+    p->reported = reported;
+    p->reported_room = nbin;
     return PSR_OK;
 }
 
@@ -254,14 +254,15 @@ psr_status psr_resample_report(psr_resample *p, size_t n, const struct psr_resam
     psr_status st = extend_list_to(p, p->done + (int64_t)n, err);
     size_t count = count_bins(p, n);
     if (!st)
-        st = reserve_told(p, count + 1, err);
+        st = reserve_reported(p, count + 1, err);
     if (st)
         return st;
     int64_t before = p->done + p->shift;
     for (size_t k = 0; k < count; k++)
-        p->told[k] = (struct psr_resample_bin){(size_t)(p->bin[k].at - p->done), p->bin[k].step};
+        p->reported[k] =
+            (struct psr_resample_bin){(size_t)(p->bin[k].at - p->done), p->bin[k].step};
     advance(p, count, n);
-    *bin = p->told;
+    *bin = p->reported;
     *nbin = count;
     *nout = (size_t)(p->done + p->shift - before);
     return PSR_OK;
@@ -301,7 +302,7 @@ void psr_resample_destroy(psr_resample *p)
     for (int k = 0; p->row && k < p->d.nthread; k++)
         free(p->row[k]);
     free(p->row);
-    free(p->told);
+    free(p->reported);
     free(p->prev);
     free(p->bin);
     free(p);

@@ -52,8 +52,8 @@ static psr_status take_pulscan(const struct list *list, struct chi2sig_row *row,
 
 typedef psr_status take_function(const struct list *, struct chi2sig_row *, psr_err *);
 
-/* Which program's list begins with this line, NULL where neither's does. */
-static take_function *know_list(const char *line)
+/* The reader of the program whose list begins with this line; NULL: neither's. */
+static take_function *identify_list(const char *line)
 {
     char word[2][16] = {"", ""};
     sscanf(line, "%15s %15s", word[0], word[1]);
@@ -80,7 +80,7 @@ static psr_status read_list(const struct chi2sig_job *job, struct list *list,
     psr_status st = PSR_OK;
     if (!next_line(list, &st, err))
         return st ? st : psr_fail(err, PSR_EFORMAT, "%s: empty", list->in.name);
-    take_function *take = know_list(list->line);
+    take_function *take = identify_list(list->line);
     if (!take)
         return psr_fail(err, PSR_EFORMAT,
                         "%s: neither an ACCEL file of accelsearch nor a list of Pulscan",

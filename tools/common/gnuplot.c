@@ -125,7 +125,7 @@ static psr_status copy_drawn(struct gnuplot *g, FILE *drawn, psr_err *err)
 }
 
 /* Removes what is not committed yet. */
-static void forget(struct gnuplot *g)
+static void clear_gnuplot(struct gnuplot *g)
 {
     if (g->script)
         fclose(g->script);
@@ -150,11 +150,11 @@ psr_status gnuplot_end(struct gnuplot *g, psr_err *err)
     }
     if (drawn)
         fclose(drawn);
-    forget(g);
+    clear_gnuplot(g);
     return st;
 }
 
 void gnuplot_abort(struct gnuplot *g)
 {
-    forget(g);
+    clear_gnuplot(g);
 }

@@ -165,7 +165,7 @@ static psr_status check_names(const struct ddplan_options *o, psr_err *err)
 }
 
 /* Operands, then flags, then what depends on both. */
-static psr_status settle(struct ddplan_options *o, const struct cli *tool, psr_err *err)
+static psr_status set_defaults(struct ddplan_options *o, const struct cli *tool, psr_err *err)
 {
     struct psr_ddplan_desc *d = &o->desc;
     psr_status st = PSR_OK;
@@ -209,5 +209,5 @@ psr_status ddplan_options_parse(struct ddplan_options *o, struct cli *tool, int 
     o->files.text = (const char **)(argv + 1);
     o->files.n = (size_t)noperands;
     psr_status st = check_names(o, err);
-    return st ? st : settle(o, tool, err);
+    return st ? st : set_defaults(o, tool, err);
 }

@@ -227,7 +227,7 @@ PSR_MUST_CHECK psr_status accel_confirm(struct accel_job *j, const struct psr_pu
                                         struct psr_accel_cand *cand, size_t *n);
 
 /* Says, of the first such file, that red noise which was left in may lead its list. */
-void accel_remark_red(struct accel_job *j, const struct accel_batch *b, size_t s,
-                      const struct psr_measured *found);
+void accel_note_red_noise(struct accel_job *j, const struct accel_batch *b, size_t s,
+                          const struct psr_measured *found);
 
 #endif

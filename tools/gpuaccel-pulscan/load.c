@@ -9,16 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What was de-reddened before stays as it is. */
-static bool takes_red_noise(const struct accel_job *j, const struct accel_file *file)
+/* A file without red noise is not changed. */
+static bool removes_red_noise(const struct accel_job *j, const struct accel_file *file)
 {
     return j->opt.rednoise && !file->about.reddened;
 }
 
-/* Where -endwidth asks for realfft's numbers it has them. */
+/* With -endwidth, numbers are those of realfft. */
 static bool detrends_ends(const struct accel_job *j, const struct accel_file *file)
 {
-    return takes_red_noise(j, file) && !j->opt.endwidth;
+    return removes_red_noise(j, file) && !j->opt.endwidth;
 }
 
 /* Transforms, if that is the tool's, and takes red noise out. */
@@ -42,8 +42,8 @@ static psr_status transform(const struct accel_job *j, const struct accel_file *
         free(room);
     } else if (detrends_ends(j, file))
         psr_spectrum_detrend_ends(x, file->about.nbin);
-    return takes_red_noise(j, file) ? psr_spectrum_deredden(x, file->about.nbin, &how, err)
-                                    : PSR_OK;
+    return removes_red_noise(j, file) ? psr_spectrum_deredden(x, file->about.nbin, &how, err)
+                                      : PSR_OK;
 }
 
 /* Where ROOT.inf is the input's own, that describes the spectrum too, and stays as it is. */
@@ -108,7 +108,7 @@ psr_status accel_load(const struct accel_job *j, const struct accel_file *file, 
                       psr_err *err)
 {
     psr_status st = psr_spectrum_read(&file->about, file->path, x, err);
-    bool mine = !j->shape.series && (file->about.series || takes_red_noise(j, file));
+    bool mine = !j->shape.series && (file->about.series || removes_red_noise(j, file));
     if (st != PSR_OK)
         return st;
     /* The search does not depend on the scale. */

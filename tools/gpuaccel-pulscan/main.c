@@ -12,7 +12,7 @@
 enum { BATCH_MOST = 64 };
 
 /* Thousands of files would each say the same. */
-static void remark_inf(struct accel_job *j, const struct accel_file *file)
+static void note_inf(struct accel_job *j, const struct accel_file *file)
 {
     const struct psr_inf *inf = &file->about.inf;
     const struct psr_notes notes = {j->opt.quiet ? NULL : cli_note, &j->tool};
@@ -57,7 +57,7 @@ static void take_file(struct accel_job *j, const char *path)
         accel_report(j, path, &j->err);
         return;
     }
-    remark_inf(j, &file);
+    note_inf(j, &file);
     struct accel_batch *b = accel_gathering(j);
     b->file[b->nfile++] = file;
     if (b->nfile == j->batch_now)

@@ -39,13 +39,14 @@ struct given {
 };
 
 /* The first of n that is given and should not be. */
-static void refuse(const struct cli *tool, const struct given *option, size_t n, const char *why)
+static void reject_options(const struct cli *tool, const struct given *option, size_t n,
+                           const char *why)
 {
     for (size_t k = 0; k < n; k++)
         if (option[k].given)
             cli_usage_error(tool, "%s %s", why, option[k].name);
 }
-#define REFUSE(tool, list, why) refuse(tool, list, sizeof(list) / sizeof *(list), why)
+#define REFUSE(tool, list, why) reject_options(tool, list, sizeof(list) / sizeof *(list), why)
 
 /* What Pulscan does not do, or does in one way only. */
 static void check_pulscan(const struct accel_options *o, const struct cli *tool)
@@ -141,8 +142,8 @@ static void check_combinations(const struct accel_options *o, const struct cli *
         check_presto(o, tool);
 }
 
-/* What the program is called says what its user expects: an alias may be a link. */
-static bool is_called(const char *program, const char *name)
+/* The name that the program is run as, perhaps a link, selects its defaults. */
+static bool is_run_as(const char *program, const char *name)
 {
     const char *slash = strrchr(program, '/');
     return !strcmp(slash ? slash + 1 : program, name);
@@ -155,7 +156,7 @@ static void choose_search(struct accel_options *o, const struct cli *tool, const
     if (o->compat && !presto && !pulscan)
         cli_usage_error(tool, "-compat: '%s' is neither pulscan nor presto", o->compat);
     if (!o->search)
-        o->search = presto || (!pulscan && is_called(program, "accelsearch")) ? "matched" : "boxes";
+        o->search = presto || (!pulscan && is_run_as(program, "accelsearch")) ? "matched" : "boxes";
     o->boxes = !strcmp(o->search, "boxes") || !strcmp(o->search, "both");
     o->matched = !strcmp(o->search, "matched") || !strcmp(o->search, "both");
     if (!o->boxes && !o->matched)
@@ -167,8 +168,8 @@ static void choose_search(struct accel_options *o, const struct cli *tool, const
     o->pulscan = pulscan;
 }
 
-/* -turbo and -o - are other words for flags of our own; defaults differ for Pulscan's list. */
-static void settle(struct accel_options *o)
+/* -turbo and -o - stand for other flags; Pulscan's list has other defaults. */
+static void set_defaults(struct accel_options *o)
 {
     const bool pulscan = o->pulscan;
     o->rblock |= o->turbo == 1 || o->turbo == 2;
@@ -213,7 +214,7 @@ int accel_options_parse(struct accel_options *o, struct cli *tool, int argc, cha
     choose_search(o, tool, program);
     if (o->matched)
         check_matched(o, tool);
-    settle(o);
+    set_defaults(o);
     check_combinations(o, tool, n, argv + 1);
     return n;
 }

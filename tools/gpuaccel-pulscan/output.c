@@ -182,7 +182,7 @@ static psr_status write_output(struct accel_job *j, const struct output *out)
     return psr_accel_write_csv(j->table, &out->list, out->file->path, &j->err);
 }
 
-static void remark_cap(struct accel_job *j, const char *path, size_t left_out)
+static void note_left_out(struct accel_job *j, const char *path, size_t left_out)
 {
     char text[512];
     snprintf(text, sizeof text,
@@ -291,7 +291,7 @@ psr_status accel_write(struct accel_job *j, struct accel_batch *b, size_t s)
     if (st == PSR_OK && !o->matched)
         st = keep_plane(j, b, s, measured.cand, measured.n);
     if (st == PSR_OK && b->plan)
-        accel_remark_red(j, b, s, &measured);
+        accel_note_red_noise(j, b, s, &measured);
     out.list.cand = measured.cand;
     out.list.ncand = measured.n;
     if (st == PSR_OK && o->matched) /* which leaves no spectrum as it was */
@@ -304,7 +304,7 @@ psr_status accel_write(struct accel_job *j, struct accel_batch *b, size_t s)
         st = write_output(j, &out);
     }
     if (st == PSR_OK && left_out > 0)
-        remark_cap(j, out.file->path, left_out);
+        note_left_out(j, out.file->path, left_out);
     psr_measured_clear(&measured);
     free(joined);
     return st;

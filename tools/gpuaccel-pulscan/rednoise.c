@@ -29,8 +29,8 @@ static double level_at(psr_pulscan *plan, size_t s, int64_t first)
     return power[PIECE / 2] * power[PIECE / 2] / (2 * M_LN2);
 }
 
-void accel_remark_red(struct accel_job *j, const struct accel_batch *b, size_t s,
-                      const struct psr_measured *found)
+void accel_note_red_noise(struct accel_job *j, const struct accel_batch *b, size_t s,
+                          const struct psr_measured *found)
 {
     const struct psr_spectrum_file *about = &b->file[s].about;
     const int64_t first = (int64_t)fmax(1, fmin(j->opt.flo_hz * about->tobs_s, 0x1p53));

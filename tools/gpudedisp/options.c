@@ -10,7 +10,8 @@ struct given {
 };
 
 /* Refuses options that do not go with another. */
-static void refuse(const struct cli *tool, const char *why, const struct given *option, size_t n)
+static void reject_options(const struct cli *tool, const char *why, const struct given *option,
+                           size_t n)
 {
     for (size_t k = 0; k < n; k++)
         if (option[k].given)
@@ -30,8 +31,8 @@ static void check_sub(const struct gpudedisp_options *o, const struct cli *tool)
         {"-singlepulse", o->run.pulses.on},
     };
     if (o->run.subbands.on)
-        refuse(tool, "-sub writes files of sub-bands at -subdm: there is no", conflicting,
-               sizeof conflicting / sizeof *conflicting);
+        reject_options(tool, "-sub writes files of sub-bands at -subdm: there is no", conflicting,
+                       sizeof conflicting / sizeof *conflicting);
 }
 
 static void check_resume(const struct gpudedisp_options *o, const struct cli *tool)
@@ -45,8 +46,8 @@ static void check_resume(const struct gpudedisp_options *o, const struct cli *to
         {"-sub", o->run.subbands.on},
     };
     if (o->run.resume)
-        refuse(tool, "-resume goes by .inf files of single series: not with", conflicting,
-               sizeof conflicting / sizeof *conflicting);
+        reject_options(tool, "-resume goes by .inf files of single series: not with", conflicting,
+                       sizeof conflicting / sizeof *conflicting);
 }
 
 /* PRESTO's limits, and what PRESTO does not do. */
@@ -68,8 +69,8 @@ static void check_compat(const struct gpudedisp_options *o, const struct cli *to
         {"-singlepulse", o->run.pulses.on},
         {"-tol 1", o->run.tol != 0},
     };
-    refuse(tool, "-compat presto: prepsubband has no", incompatible,
-           sizeof incompatible / sizeof *incompatible);
+    reject_options(tool, "-compat presto: prepsubband has no", incompatible,
+                   sizeof incompatible / sizeof *incompatible);
     const struct {
         const char *name;
         int64_t value, max;
@@ -92,8 +93,8 @@ static void check_clean(const struct gpudedisp_options *o, const struct cli *too
     if (strcmp(o->clean, "auto") != 0 && strcmp(o->clean, "none") != 0)
         cli_usage_error(tool, "-clean: '%s' is neither auto nor none", o->clean);
     if (!strcmp(o->clean, "auto"))
-        refuse(tool, "-clean auto finds what a mask would tell: not with", conflicting,
-               sizeof conflicting / sizeof *conflicting);
+        reject_options(tool, "-clean auto finds what a mask would tell: not with", conflicting,
+                       sizeof conflicting / sizeof *conflicting);
 }
 
 /* A plan says what these say. */

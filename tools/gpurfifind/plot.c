@@ -11,7 +11,7 @@ static const double WIDTH_IN = 13, HEIGHT_IN = 8.5;
 static const double DARKEST = 0.02, BRIGHTEST = 0.98;
 
 /* What a cell of the mask is drawn as, in the order of the palette. */
-enum look { GOOD, PADDED, PERIODIC, ODD_SD, ODD_MEAN, FOUND, WHOLE, NLOOK };
+enum cell_colour { GOOD, PADDED, PERIODIC, ODD_SD, ODD_MEAN, FOUND, WHOLE, NCOLOUR };
 
 struct table {
     const char *title, *palette;
@@ -29,7 +29,7 @@ static const char style[] = "set border 15 lc rgb '#444444' lw 1\n"
                             "set tics out scale 0.5 nomirror textcolor rgb '#222222'\n"
                             "set ytics\nunset key\nunset colorbox\n";
 
-static enum look find_look(unsigned flag)
+static enum cell_colour find_colour(unsigned flag)
 {
     if (flag & PSR_RFI_PADDING)
         return PADDED;
@@ -54,7 +54,7 @@ static float value_of(const struct psr_rfi_run_report *r, int table, size_t cell
     case 2:
         return log10f(fminf(fmaxf(r->stats.power[cell], 1), 1e30F));
     default:
-        return (float)find_look(r->flags[cell]);
+        return (float)find_colour(r->flags[cell]);
     }
 }
 
@@ -114,7 +114,7 @@ static psr_status make_tables(struct picture *p, psr_err *err)
         if (k < 3)
             st = find_range(p, t, err);
         else
-            t->high = NLOOK - 1;
+            t->high = NCOLOUR - 1;
     }
     return st;
 }
@@ -126,7 +126,7 @@ static void put_title(struct gnuplot *g, const struct psr_rfi_run_report *r, con
     char text[1024];
     size_t bad = 0, n = r->stats.nint * r->stats.nchan;
     for (size_t k = 0; k < n; k++)
-        bad += find_look(r->flags[k]) > PADDED;
+        bad += find_colour(r->flags[k]) > PADDED;
     snprintf(
         text, sizeof text,
         "%.500s   %zu channels x %zu intervals of %.4g s   masked %.2f %%   grey: no data, blue: "
@@ -156,7 +156,7 @@ static void put_bandpass(FILE *f, const struct psr_rfi_run_report *r)
         double mean = 0, sd = 0, most = 0;
         size_t n = 0;
         for (size_t k = c; k < nchan * r->stats.nint; k += nchan) {
-            if (find_look(r->flags[k]) != GOOD)
+            if (find_colour(r->flags[k]) != GOOD)
                 continue;
             n++;
             mean += (double)r->stats.mean[k];

@@ -136,9 +136,9 @@ psr_status psr_dedisp_create(psr_dedisp **out, const struct psr_dedisp_desc *des
     return st ? st : psr_dedisp_create_summed(out, &d, 1, 0, err);
 }
 
-/* All of a plan but its backend. */
-static psr_status lay_plan(psr_dedisp **out, const struct psr_dedisp_desc *desc, size_t summed,
-                           int sum_nbit, psr_err *err)
+/* Makes all of a plan but its backend. */
+static psr_status create_without_backend(psr_dedisp **out, const struct psr_dedisp_desc *desc,
+                                         size_t summed, int sum_nbit, psr_err *err)
 {
     psr_status st = psr_dedisp_check(desc, err);
     *out = NULL;
@@ -164,7 +164,7 @@ psr_status psr_dedisp_create_summed(psr_dedisp **out, const struct psr_dedisp_de
 {
     psr_dedisp *p;
     *out = NULL;
-    psr_status st = lay_plan(&p, desc, summed, sum_nbit, err);
+    psr_status st = create_without_backend(&p, desc, summed, sum_nbit, err);
     if (st)
         return st;
     st = start_backend(p, desc->backend, err);
@@ -181,7 +181,7 @@ psr_status psr_dedisp_measure(const struct psr_dedisp_desc *desc, size_t *maxshi
     psr_dedisp *p;
     psr_status st = psr_copy_desc(&d, sizeof d, desc, "dedispersion", err);
     if (!st)
-        st = lay_plan(&p, &d, 1, 0, err);
+        st = create_without_backend(&p, &d, 1, 0, err);
     if (st)
         return st;
     *maxshift = p->layout.maxshift;

@@ -163,7 +163,7 @@ static double bytes_beside_runs(const struct cpu *cpu)
 
 /* Runs have an odd number of cache lines, so that the same sample of neighbouring channels does not
  * fall into the same set of a cache. */
-static size_t odd_lines(size_t lanes, size_t bytes)
+static size_t round_to_odd_lines(size_t lanes, size_t bytes)
 {
     size_t line = 64 / bytes, n = (lanes + line - 1) / line;
     return (n | 1) * line;
@@ -204,7 +204,7 @@ static psr_status make_runs(struct cpu *cpu, psr_err *err)
     }
     cpu->piece = piece;
     cpu->room = live + slack;
-    cpu->stride = odd_lines(cpu->room + cpu->pad, cpu->lanes.store_bytes);
+    cpu->stride = round_to_odd_lines(cpu->room + cpu->pad, cpu->lanes.store_bytes);
     cpu->runs = calloc(s->nkept * cpu->stride + cpu->pad, cpu->lanes.store_bytes);
     if (!cpu->runs)
         return psr_fail_nomem(err, "samples", (double)cpu->stride * row);

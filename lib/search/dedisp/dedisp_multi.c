@@ -45,9 +45,9 @@ struct psr_dedisp_multi {
 
 /* --- what is summed --------------------------------------------------------------------------- */
 
-/* A plan takes spectra in by the sample, and makes bytes of what is less: a sum must be less to
- * take in than a byte for each of its samples. */
-static bool sums_pay(const struct psr_dedisp_desc *d, size_t summed)
+/* A plan's input costs time per byte, and narrower samples are widened to bytes: summing is cheaper if
+ * a sum has fewer bits than a byte for each of its samples. */
+static bool is_summing_cheaper(const struct psr_dedisp_desc *d, size_t summed)
 {
     int nbit = psr_timesum_nbit(d->nbit, d->kind, summed);
     return nbit > 0 && (size_t)nbit < 8 * summed;
@@ -59,7 +59,7 @@ static size_t choose_summed(const psr_dedisp_multi *f, const struct psr_dedisp_d
                             const struct psr_dedisp_multi_line *l)
 {
     size_t summed = l->algo != PSR_DEDISP_SUBBAND && !f->sums_itself ? l->downsamp : 1;
-    while (summed > 1 && (l->downsamp % summed || !sums_pay(d, summed)))
+    while (summed > 1 && (l->downsamp % summed || !is_summing_cheaper(d, summed)))
         summed--;
     return summed > 1 ? summed : 1;
 }

@@ -107,8 +107,8 @@ static float most_of(const float *x, int n)
     return most;
 }
 
-/* Makes the sum of powers, up to where it is clear that it will be no better than least. */
-static void look_closely(struct scanner *n, const struct entry *e, float least)
+/* Sums the powers of an entry, unless it becomes clear that the sum will be no better than least. */
+static void sum_powers(struct scanner *n, const struct entry *e, float least)
 {
     struct psr_accel_hit *best = &n->best[(size_t)e->cell * (size_t)n->v->s->nstage];
     float sum[PSR_MOST_CELL] = {0}, bound[PSR_ACCELSEARCH_MAX_HARM];
@@ -127,8 +127,8 @@ static void look_closely(struct scanner *n, const struct entry *e, float least)
     }
 }
 
-/* Cell by cell, the most promising first. */
-static int by_promise(const void *pa, const void *pb)
+/* By cell, the highest bound first. */
+static int by_cell_and_bound(const void *pa, const void *pb)
 {
     const struct entry *a = pa, *b = pb;
     if (a->cell != b->cell)
@@ -136,16 +136,16 @@ static int by_promise(const void *pa, const void *pb)
     return (a->bound < b->bound) - (a->bound > b->bound);
 }
 
-/* A bound at the top of its range is none. */
-static void settle(struct scanner *n)
+/* Sums the powers of all entries that may be best.  A bound at the top of its range bounds nothing. */
+static void sum_entries(struct scanner *n)
 {
-    qsort(n->entry, n->nentry, sizeof *n->entry, by_promise);
+    qsort(n->entry, n->nentry, sizeof *n->entry, by_cell_and_bound);
     for (size_t k = 0; k < n->nentry; k++) {
         const struct entry *e = &n->entry[k];
         const float cut = n->v->s->cut[e->stage];
         float best = n->best[(size_t)e->cell * (size_t)n->v->s->nstage + (size_t)e->stage].power;
         if (e->bound >= best || e->bound >= SIEVE_MOST)
-            look_closely(n, e, best > cut ? best : cut);
+            sum_powers(n, e, best > cut ? best : cut);
     }
     n->nentry = 0;
 }
@@ -157,7 +157,7 @@ static void note_bounds(struct scanner *n, int j, int l, int stage, size_t ncell
     const float cut = n->v->s->cut[stage];
     for (size_t at = 0; (at = n->v->loops->find(n->bound, at, ncell, cut)) < ncell;) {
         if (n->nentry + SIEVE_SPAN > MOST_ENTRIES)
-            settle(n);
+            sum_entries(n);
         for (size_t end = at + SIEVE_SPAN; at < end; at++)
             if (n->bound[at] > cut)
                 n->entry[n->nentry++] = (struct entry){n->bound[at], (uint16_t)at, (int16_t)j,
@@ -219,7 +219,7 @@ static psr_status scan_tile(struct scanner *n, int64_t first, size_t ncell, psr_
     for (int l = -s->lmax; l <= s->lmax; l++)
         for (int j = -s->jmax; j <= s->jmax; j++)
             scan_row(n, j, l, ncell);
-    settle(n);
+    sum_entries(n);
     for (size_t k = 0; k < nbest && !st; k++)
         if (n->best[k].power > s->cut[k % (size_t)s->nstage]) {
             st = psr_grow(&n->hits.hit, &n->hits.room, n->hits.n, sizeof *n->hits.hit, "hits", err);

@@ -12,7 +12,7 @@
 
 /* --- one frequency ---------------------------------------------------------------------------- */
 
-static bool touch(const struct psr_pulscan_hit *a, const struct psr_pulscan_hit *b)
+static bool are_adjacent(const struct psr_pulscan_hit *a, const struct psr_pulscan_hit *b)
 {
     return a->first <= b->first + b->z + PSR_PULSCAN_NEAR &&
            b->first <= a->first + a->z + PSR_PULSCAN_NEAR;
@@ -23,12 +23,13 @@ static double excess(const struct psr_pulscan_hit *h)
     return (double)h->power - psr_pulscan_dof(h->nharm, h->z);
 }
 
-/* Whether a narrow box has more of a wide one's power than a drift leaves there: where a frequency
- * turns the share of power is the root of that of bins.  The wide box then holds lines side by
- * side, as the harmonics of a bright slow pulsar, which are signals and not it.  At lower
- * frequencies the wide one is as much narrower; at higher ones it need not be wider. */
-static bool stands_out(const struct psr_pulscan_hit *h, const struct psr_pulscan_hit *wide,
-                       double ratio)
+/* Whether a narrow box has a larger share of a wide box's power than a drifting signal could have
+ * there: at most, where the drift changes sign, the square root of its share of bins.  The wide box
+ * then contains several narrow signals, such as the harmonics of a bright slow pulsar, and is none
+ * itself.  At lower frequencies the wide box is narrower in proportion; at higher ones it need not
+ * be wider. */
+static bool is_narrow_signal(const struct psr_pulscan_hit *h, const struct psr_pulscan_hit *wide,
+                             double ratio)
 {
     double part = (h->z + 1) / (fmin(1, ratio) * (wide->z + 1));
     return part < 0.25 && excess(wide) > 0 && excess(h) > 1.5 * sqrt(part) * excess(wide);
@@ -76,7 +77,7 @@ static bool is_bridged(struct psr_residual *r, const struct psr_pulscan_hit *bes
 static int64_t choose(struct psr_pulscan_cand *cand, int64_t c, int64_t found,
                       const struct psr_pulscan_hit *h, double ratio)
 {
-    if (stands_out(h, &cand[c].best, ratio)) {
+    if (is_narrow_signal(h, &cand[c].best, ratio)) {
         cand[c].lines = true;
         return found;
     }
@@ -92,7 +93,7 @@ static int64_t find_touched(const struct psr_grid *g, struct psr_pulscan_cand *c
     size_t last = psr_grid_cell(g, centre(h) + reach);
     for (size_t k = psr_grid_cell(g, centre(h) - reach); k <= last; k++)
         for (int64_t c = g->head[k]; c >= 0; c = g->next[c])
-            if (touch(&cand[c].best, h) || (r && is_bridged(r, &cand[c].best, c, h)))
+            if (are_adjacent(&cand[c].best, h) || (r && is_bridged(r, &cand[c].best, c, h)))
                 found = choose(cand, c, found, h, 1);
     return found;
 }
@@ -249,9 +250,9 @@ static double power_of_others(struct joining *j, const struct psr_pulscan_hit *h
            psr_blend_power(j->residual, first, n, most);
 }
 
-/* Takes what candidates hold off the first hit.
- * Returned: whether that left it as good as it was; *owner, of most of it, if any is held */
-static bool stays(struct joining *j, int64_t *owner)
+/* Subtracts the power that candidates have claimed from the first hit.
+ * Returned: whether the hit is as good as before; *owner, the candidate that claimed most, if any */
+static bool keeps_power(struct joining *j, int64_t *owner)
 {
     struct pending *p = &j->heap[0];
     double gone = 0, most = 0;
@@ -269,8 +270,8 @@ static bool stays(struct joining *j, int64_t *owner)
     return good;
 }
 
-/* Whether the first hit has less power without lines side by side in it, after which is its turn. */
-static bool is_outshone(struct joining *j)
+/* Whether the first hit has less power without the narrow signals in it; if so it is weighed anew. */
+static bool has_narrow_signals(struct joining *j)
 {
     struct pending *p = &j->heap[0];
     double lines = 0;
@@ -283,8 +284,8 @@ static bool is_outshone(struct joining *j)
     return true;
 }
 
-static void hold_harmonic(struct joining *j, const struct psr_harmonics *lines, int h,
-                          int64_t owner)
+static void claim_harmonic(struct joining *j, const struct psr_harmonics *lines, int h,
+                           int64_t owner)
 {
     struct psr_span bins = psr_harmonics_bins(lines, h);
     float most = lines->width < WIDE ? HUGE_VALF : most_of_drift(j, bins.first, bins.count);
@@ -293,18 +294,18 @@ static void hold_harmonic(struct joining *j, const struct psr_harmonics *lines, 
     psr_residual_add_lobes(j->residual, &source, owner);
 }
 
-/* The candidate's harmonics, and those above, an octave at a time, as long as they hold power. */
-static void hold_all(struct joining *j, struct psr_harmonics *lines, int64_t owner)
+/* Claims the candidate's harmonics, and those above, an octave at a time, as long as they have power. */
+static void claim_harmonics(struct joining *j, struct psr_harmonics *lines, int64_t owner)
 {
     for (int h = 1; h <= lines->nharm; h++)
-        hold_harmonic(j, lines, h, owner);
+        claim_harmonic(j, lines, h, owner);
     for (int top = lines->nharm; top < MOST_HARMONIC; top *= 2) {
         double e[MOST_HARMONIC];
         if (!psr_harmonics_above(j->residual, lines, top, e) && top >= ALWAYS)
             return;
         for (int h = top + 1; h <= 2 * top; h++)
             if (e[h - top - 1] > LEAST_EVIDENCE)
-                hold_harmonic(j, lines, h, owner);
+                claim_harmonic(j, lines, h, owner);
     }
 }
 
@@ -315,9 +316,9 @@ static bool is_high_harmonic(const struct psr_pulscan_cand *c, const struct psr_
     return ratio > NWHOLE && ratio <= MOST_HARMONIC && related(&c->best, h, ratio);
 }
 
-/* What is left of a hit that others hold, next to all, the owner most, at a harmonic of one of them:
- * side lobes. */
-static int64_t find_remains(const struct joining *j, int64_t owner)
+/* The candidate whose side lobes a hit is: nearly all of its power is claimed, most by the owner, and
+ * it lies at a harmonic of one of them.  Returned: -1: none */
+static int64_t find_owner_of_lobes(const struct joining *j, int64_t owner)
 {
     const struct pending *p = &j->heap[0];
     double whole = (double)p->whole, over = whole - psr_pulscan_dof(p->hit.nharm, p->hit.z);
@@ -352,7 +353,7 @@ static void accept(struct joining *j)
         psr_grid_put(&j->near, c, centre(&hit));
         psr_grid_put(&j->harmonic, c, hit.r);
     }
-    hold_all(j, &lines, c);
+    claim_harmonics(j, &lines, c);
 }
 
 /* Deals with the first hit.
@@ -366,14 +367,14 @@ static bool place_first(struct joining *j)
         take_in(&j->cand[owner], &p->hit);
         return true;
     }
-    bool done = stays(j, &owner) && !is_outshone(j);
+    bool done = keeps_power(j, &owner) && !has_narrow_signals(j);
     if (p->hit.sigma > least && !done)
         return false;
     if (!(p->hit.sigma > least) && owner < 0) { /* nothing but lines, which are no candidates' */
         p->lines = false;
         psr_pulscan_weigh_hit(j->plan, &p->hit, p->whole);
     } else if (p->hit.sigma > least)
-        owner = find_remains(j, owner);
+        owner = find_owner_of_lobes(j, owner);
     if (owner >= 0)
         j->cand[owner].members++;
     else

@@ -131,8 +131,8 @@ static void find_alive(struct search *s)
         s->most[cell] = find_cell(s, cell);
 }
 
-/* No boxcar of column c whose last sample is from .. to is a pulse. */
-static void kill_some(struct search *s, int c, int64_t from, int64_t to)
+/* Excludes the boxcars of column c whose last sample is from .. to. */
+static void exclude_boxcars(struct search *s, int c, int64_t from, int64_t to)
 {
     from = from > 0 ? from : 0;
     to = to < (int64_t)s->m - 1 ? to : (int64_t)s->m - 1;
@@ -153,15 +153,15 @@ static void take_samples(struct search *s, int64_t first, int64_t end)
 {
     memset(s->taken + first, 1, (size_t)(end - first));
     for (int c = 0; c < s->nwidth; c++)
-        kill_some(s, c, first, end + s->sum[c].width - 2);
+        exclude_boxcars(s, c, first, end + s->sum[c].width - 2);
     update_cells(s, first, end + (int64_t)s->r->maxwidth);
 }
 
-/* Boxcars across samples first .. end - 1 and beyond either end are none. */
-static void cut_across(struct search *s, int64_t first, int64_t end)
+/* Excludes boxcars that extend beyond both ends of samples first .. end - 1. */
+static void exclude_crossing(struct search *s, int64_t first, int64_t end)
 {
     for (int c = 0; c < s->nwidth; c++)
-        kill_some(s, c, end, first + s->sum[c].width - 2);
+        exclude_boxcars(s, c, end, first + s->sum[c].width - 2);
     update_cells(s, end, first + (int64_t)s->r->maxwidth);
 }
 
@@ -285,7 +285,7 @@ static bool is_bridge(struct search *s, const struct box *b)
         }
     }
     if (width)
-        cut_across(s, cut, cut + width);
+        exclude_crossing(s, cut, cut + width);
     return width > 0;
 }
 
