@@ -77,10 +77,10 @@ static __device__ void load_bins(const accel_k_blocks &b, int64_t first, accel_c
 #pragma unroll
         for (int f2 = 0; f2 < 8; f2++) {
             const int64_t k = first + threadIdx.x + 256 * f2;
-            const bool exists = b.bins.d_re[p] && k >= 0 && k < b.bins.nbin;
-            const float re = exists ? b.bins.d_re[p][k] : 0, im = exists ? b.bins.d_im[p][k] : 0;
-            z[f2 + 8 * p] = {re, -im}; /* what is transformed back comes out conjugate */
-            sum[p] += re * re + im * im;
+            const bool exists = b.bins.d_x[p] && k >= 0 && k < b.bins.nbin;
+            const float2 x = exists ? ((const float2 *)b.bins.d_x[p])[k] : make_float2(0, 0);
+            z[f2 + 8 * p] = {x.x, -x.y}; /* what is transformed back comes out conjugate */
+            sum[p] += x.x * x.x + x.y * x.y;
         }
     }
 }

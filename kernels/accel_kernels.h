@@ -1,6 +1,7 @@
 /* accel_kernels.h: the matched search of accelsearch.h on the device, as a sieve.
  *
- * Normalised bins are cut into blocks and transformed (accel_block.cu).  A block times the
+ * Bins are divided by the root of their local mean power (accel_level.cu), cut into blocks and
+ * transformed (accel_block.cu).  A block times the
  * transform of a response, transformed back and squared, gives powers at half bins, of which the
  * most of a cell is kept as a bound (accel_correlate.cu).  Sums of bounds find the few places whose
  * harmonic sum may be above the cut (accel_scan.cu); the sums there are made again from the bins
@@ -29,9 +30,9 @@ enum {
 /* The precision of transforms. */
 enum accel_k_number { ACCEL_FLOAT, ACCEL_HALF };
 
-/* Bins of a pair. */
+/* Normalised bins of a pair. */
 struct accel_k_bins {
-    const float *d_re[ACCEL_PAIR], *d_im[ACCEL_PAIR]; /* [nbin]; NULL: no such spectrum */
+    const float *d_x[ACCEL_PAIR]; /* [nbin][2]; NULL: no such spectrum */
     int64_t nbin;
 };
 
@@ -40,6 +41,28 @@ struct accel_k_bins {
 struct accel_k_cut {
     int lead, good, cell;
 };
+
+/* --- normalisation ---------------------------------------------------------------------------- */
+
+/* Of one spectrum by the medians of its blocks, to the bits of accel_normalise.h. */
+struct accel_k_level {
+    float *d_x; /* [nbin][2] */
+    int64_t nbin;
+    const int64_t *d_first; /* [nblock + 1] where blocks begin, and the end */
+    int nblock;
+    int longest;                  /* of the blocks; shared memory has its powers, 48 KB for 12288 */
+    const struct psr_span *d_zap; /* [nzap] ascending, apart, within the spectrum */
+    int nzap;
+    const uint64_t *d_bad; /* of accel_k_find_bad: if there is one, all bins become 0 */
+    double *d_mean;        /* [nblock] returned */
+};
+
+/* Returned: *d_bad   the lowest of n floats that is not finite; all bits where none is */
+cudaError_t accel_k_find_bad(const float *d_x, int64_t n, uint64_t *d_bad, cudaStream_t stream);
+
+/* The mean power of blocks from that of their bins that are not zapped; and bins over its root, those
+ * zapped and bin 0 as 0. */
+cudaError_t accel_k_normalise(const struct accel_k_level *l, cudaStream_t stream);
 
 /* --- factors ---------------------------------------------------------------------------------- */
 

@@ -20,15 +20,15 @@ static __device__ range power_at(const accel_k_verify &v, int spec, int64_t t, i
     const int half = v.d_half[t], odd = (int)(i & 1), n = (2 * half + 15) / 16 * 16;
     const float *kr = v.d_taps + v.d_at[t] + 2 * (int64_t)odd * n, *ki = kr + n;
     const int64_t first = i / 2 - half + odd;
-    const float *xr = v.bins.d_re[spec], *xi = v.bins.d_im[spec];
+    const float2 *x = (const float2 *)v.bins.d_x[spec];
     float re = 0, im = 0, size = 0;
     for (int u = threadIdx.x % 32; u < n; u += 32) {
         const int64_t k = first + u;
         if (k < 0 || k >= v.bins.nbin)
             continue;
-        re += xr[k] * kr[u] + xi[k] * ki[u];
-        im += xi[k] * kr[u] - xr[k] * ki[u];
-        size += (fabsf(xr[k]) + fabsf(xi[k])) * (fabsf(kr[u]) + fabsf(ki[u]));
+        re += x[k].x * kr[u] + x[k].y * ki[u];
+        im += x[k].y * kr[u] - x[k].x * ki[u];
+        size += (fabsf(x[k].x) + fabsf(x[k].y)) * (fabsf(kr[u]) + fabsf(ki[u]));
     }
     for (int step = 16; step > 0; step /= 2) {
         re += __shfl_xor_sync(~0U, re, step);

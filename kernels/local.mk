@@ -4,6 +4,7 @@
 CUDA_FILES = \
 	kernels/accel_block.cu \
 	kernels/accel_correlate.cu \
+	kernels/accel_level.cu \
 	kernels/accel_scan.cu \
 	kernels/accel_verify.cu \
 	kernels/beam_any.cu \
@@ -82,6 +83,7 @@ $(KERNEL_OBJECTS): %.lo: %.$(OBJEXT)
 
 # The host has the same bits.
 kernels/redden.$(OBJEXT): kernel_flags = -fmad=false
+kernels/accel_level.$(OBJEXT): kernel_flags = -fmad=false
 PULSE_OBJECTS = \
 	kernels/singlepulse_adapt.$(OBJEXT) kernels/singlepulse_boxcar.$(OBJEXT) \
 	kernels/singlepulse_loud.$(OBJEXT) kernels/singlepulse_normalise.$(OBJEXT)

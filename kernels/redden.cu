@@ -1,16 +1,16 @@
 /* De-reddening.
  *
- * Levels: a warp takes the powers of one block and halves their range until their median is left;
- * the grid is (8 blocks, spectrum).  Bins: a thread block takes those between the middles of two
- * neighbouring blocks; the grid is (block, spectrum).  No shared memory.  Bound: device memory, 24
- * bytes a bin. */
+ * Levels: a warp takes the powers of one block, in registers if they are few, and halves their range
+ * until their median is left; the grid is (8 blocks, spectrum).  Bins: a thread block takes those
+ * between the middles of two neighbouring blocks; the grid is (block, spectrum).  No shared memory.
+ * Bound: device memory, 24 bytes a bin. */
 #include "redden_kernels.h"
 #include "select.cuh"
 
 namespace
 {
 
-constexpr int WARPS = 8, THREADS = 64;
+constexpr int WARPS = 8, THREADS = 64, FEW = 8;
 
 struct job {
     float2 *d_x;
@@ -19,13 +19,48 @@ struct job {
     double *d_level;
 };
 
+static __device__ float power_of(float2 x)
+{
+    return __fadd_rn(__fmul_rn(x.x, x.x), __fmul_rn(x.y, x.y));
+}
+
+/* Of n powers in the lanes' registers, whose bits are in the order of their values. */
+static __device__ int count_below(const unsigned key[FEW], unsigned pivot)
+{
+    int below = 0;
+#pragma unroll
+    for (int i = 0; i < FEW; i++)
+        below += key[i] < pivot;
+    return sum_of_warp(below);
+}
+
+/* The value of rank k. */
+static __device__ float select_few(const unsigned key[FEW], int k)
+{
+    unsigned found = 0; /* the highest that no more than k are below */
+    for (unsigned bit = 1u << 30; bit; bit /= 2)
+        if (count_below(key, found | bit) <= k)
+            found |= bit;
+    return __uint_as_float(found);
+}
+
+/* The mean of the two middle ones where n is even; n is at most FEW a lane. */
+static __device__ double find_median_of_few(const float2 *x, int n)
+{
+    const int lane = threadIdx.x % WARP;
+    unsigned key[FEW];
+#pragma unroll
+    for (int i = 0; i < FEW; i++)
+        key[i] = lane + WARP * i < n ? __float_as_uint(power_of(x[lane + WARP * i])) : ~0u;
+    const double middle = (double)select_few(key, n / 2);
+    return n % 2 ? middle : 0.5 * ((double)select_few(key, n / 2 - 1) + middle);
+}
+
 /* The mean of the two middle ones where n is even. */
 static __device__ double find_median(const float2 *x, int n)
 {
     const int lane = threadIdx.x % WARP;
-    auto power = [=](int i) {
-        return __fadd_rn(__fmul_rn(x[i].x, x[i].x), __fmul_rn(x[i].y, x[i].y));
-    };
+    auto power = [=](int i) { return power_of(x[i]); };
     auto rank = [=](float pivot) {
         int below = 0;
         for (int i = lane; i < n; i += WARP)
@@ -52,7 +87,9 @@ __global__ void __launch_bounds__(WARPS *WARP) measure(const struct job job)
         return;
     const struct psr_span block = job.d_block[b];
     const double ln2 = 0.693147180559945309417;
-    double level = find_median(job.d_x + blockIdx.y * job.pitch + block.first, (int)block.count);
+    const float2 *x = job.d_x + blockIdx.y * job.pitch + block.first;
+    const int n = (int)block.count;
+    const double level = n <= FEW * WARP ? find_median_of_few(x, n) : find_median(x, n);
     if (threadIdx.x % WARP == 0)
         job.d_level[blockIdx.y * job.nblock + b] = level / ln2;
 }

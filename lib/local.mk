@@ -58,6 +58,8 @@ lib_libpsrkit_objects_la_LIBADD = $(KERNEL_OBJECTS)
 if HAVE_CUDA
 lib_cuda_sources = \
 	lib/base/cuda_call.h \
+	lib/base/cufft.c \
+	lib/base/cufft.h \
 	lib/base/device_cuda.c \
 	lib/beam/beam_cuda.c \
 	lib/beam/beam_cuda.h \
@@ -76,10 +78,10 @@ lib_cuda_sources = \
 	lib/search/matched/accel_cuda_hits.c \
 	lib/search/matched/accel_cuda_pair.c \
 	lib/search/matched/accel_cuda_plan.c \
+	lib/search/matched/accel_cuda_prepare.c \
 	lib/search/matched/accel_cuda_state.c \
 	lib/search/pulscan/pulscan_cuda.c \
 	lib/search/pulscan/pulscan_cuda.h \
-	lib/search/pulscan/pulscan_cuda_fft.c \
 	lib/search/pulscan/pulscan_cuda_plan.c \
 	lib/search/pulscan/pulscan_cuda_state.c \
 	lib/search/singlepulse/singlepulse_cuda.c
@@ -348,6 +350,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/matched/accel_plan.c \
 	lib/search/matched/accel_plan.h \
 	lib/search/matched/accel_search.h \
+	lib/search/matched/accel_series.c \
+	lib/search/matched/accel_series.h \
 	lib/search/matched/accelsearch.c \
 	lib/search/matched/cell_sums.c \
 	lib/search/matched/cell_sums.h \

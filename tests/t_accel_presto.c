@@ -217,7 +217,7 @@ static void test_case(size_t k, const float *x, int nthread)
 {
     struct psr_accelsearch_desc d = cases[k].d;
     d.size = sizeof d;
-    const struct psr_accelsearch_input in = {x, 0};
+    const struct psr_accelsearch_input in = {.x = x};
     struct psr_accelsearch_result r = {.cand = NULL};
     psr_accelsearch *plan = NULL;
     psr_err err = {.msg = ""};

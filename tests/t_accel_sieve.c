@@ -73,7 +73,7 @@ static struct psr_accel_hits search(const struct psr_accelsearch_desc *d, const 
     struct psr_accel_hits hits = {0};
     struct psr_accel_normalise *level = NULL;
     struct psr_accelsearch_input in = {.x = x};
-    const struct psr_accel_batch batch = {1, &in, &level, &hits};
+    const struct psr_accel_batch batch = {.n = 1, .in = &in, .norm = &level, .hits = &hits};
     void *state = NULL;
     psr_err err;
     if (psr_accelsearch_check(d, &err) || psr_accel_search_resolve(s, d, &err) ||

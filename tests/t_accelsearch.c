@@ -26,7 +26,7 @@ static psr_accelsearch *make_plan(const struct psr_accelsearch_desc *d)
 
 static struct psr_accelsearch_result run(psr_accelsearch *plan, const float *x, double photons)
 {
-    const struct psr_accelsearch_input in = {x, photons};
+    const struct psr_accelsearch_input in = {.x = x, .photons = photons};
     struct psr_accelsearch_result r;
     psr_err err;
     if (psr_accelsearch_execute(plan, &in, &r, &err))
@@ -372,6 +372,67 @@ static void test_bad(uint64_t *random)
     free(x);
 }
 
+/* Transforms and whitens as the search does.
+ * Returned: the sum of the series */
+static double whiten(float *x, const struct psr_redden *how)
+{
+    float *room = tap_take(2 * NBIN + 2, sizeof *room);
+    psr_rfft *rfft;
+    psr_err err;
+    if (psr_rfft_create(&rfft, 2 * NBIN, &err))
+        bail(&err);
+    psr_rfft_execute(rfft, x, room);
+    memcpy(x, room, 2 * NBIN * sizeof *x);
+    psr_rfft_destroy(rfft);
+    free(room);
+    const double sum = (double)x[0];
+    if (how->start && psr_spectrum_deredden(x, NBIN, how, &err))
+        bail(&err);
+    return sum;
+}
+
+/* Series are searched as the spectra that are made of them, which come back. */
+static void test_series(uint64_t *random)
+{
+    const size_t bytes = 2 * NBIN * sizeof(float);
+    float *x = make_noise(random), *y = tap_take(1, bytes), *z = tap_take(1, bytes);
+    for (size_t t = 0; t < 2 * NBIN; t++)
+        x[t] += 7 + 0.1F * (float)cos(M_PI * 1000.3 * (double)t / NBIN);
+    for (int norm = PSR_ACCELSEARCH_MEDIAN; norm <= PSR_ACCELSEARCH_PHOTON; norm++) {
+        const int start = norm == PSR_ACCELSEARCH_PHOTON ? 0 : 6;
+        struct psr_accelsearch_desc d = {.size = sizeof d,
+                                         .nbin = NBIN,
+                                         .zmax = 6,
+                                         .numharm = 2,
+                                         .rlo = 20,
+                                         .sigma = 1,
+                                         .norm = (enum psr_accelsearch_norm)norm,
+                                         .redden = {start, 200, NBIN, false},
+                                         .backend = "cpu"};
+        memcpy(z, x, bytes);
+        const double photons = whiten(z, &d.redden);
+        psr_accelsearch *spectra = make_plan(&d);
+        d.series = true;
+        psr_accelsearch *series = make_plan(&d);
+        memcpy(y, x, bytes);
+        const struct psr_accelsearch_input in = {.x = y, .spectrum = y};
+        struct psr_accelsearch_result a = run(spectra, z, photons), b;
+        psr_err err;
+        psr_status st = psr_accelsearch_execute(series, &in, &b, &err);
+        ok(!st && a.ncand > 0 && same_lists(&a, &b) && memcmp(y, z, bytes) == 0,
+           "a series, by norm %d: %zu candidates of its spectrum", norm, b.ncand);
+        memcpy(y, x, bytes);
+        y[77] = INFINITY;
+        st = psr_accelsearch_execute(series, &in, &b, &err);
+        ok(!st && b.bad == 77, "sample %lld is no number", (long long)b.bad);
+        psr_accelsearch_destroy(spectra);
+        psr_accelsearch_destroy(series);
+    }
+    free(x);
+    free(y);
+    free(z);
+}
+
 /* 2^31 samples are planned in the memory that is allowed; indices are beyond 32 bits. */
 static void test_longest(void)
 {
@@ -441,10 +502,16 @@ static void test_statuses(void)
     refuse(WITH(.mem_bytes = 1000), PSR_ENOMEM, "mem_bytes");
     refuse(WITH(.zap = &span, .nzap = 1), PSR_EINVAL, "zap");
     refuse(WITH(.backend = "tpu"), PSR_EDEVICE, "backend");
+    refuse(WITH(.series = true, .compat = true), PSR_EINVAL, "series");
+    refuse(WITH(.redden = {.start = 1, .end = 6}), PSR_EINVAL, "redden");
+    refuse(WITH(.redden = {.start = 6, .end = 5}), PSR_EINVAL, "redden");
     d.numharm = 3;
     refuse(d, PSR_EINVAL, "numharm");
     d.numharm = 1;
     d.nbin = 15;
+    refuse(d, PSR_EINVAL, "nbin");
+    d.nbin = ((size_t)1 << 31) + 1;
+    d.series = true;
     refuse(d, PSR_EINVAL, "nbin");
     psr_accelsearch_destroy(NULL);
 }
@@ -457,6 +524,7 @@ int main(void)
     test_independence(&random);
     test_normalisation(&random);
     test_bad(&random);
+    test_series(&random);
     test_longest();
     test_harmonics(&random);
     test_statuses();

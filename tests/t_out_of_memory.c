@@ -88,7 +88,8 @@ static void make_files(uint64_t *seed)
 static psr_status search_matched(struct psr_accelsearch_desc d, psr_err *err)
 {
     const struct psr_span zap = {100, 3};
-    const struct psr_accelsearch_input in = {.x = spectrum};
+    static float whitened[2 * NBIN];
+    const struct psr_accelsearch_input in = {.x = spectrum, .spectrum = whitened};
     struct psr_accelsearch_result result;
     psr_accelsearch *p = NULL;
     d.size = sizeof d;
@@ -110,6 +111,12 @@ static psr_status search_matched(struct psr_accelsearch_desc d, psr_err *err)
 static psr_status use_matched(psr_err *err)
 {
     return search_matched((struct psr_accelsearch_desc){.wmax = 20}, err);
+}
+
+static psr_status use_matched_series(psr_err *err)
+{
+    return search_matched(
+        (struct psr_accelsearch_desc){.series = true, .redden = {6, 200, NBIN, false}}, err);
 }
 
 static psr_status use_compatible(psr_err *err)
@@ -489,6 +496,7 @@ int main(void)
     make_spectra(&seed);
     make_files(&seed);
     try_all("matched search", use_matched, 0);
+    try_all("matched search of a series", use_matched_series, 0);
     try_all("compatible search", use_compatible, 0);
     try_all("compatible search in memory", use_plane, 0);
     try_all("boxes", use_boxes, 0);

@@ -27,7 +27,9 @@
  * accelsearch does.
  *
  * Not thread-safe: use each plan from one thread; plans are independent of each other.  Lists do
- * not depend on the backend, the number of threads, the batch or mem_bytes. */
+ * not depend on the backend, the number of threads, the batch or mem_bytes; but series may be
+ * transformed on a GPU by cuFFT, on the host by FFTW: their bins then differ by some 1e-7 of the
+ * highest amplitude, lists in last digits and by rows as close to the threshold. */
 #ifndef PSRKIT_ACCELSEARCH_H
 #define PSRKIT_ACCELSEARCH_H
 
@@ -77,6 +79,11 @@ struct psr_accelsearch_desc {
     bool compat_jerk;  /* -wmax was given, if only as 0 */
     bool compat_inmem; /* -inmem was given */
 
+    /* Transform series of 2 nbin samples, and divide their spectra by redden (start 0: by nothing), as
+     * psr_rfft_execute and psr_spectrum_deredden do.  Not with compat. */
+    bool series;
+    struct psr_redden redden;
+
     size_t batch;        /* largest number of spectra of an execute; 0: 1 */
     int nthread;         /* 0: all cores */
     int64_t mem_bytes;   /* limit on the plan's memory; 0: a quarter of the machine's */
@@ -84,10 +91,11 @@ struct psr_accelsearch_desc {
     int device;
 };
 
-/* A spectrum [nbin][2]. */
+/* A spectrum [nbin][2], or a series [2 nbin].  A GPU copies memory of psr_device_pin fastest. */
 struct psr_accelsearch_input {
     const float *x;
-    double photons; /* PSR_ACCELSEARCH_PHOTON: the sum of the series */
+    double photons;  /* PSR_ACCELSEARCH_PHOTON: the sum of the series; not used with series */
+    float *spectrum; /* [nbin][2]; returned with series: the spectrum searched; may be x */
 };
 
 /* Results of an execute for one spectrum, owned by the plan and valid until the next execute. */
@@ -96,7 +104,8 @@ struct psr_accelsearch_result {
     size_t ncand;
     size_t nremoved; /* number of removed harmonics of better candidates */
     size_t nleft;    /* number of candidates beyond max, neither measured nor returned */
-    int64_t bad; /* the lowest bin that is not finite: such a spectrum is not searched; -1: none */
+    int64_t bad; /* the lowest bin, or sample, that is not finite: such a spectrum is not searched;
+                  * -1: none */
 };
 
 /* Status: PSR_EINVAL naming field, value and limit; PSR_ENOMEM; PSR_EDEVICE if the requested

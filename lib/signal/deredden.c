@@ -34,6 +34,17 @@ int64_t psr_redden_length(const struct psr_redden *how, int64_t k, int64_t nbin)
     return n < nbin - k ? n : nbin - k;
 }
 
+size_t psr_redden_blocks(const struct psr_redden *how, int64_t nbin, struct psr_span *block)
+{
+    size_t n = 0;
+    for (int64_t k = 1, each; k < nbin; k += each, n++) {
+        each = psr_redden_length(how, k, nbin);
+        if (block)
+            block[n] = (struct psr_span){k, each};
+    }
+    return n;
+}
+
 static void measure_block(struct block *b, const float *x, float *power)
 {
     for (int64_t i = 0; i < b->n; i++) {

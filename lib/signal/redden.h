@@ -8,4 +8,8 @@
  * previous one ends, below nbin. */
 int64_t psr_redden_length(const struct psr_redden *how, int64_t k, int64_t nbin);
 
+/* All blocks of a spectrum.
+ * Returned: how many; block [that many], or NULL */
+size_t psr_redden_blocks(const struct psr_redden *how, int64_t nbin, struct psr_span *block);
+
 #endif

@@ -70,10 +70,10 @@ static void report(const struct entry *e, enum accel_k_number kind, float *const
                                            .sigma = 2,
                                            .batch = 2,
                                            .mem_bytes = INT64_C(1) << 40};
-    const struct psr_accelsearch_input in[2] = {{noise[0], 0}, {noise[1], 0}};
+    const struct psr_accelsearch_input in[2] = {{.x = noise[0]}, {.x = noise[1]}};
     struct psr_accel_normalise *level[2];
     struct psr_accel_hits hits[2] = {{0}};
-    const struct psr_accel_batch b = {2, in, level, hits};
+    const struct psr_accel_batch b = {.n = 2, .in = in, .norm = level, .hits = hits};
     struct psr_accel_search s;
     struct psr_accel_cuda c = {.s = &s};
     double ms[STAGES];

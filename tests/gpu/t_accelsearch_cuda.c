@@ -92,7 +92,7 @@ struct spectra {
 static void search(const struct psr_accel_ops *ops, const struct psr_accel_search *s,
                    const struct spectra *x, size_t batch, struct psr_accel_hits *hits)
 {
-    const struct psr_accel_batch b = {x->n, x->in, x->level, hits};
+    const struct psr_accel_batch b = {.n = x->n, .in = x->in, .norm = x->level, .hits = hits};
     void *state = NULL;
     psr_err err;
     if (ops->create(&state, s, batch, &err))
@@ -146,7 +146,7 @@ static void make_spectra(struct spectra *x, const struct psr_accelsearch_desc *d
     x->n = (size_t)tap_between(seed, 1, (int64_t)d->batch);
     for (size_t k = 0; k < x->n; k++) {
         float *bins = make_spectrum((int64_t)d->nbin, seed);
-        x->in[k] = (struct psr_accelsearch_input){bins, pow(10, tap_uniform(seed))};
+        x->in[k] = (struct psr_accelsearch_input){.x = bins, .photons = pow(10, tap_uniform(seed))};
         if (psr_accel_normalise_create(&x->level[k], s, psr_template_reach(s->jmax, s->lmax), &err))
             bail(&err);
     }
@@ -342,12 +342,13 @@ static void test_bounds(enum accel_k_number kind, int times, uint64_t seed)
         if (psr_accel_search_resolve(&s, &d, &err))
             bail(&err);
         make_spectra(&x, &d, &s, &seed);
-        const struct psr_accel_batch b = {1, x.in, x.level, &hits};
+        const struct psr_accel_batch b = {.n = 1, .in = x.in, .norm = x.level, .hits = &hits};
         if (psr_accel_cuda_start(&c, kind, 1, &err) ||
             psr_accel_cuda_upload(&c, &c.slot[0], &b, 0, &err) ||
             psr_accel_cuda_launch(&c, &c.slot[0], &err) ||
             psr_accel_cuda_collect(&c, &c.slot[0], &err))
             bail(&err);
+        psr_accel_cuda_take_levels(&c, &c.slot[0], 0, &b);
         check_bounds(&c, x.level[0], &seed, &t);
         psr_accel_cuda_free(&c);
         free_spectra(&x);
@@ -357,6 +358,211 @@ static void test_bounds(enum accel_k_number kind, int times, uint64_t seed)
     ok(t.above == 0 && t.error < (kind == ACCEL_HALF ? 0.7 : 1.3),
        "%s: %zu cells, of which %zu are above their bound; amplitudes off by %.2f of what they may",
        kind == ACCEL_HALF ? "halves" : "floats", t.ncell, t.above, t.error);
+}
+
+/* --- bins ------------------------------------------------------------------------------------- */
+
+/* Floats of a slot's spectrum that are not the host's, and mean powers. */
+static size_t count_levels(const struct psr_accel_cuda *c, const struct psr_accel_normalise *host,
+                           const struct psr_accelsearch_input *in)
+{
+    const size_t nbin = c->s->nbin;
+    float *got = tap_take(2 * nbin, sizeof *got), *want = tap_take(2 * nbin, sizeof *want);
+    size_t wrong = 0;
+    psr_err err;
+    struct psr_accel_normalise *own;
+    if (psr_accel_normalise_create(&own, c->s, psr_template_reach(c->s->jmax, c->s->lmax), &err) ||
+        psr_accel_normalise_measure(own, in, &err))
+        bail(&err);
+    if (cudaMemcpy(got, c->slot[0].d_x[0], 2 * nbin * sizeof *got, cudaMemcpyDeviceToHost))
+        ok(false, "bins are not read");
+    psr_accel_normalise_load(own, 0, nbin, (struct psr_split){want, want + nbin});
+    for (size_t k = 0; k < nbin; k++) {
+        const double mean = psr_accel_normalise_at(own, (int64_t)k);
+        const double here = psr_accel_normalise_at(host, (int64_t)k);
+        wrong += memcmp(&got[2 * k], &want[k], sizeof *got) != 0;
+        wrong += memcmp(&got[2 * k + 1], &want[nbin + k], sizeof *got) != 0;
+        wrong += memcmp(&mean, &here, sizeof mean) != 0;
+    }
+    psr_accel_normalise_destroy(own);
+    free(got);
+    free(want);
+    return wrong;
+}
+
+/* What the device searches, and what the host measures candidates in, is what the host would make. */
+static void test_levels(int times, uint64_t seed)
+{
+    size_t wrong = 0, bins = 0;
+    for (int n = 0; n < times; n++) {
+        struct psr_span zap[MOST_ZAP];
+        struct psr_accelsearch_desc d = random_desc(zap, &seed);
+        struct psr_accel_hits hits = {0};
+        struct psr_accel_search s;
+        struct psr_accel_cuda c = {.s = &s};
+        struct spectra x;
+        psr_err err;
+        d.nbin += n % 2 ? (size_t)tap_between(&seed, 0, 100000) : 0;
+        d.batch = 1;
+        if (psr_accel_search_resolve(&s, &d, &err))
+            bail(&err);
+        make_spectra(&x, &d, &s, &seed);
+        const struct psr_accel_batch b = {.n = 1, .in = x.in, .norm = x.level, .hits = &hits};
+        if (psr_accel_cuda_start(&c, ACCEL_FLOAT, 1, &err) ||
+            psr_accel_cuda_upload(&c, &c.slot[0], &b, 0, &err))
+            bail(&err);
+        if (cudaStreamSynchronize(c.in))
+            ok(false, "bins are not made");
+        psr_accel_cuda_take_levels(&c, &c.slot[0], 0, &b);
+        wrong += count_levels(&c, x.level[0], &x.in[0]);
+        bins += d.nbin;
+        psr_accel_cuda_free(&c);
+        free_spectra(&x);
+        psr_accel_search_forget(&s);
+    }
+    ok(wrong == 0, "%zu normalised bins of %d spectra are the host's: %zu wrong", bins, times,
+       wrong);
+}
+
+static bool same_lists(const struct psr_accelsearch_result *a,
+                       const struct psr_accelsearch_result *b)
+{
+    bool same = a->ncand == b->ncand && a->nremoved == b->nremoved;
+    for (size_t k = 0; same && k < a->ncand; k++)
+        same = memcmp(&a->cand[k].sigma, &b->cand[k].sigma, sizeof(double)) == 0 &&
+               memcmp(&a->cand[k].r, &b->cand[k].r, sizeof a->cand[k].r) == 0 &&
+               memcmp(&a->cand[k].z, &b->cand[k].z, sizeof a->cand[k].z) == 0 &&
+               memcmp(&a->cand[k].harm[0], &b->cand[k].harm[0], sizeof *a->cand[k].harm) == 0;
+    return same;
+}
+
+/* Noise, red now and then, and a tone. */
+static float *make_series(size_t n, uint64_t *seed)
+{
+    float *x = tap_take(n, sizeof *x);
+    const double scale = pow(10, 4 * tap_uniform(seed) - 2), drift = tap_uniform(seed) < 0.5;
+    const double turns = tap_uniform(seed) * (double)n / 2, height = tap_uniform(seed);
+    double walk = 0;
+    for (size_t t = 0; t < n; t++) {
+        walk += 0.1 * drift * tap_normal(seed);
+        x[t] = (float)(scale * (5 + walk + tap_normal(seed) +
+                                height * cos(2 * M_PI * turns * (double)t / (double)n)));
+    }
+    return x;
+}
+
+struct series_totals {
+    size_t cands, unlike, bad;
+    double error; /* of a bin, over what transforms may round */
+};
+
+static psr_accelsearch *make_plan(struct psr_accelsearch_desc d, const char *backend, bool series)
+{
+    psr_accelsearch *p = NULL;
+    psr_err err;
+    d.backend = backend;
+    d.series = series;
+    if (psr_accelsearch_create(&p, &d, &err))
+        bail(&err);
+    return p;
+}
+
+static void execute(psr_accelsearch *p, size_t n, const struct psr_accelsearch_input *in,
+                    struct psr_accelsearch_result *r)
+{
+    psr_err err;
+    if (psr_accelsearch_execute_batch(p, n, in, r, &err))
+        bail(&err);
+}
+
+/* Whitened bins are off by some 2^-24 of the highest amplitude there can be, over that of the noise: of
+ * red series much, as every bin has the roundings of the first. */
+static double largest_error(const float *got, const float *want, const float *series, size_t nbin)
+{
+    double most = 0, square = 0, sum = 0, step = 0;
+    for (size_t i = 2; i < 2 * nbin; i++) {
+        most = fmax(most, fabs((double)got[i] - (double)want[i]));
+        square += (double)want[i] * (double)want[i];
+    }
+    for (size_t t = 1; t < 2 * nbin; t++) {
+        const double rise = (double)series[t] - (double)series[t - 1];
+        sum += fabs((double)series[t]);
+        step += rise * rise / 2;
+    }
+    return most / sqrt(square / (double)nbin) / (0x1p-24 * sum / sqrt(step));
+}
+
+/* The device's lists are the CPU's of the spectra that the device made, and these are the CPU's but
+ * for rounding. */
+static void compare_series(uint64_t *seed, struct series_totals *t)
+{
+    struct psr_span zap[MOST_ZAP];
+    struct psr_accelsearch_desc d = random_desc(zap, seed);
+    float *x[BATCH], *on_device[BATCH], *on_host[BATCH];
+    struct psr_accelsearch_input in[BATCH], spectra[BATCH];
+    struct psr_accelsearch_result got[BATCH], want[BATCH];
+    size_t ncand[BATCH];
+    d.redden = (struct psr_redden){.start = 6, .end = 200, .stop_bin = (double)d.nbin};
+    d.redden.start = d.norm == PSR_ACCELSEARCH_PHOTON || tap_uniform(seed) < 0.2 ? 0 : 6;
+    const size_t n = (size_t)tap_between(seed, 1, (int64_t)d.batch), size = 2 * d.nbin;
+    for (size_t k = 0; k < n; k++) {
+        x[k] = make_series(size, seed);
+        on_device[k] = tap_take(size, sizeof *on_device[k]);
+        on_host[k] = tap_take(size, sizeof *on_host[k]);
+        in[k] = (struct psr_accelsearch_input){.x = x[k], .spectrum = on_host[k]};
+    }
+    psr_accelsearch *host = make_plan(d, "cpu", true), *device = make_plan(d, "cuda", true);
+    psr_accelsearch *check = make_plan(d, "cpu", false);
+    execute(host, n, in, want);
+    for (size_t k = 0; k < n; k++) {
+        in[k].spectrum = on_device[k];
+        if (k % 2) { /* in its own place */
+            memcpy(on_device[k], x[k], size * sizeof **x);
+            in[k].x = on_device[k];
+        }
+    }
+    execute(device, n, in, got);
+    for (size_t k = 0; k < n; k++) {
+        spectra[k] =
+            (struct psr_accelsearch_input){.x = on_device[k], .photons = (double)on_device[k][0]};
+        t->error = fmax(t->error, largest_error(on_device[k], on_host[k], x[k], d.nbin));
+    }
+    execute(check, n, spectra, want);
+    for (size_t k = 0; k < n; k++) {
+        t->cands += want[k].ncand;
+        t->unlike += !same_lists(&got[k], &want[k]);
+        ncand[k] = got[k].ncand;
+    }
+    for (int e = 0; e < 2; e++) { /* one that is not finite leaves the others */
+        const size_t which = (size_t)tap_between(seed, 0, (int64_t)n - 1);
+        const int64_t place = tap_between(seed, 0, (int64_t)size - 1);
+        for (size_t k = 0; k < n; k++)
+            in[k].x = memcpy(on_device[k], x[k], size * sizeof **x);
+        on_device[which][place] = e ? -INFINITY : NAN;
+        execute(device, n, in, got);
+        for (size_t k = 0; k < n; k++)
+            t->bad += k == which ? got[k].bad != place || got[k].ncand > 0
+                                 : got[k].bad != -1 || got[k].ncand != ncand[k];
+    }
+    for (size_t k = 0; k < n; k++) {
+        free(x[k]);
+        free(on_device[k]);
+        free(on_host[k]);
+    }
+    psr_accelsearch_destroy(host);
+    psr_accelsearch_destroy(device);
+    psr_accelsearch_destroy(check);
+}
+
+static void test_series(int times, uint64_t seed)
+{
+    struct series_totals t = {0};
+    for (int n = 0; n < times; n++)
+        compare_series(&seed, &t);
+    ok(t.unlike == 0 && t.cands > 0, "%d batches of series, %zu candidates: %zu lists unlike",
+       times, t.cands, t.unlike);
+    ok(t.bad == 0, "those that are not finite are told: %zu wrong", t.bad);
+    ok(t.error < 10, "bins are off by %.1f roundings of the highest amplitude", t.error);
 }
 
 /* --- transforms, which run on the host too ------------------------------------------------------ */
@@ -437,7 +643,7 @@ static void test_bad_spectrum(uint64_t seed)
         for (size_t i = 0; i < 2 * d.nbin; i++)
             x[k][i] = (float)tap_normal(&seed);
         add_line(x[k], (int64_t)d.nbin, 700 * k + 600, 4, 0, 20);
-        in[k] = (struct psr_accelsearch_input){x[k], 0};
+        in[k] = (struct psr_accelsearch_input){.x = x[k]};
     }
     x[1][77] = NAN;
     if (psr_accelsearch_create(&p, &d, &err) || psr_accelsearch_execute_batch(p, 3, in, r, &err))
@@ -464,6 +670,8 @@ int main(void)
     }
     test_bounds(ACCEL_HALF, times < 8 ? times : 8, seed);
     test_bounds(ACCEL_FLOAT, times < 8 ? times : 8, seed);
+    test_levels(times < 20 ? times : 20, seed);
+    test_series(times < 20 ? times : 20, seed);
     test_agreement(times, seed);
     test_many_places(seed);
     test_refusals();

@@ -73,7 +73,7 @@ struct accel_file {
 struct accel_shape {
     int64_t nbin;
     double tobs_s;
-    bool series;   /* the plan transforms */
+    bool series;   /* the plan transforms, and whitens for a matched search */
     bool reddened; /* before, by whoever wrote the files */
 };
 
@@ -81,6 +81,7 @@ struct accel_shape {
 struct accel_batch {
     psr_pulscan *plan;                      /* NULL before the first file, and without boxes */
     float *room;                            /* [batch_now][2 nbin] where no plan has some; owned */
+    bool pinned;                            /* by psr_device_pin */
     struct accel_file *file;                /* [nfile], up to batch_max */
     size_t nfile;                           /* those to come */
     const float **in;                       /* [batch_max] */

@@ -12,14 +12,20 @@ static int64_t least(int64_t a, int64_t b)
 }
 
 /* A GPU copies and searches a batch by quarters, so 256 MiB fill it; more only takes long to
- * page-lock, and leaves less to overlap.  On the CPU one after the other is as fast. */
+ * page-lock, and leaves less to overlap.  On the CPU one after the other is as fast.  Two batches of
+ * long spectra that no plan has room for stay within -mem, or 8 GB. */
 static size_t choose_batch(const struct accel_job *j)
 {
-    static const int64_t most_bytes = INT64_C(1) << 28;
-    int64_t fits = most_bytes / (8 * j->shape.nbin);
+    static const int64_t most_bytes = INT64_C(1) << 28, long_bytes = INT64_C(8000000000);
+    const int64_t each = 8 * j->shape.nbin, room = j->opt.mem_bytes ? j->opt.mem_bytes : long_bytes;
+    int64_t fits = most_bytes / each;
     if (fits < 4)
         fits = 4;
-    return j->opt.batch || (int64_t)j->batch_max <= fits ? j->batch_max : (size_t)fits;
+    if (!j->opt.boxes && 2 * fits * each > room)
+        fits = room > 4 * each ? room / (2 * each) : 1;
+    if (j->opt.batch || (int64_t)j->batch_max <= fits)
+        fits = (int64_t)j->batch_max;
+    return j->npath > 0 && (int64_t)j->npath < fits ? j->npath : (size_t)fits;
 }
 
 static struct psr_redden redden_by(const struct accel_options *o, double tobs_s, int64_t endwidth)
@@ -88,9 +94,11 @@ bool accel_same_shape(const struct accel_shape *a, const struct accel_shape *b)
            !(a->tobs_s < b->tobs_s) && !(a->tobs_s > b->tobs_s);
 }
 
+/* Two searches take one spectrum, and each plan transforms for itself alone. */
 bool accel_transforms(const struct accel_job *j)
 {
-    return j->opt.fftout || j->opt.pulscan || j->opt.matched;
+    const struct accel_options *o = &j->opt;
+    return o->fftout || o->pulscan || (o->matched && (o->boxes || o->presto || o->rednoise));
 }
 
 /* The CPU has nothing to gain from a second plan: it would only share its threads. */
@@ -111,18 +119,33 @@ static psr_status create_boxes(struct accel_job *j)
     return st;
 }
 
+/* Memory that a device copies fast, if there is one in use. */
+static psr_status take_room(struct accel_job *j, struct accel_batch *b)
+{
+    const size_t bytes = 8 * (size_t)j->shape.nbin * j->batch_now;
+    struct psr_accelsearch_info info;
+    void *room = NULL;
+    psr_accelsearch_describe(j->matched, &info);
+    b->pinned = strcmp(info.backend, "cpu") != 0;
+    psr_status st = PSR_OK;
+    if (b->pinned)
+        st = psr_device_pin(&room, bytes, &j->err);
+    else if (!(room = malloc(bytes)))
+        st = psr_fail_nomem(&j->err, "spectra", (double)bytes);
+    b->room = room;
+    return st;
+}
+
 static psr_status create_matched(struct accel_job *j)
 {
-    const double bytes = 8.0 * (double)j->shape.nbin * (double)j->batch_now;
     psr_status st = accel_matched_plan(j);
     if (st != PSR_OK || j->opt.boxes)
         return st;
     if (j->batch_now > 1 && j->many)
         j->ring.nslot = ACCEL_MAX_BATCHES;
-    for (size_t k = 0; k < j->ring.nslot; k++)
-        if (!(j->batch[k].room = malloc((size_t)bytes)))
-            return psr_fail_nomem(&j->err, "spectra", bytes);
-    return PSR_OK;
+    for (size_t k = 0; k < j->ring.nslot && st == PSR_OK; k++)
+        st = take_room(j, &j->batch[k]);
+    return st;
 }
 
 static psr_status create_plans(struct accel_job *j)
@@ -161,10 +184,14 @@ psr_status accel_plan_transform(struct accel_job *j)
 void accel_plan_release(struct accel_job *j)
 {
     for (int k = 0; k < ACCEL_MAX_BATCHES; k++) {
-        psr_pulscan_destroy(j->batch[k].plan);
-        free(j->batch[k].room);
-        j->batch[k].plan = NULL;
-        j->batch[k].room = NULL;
+        struct accel_batch *b = &j->batch[k];
+        psr_pulscan_destroy(b->plan);
+        if (b->pinned)
+            psr_device_unpin(b->room);
+        else
+            free(b->room);
+        b->plan = NULL;
+        b->room = NULL;
     }
     psr_accelsearch_destroy(j->matched);
     j->matched = NULL;

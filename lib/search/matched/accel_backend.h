@@ -7,14 +7,19 @@
 
 #include "accel_normalise.h"
 
-/* Spectra to search: level[i] is free to measure in[i], and is needed afterwards; hits[i] gets the
- * best place of every cell and stage that has one above the cut, of equals the one of lowest l, j
- * and i, in any order. */
+/* Spectra to search, or series where the backend transforms: norm[i] is free to measure spectrum i,
+ * and is needed afterwards; hits[i] gets the best place of every cell and stage that has one above
+ * the cut, of equals the one of lowest l, j and i, in any order.  found is called for every i, in
+ * ascending order, once hits[i] has all; it may be NULL. */
 struct psr_accel_batch {
     size_t n;
     const struct psr_accelsearch_input *in;  /* [n] */
     struct psr_accel_normalise *const *norm; /* [n] */
     struct psr_accel_hits *hits;             /* [n] empty */
+    int64_t *bad; /* [n] or NULL; set by a backend that checks: the lowest float that is not finite,
+                   * -1 where all are; such a spectrum has no hits */
+    psr_status (*found)(void *ctx, size_t i, psr_err *err);
+    void *ctx;
 };
 
 struct psr_accel_ops {
@@ -26,6 +31,9 @@ struct psr_accel_ops {
     psr_status (*create)(void **state, const struct psr_accel_search *s, size_t batch,
                          psr_err *err);
     psr_status (*search)(void *state, const struct psr_accel_batch *b, psr_err *err);
+    /* Whether it takes series, and finds what is not finite; NULL: never. */
+    bool (*transforms)(const void *state);
+    bool (*checks)(const void *state);
     double (*bytes)(const void *state);
     void (*destroy)(void *state);
 };

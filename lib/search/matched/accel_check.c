@@ -53,10 +53,26 @@ static psr_status check_limits(const struct psr_accelsearch_desc *d, psr_err *er
     return psr_check_resources("search", d->nthread, d->mem_bytes, err);
 }
 
+static psr_status check_series(const struct psr_accelsearch_desc *d, psr_err *err)
+{
+    const struct psr_redden *how = &d->redden;
+    if (d->series && d->compat)
+        return psr_fail_field(err, PSR_EINVAL, "series",
+                              "search: accelsearch's list is one of spectra");
+    if (d->series && d->nbin > (size_t)1 << 31)
+        return psr_fail_field(err, PSR_EINVAL, "nbin",
+                              "search: %zu bins of series are more than 2^31", d->nbin);
+    if (how->start < 0 || (how->start > 0 && (how->start < 2 || how->end < how->start)))
+        return psr_fail_field(err, PSR_EINVAL, "redden",
+                              "search: no de-reddening by blocks of %d to %d bins", how->start,
+                              how->end);
+    return PSR_OK;
+}
+
 psr_status psr_accelsearch_check(const struct psr_accelsearch_desc *d, psr_err *err)
 {
     psr_status st;
-    if ((st = check_drifts(d, err)) || (st = check_bins(d, err)))
+    if ((st = check_drifts(d, err)) || (st = check_bins(d, err)) || (st = check_series(d, err)))
         return st;
     return check_limits(d, err);
 }

@@ -61,6 +61,8 @@ static psr_status search(void *state, const struct psr_accel_batch *b, psr_err *
         st = psr_accel_normalise_measure(b->norm[i], &b->in[i], err);
         if (!st)
             st = psr_sieve_search(((struct cpu *)state)->sieve, b->norm[i], &b->hits[i], err);
+        if (!st && b->found)
+            st = b->found(b->ctx, i, err);
     }
     return st;
 }

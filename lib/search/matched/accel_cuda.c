@@ -1,5 +1,6 @@
 /* The search on a CUDA device, by pairs of spectra: while one pair is searched, the next is
- * normalised and copied, and the host verifies the places found in the one before. */
+ * copied, transformed and normalised, and the host verifies and measures what was found in the one
+ * before. */
 #include "accel_cuda.h"
 
 #include <stdlib.h>
@@ -10,8 +11,11 @@ static psr_status finish(struct psr_accel_cuda *c, struct psr_accel_slot *slot,
     psr_status st = slot->n ? psr_accel_cuda_collect(c, slot, err) : PSR_OK;
     for (size_t p = 0; p < slot->n && !st; p++) {
         const size_t spec = slot->first + p;
+        psr_accel_cuda_take_levels(c, slot, p, b);
         st = psr_accel_cuda_settle(c->s, c->bank, b->norm[spec], c->place, c->nplace, (int)p,
                                    &b->hits[spec], err);
+        if (!st && b->found)
+            st = b->found(b->ctx, spec, err);
     }
     slot->n = 0;
     return st;
@@ -55,6 +59,16 @@ static psr_status search(void *state, const struct psr_accel_batch *b, psr_err *
     return st;
 }
 
+static bool transforms(const void *state)
+{
+    return ((const struct psr_accel_cuda *)state)->transforms;
+}
+
+static bool checks(const void *state)
+{
+    return psr_accel_cuda_levels(state);
+}
+
 static double bytes(const void *state)
 {
     return (double)((const struct psr_accel_cuda *)state)->bytes;
@@ -86,6 +100,8 @@ const struct psr_accel_ops psr_accel_cuda = {
     .name = "cuda",
     .create = create,
     .search = search,
+    .transforms = transforms,
+    .checks = checks,
     .bytes = bytes,
     .destroy = destroy,
 };

@@ -15,7 +15,7 @@
 #include "accel_backend.h"
 #include "cell_sums.h"
 
-#include "base/cuda_call.h"
+#include "base/cufft.h"
 
 #include <accel_kernels.h>
 
@@ -79,8 +79,10 @@ struct psr_accel_place {
 
 /* Spectra on the device. */
 struct psr_accel_slot {
-    size_t first, n; /* of the batch; n 0: nothing under way */
-    float *d_re[ACCEL_PAIR], *d_im[ACCEL_PAIR];
+    size_t first, n;         /* of the batch; n 0: nothing under way */
+    float *d_x[ACCEL_PAIR];  /* room for 2 nbin + 2 floats */
+    double *d_mean, *h_mean; /* [ACCEL_PAIR][nblock] of the normalisation */
+    uint64_t *d_bad, *h_bad; /* [ACCEL_PAIR] */
     struct accel_k_hit *d_hit;
     uint32_t *d_count, *h_count; /* entries and hits */
     cudaEvent_t copied, done;
@@ -90,6 +92,14 @@ struct psr_accel_cuda {
     const struct psr_accel_search *s;
     struct psr_accel_cuda_plan plan;
     bool started;
+    bool transforms; /* series come, and become spectra here */
+    struct psr_cufft fft;
+    struct psr_span *d_redden; /* [nredden] blocks that red noise is measured in */
+    double *d_redness;         /* [nredden] */
+    size_t nredden;
+    struct psr_accel_normalise *norm; /* its blocks */
+    int64_t *d_first;
+    struct psr_span *d_zap;
     struct psr_correlator *correlator;
     struct psr_template_bank *bank; /* without spectra */
     void *d_twiddle_float, *d_twiddle, *d_response, *d_x;
@@ -98,7 +108,7 @@ struct psr_accel_cuda {
     int *d_half;
     struct accel_k_entry *d_entry;
     struct psr_accel_slot slot[PSR_ACCEL_SLOTS];
-    float *h_stage[PSR_ACCEL_SLOTS]; /* pinned pieces of normalised bins */
+    float *h_stage[PSR_ACCEL_SLOTS]; /* pinned pieces of bins that the host normalises */
     cudaEvent_t staged[PSR_ACCEL_SLOTS];
     cudaStream_t in, work;
     int64_t bytes;
@@ -109,15 +119,30 @@ struct psr_accel_cuda {
 
 enum { PSR_ACCEL_STAGE = 1 << 20 }; /* bins of a piece */
 
-psr_status psr_accel_cuda_fail(const struct psr_accel_cuda *c, cudaError_t e, const char *what,
-                               psr_err *err);
+static inline psr_status psr_accel_cuda_fail(const struct psr_accel_cuda *c, cudaError_t e,
+                                             const char *what, psr_err *err)
+{
+    (void)cudaGetLastError();
+    return psr_fail(err, e == cudaErrorMemoryAllocation ? PSR_ENOMEM : PSR_EDEVICE,
+                    "device %d: %s: %s", c->s->device, what, cudaGetErrorString(e));
+}
 
 /* Responses, memory and streams; psr_accel_cuda_free frees what there is, also after an error. */
 PSR_MUST_CHECK psr_status psr_accel_cuda_start(struct psr_accel_cuda *c, enum accel_k_number kind,
                                                size_t batch, psr_err *err);
 void psr_accel_cuda_free(struct psr_accel_cuda *c);
 
-/* Normalises spectra first .. of a batch and sends them to a slot. */
+/* Whether the device normalises. */
+static inline bool psr_accel_cuda_levels(const struct psr_accel_cuda *c)
+{
+    return c->s->norm == PSR_ACCELSEARCH_MEDIAN;
+}
+
+/* Memory and plans for what happens to bins before they are searched. */
+PSR_MUST_CHECK psr_status psr_accel_cuda_prepare(struct psr_accel_cuda *c, psr_err *err);
+
+/* Sends spectra or series first .. of a batch to a slot, and queues what makes them normalised
+ * spectra. */
 PSR_MUST_CHECK psr_status psr_accel_cuda_upload(struct psr_accel_cuda *c,
                                                 struct psr_accel_slot *slot,
                                                 const struct psr_accel_batch *b, size_t first,
@@ -130,6 +155,11 @@ PSR_MUST_CHECK psr_status psr_accel_cuda_launch(struct psr_accel_cuda *c,
 /* Waits for it: c->place has all places of the slot. */
 PSR_MUST_CHECK psr_status psr_accel_cuda_collect(struct psr_accel_cuda *c,
                                                  struct psr_accel_slot *slot, psr_err *err);
+
+/* Of spectrum p of a slot that was collected: tells the host's normalisation what it is, and whether
+ * it was finite. */
+void psr_accel_cuda_take_levels(const struct psr_accel_cuda *c, const struct psr_accel_slot *slot,
+                                size_t p, const struct psr_accel_batch *b);
 
 /* --- the parts of a search --------------------------------------------------------------------- */
 

@@ -6,69 +6,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* --- to the device ---------------------------------------------------------------------------- */
-
-/* Bins of a piece, normalised by all threads. */
-static void fill_piece(const struct psr_accel_cuda *c, const struct psr_accel_normalise *norm,
-                       size_t first, size_t n, float *stage)
-{
-    enum { EACH = 1 << 15 };
-    const int nthread = c->s->nthread;
-    (void)nthread; /* without OpenMP */
-#pragma omp parallel for num_threads(nthread)
-    for (size_t k = 0; k < n; k += EACH)
-        psr_accel_normalise_load(norm, (int64_t)(first + k), n - k < EACH ? n - k : EACH,
-                                 (struct psr_split){stage + k, stage + PSR_ACCEL_STAGE + k});
-}
-
-static cudaError_t upload_spectrum(struct psr_accel_cuda *c, const struct psr_accel_slot *slot,
-                                   int p, const struct psr_accel_normalise *norm)
-{
-    int current = 0;
-    for (size_t first = 0; first < c->s->nbin; first += PSR_ACCEL_STAGE, current = !current) {
-        const size_t left = c->s->nbin - first, n = left < PSR_ACCEL_STAGE ? left : PSR_ACCEL_STAGE;
-        float *stage = c->h_stage[current];
-        TRY(cudaEventSynchronize(c->staged[current]));
-        fill_piece(c, norm, first, n, stage);
-        TRY(cudaMemcpyAsync(slot->d_re[p] + first, stage, n * sizeof *stage, cudaMemcpyHostToDevice,
-                            c->in));
-        TRY(cudaMemcpyAsync(slot->d_im[p] + first, stage + PSR_ACCEL_STAGE, n * sizeof *stage,
-                            cudaMemcpyHostToDevice, c->in));
-        TRY(cudaEventRecord(c->staged[current], c->in));
-    }
-    return cudaSuccess;
-}
-
-psr_status psr_accel_cuda_upload(struct psr_accel_cuda *c, struct psr_accel_slot *slot,
-                                 const struct psr_accel_batch *b, size_t first, psr_err *err)
-{
-    const size_t left = b->n - first, npair = (size_t)c->plan.npair;
-    slot->first = first;
-    slot->n = left < npair ? left : npair;
-    for (size_t p = 0; p < slot->n; p++) {
-        psr_status st = psr_accel_normalise_measure(b->norm[first + p], &b->in[first + p], err);
-        if (st)
-            return st;
-        cudaError_t e = upload_spectrum(c, slot, (int)p, b->norm[first + p]);
-        if (e)
-            return psr_accel_cuda_fail(c, e, "spectra", err);
-    }
-    cudaError_t e = cudaEventRecord(slot->copied, c->in);
-    if (!e)
-        e = cudaStreamWaitEvent(c->work, slot->copied, 0);
-    return e ? psr_accel_cuda_fail(c, e, "spectra", err) : PSR_OK;
-}
-
 /* --- bounds ----------------------------------------------------------------------------------- */
 
 static struct accel_k_bins bins_of(const struct psr_accel_cuda *c,
                                    const struct psr_accel_slot *slot)
 {
     struct accel_k_bins bins = {.nbin = (int64_t)c->s->nbin};
-    for (size_t p = 0; p < slot->n; p++) {
-        bins.d_re[p] = slot->d_re[p];
-        bins.d_im[p] = slot->d_im[p];
-    }
+    for (size_t p = 0; p < slot->n; p++)
+        bins.d_x[p] = slot->d_x[p];
     return bins;
 }
 

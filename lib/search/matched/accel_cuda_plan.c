@@ -73,7 +73,8 @@ static double taps_of(const struct psr_accel_search *s, int reach)
 
 static double bytes_of_slot(const struct psr_accel_cuda_plan *p)
 {
-    return p->npair * 8.0 * (double)p->s->nbin + PSR_ACCEL_HITS * sizeof(struct accel_k_hit) + 8;
+    return p->npair * 8.0 * ((double)p->s->nbin + 1) + PSR_ACCEL_HITS * sizeof(struct accel_k_hit) +
+           8;
 }
 
 static double fixed_bytes(const struct psr_accel_cuda_plan *p, int reach)
@@ -85,7 +86,8 @@ static double fixed_bytes(const struct psr_accel_cuda_plan *p, int reach)
            PSR_ACCEL_ENTRIES * sizeof(struct accel_k_entry);
 }
 
-/* Fewer spectra on the device first, then bands. */
+/* Fewer spectra on the device first, then bands, and one spectrum where two take more than half of the
+ * memory. */
 static psr_status choose_band(struct psr_accel_cuda_plan *p, int reach, size_t batch, double limit,
                               psr_err *err)
 {
@@ -99,6 +101,8 @@ static psr_status choose_band(struct psr_accel_cuda_plan *p, int reach, size_t b
     }
     p->nslot = 1;
     p->whole = false;
+    if (bytes_of_slot(p) > limit / 2)
+        p->npair = 1;
     while (p->bytes > limit && p->band > LEAST_BAND) {
         p->band = (p->band + 1) / 2;
         p->bytes = fixed + bytes_of_slot(p) + bytes_of_band(p);

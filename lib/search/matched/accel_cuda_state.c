@@ -8,14 +8,6 @@
 enum { TOGETHER = 64 };              /* responses that are sent at once */
 static const double FREE_PART = 0.9; /* of the device's free memory */
 
-psr_status psr_accel_cuda_fail(const struct psr_accel_cuda *c, cudaError_t e, const char *what,
-                               psr_err *err)
-{
-    (void)cudaGetLastError();
-    return psr_fail(err, e == cudaErrorMemoryAllocation ? PSR_ENOMEM : PSR_EDEVICE,
-                    "device %d: %s: %s", c->s->device, what, cudaGetErrorString(e));
-}
-
 /* --- responses -------------------------------------------------------------------------------- */
 
 static void fill_response(const struct psr_accel_cuda *c, size_t t, char *to)
@@ -98,13 +90,11 @@ static psr_status make_responses(struct psr_accel_cuda *c, psr_err *err)
 
 static cudaError_t take_slot(struct psr_accel_cuda *c, struct psr_accel_slot *slot)
 {
-    const size_t bins = c->s->nbin * sizeof(float);
+    const size_t bins = (2 * c->s->nbin + 2) * sizeof(float);
     TRY(cudaEventCreateWithFlags(&slot->copied, cudaEventDisableTiming));
     TRY(cudaEventCreateWithFlags(&slot->done, cudaEventDisableTiming));
-    for (int p = 0; p < c->plan.npair; p++) {
-        TRY(psr_cuda_take(&slot->d_re[p], bins, &c->bytes));
-        TRY(psr_cuda_take(&slot->d_im[p], bins, &c->bytes));
-    }
+    for (int p = 0; p < c->plan.npair; p++)
+        TRY(psr_cuda_take(&slot->d_x[p], bins, &c->bytes));
     TRY(psr_cuda_take(&slot->d_hit, PSR_ACCEL_HITS * sizeof *slot->d_hit, &c->bytes));
     TRY(psr_cuda_take(&slot->d_count, 2 * sizeof *slot->d_count, &c->bytes));
     return psr_cuda_take_pinned(&slot->h_count, 2 * sizeof *slot->h_count, &c->bytes);
@@ -123,19 +113,30 @@ static cudaError_t take_strips(struct psr_accel_cuda *c)
 
 static cudaError_t take_all(struct psr_accel_cuda *c)
 {
-    const size_t piece = 2 * sizeof(float) * PSR_ACCEL_STAGE;
-    TRY(cudaStreamCreateWithFlags(&c->in, cudaStreamNonBlocking));
-    TRY(cudaStreamCreateWithFlags(&c->work, cudaStreamNonBlocking));
+    int least, most; /* the next pair's bins get multiprocessors as soon as some are free */
+    TRY(cudaDeviceGetStreamPriorityRange(&least, &most));
+    TRY(cudaStreamCreateWithPriority(&c->in, cudaStreamNonBlocking, most));
+    TRY(cudaStreamCreateWithPriority(&c->work, cudaStreamNonBlocking, least));
     TRY(send_twiddles(c, ACCEL_FLOAT, &c->d_twiddle_float));
     TRY(send_twiddles(c, c->plan.kind, &c->d_twiddle));
-    for (int k = 0; k < PSR_ACCEL_SLOTS; k++) {
-        TRY(cudaEventCreateWithFlags(&c->staged[k], cudaEventDisableTiming));
-        TRY(psr_cuda_take_pinned(&c->h_stage[k], piece, &c->bytes));
-    }
     for (int k = 0; k < c->plan.nslot; k++)
         TRY(take_slot(c, &c->slot[k]));
     TRY(psr_cuda_take(&c->d_entry, PSR_ACCEL_ENTRIES * sizeof *c->d_entry, &c->bytes));
     return take_strips(c);
+}
+
+/* Series are transformed here where that is the same work for all, and where there is cuFFT and memory
+ * for it; else the host does. */
+static psr_status choose_plan(struct psr_accel_cuda *c, enum accel_k_number kind, size_t batch,
+                              double limit, psr_err *err)
+{
+    const struct psr_accel_search *s = c->s;
+    double room = 0;
+    c->transforms =
+        s->series && psr_accel_cuda_levels(c) && !s->redden.presto &&
+        psr_cufft_room(2 * s->nbin, &room, NULL) == PSR_OK &&
+        psr_accel_cuda_plan_make(&c->plan, s, kind, batch, limit - room, NULL) == PSR_OK;
+    return c->transforms ? PSR_OK : psr_accel_cuda_plan_make(&c->plan, s, kind, batch, limit, err);
 }
 
 /* --- start and end ---------------------------------------------------------------------------- */
@@ -150,22 +151,25 @@ psr_status psr_accel_cuda_start(struct psr_accel_cuda *c, enum accel_k_number ki
         return psr_fail(err, st, "search on CUDA: %s", why.msg);
     double limit = FREE_PART * (double)device.mem_free;
     limit = limit < (double)c->s->mem_bytes ? limit : (double)c->s->mem_bytes;
-    st = psr_accel_cuda_plan_make(&c->plan, c->s, kind, batch, limit, err);
+    st = choose_plan(c, kind, batch, limit, err);
     if (st)
         return st;
     cudaError_t e = cudaSetDevice(c->s->device);
     c->started = !e;
     if (e || (e = take_all(c)))
         return psr_accel_cuda_fail(c, e, "start", err);
-    return make_responses(c, err);
+    st = psr_accel_cuda_prepare(c, err);
+    return st ? st : make_responses(c, err);
 }
 
 static void free_slot(struct psr_accel_slot *slot)
 {
-    for (int p = 0; p < ACCEL_PAIR; p++) {
-        cudaFree(slot->d_re[p]);
-        cudaFree(slot->d_im[p]);
-    }
+    for (int p = 0; p < ACCEL_PAIR; p++)
+        cudaFree(slot->d_x[p]);
+    cudaFree(slot->d_mean);
+    psr_device_unpin(slot->h_mean);
+    cudaFree(slot->d_bad);
+    psr_device_unpin(slot->h_bad);
     cudaFree(slot->d_hit);
     cudaFree(slot->d_count);
     psr_device_unpin(slot->h_count);
@@ -179,8 +183,11 @@ static void free_device(struct psr_accel_cuda *c)
 {
     (void)cudaSetDevice(c->s->device);
     (void)cudaDeviceSynchronize();
-    void *const device[] = {c->d_twiddle_float, c->d_twiddle, c->d_response, c->d_x,    c->d_square,
-                            c->d_taps,          c->d_at,      c->d_half,     c->d_entry};
+    psr_cufft_close(&c->fft);
+    void *const device[] = {
+        c->d_twiddle_float, c->d_twiddle, c->d_response, c->d_x,     c->d_square,
+        c->d_taps,          c->d_at,      c->d_half,     c->d_entry, c->d_redden,
+        c->d_redness,       c->d_first,   c->d_zap};
     for (size_t n = 0; n < sizeof device / sizeof *device; n++)
         cudaFree(device[n]);
     for (int k = 0; k <= PSR_ACCELSEARCH_MAX_HARM; k++)
@@ -201,6 +208,7 @@ void psr_accel_cuda_free(struct psr_accel_cuda *c)
 {
     if (c->started)
         free_device(c);
+    psr_accel_normalise_destroy(c->norm);
     psr_template_bank_destroy(c->bank);
     psr_correlator_destroy(c->correlator);
     free(c->place);

@@ -131,6 +131,21 @@ psr_status psr_accel_normalise_measure(struct psr_accel_normalise *norm,
     return complete ? PSR_OK : psr_fail_nomem(err, "levels", 4.0 * (double)norm->longest);
 }
 
+void psr_accel_normalise_take(struct psr_accel_normalise *norm,
+                              const struct psr_accelsearch_input *in, const double *mean)
+{
+    norm->in = *in;
+    memcpy(norm->mean, mean, norm->nblock * sizeof *mean);
+}
+
+size_t psr_accel_normalise_blocks(const struct psr_accel_normalise *norm, const int64_t **first,
+                                  size_t *longest)
+{
+    *first = norm->first;
+    *longest = norm->longest;
+    return norm->nblock;
+}
+
 /* --- bins ------------------------------------------------------------------------------------- */
 
 static double middle(const struct psr_accel_normalise *norm, size_t b)

@@ -21,6 +21,15 @@ PSR_MUST_CHECK psr_status psr_accel_normalise_measure(struct psr_accel_normalise
                                                       const struct psr_accelsearch_input *in,
                                                       psr_err *err);
 
+/* Keeps a spectrum whose blocks' mean powers [nblock] are known. */
+void psr_accel_normalise_take(struct psr_accel_normalise *norm,
+                              const struct psr_accelsearch_input *in, const double *mean);
+
+/* Where blocks begin.
+ * Returned: how many; *first [nblock + 1], of which the last is the end; *longest, in bins */
+size_t psr_accel_normalise_blocks(const struct psr_accel_normalise *norm, const int64_t **first,
+                                  size_t *longest);
+
 /* Returned: out [n], bins first .. of the spectrum measured last, normalised; 0 for bin 0, for bins
  *           that do not exist and for those zapped */
 void psr_accel_normalise_load(const struct psr_accel_normalise *norm, int64_t first, size_t n,

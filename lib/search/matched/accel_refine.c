@@ -219,7 +219,7 @@ psr_status psr_accel_refine(struct psr_accel_measured *out, const struct psr_acc
     psr_status all = psr_accel_measured_make(out, peaks, err);
     if (all)
         return all;
-#pragma omp parallel for schedule(dynamic) num_threads(s->nthread)
+#pragma omp parallel for schedule(dynamic) num_threads(s->nthread) if (peaks->n > 1)
     for (size_t k = 0; k < peaks->n; k++) {
         psr_err why;
         struct psr_accel_cand *cand = &out->cand[k];

@@ -3,6 +3,7 @@
 #define PSR_SEARCH_MATCHED_ACCEL_SEARCH_H
 
 #include <psrkit/accelsearch.h>
+#include <psrkit/series.h>
 #include <psrkit/signif.h>
 
 struct psr_accel_search {
@@ -11,7 +12,9 @@ struct psr_accel_search {
     int numharm, nstage; /* stage s sums 2^s harmonics */
     int64_t ilo, ihi;    /* half bins of the highest harmonic, both included */
     enum psr_accelsearch_norm norm;
-    struct psr_span *zap; /* [nzap] ascending, apart, within the spectrum; owned */
+    bool series;              /* they come as series, */
+    struct psr_redden redden; /* and red noise is taken out of their spectra */
+    struct psr_span *zap;     /* [nzap] ascending, apart, within the spectrum; owned */
     size_t nzap;
     double trials[PSR_ACCELSEARCH_NSTAGE];
     enum psr_trials count;             /* how trials make a chance of many */

@@ -2,6 +2,7 @@
 #include "accel_backend.h"
 #include "accel_plan.h"
 #include "accel_refine.h"
+#include "accel_series.h"
 #include "base/copy_desc.h"
 #include "presto_refine.h"
 #include "presto_search.h"
@@ -33,7 +34,10 @@ struct psr_accelsearch {
     struct psr_accel_normalise **norm;   /* [batch]; NULL: a compatible search */
     struct psr_accel_hits *hits;         /* [batch] */
     struct psr_accel_measured *measured; /* [batch] */
-    struct psr_accelsearch_input *good;  /* [batch] those that are searched */
+    struct psr_accelsearch_input *good;  /* [batch] those that are searched, */
+    size_t *which;                       /* the numbers they came with, */
+    int64_t *bad;                        /* and what the backend finds not finite in them */
+    psr_rfft *rfft;                      /* where the backend does not transform series */
 };
 
 /* "auto" takes the first backend that is there and does such a search; any other failure ends the
@@ -76,8 +80,10 @@ static psr_status start_spectra(psr_accelsearch *p, size_t batch, psr_err *err)
     p->hits = calloc(p->batch, sizeof *p->hits);
     p->measured = calloc(p->batch, sizeof *p->measured);
     p->good = calloc(p->batch, sizeof *p->good);
-    if (!p->norm || !p->hits || !p->measured || !p->good)
-        return psr_fail_nomem(err, "spectra", 72.0 * (double)p->batch);
+    p->which = calloc(p->batch, sizeof *p->which);
+    p->bad = calloc(p->batch, sizeof *p->bad);
+    if (!p->norm || !p->hits || !p->measured || !p->good || !p->which || !p->bad)
+        return psr_fail_nomem(err, "spectra", 96.0 * (double)p->batch);
     for (size_t i = 0; i < p->batch && !st && !p->presto; i++)
         st = psr_accel_normalise_create(&p->norm[i], &p->search, reach, err);
     return st;
@@ -90,7 +96,12 @@ static psr_status start(psr_accelsearch *p, const struct psr_accelsearch_desc *d
         st = start_compat(p, desc, err);
     if (!st)
         st = start_spectra(p, desc->batch, err);
-    return st || desc->compat ? st : start_backend(p, desc->backend, err);
+    if (st || desc->compat)
+        return st;
+    st = start_backend(p, desc->backend, err);
+    if (!st && desc->series && !(p->ops->transforms && p->ops->transforms(p->state)))
+        st = psr_rfft_create(&p->rfft, 2 * (int64_t)desc->nbin, err);
+    return st;
 }
 
 static psr_status create(psr_accelsearch **out, const struct psr_accelsearch_desc *desc,
@@ -135,6 +146,9 @@ void psr_accelsearch_destroy(psr_accelsearch *p)
     free(p->hits);
     free(p->measured);
     free(p->good);
+    free(p->which);
+    free(p->bad);
+    psr_rfft_destroy(p->rfft);
     psr_accel_search_forget(&p->search);
     free(p->list.cand);
     free(p->peaks.peak);
@@ -170,21 +184,61 @@ static psr_status measure(psr_accelsearch *p, size_t k, struct psr_accelsearch_r
     return st;
 }
 
-/* Takes in what can be searched.
+static int64_t bad_of(const psr_accelsearch *p, int64_t place)
+{
+    return place < 0 || p->search.series ? place : place / 2;
+}
+
+/* Takes in what can be searched, or all if the backend finds that out.
  * Returned: how many */
 static size_t gather_good(psr_accelsearch *p, size_t n, const struct psr_accelsearch_input *in,
                           struct psr_accelsearch_result *result)
 {
+    const bool check = p->presto || !p->ops->checks || !p->ops->checks(p->state);
     size_t ngood = 0;
-#pragma omp parallel for num_threads(p->search.nthread)
+#pragma omp parallel for num_threads(p->search.nthread) if (check)
     for (size_t i = 0; i < n; i++) {
-        int64_t bad = psr_spectrum_bad(in[i].x, 2 * (int64_t)p->search.nbin);
-        result[i] = (struct psr_accelsearch_result){.bad = bad < 0 ? -1 : bad / 2};
+        int64_t bad = check ? psr_spectrum_bad(in[i].x, 2 * (int64_t)p->search.nbin) : -1;
+        result[i] = (struct psr_accelsearch_result){.bad = bad_of(p, bad)};
     }
     for (size_t i = 0; i < n; i++)
-        if (result[i].bad < 0)
+        if (result[i].bad < 0) {
+            p->bad[ngood] = -1;
+            p->which[ngood] = i;
             p->good[ngood++] = in[i];
+        }
     return ngood;
+}
+
+/* What is found, while a device searches on. */
+struct found {
+    psr_accelsearch *p;
+    struct psr_accelsearch_result *result;
+};
+
+static psr_status measure_found(void *ctx, size_t k, psr_err *err)
+{
+    const struct found *f = ctx;
+    struct psr_accelsearch_result *result = &f->result[f->p->which[k]];
+    result->bad = bad_of(f->p, f->p->bad[k]);
+    return result->bad < 0 ? measure(f->p, k, result, err) : PSR_OK;
+}
+
+static psr_status search_good(psr_accelsearch *p, size_t n, struct psr_accelsearch_result *result,
+                              psr_err *err)
+{
+    struct found found = {p, result};
+    const struct psr_accel_batch b = {n, p->good, p->norm, p->hits, p->bad, measure_found, &found};
+    psr_status st = PSR_OK;
+    if (n == 0)
+        return st;
+    if (p->rfft)
+        st = psr_accel_series_transform(&p->search, p->rfft, n, p->good, err);
+    if (!p->presto)
+        return st ? st : p->ops->search(p->state, &b, err);
+    for (size_t k = 0; k < n && !st; k++)
+        st = measure_found(&found, k, err);
+    return st;
 }
 
 psr_status psr_accelsearch_execute_batch(psr_accelsearch *p, size_t n,
@@ -194,16 +248,11 @@ psr_status psr_accelsearch_execute_batch(psr_accelsearch *p, size_t n,
     if (n > p->batch)
         return psr_fail(err, PSR_EINVAL, "search: %zu spectra, and the plan is for %zu", n,
                         p->batch);
-    const struct psr_accel_batch b = {gather_good(p, n, in, result), p->good, p->norm, p->hits};
     for (size_t i = 0; i < p->batch; i++) {
         psr_accel_measured_clear(&p->measured[i]);
         p->hits[i].n = 0;
     }
-    psr_status st = p->presto || b.n == 0 ? PSR_OK : p->ops->search(p->state, &b, err);
-    for (size_t i = 0, k = 0; i < n && !st; i++)
-        if (result[i].bad < 0)
-            st = measure(p, k++, &result[i], err);
-    return st;
+    return search_good(p, gather_good(p, n, in, result), result, err);
 }
 
 psr_status psr_accelsearch_execute(psr_accelsearch *p, const struct psr_accelsearch_input *in,

@@ -80,16 +80,10 @@ static psr_status upload_powers(struct psr_pulscan_state *c, struct psr_cuda_gro
 
 /* --- on the device ---------------------------------------------------------------------------- */
 
-/* The highest frequency takes the place of the imaginary part of the lowest, which is 0. */
 static cudaError_t transform(struct psr_pulscan_state *c, const struct psr_cuda_group *g)
 {
-    const size_t nbin = c->s->nbin;
-    for (size_t n = g->first; n < g->first + g->n; n++) {
-        float *x = c->d_x + n * 2 * c->pitch;
-        if (c->fft.transform(c->fft.handle, x, x))
-            return cudaErrorUnknown;
-        TRY(cudaMemcpyAsync(x + 1, x + 2 * nbin, sizeof *x, cudaMemcpyDeviceToDevice, c->work));
-    }
+    for (size_t n = g->first; n < g->first + g->n; n++)
+        TRY(psr_cufft_execute(&c->fft, c->d_x + n * 2 * c->pitch, c->work));
     return cudaSuccess;
 }
 

@@ -2,7 +2,7 @@
 #ifndef PSR_SEARCH_PULSCAN_CUDA_H
 #define PSR_SEARCH_PULSCAN_CUDA_H
 
-#include "base/cuda_call.h"
+#include "base/cufft.h"
 #include "pulscan_search.h"
 #include "pulscan_series.h"
 
@@ -25,20 +25,6 @@ struct psr_boxes_plan {
 PSR_MUST_CHECK psr_status psr_boxes_plan_make(struct psr_boxes_plan *p,
                                               const struct psr_pulscan_search *s, psr_err *err);
 void psr_boxes_plan_free(struct psr_boxes_plan *p);
-
-/* --- the Fourier transform -------------------------------------------------------------------- */
-
-/* cuFFT, loaded on demand so that nothing else depends on it. */
-struct psr_cufft {
-    int handle;
-    int (*transform)(int handle, float *in, float *out);
-    int (*destroy)(int handle);
-};
-
-/* Plans transforms of n real samples, in place, in room for n + 2 floats. */
-PSR_MUST_CHECK psr_status psr_cufft_open(struct psr_cufft *f, size_t n, cudaStream_t stream,
-                                         psr_err *err);
-void psr_cufft_close(struct psr_cufft *f);
 
 /* --- a search on a device --------------------------------------------------------------------- */
 

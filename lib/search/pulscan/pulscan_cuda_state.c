@@ -55,30 +55,16 @@ static cudaError_t take_group(struct psr_pulscan_state *c, struct psr_cuda_group
     return psr_pulscan_cuda_grow(c, g, FIRST_PEAKS);
 }
 
-/* The blocks that red noise is measured in.
- * Returned: how many; block may be NULL */
-static size_t list_blocks(const struct psr_pulscan_search *s, struct psr_span *block)
-{
-    const int64_t nbin = (int64_t)s->nbin;
-    size_t n = 0;
-    for (int64_t k = 1, each; k < nbin; k += each, n++) {
-        each = psr_redden_length(&s->redden, k, nbin);
-        if (block)
-            block[n] = (struct psr_span){k, each};
-    }
-    return n;
-}
-
 static cudaError_t take_blocks(struct psr_pulscan_state *c)
 {
     const struct psr_pulscan_search *s = c->s;
     if (!s->series || s->redden.start == 0)
         return cudaSuccess;
-    c->nredden = list_blocks(s, NULL);
+    c->nredden = psr_redden_blocks(&s->redden, (int64_t)s->nbin, NULL);
     struct psr_span *block = calloc(c->nredden, sizeof *block);
     if (!block)
         return cudaErrorMemoryAllocation;
-    list_blocks(s, block);
+    psr_redden_blocks(&s->redden, (int64_t)s->nbin, block);
     cudaError_t e = psr_cuda_upload(&c->d_redden, block, c->nredden * sizeof *block, &c->bytes);
     free(block);
     return e ? e

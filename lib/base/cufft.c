@@ -1,8 +1,9 @@
 /* cuFFT, loaded at run time: a program that searches spectra, or has no device, does without it.
  * It stays loaded, as CUDA's libraries do not stand being unloaded. */
-#include "pulscan_cuda.h"
+#include "cufft.h"
 
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -30,30 +31,68 @@ static bool find(void *library, const char *name, void *function)
     return p;
 }
 
+static psr_status open_library(void **library, size_t n, psr_err *err)
+{
+    if (n > INT32_MAX)
+        return psr_fail(err, PSR_EUNSUPPORTED, "cuFFT: %zu samples are above its limit of %d", n,
+                        INT32_MAX);
+    *library = load_library();
+    return *library ? PSR_OK
+                    : psr_fail(err, PSR_EUNSUPPORTED,
+                               "cuFFT: libcufft.so.%d, needed to transform series, is not found",
+                               CUFFT_MAJOR);
+}
+
+static psr_status fail_function(psr_err *err)
+{
+    return psr_fail(err, PSR_EDEVICE, "cuFFT: libcufft.so.%d lacks a function", CUFFT_MAJOR);
+}
+
+psr_status psr_cufft_room(size_t n, double *bytes, psr_err *err)
+{
+    int (*estimate)(int n, int type, int batch, size_t *bytes) = NULL;
+    void *library;
+    size_t need = 0;
+    psr_status st = open_library(&library, n, err);
+    if (st)
+        return st;
+    if (!find(library, "cufftEstimate1d", &estimate))
+        return fail_function(err);
+    int e = estimate((int)n, CUFFT_REAL_TO_COMPLEX, 1, &need);
+    *bytes = (double)need;
+    return e ? psr_fail(err, PSR_EDEVICE, "cuFFT: no plan for %zu samples (error %d)", n, e)
+             : PSR_OK;
+}
+
 psr_status psr_cufft_open(struct psr_cufft *f, size_t n, cudaStream_t stream, psr_err *err)
 {
     int (*plan)(int *handle, int n, int type, int batch) = NULL;
     int (*set_stream)(int handle, cudaStream_t stream) = NULL;
-    if (n > INT32_MAX)
-        return psr_fail(err, PSR_EUNSUPPORTED, "cuFFT: %zu samples are above its limit of %d", n,
-                        INT32_MAX);
-    void *library = load_library();
-    if (!library)
-        return psr_fail(err, PSR_EUNSUPPORTED,
-                        "cuFFT: libcufft.so.%d, needed to transform series, is not found",
-                        CUFFT_MAJOR);
+    void *library;
+    psr_status st = open_library(&library, n, err);
+    if (st)
+        return st;
     if (!find(library, "cufftPlan1d", &plan) || !find(library, "cufftSetStream", &set_stream) ||
         !find(library, "cufftExecR2C", &f->transform) ||
         !find(library, "cufftDestroy", &f->destroy))
-        return psr_fail(err, PSR_EDEVICE, "cuFFT: libcufft.so.%d lacks a function", CUFFT_MAJOR);
+        return fail_function(err);
     int e = plan(&f->handle, (int)n, CUFFT_REAL_TO_COMPLEX, 1);
     if (e) {
         f->destroy = NULL;
         return psr_fail(err, PSR_EDEVICE, "cuFFT: no plan for %zu samples (error %d)", n, e);
     }
+    f->n = n;
     if ((e = set_stream(f->handle, stream)))
         return psr_fail(err, PSR_EDEVICE, "cuFFT: no stream (error %d)", e);
     return PSR_OK;
+}
+
+/* The highest frequency takes the place of the imaginary part of the lowest, which is 0. */
+cudaError_t psr_cufft_execute(const struct psr_cufft *f, float *d_x, cudaStream_t stream)
+{
+    if (f->transform(f->handle, d_x, d_x))
+        return cudaErrorUnknown;
+    return cudaMemcpyAsync(d_x + 1, d_x + f->n, sizeof *d_x, cudaMemcpyDeviceToDevice, stream);
 }
 
 void psr_cufft_close(struct psr_cufft *f)

@@ -1,0 +1,31 @@
+/* cufft.h: real Fourier transforms on a CUDA device by cuFFT, which is loaded on demand, so that
+ * nothing else depends on it (private). */
+#ifndef PSR_BASE_CUFFT_H
+#define PSR_BASE_CUFFT_H
+
+#include "cuda_call.h"
+
+struct psr_cufft {
+    int handle;
+    size_t n;
+    int (*transform)(int handle, float *in, float *out);
+    int (*destroy)(int handle);
+};
+
+/* Estimates the device memory that a plan for n samples takes.
+ * Status: PSR_EUNSUPPORTED without cuFFT, and above 2^31 - 1 samples; PSR_EDEVICE */
+PSR_MUST_CHECK psr_status psr_cufft_room(size_t n, double *bytes, psr_err *err);
+
+/* Plans transforms of n real samples on a stream, in place, in room for n + 2 floats.
+ * Status: as psr_cufft_room */
+PSR_MUST_CHECK psr_status psr_cufft_open(struct psr_cufft *f, size_t n, cudaStream_t stream,
+                                         psr_err *err);
+
+/* Queues a transform on the plan's stream, to the layout of psr_rfft_execute. */
+PSR_MUST_CHECK cudaError_t psr_cufft_execute(const struct psr_cufft *f, float *d_x,
+                                             cudaStream_t stream);
+
+/* What was not opened is fine. */
+void psr_cufft_close(struct psr_cufft *f);
+
+#endif
