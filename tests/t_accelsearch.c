@@ -305,6 +305,39 @@ static void test_independence(uint64_t *random)
     free(y);
 }
 
+/* What lists of both kinds say of a candidate beside its place. */
+static void test_fields(uint64_t *random)
+{
+    float *x = make_noise(random);
+    add_pulsar(x, 2345.6, 13, 0, 2, 60);
+    for (int compat = 0; compat < 2; compat++) {
+        const struct psr_accelsearch_desc d = {.size = sizeof d,
+                                               .nbin = NBIN,
+                                               .zmax = 30,
+                                               .numharm = 2,
+                                               .sigma = 8,
+                                               .rlo = 100,
+                                               .compat = compat};
+        psr_accelsearch *plan = make_plan(&d);
+        struct psr_accelsearch_result found = run(plan, x, 0);
+        const struct psr_accel_cand *c = found.cand;
+        bool right = found.ncand > 0 && fabs(c->r.value - 2345.6) < 1 && c->nharm == 2;
+        if (right) {
+            double ln_p = psr_chi2_logp(2 * c->power, 2 * c->nharm).ln_sf;
+            right = is_close(c->dof, 2 * c->nharm, 0) && is_close(c->ln_p, ln_p, 1e-9) &&
+                    c->sign_known && c->members == 1 && c->width == (int64_t)fabs(c->z.value) + 1 &&
+                    c->first == (int64_t)floor(c->r.value - fabs(c->z.value) / 2);
+            double trials = psr_accelsearch_trials(plan, c->nharm);
+            double sigma = psr_gauss_sigma(psr_logp_from_sf(ln_p + log(trials)));
+            ok(is_close(c->sigma, sigma, compat ? 1e-3 : 1e-6), "%s sigma %.4f of %.4f",
+               compat ? "a compatible" : "a", c->sigma, sigma);
+        }
+        ok(right, "fields of a%s candidate", compat ? " compatible" : "");
+        psr_accelsearch_destroy(plan);
+    }
+    free(x);
+}
+
 /* The mean power of the bins that are 6 to 15 away from bin k. */
 static double mean_around(const float *x, int64_t k)
 {
@@ -521,6 +554,7 @@ int main(void)
     uint64_t random = tap_seed();
     test_signals(&random);
     test_measured(&random);
+    test_fields(&random);
     test_independence(&random);
     test_normalisation(&random);
     test_bad(&random);

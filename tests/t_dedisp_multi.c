@@ -1,5 +1,6 @@
 /* dedisp_multi: what each line of a plan gets against a psr_dedisp of its own, bit for bit; and the sums
  * of spectra underneath against sums done plainly.  Compiled for each backend. */
+#include "search/dedisp/dedisp_backend.h"
 #include "search/dedisp/dedisp_multi.h"
 #include "signal/timesum.h"
 #include "tap.h"
@@ -312,6 +313,26 @@ static void test_sharing(void)
     psr_dedisp_multi_destroy(f);
 }
 
+/* A line alone is given blocks of a length that suits its plan; several, of a common one. */
+static void test_block(void)
+{
+    double freq_mhz[300], dm[20];
+    for (int i = 0; i < 20; i++)
+        dm[i] = 20.0 * i;
+    const struct psr_dedisp_multi_line line = {.downsamp = 1, .ndm = 20, .dm = dm};
+    for (int k = 0; k < 4; k++) {
+        struct psr_dedisp_multi_desc d = {plain_stream(freq_mhz, 100 + 60 * (size_t)k), 1, &line};
+        psr_dedisp_multi *f;
+        psr_err err;
+        d.stream.mem_bytes = (int64_t)(30 + 50 * k) << 20;
+        bool pass = !psr_dedisp_multi_create(&f, &d, &err);
+        size_t block = pass ? psr_dedisp_multi_block(f) : 0;
+        ok(block > 1 && psr_dedisp_suit_block(psr_dedisp_multi_plan(f, 0), block) == block,
+           "a block of %zu suits %zu channels", block, 100 + 60 * (size_t)k);
+        psr_dedisp_multi_destroy(f);
+    }
+}
+
 /* Memory for all that is not enough for an equal share of the line that needs most. */
 static void test_memory(void)
 {
@@ -385,6 +406,7 @@ int main(void)
     if (cpu) {
         test_sums(&seed);
         test_sharing();
+        test_block();
         test_memory();
     }
     return done_testing();

@@ -8,6 +8,7 @@
 #include <psrkit/pipeline.h>
 #include <psrkit/series.h>
 #include <string.h>
+#include <time.h>
 
 #ifndef PIPELINE_DEVICE
 #define PIPELINE_DEVICE "cpu"
@@ -150,6 +151,71 @@ static void test_sink(uint64_t *seed)
        "series came on the device that made them in %d runs", resident);
 }
 
+/* A sink that takes its time, in milliseconds. */
+static const struct {
+    int push, finish;
+} slow = {3, 40};
+
+static int npush;
+
+static void wait_ms(int ms)
+{
+    const struct timespec t = {0, ms * 1000000L};
+    nanosleep(&t, NULL);
+}
+
+static psr_status slow_push(void *state, size_t line, const struct psr_block *b, psr_err *err)
+{
+    npush++;
+    wait_ms(slow.push);
+    return sum_sink_push(state, line, b, err);
+}
+
+static psr_status slow_finish(void *state, const struct psr_sink_end *end, psr_err *err)
+{
+    wait_ms(slow.finish);
+    return sum_sink_finish(state, end, err);
+}
+
+/* Times are charged to the part that takes them. */
+static void test_times(uint64_t *seed)
+{
+    struct psr_sink_ops ops = sum_sink;
+    ops.push = slow_push;
+    ops.push_device = NULL;
+    ops.finish = slow_finish;
+    const struct psr_sink row[] = {{&ops, NULL}};
+    struct shape s;
+    struct psr_pipeline_desc d;
+    struct psr_pipeline_report r = {0};
+    psr_pipeline *p = NULL;
+    psr_err err;
+    choose(&s, seed);
+    describe(&d, &s);
+    d.sink = row;
+    d.nsink = 1;
+    npush = 0;
+    psr_status st = psr_pipeline_create(&p, &d, &err);
+    if (!st)
+        st = push_all(p, &s, seed, &err);
+    if (!st)
+        st = psr_pipeline_finish(p, &err);
+    if (!st)
+        psr_pipeline_describe(p, &r);
+    const double slept_s = 1e-3 * (npush * slow.push + slow.finish);
+    const double parts_s = r.read_s + r.clean_s + r.dedisperse_s + r.write_s + r.search_s;
+    diag("%d pushes; reading %.4f, cleaning %.4f, dedispersion %.4f, writing %.4f, search %.4f of "
+         "%.4f s",
+         npush, r.read_s, r.clean_s, r.dedisperse_s, r.write_s, r.search_s, r.run_s);
+    ok(!st && npush > 0 && r.search_s >= slept_s, "a sink is charged with what it takes, %.3f s",
+       slept_s);
+    ok(r.read_s >= 0 && r.clean_s >= 0 && r.write_s >= 0 && r.dedisperse_s > 0 &&
+           r.dedisperse_s + r.write_s <= parts_s - slept_s && parts_s <= r.run_s + 1e-3,
+       "and no other part is; all together take no longer than the run");
+    psr_pipeline_destroy(p);
+    free(s.data);
+}
+
 /* --- files ------------------------------------------------------------------------------------ */
 
 static psr_status write_series(const struct shape *s, const char *root, uint64_t *seed, bool finish,
@@ -290,6 +356,7 @@ int main(void)
         return done_testing();
     }
     test_sink(&seed);
+    test_times(&seed);
     test_files(&seed);
     test_stop(&seed);
     test_refusals(&seed);

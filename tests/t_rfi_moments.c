@@ -103,6 +103,38 @@ static void test_moments(uint64_t *seed)
     ok(bad == 0, "moments of all types are those of plain sums (%d are not)", bad);
 }
 
+/* Of a row of values, in any number, also more than are added in 64 bits. */
+static void test_rows(uint64_t *seed)
+{
+    static const size_t lengths[] = {0, 1, 2, 7, 8, 9, 4095, 4096, 4097, 8191, 8192, 8193, 20000};
+    int bad = 0;
+    for (size_t k = 0; k < 2 * sizeof lengths / sizeof *lengths; k++) {
+        const size_t n = lengths[k / 2];
+        const bool whole = k % 2;
+        float *x = tap_take(n, sizeof *x);
+        long double sum = 0, p2 = 0, p3 = 0, p4 = 0;
+        for (size_t t = 0; t < n; t++) {
+            x[t] =
+                (float)(whole ? (double)tap_between(seed, 0, 65535) : 1e5 + 3 * tap_normal(seed));
+            sum += (long double)x[t];
+        }
+        const long double count = n ? (long double)n : 1, mean = sum / count;
+        for (size_t t = 0; t < n; t++) {
+            const long double d = (long double)x[t] - mean;
+            p2 += d * d, p3 += d * d * d, p4 += d * d * d * d;
+        }
+        struct psr_rfi_moments got =
+            whole ? psr_rfi_moments_of_integers(x, n) : psr_rfi_moments_of_floats(x, n);
+        const double sd = sqrt((double)(p2 / count)) + 1e-3, m4 = (double)(p4 / count) + pow(sd, 4);
+        bad += got.n != (double)n || fabs(got.mean - (double)mean) > 1e-12 * (fabs((double)mean)) ||
+               fabs(got.m2 - (double)(p2 / count)) > 1e-9 * sd * sd ||
+               fabs(got.m3 - (double)(p3 / count)) > 1e-9 * m4 / sd ||
+               fabs(got.m4 - (double)(p4 / count)) > 1e-9 * m4;
+        free(x);
+    }
+    ok(bad == 0, "moments of rows, whole numbers or not (%d are not)", bad);
+}
+
 /* The largest values of 8 bits, so many that 32-bit lanes would overflow. */
 static void test_overflow(void)
 {
@@ -345,6 +377,7 @@ int main(void)
 {
     uint64_t seed = tap_seed();
     test_moments(&seed);
+    test_rows(&seed);
     test_overflow();
     test_cancellation(&seed);
     test_sk_moments(&seed);

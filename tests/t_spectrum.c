@@ -379,6 +379,23 @@ static void test_files(void)
         else
             padded &= got[i] == (float)mean;
     ok(kept && padded, "padding becomes the mean of the data");
+    /* Data to the end, and as shorts. */
+    int16_t shorts[24];
+    for (int i = 0; i < 24; i++)
+        shorts[i] = (int16_t)(x[i] - 3);
+    put("s.sdat", shorts, sizeof shorts);
+    put_inf("s.inf", 24, "0.25", " On/Off bin pair # 1 = 0, 4\n On/Off bin pair # 2 = 13, 23\n");
+    ok(psr_spectrum_describe(&file, scratch("s.sdat"), &err) == PSR_OK && file.series &&
+           psr_spectrum_read(&file, scratch("s.sdat"), got, &err) == PSR_OK,
+       "a .sdat file is read: %s", err.msg);
+    mean = 0;
+    for (int i = 0; i < 24; i++)
+        mean += i > 4 && i < 13 ? 0 : (double)shorts[i] / 16;
+    int wrong = 0;
+    for (int i = 0; i < 24; i++)
+        wrong += fabs((double)got[i] - (i > 4 && i < 13 ? mean : (double)shorts[i])) > 1e-6;
+    ok(wrong == 0, "samples of a .sdat file, and the padding between them (%d wrong)", wrong);
+    ok(psr_spectrum_describe(&file, scratch("a.dat"), &err) == PSR_OK, "again a .dat file");
     put("a.dat", x, sizeof x - 4);
     ok(psr_spectrum_read(&file, scratch("a.dat"), got, &err) == PSR_EIO, "cut short since: %s",
        err.msg);
