@@ -487,7 +487,7 @@ EXTRA_DIST += tests/mutate/equivalent.txt tests/mutate/places.py tests/mutate/re
 list-tests:
 	@printf '%s\n' $(TESTS)
 # What a test of a tool runs.
-cli-programs: all tests/add_bytes tests/bytes_dat $(demo_programs) $(check_DATA)
+cli-programs: all tests/add_bytes tests/bytes_dat tests/pfd_differ tests/t_accel_presto tests/t_device $(demo_programs) $(check_DATA)
 %.run: %
 	@$(AM_TESTS_ENVIRONMENT) $(if $(filter %.bats,$<),$(BATS) --tap) $<
 .PHONY: cli-programs list-tests
