@@ -35,6 +35,7 @@ UNIT_TESTS = \
 	tests/t_barycentre \
 	tests/t_base \
 	tests/t_beam \
+	tests/t_beam_scales \
 	tests/t_beam_theorem \
 	tests/t_beamformer \
 	tests/t_block_sums \
@@ -101,6 +102,7 @@ UNIT_TESTS = \
 	tests/t_read_ahead \
 	tests/t_readfd \
 	tests/t_resample \
+	tests/t_rfi_clip \
 	tests/t_rfi_fft \
 	tests/t_rfi_files \
 	tests/t_rfi_iqrm \
