@@ -45,6 +45,7 @@ psrinclude_HEADERS = \
 	lib/psrkit/psrkit.h \
 	lib/psrkit/pulscan.h \
 	lib/psrkit/series.h \
+	lib/psrkit/sift.h \
 	lib/psrkit/signif.h \
 	lib/psrkit/singlepulse.h \
 	lib/psrkit/sink.h \
@@ -172,6 +173,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/beamformer/beamformer_state.h \
 	lib/formats/accel.c \
 	lib/formats/accel_cand.c \
+	lib/formats/accel_read.c \
 	lib/formats/accel_table.c \
 	lib/formats/candlist.c \
 	lib/formats/candlist_accel.c \
@@ -184,6 +186,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/channel_list.h \
 	lib/formats/byte_cursor.c \
 	lib/formats/byte_cursor.h \
+	lib/formats/catalogue.c \
 	lib/formats/dat.h \
 	lib/formats/fft.c \
 	lib/formats/good_length.c \
@@ -215,10 +218,13 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/text_table.h \
 	lib/formats/rfi_files.c \
 	lib/formats/rfi_lines_files.c \
+	lib/formats/row_output.c \
+	lib/formats/row_output.h \
 	lib/formats/series.c \
 	lib/formats/series_name.c \
 	lib/formats/series_name.h \
 	lib/formats/series_exists.c \
+	lib/formats/sift_write.c \
 	lib/formats/sigproc.c \
 	lib/formats/sigproc_header.h \
 	lib/formats/sigproc_keys.h \
@@ -295,6 +301,19 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/pipeline/stage_clean.h \
 	lib/pipeline/trials.c \
 	lib/pipeline/trials.h \
+	lib/search/sift/sift.c \
+	lib/search/sift/sift_birds.c \
+	lib/search/sift/sift_birds.h \
+	lib/search/sift/sift_dms.c \
+	lib/search/sift/sift_duplicates.c \
+	lib/search/sift/sift_harmonics.c \
+	lib/search/sift/sift_identify.c \
+	lib/search/sift/sift_near.c \
+	lib/search/sift/sift_near.h \
+	lib/search/sift/sift_order.c \
+	lib/search/sift/sift_read.c \
+	lib/search/sift/sift_reject.c \
+	lib/search/sift/sift_state.h \
 	lib/search/singlepulse/cluster.c \
 	lib/search/singlepulse/marks.c \
 	lib/search/dedisp/dedisp_presto.h \

@@ -116,6 +116,8 @@ UNIT_TESTS = \
 	tests/t_series \
 	tests/t_series_exists \
 	tests/t_series_tim \
+	tests/t_sift \
+	tests/t_sift_files \
 	tests/t_signif \
 	tests/t_sigproc \
 	tests/t_simplex \
@@ -266,9 +268,11 @@ endif
 # Harnesses for hostile input.  In `make check` each takes a short, repeatable walk (fuzz_main.c);
 # `make fuzz` gives each FUZZ_SECONDS of clang's libFuzzer.
 FUZZ_NAMES = \
+	accel \
 	array \
 	beams \
 	candlist \
+	catalogue \
 	chi2sig \
 	dada \
 	inf \
@@ -284,9 +288,11 @@ FUZZ_NAMES = \
 	weights \
 	zaplist
 FUZZ_TESTS = \
+	tests/fuzz/fuzz_accel \
 	tests/fuzz/fuzz_array \
 	tests/fuzz/fuzz_beams \
 	tests/fuzz/fuzz_candlist \
+	tests/fuzz/fuzz_catalogue \
 	tests/fuzz/fuzz_chi2sig \
 	tests/fuzz/fuzz_dada \
 	tests/fuzz/fuzz_inf \
@@ -312,10 +318,12 @@ EXTRA_DIST += tests/fuzz/corpus
 # A tool's own readers, for the harness of that name.
 fuzz_more_chi2sig = tools/chi2sig/candidates.c tools/chi2sig/rows.c tools/chi2sig/fast_number_io.c
 
+tests_fuzz_fuzz_accel_SOURCES = tests/fuzz/fuzz_accel.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz_file.h
 tests_fuzz_fuzz_array_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_DEFAULT=5000
 tests_fuzz_fuzz_array_SOURCES = tests/fuzz/fuzz_array.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz_file.h
 tests_fuzz_fuzz_beams_SOURCES = tests/fuzz/fuzz_beams.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz_file.h
 tests_fuzz_fuzz_candlist_SOURCES = tests/fuzz/fuzz_candlist.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz_file.h
+tests_fuzz_fuzz_catalogue_SOURCES = tests/fuzz/fuzz_catalogue.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz_file.h
 tests_fuzz_fuzz_chi2sig_SOURCES = tests/fuzz/fuzz_chi2sig.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz_file.h $(fuzz_more_chi2sig)
 tests_fuzz_fuzz_dada_SOURCES = tests/fuzz/fuzz_dada.c tests/fuzz/fuzz_main.c
 tests_fuzz_fuzz_inf_SOURCES = tests/fuzz/fuzz_inf.c tests/fuzz/fuzz_main.c

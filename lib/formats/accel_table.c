@@ -1,6 +1,8 @@
 /* Writes candidates as comma-separated values and as JSON, one per line. */
 #include <psrkit/accel.h>
 
+#include "row_output.h"
+
 #include <psrkit/obs.h>
 
 #include <math.h>
@@ -56,51 +58,27 @@ psr_status psr_accel_write_csv_header(psr_outfile *f, psr_err *err)
     return st == PSR_OK ? psr_outfile_printf(f, err, "\n") : st;
 }
 
-/* In quotes, doubled inside, where the text would not be one value without. */
-static psr_status write_csv_text(psr_outfile *f, const char *text, psr_err *err)
-{
-    if (!strpbrk(text, ",\"\r\n"))
-        return psr_outfile_printf(f, err, "%s", text);
-    psr_status st = psr_outfile_printf(f, err, "\"");
-    for (; *text && st == PSR_OK; text++)
-        st = psr_outfile_printf(f, err, *text == '"' ? "\"\"" : "%c", *text);
-    return st == PSR_OK ? psr_outfile_printf(f, err, "\"") : st;
-}
-
 static psr_status write_csv_row(psr_outfile *f, const char *file, const double v[NFIELD],
                                 psr_err *err)
 {
-    psr_status st = write_csv_text(f, file, err);
+    psr_status st = psr_csv_write_text(f, file, err);
     for (size_t k = 0; k < NFIELD && st == PSR_OK; k++)
         st = isfinite(v[k]) ? psr_outfile_printf(f, err, ",%.10g", v[k])
                             : psr_outfile_printf(f, err, ",");
     return st == PSR_OK ? psr_outfile_printf(f, err, "\n") : st;
 }
 
-struct json_output {
-    psr_outfile *f;
-    psr_err *err;
-    psr_status status;
-};
-
-static void put_json(void *ctx, const char *bytes, size_t n)
-{
-    struct json_output *w = ctx;
-    if (!w->status)
-        w->status = psr_outfile_write(w->f, bytes, n, w->err);
-}
-
 static psr_status write_json_row(psr_outfile *f, const char *file, const double v[NFIELD],
                                  psr_err *err)
 {
-    struct json_output to = {f, err, PSR_OK};
-    struct psr_json j = {.put = put_json, .ctx = &to};
+    struct psr_json_output to = {f, err, PSR_OK};
+    struct psr_json j = {.put = psr_json_put, .ctx = &to};
     psr_json_begin(&j, NULL, PSR_JSON_OBJECT);
     psr_json_string(&j, "file", file);
     for (size_t k = 0; k < NFIELD; k++)
         psr_json_double(&j, names[k], v[k]);
     psr_json_end(&j, PSR_JSON_OBJECT);
-    put_json(&to, "\n", 1);
+    psr_json_put(&to, "\n", 1);
     return to.status;
 }
 

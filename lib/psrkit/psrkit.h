@@ -31,6 +31,7 @@
 #include <psrkit/pipeline.h>
 #include <psrkit/pulscan.h>
 #include <psrkit/series.h>
+#include <psrkit/sift.h>
 #include <psrkit/signif.h>
 #include <psrkit/singlepulse.h>
 #include <psrkit/sink.h>

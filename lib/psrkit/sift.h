@@ -1,0 +1,255 @@
+/* sift.h: candidates of acceleration searches at many DMs, sifted as PRESTO's sifting.py does.
+ *
+ * Candidates of all trials are compared: those that cannot be a pulsar are rejected, detections of
+ * one frequency at several DMs become hits of the best one, and harmonics of better candidates are
+ * removed.
+ *
+ *   power      sum of the powers P_h of a candidate's harmonics, each relative to the noise
+ *   sigma      Gaussian significance of chi^2 = 2 power with 2 H degrees of freedom, for one trial
+ *   snr        sum_h sqrt(max(0, P_h - 1))
+ *
+ * Lists are read with harmonics, so that power and sigma are those of the refined candidates. */
+#ifndef PSRKIT_SIFT_H
+#define PSRKIT_SIFT_H
+
+#include <psrkit/outfile.h>
+#include <psrkit/series.h>
+#include <psrkit/status.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+PSR_API_BEGIN
+
+/* --- lists of accelsearch --------------------------------------------------------------------- */
+
+/* A candidate of a ROOT_ACCEL_ZMAX file, as its text says. */
+struct psr_accel_row {
+    int64_t number;
+    double sigma, power, coherent;
+    int nharm;
+    double r, z, w;           /* bins; w 0 if the list has no jerks */
+    const double *harm_power; /* [nharm] relative to the local mean power */
+};
+
+enum { PSR_ACCEL_LIST_MAX_BYTES = 1 << 28, PSR_ACCEL_LIST_MAX_HARM = 32 };
+
+struct psr_accel_rows {
+    struct psr_accel_row *row; /* [n], in the order of the file; owned */
+    size_t n;
+    bool jerk;
+    double tobs_s;
+    struct psr_inf inf; /* the description at the end of the file */
+    double *power;      /* storage that row points to; owned */
+};
+
+/* Reads a list with the powers of its harmonics; the caller clears *rows, also after an error.
+ * Given:  presto   take numbers that are cut at the width of their column, and powers of ten of r
+ *                  and z, as sifting.py does: a power that lost its exponent counts as 10^5.
+ *                  Otherwise the exponent follows from the error, which is sqrt(2 P)
+ * Notes:  candidates from 10000 on, whose numbers accelsearch cuts to four digits, are counted on
+ * Status: PSR_EIO; PSR_EFORMAT naming file, line and value: a number that is none, a candidate
+ *         without all its harmonics, a list without the .inf at its end; PSR_EUNSUPPORTED (not
+ *         radio data); PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_accel_read(struct psr_accel_rows *rows, const char *path, bool presto,
+                                         psr_err *err);
+
+/* As psr_accel_read, from text of n bytes followed by a NUL byte; name is for messages. */
+PSR_MUST_CHECK psr_status psr_accel_parse(struct psr_accel_rows *rows, const char *text, size_t n,
+                                          const char *name, bool presto, psr_err *err);
+
+/* Frees the list; may be called again. */
+void psr_accel_rows_clear(struct psr_accel_rows *rows);
+
+/* --- known pulsars ---------------------------------------------------------------------------- */
+
+enum { PSR_PULSAR_NAME_MAX = 32, PSR_CATALOGUE_MAX_BYTES = 1 << 28 };
+
+struct psr_pulsar {
+    char name[PSR_PULSAR_NAME_MAX];
+    double f0_hz, f1; /* barycentric, at pepoch_mjd; f1 in Hz/s, 0 if unknown */
+    double pepoch_mjd;
+    double dm;              /* NaN if unknown */
+    double ra_deg, dec_deg; /* J2000; NaN if unknown */
+    double pb_d, a1_s, ecc; /* orbit: period in days, projected axis in light-seconds; 0: none */
+};
+
+struct psr_catalogue {
+    struct psr_pulsar *pulsar; /* [n], in the order of the file; owned */
+    size_t n;
+};
+
+/* Reads a catalogue of pulsars: psrcat's database (psrcat.db), or comma- or semicolon-separated
+ * values with a header that names the columns.
+ *
+ * Columns are those of psrcat's parameters, in any order and case: PSRJ (or JNAME), else NAME, else
+ * PSRB; F0 or P0, else pulsars are skipped; F1 or P1, PEPOCH, DM, RAJ and DECJ (hh:mm:ss, dd:mm:ss)
+ * or RAJD and DECJD (degrees), PB, A1, ECC.  Others are ignored.  Empty values and "*" are unknown;
+ * so is a position in ecliptic coordinates only.  psrcat's database ends each pulsar with a line
+ * that begins with "@", and its lines that begin with "#" are comments.
+ * The caller clears *catalogue, also after an error.
+ * Status: PSR_EIO; PSR_EFORMAT naming file, line, field and value; PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_catalogue_read(struct psr_catalogue *catalogue, const char *path,
+                                             psr_err *err);
+
+/* As psr_catalogue_read, from text of n bytes followed by a NUL byte; name is for messages. */
+PSR_MUST_CHECK psr_status psr_catalogue_parse(struct psr_catalogue *catalogue, const char *text,
+                                              size_t n, const char *name, psr_err *err);
+
+/* Frees the list; may be called again. */
+void psr_catalogue_clear(struct psr_catalogue *catalogue);
+
+/* --- sifting ---------------------------------------------------------------------------------- */
+
+/* Why a candidate was rejected. */
+enum psr_sift_reason {
+    PSR_SIFT_GOOD,
+    PSR_SIFT_LONG_PERIOD,
+    PSR_SIFT_SHORT_PERIOD,
+    PSR_SIFT_KNOWN_BIRD,
+    PSR_SIFT_THRESHOLD,  /* sigma, and the coherent power if there is one harmonic only */
+    PSR_SIFT_HARM_POWER, /* no harmonic has the power harm_pow_cutoff */
+    PSR_SIFT_ROGUE_HARM, /* one high harmonic has most of the power */
+    PSR_SIFT_DUPLICATE,  /* a hit of a better candidate */
+    PSR_SIFT_FEW_DMS,    /* fewer hits than min_num_dms */
+    PSR_SIFT_LOW_DM,     /* best hit at low_dm_cutoff or below */
+    PSR_SIFT_DM_GAPS,    /* no two hits at successive trials */
+    PSR_SIFT_HARMONIC,   /* of a better candidate */
+    PSR_SIFT_NREASON,
+};
+
+struct psr_sift_bird {
+    double value, error; /* candidates nearer than error are rejected */
+};
+
+struct psr_sift_desc {
+    size_t size; /* sizeof the struct */
+
+    /* sifting.py's parameters; psr_sift_defaults sets ACCEL_sift.py's values. */
+    double r_err; /* candidates nearer than this many bins are one */
+    double short_period_s, long_period_s;
+    double sigma_threshold, c_pow_threshold, harm_pow_cutoff;
+    int64_t min_num_dms;
+    double low_dm_cutoff;
+    const struct psr_sift_bird *bird_p, *bird_f; /* periods in ms, frequencies in Hz; copied */
+    size_t nbird_p, nbird_f;
+
+    /* More known interference.  baryv is the mean velocity of the telescope towards the source over
+     * c, which moves topocentric birds in barycentric lists and barycentric ones in topocentric
+     * lists. */
+    const struct psr_zaplist *birds; /* borrowed; NULL: none */
+    double baryv;
+
+    const struct psr_catalogue *catalogue; /* borrowed; NULL: none */
+    double catalogue_deg;                  /* pulsars farther from the beam do not match */
+
+    bool presto;       /* sifting.py's list, with its order and rules; see below */
+    bool keep_rejects; /* results include them */
+    int nthread;       /* 0: all cores */
+
+    /* Called for lists that cannot be read, in their order; NULL: an error of psr_sift_read. */
+    void (*refuse)(void *ctx, const char *path, const psr_err *why);
+    void *ctx;
+};
+
+/* One detection of a candidate. */
+struct psr_sift_hit {
+    double dm, snr, sigma;
+};
+
+struct psr_sift_cand {
+    const char *path, *file; /* of the list; file is path without its folder */
+    int64_t number;          /* in the list */
+    double dm, snr, sigma, power, coherent;
+    double r, z, freq_hz, period_s, tobs_s;
+    int nharm;
+    const struct psr_sift_hit *hit; /* [nhit] by DM, the candidate included; NULL for rejects */
+    size_t nhit;
+
+    enum psr_sift_reason reason;
+    const char *of_file; /* the better candidate, for duplicates and harmonics; else NULL */
+    int64_t of_number;
+    int ratio[2]; /* harmonics: frequency over that of the better candidate; known pulsars: over
+                     the pulsar's */
+
+    const struct psr_pulsar *known; /* NULL: none */
+};
+
+/* Owned by the psr_sift, and valid until the next call with it. */
+struct psr_sift_result {
+    const struct psr_sift_cand *cand; /* [ncand], best first */
+    size_t ncand;
+    const struct psr_sift_cand *reject; /* [nreject], best first, if keep_rejects was set */
+    size_t nreject;
+    size_t nlist, nread;            /* lists, and their candidates */
+    size_t count[PSR_SIFT_NREASON]; /* candidates by reason */
+    int dm_decimals;                /* of the DMs in the lists' names, at least 2 */
+};
+
+typedef struct psr_sift psr_sift;
+
+/* Sifting, in this order: the rejections above PSR_SIFT_DUPLICATE in the order of the enum,
+ * duplicates, rejections by DM, harmonics.
+ *
+ * Two candidates i, j are near if |f_i - f_j| < r_err / min(T_i, T_j), f in Hz, T the length of
+ * their series.  Duplicates: from the best candidate down, each that is left takes all that are
+ * near as its hits.  Rejections by DM count different DMs; successive trials are neighbours in the
+ * list of DMs.  Harmonics: from the best candidate down, each that is left removes those that are
+ * near to n, 1/n (n 1 .. 16), 2/3 2/5 3/4 3/5 3/2 4/5 4/3 5/4 5/3 5/2 of its frequency.  "Best" is
+ * of highest sigma; equals are ordered by frequency, DM, file name, number and path, so that the
+ * order of lists does not matter.  Time grows with n log n.
+ *
+ * With presto, as sifting.py: duplicates are found from the lowest r up, in bins of whatever
+ * length; hits count, not DMs; the tolerance of harmonics is r_err over the best candidate's T;
+ * equals keep the order of the lists; DMs have two decimals.  bird_p and bird_f are not used, since
+ * sifting.py never uses its own. */
+void psr_sift_defaults(struct psr_sift_desc *desc);
+
+/* Status: PSR_EINVAL naming field, value and limit; PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_sift_create(psr_sift **out, const struct psr_sift_desc *desc,
+                                          psr_err *err);
+
+/* Adds candidates of files.  A list's DM is the number after the last DM in its name
+ * (ROOT_DM12.50_ACCEL_200), else that of its .inf text; with presto the first DM followed by a
+ * number with two decimals in its path.  The list of DMs is that of ROOT_DM*.inf beside the lists,
+ * and of the lists; with presto that of *DM*.inf, or that of the lists if there are none.
+ * Notes:  files are read in parallel; those with errors add nothing
+ * Status: PSR_ENOMEM; without desc->refuse that of the first list with an error */
+PSR_MUST_CHECK psr_status psr_sift_read(psr_sift *s, const char *const *path, size_t n,
+                                        psr_err *err);
+
+/* Adds the candidates of one list in memory.
+ * Given:  path   for results; copied
+ * Status: PSR_EINVAL (dm not finite), PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_sift_add(psr_sift *s, const struct psr_accel_rows *rows,
+                                       const char *path, double dm, psr_err *err);
+
+/* Adds DMs that were searched, in any order: dm [n]. */
+PSR_MUST_CHECK psr_status psr_sift_add_dms(psr_sift *s, const double *dm, size_t n, psr_err *err);
+
+/* Sifts all candidates added so far.
+ * Status: PSR_ENOMEM; with presto PSR_EFORMAT if a list's DM is not in the list of DMs */
+PSR_MUST_CHECK psr_status psr_sift_execute(psr_sift *s, struct psr_sift_result *result,
+                                           psr_err *err);
+
+/* Frees the object; NULL is allowed. */
+void psr_sift_destroy(psr_sift *s);
+
+/* --- files ------------------------------------------------------------------------------------ */
+
+enum psr_sift_format {
+    PSR_SIFT_TEXT,    /* sifting.py's layout: a row for each candidate, and one for each hit */
+    PSR_SIFT_CSV,     /* a header and a row for each candidate */
+    PSR_SIFT_JSON,    /* one object per candidate and line, with its hits */
+    PSR_SIFT_REJECTS, /* the layout's rows, each followed by the reason */
+};
+
+/* Writes the result; with PSR_SIFT_TEXT a candidate near a known pulsar ends with "= NAME" or "= p/q
+ * NAME".
+ * Given:  presto   an empty list has no header
+ * Status: those of psr_outfile_write */
+PSR_MUST_CHECK psr_status psr_sift_write(psr_outfile *f, const struct psr_sift_result *result,
+                                         enum psr_sift_format format, bool presto, psr_err *err);
+
+PSR_API_END
+#endif

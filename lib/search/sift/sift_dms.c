@@ -1,0 +1,336 @@
+/* DMs: in the names of files, the list of those searched, and candidates whose hits do not fit it. */
+#include "sift_state.h"
+
+#include "base/c_locale.h"
+#include "base/grow.h"
+#include <ctype.h>
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DM_TEXT = 64, PRESTO_DECIMALS = 2 };
+static const double KEYS_PER_DM = 1e6, DM_MAX = 1e9;
+
+static bool is_digit(char c)
+{
+    return isdigit((unsigned char)c) != 0;
+}
+
+/* PRESTO's tools and sifting.py know DMs by two decimals. */
+int64_t psr_sift_dm_key(double dm, bool presto)
+{
+    char text[DM_TEXT];
+    if (!presto)
+        return llrint(dm * KEYS_PER_DM);
+    psr_c_locale_snprintf(text, sizeof text, "%.2f", dm);
+    return llrint(psr_c_locale_strtod(text, NULL) * 100);
+}
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+/* The number at text: digits, and after a point more digits.
+ * Returned: number of decimals, *dm; -1 if there is none */
+static int read_dm(const char *text, double *dm)
+{
+    char copy[DM_TEXT];
+    size_t n = 0;
+    int decimals = 0;
+    while (is_digit(text[n]))
+        n++;
+    if (n == 0)
+        return -1;
+    if (text[n] == '.' && is_digit(text[n + 1]))
+        for (n++; is_digit(text[n]); n++)
+            decimals++;
+    if (n >= sizeof copy)
+        return -1;
+    memcpy(copy, text, n);
+    copy[n] = '\0';
+    *dm = psr_c_locale_strtod(copy, NULL);
+    return *dm < DM_MAX ? decimals : -1;
+}
+
+/* As sifting.py: the first DM with two decimals, of which it reads no more. */
+static int find_presto_dm(const char *path, double *dm)
+{
+    char text[DM_TEXT];
+    for (const char *at = path; (at = strstr(at, "DM")); at += 2) {
+        const char *number = at + 2;
+        size_t n = 0;
+        while (is_digit(number[n]))
+            n++;
+        if (n == 0 || n + 4 > sizeof text || number[n] != '.' || !is_digit(number[n + 1]) ||
+            !is_digit(number[n + 2]))
+            continue;
+        snprintf(text, sizeof text, "%.*s", (int)n + 1 + PRESTO_DECIMALS, number);
+        return read_dm(text, dm);
+    }
+    return -1;
+}
+
+static const char *find_base(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* After the last DM that a number follows; NULL: there is none. */
+static const char *find_number(const char *base)
+{
+    const char *found = NULL;
+    for (const char *at = base; (at = strstr(at, "DM")); at += 2)
+        if (is_digit(at[2]))
+            found = at + 2;
+    return found;
+}
+
+int psr_sift_dm_of_name(const char *path, bool presto, double *dm)
+{
+    if (presto)
+        return find_presto_dm(path, dm);
+    const char *number = find_number(find_base(path));
+    return number ? read_dm(number, dm) : -1;
+}
+
+/* --- the list of DMs -------------------------------------------------------------------------- */
+
+static psr_status add_key(struct psr_sift *s, int64_t key, psr_err *err)
+{
+    psr_status st = psr_grow(&s->dm_key, &s->dm_room, s->ndm, sizeof *s->dm_key, "DMs", err);
+    if (!st)
+        s->dm_key[s->ndm++] = key;
+    return st;
+}
+
+psr_status psr_sift_add_dms(psr_sift *s, const double *dm, size_t n, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    s->dms_given |= n > 0;
+    for (size_t i = 0; i < n && !st; i++)
+        st = fabs(dm[i]) < DM_MAX
+                 ? add_key(s, psr_sift_dm_key(dm[i], s->d.presto), err)
+                 : psr_fail_field(err, PSR_EINVAL, "dm", "sift: dm = %g, must be below 1e9", dm[i]);
+    return st;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    const size_t n = strlen(text), m = strlen(end);
+    return n >= m && !strcmp(text + n - m, end);
+}
+
+/* "_030M_": a part of 30 minutes, for which ACCEL_sift.py takes the DMs of the lists. */
+static bool is_part(const char *name)
+{
+    for (const char *at = name; (at = strchr(at, '_')); at++)
+        if (is_digit(at[1]) && is_digit(at[2]) && is_digit(at[3]) && at[4] == 'M' && at[5] == '_')
+            return true;
+    return false;
+}
+
+/* Beginnings of names, up to and with DM. */
+struct roots {
+    char **root; /* [n] sorted, each once */
+    size_t n;
+};
+
+static int compare_roots(const void *pa, const void *pb)
+{
+    return strcmp(*(char *const *)pa, *(char *const *)pb);
+}
+
+static psr_status list_roots(struct roots *r, const struct psr_sift *s, size_t first, psr_err *err)
+{
+    size_t n = 0;
+    *r = (struct roots){.root = calloc(s->nlist - first + 1, sizeof *r->root)};
+    if (!r->root)
+        return psr_fail_nomem(err, "names", 8.0 * (double)s->nlist);
+    for (size_t i = first; i < s->nlist; i++) {
+        const char *number = find_number(s->list[i].file);
+        const char *end = number ? number : s->list[i].file;
+        char *root = strndup(s->list[i].path, (size_t)(end - s->list[i].path));
+        if (!root)
+            return psr_fail_nomem(err, "names", 64);
+        r->root[r->n++] = root;
+    }
+    qsort(r->root, r->n, sizeof *r->root, compare_roots);
+    for (size_t i = 0; i < r->n; i++)
+        if (n && !strcmp(r->root[n - 1], r->root[i]))
+            free(r->root[i]);
+        else
+            r->root[n++] = r->root[i];
+    r->n = n;
+    return PSR_OK;
+}
+
+static void clear_roots(struct roots *r)
+{
+    for (size_t i = 0; i < r->n; i++)
+        free(r->root[i]);
+    free(r->root);
+}
+
+/* An .inf file whose root is one of the lists'. */
+static psr_status add_inf(struct psr_sift *s, const struct roots *r, const char *folder,
+                          const char *name, psr_err *err)
+{
+    double dm = 0;
+    const char *number = find_number(name);
+    if (!number || read_dm(number, &dm) < 0)
+        return PSR_OK;
+    const size_t n = strlen(folder) + (size_t)(number - name) + 1;
+    char *root = malloc(n);
+    if (!root)
+        return psr_fail_nomem(err, name, (double)n);
+    snprintf(root, n, "%s%.*s", folder, (int)(number - name), name);
+    const bool known = bsearch(&root, r->root, r->n, sizeof *r->root, compare_roots) != NULL;
+    free(root);
+    return known ? psr_sift_add_dms(s, &dm, 1, err) : PSR_OK;
+}
+
+/* As ACCEL_sift.py: all *DM*.inf, by what follows the last DM. */
+static psr_status add_presto_inf(struct psr_sift *s, const char *name, psr_err *err)
+{
+    const char *last = NULL;
+    double dm = 0;
+    for (const char *at = name; (at = strstr(at, "DM")); at += 2)
+        last = at + 2;
+    if (!last || !is_digit(*last) || read_dm(last, &dm) < 0)
+        return PSR_OK;
+    s->dms_of_lists |= is_part(name);
+    return psr_sift_add_dms(s, &dm, 1, err);
+}
+
+/* Given:  folder   with its slash, or empty */
+static psr_status scan_folder(struct psr_sift *s, const struct roots *r, const char *folder,
+                              psr_err *err)
+{
+    DIR *dir = opendir(*folder ? folder : ".");
+    psr_status st = PSR_OK;
+    for (struct dirent *e; dir && !st && (e = readdir(dir));)
+        if (ends_with(e->d_name, ".inf") && e->d_name[0] != '.')
+            st = s->d.presto ? add_presto_inf(s, e->d_name, err)
+                             : add_inf(s, r, folder, e->d_name, err);
+    if (dir)
+        closedir(dir);
+    return st;
+}
+
+psr_status psr_sift_find_dms(struct psr_sift *s, size_t first, psr_err *err)
+{
+    struct roots r;
+    char *last = NULL;
+    psr_status st = list_roots(&r, s, first, err);
+    for (size_t i = 0; i < r.n && !st; i++) {
+        const size_t n = (size_t)(find_base(r.root[i]) - r.root[i]);
+        if (last && strlen(last) == n && !strncmp(last, r.root[i], n))
+            continue;
+        free(last);
+        last = strndup(r.root[i], n);
+        st = last ? scan_folder(s, &r, last, err) : psr_fail_nomem(err, "names", (double)n);
+    }
+    free(last);
+    clear_roots(&r);
+    return st;
+}
+
+/* --- problems --------------------------------------------------------------------------------- */
+
+static int compare_keys(const void *pa, const void *pb)
+{
+    const int64_t a = *(const int64_t *)pa, b = *(const int64_t *)pb;
+    return (a > b) - (a < b);
+}
+
+static void sort_dms(struct psr_sift *s)
+{
+    size_t n = 0;
+    if (s->ndm)
+        qsort(s->dm_key, s->ndm, sizeof *s->dm_key, compare_keys);
+    for (size_t i = 0; i < s->ndm; i++)
+        if (n == 0 || s->dm_key[n - 1] != s->dm_key[i])
+            s->dm_key[n++] = s->dm_key[i];
+    s->ndm = n;
+}
+
+static psr_status add_lists(struct psr_sift *s, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    const bool wanted = !s->d.presto || s->dms_of_lists || !s->dms_given;
+    for (size_t i = 0; i < s->nlist && wanted && !st; i++)
+        st = add_key(s, s->list[i].dm_key, err);
+    sort_dms(s);
+    return st;
+}
+
+/* Place of a list's DM, from 1. */
+static psr_status find_dm(const struct psr_sift *s, size_t list, int64_t *place, psr_err *err)
+{
+    const int64_t *found =
+        s->ndm ? bsearch(&s->list[list].dm_key, s->dm_key, s->ndm, sizeof *s->dm_key, compare_keys)
+               : NULL;
+    *place = found ? found - s->dm_key + 1 : 0;
+    if (found)
+        return PSR_OK;
+    return psr_fail_field(err, PSR_EFORMAT, "DM", "%s: DM = %.2f is not that of a *DM*.inf file",
+                          s->list[list].path, s->list[list].dm);
+}
+
+/* What the hits of a candidate say. */
+struct hits {
+    size_t n;        /* sifting.py: all; else different DMs */
+    int64_t closest; /* of two: difference of their places */
+    double best_dm;  /* of the hit of highest sigma, the first of equals */
+};
+
+static psr_status look_at_hits(const struct psr_sift *s, const struct psr_sift_entry *e,
+                               size_t self, int64_t *place, struct hits *hits, psr_err *err)
+{
+    double best = -INFINITY;
+    size_t n = 0;
+    psr_status st = PSR_OK;
+    for (size_t id = self; id != PSR_SIFT_NONE && !st; id = s->all.entry[id].next) {
+        const struct psr_sift_entry *h = &s->all.entry[id];
+        st = find_dm(s, h->list, &place[n++], err);
+        if (h->sigma > best)
+            hits->best_dm = s->list[h->list].dm;
+        best = h->sigma > best ? h->sigma : best;
+    }
+    qsort(place, n, sizeof *place, compare_keys);
+    *hits = (struct hits){e->nhit, INT64_MAX, hits->best_dm};
+    for (size_t k = 1; k < n; k++) {
+        const int64_t step = place[k] - place[k - 1];
+        hits->n -= !s->d.presto && step == 0;
+        if ((step > 0 || s->d.presto) && step < hits->closest)
+            hits->closest = step;
+    }
+    return st;
+}
+
+static enum psr_sift_reason judge_hits(const struct psr_sift *s, const struct hits *hits)
+{
+    if ((int64_t)hits->n < s->d.min_num_dms)
+        return PSR_SIFT_FEW_DMS;
+    if (hits->best_dm <= s->d.low_dm_cutoff)
+        return PSR_SIFT_LOW_DM;
+    return hits->n > 1 && hits->closest > 1 ? PSR_SIFT_DM_GAPS : PSR_SIFT_GOOD;
+}
+
+psr_status psr_sift_dm_problems(struct psr_sift *s, psr_err *err)
+{
+    psr_status st = add_lists(s, err);
+    int64_t *place = malloc((s->all.n + 1) * sizeof *place);
+    if (!place)
+        st = psr_fail_nomem(err, "hits", 8.0 * (double)s->all.n);
+    for (size_t k = 0; k < s->norder && !st; k++) {
+        struct psr_sift_entry *e = &s->all.entry[s->order[k]];
+        struct hits hits = {0};
+        st = look_at_hits(s, e, s->order[k], place, &hits, err);
+        e->reason = judge_hits(s, &hits);
+    }
+    free(place);
+    psr_sift_drop(s);
+    return st;
+}

@@ -1,0 +1,158 @@
+/* Takes candidates in: of files, read in parallel, and of lists in memory. */
+#include "sift_state.h"
+
+#include "base/grow.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A list that is read, before it is added. */
+struct reading {
+    struct psr_sift_list list;
+    struct psr_sift_entries found;
+    size_t nread, count[PSR_SIFT_NREASON];
+    psr_status status;
+    psr_err err;
+};
+
+static psr_status append_entry(struct psr_sift_entries *to, const struct psr_sift_entry *e,
+                               psr_err *err)
+{
+    psr_status st = psr_grow(&to->entry, &to->room, to->n, sizeof *to->entry, "candidates", err);
+    if (!st)
+        to->entry[to->n++] = *e;
+    return st;
+}
+
+/* Keeps the rows that pass, and the others if they are wanted. */
+static psr_status take_rows(const struct psr_sift *s, struct reading *to,
+                            const struct psr_accel_rows *rows, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    to->nread = rows->n;
+    for (size_t i = 0; i < rows->n && !st; i++) {
+        const struct psr_accel_row *row = &rows->row[i];
+        struct psr_sift_entry e = psr_sift_make_entry(s, row, rows->tobs_s);
+        e.reason = psr_sift_judge(s, &e, row->harm_power, rows->tobs_s, rows->inf.barycentric);
+        to->count[e.reason]++;
+        if (e.reason == PSR_SIFT_GOOD || s->d.keep_rejects)
+            st = append_entry(&to->found, &e, err);
+    }
+    return st;
+}
+
+/* What is known of a list; its path is copied. */
+static psr_status describe(const struct psr_sift *s, struct psr_sift_list *list, const char *path,
+                           const struct psr_accel_rows *rows, double dm, psr_err *err)
+{
+    list->path = strdup(path);
+    if (s->d.catalogue)
+        list->inf = malloc(sizeof *list->inf);
+    if (!list->path || (s->d.catalogue && !list->inf))
+        return psr_fail_nomem(err, path, (double)sizeof *list->inf);
+    const char *slash = strrchr(list->path, '/');
+    list->file = slash ? slash + 1 : list->path;
+    list->tobs_s = rows->tobs_s;
+    list->dm = dm;
+    list->dm_key = psr_sift_dm_key(dm, s->d.presto);
+    if (list->inf)
+        *list->inf = rows->inf;
+    return PSR_OK;
+}
+
+static void clear_reading(struct reading *r)
+{
+    free(r->list.path);
+    free(r->list.inf);
+    free(r->found.entry);
+    *r = (struct reading){.status = PSR_OK};
+}
+
+static psr_status read_list(const struct psr_sift *s, struct reading *r, const char *path)
+{
+    struct psr_accel_rows rows;
+    double dm = 0;
+    psr_status st = psr_accel_read(&rows, path, s->d.presto, &r->err);
+    const int decimals = psr_sift_dm_of_name(path, s->d.presto, &dm);
+    if (!st && decimals < 0 && s->d.presto)
+        st = psr_fail_field(&r->err, PSR_EFORMAT, "DM",
+                            "%s: its name has no DM with two decimals, as in ROOT_DM12.50_ACCEL_0",
+                            path);
+    if (!st)
+        st = describe(s, &r->list, path, &rows, decimals < 0 ? rows.inf.dm : dm, &r->err);
+    if (!st)
+        st = take_rows(s, r, &rows, &r->err);
+    r->list.dm_decimals = decimals < 0 ? 0 : decimals;
+    psr_accel_rows_clear(&rows);
+    return st;
+}
+
+/* Moves a list that was read to the others. */
+static psr_status add_reading(struct psr_sift *s, struct reading *r, psr_err *err)
+{
+    psr_status st = psr_grow(&s->list, &s->list_room, s->nlist, sizeof *s->list, "lists", err);
+    if (st)
+        return st;
+    s->list[s->nlist++] = r->list;
+    r->list = (struct psr_sift_list){.path = NULL};
+    for (size_t i = 0; i < r->found.n && !st; i++) {
+        struct psr_sift_entry e = r->found.entry[i];
+        e.list = s->nlist - 1;
+        e.last = s->all.n;
+        st = append_entry(&s->all, &e, err);
+    }
+    s->nread += r->nread;
+    for (size_t k = 0; k < PSR_SIFT_NREASON; k++)
+        s->count[k] += r->count[k];
+    return st;
+}
+
+static psr_status add_readings(struct psr_sift *s, struct reading *r, const char *const *path,
+                               size_t n, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    for (size_t i = 0; i < n && !st; i++) {
+        if (r[i].status == PSR_OK) {
+            st = add_reading(s, &r[i], err);
+        } else if (s->d.refuse && r[i].status != PSR_ENOMEM) {
+            s->d.refuse(s->d.ctx, path[i], &r[i].err);
+        } else {
+            st = r[i].status;
+            if (err)
+                *err = r[i].err;
+        }
+    }
+    return st;
+}
+
+psr_status psr_sift_read(psr_sift *s, const char *const *path, size_t n, psr_err *err)
+{
+    const size_t first = s->nlist;
+    struct reading *r = calloc(n ? n : 1, sizeof *r);
+    if (!r)
+        return psr_fail_nomem(err, "lists", (double)n * sizeof *r);
+#pragma omp parallel for schedule(dynamic) num_threads(s->d.nthread)
+    for (size_t i = 0; i < n; i++)
+        r[i].status = read_list(s, &r[i], path[i]);
+    psr_status st = add_readings(s, r, path, n, err);
+    for (size_t i = 0; i < n; i++)
+        clear_reading(&r[i]);
+    free(r);
+    return st ? st : psr_sift_find_dms(s, first, err);
+}
+
+psr_status psr_sift_add(psr_sift *s, const struct psr_accel_rows *rows, const char *path, double dm,
+                        psr_err *err)
+{
+    struct reading r = {.status = PSR_OK};
+    if (!isfinite(dm) || !(rows->tobs_s > 0))
+        return psr_fail_field(err, PSR_EINVAL, "dm", "%s: dm = %g, tobs_s = %g: no trial", path, dm,
+                              rows->tobs_s);
+    psr_status st = describe(s, &r.list, path, rows, dm, err);
+    if (!st)
+        st = take_rows(s, &r, rows, err);
+    if (!st)
+        st = add_reading(s, &r, err);
+    clear_reading(&r);
+    return st;
+}

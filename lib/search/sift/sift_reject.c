@@ -1,0 +1,89 @@
+/* Rejects candidates that cannot be a pulsar on their own, as sifting.py does. */
+#include "sift_state.h"
+
+#include "search/matched/presto_list.h"
+
+#include <math.h>
+#include <psrkit/signif.h>
+
+struct psr_sift_entry psr_sift_make_entry(const struct psr_sift *s, const struct psr_accel_row *row,
+                                          double tobs_s)
+{
+    struct psr_sift_entry e = {
+        .number = row->number,
+        .coherent = row->coherent,
+        .r = row->r,
+        .z = row->z,
+        .f = row->r / tobs_s,
+        .nharm = row->nharm,
+        .of = PSR_SIFT_NONE,
+        .nhit = 1,
+        .next = PSR_SIFT_NONE,
+    };
+    for (int h = 0; h < row->nharm; h++) {
+        const double above = row->harm_power[h] - 1;
+        e.power += row->harm_power[h];
+        e.snr += sqrt(above < 0 ? 0 : above);
+    }
+    if (s->d.presto)
+        e.sigma = psr_presto_sigma(e.power, e.nharm, 1);
+    else
+        e.sigma = psr_gauss_sigma(psr_chi2_logp(2 * e.power, 2.0 * e.nharm));
+    e.sigma = e.sigma > 0 ? e.sigma : 0;
+    return e;
+}
+
+static bool is_bird(const struct psr_sift *s, const struct psr_sift_entry *e, double tobs_s,
+                    bool barycentric)
+{
+    const struct psr_sift_desc *d = &s->d;
+    if (s->birds && psr_sift_birds_hit(s->birds, e->f, tobs_s, barycentric))
+        return true;
+    for (size_t i = 0; i < d->nbird_f && !d->presto; i++)
+        if (fabs(e->f - d->bird_f[i].value) < d->bird_f[i].error)
+            return true;
+    for (size_t i = 0; i < d->nbird_p && !d->presto; i++)
+        if (fabs(1 / e->f * 1000 - d->bird_p[i].value) < d->bird_p[i].error)
+            return true;
+    return false;
+}
+
+static bool misses_threshold(const struct psr_sift_desc *d, const struct psr_sift_entry *e)
+{
+    if (e->nharm == 1)
+        return e->sigma < d->sigma_threshold && e->coherent < d->c_pow_threshold;
+    return e->sigma < d->sigma_threshold;
+}
+
+/* The strongest harmonic is a high one, and much stronger than the next. */
+static bool is_rogue(const double *power, int n, int best)
+{
+    double second = -INFINITY;
+    for (int h = 0; h < n; h++)
+        if (h != best && power[h] > second)
+            second = power[h];
+    return (n >= 8 && best > 4 && power[best] > 2 * second) ||
+           (n >= 4 && best > 2 && power[best] > 3 * second);
+}
+
+enum psr_sift_reason psr_sift_judge(const struct psr_sift *s, const struct psr_sift_entry *e,
+                                    const double *power, double tobs_s, bool barycentric)
+{
+    const struct psr_sift_desc *d = &s->d;
+    int best = 0;
+    for (int h = 1; h < e->nharm; h++)
+        if (power[h] > power[best])
+            best = h;
+    const double period_s = 1 / e->f;
+    if (period_s > d->long_period_s)
+        return PSR_SIFT_LONG_PERIOD;
+    if (period_s < d->short_period_s)
+        return PSR_SIFT_SHORT_PERIOD;
+    if (is_bird(s, e, tobs_s, barycentric))
+        return PSR_SIFT_KNOWN_BIRD;
+    if (misses_threshold(d, e))
+        return PSR_SIFT_THRESHOLD;
+    if (power[best] < d->harm_pow_cutoff)
+        return PSR_SIFT_HARM_POWER;
+    return is_rogue(power, e->nharm, best) ? PSR_SIFT_ROGUE_HARM : PSR_SIFT_GOOD;
+}

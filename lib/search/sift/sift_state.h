@@ -1,0 +1,96 @@
+/* sift_state.h: the candidates that are sifted, and the steps (private). */
+#ifndef PSR_SEARCH_SIFT_STATE_H
+#define PSR_SEARCH_SIFT_STATE_H
+
+#include "sift_birds.h"
+
+#include <psrkit/sift.h>
+
+#define PSR_SIFT_NONE SIZE_MAX
+
+/* A list of one trial. */
+struct psr_sift_list {
+    char *path;
+    const char *file; /* in path */
+    double dm, tobs_s;
+    int dm_decimals; /* of the DM in its name; 0: not from the name */
+    int64_t dm_key;
+    struct psr_inf *inf; /* what a comparison with pulsars needs; NULL: not known */
+};
+
+struct psr_sift_entry {
+    size_t list;
+    int64_t number;
+    double sigma, snr, power, coherent, r, z, f;
+    int nharm;
+    enum psr_sift_reason reason;
+    int ratio[2];
+    size_t of;               /* the better candidate */
+    size_t nhit, next, last; /* a chain of entries: the hits, this one first */
+};
+
+struct psr_sift_entries {
+    struct psr_sift_entry *entry; /* [n] with capacity [room] */
+    size_t n, room;
+};
+
+struct psr_sift {
+    struct psr_sift_desc d;
+    struct psr_sift_birds *birds; /* of d.birds; NULL: none */
+    struct psr_sift_list *list;
+    size_t nlist, list_room;
+    struct psr_sift_entries all;
+    size_t nread, count[PSR_SIFT_NREASON]; /* rows read, and those rejected and not kept */
+    int64_t *dm_key;                       /* [ndm] of DMs that were searched */
+    size_t ndm, dm_room;
+    bool dms_given;    /* some by other files than the lists */
+    bool dms_of_lists; /* presto: the lists' own DMs count too */
+    size_t *order;     /* [norder] entries that are left */
+    size_t norder;
+    struct psr_sift_cand *cand, *reject;
+    struct psr_sift_hit *hit;
+};
+
+static inline double psr_sift_tobs(const struct psr_sift *s, const struct psr_sift_entry *e)
+{
+    return s->list[e->list].tobs_s;
+}
+
+/* Why a candidate of a list cannot be a pulsar, on its own.
+ * Given:  power   [e->nharm] */
+enum psr_sift_reason psr_sift_judge(const struct psr_sift *s, const struct psr_sift_entry *e,
+                                    const double *power, double tobs_s, bool barycentric);
+
+/* Makes an entry of a row: frequency, power, sigma, S/N. */
+struct psr_sift_entry psr_sift_make_entry(const struct psr_sift *s, const struct psr_accel_row *row,
+                                          double tobs_s);
+
+/* A DM as a whole number: equal DMs have equal keys. */
+int64_t psr_sift_dm_key(double dm, bool presto);
+
+/* The DM in the name of a list or .inf file.
+ * Returned: number of decimals, *dm; -1 if there is none */
+int psr_sift_dm_of_name(const char *path, bool presto, double *dm);
+
+/* Adds the DMs of the .inf files beside lists first .. nlist - 1.
+ * Status: PSR_ENOMEM.  A folder that cannot be read has none. */
+PSR_MUST_CHECK psr_status psr_sift_find_dms(struct psr_sift *s, size_t first, psr_err *err);
+
+/* Takes entry e out of the order, as a hit of, or a harmonic of, entry `of`. */
+void psr_sift_take_hits(struct psr_sift *s, size_t best, size_t e);
+
+/* The steps; each takes entries out of s->order, which is by falling sigma before and after. */
+PSR_MUST_CHECK psr_status psr_sift_sort(struct psr_sift *s, psr_err *err);
+PSR_MUST_CHECK psr_status psr_sift_duplicates(struct psr_sift *s, psr_err *err);
+PSR_MUST_CHECK psr_status psr_sift_duplicates_presto(struct psr_sift *s, psr_err *err);
+PSR_MUST_CHECK psr_status psr_sift_dm_problems(struct psr_sift *s, psr_err *err);
+PSR_MUST_CHECK psr_status psr_sift_harmonics(struct psr_sift *s, psr_err *err);
+
+/* Drops the entries from the order whose reason is no longer PSR_SIFT_GOOD. */
+void psr_sift_drop(struct psr_sift *s);
+
+/* Finds the known pulsar of each result. */
+void psr_sift_identify(const struct psr_sift *s, const struct psr_sift_list *list,
+                       struct psr_sift_cand *cand);
+
+#endif
