@@ -3,6 +3,7 @@
 # have anyone's build rewrite it; tests/man.bats tells when one is out of date.
 
 TOOL_PAGES = \
+	man/accelsift.1 \
 	man/chi2sig.1 \
 	man/ddplan.1 \
 	man/fakebin.1 \

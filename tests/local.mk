@@ -168,6 +168,8 @@ EXTRA_DIST += \
 	tests/science/accel_noise.txt \
 	tests/science/accelsearch.py \
 	tests/science/accelsearch.txt \
+	tests/science/accelsift.py \
+	tests/science/accelsift.txt \
 	tests/science/clean_auto.py \
 	tests/science/clean_auto.txt \
 	tests/science/consumers.sh \
@@ -212,6 +214,7 @@ tests_t_fast_number_io_SOURCES = tests/t_fast_number_io.c tools/chi2sig/fast_num
 CLI_TESTS = \
 	tests/abuse.bats \
 	tests/accelsearch.bats \
+	tests/accelsift.bats \
 	tests/aliases.bats \
 	tests/bary.bats \
 	tests/bounds.bats \

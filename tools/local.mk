@@ -6,6 +6,7 @@ tools_observation = tools/common/observation_options.c
 tools_gnuplot = tools/common/gnuplot.c tools/common/gnuplot.h tools/common/gnuplot_run.c tools/common/gnuplot_run.h
 
 bin_PROGRAMS += \
+	bin/accelsift \
 	bin/chi2sig \
 	bin/ddplan \
 	bin/fakebin \
@@ -14,6 +15,13 @@ bin_PROGRAMS += \
 	bin/gpudedisp \
 	bin/gpufold \
 	bin/gpurfifind
+
+bin_accelsift_CPPFLAGS = $(tools_cppflags)
+bin_accelsift_SOURCES = \
+	$(tools_shared) \
+	tools/accelsift/main.c \
+	tools/accelsift/options.c \
+	tools/accelsift/options.h
 
 bin_chi2sig_CPPFLAGS = $(tools_cppflags)
 bin_chi2sig_SOURCES = \

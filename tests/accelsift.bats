@@ -1,0 +1,112 @@
+#!/usr/bin/env bats
+# accelsift: ACCEL_sift.py's list to the byte, its own whatever the order of lists, and what it refuses.
+
+load helper
+
+setup() {
+    cd "$BATS_TEST_TMPDIR"
+    tar xzf "$golden/sift/lists.tar.gz"
+}
+
+@test "-compat presto prints the list of ACCEL_sift.py to the byte" {
+    accelsift -compat presto $(cat "$golden/sift/order.txt") >sifted
+    cmp sifted "$golden/sift/sifted.txt"
+    accelsift -compat presto -sigma_threshold 60 g_DM*_ACCEL_20 >none
+    [ ! -s none ]
+}
+
+@test "the order of lists and the number of threads do not matter" {
+    accelsift -rejects r1 -csv c1 -json j1 -o t1 g_DM*_ACCEL_20
+    printf '%s\n' g_DM*_ACCEL_20 | tac >names
+    accelsift -ncpus 1 -rejects r2 -csv c2 -json j2 -o t2 $(cat names)
+    shuf --random-source=<(yes) names >shuffled
+    accelsift -ncpus 3 -rejects r3 -csv c3 -json j3 -o t3 -list shuffled
+    for kind in r c j t; do
+        cmp ${kind}1 ${kind}2
+        cmp ${kind}1 ${kind}3
+    done
+    [ "$(grep -c '^g_DM' t1)" -eq 3 ]
+    [ "$(wc -l <r1)" -eq 44 ]
+    [ "$(wc -l <c1)" -eq 4 ]
+    [ "$(wc -l <j1)" -eq 3 ]
+}
+
+@test "rejected candidates have their reasons" {
+    accelsift -v -short_period 0.03 -rejects r -o t g_DM*_ACCEL_20 2>said
+    grep -q 'accelsift: 30 lists, 46 candidates: 2 good, 11 of short periods, 31 hits of others, 2 at few DMs' said
+    [ "$(grep -c 'period below short_period$' r)" -eq 11 ]
+    [ "$(grep -c 'hit of g_DM39.50_ACCEL_20:1$' r)" -eq 29 ]
+    [ "$(grep -c 'hit of g_DM39.50_ACCEL_20:2$' r)" -eq 2 ]
+    [ "$(grep -c 'at fewer DMs than min_num_DMs$' r)" -eq 2 ]
+}
+
+@test "known birds and lists of birdies" {
+    accelsift g_DM*_ACCEL_20 >all
+    grep -q ' 113.74' all
+    accelsift -known_birds_p 113.7,0.1 g_DM*_ACCEL_20 >p
+    fails grep -q ' 113.74' p
+    accelsift -known_birds_f 8.79,0.01 -known_birds_f 1,0.1 g_DM*_ACCEL_20 >f
+    fails grep -q ' 113.74' f
+    echo '8.79 0.02' >b.zaplist
+    accelsift -birds b.zaplist g_DM*_ACCEL_20 >b
+    cmp b f
+    run -0 --separate-stderr accelsift -compat presto -known_birds_p 113.7,0.1 $(cat "$golden/sift/order.txt")
+    one_line 'never uses its known birds: ignored'
+    [ "$output" = "$(cat "$golden/sift/sifted.txt")" ]
+}
+
+@test "pulsars of a catalogue are named" {
+    printf 'NAME,P0,DM\nJ0000+1137,0.11374,41\nJ1111+11,0.5,40\n' >cat.csv
+    accelsift -catalogue cat.csv -csv c g_DM*_ACCEL_20
+    [ "$(sed -n 2p c | sed 's/.*,//')" = J0000+1137 ]
+    accelsift -catalogue cat.csv g_DM*_ACCEL_20 >t
+    grep -q '(30)  = J0000+1137$' t
+    printf '#CATALOGUE 2\nPSRJ J0000+1137\nF0 17.5836\nDM 41\n@---\n' >cat.db
+    accelsift -catalogue cat.db g_DM*_ACCEL_20 | grep -q '(30)  = 1/2 J0000+1137$'
+    [ "$(accelsift -catalogue cat.db g_DM*_ACCEL_20 | sed 's/  = .*//')" = "$(accelsift g_DM*_ACCEL_20)" ]
+}
+
+@test "a bad list is named, and the others are sifted" {
+    accelsift g_DM*_ACCEL_20 >all
+    head -n 5 g_DM33.00_ACCEL_20 >g_DM60.00_ACCEL_20
+    sed '4s/^1 /1x/' g_DM33.50_ACCEL_20 >g_DM61.00_ACCEL_20
+    run -1 --separate-stderr accelsift -o some g_DM*_ACCEL_20 nowhere_DM1.00_ACCEL_0
+    [ "$(printf '%s\n' "$stderr" | wc -l)" -eq 3 ]
+    grep -q '^accelsift: g_DM60.00_ACCEL_20: line 5: candidate 1 has 0 of ' <<<"$stderr"
+    grep -q "^accelsift: g_DM61.00_ACCEL_20: line 4: Cand = '1x' is no such number$" <<<"$stderr"
+    grep -q '^accelsift: nowhere_DM1.00_ACCEL_0: No such file' <<<"$stderr"
+    cmp some all
+}
+
+@test "one candidate, and none" {
+    accelsift -min_num_DMs 1 g_DM39.50_ACCEL_20 >one
+    [ "$(grep -c '^g_DM' one)" -ge 1 ]
+    accelsift -min_num_DMs 1 -sigma_threshold 20 -compat presto g_DM39.50_ACCEL_20 >one
+    [ "$(grep -c '^g_DM' one)" -eq 1 ]
+    accelsift -sigma_threshold 100 g_DM39.50_ACCEL_20 >none
+    [ "$(wc -l <none)" -eq 1 ]
+}
+
+@test "mistakes are refused" {
+    refuses 2 'no list given' accelsift
+    refuses 2 "'sigproc' is not presto" accelsift -compat sigproc x
+    refuses 2 'ACCEL_sift.py has no -birds' accelsift -compat presto -birds b x
+    refuses 2 'ACCEL_sift.py has no -catalogue' accelsift -compat presto -catalogue b x
+    refuses 2 '-known_birds_p 12: must be a value and its error' accelsift -known_birds_p 12 x
+    refuses 2 "-known_birds_f 12,x: 'x' is not a number" accelsift -known_birds_f 12,x x
+    refuses 2 'r_err' accelsift -r_err 0 x
+    refuses 1 'b: No such file' accelsift -birds b g_DM39.50_ACCEL_20
+    refuses 1 'b: No such file' accelsift -catalogue b g_DM39.50_ACCEL_20
+    refuses 1 'g_DM39.50_ACCEL_20' accelsift -o g_DM39.50_ACCEL_20 g_DM39.50_ACCEL_20
+    refuses 1 'x' accelsift -csv x -json x g_DM39.50_ACCEL_20
+    refuses 1 'No space left' accelsift -o /dev/full g_DM39.50_ACCEL_20
+    leaves_no 'x'
+}
+
+@test "gpufold folds the list" {
+    printf 'NAME,P0,DM\nJ0000+1137,0.11374,41\n' >cat.csv
+    accelsift -catalogue cat.csv -o cands g_DM*_ACCEL_20
+    gpufold -q -topo -nosearch -noplot -n 16 -nsub 8 -npart 4 -cands cands -o f "$g8"
+    [ "$(ls f_*.pfd | wc -l)" -eq 3 ]
+    fails grep -L 'Best DM *= *\(39.500\|43.500\)' f_*.bestprof
+}

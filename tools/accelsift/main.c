@@ -1,0 +1,176 @@
+/* accelsift: sifts the candidates of acceleration searches at many DMs. */
+#include "options.h"
+
+#include "tools/common/run.h"
+#include <psrkit/outfile.h>
+#include <psrkit/tool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct run {
+    struct accelsift_options opt;
+    struct cli tool;
+    struct psr_names lists;
+    struct psr_zaplist birds;
+    struct psr_catalogue catalogue;
+    bool faulty; /* some lists were refused */
+    psr_err err;
+};
+
+/* A file that is written, if its path is not NULL. */
+struct output {
+    const char *path;
+    enum psr_sift_format format;
+};
+
+enum { NOUTPUT = 4 };
+
+static void list_outputs(const struct accelsift_options *o, struct output to[NOUTPUT])
+{
+    to[0] = (struct output){o->output, PSR_SIFT_TEXT};
+    to[1] = (struct output){o->csv, PSR_SIFT_CSV};
+    to[2] = (struct output){o->json, PSR_SIFT_JSON};
+    to[3] = (struct output){o->rejects, PSR_SIFT_REJECTS};
+}
+
+static void refuse(void *ctx, const char *path, const psr_err *why)
+{
+    struct run *r = ctx;
+    (void)path;
+    r->faulty = true;
+    cli_report(&r->tool, why);
+}
+
+static psr_status name_lists(struct run *r, char *const *path, int n)
+{
+    psr_status st = PSR_OK;
+    for (int i = 0; i < n && !st; i++)
+        st = psr_names_add(&r->lists, path[i], &r->err);
+    if (!st && r->opt.list)
+        st = psr_names_read(&r->lists, r->opt.list, &r->err);
+    return st;
+}
+
+static psr_status check_names(struct run *r)
+{
+    struct psr_overwrite_check check = {0};
+    const char *const input[] = {r->opt.list, r->opt.birds, r->opt.catalogue};
+    struct output to[NOUTPUT];
+    psr_status st = PSR_OK;
+    list_outputs(&r->opt, to);
+    for (size_t i = 0; i < sizeof input / sizeof *input && !st; i++)
+        st = psr_overwrite_check_input(&check, input[i], &r->err);
+    for (size_t i = 0; i < r->lists.n && !st; i++)
+        st = psr_overwrite_check_input(&check, r->lists.name[i], &r->err);
+    for (size_t i = 0; i < NOUTPUT && !st; i++)
+        st = psr_overwrite_check_output(&check, to[i].path, NULL, &r->err);
+    psr_overwrite_check_clear(&check);
+    return st;
+}
+
+static psr_status read_tables(struct run *r)
+{
+    struct accelsift_options *o = &r->opt;
+    psr_status st = o->birds ? psr_zaplist_read(&r->birds, o->birds, &r->err) : PSR_OK;
+    if (!st && o->catalogue)
+        st = psr_catalogue_read(&r->catalogue, o->catalogue, &r->err);
+    o->run.birds = o->birds ? &r->birds : NULL;
+    o->run.catalogue = o->catalogue ? &r->catalogue : NULL;
+    return st;
+}
+
+static psr_status write_output(struct run *r, const struct psr_sift_result *result,
+                               const struct output *to)
+{
+    psr_outfile *f = NULL;
+    psr_status st = psr_outfile_create(&f, to->path, &r->err);
+    if (st)
+        return st;
+    st = psr_sift_write(f, result, to->format, r->opt.run.presto, &r->err);
+    if (st)
+        psr_outfile_abort(f);
+    else
+        st = psr_outfile_commit(f, &r->err);
+    return st;
+}
+
+static void report(const struct run *r, const struct psr_sift_result *result, double seconds)
+{
+    static const char *const names[PSR_SIFT_NREASON] = {
+        [PSR_SIFT_GOOD] = "good",
+        [PSR_SIFT_LONG_PERIOD] = "of long periods",
+        [PSR_SIFT_SHORT_PERIOD] = "of short periods",
+        [PSR_SIFT_KNOWN_BIRD] = "known birds",
+        [PSR_SIFT_THRESHOLD] = "below the threshold",
+        [PSR_SIFT_HARM_POWER] = "of weak harmonics",
+        [PSR_SIFT_ROGUE_HARM] = "of one high harmonic",
+        [PSR_SIFT_DUPLICATE] = "hits of others",
+        [PSR_SIFT_FEW_DMS] = "at few DMs",
+        [PSR_SIFT_LOW_DM] = "at low DMs",
+        [PSR_SIFT_DM_GAPS] = "with gaps in DM",
+        [PSR_SIFT_HARMONIC] = "harmonics",
+    };
+    fprintf(stderr, "%s: %zu lists, %zu candidates:", r->tool.name, result->nlist, result->nread);
+    for (size_t k = 0; k < PSR_SIFT_NREASON; k++)
+        if (result->count[k] || k == PSR_SIFT_GOOD)
+            fprintf(stderr, "%s %zu %s", k ? "," : "", result->count[k], names[k]);
+    fprintf(stderr, "; %.3f s\n", seconds);
+}
+
+static psr_status sift(struct run *r, psr_sift *s)
+{
+    const double began_s = run_seconds();
+    struct psr_sift_result result;
+    struct output to[NOUTPUT];
+    list_outputs(&r->opt, to);
+    psr_status st = psr_sift_read(s, (const char *const *)r->lists.name, r->lists.n, &r->err);
+    if (!st)
+        st = psr_sift_execute(s, &result, &r->err);
+    for (size_t i = 0; i < NOUTPUT && !st; i++)
+        if (to[i].path)
+            st = write_output(r, &result, &to[i]);
+    if (!st && r->opt.verbose)
+        report(r, &result, run_seconds() - began_s);
+    return st;
+}
+
+static psr_status run(struct run *r, char *const *path, int n)
+{
+    struct psr_sift_desc *d = &r->opt.run;
+    psr_sift *s = NULL;
+    d->refuse = refuse;
+    d->ctx = r;
+    if (d->presto && d->nbird_p + d->nbird_f > 0 && !r->opt.quiet)
+        cli_note(&r->tool, "-compat presto: ACCEL_sift.py never uses its known birds: ignored");
+    psr_status st = name_lists(r, path, n);
+    if (!st)
+        st = check_names(r);
+    if (!st)
+        st = read_tables(r);
+    if (!st)
+        st = psr_sift_create(&s, d, &r->err);
+    if (!st)
+        st = sift(r, s);
+    psr_sift_destroy(s);
+    return st;
+}
+
+int main(int argc, char **argv)
+{
+    struct run r = {.faulty = false};
+    const int n = accelsift_options_parse(&r.opt, &r.tool, argc, argv);
+    run_catch_signals();
+    run_limit_threads(&r.opt.ncpus, r.opt.quiet ? NULL : r.tool.name);
+    r.opt.run.nthread = (int)r.opt.ncpus;
+    psr_status st = run(&r, argv + 1, n);
+    psr_names_clear(&r.lists);
+    psr_zaplist_clear(&r.birds);
+    psr_catalogue_clear(&r.catalogue);
+    free((void *)r.opt.known_p.text);
+    free((void *)r.opt.known_f.text);
+    free((void *)r.opt.run.bird_p);
+    free((void *)r.opt.run.bird_f);
+    if (run_stop_signal())
+        run_die_by_signal(run_stop_signal());
+    return cli_close_stdout(&r.tool, st == PSR_OK ? r.faulty : cli_report(&r.tool, &r.err));
+}

@@ -1,0 +1,145 @@
+/* The options of accelsift, in the order of --help, and the description that they fill. */
+#include "options.h"
+
+#include <psrkit/tool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void add_rules(struct cli_table *list, struct accelsift_options *o)
+{
+    struct psr_sift_desc *d = &o->run;
+    const struct cli_option options[] = {
+        {"Rejections", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"sigma_threshold", CLI_DOUBLE, &d->sigma_threshold, "S",
+         "Reject candidates of a lower sigma (default 4).", 0, 1e9},
+        {"c_pow_threshold", CLI_DOUBLE, &d->c_pow_threshold, "P",
+         "But keep those of one harmonic that have this coherent power (default 100).", 0, 1e30},
+        {"harm_pow_cutoff", CLI_DOUBLE, &d->harm_pow_cutoff, "P",
+         "Reject candidates without a harmonic of this power (default 8).", 0, 1e30},
+        {"short_period", CLI_DOUBLE, &d->short_period_s, "SEC",
+         "Reject shorter periods (default 0.0005).", 0, 1e9},
+        {"long_period", CLI_DOUBLE, &d->long_period_s, "SEC", "Reject longer periods (default 15).",
+         0, 1e9},
+        {"known_birds_p", CLI_LIST, &o->known_p, "MS,ERR",
+         "Reject periods within ERR of this one, both in ms; may be given again.", 0, 0},
+        {"known_birds_f", CLI_LIST, &o->known_f, "HZ,ERR",
+         "Reject frequencies within ERR of this one, both in Hz; may be given again.", 0, 0},
+        {"birds, zaplist", CLI_TEXT, &o->birds, "FILE",
+         "Reject the frequencies of a .birds or .zaplist file.", 0, 0},
+        {"baryv", CLI_DOUBLE, &d->baryv, "V",
+         "Mean velocity of the telescope towards the source, in units of c, which moves "
+         "topocentric frequencies of -birds in barycentric lists (default 0).",
+         -0.1, 0.1},
+    };
+    CLI_ADD(list, options);
+}
+
+static void add_comparison(struct cli_table *list, struct accelsift_options *o)
+{
+    struct psr_sift_desc *d = &o->run;
+    const struct cli_option options[] = {
+        {"Comparison", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"r_err", CLI_DOUBLE, &d->r_err, "BINS",
+         "Candidates nearer than this are one (default 1.1 Fourier bins).", 1e-6, 1e6},
+        {"min_num_DMs", CLI_INT, &d->min_num_dms, "N",
+         "Reject candidates found at fewer DMs (default 2).", 0, 1e9},
+        {"low_DM_cutoff", CLI_DOUBLE, &d->low_dm_cutoff, "DM",
+         "Reject candidates that are best at this DM or below (default 2).", -1e9, 1e9},
+        {"catalogue, catalog", CLI_TEXT, &o->catalogue, "FILE",
+         "Name candidates at periods of known pulsars, and harmonics: psrcat's database, or CSV.",
+         0, 0},
+        {"catalogue_radius", CLI_DOUBLE, &d->catalogue_deg, "DEG",
+         "Pulsars farther from the position of the observation are other ones (default 1).", 0,
+         180},
+        {"compat", CLI_TEXT, &o->compat, "NAME", "presto: the list of ACCEL_sift.py.", 0, 0},
+    };
+    CLI_ADD(list, options);
+}
+
+static void add_files(struct cli_table *list, struct accelsift_options *o)
+{
+    const struct cli_option options[] = {
+        {"Input and output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"list", CLI_TEXT, &o->list, "FILE",
+         "Sift the lists that this file names, too, one per line (-: standard input).", 0, 0},
+        {"o", CLI_TEXT, &o->output, "FILE",
+         "Write the candidates in sifting.py's layout (default: standard output, unless -csv or "
+         "-json is given).",
+         0, 0},
+        {"csv", CLI_TEXT, &o->csv, "FILE",
+         "Write them as comma-separated values (-: standard "
+         "output).",
+         0, 0},
+        {"json", CLI_TEXT, &o->json, "FILE",
+         "Write them as JSON, one per line (-: standard output).", 0, 0},
+        {"rejects", CLI_TEXT, &o->rejects, "FILE",
+         "Write the rejected candidates, each with the reason.", 0, 0},
+    };
+    CLI_ADD(list, options);
+    cli_add_limits(list, &o->ncpus, NULL);
+    cli_add_verbosity(list, &o->quiet, &o->verbose);
+}
+
+/* "VALUE,ERROR" of each. */
+static void read_birds(const struct cli *tool, const char *option, const struct cli_list *list,
+                       const struct psr_sift_bird **bird, size_t *n)
+{
+    struct psr_sift_bird *to = calloc(list->n ? list->n : 1, sizeof *to);
+    psr_err err;
+    if (!to)
+        cli_usage_error(tool, "no memory for -%s", option);
+    for (size_t i = 0; i < list->n; i++) {
+        char first[64], name[64];
+        const char *text = list->text[i], *comma = strchr(text, ',');
+        snprintf(name, sizeof name, "-%s %.40s", option, text);
+        if (!comma || comma - text >= (long)sizeof first)
+            cli_usage_error(tool, "%s: must be a value and its error, as in 16.67,0.01", name);
+        memcpy(first, text, (size_t)(comma - text));
+        first[comma - text] = '\0';
+        if (psr_parse_double(name, first, 0, 1e12, &to[i].value, &err) ||
+            psr_parse_double(name, comma + 1, 0, 1e12, &to[i].error, &err))
+            cli_usage_error(tool, "%s", err.msg);
+    }
+    *bird = to;
+    *n = list->n;
+}
+
+static void check_combinations(const struct accelsift_options *o, const struct cli *tool, int n)
+{
+    if (n < 1 && !o->list)
+        cli_usage_error(tool, "no list given: name ROOT_ACCEL_Z files, or -list FILE");
+    if (o->compat && strcmp(o->compat, "presto") != 0)
+        cli_usage_error(tool, "-compat: '%s' is not presto", o->compat);
+    if (o->compat && (o->birds || o->catalogue))
+        cli_usage_error(tool, "-compat presto: ACCEL_sift.py has no -%s",
+                        o->birds ? "birds" : "catalogue");
+}
+
+int accelsift_options_parse(struct accelsift_options *o, struct cli *tool, int argc, char **argv)
+{
+    struct cli_table table = {.n = 0};
+    *o = (struct accelsift_options){.ncpus = 0};
+    psr_sift_defaults(&o->run);
+    add_rules(&table, o);
+    add_comparison(&table, o);
+    add_files(&table, o);
+    *tool = (struct cli){
+        .name = "accelsift",
+        .operands = "[OPTION]... FILE_ACCEL_Z...",
+        .summary = "Sift the candidates of accelsearch at many DMs: reject what is no pulsar, join "
+                   "detections of one signal, and remove harmonics, as PRESTO's ACCEL_sift.py "
+                   "does.",
+        .options = table.option,
+        .noptions = table.n,
+    };
+    const int n = cli_parse(tool, argc, argv);
+    check_combinations(o, tool, n);
+    read_birds(tool, "known_birds_p", &o->known_p, &o->run.bird_p, &o->run.nbird_p);
+    read_birds(tool, "known_birds_f", &o->known_f, &o->run.bird_f, &o->run.nbird_f);
+    o->run.presto = o->compat != NULL;
+    o->run.keep_rejects = o->rejects != NULL;
+    if (!o->output && !o->csv && !o->json)
+        o->output = "-";
+    return n;
+}

@@ -1,0 +1,28 @@
+/* options.h: the command line of accelsift. */
+#ifndef PSR_TOOLS_ACCELSIFT_OPTIONS_H
+#define PSR_TOOLS_ACCELSIFT_OPTIONS_H
+
+#include "tools/common/cli.h"
+
+#include <psrkit/sift.h>
+
+struct accelsift_options {
+    struct psr_sift_desc run; /* most options are its fields */
+
+    /* Options that are converted to its fields. */
+    struct cli_list known_p, known_f;
+    const char *compat, *birds, *catalogue;
+    int64_t ncpus;
+
+    /* Options that are not part of it. */
+    const char *output, *csv, *json, *rejects; /* files, or - */
+    const char *list;                          /* names of lists, one per line */
+    bool quiet, verbose;
+};
+
+/* Reads the command line into o, whose run lacks birds, catalogue and callbacks; mistakes end the
+ * program with exit code 2.
+ * Returned: *tool for messages; the number of inputs, in argv[1 .. n] */
+int accelsift_options_parse(struct accelsift_options *o, struct cli *tool, int argc, char **argv);
+
+#endif
