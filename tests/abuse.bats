@@ -158,6 +158,14 @@ on_small_disk() {
     done
 }
 
+@test "a fold that a full disk has no room for leaves none of its files" {
+    for size in 8k 20k 60k; do
+        on_small_disk $size gpufold -q -topo -p 0.02 -dm 47 -n 32 -nsub 32 -npart 8 -o t "$g8"
+        [ "$status" -eq 1 ] && [ -z "$output" ] || { echo "$output"; false; }
+        grep -q '^gpufold: t_20.00ms_Cand.pfd.*: .*No space left on device$' err || { cat err; false; }
+    done
+}
+
 @test "what a disk has no room for is not begun" {
     on_small_disk 500k gpudedisp -q -nobary -lodm 40 -numdms 5 -o t "$g8"
     [ "$status" -eq 1 ] && [ -z "$output" ] || { echo "$output"; false; }

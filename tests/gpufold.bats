@@ -354,7 +354,24 @@ redchi() { awk '/Reduced chi-sqr/ { print $NF }' "$1"; }
     leaves_no 't_*'
 }
 
+@test "a folder that is missing or read-only is told before the input is read" {
+    refuses 1 'none/t_20.00ms_Cand.pfd' gpufold $one -p 0.02 -o none/t none.fil
+    mkdir ro
+    chmod 555 ro
+    plain=
+    [ "$(id -u)" -ne 0 ] || plain="setpriv --reuid=65534 --regid=65534 --clear-groups"
+    $plain bash -c "exec gpufold --version" >/dev/null 2>&1 || skip "another user cannot run it"
+    refuses 1 'ro/t_20.00ms_Cand.pfd.*Permission denied' $plain gpufold $one -p 0.02 -o ro/t none.fil
+}
+
 @test "no output takes the place of an input" {
+    for suffix in pfd pfd.bestprof pfd.png; do
+        printf '# name DM p\nx 1 0.02\n' >t_x.$suffix
+        refuses 1 "t_x.$suffix" gpufold $one -cands t_x.$suffix -o t g8.fil
+        [ "$(wc -l <t_x.$suffix)" = 2 ]
+        printf 'F0 50\nPSR x\n' >t_PSR_x.$suffix
+        refuses 1 "t_PSR_x.$suffix" gpufold -q -par t_PSR_x.$suffix -o t g8.fil
+    done
     cp g8.fil t_20.00ms_Cand.pfd
     refuses 1 't_20.00ms_Cand.pfd' gpufold $one -filterbank -p 0.02 -o t t_20.00ms_Cand.pfd
     cmp g8.fil t_20.00ms_Cand.pfd

@@ -55,6 +55,18 @@ static psr_status check_outputs(struct psr_overwrite_check *check, const char *r
     return st || c->plot_device ? st : psr_fail_nomem(err, "names", 64);
 }
 
+/* A folder that is missing or read-only is told before the input is read, not after. */
+static psr_status try_folder(const char *root, const struct psr_candlist *list, psr_err *err)
+{
+    psr_outfile *f = NULL;
+    char *path = join(root, "_", list->cand[0].name, pfd_suffix);
+    psr_status st = path ? psr_outfile_create(&f, path, err) : psr_fail_nomem(err, "names", 64);
+    if (!st)
+        psr_outfile_abort(f);
+    free(path);
+    return st;
+}
+
 psr_status gpufold_check_names(const struct gpufold_options *o, const char *root,
                                struct psr_candlist *list, psr_err *err)
 {
@@ -69,7 +81,7 @@ psr_status gpufold_check_names(const struct gpufold_options *o, const char *root
     for (size_t i = 0; i < list->n && !st; i++)
         st = check_outputs(&check, root, &list->cand[i], err);
     psr_overwrite_check_clear(&check);
-    return st;
+    return st ? st : try_folder(root, list, err);
 }
 
 static psr_status write_pfd(psr_outfile *f, const struct psr_folder_fold *fold, psr_err *err)
@@ -80,24 +92,6 @@ static psr_status write_pfd(psr_outfile *f, const struct psr_folder_fold *fold, 
 static psr_status write_bestprof(psr_outfile *f, const struct psr_folder_fold *fold, psr_err *err)
 {
     return psr_bestprof_write(f, fold->best, err);
-}
-
-static psr_status
-write_file(const char *root, const char *suffix, const struct psr_folder_fold *fold,
-           psr_status (*write)(psr_outfile *, const struct psr_folder_fold *, psr_err *),
-           psr_err *err)
-{
-    psr_outfile *f = NULL;
-    char *path = join(root, "_", fold->pfd->candidate, suffix);
-    if (!path)
-        return psr_fail_nomem(err, "a name", 64);
-    psr_status st = psr_outfile_create(&f, path, err);
-    if (!st && (st = write(f, fold, err)))
-        psr_outfile_abort(f);
-    else if (!st)
-        st = psr_outfile_commit(f, err);
-    free(path);
-    return st;
 }
 
 static bool is_newer(const char *root, const char *name, const char *suffix, struct timespec than)
@@ -129,10 +123,31 @@ bool gpufold_exists(const char *root, const char *name, uint64_t digest, struct 
     return same;
 }
 
+/* All are written before one gets its name, so that a full disk leaves none; the .pfd gets it last. */
 psr_status gpufold_write(const char *root, const struct psr_folder_fold *fold, psr_err *err)
 {
-    psr_status st = write_file(root, bestprof_suffix, fold, write_bestprof, err);
-    if (!st && fold->view)
-        st = write_file(root, png_suffix, fold, gpufold_draw, err);
-    return st ? st : write_file(root, pfd_suffix, fold, write_pfd, err);
+    static const struct {
+        const char *suffix;
+        psr_status (*write)(psr_outfile *, const struct psr_folder_fold *, psr_err *);
+    } files[] = {
+        {bestprof_suffix, write_bestprof}, {png_suffix, gpufold_draw}, {pfd_suffix, write_pfd}};
+    enum { NFILE = sizeof files / sizeof *files };
+    psr_outfile *f[NFILE] = {NULL};
+    psr_status st = PSR_OK;
+    for (size_t i = 0; i < NFILE && !st; i++) {
+        if (files[i].suffix == png_suffix && !fold->view)
+            continue;
+        char *path = join(root, "_", fold->pfd->candidate, files[i].suffix);
+        st = path ? psr_outfile_create(&f[i], path, err) : psr_fail_nomem(err, "a name", 64);
+        if (!st)
+            st = files[i].write(f[i], fold, err);
+        free(path);
+    }
+    for (size_t i = 0; i < NFILE; i++) {
+        if (f[i] && st)
+            psr_outfile_abort(f[i]);
+        else if (f[i])
+            st = psr_outfile_commit(f[i], err);
+    }
+    return st;
 }
