@@ -42,6 +42,7 @@ UNIT_TESTS = \
 	tests/t_candlist \
 	tests/t_clean \
 	tests/t_clean_auto \
+	tests/t_clean_files \
 	tests/t_clean_series \
 	tests/t_cluster \
 	tests/t_compat \

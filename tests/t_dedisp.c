@@ -108,7 +108,12 @@ static void test_refusals(void)
     REFUSE(PSR_EINVAL, "freq_mhz", s.freq_mhz[3] = -1400);
     REFUSE(PSR_EINVAL, "ndm", s.d.ndm = 0);
     REFUSE(PSR_EINVAL, "dm", s.dm[2] = -0.5);
+    REFUSE(PSR_EINVAL, "dm", s.dm[0] = -0.5);
+    REFUSE(PSR_EINVAL, "dm", s.dm[s.d.ndm - 1] = NAN);
+    REFUSE(PSR_EINVAL, "freq_mhz", s.freq_mhz[0] = 0);
+    REFUSE(PSR_EINVAL, "freq_mhz", s.freq_mhz[15] = NAN);
     REFUSE(PSR_EINVAL, "tol", s.d.tol = 2);
+    REFUSE(PSR_EINVAL, "tol", s.d.tol = -1);
     REFUSE(PSR_EINVAL, "ndm", s.d.ndm = (1 << 24) + 1);
     REFUSE(PSR_EINVAL, "nthread", s.d.nthread = -1);
     REFUSE(PSR_EINVAL, "nthread", s.d.nthread = 4097);
