@@ -578,6 +578,13 @@ check-science: tests/t_pulscan_noise tests/science/sensitivity
 	tests/science/sensitivity 300 400 1
 .PHONY: check-science
 
+# All programs that `make check` neither builds nor runs, so that they go on building.
+if HAVE_CUDA
+gpu_extra = $(GPU_BENCHES)
+endif
+extra-programs: $(BENCHES) $(gpu_extra) tests/science/pulse_depth tests/science/sensitivity tests/science/tree_depth
+.PHONY: extra-programs
+
 # A pulsar, bursts and a binary, made and found: `make demo`, which tests/demo.bats runs too.
 demo_programs = tests/fold_dat
 
