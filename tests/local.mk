@@ -119,6 +119,7 @@ UNIT_TESTS = \
 	tests/t_series_tim \
 	tests/t_sift \
 	tests/t_sift_files \
+	tests/t_sift_pairs \
 	tests/t_signif \
 	tests/t_sigproc \
 	tests/t_simplex \
@@ -159,6 +160,7 @@ dist_noinst_DATA += \
 	tests/scratch.h \
 	tests/sample_formats.h \
 	tests/series_made.h \
+	tests/sift_made.h \
 	tests/source_made.h \
 	tests/sum_sink.h \
 	tests/write_spectrum.h \

@@ -1,0 +1,442 @@
+/* Sifting against a naive search of all pairs, whatever the order of lists, and against a list from
+ * which candidates are popped. */
+#include "sift_made.h"
+
+#include "search/matched/presto_list.h"
+
+#include <psrkit/signif.h>
+
+/* --- made lists ------------------------------------------------------------------------------- */
+
+/* Families of harmonics, chance candidates and equals, over a few DMs and lengths. */
+static size_t make_lists(uint64_t *random, struct made *m)
+{
+    const size_t n = (size_t)tap_between(random, 1, MOST_LISTS);
+    const double f0 = 1 + 50 * tap_uniform(random);
+    static const double ratio[] = {1, 2, 3, 0.5, 0.25, 1.5, 2.0 / 3, 0.8, 16, 17, 1.0 / 16};
+    for (size_t i = 0; i < n; i++) {
+        begin_list(&m[i], (double)tap_between(random, 0, 12) * 0.5,
+                   (double)(100 << tap_between(random, 0, 3)) + (double)tap_between(random, 0, 2));
+        const int64_t nrow = tap_between(random, 0, MOST_ROWS);
+        for (int64_t k = 0; k < nrow; k++) {
+            double power[MOST_HARM];
+            const int nharm = 1 << tap_between(random, 0, 4);
+            for (int h = 0; h < nharm; h++)
+                power[h] = tap_uniform(random) < 0.3 ? 20 : 30 * tap_uniform(random);
+            double r = f0 * ratio[tap_between(random, 0, 10)] * m[i].rows.tobs_s;
+            if (tap_uniform(random) < 0.3)
+                r = 1000 * tap_uniform(random) + 1;
+            add_row(&m[i], fabs(r + 1.5 * tap_normal(random)) + 0.1, 200 * tap_uniform(random),
+                    nharm, power);
+        }
+        if (i > 0 && tap_uniform(random) < 0.1) { /* the same candidates at another DM */
+            const double dm = m[i].dm;
+            m[i] = m[i - 1];
+            m[i].rows.row = m[i].row;
+            m[i].dm = dm + 1;
+            snprintf(m[i].path, sizeof m[i].path, "nowhere/copy%zu_DM%.2f_ACCEL_0", i, m[i].dm);
+            for (size_t k = 0; k < m[i].rows.n; k++)
+                m[i].row[k].harm_power = m[i].power[k];
+        }
+    }
+    return n;
+}
+
+/* --- the naive search ------------------------------------------------------------------------- */
+
+struct naive {
+    const struct made *list;
+    const struct psr_accel_row *row;
+    double f, sigma;
+    int nhit, ndm;
+    double best_dm; /* of the hit of highest sigma */
+    bool taken, gone;
+    double dm[MOST_ALL]; /* [nhit] */
+};
+
+static int by_rank(const void *pa, const void *pb)
+{
+    const struct naive *a = *(struct naive *const *)pa, *b = *(struct naive *const *)pb;
+    if (a->sigma < b->sigma || a->sigma > b->sigma)
+        return a->sigma > b->sigma ? -1 : 1;
+    if (a->f < b->f || a->f > b->f)
+        return a->f < b->f ? -1 : 1;
+    if (a->list->dm < b->list->dm || a->list->dm > b->list->dm)
+        return a->list->dm < b->list->dm ? -1 : 1;
+    const int c = strcmp(a->list->path, b->list->path);
+    return c ? c : (a->row->number > b->row->number) - (a->row->number < b->row->number);
+}
+
+static bool passes(const struct psr_sift_desc *d, const struct naive *c)
+{
+    const double *p = c->row->harm_power;
+    const int n = c->row->nharm;
+    int best = 0;
+    for (int h = 1; h < n; h++)
+        best = p[h] > p[best] ? h : best;
+    bool weak = c->sigma < d->sigma_threshold;
+    if (n == 1)
+        weak = weak && c->row->coherent < d->c_pow_threshold;
+    int above2 = 0, above3 = 0;
+    for (int h = 0; h < n; h++) {
+        above2 += h != best && !(p[best] > 2 * p[h]);
+        above3 += h != best && !(p[best] > 3 * p[h]);
+    }
+    const bool rogue = (n >= 8 && best >= 5 && !above2) || (n >= 4 && best >= 3 && !above3);
+    return 1 / c->f <= d->long_period_s && 1 / c->f >= d->short_period_s && !weak &&
+           p[best] >= d->harm_pow_cutoff && !rogue;
+}
+
+static double tolerance(const struct psr_sift_desc *d, const struct naive *a, const struct naive *b)
+{
+    const double ta = a->list->rows.tobs_s, tb = b->list->rows.tobs_s;
+    return d->r_err / (ta < tb ? ta : tb);
+}
+
+static bool is_harmonic(const struct psr_sift_desc *d, const struct naive *a, const struct naive *b)
+{
+    static const int other[][2] = {{3, 2}, {5, 2}, {2, 3}, {4, 3}, {5, 3},
+                                   {3, 4}, {5, 4}, {2, 5}, {3, 5}, {4, 5}};
+    const double error = tolerance(d, a, b);
+    for (double k = 1; k <= 16; k++)
+        if (fabs(a->f - b->f * k) < error * k || fabs(a->f - b->f / k) < error / k)
+            return true;
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
+        const double factor = (double)other[i][0] / other[i][1];
+        if (fabs(a->f - b->f * factor) < error * factor)
+            return true;
+    }
+    return false;
+}
+
+static bool has_dm(const double *dm, int n, double value)
+{
+    for (int i = 0; i < n; i++)
+        if (fabs(dm[i] - value) < 1e-9)
+            return true;
+    return false;
+}
+
+/* No DM of a list lies between two hits' DMs. */
+static bool has_gaps(const struct naive *c, const struct made *m, size_t nlist)
+{
+    for (int i = 0; i < c->nhit; i++)
+        for (int k = 0; k < c->nhit; k++) {
+            bool between = false;
+            for (size_t l = 0; l < nlist; l++)
+                between |= m[l].dm > c->dm[i] + 1e-9 && m[l].dm < c->dm[k] - 1e-9;
+            if (c->dm[k] > c->dm[i] + 1e-9 && !between)
+                return false;
+        }
+    return c->ndm > 1;
+}
+
+/* Returned: number of candidates left, in order */
+static size_t sift_naively(struct naive **c, size_t n, const struct psr_sift_desc *d,
+                           const struct made *m, size_t nlist)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = i; k < n && !c[i]->taken; k++) {
+            if (c[k]->taken || (k > i && !(fabs(c[i]->f - c[k]->f) < tolerance(d, c[i], c[k]))))
+                continue;
+            c[k]->taken = k > i;
+            c[i]->ndm += !has_dm(c[i]->dm, c[i]->nhit, c[k]->list->dm);
+            c[i]->dm[c[i]->nhit++] = c[k]->list->dm;
+        }
+    for (size_t i = 0; i < n; i++)
+        c[i]->gone = c[i]->taken || c[i]->ndm < d->min_num_dms ||
+                     c[i]->list->dm <= d->low_dm_cutoff || has_gaps(c[i], m, nlist);
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = i + 1; k < n && !c[i]->gone; k++)
+            c[k]->gone |= is_harmonic(d, c[i], c[k]);
+    for (size_t i = 0; i < n; i++)
+        if (!c[i]->gone)
+            c[left++] = c[i];
+    return left;
+}
+
+static size_t list_naively(const struct made *m, size_t nlist, const struct psr_sift_desc *d,
+                           struct naive *storage, struct naive **c)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < nlist; i++)
+        for (size_t k = 0; k < m[i].rows.n; k++) {
+            struct naive *to = &storage[n];
+            const struct psr_accel_row *row = &m[i].row[k];
+            double sum = 0;
+            *to = (struct naive){.list = &m[i], .row = row, .f = row->r / m[i].rows.tobs_s};
+            for (int h = 0; h < row->nharm; h++)
+                sum += row->harm_power[h];
+            to->sigma = psr_gauss_sigma(psr_chi2_logp(2 * sum, 2 * row->nharm));
+            to->sigma = to->sigma > 0 ? to->sigma : 0;
+            if (passes(d, to))
+                c[n++] = to;
+        }
+    qsort(c, n, sizeof *c, by_rank);
+    return n;
+}
+
+static bool same_as_naive(const struct psr_sift_result *result, struct naive **c, size_t n)
+{
+    bool same = result->ncand == n;
+    for (size_t i = 0; i < n && same; i++) {
+        const struct psr_sift_cand *x = &result->cand[i];
+        same = !strcmp(x->path, c[i]->list->path) && x->number == c[i]->row->number &&
+               x->nhit == (size_t)c[i]->nhit && x->freq_hz == c[i]->f && x->sigma == c[i]->sigma;
+        for (size_t k = 0; k < x->nhit && same; k++)
+            same = has_dm(c[i]->dm, c[i]->nhit, x->hit[k].dm) &&
+                   (k == 0 || x->hit[k].dm >= x->hit[k - 1].dm);
+    }
+    return same;
+}
+
+static void choose(uint64_t *random, struct psr_sift_desc *d)
+{
+    psr_sift_defaults(d);
+    d->min_num_dms = tap_between(random, 0, 3);
+    d->low_dm_cutoff = (double)tap_between(random, -1, 2);
+    d->sigma_threshold = 1 + 6 * tap_uniform(random);
+    d->harm_pow_cutoff = (double)tap_between(random, 0, 20);
+    d->r_err = 0.1 + 3 * tap_uniform(random);
+    d->long_period_s = tap_uniform(random) < 0.5 ? 15 : 1;
+    d->keep_rejects = tap_uniform(random) < 0.5;
+}
+
+static size_t count_all(const struct psr_sift_result *result)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < PSR_SIFT_NREASON; k++)
+        n += result->count[k];
+    return n;
+}
+
+static void shuffle(uint64_t *random, size_t *order, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        order[i] = i;
+    for (size_t i = n; i-- > 1;) {
+        const size_t k = (size_t)tap_between(random, 0, (int64_t)i), kept = order[i];
+        order[i] = order[k];
+        order[k] = kept;
+    }
+}
+
+static void test_naive(uint64_t *random)
+{
+    struct made *m = tap_take(MOST_LISTS, sizeof *m);
+    struct naive *storage = tap_take(MOST_ALL, sizeof *storage);
+    struct naive **c = tap_take(MOST_ALL, sizeof *c);
+    bool same = true, counted = true, kept = true;
+    size_t found = 0;
+    for (int trial = 0; trial < 400 && same; trial++) {
+        struct psr_sift_desc d;
+        struct psr_sift_result result;
+        size_t order[MOST_LISTS];
+        const size_t nlist = make_lists(random, m);
+        choose(random, &d);
+        size_t n = list_naively(m, nlist, &d, storage, c);
+        n = sift_naively(c, n, &d, m, nlist);
+        shuffle(random, order, nlist);
+        psr_sift *s = sift(m, order, nlist, &d, &result);
+        same = same_as_naive(&result, c, n);
+        counted &= count_all(&result) == result.nread && result.count[PSR_SIFT_GOOD] == n;
+        kept &= result.nreject == (d.keep_rejects ? result.nread - n : 0);
+        found += n;
+        if (!same)
+            diag("trial %d: %zu candidates, %zu naively", trial, result.ncand, n);
+        psr_sift_destroy(s);
+    }
+    ok(same, "400 sets in random order: the candidates and hits of a search of all pairs");
+    ok(found > 400, "%zu candidates", found);
+    ok(counted, "each candidate has one reason");
+    ok(kept, "rejects are kept if they are wanted");
+    free(m);
+    free(storage);
+    free(c);
+}
+
+/* --- sifting.py ------------------------------------------------------------------------------- */
+
+/* A list from which candidates are popped, as sifting.py does; hits in its order. */
+struct popped {
+    const struct made *list;
+    const struct psr_accel_row *row;
+    double f, sigma;
+    size_t nhit;
+    struct psr_sift_hit hit[MOST_ALL];
+};
+
+static void pop(struct popped **c, size_t *n, size_t at)
+{
+    memmove(c + at, c + at + 1, (--*n - at) * sizeof *c);
+}
+
+/* Stable, by rising r or falling sigma. */
+static void sort_popped(struct popped **c, size_t n, bool by_r)
+{
+    for (size_t i = 1; i < n; i++)
+        for (size_t k = i; k > 0; k--) {
+            struct popped *a = c[k - 1], *b = c[k];
+            if (by_r ? !(b->row->r < a->row->r) : !(b->sigma > a->sigma))
+                break;
+            c[k - 1] = b;
+            c[k] = a;
+        }
+}
+
+static void join_popped(struct popped **c, size_t *n, double r_err)
+{
+    sort_popped(c, *n, true);
+    for (size_t i = 0; i < *n;) {
+        size_t end = i + 1;
+        while (end < *n && fabs(c[i]->row->r - c[end]->row->r) < r_err)
+            end++;
+        if (end == i + 1) {
+            i++;
+            continue;
+        }
+        struct popped *best = c[i];
+        for (size_t k = i; k < end; k++)
+            best = c[k]->sigma > best->sigma ? c[k] : best;
+        for (size_t k = end; k-- > i;) {
+            if (c[k] == best)
+                continue;
+            memcpy(best->hit + best->nhit, c[k]->hit, c[k]->nhit * sizeof *best->hit);
+            best->nhit += c[k]->nhit;
+            pop(c, n, k);
+        }
+    }
+    sort_popped(c, *n, false);
+}
+
+/* Whether the hits of a candidate are too few, best at a low DM, or have gaps. */
+static bool fails_dms(const struct popped *p, const struct psr_sift_desc *d, const struct made *m,
+                      size_t nlist)
+{
+    const struct psr_sift_hit *best = p->hit;
+    bool neighbours = false;
+    for (size_t i = 0; i < p->nhit; i++) {
+        best = p->hit[i].sigma > best->sigma ? &p->hit[i] : best;
+        for (size_t k = 0; k < p->nhit; k++) {
+            bool between = p->hit[k].dm < p->hit[i].dm || i == k;
+            for (size_t l = 0; l < nlist; l++)
+                between |= m[l].dm > p->hit[i].dm && m[l].dm < p->hit[k].dm;
+            neighbours |= !between;
+        }
+    }
+    return (int64_t)p->nhit < d->min_num_dms || best->dm <= d->low_dm_cutoff ||
+           (p->nhit > 1 && !neighbours);
+}
+
+static bool is_popped_harmonic(double a, double b, double error)
+{
+    static const double other[] = {3 / 2., 5 / 2., 2 / 3., 4 / 3., 5 / 3.,
+                                   3 / 4., 5 / 4., 2 / 5., 3 / 5., 4 / 5.};
+    for (double k = 1; k <= 16; k++)
+        if (fabs(a - b * k) < error * k || fabs(a - b / k) < error / k)
+            return true;
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++)
+        if (fabs(a - b * other[i]) < error * other[i])
+            return true;
+    return false;
+}
+
+static size_t sift_popping(struct popped **c, size_t n, const struct psr_sift_desc *d,
+                           const struct made *m, size_t nlist)
+{
+    join_popped(c, &n, d->r_err);
+    for (size_t i = n; i-- > 0;)
+        if (fails_dms(c[i], d, m, nlist))
+            pop(c, &n, i);
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = n; k-- > i + 1;)
+            if (is_popped_harmonic(c[i]->f, c[k]->f, d->r_err / c[0]->list->rows.tobs_s))
+                pop(c, &n, k);
+    return n;
+}
+
+static size_t list_popped(const struct made *m, const size_t *order, size_t nlist,
+                          const struct psr_sift_desc *d, struct popped *storage, struct popped **c)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < nlist; i++)
+        for (size_t k = 0; k < m[order[i]].rows.n; k++) {
+            const struct made *list = &m[order[i]];
+            const struct psr_accel_row *row = &list->row[k];
+            struct popped *to = &storage[n];
+            double sum = 0, snr = 0;
+            for (int h = 0; h < row->nharm; h++) {
+                sum += row->harm_power[h];
+                snr += sqrt(fmax(0, row->harm_power[h] - 1));
+            }
+            const double sigma = psr_presto_sigma(sum, row->nharm, 1);
+            const struct naive judged = {
+                .list = list, .row = row, .f = row->r / list->rows.tobs_s, .sigma = sigma};
+            to->list = list;
+            to->row = row;
+            to->f = judged.f;
+            to->sigma = sigma;
+            to->nhit = 1;
+            to->hit[0] = (struct psr_sift_hit){list->dm, snr, sigma};
+            if (passes(d, &judged))
+                c[n++] = to;
+        }
+    return n;
+}
+
+static bool same_as_popped(const struct psr_sift_result *result, struct popped **c, size_t n)
+{
+    bool same = result->ncand == n;
+    for (size_t i = 0; i < n && same; i++) {
+        const struct psr_sift_cand *x = &result->cand[i];
+        same = !strcmp(x->path, c[i]->list->path) && x->number == c[i]->row->number &&
+               x->nhit == c[i]->nhit && x->sigma == c[i]->sigma;
+        double difference = 0; /* of all hits, which are sorted by DM in the result */
+        for (size_t k = 0; k < x->nhit && same; k++) {
+            difference += x->hit[k].snr - c[i]->hit[k].snr + x->hit[k].dm - c[i]->hit[k].dm;
+            same = k == 0 || x->hit[k].dm >= x->hit[k - 1].dm;
+        }
+        same = same && fabs(difference) < 1e-6;
+    }
+    return same;
+}
+
+static void test_presto(uint64_t *random)
+{
+    struct made *m = tap_take(MOST_LISTS, sizeof *m);
+    struct popped *storage = tap_take(MOST_ALL, sizeof *storage);
+    struct popped **c = tap_take(MOST_ALL, sizeof *c);
+    bool same = true;
+    size_t found = 0;
+    for (int trial = 0; trial < 300 && same; trial++) {
+        struct psr_sift_desc d;
+        struct psr_sift_result result;
+        size_t order[MOST_LISTS];
+        const size_t nlist = make_lists(random, m);
+        choose(random, &d);
+        d.presto = true;
+        shuffle(random, order, nlist);
+        size_t n = list_popped(m, order, nlist, &d, storage, c);
+        n = sift_popping(c, n, &d, m, nlist);
+        psr_sift *s = sift(m, order, nlist, &d, &result);
+        same = same_as_popped(&result, c, n);
+        found += n;
+        if (!same)
+            diag("trial %d: %zu candidates, %zu by popping", trial, result.ncand, n);
+        psr_sift_destroy(s);
+    }
+    ok(same, "presto: 300 sets: the list from which sifting.py pops candidates");
+    ok(found > 300, "%zu candidates", found);
+    free(m);
+    free(storage);
+    free(c);
+}
+
+int main(void)
+{
+    uint64_t random = tap_seed();
+    test_naive(&random);
+    test_presto(&random);
+    return done_testing();
+}
