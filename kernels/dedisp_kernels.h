@@ -79,12 +79,12 @@ size_t dedisp_k_stage_bytes(void);
  * the current device has enough shared memory; -1 if it has no byte matrix products. */
 cudaError_t dedisp_k_max_spread(int spread[DEDISP_KINDS]);
 
-/* Limits that keep every group within what a stage can say.  A group of n channels whose delays
+/* Limits that keep every group within what a stage can describe.  A group of n channels whose delays
  * drift from that of channel n / 2 by x samples over the block and by half_x over either half of it
  * is fine if this is true. */
 int dedisp_k_fits(int kind, double x, double half_x, int tol);
 
-/* Works out the stages of nblock[kind] blocks of each kind, wide ones first, DEDISP_LAUNCH at most.
+/* Computes the stages of nblock[kind] blocks of each kind, wide ones first, DEDISP_LAUNCH at most.
  * Given:    d_block [all], d_group; Returned: d_stage; *d_fault is set to 1 if a group did not fit
  */
 cudaError_t dedisp_k_shift_table(void *d_stage, int *d_fault, const struct dedisp_k_block *d_block,

@@ -32,7 +32,8 @@ struct dedisp_stage {
                          four channels' bytes in each */
 };
 
-/* To copy for n samples that begin anywhere in 16 bytes and are read by words, a word too many. */
+/* Bytes to copy for n samples that begin anywhere within 16 bytes and are read by words, and a word
+ * more. */
 static inline __host__ __device__ int dedisp_k_row_bytes(int n)
 {
     return (n + 15 + 4 + 3 + 15) / 16 * 16;

@@ -34,7 +34,7 @@ struct pulscan_k_norm {
     size_t pitch, nbin, nspec;
     const struct psr_norm_block *d_norm_block; /* [nnorm_block] */
     size_t nnorm_block, normblock;
-    bool keep_flat;                 /* data stay as they are where the deviation is 0 */
+    bool keep_flat;                 /* data are not changed where the deviation is 0 */
     struct psr_norm_level *d_level; /* [nspec][nnorm_block] */
     float *d_power;                 /* [nspec][power_pitch], power_pitch a multiple of 4 */
     size_t power_pitch;
@@ -93,7 +93,7 @@ struct pulscan_k_search {
     uint32_t *d_groups;              /* [nspec][nsum][npiece], zero but for pulscan_k_prefilter */
     uint32_t *d_list;                /* pieces with groups; room for as many as there are */
     struct pulscan_k_count *d_count; /* zero but for these functions */
-    struct psr_pulscan_peak *d_peak; /* room for cap; npeak counts those that found none, too */
+    struct psr_pulscan_peak *d_peak; /* room for cap; npeak counts further ones, too */
     uint32_t cap;
 };
 
@@ -106,10 +106,10 @@ uint32_t pulscan_k_pieces(int64_t block);
 /* Makes the list of pieces. */
 cudaError_t pulscan_k_prefilter(const struct pulscan_k_search *search, cudaStream_t stream);
 
-/* Gives peaks of the pieces listed: those of power PULSCAN_OUTDONE are none. */
+/* Returns the peaks of the listed pieces; those of power PULSCAN_OUTDONE do not count. */
 cudaError_t pulscan_k_peaks(const struct pulscan_k_search *search, cudaStream_t stream);
 
-/* Marks the peaks given that boxes beyond their piece outdo: a part of pulscan_k_peaks. */
+/* Marks the peaks that are exceeded by boxes beyond their piece: a part of pulscan_k_peaks. */
 cudaError_t pulscan_k_outdo(const struct pulscan_k_search *search, cudaStream_t stream);
 
 #ifdef __cplusplus

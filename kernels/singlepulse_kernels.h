@@ -1,5 +1,5 @@
-/* singlepulse.h: the single-pulse search of series that lie on the device, with the bits of the
- * host's (lib/search/singlepulse/pulse.h says what the steps are).
+/* singlepulse_kernels.h: the single-pulse search of series on the device, with the same bits as on the
+ * host (lib/search/singlepulse/pulse.h describes the steps).
  *
  * Each series is a ring of pieces, and so are the figures of its pieces: sample t of series i lies
  * at d_x[i * npiece * length + t % (npiece * length)], the figures of piece k at
@@ -27,7 +27,7 @@ struct pulse_k_ring {
     uint8_t *d_note;                /* [nseries][nfigure] what pieces note of their lengths */
 };
 
-/* What a step is done to: npiece pieces from piece k on, in a stream whose last piece is "last". */
+/* The pieces that a step processes: npiece from piece k on, in a stream whose last piece is "last". */
 struct pulse_k_stage {
     int64_t k;
     size_t npiece;
@@ -35,7 +35,7 @@ struct pulse_k_stage {
     int32_t n; /* samples of the last piece */
 };
 
-/* Makes samples no numbers: of series i those of [first - sweep[i], end) that lie in
+/* Marks samples as missing (NaN): of series i those of [first - sweep[i], end) that lie in
  * [from, from + n). */
 cudaError_t pulse_k_blank(const struct pulse_k_ring *ring, const int64_t *d_sweep, int64_t first,
                           int64_t end, int64_t from, int64_t n, cudaStream_t stream);
