@@ -464,8 +464,7 @@ tests/gpu/lose_device.so: tests/gpu/lose_device.c tests/gpu/lose_after.h
 CLEANFILES += tests/gpu/lose_device.so tests/gpu/lost.$(OBJEXT)
 
 if HAVE_CUDA
-# Benchmarks too, as few machines run them: what they use must not change without them.
-check_PROGRAMS += $(GPU_TESTS) $(GPU_BENCHES) tests/gpu/gpudedisp_pair
+check_PROGRAMS += $(GPU_TESTS) tests/gpu/gpudedisp_pair
 check_DATA += tests/gpu/lose_device.so
 TESTS += $(GPU_TESTS)
 if HAVE_BATS
@@ -548,8 +547,8 @@ tests/gpu/ceilings.$(OBJEXT): kernels/ptx.cuh tests/gpu/ceilings.h kernels/nvcc-
 tests/gpu/beam_wide.$(OBJEXT): kernels/beam_weight.cuh tests/gpu/beam_wide.h kernels/nvcc-flags
 CLEANFILES += tests/gpu/beam_wide.$(OBJEXT) tests/gpu/ceilings.$(OBJEXT)
 
-EXTRA_PROGRAMS += $(BENCHES)
-CLEANFILES += $(BENCHES)
+EXTRA_PROGRAMS += $(BENCHES) $(GPU_BENCHES)
+CLEANFILES += $(BENCHES) $(GPU_BENCHES)
 bench_scripts = \
 	tests/bench_cleaning.sh \
 	tests/bench_ddplan.sh \
@@ -580,7 +579,7 @@ check-science: tests/t_pulscan_noise tests/science/sensitivity
 	tests/science/sensitivity 300 400 1
 .PHONY: check-science
 
-# All programs that `make check` neither builds nor runs, so that they go on building.
+# All programs that `make check` does not build: what they use must not change without them.
 if HAVE_CUDA
 gpu_extra = $(GPU_BENCHES)
 endif
