@@ -27,7 +27,7 @@ static int64_t length_of(int64_t k, int64_t least)
     return n > least ? n : least;
 }
 
-/* The last block takes in what is too short to be one. */
+/* A rest that is too short for a block belongs to the last block. */
 static size_t cut_blocks(int64_t *first, int64_t nbin, int64_t least)
 {
     size_t n = 0;

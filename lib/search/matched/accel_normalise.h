@@ -5,11 +5,11 @@
 #include "accel_search.h"
 #include "correlate_kernel.h"
 
-/* Blocks follow each other from bin 1 on and grow to 8192 bins as frequency does; a block's level is
- * its median power over ln 2, at its middle, and linear between. */
+/* Contiguous blocks from bin 1 on, longer at higher frequencies, up to 8192 bins.  The mean power is a
+ * block's median power over ln 2 at its middle, and interpolated linearly between middles. */
 struct psr_accel_normalise;
 
-/* Given:    s       outlives the level
+/* Given:    s       must outlive the plan
  *           reach   of the widest response: its signal is no more than a quarter of any block
  * Status:   PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_accel_normalise_create(struct psr_accel_normalise **out,

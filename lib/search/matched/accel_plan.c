@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* accelsearch's count of independent places for one harmonic: some that lie just beyond zmax and
- * wmax among them. */
+/* accelsearch's number of independent places for one harmonic, including some just beyond zmax and
+ * wmax. */
 static double count_places(const struct psr_accel_search *s)
 {
     double bins = s->rhi - s->rlo, nz = 2.0 * s->jmax + 1, nw = 2.0 * s->lmax + 1;
@@ -23,9 +23,9 @@ static double count_places(const struct psr_accel_search *s)
     return bins;
 }
 
-/* How many independent places noise behaves like, per place of accelsearch: the best of half bins and
- * of steps of 2 in z is more than one draw a place, and sums of more harmonics, whose places are as
- * many, are no less independent.  Of noise (tests/science/accel_noise.txt). */
+/* Effective number of independent places per place of accelsearch: the best of half bins and steps of
+ * 2 in z is more than one independent value per place; sums of more harmonics have as many places and
+ * are no less independent.  Measured in noise (tests/science/accel_noise.txt). */
 static double places_of_noise(const struct psr_accel_search *s, int stage)
 {
     bool drift = s->jmax > 0 || s->lmax > 0;
@@ -63,8 +63,8 @@ static void set_bins(struct psr_accel_search *s, const struct psr_accelsearch_de
     s->ihi = (int64_t)floor(2 * s->rhi);
 }
 
-/* accelsearch has fewer places by the number of harmonics, whole ones, and its power in single
- * precision.  Else every sum, of the few that are searched, has its share of the false alarms. */
+/* accelsearch divides the number of places by that of harmonics, rounds it down, and has the power in
+ * single precision.  Otherwise each of the sums searched has an equal share of the false alarms. */
 static void set_cuts(struct psr_accel_search *s, const struct psr_accelsearch_desc *d)
 {
     const double places = count_places(s);

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Variables of the descent are r, z and w of the highest harmonic from the start, over these. */
+/* The simplex's variables are the offsets of the highest harmonic's r, z and w, over these. */
 static const double UNIT[PSR_SIMPLEX_MOST] = {1, 4, 40};
 static const double STEP = 0.4, TOLERANCE = 1e-5, LEAST_POWER = 0.01, LEAST_PURITY = 0.01;
 
@@ -154,7 +154,7 @@ static void describe_harmonic(const struct place *p, const struct psr_accel_norm
     psr_accel_fill_errors(harm);
 }
 
-/* The fundamental of several harmonics: harmonic h tells its r, z and w h times as well. */
+/* For the fundamental of several harmonics: harmonic h determines r, z and w h times as precisely. */
 static void describe(const struct place *p, struct psr_accel_cand *cand,
                      const struct psr_accel_harm *harm, const double *x)
 {
@@ -164,7 +164,7 @@ static void describe(const struct place *p, struct psr_accel_cand *cand,
     double w = p->s->lmax > 0 ? k->w + UNIT[2] * x[2] / p->to : 0;
     for (int h = 1; h <= k->nharm; h++)
         weight += h * h * harm[h - 1].power.value;
-    /* What is uncorrelated with w is r - w / 60. */
+    /* It is r - w / 60 that is uncorrelated with w. */
     double zerr = 3 * sqrt(10 / weight) / M_PI, werr = 30 * sqrt(14 / weight) / M_PI;
     double rerr = hypot(3 / (M_PI * sqrt(6 * weight)), p->s->lmax > 0 ? werr / 60 : 0);
     *cand = (struct psr_accel_cand){

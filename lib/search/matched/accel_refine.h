@@ -12,8 +12,8 @@ struct psr_accel_measured {
     size_t n;
 };
 
-/* Takes peaks to where the sum of all harmonics' powers is highest, of responses that nothing cuts
- * off, and describes what is there.  sigma and the summed power stay those of the search.
+/* Moves peaks to the highest sum of the powers of all harmonics, with responses that are not cut off,
+ * and computes their properties there.  sigma and the summed power remain those of the search.
  * Status: PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_accel_refine(struct psr_accel_measured *out,
                                            const struct psr_accel_search *s,
@@ -27,9 +27,9 @@ PSR_MUST_CHECK psr_status psr_accel_measured_make(struct psr_accel_measured *out
                                                   psr_err *err);
 
 /* A harmonic's errors and sigma from its power and purity (Middleditch, Deich and Kulkarni 1993).
- * accelsearch's error of w is 6 sqrt(105) / pi where this is 30 sqrt(14) / pi: phases of a signal of
- * jerk w are off a parabola's by w / (6 sqrt(2800)) turns (rms), so that the smaller one says 1.8
- * times too much. */
+ * accelsearch's error of w is 6 sqrt(105) / pi where this is 30 sqrt(14) / pi: the phases of a
+ * signal of jerk w deviate from a parabola by w / (6 sqrt(2800)) turns (rms), so accelsearch's error
+ * is too small by a factor of 1.8. */
 void psr_accel_fill_errors(struct psr_accel_harm *h);
 
 /* |sum_h sqrt(P_h) exp i(phi_h + phi_1 - h phi_1)|^2; P_h is the power, or with mean > 0 raw / mean. */

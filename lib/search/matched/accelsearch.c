@@ -40,7 +40,7 @@ struct psr_accelsearch {
     psr_rfft *rfft;                      /* where the backend does not transform series */
 };
 
-/* "auto" takes the first backend that is there and does such a search; any other failure ends the
+/* "auto" takes the first backend that is present and supports the search; any other failure ends the
  * choice. */
 static psr_status start_backend(psr_accelsearch *p, const char *name, psr_err *err)
 {
@@ -189,7 +189,7 @@ static int64_t bad_of(const psr_accelsearch *p, int64_t place)
     return place < 0 || p->search.series ? place : place / 2;
 }
 
-/* Takes in what can be searched, or all if the backend finds that out.
+/* Selects the spectra that can be searched, or all if the backend finds that out.
  * Returned: how many */
 static size_t gather_good(psr_accelsearch *p, size_t n, const struct psr_accelsearch_input *in,
                           struct psr_accelsearch_result *result)
@@ -210,7 +210,7 @@ static size_t gather_good(psr_accelsearch *p, size_t n, const struct psr_accelse
     return ngood;
 }
 
-/* What is found, while a device searches on. */
+/* Refines what was found while a device continues to search. */
 struct found {
     psr_accelsearch *p;
     struct psr_accelsearch_result *result;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum { MOST_HALVINGS = 24, MARGIN = 16, MOST_BINS = 1 << 16, MOST_DRIFT = 1200 };
-static const double SIGN_POWER = 3;    /* by which one side has to be better */
+static const double SIGN_POWER = 3;    /* by which one sign must be better */
 static const double CHANCE = 1e-3;     /* of noise giving as much, in all places looked at */
 static const double LEAST_SHARE = 0.5; /* of the box's excess that a response has to hold */
 static const double FINE = 0.1;        /* of an error */
@@ -54,7 +54,7 @@ static void weigh_harmonic(struct psr_refine_box *b, int h, struct psr_span bins
     b->excess[h - 1] = sum - 2 * (double)bins.count;
 }
 
-/* Leaves a harmonic what is its own: all responses to one that is mostly another's are 0. */
+/* Keeps only harmonics that are a candidate's own: responses to others' harmonics are set to 0. */
 static void leave_own(struct psr_refine_box *b, int h, float taken, float *x, size_t n)
 {
     b->chi2[h - 1] -= (double)taken;
@@ -110,8 +110,8 @@ void psr_refine_box_drop(struct psr_refine_box *b)
 
 /* --- matched responses ------------------------------------------------------------------------ */
 
-/* The lowest harmonic that stands out nearly as well as the one that does most: low ones are quick
- * to look at, and of wide boxes high ones are not looked at. */
+/* The lowest harmonic that is nearly as significant as the most significant one: low harmonics are
+ * quickly searched, and high ones of wide boxes are not searched at all. */
 static int choose_harmonic(const struct psr_refine_box *b)
 {
     int nharm = b->hit->nharm, h = 1;
@@ -154,7 +154,7 @@ static double sum_power(const struct psr_refine_box *b, double r, double z)
 }
 
 /* Ransom, Eikenberry and Middleditch 2002, for the fundamental of several harmonics: harmonic h
- * tells r and z h times as well. */
+ * determines r and z h times as precisely. */
 static void find_errors(const struct psr_refine_box *b, struct psr_refine_place *p)
 {
     double weight = 0;
@@ -186,7 +186,7 @@ static bool step(const struct psr_refine_box *b, struct psr_refine_place *p, dou
     return false;
 }
 
-/* Climbs in steps that halve where no neighbour is higher, until they are small beside the errors.
+/* Climbs in steps that are halved if no neighbour is higher, until they are small against the errors.
  */
 static void climb(const struct psr_refine_box *b, struct psr_refine_place *p, double dr, double dz)
 {

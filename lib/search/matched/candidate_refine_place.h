@@ -9,7 +9,7 @@
 /* Errors are of powers above this. */
 #define PSR_REFINE_LEAST_POWER 0.01
 
-/* A candidate under measurement. */
+/* A candidate being refined. */
 struct psr_refine_box {
     const struct psr_pulscan_hit *hit;
     double lost; /* bins by which r may be off where only its block is known */
@@ -18,7 +18,7 @@ struct psr_refine_box {
     psr_accel_template *matched[PSR_PULSCAN_MAX_HARM]; /* NULL where not made */
 };
 
-/* What was found on one side. */
+/* What was found for one sign of the drift. */
 struct psr_refine_place {
     struct psr_accel_value r, z; /* of the fundamental */
     bool matched;                /* rather than of the box */

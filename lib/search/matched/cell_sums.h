@@ -6,8 +6,8 @@
 
 enum { PSR_MOST_CELL = 4 };
 
-/* Half bins in a cell.  Noise of more harmonics is nearer to the cut, and so is the sum of the most
- * of several. */
+/* Half bins in a cell.  Sums of more harmonics of noise are nearer to the cut, and larger cells raise
+ * their bounds further. */
 static inline int psr_cell_size(int numharm)
 {
     return numharm <= 8 ? PSR_MOST_CELL : 32 / numharm;

@@ -10,7 +10,7 @@ enum { LEAST_BINS = 256, MOST_BINS = 1 << 16, PAD = 16, LINE = 64, UNIT = 4 * CO
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
-/* Parts are not a power of two apart, so that they do not compete for the same lines of a cache. */
+/* Parts are not a power of two apart, so that they do not compete for the same cache sets. */
 static size_t stride_of(size_t n)
 {
     return n + PAD;
@@ -45,7 +45,7 @@ static double cost_of(size_t bins)
     return (double)bins * (5 + log2((double)bins));
 }
 
-/* Short blocks where that hardly matters: they need less memory. */
+/* Prefers short blocks, which need less memory, if the cost is nearly the same. */
 size_t psr_correlator_bins(int halfwidth, size_t need)
 {
     const size_t ends = 2 * (size_t)halfwidth;
@@ -64,7 +64,7 @@ size_t psr_correlator_bins(int halfwidth, size_t need)
     return best;
 }
 
-/* A multiple of 4, as phases want it. */
+/* A multiple of 4, as phases require. */
 static size_t lead_of(int halfwidth)
 {
     return ((size_t)halfwidth + 4) / 4 * 4;
@@ -138,7 +138,7 @@ void psr_correlator_take_block(const struct psr_correlator *c, float *work, floa
 }
 
 /* Bin k - r of the response is number k - r of the block, round the end; the conjugate of its
- * transform, over the block's length, is what products want. */
+ * transform, over the block's length, is the factor of products. */
 void psr_correlator_take_response(const struct psr_correlator *c, const float complex *k,
                                   int halfwidth, int odd, float *work, float *out)
 {
@@ -156,7 +156,7 @@ void psr_correlator_take_response(const struct psr_correlator *c, const float co
 
 /* --- correlations ----------------------------------------------------------------------------- */
 
-/* What becomes of the points of a phase. */
+/* What to do with the points of a phase. */
 struct taker {
     void (*take)(const struct taker *t, size_t phase, struct psr_split z);
     const struct psr_correlator *c;

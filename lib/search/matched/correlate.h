@@ -25,8 +25,8 @@ struct psr_correlator {
     fftwf_plan forward, back;
 };
 
-/* Bins in a block that make it fast to correlate need bins with responses that reach halfwidth to
- * both sides; need 0: a great many. */
+/* The fastest block length, in bins, to correlate "need" bins with responses that reach halfwidth to
+ * both sides; need 0: very many bins. */
 size_t psr_correlator_bins(int halfwidth, size_t need);
 
 /* Status: PSR_ENOMEM */
@@ -36,8 +36,7 @@ PSR_MUST_CHECK psr_status psr_correlator_create(struct psr_correlator **out, int
 /* NULL is fine. */
 void psr_correlator_destroy(struct psr_correlator *c);
 
-/* Memory for n floats that begins where a line of a cache does; NULL where there is none.  free
- * takes it back. */
+/* Memory for n floats, aligned to a cache line; NULL if there is none.  The caller frees it. */
 float *psr_line_alloc(size_t n);
 
 /* Floats that hold a block's or half a template's transform, and what a thread works with. */
@@ -47,12 +46,12 @@ size_t psr_correlator_work(const struct psr_correlator *c);
 /* Where the parts of a transform of n numbers lie in such memory. */
 struct psr_split psr_split_at(float *x, size_t n);
 
-/* work   holds a block's bins at psr_split_at(work, c->bins); left in ruins
+/* work   a block's bins at psr_split_at(work, c->bins); overwritten
  * out    its transform */
 void psr_correlator_take_block(const struct psr_correlator *c, float *work, float *out);
 
 /* k [2 halfwidth]   response at q = -halfwidth, -halfwidth + 1 .., or half a bin above
- * out               its transform, as correlations want it */
+ * out               its transform, as correlations use it */
 void psr_correlator_take_response(const struct psr_correlator *c, const float complex *k,
                                   int halfwidth, int odd, float *work, float *out);
 

@@ -20,7 +20,7 @@ PSR_MUST_CHECK psr_status psr_direct_create(struct psr_direct *d, int reach, int
 void psr_direct_load(struct psr_direct *d, const struct psr_accel_normalise *norm, int64_t i,
                      int reach, int places);
 
-/* |A|^2 of template t at half bin i.  Every build, every processor: the same bits. */
+/* |A|^2 of template t at half bin i, with the same bits in every build and on every processor. */
 float psr_direct_power(const struct psr_direct *d, const struct psr_template_bank *bank, size_t t,
                        int64_t i);
 

@@ -1,13 +1,13 @@
-/* peaks.h: from places above the cut to candidates (private). */
+/* peaks.h: reduces places above the cut to candidates (private). */
 #ifndef PSR_SEARCH_MATCHED_PEAKS_H
 #define PSR_SEARCH_MATCHED_PEAKS_H
 
 #include "accel_search.h"
 
-/* Bins: of two candidates nearer than that one stays. */
+/* Bins: of two candidates nearer than this only one is kept. */
 #define PSR_ACCEL_CLOSEST 15.0
 
-/* A candidate, not yet measured: its own r, z and w. */
+/* A candidate before it is refined, with the r, z and w of its fundamental. */
 struct psr_accel_peak {
     double r, z, w, sigma, power;
     int nharm;

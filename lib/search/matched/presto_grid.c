@@ -85,8 +85,8 @@ static int64_t point_of(const struct psr_presto_grid *g, const struct box *top, 
     return (int64_t)round((r - (double)b->lobin) * BETWEEN);
 }
 
-/* Adds the powers of one drift and jerk to rows of its own and, where accelsearch looks before the
- * beginning of a row and finds the end of the one before, of the next. */
+/* Adds the powers of one drift and jerk to their row, and, as accelsearch reads the end of the previous
+ * row before the beginning of one, to the next row. */
 static void add_rows(const struct psr_presto_response *p, const struct psr_presto_grid *g,
                      const struct box *top, const struct box *b, int h, const float complex *k,
                      float *sum, bool last)

@@ -119,7 +119,7 @@ static psr_status put_in(struct psr_presto_list *list, size_t at,
     return PSR_OK;
 }
 
-/* Takes the place of those near that have a lower sigma. */
+/* Replaces near candidates of lower sigma. */
 static bool take_place(struct psr_presto_list *list, size_t next, bool prev_near, bool next_near,
                        const struct psr_presto_cand *cand)
 {

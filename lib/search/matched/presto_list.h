@@ -16,8 +16,8 @@ struct psr_presto_list {
     size_t n, room, inversions;   /* places where r falls */
 };
 
-/* A candidate meets only those two of the list between which it belongs, and takes the place of the
- * ones that are less than 15 bins away and have a lower sigma; one that meets none so near is put
+/* A candidate is compared only with the two of the list between which it belongs.  It replaces those
+ * that are less than 15 bins away and have a lower sigma; if neither is that near, it is inserted
  * between them.
  * Returned: *added, whether it is now in the list (NULL: not wanted)
  * Status:   PSR_ENOMEM */

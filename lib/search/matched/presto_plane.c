@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum { LEAST_LENGTH = 2048, NEAR = 6, FAR = 15, NMEAN = 20 };
-static const double MOST_PLANE = 2e9; /* bytes that it takes unasked */
+static const double MOST_PLANE = 2e9; /* bytes of a plane in memory without -inmem */
 
 /* --- lengths ---------------------------------------------------------------------------------- */
 

@@ -18,7 +18,7 @@ struct psr_presto_layout {
     bool inmem;      /* one plane for all harmonics */
 };
 
-/* jerk: -wmax was given, as whatever; inmem: -inmem was. */
+/* jerk: -wmax was given, with any value; inmem: -inmem was given. */
 void psr_presto_layout_make(struct psr_presto_layout *y, const struct psr_accel_search *s,
                             bool jerk, bool inmem);
 
@@ -40,7 +40,7 @@ PSR_MUST_CHECK psr_status psr_presto_fraction_make(struct psr_presto_fraction *f
 void psr_presto_fraction_clear(struct psr_presto_fraction *f);
 double psr_presto_fraction_bytes(const struct psr_presto_fraction *f);
 
-/* A block under work: one thread's. */
+/* A thread's block. */
 struct psr_presto_block {
     struct psr_split bin; /* [room] normalised */
     float *power;         /* [room], and as much again */

@@ -16,7 +16,7 @@ enum { MOST_NOTED = 60 };
 static const double UNIT_Z = 4, STEP[2] = {0.4, 0.01}, TOLERANCE[2] = {1e-4, 1e-7}, SPARE_Z = 4;
 static const double APART = 0.003; /* bins between the five places that derivatives come from */
 
-/* A candidate under measurement. */
+/* A candidate being refined. */
 struct place {
     struct psr_presto_response *p;
     const struct psr_accel_peak *peak;
@@ -184,7 +184,7 @@ static psr_status refine_one(struct psr_presto_response *p, const struct psr_acc
 
 /* --- notes ------------------------------------------------------------------------------------ */
 
-/* What accelsearch says of cand in view of other, candidate number k. */
+/* accelsearch's note on cand beside another candidate, number k. */
 static void note_other(struct psr_accel_cand *cand, const struct psr_accel_cand *other, size_t k)
 {
     char text[64] = "";

@@ -4,9 +4,9 @@
 
 #include "accel_refine.h"
 
-/* Powers of harmonics, over the mean of 20 near them, are added up and climbed, or, with jerk, looked
- * at on a finer grid; what they are made of is cut off where accelsearch cuts it.  A candidate's own
- * r, z and w stay those of the search, with half a step for errors.
+/* The summed powers of harmonics, each over the mean of 20 powers near it, are climbed or, with jerk,
+ * searched on a finer grid; responses are cut off where accelsearch cuts them.  A candidate's r, z and
+ * w remain those of the search, with half a step as error.
  * Given:    x   the spectrum [s->nbin][2]
  * Status:   PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_presto_refine(struct psr_accel_measured *out,

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-/* A spectrum under measurement; one thread's. */
+/* A spectrum, and a thread's latest response. */
 struct psr_presto_response {
     const float *x; /* [nbin][2] */
     int64_t nbin;

@@ -91,7 +91,7 @@ static psr_status make_worker(struct psr_presto_search *p, struct worker *w, psr
     return psr_presto_block_make(&w->block, p->fraction, p->nfraction, err);
 }
 
-/* As many as there are threads and memory. */
+/* As many workers as there are threads and memory for them. */
 static psr_status make_workers(struct psr_presto_search *p, psr_err *err)
 {
     const double places = (double)(p->s->numharm * (int)p->pitch) / PRESTO_LANES;
@@ -258,7 +258,7 @@ static void add_fraction(const struct psr_presto_search *p, struct worker *w,
         }
 }
 
-/* Every fraction from its own bins. */
+/* Computes every fraction from its own bins. */
 static psr_status search_block(const struct psr_presto_search *p, struct worker *w,
                                const struct psr_accelsearch_input *in, int64_t first,
                                struct found *out)
@@ -286,7 +286,7 @@ static float *plane_row(const struct psr_presto_search *p, int j)
     return p->plane + (size_t)(j + p->s->jmax) * p->length;
 }
 
-/* Puts n bins from first on into the plane. */
+/* Stores the powers of n bins from first on in the plane. */
 static void fill_plane(const struct psr_presto_search *p, struct worker *w,
                        const struct psr_accelsearch_input *in, int64_t first, size_t n)
 {
@@ -295,7 +295,7 @@ static void fill_plane(const struct psr_presto_search *p, struct worker *w,
         psr_presto_block_row(&w->block, p->fraction, j, 0, plane_row(p, j) + 2 * first);
 }
 
-/* The block from bin first on, all harmonics from the plane. */
+/* Sums all harmonics of the block from bin first on from the plane. */
 static psr_status search_plane(const struct psr_presto_search *p, struct worker *w, int64_t first,
                                struct found *out)
 {
@@ -321,7 +321,7 @@ static psr_status search_plane(const struct psr_presto_search *p, struct worker 
     return st;
 }
 
-/* Blocks below rlo begin at bin 8; what they hold of bins from rlo on is that of the blocks there. */
+/* Blocks below rlo begin at bin 8; from rlo on, the plane has the powers of the blocks there. */
 static void make_lower_plane(const struct psr_presto_search *p,
                              const struct psr_accelsearch_input *in)
 {

@@ -13,7 +13,7 @@ PSR_MUST_CHECK psr_status psr_presto_search_create(struct psr_presto_search **ou
                                                    const struct psr_accel_search *s,
                                                    const struct psr_presto_layout *y, psr_err *err);
 
-/* Returned: list, as it is when accelsearch has gone through all blocks
+/* Returned: list, as accelsearch has it after all blocks
  * Status:   PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_presto_search_run(struct psr_presto_search *p,
                                                 const struct psr_accelsearch_input *in,

@@ -8,8 +8,9 @@
 
 enum { LEAST_LOG = 8, MOST_LOG = 24, NEND = 10, REACH = 16, REACH_FINE = 48, RESTART = 64 };
 
-/* The integral is a sum over u = j / n with the weights of the trapezoidal rule, but for the first
- * and last NEND, which are Gregory's: right to some 1e-8 from 12 samples a turn of the integrand on. */
+/* The integral is a sum over u = j / n with the weights of the trapezoidal rule, except for the first
+ * and last NEND, which are Gregory's: accurate to about 1e-8 from 12 samples per turn of the integrand
+ * on. */
 struct psr_response_maker {
     double end[NEND];            /* added to the weight 1 of the first and last points */
     size_t room;                 /* complex numbers */

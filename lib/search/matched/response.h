@@ -30,7 +30,7 @@ PSR_MUST_CHECK psr_status psr_response_make(struct psr_response_maker *m, double
                                             double first, int step, size_t n, float complex *k,
                                             psr_err *err);
 
-/* The same as accelsearch makes it where w is not 0: of so few samples of a real cosine that it is
+/* The same as accelsearch computes it if w is not 0: from so few samples of a real cosine that it is
  * off by some thousandths.
  * Given:    offset   of the signal from a bin, 0 <= offset < 1
  * Returned: k [2 step half], K at q = -half - offset + i / step */

@@ -10,7 +10,7 @@
 enum { TOGETHER = 16, SLACK = 2 * SIEVE_SPAN };
 
 /* Transforms in single precision are off by some 4e-7 of the block's rms amplitude d: |a| <= |b| +
- * 5 d is sure, and so |a|^2 <= (1 + 1/64) |b|^2 + 65 (5 d)^2. */
+ * 5 d always holds, and so |a|^2 <= (1 + 1/64) |b|^2 + 65 (5 d)^2. */
 static const float SCALE = 1 + 1.0F / 64, SHIFT = 65 * 25 * 1.6e-13F;
 
 /* What a thread works with. */
@@ -33,7 +33,7 @@ static size_t rows_of(const struct psr_sieve_strip *t)
     return (2 * (size_t)t->jmax + 1) * (2 * (size_t)t->lmax + 1);
 }
 
-/* The cells of fraction k / numharm that cells of the highest harmonic may ask for. */
+/* The cells of fraction k / numharm that cells of the highest harmonic need. */
 static void place_strip(struct psr_sieve *v, int k, int64_t first, int64_t count)
 {
     struct psr_sieve_strip *t = &v->strip[k];
@@ -78,7 +78,7 @@ static double bytes_of_band(struct psr_sieve *v, int64_t band)
     double bytes = 0;
     for (int k = 1; k <= v->s->numharm; k++) {
         place_strip(v, k, 0, band);
-        /* Wherever the band lies it may touch one block more. */
+        /* Depending on its position, a band may touch one block more. */
         v->strip[k].room = rows_of(&v->strip[k]) * (v->strip[k].pitch + (size_t)cells_of_block(v));
         bytes += (double)v->strip[k].room;
     }
@@ -253,7 +253,7 @@ static void take_blocks(const struct psr_sieve *v, struct worker *w, struct psr_
             take_template(v, w, psr_template_number(v->bank->jmax, v->bank->lmax, j, l), n, row);
 }
 
-/* Fills the strips, thread by thread some blocks. */
+/* Fills the strips; each thread takes some blocks at a time. */
 static psr_status fill_strips(struct psr_sieve *v, psr_err *err)
 {
     psr_status all = PSR_OK;

@@ -17,7 +17,7 @@
 #include "sieve_kernel.h"
 #include "template_bank.h"
 
-/* Bounds of blocks that follow each other, of the templates that a fraction needs. */
+/* Bounds of contiguous blocks, of the templates that a fraction needs. */
 struct psr_sieve_strip {
     int jmax, lmax, reach;
     int64_t block, origin; /* the first block and cell */
@@ -46,8 +46,8 @@ PSR_MUST_CHECK psr_status psr_sieve_create(struct psr_sieve **out, const struct 
                                            const struct psr_template_bank *bank, double held_bytes,
                                            psr_err *err);
 
-/* Adds the best place of every cell and stage that has one above the cut, of the spectrum that level
- * has measured: of equals the one of lowest l, j and i.
+/* Adds the best place of every cell and stage in which one exceeds the cut, of the spectrum that norm
+ * has measured; of equal ones that of lowest l, j and i.
  * Status: PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_sieve_search(struct psr_sieve *v,
                                            const struct psr_accel_normalise *norm,
@@ -56,10 +56,9 @@ PSR_MUST_CHECK psr_status psr_sieve_search(struct psr_sieve *v,
 /* NULL is fine. */
 void psr_sieve_destroy(struct psr_sieve *v);
 
-/* --- what sieve.c asks of sieve_scan.c ---------------------------------------------------------- */
+/* --- what sieve.c needs of sieve_scan.c --------------------------------------------------------- */
 
-/* Searches the cells of the highest harmonic from first on, count of them, whose strips are there.
- */
+/* Searches count cells of the highest harmonic from first on, whose strips are filled. */
 PSR_MUST_CHECK psr_status psr_sieve_scan(const struct psr_sieve *v, int64_t first, int64_t count,
                                          struct psr_accel_hits *hits, psr_err *err);
 

@@ -11,7 +11,7 @@
 
 enum { SIEVE_LANES = 16, SIEVE_SPAN = 8 * SIEVE_LANES };
 
-/* The largest bound says nothing of larger powers. */
+/* The largest bound is none for larger powers. */
 #define SIEVE_MOST 0x1.ep25f
 
 /* Where cell C of the highest harmonic finds harmonic h of H: in cells floor(C h/H) and the next.
@@ -34,8 +34,8 @@ struct psr_sieve_loops {
     void (*add)(float *bound, const uint8_t *code, int64_t origin, const struct psr_sieve_map *map,
                 int64_t first, size_t ngroup);
 
-    /* The first of the spans that follow each other from bound[from] on, n a multiple of SIEVE_SPAN,
-     * that holds a bound above cut: where it begins; n: none. */
+    /* Where the first span, of those from bound[from] on, begins that has a bound above cut; n, a multiple
+     * of SIEVE_SPAN: none. */
     size_t (*find)(const float *bound, size_t from, size_t n, float cut);
 };
 

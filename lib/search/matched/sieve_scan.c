@@ -85,7 +85,7 @@ static float bound_of(const struct scanner *n, const struct entry *e, int h, int
     return psr_sieve_decode(log == 0 || code[0] > code[1] ? code[0] : code[1]);
 }
 
-/* Those of all harmonics of a sum, as it takes them, and their sum. */
+/* The bounds of all harmonics of a sum, in its order, and their sum. */
 static double gather_bounds(const struct scanner *n, const struct entry *e,
                             float bound[PSR_ACCELSEARCH_MAX_HARM])
 {

@@ -17,7 +17,7 @@ struct psr_template_bank {
     const struct psr_correlator *correlator;
     int *half;       /* [n] bins to both sides */
     float *spectrum; /* [n][2][psr_correlator_block] for correlations: even, odd */
-    size_t *at;      /* [n] where in taps a template begins; NULL where not asked for */
+    size_t *at;      /* [n] where in taps a template begins; NULL without taps */
     float *taps;     /* [2][2][psr_template_taps(half)]: even and odd, re and im */
 };
 
@@ -39,7 +39,7 @@ static inline size_t psr_template_taps(int half)
 double psr_template_bank_bytes(const struct psr_correlator *c, int jmax, int lmax, bool taps);
 
 /* Given:    sampled   templates with jerk are accelsearch's, psr_response_sample
- *           taps      those are wanted too
+ *           taps      to be made too
  *           nthread   threads that make them
  * Status:   PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_template_bank_create(struct psr_template_bank **out,
