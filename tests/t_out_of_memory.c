@@ -15,7 +15,7 @@ static struct psr_obs obs;
 static double freq_mhz[NCHAN];
 static const double dms[NTRIAL] = {0, 5, 10, 20};
 static char root[PATH_MAX], plan_path[PATH_MAX], fits_path[PATH_MAX], fil_path[PATH_MAX],
-    dada_path[PATH_MAX], array_path[PATH_MAX];
+    dada_path[PATH_MAX], array_path[PATH_MAX], list_path[2][PATH_MAX];
 
 static void bail(psr_status st, const psr_err *err)
 {
@@ -68,6 +68,15 @@ static void make_files(uint64_t *seed)
     scratch_write(fil_path, m.file.b, m.file.n);
     free_made(&m);
     scratch_write_text(array_path, "grid 2 2\nspacing 8 6\ndish 0 0 0\ndish 1 0 1\ndish 2 1 1\n");
+    for (int i = 0; i < 2; i++) {
+        snprintf(list_path[i], PATH_MAX, "%s", scratch(i ? "l_DM11_ACCEL_0" : "l_DM10_ACCEL_0"));
+        scratch_write_text(list_path[i], "1 9 99 99 2 1(1) 1(1) 30997.75(5) 0(1) 4.0(2) 0(1)\n"
+                                         "2 9 99 99 1 1(1) 1(1) 120.5(5) 0(1) 4.0(2) 0(1)\n"
+                                         " 1 1 9 50(9) 1\n   2 9 49(9) 1\n 2 1 9 99(9) 1\n"
+                                         " Data file name without suffix = l\n"
+                                         " Number of bins in the time series = 262144\n"
+                                         " Width of each time series bin (sec) = 0.000512\n");
+    }
     struct psr_dada h = {.nchan = 4,
                          .nant = 3,
                          .freq_mhz = 500,
@@ -489,6 +498,31 @@ static psr_status use_fake(psr_err *err)
     return st;
 }
 
+/* Two trials of one list, with pulsars, birdies and rejects, in files. */
+static psr_status use_sift(psr_err *err)
+{
+    const char *const path[] = {list_path[0], list_path[1]};
+    struct psr_pulsar pulsar = {.name = "J1", .f0_hz = 230.97, .dm = 11};
+    struct psr_bird bird = {1, 1, false};
+    const struct psr_catalogue catalogue = {&pulsar, 1};
+    const struct psr_zaplist birds = {&bird, 1};
+    struct psr_sift_desc d;
+    struct psr_sift_result result;
+    psr_sift *s = NULL;
+    psr_sift_defaults(&d);
+    d.catalogue = &catalogue;
+    d.birds = &birds;
+    d.keep_rejects = true;
+    d.nthread = NTHREAD;
+    psr_status st = psr_sift_create(&s, &d, err);
+    if (!st)
+        st = psr_sift_read(s, path, 2, err);
+    if (!st)
+        st = psr_sift_execute(s, &result, err);
+    psr_sift_destroy(s);
+    return st;
+}
+
 int main(void)
 {
     uint64_t seed = tap_seed();
@@ -514,5 +548,6 @@ int main(void)
     try_all("PSRFITS", use_psrfits, 1);
     try_all("beamformer", use_beamformer, 2 * NBEAM);
     try_all("synthetic data", use_fake, 0);
+    try_all("sifting", use_sift, 0);
     return done_testing();
 }
