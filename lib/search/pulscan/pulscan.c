@@ -34,7 +34,7 @@ struct psr_pulscan {
 
 /* --- create and destroy ----------------------------------------------------------------------- */
 
-/* "auto" takes the first backend that is there and does such a search; any other failure ends the
+/* "auto" takes the first backend that is present and supports the search; any other failure ends the
  * choice. */
 static psr_status start_backend(psr_pulscan *p, const char *name, psr_err *err)
 {
@@ -123,7 +123,7 @@ static int by_place(const void *pa, const void *pb)
     return (a->first > b->first) - (a->first < b->first);
 }
 
-/* Leaves the best of every spectrum, sum, width and block, the lowest of equals. */
+/* Keeps the best of every spectrum, sum, width and block, the lowest of equal ones. */
 static void keep_best(psr_pulscan *p)
 {
     struct psr_pulscan_peak *k = p->found.peak;
@@ -140,8 +140,8 @@ static void keep_best(psr_pulscan *p)
     p->found.n = n;
 }
 
-/* Where the fundamental is, of a signal whose harmonics lie anywhere in the box's bins: harmonic h
- * in bins h i .. h i + h - 1 has its fundamental (h - 1) / 2h above bin i in the mean. */
+/* The mean position of the fundamental, if harmonics may lie anywhere in the box's bins: for harmonic h
+ * in bins h i .. h i + h - 1 it is (h - 1) / 2h above bin i. */
 static double middle(const psr_pulscan *p, int64_t first, int nharm, int z)
 {
     double up = 0;
@@ -181,7 +181,7 @@ struct psr_pulscan_hit psr_pulscan_make_hit(const psr_pulscan *p, const struct p
     return hit;
 }
 
-/* One after the other: a hit is of the spectrum of its peak. */
+/* Spectrum by spectrum, as a hit belongs to the spectrum of its peak. */
 static psr_status make_hits(psr_pulscan *p, struct psr_pulscan_result *result, psr_err *err)
 {
     if (p->found.n > p->room) {

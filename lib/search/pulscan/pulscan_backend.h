@@ -8,8 +8,8 @@
 #include <psrkit/pulscan.h>
 
 /* Bins [begin, end) are normalised by the medians of bins [first, first + count), which hold them.
- * Stretches follow each other without gaps; all have the same count, but for the last of a
- * compatible search. */
+ * Blocks are contiguous; all have the same count, except the last of a compatible
+ * search. */
 struct psr_norm_block {
     int64_t begin, end, first, count;
 };
@@ -20,9 +20,9 @@ struct psr_boxes {
     float floor;
 };
 
-/* One question that spares many: powers are never negative, so where no box of so many bins is
- * above floor, no narrower one is either.  The floor is the lowest of the widths that the question
- * stands for, those after the width of the question before. */
+/* A test that saves many sums: powers are never negative, so if no box of this many bins is above the
+ * floor, no narrower one is.  The floor is the lowest of those of the widths that the test covers, from
+ * the width after that of the previous test on. */
 struct psr_prefilter {
     int width; /* bins */
     float floor;
@@ -72,12 +72,12 @@ struct psr_pulscan_peak {
 struct psr_pulscan_found {
     struct psr_pulscan_peak *peak; /* [n] any order; room for cap */
     size_t n, cap;
-    size_t most;  /* that may be found before memory is short */
+    size_t most;  /* peaks that memory allows */
     int64_t *bad; /* [batch] lowest bin or sample that is not finite; -1: none */
 };
 
-/* Makes room for n peaks more.
- * Status: PSR_ENOMEM, saying what to change, also where there would be more than may be */
+/* Makes room for n more peaks.
+ * Status: PSR_ENOMEM, with what to change, also beyond the largest number allowed */
 PSR_MUST_CHECK psr_status psr_pulscan_room(struct psr_pulscan_found *found, size_t n, psr_err *err);
 
 /* Distance in bins within which a box of more power suppresses a peak: both share bins, or one is a
@@ -90,7 +90,7 @@ static inline int64_t psr_pulscan_reach(int z)
 /* Normalised powers are limited to this, so that their sums stay finite. */
 #define PSR_PULSCAN_MOST 1e30f
 
-/* What a stretch is normalised by: (x - median) * scale, scale 0 where d = 0; re, then im. */
+/* Normalisation of a block: (x - median) * scale, scale 0 where d = 0; re, then im. */
 struct psr_norm_level {
     float median[2], scale[2];
 };

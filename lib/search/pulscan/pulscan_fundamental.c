@@ -54,7 +54,7 @@ static double sum_logs(struct psr_residual *r, double at, int nharm)
     return sum;
 }
 
-/* Moves r, within reach, to where most harmonics hold power. */
+/* Moves r, within reach, to where most harmonics have power. */
 static void centre(struct psr_residual *r, struct psr_harmonics *lines, double reach)
 {
     double step = 0.25 / lines->nharm, best = -1, at = lines->r;
@@ -87,7 +87,7 @@ static bool is_narrow(struct psr_residual *r, const struct psr_harmonics *lines,
     return sum >= 0.25 * ((double)hit->power - psr_pulscan_dof(hit->nharm, hit->z));
 }
 
-/* Two bins, and more where there are no boxes of two, hold a line between them. */
+/* Two bins (more, if there are no boxes of two) contain a line between them. */
 static struct psr_harmonics lines_of(struct psr_residual *r, const struct psr_pulscan_hit *hit)
 {
     struct psr_harmonics narrow = {(double)hit->first + hit->z / 2.0 + 0.25, 0, hit->nharm};
@@ -100,8 +100,8 @@ static struct psr_harmonics lines_of(struct psr_residual *r, const struct psr_pu
 
 /* --- which of them hold power ----------------------------------------------------------------- */
 
-/* Beyond the significance of another signal's line there it grows, slowly, so that of two the brighter
- * weighs more. */
+/* Above the significance that another signal's line may have there it grows slowly, so that the
+ * brighter of two weighs more. */
 static double weight(double e, double mean)
 {
     double more = log(POWERED / mean) + e * (1 - 1 / mean);
@@ -109,7 +109,7 @@ static double weight(double e, double mean)
     return more > most ? most + 0.1 * log1p(more - most) : log(1 - POWERED + exp(more));
 }
 
-/* Mean evidence of those harmonics that are likely to hold power. */
+/* Mean evidence of the harmonics that are likely to have power. */
 static double mean_evidence(const double *e, int n)
 {
     double sum = 0;
@@ -122,8 +122,8 @@ static double mean_evidence(const double *e, int n)
     return held ? sum / held : LEAST_MEAN;
 }
 
-/* What a fundamental weighs that is m times the first of n harmonics: with as many of its own as
- * weigh most. */
+/* The weight of a fundamental that is m times the first of n harmonics, with the number of its own
+ * harmonics that gives the largest weight. */
 static double weigh(const double *e, int n, int m, double mean)
 {
     double sum = 0, most = weight(e[m - 1], mean);
@@ -148,8 +148,8 @@ static int find_multiple(const double *e, int n, double mean)
     return found;
 }
 
-/* By how much 1/k of the frequency weighs more; not at all where there is nothing below it, where
- * a signal's power begins. */
+/* By how much 1/k of the frequency weighs more; 0 if there is no power below the frequency, as a
+ * signal's power begins at its fundamental. */
 static double weigh_fraction(struct psr_residual *r, const struct psr_harmonics *lines, int k,
                              double mean)
 {
@@ -212,7 +212,7 @@ static bool allowed(const struct psr_pulscan_search *s, int nharm, int z, int64_
            first + z <= s->rhi && first >= (nharm - 1) * (z + 1);
 }
 
-/* The most significant box of the search that begins at a bin, if it is more so than best. */
+/* The most significant box of the search that begins at a bin, if it is more significant than best. */
 static void try_boxes(struct psr_residual *r, psr_pulscan *plan, size_t z, int64_t first,
                       struct psr_pulscan_hit *best)
 {

@@ -1,21 +1,21 @@
-/* pulscan_fundamental.h: which harmonic of a signal a box has taken for its fundamental (private).
+/* pulscan_fundamental.h: determines the fundamental of the signal in a box (private).
  *
  * A box of H harmonics at r / 8 holds a line at r as its harmonic 8, and the brightest box of a
- * narrow pulse may be at any multiple of its frequency.  The fundamental is the one whose harmonics
- * hold power.  Each harmonic's evidence e, -ln of the chance that noise gives its bins as much, is
- * weighed as one that holds power, or does not:
+ * narrow pulse may be at any multiple of its frequency.  The fundamental is the frequency whose
+ * harmonics have power.  From the evidence e of each harmonic, -ln of the probability that noise gives
+ * its bins as much power, follows a weight:
  *
  *   w(e) = ln(1 - q + q / s exp(e (1 - 1/s)))
  *
- * is the ratio of the chances of e if q = 0.9 of the harmonics hold power, of mean evidence s, and
- * if none does.  Above ln(q / 0.02), the significance of another signal's line in its place, it grows but
- * slowly.  So an empty harmonic costs half of what a bright one gains.  A fundamental weighs the sum
- * of its harmonics' w, of as many of them as weigh most.
+ * is the log-likelihood ratio of e if q = 0.9 of the harmonics have power, with mean evidence s, to
+ * none having any.  Above ln(q / 0.02), the significance that another signal's line may have in its
+ * place, it grows only slowly, so an empty harmonic costs half of what a bright one gains.  The weight
+ * of a fundamental is the sum of its harmonics' w, over the number of harmonics that maximises it.
  *
- * Of the multiples of the hit's frequency that are its harmonics the one is taken that weighs most.
- * Of fractions 1/k of that, k <= 16, the one is taken that weighs most, if that is ln 90 more than
- * without the harmonics that are new, and what is new below the frequency weighs more than nothing:
- * a signal's power begins at its fundamental.  And so on with that. */
+ * First the multiple of the hit's frequency (one of its harmonics) of the largest weight is taken, then
+ * its fraction 1/k, k <= 16, of the largest weight, if that is larger by ln 90 than without the new
+ * harmonics, and if the new harmonics below the frequency have a positive weight: a signal's power
+ * begins at its fundamental.  This is repeated from the new frequency. */
 #ifndef PSR_SEARCH_PULSCAN_FUNDAMENTAL_H
 #define PSR_SEARCH_PULSCAN_FUNDAMENTAL_H
 
@@ -41,9 +41,9 @@ bool psr_harmonics_above(struct psr_residual *r, struct psr_harmonics *lines, in
 /* The bins of harmonic h. */
 struct psr_span psr_harmonics_bins(const struct psr_harmonics *lines, double h);
 
-/* What harmonic h leaves around it: of a line of power S that is f bins from one, S sin^2(pi f) /
- * (pi d)^2 at a distance of d, but no less than half of the most of that; of what drifts, whose ends
- * may be anywhere, that half. */
+/* Side lobes of harmonic h: of a line of power S that is f bins from a bin, S sin^2(pi f) / (pi d)^2 at
+ * a distance of d, but at least half of the largest possible value; of a drifting signal, whose ends may
+ * be anywhere, that half. */
 struct psr_residual_source psr_harmonics_source(struct psr_residual *r,
                                                 const struct psr_harmonics *lines, int h);
 

@@ -1,9 +1,9 @@
-/* Side lobes of bright lines, which are no peaks of their own. */
+/* Removes peaks that are side lobes of bright lines. */
 #include "pulscan_search.h"
 
 #include <stdlib.h>
 
-/* Beyond so many bins not even the brightest of lines is looked for. */
+/* Bins beyond which not even the brightest line has noticeable side lobes. */
 enum { FAR = 4096 };
 
 static double excess(const struct psr_pulscan_search *s, const struct psr_pulscan_peak *k)
@@ -20,7 +20,7 @@ struct group {
     size_t nline;
 };
 
-/* The least power over noise of any peak: what is not above it outshines none. */
+/* The smallest excess of any peak: lines not above it have no noticeable side lobes. */
 static double least_excess(const struct group *g)
 {
     double least = excess(g->s, &g->peak[0]);
@@ -54,9 +54,9 @@ static size_t first_line(const struct group *g, int64_t first)
     return lo;
 }
 
-/* A line of power E in its bin leaves E / 4 d^2 at most d bins away, where its frequency is between
- * two bins; noise makes it up to four times that, which is twice the amplitude.  Over the bins d ..
- * d + z of a box 1 / (d^2 - 1/4) adds up to what stands here. */
+/* A line of power E in its bin has side lobes of at most E / 4 d^2 d bins away, if its frequency is
+ * between two bins; with noise, up to four times that, twice the amplitude.  This is the sum of
+ * 1 / (d^2 - 1/4) over the bins d .. d + z of a box. */
 static bool is_lobe(const struct group *g, const struct psr_pulscan_peak *k)
 {
     const int64_t last = k->first + g->s->z[k->z];

@@ -54,9 +54,9 @@ static int best_first(const void *pa, const void *pb)
     return (a->nharm > b->nharm) - (a->nharm < b->nharm);
 }
 
-/* Whether power goes on all the way between the two boxes, as that of red noise and of wide drifts
- * does: the lesser is then no peak of its own.  No bin counts for more than a few of noise, so that
- * lines in between are no bridge. */
+/* Whether there is power all the way between the two boxes, as with red noise and wide drifts: the
+ * weaker box is then no peak of its own.  No bin counts for more than a few bins of noise, so that
+ * lines in between do not connect them. */
 static bool is_bridged(struct psr_residual *r, const struct psr_pulscan_hit *best, int64_t owner,
                        const struct psr_pulscan_hit *h)
 {
@@ -84,8 +84,8 @@ static int64_t choose(struct psr_pulscan_cand *cand, int64_t c, int64_t found,
     return found < 0 || c < found ? c : found;
 }
 
-/* The best candidate whose box a hit touches, or power leads to if there is a spectrum, and which it is
- * part of; -1: none.  reach: how far apart the middles of such boxes can be. */
+/* The best candidate that a hit is part of: its box is adjacent or, if there is a spectrum, connected by
+ * power; -1: none.  reach: how far apart the middles of such boxes can be. */
 static int64_t find_touched(const struct psr_grid *g, struct psr_pulscan_cand *cand,
                             const struct psr_pulscan_hit *h, double reach, struct psr_residual *r)
 {
@@ -124,7 +124,7 @@ static size_t join_touching(struct psr_grid *g, const struct psr_pulscan_hit *hi
 
 /* --- harmonics -------------------------------------------------------------------------------- */
 
-/* Ratios of frequencies that accelsearch takes for harmonics; n and 1/n, n <= 16, come first. */
+/* Ratios of frequencies that accelsearch regards as harmonic; n and 1/n, n <= 16, come first. */
 enum { NWHOLE = 16 };
 static const struct ratio {
     int num, den;
@@ -145,8 +145,8 @@ static double ratio_at(size_t k)
 }
 
 /* Whether the middle of one box lies in the other, one of them brought to the other's frequency, to
- * accelsearch's 1.5 bins.  A box of z + 1 bins says no more of a frequency than that it is in one
- * of them, and at seven times the frequency that is seven times as much. */
+ * accelsearch's 1.5 bins.  A box of z + 1 bins determines a frequency to its width, and at seven
+ * times the frequency to seven times its width. */
 static bool related(const struct psr_pulscan_hit *better, const struct psr_pulscan_hit *h,
                     double ratio)
 {
@@ -192,11 +192,11 @@ static size_t join_harmonics(struct psr_grid *g, struct psr_pulscan_cand *cand, 
 enum { MOST_HARMONIC = 512, ALWAYS = 4, WIDE = 4 };
 static const double LEAST_EVIDENCE = 3, MOSTLY = 0.75;
 
-/* A hit that waits, less what candidates hold of it. */
+/* A hit in the queue, less the power that candidates have claimed. */
 struct pending {
     struct psr_pulscan_hit hit;
     float whole; /* its power before */
-    bool lines;  /* that stand out of it are none of its power */
+    bool lines;  /* its narrow signals are not counted as its power */
 };
 
 struct joining {
@@ -223,7 +223,7 @@ static void sift_down(struct pending *heap, size_t n, size_t k)
     }
 }
 
-/* What others hold of harmonic h of a box. */
+/* What others have claimed of harmonic h of a box. */
 static struct psr_residual_held held_of(const struct joining *j, const struct psr_pulscan_hit *hit,
                                         int h)
 {
@@ -232,15 +232,15 @@ static struct psr_residual_held held_of(const struct joining *j, const struct ps
     return held;
 }
 
-/* The most that a drift leaves in one of n bins; the rest is a line's that stands out. */
+/* The most that a drifting signal can have in one of n bins; the rest belongs to a narrow signal. */
 static float most_of_drift(struct joining *j, int64_t first, int64_t n)
 {
     double over = psr_residual_power(j->residual, first, n, HUGE_VALF) - 2 * (double)n;
     return n < WIDE ? HUGE_VALF : (float)(20 + 1.5 * fmax(over, 0) / sqrt((double)n));
 }
 
-/* Of harmonic h of a wide box, the chi^2 that no drift leaves there: lines', and those of all but
- * the brightest of signals side by side. */
+/* The chi^2 of harmonic h of a wide box that no drifting signal has: that of lines, and of all but the
+ * brightest of several signals. */
 static double power_of_others(struct joining *j, const struct psr_pulscan_hit *hit, int h)
 {
     int64_t first = h * hit->first, n = (int64_t)h * (hit->z + 1);
@@ -329,7 +329,7 @@ static int64_t find_owner_of_lobes(const struct joining *j, int64_t owner)
     return find_better(&j->harmonic, j->cand, &p->hit, j->widest);
 }
 
-/* Makes a candidate of the first hit, unless at its fundamental there is one. */
+/* Makes a candidate of the first hit, unless there is one at its fundamental. */
 static void accept(struct joining *j)
 {
     const struct pending *p = &j->heap[0];
@@ -356,8 +356,8 @@ static void accept(struct joining *j)
     claim_harmonics(j, &lines, c);
 }
 
-/* Deals with the first hit.
- * Returned: whether it is done with; else it has less power, and waits again */
+/* Processes the first hit.
+ * Returned: whether it is finished; if not, it has less power and remains in the queue */
 static bool place_first(struct joining *j)
 {
     const double least = psr_pulscan_least_sigma(j->plan);
@@ -370,7 +370,7 @@ static bool place_first(struct joining *j)
     bool done = keeps_power(j, &owner) && !has_narrow_signals(j);
     if (p->hit.sigma > least && !done)
         return false;
-    if (!(p->hit.sigma > least) && owner < 0) { /* nothing but lines, which are no candidates' */
+    if (!(p->hit.sigma > least) && owner < 0) { /* only lines, of no candidate */
         p->lines = false;
         psr_pulscan_weigh_hit(j->plan, &p->hit, p->whole);
     } else if (p->hit.sigma > least)

@@ -25,7 +25,7 @@ static void separate(const float *in, size_t n, float *restrict re, float *restr
     }
 }
 
-/* Whether any of n floats is infinite or no number. */
+/* Whether any of n floats is infinite or NaN. */
 PSR_CLONES
 static bool any_bad(const float *x, size_t n)
 {
@@ -55,7 +55,7 @@ static void square(const float *in, size_t n, const struct psr_norm_level *level
     }
 }
 
-/* x is lost. */
+/* x is overwritten. */
 static void find_level(float *x, size_t n, bool compat, float *median, float *scale)
 {
     float m = psr_quantile_select(x, n, (n - 1) / 2);

@@ -1,4 +1,4 @@
-/* Reads normalised powers without those that candidates hold. */
+/* Reads normalised powers without those that candidates have claimed. */
 #include "pulscan_residual.h"
 
 #include "base/quantile.h"
@@ -10,8 +10,8 @@
 
 enum { PAGE = 1024, FLANK = 24, LEAST_FLANK = 12, GAP = 3, REACH = 8, FAR = 4096 };
 static const float END_OF_LINE = 18;   /* chi^2 that noise reaches in one bin of 8000 */
-static const float BRIGHTER = 3;       /* than a line's own bins: another's */
-static const double LOOK_TWICE = 2;    /* evidence from which the level thereabouts counts */
+static const float BRIGHTER = 3;       /* factor over a line's own bins: another line's */
+static const double LOOK_TWICE = 2;    /* evidence above which the local level is used */
 static const double LEAST_LEVEL = 1.6; /* three times what the median scatters above 1 */
 static const double LEAST_LOBE = 0.1;  /* chi^2 a bin; what is less far more bins add up to */
 
@@ -239,8 +239,8 @@ void psr_residual_add_lobes(struct psr_residual *r, const struct psr_residual_so
 
 /* --- evidence --------------------------------------------------------------------------------- */
 
-/* Mean power of noise around [lo, hi], over that of the whole stretch: red noise, and what is left
- * of lines, are no evidence of another. */
+/* Mean power of noise around [lo, hi], over that of the block: red noise and remains of lines are no
+ * evidence of another line. */
 static double level_around(struct psr_residual *r, int64_t lo, int64_t hi)
 {
     float power[2 * FLANK];
@@ -273,7 +273,7 @@ double psr_residual_evidence(struct psr_residual *r, int64_t lo, int64_t hi)
     return found > LOOK_TWICE ? evidence_of(power / level_around(r, lo, hi), n) : found;
 }
 
-/* Fourier interpolation over the bins next to it. */
+/* Fourier interpolation from neighbouring bins. */
 double psr_residual_line(struct psr_residual *r, double at)
 {
     int64_t near = (int64_t)floor(at);

@@ -1,7 +1,7 @@
-/* pulscan_residual.h: reads the normalised powers of a spectrum without those that candidates hold
- * (private).
+/* pulscan_residual.h: reads the normalised powers of a spectrum without those that candidates have
+ * claimed (private).
  *
- * A bin that a candidate holds counts as 2, the mean of noise; from other bins the average side
+ * A bin that a candidate has claimed counts as 2, the mean of noise; from other bins the average side
  * lobes of candidates' lines are subtracted.  Bins that do not exist count as 0.
  * psr_residual_status returns read errors. */
 #ifndef PSR_SEARCH_PULSCAN_RESIDUAL_H
@@ -39,16 +39,16 @@ void psr_residual_add_held(const struct psr_residual *r, int64_t first, int64_t 
  * bins beyond either end as far as the line continues. */
 void psr_residual_hold(struct psr_residual *r, int64_t first, int64_t n, float most, int64_t owner);
 
-/* What a line leaves outside of the bins that it is in, lo .. hi: d bins away power / d^2, in bins
- * that nobody holds. */
+/* The side lobes of a line in bins lo .. hi: power / d^2 in d bins distance, in bins that nobody has
+ * claimed. */
 struct psr_residual_source {
     double lo, hi, power;
 };
 void psr_residual_add_lobes(struct psr_residual *r, const struct psr_residual_source *line,
                             int64_t owner);
 
-/* -ln of the chance that noise as it is thereabouts gives the bins of [lo, hi] as much: of mean 1
- * in noise, whatever the number of bins. */
+/* -ln of the probability that noise of the local level gives the bins of [lo, hi] as much power: of mean
+ * 1 in noise, whatever the number of bins. */
 double psr_residual_evidence(struct psr_residual *r, int64_t lo, int64_t hi);
 
 /* The power, of mean 1 in noise, of a line between bins; and its evidence. */

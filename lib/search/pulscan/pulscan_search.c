@@ -48,7 +48,7 @@ static size_t normblock(const struct psr_pulscan_desc *d)
     return n < d->nbin ? n : d->nbin;
 }
 
-/* The last stretch takes its medians from bins before it, so that it scatters like the others. */
+/* The last block's medians include bins before it, so that they scatter like the others. */
 static psr_status set_stretches(struct psr_pulscan_search *s, psr_err *err)
 {
     int64_t nbin = (int64_t)s->nbin, n = (int64_t)s->normblock;
