@@ -61,6 +61,8 @@ setup() {
     [ "$(sed -n 2p c | sed 's/.*,//')" = J0000+1137 ]
     accelsift -catalogue cat.csv g_DM*_ACCEL_20 >t
     grep -q '(30)  = J0000+1137$' t
+    awk 'BEGIN { print "NAME,P0,DM"; for (i = 0; i < 3000; i++) printf "J%d,%.6f,40\n", i, 0.001 * 1.003 ^ i }' >many.csv
+    accelsift -catalogue many.csv g_DM*_ACCEL_20 | grep -qE '[(]30[)]  = J[0-9]+[?]$'
     printf '#CATALOGUE 2\nPSRJ J0000+1137\nF0 17.5836\nDM 41\n@---\n' >cat.db
     accelsift -catalogue cat.db g_DM*_ACCEL_20 | grep -q '(30)  = 1/2 J0000+1137$'
     [ "$(accelsift -catalogue cat.db g_DM*_ACCEL_20 | sed 's/  = .*//')" = "$(accelsift g_DM*_ACCEL_20)" ]

@@ -30,14 +30,17 @@ static const char *const reasons[PSR_SIFT_NREASON] = {
     [PSR_SIFT_HARMONIC] = "harmonic of",
 };
 
-/* "p/q NAME", or NAME if it is the pulsar's own period; empty if there is none. */
+/* "p/q NAME", or NAME if it is the pulsar's own period, with a question mark if chance explains it;
+ * empty if there is none. */
 static const char *name_known(char text[KNOWN_MAX], const struct psr_sift_cand *c)
 {
+    static const double MOST_CHANCE = 0.05;
+    const char *doubt = c->known_chance > MOST_CHANCE ? "?" : "";
     text[0] = '\0';
     if (c->known && c->ratio[0] == 1 && c->ratio[1] == 1)
-        snprintf(text, KNOWN_MAX, "%s", c->known->name);
+        snprintf(text, KNOWN_MAX, "%s%s", c->known->name, doubt);
     else if (c->known)
-        snprintf(text, KNOWN_MAX, "%d/%d %s", c->ratio[0], c->ratio[1], c->known->name);
+        snprintf(text, KNOWN_MAX, "%d/%d %s%s", c->ratio[0], c->ratio[1], c->known->name, doubt);
     return text;
 }
 

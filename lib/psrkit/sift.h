@@ -173,6 +173,8 @@ struct psr_sift_cand {
                      the pulsar's */
 
     const struct psr_pulsar *known; /* NULL: none */
+    double known_chance; /* expected number of pulsars of the catalogue that agree as well or better
+                            with a candidate of any other frequency */
 };
 
 /* Owned by the psr_sift, and valid until the next call with it. */
@@ -245,7 +247,7 @@ enum psr_sift_format {
 };
 
 /* Writes the result; with PSR_SIFT_TEXT a candidate near a known pulsar ends with "= NAME" or "= p/q
- * NAME".
+ * NAME", and a question mark if known_chance is above 0.05.
  * Given:  presto   an empty list has no header
  * Status: those of psr_outfile_write */
 PSR_MUST_CHECK psr_status psr_sift_write(psr_outfile *f, const struct psr_sift_result *result,

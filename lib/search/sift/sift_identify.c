@@ -11,6 +11,7 @@ enum { MOST_HARMONIC = 16 };
 /* Relative frequency that may be off: rounding and slow changes; the Earth's motion where the
  * velocity is not known. */
 static const double SLACK = 3e-6, EARTH = 1.1e-4;
+static const double LN_RANGE = 9.2; /* of frequencies that candidates have: a factor of 10^4 */
 static const double DM_OFF = 2, DM_SHARE = 0.1, SECONDS_PER_DAY = 86400;
 
 /* A candidate as seen from the barycentre. */
@@ -71,21 +72,37 @@ static double orbit_speed(const struct psr_pulsar *p)
            sqrt(1 - p->ecc * p->ecc);
 }
 
-/* The simplest ratio p/q, p or q 1 or both at most 5, at which the frequencies agree. */
+/* p or q 1, or both at most 5. */
+static bool is_ratio(int numer, int denom)
+{
+    if (numer == 1 || denom == 1)
+        return true;
+    if (numer > 5 || denom > 5)
+        return false;
+    for (int k = 2; k <= numer && k <= denom; k++)
+        if (numer % k == 0 && denom % k == 0)
+            return false;
+    return true;
+}
+
+/* Relative frequency by which a candidate may be off a pulsar's. */
+static double allow(const struct seen *seen, const struct psr_pulsar *p, double error_hz)
+{
+    return seen->slack + orbit_speed(p) + error_hz / seen->f_hz;
+}
+
+/* The ratio p/q of smallest p + q at which the frequencies agree. */
 static bool find_ratio(const struct seen *seen, const struct psr_pulsar *p, double error_hz,
                        int ratio[2])
 {
     double f0 = p->f0_hz;
     if (seen->mjd > 0 && p->pepoch_mjd > 0)
         f0 += p->f1 * (seen->mjd - p->pepoch_mjd) * SECONDS_PER_DAY;
-    const double slack = seen->slack + orbit_speed(p);
+    const double most = allow(seen, p, error_hz) * seen->f_hz;
     for (int sum = 2; sum <= MOST_HARMONIC + 1; sum++)
         for (int numer = sum - 1; numer >= 1; numer--) {
             const int denom = sum - numer;
-            const double want = f0 * numer / denom;
-            if (numer != 1 && denom != 1 && (numer > 5 || denom > 5))
-                continue;
-            if (!(fabs(seen->f_hz - want) < error_hz + slack * want))
+            if (!is_ratio(numer, denom) || !(fabs(seen->f_hz - f0 * numer / denom) < most))
                 continue;
             ratio[0] = numer;
             ratio[1] = denom;
@@ -94,19 +111,31 @@ static bool find_ratio(const struct seen *seen, const struct psr_pulsar *p, doub
     return false;
 }
 
+static int count_ratios(int most_sum)
+{
+    int n = 0;
+    for (int sum = 2; sum <= most_sum; sum++)
+        for (int numer = 1; numer < sum; numer++)
+            n += is_ratio(numer, sum - numer);
+    return n;
+}
+
 void psr_sift_identify(const struct psr_sift *s, const struct psr_sift_list *list,
                        struct psr_sift_cand *cand)
 {
     const struct psr_catalogue *all = s->d.catalogue;
     const struct seen seen = see(list->inf, cand);
-    double best_off = INFINITY;
+    const double error_hz = s->d.r_err / cand->tobs_s;
+    double best_off = INFINITY, width = 0;
     int best_sum = 2 * MOST_HARMONIC;
     for (size_t i = 0; i < all->n; i++) {
         const struct psr_pulsar *p = &all->pulsar[i];
         const double off = isnan(p->dm) ? 1e9 : fabs(cand->dm - p->dm);
         int ratio[2];
-        if (!is_beside(&seen, p, cand->dm, s->d.catalogue_deg) ||
-            !find_ratio(&seen, p, s->d.r_err / cand->tobs_s, ratio))
+        if (!is_beside(&seen, p, cand->dm, s->d.catalogue_deg))
+            continue;
+        width += 2 * allow(&seen, p, error_hz);
+        if (!find_ratio(&seen, p, error_hz, ratio))
             continue;
         const int sum = ratio[0] + ratio[1];
         if (sum > best_sum || (sum == best_sum && off >= best_off))
@@ -117,4 +146,6 @@ void psr_sift_identify(const struct psr_sift *s, const struct psr_sift_list *lis
         cand->ratio[0] = ratio[0];
         cand->ratio[1] = ratio[1];
     }
+    if (cand->known)
+        cand->known_chance = width * count_ratios(best_sum) / LN_RANGE;
 }
