@@ -1,5 +1,5 @@
-/* cuFFT, loaded at run time: a program that searches spectra, or has no device, does without it.
- * It stays loaded, as CUDA's libraries do not stand being unloaded. */
+/* Loads cuFFT at run time: a program that has no device, or no series to transform, works without it.
+ * It stays loaded, as CUDA's libraries must not be unloaded. */
 #include "cufft.h"
 
 #include <dlfcn.h>

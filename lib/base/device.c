@@ -27,7 +27,7 @@ int psr_device_count(psr_err *err)
     return n;
 }
 
-/* Only where there is another kind after it is it asked how many it has: that may take long. */
+/* A kind is asked for its number of devices, which may take long, only if another kind follows. */
 const struct psr_device_ops *psr_device_kind(int device, int *number)
 {
     const struct psr_device_ops *const *kind = kinds;

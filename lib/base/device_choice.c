@@ -17,7 +17,7 @@ static psr_status parse_number(const char *text, int *device, psr_err *err)
     return st;
 }
 
-/* Kind of a device, and its number among those.  Where no kind was built in a plan says so. */
+/* Kind of a device, and its number within the kind.  If no kind was built in, the plan reports it. */
 static const char *name_kind(int device, int *number)
 {
     const struct psr_device_ops *kind = psr_device_kind(device, number);

@@ -72,14 +72,14 @@ static psr_status copy_device_series(const struct psr_device_series *device_seri
 /* Pages of 2 MB, where the system has them, take an eighth of the time to lock. */
 enum { HUGE_PAGE = 2 << 20, PAGE = 4096 };
 
-/* Stands before what is handed out, which begins at a huge page. */
+/* Precedes the memory returned, which begins at a huge page. */
 struct pin_note {
     void *base;
     size_t length;
     bool pinned; /* false: the system would not */
 };
 
-/* Asks for each page, as the lock would one by one. */
+/* Touches each page with all threads; the lock would do so one by one. */
 static void touch_pages(char *p, size_t bytes)
 {
 #pragma omp parallel for schedule(dynamic) if (bytes > HUGE_PAGE)

@@ -159,7 +159,7 @@ static psr_status open_temp(psr_outfile *f, psr_err *err)
     return PSR_OK;
 }
 
-/* Finds what is to be replaced.
+/* Finds the file to be replaced.
  * Returned: *special, whether target is to be opened as it is; *exists, else, whether it is there
  */
 static psr_status find_target(psr_outfile *f, bool *special, bool *exists, psr_err *err)
@@ -201,7 +201,7 @@ static psr_status open_stdout(psr_outfile *f, psr_err *err)
     return f->fd < 0 ? fail_file(f, "open for writing", err) : PSR_OK;
 }
 
-/* Returned: bytes that the name of a file may have in the folder of path, which has so many. */
+/* Returned: the longest file name, in bytes, in the folder of path, whose length is given. */
 static size_t longest_name(const char *path, size_t folder)
 {
     char name[PATH_MAX] = ".";
@@ -230,7 +230,7 @@ psr_status psr_outfile_check_length(const char *path, psr_err *err)
                     SUFFIX_CHARS);
 }
 
-/* To follow it would replace what it leads to, past what the system has against links of others. */
+/* Following it would replace its target, bypassing the system's protection against others' links. */
 static psr_status check_link(const char *path, psr_err *err)
 {
     char to[PATH_MAX];

@@ -101,7 +101,7 @@ psr_status psr_output_group_drop(psr_output_group *g, const char *name, psr_err 
     return st;
 }
 
-/* The last first: it vouches for the others.  A lone file replaces another in one step. */
+/* The last file first, as it marks the set as complete.  A single file replaces another in one step. */
 static psr_status remove_old(psr_output_group *g, psr_err *err)
 {
     psr_status st = PSR_OK;
@@ -127,7 +127,7 @@ psr_status psr_output_group_commit(psr_output_group *g, psr_err *err)
         st = remove_old(g, err);
     for (; named < g->n && !st; named += !st)
         st = psr_outfile_take_name(g->file[named], err);
-    /* Half a set looks like a whole one. */
+    /* Half of a set would look complete. */
     for (size_t i = 0; i < named && st; i++)
         if (psr_outfile_remove_old(g->file[i], NULL))
             continue;

@@ -25,7 +25,7 @@ struct psr_overwrite_file {
 
 enum kind { UNKNOWN, SHARED, ONE_FILE };
 
-/* A terminal or /dev/null takes what several write, and gives what it is asked for. */
+/* Several may write to, and read from, a terminal or /dev/null. */
 static enum kind identify(const struct stat *st, struct identity *id)
 {
     if (!S_ISREG(st->st_mode) && !S_ISFIFO(st->st_mode) && !S_ISBLK(st->st_mode))
@@ -34,7 +34,7 @@ static enum kind identify(const struct stat *st, struct identity *id)
     return ONE_FILE;
 }
 
-/* The folder that path, whose base is given, lies in.  That of one name is mostly that of the next. */
+/* The folder of path, whose base is given.  Successive names mostly have the same folder. */
 static psr_status find_folder(struct psr_overwrite_check *c, const char *path, const char *base,
                               enum kind *kind, struct identity *id, psr_err *err)
 {

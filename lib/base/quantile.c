@@ -15,7 +15,7 @@ enum {
     FEW = 96, /* numbers that are sorted rather than counted */
 };
 
-/* The answer is in [lo, hi]: nlo numbers are below lo, nhi are not above hi, nlo <= k < nhi. */
+/* The result is in [lo, hi]: nlo numbers are below lo, nhi are not above hi, nlo <= k < nhi. */
 struct bracket {
     float lo, hi;
     size_t nlo, nhi;
@@ -101,7 +101,7 @@ static float from_key(int64_t key)
     return key < 0 ? -f : f;
 }
 
-/* Two values between which a small sample says that the answer probably lies. */
+/* Two values between which the result probably lies, from a small sample. */
 static void split_by_sample(struct bracket *b, const float *x, size_t n, size_t k)
 {
     float s[SAMPLE];
@@ -115,7 +115,7 @@ static void split_by_sample(struct bracket *b, const float *x, size_t n, size_t 
         split(b, x, n, k, s[at + away]);
 }
 
-/* Two values that hold the answer if the numbers are evenly spread over the bracket. */
+/* Two values that enclose the result if the numbers are uniform over the bracket. */
 static void split_evenly(struct bracket *b, const float *x, size_t n, size_t k)
 {
     const struct bracket was = *b;
@@ -154,7 +154,7 @@ static void swap(float *a, float *b)
     *b = was;
 }
 
-/* Orders x so that x[k] is what it is in sorted order, and nothing before it is greater. */
+/* Partially sorts x: x[k] is as in sorted order, and nothing before it is greater. */
 static void place_rank(float *x, ptrdiff_t n, ptrdiff_t k)
 {
     ptrdiff_t lo = 0, hi = n - 1;

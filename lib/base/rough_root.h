@@ -1,4 +1,4 @@
-/* rough_root.h: the inverse square root as PRESTO takes it (private). */
+/* rough_root.h: the approximate inverse square root that PRESTO uses (private). */
 #ifndef PSR_BASE_ROUGH_ROOT_H
 #define PSR_BASE_ROUGH_ROOT_H
 

@@ -15,10 +15,10 @@ static void make_printable(char *text)
             *text = '?';
 }
 
-/* Two names of the greatest length that the system takes, and what is wrong with them. */
+/* Two names of the system's greatest length, and what is wrong with them. */
 enum { WHOLE_BYTES = 2 * PATH_MAX + 1024, HEAD_BYTES = 128 };
 
-/* Names come first in a message, and what is wrong last: too long a one loses its middle. */
+/* Names come first in a message, and what is wrong last: a message that is too long loses its middle. */
 static void put_message(psr_err *err, psr_status code, const char *whole)
 {
     static const char gap[] = "...";

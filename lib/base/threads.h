@@ -8,7 +8,7 @@
 #include <omp.h>
 #endif
 
-/* The calling thread's number in its team. */
+/* The calling thread's number in its parallel region. */
 static inline int psr_thread_number(void)
 {
 #ifdef _OPENMP

@@ -86,8 +86,8 @@ static void print_frequency(char *cell, const struct row *row)
     print_value(cell, divide(cand_of(row)->r, row->list->tobs_s), 1);
 }
 
-/* ACCEL_sift.py takes what stands before the bracket for the number.  Errors of 100 bins, and
- * drifts below 1e-4, are none of accelsearch's: they get no power of ten. */
+/* ACCEL_sift.py reads only what precedes the bracket.  Errors of 100 bins and drifts below 1e-4, which
+ * accelsearch does not have, therefore get no power of ten. */
 static void print_bins(char *cell, struct psr_accel_value v)
 {
     psr_format_uncertainty(cell, v.value, v.error, 2);
@@ -244,7 +244,7 @@ struct table {
 static const struct table fundamentals_table = {candidates, sizeof candidates / sizeof *candidates};
 static const struct table harmonics_table = {harmonics, sizeof harmonics / sizeof *harmonics};
 
-/* In the middle of width, cut to it. */
+/* Centred in width, and cut to it. */
 static psr_status write_centred(psr_outfile *f, const char *text, int width, const char *end,
                                 psr_err *err)
 {
@@ -279,8 +279,7 @@ static psr_status write_header(psr_outfile *f, const struct table *t, bool jerk,
     return st;
 }
 
-/* Two blanks more stand before the notes, which are blanks where there is nothing to note: 20 in
- * the first table, 19 in the second. */
+/* Two more blanks precede the notes; empty notes are 20 blanks in the first table, 19 in the second. */
 static psr_status write_row(psr_outfile *f, const struct table *t, const struct row *row,
                             const char *note, psr_err *err)
 {

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Where each number lies; all of .cand is little-endian, as is every machine PRESTO runs on. */
+/* The offset of each number; .cand is little-endian, as is every machine that PRESTO runs on. */
 static const struct field {
     size_t member;
     int at;

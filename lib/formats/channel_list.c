@@ -78,7 +78,7 @@ static psr_status ignore_list(char *list, size_t nchan, int ascending, unsigned 
 }
 
 /* Takes a line without its comment.
- * Returned: false at the end of the file and after an error, which *st tells */
+ * Returned: false at the end of the file, and after an error, which is in *st */
 static bool next_line(struct psr_text_lines *in, char line[LINE_MAX_BYTES], psr_status *st,
                       psr_err *err)
 {

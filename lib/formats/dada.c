@@ -39,7 +39,7 @@ enum key {
 
 enum { VALUE_MAX = PSR_DADA_NAME_MAX };
 
-/* What each key may hold: a number in [min, max], one of the words in "words", or any word. */
+/* What values a key may have: a number in [min, max], one of the words in "words", or any word. */
 static const struct {
     const char *name;
     bool needed, whole;
@@ -68,7 +68,7 @@ static const struct {
     [SOURCE] = {"SOURCE", false, false, 0, 0, ""},
 };
 
-/* What a header says, key by key. */
+/* The values of a header, key by key. */
 struct fields {
     const char *name; /* of the file */
     char value[NKEY][VALUE_MAX];

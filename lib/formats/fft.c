@@ -36,7 +36,7 @@ static void drop_last(struct psr_spectrum_file *file)
     for (int i = 0; i < inf->nonoff; i++) {
         int64_t *pair = inf->onoff[i];
         pair[1] = pair[1] < last ? pair[1] : last;
-        /* PRESTO's pair of the last sample alone says that what is before is padding. */
+        /* PRESTO marks padding by a pair of only the last sample after it. */
         pair[0] = pair[0] < last ? pair[0] : last;
     }
     if (inf->nonoff > 1 && inf->onoff[inf->nonoff - 1][0] <= inf->onoff[inf->nonoff - 2][1])
@@ -48,8 +48,7 @@ static int64_t bytes_of_sample(const struct psr_spectrum_file *file)
     return file->shorts ? sizeof(int16_t) : sizeof(float);
 }
 
-/* A spectrum takes as many bytes as its series; one of an odd number has been made without the last
- * sample. */
+/* A spectrum has as many bytes as its series; that of an odd number of samples lacks the last one. */
 static psr_status check_bytes(const struct psr_spectrum_file *file, const char *path, int64_t bytes,
                               psr_err *err)
 {

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So that the intensity of all dishes at their largest, summed for long, is a float. */
+/* So that the largest intensity of all dishes, summed over a long time, is within floats. */
 static const double GAIN_MAX = 1e12;
 
 struct gains {

@@ -1,7 +1,7 @@
 /* Chooses efficient lengths for Fourier transforms by PRESTO's rule. */
 #include <psrkit/series.h>
 
-/* PRESTO's numbers, all of small factors only. */
+/* PRESTO's lengths, which have only small factors. */
 static const short round_numbers[] = {
     1000, 1008, 1024, 1056, 1120, 1152, 1200, 1232, 1280,  1296, 1344, 1408, 1440, 1536, 1568,
     1584, 1600, 1680, 1728, 1760, 1792, 1920, 1936, 2000,  2016, 2048, 2112, 2160, 2240, 2304,

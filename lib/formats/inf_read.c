@@ -49,7 +49,7 @@ static struct slice drop_returns(struct slice line)
     return line;
 }
 
-/* Takes one line off *rest, without its end. */
+/* Removes one line from *rest, and returns it without its end. */
 static struct slice take_line(struct slice *rest)
 {
     const char *end = memchr(rest->at, '\n', rest->n);
@@ -117,7 +117,7 @@ static psr_status read_real(const struct parser *p, const char *field, struct sl
     return PSR_OK;
 }
 
-/* PRESTO keeps counts in doubles, and files may say 1e6. */
+/* PRESTO keeps counts in doubles, so files may contain 1e6. */
 static psr_status read_whole(const struct parser *p, const char *field, struct slice value,
                              double min, double max, int64_t *to)
 {

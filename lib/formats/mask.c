@@ -232,7 +232,7 @@ static psr_status check_memory(const char *path, double bytes, int64_t mem_bytes
                     psr_size_text(need, bytes), psr_size_text(have, (double)most));
 }
 
-/* Files only: a mask has another one beside it, and is as long as its header says. */
+/* Regular files only: a mask has a .stats file beside it, and its length follows from its header. */
 static psr_status find_size(const char *path, int64_t *size, psr_err *err)
 {
     struct stat st;
@@ -247,7 +247,7 @@ static psr_status find_size(const char *path, int64_t *size, psr_err *err)
     return PSR_OK;
 }
 
-/* Before the rest of what may be any file is read. */
+/* Checked before the rest is read, as it may be any file. */
 static psr_status check_header(const char *path, int64_t size, psr_err *err)
 {
     unsigned char head[HEADER_BYTES];

@@ -18,7 +18,7 @@ struct psr_format {
                        const struct psr_source_desc *desc, psr_err *err);
 };
 
-/* The first is what a file is taken for whose first bytes tell nothing. */
+/* The first format is assumed if the first bytes of a file identify none. */
 static const struct psr_format formats[] = {
     {PSR_INPUT_SIGPROC, "SIGPROC", "\x0c\0\0\0", false, false, psr_sigproc_open},
     {PSR_INPUT_PSRFITS, "PSRFITS", PSR_FITS_MAGIC, true, true, psr_psrfits_open},
@@ -70,7 +70,7 @@ static psr_status find_format(const struct psr_format **format, const char *path
     return PSR_OK;
 }
 
-/* Takes over what the reader that is open says of its part. */
+/* Copies the description of a part from its open reader. */
 static psr_status describe_part(struct psr_part *part, const struct psr_reader *reader,
                                 psr_err *err)
 {
@@ -208,7 +208,7 @@ static int compare_identities(const void *a, const void *b)
     return (x->ino > y->ino) - (x->ino < y->ino);
 }
 
-/* All files must be there before any is read, and each of them once, under whatever name. */
+/* All files must exist before any is read, and each be given once, under any name. */
 static psr_status check_files(const struct psr_source_desc *desc, psr_err *err)
 {
     size_t n = desc->npath;

@@ -135,7 +135,7 @@ PSR_MUST_CHECK psr_status psr_fits_read_header(struct psr_fits *f, struct psr_ob
 
 /* psrfits_freq.c */
 
-/* What the primary header says of the band: OBSFREQ, OBSBW and OBSNCHAN, 0 where absent. */
+/* The band in the primary header: OBSFREQ, OBSBW and OBSNCHAN, 0 where absent. */
 struct psr_fits_band {
     double centre_mhz, width_mhz, nchan;
 };
@@ -172,7 +172,7 @@ size_t psr_fits_spectrum_bits(const struct psr_fits *f);
  * them; else floats. */
 void psr_fits_block_format(const struct psr_fits *f, int *nbit, enum psr_kind *kind);
 
-/* Turns stored spectra into a block's.
+/* Converts stored spectra to a block's.
  * Given:    raw     bytes of DATA; bit0 the bit where the first spectrum begins
  *           s       scaling of the row, used where f->scaled
  *           work    [2 nchan]

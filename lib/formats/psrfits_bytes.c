@@ -1,7 +1,7 @@
 /* psrfits_bytes.c: bytes and numbers of the rows of SUBINT.
  *
- * They are read from the file itself: cfitsio reads records of 2880 bytes, loses what is in a last
- * one that was cut off, and having failed on it once, takes it for read.  Where the file is
+ * They are read from the file itself: cfitsio reads records of 2880 bytes, loses the contents of a
+ * last one that was cut off, and after one failure treats it as read.  Where the file is
  * compressed cfitsio has expanded it in memory, and gives the bytes. */
 #include "base/readfd.h"
 #include "psrfits.h"

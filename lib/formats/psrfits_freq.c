@@ -12,7 +12,7 @@ struct psr_fits_band psr_fits_read_band(const struct psr_fits *f)
                                   .nchan = psr_fits_number(f, "OBSNCHAN", 0)};
 }
 
-/* One channel has no neighbour to tell its width. */
+/* The width of a single channel does not follow from frequencies. */
 static double header_width(const struct psr_fits *f, struct psr_fits_band declared)
 {
     double width = psr_fits_number(f, "CHAN_BW", 0);

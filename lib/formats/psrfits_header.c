@@ -39,7 +39,7 @@ static void read_position(const struct psr_fits *f, struct psr_obs *obs)
         psr_note(&f->notes, "%s: RA and DEC are no position", f->path);
         return;
     }
-    /* What writers leave there who know no position. */
+    /* What writers that know no position leave there. */
     if (ra_h == 0 && dec_deg == 0)
         return;
     obs->has_position = true;
@@ -173,8 +173,8 @@ static psr_status read_signs(struct psr_fits *f, psr_err *err)
                           f->path, scale, zero);
 }
 
-/* DATA holds what NSBLK, NPOL, NCHAN and NBITS make; as many samples of more bits say that NBITS is
- * wrong. */
+/* The size of DATA follows from NSBLK, NPOL, NCHAN and NBITS; if it fits the same samples with more
+ * bits, NBITS is wrong. */
 static psr_status check_data_size(const struct psr_fits *f, psr_err *err)
 {
     const int64_t unit = f->data.type == 'X' ? 1 : f->data.type == 'B' ? 8 : f->nbit;

@@ -14,7 +14,7 @@ enum { NOTES_MAX = 8, LOOK_BYTES = 1 << 20 };
 /* A run of zeros shorter than this may well be data. */
 enum { ZERO_BITS_MIN = 64 };
 
-/* Rows before the first one stored, where OFFS_SUB does not tell. */
+/* Rows before the first one stored, if OFFS_SUB does not give them. */
 static psr_status rows_before(const struct psr_fits *f, double *before, psr_err *err)
 {
     struct psr_fits_column column;

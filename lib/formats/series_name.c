@@ -11,7 +11,7 @@
 enum { MIN_DECIMALS = 2, MAX_DECIMALS = 4, LABEL_MAX = 24 };
 static const double max_dm = 1e6;
 
-/* How a trial's DM reads in its file's name. */
+/* A trial's DM as text in its file name. */
 struct label {
     char text[LABEL_MAX];
     size_t i;
@@ -89,7 +89,7 @@ static psr_status check_root(const struct psr_series_desc *desc, psr_err *err)
     return PSR_OK;
 }
 
-/* Of an .inf file's name PRESTO reads so much.  The highest DM has the longest one. */
+/* PRESTO reads only so much of an .inf file's name.  The highest DM has the longest name. */
 static psr_status check_length(const struct psr_series_desc *desc, psr_err *err)
 {
     char label[LABEL_MAX];

@@ -14,7 +14,7 @@ struct parse {
     struct psr_sigproc_fields fields;
 };
 
-/* What the bytes at a place allow to be said of it. */
+/* What the bytes at a place may be. */
 enum verdict { NO, YES, SHORT };
 
 static const char start_text[] = "HEADER_START";

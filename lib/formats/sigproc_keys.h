@@ -1,7 +1,7 @@
 /* sigproc_keys.h: the keys of a SIGPROC header, between its bytes and struct psr_obs (private).
  *
- * sigproc.c      bytes to what the keys say
- * sigproc_obs.c  what the keys say to an observation */
+ * sigproc.c      bytes to values of keys
+ * sigproc_obs.c  values of keys to an observation */
 #ifndef PSR_FORMATS_SIGPROC_KEYS_H
 #define PSR_FORMATS_SIGPROC_KEYS_H
 
@@ -50,7 +50,7 @@ struct psr_sigproc_key {
 
 extern const struct psr_sigproc_key psr_sigproc_keys[PSR_NKEY];
 
-/* What a header says, key by key. */
+/* The values of a header, key by key. */
 struct psr_sigproc_fields {
     const char *name; /* of the file */
     const struct psr_notes *notes;
