@@ -66,6 +66,26 @@ print(f"{a.nchan} channels, {a.nint} intervals of {a.ptsperint}, whole channels 
 print(f"median over channels: mean {sorted(a.bandpass_avg)[64]:.3f}, deviation {sorted(a.bandpass_std)[64]:.3f}")
 END
 
+say "prepsubband -mask and rfifind.py take the mask of gpudedisp -clean auto"
+gpudedisp -q -clean auto -nobary -lodm 20 -numdms 1 -singlepulse -nowrite -o auto obs.fil
+prepsubband -nobary -mask auto.clean.mask -nsub 128 -lodm 20 -dmstep 5 -numdms 2 -o psa obs.fil >psa.log
+gpudedisp -q -compat presto -nobary -mask auto.clean.mask -nsub 128 -lodm 20 -dmstep 5 -numdms 2 -o ga obs.fil
+for dm in 20 25; do
+    same ga_DM$dm.00.dat psa_DM$dm.00.dat
+done
+# rfifind.py finds .stats and .inf by its own names.
+for suffix in mask stats; do
+    cp auto.clean.$suffix auto_rfifind.$suffix
+done
+cp ga_DM20.00.inf auto_rfifind.inf
+"$python" - <<'END'
+from presto import rfifind
+
+a = rfifind.rfifind("auto_rfifind.mask")
+print(f"{a.nchan} channels, {a.nint} intervals of {a.ptsperint}, whole channels {sorted(map(int, a.mask_zap_chans))}")
+print(f"median over channels: mean {sorted(a.bandpass_avg)[64]:.3f}, deviation {sorted(a.bandpass_std)[64]:.3f}")
+END
+
 say "makezaplist.py and accelsearch -zaplist read our .birds and .zaplist"
 gpudedisp -q -nobary -noclip -lodm 0 -numdms 1 -o dm obs.fil
 cp ours_rfifind.birds dm_DM0.00.birds
