@@ -116,6 +116,18 @@ PSR_CLONES static void auto_levels_less(uint8_t *restrict out, const float *rest
     }
 }
 
+/* The same of bytes. */
+PSR_CLONES static void auto_levels_of_bytes_less(uint8_t *restrict out, const uint8_t *restrict x,
+                                                 const float *restrict gain,
+                                                 const float *restrict offset, float less, size_t n)
+{
+    for (size_t c = 0; c < n; c++) {
+        float y = (float)x[c] * gain[c];
+        y += offset[c];
+        out[c] = level_of(y - (gain[c] > 0.0f ? less : 0.0f));
+    }
+}
+
 PSR_CLONES static uint32_t auto_sum_levels(const uint8_t *x, size_t n)
 {
     uint32_t sum = 0;
@@ -139,13 +151,17 @@ static void mend_row(const psr_clean_auto *p, float *row)
         row[c] = isfinite(row[c]) ? row[c] : (float)p->now_l[c];
 }
 
+/* Given: row   the spectrum as floats; NULL: it is the bytes in */
 static void subtract_common(const psr_clean_auto *p, const struct psr_auto_block *b, size_t t,
-                            const float *row, uint8_t *out)
+                            const unsigned char *in, const float *row, uint8_t *out)
 {
     for (size_t g = 0; g < p->ngroup; g++) {
         size_t c = psr_auto_first(p, g), n = psr_auto_first(p, g + 1) - c;
-        auto_levels_less(out + c, row + c, b->gain + c, b->offset + c, p->less[t * p->ngroup + g],
-                         n);
+        float less = p->less[t * p->ngroup + g];
+        if (row)
+            auto_levels_less(out + c, row + c, b->gain + c, b->offset + c, less, n);
+        else
+            auto_levels_of_bytes_less(out + c, in + c, b->gain + c, b->offset + c, less, n);
     }
 }
 
@@ -153,7 +169,7 @@ void psr_auto_quantise(const psr_clean_auto *p, const struct psr_auto_block *b, 
                        float *row)
 {
     const size_t nchan = p->d.nchan;
-    const bool bytes = is_bytes(p) && !filter;
+    const bool bytes = is_bytes(p);
     for (size_t t = b->first; t < b->first + b->n; t++) {
         const unsigned char *in = p->from + t * p->in.row_bytes;
         uint8_t *out = p->to + t * nchan;
@@ -162,7 +178,7 @@ void psr_auto_quantise(const psr_clean_auto *p, const struct psr_auto_block *b, 
             mend_row(p, row);
         }
         if (filter)
-            subtract_common(p, b, t, row, out);
+            subtract_common(p, b, t, in, bytes ? NULL : row, out);
         else if (bytes)
             auto_levels_of_bytes(out, in, b->gain, b->offset, nchan);
         else
