@@ -212,7 +212,7 @@ static void copy_rest(struct psr_beam_work *w, const struct psr_beam_desc *d)
 
 /* --- the plan --------------------------------------------------------------------------------- */
 
-/* "auto" takes the first backend whose device is there; any other failure ends the search. */
+/* "auto" takes the first backend whose device is present; any other failure ends the search. */
 static psr_status start_backend(psr_beam *p, const char *name, psr_err *err)
 {
     bool any = !name || !strcmp(name, "auto");
@@ -313,8 +313,8 @@ size_t psr_beam_ready(const psr_beam *p, size_t f, size_t nt)
     return (size_t)((p->nseen + nt) / tds - p->nseen / tds);
 }
 
-/* Sums of different lengths reach their ends at different times, so that the shortest need not be
- * the one with most of them: one that has just missed an end may have fewer than a longer one. */
+/* Sums of different lengths end at different times, so the shortest need not be the most numerous: if
+ * the end of one has just been missed, there may be fewer of them than of longer ones. */
 size_t psr_beam_rows(const psr_beam *p, size_t nt)
 {
     const struct psr_beam_work *w = &p->work;

@@ -59,8 +59,8 @@ struct piece {
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
-/* Columns of a row in memory: one is not used, so that the rows of a column do not all fall into a
- * few sets of the first cache. */
+/* Columns of a row in memory: one is unused, so that the rows of a column do not all fall into a few
+ * sets of the L1 cache. */
 static size_t pitch(const struct psr_beam_work *w)
 {
     return 2 * w->n + 1;
@@ -224,7 +224,7 @@ static void add_samples(const struct cpu *cpu, struct scratch *s, const struct p
     }
 }
 
-/* The lanes of a sum together, as number k of a group. */
+/* Adds the lanes of a sum, as number k of a group. */
 static void fold_lanes(const struct cpu *cpu, struct scratch *s, size_t k)
 {
     const size_t m = 2 * cpu->w->m, n = 2 * cpu->w->n;
@@ -268,7 +268,7 @@ static void do_group(struct cpu *cpu, struct scratch *s, const struct piece *p, 
 
 /* --- beams to rows ---------------------------------------------------------------------------- */
 
-/* Channel f of a row; the other one of its byte stays. */
+/* Stores channel f of a row; the other channel of its byte is kept. */
 static void put(const struct psr_beam_work *w, char *row, size_t f, float x)
 {
     const float top = (float)((1 << (w->nbit & 15)) - 1);
@@ -341,7 +341,7 @@ static psr_status execute(void *state, const uint8_t *in, size_t nt, uint64_t t0
     return PSR_OK;
 }
 
-/* What a plan says anew is read where it is used. */
+/* New directions and scales are read where they are used. */
 static psr_status take_note(void *state, psr_err *err)
 {
     (void)state, (void)err;
@@ -350,7 +350,7 @@ static psr_status take_note(void *state, psr_err *err)
 
 static void reset(void *state)
 {
-    (void)state; /* a sum that begins takes nothing from what was carried */
+    (void)state; /* a new sum does not use what was carried */
 }
 
 static size_t block(const void *state)

@@ -1,9 +1,9 @@
-/* Beams on a CUDA device: voltages go over in pieces, are summed on the half-integer grid, taken to
- * their directions and given as rows.  Copying in, kernels and copying out have a stream each and
+/* Forms beams on a CUDA device: voltages are copied in pieces, summed on the half-integer grid, converted
+ * to directions and returned as rows.  Copying in, kernels and copying out have a stream each and
  * two buffers each, so that they overlap from piece to piece.
  *
- * Where the channels' sums have different lengths, their rows do not end together, and are given
- * once, at the end of the block. */
+ * Where the channels' sums have different lengths, their rows do not end together, and are returned
+ * at the end of the block. */
 #include "beam_cuda.h"
 
 #include <psrkit/device.h>
@@ -12,7 +12,7 @@
 
 enum { COPY_BYTES = 1 << 20 }; /* that a thread copies at once */
 
-/* Rows to be given together: those of samples t0 .. t0 + nt - 1 of the stream. */
+/* Rows to be returned together: those of samples t0 .. t0 + nt - 1 of the stream. */
 struct span {
     uint64_t t0;
     size_t nt, nrow;
@@ -181,7 +181,7 @@ static cudaError_t steer_sums(const struct psr_beam_cuda *c, size_t nrow)
     return beam_k_points(&steer, c->work);
 }
 
-/* Rows, and their way to the host. */
+/* Makes rows and copies them to the host. */
 static cudaError_t emit_rows(struct psr_beam_cuda *c, const struct span *s)
 {
     const struct psr_beam_work *w = c->w;
@@ -249,7 +249,7 @@ static cudaError_t run_pieces(struct psr_beam_cuda *c, const uint8_t *in, struct
 
 static psr_status fail_block(const struct psr_beam_cuda *c, cudaError_t e, psr_err *err)
 {
-    (void)cudaDeviceSynchronize(); /* nothing is to touch the caller's memory any more */
+    (void)cudaDeviceSynchronize(); /* from here on nothing uses the caller's memory */
     return psr_beam_cuda_fail(c, e, "beams", err);
 }
 

@@ -1,4 +1,4 @@
-/* Slots of shared memory for the voltages of a grid's dishes, free of bank conflicts.
+/* Assigns slots of shared memory to the voltages of a grid's dishes, without bank conflicts.
  *
  * Dishes are written in rounds of 32, in the order of the input, and read in rounds of 32, in the
  * order of the grid.  A dish is an edge between its two rounds, a bank is a colour, and no round
@@ -77,7 +77,7 @@ static void fill_slots(const struct graph *g, const struct beam_k_layout *l, siz
     }
 }
 
-/* Which dish stands at each place read, and who is written and read together. */
+/* Which dish is at each place read, and which are written and read together. */
 static void find_rounds(struct graph *g, const struct beam_k_layout *l,
                         const struct psr_beam_work *w, size_t ndish, struct psr_beam_slots *s)
 {

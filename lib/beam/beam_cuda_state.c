@@ -187,7 +187,7 @@ static cudaError_t make_buffers(struct psr_beam_cuda *c)
 
 /* --- directions and quantising ---------------------------------------------------------------- */
 
-/* Memory for what a kernel wants of an axis. */
+/* Memory for the factors of an axis. */
 static cudaError_t take_axis(struct psr_beam_cuda *c, struct beam_k_axis *axis, size_t n,
                              size_t ndir)
 {
@@ -320,7 +320,7 @@ static cudaError_t upload_channels(struct psr_beam_cuda *c)
     return upload(c, &c->d_gain, w->weight, w->nfreq * 4 * w->ndish * sizeof(float));
 }
 
-/* The slow path: which dish stands at each place. */
+/* The slow path: which dish is at each place. */
 static cudaError_t upload_places(struct psr_beam_cuda *c)
 {
     const struct psr_beam_work *w = c->w;

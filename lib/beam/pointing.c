@@ -139,7 +139,7 @@ psr_status psr_pointings_read(struct psr_pointings *a, const char *path, psr_err
 
 /* --- the sky ---------------------------------------------------------------------------------- */
 
-/* What ERFA wants of a place and a date. */
+/* ERFA's parameters of a place and a date. */
 static psr_status check_place(const struct psr_array *a, struct psr_mjd utc, psr_err *err)
 {
     if (!a->has_site)

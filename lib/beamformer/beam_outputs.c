@@ -91,7 +91,7 @@ static size_t buffer_bytes(const struct psr_beam_outputs *o, size_t b)
     return most / 2 + most / 2 * (b % 16) / 15;
 }
 
-/* What the file of beam b says of it. */
+/* The header of beam b. */
 static void describe_beam(const struct psr_beam_outputs *o, size_t b, struct psr_obs *obs)
 {
     const struct psr_beam_input *in = o->d.in;
@@ -155,7 +155,7 @@ for_each_beam(struct psr_beam_outputs *o,
     return st;
 }
 
-/* The system's table of descriptors grows at once, not time and again while all threads that open
+/* Enlarges the system's table of descriptors once, instead of repeatedly while all threads that open
  * files, CUDA's too, wait for it. */
 static void grow_descriptors(size_t n)
 {
@@ -202,7 +202,7 @@ static psr_status open_all(void *ctx, psr_err *err)
     grow_descriptors(o->nbeam);
     if (!st)
         st = for_each_beam(o, open_beam, err);
-    /* A stop leaves files unopened, which nothing may be written to. */
+    /* After a stop some files are not open, and nothing may be written to them. */
     if (!st && should_stop(o))
         st =
             psr_fail(err, PSR_ESTOPPED, "%s: stopped while its files were created", o->d.run->root);
@@ -232,7 +232,7 @@ psr_status psr_beam_outputs_write(struct psr_beam_outputs *o, size_t b, const vo
     return psr_outfile_write(o->file[b], bytes, n, err);
 }
 
-/* All bytes go to the system before any file takes its name: a disk that is full shows now. */
+/* All bytes are written before any file gets its name, so that a full disk is noticed now. */
 static psr_status finish_beam(struct psr_beam_outputs *o, size_t b, psr_err *err)
 {
     return psr_outfile_park(o->file[b], err);

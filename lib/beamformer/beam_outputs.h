@@ -1,4 +1,4 @@
-/* beam_outputs.h: a filterbank of each beam, and the scales, which take their names together
+/* beam_outputs.h: a filterbank of each beam, and the scales, which get their final names together
  * (private). */
 #ifndef PSR_BEAMFORMER_BEAM_OUTPUTS_H
 #define PSR_BEAMFORMER_BEAM_OUTPUTS_H
@@ -39,12 +39,12 @@ PSR_MUST_CHECK psr_status psr_beam_outputs_wait(struct psr_beam_outputs *o, psr_
 PSR_MUST_CHECK psr_status psr_beam_outputs_write(struct psr_beam_outputs *o, size_t b,
                                                  const void *bytes, size_t n, psr_err *err);
 
-/* Completes the files, which take their names. */
+/* Completes the files, which get their final names. */
 PSR_MUST_CHECK psr_status psr_beam_outputs_finish(struct psr_beam_outputs *o,
                                                   const struct psr_beam_scales *scales,
                                                   psr_err *err);
 
-/* Removes what has no name yet. */
+/* Removes the files without final names. */
 void psr_beam_outputs_abort(struct psr_beam_outputs *o);
 
 #endif

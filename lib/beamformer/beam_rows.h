@@ -51,20 +51,20 @@ struct psr_beam_rows {
 void *psr_beam_rows_place(struct psr_beam_rows *r, size_t nrow);
 size_t psr_beam_rows_stride(const struct psr_beam_rows *r);
 
-/* Says that the plan has begun to make them. */
+/* Notes that the plan has begun to make them. */
 void psr_beam_rows_begin(struct psr_beam_rows *r, size_t nrow);
 
-/* Says that they are there; hands over what is complete, or, with "all", all.
- * Status: those of what was handed over before, and of psr_beam_scales_measure */
+/* Notes that they are complete; submits complete buffers, or, with "all", all rows.
+ * Status: those of what was submitted before, and of psr_beam_scales_measure */
 PSR_MUST_CHECK psr_status psr_beam_rows_came(struct psr_beam_rows *r, bool all, psr_err *err);
 
 /* Rows that may still be begun before scales are measured; SIZE_MAX where that is done. */
 size_t psr_beam_rows_to_keep(const struct psr_beam_rows *r);
 
-/* Waits for what was handed over. */
+/* Waits for what was submitted. */
 PSR_MUST_CHECK psr_status psr_beam_rows_wait(struct psr_beam_rows *r, psr_err *err);
 
-/* The input has ended: measures scales on what there is, and waits. */
+/* At the end of the input: measures scales on the rows so far, and waits. */
 PSR_MUST_CHECK psr_status psr_beam_rows_end(struct psr_beam_rows *r, psr_err *err);
 
 #endif

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where the mean and one standard deviation of a channel go among the levels. */
+/* The levels of a channel's mean and of one standard deviation. */
 static double mean_level(int nbit)
 {
     return nbit == 8 ? 64 : 4;

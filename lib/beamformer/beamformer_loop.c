@@ -20,8 +20,8 @@ static int64_t pointing_length(const struct psr_beamformer *p)
     return (int64_t)p->sums.unit * (int64_t)fmin(fmax(units, 1), 1e12);
 }
 
-/* Points tracking beams at where they are in the middle of the samples to come, after p->nread.
- * Files that are being made say where beams were at first. */
+/* Points tracking beams to their positions in the middle of the next samples, after p->nread.  Headers
+ * have the positions at the start. */
 static psr_status point_again(struct psr_beamformer *p, psr_err *err)
 {
     const struct psr_beam_directions *beams = &p->directions;
@@ -47,7 +47,7 @@ static size_t choose_next(const struct psr_beamformer *p, size_t nt)
     return n;
 }
 
-/* Waits for the rows that are coming until no more than "left" blocks are under way. */
+/* Waits for rows until at most "left" blocks are being processed. */
 static psr_status take_rows(struct psr_beamformer *p, size_t left, psr_err *err)
 {
     double since_s = psr_seconds();
@@ -59,7 +59,7 @@ static psr_status take_rows(struct psr_beamformer *p, size_t left, psr_err *err)
     return st;
 }
 
-/* Starts on the next n samples, and takes the rows of those before. */
+/* Starts the next n samples, and takes the rows of the previous ones. */
 static psr_status form_next(struct psr_beamformer *p, const uint8_t *in, size_t n, psr_err *err)
 {
     const size_t nrow = psr_beam_sums_rows(&p->sums, p->nread, n);

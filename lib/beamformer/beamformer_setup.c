@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is read at once: so little that a device may fetch it from the cache of the host's cores,
- * and enough that it has something to do. */
+/* Bytes read at once: few enough to stay in the host's caches until the device fetches them, and enough
+ * to keep it busy. */
 enum { BLOCK_BYTES = 48 << 20 };
 
 /* Rows of all beams that are gathered before they are written, at most; and of one beam. */
@@ -17,8 +17,7 @@ enum { GATHER_BYTES = 32 << 20, GATHER_MOST = 1 << 20 };
 
 /* --- the rooms -------------------------------------------------------------------------------- */
 
-/* A GPU takes longer to start than everything that is prepared before the plan, which is where a
- * failure shows. */
+/* A GPU takes longer to start than all preparations before the plan, whose creation reports failures. */
 static psr_status wake_device(void *ctx, psr_err *err)
 {
     const struct psr_beamformer *p = ctx;

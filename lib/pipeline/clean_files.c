@@ -1,4 +1,4 @@
-/* Writes what automatic cleaning took out: as JSON, and as a mask in PRESTO's layout. */
+/* Writes what automatic cleaning removed: as JSON, and as a mask in PRESTO's layout. */
 #include "clean_files.h"
 
 #include <math.h>

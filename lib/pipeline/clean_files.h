@@ -1,4 +1,4 @@
-/* clean_files.h: the files that say what automatic cleaning took out (private). */
+/* clean_files.h: the files that record what automatic cleaning removed (private). */
 #ifndef PSR_PIPELINE_CLEAN_FILES_H
 #define PSR_PIPELINE_CLEAN_FILES_H
 

@@ -1,4 +1,4 @@
-/* dedispersion.h: the methods that turn spectra into series of a plan's lines, as a table of
+/* dedispersion.h: the methods that convert spectra to series of a plan's lines, as a table of
  * operations (private). */
 #ifndef PSR_PIPELINE_DEDISPERSION_H
 #define PSR_PIPELINE_DEDISPERSION_H

@@ -48,7 +48,7 @@ static psr_status share_memory(const struct psr_dedispersion_desc *d, int64_t *m
                     d->clean_block, d->obs->nchan);
 }
 
-/* A failure to do with memory, in words of -mem. */
+/* Reports a lack of memory in terms of -mem. */
 static psr_status fail_memory(const struct psr_dedispersion_desc *d, const psr_err *why,
                               psr_err *err)
 {
@@ -97,7 +97,7 @@ static void describe_lines(const struct psr_dedispersion_desc *d,
     }
 }
 
-/* Describes the fan-out but for its memory and devices, in arrays that are to be freed. */
+/* Describes psr_dedisp_multi except its memory and devices, in arrays that are to be freed. */
 static psr_status describe(const struct psr_dedispersion_desc *d, struct psr_dedisp_multi_desc *fan,
                            double **freq_mhz, struct psr_dedisp_multi_line **line, psr_err *err)
 {

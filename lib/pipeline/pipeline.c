@@ -48,7 +48,7 @@ psr_status psr_pipeline_create(psr_pipeline **out, const struct psr_pipeline_des
     return st;
 }
 
-/* A device that is lost in the middle takes the outputs along. */
+/* If a device is lost during the run, the outputs are removed. */
 static psr_status fail_run(const struct psr_pipeline *p, psr_status st, psr_err *err)
 {
     if (st != PSR_EDEVICE || !p->nread || !err)
@@ -84,7 +84,7 @@ psr_status psr_pipeline_step(psr_pipeline *p, const void *spectra, size_t nsamp,
     return fail_run(p, st, err);
 }
 
-/* Of the caller's spectra some may have been gathered for a block that never filled. */
+/* Some of the caller's spectra may still be in an incomplete block. */
 static psr_status complete(psr_pipeline *p, psr_err *err)
 {
     psr_status st = PSR_OK;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Tells sinks of stretches of the input without data, before samples come that draw on them. */
+/* Announces gaps of the input to sinks, before the samples that depend on them. */
 static psr_status announce_gaps(struct psr_pipeline *p, size_t line,
                                 const struct psr_block *spectra, psr_err *err)
 {
@@ -79,8 +79,8 @@ static psr_status find_ends(struct psr_pipeline *p, size_t line, int64_t *first,
     return PSR_OK;
 }
 
-/* Tells sinks that trials end one by one: what draws on samples after the input holds no data.  Of
- * several ends the earliest counts. */
+/* Announces to sinks where each trial ends: samples that depend on input beyond its end hold no data.
+ * Of several ends the earliest counts. */
 static psr_status announce_end(struct psr_pipeline *p, size_t line, psr_err *err)
 {
     const int64_t maxshift = (int64_t)psr_lines_maxshift(p->lines, line);
@@ -166,7 +166,7 @@ static psr_status end_line(const struct psr_pipeline *p, size_t line, struct psr
     return psr_lines_check_length(p->lines, line, p->nread, err);
 }
 
-/* What was taken out, beside the series or events. */
+/* Writes what was removed beside the series or events. */
 static psr_status write_cleaning(const struct psr_pipeline *p, psr_err *err)
 {
     const psr_clean_auto *clean = psr_stage_clean_auto(p->clean);

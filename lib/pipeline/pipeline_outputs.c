@@ -35,7 +35,7 @@ static psr_status add_inputs(const struct psr_pipeline_desc *d, struct psr_overw
     return st;
 }
 
-/* Of two trials of one name this says more than that it is taken. */
+/* Checked first, as the message says more than that a name is taken. */
 static psr_status check_trials(const struct psr_pipeline *p, psr_err *err)
 {
     const bool has_inf = p->d.series.on && !p->d.series.tim;
@@ -70,7 +70,7 @@ psr_status psr_pipeline_check_names(struct psr_pipeline *p, psr_err *err)
     return st;
 }
 
-/* Other runs are kept from making the same files. */
+/* Prevents other runs from writing the same files. */
 psr_status psr_pipeline_claim_outputs(struct psr_pipeline *p, psr_err *err)
 {
     const struct psr_pipeline_desc *d = &p->d;

@@ -177,7 +177,7 @@ static psr_status bound_lengths(struct psr_pipeline *p, psr_err *err)
     return st;
 }
 
-/* Trials that are there already. */
+/* Marks trials that exist already. */
 static psr_status find_done(const struct psr_pipeline *p, bool *done, size_t *ndone, psr_err *err)
 {
     const struct psr_trial_list *t = &p->trials;

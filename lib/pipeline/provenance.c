@@ -88,7 +88,7 @@ struct timespec psr_provenance_changed(const psr_provenance *p)
     return p->changed;
 }
 
-/* An input that is gone was changed too. */
+/* An input that was removed counts as changed. */
 void psr_provenance_check(const psr_provenance *p, struct psr_trial_list *trials)
 {
     uint64_t digest;

@@ -1,4 +1,4 @@
-/* Reads blocks of a source ahead of those who work on them. */
+/* Reads blocks of a source ahead of their processing. */
 #include "read_ahead.h"
 
 #include <psrkit/device.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One is worked on, one waits, one is read. */
+/* One is processed, one waits, one is read. */
 enum { AHEAD = 3 };
 
 struct slot {
@@ -55,8 +55,8 @@ static void fill_slot(psr_read_ahead *r, struct slot *s)
         s->status = copy_gaps(r, s);
 }
 
-/* Reads until the input ends or the caller wants no more.  What there is to say of the end is in the
- * slot that the next block would have. */
+/* Reads until the input ends or the caller stops.  The status at the end is in the slot of the block that
+ * would follow. */
 static psr_status read_blocks(void *ctx, psr_err *err)
 {
     psr_read_ahead *r = ctx;
@@ -97,7 +97,7 @@ static psr_status allocate_slot(psr_read_ahead *r, struct slot *s, psr_err *err)
 psr_status psr_read_ahead_create(psr_read_ahead **out, const struct psr_read_ahead_desc *desc,
                                  psr_err *err)
 {
-    /* A pipe has its own pace, and may never give more. */
+    /* A pipe may be slow, or give nothing more. */
     bool ahead = desc->for_device && desc->source && psr_source_obs(desc->source)->nsamp >= 0;
     psr_status st = PSR_OK;
     *out = NULL;
@@ -133,7 +133,7 @@ bool psr_read_ahead_is_full(const psr_read_ahead *r)
     return !r->given && r->slot->n == r->d.nsamp;
 }
 
-/* What was gathered since the last block, maybe nothing. */
+/* The spectra collected since the last block, possibly none. */
 static void take_gathered(psr_read_ahead *r, struct slot *s)
 {
     if (r->given)
@@ -141,7 +141,7 @@ static void take_gathered(psr_read_ahead *r, struct slot *s)
     r->given = true;
 }
 
-/* Lets go of the slot before, and waits for the next. */
+/* Releases the previous slot, and waits for the next. */
 static struct slot *await_slot(psr_read_ahead *r)
 {
     const size_t i = r->ring.next;

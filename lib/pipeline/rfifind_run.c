@@ -38,7 +38,7 @@ static psr_status make_names(struct psr_rfi_state *u, psr_err *err)
     return psr_inf_set_name(&u->inf, u->stem, err);
 }
 
-/* With nocompute the old mask may be the one that is made anew, and the input is not read. */
+/* With nocompute the input is not read, and the old mask may be the one that is replaced. */
 static psr_status check_names(struct psr_rfi_state *u, psr_err *err)
 {
     const struct psr_rfi_run_desc *d = u->d;

@@ -1,4 +1,4 @@
-/* A sink: searches series for single pulses and writes what it finds. */
+/* Sink that searches series for single pulses and writes them. */
 #include "sink_rows.h"
 
 #include "base/grow.h"
@@ -81,7 +81,7 @@ static psr_status create_search(struct pulses *s, size_t line, psr_err *err)
                                   err);
 }
 
-/* Files of events have names too, beside series or without, and no .inf. */
+/* Names of the files of events, with or without series; they have no .inf. */
 static psr_status check_names(const struct psr_sink_stream *stream, psr_err *err)
 {
     if (to_stdout(stream))
@@ -232,7 +232,7 @@ static int compare_spans(const void *a, const void *b)
     return (p->first > q->first) - (p->first < q->first);
 }
 
-/* Every line tells of the same gaps. */
+/* All lines announce the same gaps. */
 static void merge_gaps(struct pulses *s)
 {
     size_t n = 0;

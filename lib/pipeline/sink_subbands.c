@@ -20,7 +20,7 @@ struct subbands {
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-/* As many digits as PRESTO gives them: 10 sub-bands have one. */
+/* The number of digits in PRESTO's names: one for 10 sub-bands. */
 static int count_digits(size_t nsub)
 {
     int n = 1;

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Each is described by a field of struct psr_pipeline_desc that begins with "bool on".  They finish
- * in this order: the files of series come last, since theirs vouch for the others. */
+ * in this order: the files of series come last, as they mark a run as complete. */
 static const struct row {
     const struct psr_sink_ops *ops;
     size_t desc; /* where that field is */

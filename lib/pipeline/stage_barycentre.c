@@ -27,7 +27,7 @@ struct psr_stage_barycentre {
     size_t most_series;
 };
 
-/* PRESTO barycentres to 0, 0 where the header has no position; a user is better told. */
+/* If the header has no position PRESTO barycentres to 0, 0; a note is better. */
 static bool is_wanted(const psr_stage_barycentre *b)
 {
     const int64_t first_day = 36934, end_day = 88069; /* 1960; 2100, where the orbit ends */
