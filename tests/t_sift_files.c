@@ -126,6 +126,11 @@ static void test_numbers(void)
            rows.row[0].harm_power[0] == 10 && rows.row[1].harm_power[0] == 20,
        "harmonics in another order: %s", err.msg);
     psr_accel_rows_clear(&rows);
+    ok(parse(&rows, "1 -nan nan 3.00 1 1(1) 1(1) 7 0(1) 4(2) 0(1)\n 1 1 5 9 1\n", false, &err) ==
+               PSR_OK &&
+           isnan(rows.row[0].sigma) && isnan(rows.row[0].power) && rows.row[0].coherent == 3,
+       "a sigma that is none, as accelsearch prints it: %s", err.msg);
+    psr_accel_rows_clear(&rows);
     ok(parse(&rows, "", false, &err) == PSR_OK && rows.n == 0 && rows.tobs_s == 100,
        "no candidates");
     psr_accel_rows_clear(&rows);
@@ -147,6 +152,7 @@ static void test_list_errors(void)
         {"1 2 3\n", "list: line 1: 3 columns, must be 10 or more"},
         {ROW(x1, "7", 1) ROW(1, "x", 1), "line 2: FFT 'r' = 'x' is no such number"},
         {ROW(1, "-3", 1), "FFT 'r' = '-3'"},
+        {ROW(1, "nan", 1), "FFT 'r' = 'nan'"},
         {ROW(1, "7", 33), "Num Harm = '33'"},
         {ROW(1, "7", 0), "Num Harm = '0'"},
         {ROW(0, "7", 1), "Cand = '0'"},

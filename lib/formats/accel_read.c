@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum {
     ROW_WORDS = 12,       /* candidates: to the acceleration */
@@ -171,6 +172,14 @@ static psr_status read_value(const struct parser *p, const char *what, struct wo
     return isfinite(*value) ? PSR_OK : bad_value(p, what, w);
 }
 
+/* accelsearch prints nan for a sigma whose probability is not a number.  Nothing depends on it: the
+ * harmonics give sigma and power anew. */
+static bool is_nan(struct word w)
+{
+    const size_t sign = w.n > 0 && w.at[0] == '-';
+    return w.n - sign == 3 && !strncasecmp(w.at + sign, "nan", 3);
+}
+
 static psr_status read_count(const struct parser *p, const char *what, struct word w, int64_t most,
                              int64_t *value)
 {
@@ -236,8 +245,13 @@ static psr_status read_row(struct parser *p, const char *line, const char *end)
                   {"FFT 'z'", 9, false, &row.z},
                   {"FFT 'w'", 10, false, &row.w}};
     psr_status st = read_number(p, word[0], last, &row.number);
-    for (size_t k = 0; k < 5 + (size_t)p->rows->jerk && !st; k++)
-        st = read_value(p, column[k].name, word[column[k].word], column[k].power, column[k].to);
+    for (size_t k = 0; k < 5 + (size_t)p->rows->jerk && !st; k++) {
+        const struct word w = word[column[k].word];
+        if (k < 3 && is_nan(w)) /* not r, z and w */
+            *column[k].to = NAN;
+        else
+            st = read_value(p, column[k].name, w, column[k].power, column[k].to);
+    }
     if (!st)
         st = read_count(p, "Num Harm", word[4], PSR_ACCEL_LIST_MAX_HARM, &nharm);
     if (!st && !(row.r > 0 && row.r < 1e15))

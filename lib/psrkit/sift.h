@@ -26,7 +26,7 @@ PSR_API_BEGIN
 /* A candidate of a ROOT_ACCEL_ZMAX file, as its text says. */
 struct psr_accel_row {
     int64_t number;
-    double sigma, power, coherent;
+    double sigma, power, coherent; /* NaN where the text says so */
     int nharm;
     double r, z, w;           /* bins; w 0 if the list has no jerks */
     const double *harm_power; /* [nharm] relative to the local mean power */
