@@ -19,6 +19,7 @@ CUDA_FILES = \
 	kernels/dedisp.cu \
 	kernels/dedisp_shift_table.cu \
 	kernels/dedisp_gather.cu \
+	kernels/dedisp_tree.cu \
 	kernels/probe.cu \
 	kernels/pulscan_norm.cu \
 	kernels/pulscan_outdo.cu \
@@ -43,6 +44,8 @@ CUDA_INCLUDES = \
 	kernels/dedisp_delay.cuh \
 	kernels/dedisp_stage.h \
 	kernels/dedisp_tile.cuh \
+	kernels/dedisp_tree_kernels.h \
+	kernels/dedisp_tree_sums.cuh \
 	kernels/half.cuh \
 	kernels/launch.cuh \
 	kernels/probe_kernels.h \

@@ -74,6 +74,10 @@ lib_cuda_sources = \
 	lib/search/dedisp/dedisp_cuda_plan.c \
 	lib/search/dedisp/dedisp_cuda_push.c \
 	lib/search/dedisp/dedisp_cuda_state.c \
+	lib/search/dedisp/dedisp_cuda_tree.c \
+	lib/search/dedisp/dedisp_cuda_tree.h \
+	lib/search/dedisp/dedisp_cuda_tree_place.c \
+	lib/search/dedisp/dedisp_cuda_tree_plan.c \
 	lib/search/matched/accel_cuda.c \
 	lib/search/matched/accel_cuda.h \
 	lib/search/matched/accel_cuda_hits.c \

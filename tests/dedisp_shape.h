@@ -8,7 +8,7 @@
 #include "tap.h"
 #include <string.h>
 
-enum { MAXCHAN = 600, MAXDM = 300 };
+enum { MAXCHAN = 4200, MAXDM = 300 };
 
 /* An observation, a sweep, and the samples as numbers. */
 struct shape {

@@ -368,6 +368,7 @@ GPU_TESTS = \
 	tests/gpu/t_beam_slots \
 	tests/gpu/t_dedisp_cuda \
 	tests/gpu/t_dedisp_multi_cuda \
+	tests/gpu/t_dedisp_tree_cuda \
 	tests/gpu/t_lost_cuda \
 	tests/gpu/t_lost_pair_cuda \
 	tests/gpu/t_pipeline_cuda \
@@ -388,6 +389,9 @@ tests_gpu_t_beam_slots_LDADD = $(tests_gpu_ldadd) $(ERFA_LIBS) $(FFTW_LIBS)
 tests_gpu_t_dedisp_cuda_SOURCES = tests/gpu/t_dedisp_cuda.c
 tests_gpu_t_dedisp_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_t_dedisp_cuda_LDADD = $(tests_gpu_ldadd)
+tests_gpu_t_dedisp_tree_cuda_SOURCES = tests/gpu/t_dedisp_tree_cuda.c tests/dedisp_shape.h
+tests_gpu_t_dedisp_tree_cuda_CPPFLAGS = $(tests_gpu_cppflags)
+tests_gpu_t_dedisp_tree_cuda_LDADD = $(tests_gpu_ldadd)
 tests_gpu_t_singlepulse_cuda_SOURCES = tests/gpu/t_singlepulse_cuda.c
 tests_gpu_t_singlepulse_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_t_singlepulse_cuda_LDADD = $(tests_gpu_ldadd)

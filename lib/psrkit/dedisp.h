@@ -82,9 +82,9 @@ struct psr_dedisp_desc {
  *         the sum of their absolute values; this sum too is independent of threads and blocks.
  *         TREE adds 32-bit samples in the order of channels, in single precision within groups of
  *         8 and in double precision above.
- * Status: PSR_EINVAL naming field, value and limit; PSR_EUNSUPPORTED (a backend without TREE);
- *         PSR_ENOMEM if mem_bytes cannot hold the
- *         dispersion sweep, with the amount needed; PSR_EDEVICE if the requested backend is not
+ * Status: PSR_EINVAL naming field, value and limit; PSR_EUNSUPPORTED (backend "cuda" with TREE for
+ *         32-bit samples or sums beyond 32 bits, which "auto" leaves to the CPU);
+ *         PSR_ENOMEM if mem_bytes cannot hold the dispersion sweep, with the amount needed; PSR_EDEVICE if the requested backend is not
  *         available */
 PSR_MUST_CHECK psr_status psr_dedisp_create(psr_dedisp **out, const struct psr_dedisp_desc *desc,
                                             psr_err *err);

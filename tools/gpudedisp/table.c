@@ -66,8 +66,7 @@ static void add_trials(struct cli_table *list, struct gpudedisp_options *o)
          "Average N adjacent samples first (default 1).", 1, PSR_PIPELINE_DOWNSAMP},
         {"algo", CLI_TEXT, &o->algo, "NAME",
          "direct: every trial is exact (default). subband: PRESTO's two steps with -nsub "
-         "sub-bands. tree: sums shared by a tree of sub-bands, fastest, delays within -smear "
-         "(CPU).",
+         "sub-bands. tree: sums shared by a tree of sub-bands, fastest, delays within -smear.",
          0, 0},
         {"nsub", CLI_INT, &o->run.nsub, "N",
          "Number of sub-bands for -algo subband and -sub (default 32); must divide the number of "

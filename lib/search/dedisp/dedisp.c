@@ -81,6 +81,12 @@ static bool is_any(const char *name)
     return !name || !strcmp(name, "auto");
 }
 
+static bool makes(const struct psr_dedisp_ops *ops, enum psr_dedisp_algo algo, uint64_t sample_max,
+                  size_t nkept)
+{
+    return algo != PSR_DEDISP_TREE || !ops->makes_tree || ops->makes_tree(sample_max, nkept);
+}
+
 /* "auto" takes the first backend whose device is there; any other failure ends the search. */
 static psr_status start_backend(psr_dedisp *p, const char *name, psr_err *err)
 {
@@ -88,11 +94,14 @@ static psr_status start_backend(psr_dedisp *p, const char *name, psr_err *err)
     for (int b = 0; b < NBACKEND; b++) {
         if (!any && strcmp(name, backends[b]->name))
             continue;
-        if (p->layout.algo == PSR_DEDISP_TREE && !backends[b]->makes_trees) {
+        if (!makes(backends[b], p->layout.algo, psr_dedisp_layout_sample_max(&p->layout),
+                   p->layout.nkept)) {
             if (any)
                 continue;
             return psr_fail_field(err, PSR_EUNSUPPORTED, "backend",
-                                  "dedispersion: backend %s has no tree algorithm", name);
+                                  "dedispersion: backend %s has no tree algorithm for floats, "
+                                  "32-bit samples or sums beyond 32 bits",
+                                  name);
         }
         p->ops = backends[b];
         psr_status st = p->ops->create(&p->state, &p->layout, err);
@@ -104,13 +113,13 @@ static psr_status start_backend(psr_dedisp *p, const char *name, psr_err *err)
 }
 
 /* The first one of that name whose devices are there; NULL where there is none. */
-static const struct psr_dedisp_ops *find_backend(const char *name, enum psr_dedisp_algo algo)
+static const struct psr_dedisp_ops *find_backend(const char *name, enum psr_dedisp_algo algo,
+                                                 uint64_t sample_max, size_t nchan)
 {
     for (int b = 0; b < NBACKEND; b++) {
         const struct psr_dedisp_ops *ops = backends[b];
         bool named = is_any(name) || !strcmp(name, ops->name);
-        bool can = algo != PSR_DEDISP_TREE || ops->makes_trees;
-        if (named && can && (!ops->present || ops->present()))
+        if (named && makes(ops, algo, sample_max, nchan) && (!ops->present || ops->present()))
             return ops;
     }
     return NULL;
@@ -118,13 +127,15 @@ static const struct psr_dedisp_ops *find_backend(const char *name, enum psr_dedi
 
 bool psr_dedisp_sums_itself(const struct psr_dedisp_desc *d)
 {
-    const struct psr_dedisp_ops *ops = find_backend(d->backend, d->algo);
+    uint64_t ones = d->kind != PSR_FLOAT && d->nbit < 32 ? (UINT64_C(1) << d->nbit) - 1 : 0;
+    const struct psr_dedisp_ops *ops =
+        find_backend(d->backend, d->algo, ones * d->downsamp, d->nchan);
     return ops && ops->sums_itself;
 }
 
 const char *psr_dedisp_backend(const char *name)
 {
-    const struct psr_dedisp_ops *ops = find_backend(name, PSR_DEDISP_DIRECT);
+    const struct psr_dedisp_ops *ops = find_backend(name, PSR_DEDISP_DIRECT, 0, 1);
     return ops ? ops->name : psr_dedisp_cpu.name;
 }
 

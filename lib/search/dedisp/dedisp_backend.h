@@ -91,7 +91,10 @@ struct psr_dedisp_ops {
     const char *name;
     double block_bytes; /* suitable bytes of the caller's input and output per execute */
     bool sums_itself;   /* prefers to downsample itself to reading downsampled input */
-    bool makes_trees;   /* does TREE */
+
+    /* Whether it does TREE for integer samples up to sample_max, or for floats if that is 0; NULL if
+     * for all. */
+    bool (*makes_tree)(uint64_t sample_max, size_t nkept);
 
     /* Counts devices; NULL if the backend needs none. */
     bool (*present)(void);

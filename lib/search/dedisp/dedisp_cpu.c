@@ -411,7 +411,6 @@ static psr_status cpu_create(void **state, const struct psr_dedisp_layout *s, ps
 
 const struct psr_dedisp_ops psr_dedisp_cpu = {
     .name = "cpu",
-    .makes_trees = true,
     .block_bytes = 0x1p26, /* fresh pages cost more than blocks gain */
     .create = cpu_create,
     .execute = cpu_execute,

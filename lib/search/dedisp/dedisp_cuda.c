@@ -228,6 +228,8 @@ static void cuda_describe(void *state, struct psr_dedisp_info *info)
 {
     struct psr_cuda_set *g = state;
     info->ndevice = g->n;
+    if (g->s->algo == PSR_DEDISP_TREE)
+        info->adds_planned = 0;
     for (size_t k = 0; k < g->n; k++) {
         struct psr_cuda *c = g->device + k;
         for (int n = 0; n < 2; n++)
@@ -236,6 +238,7 @@ static void cuda_describe(void *state, struct psr_dedisp_info *info)
         if (g->block)
             copy_in_ms += psr_cuda_block_ms(g->block, k);
         info->bytes += c->bytes;
+        info->adds_planned += c->tree.adds;
         info->copy_in_s = larger(info->copy_in_s, copy_in_ms * 1e-3);
         info->cornerturn_s = larger(info->cornerturn_s, c->cornerturn_ms * 1e-3);
         info->sum_s = larger(info->sum_s, c->sum_ms * 1e-3);
@@ -273,6 +276,7 @@ static psr_status start_device(struct psr_cuda_set *g, size_t k, psr_err *err)
     part->mem_bytes = s->mem_bytes / (int64_t)g->n;
     g->device[k].s = part;
     g->device[k].device = s->device[k];
+    g->device[k].first_trial = first;
     psr_status st = psr_cuda_start(g->device + k, err);
     g->device_series[k] = (struct psr_device_series){.backend = "cuda",
                                                      .device = s->device[k],
@@ -321,6 +325,7 @@ const struct psr_dedisp_ops psr_dedisp_cuda = {
     .name = "cuda",
     .block_bytes = 0x1p28,
     .sums_itself = true,
+    .makes_tree = psr_tree_fits_device,
     .present = cuda_present,
     .create = cuda_create,
     .suit = cuda_suit,

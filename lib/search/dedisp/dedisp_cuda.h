@@ -8,6 +8,7 @@
 
 #include "base/cuda_call.h"
 #include "dedisp_backend.h"
+#include "dedisp_cuda_tree.h"
 
 #include <cornerturn_kernels.h>
 #include <dedisp_kernels.h>
@@ -60,6 +61,15 @@ struct psr_cuda_buffer {
     size_t at;                    /* its place in the caller's */
 };
 
+/* What a device has of a stage of the tree algorithm. */
+struct psr_cuda_tree_stage {
+    struct tree_k_group *d_group;
+    struct tree_k_pair *d_pair;
+    struct tree_k_row *d_row;
+    int32_t *d_source;
+    void *d_rows; /* its output; NULL for the last stage */
+};
+
 /* One device and its trials. */
 struct psr_cuda {
     const struct psr_dedisp_layout *s;
@@ -74,6 +84,11 @@ struct psr_cuda {
     struct dedisp_k_group *d_group;
     void *d_stage, *d_sum; /* d_sum: as of cornerturn.h */
     int *d_fault;
+
+    size_t first_trial;          /* of the plan's */
+    struct psr_tree_stages tree; /* no stages but for the tree algorithm */
+    struct psr_cuda_tree_stage tree_stage[PSR_MERGE_MAXLEVEL];
+    size_t tree_chunk; /* outputs at once */
 
     unsigned char *d_run;   /* [nplane][nkept][pitch] */
     size_t pitch, plane;    /* bytes */
@@ -127,6 +142,12 @@ struct cornerturn_k_desc psr_cuda_cornerturn(const struct psr_cuda *c);
 
 /* Makes the stages of a batch. */
 cudaError_t psr_cuda_shift_table(const struct psr_cuda *c, size_t batch, cudaStream_t stream);
+
+/* Plans the tree algorithm and takes memory for it, once runs have theirs. */
+PSR_MUST_CHECK psr_status psr_cuda_tree_start(struct psr_cuda *c, int64_t mem_free, psr_err *err);
+cudaError_t psr_cuda_tree_sums(const struct psr_cuda *c, const struct dedisp_k_io *io,
+                               cudaStream_t stream);
+void psr_cuda_tree_free(struct psr_cuda *c);
 
 /* Takes the next n spectra, n <= c->piece, and enqueues the sums that they complete: *nout samples
  * in the buffer c->current. */

@@ -283,7 +283,7 @@ psr_status psr_cuda_plan_make(struct psr_cuda_plan *plan, const struct psr_dedis
     plan->nplane = planes_for(sample_max);
     plan->coeff_mid = 2 / (1 / s->coeff[0] + 1 / s->coeff[s->nkept - 1]);
     psr_status st = sort_trials(plan, s, err);
-    if (st || !sample_max || max_spread[DEDISP_NARROW] < 2 + slack(s) ||
+    if (st || s->algo == PSR_DEDISP_TREE || !sample_max || max_spread[DEDISP_NARROW] < 2 + slack(s) ||
         sample_max * s->nkept > UINT32_MAX)
         return st;
     if ((st = make_blocks(plan, s, max_spread, err)))

@@ -108,6 +108,11 @@ static cudaError_t launch_sums(const struct psr_cuda *c, const struct dedisp_k_i
 {
     const struct psr_cuda_plan *p = &c->plan;
     const struct dedisp_k_delays delays = psr_cuda_delays(c);
+    if (c->tree.nstage) {
+        /* Rows of the tree are where the sums before may still read theirs. */
+        TRY(cudaStreamWaitEvent(stream, c->buffer[!c->current].summed, 0));
+        return psr_cuda_tree_sums(c, io, stream);
+    }
     if (!p->multiply)
         return dedisp_k_gather(io, c->s->ndm, &delays, stream);
     if (p->nbatch > 1) /* the sums before read other stages there */

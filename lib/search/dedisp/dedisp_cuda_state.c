@@ -244,7 +244,9 @@ psr_status psr_cuda_start(struct psr_cuda *c, psr_err *err)
     c->row_bytes = (c->s->nchan * (size_t)c->s->nbit + 7) / 8;
     if ((e = upload_plan(c)) || (e = upload_channels(c)) || (e = set_shift_tables(c)))
         return psr_cuda_fail(c->device, e, "delays", err);
-    return make_buffers(c, device.mem_free, err);
+    if ((st = make_buffers(c, device.mem_free, err)) || c->s->algo != PSR_DEDISP_TREE)
+        return st;
+    return psr_cuda_tree_start(c, device.mem_free, err);
 }
 
 void psr_cuda_free(struct psr_cuda *c)
@@ -252,6 +254,7 @@ void psr_cuda_free(struct psr_cuda *c)
     (void)cudaSetDevice(c->device);
     (void)cudaDeviceSynchronize();
     free_buffers(c);
+    psr_cuda_tree_free(c);
     void *const device[] = {c->d_dm,    c->d_coeff, c->d_row,   c->d_chan,  c->d_pre,
                             c->d_place, c->d_block, c->d_group, c->d_stage, c->d_fault};
     for (size_t n = 0; n < sizeof device / sizeof *device; n++)

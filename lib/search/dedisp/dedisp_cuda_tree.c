@@ -1,0 +1,124 @@
+/* The tree algorithm on one CUDA device: its memory, and its stages for the next outputs. */
+#include "dedisp_cuda.h"
+
+#include <psrkit/tool.h>
+
+enum { ROW_BYTES = 1 << 30 }; /* of rows between stages: more outputs at once gain nothing */
+
+/* --- memory ----------------------------------------------------------------------------------- */
+
+/* The most outputs at once, whose rows fit: bytes grow with their number. */
+static psr_status choose_chunk(struct psr_cuda *c, int64_t mem_free, psr_err *err)
+{
+    int64_t most = c->s->mem_bytes / 4 < mem_free / 4 ? c->s->mem_bytes / 4 : mem_free / 4;
+    most = most < ROW_BYTES ? most : ROW_BYTES;
+    size_t n = (c->nout_max + TREE_TILE - 1) / TREE_TILE;
+    while (n > 1 && psr_tree_stages_bytes(&c->tree, n * TREE_TILE) > (double)most)
+        n = n * 7 / 8;
+    c->tree_chunk = n * TREE_TILE;
+    double need = psr_tree_stages_bytes(&c->tree, c->tree_chunk);
+    char want[PSR_SIZE_TEXT], have[PSR_SIZE_TEXT];
+    if (need <= (double)most)
+        return PSR_OK;
+    return psr_fail_field(
+        err, PSR_ENOMEM, "mem_bytes",
+        "dedispersion: device %d: %s for the rows of a tree, a quarter of memory, is below %s",
+        c->device, psr_size_text(have, (double)most), psr_size_text(want, need));
+}
+
+static cudaError_t upload_stage(struct psr_cuda *c, int n, size_t elements)
+{
+    const struct psr_tree_stage *st = &c->tree.stage[n];
+    struct psr_cuda_tree_stage *d = &c->tree_stage[n];
+    size_t bytes = elements * psr_tree_lane_bytes(st->upper);
+    TRY(psr_cuda_upload(&d->d_group, st->group, st->ngroup * sizeof *st->group, &c->bytes));
+    TRY(psr_cuda_upload(&d->d_pair, st->pair, st->npair * sizeof *st->pair, &c->bytes));
+    TRY(psr_cuda_upload(&d->d_row, st->row, st->nrow * sizeof *st->row, &c->bytes));
+    TRY(psr_cuda_upload(&d->d_source, st->source, st->nsource * sizeof *st->source, &c->bytes));
+    if (!bytes)
+        return cudaSuccess;
+    TRY(psr_cuda_take(&d->d_rows, bytes, &c->bytes));
+    TRY(cudaMemset(d->d_rows, 0, bytes)); /* lanes that nobody uses are read too */
+    return cudaStreamSynchronize(cudaStreamLegacy);
+}
+
+psr_status psr_cuda_tree_start(struct psr_cuda *c, int64_t mem_free, psr_err *err)
+{
+    size_t elements[PSR_MERGE_MAXLEVEL];
+    size_t shared;
+    cudaError_t e = tree_k_shared(&shared);
+    if (e)
+        return psr_cuda_fail(c->device, e, "shared memory", err);
+    if (c->pitch > INT32_MAX / PSR_MERGE_LEAF)
+        return psr_fail_field(
+            err, PSR_EUNSUPPORTED, "dm",
+            "dedispersion: device %d: delays need runs of %zu samples, beyond the "
+            "%d of the tree algorithm",
+            c->device, c->room, INT32_MAX / PSR_MERGE_LEAF);
+    psr_status st = psr_tree_stages_make(&c->tree, c->s, c->first_trial, c->s->ndm,
+                                         c->nout_max + TREE_TILE, shared, err);
+    if (st || (st = choose_chunk(c, mem_free, err)))
+        return st;
+    psr_tree_stages_place(&c->tree, c->tree_chunk, c->pitch, elements);
+    for (int n = 0; n < c->tree.nstage && !e; n++)
+        e = upload_stage(c, n, elements[n]);
+    return e ? psr_cuda_fail(c->device, e, "rows of a tree", err) : PSR_OK;
+}
+
+void psr_cuda_tree_free(struct psr_cuda *c)
+{
+    for (int n = 0; n < c->tree.nstage; n++) {
+        struct psr_cuda_tree_stage *d = &c->tree_stage[n];
+        cudaFree(d->d_group);
+        cudaFree(d->d_pair);
+        cudaFree(d->d_row);
+        cudaFree(d->d_source);
+        cudaFree(d->d_rows);
+    }
+    psr_tree_stages_free(&c->tree);
+}
+
+/* --- sums ------------------------------------------------------------------------------------- */
+
+/* Outputs t0 .. t0 + n - 1 of io. */
+static cudaError_t run_stage(const struct psr_cuda *c, int k, const struct dedisp_k_io *io,
+                             size_t t0, size_t n, cudaStream_t stream)
+{
+    const struct psr_tree_stage *st = &c->tree.stage[k];
+    const struct psr_cuda_tree_stage *d = &c->tree_stage[k];
+    const struct tree_k_stage stage = {
+        .in = st->in,
+        .lower = st->lower,
+        .upper = st->upper,
+        .last = k + 1 == c->tree.nstage,
+        .d_group = d->d_group,
+        .ngroup = st->ngroup,
+        .ntile = (st->span + n + TREE_TILE - 1) / TREE_TILE,
+        .d_pair = d->d_pair,
+        .d_row = d->d_row,
+        .d_source = d->d_source,
+        .shared = st->shared,
+        .d_in = k ? c->tree_stage[k - 1].d_rows : io->d_runs,
+        .at = k ? 0 : io->at + t0,
+        .plane = io->plane,
+        .nplane = io->nplane,
+        .d_rows = d->d_rows,
+        .d_out = io->d_out + t0,
+        .out_pitch = io->out_pitch,
+        .n = n,
+        .bias = io->bias,
+        .downsamp = io->downsamp,
+    };
+    return tree_k_run(&stage, stream);
+}
+
+cudaError_t psr_cuda_tree_sums(const struct psr_cuda *c, const struct dedisp_k_io *io,
+                               cudaStream_t stream)
+{
+    for (size_t t0 = 0; t0 < io->nout; t0 += c->tree_chunk) {
+        size_t left = io->nout - t0, n = left < c->tree_chunk ? left : c->tree_chunk;
+        for (int k = 0; k < c->tree.nstage; k++)
+            TRY(run_stage(c, k, io, t0, n, stream));
+    }
+    return cudaSuccess;
+}
