@@ -15,8 +15,8 @@ struct scene {
     struct psr_obs obs;
     struct psr_clean_auto_report r;
     int64_t masked[CHANS];
-    unsigned char mask[WINDOWS][CHANS];
-    float level[WINDOWS][CHANS], sd[WINDOWS][CHANS];
+    unsigned char mask[WINDOWS * CHANS]; /* [nwindow][nchan], as are the next */
+    float level[WINDOWS * CHANS], sd[WINDOWS * CHANS];
 };
 
 static void draw(struct scene *s, uint64_t *seed, int k)
@@ -36,15 +36,15 @@ static void draw(struct scene *s, uint64_t *seed, int k)
                                           .nwindow = nwindow,
                                           .nfiltered = 2,
                                           .masked = s->masked,
-                                          .mask = s->mask[0],
-                                          .level = s->level[0],
-                                          .sd = s->sd[0]};
+                                          .mask = s->mask,
+                                          .level = s->level,
+                                          .sd = s->sd};
     for (size_t i = 0; i < nwindow; i++)
         for (size_t c = 0; c < nchan; c++) {
             const size_t at = i * nchan + c;
-            s->mask[0][at] = i == 1 || c == 3 || (c < nchan - 1 && tap_between(seed, 0, 2) == 0);
-            s->level[0][at] = (float)tap_between(seed, 1, 250);
-            s->sd[0][at] = (float)tap_between(seed, 1, 30);
+            s->mask[at] = i == 1 || c == 3 || (c < nchan - 1 && tap_between(seed, 0, 2) == 0);
+            s->level[at] = (float)tap_between(seed, 1, 250);
+            s->sd[at] = (float)tap_between(seed, 1, 30);
         }
     for (size_t c = 0; c < nchan; c++)
         s->masked[c] = tap_between(seed, 0, s->r.nsamp);
@@ -82,15 +82,15 @@ static int compare_mask(const struct scene *s, const struct psr_mask *m)
         for (size_t k = m->first[i]; k < m->first[i + 1]; k++)
             listed[m->chan[k]] = true;
         for (size_t c = 0; c < nchan; c++)
-            all = all && s->mask[0][place(s, i, c)];
+            all = all && s->mask[place(s, i, c)];
         wrong += m->zap_int[i] != all || m->all_chan[i] != all;
         for (size_t c = 0; c < nchan; c++)
-            wrong += (all || listed[c]) != s->mask[0][place(s, i, c)];
+            wrong += (all || listed[c]) != s->mask[place(s, i, c)];
     }
     for (size_t c = 0; c < nchan && !wrong; c++) {
         bool throughout = true;
         for (size_t i = 0; i < s->r.nwindow; i++)
-            throughout = throughout && s->mask[0][place(s, i, c)];
+            throughout = throughout && s->mask[place(s, i, c)];
         wrong += m->zap_chan[c] != throughout;
     }
     return wrong;
@@ -102,8 +102,8 @@ static int compare_stats(const struct scene *s, const struct psr_rfi_stats *got)
     for (size_t i = 0; i < got->nint && !wrong; i++)
         for (size_t c = 0; c < got->nchan; c++) {
             const size_t k = i * got->nchan + c;
-            wrong += got->mean[k] != s->level[0][place(s, i, c)] ||
-                     got->sd[k] != s->sd[0][place(s, i, c)] || got->power[k] != 1;
+            wrong += got->mean[k] != s->level[place(s, i, c)] ||
+                     got->sd[k] != s->sd[place(s, i, c)] || got->power[k] != 1;
         }
     return wrong;
 }
