@@ -338,7 +338,9 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/dedisp/dedisp_multi.h \
 	lib/search/dedisp/dedisp_layout.c \
 	lib/search/dedisp/dedisp_merge.c \
+	lib/search/dedisp/dedisp_merge_build.h \
 	lib/search/dedisp/dedisp_merge.h \
+	lib/search/dedisp/dedisp_merge_unite.c \
 	lib/search/dedisp/dedisp_cpu_merge.c \
 	lib/search/dedisp/dedisp_multi.c \
 	lib/search/dedisp/dedisp_smearing.c \

@@ -1,5 +1,5 @@
 /* Chooses the rows of tree dedispersion from the trials down. */
-#include "dedisp_merge.h"
+#include "dedisp_merge_build.h"
 
 #include "base/grow.h"
 
@@ -11,32 +11,6 @@
 enum {
     MAX_FRACTION = 8, /* of a sample at which rows of one DM begin */
     PULSE = 2,        /* samples, of a pulse that counts as unsmeared */
-};
-
-/* Rows of the level that is chosen, by sub-bands, and by DM within each. */
-struct rows {
-    size_t n, room[3];
-    double *dm, *fraction; /* what the row stands for */
-    int32_t *node;
-};
-
-/* What becomes of the rows of a level once equal ones are one. */
-struct united {
-    int32_t *lift;     /* [nrow] what is taken off a row's offsets */
-    int32_t *same;     /* [nrow] its new number */
-    float *difference; /* [nrow] by new number: limit of the difference within the row */
-};
-
-struct builder {
-    struct psr_merge_tree *tree;
-    const struct psr_merge_desc *d;
-    struct rows rows, below;
-    int32_t *node[PSR_MERGE_MAXLEVEL]; /* [nrow] */
-    float *miss[PSR_MERGE_MAXLEVEL];   /* [nrow][radix] limit of what shifting each part adds to the
-                                          difference from exact delays */
-    struct united at, under;           /* of this level, and the one below */
-    int32_t *slot;                     /* [nslot] hash table of rows */
-    size_t nslot;
 };
 
 /* --- the shape -------------------------------------------------------------------------------- */
@@ -55,13 +29,6 @@ static void set_shape(struct psr_merge_tree *tree, size_t nchan)
     }
 }
 
-static size_t parts_of(const struct psr_merge_tree *tree, int l, size_t node)
-{
-    const struct psr_merge_level *at = &tree->level[l];
-    size_t below = l ? tree->level[l - 1].nnode : tree->nchan, first = node * at->radix;
-    return below - first < at->radix ? below - first : at->radix;
-}
-
 static size_t first_channel(const struct psr_merge_tree *tree, int l, size_t node)
 {
     return node * tree->level[l].width;
@@ -77,7 +44,8 @@ static psr_status fail_limit(double need, double limit, psr_err *err)
                           psr_size_text(have, limit), psr_size_text(want, need));
 }
 
-static psr_status take(struct builder *b, void *array, size_t n, size_t size, psr_err *err)
+static psr_status take(struct psr_merge_builder *b, void *array, size_t n, size_t size,
+                       psr_err *err)
 {
     b->tree->bytes += (double)n * (double)size;
     if (b->tree->bytes > b->d->bytes)
@@ -89,7 +57,7 @@ static psr_status take(struct builder *b, void *array, size_t n, size_t size, ps
     return PSR_OK;
 }
 
-static psr_status take_level(struct builder *b, int l, size_t nrow, psr_err *err)
+static psr_status take_level(struct psr_merge_builder *b, int l, size_t nrow, psr_err *err)
 {
     struct psr_merge_level *at = &b->tree->level[l];
     psr_status st;
@@ -103,7 +71,8 @@ static psr_status take_level(struct builder *b, int l, size_t nrow, psr_err *err
     return l ? take(b, &b->miss[l], nrow * at->radix, sizeof *b->miss[l], err) : PSR_OK;
 }
 
-static psr_status add_row(struct rows *rows, double dm, double fraction, size_t node, psr_err *err)
+static psr_status add_row(struct psr_merge_rows *rows, double dm, double fraction, size_t node,
+                          psr_err *err)
 {
     psr_status st;
     const char *what = "the rows of a tree";
@@ -118,12 +87,12 @@ static psr_status add_row(struct rows *rows, double dm, double fraction, size_t 
     return PSR_OK;
 }
 
-static void free_rows(struct rows *rows)
+static void free_rows(struct psr_merge_rows *rows)
 {
     free(rows->dm);
     free(rows->fraction);
     free(rows->node);
-    *rows = (struct rows){0};
+    *rows = (struct psr_merge_rows){0};
 }
 
 /* --- from the trials down --------------------------------------------------------------------- */
@@ -134,7 +103,7 @@ struct span {
     double width;             /* of its channels, mean */
 };
 
-static struct span span_of(const struct builder *b, int l, size_t node)
+static struct span span_of(const struct psr_merge_builder *b, int l, size_t node)
 {
     const struct psr_merge_desc *d = b->d;
     size_t k0 = first_channel(b->tree, l, node), k1 = first_channel(b->tree, l, node + 1);
@@ -161,7 +130,8 @@ struct coarseness {
  * each level does.  A fraction is off by up to half of one, uniformly: 1/12 of its square.  A step
  * is off by half of it at either end of the sub-band at the worst DM: 1/144 of its square.  Of the
  * ways to spend what the tolerance leaves, that with fewest rows is taken. */
-static struct coarseness coarseness_at(const struct builder *b, const struct span *s, double dm)
+static struct coarseness coarseness_at(const struct psr_merge_builder *b, const struct span *s,
+                                       double dm)
 {
     double chan = dm * s->width, f = b->d->tolerance;
     double unavoidable = (PULSE * PULSE + 2 + chan * chan) / 12;
@@ -191,7 +161,7 @@ struct group {
     struct coarseness c;
 };
 
-static psr_status share_group(struct builder *b, const struct group *g, psr_err *err)
+static psr_status share_group(struct psr_merge_builder *b, const struct group *g, psr_err *err)
 {
     struct psr_merge_level *at = &b->tree->level[g->l];
     int32_t made[MAX_FRACTION];
@@ -220,7 +190,7 @@ static psr_status share_group(struct builder *b, const struct group *g, psr_err 
 }
 
 /* The next group begins at g->r0.  DM 0 keeps delays of 0. */
-static void find_group(const struct builder *b, struct group *g, size_t end)
+static void find_group(const struct psr_merge_builder *b, struct group *g, size_t end)
 {
     double low = b->rows.dm[g->r0], span = g->part.last - g->part.first;
     g->c = coarseness_at(b, &g->part, low);
@@ -232,11 +202,11 @@ static void find_group(const struct builder *b, struct group *g, size_t end)
 }
 
 /* The rows of all parts of one sub-band, whose own rows are r0 .. r1 - 1. */
-static psr_status split_node(struct builder *b, int l, size_t node, size_t r0, size_t r1,
+static psr_status split_node(struct psr_merge_builder *b, int l, size_t node, size_t r0, size_t r1,
                              psr_err *err)
 {
     struct group g = {.l = l, .of = span_of(b, l, node)};
-    for (g.j = 0; g.j < parts_of(b->tree, l, node); g.j++) {
+    for (g.j = 0; g.j < psr_merge_parts_of(b->tree, l, node); g.j++) {
         g.node = node * b->tree->level[l].radix + g.j;
         g.part = span_of(b, l - 1, g.node);
         for (g.r0 = r0; g.r0 < r1; g.r0 = g.r1) {
@@ -249,7 +219,7 @@ static psr_status split_node(struct builder *b, int l, size_t node, size_t r0, s
     return PSR_OK;
 }
 
-static psr_status split_level(struct builder *b, int l, psr_err *err)
+static psr_status split_level(struct psr_merge_builder *b, int l, psr_err *err)
 {
     psr_status st = take_level(b, l, b->rows.n, err);
     for (size_t r0 = 0, r1; r0 < b->rows.n && !st; r0 = r1) {
@@ -261,17 +231,17 @@ static psr_status split_level(struct builder *b, int l, psr_err *err)
     b->rows.node = NULL;
     free_rows(&b->rows);
     b->rows = b->below;
-    b->below = (struct rows){0};
+    b->below = (struct psr_merge_rows){0};
     return st;
 }
 
-static psr_status round_channels(struct builder *b, psr_err *err)
+static psr_status round_channels(struct psr_merge_builder *b, psr_err *err)
 {
     struct psr_merge_level *at = &b->tree->level[0];
     psr_status st = take_level(b, 0, b->rows.n, err);
     for (size_t r = 0; r < b->rows.n && !st; r++) {
         size_t node = (size_t)b->rows.node[r], k0 = first_channel(b->tree, 0, node);
-        for (size_t j = 0; j < parts_of(b->tree, 0, node); j++) {
+        for (size_t j = 0; j < psr_merge_parts_of(b->tree, 0, node); j++) {
             double slope = b->d->slope[k0 + j] - b->d->slope[k0];
             double x = b->rows.fraction[r] + b->rows.dm[r] * slope;
             at->offset[r * at->radix + j] = (int32_t)floor(x + 0.5);
@@ -295,7 +265,7 @@ static int by_rising_dm(const void *pa, const void *pb)
     return a->i < b->i ? -1 : a->i > b->i;
 }
 
-static psr_status rank_trials(struct builder *b, psr_err *err)
+static psr_status rank_trials(struct psr_merge_builder *b, psr_err *err)
 {
     struct psr_merge_tree *tree = b->tree;
     struct ranked *rank = malloc(b->d->ndm * sizeof *rank);
@@ -311,7 +281,7 @@ static psr_status rank_trials(struct builder *b, psr_err *err)
 }
 
 /* One row of the whole band for each DM. */
-static psr_status start_rows(struct builder *b, psr_err *err)
+static psr_status start_rows(struct psr_merge_builder *b, psr_err *err)
 {
     struct psr_merge_tree *tree = b->tree;
     psr_status st;
@@ -332,139 +302,10 @@ static psr_status start_rows(struct builder *b, psr_err *err)
     return st;
 }
 
-/* --- from the leaves up ----------------------------------------------------------------------- */
-
-/* Takes the least offset off a row, after its parts have changed so. */
-static void lift_row(struct builder *b, int l, size_t r, size_t nparts)
-{
-    struct psr_merge_level *at = &b->tree->level[l];
-    int32_t *offset = at->offset + r * at->radix, *part = l ? at->part + r * at->radix : NULL;
-    int32_t least = INT32_MAX;
-    for (size_t j = 0; j < nparts; j++) {
-        if (l) {
-            offset[j] += b->under.lift[part[j]];
-            part[j] = b->under.same[part[j]];
-        }
-        least = offset[j] < least ? offset[j] : least;
-    }
-    for (size_t j = 0; j < nparts; j++)
-        offset[j] -= least;
-    b->at.lift[r] = least;
-}
-
-/* Adds up what the parts of a row say. */
-static void measure_row(struct builder *b, int l, size_t r, size_t nparts)
-{
-    struct psr_merge_level *at = &b->tree->level[l];
-    const int32_t *offset = at->offset + r * at->radix, *part = l ? at->part + r * at->radix : NULL;
-    b->at.difference[r] = 0.5F;
-    for (size_t j = 0; j < nparts; j++) {
-        int32_t extent = offset[j] + (l ? b->tree->level[l - 1].extent[part[j]] : 0);
-        float miss = l ? b->miss[l][r * at->radix + j] + b->under.difference[part[j]] : 0;
-        at->extent[r] = extent > at->extent[r] ? extent : at->extent[r];
-        b->at.difference[r] = miss > b->at.difference[r] ? miss : b->at.difference[r];
-    }
-}
-
-static uint32_t hash_words(uint32_t h, const int32_t *word, size_t n)
-{
-    for (size_t j = 0; j < n; j++)
-        h = (h ^ (uint32_t)word[j]) * UINT32_C(0x9E3779B1);
-    return h ^ h >> 15;
-}
-
-static bool same_row(const struct psr_merge_level *at, size_t r, size_t q)
-{
-    size_t bytes = at->radix * sizeof *at->offset;
-    return !memcmp(at->offset + r * at->radix, at->offset + q * at->radix, bytes) &&
-           (!at->part || !memcmp(at->part + r * at->radix, at->part + q * at->radix, bytes));
-}
-
-/* Moves row r to the place of the q-th that is kept. */
-static void keep_row(struct builder *b, struct psr_merge_level *at, size_t r, size_t q)
-{
-    size_t bytes = at->radix * sizeof *at->offset;
-    memmove(at->offset + q * at->radix, at->offset + r * at->radix, bytes);
-    if (at->part)
-        memmove(at->part + q * at->radix, at->part + r * at->radix, bytes);
-    at->extent[q] = at->extent[r];
-    b->at.difference[q] = b->at.difference[r];
-}
-
-/* Makes equal rows of a sub-band, r0 .. r1 - 1, one.  Returns the rows kept so far. */
-static size_t unite_node(struct builder *b, int l, size_t r0, size_t r1, size_t kept)
-{
-    struct psr_merge_level *at = &b->tree->level[l];
-    size_t mask = 2;
-    while (mask < 2 * (r1 - r0))
-        mask *= 2;
-    mask--;
-    memset(b->slot, 0xff, (mask + 1) * sizeof *b->slot);
-    for (size_t r = r0; r < r1; r++) {
-        uint32_t h = hash_words(1, at->offset + r * at->radix, at->radix);
-        size_t s = (at->part ? hash_words(h, at->part + r * at->radix, at->radix) : h) & mask;
-        while (b->slot[s] >= 0 && !same_row(at, r, (size_t)b->slot[s]))
-            s = (s + 1) & mask;
-        if (b->slot[s] < 0) {
-            b->slot[s] = (int32_t)kept;
-            keep_row(b, at, r, kept++);
-        }
-        size_t q = (size_t)b->slot[s];
-        b->at.difference[q] = fmaxf(b->at.difference[q], b->at.difference[r]);
-        b->at.same[r] = (int32_t)q;
-    }
-    return kept;
-}
-
-static void free_united(struct united *u)
-{
-    free(u->lift);
-    free(u->same);
-    free(u->difference);
-    *u = (struct united){0};
-}
-
-static psr_status start_united(struct builder *b, size_t nrow, psr_err *err)
-{
-    size_t nslot = 4;
-    free_united(&b->under);
-    b->under = b->at;
-    b->at.lift = malloc(nrow * sizeof *b->at.lift);
-    b->at.same = malloc(nrow * sizeof *b->at.same);
-    b->at.difference = malloc(nrow * sizeof *b->at.difference);
-    while (nslot < 4 * nrow)
-        nslot *= 2;
-    if (nslot > b->nslot) {
-        free(b->slot);
-        b->slot = malloc(nslot * sizeof *b->slot);
-        b->nslot = nslot;
-    }
-    if (b->at.lift && b->at.same && b->at.difference && b->slot)
-        return PSR_OK;
-    return psr_fail_nomem(err, "the rows of a tree", 28.0 * (double)nrow);
-}
-
-static psr_status unite_level(struct builder *b, int l, psr_err *err)
-{
-    struct psr_merge_level *at = &b->tree->level[l];
-    size_t nrow = at->nrow, kept = 0;
-    psr_status st = start_united(b, nrow, err);
-    for (size_t r0 = 0, r1; r0 < nrow && !st; r0 = r1) {
-        size_t nparts = parts_of(b->tree, l, (size_t)b->node[l][r0]);
-        for (r1 = r0; r1 < nrow && b->node[l][r1] == b->node[l][r0]; r1++) {
-            lift_row(b, l, r1, nparts);
-            measure_row(b, l, r1, nparts);
-        }
-        kept = unite_node(b, l, r0, r1, kept);
-    }
-    at->nrow = kept;
-    return st;
-}
-
 /* --- all of it -------------------------------------------------------------------------------- */
 
 /* Within the delays of the exact sum if possible: from 0 to that of the bottom of the band. */
-static void settle_trial(struct builder *b, size_t i)
+static void settle_trial(struct psr_merge_builder *b, size_t i)
 {
     struct psr_merge_tree *tree = b->tree;
     int32_t was = tree->row[i], whole = tree->offset[i] + b->at.lift[was], to = whole;
@@ -477,14 +318,14 @@ static void settle_trial(struct builder *b, size_t i)
     tree->difference[i] = (double)b->at.difference[tree->row[i]] + abs(to - whole);
 }
 
-static psr_status build(struct builder *b, psr_err *err)
+static psr_status build(struct psr_merge_builder *b, psr_err *err)
 {
     struct psr_merge_tree *tree = b->tree;
     psr_status st = start_rows(b, err);
     for (int l = tree->nlevel - 1; l >= 0 && !st; l--)
         st = l ? split_level(b, l, err) : round_channels(b, err);
     for (int l = 0; l < tree->nlevel && !st; l++)
-        st = unite_level(b, l, err);
+        st = psr_merge_unite_level(b, l, err);
     for (size_t i = 0; i < tree->ndm && !st; i++)
         settle_trial(b, i);
     return st;
@@ -493,14 +334,14 @@ static psr_status build(struct builder *b, psr_err *err)
 psr_status psr_merge_create(struct psr_merge_tree *tree, const struct psr_merge_desc *desc,
                             psr_err *err)
 {
-    struct builder b = {.tree = tree, .d = desc};
+    struct psr_merge_builder b = {.tree = tree, .d = desc};
     *tree = (struct psr_merge_tree){.nchan = desc->nchan, .ndm = desc->ndm};
     set_shape(tree, desc->nchan);
     psr_status st = build(&b, err);
     free_rows(&b.rows);
     free_rows(&b.below);
-    free_united(&b.at);
-    free_united(&b.under);
+    psr_merge_united_clear(&b.at);
+    psr_merge_united_clear(&b.under);
     free(b.slot);
     for (int l = 0; l < PSR_MERGE_MAXLEVEL; l++) {
         free(b.miss[l]);
