@@ -13,7 +13,7 @@ struct cell_label {
 };
 
 static const struct cell_label reasons[] = {
-    {PSR_RFI_PADDING, "have no data"},
+    {PSR_RFI_PADDING, "are in intervals that the data do not fill"},
     {PSR_RFI_BAD_POWER, "are periodic"},
     {PSR_RFI_BAD_SD, "have an odd standard deviation"},
     {PSR_RFI_BAD_MEAN, "have an odd mean"},
