@@ -22,7 +22,7 @@ row() {
 @test "the tutorial's commands find the burst, the pulsar and the binary" {
     cd "$BATS_TEST_TMPDIR"
     commands_of "$srcdir/doc/tutorial.md" >commands.sh
-    [ "$(grep -cE '^(fakebin|ddplan|gpudedisp|gpuaccel-pulscan|chi2sig) ' commands.sh)" = 6 ]
+    [ "$(grep -cE '^(fakebin|ddplan|gpudedisp|gpuaccel-pulscan|chi2sig|accelsift|gpufold) ' commands.sh)" = 8 ]
     command -v gnuplot >/dev/null || sed -i -E 's/ -plot [a-z]+\.png//; s/ -o smearing\.png//' commands.sh
     bash -euo pipefail commands.sh >said
 
@@ -43,6 +43,12 @@ row() {
     near "$sigma" 12.2 2
     near "${frequency%%(*}" 217.5101 0.001
     near "${z%%(*}" 28.37 0.5
+
+    [ "$(grep -c '^obs_' obs.sift)" = 2 ]
+    near "$(awk '/^obs_DM54/ { print $8 }' obs.sift)" 4.59749 1e-4
+    best=obs_obs_DM54.00_ACCEL_100_Cand_2.pfd.bestprof
+    near "$(awk '/Best DM/ { print $NF }' $best)" 54 0.5
+    awk '/Reduced chi-sqr/ { print; exit !($NF > 40) }' $best
 }
 
 @test "every picture and page that the documents show is there" {
