@@ -184,6 +184,7 @@ EXTRA_DIST += \
 	tests/science/fold.txt \
 	tests/science/fold_consumers.sh \
 	tests/science/fold_consumers.txt \
+	tests/science/made_inf.py \
 	tests/science/mutants.txt \
 	tests/science/observations.sh \
 	tests/science/observations.txt \

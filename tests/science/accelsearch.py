@@ -25,6 +25,8 @@ from multiprocessing import Pool
 
 import numpy
 
+import made_inf
+
 TIE = 1e-5
 ZERO = """#include <stdlib.h>
 #include <string.h>
@@ -33,30 +35,6 @@ void *malloc(size_t n) { return calloc(1, n); }
 void *memalign(size_t a, size_t n) { void *p = __libc_memalign(a, n); return p ? memset(p, 0, n) : p; }
 void *aligned_alloc(size_t a, size_t n) { return memalign(a, n); }
 int posix_memalign(void **p, size_t a, size_t n) { return (*p = memalign(a, n)) ? 0 : 12; }
-"""
-INF = """ Data file name without suffix          =  {root}
- Telescope used                         =  GBT
- Instrument used                        =  unset
- Object being observed                  =  random
- J2000 Right Ascension (hh:mm:ss.ssss)  =  00:00:00.0000
- J2000 Declination     (dd:mm:ss.ssss)  =  00:00:00.0000
- Data observed by                       =  unset
- Epoch of observation (MJD)             =  56000.000000000000000
- Barycentered?           (1 yes, 0 no)  =  0
- Number of bins in the time series      =  {n}
- Width of each time series bin (sec)    =  {dt}
- Any breaks in the data? (1 yes, 0 no)  =  0
- Type of observation (EM band)          =  Radio
- Beam diameter (arcsec)                 =  540
- Dispersion measure (cm-3 pc)           =  50
- Central freq of low channel (MHz)      =  1376
- Total bandwidth (MHz)                  =  128
- Number of channels                     =  32
- Channel bandwidth (MHz)                =  4
- Data analyzed by                       =  nobody
- Any additional notes:
-    synthetic
-
 """
 PLACES, MEASURED = ("r", "rerr", "z", "zerr", "w", "werr"), "pow powerr sig rawpow phs phserr cen cenerr pur purerr locpow".split()
 RECORD = numpy.dtype(
@@ -240,7 +218,7 @@ def try_case(seed):
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         x = draw_series(r, n)
-        (folder / "s.inf").write_text(INF.format(root="s", n=n, dt=dt))
+        (folder / "s.inf").write_text(made_inf.describe("s", n, dt, "random"))
         if is_fft:
             spectrum = numpy.fft.rfft(x)
             spectrum[0] = spectrum[0].real + 1j * spectrum[-1].real

@@ -22,29 +22,7 @@ import sys
 import tempfile
 import time
 
-INF = """ Data file name without suffix          =  {root}
- Telescope used                         =  GBT
- Instrument used                        =  unset
- Object being observed                  =  made
- J2000 Right Ascension (hh:mm:ss.ssss)  =  00:00:00.0000
- J2000 Declination     (dd:mm:ss.ssss)  =  00:00:00.0000
- Data observed by                       =  unset
- Epoch of observation (MJD)             =  56000.000000000000000
- Barycentered?           (1 yes, 0 no)  =  0
- Number of bins in the time series      =  {nbin}
- Width of each time series bin (sec)    =  {dt}
- Any breaks in the data? (1 yes, 0 no)  =  0
- Type of observation (EM band)          =  Radio
- Beam diameter (arcsec)                 =  540
- Dispersion measure (cm-3 pc)           =  {dm}
- Central freq of low channel (MHz)      =  1376
- Total bandwidth (MHz)                  =  128
- Number of channels                     =  32
- Channel bandwidth (MHz)                =  4
- Data analyzed by                       =  nobody
- Any additional notes:
-    made
-"""
+import made_inf
 
 
 def centre(text, width):
@@ -81,7 +59,7 @@ def write_list(path, cands, nbin, dt, dm):
                                    centre("1.0", 11), centre("1.0(1)", 18), centre("1.0", 13), centre("0.0(1)", 12),
                                    centre("0.0", 9), centre("1.00(1)", 12), "0.5", "1.0"]) + "\n")  # fmt: skip
         f.write("\n\n")
-        f.write(INF.format(root="made", nbin=nbin, dt=dt, dm=dm))
+        f.write(made_inf.describe("made", nbin, dt, "made", dm, "made"))
 
 
 def make_lists(folder, rng):
@@ -98,7 +76,7 @@ def make_lists(folder, rng):
         dm, n = i * step, rng.choice(lengths)
         root = f"made_DM{dm:.2f}"
         tobs = n * dt
-        (folder / f"{root}.inf").write_text(INF.format(root=root, nbin=n, dt=dt, dm=dm), encoding="ascii")
+        (folder / f"{root}.inf").write_text(made_inf.describe(root, n, dt, "made", dm, "made"), encoding="ascii")
         cands = []
         for f, peak, power in signals:
             power *= max(0.0, 1 - abs(i - peak) / rng.choice([2, 5, 20]))

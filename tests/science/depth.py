@@ -32,6 +32,8 @@ from multiprocessing import Pool
 
 import numpy as np
 
+import made_inf
+
 N, TSAMP = 1 << 17, 1e-3
 STEPS = np.exp(np.linspace(-0.24, 0.24, 5))
 RATIOS = sorted({Fraction(p, q) for p in range(1, 9) for q in range(1, 9)})
@@ -46,30 +48,6 @@ CASES = [  # search, r of the fundamental, z, w, duty cycle
     for s in ("z200h8", "z200h16") for duty in (0.02, 0.05, 0.10) for z in (0, 5, 20, 60, 120, 200)
 ] + [(s, 7000, 10, w, 0.30) for s in ("z20w300h2", "z20w300h1") for w in (0, 60, 150, 300)]  # fmt: skip
 POWERS = {1: 24, 2: 27, 4: 31, 8: 39, 16: 54}  # about what sums of so many need
-INF = """ Data file name without suffix          =  {root}
- Telescope used                         =  GBT
- Instrument used                        =  unset
- Object being observed                  =  depth
- J2000 Right Ascension (hh:mm:ss.ssss)  =  00:00:00.0000
- J2000 Declination     (dd:mm:ss.ssss)  =  00:00:00.0000
- Data observed by                       =  unset
- Epoch of observation (MJD)             =  56000.000000000000000
- Barycentered?           (1 yes, 0 no)  =  0
- Number of bins in the time series      =  {n}
- Width of each time series bin (sec)    =  {dt}
- Any breaks in the data? (1 yes, 0 no)  =  0
- Type of observation (EM band)          =  Radio
- Beam diameter (arcsec)                 =  540
- Dispersion measure (cm-3 pc)           =  50
- Central freq of low channel (MHz)      =  1376
- Total bandwidth (MHz)                  =  128
- Number of channels                     =  32
- Channel bandwidth (MHz)                =  4
- Data analyzed by                       =  nobody
- Any additional notes:
-    synthetic
-
-"""
 
 
 def profile(phase, duty):
@@ -103,7 +81,7 @@ def search(program, options, x, folder):
         os.unlink(os.path.join(folder, name))
     np.fft.rfft(x)[: N // 2].astype("c8").tofile(root + ".fft")
     with open(root + ".inf", "w") as f:
-        f.write(INF.format(root=root, n=N, dt=TSAMP))
+        f.write(made_inf.describe(root, N, TSAMP, "depth"))
     subprocess.run([*program, *options, root + ".fft"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                    check=True, timeout=300)
     found = []
