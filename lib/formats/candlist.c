@@ -1,8 +1,9 @@
 /* Lists of candidates to fold: adding to them, unique names, and numbers of their lines. */
+#include "base/grow.h"
 #include "candlist_lines.h"
+#include "text_table.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,14 +15,10 @@ psr_status psr_candlist_add(struct psr_candlist *list, const struct psr_folder_c
                             const char *name, bool by_period, psr_err *err)
 {
     char made[NAME_BYTES];
-    if (list->n == list->room) {
-        const size_t room = list->room ? 2 * list->room : 16;
-        void *more = realloc(list->cand, room * sizeof *list->cand);
-        if (!more)
-            return psr_fail_nomem(err, "candidates", (double)room * sizeof *list->cand);
-        list->cand = more;
-        list->room = room;
-    }
+    psr_status st =
+        psr_grow(&list->cand, &list->room, list->n, sizeof *list->cand, "candidates", err);
+    if (st)
+        return st;
     if (!name && by_period)
         snprintf(made, sizeof made, "%.2fms_Cand", 1000 / cand->f);
     else if (!name)
@@ -127,13 +124,11 @@ psr_status psr_candlist_make_unique(struct psr_candlist *list, const struct psr_
 psr_status psr_candlist_fail(const struct psr_candlist_lines *l, psr_err *err, const char *field,
                              const char *fmt, ...)
 {
-    char text[300];
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
+    psr_status st = psr_text_fail_line(l->text.name, l->text.number, err, field, fmt, ap);
     va_end(ap);
-    return psr_fail_field(err, PSR_EFORMAT, field, "%s: line %ld: %s", l->text.name, l->text.number,
-                          text);
+    return st;
 }
 
 psr_status psr_candlist_number(const struct psr_candlist_lines *l, const char *field,

@@ -3,21 +3,26 @@
 
 #include <psrkit/tool.h>
 
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
+psr_status psr_text_fail_line(const char *path, long number, psr_err *err, const char *field,
+                              const char *fmt, va_list ap)
+{
+    char text[400];
+    vsnprintf(text, sizeof text, fmt, ap);
+    return psr_fail_field(err, PSR_EFORMAT, field, "%s: line %ld: %s", path, number, text);
+}
+
 psr_status psr_text_row_fail(const struct psr_text_row *row, psr_err *err, const char *field,
                              const char *fmt, ...)
 {
-    char text[400];
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
+    psr_status st = psr_text_fail_line(row->path, row->number, err, field, fmt, ap);
     va_end(ap);
-    return psr_fail_field(err, PSR_EFORMAT, field, "%s: line %ld: %s", row->path, row->number,
-                          text);
+    return st;
 }
 
 psr_status psr_text_row_int(const struct psr_text_row *row, int i, const char *what, int64_t min,

@@ -4,6 +4,7 @@
 
 #include <psrkit/status.h>
 #include <psrkit/tool.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -43,6 +44,10 @@ PSR_MUST_CHECK psr_status psr_text_row_take(const struct psr_text_row *row,
                                             psr_err *err);
 
 /* PSR_EFORMAT "PATH: line N: ..."; field as in psr_fail_field. */
+psr_status psr_text_fail_line(const char *path, long number, psr_err *err, const char *field,
+                              const char *fmt, va_list ap) __attribute__((format(printf, 5, 0)));
+
+/* The same of a row. */
 psr_status psr_text_row_fail(const struct psr_text_row *row, psr_err *err, const char *field,
                              const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 

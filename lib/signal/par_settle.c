@@ -1,10 +1,10 @@
 /* Makes an ephemeris of the parameters of a .par file, and refuses what it does not cover. */
 #include "par_keys.h"
 
+#include "formats/text_table.h"
 #include "signal/barycentre.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -17,12 +17,11 @@ __attribute__((format(printf, 5, 6))) static psr_status fail_line(const struct p
                                                                   const char *field,
                                                                   const char *fmt, ...)
 {
-    char text[300];
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
+    psr_status st = psr_text_fail_line(p->path, line, err, field, fmt, ap);
     va_end(ap);
-    return psr_fail_field(err, PSR_EFORMAT, field, "%s: line %ld: %s", p->path, line, text);
+    return st;
 }
 
 static psr_status fail_missing(const struct par_file *p, psr_err *err, const char *field)
