@@ -502,6 +502,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/signal/par_settle.c \
 	lib/signal/orbit.c \
 	lib/signal/planfile.c \
+	lib/signal/presto_sigma.c \
+	lib/signal/presto_sigma.h \
 	lib/signal/redden.h \
 	lib/signal/resample.h \
 	lib/signal/resample.c \

@@ -2,7 +2,7 @@
  * which candidates are popped. */
 #include "sift_made.h"
 
-#include "search/matched/presto_list.h"
+#include "signal/presto_sigma.h"
 
 #include <psrkit/signif.h>
 

@@ -29,7 +29,4 @@ PSR_MUST_CHECK psr_status psr_presto_list_add(struct psr_presto_list *list,
 PSR_MUST_CHECK psr_status psr_presto_list_sort(const struct psr_presto_list *list,
                                                struct psr_accel_peaks *peaks, psr_err *err);
 
-/* accelsearch's sigma, by its series and approximations. */
-double psr_presto_sigma(double power, int nharm, double trials);
-
 #endif

@@ -1,9 +1,10 @@
 /* Measures candidates as accelsearch does. */
 #include "presto_refine.h"
 #include "presto_grid.h"
-#include "presto_list.h"
 #include "presto_response.h"
 #include "simplex.h"
+
+#include "signal/presto_sigma.h"
 
 #include <psrkit/signif.h>
 

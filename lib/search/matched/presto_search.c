@@ -5,6 +5,7 @@
 
 #include "base/grow.h"
 #include "base/threads.h"
+#include "signal/presto_sigma.h"
 
 #include <stdlib.h>
 #include <string.h>
