@@ -121,7 +121,7 @@ static void test_csv(void)
        "of frequency and period the first counts");
     ok(read_text("file,f\nx_DM1.5_y_DM12.50.fft,3\nx.fft,3\n") == PSR_OK && list.n == 1 &&
            has(0, "3.00Hz_Cand", 12.5, 3, 0, 0, PSR_FOLD_AT_START) && nrefused == 1 &&
-           strstr(refused, "line 3: file: 'x.fft' has no _DM"),
+           strstr(refused, "line 3: file: 'x.fft' has no DM with"),
        "a DM from the name of a file");
     scratch_write_text(scratch("list"), "f,p\n3,\n");
     ok(!read_path(scratch("list"), true) && has(0, "3.00Hz_Cand", 7, 3, 0, 0, PSR_FOLD_AT_START),
@@ -223,9 +223,8 @@ static void test_sifted(void)
         static const char *const row[] = {"x 1 2 3 4 5 6 7 8 9", "x:0 1 2 3 4 5 6 7 8 9",
                                           "x:1 -1 2 3 4 5 6 7 8 9", "x:1 1 2 3 4 5 6 0 8 9",
                                           "x:1 1 2 3 4 5 6 7"};
-        static const char *const says[] = {"'x' is no file", "0 is below 1",
-                                           "DM: -1 is below 0", "P(ms): 0 is below",
-                                           "r is missing"};
+        static const char *const says[] = {"'x' is no file", "0 is below 1", "DM: -1 is below 0",
+                                           "P(ms): 0 is below", "r is missing"};
         char text[400];
         snprintf(text, sizeof text, "%s%s\n", SIFT_HEAD, row[k]);
         ok(read_text(text) == PSR_EFORMAT && nrefused == 1 && strstr(refused, "line 2: ") &&

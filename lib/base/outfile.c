@@ -214,8 +214,7 @@ static size_t longest_name(const char *path, size_t folder)
 psr_status psr_outfile_check_length(const char *path, psr_err *err)
 {
     const size_t more = sizeof part - 1 + SUFFIX_CHARS, n = strlen(path);
-    const char *slash = strrchr(path, '/');
-    const size_t folder = slash ? (size_t)(slash - path) + 1 : 0;
+    const size_t folder = (size_t)(psr_path_file(path) - path);
     if (!n)
         return psr_fail(err, PSR_EIO, "the name of an output file is empty");
     if (n + more >= PATH_MAX)

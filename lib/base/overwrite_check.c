@@ -2,6 +2,7 @@
 #include <psrkit/outfile.h>
 
 #include "grow.h"
+#include "path.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -58,14 +59,13 @@ static psr_status identify_path(struct psr_overwrite_check *c, const char *path,
                                 enum kind *kind, struct identity *id, psr_err *err)
 {
     struct stat st;
-    const char *slash = strrchr(path, '/');
     const bool standard = !strcmp(path, "-");
     const int fd = input ? STDIN_FILENO : STDOUT_FILENO;
     *kind = UNKNOWN;
     if (standard ? fstat(fd, &st) == 0 : stat(path, &st) == 0)
         *kind = identify(&st, id);
     else if (!standard && !input)
-        return find_folder(c, path, slash ? slash + 1 : path, kind, id, err);
+        return find_folder(c, path, psr_path_file(path), kind, id, err);
     return PSR_OK;
 }
 

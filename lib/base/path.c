@@ -16,6 +16,12 @@ char *psr_path_beside(const char *path, const char *suffix)
     return beside;
 }
 
+const char *psr_path_file(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 const char *psr_path_called(const char *path)
 {
     return strcmp(path, "-") ? path : "standard input";

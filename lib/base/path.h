@@ -4,6 +4,9 @@
 
 #include <psrkit/tool.h>
 
+/* The last part of a path, within it. */
+const char *psr_path_file(const char *path);
+
 /* Name of an input in messages: its path, or "standard input" for "-". */
 const char *psr_path_called(const char *path);
 

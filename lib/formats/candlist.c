@@ -141,18 +141,3 @@ psr_status psr_candlist_number(const struct psr_candlist_lines *l, const char *f
     *value *= unit;
     return PSR_OK;
 }
-
-bool psr_candlist_find_dm(const char *name, double *dm)
-{
-    bool found = false;
-    for (const char *at = name; (at = strstr(at, "_DM")); at++) {
-        char digits[32];
-        const size_t n = strspn(at + 3, "0123456789.");
-        if (!n || n >= sizeof digits)
-            continue;
-        memcpy(digits, at + 3, n);
-        digits[digits[n - 1] == '.' ? n - 1 : n] = '\0'; /* the dot of a suffix */
-        found |= !psr_parse_double("DM", digits, 0, 1e6, dm, NULL);
-    }
-    return found;
-}

@@ -21,10 +21,6 @@ PSR_MUST_CHECK psr_status psr_candlist_number(const struct psr_candlist_lines *l
                                               const char *text, double unit, double min, double max,
                                               double *value, psr_err *err);
 
-/* DM in a name such as obs_DM12.30.dat; the last one counts.
- * Returned: false if there is none */
-bool psr_candlist_find_dm(const char *name, double *dm);
-
 /* --- tables ----------------------------------------------------------------------------------- */
 
 struct psr_candlist_column;

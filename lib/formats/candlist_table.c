@@ -1,5 +1,7 @@
 /* Candidates to fold from tables whose header names the columns, and comma-separated values. */
+#include "base/path.h"
 #include "candlist_lines.h"
+#include "series_name.h"
 
 #include <psrkit/obs.h>
 
@@ -252,8 +254,8 @@ static psr_status set_dm(const struct psr_candlist_table *t, const struct psr_ca
     const char *file = row->text[FILENAME];
     if (t->has[DM])
         c->dm = row->value[DM];
-    else if (!l->desc->has_dm && !psr_candlist_find_dm(file ? file : "", &c->dm))
-        return psr_candlist_fail(l, err, "file", "file: '%.200s' has no _DM with a number in it",
+    else if (!l->desc->has_dm && psr_series_find_dm(file ? file : "", &c->dm) < 0)
+        return psr_candlist_fail(l, err, "file", "file: '%.200s' has no DM with a number in it",
                                  file ? file : "");
     return PSR_OK;
 }
@@ -293,8 +295,7 @@ static void set_orbit(const struct psr_candlist_table *t, const struct row *row,
 static void find_name(const struct row *row, char name[256])
 {
     const char *own = row->text[NAME], *file = row->text[FILENAME], *id = row->text[ID];
-    const char *slash = file ? strrchr(file, '/') : NULL;
-    const char *base = slash ? slash + 1 : file ? file : "", *dot = strrchr(base, '.');
+    const char *base = psr_path_file(file ? file : ""), *dot = strrchr(base, '.');
     const bool has_suffix = dot && (!strcmp(dot, ".dat") || !strcmp(dot, ".fft"));
     const int n = (int)(has_suffix ? (size_t)(dot - base) : strlen(base));
     snprintf(name, 256, "%s", own ? own : "");

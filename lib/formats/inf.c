@@ -2,6 +2,7 @@
 #include <psrkit/series.h>
 
 #include "base/c_locale.h"
+#include "base/path.h"
 #include <psrkit/obs.h>
 
 #include <math.h>
@@ -15,7 +16,7 @@ enum { DATE_MAX = 128, PASSWD_BYTES = 16384, PRESTO_NAME_MAX = 199 };
 
 psr_status psr_inf_set_name(struct psr_inf *inf, const char *stem, psr_err *err)
 {
-    const char *slash = strrchr(stem, '/'), *base = slash ? slash + 1 : stem;
+    const char *base = psr_path_file(stem);
     const size_t n = strlen(stem), nbase = strlen(base);
     if (n >= sizeof inf->name)
         return psr_fail_field(err, PSR_EINVAL, "name",

@@ -1,8 +1,10 @@
-/* Builds the file names of series, and checks them before any file is created. */
+/* File names of series: builds them, checks them before any file is created, reads their DM. */
 #include "series_name.h"
 
 #include "base/c_locale.h"
+#include "base/path.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -178,4 +180,44 @@ psr_status psr_series_names(const struct psr_series_desc *desc,
             st = check(ctx, name, err);
         }
     return st;
+}
+
+static bool is_digit(char c)
+{
+    return isdigit((unsigned char)c) != 0;
+}
+
+int psr_series_read_dm(const char *text, double *dm)
+{
+    char copy[64];
+    size_t n = 0;
+    int decimals = 0;
+    while (is_digit(text[n]))
+        n++;
+    if (n == 0)
+        return -1;
+    if (text[n] == '.' && is_digit(text[n + 1]))
+        for (n++; is_digit(text[n]); n++)
+            decimals++;
+    if (n >= sizeof copy)
+        return -1;
+    memcpy(copy, text, n);
+    copy[n] = '\0';
+    *dm = psr_c_locale_strtod(copy, NULL);
+    return *dm < max_dm ? decimals : -1;
+}
+
+const char *psr_series_dm_text(const char *path)
+{
+    const char *found = NULL;
+    for (const char *at = psr_path_file(path); (at = strstr(at, "DM")); at += 2)
+        if (is_digit(at[2]))
+            found = at + 2;
+    return found;
+}
+
+int psr_series_find_dm(const char *path, double *dm)
+{
+    const char *number = psr_series_dm_text(path);
+    return number ? psr_series_read_dm(number, dm) : -1;
 }

@@ -1,6 +1,8 @@
 /* Fills .pfd headers: the observation, the trials around a candidate, and its values. */
 #include "fold_header.h"
 
+#include "base/path.h"
+
 #include <psrkit/ddplan.h>
 
 #include <math.h>
@@ -36,12 +38,6 @@ static const char *telescope_of(const struct psr_fold_frame *frame)
     return psr_site_find_as_presto(name, &site) ? name : "Unknown";
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* hh:mm:ss.ssss, rounded once so that no 60 appears. */
 static void write_angle(char text[PSR_PFD_POSITION], double value)
 {
@@ -54,7 +50,7 @@ static psr_status set_texts(struct psr_pfd *p, const struct psr_fold_frame *fram
                             const struct psr_folder_candidate *cand, psr_err *err)
 {
     const struct psr_obs *obs = frame->obs;
-    const char *const text[] = {base_name(frame->desc->path[0]), cand->name ? cand->name : "",
+    const char *const text[] = {psr_path_file(frame->desc->path[0]), cand->name ? cand->name : "",
                                 telescope_of(frame), cand->plot_device ? cand->plot_device : ""};
     char **const to[] = {&p->input, &p->candidate, &p->telescope, &p->plot_device};
     for (int i = 0; i < 4; i++)

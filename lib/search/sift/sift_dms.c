@@ -3,6 +3,8 @@
 
 #include "base/c_locale.h"
 #include "base/grow.h"
+#include "base/path.h"
+#include "formats/series_name.h"
 #include <ctype.h>
 #include <dirent.h>
 #include <math.h>
@@ -30,28 +32,6 @@ int64_t psr_sift_dm_key(double dm, bool presto)
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-/* The number at text: digits, and after a point more digits.
- * Returned: number of decimals, *dm; -1 if there is none */
-static int read_dm(const char *text, double *dm)
-{
-    char copy[DM_TEXT];
-    size_t n = 0;
-    int decimals = 0;
-    while (is_digit(text[n]))
-        n++;
-    if (n == 0)
-        return -1;
-    if (text[n] == '.' && is_digit(text[n + 1]))
-        for (n++; is_digit(text[n]); n++)
-            decimals++;
-    if (n >= sizeof copy)
-        return -1;
-    memcpy(copy, text, n);
-    copy[n] = '\0';
-    *dm = psr_c_locale_strtod(copy, NULL);
-    return *dm < DM_MAX ? decimals : -1;
-}
-
 /* As sifting.py: the first DM with two decimals, of which it reads no more. */
 static int find_presto_dm(const char *path, double *dm)
 {
@@ -65,33 +45,14 @@ static int find_presto_dm(const char *path, double *dm)
             !is_digit(number[n + 2]))
             continue;
         snprintf(text, sizeof text, "%.*s", (int)n + 1 + PRESTO_DECIMALS, number);
-        return read_dm(text, dm);
+        return psr_series_read_dm(text, dm);
     }
     return -1;
 }
 
-static const char *find_base(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
-/* After the last DM that a number follows; NULL: there is none. */
-static const char *find_number(const char *base)
-{
-    const char *found = NULL;
-    for (const char *at = base; (at = strstr(at, "DM")); at += 2)
-        if (is_digit(at[2]))
-            found = at + 2;
-    return found;
-}
-
 int psr_sift_dm_of_name(const char *path, bool presto, double *dm)
 {
-    if (presto)
-        return find_presto_dm(path, dm);
-    const char *number = find_number(find_base(path));
-    return number ? read_dm(number, dm) : -1;
+    return presto ? find_presto_dm(path, dm) : psr_series_find_dm(path, dm);
 }
 
 /* --- the list of DMs -------------------------------------------------------------------------- */
@@ -148,7 +109,7 @@ static psr_status list_roots(struct roots *r, const struct psr_sift *s, size_t f
     if (!r->root)
         return psr_fail_nomem(err, "names", 8.0 * (double)s->nlist);
     for (size_t i = first; i < s->nlist; i++) {
-        const char *number = find_number(s->list[i].file);
+        const char *number = psr_series_dm_text(s->list[i].file);
         const char *end = number ? number : s->list[i].file;
         char *root = strndup(s->list[i].path, (size_t)(end - s->list[i].path));
         if (!root)
@@ -177,8 +138,8 @@ static psr_status add_inf(struct psr_sift *s, const struct roots *r, const char 
                           const char *name, psr_err *err)
 {
     double dm = 0;
-    const char *number = find_number(name);
-    if (!number || read_dm(number, &dm) < 0)
+    const char *number = psr_series_dm_text(name);
+    if (!number || psr_series_read_dm(number, &dm) < 0)
         return PSR_OK;
     const size_t n = strlen(folder) + (size_t)(number - name) + 1;
     char *root = malloc(n);
@@ -197,7 +158,7 @@ static psr_status add_presto_inf(struct psr_sift *s, const char *name, psr_err *
     double dm = 0;
     for (const char *at = name; (at = strstr(at, "DM")); at += 2)
         last = at + 2;
-    if (!last || !is_digit(*last) || read_dm(last, &dm) < 0)
+    if (!last || !is_digit(*last) || psr_series_read_dm(last, &dm) < 0)
         return PSR_OK;
     s->dms_of_lists |= is_part(name);
     return psr_sift_add_dms(s, &dm, 1, err);
@@ -224,7 +185,7 @@ psr_status psr_sift_find_dms(struct psr_sift *s, size_t first, psr_err *err)
     char *last = NULL;
     psr_status st = list_roots(&r, s, first, err);
     for (size_t i = 0; i < r.n && !st; i++) {
-        const size_t n = (size_t)(find_base(r.root[i]) - r.root[i]);
+        const size_t n = (size_t)(psr_path_file(r.root[i]) - r.root[i]);
         if (last && strlen(last) == n && !strncmp(last, r.root[i], n))
             continue;
         free(last);

@@ -2,6 +2,7 @@
 #include "sift_state.h"
 
 #include "base/grow.h"
+#include "base/path.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,8 +51,7 @@ static psr_status describe(const struct psr_sift *s, struct psr_sift_list *list,
         list->inf = malloc(sizeof *list->inf);
     if (!list->path || (s->d.catalogue && !list->inf))
         return psr_fail_nomem(err, path, (double)sizeof *list->inf);
-    const char *slash = strrchr(list->path, '/');
-    list->file = slash ? slash + 1 : list->path;
+    list->file = psr_path_file(list->path);
     list->tobs_s = rows->tobs_s;
     list->dm = dm;
     list->dm_key = psr_sift_dm_key(dm, s->d.presto);
