@@ -39,6 +39,7 @@ psrinclude_HEADERS = \
 	lib/psrkit/ephemeris.h \
 	lib/psrkit/fake.h \
 	lib/psrkit/fold.h \
+	lib/psrkit/fourier.h \
 	lib/psrkit/obs.h \
 	lib/psrkit/outfile.h \
 	lib/psrkit/pipeline.h \
@@ -266,6 +267,13 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/pipeline/folder.c \
 	lib/pipeline/folder.h \
 	lib/pipeline/folder_run.c \
+	lib/pipeline/fourier.c \
+	lib/pipeline/fourier_confirm.c \
+	lib/pipeline/fourier_lists.c \
+	lib/pipeline/fourier_prepare.c \
+	lib/pipeline/fourier_red_noise.c \
+	lib/pipeline/fourier_search.c \
+	lib/pipeline/fourier_state.h \
 	lib/pipeline/input.c \
 	lib/pipeline/input.h \
 	lib/pipeline/lines.c \

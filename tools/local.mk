@@ -82,18 +82,14 @@ bin_gpuaccel_pulscan_SOURCES = \
 	tools/common/planeplot.c \
 	tools/common/planeplot.h \
 	tools/gpuaccel-pulscan/batch.c \
-	tools/gpuaccel-pulscan/confirm.c \
 	tools/gpuaccel-pulscan/gpuaccel-pulscan.h \
 	tools/gpuaccel-pulscan/load.c \
 	tools/gpuaccel-pulscan/main.c \
-	tools/gpuaccel-pulscan/matched.c \
 	tools/gpuaccel-pulscan/names.c \
 	tools/gpuaccel-pulscan/options.c \
 	tools/gpuaccel-pulscan/output.c \
 	tools/gpuaccel-pulscan/paths.c \
-	tools/gpuaccel-pulscan/plan.c \
-	tools/gpuaccel-pulscan/range.c \
-	tools/gpuaccel-pulscan/rednoise.c \
+	tools/gpuaccel-pulscan/report.c \
 	tools/gpuaccel-pulscan/table.c
 
 bin_gpudedisp_CPPFLAGS = $(tools_cppflags)

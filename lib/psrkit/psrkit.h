@@ -26,6 +26,7 @@
 #include <psrkit/ephemeris.h>
 #include <psrkit/fake.h>
 #include <psrkit/fold.h>
+#include <psrkit/fourier.h>
 #include <psrkit/obs.h>
 #include <psrkit/outfile.h>
 #include <psrkit/pipeline.h>

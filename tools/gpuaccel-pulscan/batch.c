@@ -1,6 +1,6 @@
+/* Searches files in batches: one is loaded while the one before is searched. */
 #include "gpuaccel-pulscan.h"
 
-#include "tools/common/run.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,26 +12,6 @@ static void charge(double *stage_s, double *since_s)
     *since_s = now_s;
 }
 
-void accel_report(struct accel_job *j, const char *path, const psr_err *err)
-{
-    psr_err named = *err;
-    if (path && !strstr(err->msg, path))
-        psr_fail(&named, err->code, "%s: %s", path, err->msg);
-    cli_report(&j->tool, &named);
-    j->nfailed++;
-}
-
-psr_status accel_batch_create(struct accel_batch *b, size_t max, psr_err *err)
-{
-    b->file = calloc(max, sizeof *b->file);
-    b->in = calloc(max, sizeof *b->in);
-    b->result = calloc(max, sizeof *b->result);
-    b->matched = calloc(max, sizeof *b->matched);
-    if (!b->file || !b->in || !b->result || !b->matched)
-        return psr_fail_nomem(err, "a batch", (double)max * sizeof *b->file);
-    return PSR_OK;
-}
-
 /* Of files that were not written. */
 static void abort_groups(struct accel_batch *b)
 {
@@ -40,36 +20,36 @@ static void abort_groups(struct accel_batch *b)
     b->nfile = 0;
 }
 
-void accel_batch_release(struct accel_batch *b)
+void accel_release_batches(struct accel_job *j)
 {
-    abort_groups(b);
-    free(b->file);
-    free(b->in);
-    free(b->result);
-    free(b->matched);
+    for (struct accel_batch *b = j->batch; b < j->batch + PSR_FOURIER_SLOTS; b++) {
+        abort_groups(b);
+        free(b->file);
+        free(b->in);
+        *b = (struct accel_batch){.read_s = b->read_s};
+    }
 }
+
+/* --- a batch ---------------------------------------------------------------------------------- */
 
 /* Reads the batch's files into the plan's memory: from the page cache one thread reads slower than
  * a GPU searches. */
-static void load_batch(const struct accel_job *j, struct accel_batch *b)
+static void load_batch(const struct accel_job *j, size_t slot, struct accel_batch *b)
 {
     const int64_t n = (int64_t)b->nfile;
     double since_s = run_seconds();
-    float **x = calloc(b->nfile, sizeof *x);
-    for (int64_t i = 0; x && i < n; i++)
-        x[i] = b->plan ? psr_pulscan_input(b->plan, (size_t)i) : b->room + 2 * i * j->shape.nbin;
+    for (int64_t i = 0; i < n; i++)
+        b->in[i] = (struct psr_fourier_input){.name = b->file[i].path,
+                                              .shape = accel_shape(&b->file[i]),
+                                              .x = psr_fourier_room(j->search, slot, (size_t)i)};
 #pragma omp parallel for schedule(dynamic) num_threads(j->nthread)
     for (int64_t i = 0; i < n; i++) {
         struct accel_file *file = &b->file[i];
-        if (x && x[i])
-            file->status = accel_load(j, file, x[i], &file->err);
+        if (b->in[i].x)
+            file->status = accel_load(j, file, &b->in[i], &file->err);
         else
-            file->status = psr_fail_nomem(&file->err, file->path, 8.0 * (double)j->shape.nbin);
-        if (file->status == PSR_OK && !b->plan)
-            file->status = accel_whiten(j, file, x[i], &file->err);
-        b->in[i] = x ? x[i] : NULL;
+            file->status = psr_fail_nomem(&file->err, file->path, 8.0 * (double)file->about.nbin);
     }
-    free(x);
     charge(&b->read_s, &since_s);
 }
 
@@ -89,14 +69,6 @@ static void drop_unread(struct accel_job *j, struct accel_batch *b)
     b->nfile = n;
 }
 
-static psr_status finish_file(struct accel_job *j, struct accel_batch *b, size_t s)
-{
-    if (b->plan && b->result[s].bad >= 0)
-        return psr_fail(&j->err, PSR_EFORMAT, "%s: %s %lld is no finite number", b->file[s].path,
-                        j->shape.series ? "sample" : "bin", (long long)b->result[s].bad);
-    return accel_write(j, b, s);
-}
-
 /* One line, whatever the number of files that are left. */
 static void report_loss(struct accel_job *j, const char *path, const psr_err *lost)
 {
@@ -109,26 +81,25 @@ static void report_loss(struct accel_job *j, const char *path, const psr_err *lo
 }
 
 /* Searches what was loaded, and writes what was found. */
-static void finish_batch(struct accel_job *j, struct accel_batch *b)
+static void finish_batch(struct accel_job *j, size_t slot)
 {
+    struct accel_batch *b = &j->batch[slot];
     double since_s = run_seconds();
     psr_status st = PSR_OK;
     drop_unread(j, b);
-    if (b->plan && b->nfile > 0 && !run_stop_signal() && !j->no_device)
-        st = psr_pulscan_execute(b->plan, b->nfile, b->in, b->result, &j->err);
-    if (!b->plan && b->nfile > 0 && !run_stop_signal() && !j->no_device)
-        st = accel_matched_search(j, b);
+    if (!run_stop_signal() && !j->no_device)
+        st = psr_fourier_execute(j->search, slot, b->nfile, b->in, &j->err);
     charge(&j->search_s, &since_s);
     psr_err why = j->err;
-    for (size_t s = 0; s < b->nfile && !run_stop_signal() && !j->no_device; s++) {
-        psr_status mine = st == PSR_OK ? finish_file(j, b, s) : st;
-        const psr_err *err = st == PSR_OK ? &j->err : &why;
-        if (mine == PSR_OK)
+    for (size_t i = 0; i < b->nfile && !run_stop_signal() && !j->no_device; i++) {
+        psr_status mine = st ? st : accel_write(j, slot, i);
+        const psr_err *err = st ? &why : &j->err;
+        if (!mine)
             j->nsearched++;
         else if (mine == PSR_EDEVICE)
-            report_loss(j, b->file[s].path, err);
+            report_loss(j, b->file[i].path, err);
         else
-            accel_report(j, b->file[s].path, err);
+            accel_report(j, b->file[i].path, err);
     }
     j->ndone += (int64_t)b->nfile;
     run_progress_update(&j->progress, j->ndone);
@@ -136,34 +107,37 @@ static void finish_batch(struct accel_job *j, struct accel_batch *b)
     abort_groups(b);
 }
 
+/* --- the ring --------------------------------------------------------------------------------- */
+
 /* Loads the last batch that was gathered. */
 static psr_status load_last(void *job, psr_err *err)
 {
     struct accel_job *j = job;
-    const size_t i = j->ngathered - 1;
-    struct accel_batch *b = &j->batch[i % j->ring.nslot];
+    const size_t i = j->ngathered - 1, slot = i % j->ring.nslot;
+    struct accel_batch *b = &j->batch[slot];
     (void)err; /* each file has its own status */
-    load_batch(j, b);
+    load_batch(j, slot, b);
     psr_read_ring_fill(&j->ring, i, b->nfile);
     return PSR_OK;
 }
 
 static void finish_next(struct accel_job *j)
 {
-    struct accel_batch *b = &j->batch[j->ring.next % j->ring.nslot];
+    const size_t slot = j->ring.next % j->ring.nslot;
     (void)psr_read_ring_next(&j->ring, NULL, NULL);
-    finish_batch(j, b);
+    finish_batch(j, slot);
     psr_read_ring_free(&j->ring, j->ring.next);
 }
 
-struct accel_batch *accel_gathering(struct accel_job *j)
+static struct accel_batch *gathering(struct accel_job *j)
 {
     return &j->batch[j->ngathered % j->ring.nslot];
 }
 
-void accel_flush(struct accel_job *j)
+/* Has the batch loaded, while the one before is searched if the ring has two slots. */
+static void flush(struct accel_job *j)
 {
-    if (accel_gathering(j)->nfile == 0 || run_stop_signal() || j->no_device)
+    if (gathering(j)->nfile == 0 || run_stop_signal() || j->no_device)
         return;
     (void)!psr_async_task_wait(&j->loading, NULL);
     j->ngathered++;
@@ -177,8 +151,71 @@ void accel_flush(struct accel_job *j)
 
 void accel_drain(struct accel_job *j)
 {
-    accel_flush(j);
+    flush(j);
     while (j->ring.next < j->ngathered && !run_stop_signal())
         finish_next(j);
     (void)!psr_async_task_wait(&j->loading, NULL);
+}
+
+/* --- files ------------------------------------------------------------------------------------ */
+
+struct psr_fourier_shape accel_shape(const struct accel_file *file)
+{
+    const struct psr_spectrum_file *about = &file->about;
+    return (struct psr_fourier_shape){about->nbin, about->tobs_s, about->series, about->reddened};
+}
+
+static psr_status create_batches(struct accel_job *j)
+{
+    const size_t max = psr_fourier_batch(j->search);
+    for (size_t k = 0; k < psr_fourier_nslot(j->search); k++) {
+        struct accel_batch *b = &j->batch[k];
+        b->file = calloc(max, sizeof *b->file);
+        b->in = calloc(max, sizeof *b->in);
+        if (!b->file || !b->in)
+            return psr_fail_nomem(&j->err, "a batch", (double)max * sizeof *b->file);
+    }
+    return PSR_OK;
+}
+
+/* For files of a shape that no plan is for. */
+static psr_status plan(struct accel_job *j, const struct psr_fourier_shape *shape)
+{
+    accel_release_batches(j);
+    psr_status st = psr_fourier_plan(j->search, shape, j->npath, &j->err);
+    if (st == PSR_ENOMEM && strstr(j->err.msg, "the limit is")) {
+        const psr_err why = j->err;
+        psr_fail(&j->err, st, "%.400s (-mem)", why.msg);
+    }
+    psr_read_ring_init(&j->ring, &j->monitor, psr_fourier_nslot(j->search));
+    j->ngathered = 0;
+    return st ? st : create_batches(j);
+}
+
+psr_status accel_add(struct accel_job *j, const struct accel_file *file)
+{
+    const struct psr_fourier_shape shape = accel_shape(file);
+    psr_status st = PSR_OK;
+    if (!psr_fourier_fits(j->search, &shape)) {
+        accel_drain(j);
+        if (j->no_device)
+            return PSR_OK;
+        st = plan(j, &shape);
+    } else
+        st = psr_fourier_plan(j->search, &shape, j->npath, &j->err); /* that of its transform */
+    if (st)
+        return st;
+    struct accel_file mine = *file;
+    st = accel_claim_files(j, &mine);
+    if (st)
+        return st;
+    struct accel_batch *b = gathering(j);
+    b->file[b->nfile++] = mine;
+    return PSR_OK;
+}
+
+void accel_search_full(struct accel_job *j)
+{
+    if (gathering(j)->nfile == psr_fourier_batch(j->search))
+        flush(j);
 }

@@ -58,29 +58,6 @@ static void group_names(char **path, size_t n)
     free(file);
 }
 
-/* Lists of one search stay where another's would have their names. */
-static psr_status check_mark(struct accel_job *j, const char *root)
-{
-    char suffix[ACCEL_SUFFIX], mine[ACCEL_SUFFIX], line[ACCEL_SUFFIX] = "";
-    char *name = NULL;
-    accel_suffix(&j->opt, ACCEL_TXTCAND, suffix);
-    if (asprintf(&name, "%s%s", root, suffix) < 0)
-        return psr_fail_nomem(&j->err, root, (double)strlen(root));
-    FILE *f = fopen(name, "r");
-    psr_status st = PSR_OK;
-    accel_mark(&j->opt, mine);
-    if (f && fgets(line, sizeof line, f) && !strncmp(line, "# -search ", 10) &&
-        strcmp(line, mine) != 0)
-        st = psr_fail(&j->err, PSR_EINVAL,
-                      "%.*s is a list of%.*s: remove it, or write elsewhere (-o, -outdir)",
-                      (int)(strlen(name) - strlen(".txtcand")), name, (int)strcspn(line, "\n") - 1,
-                      line + 1);
-    if (f)
-        fclose(f);
-    free(name);
-    return st;
-}
-
 static psr_status check_output(struct accel_job *j, const char *root, const char *suffix,
                                const char *of)
 {
@@ -97,7 +74,7 @@ bool accel_keeps_inf(const struct accel_job *j, const char *path, const char *ro
 {
     char *mine = psr_path_beside(path, ".inf"), *other = NULL;
     struct stat about;
-    bool same = !j->opt.rednoise && mine && asprintf(&other, "%s.inf", root) >= 0 &&
+    bool same = !j->opt.search.rednoise && mine && asprintf(&other, "%s.inf", root) >= 0 &&
                 psr_same_file(mine, other) && lstat(other, &about) == 0 && !S_ISLNK(about.st_mode);
     free(mine);
     free(other);
@@ -106,27 +83,38 @@ bool accel_keeps_inf(const struct accel_job *j, const char *path, const char *ro
 
 static psr_status check_spectrum(struct accel_job *j, const char *root, const char *path)
 {
-    const bool red = j->opt.rednoise;
+    const bool red = j->opt.search.rednoise;
     psr_status st = check_output(j, root, red ? "_red.fft" : ".fft", path);
     if (!st && !accel_keeps_inf(j, path, root))
         st = check_output(j, root, red ? "_red.inf" : ".inf", path);
     return st;
 }
 
-static psr_status check_file(struct accel_job *j, const char *path)
+/* An input, and what is to be written of it. */
+struct output_of {
+    struct accel_job *job;
+    const char *path;
+};
+
+static psr_status check_list(void *ctx, const char *name, psr_err *err)
 {
-    char text[ACCEL_SUFFIX];
+    const struct output_of *o = ctx;
+    return psr_overwrite_check_output(&o->job->names, name, o->path, err);
+}
+
+static psr_status check_file(struct accel_job *j, char *path)
+{
     const char *suffix = strrchr(path, '.');
     char *root = accel_output_root(j, path);
+    struct output_of of = {j, path};
     if (!root)
         return psr_fail_nomem(&j->err, path, (double)strlen(path));
     psr_status st = PSR_OK;
-    if (j->opt.fftout && suffix && (!strcmp(suffix, ".dat") || !strcmp(suffix, ".sdat")))
+    if (j->opt.search.keep_spectra && suffix &&
+        (!strcmp(suffix, ".dat") || !strcmp(suffix, ".sdat")))
         st = check_spectrum(j, root, path);
-    for (int k = 0; !accel_has_table(&j->opt) && accel_suffix(&j->opt, k, text) && !st; k++)
-        st = check_output(j, root, text, path);
-    if (!st && !accel_has_table(&j->opt) && !j->opt.pulscan)
-        st = check_mark(j, root);
+    if (!st && !accel_has_table(&j->opt))
+        st = psr_fourier_names(&j->opt.search, root, check_list, &of, &j->err);
     free(root);
     return st;
 }
@@ -179,27 +167,16 @@ psr_status accel_check_names(struct accel_job *j)
 psr_status accel_claim_files(struct accel_job *j, struct accel_file *file)
 {
     const struct accel_options *o = &j->opt;
-    if (accel_has_table(o) && !o->fftout)
+    if (accel_has_table(o) && !o->search.keep_spectra)
         return PSR_OK;
     char *root = accel_output_root(j, file->path);
     if (!root)
         return psr_fail_nomem(&j->err, file->path, (double)strlen(file->path));
-    char kind[16] = "z";
-    if (o->pulscan)
-        strcpy(kind, "pulscan");
-    else if (o->matched && o->wmax > 0)
-        snprintf(kind, sizeof kind, "w%dz", (int)o->wmax);
-    const struct psr_output_group_desc claim = {
-        .size = sizeof claim,
-        .root = root,
-        .kind = kind,
-        .first = o->zmax,
-        .last = o->zmax,
-        .common = o->fftout,
-        .notes = {o->quiet ? NULL : cli_note, &j->tool},
-    };
+    char kind[16];
+    struct psr_output_group_desc claim = psr_fourier_claim(&o->search, root, kind);
+    claim.notes = (struct psr_notes){o->quiet ? NULL : cli_note, &j->tool};
     psr_status st = psr_output_group_create(&file->group, &claim, &j->err);
-    if (st == PSR_OK && o->fftout && file->about.series)
+    if (st == PSR_OK && o->search.keep_spectra && file->about.series)
         st = psr_output_group_check_room(file->group, 8 * (double)file->about.nbin, &j->err);
     if (st != PSR_OK) {
         psr_output_group_abort(file->group);

@@ -1,5 +1,5 @@
-/* Boxes that a matched search confirms. */
-#include "gpuaccel-pulscan.h"
+/* Keeps those candidates of a matched search that a box is around. */
+#include "fourier_state.h"
 
 #include <stdlib.h>
 
@@ -42,12 +42,12 @@ static bool holds(const struct around *a, size_t n, double r)
     return lo < n && a[lo].lo < r;
 }
 
-psr_status accel_confirm(struct accel_job *j, const struct psr_pulscan_result *boxes,
-                         struct psr_accel_cand *cand, size_t *n)
+psr_status psr_fourier_confirm(const struct psr_pulscan_result *boxes, struct psr_accel_cand *cand,
+                               size_t *n, psr_err *err)
 {
     struct around *a = malloc((boxes->nhit + 1) * sizeof *a);
     if (!a)
-        return psr_fail_nomem(&j->err, "boxes", (double)boxes->nhit * sizeof *a);
+        return psr_fail_nomem(err, "boxes", (double)boxes->nhit * sizeof *a);
     for (size_t i = 0; i < boxes->nhit; i++) {
         const struct psr_pulscan_hit *h = &boxes->hit[i];
         a[i] = (struct around){(double)h->first - NEAR, (double)(h->first + h->z) + NEAR};
