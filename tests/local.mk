@@ -104,6 +104,7 @@ UNIT_TESTS = \
 	tests/t_readfd \
 	tests/t_resample \
 	tests/t_rfi_clip \
+	tests/t_rfi_dm0 \
 	tests/t_rfi_fft \
 	tests/t_rfi_files \
 	tests/t_rfi_iqrm \

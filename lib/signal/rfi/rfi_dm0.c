@@ -50,16 +50,22 @@ void psr_rfi_dm0_destroy(psr_rfi_dm0 *p)
     free(p);
 }
 
-/* Returned: how many are not finite; the value before, or 0, stands for them */
-static size_t take_finite(psr_rfi_dm0 *p, const float *sum)
+/* The value before, or 0, stands for those that are not finite. */
+static void take_finite(psr_rfi_dm0 *p, const float *sum)
 {
-    size_t nbad = 0;
     float last = p->last;
     for (size_t t = 0; t < p->n; t++) {
-        nbad += !isfinite(sum[t]);
         last = isfinite(sum[t]) ? sum[t] : last;
         p->sum[t] = last;
     }
+}
+
+/* In bursts or not finite; what stands for the latter may be in a burst, too. */
+static size_t count_bad(const psr_rfi_dm0 *p, const float *sum)
+{
+    size_t nbad = 0;
+    for (size_t t = 0; t < p->n; t++)
+        nbad += p->bad[t] || !isfinite(sum[t]);
     return nbad;
 }
 
@@ -76,12 +82,12 @@ psr_status psr_rfi_dm0_push(psr_rfi_dm0 *p, const float *sum, float *share, psr_
     size_t nbad;
     if (!sum)
         return push_gap(p, share, err);
-    const size_t nodd = take_finite(p, sum);
+    take_finite(p, sum);
     psr_status st = psr_rfi_outliers(p->sum, p->n, PSR_RFI_WINDOW, p->burst_sigma, p->level, p->bad,
                                      &nbad, err);
     if (st)
         return st;
-    *share = (float)fmin((double)(nbad + nodd) / (double)p->n, 1);
+    *share = (float)((double)count_bad(p, sum) / (double)p->n);
     p->last = p->level[p->n - 1];
     for (size_t t = 0; t < p->n; t++)
         p->sum[t] = p->bad[t] ? p->level[t] : p->sum[t];
