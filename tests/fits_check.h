@@ -88,7 +88,7 @@ __attribute__((unused)) static double naive_value(const struct fits_spec *s,
         if (s->scl && !desc->no_scales)
             x *= (double)s->scl[i];
         if (s->offs && !desc->no_offsets)
-            x += (double)s->offs[i];
+            x += (double)s->offs[i] * (s->offs_scale != 0 ? s->offs_scale : 1) + s->offs_shift;
         if (s->wts && !desc->no_weights)
             x *= (double)s->wts[(size_t)row * s->nchan + c];
         sum += x;

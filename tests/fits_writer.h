@@ -29,6 +29,7 @@ struct fits_spec {
     bool short_scales; /* one of scl and offs a channel, that of the first polarisation, for all */
     char letter;       /* of DATA's TFORM; 0: by the depth */
     float shift;       /* what reading adds to raw */
+    double offs_scale, offs_shift; /* what reading makes of offs: times (0: 1), plus */
     size_t mix;        /* reading exchanges channels c and c ^ mix */
 };
 

@@ -54,6 +54,22 @@ static void test_channels(const char *path)
     ok(!strcmp(mask_after(path, 1), "error") && err.code == PSR_EFORMAT, "%s", err.msg);
 }
 
+/* Of 16 MiB a list is read, which ends in a channel; what is longer is not, whatever is in it. */
+static void test_length(const char *path)
+{
+    enum { MOST = 1 << 24, LINE = 1024 };
+    char *text = malloc(MOST + 1);
+    memset(text, ' ', MOST + 1);
+    for (size_t i = LINE - 1; i < MOST; i += LINE)
+        text[i] = '\n';
+    text[MOST - LINE] = '3';
+    scratch_write(path, text, MOST);
+    ok(!strcmp(mask_after(path, 1), "...x........"), "a list of 16 MiB");
+    scratch_write(path, text, MOST + 1);
+    ok(!strcmp(mask_after(path, 1), "error"), "a byte more: %s", err.msg);
+    free(text);
+}
+
 static void test_dms(const char *path)
 {
     double *dm;
@@ -84,6 +100,7 @@ int main(void)
 {
     scratch_make();
     test_channels(scratch("list"));
+    test_length(scratch("list"));
     test_dms(scratch("list"));
     return done_testing();
 }

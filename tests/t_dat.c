@@ -11,6 +11,24 @@ static void put_bytes(const char *name, const char *bytes, size_t n)
     diag("%s not written", name);
 }
 
+/* Where standard input is closed, as a daemon's may be, the file becomes descriptor 0. */
+static void test_no_stdin(void)
+{
+    struct psr_inf inf;
+    psr_err err = {0};
+    float *x = NULL;
+    int64_t n = 0;
+    int keep = dup(STDIN_FILENO);
+    close(STDIN_FILENO);
+    ok(psr_dat_read(scratch("a.dat"), &x, &n, &inf, &err) == PSR_OK && n == 2,
+       "read without a standard input");
+    free(x);
+    if (keep >= 0) {
+        dup2(keep, STDIN_FILENO);
+        close(keep);
+    }
+}
+
 static void test_dat_read(void)
 {
     struct psr_inf inf;
@@ -28,6 +46,7 @@ static void test_dat_read(void)
            !memcmp(x, "12345678", 8),
        "read");
     free(x);
+    test_no_stdin();
     put_bytes("a.dat", "1234567", 7);
     ok(psr_dat_read(scratch("a.dat"), &x, &n, &inf, &err) == PSR_EFORMAT, "size: %s", err.msg);
     put_bytes("a.dat", "123456781234", 12);

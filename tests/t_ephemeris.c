@@ -283,6 +283,56 @@ static void test_wrong(void)
        "%s", err.msg);
 }
 
+/* Whether a line "NAME value" is refused for its value alone. */
+static bool is_out_of_range(const char *name, double value)
+{
+    struct psr_ephemeris e;
+    char text[80], says[80];
+    snprintf(text, sizeof text, "%s %.17g\n", name, value);
+    snprintf(says, sizeof says, "line 1: %s: ", name);
+    *err.msg = '\0';
+    return read_text(&e, text) == PSR_EFORMAT && strstr(err.msg, says) &&
+           (strstr(err.msg, " is below ") || strstr(err.msg, " is above "));
+}
+
+/* The least and the most of each number are read, and the next beyond are not. */
+static void test_limits(void)
+{
+    static const struct {
+        const char *name;
+        double least, most;
+    } number[] = {{"P0", 1e-5, 1e6},      {"P", 1e-5, 1e6},       {"P1", -1, 1},
+                  {"PEPOCH", 0, 1e6},     {"ELONG", -360, 360},   {"LAMBDA", -360, 360},
+                  {"ELAT", -90, 90},      {"BETA", -90, 90},      {"PMRA", -1e5, 1e5},
+                  {"PMDEC", -1e5, 1e5},   {"PMELONG", -1e5, 1e5}, {"PMLAMBDA", -1e5, 1e5},
+                  {"PMELAT", -1e5, 1e5},  {"PMBETA", -1e5, 1e5},  {"POSEPOCH", 0, 1e6},
+                  {"DM", 0, 1e6},         {"DM1", -1e6, 1e6},     {"DM2", -1e6, 1e6},
+                  {"DM3", -1e6, 1e6},     {"DMEPOCH", 0, 1e6},    {"PB", 1e-6, 1e6},
+                  {"FB0", 1e-12, 1e3},    {"FB1", -1, 1},         {"PBDOT", -1e6, 1e6},
+                  {"A1", 0, 1e6},         {"XDOT", -1e6, 1e6},    {"A1DOT", -1e6, 1e6},
+                  {"ECC", 0, 0.9999999},  {"E", 0, 0.9999999},    {"EDOT", -1e6, 1e6},
+                  {"OM", -720, 720},      {"OMDOT", -1e6, 1e6},   {"T0", 0, 1e6},
+                  {"TASC", 0, 1e6},       {"EPS1", -1, 1},        {"EPS2", -1, 1},
+                  {"EPS1DOT", -1e6, 1e6}, {"EPS2DOT", -1e6, 1e6}, {"M2", -1e3, 1e6},
+                  {"SINI", -1, 1},        {"SHAPMAX", -100, 100}, {"H3", -1, 1},
+                  {"H4", -1, 1},          {"STIG", -1, 1},        {"STIGMA", -1, 1},
+                  {"VARSIGMA", -1, 1},    {"GAMMA", -1e3, 1e3},   {"DR", -1, 1},
+                  {"DTHETA", -1, 1},      {"DTH", -1, 1},         {"A0", -1e3, 1e3},
+                  {"B0", -1e3, 1e3}};
+    int wrong = 0;
+    for (size_t i = 0; i < sizeof number / sizeof *number; i++) {
+        const char *name = number[i].name;
+        const bool fine = !is_out_of_range(name, number[i].least) &&
+                          is_out_of_range(name, nextafter(number[i].least, -INFINITY)) &&
+                          !is_out_of_range(name, number[i].most) &&
+                          is_out_of_range(name, nextafter(number[i].most, INFINITY));
+        wrong += !fine;
+        if (!fine)
+            diag("%s: %s", name, err.msg);
+    }
+    ok(wrong == 0, "numbers from the least to the most that they may be (%d are not)", wrong);
+}
+
 int main(void)
 {
     seed = tap_seed();
@@ -292,5 +342,6 @@ int main(void)
     test_isolated();
     test_orbits();
     test_wrong();
+    test_limits();
     return done_testing();
 }

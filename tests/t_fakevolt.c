@@ -160,6 +160,35 @@ static void test_burst(uint64_t *seed)
     drop(&k);
 }
 
+/* Each with the delays of its own DM, at its own time and place. */
+static void test_two_bursts(uint64_t *seed)
+{
+    struct sky k;
+    make(&k, seed);
+    struct psr_fakevolt_source two[2] = {k.s, k.s};
+    two[0].width_s = two[1].width_s = 0.01;
+    two[0].t_s = 0.1;
+    two[0].dm = 20;
+    two[1].t_s = 0.2;
+    two[1].dm = 90;
+    two[1].theta_ns = -1.3;
+    k.d.source = two;
+    k.d.nsource = 2;
+    fill(&k, 1, NSAMP);
+    double *x = tap_take(NSAMP, sizeof *x);
+    for (int i = 0; i < 2; i++) {
+        int at = (int)(two[i].t_s * 1e4);
+        beam_power(&k, two[i].theta_ns, two[i].theta_ew, two[i].dm, x);
+        double there = snr_of(x, at - 50, at + 50);
+        beam_power(&k, two[i].theta_ns, two[i].theta_ew, two[1 - i].dm, x);
+        double off = snr_of(x, at - 50, at + 50);
+        ok(there > 35 && off < 0.6 * there,
+           "burst %d of two: S/N %.1f at its DM, %.1f at the other's", i, there, off);
+    }
+    free(x);
+    drop(&k);
+}
+
 static void test_noise(uint64_t *seed)
 {
     struct sky k;
@@ -212,6 +241,7 @@ int main(void)
     uint64_t seed = tap_seed();
     test_repeat(&seed);
     test_burst(&seed);
+    test_two_bursts(&seed);
     test_noise(&seed);
     test_refusals(&seed);
     return done_testing();

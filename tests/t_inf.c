@@ -310,6 +310,13 @@ static void test_refusals(void)
     ok(psr_inf_read(&inf, scratch("none.inf"), &err) == PSR_EIO && strstr(err.msg, "none.inf"),
        "refused: %s", err.msg);
     ok(psr_inf_read(&inf, scratch_dir, &err) == PSR_EIO, "refused: %s", err.msg);
+    for (int digits = 79; digits <= 80; digits++) {
+        snprintf(text, sizeof text, " Width of each time series bin (sec)    =  %0*d\n", digits, 1);
+        *err.msg = '\0';
+        psr_status st = parse_text(&inf, text, &err);
+        bool refused = st == PSR_EFORMAT && strstr(err.msg, "too long for a number");
+        ok(refused == (digits == 80), "a number of %d characters", digits);
+    }
     FILE *f = fopen(scratch("long.inf"), "w");
     for (int i = 0; f && i < 1100; i++)
         fprintf(f, "%1023d\n", i);

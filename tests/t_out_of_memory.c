@@ -307,12 +307,22 @@ static psr_status take_fold(void *ctx, size_t i, const struct psr_folder_fold *f
     return PSR_OK;
 }
 
+static void count_passes(void *ctx, const char *msg)
+{
+    *(int *)ctx += !strncmp(msg, "pass ", 5);
+}
+
+/* In more than one pass over the input, as the memory does not hold all candidates. */
 static psr_status use_folder(psr_err *err)
 {
+    enum { NCAND = 14 };
     const char *const path[] = {fil_path};
-    const struct psr_folder_candidate cand[] = {{.name = "a", .f = 10, .dm = 10, .nbin = 16}};
+    struct psr_folder_candidate cand[NCAND];
+    int npass = 0;
     struct psr_folder_desc d;
     psr_folder *p = NULL;
+    for (int k = 0; k < NCAND; k++)
+        cand[k] = (struct psr_folder_candidate){.name = "a", .f = 1, .dm = k, .nbin = 256};
     psr_folder_defaults(&d);
     d.path = path;
     d.npath = 1;
@@ -320,13 +330,17 @@ static psr_status use_folder(psr_err *err)
     d.npart = 4;
     d.nsub = 4;
     d.cand = cand;
-    d.ncand = 1;
+    d.ncand = NCAND;
     d.ncpus = NTHREAD;
+    d.mem_bytes = 600000;
     d.take = take_fold;
+    d.notes = (struct psr_notes){count_passes, &npass};
     psr_status st = psr_folder_create(&p, &d, err);
     if (!st)
         st = psr_folder_run(p, err);
     psr_folder_destroy(p);
+    if (!st && npass < 2)
+        bail(PSR_EINVAL, &(psr_err){.msg = "one pass made all folds"});
     return st;
 }
 

@@ -119,6 +119,14 @@ static void test_scaling(uint64_t *seed)
     desc = description();
     s.short_scales = true;
     check_values(&s, &desc, 32, PSR_FLOAT, seed, "scales of a channel for both polarisations");
+    s.short_scales = false;
+    s.edit = "TZERO5=2.5"; /* of DAT_OFFS */
+    s.offs_shift = 2.5;
+    check_values(&s, &desc, 32, PSR_FLOAT, seed, "offsets with a TZERO alone");
+    s.edit = "TSCAL5=-3";
+    s.offs_shift = 0;
+    s.offs_scale = -3;
+    check_values(&s, &desc, 32, PSR_FLOAT, seed, "offsets with a TSCAL alone");
     fits_spec_free(&s);
 }
 

@@ -121,6 +121,47 @@ static void test_cut(const char *path)
     }
 }
 
+/* A second file that begins late: each block has the gap as far as it has been read. */
+static void test_gaps(uint64_t *seed)
+{
+    const int64_t late = 321, n[2] = {1000, 700};
+    for (int i = 0; i < 2; i++) {
+        struct made m = {.nsamp = n[i]};
+        m.desc = fil_bytes_desc(NCHAN);
+        m.desc.tstart += (double)i * (double)(n[0] + late) * m.desc.tsamp / 86400;
+        make_file(seed, &m);
+        fil_save(&m.file, file_path(i + 1));
+        free_made(&m);
+    }
+    const char *path[2] = {file_path(1), file_path(2)};
+    for (int ahead = 0; ahead < 2; ahead++) {
+        const struct psr_source_desc desc = describe(path, 2);
+        struct psr_block block = {.n = 1};
+        psr_source *s = NULL;
+        psr_read_ahead *r = NULL;
+        psr_err err = {0};
+        int64_t total = 0;
+        int wrong = 0;
+        psr_status st = psr_source_open(&s, &desc, &err);
+        if (!st)
+            st = psr_read_ahead_create(
+                &r,
+                &(struct psr_read_ahead_desc){
+                    .source = s, .row_bytes = NCHAN, .nsamp = 300, .for_device = ahead},
+                &err);
+        while (!st && !(st = psr_read_ahead_next(r, &block, &err)) && block.n) {
+            total += (int64_t)block.n;
+            const int64_t past = total - n[0], want = past < late ? past : late;
+            wrong += block.ngap != (want > 0);
+            wrong += block.ngap && (block.gap[0].first != n[0] || block.gap[0].count != want);
+        }
+        ok(!st && wrong == 0 && total == n[0] + late + n[1], "gaps come with the blocks%s%s",
+           ahead ? ", ahead" : "", err.msg);
+        psr_read_ahead_destroy(r);
+        psr_source_close(s);
+    }
+}
+
 static void test_gathered(const uint8_t *data, uint64_t *seed)
 {
     struct psr_block block;
@@ -155,6 +196,7 @@ int main(void)
     test_files(data, path, &seed);
     test_left_alone(path);
     test_cut(path);
+    test_gaps(&seed);
     test_gathered(data, &seed);
     free(data);
     free(f.b);

@@ -526,8 +526,8 @@ static void test_refusals(void)
     psr_rfifind *p;
     draw_shape(&(uint64_t){7});
     good = describe(1);
-    struct psr_rfifind_desc d[10];
-    for (int k = 0; k < 10; k++)
+    struct psr_rfifind_desc d[12];
+    for (int k = 0; k < 12; k++)
         d[k] = good;
     d[0].nchan = 0;
     d[1].nbit = 3;
@@ -539,8 +539,10 @@ static void test_refusals(void)
     d[7].block = 0;
     d[8].burst_sigma = NAN;
     d[9].line_sigma = 4;
+    d[10].burst_sigma = -1;
+    d[11].line_sigma = -1;
     int bad = 0;
-    for (int k = 0; k < 10; k++)
+    for (int k = 0; k < 12; k++)
         bad +=
             psr_rfifind_create(&p, &d[k], &err) != PSR_EINVAL || p || !strstr(err.msg, "rfifind");
     ok(bad == 0, "descriptions that cannot be are refused (%d are not)", bad);
