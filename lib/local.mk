@@ -357,9 +357,17 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/fold/fold_block.c \
 	lib/search/fold/fold_check.c \
 	lib/search/fold/fold_check.h \
+	lib/search/fold/fold_make.c \
 	lib/search/fold/fold_phase.c \
 	lib/search/fold/fold_phase.h \
 	lib/search/fold/fold_plan.h \
+	lib/search/fold/fold_replaced.c \
+	lib/search/fold/fold_replaced.h \
+	lib/search/fold/fold_rows_kernel.c \
+	lib/search/fold/fold_rows_kernel.h \
+	lib/search/fold/fold_rows_lanes.h \
+	lib/search/fold/fold_runs.c \
+	lib/search/fold/fold_runs.h \
 	lib/search/fold/fold_search.c \
 	lib/search/fold/fold_state.c \
 	lib/search/fold/fold_state.h \

@@ -293,10 +293,10 @@ static psr_status use_fold(psr_err *err)
                                     .nthread = NTHREAD};
     psr_fold *p = NULL;
     psr_status st = psr_fold_create(&p, &d, err);
-    if (!st) {
-        psr_fold_push(p, spectra, NSAMP);
+    if (!st)
+        st = psr_fold_push(p, spectra, NSAMP, NULL, 0, err);
+    if (!st)
         psr_fold_finish(p);
-    }
     psr_fold_destroy(p);
     return st;
 }
@@ -332,7 +332,7 @@ static psr_status use_folder(psr_err *err)
     d.cand = cand;
     d.ncand = NCAND;
     d.ncpus = NTHREAD;
-    d.mem_bytes = 600000;
+    d.mem_bytes = 4000000;
     d.take = take_fold;
     d.notes = (struct psr_notes){count_passes, &npass};
     psr_status st = psr_folder_create(&p, &d, err);

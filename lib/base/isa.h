@@ -51,6 +51,22 @@
 #define PSR_ISA_SHUFFLE(x, offset) __builtin_shuffle(x, offset)
 #endif
 
+/* Vector of the elements of x followed by those of y, at offset[k]. */
+#if defined __clang__
+#define PSR_ISA_SHUFFLE_PAIR(x, y, offset)                                                         \
+    __extension__({                                                                                \
+        const __typeof__(x) x_ = (x), y_ = (y);                                                    \
+        const __typeof__(offset) offset_ = (offset);                                               \
+        const size_t n_ = sizeof x_ / sizeof x_[0];                                                \
+        __typeof__(x) out_;                                                                        \
+        for (size_t k_ = 0; k_ < n_; k_++)                                                         \
+            out_[k_] = offset_[k_] < n_ ? x_[offset_[k_]] : y_[offset_[k_] - n_];                  \
+        out_;                                                                                      \
+    })
+#else
+#define PSR_ISA_SHUFFLE_PAIR(x, y, offset) __builtin_shuffle(x, y, offset)
+#endif
+
 enum psr_isa { PSR_ISA_BASE, PSR_ISA_AVX2, PSR_ISA_AVX512, PSR_NISA };
 
 static inline enum psr_isa psr_isa_find(void)

@@ -11,6 +11,9 @@
 /* What prepfold reads at once. */
 enum { FILTERBANK_BLOCK = 2400, SERIES_BLOCK = 1024 };
 
+/* What is read and cleaned at once, so that blocks can be cleaned in parallel. */
+enum { READ_BLOCK = 4 * PSR_CLEAN_BLOCK };
+
 static bool ends_with(const char *name, const char *suffix)
 {
     const size_t n = strlen(name), m = strlen(suffix);
@@ -161,12 +164,12 @@ static psr_status begin_spectra(struct psr_fold_input *in, const struct psr_fold
                 .mask = d->mask,
                 .clip_sigma = d->noclip || in->spectra.inf ? 0 : d->clip_sigma,
                 .zerodm = d->zerodm,
-                .floats = true,
+                .floats = in->spectra.obs->nbit > 8, /* psr_fold_push takes steps of fewer */
                 .nthread = (int)d->ncpus,
                 .mem_bytes = d->mem_bytes,
             },
             err);
-    const size_t nsamp = PSR_CLEAN_BLOCK;
+    const size_t nsamp = READ_BLOCK;
     if (!st)
         st = psr_stage_clean_reserve(in->clean, nsamp, err);
     if (st)

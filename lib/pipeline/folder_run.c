@@ -64,7 +64,7 @@ static psr_status read_pass(psr_folder *f, psr_fold *fold, psr_err *err)
         st = psr_fold_input_next(&f->in, &block, &end, err);
         if (st)
             break;
-        psr_fold_push(fold, block.spectra, block.n);
+        st = psr_fold_push(fold, block.spectra, block.n, block.step, block.nstep, err);
         nread += (int64_t)block.n;
         if (f->d.progress)
             f->d.progress(f->d.ctx, nread);

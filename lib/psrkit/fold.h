@@ -25,6 +25,7 @@
 #define PSRKIT_FOLD_H
 
 #include <psrkit/candlist.h>
+#include <psrkit/clean.h>
 #include <psrkit/ephemeris.h>
 #include <psrkit/outfile.h>
 #include <psrkit/source.h>
@@ -190,11 +191,16 @@ PSR_MUST_CHECK psr_status psr_fold_create(psr_fold **out, const struct psr_fold_
                                           psr_err *err);
 
 /* Folds the next spectra, any number.
- * Given: spectra   [nsamp][nchan] packed, each spectrum starting on a byte boundary
- * Notes: the profiles do not depend on the lengths of calls, the threads, or the other candidates.
- *        Sums over channels are in single precision (exact for integers below 2^24), sums over
- *        samples in double precision */
-void psr_fold_push(psr_fold *f, const void *spectra, size_t nsamp);
+ * Given:  spectra   [nsamp][nchan] packed, each spectrum starting on a byte boundary
+ *         step [nstep]   what samples of 0 stand for, of spectra counted from the first one pushed,
+ *                        in time order within a channel and none before earlier calls' (psr_clean);
+ *                        for up to 8 bits
+ * Notes:  the profiles do not depend on the lengths of calls, the threads, or the other candidates.
+ *         Sums over channels are in single precision (exact for integers below 2^24), sums over
+ *         samples in double precision
+ * Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_fold_push(psr_fold *f, const void *spectra, size_t nsamp,
+                                        const struct psr_step *step, size_t nstep, psr_err *err);
 
 /* True once every part is complete: further spectra change nothing. */
 bool psr_fold_is_full(const psr_fold *f);

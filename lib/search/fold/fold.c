@@ -1,215 +1,16 @@
 /* Folds candidates in one pass: a window of channels moves over the spectra, and each block in it is
  * folded into every candidate's cube. */
 #include "fold_check.h"
-#include "fold_plan.h"
+#include "fold_replaced.h"
 
 #include "base/copy_desc.h"
 #include "base/memory.h"
 #include "base/threads.h"
-#include <psrkit/ddplan.h>
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* --- delays, in prepfold's arithmetic --------------------------------------------------------- */
-
-static double delay_at(const struct psr_fold_desc *d, double dm, double freq_mhz)
-{
-    return psr_delay_s(PSR_DMCONST_PRESTO, dm, freq_mhz * (1.0 + d->voverc));
-}
-
-/* Of channel k, from the lowest, behind the highest channel of its sub-band. */
-static double find_delay(const struct psr_fold_desc *d, double dm, size_t k)
-{
-    const size_t per_band = d->nchan / d->nsub;
-    const double band_mhz = d->width_mhz * (double)per_band;
-    const double first_mhz = d->lofreq_mhz + band_mhz - d->width_mhz;
-    return delay_at(d, dm, d->lofreq_mhz + (double)k * d->width_mhz) -
-           delay_at(d, dm, first_mhz + (double)(k / per_band) * band_mhz);
-}
-
-static psr_status set_delays(struct psr_fold *f, size_t i, psr_err *err)
-{
-    const struct psr_fold_desc *d = &f->d;
-    struct psr_fold_cube *cube = &f->cube[i];
-    size_t most = 0, kept = 0;
-    for (size_t k = 0; k < d->nchan; k++) {
-        if (d->keep && !d->keep[d->ascending ? k : d->nchan - 1 - k])
-            continue;
-        const double delay = d->nchan > 1 ? find_delay(d, cube->cand.dm, k) / d->tsamp_s + 0.5 : 0;
-        if (!(delay < 1e8))
-            return psr_fail(err, PSR_EINVAL,
-                            "fold: candidate %zu: DM = %g delays by %g samples within a sub-band, "
-                            "must be below 1e8",
-                            i + 1, cube->cand.dm, delay);
-        cube->delay[kept] = delay > 0 ? (int32_t)delay : 0;
-        most = (size_t)cube->delay[kept] > most ? (size_t)cube->delay[kept] : most;
-        kept++;
-    }
-    cube->ahead = (most + d->block - 1) / d->block;
-    cube->ahead = cube->ahead > d->ahead ? cube->ahead : d->ahead;
-    f->ahead = cube->ahead > f->ahead ? cube->ahead : f->ahead;
-    return PSR_OK;
-}
-
 /* --- create ----------------------------------------------------------------------------------- */
-
-static psr_status allocate(void *at, double n, size_t size, psr_err *err)
-{
-    const double bytes = n * (double)size;
-    void *got = bytes < (double)(SIZE_MAX / 2) ? calloc((size_t)n + 1, size) : NULL;
-    if (!got)
-        return psr_fail_nomem(err, "a fold", bytes);
-    memcpy(at, &got, sizeof got);
-    return PSR_OK;
-}
-
-static void list_channels(struct psr_fold *f)
-{
-    const struct psr_fold_desc *d = &f->d;
-    const size_t per_band = d->nchan / d->nsub;
-    for (size_t k = 0; k < d->nchan; k++) {
-        const size_t c = d->ascending ? k : d->nchan - 1 - k;
-        if (k % per_band == 0)
-            f->band_first[k / per_band] = f->nkept;
-        if (!d->keep || d->keep[c])
-            f->chan[f->nkept++] = c;
-    }
-    f->band_first[d->nsub] = f->nkept;
-}
-
-static void set_store(struct psr_fold *f)
-{
-    f->store = f->d.nbit <= 8 ? PSR_FOLD_U8 : f->d.nbit == 16 ? PSR_FOLD_U16 : PSR_FOLD_F32;
-    f->bias = f->d.kind == PSR_INT ? -ldexpf(1, f->d.nbit - 1) : 0;
-}
-
-static psr_status make_cubes(struct psr_fold *f, psr_err *err)
-{
-    const struct psr_fold_desc *d = &f->d;
-    const double profiles = (double)d->npart * (double)d->nsub;
-    psr_status st = PSR_OK;
-    for (size_t i = 0; i < d->ncand && !st; i++) {
-        struct psr_fold_cube *cube = &f->cube[i];
-        cube->cand = d->cand[i];
-        const double nbin = (double)cube->cand.nbin;
-        if (!(st = allocate(&cube->delay, (double)d->nchan, sizeof *cube->delay, err)) &&
-            !(st = allocate(&cube->profile, profiles * nbin, sizeof *cube->profile, err)) &&
-            !(st = allocate(&cube->stats, profiles, sizeof *cube->stats, err)))
-            st = set_delays(f, i, err);
-    }
-    return st;
-}
-
-static psr_status make_slice(struct psr_fold *f, size_t i, size_t per_cand, psr_err *err)
-{
-    struct psr_fold_slice *s = &f->slice[i];
-    const size_t nsub = f->d.nsub, k = i % per_cand;
-    s->cube = &f->cube[i / per_cand];
-    s->first = nsub * k / per_cand;
-    s->n = nsub * (k + 1) / per_cand - s->first;
-    s->clock.cand = &s->cube->cand;
-    s->spread.nbin = s->cube->cand.nbin;
-    const double n = (double)s->n, cells = n * (double)s->spread.nbin;
-    psr_status st = allocate(&s->rotation, cells, sizeof *s->rotation, err);
-    if (!st)
-        st = allocate(&s->sum, cells, sizeof *s->sum, err);
-    if (!st)
-        st = allocate(&s->mean, n, sizeof *s->mean, err);
-    return st ? st : allocate(&s->square, n, sizeof *s->square, err);
-}
-
-static psr_status make_slices(struct psr_fold *f, psr_err *err)
-{
-    const size_t per_cand = psr_fold_slices(&f->d);
-    f->nslice = f->d.ncand * per_cand;
-    psr_status st = allocate(&f->slice, (double)f->nslice, sizeof *f->slice, err);
-    for (size_t i = 0; i < f->nslice && !st; i++)
-        st = make_slice(f, i, per_cand, err);
-    return st;
-}
-
-static psr_status make_scratch(struct psr_fold *f, struct psr_fold_scratch *w, psr_err *err)
-{
-    const double nsub = (double)f->d.nsub, block = (double)f->d.block;
-    psr_status st = allocate(&w->band, nsub * block, sizeof *w->band, err);
-    if (!st)
-        st = allocate(&w->row, nsub * block, sizeof *w->row, err);
-    if (!st)
-        st = allocate(&w->sum, block, sizeof *w->sum, err);
-    if (!st)
-        st = allocate(&w->run, nsub, sizeof *w->run, err);
-    if (!st)
-        st = allocate(&w->square, nsub, sizeof *w->square, err);
-    if (!st)
-        st = allocate(&w->shift, nsub, sizeof *w->shift, err);
-    if (st)
-        return st;
-    return psr_cornerturn_create(&w->cornerturn,
-                                 &(struct psr_cornerturn_desc){.nchan = f->d.block,
-                                                               .nbit = 32,
-                                                               .kind = PSR_FLOAT,
-                                                               .nkept = f->d.block,
-                                                               .chan = f->sample,
-                                                               .pre = f->zeros,
-                                                               .downsamp = 1,
-                                                               .store_bytes = sizeof(float),
-                                                               .nthread = 1},
-                                 err);
-}
-
-static psr_status make_window(struct psr_fold *f, psr_err *err)
-{
-    const struct psr_fold_desc *d = &f->d;
-    const double cells = (double)f->nkept * (double)(f->ahead + 1) * (double)d->block;
-    psr_status st = psr_fold_check_memory(d, cells * (double)f->store, err);
-    if (!st)
-        st = allocate(&f->window, cells, (size_t)f->store, err);
-    if (st || !f->nkept)
-        return st;
-    return psr_cornerturn_create(&f->cornerturn,
-                                 &(struct psr_cornerturn_desc){.nchan = d->nchan,
-                                                               .nbit = d->nbit,
-                                                               .kind = d->kind,
-                                                               .nkept = f->nkept,
-                                                               .chan = f->chan,
-                                                               .pre = f->zeros,
-                                                               .downsamp = 1,
-                                                               .store_bytes = f->store,
-                                                               .nthread = d->nthread},
-                                 err);
-}
-
-static psr_status make_all(struct psr_fold *f, psr_err *err)
-{
-    const struct psr_fold_desc *d = &f->d;
-    const size_t most = d->nchan > d->block ? d->nchan : d->block;
-    psr_status st = psr_fold_check_memory(d, 0, err);
-    if (!st)
-        st = allocate(&f->chan, (double)d->nchan, sizeof *f->chan, err);
-    if (!st)
-        st = allocate(&f->band_first, (double)d->nsub + 1, sizeof *f->band_first, err);
-    if (!st)
-        st = allocate(&f->zeros, (double)most, sizeof *f->zeros, err);
-    if (!st)
-        st = allocate(&f->sample, (double)d->block, sizeof *f->sample, err);
-    if (!st)
-        st = allocate(&f->cube, (double)d->ncand, sizeof *f->cube, err);
-    if (!st)
-        st = allocate(&f->scratch, d->nthread, sizeof *f->scratch, err);
-    if (st)
-        return st;
-    for (size_t t = 0; t < d->block; t++)
-        f->sample[t] = t;
-    list_channels(f);
-    set_store(f);
-    if ((st = make_cubes(f, err)) || (st = make_slices(f, err)))
-        return st;
-    for (int i = 0; i < d->nthread && !st; i++)
-        st = make_scratch(f, &f->scratch[i], err);
-    return st ? st : make_window(f, err);
-}
 
 static psr_status create(psr_fold **out, const struct psr_fold_desc *desc, psr_err *err)
 {
@@ -221,7 +22,7 @@ static psr_status create(psr_fold **out, const struct psr_fold_desc *desc, psr_e
         return psr_fail_nomem(err, "a fold", sizeof *f);
     f->d = *desc;
     f->d.nthread = psr_count_threads(desc->nthread);
-    if ((st = make_all(f, err))) {
+    if ((st = psr_fold_make(f, err))) {
         psr_fold_destroy(f);
         return st;
     }
@@ -246,54 +47,110 @@ static size_t count_blocks(const struct psr_fold *f)
     return f->d.npart * f->d.part_blocks;
 }
 
-/* Folds what is complete; the first block of the window is number begun. */
-static void fold_window(struct psr_fold *f)
+static size_t count_arrived(const struct psr_fold *f)
 {
-    const size_t arrived = f->begun + f->filled / f->d.block, all = count_blocks(f);
-    const int nthread = f->d.nthread;
-#pragma omp parallel for schedule(dynamic) num_threads(nthread) if (f->nslice > 1)
-    for (size_t i = 0; i < f->nslice; i++) {
-        struct psr_fold_slice *s = &f->slice[i];
-        while (s->next < all && s->next + s->cube->ahead < arrived)
-            psr_fold_block(f, s, &f->scratch[psr_thread_number()], s->next - f->begun);
-    }
+    return f->begun + f->filled / f->d.block;
 }
 
-/* Forgets the first block of a full window. */
+/* Prepares the candidate's next block, if it has arrived. */
+static psr_status plan_block(const struct psr_fold *f, struct psr_fold_cube *cube, psr_err *err)
+{
+    const size_t per_part = f->d.part_blocks, part = cube->next / per_part;
+    const double block_s = (double)f->d.block * f->d.tsamp_s;
+    cube->is_ready = cube->next < count_blocks(f) && cube->next + cube->ahead < count_arrived(f);
+    if (!cube->is_ready)
+        return PSR_OK;
+    psr_fold_replaced_find(f, cube);
+    return psr_fold_runs_find(
+        &cube->runs,
+        &(struct psr_fold_samples){.begin_s = (double)(part * per_part) * block_s +
+                                              (double)(cube->next % per_part) * block_s,
+                                   .tsamp_s = f->d.tsamp_s,
+                                   .n = f->d.block},
+        err);
+}
+
+static psr_status plan_blocks(struct psr_fold *f, psr_err *err)
+{
+    const int nthread = f->d.nthread;
+    psr_status st = PSR_OK;
+#pragma omp parallel for schedule(dynamic) num_threads(nthread) if (f->d.ncand > 1)
+    for (size_t i = 0; i < f->d.ncand; i++) {
+        psr_err why;
+        const psr_status failed = plan_block(f, &f->cube[i], &why);
+        if (failed) {
+#pragma omp critical(psr_fold_plan_blocks)
+            {
+                st = failed;
+                *err = why;
+            }
+        }
+    }
+    return st;
+}
+
+/* Folds what is complete.  A thread takes several candidates of the same sub-bands after each other:
+ * so their channels stay in its cache. */
+static psr_status fold_window(struct psr_fold *f, psr_err *err)
+{
+    const size_t ncand = f->d.ncand, ngroup = f->nslice / ncand;
+    const int nthread = f->d.nthread;
+    const size_t wanted = 4 * (size_t)nthread / ngroup + 1,
+                 nchunk = wanted < ncand ? wanted : ncand;
+    psr_status st = plan_blocks(f, err);
+    if (st)
+        return st;
+#pragma omp parallel for schedule(dynamic) num_threads(nthread) if (f->nslice > 1)
+    for (size_t task = 0; task < ngroup * nchunk; task++) {
+        const size_t g = task / nchunk, q = task % nchunk;
+        for (size_t i = ncand * q / nchunk; i < ncand * (q + 1) / nchunk; i++)
+            if (f->cube[i].is_ready)
+                psr_fold_block(f, &f->slice[g * ncand + i], &f->scratch[psr_thread_number()]);
+    }
+    for (size_t i = 0; i < ncand; i++)
+        f->cube[i].next += f->cube[i].is_ready;
+    return PSR_OK;
+}
+
+/* Forgets what no candidate needs of a full window. */
 static void move_window(struct psr_fold *f)
 {
-    const size_t lane = (f->ahead + 1) * f->d.block * (size_t)f->store;
-    const size_t block = f->d.block * (size_t)f->store;
+    const size_t lane = f->room * (size_t)f->store;
+    const size_t kept = f->ahead * f->d.block * (size_t)f->store;
     for (size_t k = 0; k < f->nkept; k++)
-        memmove(f->window + k * lane, f->window + k * lane + block, lane - block);
-    f->filled -= f->d.block;
-    f->begun++;
+        memmove(f->window + k * lane, f->window + (k + 1) * lane - kept, kept);
+    f->begun += f->filled / f->d.block - f->ahead;
+    f->filled = f->ahead * f->d.block;
+    psr_fold_replaced_forget(f);
 }
 
 bool psr_fold_is_full(const psr_fold *f)
 {
-    return f->begun >= count_blocks(f);
+    return count_arrived(f) >= count_blocks(f) + f->ahead;
 }
 
-void psr_fold_push(psr_fold *f, const void *spectra, size_t nsamp)
+psr_status psr_fold_push(psr_fold *f, const void *spectra, size_t nsamp,
+                         const struct psr_step *step, size_t nstep, psr_err *err)
 {
-    const size_t room = (f->ahead + 1) * f->d.block, block = f->d.block;
+    const size_t block = f->d.block;
     const unsigned char *in = spectra;
-    while (nsamp && !psr_fold_is_full(f)) {
+    psr_status st = psr_fold_replaced_take(f, step, nstep, err);
+    while (nsamp && !st && !psr_fold_is_full(f)) {
         const size_t to_edge = block - f->filled % block, n = nsamp < to_edge ? nsamp : to_edge;
         if (f->cornerturn) {
             psr_cornerturn_reset(f->cornerturn);
-            psr_cornerturn_run(f->cornerturn, in, n, f->window + f->filled * (size_t)f->store, room,
-                               0);
+            psr_cornerturn_run(f->cornerturn, in, n, f->window + f->filled * (size_t)f->store,
+                               f->room, 0);
         }
         in += n * psr_row_bytes(f->d.nchan, f->d.nbit);
         nsamp -= n;
         f->filled += n;
         if (f->filled % block == 0)
-            fold_window(f);
-        if (f->filled == room)
+            st = fold_window(f, err);
+        if (f->filled == f->room)
             move_window(f);
     }
+    return st;
 }
 
 /* A part that the end of the input cuts has the turns that are complete. */
@@ -301,8 +158,7 @@ void psr_fold_finish(psr_fold *f)
 {
     for (size_t i = 0; i < f->nslice; i++) {
         struct psr_fold_slice *s = &f->slice[i];
-        size_t part = s->next / f->d.part_blocks;
-        for (; part < f->d.npart; part++)
+        for (size_t part = s->cube->next / f->d.part_blocks; part < f->d.npart; part++)
             psr_fold_end_part(f, s, part);
     }
 }
@@ -322,35 +178,49 @@ struct psr_fold_stats *psr_fold_statistics(const psr_fold *f, size_t i)
 int64_t psr_fold_count(const psr_fold *f)
 {
     size_t least = count_blocks(f);
-    for (size_t i = 0; i < f->nslice; i++)
-        least = f->slice[i].next < least ? f->slice[i].next : least;
+    for (size_t i = 0; i < f->d.ncand; i++)
+        least = f->cube[i].next < least ? f->cube[i].next : least;
     return (int64_t)(least * f->d.block);
+}
+
+/* --- destroy ---------------------------------------------------------------------------------- */
+
+static void destroy_cube(struct psr_fold_cube *c)
+{
+    void *const owned[] = {c->delay, c->profile, c->stats, c->value, c->offset, c->runs.run};
+    for (size_t k = 0; k < sizeof owned / sizeof *owned; k++)
+        free(owned[k]);
+}
+
+static void destroy_slice(struct psr_fold_slice *s)
+{
+    void *const owned[] = {s->bins.turn, s->bins.sum, s->bins.carry, s->mean, s->square};
+    for (size_t k = 0; k < sizeof owned / sizeof *owned; k++)
+        free(owned[k]);
+}
+
+static void destroy_scratch(struct psr_fold_scratch *w)
+{
+    void *const owned[] = {w->piece, w->line, w->word, w->offset, (void *)w->lane, w->band,
+                           w->row,   w->sum,  w->run,  w->square, w->shift};
+    for (size_t k = 0; k < sizeof owned / sizeof *owned; k++)
+        free(owned[k]);
+    psr_cornerturn_destroy(w->cornerturn);
 }
 
 void psr_fold_destroy(psr_fold *f)
 {
     if (!f)
         return;
-    for (size_t i = 0; f->cube && i < f->d.ncand; i++) {
-        free(f->cube[i].delay);
-        free(f->cube[i].profile);
-        free(f->cube[i].stats);
-    }
-    for (size_t i = 0; f->slice && i < f->nslice; i++) {
-        free(f->slice[i].rotation);
-        free(f->slice[i].sum);
-        free(f->slice[i].mean);
-        free(f->slice[i].square);
-    }
-    for (int i = 0; f->scratch && i < f->d.nthread; i++) {
-        struct psr_fold_scratch *w = &f->scratch[i];
-        void *const owned[] = {w->band, w->row, w->sum, w->run, w->square, w->shift};
-        for (size_t k = 0; k < sizeof owned / sizeof *owned; k++)
-            free(owned[k]);
-        psr_cornerturn_destroy(w->cornerturn);
-    }
-    void *const owned[] = {f->chan, f->band_first, f->zeros,   f->sample,
-                           f->cube, f->slice,      f->scratch, f->window};
+    for (size_t i = 0; f->cube && i < f->d.ncand; i++)
+        destroy_cube(&f->cube[i]);
+    for (size_t i = 0; f->slice && i < f->nslice; i++)
+        destroy_slice(&f->slice[i]);
+    for (int i = 0; f->scratch && i < f->d.nthread; i++)
+        destroy_scratch(&f->scratch[i]);
+    void *const owned[] = {f->chan,   f->place, f->band,       f->band_first, f->zeros,
+                           f->sample, f->level, f->first_step, f->scratch,    f->window,
+                           f->step,   f->cube,  f->slice};
     for (size_t k = 0; k < sizeof owned / sizeof *owned; k++)
         free(owned[k]);
     psr_cornerturn_destroy(f->cornerturn);

@@ -1,15 +1,16 @@
-/* Folds one block of one candidate: sub-bands are summed, turned, and spread over phase bins. */
-#include "fold_plan.h"
+/* Folds one block of a slice: sub-bands are summed, turned into rows, and added to phase bins. */
+#include "fold_replaced.h"
 
 #include "base/clones.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Rows whose statistics are summed in single precision. */
+/* Rows whose statistics are summed at once. */
 enum { RUN = 64 };
+enum { GROUP = PSR_FOLD_GROUP, TILE = PSR_FOLD_TILE };
 
-/* --- sums over channels ----------------------------------------------------------------------- */
+/* --- sums over channels, as floats ------------------------------------------------------------ */
 
 PSR_CLONES static void add_bytes(uint16_t *restrict sum, const uint8_t *restrict x, size_t n)
 {
@@ -42,7 +43,7 @@ PSR_CLONES static void add_floats(float *restrict band, const float *restrict x,
 static void sum_band(const struct psr_fold *f, const struct psr_fold_cube *cube, size_t j,
                      size_t block, uint16_t *sum, float *band)
 {
-    const size_t n = f->d.block, stride = (f->ahead + 1) * n;
+    const size_t n = f->d.block, stride = f->room;
     size_t pending = 0;
     memset(band, 0, n * sizeof *band);
     for (size_t k = f->band_first[j]; k < f->band_first[j + 1]; k++) {
@@ -66,112 +67,122 @@ static void sum_band(const struct psr_fold *f, const struct psr_fold_cube *cube,
 
 /* --- statistics ------------------------------------------------------------------------------- */
 
-/* Of up to RUN rows: sums of the differences from shift, and of their squares. */
-PSR_CLONES static void sum_rows(const float *restrict row, size_t nrow, size_t n,
-                                const float *restrict shift, float *restrict sum,
-                                float *restrict square)
+/* Adds samples to a sub-band's mean and sum of squares (Chan, Golub and LeVeque 1983, eq. 2.1). */
+static void merge_sums(struct psr_fold_slice *s, size_t j, double more, double mean, double square)
 {
-    memset(sum, 0, n * sizeof *sum);
-    memset(square, 0, n * sizeof *square);
-    for (size_t t = 0; t < nrow; t++, row += n)
-        for (size_t j = 0; j < n; j++) {
-            const float x = row[j] - shift[j];
+    const double have = (double)s->count, all = have + more, step = mean - s->mean[j];
+    s->square[j] += square + step * step * have * more / all;
+    s->mean[j] += step * more / all;
+}
+
+/* Of up to RUN rows: sums of the differences from shift, and of their squares. */
+PSR_CLONES static void sum_rows(const float *restrict row, size_t nrow,
+                                const double *restrict shift, double *restrict sum,
+                                double *restrict square)
+{
+    memset(sum, 0, GROUP * sizeof *sum);
+    memset(square, 0, GROUP * sizeof *square);
+    for (size_t t = 0; t < nrow; t++, row += GROUP)
+        for (size_t j = 0; j < GROUP; j++) {
+            const double x = (double)row[j] - shift[j];
             sum[j] += x;
             square[j] += x * x;
         }
 }
 
-/* Adds rows to the mean and the sum of squares (Chan, Golub and LeVeque 1983, eq. 2.1). */
 static void merge_rows(struct psr_fold_slice *s, const float *row, size_t nrow,
                        struct psr_fold_scratch *w)
 {
-    const double have = (double)s->count, more = (double)nrow, all = have + more;
+    const double more = (double)nrow;
     for (size_t j = 0; j < s->n; j++)
-        w->shift[j] = have > 0 ? (float)s->mean[j] : row[j];
-    sum_rows(row, nrow, s->n, w->shift, w->run, w->square);
+        w->shift[j] = s->count > 0 ? s->mean[j] : (double)row[j];
+    sum_rows(row, nrow, w->shift, w->run, w->square);
     for (size_t j = 0; j < s->n; j++) {
-        const double off = (double)w->run[j] / more, mean = (double)w->shift[j] + off;
-        const double step = mean - s->mean[j];
-        s->square[j] += (double)w->square[j] - more * off * off + step * step * have * more / all;
-        s->mean[j] += step * more / all;
+        const double off = w->run[j] / more;
+        merge_sums(s, j, more, w->shift[j] + off, w->square[j] - more * off * off);
     }
     s->count += (int64_t)nrow;
 }
 
-/* --- spreading -------------------------------------------------------------------------------- */
-
-PSR_CLONES static void add_whole(double *restrict to, const float *restrict row, size_t n)
+/* Of n words, in runs whose squares 32 bits hold; exact. */
+static void measure_words(const struct psr_fold *f, const int16_t *x, size_t n, int64_t *sum,
+                          int64_t *square)
 {
-    for (size_t j = 0; j < n; j++)
-        to[j] += (double)row[j];
-}
-
-PSR_CLONES static void add_weighted(double *restrict to, const float *restrict row, double weight,
-                                    size_t n)
-{
-    for (size_t j = 0; j < n; j++)
-        to[j] += weight * (double)row[j];
-}
-
-PSR_CLONES static void add_rotation(double *restrict sum, double *restrict rotation, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        sum[i] += rotation[i];
-        rotation[i] = 0;
+    const size_t fitting = f->most ? INT32_MAX / (f->most * f->most) : n;
+    for (size_t t = 0, m; t < n; t += m) {
+        int32_t part, squares;
+        m = n - t < fitting ? n - t : fitting;
+        f->loops->moments(x + t, m, &part, &squares);
+        *sum += part;
+        *square += squares;
     }
 }
 
-static void spread_sample(struct psr_fold_slice *s, double phase, double width, const float *row)
+/* --- blocks ----------------------------------------------------------------------------------- */
+
+/* Sums sub-band j of the slice in a tile of n samples from t on, and deals it to pieces. */
+static void sum_tile(const struct psr_fold *f, struct psr_fold_slice *s, struct psr_fold_scratch *w,
+                     size_t j, size_t t, size_t n)
 {
-    struct psr_fold_weight weight;
-    psr_fold_spread_begin(&s->spread, phase, width);
-    while (psr_fold_spread_next(&s->spread, &weight)) {
-        if (weight.value == 1)
-            add_whole(s->rotation + weight.bin * s->n, row, s->n);
-        else if (weight.value != 0)
-            add_weighted(s->rotation + weight.bin * s->n, row, weight.value, s->n);
-        if (weight.completes_rotation)
-            add_rotation(s->sum, s->rotation, s->cube->cand.nbin * s->n);
-    }
+    const struct psr_fold_cube *cube = s->cube;
+    const size_t begin = f->band_first[s->first + j], end = f->band_first[s->first + j + 1];
+    const unsigned char *at = f->window + (cube->next - f->begun) * f->d.block + t;
+    int64_t sum = 0, square = 0;
+    for (size_t k = begin; k < end; k++)
+        w->lane[k - begin] = at + k * f->room + (size_t)cube->delay[k];
+    f->loops->sum_bytes((uint16_t *)w->line, (uint16_t *)w->line + TILE / 2, w->lane, end - begin,
+                        n);
+    measure_words(f, w->line, (n + 1) / 2, &sum, &square);
+    measure_words(f, w->line + TILE / 2, n / 2, &sum, &square);
+    const double all = (double)n, mean = (double)sum / all;
+    merge_sums(s, j, all, mean + w->offset[j],
+               ((double)square * all - (double)sum * (double)sum) / all);
+    for (size_t i = 0; i < TILE / 8; i++)
+        memcpy(w->piece + (i * 8 + j % 8) * GROUP + j / 8 * 8, w->line + i * 8, 16);
 }
 
-/* Times are computed as prepfold does: those of the part, of the block in it, of the sample. */
-static void spread_rows(const struct psr_fold *f, struct psr_fold_slice *s, const float *row)
+static void fold_words(const struct psr_fold *f, struct psr_fold_slice *s,
+                       struct psr_fold_scratch *w)
 {
-    const size_t per_part = f->d.part_blocks, part = s->next / per_part;
-    const double block_s = (double)f->d.block * f->d.tsamp_s;
-    const double begin_s =
-        (double)(part * per_part) * block_s + (double)(s->next % per_part) * block_s;
-    long double phase = psr_fold_phase(&s->clock, begin_s);
-    long double low = phase - floorl(phase);
-    for (size_t t = 0; t < f->d.block; t++, row += s->n) {
-        const long double next =
-            psr_fold_phase(&s->clock, begin_s + (double)(t + 1) * f->d.tsamp_s);
-        const long double width = next - phase, high = low + width;
-        spread_sample(s, (double)low, (double)width, row);
-        low = high - floorl(high);
-        phase = next;
+    const struct psr_fold_cube *cube = s->cube;
+    const size_t block = f->d.block;
+    memcpy(w->offset, cube->offset + s->first, s->n * sizeof *w->offset);
+    for (size_t t = 0; t < block; t += TILE) {
+        const size_t n = block - t < TILE ? block - t : TILE;
+        for (size_t j = 0; j < s->n; j++)
+            sum_tile(f, s, w, j, t, n);
+        f->loops->turn(w->word + t * GROUP, w->piece);
+        f->loops->turn(w->word + (t + 1) * GROUP, w->piece + TILE / 2 * GROUP);
+        s->count += (int64_t)n;
     }
+    f->loops->fold_words(&s->bins, cube->runs.run, cube->runs.n, w->word, (uint16_t)f->most,
+                         w->offset);
 }
 
-void psr_fold_block(const struct psr_fold *f, struct psr_fold_slice *s,
-                    struct psr_fold_scratch *scratch, size_t block)
+static void fold_floats(const struct psr_fold *f, struct psr_fold_slice *s,
+                        struct psr_fold_scratch *w)
 {
+    const struct psr_fold_cube *cube = s->cube;
     const size_t n = f->d.block;
     for (size_t j = 0; j < s->n; j++)
-        sum_band(f, s->cube, s->first + j, block, scratch->sum, scratch->band + j * n);
-    const float *row = scratch->band; /* one sub-band lies as it should */
-    if (s->n > 1) {
-        psr_cornerturn_run(scratch->cornerturn, scratch->band, s->n, scratch->row, s->n, 0);
-        psr_cornerturn_reset(scratch->cornerturn);
-        row = scratch->row;
-    }
+        sum_band(f, cube, s->first + j, cube->next - f->begun, w->sum, w->band + j * n);
+    psr_fold_replaced_add(f, cube, s->first, s->n, w->band);
+    psr_cornerturn_run(w->cornerturn, w->band, s->n, w->row, GROUP, 0);
+    psr_cornerturn_reset(w->cornerturn);
     for (size_t t = 0; t < n; t += RUN)
-        merge_rows(s, row + t * s->n, n - t < RUN ? n - t : RUN, scratch);
-    spread_rows(f, s, row);
-    s->next++;
-    if (s->next % f->d.part_blocks == 0)
-        psr_fold_end_part(f, s, s->next / f->d.part_blocks - 1);
+        merge_rows(s, w->row + t * GROUP, n - t < RUN ? n - t : RUN, w);
+    f->loops->fold_floats(&s->bins, cube->runs.run, cube->runs.n, w->row);
+}
+
+void psr_fold_block(const struct psr_fold *f, struct psr_fold_slice *s, struct psr_fold_scratch *w)
+{
+    const size_t next = s->cube->next + 1;
+    if (f->most && !s->cube->has_steps)
+        fold_words(f, s, w);
+    else
+        fold_floats(f, s, w);
+    if (next % f->d.part_blocks == 0)
+        psr_fold_end_part(f, s, next / f->d.part_blocks - 1);
 }
 
 /* --- parts ------------------------------------------------------------------------------------ */
@@ -206,10 +217,10 @@ void psr_fold_end_part(const struct psr_fold *f, struct psr_fold_slice *s, size_
         const size_t at = part * f->d.nsub + s->first + j;
         double *profile = cube->profile + at * nbin;
         for (size_t b = 0; b < nbin; b++)
-            profile[b] = s->sum[b * s->n + j];
+            profile[b] = s->bins.sum[b * GROUP + j];
         cube->stats[at] = make_stats(s, j, profile);
     }
-    memset(s->sum, 0, nbin * s->n * sizeof *s->sum);
+    memset(s->bins.sum, 0, nbin * GROUP * sizeof *s->bins.sum);
     memset(s->mean, 0, s->n * sizeof *s->mean);
     memset(s->square, 0, s->n * sizeof *s->square);
     s->count = 0;

@@ -1,5 +1,6 @@
 /* Checks a description of a fold, and counts its memory. */
 #include "fold_check.h"
+#include "fold_rows_kernel.h"
 
 #include "base/memory.h"
 #include "base/threads.h"
@@ -95,23 +96,29 @@ psr_status psr_fold_check(const struct psr_fold_desc *d, psr_err *err)
     return st;
 }
 
-size_t psr_fold_slices(const struct psr_fold_desc *d)
+size_t psr_fold_groups(const struct psr_fold_desc *d)
 {
-    const size_t thread = (size_t)psr_count_threads(d->nthread);
-    const size_t wanted = (2 * thread + d->ncand - 1) / d->ncand, most = (d->nsub + 15) / 16;
-    return wanted < most ? wanted : most;
+    return (d->nsub + PSR_FOLD_GROUP - 1) / PSR_FOLD_GROUP;
+}
+
+/* Runs of a block: at most as many as it has edges of bins and turns. */
+static double count_runs(const struct psr_fold_desc *d, const struct psr_fold_candidate *c)
+{
+    return ceil(2 + (double)d->block * d->tsamp_s * c->f * ((double)c->nbin + 1));
 }
 
 double psr_fold_bytes(const struct psr_fold_desc *d)
 {
     if (psr_fold_check(d, NULL))
         return 0;
-    const double nsub = (double)d->nsub, block = (double)d->block;
-    double bytes = psr_count_threads(d->nthread) * block * (8 * nsub + 2);
+    const double nsub = (double)d->nsub, block = (double)d->block, group = PSR_FOLD_GROUP;
+    const double padded = (double)psr_fold_groups(d) * group;
+    double bytes = psr_count_threads(d->nthread) * (block * (10 * group + 2) + 40 * group);
     for (size_t i = 0; i < d->ncand; i++) {
         const double profiles = nsub * (double)d->npart, nbin = (double)d->cand[i].nbin;
         bytes += profiles * (8 * nbin + (double)sizeof(struct psr_fold_stats));
-        bytes += nsub * (16 * nbin + 16) + 4 * (double)d->nchan;
+        bytes += padded * 16 * nbin + nsub * 24 + 8 * (double)d->nchan;
+        bytes += count_runs(d, &d->cand[i]) * (double)sizeof(struct psr_fold_run);
     }
     return bytes;
 }

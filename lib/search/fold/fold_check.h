@@ -13,7 +13,7 @@ PSR_MUST_CHECK psr_status psr_fold_check(const struct psr_fold_desc *desc, psr_e
 PSR_MUST_CHECK psr_status psr_fold_check_memory(const struct psr_fold_desc *desc, double window,
                                                 psr_err *err);
 
-/* Number of slices of a candidate, so that all threads have work. */
-size_t psr_fold_slices(const struct psr_fold_desc *desc);
+/* Number of groups of sub-bands. */
+size_t psr_fold_groups(const struct psr_fold_desc *desc);
 
 #endif

@@ -3,27 +3,31 @@
 #ifndef PSR_SEARCH_FOLD_PLAN_H
 #define PSR_SEARCH_FOLD_PLAN_H
 
-#include "fold_phase.h"
+#include "fold_rows_kernel.h"
+#include "fold_runs.h"
 #include "signal/cornerturn.h"
 
-/* A candidate's results and delays. */
+/* A candidate's results and delays, and how its next block is folded. */
 struct psr_fold_cube {
     struct psr_fold_candidate cand;
     int32_t *delay;               /* [nchan] samples, lowest channel first */
     size_t ahead;                 /* blocks that must follow a block */
     double *profile;              /* [npart][nsub][nbin] */
     struct psr_fold_stats *stats; /* [npart][nsub] */
+    size_t next;                  /* the next block */
+    bool is_ready;                /* it can be folded, and these are set */
+    struct psr_fold_runs runs;
+    float *value;    /* [nkept] what replaced samples of the block stand for, at its begin */
+    double *offset;  /* [nsub] of all samples: bias and values */
+    bool has_values; /* one of value, or of later ones, may not be 0 */
+    bool has_steps;  /* a value changes within the block; offset does not hold it */
 };
 
-/* Some sub-bands of one candidate, [first, first + n); slices are independent. */
+/* A group of sub-bands of one candidate, [first, first + n); slices are independent. */
 struct psr_fold_slice {
     struct psr_fold_cube *cube;
     size_t first, n;
-    size_t next; /* the next block */
-    struct psr_fold_clock clock;
-    struct psr_fold_spread spread;
-    double *rotation;      /* [nbin][n] of the current turn */
-    double *sum;           /* [nbin][n] of the turns of the current part */
+    struct psr_fold_bins bins;
     double *mean, *square; /* [n] of the samples of the current part: their mean, and the sum
                                    of squared differences from it */
     int64_t count;         /* samples of the current part */
@@ -31,11 +35,25 @@ struct psr_fold_slice {
 
 /* What a thread needs for one slice at a time. */
 struct psr_fold_scratch {
-    float *band;                       /* [nsub][block] */
-    float *row;                        /* [block][nsub] */
+    uint16_t *piece;            /* [2][TILE / 2][GROUP] even samples, then odd ones */
+    int16_t *line;              /* [2][TILE / 2] of one sub-band */
+    uint16_t *word;             /* [block, and a tile][GROUP] rows */
+    double *offset;             /* [GROUP] */
+    const unsigned char **lane; /* [nchan] */
+    /* Of samples that are no words: */
+    float *band;                       /* [GROUP][block] */
+    float *row;                        /* [block + 1][GROUP] */
     uint16_t *sum;                     /* [block] zeros */
-    float *run, *square, *shift;       /* [nsub] */
+    double *run, *square, *shift;      /* [GROUP] */
     struct psr_cornerturn *cornerturn; /* of band to row */
+};
+
+/* From spectrum t on, zeros of kept channel k stand for value. */
+struct psr_fold_step {
+    int64_t t;
+    size_t k;
+    size_t later; /* the channel's next one, or SIZE_MAX */
+    float value;
 };
 
 /* How samples lie in the window. */
@@ -43,27 +61,40 @@ enum psr_fold_store { PSR_FOLD_U8 = 1, PSR_FOLD_U16 = 2, PSR_FOLD_F32 = 4 };
 
 struct psr_fold {
     struct psr_fold_desc d; /* nthread, pointers into cubes */
+    const struct psr_fold_rows_loops *loops;
     enum psr_fold_store store;
     float bias;         /* added to stored samples of signed data */
+    size_t most;        /* of a sub-band's sum of bytes; 0: sums are floats */
     size_t ahead;       /* the most of all candidates */
     size_t *chan;       /* [nkept] kept channels, lowest first, as the spectra number them */
+    size_t *place;      /* [nchan] of a channel in chan; SIZE_MAX: none */
+    size_t *band;       /* [nkept] sub-band of a kept channel */
     size_t *band_first; /* [nsub + 1] the first of each sub-band in chan */
     int32_t *zeros;     /* [max(nchan, block)] */
     size_t *sample;     /* [block] 0, 1, 2 ... */
     size_t nkept;
     struct psr_cornerturn *cornerturn;
-    unsigned char *window; /* [nkept][(ahead + 1) block] */
-    size_t filled;         /* spectra in it */
-    size_t begun;          /* blocks that it has left behind */
+    unsigned char *window;      /* [nkept][room] and slack */
+    size_t room;                /* spectra; more than ahead + 1 blocks, so that it moves seldom */
+    size_t filled;              /* spectra in it */
+    size_t begun;               /* blocks that it has left behind */
+    float *level;               /* [nchan] values of replaced samples where the window begins */
+    size_t nlevel;              /* how many are not 0 */
+    size_t *first_step;         /* [nkept] place in step; SIZE_MAX: none */
+    struct psr_fold_step *step; /* [nstep] later ones */
+    size_t nstep, step_room;
     struct psr_fold_cube *cube;
-    struct psr_fold_slice *slice;
+    struct psr_fold_slice *slice; /* [nslice / ncand][ncand] */
     size_t nslice;
     struct psr_fold_scratch *scratch; /* [nthread] */
 };
 
-/* Folds the slice's next block, which begins at "block" in the window. */
+/* Makes cubes, slices, scratch and window of f->d. */
+PSR_MUST_CHECK psr_status psr_fold_make(struct psr_fold *f, psr_err *err);
+
+/* Folds the next block of the slice's candidate. */
 void psr_fold_block(const struct psr_fold *f, struct psr_fold_slice *s,
-                    struct psr_fold_scratch *scratch, size_t block);
+                    struct psr_fold_scratch *scratch);
 
 /* Completes the current part, of the given number. */
 void psr_fold_end_part(const struct psr_fold *f, struct psr_fold_slice *s, size_t part);

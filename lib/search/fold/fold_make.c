@@ -1,0 +1,268 @@
+/* Makes the parts of a fold: delays, cubes, slices, scratch and window. */
+#include "fold_check.h"
+#include "fold_plan.h"
+
+#include "base/memory.h"
+#include <psrkit/ddplan.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- delays, in prepfold's arithmetic --------------------------------------------------------- */
+
+static double delay_at(const struct psr_fold_desc *d, double dm, double freq_mhz)
+{
+    return psr_delay_s(PSR_DMCONST_PRESTO, dm, freq_mhz * (1.0 + d->voverc));
+}
+
+/* Of channel k, from the lowest, behind the highest channel of its sub-band. */
+static double find_delay(const struct psr_fold_desc *d, double dm, size_t k)
+{
+    const size_t per_band = d->nchan / d->nsub;
+    const double band_mhz = d->width_mhz * (double)per_band;
+    const double first_mhz = d->lofreq_mhz + band_mhz - d->width_mhz;
+    return delay_at(d, dm, d->lofreq_mhz + (double)k * d->width_mhz) -
+           delay_at(d, dm, first_mhz + (double)(k / per_band) * band_mhz);
+}
+
+static psr_status set_delays(struct psr_fold *f, size_t i, psr_err *err)
+{
+    const struct psr_fold_desc *d = &f->d;
+    struct psr_fold_cube *cube = &f->cube[i];
+    size_t most = 0, kept = 0;
+    for (size_t k = 0; k < d->nchan; k++) {
+        if (d->keep && !d->keep[d->ascending ? k : d->nchan - 1 - k])
+            continue;
+        const double delay = d->nchan > 1 ? find_delay(d, cube->cand.dm, k) / d->tsamp_s + 0.5 : 0;
+        if (!(delay < 1e8))
+            return psr_fail(err, PSR_EINVAL,
+                            "fold: candidate %zu: DM = %g delays by %g samples within a sub-band, "
+                            "must be below 1e8",
+                            i + 1, cube->cand.dm, delay);
+        cube->delay[kept] = delay > 0 ? (int32_t)delay : 0;
+        most = (size_t)cube->delay[kept] > most ? (size_t)cube->delay[kept] : most;
+        kept++;
+    }
+    cube->ahead = (most + d->block - 1) / d->block;
+    cube->ahead = cube->ahead > d->ahead ? cube->ahead : d->ahead;
+    f->ahead = cube->ahead > f->ahead ? cube->ahead : f->ahead;
+    return PSR_OK;
+}
+
+/* --- create ----------------------------------------------------------------------------------- */
+
+static psr_status allocate(void *at, double n, size_t size, psr_err *err)
+{
+    const double bytes = n * (double)size;
+    void *got = bytes < (double)(SIZE_MAX / 2) ? calloc((size_t)n + 1, size) : NULL;
+    if (!got)
+        return psr_fail_nomem(err, "a fold", bytes);
+    memcpy(at, &got, sizeof got);
+    return PSR_OK;
+}
+
+static void list_channels(struct psr_fold *f)
+{
+    const struct psr_fold_desc *d = &f->d;
+    const size_t per_band = d->nchan / d->nsub;
+    for (size_t k = 0; k < d->nchan; k++) {
+        const size_t c = d->ascending ? k : d->nchan - 1 - k;
+        if (k % per_band == 0)
+            f->band_first[k / per_band] = f->nkept;
+        f->place[c] = SIZE_MAX;
+        if (d->keep && !d->keep[c])
+            continue;
+        f->place[c] = f->nkept;
+        f->band[f->nkept] = k / per_band;
+        f->chan[f->nkept++] = c;
+    }
+    f->band_first[d->nsub] = f->nkept;
+}
+
+static void set_store(struct psr_fold *f)
+{
+    f->store = f->d.nbit <= 8 ? PSR_FOLD_U8 : f->d.nbit == 16 ? PSR_FOLD_U16 : PSR_FOLD_F32;
+    f->bias = f->d.kind == PSR_INT ? -ldexpf(1, f->d.nbit - 1) : 0;
+    const double most = ldexp(1, f->d.nbit) - 1, all = most * (double)(f->d.nchan / f->d.nsub);
+    f->most = f->store == PSR_FOLD_U8 && all <= INT16_MAX ? (size_t)all : 0;
+    f->loops = psr_fold_rows_choose();
+}
+
+static psr_status make_cube(struct psr_fold *f, struct psr_fold_cube *cube, psr_err *err)
+{
+    const struct psr_fold_desc *d = &f->d;
+    const double profiles = (double)d->npart * (double)d->nsub, nbin = (double)cube->cand.nbin;
+    const double length_s =
+        (double)d->npart * (double)d->part_blocks * (double)d->block * d->tsamp_s;
+    psr_fold_runs_begin(&cube->runs, &cube->cand, length_s);
+    psr_status st = allocate(&cube->delay, (double)d->nchan, sizeof *cube->delay, err);
+    if (!st)
+        st = allocate(&cube->value, (double)d->nchan, sizeof *cube->value, err);
+    if (!st)
+        st = allocate(&cube->offset, (double)d->nsub, sizeof *cube->offset, err);
+    if (!st)
+        st = allocate(&cube->profile, profiles * nbin, sizeof *cube->profile, err);
+    return st ? st : allocate(&cube->stats, profiles, sizeof *cube->stats, err);
+}
+
+static psr_status make_cubes(struct psr_fold *f, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    for (size_t i = 0; i < f->d.ncand && !st; i++) {
+        f->cube[i].cand = f->d.cand[i];
+        st = make_cube(f, &f->cube[i], err);
+        if (!st)
+            st = set_delays(f, i, err);
+    }
+    return st;
+}
+
+/* Given: i   number of the slice: [group][candidate] */
+static psr_status make_slice(struct psr_fold *f, size_t i, psr_err *err)
+{
+    struct psr_fold_slice *s = &f->slice[i];
+    const size_t nsub = f->d.nsub;
+    s->cube = &f->cube[i % f->d.ncand];
+    s->first = i / f->d.ncand * PSR_FOLD_GROUP;
+    s->n = nsub - s->first < PSR_FOLD_GROUP ? nsub - s->first : PSR_FOLD_GROUP;
+    s->bins.nbin = s->cube->cand.nbin;
+    const double n = (double)s->n, cells = PSR_FOLD_GROUP * (double)s->bins.nbin;
+    psr_status st = allocate(&s->bins.turn, cells, sizeof *s->bins.turn, err);
+    if (!st)
+        st = allocate(&s->bins.sum, cells, sizeof *s->bins.sum, err);
+    if (!st)
+        st = allocate(&s->bins.carry, PSR_FOLD_GROUP, sizeof *s->bins.carry, err);
+    if (!st)
+        st = allocate(&s->mean, n, sizeof *s->mean, err);
+    return st ? st : allocate(&s->square, n, sizeof *s->square, err);
+}
+
+static psr_status make_slices(struct psr_fold *f, psr_err *err)
+{
+    f->nslice = f->d.ncand * psr_fold_groups(&f->d);
+    psr_status st = allocate(&f->slice, (double)f->nslice, sizeof *f->slice, err);
+    for (size_t i = 0; i < f->nslice && !st; i++)
+        st = make_slice(f, i, err);
+    return st;
+}
+
+/* Of sums of words. */
+static psr_status make_words(const struct psr_fold *f, struct psr_fold_scratch *w, psr_err *err)
+{
+    const double rows = (double)f->d.block + PSR_FOLD_TILE + 1;
+    psr_status st = allocate(&w->word, rows * PSR_FOLD_GROUP, sizeof *w->word, err);
+    if (!st)
+        st = allocate(&w->piece, PSR_FOLD_TILE * PSR_FOLD_GROUP, sizeof *w->piece, err);
+    if (!st)
+        st = allocate(&w->line, PSR_FOLD_TILE, sizeof *w->line, err);
+    if (!st)
+        st = allocate(&w->offset, PSR_FOLD_GROUP, sizeof *w->offset, err);
+    return st ? st : allocate(&w->lane, (double)f->d.nchan, sizeof *w->lane, err);
+}
+
+/* Of sums of floats. */
+static psr_status make_floats(const struct psr_fold *f, struct psr_fold_scratch *w, psr_err *err)
+{
+    const double group = PSR_FOLD_GROUP, block = (double)f->d.block;
+    psr_status st = allocate(&w->band, group * block, sizeof *w->band, err);
+    if (!st)
+        st = allocate(&w->row, group * (block + 1), sizeof *w->row, err);
+    if (!st)
+        st = allocate(&w->sum, block, sizeof *w->sum, err);
+    if (!st)
+        st = allocate(&w->run, group, sizeof *w->run, err);
+    if (!st)
+        st = allocate(&w->square, group, sizeof *w->square, err);
+    return st ? st : allocate(&w->shift, group, sizeof *w->shift, err);
+}
+
+static psr_status make_scratch(struct psr_fold *f, struct psr_fold_scratch *w, psr_err *err)
+{
+    psr_status st = make_floats(f, w, err);
+    if (!st && f->most)
+        st = make_words(f, w, err);
+    if (st)
+        return st;
+    return psr_cornerturn_create(&w->cornerturn,
+                                 &(struct psr_cornerturn_desc){.nchan = f->d.block,
+                                                               .nbit = 32,
+                                                               .kind = PSR_FLOAT,
+                                                               .nkept = f->d.block,
+                                                               .chan = f->sample,
+                                                               .pre = f->zeros,
+                                                               .downsamp = 1,
+                                                               .store_bytes = sizeof(float),
+                                                               .nthread = 1},
+                                 err);
+}
+
+/* Room for a few blocks more than are needed saves moving the window after each one. */
+static psr_status make_window(struct psr_fold *f, psr_err *err)
+{
+    const struct psr_fold_desc *d = &f->d;
+    const size_t more = f->ahead < 4 ? f->ahead : 4;
+    f->room = (f->ahead + 1 + more) * d->block;
+    const double cells = (double)f->nkept * (double)f->room + PSR_FOLD_SLACK;
+    psr_status st = psr_fold_check_memory(d, cells * (double)f->store, err);
+    if (!st)
+        st = allocate(&f->window, cells, (size_t)f->store, err);
+    if (st || !f->nkept)
+        return st;
+    return psr_cornerturn_create(&f->cornerturn,
+                                 &(struct psr_cornerturn_desc){.nchan = d->nchan,
+                                                               .nbit = d->nbit,
+                                                               .kind = d->kind,
+                                                               .nkept = f->nkept,
+                                                               .chan = f->chan,
+                                                               .pre = f->zeros,
+                                                               .downsamp = 1,
+                                                               .store_bytes = f->store,
+                                                               .nthread = d->nthread},
+                                 err);
+}
+
+/* Of channels. */
+static psr_status make_lists(struct psr_fold *f, psr_err *err)
+{
+    const double nchan = (double)f->d.nchan, block = (double)f->d.block;
+    psr_status st = allocate(&f->chan, nchan, sizeof *f->chan, err);
+    if (!st)
+        st = allocate(&f->place, nchan, sizeof *f->place, err);
+    if (!st)
+        st = allocate(&f->band, nchan, sizeof *f->band, err);
+    if (!st)
+        st = allocate(&f->level, nchan, sizeof *f->level, err);
+    if (!st)
+        st = allocate(&f->first_step, nchan, sizeof *f->first_step, err);
+    if (!st)
+        st = allocate(&f->band_first, (double)f->d.nsub + 1, sizeof *f->band_first, err);
+    if (!st)
+        st = allocate(&f->zeros, fmax(nchan, block), sizeof *f->zeros, err);
+    return st ? st : allocate(&f->sample, block, sizeof *f->sample, err);
+}
+
+psr_status psr_fold_make(struct psr_fold *f, psr_err *err)
+{
+    const struct psr_fold_desc *d = &f->d;
+    psr_status st = psr_fold_check_memory(d, 0, err);
+    if (!st)
+        st = make_lists(f, err);
+    if (!st)
+        st = allocate(&f->cube, (double)d->ncand, sizeof *f->cube, err);
+    if (!st)
+        st = allocate(&f->scratch, d->nthread, sizeof *f->scratch, err);
+    if (st)
+        return st;
+    for (size_t t = 0; t < d->block; t++)
+        f->sample[t] = t;
+    list_channels(f);
+    for (size_t k = 0; k < f->nkept; k++)
+        f->first_step[k] = SIZE_MAX;
+    set_store(f);
+    if ((st = make_cubes(f, err)) || (st = make_slices(f, err)))
+        return st;
+    for (int i = 0; i < d->nthread && !st; i++)
+        st = make_scratch(f, &f->scratch[i], err);
+    return st ? st : make_window(f, err);
+}
