@@ -65,6 +65,10 @@ static void test_chosen_shapes(uint64_t *seed)
     set_band(&s, 256, 100, 1.0);
     s.d.mem_bytes = 3000000;
     check_chosen(&s, 9000, false, 61, seed, "little memory");
+    set_band(&s, 256, 100, 1.0); /* what is kept is moved to the start many times */
+    s.d.downsamp = 3;
+    s.d.mem_bytes = 3000000;
+    check_chosen(&s, 60000, false, 61, seed, "little memory, three spectra a sample");
     set_band(&s, 256, 300, 0.3);
     s.d.mem_bytes = 1400000;
     check_chosen(&s, 5000, false, 61, seed, "memory for no program");

@@ -346,6 +346,19 @@ static void test_outliers(uint64_t *seed)
     ok(found > 0, "and there are some (%zu)", found);
 }
 
+/* Median 0.5 and an inter-quartile range of 1, at four times which a sample is not marked yet. */
+static void test_limit(float *x, unsigned char *bad)
+{
+    size_t n = 0;
+    for (size_t t = 0; t < 1000; t++)
+        x[t] = t % 2 ? 0.5F : -0.5F;
+    x[10] = 4.5F;
+    x[20] = -3.5F;
+    x[30] = nextafterf(4.5F, 5);
+    psr_status st = psr_rfi_outliers(x, 1000, 1000, 4 * 1.3489795, NULL, bad, &n, &err);
+    ok(st == PSR_OK && n == 1 && bad[30], "marked is what lies beyond the limit, not on it");
+}
+
 static void test_outliers_noise(uint64_t *seed)
 {
     enum { N = 1 << 20 };
@@ -368,6 +381,7 @@ static void test_outliers_noise(uint64_t *seed)
     x[5] = 9;
     st = psr_rfi_outliers(x, N, PSR_RFI_WINDOW, 4, NULL, bad, &n4, &err);
     ok(st == PSR_OK && n4 == 0, "without scatter nothing is marked");
+    test_limit(x, bad);
     free(x);
     free(level);
     free(bad);
