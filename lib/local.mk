@@ -297,6 +297,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/pipeline/read_ahead.h \
 	lib/pipeline/resume.c \
 	lib/pipeline/resume.h \
+	lib/pipeline/rfifind_reader.c \
+	lib/pipeline/rfifind_reader.h \
 	lib/pipeline/rfifind_results.c \
 	lib/pipeline/rfifind_results.h \
 	lib/pipeline/rfifind_run.c \
@@ -530,6 +532,9 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/signal/rfi/rfi_block_moments.h \
 	lib/signal/rfi/rfi_bytes.c \
 	lib/signal/rfi/rfi_bytes.h \
+	lib/signal/rfi/rfi_bytes_kernel.c \
+	lib/signal/rfi/rfi_bytes_kernel.h \
+	lib/signal/rfi/rfi_bytes_lanes.h \
 	lib/signal/rfi/rfi_cells.c \
 	lib/signal/rfi/rfi_cells.h \
 	lib/signal/rfi/rfi_clip.c \
@@ -540,6 +545,9 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/signal/rfi/rfi_dm0.h \
 	lib/signal/rfi/rfi_fft.c \
 	lib/signal/rfi/rfi_fft.h \
+	lib/signal/rfi/rfi_fft_kernel.c \
+	lib/signal/rfi/rfi_fft_kernel.h \
+	lib/signal/rfi/rfi_fft_lanes.h \
 	lib/signal/rfi/rfi_kurtosis.c \
 	lib/signal/rfi/rfi_kurtosis.h \
 	lib/signal/rfi/rfi_lines.c \
@@ -551,6 +559,9 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/signal/rfi/rfi_outliers.h \
 	lib/signal/rfi/rfi_periodic.c \
 	lib/signal/rfi/rfi_periodic.h \
+	lib/signal/rfi/rfi_powers.c \
+	lib/signal/rfi/rfi_powers.h \
+	lib/signal/rfi/rfi_powers_lanes.h \
 	lib/signal/rfi/rfi_shapes.c \
 	lib/signal/rfi/rfi_shapes.h \
 	lib/signal/rfi/rfifind.c \

@@ -108,6 +108,7 @@ UNIT_TESTS = \
 	tests/t_rfi_fft \
 	tests/t_rfi_files \
 	tests/t_rfi_iqrm \
+	tests/t_rfi_kernels \
 	tests/t_rfi_lines \
 	tests/t_rfi_mask \
 	tests/t_rfi_moments \
@@ -261,9 +262,10 @@ tests/kill_at.so: tests/kill_at.c
 	@$(MKDIR_P) $(@D)
 	$(AM_V_CCLD)$(CC) $(AM_CPPFLAGS) $(CFLAGS) -std=c11 $(WARN_CFLAGS) -shared -fPIC -o $@ $< -ldl
 
-# tests/bench_cleaning.sh makes its mask with it.
-EXTRA_PROGRAMS += tests/make_mask
-CLEANFILES += tests/make_mask
+# tests/bench_cleaning.sh makes its mask with the first, tests/bench_rfifind.sh its ceiling with the other.
+bench_programs = tests/make_mask tests/transforms
+EXTRA_PROGRAMS += $(bench_programs)
+CLEANFILES += $(bench_programs)
 
 dist_noinst_DATA += tests/helper.bash $(CLI_TESTS)
 if HAVE_BATS
@@ -559,10 +561,11 @@ bench_scripts = \
 	tests/bench_cleaning.sh \
 	tests/bench_ddplan.sh \
 	tests/bench_gpudedisp.sh \
-	tests/bench_plan.sh
+	tests/bench_plan.sh \
+	tests/bench_rfifind.sh
 gpu_bench_scripts = tests/gpu/bench_accelsearch.sh tests/gpu/bench_events.sh tests/gpu/bench_frbbeam.sh
 dist_noinst_SCRIPTS += $(bench_scripts) $(gpu_bench_scripts)
-bench: all $(BENCHES) tests/make_mask
+bench: all $(BENCHES) $(bench_programs)
 	@for b in $(BENCHES); do echo "== $$b"; ./$$b || exit 1; done
 	@for b in $(bench_scripts); do echo "== $$b"; $(srcdir)/$$b || exit 1; done
 if HAVE_CUDA

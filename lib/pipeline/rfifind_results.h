@@ -4,6 +4,7 @@
 #define PSR_PIPELINE_RFIFIND_RESULTS_H
 
 #include "presto_view.h"
+#include "rfifind_reader.h"
 #include <psrkit/clean.h>
 
 #include <limits.h>
@@ -34,7 +35,7 @@ struct psr_rfi_state {
     struct psr_mask old;
     unsigned char *keep;
     psr_rfifind *plan;
-    void *spectra;
+    struct psr_rfi_reader reader;
     struct psr_inf inf;
 };
 

@@ -7,6 +7,7 @@
 #include "rfifind_results.h"
 
 #include <math.h>
+#include <psrkit/device.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,12 +135,14 @@ static psr_status create_plan(struct psr_rfi_state *u, psr_err *err)
                                    .nthread = u->d->nthread,
                                    .cells = u->d->moments,
                                    .burst_sigma = u->d->burst_sigma,
-                                   .line_sigma = u->d->line_sigma},
+                                   .line_sigma = u->d->line_sigma,
+                                   .meanwhile = psr_rfi_reader_fill,
+                                   .ctx = &u->reader},
         err);
-    const size_t bytes = psr_source_block_bytes(u->source, u->ptsperint);
-    if (!st && !(u->spectra = malloc(bytes)))
-        st = psr_fail_nomem(err, "an interval of spectra", (double)bytes);
-    return st;
+    if (st)
+        return st;
+    return psr_rfi_reader_init(&u->reader, u->source, u->ptsperint,
+                               psr_count_threads(u->d->nthread) > 1, err);
 }
 
 /* --- reading it ------------------------------------------------------------------------------- */
@@ -159,16 +162,16 @@ static psr_status check_gaps(const struct psr_rfi_state *u, const struct psr_spa
 static psr_status take_interval(struct psr_rfi_state *u, size_t *n, psr_err *err)
 {
     const struct psr_span *gap;
+    const void *spectra;
+    psr_status st = psr_rfi_reader_take(&u->reader, &spectra, n, err);
     const double began = psr_seconds();
-    psr_status st = psr_source_read(u->source, u->ptsperint, u->spectra, n, err);
-    const double read = psr_seconds();
-    u->r->read_s += read - began;
     const size_t ngap = psr_source_gaps(u->source, &gap);
     if (!st)
         st = check_gaps(u, gap, ngap, err);
     if (!st && *n)
-        st = psr_rfifind_push(u->plan, u->spectra, *n, gap, ngap, err);
-    u->r->compute_s += psr_seconds() - read;
+        st = psr_rfifind_push(u->plan, spectra, *n, gap, ngap, err);
+    u->r->compute_s += psr_seconds() - began;
+    u->r->read_s = u->reader.seconds;
     u->r->nread += (int64_t)*n;
     return st;
 }
@@ -254,7 +257,7 @@ static void close_run(struct psr_rfi_state *u)
     psr_source_close(u->source);
     psr_mask_clear(&u->old);
     free(u->keep);
-    free(u->spectra);
+    psr_rfi_reader_clear(&u->reader);
     free(u);
 }
 

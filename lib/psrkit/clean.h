@@ -346,6 +346,10 @@ struct psr_rfifind_desc {
                            spectra), in units of its scatter; 0: not computed */
     double line_sigma;  /* find lines of the power spectrum of these sums, which noise has with the
                            probability of a Gaussian above this; needs burst_sigma; 0: do not */
+    void (*meanwhile)(void *ctx); /* called at most once while an interval is measured, by one of
+                                     several threads, such as to read the next one; gap is no longer
+                                     used then; NULL: nothing */
+    void *ctx;
 };
 
 enum { PSR_RFI_LOBIN = 5, PSR_RFI_NUMBETWEEN = 2, PSR_RFI_NUMHARM = 4 };

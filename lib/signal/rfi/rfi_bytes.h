@@ -10,20 +10,12 @@
 /* Channels that are transposed together: at most a cache line of them, and a multiple of 8. */
 enum { PSR_RFI_BYTES_WIDTH = 64 };
 
-/* Exact sums of a channel and of its squares. */
-struct psr_rfi_sums {
-    int64_t sum, squares;
-};
-
 /* Given:    channels c0 .. c0 + width - 1, c0 a multiple of 8, width at most PSR_RFI_BYTES_WIDTH
  * Returned: pair [(width + 1) / 2][n][2]; what there is beyond the last channel is 0 */
 void psr_rfi_bytes_transpose(const struct psr_layout *layout, const unsigned char *in, size_t n,
                              size_t c0, size_t width, uint8_t *pair);
 
-/* Returned: of the two channels */
-void psr_rfi_bytes_sum(const uint8_t *pair, size_t n, struct psr_rfi_sums sums[2]);
-
-/* The same with cubes and fourth powers, about origin 128. */
+/* Exact sums of powers of the two channels, about origin 128. */
 void psr_rfi_bytes_power_sums(const uint8_t *pair, size_t n, struct psr_rfi_power_sums sums[2]);
 
 /* Returned: z [2][n], z = (x - mean) factor of each channel */

@@ -1,7 +1,6 @@
 /* Measures the channels of one interval: mean, standard deviation, moments, powers.
  *
- * Two channels, of zero mean and unit variance, are the real and the imaginary part of one complex
- * transform; their spectra are its even and odd parts. */
+ * Two channels, of zero mean and unit variance, are transformed together. */
 #include "rfi_cells.h"
 
 #include "base/clones.h"
@@ -9,12 +8,12 @@
 #include "base/threads.h"
 #include "rfi_bytes.h"
 #include "rfi_fft.h"
+#include "rfi_powers.h"
 #include "rfi_shapes.h"
 
 #include <fftw3.h>
 #include <float.h>
 #include <math.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,8 +27,8 @@ struct scratch {
     float *x;              /* [TILE][n] */
     uint8_t *bytes;        /* [width / 2][n][2], instead of x */
     float *pair, *fourier; /* [2][n] two channels, or real and imaginary parts */
-    float *powers;         /* [2 channels][whole, half][nbin] */
-    float *sum;            /* [2 nbin] */
+    struct psr_rfi_power_room room[2];
+    float *sum; /* [2 nbin] */
     struct psr_rfi_hits work;
     psr_status status;
     psr_err err;
@@ -57,9 +56,14 @@ static bool allocate(psr_rfi_cells *p)
         s->bytes = fftwf_malloc(p->bytes ? p->width * n : 1);
         s->pair = fftwf_malloc(2 * n * sizeof *s->pair);
         s->fourier = fftwf_malloc(2 * n * sizeof *s->fourier);
-        s->powers = fftwf_malloc(4 * p->nbin * sizeof *s->powers);
+        for (int c = 0; c < 2; c++) {
+            s->room[c].whole = fftwf_malloc(p->nbin * sizeof *s->sum);
+            s->room[c].half = fftwf_malloc(p->nbin * sizeof *s->sum);
+            s->room[c].seed = fftwf_malloc(2 * p->nbin * sizeof *s->room[c].seed);
+            all = all && s->room[c].whole && s->room[c].half && s->room[c].seed;
+        }
         s->sum = fftwf_malloc(2 * p->nbin * sizeof *s->sum);
-        all = s->x && s->bytes && s->pair && s->fourier && s->powers && s->sum;
+        all = all && s->x && s->bytes && s->pair && s->fourier && s->sum;
     }
     return all;
 }
@@ -75,7 +79,7 @@ static size_t choose_width(const psr_rfi_cells *p)
 psr_status psr_rfi_cells_create(psr_rfi_cells **out, const struct psr_rfi_cells_desc *desc,
                                 psr_err *err)
 {
-    const double bytes = (double)desc->nthread * (4 * TILE + 36) * (double)desc->n;
+    const double bytes = (double)desc->nthread * (4 * TILE + 44) * (double)desc->n;
     psr_rfi_cells *p = *out = calloc(1, sizeof *p);
     if (!p)
         return psr_fail_nomem(err, "statistics", sizeof *p);
@@ -103,7 +107,11 @@ void psr_rfi_cells_destroy(psr_rfi_cells *p)
         fftwf_free(p->scratch[k].bytes);
         fftwf_free(p->scratch[k].pair);
         fftwf_free(p->scratch[k].fourier);
-        fftwf_free(p->scratch[k].powers);
+        for (int c = 0; c < 2; c++) {
+            fftwf_free(p->scratch[k].room[c].whole);
+            fftwf_free(p->scratch[k].room[c].half);
+            fftwf_free(p->scratch[k].room[c].seed);
+        }
         fftwf_free(p->scratch[k].sum);
         free(p->scratch[k].work.hit);
     }
@@ -161,68 +169,18 @@ static void scale_channel(float *restrict to, const float *x, size_t n, float me
         to[t] = (x[t] - mean) * factor;
 }
 
-/* Powers at bin k, and half a bin above it by interbinning, of two channels whose transform as one
- * is (re, im): amplitudes are the sum and the difference of those of the pair at k and n - k.
- * Given:    next   k + 1, or n / 2 + 1, where amplitudes are 0
- * Returned: at powers[k] of [2 channels][whole, half][nbin] */
-static void find_power(const float *re, const float *im, size_t n, size_t k, size_t nbin,
-                       float *powers)
-{
-    const float share = (float)(4 / (M_PI * M_PI));
-    float part[2][4] = {{0}}; /* of k and k + 1: first real, imaginary, second real, imaginary */
-    for (size_t h = 0; h < 2 && k + h < nbin; h++) {
-        const size_t at = k + h, back = at ? n - at : 0;
-        part[h][0] = re[at] + re[back];
-        part[h][1] = im[at] - im[back];
-        part[h][2] = im[at] + im[back];
-        part[h][3] = re[at] - re[back];
-    }
-    for (size_t c = 0; c < 2; c++) {
-        const float *a = part[0] + 2 * c, *b = part[1] + 2 * c, dr = a[0] - b[0], di = a[1] - b[1];
-        powers[2 * c * nbin + k] = a[0] * a[0] + a[1] * a[1];
-        powers[(2 * c + 1) * nbin + k] = share * (dr * dr + di * di);
-    }
-}
-
-/* The same for bins 1 .. nbin - 2; amplitudes at n - k are back[-k]. */
-PSR_CLONES
-static void find_inner_powers(const float *restrict re, const float *restrict im,
-                              const float *restrict re_back, const float *restrict im_back,
-                              size_t nbin, float *restrict powers)
-{
-    const float share = (float)(4 / (M_PI * M_PI));
-    float *restrict whole_a = powers, *restrict half_a = powers + nbin;
-    float *restrict whole_b = powers + 2 * nbin, *restrict half_b = powers + 3 * nbin;
-    for (ptrdiff_t k = 1; k < (ptrdiff_t)nbin - 1; k++) {
-        const float ar = re[k] + re_back[-k], ai = im[k] - im_back[-k];
-        const float br = im[k] + im_back[-k], bi = re[k] - re_back[-k];
-        const float dar = ar - (re[k + 1] + re_back[-k - 1]);
-        const float dai = ai - (im[k + 1] - im_back[-k - 1]);
-        const float dbr = br - (im[k + 1] + im_back[-k - 1]);
-        const float dbi = bi - (re[k + 1] - re_back[-k - 1]);
-        whole_a[k] = ar * ar + ai * ai;
-        half_a[k] = share * (dar * dar + dai * dai);
-        whole_b[k] = br * br + bi * bi;
-        half_b[k] = share * (dbr * dbr + dbi * dbi);
-    }
-}
-
 /* Channels a and b, of which s->pair holds the scaled samples, as far as factor is above 0. */
 static psr_status search_pair(psr_rfi_cells *p, struct scratch *s, size_t a, size_t b,
                               const float factor[2], const struct psr_rfi_row *row)
 {
-    const size_t nbin = p->nbin, n = p->d.n;
-    const float *re = psr_rfi_fft_execute(p->fft, s->pair, s->fourier), *im = re + n;
+    struct psr_rfi_powers powers[2];
     psr_status st = PSR_OK;
-    find_power(re, im, n, 0, nbin, s->powers);
-    find_inner_powers(re, im, re + n, im + n, nbin, s->powers);
-    find_power(re, im, n, nbin - 1, nbin, s->powers);
+    psr_rfi_powers_find(psr_isa_find(), psr_rfi_fft_execute(p->fft, s->pair, s->fourier), p->d.n,
+                        p->threshold.seed, s->room, powers);
     for (size_t k = 0; k < 2 && !st; k++) {
-        const float *powers = s->powers + 2 * k * nbin;
-        const struct psr_rfi_powers x = {powers, powers + nbin, nbin};
         const size_t c = k ? b : a;
         if (factor[k] > 0)
-            st = psr_rfi_search(&x, &p->threshold, &row->power[c], &row->hits[c], &s->work,
+            st = psr_rfi_search(&powers[k], &p->threshold, &row->power[c], &row->hits[c], &s->work,
                                 p->d.presto ? s->sum : NULL, &s->err);
     }
     return st;
@@ -292,69 +250,50 @@ static psr_status measure_floats(psr_rfi_cells *p, struct scratch *s, const unsi
 
 /* --- tiles of bytes --------------------------------------------------------------------------- */
 
-/* Moments of good samples and of those replaced by level, from exact sums of all. */
-static void combine_moments(const struct psr_rfi_sums *all, const uint8_t *x, size_t n,
-                            const struct psr_rfi_replaced *r, double level, double *mean,
-                            double *var)
+/* Exact sums of good samples, from those of all. */
+static void remove_bad(struct psr_rfi_power_sums *s, const uint8_t *x,
+                       const struct psr_rfi_replaced *r)
 {
-    struct psr_rfi_sums good = *all;
-    for (size_t k = 0; k < r->nbad; k++) {
-        const int64_t v = x[2 * (size_t)r->bad[k]];
-        good.sum -= v;
-        good.squares -= v * v;
-    }
-    const double nbad = (double)r->nbad, ngood = (double)n - nbad, sum = (double)good.sum;
-    const double middle = ngood > 0 ? sum / ngood : level;
-    *mean = (sum + nbad * level) / (double)n;
+    for (size_t k = 0; k < r->nbad; k++)
+        psr_rfi_power_sums_add(s, x[2 * (size_t)r->bad[k]], -1);
+}
+
+/* Moments of good samples and of those replaced by level. */
+static void combine_moments(const struct psr_rfi_power_sums *good, size_t nall, double level,
+                            double *mean, double *var)
+{
+    const int64_t o = good->origin, about = (int64_t)good->sum[0];
+    const int64_t sum = about + good->n * o;
+    const int64_t sum_squares = (int64_t)good->sum[1] + 2 * o * about + good->n * o * o;
+    const double ngood = (double)good->n, n = (double)nall, nbad = n - ngood;
+    const double middle = ngood > 0 ? (double)sum / ngood : level;
+    *mean = ((double)sum + nbad * level) / n;
     long double squares = 0; /* about the mean of the good ones; exact before the division */
     if (ngood > 0)
-        squares = ((long double)good.squares * (long double)ngood -
-                   (long double)good.sum * (long double)good.sum) /
-                  (long double)ngood;
+        squares =
+            ((long double)sum_squares * (long double)ngood - (long double)sum * (long double)sum) /
+            (long double)ngood;
     *var = (double)squares + ngood * (middle - *mean) * (middle - *mean) +
            nbad * (level - *mean) * (level - *mean);
-    *var = n > 1 ? *var / (double)(n - 1) : 0;
+    *var = nall > 1 ? *var / (n - 1) : 0;
 }
 
-/* Of good samples, from sums of all. */
-static struct psr_rfi_cell describe_bytes(const struct psr_rfi_power_sums *all, const uint8_t *x,
-                                          const struct psr_rfi_replaced *r)
-{
-    struct psr_rfi_power_sums good = *all;
-    for (size_t k = 0; k < r->nbad; k++)
-        psr_rfi_power_sums_add(&good, x[2 * (size_t)r->bad[k]], -1);
-    const struct psr_rfi_moments m = psr_rfi_moments_from_sums(&good);
-    return psr_rfi_cell_from_moments(&m);
-}
-
-/* Sums of one pair; with cells of its kept channels. */
-static void sum_pair(const psr_rfi_cells *p, const uint8_t *pair, size_t c, size_t count,
-                     const struct psr_rfi_replaced *r, const struct psr_rfi_row *row,
-                     struct psr_rfi_sums sums[2])
-{
-    struct psr_rfi_power_sums powers[2];
-    if (!row->cell) {
-        psr_rfi_bytes_sum(pair, p->d.n, sums);
-        return;
-    }
-    psr_rfi_bytes_power_sums(pair, p->d.n, powers);
-    for (size_t k = 0; k < 2; k++) {
-        const int64_t n = powers[k].n, o = powers[k].origin, sum = (int64_t)powers[k].sum[0];
-        sums[k].sum = sum + n * o;
-        sums[k].squares = (int64_t)powers[k].sum[1] + 2 * o * sum + n * o * o;
-    }
-    for (size_t k = 0; k < count; k++)
-        row->cell[c + k] =
-            p->d.keep[c + k] ? describe_bytes(&powers[k], pair + k, r) : (struct psr_rfi_cell){0};
-}
-
-static float measure_bytes_channel(const psr_rfi_cells *p, const struct psr_rfi_sums *sums,
+static float measure_bytes_channel(const psr_rfi_cells *p, struct psr_rfi_power_sums *sums,
                                    const uint8_t *x, size_t c, const struct psr_rfi_replaced *r,
                                    const struct psr_rfi_row *row)
 {
     double mean = 0, var = 0;
-    if (p->d.keep[c])
-        combine_moments(sums, x, p->d.n, r, r->nbad ? (double)r->level[c] : 0, &mean, &var);
+    struct psr_rfi_cell cell = {0};
+    if (p->d.keep[c]) {
+        remove_bad(sums, x, r);
+        combine_moments(sums, p->d.n, r->nbad ? (double)r->level[c] : 0, &mean, &var);
+    }
+    if (p->d.keep[c] && row->cell) {
+        const struct psr_rfi_moments m = psr_rfi_moments_from_sums(sums);
+        cell = psr_rfi_cell_from_moments(&m);
+    }
+    if (row->cell)
+        row->cell[c] = cell;
     return set_moments(p, mean, var, c, row);
 }
 
@@ -363,9 +302,9 @@ static psr_status measure_bytes_pair(psr_rfi_cells *p, struct scratch *s, const 
                                      const struct psr_rfi_row *row)
 {
     const size_t n = p->d.n, count = p->d.layout.nchan - c < 2 ? 1 : 2;
-    struct psr_rfi_sums sums[2];
+    struct psr_rfi_power_sums sums[2];
     float mean[2] = {0}, factor[2] = {0};
-    sum_pair(p, pair, c, count, r, row, sums);
+    psr_rfi_bytes_power_sums(pair, n, sums);
     for (size_t k = 0; k < count; k++) {
         factor[k] = measure_bytes_channel(p, &sums[k], pair + k, c + k, r, row) / 2;
         mean[k] = row->mean[c + k];
@@ -398,16 +337,19 @@ psr_status psr_rfi_cells_measure(psr_rfi_cells *p, const void *in,
                                  const struct psr_rfi_row *row, psr_err *err)
 {
     const size_t ntile = (p->d.layout.nchan + p->width - 1) / p->width;
+    const size_t also = p->d.meanwhile && p->d.nthread > 1;
     psr_status (*const measure)(psr_rfi_cells *, struct scratch *, const unsigned char *, size_t,
                                 const struct psr_rfi_replaced *, const struct psr_rfi_row *) =
         p->bytes ? measure_bytes : measure_floats;
     for (int k = 0; k < p->d.nthread; k++)
         p->scratch[k].status = PSR_OK;
 #pragma omp parallel for num_threads(p->d.nthread) schedule(dynamic) if (p->d.nthread > 1)
-    for (size_t k = 0; k < ntile; k++) {
+    for (size_t k = 0; k < ntile + also; k++) {
         struct scratch *s = &p->scratch[psr_thread_number()];
-        if (!s->status)
-            s->status = measure(p, s, in, k * p->width, replaced, row);
+        if (k < also)
+            p->d.meanwhile(p->d.ctx);
+        else if (!s->status)
+            s->status = measure(p, s, in, (k - also) * p->width, replaced, row);
     }
     for (int k = 0; k < p->d.nthread; k++)
         if (p->scratch[k].status) {

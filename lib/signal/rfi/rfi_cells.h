@@ -17,6 +17,9 @@ struct psr_rfi_cells_desc {
     double freq_sigma;
     bool presto; /* search as PRESTO does: see psr_rfi_search */
     int nthread;
+    void (*meanwhile)(void *ctx); /* called by one of several threads, once for each interval; NULL:
+                                     nothing */
+    void *ctx;
 };
 
 /* Which spectra are replaced, and by what. */

@@ -1,8 +1,8 @@
 /* rfi_fft.h: complex transforms of moderate length, real and imaginary parts apart (private).
  *
- * X(k) = sum x(t) exp(-2 pi i k t / n).  Lengths of 8 times factors 2, 3 and 5 up to
- * PSR_RFI_FFT_LONGEST are transformed here, in several vectors at a time and with the same bits on
- * any processor; others by FFTW. */
+ * X(k) = sum x(t) exp(-2 pi i k t / n).  Lengths of 8 times factors 2, 3, 5 and 7 from 128
+ * to PSR_RFI_FFT_LONGEST are transformed here, with the same bits on any processor; others by
+ * FFTW. */
 #ifndef PSR_SIGNAL_RFI_FFT_H
 #define PSR_SIGNAL_RFI_FFT_H
 

@@ -3,6 +3,7 @@
 
 #include "base/quantile.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -10,11 +11,15 @@
 
 static const double PER_SIGMA = 1.3489795; /* inter-quartile range of a Gaussian */
 
+/* Of 2^20 channels there are 30. */
+enum { MOST_LAGS = 32 };
+
 struct psr_rfi_iqrm {
     size_t nchan;
     float sigma;
-    float *difference;         /* [nchan] */
-    uint32_t *cast, *received; /* [nchan] votes */
+    float *difference;          /* [nchan] */
+    uint32_t *cast, *received;  /* [nchan] votes */
+    float limit[2 * MOST_LAGS]; /* of each lag, down and up */
 };
 
 psr_status psr_rfi_iqrm_create(psr_rfi_iqrm **out, size_t nchan, double sigma, psr_err *err)
@@ -60,22 +65,32 @@ static size_t voter_of(size_t c, size_t lag, bool up)
     return up ? c + lag : c - lag;
 }
 
-/* Calls vote for every vote against a channel at this lag. */
-static void vote(psr_rfi_iqrm *p, const float *x, size_t lag, bool up,
-                 void (*count)(psr_rfi_iqrm *, size_t voter, size_t c, unsigned char *),
-                 unsigned char *bad)
+static void compare(psr_rfi_iqrm *p, const float *x, size_t lag, bool up)
 {
     const size_t n = p->nchan - lag, first = up ? 0 : lag;
     for (size_t k = 0; k < n; k++)
         p->difference[k] = x[first + k] - x[voter_of(first + k, lag, up)];
-    const float low = psr_quantile_select(p->difference, n, n / 4);
-    const float middle = psr_quantile_select(p->difference, n, n / 2);
-    const float high = psr_quantile_select(p->difference, n, 3 * n / 4);
+}
+
+/* Returned: the difference above which a channel gets a vote; infinite: there is no scatter */
+static float find_limit(const float *difference, size_t n, float sigma)
+{
+    const float low = psr_quantile_select(difference, n, n / 4);
+    const float middle = psr_quantile_select(difference, n, n / 2);
+    const float high = psr_quantile_select(difference, n, 3 * n / 4);
     if (!(high > low))
-        return;
-    const float most = middle + p->sigma * (float)((double)(high - low) / PER_SIGMA);
-    for (size_t k = 0; k < n; k++)
-        if (p->difference[k] > most)
+        return INFINITY;
+    return middle + sigma * (float)((double)(high - low) / PER_SIGMA);
+}
+
+/* Calls count for every vote against a channel at this lag. */
+static void vote(psr_rfi_iqrm *p, size_t lag, bool up, float limit,
+                 void (*count)(psr_rfi_iqrm *, size_t voter, size_t c, unsigned char *),
+                 unsigned char *bad)
+{
+    const size_t first = up ? 0 : lag;
+    for (size_t k = 0; k < p->nchan - lag; k++)
+        if (p->difference[k] > limit)
             count(p, voter_of(first + k, lag, up), first + k, bad);
 }
 
@@ -97,9 +112,14 @@ void psr_rfi_iqrm_find(psr_rfi_iqrm *p, const float *x, unsigned char *bad)
     memset(p->cast, 0, p->nchan * sizeof *p->cast);
     memset(p->received, 0, p->nchan * sizeof *p->received);
     memset(bad, 0, p->nchan);
-    for (int pass = 0; pass < 2; pass++)
-        for (size_t lag = 1; lag <= largest_lag(p); lag = next_lag(lag)) {
-            vote(p, x, lag, false, pass ? heed_vote : count_vote, bad);
-            vote(p, x, lag, true, pass ? heed_vote : count_vote, bad);
-        }
+    for (int pass = 0; pass < 2; pass++) {
+        float *limit = p->limit;
+        for (size_t lag = 1; lag <= largest_lag(p); lag = next_lag(lag))
+            for (int up = 0; up < 2; up++, limit++) {
+                compare(p, x, lag, up);
+                if (!pass)
+                    *limit = find_limit(p->difference, p->nchan - lag, p->sigma);
+                vote(p, lag, up, *limit, pass ? heed_vote : count_vote, bad);
+            }
+    }
 }

@@ -5,7 +5,6 @@
  * others are at its fractions. */
 #include "rfi_periodic.h"
 
-#include "base/clones.h"
 #include "base/grow.h"
 
 #include <math.h>
@@ -14,7 +13,7 @@
 #include <stdlib.h>
 
 enum { PRESTO_ROOM = 10 }; /* of its list of detections, which is doubled when full */
-enum { HARM = PSR_RFI_NUMHARM, FIRST = PSR_RFI_LOBIN * PSR_RFI_NUMBETWEEN, GROUP = 64 };
+enum { HARM = PSR_RFI_NUMHARM, FIRST = PSR_RFI_LOBIN * PSR_RFI_NUMBETWEEN };
 
 /* From here on significances are PRESTO's approximation (Abramowitz and Stegun 26.2.23), so that
  * lists agree. */
@@ -92,29 +91,15 @@ static psr_status follow_seed(const struct psr_rfi_powers *x, const struct psr_r
     return st;
 }
 
-PSR_CLONES
-static bool any_above(const float *a, const float *b, float limit)
-{
-    int any = 0;
-    for (int k = 0; k < GROUP; k++)
-        any |= (a[k] > limit) | (b[k] > limit);
-    return any != 0;
-}
-
+/* The fractions of FIRST begin at FIRST / HARM, rounded. */
 static psr_status find_places(const struct psr_rfi_powers *x, const struct psr_rfi_threshold *t,
                               struct psr_rfi_hits *work, psr_err *err)
 {
     psr_status st = PSR_OK;
     work->n = 0;
-    for (size_t k0 = 0; k0 < x->nbin && !st; k0 += GROUP) {
-        size_t end = k0 + GROUP < x->nbin ? k0 + GROUP : x->nbin;
-        if (end - k0 == GROUP && !any_above(x->whole + k0, x->half + k0, t->seed))
-            continue;
-        /* The fractions of FIRST begin at FIRST / HARM, rounded. */
-        for (size_t s = 2 * k0 > 3 ? 2 * k0 : 3; s < 2 * end && !st; s++)
-            if (power_at(x, s) > t->seed)
-                st = follow_seed(x, t, s, work, err);
-    }
+    for (size_t k = 0; k < x->nseed && !st; k++)
+        if (x->seed[k] >= (FIRST + HARM / 2) / HARM)
+            st = follow_seed(x, t, x->seed[k], work, err);
     return st;
 }
 
@@ -177,32 +162,14 @@ static psr_status take_hits_as_presto(const struct psr_rfi_powers *x,
     return st;
 }
 
-PSR_CLONES
-static float find_largest(const float *x, size_t n)
-{
-    enum { LANES = 16 };
-    float lane[LANES] = {0}, largest = 0;
-    size_t whole = n / LANES * LANES;
-    for (size_t k = 0; k < whole; k += LANES)
-        for (size_t l = 0; l < LANES; l++)
-            lane[l] = x[k + l] > lane[l] ? x[k + l] : lane[l];
-    for (size_t l = 0; l < LANES; l++)
-        largest = lane[l] > largest ? lane[l] : largest;
-    for (size_t k = whole; k < n; k++)
-        largest = x[k] > largest ? x[k] : largest;
-    return largest;
-}
-
 psr_status psr_rfi_search(const struct psr_rfi_powers *x, const struct psr_rfi_threshold *t,
                           float *largest, struct psr_rfi_hits *hits, struct psr_rfi_hits *work,
                           float *presto, psr_err *err)
 {
     const size_t before = hits->n;
-    *largest = find_largest(x->whole + PSR_RFI_LOBIN, x->nbin - PSR_RFI_LOBIN);
-    if (!isnormal(*largest)) {
-        *largest = 0;
+    *largest = isnormal(x->largest) ? x->largest : 0;
+    if (*largest == 0)
         return PSR_OK;
-    }
     psr_status st = find_places(x, t, work, err);
     if (st || !work->n)
         return st;

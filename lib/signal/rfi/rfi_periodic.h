@@ -10,6 +10,9 @@
 struct psr_rfi_powers {
     const float *whole, *half; /* [nbin] of bins k and k + 1/2; bins 0 .. n / 2 of n samples */
     size_t nbin;
+    float largest;        /* of whole bins from PSR_RFI_LOBIN on */
+    const uint32_t *seed; /* [nseed] half bins, j is bin j / 2, of powers above the seed */
+    size_t nseed;
 };
 
 /* A detection: frequency of the lowest harmonic in bins, and its significance. */

@@ -137,7 +137,9 @@ static psr_status create_parts(psr_rfifind *p, psr_err *err)
                                                                .keep = p->keep,
                                                                .freq_sigma = d->freq_sigma,
                                                                .presto = d->presto,
-                                                               .nthread = d->nthread},
+                                                               .nthread = d->nthread,
+                                                               .meanwhile = d->meanwhile,
+                                                               .ctx = d->ctx},
                                   err);
     if (!st && d->burst_sigma > 0)
         st = psr_rfi_dm0_create(&p->dm0, n, d->tsamp_s, d->burst_sigma, d->line_sigma, err);
