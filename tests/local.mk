@@ -254,6 +254,10 @@ check_PROGRAMS += tests/add_bytes tests/bytes_dat
 # tests/gpufold.bats compares folds with it.
 check_PROGRAMS += tests/pfd_differ
 
+# What a picture shows.
+check_PROGRAMS += tests/png_colours
+tests_png_colours_LDADD = $(ZLIB_LIBS)
+
 # Kills a tool in the middle; it is preloaded.
 EXTRA_DIST += tests/kill_at.c tests/lsan.txt
 check_DATA = tests/kill_at.so
@@ -511,7 +515,7 @@ EXTRA_DIST += tests/mutate/equivalent.txt tests/mutate/places.py tests/mutate/re
 list-tests:
 	@printf '%s\n' $(TESTS)
 # What a test of a tool runs.
-cli-programs: all tests/add_bytes tests/bytes_dat tests/pfd_differ tests/t_accel_presto tests/t_device $(demo_programs) $(check_DATA)
+cli-programs: all tests/add_bytes tests/bytes_dat tests/pfd_differ tests/png_colours tests/t_accel_presto tests/t_device $(demo_programs) $(check_DATA)
 %.run: %
 	@$(AM_TESTS_ENVIRONMENT) $(if $(filter %.bats,$<),$(BATS) --tap) $<
 .PHONY: cli-programs list-tests

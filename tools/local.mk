@@ -3,6 +3,13 @@
 tools_cppflags = $(AM_CPPFLAGS) -DPSRKIT_VERSION='"$(PACKAGE_VERSION)"'
 tools_shared = tools/common/cli.c tools/common/cli.h tools/common/cli_table.c tools/common/run.c tools/common/run.h
 tools_observation = tools/common/observation_options.c
+tools_canvas = \
+	tools/common/canvas.c \
+	tools/common/canvas.h \
+	tools/common/canvas_column.c \
+	tools/common/canvas_column.h \
+	tools/common/png.c \
+	tools/common/png.h
 tools_gnuplot = tools/common/gnuplot.c tools/common/gnuplot.h tools/common/gnuplot_run.c tools/common/gnuplot_run.h
 
 bin_PROGRAMS += \
@@ -116,7 +123,7 @@ bin_gpufold_SOURCES = \
 	tools/gpufold/main.c \
 	tools/gpufold/options.c \
 	tools/gpufold/output.c
-pictures_yes = tools/common/canvas.c tools/common/canvas.h tools/common/png.c tools/common/png.h tools/gpufold/picture.c tools/gpufold/picture_text.c
+pictures_yes = $(tools_canvas) tools/gpufold/picture.c tools/gpufold/picture_text.c
 pictures_no = tools/gpufold/picture_none.c
 if HAVE_CAIRO
 bin_gpufold_SOURCES += $(pictures_yes)
@@ -129,16 +136,24 @@ EXTRA_DIST += $(pictures_yes) $(pictures_no)
 
 bin_gpurfifind_CPPFLAGS = $(tools_cppflags)
 bin_gpurfifind_SOURCES = \
-	$(tools_gnuplot) \
 	$(tools_observation) \
 	$(tools_shared) \
 	tools/gpurfifind/main.c \
 	tools/gpurfifind/options.c \
 	tools/gpurfifind/options.h \
-	tools/gpurfifind/plot.c \
-	tools/gpurfifind/plot.h \
+	tools/gpurfifind/picture.h \
 	tools/gpurfifind/report.c \
 	tools/gpurfifind/report.h
+rfi_pictures_yes = $(tools_canvas) tools/gpurfifind/picture.c tools/gpurfifind/picture_text.c
+rfi_pictures_no = tools/gpurfifind/picture_none.c
+if HAVE_CAIRO
+bin_gpurfifind_SOURCES += $(rfi_pictures_yes)
+bin_gpurfifind_CPPFLAGS += $(CAIRO_CFLAGS) $(ZLIB_CFLAGS)
+bin_gpurfifind_LDADD = $(LDADD) $(CAIRO_LIBS) $(ZLIB_LIBS)
+else
+bin_gpurfifind_SOURCES += $(rfi_pictures_no)
+endif
+EXTRA_DIST += $(rfi_pictures_yes) $(rfi_pictures_no)
 
 # Names under which PRESTO's users know the tools, as links: `make install-aliases`, for those who
 # want them.  What stands there already and is no such link stays.  ALIAS:TOOL

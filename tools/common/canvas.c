@@ -181,17 +181,18 @@ static uint32_t choose_colour(double x, bool colour)
     return pixel;
 }
 
-void canvas_image(struct canvas *c, const struct canvas_panel *p, const float *value, size_t nx,
-                  size_t ny, double low, double high, bool colour)
+/* Pixels of an image, rows from the bottom. */
+static uint32_t *find_row(cairo_surface_t *image, size_t ny, size_t j)
 {
-    cairo_surface_t *image = cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)nx, (int)ny);
     unsigned char *data = cairo_image_surface_get_data(image);
-    const size_t stride = data ? (size_t)cairo_image_surface_get_stride(image) : 0;
-    for (size_t j = 0; j < ny && data; j++) {
-        uint32_t *row = (uint32_t *)(void *)(data + (ny - 1 - j) * stride);
-        for (size_t i = 0; i < nx; i++)
-            row[i] = choose_colour(((double)value[j * nx + i] - low) / (high - low), colour);
-    }
+    const size_t stride = (size_t)cairo_image_surface_get_stride(image);
+    return (uint32_t *)(void *)(data + (ny - 1 - j) * stride);
+}
+
+/* Fills the panel with the image, which it destroys. */
+static void paint_image(struct canvas *c, const struct canvas_panel *p, cairo_surface_t *image,
+                        size_t nx, size_t ny)
+{
     cairo_surface_mark_dirty(image);
     begin_clip(c, p);
     cairo_translate(c->pen, p->left, p->top);
@@ -201,6 +202,43 @@ void canvas_image(struct canvas *c, const struct canvas_panel *p, const float *v
     cairo_paint(c->pen);
     cairo_restore(c->pen);
     cairo_surface_destroy(image);
+}
+
+void canvas_image(struct canvas *c, const struct canvas_panel *p, const float *value, size_t nx,
+                  size_t ny, double low, double high, bool colour)
+{
+    cairo_surface_t *image = cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)nx, (int)ny);
+    for (size_t j = 0; j < ny && cairo_image_surface_get_data(image); j++) {
+        uint32_t *row = find_row(image, ny, j);
+        for (size_t i = 0; i < nx; i++)
+            row[i] = choose_colour(((double)value[j * nx + i] - low) / (high - low), colour);
+    }
+    paint_image(c, p, image, nx, ny);
+}
+
+void canvas_map(struct canvas *c, const struct canvas_panel *p, const unsigned char *value,
+                size_t nx, size_t ny, const uint32_t *colour)
+{
+    cairo_surface_t *image = cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)nx, (int)ny);
+    for (size_t j = 0; j < ny && cairo_image_surface_get_data(image); j++) {
+        uint32_t *row = find_row(image, ny, j);
+        for (size_t i = 0; i < nx; i++)
+            row[i] = colour[value[j * nx + i]];
+    }
+    paint_image(c, p, image, nx, ny);
+}
+
+void canvas_patch(struct canvas *c, double left, double top, double width, double height,
+                  uint32_t colour)
+{
+    cairo_save(c->pen);
+    cairo_rectangle(c->pen, left + 0.5, top + 0.5, width, height);
+    cairo_set_source_rgb(c->pen, (colour >> 16 & 255) / 255.0, (colour >> 8 & 255) / 255.0,
+                         (colour & 255) / 255.0);
+    cairo_fill_preserve(c->pen);
+    cairo_set_source_rgb(c->pen, 0, 0, 0);
+    cairo_stroke(c->pen);
+    cairo_restore(c->pen);
 }
 
 void canvas_text(struct canvas *c, double x, double y, double height, const char *text)

@@ -3,6 +3,7 @@
 #define PSR_TOOLS_CANVAS_H
 
 #include <psrkit/outfile.h>
+#include <stdint.h>
 
 struct canvas;
 
@@ -38,6 +39,14 @@ void canvas_cross(struct canvas *c, const struct canvas_panel *p, double x, doub
  * high, or from dark blue over green to yellow. */
 void canvas_image(struct canvas *c, const struct canvas_panel *p, const float *value, size_t nx,
                   size_t ny, double low, double high, bool colour);
+
+/* Fills the panel with cells [ny][nx], the first row at the bottom, of colours 0x00RRGGBB by value. */
+void canvas_map(struct canvas *c, const struct canvas_panel *p, const unsigned char *value,
+                size_t nx, size_t ny, const uint32_t *colour);
+
+/* Fills a rectangle, with an edge. */
+void canvas_patch(struct canvas *c, double left, double top, double width, double height,
+                  uint32_t colour);
 
 /* Writes text of that many pixels' height, from x on; y is that of its base line. */
 void canvas_text(struct canvas *c, double x, double y, double height, const char *text);

@@ -1,6 +1,6 @@
 /* gpurfifind: finds interference in telescope data and makes a mask of it. */
 #include "options.h"
-#include "plot.h"
+#include "picture.h"
 #include "report.h"
 
 #include "tools/common/run.h"
@@ -10,7 +10,7 @@ struct run {
     struct gpurfifind_options opt;
     struct cli tool;
     struct run_progress progress;
-    struct gnuplot plot;
+    psr_outfile *plot;
     bool started;
     psr_err err;
 };
@@ -42,6 +42,26 @@ static void note_ignored(const struct run *r)
         cli_note(&tool, "-xwin, -rfixwin and -rfips draw nothing here: ignored");
 }
 
+/* Before anything is read, so that nothing is done if it cannot be written. */
+static psr_status open_plot(struct run *r)
+{
+    const char *path = r->opt.plot;
+    if (!path)
+        return PSR_OK;
+    if (!gpurfifind_can_draw())
+        return psr_fail(&r->err, PSR_EUNSUPPORTED, "%s: no picture: built without cairo", path);
+    return psr_outfile_create(&r->plot, path, &r->err);
+}
+
+static psr_status close_plot(struct run *r, psr_status st)
+{
+    if (r->plot && !st)
+        return psr_outfile_commit(r->plot, &r->err);
+    if (r->plot)
+        psr_outfile_abort(r->plot);
+    return st;
+}
+
 static psr_status run(struct run *r)
 {
     struct gpurfifind_options *o = &r->opt;
@@ -52,7 +72,7 @@ static psr_status run(struct run *r)
     o->run.should_stop = is_stopped;
     o->run.progress = show_progress;
     o->run.ctx = r;
-    psr_status st = o->plot ? gnuplot_open(&r->plot, o->plot, &r->err) : PSR_OK;
+    psr_status st = open_plot(r);
     if (st)
         return st;
     st = psr_rfi_run(&report, &o->run, &r->err);
@@ -70,9 +90,9 @@ static psr_status run(struct run *r)
     }
     if (!st && o->verbose)
         gpurfifind_print_times(&r->tool, &report);
-    if (!st && o->plot)
-        st = gpurfifind_draw(&report, o->run.root, &r->plot, &r->err);
-    gnuplot_abort(&r->plot);
+    if (!st && r->plot)
+        st = gpurfifind_draw(r->plot, &report, o->run.root, &r->err);
+    st = close_plot(r, st);
     psr_rfi_run_clear(&report);
     return st;
 }

@@ -122,9 +122,7 @@ static void add_output(struct cli_table *list, struct gpurfifind_options *o)
         {"compat", CLI_TEXT, &o->compat, "NAME",
          "presto: make rfifind's mask, and read headers as it does.", 0, 0},
         {"plot", CLI_TEXT, &o->plot, "FILE",
-         "Draw means, standard deviations, powers, the mask and the bandpass (png, pdf, svg, eps "
-         "or ps; needs gnuplot).",
-         0, 0},
+         "Draw means, standard deviations, powers, the mask and the bandpass as PNG.", 0, 0},
         {"xwin", CLI_FLAG, &o->xwin, NULL, "Ignored with a note.", 0, 0},
         {"rfixwin", CLI_FLAG, &o->rfixwin, NULL, "Ignored with a note.", 0, 0},
         {"rfips", CLI_FLAG, &o->rfips, NULL, "Ignored with a note.", 0, 0},

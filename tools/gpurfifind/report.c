@@ -30,8 +30,8 @@ static const struct cell_label tests[] = {
     {PSR_RFI_FOUND_BURSTS, "are in intervals with many bursts at DM 0 (-bursts, -burstfrac)"},
 };
 
-static size_t count_cells(const struct psr_rfi_run_report *r, const unsigned char *flags,
-                          unsigned bits)
+size_t gpurfifind_count_cells(const struct psr_rfi_run_report *r, const unsigned char *flags,
+                              unsigned bits)
 {
     const size_t n = r->stats.nint * r->stats.nchan;
     size_t count = 0;
@@ -45,7 +45,7 @@ static void print_counts(const struct cli *tool, const struct psr_rfi_run_report
 {
     const size_t n = r->stats.nint * r->stats.nchan;
     for (size_t k = 0; k < nlabel; k++) {
-        const size_t count = count_cells(r, flags, label[k].bits);
+        const size_t count = gpurfifind_count_cells(r, flags, label[k].bits);
         if (count)
             fprintf(stderr, "%s: %zu cells (%.3f %%) %s\n", tool->name, count,
                     100 * (double)count / (double)n, label[k].what);
@@ -55,7 +55,8 @@ static void print_counts(const struct cli *tool, const struct psr_rfi_run_report
 void gpurfifind_print_cells(const struct cli *tool, const struct psr_rfi_run_report *r)
 {
     const size_t n = r->stats.nint * r->stats.nchan;
-    const size_t bad = count_cells(r, r->flags, PSR_RFI_BAD | PSR_RFI_USERCHAN | PSR_RFI_USERINTS);
+    const size_t bad =
+        gpurfifind_count_cells(r, r->flags, PSR_RFI_BAD | PSR_RFI_USERCHAN | PSR_RFI_USERINTS);
     fprintf(stderr,
             "%s: %zu intervals of %lld spectra, %zu channels; masked: %zu of %zu cells (%.3f %%), "
             "%zu whole channels, %zu whole intervals\n",

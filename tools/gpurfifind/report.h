@@ -19,6 +19,10 @@ PSR_MUST_CHECK psr_status gpurfifind_print_sums(const struct cli *tool,
 PSR_MUST_CHECK psr_status gpurfifind_print_birdies(const struct cli *tool,
                                                    const struct psr_rfi_list *list, psr_err *err);
 
+/* Cells of which one of these bits is set in flags [nint][nchan]. */
+size_t gpurfifind_count_cells(const struct psr_rfi_run_report *r, const unsigned char *flags,
+                              unsigned bits);
+
 /* Prints times. */
 void gpurfifind_print_times(const struct cli *tool, const struct psr_rfi_run_report *r);
 
