@@ -65,14 +65,16 @@ static double choose_step(double range, double n)
     return power * (lead < 1.5 ? 1 : lead < 3.5 ? 2 : lead < 7.5 ? 5 : 10);
 }
 
-/* Writes text with its middle at (x, y), or with its right end there. */
-static void write_centred(struct canvas *c, double x, double y, const char *text, bool right)
+/* Writes text with its middle at (x, y), or with its right end there.
+ * Returned: its width */
+static double write_centred(struct canvas *c, double x, double y, const char *text, bool right)
 {
     cairo_text_extents_t size;
     cairo_text_extents(c->pen, text, &size);
     cairo_move_to(c->pen, x - size.width * (right ? 1 : 0.5) - size.x_bearing,
                   y - size.height / 2 - size.y_bearing);
     cairo_show_text(c->pen, text);
+    return size.width;
 }
 
 static void draw_tick(struct canvas *c, double x, double y, double dx, double dy)
@@ -82,12 +84,14 @@ static void draw_tick(struct canvas *c, double x, double y, double dx, double dy
     cairo_stroke(c->pen);
 }
 
-/* Ticks on both sides; numbers at the bottom or the left one. */
-static void draw_ticks(struct canvas *c, const struct canvas_panel *p, bool is_x, bool numbers)
+/* Ticks on both sides; numbers at the bottom or the left one.
+ * Returned: width of the widest number */
+static double draw_ticks(struct canvas *c, const struct canvas_panel *p, bool is_x, bool numbers)
 {
     const double min = is_x ? p->x_min : p->y_min, max = is_x ? p->x_max : p->y_max;
     const double step = choose_step(fabs(max - min), is_x ? p->width / 50 : p->height / 40);
     const double low = fmin(min, max), high = fmax(min, max);
+    double widest = 0;
     for (double v = ceil(low / step) * step; v <= high + step * 1e-6 && step > 0; v += step) {
         char text[32];
         const double x = find_x(p, v), y = find_y(p, v);
@@ -99,11 +103,11 @@ static void draw_ticks(struct canvas *c, const struct canvas_panel *p, bool is_x
             draw_tick(c, p->left, y, tick, 0);
             draw_tick(c, p->left + p->width, y, -tick, 0);
         }
-        if (numbers && is_x)
-            write_centred(c, x, p->top + p->height + 10, text, false);
-        else if (numbers)
-            write_centred(c, p->left - 5, y, text, true);
+        if (numbers)
+            widest = fmax(widest, is_x ? write_centred(c, x, p->top + p->height + 10, text, false)
+                                       : write_centred(c, p->left - 5, y, text, true));
     }
+    return widest;
 }
 
 static void write_label(struct canvas *c, double x, double y, const char *text, double angle)
@@ -123,9 +127,9 @@ void canvas_frame(struct canvas *c, const struct canvas_panel *p)
                     floor(p->height));
     cairo_stroke(c->pen);
     draw_ticks(c, p, true, !p->no_x_numbers);
-    draw_ticks(c, p, false, !p->no_y_numbers);
+    const double beside = draw_ticks(c, p, false, !p->no_y_numbers) + 18;
     write_label(c, p->left + p->width / 2, p->top + p->height + 26, p->x_label, 0);
-    write_label(c, p->left - 48, p->top + p->height / 2, p->y_label, -M_PI / 2);
+    write_label(c, p->left - fmax(beside, 48), p->top + p->height / 2, p->y_label, -M_PI / 2);
     write_label(c, p->left + p->width / 2, p->top - 10, p->title, 0);
 }
 
