@@ -106,6 +106,21 @@ static void test_pulsarx(void)
            list.n == 1 && has(0, "Cand_1", 8.5, 5, -6, 0, PSR_FOLD_AT_EPOCH) &&
            list.cand[0].epoch_mjd == 58000.125,
        "the .cands that PulsarX writes: the new values, at their date");
+    ok(!read_text("1 100 0 100 1e-6 100\n2\t200 100 10 0 100\n") && list.n == 2 &&
+           has(0, "Cand_1", 100, 100, 1e-6, 0, PSR_FOLD_AT_MIDDLE) &&
+           has(1, "Cand_2", 200, 10, -100 / c * 10, 0, PSR_FOLD_AT_MIDDLE),
+       "a list of PulsarX without a header");
+    ok(!read_text("# from a search\n7 1 0 2 3 4 9\n8 1 0 2 3 4\n") && list.n == 1 &&
+           has(0, "Cand_7", 1, 2, 3, 4, PSR_FOLD_AT_MIDDLE) && nrefused == 1,
+       "with F2, after a comment; a line of other length is refused");
+    ok(!read_text("3 20 5 10 1e-3 1e-6 0.5 2.25 58000.5 1.5707963267948966 0.25 30\n") &&
+           has(0, "Cand_3", 20, 10, 0, 0, PSR_FOLD_AT_MIDDLE) &&
+           list.cand[0].orbit.period_s == 43200 && list.cand[0].orbit.asini_s == 2.25 &&
+           list.cand[0].orbit.t0_mjd == 58000.5 && list.cand[0].orbit.ecc == 0.25 &&
+           fabs(list.cand[0].orbit.omega_deg - 90) < 1e-12,
+       "its twelve columns: an orbit, with periastron in radians, of a constant frequency");
+    ok(read_text("3 20 5 10 1e-3\n") && read_text("x 100 0 100 1e-6 100\n"),
+       "five columns, or a name for a number, are none of PulsarX's");
 }
 
 static void test_csv(void)

@@ -42,6 +42,12 @@ PSR_MUST_CHECK psr_status psr_candlist_table_header(struct psr_candlist_table *t
                                                     const struct psr_candlist_lines *l, char *line,
                                                     psr_err *err);
 
+/* Takes a line that no header precedes as one of PulsarX, whose columns have their meaning by position.
+ * Returned: t->ncolumn, 0: it is none */
+PSR_MUST_CHECK psr_status psr_candlist_table_by_position(struct psr_candlist_table *t,
+                                                         const struct psr_candlist_lines *l,
+                                                         const char *line, psr_err *err);
+
 /* Adds the candidate of a row; line is changed. */
 PSR_MUST_CHECK psr_status psr_candlist_table_row(const struct psr_candlist_table *t,
                                                  const struct psr_candlist_lines *l, char *line,

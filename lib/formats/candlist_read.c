@@ -8,17 +8,26 @@ enum { LINE_BYTES = 4096 };
 
 enum format { NONE, TABLE, SIFTED };
 
+/* Returned: *is_row if the line is one itself */
 static psr_status read_header(struct psr_candlist_lines *l, struct psr_candlist_table *table,
-                              char *line, enum format *format, psr_err *err)
+                              char *line, enum format *format, bool *is_row, psr_err *err)
 {
+    *is_row = false;
     if (*line == '#' && strstr(line, "file:candnum")) {
         *format = SIFTED;
         return PSR_OK;
     }
-    if (*line != '#' && !strchr(line, ','))
+    if (*line != '#' && !strchr(line, ',')) {
+        psr_status st = psr_candlist_table_by_position(table, l, line, err);
+        if (st || table->ncolumn) {
+            *format = TABLE;
+            *is_row = true;
+            return st;
+        }
         return psr_candlist_fail(l, err, "header",
                                  "no line before it that begins with # and names the columns, nor "
                                  "comma-separated names");
+    }
     table->is_csv = *line != '#';
     psr_status st = psr_candlist_table_header(table, l, line, err);
     if (!st && table->ncolumn)
@@ -41,8 +50,10 @@ static psr_status read_lines(struct psr_candlist_lines *l, psr_err *err)
         if (line[strspn(line, " \t")] == '\0' || (format != NONE && *line == '#'))
             continue;
         if (format == NONE) {
-            st = read_header(l, &table, line, &format, err);
-            continue;
+            bool is_row;
+            st = read_header(l, &table, line, &format, &is_row, err);
+            if (st || !is_row)
+                continue;
         }
         st = format == TABLE ? psr_candlist_table_row(&table, l, line, err)
                              : psr_candlist_sift_row(l, line, err);

@@ -53,28 +53,59 @@ struct psr_candlist_column {
 };
 
 static const struct psr_candlist_column columns[] = {
-    {"name", NAME, 1, false},     {"candidate", NAME, 1, false},
-    {"id", ID, 1, false},         {"cand", ID, 1, false},
-    {"file", FILENAME, 1, false}, {"DM", DM, 1, false},
-    {"dm_new", DM, 1, false},     {"p", P, 1, false},
-    {"period", P, 1, false},      {"period_s", P, 1, false},
-    {"p_ms", P, 1e-3, false},     {"period_ms", P, 1e-3, false},
-    {"P(ms)", P, 1e-3, false},    {"pd", PD, 1, false},
-    {"pdot", PD, 1, false},       {"pdd", PDD, 1, false},
-    {"f", F, 1, false},           {"freq", F, 1, false},
-    {"freq_hz", F, 1, false},     {"F0", F, 1, true},
-    {"f0_new", F, 1, true},       {"fd", FD, 1, false},
-    {"fdot", FD, 1, false},       {"F1", FD, 1, true},
-    {"f1_new", FD, 1, true},      {"fdd", FDD, 1, false},
-    {"F2", FDD, 1, true},         {"f2_new", FDD, 1, true},
-    {"acc", ACC, 1, true},        {"accel", ACC, 1, true},
-    {"acc_new", ACC, 1, true},    {"r", R, 1, false},
-    {"z", Z, 1, false},           {"w", W, 1, false},
-    {"tobs_s", TOBS, 1, false},   {"epoch", EPOCH, 1, false},
-    {"pepoch", EPOCH, 1, false},  {"PB", PB, 86400, false},
-    {"A1", A1, 1, false},         {"T0", T0, 1, false},
-    {"OM", OM, 1, false},         {"ECC", ECC, 1, false},
+    {"name", NAME, 1, false},
+    {"candidate", NAME, 1, false},
+    {"id", ID, 1, false},
+    {"cand", ID, 1, false},
+    {"file", FILENAME, 1, false},
+    {"DM", DM, 1, false},
+    {"dm_new", DM, 1, false},
+    {"p", P, 1, false},
+    {"period", P, 1, false},
+    {"period_s", P, 1, false},
+    {"p_ms", P, 1e-3, false},
+    {"period_ms", P, 1e-3, false},
+    {"P(ms)", P, 1e-3, false},
+    {"pd", PD, 1, false},
+    {"pdot", PD, 1, false},
+    {"pdd", PDD, 1, false},
+    {"f", F, 1, false},
+    {"freq", F, 1, false},
+    {"freq_hz", F, 1, false},
+    {"F0", F, 1, true},
+    {"f0_new", F, 1, true},
+    {"fd", FD, 1, false},
+    {"fdot", FD, 1, false},
+    {"F1", FD, 1, true},
+    {"f1_new", FD, 1, true},
+    {"fdd", FDD, 1, false},
+    {"F2", FDD, 1, true},
+    {"f2_new", FDD, 1, true},
+    {"acc", ACC, 1, true},
+    {"accel", ACC, 1, true},
+    {"acc_new", ACC, 1, true},
+    {"r", R, 1, false},
+    {"z", Z, 1, false},
+    {"w", W, 1, false},
+    {"tobs_s", TOBS, 1, false},
+    {"epoch", EPOCH, 1, false},
+    {"pepoch", EPOCH, 1, false},
+    {"PB", PB, 86400, false},
+    {"A1", A1, 1, false},
+    {"T0", T0, 1, false},
+    {"OM", OM, 1, false},
+    {"ECC", ECC, 1, false},
+    {"OM_rad", OM, 57.29577951308232, false}, /* PulsarX's */
 };
+
+/* What PulsarX makes of the words of a line, which is told by their number.  It holds the frequency of
+ * an orbit constant. */
+static const struct layout {
+    size_t nword;
+    const char *names;
+} layouts[] = {{6, "id DM acc F0 F1 S/N"},
+               {7, "id DM acc F0 F1 F2 S/N"},
+               {12, "id DM acc_old F0 f1_old f2_old PB A1 T0 OM_rad ECC S/N"}};
 
 /* What else searches list. */
 static const char *const ignored[] = {
@@ -188,6 +219,31 @@ static bool is_header(const char *line)
             return true;
     }
     return false;
+}
+
+static size_t count_words(const char *line)
+{
+    char copy[1024];
+    size_t n = 0;
+    snprintf(copy, sizeof copy, "%s", line);
+    for (char *rest = copy; next_word(false, &rest);)
+        n++;
+    return n;
+}
+
+psr_status psr_candlist_table_by_position(struct psr_candlist_table *t,
+                                          const struct psr_candlist_lines *l, const char *line,
+                                          psr_err *err)
+{
+    const size_t n = count_words(line), number = strspn(line, "0123456789");
+    char header[128];
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
+        if (layouts[i].nword != n || !number || strcspn(line, " \t") != number)
+            continue;
+        snprintf(header, sizeof header, "#%s", layouts[i].names);
+        return psr_candlist_table_header(t, l, header, err);
+    }
+    return PSR_OK;
 }
 
 psr_status psr_candlist_table_header(struct psr_candlist_table *t,

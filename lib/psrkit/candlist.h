@@ -79,6 +79,7 @@ struct psr_candlist_desc {
  * - a table whose header begins with # and names its columns, as for prepfold_multi -candfile and
  *   PulsarX --candfile (and the .cands that PulsarX writes), or comma-separated values whose first
  *   line names them, as gpuaccel-pulscan -csv writes them; psrkit-formats(5) lists the names
+ * - PulsarX's --candfile without such a line: 6, 7 or 12 columns (with F2; with an orbit)
  * - a list of PRESTO's ACCEL_sift.py: a candidate is the record of FILE.cand (beside the list, with
  *   its .inf) that the list names; without that file, what the list states of it
  * - ROOT_ACCEL_200.cand of accelsearch or gpuaccel-pulscan, with ROOT.inf, which has the DM
