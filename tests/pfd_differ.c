@@ -46,9 +46,16 @@ static void compare_array(const char *what, const double *a, const double *b, si
     ndiffer++;
 }
 
+/* Its numbers are compared in the same way. */
+static struct psr_fold_period as_period(const struct psr_fold_spin *s)
+{
+    return (struct psr_fold_period){.flag = s->flag, .p = s->f, .pd = s->fd, .pdd = s->fdd};
+}
+
 /* In turns over length_s, where the spin is a frequency; in phase of period p where it is a period. */
-static void compare_spin(const char *what, const struct psr_fold_spin *a,
-                         const struct psr_fold_spin *b, double f, double length_s, double tolerance)
+static void compare_spin(const char *what, const struct psr_fold_period *a,
+                         const struct psr_fold_period *b, double f, double length_s,
+                         double tolerance)
 {
     const double unit = a->p == 0 ? 1 : a->p, turns = f * length_s;
     compare_count(what, a->flag != 0, b->flag != 0);
@@ -81,9 +88,10 @@ static void compare_headers(const struct psr_pfd *a, const struct psr_pfd *b, do
     compare("lofreq", a->lofreq_mhz, b->lofreq_mhz, 0);
     compare("width", a->width_mhz, b->width_mhz, 0);
     compare("dm", a->dm, b->dm, tolerance);
-    compare_spin("topo", &a->topo, &b->topo, a->fold.p, length_s, tolerance);
-    compare_spin("bary", &a->bary, &b->bary, a->fold.p, length_s, tolerance);
-    compare_spin("fold", &a->fold, &b->fold, a->fold.p, length_s, tolerance);
+    compare_spin("topo", &a->topo, &b->topo, a->fold.f, length_s, tolerance);
+    compare_spin("bary", &a->bary, &b->bary, a->fold.f, length_s, tolerance);
+    const struct psr_fold_period f = as_period(&a->fold), g = as_period(&b->fold);
+    compare_spin("fold", &f, &g, a->fold.f, length_s, tolerance);
     compare("orbital period", a->orbit.period_s, b->orbit.period_s, 0);
     compare("eccentricity", a->orbit.ecc, b->orbit.ecc, 0);
     compare("asini", a->orbit.asini_s, b->orbit.asini_s, 0);

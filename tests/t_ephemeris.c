@@ -140,7 +140,7 @@ static void test_fold(void)
             const double d =
                 delays.delay_s[j] + (at - (double)j) * (delays.delay_s[j + 1] - delays.delay_s[j]);
             const long double u = (long double)t - d;
-            const long double got = u * (fold.p + u * (fold.pd / 2 + u * fold.pdd / 6));
+            const long double got = u * (fold.f + u * (fold.fd / 2 + u * fold.fdd / 6));
             struct psr_mjd tdb;
             const bool found = !psr_bary_time(
                 &target, psr_mjd_add((struct psr_mjd){55200, 0.3125}, t), &tdb, &err);
@@ -154,7 +154,7 @@ static void test_fold(void)
             spin_only =
                 fmax(spin_only,
                      i % 3 ? 0
-                           : (double)fabsl(v * (fold.p + v * (fold.pd / 2 + v * fold.pdd / 6)) -
+                           : (double)fabsl(v * (fold.f + v * (fold.fd / 2 + v * fold.fdd / 6)) -
                                            want - offset) /
                                  e.f[0]);
         }

@@ -61,7 +61,7 @@ static void fill_lists(struct scene *s)
         p->trial_dm[i] = 10 + 3.1 * i / p->nbin;
     p->dm = p->ndm ? p->trial_dm[p->ndm / 3] : 7;
     for (int32_t i = 0; i < p->nperiod; i++)
-        p->trial_period_s[i] = 1 / (p->fold.p + (i - p->nperiod / 2) * 1e-3);
+        p->trial_period_s[i] = 1 / (p->fold.f + (i - p->nperiod / 2) * 1e-3);
 }
 
 static void make_scene(struct scene *s, enum kind kind, int nbin, int npart, int nsub, int npfact,
@@ -84,7 +84,7 @@ static void make_scene(struct scene *s, enum kind kind, int nbin, int npart, int
                                .voverc = 1e-4,
                                .lofreq_mhz = 300,
                                .width_mhz = 2,
-                               .fold = {.p = 3.21}};
+                               .fold = {.f = 3.21}};
     if (psr_pfd_allocate(&s->fold, &err) != PSR_OK)
         exit(EXIT_FAILURE);
     fill_profiles(s, kind, seed);
@@ -107,7 +107,7 @@ static long find_band_bins(const struct psr_pfd *p, double dm, long j)
     const double own =
         (p->lofreq_mhz + (double)((j + 1) * per - 1) * p->width_mhz) * (1 + p->voverc);
     const double s = PSR_DMCONST_PRESTO * dm * (1 / (own * own) - 1 / (high * high));
-    return lround(s * p->fold.p * p->nbin) % p->nbin;
+    return lround(s * p->fold.f * p->nbin) % p->nbin;
 }
 
 /* Sum of the sub-bands of all parts: [npart][nbin]. */
@@ -331,7 +331,7 @@ static void test_view(uint64_t *seed)
         struct psr_fold_view view = {.npart = 0};
         psr_fold_search *search = NULL;
         make_scene(&s, k % 2 ? BRIGHT : NOISE, 8 + k, 5 + 3 * k, k % 3 + 1, 2, seed);
-        s.fold.topo.p = 1 / s.fold.fold.p;
+        s.fold.topo.p = 1 / s.fold.fold.f;
         s.d.keep_p = s.d.keep_pd = k == 3;
         bad += psr_fold_search_create(&search, &s.d, &err) != PSR_OK ||
                psr_fold_search_run(search, &s.fold, &s.times, &best, &err) != PSR_OK ||

@@ -34,11 +34,11 @@ struct field {
     {                                                                                              \
         COUNT, AT(member), name, INT32_MIN, INT32_MAX                                              \
     }
-#define SPIN_FIELDS(member, name)                                                                  \
-    {FLAG, AT(member.flag), name, 0, 0}, {NUMBER, AT(member.p), name, 0, 0},                       \
-        {NUMBER, AT(member.pd), name, 0, 0},                                                       \
+#define SPIN_FIELDS(member, x, name)                                                               \
+    {FLAG, AT(member.flag), name, 0, 0}, {NUMBER, AT(member.x), name, 0, 0},                       \
+        {NUMBER, AT(member.x##d), name, 0, 0},                                                     \
     {                                                                                              \
-        NUMBER, AT(member.pdd), name, 0, 0                                                         \
+        NUMBER, AT(member.x##dd), name, 0, 0                                                       \
     }
 
 /* The header, in the order of the file. */
@@ -70,9 +70,9 @@ static const struct field fields[] = {
     {NUMBER, AT(lofreq_mhz), "lowest frequency", 0, 0},
     {NUMBER, AT(width_mhz), "channel width", 0, 0},
     {NUMBER, AT(dm), "best DM", 0, 0},
-    SPIN_FIELDS(topo, "topocentric period"),
-    SPIN_FIELDS(bary, "barycentric period"),
-    SPIN_FIELDS(fold, "folding frequency"),
+    SPIN_FIELDS(topo, p, "topocentric period"),
+    SPIN_FIELDS(bary, p, "barycentric period"),
+    SPIN_FIELDS(fold, f, "folding frequency"),
     {NUMBER, AT(orbit.period_s), "orbital period", 0, 0},
     {NUMBER, AT(orbit.ecc), "eccentricity", 0, 0},
     {NUMBER, AT(orbit.asini_s), "semi-major axis", 0, 0},

@@ -82,7 +82,7 @@ struct psr_fold_spin psr_fold_convert(const double *from_s, const double *to_s, 
     for (size_t i = 0; i < n; i++) {
         const long double t = to_s[i] / unit, u = from_s[i];
         const long double row[3] = {t, t * t / 2, t * t * t / 6};
-        const long double phase = u * (spin.p + u * (spin.pd / 2 + spin.pdd * u / 6));
+        const long double phase = u * (spin.f + u * (spin.fd / 2 + spin.fdd * u / 6));
         for (int a = 0; a < 3; a++) {
             for (int c = 0; c < 3; c++)
                 m[a][c] += row[a] * row[c];
@@ -90,9 +90,9 @@ struct psr_fold_spin psr_fold_convert(const double *from_s, const double *to_s, 
         }
     }
     solve(m, x);
-    return (struct psr_fold_spin){.p = (double)(x[0] / unit),
-                                  .pd = (double)(x[1] / unit / unit),
-                                  .pdd = (double)(x[2] / unit / unit / unit)};
+    return (struct psr_fold_spin){.f = (double)(x[0] / unit),
+                                  .fd = (double)(x[1] / unit / unit),
+                                  .fdd = (double)(x[2] / unit / unit / unit)};
 }
 
 /* --- dates ------------------------------------------------------------------------------------ */
@@ -124,7 +124,7 @@ psr_status psr_fold_move_spin(struct psr_fold_spin *spin, const struct psr_folde
                               first_mjd, first_mjd + x->length_s / day_s);
     }
     *spin = (struct psr_fold_spin){
-        .p = c->f - t_s * (c->fd - t_s / 2 * fdd), .pd = c->fd - t_s * fdd, .pdd = c->fdd};
+        .f = c->f - t_s * (c->fd - t_s / 2 * fdd), .fd = c->fd - t_s * fdd, .fdd = c->fdd};
     return PSR_OK;
 }
 

@@ -94,15 +94,23 @@ static void set_observation(struct psr_pfd *p, const struct psr_fold_frame *fram
 }
 
 /* A frequency and its derivatives from a period and its derivatives, or the reverse. */
-static struct psr_fold_spin invert(struct psr_fold_spin s)
+static void invert(const double x[3], double to[3])
 {
-    const double square = s.p * s.p;
-    struct psr_fold_spin to = {.p = 1 / s.p};
-    if (s.pd != 0)
-        to.pd = -s.pd / square;
-    if (s.pdd != 0)
-        to.pdd = 2 * s.pd * s.pd / (square * s.p) - s.pdd / square;
-    return to;
+    const double square = x[0] * x[0];
+    to[0] = 1 / x[0];
+    to[1] = x[1] != 0 ? -x[1] / square : 0;
+    to[2] = x[2] != 0 ? 2 * x[1] * x[1] / (square * x[0]) - x[2] / square : 0;
+}
+
+/* The period at the barycentre from that at the telescope. */
+static struct psr_fold_period convert(const struct psr_fold_bary *b, struct psr_fold_period topo)
+{
+    double f[3], p[3];
+    invert((const double[]){topo.p, topo.pd, topo.pdd}, f);
+    const struct psr_fold_spin spin = psr_fold_convert(
+        b->topo_s, b->bary_s, b->n, (struct psr_fold_spin){.f = f[0], .fd = f[1], .fdd = f[2]});
+    invert((const double[]){spin.f, spin.fd, spin.fdd}, p);
+    return (struct psr_fold_period){.p = p[0], .pd = p[1], .pdd = p[2]};
 }
 
 /* --- trials ----------------------------------------------------------------------------------- */
@@ -118,16 +126,16 @@ static void set_spins(struct psr_pfd *p, double length_s)
     const double bins = (double)p->nbin;
     for (int32_t i = 0; i < p->nperiod; i++) {
         const double steps = i - middle(p->nperiod);
-        p->trial_period_s[i] = 1 / (p->fold.p + steps * p->pstep / bins / length_s);
-        const double fd = p->fold.pd + 2 * (steps * p->pdstep / bins) / (length_s * length_s);
-        p->trial_pdot[i] = fd == 0 ? 0 : -fd / (p->fold.p * p->fold.p);
+        p->trial_period_s[i] = 1 / (p->fold.f + steps * p->pstep / bins / length_s);
+        const double fd = p->fold.fd + 2 * (steps * p->pdstep / bins) / (length_s * length_s);
+        p->trial_pdot[i] = fd == 0 ? 0 : -fd / (p->fold.f * p->fold.f);
     }
 }
 
 /* DMs that shift the pulse by whole bins at the lowest frequency; none is below 0. */
 static void set_dms(struct psr_pfd *p, double dm)
 {
-    const double lowest = p->lofreq_mhz * (1 + p->voverc), period_s = 1 / p->fold.p;
+    const double lowest = p->lofreq_mhz * (1 + p->voverc), period_s = 1 / p->fold.f;
     const double step = period_s / p->nbin * p->dmstep / psr_delay_s(PSR_DMCONST_PRESTO, 1, lowest);
     const double first = fmax(dm - middle(p->ndm) * step, 0);
     int32_t best = 0;
@@ -142,9 +150,9 @@ static void set_dms(struct psr_pfd *p, double dm)
 void psr_fold_header_best(struct psr_pfd *p, const struct psr_fold_frame *frame,
                           const struct psr_fold_best *found)
 {
-    struct psr_fold_spin best = {.p = p->trial_period_s[found->period],
-                                 .pd = p->trial_pdot[found->pdot]};
-    const double f = 1 / best.p, fd = p->fold.pd + found->fdot, fdd = p->fold.pdd + found->fdotdot;
+    struct psr_fold_period best = {.p = p->trial_period_s[found->period],
+                                   .pd = p->trial_pdot[found->pdot]};
+    const double f = 1 / best.p, fd = p->fold.fd + found->fdot, fdd = p->fold.fdd + found->fdotdot;
     best.pdd = fdd == 0 ? 0 : 2 * fd * fd / (f * f * f) - fdd / (f * f);
     if (p->ndm)
         p->dm = p->trial_dm[found->dm];
@@ -154,7 +162,7 @@ void psr_fold_header_best(struct psr_pfd *p, const struct psr_fold_frame *frame,
         p->topo = best;
     const struct psr_fold_bary *b = frame->bary;
     if (b->on)
-        p->bary = invert(psr_fold_convert(b->topo_s, b->bary_s, b->n, invert(best)));
+        p->bary = convert(b, best);
 }
 
 psr_status psr_fold_header_fill(struct psr_pfd *p, const struct psr_fold_frame *frame,

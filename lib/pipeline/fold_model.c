@@ -23,8 +23,8 @@ static double invert_turns(const struct psr_fold_spin *spin, long double turns, 
 {
     long double t = guess_s;
     for (int i = 0; i < 8; i++) {
-        const long double have = t * (spin->p + t * (spin->pd / 2 + t * spin->pdd / 6));
-        const long double rate = spin->p + t * (spin->pd + t * spin->pdd / 2);
+        const long double have = t * (spin->f + t * (spin->fd / 2 + t * spin->fdd / 6));
+        const long double rate = spin->f + t * (spin->fd + t * spin->fdd / 2);
         const long double step = (have - turns) / rate;
         t -= step;
         if (fabsl(step) < 1e-14L)
@@ -68,7 +68,7 @@ psr_status psr_fold_model_init(struct psr_fold_delays *delays, struct psr_fold_s
     psr_status st = psr_ephemeris_at(&l, ephemeris, epoch_mjd, err);
     if (st)
         return st;
-    const struct psr_fold_spin spin = {.p = l.f[0], .pd = l.f[1], .pdd = l.f[2]};
+    const struct psr_fold_spin spin = {.f = l.f[0], .fd = l.f[1], .fdd = l.f[2]};
     const bool on = bary && bary->on;
     *fold = on ? psr_fold_convert(bary->bary_s, bary->topo_s, bary->n, spin) : spin;
     *orbit = (struct psr_fold_orbit){.period_s = 0};

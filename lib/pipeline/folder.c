@@ -205,13 +205,13 @@ static psr_status set_candidate(psr_folder *f, size_t k, const struct psr_folder
                                    : set_values(f, k, c, err);
     if (st)
         return st;
-    const double period_s = 1 / f->fold[k].p, samples = period_s / f->in.obs.tsamp_s;
+    const double period_s = 1 / f->fold[k].f, samples = period_s / f->in.obs.tsamp_s;
     if (!(samples >= 2))
         return psr_fail(err, PSR_EINVAL, "period = %.10g s is %.3g samples, must be 2 or more",
                         period_s, samples);
-    f->cand[k] = (struct psr_fold_candidate){.f = f->fold[k].p,
-                                             .fd = f->fold[k].pd,
-                                             .fdd = f->fold[k].pdd,
+    f->cand[k] = (struct psr_fold_candidate){.f = f->fold[k].f,
+                                             .fd = f->fold[k].fd,
+                                             .fdd = f->fold[k].fdd,
                                              .phase = c->phase,
                                              .dm = f->in.is_series ? 0 : c->dm,
                                              .nbin = choose_nbin(f, c, period_s),

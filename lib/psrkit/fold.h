@@ -48,10 +48,16 @@ struct psr_fold_stats {
                                   prepfold writes NaN */
 };
 
-/* A period and its derivatives, s, s/s, s/s^2; or a frequency, Hz, Hz/s, Hz/s^2. */
+/* A frequency and its derivatives. */
 struct psr_fold_spin {
-    float flag; /* of the frequency folded at: 1 if the data were barycentred */
-    double p, pd, pdd;
+    float flag;        /* 1 if the data were barycentred */
+    double f, fd, fdd; /* Hz, Hz/s, Hz/s^2 */
+};
+
+/* A period and its derivatives. */
+struct psr_fold_period {
+    float flag;        /* 0 */
+    double p, pd, pdd; /* s, s/s, s/s^2 */
 };
 
 /* Numbers that prepfold does not know are 0. */
@@ -70,9 +76,9 @@ struct psr_pfd {
     double voverc;                 /* mean velocity of the telescope away from the source, over c */
     double lofreq_mhz, width_mhz;  /* centre of the lowest channel; channel spacing */
     double dm;                     /* best DM, pc cm^-3 */
-    struct psr_fold_spin topo, bary; /* best period at the telescope, and at the barycentre */
-    struct psr_fold_spin fold;       /* frequency that the data were folded at */
-    struct psr_fold_orbit orbit;     /* period_s 0: none */
+    struct psr_fold_period topo, bary; /* best period at the telescope, and at the barycentre */
+    struct psr_fold_spin fold;         /* frequency that the data were folded at */
+    struct psr_fold_orbit orbit;       /* period_s 0: none */
     uint64_t
         digest; /* of the input and all settings, in bytes that prepfold leaves undefined; 0: none */
     double *trial_dm;             /* [ndm] owned, as are the next four */

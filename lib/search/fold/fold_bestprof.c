@@ -13,7 +13,7 @@
 /* --- the period ------------------------------------------------------------------------------- */
 
 /* The best period on the clock of the samples. */
-static const struct psr_fold_spin *choose_spin(const struct psr_pfd *p)
+static const struct psr_fold_period *choose_period(const struct psr_pfd *p)
 {
     return p->fold.flag == 1 ? &p->bary : &p->topo;
 }
@@ -22,8 +22,8 @@ static const struct psr_fold_spin *choose_spin(const struct psr_pfd *p)
  * parts in single precision. */
 static void find_delays(const struct psr_pfd *p, double *delay)
 {
-    const struct psr_fold_spin *best = choose_spin(p);
-    const double f = p->fold.p, fd = p->fold.pd, fdd = p->fold.pdd, period_s = 1 / f;
+    const struct psr_fold_period *best = choose_period(p);
+    const double f = p->fold.f, fd = p->fold.fd, fdd = p->fold.fdd, period_s = 1 / f;
     const double folded_pd = fd == 0 ? 0 : -fd / (f * f);
     const double df = 1 / best->p - f, dfd = -best->pd / (period_s * period_s) - fd;
     const double part_s = p->stats[0].numdata * p->tsamp_s;
@@ -75,7 +75,7 @@ static double samples_per_bin(const struct psr_pfd *p, double period_s)
 
 double psr_fold_correction(const struct psr_pfd *p)
 {
-    return (double)(float)(1 / find_correlation(samples_per_bin(p, choose_spin(p)->p)));
+    return (double)(float)(1 / find_correlation(samples_per_bin(p, choose_period(p)->p)));
 }
 
 /* Given: work   [npart + nbin]; part_stats   [npart] */
@@ -176,10 +176,10 @@ static psr_status find_errors(const struct psr_pfd *p, const double *profile, do
                               double data_var, double error[3], psr_err *err)
 {
     const bool topo = p->tepoch_mjd != 0 || p->bary.p == 0;
-    const struct psr_fold_spin *spin = topo ? &p->topo : &p->bary;
-    const double length_s = ndata * p->tsamp_s, r = length_s / spin->p, z = -spin->pd * r * r;
-    const double w = spin->pdd == 0 ? 0 : 2 * z * z / r - spin->pdd * r * r * length_s;
-    const double norm = find_correlation(samples_per_bin(p, spin->p)) / (ndata * data_var);
+    const struct psr_fold_period *best = topo ? &p->topo : &p->bary;
+    const double length_s = ndata * p->tsamp_s, r = length_s / best->p, z = -best->pd * r * r;
+    const double w = best->pdd == 0 ? 0 : 2 * z * z / r - best->pdd * r * r * length_s;
+    const double norm = find_correlation(samples_per_bin(p, best->p)) / (ndata * data_var);
     float *spectrum = NULL;
     psr_status st = transform(profile, p->nbin, &spectrum, err);
     if (!st) {
@@ -201,8 +201,8 @@ static void set_text(char *to, const char *from)
     snprintf(to, PSR_TEXT_MAX, "%s", from ? from : "");
 }
 
-static void set_spin(struct psr_bestprof_value *to, const struct psr_fold_spin *from, bool applies,
-                     const double error[3])
+static void set_period(struct psr_bestprof_value *to, const struct psr_fold_period *from,
+                       bool applies, const double error[3])
 {
     const double value[3] = {from->p * 1000, from->pd, from->pdd};
     for (int k = 0; k < 3; k++)
@@ -229,7 +229,7 @@ static void set_observation(struct psr_bestprof *best, const struct psr_pfd *p)
 
 static void set_significance(struct psr_bestprof *best, const struct psr_pfd *p)
 {
-    const double dof = (p->nbin - 1.0) * find_correlation(samples_per_bin(p, choose_spin(p)->p));
+    const double dof = (p->nbin - 1.0) * find_correlation(samples_per_bin(p, choose_period(p)->p));
     const struct psr_logp logp = psr_chi2_logp(best->redchi * dof, fmax(dof, 1));
     best->prob = exp(logp.ln_sf);
     best->sigma = fmax(psr_gauss_sigma(logp), 0);
@@ -251,8 +251,8 @@ static psr_status set_numbers(struct psr_bestprof *best, const struct psr_pfd *p
     best->redchi = stats->redchi;
     set_observation(best, p);
     set_significance(best, p);
-    set_spin(best->topo, &p->topo, p->tepoch_mjd != 0, error);
-    set_spin(best->bary, &p->bary, p->bepoch_mjd != 0, error);
+    set_period(best->topo, &p->topo, p->tepoch_mjd != 0, error);
+    set_period(best->bary, &p->bary, p->bepoch_mjd != 0, error);
     for (size_t b = 0; b < best->nbin; b++)
         best->profile[b] = (double)(float)best->profile[b];
     return PSR_OK;
@@ -265,10 +265,10 @@ psr_status psr_fold_bestprof(struct psr_bestprof *best, const struct psr_pfd *p,
     struct psr_fold_trials t;
     struct psr_fold_stats stats;
     memset(best, 0, sizeof *best);
-    if (!(choose_spin(p)->p > 0) || !(p->fold.p > 0))
+    if (!(choose_period(p)->p > 0) || !(p->fold.f > 0))
         return psr_fail(err, PSR_EINVAL,
                         "fold: best period = %g s, folded at %g Hz: must be above 0",
-                        choose_spin(p)->p, p->fold.p);
+                        choose_period(p)->p, p->fold.f);
     psr_status st = psr_fold_trials_init(&t, p, &none, err);
     if (st)
         return st;

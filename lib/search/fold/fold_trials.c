@@ -79,7 +79,7 @@ size_t psr_fold_trials_offset(const struct psr_fold_trials *t, double delay, siz
 void psr_fold_trials_dm_offsets(const struct psr_fold_trials *t, double dm, size_t *offset)
 {
     const struct psr_pfd *p = t->fold;
-    const double bins_per_s = p->fold.p * p->nbin, doppler = 1.0 + p->voverc;
+    const double bins_per_s = p->fold.f * p->nbin, doppler = 1.0 + p->voverc;
     const double band_mhz = p->width_mhz * (p->nchan / p->nsub);
     const double first_mhz = p->lofreq_mhz + band_mhz - p->width_mhz;
     const double high_mhz = p->lofreq_mhz + (p->nchan - 1.0) * p->width_mhz;
