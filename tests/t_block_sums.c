@@ -27,15 +27,14 @@ struct block {
     double *x;         /* [n][nchan] */
 };
 
-static void make_block(struct block *b, uint64_t *random, int nbit, enum psr_kind kind)
+/* Spectra of nchan channels, with so many samples' bytes between them. */
+static void fill_block(struct block *b, uint64_t *random, size_t nchan, size_t between, int nbit,
+                       enum psr_kind kind)
 {
-    /* Few channels, and so many that they are taken in pieces. */
-    size_t most = tap_random(random) % 2 ? 70 : 40000;
-    size_t nchan = (size_t)tap_between(random, 1, (int64_t)most), rows = MAX_SAMPLES / nchan;
+    size_t step = nbit < 8 ? 1 : (size_t)nbit / 8, rows = MAX_SAMPLES / nchan;
     b->n = (size_t)tap_between(random, 0, rows < 700 ? (int64_t)rows : 700);
-    size_t step = nbit < 8 ? 1 : (size_t)nbit / 8;
     b->layout = (struct psr_layout){nchan, nbit, kind, 0};
-    b->layout.row_bytes = psr_row_bytes(nchan, nbit) + step * (size_t)tap_between(random, 0, 3);
+    b->layout.row_bytes = psr_row_bytes(nchan, nbit) + step * between;
     b->in = tap_take(b->n * b->layout.row_bytes, 1);
     b->x = tap_take(b->n * nchan, sizeof *b->x);
     memset(b->in, 0xa5, b->n * b->layout.row_bytes);
@@ -43,6 +42,14 @@ static void make_block(struct block *b, uint64_t *random, int nbit, enum psr_kin
         b->x[k] = random_sample(random, nbit, kind);
     for (size_t t = 0; t < b->n; t++)
         psr_row_pack(b->in + t * b->layout.row_bytes, b->x + t * nchan, nchan, nbit, kind);
+}
+
+static void make_block(struct block *b, uint64_t *random, int nbit, enum psr_kind kind)
+{
+    /* Few channels, and so many that they are taken in pieces. */
+    size_t most = tap_random(random) % 2 ? 70 : 40000;
+    size_t nchan = (size_t)tap_between(random, 1, (int64_t)most);
+    fill_block(b, random, nchan, (size_t)tap_between(random, 0, 3), nbit, kind);
 }
 
 static bool check_sums(const struct block *b, bool by_channel)
@@ -86,6 +93,22 @@ static bool check_widened(const struct block *b)
     return same;
 }
 
+/* Rows that end with a piece of 2048 bytes, or a byte before that, and more bytes before the next. */
+static void test_whole_pieces(uint64_t *random)
+{
+    bool same = true;
+    for (int nbit = 1; nbit < 8; nbit *= 2)
+        for (size_t k = 0; k < 8; k++) {
+            struct block b;
+            size_t bytes = 2048 * (1 + k / 4) - k % 2;
+            fill_block(&b, random, bytes * 8 / (size_t)nbit, 1 + k % 4, nbit, PSR_UINT);
+            same &= check_sums(&b, true);
+            free(b.in);
+            free(b.x);
+        }
+    ok(same, "rows of whole pieces, with rubbish between them");
+}
+
 static void test_format(uint64_t *random, int nbit, enum psr_kind kind)
 {
     bool both = true, alone = true, widened = true;
@@ -108,5 +131,6 @@ int main(void)
     uint64_t random = tap_seed();
     for (int f = 0; f < NFORMAT; f++)
         test_format(&random, formats[f].nbit, formats[f].kind);
+    test_whole_pieces(&random);
     return done_testing();
 }

@@ -90,8 +90,9 @@ static void block_sums_bits(const struct psr_layout *l, const unsigned char *in,
     struct bit_table table;
     make_table(&table, l->nbit);
     size_t per_byte = 8 / (size_t)l->nbit, most = ROOM / 16;
-    for (size_t b0 = 0; b0 < l->row_bytes; b0 += most) {
-        size_t nbyte = l->row_bytes - b0 < most ? l->row_bytes - b0 : most, c0 = b0 * per_byte;
+    size_t used = psr_row_bytes(l->nchan, l->nbit); /* row_bytes may be more */
+    for (size_t b0 = 0; b0 < used; b0 += most) {
+        size_t nbyte = used - b0 < most ? used - b0 : most, c0 = b0 * per_byte;
         size_t width = l->nchan - c0 < nbyte * per_byte ? l->nchan - c0 : nbyte * per_byte;
         size_t stride = nbyte * per_byte, rows = ROOM / (stride + 8);
         struct psr_layout bytes = {width, 8, PSR_UINT, stride};
