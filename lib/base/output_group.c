@@ -54,9 +54,11 @@ psr_status psr_output_group_check_room(const psr_output_group *g, double bytes, 
 {
     char need[PSR_SIZE_TEXT], have[PSR_SIZE_TEXT];
     struct statvfs fs;
-    char *folder = g->root ? strdup(g->root) : NULL;
-    if (!folder)
+    if (!g->root)
         return PSR_OK;
+    char *folder = strdup(g->root);
+    if (!folder)
+        return psr_fail_nomem(err, "the name of a folder", (double)strlen(g->root));
     char *slash = strrchr(folder, '/');
     if (slash)
         slash[1] = '\0';
