@@ -36,9 +36,10 @@ static void test_levels(int nbit, uint64_t seed)
         chi2 += (count[k] - want) * (count[k] - want) / want;
         used++;
     }
-    /* Limits that one of 1e7 figures breaks by chance: there are 64 channels, and many seeds. */
+    /* Limits that one of 1e7 figures breaks by chance: there are 64 channels, and many seeds.  Two levels
+     * are exactly as frequent as expected once in 1300. */
     struct psr_logp p_chi2 = psr_chi2_logp(chi2, used - 1);
-    ok(p_chi2.ln_sf > -16 && p_chi2.ln_cdf > -16, "%d bits: chi-square %.1f of %d levels", nbit,
+    ok(p_chi2.ln_sf > -16 && (used == 2 || p_chi2.ln_cdf > -16), "%d bits: chi-square %.1f of %d levels", nbit,
        chi2, used);
     variance -= mean * mean;
     double worst[2] = {0};
