@@ -229,6 +229,10 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/series_name.c \
 	lib/formats/series_name.h \
 	lib/formats/series_exists.c \
+	lib/formats/series_inf.c \
+	lib/formats/series_inf.h \
+	lib/formats/series_mean.c \
+	lib/formats/series_mean.h \
 	lib/formats/sift_write.c \
 	lib/formats/sigproc.c \
 	lib/formats/sigproc_header.h \
@@ -302,7 +306,10 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/pipeline/rfifind_results.c \
 	lib/pipeline/rfifind_results.h \
 	lib/pipeline/rfifind_run.c \
+	lib/pipeline/series_store.c \
+	lib/pipeline/series_store.h \
 	lib/pipeline/sink_checksums.c \
+	lib/pipeline/sink_fourier.c \
 	lib/pipeline/sink_pulses.c \
 	lib/pipeline/sink_rows.h \
 	lib/pipeline/sink_series.c \

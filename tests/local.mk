@@ -118,6 +118,7 @@ UNIT_TESTS = \
 	tests/t_runtime \
 	tests/t_series \
 	tests/t_series_exists \
+	tests/t_series_store \
 	tests/t_series_tim \
 	tests/t_sift \
 	tests/t_sift_files \
@@ -231,6 +232,7 @@ CLI_TESTS = \
 	tests/demo.bats \
 	tests/fakebin.bats \
 	tests/floors.bats \
+	tests/fourier.bats \
 	tests/frbbeam.bats \
 	tests/gpurfifind.bats \
 	tests/gpuaccel-pulscan.bats \
@@ -460,6 +462,7 @@ gpu_cli_tests += \
 	tests/clean.bats \
 	tests/compat.bats \
 	tests/demo.bats \
+	tests/fourier.bats \
 	tests/frbbeam.bats \
 	tests/gpuaccel-pulscan.bats \
 	tests/gpudedisp.bats \

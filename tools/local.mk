@@ -86,6 +86,8 @@ bin_gpuaccel_pulscan_CPPFLAGS = $(tools_cppflags)
 bin_gpuaccel_pulscan_SOURCES = \
 	$(tools_gnuplot) \
 	$(tools_shared) \
+	tools/common/fourier_options.c \
+	tools/common/fourier_options.h \
 	tools/common/planeplot.c \
 	tools/common/planeplot.h \
 	tools/gpuaccel-pulscan/batch.c \
@@ -106,6 +108,8 @@ bin_gpudedisp_SOURCES = \
 	$(tools_shared) \
 	tools/common/pulseplot.c \
 	tools/common/pulseplot.h \
+	tools/common/fourier_options.c \
+	tools/common/fourier_options.h \
 	tools/gpudedisp/main.c \
 	tools/gpudedisp/options.c \
 	tools/gpudedisp/options.h \

@@ -1,6 +1,8 @@
 /* Describes and reads PRESTO's .fft, .dat and .sdat files. */
 #include "dat.h"
+#include "series_inf.h"
 
+#include "base/c_locale.h"
 #include "base/readfd.h"
 #include <psrkit/outfile.h>
 #include <psrkit/series.h>
@@ -77,6 +79,24 @@ static psr_status read_first_bin(struct psr_spectrum_file *file, const char *pat
     return st;
 }
 
+static void set_length(struct psr_spectrum_file *file)
+{
+    drop_last(file);
+    file->nbin = file->inf.nbin / 2;
+    file->tobs_s = (double)file->inf.nbin * file->inf.tbin_s;
+    file->reddened = false;
+}
+
+/* An .inf file has 15 digits of the sampling time. */
+void psr_spectrum_of_series(struct psr_spectrum_file *file, const struct psr_inf *inf)
+{
+    char text[32];
+    *file = (struct psr_spectrum_file){.series = true, .inf = *inf};
+    psr_c_locale_snprintf(text, sizeof text, "%.15g", inf->tbin_s);
+    file->inf.tbin_s = psr_c_locale_strtod(text, NULL);
+    set_length(file);
+}
+
 psr_status psr_spectrum_describe(struct psr_spectrum_file *file, const char *path, psr_err *err)
 {
     struct stat about;
@@ -92,10 +112,7 @@ psr_status psr_spectrum_describe(struct psr_spectrum_file *file, const char *pat
         st = check_bytes(file, path, about.st_size, err);
     if (st != PSR_OK)
         return st;
-    drop_last(file);
-    file->nbin = file->inf.nbin / 2;
-    file->tobs_s = (double)file->inf.nbin * file->inf.tbin_s;
-    file->reddened = false;
+    set_length(file);
     return file->series ? PSR_OK : read_first_bin(file, path, err);
 }
 
@@ -148,6 +165,14 @@ static psr_status check_varies(const char *path, const struct psr_spectrum_file 
                     file->series ? "samples" : "bins", (double)first);
 }
 
+psr_status psr_spectrum_level(const struct psr_spectrum_file *file, const char *name, float *x,
+                              psr_err *err)
+{
+    if (file->series && file->inf.nonoff > 0)
+        level_padding(&file->inf, x);
+    return check_varies(name, file, x, err);
+}
+
 /* Shorts become floats in the same place: none is overwritten before it is read. */
 static void widen(float *x, const char *shorts, int64_t n)
 {
@@ -179,9 +204,7 @@ psr_status psr_spectrum_read(const struct psr_spectrum_file *file, const char *p
     close(fd);
     if (st == PSR_OK && file->shorts)
         widen(x, to, n);
-    if (st == PSR_OK && file->series && file->inf.nonoff > 0)
-        level_padding(&file->inf, x);
-    return st == PSR_OK ? check_varies(path, file, x, err) : st;
+    return st == PSR_OK ? psr_spectrum_level(file, path, x, err) : st;
 }
 
 /* One of the two files of a spectrum: its bins, or where x is NULL its description. */

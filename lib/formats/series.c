@@ -1,5 +1,7 @@
 /* Writes dedispersed series as .dat with .inf, or as .tim files. */
 #include "base/copy_desc.h"
+#include "series_inf.h"
+#include "series_mean.h"
 #include "series_name.h"
 
 #include <psrkit/source.h>
@@ -11,7 +13,6 @@
 #include <string.h>
 
 enum {
-    LANES = 8, /* partial sums, so that the compiler may add eight samples at once */
     PAD_FLOATS = 4096,
     BUFFER_BYTES = 64 << 10,
     ALL_BUFFERS_BYTES = 64 << 20,
@@ -23,14 +24,11 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 struct trial {
     double dm, tsamp_s;
     struct psr_mjd epoch;
-    psr_outfile *data; /* the group's */
-    const char *note;  /* of the .inf; NULL: none */
-    int64_t n;         /* samples appended */
+    psr_outfile *data;           /* the group's */
+    const char *note;            /* of the .inf; NULL: none */
+    struct psr_series_mean mean; /* of the samples appended */
     bool length_given; /* and then the final length is this, as psr_series_finish takes it */
     int64_t length;
-    /* Sample t is added to sum t mod LANES whatever block it comes in: the mean has the same bits
-     * however the series was cut. */
-    double sum[LANES];
 };
 
 struct psr_series {
@@ -109,16 +107,6 @@ static psr_status open_trial(psr_series *s, size_t i, const struct psr_series_de
     return s->format == PSR_SERIES_TIM ? write_header(s, trial, desc, err) : PSR_OK;
 }
 
-/* The .inf of sub-bands knows the channels they were summed from, which obs does not. */
-static void take_inf(struct psr_inf *inf, const struct psr_series_desc *desc)
-{
-    *inf = *desc->inf;
-    inf->barycentric = desc->obs->barycentric;
-    inf->ra_deg = desc->obs->has_position ? desc->obs->ra_deg : 0;
-    inf->dec_deg = desc->obs->has_position ? desc->obs->dec_deg : 0;
-    inf->nonoff = 0;
-}
-
 static psr_status choose_group(psr_series *s, const struct psr_series_desc *desc, psr_err *err)
 {
     psr_status st = PSR_OK;
@@ -149,10 +137,7 @@ static psr_status create(psr_series **out, const struct psr_series_desc *desc, p
     s->stopped = desc->stopped;
     s->ctx = desc->ctx;
     s->ndm = desc->ndm;
-    if (desc->inf)
-        take_inf(&s->inf, desc);
-    else
-        psr_inf_from_obs(&s->inf, desc->obs, desc->file_nbit);
+    psr_series_common_inf(&s->inf, desc);
     st = choose_group(s, desc, err);
     for (size_t i = 0; i < s->ndm && !st; i++)
         st = open_trial(s, i, desc, err);
@@ -172,26 +157,13 @@ psr_status psr_series_create(psr_series **out, const struct psr_series_desc *des
     return st ? st : create(out, &d, err);
 }
 
-static void add_samples(struct trial *trial, const float *x, size_t n)
-{
-    size_t t = 0, lane = (size_t)(trial->n % LANES);
-    for (; t < n && lane % LANES; t++, lane++)
-        trial->sum[lane] += (double)x[t];
-    for (; t + LANES <= n; t += LANES)
-        for (size_t k = 0; k < LANES; k++)
-            trial->sum[k] += (double)x[t + k];
-    for (size_t k = 0; t < n; t++, k++)
-        trial->sum[k] += (double)x[t];
-    trial->n += (int64_t)n;
-}
-
 psr_status psr_series_append(psr_series *s, size_t i, const float *x, size_t n, psr_err *err)
 {
     if (i >= s->ndm)
         return psr_fail(err, PSR_EINVAL, "%s: trial %zu of %zu", s->root, i, s->ndm);
     psr_status st = psr_outfile_write(s->trial[i].data, x, n * sizeof *x, err);
     if (!st)
-        add_samples(&s->trial[i], x, n);
+        psr_series_mean_add(&s->trial[i].mean, x, n);
     return st;
 }
 
@@ -207,25 +179,12 @@ void psr_series_set_length(psr_series *s, size_t i, int64_t nout)
     s->trial[i].length = nout;
 }
 
-static double sum_of(const struct trial *trial)
-{
-    double sum = 0;
-    for (int k = 0; k < LANES; k++)
-        sum += trial->sum[k];
-    return sum;
-}
-
-static double mean_of(const struct trial *trial)
-{
-    return sum_of(trial) / (double)trial->n;
-}
-
 /* Doubles hold the sum of any floats that are finite. */
 size_t psr_series_not_finite(const psr_series *s, size_t *first)
 {
     size_t n = 0;
     for (size_t i = 0; i < s->ndm; i++)
-        if (!isfinite(sum_of(&s->trial[i])) && n++ == 0)
+        if (!isfinite(psr_series_mean_sum(&s->trial[i].mean)) && n++ == 0)
             *first = i;
     return n;
 }
@@ -240,15 +199,15 @@ static psr_status check_stop(const psr_series *s, psr_err *err)
 static psr_status pad_trial(psr_series *s, struct trial *trial, int64_t nout, psr_err *err)
 {
     float pad[PAD_FLOATS];
-    if (!trial->n && !s->padding_given)
+    if (!trial->mean.n && !s->padding_given)
         return psr_fail(err, PSR_EINVAL,
                         "%s: no samples at DM %.12g, so no mean to pad %lld samples with", s->root,
                         trial->dm, (long long)nout);
-    float value = s->padding_given ? s->padding : (float)mean_of(trial);
+    float value = s->padding_given ? s->padding : (float)psr_series_mean_value(&trial->mean);
     for (int k = 0; k < PAD_FLOATS; k++)
         pad[k] = value;
     psr_status st = PSR_OK;
-    for (int64_t left = nout - trial->n; left > 0 && !st; left -= PAD_FLOATS) {
+    for (int64_t left = nout - trial->mean.n; left > 0 && !st; left -= PAD_FLOATS) {
         size_t n = left < PAD_FLOATS ? (size_t)left : PAD_FLOATS;
         st = psr_outfile_write(trial->data, pad, n * sizeof *pad, err);
         if (!st)
@@ -261,50 +220,39 @@ static psr_status pad_trial(psr_series *s, struct trial *trial, int64_t nout, ps
 static psr_status finish_trial(psr_series *s, struct trial *trial, int64_t nout, psr_err *err)
 {
     psr_status st = PSR_OK;
-    if (nout > trial->n)
+    if (nout > trial->mean.n)
         st = pad_trial(s, trial, nout, err);
-    else if (nout >= 0 && nout < trial->n)
+    else if (nout >= 0 && nout < trial->mean.n)
         st =
             psr_outfile_truncate(trial->data, s->header_bytes + nout * (int64_t)sizeof(float), err);
     return st ? st : psr_outfile_park(trial->data, err);
 }
 
-/* Real samples, then the last one of the padding: PRESTO's way to say "from here on, nothing". */
-static void set_onoff(struct psr_inf *inf, int64_t n)
-{
-    inf->nonoff = 0;
-    if (n >= inf->nbin)
-        return;
-    const int64_t pair[2][2] = {{0, n - 1}, {inf->nbin - 1, inf->nbin - 1}};
-    memcpy(inf->onoff, pair, sizeof pair);
-    inf->nonoff = 2;
-}
-
 static psr_status write_inf(psr_series *s, size_t i, int64_t nout, psr_err *err)
 {
-    char path[PATH_MAX];
-    struct trial *trial = &s->trial[i];
-    psr_outfile *inf;
+    char path[PATH_MAX], stem[PSR_TEXT_MAX];
+    const struct trial *trial = &s->trial[i];
+    struct psr_inf inf = s->inf;
+    psr_outfile *f;
     make_path(s, i, ".inf", path);
+    make_stem(s, i, stem);
     psr_status st = check_stop(s, err);
     if (!st)
-        st = psr_output_group_add(s->group, path, &inf, err);
-    if (st)
-        return st;
-    make_stem(s, i, path);
-    st = psr_inf_set_name(&s->inf, path, err);
-    s->inf.dm = trial->dm;
-    s->inf.tbin_s = trial->tsamp_s;
-    s->inf.epoch = trial->epoch;
-    s->inf.nbin = nout < 0 ? trial->n : nout;
-    set_onoff(&s->inf, trial->n);
-    size_t common = strlen(s->inf.notes);
-    if (trial->note)
-        snprintf(s->inf.notes + common, sizeof s->inf.notes - common, "%s\n", trial->note);
+        st = psr_series_fill_inf(
+            &inf,
+            &(struct psr_series_trial){.stem = stem,
+                                       .dm = trial->dm,
+                                       .tsamp_s = trial->tsamp_s,
+                                       .epoch = trial->epoch,
+                                       .note = trial->note,
+                                       .n = trial->mean.n,
+                                       .length = nout < 0 ? trial->mean.n : nout},
+            err);
     if (!st)
-        st = psr_inf_write(inf, &s->inf, err);
-    s->inf.notes[common] = '\0';
-    return st ? st : psr_outfile_park(inf, err);
+        st = psr_output_group_add(s->group, path, &f, err);
+    if (!st)
+        st = psr_inf_write(f, &inf, err);
+    return st ? st : psr_outfile_park(f, err);
 }
 
 static psr_status fix_lengths(psr_series *s, int64_t nout, psr_err *err)

@@ -201,7 +201,7 @@ static psr_status add_list(const struct output *out, psr_output_group *group, co
     if (!st && write)
         st = write(f, out, err);
     free(name);
-    return st;
+    return !st && write ? psr_outfile_park(f, err) : st;
 }
 
 /* The text comes last, since it is what others look for. */

@@ -27,6 +27,7 @@ static psr_status check_presto(const struct psr_pipeline_desc *d, psr_err *err)
         {"series.tim", d->series.tim},
         {"series.nopad", d->series.nopad},
         {"pulses", d->pulses.on},
+        {"fourier", d->fourier.on},
         {"checksums", d->checksums.on},
         {"tol", d->tol != 0},
     };
@@ -37,9 +38,9 @@ static psr_status check_presto(const struct psr_pipeline_desc *d, psr_err *err)
 static psr_status check_subbands(const struct psr_pipeline_desc *d, psr_err *err)
 {
     const struct conflict field[] = {
-        {"plan", d->plan != NULL},        {"dms", d->dms != NULL},  {"series", d->series.on},
-        {"checksums", d->checksums.on},   {"pulses", d->pulses.on}, {"sink", d->nsink > 0},
-        {"more than one DM", d->ndm > 1},
+        {"plan", d->plan != NULL},      {"dms", d->dms != NULL},          {"series", d->series.on},
+        {"checksums", d->checksums.on}, {"pulses", d->pulses.on},         {"sink", d->nsink > 0},
+        {"fourier", d->fourier.on},     {"more than one DM", d->ndm > 1},
     };
     return d->subbands.on ? fail_conflict("sub-bands are made at one DM: there is no", field,
                                           sizeof field / sizeof *field, err)
@@ -53,6 +54,7 @@ static psr_status check_resume(const struct psr_pipeline_desc *d, psr_err *err)
         {"series.tim", d->series.tim},
         {"no series", !d->series.on},
         {"pulses", d->pulses.on},
+        {"fourier", d->fourier.on},
         {"checksums", d->checksums.on},
         {"subbands", d->subbands.on},
         {"sink", d->nsink > 0},
@@ -104,7 +106,7 @@ static psr_status check_numbers(const struct psr_pipeline_desc *d, psr_err *err)
 
 static psr_status check_ends(const struct psr_pipeline_desc *d, psr_err *err)
 {
-    bool files = d->series.on || d->subbands.on || d->pulses.on;
+    bool files = d->series.on || d->subbands.on || d->pulses.on || d->fourier.on;
     bool piped = d->root && !strcmp(d->root, "-");
     if (d->npath == 0 && !d->obs)
         return psr_fail_field(err, PSR_EINVAL, "npath",
@@ -116,6 +118,12 @@ static psr_status check_ends(const struct psr_pipeline_desc *d, psr_err *err)
         return psr_fail_field(
             err, PSR_EINVAL, "subbands.on",
             "pipeline: standard output takes one series or the pulses, nothing else");
+    if (piped && d->fourier.on)
+        return psr_fail_field(err, PSR_EINVAL, "fourier.on",
+                              "pipeline: lists of a Fourier search are files, but root is -");
+    if (d->fourier.on && !d->fourier.search)
+        return psr_fail_field(err, PSR_EINVAL, "fourier.search",
+                              "pipeline: fourier.search is missing");
     for (size_t k = 0; k < d->nsink; k++) {
         const struct psr_sink_ops *ops = d->sink[k].ops;
         if (!ops || !ops->name || !ops->begin || !ops->push || !ops->abort)

@@ -11,7 +11,7 @@
 
 static bool has_files(const struct psr_pipeline *p)
 {
-    return p->d.series.on || p->d.subbands.on || p->d.pulses.on;
+    return p->d.series.on || p->d.subbands.on || p->d.pulses.on || p->d.fourier.on;
 }
 
 static psr_status check_name(void *ctx, const char *name, psr_err *err)
@@ -24,7 +24,8 @@ static psr_status add_inputs(const struct psr_pipeline_desc *d, struct psr_overw
 {
     char *stats = d->mask ? psr_path_beside(d->mask, ".stats") : NULL;
     char *inf = d->npath ? psr_subbands_inf(d->path[0]) : NULL;
-    const char *const beside[] = {d->mask, stats, d->dms, d->plan, d->ignorechan, inf};
+    const char *const beside[] = {
+        d->mask, stats, d->dms, d->plan, d->ignorechan, d->fourier.zaplist, inf};
     psr_status st = PSR_OK;
     for (size_t k = 0; k < d->npath && !st; k++)
         st = psr_overwrite_check_input(c, d->path[k], err);

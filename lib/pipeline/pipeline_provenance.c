@@ -29,7 +29,7 @@ struct psr_dedispersion_desc psr_pipeline_describe_dedispersion(const struct psr
         .tree = d->algo == PSR_DEDISP_TREE,
         .smear = d->smear,
         .tol = (int)d->tol,
-        .any_length = !d->series.on && !d->sametail,
+        .any_length = !d->series.on && !d->fourier.on && !d->sametail,
         .device = d->device,
         .ncpus = d->ncpus,
         .mem_bytes = d->mem_bytes,

@@ -201,7 +201,7 @@ static psr_status skip_completed(struct psr_pipeline *p, psr_err *err)
 {
     const struct psr_pipeline_desc *d = &p->d;
     psr_status st = PSR_OK;
-    if (!d->presto && (d->series.on || d->subbands.on))
+    if (!d->presto && (d->series.on || d->subbands.on || d->fourier.on))
         st = psr_pipeline_mark_series(p, err);
     if (!st)
         st = psr_pipeline_list_epochs(p, err);

@@ -13,6 +13,12 @@ struct series {
     psr_series *files; /* NULL once they are finished */
 };
 
+int64_t psr_sink_series_length(const struct psr_sink_stream *stream, const struct psr_sink_end *end,
+                               bool nopad)
+{
+    return stream->numout ? stream->numout : nopad ? -1 : psr_good_length(end->length);
+}
+
 static psr_status names(const void *desc, const struct psr_sink_stream *stream,
                         psr_status (*check)(void *ctx, const char *name, psr_err *err), void *ctx,
                         psr_err *err)
@@ -135,9 +141,7 @@ static psr_status finish(void *state, const struct psr_sink_end *end, psr_err *e
     psr_series *files = s->files;
     for (size_t k = 0; k < stream->nline; k++) {
         const struct psr_sink_line *l = &stream->line[k];
-        int64_t length = stream->numout ? stream->numout
-                         : s->d.nopad   ? -1
-                                        : psr_good_length(end[k].length);
+        const int64_t length = psr_sink_series_length(stream, &end[k], s->d.nopad);
         if (end[k].has_padding)
             psr_series_pad_with(files, end[k].padding);
         for (size_t i = l->first; i < l->first + l->nseries; i++)

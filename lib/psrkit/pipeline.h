@@ -105,6 +105,7 @@ struct psr_pipeline_desc {
     bool clean_auto; /* as psr_clean_auto, with clip_sigma, noclip and zerodm; excludes mask, presto
                         and subbands; also writes ROOT.clean.json, .clean.mask and .clean.stats */
     double smear;    /* as in psr_dedisp_desc */
+    struct psr_sink_fourier_desc fourier; /* search complete series */
 };
 
 /* Sets size and all fields to their defaults. */

@@ -3,6 +3,7 @@
 #define PSR_TOOLS_GPUACCEL_PULSCAN_H
 
 #include "tools/common/cli.h"
+#include "tools/common/fourier_options.h"
 #include "tools/common/planeplot.h"
 #include "tools/common/run.h"
 #include <psrkit/fourier.h>
@@ -12,16 +13,8 @@
 #include <stdio.h>
 
 struct accel_options {
-    struct psr_fourier_desc search;
-    /* input */
+    struct fourier_options fourier;
     const char *files; /* a list of names; "-" is standard input */
-    const char *zaplist;
-    /* search */
-    const char *search_name; /* NULL: by the program's */
-    const char *significance;
-    const char *compat; /* a name, or NULL */
-    bool median, otheropt;
-    /* output */
     const char *root, *outdir;
     bool csv, json;
     const char *plot;

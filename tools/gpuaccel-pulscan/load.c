@@ -48,7 +48,7 @@ static psr_status scale_back(const struct accel_file *file, float *x, int expone
 static psr_status write_spectrum(const struct accel_job *j, const struct accel_file *file, float *x,
                                  int exponent, psr_err *err)
 {
-    const bool red = j->opt.search.rednoise;
+    const bool red = j->opt.fourier.search.rednoise;
     char *root = accel_output_root(j, file->path), *name = NULL;
     psr_status st = PSR_OK;
     if (!root || asprintf(&name, "%s%s", root, red ? "_red" : "") < 0)
@@ -71,7 +71,7 @@ psr_status accel_load(const struct accel_job *j, const struct accel_file *file,
     psr_status st = psr_spectrum_read(&file->about, file->path, in->x, err);
     if (!st)
         st = psr_fourier_prepare(j->search, in, &exponent, err);
-    if (!st && j->opt.search.keep_spectra && file->about.series)
+    if (!st && j->opt.fourier.search.keep_spectra && file->about.series)
         st = write_spectrum(j, file, in->x, exponent, err);
     return st ? st : psr_fourier_whiten(j->search, in, err);
 }

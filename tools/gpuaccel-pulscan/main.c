@@ -60,9 +60,9 @@ static psr_status open_table(struct accel_job *j)
 static psr_status prepare(struct accel_job *j)
 {
     struct accel_options *o = &j->opt;
-    j->nthread = psr_count_threads((int)o->search.ncpus);
-    o->search.zaplist = &j->zaplist;
-    o->search.max_batch = limit_batch();
+    j->nthread = psr_count_threads((int)o->fourier.search.ncpus);
+    o->fourier.search.zaplist = &j->zaplist;
+    o->fourier.search.max_batch = limit_batch();
     if (psr_monitor_init(&j->monitor, &j->err) != PSR_OK)
         return j->err.code;
     psr_read_ring_init(&j->ring, &j->monitor, 1);
@@ -72,11 +72,11 @@ static psr_status prepare(struct accel_job *j)
         st = accel_check_names(j);
     if (!st && o->plot)
         st = gnuplot_open(&j->plot, o->plot, &j->err);
-    if (!st && o->zaplist)
-        st = psr_zaplist_read(&j->zaplist, o->zaplist, &j->err);
+    if (!st && o->fourier.zaplist)
+        st = psr_zaplist_read(&j->zaplist, o->fourier.zaplist, &j->err);
     if (!st && accel_has_table(o))
         st = open_table(j);
-    return st ? st : psr_fourier_create(&j->search, &o->search, &j->err);
+    return st ? st : psr_fourier_create(&j->search, &o->fourier.search, &j->err);
 }
 
 static void print_account(const struct accel_job *j)
@@ -131,7 +131,7 @@ int main(int argc, char **argv)
     struct accel_job job = {0};
     size_t n = (size_t)accel_options_parse(&job.opt, &job.tool, argc, argv);
     run_catch_signals();
-    run_limit_threads(&job.opt.search.ncpus, job.opt.quiet ? NULL : job.tool.name);
+    run_limit_threads(&job.opt.fourier.search.ncpus, job.opt.quiet ? NULL : job.tool.name);
     int code = EXIT_SUCCESS;
     if (run(&job, argv + 1, n) != PSR_OK)
         code = cli_report(&job.tool, &job.err);

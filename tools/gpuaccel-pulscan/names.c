@@ -74,7 +74,7 @@ bool accel_keeps_inf(const struct accel_job *j, const char *path, const char *ro
 {
     char *mine = psr_path_beside(path, ".inf"), *other = NULL;
     struct stat about;
-    bool same = !j->opt.search.rednoise && mine && asprintf(&other, "%s.inf", root) >= 0 &&
+    bool same = !j->opt.fourier.search.rednoise && mine && asprintf(&other, "%s.inf", root) >= 0 &&
                 psr_same_file(mine, other) && lstat(other, &about) == 0 && !S_ISLNK(about.st_mode);
     free(mine);
     free(other);
@@ -83,7 +83,7 @@ bool accel_keeps_inf(const struct accel_job *j, const char *path, const char *ro
 
 static psr_status check_spectrum(struct accel_job *j, const char *root, const char *path)
 {
-    const bool red = j->opt.search.rednoise;
+    const bool red = j->opt.fourier.search.rednoise;
     psr_status st = check_output(j, root, red ? "_red.fft" : ".fft", path);
     if (!st && !accel_keeps_inf(j, path, root))
         st = check_output(j, root, red ? "_red.inf" : ".inf", path);
@@ -110,18 +110,18 @@ static psr_status check_file(struct accel_job *j, char *path)
     if (!root)
         return psr_fail_nomem(&j->err, path, (double)strlen(path));
     psr_status st = PSR_OK;
-    if (j->opt.search.keep_spectra && suffix &&
+    if (j->opt.fourier.search.keep_spectra && suffix &&
         (!strcmp(suffix, ".dat") || !strcmp(suffix, ".sdat")))
         st = check_spectrum(j, root, path);
     if (!st && !accel_has_table(&j->opt))
-        st = psr_fourier_names(&j->opt.search, root, check_list, &of, &j->err);
+        st = psr_fourier_names(&j->opt.fourier.search, root, check_list, &of, &j->err);
     free(root);
     return st;
 }
 
 static psr_status add_inputs(struct accel_job *j)
 {
-    psr_status st = psr_overwrite_check_input(&j->names, j->opt.zaplist, &j->err);
+    psr_status st = psr_overwrite_check_input(&j->names, j->opt.fourier.zaplist, &j->err);
     if (!st)
         st = psr_overwrite_check_input(&j->names, j->opt.files, &j->err);
     for (size_t i = 0; i < j->inputs.n && !st; i++) {
@@ -167,16 +167,16 @@ psr_status accel_check_names(struct accel_job *j)
 psr_status accel_claim_files(struct accel_job *j, struct accel_file *file)
 {
     const struct accel_options *o = &j->opt;
-    if (accel_has_table(o) && !o->search.keep_spectra)
+    if (accel_has_table(o) && !o->fourier.search.keep_spectra)
         return PSR_OK;
     char *root = accel_output_root(j, file->path);
     if (!root)
         return psr_fail_nomem(&j->err, file->path, (double)strlen(file->path));
     char kind[16];
-    struct psr_output_group_desc claim = psr_fourier_claim(&o->search, root, kind);
+    struct psr_output_group_desc claim = psr_fourier_claim(&o->fourier.search, root, kind);
     claim.notes = (struct psr_notes){o->quiet ? NULL : cli_note, &j->tool};
     psr_status st = psr_output_group_create(&file->group, &claim, &j->err);
-    if (st == PSR_OK && o->search.keep_spectra && file->about.series)
+    if (st == PSR_OK && o->fourier.search.keep_spectra && file->about.series)
         st = psr_output_group_check_room(file->group, 8 * (double)file->about.nbin, &j->err);
     if (st != PSR_OK) {
         psr_output_group_abort(file->group);

@@ -14,7 +14,7 @@ static psr_status write_lists(struct accel_job *j, const struct accel_file *file
     const struct psr_fourier_origin origin = {&file->about.inf, file->about.odd ? NULL : inf};
     psr_status st = root && inf ? PSR_OK : psr_fail_nomem(&j->err, file->path, 0);
     if (!st)
-        st = psr_fourier_write(&j->opt.search, group, root, &origin, result, &j->err);
+        st = psr_fourier_write(&j->opt.fourier.search, group, root, &origin, result, &j->err);
     if (!st)
         st = psr_output_group_commit(group, &j->err);
     else
@@ -44,7 +44,7 @@ static psr_status keep_plane(struct accel_job *j, size_t slot, size_t i,
     const struct accel_batch *b = &j->batch[slot];
     const struct accel_file *file = &b->file[i];
     const struct planeplot_bins bins = {
-        .plan = j->opt.search.matched ? NULL : psr_fourier_boxes(j->search, slot),
+        .plan = j->opt.fourier.search.matched ? NULL : psr_fourier_boxes(j->search, slot),
         .s = i,
         .x = b->in[i].x,
         .nbin = file->about.nbin};

@@ -38,7 +38,7 @@ void accel_note_inf(struct accel_job *j, const struct accel_file *file)
 void accel_note_ignored(struct accel_job *j)
 {
     const struct psr_notes notes = notes_of(j);
-    const struct psr_fourier_desc *d = &j->opt.search;
+    const struct psr_fourier_desc *d = &j->opt.fourier.search;
     if (d->wmax > 0 && !d->matched)
         psr_note(&notes, "-wmax is ignored: boxcars tolerate jerk");
     if (d->presto && (d->rlo >= 0 || d->rhi >= 0))
@@ -64,5 +64,5 @@ void accel_note_left_out(struct accel_job *j, const char *path, size_t left_out)
         psr_note(&notes,
                  "%.300s: %zu more candidates are left out: -maxcands %lld (is there interference "
                  "to -zaplist, or -rednoise to take out?)",
-                 path, left_out, (long long)j->opt.search.maxcands);
+                 path, left_out, (long long)j->opt.fourier.search.maxcands);
 }

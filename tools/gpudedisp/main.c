@@ -52,6 +52,8 @@ static psr_status process(struct run *r, psr_pipeline *p)
         st = psr_pipeline_finish(p, &r->err);
     if (!st && o->plot)
         st = gpudedisp_draw(p, &r->plot, &r->err);
+    if (!st && !o->quiet)
+        gpudedisp_note_left_out(&r->tool, p);
     if (!st && tells)
         gpudedisp_print_account(&r->tool, p, (int)o->run.dm_decimals);
     return st;

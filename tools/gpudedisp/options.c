@@ -28,7 +28,7 @@ static void check_sub(const struct gpudedisp_options *o, const struct cli *tool)
     const struct given conflicting[] = {
         {"-dms", o->run.dms != NULL},       {"-format tim", !strcmp(o->format, "tim")},
         {"-nowrite", o->nowrite},           {"-o -", to_stdout(o)},
-        {"-singlepulse", o->run.pulses.on},
+        {"-singlepulse", o->run.pulses.on}, {"-accelsearch", o->accelsearch != NULL},
     };
     if (o->run.subbands.on)
         reject_options(tool, "-sub writes files of sub-bands at -subdm: there is no", conflicting,
@@ -43,6 +43,7 @@ static void check_resume(const struct gpudedisp_options *o, const struct cli *to
         {"-nowrite", o->nowrite},
         {"-o -", to_stdout(o)},
         {"-singlepulse", o->run.pulses.on},
+        {"-accelsearch", o->accelsearch != NULL},
         {"-sub", o->run.subbands.on},
     };
     if (o->run.resume)
@@ -67,6 +68,7 @@ static void check_compat(const struct gpudedisp_options *o, const struct cli *to
         {"-nowrite", o->nowrite},
         {"-o -", to_stdout(o)},
         {"-singlepulse", o->run.pulses.on},
+        {"-accelsearch", o->accelsearch != NULL},
         {"-tol 1", o->run.tol != 0},
     };
     reject_options(tool, "-compat presto: prepsubband has no", incompatible,
@@ -140,10 +142,14 @@ static void check_combinations(const struct gpudedisp_options *o, const struct c
     const struct psr_pipeline_desc *d = &o->run;
     if (noperands < 1)
         cli_usage_error(tool, "no input given: name files, or - for standard input");
-    if (!d->root && (!o->nowrite || d->pulses.on))
+    const bool searches = d->pulses.on || o->accelsearch;
+    if (!d->root && (!o->nowrite || searches))
         cli_usage_error(tool, "-o ROOT is missing: the start of every output name");
-    if (o->nowrite && !d->pulses.on && !o->verbose)
-        cli_usage_error(tool, "-nowrite leaves nothing to do without -singlepulse or -v");
+    if (o->nowrite && !searches && !o->verbose)
+        cli_usage_error(tool,
+                        "-nowrite leaves nothing to do without -singlepulse, -accelsearch or -v");
+    if (to_stdout(o) && o->accelsearch)
+        cli_usage_error(tool, "-o - takes no lists of -accelsearch: they are files");
     check_algo(o, tool);
     if (strcmp(o->format, "dat") != 0 && strcmp(o->format, "tim") != 0)
         cli_usage_error(tool, "-format: '%s' is neither dat nor tim", o->format);
@@ -182,13 +188,35 @@ static void fill_description(struct gpudedisp_options *o)
     d->series.on = !o->nowrite && !d->subbands.on;
     d->series.tim = !strcmp(o->format, "tim") || to_stdout(o);
     /* Where something else is done with the series, checksums only cost time. */
-    d->checksums.on = o->verbose && o->nowrite && !d->pulses.on;
+    d->checksums.on = o->verbose && o->nowrite && !d->pulses.on && !o->accelsearch;
     d->also = o->plot;
     d->program = "gpudedisp";
     if (d->subbands.on) {
         d->lodm = o->subdm;
         d->ndm = 1;
     }
+}
+
+/* The search has the limits of the run; of several devices it takes the first. */
+static void fill_search(struct gpudedisp_options *o, const struct cli *tool)
+{
+    struct psr_pipeline_desc *d = &o->run;
+    struct psr_fourier_desc *search = &o->fourier.search;
+    if (!o->accelsearch)
+        return;
+    fourier_options_parse(&o->fourier, tool, "-accelsearch", o->accelsearch);
+    if (!search->presto) {
+        char *first = strndup(d->device, strcspn(d->device, ","));
+        search->device = first && strcmp(first, "all") != 0 ? first : "auto";
+    }
+    search->ncpus = d->ncpus;
+    search->mem_bytes = d->mem_bytes;
+    d->fourier = (struct psr_sink_fourier_desc){.on = true,
+                                                .nopad = d->series.nopad,
+                                                .noinf = d->series.on && !d->series.tim,
+                                                .search = search,
+                                                .zaplist = o->fourier.zaplist,
+                                                .mem_bytes = d->mem_bytes};
 }
 
 int gpudedisp_options_parse(struct gpudedisp_options *o, struct cli *tool, int argc, char **argv)
@@ -214,5 +242,6 @@ int gpudedisp_options_parse(struct gpudedisp_options *o, struct cli *tool, int a
     fill_trials(&o->run);
     check_combinations(o, tool, n);
     fill_description(o);
+    fill_search(o, tool);
     return n;
 }

@@ -3,6 +3,7 @@
 #define PSR_TOOLS_GPUDEDISP_OPTIONS_H
 
 #include "tools/common/cli.h"
+#include "tools/common/fourier_options.h"
 
 #include <psrkit/pipeline.h>
 
@@ -14,6 +15,8 @@ struct gpudedisp_options {
     const char *dmconst, *algo, *compat, *format, *clean;
     bool nowrite;
     double subdm;
+    const char *accelsearch;        /* options of the search; NULL: none */
+    struct fourier_options fourier; /* the same, read */
 
     /* Options that are not part of it. */
     bool wapp, window; /* with numwapps: PRESTO's flags without effect here */

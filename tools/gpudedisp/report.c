@@ -66,6 +66,17 @@ static void account_devices(const struct cli *tool, const struct psr_pipeline_li
         fprintf(stderr, " copy out %.3f s\n", plan->copy_out_s);
 }
 
+static void account_fourier(const struct cli *tool, const struct psr_fourier_found *found)
+{
+    if (!found)
+        return;
+    fprintf(stderr,
+            "%s: %zu series searched for pulsars, %zu candidates; kept %.0f MB in memory, %.0f MB "
+            "in a scratch file; load %.3f s, search %.3f s, measure and write %.3f s\n",
+            tool->name, found->nsearched, found->ncand, (double)found->memory_bytes / 1e6,
+            (double)found->scratch_bytes / 1e6, found->load_s, found->search_s, found->write_s);
+}
+
 void gpudedisp_print_account(const struct cli *tool, psr_pipeline *p, int dm_decimals)
 {
     const struct psr_checksums *sums = psr_pipeline_result(p, "checksums");
@@ -79,12 +90,24 @@ void gpudedisp_print_account(const struct cli *tool, psr_pipeline *p, int dm_dec
         account_devices(tool, &r.line[k], found ? found->device_s[k] : 0);
     if (r.cleaned)
         fprintf(stderr, "%s: %lld spectra clipped\n", tool->name, (long long)r.clipped);
+    account_fourier(tool, psr_pipeline_result(p, "fourier"));
     getrusage(RUSAGE_SELF, &used);
     fprintf(stderr,
             "%s: %lld spectra in; setup %.3f s, run %.3f s: read %.3f s, clean %.3f s, dedisperse "
             "%.3f s, write %.3f s, search %.3f s, peak %ld MB\n",
             tool->name, (long long)r.nread, r.setup_s, r.run_s, r.read_s, r.clean_s, r.dedisperse_s,
             r.write_s, r.search_s, used.ru_maxrss / 1000);
+}
+
+void gpudedisp_note_left_out(struct cli *tool, psr_pipeline *p)
+{
+    const struct psr_fourier_found *found = psr_pipeline_result(p, "fourier");
+    const struct psr_notes notes = {cli_note, tool};
+    if (found && found->nleft_out > 0)
+        psr_note(&notes,
+                 "%zu more candidates are left out of %zu lists: -maxcands (is there interference "
+                 "to -zaplist, or -rednoise to take out?)",
+                 found->nleft_out, found->nsearched);
 }
 
 psr_status gpudedisp_draw(psr_pipeline *p, struct gnuplot *g, psr_err *err)

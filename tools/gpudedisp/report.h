@@ -11,6 +11,9 @@
 void gpudedisp_print_plan(const struct cli *tool, psr_pipeline *p);
 void gpudedisp_print_account(const struct cli *tool, psr_pipeline *p, int dm_decimals);
 
+/* Says how many candidates of a Fourier search are in no list. */
+void gpudedisp_note_left_out(struct cli *tool, psr_pipeline *p);
+
 /* Draws the pulses that were found; g is open.  Status: those of pulseplot_draw. */
 PSR_MUST_CHECK psr_status gpudedisp_draw(psr_pipeline *p, struct gnuplot *g, psr_err *err);
 

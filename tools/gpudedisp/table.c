@@ -128,7 +128,8 @@ static void add_output(struct cli_table *list, struct gpudedisp_options *o)
         {"nopad", CLI_FLAG, &o->run.series.nopad, NULL, "Do not pad the series to a good length.",
          0, 0},
         {"nowrite", CLI_FLAG, &o->nowrite, NULL,
-         "Write no series: only events, or without -singlepulse but with -v, the CRC-32 of each "
+         "Write no series: only what searches find, or without them but with -v, the CRC-32 of "
+         "each "
          "series.",
          0, 0},
     };
@@ -161,6 +162,19 @@ static void add_search(struct cli_table *list, struct gpudedisp_options *o)
     CLI_ADD(list, options);
 }
 
+static void add_fourier(struct cli_table *list, struct gpudedisp_options *o)
+{
+    const struct cli_option options[] = {
+        {"Periodic signals", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"accelsearch", CLI_TEXT, &o->accelsearch, "OPTIONS",
+         "Search every series for pulsars as gpuaccel-pulscan does its file, with that tool's "
+         "options in one word (\"-zmax 200 -numharm 8\"; -search matched unless given): writes "
+         "ROOT_DM12.00_ACCEL_200 and its companions, and with -nowrite no series but their .inf.",
+         0, 0},
+    };
+    CLI_ADD(list, options);
+}
+
 static void add_running(struct cli_table *list, struct gpudedisp_options *o)
 {
     const struct cli_option options[] = {
@@ -189,5 +203,6 @@ void gpudedisp_fill_table(struct cli_table *list, struct gpudedisp_options *o)
     add_barycentring(list, o);
     add_output(list, o);
     add_search(list, o);
+    add_fourier(list, o);
     add_running(list, o);
 }

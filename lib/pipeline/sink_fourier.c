@@ -1,0 +1,378 @@
+/* Sink that searches complete series for periodic signals, and writes the lists. */
+#include "sink_rows.h"
+
+#include "base/clock.h"
+#include "base/copy_desc.h"
+#include "base/memory.h"
+#include "formats/series_inf.h"
+#include "formats/series_mean.h"
+#include "formats/series_name.h"
+#include "series_store.h"
+#include <psrkit/fourier.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A series of the batch that is gathered. */
+struct gathered {
+    size_t i;
+    struct psr_spectrum_file about;
+    char stem[PSR_TEXT_MAX];
+    const struct psr_sink_end *end; /* of its line */
+    psr_status status;              /* of reading it */
+    psr_err err;
+};
+
+struct fourier {
+    struct psr_sink_fourier_desc d;
+    struct psr_sink_stream stream;
+    psr_series_store *store;
+    struct psr_inf common;
+    struct psr_fourier_desc what;
+    struct psr_zaplist zaplist;
+    psr_fourier *search;
+    struct gathered *gathered; /* [ngathered] of this shape, up to the batch of the plan */
+    size_t ngathered;
+    struct psr_fourier_input *in; /* likewise */
+    struct psr_fourier_found found;
+    bool said_red;
+};
+
+/* --- the beginning ---------------------------------------------------------------------------- */
+
+static psr_status names(const void *desc, const struct psr_sink_stream *stream,
+                        psr_status (*check)(void *ctx, const char *name, psr_err *err), void *ctx,
+                        psr_err *err)
+{
+    const struct psr_sink_fourier_desc *d = desc;
+    psr_status st = PSR_OK;
+    for (size_t i = 0; i < stream->ndm && !st; i++) {
+        char stem[PSR_TEXT_MAX];
+        psr_series_stem(stem, stream->root, stream->dm[i], stream->dm_decimals);
+        st = psr_fourier_names(d->search, stem, check, ctx, err);
+        strncat(stem, ".inf", sizeof stem - strlen(stem) - 1);
+        if (!st && !d->noinf)
+            st = check(ctx, stem, err);
+    }
+    return st;
+}
+
+/* A plan that cannot be made is an error now, not when hours of input have been read. */
+static psr_status try_plan(struct fourier *s, psr_err *err)
+{
+    const struct psr_sink_line *l = s->stream.line;
+    const int64_t nsamp = s->stream.obs->nsamp / l->downsamp;
+    const struct psr_sink_end end = {.nout = nsamp, .length = nsamp};
+    const int64_t padded = psr_sink_series_length(&s->stream, &end, s->d.nopad);
+    const int64_t nbin = (padded < 0 ? nsamp : padded) / 2;
+    const struct psr_fourier_shape shape = {nbin, 2 * (double)nbin * l->tsamp_s, true, false};
+    psr_fourier *trial;
+    if (nbin < 1)
+        return PSR_OK;
+    psr_status st = psr_fourier_create(&trial, &s->what, err);
+    if (!st)
+        st = psr_fourier_plan(trial, &shape, 1, err);
+    psr_fourier_destroy(trial);
+    return st;
+}
+
+static psr_status create_search(struct fourier *s, psr_err *err)
+{
+    psr_status st = psr_copy_desc(&s->what, sizeof s->what, s->d.search, "Fourier search", err);
+    s->what.zaplist = &s->zaplist;
+    if (!st && s->d.zaplist)
+        st = psr_zaplist_read(&s->zaplist, s->d.zaplist, err);
+    if (!st)
+        st = try_plan(s, err);
+    return st ? st : psr_fourier_create(&s->search, &s->what, err);
+}
+
+static psr_status begin(void **state, const void *desc, const struct psr_sink_stream *stream,
+                        psr_err *err)
+{
+    struct fourier *s = calloc(1, sizeof *s);
+    *state = s;
+    if (!s)
+        return psr_fail_nomem(err, "a Fourier search", sizeof *s);
+    s->d = *(const struct psr_sink_fourier_desc *)desc;
+    s->stream = *stream;
+    const struct psr_series_desc series = {
+        .obs = stream->obs, .inf = stream->inf, .file_nbit = stream->file_nbit};
+    psr_series_common_inf(&s->common, &series);
+    const struct psr_series_store_desc store = {.nseries = stream->ndm,
+                                                .mem_bytes = psr_count_memory(s->d.mem_bytes),
+                                                .prefix = stream->root};
+    psr_status st = psr_series_store_create(&s->store, &store, err);
+    return st ? st : create_search(s, err);
+}
+
+static psr_status push(void *state, size_t line, const struct psr_block *b, psr_err *err)
+{
+    struct fourier *s = state;
+    const struct psr_sink_line *l = &s->stream.line[line];
+    psr_status st = PSR_OK;
+#pragma omp parallel for schedule(dynamic) num_threads(s->stream.nthread)
+    for (size_t i = 0; i < l->nseries; i++) {
+        psr_err why;
+        psr_status mine = psr_series_store_append(s->store, l->first + i, b->series + i * b->stride,
+                                                  b->own ? b->own[i] : b->n, &why);
+        if (mine) {
+#pragma omp critical(psr_sink_fourier)
+            st = psr_fail_field(err, mine, why.field, "%s", why.msg);
+        }
+    }
+    return st;
+}
+
+/* --- a batch ---------------------------------------------------------------------------------- */
+
+/* Of a series that cannot be searched, as one without data: the others can. */
+static void refuse(struct fourier *s, const struct gathered *g, const psr_err *why)
+{
+    const char *name = strstr(why->msg, g->stem) ? "" : g->stem;
+    psr_note(&s->stream.notes, "%s%s%s", name, *name ? ": " : "", why->msg);
+    s->found.nrefused++;
+}
+
+/* Pads a series as its file would be. */
+static void pad(const struct gathered *g, float *x, int64_t n, int64_t length)
+{
+    struct psr_series_mean mean = {.n = 0};
+    if (n >= length)
+        return;
+    psr_series_mean_add(&mean, x, (size_t)n);
+    const float value = g->end->has_padding ? g->end->padding : (float)psr_series_mean_value(&mean);
+    for (int64_t t = n; t < length; t++)
+        x[t] = value;
+}
+
+/* The samples of a series as its .dat file would have them, in the plan's form. */
+static psr_status load(const struct fourier *s, struct gathered *g, struct psr_fourier_input *in)
+{
+    const int64_t length = 2 * g->about.nbin;
+    psr_err *err = &g->err;
+    if (!in->x)
+        return psr_fail_nomem(err, in->name, 4.0 * (double)length);
+    psr_status st = psr_series_store_read(s->store, g->i, in->x, length, err);
+    if (st)
+        return st;
+    pad(g, in->x, psr_series_store_length(s->store, g->i), length);
+    st = psr_spectrum_level(&g->about, in->name, in->x, err);
+    if (!st)
+        st = psr_fourier_prepare(s->search, in, NULL, err);
+    return st ? st : psr_fourier_whiten(s->search, in, err);
+}
+
+static struct psr_fourier_input input_of(const struct gathered *g, float *x)
+{
+    const struct psr_spectrum_file *about = &g->about;
+    return (struct psr_fourier_input){
+        .name = g->stem,
+        .shape = {about->nbin, about->tobs_s, about->series, about->reddened},
+        .x = x};
+}
+
+static psr_status load_batch(struct fourier *s, psr_err *err)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < s->ngathered; k++)
+        s->in[k] = input_of(&s->gathered[k], psr_fourier_room(s->search, 0, k));
+#pragma omp parallel for schedule(dynamic) num_threads(s->stream.nthread)
+    for (size_t k = 0; k < s->ngathered; k++) {
+        s->gathered[k].status = load(s, &s->gathered[k], &s->in[k]);
+        psr_series_store_drop(s->store, s->gathered[k].i);
+    }
+    for (size_t k = 0; k < s->ngathered; k++) {
+        const struct gathered *g = &s->gathered[k];
+        if (g->status && g->status != PSR_EFORMAT)
+            return psr_fail_field(err, g->status, g->err.field, "%s", g->err.msg);
+        if (g->status) {
+            refuse(s, g, &g->err);
+            continue;
+        }
+        s->gathered[n] = *g;
+        s->in[n] = s->in[k];
+        s->in[n].name = s->gathered[n].stem;
+        n++;
+    }
+    s->ngathered = n;
+    return PSR_OK;
+}
+
+/* Of the first such series: thousands would say the same. */
+static void note_red_noise(struct fourier *s, const char *stem, const struct psr_fourier_result *r)
+{
+    if (!(r->red_hz > 0) || s->said_red)
+        return;
+    psr_note(&s->stream.notes,
+             "%s: red noise below %.3g Hz (%.3g times the level at %.3g Hz) may lead the list: "
+             "-rednoise takes it out",
+             stem, r->red_hz, r->red_level, r->red_from_hz);
+    s->said_red = true;
+}
+
+static psr_status write_lists(struct fourier *s, size_t k, psr_err *err)
+{
+    const struct gathered *g = &s->gathered[k];
+    const struct psr_fourier_origin origin = {&g->about.inf, NULL};
+    struct psr_fourier_result result;
+    psr_status st = psr_fourier_list(s->search, 0, k, &result, err);
+    if (st == PSR_EFORMAT) {
+        refuse(s, g, err);
+        return PSR_OK;
+    }
+    if (st)
+        return st;
+    st = psr_fourier_write(&s->what, s->stream.group, g->stem, &origin, &result, err);
+    s->found.nsearched++;
+    s->found.ncand += result.ncand;
+    s->found.nleft_out += result.left_out;
+    note_red_noise(s, g->stem, &result);
+    psr_fourier_result_clear(&result);
+    return st;
+}
+
+static psr_status search_batch(struct fourier *s, psr_err *err)
+{
+    double since_s = psr_seconds();
+    psr_status st = s->ngathered ? load_batch(s, err) : PSR_OK;
+    psr_charge(&s->found.load_s, &since_s);
+    if (!st)
+        st = psr_fourier_execute(s->search, 0, s->ngathered, s->in, err);
+    psr_charge(&s->found.search_s, &since_s);
+    for (size_t k = 0; k < s->ngathered && !st; k++) {
+        if (s->stream.should_stop && s->stream.should_stop(s->stream.ctx))
+            st = psr_fail(err, PSR_ESTOPPED, "stopped");
+        else
+            st = write_lists(s, k, err);
+    }
+    psr_charge(&s->found.write_s, &since_s);
+    s->ngathered = 0;
+    return st;
+}
+
+/* --- all series ------------------------------------------------------------------------------- */
+
+/* Makes the plan for series of another length, and room for its batch. */
+static psr_status plan(struct fourier *s, const struct psr_fourier_shape *shape, psr_err *err)
+{
+    psr_status st = search_batch(s, err);
+    const size_t left = s->stream.ndm - s->found.nsearched - s->found.nrefused;
+    free(s->gathered);
+    free(s->in);
+    s->gathered = NULL;
+    s->in = NULL;
+    if (!st)
+        st = psr_fourier_plan(s->search, shape, left, err);
+    if (st)
+        return st;
+    const size_t batch = psr_fourier_batch(s->search);
+    s->gathered = calloc(batch, sizeof *s->gathered);
+    s->in = calloc(batch, sizeof *s->in);
+    return s->gathered && s->in ? PSR_OK
+                                : psr_fail_nomem(err, "a batch", (double)batch * sizeof *s->in);
+}
+
+/* Programs that fold a candidate ask the .inf for the length of the series. */
+static psr_status write_inf(const struct fourier *s, const char *stem, const struct psr_inf *inf,
+                            psr_err *err)
+{
+    psr_outfile *f = NULL;
+    char *name = NULL;
+    if (asprintf(&name, "%s.inf", stem) < 0)
+        return psr_fail_nomem(err, stem, (double)strlen(stem));
+    psr_status st = psr_output_group_add(s->stream.group, name, &f, err);
+    if (!st)
+        st = psr_inf_write(f, inf, err);
+    free(name);
+    return st ? st : psr_outfile_park(f, err);
+}
+
+/* What the .inf file of a series says, which is written unless someone else does. */
+static psr_status describe(const struct fourier *s, const struct psr_sink_line *l, int64_t length,
+                           struct gathered *g, psr_err *err)
+{
+    const struct psr_sink_stream *stream = &s->stream;
+    const size_t i = g->i;
+    struct psr_inf inf = s->common;
+    const int64_t n = psr_series_store_length(s->store, i);
+    psr_series_stem(g->stem, stream->root, stream->dm[i], stream->dm_decimals);
+    psr_status st = psr_series_fill_inf(
+        &inf,
+        &(struct psr_series_trial){.stem = g->stem,
+                                   .dm = stream->dm[i],
+                                   .tsamp_s = l->tsamp_s,
+                                   .epoch = stream->epoch ? stream->epoch[i] : stream->obs->tstart,
+                                   .note = l->note,
+                                   .n = n,
+                                   .length = length < 0 ? n : length},
+        err);
+    psr_spectrum_of_series(&g->about, &inf);
+    return st || s->d.noinf ? st : write_inf(s, g->stem, &inf, err);
+}
+
+static psr_status add_series(struct fourier *s, size_t line, size_t i,
+                             const struct psr_sink_end *end, psr_err *err)
+{
+    struct gathered g = {.i = i, .end = end};
+    const int64_t length = psr_sink_series_length(&s->stream, end, s->d.nopad);
+    psr_status st = describe(s, &s->stream.line[line], length, &g, err);
+    if (st)
+        return st;
+    if (psr_series_store_length(s->store, i) == 0 || g.about.nbin < 1) {
+        psr_fail(&g.err, PSR_EFORMAT, "%lld samples, at least 2 are needed",
+                 (long long)psr_series_store_length(s->store, i));
+        refuse(s, &g, &g.err);
+        return PSR_OK;
+    }
+    const struct psr_fourier_shape shape = {g.about.nbin, g.about.tobs_s, true, false};
+    if (!psr_fourier_fits(s->search, &shape))
+        st = plan(s, &shape, err);
+    if (st)
+        return st;
+    s->gathered[s->ngathered++] = g;
+    return s->ngathered == psr_fourier_batch(s->search) ? search_batch(s, err) : PSR_OK;
+}
+
+static psr_status finish(void *state, const struct psr_sink_end *end, psr_err *err)
+{
+    struct fourier *s = state;
+    const struct psr_sink_stream *stream = &s->stream;
+    psr_status st = PSR_OK;
+    psr_series_store_bytes(s->store, &s->found.memory_bytes, &s->found.scratch_bytes);
+    for (size_t k = 0; k < stream->nline; k++) {
+        const struct psr_sink_line *l = &stream->line[k];
+        for (size_t i = l->first; i < l->first + l->nseries && !st; i++)
+            st = add_series(s, k, i, &end[k], err);
+    }
+    return st ? st : search_batch(s, err);
+}
+
+static const void *result(const void *state)
+{
+    const struct fourier *s = state;
+    return &s->found;
+}
+
+static void abort_sink(void *state)
+{
+    struct fourier *s = state;
+    if (!s)
+        return;
+    psr_fourier_destroy(s->search);
+    psr_zaplist_clear(&s->zaplist);
+    psr_series_store_destroy(s->store);
+    free(s->gathered);
+    free(s->in);
+    free(s);
+}
+
+const struct psr_sink_ops psr_sink_fourier = {
+    .name = "fourier",
+    .names = names,
+    .begin = begin,
+    .push = push,
+    .finish = finish,
+    .result = result,
+    .abort = abort_sink,
+};

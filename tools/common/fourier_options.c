@@ -1,0 +1,340 @@
+/* The options of a Fourier search: their table, and what it cannot express. */
+#include "fourier_options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void fourier_options_init(struct fourier_options *o)
+{
+    *o = (struct fourier_options){.significance = "exact"};
+    psr_fourier_defaults(&o->search);
+    o->search.zmax = o->search.numharm = -1; /* known once it is known which search it is for */
+}
+
+/* --- the table -------------------------------------------------------------------------------- */
+
+void fourier_options_add_input(struct cli_table *list, struct fourier_options *o)
+{
+    const struct cli_option options[] = {
+        {"rednoise", CLI_FLAG, &o->search.rednoise, NULL,
+         "Remove red noise from .dat and .fft files: the line between the ends of a series, and "
+         "local medians as in realfft -rednoise (default: do not change the spectrum).",
+         0, 0},
+        {"startwidth", CLI_INT, &o->search.startwidth, "N",
+         "Length of the first block of -rednoise, bins (default 6).", 2, 50},
+        {"endwidth", CLI_INT, &o->search.endwidth, "N",
+         "Length of the last block of -rednoise, bins; reproduces realfft if given (default: 30 "
+         "zmax, at least 100). For a .fft file without red noise, the length that was used to "
+         "remove it (default 100).",
+         50, PSR_FOURIER_ENDWIDTH},
+        {"endfreq", CLI_DOUBLE, &o->search.endfreq_hz, "HZ",
+         "Frequency from which the blocks of -rednoise have their last length (default 6 Hz).", 0.1,
+         1e6},
+        {"zaplist", CLI_TEXT, &o->zaplist, "FILE",
+         "Ignore frequencies: PRESTO's .zaplist or .birds.", 0, 0},
+        {"baryv", CLI_DOUBLE, &o->search.baryv, "V",
+         "Velocity towards the source over c, for the topocentric lines of -zaplist (default 0).",
+         -0.1, 0.1},
+    };
+    CLI_ADD(list, options);
+}
+
+static void add_general(struct cli_table *list, struct fourier_options *o)
+{
+    const struct cli_option options[] = {
+        {"Search", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"search", CLI_TEXT, &o->name, "NAME",
+         "boxes: fast, less sensitive; matched: the search of accelsearch; both: one "
+         "list, with the boxes that matched has not found (default boxes; if run as accelsearch, "
+         "matched).",
+         0, 0},
+        {"zmax", CLI_INT, &o->search.zmax, "N",
+         "Largest drift in bins over the observation, rounded up to even (default 200); for "
+         "matched, of the highest harmonic.",
+         0, PSR_PULSCAN_MAX_Z - 1},
+        {"wmax", CLI_INT, &o->search.wmax, "N",
+         "Also search jerks up to N bins over the observation, rounded up to a multiple of 20 "
+         "(default: none); ignored for boxes, which tolerate jerk.",
+         0, PSR_ACCELSEARCH_MAX_W},
+        {"numharm", CLI_INT, &o->search.numharm, "N",
+         "Largest number of harmonics summed: 1, 2, 3 (boxes), 4, 8, 16 or 32; smaller sums are "
+         "searched too (default 4; matched 8).",
+         1, 32},
+        {"sigma", CLI_DOUBLE, &o->search.sigma, "S", "Sigma threshold of candidates (default 2).",
+         1, 1000},
+        {"flo", CLI_DOUBLE, &o->search.flo_hz, "HZ",
+         "Lowest frequency of the fundamental, or for matched of the highest harmonic summed "
+         "(default 1 Hz).",
+         0, 1e9},
+        {"fhi", CLI_DOUBLE, &o->search.fhi_hz, "HZ",
+         "Highest frequency, likewise (default 10000 Hz).", 0, 1e9},
+        {"rlo", CLI_DOUBLE, &o->search.rlo, "R", "Lowest bin, instead of -flo.", 0, 0x1p53},
+        {"rhi", CLI_DOUBLE, &o->search.rhi, "R", "Highest bin, instead of -fhi.", 0, 0x1p53},
+        {"lobin", CLI_DOUBLE, &o->search.lobin, "R",
+         "For matched, search no bin below R (default 0).", 0, 0x1p53},
+        {"zstep", CLI_INT, &o->search.zstep, "N", "Step between drifts (default 2).", 1,
+         PSR_PULSCAN_MAX_Z},
+        {"logz", CLI_FLAG, &o->search.logz, NULL, "Search only drifts 0, 1, 2, 4, 8 ..: faster.", 0,
+         0},
+        {"chunkwidth", CLI_INT, &o->search.chunkwidth, "N",
+         "Bins per block of -rblock and -compat, which keep the best box of each width (default "
+         "4096; -compat: 32768).",
+         1, 0x1p31},
+        {"normalizechunkwidth", CLI_INT, &o->search.normalizechunkwidth, "N",
+         "Bins per normalisation block (default: 30 zmax, at least 4096).", 2, 0x1p31},
+        {"rblock", CLI_FLAG, &o->search.rblock, NULL,
+         "Keep one box per block and width, and report its block but not its position within it.",
+         0, 0},
+        {"turbo", CLI_INT, &o->search.turbo, "N",
+         "As in Pulscan: 1 is -rblock, 2 is -rblock -zstep 2, 3 is -logz.", 0, 3},
+        {"significance", CLI_TEXT, &o->significance, "NAME",
+         "exact (default), or poly: the polynomial of White et al.", 0, 0},
+        {"noharmremove", CLI_FLAG, &o->search.noharmremove, NULL,
+         "Keep candidates whose frequencies have small ratios.", 0, 0},
+        {"confirm", CLI_FLAG, &o->search.confirm, NULL,
+         "List only what the matched search finds within 15 bins of a box, as it lists it, with "
+         "-wmax too; takes the time of both.",
+         0, 0},
+        {"compat", CLI_TEXT, &o->compat, "NAME",
+         "pulscan: reproduce Pulscan's list, ROOT_ZMAX_N_NUMHARM_N_TURBO_N.pulscand; presto: "
+         "reproduce the list of accelsearch on one thread; both including their faults.",
+         0, 0},
+    };
+    CLI_ADD(list, options);
+}
+
+static void add_matched(struct cli_table *list, struct fourier_options *o)
+{
+    const struct cli_option options[] = {
+        {"Matched search", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"median", CLI_FLAG, &o->median, NULL,
+         "Normalise powers by the medians of blocks (the default).", 0, 0},
+        {"locpow", CLI_FLAG, &o->search.locpow, NULL,
+         "Normalise by the mean of the 20 surrounding bins.", 0, 0},
+        {"photon", CLI_FLAG, &o->search.photon, NULL, "Normalise by the sum of the series.", 0, 0},
+        {"noharmpolish", CLI_FLAG, &o->search.noharmpolish, NULL,
+         "Measure each harmonic of a candidate separately.", 0, 0},
+        {"inmem", CLI_FLAG, &o->search.inmem, NULL,
+         "With -compat presto: as accelsearch -inmem; otherwise ignored.", 0, 0},
+        {"otheropt", CLI_FLAG, &o->otheropt, NULL, "Ignored: it has no effect in accelsearch.", 0,
+         0},
+    };
+    CLI_ADD(list, options);
+}
+
+void fourier_options_add_search(struct cli_table *list, struct fourier_options *o)
+{
+    add_general(list, o);
+    add_matched(list, o);
+}
+
+/* --- checks ----------------------------------------------------------------------------------- */
+
+static void check_numharm(const struct fourier_options *o, const struct cli *tool)
+{
+    const struct psr_fourier_desc *d = &o->search;
+    static const int64_t known[] = {1, 2, 4, 8, 16, 32};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (d->numharm == known[i])
+            return;
+    if (d->numharm != 3)
+        cli_usage_error(tool, "-numharm: %lld is none of 1, 2, 3, 4, 8, 16 and 32",
+                        (long long)d->numharm);
+    if (d->matched)
+        cli_usage_error(tool, "-numharm: a matched search sums 1, 2, 4, 8, 16 or 32, not 3");
+}
+
+/* An option, and whether it stands on the command line. */
+struct given {
+    const char *name;
+    bool given;
+};
+
+/* The first of n that is given and should not be. */
+static void reject_options(const struct cli *tool, const struct given *option, size_t n,
+                           const char *why)
+{
+    for (size_t k = 0; k < n; k++)
+        if (option[k].given)
+            cli_usage_error(tool, "%s %s", why, option[k].name);
+}
+#define REFUSE(tool, list, why) reject_options(tool, list, sizeof(list) / sizeof *(list), why)
+
+/* What Pulscan does not do, or does in one way only. */
+static void check_pulscan(const struct fourier_options *o, const struct cli *tool)
+{
+    const struct psr_fourier_desc *d = &o->search;
+    const struct given incompatible[] = {
+        {"-zaplist", o->zaplist != NULL},
+        {"-rlo", d->rlo >= 0},
+        {"-rhi", d->rhi >= 0},
+        {"-rednoise", d->rednoise},
+    };
+    REFUSE(tool, incompatible, "-compat pulscan: Pulscan has no");
+    if (d->matched)
+        cli_usage_error(tool, "-compat pulscan: Pulscan searches with boxes only");
+    if (d->numharm > 4)
+        cli_usage_error(tool, "-numharm: %lld is above Pulscan's 4", (long long)d->numharm);
+}
+
+/* accelsearch zaps what it has transformed itself, by levels of its own, and never goes to lobin. */
+static void check_presto(const struct fourier_options *o, const struct cli *tool)
+{
+    const struct psr_fourier_desc *d = &o->search;
+    const struct given incompatible[] = {{"-zaplist", o->zaplist != NULL},
+                                         {"-lobin", d->lobin > 0},
+                                         {"-rednoise", d->rednoise},
+                                         {"-fftout", d->keep_spectra}};
+    REFUSE(tool, incompatible, "-compat presto: accelsearch's list is made without");
+    if (!d->matched || d->boxes)
+        cli_usage_error(tool, "-compat presto: accelsearch's list is that of -search matched");
+    if (strcmp(d->device, "auto") != 0 && strcmp(d->device, "cpu") != 0)
+        cli_usage_error(tool, "-device %s: accelsearch's list is made on the CPU only", d->device);
+}
+
+/* Before what is not given gets its value. */
+static void check_matched(const struct fourier_options *o, const struct cli *tool)
+{
+    const struct psr_fourier_desc *d = &o->search;
+    const struct given boxes[] = {{"-zstep", d->zstep > 0},
+                                  {"-logz", d->logz},
+                                  {"-chunkwidth", d->chunkwidth > 0},
+                                  {"-normalizechunkwidth", d->normalizechunkwidth > 0},
+                                  {"-rblock", d->rblock},
+                                  {"-turbo", d->turbo > 0},
+                                  {"-confirm", d->confirm}};
+    if (!d->boxes)
+        REFUSE(tool, boxes, "-search matched: only boxes have");
+    if (d->rblock || d->turbo == 1 || d->turbo == 2)
+        cli_usage_error(tool,
+                        "-search both, -confirm: candidates of blocks have no place to compare");
+    if (d->zmax > PSR_ACCELSEARCH_MAX_Z)
+        cli_usage_error(tool, "-zmax: %lld is above the %d of a matched search", (long long)d->zmax,
+                        PSR_ACCELSEARCH_MAX_Z);
+    if (d->photon + o->median + d->locpow > 1)
+        cli_usage_error(tool, "-photon, -median and -locpow exclude each other");
+    if (!strcmp(d->device, "hybrid") && !d->boxes)
+        cli_usage_error(tool, "-device hybrid: only boxes have that");
+}
+
+static void choose_search(struct fourier_options *o, const struct cli *tool, bool matched)
+{
+    struct psr_fourier_desc *d = &o->search;
+    const bool presto = o->compat && !strcmp(o->compat, "presto");
+    const bool pulscan = o->compat && !strcmp(o->compat, "pulscan");
+    if (o->compat && !presto && !pulscan)
+        cli_usage_error(tool, "-compat: '%s' is neither pulscan nor presto", o->compat);
+    if (!o->name)
+        o->name = presto || (!pulscan && matched) ? "matched" : "boxes";
+    d->boxes = !strcmp(o->name, "boxes") || !strcmp(o->name, "both");
+    d->matched = !strcmp(o->name, "matched") || !strcmp(o->name, "both");
+    if (!d->boxes && !d->matched)
+        cli_usage_error(tool, "-search: '%s' is none of boxes, matched and both", o->name);
+    if (d->confirm && d->boxes && d->matched)
+        cli_usage_error(tool, "-confirm: -search both lists all that the matched search finds");
+    d->matched |= d->confirm && !pulscan;
+    d->presto = presto;
+    d->pulscan = pulscan;
+}
+
+/* -turbo stands for other flags; Pulscan's list has other defaults. */
+static void set_defaults(struct fourier_options *o)
+{
+    struct psr_fourier_desc *d = &o->search;
+    const bool pulscan = d->pulscan;
+    d->rblock |= d->turbo == 1 || d->turbo == 2;
+    d->logz |= d->turbo == 3;
+    d->zmax = d->zmax < 0 ? 200 : d->zmax;
+    d->numharm = d->numharm < 0 ? (pulscan ? 1 : d->matched ? 8 : 4) : d->numharm;
+    if (d->wmax > 0) /* as accelsearch */
+        d->wmax = (d->wmax + 19) / 20 * 20;
+    d->zstep = d->zstep && d->turbo != 2 ? d->zstep : 2;
+    if (!pulscan)
+        d->zmax += d->zmax % 2; /* as accelsearch */
+    if (pulscan && d->turbo == 1 && d->zstep == 2)
+        d->turbo = 2; /* as Pulscan takes it; the name of its list says so */
+    if (pulscan && !d->chunkwidth)
+        d->chunkwidth = 32768;
+    if (pulscan && !d->normalizechunkwidth)
+        d->normalizechunkwidth = 30 * d->zmax;
+}
+
+static void check_values(const struct fourier_options *o, const struct cli *tool)
+{
+    const struct psr_fourier_desc *d = &o->search;
+    if (d->confirm && d->pulscan)
+        cli_usage_error(tool, "-compat pulscan: Pulscan has no -confirm");
+    if (strcmp(o->significance, "exact") != 0 && strcmp(o->significance, "poly") != 0)
+        cli_usage_error(tool, "-significance: '%s' is neither exact nor poly", o->significance);
+    if (d->endwidth && d->endwidth < d->startwidth)
+        cli_usage_error(tool, "-endwidth %lld is below -startwidth %lld", (long long)d->endwidth,
+                        (long long)d->startwidth);
+    if (d->fhi_hz < d->flo_hz)
+        cli_usage_error(tool, "-fhi %g is below -flo %g", d->fhi_hz, d->flo_hz);
+    if (d->rhi >= 0 && d->rhi < d->rlo)
+        cli_usage_error(tool, "-rhi %g is below -rlo %g", d->rhi, d->rlo);
+    if (d->lobin > 0 && !d->matched)
+        cli_usage_error(tool, "-lobin: boxes search whole spectra, which begin at bin 0");
+}
+
+void fourier_options_complete(struct fourier_options *o, const struct cli *tool, bool matched)
+{
+    choose_search(o, tool, matched);
+    if (o->search.matched)
+        check_matched(o, tool);
+    set_defaults(o);
+    check_values(o, tool);
+    check_numharm(o, tool);
+    if (o->search.pulscan)
+        check_pulscan(o, tool);
+    if (o->search.presto)
+        check_presto(o, tool);
+    o->search.significance = strcmp(o->significance, "poly") ? PSR_PULSCAN_EXACT : PSR_PULSCAN_POLY;
+}
+
+/* --- from one text ---------------------------------------------------------------------------- */
+
+/* The next word of *text, which moves behind it; NULL: there is none.  The word ends with it. */
+static char *next_word(char **text)
+{
+    char *from = *text + strspn(*text, " \t\n"), *to = from, quote = 0;
+    char *const word = from;
+    if (!*from)
+        return NULL;
+    for (; *from && (quote || !strchr(" \t\n", *from)); from++)
+        if (quote ? *from == quote : *from == '"' || *from == '\'')
+            quote = quote ? 0 : *from;
+        else
+            *to++ = *from;
+    *text = from + (*from != 0);
+    *to = 0;
+    return word;
+}
+
+void fourier_options_parse(struct fourier_options *o, const struct cli *tool, const char *option,
+                           const char *text)
+{
+    struct cli_table table = {.n = 0};
+    char *copy = strdup(text), *rest = copy, *name = NULL;
+    char **argv = calloc(strlen(text) / 2 + 3, sizeof *argv);
+    int argc = 1;
+    if (!copy || !argv || asprintf(&name, "%s %s", tool->name, option) < 0)
+        cli_usage_error(tool, "%s: out of memory", option);
+    argv[0] = name;
+    while ((argv[argc] = next_word(&rest)))
+        argc++;
+    fourier_options_init(o);
+    cli_add_heading(&table, "Input");
+    fourier_options_add_input(&table, o);
+    fourier_options_add_search(&table, o);
+    struct cli inner = {.name = name,
+                        .operands = "\"[OPTION]...\"",
+                        .summary = "Search series as gpuaccel-pulscan does.",
+                        .options = table.option,
+                        .noptions = table.n};
+    if (cli_parse(&inner, argc, argv) > 0)
+        cli_usage_error(&inner, "'%s' is no option: the series are the input", argv[1]);
+    fourier_options_complete(o, &inner, true);
+    free(argv);
+}
