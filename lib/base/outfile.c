@@ -31,6 +31,7 @@ struct psr_outfile {
     char *name;   /* as the caller gave it, for messages */
     char *target; /* the name to take; that of name */
     char *temp;   /* NULL where written in place, and once it has its name */
+    bool absent;  /* nothing bore the name of target when that was looked at last */
     bool special; /* written in place: there is nothing to rename or remove */
     int fd;       /* -1 while parked */
     bool parked;  /* the descriptor is held during writes only */
@@ -160,15 +161,16 @@ static psr_status open_temp(psr_outfile *f, psr_err *err)
 }
 
 /* Finds the file to be replaced.
+ * Given:    there   false if nothing bears its name
  * Returned: *special, whether target is to be opened as it is; *exists, else, whether it is there
  */
-static psr_status find_target(psr_outfile *f, bool *special, bool *exists, psr_err *err)
+static psr_status find_target(psr_outfile *f, bool there, bool *special, bool *exists, psr_err *err)
 {
     struct stat st;
     f->target = f->name;
     *special = psr_path_is_descriptor(f->target);
     *exists = false;
-    if (*special)
+    if (*special || !there)
         return PSR_OK;
     *exists = stat(f->target, &st) == 0;
     if (!*exists && errno == ELOOP)
@@ -177,10 +179,10 @@ static psr_status find_target(psr_outfile *f, bool *special, bool *exists, psr_e
     return PSR_OK;
 }
 
-static psr_status open_target(psr_outfile *f, psr_err *err)
+static psr_status open_target(psr_outfile *f, bool there, psr_err *err)
 {
     bool exists;
-    psr_status st = find_target(f, &f->special, &exists, err);
+    psr_status st = find_target(f, there, &f->special, &exists, err);
     if (st)
         return st;
     if (f->special) {
@@ -229,12 +231,16 @@ psr_status psr_outfile_check_length(const char *path, psr_err *err)
                     SUFFIX_CHARS);
 }
 
-/* Following it would replace its target, bypassing the system's protection against others' links. */
-static psr_status check_link(const char *path, psr_err *err)
+/* Following it would replace its target, bypassing the system's protection against others' links.
+ * Returned: *there, false if nothing bears the name: thousands of files are created at once, and each
+ *           question to the system counts */
+static psr_status check_link(const char *path, bool *there, psr_err *err)
 {
     char to[PATH_MAX];
     struct stat st;
-    if (lstat(path, &st) != 0 || !S_ISLNK(st.st_mode))
+    const bool found = lstat(path, &st) == 0;
+    *there = found || errno != ENOENT;
+    if (!found || !S_ISLNK(st.st_mode))
         return PSR_OK;
     if (stat(path, &st) == 0 ? !S_ISREG(st.st_mode) : errno == ELOOP)
         return PSR_OK; /* opening it will say what is wrong */
@@ -246,19 +252,26 @@ static psr_status check_link(const char *path, psr_err *err)
                     path, to);
 }
 
-psr_status psr_outfile_check_path(const char *path, psr_err *err)
+static psr_status check_path(const char *path, bool *there, psr_err *err)
 {
+    *there = true;
     if (psr_path_is_descriptor(path))
         return PSR_OK;
     psr_status st = psr_outfile_check_length(path, err);
-    return st ? st : check_link(path, err);
+    return st ? st : check_link(path, there, err);
+}
+
+psr_status psr_outfile_check_path(const char *path, psr_err *err)
+{
+    bool there;
+    return check_path(path, &there, err);
 }
 
 psr_status psr_outfile_create(psr_outfile **out, const char *path, psr_err *err)
 {
-    bool to_stdout = !strcmp(path, "-");
+    bool to_stdout = !strcmp(path, "-"), there = true;
     *out = NULL;
-    psr_status known = to_stdout ? PSR_OK : psr_outfile_check_path(path, err);
+    psr_status known = to_stdout ? PSR_OK : check_path(path, &there, err);
     if (known)
         return known;
     psr_outfile *f = calloc(1, sizeof *f);
@@ -269,7 +282,7 @@ psr_status psr_outfile_create(psr_outfile **out, const char *path, psr_err *err)
     f->name = strdup(to_stdout ? "standard output" : path);
     psr_status st = !f->name    ? psr_fail_nomem(err, path, (double)strlen(path))
                     : to_stdout ? open_stdout(f, err)
-                                : open_target(f, err);
+                                : open_target(f, there, err);
     if (st)
         psr_outfile_abort(f);
     else
@@ -372,7 +385,9 @@ psr_status psr_outfile_close(psr_outfile *f, psr_err *err)
 psr_status psr_outfile_check_target(psr_outfile *f, psr_err *err)
 {
     struct stat st;
-    if (!f->temp || lstat(f->target, &st) || S_ISREG(st.st_mode))
+    const bool found = f->temp && lstat(f->target, &st) == 0;
+    f->absent = f->temp && !found && errno == ENOENT;
+    if (!found || S_ISREG(st.st_mode))
         return PSR_OK;
     errno = S_ISDIR(st.st_mode) ? EISDIR : EEXIST;
     return fail_file(f, "take its name", err);
@@ -380,7 +395,7 @@ psr_status psr_outfile_check_target(psr_outfile *f, psr_err *err)
 
 psr_status psr_outfile_remove_old(psr_outfile *f, psr_err *err)
 {
-    if (f->special || unlink(f->target) == 0 || errno == ENOENT)
+    if (f->special || f->absent || unlink(f->target) == 0 || errno == ENOENT)
         return PSR_OK;
     return fail_file(f, "replace what bears its name", err);
 }
@@ -391,6 +406,7 @@ psr_status psr_outfile_take_name(psr_outfile *f, psr_err *err)
         return fail_file(f, "take its name", err);
     free(f->temp);
     f->temp = NULL;
+    f->absent = false;
     return PSR_OK;
 }
 
