@@ -3,6 +3,8 @@
 #include "pipeline_check.h"
 #include "pipeline_state.h"
 
+#include "base/clock.h"
+
 #include <psrkit/ddplan.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,7 +106,10 @@ psr_status psr_pipeline_finish(psr_pipeline *p, psr_err *err)
     if (st || !group)
         return st;
     p->group = NULL;
-    return psr_output_group_commit(group, err);
+    double since_s = psr_seconds();
+    st = psr_output_group_commit(group, err);
+    psr_charge(&p->commit_s, &since_s);
+    return st;
 }
 
 void psr_pipeline_destroy(psr_pipeline *p)

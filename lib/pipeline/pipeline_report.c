@@ -53,7 +53,7 @@ void psr_pipeline_describe(psr_pipeline *p, struct psr_pipeline_report *r)
         .read_s = p->read_s,
         .clean_s = p->clean_s,
         .dedisperse_s = p->dedisperse_s,
-        .write_s = p->sinks ? psr_sinks_write_s(p->sinks) : 0,
+        .write_s = p->commit_s + (p->sinks ? psr_sinks_write_s(p->sinks) : 0),
         .search_s = p->sinks ? psr_sinks_search_s(p->sinks) : 0,
     };
 }

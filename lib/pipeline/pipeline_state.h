@@ -35,7 +35,7 @@ struct psr_pipeline {
 
     int64_t nread; /* spectra so far */
     double start_s, ready_s;
-    double read_s, clean_s, dedisperse_s;
+    double read_s, clean_s, dedisperse_s, commit_s;
     struct psr_pipeline_line *reported; /* [nline] */
 };
 
