@@ -262,14 +262,28 @@ int64_t psr_spectrum_bad(const float *x, int64_t n)
     return -1;
 }
 
+/* The largest size, NaN if there is one: bits of sizes are in the order of their values, and integers
+ * have a maximum that compilers vectorise. */
+static float find_peak(const float *x, int64_t n)
+{
+    int32_t most = 0;
+    float peak;
+    for (int64_t i = 0; i < n; i++) {
+        int32_t bits;
+        memcpy(&bits, x + i, sizeof bits);
+        bits &= INT32_MAX;
+        most = bits > most ? bits : most;
+    }
+    memcpy(&peak, &most, sizeof peak);
+    return peak;
+}
+
 /* Values up to 2^30 have sums of 2^32 below 2^62, whose powers floats hold; values of a spectrum are
  * such sums.  A power of two changes no digit. */
 int psr_spectrum_rescale(float *x, int64_t n, bool sums)
 {
     const float most = sums ? 0x1p30F : 0x1p60F, least = 0x1p-40F;
-    float peak = 0;
-    for (int64_t i = 0; i < n; i++)
-        peak = fabsf(x[i]) > peak ? fabsf(x[i]) : peak;
+    const float peak = find_peak(x, n);
     if (!(peak > 0) || !isfinite(peak) || (peak >= least && peak <= most))
         return 0;
     const int exponent = ilogbf(peak);
