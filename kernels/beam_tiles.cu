@@ -4,6 +4,8 @@
 #include "beam_weight.cuh"
 #include "half.cuh"
 
+#include <cub/warp/warp_scan.cuh>
+
 namespace
 {
 
@@ -35,11 +37,11 @@ __device__ __forceinline__ void place_warps(const beam_k_beams &b, uint32_t coun
     for (int w = 0; w < WARPS; w++)
         total += count[w][lane];
     const uint32_t tiles = (total + BEAM_TILE - 1) / BEAM_TILE;
-    uint32_t end = tiles;
-    for (int d = 1; d < QUADS; d *= 2) {
-        const uint32_t x = __shfl_up_sync(~0u, end, d);
-        end += lane >= d ? x : 0;
-    }
+    using scan = cub::WarpScan<uint32_t>;
+    typename scan::TempStorage none; /* a warp exchanges registers */
+    uint32_t end;
+    static_assert(sizeof none == 1, "a scan that needs shared memory");
+    scan(none).InclusiveSum(tiles, end);
     uint32_t *first = b.d_first + f * (b.n + 1);
     if (lane == 0)
         first[0] = 0;

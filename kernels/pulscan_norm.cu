@@ -9,6 +9,7 @@
 #include "pulscan_kernels.h"
 #include "select.cuh"
 
+#include <cub/warp/warp_scan.cuh>
 #include <float.h>
 
 namespace
@@ -102,14 +103,12 @@ static __device__ __noinline__ float halve_all(struct shared<WARPS> *s, VALUES x
 /* Assigns each lane the places in the warp's list that it asks for. */
 static __device__ int take_places(int wanted, int *all)
 {
-    const int lane = threadIdx.x % WARP;
-    int end = wanted;
-    for (int n = 1; n < WARP; n *= 2) {
-        int x = __shfl_up_sync(ALL, end, n);
-        end += lane >= n ? x : 0;
-    }
-    *all = __shfl_sync(ALL, end, WARP - 1);
-    return end - wanted;
+    using scan = cub::WarpScan<int>;
+    typename scan::TempStorage none; /* a warp exchanges registers */
+    int first;
+    static_assert(sizeof none == 1, "a scan that needs shared memory");
+    scan(none).ExclusiveSum(wanted, first, *all);
+    return first;
 }
 
 /* Counts what is below the guess and collects what is in it, every warp for itself: a lane first
