@@ -65,6 +65,38 @@ static double choose_step(double range, double n)
     return power * (lead < 1.5 ? 1 : lead < 3.5 ? 2 : lead < 7.5 ? 5 : 10);
 }
 
+static void write_number(char text[32], double value, double step)
+{
+    snprintf(text, 32, "%.6g", fabs(value) < step * 1e-6 ? 0 : value);
+}
+
+/* Pixels of the numbers at the ends of an axis, the wider one. */
+static double measure_numbers(struct canvas *c, double low, double high, double step)
+{
+    const double value[2] = {ceil(low / step) * step, floor(high / step) * step};
+    double widest = 0;
+    for (int i = 0; i < 2; i++) {
+        char text[32];
+        cairo_text_extents_t size;
+        write_number(text, value[i], step);
+        cairo_text_extents(c->pen, text, &size);
+        widest = fmax(widest, size.width);
+    }
+    return widest;
+}
+
+/* Step of a horizontal axis: as many ticks as leave room between numbers. */
+static double choose_wide_step(struct canvas *c, double low, double high, double width)
+{
+    double step = 0;
+    for (double n = width / 50; n > 1; n *= 0.7) {
+        step = choose_step(high - low, n);
+        if (step > 0 && measure_numbers(c, low, high, step) + 10 <= width * step / (high - low))
+            break;
+    }
+    return step;
+}
+
 /* Writes text with its middle at (x, y), or with its right end there.
  * Returned: its width */
 static double write_centred(struct canvas *c, double x, double y, const char *text, bool right)
@@ -89,13 +121,14 @@ static void draw_tick(struct canvas *c, double x, double y, double dx, double dy
 static double draw_ticks(struct canvas *c, const struct canvas_panel *p, bool is_x, bool numbers)
 {
     const double min = is_x ? p->x_min : p->y_min, max = is_x ? p->x_max : p->y_max;
-    const double step = choose_step(fabs(max - min), is_x ? p->width / 50 : p->height / 40);
     const double low = fmin(min, max), high = fmax(min, max);
+    const double step =
+        is_x ? choose_wide_step(c, low, high, p->width) : choose_step(high - low, p->height / 40);
     double widest = 0;
     for (double v = ceil(low / step) * step; v <= high + step * 1e-6 && step > 0; v += step) {
         char text[32];
         const double x = find_x(p, v), y = find_y(p, v);
-        snprintf(text, sizeof text, "%.6g", fabs(v) < step * 1e-6 ? 0 : v);
+        write_number(text, v, step);
         if (is_x) {
             draw_tick(c, x, p->top + p->height, 0, -tick);
             draw_tick(c, x, p->top, 0, tick);
