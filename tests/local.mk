@@ -200,6 +200,7 @@ EXTRA_DIST += \
 	tests/science/rfifind.txt \
 	tests/science/rfifind_files.sh \
 	tests/science/rfifind_files.txt \
+	tests/science/seeds.txt \
 	tests/science/sensitivity.txt \
 	tests/science/tree_depth.txt
 

@@ -5,7 +5,7 @@
 #include <complex.h>
 #include <string.h>
 
-enum { NBIN = 1 << 15, MOST_HARMONIC = 200, MOST_SIGNALS = 3, TRIES = 25 };
+enum { NBIN = 1 << 15, MOST_HARMONIC = 200, MOST_SIGNALS = 3, TRIES = 50 };
 
 /* What is in a spectrum. */
 struct truth {
@@ -174,26 +174,34 @@ static bool is_at(const struct psr_pulscan_cand *c, double r, double off)
 /* --- names ------------------------------------------------------------------------------------ */
 
 /* A kind of signals; how many of all are to be listed at their own frequency, and how many rows
- * there may be for each. */
+ * there may be for each.  A fraction of the frequency is preferred for odds of e^4.5 = 90 to 1, so that
+ * noise gives one signal in 90 another name (lines: 12 of 1700).  Of 50, more than 6 with one are less
+ * likely than 1e-5, and of the 700 of all kinds more than 24 than 1e-6; several at once may have
+ * harmonics of each other. */
 static const struct kind {
     const char *name;
     void (*make)(float *x, struct truth *t, double how, uint64_t *seed);
     double how, right, rows;
 } kinds[] = {
-    {"lines", make_line, 0, 0.92, 1.3},
-    {"pulses of 1 %", make_pulse, 0.01, 0.9, 1.3},
-    {"pulses of 3 %", make_pulse, 0.03, 0.92, 1.3},
-    {"pulses of 10 %", make_pulse, 0.1, 0.92, 1.3},
-    {"pulses of 25 %", make_pulse, 0.25, 0.92, 1.3},
-    {"pulses of 50 %", make_pulse, 0.5, 0.92, 1.3},
-    {"odd harmonics", make_odd, 0, 0.92, 1.3},
-    {"even harmonics", make_even, 0, 0.92, 1.3},
+    {"lines", make_line, 0, 0.88, 1.3},
+    {"pulses of 1 %", make_pulse, 0.01, 0.88, 1.3},
+    {"pulses of 3 %", make_pulse, 0.03, 0.88, 1.3},
+    {"pulses of 10 %", make_pulse, 0.1, 0.88, 1.3},
+    {"pulses of 25 %", make_pulse, 0.25, 0.88, 1.3},
+    {"pulses of 50 %", make_pulse, 0.5, 0.88, 1.3},
+    {"odd harmonics", make_odd, 0, 0.88, 1.3},
+    {"even harmonics", make_even, 0, 0.88, 1.3},
     {"mains that wander", make_mains, 0, 0.87, 3},
     {"two at once", make_several, 2, 0.87, 1.3},
     {"three at once", make_several, 3, 0.87, 1.3},
 };
 
-static void test_kind(struct found *f, const struct kind *kind, uint64_t *seed)
+/* Signals of all kinds, and those that are listed at their own frequency. */
+struct tally {
+    int right, n;
+};
+
+static void test_kind(struct found *f, const struct kind *kind, uint64_t *seed, struct tally *all)
 {
     int right = 0, n = 0;
     size_t rows = 0;
@@ -218,6 +226,8 @@ static void test_kind(struct found *f, const struct kind *kind, uint64_t *seed)
     }
     ok(right >= kind->right * n && (double)rows <= kind->rows * n,
        "%s: %d of %d have their own frequency, in %zu rows", kind->name, right, n, rows);
+    all->right += right;
+    all->n += n;
 }
 
 /* --- what is said of candidates --------------------------------------------------------------- */
@@ -295,9 +305,11 @@ int main(void)
 {
     uint64_t seed = tap_seed();
     struct found f;
+    struct tally all = {0};
     start(&f);
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
-        test_kind(&f, &kinds[k], &seed);
+        test_kind(&f, &kinds[k], &seed, &all);
+    ok(all.n - all.right <= 24, "of all kinds %d of %d have", all.right, all.n);
     test_account(&f, &seed);
     test_limits(&f, &seed);
     stop_search(&f);
