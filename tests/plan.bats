@@ -122,6 +122,53 @@ refused() {
     [[ $stderr == *"downsampled by "* ]]
 }
 
+# scrunched F DS: the plan of -scrunch F -downsamp DS for DM 0, 15 .. 585 in the band of g8.
+scrunched() {
+    ddplan -d 60 -plan - "$g8" | awk -v ratio="$1" -v ds="$2" '
+        /^# band/ {
+            for (k = 3; k <= NF; k++) { split($k, word, "="); band[word[1]] = word[2] }
+            width = band["bw_mhz"] / band["nchan"]
+            low = band["fctr_mhz"] - (band["bw_mhz"] - width) / 2
+            high = band["fctr_mhz"] + (band["bw_mhz"] - width) / 2
+            smear = (low ^ -2 - high ^ -2) / 2.41e-4 / band["tsamp_s"] / (band["nchan"] - 1)
+            for (i = 0; i < 40; i++) {
+                for (n = 1; 2 * n * ratio <= 15 * i * smear / ds; n *= 2) { }
+                count[n]++
+                if (count[n] == 1) first[n] = 15 * i
+            }
+            for (n = 1; n <= 65536; n *= 2) if (count[n]) print first[n], 15, count[n], n * ds, 0
+        }'
+}
+
+@test "-scrunch makes lines of trials that dispersion within a channel smears" {
+    for case in "1 1" "0.5 1" "1 3" "20 1"; do
+        read -r ratio ds <<<"$case"
+        scrunched "$ratio" "$ds" >plan
+        for algo in direct tree; do
+            gpudedisp -q -nobary -algo $algo -singlepulse -threshold 5 -plan plan -o a "$g8"
+            gpudedisp -q -nobary -algo $algo -singlepulse -threshold 5 -lodm 0 -dmstep 15 -numdms 40 \
+                -downsamp "$ds" -scrunch "$ratio" -o b "$g8"
+            same a b
+            cmp a.cand b.cand
+        done
+        rm a_DM* b_DM*
+    done
+    [ "$(scrunched 1 1 | wc -l)" -eq 5 ]
+    [ "$(scrunched 20 1 | wc -l)" -eq 1 ]
+}
+
+@test "-scrunch takes DMs in any order, and does not go with what says lines itself" {
+    scrunched 1 1 >plan
+    gpudedisp -q -nobary -plan plan -o a "$g8"
+    for ((dm = 0; dm < 600; dm += 15)); do echo $((dm * 7 % 600)); done | sort -u >dms
+    gpudedisp -q -nobary -dms dms -scrunch 1 -o b "$g8"
+    same a b
+    refused 2 '-scrunch makes the lines of its trials: not with -plan' -scrunch 1 -plan plan -o t "$g8"
+    refused 2 'not with -compat presto' -scrunch 1 -compat presto -o t "$g8"
+    refused 2 'not with -sub' -scrunch 1 -sub -o t "$g8"
+    refused 2 '-scrunch: 0.01 is below 0.1' -scrunch 0.01 -o t "$g8"
+}
+
 @test "-singlepulse -nowrite writes events only, and they are those of separate runs" {
     gpudedisp -q -nobary -singlepulse -nowrite -threshold 5 -plan plan -o a "$g8"
     by_lines b -q -nobary -singlepulse -nowrite -threshold 5 "$g8"

@@ -2,6 +2,7 @@
 #include <psrkit/ddplan.h>
 
 #include "tap.h"
+#include <math.h>
 
 int main(void)
 {
@@ -34,5 +35,18 @@ int main(void)
     ok(psr_delay_samples(PSR_DMCONST_PRESTO, 300, 1200, 1500, 64e-6) == 4863, "a delay in samples");
     ok(psr_delay_samples(PSR_DMCONST_PRESTO, 300, 1500, 1200, 64e-6) == -4863, "and the other way");
     ok(psr_delay_samples(PSR_DMCONST_PRESTO, 300, 1500, 1500, 64e-6) == 0, "none against itself");
+    bool scrunch = true;
+    for (int n = 0; n < 10000; n++) {
+        double smear = exp(12 * tap_uniform(&seed) - 3), ratio = exp(4 * tap_uniform(&seed) - 2);
+        int64_t most = 1 + (int64_t)(tap_uniform(&seed) * 2000), want = 1;
+        for (int64_t m = 2; m <= most; m *= 2)
+            want = (double)m * ratio <= smear ? m : want;
+        scrunch &= psr_scrunch(smear, ratio, most) == want;
+    }
+    ok(scrunch, "samples are summed by the largest power of two that smearing allows");
+    ok(psr_scrunch(0, 1, 64) == 1 && psr_scrunch(1.99, 1, 64) == 1 && psr_scrunch(2, 1, 64) == 2 &&
+           psr_scrunch(1, 0.5, 64) == 2 && psr_scrunch(1e300, 1, 64) == 64 &&
+           psr_scrunch(1e300, 1, INT64_MAX) > 0,
+       "from the diagonal on, and no further than the limit");
     return done_testing();
 }

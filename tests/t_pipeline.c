@@ -327,6 +327,9 @@ static void test_refusals(uint64_t *seed)
     d = good, d.ndm = 0, refused(&d, "ndm = 0, must be 1 to 1000000");
     d = good, d.downsamp = 65537, refused(&d, "downsamp = 65537, must be 1 to 65536");
     d = good, d.start = 2, refused(&d, "start = 2, must be 0 to 1");
+    d = good, d.scrunch = 0.01, refused(&d, "scrunch = 0.01, must be 0 or 0.1 to 100");
+    d = good, d.scrunch = NAN, refused(&d, "scrunch = nan");
+    d = good, d.scrunch = 1, d.plan = "plan", refused(&d, "not with plan");
     d = good, d.presto = true, refused(&d, "prepsubband has no checksums");
     d = good, d.subbands.on = true, d.root = "x", refused(&d, "at one DM: there is no checksums");
     d = good, d.resume = true, refused(&d, "not with no series");

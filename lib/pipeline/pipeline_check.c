@@ -78,6 +78,21 @@ static psr_status check_auto(const struct psr_pipeline_desc *d, psr_err *err)
                          : PSR_OK;
 }
 
+static psr_status check_scrunch(const struct psr_pipeline_desc *d, psr_err *err)
+{
+    const struct conflict field[] = {
+        {"plan", d->plan != NULL},
+        {"presto", d->presto},
+        {"subbands", d->subbands.on},
+    };
+    if (!(d->scrunch == 0 || (d->scrunch >= 0.1 && d->scrunch <= 100)))
+        return psr_fail_field(err, PSR_EINVAL, "scrunch",
+                              "pipeline: scrunch = %g, must be 0 or 0.1 to 100", d->scrunch);
+    return d->scrunch > 0 ? fail_conflict("scrunch makes the lines of its trials: not with", field,
+                                          sizeof field / sizeof *field, err)
+                          : PSR_OK;
+}
+
 static psr_status check_numbers(const struct psr_pipeline_desc *d, psr_err *err)
 {
     const struct {
@@ -137,7 +152,8 @@ psr_status psr_pipeline_take_desc(struct psr_pipeline_desc *to,
                                   const struct psr_pipeline_desc *from, psr_err *err)
 {
     static psr_status (*const check[])(const struct psr_pipeline_desc *d, psr_err *err) = {
-        check_numbers, check_ends, check_presto, check_subbands, check_resume, check_auto};
+        check_numbers, check_ends, check_presto, check_subbands,
+        check_resume,  check_auto, check_scrunch};
     psr_status st = psr_copy_desc(to, sizeof *to, from, "pipeline", err);
     for (size_t k = 0; k < sizeof check / sizeof *check && !st; k++)
         st = check[k](to, err);

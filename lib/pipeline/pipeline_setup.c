@@ -62,6 +62,19 @@ static psr_status open_input(struct psr_pipeline *p, psr_err *err)
                           err);
 }
 
+/* The mean over channels: that over the band by their number. */
+static psr_status scrunch_trials(struct psr_pipeline *p, psr_err *err)
+{
+    const struct psr_pipeline_desc *d = &p->d;
+    const struct psr_obs *obs = p->input.obs;
+    if (!(d->scrunch > 0) || obs->nchan < 2)
+        return PSR_OK;
+    double sweep_s = psr_delay_s(d->dmconst, 1, psr_obs_lowest_mhz(obs)) -
+                     psr_delay_s(d->dmconst, 1, psr_obs_highest_mhz(obs));
+    return psr_trials_scrunch(&p->trials, sweep_s / obs->tsamp_s / (double)(obs->nchan - 1),
+                              d->scrunch, PSR_PIPELINE_DOWNSAMP, err);
+}
+
 /* Notes which fields have no effect. */
 static void note_ignored_options(const struct psr_pipeline *p)
 {
@@ -229,6 +242,7 @@ psr_status psr_pipeline_prepare(struct psr_pipeline *p, psr_err *err)
         create_sinks,
         psr_pipeline_make_trials,
         open_input,
+        scrunch_trials,
         psr_pipeline_describe_stream,
         psr_pipeline_claim_outputs,
         check_band,

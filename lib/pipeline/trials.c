@@ -103,6 +103,51 @@ psr_status psr_trials_make(struct psr_trial_list *t, struct psr_line line, const
     return st ? st : make_line(t, line, err);
 }
 
+/* Moves the trials of one line that sum n samples to "to", as a line of their own. */
+static size_t gather(const struct psr_trial_list *t, const int64_t *factor, int64_t n, double *to)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < t->ndm; i++)
+        if (factor[i] == n)
+            to[count++] = t->dm[i];
+    return count;
+}
+
+psr_status psr_trials_scrunch(struct psr_trial_list *t, double smear, double ratio, int64_t most,
+                              psr_err *err)
+{
+    const struct psr_line whole = *t->line;
+    int64_t *factor = malloc(t->ndm * sizeof *factor), limit = most / whole.downsamp;
+    double *dm = malloc(t->ndm * sizeof *dm);
+    struct psr_line *line = malloc(63 * sizeof *line); /* one for each power of two */
+    if (!factor || !dm || !line) {
+        free(factor);
+        free(dm);
+        free(line);
+        return psr_fail_nomem(err, "trials", 16 * (double)t->ndm);
+    }
+    for (size_t i = 0; i < t->ndm; i++)
+        factor[i] = psr_scrunch(t->dm[i] * smear / (double)whole.downsamp, ratio, limit);
+    size_t first = 0;
+    t->nline = 0;
+    for (int64_t n = 1; first < t->ndm; n *= 2) {
+        size_t count = gather(t, factor, n, dm + first);
+        if (!count)
+            continue;
+        line[t->nline] = whole;
+        line[t->nline].first = first;
+        line[t->nline].ndm = count;
+        line[t->nline++].downsamp *= n;
+        first += count;
+    }
+    free(factor);
+    free(t->dm);
+    free(t->line);
+    t->dm = dm;
+    t->line = line;
+    return PSR_OK;
+}
+
 size_t psr_line_count_subbands(const struct psr_line *l, const struct psr_obs *obs,
                                bool from_subbands)
 {

@@ -50,6 +50,14 @@ PSR_MUST_CHECK psr_status psr_trials_make(struct psr_trial_list *t, struct psr_l
                                           const double *dm, double lodm, double dmstep,
                                           psr_err *err);
 
+/* Splits the only line by how many samples trials may sum (psr_scrunch), which multiplies the line's
+ * downsamp: lines in order of that, the trials of each in the order they were in.
+ * Given:  smear   samples over which DM 1 smears a pulse within a channel, before the line's downsamp
+ *         most    limit of downsamp
+ * Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_trials_scrunch(struct psr_trial_list *t, double smear, double ratio,
+                                             int64_t most, psr_err *err);
+
 /* Number of sub-bands if sub-bands are the output: that of the input, if it has sub-bands, else of
  * the line, else prepsubband's default. */
 enum { PSR_NSUB_DEFAULT = 32 };

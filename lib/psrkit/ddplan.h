@@ -31,6 +31,14 @@ int64_t psr_round(double x);
 int64_t psr_delay_samples(double dmconst, double dm, double freq_mhz, double ref_mhz,
                           double tsamp_s);
 
+/* Time scrunching: how many samples, a power of two, a trial may sum first, as dispersion within a
+ * channel smears a pulse anyway (Barsdell et al. 2012 section 2.1, where ratio is 0.5).
+ * Given:    smear   of the trial's DM within a channel, in samples
+ *           ratio   > 0; of smear to the result, at least
+ *           most    >= 1
+ * Returned: the largest power of two n <= most with n ratio <= smear; 1 if there is none */
+int64_t psr_scrunch(double smear, double ratio, int64_t most);
+
 /* --- plans ------------------------------------------------------------------------------------ */
 
 /* Makes the dedispersion plan of a survey: trial DMs, DM steps and downsampling.

@@ -106,6 +106,9 @@ struct psr_pipeline_desc {
                         and subbands; also writes ROOT.clean.json, .clean.mask and .clean.stats */
     double smear;    /* as in psr_dedisp_desc */
     struct psr_sink_fourier_desc fourier; /* search complete series */
+    double scrunch; /* ratio of psr_scrunch: trials become lines that sum 1, 2, 4 .. times downsamp
+                        samples, by the mean smearing within a channel; 0: none.  Excludes plan,
+                        presto and subbands */
 };
 
 /* Sets size and all fields to their defaults. */

@@ -37,3 +37,11 @@ int64_t psr_delay_samples(double dmconst, double dm, double freq_mhz, double ref
     double delay_s = psr_delay_s(dmconst, dm, freq_mhz) - psr_delay_s(dmconst, dm, ref_mhz);
     return psr_round(delay_s / tsamp_s);
 }
+
+int64_t psr_scrunch(double smear, double ratio, int64_t most)
+{
+    int64_t n = 1;
+    while (n <= most / 2 && 2 * (double)n * ratio <= smear)
+        n *= 2;
+    return n;
+}

@@ -1,7 +1,8 @@
-/* What tree dedispersion keeps of a burst's S/N: the best over trials and widths of boxcar of its
- * sums, over that of exact sums at the same trials.
+/* What tree dedispersion, or time scrunching, keeps of a burst's S/N: the best over trials and widths
+ * of boxcar of its sums, over that of exact sums of single samples at the same trials.
  *
  *   tree_depth [NBURST [SEED [SMEAR]]]
+ *   tree_depth NBURST SEED 0 RATIO   exact sums with -scrunch RATIO, in the first two bands
  *
  * The noise of both is the same: each sums one sample of every channel.  So the ratio is that of the
  * bursts alone, which are summed here without noise, with the delays of the plans; t_dedisp and
@@ -15,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+enum { NSCRUNCH = 17 /* powers of two */ };
 enum { NWIDTH = 7, NBAND = 3, MAXCHAN = 28160, NSAMP = 4096, MAXTRIAL = 200000 };
 static const int widths[NWIDTH] = {1, 2, 4, 8, 16, 32, 64};
 
@@ -160,44 +162,65 @@ static double best_boxcar(const double *x)
     return best;
 }
 
-static double best_trial(const psr_dedisp *p, size_t i, size_t ndm, const struct channels *ch,
-                         const struct band *b, double dm, double at, double width)
+/* A plan, the samples that it takes, which are sums of n, and the band in these. */
+struct side {
+    struct band b;
+    struct channels ch;
+    psr_dedisp *plan;
+    double n;
+};
+
+static struct side *make_side(const struct band *b, int64_t n)
+{
+    struct side *s = calloc(1, sizeof *s);
+    if (!s)
+        stop("no memory");
+    s->b = *b;
+    s->b.tsamp_s *= (double)n;
+    s->n = (double)n;
+    make_channels(&s->ch, &s->b);
+    return s;
+}
+
+static void free_side(struct side *s)
+{
+    if (s)
+        psr_dedisp_destroy(s->plan);
+    free(s);
+}
+
+/* Of a burst that is "width" single samples wide. */
+static double best_trial(const struct side *s, size_t i, size_t ndm, double dm, double at,
+                         double width)
 {
     static double x[NSAMP];
     double best = 0;
     for (size_t n = i ? i - 1 : 0; n <= i + 1 && n < ndm; n++) {
-        sum_burst(x, p, n, ch, b, dm, at, width);
-        best = fmax(best, best_boxcar(x));
+        sum_burst(x, s->plan, n, &s->ch, &s->b, dm, at, width / s->n);
+        best = fmax(best, best_boxcar(x) / sqrt(s->n));
     }
     return best;
 }
 
-static void measure(const struct band *b, int nburst, struct dice *dice, double smear)
+/* The samples that -scrunch sums at this DM, with the plan of all trials. */
+static const struct side *scrunched(struct side *side[NSCRUNCH], const struct side *exact,
+                                    double at, double ratio, const double *dm, size_t ndm)
 {
-    static struct channels ch;
-    static double dm[MAXTRIAL];
-    double mean[NWIDTH] = {0}, least[NWIDTH];
-    make_channels(&ch, b);
-    size_t ndm = make_trials(dm, &ch, b);
-    psr_dedisp *exact = make_plan(&ch, b, dm, ndm, PSR_DEDISP_DIRECT, 0);
-    psr_dedisp *tree = make_plan(&ch, b, dm, ndm, PSR_DEDISP_TREE, smear);
-    for (int n = 0; n < nburst; n++) {
-        double at_dm = b->dm[0] * pow(dm[ndm - 1] / b->dm[0], roll(dice));
-        double at = NSAMP / 2 + roll(dice);
-        size_t i = 0;
-        while (i + 1 < ndm && fabs(dm[i + 1] - at_dm) < fabs(dm[i] - at_dm))
-            i++;
-        for (int w = 0; w < NWIDTH; w++) {
-            double kept = best_trial(tree, i, ndm, &ch, b, at_dm, at, widths[w]) /
-                          best_trial(exact, i, ndm, &ch, b, at_dm, at, widths[w]);
-            mean[w] += kept / nburst;
-            least[w] = n && least[w] < kept ? least[w] : kept;
-        }
+    double smear = at * exact->ch.sweep / (double)(exact->ch.n - 1);
+    int64_t n = psr_scrunch(smear, ratio, 1 << (NSCRUNCH - 1));
+    int k = 0;
+    while (n >> (k + 1))
+        k++;
+    if (!side[k]) {
+        side[k] = make_side(&exact->b, n);
+        side[k]->plan = make_plan(&side[k]->ch, &side[k]->b, dm, ndm, PSR_DEDISP_DIRECT, 0);
     }
-    struct psr_dedisp_info info;
-    psr_dedisp_describe(tree, &info);
-    printf("%s: %zu trials, DM %g to %g, %.1f times fewer adds\n  width ", b->name, ndm, dm[0],
-           dm[ndm - 1], info.adds_direct / info.adds_planned);
+    return side[k];
+}
+
+static void print(const double *mean, const double *least)
+{
+    printf("  width ");
     for (int w = 0; w < NWIDTH; w++)
         printf("%7d", widths[w]);
     printf("\n  mean  ");
@@ -208,19 +231,58 @@ static void measure(const struct band *b, int nburst, struct dice *dice, double 
         printf("%7.3f", least[w]);
     printf("\n");
     fflush(stdout);
-    psr_dedisp_destroy(exact);
-    psr_dedisp_destroy(tree);
+}
+
+/* ratio 0: of a tree. */
+static void measure(const struct band *b, int nburst, struct dice *dice, double smear, double ratio)
+{
+    static double dm[MAXTRIAL];
+    struct side *exact = make_side(b, 1), *side[NSCRUNCH] = {make_side(b, 1)};
+    double mean[NWIDTH] = {0}, least[NWIDTH];
+    size_t ndm = make_trials(dm, &exact->ch, b);
+    exact->plan = make_plan(&exact->ch, b, dm, ndm, PSR_DEDISP_DIRECT, 0);
+    side[0]->plan =
+        make_plan(&side[0]->ch, b, dm, ndm, ratio > 0 ? PSR_DEDISP_DIRECT : PSR_DEDISP_TREE, smear);
+    for (int n = 0; n < nburst; n++) {
+        double at_dm = b->dm[0] * pow(dm[ndm - 1] / b->dm[0], roll(dice));
+        double at = NSAMP / 2 + roll(dice);
+        size_t i = 0;
+        while (i + 1 < ndm && fabs(dm[i + 1] - at_dm) < fabs(dm[i] - at_dm))
+            i++;
+        const struct side *s = ratio > 0 ? scrunched(side, exact, at_dm, ratio, dm, ndm) : side[0];
+        for (int w = 0; w < NWIDTH; w++) {
+            double kept = best_trial(s, i, ndm, at_dm, at, widths[w]) /
+                          best_trial(exact, i, ndm, at_dm, at, widths[w]);
+            mean[w] += kept / nburst;
+            least[w] = n && least[w] < kept ? least[w] : kept;
+        }
+    }
+    struct psr_dedisp_info info;
+    psr_dedisp_describe(side[0]->plan, &info);
+    printf("%s: %zu trials, DM %g to %g", b->name, ndm, dm[0], dm[ndm - 1]);
+    if (ratio > 0)
+        printf("\n");
+    else
+        printf(", %.1f times fewer adds\n", info.adds_direct / info.adds_planned);
+    print(mean, least);
+    free_side(exact);
+    for (int k = 0; k < NSCRUNCH; k++)
+        free_side(side[k]);
 }
 
 int main(int argc, char **argv)
 {
     int nburst = argc > 1 ? atoi(argv[1]) : 200;
     struct dice dice = {argc > 2 ? strtoull(argv[2], NULL, 10) : 1};
-    double smear = argc > 3 ? atof(argv[3]) : PSR_DEDISP_SMEAR;
+    double smear = argc > 3 ? atof(argv[3]) : PSR_DEDISP_SMEAR,
+           ratio = argc > 4 ? atof(argv[4]) : 0;
     if (nburst < 1)
         stop("NBURST must be 1 or more");
-    printf("%d bursts a band, smearing by at most %g\n", nburst, smear);
-    for (int k = 0; k < NBAND; k++)
-        measure(&bands[k], nburst, &dice, smear);
+    if (ratio > 0)
+        printf("%d bursts a band, -scrunch %g\n", nburst, ratio);
+    else
+        printf("%d bursts a band, smearing by at most %g\n", nburst, smear);
+    for (int k = 0; k < (ratio > 0 ? 2 : NBAND); k++)
+        measure(&bands[k], nburst, &dice, smear, ratio);
     return EXIT_SUCCESS;
 }

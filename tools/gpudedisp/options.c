@@ -99,6 +99,18 @@ static void check_clean(const struct gpudedisp_options *o, const struct cli *too
                        sizeof conflicting / sizeof *conflicting);
 }
 
+static void check_scrunch(const struct gpudedisp_options *o, const struct cli *tool)
+{
+    const struct given conflicting[] = {
+        {"-compat presto", o->compat != NULL},
+        {"-plan", o->run.plan != NULL},
+        {"-sub", o->run.subbands.on},
+    };
+    if (o->run.scrunch > 0)
+        reject_options(tool, "-scrunch makes the lines of its trials: not with", conflicting,
+                       sizeof conflicting / sizeof *conflicting);
+}
+
 /* A plan says what these say. */
 static void check_plan(const struct gpudedisp_options *o, const struct cli *tool, int noperands,
                        char **operand)
@@ -157,6 +169,7 @@ static void check_combinations(const struct gpudedisp_options *o, const struct c
     check_clean(o, tool);
     check_sub(o, tool);
     check_resume(o, tool);
+    check_scrunch(o, tool);
     if (o->filterbank && o->psrfits)
         cli_usage_error(tool, "-filterbank and -psrfits exclude each other");
     if (o->plot && !d->pulses.on)

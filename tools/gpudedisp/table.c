@@ -64,6 +64,10 @@ static void add_trials(struct cli_table *list, struct gpudedisp_options *o)
         {"Method", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"downsamp", CLI_INT, &o->run.downsamp, "N",
          "Average N adjacent samples first (default 1).", 1, PSR_PIPELINE_DOWNSAMP},
+        {"scrunch", CLI_DOUBLE, &o->run.scrunch, "F",
+         "Sum N = 2, 4, 8 .. times as many samples for DMs at which dispersion within a channel "
+         "smears a pulse over F N samples or more, and search them as lines of a plan.",
+         0.1, 100},
         {"algo", CLI_TEXT, &o->algo, "NAME",
          "direct: every trial is exact (default). subband: PRESTO's two steps with -nsub "
          "sub-bands. tree: sums shared by a tree of sub-bands, fastest, delays within -smear.",
