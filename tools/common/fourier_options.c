@@ -325,6 +325,7 @@ void fourier_options_parse(struct fourier_options *o, const struct cli *tool, co
     while ((argv[argc] = next_word(&rest)))
         argc++;
     fourier_options_init(o);
+    o->words = copy;
     cli_add_heading(&table, "Input");
     fourier_options_add_input(&table, o);
     fourier_options_add_search(&table, o);
@@ -337,4 +338,11 @@ void fourier_options_parse(struct fourier_options *o, const struct cli *tool, co
         cli_usage_error(&inner, "'%s' is no option: the series are the input", argv[1]);
     fourier_options_complete(o, &inner, true);
     free(argv);
+    free(name);
+}
+
+void fourier_options_clear(struct fourier_options *o)
+{
+    free(o->words);
+    o->words = NULL;
 }

@@ -14,6 +14,7 @@ struct fourier_options {
     const char *compat;  /* presto, pulscan, or NULL */
     const char *significance;
     bool median, otheropt; /* without effect */
+    char *words;           /* what texts above point to; NULL: the command line */
 };
 
 void fourier_options_init(struct fourier_options *o);
@@ -28,9 +29,12 @@ void fourier_options_add_search(struct cli_table *table, struct fourier_options 
 void fourier_options_complete(struct fourier_options *o, const struct cli *tool, bool matched);
 
 /* Reads the options of a search from one text, in which blanks separate words and quotes, ' or ",
- * keep them together; mistakes end the program with exit code 2.  For the life of the program.
+ * keep them together; mistakes end the program with exit code 2.
  * Given:  option   that has the text, for messages */
 void fourier_options_parse(struct fourier_options *o, const struct cli *tool, const char *option,
                            const char *text);
+
+/* Frees what fourier_options_parse has taken; may be called again. */
+void fourier_options_clear(struct fourier_options *o);
 
 #endif

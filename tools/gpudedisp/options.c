@@ -2,6 +2,7 @@
 #include "options.h"
 
 #include <psrkit/ddplan.h>
+#include <stdio.h>
 #include <string.h>
 
 struct given {
@@ -219,8 +220,9 @@ static void fill_search(struct gpudedisp_options *o, const struct cli *tool)
         return;
     fourier_options_parse(&o->fourier, tool, "-accelsearch", o->accelsearch);
     if (!search->presto) {
-        char *first = strndup(d->device, strcspn(d->device, ","));
-        search->device = first && strcmp(first, "all") != 0 ? first : "auto";
+        snprintf(o->search_device, sizeof o->search_device, "%.*s", (int)strcspn(d->device, ","),
+                 d->device);
+        search->device = strcmp(o->search_device, "all") != 0 ? o->search_device : "auto";
     }
     search->ncpus = d->ncpus;
     search->mem_bytes = d->mem_bytes;

@@ -17,6 +17,7 @@ struct gpudedisp_options {
     double subdm;
     const char *accelsearch;        /* options of the search; NULL: none */
     struct fourier_options fourier; /* the same, read */
+    char search_device[16];         /* the device for it */
 
     /* Options that are not part of it. */
     bool wapp, window; /* with numwapps: PRESTO's flags without effect here */
