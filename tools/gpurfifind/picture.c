@@ -204,7 +204,7 @@ static void draw_shares(struct canvas *c, const struct picture *p)
         p->x[k] = find_share(p->r, false, k / 2);
         p->y[k] = p->r->mask.dtint_s * (double)((k + 1) / 2);
     }
-    panel.left += COLUMNS + 14;
+    panel.left += COLUMNS + 24;
     panel.width = 60;
     panel.x_min = 0;
     panel.x_max = 1;
