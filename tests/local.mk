@@ -112,6 +112,7 @@ UNIT_TESTS = \
 	tests/t_rfi_lines \
 	tests/t_rfi_mask \
 	tests/t_rfi_moments \
+	tests/t_rfi_noise \
 	tests/t_rfi_shapes \
 	tests/t_rfifind \
 	tests/t_rng \
@@ -196,6 +197,7 @@ EXTRA_DIST += \
 	tests/science/presto.sh \
 	tests/science/presto.txt \
 	tests/science/pulse_depth.txt \
+	tests/science/rfi_noise.txt \
 	tests/science/rfifind.py \
 	tests/science/rfifind.txt \
 	tests/science/rfifind_files.sh \
@@ -590,7 +592,8 @@ endif
 # record are in tests/science/.
 EXTRA_PROGRAMS += tests/science/pulse_depth tests/science/sensitivity tests/science/tree_depth
 CLEANFILES += tests/science/pulse_depth tests/science/sensitivity tests/science/tree_depth
-check-science: tests/t_pulscan_noise tests/science/sensitivity
+check-science: tests/t_pulscan_noise tests/t_rfi_noise tests/science/sensitivity
+	tests/t_rfi_noise 60
 	tests/t_pulscan_noise 10000 65536 2026
 	tests/t_pulscan_noise 300 1048576 2027
 	tests/science/sensitivity 300 400 1

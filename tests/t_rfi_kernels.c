@@ -200,7 +200,7 @@ static void test_powers(uint64_t *seed)
         for (int i = 0; i < 2; i++)
             take_room(&room[i], n / 2 + 1);
         for (int i = 0; i < count_isas(); i++) {
-            psr_rfi_powers_find((enum psr_isa)isas[i], z, n, 5, room[!!i].of, x[!!i]);
+            psr_rfi_powers_find((enum psr_isa)isas[i], z, n, n / 2 + 1, 5, room[!!i].of, x[!!i]);
             for (int c = 0; c < 2; c++) {
                 worst = fmax(worst, worst_power(z, n, c, &x[!!i][c]));
                 unlisted += !has_seeds(&x[!!i][c], 5);

@@ -160,7 +160,7 @@ static void plain_amplitude(const double *x, double mean, double sd, int bin, do
 /* Powers at half bins: p [2 nbin]. */
 static double plain_powers(const double *x, double mean, double sd, double *p)
 {
-    int nbin = s.n / 2 + 1;
+    int nbin = (s.n + 1) / 2;
     double re[SPECTRA], im[SPECTRA], most = 0;
     for (int k = 0; k < nbin; k++) {
         plain_amplitude(x, mean, sd, k, &re[k], &im[k]);
@@ -182,7 +182,7 @@ struct count {
 
 static struct count plain_detections(const double *p)
 {
-    int nbin = s.n / 2 + 1;
+    int nbin = (s.n + 1) / 2;
     struct count n = {0, 0};
     for (int h = 1; h <= 4; h++) {
         double ln_p = psr_gauss_logp(s.sigma).ln_sf - log(nbin - 5);
@@ -520,6 +520,46 @@ static void test_more(uint64_t *seed)
     ok(clipped > 0, "with clipped spectra among them");
 }
 
+/* The largest power of two channels that alternate from sample to sample, in noise. */
+static float find_alternating(bool presto, uint64_t *seed)
+{
+    enum { T = 400 };
+    unsigned char in[T][2];
+    psr_rfifind *p;
+    struct psr_rfi_stats stats;
+    struct psr_rfi_list list;
+    const struct psr_rfifind_desc d = {.size = sizeof d,
+                                       .nchan = 2,
+                                       .nbit = 8,
+                                       .kind = PSR_UINT,
+                                       .tsamp_s = 1e-3,
+                                       .block = T,
+                                       .ptsperint = T,
+                                       .presto = presto,
+                                       .freq_sigma = 4,
+                                       .nthread = 1};
+    for (int t = 0; t < T; t++)
+        for (int c = 0; c < 2; c++)
+            in[t][c] = (unsigned char)(100 + (t % 2 ? 10 : -10) + 3 * tap_normal(seed));
+    if (psr_rfifind_create(&p, &d, &err) != PSR_OK ||
+        psr_rfifind_push(p, in, T, NULL, 0, &err) != PSR_OK ||
+        psr_rfifind_finish(p, &stats, &list, &err) != PSR_OK)
+        return NAN;
+    const float most = fmaxf(stats.power[0], stats.power[1]);
+    psr_rfifind_destroy(p);
+    psr_rfi_stats_clear(&stats);
+    psr_rfi_list_clear(&list);
+    return most;
+}
+
+static void test_nyquist(uint64_t *seed)
+{
+    const float ours = find_alternating(false, seed), theirs = find_alternating(true, seed);
+    ok(ours < 20 && theirs > 300,
+       "the Nyquist frequency is searched as PRESTO does, or not (%.3g, %.3g)", (double)theirs,
+       (double)ours);
+}
+
 static void test_refusals(void)
 {
     struct psr_rfifind_desc good;
@@ -561,6 +601,7 @@ int main(void)
     test_birdie(&seed);
     test_bad_data(&seed);
     test_more(&seed);
+    test_nyquist(&seed);
     test_refusals();
     return done_testing();
 }

@@ -337,8 +337,9 @@ struct psr_rfifind_desc {
     const unsigned char *keep; /* [nchan] 0: channel is ignored, its samples are 0; in the order of
                                   the data; copied; NULL keeps all */
     double freq_sigma;         /* threshold of the search for periodic signals */
-    bool presto; /* the list of periodic signals as PRESTO makes it: of cells with ten or more
-                    detections it adds some harmonics twice */
+    bool presto; /* search for periodic signals as PRESTO does: also at the Nyquist frequency, where
+                    powers of noise have a longer tail; and of cells with ten or more detections some
+                    harmonics are added twice */
     int nthread; /* 0: all cores */
     bool cells;  /* compute stats.cell */
     double burst_sigma; /* compute stats.burst: a spectrum is in a burst if the sum of its channels,
@@ -400,6 +401,9 @@ struct psr_rfi_rules {
                            needs stats.burst */
     const char *zap_chan, *zap_int; /* to be masked whole, as "3,5:9,20:30:5"; NULL: none */
     const struct psr_mask *old;     /* sets PSR_RFI_OLDMASK in flags; NULL: none */
+    bool
+        sd_of_bits; /* test the standard deviation of 1-bit data, as rfifind does: where as many bits
+                        are set as not, it is a parabola of the mean, which noise often leaves */
 };
 
 /* Makes a mask from statistics.

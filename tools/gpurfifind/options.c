@@ -168,7 +168,7 @@ static void fill_description(struct gpurfifind_options *o)
     d->source.if_choice = (int)o->if_choice;
     d->clip_sigma = o->noclip ? 0 : d->clip_sigma;
     d->also = o->plot;
-    d->presto = o->compat != NULL;
+    d->presto = d->rules.sd_of_bits = o->compat != NULL;
     d->mem_bytes = o->mem_bytes;
 }
 

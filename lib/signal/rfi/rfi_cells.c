@@ -84,7 +84,8 @@ psr_status psr_rfi_cells_create(psr_rfi_cells **out, const struct psr_rfi_cells_
     if (!p)
         return psr_fail_nomem(err, "statistics", sizeof *p);
     p->d = *desc;
-    p->nbin = desc->n / 2 + 1;
+    /* At the Nyquist frequency amplitudes are real: powers exceed a limit far more often. */
+    p->nbin = desc->presto ? desc->n / 2 + 1 : (desc->n + 1) / 2;
     p->bytes = desc->layout.kind == PSR_UINT && desc->layout.nbit <= 8;
     p->width = choose_width(p);
     psr_rfi_threshold_set(&p->threshold, desc->freq_sigma, p->nbin);
@@ -176,7 +177,7 @@ static psr_status search_pair(psr_rfi_cells *p, struct scratch *s, size_t a, siz
     struct psr_rfi_powers powers[2];
     psr_status st = PSR_OK;
     psr_rfi_powers_find(psr_isa_find(), psr_rfi_fft_execute(p->fft, s->pair, s->fourier), p->d.n,
-                        p->threshold.seed, s->room, powers);
+                        p->nbin, p->threshold.seed, s->room, powers);
     for (size_t k = 0; k < 2 && !st; k++) {
         const size_t c = k ? b : a;
         if (factor[k] > 0)

@@ -401,6 +401,8 @@ psr_status psr_rfi_mask(struct psr_mask *mask, unsigned char *flags, unsigned ch
         st = find_levels(&m, &m.means, stats->mean, PSR_RFI_BAD_MEAN, err);
     if (!st)
         st = find_levels(&m, &m.sds, stats->sd, PSR_RFI_BAD_SD, err);
+    if (!rules->sd_of_bits && has_bits(stats))
+        m.sds.flag = 0;
     if (!st)
         st = mask_lines(&m, err);
     if (!st)

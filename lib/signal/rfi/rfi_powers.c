@@ -109,11 +109,10 @@ static void find_power(const struct spectrum *s, size_t k, size_t nbin,
     }
 }
 
-void psr_rfi_powers_find(enum psr_isa isa, const float *z, size_t n, float seed,
+void psr_rfi_powers_find(enum psr_isa isa, const float *z, size_t n, size_t nbin, float seed,
                          const struct psr_rfi_power_room room[2], struct psr_rfi_powers powers[2])
 {
     const struct spectrum s = {z, z + n, z + n, z + 2 * n, seed};
-    const size_t nbin = n / 2 + 1;
     for (size_t c = 0; c < 2; c++)
         powers[c] = (struct psr_rfi_powers){
             .whole = room[c].whole, .half = room[c].half, .nbin = nbin, .seed = room[c].seed};

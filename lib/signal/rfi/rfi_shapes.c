@@ -10,7 +10,7 @@ enum { OWN_SCATTER = 8 }; /* intervals from which a channel has a scatter of its
 
 static const double PER_SIGMA = 1.3489795; /* inter-quartile range of a Gaussian */
 static const double MOST_SCATTER = 3;      /* of a channel, times that of all */
-static const double BITS = 1e-4;           /* rounding of the kurtosis of bits */
+static const double BITS = 1e-5;           /* rounding of the kurtosis of bits */
 
 struct shape_test {
     const struct psr_rfi_cell *cell;
@@ -86,9 +86,16 @@ static double median_of_all(struct shape_test *j, float (*value)(const struct ps
     return n ? (double)psr_quantile_select(j->all, n, n / 2) : 0;
 }
 
-static bool has_bits(const struct psr_rfi_noise *n)
+/* Of two values, and of nothing else, the kurtosis is the square of the skewness less 2. */
+static bool has_bits(const struct shape_test *j, size_t chan)
 {
-    return fabs(n->kurtosis + 2 - n->skewness * n->skewness) < BITS;
+    for (size_t k = chan; k < j->nint * j->nchan; k += j->nchan) {
+        const double square = (double)j->cell[k].skewness * (double)j->cell[k].skewness;
+        if (has_data(&j->cell[k]) &&
+            !(fabs((double)j->cell[k].kurtosis + 2 - square) < BITS * (1 + square)))
+            return false;
+    }
+    return true;
 }
 
 /* --- deviations ------------------------------------------------------------------------------- */
@@ -173,7 +180,7 @@ static void test_moment(struct shape_test *j, float (*value)(const struct psr_rf
 {
     const double of_all = median_of_all(j, value);
     for (size_t c = 0; c < j->nchan; c++) {
-        const bool few = j->count[c] < PSR_RFI_LEAST_INTERVALS, bits = has_bits(&j->noise[c]);
+        const bool few = j->count[c] < PSR_RFI_LEAST_INTERVALS, bits = has_bits(j, c);
         const double own =
             flag == PSR_RFI_FOUND_SKEWNESS ? j->noise[c].skewness : j->noise[c].kurtosis;
         const double median = few ? of_all : own;
