@@ -23,11 +23,12 @@ struct ref {
     bool zerodm;
     unsigned char *out, *cell; /* [nsamp][nchan]; cell: 1 where masked, without sparks */
     size_t nspark, nfiltered, nwindow, nseen; /* windows with statistics, and all */
-    struct ref_products *past[10];            /* [256] by width and window */
+    struct ref_products *past[11];            /* [256] by width and window */
     /* per channel: l and s of all windows, and L and S of the last */
     float *l, *s;
     double *L, *S;
-    unsigned char *bad;
+    size_t *since; /* the first window of the history of a channel */
+    unsigned char *bad, *was_bad;
 };
 
 static int ref_compare(const void *a, const void *b)
@@ -157,11 +158,14 @@ static float ref_tile(const struct ref_band *b, size_t t, size_t w)
     float v[16];
     size_t n = 0;
     for (size_t g = 0; g < b->ngroup && b->enough[t]; g++) {
-        double count = b->count[t * b->ngroup + g], sum = 0;
+        double count = b->count[t * b->ngroup + g], sum = 0, good = 0;
         for (size_t i = t; i < t + w; i++)
-            sum += b->u[i * b->ngroup + g];
-        if (count > 0)
-            v[n++] = (float)(sum / (5 * sqrt(count * (double)w)));
+            if (!b->spark[i]) {
+                sum += b->u[i * b->ngroup + g];
+                good++;
+            }
+        if (count > 0 && 2 * good >= (double)w)
+            v[n++] = (float)(sum / (5 * sqrt(count * good)));
     }
     return n ? (float)(ref_median(v, n) * sqrt((double)n) / 1.2533) : 0;
 }
@@ -227,8 +231,10 @@ static bool ref_filter(struct ref_band *b, float *less)
     }
     for (size_t w = 1; w <= b->B / 4; w *= 2)
         ref_sparks(b, w);
-    for (size_t w = 1; w <= b->B / 4; w *= 2)
+    size_t n = 0;
+    for (size_t w = 1; ref_length(w) <= b->B; w *= 2, n++)
         ref_look(b, w, &m);
+    ref_bound(b, n, &m);
     if (m.n)
         ref_common(b, &m, less);
     return m.n > 0;
@@ -248,6 +254,7 @@ static void ref_window(struct ref *r, size_t t0, size_t n)
     double *L0 = malloc(nchan * sizeof *L0), *S0 = malloc(nchan * sizeof *S0);
     memcpy(L0, r->L, nchan * sizeof *L0);
     memcpy(S0, r->S, nchan * sizeof *S0);
+    memcpy(r->was_bad, r->bad, nchan);
     for (size_t c = 0; c < nchan; c++) {
         float *l = r->l + r->nwindow * nchan, *s = r->s + r->nwindow * nchan;
         float column[16];
@@ -270,7 +277,12 @@ static void ref_window(struct ref *r, size_t t0, size_t n)
         for (size_t k = 0; k < nblock; k++)
             column[k] = d[k * nchan + c];
         s[c] = (float)ref_median(column, nblock);
-        size_t past = r->nwindow + 1 < 16 ? r->nwindow + 1 : 16;
+        /* A level that is none of the history but for noise begins a new one. */
+        double noise = 1.2533 * (double)s[c] / sqrt((double)(nblock * B));
+        if (S0[c] > 0 && fabs((double)l[c] - L0[c]) > 5 * noise)
+            r->since[c] = r->nwindow;
+        size_t past = r->nwindow + 1 - r->since[c];
+        past = past < 16 ? past : 16;
         for (size_t k = 0; k < past; k++)
             column[k] = r->l[(r->nwindow - k) * nchan + c];
         r->L[c] = ref_median(column, past);
@@ -305,7 +317,7 @@ static void ref_window(struct ref *r, size_t t0, size_t n)
         for (size_t c = 0; c < nchan; c++) {
             size_t i = t * nchan + c;
             double share = (double)(k + 1) / 16, l = r->L[c], s = r->S[c];
-            if (S0[c] > 0) {
+            if (S0[c] > 0 && !r->was_bad[c]) {
                 l = L0[c] + (l - L0[c]) * share;
                 s = S0[c] + (s - S0[c]) * share;
             }
@@ -368,7 +380,9 @@ __attribute__((unused)) static void ref_clean(struct ref *r, double tsamp_s)
     r->L = calloc(n, sizeof *r->L);
     r->S = calloc(n, sizeof *r->S);
     r->bad = malloc(n);
-    for (size_t k = 0; k < 10; k++)
+    r->was_bad = malloc(n);
+    r->since = calloc(n, sizeof *r->since);
+    for (size_t k = 0; k < 11; k++)
         r->past[k] = calloc(256, sizeof **r->past);
     memset(r->bad, 1, n);
     for (size_t t = 0; t < r->nsamp; t += r->window)
@@ -377,8 +391,8 @@ __attribute__((unused)) static void ref_clean(struct ref *r, double tsamp_s)
 
 __attribute__((unused)) static void ref_clear(struct ref *r)
 {
-    void *const own[] = {r->out, r->cell, r->l, r->s, r->L, r->S, r->bad};
-    for (size_t k = 0; k < 10; k++)
+    void *const own[] = {r->out, r->cell, r->l, r->s, r->L, r->S, r->bad, r->was_bad, r->since};
+    for (size_t k = 0; k < 11; k++)
         free(r->past[k]);
     for (size_t k = 0; k < sizeof own / sizeof *own; k++)
         free(own[k]);

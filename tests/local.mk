@@ -188,6 +188,8 @@ EXTRA_DIST += \
 	tests/science/fold.txt \
 	tests/science/fold_consumers.sh \
 	tests/science/fold_consumers.txt \
+	tests/science/interference.py \
+	tests/science/interference.txt \
 	tests/science/made_inf.py \
 	tests/science/mutants.txt \
 	tests/science/observations.sh \

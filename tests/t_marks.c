@@ -100,7 +100,7 @@ static void test_scenes(uint64_t *seed)
     static struct scene s;
     int wrong = 0, dm0 = 0, edges = 0, total = 0, lost = 0;
     psr_err err;
-    for (int k = 0; k < 10; k++) {
+    for (int k = 0; k < 30; k++) {
         make_scene(&s, seed, k % 2);
         if (psr_cluster_mark(&s.d, s.cluster, CLUSTERS, &err))
             exit(EXIT_FAILURE);
@@ -117,7 +117,7 @@ static void test_scenes(uint64_t *seed)
     }
     ok(wrong == 0 && lost == 0, "marks as by plain loops: %d of DM 0, %d at edges of %d", dm0,
        edges, total);
-    ok(dm0 > 20 && dm0 < total - 20 && edges > 20 && edges < total - 20, "some and some not");
+    ok(dm0 > 50 && dm0 < total - 50 && edges > 50 && edges < total - 50, "some and some not");
 }
 
 /* A spark of S/N 30 at DM 0 marks what it makes at other DMs, not a dispersed pulse beside it. */

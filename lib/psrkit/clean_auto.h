@@ -17,8 +17,11 @@ PSR_API_BEGIN
  *
  * Cells.  S1 and S2 are the sums of the samples and of their squares; m = S1 / B is a cell's mean,
  * d = sqrt((S2 - S1 S1 / B) / (B - 1)) its deviation.  l and s are the medians of m and d over the
- * blocks of the window, L and S those of l and s over the last 16 windows.  A cell with a value that
- * is not a number is masked and does not count.
+ * blocks of the window, L and S those of l and s over the last 16 windows; but where l differs from
+ * the L of the window before by more than 5 * 1.2533 s / sqrt(spectra of the window's blocks), the noise of a
+ * median, the level has stepped, and the channel's history begins anew.  A pulse does this only if it fills
+ * half of a window with more than that in single channels.  A cell with a value that is not a number is masked
+ * and does not count.
  *  - zm = (m - l) sqrt(B) / s and zd = (d / s - 1) sqrt(2 B), minus their medians over the channels of
  *    the block, over the larger of 1 and their scatter over all cells of the window.
  *    z = max(|zm|, |zd|).
@@ -31,37 +34,47 @@ PSR_API_BEGIN
  *
  * Samples.  y = x (5 / S) + (32 - L 5 / S), both factors rounded to floats, in float arithmetic
  * without fused multiply-adds; L and S move from the values of the window before to those of this
- * one in 16 equal steps, of which block k uses number k + 1.  Output is y rounded to the nearest
+ * one in 16 equal steps, of which block k uses number k + 1; those of a channel that was masked in the window
+ * before begin at their new values.  Output is y rounded to the nearest
  * (halves to even) within 0 .. 255; masked samples are 32.  1 sigma is 5 levels, which loses 0.2 % of
  * S/N; a sample is clipped at 44.6 sigma.
  *
  * The band as a whole.  With up to 16 sub-bands, sub-band g of G from channel g nchan / G on, u(t, g)
  * is the sum of y - 32 over its channels that are not masked; n(g) of these.  A sub-band counts in a
  * block if n(g) is at least a quarter of its channels; fewer than 4 that count make M = 0.
- * For widths w = 1, 2, 4 .. up to B / 4, tile j of a block is spectra j w to (j + 1) w - 1, and
- * M(w, j) = sqrt(G') / 1.2533 times the median over the G' sub-bands that count of
- * sum u / (5 sqrt(n w)).
- *  - Sparks: if M, minus the median of the nine tiles of the window around it, exceeds clip_sigma
+ *  - Sparks.  For widths w = 1, 2, 4 .. up to B / 4 in turn, tile j of a block is spectra j w to (j + 1) w - 1,
+ *    without those that are sparks already: n of them; with fewer than w / 2, M = 0.
+ *    M(w, j) = sqrt(G') / 1.2533 times the median over the G' sub-bands that count of sum u / (5 sqrt(n(g) n)).
+ *    If M, minus the median of the nine tiles of the window around it, exceeds clip_sigma
  *    times the larger of 1 and its scatter over the window, in size, the tile is masked in all channels,
- *    with w / 2 spectra (rounded down) of the window on either side.
+ *    with w / 2 spectra (rounded down) of the window on either side.  Lost packets are sparks, too.
  *    A dispersed burst that crosses less than half of the band in w spectra is not seen.
  *  - Common noise.  The gain of a receiver, which strong interference changes too, moves its sub-bands
  *    together; an observation with several receivers has as many such modes.
- *    For each width w, from the narrowest on: r(g) is sum u / (5 sqrt(n w)) in up to 512 tiles, evenly
- *    chosen, at least 32, minus its median, within 3 times the larger of 1 and its scatter, so that
- *    pulses hardly count.  C is the mean of r(g) r(h) over the N tiles of the last 16 windows, less what is
- *    along the modes of narrower widths.  An eigenvector v of C, of length 1, is a mode if its eigenvalue is above
- *    what noise has, (1 + sqrt(G / N))^2 (Marchenko and Pastur 1967); if it is of more than two sub-bands,
- *    1 / sum v^4 > 2; and if it makes sums over the band noisier by half, (x - 1) s^2 / sum n > 1.5^2 - 1, where x is
- *    the median over the windows of the variance along v, and s the larger of the sums of |v| sqrt n over
- *    the g where v is positive and where it is negative.
+ *    For each width w = 1, 2, 4 .. up to B / 2: tiles are of 2 w spectra (of 1 if w = 1) without sparks, with
+ *    weights h that step by 1 each w / 4 spectra, 1 2 3 4 4 3 2 1 (1 2 2 1 if w = 2), as a box would let
+ *    through much of what varies faster.  r(g) is sum h u / (5 sqrt(n(g) sum h^2)) in up to 512 tiles, evenly
+ *    chosen, at least 4, minus its median, within 3 times the larger of 1 and its scatter, so that
+ *    pulses hardly count.  C is the mean of r(g) r(h) over the N tiles, at least 12, of the last 16 windows, less
+ *    what is along the modes of narrower widths.  An eigenvector v of C, of length 1, is a mode if its eigenvalue
+ *    is above what noise has, (1 + sqrt(G / N))^2 (Marchenko and Pastur 1967), and if it is of more than two
+ *    sub-bands, 1 / sum v^4 > 2, and makes sums over the band noisier by a fifth: e(x) = (x - 1) s^2 / sum n > 0.4,
+ *    or 0.8 with fewer than 8 windows,
+ *    where s is the larger of the sums of |v| sqrt n over the g where v is positive and where it is negative.
+ *    x is the median over the windows of the variance along v, and e is taken of their lower quartile (of n, number
+ *    n / 4 from 0; the median if n < 8): pulses are in few windows, modes in most.  Both are that of this window if its e is above 8
+ *    and above 4 times that other one, and w <= B / 32: then a level has stepped.
  *    In each spectrum, a is fitted to u / (5 sqrt n) = sum over modes of a v: mode by mode by least absolute
  *    deviations, then all by two steps of least squares, with residuals within 3 (one-step M-estimates, Huber
- *    1981), so that a pulse in fewer than half of the mode's sub-bands hardly counts.  With A the running
- *    median of a over w / 2 spectra (rounded down) to either side, what is subtracted from y before it is
+ *    1981), so that a pulse in fewer than half of the mode's sub-bands hardly counts.  A is the running
+ *    median of a over w / 2 spectra (rounded down) to either side.  Unless a level has stepped along v, and if
+ *    e is above that at no width above 2^(k - 1), neither of the two widest (k = 0: at none): a mode that
+ *    is fast, as hum is, must not take slow pulses; A is less by its mean (of A rounded to 2^-20) over 2^(k + 1)
+ *    spectra to either side.  What is subtracted from y before it is
  *    rounded is the sum over modes of 5 q A v / sqrt n, q the larger of (x - 1) / (x - 1 + 1.57) and
  *    1 - 1.57 / (w A^2): a median has 1.57 times the variance of a mean.
- *    This takes from a pulse what most of a receiver's band has of it for longer than w / 2.
+ *    This takes from a pulse what most of a receiver's band has of it for longer than w / 2 and less than 2^(k + 2);
+ *    in the first windows, before there is a history, also of what is longer.
  *  - With zerodm, there is neither of these; y is less by the mean of all channels not masked, minus its
  *    mean over the window.
  *

@@ -60,6 +60,8 @@ static bool allocate_channels(psr_clean_auto *p)
     const size_t nchan = p->d.nchan;
     p->keep = malloc(nchan);
     p->bad = malloc(nchan);
+    p->was_bad = malloc(nchan);
+    p->npast = calloc(nchan, 1);
     p->level = calloc(nchan, sizeof *p->level);
     p->sd = calloc(nchan, sizeof *p->sd);
     p->now_l = calloc(nchan, sizeof *p->now_l);
@@ -69,8 +71,8 @@ static bool allocate_channels(psr_clean_auto *p)
     p->past_l = calloc(PSR_AUTO_HISTORY * nchan, sizeof *p->past_l);
     p->past_s = calloc(PSR_AUTO_HISTORY * nchan, sizeof *p->past_s);
     p->masked = calloc(nchan, sizeof *p->masked);
-    bool all = p->keep && p->bad && p->level && p->sd && p->now_l && p->now_s && p->old_l &&
-               p->old_s && p->past_l && p->past_s && p->masked;
+    bool all = p->keep && p->bad && p->was_bad && p->npast && p->level && p->sd && p->now_l &&
+               p->now_s && p->old_l && p->old_s && p->past_l && p->past_s && p->masked;
     for (size_t k = 0; k <= PSR_AUTO_BLOCKS && all; k++)
         all = allocate_block(&p->block[k], nchan);
     return all;
@@ -86,7 +88,8 @@ static bool allocate_window(psr_clean_auto *p)
 {
     p->work = calloc(work_values(p), sizeof *p->work);
     p->sum = calloc(p->window * p->ngroup, sizeof *p->sum);
-    p->tile = calloc(2 * p->window, sizeof *p->tile);
+    p->fold = calloc(p->window * p->ngroup, sizeof *p->fold);
+    p->tile = calloc(p->window, sizeof *p->tile);
     p->spark = calloc(p->window, 1);
     p->rate = calloc(PSR_AUTO_TILES * p->ngroup, sizeof *p->rate);
     p->mode = calloc(p->window * p->ngroup, sizeof *p->mode);
@@ -94,8 +97,8 @@ static bool allocate_window(psr_clean_auto *p)
     p->less = calloc(p->window * p->ngroup, sizeof *p->less);
     p->held = calloc(p->window, p->in.row_bytes);
     p->row = calloc((size_t)p->nthread, sizeof *p->row);
-    bool all = p->work && p->tile && p->sum && p->spark && p->rate && p->mode && p->median &&
-               p->less && p->held && p->row;
+    bool all = p->work && p->tile && p->sum && p->fold && p->spark && p->rate && p->mode &&
+               p->median && p->less && p->held && p->row;
     for (int i = 0; i < p->nthread && all; i++)
         all = (p->row[i] = malloc(p->d.nchan * sizeof **p->row)) != NULL;
     return all;
@@ -104,9 +107,9 @@ static bool allocate_window(psr_clean_auto *p)
 int64_t psr_clean_auto_bytes(const psr_clean_auto *p)
 {
     const size_t cell = 2 * sizeof(double) + 6 * sizeof(float) + 2;
-    return (int64_t)(p->window * (p->in.row_bytes + 16 * p->ngroup + 9) + 4 * work_values(p) +
+    return (int64_t)(p->window * (p->in.row_bytes + 24 * p->ngroup + 5) + 4 * work_values(p) +
                      4 * PSR_AUTO_TILES * p->ngroup + sizeof *p +
-                     p->d.nchan * ((PSR_AUTO_BLOCKS + 1) * cell + 8 * PSR_AUTO_HISTORY + 60));
+                     p->d.nchan * ((PSR_AUTO_BLOCKS + 1) * cell + 8 * PSR_AUTO_HISTORY + 62));
 }
 
 static psr_status create(psr_clean_auto **out, const struct psr_clean_auto_desc *desc, psr_err *err)
@@ -165,11 +168,11 @@ void psr_clean_auto_destroy(psr_clean_auto *p)
         free_block(&p->block[k]);
     for (int i = 0; p->row && i < p->nthread; i++)
         free(p->row[i]);
-    void *const own[] = {p->keep,      p->bad,   p->level, p->sd,     p->now_l,
-                         p->now_s,     p->old_l, p->old_s, p->past_l, p->past_s,
-                         p->masked,    p->work,  p->sum,   p->spark,  p->held,
-                         p->row,       p->mask,  p->tile,  p->span,   p->all_sd,
-                         p->all_level, p->rate,  p->mode,  p->median, p->less};
+    void *const own[] = {p->was_bad, p->npast,  p->fold,   p->keep,  p->bad,    p->level,
+                         p->sd,      p->now_l,  p->now_s,  p->old_l, p->old_s,  p->past_l,
+                         p->past_s,  p->masked, p->work,   p->sum,   p->spark,  p->held,
+                         p->row,     p->mask,   p->tile,   p->span,  p->all_sd, p->all_level,
+                         p->rate,    p->mode,   p->median, p->less};
     for (size_t n = 0; n < sizeof own / sizeof *own; n++)
         free(own[n]);
     free(p);
@@ -269,11 +272,8 @@ static void cut_window(psr_clean_auto *p)
 static void quantise(psr_clean_auto *p, bool filter)
 {
 #pragma omp parallel for schedule(dynamic) num_threads(p->nthread)
-    for (size_t k = 0; k < p->nrange; k++) {
+    for (size_t k = 0; k < p->nrange; k++)
         psr_auto_quantise(p, &p->block[k], filter, p->row[psr_thread_number()]);
-        if (!filter && !p->d.zerodm)
-            psr_auto_rate(p, k);
-    }
 }
 
 /* Spectra from .. of n, at most a window, become those at to. */

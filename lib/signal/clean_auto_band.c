@@ -21,39 +21,34 @@ static double median_of_few(float *x, size_t n)
     return n % 2 ? (double)x[n / 2] : ((double)x[n / 2 - 1] + (double)x[n / 2]) / 2;
 }
 
-/* Median over the sub-bands that count of a sum of w spectra, in sigmas of w spectra: M. */
+/* Median over the sub-bands that count of a sum of w spectra, of those that are no sparks, in sigmas: M. */
 static float rate_tile(const psr_clean_auto *p, const struct psr_auto_block *b, size_t first,
                        size_t w)
 {
     float u[PSR_AUTO_GROUPS];
-    size_t n = 0;
-    for (size_t g = 0; g < p->ngroup && b->ncount; g++) {
-        int64_t sum = 0;
-        for (size_t t = first; t < first + w && b->count[g]; t++)
-            sum += p->sum[t * p->ngroup + g];
-        if (b->count[g])
-            u[n++] =
-                (float)((double)sum / (PSR_AUTO_SIGMA * sqrt((double)b->count[g] * (double)w)));
+    int64_t sum[PSR_AUTO_GROUPS] = {0};
+    size_t n = 0, good = 0;
+    for (size_t t = first; t < first + w; t++) {
+        for (size_t g = 0; g < p->ngroup && !p->spark[t]; g++)
+            sum[g] += p->sum[t * p->ngroup + g];
+        good += !p->spark[t];
     }
+    for (size_t g = 0; g < p->ngroup && b->ncount && 2 * good >= w; g++)
+        if (b->count[g])
+            u[n++] = (float)((double)sum[g] /
+                             (PSR_AUTO_SIGMA * sqrt((double)b->count[g] * (double)good)));
     if (!n)
         return 0;
     return (float)(median_of_few(u, n) * sqrt((double)n) / median_noise);
 }
 
-/* Where the tiles of a width begin: those of narrower ones are before them. */
-static float *tiles_of(const psr_clean_auto *p, size_t w)
+/* M of the tiles of a width: tiles of block k are after those of the blocks before. */
+static void rate_width(const psr_clean_auto *p, size_t w)
 {
-    size_t at = 0;
-    for (size_t v = 1; v < w; v *= 2)
-        at += p->window / v;
-    return p->tile + at;
-}
-
-void psr_auto_rate(const psr_clean_auto *p, size_t k)
-{
-    const struct psr_auto_block *b = &p->block[k];
-    for (size_t w = 1; 4 * w <= p->size; w *= 2) {
-        float *m = tiles_of(p, w) + k * (p->size / w);
+#pragma omp parallel for schedule(static) num_threads(p->nthread)
+    for (size_t k = 0; k < p->nrange; k++) {
+        const struct psr_auto_block *b = &p->block[k];
+        float *m = p->tile + k * (p->size / w);
         for (size_t t = 0; t + w <= b->n; t += w)
             m[t / w] = rate_tile(p, b, b->first + t, w);
     }
@@ -99,12 +94,12 @@ static void mark_sparks(psr_clean_auto *p, size_t w, const float *flat, size_t n
 /* Looks for sparks of one width. */
 static void look_at_width(psr_clean_auto *p, size_t w)
 {
-    const float *m = tiles_of(p, w);
     float *flat = p->work, *work = flat + p->window;
     const size_t last = p->nrange - 1, n = last * (p->size / w) + p->block[last].n / w;
     if (!n)
         return;
-    flatten(m, n, flat);
+    rate_width(p, w);
+    flatten(p->tile, n, flat);
     mark_sparks(p, w, flat, n, p->d.clip_sigma * fmax(1, scatter_about(flat, n, 0, work)));
 }
 

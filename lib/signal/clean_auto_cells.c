@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-static const double limit = 5, near_limit = 2.5, scatter_share = 1.4826;
+static const double limit = 5, near_limit = 2.5, scatter_share = 1.4826, median_noise = 1.2533;
 enum { BESIDE = 8, LEAST = 4 };
 
 /* Median of those of n floats that are numbers; not a number if there are none.  Reorders x. */
@@ -44,22 +44,36 @@ static void measure_window(psr_clean_auto *p)
     }
 }
 
+/* Whether a channel's level in the window is none of its history, but for noise. */
+static bool has_stepped(const psr_clean_auto *p, size_t c)
+{
+    const double n = (double)(p->nblock * p->size), l = (double)p->level[c], s = (double)p->sd[c];
+    return p->old_s[c] > 0 && fabs(l - p->old_l[c]) > limit * median_noise * s / sqrt(n);
+}
+
+/* Median of what the history of a channel has of its last n windows. */
+static double median_of_last(const psr_clean_auto *p, const float *history, size_t c, size_t n)
+{
+    float past[PSR_AUTO_HISTORY];
+    for (size_t k = 0; k < n; k++) {
+        size_t at = (p->nwindow - 1 - k) % PSR_AUTO_HISTORY;
+        past[k] = history[at * p->d.nchan + c];
+    }
+    return median_of(past, n);
+}
+
 /* Adds the window to the history, and takes L and S from that. */
 static void update_levels(psr_clean_auto *p)
 {
     const size_t nchan = p->d.nchan, at = p->nwindow % PSR_AUTO_HISTORY * nchan;
-    float past[PSR_AUTO_HISTORY];
     memcpy(p->past_l + at, p->level, nchan * sizeof *p->level);
     memcpy(p->past_s + at, p->sd, nchan * sizeof *p->sd);
     p->nwindow++;
-    const size_t n = p->nwindow < PSR_AUTO_HISTORY ? p->nwindow : PSR_AUTO_HISTORY;
     for (size_t c = 0; c < nchan; c++) {
-        for (size_t k = 0; k < n; k++)
-            past[k] = p->past_l[k * nchan + c];
-        p->now_l[c] = median_of(past, n);
-        for (size_t k = 0; k < n; k++)
-            past[k] = p->past_s[k * nchan + c];
-        p->now_s[c] = median_of(past, n);
+        size_t n = has_stepped(p, c) ? 0 : p->npast[c];
+        p->npast[c] = (unsigned char)(n < PSR_AUTO_HISTORY ? n + 1 : n);
+        p->now_l[c] = median_of_last(p, p->past_l, c, p->npast[c]);
+        p->now_s[c] = median_of_last(p, p->past_s, c, p->npast[c]);
     }
 }
 
@@ -201,7 +215,7 @@ static void set_gain(psr_clean_auto *p, size_t k)
     const double share = (double)step / PSR_AUTO_BLOCKS;
     for (size_t c = 0; c < p->d.nchan; c++) {
         double l = p->now_l[c], s = p->now_s[c];
-        if (p->old_s[c] > 0) {
+        if (p->old_s[c] > 0 && !p->was_bad[c]) {
             l = p->old_l[c] + (l - p->old_l[c]) * share;
             s = p->old_s[c] + (s - p->old_s[c]) * share;
         }
@@ -230,6 +244,7 @@ void psr_auto_judge(psr_clean_auto *p)
     const size_t nchan = p->d.nchan;
     memcpy(p->old_l, p->now_l, nchan * sizeof *p->now_l);
     memcpy(p->old_s, p->now_s, nchan * sizeof *p->now_s);
+    memcpy(p->was_bad, p->bad, nchan);
     for (size_t k = 0; k < p->nblock; k++)
         measure_cells(p, &p->block[k]);
     if (p->nblock) {

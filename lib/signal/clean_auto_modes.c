@@ -6,9 +6,11 @@
 #include <math.h>
 #include <string.h>
 
-static const double scatter_share = 1.4826, clip = 3, excess_limit = 1.25, spread_least = 2,
+static const double scatter_share = 1.4826, clip = 3, excess_limit = 0.4, first_limit = 0.8,
+                    sudden_limit = 8, spread_least = 2,
                     median_noise = 1.5708; /* variance of a median, in that of a mean */
-enum { TILES_LEAST = 32, GROUPS = PSR_AUTO_GROUPS };
+enum { TILES_LEAST = 12, TILES_FEWEST = 4, GROUPS = PSR_AUTO_GROUPS, FIXED_ONE = 1 << 20 };
+enum { SUDDEN_SHARE = 32, SUDDEN_TIMES = 4, HISTORY_LEAST = 8 };
 
 /* Sub-bands in tiles of one width: their medians and the sizes that clip them, in sigmas of noise. */
 struct scale {
@@ -17,43 +19,86 @@ struct scale {
 
 /* What to subtract: of running medians of the part of the sub-bands along v[k], of variance value[k] - 1. */
 struct modes {
-    struct scale one; /* of single spectra */
-    size_t n, width[GROUPS];
+    struct scale one;                         /* of single spectra */
+    size_t n, width[GROUPS], slowest[GROUPS]; /* slowest: what is slower stays; 0: nothing */
     double v[GROUPS][GROUPS], value[GROUPS], middle[GROUPS]; /* middle: v times one.middle */
 };
 
 /* --- covariances ------------------------------------------------------------------------------ */
 
-static size_t count_tiles(const psr_clean_auto *p, size_t w)
+/* Weights of a tile of 2 w spectra, in steps of w / 4: a triangle, so that what varies faster hardly counts.
+ * Tiles of 1 and 2 w = 4 spectra have shorter ones. */
+static const int triangle[3][8] = {{1}, {1, 2, 2, 1}, {1, 2, 3, 4, 4, 3, 2, 1}};
+static const size_t nweight[3] = {1, 4, 8};
+
+/* A width: number k, 2^k spectra. */
+struct width {
+    size_t step, length; /* spectra of a step and of a tile */
+    size_t shape;        /* of triangle */
+    double noise;        /* root of the sum of squared weights of spectra */
+};
+
+static struct width make_width(size_t k)
 {
-    size_t n = 0;
-    for (size_t k = 0; k < p->nrange; k++)
-        n += p->block[k].n / w;
-    return n;
+    struct width w = {.step = k > 2 ? (size_t)1 << (k - 2) : 1, .shape = k < 2 ? k : 2};
+    double squares = 0;
+    for (size_t i = 0; i < nweight[w.shape]; i++)
+        squares += triangle[w.shape][i] * triangle[w.shape][i];
+    w.length = w.step * nweight[w.shape];
+    w.noise = sqrt(squares * (double)w.step);
+    return w;
 }
 
-static void rate_tile(const psr_clean_auto *p, const struct psr_auto_block *b, size_t first,
-                      size_t w, float *r)
+/* Sums over steps: those of the width before become those of twice the step. */
+static void fold_steps(psr_clean_auto *p, size_t step)
 {
-    for (size_t g = 0; g < p->ngroup; g++) {
-        int64_t sum = 0;
-        for (size_t t = first; t < first + w && b->count[g]; t++)
-            sum += p->sum[t * p->ngroup + g];
-        double n = (double)b->count[g] * (double)w;
-        r[g] = b->count[g] ? (float)((double)sum / (PSR_AUTO_SIGMA * sqrt(n))) : 0;
+    const size_t G = p->ngroup;
+    if (step == 1)
+        for (size_t i = 0; i < p->n * G; i++)
+            p->fold[i] = p->sum[i];
+    for (size_t k = 0; k < p->nrange && step > 1; k++) {
+        int64_t *x = p->fold + p->block[k].first * G;
+        for (size_t j = 0; j < p->block[k].n / step; j++)
+            for (size_t g = 0; g < G; g++)
+                x[j * G + g] = x[2 * j * G + g] + x[(2 * j + 1) * G + g];
     }
 }
 
-/* At most PSR_AUTO_TILES of the tiles, evenly.  Returned: their number, in p->rate */
-static size_t rate_tiles(psr_clean_auto *p, size_t w)
+static size_t count_tiles(const psr_clean_auto *p, size_t length)
 {
-    const size_t step = (count_tiles(p, w) + PSR_AUTO_TILES - 1) / PSR_AUTO_TILES;
+    size_t n = 0;
+    for (size_t k = 0; k < p->nrange; k++)
+        n += p->block[k].n / length;
+    return n;
+}
+
+/* Given: t   first spectrum of the tile in its block */
+static void rate_tile(const psr_clean_auto *p, const struct psr_auto_block *b, size_t t,
+                      const struct width *w, float *r)
+{
+    const int64_t *x = p->fold + (b->first + t / w->step) * p->ngroup;
+    int64_t sum[GROUPS] = {0};
+    for (size_t i = 0; i < nweight[w->shape]; i++)
+        for (size_t g = 0; g < p->ngroup; g++)
+            sum[g] += triangle[w->shape][i] * x[i * p->ngroup + g];
+    for (size_t g = 0; g < p->ngroup; g++) {
+        double n = sqrt((double)b->count[g]) * w->noise;
+        r[g] = b->count[g] ? (float)((double)sum[g] / (PSR_AUTO_SIGMA * n)) : 0;
+    }
+}
+
+/* At most PSR_AUTO_TILES of the tiles, evenly, of those without sparks.  Returned: their number, in
+ * p->rate */
+static size_t rate_tiles(psr_clean_auto *p, const struct width *w)
+{
+    const size_t all = count_tiles(p, w->length),
+                 step = (all + PSR_AUTO_TILES - 1) / PSR_AUTO_TILES;
     size_t n = 0, j = 0;
     for (size_t k = 0; k < p->nrange; k++) {
         const struct psr_auto_block *b = &p->block[k];
-        for (size_t t = 0; t + w <= b->n; t += w, j++)
-            if (j % step == 0 && b->ncount)
-                rate_tile(p, b, b->first + t, w, p->rate + n++ * p->ngroup);
+        for (size_t t = 0; t + w->length <= b->n; t += w->length, j++)
+            if (j % step == 0 && b->ncount && !memchr(p->spark + b->first + t, 1, w->length))
+                rate_tile(p, b, t, w, p->rate + n++ * p->ngroup);
     }
     return n;
 }
@@ -143,56 +188,109 @@ static void deflate(double *covariance, size_t G, const double *v)
             covariance[g * G + h] += both * v[g] * v[h] - along[g] * v[h] - v[g] * along[h];
 }
 
-/* Variance along v, as median over the last windows: a long pulse is in one of them. */
-static double usual_value(const struct psr_auto_products *past, size_t G, const double *v)
+/* Variance of a window along v. */
+static double value_along(const struct psr_auto_products *past, size_t G, const double *v)
 {
-    float value[PSR_AUTO_HISTORY];
-    size_t n = 0;
-    for (size_t i = 0; i < PSR_AUTO_HISTORY; i++) {
-        double sum = 0;
-        for (size_t g = 0; g < G; g++)
-            for (size_t h = 0; h < G; h++)
-                sum += v[g] * v[h] * (double)past[i].sum[g * G + h];
-        if (past[i].n)
-            value[n++] = (float)(sum / (double)past[i].n);
-    }
-    return psr_quantile_median(value, n);
+    double sum = 0;
+    for (size_t g = 0; g < G; g++)
+        for (size_t h = 0; h < G; h++)
+            sum += v[g] * v[h] * (double)past->sum[g * G + h];
+    return past->n ? sum / (double)past->n : 0;
 }
 
-/* Adds those at width w, number k, that noise and narrower ones do not explain. */
-static void find_modes(const psr_clean_auto *p, size_t k, size_t w, struct modes *m)
+/* Variances along v in the last windows, and some of their quantiles. */
+struct past {
+    size_t n;
+    double now, low, median;
+};
+
+static struct past past_along(const psr_clean_auto *p, size_t k, const double *v)
+{
+    const size_t at = p->report.nwindow % PSR_AUTO_HISTORY;
+    float value[PSR_AUTO_HISTORY] = {0};
+    size_t n = 0;
+    for (size_t i = 0; i < PSR_AUTO_HISTORY; i++) {
+        if (!p->past[k][i].n)
+            continue;
+        float now = (float)value_along(&p->past[k][i], p->ngroup, v);
+        size_t j = n++;
+        for (; j > 0 && value[j - 1] > now; j--)
+            value[j] = value[j - 1];
+        value[j] = now;
+    }
+    const float quarter = value[n / 4];
+    const double median = n ? psr_quantile_median(value, n) : 0;
+    return (struct past){.n = n,
+                         .now = value_along(&p->past[k][at], p->ngroup, v),
+                         .low = n < HISTORY_LEAST ? median : (double)quarter,
+                         .median = median};
+}
+
+/* Variance along v at width number k, if there is a mode; otherwise 0.  A pulse is in few windows, a mode in most.
+ * But where a receiver's level steps, this window stands out, and at narrow widths: a long pulse that does so is
+ * very bright. */
+static double mode_value(const psr_clean_auto *p, size_t k, const double *v, bool *steps)
+{
+    const struct past x = past_along(p, k, v);
+    const double excess = excess_of(p, v, x.now), usual = excess_of(p, v, x.low);
+    const bool narrow = (size_t)SUDDEN_SHARE << k <= p->size;
+    *steps = narrow && excess > sudden_limit && excess > SUDDEN_TIMES * usual;
+    const double least = x.n < HISTORY_LEAST ? first_limit : excess_limit;
+    return *steps ? x.now : usual > least ? x.median : 0;
+}
+
+/* Adds those at width number k that noise and narrower ones do not explain. */
+static void find_modes(const psr_clean_auto *p, size_t k, struct modes *m)
 {
     const size_t G = p->ngroup;
     double covariance[GROUPS * GROUPS], value[GROUPS], vector[GROUPS * GROUPS];
     const size_t n = average_products(p, p->past[k], covariance);
+    bool steps;
+    if (n < TILES_LEAST)
+        return;
     const double root = 1 + sqrt((double)G / (double)n), edge = root * root;
     for (size_t i = 0; i < m->n; i++)
         deflate(covariance, G, m->v[i]);
     psr_eigen_symmetric(covariance, G, value, vector);
     for (size_t i = 0; i < G && value[i] > edge && m->n < G; i++) {
-        const double *v = vector + i * G, usual = usual_value(p->past[k], G, v);
-        if (excess_of(p, v, usual) <= excess_limit)
+        const double *v = vector + i * G, now = mode_value(p, k, v, &steps);
+        if (now <= 0)
             continue;
         memcpy(m->v[m->n], v, G * sizeof *v);
-        m->width[m->n] = w;
-        m->value[m->n++] = usual;
+        m->width[m->n] = (size_t)1 << k;
+        m->value[m->n++] = now;
     }
 }
 
-/* Looks at one width, number k, after all narrower ones. */
-static void look_at_scale(psr_clean_auto *p, size_t k, size_t w, struct modes *m)
+/* Looks at width number k, after all narrower ones. */
+static void look_at_width(psr_clean_auto *p, size_t k, const struct width *w, struct modes *m)
 {
     struct psr_auto_products *now = &p->past[k][p->report.nwindow % PSR_AUTO_HISTORY];
     struct scale s;
+    if (k == 0 || w->step > 1)
+        fold_steps(p, w->step);
     size_t n = rate_tiles(p, w);
     now->n = 0;
-    if (n < TILES_LEAST)
+    if (n < TILES_FEWEST)
         return;
     level_tiles(p, n, &s);
     enter_products(p, now, n);
     if (k == 0)
         m->one = s;
-    find_modes(p, k, w, m);
+    find_modes(p, k, m);
+}
+
+/* What is slower than the widest tiles in which a mode is, stays: it may be a pulse.  Steps are taken whole. */
+static void bound_modes(const psr_clean_auto *p, size_t nwidth, struct modes *m)
+{
+    for (size_t i = 0; i < m->n; i++) {
+        bool steps = false;
+        size_t widest = 0;
+        for (size_t k = 0; k < nwidth && !steps; k++)
+            if (mode_value(p, k, m->v[i], &steps) > 0)
+                widest = k + 1;
+        m->slowest[i] = !steps && widest + 1 < nwidth ? (size_t)4 << widest : 0;
+    }
 }
 
 /* --- what to subtract ------------------------------------------------------------------------- */
@@ -280,7 +378,7 @@ static size_t place_of(const float *sorted, size_t n, float x)
 /* Medians of the 2 h + 1 values around each of n, of those that there are. */
 static void run_median(const float *x, size_t n, size_t h, float *out)
 {
-    float sorted[2 << PSR_AUTO_WIDTHS];
+    float sorted[1 << PSR_AUTO_WIDTHS];
     size_t have = 0;
     for (size_t t = 0; t < n + h; t++) {
         if (t > 2 * h) {
@@ -303,6 +401,32 @@ static double shrink(const struct modes *m, size_t k, double a)
 {
     double noise = median_noise, mode = m->value[k] - 1, power = a * a * (double)m->width[k];
     return a * fmax(mode / (mode + noise), 1 - noise / fmax(power, noise));
+}
+
+/* Fixed point, so that sums do not depend on their order. */
+static int64_t fixed_of(float x)
+{
+    return llrint((double)x * FIXED_ONE);
+}
+
+/* Subtracts from n values their mean over most + 1 around each, of those that there are. */
+static void take_slow(float *x, size_t n, size_t most, float *work)
+{
+    const size_t h = most / 2;
+    int64_t sum = 0, have = 0;
+    memcpy(work, x, n * sizeof *x);
+    for (size_t t = 0; t < n + h; t++) {
+        if (t < n) {
+            sum += fixed_of(work[t]);
+            have++;
+        }
+        if (t > 2 * h) {
+            sum -= fixed_of(work[t - 2 * h - 1]);
+            have--;
+        }
+        if (t >= h)
+            x[t - h] = (float)((double)work[t - h] - (double)sum / (FIXED_ONE * (double)have));
+    }
 }
 
 static void subtract_at(psr_clean_auto *p, const struct psr_auto_block *b, const struct modes *m,
@@ -328,8 +452,12 @@ static void make_less(psr_clean_auto *p, struct modes *m)
         for (size_t i = 0; i < p->block[k].n; i++)
             project(p, &p->block[k], m, p->block[k].first + i);
 #pragma omp parallel for schedule(dynamic) num_threads(p->nthread)
-    for (size_t k = 0; k < m->n; k++)
-        run_median(p->mode + k * p->window, p->n, m->width[k] / 2, p->median + k * p->window);
+    for (size_t k = 0; k < m->n; k++) {
+        float *a = p->mode + k * p->window, *out = p->median + k * p->window;
+        run_median(a, p->n, m->width[k] / 2, out);
+        if (m->slowest[k])
+            take_slow(out, p->n, m->slowest[k], a);
+    }
 #pragma omp parallel for schedule(dynamic) num_threads(p->nthread)
     for (size_t k = 0; k < p->nrange; k++)
         for (size_t i = 0; i < p->block[k].n; i++)
@@ -339,8 +467,11 @@ static void make_less(psr_clean_auto *p, struct modes *m)
 bool psr_auto_find_modes(psr_clean_auto *p)
 {
     struct modes m = {.n = 0};
-    for (size_t k = 0, w = 1; 4 * w <= p->size; k++, w *= 2)
-        look_at_scale(p, k, w, &m);
+    struct width w;
+    size_t n = 0;
+    for (; n < PSR_AUTO_WIDTHS && (w = make_width(n)).length <= p->size; n++)
+        look_at_width(p, n, &w, &m);
+    bound_modes(p, n, &m);
     if (m.n)
         make_less(p, &m);
     return m.n > 0;

@@ -12,7 +12,7 @@ enum {
     PSR_AUTO_GROUPS = 16, /* sub-bands */
     PSR_AUTO_ZERO = 32,   /* what 0 sigma becomes */
     PSR_AUTO_SIGMA = 5,   /* levels of a sigma */
-    PSR_AUTO_WIDTHS = 10, /* 1 to 512 spectra */
+    PSR_AUTO_WIDTHS = 11, /* 1 to 1024 spectra */
     PSR_AUTO_TILES = 512, /* of a window that covariances are of */
 };
 
@@ -49,11 +49,13 @@ struct psr_clean_auto {
     size_t nrange;                         /* blocks and what is left after them */
     float *level, *sd;                     /* [nchan] l and s; not a number: none */
     double *now_l, *now_s, *old_l, *old_s; /* [nchan] L and S, and those of the window before */
-    unsigned char *bad;                    /* [nchan] masked in the whole window */
-    float *work;                           /* [(PSR_AUTO_BLOCKS + 1) max(nchan, window)] */
-    float **row;                           /* [nthread][nchan] */
-    int32_t *sum;                          /* [window][ngroup] u */
-    float *tile; /* [2 window] M of tiles of 1, 2, 4 .. spectra, one width after the other */
+    unsigned char *bad, *was_bad; /* [nchan] masked in the whole window, and in that before */
+    unsigned char *npast;         /* [nchan] windows since the level stepped */
+    float *work;                  /* [(PSR_AUTO_BLOCKS + 1) max(nchan, window)] */
+    float **row;                  /* [nthread][nchan] */
+    int32_t *sum;                 /* [window][ngroup] u */
+    float *tile;                  /* [window] M of the tiles of a width */
+    int64_t *fold;                /* [window][ngroup] u, summed over 1, 2, 4 .. spectra */
     size_t ngroup;
     unsigned char *spark; /* [window] */
     float *rate;          /* [PSR_AUTO_TILES][ngroup] */
@@ -98,9 +100,6 @@ static inline size_t psr_auto_first(const psr_clean_auto *p, size_t g)
 void psr_auto_judge(psr_clean_auto *p);
 
 /* --- the band (clean_auto_band.c) ------------------------------------------------------------- */
-
-/* Computes M of block k, of all widths. */
-void psr_auto_rate(const psr_clean_auto *p, size_t k);
 
 /* Marks sparks. */
 void psr_auto_find_sparks(psr_clean_auto *p);

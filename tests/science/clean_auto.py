@@ -5,8 +5,8 @@
 
 FOLDER holds parkes_8bit_1.fil, parkes_4bit.fil, parkes_2bit.fil and parkes_1bit.fil, 28.fil and
 askap_frb180417_beam29.fil; files that are not there are left out.  BURSTS (default 20) bursts of S/N 8 to 20
-are added to copies of the first, one a copy, and to noise of the same shape; as many, five a file, to noise
-with every kind of fakebin's interference, and without; and PULSARS (default 8) to such files of 60 s.  What is not
+are added to copies of the first, one a copy, and to noise of the same shape; as many, five a file, to skies
+with every kind of fakebin's interference, and to their noise; and PULSARS (default 8) to such files of 60 s.  What is not
 done after SECONDS is left out of the tables.  Needs numpy, psrkit's tools and PRESTO's rfifind in PATH.
 """
 import argparse
@@ -14,6 +14,7 @@ import multiprocessing
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -27,10 +28,29 @@ WAYS = {"plain": "", "auto": "-clean auto", "mask": None}
 # The made sky: its band, sampling and lengths; and every kind of interference that fakebin makes.
 SKY = "-nchans 256 -nbits 8 -tsamp 512 -fch1 1500 -foff 2"
 MADE_S, BURSTS_EACH, PULSAR_S = 36, 5, 60
-RFI = ["tone freq=1420 level=3", "tone freq=1350 level=2 drift=0.5", "tone freq=1180 level=3 period=1.3 width=0.2",
-       "radar freq=1300 bw=20 level=30 rotation=5", "phone freq=1100 bw=40 rate=2 level=5", "mains level=0.02",
-       "spark rate=0.5 level=1 width=4e-3", "jump t=7 level=1 freq=1250 bw=30", "jump rate=2 width=0.1 level=0.3 freq=1070 bw=80",
-       "jump rate=1 width=0.3 level=0.1 freq=1400 bw=200", "drop share=1e-3", "bandpass ripple=0.1 period=60"]
+# From tests/science/interference.txt; no file had steady and drifting tones, a radar's sweeps, or lost packets.
+MEASURED = [
+    "phone freq=1090 bw=4 carrier=2 rate=85 width=5e-4 level=10 frame=5e-4 slot=5e-4",  # aircraft, Parkes 1082 to 1094 MHz
+    "phone freq=1460 bw=14 carrier=4 rate=230 width=1e-3 level=7 frame=5e-4 slot=5e-4",  # Parkes 1806 to 1850 MHz
+    "phone freq=1020 bw=8 carrier=2 rate=40 width=4e-3 level=9 frame=5e-4 slot=5e-4",  # Parkes 874 MHz
+    "phone freq=1180 bw=8 carrier=4 rate=80 width=1e-3 level=5 frame=5e-4 slot=5e-4",  # Parkes 910, 914 MHz
+    "phone freq=1240 bw=12 carrier=4 rate=24 width=5e-4 level=5 frame=5e-4 slot=5e-4",  # Wi-Fi, Parkes 2438 to 2446 MHz
+    "tone freq=1141 level=6.7 period=0.1 width=1.3e-3",  # ASKAP 1141 MHz
+    "mains hz=28.77 level=0.17 harmonics=1", "mains hz=60 level=0.01", "mains hz=100.1 level=0.14 harmonics=1",  # GBT, Lovell psr3
+    "spark rate=0.007 level=1.2 width=90e-3",  # Lovell psr2
+    "jump rate=0.024 width=10 level=1",  # Lovell psr2, if its steps were in the whole band
+    "jump rate=2 width=0.3 level=0.072 freq=1073 bw=170",  # receivers, Parkes: 0.056 of a sigma below 1344 MHz,
+    "jump rate=2 width=0.3 level=0.026 freq=1328 bw=340",  # 0.020 above
+    "bandpass ripple=0.5 period=16",  # GBT
+    "tone freq=1420 level=3", "tone freq=1350 level=2 drift=0.5", "radar freq=1300 bw=20 level=30 rotation=5", "drop share=1e-3"]
+# Of strengths that were invented before any were measured: strong steps in parts of the band.
+INVENTED = ["tone freq=1420 level=3", "tone freq=1350 level=2 drift=0.5", "tone freq=1180 level=3 period=1.3 width=0.2",
+            "radar freq=1300 bw=20 level=30 rotation=5", "phone freq=1100 bw=40 rate=2 level=5", "mains level=0.02",
+            "spark rate=0.5 level=1 width=4e-3", "jump t=7 level=1 freq=1250 bw=30", "jump rate=2 width=0.1 level=0.3 freq=1070 bw=80",
+            "jump rate=1 width=0.3 level=0.1 freq=1400 bw=200", "drop share=1e-3", "bandpass ripple=0.1 period=60"]
+SKIES = {"made": MEASURED, "strong": INVENTED, "quiet": []}
+# Of pulsars also one whose receivers have constant levels: where these wander, slow pulsars drown in them.
+PULSAR_SKIES = {"made": MEASURED, "calm": [k for k in MEASURED if not k.startswith("jump")], "quiet": []}
 
 
 def run(*words):
@@ -124,7 +144,7 @@ def make_sky(seed, length_s, signals, rfi):
     words = ["fakebin", "-q", "-seed", str(seed), "-period", "0", *SKY.split(), "-tobs", str(length_s)]
     for s in signals:
         words += ["-add", s]
-    for s in RFI if rfi else ():
+    for s in rfi:
         words += ["-rfi", s]
     run(*words, "-o", "m.fil")
 
@@ -136,17 +156,17 @@ def made_task(i, folder):
     words = ["burst dm=%.3f t=%.6f width=%.6f snr=%.3f" % (d, a, w, s)
              for d, a, w, s in zip(dm, t, width, rng.uniform(8, 20, BURSTS_EACH))]
     told = {}
-    for place in ("made", "quiet"):
-        make_sky(i, MADE_S, words, place == "made")
+    for place, rfi in SKIES.items():
+        make_sky(i, MADE_S, words, rfi)
         for way in WAYS if place == "made" else ("plain", "auto"):
             # The time of a burst is its centre.
             told[place, way] = tell(search("m.fil", CRAB, flags_of(way, "m.fil")), list(zip(t, dm, 0 * width)))
     return told
 
 
-def fold(x, period):
+def fold(x, tsamp, period):
     """Best boxcar over phase of a folded series, as a deviation."""
-    phase = (np.arange(len(x)) * TSAMP / period * 128).astype(int) % 128
+    phase = (np.arange(len(x)) * tsamp / period * 128).astype(int) % 128
     n = np.bincount(phase, minlength=128)
     profile = np.bincount(phase, x, minlength=128) / np.maximum(n, 1)
     best = 0.0
@@ -157,10 +177,12 @@ def fold(x, period):
 
 def is_pulsar(x, period, rng):
     """Whether a fold stands out of those at 200 other periods, by 6 of their scatters."""
+    few = max(int(0.55 * period / 128 / TSAMP), 1)
+    x = x[: len(x) // few * few].reshape(-1, few).sum(1) / np.sqrt(few)
     x = x - np.mean(x)
-    other = [fold(x, period * f) for f in np.concatenate([rng.uniform(0.55, 0.93, 100), rng.uniform(1.07, 1.45, 100)])]
+    other = [fold(x, few * TSAMP, period * f) for f in np.concatenate([rng.uniform(0.55, 0.93, 100), rng.uniform(1.07, 1.45, 100)])]
     middle = np.median(other)
-    return fold(x, period) > middle + 6 * 1.4826 * np.median(np.abs(other - middle))
+    return fold(x, few * TSAMP, period) > middle + 6 * 1.4826 * np.median(np.abs(other - middle))
 
 
 def pulsar_task(i, folder):
@@ -169,9 +191,9 @@ def pulsar_task(i, folder):
     dm, snr = rng.uniform(10, 110), rng.uniform(12, 40)
     words = ["pulsar period=%.6f dm=%.3f width=%.6f snr=%.3f" % (period / 1e3, dm, period / 1e3 * rng.uniform(0.02, 0.1), snr)]
     told = {}
-    for place in ("made", "quiet"):
-        make_sky(10000 + i, PULSAR_S, words, place == "made")
-        for way in WAYS if place == "made" else ("plain", "auto"):
+    for place, rfi in PULSAR_SKIES.items():
+        make_sky(10000 + i, PULSAR_S, words, rfi)
+        for way in WAYS if rfi else ("plain", "auto"):
             run("gpudedisp", "-q", "-ncpus", "1", *flags_of(way, "m.fil").split(), "-nobary", "-nopad", "-lodm", "%.3f" % dm,
                 "-numdms", "1", "-dmprec", "3", "-o", "p", "m.fil")
             x = np.fromfile("p_DM%.3f.dat" % dm, np.float32).astype(float)
@@ -197,15 +219,19 @@ def work(task):
         shutil.rmtree(where)
 
 
-def collect(folder, n, pulsars, processes, seconds):
-    deadline = time.time() + seconds
+def collect(folder, n, pulsars, processes, deadline):
     tasks = {"copy": n if os.path.exists(os.path.join(folder, "parkes_8bit_1.fil")) else 0,
              "made": n // BURSTS_EACH, "pulsar": pulsars}
     # In turn, so that whatever is done in time holds of each.
     order = sorted((k / tasks[name], name, k) for name in tasks for k in range(tasks[name]))
     total = {}
     with multiprocessing.Pool(processes) as pool:
-        for told in pool.imap_unordered(work, [(name, k, folder, deadline) for _, name, k in order]):
+        rest = pool.imap_unordered(work, [(name, k, folder, deadline) for _, name, k in order])
+        for _ in order:
+            try:
+                told = rest.next(max(deadline - time.time(), 0) + 1)
+            except multiprocessing.TimeoutError:
+                break
             for key, counts in (told or {}).items():
                 total[key] = total.get(key, 0) + counts
     return total
@@ -213,17 +239,17 @@ def collect(folder, n, pulsars, processes, seconds):
 
 def tables(total):
     print("\nBursts of S/N 8 to 20, DM 20 to 110, 0.5 to 16 ms.  copy: one in each copy of parkes_8bit_1.fil; noise: in noise of")
-    print("that shape; made: %d in %d s of a sky with all kinds of interference; quiet: in its noise.  Clusters above" % (BURSTS_EACH, MADE_S))
-    print("%g near a burst count as found, others as false, per file; clear: those without a mark\n" % FOUND_AT)
+    print("that shape; made: %d in %d s of a sky with all kinds of interference, as measured in real files; strong: of other" % (BURSTS_EACH, MADE_S))
+    print("strengths; quiet: in their noise.  Clusters above %g near a burst count as found, others as false, per file; clear: those without a mark\n" % FOUND_AT)
     print("%-8s %-8s %6s %6s %8s %8s %8s" % ("in", "", "bursts", "found", "share", "false", "clear"))
-    for place in ("copy", "noise", "made", "quiet"):
+    for place in ("copy", "noise", "made", "strong", "quiet"):
         for way in WAYS:
             c = total.get((place, way))
             if c is not None:
                 print("%-8s %-8s %6d %6d %8.3f %8.2f %8.2f" % (place, way, c[1], c[0], c[0] / c[1], c[2] / c[4], c[3] / c[4]))
     print("\nPulsars in %d s of such skies, found if the fold at period and DM stands out of 200 at other periods by 6 scatters;" % PULSAR_S)
-    print("slow: those above 4 s\n\n%-8s %-8s %7s %6s %8s %8s" % ("in", "", "pulsars", "found", "slow", "found"))
-    for place in ("made", "quiet"):
+    print("slow: those above 4 s; calm: made without steps of levels\n\n%-8s %-8s %7s %6s %8s %8s" % ("in", "", "pulsars", "found", "slow", "found"))
+    for place in PULSAR_SKIES:
         for way in WAYS:
             c = total.get(("pulsar " + place, way))
             if c is not None:
@@ -238,7 +264,7 @@ def main():
     p.add_argument("-j", type=int, default=1)
     p.add_argument("-t", type=float, default=1e9)
     a = p.parse_args()
-    folder = os.path.realpath(a.folder)
+    folder, deadline = os.path.realpath(a.folder), time.time() + a.t
     print("gpudedisp %s; of the ASKAP files %s" % (CRAB, FRB))
     print("plain: clipping only; auto: -clean auto; mask: rfifind -time 0.25, and clipping\n")
     where = tempfile.mkdtemp(prefix="psrkit-clean.")
@@ -248,7 +274,8 @@ def main():
     finally:
         os.chdir("/")
         shutil.rmtree(where)
-    tables(collect(folder, a.n, a.p, a.j, a.t))
+    sys.stdout.flush()
+    tables(collect(folder, a.n, a.p, a.j, deadline))
 
 
 if __name__ == "__main__":
