@@ -152,7 +152,7 @@ static int64_t tolerance_of(const struct field *f, size_t trial, size_t other_tr
     return f->d->time_tol * (one > other ? one : other);
 }
 
-/* Where friends of a node may lie in a group. */
+/* The range of a group in which friends of a node may lie. */
 static struct reach find_reach(const struct field *f, const struct node *p, size_t g)
 {
     const struct group *group = &f->group[g];
@@ -202,7 +202,7 @@ static bool is_in_time(const struct field *f, const struct node *root, const str
     return gap - reach <= tolerance_of(f, p->event->trial, root->event->trial);
 }
 
-/* Whether a boxcar within another, or around it, is not much better than the other explains. */
+/* True if a boxcar inside or around another has no more S/N than the other explains. */
 static bool is_explained(const struct node *root, const struct node *p)
 {
     double one = (double)(p->end - p->first), other = (double)(root->end - root->first);
@@ -215,7 +215,7 @@ static bool is_part(const struct field *f, size_t root, const struct node *p)
     return is_in_time(f, &f->node[root], p) && is_explained(&f->node[root], p);
 }
 
-/* The best friend in a cluster that can have p. */
+/* The best friend of p in a cluster that may take p. */
 static const struct node *find_best_friend(const struct field *f, const struct node *p, size_t from,
                                            size_t to)
 {
@@ -228,7 +228,7 @@ static const struct node *find_best_friend(const struct field *f, const struct n
     return best;
 }
 
-/* Joins two clusters that meet at an event of both, but for two pulses. */
+/* Joins two clusters that meet at one event, unless they are two pulses. */
 static void join_over(struct field *f, size_t a, size_t b, const struct node *p)
 {
     size_t high = find_root(f->node, a), low = find_root(f->node, b);
@@ -244,7 +244,7 @@ static void join_over(struct field *f, size_t a, size_t b, const struct node *p)
         f->node[low].parent = high;
 }
 
-/* Puts the next best event into a cluster. */
+/* Adds the next best event to a cluster. */
 static void take_node(struct field *f, struct node *p)
 {
     const struct node *q;

@@ -158,7 +158,7 @@ psr_status psr_singlepulse_mask(psr_singlepulse *p, struct psr_span span, psr_er
     return st;
 }
 
-/* Makes the masked ones of samples [pos, pos + n) of series i no numbers. */
+/* Replaces the masked samples of [pos, pos + n) of series i by NaN. */
 static void blank_masked(const struct psr_singlepulse *p, size_t i, int64_t pos, float *x, size_t n)
 {
     for (size_t s = 0; s < p->nmask; s++) {
@@ -171,7 +171,7 @@ static void blank_masked(const struct psr_singlepulse *p, size_t i, int64_t pos,
 
 /* --- stages ----------------------------------------------------------------------------------- */
 
-/* A series and how far it has come: pieces up to index last are measured, which has n samples. */
+/* A series and its state: pieces up to index last, which has n samples, are measured. */
 struct course {
     const struct psr_singlepulse *p;
     struct pulse_series_state *series;
@@ -202,7 +202,7 @@ static void measure_piece(const struct course *c)
                       c->last * (int64_t)c->p->length, c->bench->work);
 }
 
-/* The nodes are tied up to the one after piece k. */
+/* The nodes are known up to the one after piece k. */
 static void ramp_piece(const struct course *c, int64_t k)
 {
     int64_t length = (int64_t)c->p->length;

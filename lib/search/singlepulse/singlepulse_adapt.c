@@ -1,4 +1,4 @@
-/* How the search adapts to its noise: the scatter of boxcars, column by column side by side. */
+/* Adapts the search to the noise: scatter of boxcars, several columns side by side. */
 #include "pulse.h"
 
 #include <math.h>

@@ -65,7 +65,7 @@ static cudaError_t take_ring(struct pulse_cuda *c)
     TRY(cudaMalloc((void **)&r->d_x, r->nseries * (size_t)r->npiece * length * sizeof *r->d_x));
     TRY(cudaMalloc((void **)&r->d_figure, figures * figure));
     TRY(cudaMalloc((void **)&r->d_note, figures));
-    /* Whole structs are read, the gaps in them too. */
+    /* Whole structs are copied, with their padding, which must be initialised. */
     return cudaMemsetAsync(r->d_figure, 0, figures * figure, c->stream);
 }
 
@@ -176,7 +176,7 @@ static size_t cuda_room(const void *state)
 
 /* --- the search ------------------------------------------------------------------------------- */
 
-/* Puts the samples of a chunk from number "from" on into the ring. */
+/* Copies the samples of a chunk, from number "from" on, into the ring. */
 static cudaError_t copy_samples(struct pulse_cuda *c, const struct pulse_chunk *k, size_t from)
 {
     const struct pulse_k_ring *r = &c->ring;
@@ -192,7 +192,7 @@ static cudaError_t copy_samples(struct pulse_cuda *c, const struct pulse_chunk *
     return cudaSuccess;
 }
 
-/* Where runs of samples go between bins. */
+/* The places of the runs of samples between bins. */
 static size_t list_splices(const struct pulse_chunk *k, struct pulse_k_splice *list, size_t room)
 {
     size_t n = 1;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The one place that knows which kinds of accelerator were built in. */
+/* Selects the device backend; the one place that knows which were built. */
 static const struct psr_pulse_device_ops *const ops =
 #ifdef HAVE_CUDA
     &psr_pulse_cuda;
@@ -126,14 +126,14 @@ static size_t room_of_all(const psr_singlepulse *p, size_t n)
     return n;
 }
 
-/* The next samples of a block, and what is done to them. */
+/* The next samples of a block, with the bins added to or removed from them. */
 struct part {
     size_t at, n;
     const struct psr_resample_bin *bin;
     size_t nbin, nout;
 };
 
-/* Those of nbin bins that fall into the part, and what becomes of it with them. */
+/* The bins that fall into the part, and the length that it has with them. */
 static void count_bins(struct part *q, size_t nbin)
 {
     q->nout = q->n;

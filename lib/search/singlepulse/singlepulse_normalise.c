@@ -1,4 +1,4 @@
-/* Level and scatter of pieces of a series, robust against pulses, and the flattening by them. */
+/* Robust level and scatter of pieces of a series, and flattening by them. */
 #include "pulse.h"
 
 #include <math.h>
@@ -47,7 +47,7 @@ static bool are_all_good(const float *x, size_t n)
     return !bad;
 }
 
-/* The samples that are numbers: x itself, or copied to room.  Returned: how many, in *good */
+/* The samples that are finite: x itself, or a copy in room.  Returned: number, in *good */
 static size_t find_good(const float **good, float *room, const float *x, size_t n)
 {
     size_t ngood = 0;
@@ -62,7 +62,7 @@ static size_t find_good(const float **good, float *room, const float *x, size_t 
     return ngood;
 }
 
-/* Indices about the middle. */
+/* Indices relative to the middle. */
 PSR_CLONES
 static void count_from_middle(float *q, size_t n)
 {
@@ -71,7 +71,7 @@ static void count_from_middle(float *q, size_t n)
         q[j] = (float)(int32_t)j - middle;
 }
 
-/* Sizes of x less the middle. */
+/* Absolute differences of x from the middle. */
 PSR_CLONES
 static void find_sizes(float *restrict size, const float *restrict x, size_t n, float middle)
 {
@@ -79,7 +79,7 @@ static void find_sizes(float *restrict size, const float *restrict x, size_t n, 
         size[j] = fabsf(x[j] - middle);
 }
 
-/* u = x - middle; what is no number becomes infinite. */
+/* u = x - middle; NaN becomes infinite. */
 PSR_CLONES
 static void subtract(float *restrict u, const float *restrict x, size_t n, float middle)
 {
@@ -252,7 +252,7 @@ static void flatten_samples(float *x, size_t n, double level, double step, doubl
         x[j] = pulse_flatten_sample(x[j], (double)(int32_t)j, level, step, scale, scale_step);
 }
 
-/* Takes off the line from one level to the next, the samples being "at" after its start. */
+/* Subtracts the line from one level to the next; the samples begin "at" after its start. */
 PSR_CLONES
 static void correct_samples(float *z, size_t n, float level, float slope, int32_t at)
 {

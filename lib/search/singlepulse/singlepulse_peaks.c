@@ -1,4 +1,4 @@
-/* Loud pieces in, events out: regions are gathered, settled, and their pulses kept. */
+/* Turns loud pieces into events: gathers regions, settles them, and keeps their pulses. */
 #include "pulse.h"
 
 #include "base/grow.h"
@@ -30,7 +30,7 @@ void psr_pulse_peaks_clear(struct pulse_peaks *p)
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-/* Best S/N first, then the earlier. */
+/* Best S/N first, of equals the earlier. */
 static int compare_events(const void *a, const void *b)
 {
     const struct psr_event *p = a, *q = b;
