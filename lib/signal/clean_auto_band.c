@@ -42,10 +42,10 @@ static float rate_tile(const psr_clean_auto *p, const struct psr_auto_block *b, 
     return (float)(median_of_few(u, n) * sqrt((double)n) / median_noise);
 }
 
-/* M of the tiles of a width: tiles of block k are after those of the blocks before. */
+/* M of the tiles of a width: tiles of block k are after those of the blocks before.  By one thread: this is
+ * less work than it takes threads to meet where other programs run too. */
 static void rate_width(const psr_clean_auto *p, size_t w)
 {
-#pragma omp parallel for schedule(static) num_threads(p->nthread)
     for (size_t k = 0; k < p->nrange; k++) {
         const struct psr_auto_block *b = &p->block[k];
         float *m = p->tile + k * (p->size / w);
