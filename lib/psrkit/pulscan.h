@@ -17,7 +17,8 @@
  * that share its bins.  A box that may be a side lobe of a bright line is not a hit either.  For
  * this, E / (d^2 - 1/4) is summed over the bins of the box, where E is the excess power over noise
  * of those peaks of z = 0 and the same H that are outside the box, at a distance of d bins up to
- * 4096, and exceed its own excess; the box is a side lobe if the sum is at least its own excess.
+ * 4096, and exceed its own excess; the box is a side lobe if the sum is above 0 and at least its
+ * own excess.
  * psr_pulscan_merge turns hits into candidates.
  *
  * With rblock or compat, starts are divided into blocks instead: block b contains i = 1 + b block

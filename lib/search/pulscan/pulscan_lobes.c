@@ -71,7 +71,8 @@ static bool is_lobe(const struct group *g, const struct psr_pulscan_peak *k)
         if (d > 0 && power > own)
             lobes += power * bins / (near * (near + bins));
     }
-    return lobes >= own;
+    /* Without lobes, what has less power than noise is none either. */
+    return lobes > 0 && lobes >= own;
 }
 
 /* Returned: how many are left, in their order */
