@@ -4,6 +4,13 @@
 
 #include <stddef.h>
 
+/* What every kernel needs: the same bits whether or not there are fused multiply-adds; and no word on
+ * how vectors are passed, as functions that take some are inline. */
+#if defined __clang__
+#pragma STDC FP_CONTRACT OFF
+#endif
+#pragma GCC diagnostic ignored "-Wpsabi"
+
 /* Function attributes of each instruction set.  PSR_ISA_EACH makes a table [PSR_NISA] of what macro
  * makes of base, avx2 and avx512; PSR_ISA_TABLE one of the functions name_base, name_avx2 and
  * name_avx512. */

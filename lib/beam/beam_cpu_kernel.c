@@ -3,10 +3,6 @@
 
 #include "base/isa.h"
 
-#if defined __clang__
-#pragma STDC FP_CONTRACT OFF
-#endif
-
 #define LOOPS(s)                                                                                   \
     {                                                                                              \
         add_power_##s, mix_rows_##s, dot_##s, cotangents_##s                                       \

@@ -6,10 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#if defined __clang__
-#pragma STDC FP_CONTRACT OFF
-#endif
-
 /* Full scale runs from -4 to 4. */
 static const double range = 8, lowest = -4;
 

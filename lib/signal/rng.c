@@ -10,10 +10,6 @@
 #include <immintrin.h>
 #endif
 
-#if defined __clang__
-#pragma STDC FP_CONTRACT OFF
-#endif
-
 /* Blocks in a group: as many as the widest vector has lanes. */
 enum { NBLOCK = PSR_RNG_GROUP / 4 };
 

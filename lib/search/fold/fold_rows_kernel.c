@@ -5,11 +5,6 @@
 
 #include <string.h>
 
-#if defined __clang__
-#pragma STDC FP_CONTRACT OFF
-#endif
-#pragma GCC diagnostic ignored "-Wpsabi" /* functions that take vectors are inline */
-
 enum { GROUP = PSR_FOLD_GROUP, TILE = PSR_FOLD_TILE };
 
 /* A vector of the instruction set, and the places that interleave the lower, or upper, halves of each

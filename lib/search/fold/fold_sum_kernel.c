@@ -3,11 +3,6 @@
 
 #include "base/isa.h"
 
-#if defined __clang__
-#pragma STDC FP_CONTRACT OFF
-#endif
-#pragma GCC diagnostic ignored "-Wpsabi" /* functions that take vectors are inline */
-
 typedef int16_t words __attribute__((vector_size(2 * FOLD_VECTOR)));
 typedef int16_t any_words __attribute__((vector_size(2 * FOLD_VECTOR), aligned(2), may_alias));
 typedef uint32_t codes __attribute__((vector_size(4 * FOLD_VECTOR)));

@@ -3,10 +3,6 @@
 
 #include "base/isa.h"
 
-#if defined __clang__
-#pragma STDC FP_CONTRACT OFF
-#endif
-
 typedef float lanes __attribute__((vector_size(4 * CORRELATE_LANES)));
 typedef float any_lanes __attribute__((vector_size(4 * CORRELATE_LANES), aligned(4), may_alias));
 #define GET(p, i)    ((lanes)(*(const any_lanes *)((p) + (i))))

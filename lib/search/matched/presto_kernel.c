@@ -3,10 +3,6 @@
 
 #include "base/isa.h"
 
-#if !defined __clang__
-#pragma GCC diagnostic ignored "-Wpsabi" /* functions that take vectors are inline */
-#endif
-
 typedef float floats __attribute__((vector_size(4 * PRESTO_LANES)));
 typedef int32_t ints __attribute__((vector_size(4 * PRESTO_LANES)));
 typedef float any_floats __attribute__((vector_size(4 * PRESTO_LANES), aligned(4), may_alias));

@@ -5,11 +5,6 @@
 
 #include <string.h>
 
-#if defined __clang__
-#pragma STDC FP_CONTRACT OFF
-#endif
-#pragma GCC diagnostic ignored "-Wpsabi" /* functions that take vectors are inline */
-
 /* A code is bits 20 to 27 of a float, from the exponent of 2^-6 on. */
 enum { CUT_BITS = 20, ROUND_UP = (1 << CUT_BITS) - 1, LEAST_CODE = (127 - 6) << 3 };
 

@@ -1,14 +1,11 @@
 /* Inner loops over pairs of channels of bytes, for each instruction set. */
 #include "rfi_bytes_kernel.h"
 
+#include "base/isa.h"
+
 #if defined __x86_64__
 #include <immintrin.h>
 #endif
-
-#if defined __clang__
-#pragma STDC FP_CONTRACT OFF
-#endif
-#pragma GCC diagnostic ignored "-Wpsabi" /* functions that take vectors are inline */
 
 enum { WORDS_base = 8, WORDS_avx2 = 16, WORDS_avx512 = 32 };
 

@@ -1,12 +1,9 @@
 /* The passes of Stockham's transform, for each instruction set. */
 #include "rfi_fft_kernel.h"
 
-#include <stdint.h>
+#include "base/isa.h"
 
-#if defined __clang__
-#pragma STDC FP_CONTRACT OFF
-#endif
-#pragma GCC diagnostic ignored "-Wpsabi" /* functions that take vectors are inline */
+#include <stdint.h>
 
 enum { FIRST = PSR_RFI_FFT_FIRST, RADIX_MOST = 10 };
 enum { WIDTH_base = 8, WIDTH_avx2 = 8, WIDTH_avx512 = 16 };

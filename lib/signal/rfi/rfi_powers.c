@@ -1,17 +1,14 @@
 /* Computes powers of two channels from the transform of both. */
 #include "rfi_powers.h"
 
+#include "base/isa.h"
+
 #include <math.h>
 #include <psrkit/clean.h>
 
 #if defined __x86_64__
 #include <immintrin.h>
 #endif
-
-#if defined __clang__
-#pragma STDC FP_CONTRACT OFF
-#endif
-#pragma GCC diagnostic ignored "-Wpsabi" /* functions that take vectors are inline */
 
 /* Bins before vectors, so that these are aligned; no fewer than PSR_RFI_LOBIN. */
 enum { ALONE = 16 };
