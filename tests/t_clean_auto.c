@@ -231,22 +231,33 @@ static double share_kept(const struct stream *with, const struct stream *without
     return product / squares / 5; /* levels of a sigma; the noise has 1 */
 }
 
+/* Noise with a signal, and with interference where there is some.  Returned: *without, the same without
+ * the signal */
+static struct stream make_with_and_without(const struct psr_obs *obs,
+                                           const struct psr_fake_signal *signal,
+                                           const struct psr_fake_rfi *rfi_of, uint64_t seed,
+                                           struct stream *without)
+{
+    struct psr_fake_desc d = {.size = sizeof d,
+                              .obs = obs,
+                              .seed = seed,
+                              .dmconst = PSR_DMCONST_PRESTO,
+                              .noise_sigma = 1,
+                              .rfi = rfi_of,
+                              .nrfi = rfi_of != NULL};
+    *without = make_stream(&d);
+    d.signal = signal;
+    d.nsignal = 1;
+    return make_stream(&d);
+}
+
 static void test_survival(const char *name, const struct psr_fake_signal *signal, double tobs_s,
                           double least, uint64_t seed)
 {
     struct psr_obs obs = make_obs(128, 32, (int64_t)(tobs_s / 256e-6), 256e-6);
     uint64_t state = seed;
     obs.foff_mhz = -2;
-    struct psr_fake_desc d = {.size = sizeof d,
-                              .obs = &obs,
-                              .seed = seed,
-                              .dmconst = PSR_DMCONST_PRESTO,
-                              .noise_sigma = 1,
-                              .signal = signal,
-                              .nsignal = 1};
-    struct stream with = make_stream(&d);
-    d.nsignal = 0;
-    struct stream without = make_stream(&d);
+    struct stream without, with = make_with_and_without(&obs, signal, NULL, seed, &without);
     struct psr_clean_auto_desc desc = describe(&with);
     struct cleaned a = clean(&with, &desc, 5000, &state), b = clean(&without, &desc, 5000, &state);
     double kept = share_kept(&with, &without, &a, &b);
@@ -286,18 +297,7 @@ static void test_slow(const char *name, const struct psr_fake_rfi *rfi_of, doubl
     struct psr_obs obs = make_obs(128, 32, (int64_t)(40 / 256e-6), 256e-6);
     uint64_t state = seed;
     obs.foff_mhz = -2;
-    struct psr_fake_desc d = {.size = sizeof d,
-                              .obs = &obs,
-                              .seed = seed,
-                              .dmconst = PSR_DMCONST_PRESTO,
-                              .noise_sigma = 1,
-                              .signal = &pulsar,
-                              .nsignal = 1,
-                              .rfi = rfi_of,
-                              .nrfi = 1};
-    struct stream with = make_stream(&d);
-    d.nsignal = 0;
-    struct stream without = make_stream(&d);
+    struct stream without, with = make_with_and_without(&obs, &pulsar, rfi_of, seed, &without);
     struct psr_clean_auto_desc desc = describe(&with);
     struct cleaned a = clean(&with, &desc, 5000, &state), b = clean(&without, &desc, 5000, &state);
     double kept = share_kept(&with, &without, &a, &b);
@@ -367,16 +367,7 @@ static void test_receivers(uint64_t seed)
     struct psr_obs obs = make_obs(64, 32, 16000, 512e-6);
     uint64_t state = seed, again = seed;
     obs.foff_mhz = -4;
-    struct psr_fake_desc fake = {.size = sizeof fake,
-                                 .obs = &obs,
-                                 .seed = seed,
-                                 .dmconst = PSR_DMCONST_PRESTO,
-                                 .noise_sigma = 1,
-                                 .signal = &burst,
-                                 .nsignal = 1};
-    struct stream with = make_stream(&fake);
-    fake.nsignal = 0;
-    struct stream without = make_stream(&fake);
+    struct stream without, with = make_with_and_without(&obs, &burst, NULL, seed, &without);
     add_gains(&with, &state);
     add_gains(&without, &again);
     struct psr_clean_auto_desc d = describe(&with);
