@@ -10,6 +10,7 @@ tools_canvas = \
 	tools/common/canvas_column.h \
 	tools/common/png.c \
 	tools/common/png.h
+tools_fourier = tools/common/fourier_options.c tools/common/fourier_options.h tools/common/fourier_table.c
 tools_gnuplot = tools/common/gnuplot.c tools/common/gnuplot.h tools/common/gnuplot_run.c tools/common/gnuplot_run.h
 
 bin_PROGRAMS += \
@@ -84,10 +85,9 @@ bin_frbbeam_SOURCES = \
 
 bin_gpuaccel_pulscan_CPPFLAGS = $(tools_cppflags)
 bin_gpuaccel_pulscan_SOURCES = \
+	$(tools_fourier) \
 	$(tools_gnuplot) \
 	$(tools_shared) \
-	tools/common/fourier_options.c \
-	tools/common/fourier_options.h \
 	tools/common/planeplot.c \
 	tools/common/planeplot.h \
 	tools/gpuaccel-pulscan/batch.c \
@@ -103,13 +103,12 @@ bin_gpuaccel_pulscan_SOURCES = \
 
 bin_gpudedisp_CPPFLAGS = $(tools_cppflags)
 bin_gpudedisp_SOURCES = \
+	$(tools_fourier) \
 	$(tools_gnuplot) \
 	$(tools_observation) \
 	$(tools_shared) \
 	tools/common/pulseplot.c \
 	tools/common/pulseplot.h \
-	tools/common/fourier_options.c \
-	tools/common/fourier_options.h \
 	tools/gpudedisp/main.c \
 	tools/gpudedisp/options.c \
 	tools/gpudedisp/options.h \
