@@ -311,6 +311,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/pipeline/sink_checksums.c \
 	lib/pipeline/sink_fourier.c \
 	lib/pipeline/sink_pulses.c \
+	lib/pipeline/sink_rows.c \
 	lib/pipeline/sink_rows.h \
 	lib/pipeline/sink_series.c \
 	lib/pipeline/sink_subbands.c \

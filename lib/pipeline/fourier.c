@@ -315,6 +315,11 @@ static struct psr_fourier_shape shape_of_plan(const struct psr_fourier *f,
     return s;
 }
 
+struct psr_fourier_shape psr_fourier_shape_of(const struct psr_spectrum_file *file)
+{
+    return (struct psr_fourier_shape){file->nbin, file->tobs_s, file->series, file->reddened};
+}
+
 bool psr_fourier_fits(const psr_fourier *f, const struct psr_fourier_shape *shape)
 {
     const struct psr_fourier_shape *a = &f->shape, b = shape_of_plan(f, shape);

@@ -1,4 +1,4 @@
-/* Tells whether red noise that was left in a spectrum may lead the list of its boxes. */
+/* Red noise that was left in a spectrum and may lead the list of its boxes: finds and notes it. */
 #include "fourier_state.h"
 
 #include <math.h>
@@ -46,4 +46,16 @@ void psr_fourier_find_red_noise(const struct psr_fourier *f, size_t slot, size_t
             result->red_hz = (double)end / shape->tobs_s;
     result->red_level = most;
     result->red_from_hz = (double)first / shape->tobs_s;
+}
+
+bool psr_fourier_note_red_noise(const struct psr_fourier_result *r, const char *name,
+                                const struct psr_notes *notes)
+{
+    if (!(r->red_hz > 0))
+        return false;
+    psr_note(notes,
+             "%.300s: red noise below %.3g Hz (%.3g times the level at %.3g Hz) may lead the list: "
+             "-rednoise takes it out",
+             name, r->red_hz, r->red_level, r->red_from_hz);
+    return true;
 }

@@ -106,22 +106,15 @@ static psr_status begin(void **state, const void *desc, const struct psr_sink_st
     return st ? st : create_search(s, err);
 }
 
+static psr_status append(void *store, size_t i, const float *x, size_t n, psr_err *err)
+{
+    return psr_series_store_append(store, i, x, n, err);
+}
+
 static psr_status push(void *state, size_t line, const struct psr_block *b, psr_err *err)
 {
-    struct fourier *s = state;
-    const struct psr_sink_line *l = &s->stream.line[line];
-    psr_status st = PSR_OK;
-#pragma omp parallel for schedule(dynamic) num_threads(s->stream.nthread)
-    for (size_t i = 0; i < l->nseries; i++) {
-        psr_err why;
-        psr_status mine = psr_series_store_append(s->store, l->first + i, b->series + i * b->stride,
-                                                  b->own ? b->own[i] : b->n, &why);
-        if (mine) {
-#pragma omp critical(psr_sink_fourier)
-            st = psr_fail_field(err, mine, why.field, "%s", why.msg);
-        }
-    }
-    return st;
+    const struct fourier *s = state;
+    return psr_sink_append(&s->stream, line, b, append, s->store, err);
 }
 
 /* --- a batch ---------------------------------------------------------------------------------- */
@@ -165,11 +158,8 @@ static psr_status load(const struct fourier *s, struct gathered *g, struct psr_f
 
 static struct psr_fourier_input input_of(const struct gathered *g, float *x)
 {
-    const struct psr_spectrum_file *about = &g->about;
     return (struct psr_fourier_input){
-        .name = g->stem,
-        .shape = {about->nbin, about->tobs_s, about->series, about->reddened},
-        .x = x};
+        .name = g->stem, .shape = psr_fourier_shape_of(&g->about), .x = x};
 }
 
 static psr_status load_batch(struct fourier *s, psr_err *err)
@@ -199,18 +189,6 @@ static psr_status load_batch(struct fourier *s, psr_err *err)
     return PSR_OK;
 }
 
-/* Of the first such series: thousands would say the same. */
-static void note_red_noise(struct fourier *s, const char *stem, const struct psr_fourier_result *r)
-{
-    if (!(r->red_hz > 0) || s->said_red)
-        return;
-    psr_note(&s->stream.notes,
-             "%s: red noise below %.3g Hz (%.3g times the level at %.3g Hz) may lead the list: "
-             "-rednoise takes it out",
-             stem, r->red_hz, r->red_level, r->red_from_hz);
-    s->said_red = true;
-}
-
 static psr_status write_lists(struct fourier *s, size_t k, psr_err *err)
 {
     const struct gathered *g = &s->gathered[k];
@@ -227,7 +205,8 @@ static psr_status write_lists(struct fourier *s, size_t k, psr_err *err)
     s->found.nsearched++;
     s->found.ncand += result.ncand;
     s->found.nleft_out += result.left_out;
-    note_red_noise(s, g->stem, &result);
+    /* Of the first such series: thousands would say the same. */
+    s->said_red = s->said_red || psr_fourier_note_red_noise(&result, g->stem, &s->stream.notes);
     psr_fourier_result_clear(&result);
     return st;
 }
@@ -325,7 +304,7 @@ static psr_status add_series(struct fourier *s, size_t line, size_t i,
         refuse(s, &g, &g.err);
         return PSR_OK;
     }
-    const struct psr_fourier_shape shape = {g.about.nbin, g.about.tobs_s, true, false};
+    const struct psr_fourier_shape shape = psr_fourier_shape_of(&g.about);
     if (!psr_fourier_fits(s->search, &shape))
         st = plan(s, &shape, err);
     if (st)

@@ -13,12 +13,6 @@ struct series {
     psr_series *files; /* NULL once they are finished */
 };
 
-int64_t psr_sink_series_length(const struct psr_sink_stream *stream, const struct psr_sink_end *end,
-                               bool nopad)
-{
-    return stream->numout ? stream->numout : nopad ? -1 : psr_good_length(end->length);
-}
-
 static psr_status names(const void *desc, const struct psr_sink_stream *stream,
                         psr_status (*check)(void *ctx, const char *name, psr_err *err), void *ctx,
                         psr_err *err)
@@ -102,23 +96,15 @@ static psr_status begin(void **state, const void *desc, const struct psr_sink_st
                              err);
 }
 
-/* Series are independent files, so all threads write. */
+static psr_status append(void *files, size_t i, const float *x, size_t n, psr_err *err)
+{
+    return psr_series_append(files, i, x, n, err);
+}
+
 static psr_status push(void *state, size_t line, const struct psr_block *b, psr_err *err)
 {
-    struct series *s = state;
-    const struct psr_sink_line *l = &s->stream.line[line];
-    psr_status st = PSR_OK;
-#pragma omp parallel for schedule(dynamic) num_threads(s->stream.nthread)
-    for (size_t i = 0; i < l->nseries; i++) {
-        psr_err why;
-        psr_status mine = psr_series_append(s->files, l->first + i, b->series + i * b->stride,
-                                            b->own ? b->own[i] : b->n, &why);
-        if (mine != PSR_OK) {
-#pragma omp critical(psr_sink_series)
-            st = psr_fail_field(err, mine, why.field, "%s", why.msg);
-        }
-    }
-    return st;
+    const struct series *s = state;
+    return psr_sink_append(&s->stream, line, b, append, s->files, err);
 }
 
 /* Sums of floats near 3e38 leave their range; what is no number in the input, and not clipped, stays. */

@@ -103,7 +103,7 @@ psr_status psr_trials_make(struct psr_trial_list *t, struct psr_line line, const
     return st ? st : make_line(t, line, err);
 }
 
-/* Moves the trials of one line that sum n samples to "to", as a line of their own. */
+/* Copies the DMs of trials that sum n samples.  Returned: how many */
 static size_t gather(const struct psr_trial_list *t, const int64_t *factor, int64_t n, double *to)
 {
     size_t count = 0;

@@ -84,6 +84,9 @@ struct psr_fourier_shape {
     bool reddened; /* red noise is removed already */
 };
 
+/* That of a file, or of a series that is described as one. */
+struct psr_fourier_shape psr_fourier_shape_of(const struct psr_spectrum_file *file);
+
 /* True if there is a plan for inputs of this shape. */
 bool psr_fourier_fits(const psr_fourier *f, const struct psr_fourier_shape *shape);
 
@@ -148,6 +151,11 @@ struct psr_fourier_result {
 PSR_MUST_CHECK psr_status psr_fourier_list(psr_fourier *f, size_t slot, size_t i,
                                            struct psr_fourier_result *result, psr_err *err);
 void psr_fourier_result_clear(struct psr_fourier_result *result);
+
+/* Notes red noise that was left in; name is that of the input.
+ * Returned: false if there is none */
+bool psr_fourier_note_red_noise(const struct psr_fourier_result *result, const char *name,
+                                const struct psr_notes *notes);
 
 /* The plan of the boxes of a slot, whose last execute psr_pulscan_amplitudes reads; NULL: none. */
 psr_pulscan *psr_fourier_boxes(psr_fourier *f, size_t slot);

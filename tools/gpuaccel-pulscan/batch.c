@@ -40,7 +40,7 @@ static void load_batch(const struct accel_job *j, size_t slot, struct accel_batc
     double since_s = run_seconds();
     for (int64_t i = 0; i < n; i++)
         b->in[i] = (struct psr_fourier_input){.name = b->file[i].path,
-                                              .shape = accel_shape(&b->file[i]),
+                                              .shape = psr_fourier_shape_of(&b->file[i].about),
                                               .x = psr_fourier_room(j->search, slot, (size_t)i)};
 #pragma omp parallel for schedule(dynamic) num_threads(j->nthread)
     for (int64_t i = 0; i < n; i++) {
@@ -159,12 +159,6 @@ void accel_drain(struct accel_job *j)
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-struct psr_fourier_shape accel_shape(const struct accel_file *file)
-{
-    const struct psr_spectrum_file *about = &file->about;
-    return (struct psr_fourier_shape){about->nbin, about->tobs_s, about->series, about->reddened};
-}
-
 static psr_status create_batches(struct accel_job *j)
 {
     const size_t max = psr_fourier_batch(j->search);
@@ -194,7 +188,7 @@ static psr_status plan(struct accel_job *j, const struct psr_fourier_shape *shap
 
 psr_status accel_add(struct accel_job *j, const struct accel_file *file)
 {
-    const struct psr_fourier_shape shape = accel_shape(file);
+    const struct psr_fourier_shape shape = psr_fourier_shape_of(&file->about);
     psr_status st = PSR_OK;
     if (!psr_fourier_fits(j->search, &shape)) {
         accel_drain(j);

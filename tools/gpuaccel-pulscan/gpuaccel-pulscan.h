@@ -95,9 +95,6 @@ bool accel_has_table(const struct accel_options *o);
 PSR_MUST_CHECK psr_status accel_claim_files(struct accel_job *j, struct accel_file *file);
 void accel_release_names(struct accel_job *j);
 
-/* The shape of a file, which chooses its plan. */
-struct psr_fourier_shape accel_shape(const struct accel_file *file);
-
 /* Reads a file into in->x as the plan wants it, and writes its spectrum where that is asked for.
  * Different files may be loaded by different threads. */
 PSR_MUST_CHECK psr_status accel_load(const struct accel_job *j, const struct accel_file *file,

@@ -48,13 +48,7 @@ void accel_note_ignored(struct accel_job *j)
 void accel_note_red_noise(struct accel_job *j, const char *path, const struct psr_fourier_result *r)
 {
     const struct psr_notes notes = notes_of(j);
-    if (!(r->red_hz > 0) || j->said_red)
-        return;
-    psr_note(&notes,
-             "%.300s: red noise below %.3g Hz (%.3g times the level at %.3g Hz) may lead the list: "
-             "-rednoise takes it out",
-             path, r->red_hz, r->red_level, r->red_from_hz);
-    j->said_red = true;
+    j->said_red = j->said_red || psr_fourier_note_red_noise(r, path, &notes);
 }
 
 void accel_note_left_out(struct accel_job *j, const char *path, size_t left_out)
