@@ -497,9 +497,12 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/signal/clean_auto.c \
 	lib/signal/clean_auto_band.c \
 	lib/signal/clean_auto_cells.c \
+	lib/signal/clean_auto_less.c \
+	lib/signal/clean_auto_math.h \
 	lib/signal/clean_auto_modes.c \
 	lib/signal/clean_auto_plan.h \
 	lib/signal/clean_auto_rows.c \
+	lib/signal/clean_auto_tiles.c \
 	lib/signal/clean_emit.c \
 	lib/signal/clean_plan.h \
 	lib/signal/clip.c \

@@ -276,6 +276,19 @@ static void quantise(psr_clean_auto *p, bool filter)
         psr_auto_quantise(p, &p->block[k], filter, p->row[psr_thread_number()]);
 }
 
+/* Finds noise common to sub-bands.  Returned: whether there is some, in less */
+static bool find_modes(psr_clean_auto *p)
+{
+    struct psr_auto_products now[PSR_AUTO_WIDTHS];
+    struct psr_auto_scale one = {0};
+    struct psr_auto_modes m;
+    psr_auto_measure(p, now, &one);
+    psr_auto_choose_modes(p, now, &one, &m);
+    if (m.n)
+        psr_auto_subtract(p, &m);
+    return m.n > 0;
+}
+
 /* Spectra from .. of n, at most a window, become those at to. */
 static psr_status clean_window(psr_clean_auto *p, const unsigned char *from, size_t n,
                                unsigned char *to, psr_err *err)
@@ -290,7 +303,7 @@ static psr_status clean_window(psr_clean_auto *p, const unsigned char *from, siz
     psr_auto_judge(p);
     quantise(p, false);
     psr_auto_find_sparks(p);
-    bool filter = p->d.zerodm || psr_auto_find_modes(p);
+    bool filter = p->d.zerodm || find_modes(p);
     if (p->d.zerodm)
         psr_auto_find_mean(p);
     if (filter)

@@ -5,41 +5,20 @@
 #include <math.h>
 #include <string.h>
 
-static const double scatter_share = 1.4826, median_noise = 1.2533;
-enum { AROUND = 4 };
-
-/* As psr_quantile_median, for a few floats. */
-static double median_of_few(float *x, size_t n)
-{
-    for (size_t i = 1; i < n; i++) {
-        float now = x[i];
-        size_t k = i;
-        for (; k > 0 && x[k - 1] > now; k--)
-            x[k] = x[k - 1];
-        x[k] = now;
-    }
-    return n % 2 ? (double)x[n / 2] : ((double)x[n / 2 - 1] + (double)x[n / 2]) / 2;
-}
-
 /* Median over the sub-bands that count of a sum of w spectra, of those that are no sparks, in sigmas: M. */
 static float rate_tile(const psr_clean_auto *p, const struct psr_auto_block *b, size_t first,
                        size_t w)
 {
-    float u[PSR_AUTO_GROUPS];
     int64_t sum[PSR_AUTO_GROUPS] = {0};
-    size_t n = 0, good = 0;
+    size_t good = 0;
     for (size_t t = first; t < first + w; t++) {
         for (size_t g = 0; g < p->ngroup && !p->spark[t]; g++)
             sum[g] += p->sum[t * p->ngroup + g];
         good += !p->spark[t];
     }
-    for (size_t g = 0; g < p->ngroup && b->ncount && 2 * good >= w; g++)
-        if (b->count[g])
-            u[n++] = (float)((double)sum[g] /
-                             (PSR_AUTO_SIGMA * sqrt((double)b->count[g] * (double)good)));
-    if (!n)
+    if (!b->ncount || 2 * good < w)
         return 0;
-    return (float)(median_of_few(u, n) * sqrt((double)n) / median_noise);
+    return psr_auto_rate_spark(sum, b->count, p->ngroup, good);
 }
 
 /* M of the tiles of a width: tiles of block k are after those of the blocks before.  By one thread: this is
@@ -58,17 +37,18 @@ static double scatter_about(const float *m, size_t n, double middle, float *work
 {
     for (size_t j = 0; j < n; j++)
         work[j] = (float)fabs((double)m[j] - middle);
-    return scatter_share * psr_quantile_median(work, n);
+    return PSR_AUTO_SCATTER * psr_quantile_median(work, n);
 }
 
 /* Subtracts from each the median of those around it. */
 static void flatten(const float *m, size_t n, float *flat)
 {
-    float near[2 * AROUND + 1];
+    float near[2 * PSR_AUTO_AROUND + 1];
     for (size_t j = 0; j < n; j++) {
-        size_t from = j > AROUND ? j - AROUND : 0, to = j + AROUND < n ? j + AROUND : n - 1;
+        size_t from = j > PSR_AUTO_AROUND ? j - PSR_AUTO_AROUND : 0,
+               to = j + PSR_AUTO_AROUND < n ? j + PSR_AUTO_AROUND : n - 1;
         memcpy(near, m + from, (to - from + 1) * sizeof *near);
-        flat[j] = (float)((double)m[j] - median_of_few(near, to - from + 1));
+        flat[j] = (float)((double)m[j] - psr_auto_median_of_few(near, to - from + 1));
     }
 }
 

@@ -5,16 +5,7 @@
 #include <psrkit/clean_auto.h>
 
 #include "block_sums.h"
-
-enum {
-    PSR_AUTO_BLOCKS = 16, /* of a window; one more may be incomplete */
-    PSR_AUTO_HISTORY = 16,
-    PSR_AUTO_GROUPS = 16, /* sub-bands */
-    PSR_AUTO_ZERO = 32,   /* what 0 sigma becomes */
-    PSR_AUTO_SIGMA = 5,   /* levels of a sigma */
-    PSR_AUTO_WIDTHS = 11, /* 1 to 1024 spectra */
-    PSR_AUTO_TILES = 512, /* of a window that covariances are of */
-};
+#include "clean_auto_math.h"
 
 /* Sums of products of sub-bands over n tiles. */
 struct psr_auto_products {
@@ -107,9 +98,21 @@ void psr_auto_find_sparks(psr_clean_auto *p);
 /* Leaves in less the mean of all channels. */
 void psr_auto_find_mean(psr_clean_auto *p);
 
-/* --- modes (clean_auto_modes.c) --------------------------------------------------------------- */
+/* --- modes ------------------------------------------------------------------------------------ */
 
-/* Finds noise common to sub-bands.  Returned: whether there is some, in less */
-bool psr_auto_find_modes(psr_clean_auto *p);
+/* Widths whose tiles fit into a block. */
+size_t psr_auto_count_widths(const psr_clean_auto *p);
+
+/* Measures how sub-bands vary together (clean_auto_tiles.c).
+ * Returned: now   [psr_auto_count_widths]
+ *           one   of single spectra, if now->n is not 0 */
+void psr_auto_measure(psr_clean_auto *p, struct psr_auto_products *now, struct psr_auto_scale *one);
+
+/* Decides which modes are noise, and adds what was measured to the history (clean_auto_modes.c). */
+void psr_auto_choose_modes(psr_clean_auto *p, const struct psr_auto_products *now,
+                           const struct psr_auto_scale *one, struct psr_auto_modes *m);
+
+/* Leaves in less what to subtract of them (clean_auto_less.c). */
+void psr_auto_subtract(psr_clean_auto *p, const struct psr_auto_modes *m);
 
 #endif
