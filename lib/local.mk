@@ -104,6 +104,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/base/device.c \
 	lib/base/device_backend.h \
 	lib/base/device_choice.c \
+	lib/base/device_memory.c \
+	lib/base/device_memory.h \
 	lib/base/digest.c \
 	lib/base/digest.h \
 	lib/base/eigen.c \
@@ -299,6 +301,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/pipeline/provenance.h \
 	lib/pipeline/read_ahead.c \
 	lib/pipeline/read_ahead.h \
+	lib/pipeline/resident_series.c \
+	lib/pipeline/resident_series.h \
 	lib/pipeline/resume.c \
 	lib/pipeline/resume.h \
 	lib/pipeline/rfifind_reader.c \

@@ -59,10 +59,10 @@ both() {
 
 @test "what does not fit in memory waits in a scratch file that nobody sees" {
     mkdir one all
-    (cd all && gpudedisp -q -nowrite $trials -numdms 150 -accelsearch "-zmax 4 -numharm 2" -o x "$f")
-    (cd one && gpudedisp -v -nowrite $trials -numdms 150 -mem 32M -accelsearch "-zmax 4 -numharm 2" -o x "$f") 2>said
+    (cd all && gpudedisp -q -device cpu -nowrite $trials -numdms 150 -accelsearch "-zmax 4 -numharm 2" -o x "$f")
+    (cd one && gpudedisp -v -device cpu -nowrite $trials -numdms 150 -mem 32M -accelsearch "-zmax 4 -numharm 2" -o x "$f") 2>said
     diff -r all one
-    grep -qE '150 series searched for pulsars, [0-9]+ candidates; kept [0-9]+ MB in memory, [1-9][0-9]* MB in a scratch file' said
+    grep -qE '150 series searched for pulsars, [0-9]+ candidates; kept 0 MB on devices, [0-9]+ MB in memory, [1-9][0-9]* MB in a scratch file' said
     [ "$(ls -A one | grep -v ACCEL | grep -vc '\.inf$')" -eq 0 ]
 }
 

@@ -103,6 +103,7 @@ UNIT_TESTS = \
 	tests/t_read_ahead \
 	tests/t_readfd \
 	tests/t_resample \
+	tests/t_resident_series \
 	tests/t_rfi_clip \
 	tests/t_rfi_dm0 \
 	tests/t_rfi_fft \

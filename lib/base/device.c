@@ -52,40 +52,12 @@ psr_status psr_device_describe(int device, struct psr_device *out, psr_err *err)
     return kind->describe(number, out, err);
 }
 
-static const struct psr_device_ops *find_kind(const char *name)
+const struct psr_device_ops *psr_device_find_kind(const char *name)
 {
     const struct psr_device_ops *const *kind = kinds;
     while (*kind && name && strcmp((*kind)->name, name) != 0)
         kind++;
     return *kind;
-}
-
-static psr_status copy_device_series(const struct psr_device_series *device_series,
-                                     size_t ndevice_series, size_t n, float *x, size_t stride,
-                                     bool from_device, psr_err *err)
-{
-    psr_status st = PSR_OK;
-    for (size_t k = 0; k < ndevice_series && st == PSR_OK; k++) {
-        const struct psr_device_ops *kind = find_kind(device_series[k].backend);
-        st = kind ? kind->copy(device_series + k, n, x + device_series[k].first * stride, stride,
-                               from_device, err)
-                  : psr_fail(err, PSR_EDEVICE, "%s", built_without);
-    }
-    return st;
-}
-
-psr_status psr_device_series_fetch(const struct psr_device_series *device_series,
-                                   size_t ndevice_series, size_t n, float *x, size_t stride,
-                                   psr_err *err)
-{
-    return copy_device_series(device_series, ndevice_series, n, x, stride, true, err);
-}
-
-psr_status psr_device_series_store(const struct psr_device_series *device_series,
-                                   size_t ndevice_series, size_t n, const float *x, size_t stride,
-                                   psr_err *err)
-{
-    return copy_device_series(device_series, ndevice_series, n, (float *)x, stride, false, err);
 }
 
 psr_status psr_device_pin(void **out, size_t bytes, psr_err *err)

@@ -1,4 +1,4 @@
-/* Lists CUDA devices, copies from them and pins host memory for them. */
+/* Lists CUDA devices, takes their memory, copies from them and pins host memory for them. */
 #include "cuda_call.h"
 #include "device_backend.h"
 
@@ -69,6 +69,58 @@ static psr_status copy_device_series(const struct psr_device_series *device_seri
     return e ? psr_cuda_fail(device_series->device, e, "copying series", err) : PSR_OK;
 }
 
+static psr_status take_memory(int device, size_t bytes, int64_t leave, void **d_out, psr_err *err)
+{
+    size_t have = 0, total;
+    cudaError_t e = cudaSetDevice(device);
+    if (!e)
+        e = cudaMemGetInfo(&have, &total);
+    if (!e && (double)have < (double)bytes + (double)leave)
+        return psr_fail_nomem(err, "series on a device", (double)bytes);
+    if (!e)
+        e = cudaMalloc(d_out, bytes);
+    if (e != cudaErrorMemoryAllocation)
+        return e ? psr_cuda_fail(device, e, "memory for series", err) : PSR_OK;
+    (void)cudaGetLastError();
+    return psr_fail_nomem(err, "series on a device", (double)bytes);
+}
+
+static void release_memory(int device, void *d)
+{
+    if (cudaSetDevice(device) == cudaSuccess)
+        (void)cudaFree(d);
+}
+
+static psr_status keep_series(const struct psr_device_series *from, size_t n, float *d_x,
+                              size_t stride, psr_err *err)
+{
+    cudaError_t e = cudaSetDevice(from->device);
+    if (!e)
+        e = cudaMemcpy2DAsync(d_x, stride * sizeof *d_x, from->d_x, from->stride * sizeof *d_x,
+                              n * sizeof *d_x, from->nseries, cudaMemcpyDeviceToDevice,
+                              from->stream);
+    return e ? psr_cuda_fail(from->device, e, "keeping series", err) : PSR_OK;
+}
+
+static psr_status settle_series(const struct psr_device_series *where, psr_err *err)
+{
+    cudaError_t e = cudaSetDevice(where->device);
+    if (!e)
+        e = cudaStreamSynchronize(where->stream);
+    return e ? psr_cuda_fail(where->device, e, "keeping series", err) : PSR_OK;
+}
+
+/* On a stream of the thread's own, as many copy at the same time. */
+static psr_status fetch_samples(int device, const float *d_x, size_t n, float *x, psr_err *err)
+{
+    cudaError_t e = cudaSetDevice(device);
+    if (!e)
+        e = cudaMemcpyAsync(x, d_x, n * sizeof *x, cudaMemcpyDeviceToHost, cudaStreamPerThread);
+    if (!e)
+        e = cudaStreamSynchronize(cudaStreamPerThread);
+    return e ? psr_cuda_fail(device, e, "fetching series", err) : PSR_OK;
+}
+
 /* Pages of 2 MB, where the system has them, take an eighth of the time to lock. */
 enum { HUGE_PAGE = 2 << 20, PAGE = 4096 };
 
@@ -125,6 +177,11 @@ const struct psr_device_ops psr_device_cuda = {
     .count = count_devices,
     .describe = describe_device,
     .copy = copy_device_series,
+    .take = take_memory,
+    .release = release_memory,
+    .keep = keep_series,
+    .settle = settle_series,
+    .fetch = fetch_samples,
     .pin = pin_memory,
     .unpin = unpin_memory,
 };

@@ -7,7 +7,7 @@
 #include "formats/series_inf.h"
 #include "formats/series_mean.h"
 #include "formats/series_name.h"
-#include "series_store.h"
+#include "resident_series.h"
 #include <psrkit/fourier.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 
 /* A series of the batch that is gathered. */
 struct gathered {
-    size_t i;
+    size_t i, line;
     struct psr_spectrum_file about;
     char stem[PSR_TEXT_MAX];
     const struct psr_sink_end *end; /* of its line */
@@ -27,6 +27,8 @@ struct fourier {
     struct psr_sink_fourier_desc d;
     struct psr_sink_stream stream;
     psr_series_store *store;
+    psr_resident_series **resident; /* [nline] series that came on devices; NULL: in the store */
+    int64_t leave_bytes;            /* of devices */
     struct psr_inf common;
     struct psr_fourier_desc what;
     struct psr_zaplist zaplist;
@@ -57,22 +59,29 @@ static psr_status names(const void *desc, const struct psr_sink_stream *stream,
     return st;
 }
 
-/* A plan that cannot be made is an error now, not when hours of input have been read. */
-static psr_status try_plan(struct fourier *s, psr_err *err)
+/* What the first line will have, if it is known. */
+static int64_t expect_samples(const struct fourier *s)
 {
-    const struct psr_sink_line *l = s->stream.line;
-    const int64_t nsamp = s->stream.obs->nsamp / l->downsamp;
+    const int64_t nsamp = s->stream.obs->nsamp / s->stream.line->downsamp;
     const struct psr_sink_end end = {.nout = nsamp, .length = nsamp};
     const int64_t padded = psr_sink_series_length(&s->stream, &end, s->d.nopad);
-    const int64_t nbin = (padded < 0 ? nsamp : padded) / 2;
-    const struct psr_fourier_shape shape = {nbin, 2 * (double)nbin * l->tsamp_s, true, false};
-    psr_fourier *trial;
-    if (nbin < 1)
-        return PSR_OK;
-    psr_status st = psr_fourier_create(&trial, &s->what, err);
-    if (!st)
-        st = psr_fourier_plan(trial, &shape, 1, err);
-    psr_fourier_destroy(trial);
+    return padded < 0 ? nsamp : padded;
+}
+
+/* A plan that cannot be made is an error now, not when hours of input have been read.  With it made,
+ * devices have left what series may fill, but for what searches of single pulses take as they go. */
+static psr_status try_plan(struct fourier *s, psr_err *err)
+{
+    enum { OTHERS_SHARE = 16 };
+    const int64_t nbin = expect_samples(s) / 2;
+    const struct psr_fourier_shape shape = {nbin, 2 * (double)nbin * s->stream.line->tsamp_s, true,
+                                            false};
+    struct psr_device device;
+    psr_status st = PSR_OK;
+    if (nbin > 0)
+        st = psr_fourier_plan(s->search, &shape, s->stream.ndm, err);
+    if (!st && psr_device_count(NULL) > 0 && psr_device_describe(0, &device, NULL) == PSR_OK)
+        s->leave_bytes = nbin > 0 ? device.mem_total / OTHERS_SHARE : device.mem_total / 2;
     return st;
 }
 
@@ -83,8 +92,19 @@ static psr_status create_search(struct fourier *s, psr_err *err)
     if (!st && s->d.zaplist)
         st = psr_zaplist_read(&s->zaplist, s->d.zaplist, err);
     if (!st)
-        st = try_plan(s, err);
-    return st ? st : psr_fourier_create(&s->search, &s->what, err);
+        st = psr_fourier_create(&s->search, &s->what, err);
+    return st ? st : try_plan(s, err);
+}
+
+static psr_status create_stores(struct fourier *s, psr_err *err)
+{
+    const struct psr_series_store_desc store = {.nseries = s->stream.ndm,
+                                                .mem_bytes = psr_count_memory(s->d.mem_bytes),
+                                                .prefix = s->stream.root};
+    s->resident = calloc(s->stream.nline, sizeof *s->resident);
+    if (!s->resident)
+        return psr_fail_nomem(err, "the lines of a plan", (double)s->stream.nline * 8);
+    return psr_series_store_create(&s->store, &store, err);
 }
 
 static psr_status begin(void **state, const void *desc, const struct psr_sink_stream *stream,
@@ -99,12 +119,11 @@ static psr_status begin(void **state, const void *desc, const struct psr_sink_st
     const struct psr_series_desc series = {
         .obs = stream->obs, .inf = stream->inf, .file_nbit = stream->file_nbit};
     psr_series_common_inf(&s->common, &series);
-    const struct psr_series_store_desc store = {.nseries = stream->ndm,
-                                                .mem_bytes = psr_count_memory(s->d.mem_bytes),
-                                                .prefix = stream->root};
-    psr_status st = psr_series_store_create(&s->store, &store, err);
+    psr_status st = create_stores(s, err);
     return st ? st : create_search(s, err);
 }
+
+/* --- series ----------------------------------------------------------------------------------- */
 
 static psr_status append(void *store, size_t i, const float *x, size_t n, psr_err *err)
 {
@@ -115,6 +134,41 @@ static psr_status push(void *state, size_t line, const struct psr_block *b, psr_
 {
     const struct fourier *s = state;
     return psr_sink_append(&s->stream, line, b, append, s->store, err);
+}
+
+static psr_status push_device(void *state, size_t line, const struct psr_block *b, psr_err *err)
+{
+    struct fourier *s = state;
+    const struct psr_sink_line *l = &s->stream.line[line];
+    const struct psr_resident_series_desc d = {.first = l->first,
+                                               .nseries = l->nseries,
+                                               .leave_bytes = s->leave_bytes,
+                                               .store = s->store,
+                                               .nthread = s->stream.nthread};
+    psr_status st = PSR_OK;
+    if (!s->resident[line])
+        st = psr_resident_series_create(&s->resident[line], &d, err);
+    return st ? st : psr_resident_series_append(s->resident[line], b, err);
+}
+
+/* Waits for the series on devices, and counts the bytes of all. */
+static psr_status settle(struct fourier *s, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    psr_series_store_bytes(s->store, &s->found.memory_bytes, &s->found.scratch_bytes);
+    for (size_t k = 0; k < s->stream.nline && !st; k++)
+        if (s->resident[k]) {
+            st = psr_resident_series_settle(s->resident[k], err);
+            s->found.device_bytes += psr_resident_series_bytes(s->resident[k]);
+        }
+    return st;
+}
+
+static int64_t length_of(const struct fourier *s, size_t line, size_t i)
+{
+    const psr_resident_series *on_devices = s->resident[line];
+    return on_devices ? psr_resident_series_length(on_devices, i)
+                      : psr_series_store_length(s->store, i);
 }
 
 /* --- a batch ---------------------------------------------------------------------------------- */
@@ -146,10 +200,12 @@ static psr_status load(const struct fourier *s, struct gathered *g, struct psr_f
     psr_err *err = &g->err;
     if (!in->x)
         return psr_fail_nomem(err, in->name, 4.0 * (double)length);
-    psr_status st = psr_series_store_read(s->store, g->i, in->x, length, err);
+    psr_resident_series *on_devices = s->resident[g->line];
+    psr_status st = on_devices ? psr_resident_series_read(on_devices, g->i, in->x, length, err)
+                               : psr_series_store_read(s->store, g->i, in->x, length, err);
     if (st)
         return st;
-    pad(g, in->x, psr_series_store_length(s->store, g->i), length);
+    pad(g, in->x, length_of(s, g->line, g->i), length);
     st = psr_spectrum_level(&g->about, in->name, in->x, err);
     if (!st)
         st = psr_fourier_prepare(s->search, in, NULL, err);
@@ -274,7 +330,7 @@ static psr_status describe(const struct fourier *s, const struct psr_sink_line *
     const struct psr_sink_stream *stream = &s->stream;
     const size_t i = g->i;
     struct psr_inf inf = s->common;
-    const int64_t n = psr_series_store_length(s->store, i);
+    const int64_t n = length_of(s, g->line, i);
     psr_series_stem(g->stem, stream->root, stream->dm[i], stream->dm_decimals);
     psr_status st = psr_series_fill_inf(
         &inf,
@@ -293,19 +349,19 @@ static psr_status describe(const struct fourier *s, const struct psr_sink_line *
 static psr_status add_series(struct fourier *s, size_t line, size_t i,
                              const struct psr_sink_end *end, psr_err *err)
 {
-    struct gathered g = {.i = i, .end = end};
+    struct gathered g = {.i = i, .line = line, .end = end};
     const int64_t length = psr_sink_series_length(&s->stream, end, s->d.nopad);
     psr_status st = describe(s, &s->stream.line[line], length, &g, err);
     if (st)
         return st;
-    if (psr_series_store_length(s->store, i) == 0 || g.about.nbin < 1) {
-        psr_fail(&g.err, PSR_EFORMAT, "%lld samples, at least 2 are needed",
-                 (long long)psr_series_store_length(s->store, i));
+    const int64_t n = length_of(s, line, i);
+    if (n == 0 || g.about.nbin < 1) {
+        psr_fail(&g.err, PSR_EFORMAT, "%lld samples, at least 2 are needed", (long long)n);
         refuse(s, &g, &g.err);
         return PSR_OK;
     }
     const struct psr_fourier_shape shape = psr_fourier_shape_of(&g.about);
-    if (!psr_fourier_fits(s->search, &shape))
+    if (!s->gathered || !psr_fourier_fits(s->search, &shape))
         st = plan(s, &shape, err);
     if (st)
         return st;
@@ -317,9 +373,8 @@ static psr_status finish(void *state, const struct psr_sink_end *end, psr_err *e
 {
     struct fourier *s = state;
     const struct psr_sink_stream *stream = &s->stream;
-    psr_status st = PSR_OK;
-    psr_series_store_bytes(s->store, &s->found.memory_bytes, &s->found.scratch_bytes);
-    for (size_t k = 0; k < stream->nline; k++) {
+    psr_status st = settle(s, err);
+    for (size_t k = 0; k < stream->nline && !st; k++) {
         const struct psr_sink_line *l = &stream->line[k];
         for (size_t i = l->first; i < l->first + l->nseries && !st; i++)
             st = add_series(s, k, i, &end[k], err);
@@ -340,6 +395,9 @@ static void abort_sink(void *state)
         return;
     psr_fourier_destroy(s->search);
     psr_zaplist_clear(&s->zaplist);
+    for (size_t k = 0; s->resident && k < s->stream.nline; k++)
+        psr_resident_series_destroy(s->resident[k]);
+    free(s->resident);
     psr_series_store_destroy(s->store);
     free(s->gathered);
     free(s->in);
@@ -351,6 +409,7 @@ const struct psr_sink_ops psr_sink_fourier = {
     .names = names,
     .begin = begin,
     .push = push,
+    .push_device = push_device,
     .finish = finish,
     .result = result,
     .abort = abort_sink,

@@ -148,7 +148,9 @@ struct psr_pulses_found {
 
 /* "fourier": searches each complete series for pulsars and writes ROOT_DM12.00_ACCEL_200 and its
  * companions, the bytes that psr_fourier makes of the file of the series, and its .inf.  A series
- * without data gets a note and no lists.  Result: struct psr_fourier_found. */
+ * without data gets a note and no lists.  Until they are complete, series are kept on the devices
+ * that compute them, as far as there is room, then in memory, then in a scratch file beside the
+ * lists.  Result: struct psr_fourier_found. */
 struct psr_fourier_desc;
 struct psr_sink_fourier_desc {
     bool on;
@@ -156,13 +158,12 @@ struct psr_sink_fourier_desc {
     bool noinf;                            /* write no .inf: sink "series" does */
     const struct psr_fourier_desc *search; /* its zaplist is not used, but: */
     const char *zaplist;                   /* file for psr_zaplist_read, or NULL */
-    int64_t mem_bytes; /* of series kept in memory; the rest is kept in a scratch file beside the
-                          lists; 0: a quarter of the machine's */
+    int64_t mem_bytes; /* of series kept in memory; 0: a quarter of the machine's */
 };
 struct psr_fourier_found {
     size_t nsearched, nrefused; /* series */
     size_t ncand, nleft_out;    /* candidates in lists, and beyond psr_fourier_desc.maxcands */
-    int64_t memory_bytes, scratch_bytes; /* of series kept */
+    int64_t device_bytes, memory_bytes, scratch_bytes; /* of series kept */
     double load_s, search_s, write_s;
 };
 

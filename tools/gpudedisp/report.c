@@ -70,11 +70,13 @@ static void account_fourier(const struct cli *tool, const struct psr_fourier_fou
 {
     if (!found)
         return;
-    fprintf(stderr,
-            "%s: %zu series searched for pulsars, %zu candidates; kept %.0f MB in memory, %.0f MB "
-            "in a scratch file; load %.3f s, search %.3f s, measure and write %.3f s\n",
-            tool->name, found->nsearched, found->ncand, (double)found->memory_bytes / 1e6,
-            (double)found->scratch_bytes / 1e6, found->load_s, found->search_s, found->write_s);
+    fprintf(
+        stderr,
+        "%s: %zu series searched for pulsars, %zu candidates; kept %.0f MB on devices, %.0f MB in "
+        "memory, %.0f MB in a scratch file; load %.3f s, search %.3f s, measure and write %.3f s\n",
+        tool->name, found->nsearched, found->ncand, (double)found->device_bytes / 1e6,
+        (double)found->memory_bytes / 1e6, (double)found->scratch_bytes / 1e6, found->load_s,
+        found->search_s, found->write_s);
 }
 
 void gpudedisp_print_account(const struct cli *tool, psr_pipeline *p, int dm_decimals)
