@@ -9,11 +9,12 @@
 #include "formats/series_name.h"
 #include "resident_series.h"
 #include <psrkit/fourier.h>
+#include <psrkit/tool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A series of the batch that is gathered. */
+/* A series of a batch. */
 struct gathered {
     size_t i, line;
     struct psr_spectrum_file about;
@@ -21,6 +22,13 @@ struct gathered {
     const struct psr_sink_end *end; /* of its line */
     psr_status status;              /* of reading it */
     psr_err err;
+};
+
+/* Series of one shape, up to the batch of the plan. */
+struct batch {
+    struct gathered *gathered; /* [n] */
+    struct psr_fourier_input *in;
+    size_t n;
 };
 
 struct fourier {
@@ -33,9 +41,9 @@ struct fourier {
     struct psr_fourier_desc what;
     struct psr_zaplist zaplist;
     psr_fourier *search;
-    struct gathered *gathered; /* [ngathered] of this shape, up to the batch of the plan */
-    size_t ngathered;
-    struct psr_fourier_input *in; /* likewise */
+    struct batch batch[PSR_FOURIER_SLOTS];
+    size_t slot; /* of the batch that is gathered, and then loaded */
+    struct psr_async_task loader;
     struct psr_fourier_found found;
     bool said_red;
 };
@@ -218,39 +226,51 @@ static struct psr_fourier_input input_of(const struct gathered *g, float *x)
         .name = g->stem, .shape = psr_fourier_shape_of(&g->about), .x = x};
 }
 
-static psr_status load_batch(struct fourier *s, psr_err *err)
+/* Loads the batch that was gathered. */
+static psr_status load_batch(void *state, psr_err *err)
+{
+    struct fourier *s = state;
+    struct batch *b = &s->batch[s->slot];
+    double since_s = psr_seconds();
+    (void)err; /* each series has its own status */
+    for (size_t k = 0; k < b->n; k++)
+        b->in[k] = input_of(&b->gathered[k], psr_fourier_room(s->search, s->slot, k));
+#pragma omp parallel for schedule(dynamic) num_threads(s->stream.nthread)
+    for (size_t k = 0; k < b->n; k++) {
+        b->gathered[k].status = load(s, &b->gathered[k], &b->in[k]);
+        psr_series_store_drop(s->store, b->gathered[k].i);
+    }
+    psr_charge(&s->found.load_s, &since_s);
+    return PSR_OK;
+}
+
+/* Takes series that cannot be searched out of a loaded batch. */
+static psr_status drop_refused(struct fourier *s, struct batch *b, psr_err *err)
 {
     size_t n = 0;
-    for (size_t k = 0; k < s->ngathered; k++)
-        s->in[k] = input_of(&s->gathered[k], psr_fourier_room(s->search, 0, k));
-#pragma omp parallel for schedule(dynamic) num_threads(s->stream.nthread)
-    for (size_t k = 0; k < s->ngathered; k++) {
-        s->gathered[k].status = load(s, &s->gathered[k], &s->in[k]);
-        psr_series_store_drop(s->store, s->gathered[k].i);
-    }
-    for (size_t k = 0; k < s->ngathered; k++) {
-        const struct gathered *g = &s->gathered[k];
+    for (size_t k = 0; k < b->n; k++) {
+        const struct gathered *g = &b->gathered[k];
         if (g->status && g->status != PSR_EFORMAT)
             return psr_fail_field(err, g->status, g->err.field, "%s", g->err.msg);
         if (g->status) {
             refuse(s, g, &g->err);
             continue;
         }
-        s->gathered[n] = *g;
-        s->in[n] = s->in[k];
-        s->in[n].name = s->gathered[n].stem;
+        b->gathered[n] = *g;
+        b->in[n] = b->in[k];
+        b->in[n].name = b->gathered[n].stem;
         n++;
     }
-    s->ngathered = n;
+    b->n = n;
     return PSR_OK;
 }
 
-static psr_status write_lists(struct fourier *s, size_t k, psr_err *err)
+static psr_status write_lists(struct fourier *s, size_t slot, size_t k, psr_err *err)
 {
-    const struct gathered *g = &s->gathered[k];
+    const struct gathered *g = &s->batch[slot].gathered[k];
     const struct psr_fourier_origin origin = {&g->about.inf, NULL};
     struct psr_fourier_result result;
-    psr_status st = psr_fourier_list(s->search, 0, k, &result, err);
+    psr_status st = psr_fourier_list(s->search, slot, k, &result, err);
     if (st == PSR_EFORMAT) {
         refuse(s, g, err);
         return PSR_OK;
@@ -267,45 +287,88 @@ static psr_status write_lists(struct fourier *s, size_t k, psr_err *err)
     return st;
 }
 
-static psr_status search_batch(struct fourier *s, psr_err *err)
+static psr_status search_batch(struct fourier *s, size_t slot, psr_err *err)
 {
+    struct batch *b = &s->batch[slot];
     double since_s = psr_seconds();
-    psr_status st = s->ngathered ? load_batch(s, err) : PSR_OK;
-    psr_charge(&s->found.load_s, &since_s);
-    if (!st)
-        st = psr_fourier_execute(s->search, 0, s->ngathered, s->in, err);
+    psr_status st = psr_fourier_execute(s->search, slot, b->n, b->in, err);
     psr_charge(&s->found.search_s, &since_s);
-    for (size_t k = 0; k < s->ngathered && !st; k++) {
+    for (size_t k = 0; k < b->n && !st; k++) {
         if (s->stream.should_stop && s->stream.should_stop(s->stream.ctx))
             st = psr_fail(err, PSR_ESTOPPED, "stopped");
         else
-            st = write_lists(s, k, err);
+            st = write_lists(s, slot, k, err);
     }
     psr_charge(&s->found.write_s, &since_s);
-    s->ngathered = 0;
+    b->n = 0;
     return st;
+}
+
+/* Has the batch that was gathered loaded, while the one before is searched. */
+static psr_status overlap(struct fourier *s, psr_err *err)
+{
+    const size_t before = (s->slot + 1) % PSR_FOURIER_SLOTS;
+    psr_async_task_start(&s->loader, load_batch, s);
+    psr_status st = search_batch(s, before, err);
+    (void)!psr_async_task_wait(&s->loader, NULL);
+    if (!st)
+        st = drop_refused(s, &s->batch[s->slot], err);
+    s->slot = before;
+    return st;
+}
+
+/* Where there is one slot, loads and searches. */
+static psr_status flush(struct fourier *s, psr_err *err)
+{
+    if (psr_fourier_nslot(s->search) > 1)
+        return overlap(s, err);
+    psr_status st = load_batch(s, err);
+    if (!st)
+        st = drop_refused(s, &s->batch[s->slot], err);
+    return st ? st : search_batch(s, s->slot, err);
+}
+
+/* Searches all that was gathered: first what is gathered is loaded, then what is loaded is searched. */
+static psr_status drain(struct fourier *s, psr_err *err)
+{
+    psr_status st = flush(s, err);
+    return st ? st : flush(s, err);
 }
 
 /* --- all series ------------------------------------------------------------------------------- */
 
-/* Makes the plan for series of another length, and room for its batch. */
+static void free_batches(struct fourier *s)
+{
+    for (struct batch *b = s->batch; b < s->batch + PSR_FOURIER_SLOTS; b++) {
+        free(b->gathered);
+        free(b->in);
+        *b = (struct batch){.n = 0};
+    }
+}
+
+static psr_status create_batches(struct fourier *s, psr_err *err)
+{
+    const size_t most = psr_fourier_batch(s->search);
+    for (size_t k = 0; k < psr_fourier_nslot(s->search); k++) {
+        struct batch *b = &s->batch[k];
+        b->gathered = calloc(most, sizeof *b->gathered);
+        b->in = calloc(most, sizeof *b->in);
+        if (!b->gathered || !b->in)
+            return psr_fail_nomem(err, "a batch", (double)most * sizeof *b->gathered);
+    }
+    return PSR_OK;
+}
+
+/* Makes the plan for series of another length, and room for its batches. */
 static psr_status plan(struct fourier *s, const struct psr_fourier_shape *shape, psr_err *err)
 {
-    psr_status st = search_batch(s, err);
+    psr_status st = s->batch->gathered ? drain(s, err) : PSR_OK;
     const size_t left = s->stream.ndm - s->found.nsearched - s->found.nrefused;
-    free(s->gathered);
-    free(s->in);
-    s->gathered = NULL;
-    s->in = NULL;
+    free_batches(s);
+    s->slot = 0;
     if (!st)
         st = psr_fourier_plan(s->search, shape, left, err);
-    if (st)
-        return st;
-    const size_t batch = psr_fourier_batch(s->search);
-    s->gathered = calloc(batch, sizeof *s->gathered);
-    s->in = calloc(batch, sizeof *s->in);
-    return s->gathered && s->in ? PSR_OK
-                                : psr_fail_nomem(err, "a batch", (double)batch * sizeof *s->in);
+    return st ? st : create_batches(s, err);
 }
 
 /* Programs that fold a candidate ask the .inf for the length of the series. */
@@ -361,12 +424,13 @@ static psr_status add_series(struct fourier *s, size_t line, size_t i,
         return PSR_OK;
     }
     const struct psr_fourier_shape shape = psr_fourier_shape_of(&g.about);
-    if (!s->gathered || !psr_fourier_fits(s->search, &shape))
+    if (!s->batch->gathered || !psr_fourier_fits(s->search, &shape))
         st = plan(s, &shape, err);
     if (st)
         return st;
-    s->gathered[s->ngathered++] = g;
-    return s->ngathered == psr_fourier_batch(s->search) ? search_batch(s, err) : PSR_OK;
+    struct batch *b = &s->batch[s->slot];
+    b->gathered[b->n++] = g;
+    return b->n == psr_fourier_batch(s->search) ? flush(s, err) : PSR_OK;
 }
 
 static psr_status finish(void *state, const struct psr_sink_end *end, psr_err *err)
@@ -379,7 +443,7 @@ static psr_status finish(void *state, const struct psr_sink_end *end, psr_err *e
         for (size_t i = l->first; i < l->first + l->nseries && !st; i++)
             st = add_series(s, k, i, &end[k], err);
     }
-    return st ? st : search_batch(s, err);
+    return st || !s->batch->gathered ? st : drain(s, err);
 }
 
 static const void *result(const void *state)
@@ -393,14 +457,14 @@ static void abort_sink(void *state)
     struct fourier *s = state;
     if (!s)
         return;
+    psr_async_task_end(&s->loader);
     psr_fourier_destroy(s->search);
     psr_zaplist_clear(&s->zaplist);
     for (size_t k = 0; s->resident && k < s->stream.nline; k++)
         psr_resident_series_destroy(s->resident[k]);
     free(s->resident);
     psr_series_store_destroy(s->store);
-    free(s->gathered);
-    free(s->in);
+    free_batches(s);
     free(s);
 }
 
