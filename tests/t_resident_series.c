@@ -227,7 +227,7 @@ static struct stores make_stores(uint64_t *seed)
     psr_status st = psr_series_store_create(
         &s.store,
         &(struct psr_series_store_desc){MAX_SERIES + 5, tap_between(seed, 0, 3) * 400000,
-                                        scratch("root")},
+                                        scratch("root"), 0},
         &err);
     if (!st)
         st = psr_resident_series_create(

@@ -62,9 +62,11 @@ static void test_random(uint64_t *seed)
         psr_err err;
         for (size_t i = 0; i < nseries; i++)
             n[i] = tap_between(seed, 0, MAX_SAMPLES);
-        wrong += psr_series_store_create(
-                     &s, &(struct psr_series_store_desc){nseries, limit, scratch("root")}, &err) !=
-                 PSR_OK;
+        wrong +=
+            psr_series_store_create(&s,
+                                    &(struct psr_series_store_desc){nseries, limit, scratch("root"),
+                                                                    tap_between(seed, 0, 1) * n[0]},
+                                    &err) != PSR_OK;
         wrong += append_all(s, n, nseries, *seed);
         wrong += count_wrong(s, n, nseries);
         psr_series_store_bytes(s, &memory, &used);
@@ -81,7 +83,8 @@ static void test_random(uint64_t *seed)
 static psr_status fill(psr_series_store **s, const char *prefix, psr_err *err)
 {
     static float x[1 << 14];
-    psr_status st = psr_series_store_create(s, &(struct psr_series_store_desc){1, 0, prefix}, err);
+    psr_status st =
+        psr_series_store_create(s, &(struct psr_series_store_desc){1, 0, prefix, 0}, err);
     for (int k = 0; k < 8 && !st; k++)
         st = psr_series_store_append(*s, 0, x, sizeof x / sizeof *x, err);
     return st;

@@ -14,7 +14,8 @@
 #include <unistd.h>
 
 /* A series is a list of chunks, all but the last of them full.  Chunks of 4 MB make few calls; where
- * there are so many series that their open chunks alone would fill the memory, they are shorter. */
+ * series are shorter, or there are so many that their open chunks alone would fill the memory, chunks
+ * are shorter. */
 enum { LEAST_SAMPLES = 4096, MOST_SAMPLES = 1 << 20 };
 
 struct chunk {
@@ -40,8 +41,9 @@ struct psr_series_store {
 static size_t choose_chunk(const struct psr_series_store_desc *d)
 {
     const int64_t share = d->mem_bytes / 4 / (int64_t)sizeof(float) / (int64_t)d->nseries;
+    const int64_t most = d->samples > 0 && d->samples < share ? d->samples : share;
     size_t n = MOST_SAMPLES;
-    while (n > LEAST_SAMPLES && (int64_t)n > share)
+    while (n > LEAST_SAMPLES && (int64_t)n > most)
         n /= 2;
     return n;
 }

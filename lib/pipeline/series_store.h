@@ -13,6 +13,7 @@ struct psr_series_store_desc {
     size_t nseries;
     int64_t mem_bytes;  /* most to keep in memory; each series takes 16 kB at least */
     const char *prefix; /* the scratch file lies in the folder of files of this prefix */
+    int64_t samples;    /* that a series will have, about; 0: not known */
 };
 
 /* Status: PSR_ENOMEM */

@@ -108,7 +108,8 @@ static psr_status create_stores(struct fourier *s, psr_err *err)
 {
     const struct psr_series_store_desc store = {.nseries = s->stream.ndm,
                                                 .mem_bytes = psr_count_memory(s->d.mem_bytes),
-                                                .prefix = s->stream.root};
+                                                .prefix = s->stream.root,
+                                                .samples = expect_samples(s)};
     s->resident = calloc(s->stream.nline, sizeof *s->resident);
     if (!s->resident)
         return psr_fail_nomem(err, "the lines of a plan", (double)s->stream.nline * 8);
