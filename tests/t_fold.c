@@ -401,6 +401,42 @@ static void refuse(const struct psr_fold_desc *d, psr_status want, const char *s
     psr_fold_destroy(f);
 }
 
+/* The window holds, of each channel, the blocks that the longest delay spans, the one that is folded,
+ * and as many more, up to 4. */
+static double naive_window(const struct psr_fold_desc *d, double dm)
+{
+    const double lowest = d->lofreq_mhz * (1 + d->voverc);
+    const double highest = (d->lofreq_mhz + (double)(NCHAN - 1) * d->width_mhz) * (1 + d->voverc);
+    const double delay_s =
+        psr_delay_s(PSR_DMCONST_PRESTO, dm, lowest) - psr_delay_s(PSR_DMCONST_PRESTO, dm, highest);
+    const double ahead = ceil(floor(delay_s / d->tsamp_s + 0.5) / (double)d->block);
+    return (ahead + 1 + fmin(ahead, 4)) * (double)(d->block * NCHAN);
+}
+
+static void test_window(const struct psr_fold_desc *good)
+{
+    struct psr_fold_candidate cand[2] = {{.f = 1, .nbin = 8}, {.f = 1, .nbin = 8, .dm = 10}};
+    struct psr_fold_desc d = *good;
+    d.cand = cand;
+    d.ncand = 2;
+    d.nsub = 1;
+    d.keep = NULL;
+    d.ahead = 0;
+    d.block = 37;
+    const double low = psr_fold_bytes(&d) - naive_window(&d, 10);
+    cand[0].dm = 200;
+    const double high = psr_fold_bytes(&d) - naive_window(&d, 200);
+    ok(low == high && naive_window(&d, 200) > 7 * naive_window(&d, 10),
+       "the highest DM's window is counted: %.0f and %.0f bytes", naive_window(&d, 10),
+       naive_window(&d, 200));
+    const double each = psr_fold_bytes(&d) - naive_window(&d, 200);
+    d.nbit = 16;
+    ok(psr_fold_bytes(&d) - 2 * naive_window(&d, 200) - each == 512,
+       "and so are its bytes of a sample");
+    d.keep = (const unsigned char[NCHAN]){0};
+    ok(psr_fold_bytes(&d) == each + 512, "and only channels that are kept");
+}
+
 static void test_refusals(uint64_t *seed)
 {
     make_scene(&scene, seed, 8, PSR_UINT);
@@ -419,9 +455,12 @@ static void test_refusals(uint64_t *seed)
     REFUSE(d.ncand = 0, PSR_EINVAL, "0 candidates");
     REFUSE(d.mem_bytes = 1000, PSR_ENOMEM, "the limit is 1000 B");
     const double bytes = psr_fold_bytes(&good);
-    d = good, d.nchan *= 2;
-    ok(psr_fold_bytes(&d) - bytes == 8.0 * (double)(good.nchan * good.ncand),
-       "a channel of a candidate takes 8 bytes");
+    d = good, d.mem_bytes = (int64_t)bytes;
+    psr_fold *f = NULL;
+    ok(psr_fold_create(&f, &d, &err) == PSR_OK, "%.0f bytes are enough", bytes);
+    psr_fold_destroy(f);
+    REFUSE(d.mem_bytes = (int64_t)bytes - 1, PSR_ENOMEM, "the limit is");
+    test_window(&good);
     d = good, d.npart++;
     double more = 0;
     for (size_t i = 0; i < good.ncand; i++)

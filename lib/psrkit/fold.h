@@ -187,7 +187,8 @@ struct psr_fold_desc {
     int64_t mem_bytes; /* memory limit; 0: a quarter of the machine's */
 };
 
-/* Memory that all candidates of desc need, in bytes; 0 if desc is wrong. */
+/* Memory that a fold of all candidates of desc needs, in bytes, with the window of spectra that the
+ * highest DM spans; 0 if desc is wrong. */
 double psr_fold_bytes(const struct psr_fold_desc *desc);
 
 /* Status: PSR_EINVAL naming field, value and limit (also for a candidate, by its number from 1, with

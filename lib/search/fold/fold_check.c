@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/threads.h"
+#include <psrkit/ddplan.h>
 #include <psrkit/tool.h>
 
 #include <math.h>
@@ -107,6 +108,61 @@ static double count_runs(const struct psr_fold_desc *d, const struct psr_fold_ca
     return ceil(2 + (double)d->block * d->tsamp_s * c->f * ((double)c->nbin + 1));
 }
 
+/* --- the window ------------------------------------------------------------------------------- */
+
+static double delay_at(const struct psr_fold_desc *d, double dm, double freq_mhz)
+{
+    return psr_delay_s(PSR_DMCONST_PRESTO, dm, freq_mhz * (1.0 + d->voverc));
+}
+
+double psr_fold_delay(const struct psr_fold_desc *d, double dm, size_t k)
+{
+    const size_t per_band = d->nchan / d->nsub;
+    const double band_mhz = d->width_mhz * (double)per_band;
+    const double first_mhz = d->lofreq_mhz + band_mhz - d->width_mhz;
+    if (d->nchan == 1)
+        return 0;
+    const double delay_s = delay_at(d, dm, d->lofreq_mhz + (double)k * d->width_mhz) -
+                           delay_at(d, dm, first_mhz + (double)(k / per_band) * band_mhz);
+    return delay_s / d->tsamp_s + 0.5;
+}
+
+size_t psr_fold_blocks_ahead(const struct psr_fold_desc *d, size_t most)
+{
+    const size_t ahead = (most + d->block - 1) / d->block;
+    return ahead > d->ahead ? ahead : d->ahead;
+}
+
+/* Room for a few blocks more than are needed saves moving the window after each one. */
+size_t psr_fold_window_blocks(size_t ahead)
+{
+    return ahead + 1 + (ahead < 4 ? ahead : 4);
+}
+
+size_t psr_fold_store_bytes(int nbit)
+{
+    return nbit <= 8 ? sizeof(uint8_t) : nbit == 16 ? sizeof(uint16_t) : sizeof(float);
+}
+
+/* The highest DM has the longest delay.  Delays that are refused later count as none. */
+static double count_window(const struct psr_fold_desc *d)
+{
+    double dm = 0, most = 0;
+    size_t nkept = 0;
+    for (size_t i = 0; i < d->ncand; i++)
+        dm = fmax(dm, d->cand[i].dm);
+    for (size_t k = 0; k < d->nchan; k++)
+        if (!d->keep || d->keep[d->ascending ? k : d->nchan - 1 - k]) {
+            most = fmax(most, psr_fold_delay(d, dm, k));
+            nkept++;
+        }
+    const size_t ahead = psr_fold_blocks_ahead(d, most < 1e8 ? (size_t)most : 0);
+    const double samples = (double)psr_fold_window_blocks(ahead) * (double)d->block;
+    return (samples * (double)nkept + PSR_FOLD_SLACK) * (double)psr_fold_store_bytes(d->nbit);
+}
+
+/* --- memory ----------------------------------------------------------------------------------- */
+
 double psr_fold_bytes(const struct psr_fold_desc *d)
 {
     if (psr_fold_check(d, NULL))
@@ -114,6 +170,7 @@ double psr_fold_bytes(const struct psr_fold_desc *d)
     const double nsub = (double)d->nsub, block = (double)d->block, group = PSR_FOLD_GROUP;
     const double padded = (double)psr_fold_groups(d) * group;
     double bytes = psr_count_threads(d->nthread) * (block * (10 * group + 2) + 40 * group);
+    bytes += count_window(d);
     for (size_t i = 0; i < d->ncand; i++) {
         const double profiles = nsub * (double)d->npart, nbin = (double)d->cand[i].nbin;
         bytes += profiles * (8 * nbin + (double)sizeof(struct psr_fold_stats));
@@ -123,10 +180,10 @@ double psr_fold_bytes(const struct psr_fold_desc *d)
     return bytes;
 }
 
-psr_status psr_fold_check_memory(const struct psr_fold_desc *d, double window, psr_err *err)
+psr_status psr_fold_check_memory(const struct psr_fold_desc *d, psr_err *err)
 {
     char need[PSR_SIZE_TEXT], have[PSR_SIZE_TEXT];
-    const double bytes = psr_fold_bytes(d) + window;
+    const double bytes = psr_fold_bytes(d);
     const int64_t most = psr_count_memory(d->mem_bytes);
     if (bytes <= (double)most)
         return PSR_OK;

@@ -8,10 +8,18 @@
 /* Status: PSR_EINVAL, PSR_EUNSUPPORTED */
 PSR_MUST_CHECK psr_status psr_fold_check(const struct psr_fold_desc *desc, psr_err *err);
 
-/* Given:  window   bytes of the window of channels
- * Status: PSR_ENOMEM beyond the limit of desc */
-PSR_MUST_CHECK psr_status psr_fold_check_memory(const struct psr_fold_desc *desc, double window,
-                                                psr_err *err);
+/* Status: PSR_ENOMEM beyond the limit of desc */
+PSR_MUST_CHECK psr_status psr_fold_check_memory(const struct psr_fold_desc *desc, psr_err *err);
+
+/* Delay of channel k, from the lowest, behind the highest channel of its sub-band, in samples, with
+ * 1/2 to be rounded: in prepfold's arithmetic. */
+double psr_fold_delay(const struct psr_fold_desc *desc, double dm, size_t k);
+
+/* Blocks that must follow a block, if the longest delay is "most" samples; blocks that the window has
+ * room for; bytes of a sample in it. */
+size_t psr_fold_blocks_ahead(const struct psr_fold_desc *desc, size_t most);
+size_t psr_fold_window_blocks(size_t ahead);
+size_t psr_fold_store_bytes(int nbit);
 
 /* Number of groups of sub-bands. */
 size_t psr_fold_groups(const struct psr_fold_desc *desc);

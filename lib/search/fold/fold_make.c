@@ -3,28 +3,12 @@
 #include "fold_plan.h"
 
 #include "base/memory.h"
-#include <psrkit/ddplan.h>
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* --- delays, in prepfold's arithmetic --------------------------------------------------------- */
-
-static double delay_at(const struct psr_fold_desc *d, double dm, double freq_mhz)
-{
-    return psr_delay_s(PSR_DMCONST_PRESTO, dm, freq_mhz * (1.0 + d->voverc));
-}
-
-/* Of channel k, from the lowest, behind the highest channel of its sub-band. */
-static double find_delay(const struct psr_fold_desc *d, double dm, size_t k)
-{
-    const size_t per_band = d->nchan / d->nsub;
-    const double band_mhz = d->width_mhz * (double)per_band;
-    const double first_mhz = d->lofreq_mhz + band_mhz - d->width_mhz;
-    return delay_at(d, dm, d->lofreq_mhz + (double)k * d->width_mhz) -
-           delay_at(d, dm, first_mhz + (double)(k / per_band) * band_mhz);
-}
+/* --- delays -------------------------------------------------------------------------------- */
 
 static psr_status set_delays(struct psr_fold *f, size_t i, psr_err *err)
 {
@@ -34,7 +18,7 @@ static psr_status set_delays(struct psr_fold *f, size_t i, psr_err *err)
     for (size_t k = 0; k < d->nchan; k++) {
         if (d->keep && !d->keep[d->ascending ? k : d->nchan - 1 - k])
             continue;
-        const double delay = d->nchan > 1 ? find_delay(d, cube->cand.dm, k) / d->tsamp_s + 0.5 : 0;
+        const double delay = psr_fold_delay(d, cube->cand.dm, k);
         if (!(delay < 1e8))
             return psr_fail(err, PSR_EINVAL,
                             "fold: candidate %zu: DM = %g delays by %g samples within a sub-band, "
@@ -44,8 +28,7 @@ static psr_status set_delays(struct psr_fold *f, size_t i, psr_err *err)
         most = (size_t)cube->delay[kept] > most ? (size_t)cube->delay[kept] : most;
         kept++;
     }
-    cube->ahead = (most + d->block - 1) / d->block;
-    cube->ahead = cube->ahead > d->ahead ? cube->ahead : d->ahead;
+    cube->ahead = psr_fold_blocks_ahead(d, most);
     f->ahead = cube->ahead > f->ahead ? cube->ahead : f->ahead;
     return PSR_OK;
 }
@@ -82,7 +65,7 @@ static void list_channels(struct psr_fold *f)
 
 static void set_store(struct psr_fold *f)
 {
-    f->store = f->d.nbit <= 8 ? PSR_FOLD_U8 : f->d.nbit == 16 ? PSR_FOLD_U16 : PSR_FOLD_F32;
+    f->store = (enum psr_fold_store)psr_fold_store_bytes(f->d.nbit);
     f->bias = f->d.kind == PSR_INT ? -ldexpf(1, f->d.nbit - 1) : 0;
     const double most = ldexp(1, f->d.nbit) - 1, all = most * (double)(f->d.nchan / f->d.nsub);
     f->most = f->store == PSR_FOLD_U8 && all <= INT16_MAX ? (size_t)all : 0;
@@ -197,16 +180,12 @@ static psr_status make_scratch(struct psr_fold *f, struct psr_fold_scratch *w, p
                                  err);
 }
 
-/* Room for a few blocks more than are needed saves moving the window after each one. */
 static psr_status make_window(struct psr_fold *f, psr_err *err)
 {
     const struct psr_fold_desc *d = &f->d;
-    const size_t more = f->ahead < 4 ? f->ahead : 4;
-    f->room = (f->ahead + 1 + more) * d->block;
+    f->room = psr_fold_window_blocks(f->ahead) * d->block;
     const double cells = (double)f->nkept * (double)f->room + PSR_FOLD_SLACK;
-    psr_status st = psr_fold_check_memory(d, cells * (double)f->store, err);
-    if (!st)
-        st = allocate(&f->window, cells, (size_t)f->store, err);
+    psr_status st = allocate(&f->window, cells, (size_t)f->store, err);
     if (st || !f->nkept)
         return st;
     return psr_cornerturn_create(&f->cornerturn,
@@ -245,7 +224,7 @@ static psr_status make_lists(struct psr_fold *f, psr_err *err)
 psr_status psr_fold_make(struct psr_fold *f, psr_err *err)
 {
     const struct psr_fold_desc *d = &f->d;
-    psr_status st = psr_fold_check_memory(d, 0, err);
+    psr_status st = psr_fold_check_memory(d, err);
     if (!st)
         st = make_lists(f, err);
     if (!st)
