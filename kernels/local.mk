@@ -20,6 +20,7 @@ CUDA_FILES = \
 	kernels/dedisp_shift_table.cu \
 	kernels/dedisp_gather.cu \
 	kernels/dedisp_tree.cu \
+	kernels/fold_search.cu \
 	kernels/probe.cu \
 	kernels/pulscan_norm.cu \
 	kernels/pulscan_outdo.cu \
@@ -46,6 +47,7 @@ CUDA_INCLUDES = \
 	kernels/dedisp_tile.cuh \
 	kernels/dedisp_tree_kernels.h \
 	kernels/dedisp_tree_sums.cuh \
+	kernels/fold_kernels.h \
 	kernels/half.cuh \
 	kernels/launch.cuh \
 	kernels/probe_kernels.h \
@@ -87,6 +89,7 @@ $(KERNEL_OBJECTS): %.lo: %.$(OBJEXT)
 # The host has the same bits.
 kernels/redden.$(OBJEXT): kernel_flags = -fmad=false
 kernels/accel_level.$(OBJEXT): kernel_flags = -fmad=false
+kernels/fold_search.$(OBJEXT): kernel_flags = -fmad=false
 PULSE_OBJECTS = \
 	kernels/singlepulse_adapt.$(OBJEXT) kernels/singlepulse_boxcar.$(OBJEXT) \
 	kernels/singlepulse_loud.$(OBJEXT) kernels/singlepulse_normalise.$(OBJEXT)

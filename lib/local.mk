@@ -79,6 +79,7 @@ lib_cuda_sources = \
 	lib/search/dedisp/dedisp_cuda_tree.h \
 	lib/search/dedisp/dedisp_cuda_tree_place.c \
 	lib/search/dedisp/dedisp_cuda_tree_plan.c \
+	lib/search/fold/fold_search_cuda.c \
 	lib/search/matched/accel_cuda.c \
 	lib/search/matched/accel_cuda.h \
 	lib/search/matched/accel_cuda_hits.c \
@@ -383,6 +384,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/fold/fold_runs.c \
 	lib/search/fold/fold_runs.h \
 	lib/search/fold/fold_search.c \
+	lib/search/fold/fold_search_device.c \
+	lib/search/fold/fold_search_device.h \
 	lib/search/fold/fold_state.c \
 	lib/search/fold/fold_state.h \
 	lib/search/fold/fold_sum_kernel.c \

@@ -386,3 +386,11 @@ redchi() { awk '/Reduced chi-sqr/ { print $NF }' "$1"; }
     gpufold -q -topo -nosearch -p 0.1 -start 0.5 -end 1 g8.fil
     [ -f g8_0.50-1.00_100.00ms_Cand.pfd ]
 }
+
+@test "a device that is not there is told in one line" {
+    fails gpufold -q -topo -n 20 -nsub 16 -npart 8 -p 0.02 -dm 47 -device tpu -o x g8.fil 2>why
+    [ "$(cat why)" = "gpufold: fold search: no backend 'tpu' in this build" ]
+    gpufold -q -topo -n 20 -nsub 16 -npart 8 -p 0.02 -dm 47 -device cpu -o x g8.fil
+    gpufold -q -topo -n 20 -nsub 16 -npart 8 -p 0.02 -dm 47 -o y g8.fil
+    "$builddir/tests/pfd_differ" x_20.00ms_Cand.pfd y_20.00ms_Cand.pfd
+}

@@ -385,6 +385,7 @@ GPU_TESTS = \
 	tests/gpu/t_dedisp_cuda \
 	tests/gpu/t_dedisp_multi_cuda \
 	tests/gpu/t_dedisp_tree_cuda \
+	tests/gpu/t_fold_search_cuda \
 	tests/gpu/t_lost_cuda \
 	tests/gpu/t_lost_pair_cuda \
 	tests/gpu/t_pipeline_cuda \
@@ -414,6 +415,9 @@ tests_gpu_t_singlepulse_cuda_LDADD = $(tests_gpu_ldadd)
 tests_gpu_t_dedisp_multi_cuda_SOURCES = tests/t_dedisp_multi.c
 tests_gpu_t_dedisp_multi_cuda_CPPFLAGS = $(tests_gpu_cppflags) -DMULTI_BACKEND='"cuda"'
 tests_gpu_t_dedisp_multi_cuda_LDADD = $(tests_gpu_ldadd)
+tests_gpu_t_fold_search_cuda_SOURCES = tests/t_fold_search.c
+tests_gpu_t_fold_search_cuda_CPPFLAGS = $(tests_gpu_cppflags) -DFOLD_BACKEND='"cuda"'
+tests_gpu_t_fold_search_cuda_LDADD = $(tests_gpu_ldadd) $(ERFA_LIBS) $(FFTW_LIBS)
 
 # A pipeline is linked with all that it may read.
 tests_gpu_t_pipeline_cuda_SOURCES = tests/t_pipeline.c tests/sum_sink.h
@@ -540,6 +544,7 @@ GPU_BENCHES = \
 	tests/gpu/bench_accelsearch_cuda \
 	tests/gpu/bench_beam_cuda \
 	tests/gpu/bench_dedisp_cuda \
+	tests/gpu/bench_fold_cuda \
 	tests/gpu/bench_pulscan_cuda \
 	tests/gpu/bench_singlepulse_cuda
 
@@ -557,6 +562,9 @@ endif
 tests_gpu_bench_dedisp_cuda_SOURCES = tests/gpu/bench_dedisp_cuda.c tests/gpu/bench_cuda.h tests/gpu/ceilings.h
 tests_gpu_bench_dedisp_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_bench_dedisp_cuda_LDADD = tests/gpu/ceilings.$(OBJEXT) $(tests_gpu_ldadd)
+tests_gpu_bench_fold_cuda_SOURCES = tests/gpu/bench_fold_cuda.c tests/bench.h tests/tap.h
+tests_gpu_bench_fold_cuda_CPPFLAGS = $(tests_gpu_cppflags)
+tests_gpu_bench_fold_cuda_LDADD = $(tests_gpu_ldadd) $(ERFA_LIBS) $(FFTW_LIBS)
 tests_gpu_bench_singlepulse_cuda_SOURCES = tests/gpu/bench_singlepulse_cuda.c tests/gpu/bench_cuda.h tests/gpu/ceilings.h
 tests_gpu_bench_singlepulse_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_bench_singlepulse_cuda_LDADD = tests/gpu/ceilings.$(OBJEXT) $(tests_gpu_ldadd)

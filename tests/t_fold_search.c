@@ -1,11 +1,17 @@
-/* fold search: the best of all trials around a fold, against a plain loop over all of them. */
+/* fold search: the best of all trials around a fold, against a plain loop over all of them; on a device
+ * if FOLD_BACKEND names one, which must give the CPU's bits. */
 #include <psrkit/ddplan.h>
+#include <psrkit/device.h>
 #include <psrkit/fold.h>
 
 #include "tap.h"
 
 #include <math.h>
 #include <string.h>
+
+#ifndef FOLD_BACKEND
+#define FOLD_BACKEND "cpu"
+#endif
 
 static psr_err err;
 
@@ -89,7 +95,8 @@ static void make_scene(struct scene *s, enum kind kind, int nbin, int npart, int
         exit(EXIT_FAILURE);
     fill_profiles(s, kind, seed);
     fill_lists(s);
-    s->d = (struct psr_fold_search_desc){.size = sizeof s->d, .nthread = 1};
+    s->d =
+        (struct psr_fold_search_desc){.size = sizeof s->d, .nthread = 1, .backend = FOLD_BACKEND};
 }
 
 /* --- the plain loop --------------------------------------------------------------------------- */
@@ -224,9 +231,11 @@ static int compare(struct scene *s, const char *what)
     const double off = fabs(best.stats.redchi - must.redchi);
     good = good && off <= 1e-9 * must.redchi && (must.equal > 1 || is_same(s, &best, &must));
     s->d.nthread = 3;
+    s->d.backend = NULL;
     good = good && search(s, &again);
     good = good && again.dm == best.dm && again.period == best.period && again.pdot == best.pdot &&
-           again.stats.redchi == best.stats.redchi && again.fdotdot == best.fdotdot;
+           memcmp(&again.stats, &best.stats, sizeof best.stats) == 0 &&
+           again.fdotdot == best.fdotdot;
     if (!good)
         printf("# %s, %d bins, %d parts, %d bands: DM %zu, p %zu, pd %zu, chi2 %.12g, must be %zu, "
                "%zu, "
@@ -363,6 +372,10 @@ static void test_refusals(uint64_t *seed)
        err.msg);
     s.fold.ndm = 9;
     psr_fold_search_destroy(search);
+    search = NULL;
+    s.d.mem_bytes = 0;
+    s.d.backend = "tpu";
+    ok(psr_fold_search_create(&search, &s.d, &err) == PSR_EDEVICE && !search, "%s", err.msg);
     psr_fold_search_destroy(NULL);
     psr_pfd_clear(&s.fold);
 }
@@ -370,6 +383,10 @@ static void test_refusals(uint64_t *seed)
 int main(void)
 {
     uint64_t seed = tap_seed();
+    if (strcmp(FOLD_BACKEND, "cpu") != 0 && !psr_device_count(&err)) {
+        skip("a fold search on a device", err.msg);
+        return done_testing();
+    }
     test_random(&seed);
     test_shapes(&seed);
     test_bound(&seed);

@@ -5,6 +5,7 @@
 #include "fold_digest.h"
 #include "fold_model.h"
 
+#include <psrkit/device.h>
 #include <psrkit/tool.h>
 
 #include <math.h>
@@ -20,6 +21,7 @@ void psr_folder_defaults(struct psr_folder_desc *desc)
                                      .if_choice = -1,
                                      .end = 1,
                                      .clip_sigma = 6,
+                                     .device = "auto",
                                      .npart = 64,
                                      .pstep = 2,
                                      .pdstep = 4,
@@ -283,14 +285,17 @@ static psr_status make_search(psr_folder *f, psr_err *err)
     const struct psr_folder_desc *d = &f->d;
     const bool keep_all =
         d->nosearch || (d->nopsearch && d->nopdsearch && (d->nodmsearch || f->frame.nsub == 1));
-    const struct psr_fold_search_desc desc = {.size = sizeof desc,
-                                              .keep_p = d->nopsearch || keep_all,
-                                              .keep_pd = d->nopdsearch || keep_all,
-                                              .keep_dm = d->nodmsearch || keep_all,
-                                              .pddot = d->searchpdd && !keep_all,
-                                              .nthread = (int)d->ncpus,
-                                              .mem_bytes = d->mem_bytes};
-    return psr_fold_search_create(&f->search, &desc, err);
+    struct psr_fold_search_desc desc = {.size = sizeof desc,
+                                        .keep_p = d->nopsearch || keep_all,
+                                        .keep_pd = d->nopdsearch || keep_all,
+                                        .keep_dm = d->nodmsearch || keep_all,
+                                        .pddot = d->searchpdd && !keep_all,
+                                        .nthread = (int)d->ncpus,
+                                        .mem_bytes = d->mem_bytes};
+    psr_status st = psr_device_choose(d->device, &desc.backend, &desc.device, err);
+    if (keep_all && !st && strcmp(desc.backend, "auto") == 0)
+        desc.backend = "cpu"; /* a device takes longer to start */
+    return st ? st : psr_fold_search_create(&f->search, &desc, err);
 }
 
 static psr_status set_all(psr_folder *f, psr_err *err)

@@ -244,6 +244,11 @@ struct psr_fold_search_desc {
     bool pddot;  /* over p-dot-dots too, as many as p-dots, that delay the end by as many bins */
     int nthread; /* 0: all cores */
     int64_t mem_bytes; /* memory limit; 0: a quarter of the machine's */
+
+    /* What searches folds of up to 64 parts and 128 bins that fit the limit, with the bits of the CPU,
+     * which searches others: "cpu", "cuda", "auto" (a device if there is one); NULL: "cpu". */
+    const char *backend;
+    int device; /* its number */
 };
 
 /* When a fold's parts begin. */
@@ -261,7 +266,8 @@ struct psr_fold_best {
     int64_t ntrial, nsummed;        /* trials, and those that were not excluded by a bound */
 };
 
-/* Status: PSR_EINVAL, PSR_ENOMEM.  *out is NULL on error */
+/* Status: PSR_EINVAL, PSR_ENOMEM, PSR_EDEVICE (a backend that is not built in, or a device that cannot
+ *         be used, unless "auto").  *out is NULL on error */
 PSR_MUST_CHECK psr_status psr_fold_search_create(psr_fold_search **out,
                                                  const struct psr_fold_search_desc *desc,
                                                  psr_err *err);
@@ -379,6 +385,8 @@ struct psr_folder_desc {
     /* Is asked, before the input is read, whether candidate i is left out, since a fold with this
      * digest exists that was made after changed, when the input was; NULL: none is. */
     bool (*skip)(void *ctx, size_t i, uint64_t digest, struct timespec changed);
+
+    const char *device; /* that searches, as for psr_device_choose; default "auto" */
 };
 
 /* Sets size and all fields to their defaults. */

@@ -1,5 +1,5 @@
 /* Searches around folds: every DM's parts, the trials that a bound does not exclude, the best. */
-#include "fold_state.h"
+#include "fold_search_device.h"
 
 #include "base/copy_desc.h"
 #include "base/memory.h"
@@ -26,14 +26,20 @@ psr_status psr_fold_search_create(psr_fold_search **out, const struct psr_fold_s
         return psr_fail_nomem(err, "a fold search", sizeof *s);
     s->d = d;
     s->nthread = psr_count_threads(d.nthread);
-    *out = s;
-    return PSR_OK;
+    st = psr_fold_search_device_open(s, err);
+    s->d.backend = NULL; /* it was borrowed */
+    if (st)
+        free(s);
+    else
+        *out = s;
+    return st;
 }
 
 void psr_fold_search_destroy(psr_fold_search *s)
 {
     if (!s)
         return;
+    psr_fold_search_device_close(s);
     psr_fold_sums_clear(&s->listed.sums);
     psr_fold_sums_clear(&s->other.sums);
     free(s);
@@ -154,9 +160,9 @@ static void search_batches(struct psr_fold_search *s)
     }
 }
 
-static psr_status search_range(struct psr_fold_search *s, const struct psr_fold_times *times,
-                               const struct psr_fold_range *range, struct psr_fold_found *found,
-                               psr_err *err)
+static psr_status search_on_cpu(struct psr_fold_search *s, const struct psr_fold_times *times,
+                                const struct psr_fold_range *range, struct psr_fold_found *found,
+                                psr_err *err)
 {
     psr_status st = psr_fold_state_list(s, times, range, err);
     if (!st)
@@ -169,6 +175,20 @@ static psr_status search_range(struct psr_fold_search *s, const struct psr_fold_
     return st;
 }
 
+/* Given: on_device   the device has the fold */
+static psr_status search_range(struct psr_fold_search *s, const struct psr_fold_times *times,
+                               const struct psr_fold_range *range, bool on_device,
+                               struct psr_fold_found *found, psr_err *err)
+{
+    struct psr_fold_found new;
+    bool done = false;
+    psr_status st = on_device ? psr_fold_search_device_find(s, range, &new, &done, err) : PSR_OK;
+    if (st || !done)
+        return st ? st : search_on_cpu(s, times, range, found, err);
+    merge_found(found, &new);
+    return PSR_OK;
+}
+
 static psr_status search_all(struct psr_fold_search *s, const struct psr_fold_times *times,
                              struct psr_fold_found *found, psr_err *err)
 {
@@ -179,12 +199,13 @@ static psr_status search_all(struct psr_fold_search *s, const struct psr_fold_ti
     const size_t first_pd = s->d.keep_pd ? mid_pd : 0,
                  end_pd = s->d.keep_pd ? mid_pd + 1 : t->npdot;
     const size_t rows = psr_fold_state_rows(s, r.end_period - r.first_period);
-    psr_status st = PSR_OK;
+    bool on_device = false;
+    psr_status st = psr_fold_search_device_begin(s, &on_device, err);
     for (r.pddot = s->d.pddot ? 0 : mid_pd; r.pddot < (s->d.pddot ? t->npdot : mid_pd + 1);
          r.pddot++)
         for (r.first_pdot = first_pd; r.first_pdot < end_pd && !st; r.first_pdot = r.end_pdot) {
             r.end_pdot = r.first_pdot + rows < end_pd ? r.first_pdot + rows : end_pd;
-            st = search_range(s, times, &r, found, err);
+            st = search_range(s, times, &r, on_device, found, err);
         }
     return st;
 }

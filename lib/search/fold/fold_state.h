@@ -46,6 +46,8 @@ struct psr_fold_search {
     struct psr_fold_worker *worker; /* [nworker] */
     int nworker;
     double least; /* sum of squares of the best profile so far */
+
+    void *device; /* state of psr_fold_search_device_ops; NULL: the CPU searches */
 };
 
 /* Status: PSR_EINVAL for a list that is missing */
