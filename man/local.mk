@@ -11,7 +11,8 @@ TOOL_PAGES = \
 	man/gpuaccel-pulscan.1 \
 	man/gpudedisp.1 \
 	man/gpufold.1 \
-	man/gpurfifind.1
+	man/gpurfifind.1 \
+	man/psrreport.1
 
 dist_man_MANS += \
 	$(TOOL_PAGES) \

@@ -69,6 +69,7 @@ UNIT_TESTS = \
 	tests/t_gaps \
 	tests/t_gnuplot \
 	tests/t_inf \
+	tests/t_json_read \
 	tests/t_limits \
 	tests/t_channel_list \
 	tests/t_marks \
@@ -210,6 +211,7 @@ EXTRA_DIST += \
 	tests/science/tree_depth.txt
 
 tests_t_gnuplot_SOURCES = tests/t_gnuplot.c $(tools_gnuplot)
+tests_t_json_read_SOURCES = tests/t_json_read.c $(tools_json_read)
 tests_t_pulseplot_SOURCES = tests/t_pulseplot.c $(tools_gnuplot) tools/common/pulseplot.c tools/common/pulseplot.h
 # Steps of the system that a run is killed at, or that fail.
 tests_t_output_group_LDFLAGS = \
@@ -250,6 +252,7 @@ CLI_TESTS = \
 	tests/overwrite.bats \
 	tests/plan.bats \
 	tests/plots.bats \
+	tests/psrreport.bats \
 	tests/resume.bats \
 	tests/scripts.bats \
 	tests/seeds.bats \
@@ -265,6 +268,10 @@ check_PROGRAMS += tests/pfd_differ
 # What a picture shows.
 check_PROGRAMS += tests/png_colours
 tests_png_colours_LDADD = $(ZLIB_LIBS)
+
+# Whether a page of psrreport is well-formed, and its pictures can be decoded.
+check_PROGRAMS += tests/page_check
+tests_page_check_LDADD = $(LDADD) $(ZLIB_LIBS)
 
 # Kills a tool in the middle; it is preloaded.
 EXTRA_DIST += tests/kill_at.c tests/lsan.txt
@@ -298,6 +305,7 @@ FUZZ_NAMES = \
 	chi2sig \
 	dada \
 	inf \
+	json \
 	lists \
 	mask \
 	par \
@@ -318,6 +326,7 @@ FUZZ_TESTS = \
 	tests/fuzz/fuzz_chi2sig \
 	tests/fuzz/fuzz_dada \
 	tests/fuzz/fuzz_inf \
+	tests/fuzz/fuzz_json \
 	tests/fuzz/fuzz_lists \
 	tests/fuzz/fuzz_mask \
 	tests/fuzz/fuzz_par \
@@ -339,6 +348,7 @@ EXTRA_DIST += tests/fuzz/corpus
 
 # A tool's own readers, for the harness of that name.
 fuzz_more_chi2sig = tools/chi2sig/candidates.c tools/chi2sig/rows.c tools/chi2sig/fast_number_io.c
+fuzz_more_json = tools/common/json_read.c
 
 tests_fuzz_fuzz_accel_SOURCES = tests/fuzz/fuzz_accel.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz_file.h
 tests_fuzz_fuzz_array_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_DEFAULT=5000
@@ -349,6 +359,7 @@ tests_fuzz_fuzz_catalogue_SOURCES = tests/fuzz/fuzz_catalogue.c tests/fuzz/fuzz_
 tests_fuzz_fuzz_chi2sig_SOURCES = tests/fuzz/fuzz_chi2sig.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz_file.h $(fuzz_more_chi2sig)
 tests_fuzz_fuzz_dada_SOURCES = tests/fuzz/fuzz_dada.c tests/fuzz/fuzz_main.c
 tests_fuzz_fuzz_inf_SOURCES = tests/fuzz/fuzz_inf.c tests/fuzz/fuzz_main.c
+tests_fuzz_fuzz_json_SOURCES = tests/fuzz/fuzz_json.c tests/fuzz/fuzz_main.c $(fuzz_more_json)
 tests_fuzz_fuzz_lists_SOURCES = tests/fuzz/fuzz_lists.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz_file.h
 tests_fuzz_fuzz_mask_SOURCES = tests/fuzz/fuzz_mask.c tests/fuzz/fuzz_main.c
 tests_fuzz_fuzz_par_SOURCES = tests/fuzz/fuzz_par.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz_file.h
@@ -528,7 +539,7 @@ EXTRA_DIST += tests/mutate/equivalent.txt tests/mutate/places.py tests/mutate/re
 list-tests:
 	@printf '%s\n' $(TESTS)
 # What a test of a tool runs.
-cli-programs: all tests/add_bytes tests/bytes_dat tests/pfd_differ tests/png_colours tests/t_accel_presto tests/t_device $(demo_programs) $(check_DATA)
+cli-programs: all tests/add_bytes tests/bytes_dat tests/page_check tests/pfd_differ tests/png_colours tests/t_accel_presto tests/t_device $(demo_programs) $(check_DATA)
 %.run: %
 	@$(AM_TESTS_ENVIRONMENT) $(if $(filter %.bats,$<),$(BATS) --tap) $<
 .PHONY: cli-programs list-tests

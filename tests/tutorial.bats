@@ -22,7 +22,7 @@ row() {
 @test "the tutorial's commands find the burst, the pulsar and the binary" {
     cd "$BATS_TEST_TMPDIR"
     commands_of "$srcdir/doc/tutorial.md" >commands.sh
-    [ "$(grep -cE '^(fakebin|ddplan|gpudedisp|gpuaccel-pulscan|chi2sig|accelsift|gpufold) ' commands.sh)" = 8 ]
+    [ "$(grep -cE '^(fakebin|ddplan|gpudedisp|gpuaccel-pulscan|chi2sig|accelsift|gpufold|psrreport) ' commands.sh)" = 9 ]
     command -v gnuplot >/dev/null || sed -i -E 's/ -plot [a-z]+\.png//; s/ -o smearing\.png//' commands.sh
     bash -euo pipefail commands.sh >said
 
@@ -49,6 +49,8 @@ row() {
     best=obs_obs_DM54.00_ACCEL_100_Cand_2.pfd.bestprof
     near "$(awk '/Best DM/ { print $NF }' $best)" 54 0.5
     awk '/Reduced chi-sqr/ { print; exit !($NF > 40) }' $best
+    "$builddir/tests/page_check" report.html
+    [ "$(wc -l <candidates.csv)" -eq 3 ]
 }
 
 @test "every picture and page that the documents show is there" {

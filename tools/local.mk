@@ -11,6 +11,7 @@ tools_canvas = \
 	tools/common/png.c \
 	tools/common/png.h
 tools_fourier = tools/common/fourier_options.c tools/common/fourier_options.h tools/common/fourier_table.c
+tools_json_read = tools/common/json_read.c tools/common/json_read.h
 tools_gnuplot = tools/common/gnuplot.c tools/common/gnuplot.h tools/common/gnuplot_run.c tools/common/gnuplot_run.h
 
 bin_PROGRAMS += \
@@ -22,7 +23,8 @@ bin_PROGRAMS += \
 	bin/gpuaccel-pulscan \
 	bin/gpudedisp \
 	bin/gpufold \
-	bin/gpurfifind
+	bin/gpurfifind \
+	bin/psrreport
 
 bin_accelsift_CPPFLAGS = $(tools_cppflags)
 bin_accelsift_SOURCES = \
@@ -157,6 +159,45 @@ else
 bin_gpurfifind_SOURCES += $(rfi_pictures_no)
 endif
 EXTRA_DIST += $(rfi_pictures_yes) $(rfi_pictures_no)
+
+bin_psrreport_CPPFLAGS = $(tools_cppflags)
+bin_psrreport_LDADD = $(LDADD) $(ERFA_LIBS)
+bin_psrreport_SOURCES = \
+	$(tools_json_read) \
+	$(tools_shared) \
+	tools/common/quote.c \
+	tools/common/quote.h \
+	tools/psrreport/candidates.c \
+	tools/psrreport/candyjar.c \
+	tools/psrreport/folder.c \
+	tools/psrreport/folds.c \
+	tools/psrreport/frame.c \
+	tools/psrreport/html.c \
+	tools/psrreport/html.h \
+	tools/psrreport/lines.c \
+	tools/psrreport/main.c \
+	tools/psrreport/options.c \
+	tools/psrreport/overview.c \
+	tools/psrreport/page.c \
+	tools/psrreport/page.h \
+	tools/psrreport/page_candidates.c \
+	tools/psrreport/page_pulses.c \
+	tools/psrreport/page_steps.c \
+	tools/psrreport/picture.c \
+	tools/psrreport/psrreport.h \
+	tools/psrreport/pulses.c \
+	tools/psrreport/sift.c \
+	tools/psrreport/steps.c
+report_plots_yes = $(tools_canvas) tools/psrreport/plot.c
+report_plots_no = tools/psrreport/plot_none.c
+if HAVE_CAIRO
+bin_psrreport_SOURCES += $(report_plots_yes)
+bin_psrreport_CPPFLAGS += $(CAIRO_CFLAGS) $(ZLIB_CFLAGS)
+bin_psrreport_LDADD += $(CAIRO_LIBS) $(ZLIB_LIBS)
+else
+bin_psrreport_SOURCES += $(report_plots_no)
+endif
+EXTRA_DIST += $(report_plots_yes) $(report_plots_no)
 
 # Names under which PRESTO's users know the tools, as links: `make install-aliases`, for those who
 # want them.  What stands there already and is no such link stays.  ALIAS:TOOL

@@ -265,13 +265,30 @@ void canvas_map(struct canvas *c, const struct canvas_panel *p, const unsigned c
     paint_image(c, p, image, nx, ny);
 }
 
+static void choose_ink(struct canvas *c, uint32_t colour, double opaque)
+{
+    cairo_set_source_rgba(c->pen, (colour >> 16 & 255) / 255.0, (colour >> 8 & 255) / 255.0,
+                          (colour & 255) / 255.0, opaque);
+}
+
+void canvas_dot(struct canvas *c, const struct canvas_panel *p, double x, double y, double radius,
+                uint32_t colour)
+{
+    if (!isfinite(x) || !isfinite(y))
+        return;
+    begin_clip(c, p);
+    choose_ink(c, colour, (colour >> 24) / 255.0);
+    cairo_arc(c->pen, find_x(p, x), find_y(p, y), radius, 0, 2 * M_PI);
+    cairo_fill(c->pen);
+    cairo_restore(c->pen);
+}
+
 void canvas_patch(struct canvas *c, double left, double top, double width, double height,
                   uint32_t colour)
 {
     cairo_save(c->pen);
     cairo_rectangle(c->pen, left + 0.5, top + 0.5, width, height);
-    cairo_set_source_rgb(c->pen, (colour >> 16 & 255) / 255.0, (colour >> 8 & 255) / 255.0,
-                         (colour & 255) / 255.0);
+    choose_ink(c, colour, 1);
     cairo_fill_preserve(c->pen);
     cairo_set_source_rgb(c->pen, 0, 0, 0);
     cairo_stroke(c->pen);
@@ -297,4 +314,13 @@ psr_status canvas_write(const struct canvas *c, psr_outfile *f, psr_err *err)
                      (size_t)cairo_image_surface_get_width(c->surface),
                      (size_t)cairo_image_surface_get_height(c->surface),
                      (size_t)cairo_image_surface_get_stride(c->surface), err);
+}
+
+psr_status canvas_encode(const struct canvas *c, unsigned char **bytes, size_t *n, psr_err *err)
+{
+    cairo_surface_flush(c->surface);
+    return png_encode(bytes, n, cairo_image_surface_get_data(c->surface),
+                      (size_t)cairo_image_surface_get_width(c->surface),
+                      (size_t)cairo_image_surface_get_height(c->surface),
+                      (size_t)cairo_image_surface_get_stride(c->surface), err);
 }

@@ -16,6 +16,12 @@ void canvas_destroy(struct canvas *c);
  * Status: those of psr_outfile_write, PSR_ENOMEM */
 PSR_MUST_CHECK psr_status canvas_write(const struct canvas *c, psr_outfile *f, psr_err *err);
 
+/* Makes a PNG of the picture.
+ * Returned: *bytes [*n], malloc'd, caller frees; NULL on error
+ * Status:   PSR_ENOMEM */
+PSR_MUST_CHECK psr_status canvas_encode(const struct canvas *c, unsigned char **bytes, size_t *n,
+                                        psr_err *err);
+
 /* A rectangle of the picture, in pixels from the upper left corner, and the values at its edges; a
  * label that is NULL is not drawn. */
 struct canvas_panel {
@@ -43,6 +49,11 @@ void canvas_image(struct canvas *c, const struct canvas_panel *p, const float *v
 /* Fills the panel with cells [ny][nx], the first row at the bottom, of colours 0x00RRGGBB by value. */
 void canvas_map(struct canvas *c, const struct canvas_panel *p, const unsigned char *value,
                 size_t nx, size_t ny, const uint32_t *colour);
+
+/* Fills a circle of that many pixels around (x, y) with a colour 0xAARRGGBB, of which AA is how opaque
+ * it is; outside the panel it is cut off. */
+void canvas_dot(struct canvas *c, const struct canvas_panel *p, double x, double y, double radius,
+                uint32_t colour);
 
 /* Fills a rectangle, with an edge. */
 void canvas_patch(struct canvas *c, double left, double top, double width, double height,

@@ -7,6 +7,7 @@
 #include <zlib.h>
 
 enum { ABOVE = 2, BITS = 8, RGB = 2 };
+enum { CHUNK = 12 }; /* bytes of a chunk without contents */
 
 static void put_32(unsigned char to[4], uint32_t x)
 {
@@ -14,21 +15,17 @@ static void put_32(unsigned char to[4], uint32_t x)
         to[i] = (unsigned char)(x >> (24 - 8 * i));
 }
 
-/* Length, type, bytes, checksum of the last two. */
-static psr_status write_chunk(psr_outfile *f, const char *type, const unsigned char *bytes,
-                              size_t n, psr_err *err)
+/* Appends length, type, bytes, checksum of the last two.
+ * Returned: where the next chunk goes */
+static unsigned char *put_chunk(unsigned char *to, const char *type, const unsigned char *bytes,
+                                size_t n)
 {
-    unsigned char head[8], sum[4];
-    put_32(head, (uint32_t)n);
-    memcpy(head + 4, type, 4);
-    uLong crc = crc32(crc32(0, NULL, 0), head + 4, 4);
+    put_32(to, (uint32_t)n);
+    memcpy(to + 4, type, 4);
     if (n)
-        crc = crc32(crc, bytes, (uInt)n);
-    put_32(sum, (uint32_t)crc);
-    psr_status st = psr_outfile_write(f, head, sizeof head, err);
-    if (!st && n)
-        st = psr_outfile_write(f, bytes, n, err);
-    return st ? st : psr_outfile_write(f, sum, sizeof sum, err);
+        memcpy(to + 8, bytes, n);
+    put_32(to + 8 + n, (uint32_t)crc32(crc32(0, NULL, 0), to + 4, (uInt)(n + 4)));
+    return to + CHUNK + n;
 }
 
 static void filter_row(unsigned char *to, const unsigned char *row, const unsigned char *above,
@@ -62,22 +59,34 @@ static size_t pack(const unsigned char *pixels, size_t width, size_t height, siz
     return n;
 }
 
-psr_status png_write(psr_outfile *f, const unsigned char *pixels, size_t width, size_t height,
-                     size_t stride, psr_err *err)
+psr_status png_encode(unsigned char **bytes, size_t *n, const unsigned char *pixels, size_t width,
+                      size_t height, size_t stride, psr_err *err)
 {
     static const unsigned char signature[8] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
     unsigned char header[13] = {[8] = BITS, [9] = RGB}, *packed;
     put_32(header, (uint32_t)width);
     put_32(header + 4, (uint32_t)height);
-    const size_t n = pack(pixels, width, height, stride, &packed);
-    psr_status st = n ? psr_outfile_write(f, signature, sizeof signature, err)
-                      : psr_fail_nomem(err, "a picture", (double)(width * height) * 6);
-    if (!st)
-        st = write_chunk(f, "IHDR", header, sizeof header, err);
-    if (!st)
-        st = write_chunk(f, "IDAT", packed, n, err);
-    if (!st)
-        st = write_chunk(f, "IEND", NULL, 0, err);
+    const size_t npacked = pack(pixels, width, height, stride, &packed);
+    *n = sizeof signature + 3 * CHUNK + sizeof header + npacked;
+    *bytes = npacked ? malloc(*n) : NULL;
+    if (*bytes) {
+        memcpy(*bytes, signature, sizeof signature);
+        unsigned char *to = put_chunk(*bytes + sizeof signature, "IHDR", header, sizeof header);
+        to = put_chunk(to, "IDAT", packed, npacked);
+        put_chunk(to, "IEND", NULL, 0);
+    }
     free(packed);
+    return *bytes ? PSR_OK : psr_fail_nomem(err, "a picture", (double)(width * height) * 6);
+}
+
+psr_status png_write(psr_outfile *f, const unsigned char *pixels, size_t width, size_t height,
+                     size_t stride, psr_err *err)
+{
+    unsigned char *bytes;
+    size_t n;
+    psr_status st = png_encode(&bytes, &n, pixels, width, height, stride, err);
+    if (!st)
+        st = psr_outfile_write(f, bytes, n, err);
+    free(bytes);
     return st;
 }

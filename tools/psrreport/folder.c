@@ -1,0 +1,151 @@
+/* The files of a folder, and what all parts need: names, problems, memory. */
+#include "psrreport.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool report_has_suffix(const char *name, const char *suffix)
+{
+    const size_t n = strlen(name), m = strlen(suffix);
+    return n >= m && !strcmp(name + n - m, suffix);
+}
+
+char *report_path(const struct report *r, const char *name)
+{
+    const size_t room = strlen(r->folder) + strlen(name) + 2;
+    char *path = malloc(room);
+    if (path)
+        snprintf(path, room, "%s/%s", r->folder, name);
+    return path;
+}
+
+/* Names in messages are those of files, which may contain line ends. */
+void report_refuse(struct report *r, const psr_err *why)
+{
+    psr_err line = *why;
+    for (char *c = line.msg; *c; c++)
+        if ((unsigned char)*c < 0x20)
+            *c = '?';
+    cli_report(r->tool, &line);
+    if (psr_names_add(&r->problems, line.msg, &line))
+        cli_report(r->tool, &line);
+}
+
+psr_status report_grow(void *array, size_t *room, size_t n, size_t size, psr_err *err)
+{
+    void *old;
+    memcpy(&old, array, sizeof old);
+    if (n < *room)
+        return PSR_OK;
+    const size_t more = *room ? 2 * *room : 64;
+    void *grown = reallocarray(old, more, size);
+    if (!grown)
+        return psr_fail_nomem(err, "a report", (double)more * (double)size);
+    memcpy(array, &grown, sizeof grown);
+    *room = more;
+    return PSR_OK;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static psr_status list_names(struct report *r, psr_err *err)
+{
+    DIR *d = opendir(r->folder);
+    psr_status st = d ? PSR_OK : psr_fail_errno(err, "%s", r->folder);
+    while (!st) {
+        const struct dirent *entry = readdir(d);
+        if (!entry)
+            break;
+        if (entry->d_name[0] != '.')
+            st = psr_names_add(&r->files, entry->d_name, err);
+    }
+    if (d)
+        closedir(d);
+    if (!st && r->files.n)
+        qsort((void *)r->files.name, r->files.n, sizeof *r->files.name, by_name);
+    return st;
+}
+
+/* The first .inf, unless there is that of a mask, which has the whole observation. */
+static const char *choose_inf(const struct report *r)
+{
+    const char *first = NULL;
+    for (size_t i = 0; i < r->files.n; i++) {
+        const char *name = r->files.name[i];
+        if (report_has_suffix(name, "_rfifind.inf"))
+            return name;
+        if (!first && report_has_suffix(name, ".inf"))
+            first = name;
+    }
+    return first;
+}
+
+static psr_status read_inf(struct report *r, psr_err *err)
+{
+    const char *name = choose_inf(r);
+    psr_err why;
+    if (!name)
+        return PSR_OK;
+    char *path = report_path(r, name);
+    if (!path)
+        return psr_fail_nomem(err, name, (double)strlen(name));
+    psr_status st = psr_inf_read(&r->inf, path, &why);
+    free(path);
+    r->has_inf = st == PSR_OK;
+    if (st)
+        report_refuse(r, &why);
+    else
+        r->length_s = (double)r->inf.nbin * r->inf.tbin_s;
+    return PSR_OK;
+}
+
+psr_status report_read_folder(struct report *r, psr_err *err)
+{
+    psr_status st = list_names(r, err);
+    return st ? st : read_inf(r, err);
+}
+
+bool report_is_accel_list(const char *name)
+{
+    const char *accel = strstr(name, "_ACCEL_");
+    return accel && accel[strcspn(accel, ".")] == '\0';
+}
+
+psr_status report_add_candidate(struct report *r, const struct report_cand *from, const char *list,
+                                const char *note, psr_err *err)
+{
+    const char *slash = strrchr(list, '/');
+    psr_status st = report_grow(&r->cand, &r->cand_room, r->ncand, sizeof *r->cand, err);
+    if (st)
+        return st;
+    struct report_cand *c = &r->cand[r->ncand];
+    *c = *from;
+    c->list = strdup(slash ? slash + 1 : list);
+    c->note = strdup(note);
+    r->ncand++;
+    return c->list && c->note ? PSR_OK : psr_fail_nomem(err, list, (double)strlen(list));
+}
+
+void report_clear(struct report *r)
+{
+    for (size_t i = 0; i < r->nstep; i++) {
+        json_clear(r->step[i].json);
+        free(r->step[i].line);
+    }
+    for (size_t i = 0; i < r->ncand; i++) {
+        free(r->cand[i].list);
+        free(r->cand[i].note);
+    }
+    free(r->step);
+    free(r->cand);
+    free(r->fold);
+    free(r->event);
+    free(r->burst);
+    psr_names_clear(&r->files);
+    psr_names_clear(&r->problems);
+}

@@ -1,0 +1,206 @@
+/* The folds of a folder, and which candidates they are of. */
+#include "psrreport.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Names are sorted. */
+static const char *find_name(const struct report *r, const char *name)
+{
+    char *const *found = bsearch(&name, r->files.name, r->files.n, sizeof *r->files.name, by_name);
+    return found ? *found : NULL;
+}
+
+static const char *find_picture(const struct report *r, const char *name)
+{
+    char picture[512];
+    const int n = snprintf(picture, sizeof picture, "%s.png", name);
+    return n < (int)sizeof picture ? find_name(r, picture) : NULL;
+}
+
+static void describe(struct report_fold *f, const struct psr_pfd *pfd)
+{
+    memcpy(f->ra, pfd->ra, sizeof f->ra);
+    memcpy(f->dec, pfd->dec, sizeof f->dec);
+    f->f_user = pfd->fold.f;
+    f->fd_user = pfd->fold.fd;
+    f->dm_user = pfd->ndm ? pfd->trial_dm[(pfd->ndm - 1) / 2] : f->best.dm;
+    f->dm_step = pfd->ndm > 1 ? pfd->trial_dm[1] - pfd->trial_dm[0] : NAN;
+}
+
+static psr_status read_fold(struct report *r, const char *name, psr_err *err)
+{
+    struct report_fold *f = &r->fold[r->nfold];
+    struct psr_pfd pfd = {.ndm = 0};
+    psr_err why;
+    char *path = report_path(r, name);
+    if (!path)
+        return psr_fail_nomem(err, name, (double)strlen(name));
+    psr_status st = psr_pfd_read(&pfd, path, 0, &why);
+    if (!st)
+        st = psr_fold_bestprof(&f->best, &pfd, &why);
+    if (st) {
+        report_refuse(r, &why);
+    } else {
+        describe(f, &pfd);
+        f->file = name;
+        f->picture = find_picture(r, name);
+        r->nfold++;
+    }
+    psr_bestprof_clear(&f->best);
+    psr_pfd_clear(&pfd);
+    free(path);
+    return PSR_OK;
+}
+
+psr_status report_read_folds(struct report *r, psr_err *err)
+{
+    size_t n = 0;
+    psr_status st = PSR_OK;
+    for (size_t i = 0; i < r->files.n; i++)
+        n += report_has_suffix(r->files.name[i], ".pfd");
+    if (!n)
+        return PSR_OK;
+    r->fold = calloc(n, sizeof *r->fold);
+    if (!r->fold)
+        return psr_fail_nomem(err, "folds", (double)n * sizeof *r->fold);
+    for (size_t i = 0; i < r->files.n && !st; i++)
+        if (report_has_suffix(r->files.name[i], ".pfd"))
+            st = read_fold(r, r->files.name[i], err);
+    return st;
+}
+
+/* --- candidates ------------------------------------------------------------------------------- */
+
+static bool is_known(double x)
+{
+    return isfinite(x) && x != 0;
+}
+
+double report_fold_period(const struct report_fold *f, double *error)
+{
+    const struct psr_bestprof_value *p =
+        is_known(f->best.topo[0].value) ? &f->best.topo[0] : &f->best.bary[0];
+    if (error)
+        *error = p->error * 1e-3;
+    return p->value * 1e-3;
+}
+
+double report_significance(const struct report_cand *c)
+{
+    const double of_fold = c->fold ? c->fold->best.sigma : NAN;
+    return isnan(of_fold) ? c->value[CAND_SIGMA] : of_fold;
+}
+
+static int by_candidate(const void *a, const void *b)
+{
+    const struct report_fold *const *x = a, *const *y = b;
+    const int order = strcmp((*x)->best.candidate, (*y)->best.candidate);
+    return order ? order : strcmp((*x)->file, (*y)->file);
+}
+
+static int by_significance(const void *a, const void *b)
+{
+    const struct report_cand *x = a, *y = b;
+    const double s = report_significance(x), t = report_significance(y);
+    if (isnan(s) != isnan(t))
+        return isnan(s) ? 1 : -1;
+    if (s != t && !isnan(s))
+        return s > t ? -1 : 1;
+    const int order = strcmp(x->list ? x->list : "", y->list ? y->list : "");
+    if (order || !x->fold || !y->fold)
+        return order ? order
+                     : (x->value[CAND_NUMBER] > y->value[CAND_NUMBER]) -
+                           (x->value[CAND_NUMBER] < y->value[CAND_NUMBER]);
+    return strcmp(x->fold->file, y->fold->file);
+}
+
+/* gpufold and prepfold call a fold after its candidate, LIST_Cand_NUMBER or ACCEL_Cand_NUMBER. */
+static struct report_fold *find_by_name(struct report_fold *const *sorted, size_t n,
+                                        const struct report_cand *c)
+{
+    char name[PSR_TEXT_MAX + 32];
+    size_t low = 0, high = n;
+    snprintf(name, sizeof name, "%.250s_Cand_%.0f", c->list, c->value[CAND_NUMBER]);
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (strcmp(sorted[middle]->best.candidate, name) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const bool found = low < n && !strcmp(sorted[low]->best.candidate, name) && !sorted[low]->taken;
+    return found ? sorted[low] : NULL;
+}
+
+/* The frequency of the fold is that of its start, half the drift away from that of the search. */
+static struct report_fold *find_by_place(struct report_fold *const *sorted, size_t n,
+                                         const struct report_cand *c)
+{
+    const double *v = c->value;
+    const double tolerance = (2 + fabs(v[CAND_Z])) / v[CAND_TOBS_S];
+    for (size_t i = 0; i < n; i++) {
+        struct report_fold *f = sorted[i];
+        const double dm = isnan(f->dm_user) ? 0 : fabs(f->dm_user - v[CAND_DM]);
+        if (!f->taken && fabs(f->f_user - v[CAND_FREQ_HZ]) <= tolerance &&
+            dm <= fmax(0.01 * v[CAND_DM], 0.5))
+            return f;
+    }
+    return NULL;
+}
+
+static void join(struct report *r, struct report_fold *const *sorted)
+{
+    for (int by_place = 0; by_place < 2; by_place++)
+        for (size_t i = 0; i < r->ncand; i++) {
+            struct report_cand *c = &r->cand[i];
+            if (c->fold)
+                continue;
+            struct report_fold *f =
+                by_place ? find_by_place(sorted, r->nfold, c) : find_by_name(sorted, r->nfold, c);
+            c->fold = f;
+            if (f)
+                f->taken = true;
+        }
+}
+
+/* A fold that the list does not have: of a candidate given by hand, say. */
+static psr_status add_fold(struct report *r, const struct report_fold *f, psr_err *err)
+{
+    struct report_cand c = {.list = NULL};
+    for (int k = 0; k < CAND_NVALUE; k++)
+        c.value[k] = NAN;
+    c.value[CAND_DM] = f->best.dm;
+    c.value[CAND_PERIOD_S] = report_fold_period(f, NULL);
+    c.value[CAND_FREQ_HZ] = 1 / c.value[CAND_PERIOD_S];
+    psr_status st = report_add_candidate(r, &c, f->best.candidate, "", err);
+    if (!st)
+        r->cand[r->ncand - 1].fold = f;
+    return st;
+}
+
+psr_status report_join_folds(struct report *r, psr_err *err)
+{
+    struct report_fold **sorted = calloc(r->nfold + 1, sizeof *sorted);
+    psr_status st = sorted ? PSR_OK : psr_fail_nomem(err, "folds", (double)r->nfold * 8);
+    for (size_t i = 0; i < r->nfold && !st; i++)
+        sorted[i] = &r->fold[i];
+    if (!st && r->nfold) {
+        qsort((void *)sorted, r->nfold, sizeof *sorted, by_candidate);
+        join(r, sorted);
+    }
+    for (size_t i = 0; i < r->nfold && !st; i++)
+        if (!r->fold[i].taken)
+            st = add_fold(r, &r->fold[i], err);
+    if (!st && r->ncand)
+        qsort(r->cand, r->ncand, sizeof *r->cand, by_significance);
+    free((void *)sorted);
+    return st;
+}

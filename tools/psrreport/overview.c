@@ -1,0 +1,190 @@
+/* One page over folders: a row each, with what it found and what went wrong. */
+#include "page.h"
+
+#include "tools/common/run.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct page_column columns[] = {
+    {"Folder", PAGE_TEXT},         {"Source", PAGE_TEXT},
+    {"Start (MJD)", PAGE_UP},      {"Length (s)", PAGE_UP},
+    {"Steps", PAGE_DOWN},          {"Time (s)", PAGE_DOWN},
+    {"Candidates", PAGE_DOWN},     {"Best sigma", PAGE_DOWN},
+    {"Period (s)", PAGE_UP},       {"DM (pc cm\xe2\x81\xbb\xc2\xb3)", PAGE_UP},
+    {"Known", PAGE_TEXT},          {"Bursts", PAGE_DOWN},
+    {"Best burst S/N", PAGE_DOWN}, {"State", PAGE_TEXT},
+};
+enum { NCOLUMN = sizeof columns / sizeof *columns, LOG_BYTES = 4096 };
+
+struct overview {
+    struct html html;
+    const struct cli *tool;
+    const struct psrreport_options *opt;
+    size_t ngood, nbad;
+    bool faulty;
+};
+
+static bool has_name(const struct report *r, const char *name)
+{
+    for (size_t i = 0; i < r->files.n; i++)
+        if (!strcmp(r->files.name[i], name))
+            return true;
+    return false;
+}
+
+/* The last line of the folder's first .log, which says why a search ended. */
+static void read_reason(const struct report *r, char reason[LOG_BYTES])
+{
+    const char *name = NULL;
+    reason[0] = '\0';
+    for (size_t i = 0; i < r->files.n && !name; i++)
+        if (report_has_suffix(r->files.name[i], ".log"))
+            name = r->files.name[i];
+    char *path = name ? report_path(r, name) : NULL;
+    FILE *f = path ? fopen(path, "re") : NULL;
+    if (f) {
+        if (fseek(f, 1 - LOG_BYTES, SEEK_END) != 0)
+            rewind(f);
+        size_t n = fread(reason, 1, LOG_BYTES - 1, f);
+        while (n && (reason[n - 1] == '\n' || reason[n - 1] == '\r'))
+            n--;
+        reason[n] = '\0';
+        const char *line = strrchr(reason, '\n');
+        if (line)
+            memmove(reason, line + 1, strlen(line));
+        fclose(f);
+    }
+    free(path);
+}
+
+static void put_state(struct overview *o, const struct report *r, const psr_err *failure)
+{
+    struct html *h = &o->html;
+    char reason[LOG_BYTES];
+    const bool good = !failure && has_name(r, "report.html") && !r->problems.n;
+    o->ngood += good;
+    o->nbad += !good;
+    html_raw(h, good ? "<td>" : "<td class=\"bad\">");
+    if (good) {
+        html_raw(h, "complete");
+    } else if (failure) {
+        html_text(h, failure->msg);
+    } else if (r->problems.n) {
+        html_text(h, r->problems.name[0]);
+    } else {
+        read_reason(r, reason);
+        html_raw(h, "no report");
+        html_raw(h, *reason ? ": " : "");
+        html_text(h, reason);
+    }
+    html_raw(h, "</td></tr>\n");
+}
+
+static void put_folder(struct html *h, const struct report *r)
+{
+    html_raw(h, "<tr><td>");
+    if (has_name(r, "report.html")) {
+        char *real = *r->folder == '/' ? strdup("") : strdup("./");
+        html_raw(h, "<a href=\"");
+        html_href(h, real ? real : "", r->folder);
+        html_raw(h, "/report.html\">");
+        html_text(h, r->folder);
+        html_raw(h, "</a>");
+        free(real);
+    } else {
+        html_text(h, r->folder);
+    }
+    html_raw(h, "</td><td>");
+    html_text(h, r->has_inf ? r->inf.object : "");
+    html_raw(h, "</td>");
+}
+
+static void put_row(struct overview *o, const struct report *r, const psr_err *failure)
+{
+    struct html *h = &o->html;
+    const struct report_cand *best = r->ncand ? &r->cand[0] : NULL;
+    double seconds = 0;
+    for (size_t i = 0; i < r->nstep; i++) {
+        const double s = json_number(r->step[i].json, "seconds");
+        seconds += isfinite(s) ? s : 0;
+    }
+    put_folder(h, r);
+    html_cell(h, "%.6f", r->has_inf ? (double)r->inf.epoch.day + r->inf.epoch.frac : NAN);
+    html_cell(h, "%.6g", r->has_inf ? r->length_s : NAN);
+    html_cell(h, "%.0f", r->nstep ? (double)r->nstep : NAN);
+    html_cell(h, "%.1f", r->nstep ? seconds : NAN);
+    html_cell(h, "%.0f", r->list || r->nlist ? (double)r->ncand : NAN);
+    html_cell(h, "%.1f", best ? best->value[CAND_SIGMA] : NAN);
+    html_cell(h, "%.10g", best ? best->value[CAND_PERIOD_S] : NAN);
+    html_cell(h, "%.2f", best ? best->value[CAND_DM] : NAN);
+    html_raw(h, "<td>");
+    html_text(h, best ? best->note : "");
+    html_raw(h, "</td>");
+    html_cell(h, "%.0f", r->burst_file ? (double)r->nburst : NAN);
+    html_cell(h, "%.2f", r->nburst ? r->burst[0].snr : NAN);
+    put_state(o, r, failure);
+}
+
+/* A folder that cannot be read is a row too. */
+static psr_status put_one(struct overview *o, const char *folder, psr_err *err)
+{
+    static psr_status (*const parts[])(struct report *, psr_err *) = {
+        report_read_folder, report_read_steps,  report_read_candidates,
+        report_join_folds,  report_read_bursts,
+    };
+    struct report *r = calloc(1, sizeof *r);
+    psr_err why;
+    psr_status st = PSR_OK;
+    if (!r)
+        return psr_fail_nomem(err, folder, sizeof *r);
+    r->tool = o->tool;
+    r->opt = o->opt;
+    r->folder = folder;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && !st; i++)
+        st = parts[i](r, &why);
+    if (st && st != PSR_ENOMEM)
+        report_refuse(r, &why);
+    if (st == PSR_ENOMEM)
+        *err = why;
+    else
+        put_row(o, r, st ? &why : NULL);
+    o->faulty = o->faulty || r->problems.n > 0;
+    report_clear(r);
+    free(r);
+    return st == PSR_ENOMEM ? st : o->html.status;
+}
+
+static psr_status put_all(struct overview *o, char *const *folder, size_t n, psr_err *err)
+{
+    struct html *h = &o->html;
+    psr_status st = PSR_OK;
+    page_begin(h, o->opt->title ? o->opt->title : "Searches");
+    page_table(h, "folders", columns, NCOLUMN);
+    for (size_t i = 0; i < n && !st && !run_stop_signal(); i++)
+        st = put_one(o, folder[i], err);
+    page_table_end(h);
+    html_raw(h, "<p>");
+    html_count(h, o->ngood);
+    html_raw(h, " folders are complete, ");
+    html_count(h, o->nbad);
+    html_raw(h, " are not.</p>\n");
+    page_end(h);
+    return st ? st : h->status;
+}
+
+psr_status report_overview(const struct cli *tool, const struct psrreport_options *opt,
+                           char *const *folder, size_t n, bool *faulty, psr_err *err)
+{
+    struct overview o = {.html = {.err = err}, .tool = tool, .opt = opt};
+    psr_status st = psr_outfile_create(&o.html.f, opt->output ? opt->output : "report.html", err);
+    if (st)
+        return st;
+    st = put_all(&o, folder, n, err);
+    *faulty = o.faulty;
+    if (!st && !run_stop_signal())
+        return psr_outfile_commit(o.html.f, err);
+    psr_outfile_abort(o.html.f);
+    return st;
+}

@@ -1,0 +1,46 @@
+/* page.h: a page that is being written, and its sections. */
+#ifndef PSR_TOOLS_PSRREPORT_PAGE_H
+#define PSR_TOOLS_PSRREPORT_PAGE_H
+
+#include "html.h"
+#include "psrreport.h"
+
+struct page {
+    struct html html;
+    struct report *r;
+    const char *base;   /* of addresses of the folder's files: ./ or its path */
+    int64_t left_bytes; /* of pictures that may still be embedded */
+    size_t left_out;    /* pictures that were not */
+};
+
+/* Everything before the first section and after the last one. */
+void page_begin(struct html *h, const char *title);
+void page_end(struct html *h);
+
+/* A column of a table: numbers sort by value, downward first where that is natural. */
+struct page_column {
+    const char *name;
+    enum { PAGE_TEXT, PAGE_UP, PAGE_DOWN } sort;
+};
+
+/* The heads of a table that a click sorts, up to its first row. */
+void page_table(struct html *h, const char *id, const struct page_column *column, size_t n);
+void page_table_end(struct html *h);
+
+/* Embeds a PNG of the folder, or a link to it if there is no room; alt is what it shows.
+ * Status: PSR_ENOMEM; a file that is no PNG is refused */
+PSR_MUST_CHECK psr_status page_file_picture(struct page *p, const char *name, const char *alt,
+                                            psr_err *err);
+
+/* Embeds a PNG in memory, however large. */
+void page_picture(struct page *p, const unsigned char *bytes, size_t n, const char *alt);
+
+PSR_MUST_CHECK psr_status page_candidates(struct page *p, psr_err *err);
+PSR_MUST_CHECK psr_status page_pulses(struct page *p, psr_err *err);
+PSR_MUST_CHECK psr_status page_interference(struct page *p, psr_err *err);
+PSR_MUST_CHECK psr_status page_pictures(struct page *p, psr_err *err);
+void page_observation(struct page *p);
+PSR_MUST_CHECK psr_status page_steps(struct page *p, psr_err *err);
+void page_problems(struct page *p);
+
+#endif

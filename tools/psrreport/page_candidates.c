@@ -1,0 +1,136 @@
+/* The table of candidates. */
+#include "page.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct page_column columns[] = {
+    {"Fold", PAGE_TEXT},
+    {"Candidate", PAGE_TEXT},
+    {"S/N", PAGE_DOWN},
+    {"Search sigma", PAGE_DOWN},
+    {"DM (pc cm\xe2\x81\xbb\xc2\xb3)", PAGE_UP},
+    {"Period (s)", PAGE_UP},
+    {"P-dot", PAGE_UP},
+    {"Acceleration (m s\xe2\x81\xbb\xc2\xb2)", PAGE_UP},
+    {"Harmonics", PAGE_DOWN},
+    {"DMs", PAGE_DOWN},
+    {"Known", PAGE_TEXT},
+};
+enum { NCOLUMN = sizeof columns / sizeof *columns };
+
+static void put_link(struct page *p, const char *name, const char *text)
+{
+    struct html *h = &p->html;
+    html_raw(h, "<a href=\"");
+    html_href(h, p->base, name);
+    html_raw(h, "\">");
+    html_text(h, text);
+    html_raw(h, "</a>");
+}
+
+static void put_name(struct page *p, const struct report_cand *c)
+{
+    char number[32] = "";
+    if (isfinite(c->value[CAND_NUMBER]))
+        snprintf(number, sizeof number, ":%.0f", c->value[CAND_NUMBER]);
+    html_raw(&p->html, "<td>");
+    html_text(&p->html, c->list);
+    html_raw(&p->html, number);
+    if (c->fold) {
+        html_raw(&p->html, "<br/>");
+        put_link(p, c->fold->file, "pfd");
+    }
+    html_raw(&p->html, "</td>");
+}
+
+static psr_status put_fold(struct page *p, const struct report_cand *c, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    html_raw(&p->html, "<td>");
+    if (!c->fold)
+        html_raw(&p->html, "not folded");
+    else if (!c->fold->picture)
+        html_raw(&p->html, "no picture");
+    else
+        st = page_file_picture(p, c->fold->picture, c->fold->best.candidate, err);
+    html_raw(&p->html, "</td>");
+    return st;
+}
+
+static psr_status put_row(struct page *p, const struct report_cand *c, psr_err *err)
+{
+    struct html *h = &p->html;
+    const double *v = c->value;
+    const struct psr_bestprof *best = c->fold ? &c->fold->best : NULL;
+    html_raw(h, "<tr>");
+    psr_status st = put_fold(p, c, err);
+    const double period_s = c->fold ? report_fold_period(c->fold, NULL) : v[CAND_PERIOD_S];
+    const double pdot = best ? isfinite(best->topo[0].value) && best->topo[0].value > 0
+                                   ? best->topo[1].value
+                                   : best->bary[1].value
+                             : NAN;
+    put_name(p, c);
+    html_cell(h, "%.1f", best ? best->sigma : NAN);
+    html_cell(h, "%.1f", v[CAND_SIGMA]);
+    html_cell(h, "%.2f", best && isfinite(best->dm) ? best->dm : v[CAND_DM]);
+    html_cell(h, "%.10g", period_s);
+    html_cell(h, "%.3g", pdot);
+    html_cell(h, "%.3g", v[CAND_ACCEL_MS2]);
+    html_cell(h, "%.0f", v[CAND_NUMHARM]);
+    html_cell(h, "%.0f", v[CAND_NUMHITS]);
+    html_raw(h, "<td>");
+    html_text(h, c->note);
+    html_raw(h, "</td></tr>\n");
+    return st;
+}
+
+/* What is in the table, and what is not. */
+static void describe(struct page *p, size_t nrow)
+{
+    const struct report *r = p->r;
+    struct html *h = &p->html;
+    html_raw(h, "<p>");
+    if (r->list) {
+        html_raw(h, "From ");
+        put_link(p, r->list, r->list);
+    } else if (r->nlist) {
+        html_raw(h, "No list of accelsift: sifted here, with its defaults, from ");
+        html_count(h, r->nlist);
+        html_raw(h, " lists of searches");
+    } else {
+        html_raw(h, "No list of candidates, and no lists of searches");
+    }
+    html_raw(h, "; ");
+    html_count(h, r->nfold);
+    html_raw(h, " folds. ");
+    if (nrow < r->ncand) {
+        html_raw(h, "The best ");
+        html_count(h, nrow);
+        html_raw(h, " of ");
+        html_count(h, r->ncand);
+        html_raw(h, " candidates are shown (-rows). ");
+    }
+    html_raw(h,
+             "S/N is the significance of the fold. Click on a picture to enlarge it"
+             "<span id=\"hint\" hidden=\"hidden\">, on the head of a column to sort</span>.</p>\n");
+}
+
+psr_status page_candidates(struct page *p, psr_err *err)
+{
+    struct html *h = &p->html;
+    const size_t most = (size_t)p->r->opt->rows, nrow = p->r->ncand < most ? p->r->ncand : most;
+    psr_status st = PSR_OK;
+    html_raw(h, "<h2>Candidates</h2>\n");
+    describe(p, nrow);
+    if (!nrow) {
+        html_raw(h, "<p>There is no candidate.</p>\n");
+        return PSR_OK;
+    }
+    page_table(h, "candidates", columns, NCOLUMN);
+    for (size_t i = 0; i < nrow && !st && !h->status; i++)
+        st = put_row(p, &p->r->cand[i], err);
+    page_table_end(h);
+    return st;
+}

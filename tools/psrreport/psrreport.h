@@ -1,0 +1,222 @@
+/* psrreport.h: what psrreport finds in a folder, and the parts that read it and write pages. */
+#ifndef PSR_TOOLS_PSRREPORT_H
+#define PSR_TOOLS_PSRREPORT_H
+
+#include "tools/common/cli.h"
+#include "tools/common/json_read.h"
+#include <psrkit/fold.h>
+#include <psrkit/series.h>
+#include <psrkit/tool.h>
+
+struct psrreport_options {
+    const char *output, *csv, *title; /* NULL: their defaults */
+    bool overview;
+    int64_t rows, bursts;
+    int64_t max_bytes; /* of pictures in a page */
+    int64_t pointing_id, beam_id;
+    const char *beam_name;
+    bool quiet;
+};
+
+/* Reads the command line; mistakes end the program with exit code 2.
+ * Returned: *tool for messages; the number of folders, in argv[1 .. n] */
+int psrreport_options_parse(struct psrreport_options *o, struct cli *tool, int argc, char **argv);
+
+/* --- what a folder holds ---------------------------------------------------------------------- */
+
+/* A fold: its .pfd, and the picture beside it. */
+struct report_fold {
+    const char *file, *picture; /* names; picture NULL: none; borrowed from the folder's names */
+    struct psr_bestprof best;   /* without its profile */
+    char ra[PSR_PFD_POSITION], dec[PSR_PFD_POSITION];
+    double f_user, fd_user, dm_user; /* as it was folded, and the middle of the DMs searched */
+    double dm_step;
+    bool taken; /* belongs to a candidate of the list */
+};
+
+enum report_number {
+    CAND_NUMBER,
+    CAND_DM,
+    CAND_SNR,
+    CAND_SIGMA,
+    CAND_NUMHARM,
+    CAND_PERIOD_S,
+    CAND_FREQ_HZ,
+    CAND_R,
+    CAND_Z,
+    CAND_TOBS_S,
+    CAND_ACCEL_MS2,
+    CAND_NUMHITS,
+    CAND_NVALUE,
+};
+
+/* A candidate of a sifted list, or a fold that no candidate belongs to. */
+struct report_cand {
+    char *list, *note; /* of the acceleration search; note: a known pulsar; owned, or NULL */
+    double value[CAND_NVALUE];      /* not a number: unknown */
+    const struct report_fold *fold; /* NULL: not folded */
+};
+
+struct report_event {
+    double dm, snr, time_s;
+};
+
+/* A group of events, as gpudedisp -singlepulse lists them. */
+struct report_burst {
+    double snr, time_s, dm, width_s, members;
+    char marks[32];
+};
+
+struct report_step {
+    struct json_value *json; /* the object of a line of ROOT.steps.json */
+    char *line;              /* its text */
+};
+
+struct report {
+    const struct cli *tool;
+    const struct psrreport_options *opt;
+    const char *folder;
+    struct psr_names files;    /* names in the folder, sorted */
+    struct psr_names problems; /* lines about files that could not be used */
+    bool has_inf;
+    struct psr_inf inf; /* of the observation */
+
+    struct report_step *step; /* [nstep] in their order */
+    size_t nstep, step_room;
+
+    const char *list;         /* name of the sifted list; NULL: none */
+    size_t nlist;             /* lists of acceleration searches */
+    struct report_cand *cand; /* [ncand] best first */
+    size_t ncand, cand_room;
+    struct report_fold *fold; /* [nfold] */
+    size_t nfold;
+
+    size_t nevent, event_room, events_seen;
+    struct report_event *event; /* [nevent] the best of all */
+    size_t nevent_file;
+    struct report_burst *burst; /* [nburst] best first */
+    size_t nburst, burst_room;
+    const char *burst_file; /* NULL: none */
+    double length_s;        /* of the observation; 0: unknown */
+};
+
+/* Says in a line what is wrong with a file, which is then left out, and keeps the line for the page. */
+void report_refuse(struct report *r, const psr_err *why);
+
+/* Path of a name in the folder.
+ * Returned: malloc'd, caller frees; NULL without memory */
+char *report_path(const struct report *r, const char *name);
+
+bool report_has_suffix(const char *name, const char *suffix);
+
+/* Makes room for one more.
+ * Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status report_grow(void *array, size_t *room, size_t n, size_t size,
+                                      psr_err *err);
+
+/* Finds the names, and which files describe the observation.
+ * Status: PSR_EIO for a folder that cannot be read, PSR_ENOMEM */
+PSR_MUST_CHECK psr_status report_read_folder(struct report *r, psr_err *err);
+
+/* Each reads its part of the folder; files that are wrong are refused.
+ * Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status report_read_steps(struct report *r, psr_err *err);
+PSR_MUST_CHECK psr_status report_read_candidates(struct report *r, psr_err *err);
+PSR_MUST_CHECK psr_status report_read_folds(struct report *r, psr_err *err);
+PSR_MUST_CHECK psr_status report_read_events(struct report *r, psr_err *err);
+PSR_MUST_CHECK psr_status report_read_bursts(struct report *r, psr_err *err);
+
+/* Adds a copy of a candidate.
+ * Given:  list   of the acceleration search: its name is what follows the last slash, as that of
+ *                folds
+ * Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status report_add_candidate(struct report *r, const struct report_cand *from,
+                                               const char *list, const char *note, psr_err *err);
+
+/* Sifts the folder's lists of acceleration searches, with accelsift's defaults, where no list of
+ * accelsift is there.
+ * Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status report_sift(struct report *r, psr_err *err);
+
+/* Whether this is the name of a list of an acceleration search: ROOT_ACCEL_200, with or without JERK. */
+bool report_is_accel_list(const char *name);
+
+/* Gives candidates their folds, adds the folds that are left, and sorts.
+ * Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status report_join_folds(struct report *r, psr_err *err);
+
+/* Significance by which candidates are sorted: of the fold, else of the search. */
+double report_significance(const struct report_cand *c);
+
+/* Best period, s, at the telescope where that is known; error may be NULL. */
+double report_fold_period(const struct report_fold *f, double *error);
+
+void report_clear(struct report *r);
+
+/* --- lines of text ---------------------------------------------------------------------------- */
+
+enum { REPORT_WORDS = 64 };
+
+/* A line of a table, in words; a comment is one word that begins with #. */
+struct report_line {
+    char *word[REPORT_WORDS];
+    size_t n;
+    bool indented;
+    const char *name; /* of the file */
+    long number;
+};
+
+/* Passes on the lines of a file of the folder, until take fails; what is wrong is refused.
+ * Given:  commas   words are separated by commas, and may be in quotes, else by blanks
+ * Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status report_read_lines(struct report *r, const char *name, bool commas,
+                                            psr_status (*take)(void *ctx, struct report_line *line,
+                                                               psr_err *err),
+                                            void *ctx, psr_err *err);
+
+/* A word as a number; PSR_EFORMAT "NAME: line N: WHAT: ..." */
+PSR_MUST_CHECK psr_status report_number(const struct report_line *line, size_t word,
+                                        const char *what, double *value, psr_err *err);
+
+/* Passes on the lines of a file of JSON objects; *keep: take owns text and object.
+ * Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status report_read_json(struct report *r, const char *name,
+                                           psr_status (*take)(void *ctx, char *text,
+                                                              struct json_value *object, bool *keep,
+                                                              psr_err *err),
+                                           void *ctx, psr_err *err);
+
+/* --- pictures --------------------------------------------------------------------------------- */
+
+/* Whether this build draws plots. */
+bool report_can_draw(void);
+
+/* Draws single pulses: S/N against time, and DM against time.
+ * Returned: *bytes [*n], a PNG, malloc'd, caller frees
+ * Status:   PSR_EUNSUPPORTED in a build without cairo; PSR_ENOMEM */
+PSR_MUST_CHECK psr_status report_draw_pulses(const struct report *r, unsigned char **bytes,
+                                             size_t *n, psr_err *err);
+
+/* Draws the events around a burst, likewise. */
+PSR_MUST_CHECK psr_status report_draw_burst(const struct report *r, const struct report_burst *b,
+                                            unsigned char **bytes, size_t *n, psr_err *err);
+
+/* --- pages ------------------------------------------------------------------------------------ */
+
+/* Writes the page of a folder, and its candidates.csv.
+ * Status: those of psr_outfile_write and psr_overwrite_check_output */
+PSR_MUST_CHECK psr_status report_write(struct report *r, psr_err *err);
+
+/* Writes candidates in the columns that CandyJar reads.
+ * Status: those of psr_outfile_write */
+PSR_MUST_CHECK psr_status report_write_candyjar(psr_outfile *f, const struct report *r,
+                                                psr_err *err);
+
+/* Writes one page over folders, a row each.
+ * Returned: *faulty   a file could not be used
+ * Status:   those of psr_outfile_write */
+PSR_MUST_CHECK psr_status report_overview(const struct cli *tool,
+                                          const struct psrreport_options *opt, char *const *folder,
+                                          size_t n, bool *faulty, psr_err *err);
+
+#endif

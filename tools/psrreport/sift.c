@@ -1,0 +1,67 @@
+/* Sifts the lists of acceleration searches of a folder that has no sifted list. */
+#include "psrreport.h"
+
+#include <psrkit/sift.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void refuse(void *ctx, const char *path, const psr_err *why)
+{
+    (void)path;
+    report_refuse(ctx, why);
+}
+
+static psr_status name_lists(const struct report *r, struct psr_names *lists, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    for (size_t i = 0; i < r->files.n && !st; i++) {
+        if (!report_is_accel_list(r->files.name[i]))
+            continue;
+        char *path = report_path(r, r->files.name[i]);
+        st = path ? psr_names_add(lists, path, err)
+                  : psr_fail_nomem(err, r->files.name[i], (double)strlen(r->files.name[i]));
+        free(path);
+    }
+    return st;
+}
+
+static psr_status take(struct report *r, const struct psr_sift_cand *from, psr_err *err)
+{
+    const struct report_cand c = {
+        .value = {[CAND_NUMBER] = (double)from->number,
+                  [CAND_DM] = from->dm,
+                  [CAND_SNR] = from->snr,
+                  [CAND_SIGMA] = from->sigma,
+                  [CAND_NUMHARM] = from->nharm,
+                  [CAND_PERIOD_S] = from->period_s,
+                  [CAND_FREQ_HZ] = from->freq_hz,
+                  [CAND_R] = from->r,
+                  [CAND_Z] = from->z,
+                  [CAND_TOBS_S] = from->tobs_s,
+                  [CAND_ACCEL_MS2] = from->z * PSR_LIGHT_M_S / (from->tobs_s * from->r),
+                  [CAND_NUMHITS] = (double)from->nhit}};
+    return report_add_candidate(r, &c, from->file, "", err);
+}
+
+psr_status report_sift(struct report *r, psr_err *err)
+{
+    struct psr_sift_desc desc;
+    struct psr_names lists = {0};
+    struct psr_sift_result result;
+    psr_sift *s = NULL;
+    psr_sift_defaults(&desc);
+    desc.refuse = refuse;
+    desc.ctx = r;
+    psr_status st = name_lists(r, &lists, err);
+    if (!st)
+        st = psr_sift_create(&s, &desc, err);
+    if (!st)
+        st = psr_sift_read(s, (const char *const *)lists.name, lists.n, err);
+    if (!st)
+        st = psr_sift_execute(s, &result, err);
+    for (size_t i = 0; !st && i < result.ncand; i++)
+        st = take(r, &result.cand[i], err);
+    psr_sift_destroy(s);
+    psr_names_clear(&lists);
+    return st;
+}

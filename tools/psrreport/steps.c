@@ -1,0 +1,23 @@
+/* The steps that were run, of ROOT.steps.json. */
+#include "psrreport.h"
+
+static psr_status take_step(void *ctx, char *text, struct json_value *object, bool *keep,
+                            psr_err *err)
+{
+    struct report *r = ctx;
+    psr_status st = report_grow(&r->step, &r->step_room, r->nstep, sizeof *r->step, err);
+    if (st)
+        return st;
+    r->step[r->nstep++] = (struct report_step){.json = object, .line = text};
+    *keep = true;
+    return PSR_OK;
+}
+
+psr_status report_read_steps(struct report *r, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    for (size_t i = 0; i < r->files.n && !st; i++)
+        if (report_has_suffix(r->files.name[i], ".steps.json"))
+            st = report_read_json(r, r->files.name[i], take_step, r, err);
+    return st;
+}
