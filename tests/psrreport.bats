@@ -213,7 +213,11 @@ check() {
     make_folder J0000
     psrreport d
     mkdir bad
-    echo 'gpudedisp: x.fil: no header' >bad/obs.log
+    echo 'done' >bad/obs_mask.log
+    touch -d 2020-01-01 bad/obs_mask.log
+    printf '%s\n' 'begun' 'gpudedisp: x.fil: no header' >bad/obs.log
+    echo 'done' >bad/obs_zap.log
+    touch -d 2020-01-02 bad/obs_zap.log
     run -1 --separate-stderr psrreport -o all.html d bad none
     one_line '^psrreport: none: No such file or directory'
     check all.html

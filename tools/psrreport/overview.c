@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const struct page_column columns[] = {
     {"Folder", PAGE_TEXT},         {"Source", PAGE_TEXT},
@@ -34,14 +35,31 @@ static bool has_name(const struct report *r, const char *name)
     return false;
 }
 
-/* The last line of the folder's first .log, which says why a search ended. */
+/* The .log that was written last, of equals the last by name; NULL: none. */
+static const char *find_log(const struct report *r)
+{
+    const char *found = NULL;
+    struct timespec last = {0};
+    for (size_t i = 0; i < r->files.n; i++) {
+        struct stat is;
+        char *path =
+            report_has_suffix(r->files.name[i], ".log") ? report_path(r, r->files.name[i]) : NULL;
+        const bool exists = path && stat(path, &is) == 0;
+        free(path);
+        if (!exists || is.st_mtim.tv_sec < last.tv_sec ||
+            (is.st_mtim.tv_sec == last.tv_sec && is.st_mtim.tv_nsec < last.tv_nsec))
+            continue;
+        last = is.st_mtim;
+        found = r->files.name[i];
+    }
+    return found;
+}
+
+/* Its last line, which says why a search ended. */
 static void read_reason(const struct report *r, char reason[LOG_BYTES])
 {
-    const char *name = NULL;
+    const char *name = find_log(r);
     reason[0] = '\0';
-    for (size_t i = 0; i < r->files.n && !name; i++)
-        if (report_has_suffix(r->files.name[i], ".log"))
-            name = r->files.name[i];
     char *path = name ? report_path(r, name) : NULL;
     FILE *f = path ? fopen(path, "re") : NULL;
     if (f) {
