@@ -224,6 +224,12 @@ check() {
     grep -q '<a href="./d/report.html">d</a>' all.html
     grep -q 'no report: gpudedisp: x.fil: no header' all.html
     grep -q '1 folders are complete, 2 are not' all.html
+    printf '# folders\nd\nbad\n' >list
+    psrreport -overview -o two.html d bad
+    psrreport -o listed.html -list list
+    cmp two.html listed.html
+    refuses 1 '^psrreport: none: No such file' psrreport -o three.html -list none
+    [ ! -e three.html ]
 }
 
 @test "no output is an input, and nothing is left of what cannot be written" {

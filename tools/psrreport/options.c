@@ -13,6 +13,10 @@ static void add_output(struct cli_table *list, struct psrreport_options *o)
          "The folded candidates as CandyJar reads them (default: DIR/candidates.csv).", 0, 0},
         {"overview", CLI_FLAG, &o->overview, NULL,
          "One page with a row for each folder; so it is with several folders.", 0, 0},
+        {"list", CLI_TEXT, &o->list, "FILE",
+         "Take the folders that this file names, too, one per line (-: standard input); implies "
+         "-overview.",
+         0, 0},
         {"title", CLI_TEXT, &o->title, "TEXT",
          "Title of the page (default: the source and the name of the folder).", 0, 0},
         {"rows", CLI_INT, &o->rows, "N",
@@ -59,9 +63,9 @@ int psrreport_options_parse(struct psrreport_options *o, struct cli *tool, int a
         .noptions = table.n,
     };
     const int n = cli_parse(tool, argc, argv);
-    if (n < 1)
+    if (n < 1 && !o->list)
         cli_usage_error(tool, "no folder given");
-    o->overview = o->overview || n > 1;
+    o->overview = o->overview || n > 1 || o->list;
     if (o->overview && o->csv)
         cli_usage_error(tool, "-csv is of one folder, not of an overview");
     return n;

@@ -174,14 +174,27 @@ static psr_status put_one(struct overview *o, const char *folder, psr_err *err)
     return st == PSR_ENOMEM ? st : o->html.status;
 }
 
+static psr_status put_rows(struct overview *o, char *const *folder, size_t n, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    for (size_t i = 0; i < n && !st && !run_stop_signal(); i++)
+        st = put_one(o, folder[i], err);
+    return st;
+}
+
+/* Those of -list follow the others. */
 static psr_status put_all(struct overview *o, char *const *folder, size_t n, psr_err *err)
 {
     struct html *h = &o->html;
-    psr_status st = PSR_OK;
+    struct psr_names listed = {0};
+    psr_status st = o->opt->list ? psr_names_read(&listed, o->opt->list, err) : PSR_OK;
     page_begin(h, o->opt->title ? o->opt->title : "Searches");
     page_table(h, "folders", columns, NCOLUMN);
-    for (size_t i = 0; i < n && !st && !run_stop_signal(); i++)
-        st = put_one(o, folder[i], err);
+    if (!st)
+        st = put_rows(o, folder, n, err);
+    if (!st)
+        st = put_rows(o, listed.name, listed.n, err);
+    psr_names_clear(&listed);
     page_table_end(h);
     html_raw(h, "<p>");
     html_count(h, o->ngood);

@@ -10,6 +10,7 @@
 
 struct psrreport_options {
     const char *output, *csv, *title; /* NULL: their defaults */
+    const char *list;                 /* file of folders; NULL: none */
     bool overview;
     int64_t rows, bursts;
     int64_t max_bytes; /* of pictures in a page */
