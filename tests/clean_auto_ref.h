@@ -69,7 +69,15 @@ static double ref_median_copy(const float *x, size_t n)
     return middle;
 }
 
-/* z of one kind: minus medians of blocks, over the scatter. */
+/* Over their scatter, if that is above 1. */
+static void ref_scale(float *z, size_t n)
+{
+    double scatter = ref_scatter(z, n, 0);
+    for (size_t i = 0; i < n && scatter > 1; i++)
+        z[i] = (float)((double)z[i] / scatter);
+}
+
+/* z of one kind minus medians of blocks. */
 static void ref_level_out(float *z, size_t nblock, size_t nchan)
 {
     for (size_t k = 0; k < nblock; k++) {
@@ -77,20 +85,75 @@ static void ref_level_out(float *z, size_t nblock, size_t nchan)
         for (size_t c = 0; c < nchan; c++)
             z[k * nchan + c] = (float)((double)z[k * nchan + c] - middle);
     }
-    double scatter = ref_scatter(z, nblock * nchan, 0);
-    for (size_t i = 0; i < nblock * nchan && scatter > 1; i++)
-        z[i] = (float)((double)z[i] / scatter);
+    ref_scale(z, nblock * nchan);
 }
 
-/* Masks of nblock blocks of B spectra from t0 on; l, s, L and S are those of this window. */
-static void ref_mask(struct ref *r, size_t t0, size_t nblock, size_t B, const float *m,
-                     const float *d, unsigned char *masked)
+/* The same minus the nearer of two medians of the medians of five sub-bands, those from or to its own. */
+static void ref_level_beside(float *z, size_t nblock, size_t nchan)
+{
+    const size_t G = nchan < 16 ? nchan : 16;
+    for (size_t k = 0; k < nblock; k++) {
+        float *row = z + k * nchan, middle[16];
+        size_t g = 0, n = 0, of[16];
+        for (size_t i = 0; i < G; i++) {
+            size_t first = i * nchan / G, end = (i + 1) * nchan / G;
+            double now = ref_median_copy(row + first, end - first);
+            of[i] = n;
+            if (isfinite(now))
+                middle[n++] = (float)now;
+        }
+        for (size_t c = 0; c < nchan && n; c++) {
+            while ((g + 1) * nchan / G <= c)
+                g++;
+            size_t some = n < 5 ? n : 5, low = of[g] > some - 1 ? of[g] - (some - 1) : 0,
+                   high = of[g];
+            low = low + some > n ? n - some : low;
+            high = high + some > n ? n - some : high;
+            double below = (double)row[c] - ref_median_copy(middle + low, some),
+                   above = (double)row[c] - ref_median_copy(middle + high, some);
+            row[c] = (float)(fabs(above) < fabs(below) ? above : below);
+        }
+    }
+    ref_scale(z, nblock * nchan);
+}
+
+/* Counts channels whose means wander. */
+static void ref_wander(const float *zm, size_t nblock, size_t n, unsigned char *times)
+{
+    float *wander = malloc(n * sizeof *wander);
+    for (size_t c = 0; c < n; c++) {
+        double squares = 0;
+        for (size_t k = 0; k < nblock; k++)
+            squares += isnan(zm[k * n + c]) ? 0 : (double)zm[k * n + c] * (double)zm[k * n + c];
+        wander[c] = squares > 0 ? (float)log(squares) : NAN;
+    }
+    double middle = ref_median_copy(wander, n), scatter = ref_scatter(wander, n, middle);
+    for (size_t c = 0; c < n; c++)
+        if (scatter > 0 && (double)wander[c] - middle > 5 * scatter)
+            times[c]++;
+    free(wander);
+}
+
+static float *ref_copy(const float *x, size_t n)
+{
+    float *y = malloc(n * sizeof *y);
+    memcpy(y, x, n * sizeof *y);
+    return y;
+}
+
+/* Leaves in zd the larger of both. */
+static void ref_join(const float *zm, float *zd, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        zd[i] = isnan(zm[i]) ? 0 : fmaxf(fabsf(zm[i]), fabsf(zd[i]));
+}
+
+/* Leaves in zm and zd of nblock blocks of B spectra those of means and deviations. */
+static void ref_rate(const struct ref *r, size_t nblock, size_t B, const float *m, const float *d,
+                     float *zm, float *zd)
 {
     const size_t n = r->nchan;
     const float *l = r->l + r->nwindow * n, *s = r->s + r->nwindow * n;
-    float *zm = malloc(nblock * n * sizeof *zm), *zd = malloc(nblock * n * sizeof *zd);
-    float *wander = malloc(n * sizeof *wander);
-    (void)t0;
     for (size_t k = 0; k < nblock; k++)
         for (size_t c = 0; c < n; c++) {
             bool live = r->keep[c] && r->S[c] > 0 && s[c] > 0 && isfinite(m[k * n + c]);
@@ -100,40 +163,54 @@ static void ref_mask(struct ref *r, size_t t0, size_t nblock, size_t B, const fl
             zd[k * n + c] =
                 live ? (float)(((double)d[k * n + c] / sc - 1) * sqrt(2 * (double)B)) : NAN;
         }
+}
+
+/* Whether a cell's z stands out of those of channels beside it. */
+static bool ref_alone(const struct ref *r, const float *z, size_t nblock, size_t k, size_t c)
+{
+    const size_t n = r->nchan;
+    size_t beside = 0, up = 0;
+    for (size_t i = 0; i < n; i++) {
+        bool near = i != c && (i > c ? i - c : c - i) <= 8 && !r->bad[i], above = false;
+        for (size_t j = 0; j < nblock; j++)
+            above |= (j > k ? j - k : k - j) <= 1 && z[j * n + i] > 2.5F;
+        beside += near;
+        up += near && above;
+    }
+    return z[k * n + c] > 5 && 2 * up < beside;
+}
+
+/* Masks of nblock blocks of B spectra; l, s, L and S are those of this window. */
+static void ref_mask(struct ref *r, size_t nblock, size_t B, const float *m, const float *d,
+                     unsigned char *masked)
+{
+    const size_t n = r->nchan, cells = nblock * n;
+    const float *s = r->s + r->nwindow * n;
+    float *zm = malloc(cells * sizeof *zm), *zd = malloc(cells * sizeof *zd);
+    unsigned char *times = calloc(n, 1);
+    ref_rate(r, nblock, B, m, d, zm, zd);
+    float *near_zm = ref_copy(zm, cells), *near_zd = ref_copy(zd, cells);
     ref_level_out(zm, nblock, n);
     ref_level_out(zd, nblock, n);
+    ref_level_beside(near_zm, nblock, n);
+    ref_level_beside(near_zd, nblock, n);
+    ref_wander(zm, nblock, n, times);
+    ref_wander(near_zm, nblock, n, times);
+    ref_join(zm, zd, cells);
+    ref_join(near_zm, near_zd, cells);
     size_t least = (nblock + 3) / 4 > 2 ? (nblock + 3) / 4 : 2;
     for (size_t c = 0; c < n; c++) {
         size_t nbad = 0;
-        double squares = 0;
-        for (size_t k = 0; k < nblock; k++) {
-            float *a = &zm[k * n + c], *b = &zd[k * n + c];
-            squares += isnan(*a) ? 0 : (double)*a * (double)*a;
-            *b = isnan(*a) ? 0 : fmaxf(fabsf(*a), fabsf(*b)); /* z from here on */
-            nbad += *b > 5;
-        }
-        wander[c] = squares > 0 ? (float)log(squares) : NAN;
-        r->bad[c] = !(r->keep[c] && r->S[c] > 0 && s[c] > 0) || nbad >= least;
+        for (size_t k = 0; k < nblock; k++)
+            nbad += zd[k * n + c] > 5 && near_zd[k * n + c] > 5;
+        r->bad[c] = !(r->keep[c] && r->S[c] > 0 && s[c] > 0) || nbad >= least || times[c] == 2;
     }
-    double middle = ref_median_copy(wander, n), scatter = ref_scatter(wander, n, middle);
-    for (size_t c = 0; c < n; c++)
-        r->bad[c] |= scatter > 0 && (double)wander[c] - middle > 5 * scatter;
     for (size_t k = 0; k < nblock; k++)
-        for (size_t c = 0; c < n; c++) {
-            size_t beside = 0, up = 0;
-            for (size_t i = 0; i < n; i++) {
-                bool near = i != c && (i > c ? i - c : c - i) <= 8 && !r->bad[i], above = false;
-                for (size_t j = 0; j < nblock; j++)
-                    above |= (j > k ? j - k : k - j) <= 1 && zd[j * n + i] > 2.5F;
-                beside += near;
-                up += near && above;
-            }
-            masked[k * n + c] =
-                r->bad[c] || isnan(m[k * n + c]) || (zd[k * n + c] > 5 && 2 * up < beside);
-        }
-    free(zm);
-    free(zd);
-    free(wander);
+        for (size_t c = 0; c < n; c++)
+            masked[k * n + c] = r->bad[c] || isnan(m[k * n + c]) || ref_alone(r, zd, nblock, k, c);
+    void *const own[] = {zm, zd, near_zm, near_zd, times};
+    for (size_t k = 0; k < sizeof own / sizeof *own; k++)
+        free(own[k]);
 }
 
 static unsigned char ref_level(float y)
@@ -153,7 +230,8 @@ struct ref_band {
     unsigned char *spark; /* [n] */
 };
 
-static float ref_tile(const struct ref_band *b, size_t t, size_t w)
+/* M; Returned: Q in most */
+static float ref_tile(const struct ref_band *b, size_t t, size_t w, float *most)
 {
     float v[16];
     size_t n = 0;
@@ -167,7 +245,15 @@ static float ref_tile(const struct ref_band *b, size_t t, size_t w)
         if (count > 0 && 2 * good >= (double)w)
             v[n++] = (float)(sum / (5 * sqrt(count * good)));
     }
-    return n ? (float)(ref_median(v, n) * sqrt((double)n) / 1.2533) : 0;
+    *most = 0;
+    if (!n)
+        return 0;
+    const double middle = ref_median(v, n), low = (double)v[n / 4], high = (double)v[n - 1 - n / 4];
+    if (low > 0)
+        *most = (float)((low + 0.6745) * sqrt((double)n) / 1.3626);
+    else if (high < 0)
+        *most = (float)((high - 0.6745) * sqrt((double)n) / 1.3626);
+    return (float)(middle * sqrt((double)n) / 1.2533);
 }
 
 /* Leaves in at the first rows of the tiles of a width.  Returned: their number */
@@ -182,20 +268,23 @@ static size_t ref_tiles(const struct ref_band *b, size_t w, size_t *at)
 
 static void ref_sparks(struct ref_band *b, size_t w)
 {
-    float *m = malloc(b->n * sizeof *m), *flat = malloc(b->n * sizeof *flat);
+    float *m = malloc(b->n * sizeof *m), *flat = malloc(b->n * sizeof *flat),
+          *most = malloc(b->n * sizeof *most);
     size_t *at = malloc(b->n * sizeof *at), n = ref_tiles(b, w, at);
     for (size_t j = 0; j < n; j++)
-        m[j] = ref_tile(b, at[j], w);
+        m[j] = ref_tile(b, at[j], w, &most[j]);
     for (size_t j = 0; j < n; j++) {
         size_t from = j > 4 ? j - 4 : 0, to = j + 4 < n ? j + 4 : n - 1;
         flat[j] = (float)((double)m[j] - ref_median_copy(m + from, to - from + 1));
     }
     double scatter = n ? ref_scatter(flat, n, 0) : 0;
     for (size_t j = 0; j < n && b->r->clip_sigma > 0; j++)
-        if (fabs((double)flat[j]) > b->r->clip_sigma * fmax(1, scatter))
+        if (fabs((double)flat[j]) > b->r->clip_sigma * fmax(1, scatter) &&
+            (double)(flat[j] > 0 ? most[j] : -most[j]) > b->r->clip_sigma)
             for (size_t t = 0; t < b->n; t++)
                 b->spark[t] |= t + w / 2 >= at[j] && t < at[j] + w + w / 2;
     free(m);
+    free(most);
     free(flat);
     free(at);
 }
@@ -291,7 +380,7 @@ static void ref_window(struct ref *r, size_t t0, size_t n)
         r->S[c] = ref_median(column, past);
     }
     if (nblock)
-        ref_mask(r, t0, nblock, B, m, d, masked);
+        ref_mask(r, nblock, B, m, d, masked);
     else
         memcpy(masked, r->bad, nchan);
 

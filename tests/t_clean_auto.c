@@ -264,7 +264,9 @@ static void test_survival(const char *name, const struct psr_fake_signal *signal
     ok(kept > least,
        "%s: %.4f of the S/N is left; %.2g masked, %zu sparks, noise alone %.2g and %zu", name, kept,
        a.masked, a.nspark, b.masked, b.nspark);
-    ok(b.masked < 1e-4 && b.nspark == 0 && b.nfiltered == 0, "and noise alone loses nothing");
+    /* Two or three cells of 10^6 of noise are masked, by chance: more than three of a stream are not. */
+    ok(b.masked * (double)obs.nsamp / 512 * 128 < 3.5 && b.nspark == 0 && b.nfiltered == 0,
+       "and noise alone loses nothing but chance cells");
     free(a.x);
     free(b.x);
     clear_stream(&with);

@@ -24,9 +24,13 @@ PSR_API_BEGIN
  * and does not count.
  *  - zm = (m - l) sqrt(B) / s and zd = (d / s - 1) sqrt(2 B), minus their medians over the channels of
  *    the block, over the larger of 1 and their scatter over all cells of the window.
- *    z = max(|zm|, |zd|).
- *  - A channel is masked in the window if S or s is 0; if z > 5 in a quarter of its blocks, at least 2;
- *    or if log(sum zm^2) exceeds its median over channels by more than 5 scatters.
+ *    z = max(|zm|, |zd|).  z' is the same of zm' and zd', which have, instead of the median over all channels, the
+ *    nearer of two taken off: medians of the medians of five sub-bands (see below), of which the channel's is the last or
+ *    the first; at the ends of the band, the five there; without sub-bands that have no such channel.  So what a
+ *    receiver's gain does to all channels of three such sub-bands is in z, and not in z'.
+ *  - A channel is masked in the window if S or s is 0; if z > 5 and z' > 5 in a quarter of its blocks, at least 2;
+ *    or if both log(sum zm^2) and log(sum zm'^2) exceed their medians over channels by more than 5 scatters: a
+ *    bright burst does the same to all channels in zm, and a receiver in zm'.
  *  - Another cell with z > 5 is masked if fewer than half of the 8 channels on either side (of those
  *    not masked) have z > 2.5 in this block or in the one before or after it.  So a dispersed burst
  *    stays, whatever its brightness: it crosses a channel in less than a quarter of a window, and its
@@ -46,8 +50,12 @@ PSR_API_BEGIN
  *    without those that are sparks already: n of them; with fewer than w / 2, M = 0.
  *    M(w, j) = sqrt(G') / 1.2533 times the median over the G' sub-bands that count of sum u / (5 sqrt(n(g) n)).
  *    If M, minus the median of the nine tiles of the window around it, exceeds clip_sigma
- *    times the larger of 1 and its scatter over the window, in size, the tile is masked in all channels,
+ *    times the larger of 1 and its scatter over the window, in size, and Q, with the same sign, clip_sigma,
+ *    the tile is masked in all channels,
  *    with w / 2 spectra (rounded down) of the window on either side.  Lost packets are sparks, too.
+ *    Q = sqrt(G') / 1.3626 times (q + 0.6745) if the lower quartile q of the same is above 0, (q' - 0.6745) if the upper
+ *    one q' is below, otherwise 0 (number G' / 4 from either end): sparks are in all receivers, and a gain of one of them
+ *    is left to what follows.
  *    A dispersed burst that crosses less than half of the band in w spectra is not seen.
  *  - Common noise.  The gain of a receiver, which strong interference changes too, moves its sub-bands
  *    together; an observation with several receivers has as many such modes.

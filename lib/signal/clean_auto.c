@@ -45,14 +45,14 @@ static bool allocate_block(struct psr_auto_block *b, size_t nchan)
     b->s2 = calloc(nchan, sizeof *b->s2);
     b->mean = calloc(nchan, sizeof *b->mean);
     b->sd = calloc(nchan, sizeof *b->sd);
-    b->zm = calloc(nchan, sizeof *b->zm);
-    b->z = calloc(nchan, sizeof *b->z);
     b->valid = calloc(nchan, 1);
     b->masked = calloc(nchan, 1);
     b->gain = calloc(nchan, sizeof *b->gain);
     b->offset = calloc(nchan, sizeof *b->offset);
-    return b->s1 && b->s2 && b->mean && b->sd && b->zm && b->z && b->valid && b->masked &&
-           b->gain && b->offset;
+    bool all = b->s1 && b->s2 && b->mean && b->sd && b->valid && b->masked && b->gain && b->offset;
+    for (int kind = 0; kind < PSR_AUTO_RATINGS && all; kind++)
+        all = (b->z[kind] = calloc(nchan, sizeof **b->z)) != NULL;
+    return all;
 }
 
 static bool allocate_channels(psr_clean_auto *p)
@@ -106,7 +106,7 @@ static bool allocate_window(psr_clean_auto *p)
 
 int64_t psr_clean_auto_bytes(const psr_clean_auto *p)
 {
-    const size_t cell = 2 * sizeof(double) + 6 * sizeof(float) + 2;
+    const size_t cell = 2 * sizeof(double) + (4 + PSR_AUTO_RATINGS) * sizeof(float) + 2;
     return (int64_t)(p->window * (p->in.row_bytes + 24 * p->ngroup + 5) + 4 * work_values(p) +
                      4 * PSR_AUTO_TILES * p->ngroup + sizeof *p +
                      p->d.nchan * ((PSR_AUTO_BLOCKS + 1) * cell + 8 * PSR_AUTO_HISTORY + 62));
@@ -154,10 +154,11 @@ psr_status psr_clean_auto_create(psr_clean_auto **out, const struct psr_clean_au
 
 static void free_block(struct psr_auto_block *b)
 {
-    void *const own[] = {b->s1, b->s2,    b->mean,   b->sd,   b->zm,
-                         b->z,  b->valid, b->masked, b->gain, b->offset};
+    void *const own[] = {b->s1, b->s2, b->mean, b->sd, b->valid, b->masked, b->gain, b->offset};
     for (size_t n = 0; n < sizeof own / sizeof *own; n++)
         free(own[n]);
+    for (int kind = 0; kind < PSR_AUTO_RATINGS; kind++)
+        free(b->z[kind]);
 }
 
 void psr_clean_auto_destroy(psr_clean_auto *p)

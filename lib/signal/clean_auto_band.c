@@ -5,9 +5,9 @@
 #include <math.h>
 #include <string.h>
 
-/* Median over the sub-bands that count of a sum of w spectra, of those that are no sparks, in sigmas: M. */
-static float rate_tile(const psr_clean_auto *p, const struct psr_auto_block *b, size_t first,
-                       size_t w)
+/* Of a sum of w spectra, of those that are no sparks. */
+static struct psr_auto_spark rate_tile(const psr_clean_auto *p, const struct psr_auto_block *b,
+                                       size_t first, size_t w)
 {
     int64_t sum[PSR_AUTO_GROUPS] = {0};
     size_t good = 0;
@@ -17,19 +17,22 @@ static float rate_tile(const psr_clean_auto *p, const struct psr_auto_block *b, 
         good += !p->spark[t];
     }
     if (!b->ncount || 2 * good < w)
-        return 0;
+        return (struct psr_auto_spark){0, 0};
     return psr_auto_rate_spark(sum, b->count, p->ngroup, good);
 }
 
-/* M of the tiles of a width: tiles of block k are after those of the blocks before.  By one thread: this is
+/* M and Q of the tiles of a width: tiles of block k are after those of the blocks before.  By one thread: this is
  * less work than it takes threads to meet where other programs run too. */
-static void rate_width(const psr_clean_auto *p, size_t w)
+static void rate_width(const psr_clean_auto *p, size_t w, float *most)
 {
     for (size_t k = 0; k < p->nrange; k++) {
         const struct psr_auto_block *b = &p->block[k];
-        float *m = p->tile + k * (p->size / w);
-        for (size_t t = 0; t + w <= b->n; t += w)
-            m[t / w] = rate_tile(p, b, b->first + t, w);
+        const size_t before = k * (p->size / w);
+        for (size_t t = 0; t + w <= b->n; t += w) {
+            const struct psr_auto_spark now = rate_tile(p, b, b->first + t, w);
+            p->tile[before + t / w] = now.half;
+            most[before + t / w] = now.most;
+        }
     }
 }
 
@@ -60,13 +63,16 @@ static void mask_tile(psr_clean_auto *p, size_t first, size_t w)
     memset(p->spark + from, 1, (to < p->n ? to : p->n) - from);
 }
 
-static void mark_sparks(psr_clean_auto *p, size_t w, const float *flat, size_t n, double limit)
+/* What is not in three quarters of the sub-bands is the gain of a receiver, or that beside a pulse. */
+static void mark_sparks(psr_clean_auto *p, size_t w, const float *flat, const float *most, size_t n,
+                        double limit)
 {
     size_t j = 0;
     for (size_t k = 0; k < p->nrange; k++) {
         const struct psr_auto_block *b = &p->block[k];
         for (size_t t = 0; t + w <= b->n && j < n; t += w, j++)
-            if (fabs((double)flat[j]) > limit)
+            if (fabs((double)flat[j]) > limit &&
+                (double)copysignf(1, flat[j]) * (double)most[j] > p->d.clip_sigma)
                 mask_tile(p, b->first + t, w);
     }
 }
@@ -74,13 +80,13 @@ static void mark_sparks(psr_clean_auto *p, size_t w, const float *flat, size_t n
 /* Looks for sparks of one width. */
 static void look_at_width(psr_clean_auto *p, size_t w)
 {
-    float *flat = p->work, *work = flat + p->window;
+    float *flat = p->work, *work = flat + p->window, *most = work + p->window;
     const size_t last = p->nrange - 1, n = last * (p->size / w) + p->block[last].n / w;
     if (!n)
         return;
-    rate_width(p, w);
+    rate_width(p, w, most);
     flatten(p->tile, n, flat);
-    mark_sparks(p, w, flat, n, p->d.clip_sigma * fmax(1, scatter_about(flat, n, 0, work)));
+    mark_sparks(p, w, flat, most, n, p->d.clip_sigma * fmax(1, scatter_about(flat, n, 0, work)));
 }
 
 void psr_auto_find_sparks(psr_clean_auto *p)

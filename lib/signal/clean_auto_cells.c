@@ -6,7 +6,7 @@
 #include <string.h>
 
 static const double limit = 5, near_limit = 2.5, scatter_share = 1.4826, median_noise = 1.2533;
-enum { BESIDE = 8, LEAST = 4 };
+enum { BESIDE = 8, LEAST = 4, AROUND = 5 };
 
 /* Median of those of n floats that are numbers; not a number if there are none.  Reorders x. */
 static double median_of(float *x, size_t n)
@@ -94,81 +94,140 @@ static void subtract_median(psr_clean_auto *p, float *z)
         z[c] = (float)((double)z[c] - middle);
 }
 
-/* Divides by the scatter over all cells, if that is above 1. */
-static void scale_cells(psr_clean_auto *p, bool deviations)
+/* Medians of sub-bands that have one.  Returned: their number; of[g] counts those before sub-band g */
+static size_t find_middles(psr_clean_auto *p, const float *z, float *middle, size_t *of)
+{
+    size_t n = 0;
+    for (size_t g = 0; g < p->ngroup; g++) {
+        const size_t first = psr_auto_first(p, g), size = psr_auto_first(p, g + 1) - first;
+        memcpy(p->work, z + first, size * sizeof *z);
+        const double now = median_of(p->work, size);
+        of[g] = n;
+        if (isfinite(now))
+            middle[n++] = (float)now;
+    }
+    return n;
+}
+
+static double median_from(const float *middle, size_t n)
+{
+    float copy[AROUND];
+    memcpy(copy, middle, n * sizeof *copy);
+    return psr_quantile_median(copy, n);
+}
+
+/* Subtracts what channels have in common with those on one side of them, the nearer: receivers have gains of their own,
+ * and beyond the edge of one there is another. */
+static void subtract_common(psr_clean_auto *p, float *z)
+{
+    float middle[PSR_AUTO_GROUPS];
+    size_t of[PSR_AUTO_GROUPS];
+    const size_t all = find_middles(p, z, middle, of), n = all < AROUND ? all : AROUND;
+    for (size_t g = 0; g < p->ngroup && n; g++) {
+        const size_t last = all - n, below = of[g] < n ? 0 : of[g] - (n - 1);
+        const double low = median_from(middle + (below < last ? below : last), n),
+                     high = median_from(middle + (of[g] < last ? of[g] : last), n);
+        for (size_t c = psr_auto_first(p, g); c < psr_auto_first(p, g + 1); c++) {
+            const double a = (double)z[c] - low, b = (double)z[c] - high;
+            z[c] = (float)(fabs(a) <= fabs(b) ? a : b);
+        }
+    }
+}
+
+/* Divides ratings of one kind by their scatter over all cells, if that is above 1. */
+static void scale_cells(psr_clean_auto *p, enum psr_auto_rating kind)
 {
     const size_t nchan = p->d.nchan;
     size_t n = 0;
     for (size_t k = 0; k < p->nblock; k++)
         for (size_t c = 0; c < nchan; c++)
-            p->work[n++] = fabsf(deviations ? p->block[k].z[c] : p->block[k].zm[c]);
+            p->work[n++] = fabsf(p->block[k].z[kind][c]);
     double scatter = scatter_share * median_of(p->work, n);
-    for (size_t k = 0; k < p->nblock && scatter > 1; k++) {
-        float *z = deviations ? p->block[k].z : p->block[k].zm;
+    for (size_t k = 0; k < p->nblock && scatter > 1; k++)
         for (size_t c = 0; c < nchan; c++)
-            z[c] = (float)((double)z[c] / scatter);
-    }
+            p->block[k].z[kind][c] = (float)((double)p->block[k].z[kind][c] / scatter);
 }
 
 /* Cells without statistics, and channels that cannot be judged, have no z. */
 static void rate_cells(psr_clean_auto *p)
 {
+    const size_t nchan = p->d.nchan;
     const double root = sqrt((double)p->size), root2 = sqrt(2 * (double)p->size);
     for (size_t k = 0; k < p->nblock; k++) {
         struct psr_auto_block *b = &p->block[k];
-        for (size_t c = 0; c < p->d.nchan; c++) {
+        float **z = b->z;
+        for (size_t c = 0; c < nchan; c++) {
             bool rated = b->valid[c] && is_live(p, c);
             double l = (double)p->level[c], s = (double)p->sd[c];
-            b->zm[c] = rated ? (float)(((double)b->mean[c] - l) * root / s) : NAN;
-            b->z[c] = rated ? (float)(((double)b->sd[c] / s - 1) * root2) : NAN;
+            z[PSR_AUTO_MEAN][c] = rated ? (float)(((double)b->mean[c] - l) * root / s) : NAN;
+            z[PSR_AUTO_SD][c] = rated ? (float)(((double)b->sd[c] / s - 1) * root2) : NAN;
         }
-        subtract_median(p, b->zm);
-        subtract_median(p, b->z);
+        memcpy(z[PSR_AUTO_NEAR_MEAN], z[PSR_AUTO_MEAN], nchan * sizeof **z);
+        memcpy(z[PSR_AUTO_NEAR_SD], z[PSR_AUTO_SD], nchan * sizeof **z);
+        subtract_median(p, z[PSR_AUTO_MEAN]);
+        subtract_median(p, z[PSR_AUTO_SD]);
+        subtract_common(p, z[PSR_AUTO_NEAR_MEAN]);
+        subtract_common(p, z[PSR_AUTO_NEAR_SD]);
     }
-    scale_cells(p, false);
-    scale_cells(p, true);
+    for (int kind = 0; kind < PSR_AUTO_RATINGS; kind++)
+        scale_cells(p, (enum psr_auto_rating)kind);
 }
 
-/* Leaves in z the larger of both, and 0 where there is none; in work log(sum zm^2) of channels. */
+static float larger_of(const float *mean, const float *sd, size_t c)
+{
+    bool rated = isfinite(mean[c]) && isfinite(sd[c]);
+    return rated ? fmaxf(fabsf(mean[c]), fabsf(sd[c])) : 0;
+}
+
+/* Leaves in the ratings of deviations the larger of both, and 0 where there is none. */
 static void join_ratings(psr_clean_auto *p)
 {
-    for (size_t c = 0; c < p->d.nchan; c++) {
-        double squares = 0;
-        for (size_t k = 0; k < p->nblock; k++) {
-            struct psr_auto_block *b = &p->block[k];
-            bool rated = isfinite(b->zm[c]) && isfinite(b->z[c]);
-            b->z[c] = rated ? fmaxf(fabsf(b->zm[c]), fabsf(b->z[c])) : 0;
-            squares += rated ? (double)b->zm[c] * (double)b->zm[c] : 0;
+    for (size_t k = 0; k < p->nblock; k++) {
+        float **z = p->block[k].z;
+        for (size_t c = 0; c < p->d.nchan; c++) {
+            z[PSR_AUTO_SD][c] = larger_of(z[PSR_AUTO_MEAN], z[PSR_AUTO_SD], c);
+            z[PSR_AUTO_NEAR_SD][c] = larger_of(z[PSR_AUTO_NEAR_MEAN], z[PSR_AUTO_NEAR_SD], c);
         }
-        p->work[c] = squares > 0 ? (float)log(squares) : NAN;
     }
 }
 
-/* Channels whose means wander more than those of others; work holds log(sum zm^2). */
-static void find_wandering(psr_clean_auto *p)
+/* Counts in times channels whose means wander more than those of others. */
+static void count_wandering(psr_clean_auto *p, enum psr_auto_rating means, unsigned char *times)
 {
     const size_t nchan = p->d.nchan;
     float *excess = p->work, *sorted = p->work + nchan;
-    memcpy(sorted, excess, nchan * sizeof *sorted);
+    for (size_t c = 0; c < nchan; c++) {
+        double squares = 0;
+        for (size_t k = 0; k < p->nblock; k++) {
+            const double z = (double)p->block[k].z[means][c];
+            squares += isfinite(z) ? z * z : 0;
+        }
+        sorted[c] = excess[c] = squares > 0 ? (float)log(squares) : NAN;
+    }
     double middle = median_of(sorted, nchan);
     for (size_t c = 0; c < nchan; c++)
         sorted[c] = (float)fabs((double)excess[c] - middle);
     double scatter = scatter_share * median_of(sorted, nchan);
     for (size_t c = 0; c < nchan; c++)
         if (scatter > 0 && isfinite(excess[c]) && (double)excess[c] - middle > limit * scatter)
-            p->bad[c] = 1;
+            times[c]++;
 }
 
+/* A channel is bad if it differs from the whole band and from the channels beside it: of a receiver's gain all have the
+ * same, and of a bright burst the band has. */
 static void find_bad_channels(psr_clean_auto *p)
 {
     const size_t quarter = (p->nblock + 3) / 4, most = quarter > 2 ? quarter : 2;
+    memset(p->bad, 0, p->d.nchan);
+    count_wandering(p, PSR_AUTO_MEAN, p->bad);
+    count_wandering(p, PSR_AUTO_NEAR_MEAN, p->bad);
     for (size_t c = 0; c < p->d.nchan; c++) {
         size_t n = 0;
         for (size_t k = 0; k < p->nblock; k++)
-            n += (double)p->block[k].z[c] > limit;
-        p->bad[c] = !is_live(p, c) || n >= most;
+            n += (double)p->block[k].z[PSR_AUTO_SD][c] > limit &&
+                 (double)p->block[k].z[PSR_AUTO_NEAR_SD][c] > limit;
+        p->bad[c] = !is_live(p, c) || n >= most || p->bad[c] == 2;
     }
-    find_wandering(p);
 }
 
 /* Whether a cell is up, or was or will be in the blocks beside it. */
@@ -176,7 +235,7 @@ static bool is_up(const psr_clean_auto *p, size_t k, size_t c)
 {
     const size_t from = k ? k - 1 : 0, to = k + 1 < p->nblock ? k + 1 : k;
     for (size_t i = from; i <= to; i++)
-        if ((double)p->block[i].z[c] > near_limit)
+        if ((double)p->block[i].z[PSR_AUTO_SD][c] > near_limit)
             return true;
     return false;
 }
@@ -200,8 +259,8 @@ static void mask_cells(psr_clean_auto *p)
     for (size_t k = 0; k < p->nblock; k++) {
         struct psr_auto_block *b = &p->block[k];
         for (size_t c = 0; c < p->d.nchan; c++)
-            b->masked[c] =
-                p->bad[c] || !b->valid[c] || ((double)b->z[c] > limit && stands_alone(p, k, c));
+            b->masked[c] = p->bad[c] || !b->valid[c] ||
+                           ((double)b->z[PSR_AUTO_SD][c] > limit && stands_alone(p, k, c));
     }
 }
 

@@ -28,11 +28,13 @@ enum {
     PSR_AUTO_AROUND = 4,  /* tiles on either side that a spark is above */
 };
 
-#define PSR_AUTO_SCATTER      1.4826 /* standard deviation, in median absolute ones */
-#define PSR_AUTO_MEDIAN_NOISE 1.2533 /* deviation of a median, in that of a mean */
-#define PSR_AUTO_MEDIAN_POWER 1.5708 /* its square */
-#define PSR_AUTO_CLIP         3.0    /* sigmas beyond which sub-bands hardly count */
-#define PSR_AUTO_FIXED_ONE    (1 << 20)
+#define PSR_AUTO_SCATTER       1.4826 /* standard deviation, in median absolute ones */
+#define PSR_AUTO_MEDIAN_NOISE  1.2533 /* deviation of a median, in that of a mean */
+#define PSR_AUTO_MEDIAN_POWER  1.5708 /* its square */
+#define PSR_AUTO_CLIP          3.0    /* sigmas beyond which sub-bands hardly count */
+#define PSR_AUTO_QUARTILE      0.6745 /* of noise */
+#define PSR_AUTO_QUARTER_NOISE 1.3626 /* deviation of a quartile, in that of a mean */
+#define PSR_AUTO_FIXED_ONE     (1 << 20)
 
 /* Sub-bands in tiles of one width: their medians and the sizes that clip them, in sigmas of noise. */
 struct psr_auto_scale {
@@ -97,10 +99,16 @@ AUTO_FN float psr_auto_sigmas(int64_t sum, size_t count, double noise)
     return count ? (float)((double)sum / (PSR_AUTO_SIGMA * n)) : 0;
 }
 
-/* Median over the sub-bands that count of sums over so many spectra, in sigmas: M. */
-AUTO_FN float psr_auto_rate_spark(const int64_t *sum, const size_t *count, size_t ngroup,
-                                  size_t good)
+/* What sub-bands have in common, in sigmas: M, of their median, and Q, of the quartile nearer to 0. */
+struct psr_auto_spark {
+    float half, most;
+};
+
+/* Of sums over so many spectra. */
+AUTO_FN struct psr_auto_spark psr_auto_rate_spark(const int64_t *sum, const size_t *count,
+                                                  size_t ngroup, size_t good)
 {
+    struct psr_auto_spark m = {0, 0};
     float u[PSR_AUTO_GROUPS];
     size_t n = 0;
     for (size_t g = 0; g < ngroup; g++)
@@ -108,8 +116,15 @@ AUTO_FN float psr_auto_rate_spark(const int64_t *sum, const size_t *count, size_
             u[n++] =
                 (float)((double)sum[g] / (PSR_AUTO_SIGMA * sqrt((double)count[g] * (double)good)));
     if (!n)
-        return 0;
-    return (float)(psr_auto_median_of_few(u, n) * sqrt((double)n) / PSR_AUTO_MEDIAN_NOISE);
+        return m;
+    const double root = sqrt((double)n), middle = psr_auto_median_of_few(u, n),
+                 low = (double)u[n / 4], high = (double)u[n - 1 - n / 4],
+                 most = low > 0    ? low + PSR_AUTO_QUARTILE
+                        : high < 0 ? high - PSR_AUTO_QUARTILE
+                                   : 0;
+    m.half = (float)(middle * root / PSR_AUTO_MEDIAN_NOISE);
+    m.most = (float)(most * root / PSR_AUTO_QUARTER_NOISE);
+    return m;
 }
 
 /* Least absolute deviations: the weighted median of r / v, weights |v|, which a pulse in fewer than half of

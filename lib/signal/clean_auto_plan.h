@@ -13,11 +13,22 @@ struct psr_auto_products {
     float sum[PSR_AUTO_GROUPS * PSR_AUTO_GROUPS]; /* [ngroup][ngroup] */
 };
 
+/* How far a cell's mean and deviation are from those of the window, in sigmas: less what the whole band has, and what
+ * the channels beside it have. */
+enum psr_auto_rating {
+    PSR_AUTO_MEAN,
+    PSR_AUTO_SD,
+    PSR_AUTO_NEAR_MEAN,
+    PSR_AUTO_NEAR_SD,
+    PSR_AUTO_RATINGS
+};
+
 /* One block of a window. */
 struct psr_auto_block {
     size_t first, n;               /* spectra of the window */
     double *s1, *s2;               /* [nchan] */
-    float *mean, *sd, *zm, *z;     /* [nchan]; zd is in z until it is the larger of both */
+    float *mean, *sd;              /* [nchan] */
+    float *z[PSR_AUTO_RATINGS];    /* [nchan] those of deviations become the larger of both */
     unsigned char *valid;          /* [nchan] has statistics that are numbers */
     unsigned char *masked;         /* [nchan] */
     float *gain, *offset;          /* [nchan] */
