@@ -12,7 +12,8 @@ TOOL_PAGES = \
 	man/gpudedisp.1 \
 	man/gpufold.1 \
 	man/gpurfifind.1 \
-	man/psrreport.1
+	man/psrreport.1 \
+	man/psrsearch.1
 
 dist_man_MANS += \
 	$(TOOL_PAGES) \

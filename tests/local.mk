@@ -253,6 +253,7 @@ CLI_TESTS = \
 	tests/plan.bats \
 	tests/plots.bats \
 	tests/psrreport.bats \
+	tests/psrsearch.bats \
 	tests/resume.bats \
 	tests/scripts.bats \
 	tests/seeds.bats \

@@ -24,7 +24,8 @@ bin_PROGRAMS += \
 	bin/gpudedisp \
 	bin/gpufold \
 	bin/gpurfifind \
-	bin/psrreport
+	bin/psrreport \
+	bin/psrsearch
 
 bin_accelsift_CPPFLAGS = $(tools_cppflags)
 bin_accelsift_SOURCES = \
@@ -198,6 +199,27 @@ else
 bin_psrreport_SOURCES += $(report_plots_no)
 endif
 EXTRA_DIST += $(report_plots_yes) $(report_plots_no)
+
+bin_psrsearch_CPPFLAGS = $(tools_cppflags)
+bin_psrsearch_SOURCES = \
+	$(tools_observation) \
+	$(tools_shared) \
+	tools/common/quote.c \
+	tools/common/quote.h \
+	tools/psrsearch/files.c \
+	tools/psrsearch/main.c \
+	tools/psrsearch/options.c \
+	tools/psrsearch/plan.c \
+	tools/psrsearch/psrsearch.h \
+	tools/psrsearch/records.c \
+	tools/psrsearch/results.c \
+	tools/psrsearch/run_step.c \
+	tools/psrsearch/steps.c \
+	tools/psrsearch/summary.c \
+	tools/psrsearch/text.c
+if HAVE_CAIRO
+bin_psrsearch_CPPFLAGS += -DPSRSEARCH_PICTURES
+endif
 
 # Names under which PRESTO's users know the tools, as links: `make install-aliases`, for those who
 # want them.  What stands there already and is no such link stays.  ALIAS:TOOL

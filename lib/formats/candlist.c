@@ -32,12 +32,18 @@ psr_status psr_candlist_add(struct psr_candlist *list, const struct psr_folder_c
     return PSR_OK;
 }
 
+void psr_candlist_cut(struct psr_candlist *list, size_t n)
+{
+    while (list->n > n) {
+        list->n--;
+        free((void *)list->cand[list->n].name);
+        free((void *)list->cand[list->n].plot_device);
+    }
+}
+
 void psr_candlist_clear(struct psr_candlist *list)
 {
-    for (size_t i = 0; i < list->n; i++) {
-        free((void *)list->cand[i].name);
-        free((void *)list->cand[i].plot_device);
-    }
+    psr_candlist_cut(list, 0);
     free(list->cand);
     memset(list, 0, sizeof *list);
 }

@@ -79,13 +79,30 @@ static psr_status take_row(struct psr_candlist_lines *l, char *const word[NWORD]
     return st;
 }
 
+/* Cuts the line after FILE:NUMBER, in which there may be blanks.
+ * Returned: the rest; the line itself if there is no such word */
+static char *cut_name(char *line)
+{
+    for (char *colon = line + strlen(line); colon > line; colon--) {
+        const size_t n = *colon == ':' ? strspn(colon + 1, "0123456789") : 0;
+        char *end = colon + 1 + n;
+        if (!n || (*end != ' ' && *end != '\t'))
+            continue;
+        *end = '\0';
+        return end + 1;
+    }
+    return line;
+}
+
 psr_status psr_candlist_sift_row(struct psr_candlist_lines *l, char *line, psr_err *err)
 {
     char *word[NWORD], *save = NULL, name[300];
     if (*line == ' ' || *line == '\t') /* at which DMs it was found */
         return PSR_OK;
-    for (int i = 0; i < NWORD; i++)
-        if (!(word[i] = strtok_r(i ? NULL : line, " \t", &save)))
+    char *rest = cut_name(line);
+    word[CAND] = line;
+    for (int i = rest != line; i < NWORD; i++, rest = NULL)
+        if (!(word[i] = strtok_r(rest, " \t", &save)))
             return psr_candlist_fail(l, err, names[i], "%s is missing", names[i]);
     struct psr_folder_candidate c = l->desc->common;
     psr_status st = take_row(l, word, &c, err);

@@ -98,6 +98,9 @@ PSR_MUST_CHECK psr_status psr_candlist_read_accel(struct psr_candlist *list, con
                                                   const struct psr_candlist_desc *desc,
                                                   psr_err *err);
 
+/* Keeps the first n candidates, or all if there are no more. */
+void psr_candlist_cut(struct psr_candlist *list, size_t n);
+
 /* Frees the candidates; may be called again. */
 void psr_candlist_clear(struct psr_candlist *list);
 

@@ -97,6 +97,13 @@ void psr_names_clear(struct psr_names *names);
  * Returned: malloc'd, caller frees; NULL if out of memory */
 char *psr_path_beside(const char *path, const char *suffix);
 
+/* Digest of a whole file (XXH3, 64 bits), which tells whether it has changed; no protection against
+ * someone who wants to deceive.
+ * Returned: *digest, *bytes
+ * Status:   PSR_EIO naming the path, PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_file_digest(uint64_t *digest, int64_t *bytes, const char *path,
+                                          psr_err *err);
+
 /* --- characters ------------------------------------------------------------------------------- */
 
 /* Length in bytes of the first character of text, which ends with a NUL byte; 0 if there is none.

@@ -2,6 +2,7 @@
 #include "options.h"
 
 #include "tools/common/run.h"
+#include <glob.h>
 #include <psrkit/outfile.h>
 #include <psrkit/tool.h>
 #include <stdio.h>
@@ -41,6 +42,20 @@ static void refuse(void *ctx, const char *path, const psr_err *why)
     cli_report(&r->tool, why);
 }
 
+static psr_status name_matches(struct run *r, const char *pattern)
+{
+    glob_t found = {.gl_pathc = 0};
+    const int code = glob(pattern, GLOB_ERR, NULL, &found);
+    psr_status st = PSR_OK;
+    if (code && code != GLOB_NOMATCH)
+        st = code == GLOB_NOSPACE ? psr_fail_nomem(&r->err, pattern, 64)
+                                  : psr_fail_errno(&r->err, "-globaccel %s", pattern);
+    for (size_t i = 0; i < found.gl_pathc && !st; i++)
+        st = psr_names_add(&r->lists, found.gl_pathv[i], &r->err);
+    globfree(&found);
+    return st;
+}
+
 static psr_status name_lists(struct run *r, char *const *path, int n)
 {
     psr_status st = PSR_OK;
@@ -48,6 +63,8 @@ static psr_status name_lists(struct run *r, char *const *path, int n)
         st = psr_names_add(&r->lists, path[i], &r->err);
     if (!st && r->opt.list)
         st = psr_names_read(&r->lists, r->opt.list, &r->err);
+    if (!st && r->opt.pattern)
+        st = name_matches(r, r->opt.pattern);
     return st;
 }
 

@@ -63,6 +63,8 @@ static void add_files(struct cli_table *list, struct accelsift_options *o)
         {"Input and output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"list", CLI_TEXT, &o->list, "FILE",
          "Sift the lists that this file names, too, one per line (-: standard input).", 0, 0},
+        {"globaccel", CLI_TEXT, &o->pattern, "PATTERN",
+         "Sift the lists whose names match, too, as 'obs_DM*_ACCEL_200'; there may be none.", 0, 0},
         {"o", CLI_TEXT, &o->output, "FILE",
          "Write the candidates in sifting.py's layout (default: standard output, unless -csv or "
          "-json is given).",
@@ -107,8 +109,8 @@ static void read_birds(const struct cli *tool, const char *option, const struct 
 
 static void check_combinations(const struct accelsift_options *o, const struct cli *tool, int n)
 {
-    if (n < 1 && !o->list)
-        cli_usage_error(tool, "no list given: name ROOT_ACCEL_Z files, or -list FILE");
+    if (n < 1 && !o->list && !o->pattern)
+        cli_usage_error(tool, "no list given: name ROOT_ACCEL_Z files, -list or -globaccel");
     if (o->compat && strcmp(o->compat, "presto") != 0)
         cli_usage_error(tool, "-compat: '%s' is not presto", o->compat);
     if (o->compat && (o->birds || o->catalogue))

@@ -17,6 +17,7 @@ struct accelsift_options {
     /* Options that are not part of it. */
     const char *output, *csv, *json, *rejects; /* files, or - */
     const char *list;                          /* names of lists, one per line */
+    const char *pattern;                       /* of their names */
     bool quiet, verbose;
 };
 

@@ -50,6 +50,8 @@ psr_status gpufold_list_make(struct psr_candlist *list, struct gpufold_options *
         psr_candlist_set_spin(&desc.common, o->p, o->pd, o->pdd, o->f, o->fd, o->fdd);
         st = psr_candlist_add(list, &desc.common, NULL, o->p > 0, err);
     }
+    if (o->ncands)
+        psr_candlist_cut(list, (size_t)o->ncands);
     const double factor = o->pfact != 1 ? 1 / o->pfact : o->ffact;
     for (size_t i = 0; i < list->n && factor != 1; i++) {
         list->cand[i].f *= factor;

@@ -20,6 +20,7 @@ struct gpufold_options {
 
     /* Many. */
     const char *accelfile, *accelcand, *candfile;
+    int64_t ncands; /* of a list, the first; 0: all */
 
     const char *parfile;
     struct psr_ephemeris ephemeris; /* what it says */

@@ -68,6 +68,8 @@ static void add_candidate(struct cli_table *list, struct gpufold_options *o)
          "psrkit-formats(5) describes them.",
          0, 0},
         {"candfile", CLI_TEXT, &o->candfile, "FILE", "The same, as in prepfold_multi.", 0, 0},
+        {"ncands", CLI_INT, &o->ncands, "N", "Fold only the first N of a list (default: all).", 1,
+         1e9},
     };
     CLI_ADD(list, options);
 }
@@ -160,6 +162,8 @@ static void check_candidate(const struct gpufold_options *o, const struct cli *t
                      (o->parfile != NULL);
     if (ways != 1)
         cli_usage_error(tool, "one of -p, -f, -accelfile, -cands and -par is needed");
+    if (o->ncands && !o->accelfile && !o->candfile)
+        cli_usage_error(tool, "-ncands needs a list: -cands or -accelfile");
     if (o->accelcand && !o->accelfile)
         cli_usage_error(tool, "-accelcand needs -accelfile");
     if (o->pfact != 1 && o->ffact != 1)

@@ -1,0 +1,280 @@
+#!/usr/bin/env bats
+# psrsearch: finds what is there, repeats what has changed, and goes on after it was killed.
+
+load helper
+
+# x.fil: 16 s of 32 channels with a pulsar and a burst.
+setup() {
+    cd "$BATS_TEST_TMPDIR"
+    fakebin -q -seed 7 -tobs 16.777216 -tsamp 512 -nchans 32 -nbits 8 -fch1 1500 -foff 8 -o x.fil \
+        -add "pulsar period=0.0391 dm=40 width=0.002 snr=40" -add "burst dm=70 t=6 width=0.002 snr=25"
+    run="psrsearch -hidm 100 -res 1 -numharm 4 -zmax 4 -ncands 3 -o d"
+}
+
+# near GOT WANT TOLERANCE
+near() {
+    awk -v a="$1" -v b="$2" -v tol="$3" 'BEGIN { d = a - b; exit !(d <= tol && -d <= tol) }' ||
+        { echo "$1 is not within $3 of $2"; false; }
+}
+
+# value KEY FILE: the first number of that name in JSON.
+value() {
+    grep -oE "\"$1\": [-0-9.e+]+" "$2" | head -n 1 | sed 's/.*: //'
+}
+
+# Steps that the last run began, as words.
+begun() {
+    sed -nE 's/^psrsearch: ([a-z]+): (gpu|ddplan|accelsift|psrreport).*/\1/p' said | tr '\n' ' '
+}
+
+# undated FILE: without dates and times.
+undated() {
+    sed -E 's/"report.html", "bytes": [0-9]+, "xxh": "[^"]*"/-/; s/"start_utc": "[^"]*", "seconds": [0-9.]+/-/; s/"seconds": \{[^}]*\}/-/' "$1"
+}
+
+# same_search DIR DIR: the same files with the same bytes, but for dates, times and messages.
+same_search() {
+    local f
+    diff <(cd "$1" && ls | grep -v '\.log$') <(cd "$2" && ls | grep -v '\.log$') || return 1
+    for f in "$1"/*; do
+        case $f in
+        *.log | */report.html) continue ;;
+        *.steps.json | *.psrsearch.json) cmp <(undated "$f") <(undated "$2/${f##*/}") ;;
+        *) cmp "$f" "$2/${f##*/}" ;;
+        esac || return 1
+    done
+}
+
+@test "the pulsar and the burst are found, and the summary says so" {
+    printf 'NAME,P0,DM\nJ0000+0000,0.0391,40\n' >cat.csv
+    $run -catalogue cat.csv -json x.fil >summary 2>said
+    cmp summary d/x.psrsearch.json
+    near "$(value period_s summary)" 0.0391 1e-5
+    near "$(sed 's/.*"best"//' summary | grep -oE '"dm": [0-9.]+' | head -n 1 | cut -d' ' -f2)" 40 5
+    near "$(value time_s summary)" 6 0.01
+    near "$(sed 's/.*"best_burst"//' summary | grep -oE '"dm": [0-9.]+' | cut -d' ' -f2)" 70 5
+    [ "$(value known summary)" -ge 1 ]
+    [ "$(value candidates summary)" -eq "$(grep -c '^x_DM' d/x.sift)" ]
+    [ "$(value bursts summary)" -eq "$(grep -vc '^#' d/x.cand)" ]
+    [ "$(value folded summary)" -eq "$(ls d/*.pfd | wc -l)" ]
+    grep -q '^psrsearch: best candidate: x_DM' said
+    [[ $(begun) == "mask plan search sift fold "* ]]
+    # No series on disk, and a record of every file but messages, records and the summary.
+    fails ls d/*.dat
+    grep -oE '"name": "[^"]*", "bytes": [0-9]+' d/x.steps.json | sed 's/"//g; s/,//g' |
+        while read -r _ name _ bytes; do [ "$(stat -c %s "d/$name")" -eq "$bytes" ]; done
+    diff <(grep -oE '"name": "[^"]*", "bytes"' d/x.steps.json | cut -d'"' -f4 | sort) \
+        <(ls d | grep -vE '\.log$|steps\.json$|psrsearch\.json$' | sort)
+    for step in mask plan search sift fold; do
+        grep -q "^{\"step\": \"$step\", \"command\": \[\"" d/x.steps.json
+        [ -s d/x_$step.log ]
+    done
+}
+
+@test "the printed commands do the same by hand" {
+    mkdir a b
+    (cd a && $run ../x.fil 2>../said)
+    (cd b && $run -n ../x.fil >commands && sh -e commands 2>messages)
+    rm a/d/*.log a/d/*.json b/commands b/messages
+    rm b/d/*.json
+    rm -f [ab]/d/report.html
+    diff -r a/d b/d
+    # Those that are told while it runs are the same.
+    grep -oE '^psrsearch: [a-z]+: (gpu|ddplan|accelsift|psrreport).*' said | sed -E 's/^psrsearch: [a-z]+: //' >told
+    (cd b && $run -n ../x.fil) | tail -n +2 | cmp - told
+}
+
+@test "names with blanks, quotes and patterns" {
+    name="-a [b]*'c\".x"
+    cp x.fil "./$name.fil"
+    $run -q -o "-o [d] 'e" -- "$name.fil"
+    [ "$(ls "./-o [d] 'e/"*.pfd | wc -l)" -ge 2 ]
+    [ "$(grep -c . "./-o [d] 'e/$name.steps.json")" -ge 5 ]
+    mkdir b
+    (cd b && cp "../$name.fil" . && $run -o "-o [d] 'e" -n -- "$name.fil" | sh -e 2>messages)
+    cmp "b/-o [d] 'e/$name.sift" "./-o [d] 'e/$name.sift"
+}
+
+@test "what has changed is repeated, with all that follows" {
+    $run x.fil 2>said
+    $run x.fil 2>said
+    [ "$(begun)" = "" ]
+    [ "$(grep -c 'complete already' said)" -ge 5 ]
+    cp -a d before
+    $run -ncands 1 x.fil 2>said
+    [[ $(begun) == "fold "* ]]
+    [ "$(ls d/*.pfd | wc -l)" -eq 1 ]
+    $run x.fil 2>said
+    [[ $(begun) == "fold "* ]]
+    same_search before d
+    rm d/x.sift.csv
+    $run x.fil 2>said
+    [[ $(begun) == "sift fold "* ]]
+    echo more >>d/x.plan
+    $run x.fil 2>said
+    [[ $(begun) == "plan search sift fold "* ]]
+    printf '\0' | dd of=d/x_rfifind.stats bs=1 seek=1000 conv=notrunc status=none
+    $run x.fil 2>said
+    [[ $(begun) == "mask plan search sift fold "* ]]
+    same_search before d
+    # Lists of other DMs do not stay.
+    $run -hidm 50 x.fil 2>said
+    [[ $(begun) == "plan search sift fold "* ]]
+    fails ls d/x_DM99*
+    $run x.fil 2>said
+    same_search before d
+    touch x.fil
+    $run x.fil 2>said
+    [[ $(begun) == "mask plan search sift fold "* ]]
+    sed -i 's/"version": "/"version": "0/' d/x.steps.json
+    $run x.fil 2>said
+    [[ $(begun) == "mask plan search sift fold "* ]]
+    head -c 100 d/x.steps.json >cut && cp cut d/x.steps.json
+    $run x.fil 2>said
+    [[ $(begun) == "mask plan search sift fold "* ]]
+}
+
+@test "nothing found is no failure" {
+    fakebin -q -seed 8 -tobs 8 -tsamp 512 -nchans 32 -nbits 8 -fch1 1500 -foff 8 -period 0 -o x.fil
+    $run -sigma 8 -threshold 9 -json x.fil >summary 2>said
+    [ "$(value candidates summary)" -eq 0 ]
+    [ "$(value bursts summary)" -eq 0 ]
+    [ "$(value folded summary)" -eq 0 ]
+    fails grep -q '"best' summary
+    $run -sigma 8 -threshold 9 -json x.fil >again 2>said
+    cmp summary again
+    [ "$(begun)" = "" ]
+}
+
+@test "-clean mask, -ncands 0 and -par" {
+    $run -q -clean mask -ncands 0 x.fil
+    grep -q '"-mask", "d/x_rfifind.mask"' d/x.steps.json
+    fails grep -q '"step": "fold"' d/x.steps.json
+    fails ls d/*.pfd d/x.clean.mask
+    printf 'PSRJ J0000+0000\nRAJ 00:00:00\nDECJ 00:00:00\nF0 25.5754475703\nPEPOCH 50000\nDM 40\n' >p.par
+    $run -q -par p.par -clean none x.fil
+    ls d/x_PSR_0000+0000.pfd d/x_x_DM*.pfd
+    # What is no longer wanted goes.
+    $run -q -clean none x.fil
+    fails ls d/x_PSR_0000+0000.pfd
+    fails grep -q '"step": "par"' d/x.steps.json
+    ls d/x_x_DM*.pfd
+}
+
+# tools_here: bin/ has a psrsearch whose tools may be replaced.
+tools_here() {
+    mkdir bin
+    for tool in $tools; do cp "$builddir/bin/$tool" bin/; done
+    run="bin/$run"
+}
+
+@test "a step that fails is named with its code and its messages" {
+    tools_here
+    printf '#!/bin/sh\necho no such luck >&2\nexit 3\n' >bin/accelsift
+    run -1 --separate-stderr $run -q x.fil
+    one_line '^psrsearch: step sift failed with exit code 3; its messages are in d/x_sift.log; command: accelsift '
+    grep -q 'no such luck' d/x_sift.log
+    [ "$(wc -l <d/x.steps.json)" -eq 3 ]
+    printf '#!/bin/sh\nkill -SEGV $$\n' >bin/accelsift
+    run -1 --separate-stderr $run -q x.fil
+    one_line 'step sift failed with signal 11'
+    cp "$builddir/bin/accelsift" bin/
+    $run x.fil 2>said
+    [[ $(begun) == "sift fold "* ]]
+    # A full disk.
+    rm -r d
+    run -1 --separate-stderr bash -c "ulimit -f 1; exec $run -q x.fil"
+    one_line '^psrsearch: (step mask failed with exit code 1|d/x)'
+    $run -q x.fil
+}
+
+@test "input and folder are checked first" {
+    refuses 1 'no.fil: ' $run -q no.fil
+    refuses 2 'no input given' $run
+    refuses 2 'standard input can be read once only' $run -
+    refuses 2 "'slow' is none of fast, normal and deep" $run -budget slow x.fil
+    refuses 2 '.-lodm 100 must be below -hidm 100' $run -lodm 100 x.fil
+    refuses 1 'no/such/d' $run -q -o no/such/d x.fil
+    mkdir d
+    : >d/x_DM1.00_ACCEL_4
+    refuses 1 'd/x_DM1.00_ACCEL_4: is there, and no search has recorded it' $run -q x.fil
+    rm -r d
+    $run -q x.fil
+    cp x.fil y.fil
+    refuses 1 'd: holds the search of another observation, x.steps.json' $run -q y.fil
+    # An input whose name is that of an output.
+    mkdir e
+    cp x.fil e/x_DM.inf
+    printf '' >e/x.steps.json
+    cp x.fil e/x.fil
+    refuses 1 'x_DM.inf' $run -q -o e e/x.fil e/x_DM.inf
+    [ -s e/x_DM.inf ]
+}
+
+# waits_for NAME: until it is there.
+waits_for() {
+    for _ in $(seq 400); do
+        [ ! -e "$1" ] || return 0
+        sleep 0.02
+    done
+    return 1
+}
+
+@test "two searches in one folder, and signals" {
+    tools_here
+    mv bin/gpudedisp bin/real
+    printf '#!/bin/sh\n: >began\nexec sleep 100\n' >bin/gpudedisp
+    chmod +x bin/gpudedisp
+    $run -q x.fil 3>&- &
+    first=$!
+    waits_for began
+    refuses 1 "process $first on $(uname -n) is writing the same files" $run -q x.fil
+    kill -TERM $first
+    code=0
+    wait $first || code=$?
+    [ "$code" -eq 143 ]
+    [ ! -e d/psrsearch.lock ]
+    # The tool ends with it, even if it is killed.
+    printf '#!/bin/sh\necho $$ >began\nexec sleep 100\n' >bin/gpudedisp
+    rm began
+    $run -q x.fil 3>&- &
+    first=$!
+    waits_for began
+    sleep 0.1
+    child=$(cat began)
+    { kill -KILL $first && wait $first; } 2>/dev/null || true
+    for _ in $(seq 100); do
+        kill -0 "$child" 2>/dev/null || break
+        sleep 0.02
+    done
+    fails kill -0 "$child"
+    mv bin/real bin/gpudedisp
+    $run x.fil 2>said
+    [[ $(begun) == "search sift fold "* ]]
+}
+
+# PSRKIT_KILLS times; PSRKIT_TEST_SEED for other moments.
+@test "killed at random moments, it goes on to the same bytes" {
+    mkdir ref
+    (cd ref && $run -q ../x.fil)
+    rm -r ref
+    mkdir ref
+    began=$(date +%s%N)
+    (cd ref && $run -q ../x.fil)
+    took_ms=$((($(date +%s%N) - began) / 1000000))
+    RANDOM=${PSRKIT_TEST_SEED:-1}
+    cut=0
+    for k in $(seq "${PSRKIT_KILLS:-4}"); do
+        mkdir at
+        for again in 1 2; do
+            (cd at && exec $run -q ../x.fil) 3>&- &
+            first=$!
+            sleep "$(awk -v r=$RANDOM -v t=$took_ms 'BEGIN { print r / 32768 * t / 1000 }')"
+            { kill -KILL $first && cut=$((cut + 1)) && wait $first; } 2>/dev/null || true
+        done
+        (cd at && $run -q ../x.fil)
+        same_search ref/d at/d || { echo "kill $k of seed ${PSRKIT_TEST_SEED:-1}"; return 1; }
+        rm -r at
+    done
+    [ "$cut" -gt 0 ]
+}

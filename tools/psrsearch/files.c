@@ -1,0 +1,178 @@
+/* The files of a folder: which step has made them, and removing them. */
+#include "psrsearch.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <psrkit/outfile.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What follows ROOT in the names of a step's files; the first that matches says whose a file is. */
+static const struct {
+    const char *after_root;
+    enum psrsearch_kind step;
+} patterns[] = {
+    {"_*_Cand_*.pfd*", PSRSEARCH_FOLD}, {".fold.json", PSRSEARCH_FOLD},
+    {"_PSR_*.pfd*", PSRSEARCH_PAR},     {".par.json", PSRSEARCH_PAR},
+    {"_rfifind.*", PSRSEARCH_MASK},     {".plan", PSRSEARCH_PLAN},
+    {"_DM*.inf", PSRSEARCH_SEARCH},     {"_DM*.singlepulse", PSRSEARCH_SEARCH},
+    {"_DM*_ACCEL_*", PSRSEARCH_SEARCH}, {".cand", PSRSEARCH_SEARCH},
+    {".clean.*", PSRSEARCH_SEARCH},     {".sift", PSRSEARCH_SIFT},
+    {".sift.*", PSRSEARCH_SIFT},        {".psrsearch.json", PSRSEARCH_NSTEP},
+};
+static const char *const report_files[] = {"report.html", "candidates.csv"};
+enum {
+    NPATTERN = sizeof patterns / sizeof *patterns,
+    NREPORT = sizeof report_files / sizeof *report_files,
+    NOT_OURS = -1,
+};
+
+static const char steps_suffix[] = ".steps.json";
+
+/* Takes off what an unfinished file has at its end.
+ * Returned: whether it was there */
+static bool cut_part(char *name)
+{
+    const size_t n = strlen(name), tail = strlen(".partXXXXXX");
+    if (n <= tail || fnmatch(".part??????", name + n - tail, 0) != 0)
+        return false;
+    name[n - tail] = '\0';
+    return true;
+}
+
+/* Returned: the step, PSRSEARCH_NSTEP for the summary, NOT_OURS */
+static int step_of(const struct psrsearch_plan *p, const char *name)
+{
+    const size_t n = strlen(p->root);
+    for (size_t i = 0; i < NREPORT; i++)
+        if (!strcmp(name, report_files[i]))
+            return PSRSEARCH_REPORT;
+    for (size_t i = 0; i < NPATTERN && !strncmp(name, p->root, n); i++)
+        if (fnmatch(patterns[i].after_root, name + n, 0) == 0)
+            return (int)patterns[i].step;
+    return NOT_OURS;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* All names of DIR, in their order; none if there is no such folder. */
+static psr_status list_folder(struct psr_names *names, const char *dir, psr_err *err)
+{
+    DIR *folder = opendir(dir);
+    struct dirent *entry;
+    psr_status st = PSR_OK;
+    if (!folder)
+        return errno == ENOENT ? PSR_OK : psr_fail_errno(err, "%s", dir);
+    errno = 0;
+    while (!st && (entry = readdir(folder)))
+        st = psr_names_add(names, entry->d_name, err);
+    if (!st && errno)
+        st = psr_fail_errno(err, "%s", dir);
+    closedir(folder);
+    if (names->n)
+        qsort(names->name, names->n, sizeof *names->name, by_name);
+    return st;
+}
+
+psr_status psrsearch_files_of(struct psr_names *files, const struct psrsearch_plan *p,
+                              enum psrsearch_kind step, psr_err *err)
+{
+    struct psr_names all = {.n = 0};
+    psr_status st = list_folder(&all, p->dir, err);
+    for (size_t i = 0; i < all.n && !st; i++)
+        if (step_of(p, all.name[i]) == (int)step)
+            st = psr_names_add(files, all.name[i], err);
+    psr_names_clear(&all);
+    return st;
+}
+
+static psr_status remove_file(const struct psrsearch_plan *p, const char *name, psr_err *err)
+{
+    char *path = psrsearch_join(p->dir, "/", name, NULL);
+    psr_status st = PSR_OK;
+    if (!path)
+        st = psr_fail_nomem(err, name, 256);
+    else if (unlink(path) != 0 && errno != ENOENT)
+        st = psr_fail_errno(err, "%s", path);
+    free(path);
+    return st;
+}
+
+psr_status psrsearch_files_remove(const struct psrsearch_plan *p, enum psrsearch_kind from,
+                                  psr_err *err)
+{
+    struct psr_names all = {.n = 0};
+    psr_status st = list_folder(&all, p->dir, err);
+    for (size_t i = 0; i < all.n && !st; i++) {
+        char *whole = psrsearch_join(all.name[i], NULL);
+        if (!whole) {
+            st = psr_fail_nomem(err, all.name[i], 256);
+            break;
+        }
+        const bool part = cut_part(whole);
+        const int step = step_of(p, whole);
+        if (step != NOT_OURS && (part || step >= (int)from))
+            st = remove_file(p, all.name[i], err);
+        free(whole);
+    }
+    psr_names_clear(&all);
+    return st;
+}
+
+/* Whether the name is that of the records of a search. */
+static bool is_record(const char *name)
+{
+    const size_t n = strlen(name), tail = strlen(steps_suffix);
+    return n > tail && !strcmp(name + n - tail, steps_suffix);
+}
+
+static psr_status check_record(const struct psrsearch_plan *p, const char *name, psr_err *err)
+{
+    const size_t n = strlen(p->root);
+    if (!is_record(name) || (!strncmp(name, p->root, n) && !strcmp(name + n, steps_suffix)))
+        return PSR_OK;
+    return psr_fail(err, PSR_EIO,
+                    "%s: holds the search of another observation, %s: a folder has one", p->dir,
+                    name);
+}
+
+static psr_status check_file(struct psr_overwrite_check *c, const struct psrsearch_plan *p,
+                             const char *name, bool recorded, psr_err *err)
+{
+    if (step_of(p, name) == NOT_OURS)
+        return PSR_OK;
+    if (!recorded)
+        return psr_fail(err, PSR_EIO,
+                        "%s/%s: is there, and no search has recorded it: name another -o", p->dir,
+                        name);
+    char *path = psrsearch_join(p->dir, "/", name, NULL);
+    psr_status st =
+        path ? psr_overwrite_check_output(c, path, NULL, err) : psr_fail_nomem(err, name, 256);
+    free(path);
+    return st;
+}
+
+psr_status psrsearch_files_check(const struct psrsearch_plan *p, const struct psrsearch_options *o,
+                                 bool recorded, psr_err *err)
+{
+    struct psr_names all = {.n = 0};
+    struct psr_overwrite_check c = {0};
+    const char *const more[] = {o->catalogue, o->par, o->ignorechan};
+    psr_status st = list_folder(&all, p->dir, err);
+    for (size_t i = 0; i < o->ninput && !st; i++)
+        st = psr_overwrite_check_input(&c, o->input[i], err);
+    for (size_t i = 0; i < sizeof more / sizeof *more && !st; i++)
+        st = psr_overwrite_check_input(&c, more[i], err);
+    for (size_t i = 0; i < all.n && !st; i++)
+        st = check_record(p, all.name[i], err);
+    for (size_t i = 0; i < all.n && !st; i++)
+        st = check_file(&c, p, all.name[i], recorded, err);
+    psr_overwrite_check_clear(&c);
+    psr_names_clear(&all);
+    return st;
+}

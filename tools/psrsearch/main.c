@@ -1,0 +1,189 @@
+/* psrsearch: searches an observation with the tools of psrkit, step by step. */
+#include "psrsearch.h"
+
+#include "tools/common/quote.h"
+#include "tools/common/run.h"
+
+#include <errno.h>
+#include <psrkit/outfile.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+struct run {
+    struct psrsearch_options opt;
+    struct cli tool;
+    struct psrsearch_plan plan;
+    struct psrsearch_records records;
+    psr_output_group *claim;
+    psr_err err;
+};
+
+static enum psrsearch_kind kind_of(int k)
+{
+    return (enum psrsearch_kind)k;
+}
+
+/* --- the commands alone ----------------------------------------------------------------------- */
+
+static psr_status print_commands(struct run *r)
+{
+    char *argv[] = {(char *)"mkdir", (char *)"-p", r->plan.dir};
+    char *line = quote_command("mkdir", 3, argv);
+    psr_status st = PSR_OK;
+    if (line)
+        puts(line);
+    free(line);
+    for (int k = 0; k < PSRSEARCH_NSTEP && !st; k++) {
+        line = psrsearch_command_line(&r->plan, &r->plan.step[k]);
+        if (!line)
+            st = psr_fail_nomem(&r->err, "the command lines", 4096);
+        else if (r->plan.step[k].wanted)
+            puts(line);
+        free(line);
+    }
+    return st;
+}
+
+/* --- steps ------------------------------------------------------------------------------------ */
+
+/* Folds need candidates, of which the sifted list tells. */
+static psr_status decide_fold(struct run *r, int k)
+{
+    struct psrsearch_results found;
+    if (k != PSRSEARCH_FOLD || !r->plan.step[k].wanted)
+        return PSR_OK;
+    psr_status st = psrsearch_results_read(&found, &r->plan, &r->err);
+    r->plan.step[k].wanted = !st && found.ncand > 0;
+    return st;
+}
+
+/* Whether the step need not be run: it is complete, or not wanted and without files. */
+static psr_status is_settled(struct run *r, int k, bool *settled)
+{
+    struct psr_names files = {.n = 0};
+    psr_status st = decide_fold(r, k);
+    if (!st && r->plan.step[k].wanted)
+        return psrsearch_is_complete(settled, &r->records, &r->plan, &r->opt, kind_of(k), &r->err);
+    if (!st)
+        st = psrsearch_files_of(&files, &r->plan, kind_of(k), &r->err);
+    *settled = !r->records.line[k] && !files.n;
+    psr_names_clear(&files);
+    return st;
+}
+
+/* From the first step that is not settled on, nothing of an earlier run stays. */
+static psr_status find_start(struct run *r, int *first)
+{
+    psr_status st = PSR_OK;
+    bool settled = true;
+    for (*first = 0; *first < PSRSEARCH_NSTEP && !st && settled; *first += settled)
+        st = is_settled(r, *first, &settled);
+    for (int k = *first; k < PSRSEARCH_NSTEP && !st; k++) {
+        free(r->records.line[k]);
+        r->records.line[k] = NULL;
+    }
+    if (!st)
+        st = psrsearch_records_write(&r->records, &r->err);
+    return st ? st : psrsearch_files_remove(&r->plan, kind_of(*first), &r->err);
+}
+
+static void tell_step(const struct run *r, const struct psrsearch_step *step)
+{
+    char *line = psrsearch_command_line(&r->plan, step);
+    if (!r->opt.quiet && line)
+        fprintf(stderr, "psrsearch: %s: %s\n", step->name, line);
+    free(line);
+}
+
+static psr_status run_step(struct run *r, int k)
+{
+    const struct psrsearch_step *step = &r->plan.step[k];
+    const double began_s = run_seconds();
+    const time_t date = time(NULL);
+    psr_status st = decide_fold(r, k);
+    if (st || !step->wanted)
+        return st;
+    tell_step(r, step);
+    st = psrsearch_run(&r->plan, kind_of(k), &r->err);
+    if (r->opt.verbose)
+        psrsearch_copy_log(&r->plan, kind_of(k), stderr);
+    if (st)
+        return st;
+    const double seconds = run_seconds() - began_s;
+    if (!r->opt.quiet)
+        fprintf(stderr, "psrsearch: %s: %.2f s\n", step->name, seconds);
+    return psrsearch_record(&r->records, &r->plan, &r->opt, kind_of(k), date, seconds, &r->err);
+}
+
+static void tell_settled(const struct run *r, int first)
+{
+    for (int k = 0; k < first && !r->opt.quiet; k++)
+        if (r->plan.step[k].wanted)
+            fprintf(stderr, "psrsearch: %s: complete already\n", r->plan.step[k].name);
+}
+
+static psr_status report(struct run *r)
+{
+    struct psrsearch_results found;
+    psr_status st = psrsearch_results_read(&found, &r->plan, &r->err);
+    if (!st)
+        st = psrsearch_summary_write(&found, &r->plan, &r->opt, &r->records, &r->err);
+    if (!st && !r->opt.quiet)
+        psrsearch_summary_print(&found, &r->plan, &r->records);
+    return st;
+}
+
+/* --- the folder ------------------------------------------------------------------------------- */
+
+/* One search at a time. */
+static psr_status claim(struct run *r)
+{
+    struct psr_output_group_desc desc = {.size = sizeof desc, .kind = "search", .common = true};
+    if (mkdir(r->plan.dir, 0777) != 0 && errno != EEXIST)
+        return psr_fail_errno(&r->err, "%s", r->plan.dir);
+    char *root = psrsearch_join(r->plan.dir, "/psrsearch", NULL);
+    desc.root = root;
+    desc.notes = (struct psr_notes){cli_note, &r->tool};
+    psr_status st = root ? psr_output_group_create(&r->claim, &desc, &r->err)
+                         : psr_fail_nomem(&r->err, r->plan.dir, 64);
+    free(root);
+    return st;
+}
+
+static psr_status search(struct run *r)
+{
+    int first = 0;
+    psr_status st = claim(r);
+    if (!st)
+        st = psrsearch_records_read(&r->records, &r->plan, &r->err);
+    if (!st)
+        st = psrsearch_files_check(&r->plan, &r->opt, r->records.exists, &r->err);
+    if (!st)
+        st = find_start(r, &first);
+    if (!st)
+        tell_settled(r, first);
+    for (int k = first; k < PSRSEARCH_NSTEP && !st; k++)
+        st = run_step(r, k);
+    if (!st)
+        st = report(r);
+    psrsearch_records_clear(&r->records);
+    psr_output_group_abort(r->claim);
+    return st;
+}
+
+int main(int argc, char **argv)
+{
+    struct run r = {.claim = NULL};
+    run_hold_descriptors();
+    psrsearch_options_parse(&r.opt, &r.tool, argc, argv);
+    run_catch_signals();
+    psr_status st = psrsearch_plan_make(&r.plan, &r.opt, &r.tool, &r.err);
+    if (!st)
+        st = r.opt.dry_run ? print_commands(&r) : search(&r);
+    psrsearch_plan_clear(&r.plan);
+    if (run_stop_signal())
+        run_die_by_signal(run_stop_signal());
+    return cli_close_stdout(&r.tool, st == PSR_OK ? EXIT_SUCCESS : cli_report(&r.tool, &r.err));
+}

@@ -1,0 +1,174 @@
+/* The options of psrsearch, in the order of --help, and what the budgets stand for. */
+#include "psrsearch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct budget {
+    const char *name, *search;
+    int64_t zmax, numharm, ncands;
+} budgets[] = {
+    {"fast", "boxes", 0, 8, 10},
+    {"normal", "matched", 50, 8, 50},
+    {"deep", "matched", 200, 16, 100},
+};
+enum { NBUDGET = sizeof budgets / sizeof *budgets };
+
+static void add_input(struct cli_table *list, struct psrsearch_options *o)
+{
+    const struct cli_option options[] = {
+        {"Input and output", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"o", CLI_TEXT, &o->dir, "DIR", "Folder of all files (default: ROOT_search).", 0, 0},
+    };
+    CLI_ADD(list, options);
+    cli_add_observation(list, (struct cli_observation){.filterbank = &o->filterbank,
+                                                       .psrfits = &o->psrfits,
+                                                       .if_choice = &o->if_choice,
+                                                       .no_weights = &o->no_weights,
+                                                       .no_scales = &o->no_scales,
+                                                       .no_offsets = &o->no_offsets,
+                                                       .invert = &o->invert});
+    const struct cli_option more[] = {
+        {"nobary", CLI_FLAG, &o->nobary, NULL, "Do not barycentre: keep topocentric times.", 0, 0},
+        {"position", CLI_TEXT, &o->position, "RA,DEC",
+         "Position of the source, J2000 (default: from the header).", 0, 0},
+        {"site", CLI_TEXT, &o->site, "LON,LAT,H",
+         "Place of the telescope, degrees and metres (default: from the header).", 0, 0},
+        {"Cleaning", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"clean", CLI_TEXT, &o->clean, "HOW",
+         "auto (default): gpudedisp's own cleaning; mask: gpurfifind's mask; none.", 0, 0},
+        {"ignorechan", CLI_TEXT, &o->ignorechan, "LIST",
+         "Ignore channels: 3,5:9,20:30:5 (channel 0 is the lowest in frequency), or a file of such "
+         "text.",
+         0, 0},
+    };
+    CLI_ADD(list, more);
+}
+
+static void add_search(struct cli_table *list, struct psrsearch_options *o)
+{
+    const struct cli_option options[] = {
+        {"Search", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"budget", CLI_TEXT, &o->budget, "NAME",
+         "fast: -search boxes -zmax 0 -numharm 8 -ncands 10; normal (default): -search matched "
+         "-zmax 50 -numharm 8 -ncands 50; deep: -search matched -zmax 200 -numharm 16 -ncands 100.",
+         0, 0},
+        {"lodm", CLI_DOUBLE, &o->lodm, "DM", "First DM, pc cm^-3 (default 0).", 0, 1e6},
+        {"hidm", CLI_DOUBLE, &o->hidm, "DM", "Last DM, pc cm^-3 (default 1000).", 0, 1e6},
+        {"res", CLI_DOUBLE, &o->res_ms, "MS",
+         "Acceptable time resolution, ms (default: the best possible).", 0, 1e6},
+        {"search", CLI_TEXT, &o->search, "NAME", "boxes, matched or both.", 0, 0},
+        {"zmax", CLI_INT, &o->zmax, "N", "Largest drift in bins over the observation.", 0, 1200},
+        {"wmax", CLI_INT, &o->wmax, "N",
+         "Also search jerks up to N bins (default: none); 100 takes ten times as long.", 0, 4000},
+        {"numharm", CLI_INT, &o->numharm, "N",
+         "Largest number of harmonics summed: 1, 2, 4, 8, 16 or 32.", 1, 32},
+        {"sigma", CLI_DOUBLE, &o->sigma, "S",
+         "Sigma threshold of the candidates of one DM (default 2).", 1, 1000},
+        {"flo", CLI_DOUBLE, &o->flo_hz, "HZ",
+         "Lowest frequency, as in gpuaccel-pulscan (default 1 Hz).", 0, 1e9},
+        {"threshold", CLI_DOUBLE, &o->threshold, "S", "S/N threshold of bursts (default 6).", 1,
+         1e9},
+        {"maxwidth", CLI_DOUBLE, &o->maxwidth_s, "SEC",
+         "Widest burst in seconds (default: 300 samples).", 0, 1e6},
+        {"Candidates", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"catalogue, catalog", CLI_TEXT, &o->catalogue, "FILE",
+         "Name candidates at periods of known pulsars, and harmonics: psrcat's database, or CSV.",
+         0, 0},
+        {"par", CLI_TEXT, &o->par, "FILE", "Also fold with this ephemeris.", 0, 0},
+        {"ncands", CLI_INT, &o->ncands, "N", "Fold the N best candidates.", 0, 100000},
+    };
+    CLI_ADD(list, options);
+}
+
+static void add_running(struct cli_table *list, struct psrsearch_options *o)
+{
+    const struct cli_option options[] = {
+        {"Running", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"device", CLI_TEXT, &o->device, "NAME",
+         "Device of the search: auto (a GPU if there is one, the default), cpu, cuda, or the "
+         "numbers of GPUs that share the trials: 0,1,2,3 or all.",
+         0, 0},
+        {"json", CLI_FLAG, &o->json, NULL, "Print the summary, a line of JSON, on standard output.",
+         0, 0},
+        {"n", CLI_FLAG, &o->dry_run, NULL, "Print the commands, for a shell, and do nothing.", 0,
+         0},
+    };
+    CLI_ADD(list, options);
+    cli_add_limits(list, &o->ncpus, &o->mem_bytes);
+    cli_add_verbosity(list, &o->quiet, &o->verbose);
+}
+
+static bool is_one_of(const char *word, const char *const *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(word, list[i]))
+            return true;
+    return false;
+}
+
+static void check_words(const struct psrsearch_options *o, const struct cli *tool)
+{
+    static const char *const searches[] = {"boxes", "matched", "both"};
+    static const char *const cleans[] = {"auto", "mask", "none"};
+    if (o->search && !is_one_of(o->search, searches, 3))
+        cli_usage_error(tool, "-search: '%s' is none of boxes, matched and both", o->search);
+    if (!is_one_of(o->clean, cleans, 3))
+        cli_usage_error(tool, "-clean: '%s' is none of auto, mask and none", o->clean);
+    if (o->filterbank && o->psrfits)
+        cli_usage_error(tool, "-filterbank and -psrfits exclude each other");
+    if (o->quiet && o->verbose)
+        cli_usage_error(tool, "-q and -v exclude each other");
+    if (!(o->lodm < o->hidm))
+        cli_usage_error(tool, "-lodm %g must be below -hidm %g", o->lodm, o->hidm);
+}
+
+static void apply_budget(struct psrsearch_options *o, const struct cli *tool)
+{
+    const struct budget *b = budgets;
+    while (b < budgets + NBUDGET && strcmp(o->budget, b->name) != 0)
+        b++;
+    if (b == budgets + NBUDGET)
+        cli_usage_error(tool, "-budget: '%s' is none of fast, normal and deep", o->budget);
+    o->search = o->search ? o->search : b->search;
+    o->zmax = o->zmax >= 0 ? o->zmax : b->zmax;
+    o->numharm = o->numharm >= 0 ? o->numharm : b->numharm;
+    o->ncands = o->ncands >= 0 ? o->ncands : b->ncands;
+}
+
+static void check_inputs(const struct psrsearch_options *o, const struct cli *tool)
+{
+    if (!o->ninput)
+        cli_usage_error(tool, "no input given");
+    for (size_t i = 0; i < o->ninput; i++)
+        if (!strcmp(o->input[i], "-"))
+            cli_usage_error(tool, "standard input can be read once only: name a file");
+}
+
+void psrsearch_options_parse(struct psrsearch_options *o, struct cli *tool, int argc, char **argv)
+{
+    struct cli_table table = {.n = 0};
+    *o = (struct psrsearch_options){.if_choice = -1,
+                                    .clean = "auto",
+                                    .budget = "normal",
+                                    .hidm = 1000,
+                                    .zmax = -1,
+                                    .numharm = -1,
+                                    .ncands = -1};
+    add_input(&table, o);
+    add_search(&table, o);
+    add_running(&table, o);
+    *tool = (struct cli){
+        .name = "psrsearch",
+        .operands = "[OPTION]... FILE...",
+        .summary = "Search telescope data (SIGPROC filterbank, PSRFITS) for pulsars and bursts "
+                   "with the tools of psrkit, from a mask to folded candidates and a report.",
+        .options = table.option,
+        .noptions = table.n,
+    };
+    o->ninput = (size_t)cli_parse(tool, argc, argv);
+    o->input = argv + 1;
+    check_inputs(o, tool);
+    check_words(o, tool);
+    apply_budget(o, tool);
+}

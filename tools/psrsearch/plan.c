@@ -1,0 +1,128 @@
+/* The plan of a search: its names, the clock of its times, the tools' files. */
+#include "psrsearch.h"
+
+#include <psrkit/source.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+static psr_status make_names(struct psrsearch_plan *p, const struct psrsearch_options *o,
+                             psr_err *err)
+{
+    const char *path = o->input[0], *slash = strrchr(path, '/');
+    p->root = strdup(slash ? slash + 1 : path);
+    if (!p->root)
+        return psr_fail_nomem(err, path, (double)strlen(path));
+    char *dot = strrchr(p->root, '.');
+    if (dot && dot > p->root)
+        *dot = '\0';
+    char *dir = o->dir ? psrsearch_join(o->dir, NULL) : psrsearch_join(p->root, "_search", NULL);
+    size_t n = dir ? strlen(dir) : 0;
+    while (n > 1 && dir[n - 1] == '/')
+        dir[--n] = '\0';
+    p->dir = dir ? psrsearch_join(dir[0] == '-' ? "./" : "", dir, NULL) : NULL;
+    free(dir);
+    p->base = p->dir ? psrsearch_join(p->dir, "/", p->root, NULL) : NULL;
+    return p->base ? PSR_OK : psr_fail_nomem(err, path, (double)strlen(path));
+}
+
+/* --- the clock -------------------------------------------------------------------------------- */
+
+/* Whether gpudedisp will barycentre: gpufold must do the same, and would go to 0, 0 where the
+ * position is not known. */
+static bool is_barycentred(const struct psr_obs *obs, const struct psrsearch_options *o)
+{
+    const int64_t first_day = 36934, end_day = 88069; /* of the Earth's orbit: 1960, 2100 */
+    return !o->nobary && (obs->has_position || o->position) && obs->tstart.day >= first_day &&
+           obs->tstart.day < end_day;
+}
+
+static psr_status read_header(struct psrsearch_plan *p, const struct psrsearch_options *o,
+                              const struct cli *tool, psr_err *err)
+{
+    psr_source *source;
+    struct psr_source_desc desc = {
+        .size = sizeof desc,
+        .path = (const char *const *)o->input,
+        .npath = o->ninput,
+        .input = o->filterbank ? PSR_INPUT_SIGPROC
+                 : o->psrfits  ? PSR_INPUT_PSRFITS
+                               : PSR_INPUT_AUTO,
+        .if_choice = (int)o->if_choice,
+    };
+    psr_status st = psr_source_open(&source, &desc, err);
+    if (st)
+        return st;
+    const struct psr_obs *obs = psr_source_obs(source);
+    p->topo = !obs->barycentric && !is_barycentred(obs, o);
+    if (p->topo && !o->nobary && !o->quiet)
+        fprintf(stderr, "%s: %s: the header has no position or date: times are topocentric\n",
+                tool->name, o->input[0]);
+    psr_source_close(source);
+    return PSR_OK;
+}
+
+/* --- programs --------------------------------------------------------------------------------- */
+
+/* Returned: the folder of this program, malloc'd, with its slash; NULL where it is not known */
+static char *find_own_folder(void)
+{
+    char path[4096];
+    const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (n <= 0 || n == sizeof path - 1)
+        return NULL;
+    path[n] = '\0';
+    char *slash = strrchr(path, '/');
+    if (!slash)
+        return NULL;
+    slash[1] = '\0';
+    return strdup(path);
+}
+
+/* Beside this program, or else in PATH. */
+static psr_status find_programs(struct psrsearch_plan *p, psr_err *err)
+{
+    char *folder = find_own_folder();
+    psr_status st = PSR_OK;
+    for (int k = 0; k < PSRSEARCH_NSTEP && !st; k++) {
+        struct psrsearch_step *step = &p->step[k];
+        const char *name = step->command.name[0];
+        step->program = folder ? psrsearch_join(folder, name, NULL) : strdup(name);
+        if (step->program && folder && access(step->program, X_OK) != 0) {
+            free(step->program);
+            step->program = strdup(name);
+        }
+        if (!step->program)
+            st = psr_fail_nomem(err, name, 256);
+    }
+    free(folder);
+    return st;
+}
+
+/* --- all -------------------------------------------------------------------------------------- */
+
+psr_status psrsearch_plan_make(struct psrsearch_plan *p, const struct psrsearch_options *o,
+                               const struct cli *tool, psr_err *err)
+{
+    *p = (struct psrsearch_plan){.root = NULL};
+    psr_status st = make_names(p, o, err);
+    if (!st)
+        st = read_header(p, o, tool, err);
+    if (!st)
+        st = psrsearch_commands_make(p, o, err);
+    return st ? st : find_programs(p, err);
+}
+
+void psrsearch_plan_clear(struct psrsearch_plan *p)
+{
+    for (int k = 0; k < PSRSEARCH_NSTEP; k++) {
+        psr_names_clear(&p->step[k].command);
+        free(p->step[k].program);
+    }
+    free(p->root);
+    free(p->base);
+    free(p->dir);
+    *p = (struct psrsearch_plan){.root = NULL};
+}

@@ -1,0 +1,180 @@
+/* psrsearch.h: the steps of a search, their commands, files and records. */
+#ifndef PSR_TOOLS_PSRSEARCH_H
+#define PSR_TOOLS_PSRSEARCH_H
+
+#include "tools/common/cli.h"
+#include <psrkit/obs.h>
+#include <psrkit/tool.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+/* --- the command line ------------------------------------------------------------------------- */
+
+struct psrsearch_options {
+    char *const *input; /* [ninput] files of one observation */
+    size_t ninput;
+    const char *dir;
+
+    bool filterbank, psrfits, no_weights, no_scales, no_offsets, invert;
+    int64_t if_choice; /* -1: not given */
+    const char *clean, *ignorechan;
+    bool nobary;
+    const char *position, *site;
+
+    const char *budget;
+    double lodm, hidm, res_ms; /* res_ms 0: the best possible */
+    const char *search;        /* boxes, matched or both */
+    int64_t zmax, wmax, numharm, ncands;
+    double sigma, flo_hz, threshold; /* as are those of 0: the tools' defaults */
+    double maxwidth_s;
+    const char *catalogue, *par;
+
+    const char *device;
+    int64_t ncpus, mem_bytes; /* 0: not given */
+    bool json, dry_run, quiet, verbose;
+};
+
+/* Reads the command line; mistakes end the program with exit code 2.
+ * Returned: *tool for messages; all values of the budget that are not given */
+void psrsearch_options_parse(struct psrsearch_options *o, struct cli *tool, int argc, char **argv);
+
+/* --- steps ------------------------------------------------------------------------------------ */
+
+enum psrsearch_kind {
+    PSRSEARCH_MASK,
+    PSRSEARCH_PLAN,
+    PSRSEARCH_SEARCH,
+    PSRSEARCH_SIFT,
+    PSRSEARCH_FOLD,
+    PSRSEARCH_PAR,
+    PSRSEARCH_REPORT,
+    PSRSEARCH_NSTEP,
+};
+
+struct psrsearch_step {
+    const char *name;         /* static */
+    struct psr_names command; /* its words, the tool's name first */
+    char *program;            /* the tool's file; a bare name is looked up in PATH */
+    const char *output;       /* end of the name of standard output; NULL: the log */
+    bool wanted;
+};
+
+/* A search: its steps and names. */
+struct psrsearch_plan {
+    char *root; /* ROOT: of the first input, without folder and suffix */
+    char *base; /* DIR/ROOT */
+    char *dir;
+    bool topo; /* times are those at the telescope */
+    struct psrsearch_step step[PSRSEARCH_NSTEP];
+};
+
+/* Makes the commands of all steps; reads the header of the observation.
+ * Returned: *p; the caller clears it, also after an error
+ * Status: those of psr_source_open, PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psrsearch_plan_make(struct psrsearch_plan *p,
+                                              const struct psrsearch_options *o,
+                                              const struct cli *tool, psr_err *err);
+void psrsearch_plan_clear(struct psrsearch_plan *p);
+
+/* Makes the commands, but for the programs' files; all else of *p is known.
+ * Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psrsearch_commands_make(struct psrsearch_plan *p,
+                                                  const struct psrsearch_options *o, psr_err *err);
+
+/* Joins the texts, up to a NULL.
+ * Returned: malloc'd; NULL where there is no memory */
+char *psrsearch_join(const char *first, ...) __attribute__((sentinel));
+
+/* The step's command as a line for a shell, malloc'd; NULL where there is no memory. */
+char *psrsearch_command_line(const struct psrsearch_plan *p, const struct psrsearch_step *step);
+
+/* --- files ------------------------------------------------------------------------------------ */
+
+/* The files of DIR that a step has made, by their names, in their order.
+ * Status: PSR_EIO, PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psrsearch_files_of(struct psr_names *files,
+                                             const struct psrsearch_plan *p,
+                                             enum psrsearch_kind step, psr_err *err);
+
+/* Removes the files of steps from this one on, what was being written when a run was killed, and
+ * the summary. */
+PSR_MUST_CHECK psr_status psrsearch_files_remove(const struct psrsearch_plan *p,
+                                                 enum psrsearch_kind from, psr_err *err);
+
+/* Checks that no file of a step is an input, and that DIR holds no other search and, where there is
+ * no record, none of these files: they would be removed.
+ * Status: PSR_EIO naming the file */
+PSR_MUST_CHECK psr_status psrsearch_files_check(const struct psrsearch_plan *p,
+                                                const struct psrsearch_options *o, bool recorded,
+                                                psr_err *err);
+
+/* --- records ---------------------------------------------------------------------------------- */
+
+/* ROOT.steps.json: a line for each complete step. */
+struct psrsearch_records {
+    char *path;
+    bool exists;
+    char *line[PSRSEARCH_NSTEP]; /* with its line end; NULL: no such step */
+};
+
+/* Status: PSR_EIO, PSR_EFORMAT, PSR_ENOMEM; a missing file has no records */
+PSR_MUST_CHECK psr_status psrsearch_records_read(struct psrsearch_records *r,
+                                                 const struct psrsearch_plan *p, psr_err *err);
+PSR_MUST_CHECK psr_status psrsearch_records_write(const struct psrsearch_records *r, psr_err *err);
+void psrsearch_records_clear(struct psrsearch_records *r);
+
+/* Whether a record says that the step was run so, on these inputs, and left the files that are
+ * there.
+ * Status: PSR_EIO, PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psrsearch_is_complete(bool *complete, const struct psrsearch_records *r,
+                                                const struct psrsearch_plan *p,
+                                                const struct psrsearch_options *o,
+                                                enum psrsearch_kind step, psr_err *err);
+
+/* Records a step that has just ended; began is UTC. */
+PSR_MUST_CHECK psr_status psrsearch_record(struct psrsearch_records *r,
+                                           const struct psrsearch_plan *p,
+                                           const struct psrsearch_options *o,
+                                           enum psrsearch_kind step, time_t began, double seconds,
+                                           psr_err *err);
+
+/* What the record says of the time it took; 0 without one. */
+double psrsearch_seconds(const struct psrsearch_records *r, enum psrsearch_kind step);
+
+/* --- running ---------------------------------------------------------------------------------- */
+
+/* Runs a step with its messages in ROOT_STEP.log; signals are passed on.
+ * Status: PSR_EIO naming step, exit code, log and command; PSR_ESTOPPED */
+PSR_MUST_CHECK psr_status psrsearch_run(const struct psrsearch_plan *p, enum psrsearch_kind step,
+                                        psr_err *err);
+
+/* Copies the log of a step to a stream. */
+void psrsearch_copy_log(const struct psrsearch_plan *p, enum psrsearch_kind step, FILE *to);
+
+/* --- results ---------------------------------------------------------------------------------- */
+
+struct psrsearch_results {
+    size_t ncand, nknown, nfold, nburst;
+    struct {
+        char name[PSR_TEXT_MAX]; /* as JSON writes it */
+        double period_s, dm, sigma, snr;
+    } best;
+    struct {
+        double snr, time_s, dm;
+    } burst;
+};
+
+/* Reads what the steps have found.
+ * Status: PSR_EIO, PSR_EFORMAT, PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psrsearch_results_read(struct psrsearch_results *found,
+                                                 const struct psrsearch_plan *p, psr_err *err);
+
+/* Writes ROOT.psrsearch.json, and the same to standard output if -json is given. */
+PSR_MUST_CHECK psr_status psrsearch_summary_write(const struct psrsearch_results *found,
+                                                  const struct psrsearch_plan *p,
+                                                  const struct psrsearch_options *o,
+                                                  const struct psrsearch_records *r, psr_err *err);
+void psrsearch_summary_print(const struct psrsearch_results *found, const struct psrsearch_plan *p,
+                             const struct psrsearch_records *r);
+
+#endif

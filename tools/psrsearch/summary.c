@@ -1,0 +1,133 @@
+/* The summary of a search: a line of JSON, and some for people. */
+#include "psrsearch.h"
+
+#include <psrkit/outfile.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void put_bytes(void *ctx, const char *bytes, size_t n)
+{
+    fwrite(bytes, 1, n, ctx);
+}
+
+static void put_best(struct psr_json *j, const struct psrsearch_results *found)
+{
+    if (!found->ncand)
+        return;
+    psr_json_begin(j, "best", PSR_JSON_OBJECT);
+    char name[PSR_TEXT_MAX + 2];
+    const int n = snprintf(name, sizeof name, "\"%s\"", found->best.name);
+    psr_json_digits(j, "name", name, (size_t)n);
+    psr_json_double(j, "period_s", found->best.period_s);
+    psr_json_double(j, "dm", found->best.dm);
+    psr_json_double(j, "sigma", found->best.sigma);
+    psr_json_double(j, "snr", found->best.snr);
+    psr_json_end(j, PSR_JSON_OBJECT);
+}
+
+static void put_burst(struct psr_json *j, const struct psrsearch_results *found)
+{
+    if (!found->nburst)
+        return;
+    psr_json_begin(j, "best_burst", PSR_JSON_OBJECT);
+    psr_json_double(j, "snr", found->burst.snr);
+    psr_json_double(j, "time_s", found->burst.time_s);
+    psr_json_double(j, "dm", found->burst.dm);
+    psr_json_end(j, PSR_JSON_OBJECT);
+}
+
+static double total_seconds(const struct psrsearch_records *r)
+{
+    double total = 0;
+    for (int k = 0; k < PSRSEARCH_NSTEP; k++)
+        total += psrsearch_seconds(r, (enum psrsearch_kind)k);
+    return total;
+}
+
+static void put_seconds(struct psr_json *j, const struct psrsearch_plan *p,
+                        const struct psrsearch_records *r)
+{
+    psr_json_begin(j, "seconds", PSR_JSON_OBJECT);
+    for (int k = 0; k < PSRSEARCH_NSTEP; k++)
+        if (r->line[k])
+            psr_json_double(j, p->step[k].name, psrsearch_seconds(r, (enum psrsearch_kind)k));
+    psr_json_double(j, "total", total_seconds(r));
+    psr_json_end(j, PSR_JSON_OBJECT);
+}
+
+static void put_summary(struct psr_json *j, const struct psrsearch_results *found,
+                        const struct psrsearch_plan *p, const struct psrsearch_options *o,
+                        const struct psrsearch_records *r)
+{
+    psr_json_begin(j, NULL, PSR_JSON_OBJECT);
+    psr_json_string(j, "root", p->root);
+    psr_json_string(j, "version", PSRKIT_VERSION);
+    psr_json_begin(j, "input", PSR_JSON_ARRAY);
+    for (size_t i = 0; i < o->ninput; i++)
+        psr_json_string(j, NULL, o->input[i]);
+    psr_json_end(j, PSR_JSON_ARRAY);
+    psr_json_int(j, "candidates", (int64_t)found->ncand);
+    psr_json_int(j, "known", (int64_t)found->nknown);
+    psr_json_int(j, "folded", (int64_t)found->nfold);
+    psr_json_int(j, "bursts", (int64_t)found->nburst);
+    put_best(j, found);
+    put_burst(j, found);
+    put_seconds(j, p, r);
+    psr_json_end(j, PSR_JSON_OBJECT);
+}
+
+static psr_status write_text(const struct psrsearch_plan *p, const char *text, psr_err *err)
+{
+    psr_outfile *f = NULL;
+    char *path = psrsearch_join(p->base, ".psrsearch.json", NULL);
+    psr_status st = path ? psr_outfile_create(&f, path, err) : psr_fail_nomem(err, p->base, 64);
+    if (!st) {
+        st = psr_outfile_write(f, text, strlen(text), err);
+        if (st)
+            psr_outfile_abort(f);
+        else
+            st = psr_outfile_commit(f, err);
+    }
+    free(path);
+    return st;
+}
+
+psr_status psrsearch_summary_write(const struct psrsearch_results *found,
+                                   const struct psrsearch_plan *p,
+                                   const struct psrsearch_options *o,
+                                   const struct psrsearch_records *r, psr_err *err)
+{
+    char *text = NULL;
+    size_t n;
+    FILE *to = open_memstream(&text, &n);
+    if (!to)
+        return psr_fail_nomem(err, "the summary", 4096);
+    struct psr_json j = {.put = put_bytes, .ctx = to};
+    put_summary(&j, found, p, o, r);
+    fputc('\n', to);
+    psr_status st =
+        fclose(to) == 0 ? write_text(p, text, err) : psr_fail_nomem(err, "the summary", 4096);
+    if (!st && o->json)
+        fputs(text, stdout);
+    free(text);
+    return st;
+}
+
+void psrsearch_summary_print(const struct psrsearch_results *found, const struct psrsearch_plan *p,
+                             const struct psrsearch_records *r)
+{
+    fprintf(stderr, "psrsearch: %s: %zu candidates, %zu of known pulsars, %zu folded; %zu bursts\n",
+            p->root, found->ncand, found->nknown, found->nfold, found->nburst);
+    if (found->ncand)
+        fprintf(stderr, "psrsearch: best candidate: %s, %.9g ms, DM %g, sigma %.1f\n",
+                found->best.name, found->best.period_s * 1e3, found->best.dm, found->best.sigma);
+    if (found->nburst)
+        fprintf(stderr, "psrsearch: best burst: S/N %.1f at %.4f s, DM %g\n", found->burst.snr,
+                found->burst.time_s, found->burst.dm);
+    fprintf(stderr, "psrsearch: %.2f s:", total_seconds(r));
+    for (int k = 0, n = 0; k < PSRSEARCH_NSTEP; k++)
+        if (r->line[k])
+            fprintf(stderr, "%s %s %.2f", n++ ? "," : "", p->step[k].name,
+                    psrsearch_seconds(r, (enum psrsearch_kind)k));
+    fputc('\n', stderr);
+}
