@@ -166,6 +166,8 @@ bin_psrreport_LDADD = $(LDADD) $(ERFA_LIBS)
 bin_psrreport_SOURCES = \
 	$(tools_json_read) \
 	$(tools_shared) \
+	tools/common/folder.c \
+	tools/common/folder.h \
 	tools/common/quote.c \
 	tools/common/quote.h \
 	tools/psrreport/candidates.c \
@@ -204,6 +206,8 @@ bin_psrsearch_CPPFLAGS = $(tools_cppflags)
 bin_psrsearch_SOURCES = \
 	$(tools_observation) \
 	$(tools_shared) \
+	tools/common/folder.c \
+	tools/common/folder.h \
 	tools/common/quote.c \
 	tools/common/quote.h \
 	tools/psrsearch/files.c \

@@ -2,6 +2,7 @@
 #include "chi2sig.h"
 
 #include "fast_number_io.h"
+#include "tools/common/cli.h"
 #include <math.h>
 #include <psrkit/tool.h>
 #include <stdio.h>
@@ -121,17 +122,11 @@ void chi2sig_add_row(const struct chi2sig_job *job, const struct chi2sig_row *ro
         put_text_row(job, value, out);
 }
 
-static void print_bytes(void *ctx, const char *bytes, size_t n)
-{
-    (void)ctx;
-    fwrite(bytes, 1, n, stdout);
-}
-
 void chi2sig_print_head(const struct chi2sig_job *job)
 {
     bool bare = !job->column[COLUMN_POWER]; /* -gauss: for scripts */
     if (job->format == FORMAT_JSON) {
-        struct psr_json j = {.put = print_bytes};
+        struct psr_json j = {.put = cli_put_json, .ctx = stdout};
         psr_json_begin(&j, NULL, PSR_JSON_ARRAY);
     }
     if (job->format == FORMAT_JSON || (job->format == FORMAT_TEXT && bare))
@@ -148,7 +143,7 @@ void chi2sig_print_head(const struct chi2sig_job *job)
 
 void chi2sig_print_tail(const struct chi2sig_job *job)
 {
-    struct psr_json j = {.put = print_bytes, .after_value = true};
+    struct psr_json j = {.put = cli_put_json, .ctx = stdout, .after_value = true};
     if (job->format != FORMAT_JSON)
         return;
     psr_json_new_line(&j, 0);

@@ -35,6 +35,11 @@ void cli_note(void *ctx, const char *msg)
     fprintf(stderr, "%s: %s\n", tool->name, msg);
 }
 
+void cli_put_json(void *ctx, const char *bytes, size_t n)
+{
+    fwrite(bytes, 1, n, ctx);
+}
+
 int cli_close_stdout(const struct cli *tool, int code)
 {
     bool failed = ferror(stdout);

@@ -91,6 +91,9 @@ int cli_report(const struct cli *tool, const psr_err *err);
 /* Remarks as "TOOL: message" on standard error; ctx is the struct cli. */
 void cli_note(void *ctx, const char *msg);
 
+/* The put of a struct psr_json that goes to a stream; ctx is the FILE. */
+void cli_put_json(void *ctx, const char *bytes, size_t n);
+
 /* Flushes and closes standard output; a full disk there is a failure.
  * Returned: code, or 1 where closing failed (which is then reported). */
 int cli_close_stdout(const struct cli *tool, int code);

@@ -6,11 +6,6 @@
 #include <psrkit/tool.h>
 #include <stdio.h>
 
-static void print_bytes(void *ctx, const char *bytes, size_t n)
-{
-    fwrite(bytes, 1, n, ctx);
-}
-
 static void print_desc(struct psr_json *j, const struct psr_ddplan *p)
 {
     const struct psr_ddplan_desc *d = &p->desc;
@@ -92,7 +87,7 @@ static void print_cost(struct psr_json *j, const struct ddplan_cost *c)
 void ddplan_print_json(const struct ddplan_options *o, const struct psr_ddplan *p,
                        const struct ddplan_cost *cost)
 {
-    struct psr_json j = {.put = print_bytes, .ctx = stdout};
+    struct psr_json j = {.put = cli_put_json, .ctx = stdout};
     psr_json_begin(&j, NULL, PSR_JSON_OBJECT);
     psr_json_new_line(&j, 2);
     psr_json_string(&j, "command", o->command);

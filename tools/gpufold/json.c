@@ -6,11 +6,6 @@
 #include <math.h>
 #include <stdio.h>
 
-static void print_bytes(void *ctx, const char *bytes, size_t n)
-{
-    fwrite(bytes, 1, n, ctx);
-}
-
 /* With more digits than others have: periods are known to that many. */
 static void print_precisely(struct psr_json *j, const char *name, double value)
 {
@@ -36,7 +31,7 @@ static void print_spin(struct psr_json *j, const char *clock,
 psr_status gpufold_print_json(const struct psr_folder_fold *fold, psr_err *err)
 {
     const struct psr_bestprof *best = fold->best;
-    struct psr_json j = {.put = print_bytes, .ctx = stdout};
+    struct psr_json j = {.put = cli_put_json, .ctx = stdout};
     psr_json_begin(&j, NULL, PSR_JSON_OBJECT);
     psr_json_string(&j, "candidate", best->candidate);
     psr_json_string(&j, "input", best->input);

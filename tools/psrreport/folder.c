@@ -1,7 +1,8 @@
 /* The files of a folder, and what all parts need: names, problems, memory. */
 #include "psrreport.h"
 
-#include <dirent.h>
+#include "tools/common/folder.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,26 +49,15 @@ psr_status report_grow(void *array, size_t *room, size_t n, size_t size, psr_err
     return PSR_OK;
 }
 
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
+/* All files but hidden ones. */
 static psr_status list_names(struct report *r, psr_err *err)
 {
-    DIR *d = opendir(r->folder);
-    psr_status st = d ? PSR_OK : psr_fail_errno(err, "%s", r->folder);
-    while (!st) {
-        const struct dirent *entry = readdir(d);
-        if (!entry)
-            break;
-        if (entry->d_name[0] != '.')
-            st = psr_names_add(&r->files, entry->d_name, err);
-    }
-    if (d)
-        closedir(d);
-    if (!st && r->files.n)
-        qsort((void *)r->files.name, r->files.n, sizeof *r->files.name, by_name);
+    struct psr_names all = {.n = 0};
+    psr_status st = folder_list(&all, r->folder, err);
+    for (size_t i = 0; i < all.n && !st; i++)
+        if (all.name[i][0] != '.')
+            st = psr_names_add(&r->files, all.name[i], err);
+    psr_names_clear(&all);
     return st;
 }
 

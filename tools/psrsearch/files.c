@@ -1,7 +1,8 @@
 /* The files of a folder: which step has made them, and removing them. */
 #include "psrsearch.h"
 
-#include <dirent.h>
+#include "tools/common/folder.h"
+
 #include <errno.h>
 #include <fnmatch.h>
 #include <psrkit/outfile.h>
@@ -55,35 +56,11 @@ static int step_of(const struct psrsearch_plan *p, const char *name)
     return NOT_OURS;
 }
 
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* All names of DIR, in their order; none if there is no such folder. */
-static psr_status list_folder(struct psr_names *names, const char *dir, psr_err *err)
-{
-    DIR *folder = opendir(dir);
-    struct dirent *entry;
-    psr_status st = PSR_OK;
-    if (!folder)
-        return errno == ENOENT ? PSR_OK : psr_fail_errno(err, "%s", dir);
-    errno = 0;
-    while (!st && (entry = readdir(folder)))
-        st = psr_names_add(names, entry->d_name, err);
-    if (!st && errno)
-        st = psr_fail_errno(err, "%s", dir);
-    closedir(folder);
-    if (names->n)
-        qsort(names->name, names->n, sizeof *names->name, by_name);
-    return st;
-}
-
 psr_status psrsearch_files_of(struct psr_names *files, const struct psrsearch_plan *p,
                               enum psrsearch_kind step, psr_err *err)
 {
     struct psr_names all = {.n = 0};
-    psr_status st = list_folder(&all, p->dir, err);
+    psr_status st = folder_list(&all, p->dir, err);
     for (size_t i = 0; i < all.n && !st; i++)
         if (step_of(p, all.name[i]) == (int)step)
             st = psr_names_add(files, all.name[i], err);
@@ -107,7 +84,7 @@ psr_status psrsearch_files_remove(const struct psrsearch_plan *p, enum psrsearch
                                   psr_err *err)
 {
     struct psr_names all = {.n = 0};
-    psr_status st = list_folder(&all, p->dir, err);
+    psr_status st = folder_list(&all, p->dir, err);
     for (size_t i = 0; i < all.n && !st; i++) {
         char *whole = psrsearch_join(all.name[i], NULL);
         if (!whole) {
@@ -163,7 +140,7 @@ psr_status psrsearch_files_check(const struct psrsearch_plan *p, const struct ps
     struct psr_names all = {.n = 0};
     struct psr_overwrite_check c = {0};
     const char *const more[] = {o->catalogue, o->par, o->ignorechan};
-    psr_status st = list_folder(&all, p->dir, err);
+    psr_status st = folder_list(&all, p->dir, err);
     for (size_t i = 0; i < o->ninput && !st; i++)
         st = psr_overwrite_check_input(&c, o->input[i], err);
     for (size_t i = 0; i < sizeof more / sizeof *more && !st; i++)

@@ -108,6 +108,17 @@ PSR_MUST_CHECK psr_status psrsearch_files_check(const struct psrsearch_plan *p,
                                                 const struct psrsearch_options *o, bool recorded,
                                                 psr_err *err);
 
+/* --- lines ------------------------------------------------------------------------------------ */
+
+/* Takes a line, with its end; returns false for lack of memory. */
+typedef bool psrsearch_take_line(void *ctx, const char *line);
+
+/* Passes on all lines of a file, of any length.
+ * Returned: *exists   false: there is no such file, and so no line
+ * Status:   PSR_EIO, PSR_EFORMAT, PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psrsearch_read_lines(const char *path, bool *exists,
+                                               psrsearch_take_line *take, void *ctx, psr_err *err);
+
 /* --- records ---------------------------------------------------------------------------------- */
 
 /* ROOT.steps.json: a line for each complete step. */

@@ -11,28 +11,21 @@
 #include <sys/stat.h>
 #include <time.h>
 
-static void put_bytes(void *ctx, const char *bytes, size_t n)
-{
-    fwrite(bytes, 1, n, ctx);
-}
-
 /* --- the parts of a line ---------------------------------------------------------------------- */
 
-static psr_status put_input(struct psr_json *j, const char *path, psr_err *err)
+static void put_input(struct psr_json *j, const char *path)
 {
     struct stat is;
     char when[48];
     if (!path || stat(path, &is) != 0)
-        return PSR_OK; /* -ignorechan is a list or a file; what is missing its tool will tell */
+        return; /* -ignorechan is a list or a file; what is missing its tool will tell */
     const int n = snprintf(when, sizeof when, "%lld.%09ld", (long long)is.st_mtim.tv_sec,
                            (long)is.st_mtim.tv_nsec);
-    (void)err;
     psr_json_begin(j, NULL, PSR_JSON_OBJECT);
     psr_json_string(j, "path", path);
     psr_json_int(j, "bytes", (int64_t)is.st_size);
     psr_json_digits(j, "mtime", when, (size_t)n);
     psr_json_end(j, PSR_JSON_OBJECT);
-    return PSR_OK;
 }
 
 static psr_status put_output(struct psr_json *j, const struct psrsearch_plan *p, const char *name,
@@ -53,22 +46,20 @@ static psr_status put_output(struct psr_json *j, const struct psrsearch_plan *p,
     return st;
 }
 
-static psr_status put_inputs(struct psr_json *j, const struct psrsearch_options *o,
-                             enum psrsearch_kind step, psr_err *err)
+static void put_inputs(struct psr_json *j, const struct psrsearch_options *o,
+                       enum psrsearch_kind step)
 {
-    psr_status st = PSR_OK;
     const bool reads = step != PSRSEARCH_SIFT && step != PSRSEARCH_REPORT;
     psr_json_begin(j, "input", PSR_JSON_ARRAY);
-    for (size_t i = 0; i < o->ninput && reads && !st; i++)
-        st = put_input(j, o->input[i], err);
-    if (!st && reads && step != PSRSEARCH_PLAN)
-        st = put_input(j, o->ignorechan, err);
-    if (!st && step == PSRSEARCH_SIFT)
-        st = put_input(j, o->catalogue, err);
-    if (!st && step == PSRSEARCH_PAR)
-        st = put_input(j, o->par, err);
+    for (size_t i = 0; i < o->ninput && reads; i++)
+        put_input(j, o->input[i]);
+    if (reads && step != PSRSEARCH_PLAN)
+        put_input(j, o->ignorechan);
+    if (step == PSRSEARCH_SIFT)
+        put_input(j, o->catalogue);
+    if (step == PSRSEARCH_PAR)
+        put_input(j, o->par);
     psr_json_end(j, PSR_JSON_ARRAY);
-    return st;
 }
 
 static psr_status put_outputs(struct psr_json *j, const struct psrsearch_plan *p,
@@ -101,8 +92,8 @@ static psr_status begin_line(struct psr_json *j, const struct psrsearch_plan *p,
     psr_json_begin(j, NULL, PSR_JSON_OBJECT);
     put_command(j, &p->step[step]);
     psr_json_string(j, "version", PSRKIT_VERSION);
-    psr_status st = put_inputs(j, o, step, err);
-    return st ? st : put_outputs(j, p, step, err);
+    put_inputs(j, o, step);
+    return put_outputs(j, p, step, err);
 }
 
 /* --- lines ------------------------------------------------------------------------------------ */
@@ -119,7 +110,7 @@ psr_status psrsearch_is_complete(bool *complete, const struct psrsearch_records 
     FILE *to = open_memstream(&text, &n);
     if (!to)
         return psr_fail_nomem(err, "a record", 4096);
-    struct psr_json j = {.put = put_bytes, .ctx = to};
+    struct psr_json j = {.put = cli_put_json, .ctx = to};
     psr_status st = begin_line(&j, p, o, step, err);
     if (fclose(to) != 0 && !st)
         st = psr_fail_nomem(err, "a record", 4096);
@@ -138,7 +129,7 @@ psr_status psrsearch_record(struct psrsearch_records *r, const struct psrsearch_
     FILE *to = open_memstream(&text, &n);
     if (!to)
         return psr_fail_nomem(err, "a record", 4096);
-    struct psr_json j = {.put = put_bytes, .ctx = to};
+    struct psr_json j = {.put = cli_put_json, .ctx = to};
     psr_status st = begin_line(&j, p, o, step, err);
     strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&began, &utc));
     psr_json_string(&j, "start_utc", when);
@@ -164,52 +155,35 @@ double psrsearch_seconds(const struct psrsearch_records *r, enum psrsearch_kind 
 
 /* --- the file --------------------------------------------------------------------------------- */
 
+struct reading {
+    struct psrsearch_records *to;
+    const struct psrsearch_plan *plan;
+};
+
 /* Keeps a line for its step; lines of no step are dropped. */
-static psr_status keep_line(struct psrsearch_records *r, const struct psrsearch_plan *p,
-                            const char *line, psr_err *err)
+static bool keep_line(void *ctx, const char *line)
 {
+    const struct reading *reading = ctx;
     for (int k = 0; k < PSRSEARCH_NSTEP; k++) {
-        char begin[32];
-        const int n = snprintf(begin, sizeof begin, "{\"step\": \"%s\",", p->step[k].name);
+        char begin[32], **kept = &reading->to->line[k];
+        const int n =
+            snprintf(begin, sizeof begin, "{\"step\": \"%s\",", reading->plan->step[k].name);
         if (strncmp(line, begin, (size_t)n) != 0)
             continue;
-        free(r->line[k]);
-        r->line[k] = psrsearch_join(line, NULL);
-        return r->line[k] ? PSR_OK : psr_fail_nomem(err, r->path, (double)strlen(line));
+        free(*kept);
+        *kept = psrsearch_join(line, NULL);
+        return *kept != NULL;
     }
-    return PSR_OK;
-}
-
-static psr_status read_lines(struct psrsearch_records *r, const struct psrsearch_plan *p,
-                             size_t room, psr_err *err)
-{
-    struct psr_text_lines in;
-    bool exists = true;
-    char *line = malloc(room);
-    if (!line)
-        return psr_fail_nomem(err, r->path, (double)room);
-    psr_status st = psr_text_lines_open(&in, r->path, PSR_TABLE_MAX_BYTES, err);
-    if (!st) {
-        while (!st && exists) {
-            st = psr_text_lines_next(&in, line, room, &exists, err);
-            if (!st && exists)
-                st = keep_line(r, p, line, err);
-        }
-        psr_text_lines_close(&in);
-    }
-    free(line);
-    return st;
+    return true;
 }
 
 psr_status psrsearch_records_read(struct psrsearch_records *r, const struct psrsearch_plan *p,
                                   psr_err *err)
 {
-    struct stat is;
+    struct reading reading = {r, p};
     *r = (struct psrsearch_records){.path = psrsearch_join(p->base, ".steps.json", NULL)};
-    if (!r->path)
-        return psr_fail_nomem(err, p->base, 64);
-    r->exists = stat(r->path, &is) == 0;
-    return r->exists ? read_lines(r, p, (size_t)is.st_size + 2, err) : PSR_OK;
+    return r->path ? psrsearch_read_lines(r->path, &r->exists, keep_line, &reading, err)
+                   : psr_fail_nomem(err, p->base, 64);
 }
 
 psr_status psrsearch_records_write(const struct psrsearch_records *r, psr_err *err)

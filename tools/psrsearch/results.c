@@ -4,34 +4,14 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-
-/* Takes a line of a file. */
-typedef void (*line_fn)(struct psrsearch_results *found, const char *line);
 
 static psr_status read_file(struct psrsearch_results *found, const struct psrsearch_plan *p,
-                            const char *suffix, line_fn take, psr_err *err)
+                            const char *suffix, psrsearch_take_line *take, psr_err *err)
 {
-    struct psr_text_lines in;
-    struct stat is;
-    bool exists = true;
+    bool exists; /* or the step was not wanted */
     char *path = psrsearch_join(p->base, suffix, NULL);
-    if (path && stat(path, &is) != 0) {
-        free(path);
-        return PSR_OK; /* the step was not wanted */
-    }
-    char *line = path ? malloc((size_t)is.st_size + 2) : NULL;
-    psr_status st = line ? psr_text_lines_open(&in, path, PSR_TABLE_MAX_BYTES, err)
+    psr_status st = path ? psrsearch_read_lines(path, &exists, take, found, err)
                          : psr_fail_nomem(err, p->base, 64);
-    if (!st) {
-        while (!st && exists) {
-            st = psr_text_lines_next(&in, line, (size_t)is.st_size + 2, &exists, err);
-            if (!st && exists)
-                take(found, line);
-        }
-        psr_text_lines_close(&in);
-    }
-    free(line);
     free(path);
     return st;
 }
@@ -55,37 +35,43 @@ static void set_name(struct psrsearch_results *found, const char *line, const ch
 }
 
 /* A line of ROOT.sift.json; only after the path there are no quotes but those of JSON. */
-static void take_candidate(struct psrsearch_results *found, const char *line)
+static bool take_candidate(void *ctx, const char *line)
 {
+    struct psrsearch_results *found = ctx;
     const char *path_end = strstr(line, "\", \"cand\": ");
     if (!path_end)
-        return;
+        return true;
     const char *note = strstr(path_end, "\"note\": \"");
     found->nknown += note && note[strlen("\"note\": \"")] != '"';
     if (found->ncand++)
-        return;
+        return true;
     set_name(found, line, path_end);
     found->best.dm = number_of(path_end, "\"dm\": ");
     found->best.snr = number_of(path_end, "\"snr\": ");
     found->best.sigma = number_of(path_end, "\"sigma\": ");
     found->best.period_s = number_of(path_end, "\"period_s\": ");
+    return true;
 }
 
-static void take_burst(struct psrsearch_results *found, const char *line)
+static bool take_burst(void *ctx, const char *line)
 {
+    struct psrsearch_results *found = ctx;
     double snr, time_s, dm;
     if (line[0] == '#' || sscanf(line, "%lf %*s %lf %*s %*s %lf", &snr, &time_s, &dm) != 3)
-        return;
+        return true;
     if (!found->nburst++ || snr > found->burst.snr) {
         found->burst.snr = snr;
         found->burst.time_s = time_s;
         found->burst.dm = dm;
     }
+    return true;
 }
 
-static void take_fold(struct psrsearch_results *found, const char *line)
+static bool take_fold(void *ctx, const char *line)
 {
+    struct psrsearch_results *found = ctx;
     found->nfold += line[0] == '{';
+    return true;
 }
 
 psr_status psrsearch_results_read(struct psrsearch_results *found, const struct psrsearch_plan *p,

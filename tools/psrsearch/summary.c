@@ -5,11 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void put_bytes(void *ctx, const char *bytes, size_t n)
-{
-    fwrite(bytes, 1, n, ctx);
-}
-
 static void put_best(struct psr_json *j, const struct psrsearch_results *found)
 {
     if (!found->ncand)
@@ -102,7 +97,7 @@ psr_status psrsearch_summary_write(const struct psrsearch_results *found,
     FILE *to = open_memstream(&text, &n);
     if (!to)
         return psr_fail_nomem(err, "the summary", 4096);
-    struct psr_json j = {.put = put_bytes, .ctx = to};
+    struct psr_json j = {.put = cli_put_json, .ctx = to};
     put_summary(&j, found, p, o, r);
     fputc('\n', to);
     psr_status st =
