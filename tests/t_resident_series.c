@@ -216,27 +216,29 @@ static int64_t count_wrong(psr_resident_series *r, const struct line *l)
 
 struct stores {
     struct line line;
+    struct psr_sink_line sink_line;
+    struct psr_sink_stream stream;
     psr_series_store *store;
     psr_resident_series *resident;
 };
 
-static struct stores make_stores(uint64_t *seed)
+/* *s must stay where it is. */
+static void make_stores(struct stores *s, uint64_t *seed)
 {
-    struct stores s = {.line = make_line(seed)};
     psr_err err;
+    *s = (struct stores){.line = make_line(seed)};
+    s->sink_line = (struct psr_sink_line){.first = s->line.first, .nseries = s->line.nseries};
+    s->stream = (struct psr_sink_stream){.line = &s->sink_line, .nline = 1, .nthread = 2};
     psr_status st = psr_series_store_create(
-        &s.store,
+        &s->store,
         &(struct psr_series_store_desc){MAX_SERIES + 5, tap_between(seed, 0, 3) * 400000,
                                         scratch("root"), 0},
         &err);
     if (!st)
         st = psr_resident_series_create(
-            &s.resident,
-            &(struct psr_resident_series_desc){s.line.first, s.line.nseries, 1000, s.store, 2},
-            &err);
+            &s->resident, &(struct psr_resident_series_desc){&s->stream, 0, 1000, s->store}, &err);
     if (st)
         exit(EXIT_FAILURE);
-    return s;
 }
 
 static void clear_stores(struct stores *s)
@@ -257,8 +259,9 @@ static void test_random(uint64_t *seed)
 {
     int64_t wrong = 0, left = 0, all_on_devices = 0, none = 0, some = 0;
     for (int c = 0; c < CASES; c++) {
-        struct stores s = make_stores(seed);
+        struct stores s;
         psr_err err;
+        make_stores(&s, seed);
         for (int k = 0; k < MAX_DEVICES; k++)
             devices[k].free_bytes = tap_between(seed, 0, 4) * 1100000;
         wrong += append_all(s.resident, &s.line, seed, &err) != PSR_OK;
@@ -281,9 +284,10 @@ static void test_random(uint64_t *seed)
 
 static void test_lost(uint64_t *seed)
 {
-    struct stores s = make_stores(seed);
+    struct stores s;
     psr_err err = {.msg = ""};
     psr_status st = PSR_OK;
+    make_stores(&s, seed);
     for (int k = 0; k < MAX_DEVICES; k++)
         devices[k].free_bytes = INT64_C(1) << 40;
     st = append_block(s.resident, &s.line, seed, 0, 100, false, false, &err);

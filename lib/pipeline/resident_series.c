@@ -25,6 +25,7 @@ struct bin {
 
 struct psr_resident_series {
     struct psr_resident_series_desc d;
+    size_t first, nseries;            /* range of the line within all series */
     struct psr_device_series *device; /* [ndevice] as in the last block */
     size_t ndevice;
     struct stretch *stretch; /* [nstretch] all but the last are full */
@@ -52,12 +53,14 @@ psr_status psr_resident_series_create(psr_resident_series **out,
     if (!r)
         return psr_fail_nomem(err, "series on devices", sizeof *r);
     r->d = *d;
+    r->first = d->stream->line[d->line].first;
+    r->nseries = d->stream->line[d->line].nseries;
     r->next_bytes = FIRST_BYTES;
     pthread_mutex_init(&r->lock, NULL);
-    r->length = calloc(d->nseries, sizeof *r->length);
+    r->length = calloc(r->nseries, sizeof *r->length);
     if (!r->length) {
         psr_resident_series_destroy(r);
-        return psr_fail_nomem(err, "series on devices", (double)d->nseries * sizeof *r->length);
+        return psr_fail_nomem(err, "series on devices", (double)r->nseries * sizeof *r->length);
     }
     *out = r;
     return PSR_OK;
@@ -93,7 +96,7 @@ static psr_status take_stretch(psr_resident_series *r, struct stretch *s, psr_er
 /* A new stretch with room for n samples at least. */
 static psr_status add_stretch(psr_resident_series *r, size_t n, psr_err *err)
 {
-    const size_t each = r->d.nseries * sizeof(float);
+    const size_t each = r->nseries * sizeof(float);
     struct stretch s = {.room = r->next_bytes / each};
     s.room = s.room > n ? s.room : n;
     psr_status st = psr_grow(&r->stretch, &r->stretch_room, r->nstretch, sizeof *r->stretch,
@@ -154,7 +157,7 @@ static psr_status reserve_block(psr_resident_series *r, size_t n, psr_err *err)
     psr_device_unpin(r->block);
     r->block = NULL;
     r->block_room = 0;
-    psr_status st = psr_device_pin(&block, r->d.nseries * n * sizeof *r->block, err);
+    psr_status st = psr_device_pin(&block, r->nseries * n * sizeof *r->block, err);
     if (st)
         return st;
     r->block = block;
@@ -171,19 +174,9 @@ static psr_status store_block(psr_resident_series *r, size_t from, size_t n, psr
         rest.d_x += from;
         st = psr_device_series_fetch(&rest, 1, n, r->block, n, err);
     }
-    if (st)
-        return st;
-#pragma omp parallel for schedule(dynamic) num_threads(r->d.nthread)
-    for (size_t i = 0; i < r->d.nseries; i++) {
-        psr_err why;
-        psr_status mine =
-            psr_series_store_append(r->d.store, r->d.first + i, r->block + i * n, n, &why);
-        if (mine) {
-#pragma omp critical(psr_resident_store)
-            st = psr_fail(err, mine, "%s", why.msg);
-        }
-    }
-    return st;
+    const struct psr_block fetched = {.series = r->block, .stride = n, .n = n};
+    return st ? st
+              : psr_series_store_append_line(r->d.store, r->d.stream, r->d.line, &fetched, err);
 }
 
 /* --- blocks ----------------------------------------------------------------------------------- */
@@ -224,7 +217,7 @@ psr_status psr_resident_series_append(psr_resident_series *r, const struct psr_b
     if (!st && done < n)
         st = store_block(r, done, n - done, err);
     r->came += (int64_t)n;
-    for (size_t i = 0; i < r->d.nseries; i++)
+    for (size_t i = 0; i < r->nseries; i++)
         r->length[i] += (int64_t)(b->own ? b->own[i] : b->n);
     return st;
 }
@@ -245,7 +238,7 @@ psr_status psr_resident_series_settle(psr_resident_series *r, psr_err *err)
 /* The first n samples of a series as they came. */
 static psr_status fetch(const psr_resident_series *r, size_t i, float *x, int64_t n, psr_err *err)
 {
-    const size_t row = i - r->d.first;
+    const size_t row = i - r->first;
     size_t k = 0;
     psr_status st = PSR_OK;
     while (row >= r->device[k].first + r->device[k].nseries)
@@ -304,7 +297,7 @@ static void give_spare(psr_resident_series *r, float *x)
 
 int64_t psr_resident_series_length(const psr_resident_series *r, size_t i)
 {
-    return r->length[i - r->d.first];
+    return r->length[i - r->first];
 }
 
 psr_status psr_resident_series_read(psr_resident_series *r, size_t i, float *x, int64_t n,

@@ -12,10 +12,10 @@
 typedef struct psr_resident_series psr_resident_series;
 
 struct psr_resident_series_desc {
-    size_t first, nseries;   /* range of the line within all series */
-    int64_t leave_bytes;     /* must stay free on each device */
+    const struct psr_sink_stream *stream; /* borrowed */
+    size_t line;                          /* of the stream */
+    int64_t leave_bytes;                  /* must stay free on each device */
     psr_series_store *store; /* takes what has no room; used for no other samples of the line */
-    int nthread;
 };
 
 /* Status: PSR_ENOMEM */

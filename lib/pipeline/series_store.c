@@ -3,6 +3,7 @@
 
 #include "base/grow.h"
 #include "base/path.h"
+#include "sink_rows.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -200,6 +201,17 @@ psr_status psr_series_store_append(psr_series_store *s, size_t i, const float *x
         n -= more;
     }
     return PSR_OK;
+}
+
+static psr_status append(void *store, size_t i, const float *x, size_t n, psr_err *err)
+{
+    return psr_series_store_append(store, i, x, n, err);
+}
+
+psr_status psr_series_store_append_line(psr_series_store *s, const struct psr_sink_stream *stream,
+                                        size_t line, const struct psr_block *block, psr_err *err)
+{
+    return psr_sink_append(stream, line, block, append, s, err);
 }
 
 int64_t psr_series_store_length(const psr_series_store *s, size_t i)

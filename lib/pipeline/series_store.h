@@ -3,7 +3,7 @@
 #ifndef PSR_PIPELINE_SERIES_STORE_H
 #define PSR_PIPELINE_SERIES_STORE_H
 
-#include <psrkit/status.h>
+#include <psrkit/sink.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,6 +25,12 @@ PSR_MUST_CHECK psr_status psr_series_store_create(psr_series_store **out,
  * Status: PSR_ENOMEM, PSR_EIO (the scratch file) */
 PSR_MUST_CHECK psr_status psr_series_store_append(psr_series_store *s, size_t i, const float *x,
                                                   size_t n, psr_err *err);
+
+/* Appends a block on the host to all series of a line, each as far as it is complete. */
+PSR_MUST_CHECK psr_status psr_series_store_append_line(psr_series_store *s,
+                                                       const struct psr_sink_stream *stream,
+                                                       size_t line, const struct psr_block *block,
+                                                       psr_err *err);
 
 /* Samples of series i so far. */
 int64_t psr_series_store_length(const psr_series_store *s, size_t i);

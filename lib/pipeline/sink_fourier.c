@@ -134,26 +134,17 @@ static psr_status begin(void **state, const void *desc, const struct psr_sink_st
 
 /* --- series ----------------------------------------------------------------------------------- */
 
-static psr_status append(void *store, size_t i, const float *x, size_t n, psr_err *err)
-{
-    return psr_series_store_append(store, i, x, n, err);
-}
-
 static psr_status push(void *state, size_t line, const struct psr_block *b, psr_err *err)
 {
     const struct fourier *s = state;
-    return psr_sink_append(&s->stream, line, b, append, s->store, err);
+    return psr_series_store_append_line(s->store, &s->stream, line, b, err);
 }
 
 static psr_status push_device(void *state, size_t line, const struct psr_block *b, psr_err *err)
 {
     struct fourier *s = state;
-    const struct psr_sink_line *l = &s->stream.line[line];
-    const struct psr_resident_series_desc d = {.first = l->first,
-                                               .nseries = l->nseries,
-                                               .leave_bytes = s->leave_bytes,
-                                               .store = s->store,
-                                               .nthread = s->stream.nthread};
+    const struct psr_resident_series_desc d = {
+        .stream = &s->stream, .line = line, .leave_bytes = s->leave_bytes, .store = s->store};
     psr_status st = PSR_OK;
     if (!s->resident[line])
         st = psr_resident_series_create(&s->resident[line], &d, err);
