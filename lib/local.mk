@@ -592,6 +592,11 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/signal/sites.c \
 	lib/signal/block_sums.c \
 	lib/signal/block_sums.h \
+	lib/signal/channelise.c \
+	lib/signal/channelise.h \
+	lib/signal/channelise_cpu.c \
+	lib/signal/channelise_plan.h \
+	lib/signal/channelise_response.c \
 	lib/signal/timesum.c \
 	lib/signal/timesum.h \
 	lib/signal/zerodm.c \

@@ -40,6 +40,7 @@ UNIT_TESTS = \
 	tests/t_beamformer \
 	tests/t_block_sums \
 	tests/t_candlist \
+	tests/t_channelise \
 	tests/t_clean \
 	tests/t_clean_auto \
 	tests/t_clean_files \
