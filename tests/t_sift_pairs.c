@@ -13,7 +13,8 @@ static size_t make_lists(uint64_t *random, struct made *m)
 {
     const size_t n = (size_t)tap_between(random, 1, MOST_LISTS);
     const double f0 = 1 + 50 * tap_uniform(random);
-    static const double ratio[] = {1, 2, 3, 0.5, 0.25, 1.5, 2.0 / 3, 0.8, 16, 17, 1.0 / 16};
+    static const double ratio[] = {1,  2,  3,        0.5, 0.25,    1.5,     2.0 / 3, 0.8,
+                                   16, 17, 1.0 / 16, 3.5, 8.0 / 3, 2.0 / 7, 4.5,     10.0 / 9};
     for (size_t i = 0; i < n; i++) {
         begin_list(&m[i], (double)tap_between(random, 0, 12) * 0.5,
                    (double)(100 << tap_between(random, 0, 3)) + (double)tap_between(random, 0, 2));
@@ -23,7 +24,10 @@ static size_t make_lists(uint64_t *random, struct made *m)
             const int nharm = 1 << tap_between(random, 0, 4);
             for (int h = 0; h < nharm; h++)
                 power[h] = tap_uniform(random) < 0.3 ? 20 : 30 * tap_uniform(random);
-            double r = f0 * ratio[tap_between(random, 0, 10)] * m[i].rows.tobs_s;
+            const int64_t q = tap_between(random, 0, 9);
+            for (int h = 1; h <= nharm && q > 1 && q <= nharm; h++) /* lines of another */
+                power[h - 1] = h % q ? 2.5 * tap_uniform(random) : 40 * tap_uniform(random);
+            double r = f0 * ratio[tap_between(random, 0, 15)] * m[i].rows.tobs_s;
             if (tap_uniform(random) < 0.3)
                 r = 1000 * tap_uniform(random) + 1;
             add_row(&m[i], fabs(r + 1.5 * tap_normal(random)) + 0.1, 200 * tap_uniform(random),
@@ -109,6 +113,40 @@ static bool is_harmonic(const struct psr_sift_desc *d, const struct naive *a, co
     return false;
 }
 
+static int divisor(int a, int b)
+{
+    return b ? divisor(b, a % b) : a;
+}
+
+/* Places p/q per bin of the better candidate. */
+static double share_of(const struct psr_sift_desc *d, const struct naive *a, int most)
+{
+    double share = 0;
+    for (int q = 2; q <= most; q++)
+        for (int p = 1; p < q; p++)
+            share += divisor(p, q) == 1 ? 2 * d->r_err / q : 0;
+    return share / (a->f * a->list->rows.tobs_s);
+}
+
+/* Whether b consists of lines of a. */
+static bool is_of_lines(const struct psr_sift_desc *d, const struct naive *a, const struct naive *b)
+{
+    for (int q = 2; q <= 16 && q <= b->row->nharm && share_of(d, a, q) <= 0.01; q++) {
+        double rest = 0;
+        int n = 0;
+        for (int h = 1; h <= b->row->nharm; h++) {
+            rest += h % q ? b->row->harm_power[h - 1] : 0;
+            n += h % q != 0;
+        }
+        if (!(psr_gauss_sigma(psr_chi2_logp(2 * rest, 2 * n)) < 2))
+            continue;
+        for (int p = 1; p < 16 * q; p++)
+            if (divisor(p, q) == 1 && 16 * p > q && fabs(p * a->f - q * b->f) < tolerance(d, a, b))
+                return true;
+    }
+    return false;
+}
+
 static bool has_dm(const double *dm, int n, double value)
 {
     for (int i = 0; i < n; i++)
@@ -149,7 +187,7 @@ static size_t sift_naively(struct naive **c, size_t n, const struct psr_sift_des
                      c[i]->list->dm <= d->low_dm_cutoff || has_gaps(c[i], m, nlist);
     for (size_t i = 0; i < n; i++)
         for (size_t k = i + 1; k < n && !c[i]->gone; k++)
-            c[k]->gone |= is_harmonic(d, c[i], c[k]);
+            c[k]->gone |= is_harmonic(d, c[i], c[k]) || is_of_lines(d, c[i], c[k]);
     for (size_t i = 0; i < n; i++)
         if (!c[i]->gone)
             c[left++] = c[i];
@@ -254,6 +292,51 @@ static void test_naive(uint64_t *random)
     free(m);
     free(storage);
     free(c);
+}
+
+/* --- lines of a better candidate -------------------------------------------------------------- */
+
+/* A bright pulsar in bin r0, and candidates above it that have these powers in two harmonics.
+ * Returned: how many of n are removed as p/2 of it, p above 5 */
+static int count_lines(uint64_t *random, double r0, const double *power, int n)
+{
+    struct made *m = tap_take(MOST_LISTS, sizeof *m);
+    const double bright[2] = {1000, 1000};
+    int taken = 0;
+    for (int done = 0; done < n; done += MOST_ROWS - 1) {
+        struct psr_sift_desc d;
+        struct psr_sift_result result;
+        begin_list(m, 10, 100);
+        add_row(m, r0, 1000, 2, bright);
+        for (int k = 1; k < MOST_ROWS; k++)
+            add_row(m, r0 * (5.6 + 10.3 * tap_uniform(random)), 0, 2, power);
+        psr_sift_defaults(&d);
+        d.min_num_dms = 1;
+        d.keep_rejects = true;
+        psr_sift *s = sift(m, NULL, 1, &d, &result);
+        for (size_t i = 0; i < result.nreject; i++) {
+            const struct psr_sift_cand *c = &result.reject[i];
+            taken += c->reason == PSR_SIFT_HARMONIC && c->ratio[1] == 2 && c->ratio[0] > 5;
+        }
+        psr_sift_destroy(s);
+    }
+    free(m);
+    return taken;
+}
+
+/* Half of what is removed is at odd multiples of half the pulsar's frequency: 2.2 bins of every 2 r0. */
+static void test_lines(uint64_t *random)
+{
+    enum { N = 19 * 500 };
+    const double second[2] = {0.5, 30}, both[2] = {10, 30};
+    const int slow = count_lines(random, 100, second, N),
+              fast = count_lines(random, 120, second, N);
+    const double want = N * 1.1 / 120;
+    ok(slow == 0, "a slow pulsar takes no lines: their places are too dense");
+    ok(fabs(fast - want) < 5 * sqrt(want),
+       "%d of %d candidates with power in even harmonics only are taken by chance, %.0f expected",
+       fast, N, want);
+    ok(count_lines(random, 120, both, N) == 0, "and none that has power in its fundamental");
 }
 
 /* --- sifting.py ------------------------------------------------------------------------------- */
@@ -437,6 +520,7 @@ int main(void)
 {
     uint64_t random = tap_seed();
     test_naive(&random);
+    test_lines(&random);
     test_presto(&random);
     return done_testing();
 }

@@ -74,6 +74,7 @@ static psr_status fill(psr_sift *s, const struct psr_sift_desc *d, psr_err *err)
     s->d = *d;
     s->d.bird_p = s->d.bird_f = NULL;
     s->d.nthread = psr_count_threads(d->nthread);
+    psr_sift_limit_noise(s);
     const struct psr_sift_bird *bird_p = d->bird_p, *bird_f = d->bird_f;
     psr_status st = copy_birds(&bird_p, d->nbird_p, err);
     if (st)

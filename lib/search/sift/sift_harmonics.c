@@ -4,7 +4,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { MOST_HARMONIC = 16 };
+enum { MOST_HARMONIC = PSR_SIFT_MOST_HARMONIC };
+
+/* Expected number of candidates of any other origin that the rule for lines takes: at most. */
+static const double CHANCE = 0.01;
 
 /* Harmonic over fundamental, and how sifting.py compares: f with h times or over a factor. */
 struct ratio {
@@ -36,17 +39,23 @@ struct removing {
     size_t fund;
     double fixed_hz; /* tolerance of all, above 0 */
     const struct ratio *ratio;
+    int numer, denom; /* of lines */
 };
+
+static double find_error(const struct removing *m, const struct psr_sift_entry *a,
+                         const struct psr_sift_entry *b)
+{
+    const double ta = psr_sift_tobs(m->s, a), tb = psr_sift_tobs(m->s, b);
+    return m->fixed_hz > 0 ? m->fixed_hz : m->s->d.r_err / (ta < tb ? ta : tb);
+}
 
 static bool take(void *ctx, size_t id)
 {
     const struct removing *m = ctx;
-    const struct psr_sift *s = m->s;
     const struct ratio *q = m->ratio;
-    const struct psr_sift_entry *a = &s->all.entry[m->fund];
-    struct psr_sift_entry *b = &s->all.entry[id];
-    const double ta = psr_sift_tobs(s, a), tb = psr_sift_tobs(s, b);
-    const double error = m->fixed_hz > 0 ? m->fixed_hz : s->d.r_err / (ta < tb ? ta : tb);
+    const struct psr_sift_entry *a = &m->s->all.entry[m->fund];
+    struct psr_sift_entry *b = &m->s->all.entry[id];
+    const double error = find_error(m, a, b);
     const double h = q->over ? b->f / q->factor : b->f * q->factor;
     if (m->rank[id] < m->rank[m->fund] ||
         !(fabs(a->f - h) < (q->over ? error / q->factor : error * q->factor)))
@@ -57,6 +66,68 @@ static bool take(void *ctx, size_t id)
     b->ratio[1] = q->denom;
     return true;
 }
+
+/* --- lines of a better candidate --------------------------------------------------------------- */
+
+static int find_divisor(int a, int b)
+{
+    while (b) {
+        const int rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* Harmonic q of the candidate is harmonic p of the better one, and so on; no other has power. */
+static bool take_lines(void *ctx, size_t id)
+{
+    const struct removing *m = ctx;
+    const struct psr_sift_entry *a = &m->s->all.entry[m->fund];
+    struct psr_sift_entry *b = &m->s->all.entry[id];
+    if (m->rank[id] < m->rank[m->fund] || !(b->on_lines >> m->denom & 1) ||
+        !(fabs(m->numer * a->f - m->denom * b->f) < find_error(m, a, b)))
+        return false;
+    b->reason = PSR_SIFT_HARMONIC;
+    b->of = m->fund;
+    b->ratio[0] = m->numer;
+    b->ratio[1] = m->denom;
+    return true;
+}
+
+/* The largest q for which the places p/q take the share CHANCE of all frequencies at most: for each
+ * q, phi(q) in as many bins as the better candidate's r, each 2 r_err / q wide. */
+static int most_denominator(const struct psr_sift *s, const struct psr_sift_entry *a)
+{
+    double share = 0;
+    int q = 1;
+    while (q < MOST_HARMONIC) {
+        int places = 0;
+        for (int p = 1; p <= q + 1; p++)
+            places += find_divisor(p, q + 1) == 1;
+        share += 2 * s->d.r_err * places / ((q + 1) * a->f * psr_sift_tobs(s, a));
+        if (share > CHANCE)
+            break;
+        q++;
+    }
+    return q;
+}
+
+static void remove_lines(struct removing *m, struct psr_sift_near *near)
+{
+    const struct psr_sift_entry *a = &m->s->all.entry[m->fund];
+    const int most = most_denominator(m->s, a);
+    for (int q = 2; q <= most; q++)
+        for (int p = 1; p < MOST_HARMONIC * q; p++) {
+            if (MOST_HARMONIC * p <= q || find_divisor(p, q) != 1)
+                continue;
+            m->numer = p;
+            m->denom = q;
+            psr_sift_near_find(near, m->s, m->fund, a->f * p / q, 0, take_lines, m);
+        }
+}
+
+/* --- all --------------------------------------------------------------------------------------- */
 
 static void remove_all(struct removing *m, struct psr_sift_near *near)
 {
@@ -73,6 +144,8 @@ static void remove_all(struct removing *m, struct psr_sift_near *near)
             psr_sift_near_find(near, s, m->fund, f * ratio[q].numer / ratio[q].denom, m->fixed_hz,
                                take, m);
         }
+        if (!s->d.presto)
+            remove_lines(m, near);
     }
 }
 

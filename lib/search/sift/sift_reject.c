@@ -6,6 +6,37 @@
 #include <math.h>
 #include <psrkit/signif.h>
 
+static const double NOISE_SIGMA = 2;
+
+void psr_sift_limit_noise(struct psr_sift *s)
+{
+    for (int n = 1; n <= PSR_ACCEL_LIST_MAX_HARM; n++) {
+        double low = 0, high = 100 + 4.0 * n;
+        while (high - low > 1e-12 * high) {
+            const double middle = (low + high) / 2;
+            if (psr_gauss_sigma(psr_chi2_logp(2 * middle, 2.0 * n)) < NOISE_SIGMA)
+                low = middle;
+            else
+                high = middle;
+        }
+        s->noise_limit[n] = high;
+    }
+}
+
+/* Bit q, from 2 to n: the harmonics that are not multiples of q are noise. */
+static uint32_t find_lines(const struct psr_sift *s, const double *power, int n)
+{
+    uint32_t found = 0;
+    for (int q = 2; q <= n && q <= PSR_SIFT_MOST_HARMONIC; q++) {
+        double rest = 0;
+        for (int h = 1; h <= n; h++)
+            rest += h % q ? power[h - 1] : 0;
+        if (rest < s->noise_limit[n - n / q])
+            found |= UINT32_C(1) << q;
+    }
+    return found;
+}
+
 struct psr_sift_entry psr_sift_make_entry(const struct psr_sift *s, const struct psr_accel_row *row,
                                           double tobs_s)
 {
@@ -25,6 +56,7 @@ struct psr_sift_entry psr_sift_make_entry(const struct psr_sift *s, const struct
         e.power += row->harm_power[h];
         e.snr += sqrt(above < 0 ? 0 : above);
     }
+    e.on_lines = s->d.presto ? 0 : find_lines(s, row->harm_power, row->nharm);
     if (s->d.presto)
         e.sigma = psr_presto_sigma(e.power, e.nharm, 1);
     else

@@ -8,6 +8,8 @@
 
 #define PSR_SIFT_NONE SIZE_MAX
 
+enum { PSR_SIFT_MOST_HARMONIC = 16 };
+
 /* A list of one trial. */
 struct psr_sift_list {
     char *path;
@@ -23,6 +25,7 @@ struct psr_sift_entry {
     int64_t number;
     double sigma, snr, power, coherent, r, z, f;
     int nharm;
+    uint32_t on_lines; /* bit q: only the harmonics that are multiples of q have power */
     enum psr_sift_reason reason;
     int ratio[2];
     size_t of;               /* the better candidate */
@@ -43,9 +46,10 @@ struct psr_sift {
     size_t nread, count[PSR_SIFT_NREASON]; /* rows read, and those rejected and not kept */
     int64_t *dm_key;                       /* [ndm] of DMs that were searched */
     size_t ndm, dm_room;
-    bool dms_given;    /* some by other files than the lists */
-    bool dms_of_lists; /* presto: the lists' own DMs count too */
-    size_t *order;     /* [norder] entries that are left */
+    bool dms_given;                                  /* some by other files than the lists */
+    bool dms_of_lists;                               /* presto: the lists' own DMs count too */
+    double noise_limit[PSR_ACCEL_LIST_MAX_HARM + 1]; /* power of so many harmonics of noise */
+    size_t *order;                                   /* [norder] entries that are left */
     size_t norder;
     struct psr_sift_cand *cand, *reject;
     struct psr_sift_hit *hit;
@@ -64,6 +68,9 @@ enum psr_sift_reason psr_sift_judge(const struct psr_sift *s, const struct psr_s
 /* Makes an entry of a row: frequency, power, sigma, S/N. */
 struct psr_sift_entry psr_sift_make_entry(const struct psr_sift *s, const struct psr_accel_row *row,
                                           double tobs_s);
+
+/* Fills noise_limit. */
+void psr_sift_limit_noise(struct psr_sift *s);
 
 /* A DM as a whole number: equal DMs have equal keys. */
 int64_t psr_sift_dm_key(double dm, bool presto);
