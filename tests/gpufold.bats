@@ -33,6 +33,21 @@ inputs() {
     [ "$n" -eq 17 ]
 }
 
+# redchi FILE: of a .bestprof.
+redchi() { awk '/Reduced chi-sqr/ { print $NF }' "$1"; }
+
+# snr TEMPLATE FILE: of the pulse of one .bestprof in the other, whose noise is that of its bins outside the pulse.
+snr() {
+    awk '/^#/ { next }
+        FNR == NR { x[$1] = $2; sum += $2; n++; next }
+        { y[$1] = $2; mean += $2 }
+        END {
+            for (b = 0; b < n; b++) { x[b] -= sum / n; most = x[b] > most ? x[b] : most }
+            for (b = 0; b < n; b++) if (x[b] < most / 4) { off += y[b]; square += y[b] ^ 2; m++ }
+            for (b = 0; b < n; b++) if (x[b] >= most / 4) { on += y[b]; k++ }
+            print (on / k - off / m) * sqrt(k) / sqrt((square - off ^ 2 / m) / (m - 1)) }' "$1" "$2"
+}
+
 # same_numbers A B: two .bestprof files, by their numbers but for the last digits.
 same_numbers() {
     awk -v limit=2e-6 '
@@ -118,7 +133,7 @@ same_numbers() {
     gpufold -q -nosearch $options -o "$name" $input
     "$builddir/tests/pfd_differ" "$golden/fold/$name.pfd" "$name"_*.pfd
     refuses 1 '-nsub 4: must be the 8 of the files' gpufold -q -topo -p 0.02 -nsub 4 -o t $input
-    refuses 1 '-mask, -ignorechan and -zerodm are of channels' gpufold -q -topo -p 0.02 -zerodm -o t $input
+    refuses 1 '-mask, -ignorechan, -zerodm and -clean auto are of channels, not of sub-bands' gpufold -q -topo -p 0.02 -zerodm -o t $input
     refuses 1 'is of the same set, which must be complete' gpufold -q -topo -p 0.02 -o t s_DM47.00.sub[0-3]
     leaves_no 't_*'
 }
@@ -142,6 +157,40 @@ whole_of() { tail -c +130 "$1"; }
     refuses 2 '-resume needs a file' gpufold $one -p 0.02 -length 5 -resume -o t -
     refuses 1 'ended after' bash -c "cat g8.fil | gpufold $one -p 0.02 -length 9 -o t -"
     leaves_no 't_*'
+}
+
+@test "-clean auto: a pulsar in interference, and what was removed, as gpudedisp writes it" {
+    sky="-q -seed 5 -nbits 8 -nchans 64 -tsamp 512 -tobs 30 -fch1 1500 -foff 4 -period 442 -dm 60 -width 6 -snrpeak 0.3"
+    fold="-q -topo -nosearch -noplot -n 64 -p 0.442 -dm 60"
+    fakebin $sky -o calm.fil
+    fakebin $sky -rfi "tone freq=1400 level=3 mod=1" -rfi "spark rate=1 level=1 width=60e-3" -o sky.fil
+    gpufold $fold -clean auto -o a sky.fil
+    gpufold $fold -o p sky.fil
+    gpufold $fold -clean auto -o c calm.fil
+    gpufold $fold -o n calm.fil
+    leaves_no 'p_fold.clean.*'
+    leaves_no 'n_fold.clean.*'
+    awk -v a="$(snr n_*.bestprof a_*.bestprof)" -v p="$(snr n_*.bestprof p_*.bestprof)" -v c="$(snr n_*.bestprof c_*.bestprof)" \
+        -v n="$(snr n_*.bestprof n_*.bestprof)" 'BEGIN { print a, p, c, n; exit !(n > 10 && c > 0.95 * n && a > 0.7 * n && p < 0.6 * n) }'
+    # the record is that of a search; other candidates, threads, a pipe and several passes leave it and the folds as they are
+    gpudedisp -q -clean auto -nobary -lodm 60 -numdms 1 -nowrite -singlepulse -o s sky.fil
+    for x in json mask stats; do cmp a_fold.clean.$x s.clean.$x; done
+    printf '%s\n' '# name DM p' 'a 60 0.442' 'b 700 0.7' 'c 2 0.3' >list
+    gpufold ${fold/-p 0.442 -dm 60/} -mem 8M -ncpus 3 -clean auto -cands list -v -o t sky.fil 2>says
+    grep -q '[23] passes' says
+    cat sky.fil | gpufold $fold -clean auto -length 30 -o u -
+    for x in t_a.pfd u_442.00ms_Cand.pfd; do
+        "$builddir/tests/pfd_differ" -profiles a_442.00ms_Cand.pfd $x 1e-15
+    done
+    for x in json mask stats; do cmp a_fold.clean.$x t_fold.clean.$x; done
+    refuses 2 "-clean: 'full' is neither auto nor none" gpufold $fold -clean full -o x sky.fil
+    refuses 2 'not with -mask' gpufold $fold -clean auto -mask a_fold.clean.mask -o x sky.fil
+    cp sky.fil x_fold.clean.mask
+    refuses 1 'x_fold.clean.mask' gpufold $fold -clean auto -o x x_fold.clean.mask
+    run -0 --separate-stderr gpufold ${fold#-q} -clean auto -resume -o a sky.fil
+    [[ $stderr = *'1 of 1 candidates are complete'* ]]
+    run -0 --separate-stderr gpufold ${fold#-q} -resume -o a sky.fil
+    [[ $stderr != *complete* ]]
 }
 
 @test "-resume skips what an identical run made, and nothing else" {
@@ -250,9 +299,6 @@ bytes_of() { tail -c $((3 * 4 * (16 + 7) * 8)) "$1"; }
     gpufold $one -accelfile s_ACCEL_200.cand -accelcand 5 -dm 39.5 -o u g8.fil
     cmp <(bytes_of t_g_DM40.00_ACCEL_200_Cand_5.pfd) <(bytes_of u_ACCEL_Cand_5.pfd)
 }
-
-# redchi FILE: of a .bestprof.
-redchi() { awk '/Reduced chi-sqr/ { print $NF }' "$1"; }
 
 @test "an ephemeris with an orbit folds a binary as sharply as if it were alone" {
     pulsar="-q -tobs 400 -tsamp 1000 -nchans 4 -nbits 8 -dm 0 -period 50.1234 -snrpeak 2 -width 6 -seed 7 -dat"

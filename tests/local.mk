@@ -67,6 +67,7 @@ UNIT_TESTS = \
 	tests/t_fundamental \
 	tests/t_fold \
 	tests/t_fold_search \
+	tests/t_folder \
 	tests/t_gaps \
 	tests/t_gnuplot \
 	tests/t_inf \

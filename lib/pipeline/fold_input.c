@@ -1,6 +1,8 @@
 /* Reads what a folder folds: spectra through the cleaning stage, or a .dat file. */
 #include "fold_input.h"
 
+#include "base/memory.h"
+
 #include <psrkit/tool.h>
 
 #include <math.h>
@@ -20,14 +22,30 @@ static bool ends_with(const char *name, const char *suffix)
     return n > m && !strcmp(name + n - m, suffix);
 }
 
+/* Series and sub-bands have none. */
+static psr_status check_channels(const struct psr_fold_input *in, const struct psr_folder_desc *d,
+                                 psr_err *err)
+{
+    if (d->mask || d->ignorechan || d->zerodm || d->clean_auto)
+        return psr_fail(
+            err, PSR_EUNSUPPORTED,
+            "%s: -mask, -ignorechan, -zerodm and -clean auto are of channels, not of %s", in->name,
+            in->is_series ? "series" : "sub-bands");
+    return PSR_OK;
+}
+
 /* --- series ----------------------------------------------------------------------------------- */
 
-static psr_status open_series(struct psr_fold_input *in, psr_err *err)
+static psr_status open_series(struct psr_fold_input *in, const struct psr_folder_desc *d,
+                              psr_err *err)
 {
     struct stat status;
+    psr_status st = check_channels(in, d, err);
+    if (st)
+        return st;
     char *inf = psr_path_beside(in->name, ".inf");
-    psr_status st = inf ? psr_inf_read(&in->inf, inf, err)
-                        : psr_fail_nomem(err, in->name, (double)strlen(in->name));
+    st = inf ? psr_inf_read(&in->inf, inf, err)
+             : psr_fail_nomem(err, in->name, (double)strlen(in->name));
     free(inf);
     if (st)
         return st;
@@ -102,17 +120,6 @@ static bool is_regular(const char *path)
     return strcmp(path, "-") != 0 && stat(path, &status) == 0 && S_ISREG(status.st_mode);
 }
 
-/* Their channels are gone. */
-static psr_status check_subbands(const struct psr_fold_input *in, const struct psr_folder_desc *d,
-                                 psr_err *err)
-{
-    if (d->mask || d->ignorechan || d->zerodm)
-        return psr_fail(err, PSR_EUNSUPPORTED,
-                        "%s: -mask, -ignorechan and -zerodm are of channels, not of sub-bands",
-                        in->name);
-    return PSR_OK;
-}
-
 /* The length sets the parts and the trials; a pipe must be told it. */
 static psr_status set_length(struct psr_fold_input *in, const struct psr_folder_desc *d,
                              psr_err *err)
@@ -142,7 +149,30 @@ static psr_status open_spectra(struct psr_fold_input *in, const struct psr_folde
     in->lookahead = in->spectra.inf ? 0 : 1;
     in->is_pipe = in->obs.nsamp < 0 || !is_regular(d->path[0]);
     in->nsamp = in->obs.nsamp;
-    return in->spectra.inf ? check_subbands(in, d, err) : set_length(in, d, err);
+    return in->spectra.inf ? check_channels(in, d, err) : set_length(in, d, err);
+}
+
+/* Whole blocks of cleaning: so no block brings one more with it. */
+static size_t count_read(const psr_stage_clean *clean)
+{
+    const size_t block = psr_stage_clean_block(clean);
+    return block ? (READ_BLOCK + block - 1) / block * block : READ_BLOCK;
+}
+
+/* Half of the memory is for cubes. */
+static psr_status check_memory(const struct psr_fold_input *in, const struct psr_folder_desc *d,
+                               size_t nsamp, psr_err *err)
+{
+    const double row = (double)(in->spectra.row_bytes + psr_stage_clean_row_bytes(in->clean));
+    const double need = (double)psr_stage_clean_bytes(in->clean) + (double)nsamp * row;
+    const double have = (double)psr_count_memory(d->mem_bytes) / 2;
+    char needed[PSR_SIZE_TEXT], half[PSR_SIZE_TEXT];
+    if (!d->clean_auto || need <= have)
+        return PSR_OK;
+    return psr_fail(
+        err, PSR_ENOMEM,
+        "-mem: cleaning takes %s with %zu spectra of %zu channels, half the limit is %s",
+        psr_size_text(needed, need), nsamp, in->obs.nchan, psr_size_text(half, have));
 }
 
 static psr_status begin_spectra(struct psr_fold_input *in, const struct psr_folder_desc *d,
@@ -165,11 +195,14 @@ static psr_status begin_spectra(struct psr_fold_input *in, const struct psr_fold
                 .clip_sigma = d->noclip || in->spectra.inf ? 0 : d->clip_sigma,
                 .zerodm = d->zerodm,
                 .floats = in->spectra.obs->nbit > 8, /* psr_fold_push takes steps of fewer */
+                .automatic = d->clean_auto,
                 .nthread = (int)d->ncpus,
                 .mem_bytes = d->mem_bytes,
             },
             err);
-    const size_t nsamp = READ_BLOCK;
+    const size_t nsamp = st ? 0 : count_read(in->clean);
+    if (!st)
+        st = check_memory(in, d, nsamp, err);
     if (!st)
         st = psr_stage_clean_reserve(in->clean, nsamp, err);
     if (st)
@@ -189,7 +222,7 @@ psr_status psr_fold_input_open(struct psr_fold_input *in, const struct psr_folde
     in->name = desc->path[0];
     in->is_series = desc->npath == 1 && ends_with(in->name, ".dat");
     psr_obs_init(&in->made);
-    return in->is_series ? open_series(in, err) : open_spectra(in, desc, err);
+    return in->is_series ? open_series(in, desc, err) : open_spectra(in, desc, err);
 }
 
 psr_status psr_fold_input_begin(struct psr_fold_input *in, const struct psr_folder_desc *desc,

@@ -2,6 +2,7 @@
 #include "folder.h"
 #include "base/copy_desc.h"
 #include "base/threads.h"
+#include "clean_files.h"
 #include "fold_digest.h"
 #include "fold_model.h"
 
@@ -44,6 +45,9 @@ static psr_status check_desc(const struct psr_folder_desc *d, psr_err *err)
                         PSR_PFD_NPART_MAX);
     if (d->topo && d->ephemeris)
         return psr_fail(err, PSR_EINVAL, "-par and -topo: an ephemeris needs the barycentre");
+    if (d->clean_auto && d->mask)
+        return psr_fail_field(err, PSR_EINVAL, "clean_auto",
+                              "folder: clean_auto finds what a mask would tell: not with mask");
     for (size_t i = 0; i < d->ncand; i++)
         if ((!(d->cand[i].f > 0) && !d->ephemeris) || d->cand[i].nbin < 0 ||
             d->cand[i].nbin > 1 << 20)
@@ -316,6 +320,13 @@ static psr_status set_all(psr_folder *f, psr_err *err)
     if (!st)
         st = make_search(f, err);
     return st;
+}
+
+psr_status psr_folder_clean_names(const char *clean_root,
+                                  psr_status (*check)(void *ctx, const char *name, psr_err *err),
+                                  void *ctx, psr_err *err)
+{
+    return psr_clean_files_names(clean_root, check, ctx, err);
 }
 
 psr_status psr_folder_create(psr_folder **out, const struct psr_folder_desc *desc, psr_err *err)

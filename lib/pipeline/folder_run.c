@@ -1,5 +1,6 @@
 /* Folds the candidates of a folder: passes over the input, searches, results. */
 #include "base/memory.h"
+#include "clean_files.h"
 #include "folder.h"
 
 #include <psrkit/tool.h>
@@ -53,11 +54,18 @@ static size_t count_fitting(const psr_folder *f, size_t first)
     return n;
 }
 
+/* With automatic cleaning, what is left of a file is read too, so that the record of what was removed does
+ * not depend on the candidates. */
+static bool is_read(const psr_folder *f, const psr_fold *fold)
+{
+    return psr_fold_is_full(fold) && !(f->d.clean_auto && f->d.end == 1 && f->d.length_s == 0);
+}
+
 static psr_status read_pass(psr_folder *f, psr_fold *fold, psr_err *err)
 {
     psr_status st = PSR_OK;
     int64_t nread = 0;
-    for (bool end = false; !end && !st && !psr_fold_is_full(fold);) {
+    for (bool end = false; !end && !st && !is_read(f, fold);) {
         struct psr_block block;
         if (f->d.should_stop && f->d.should_stop(f->d.ctx))
             return psr_fail(err, PSR_ESTOPPED, "%s: stopped", f->in.name);
@@ -129,6 +137,38 @@ static psr_status emit_pass(const psr_folder *f, const psr_fold *fold, size_t fi
     return st;
 }
 
+static psr_status write_cleaning(const psr_folder *f, const struct psr_clean_auto_report *report,
+                                 psr_err *err)
+{
+    psr_output_group *group = NULL;
+    /* without a lock: other candidates of the same input leave the same record */
+    const struct psr_output_group_desc desc = {.size = sizeof desc};
+    psr_status st = psr_output_group_create(&group, &desc, err);
+    if (!st)
+        st = psr_clean_files_write(group, f->d.clean_root, f->in.name, f->in.spectra.obs, report,
+                                   err);
+    if (!st)
+        return psr_output_group_commit(group, err);
+    psr_output_group_abort(group);
+    return st;
+}
+
+/* After a pass; every pass removes the same. */
+static psr_status account_cleaning(psr_folder *f, psr_err *err)
+{
+    if (!f->in.clean)
+        return PSR_OK;
+    const psr_clean *plan = psr_stage_clean_plan(f->in.clean);
+    const psr_clean_auto *automatic = psr_stage_clean_auto(f->in.clean);
+    if (plan)
+        f->clipped = psr_clean_clipped(plan);
+    if (!automatic)
+        return PSR_OK;
+    const struct psr_clean_auto_report report = psr_clean_auto_describe(automatic);
+    f->clipped = report.nspark;
+    return f->npass || !f->d.clean_root ? PSR_OK : write_cleaning(f, &report, err);
+}
+
 static psr_status run_pass(psr_folder *f, size_t first, size_t *n, psr_err *err)
 {
     psr_fold *fold = NULL;
@@ -147,9 +187,9 @@ static psr_status run_pass(psr_folder *f, size_t first, size_t *n, psr_err *err)
     st = psr_fold_create(&fold, &d, err);
     if (!st)
         st = read_pass(f, fold, err);
+    if (!st)
+        st = account_cleaning(f, err);
     f->npass++;
-    if (f->in.clean && psr_stage_clean_plan(f->in.clean))
-        f->clipped = psr_clean_clipped(psr_stage_clean_plan(f->in.clean));
     if (!st)
         st = emit_pass(f, fold, first, *n, err);
     psr_fold_destroy(fold);

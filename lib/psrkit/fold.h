@@ -387,10 +387,21 @@ struct psr_folder_desc {
     bool (*skip)(void *ctx, size_t i, uint64_t digest, struct timespec changed);
 
     const char *device; /* that searches, as for psr_device_choose; default "auto" */
+
+    bool clean_auto; /* as psr_clean_auto, with clip_sigma, noclip and zerodm; excludes mask; of
+                               spectra with channels only */
+    const char *clean_root; /* with clean_auto: what was removed is written to ROOT.clean.json,
+                               .clean.mask and .clean.stats; NULL: to no file */
 };
 
 /* Sets size and all fields to their defaults. */
 void psr_folder_defaults(struct psr_folder_desc *desc);
+
+/* Calls check for the names of the files of clean_root.  Status: that of check */
+PSR_MUST_CHECK psr_status psr_folder_clean_names(const char *clean_root,
+                                                 psr_status (*check)(void *ctx, const char *name,
+                                                                     psr_err *err),
+                                                 void *ctx, psr_err *err);
 
 /* Opens the input and checks every candidate.
  * Status: PSR_EINVAL naming field, value and limit; PSR_EUNSUPPORTED (a length that is not known);
@@ -411,7 +422,7 @@ struct psr_folder_report {
     size_t nskipped; /* candidates left out by skip */
     bool barycentred;
     double voverc;
-    int64_t clipped;
+    int64_t clipped; /* spectra; with clean_auto, masked as sparks */
 };
 
 void psr_folder_describe(const psr_folder *f, struct psr_folder_report *report);

@@ -66,6 +66,12 @@ void cli_add_observation(struct cli_table *table, struct cli_observation o);
 /* PRESTO's options that mean nothing here; numwapps is 1 unless given. */
 void cli_add_ignored(struct cli_table *table, bool *wapp, bool *window, int64_t *numwapps);
 void cli_add_mask(struct cli_table *table, const char **mask, const char **ignorechan);
+void cli_add_clean(struct cli_table *table, const char **how, const char *help);
+/* help for files whose names begin with root */
+#define CLI_CLEAN_HELP(root)                                                                       \
+    "auto: find interference by its statistics and remove it, bring all channels to one level "    \
+    "and scatter, and write what was removed to " root                                             \
+    ".clean.json, .clean.mask and .clean.stats. none (default): only what the other options say."
 void cli_add_clipping(struct cli_table *table, double *sigma, bool *noclip, bool *zerodm);
 
 struct cli {
@@ -80,6 +86,9 @@ struct cli {
  * line on standard error.  The table is forgotten, so that it may end with the caller.
  * Returned: the number of operands, moved to argv[1 .. n] in their order */
 int cli_parse(struct cli *tool, int argc, char **argv);
+
+/* Whether -clean is auto, not none; anything else is a usage error. */
+bool cli_parse_clean(const struct cli *tool, const char *how);
 
 /* One line "TOOL: message" on standard error and exit code 2. */
 _Noreturn void cli_usage_error(const struct cli *tool, const char *fmt, ...)

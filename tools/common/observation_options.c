@@ -1,6 +1,8 @@
 /* Rows of option tables that all readers of observations share. */
 #include "cli.h"
 
+#include <string.h>
+
 void cli_add_observation(struct cli_table *table, struct cli_observation o)
 {
     const struct cli_option options[] = {
@@ -39,6 +41,20 @@ void cli_add_mask(struct cli_table *table, const char **mask, const char **ignor
          0, 0},
     };
     CLI_ADD(table, options);
+}
+
+void cli_add_clean(struct cli_table *table, const char **how, const char *help)
+{
+    const struct cli_option options[] = {{"clean", CLI_TEXT, how, "HOW", help, 0, 0}};
+    CLI_ADD(table, options);
+}
+
+bool cli_parse_clean(const struct cli *tool, const char *how)
+{
+    const bool automatic = !strcmp(how, "auto");
+    if (!automatic && strcmp(how, "none") != 0)
+        cli_usage_error(tool, "-clean: '%s' is neither auto nor none", how);
+    return automatic;
 }
 
 void cli_add_clipping(struct cli_table *table, double *sigma, bool *noclip, bool *zerodm)

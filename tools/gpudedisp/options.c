@@ -93,9 +93,7 @@ static void check_clean(const struct gpudedisp_options *o, const struct cli *too
         {"-mask", o->run.mask != NULL},
         {"-sub", o->run.subbands.on},
     };
-    if (strcmp(o->clean, "auto") != 0 && strcmp(o->clean, "none") != 0)
-        cli_usage_error(tool, "-clean: '%s' is neither auto nor none", o->clean);
-    if (!strcmp(o->clean, "auto"))
+    if (cli_parse_clean(tool, o->clean))
         reject_options(tool, "-clean auto finds what a mask would tell: not with", conflicting,
                        sizeof conflicting / sizeof *conflicting);
 }

@@ -23,17 +23,8 @@ static void add_input(struct cli_table *list, struct gpudedisp_options *o)
 
 static void add_cleaning(struct cli_table *list, struct gpudedisp_options *o)
 {
-    const struct cli_option options[] = {
-        {"Cleaning", CLI_HEADING, NULL, NULL, NULL, 0, 0},
-        {"clean", CLI_TEXT, &o->clean, "HOW",
-         "auto: find interference by its statistics and remove it, bring all channels to one level "
-         "and "
-         "scatter, and write what was removed to ROOT.clean.json, .clean.mask and .clean.stats. "
-         "none "
-         "(default): only what the other options say.",
-         0, 0},
-    };
-    CLI_ADD(list, options);
+    cli_add_heading(list, "Cleaning");
+    cli_add_clean(list, &o->clean, CLI_CLEAN_HELP("ROOT"));
     cli_add_mask(list, &o->run.mask, &o->run.ignorechan);
     cli_add_clipping(list, &o->run.clip_sigma, &o->run.noclip, &o->run.zerodm);
     const struct cli_option runavg[] = {

@@ -9,6 +9,7 @@
 struct gpufold_options {
     struct psr_folder_desc run; /* most options are its fields */
     bool filterbank, psrfits;
+    const char *clean;
     const char *root; /* of output names; NULL: the input without its suffix */
 
     /* One candidate. */
@@ -43,12 +44,18 @@ PSR_MUST_CHECK psr_status gpufold_list_make(struct psr_candlist *list, struct gp
                                             void (*refuse)(void *ctx, const psr_err *why),
                                             void *ctx, psr_err *err);
 
-/* Root of all output names. */
-psr_status gpufold_find_root(const struct gpufold_options *o, char **root, psr_err *err);
+/* Roots of all output names: of the candidates', and of the record of cleaning. */
+struct gpufold_roots {
+    char *cand, *clean; /* owned */
+};
+PSR_MUST_CHECK psr_status gpufold_roots_find(struct gpufold_roots *roots,
+                                             const struct gpufold_options *o, psr_err *err);
+void gpufold_roots_clear(struct gpufold_roots *roots);
 
 /* Checks the names of all outputs against the inputs and each other, and sets plot_device.
  * Status: those of psr_overwrite_check_output */
-PSR_MUST_CHECK psr_status gpufold_check_names(const struct gpufold_options *o, const char *root,
+PSR_MUST_CHECK psr_status gpufold_check_names(const struct gpufold_options *o,
+                                              const struct gpufold_roots *roots,
                                               struct psr_candlist *list, psr_err *err);
 
 /* Whether this build draws pictures. */

@@ -12,7 +12,7 @@ struct run {
     struct psr_candlist list;
     bool faulty; /* a candidate was wrong, and has been reported */
     struct run_progress progress;
-    char *root;
+    struct gpufold_roots roots;
     psr_err err;
 };
 
@@ -32,7 +32,7 @@ static psr_status take(void *ctx, size_t i, const struct psr_folder_fold *fold, 
 {
     struct run *r = ctx;
     (void)i;
-    psr_status st = gpufold_write(r->root, fold, err);
+    psr_status st = gpufold_write(r->roots.cand, fold, err);
     if (!st && r->opt.json)
         st = gpufold_print_json(fold, err);
     return st;
@@ -54,7 +54,7 @@ static void refuse(void *ctx, size_t i, const psr_err *why)
 static bool skip(void *ctx, size_t i, uint64_t digest, struct timespec changed)
 {
     const struct run *r = ctx;
-    return gpufold_exists(r->root, r->list.cand[i].name, digest, changed, r->opt.run.view);
+    return gpufold_exists(r->roots.cand, r->list.cand[i].name, digest, changed, r->opt.run.view);
 }
 
 static void report(const struct run *r, const psr_folder *f, double seconds)
@@ -105,9 +105,10 @@ static psr_status run(struct run *r)
     d->ctx = r;
     psr_status st = gpufold_list_make(&r->list, &r->opt, refuse_line, r, &r->err);
     if (!st)
-        st = gpufold_find_root(&r->opt, &r->root, &r->err);
+        st = gpufold_roots_find(&r->roots, &r->opt, &r->err);
     if (!st)
-        st = gpufold_check_names(&r->opt, r->root, &r->list, &r->err);
+        st = gpufold_check_names(&r->opt, &r->roots, &r->list, &r->err);
+    d->clean_root = r->roots.clean;
     d->cand = r->list.cand;
     d->ncand = r->list.n;
     return st ? st : fold(r);
@@ -123,7 +124,7 @@ int main(int argc, char **argv)
     run_limit_threads(&r.opt.run.ncpus, r.opt.quiet ? NULL : r.tool.name);
     psr_status st = run(&r);
     psr_candlist_clear(&r.list);
-    free(r.root);
+    gpufold_roots_clear(&r.roots);
     if (run_stop_signal())
         run_die_by_signal(run_stop_signal());
     const int code = st == PSR_OK ? r.faulty : cli_report(&r.tool, &r.err);

@@ -29,6 +29,7 @@ static void add_input(struct cli_table *list, struct gpufold_options *o)
     };
     CLI_ADD(list, extent);
     cli_add_heading(list, "Cleaning");
+    cli_add_clean(list, &o->clean, CLI_CLEAN_HELP("ROOT_fold"));
     cli_add_mask(list, &o->run.mask, &o->run.ignorechan);
     cli_add_clipping(list, &o->run.clip_sigma, &o->run.noclip, &o->run.zerodm);
 }
@@ -182,7 +183,7 @@ static void check_candidate(const struct gpufold_options *o, const struct cli *t
 int gpufold_options_parse(struct gpufold_options *o, struct cli *tool, int argc, char **argv)
 {
     struct cli_table table = {.n = 0};
-    *o = (struct gpufold_options){.pfact = 1, .ffact = 1, .dm = -1};
+    *o = (struct gpufold_options){.clean = "none", .pfact = 1, .ffact = 1, .dm = -1};
     psr_folder_defaults(&o->run);
     add_input(&table, o);
     add_candidate(&table, o);
@@ -215,6 +216,9 @@ int gpufold_options_parse(struct gpufold_options *o, struct cli *tool, int argc,
         cli_usage_error(tool, "standard input cannot be both the data and the list");
     if (!(o->run.start < o->run.end))
         cli_usage_error(tool, "-start %g must be below -end %g", o->run.start, o->run.end);
+    o->run.clean_auto = cli_parse_clean(tool, o->clean);
+    if (o->run.clean_auto && o->run.mask)
+        cli_usage_error(tool, "-clean auto finds what a mask would tell: not with -mask");
     o->run.input = o->filterbank ? PSR_INPUT_SIGPROC
                    : o->psrfits  ? PSR_INPUT_PSRFITS
                                  : PSR_INPUT_AUTO;

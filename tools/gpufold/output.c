@@ -20,7 +20,7 @@ static char *join(const char *a, const char *b, const char *c, const char *d)
     return text;
 }
 
-psr_status gpufold_find_root(const struct gpufold_options *o, char **root, psr_err *err)
+static psr_status find_root(const struct gpufold_options *o, char **root, psr_err *err)
 {
     const char *path = o->run.path[0], *slash = strrchr(path, '/');
     char part[64] = "";
@@ -38,6 +38,28 @@ psr_status gpufold_find_root(const struct gpufold_options *o, char **root, psr_e
     free(*root);
     *root = whole;
     return whole ? PSR_OK : psr_fail_nomem(err, path, (double)strlen(path));
+}
+
+/* Not of a search's record, which gpudedisp writes beside it. */
+psr_status gpufold_roots_find(struct gpufold_roots *roots, const struct gpufold_options *o,
+                              psr_err *err)
+{
+    psr_status st = find_root(o, &roots->cand, err);
+    if (st)
+        return st;
+    roots->clean = join(roots->cand, "_fold", "", "");
+    return roots->clean ? PSR_OK : psr_fail_nomem(err, "names", 64);
+}
+
+void gpufold_roots_clear(struct gpufold_roots *roots)
+{
+    free(roots->cand);
+    free(roots->clean);
+}
+
+static psr_status check_name(void *ctx, const char *name, psr_err *err)
+{
+    return psr_overwrite_check_output(ctx, name, NULL, err);
 }
 
 static psr_status check_outputs(struct psr_overwrite_check *check, const char *root,
@@ -67,7 +89,7 @@ static psr_status try_folder(const char *root, const struct psr_candlist *list, 
     return st;
 }
 
-psr_status gpufold_check_names(const struct gpufold_options *o, const char *root,
+psr_status gpufold_check_names(const struct gpufold_options *o, const struct gpufold_roots *roots,
                                struct psr_candlist *list, psr_err *err)
 {
     struct psr_overwrite_check check = {0};
@@ -79,9 +101,11 @@ psr_status gpufold_check_names(const struct gpufold_options *o, const char *root
     for (size_t i = 0; i < sizeof more / sizeof *more && !st; i++)
         st = psr_overwrite_check_input(&check, more[i], err);
     for (size_t i = 0; i < list->n && !st; i++)
-        st = check_outputs(&check, root, &list->cand[i], err);
+        st = check_outputs(&check, roots->cand, &list->cand[i], err);
+    if (!st && o->run.clean_auto)
+        st = psr_folder_clean_names(roots->clean, check_name, &check, err);
     psr_overwrite_check_clear(&check);
-    return st ? st : try_folder(root, list, err);
+    return st ? st : try_folder(roots->cand, list, err);
 }
 
 static psr_status write_pfd(psr_outfile *f, const struct psr_folder_fold *fold, psr_err *err)
