@@ -260,7 +260,8 @@ CLI_TESTS = \
 	tests/scripts.bats \
 	tests/seeds.bats \
 	tests/subbands.bats \
-	tests/tutorial.bats
+	tests/tutorial.bats \
+	tests/workflow.bats
 
 # tests/compat.bats makes its input with it.
 check_PROGRAMS += tests/add_bytes tests/bytes_dat

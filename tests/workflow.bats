@@ -1,0 +1,157 @@
+#!/usr/bin/env bats
+# workflow/: Snakemake searches a table of files; one that is damaged stops no other, and the page names it.
+
+load helper
+
+setup() {
+    cd "$BATS_TEST_TMPDIR"
+    command -v snakemake >/dev/null || skip "snakemake is not installed: the workflow was NOT tried"
+    export XDG_CACHE_HOME=$PWD/cache HOME=$PWD
+    flow=$srcdir/workflow
+    go="snakemake -s $flow/Snakefile --profile $flow/profiles/laptop --configfile c.yaml --cores 2"
+    printf 'table: table.tsv\noptions: "-hidm 60 -res 2 -clean none"\nthreads: 1\n' >c.yaml
+    printf 'name\tfile\n' >table.tsv
+}
+
+# make_files N: f1.fil and more, small observations with a burst, and their rows.
+make_files() {
+    local i
+    for i in $(seq "$1"); do
+        fakebin -q -seed "$i" -tobs 6 -tsamp 1024 -nchans 16 -nbits 8 -fch1 1500 -foff 16 \
+            -add "burst dm=30 t=3 width=0.004 snr=40" -o "f$i.fil"
+        printf 'f%s\tf%s.fil\n' "$i" "$i" >>table.tsv
+    done
+}
+
+# tools_here: bin/ has the tools, which may be replaced.
+tools_here() {
+    mkdir bin
+    for tool in $tools; do cp "$builddir/bin/$tool" bin/; done
+    PATH=$PWD/bin:$PATH
+}
+
+# same_results DIR DIR: the same files with the same candidates; dates, times and messages aside.
+same_results() {
+    local f
+    diff <(cd "$1" && find . -type f ! -name '*.log' | sort) <(cd "$2" && find . -type f ! -name '*.log' | sort)
+    (cd "$1" && find . -name '*.sift' -o -name '*.cand' -o -name '*.mask' -o -name failed.tsv) | while read -r f; do
+        cmp "$1/$f" "$2/$f"
+    done
+}
+
+# PSRKIT_FILES of them.
+@test "damaged files among others: those are done, the page names these, and a second run does what is left" {
+    n=${PSRKIT_FILES:-4}
+    make_files "$n"
+    cp f3.fil good
+    head -c 2000 good >f3.fil
+    printf 'HEAD' >header.fil
+    printf 'header\theader.fil\nnone\tnone.fil\n' >>table.tsv
+    run -0 $go
+    [[ $output == *"$((n - 1)) of $((n + 2)) observations searched: results/report.html; 3 cannot be: results/failed.tsv"* ]]
+    for i in $(seq "$n"); do
+        [ "$i" = 3 ] || "$builddir/tests/page_check" "results/f$i/report.html" >page
+        [ "$i" = 3 ] || grep -q '"bursts": [1-9]' "results/f$i/search.json"
+        [ -s "results/f$i/benchmark.tsv" ]
+    done
+    "$builddir/tests/page_check" results/report.html
+    grep -q "$((n - 1)) folders are complete, 3 are not" results/report.html
+    grep -q '<a href="./f1/report.html">f1</a>' results/report.html
+    grep -q '<td>f3</td>.*no report: .*psrsearch: step mask failed with exit code 1: gpurfifind: ' results/report.html
+    grep -q '<td>header</td>.*no report: psrsearch: header.fil: no SIGPROC header' results/report.html
+    [ "$(cut -f1 results/failed.tsv | tr '\n' ' ')" = 'name f3 header none ' ]
+    [ "$(wc -l <results/searches.json)" -eq $((n + 2)) ]
+    grep -q '^{"name": "none", "failed": "psrsearch: none.fil: No such file or directory"}$' results/searches.json
+    # The lists of every DM are in one file.
+    tar -tzf results/f1/lists.tar.gz | grep -qx 'f1_DM0.00.inf'
+    fails ls results/f1/*_DM0.00.inf
+    run -0 $go -n
+    [[ $output == *'Nothing to be done'* ]]
+    cp good f3.fil
+    cp good header.fil
+    run -0 $go -R inspect
+    grep -q "$((n + 1)) folders are complete, 1 are not" results/report.html
+    [ "$(grep -c '^rule search' <<<"$output")" -eq 1 ] || [ "$(grep -c 'rule search:' <<<"$output")" -eq 2 ]
+}
+
+@test "the configuration and the table are checked; lint" {
+    make_files 1
+    printf 'tables: table.tsv\n' >c.yaml
+    run -1 $go -n
+    [[ $output == *table* ]]
+    printf 'table: table.tsv\nmem_mb: few\n' >c.yaml
+    run -1 $go -n
+    [[ $output == *few* ]]
+    printf 'table: table.tsv\n' >c.yaml
+    run -0 $go --lint
+    printf '../x\tf1.fil\n' >>table.tsv
+    run -1 $go -n
+    [[ $output == *../x* ]]
+    printf 'name\tfiles\n' >table.tsv
+    run -1 $go -n
+}
+
+@test "a search that was killed is tried again with more memory, and one for which the disk is full is not over" {
+    make_files 1
+    tools_here
+    mv bin/gpudedisp bin/real
+    printf '#!/bin/sh\necho "$*" >>calls\n[ -e tried ] || { : >tried; kill -KILL $$; }\nexec %s/bin/real "$@"\n' "$PWD" >bin/gpudedisp
+    chmod +x bin/gpudedisp
+    run -0 $go
+    [ "$(grep -oE -- '-mem [0-9]+' calls | tr '\n' ' ')" = '-mem 3145728000 -mem 6291456000 ' ]
+    # Disks are full for as long as this says so.
+    printf '#!/bin/sh\necho "gpudedisp: x: cannot write: No space left on device" >&2\nexit 1\n' >bin/gpudedisp
+    rm -r results
+    run -1 $go
+    [[ $output == *'results/f1: psrsearch: step search failed with exit code 1: gpudedisp: x: cannot write: No space left on device'* ]]
+    [ ! -e results/f1/search.json ]
+    grep -q '<td>f1</td>.*No space left on device' results/unfinished.html
+    mv bin/real bin/gpudedisp
+    run -0 $go
+    [[ $output == *'1 of 1 observations searched: results/report.html'* ]]
+}
+
+@test "a full disk: one line, nothing half-written, and the next run goes on" {
+    unshare -rm true 2>/dev/null || skip "no mounts of one's own here: a full disk was NOT tried"
+    make_files 2
+    mkdir ref
+    $go --config results=ref >said 2>&1
+    rm -r .snakemake
+    mkdir small
+    cat >on_small_disk <<END
+mount -t tmpfs -o size=400k none small && cp -a full/. small/ 2>/dev/null
+$go --config results=small/r retries=0 >said 2>&1
+echo \$? >code
+cp -a small/. full/
+END
+    mkdir full
+    unshare -rm bash on_small_disk
+    [ "$(cat code)" -eq 1 ]
+    grep -q 'No space left on device' said
+    [ "$(grep -c 'No space left on device' said)" -le 2 ]
+    fails grep -q Traceback said
+    [ -z "$(find full -name '*.part')" ]
+    rmdir small
+    mv full small
+    $go --config results=small/r >said 2>&1
+    same_results ref small/r
+}
+
+@test "two runs in one folder: Snakemake refuses the second; killed, the next goes on" {
+    make_files 1
+    tools_here
+    printf '#!/bin/sh\n: >began\nexec sleep 100\n' >bin/gpudedisp
+    setsid $go >first.log 2>&1 3>&- &
+    first=$!
+    for _ in $(seq 500); do [ -e began ] || sleep 0.05; done
+    [ -e began ]
+    run -1 $go
+    [[ $output == *lock* ]]
+    kill -KILL -- -"$first"
+    wait $first 2>/dev/null || true
+    cp "$builddir/bin/gpudedisp" bin/
+    $go --unlock
+    run -0 $go
+    [[ $output == *'1 of 1 observations searched: results/report.html'* ]]
+    [ ! -e results/unfinished.html ]
+}

@@ -1,0 +1,13 @@
+# A table of files on Snakemake.
+
+nobase_dist_pkgdata_DATA = \
+	workflow/Snakefile \
+	workflow/common.smk \
+	workflow/config.schema.yaml \
+	workflow/profiles/laptop/config.yaml \
+	workflow/profiles/slurm-7/config.yaml \
+	workflow/profiles/slurm/config.yaml \
+	workflow/scripts/inspect.py \
+	workflow/scripts/overview.py \
+	workflow/scripts/search.sh \
+	workflow/table.schema.yaml
