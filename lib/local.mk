@@ -189,7 +189,22 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/candlist_read.c \
 	lib/formats/candlist_sift.c \
 	lib/formats/candlist_table.c \
+	lib/formats/baseband.c \
+	lib/formats/baseband.h \
+	lib/formats/baseband_dada.c \
+	lib/formats/baseband_guppi.c \
+	lib/formats/baseband_input.c \
+	lib/formats/baseband_input.h \
+	lib/formats/baseband_reader.h \
+	lib/formats/baseband_unpack.c \
+	lib/formats/baseband_vdif.c \
 	lib/formats/dada.c \
+	lib/formats/dada_date.c \
+	lib/formats/dada_date.h \
+	lib/formats/header_keys.c \
+	lib/formats/header_keys.h \
+	lib/formats/vdif_frame.c \
+	lib/formats/vdif_frame.h \
 	lib/formats/dat.c \
 	lib/formats/channel_list.h \
 	lib/formats/byte_cursor.c \

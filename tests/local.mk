@@ -34,6 +34,7 @@ UNIT_TESTS = \
 	tests/t_array \
 	tests/t_barycentre \
 	tests/t_base \
+	tests/t_baseband \
 	tests/t_beam \
 	tests/t_beam_scales \
 	tests/t_beam_theorem \
@@ -145,6 +146,7 @@ check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
 dist_noinst_DATA += \
 	tests/accel_truth.h \
+	tests/baseband_made.h \
 	tests/beam_ref.h \
 	tests/bench.bash \
 	tests/bench.h \
@@ -303,6 +305,7 @@ endif
 FUZZ_NAMES = \
 	accel \
 	array \
+	baseband \
 	beams \
 	candlist \
 	catalogue \
@@ -324,6 +327,7 @@ FUZZ_NAMES = \
 FUZZ_TESTS = \
 	tests/fuzz/fuzz_accel \
 	tests/fuzz/fuzz_array \
+	tests/fuzz/fuzz_baseband \
 	tests/fuzz/fuzz_beams \
 	tests/fuzz/fuzz_candlist \
 	tests/fuzz/fuzz_catalogue \
@@ -357,6 +361,8 @@ fuzz_more_json = tools/common/json_read.c
 tests_fuzz_fuzz_accel_SOURCES = tests/fuzz/fuzz_accel.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz_file.h
 tests_fuzz_fuzz_array_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_DEFAULT=5000
 tests_fuzz_fuzz_array_SOURCES = tests/fuzz/fuzz_array.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz_file.h
+tests_fuzz_fuzz_baseband_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_DEFAULT=4000
+tests_fuzz_fuzz_baseband_SOURCES = tests/fuzz/fuzz_baseband.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz_file.h
 tests_fuzz_fuzz_beams_SOURCES = tests/fuzz/fuzz_beams.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz_file.h
 tests_fuzz_fuzz_candlist_SOURCES = tests/fuzz/fuzz_candlist.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz_file.h
 tests_fuzz_fuzz_catalogue_SOURCES = tests/fuzz/fuzz_catalogue.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz_file.h

@@ -1,6 +1,7 @@
 /* Reads and writes DADA headers. */
+#include "dada_date.h"
+
 #include "base/c_locale.h"
-#include <psrkit/obs.h>
 
 #include <psrkit/dada.h>
 #include <psrkit/tool.h>
@@ -237,47 +238,20 @@ static psr_status check_kind(const struct fields *s, psr_err *err)
     return PSR_OK;
 }
 
-/* "2024-11-20-03:04:05", a fraction of a second allowed. */
-static psr_status read_utc(const struct fields *s, struct psr_mjd *date, psr_err *err)
-{
-    int year, month, day, hour, minute, n = 0;
-    double epoch, mjd;
-    const char *text = s->value[UTC_START];
-    bool good =
-        sscanf(text, "%4d-%2d-%2d-%2d:%2d:%n", &year, &month, &day, &hour, &minute, &n) == 5 &&
-        n > 0 && text[n] >= '0' && text[n] <= '9';
-    char *end = NULL;
-    double second = good ? psr_c_locale_strtod(text + n, &end) : 0;
-    if (!good || *end || !(second >= 0 && second < 61) || hour < 0 || hour > 23 || minute < 0 ||
-        minute > 59 || eraCal2jd(year, month, day, &epoch, &mjd) != 0)
-        return psr_fail_field(err, PSR_EFORMAT, "UTC_START",
-                              "%s: UTC_START is %s, must be yyyy-mm-dd-hh:mm:ss", s->name, text);
-    struct psr_mjd midnight = {(long)mjd, 0};
-    *date = psr_mjd_add(midnight,
-                        hour * 3600 + minute * 60 + second + 1e-12 * (double)s->whole[PICOSECONDS]);
-    return PSR_OK;
-}
-
-/* The day apart from its fraction, so that no digit is lost. */
-static struct psr_mjd read_mjd(const struct fields *s)
-{
-    const char *point = strchr(s->value[MJD_START], '.');
-    double day = floor(s->number[MJD_START]);
-    bool plain = point && strspn(point + 1, "0123456789") == strlen(point + 1);
-    double frac = plain ? psr_c_locale_strtod(point, NULL) : s->number[MJD_START] - day;
-    return (struct psr_mjd){(long)day, frac};
-}
-
 static psr_status read_start(const struct fields *s, struct psr_dada *h, psr_err *err)
 {
     const double close_s = 0.01; /* an MJD may be written with few digits */
-    struct psr_mjd utc = {0, 0}, mjd = read_mjd(s);
+    struct psr_mjd utc = {0, 0}, mjd = {0, 0};
     if (s->given[PICOSECONDS] && !s->given[UTC_START])
         return psr_fail_field(err, PSR_EFORMAT, "PICOSECONDS", "%s: PICOSECONDS without UTC_START",
                               s->name);
-    psr_status st = s->given[UTC_START] ? read_utc(s, &utc, err) : PSR_OK;
+    psr_status st = PSR_OK;
+    if (s->given[UTC_START])
+        st = psr_dada_read_utc(s->name, s->value[UTC_START], s->whole[PICOSECONDS], &utc, err);
     if (st)
         return st;
+    if (s->given[MJD_START])
+        mjd = psr_dada_read_mjd(s->value[MJD_START]);
     if (s->given[UTC_START] && s->given[MJD_START] && fabs(psr_mjd_diff_s(utc, mjd)) > close_s)
         return psr_fail_field(
             err, PSR_EFORMAT, "MJD_START", "%s: UTC_START %s and MJD_START %s are %.3f s apart",

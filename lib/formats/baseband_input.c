@@ -1,0 +1,157 @@
+/* Buffers bytes of a file or a pipe, so that headers can be looked at before they are taken. */
+#include "baseband_input.h"
+
+#include "base/path.h"
+#include "base/readfd.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { READ_BYTES = 1 << 20 };
+
+static psr_status open_descriptor(struct psr_baseband_input *in, const char *path, psr_err *err)
+{
+    struct stat about;
+    const bool standard = !strcmp(path, "-");
+    in->name = psr_path_called(path);
+    in->fd = standard ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
+    if (in->fd < 0 || fstat(in->fd, &about) != 0)
+        return psr_fail_errno(err, "%s", in->name);
+    if (S_ISDIR(about.st_mode))
+        return psr_fail(err, PSR_EIO, "%s: is a directory", in->name);
+    in->stream = standard || !S_ISREG(about.st_mode);
+    in->size = in->stream ? -1 : (int64_t)about.st_size;
+    return PSR_OK;
+}
+
+psr_status psr_baseband_input_open(struct psr_baseband_input **out, const char *path, psr_err *err)
+{
+    struct psr_baseband_input *in = calloc(1, sizeof *in);
+    *out = NULL;
+    if (!in)
+        return psr_fail_nomem(err, "an input", sizeof *in);
+    in->fd = -1;
+    psr_status st = open_descriptor(in, path, err);
+    if (st) {
+        psr_baseband_input_close(in);
+        return st;
+    }
+    *out = in;
+    return PSR_OK;
+}
+
+void psr_baseband_input_close(struct psr_baseband_input *in)
+{
+    if (!in)
+        return;
+    if (in->fd >= 0)
+        close(in->fd);
+    free(in->buffer);
+    free(in);
+}
+
+/* Makes room for n bytes from begin on. */
+static psr_status make_room(struct psr_baseband_input *in, size_t n, psr_err *err)
+{
+    const size_t held = in->end - in->begin, want = n + READ_BYTES;
+    if (in->begin + want <= in->room)
+        return PSR_OK;
+    if (held)
+        memmove(in->buffer, in->buffer + in->begin, held);
+    in->begin = 0;
+    in->end = held;
+    if (want <= in->room)
+        return PSR_OK;
+    uint8_t *grown = realloc(in->buffer, want);
+    if (!grown)
+        return psr_fail_nomem(err, in->name, (double)want);
+    in->buffer = grown;
+    in->room = want;
+    return PSR_OK;
+}
+
+/* Reads up to n bytes into to: *got, 0 only at the end. */
+static psr_status read_some(struct psr_baseband_input *in, void *to, size_t n, size_t *got,
+                            psr_err *err)
+{
+    const ssize_t more = psr_read_some(in->fd, to, n);
+    *got = 0;
+    if (more < 0)
+        return psr_fail_errno(err, "%s", in->name);
+    *got = (size_t)more;
+    in->ended = more == 0;
+    return PSR_OK;
+}
+
+psr_status psr_baseband_input_peek(struct psr_baseband_input *in, size_t n, const uint8_t **bytes,
+                                   size_t *got, psr_err *err)
+{
+    psr_status st = in->end - in->begin < n ? make_room(in, n, err) : PSR_OK;
+    while (!st && in->end - in->begin < n && !in->ended) {
+        size_t more;
+        st = read_some(in, in->buffer + in->end, in->room - in->end, &more, err);
+        in->end += more;
+    }
+    const size_t held = in->end - in->begin;
+    *bytes = in->buffer ? in->buffer + in->begin : (const uint8_t *)"";
+    *got = held < n ? held : n;
+    return st;
+}
+
+static size_t take_held(struct psr_baseband_input *in, void *to, size_t n)
+{
+    const size_t held = in->end - in->begin, part = held < n ? held : n;
+    if (part && to)
+        memcpy(to, in->buffer + in->begin, part);
+    in->begin += part;
+    in->at += (int64_t)part;
+    return part;
+}
+
+psr_status psr_baseband_input_take(struct psr_baseband_input *in, void *to, size_t n, size_t *got,
+                                   psr_err *err)
+{
+    psr_status st = PSR_OK;
+    const uint8_t *bytes;
+    size_t more = 1;
+    *got = take_held(in, to, n);
+    while (!st && n - *got >= READ_BYTES && more > 0) { /* without a copy */
+        st = read_some(in, (char *)to + *got, n - *got, &more, err);
+        *got += more;
+        in->at += (int64_t)more;
+    }
+    if (!st && *got < n && more > 0) {
+        st = psr_baseband_input_peek(in, n - *got, &bytes, &more, err);
+        *got += st ? 0 : take_held(in, (char *)to + *got, n - *got);
+    }
+    return st;
+}
+
+psr_status psr_baseband_input_skip(struct psr_baseband_input *in, int64_t n, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    const uint8_t *bytes;
+    size_t got = 1;
+    n -= (int64_t)take_held(in, NULL, n > READ_BYTES ? READ_BYTES : (size_t)n);
+    while (!st && n > 0 && got > 0) {
+        const size_t most = n < READ_BYTES ? (size_t)n : READ_BYTES;
+        st = psr_baseband_input_peek(in, most, &bytes, &got, err);
+        n -= st ? 0 : (int64_t)take_held(in, NULL, got);
+    }
+    return st;
+}
+
+psr_status psr_baseband_input_rewind(struct psr_baseband_input *in, psr_err *err)
+{
+    if (in->stream && in->at == 0)
+        return PSR_OK;
+    if (in->stream || lseek(in->fd, 0, SEEK_SET) != 0)
+        return psr_fail_errno(err, "%s: cannot read again", in->name);
+    in->at = 0;
+    in->begin = in->end = 0;
+    in->ended = false;
+    return PSR_OK;
+}

@@ -1,0 +1,37 @@
+/* Reads dates of DADA headers. */
+#include "dada_date.h"
+
+#include "base/c_locale.h"
+
+#include <erfa.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+psr_status psr_dada_read_utc(const char *name, const char *text, int64_t picoseconds,
+                             struct psr_mjd *date, psr_err *err)
+{
+    int year, month, day, hour, minute, n = 0;
+    double epoch, mjd;
+    bool good =
+        sscanf(text, "%4d-%2d-%2d-%2d:%2d:%n", &year, &month, &day, &hour, &minute, &n) == 5 &&
+        n > 0 && text[n] >= '0' && text[n] <= '9';
+    char *end = NULL;
+    double second = good ? psr_c_locale_strtod(text + n, &end) : 0;
+    if (!good || *end || !(second >= 0 && second < 61) || hour < 0 || hour > 23 || minute < 0 ||
+        minute > 59 || eraCal2jd(year, month, day, &epoch, &mjd) != 0)
+        return psr_fail_field(err, PSR_EFORMAT, "UTC_START",
+                              "%s: UTC_START is %.64s, must be yyyy-mm-dd-hh:mm:ss", name, text);
+    struct psr_mjd midnight = {(long)mjd, 0};
+    *date = psr_mjd_add(midnight, hour * 3600 + minute * 60 + second + 1e-12 * (double)picoseconds);
+    return PSR_OK;
+}
+
+struct psr_mjd psr_dada_read_mjd(const char *text)
+{
+    const char *point = strchr(text, '.');
+    const double number = psr_c_locale_strtod(text, NULL), day = floor(number);
+    bool plain = point && strspn(point + 1, "0123456789") == strlen(point + 1);
+    double frac = plain ? psr_c_locale_strtod(point, NULL) : number - day;
+    return (struct psr_mjd){(long)day, frac};
+}
