@@ -520,6 +520,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/signal/clean_auto_band.c \
 	lib/signal/clean_auto_cells.c \
 	lib/signal/clean_auto_less.c \
+	lib/signal/clean_auto_missing.c \
 	lib/signal/clean_auto_math.h \
 	lib/signal/clean_auto_modes.c \
 	lib/signal/clean_auto_plan.h \

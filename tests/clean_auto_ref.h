@@ -22,6 +22,7 @@ struct ref {
     double clip_sigma;
     bool zerodm;
     unsigned char *out, *cell; /* [nsamp][nchan]; cell: 1 where masked, without sparks */
+    unsigned char *gone;       /* [nsamp][nchan] 1 where masked, with sparks */
     size_t nspark, nfiltered, nwindow, nseen; /* windows with statistics, and all */
     struct ref_products *past[11];            /* [256] by width and window */
     /* per channel: l and s of all windows, and L and S of the last */
@@ -442,6 +443,7 @@ static void ref_window(struct ref *r, size_t t0, size_t n)
                 r->out[t0 * nchan + i] = ref_level(y - less[t * G + g]);
             if (b.spark[t])
                 r->out[t0 * nchan + i] = 32;
+            r->gone[t0 * nchan + i] = b.spark[t] || r->cell[t0 * nchan + i];
         }
     for (size_t t = 0; t < n; t++)
         r->nspark += b.spark[t];
@@ -464,6 +466,7 @@ __attribute__((unused)) static void ref_clean(struct ref *r, double tsamp_s)
     r->window = 16 * r->block;
     r->out = malloc(r->nsamp * n);
     r->cell = malloc(r->nsamp * n);
+    r->gone = malloc(r->nsamp * n);
     r->l = calloc(most * n, sizeof *r->l);
     r->s = calloc(most * n, sizeof *r->s);
     r->L = calloc(n, sizeof *r->L);
@@ -480,7 +483,8 @@ __attribute__((unused)) static void ref_clean(struct ref *r, double tsamp_s)
 
 __attribute__((unused)) static void ref_clear(struct ref *r)
 {
-    void *const own[] = {r->out, r->cell, r->l, r->s, r->L, r->S, r->bad, r->was_bad, r->since};
+    void *const own[] = {r->out, r->cell, r->gone, r->l,       r->s,
+                         r->L,   r->S,    r->bad,  r->was_bad, r->since};
     for (size_t k = 0; k < 11; k++)
         free(r->past[k]);
     for (size_t k = 0; k < sizeof own / sizeof *own; k++)

@@ -59,6 +59,7 @@ UNIT_TESTS = \
 	tests/t_device \
 	tests/t_eigen \
 	tests/t_ephemeris \
+	tests/t_equalise \
 	tests/t_fake \
 	tests/t_fake_rfi \
 	tests/t_fake_shape \

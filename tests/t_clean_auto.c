@@ -53,17 +53,33 @@ static struct psr_clean_auto_desc describe(const struct stream *s)
 }
 
 struct cleaned {
-    unsigned char *x;
+    unsigned char *x, *gone; /* what the plan says of samples */
     size_t n, nspark, nfiltered;
     double masked; /* share of all samples */
 };
+
+static void clear_cleaned(struct cleaned *c)
+{
+    free(c->x);
+    free(c->gone);
+}
+
+/* Steps hold until the next. */
+static void note_missing(struct cleaned *out, const psr_clean_auto *p, size_t nsamp, size_t nchan)
+{
+    const struct psr_step *step;
+    const size_t nstep = psr_clean_auto_missing(p, &step);
+    for (size_t k = 0; k < nstep; k++)
+        for (size_t t = (size_t)step[k].t; t < nsamp; t++)
+            out->gone[t * nchan + step[k].c] = step[k].value > 0;
+}
 
 /* Cleans a stream in pieces of up to so many spectra. */
 static struct cleaned clean(const struct stream *s, const struct psr_clean_auto_desc *d,
                             size_t piece, uint64_t *state)
 {
     const size_t nsamp = (size_t)s->obs.nsamp, nchan = s->obs.nchan;
-    struct cleaned out = {.x = malloc(nsamp * nchan + 1)};
+    struct cleaned out = {.x = malloc(nsamp * nchan + 1), .gone = calloc(nsamp, nchan)};
     psr_clean_auto *p;
     psr_err err;
     if (!ok(!psr_clean_auto_create(&p, d, &err), "a plan of %zu channels", nchan))
@@ -76,6 +92,7 @@ static struct cleaned clean(const struct stream *s, const struct psr_clean_auto_
         good = n ? !psr_clean_auto_execute(p, (char *)s->packed + t * s->row, n, room, &got, &err)
                  : !psr_clean_auto_finish(p, room, &got, &err);
         memcpy(out.x + out.n * nchan, room, got * nchan);
+        note_missing(&out, p, nsamp, nchan);
         out.n += got;
         t += n ? n : nsamp + 1;
     }
@@ -167,23 +184,25 @@ static void test_scene(const struct scene *k, uint64_t seed)
     struct cleaned one = clean(&s, &d, (size_t)k->nsamp, &state);
     d.nthread = 3;
     struct cleaned three = clean(&s, &d, 900, &state);
-    size_t differ = 0, at = 0;
+    size_t differ = 0, at = 0, untold = 0;
     double masked = 0;
     for (size_t i = 0; i < (size_t)k->nsamp * k->nchan; i++) {
         masked += r.cell[i];
         if (one.x[i] != r.out[i] && !differ++)
             at = i;
+        untold += keep[i % k->nchan] && (one.gone[i] != r.gone[i] || three.gone[i] != r.gone[i]);
     }
     masked /= (double)k->nsamp * (double)k->nchan;
     ok(differ == 0, "%s: as the reference, to the bit: %zu differ, the first at %zu, channel %zu",
        k->name, differ, at / k->nchan, at % k->nchan);
     ok(!memcmp(one.x, three.x, (size_t)k->nsamp * k->nchan), "%s: in pieces by three threads too",
        k->name);
+    ok(untold == 0, "%s: steps tell what is masked: %zu samples differ", k->name, untold);
     ok(fabs(one.masked - masked) < 1e-12 && one.nspark == r.nspark && one.nfiltered == r.nfiltered,
        "%s: and counts: %.3f masked, %zu of sparks, %zu windows filtered", k->name, one.masked,
        one.nspark, one.nfiltered);
-    free(one.x);
-    free(three.x);
+    clear_cleaned(&one);
+    clear_cleaned(&three);
     free(keep);
     ref_clear(&r);
     clear_stream(&s);
@@ -267,8 +286,8 @@ static void test_survival(const char *name, const struct psr_fake_signal *signal
     /* Two or three cells of 10^6 of noise are masked, by chance: more than three of a stream are not. */
     ok(b.masked * (double)obs.nsamp / 512 * 128 < 3.5 && b.nspark == 0 && b.nfiltered == 0,
        "and noise alone loses nothing but chance cells");
-    free(a.x);
-    free(b.x);
+    clear_cleaned(&a);
+    clear_cleaned(&b);
     clear_stream(&with);
     clear_stream(&without);
 }
@@ -306,8 +325,8 @@ static void test_slow(const char *name, const struct psr_fake_rfi *rfi_of, doubl
     ok(kept > least,
        "a pulsar of 5 s in %s: %.4f of the S/N is left; %zu windows filtered, %zu sparks", name,
        kept, a.nfiltered, a.nspark);
-    free(a.x);
-    free(b.x);
+    clear_cleaned(&a);
+    clear_cleaned(&b);
     clear_stream(&with);
     clear_stream(&without);
 }
@@ -388,8 +407,8 @@ static void test_receivers(uint64_t seed)
     double kept = share_kept(&with, &without, &a, &b);
     ok(kept > 0.85, "%.3f of a burst of S/N 100 is left", kept);
     ref_clear(&r);
-    free(a.x);
-    free(b.x);
+    clear_cleaned(&a);
+    clear_cleaned(&b);
     clear_stream(&with);
     clear_stream(&without);
 }
@@ -428,7 +447,7 @@ static void test_steps(uint64_t seed)
         ok(fabs(part) < 0.2 && fabs(all) < 0.05,
            "window %zu: four channels that step are at %.3f sigma, the band at %.3f", w, part, all);
     }
-    free(a.x);
+    clear_cleaned(&a);
     clear_stream(&s);
 }
 

@@ -37,6 +37,7 @@ struct psr_dedispersion_desc {
     const psr_clean *clean; /* NULL: spectra are not cleaned, or automatically */
     size_t clean_block;     /* spectra that cleaning takes at a time; 0: there is none */
     int64_t clean_bytes;    /* its memory */
+    bool equalise;          /* series are kept a second time, equalised */
 
     /* Used only to reproduce prepsubband. */
     const struct psr_mask *mask; /* NULL: none */

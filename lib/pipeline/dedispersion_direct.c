@@ -20,13 +20,20 @@ static double spectrum_bytes(const struct psr_dedispersion_desc *d)
     return (double)d->read_bytes + (double)d->cleaned_bytes;
 }
 
-/* Cleaning goes by whole blocks, whatever they take. */
-static int64_t cleaning_bytes(const struct psr_dedispersion_desc *d)
+/* Of the series of a spectrum, of the line that has the most. */
+static double series_bytes(const struct psr_dedispersion_desc *d)
 {
     const struct psr_trial_list *t = d->trials;
     double out = 0;
     for (const struct psr_line *l = t->line; l < t->line + t->nline; l++)
         out = fmax(out, 4 * (double)l->ndm / (double)l->downsamp);
+    return out;
+}
+
+/* Cleaning goes by whole blocks, whatever they take. */
+static int64_t cleaning_bytes(const struct psr_dedispersion_desc *d)
+{
+    const double out = series_bytes(d) * (d->equalise ? 2 : 1);
     if (!d->clean_block)
         return 0;
     return d->clean_bytes + (int64_t)((double)d->clean_block * (spectrum_bytes(d) + out));
@@ -69,6 +76,8 @@ static size_t choose_block(const void *state)
     size_t most = most_bytes / d->read_bytes, n = psr_dedisp_multi_block(s->fan);
     if (d->cleaned_bytes)
         n -= (size_t)((double)n * (double)d->read_bytes / spectrum_bytes(d));
+    if (d->equalise)
+        n -= (size_t)((double)n * series_bytes(d) / (spectrum_bytes(d) + 2 * series_bytes(d)));
     if (d->clean_block) {
         n = n + d->clean_block < most ? n + d->clean_block : most;
         n -= n % d->clean_block;

@@ -3,12 +3,15 @@
 
 #include "search/dedisp/mask_correction.h"
 
+#include <psrkit/clean_auto.h>
+
 #include <stdlib.h>
 #include <string.h>
 
 struct line {
     const psr_dedisp *plan;          /* NULL: none */
     psr_mask_correction *correction; /* NULL where cleaning leaves nothing to add */
+    psr_mask_correction *equaliser;  /* NULL where scatter is left as it is */
     size_t stride;
     bool resident;      /* series stay on devices */
     bool again;         /* the steps of these spectra have been taken */
@@ -24,29 +27,50 @@ struct psr_lines {
     void *state;       /* of the dedispersion */
     struct line *line; /* [nline] */
     size_t nline;
-    float *series;  /* of the line at work */
+    float *series; /* of the line at work */
+    float *equalised;
+    struct psr_mask_noise noise;
     int64_t ntaken; /* spectra of the input */
     bool ended;     /* and then spectra are blank */
     size_t *own;    /* [ndm] of the line at work, as in a block; NULL before the end */
 };
 
-static psr_status create_correction(psr_lines *l, size_t line, psr_err *err)
+static psr_status create_one(psr_mask_correction **out, const psr_lines *l, size_t line,
+                             double largest, psr_err *err)
 {
     const struct psr_dedispersion_desc *d = &l->d.dedispersion;
     const struct psr_line *described = &d->trials->line[line];
-    struct line *of = &l->line[line];
-    if (!of->plan || !d->clean || psr_clean_kind(d->clean) == PSR_FLOAT)
-        return PSR_OK;
-    return psr_mask_correction_create(&of->correction,
+    return psr_mask_correction_create(out,
                                       &(struct psr_mask_correction_desc){
-                                          .plan = of->plan,
+                                          .plan = l->line[line].plan,
                                           .nchan = d->obs->nchan,
                                           .ndm = described->ndm,
                                           .downsamp = (size_t)described->downsamp,
-                                          .largest = psr_clean_largest(d->clean),
+                                          .largest = largest,
                                           .nthread = (int)d->ncpus,
                                       },
                                       err);
+}
+
+static psr_status create_correction(psr_lines *l, size_t line, psr_err *err)
+{
+    const struct psr_dedispersion_desc *d = &l->d.dedispersion;
+    struct line *of = &l->line[line];
+    if (l->d.dedispersion.equalise && of->plan)
+        return create_one(&of->equaliser, l, line, 1, err);
+    if (!of->plan || !d->clean || psr_clean_kind(d->clean) == PSR_FLOAT)
+        return PSR_OK;
+    return create_one(&of->correction, l, line, psr_clean_largest(d->clean), err);
+}
+
+/* Of series of automatic cleaning, which are sums over kept channels. */
+static void describe_noise(psr_lines *l)
+{
+    const struct psr_dedispersion_desc *d = &l->d.dedispersion;
+    l->noise = (struct psr_mask_noise){0};
+    for (size_t c = 0; c < d->obs->nchan; c++)
+        l->noise.variance += d->keep[c] ? 1 : 0;
+    l->noise.level = l->noise.variance * PSR_CLEAN_AUTO_LEVEL;
 }
 
 psr_status psr_lines_create(psr_lines **out, const struct psr_lines_desc *desc, psr_err *err)
@@ -62,6 +86,7 @@ psr_status psr_lines_create(psr_lines **out, const struct psr_lines_desc *desc, 
     }
     l->d = *desc;
     l->nline = nline;
+    describe_noise(l);
     psr_status st = desc->ops->create(&l->state, &l->d.dedispersion, err);
     for (size_t k = 0; k < nline && !st; k++) {
         l->line[k].plan = desc->ops->plan ? desc->ops->plan(l->state, k) : NULL;
@@ -110,6 +135,11 @@ const psr_dedisp *psr_lines_plan(const psr_lines *l, size_t line)
     return l->line[line].plan;
 }
 
+bool psr_lines_equalise(const psr_lines *l, size_t line)
+{
+    return l->line[line].equaliser != NULL;
+}
+
 size_t psr_lines_maxshift(const psr_lines *l, size_t line)
 {
     const psr_dedisp *plan = l->line[line].plan;
@@ -131,7 +161,11 @@ psr_status psr_lines_reserve(psr_lines *l, const size_t *stride, const bool *res
         room = need > room ? need : room;
     }
     l->series = malloc(room * sizeof *l->series);
-    return l->series ? PSR_OK : psr_fail_nomem(err, "a block of data", 4 * (double)room);
+    if (l->d.dedispersion.equalise)
+        l->equalised = malloc(room * sizeof *l->equalised);
+    return l->series && (l->equalised || !l->d.dedispersion.equalise)
+               ? PSR_OK
+               : psr_fail_nomem(err, "a block of data", 4 * (double)room);
 }
 
 /* --- for every block -------------------------------------------------------------------------- */
@@ -165,7 +199,7 @@ bool psr_lines_next_gap(psr_lines *l, size_t line, const struct psr_block *b, st
     struct line *of = &l->line[line];
     int64_t ds = l->d.dedispersion.trials->line[line].downsamp;
     if (!find_new_span(b->gap, b->ngap, &of->gaps_known, gap) &&
-        !find_new_span(b->masked, b->nmasked, &of->masks_known, gap))
+        (of->equaliser || !find_new_span(b->masked, b->nmasked, &of->masks_known, gap)))
         return false;
     int64_t first = gap->first / ds, end = (gap->first + gap->count + ds - 1) / ds;
     *gap = (struct psr_span){first, end - first};
@@ -214,6 +248,19 @@ static void take_samples(psr_lines *l, size_t line, struct psr_block *series, si
     of->ndedispersed += (int64_t)series->n;
 }
 
+/* Given: series   on the host */
+static psr_status equalise_series(psr_lines *l, struct line *of, const struct psr_block *spectra,
+                                  size_t n, struct psr_block *series, psr_err *err)
+{
+    const size_t nstep = of->again ? 0 : spectra->nmissing;
+    if (!of->equaliser)
+        return PSR_OK;
+    series->equalised = l->equalised;
+    series->stride = of->stride;
+    return psr_mask_correction_equalise(of->equaliser, spectra->missing, nstep, &l->noise,
+                                        l->series, l->equalised, of->stride, n, err);
+}
+
 static psr_status run_on_host(psr_lines *l, size_t line, const struct psr_block *spectra,
                               struct psr_block *series, psr_err *err)
 {
@@ -223,6 +270,8 @@ static psr_status run_on_host(psr_lines *l, size_t line, const struct psr_block 
     if (!st && of->correction)
         st = psr_mask_correction_execute(of->correction, spectra->step, spectra->nstep, l->series,
                                          of->stride, n, err);
+    if (!st)
+        st = equalise_series(l, of, spectra, n, series, err);
     series->series = l->series;
     series->stride = of->stride;
     take_samples(l, line, series, n);
@@ -256,6 +305,11 @@ static psr_status run_on_devices(psr_lines *l, size_t line, const struct psr_blo
     *left = nleft > 0;
     if (!st && of->correction)
         st = correct_series(l, of, spectra, series, err);
+    if (!st && of->equaliser)
+        st = psr_device_series_fetch(series->device_series, series->ndevice_series, series->n,
+                                     l->series, of->stride, err);
+    if (!st)
+        st = equalise_series(l, of, spectra, series->n, series, err);
     take_samples(l, line, series, series->n);
     series->device_samples = series->n;
     of->again = true;
@@ -361,8 +415,11 @@ void psr_lines_destroy(psr_lines *l)
     l->d.ops->destroy(l->state);
     for (size_t k = 0; k < l->nline; k++)
         psr_mask_correction_destroy(l->line[k].correction);
+    for (size_t k = 0; k < l->nline; k++)
+        psr_mask_correction_destroy(l->line[k].equaliser);
     free(l->line);
     free(l->series);
+    free(l->equalised);
     free(l->own);
     free(l);
 }

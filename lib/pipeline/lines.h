@@ -31,6 +31,7 @@ size_t psr_lines_nseries(const psr_lines *l, size_t line);
 size_t psr_lines_most(const psr_lines *l, size_t line, size_t nsamp);
 size_t psr_lines_presto_block(const psr_lines *l, size_t line);
 const psr_dedisp *psr_lines_plan(const psr_lines *l, size_t line);
+bool psr_lines_equalise(const psr_lines *l, size_t line); /* blocks have equalised series */
 size_t psr_lines_maxshift(const psr_lines *l, size_t line);
 
 /* Status: PSR_EINVAL if nsamp spectra complete no sample of the line */
@@ -54,7 +55,7 @@ PSR_MUST_CHECK psr_status psr_lines_push(psr_lines *l, const struct psr_block *s
                                          psr_err *err);
 
 /* Returns the next range of the input without data that the line has not seen, in samples of the
- * line before barycentring.  If a known range has grown, its new part is returned.
+ * line before barycentring; masked ranges too, unless equalised series tell of them.  If a known range has grown, its new part is returned.
  * Returned: false if there is none */
 bool psr_lines_next_gap(psr_lines *l, size_t line, const struct psr_block *spectra,
                         struct psr_span *gap);

@@ -40,6 +40,7 @@ struct psr_dedispersion_desc psr_pipeline_describe_dedispersion(const struct psr
         .clean = psr_stage_clean_plan(p->clean),
         .clean_block = psr_stage_clean_block(p->clean),
         .clean_bytes = psr_stage_clean_bytes(p->clean),
+        .equalise = d->clean_auto && d->pulses.on,
         .mask = psr_stage_clean_mask(p->clean),
         .clip_sigma = d->noclip ? 0 : d->clip_sigma,
         .zerodm = d->zerodm,

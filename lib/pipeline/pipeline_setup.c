@@ -166,6 +166,7 @@ static psr_status reserve(struct psr_pipeline *p, size_t nsamp, psr_err *err)
             .nseries = psr_lines_nseries(p->lines, k),
             .tsamp_s = p->line[k].tsamp_s,
             .presto_block = psr_lines_presto_block(p->lines, k),
+            .equalised = psr_lines_equalise(p->lines, k),
         };
     if (!st)
         st = psr_stage_barycentre_begin(p->barycentre, moved, nline, p->nthread, err);

@@ -134,12 +134,15 @@ static psr_status begin(void **state, const void *desc, const struct psr_sink_st
 static psr_status push(void *state, size_t line, const struct psr_block *b, psr_err *err)
 {
     struct pulses *s = state;
-    return psr_singlepulse_execute(s->search[line], b->series, b->stride, b->n, err);
+    return psr_singlepulse_execute(s->search[line], b->equalised ? b->equalised : b->series,
+                                   b->stride, b->n, err);
 }
 
 static psr_status push_device(void *state, size_t line, const struct psr_block *b, psr_err *err)
 {
     struct pulses *s = state;
+    if (b->equalised)
+        return push(state, line, b, err);
     return psr_singlepulse_execute_device(s->search[line], b->device_series, b->ndevice_series,
                                           b->bin ? b->device_samples : b->n, b->bin, b->nbin, err);
 }

@@ -18,10 +18,11 @@ struct psr_stage_barycentre {
     double voverc;
     struct psr_mjd start; /* barycentric date of the first sample, without a delay */
     struct psr_bary_clock clock;
-    double mean;             /* with presto, as psr_stage_barycentre_mean has it */
-    int64_t nmean;           /* of how many samples */
-    psr_resample **resample; /* [nline]; NULL where nothing moves */
-    size_t *nseries;         /* [nline] */
+    double mean;              /* with presto, as psr_stage_barycentre_mean has it */
+    int64_t nmean;            /* of how many samples */
+    psr_resample **resample;  /* [nline]; NULL where nothing moves */
+    psr_resample **equalised; /* [nline] the same bins, of equalised series; NULL: there are none */
+    size_t *nseries;          /* [nline] */
     size_t nline;
     size_t *own; /* [most_series] of a line, as in a block; NULL before there are ends */
     size_t most_series;
@@ -171,6 +172,22 @@ struct psr_mjd psr_stage_barycentre_epoch(const psr_stage_barycentre *b, double 
     return (struct psr_mjd){(long)floor(epoch), epoch - floor(epoch)};
 }
 
+static psr_status create_resample(psr_resample **out, const psr_stage_barycentre *b,
+                                  const struct psr_stage_barycentre_line *line, int nthread,
+                                  psr_err *err)
+{
+    return psr_resample_create(out,
+                               &(struct psr_resample_desc){
+                                   .nseries = line->nseries,
+                                   .tsamp_s = line->tsamp_s,
+                                   .drift = psr_bary_drift_s,
+                                   .ctx = &b->clock,
+                                   .presto_block = line->presto_block,
+                                   .nthread = nthread,
+                               },
+                               err);
+}
+
 psr_status psr_stage_barycentre_begin(psr_stage_barycentre *b,
                                       const struct psr_stage_barycentre_line *line, size_t nline,
                                       int nthread, psr_err *err)
@@ -179,25 +196,20 @@ psr_status psr_stage_barycentre_begin(psr_stage_barycentre *b,
     if (!b->moves)
         return PSR_OK;
     b->resample = calloc(nline, sizeof *b->resample);
+    b->equalised = calloc(nline, sizeof *b->equalised);
     b->nseries = calloc(nline, sizeof *b->nseries);
-    if (!b->resample || !b->nseries)
+    if (!b->resample || !b->equalised || !b->nseries)
         return psr_fail_nomem(err, "barycentring", (double)nline * sizeof *b->resample);
     b->nline = nline;
     for (size_t k = 0; k < nline; k++) {
         b->nseries[k] = line[k].nseries;
         b->most_series = line[k].nseries > b->most_series ? line[k].nseries : b->most_series;
     }
-    for (size_t k = 0; k < nline && !st; k++)
-        st = psr_resample_create(&b->resample[k],
-                                 &(struct psr_resample_desc){
-                                     .nseries = line[k].nseries,
-                                     .tsamp_s = line[k].tsamp_s,
-                                     .drift = psr_bary_drift_s,
-                                     .ctx = &b->clock,
-                                     .presto_block = line[k].presto_block,
-                                     .nthread = nthread,
-                                 },
-                                 err);
+    for (size_t k = 0; k < nline && !st; k++) {
+        st = create_resample(&b->resample[k], b, &line[k], nthread, err);
+        if (!st && line[k].equalised)
+            st = create_resample(&b->equalised[k], b, &line[k], nthread, err);
+    }
     return st;
 }
 
@@ -271,7 +283,11 @@ static psr_status move_own(psr_stage_barycentre *b, size_t line, struct psr_bloc
 psr_status psr_stage_barycentre_run(psr_stage_barycentre *b, size_t line, struct psr_block *block,
                                     psr_err *err)
 {
+    size_t same;
     psr_status st = block->own && b->moves ? move_own(b, line, block, err) : PSR_OK;
+    if (!st && b->moves && block->equalised)
+        st = psr_resample_execute(b->equalised[line], block->equalised, block->stride, block->n,
+                                  &same, err);
     if (st)
         return st;
     if (block->series)
@@ -316,9 +332,12 @@ void psr_stage_barycentre_destroy(psr_stage_barycentre *b)
 {
     if (!b)
         return;
-    for (size_t k = 0; k < b->nline; k++)
+    for (size_t k = 0; k < b->nline; k++) {
         psr_resample_destroy(b->resample[k]);
+        psr_resample_destroy(b->equalised[k]);
+    }
     free(b->resample);
+    free(b->equalised);
     free(b->nseries);
     free(b->own);
     free(b);

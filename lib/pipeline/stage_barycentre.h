@@ -40,6 +40,7 @@ struct psr_stage_barycentre_line {
     size_t nseries;
     double tsamp_s;
     size_t presto_block; /* as in resample.h */
+    bool equalised;      /* its blocks have equalised series */
 };
 
 /* Sets the lines; call once.
@@ -56,7 +57,7 @@ size_t psr_stage_barycentre_room(const psr_stage_barycentre *b, size_t line, siz
 
 /* Barycentres the next samples of every series of a line in place; for series on devices it only
  * returns which bins to add and remove.
- * Given:    block   stride >= psr_stage_barycentre_room(b, line, n)
+ * Given:    block   stride >= psr_stage_barycentre_room(b, line, n); equalised series are always on the host
  * Returned: block   n and own after barycentring; on devices bin, or NULL if no bins are ever added
  *                   or removed
  * Status:   those of psr_resample_execute and psr_resample_report */

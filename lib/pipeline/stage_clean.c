@@ -197,6 +197,7 @@ static psr_status run_auto(psr_stage_clean *c, struct psr_block *b, psr_err *err
     b->first = c->ngiven;
     b->nstep = 0;
     b->nmasked = psr_clean_auto_lost(c->automatic, &b->masked);
+    b->nmissing = psr_clean_auto_missing(c->automatic, &b->missing);
     c->ngiven += (int64_t)n;
     return PSR_OK;
 }
@@ -228,6 +229,7 @@ void psr_stage_clean_blank(const psr_stage_clean *c, struct psr_block *b, size_t
     b->first += (int64_t)b->n;
     b->n = n;
     b->nstep = 0;
+    b->nmissing = 0;
     memset(b->spectra, 0, n * row_bytes);
 }
 

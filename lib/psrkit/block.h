@@ -17,6 +17,10 @@ struct psr_block {
     void *spectra; /* [n][nchan] packed */
     float *series; /* [nseries][stride] */
     size_t stride;
+    float *
+        equalised; /* [nseries][stride] on the host: the series with the scatter that they have with all
+                         channels, where automatic cleaning masked some; not a number where it masked too
+                         much (mask_correction.h); NULL: as series, wherever they are */
     const struct psr_device_series
         *device_series; /* [ndevice_series] all series, each of device_samples */
     size_t ndevice_series, device_samples;
@@ -35,6 +39,10 @@ struct psr_block {
     /* Values that the replaced samples of these spectra stand for. */
     const struct psr_step *step;
     size_t nstep;
+
+    /* Shares of channels' noise that are missing, as psr_clean_auto_missing. */
+    const struct psr_step *missing;
+    size_t nmissing;
 };
 
 #endif

@@ -2,6 +2,7 @@
 #ifndef PSRKIT_CLEAN_AUTO_H
 #define PSRKIT_CLEAN_AUTO_H
 
+#include <psrkit/clean.h>
 #include <psrkit/obs.h>
 #include <psrkit/outfile.h>
 
@@ -138,6 +139,15 @@ PSR_MUST_CHECK psr_status psr_clean_auto_execute(psr_clean_auto *p, const void *
 /* Ends the stream and returns the spectra held back, fewer than a window.  Status: PSR_ENOMEM. */
 PSR_MUST_CHECK psr_status psr_clean_auto_finish(psr_clean_auto *p, void *out, size_t *nout,
                                                 psr_err *err);
+
+/* Level of the output of every channel. */
+enum { PSR_CLEAN_AUTO_LEVEL = 32 };
+
+/* Steps of the noise of kept channels in the spectra that the last execute or finish returned, in time order: from
+ * spectrum t on, this share of the variance of channel c is missing, 1 where it is masked (sparks included), 0 at the
+ * start of the stream.
+ * Returned: their number; *step belongs to the plan and is valid until the next call */
+size_t psr_clean_auto_missing(const psr_clean_auto *p, const struct psr_step **step);
 
 /* As psr_clean_lost. */
 size_t psr_clean_auto_lost(const psr_clean_auto *p, const struct psr_span **span);

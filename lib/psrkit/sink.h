@@ -80,7 +80,8 @@ struct psr_sink_ops {
                               psr_err *err);
 
     /* Called before the samples that depend on it: a range of the input holds no data, so series i
-     * has none from span.first - shift[i] to span.first + span.count.  NULL: not needed. */
+     * has none from span.first - shift[i] to span.first + span.count.  Where blocks have equalised series, these
+     * tell of what is masked, and only padding is a gap.  NULL: not needed. */
     psr_status (*gap)(void *state, size_t line, struct psr_span span, psr_err *err);
 
     /* The input has ended: completes the files of the group, which are renamed once all sinks have

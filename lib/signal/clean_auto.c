@@ -71,8 +71,10 @@ static bool allocate_channels(psr_clean_auto *p)
     p->past_l = calloc(PSR_AUTO_HISTORY * nchan, sizeof *p->past_l);
     p->past_s = calloc(PSR_AUTO_HISTORY * nchan, sizeof *p->past_s);
     p->masked = calloc(nchan, sizeof *p->masked);
+    p->missing = calloc(nchan, sizeof *p->missing);
     bool all = p->keep && p->bad && p->was_bad && p->npast && p->level && p->sd && p->now_l &&
-               p->now_s && p->old_l && p->old_s && p->past_l && p->past_s && p->masked;
+               p->now_s && p->old_l && p->old_s && p->past_l && p->past_s && p->masked &&
+               p->missing;
     for (size_t k = 0; k <= PSR_AUTO_BLOCKS && all; k++)
         all = allocate_block(&p->block[k], nchan);
     return all;
@@ -109,7 +111,7 @@ int64_t psr_clean_auto_bytes(const psr_clean_auto *p)
     const size_t cell = 2 * sizeof(double) + (4 + PSR_AUTO_RATINGS) * sizeof(float) + 2;
     return (int64_t)(p->window * (p->in.row_bytes + 24 * p->ngroup + 5) + 4 * work_values(p) +
                      4 * PSR_AUTO_TILES * p->ngroup + sizeof *p +
-                     p->d.nchan * ((PSR_AUTO_BLOCKS + 1) * cell + 8 * PSR_AUTO_HISTORY + 62));
+                     p->d.nchan * ((PSR_AUTO_BLOCKS + 1) * cell + 8 * PSR_AUTO_HISTORY + 66));
 }
 
 static psr_status create(psr_clean_auto **out, const struct psr_clean_auto_desc *desc, psr_err *err)
@@ -169,11 +171,11 @@ void psr_clean_auto_destroy(psr_clean_auto *p)
         free_block(&p->block[k]);
     for (int i = 0; p->row && i < p->nthread; i++)
         free(p->row[i]);
-    void *const own[] = {p->was_bad, p->npast,  p->fold,   p->keep,  p->bad,    p->level,
-                         p->sd,      p->now_l,  p->now_s,  p->old_l, p->old_s,  p->past_l,
-                         p->past_s,  p->masked, p->work,   p->sum,   p->spark,  p->held,
-                         p->row,     p->mask,   p->tile,   p->span,  p->all_sd, p->all_level,
-                         p->rate,    p->mode,   p->median, p->less};
+    void *const own[] = {p->was_bad, p->npast,  p->fold,   p->keep,  p->bad,     p->level,
+                         p->sd,      p->now_l,  p->now_s,  p->old_l, p->old_s,   p->past_l,
+                         p->past_s,  p->masked, p->work,   p->sum,   p->spark,   p->held,
+                         p->row,     p->mask,   p->tile,   p->span,  p->all_sd,  p->all_level,
+                         p->rate,    p->mode,   p->median, p->less,  p->missing, p->step};
     for (size_t n = 0; n < sizeof own / sizeof *own; n++)
         free(own[n]);
     free(p);
@@ -312,7 +314,8 @@ static psr_status clean_window(psr_clean_auto *p, const unsigned char *from, siz
     for (size_t t = 0; t < n; t++)
         if (p->spark[t])
             memset(to + t * p->d.nchan, PSR_AUTO_ZERO, p->d.nchan);
-    return record(p, filter, err);
+    psr_status st = psr_auto_note_missing(p, err);
+    return st ? st : record(p, filter, err);
 }
 
 /* --- the stream ------------------------------------------------------------------------------- */
@@ -332,6 +335,7 @@ psr_status psr_clean_auto_execute(psr_clean_auto *p, const void *in, size_t nsam
     unsigned char *to = out;
     psr_status st = PSR_OK;
     *nout = 0;
+    p->nstep = 0;
     while (nsamp && !st) {
         bool whole = !p->nheld && nsamp >= p->window;
         size_t n = whole ? p->window : hold(p, at, nsamp);
@@ -352,6 +356,7 @@ psr_status psr_clean_auto_finish(psr_clean_auto *p, void *out, size_t *nout, psr
     const size_t n = p->nheld;
     *nout = n;
     p->nheld = 0;
+    p->nstep = 0;
     return n ? clean_window(p, p->held, n, out, err) : PSR_OK;
 }
 

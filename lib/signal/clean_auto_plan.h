@@ -78,6 +78,9 @@ struct psr_clean_auto {
     size_t level_room, sd_room;
     struct psr_span *span;
     size_t nspan, span_room;
+    float *missing;        /* [nchan] share of the variance that is missing now */
+    struct psr_step *step; /* of the last call */
+    size_t nstep, step_room;
 };
 
 /* --- rows (clean_auto_rows.c) ----------------------------------------------------------------- */
@@ -100,6 +103,11 @@ static inline size_t psr_auto_first(const psr_clean_auto *p, size_t g)
 
 /* From sums to levels, scatters and masks of all blocks, and gain and offset. */
 void psr_auto_judge(psr_clean_auto *p);
+
+/* --- what is missing (clean_auto_missing.c) --------------------------------------------------- */
+
+/* Adds the window's changes to step. */
+PSR_MUST_CHECK psr_status psr_auto_note_missing(psr_clean_auto *p, psr_err *err);
 
 /* --- the band (clean_auto_band.c) ------------------------------------------------------------- */
 

@@ -1,6 +1,7 @@
 /* Restores the contribution of masked samples in dedispersed series. */
 #include <psrkit/ddplan.h>
 
+#include "base/clones.h"
 #include "base/threads.h"
 #include "mask_correction.h"
 #include <math.h>
@@ -200,6 +201,20 @@ bool psr_mask_correction_touches(const psr_mask_correction *p, size_t nstep)
     return nstep || p->nedge || p->off;
 }
 
+/* Takes steps, and makes room for n samples. */
+static psr_status prepare(psr_mask_correction *p, const struct psr_step *step, size_t nstep,
+                          size_t n, psr_err *err)
+{
+    psr_status st = grow_edges(p, nstep, err);
+    for (size_t k = 0; k < nstep && !st; k++)
+        st = add_edge(p, step + k, err);
+    if (!st)
+        st = grow_scratch(p, n, err);
+    if (!st && p->nedge && n)
+        qsort(p->edge, p->nedge, sizeof *p->edge, by_channel);
+    return st;
+}
+
 psr_status psr_mask_correction_execute(psr_mask_correction *p, const struct psr_step *step,
                                        size_t nstep, float *out, size_t stride, size_t n,
                                        psr_err *err)
@@ -210,20 +225,78 @@ psr_status psr_mask_correction_execute(psr_mask_correction *p, const struct psr_
         p->ngiven += (int64_t)n;
         return PSR_OK;
     }
-    psr_status st = grow_edges(p, nstep, err);
-    for (size_t k = 0; k < nstep && !st; k++)
-        st = add_edge(p, step + k, err);
-    if (!st)
-        st = grow_scratch(p, n, err);
+    psr_status st = prepare(p, step, nstep, n, err);
     if (st || !n)
         return st;
-    if (p->nedge)
-        qsort(p->edge, p->nedge, sizeof *p->edge, by_channel);
 #pragma omp parallel for schedule(dynamic) num_threads(p->nthread) reduction(|| : off)
     for (size_t i = 0; i < p->d.ndm; i++) {
         struct scratch *s = &p->scratch[psr_thread_number()];
         scatter_edges(p, s, i, n);
         p->level[i] = add_changes(s, out + i * stride, n, p->level[i], unit);
+        off = off || p->level[i];
+    }
+    p->off = off;
+    p->ngiven += (int64_t)n;
+    drop_edges(p);
+    return PSR_OK;
+}
+
+/* --- scatter ---------------------------------------------------------------------------------- */
+
+/* What makes up for missing noise; not a number if too little is left. */
+static float find_factor(const struct psr_mask_noise *noise, double missing)
+{
+    double left = noise->variance - missing;
+    return left >= PSR_MASK_LEAST * noise->variance ? (float)sqrt(noise->variance / left) : NAN;
+}
+
+PSR_CLONES
+static void equalise_samples(float *restrict out, const float *restrict in, size_t n, float level,
+                             float factor)
+{
+    for (size_t t = 0; t < n; t++)
+        out[t] = level + (in[t] - level) * factor;
+}
+
+/* As add_changes. */
+static int64_t equalise_series(struct scratch *s, const struct psr_mask_noise *noise,
+                               const float *in, float *out, size_t n, int64_t missing, double unit)
+{
+    const float level = (float)noise->level;
+    for (size_t t0 = 0; t0 < n; t0 += GROUP) {
+        size_t end = n - t0 < GROUP ? n : t0 + GROUP;
+        float factor = find_factor(noise, (double)missing * unit);
+        if (!s->mark[t0 / GROUP]) {
+            equalise_samples(out + t0, in + t0, end - t0, level, factor);
+            continue;
+        }
+        for (size_t t = t0; t < end; t++) {
+            missing += s->change[t];
+            factor = s->change[t] ? find_factor(noise, (double)missing * unit) : factor;
+            s->change[t] = 0;
+            out[t] = level + (in[t] - level) * factor;
+        }
+        s->mark[t0 / GROUP] = 0;
+    }
+    return missing;
+}
+
+psr_status psr_mask_correction_equalise(psr_mask_correction *p, const struct psr_step *step,
+                                        size_t nstep, const struct psr_mask_noise *noise,
+                                        const float *in, float *out, size_t stride, size_t n,
+                                        psr_err *err)
+{
+    double unit = ldexp(1, -p->shift) / (double)p->d.downsamp;
+    bool off = false;
+    psr_status st = prepare(p, step, nstep, n, err);
+    if (st || !n)
+        return st;
+#pragma omp parallel for schedule(dynamic) num_threads(p->nthread) reduction(|| : off)
+    for (size_t i = 0; i < p->d.ndm; i++) {
+        struct scratch *s = &p->scratch[psr_thread_number()];
+        scatter_edges(p, s, i, n);
+        p->level[i] =
+            equalise_series(s, noise, in + i * stride, out + i * stride, n, p->level[i], unit);
         off = off || p->level[i];
     }
     p->off = off;

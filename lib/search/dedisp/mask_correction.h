@@ -5,7 +5,9 @@
  * on.  In each trial it takes effect after that channel's delay, and between two changes the series
  * needs a constant correction, so the cost depends on the number of steps and not on the number of
  * replaced samples.  Sums are in fixed point: the result has the same bits for any block lengths.
- */
+ *
+ * psr_clean_auto does not restore what it masks: its steps say how much of a channel's noise is missing, and
+ * psr_mask_correction_equalise gives series a common scatter. */
 #ifndef PSR_SEARCH_DEDISP_MASK_CORRECTION_H
 #define PSR_SEARCH_DEDISP_MASK_CORRECTION_H
 
@@ -38,6 +40,28 @@ PSR_MUST_CHECK psr_status psr_mask_correction_execute(psr_mask_correction *p,
                                                       const struct psr_step *step, size_t nstep,
                                                       float *out, size_t stride, size_t n,
                                                       psr_err *err);
+
+/* Noise of a series, of which steps tell what part is missing. */
+struct psr_mask_noise {
+    double level;    /* of the series */
+    double variance; /* with all channels, in units of steps */
+};
+
+/* Less noise than this share leaves too little of a series. */
+#define PSR_MASK_LEAST 0.125
+
+/* As psr_mask_correction_execute, for steps of the missing variance v(t) of channels; their sum over the channels
+ * of a sample of a series is V.
+ * Given:    in [ndm][stride]
+ * Returned: out [ndm][stride]   level + (in - level) sqrt(variance / (variance - V)), which has the scatter that
+ *                               it has with all channels; not a number if variance - V is below PSR_MASK_LEAST
+ *                               of variance; not in
+ * Notes:    V of a sum of downsamp samples is their mean */
+PSR_MUST_CHECK psr_status psr_mask_correction_equalise(psr_mask_correction *p,
+                                                       const struct psr_step *step, size_t nstep,
+                                                       const struct psr_mask_noise *noise,
+                                                       const float *in, float *out, size_t stride,
+                                                       size_t n, psr_err *err);
 
 /* Frees the object; NULL is allowed. */
 void psr_mask_correction_destroy(psr_mask_correction *p);
