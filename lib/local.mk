@@ -314,9 +314,13 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/pipeline/presto_view.c \
 	lib/pipeline/presto_view.h \
 	lib/pipeline/provenance.c \
+	lib/pipeline/pulse_spectra.c \
+	lib/pipeline/pulse_spectra.h \
 	lib/pipeline/provenance.h \
 	lib/pipeline/read_ahead.c \
 	lib/pipeline/read_ahead.h \
+	lib/pipeline/reread.c \
+	lib/pipeline/reread.h \
 	lib/pipeline/resident_series.c \
 	lib/pipeline/resident_series.h \
 	lib/pipeline/resume.c \
@@ -358,6 +362,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/sift/sift_state.h \
 	lib/search/singlepulse/cluster.c \
 	lib/search/singlepulse/marks.c \
+	lib/search/singlepulse/pulse_spectrum.c \
 	lib/search/dedisp/dedisp_presto.h \
 	lib/search/dedisp/dedisp_presto.c \
 	lib/search/dedisp/dedisp.c \

@@ -145,6 +145,20 @@ refused() {
     [ -s m_DM0.00.dat ]
 }
 
+@test "single pulses: those of one sub-band, and at the edge of a masked stretch, are marked; bursts are not" {
+    sky="-q -seed 5 -nbits 32 -nchans 64 -tsamp 256 -tobs 8 -fch1 1500 -foff 4"
+    search="-q -nobary -nowrite -singlepulse -threshold 7 -lodm 0 -dmstep 10 -numdms 40"
+    fakebin $sky -add "burst dm=150 t=3 width=4e-3 snr=15" -rfi "tone freq=1400 level=30 t=5 length=4e-3" -o sky.fil
+    gpudedisp $search -noclip -o p sky.fil
+    awk -F'\t' '/^#/ { next } $3 > 2.98 && $3 < 3.02 && $6 > 100 && $6 < 200 && $10 == "-" { burst = 1 }
+        $3 > 4 && $10 ~ /narrow/ { tone++ } $3 > 4 && $10 !~ /narrow/ { other++ }
+        END { exit !(burst && tone && !other) }' p.cand
+    # Of a pipe, which cannot be read twice, nothing is known.
+    gpudedisp $search -noclip -o pipe - <sky.fil
+    cut -f 1-9 p.cand | cmp - <(cut -f 1-9 pipe.cand)
+    fails grep -q narrow pipe.cand
+}
+
 @test "-clean auto: the same series from files and streams, on any number of threads, whatever the memory" {
     auto="-q -clean auto -nobary -nopad -lodm 10 -numdms 3"
     gpudedisp $auto -ncpus 1 -o a rfi.fil

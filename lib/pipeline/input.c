@@ -36,6 +36,7 @@ static psr_status open_at_fraction(struct psr_input_file *in, const struct psr_i
     if (st)
         return st;
     again.notes.note = NULL;
+    in->skip = again.skip;
     psr_source_close(in->source);
     in->source = NULL;
     return psr_source_open(&in->source, &again, err);
@@ -53,6 +54,7 @@ psr_status psr_input_open(struct psr_input_file *in, const struct psr_input_desc
         return psr_obs_check(obs, in->name, err);
     }
     in->name = psr_path_called(desc->source.path[0]);
+    in->skip = desc->source.skip;
     psr_status st = psr_source_open(&in->source, &desc->source, err);
     if (!st && desc->start > 0)
         st = open_at_fraction(in, desc, err);

@@ -22,6 +22,7 @@ struct psr_input_file {
     const struct psr_inf *inf; /* as psr_source_inf */
     int file_nbit;             /* as psr_source_file_nbit */
     size_t row_bytes;          /* bytes per spectrum in a block */
+    int64_t skip;              /* spectra before the first */
 };
 
 /* Status: those of psr_source_open; PSR_EINVAL for a fraction of an input of unknown length */

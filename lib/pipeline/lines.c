@@ -245,6 +245,7 @@ static void take_samples(psr_lines *l, size_t line, struct psr_block *series, si
         list_own_lengths(l, line, series->n);
         series->own = l->own;
     }
+    series->spectrum = of->ndedispersed * l->d.dedispersion.trials->line[line].downsamp;
     of->ndedispersed += (int64_t)series->n;
 }
 

@@ -32,28 +32,33 @@ psr_status psr_pipeline_make_trials(struct psr_pipeline *p, psr_err *err)
     return st;
 }
 
+static struct psr_source_desc describe_source(const struct psr_pipeline *p)
+{
+    const struct psr_pipeline_desc *d = &p->d;
+    return (struct psr_source_desc){
+        .size = sizeof(struct psr_source_desc),
+        .path = d->path,
+        .npath = d->npath,
+        .input = d->input,
+        .if_choice = (int)d->if_choice,
+        .invert = d->invert,
+        .no_weights = d->no_weights,
+        .no_scales = d->no_scales,
+        .no_offsets = d->no_offsets,
+        .as_presto = d->presto,
+        .runavg = d->runavg,
+        .skip = d->offset,
+        .nthread = p->nthread < READERS ? p->nthread : READERS,
+        .notes = d->notes,
+    };
+}
+
 static psr_status open_input(struct psr_pipeline *p, psr_err *err)
 {
     const struct psr_pipeline_desc *d = &p->d;
     return psr_input_open(&p->input,
                           &(struct psr_input_desc){
-                              .source =
-                                  {
-                                      .size = sizeof(struct psr_source_desc),
-                                      .path = d->path,
-                                      .npath = d->npath,
-                                      .input = d->input,
-                                      .if_choice = (int)d->if_choice,
-                                      .invert = d->invert,
-                                      .no_weights = d->no_weights,
-                                      .no_scales = d->no_scales,
-                                      .no_offsets = d->no_offsets,
-                                      .as_presto = d->presto,
-                                      .runavg = d->runavg,
-                                      .skip = d->offset,
-                                      .nthread = p->nthread < READERS ? p->nthread : READERS,
-                                      .notes = d->notes,
-                                  },
+                              .source = describe_source(p),
                               .obs = d->obs,
                               .start = d->start,
                               .presto = d->presto,
@@ -204,9 +209,29 @@ static psr_status create_buffers(struct psr_pipeline *p, psr_err *err)
     return st;
 }
 
+static psr_status reread(void *ctx, int64_t first, size_t n, float *x, psr_err *err)
+{
+    return psr_reread_read(ctx, first, n, x, err);
+}
+
+/* So that the spectra of pulses can be looked at. */
+static psr_status create_reread(struct psr_pipeline *p, psr_err *err)
+{
+    const struct psr_reread_desc d = {
+        .source = describe_source(p), .skip = p->input.skip, .clean = p->clean};
+    psr_status st = p->d.pulses.on ? psr_reread_create(&p->reread, &d, err) : PSR_OK;
+    p->stream.reread = p->reread ? reread : NULL;
+    p->stream.reread_ctx = p->reread;
+    p->stream.dmconst = p->d.dmconst;
+    p->stream.voverc = psr_stage_barycentre_voverc(p->barycentre);
+    return st;
+}
+
 static psr_status begin_sinks(struct psr_pipeline *p, psr_err *err)
 {
     psr_status st = psr_pipeline_list_shifts(p, err);
+    if (!st)
+        st = create_reread(p, err);
     return st ? st : psr_sinks_begin(p->sinks, &p->stream, err);
 }
 
@@ -271,6 +296,7 @@ psr_status psr_pipeline_prepare(struct psr_pipeline *p, psr_err *err)
 void psr_pipeline_release(struct psr_pipeline *p)
 {
     psr_read_ahead_destroy(p->reader);
+    psr_reread_destroy(p->reread);
     psr_sinks_abort(p->sinks);
     psr_lines_destroy(p->lines);
     psr_provenance_destroy(p->provenance);

@@ -9,6 +9,7 @@
 #include "lines.h"
 #include "provenance.h"
 #include "read_ahead.h"
+#include "reread.h"
 #include "sinks.h"
 #include "stage_barycentre.h"
 #include "stage_clean.h"
@@ -27,6 +28,7 @@ struct psr_pipeline {
     psr_lines *lines;
     psr_sinks *sinks;
     psr_read_ahead *reader;
+    psr_reread *reread;            /* NULL where the input cannot be read again */
     psr_output_group *group;       /* group of all files; NULL: no files */
     struct psr_sink_stream stream; /* passed to sinks; owns the next three fields */
     struct psr_sink_line *line;    /* [nline] */

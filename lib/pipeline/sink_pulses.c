@@ -1,4 +1,5 @@
 /* Sink that searches series for single pulses and writes them. */
+#include "pulse_spectra.h"
 #include "sink_rows.h"
 
 #include "base/grow.h"
@@ -20,6 +21,7 @@ struct pulses {
     struct psr_span *gap;  /* [ngap] of all lines, in samples of the input */
     size_t ngap, gap_room;
     double *device_s; /* [nline] */
+    psr_pulse_spectra *spectra;
     struct psr_pulses_found found;
 };
 
@@ -125,6 +127,8 @@ static psr_status begin(void **state, const void *desc, const struct psr_sink_st
         return psr_fail_nomem(err, "single pulses", (double)stream->nline * 16);
     st = check_tolerances(&s->d, err);
     if (!st)
+        st = psr_pulse_spectra_create(&s->spectra, &s->stream, err);
+    if (!st)
         st = check_names(stream, err);
     for (size_t k = 0; k < stream->nline && !st; k++)
         st = create_search(s, k, err);
@@ -134,6 +138,9 @@ static psr_status begin(void **state, const void *desc, const struct psr_sink_st
 static psr_status push(void *state, size_t line, const struct psr_block *b, psr_err *err)
 {
     struct pulses *s = state;
+    psr_status st = psr_pulse_spectra_note(s->spectra, line, b, err);
+    if (st)
+        return st;
     return psr_singlepulse_execute(s->search[line], b->equalised ? b->equalised : b->series,
                                    b->stride, b->n, err);
 }
@@ -143,6 +150,9 @@ static psr_status push_device(void *state, size_t line, const struct psr_block *
     struct pulses *s = state;
     if (b->equalised)
         return push(state, line, b, err);
+    psr_status st = psr_pulse_spectra_note(s->spectra, line, b, err);
+    if (st)
+        return st;
     return psr_singlepulse_execute_device(s->search[line], b->device_series, b->ndevice_series,
                                           b->bin ? b->device_samples : b->n, b->bin, b->nbin, err);
 }
@@ -281,6 +291,8 @@ static psr_status group_events(struct pulses *s, psr_err *err)
     psr_status st = psr_cluster_events(&d, s->event, s->found.nevent, &s->cluster, &n, err);
     if (!st)
         st = mark_clusters(s, n, err);
+    if (!st)
+        st = psr_pulse_spectra_mark(s->spectra, s->cluster, n, err);
     if (st)
         return st;
     s->found.cluster = s->cluster;
@@ -358,6 +370,7 @@ static void abort_sink(void *state)
         return;
     for (size_t k = 0; s->search && k < s->stream.nline; k++)
         psr_singlepulse_destroy(s->search[k]);
+    psr_pulse_spectra_destroy(s->spectra);
     free(s->search);
     free(s->device_s);
     free(s->event);

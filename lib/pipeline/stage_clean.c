@@ -4,6 +4,7 @@
 #include "formats/channel_list.h"
 #include "formats/unpack.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +16,8 @@ struct psr_stage_clean {
     psr_clean_auto *automatic;
     void *cleaned; /* spectra of floats; NULL: they are cleaned in place */
     size_t room;
-    int64_t ngiven; /* spectra so far */
+    int64_t ngiven;        /* spectra so far */
+    unsigned char *masked; /* [nchan] in a block, from the lowest frequency */
 };
 
 static bool is_ascending(const struct psr_obs *obs)
@@ -30,6 +32,9 @@ static psr_status choose_channels(psr_stage_clean *c, psr_err *err)
     if (!c->keep)
         return psr_fail_nomem(err, "the channel mask", (double)obs->nchan);
     memset(c->keep, 1, obs->nchan);
+    c->masked = calloc(obs->nchan, 1);
+    if (!c->masked)
+        return psr_fail_nomem(err, "the channel mask", (double)obs->nchan);
     if (!c->d.ignorechan || (c->d.presto && c->d.from_subbands))
         return PSR_OK;
     return psr_ignore_channels(c->d.ignorechan, obs->nchan, is_ascending(obs), c->keep, err);
@@ -72,6 +77,14 @@ static psr_status create_auto(psr_stage_clean *c, psr_err *err)
     return psr_clean_auto_create(&c->automatic, &desc, err);
 }
 
+/* Spectra of the observation before the first. */
+static int64_t find_first(const struct psr_obs *obs)
+{
+    if (!obs->began.day)
+        return 0;
+    return (int64_t)(psr_mjd_diff_s(obs->began, obs->tstart) / obs->tsamp_s + 0.5);
+}
+
 static psr_status create_plan(psr_stage_clean *c, psr_err *err)
 {
     const struct psr_stage_clean_desc *d = &c->d;
@@ -81,9 +94,6 @@ static psr_status create_plan(psr_stage_clean *c, psr_err *err)
         return create_auto(c, err);
     if (d->presto || (clip_sigma == 0 && !d->zerodm && !d->mask))
         return PSR_OK;
-    int64_t first = 0;
-    if (obs->began.day)
-        first = (int64_t)(psr_mjd_diff_s(obs->began, obs->tstart) / obs->tsamp_s + 0.5);
     return psr_clean_create(&c->plan,
                             &(struct psr_clean_desc){
                                 .size = sizeof(struct psr_clean_desc),
@@ -92,7 +102,7 @@ static psr_status create_plan(psr_stage_clean *c, psr_err *err)
                                 .kind = obs->kind,
                                 .ascending = is_ascending(obs),
                                 .tsamp_s = obs->tsamp_s,
-                                .first = first,
+                                .first = find_first(obs),
                                 .clip_sigma = clip_sigma,
                                 .zerodm = d->zerodm,
                                 .floats = d->floats,
@@ -233,6 +243,35 @@ void psr_stage_clean_blank(const psr_stage_clean *c, struct psr_block *b, size_t
     memset(b->spectra, 0, n * row_bytes);
 }
 
+static void mark_channels(psr_stage_clean *c, float *x)
+{
+    const size_t nchan = c->d.obs->nchan;
+    const bool ascending = is_ascending(c->d.obs);
+    for (size_t k = 0; k < nchan; k++)
+        if (!c->keep[k] || c->masked[ascending ? k : nchan - 1 - k])
+            x[k] = NAN;
+}
+
+/* The mask goes by whole blocks. */
+void psr_stage_clean_mark(psr_stage_clean *c, int64_t first, size_t n, float *x)
+{
+    const struct psr_mask *mask = psr_stage_clean_mask(c);
+    const double dt_s = c->d.obs->tsamp_s;
+    int64_t known = -1;
+    if (c->automatic) {
+        psr_clean_auto_mark(c->automatic, first, n, x);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const int64_t t = first + (int64_t)i, block = t < 0 ? 0 : t / PSR_CLEAN_BLOCK;
+        if (mask && block != known)
+            psr_mask_span(mask, (double)(find_first(c->d.obs) + block * PSR_CLEAN_BLOCK) * dt_s,
+                          PSR_CLEAN_BLOCK * dt_s, PSR_MASK_TOUCHED, c->masked);
+        known = block;
+        mark_channels(c, x + i * c->d.obs->nchan);
+    }
+}
+
 void psr_stage_clean_destroy(psr_stage_clean *c)
 {
     if (!c)
@@ -241,6 +280,7 @@ void psr_stage_clean_destroy(psr_stage_clean *c)
     psr_clean_auto_destroy(c->automatic);
     psr_mask_clear(&c->mask);
     free(c->keep);
+    free(c->masked);
     free(c->cleaned);
     free(c);
 }

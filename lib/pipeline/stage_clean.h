@@ -66,6 +66,10 @@ PSR_MUST_CHECK psr_status psr_stage_clean_run(psr_stage_clean *c, struct psr_blo
  * Given: n   at most the reserved number */
 void psr_stage_clean_blank(const psr_stage_clean *c, struct psr_block *block, size_t n);
 
+/* What became of spectra that have been cleaned: not a number where they are masked by the mask or by automatic
+ * cleaning, or ignored; cleaned automatically they are divided by their scatter.  x [n][nchan], from spectrum first. */
+void psr_stage_clean_mark(psr_stage_clean *c, int64_t first, size_t n, float *x);
+
 /* Frees the object; NULL is allowed. */
 void psr_stage_clean_destroy(psr_stage_clean *c);
 

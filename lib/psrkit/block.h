@@ -12,6 +12,9 @@
 struct psr_block {
     int64_t first; /* index of the first sample: spectrum, or sample of the line's series */
     size_t n;      /* number of samples; 0 spectra mark the end of the input */
+    int64_t
+        spectrum; /* of series: the input's spectrum with which the first sample begins at the highest
+                         frequency, to within the bins added and removed in the block */
 
     /* Location of the samples: spectra, series on the host, or series on devices. */
     void *spectra; /* [n][nchan] packed */

@@ -149,6 +149,11 @@ enum { PSR_CLEAN_AUTO_LEVEL = 32 };
  * Returned: their number; *step belongs to the plan and is valid until the next call */
 size_t psr_clean_auto_missing(const psr_clean_auto *p, const struct psr_step **step);
 
+/* What became of spectra that were returned before.
+ * Given:    x [n][nchan]   spectra first .. of the input, as floats
+ * Returned: x   divided by s of their window and channel; not a number where they are masked, or none */
+void psr_clean_auto_mark(const psr_clean_auto *p, int64_t first, size_t n, float *x);
+
 /* As psr_clean_lost. */
 size_t psr_clean_auto_lost(const psr_clean_auto *p, const struct psr_span **span);
 

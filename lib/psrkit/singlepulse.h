@@ -149,10 +149,13 @@ PSR_MUST_CHECK psr_status psr_singlepulse_write(psr_outfile *f, double dm, doubl
 
 /* Reasons to take a pulse for interference. */
 enum psr_pulse_mark {
-    PSR_PULSE_DM0 = 1,  /* as strong at DM 0, or with a sweep no longer than its boxcar */
-    PSR_PULSE_EDGE = 2, /* at most a boxcar from samples without data */
+    PSR_PULSE_DM0 = 1, /* as strong at DM 0, or with a sweep no longer than its boxcar */
+    PSR_PULSE_EDGE =
+        2, /* at most a boxcar from samples without data, or from where a quarter of the band
+                           begins or ends to be masked */
+    PSR_PULSE_NARROW = 4, /* in one sub-band of an eighth of the band */
 };
-enum { PSR_PULSE_NMARK = 2 };
+enum { PSR_PULSE_NMARK = 3 };
 
 /* A group of events that are one pulse, detected at neighbouring times, widths and DMs. */
 struct psr_cluster {
@@ -218,9 +221,46 @@ struct psr_marks_desc {
 PSR_MUST_CHECK psr_status psr_cluster_mark(const struct psr_marks_desc *desc,
                                            struct psr_cluster *clusters, size_t n, psr_err *err);
 
+/* The spectrum of a pulse, from the spectra around it: what they have in a dispersed boxcar, above the level
+ * beside it. */
+typedef struct psr_pulse_spectrum psr_pulse_spectrum;
+
+struct psr_pulse_spectrum_desc {
+    size_t size; /* sizeof the struct */
+    size_t nchan;
+    const int64_t
+        *delay;    /* [nchan] spectra by which the pulse is late in a channel, 0 or more; copied */
+    int64_t first; /* spectrum in which the boxcar begins in a channel without delay */
+    int64_t width; /* spectra, at least 1 */
+};
+
+/* Status: PSR_EINVAL naming field, value and limit; PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_pulse_spectrum_create(psr_pulse_spectrum **out,
+                                                    const struct psr_pulse_spectrum_desc *desc,
+                                                    psr_err *err);
+
+/* Spectra [*first, *end) that the pulse needs: with max(2 width, 32) spectra on either side of the boxcar. */
+void psr_pulse_spectrum_range(const psr_pulse_spectrum *p, int64_t *first, int64_t *end);
+
+/* Takes spectra [first, first + n) of x [n][nchan]; not a number: masked.  Any order, each once. */
+void psr_pulse_spectrum_push(psr_pulse_spectrum *p, int64_t first, size_t n, const float *x);
+
+/* With a(c) the sum of a channel over the boxcar less as many times its mean on either side, A the sum of all a:
+ *  - PSR_PULSE_NARROW if A is above 0 and, without those of m of the n channels, in an eighth of the band (rounded
+ *    up; consecutive channels), what is left of A, over sqrt(1 - m / n), is below half of A, or nothing is left
+ *    (m = n).  A channel counts if it has samples in the boxcar, and beside it at least as many as the boxcar is
+ *    long.  Not with fewer than 8 channels.
+ *  - PSR_PULSE_EDGE if the number of channels that are not masked, along the sweep, within a boxcar's width of the
+ *    boxcar, has a least value below 0.75 of its greatest.
+ * Returned: marks; a [nchan], 0 for channels that do not count, unless it is NULL */
+unsigned psr_pulse_spectrum_marks(psr_pulse_spectrum *p, double *a);
+
+/* Frees it; NULL is allowed. */
+void psr_pulse_spectrum_destroy(psr_pulse_spectrum *p);
+
 /* Writes clusters in Heimdall's tab-separated columns after one '#' header line: S/N, sample, time
  * (s), filter (log2 of the width), DM trial, DM, members, first sample, last sample, and the
- * names of the marks with commas between (dm0, edge; - if there are none); samples and width on the
+ * names of the marks with commas between (dm0, edge, narrow; - if there are none); samples and width on the
  * common clock.
  * Given:  dm [trials], pc cm^-3; scale as above; tsamp_s   of the common clock
  * Status: those of psr_outfile_write */

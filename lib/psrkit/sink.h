@@ -46,6 +46,15 @@ struct psr_sink_stream {
     struct psr_notes notes;
     bool (*should_stop)(void *ctx); /* polled during long operations */
     void *ctx;
+    double dmconst,
+        voverc; /* of dispersion, MHz^2 s; and of the frequencies that series are dedispersed
+                               with, those of obs times 1 + voverc */
+
+    /* Reads spectra of the input a second time, for finish, as floats: cleaned automatically they are in units of
+     * their channels' scatter; not a number where masked, ignored or beyond either end.  x [n][nchan].
+     * NULL: the input cannot be read again. */
+    psr_status (*reread)(void *ctx, int64_t first, size_t n, float *x, psr_err *err);
+    void *reread_ctx;
 };
 
 /* Properties of a line after the input has ended. */

@@ -171,11 +171,12 @@ void psr_clean_auto_destroy(psr_clean_auto *p)
         free_block(&p->block[k]);
     for (int i = 0; p->row && i < p->nthread; i++)
         free(p->row[i]);
-    void *const own[] = {p->was_bad, p->npast,  p->fold,   p->keep,  p->bad,     p->level,
-                         p->sd,      p->now_l,  p->now_s,  p->old_l, p->old_s,   p->past_l,
-                         p->past_s,  p->masked, p->work,   p->sum,   p->spark,   p->held,
-                         p->row,     p->mask,   p->tile,   p->span,  p->all_sd,  p->all_level,
-                         p->rate,    p->mode,   p->median, p->less,  p->missing, p->step};
+    void *const own[] = {p->was_bad, p->npast,     p->fold,   p->keep,  p->bad,     p->level,
+                         p->sd,      p->now_l,     p->now_s,  p->old_l, p->old_s,   p->past_l,
+                         p->past_s,  p->masked,    p->work,   p->sum,   p->spark,   p->held,
+                         p->row,     p->mask,      p->tile,   p->span,  p->all_sd,  p->all_level,
+                         p->rate,    p->mode,      p->median, p->less,  p->missing, p->step,
+                         p->cell,    p->spark_span};
     for (size_t n = 0; n < sizeof own / sizeof *own; n++)
         free(own[n]);
     free(p);

@@ -81,6 +81,10 @@ struct psr_clean_auto {
     float *missing;        /* [nchan] share of the variance that is missing now */
     struct psr_step *step; /* of the last call */
     size_t nstep, step_room;
+    uint16_t *cell;               /* [windows][nchan] bit k: block k is masked */
+    size_t cell_room, first_size; /* windows; spectra of a block of the first */
+    struct psr_span *spark_span;  /* [nspark] */
+    size_t nspark, spark_room;
 };
 
 /* --- rows (clean_auto_rows.c) ----------------------------------------------------------------- */

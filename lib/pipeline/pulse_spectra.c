@@ -1,0 +1,182 @@
+/* Marks pulses by their spectra, which are read again. */
+#include "pulse_spectra.h"
+
+#include "base/grow.h"
+#include <math.h>
+#include <psrkit/ddplan.h>
+#include <stdlib.h>
+
+enum { CHUNK = 256 }; /* spectra read at a time */
+
+/* Sample "first" of a line's series begins with this spectrum. */
+struct place {
+    int64_t first, spectrum;
+};
+
+struct places {
+    struct place *place; /* [n] ascending */
+    size_t n, room;
+};
+
+/* A pulse, in order of the input. */
+struct visit {
+    int64_t first;
+    size_t index;
+};
+
+struct psr_pulse_spectra {
+    const struct psr_sink_stream *stream;
+    struct places *line; /* [nline] */
+    double *freq_mhz;    /* [nchan] */
+    int64_t *delay;      /* [nchan] */
+    float *x;            /* [CHUNK][nchan] */
+};
+
+psr_status psr_pulse_spectra_create(psr_pulse_spectra **out, const struct psr_sink_stream *stream,
+                                    psr_err *err)
+{
+    const size_t nchan = stream->obs->nchan;
+    psr_pulse_spectra *p = calloc(1, sizeof *p);
+    *out = p;
+    if (!p)
+        return psr_fail_nomem(err, "the spectra of pulses", sizeof *p);
+    p->stream = stream;
+    p->line = calloc(stream->nline, sizeof *p->line);
+    p->freq_mhz = calloc(nchan, sizeof *p->freq_mhz);
+    p->delay = calloc(nchan, sizeof *p->delay);
+    p->x = malloc(CHUNK * nchan * sizeof *p->x);
+    if (!p->line || !p->freq_mhz || !p->delay || !p->x)
+        return psr_fail_nomem(err, "the spectra of pulses", (double)nchan * CHUNK * sizeof *p->x);
+    for (size_t c = 0; c < nchan; c++)
+        p->freq_mhz[c] = psr_obs_freq_mhz(stream->obs, c) * (1 + stream->voverc);
+    return PSR_OK;
+}
+
+psr_status psr_pulse_spectra_note(psr_pulse_spectra *p, size_t line, const struct psr_block *b,
+                                  psr_err *err)
+{
+    struct places *l = &p->line[line];
+    const int64_t downsamp = p->stream->line[line].downsamp;
+    const struct place now = {b->first, b->spectrum}, *last = l->n ? &l->place[l->n - 1] : NULL;
+    if (!b->n || (last && last->spectrum + (now.first - last->first) * downsamp == now.spectrum))
+        return PSR_OK;
+    psr_status st =
+        psr_grow(&l->place, &l->room, l->n, sizeof *l->place, "the times of blocks", err);
+    if (!st)
+        l->place[l->n++] = now;
+    return st;
+}
+
+static size_t line_of(const psr_pulse_spectra *p, size_t trial)
+{
+    size_t line = 0;
+    while (line + 1 < p->stream->nline && trial >= p->stream->line[line + 1].first)
+        line++;
+    return line;
+}
+
+/* The spectrum with which a sample begins. */
+static int64_t find_spectrum(const psr_pulse_spectra *p, size_t line, int64_t sample)
+{
+    const struct places *l = &p->line[line];
+    size_t low = 0, high = l->n;
+    while (low + 1 < high) {
+        size_t middle = low + (high - low) / 2;
+        if (l->place[middle].first <= sample)
+            low = middle;
+        else
+            high = middle;
+    }
+    const struct place none = {0}, *at = l->n ? &l->place[low] : &none;
+    return at->spectrum + (sample - at->first) * p->stream->line[line].downsamp;
+}
+
+static int64_t first_of(const psr_pulse_spectra *p, const struct psr_event *e)
+{
+    return find_spectrum(p, line_of(p, e->trial), e->sample - e->width / 2);
+}
+
+static psr_status start(psr_pulse_spectra *p, const struct psr_event *e, psr_pulse_spectrum **out,
+                        psr_err *err)
+{
+    const struct psr_sink_stream *s = p->stream;
+    const size_t nchan = s->obs->nchan;
+    double high_mhz = 0;
+    for (size_t c = 0; c < nchan; c++)
+        high_mhz = fmax(high_mhz, p->freq_mhz[c]);
+    for (size_t c = 0; c < nchan; c++) {
+        const int64_t d = psr_delay_samples(s->dmconst, s->dm[e->trial], p->freq_mhz[c], high_mhz,
+                                            s->obs->tsamp_s);
+        p->delay[c] = d > 0 ? d : 0;
+    }
+    const struct psr_pulse_spectrum_desc d = {.size = sizeof d,
+                                              .nchan = nchan,
+                                              .delay = p->delay,
+                                              .first = first_of(p, e),
+                                              .width = e->width *
+                                                       s->line[line_of(p, e->trial)].downsamp};
+    return psr_pulse_spectrum_create(out, &d, err);
+}
+
+static psr_status mark(psr_pulse_spectra *p, struct psr_cluster *cluster, psr_err *err)
+{
+    const struct psr_sink_stream *s = p->stream;
+    psr_pulse_spectrum *spectrum;
+    int64_t t, end;
+    psr_status st = start(p, &cluster->best, &spectrum, err);
+    if (st)
+        return st;
+    psr_pulse_spectrum_range(spectrum, &t, &end);
+    for (size_t n; t < end && !st; t += (int64_t)n) {
+        n = end - t < CHUNK ? (size_t)(end - t) : CHUNK;
+        st = s->reread(s->reread_ctx, t, n, p->x, err);
+        if (!st)
+            psr_pulse_spectrum_push(spectrum, t, n, p->x);
+    }
+    if (!st)
+        cluster->marks |= psr_pulse_spectrum_marks(spectrum, NULL);
+    psr_pulse_spectrum_destroy(spectrum);
+    return st;
+}
+
+static int compare_visits(const void *a, const void *b)
+{
+    const struct visit *p = a, *q = b;
+    return (p->first > q->first) - (p->first < q->first);
+}
+
+psr_status psr_pulse_spectra_mark(psr_pulse_spectra *p, struct psr_cluster *clusters, size_t n,
+                                  psr_err *err)
+{
+    const struct psr_sink_stream *s = p->stream;
+    const size_t most = n < PSR_PULSE_SPECTRA ? n : PSR_PULSE_SPECTRA;
+    psr_status st = PSR_OK;
+    if (!s->reread || !most)
+        return PSR_OK;
+    struct visit *visit = malloc(most * sizeof *visit);
+    if (!visit)
+        return psr_fail_nomem(err, "the spectra of pulses", (double)most * sizeof *visit);
+    for (size_t k = 0; k < most; k++)
+        visit[k] = (struct visit){first_of(p, &clusters[k].best), k};
+    qsort(visit, most, sizeof *visit, compare_visits);
+    for (size_t k = 0; k < most && !st; k++)
+        st = mark(p, &clusters[visit[k].index], err);
+    if (n > most)
+        psr_note(&s->notes, "spectra of the best %zu pulses are looked at for interference, of %zu",
+                 most, n);
+    free(visit);
+    return st;
+}
+
+void psr_pulse_spectra_destroy(psr_pulse_spectra *p)
+{
+    if (!p)
+        return;
+    for (size_t k = 0; p->line && k < p->stream->nline; k++)
+        free(p->line[k].place);
+    free(p->line);
+    free(p->freq_mhz);
+    free(p->delay);
+    free(p->x);
+    free(p);
+}

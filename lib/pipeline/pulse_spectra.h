@@ -1,0 +1,31 @@
+/* pulse_spectra.h: marks pulses by their spectra, which are read again (private). */
+#ifndef PSR_PIPELINE_PULSE_SPECTRA_H
+#define PSR_PIPELINE_PULSE_SPECTRA_H
+
+#include <psrkit/sink.h>
+
+typedef struct psr_pulse_spectra psr_pulse_spectra;
+
+/* The best ones, of at most so many pulses: reading takes time. */
+enum { PSR_PULSE_SPECTRA = 1000 };
+
+/* Given:  stream   of the sink; must outlive the object
+ * Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_pulse_spectra_create(psr_pulse_spectra **out,
+                                                   const struct psr_sink_stream *stream,
+                                                   psr_err *err);
+
+/* Notes where in the input the samples of a block begin.  Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_pulse_spectra_note(psr_pulse_spectra *p, size_t line,
+                                                 const struct psr_block *b, psr_err *err);
+
+/* Adds the marks of psr_pulse_spectrum_marks to the first PSR_PULSE_SPECTRA of n clusters, best first; does nothing
+ * if the input cannot be read again.
+ * Status: those of the stream's reread, PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_pulse_spectra_mark(psr_pulse_spectra *p, struct psr_cluster *clusters,
+                                                 size_t n, psr_err *err);
+
+/* Frees the object; NULL is allowed. */
+void psr_pulse_spectra_destroy(psr_pulse_spectra *p);
+
+#endif
