@@ -212,6 +212,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/catalogue.c \
 	lib/formats/dat.h \
 	lib/formats/fft.c \
+	lib/formats/frame_order.c \
+	lib/formats/frame_order.h \
 	lib/formats/good_length.c \
 	lib/formats/inf.c \
 	lib/formats/inf_fields.c \
@@ -224,6 +226,14 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/pfd.c \
 	lib/formats/mask_write.c \
 	lib/formats/obs.c \
+	lib/formats/udp_packet.c \
+	lib/formats/udp_packet.h \
+	lib/formats/udp_reader.c \
+	lib/formats/udp_receive.c \
+	lib/formats/udp_receive.h \
+	lib/formats/udp_send.c \
+	lib/formats/udp_socket.c \
+	lib/formats/udp_socket.h \
 	lib/formats/multi_file.c \
 	lib/formats/multi_file.h \
 	lib/formats/psrfits.c \

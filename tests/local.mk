@@ -70,6 +70,7 @@ UNIT_TESTS = \
 	tests/t_fold \
 	tests/t_fold_search \
 	tests/t_folder \
+	tests/t_frame_order \
 	tests/t_gaps \
 	tests/t_gnuplot \
 	tests/t_inf \
@@ -141,6 +142,7 @@ UNIT_TESTS = \
 	tests/t_spectrum \
 	tests/t_subband \
 	tests/t_text_lines \
+	tests/t_udp \
 	tests/t_unpack \
 	tests/t_zaplist
 
@@ -265,6 +267,7 @@ CLI_TESTS = \
 	tests/seeds.bats \
 	tests/subbands.bats \
 	tests/tutorial.bats \
+	tests/udp.bats \
 	tests/workflow.bats
 
 # tests/compat.bats makes its input with it.

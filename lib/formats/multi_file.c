@@ -2,6 +2,7 @@
 #include "multi_file.h"
 #include "base/readfd.h"
 #include "subbands.h"
+#include "udp_socket.h"
 #include <psrkit/obs.h>
 
 #include <math.h>
@@ -24,6 +25,10 @@ static const struct psr_format formats[] = {
     {PSR_INPUT_PSRFITS, "PSRFITS", PSR_FITS_MAGIC, true, true, psr_psrfits_open},
 };
 enum { NFORMAT = sizeof formats / sizeof *formats, MAGIC_MAX = 16 };
+
+/* Chosen by the name. */
+static const struct psr_format network = {PSR_INPUT_AUTO, "UDP", "",
+                                          true,           true,  psr_udp_reader_open};
 
 static void relay_note(void *ctx, const char *msg)
 {
@@ -51,7 +56,9 @@ static psr_status find_format(const struct psr_format **format, const char *path
                               enum psr_input input, psr_err *err)
 {
     char magic[MAGIC_MAX];
-    *format = formats;
+    *format = psr_udp_is_name(path) ? &network : formats;
+    if (*format == &network)
+        return PSR_OK;
     if (input == PSR_INPUT_AUTO) {
         psr_status st = peek_file(path, magic, err);
         if (st)
@@ -221,6 +228,9 @@ static psr_status check_files(const struct psr_source_desc *desc, psr_err *err)
         if (strcmp(desc->path[i], "-") == 0)
             st = psr_fail_field(err, PSR_EINVAL, "path",
                                 "standard input (-) among %zu inputs, must be the only one", n);
+        else if (psr_udp_is_name(desc->path[i]))
+            st = psr_fail_field(err, PSR_EINVAL, "path",
+                                "%s among %zu inputs, must be the only one", desc->path[i], n);
         else if (stat(desc->path[i], &status) != 0)
             st = psr_fail_errno(err, "%s", desc->path[i]);
         else

@@ -35,5 +35,7 @@ PSR_MUST_CHECK psr_status psr_sigproc_open(struct psr_reader **out, const char *
                                            const struct psr_source_desc *desc, psr_err *err);
 PSR_MUST_CHECK psr_status psr_psrfits_open(struct psr_reader **out, const char *path,
                                            const struct psr_source_desc *desc, psr_err *err);
+PSR_MUST_CHECK psr_status psr_udp_reader_open(struct psr_reader **out, const char *path,
+                                              const struct psr_source_desc *desc, psr_err *err);
 
 #endif

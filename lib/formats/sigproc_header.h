@@ -30,4 +30,11 @@ PSR_MUST_CHECK psr_status psr_sigproc_parse_header(struct psr_sigproc_header *h,
                                                    size_t n, const char *name,
                                                    const struct psr_notes *notes, psr_err *err);
 
+/* The header that psr_sigproc_write writes.
+ * Returned: *bytes [*n], malloc'd, caller frees
+ * Status:   as psr_sigproc_write */
+PSR_MUST_CHECK psr_status psr_sigproc_make_header(unsigned char **bytes, size_t *n,
+                                                  const struct psr_obs *obs, int data_type,
+                                                  psr_err *err);
+
 #endif

@@ -130,20 +130,39 @@ static psr_status check_writable(const struct psr_obs *obs, int data_type, size_
     return PSR_OK;
 }
 
+/* Returned: h->bytes, malloc'd; NULL on error */
+static psr_status make_header(struct header_text *h, const struct psr_obs *obs, int data_type,
+                              psr_err *err)
+{
+    const size_t room_keys = 1024, room_channel = 20;
+    h->room = room_keys + (obs->freq_mhz ? obs->nchan * room_channel : 0);
+    psr_status st = check_writable(obs, data_type, h->room, err);
+    if (st)
+        return st;
+    h->bytes = malloc(h->room);
+    if (!h->bytes)
+        return psr_fail_nomem(err, "SIGPROC header", (double)h->room);
+    put_header(h, obs, data_type);
+    return PSR_OK;
+}
+
+psr_status psr_sigproc_make_header(unsigned char **bytes, size_t *n, const struct psr_obs *obs,
+                                   int data_type, psr_err *err)
+{
+    struct header_text h = {.n = 0};
+    psr_status st = make_header(&h, obs, data_type, err);
+    *bytes = h.bytes;
+    *n = h.n;
+    return st;
+}
+
 static psr_status write_header(psr_outfile *f, const struct psr_obs *obs, int data_type,
                                bool big_endian, psr_err *err)
 {
-    const size_t room_keys = 1024, room_channel = 20;
-    struct header_text h = {.room = room_keys + (obs->freq_mhz ? obs->nchan * room_channel : 0),
-                            .big_endian = big_endian};
-    psr_status st = check_writable(obs, data_type, h.room, err);
-    if (st)
-        return st;
-    h.bytes = malloc(h.room);
-    if (!h.bytes)
-        return psr_fail_nomem(err, "SIGPROC header", (double)h.room);
-    put_header(&h, obs, data_type);
-    st = psr_outfile_write(f, h.bytes, h.n, err);
+    struct header_text h = {.big_endian = big_endian};
+    psr_status st = make_header(&h, obs, data_type, err);
+    if (!st)
+        st = psr_outfile_write(f, h.bytes, h.n, err);
     free(h.bytes);
     return st;
 }

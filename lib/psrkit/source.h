@@ -1,4 +1,4 @@
-/* source.h: readers of spectra in any supported format; writers of SIGPROC and PSRFITS files. */
+/* source.h: readers of spectra in any supported format; writers of SIGPROC and PSRFITS files; senders. */
 #ifndef PSRKIT_SOURCE_H
 #define PSRKIT_SOURCE_H
 
@@ -13,7 +13,8 @@ PSR_API_BEGIN
 /* Reads blocks of spectra from any supported input.
  *
  * A source is one observation: a SIGPROC filterbank file, several consecutive ones, PSRFITS
- * search-mode files, sub-band files written by prepsubband -sub, or standard input.  It reads
+ * search-mode files, sub-band files written by prepsubband -sub, standard input, or what a
+ * psr_udp_sender sends.  It reads
  * forward only and does not seek in pipes.  It reports missing data (notes, gaps) and never fills
  * samples in silently.  Not thread-safe: use each source from one thread. */
 
@@ -30,8 +31,8 @@ enum { PSR_GAP_DAYS_MAX = 1 };
 
 struct psr_source_desc {
     size_t size;             /* sizeof the struct */
-    const char *const *path; /* [npath] in any order; "-" is standard input, which must be the
-                                only one */
+    const char *const *path; /* [npath] in any order; "-" is standard input, and
+                                udp://ADDRESS:PORT receives there; these must be the only one */
     size_t npath;
     enum psr_input input;
     int if_choice; /* IF or polarisation, from 0; -1 sums them (total intensity) */
@@ -166,6 +167,46 @@ PSR_MUST_CHECK psr_status psr_psrfits_finish(psr_psrfits *w, psr_err *err);
 
 /* Frees the writer; NULL is allowed. */
 void psr_psrfits_destroy(psr_psrfits *w);
+
+/* --- sending over UDP ------------------------------------------------------------------------- */
+
+/* Sends a filterbank in numbered datagrams, which a source receives; psrkit-formats(5) has their
+ * layout. */
+
+typedef struct psr_udp_sender psr_udp_sender;
+
+struct psr_udp_sender_desc {
+    size_t size;               /* sizeof the struct */
+    const char *to;            /* udp://ADDRESS:PORT */
+    const struct psr_obs *obs; /* nif 1 */
+    double rate;               /* times real time; 0: as fast as the network takes them */
+    double loss;     /* fraction of the datagrams of samples that is not sent, for tests */
+    int64_t reorder; /* datagrams that one may be sent after its turn, for tests */
+    uint64_t seed;   /* of both */
+};
+
+/* Opens the socket and sends the header.
+ * Status: PSR_EINVAL naming the field, PSR_EFORMAT and PSR_EUNSUPPORTED (as psr_sigproc_write), PSR_EIO,
+ *         PSR_ENOMEM.  *out is NULL on error. */
+PSR_MUST_CHECK psr_status psr_udp_sender_create(psr_udp_sender **out,
+                                                const struct psr_udp_sender_desc *desc,
+                                                psr_err *err);
+
+/* Sends spectra.
+ * Given:  spectra   [nsamp][nchan] packed as in obs
+ * Notes:  returns early, at its rate, if a signal interrupts the wait
+ * Status: PSR_EIO; a receiver that is not there yet is none */
+PSR_MUST_CHECK psr_status psr_udp_sender_append(psr_udp_sender *s, const void *spectra,
+                                                size_t nsamp, psr_err *err);
+
+/* Sends what is left, and the end. */
+PSR_MUST_CHECK psr_status psr_udp_sender_finish(psr_udp_sender *s, psr_err *err);
+
+/* Datagrams of samples so far, sent or lost on purpose; *lost of them. */
+int64_t psr_udp_sender_count(const psr_udp_sender *s, int64_t *lost);
+
+/* Frees the sender; NULL is allowed. */
+void psr_udp_sender_destroy(psr_udp_sender *s);
 
 PSR_API_END
 #endif

@@ -8,8 +8,8 @@
 #include <psrkit/series.h>
 #include <psrkit/source.h>
 
-/* Bytes made, then written. */
-enum { FAKEBIN_BLOCK_BYTES = 32 << 20 };
+/* Bytes made, then written; or sent, which may take long and must end when it is told to. */
+enum { FAKEBIN_BLOCK_BYTES = 32 << 20, FAKEBIN_SENT_BYTES = 1 << 18 };
 
 /* What -binary and the keys of -add say of an orbit, in fake's units. */
 struct fakebin_orbit {
@@ -45,6 +45,9 @@ struct fakebin_options {
     /* output */
     const char *output, *truth;
     bool headerless, swapout, dat, psrfits;
+    const char *udp;   /* where it is sent; NULL: it is written */
+    double rate, loss; /* times real time; fraction of the datagrams */
+    int64_t reorder;   /* datagrams */
     /* run */
     int64_t ncpus;
     bool quiet, verbose;
@@ -108,6 +111,7 @@ struct fakebin_job {
     psr_outfile *truth;      /* the group's; NULL: none */
     psr_series *series;      /* -dat */
     psr_psrfits *fits;       /* -psrfits */
+    psr_udp_sender *sender;  /* -udp */
 };
 
 /* Makes the observation, the signals and the plan (fakebin_setup.c). */

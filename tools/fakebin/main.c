@@ -10,8 +10,9 @@
 
 static size_t rows_of_block(const struct fakebin_job *j)
 {
-    size_t row = psr_fake_row_bytes(j->plan);
-    size_t rows = row < FAKEBIN_BLOCK_BYTES ? FAKEBIN_BLOCK_BYTES / row : 1;
+    const size_t row = psr_fake_row_bytes(j->plan),
+                 most = j->opt.udp ? FAKEBIN_SENT_BYTES : FAKEBIN_BLOCK_BYTES,
+                 rows = row < most ? most / row : 1;
     return (int64_t)rows < j->obs.nsamp ? rows : (size_t)j->obs.nsamp;
 }
 
@@ -71,7 +72,7 @@ int main(int argc, char **argv)
 {
     struct fakebin_job job = {.command = quote_command("fakebin", argc, argv)};
     fakebin_options_parse(&job.opt, &job.tool, argc, argv);
-    if (!job.opt.output && isatty(STDOUT_FILENO))
+    if (!job.opt.output && !job.opt.udp && isatty(STDOUT_FILENO))
         cli_usage_error(&job.tool, "standard output is a terminal: redirect it, or give -o FILE");
     run_catch_signals();
     run_limit_threads(&job.opt.ncpus, job.opt.quiet ? NULL : job.tool.name);

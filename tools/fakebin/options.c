@@ -21,6 +21,7 @@ static const struct fakebin_options defaults = {
     .dmconst = "presto",
     .seed = -1,
     .redindex = -2,
+    .rate = 1,
 };
 
 /* Voltages have a band, sources in the sky, and nothing else that filterbanks have. */
@@ -30,19 +31,39 @@ static void check_voltages(const struct fakebin_options *o, const struct cli *to
         const char *name;
         bool given;
     } incompatible[] = {
-        {"period", o->period_ms >= 0}, {"dm", o->dm >= 0},
-        {"binary", o->binary},         {"add", o->add.n > 0},
-        {"addfile", o->addfile.n > 0}, {"nifs", o->nifs != 1},
-        {"nbits", o->nbits != 4},      {"rednoise", o->rednoise > 0},
-        {"bandpass", o->bandpass},     {"evenodd", o->evenodd},
-        {"psrfits", o->psrfits},       {"dat", o->dat},
-        {"truth", o->truth},           {"headerless", o->headerless},
-        {"swapout", o->swapout},       {"rfi", o->rfi.n > 0},
+        {"period", o->period_ms >= 0},
+        {"dm", o->dm >= 0},
+        {"binary", o->binary},
+        {"add", o->add.n > 0},
+        {"addfile", o->addfile.n > 0},
+        {"nifs", o->nifs != 1},
+        {"nbits", o->nbits != 4},
+        {"rednoise", o->rednoise > 0},
+        {"bandpass", o->bandpass},
+        {"evenodd", o->evenodd},
+        {"psrfits", o->psrfits},
+        {"dat", o->dat},
+        {"truth", o->truth},
+        {"headerless", o->headerless},
+        {"swapout", o->swapout},
+        {"rfi", o->rfi.n > 0},
+        {"udp", o->udp},
     };
     for (size_t i = 0; o->array && i < sizeof incompatible / sizeof *incompatible; i++)
         if (incompatible[i].given)
             cli_usage_error(tool, "-array excludes -%s: voltages are noise and -source",
                             incompatible[i].name);
+}
+
+/* What is sent is a filterbank, and no file. */
+static void check_network(const struct fakebin_options *o, const struct cli *tool)
+{
+    if (o->udp && (o->output || o->dat || o->psrfits || o->headerless || o->swapout))
+        cli_usage_error(tool, "-udp excludes -o, -dat, -psrfits, -headerless and -swapout");
+    if (!o->udp && (o->loss > 0 || o->reorder > 0 || o->rate != 1))
+        cli_usage_error(tool, "-rate, -loss and -reorder need -udp");
+    if (o->udp && o->nifs != 1)
+        cli_usage_error(tool, "-udp: -nifs %d, must be 1", (int)o->nifs);
 }
 
 /* Combinations that the table cannot express. */
@@ -64,6 +85,7 @@ static void check_combinations(struct fakebin_options *o, const struct cli *tool
     if (o->truth && !strcmp(o->truth, o->output ? o->output : "-"))
         cli_usage_error(tool, "-truth: '%s' is where the observation goes", o->truth);
     check_voltages(o, tool);
+    check_network(o, tool);
     if (o->nchans > 1 && o->foff_mhz == 0)
         cli_usage_error(tool, "-foff: 0 does not tell %d channels apart", (int)o->nchans);
     o->foff_mhz = -fabs(o->foff_mhz);
@@ -86,7 +108,7 @@ void fakebin_options_parse(struct fakebin_options *o, struct cli *tool, int argc
     fakebin_fill_table(&table, o);
     *tool = (struct cli){
         .name = "fakebin",
-        .operands = "[OPTION]... [-o FILE]",
+        .operands = "[OPTION]... [-o FILE | -udp ADDRESS:PORT]",
         .summary = "Make a synthetic observation: noise with pulsars and bursts, as SIGPROC "
                    "filterbank, PSRFITS or a dedispersed series; or voltages of an array.",
         .options = table.option,

@@ -54,8 +54,9 @@ static psr_status check_outputs(struct fakebin_job *j, struct psr_overwrite_chec
 {
     const struct fakebin_options *o = &j->opt;
     const struct psr_series_desc series = describe_series(j);
-    psr_status st = o->dat ? psr_series_names(&series, check_output, c, &j->err)
-                           : check_output(c, o->output ? o->output : "-", &j->err);
+    psr_status st = o->udp   ? PSR_OK
+                    : o->dat ? psr_series_names(&series, check_output, c, &j->err)
+                             : check_output(c, o->output ? o->output : "-", &j->err);
     return st ? st : check_output(c, o->truth, &j->err);
 }
 
@@ -86,12 +87,29 @@ static psr_status open_samples(struct fakebin_job *j)
                       : psr_sigproc_write(j->out, &j->obs, type, &j->err);
 }
 
+static psr_status open_sender(struct fakebin_job *j)
+{
+    const struct fakebin_options *o = &j->opt;
+    char to[256];
+    snprintf(to, sizeof to, "udp://%s", o->udp);
+    return psr_udp_sender_create(
+        &j->sender,
+        &(struct psr_udp_sender_desc){.size = sizeof(struct psr_udp_sender_desc),
+                                      .to = to,
+                                      .obs = &j->obs,
+                                      .rate = o->rate,
+                                      .loss = o->loss,
+                                      .reorder = o->reorder,
+                                      .seed = (uint64_t)o->seed},
+        &j->err);
+}
+
 psr_status fakebin_output_open(struct fakebin_job *j)
 {
     const double bytes = (double)j->obs.nsamp * (double)psr_fake_row_bytes(j->plan);
-    psr_status st = fakebin_create_group(j, bytes);
+    psr_status st = fakebin_create_group(j, j->opt.udp ? 0 : bytes);
     if (!st)
-        st = j->opt.dat ? open_series(j) : open_samples(j);
+        st = j->opt.udp ? open_sender(j) : j->opt.dat ? open_series(j) : open_samples(j);
     if (!st && j->opt.truth)
         st = psr_output_group_add(j->group, j->opt.truth, &j->truth, &j->err);
     return st;
@@ -111,6 +129,8 @@ static void swap_samples(void *block, size_t bytes, int nbit)
 psr_status fakebin_output_write(struct fakebin_job *j, void *block, size_t nsamp)
 {
     size_t bytes = nsamp * psr_fake_row_bytes(j->plan);
+    if (j->sender)
+        return psr_udp_sender_append(j->sender, block, nsamp, &j->err);
     if (j->series)
         return psr_series_append(j->series, 0, block, nsamp, &j->err);
     if (j->fits)
@@ -118,6 +138,17 @@ psr_status fakebin_output_write(struct fakebin_job *j, void *block, size_t nsamp
     if (j->opt.swapout)
         swap_samples(block, bytes, j->obs.nbit);
     return psr_outfile_write(j->out, block, bytes, &j->err);
+}
+
+static psr_status close_sender(struct fakebin_job *j)
+{
+    int64_t lost;
+    const psr_status st = psr_udp_sender_finish(j->sender, &j->err);
+    const int64_t n = psr_udp_sender_count(j->sender, &lost);
+    if (!st && j->opt.verbose)
+        fprintf(stderr, "%s: %lld datagrams, %lld of them not sent\n", j->tool.name, (long long)n,
+                (long long)lost);
+    return st;
 }
 
 psr_status fakebin_output_close(struct fakebin_job *j)
@@ -129,6 +160,8 @@ psr_status fakebin_output_close(struct fakebin_job *j)
         st = psr_series_finish(series, -1, &j->err);
     if (j->fits)
         st = psr_psrfits_finish(j->fits, &j->err);
+    if (j->sender)
+        st = close_sender(j);
     if (st)
         return st;
     psr_output_group *group = j->group;

@@ -205,6 +205,7 @@ void fakebin_release(struct fakebin_job *j)
     psr_fake_destroy(j->plan);
     psr_series_abort(j->series);
     psr_psrfits_destroy(j->fits);
+    psr_udp_sender_destroy(j->sender);
     psr_output_group_abort(j->group);
     fakebin_signals_clear(&j->signals);
     psr_obs_clear(&j->obs);

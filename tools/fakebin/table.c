@@ -123,6 +123,23 @@ static void add_output(struct cli_table *list, struct fakebin_options *o)
     CLI_ADD(list, options);
 }
 
+static void add_network(struct cli_table *list, struct fakebin_options *o)
+{
+    const struct cli_option options[] = {
+        {"Network", CLI_HEADING, NULL, NULL, NULL, 0, 0},
+        {"udp", CLI_TEXT, &o->udp, "ADDRESS:PORT",
+         "Send the filterbank in numbered datagrams instead, at the rate at which it is sampled.",
+         0, 0},
+        {"rate", CLI_DOUBLE, &o->rate, "X",
+         "Send at X times that rate (default 1); 0: as fast as it is made.", 0, 1e9},
+        {"loss", CLI_DOUBLE, &o->loss, "P",
+         "Do not send this fraction of the datagrams (default 0).", 0, 0.999},
+        {"reorder", CLI_INT, &o->reorder, "N",
+         "Send datagrams out of order, up to N after their turn (default 0).", 0, 65536},
+    };
+    CLI_ADD(list, options);
+}
+
 static void add_running(struct cli_table *list, struct fakebin_options *o)
 {
     const struct cli_option running[] = {{"Running", CLI_HEADING, NULL, NULL, NULL, 0, 0}};
@@ -144,5 +161,6 @@ void fakebin_fill_table(struct cli_table *list, struct fakebin_options *o)
     add_observation(list, o);
     add_noise(list, o);
     add_output(list, o);
+    add_network(list, o);
     add_running(list, o);
 }

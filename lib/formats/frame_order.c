@@ -1,0 +1,253 @@
+/* Puts the numbered frames of a network stream in order. */
+#include "frame_order.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Frames are kept by position: numbers less a shift, which a jump changes so that positions go on. */
+enum { CONFIRM = 4, NEAR = 16 };
+static const int64_t number_max = INT64_C(1) << 62;
+
+struct psr_frame_order {
+    struct psr_frame_order_desc d;
+    struct psr_frame_counts counts;
+    bool started;
+    int64_t next, end; /* positions: given out next; after the highest put */
+    int64_t floor;     /* after the last jump: frames below it have other numbers */
+    int64_t shift;     /* number of position 0 */
+    int64_t given_up;  /* positions below are not waited for */
+    struct {
+        bool pending; /* at position floor, not given out yet */
+        bool restart;
+        int64_t lost;
+        int64_t shift; /* before it */
+    } jump;
+    unsigned char *frame; /* [room] position p is in slot p % room */
+    int64_t *position;    /* [room] of the frame that the slot had last; -1: none */
+    struct {
+        size_t n, age; /* age: frames in place since the first */
+        int64_t number[CONFIRM];
+        unsigned char *frame; /* [CONFIRM] */
+    } strange;
+};
+
+static psr_status check_desc(const struct psr_frame_order_desc *d, psr_err *err)
+{
+    if (d->frame_bytes < 1)
+        return psr_fail_field(err, PSR_EINVAL, "frame_bytes", "frames of 0 bytes");
+    if (d->window < 1)
+        return psr_fail_field(err, PSR_EINVAL, "window", "a window of 0 frames, must be 1 or more");
+    if (d->room / 2 < d->window || d->room < CONFIRM || d->room > SIZE_MAX / 2 / d->frame_bytes)
+        return psr_fail_field(err, PSR_EINVAL, "room", "room for %zu frames, must be %zu or more",
+                              d->room, 2 * d->window > CONFIRM ? 2 * d->window : CONFIRM);
+    return PSR_OK;
+}
+
+psr_status psr_frame_order_create(psr_frame_order **out, const struct psr_frame_order_desc *desc,
+                                  psr_err *err)
+{
+    *out = NULL;
+    psr_status st = check_desc(desc, err);
+    if (st)
+        return st;
+    psr_frame_order *o = calloc(1, sizeof *o);
+    if (!o)
+        return psr_fail_nomem(err, "the order of frames", sizeof *o);
+    o->d = *desc;
+    o->frame = malloc(desc->room * desc->frame_bytes);
+    o->position = malloc(desc->room * sizeof *o->position);
+    o->strange.frame = malloc(CONFIRM * desc->frame_bytes);
+    if (!o->frame || !o->position || !o->strange.frame) {
+        psr_frame_order_destroy(o);
+        return psr_fail_nomem(err, "frames to be put in order",
+                              (double)desc->room * (double)desc->frame_bytes);
+    }
+    for (size_t i = 0; i < desc->room; i++)
+        o->position[i] = -1;
+    *out = o;
+    return PSR_OK;
+}
+
+void psr_frame_order_destroy(psr_frame_order *o)
+{
+    if (!o)
+        return;
+    free(o->frame);
+    free(o->position);
+    free(o->strange.frame);
+    free(o);
+}
+
+/* --- frames that come ------------------------------------------------------------------------- */
+
+static size_t slot_of(const psr_frame_order *o, int64_t position)
+{
+    return (size_t)(position % (int64_t)o->d.room);
+}
+
+static bool is_there(const psr_frame_order *o, int64_t position)
+{
+    return position >= 0 && o->position[slot_of(o, position)] == position;
+}
+
+static void place(psr_frame_order *o, int64_t position, const void *frame)
+{
+    const size_t slot = slot_of(o, position);
+    if (position >= o->next + (int64_t)o->d.room) {
+        o->counts.dropped++;
+        return;
+    }
+    memcpy(o->frame + slot * o->d.frame_bytes, frame, o->d.frame_bytes);
+    o->position[slot] = position;
+    o->counts.accepted++;
+    if (position >= o->end)
+        o->end = position + 1;
+}
+
+static void forget_strange(psr_frame_order *o)
+{
+    o->counts.rejected += (int64_t)o->strange.n;
+    o->strange.n = o->strange.age = 0;
+}
+
+/* The strange frames are the stream: it goes on with them at the next position. */
+static void jump_to_strange(psr_frame_order *o)
+{
+    int64_t lowest = o->strange.number[0];
+    for (size_t i = 1; i < o->strange.n; i++)
+        lowest = o->strange.number[i] < lowest ? o->strange.number[i] : lowest;
+    const int64_t missing = lowest - (o->end + o->shift);
+    o->jump.pending = true;
+    o->jump.restart = missing < 0;
+    o->jump.lost = missing < 0 ? 0 : missing;
+    o->counts.jumps += missing >= 0;
+    o->counts.restarts += missing < 0;
+    o->jump.shift = o->shift;
+    o->floor = o->given_up = o->end;
+    o->shift = lowest - o->end;
+    for (size_t i = 0; i < o->strange.n; i++)
+        place(o, o->strange.number[i] - o->shift, o->strange.frame + i * o->d.frame_bytes);
+    o->strange.n = o->strange.age = 0;
+}
+
+static bool has_strange(const psr_frame_order *o, int64_t number)
+{
+    for (size_t i = 0; i < o->strange.n; i++)
+        if (o->strange.number[i] == number)
+            return true;
+    return false;
+}
+
+static void put_strange(psr_frame_order *o, int64_t number, const void *frame)
+{
+    const int64_t near = (int64_t)(o->d.window > NEAR ? o->d.window : NEAR);
+    if (o->strange.n && llabs(number - o->strange.number[o->strange.n - 1]) >= near)
+        forget_strange(o);
+    if (has_strange(o, number)) {
+        o->counts.duplicate++;
+        return;
+    }
+    o->strange.number[o->strange.n] = number;
+    memcpy(o->strange.frame + o->strange.n * o->d.frame_bytes, frame, o->d.frame_bytes);
+    if (++o->strange.n < CONFIRM)
+        return;
+    if (o->jump.pending)
+        forget_strange(o);
+    else
+        jump_to_strange(o);
+}
+
+static void put_in_place(psr_frame_order *o, int64_t position, const void *frame)
+{
+    if (o->strange.n && ++o->strange.age > o->d.window)
+        forget_strange(o);
+    if (position >= o->floor && is_there(o, position))
+        o->counts.duplicate++;
+    else if (position < o->floor || position < o->next)
+        o->counts.late++;
+    else
+        place(o, position, frame);
+}
+
+void psr_frame_order_begin(psr_frame_order *o, int64_t number)
+{
+    o->shift = number;
+    o->started = true;
+}
+
+void psr_frame_order_put(psr_frame_order *o, int64_t number, const void *frame)
+{
+    if (number < 0 || number > number_max) {
+        o->counts.rejected++;
+        return;
+    }
+    if (!o->started)
+        psr_frame_order_begin(o, number);
+    const int64_t position = number - o->shift;
+    const bool ahead = position >= o->end + (int64_t)o->d.window;
+    const bool behind = position < o->next - (int64_t)o->d.room;
+    if (ahead || behind)
+        put_strange(o, number, frame);
+    else
+        put_in_place(o, position, frame);
+}
+
+void psr_frame_order_give_up(psr_frame_order *o)
+{
+    o->given_up = o->end;
+}
+
+/* --- frames given out ------------------------------------------------------------------------- */
+
+/* Where what is known ends: at the highest frame put, or at a jump. */
+static int64_t stop_of(const psr_frame_order *o)
+{
+    return o->jump.pending ? o->floor : o->end;
+}
+
+static struct psr_frame_run take_jump(psr_frame_order *o)
+{
+    const struct psr_frame_run run = {.lost = o->jump.lost, .restart = o->jump.restart};
+    o->jump.pending = false;
+    o->counts.lost += run.lost;
+    return run;
+}
+
+static struct psr_frame_run take_lost(psr_frame_order *o)
+{
+    const int64_t window = (int64_t)o->d.window, stop = stop_of(o),
+                  sure = o->end - window > o->given_up ? o->end - window : o->given_up;
+    struct psr_frame_run run = {0};
+    while (o->next < stop && o->next < sure && !is_there(o, o->next)) {
+        o->next++;
+        run.lost++;
+    }
+    o->counts.lost += run.lost;
+    return run;
+}
+
+struct psr_frame_run psr_frame_order_take(psr_frame_order *o, size_t n, void *frames)
+{
+    const size_t bytes = o->d.frame_bytes;
+    struct psr_frame_run run = {0};
+    if (o->jump.pending && o->next == o->floor) {
+        run = take_jump(o);
+        if (run.lost || run.restart)
+            return run;
+    }
+    const int64_t stop = stop_of(o);
+    for (; run.n < n && o->next < stop && is_there(o, o->next); run.n++, o->next++)
+        memcpy((unsigned char *)frames + run.n * bytes, o->frame + slot_of(o, o->next) * bytes,
+               bytes);
+    return run.n ? run : take_lost(o);
+}
+
+int64_t psr_frame_order_next(const psr_frame_order *o)
+{
+    return o->next + (o->jump.pending ? o->jump.shift : o->shift);
+}
+
+struct psr_frame_counts psr_frame_order_counts(const psr_frame_order *o)
+{
+    return o->counts;
+}

@@ -1,0 +1,73 @@
+/* frame_order.h: puts the numbered frames of a network stream in order (private).
+ *
+ * The numbers of frames of one size increase by one; frames arrive early, late, twice or never.  A
+ * frame is given out as soon as those before it have been given out or are lost, and one is lost when
+ * it has not come although a frame "window" numbers higher has.  A number at least a window above the
+ * highest, or far below what was given out, is not believed until four frames around it have come,
+ * so that a stray or hostile frame cannot move a stream; then the stream has jumped ahead (frames
+ * between are lost) or has begun again.  Not thread-safe. */
+#ifndef PSR_FORMATS_FRAME_ORDER_H
+#define PSR_FORMATS_FRAME_ORDER_H
+
+#include <psrkit/status.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct psr_frame_order psr_frame_order;
+
+struct psr_frame_order_desc {
+    size_t frame_bytes;
+    size_t window; /* frames; 1: a frame is lost when a later one comes */
+    size_t room;   /* frames held for the caller, at least 2 windows */
+};
+
+/* Frames so far.  Each frame put is in one of the first five. */
+struct psr_frame_counts {
+    int64_t accepted;
+    int64_t duplicate;
+    int64_t late;     /* lost already when they came */
+    int64_t dropped;  /* there was no room: the caller took frames too slowly */
+    int64_t rejected; /* numbers out of place */
+    int64_t lost;     /* given out as lost */
+    int64_t jumps;    /* ahead by more than a window */
+    int64_t restarts; /* began again at a lower number */
+};
+
+/* Status: PSR_EINVAL naming the field, PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_frame_order_create(psr_frame_order **out,
+                                                 const struct psr_frame_order_desc *desc,
+                                                 psr_err *err);
+
+/* The stream begins with this number; otherwise with that of the first frame put. */
+void psr_frame_order_begin(psr_frame_order *o, int64_t number);
+
+/* Takes a frame.
+ * Given:  number   any; those below 0 are out of place */
+void psr_frame_order_put(psr_frame_order *o, int64_t number, const void *frame);
+
+/* No frame before the highest is waited for any longer, as when no frames have come for a while. */
+void psr_frame_order_give_up(psr_frame_order *o);
+
+/* What comes next in order: n frames, or else lost ones, or else a new beginning; all 0 if that is not
+ * known yet. */
+struct psr_frame_run {
+    size_t n;
+    int64_t lost;
+    bool restart;
+};
+
+/* Gives out the next frames.
+ * Given:    frames   room for n of them
+ * Returned: frames   those of the run */
+struct psr_frame_run psr_frame_order_take(psr_frame_order *o, size_t n, void *frames);
+
+/* Number of the next frame to be given out, after a run that is not all 0. */
+int64_t psr_frame_order_next(const psr_frame_order *o);
+
+struct psr_frame_counts psr_frame_order_counts(const psr_frame_order *o);
+
+/* Frees it; NULL is allowed. */
+void psr_frame_order_destroy(psr_frame_order *o);
+
+#endif

@@ -1,0 +1,72 @@
+/* udp_receive.h: receives the datagrams of a stream in a thread of its own, and puts them in order
+ * (private).
+ *
+ * The thread takes batches of datagrams per system call.  What a datagram holds is for the caller's
+ * function to say, so that any protocol with numbered frames of one size can be received. */
+#ifndef PSR_FORMATS_UDP_RECEIVE_H
+#define PSR_FORMATS_UDP_RECEIVE_H
+
+#include "frame_order.h"
+#include "udp_socket.h"
+
+typedef struct psr_udp_receiver psr_udp_receiver;
+
+/* What a datagram is. */
+enum psr_udp_what {
+    PSR_UDP_FOREIGN, /* no part of the stream: only counted */
+    PSR_UDP_FRAME,
+    PSR_UDP_OTHER, /* used by the function */
+    PSR_UDP_END,   /* the stream has ended; used */
+};
+
+struct psr_udp_desc {
+    const struct psr_udp_name *name;
+    /* Given:    packet   [n] as it came
+     * Returned: *number, *frame   of PSR_UDP_FRAME: frame_bytes of them, within packet or kept elsewhere
+     *           until the next call
+     * Notes:    called by the thread, with the receiver's lock held */
+    enum psr_udp_what (*sort)(void *ctx, const unsigned char *packet, size_t n, int64_t *number,
+                              const unsigned char **frame);
+    void *ctx;
+};
+
+/* Starts to receive.  Frames count once psr_udp_set_frames has been called.
+ * Status: as psr_udp_open_receiver; PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_udp_receive(psr_udp_receiver **out, const struct psr_udp_desc *desc,
+                                          psr_err *err);
+
+/* Says what frames are; only in sort.
+ * Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_udp_set_frames(psr_udp_receiver *r, size_t frame_bytes, psr_err *err);
+
+/* Says with which number the stream begins, if not with that of the first frame; only in sort. */
+void psr_udp_begin(psr_udp_receiver *r, int64_t number);
+
+/* How many numbers a frame may come late; only in sort. */
+int64_t psr_udp_window(const psr_udp_receiver *r);
+
+/* Waits until something is ready.
+ * Given:    ready   with the receiver's lock held
+ * Status:   PSR_EIO if a signal whose handler was installed without SA_RESTART interrupts the wait, or if
+ *           the socket fails; PSR_OK also once the stream has ended */
+PSR_MUST_CHECK psr_status psr_udp_wait(psr_udp_receiver *r, bool (*ready)(void *ctx), void *ctx,
+                                       psr_err *err);
+
+/* The next frames in order, waited for; all 0 at the end of the stream.
+ * Status: as psr_udp_wait */
+PSR_MUST_CHECK psr_status psr_udp_take(psr_udp_receiver *r, size_t n, void *frames,
+                                       struct psr_frame_run *run, psr_err *err);
+
+/* Counts so far. */
+struct psr_udp_counts {
+    struct psr_frame_counts frames;
+    int64_t packets, foreign;
+    int64_t overflowed; /* packets that the kernel had no room for */
+    int64_t buffer;     /* bytes that it has */
+};
+struct psr_udp_counts psr_udp_counts(psr_udp_receiver *r);
+
+/* Ends the thread and frees the receiver; NULL is allowed. */
+void psr_udp_stop(psr_udp_receiver *r);
+
+#endif

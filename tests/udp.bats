@@ -1,0 +1,84 @@
+#!/usr/bin/env bats
+# Filterbanks over UDP: fakebin -udp sends, gpudedisp receives.
+
+load helper
+
+setup() {
+    cd "$BATS_TEST_TMPDIR"
+    # Of all of 127.0.0.0/8 this address is nobody else's.
+    at=127.$((RANDOM % 250 + 1)).$((RANDOM % 250 + 1)).$((RANDOM % 250 + 1)):$((20000 + RANDOM % 30000))
+    sky=(-q -seed 11 -nchans 256 -nbits 8 -tsamp 500 -fch1 1500 -foff 1 -period 0)
+    burst=(-add "burst dm=80 t=1.5 width=4e-3 snr=25")
+    search=(-q -lodm 0 -dmstep 10 -numdms 17 -singlepulse -nobary -nowrite)
+}
+
+# await_receiver: until somebody receives at the port.
+await_receiver() {
+    local port i
+    port=$(printf ':%04X ' "${at##*:}")
+    for ((i = 0; i < 200; i++)); do
+        ! grep -q "$port" /proc/net/udp || return 0
+        sleep 0.05
+    done
+    return 1
+}
+
+# receive ARGS...: gpudedisp in the background, its messages in log; end_receiver waits for it.
+receive() {
+    gpudedisp "$@" >out 2>log &
+    receiver=$!
+    await_receiver
+}
+end_receiver() {
+    wait "$receiver"
+}
+
+teardown() {
+    [ -z "${receiver:-}" ] || kill "$receiver" 2>/dev/null || true
+}
+
+@test "what is received is searched like a file" {
+    [ -r /proc/net/udp ] || skip "needs /proc/net/udp"
+    fakebin "${sky[@]}" "${burst[@]}" -tobs 3 -o a.fil
+    gpudedisp "${search[@]}" -o file a.fil
+    receive "${search[@]}" -o net "udp://$at?idle=5"
+    fakebin "${sky[@]}" "${burst[@]}" -tobs 3 -udp "$at" -rate 3
+    end_receiver
+    [ "$(grep -c . file.cand)" -gt 1 ]
+    cmp file.cand net.cand
+}
+
+@test "lost datagrams are counted to the last, and give no events" {
+    [ -r /proc/net/udp ] || skip "needs /proc/net/udp"
+    receive "${search[@]:1}" -threshold 6 -o net "udp://$at?idle=5"
+    fakebin "${sky[@]}" -v -tobs 6 -udp "$at" -rate 3 -loss 0.05 -reorder 64 2>sent
+    end_receiver
+    cat sent log
+    lost=$(sed -n 's/.* datagrams, \([0-9]*\) of them.*/\1/p' sent)
+    overflowed=$(sed -n "s/.*late, \([0-9]*\) found the kernel.*/\1/p" log | tail -n 1)
+    [ "$lost" -gt 5 ]
+    grep -q " packets received, $((lost + overflowed)) lost" log
+    [ "$(grep -vc '^#' net.cand)" -eq 0 ]
+}
+
+@test "names and options that cannot be are refused in one line" {
+    refuses 1 "udp://127.0.0.1: must be udp://ADDRESS:PORT" gpudedisp -o x udp://127.0.0.1
+    refuses 1 "localhost.*must be numeric" gpudedisp -o x udp://localhost:9999
+    refuses 1 "must be the only one" gpudedisp -o x "udp://$at" "udp://$at"
+    refuses 2 "-udp excludes -o" fakebin -q -tobs 0.1 -udp "$at" -o x.fil
+    refuses 2 "need -udp" fakebin -q -tobs 0.1 -loss 0.1 -o x.fil
+    refuses 1 "ADDRESS:PORT" fakebin -q -tobs 0.1 -udp 127.0.0.1
+    leaves_no 'x*'
+}
+
+@test "a receiver ends when it is told to, and when nothing comes" {
+    [ -r /proc/net/udp ] || skip "needs /proc/net/udp"
+    receive "${search[@]}" -o net "udp://$at"
+    kill -TERM "$receiver"
+    run ! end_receiver
+    leaves_no 'net*'
+    receive "${search[@]}" -o net "udp://$at?idle=0.5"
+    timeout -s KILL 2 fakebin "${sky[@]}" -tobs 100 -udp "$at" || true
+    end_receiver
+    [ -e net.cand ]
+}
