@@ -377,6 +377,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/dedisp/dedisp_presto.c \
 	lib/search/dedisp/dedisp.c \
 	lib/search/dedisp/dedisp_backend.h \
+	lib/search/dedisp/dedisp_beams.c \
 	lib/search/dedisp/dedisp_check.c \
 	lib/search/dedisp/dedisp_cpu.c \
 	lib/search/dedisp/dedisp_cpu.h \
@@ -390,10 +391,15 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/dedisp/dedisp_delay.h \
 	lib/search/dedisp/dedisp_multi.h \
 	lib/search/dedisp/dedisp_layout.c \
+	lib/search/dedisp/dedisp_line.c \
+	lib/search/dedisp/dedisp_line.h \
 	lib/search/dedisp/dedisp_merge.c \
 	lib/search/dedisp/dedisp_merge_build.h \
 	lib/search/dedisp/dedisp_merge.h \
+	lib/search/dedisp/dedisp_merge_reach.c \
 	lib/search/dedisp/dedisp_merge_unite.c \
+	lib/search/dedisp/dedisp_rings.c \
+	lib/search/dedisp/dedisp_rings.h \
 	lib/search/dedisp/dedisp_cpu_merge.c \
 	lib/search/dedisp/dedisp_multi.c \
 	lib/search/dedisp/dedisp_smearing.c \

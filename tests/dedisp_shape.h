@@ -293,7 +293,7 @@ static void describe(const struct shape *s)
          s->d.nsub, s->d.smear, s->nsamp, s->d.nthread);
 }
 
-static bool check_shape(struct shape *s, uint64_t *seed)
+__attribute__((unused)) static bool check_shape(struct shape *s, uint64_t *seed)
 {
     psr_dedisp *p;
     psr_err err;

@@ -52,6 +52,7 @@ UNIT_TESTS = \
 	tests/t_dat \
 	tests/t_ddplan \
 	tests/t_dedisp \
+	tests/t_dedisp_beams \
 	tests/t_dedisp_presto \
 	tests/t_defaults \
 	tests/t_delays \
@@ -154,6 +155,7 @@ dist_noinst_DATA += \
 	tests/beam_ref.h \
 	tests/bench.bash \
 	tests/bench.h \
+	tests/bench_adds.h \
 	tests/clean_auto_ref.h \
 	tests/clean_modes_ref.h \
 	tests/clean_scene.h \
@@ -563,6 +565,7 @@ cli-programs: all tests/add_bytes tests/bytes_dat tests/page_check tests/pfd_dif
 BENCHES = \
 	tests/bench_beam \
 	tests/bench_dedisp \
+	tests/bench_dedisp_beams \
 	tests/bench_fake \
 	tests/bench_pulscan \
 	tests/bench_signif

@@ -179,5 +179,125 @@ void psr_dedisp_describe(const psr_dedisp *p, struct psr_dedisp_info *info);
 /* Frees the plan; NULL is allowed. */
 void psr_dedisp_destroy(psr_dedisp *p);
 
+/* --- many beams ------------------------------------------------------------------------------- */
+
+/* Dedisperses many beams at many trial DMs while they arrive, with tree sums.
+ *
+ *   out[i][t] = (1/n) sum over kept channels c of y[c][t - lag(i,c)],
+ *   y[c][t]   = sum over u < n of x[c][n t + u],
+ *   lag(i,c)  = shift(i) - d(i,c),
+ *
+ * where n is the trial's number of samples summed, d its delays as of a psr_dedisp with algo TREE
+ * and downsamp n, and shift the largest.  So a burst comes out when it has come in, at the time of
+ * the lowest channel: out[i][t] is sample t - shift(i) of psr_dedisp.  Samples before the start of
+ * a stream are blank, 0: the first shift(i) of a trial lack channels.
+ *
+ * Time scrunching: a trial sums the more samples the more dispersion smears within a channel
+ * (psr_scrunch); trials that sum alike form a line.  Lines take their samples from one another, so
+ * each channel is kept once: as single samples for the delays of the first line, as sums for those
+ * beyond.  Integers only, exact, and the same bits for any number of threads and blocks.
+ *
+ * Sub-bands: a burst may be in a part of the band only.  The upper levels of the tree have the sums
+ * of parts of the band; a band of a line is a run of adjacent parts.  Its trials are those between
+ * which the delay changes by a sample over it, numbered and timed as those of the whole band.
+ *
+ * One plan serves all beams, whose states are their samples.  (Barsdell et al. 2012 sections 2.1
+ * and 3; Taylor 1974; Zackay & Ofek 2017.)  Not thread-safe: use each plan from one thread. */
+typedef struct psr_dedisp_beams psr_dedisp_beams;
+
+enum { PSR_DEDISP_BEAMS_MAXHALVE = 4 };
+
+struct psr_dedisp_beams_desc {
+    size_t size; /* sizeof the struct */
+    size_t nbeam;
+    size_t nchan;
+    const double *freq_mhz; /* [nchan] channel centres in any order, of any widths; copied */
+    double tsamp_s;
+    int nbit;           /* of the input: 1 2 4 8 16 */
+    enum psr_kind kind; /* of the input: PSR_UINT or PSR_INT */
+    double dmconst;     /* MHz^2 s; see ddplan.h */
+    size_t ndm;
+    const double *dm;          /* [ndm] pc cm^-3, any order, >= 0; copied */
+    const unsigned char *keep; /* [nchan] 0 excludes a channel; NULL keeps all; copied */
+    double smear;              /* as in psr_dedisp_desc */
+    double scrunch; /* ratio of psr_scrunch, with the mean smearing of a channel; 0: no line sums */
+    size_t block;   /* spectra of an execute, at most */
+    size_t nhalve;  /* sub-bands of 1/2, 1/4 .. 2^-nhalve of the parts of the band, each overlapping
+                       the next one by half; 0: none */
+    int nthread;    /* 0: all cores */
+    int64_t mem_bytes; /* limit; 0: a quarter of the machine's memory */
+};
+
+/* Status: PSR_EINVAL naming field, value and limit; PSR_EUNSUPPORTED (floats, 32-bit samples);
+ *         PSR_ENOMEM if mem_bytes cannot hold all beams, with the amount needed */
+PSR_MUST_CHECK psr_status psr_dedisp_beams_create(psr_dedisp_beams **out,
+                                                  const struct psr_dedisp_beams_desc *desc,
+                                                  psr_err *err);
+
+struct psr_dedisp_beams_info {
+    size_t nline;
+    double bytes_beam;   /* state of each beam */
+    double bytes_shared; /* of the plan for all beams, output included */
+    double adds_direct;  /* additions per spectrum: one per kept channel and output sample */
+    double adds_planned; /* those done, for blocks of the longest length */
+    double difference;   /* limit of the difference from exact delays, samples of the line */
+};
+void psr_dedisp_beams_describe(const psr_dedisp_beams *p, struct psr_dedisp_beams_info *info);
+
+/* Trials that sum alike, by rising DM. */
+struct psr_dedisp_beams_line {
+    size_t downsamp;
+    size_t ndm;
+    const size_t *trial; /* [ndm] numbers in the description; owned by the plan */
+    size_t nband;        /* sub-bands */
+    double bytes_beam;   /* of a beam's state */
+    double adds_planned; /* per spectrum of the input */
+};
+void psr_dedisp_beams_line(const psr_dedisp_beams *p, size_t line,
+                           struct psr_dedisp_beams_line *info);
+
+/* A part of the band, from the highest frequencies down. */
+struct psr_dedisp_beams_band {
+    double low_mhz, high_mhz; /* centres of its lowest and highest kept channel */
+    size_t nkept;
+    size_t ndm;
+    const size_t *trial; /* [ndm] numbers in the line; owned by the plan */
+};
+void psr_dedisp_beams_band(const psr_dedisp_beams *p, size_t line, size_t band,
+                           struct psr_dedisp_beams_band *info);
+
+/* Delay shift(i) that trial i of a line has had when it comes out, and lag(i,c) of kept channel c,
+ * in samples of the line. */
+size_t psr_dedisp_beams_shift(const psr_dedisp_beams *p, size_t line, size_t i);
+int64_t psr_dedisp_beams_lag(const psr_dedisp_beams *p, size_t line, size_t i, size_t c);
+
+/* Takes the next spectra of a beam.
+ * Given:  beam   each beam is a stream of its own
+ *         in     [nsamp][nchan] packed as in desc, each spectrum starting on a byte boundary
+ *         nsamp  <= block
+ * Status: PSR_EINVAL (beam, nsamp), PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_dedisp_beams_execute(psr_dedisp_beams *p, size_t beam, const void *in,
+                                                   size_t nsamp, psr_err *err);
+
+/* Series that the last execute completed. */
+struct psr_dedisp_beams_series {
+    uint64_t first; /* number of sample 0 in the beam's stream, in samples of the line */
+    size_t nsamp;   /* the same for all trials of a line */
+    size_t stride;
+    const float *out; /* [ndm][stride], owned by the plan, until the next execute */
+};
+void psr_dedisp_beams_series(const psr_dedisp_beams *p, size_t line,
+                             struct psr_dedisp_beams_series *series);
+
+/* The same of the trials of a sub-band. */
+void psr_dedisp_beams_band_series(const psr_dedisp_beams *p, size_t line, size_t band,
+                                  struct psr_dedisp_beams_series *series);
+
+/* Begins a new stream of a beam. */
+void psr_dedisp_beams_reset(psr_dedisp_beams *p, size_t beam);
+
+/* Frees the plan; NULL is allowed. */
+void psr_dedisp_beams_destroy(psr_dedisp_beams *p);
+
 PSR_API_END
 #endif

@@ -147,9 +147,8 @@ psr_status psr_dedisp_create(psr_dedisp **out, const struct psr_dedisp_desc *des
     return st ? st : psr_dedisp_create_summed(out, &d, 1, 0, err);
 }
 
-/* Makes all of a plan but its backend. */
-static psr_status create_without_backend(psr_dedisp **out, const struct psr_dedisp_desc *desc,
-                                         size_t summed, int sum_nbit, psr_err *err)
+psr_status psr_dedisp_create_layout(psr_dedisp **out, const struct psr_dedisp_desc *desc,
+                                    size_t summed, int sum_nbit, psr_err *err)
 {
     psr_status st = psr_dedisp_check(desc, err);
     *out = NULL;
@@ -175,7 +174,7 @@ psr_status psr_dedisp_create_summed(psr_dedisp **out, const struct psr_dedisp_de
 {
     psr_dedisp *p;
     *out = NULL;
-    psr_status st = create_without_backend(&p, desc, summed, sum_nbit, err);
+    psr_status st = psr_dedisp_create_layout(&p, desc, summed, sum_nbit, err);
     if (st)
         return st;
     st = start_backend(p, desc->backend, err);
@@ -192,12 +191,17 @@ psr_status psr_dedisp_measure(const struct psr_dedisp_desc *desc, size_t *maxshi
     psr_dedisp *p;
     psr_status st = psr_copy_desc(&d, sizeof d, desc, "dedispersion", err);
     if (!st)
-        st = create_without_backend(&p, &d, 1, 0, err);
+        st = psr_dedisp_create_layout(&p, &d, 1, 0, err);
     if (st)
         return st;
     *maxshift = p->layout.maxshift;
     psr_dedisp_destroy(p);
     return PSR_OK;
+}
+
+const struct psr_dedisp_layout *psr_dedisp_layout(const psr_dedisp *p)
+{
+    return &p->layout;
 }
 
 size_t psr_dedisp_maxshift(const psr_dedisp *p)

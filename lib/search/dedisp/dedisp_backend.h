@@ -161,6 +161,12 @@ PSR_MUST_CHECK psr_status psr_dedisp_create_summed(psr_dedisp **out,
                                                    const struct psr_dedisp_desc *desc,
                                                    size_t summed, int sum_nbit, psr_err *err);
 
+/* The same without a backend: it only tells shifts, delays and smearing. */
+PSR_MUST_CHECK psr_status psr_dedisp_create_layout(psr_dedisp **out,
+                                                   const struct psr_dedisp_desc *desc,
+                                                   size_t summed, int sum_nbit, psr_err *err);
+const struct psr_dedisp_layout *psr_dedisp_layout(const psr_dedisp *p);
+
 /* Suitable bytes of the caller's input and output per execute; and a suitable number of spectra, at
  * most about nsamp. */
 double psr_dedisp_block_bytes(const psr_dedisp *p);

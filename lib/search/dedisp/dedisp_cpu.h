@@ -52,19 +52,32 @@ struct psr_program {
     double cost;    /* of a tile of the tree algorithm, in bytes of registers loaded and stored */
 };
 
+/* The latest samples of a channel, in a circle: its first PSR_RING_PAD samples are repeated behind
+ * the last. */
+enum { PSR_RING_PAD = 64 };
+struct psr_ring {
+    const void *base;
+    int32_t size;  /* samples */
+    int32_t head;  /* where output sample 0 is at delay "least" */
+    int32_t least; /* delay of any program */
+};
+
 /* One program on one tile. */
 struct psr_tile {
     const struct psr_program *program;
-    const void *runs; /* sample 0 of the tile of channel 0 at delay 0 */
-    size_t stride;    /* lanes from channel to channel */
-    size_t nsamp;     /* output samples */
-    size_t length;    /* the same, up to a multiple of PSR_LANE_ROUND */
+    const void *runs;            /* sample 0 of the tile of channel 0 at delay 0 */
+    size_t stride;               /* lanes from channel to channel */
+    const struct psr_ring *ring; /* [nkept] of the tree algorithm, instead of runs; or NULL */
+    int32_t first;               /* output sample at which the tile begins, with rings */
+    size_t nsamp;                /* output samples */
+    size_t length;               /* the same, up to a multiple of PSR_LANE_ROUND */
     void *scratch, *total;
     size_t trial_stride; /* of totals and sums in lanes */
     float *out;          /* sample 0 of the tile of the program's first trial; of the plan's for
                             programs of the tree algorithm */
     size_t out_stride;
-    double bias, downsamp; /* out = (total - bias) / downsamp */
+    double bias, downsamp;  /* out = (total - bias) / downsamp */
+    const double *row_bias; /* of each row of out, of the tree algorithm; NULL: bias */
 };
 
 /* How samples are kept (store), summed in the tree (node), and totalled over the band. */
@@ -93,6 +106,17 @@ struct psr_planner {
     struct psr_tree_shape shape;
     size_t store_bytes, node_bytes, total_bytes;
     size_t chunk; /* channels that a node can hold without overflow */
+    /* Of the tree algorithm. */
+    const int32_t *align;                   /* [ndm] added to all delays of a trial; NULL: 0 */
+    size_t longest;                         /* tile; 0: any */
+    const struct psr_merge_part_band *band; /* [nband] series of sub-bands beside those of trials */
+    size_t nband;
+};
+
+/* Adjacent parts of the whole band, and where the sums of a trial over them go. */
+struct psr_merge_part_band {
+    size_t first, nparts;
+    const int32_t *row; /* [ndm] of the output, -1: nowhere */
 };
 
 void psr_planner_begin(struct psr_planner *pl, const struct psr_dedisp_layout *s,

@@ -157,10 +157,51 @@ ISA static const int32_t *NAME(run_node)(const struct psr_tile *tile, const int3
     return code + 3 + nsrc;
 }
 
+/* Where a channel's sample at this delay is in its ring, and in *left how many follow it there. */
+static inline const STORE *NAME(find_in_ring)(const struct psr_tile *tile, int32_t channel,
+                                              int32_t delay, int32_t *left)
+{
+    const struct psr_ring *ring = tile->ring + channel;
+    int32_t at = ring->head + tile->first + delay - ring->least;
+    while (at >= ring->size)
+        at -= ring->size;
+    *left = ring->size - at;
+    return (const STORE *)ring->base + at;
+}
+
+/* A leaf of channels in rings: whole registers up to where the next ring ends. */
+ISA static void NAME(sum_rings)(const struct psr_tile *tile, const int32_t *code, size_t nsrc)
+{
+    const STORE *src[PSR_MAXSRC];
+    int32_t left[PSR_MAXSRC], n = (int32_t)tile->length + code[2];
+    NODE *dst = (NODE *)tile->scratch + code[1];
+    for (size_t k = 0; k < nsrc; k++)
+        src[k] = NAME(find_in_ring)(tile, code[3 + 2 * k], code[4 + 2 * k], left + k);
+    while (n > 0) {
+        int32_t step = n;
+        for (size_t k = 0; k < nsrc; k++) {
+            int32_t up = (left[k] + PSR_LANE_ROUND - 1) / PSR_LANE_ROUND * PSR_LANE_ROUND;
+            step = up < step ? up : step;
+        }
+        NAME(sum_stores)(dst, src, nsrc, (size_t)step);
+        dst += step;
+        n -= step;
+        for (size_t k = 0; k < nsrc; k++) {
+            int32_t back = left[k] <= step ? tile->ring[code[3 + 2 * k]].size : 0;
+            src[k] += step - back;
+            left[k] += back - step;
+        }
+    }
+}
+
 ISA static const int32_t *NAME(run_leaf)(const struct psr_tile *tile, const int32_t *code)
 {
     const STORE *src[PSR_MAXSRC];
     size_t nsrc = (size_t)(code[0] >> PSR_STEP_SHIFT);
+    if (tile->ring) {
+        NAME(sum_rings)(tile, code, nsrc);
+        return code + 3 + 2 * nsrc;
+    }
     for (size_t k = 0; k < nsrc; k++)
         src[k] =
             (const STORE *)tile->runs + (size_t)code[3 + 2 * k] * tile->stride + code[4 + 2 * k];
@@ -186,12 +227,13 @@ ISA static const int32_t *NAME(run_leaf)(const struct psr_tile *tile, const int3
         const TYPE *src[PSR_MAXSRC];                                                               \
         const size_t nsrc = (size_t)(code[0] >> PSR_STEP_SHIFT), span = NAME(wide_span);           \
         float *out = tile->out + (size_t)code[1] * tile->out_stride;                               \
+        double bias = tile->row_bias ? tile->row_bias[code[1]] : tile->bias;                       \
         for (size_t k = 0; k < nsrc; k++)                                                          \
             src[k] = (const TYPE *)tile->scratch + code[2 + k];                                    \
         for (size_t t = 0; t < tile->nsamp; t += span) {                                           \
             size_t n = tile->nsamp - t < span ? tile->nsamp - t : span;                            \
             NAME(sum##_span)(total, src, nsrc, t);                                                 \
-            NAME(convert)(out + t, total, n, tile->bias, tile->downsamp);                          \
+            NAME(convert)(out + t, total, n, bias, tile->downsamp);                                \
         }                                                                                          \
         return code + 2 + nsrc;                                                                    \
     }
@@ -206,8 +248,11 @@ ISA static const int32_t *NAME(run_fetch)(const struct psr_tile *tile, const int
     size_t nsrc = (size_t)(code[0] >> PSR_STEP_SHIFT);
     code++;
     for (size_t k = 0; k < nsrc; k++, code += 3) {
-        const STORE *src = (const STORE *)tile->runs + (size_t)code[0] * tile->stride + code[1];
-        const char *at = (const char *)src, *end = (const char *)(src + tile->length + code[2]);
+        int32_t n = (int32_t)tile->length + code[2], left = n;
+        const STORE *src =
+            tile->ring ? NAME(find_in_ring)(tile, code[0], code[1], &left)
+                       : (const STORE *)tile->runs + (size_t)code[0] * tile->stride + code[1];
+        const char *at = (const char *)src, *end = (const char *)(src + (left < n ? left : n));
         for (; at < end; at += 64)
             __builtin_prefetch(at, 0, 2);
     }

@@ -44,11 +44,9 @@ static size_t lane_bytes(const struct writer *w, int l)
     return (width < nchan ? width : nchan) > w->pl->chunk ? w->pl->total_bytes : w->pl->node_bytes;
 }
 
-static size_t parts_of(const struct psr_merge_tree *tree, int l, size_t node)
+static int32_t align_of(const struct writer *w, size_t i)
 {
-    const struct psr_merge_level *at = &tree->level[l];
-    size_t below = l ? tree->level[l - 1].nnode : tree->nchan, first = node * at->radix;
-    return below - first < at->radix ? below - first : at->radix;
+    return w->pl->align ? w->pl->align[i] : 0;
 }
 
 /* An odd number of cache lines, so that the same sample of neighbouring rows does not fall into the
@@ -121,12 +119,14 @@ static psr_status write_fetch(struct writer *w, size_t k0, psr_err *err)
     size_t head = pr->ncode, n = 0;
     psr_program_put(pr, 0);
     for (size_t k = k0; k < end; k++) {
-        int32_t lo = psr_merge_delay(w->tree, first, k), hi = psr_merge_delay(w->tree, last, k);
-        if (hi < lo || hi - lo > 4 * (int32_t)w->pl->shape.tile)
+        int32_t lo = psr_merge_delay(w->tree, first, k) + align_of(w, first);
+        int32_t hi = psr_merge_delay(w->tree, last, k) + align_of(w, last);
+        int32_t reach = lo < hi ? hi - lo : lo - hi;
+        if (reach > 4 * (int32_t)w->pl->shape.tile)
             continue;
         psr_program_put(pr, (int32_t)k);
-        psr_program_put(pr, lo);
-        psr_program_put(pr, hi - lo);
+        psr_program_put(pr, lo < hi ? lo : hi);
+        psr_program_put(pr, reach);
         n++;
     }
     pr->code[head] = PSR_STEP_FETCH | (int32_t)n << PSR_STEP_SHIFT;
@@ -138,7 +138,7 @@ static psr_status write_leaf(struct writer *w, size_t node, const struct need *m
 {
     struct psr_program *pr = w->program;
     const struct psr_merge_level *at = w->tree->level;
-    size_t nparts = parts_of(w->tree, 0, node), k0 = node * at->width;
+    size_t nparts = psr_merge_parts_of(w->tree, 0, node), k0 = node * at->width;
     int32_t lo = INT32_MAX, hi = INT32_MIN;
     psr_status st = write_fetch(w, k0 + at->width, err);
     if (st || (st = psr_program_reserve(pr, nmade * (3 + 2 * nparts), err)))
@@ -192,7 +192,7 @@ static psr_status write_parts(struct writer *w, int l, size_t node, const struct
     struct need *part = malloc(nmade * sizeof *part);
     if (!part)
         return psr_fail_nomem(err, "a dedispersion program", (double)nmade * sizeof *part);
-    for (size_t j = 0; j < parts_of(w->tree, l, node) && !st; j++) {
+    for (size_t j = 0; j < psr_merge_parts_of(w->tree, l, node) && !st; j++) {
         for (size_t m = 0; m < nmade; m++) {
             size_t r = (size_t)made[m].row * at->radix + j;
             part[m] = (struct need){at->part[r], made[m].lo + at->offset[r],
@@ -218,7 +218,7 @@ static psr_status write_node(struct writer *w, int l, size_t node, struct need *
         if (!l)
             st = write_leaf(w, node, made, nmade, err);
         else if (!(st = write_parts(w, l, node, made, nmade, below, err)))
-            st = write_rows(w, l, parts_of(w->tree, l, node), made, nmade, below, err);
+            st = write_rows(w, l, psr_merge_parts_of(w->tree, l, node), made, nmade, below, err);
         w->top = top;
     } else {
         st = psr_fail_nomem(err, "a dedispersion program", 50.0 * (double)n);
@@ -228,19 +228,30 @@ static psr_status write_node(struct writer *w, int l, size_t node, struct need *
     return st;
 }
 
+static void put_sum(struct writer *w, bool wide, int32_t row, const int32_t *place, size_t nsrc)
+{
+    struct psr_program *pr = w->program;
+    psr_program_put(pr, (wide ? PSR_STEP_OUTW : PSR_STEP_OUT) | (int32_t)nsrc << PSR_STEP_SHIFT);
+    psr_program_put(pr, row);
+    for (size_t j = 0; j < nsrc; j++)
+        psr_program_put(pr, place[j]);
+    count_cost(w, w->pl->shape.tile, nsrc, w->pl->total_bytes);
+    pr->cost += COST_OUTPUT * (double)w->pl->shape.tile;
+}
+
 static psr_status write_trials(struct writer *w, size_t nsrc, size_t radix, bool wide,
                                const int32_t *place, psr_err *err)
 {
-    struct psr_program *pr = w->program;
-    psr_status st = psr_program_reserve(pr, w->ntrial * (2 + nsrc), err);
-    for (size_t n = 0; n < w->ntrial && !st; n++) {
-        psr_program_put(pr,
-                        (wide ? PSR_STEP_OUTW : PSR_STEP_OUT) | (int32_t)nsrc << PSR_STEP_SHIFT);
-        psr_program_put(pr, (int32_t)w->tree->order[w->i0 + n]);
-        for (size_t j = 0; j < nsrc; j++)
-            psr_program_put(pr, place[n * radix + j]);
-        count_cost(w, w->pl->shape.tile, nsrc, w->pl->total_bytes);
-        pr->cost += COST_OUTPUT * (double)w->pl->shape.tile;
+    psr_status st = PSR_OK;
+    for (size_t n = 0; n < w->ntrial && !st; n++, place += radix) {
+        size_t i = w->tree->order[w->i0 + n];
+        st = psr_program_reserve(w->program, (1 + w->pl->nband) * (2 + nsrc), err);
+        if (st)
+            break;
+        put_sum(w, wide, (int32_t)i, place, nsrc);
+        for (const struct psr_merge_part_band *b = w->pl->band; b < w->pl->band + w->pl->nband; b++)
+            if (b->row[i] >= 0)
+                put_sum(w, wide, b->row[i], place + b->first, b->nparts);
     }
     return st;
 }
@@ -252,7 +263,7 @@ static psr_status write_band(struct writer *w, struct need *need, int32_t *place
     psr_status st;
     for (size_t n = 0; n < w->ntrial; n++) {
         size_t i = w->tree->order[w->i0 + n];
-        int32_t at = w->tree->offset[i];
+        int32_t at = w->tree->offset[i] + align_of(w, i);
         need[n] = (struct need){w->tree->row[i], at, at, (int32_t)n};
     }
     if (!l) {
@@ -262,7 +273,7 @@ static psr_status write_band(struct writer *w, struct need *need, int32_t *place
     st = write_parts(w, l, 0, need, w->ntrial, place, err);
     if (st)
         return st;
-    return write_trials(w, parts_of(w->tree, l, 0), w->tree->level[l].radix,
+    return write_trials(w, psr_merge_parts_of(w->tree, l, 0), w->tree->level[l].radix,
                         lane_bytes(w, l - 1) != w->pl->node_bytes, place, err);
 }
 
@@ -304,6 +315,7 @@ static psr_status cost_of_shape(const struct psr_planner *pl, double *cost, psr_
 psr_status psr_merge_choose(struct psr_planner *pl, psr_err *err)
 {
     static const size_t blocks[] = {16, 32, 64, 128, 256, 512}, tiles[] = {512, 1024, 2048};
+    size_t longest = pl->longest ? pl->longest : tiles[2];
     const size_t nblocks = sizeof blocks / sizeof *blocks, ntiles = sizeof tiles / sizeof *tiles;
     size_t ndm = pl->layout->ndm;
     struct psr_tree_shape best = {0};
@@ -312,8 +324,10 @@ psr_status psr_merge_choose(struct psr_planner *pl, psr_err *err)
         for (size_t t = 0; t < ntiles; t++) {
             size_t nblock = (ndm + blocks[b] - 1) / blocks[b];
             double cost;
-            pl->shape =
-                (struct psr_tree_shape){.ntrial = (ndm + nblock - 1) / nblock, .tile = tiles[t]};
+            if (t && tiles[t - 1] >= longest)
+                break;
+            pl->shape = (struct psr_tree_shape){.ntrial = (ndm + nblock - 1) / nblock,
+                                                .tile = tiles[t] < longest ? tiles[t] : longest};
             psr_status st = cost_of_shape(pl, &cost, err);
             if (st)
                 return st;

@@ -72,4 +72,14 @@ int32_t psr_merge_delay(const struct psr_merge_tree *tree, size_t i, size_t k);
 /* Largest delay of a channel at trial i, output samples. */
 int32_t psr_merge_last(const struct psr_merge_tree *tree, size_t i);
 
+/* Parts of a sub-band of level l. */
+size_t psr_merge_parts_of(const struct psr_merge_tree *tree, int l, size_t node);
+
+/* The least and the largest delay of each channel at any trial, if align[i] is added to those of
+ * trial i.
+ * Returned: least, most [nchan]
+ * Status:   PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_merge_reach(const struct psr_merge_tree *tree, const int32_t *align,
+                                          int32_t *least, int32_t *most, psr_err *err);
+
 #endif

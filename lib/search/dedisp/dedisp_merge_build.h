@@ -30,9 +30,6 @@ struct psr_merge_builder {
     size_t nslot;
 };
 
-/* Parts of a sub-band of level l. */
-size_t psr_merge_parts_of(const struct psr_merge_tree *tree, int l, size_t node);
-
 /* Takes common offsets off the rows of a level, whose parts have been united, and makes equal rows of a
  * sub-band one; b->at says what became of each.
  * Status: PSR_ENOMEM */
