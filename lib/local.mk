@@ -547,6 +547,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/signal/clean_auto_plan.h \
 	lib/signal/clean_auto_rows.c \
 	lib/signal/clean_auto_tiles.c \
+	lib/signal/clean_auto_weights.c \
 	lib/signal/clean_emit.c \
 	lib/signal/clean_plan.h \
 	lib/signal/clip.c \

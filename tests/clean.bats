@@ -175,11 +175,30 @@ refused() {
         END { mean = sum / NR / 32; exit !(mean > 31 && mean < 33) }'
 }
 
+@test "-weights snr: more S/N where channels have noise of their own, and the weights are told" {
+    sky="-q -seed 3 -nbits 8 -nchans 64 -tsamp 256 -tobs 10 -fch1 1500 -foff 4"
+    for f in 1500 1496 1488 1472 1460 1448 1440 1424 1416 1400 1380 1360 1352 1340 1328 1320 1308 1300 1288 1276; do
+        sky="$sky -rfi 'tone freq=$f level=3 mod=1'"
+    done
+    eval "fakebin $sky -add 'burst dm=200 t=5 width=4e-3 snr=25' -o sky.fil"
+    search="-q -nobary -nowrite -singlepulse -lodm 190 -dmstep 2 -numdms 11 -clean auto"
+    gpudedisp $search -o alike sky.fil
+    gpudedisp $search -ncpus 1 -weights snr -o one sky.fil
+    gpudedisp $search -ncpus 3 -weights snr -o three sky.fil
+    cmp one.cand three.cand
+    awk -F'\t' '/^#/ { next } $3 > 4.95 && $3 < 5.05 && $1 > snr[FILENAME] { snr[FILENAME] = $1 }
+        END { print snr["alike.cand"], snr["one.cand"]; exit !(snr["one.cand"] > 1.05 * snr["alike.cand"]) }' alike.cand one.cand
+    grep -q weights_of_channels one.clean.json
+    fails grep -q weights alike.clean.json
+}
+
 @test "-clean auto: what does not go with it is one line" {
     refuses 2 "-clean: 'full' is neither auto nor none" gpudedisp -clean full -o x rfi.fil
     refuses 2 'not with -mask' gpudedisp -clean auto -mask "$mask" -o x rfi.fil
     refuses 2 'not with -sub' gpudedisp -clean auto -sub -subdm 10 -nsub 8 -o x rfi.fil
     refuses 2 'not with -compat presto' gpudedisp -clean auto -compat presto -o x rfi.fil
+    refuses 2 '-weights snr needs -clean auto' gpudedisp -weights snr -o x rfi.fil
+    refuses 2 "-weights: 'all' is neither snr nor none" gpudedisp -clean auto -weights all -o x rfi.fil
     cp rfi.fil x.clean.mask
     refuses 1 'x.clean.mask' gpudedisp -q -clean auto -nobary -o x x.clean.mask
 }

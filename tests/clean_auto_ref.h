@@ -20,7 +20,8 @@ struct ref {
     const float *x; /* [nsamp][nchan] */
     const unsigned char *keep;
     double clip_sigma;
-    bool zerodm;
+    bool zerodm, weights;
+    unsigned char *q;          /* [nsamp][nchan] levels of a sigma */
     unsigned char *out, *cell; /* [nsamp][nchan]; cell: 1 where masked, without sparks */
     unsigned char *gone;       /* [nsamp][nchan] 1 where masked, with sparks */
     size_t nspark, nfiltered, nwindow, nseen; /* windows with statistics, and all */
@@ -331,6 +332,31 @@ static bool ref_filter(struct ref_band *b, float *less)
 }
 
 /* One window: rows t0 .. t0 + n - 1. */
+static double ref_level_around(const struct ref *r, size_t c)
+{
+    float level[17];
+    for (size_t k = 0; k < 17; k++) {
+        const bool known =
+            c + k >= 8 && c + k - 8 < r->nchan && r->keep[c + k - 8] && r->S[c + k - 8] > 0;
+        level[k] = known ? (float)r->L[c + k - 8] : NAN;
+    }
+    return ref_median(level, 17);
+}
+
+/* Levels of a sigma in each channel. */
+static void ref_weigh(const struct ref *r, unsigned char *q)
+{
+    float *ratio = malloc(r->nchan * sizeof *ratio);
+    for (size_t c = 0; c < r->nchan; c++)
+        ratio[c] = r->keep[c] && r->S[c] > 0 ? (float)(ref_level_around(r, c) / r->S[c]) : NAN;
+    const double middle = ref_median_copy(ratio, r->nchan);
+    for (size_t c = 0; c < r->nchan; c++)
+        q[c] = r->weights && middle > 0
+                   ? (unsigned char)fmin(fmax(rint(5 * (double)ratio[c] / middle), 0), 10)
+                   : 5;
+    free(ratio);
+}
+
 static void ref_window(struct ref *r, size_t t0, size_t n)
 {
     const size_t nchan = r->nchan, G = nchan < 16 ? nchan : 16;
@@ -432,6 +458,8 @@ static void ref_window(struct ref *r, size_t t0, size_t n)
         b.enough[t] = counted >= 4;
     }
     bool common = ref_filter(&b, less);
+    unsigned char *q = malloc(nchan);
+    ref_weigh(r, q);
     for (size_t t = 0; t < n; t++)
         for (size_t c = 0; c < nchan; c++) {
             size_t i = t * nchan + c, g = 0;
@@ -439,8 +467,11 @@ static void ref_window(struct ref *r, size_t t0, size_t n)
                 g++;
             float x = r->x[t0 * nchan + i], y = (isfinite(x) ? x : (float)r->L[c]) * gain[i];
             y = y + offset[i];
-            if (common && !r->cell[t0 * nchan + i])
-                r->out[t0 * nchan + i] = ref_level(y - less[t * G + g]);
+            if ((common || r->weights) && !r->cell[t0 * nchan + i]) {
+                y = common ? y - less[t * G + g] : y;
+                r->out[t0 * nchan + i] = ref_level(r->weights ? (y - 32) * (q[c] / 5.0F) + 32 : y);
+            }
+            r->q[t0 * nchan + i] = q[c];
             if (b.spark[t])
                 r->out[t0 * nchan + i] = 32;
             r->gone[t0 * nchan + i] = b.spark[t] || r->cell[t0 * nchan + i];
@@ -450,8 +481,8 @@ static void ref_window(struct ref *r, size_t t0, size_t n)
     r->nfiltered += common;
     r->nwindow += nblock > 0;
     r->nseen++;
-    void *const own[] = {m,    d,    masked, L0,  S0,      base,     end,
-                         less, gain, offset, b.u, b.count, b.enough, b.spark};
+    void *const own[] = {q,    m,    d,      masked, L0,      S0,       base,   end,
+                         less, gain, offset, b.u,    b.count, b.enough, b.spark};
     for (size_t k = 0; k < sizeof own / sizeof *own; k++)
         free(own[k]);
 }
@@ -467,6 +498,7 @@ __attribute__((unused)) static void ref_clean(struct ref *r, double tsamp_s)
     r->out = malloc(r->nsamp * n);
     r->cell = malloc(r->nsamp * n);
     r->gone = malloc(r->nsamp * n);
+    r->q = malloc(r->nsamp * n);
     r->l = calloc(most * n, sizeof *r->l);
     r->s = calloc(most * n, sizeof *r->s);
     r->L = calloc(n, sizeof *r->L);
@@ -483,8 +515,8 @@ __attribute__((unused)) static void ref_clean(struct ref *r, double tsamp_s)
 
 __attribute__((unused)) static void ref_clear(struct ref *r)
 {
-    void *const own[] = {r->out, r->cell, r->gone, r->l,       r->s,
-                         r->L,   r->S,    r->bad,  r->was_bad, r->since};
+    void *const own[] = {r->q, r->out, r->cell, r->gone,    r->l,    r->s,
+                         r->L, r->S,   r->bad,  r->was_bad, r->since};
     for (size_t k = 0; k < 11; k++)
         free(r->past[k]);
     for (size_t k = 0; k < sizeof own / sizeof *own; k++)

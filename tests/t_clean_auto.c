@@ -53,7 +53,8 @@ static struct psr_clean_auto_desc describe(const struct stream *s)
 }
 
 struct cleaned {
-    unsigned char *x, *gone; /* what the plan says of samples */
+    unsigned char *x;
+    float *missing; /* what the plan says of samples */
     size_t n, nspark, nfiltered;
     double masked; /* share of all samples */
 };
@@ -61,7 +62,7 @@ struct cleaned {
 static void clear_cleaned(struct cleaned *c)
 {
     free(c->x);
-    free(c->gone);
+    free(c->missing);
 }
 
 /* Steps hold until the next. */
@@ -71,7 +72,7 @@ static void note_missing(struct cleaned *out, const psr_clean_auto *p, size_t ns
     const size_t nstep = psr_clean_auto_missing(p, &step);
     for (size_t k = 0; k < nstep; k++)
         for (size_t t = (size_t)step[k].t; t < nsamp; t++)
-            out->gone[t * nchan + step[k].c] = step[k].value > 0;
+            out->missing[t * nchan + step[k].c] = step[k].value;
 }
 
 /* Cleans a stream in pieces of up to so many spectra. */
@@ -79,7 +80,8 @@ static struct cleaned clean(const struct stream *s, const struct psr_clean_auto_
                             size_t piece, uint64_t *state)
 {
     const size_t nsamp = (size_t)s->obs.nsamp, nchan = s->obs.nchan;
-    struct cleaned out = {.x = malloc(nsamp * nchan + 1), .gone = calloc(nsamp, nchan)};
+    struct cleaned out = {.x = malloc(nsamp * nchan + 1),
+                          .missing = calloc(nsamp * nchan, sizeof *out.missing)};
     psr_clean_auto *p;
     psr_err err;
     if (!ok(!psr_clean_auto_create(&p, d, &err), "a plan of %zu channels", nchan))
@@ -138,6 +140,7 @@ struct scene {
     double tsamp_s, red;
     bool zerodm, drop, nan;
     double clip;
+    bool weights;
 };
 
 static struct stream make_scene(const struct scene *k, uint64_t seed)
@@ -172,6 +175,7 @@ static void test_scene(const struct scene *k, uint64_t seed)
     struct psr_clean_auto_desc d = describe(&s);
     d.clip_sigma = k->clip;
     d.zerodm = k->zerodm;
+    d.weights = k->weights;
     d.keep = k->drop ? keep : NULL;
     d.nthread = 1;
     struct ref r = {.nchan = k->nchan,
@@ -179,7 +183,8 @@ static void test_scene(const struct scene *k, uint64_t seed)
                     .x = s.x,
                     .keep = keep,
                     .clip_sigma = k->clip,
-                    .zerodm = k->zerodm};
+                    .zerodm = k->zerodm,
+                    .weights = k->weights};
     ref_clean(&r, k->tsamp_s);
     struct cleaned one = clean(&s, &d, (size_t)k->nsamp, &state);
     d.nthread = 3;
@@ -190,7 +195,8 @@ static void test_scene(const struct scene *k, uint64_t seed)
         masked += r.cell[i];
         if (one.x[i] != r.out[i] && !differ++)
             at = i;
-        untold += keep[i % k->nchan] && (one.gone[i] != r.gone[i] || three.gone[i] != r.gone[i]);
+        const float w = (float)r.q[i] / 5, missing = r.gone[i] ? 1 : 1 - w * w;
+        untold += keep[i % k->nchan] && (one.missing[i] != missing || three.missing[i] != missing);
     }
     masked /= (double)k->nsamp * (double)k->nchan;
     ok(differ == 0, "%s: as the reference, to the bit: %zu differ, the first at %zu, channel %zu",
@@ -211,23 +217,26 @@ static void test_scene(const struct scene *k, uint64_t seed)
 static void test_bits(uint64_t seed)
 {
     static const struct scene scenes[] = {
-        {"8 bits", 64, 8, 40000, 256e-6, 0, false, false, false, 6},
-        {"1 bit, ignored channels", 48, 1, 20000, 512e-6, 0, false, true, false, 6},
-        {"2 bits", 40, 2, 12000, 1e-3, 0, false, false, false, 6},
-        {"4 bits, zero-DM", 32, 4, 12000, 1e-3, 0, true, false, false, 6},
-        {"16 bits", 37, 16, 9000, 2e-3, 0, false, false, false, 5},
-        {"floats, some none", 50, 32, 9000, 1e-3, 0, false, true, true, 6},
-        {"red noise common to all", 64, 8, 9000, 1e-3, 1, false, false, false, 6},
-        {"red noise, 24 windows", 40, 8, 24 * 1024, 2e-3, 1, false, false, false, 6},
-        {"no clipping", 33, 8, 9000, 1e-3, 0, false, false, false, 0},
-        {"few channels", 7, 8, 5000, 1e-3, 0.5, false, false, false, 6},
-        {"one channel", 1, 8, 5000, 1e-3, 0, false, false, false, 6},
-        {"less than four blocks", 24, 8, 400, 1e-3, 0, false, false, false, 6},
-        {"40 spectra", 24, 8, 40, 1e-3, 0, false, false, false, 6},
-        {"20 spectra", 24, 8, 20, 1e-3, 0, false, false, false, 6},
-        {"a window and two blocks", 24, 8, 2048 + 300, 1e-3, 0, false, false, false, 6},
-        {"a window and six blocks", 24, 8, 2048 + 800, 1e-3, 0, false, false, false, 6},
-        {"many windows", 12, 8, 60000, 8e-3, 0, false, false, false, 6},
+        {"8 bits", 64, 8, 40000, 256e-6, 0, false, false, false, 6, false},
+        {"1 bit, ignored channels", 48, 1, 20000, 512e-6, 0, false, true, false, 6, false},
+        {"2 bits", 40, 2, 12000, 1e-3, 0, false, false, false, 6, false},
+        {"4 bits, zero-DM", 32, 4, 12000, 1e-3, 0, true, false, false, 6, false},
+        {"16 bits", 37, 16, 9000, 2e-3, 0, false, false, false, 5, false},
+        {"floats, some none", 50, 32, 9000, 1e-3, 0, false, true, true, 6, false},
+        {"red noise common to all", 64, 8, 9000, 1e-3, 1, false, false, false, 6, false},
+        {"red noise, 24 windows", 40, 8, 24 * 1024, 2e-3, 1, false, false, false, 6, false},
+        {"no clipping", 33, 8, 9000, 1e-3, 0, false, false, false, 0, false},
+        {"weights", 64, 8, 30000, 256e-6, 0, false, false, false, 6, true},
+        {"weights, 4 bits, ignored channels", 48, 4, 20000, 512e-6, 0, false, true, false, 6, true},
+        {"weights, floats, zero-DM", 40, 32, 9000, 1e-3, 0, true, false, true, 6, true},
+        {"few channels", 7, 8, 5000, 1e-3, 0.5, false, false, false, 6, false},
+        {"one channel", 1, 8, 5000, 1e-3, 0, false, false, false, 6, false},
+        {"less than four blocks", 24, 8, 400, 1e-3, 0, false, false, false, 6, false},
+        {"40 spectra", 24, 8, 40, 1e-3, 0, false, false, false, 6, false},
+        {"20 spectra", 24, 8, 20, 1e-3, 0, false, false, false, 6, false},
+        {"a window and two blocks", 24, 8, 2048 + 300, 1e-3, 0, false, false, false, 6, false},
+        {"a window and six blocks", 24, 8, 2048 + 800, 1e-3, 0, false, false, false, 6, false},
+        {"many windows", 12, 8, 60000, 8e-3, 0, false, false, false, 6, false},
     };
     for (size_t k = 0; k < sizeof scenes / sizeof *scenes; k++)
         test_scene(&scenes[k], seed);
@@ -471,6 +480,7 @@ static void test_refusals(void)
     refuse((d = good, d.nbit = 3, d), "nbit");
     refuse((d = good, d.tsamp_s = 0, d), "tsamp_s");
     refuse((d = good, d.clip_sigma = NAN, d), "clip_sigma");
+    refuse((d = good, d.nbit = 2, d.weights = true, d), "weights");
 }
 
 int main(void)

@@ -47,6 +47,15 @@ static void put_text(void *ctx, const char *bytes, size_t n)
         w->st = psr_outfile_write(w->f, bytes, n, w->err);
 }
 
+static void write_weights(struct psr_json *j, const unsigned char *weight, size_t nchan)
+{
+    psr_json_new_line(j, 1);
+    psr_json_begin(j, "weights_of_channels_in_last_window", PSR_JSON_ARRAY);
+    for (size_t c = 0; c < nchan; c++)
+        psr_json_int(j, NULL, weight[c]);
+    psr_json_end(j, PSR_JSON_ARRAY);
+}
+
 static psr_status write_json(psr_outfile *f, const char *input, const struct psr_obs *obs,
                              const struct psr_clean_auto_report *r, psr_err *err)
 {
@@ -76,6 +85,8 @@ static psr_status write_json(psr_outfile *f, const char *input, const struct psr
     for (size_t c = 0; c < obs->nchan; c++)
         psr_json_double(&j, NULL, (double)r->masked[c] / n);
     psr_json_end(&j, PSR_JSON_ARRAY);
+    if (r->weight)
+        write_weights(&j, r->weight, obs->nchan);
     psr_json_end(&j, PSR_JSON_OBJECT);
     put_text(&file, "\n", 1);
     return file.st;

@@ -57,7 +57,7 @@ static psr_status create_correction(psr_lines *l, size_t line, psr_err *err)
     const struct psr_dedispersion_desc *d = &l->d.dedispersion;
     struct line *of = &l->line[line];
     if (l->d.dedispersion.equalise && of->plan)
-        return create_one(&of->equaliser, l, line, 1, err);
+        return create_one(&of->equaliser, l, line, 4, err);
     if (!of->plan || !d->clean || psr_clean_kind(d->clean) == PSR_FLOAT)
         return PSR_OK;
     return create_one(&of->correction, l, line, psr_clean_largest(d->clean), err);

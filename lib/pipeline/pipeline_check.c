@@ -68,6 +68,9 @@ static psr_status check_resume(const struct psr_pipeline_desc *d, psr_err *err)
 
 static psr_status check_auto(const struct psr_pipeline_desc *d, psr_err *err)
 {
+    if (d->clean_weights && !d->clean_auto)
+        return psr_fail_field(err, PSR_EINVAL, "clean_weights",
+                              "pipeline: clean_weights needs clean_auto");
     const struct conflict field[] = {
         {"mask", d->mask != NULL},
         {"presto", d->presto},

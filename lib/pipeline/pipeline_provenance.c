@@ -123,6 +123,7 @@ psr_status psr_pipeline_mark_series(struct psr_pipeline *p, psr_err *err)
         {&d->noclip, sizeof d->noclip},
         {&d->zerodm, sizeof d->zerodm},
         {&d->clean_auto, sizeof d->clean_auto},
+        {&d->clean_weights, sizeof d->clean_weights},
         {&d->runavg, sizeof d->runavg},
         {&d->tol, sizeof d->tol},
         {&d->smear, sizeof d->smear},

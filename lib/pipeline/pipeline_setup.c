@@ -112,6 +112,7 @@ static psr_status create_clean(struct psr_pipeline *p, psr_err *err)
                                       .zerodm = d->zerodm,
                                       .floats = d->subbands.on,
                                       .automatic = d->clean_auto,
+                                      .weights = d->clean_weights,
                                       .presto = d->presto,
                                       .nthread = (int)d->ncpus,
                                       .mem_bytes = d->mem_bytes,

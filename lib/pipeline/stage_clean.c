@@ -73,6 +73,7 @@ static psr_status create_auto(psr_stage_clean *c, psr_err *err)
         .zerodm = d->zerodm,
         .keep = c->keep,
         .nthread = d->nthread,
+        .weights = d->weights,
     };
     return psr_clean_auto_create(&c->automatic, &desc, err);
 }

@@ -18,6 +18,7 @@ struct psr_stage_clean_desc {
     bool zerodm;               /* disables clipping */
     bool floats;               /* output floats that contain the values of replaced samples */
     bool automatic;            /* as psr_clean_auto; no mask */
+    bool weights;              /* as in psr_clean_auto_desc */
     bool presto;       /* only determine which channels are kept and masked, with prepsubband's
                           checks */
     int nthread;       /* 0: all cores */

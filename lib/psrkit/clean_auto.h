@@ -87,6 +87,13 @@ PSR_API_BEGIN
  *  - With zerodm, there is neither of these; y is less by the mean of all channels not masked, minus its
  *    mean over the window.
  *
+ * Weights.  With weights, output is not y but (y - 32) q / 5 + 32, of floats, so that 1 sigma of channel c is q levels
+ * and sums over channels, still exact, are weighted by whole numbers.  r is the median L of the channel and of 8 on either side (of those kept, with S > 0), over its S; q = 5 r over the median r of kept
+ * channels with S > 0, to the nearest whole number (halves to even) within 0 .. 10; 5 throughout if that
+ * median is not above 0.  Where the level of no signal is 0 and the system temperature is that of the channels around,
+ * L is proportional to the gain, which varies slowly, and r to the S/N that a source of flat spectrum has in a
+ * channel: these are its best weights.  A channel with steady interference has more scatter, and weighs less.  Sparks and common noise are found before.  q is that of the window.
+ *
  * The stream's last window may be incomplete, and spectra after its last whole block are treated as
  * those of that block.  With fewer than 4 whole blocks it has no statistics: L, S and the channels masked
  * are those of the window before.  A stream shorter than 4 blocks has blocks of a quarter of it; one
@@ -106,17 +113,20 @@ struct psr_clean_auto_desc {
     bool zerodm;
     const unsigned char *keep; /* [nchan] 0: masked throughout; NULL keeps all; copied */
     int nthread;               /* 0: all cores */
+    bool weights; /* weight channels by signal to noise; from 4 bits on: levels of fewer are not
+                                  proportional to gain */
 };
 
 /* What was found so far. */
 struct psr_clean_auto_report {
-    size_t block, window;      /* spectra */
-    int64_t nsamp;             /* spectra returned */
-    int64_t nspark;            /* of them masked as sparks */
-    size_t nwindow, nfiltered; /* windows, and those from which common noise was subtracted */
-    const int64_t *masked;     /* [nchan] spectra in which a channel was masked, without sparks */
-    const unsigned char *mask; /* [nwindow][nchan] 1: masked in more than half of the window */
-    const float *level, *sd;   /* [nwindow][nchan] l and s; 0 where there are none */
+    size_t block, window;        /* spectra */
+    int64_t nsamp;               /* spectra returned */
+    int64_t nspark;              /* of them masked as sparks */
+    size_t nwindow, nfiltered;   /* windows, and those from which common noise was subtracted */
+    const int64_t *masked;       /* [nchan] spectra in which a channel was masked, without sparks */
+    const unsigned char *mask;   /* [nwindow][nchan] 1: masked in more than half of the window */
+    const float *level, *sd;     /* [nwindow][nchan] l and s; 0 where there are none */
+    const unsigned char *weight; /* [nchan] q of the last window; NULL: no weights */
 };
 
 /* Status: PSR_EINVAL naming field, value and limit; PSR_ENOMEM. */
@@ -145,7 +155,7 @@ enum { PSR_CLEAN_AUTO_LEVEL = 32 };
 
 /* Steps of the noise of kept channels in the spectra that the last execute or finish returned, in time order: from
  * spectrum t on, this share of the variance of channel c is missing, 1 where it is masked (sparks included), 0 at the
- * start of the stream.
+ * start of the stream; with weights, 1 - (q / 5)^2 where it is not masked.
  * Returned: their number; *step belongs to the plan and is valid until the next call */
 size_t psr_clean_auto_missing(const psr_clean_auto *p, const struct psr_step **step);
 

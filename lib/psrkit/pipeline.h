@@ -109,6 +109,7 @@ struct psr_pipeline_desc {
     double scrunch; /* ratio of psr_scrunch: trials become lines that sum 1, 2, 4 .. times downsamp
                         samples, by the mean smearing within a channel; 0: none.  Excludes plan,
                         presto and subbands */
+    bool clean_weights; /* with clean_auto: weights of psr_clean_auto_desc */
 };
 
 /* Sets size and all fields to their defaults. */

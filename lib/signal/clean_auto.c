@@ -25,6 +25,11 @@ static psr_status check_desc(const struct psr_clean_auto_desc *d, psr_err *err)
     if (!(d->tsamp_s > 0) || !isfinite(d->tsamp_s))
         return psr_fail_field(err, PSR_EINVAL, "tsamp_s",
                               "cleaning: sampling time %g s, must be above 0", d->tsamp_s);
+    if (d->weights && d->nbit < 4)
+        return psr_fail_field(err, PSR_EINVAL, "weights",
+                              "cleaning: levels of %d-bit samples are not proportional to gain: no "
+                              "weights by signal to noise",
+                              d->nbit);
     if (!(d->clip_sigma >= 0) || !isfinite(d->clip_sigma))
         return psr_fail_field(err, PSR_EINVAL, "clip_sigma",
                               "cleaning: sparks of %g sigma, must be 0 or more", d->clip_sigma);
@@ -72,9 +77,10 @@ static bool allocate_channels(psr_clean_auto *p)
     p->past_s = calloc(PSR_AUTO_HISTORY * nchan, sizeof *p->past_s);
     p->masked = calloc(nchan, sizeof *p->masked);
     p->missing = calloc(nchan, sizeof *p->missing);
+    p->weight = calloc(nchan, 1);
     bool all = p->keep && p->bad && p->was_bad && p->npast && p->level && p->sd && p->now_l &&
                p->now_s && p->old_l && p->old_s && p->past_l && p->past_s && p->masked &&
-               p->missing;
+               p->missing && p->weight;
     for (size_t k = 0; k <= PSR_AUTO_BLOCKS && all; k++)
         all = allocate_block(&p->block[k], nchan);
     return all;
@@ -136,6 +142,7 @@ static psr_status create(psr_clean_auto **out, const struct psr_clean_auto_desc 
         return st;
     }
     memset(p->bad, 1, desc->nchan);
+    memset(p->weight, PSR_AUTO_SIGMA, desc->nchan);
     memset(p->keep, 1, desc->nchan);
     if (desc->keep)
         memcpy(p->keep, desc->keep, desc->nchan);
@@ -171,12 +178,12 @@ void psr_clean_auto_destroy(psr_clean_auto *p)
         free_block(&p->block[k]);
     for (int i = 0; p->row && i < p->nthread; i++)
         free(p->row[i]);
-    void *const own[] = {p->was_bad, p->npast,     p->fold,   p->keep,  p->bad,     p->level,
-                         p->sd,      p->now_l,     p->now_s,  p->old_l, p->old_s,   p->past_l,
-                         p->past_s,  p->masked,    p->work,   p->sum,   p->spark,   p->held,
-                         p->row,     p->mask,      p->tile,   p->span,  p->all_sd,  p->all_level,
-                         p->rate,    p->mode,      p->median, p->less,  p->missing, p->step,
-                         p->cell,    p->spark_span};
+    void *const own[] = {p->was_bad, p->npast,      p->fold,   p->keep,  p->bad,     p->level,
+                         p->sd,      p->now_l,      p->now_s,  p->old_l, p->old_s,   p->past_l,
+                         p->past_s,  p->masked,     p->work,   p->sum,   p->spark,   p->held,
+                         p->row,     p->mask,       p->tile,   p->span,  p->all_sd,  p->all_level,
+                         p->rate,    p->mode,       p->median, p->less,  p->missing, p->step,
+                         p->cell,    p->spark_span, p->weight};
     for (size_t n = 0; n < sizeof own / sizeof *own; n++)
         free(own[n]);
     free(p);
@@ -310,7 +317,11 @@ static psr_status clean_window(psr_clean_auto *p, const unsigned char *from, siz
     bool filter = p->d.zerodm || find_modes(p);
     if (p->d.zerodm)
         psr_auto_find_mean(p);
-    if (filter)
+    if (p->d.weights)
+        psr_auto_weigh(p);
+    if (p->d.weights && !filter)
+        memset(p->less, 0, p->n * p->ngroup * sizeof *p->less);
+    if (filter || p->d.weights)
         quantise(p, true);
     for (size_t t = 0; t < n; t++)
         if (p->spark[t])
@@ -374,5 +385,6 @@ struct psr_clean_auto_report psr_clean_auto_describe(const psr_clean_auto *p)
     r.mask = p->mask;
     r.level = p->all_level;
     r.sd = p->all_sd;
+    r.weight = p->d.weights ? p->weight : NULL;
     return r;
 }

@@ -11,7 +11,8 @@ static psr_status note_channels(psr_clean_auto *p, const struct psr_auto_block *
 {
     psr_status st = PSR_OK;
     for (size_t c = 0; c < p->d.nchan && !st; c++) {
-        const float missing = p->spark[t] || b->masked[c] ? 1 : 0;
+        const float w = (float)p->weight[c] / PSR_AUTO_SIGMA;
+        const float missing = p->spark[t] || b->masked[c] ? 1 : 1 - w * w;
         if (!p->keep[c] || missing == p->missing[c])
             continue;
         st = psr_grow(&p->step, &p->step_room, p->nstep, sizeof *p->step, "what cleaning masked",

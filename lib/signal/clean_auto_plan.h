@@ -78,6 +78,7 @@ struct psr_clean_auto {
     size_t level_room, sd_room;
     struct psr_span *span;
     size_t nspan, span_room;
+    unsigned char *weight; /* [nchan] q; all 5 without weights */
     float *missing;        /* [nchan] share of the variance that is missing now */
     struct psr_step *step; /* of the last call */
     size_t nstep, step_room;
@@ -93,7 +94,7 @@ struct psr_clean_auto {
 void psr_auto_sum(const psr_clean_auto *p, struct psr_auto_block *b, float *row);
 
 /* Writes the samples of a block, and the sums over sub-bands.
- * Given: filter   subtract p->less */
+ * Given: filter   subtract p->less, and weigh channels */
 void psr_auto_quantise(const psr_clean_auto *p, const struct psr_auto_block *b, bool filter,
                        float *row);
 
@@ -112,6 +113,11 @@ void psr_auto_judge(psr_clean_auto *p);
 
 /* Adds the window's changes to step. */
 PSR_MUST_CHECK psr_status psr_auto_note_missing(psr_clean_auto *p, psr_err *err);
+
+/* --- weights (clean_auto_weights.c) ------------------------------------------------------------ */
+
+/* Finds weights, from L and S. */
+void psr_auto_weigh(psr_clean_auto *p);
 
 /* --- the band (clean_auto_band.c) ------------------------------------------------------------- */
 

@@ -155,6 +155,27 @@ PSR_CLONES static void auto_levels_of_bytes_less(uint8_t *restrict out, const ui
     }
 }
 
+/* As auto_levels_less, with so many levels a sigma. */
+PSR_CLONES static void auto_levels_weighted(uint8_t *restrict out, const float *restrict x,
+                                            const float *restrict gain,
+                                            const float *restrict offset,
+                                            const uint8_t *restrict weight, float less, size_t n)
+{
+    float y[CHUNK];
+    for (size_t c = 0; c < n; c += CHUNK) {
+        size_t m = n - c < CHUNK ? n - c : CHUNK;
+        for (size_t k = 0; k < m; k++) {
+            float now = x[c + k] * gain[c + k];
+            now += offset[c + k];
+            now -= gain[c + k] > 0.0f ? less : 0.0f;
+            now -= (float)PSR_AUTO_ZERO;
+            now *= (float)weight[c + k] / (float)PSR_AUTO_SIGMA;
+            y[k] = now + (float)PSR_AUTO_ZERO;
+        }
+        store_levels(out + c, y, m);
+    }
+}
+
 PSR_CLONES static uint32_t auto_sum_levels(const uint8_t *x, size_t n)
 {
     uint32_t sum = 0;
@@ -185,7 +206,10 @@ static void subtract_common(const psr_clean_auto *p, const struct psr_auto_block
     for (size_t g = 0; g < p->ngroup; g++) {
         size_t c = psr_auto_first(p, g), n = psr_auto_first(p, g + 1) - c;
         float less = p->less[t * p->ngroup + g];
-        if (row)
+        if (p->d.weights)
+            auto_levels_weighted(out + c, row + c, b->gain + c, b->offset + c, p->weight + c, less,
+                                 n);
+        else if (row)
             auto_levels_less(out + c, row + c, b->gain + c, b->offset + c, less, n);
         else
             auto_levels_of_bytes_less(out + c, in + c, b->gain + c, b->offset + c, less, n);
@@ -196,7 +220,7 @@ void psr_auto_quantise(const psr_clean_auto *p, const struct psr_auto_block *b, 
                        float *row)
 {
     const size_t nchan = p->d.nchan;
-    const bool bytes = is_bytes(p);
+    const bool bytes = is_bytes(p) && !(filter && p->d.weights);
     for (size_t t = b->first; t < b->first + b->n; t++) {
         const unsigned char *in = p->from + t * p->in.row_bytes;
         uint8_t *out = p->to + t * nchan;

@@ -93,6 +93,10 @@ static void check_clean(const struct gpudedisp_options *o, const struct cli *too
         {"-mask", o->run.mask != NULL},
         {"-sub", o->run.subbands.on},
     };
+    if (o->weights && strcmp(o->weights, "snr") != 0 && strcmp(o->weights, "none") != 0)
+        cli_usage_error(tool, "-weights: '%s' is neither snr nor none", o->weights);
+    if (o->weights && !strcmp(o->weights, "snr") && strcmp(o->clean, "auto") != 0)
+        cli_usage_error(tool, "-weights snr needs -clean auto, which measures channels");
     if (cli_parse_clean(tool, o->clean))
         reject_options(tool, "-clean auto finds what a mask would tell: not with", conflicting,
                        sizeof conflicting / sizeof *conflicting);
@@ -197,6 +201,7 @@ static void fill_description(struct gpudedisp_options *o)
                                           : PSR_DEDISP_DIRECT;
     d->presto = o->compat != NULL;
     d->clean_auto = !strcmp(o->clean, "auto");
+    d->clean_weights = o->weights && !strcmp(o->weights, "snr");
     d->series.on = !o->nowrite && !d->subbands.on;
     d->series.tim = !strcmp(o->format, "tim") || to_stdout(o);
     /* Where something else is done with the series, checksums only cost time. */

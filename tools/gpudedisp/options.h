@@ -12,7 +12,7 @@ struct gpudedisp_options {
 
     /* Options that are converted to its fields. */
     bool filterbank, psrfits;
-    const char *dmconst, *algo, *compat, *format, *clean;
+    const char *dmconst, *algo, *compat, *format, *clean, *weights;
     bool nowrite;
     double subdm;
     const char *accelsearch;        /* options of the search; NULL: none */

@@ -25,6 +25,15 @@ static void add_cleaning(struct cli_table *list, struct gpudedisp_options *o)
 {
     cli_add_heading(list, "Cleaning");
     cli_add_clean(list, &o->clean, CLI_CLEAN_HELP("ROOT"));
+    const struct cli_option weights[] = {
+        {"weights", CLI_TEXT, &o->weights, "HOW",
+         "snr: with -clean auto, weight channels by their signal to noise: level around them over "
+         "scatter, in "
+         "whole numbers. "
+         "none (default): all channels alike.",
+         0, 0},
+    };
+    CLI_ADD(list, weights);
     cli_add_mask(list, &o->run.mask, &o->run.ignorechan);
     cli_add_clipping(list, &o->run.clip_sigma, &o->run.noclip, &o->run.zerodm);
     const struct cli_option runavg[] = {
