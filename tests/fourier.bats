@@ -91,6 +91,20 @@ both() {
     [ -z "$(ls x_*ACCEL* 2>/dev/null)" ]
 }
 
+@test "topocentric lines are moved as the series are barycentred" {
+    fakebin -q -seed 4 -tobs 67.108864 -tsamp 256 -nchans 4 -nbits 8 -fch1 1500 -foff 8 -o z.fil \
+        -add "pulsar period=0.0025 width=0.0008 snr=40"
+    echo '400 0.01' >z.zaplist
+    go="gpudedisp -q -nowrite -lodm 0 -numdms 1 -position 06:00:00,20:00:00 -site 0,0,0 -o z"
+    $go -accelsearch "-zmax 0 -numharm 1" z.fil
+    grep -q ' 2\.500238' z_DM0.00_ACCEL_0
+    $go -accelsearch "-zmax 0 -numharm 1 -zaplist z.zaplist" z.fil
+    fails grep -q ' 2\.500238' z_DM0.00_ACCEL_0
+    grep -q ' 1\.250121' z_DM0.00_ACCEL_0
+    $go -accelsearch "-zmax 0 -numharm 1 -zaplist z.zaplist -baryv 1e-12" z.fil
+    grep -q ' 2\.500238' z_DM0.00_ACCEL_0
+}
+
 @test "refusals come before anything is read" {
     refuses 2 'gpudedisp -accelsearch: .*-zmax' gpudedisp -nowrite $trials -accelsearch "-zmax x" -o x "$f"
     refuses 2 'gpudedisp -accelsearch' gpudedisp -nowrite $trials -accelsearch "-zmax 20 file.dat" -o x "$f"

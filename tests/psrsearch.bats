@@ -35,14 +35,11 @@ undated() {
 # same_search DIR DIR: the same files with the same bytes, but for dates, times and messages.
 same_search() {
     local f
-    diff <(cd "$1" && ls | grep -v '\.log$') <(cd "$2" && ls | grep -v '\.log$') || return 1
-    for f in "$1"/*; do
-        case $f in
-        *.log | */report.html) continue ;;
-        *.steps.json | *.psrsearch.json) cmp <(undated "$f") <(undated "$2/${f##*/}") ;;
-        *) cmp "$f" "$2/${f##*/}" ;;
-        esac || return 1
+    diff -rq -x '*.log' -x report.html -x '*.steps.json' -x '*.psrsearch.json' "$1" "$2" || return 1
+    for f in "$1"/*.steps.json "$1"/*.psrsearch.json; do
+        cmp <(undated "$f") <(undated "$2/${f##*/}") || return 1
     done
+    [ -e "$1/report.html" ] && [ -e "$2/report.html" ]
 }
 
 @test "the pulsar and the burst are found, and the summary says so" {
@@ -132,6 +129,28 @@ same_search() {
     head -c 100 d/x.steps.json >cut && cp cut d/x.steps.json
     $run x.fil 2>said
     [[ $(begun) == "mask plan search sift fold "* ]]
+}
+
+@test "lines at DM 0 are left out with -zap, others with -zaplist" {
+    $run -zap -ncands 0 x.fil 2>said
+    grep -q -- "-zaplist .*d/x_rfifind.zaplist" said
+    printf '25.5754 0.5\n51.15 0.5\n76.73 0.5\n102.3 0.5\n' >"it's.zaplist"
+    $run -zaplist "it's.zaplist" -ncands 0 x.fil 2>said
+    [[ $(begun) == "search sift "* ]]
+    fails grep -q ' 39\.1' d/x.sift
+    echo '60 0.5' >>"it's.zaplist"
+    $run -zaplist "it's.zaplist" -ncands 0 x.fil 2>said
+    [[ $(begun) == "search sift "* ]]
+    $run -ncands 0 x.fil 2>said
+    grep -q ' 39\.1' d/x.sift
+    refuses 2 '-zap and -zaplist exclude each other' $run -zap -zaplist z x.fil
+}
+
+@test "a short file is searched as far as half of it is left" {
+    psrsearch -ncands 0 -o d -hidm 100000 -res 200 -search boxes -zmax 0 x.fil 2>said
+    dm=$(sed -nE 's/^psrsearch: x.fil: is 16.7772 s long: DMs are searched up to ([0-9.e+]+), which sweeps over half of it, not to 100000$/\1/p' said)
+    near "$(awk -v dm="$dm" 'BEGIN { print dm / 2.41e-4 * (1252 ^ -2 - 1500 ^ -2) }')" 8.3886 0.06
+    refuses 1 'x.fil: is 16.7772 s long, and DM [0-9.e+]+ sweeps over more than half of it' psrsearch -q -lodm 20000 -hidm 30000 -o e x.fil
 }
 
 @test "nothing found is no failure" {

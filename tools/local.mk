@@ -204,6 +204,7 @@ EXTRA_DIST += $(report_plots_yes) $(report_plots_no)
 
 bin_psrsearch_CPPFLAGS = $(tools_cppflags)
 bin_psrsearch_SOURCES = \
+	$(tools_json_read) \
 	$(tools_observation) \
 	$(tools_shared) \
 	tools/common/folder.c \
@@ -220,7 +221,9 @@ bin_psrsearch_SOURCES = \
 	tools/psrsearch/run_step.c \
 	tools/psrsearch/steps.c \
 	tools/psrsearch/summary.c \
-	tools/psrsearch/text.c
+	tools/psrsearch/text.c \
+	tools/psrsearch/words.c \
+	tools/psrsearch/words.h
 if HAVE_CAIRO
 bin_psrsearch_CPPFLAGS += -DPSRSEARCH_PICTURES
 endif

@@ -97,6 +97,8 @@ static psr_status create_search(struct fourier *s, psr_err *err)
 {
     psr_status st = psr_copy_desc(&s->what, sizeof s->what, s->d.search, "Fourier search", err);
     s->what.zaplist = &s->zaplist;
+    if (s->what.baryv == 0)
+        s->what.baryv = s->stream.voverc;
     if (!st && s->d.zaplist)
         st = psr_zaplist_read(&s->zaplist, s->d.zaplist, err);
     if (!st)

@@ -197,20 +197,23 @@ typedef struct psr_sift psr_sift;
  * their series.  Duplicates: from the best candidate down, each that is left takes all that are
  * near as its hits.  Rejections by DM count different DMs; successive trials are neighbours in the
  * list of DMs.  Harmonics: from the best candidate down, each that is left removes those that are
- * near to n, 1/n (n 1 .. 16), 2/3 2/5 3/4 3/5 3/2 4/5 4/3 5/4 5/3 5/2 of its frequency; then those
- * that consist of its lines.  "Best" is of highest sigma; equals are ordered by frequency, DM, file name, number and path, so that the
- * order of lists does not matter.  Time grows with n log n.
+ * near to p/q = n, 1/n (n 1 .. 16), 2/3 2/5 3/4 3/5 3/2 4/5 4/3 5/4 5/3 5/2 of its frequency, if
+ * |p f_i - q f_j| < r_err / min(T_i, T_j) (sifting.py allows q times that, which takes slow pulsars for
+ * fractions of others); then those that consist of its lines.  "Best" is of highest sigma; equals are
+ * ordered by frequency, DM, file name, number and path, so that the order of lists does not matter.
+ * Time grows with n log n.
  *
  * A bright pulsar of frequency f also appears at p/q f, where harmonic q of a candidate is harmonic p
  * of the pulsar.  A candidate consists of the lines of a better one if, for p/q in lowest terms between
  * 1/16 and 16, |p f_i - q f_j| < r_err / min(T_i, T_j), and if its harmonics that are not multiples of
  * q have together no more power than noise has at 2 sigma.  The largest q is 16, or less for slow
- * pulsars: so that the places p/q take at most 1 % of all frequencies, which is the share of other
- * candidates that would be taken if all had such powers (q 2 only needs r above 110, q to 8 r 917).  A
- * pulsar with power in its fundamental is not taken, whatever its frequency.
+ * pulsars: so that the places p/q take at most 5 % of all frequencies, which is the share of other
+ * candidates that would be taken if all had such powers (r above 22 for q 2, above 183 for q to 8).  A
+ * pulsar with power in its fundamental is not taken.  Where 2 r_err / r is at most 1 %, candidates at
+ * 17 to 64 times the frequency are taken too, whatever their powers; so is that share of all others.
  *
- * With presto, as sifting.py: there are no lines; duplicates are found from the lowest r up, in bins of whatever
- * length; hits count, not DMs; the tolerance of harmonics is r_err over the best candidate's T;
+ * With presto, as sifting.py: there are no lines; duplicates are found from the lowest r up, in bins of
+ * whatever length; hits count, not DMs; the tolerance of harmonics is q r_err over the best candidate's T;
  * equals keep the order of the lists; DMs have two decimals.  bird_p and bird_f are not used, since
  * sifting.py never uses its own. */
 void psr_sift_defaults(struct psr_sift_desc *desc);

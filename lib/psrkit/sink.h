@@ -166,7 +166,8 @@ struct psr_sink_fourier_desc {
     bool on;
     bool nopad;                            /* as in psr_sink_series_desc */
     bool noinf;                            /* write no .inf: sink "series" does */
-    const struct psr_fourier_desc *search; /* its zaplist is not used, but: */
+    const struct psr_fourier_desc *search; /* baryv 0 is that of barycentring; its zaplist is not
+                                              used, but: */
     const char *zaplist;                   /* file for psr_zaplist_read, or NULL */
     int64_t mem_bytes; /* of series kept in memory; 0: a quarter of the machine's */
 };

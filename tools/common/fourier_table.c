@@ -21,7 +21,8 @@ void fourier_options_add_input(struct cli_table *list, struct fourier_options *o
         {"zaplist", CLI_TEXT, &o->zaplist, "FILE",
          "Ignore frequencies: PRESTO's .zaplist or .birds.", 0, 0},
         {"baryv", CLI_DOUBLE, &o->search.baryv, "V",
-         "Velocity towards the source over c, for the topocentric lines of -zaplist (default 0).",
+         "Velocity towards the source over c, for the topocentric lines of -zaplist (default 0; of "
+         "series that gpudedisp searches, that of its barycentring).",
          -0.1, 0.1},
     };
     CLI_ADD(list, options);

@@ -15,13 +15,21 @@ static const struct {
     const char *after_root;
     enum psrsearch_kind step;
 } patterns[] = {
-    {"_*_Cand_*.pfd*", PSRSEARCH_FOLD}, {".fold.json", PSRSEARCH_FOLD},
-    {"_PSR_*.pfd*", PSRSEARCH_PAR},     {".par.json", PSRSEARCH_PAR},
-    {"_rfifind.*", PSRSEARCH_MASK},     {".plan", PSRSEARCH_PLAN},
-    {"_DM*.inf", PSRSEARCH_SEARCH},     {"_DM*.singlepulse", PSRSEARCH_SEARCH},
-    {"_DM*_ACCEL_*", PSRSEARCH_SEARCH}, {".cand", PSRSEARCH_SEARCH},
-    {".clean.*", PSRSEARCH_SEARCH},     {".sift", PSRSEARCH_SIFT},
-    {".sift.*", PSRSEARCH_SIFT},        {".psrsearch.json", PSRSEARCH_NSTEP},
+    {"_*_Cand_*.pfd*", PSRSEARCH_FOLD},
+    {".fold.json", PSRSEARCH_FOLD},
+    {"_fold.clean.*", PSRSEARCH_FOLD},
+    {"_PSR_*.pfd*", PSRSEARCH_PAR},
+    {".par.json", PSRSEARCH_PAR},
+    {"_rfifind.*", PSRSEARCH_MASK},
+    {".plan", PSRSEARCH_PLAN},
+    {"_DM*.inf", PSRSEARCH_SEARCH},
+    {"_DM*.singlepulse", PSRSEARCH_SEARCH},
+    {"_DM*_ACCEL_*", PSRSEARCH_SEARCH},
+    {".cand", PSRSEARCH_SEARCH},
+    {".clean.*", PSRSEARCH_SEARCH},
+    {".sift", PSRSEARCH_SIFT},
+    {".sift.*", PSRSEARCH_SIFT},
+    {".psrsearch.json", PSRSEARCH_NSTEP},
 };
 static const char *const report_files[] = {"report.html", "candidates.csv"};
 enum {
@@ -139,7 +147,7 @@ psr_status psrsearch_files_check(const struct psrsearch_plan *p, const struct ps
 {
     struct psr_names all = {.n = 0};
     struct psr_overwrite_check c = {0};
-    const char *const more[] = {o->catalogue, o->par, o->ignorechan};
+    const char *const more[] = {o->catalogue, o->par, o->ignorechan, o->zaplist};
     psr_status st = folder_list(&all, p->dir, err);
     for (size_t i = 0; i < o->ninput && !st; i++)
         st = psr_overwrite_check_input(&c, o->input[i], err);

@@ -16,6 +16,7 @@ struct run {
     struct cli tool;
     struct psrsearch_plan plan;
     struct psrsearch_records records;
+    struct psrsearch_results found;
     psr_output_group *claim;
     psr_err err;
 };
@@ -51,11 +52,10 @@ static psr_status print_commands(struct run *r)
 /* Folds need candidates, of which the sifted list tells. */
 static psr_status decide_fold(struct run *r, int k)
 {
-    struct psrsearch_results found;
     if (k != PSRSEARCH_FOLD || !r->plan.step[k].wanted)
         return PSR_OK;
-    psr_status st = psrsearch_results_read(&found, &r->plan, &r->err);
-    r->plan.step[k].wanted = !st && found.ncand > 0;
+    psr_status st = psrsearch_results_read_sifted(&r->found, &r->plan, &r->err);
+    r->plan.step[k].wanted = !st && r->found.ncand > 0;
     return st;
 }
 
@@ -126,12 +126,11 @@ static void tell_settled(const struct run *r, int first)
 
 static psr_status report(struct run *r)
 {
-    struct psrsearch_results found;
-    psr_status st = psrsearch_results_read(&found, &r->plan, &r->err);
+    psr_status st = psrsearch_results_read(&r->found, &r->plan, &r->err);
     if (!st)
-        st = psrsearch_summary_write(&found, &r->plan, &r->opt, &r->records, &r->err);
+        st = psrsearch_summary_write(&r->found, &r->plan, &r->opt, &r->records, &r->err);
     if (!st && !r->opt.quiet)
-        psrsearch_summary_print(&found, &r->plan, &r->records);
+        psrsearch_summary_print(&r->found, &r->plan, &r->records);
     return st;
 }
 

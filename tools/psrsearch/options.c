@@ -67,6 +67,13 @@ static void add_search(struct cli_table *list, struct psrsearch_options *o)
          "Sigma threshold of the candidates of one DM (default 2).", 1, 1000},
         {"flo", CLI_DOUBLE, &o->flo_hz, "HZ",
          "Lowest frequency, as in gpuaccel-pulscan (default 1 Hz).", 0, 1e9},
+        {"zap", CLI_FLAG, &o->zap, NULL,
+         "Leave out the frequencies that are lines at DM 0: gpurfifind's list, which also has "
+         "those "
+         "of a bright pulsar of low DM.",
+         0, 0},
+        {"zaplist", CLI_TEXT, &o->zaplist, "FILE",
+         "Leave out the frequencies of this list: PRESTO's .zaplist or .birds.", 0, 0},
         {"threshold", CLI_DOUBLE, &o->threshold, "S", "S/N threshold of bursts (default 6).", 1,
          1e9},
         {"maxwidth", CLI_DOUBLE, &o->maxwidth_s, "SEC",
@@ -117,6 +124,8 @@ static void check_words(const struct psrsearch_options *o, const struct cli *too
         cli_usage_error(tool, "-clean: '%s' is none of auto, mask and none", o->clean);
     if (o->filterbank && o->psrfits)
         cli_usage_error(tool, "-filterbank and -psrfits exclude each other");
+    if (o->zap && o->zaplist)
+        cli_usage_error(tool, "-zap and -zaplist exclude each other");
     if (o->quiet && o->verbose)
         cli_usage_error(tool, "-q and -v exclude each other");
     if (!(o->lodm < o->hidm))

@@ -1,6 +1,7 @@
 /* The plan of a search: its names, the clock of its times, the tools' files. */
 #include "psrsearch.h"
 
+#include <math.h>
 #include <psrkit/source.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +40,32 @@ static bool is_barycentred(const struct psr_obs *obs, const struct psrsearch_opt
            obs->tstart.day < end_day;
 }
 
+/* Trials beyond the DM that sweeps over half of the observation would lose more than they find.
+ * Status: PSR_EUNSUPPORTED where nothing is left */
+static psr_status limit_dm(struct psrsearch_plan *p, const struct psr_obs *obs,
+                           const struct psrsearch_options *o, const struct cli *tool, psr_err *err)
+{
+    const double lo = psr_obs_lowest_mhz(obs), hi = psr_obs_highest_mhz(obs);
+    const double sweep_s = (1 / (lo * lo) - 1 / (hi * hi)) / 2.41e-4; /* of DM 1 */
+    const double length_s = (double)obs->nsamp * obs->tsamp_s, most = length_s / 2 / sweep_s;
+    p->hidm = o->hidm;
+    if (obs->nsamp < 0 || !(sweep_s > 0) || most >= o->hidm)
+        return PSR_OK;
+    const double unit = pow(10, floor(log10(most)) - 2);
+    p->hidm = floor(most / unit) * unit;
+    if (!(p->hidm > o->lodm))
+        return psr_fail(err, PSR_EUNSUPPORTED,
+                        "%s: is %g s long, and DM %g sweeps over more than half of it: nothing to "
+                        "search from -lodm %g on",
+                        o->input[0], length_s, p->hidm, o->lodm);
+    if (!o->quiet)
+        fprintf(stderr,
+                "%s: %s: is %g s long: DMs are searched up to %g, which sweeps over half of it, "
+                "not to %g\n",
+                tool->name, o->input[0], length_s, p->hidm, o->hidm);
+    return PSR_OK;
+}
+
 static psr_status read_header(struct psrsearch_plan *p, const struct psrsearch_options *o,
                               const struct cli *tool, psr_err *err)
 {
@@ -60,8 +87,9 @@ static psr_status read_header(struct psrsearch_plan *p, const struct psrsearch_o
     if (p->topo && !o->nobary && !o->quiet)
         fprintf(stderr, "%s: %s: the header has no position or date: times are topocentric\n",
                 tool->name, o->input[0]);
+    st = limit_dm(p, obs, o, tool, err);
     psr_source_close(source);
-    return PSR_OK;
+    return st;
 }
 
 /* --- programs --------------------------------------------------------------------------------- */

@@ -24,6 +24,8 @@ struct psrsearch_options {
     const char *budget;
     double lodm, hidm, res_ms; /* res_ms 0: the best possible */
     const char *search;        /* boxes, matched or both */
+    bool zap;                  /* the lines that the mask's tool has found */
+    const char *zaplist;       /* a list of others; NULL: none */
     int64_t zmax, wmax, numharm, ncands;
     double sigma, flo_hz, threshold; /* as are those of 0: the tools' defaults */
     double maxwidth_s;
@@ -64,7 +66,8 @@ struct psrsearch_plan {
     char *root; /* ROOT: of the first input, without folder and suffix */
     char *base; /* DIR/ROOT */
     char *dir;
-    bool topo; /* times are those at the telescope */
+    bool topo;   /* times are those at the telescope */
+    double hidm; /* as given, or as far as the observation is long enough */
     struct psrsearch_step step[PSRSEARCH_NSTEP];
 };
 
@@ -165,9 +168,10 @@ void psrsearch_copy_log(const struct psrsearch_plan *p, enum psrsearch_kind step
 /* --- results ---------------------------------------------------------------------------------- */
 
 struct psrsearch_results {
+    bool sifted; /* the sifted list has been read */
     size_t ncand, nknown, nfold, nburst;
     struct {
-        char name[PSR_TEXT_MAX]; /* as JSON writes it */
+        char name[PSR_TEXT_MAX];
         double period_s, dm, sigma, snr;
     } best;
     struct {
@@ -175,8 +179,12 @@ struct psrsearch_results {
     } burst;
 };
 
-/* Reads what the steps have found.
+/* Reads what sifting has left, if *found does not have it yet, and all that the steps have found.
+ * Given:  found   zeros before the first call
  * Status: PSR_EIO, PSR_EFORMAT, PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psrsearch_results_read_sifted(struct psrsearch_results *found,
+                                                        const struct psrsearch_plan *p,
+                                                        psr_err *err);
 PSR_MUST_CHECK psr_status psrsearch_results_read(struct psrsearch_results *found,
                                                  const struct psrsearch_plan *p, psr_err *err);
 

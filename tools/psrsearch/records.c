@@ -55,6 +55,8 @@ static void put_inputs(struct psr_json *j, const struct psrsearch_options *o,
         put_input(j, o->input[i]);
     if (reads && step != PSRSEARCH_PLAN)
         put_input(j, o->ignorechan);
+    if (step == PSRSEARCH_SEARCH)
+        put_input(j, o->zaplist);
     if (step == PSRSEARCH_SIFT)
         put_input(j, o->catalogue);
     if (step == PSRSEARCH_PAR)

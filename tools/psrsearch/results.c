@@ -1,7 +1,8 @@
 /* Reads what a search has found: the sifted list, the bursts, the folds. */
 #include "psrsearch.h"
 
-#include <math.h>
+#include "tools/common/json_read.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,41 +17,37 @@ static psr_status read_file(struct psrsearch_results *found, const struct psrsea
     return st;
 }
 
-/* Returned: the number that follows, NAN if there is none */
-static double number_of(const char *line, const char *key)
+/* The list's name without its folder, and the candidate's number. */
+static void set_name(struct psrsearch_results *found, const struct json_value *candidate)
 {
-    const char *at = strstr(line, key);
-    return at ? strtod(at + strlen(key), NULL) : NAN;
+    const char *path = json_text(candidate, "file"), *slash = strrchr(path, '/');
+    snprintf(found->best.name, sizeof found->best.name, "%.*s:%.0f", PSR_TEXT_MAX - 32,
+             slash ? slash + 1 : path, json_number(candidate, "cand"));
 }
 
-/* The list's name without its folder, as it is escaped, and the candidate's number.
- * Given:  end   of the list's path */
-static void set_name(struct psrsearch_results *found, const char *line, const char *end)
+static void take_object(struct psrsearch_results *found, const struct json_value *candidate)
 {
-    const char *from = end;
-    while (from > line && from[-1] != '/' && from[-1] != '"')
-        from--;
-    snprintf(found->best.name, sizeof found->best.name, "%.*s:%.0f", (int)(end - from), from,
-             number_of(end, "\", \"cand\": "));
+    found->nknown += *json_text(candidate, "note") != '\0';
+    if (found->ncand++)
+        return;
+    set_name(found, candidate);
+    found->best.dm = json_number(candidate, "dm");
+    found->best.snr = json_number(candidate, "snr");
+    found->best.sigma = json_number(candidate, "sigma");
+    found->best.period_s = json_number(candidate, "period_s");
 }
 
-/* A line of ROOT.sift.json; only after the path there are no quotes but those of JSON. */
+/* A line of ROOT.sift.json; one that is none is left out. */
 static bool take_candidate(void *ctx, const char *line)
 {
-    struct psrsearch_results *found = ctx;
-    const char *path_end = strstr(line, "\", \"cand\": ");
-    if (!path_end)
-        return true;
-    const char *note = strstr(path_end, "\"note\": \"");
-    found->nknown += note && note[strlen("\"note\": \"")] != '"';
-    if (found->ncand++)
-        return true;
-    set_name(found, line, path_end);
-    found->best.dm = number_of(path_end, "\"dm\": ");
-    found->best.snr = number_of(path_end, "\"snr\": ");
-    found->best.sigma = number_of(path_end, "\"sigma\": ");
-    found->best.period_s = number_of(path_end, "\"period_s\": ");
-    return true;
+    struct json_value *value = NULL;
+    char *text = strdup(line);
+    const psr_status st = text ? json_parse(&value, text, "", NULL) : PSR_ENOMEM;
+    if (!st)
+        take_object(ctx, value);
+    json_clear(value);
+    free(text);
+    return st != PSR_ENOMEM;
 }
 
 static bool take_burst(void *ctx, const char *line)
@@ -74,11 +71,20 @@ static bool take_fold(void *ctx, const char *line)
     return true;
 }
 
+psr_status psrsearch_results_read_sifted(struct psrsearch_results *found,
+                                         const struct psrsearch_plan *p, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    if (!found->sifted)
+        st = read_file(found, p, ".sift.json", take_candidate, err);
+    found->sifted = !st;
+    return st;
+}
+
 psr_status psrsearch_results_read(struct psrsearch_results *found, const struct psrsearch_plan *p,
                                   psr_err *err)
 {
-    *found = (struct psrsearch_results){.ncand = 0};
-    psr_status st = read_file(found, p, ".sift.json", take_candidate, err);
+    psr_status st = psrsearch_results_read_sifted(found, p, err);
     if (!st)
         st = read_file(found, p, ".cand", take_burst, err);
     if (!st)

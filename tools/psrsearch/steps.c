@@ -1,133 +1,82 @@
 /* The commands of the steps. */
-#include "psrsearch.h"
+#include "words.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The words of a command; the first error stays. */
-struct words {
-    struct psr_names *to;
-    psr_status status;
-    psr_err *err;
-};
-
-static void add(struct words *w, const char *word)
-{
-    if (!w->status)
-        w->status = word ? psr_names_add(w->to, word, w->err)
-                         : psr_fail_nomem(w->err, "the command lines", 256);
-}
-
-static void add_flag(struct words *w, const char *option, bool given)
-{
-    if (given)
-        add(w, option);
-}
-
-static void add_text(struct words *w, const char *option, const char *value)
-{
-    if (value) {
-        add(w, option);
-        add(w, value);
-    }
-}
-
-static void add_int(struct words *w, const char *option, int64_t value)
-{
-    char digits[24];
-    snprintf(digits, sizeof digits, "%lld", (long long)value);
-    add_text(w, option, digits);
-}
-
-static void add_double(struct words *w, const char *option, double value)
-{
-    char digits[32];
-    snprintf(digits, sizeof digits, "%.10g", value);
-    add_text(w, option, digits);
-}
-
-/* A name that begins with DIR/ROOT. */
-static void add_name(struct words *w, const char *option, const struct psrsearch_plan *p,
-                     const char *end)
-{
-    char *name = psrsearch_join(p->base, end, NULL);
-    add(w, option);
-    add(w, name);
-    free(name);
-}
-
-static void add_inputs(struct words *w, const struct psrsearch_options *o)
-{
-    for (size_t i = 0; i < o->ninput; i++) {
-        /* "./-x.fil": a name is no option. */
-        char *name = o->input[i][0] == '-' ? psrsearch_join("./", o->input[i], NULL)
-                                           : psrsearch_join(o->input[i], NULL);
-        add(w, name);
-        free(name);
-    }
-}
-
 /* How observations are read. */
 static void add_reading(struct words *w, const struct psrsearch_options *o)
 {
-    add_flag(w, "-filterbank", o->filterbank);
-    add_flag(w, "-psrfits", o->psrfits);
+    words_add_flag(w, "-filterbank", o->filterbank);
+    words_add_flag(w, "-psrfits", o->psrfits);
     if (o->if_choice >= 0)
-        add_int(w, "-if", o->if_choice);
-    add_flag(w, "-noweights", o->no_weights);
-    add_flag(w, "-noscales", o->no_scales);
-    add_flag(w, "-nooffsets", o->no_offsets);
-    add_flag(w, "-invert", o->invert);
-    add_text(w, "-ignorechan", o->ignorechan);
+        words_add_int(w, "-if", o->if_choice);
+    words_add_flag(w, "-noweights", o->no_weights);
+    words_add_flag(w, "-noscales", o->no_scales);
+    words_add_flag(w, "-nooffsets", o->no_offsets);
+    words_add_flag(w, "-invert", o->invert);
+    words_add_text(w, "-ignorechan", o->ignorechan);
 }
 
 static void add_limits(struct words *w, const struct psrsearch_options *o, bool memory)
 {
     if (o->ncpus)
-        add_int(w, "-ncpus", o->ncpus);
+        words_add_int(w, "-ncpus", o->ncpus);
     if (o->mem_bytes && memory)
-        add_int(w, "-mem", o->mem_bytes);
+        words_add_int(w, "-mem", o->mem_bytes);
 }
 
 static void add_place(struct words *w, const struct psrsearch_options *o)
 {
-    add_text(w, "-position", o->position);
-    add_text(w, "-site", o->site);
+    words_add_text(w, "-position", o->position);
+    words_add_text(w, "-site", o->site);
 }
 
 static void make_mask(struct words *w, const struct psrsearch_plan *p,
                       const struct psrsearch_options *o)
 {
-    add(w, "gpurfifind");
-    add(w, "-v");
+    words_add(w, "gpurfifind");
+    words_add(w, "-v");
     add_reading(w, o);
     add_limits(w, o, true);
 #ifdef PSRSEARCH_PICTURES
-    add_name(w, "-plot", p, "_rfifind.png");
+    words_add_name(w, "-plot", p, "_rfifind.png");
 #endif
-    add_text(w, "-o", p->base);
-    add_inputs(w, o);
+    words_add_text(w, "-o", p->base);
+    words_add_inputs(w, o);
 }
 
 static void make_plan(struct words *w, const struct psrsearch_plan *p,
                       const struct psrsearch_options *o)
 {
-    add(w, "ddplan");
-    add_double(w, "-l", o->lodm);
-    add_double(w, "-d", o->hidm);
+    words_add(w, "ddplan");
+    words_add_double(w, "-l", o->lodm);
+    words_add_double(w, "-d", p->hidm);
     if (o->res_ms > 0)
-        add_double(w, "-r", o->res_ms);
-    add_name(w, "-plan", p, ".plan");
-    add_inputs(w, o);
+        words_add_double(w, "-r", o->res_ms);
+    words_add_name(w, "-plan", p, ".plan");
+    words_add_inputs(w, o);
 }
 
-static char *search_words(const struct psrsearch_options *o)
+/* The list of frequencies to leave out, in quotes; NULL also where none is wanted. */
+static char *name_zaplist(const struct psrsearch_plan *p, const struct psrsearch_options *o)
 {
-    char *text = NULL;
+    char *own = o->zap ? psrsearch_join(p->base, "_rfifind.zaplist", NULL) : NULL;
+    const char *name = o->zaplist ? o->zaplist : own;
+    char *quoted = name ? words_quoted(name) : NULL;
+    free(own);
+    return quoted;
+}
+
+static char *search_words(const struct psrsearch_plan *p, const struct psrsearch_options *o)
+{
+    char *text = NULL, *zaplist = name_zaplist(p, o);
     size_t n;
-    FILE *to = open_memstream(&text, &n);
-    if (!to)
+    FILE *to = !zaplist && (o->zap || o->zaplist) ? NULL : open_memstream(&text, &n);
+    if (!to) {
+        free(zaplist);
         return NULL;
+    }
     fprintf(to, "-search %s -zmax %lld -numharm %lld", o->search, (long long)o->zmax,
             (long long)o->numharm);
     if (o->wmax)
@@ -136,6 +85,9 @@ static char *search_words(const struct psrsearch_options *o)
         fprintf(to, " -sigma %.10g", o->sigma);
     if (o->flo_hz > 0)
         fprintf(to, " -flo %.10g", o->flo_hz);
+    if (zaplist)
+        fprintf(to, " -zaplist %s", zaplist);
+    free(zaplist);
     if (fclose(to) == 0)
         return text;
     free(text);
@@ -145,107 +97,104 @@ static char *search_words(const struct psrsearch_options *o)
 static void make_search(struct words *w, const struct psrsearch_plan *p,
                         const struct psrsearch_options *o)
 {
-    char *search = search_words(o);
-    add(w, "gpudedisp");
-    add(w, "-v");
+    char *search = search_words(p, o);
+    words_add(w, "gpudedisp");
+    words_add(w, "-v");
     add_reading(w, o);
-    add_name(w, "-plan", p, ".plan");
+    words_add_name(w, "-plan", p, ".plan");
     if (!strcmp(o->clean, "mask"))
-        add_name(w, "-mask", p, "_rfifind.mask");
+        words_add_name(w, "-mask", p, "_rfifind.mask");
     else
-        add_text(w, "-clean", o->clean);
-    add_flag(w, "-nobary", p->topo);
+        words_add_text(w, "-clean", o->clean);
+    words_add_flag(w, "-nobary", p->topo);
     add_place(w, o);
-    add(w, "-nowrite");
-    add(w, "-singlepulse");
+    words_add(w, "-nowrite");
+    words_add(w, "-singlepulse");
     if (o->threshold > 0)
-        add_double(w, "-threshold", o->threshold);
+        words_add_double(w, "-threshold", o->threshold);
     if (o->maxwidth_s > 0)
-        add_double(w, "-maxwidth", o->maxwidth_s);
-    add(w, "-accelsearch");
-    add(w, search);
-    add_text(w, "-device", o->device);
+        words_add_double(w, "-maxwidth", o->maxwidth_s);
+    words_add(w, "-accelsearch");
+    words_add(w, search);
+    words_add_text(w, "-device", o->device);
     add_limits(w, o, true);
-    add_text(w, "-o", p->base);
-    add_inputs(w, o);
+    words_add_text(w, "-o", p->base);
+    words_add_inputs(w, o);
     free(search);
-}
-
-/* What glob(7) would take for a pattern stands for itself. */
-static char *literally(const char *name)
-{
-    char *to = malloc(2 * strlen(name) + 1);
-    size_t n = 0;
-    for (; to && *name; name++) {
-        if (strchr("*?[\\", *name))
-            to[n++] = '\\';
-        to[n++] = *name;
-    }
-    if (to)
-        to[n] = '\0';
-    return to;
 }
 
 static void make_sift(struct words *w, const struct psrsearch_plan *p,
                       const struct psrsearch_options *o)
 {
-    char *base = literally(p->base),
+    char *base = words_literally(p->base),
          *pattern = base ? psrsearch_join(base, "_DM*_ACCEL_*[0-9]", NULL) : NULL;
-    add(w, "accelsift");
-    add(w, "-v");
-    add(w, "-globaccel");
-    add(w, pattern);
-    add_text(w, "-catalogue", o->catalogue);
-    add_name(w, "-o", p, ".sift");
-    add_name(w, "-csv", p, ".sift.csv");
-    add_name(w, "-json", p, ".sift.json");
-    add_name(w, "-rejects", p, ".sift.rejects");
+    words_add(w, "accelsift");
+    words_add(w, "-v");
+    words_add(w, "-globaccel");
+    words_add(w, pattern);
+    words_add_text(w, "-catalogue", o->catalogue);
+    words_add_name(w, "-o", p, ".sift");
+    words_add_name(w, "-csv", p, ".sift.csv");
+    words_add_name(w, "-json", p, ".sift.json");
+    words_add_name(w, "-rejects", p, ".sift.rejects");
     add_limits(w, o, false);
     free(base);
     free(pattern);
 }
 
-/* With the mask of the search. */
+/* gpufold searches on one device: of several the first that CUDA names. */
+static const char *device_of_fold(const struct psrsearch_options *o)
+{
+    return o->device && (strchr(o->device, ',') || !strcmp(o->device, "all")) ? "cuda" : o->device;
+}
+
 static void add_fold(struct words *w, const struct psrsearch_plan *p,
                      const struct psrsearch_options *o)
 {
-    add(w, "gpufold");
-    add(w, "-v");
+    words_add(w, "gpufold");
+    words_add(w, "-v");
     add_reading(w, o);
-    if (!strcmp(o->clean, "mask"))
-        add_name(w, "-mask", p, "_rfifind.mask");
-    else if (!strcmp(o->clean, "auto"))
-        add_name(w, "-mask", p, ".clean.mask");
-    add(w, "-json");
+    words_add(w, "-json");
+    words_add_text(w, "-device", device_of_fold(o));
     add_limits(w, o, true);
-    add_text(w, "-o", p->base);
+    words_add_text(w, "-o", p->base);
 }
 
 static void make_fold(struct words *w, const struct psrsearch_plan *p,
                       const struct psrsearch_options *o)
 {
     add_fold(w, p, o);
-    add_flag(w, "-topo", p->topo);
+    if (!strcmp(o->clean, "mask"))
+        words_add_name(w, "-mask", p, "_rfifind.mask");
+    else
+        words_add_text(w, "-clean", o->clean);
+    /* The search has measured the DM; in a fold of a slow pulsar interference at DM 0 is within reach,
+     * and stronger. */
+    words_add(w, "-fine");
+    words_add(w, "-nodmsearch");
+    words_add_flag(w, "-topo", p->topo);
     add_place(w, o);
-    add_name(w, "-cands", p, ".sift");
-    add_int(w, "-ncands", o->ncands);
-    add_inputs(w, o);
+    words_add_name(w, "-cands", p, ".sift");
+    words_add_int(w, "-ncands", o->ncands);
+    words_add_inputs(w, o);
 }
 
 static void make_par(struct words *w, const struct psrsearch_plan *p,
                      const struct psrsearch_options *o)
 {
     add_fold(w, p, o);
-    add_text(w, "-par", o->par);
-    add_inputs(w, o);
+    if (strcmp(o->clean, "none") != 0)
+        words_add_name(w, "-mask", p, strcmp(o->clean, "mask") ? ".clean.mask" : "_rfifind.mask");
+    words_add_text(w, "-par", o->par);
+    words_add_inputs(w, o);
 }
 
 static void make_report(struct words *w, const struct psrsearch_plan *p,
                         const struct psrsearch_options *o)
 {
     (void)o;
-    add(w, "psrreport");
-    add(w, p->dir);
+    words_add(w, "psrreport");
+    words_add(w, p->dir);
 }
 
 psr_status psrsearch_commands_make(struct psrsearch_plan *p, const struct psrsearch_options *o,

@@ -10,9 +10,7 @@ static void put_best(struct psr_json *j, const struct psrsearch_results *found)
     if (!found->ncand)
         return;
     psr_json_begin(j, "best", PSR_JSON_OBJECT);
-    char name[PSR_TEXT_MAX + 2];
-    const int n = snprintf(name, sizeof name, "\"%s\"", found->best.name);
-    psr_json_digits(j, "name", name, (size_t)n);
+    psr_json_string(j, "name", found->best.name);
     psr_json_double(j, "period_s", found->best.period_s);
     psr_json_double(j, "dm", found->best.dm);
     psr_json_double(j, "sigma", found->best.sigma);

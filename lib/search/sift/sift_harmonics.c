@@ -6,8 +6,10 @@
 
 enum { MOST_HARMONIC = PSR_SIFT_MOST_HARMONIC };
 
-/* Expected number of candidates of any other origin that the rule for lines takes: at most. */
-static const double CHANCE = 0.01;
+/* Share of frequencies that lines may take up: of candidates without power between the lines, and of
+ * all. */
+static const double CHANCE = 0.05, CHANCE_OF_ALL = 0.01;
+enum { MOST_LINE = 64 };
 
 /* Harmonic over fundamental, and how sifting.py compares: f with h times or over a factor. */
 struct ratio {
@@ -49,21 +51,29 @@ static double find_error(const struct removing *m, const struct psr_sift_entry *
     return m->fixed_hz > 0 ? m->fixed_hz : m->s->d.r_err / (ta < tb ? ta : tb);
 }
 
+/* sifting.py allows an error of harmonic q of the candidate that grows with q: many slow pulsars are
+ * near to fractions of others then. */
+static bool is_near(const struct removing *m, const struct psr_sift_entry *a,
+                    const struct psr_sift_entry *b)
+{
+    const struct ratio *q = m->ratio;
+    const double error = find_error(m, a, b);
+    const double h = q->over ? b->f / q->factor : b->f * q->factor;
+    if (!m->s->d.presto)
+        return fabs(q->numer * a->f - q->denom * b->f) < error;
+    return fabs(a->f - h) < (q->over ? error / q->factor : error * q->factor);
+}
+
 static bool take(void *ctx, size_t id)
 {
     const struct removing *m = ctx;
-    const struct ratio *q = m->ratio;
-    const struct psr_sift_entry *a = &m->s->all.entry[m->fund];
     struct psr_sift_entry *b = &m->s->all.entry[id];
-    const double error = find_error(m, a, b);
-    const double h = q->over ? b->f / q->factor : b->f * q->factor;
-    if (m->rank[id] < m->rank[m->fund] ||
-        !(fabs(a->f - h) < (q->over ? error / q->factor : error * q->factor)))
+    if (m->rank[id] < m->rank[m->fund] || !is_near(m, &m->s->all.entry[m->fund], b))
         return false;
     b->reason = PSR_SIFT_HARMONIC;
     b->of = m->fund;
-    b->ratio[0] = q->numer;
-    b->ratio[1] = q->denom;
+    b->ratio[0] = m->ratio->numer;
+    b->ratio[1] = m->ratio->denom;
     return true;
 }
 
@@ -85,7 +95,7 @@ static bool take_lines(void *ctx, size_t id)
     const struct removing *m = ctx;
     const struct psr_sift_entry *a = &m->s->all.entry[m->fund];
     struct psr_sift_entry *b = &m->s->all.entry[id];
-    if (m->rank[id] < m->rank[m->fund] || !(b->on_lines >> m->denom & 1) ||
+    if (m->rank[id] < m->rank[m->fund] || (m->denom > 1 && !(b->on_lines >> m->denom & 1)) ||
         !(fabs(m->numer * a->f - m->denom * b->f) < find_error(m, a, b)))
         return false;
     b->reason = PSR_SIFT_HARMONIC;
@@ -113,18 +123,22 @@ static int most_denominator(const struct psr_sift *s, const struct psr_sift_entr
     return q;
 }
 
+/* Of lines p/q; those of sifting.py are gone already. */
 static void remove_lines(struct removing *m, struct psr_sift_near *near)
 {
     const struct psr_sift_entry *a = &m->s->all.entry[m->fund];
+    const double r = a->f * psr_sift_tobs(m->s, a);
     const int most = most_denominator(m->s, a);
-    for (int q = 2; q <= most; q++)
-        for (int p = 1; p < MOST_HARMONIC * q; p++) {
+    for (int q = 2 * m->s->d.r_err <= CHANCE_OF_ALL * r ? 1 : 2; q <= most; q++) {
+        const int end = q > 1 ? MOST_HARMONIC * q : MOST_LINE + 1;
+        for (int p = 1; p < end; p++) {
             if (MOST_HARMONIC * p <= q || find_divisor(p, q) != 1)
                 continue;
             m->numer = p;
             m->denom = q;
             psr_sift_near_find(near, m->s, m->fund, a->f * p / q, 0, take_lines, m);
         }
+    }
 }
 
 /* --- all --------------------------------------------------------------------------------------- */
