@@ -153,6 +153,13 @@ same_search() {
     refuses 1 'x.fil: is 16.7772 s long, and DM [0-9.e+]+ sweeps over more than half of it' psrsearch -q -lodm 20000 -hidm 30000 -o e x.fil
 }
 
+@test "budgets" {
+    for budget in "fast -search matched -zmax 0 -numharm 8'" "normal -search matched -zmax 50 -numharm 16'" "deep -search matched -zmax 200 -numharm 32'"; do
+        psrsearch -n -budget "${budget%% *}" x.fil | grep -qF -- "${budget#* }"
+    done
+    psrsearch -n -budget deep -zmax 4 x.fil | grep -q -- '-zmax 4 -numharm 32'
+}
+
 @test "nothing found is no failure" {
     fakebin -q -seed 8 -tobs 8 -tsamp 512 -nchans 32 -nbits 8 -fch1 1500 -foff 8 -period 0 -o x.fil
     $run -sigma 8 -threshold 9 -json x.fil >summary 2>said

@@ -53,6 +53,34 @@ row() {
     [ "$(wc -l <candidates.csv)" -eq 3 ]
 }
 
+# recipe PROGRAM: the first command of the page that begins so, without its picture.
+recipe() {
+    commands_of "$srcdir/doc/tutorial.md" | grep -m 1 "^$1 " | sed -E 's/ -plot [a-z]+\.png//; s/ -o smearing\.png//'
+}
+
+@test "its recipes find a burst and a pulsar in real observations" {
+    data=${PSRKIT_TEST_DATA-none}
+    [ -r "$data/28.fil" ] && [ -r "$data/GBT_J1807-0847.dat" ] || skip "PSRKIT_TEST_DATA has no real observations: NO recipe was tried on one"
+    cd "$BATS_TEST_TMPDIR"
+    # FRB 20180417A with ASKAP, at DM 475.5 and 2.028 s.
+    ln -s "$data/28.fil" obs.fil
+    bash -euo pipefail <<<"$(recipe ddplan | sed 's/-d 300/-d 600/'; recipe 'gpudedisp -nobary -plan')" >said
+    read -r snr _ time _ _ dm _ < <(grep -v '^#' obs.cand | sort -rn)
+    near "$snr" 16.6 1
+    near "$time" 2.029 0.005
+    near "$dm" 475.5 5
+    # PSR J1807-0847 with the GBT, dedispersed: one list, so one DM is enough.
+    for kind in dat inf; do cp "$data/GBT_J1807-0847.$kind" obs_DM112.38.$kind; done
+    bash -euo pipefail <<<"$(recipe gpuaccel-pulscan; recipe accelsift | sed 's/accelsift/& -min_num_DMs 1/'
+        recipe gpufold | sed 's/ -nsub 32//; s/obs\.fil/-ncands 1 obs_DM112.38.dat/'; recipe psrreport)" >said
+    near "$(awk '/^obs_DM/ { print $8; exit }' obs.sift)" 163.711 0.01
+    near "$(awk '/P_topo/ { print $5; exit }' obs_obs_DM112.38_ACCEL_100_Cand_1.pfd.bestprof)" 163.711 0.03
+    "$builddir/tests/page_check" report.html
+    # The same burst by one command.
+    psrsearch -q -nobary -hidm 600 -res 2 -ncands 0 -json obs.fil >summary
+    grep -qE '"best_burst": \{"snr": 1[5-8]\.[0-9]+, "time_s": 2\.0[23][0-9]*, "dm": 47[0-9]' summary
+}
+
 @test "every picture and page that the documents show is there" {
     cd "$srcdir"
     for page in README.md doc/*.md; do

@@ -8,9 +8,9 @@ static const struct budget {
     const char *name, *search;
     int64_t zmax, numharm, ncands;
 } budgets[] = {
-    {"fast", "boxes", 0, 8, 10},
-    {"normal", "matched", 50, 8, 50},
-    {"deep", "matched", 200, 16, 100},
+    {"fast", "matched", 0, 8, 10},
+    {"normal", "matched", 50, 16, 50},
+    {"deep", "matched", 200, 32, 100},
 };
 enum { NBUDGET = sizeof budgets / sizeof *budgets };
 
@@ -50,8 +50,8 @@ static void add_search(struct cli_table *list, struct psrsearch_options *o)
     const struct cli_option options[] = {
         {"Search", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"budget", CLI_TEXT, &o->budget, "NAME",
-         "fast: -search boxes -zmax 0 -numharm 8 -ncands 10; normal (default): -search matched "
-         "-zmax 50 -numharm 8 -ncands 50; deep: -search matched -zmax 200 -numharm 16 -ncands 100.",
+         "fast: -search matched -zmax 0 -numharm 8 -ncands 10; normal (default): -zmax 50 -numharm "
+         "16 -ncands 50; deep: -zmax 200 -numharm 32 -ncands 100.",
          0, 0},
         {"lodm", CLI_DOUBLE, &o->lodm, "DM", "First DM, pc cm^-3 (default 0).", 0, 1e6},
         {"hidm", CLI_DOUBLE, &o->hidm, "DM", "Last DM, pc cm^-3 (default 1000).", 0, 1e6},
