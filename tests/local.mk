@@ -208,6 +208,8 @@ EXTRA_DIST += \
 	tests/science/observations.txt \
 	tests/science/prepsubband.py \
 	tests/science/prepsubband.txt \
+	tests/science/psrsearch.py \
+	tests/science/psrsearch.txt \
 	tests/science/presto.sh \
 	tests/science/presto.txt \
 	tests/science/pulse_depth.txt \
