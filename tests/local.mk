@@ -301,7 +301,13 @@ bench_programs = tests/make_mask tests/transforms
 EXTRA_PROGRAMS += $(bench_programs)
 CLEANFILES += $(bench_programs)
 
-dist_noinst_DATA += tests/helper.bash $(CLI_TESTS)
+# workflow/ on a Slurm of its own, which takes minutes, and with fifty files.
+SLURM_TESTS = tests/slurm.bats
+check-slurm: $(bin_PROGRAMS) tests/page_check
+	PSRKIT_FILES=50 $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(SLURM_TESTS) tests/workflow.bats'
+.PHONY: check-slurm
+
+dist_noinst_DATA += tests/helper.bash tests/slurm.bash tests/workflow.bash $(CLI_TESTS) $(SLURM_TESTS)
 if HAVE_BATS
 TESTS += $(CLI_TESTS)
 else

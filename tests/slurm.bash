@@ -1,9 +1,8 @@
-# One node of Slurm, of this user, in the current folder: slurm_start, slurm_stop, slurm_crash.  Ports, keys and sockets are its
-# own, so that it meets no other Slurm of the machine.
+# One node of Slurm, of this user, in the folder slurm_dir: slurm_start, slurm_crash, slurmd_start, slurm_stop.  Ports, keys and
+# sockets are its own, so that it meets no other Slurm of the machine.
 
 slurm_have() {
     local program
-    PATH=$PATH:/usr/sbin:/sbin
     for program in munged slurmctld slurmd sbatch squeue scontrol; do
         command -v $program >/dev/null || { echo "$program is not installed"; return 1; }
     done
@@ -20,14 +19,14 @@ SlurmctldPort=$port
 SlurmdPort=$((port + 1))
 AuthType=auth/munge
 # A job that is requeued waits for so long.
-AuthInfo=socket=$PWD/munge/socket,cred_expire=5
+AuthInfo=socket=$slurm_dir/munge/socket,cred_expire=5
 CredType=cred/munge
 SlurmUser=$(id -un)
 SlurmdUser=$(id -un)
-StateSaveLocation=$PWD/state
-SlurmdSpoolDir=$PWD/spool
-SlurmctldPidFile=$PWD/slurmctld.pid
-SlurmdPidFile=$PWD/slurmd.pid
+StateSaveLocation=$slurm_dir/state
+SlurmdSpoolDir=$slurm_dir/spool
+SlurmctldPidFile=$slurm_dir/slurmctld.pid
+SlurmdPidFile=$slurm_dir/slurmd.pid
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 SelectType=select/cons_tres
@@ -63,22 +62,31 @@ slurm_node_is() {
 }
 
 slurmd_start() {
-    slurmd -D -f "$SLURM_CONF" >slurmd.log 2>&1 3>&- &
+    slurmd -D -f "$SLURM_CONF" >"$slurm_dir/slurmd.log" 2>&1 3>&- &
     slurmd=$!
 }
 
+# Snakemake's executor starts srun without SLURM_CONF.
+slurm_srun() {
+    mkdir "$slurm_dir/bin"
+    printf '#!/bin/sh\nSLURM_CONF=%q exec %q "$@"\n' "$SLURM_CONF" "$(command -v srun)" >"$slurm_dir/bin/srun"
+    chmod +x "$slurm_dir/bin/srun"
+    PATH=$slurm_dir/bin:$PATH
+}
+
 slurm_start() {
-    export SLURM_CONF=$PWD/slurm.conf
-    mkdir -p munge state spool
-    chmod 700 munge
-    slurm_config >slurm.conf
-    head -c 1024 /dev/urandom >munge/key
-    chmod 400 munge/key
-    munged -F -f --key-file munge/key -S munge/socket --pid-file munge/pid --log-file munge/log --seed-file munge/seed \
-        >munge/out 2>&1 3>&- &
+    export SLURM_CONF=$slurm_dir/slurm.conf
+    slurmd='' slurmctld='' munged=''
+    mkdir -p "$slurm_dir"/{munge,state,spool}
+    chmod 700 "$slurm_dir/munge"
+    slurm_config >"$SLURM_CONF"
+    slurm_srun
+    (umask 377 && head -c 1024 /dev/urandom >"$slurm_dir/munge/key")
+    munged -F -f --key-file "$slurm_dir/munge/key" -S "$slurm_dir/munge/socket" --pid-file "$slurm_dir/munge/pid" \
+        --log-file "$slurm_dir/munge/log" --seed-file "$slurm_dir/munge/seed" >"$slurm_dir/munge/out" 2>&1 3>&- &
     munged=$!
-    slurm_until 10 [ -S munge/socket ] || return 1
-    slurmctld -D -f "$SLURM_CONF" >slurmctld.log 2>&1 3>&- &
+    slurm_until 10 [ -S "$slurm_dir/munge/socket" ] || return 1
+    slurmctld -D -f "$SLURM_CONF" >"$slurm_dir/slurmctld.log" 2>&1 3>&- &
     slurmctld=$!
     slurmd_start
     slurm_until 30 slurm_node_is idle
@@ -89,8 +97,8 @@ slurm_job_pids() {
     local process pid
     for process in /proc/[0-9]*; do
         pid=${process#/proc/}
-        tr '\0' '\n' 2>/dev/null <"$process/environ" >environ.txt || continue
-        grep -qx "SLURM_CONF=$SLURM_CONF" environ.txt && grep -q ^SLURM_JOB_ID= environ.txt || continue
+        tr '\0' '\n' <"$process/environ" >"$slurm_dir/environ" || continue
+        grep -qx "SLURM_CONF=$SLURM_CONF" "$slurm_dir/environ" && grep -q ^SLURM_JOB_ID= "$slurm_dir/environ" || continue
         echo "$pid"
         [[ $(tr '\0' ' ' <"/proc/$(ps -o ppid= -p "$pid" | tr -d ' ')/cmdline" 2>/dev/null) != slurmstepd:* ]] ||
             ps -o ppid= -p "$pid"

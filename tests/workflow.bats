@@ -2,6 +2,7 @@
 # workflow/: Snakemake searches a table of files; one that is damaged stops no other, and the page names it.
 
 load helper
+load workflow
 
 setup() {
     cd "$BATS_TEST_TMPDIR"
@@ -13,30 +14,10 @@ setup() {
     printf 'name\tfile\n' >table.tsv
 }
 
-# make_files N: f1.fil and more, small observations with a burst, and their rows.
+# make_files N: f1.fil and more, and their rows.
 make_files() {
     local i
-    for i in $(seq "$1"); do
-        fakebin -q -seed "$i" -tobs 6 -tsamp 1024 -nchans 16 -nbits 8 -fch1 1500 -foff 16 \
-            -add "burst dm=30 t=3 width=0.004 snr=40" -o "f$i.fil"
-        printf 'f%s\tf%s.fil\n' "$i" "$i" >>table.tsv
-    done
-}
-
-# tools_here: bin/ has the tools, which may be replaced.
-tools_here() {
-    mkdir bin
-    for tool in $tools; do cp "$builddir/bin/$tool" bin/; done
-    PATH=$PWD/bin:$PATH
-}
-
-# same_results DIR DIR: the same files with the same candidates; dates, times and messages aside.
-same_results() {
-    local f
-    diff <(cd "$1" && find . -type f ! -name '*.log' | sort) <(cd "$2" && find . -type f ! -name '*.log' | sort)
-    (cd "$1" && find . -name '*.sift' -o -name '*.cand' -o -name '*.mask' -o -name failed.tsv) | while read -r f; do
-        cmp "$1/$f" "$2/$f"
-    done
+    for i in $(seq "$1"); do add_row "$i" 6; done
 }
 
 # PSRKIT_FILES of them.
