@@ -94,3 +94,8 @@ make_rfi() {
     "$builddir/tests/add_bytes" radec.fil rfi.diff >rfi.fil
     mask=$golden/mask/r_rfifind.mask
 }
+
+# commands_of PAGE: its commands for a shell.
+commands_of() {
+    sed -n '/^```sh$/,/^```$/{/^```/d;p}' "$1"
+}

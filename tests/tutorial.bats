@@ -3,11 +3,6 @@
 
 load helper
 
-# Prints the shell commands of a page.
-commands_of() {
-    sed -n '/^```sh$/,/^```$/{/^```/d;p}' "$1"
-}
-
 # near GOT WANT TOLERANCE
 near() {
     awk -v a="$1" -v b="$2" -v tol="$3" 'BEGIN { d = a - b; exit !(d <= tol && -d <= tol) }' ||

@@ -136,3 +136,16 @@ END
     [[ $output == *'1 of 1 observations searched: results/report.html'* ]]
     [ ! -e results/unfinished.html ]
 }
+
+@test "the recipe of doc/archive.md finds the burst in real files" {
+    need_data askap_frb180417_beam29.fil
+    ln -s "$PSRKIT_TEST_DATA" data
+    commands_of "$srcdir/doc/archive.md" >commands.sh
+    WORKFLOW=$flow run -0 bash -euo pipefail commands.sh
+    n=$(($(wc -l <survey.tsv) - 1))
+    [[ $output == *"$n of $n observations searched: results/report.html"* ]]
+    grep '^{"name": "askap_frb180417_beam29.fil"' results/searches.json >summary
+    # FRB 180417: DM 474.8.
+    sed 's/.*"best_burst"//' summary | grep -oE '"dm": [0-9.]+' | awk '{ print; exit !($2 > 465 && $2 < 485) }'
+    sed 's/.*"best_burst"//' summary | grep -oE '"snr": [0-9.]+' | awk '{ print; exit !($2 > 15) }'
+}
