@@ -190,9 +190,15 @@ check() {
     cp "$golden/fold/commands" commands
     make_radec
     gpufold -q -topo -nosearch -p 0.02 -dm 40 -n 16 -nsub 4 -npart 3 -o x radec.fil
+    gpudedisp -q -nobary -lodm 40 -numdms 1 -o x radec.fil
     mkdir d
     mv x_* d
     psrreport d
+    # The page has them as astronomers write them, the .inf with more digits.
+    inf=$(sed -n 's/.*Right Ascension.*= *//p' d/x_DM40.00.inf)
+    [ "$(grep -oE 'RA, J2000</td><td>[0-9:.]+' d/report.html | cut -d'>' -f3)" = "${inf%?}" ]
+    inf=$(sed -n 's/.*Declination.*= *//p' d/x_DM40.00.inf)
+    [ "$(grep -oE 'Dec, J2000</td><td>[-+0-9:.]+' d/report.html | cut -d'>' -f3 | tr -d +)" = "${inf%??}" ]
     IFS=: read -r h m s < <(column ra d/candidates.csv)
     IFS=: read -r deg min sec < <(column dec d/candidates.csv)
     # The pole of the galaxy is at 192.85948, 27.12825; the node at 32.93192.

@@ -11,6 +11,7 @@ static const char style[] =
     "th button{font:inherit;font-weight:bold;background:none;border:0;padding:0;cursor:pointer}"
     "th[aria-sort=ascending] button:after{content:\" \\25B2\"}"
     "th[aria-sort=descending] button:after{content:\" \\25BC\"}"
+    "#candidates td:nth-child(2){overflow-wrap:anywhere;min-width:9em}"
     "code{font-size:.9em;overflow-wrap:anywhere}.bad{color:#a00}"
     ".pic{cursor:zoom-in}.pic input{position:absolute;opacity:0}.pic img{height:7em;width:auto;"
     "border:1px solid #ccc}.wide img{height:auto;width:100%;max-width:60em}"

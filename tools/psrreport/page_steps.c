@@ -23,6 +23,22 @@ static void put_number(struct html *h, const char *name, const char *format, dou
     html_raw(h, "</td></tr>\n");
 }
 
+/* value: hours or degrees, as 12:34:56.789; NAN: not known */
+static void put_angle(struct html *h, const char *name, const char *sign, double value, int digits)
+{
+    const double per_second = pow(10, digits);
+    if (isnan(value)) {
+        put_number(h, name, "%g", NAN);
+        return;
+    }
+    const long long units = llround(fabs(value) * 3600 * per_second);
+    const long long minutes = units / llround(60 * per_second);
+    char text[64];
+    snprintf(text, sizeof text, "%s%02lld:%02lld:%0*.*f", sign, minutes / 60, minutes % 60,
+             digits + 3, digits, (double)(units % llround(60 * per_second)) / per_second);
+    put_text(h, name, text);
+}
+
 void page_observation(struct page *p)
 {
     const struct psr_inf *i = &p->r->inf;
@@ -36,8 +52,8 @@ void page_observation(struct page *p)
     put_text(h, "Source", i->object);
     put_text(h, "Telescope", i->telescope);
     const bool known = i->ra_deg != 0 || i->dec_deg != 0; /* PRESTO's 0, 0 is none */
-    put_number(h, "RA, J2000 (deg)", "%.6f", known ? i->ra_deg : NAN);
-    put_number(h, "Dec, J2000 (deg)", "%.6f", known ? i->dec_deg : NAN);
+    put_angle(h, "RA, J2000", "", known ? i->ra_deg / 15 : NAN, 3);
+    put_angle(h, "Dec, J2000", i->dec_deg < 0 ? "-" : "+", known ? i->dec_deg : NAN, 2);
     put_number(h, "Start (MJD)", "%.10f", (double)i->epoch.day + i->epoch.frac);
     put_number(h, "Length (s)", "%.6g", p->r->length_s);
     put_number(h, "Lowest channel (MHz)", "%.8g", i->lowest_mhz);
