@@ -39,7 +39,8 @@ same_search() {
     for f in "$1"/*.steps.json "$1"/*.psrsearch.json; do
         cmp <(undated "$f") <(undated "$2/${f##*/}") || return 1
     done
-    [ -e "$1/report.html" ] && [ -e "$2/report.html" ]
+    [ -e "$1/report.html" ]
+    [ -e "$2/report.html" ]
 }
 
 @test "the pulsar and the burst are found, and the summary says so" {
