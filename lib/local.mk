@@ -371,6 +371,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/sift/sift_reject.c \
 	lib/search/sift/sift_state.h \
 	lib/search/singlepulse/cluster.c \
+	lib/search/singlepulse/coincide.c \
 	lib/search/singlepulse/marks.c \
 	lib/search/singlepulse/pulse_spectrum.c \
 	lib/search/dedisp/dedisp_presto.h \

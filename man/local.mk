@@ -13,7 +13,8 @@ TOOL_PAGES = \
 	man/gpufold.1 \
 	man/gpurfifind.1 \
 	man/psrreport.1 \
-	man/psrsearch.1
+	man/psrsearch.1 \
+	man/spcoincidence.1
 
 dist_man_MANS += \
 	$(TOOL_PAGES) \

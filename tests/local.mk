@@ -36,6 +36,7 @@ UNIT_TESTS = \
 	tests/t_base \
 	tests/t_baseband \
 	tests/t_beam \
+	tests/t_beam_pulses \
 	tests/t_beam_scales \
 	tests/t_beam_theorem \
 	tests/t_beamformer \
@@ -271,6 +272,7 @@ CLI_TESTS = \
 	tests/resume.bats \
 	tests/scripts.bats \
 	tests/seeds.bats \
+	tests/spcoincidence.bats \
 	tests/subbands.bats \
 	tests/tutorial.bats \
 	tests/udp.bats \

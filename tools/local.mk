@@ -25,7 +25,8 @@ bin_PROGRAMS += \
 	bin/gpufold \
 	bin/gpurfifind \
 	bin/psrreport \
-	bin/psrsearch
+	bin/psrsearch \
+	bin/spcoincidence
 
 bin_accelsift_CPPFLAGS = $(tools_cppflags)
 bin_accelsift_SOURCES = \
@@ -33,6 +34,13 @@ bin_accelsift_SOURCES = \
 	tools/accelsift/main.c \
 	tools/accelsift/options.c \
 	tools/accelsift/options.h
+
+bin_spcoincidence_CPPFLAGS = $(tools_cppflags)
+bin_spcoincidence_SOURCES = \
+	$(tools_shared) \
+	tools/spcoincidence/lists.c \
+	tools/spcoincidence/lists.h \
+	tools/spcoincidence/main.c
 
 bin_chi2sig_CPPFLAGS = $(tools_cppflags)
 bin_chi2sig_SOURCES = \

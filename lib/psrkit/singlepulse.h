@@ -221,6 +221,21 @@ struct psr_marks_desc {
 PSR_MUST_CHECK psr_status psr_cluster_mark(const struct psr_marks_desc *desc,
                                            struct psr_cluster *clusters, size_t n, psr_err *err);
 
+/* A pulse in one of several beams. */
+struct psr_beam_pulse {
+    double first_s, last_s; /* of a clock common to all beams */
+    size_t beam;
+};
+
+/* Counts the beams with a pulse at most tol_s apart from each, its own included.
+ * Given:    pulse [n]
+ * Returned: count [n]
+ * Status:   PSR_EINVAL naming field and value; PSR_ENOMEM
+ * Notes:    takes O(n log n + m) time for m pairs that begin within the longest pulse of each other */
+PSR_MUST_CHECK psr_status psr_pulse_count_beams(const struct psr_beam_pulse *pulse, size_t n,
+                                                size_t nbeam, double tol_s, size_t *count,
+                                                psr_err *err);
+
 /* The spectrum of a pulse, from the spectra around it: what they have in a dispersed boxcar, above the level
  * beside it. */
 typedef struct psr_pulse_spectrum psr_pulse_spectrum;
