@@ -338,6 +338,32 @@ bytes_of() { tail -c $((3 * 4 * (16 + 7) * 8)) "$1"; }
     leaves_no 't_*'
 }
 
+@test "an ephemeris is extrapolated beyond its dates with a line, and a frequency that it does not reach is refused" {
+    printf 'PSR X\nF0 50\nF1 -1e-15\nPEPOCH 40000\nSTART 39000\nFINISH 49990.5 1\n' >old.par
+    run -0 --separate-stderr gpufold -nosearch -noplot -n 16 -nsub 4 -npart 3 -par old.par -o t g8.fil
+    [[ $stderr = *'g8.fil: begins 9.5 days after FINISH of the ephemeris (MJD 49990.5): extrapolated'* ]]
+    [ -e t_PSR_X.pfd ]
+    sed 's/^START.*/START 50010/; s/^FINISH.*/FINISH 50020/' old.par >new.par
+    run -0 --separate-stderr gpufold -nosearch -noplot -n 16 -nsub 4 -npart 3 -par new.par -o u g8.fil
+    [[ $stderr = *'g8.fil: ends 10.0 days before START of the ephemeris (MJD 50010.0): extrapolated'* ]]
+    sed 's/^START.*/START 49000/; s/^FINISH.*/FINISH 50000.5/' old.par >now.par
+    run -0 --separate-stderr gpufold -nosearch -noplot -n 16 -nsub 4 -npart 3 -par now.par -o u g8.fil
+    [[ $stderr != *extrapolated* ]]
+    printf 'PSR X\nF0 50\nF1 -1e-7\nPEPOCH 40000\n' >stopped.par
+    run -1 --separate-stderr gpufold -q -par stopped.par -o v g8.fil
+    [[ $stderr = *'PSR_X: F0 = -36.4001 Hz at MJD 50000.0'*': must be above 0'* ]]
+    leaves_no 'v_*'
+}
+
+@test "an epoch outside the input is one line, and the others are folded" {
+    printf '%s\n' '# name DM p epoch' 'a 47 0.02 50000' 'early 47 0.02 49999.9' 'late 47 0.02 50001' 'none 47 0.02 0' 'b 47 0.03 50000.00005' >list
+    run -1 --separate-stderr gpufold $one -cands list -o t g8.fil
+    [ "$(wc -l <<<"$stderr")" -eq 3 ]
+    grep -q '^gpufold: early: epoch = 49999.9.*: must be in the input, 50000.0*' <<<"$stderr"
+    grep -q '^gpufold: late: epoch = 50001.*: must be in the input' <<<"$stderr"
+    [ "$(echo t_*.pfd)" = "t_a.pfd t_b.pfd" ]
+}
+
 @test "an ephemeris gives position, DM and name" {
     printf 'PSR B1234+56\nRAJ 12:34:00\nDECJ 56:00:00\nF0 50\nPEPOCH 50000\nDM 47\n' >a.par
     gpufold -q -nosearch -noclip -noplot -n 16 -nsub 4 -npart 3 -par a.par -o t g8.fil

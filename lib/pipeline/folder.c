@@ -124,6 +124,21 @@ static psr_status set_parts(psr_folder *f, psr_err *err)
     return PSR_OK;
 }
 
+/* As with TEMPO's predictions, whose dates limit what is fitted, not what is predicted. */
+static void note_extrapolation(const psr_folder *f)
+{
+    const struct psr_ephemeris *e = f->d.ephemeris;
+    const double begin = f->frame.epoch_mjd, end = begin + f->frame.length_s / 86400;
+    if (e && e->finish_mjd > 0 && begin > e->finish_mjd)
+        psr_note(&f->d.notes,
+                 "%s: begins %.1f days after FINISH of the ephemeris (MJD %.1f): extrapolated",
+                 f->in.name, begin - e->finish_mjd, e->finish_mjd);
+    if (e && e->start_mjd > 0 && end < e->start_mjd)
+        psr_note(&f->d.notes,
+                 "%s: ends %.1f days before START of the ephemeris (MJD %.1f): extrapolated",
+                 f->in.name, e->start_mjd - end, e->start_mjd);
+}
+
 /* The position of the ephemeris, unless it is given. */
 static void set_source(psr_folder *f)
 {
@@ -315,6 +330,8 @@ static psr_status set_all(psr_folder *f, psr_err *err)
         st = set_parts(f, err);
     if (!st)
         st = set_bary(f, err);
+    if (!st)
+        note_extrapolation(f);
     if (!st)
         st = set_candidates(f, err);
     if (!st)

@@ -31,6 +31,8 @@ struct psr_ephemeris {
     double omega_deg, omdot_rads; /* longitude of periastron; its change, rad / s */
     double eps1, eps2, eps1dot, eps2dot; /* ecc sin omega, ecc cos omega, / s */
     double t0_mjd;                       /* of periastron or ascending node */
+
+    double start_mjd, finish_mjd; /* of the times of arrival that it was fitted to */
 };
 
 /* Reads a .par file of TEMPO, TEMPO2 or PINT.  A Taylor series of the spin and a Keplerian orbit

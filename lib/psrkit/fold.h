@@ -377,7 +377,7 @@ struct psr_folder_desc {
     void *ctx;                                  /* passed to all four */
 
     /* Spin, orbit and position of all candidates, instead of theirs; series are barycentred too.
-     * A DM below 0 is its DM. NULL: none. */
+     * A DM below 0 is its DM.  Beyond its start or finish it is extrapolated, with a note.  NULL: none. */
     const struct psr_ephemeris *ephemeris;
 
     double length_s; /* fold this much of the input, s; 0: all, of which the length must be known */

@@ -54,6 +54,8 @@ static psr_status settle_spin(struct psr_ephemeris *e, const struct par_file *p,
     if (drifts && !p->line[PAR_PEPOCH])
         return fail_missing(p, err, "PEPOCH");
     e->pepoch_mjd = p->value[PAR_PEPOCH];
+    e->start_mjd = p->value[PAR_START];
+    e->finish_mjd = p->value[PAR_FINISH];
     for (int k = 0; k < PSR_EPHEMERIS_NDM; k++)
         e->dm[k] = p->value[PAR_DM + k];
     e->dmepoch_mjd = p->line[PAR_DMEPOCH] ? p->value[PAR_DMEPOCH] : e->pepoch_mjd;
