@@ -298,6 +298,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/pipeline/fold_model.h \
 	lib/pipeline/folder.c \
 	lib/pipeline/folder.h \
+	lib/pipeline/folder_emit.c \
+	lib/pipeline/folder_emit.h \
 	lib/pipeline/folder_run.c \
 	lib/pipeline/fourier.c \
 	lib/pipeline/fourier_confirm.c \

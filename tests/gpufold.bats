@@ -98,6 +98,17 @@ same_numbers() {
     grep -q '"p_s_bary": null, .*"epoch_bary_mjd": null, "trials": 409825}$' line
 }
 
+@test "many candidates: files, and lines of JSON in their order, do not depend on the threads" {
+    awk 'BEGIN { print "# name DM p"; for (i = 0; i < 7; i++) printf "c%d %d %.3f\n", i, 20 * i, 0.01 + i * i / 100 }' >list
+    echo 'c7 0 0.00001' >>list
+    for n in 1 2 5; do
+        mkdir $n
+        fails bash -c "cd $n && gpufold -q -topo -n 32 -nsub 16 -npart 20 -json -ncpus $n -cands ../list -o t ../g8.fil >json 2>says"
+        [ "$(sed 's/.*"candidate": "\(c[0-9]\)".*/\1/' $n/json | tr -d '\n')" = c0c1c2c3c4c5c6 ]
+        for f in 1/*; do cmp "$f" $n/"${f#1/}"; done
+    done
+}
+
 @test "a picture of each fold, unless told otherwise" {
     gpufold -topo -p 0.02 -dm 40 -n 16 -nsub 4 -o t g8.fil 2>says
     if grep -q 'built without cairo' says; then

@@ -44,7 +44,7 @@ static struct psr_folder_candidate cands[NCAND];
 
 static void fill_candidates(uint64_t *seed)
 {
-    static char names[NCAND][8];
+    static char names[NCAND][16];
     for (int i = 0; i < NCAND; i++) {
         snprintf(names[i], sizeof names[i], "c%d", i);
         cands[i] = (struct psr_folder_candidate){.f = i ? 5 + 30 * tap_uniform(seed) : 20,
@@ -58,17 +58,37 @@ static void fill_candidates(uint64_t *seed)
 /* What was taken. */
 struct taken {
     double profile[NCAND][NPART * NSUB * NBIN];
+    double redchi[NCAND], plane[NCAND];
     int n;
+    size_t then[NCAND], nthen;
+    bool fails[NCAND];
+    int ends; /* number taken after which the run is stopped; 0: never */
 };
 
 static psr_status take(void *ctx, size_t i, const struct psr_folder_fold *fold, psr_err *e)
 {
     struct taken *t = ctx;
-    (void)e;
     memcpy(t->profile[i], fold->pfd->profile, sizeof t->profile[i]);
+    t->redchi[i] = fold->best->redchi;
+    t->plane[i] = fold->view ? (double)fold->view->plane[0] : 0;
 #pragma omp atomic
     t->n++;
-    return PSR_OK;
+    return t->fails[i] ? psr_fail(e, PSR_EIO, "cannot take %zu", i) : PSR_OK;
+}
+
+static void note_then(void *ctx, size_t i)
+{
+    struct taken *t = ctx;
+    t->then[t->nthen++] = i;
+}
+
+static bool is_stopped(void *ctx)
+{
+    const struct taken *t = ctx;
+    int n;
+#pragma omp atomic read
+    n = t->n;
+    return t->ends && n >= t->ends;
 }
 
 static struct psr_folder_desc describe(const char *const *path, struct taken *taken)
@@ -83,6 +103,8 @@ static struct psr_folder_desc describe(const char *const *path, struct taken *ta
     d.cand = cands;
     d.ncand = NCAND;
     d.take = take;
+    d.then = note_then;
+    d.should_stop = is_stopped;
     d.ctx = taken;
     d.device = "cpu";
     return d;
@@ -91,6 +113,7 @@ static struct psr_folder_desc describe(const char *const *path, struct taken *ta
 static psr_status run(const struct psr_folder_desc *d)
 {
     psr_folder *f = NULL;
+    ((struct taken *)d->ctx)->nthen = 0;
     psr_status st = psr_folder_create(&f, d, &err);
     if (!st)
         st = psr_folder_run(f, &err);
@@ -182,6 +205,47 @@ static void test_cleaning(const char *const *path)
     free(cleaned);
 }
 
+static bool is_in_order(const struct taken *t, size_t n)
+{
+    bool good = t->nthen == n;
+    for (size_t i = 0; i < t->nthen; i++)
+        good = good && t->then[i] == i;
+    return good;
+}
+
+static void test_threads(const char *const *path)
+{
+    static struct taken alone, taken;
+    struct psr_folder_desc d = describe(path, &alone);
+    d.nosearch = false;
+    d.view = true;
+    d.ncpus = 1;
+    ok(run(&d) == PSR_OK && is_in_order(&alone, NCAND), "searched by one thread, in order");
+    for (int n = 2; n < 2 * NCAND; n += 3) {
+        memset(&taken, 0, sizeof taken);
+        d.ctx = &taken;
+        d.ncpus = n;
+        const bool same = run(&d) == PSR_OK &&
+                          !memcmp(alone.redchi, taken.redchi, sizeof alone.redchi) &&
+                          !memcmp(alone.plane, taken.plane, sizeof alone.plane);
+        ok(same && is_in_order(&taken, NCAND), "the same by %d, in order", n);
+    }
+    for (int n = 1; n < 2 * NCAND; n += 3) {
+        memset(&taken, 0, sizeof taken);
+        taken.fails[3] = taken.fails[5] = true;
+        d.ncpus = n;
+        const psr_status st = run(&d);
+        ok(st == PSR_EIO && !strcmp(err.msg, "cannot take 3") && is_in_order(&taken, 3),
+           "of %d threads, the first candidate that fails ends the run", n);
+        if (n >= NCAND - 2)
+            continue; /* all may have begun when it is stopped */
+        memset(&taken, 0, sizeof taken);
+        taken.ends = 2;
+        ok(run(&d) == PSR_ESTOPPED && taken.n >= 2 && taken.n < NCAND + n && taken.nthen < NCAND,
+           "and it may be stopped between candidates");
+    }
+}
+
 static void refuses(const struct psr_folder_desc *d, psr_status want, const char *text,
                     const char *what)
 {
@@ -217,6 +281,7 @@ int main(void)
     fill_candidates(&seed);
     path = save_file();
     test_cleaning(&path);
+    test_threads(&path);
     test_refusals(&path);
     return done_testing();
 }

@@ -225,13 +225,18 @@ psr_status psr_fold_input_open(struct psr_fold_input *in, const struct psr_folde
     return in->is_series ? open_series(in, desc, err) : open_spectra(in, desc, err);
 }
 
-psr_status psr_fold_input_begin(struct psr_fold_input *in, const struct psr_folder_desc *desc,
-                                psr_err *err)
+void psr_fold_input_end(struct psr_fold_input *in)
 {
     psr_read_ahead_destroy(in->ahead);
     psr_stage_clean_destroy(in->clean);
     in->ahead = NULL;
     in->clean = NULL;
+}
+
+psr_status psr_fold_input_begin(struct psr_fold_input *in, const struct psr_folder_desc *desc,
+                                psr_err *err)
+{
+    psr_fold_input_end(in);
     return in->is_series ? begin_series(in, err) : begin_spectra(in, desc, err);
 }
 
@@ -257,8 +262,7 @@ int psr_fold_input_nbit(const struct psr_fold_input *in)
 
 void psr_fold_input_close(struct psr_fold_input *in)
 {
-    psr_read_ahead_destroy(in->ahead);
-    psr_stage_clean_destroy(in->clean);
+    psr_fold_input_end(in);
     psr_input_close(&in->spectra);
     psr_obs_clear(&in->made);
     if (in->file)

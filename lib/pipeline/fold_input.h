@@ -41,6 +41,9 @@ PSR_MUST_CHECK psr_status psr_fold_input_begin(struct psr_fold_input *in,
 PSR_MUST_CHECK psr_status psr_fold_input_next(struct psr_fold_input *in, struct psr_block *block,
                                               bool *end, psr_err *err);
 
+/* Frees what reading needs; it may begin again. */
+void psr_fold_input_end(struct psr_fold_input *in);
+
 /* Sample type of the cleaned blocks. */
 enum psr_kind psr_fold_input_kind(const struct psr_fold_input *in);
 int psr_fold_input_nbit(const struct psr_fold_input *in);

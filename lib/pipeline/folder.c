@@ -1,10 +1,10 @@
 /* Prepares the folding of a description: input, clocks, candidates. */
-#include "folder.h"
 #include "base/copy_desc.h"
 #include "base/threads.h"
 #include "clean_files.h"
 #include "fold_digest.h"
 #include "fold_model.h"
+#include "folder_emit.h"
 
 #include <psrkit/device.h>
 #include <psrkit/tool.h>
@@ -299,19 +299,25 @@ static psr_status set_candidates(psr_folder *f, psr_err *err)
 }
 
 /* As prepfold: without a search over anything, and one of DMs only with sub-bands. */
-static psr_status make_search(psr_folder *f, psr_err *err)
+struct psr_fold_search_desc psr_folder_describe_search(const psr_folder *f)
 {
     const struct psr_folder_desc *d = &f->d;
     const bool keep_all =
         d->nosearch || (d->nopsearch && d->nopdsearch && (d->nodmsearch || f->frame.nsub == 1));
-    struct psr_fold_search_desc desc = {.size = sizeof desc,
-                                        .keep_p = d->nopsearch || keep_all,
-                                        .keep_pd = d->nopdsearch || keep_all,
-                                        .keep_dm = d->nodmsearch || keep_all,
-                                        .pddot = d->searchpdd && !keep_all,
-                                        .nthread = (int)d->ncpus,
-                                        .mem_bytes = d->mem_bytes};
-    psr_status st = psr_device_choose(d->device, &desc.backend, &desc.device, err);
+    return (struct psr_fold_search_desc){.size = sizeof(struct psr_fold_search_desc),
+                                         .keep_p = d->nopsearch || keep_all,
+                                         .keep_pd = d->nopdsearch || keep_all,
+                                         .keep_dm = d->nodmsearch || keep_all,
+                                         .pddot = d->searchpdd && !keep_all};
+}
+
+static psr_status make_search(psr_folder *f, psr_err *err)
+{
+    struct psr_fold_search_desc desc = psr_folder_describe_search(f);
+    const bool keep_all = desc.keep_p && desc.keep_pd && desc.keep_dm;
+    desc.nthread = (int)f->d.ncpus;
+    desc.mem_bytes = f->d.mem_bytes;
+    psr_status st = psr_device_choose(f->d.device, &desc.backend, &desc.device, err);
     if (keep_all && !st && strcmp(desc.backend, "auto") == 0)
         desc.backend = "cpu"; /* a device takes longer to start */
     return st ? st : psr_fold_search_create(&f->search, &desc, err);

@@ -1,12 +1,11 @@
 /* Folds the candidates of a folder: passes over the input, searches, results. */
 #include "base/memory.h"
 #include "clean_files.h"
-#include "folder.h"
+#include "folder_emit.h"
 
 #include <psrkit/tool.h>
 
 #include <math.h>
-#include <string.h>
 
 static struct psr_fold_desc describe_fold(const psr_folder *f, size_t first, size_t n)
 {
@@ -84,59 +83,6 @@ static psr_status read_pass(psr_folder *f, psr_fold *fold, psr_err *err)
     return st;
 }
 
-/* Searches around a fold, and passes it to the caller. */
-static psr_status search_fold(const psr_folder *f, size_t i, struct psr_pfd *pfd, psr_err *err)
-{
-    const struct psr_fold_times times = {(double)f->in.block * f->in.obs.tsamp_s, f->part_blocks,
-                                         f->frame.length_s};
-    struct psr_fold_best found;
-    struct psr_fold_view view = {.npart = 0};
-    struct psr_bestprof best = {.nbin = 0};
-    psr_status st = psr_fold_search_run(f->search, pfd, &times, &found, err);
-    if (st)
-        return st;
-    psr_fold_header_best(pfd, &f->frame, &found);
-    st = psr_fold_bestprof(&best, pfd, err);
-    if (!st && f->d.view)
-        st = psr_fold_search_view(f->search, pfd, &times, &found, &view, err);
-    const struct psr_folder_fold fold = {pfd, &best, &found, f->d.view ? &view : NULL};
-    if (!st)
-        st = f->d.take(f->d.ctx, i, &fold, err);
-    psr_fold_view_clear(&view);
-    psr_bestprof_clear(&best);
-    return st;
-}
-
-/* Given: k   place in the arrays of candidates */
-static psr_status emit(const psr_folder *f, const psr_fold *fold, size_t k, size_t first,
-                       psr_err *err)
-{
-    struct psr_pfd pfd;
-    const size_t i = f->index[k], nbin = f->cand[k].nbin;
-    psr_status st =
-        psr_fold_header_fill(&pfd, &f->frame, &f->given[i], nbin, f->fold[k], &f->orbit[k], err);
-    if (!st) {
-        const size_t n = f->frame.npart * f->frame.nsub;
-        pfd.digest = f->digest[k];
-        memcpy(pfd.profile, psr_fold_profile(fold, k - first), n * nbin * sizeof *pfd.profile);
-        memcpy(pfd.stats, psr_fold_statistics(fold, k - first), n * sizeof *pfd.stats);
-        st = search_fold(f, i, &pfd, err);
-    }
-    psr_pfd_clear(&pfd);
-    return st;
-}
-
-static psr_status emit_pass(const psr_folder *f, const psr_fold *fold, size_t first, size_t n,
-                            psr_err *err)
-{
-    psr_status st = PSR_OK;
-    for (size_t i = first; i < first + n && !st; i++)
-        st = f->d.should_stop && f->d.should_stop(f->d.ctx)
-                 ? psr_fail(err, PSR_ESTOPPED, "%s: stopped", f->in.name)
-                 : emit(f, fold, i, first, err);
-    return st;
-}
-
 static psr_status write_cleaning(const psr_folder *f, const struct psr_clean_auto_report *report,
                                  psr_err *err)
 {
@@ -190,8 +136,9 @@ static psr_status run_pass(psr_folder *f, size_t first, size_t *n, psr_err *err)
     if (!st)
         st = account_cleaning(f, err);
     f->npass++;
+    psr_fold_input_end(&f->in);
     if (!st)
-        st = emit_pass(f, fold, first, *n, err);
+        st = psr_folder_emit(f, fold, first, *n, err);
     psr_fold_destroy(fold);
     return st;
 }

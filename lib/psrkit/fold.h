@@ -266,6 +266,9 @@ struct psr_fold_best {
     int64_t ntrial, nsummed;        /* trials, and those that were not excluded by a bound */
 };
 
+/* Whether a device searches, and not the CPU. */
+bool psr_fold_search_has_device(const psr_fold_search *s);
+
 /* Status: PSR_EINVAL, PSR_ENOMEM, PSR_EDEVICE (a backend that is not built in, or a device that cannot
  *         be used, unless "auto").  *out is NULL on error */
 PSR_MUST_CHECK psr_status psr_fold_search_create(psr_fold_search **out,
@@ -366,13 +369,15 @@ struct psr_folder_desc {
     int64_t mem_bytes; /* memory limit; 0: a quarter of the machine's */
     struct psr_notes notes;
 
-    /* Takes the fold of candidate i, valid during the call.  A status other than PSR_OK ends the
-     * run. */
+    /* Takes the fold of candidate i, valid during the call; is called by several threads at a time, for
+     * different candidates in any order.  A status other than PSR_OK ends the run. */
     psr_status (*take)(void *ctx, size_t i, const struct psr_folder_fold *fold, psr_err *err);
     /* Is told of a candidate that cannot be folded (a period below 2 samples, an orbit that is
      * none), and the others are; NULL: none are. */
     void (*refuse)(void *ctx, size_t i, const psr_err *why);
-    bool (*should_stop)(void *ctx);             /* polled between blocks; NULL: never */
+    bool (*should_stop)(
+        void *ctx); /* polled between blocks and candidates, by one thread at a time; NULL:
+                                       never */
     void (*progress)(void *ctx, int64_t nread); /* called after every block; may be NULL */
     void *ctx;                                  /* passed to all four */
 
@@ -392,6 +397,9 @@ struct psr_folder_desc {
                                spectra with channels only */
     const char *clean_root; /* with clean_auto: what was removed is written to ROOT.clean.json,
                                .clean.mask and .clean.stats; NULL: to no file */
+
+    /* Is called after take for each candidate in their order, by one thread at a time; NULL: it is not. */
+    void (*then)(void *ctx, size_t i);
 };
 
 /* Sets size and all fields to their defaults. */

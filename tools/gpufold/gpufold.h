@@ -78,7 +78,10 @@ PSR_MUST_CHECK psr_status gpufold_write(const char *root, const struct psr_folde
 bool gpufold_exists(const char *root, const char *name, uint64_t digest, struct timespec changed,
                     bool picture);
 
-/* Prints the fold's numbers as a line of JSON on standard output. */
-PSR_MUST_CHECK psr_status gpufold_print_json(const struct psr_folder_fold *fold, psr_err *err);
+/* The fold's numbers as a line of JSON.
+ * Returned: *line, malloc'd, caller frees
+ * Status:   PSR_ENOMEM */
+PSR_MUST_CHECK psr_status gpufold_make_json(char **line, const struct psr_folder_fold *fold,
+                                            psr_err *err);
 
 #endif

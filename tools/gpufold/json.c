@@ -28,10 +28,10 @@ static void print_spin(struct psr_json *j, const char *clock,
     }
 }
 
-psr_status gpufold_print_json(const struct psr_folder_fold *fold, psr_err *err)
+static void print_json(FILE *to, const struct psr_folder_fold *fold)
 {
     const struct psr_bestprof *best = fold->best;
-    struct psr_json j = {.put = cli_put_json, .ctx = stdout};
+    struct psr_json j = {.put = cli_put_json, .ctx = to};
     psr_json_begin(&j, NULL, PSR_JSON_OBJECT);
     psr_json_string(&j, "candidate", best->candidate);
     psr_json_string(&j, "input", best->input);
@@ -45,6 +45,18 @@ psr_status gpufold_print_json(const struct psr_folder_fold *fold, psr_err *err)
     print_precisely(&j, "epoch_bary_mjd", best->bepoch_mjd);
     psr_json_int(&j, "trials", fold->found->ntrial);
     psr_json_end(&j, PSR_JSON_OBJECT);
-    putchar('\n');
-    return fflush(stdout) == 0 ? PSR_OK : psr_fail_errno(err, "standard output");
+    fputc('\n', to);
+}
+
+psr_status gpufold_make_json(char **line, const struct psr_folder_fold *fold, psr_err *err)
+{
+    size_t n = 0;
+    *line = NULL;
+    FILE *to = open_memstream(line, &n);
+    if (to) {
+        print_json(to, fold);
+        if (fclose(to) == 0 && *line)
+            return PSR_OK;
+    }
+    return psr_fail_nomem(err, "a line of JSON", 4096);
 }

@@ -12,6 +12,7 @@ struct run {
     struct psr_candlist list;
     bool faulty; /* a candidate was wrong, and has been reported */
     struct run_progress progress;
+    char **line; /* [list.n] of JSON, until it is printed */
     struct gpufold_roots roots;
     psr_err err;
 };
@@ -30,12 +31,23 @@ static void show_progress(void *ctx, int64_t nread)
 
 static psr_status take(void *ctx, size_t i, const struct psr_folder_fold *fold, psr_err *err)
 {
-    struct run *r = ctx;
-    (void)i;
+    const struct run *r = ctx;
     psr_status st = gpufold_write(r->roots.cand, fold, err);
     if (!st && r->opt.json)
-        st = gpufold_print_json(fold, err);
+        st = gpufold_make_json(&r->line[i], fold, err);
     return st;
+}
+
+/* In the order of the candidates; a full disk there is told when the stream is closed. */
+static void print_line(void *ctx, size_t i)
+{
+    const struct run *r = ctx;
+    if (!r->line[i])
+        return;
+    fputs(r->line[i], stdout);
+    fflush(stdout);
+    free(r->line[i]);
+    r->line[i] = NULL;
 }
 
 static void refuse_line(void *ctx, const psr_err *why)
@@ -95,6 +107,7 @@ static psr_status run(struct run *r)
     if (!r->opt.quiet)
         d->notes = (struct psr_notes){cli_note, &r->tool};
     d->take = take;
+    d->then = print_line;
     d->view = !r->opt.noplot && gpufold_can_draw();
     if (!r->opt.noplot && !gpufold_can_draw())
         psr_note(&d->notes, "no pictures: built without cairo");
@@ -111,6 +124,9 @@ static psr_status run(struct run *r)
     d->clean_root = r->roots.clean;
     d->cand = r->list.cand;
     d->ncand = r->list.n;
+    r->line = calloc(r->list.n + 1, sizeof *r->line);
+    if (!st && !r->line)
+        st = psr_fail_nomem(&r->err, "lines of JSON", (double)r->list.n * sizeof *r->line);
     return st ? st : fold(r);
 }
 
@@ -123,6 +139,9 @@ int main(int argc, char **argv)
     run_catch_signals();
     run_limit_threads(&r.opt.run.ncpus, r.opt.quiet ? NULL : r.tool.name);
     psr_status st = run(&r);
+    for (size_t i = 0; r.line && i < r.list.n; i++)
+        free(r.line[i]);
+    free((void *)r.line);
     psr_candlist_clear(&r.list);
     gpufold_roots_clear(&r.roots);
     if (run_stop_signal())

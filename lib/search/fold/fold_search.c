@@ -35,6 +35,11 @@ psr_status psr_fold_search_create(psr_fold_search **out, const struct psr_fold_s
     return st;
 }
 
+bool psr_fold_search_has_device(const psr_fold_search *s)
+{
+    return s->device != NULL;
+}
+
 void psr_fold_search_destroy(psr_fold_search *s)
 {
     if (!s)
