@@ -119,6 +119,7 @@ p = json.load(open("p.json"))
 assert [l["ndm"] for l in p["lines"]] == [2297, 235]
 assert p["cost"]["add"]["amount"] == 600 / 64e-6 * 1024 * (2297 + 235 / 2)
 assert abs(p["cost"]["tree"]["seconds"] - p["cost"]["add"]["seconds"] / 4) < 1e-6 * p["cost"]["add"]["seconds"]
+assert p["cost"]["cheapest"] == "tree" and abs(p["cost"]["tree"]["loss"] - (1 - 1.07 ** -0.5)) < 1e-9
 assert abs(p["cost"]["write"]["amount"] - 600 / 64e-6 * 4 * (2297 + 235 / 2)) < 1
 END
 }
@@ -130,6 +131,10 @@ END
     [[ $output == *"add/s, measured"* ]]
     [[ $output == *"1 GB  /s, assumed"* ]]
     [[ $output == *"-algo tree adds at"*"add/s, measured"* ]]
+    run -0 ddplan -d 100 -n 64 -cost -rates add=1e10,tree=4e10 -smear 1.21
+    [[ $output == *"Cheapest: -algo tree, 4.0 times"*"loses about 9.1 %"* ]]
+    run -0 ddplan -d 100 -n 64 -cost -rates add=4e10,tree=1e10
+    [[ $output == *"Cheapest: exact sums"* ]]
     run -0 ddplan -d 100 -n 64 -s 8 -cost -rates add=1e10
     [[ $output != *tree* ]]
 }
@@ -183,6 +188,7 @@ END
     refused "-w, -json and -plan - each take standard output" -w -json
     refused "-cost goes with the text or with -json" -cost -w
     refused "-rates belongs to -cost" -rates add=1
+    refused "-smear belongs to -cost" -smear 1.1
     refused "'mul=1' is not read=N" -cost -rates mul=1
     refused "'foo' is neither gpudedisp nor prepsubband" -w -for foo
     refused "-s 100 does not divide the 1024 channels" -s 100 -plan -

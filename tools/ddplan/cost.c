@@ -3,6 +3,7 @@
 
 #include "tools/common/run.h"
 
+#include <math.h>
 #include <psrkit/ddplan.h>
 #include <psrkit/dedisp.h>
 #include <psrkit/tool.h>
@@ -22,8 +23,7 @@ enum {
 static const double measure_s = 0.2;
 static const double assumed_bytes_per_s = 1e9;
 
-static const char *const rate_name[DDPLAN_NRATE] = {"read", "add", "write", "tree"};
-static const char *const work_unit[DDPLAN_NWORK] = {"B", "add", "B"};
+const char *const ddplan_rate_name[DDPLAN_NRATE] = {"read", "add", "write", "tree"};
 
 struct bench {
     double *freq_mhz; /* [nchan] */
@@ -40,10 +40,11 @@ static size_t count_trials(const struct psr_ddplan *p, bool tree)
     return (size_t)(tree && ndm < most ? ndm : most);
 }
 
-static psr_status prepare_bench(struct bench *b, const struct psr_ddplan *p, bool tree,
+static psr_status prepare_bench(struct bench *b, const struct psr_ddplan *p, double smear,
                                 psr_err *err)
 {
     const struct psr_band *band = &p->desc.band;
+    const bool tree = smear > 0;
     size_t nsub = (size_t)p->desc.nsub;
     b->nchan = (size_t)band->nchan;
     if (b->nchan > MEASURE_NCHAN)
@@ -72,6 +73,7 @@ static psr_status prepare_bench(struct bench *b, const struct psr_ddplan *p, boo
                 : nsub ? PSR_DEDISP_SUBBAND
                        : PSR_DEDISP_DIRECT,
         .nsub = nsub,
+        .smear = smear,
     };
     psr_status st = psr_dedisp_create(&b->plan, &d, err);
     if (st != PSR_OK)
@@ -109,10 +111,12 @@ static psr_status time_bench(struct bench *b, double *per_s, psr_err *err)
     return PSR_OK;
 }
 
-static psr_status measure_adds(double *per_s, const struct psr_ddplan *p, bool tree, psr_err *err)
+/* smear: of the tree algorithm; 0 for exact sums. */
+static psr_status measure_adds(double *per_s, const struct psr_ddplan *p, double smear,
+                               psr_err *err)
 {
     struct bench b = {0};
-    psr_status st = prepare_bench(&b, p, tree, err);
+    psr_status st = prepare_bench(&b, p, smear, err);
     if (st == PSR_OK)
         st = time_bench(&b, per_s, err);
     psr_dedisp_destroy(b.plan);
@@ -132,7 +136,7 @@ static psr_status parse_rates(struct ddplan_rate rate[DDPLAN_NRATE], const char 
         char *value = strchr(word, '=');
         if (value)
             *value++ = 0;
-        while (i < DDPLAN_NRATE && strcmp(word, rate_name[i]) != 0)
+        while (i < DDPLAN_NRATE && strcmp(word, ddplan_rate_name[i]) != 0)
             i++;
         if (i == DDPLAN_NRATE || !value)
             return psr_fail(err, PSR_EINVAL,
@@ -147,13 +151,13 @@ static psr_status parse_rates(struct ddplan_rate rate[DDPLAN_NRATE], const char 
     return PSR_OK;
 }
 
-static psr_status measure_rate(struct ddplan_rate *rate, const struct psr_ddplan *p, bool tree,
+static psr_status measure_rate(struct ddplan_rate *rate, const struct psr_ddplan *p, double smear,
                                psr_err *err)
 {
     if (rate->origin)
         return PSR_OK;
     rate->origin = "measured";
-    return measure_adds(&rate->per_s, p, tree, err);
+    return measure_adds(&rate->per_s, p, smear, err);
 }
 
 psr_status ddplan_cost_of(struct ddplan_cost *cost, const struct ddplan_options *o,
@@ -170,6 +174,7 @@ psr_status ddplan_cost_of(struct ddplan_cost *cost, const struct ddplan_options 
                  {assumed_bytes_per_s, "assumed"},
                  {0, NULL}},
         .has_tree = !p->desc.nsub,
+        .smear = o->smear > 0 ? o->smear : PSR_DEDISP_SMEAR,
     };
     cost->nspec = cost->tobs_s / band->tsamp_s;
     double samples = cost->nspec * (double)band->nchan;
@@ -181,9 +186,9 @@ psr_status ddplan_cost_of(struct ddplan_cost *cost, const struct ddplan_options 
     }
     psr_status st = o->rates ? parse_rates(cost->rate, o->rates, err) : PSR_OK;
     if (st == PSR_OK)
-        st = measure_rate(&cost->rate[DDPLAN_ADD], p, false, err);
+        st = measure_rate(&cost->rate[DDPLAN_ADD], p, 0, err);
     if (st == PSR_OK && cost->has_tree)
-        st = measure_rate(&cost->rate[DDPLAN_TREE], p, true, err);
+        st = measure_rate(&cost->rate[DDPLAN_TREE], p, cost->smear, err);
     for (int i = 0; i < DDPLAN_NWORK; i++)
         cost->seconds[i] = cost->amount[i] / cost->rate[i].per_s;
     if (cost->has_tree)
@@ -199,33 +204,13 @@ double ddplan_cost_seconds(const struct ddplan_cost *cost)
     return sum;
 }
 
-static void print_scaled(double value, const char *unit)
+bool ddplan_tree_is_cheapest(const struct ddplan_cost *cost)
 {
-    static const char prefix[] = " kMGTPE";
-    size_t i = 0;
-    for (; value >= 999.5 && prefix[i + 1]; i++)
-        value /= 1000;
-    printf("%7.3g %c%-3s", value, prefix[i], unit);
+    return cost->has_tree && cost->tree_s < cost->seconds[DDPLAN_ADD];
 }
 
-void ddplan_print_cost(const struct ddplan_cost *cost)
+/* A matched boxcar's S/N goes with one over the root of the width. */
+double ddplan_tree_loss(const struct ddplan_cost *cost)
 {
-    printf("Cost in gpudedisp of %g s%s, %.0f spectra of %lld bits%s:\n", cost->tobs_s,
-           cost->tobs_assumed ? " (assumed)" : "", cost->nspec, (long long)cost->nbit,
-           cost->nbit_assumed ? " (assumed)" : "");
-    for (int i = 0; i < DDPLAN_NWORK; i++) {
-        printf("  %-6s", rate_name[i]);
-        print_scaled(cost->amount[i], work_unit[i]);
-        printf("  at ");
-        print_scaled(cost->rate[i].per_s, work_unit[i]);
-        printf("/s, %-8s  %10.3g s\n", cost->rate[i].origin, cost->seconds[i]);
-    }
-    printf("  one after the other %32.3g s\n", ddplan_cost_seconds(cost));
-    if (!cost->has_tree)
-        return;
-    printf("  -algo tree adds at  ");
-    print_scaled(cost->rate[DDPLAN_TREE].per_s, "add");
-    printf("/s, %-8s  %8.3g s\n", cost->rate[DDPLAN_TREE].origin, cost->tree_s);
-    printf("  one after the other %32.3g s, smearing by at most %g\n",
-           ddplan_cost_seconds(cost) - cost->seconds[DDPLAN_ADD] + cost->tree_s, PSR_DEDISP_SMEAR);
+    return 1 - 1 / sqrt(cost->smear);
 }

@@ -24,6 +24,7 @@ struct ddplan_options {
     const char *plan;       /* path or "-"; NULL for none */
     const char *script_for; /* "gpudedisp" or "prepsubband" */
     const char *rates;      /* text of -rates; NULL to measure */
+    double smear;           /* of -algo tree; 0: its default */
     double tobs_s;          /* 0: unknown */
     int64_t nbit;           /* 0: unknown */
     bool script, json, cost;
@@ -56,6 +57,8 @@ struct ddplan_rate {
 enum ddplan_work { DDPLAN_READ, DDPLAN_ADD, DDPLAN_WRITE, DDPLAN_NWORK };
 enum { DDPLAN_TREE = DDPLAN_NWORK, DDPLAN_NRATE };
 
+extern const char *const ddplan_rate_name[DDPLAN_NRATE]; /* as in -rates */
+
 struct ddplan_cost {
     double tobs_s, nspec;
     int64_t nbit;
@@ -64,6 +67,7 @@ struct ddplan_cost {
     struct ddplan_rate rate[DDPLAN_NRATE];
     double seconds[DDPLAN_NWORK];
     bool has_tree; /* the plan has no sub-bands, which the tree algorithm replaces */
+    double smear;  /* of the tree algorithm */
     double tree_s; /* instead of seconds[DDPLAN_ADD] with -algo tree */
 };
 
@@ -72,6 +76,11 @@ struct ddplan_cost {
 PSR_MUST_CHECK psr_status ddplan_cost_of(struct ddplan_cost *cost, const struct ddplan_options *o,
                                          const struct psr_ddplan *plan, psr_err *err);
 void ddplan_print_cost(const struct ddplan_cost *cost);
+
+/* Whether the tree algorithm takes less time than exact sums; and the part of its S/N that a pulse of
+ * two samples loses with it, about. */
+bool ddplan_tree_is_cheapest(const struct ddplan_cost *cost);
+double ddplan_tree_loss(const struct ddplan_cost *cost);
 
 /* Seconds of the machine that the plan takes: reading, adding and writing one after the other. */
 double ddplan_cost_seconds(const struct ddplan_cost *cost);

@@ -78,8 +78,10 @@ static void print_cost(struct psr_json *j, const struct ddplan_cost *c)
         psr_json_double(j, "per_s", c->rate[DDPLAN_TREE].per_s);
         psr_json_string(j, "rate", c->rate[DDPLAN_TREE].origin);
         psr_json_double(j, "seconds", c->tree_s);
-        psr_json_double(j, "smear", PSR_DEDISP_SMEAR);
+        psr_json_double(j, "smear", c->smear);
+        psr_json_double(j, "loss", ddplan_tree_loss(c));
         psr_json_end(j, PSR_JSON_OBJECT);
+        psr_json_string(j, "cheapest", ddplan_tree_is_cheapest(c) ? "tree" : "direct");
     }
     psr_json_end(j, PSR_JSON_OBJECT);
 }

@@ -121,6 +121,8 @@ static void check_combinations(const struct ddplan_options *o, const struct cli 
         cli_usage_error(tool, "-cost goes with the text or with -json");
     if (o->rates && !o->cost)
         cli_usage_error(tool, "-rates belongs to -cost");
+    if (o->smear > 0 && !o->cost)
+        cli_usage_error(tool, "-smear belongs to -cost");
     if (strcmp(o->script_for, "gpudedisp") != 0 && strcmp(o->script_for, "prepsubband") != 0)
         cli_usage_error(tool, "-for: '%s' is neither gpudedisp nor prepsubband", o->script_for);
 }

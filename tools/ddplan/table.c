@@ -65,6 +65,8 @@ static void add_cost(struct cli_table *list, struct ddplan_options *o)
          "Rates of the machine per second, as read=1e9,add=5e9,write=1e9,tree=5e10 (default: "
          "additions are measured, 1e9 bytes/s assumed).",
          0, 0},
+        {"smear", CLI_DOUBLE, &o->smear, "F",
+         "Factor of -algo tree, as of gpudedisp -smear (default 1.07).", 1.01, 100},
         {"T, tobs", CLI_DOUBLE, &o->tobs_s, "S",
          "Length of the observation, s (default: from the file, or 600).", 1e-6, 1e9},
         {"nbit", CLI_INT, &o->nbit, "N", "Bits per sample (default: from the file, or 8).", 1, 32},

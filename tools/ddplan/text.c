@@ -1,9 +1,9 @@
-/* Prints a plan as a table. */
+/* Prints a plan as a table, and its cost. */
 #include "ddplan.h"
 
 #include <stdio.h>
 
-/* Texts and widths are DDplan.py's, to the byte: people diff them. */
+/* Texts and widths of the plan are DDplan.py's, to the byte: people diff them. */
 
 void ddplan_print_observation(const struct ddplan_options *o)
 {
@@ -60,4 +60,43 @@ void ddplan_print_plan(const struct psr_ddplan *p)
     for (int i = 0; i < p->nline; i++)
         print_line(&p->line[i], with_calls);
     printf("\n\n\n");
+}
+
+static const char *const work_unit[DDPLAN_NWORK] = {"B", "add", "B"};
+
+static void print_scaled(double value, const char *unit)
+{
+    static const char prefix[] = " kMGTPE";
+    size_t i = 0;
+    for (; value >= 999.5 && prefix[i + 1]; i++)
+        value /= 1000;
+    printf("%7.3g %c%-3s", value, prefix[i], unit);
+}
+
+void ddplan_print_cost(const struct ddplan_cost *cost)
+{
+    printf("Cost in gpudedisp of %g s%s, %.0f spectra of %lld bits%s:\n", cost->tobs_s,
+           cost->tobs_assumed ? " (assumed)" : "", cost->nspec, (long long)cost->nbit,
+           cost->nbit_assumed ? " (assumed)" : "");
+    for (int i = 0; i < DDPLAN_NWORK; i++) {
+        printf("  %-6s", ddplan_rate_name[i]);
+        print_scaled(cost->amount[i], work_unit[i]);
+        printf("  at ");
+        print_scaled(cost->rate[i].per_s, work_unit[i]);
+        printf("/s, %-8s  %10.3g s\n", cost->rate[i].origin, cost->seconds[i]);
+    }
+    printf("  one after the other %32.3g s\n", ddplan_cost_seconds(cost));
+    if (!cost->has_tree)
+        return;
+    printf("  -algo tree adds at  ");
+    print_scaled(cost->rate[DDPLAN_TREE].per_s, "add");
+    printf("/s, %-8s  %8.3g s\n", cost->rate[DDPLAN_TREE].origin, cost->tree_s);
+    printf("  one after the other %32.3g s, smearing by at most %g\n",
+           ddplan_cost_seconds(cost) - cost->seconds[DDPLAN_ADD] + cost->tree_s, cost->smear);
+    if (ddplan_tree_is_cheapest(cost))
+        printf("Cheapest: -algo tree, %.1f times fewer seconds of additions; a pulse of 2 samples "
+               "loses about %.1f %% of its S/N, a longer one less.\n",
+               cost->seconds[DDPLAN_ADD] / cost->tree_s, 100 * ddplan_tree_loss(cost));
+    else
+        printf("Cheapest: exact sums, -algo direct, which lose nothing.\n");
 }
