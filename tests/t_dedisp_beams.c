@@ -1,5 +1,6 @@
-/* dedisp_beams: every sum of every beam against one done the naive way with the lags that the plan
- * tells, on random shapes; these lags against those of psr_dedisp; and what a plan refuses. */
+/* dedisp_beams: every sum of every beam against one done the naive way with the
+ * lags that the plan tells, on random shapes; these lags against those of
+ * psr_dedisp; and what a plan refuses. */
 #include "dedisp_shape.h"
 
 enum { MAXBEAM = 3 };
@@ -12,9 +13,12 @@ struct sky {
     uint64_t taken[MAXBEAM];
 };
 
-/* --- shapes ----------------------------------------------------------------------------------- */
+/* --- shapes
+ * -----------------------------------------------------------------------------------
+ */
 
-/* Sub-bands whose channels differ in width, as correlators with several zooms make them. */
+/* Sub-bands whose channels differ in width, as correlators with several zooms
+ * make them. */
 static void set_widths(struct shape *s, uint64_t *seed)
 {
     double mhz = 300 + tap_uniform(seed) * 200, width = 0.1 + tap_uniform(seed);
@@ -77,7 +81,9 @@ static void drop_sky(struct sky *k)
     drop(&k->s);
 }
 
-/* --- sums ------------------------------------------------------------------------------------- */
+/* --- sums
+ * -------------------------------------------------------------------------------------
+ */
 
 /* One output; channels of low to high only. */
 static double naive_sum(const struct sky *k, size_t beam, const int64_t *lag, size_t n, int64_t t,
@@ -109,8 +115,9 @@ static bool same_series(const struct sky *k, size_t beam, const psr_dedisp_beams
                                       high_mhz);
         if (got->out[row * got->stride + t] == want)
             continue;
-        diag("beam %zu line %zu of %zu trial %zu sample %llu + %zu: got %.9g, want %.9g", beam,
-             line, l.downsamp, i, (unsigned long long)got->first, t,
+        diag("beam %zu line %zu of %zu trial %zu sample %llu + %zu: got %.9g, want "
+             "%.9g",
+             beam, line, l.downsamp, i, (unsigned long long)got->first, t,
              got->out[row * got->stride + t], want);
         return false;
     }
@@ -159,7 +166,9 @@ static bool same_output(const struct sky *k, size_t beam, const psr_dedisp_beams
     return true;
 }
 
-/* --- delays ----------------------------------------------------------------------------------- */
+/* --- delays
+ * -----------------------------------------------------------------------------------
+ */
 
 /* A line has the delays of a plan of its trials alone. */
 static bool same_lags(const struct sky *k, const psr_dedisp_beams *p, size_t line)
@@ -217,7 +226,9 @@ static bool all_trials(const struct sky *k, const psr_dedisp_beams *p, size_t nl
     return seen == k->d.ndm;
 }
 
-/* --- the tests -------------------------------------------------------------------------------- */
+/* --- the tests
+ * --------------------------------------------------------------------------------
+ */
 
 /* Beams in turns, blocks of any length; once more from the start. */
 static bool run_sky(struct sky *k, psr_dedisp_beams *p, size_t limit, uint64_t *seed)
@@ -288,7 +299,9 @@ static void test_random_skies(uint64_t *seed)
     ok(n == count && bands, "%d random shapes: every sum of every beam is the naive one", count);
 }
 
-/* --- chosen shapes ---------------------------------------------------------------------------- */
+/* --- chosen shapes
+ * ----------------------------------------------------------------------------
+ */
 
 static struct psr_dedisp_beams_desc chosen(struct shape *s, size_t nchan, size_t ndm, double step)
 {
@@ -310,7 +323,8 @@ static struct psr_dedisp_beams_desc chosen(struct shape *s, size_t nchan, size_t
     };
 }
 
-/* Each beam's samples are kept once: no more than the triangle of the delays, and its sums. */
+/* Each beam's samples are kept once: no more than the triangle of the delays,
+ * and its sums. */
 static void test_state(void)
 {
     static struct shape s;
@@ -418,6 +432,114 @@ static void test_calls(void)
     psr_dedisp_beams_destroy(NULL);
 }
 
+/* --- bursts
+ * -----------------------------------------------------------------------------------
+ */
+
+enum { NBURST_CHAN = 512, NBURST_SAMP = 6000, NBURST_BLOCK = 500, BURST_WIDTH = 4 };
+
+/* The brightest sample that any series of a beam had, in standard deviations.
+ */
+struct brightest {
+    double snr, dm, low_mhz, high_mhz;
+    double end; /* samples of the input */
+};
+
+/* A burst in kept channels k0 .. k1 - 1, by falling frequency, whose last
+ * channel comes at "end". */
+static void add_burst(unsigned char *data, const struct psr_dedisp_beams_desc *d, double dm,
+                      double end, size_t k0, size_t k1, unsigned char height)
+{
+    for (size_t c = k0; c < k1; c++) {
+        double later = psr_delay_s(d->dmconst, dm, d->freq_mhz[d->nchan - 1]) -
+                       psr_delay_s(d->dmconst, dm, d->freq_mhz[c]);
+        size_t t = (size_t)(end - later / d->tsamp_s + 0.5);
+        for (size_t u = t; u < t + BURST_WIDTH; u++)
+            data[u * d->nchan + c] = (unsigned char)(data[u * d->nchan + c] + height);
+    }
+}
+
+static void take_brightest(struct brightest *b, const struct psr_dedisp_beams_series *got,
+                           size_t row, size_t nkept, size_t downsamp, size_t shift,
+                           struct brightest of)
+{
+    double n = (double)nkept, scale = sqrt((16 * 16 - 1) / 12.0 * n / (double)downsamp);
+    for (size_t t = 0; t < got->nsamp; t++) {
+        of.snr = (got->out[row * got->stride + t] - 7.5 * n) / scale;
+        of.end = ((double)(got->first + t) + 0.5) * (double)downsamp;
+        if (got->first + t >= shift && of.snr > b->snr)
+            *b = of;
+    }
+}
+
+/* All series of the last execute. */
+static void look_for_burst(const psr_dedisp_beams *p, const struct psr_dedisp_beams_desc *d,
+                           struct brightest *b)
+{
+    struct psr_dedisp_beams_info info;
+    psr_dedisp_beams_describe(p, &info);
+    for (size_t n = 0; n < info.nline; n++) {
+        struct psr_dedisp_beams_line l;
+        struct psr_dedisp_beams_series got;
+        psr_dedisp_beams_line(p, n, &l);
+        psr_dedisp_beams_series(p, n, &got);
+        for (size_t i = 0; i < l.ndm; i++)
+            take_brightest(b, &got, i, d->nchan, l.downsamp, psr_dedisp_beams_shift(p, n, i),
+                           (struct brightest){.dm = d->dm[l.trial[i]]});
+        for (size_t k = 0; k < l.nband; k++) {
+            struct psr_dedisp_beams_band band;
+            psr_dedisp_beams_band(p, n, k, &band);
+            psr_dedisp_beams_band_series(p, n, k, &got);
+            for (size_t i = 0; i < band.ndm; i++)
+                take_brightest(b, &got, i, band.nkept, l.downsamp,
+                               psr_dedisp_beams_shift(p, n, band.trial[i]),
+                               (struct brightest){.dm = d->dm[l.trial[band.trial[i]]],
+                                                  .low_mhz = band.low_mhz,
+                                                  .high_mhz = band.high_mhz});
+        }
+    }
+}
+
+/* Noise alone, a burst over the whole band, and one over a quarter of it, each
+ * in its beam. */
+static void test_bursts(uint64_t *seed)
+{
+    static struct shape s;
+    struct psr_dedisp_beams_desc d = chosen(&s, NBURST_CHAN, 200, 2);
+    struct brightest b[MAXBEAM] = {{0}};
+    unsigned char *data = tap_take(NBURST_SAMP, NBURST_CHAN);
+    psr_dedisp_beams *p;
+    psr_err err;
+    d.nbeam = MAXBEAM;
+    d.block = NBURST_BLOCK;
+    d.nhalve = 3;
+    if (!ok(!psr_dedisp_beams_create(&p, &d, &err), "a plan of three beams"))
+        return;
+    for (size_t beam = 0; beam < d.nbeam; beam++) {
+        for (size_t n = 0; n < NBURST_SAMP * NBURST_CHAN; n++)
+            data[n] = (unsigned char)(tap_random(seed) >> 60);
+        if (beam == 1)
+            add_burst(data, &d, 150, 4000, 0, NBURST_CHAN, 6);
+        if (beam == 2)
+            add_burst(data, &d, 250, 5000, 256, 384, 12);
+        for (size_t t = 0; t < NBURST_SAMP; t += NBURST_BLOCK) {
+            if (psr_dedisp_beams_execute(p, beam, data + t * NBURST_CHAN, NBURST_BLOCK, &err))
+                diag("%s", err.msg);
+            look_for_burst(p, &d, &b[beam]);
+        }
+    }
+    ok(b[0].snr > 3 && b[0].snr < 7.5, "noise: %.1f", b[0].snr);
+    ok(b[1].snr > 25 && fabs(b[1].dm - 150) <= 4 && b[1].high_mhz == 0 &&
+           fabs(b[1].end - 4002) <= 8,
+       "over the band: %.1f at DM %g, ends at %.1f", b[1].snr, b[1].dm, b[1].end);
+    ok(b[2].snr > 25 && fabs(b[2].dm - 250) <= 12 && b[2].high_mhz == d.freq_mhz[256] &&
+           b[2].low_mhz == d.freq_mhz[383] && fabs(b[2].end - 5002) <= 12,
+       "over a quarter: %.1f at DM %g, %.1f to %.1f MHz, ends at %.1f", b[2].snr, b[2].dm,
+       b[2].low_mhz, b[2].high_mhz, b[2].end);
+    psr_dedisp_beams_destroy(p);
+    free(data);
+}
+
 int main(void)
 {
     uint64_t seed = tap_seed();
@@ -425,5 +547,6 @@ int main(void)
     test_state();
     test_refusals();
     test_calls();
+    test_bursts(&seed);
     return done_testing();
 }
