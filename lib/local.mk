@@ -28,7 +28,6 @@ psrinclude_HEADERS = \
 	lib/psrkit/array.h \
 	lib/psrkit/beam.h \
 	lib/psrkit/beamformer.h \
-	lib/psrkit/block.h \
 	lib/psrkit/candlist.h \
 	lib/psrkit/clean.h \
 	lib/psrkit/clean_auto.h \

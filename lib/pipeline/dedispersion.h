@@ -5,7 +5,7 @@
 
 #include "trials.h"
 
-#include <psrkit/block.h>
+#include <psrkit/sink.h>
 #include <psrkit/clean.h>
 #include <psrkit/dedisp.h>
 #include <psrkit/series.h>

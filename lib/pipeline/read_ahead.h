@@ -2,7 +2,7 @@
 #ifndef PSR_PIPELINE_READ_AHEAD_H
 #define PSR_PIPELINE_READ_AHEAD_H
 
-#include <psrkit/block.h>
+#include <psrkit/sink.h>
 #include <psrkit/source.h>
 
 typedef struct psr_read_ahead psr_read_ahead;

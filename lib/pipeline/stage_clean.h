@@ -2,7 +2,7 @@
 #ifndef PSR_PIPELINE_STAGE_CLEAN_H
 #define PSR_PIPELINE_STAGE_CLEAN_H
 
-#include <psrkit/block.h>
+#include <psrkit/sink.h>
 #include <psrkit/clean.h>
 #include <psrkit/clean_auto.h>
 

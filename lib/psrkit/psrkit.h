@@ -15,7 +15,6 @@
 #include <psrkit/array.h>
 #include <psrkit/beam.h>
 #include <psrkit/beamformer.h>
-#include <psrkit/block.h>
 #include <psrkit/candlist.h>
 #include <psrkit/clean.h>
 #include <psrkit/clean_auto.h>
