@@ -259,11 +259,11 @@ static void tell_losses(const psr_baseband *b)
     const struct psr_baseband_count *c = &b->count;
     if (c->lost || c->missing || c->invalid || c->duplicates || c->skipped)
         psr_note(&b->d.notes,
-                 "%s: of %lld samples %lld are lost; %lld frames read, %lld missing, %lld invalid, "
+                 "%s: of %lld samples %lld are lost; %lld %s read, %lld missing, %lld invalid, "
                  "%lld came twice or too late; %lld bytes are no frame",
                  b->input->name, (long long)c->nsamp, (long long)c->lost, (long long)c->nframe,
-                 (long long)c->missing, (long long)c->invalid, (long long)c->duplicates,
-                 (long long)c->skipped);
+                 b->layout.ngroup ? "frames" : "blocks", (long long)c->missing,
+                 (long long)c->invalid, (long long)c->duplicates, (long long)c->skipped);
 }
 
 static psr_status next_part(psr_baseband *b, psr_err *err)

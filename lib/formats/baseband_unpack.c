@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Samples that a thread unpacks at a time. */
-enum { PIECE = 8192 };
+/* Samples that a thread unpacks at a time, and values that a second thread is worth its start. */
+enum { PIECE = 8192, TEAM_MIN = 1 << 16 };
 
 psr_status psr_baseband_make_planes(struct baseband_layout *l, psr_err *err)
 {
@@ -117,8 +117,9 @@ void psr_baseband_unpack(const struct baseband_layout *l, const struct baseband_
                          int nthread)
 {
     const size_t npiece = (n + PIECE - 1) / PIECE;
-    (void)nthread; /* without OpenMP */
-#pragma omp parallel for num_threads(nthread) schedule(static)
+    const int team = n * l->nplane * l->ndim < TEAM_MIN ? 1 : nthread;
+    (void)team; /* without OpenMP */
+#pragma omp parallel for num_threads(team) schedule(static)
     for (size_t k = 0; k < npiece * l->nplane; k++) {
         const size_t piece = k / l->nplane, plane = k % l->nplane, at = piece * PIECE;
         unpack_plane(l, c, bytes, plane, from + at, n - at < PIECE ? n - at : PIECE,

@@ -54,22 +54,24 @@ struct look {
     uint32_t frames; /* in a second; 0 if no second is complete */
 };
 
-/* Visits the frames that follow each other without a break. */
+/* Visits all frames, also those behind bytes that are none.  A second that ends tells its frames:
+ * some may be lost, or come after the first ones of the next. */
 static void look_at_frames(struct look *l, const struct psr_vdif_frame *like)
 {
-    struct psr_vdif_frame f;
-    uint32_t last = like->second, top = 0, full = 0;
-    for (size_t at = l->at;
-         at < l->n && psr_vdif_parse(&f, l->bytes + at, l->n - at) && psr_vdif_alike(&f, like);
-         at += f.bytes) {
+    struct psr_vdif_frame f = *like;
+    uint32_t top = 0;
+    bool ends = false;
+    for (size_t at = l->at; at < l->n;) {
+        const bool now = f.second == like->second, next = f.second == like->second + 1;
         l->threads[f.thread] = true;
-        if (f.second == last + 1)
-            full = full ? full : top + 1;
-        if (f.second != last && f.second != last + 1)
-            continue;
-        top = f.second == last && f.frame > top ? f.frame : top;
+        ends |= next;
+        top = (now || next) && f.frame > top ? f.frame : top;
+        at += f.bytes;
+        if (at < l->n &&
+            !(psr_vdif_parse(&f, l->bytes + at, l->n - at) && psr_vdif_alike(&f, like)))
+            at += psr_vdif_find(&f, l->bytes + at, l->n - at, like);
     }
-    l->frames = full;
+    l->frames = ends ? top + 1 : 0;
 }
 
 static psr_status check_frame(const char *name, const struct psr_vdif_frame *f, psr_err *err)
@@ -84,14 +86,14 @@ static psr_status check_frame(const char *name, const struct psr_vdif_frame *f, 
     return PSR_OK;
 }
 
-/* The rate that frames tell, or what the given band needs. */
+/* The rate that frames tell, or what the given band needs, or what the frames of a second make. */
 static psr_status find_rate(psr_baseband *b, struct state *s, const struct look *l, psr_err *err)
 {
     struct psr_baseband_header *h = &b->header;
     const double per_mhz = (h->real ? 2e6 : 1e6) / (double)h->nchan;
-    const double told =
-        s->like.rate_hz > 0 ? s->like.rate_hz : (double)l->frames * (double)s->frame_nsamp;
-    h->rate_hz = told > 0 ? told : fabs(b->d.bw_mhz) * per_mhz;
+    const double given = fabs(b->d.bw_mhz) * per_mhz;
+    const double counted = (double)l->frames * (double)s->frame_nsamp;
+    h->rate_hz = s->like.rate_hz > 0 ? s->like.rate_hz : given > 0 ? given : counted;
     h->bw_mhz = h->rate_hz / per_mhz;
     if (!(h->rate_hz > 0))
         return psr_fail_field(err, PSR_EINVAL, "bw_mhz",
