@@ -37,6 +37,7 @@ psrinclude_HEADERS = \
 	lib/psrkit/device.h \
 	lib/psrkit/ephemeris.h \
 	lib/psrkit/fake.h \
+	lib/psrkit/filterbank.h \
 	lib/psrkit/fold.h \
 	lib/psrkit/fourier.h \
 	lib/psrkit/obs.h \
@@ -178,6 +179,11 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/beamformer/beamformer_loop.c \
 	lib/beamformer/beamformer_setup.c \
 	lib/beamformer/beamformer_state.h \
+	lib/filterbank/filterbank.c \
+	lib/filterbank/filterbank_check.c \
+	lib/filterbank/filterbank_input.c \
+	lib/filterbank/filterbank_rows.c \
+	lib/filterbank/filterbank_state.h \
 	lib/formats/accel.c \
 	lib/formats/accel_cand.c \
 	lib/formats/accel_read.c \
@@ -637,6 +643,10 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/signal/channelise_cpu.c \
 	lib/signal/channelise_plan.h \
 	lib/signal/channelise_response.c \
+	lib/signal/detect.c \
+	lib/signal/detect.h \
+	lib/signal/rescale.c \
+	lib/signal/rescale.h \
 	lib/signal/timesum.c \
 	lib/signal/timesum.h \
 	lib/signal/zerodm.c \

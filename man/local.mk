@@ -10,6 +10,7 @@ TOOL_PAGES = \
 	man/frbbeam.1 \
 	man/gpuaccel-pulscan.1 \
 	man/gpudedisp.1 \
+	man/gpudigifil.1 \
 	man/gpufold.1 \
 	man/gpurfifind.1 \
 	man/psrreport.1 \

@@ -69,6 +69,7 @@ UNIT_TESTS = \
 	tests/t_dedisp_multi \
 	tests/t_dedisp_tree \
 	tests/t_fundamental \
+	tests/t_filterbank \
 	tests/t_fold \
 	tests/t_fold_search \
 	tests/t_folder \
@@ -260,6 +261,7 @@ CLI_TESTS = \
 	tests/gpurfifind.bats \
 	tests/gpuaccel-pulscan.bats \
 	tests/gpudedisp.bats \
+	tests/gpudigifil.bats \
 	tests/gpufold.bats \
 	tests/killed.bats \
 	tests/library.bats \

@@ -22,6 +22,7 @@ bin_PROGRAMS += \
 	bin/frbbeam \
 	bin/gpuaccel-pulscan \
 	bin/gpudedisp \
+	bin/gpudigifil \
 	bin/gpufold \
 	bin/gpurfifind \
 	bin/psrreport \
@@ -126,6 +127,15 @@ bin_gpudedisp_SOURCES = \
 	tools/gpudedisp/report.c \
 	tools/gpudedisp/report.h \
 	tools/gpudedisp/table.c
+
+bin_gpudigifil_CPPFLAGS = $(tools_cppflags)
+bin_gpudigifil_SOURCES = \
+	$(tools_shared) \
+	tools/gpudigifil/main.c \
+	tools/gpudigifil/options.c \
+	tools/gpudigifil/options.h \
+	tools/gpudigifil/report.c \
+	tools/gpudigifil/report.h
 
 bin_gpufold_CPPFLAGS = $(tools_cppflags)
 bin_gpufold_SOURCES = \
@@ -240,6 +250,7 @@ endif
 # want them.  What stands there already and is no such link stays.  ALIAS:TOOL
 tool_aliases = \
 	accelsearch:gpuaccel-pulscan \
+	digifil:gpudigifil \
 	prepsubband:gpudedisp \
 	rfifind:gpurfifind
 

@@ -24,6 +24,7 @@
 #include <psrkit/device.h>
 #include <psrkit/ephemeris.h>
 #include <psrkit/fake.h>
+#include <psrkit/filterbank.h>
 #include <psrkit/fold.h>
 #include <psrkit/fourier.h>
 #include <psrkit/obs.h>

@@ -1,0 +1,352 @@
+/* Turns voltages into a filterbank: prepares and runs the parts. */
+#include "filterbank_state.h"
+
+#include "base/clock.h"
+#include "base/copy_desc.h"
+#include "base/path.h"
+#include <psrkit/ddplan.h>
+#include <psrkit/device.h>
+#include <psrkit/source.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Bytes of floats of a block of voltages, and of rows to measure the first scale on. */
+enum { BLOCK_BYTES = 1 << 23, HELD_BYTES = 1 << 26, SEGMENTS_MIN = 4 };
+
+void psr_filterbank_defaults(struct psr_filterbank_desc *desc)
+{
+    *desc = (struct psr_filterbank_desc){.size = sizeof *desc,
+                                         .pol = -1,
+                                         .ntap = 1,
+                                         .tsum = 1,
+                                         .fsum = 1,
+                                         .nbits = 2,
+                                         .interval_s = 10,
+                                         .scale = 1};
+}
+
+/* --- preparing -------------------------------------------------------------------------------- */
+
+static psr_status open_input(psr_filterbank *p, psr_err *err)
+{
+    const struct psr_baseband_desc desc = {.size = sizeof desc,
+                                           .path = p->d.path,
+                                           .npath = p->d.npath,
+                                           .freq_mhz = p->d.freq_mhz,
+                                           .bw_mhz = p->d.bw_mhz,
+                                           .npol = (size_t)p->d.npol,
+                                           .nthread = (int)p->d.ncpus,
+                                           .notes = p->d.notes};
+    psr_status st = psr_baseband_open(&p->in.reader, &desc, err);
+    if (st)
+        return st;
+    const struct psr_baseband_header *h = p->header = psr_baseband_header(p->in.reader);
+    if (p->d.pol >= (int64_t)h->npol)
+        return psr_fail_field(err, PSR_EINVAL, "pol",
+                              "filterbank: pol %lld, the input has %zu, counted from 0",
+                              (long long)p->d.pol, h->npol);
+    p->npol = p->d.pol < 0 ? h->npol : 1;
+    p->in.skip = (int64_t)rint(p->d.start_s * h->rate_hz);
+    p->in.left = p->d.total_s > 0 ? (int64_t)rint(p->d.total_s * h->rate_hz) : -1;
+    return PSR_OK;
+}
+
+static psr_status make_channels(psr_filterbank *p, psr_err *err)
+{
+    const struct psr_baseband_header *h = p->header;
+    const size_t nchan = p->d.nchan ? (size_t)p->d.nchan : h->nchan;
+    const struct psr_channelise_desc desc = {.size = sizeof desc,
+                                             .nchan_in = h->nchan,
+                                             .npol = p->npol,
+                                             .real = h->real,
+                                             .freq_mhz = h->freq_mhz,
+                                             .bw_mhz = h->bw_mhz,
+                                             .nchan = nchan,
+                                             .ntap = (size_t)p->d.ntap,
+                                             .nfft = (size_t)p->d.freq_res,
+                                             .dm = p->d.dm,
+                                             .dmconst = PSR_DMCONST_PRESTO,
+                                             .nthread = (int)p->d.ncpus};
+    if (h->real && nchan == h->nchan)
+        return psr_fail_field(err, PSR_EINVAL, "nchan",
+                              "filterbank: %zu channels of real voltages must be divided into more",
+                              nchan);
+    if (nchan % (size_t)p->d.fsum)
+        return psr_fail_field(err, PSR_EINVAL, "fsum",
+                              "filterbank: fsum %lld, must divide the %zu channels",
+                              (long long)p->d.fsum, nchan);
+    if (p->d.nbits < 8 && nchan / (size_t)p->d.fsum * (size_t)p->d.nbits % 8)
+        return psr_fail_field(err, PSR_EINVAL, "nbits",
+                              "filterbank: spectra of %zu channels of %d bits end within a byte",
+                              nchan / (size_t)p->d.fsum, (int)p->d.nbits);
+    psr_status st = psr_channelise_create(&p->channels, &desc, err);
+    if (st)
+        return st;
+    psr_channelise_describe(p->channels, &p->shape);
+    p->spectrum_nsamp = p->shape.step / p->shape.keep;
+    return PSR_OK;
+}
+
+/* Blocks of whole steps, so that no block is without a spectrum. */
+static psr_status make_blocks(psr_filterbank *p, psr_err *err)
+{
+    const struct psr_baseband_header *h = p->header;
+    const size_t sample = h->nchan * h->npol * (h->real ? 1 : 2) * sizeof(float);
+    const size_t fit = BLOCK_BYTES / sample, step = p->shape.step;
+    const size_t nstep = fit / step > SEGMENTS_MIN ? fit / step : SEGMENTS_MIN;
+    p->in.block = nstep * step;
+    const size_t most = (nstep + p->shape.segment / step + 1) * p->shape.keep;
+    p->v = malloc(most * p->npol * 2 * (h->nchan * p->spectrum_nsamp) * sizeof *p->v);
+    p->good = malloc(most * sizeof *p->good);
+    if (!p->v || !p->good)
+        return psr_fail_nomem(err, "spectra", (double)most * (double)sample);
+    return PSR_OK;
+}
+
+static enum psr_detect choose_products(int64_t products)
+{
+    static const enum psr_detect what[] = {[PSR_PRODUCTS_SUM] = PSR_DETECT_EACH,
+                                           [PSR_PRODUCTS_EACH] = PSR_DETECT_EACH,
+                                           [PSR_PRODUCTS_COHERENCE] = PSR_DETECT_COHERENCE,
+                                           [PSR_PRODUCTS_STOKES] = PSR_DETECT_STOKES,
+                                           [PSR_PRODUCTS_STOKES_CIRCULAR] =
+                                               PSR_DETECT_STOKES_CIRCULAR};
+    return what[products];
+}
+
+/* Levels of values of standard deviation 1: its sixth part of the range, or 1 with few bits. */
+static void choose_levels(const struct psr_filterbank_desc *d, struct psr_filterbank_rows *r)
+{
+    const double half = (ldexp(1, (int)d->nbits) - 1) / 2;
+    r->nbits = (int)d->nbits;
+    r->middle = d->nbits == 16 ? 32768 : (float)half;
+    r->shift = d->interval_s > 0 ? r->middle : 0;
+    r->gain = (float)(d->scale * (d->interval_s > 0 && d->nbits > 2 ? (double)r->middle / 6 : 1));
+}
+
+static psr_status make_rows(psr_filterbank *p, psr_err *err)
+{
+    struct psr_filterbank_rows *r = &p->rows;
+    const struct psr_filterbank_desc *d = &p->d;
+    const double rows = d->interval_s / (p->shape.tsamp_s * (double)d->tsum);
+    const int64_t interval = rows < 1 ? 1 : rows > 1e15 ? (int64_t)1e15 : (int64_t)rint(rows);
+    r->what = choose_products(d->products);
+    r->npol = p->npol;
+    r->nchan = (size_t)(d->nchan ? d->nchan : (int64_t)p->header->nchan);
+    r->tsum = (size_t)d->tsum;
+    r->fsum = (size_t)d->fsum;
+    r->adds_pols = d->products == PSR_PRODUCTS_SUM && p->npol == 2;
+    r->nthread = p->nthread;
+    choose_levels(d, r);
+    const size_t row = psr_detect_nproduct(r->what, r->npol) * (r->nchan / r->fsum) * sizeof(float);
+    const int64_t fit = HELD_BYTES / row > 0 ? (int64_t)(HELD_BYTES / row) : 1;
+    r->held = (size_t)(interval < fit ? interval : fit);
+    return psr_filterbank_rows_start(r, d->interval_s > 0 ? d->constant ? 0 : interval : -1, err);
+}
+
+static void copy_text(char *to, const char *instead, const char *from)
+{
+    if (instead || *from)
+        snprintf(to, PSR_TEXT_MAX, "%s", instead ? instead : from);
+}
+
+static void describe_output(psr_filterbank *p)
+{
+    const struct psr_baseband_header *h = p->header;
+    const struct psr_filterbank_rows *r = &p->rows;
+    struct psr_obs *obs = &p->obs;
+    const double width = fabs(h->bw_mhz) / (double)r->nchan;
+    psr_obs_init(obs);
+    obs->nchan = r->nchan / r->fsum;
+    obs->nif = r->adds_pols ? 1 : (int)r->nproduct;
+    obs->nbit = r->nbits;
+    obs->kind = r->nbits == 32 ? PSR_FLOAT : PSR_UINT;
+    obs->foff_mhz = -width * (double)r->fsum;
+    obs->fch1_mhz = psr_channelise_freq_mhz(p->channels, 0) - width * ((double)r->fsum - 1) / 2;
+    obs->tsamp_s = p->shape.tsamp_s * (double)r->tsum;
+    obs->tstart = psr_mjd_add(h->start, p->d.start_s + p->shape.first_s);
+    obs->chan_dm = p->d.dm;
+    obs->has_position = h->has_position;
+    obs->ra_deg = h->ra_deg;
+    obs->dec_deg = h->dec_deg;
+    copy_text(obs->source, p->d.source, h->source);
+    copy_text(obs->telescope, p->d.telescope, h->telescope);
+    copy_text(obs->instrument, NULL, h->instrument);
+    obs->telescope_id = psr_telescope_id(obs->telescope);
+}
+
+static psr_status open_output(psr_filterbank *p, psr_err *err)
+{
+    struct psr_overwrite_check c = {0};
+    psr_status st = PSR_OK;
+    for (size_t i = 0; i < p->d.npath && !st; i++)
+        st = psr_overwrite_check_input(&c, p->d.path[i], err);
+    if (!st)
+        st = psr_overwrite_check_output(&c, p->d.output, NULL, err);
+    psr_overwrite_check_clear(&c);
+    describe_output(p);
+    if (!st)
+        st = psr_obs_check(&p->obs, p->d.output, err);
+    if (!st)
+        st = psr_outfile_create(&p->rows.file, p->d.output, err);
+    if (!st)
+        st = psr_sigproc_write(p->rows.file, &p->obs, PSR_SIGPROC_FILTERBANK, err);
+    return st;
+}
+
+static psr_status prepare(psr_filterbank *p, psr_err *err)
+{
+    psr_status st = psr_filterbank_check(&p->d, err);
+    p->nthread = psr_count_threads((int)p->d.ncpus);
+    if (!st)
+        st = open_input(p, err);
+    if (!st)
+        st = make_channels(p, err);
+    if (!st)
+        st = make_blocks(p, err);
+    if (!st)
+        st = make_rows(p, err);
+    return st ? st : open_output(p, err);
+}
+
+psr_status psr_filterbank_create(psr_filterbank **out, const struct psr_filterbank_desc *desc,
+                                 psr_err *err)
+{
+    *out = NULL;
+    psr_filterbank *p = calloc(1, sizeof *p);
+    if (!p)
+        return psr_fail_nomem(err, "a filterbank", sizeof *p);
+    psr_obs_init(&p->obs);
+    psr_status st = psr_copy_desc(&p->d, sizeof p->d, desc, "psr_filterbank_desc", err);
+    if (!st)
+        st = prepare(p, err);
+    if (st) {
+        psr_filterbank_destroy(p);
+        return st;
+    }
+    *out = p;
+    return PSR_OK;
+}
+
+void psr_filterbank_destroy(psr_filterbank *p)
+{
+    if (!p)
+        return;
+    psr_filterbank_input_end(&p->in);
+    psr_channelise_destroy(p->channels);
+    psr_filterbank_rows_free(&p->rows);
+    psr_obs_clear(&p->obs);
+    free(p->v);
+    free(p->good);
+    free(p);
+}
+
+/* --- running ---------------------------------------------------------------------------------- */
+
+/* Moves the chosen polarisation's planes together: [nchan][n]. */
+static void choose_pol(const psr_filterbank *p, float *planes, size_t n)
+{
+    const struct psr_baseband_header *h = p->header;
+    const size_t plane = n * (h->real ? 1 : 2);
+    for (size_t c = 0; c < h->nchan && p->npol < h->npol; c++)
+        memmove(planes + c * plane, planes + (c * h->npol + (size_t)p->d.pol) * plane,
+                plane * sizeof *planes);
+}
+
+/* Spectrum i depends on samples from i times its length on. */
+static void find_good(psr_filterbank *p, size_t n)
+{
+    const int64_t length = (int64_t)p->spectrum_nsamp;
+    const int64_t reach =
+        (p->d.ntap > 1 ? p->d.ntap : 1) + (int64_t)(p->shape.early + p->shape.late);
+    for (size_t i = 0; i < n; i++)
+        p->good[i] =
+            psr_filterbank_input_has(&p->in, (p->nspectrum + (int64_t)i) * length, reach * length);
+}
+
+static psr_status process(psr_filterbank *p, float *planes, size_t n, psr_err *err)
+{
+    double since_s = psr_seconds();
+    size_t nspectrum;
+    choose_pol(p, planes, n);
+    psr_status st = psr_channelise_execute(p->channels, planes, n, p->v, &nspectrum, err);
+    psr_charge(&p->channels_s, &since_s);
+    if (st)
+        return st;
+    find_good(p, nspectrum);
+    p->nspectrum += (int64_t)nspectrum;
+    st = psr_filterbank_rows_add(&p->rows, p->v, p->good, nspectrum, err);
+    psr_charge(&p->rows_s, &since_s);
+    return st;
+}
+
+static bool should_stop(const psr_filterbank *p)
+{
+    return p->d.should_stop && p->d.should_stop(p->d.ctx);
+}
+
+psr_status psr_filterbank_run(psr_filterbank *p, psr_err *err)
+{
+    psr_status st = psr_filterbank_input_start(&p->in, err);
+    for (size_t n = 1; n > 0 && !st;) {
+        double since_s = psr_seconds();
+        float *planes;
+        st = psr_filterbank_input_next(&p->in, &planes, &n, err);
+        psr_charge(&p->read_s, &since_s);
+        if (should_stop(p))
+            return psr_fail(err, PSR_ESTOPPED, "stopped");
+        if (!st && n > 0)
+            st = process(p, planes, n, err);
+        if (!st && p->d.progress)
+            p->d.progress(p->d.ctx, p->in.first);
+    }
+    if (!st)
+        st = psr_filterbank_rows_finish(&p->rows, err);
+    if (!st && p->rows.nrow == 0)
+        st = psr_fail_field(err, PSR_EINVAL, "nchan",
+                            "%s: %lld samples are too few for a sum of %zu spectra, of %zu each",
+                            psr_path_called(p->d.path[0]), (long long)p->in.first, p->rows.tsum,
+                            p->shape.segment);
+    return st;
+}
+
+psr_status psr_filterbank_finish(psr_filterbank *p, psr_err *err)
+{
+    psr_outfile *file = p->rows.file;
+    p->rows.file = NULL;
+    return psr_outfile_commit(file, err);
+}
+
+void psr_filterbank_describe(const psr_filterbank *p, struct psr_filterbank_report *report)
+{
+    const struct psr_baseband_header *h = p->header;
+    const size_t sample = h->nchan * h->npol * (h->real ? 1 : 2);
+    struct psr_baseband_count count;
+    psr_baseband_describe(p->in.reader, &count);
+    *report = (struct psr_filterbank_report){.input = psr_path_called(p->d.path[0]),
+                                             .format = h->format,
+                                             .nchan_in = h->nchan,
+                                             .npol_in = h->npol,
+                                             .real = h->real,
+                                             .nbit_in = h->nbit,
+                                             .rate_hz = h->rate_hz,
+                                             .nsamp = psr_baseband_nsamp(p->in.reader),
+                                             .sample_bytes = (double)sample * h->nbit / 8,
+                                             .nchan = p->rows.nchan,
+                                             .nfft = p->shape.nfft,
+                                             .early = p->shape.early,
+                                             .late = p->shape.late,
+                                             .out = &p->obs,
+                                             .held = (int64_t)p->rows.held,
+                                             .nthread = p->nthread,
+                                             .nread = p->in.first,
+                                             .nlost = count.lost,
+                                             .nrow = p->rows.nrow,
+                                             .nrow_lost = p->rows.nlost,
+                                             .read_s = p->read_s,
+                                             .channels_s = p->channels_s,
+                                             .rows_s = p->rows_s};
+}

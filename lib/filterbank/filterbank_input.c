@@ -1,0 +1,106 @@
+/* Reads voltages while others are channelised, and keeps track of lost ones. */
+#include "filterbank_state.h"
+
+#include "base/grow.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Lost samples of the block just read, which begins at sample first. */
+static psr_status note_lost(struct psr_filterbank_input *in, int64_t first, psr_err *err)
+{
+    const struct psr_span *span;
+    const size_t n = psr_baseband_lost(in->reader, &span);
+    psr_status st = PSR_OK;
+    for (size_t i = 0; i < n && !st; i++) {
+        st = psr_grow(&in->lost, &in->lost_room, in->nlost, sizeof *in->lost, "gaps", err);
+        if (!st)
+            in->lost[in->nlost++] = (struct psr_span){first + span[i].first, span[i].count};
+    }
+    return st;
+}
+
+/* Reads into the next block what is to be read; first skips. */
+static psr_status read_block(void *ctx, psr_err *err)
+{
+    struct psr_filterbank_input *in = ctx;
+    float *to = in->block_of[in->next];
+    psr_status st = PSR_OK;
+    in->got = 1;
+    while (!st && in->skip > 0 && in->got > 0) {
+        const size_t n = in->skip < (int64_t)in->block ? (size_t)in->skip : in->block;
+        st = psr_baseband_read(in->reader, n, to, &in->got, err);
+        in->skip -= (int64_t)in->got;
+    }
+    const size_t want =
+        in->left >= 0 && in->left < (int64_t)in->block ? (size_t)in->left : in->block;
+    const bool more = !st && in->got > 0;
+    in->got = 0;
+    if (more && want > 0)
+        st = psr_baseband_read(in->reader, want, to, &in->got, err);
+    in->left -= in->left >= 0 ? (int64_t)in->got : 0;
+    return st;
+}
+
+psr_status psr_filterbank_input_start(struct psr_filterbank_input *in, psr_err *err)
+{
+    const struct psr_baseband_header *h = psr_baseband_header(in->reader);
+    const size_t n = h->nchan * h->npol * (h->real ? 1 : 2) * in->block;
+    for (int i = 0; i < 2; i++)
+        if (!(in->block_of[i] = malloc(n * sizeof(float))))
+            return psr_fail_nomem(err, "voltages", (double)n * sizeof(float));
+    psr_async_task_start(&in->task, read_block, in);
+    return PSR_OK;
+}
+
+/* Planes of a block that was not filled are still a whole block apart. */
+static void close_planes(const struct psr_filterbank_input *in, float *x, size_t got, size_t apart)
+{
+    const struct psr_baseband_header *h = psr_baseband_header(in->reader);
+    const size_t ndim = h->real ? 1 : 2;
+    for (size_t p = 1; p < h->nchan * h->npol && got < apart; p++)
+        memmove(x + p * got * ndim, x + p * apart * ndim, got * ndim * sizeof *x);
+}
+
+psr_status psr_filterbank_input_next(struct psr_filterbank_input *in, float **planes, size_t *n,
+                                     psr_err *err)
+{
+    psr_status st = psr_async_task_wait(&in->task, err);
+    *n = st ? 0 : in->got;
+    if (st || *n == 0)
+        return st;
+    st = note_lost(in, in->first, err);
+    in->first += (int64_t)*n;
+    float *x = in->block_of[in->next];
+    /* the read that reached the end asked for what was left, or for a block */
+    const int64_t asked = in->left >= 0 && in->left + (int64_t)*n < (int64_t)in->block
+                              ? in->left + (int64_t)*n
+                              : (int64_t)in->block;
+    close_planes(in, x, *n, (size_t)asked);
+    *planes = x;
+    in->next = !in->next;
+    if (!st)
+        psr_async_task_start(&in->task, read_block, in);
+    return st;
+}
+
+bool psr_filterbank_input_has(struct psr_filterbank_input *in, int64_t first, int64_t n)
+{
+    size_t past = 0;
+    while (past < in->nlost && in->lost[past].first + in->lost[past].count <= first)
+        past++;
+    if (past > 0) {
+        in->nlost -= past;
+        memmove(in->lost, in->lost + past, in->nlost * sizeof *in->lost);
+    }
+    return in->nlost == 0 || in->lost[0].first >= first + n;
+}
+
+void psr_filterbank_input_end(struct psr_filterbank_input *in)
+{
+    psr_async_task_end(&in->task);
+    psr_baseband_close(in->reader);
+    free(in->block_of[0]);
+    free(in->block_of[1]);
+    free(in->lost);
+}

@@ -1,0 +1,110 @@
+/* filterbank_state.h: state of a run from voltages to a filterbank, for its files (private). */
+#ifndef PSR_FILTERBANK_STATE_H
+#define PSR_FILTERBANK_STATE_H
+
+#include "formats/baseband.h"
+#include "signal/channelise.h"
+#include "signal/detect.h"
+#include "signal/rescale.h"
+#include <psrkit/filterbank.h>
+#include <psrkit/outfile.h>
+#include <psrkit/tool.h>
+
+/* Reads voltages ahead. */
+struct psr_filterbank_input {
+    psr_baseband *reader;
+    size_t block;       /* samples at a time */
+    int64_t skip, left; /* samples still to be skipped, and to be read; -1: all */
+    float *block_of[2]; /* planes of block samples each */
+    int next;           /* the one that is read now */
+    size_t got;         /* samples of it */
+    struct psr_async_task task;
+
+    /* Lost samples that spectra to come may depend on, from the first one used. */
+    struct psr_span *lost;
+    size_t nlost, lost_room;
+    int64_t first; /* of the block that is read now */
+};
+
+/* Spectra to rows: detected, summed, scaled and written. */
+struct psr_filterbank_rows {
+    enum psr_detect what;
+    size_t npol, nchan; /* of the voltages */
+    size_t tsum, fsum, nproduct, nvalue;
+    bool adds_pols; /* both powers become one after they are scaled */
+    float *x;       /* [room][nvalue] */
+    uint32_t *weight;
+    bool *good;
+    size_t room, n; /* rows of x in use, the last with fill spectra */
+    size_t fill;
+    size_t held, nheld; /* rows to measure the first scale on; of x, complete and not yet scaled */
+    bool measured;
+    psr_rescale *scale; /* NULL: none */
+    uint8_t *levels;
+    size_t levels_room;
+    float gain, shift, middle; /* of levels: shift of powers, and of what can be negative */
+    int nbits;
+    psr_outfile *file;
+    int nthread;
+    int64_t nrow, nlost;
+};
+
+struct psr_filterbank {
+    struct psr_filterbank_desc d;
+    struct psr_filterbank_input in;
+    const struct psr_baseband_header *header;
+    size_t npol; /* used, of the input's */
+    psr_channelise *channels;
+    struct psr_channelise_shape shape;
+    size_t spectrum_nsamp; /* samples from one spectrum to the next */
+    int64_t nspectrum;     /* so far */
+    float *v;              /* channelised, of a block */
+    bool *good;            /* [spectra of a block] */
+    struct psr_filterbank_rows rows;
+    struct psr_obs obs;
+    int nthread;
+    double read_s, channels_s, rows_s;
+};
+
+/* --- input (filterbank_input.c) --- */
+
+/* Starts to read; everything can be ended whatever the status.
+ * Given:  in   reader, block, skip and left are set
+ * Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_filterbank_input_start(struct psr_filterbank_input *in, psr_err *err);
+
+/* The next planes: *n samples, 0 at the end; valid until the next call.
+ * Status: those of psr_baseband_read */
+PSR_MUST_CHECK psr_status psr_filterbank_input_next(struct psr_filterbank_input *in, float **planes,
+                                                    size_t *n, psr_err *err);
+
+/* Whether samples [first, first + n) are all there; asks in ascending order. */
+bool psr_filterbank_input_has(struct psr_filterbank_input *in, int64_t first, int64_t n);
+
+void psr_filterbank_input_end(struct psr_filterbank_input *in);
+
+/* --- rows (filterbank_rows.c) --- */
+
+/* Given:  rows   what, npol, nchan, tsum, fsum, adds_pols, nbits, gain, shift, middle, held, file
+ *                and nthread are set
+ *         interval   rows; 0: one scale for all; below 0: none
+ * Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_filterbank_rows_start(struct psr_filterbank_rows *rows,
+                                                    int64_t interval, psr_err *err);
+
+/* Takes n spectra of voltages.
+ * Status: those of psr_outfile_write, PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_filterbank_rows_add(struct psr_filterbank_rows *rows, const float *v,
+                                                  const bool *good, size_t n, psr_err *err);
+
+/* Writes what is held; spectra that do not fill a row are dropped. */
+PSR_MUST_CHECK psr_status psr_filterbank_rows_finish(struct psr_filterbank_rows *rows,
+                                                     psr_err *err);
+void psr_filterbank_rows_free(struct psr_filterbank_rows *rows);
+
+/* --- checks (filterbank_check.c) --- */
+
+/* Status: PSR_EINVAL naming field, value and limit */
+PSR_MUST_CHECK psr_status psr_filterbank_check(const struct psr_filterbank_desc *d, psr_err *err);
+
+#endif

@@ -1,0 +1,118 @@
+/* filterbank.h: turns voltages of one telescope into a filterbank file, in one pass.
+ *
+ *   voltage files -> channels -> detected -> summed -> rescaled -> 1 to 16 bits or floats -> SIGPROC
+ *
+ * gpudigifil is a thin wrapper around this module.  To use it in a program:
+ *
+ *   struct psr_filterbank_desc d;
+ *   psr_filterbank_defaults(&d);
+ *   d.path = path, d.npath = 1, d.nchan = 1024, d.output = "out.fil";
+ *   st = psr_filterbank_create(&p, &d, &err);    checks everything that can be checked beforehand
+ *   st = psr_filterbank_run(p, &err);            until the input ends
+ *   st = psr_filterbank_finish(p, &err);         gives the file its name
+ *   psr_filterbank_destroy(p);
+ *
+ * Destroying an unfinished filterbank leaves no file.  Results have the same bits with any number of
+ * threads.  Not thread-safe: use each filterbank from one thread. */
+#ifndef PSRKIT_FILTERBANK_H
+#define PSRKIT_FILTERBANK_H
+
+#include <psrkit/obs.h>
+
+PSR_API_BEGIN
+
+typedef struct psr_filterbank psr_filterbank;
+
+/* What is detected of two polarisations p and q. */
+enum psr_products {
+    PSR_PRODUCTS_SUM,             /* |p|^2 + |q|^2, each rescaled before, over sqrt 2 */
+    PSR_PRODUCTS_EACH,            /* |p|^2, |q|^2 */
+    PSR_PRODUCTS_COHERENCE,       /* |p|^2, |q|^2, Re p* q, Im p* q */
+    PSR_PRODUCTS_STOKES,          /* I Q U V of a linear basis */
+    PSR_PRODUCTS_STOKES_CIRCULAR, /* I Q U V of p left-handed and q right-handed */
+};
+
+/* Call psr_filterbank_defaults first, then set fields.  Pointers are borrowed and must stay valid as
+ * long as the filterbank.  The file name "-" is standard input or standard output. */
+struct psr_filterbank_desc {
+    size_t size; /* sizeof of this struct in the caller; new fields are added at the end */
+
+    /* Input: VDIF, DADA or GUPPI raw, as in psrkit-formats(5). */
+    const char *const *path; /* [npath] in any order */
+    size_t npath;
+    double freq_mhz, bw_mhz;        /* instead of those of the header; 0: the header's */
+    int64_t npol;                   /* polarisations of VDIF; 0: by its threads */
+    int64_t pol;                    /* use only this one, from 0; default -1: all */
+    double start_s, total_s;        /* skip, and use at most (0: all), seconds */
+    const char *source, *telescope; /* instead of the header's; NULL: the header's */
+
+    /* Channels. */
+    int64_t nchan;    /* of the whole band; 0: those of the input */
+    int64_t ntap;     /* of a polyphase filterbank; default 1: none */
+    int64_t freq_res; /* points of the transform back to time; default 0: 1, or chosen for dm */
+    double dm;        /* coherent dedispersion within channels, pc cm^-3; 0: none */
+
+    /* Detection. */
+    int64_t products;   /* enum psr_products */
+    int64_t tsum, fsum; /* spectra and channels that are summed; default 1 */
+
+    /* Levels. */
+    int64_t nbits;     /* 1, 2 (default), 4, 8, 16; 32: floats */
+    double interval_s; /* of rescaling, default 10; 0: none */
+    bool constant;     /* the first scale for all */
+    double scale;      /* factor before digitising, default 1 */
+
+    /* Output. */
+    const char *output;
+
+    /* Running. */
+    int64_t ncpus; /* threads; 0: all cores */
+    struct psr_notes notes;
+    bool (*should_stop)(void *ctx);             /* polled often; NULL: never */
+    void (*progress)(void *ctx, int64_t nread); /* called after every block; may be NULL */
+    void *ctx;                                  /* passed to both */
+};
+
+/* Sets size and all fields to their defaults. */
+void psr_filterbank_defaults(struct psr_filterbank_desc *desc);
+
+/* Opens the input, makes the plan and creates the output under a temporary name.
+ * Status: PSR_EINVAL naming field, value and limit; PSR_EFORMAT, PSR_EUNSUPPORTED, PSR_EIO, PSR_ENOMEM.
+ *         *out is NULL on error. */
+PSR_MUST_CHECK psr_status psr_filterbank_create(psr_filterbank **out,
+                                                const struct psr_filterbank_desc *desc,
+                                                psr_err *err);
+
+/* Processes the whole input.
+ * Status: PSR_ESTOPPED if should_stop returned true; PSR_EINVAL if no spectrum is complete; those of
+ *         reading and writing.  After an error it can only be described and destroyed. */
+PSR_MUST_CHECK psr_status psr_filterbank_run(psr_filterbank *p, psr_err *err);
+
+/* Completes the file and gives it its final name.
+ * Status: those of psr_outfile_commit */
+PSR_MUST_CHECK psr_status psr_filterbank_finish(psr_filterbank *p, psr_err *err);
+
+/* Frees the filterbank; NULL is allowed. */
+void psr_filterbank_destroy(psr_filterbank *p);
+
+/* State and statistics. */
+struct psr_filterbank_report {
+    const char *input, *format; /* name of the first file; "VDIF" "DADA" "GUPPI" */
+    size_t nchan_in, npol_in;
+    bool real;
+    int nbit_in;
+    double rate_hz;                  /* samples per second of a channel and polarisation */
+    int64_t nsamp;                   /* of the input, an estimate; -1: unknown */
+    double sample_bytes;             /* of all channels and polarisations, without headers */
+    size_t nchan, nfft, early, late; /* channels; transform back, and what is discarded of it */
+    const struct psr_obs *out;       /* what is written */
+    int64_t held;                    /* rows that the first scale is measured on */
+    int nthread;
+    int64_t nread, nlost;              /* samples so far, and lost ones of them */
+    int64_t nrow, nrow_lost;           /* rows written, and those that hold nothing */
+    double read_s, channels_s, rows_s; /* time spent waiting for reads, and on the others */
+};
+void psr_filterbank_describe(const psr_filterbank *p, struct psr_filterbank_report *report);
+
+PSR_API_END
+#endif

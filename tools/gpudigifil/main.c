@@ -1,0 +1,59 @@
+/* gpudigifil: turns voltages of one telescope into a filterbank. */
+#include "options.h"
+#include "report.h"
+
+#include "tools/common/run.h"
+#include <stdlib.h>
+
+struct run {
+    struct digifil_options opt;
+    struct cli tool;
+    struct run_progress progress;
+    psr_err err;
+};
+
+static psr_status process(struct run *r, psr_filterbank *p)
+{
+    struct psr_filterbank_report report;
+    psr_filterbank_describe(p, &report);
+    if (r->opt.verbose)
+        digifil_print_plan(&r->tool, p);
+    run_progress_start(&r->progress, !r->opt.quiet, report.nsamp, "MB", report.sample_bytes / 1e6);
+    psr_status st = psr_filterbank_run(p, &r->err);
+    run_progress_end(&r->progress);
+    if (!st)
+        st = psr_filterbank_finish(p, &r->err);
+    if (!st && r->opt.verbose)
+        digifil_print_account(&r->tool, p);
+    return st;
+}
+
+static psr_status run(struct run *r)
+{
+    struct psr_filterbank_desc *d = &r->opt.run;
+    psr_filterbank *p = NULL;
+    if (!r->opt.quiet)
+        d->notes = (struct psr_notes){cli_note, &r->tool};
+    d->should_stop = run_should_stop;
+    d->progress = run_show_progress;
+    d->ctx = &r->progress;
+    psr_status st = psr_filterbank_create(&p, d, &r->err);
+    if (!st)
+        st = process(r, p);
+    psr_filterbank_destroy(p);
+    return st;
+}
+
+int main(int argc, char **argv)
+{
+    struct run r = {0};
+    size_t npath = (size_t)digifil_options_parse(&r.opt, &r.tool, argc, argv);
+    r.opt.run.path = (const char *const *)(argv + 1);
+    r.opt.run.npath = npath;
+    run_catch_signals();
+    run_limit_threads(&r.opt.run.ncpus, r.opt.quiet ? NULL : r.tool.name);
+    psr_status st = run(&r);
+    if (run_stop_signal())
+        run_die_by_signal(run_stop_signal());
+    return cli_close_stdout(&r.tool, st == PSR_OK ? EXIT_SUCCESS : cli_report(&r.tool, &r.err));
+}

@@ -1,0 +1,11 @@
+/* report.h: prints the output of -v, before the first sample and after the last. */
+#ifndef PSR_TOOLS_GPUDIGIFIL_REPORT_H
+#define PSR_TOOLS_GPUDIGIFIL_REPORT_H
+
+#include "tools/common/cli.h"
+#include <psrkit/filterbank.h>
+
+void digifil_print_plan(const struct cli *tool, const psr_filterbank *p);
+void digifil_print_account(const struct cli *tool, const psr_filterbank *p);
+
+#endif
