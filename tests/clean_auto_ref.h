@@ -27,10 +27,8 @@ struct ref {
     size_t nspark, nfiltered, nwindow, nseen; /* windows with statistics, and all */
     struct ref_products *past[11];            /* [256] by width and window */
     /* per channel: l and s of all windows, and L and S of the last */
-    float *l, *s, *history; /* history: l, or the level after a step */
-    double *L, *S, *L0;     /* L0: L of the window before */
-    unsigned char
-        *step;     /* the block from which a channel's level is new; 255: it has not stepped */
+    float *l, *s;
+    double *L, *S;
     size_t *since; /* the first window of the history of a channel */
     unsigned char *bad, *was_bad;
 };
@@ -73,7 +71,149 @@ static double ref_median_copy(const float *x, size_t n)
     return middle;
 }
 
-#include "clean_cells_ref.h"
+/* Over their scatter, if that is above 1. */
+static void ref_scale(float *z, size_t n)
+{
+    double scatter = ref_scatter(z, n, 0);
+    for (size_t i = 0; i < n && scatter > 1; i++)
+        z[i] = (float)((double)z[i] / scatter);
+}
+
+/* z of one kind minus medians of blocks. */
+static void ref_level_out(float *z, size_t nblock, size_t nchan)
+{
+    for (size_t k = 0; k < nblock; k++) {
+        double middle = ref_median_copy(z + k * nchan, nchan);
+        for (size_t c = 0; c < nchan; c++)
+            z[k * nchan + c] = (float)((double)z[k * nchan + c] - middle);
+    }
+    ref_scale(z, nblock * nchan);
+}
+
+/* The same minus the nearer of two medians of the medians of five sub-bands, those from or to its own. */
+static void ref_level_beside(float *z, size_t nblock, size_t nchan)
+{
+    const size_t G = nchan < 16 ? nchan : 16;
+    for (size_t k = 0; k < nblock; k++) {
+        float *row = z + k * nchan, middle[16];
+        size_t g = 0, n = 0, of[16];
+        for (size_t i = 0; i < G; i++) {
+            size_t first = i * nchan / G, end = (i + 1) * nchan / G;
+            double now = ref_median_copy(row + first, end - first);
+            of[i] = n;
+            if (isfinite(now))
+                middle[n++] = (float)now;
+        }
+        for (size_t c = 0; c < nchan && n; c++) {
+            while ((g + 1) * nchan / G <= c)
+                g++;
+            size_t some = n < 5 ? n : 5, low = of[g] > some - 1 ? of[g] - (some - 1) : 0,
+                   high = of[g];
+            low = low + some > n ? n - some : low;
+            high = high + some > n ? n - some : high;
+            double below = (double)row[c] - ref_median_copy(middle + low, some),
+                   above = (double)row[c] - ref_median_copy(middle + high, some);
+            row[c] = (float)(fabs(above) < fabs(below) ? above : below);
+        }
+    }
+    ref_scale(z, nblock * nchan);
+}
+
+/* Counts channels whose means wander. */
+static void ref_wander(const float *zm, size_t nblock, size_t n, unsigned char *times)
+{
+    float *wander = malloc(n * sizeof *wander);
+    for (size_t c = 0; c < n; c++) {
+        double squares = 0;
+        for (size_t k = 0; k < nblock; k++)
+            squares += isnan(zm[k * n + c]) ? 0 : (double)zm[k * n + c] * (double)zm[k * n + c];
+        wander[c] = squares > 0 ? (float)log(squares) : NAN;
+    }
+    double middle = ref_median_copy(wander, n), scatter = ref_scatter(wander, n, middle);
+    for (size_t c = 0; c < n; c++)
+        if (scatter > 0 && (double)wander[c] - middle > 5 * scatter)
+            times[c]++;
+    free(wander);
+}
+
+static float *ref_copy(const float *x, size_t n)
+{
+    float *y = malloc(n * sizeof *y);
+    memcpy(y, x, n * sizeof *y);
+    return y;
+}
+
+/* Leaves in zd the larger of both. */
+static void ref_join(const float *zm, float *zd, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        zd[i] = isnan(zm[i]) ? 0 : fmaxf(fabsf(zm[i]), fabsf(zd[i]));
+}
+
+/* Leaves in zm and zd of nblock blocks of B spectra those of means and deviations. */
+static void ref_rate(const struct ref *r, size_t nblock, size_t B, const float *m, const float *d,
+                     float *zm, float *zd)
+{
+    const size_t n = r->nchan;
+    const float *l = r->l + r->nwindow * n, *s = r->s + r->nwindow * n;
+    for (size_t k = 0; k < nblock; k++)
+        for (size_t c = 0; c < n; c++) {
+            bool live = r->keep[c] && r->S[c] > 0 && s[c] > 0 && isfinite(m[k * n + c]);
+            double lc = (double)l[c], sc = (double)s[c];
+            zm[k * n + c] =
+                live ? (float)(((double)m[k * n + c] - lc) * sqrt((double)B) / sc) : NAN;
+            zd[k * n + c] =
+                live ? (float)(((double)d[k * n + c] / sc - 1) * sqrt(2 * (double)B)) : NAN;
+        }
+}
+
+/* Whether a cell's z stands out of those of channels beside it. */
+static bool ref_alone(const struct ref *r, const float *z, size_t nblock, size_t k, size_t c)
+{
+    const size_t n = r->nchan;
+    size_t beside = 0, up = 0;
+    for (size_t i = 0; i < n; i++) {
+        bool near = i != c && (i > c ? i - c : c - i) <= 8 && !r->bad[i], above = false;
+        for (size_t j = 0; j < nblock; j++)
+            above |= (j > k ? j - k : k - j) <= 1 && z[j * n + i] > 2.5F;
+        beside += near;
+        up += near && above;
+    }
+    return z[k * n + c] > 5 && 2 * up < beside;
+}
+
+/* Masks of nblock blocks of B spectra; l, s, L and S are those of this window. */
+static void ref_mask(struct ref *r, size_t nblock, size_t B, const float *m, const float *d,
+                     unsigned char *masked)
+{
+    const size_t n = r->nchan, cells = nblock * n;
+    const float *s = r->s + r->nwindow * n;
+    float *zm = malloc(cells * sizeof *zm), *zd = malloc(cells * sizeof *zd);
+    unsigned char *times = calloc(n, 1);
+    ref_rate(r, nblock, B, m, d, zm, zd);
+    float *near_zm = ref_copy(zm, cells), *near_zd = ref_copy(zd, cells);
+    ref_level_out(zm, nblock, n);
+    ref_level_out(zd, nblock, n);
+    ref_level_beside(near_zm, nblock, n);
+    ref_level_beside(near_zd, nblock, n);
+    ref_wander(zm, nblock, n, times);
+    ref_wander(near_zm, nblock, n, times);
+    ref_join(zm, zd, cells);
+    ref_join(near_zm, near_zd, cells);
+    size_t least = (nblock + 3) / 4 > 2 ? (nblock + 3) / 4 : 2;
+    for (size_t c = 0; c < n; c++) {
+        size_t nbad = 0;
+        for (size_t k = 0; k < nblock; k++)
+            nbad += zd[k * n + c] > 5 && near_zd[k * n + c] > 5;
+        r->bad[c] = !(r->keep[c] && r->S[c] > 0 && s[c] > 0) || nbad >= least || times[c] == 2;
+    }
+    for (size_t k = 0; k < nblock; k++)
+        for (size_t c = 0; c < n; c++)
+            masked[k * n + c] = r->bad[c] || isnan(m[k * n + c]) || ref_alone(r, zd, nblock, k, c);
+    void *const own[] = {zm, zd, near_zm, near_zd, times};
+    for (size_t k = 0; k < sizeof own / sizeof *own; k++)
+        free(own[k]);
+}
 
 static unsigned char ref_level(float y)
 {
@@ -227,7 +367,7 @@ static void ref_window(struct ref *r, size_t t0, size_t n)
     float *m = malloc((nblock + 1) * nchan * sizeof *m),
           *d = malloc((nblock + 1) * nchan * sizeof *d);
     unsigned char *masked = malloc((nblock + 1) * nchan);
-    double *L0 = r->L0, *S0 = malloc(nchan * sizeof *S0);
+    double *L0 = malloc(nchan * sizeof *L0), *S0 = malloc(nchan * sizeof *S0);
     memcpy(L0, r->L, nchan * sizeof *L0);
     memcpy(S0, r->S, nchan * sizeof *S0);
     memcpy(r->was_bad, r->bad, nchan);
@@ -253,11 +393,14 @@ static void ref_window(struct ref *r, size_t t0, size_t n)
         for (size_t k = 0; k < nblock; k++)
             column[k] = d[k * nchan + c];
         s[c] = (float)ref_median(column, nblock);
-        r->step[c] = ref_step(r, nblock, B, m, c, S0[c]);
+        /* A level that is none of the history but for noise begins a new one. */
+        double noise = 1.2533 * (double)s[c] / sqrt((double)(nblock * B));
+        if (S0[c] > 0 && fabs((double)l[c] - L0[c]) > 5 * noise)
+            r->since[c] = r->nwindow;
         size_t past = r->nwindow + 1 - r->since[c];
         past = past < 16 ? past : 16;
         for (size_t k = 0; k < past; k++)
-            column[k] = r->history[(r->nwindow - k) * nchan + c];
+            column[k] = r->l[(r->nwindow - k) * nchan + c];
         r->L[c] = ref_median(column, past);
         for (size_t k = 0; k < past; k++)
             column[k] = r->s[(r->nwindow - k) * nchan + c];
@@ -289,9 +432,7 @@ static void ref_window(struct ref *r, size_t t0, size_t n)
         end[t] = after ? n : (k + 1) * B;
         for (size_t c = 0; c < nchan; c++) {
             size_t i = t * nchan + c;
-            double share = r->step[c] == 255 || !nblock ? (double)(k + 1) / 16
-                                                        : (k < r->step[c] ? 0 : 1),
-                   l = r->L[c], s = r->S[c];
+            double share = (double)(k + 1) / 16, l = r->L[c], s = r->S[c];
             if (S0[c] > 0 && !r->was_bad[c]) {
                 l = L0[c] + (l - L0[c]) * share;
                 s = S0[c] + (s - S0[c]) * share;
@@ -340,7 +481,7 @@ static void ref_window(struct ref *r, size_t t0, size_t n)
     r->nfiltered += common;
     r->nwindow += nblock > 0;
     r->nseen++;
-    void *const own[] = {q,    m,    d,      masked, S0,      base,     end,
+    void *const own[] = {q,    m,    d,      masked, L0,      S0,       base,   end,
                          less, gain, offset, b.u,    b.count, b.enough, b.spark};
     for (size_t k = 0; k < sizeof own / sizeof *own; k++)
         free(own[k]);
@@ -360,10 +501,6 @@ __attribute__((unused)) static void ref_clean(struct ref *r, double tsamp_s)
     r->q = malloc(r->nsamp * n);
     r->l = calloc(most * n, sizeof *r->l);
     r->s = calloc(most * n, sizeof *r->s);
-    r->history = calloc(most * n, sizeof *r->history);
-    r->L0 = calloc(n, sizeof *r->L0);
-    r->step = malloc(n);
-    memset(r->step, 255, n);
     r->L = calloc(n, sizeof *r->L);
     r->S = calloc(n, sizeof *r->S);
     r->bad = malloc(n);
@@ -378,8 +515,8 @@ __attribute__((unused)) static void ref_clean(struct ref *r, double tsamp_s)
 
 __attribute__((unused)) static void ref_clear(struct ref *r)
 {
-    void *const own[] = {r->q, r->out, r->cell,    r->gone,  r->l,  r->s,       r->L,
-                         r->S, r->bad, r->was_bad, r->since, r->L0, r->history, r->step};
+    void *const own[] = {r->q, r->out, r->cell, r->gone,    r->l,    r->s,
+                         r->L, r->S,   r->bad,  r->was_bad, r->since};
     for (size_t k = 0; k < 11; k++)
         free(r->past[k]);
     for (size_t k = 0; k < sizeof own / sizeof *own; k++)

@@ -159,10 +159,8 @@ dist_noinst_DATA += \
 	tests/bench.h \
 	tests/bench_adds.h \
 	tests/clean_auto_ref.h \
-	tests/clean_cells_ref.h \
 	tests/clean_modes_ref.h \
 	tests/clean_scene.h \
-	tests/clean_stream.h \
 	tests/example.c \
 	tests/example.py \
 	tests/fake_made.h \

@@ -18,15 +18,12 @@ PSR_API_BEGIN
  *
  * Cells.  S1 and S2 are the sums of the samples and of their squares; m = S1 / B is a cell's mean,
  * d = sqrt((S2 - S1 S1 / B) / (B - 1)) its deviation.  l and s are the medians of m and d over the
- * blocks of the window, L and S those of l and s over the last 16 windows.
- *  - Steps.  Where the median of m over the last quarter of the window, at least two blocks, differs from the L of the
- *    window before by more than 5 * 1.2533 s / sqrt(spectra of these blocks), the noise of a median, the level
- *    has stepped: before the block k of least squares, no later than the last quarter, from that L to that median.  The
- *    level after it is the median of m from block k + 1 on; it takes the place of l in the history, which begins anew.
- *    A pulse does this only if it fills half of the quarter with more than that in single channels.
- * A cell with a value that is not a number is masked and does not count.
- *  - zm = (m - l) sqrt(B) / s, in channels that step with the L before and after it for l, and
- *    zd = (d / s - 1) sqrt(2 B), minus their medians over the channels of
+ * blocks of the window, L and S those of l and s over the last 16 windows; but where l differs from
+ * the L of the window before by more than 5 * 1.2533 s / sqrt(spectra of the window's blocks), the noise of a
+ * median, the level has stepped, and the channel's history begins anew.  A pulse does this only if it fills
+ * half of a window with more than that in single channels.  A cell with a value that is not a number is masked
+ * and does not count.
+ *  - zm = (m - l) sqrt(B) / s and zd = (d / s - 1) sqrt(2 B), minus their medians over the channels of
  *    the block, over the larger of 1 and their scatter over all cells of the window.
  *    z = max(|zm|, |zd|).  z' is the same of zm' and zd', which have, instead of the median over all channels, the
  *    nearer of two taken off: medians of the medians of five sub-bands (see below), of which the channel's is the last or
@@ -42,8 +39,8 @@ PSR_API_BEGIN
  *
  * Samples.  y = x (5 / S) + (32 - L 5 / S), both factors rounded to floats, in float arithmetic
  * without fused multiply-adds; L and S move from the values of the window before to those of this
- * one in 16 equal steps, of which block k uses number k + 1; where the level has stepped at once, and those of a channel that
- * was masked in the window before begin at their new values.  Output is y rounded to the nearest
+ * one in 16 equal steps, of which block k uses number k + 1; those of a channel that was masked in the window
+ * before begin at their new values.  Output is y rounded to the nearest
  * (halves to even) within 0 .. 255; masked samples are 32.  1 sigma is 5 levels, which loses 0.2 % of
  * S/N; a sample is clipped at 44.6 sigma.
  *

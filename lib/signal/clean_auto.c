@@ -67,7 +67,6 @@ static bool allocate_channels(psr_clean_auto *p)
     p->bad = malloc(nchan);
     p->was_bad = malloc(nchan);
     p->npast = calloc(nchan, 1);
-    p->stepped = calloc(nchan, 1);
     p->level = calloc(nchan, sizeof *p->level);
     p->sd = calloc(nchan, sizeof *p->sd);
     p->now_l = calloc(nchan, sizeof *p->now_l);
@@ -79,9 +78,9 @@ static bool allocate_channels(psr_clean_auto *p)
     p->masked = calloc(nchan, sizeof *p->masked);
     p->missing = calloc(nchan, sizeof *p->missing);
     p->weight = calloc(nchan, 1);
-    bool all = p->keep && p->bad && p->was_bad && p->npast && p->stepped && p->level && p->sd &&
-               p->now_l && p->now_s && p->old_l && p->old_s && p->past_l && p->past_s &&
-               p->masked && p->missing && p->weight;
+    bool all = p->keep && p->bad && p->was_bad && p->npast && p->level && p->sd && p->now_l &&
+               p->now_s && p->old_l && p->old_s && p->past_l && p->past_s && p->masked &&
+               p->missing && p->weight;
     for (size_t k = 0; k <= PSR_AUTO_BLOCKS && all; k++)
         all = allocate_block(&p->block[k], nchan);
     return all;
@@ -118,7 +117,7 @@ int64_t psr_clean_auto_bytes(const psr_clean_auto *p)
     const size_t cell = 2 * sizeof(double) + (4 + PSR_AUTO_RATINGS) * sizeof(float) + 2;
     return (int64_t)(p->window * (p->in.row_bytes + 24 * p->ngroup + 5) + 4 * work_values(p) +
                      4 * PSR_AUTO_TILES * p->ngroup + sizeof *p +
-                     p->d.nchan * ((PSR_AUTO_BLOCKS + 1) * cell + 8 * PSR_AUTO_HISTORY + 67));
+                     p->d.nchan * ((PSR_AUTO_BLOCKS + 1) * cell + 8 * PSR_AUTO_HISTORY + 66));
 }
 
 static psr_status create(psr_clean_auto **out, const struct psr_clean_auto_desc *desc, psr_err *err)
@@ -179,12 +178,12 @@ void psr_clean_auto_destroy(psr_clean_auto *p)
         free_block(&p->block[k]);
     for (int i = 0; p->row && i < p->nthread; i++)
         free(p->row[i]);
-    void *const own[] = {p->was_bad, p->npast,      p->fold,   p->keep,   p->bad,     p->level,
-                         p->sd,      p->now_l,      p->now_s,  p->old_l,  p->old_s,   p->past_l,
-                         p->past_s,  p->masked,     p->work,   p->sum,    p->spark,   p->held,
-                         p->row,     p->mask,       p->tile,   p->span,   p->all_sd,  p->all_level,
-                         p->rate,    p->mode,       p->median, p->less,   p->missing, p->step,
-                         p->cell,    p->spark_span, p->weight, p->stepped};
+    void *const own[] = {p->was_bad, p->npast,      p->fold,   p->keep,  p->bad,     p->level,
+                         p->sd,      p->now_l,      p->now_s,  p->old_l, p->old_s,   p->past_l,
+                         p->past_s,  p->masked,     p->work,   p->sum,   p->spark,   p->held,
+                         p->row,     p->mask,       p->tile,   p->span,  p->all_sd,  p->all_level,
+                         p->rate,    p->mode,       p->median, p->less,  p->missing, p->step,
+                         p->cell,    p->spark_span, p->weight};
     for (size_t n = 0; n < sizeof own / sizeof *own; n++)
         free(own[n]);
     free(p);

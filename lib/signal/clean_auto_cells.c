@@ -44,44 +44,11 @@ static void measure_window(psr_clean_auto *p)
     }
 }
 
-/* Median of a channel's means in blocks from .. of the window. */
-static double level_from(const psr_clean_auto *p, size_t c, size_t from)
+/* Whether a channel's level in the window is none of its history, but for noise. */
+static bool has_stepped(const psr_clean_auto *p, size_t c)
 {
-    float mean[PSR_AUTO_BLOCKS];
-    for (size_t k = from; k < p->nblock; k++)
-        mean[k - from] = p->block[k].mean[c];
-    return median_of(mean, p->nblock - from);
-}
-
-/* The first block after a step from one level to another, of least squares. */
-static size_t locate_step(const psr_clean_auto *p, size_t c, double from, double to)
-{
-    double sum = 0, least = 0;
-    size_t at = 0;
-    for (size_t k = 0; k < p->nblock; k++) {
-        const double m = (double)p->block[k].mean[c], before = m - from, after = m - to;
-        sum += isfinite(m) ? before * before - after * after : 0;
-        if (sum < least) {
-            least = sum;
-            at = k + 1;
-        }
-    }
-    return at;
-}
-
-/* Where a channel's level has stepped: the last quarter of the window does not have that of its history, but for noise.
- * Returned: its first block, or NO_STEP; *level, that of the blocks after it */
-static unsigned char find_step(const psr_clean_auto *p, size_t c, double *level)
-{
-    const size_t quarter = (p->nblock + 3) / 4, last = quarter > 2 ? quarter : 2,
-                 most = p->nblock - last;
-    const double l = level_from(p, c, most), n = (double)(last * p->size), s = (double)p->sd[c];
-    if (!(p->old_s[c] > 0 && fabs(l - p->old_l[c]) > limit * median_noise * s / sqrt(n)))
-        return PSR_AUTO_NO_STEP;
-    size_t at = locate_step(p, c, p->old_l[c], l);
-    at = at < most ? at : most;
-    *level = level_from(p, c, at + 1); /* in block at it may step */
-    return isfinite(*level) ? (unsigned char)at : PSR_AUTO_NO_STEP;
+    const double n = (double)(p->nblock * p->size), l = (double)p->level[c], s = (double)p->sd[c];
+    return p->old_s[c] > 0 && fabs(l - p->old_l[c]) > limit * median_noise * s / sqrt(n);
 }
 
 /* Median of what the history of a channel has of its last n windows. */
@@ -103,12 +70,7 @@ static void update_levels(psr_clean_auto *p)
     memcpy(p->past_s + at, p->sd, nchan * sizeof *p->sd);
     p->nwindow++;
     for (size_t c = 0; c < nchan; c++) {
-        double level = 0;
-        p->stepped[c] = find_step(p, c, &level);
-        const bool stepped = p->stepped[c] != PSR_AUTO_NO_STEP;
-        if (stepped)
-            p->past_l[at + c] = (float)level;
-        size_t n = stepped ? 0 : p->npast[c];
+        size_t n = has_stepped(p, c) ? 0 : p->npast[c];
         p->npast[c] = (unsigned char)(n < PSR_AUTO_HISTORY ? n + 1 : n);
         p->now_l[c] = median_of_last(p, p->past_l, c, p->npast[c]);
         p->now_s[c] = median_of_last(p, p->past_s, c, p->npast[c]);
@@ -186,14 +148,6 @@ static void scale_cells(psr_clean_auto *p, enum psr_auto_rating kind)
             p->block[k].z[kind][c] = (float)((double)p->block[k].z[kind][c] / scatter);
 }
 
-/* What a cell's mean is compared with. */
-static double level_in(const psr_clean_auto *p, size_t k, size_t c)
-{
-    if (p->stepped[c] == PSR_AUTO_NO_STEP)
-        return (double)p->level[c];
-    return k < p->stepped[c] ? p->old_l[c] : p->now_l[c];
-}
-
 /* Cells without statistics, and channels that cannot be judged, have no z. */
 static void rate_cells(psr_clean_auto *p)
 {
@@ -204,7 +158,7 @@ static void rate_cells(psr_clean_auto *p)
         float **z = b->z;
         for (size_t c = 0; c < nchan; c++) {
             bool rated = b->valid[c] && is_live(p, c);
-            double l = level_in(p, k, c), s = (double)p->sd[c];
+            double l = (double)p->level[c], s = (double)p->sd[c];
             z[PSR_AUTO_MEAN][c] = rated ? (float)(((double)b->mean[c] - l) * root / s) : NAN;
             z[PSR_AUTO_SD][c] = rated ? (float)(((double)b->sd[c] / s - 1) * root2) : NAN;
         }
@@ -317,12 +271,10 @@ static void set_gain(psr_clean_auto *p, size_t k)
 {
     struct psr_auto_block *b = &p->block[k];
     const size_t step = k < p->nblock || !p->nblock ? k + 1 : p->nblock;
-    const double slow = (double)step / PSR_AUTO_BLOCKS;
+    const double share = (double)step / PSR_AUTO_BLOCKS;
     for (size_t c = 0; c < p->d.nchan; c++) {
         double l = p->now_l[c], s = p->now_s[c];
         if (p->old_s[c] > 0 && !p->was_bad[c]) {
-            const bool stepped = p->nblock && p->stepped[c] != PSR_AUTO_NO_STEP;
-            const double share = stepped ? (step > p->stepped[c] ? 1 : 0) : slow;
             l = p->old_l[c] + (l - p->old_l[c]) * share;
             s = p->old_s[c] + (s - p->old_s[c]) * share;
         }

@@ -25,8 +25,7 @@ enum {
     PSR_AUTO_WIDTHS = 11, /* 1 to 1024 spectra */
     PSR_AUTO_TILES = 512, /* of a window that covariances are of */
     PSR_AUTO_FEWEST = 4,  /* tiles that a window needs for them */
-    PSR_AUTO_NO_STEP = 255,
-    PSR_AUTO_AROUND = 4, /* tiles on either side that a spark is above */
+    PSR_AUTO_AROUND = 4,  /* tiles on either side that a spark is above */
 };
 
 #define PSR_AUTO_SCATTER       1.4826 /* standard deviation, in median absolute ones */

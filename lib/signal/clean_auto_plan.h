@@ -53,7 +53,6 @@ struct psr_clean_auto {
     double *now_l, *now_s, *old_l, *old_s; /* [nchan] L and S, and those of the window before */
     unsigned char *bad, *was_bad; /* [nchan] masked in the whole window, and in that before */
     unsigned char *npast;         /* [nchan] windows since the level stepped */
-    unsigned char *stepped;       /* [nchan] first block after a step of its level, or NO_STEP */
     float *work;                  /* [(PSR_AUTO_BLOCKS + 1) max(nchan, window)] */
     float **row;                  /* [nthread][nchan] */
     int32_t *sum;                 /* [window][ngroup] u */
