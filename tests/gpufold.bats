@@ -466,6 +466,10 @@ bytes_of() { tail -c $((3 * 4 * (16 + 7) * 8)) "$1"; }
     # 32 sub-bands, 12 parts of one block, 39 bins of 10 ms at 256 us, and 32 channels
     read -r _ _ _ nsub npart nbin nchan < <(od -An -td4 -w28 -N28 g8_100.00Hz_Cand.pfd)
     [ "$nsub $npart $nbin $nchan" = "32 12 39 32" ]
+    # where prepfold has no choice, the most sub-bands that divide the channels
+    fakebin -q -nchans 48 -nbits 8 -tsamp 256 -tobs 8 -fch1 1500 -foff 4 -seed 2 -o c48.fil
+    gpufold -q -topo -nosearch -f 100 c48.fil
+    [ "$(od -An -td4 -j12 -N4 c48_100.00Hz_Cand.pfd | tr -d ' ')" -eq 24 ]
     gpufold -q -topo -nosearch -p 0.1 -start 0.5 -end 1 g8.fil
     [ -f g8_0.50-1.00_100.00ms_Cand.pfd ]
 }

@@ -58,7 +58,7 @@ static psr_status check_desc(const struct psr_folder_desc *d, psr_err *err)
     return PSR_OK;
 }
 
-/* prepfold's choice of sub-bands; 0 if it has none. */
+/* prepfold's choice of sub-bands; where it has none, the largest divisor that it might have. */
 static size_t choose_nsub(size_t nchan)
 {
     static const size_t few[] = {32, 30, 25, 20}, many[] = {128, 100};
@@ -71,7 +71,10 @@ static size_t choose_nsub(size_t nchan)
     for (size_t i = 0; i < 2 && nchan > 1024; i++)
         if (nchan % many[i] == 0)
             return many[i];
-    return 0;
+    size_t nsub = nchan <= 256 ? few[0] : many[0];
+    while (nchan % nsub)
+        nsub--;
+    return nsub;
 }
 
 static psr_status set_bands(psr_folder *f, psr_err *err)
