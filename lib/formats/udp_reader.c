@@ -94,7 +94,7 @@ static double packet_s(const struct udp_reader *r)
 static bool take_over(struct udp_reader *r, const struct psr_udp_packet *p,
                       const unsigned char *bytes)
 {
-    const double now_s = psr_seconds();
+    const double now_s = psr_udp_now(r->receiver);
     struct psr_sigproc_header h;
     if (!r->ready || now_s - r->last_s < silence_s ||
         psr_sigproc_parse_header(&h, bytes, p->bytes, r->path, NULL, NULL))
@@ -131,7 +131,7 @@ static enum psr_udp_what take_samples(struct udp_reader *r, const struct psr_udp
     if (!r->ready)
         begin(r, *number);
     r->highest = *number > r->highest ? *number : r->highest;
-    r->last_s = psr_seconds();
+    r->last_s = psr_udp_now(r->receiver);
     return PSR_UDP_FRAME;
 }
 

@@ -2,10 +2,10 @@
 #include "udp_receive.h"
 
 #include "base/clock.h"
-#include "base/monitor.h"
 
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +31,7 @@ struct psr_udp_receiver {
     bool stopping, waiting, ended;
     psr_status status;
     psr_err err;
+    double now_s;  /* when the batch came that is sorted */
     double last_s; /* when a packet of the stream came; 0: none yet */
     double end_s;  /* when its end was announced; 0: not yet */
     /* of the thread */
@@ -70,11 +71,11 @@ static void sort_packet(psr_udp_receiver *r, const unsigned char *packet, size_t
     r->counts.packets++;
     r->counts.foreign += what == PSR_UDP_FOREIGN;
     if (what != PSR_UDP_FOREIGN)
-        r->last_s = psr_seconds();
+        r->last_s = r->now_s;
     if (what == PSR_UDP_FRAME && r->order)
         psr_frame_order_put(r->order, number, frame);
     if (what == PSR_UDP_END && r->end_s == 0)
-        r->end_s = psr_seconds();
+        r->end_s = r->now_s;
 }
 
 /* Takes what the socket has.  Returned: packets, 0 or less if there are none */
@@ -88,6 +89,7 @@ static int take_batch(psr_udp_receiver *r)
     const int n = recvmmsg(r->fd, r->message, BATCH, MSG_DONTWAIT, NULL);
     const int why = errno;
     pthread_mutex_lock(&r->lock);
+    r->now_s = psr_seconds();
     for (int i = 0; i < n; i++) {
         count_overflow(r, &r->message[i].msg_hdr);
         sort_packet(r, r->part[i].iov_base, r->message[i].msg_len,
@@ -194,6 +196,11 @@ psr_status psr_udp_set_frames(psr_udp_receiver *r, size_t frame_bytes, psr_err *
                                        .window = window,
                                        .room = most > 2 * window ? most : 2 * window},
         err);
+}
+
+double psr_udp_now(const psr_udp_receiver *r)
+{
+    return r->now_s;
 }
 
 int64_t psr_udp_window(const psr_udp_receiver *r)

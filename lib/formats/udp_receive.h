@@ -42,6 +42,9 @@ PSR_MUST_CHECK psr_status psr_udp_set_frames(psr_udp_receiver *r, size_t frame_b
 /* Says with which number the stream begins, if not with that of the first frame; only in sort. */
 void psr_udp_begin(psr_udp_receiver *r, int64_t number);
 
+/* When the packet came, by the monotonic clock; only in sort. */
+double psr_udp_now(const psr_udp_receiver *r);
+
 /* How many numbers a frame may come late; only in sort. */
 int64_t psr_udp_window(const psr_udp_receiver *r);
 
