@@ -1,6 +1,8 @@
 /* Reads from file descriptors, handling short reads and signals. */
 #include "readfd.h"
 
+#include "path.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -18,6 +20,26 @@ psr_status psr_open_regular(int *fd, struct stat *status, const char *path, psr_
         return PSR_OK;
     *fd = open(path, O_RDONLY | O_CLOEXEC);
     return *fd < 0 ? psr_fail_errno(err, "%s", path) : PSR_OK;
+}
+
+psr_status psr_open_input(int *fd, bool *stream, int64_t *size, const char *path, psr_err *err)
+{
+    struct stat about;
+    const bool standard = strcmp(path, "-") == 0;
+    *fd = standard ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
+    if (*fd < 0 || fstat(*fd, &about) != 0)
+        return psr_fail_errno(err, "%s", psr_path_called(path));
+    if (S_ISDIR(about.st_mode))
+        return psr_fail(err, PSR_EIO, "%s: is a directory", psr_path_called(path));
+    *stream = standard || !S_ISREG(about.st_mode);
+    *size = about.st_size;
+    return PSR_OK;
+}
+
+bool psr_is_regular(const char *path)
+{
+    struct stat status;
+    return strcmp(path, "-") != 0 && stat(path, &status) == 0 && S_ISREG(status.st_mode);
 }
 
 ssize_t psr_read_some(int fd, void *to, size_t n)

@@ -3,6 +3,7 @@
 #define PSR_BASE_READFD_H
 
 #include <psrkit/status.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
@@ -14,6 +15,17 @@
  * Status:   PSR_EIO */
 PSR_MUST_CHECK psr_status psr_open_regular(int *fd, struct stat *status, const char *path,
                                            psr_err *err);
+
+/* Opens an input for reading.
+ * Returned: *fd, the caller's to close also on error, if not -1; of "-" another one for standard input, which is
+ *           read from where it stands: what came earlier belongs to another reader
+ *           *stream   it is standard input, or no regular file; *size   as of fstat
+ * Status:   PSR_EIO, also for a folder */
+PSR_MUST_CHECK psr_status psr_open_input(int *fd, bool *stream, int64_t *size, const char *path,
+                                         psr_err *err);
+
+/* Whether path is that of a regular file; "-" is not. */
+bool psr_is_regular(const char *path);
 
 /* One read() that waits for data even if the descriptor is non-blocking.  A signal interrupts the
  * wait with EINTR if its handler was installed without SA_RESTART, which means that the program

@@ -4,28 +4,11 @@
 #include "base/path.h"
 #include "base/readfd.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { READ_BYTES = 1 << 20 };
-
-static psr_status open_descriptor(struct psr_baseband_input *in, const char *path, psr_err *err)
-{
-    struct stat about;
-    const bool standard = !strcmp(path, "-");
-    in->name = psr_path_called(path);
-    in->fd = standard ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
-    if (in->fd < 0 || fstat(in->fd, &about) != 0)
-        return psr_fail_errno(err, "%s", in->name);
-    if (S_ISDIR(about.st_mode))
-        return psr_fail(err, PSR_EIO, "%s: is a directory", in->name);
-    in->stream = standard || !S_ISREG(about.st_mode);
-    in->size = in->stream ? -1 : (int64_t)about.st_size;
-    return PSR_OK;
-}
 
 psr_status psr_baseband_input_open(struct psr_baseband_input **out, const char *path, psr_err *err)
 {
@@ -33,12 +16,13 @@ psr_status psr_baseband_input_open(struct psr_baseband_input **out, const char *
     *out = NULL;
     if (!in)
         return psr_fail_nomem(err, "an input", sizeof *in);
-    in->fd = -1;
-    psr_status st = open_descriptor(in, path, err);
+    in->name = psr_path_called(path);
+    psr_status st = psr_open_input(&in->fd, &in->stream, &in->size, path, err);
     if (st) {
         psr_baseband_input_close(in);
         return st;
     }
+    in->size = in->stream ? -1 : in->size;
     *out = in;
     return PSR_OK;
 }

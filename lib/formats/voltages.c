@@ -8,29 +8,12 @@
 #include <psrkit/obs.h>
 
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* --- opening ---------------------------------------------------------------------------------- */
-
-static psr_status open_path(const char *path, int *fd, bool *stream, int64_t *size, psr_err *err)
-{
-    struct stat about;
-    bool standard = !strcmp(path, "-");
-    *fd = standard ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
-    if (*fd < 0 || fstat(*fd, &about) != 0)
-        return psr_fail_errno(err, "%s", psr_path_called(path));
-    if (S_ISDIR(about.st_mode))
-        return psr_fail(err, PSR_EIO, "%s: is a directory", path);
-    /* Standard input is read from its current position: earlier data belong to another reader. */
-    *stream = standard || !S_ISREG(about.st_mode);
-    *size = about.st_size;
-    return PSR_OK;
-}
 
 /* Reads n bytes or what there are: *got of them. */
 static psr_status fill(int fd, char *to, size_t n, size_t *got, const char *name, psr_err *err)
@@ -126,7 +109,7 @@ psr_status psr_voltages_open_part(struct psr_voltages *v, size_t i, psr_err *err
     if (!v->file)
         return psr_fail_nomem(err, p->path, sizeof *v->file);
     *v->file = (struct voltages_file){.fd = -1, .users = 1};
-    psr_status st = open_path(p->path, &v->file->fd, &v->stream, &size, err);
+    psr_status st = psr_open_input(&v->file->fd, &v->stream, &size, p->path, err);
     if (!st && v->stream && v->npart > 1)
         st = psr_fail(err, PSR_EINVAL, "%s: a pipe must be the only input",
                       psr_path_called(p->path));

@@ -2,6 +2,7 @@
 #include "fold_input.h"
 
 #include "base/memory.h"
+#include "base/readfd.h"
 
 #include <psrkit/tool.h>
 
@@ -114,12 +115,6 @@ static psr_status open_source(struct psr_fold_input *in, const struct psr_folder
     return st;
 }
 
-static bool is_regular(const char *path)
-{
-    struct stat status;
-    return strcmp(path, "-") != 0 && stat(path, &status) == 0 && S_ISREG(status.st_mode);
-}
-
 /* The length sets the parts and the trials; a pipe must be told it. */
 static psr_status set_length(struct psr_fold_input *in, const struct psr_folder_desc *d,
                              psr_err *err)
@@ -147,7 +142,7 @@ static psr_status open_spectra(struct psr_fold_input *in, const struct psr_folde
     in->name = in->spectra.name;
     in->block = in->obs.block_nsamp > 0 ? (size_t)in->obs.block_nsamp : FILTERBANK_BLOCK;
     in->lookahead = in->spectra.inf ? 0 : 1;
-    in->is_pipe = in->obs.nsamp < 0 || !is_regular(d->path[0]);
+    in->is_pipe = in->obs.nsamp < 0 || !psr_is_regular(d->path[0]);
     in->nsamp = in->obs.nsamp;
     return in->spectra.inf ? check_channels(in, d, err) : set_length(in, d, err);
 }

@@ -1,12 +1,11 @@
 /* Reads spectra of a pipeline's input a second time. */
 #include "reread.h"
 
+#include "base/readfd.h"
 #include "formats/unpack.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 
 enum { AHEAD = 4096 }; /* spectra that are read over, rather than that the input is opened anew */
 
@@ -19,18 +18,12 @@ struct psr_reread {
     double *value; /* [nchan] */
 };
 
-static bool is_regular(const char *path)
-{
-    struct stat status;
-    return strcmp(path, "-") != 0 && stat(path, &status) == 0 && S_ISREG(status.st_mode);
-}
-
 psr_status psr_reread_create(psr_reread **out, const struct psr_reread_desc *desc, psr_err *err)
 {
     bool regular = desc->source.npath > 0;
     *out = NULL;
     for (size_t k = 0; k < desc->source.npath; k++)
-        regular &= is_regular(desc->source.path[k]);
+        regular &= psr_is_regular(desc->source.path[k]);
     if (!regular)
         return PSR_OK;
     psr_reread *r = calloc(1, sizeof *r);
