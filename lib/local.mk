@@ -112,7 +112,6 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/base/eigen.c \
 	lib/base/eigen.h \
 	lib/base/grow.c \
-	lib/base/grow.h \
 	lib/base/isa.h \
 	lib/base/isa_lanes.h \
 	lib/base/json.c \

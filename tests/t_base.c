@@ -1,5 +1,4 @@
 /* base: status texts, numbers from text, arrays that grow. */
-#include "base/grow.h"
 #include <psrkit/status.h>
 #include <psrkit/tool.h>
 

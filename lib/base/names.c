@@ -1,7 +1,6 @@
 /* Manages lists of names, from files or added one by one. */
 #include <psrkit/tool.h>
 
-#include "grow.h"
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>

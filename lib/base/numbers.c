@@ -1,7 +1,6 @@
 /* Reads files of numbers. */
 #include <psrkit/tool.h>
 
-#include "grow.h"
 #include "read_file.h"
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,6 @@
 
 #include "claim.h"
 #include "copy_desc.h"
-#include "grow.h"
 #include "outfile_steps.h"
 
 #include <errno.h>

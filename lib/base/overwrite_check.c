@@ -1,7 +1,7 @@
 /* Rejects outputs that are inputs, or each other, by device and inode. */
 #include <psrkit/outfile.h>
+#include <psrkit/tool.h>
 
-#include "grow.h"
 #include "path.h"
 
 #include <stdbool.h>

@@ -1,10 +1,10 @@
 /* Reads lists of beam directions, and converts them to grid coordinates. */
-#include "base/grow.h"
 #include "base/path.h"
 #include "formats/text_table.h"
 #include "signal/barycentre.h"
 
 #include <psrkit/array.h>
+#include <psrkit/tool.h>
 
 #include <erfa.h>
 #include <erfam.h>

@@ -1,8 +1,7 @@
 /* Reads voltages while others are channelised, and keeps track of lost ones. */
 #include "filterbank_state.h"
 
-#include "base/grow.h"
-
+#include <psrkit/tool.h>
 #include <stdlib.h>
 #include <string.h>
 

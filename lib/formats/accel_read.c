@@ -1,8 +1,8 @@
 /* Reads accelsearch's text file: the candidates, the powers of their harmonics, the .inf. */
 #include <psrkit/sift.h>
+#include <psrkit/tool.h>
 
 #include "base/c_locale.h"
-#include "base/grow.h"
 #include "base/read_file.h"
 #include <ctype.h>
 #include <math.h>

@@ -2,12 +2,12 @@
 #include "baseband.h"
 
 #include "base/copy_desc.h"
-#include "base/grow.h"
 #include "base/path.h"
 #include "base/threads.h"
 #include "baseband_reader.h"
 
 #include <math.h>
+#include <psrkit/tool.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,4 @@
 /* Reads and writes prepfold's .bestprof files: the numbers of a fold, and its best profile. */
-#include "base/grow.h"
 #include <psrkit/fold.h>
 #include <psrkit/tool.h>
 

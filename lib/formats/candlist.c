@@ -1,9 +1,9 @@
 /* Lists of candidates to fold: adding to them, unique names, and numbers of their lines. */
-#include "base/grow.h"
 #include "candlist_lines.h"
 #include "text_table.h"
 
 #include <math.h>
+#include <psrkit/tool.h>
 #include <stdlib.h>
 #include <string.h>
 

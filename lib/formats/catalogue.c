@@ -1,8 +1,8 @@
 /* Reads catalogues of pulsars: psrcat's database, and separated values with a header. */
 #include <psrkit/sift.h>
+#include <psrkit/tool.h>
 
 #include "base/c_locale.h"
-#include "base/grow.h"
 #include "base/read_file.h"
 #include <ctype.h>
 #include <math.h>

@@ -1,7 +1,6 @@
 /* Parses lists of channels and of trial DMs. */
 #include "channel_list.h"
 
-#include "base/grow.h"
 #include <psrkit/tool.h>
 
 #include <math.h>

@@ -2,7 +2,6 @@
 #include "header_keys.h"
 
 #include "base/c_locale.h"
-#include "base/grow.h"
 #include <psrkit/tool.h>
 
 #include <math.h>

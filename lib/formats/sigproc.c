@@ -1,9 +1,8 @@
 /* Parses the bytes of a SIGPROC header. */
 #include "sigproc_keys.h"
 
-#include "base/grow.h"
-
 #include <ctype.h>
+#include <psrkit/tool.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,11 +1,11 @@
 /* Returns the spectra of any input as blocks, with gaps between files or rows filled. */
 #include "base/copy_desc.h"
-#include "base/grow.h"
 #include "base/path.h"
 #include "multi_file.h"
 #include "unpack.h"
 
 #include <math.h>
+#include <psrkit/tool.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* Reads PRESTO's .zaplist and .birds files. */
 #include <psrkit/series.h>
+#include <psrkit/tool.h>
 
 #include "base/c_locale.h"
-#include "base/grow.h"
 #include "base/read_file.h"
 #include <ctype.h>
 #include <math.h>

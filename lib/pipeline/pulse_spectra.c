@@ -1,9 +1,9 @@
 /* Marks pulses by their spectra, which are read again. */
 #include "pulse_spectra.h"
 
-#include "base/grow.h"
 #include <math.h>
 #include <psrkit/ddplan.h>
+#include <psrkit/tool.h>
 #include <stdlib.h>
 
 enum { CHUNK = 256 }; /* spectra read at a time */

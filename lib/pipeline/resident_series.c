@@ -2,8 +2,8 @@
 #include "resident_series.h"
 
 #include "base/device_memory.h"
-#include "base/grow.h"
 
+#include <psrkit/tool.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

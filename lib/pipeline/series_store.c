@@ -1,12 +1,12 @@
 /* Keeps series until they are complete: in memory, and what does not fit in a scratch file. */
 #include "series_store.h"
 
-#include "base/grow.h"
 #include "base/path.h"
 #include "sink_rows.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <psrkit/tool.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>

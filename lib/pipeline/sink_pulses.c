@@ -2,9 +2,9 @@
 #include "pulse_spectra.h"
 #include "sink_rows.h"
 
-#include "base/grow.h"
 #include "formats/series_name.h"
 #include <math.h>
+#include <psrkit/tool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -66,6 +66,18 @@ PSR_MUST_CHECK psr_status psr_text_lines_next(struct psr_text_lines *l, char *li
 
 void psr_text_lines_close(struct psr_text_lines *l);
 
+/* --- arrays ------------------------------------------------------------------------------------ */
+
+/* Makes room for element n of an array that grows by one element at a time.
+ * Given:    array   address of its pointer, of any type: malloc'd, or NULL
+ *           room   capacity in elements, at least n
+ *           size   of an element, bytes
+ *           what   the array holds, for the message
+ * Returned: *array and *room, enlarged if necessary; unchanged on error
+ * Status:   PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_grow(void *array, size_t *room, size_t n, size_t size,
+                                   const char *what, psr_err *err);
+
 /* --- numbers and names ------------------------------------------------------------------------ */
 
 /* Reads a file of numbers separated by blanks and line ends.

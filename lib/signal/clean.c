@@ -1,8 +1,8 @@
 /* Removes interference from a stream of spectra: masks, clipping, zero-DM. */
 #include <psrkit/clean.h>
+#include <psrkit/tool.h>
 
 #include "base/copy_desc.h"
-#include "base/grow.h"
 #include "base/threads.h"
 #include "clean_plan.h"
 #include "formats/unpack.h"

@@ -2,8 +2,8 @@
  * are masked, to be told again. */
 #include "clean_auto_plan.h"
 
-#include "base/grow.h"
 #include <math.h>
+#include <psrkit/tool.h>
 #include <stdlib.h>
 
 static psr_status note_channels(psr_clean_auto *p, const struct psr_auto_block *b, size_t t,

@@ -34,21 +34,6 @@ void report_refuse(struct report *r, const psr_err *why)
         cli_report(r->tool, &line);
 }
 
-psr_status report_grow(void *array, size_t *room, size_t n, size_t size, psr_err *err)
-{
-    void *old;
-    memcpy(&old, array, sizeof old);
-    if (n < *room)
-        return PSR_OK;
-    const size_t more = *room ? 2 * *room : 64;
-    void *grown = reallocarray(old, more, size);
-    if (!grown)
-        return psr_fail_nomem(err, "a report", (double)more * (double)size);
-    memcpy(array, &grown, sizeof grown);
-    *room = more;
-    return PSR_OK;
-}
-
 /* All files but hidden ones. */
 static psr_status list_names(struct report *r, psr_err *err)
 {
@@ -110,7 +95,7 @@ psr_status report_add_candidate(struct report *r, const struct report_cand *from
                                 const char *note, psr_err *err)
 {
     const char *slash = strrchr(list, '/');
-    psr_status st = report_grow(&r->cand, &r->cand_room, r->ncand, sizeof *r->cand, err);
+    psr_status st = psr_grow(&r->cand, &r->cand_room, r->ncand, sizeof *r->cand, "a report", err);
     if (st)
         return st;
     struct report_cand *c = &r->cand[r->ncand];

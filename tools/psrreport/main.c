@@ -44,7 +44,5 @@ int main(int argc, char **argv)
     run_catch_signals();
     psr_status st = opt.overview ? report_overview(&tool, &opt, argv + 1, (size_t)n, &faulty, &err)
                                  : report_folder(&tool, &opt, argv[1], &faulty, &err);
-    if (run_stop_signal())
-        run_die_by_signal(run_stop_signal());
-    return cli_close_stdout(&tool, st == PSR_OK ? faulty : cli_report(&tool, &err));
+    return cli_end(&tool, st, &err, faulty);
 }

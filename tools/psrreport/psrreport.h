@@ -110,11 +110,6 @@ char *report_path(const struct report *r, const char *name);
 
 bool report_has_suffix(const char *name, const char *suffix);
 
-/* Makes room for one more.
- * Status: PSR_ENOMEM */
-PSR_MUST_CHECK psr_status report_grow(void *array, size_t *room, size_t n, size_t size,
-                                      psr_err *err);
-
 /* Finds the names, and which files describe the observation.
  * Status: PSR_EIO for a folder that cannot be read, PSR_ENOMEM */
 PSR_MUST_CHECK psr_status report_read_folder(struct report *r, psr_err *err);

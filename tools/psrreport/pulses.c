@@ -41,7 +41,7 @@ static psr_status take_event(void *ctx, struct report_line *line, psr_err *err)
     if (!st && r->nevent == 4 * EVENTS)
         keep_best(r);
     if (!st)
-        st = report_grow(&r->event, &r->event_room, r->nevent, sizeof *r->event, err);
+        st = psr_grow(&r->event, &r->event_room, r->nevent, sizeof *r->event, "a report", err);
     if (!st) {
         r->event[r->nevent++] = e;
         r->events_seen++;
@@ -73,7 +73,8 @@ static psr_status take_burst(void *ctx, struct report_line *line, psr_err *err)
     double v[N] = {0};
     if (*line->word[0] == '#')
         return PSR_OK;
-    psr_status st = report_grow(&r->burst, &r->burst_room, r->nburst, sizeof *r->burst, err);
+    psr_status st =
+        psr_grow(&r->burst, &r->burst_room, r->nburst, sizeof *r->burst, "a report", err);
     for (size_t k = 0; k <= MEMBERS && !st; k++)
         st = report_number(line, k, name[k], &v[k], err);
     if (st)

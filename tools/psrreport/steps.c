@@ -5,7 +5,7 @@ static psr_status take_step(void *ctx, char *text, struct json_value *object, bo
                             psr_err *err)
 {
     struct report *r = ctx;
-    psr_status st = report_grow(&r->step, &r->step_room, r->nstep, sizeof *r->step, err);
+    psr_status st = psr_grow(&r->step, &r->step_room, r->nstep, sizeof *r->step, "a report", err);
     if (st)
         return st;
     r->step[r->nstep++] = (struct report_step){.json = object, .line = text};

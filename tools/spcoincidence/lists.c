@@ -2,6 +2,7 @@
 #include "lists.h"
 
 #include <math.h>
+#include <psrkit/tool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,14 +13,9 @@ static const char mark_name[] = "beams";
 
 static psr_status add_pulse(struct lists *l, const struct pulse *p, psr_err *err)
 {
-    if (l->n == l->room) {
-        const size_t room = 2 * l->room + 64;
-        struct pulse *pulse = realloc(l->pulse, room * sizeof *pulse);
-        if (!pulse)
-            return psr_fail_nomem(err, "the lists", (double)room * sizeof *pulse);
-        l->pulse = pulse;
-        l->room = room;
-    }
+    psr_status st = psr_grow(&l->pulse, &l->room, l->n, sizeof *l->pulse, "the lists", err);
+    if (st)
+        return st;
     l->pulse[l->n++] = *p;
     return PSR_OK;
 }

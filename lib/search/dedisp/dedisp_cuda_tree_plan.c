@@ -1,8 +1,8 @@
 /* Plans the stages of the tree algorithm on a device: groups of rows that share rows of the level
  * below, which stay in shared memory.  Nothing here needs a device. */
-#include "base/grow.h"
 #include "dedisp_cuda_tree.h"
 
+#include <psrkit/tool.h>
 #include <stdlib.h>
 #include <string.h>
 

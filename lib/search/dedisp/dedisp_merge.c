@@ -1,8 +1,6 @@
 /* Chooses the rows of tree dedispersion from the trials down. */
 #include "dedisp_merge_build.h"
 
-#include "base/grow.h"
-
 #include <math.h>
 #include <psrkit/tool.h>
 #include <stdlib.h>

@@ -1,8 +1,7 @@
 /* How trials share sums of parts: patterns of rotations, each listed once. */
 #include "fold_sums.h"
 
-#include "base/grow.h"
-
+#include <psrkit/tool.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,10 +3,10 @@
 #include "presto_kernel.h"
 #include "sieve_kernel.h"
 
-#include "base/grow.h"
 #include "base/threads.h"
 #include "signal/presto_sigma.h"
 
+#include <psrkit/tool.h>
 #include <stdlib.h>
 #include <string.h>
 

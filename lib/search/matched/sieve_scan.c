@@ -2,9 +2,9 @@
 #include "cell_sums.h"
 #include "sieve.h"
 
-#include "base/grow.h"
 #include "base/threads.h"
 
+#include <psrkit/tool.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,12 +2,12 @@
 #include "sift_state.h"
 
 #include "base/c_locale.h"
-#include "base/grow.h"
 #include "base/path.h"
 #include "formats/series_name.h"
 #include <ctype.h>
 #include <dirent.h>
 #include <math.h>
+#include <psrkit/tool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* Takes candidates in: of files, read in parallel, and of lists in memory. */
 #include "sift_state.h"
 
-#include "base/grow.h"
 #include "base/path.h"
 #include <math.h>
+#include <psrkit/tool.h>
 #include <stdlib.h>
 #include <string.h>
 

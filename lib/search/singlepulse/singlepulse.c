@@ -2,10 +2,10 @@
 #include "singlepulse_plan.h"
 
 #include "base/copy_desc.h"
-#include "base/grow.h"
 #include "base/threads.h"
 
 #include <math.h>
+#include <psrkit/tool.h>
 #include <stdlib.h>
 #include <string.h>
 

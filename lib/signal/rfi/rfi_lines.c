@@ -1,12 +1,12 @@
 /* Finds lines in the power spectrum of a series. */
 #include "rfi_lines.h"
 
-#include "base/grow.h"
 #include "base/quantile.h"
 
 #include <math.h>
 #include <psrkit/series.h>
 #include <psrkit/signif.h>
+#include <psrkit/tool.h>
 #include <stdlib.h>
 #include <string.h>
 
