@@ -187,7 +187,5 @@ int main(int argc, char **argv)
     free((void *)r.opt.known_f.text);
     free((void *)r.opt.run.bird_p);
     free((void *)r.opt.run.bird_f);
-    if (run_stop_signal())
-        run_die_by_signal(run_stop_signal());
-    return cli_close_stdout(&r.tool, st == PSR_OK ? r.faulty : cli_report(&r.tool, &r.err));
+    return cli_end(&r.tool, st, &r.err, r.faulty);
 }

@@ -51,6 +51,13 @@ int cli_close_stdout(const struct cli *tool, int code)
     return CLI_EXIT_FAILURE;
 }
 
+int cli_end(const struct cli *tool, psr_status st, const psr_err *err, bool faulty)
+{
+    run_die_if_stopped();
+    int code = faulty ? CLI_EXIT_FAILURE : EXIT_SUCCESS;
+    return cli_close_stdout(tool, st == PSR_OK ? code : cli_report(tool, err));
+}
+
 /* Prints text from a column on, broken at blanks and where it has line ends itself; the cursor
  * stands at column. */
 static void print_wrapped(const char *text, int from, int column)

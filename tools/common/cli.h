@@ -107,4 +107,10 @@ void cli_put_json(void *ctx, const char *bytes, size_t n);
  * Returned: code, or 1 where closing failed (which is then reported). */
 int cli_close_stdout(const struct cli *tool, int code);
 
+/* The end of a tool that catches signals: dies by one that was caught, or reports an error; then closes standard output.
+ * Given:    st, err   the outcome
+ *           faulty    part of the work failed, and has been reported
+ * Returned: exit code for main to return */
+int cli_end(const struct cli *tool, psr_status st, const psr_err *err, bool faulty);
+
 #endif

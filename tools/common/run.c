@@ -88,10 +88,12 @@ int run_stop_signal(void)
     return caught_signal;
 }
 
-void run_die_by_signal(int signal_number)
+void run_die_if_stopped(void)
 {
-    signal(signal_number, SIG_DFL);
-    raise(signal_number);
+    if (caught_signal) {
+        signal(caught_signal, SIG_DFL);
+        raise(caught_signal);
+    }
 }
 
 struct timespec run_deadline(double seconds)

@@ -27,8 +27,8 @@ void run_limit_threads(int64_t *ncpus, const char *name);
 /* The signal that asked the program to stop, or 0. */
 int run_stop_signal(void);
 
-/* Ends the program by the signal caught, so that the caller's shell sees why. */
-void run_die_by_signal(int signal);
+/* Ends the program by the signal caught, if any, so that the caller's shell sees why. */
+void run_die_if_stopped(void);
 
 /* A line on standard error with share done, rate and time left; shown on a terminal only. */
 struct run_progress {

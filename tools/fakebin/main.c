@@ -77,9 +77,6 @@ int main(int argc, char **argv)
     run_catch_signals();
     run_limit_threads(&job.opt.ncpus, job.opt.quiet ? NULL : job.tool.name);
     psr_status st = job.command ? run(&job) : psr_fail_nomem(&job.err, "command line", argc);
-    int code = st == PSR_OK ? EXIT_SUCCESS : cli_report(&job.tool, &job.err);
     fakebin_release(&job);
-    if (run_stop_signal())
-        run_die_by_signal(run_stop_signal());
-    return cli_close_stdout(&job.tool, code);
+    return cli_end(&job.tool, st, &job.err, false);
 }

@@ -132,13 +132,7 @@ int main(int argc, char **argv)
     size_t n = (size_t)accel_options_parse(&job.opt, &job.tool, argc, argv);
     run_catch_signals();
     run_limit_threads(&job.opt.fourier.search.ncpus, job.opt.quiet ? NULL : job.tool.name);
-    int code = EXIT_SUCCESS;
-    if (run(&job, argv + 1, n) != PSR_OK)
-        code = cli_report(&job.tool, &job.err);
-    else if (job.nfailed > 0)
-        code = CLI_EXIT_FAILURE;
+    psr_status st = run(&job, argv + 1, n);
     release(&job);
-    if (run_stop_signal())
-        run_die_by_signal(run_stop_signal());
-    return cli_close_stdout(&job.tool, code);
+    return cli_end(&job.tool, st, &job.err, job.nfailed > 0);
 }

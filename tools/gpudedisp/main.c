@@ -90,7 +90,5 @@ int main(int argc, char **argv)
     run_limit_threads(&r.opt.run.ncpus, r.opt.quiet ? NULL : r.tool.name);
     psr_status st = run(&r);
     fourier_options_clear(&r.opt.fourier);
-    if (run_stop_signal())
-        run_die_by_signal(run_stop_signal());
-    return cli_close_stdout(&r.tool, st == PSR_OK ? EXIT_SUCCESS : cli_report(&r.tool, &r.err));
+    return cli_end(&r.tool, st, &r.err, false);
 }

@@ -144,8 +144,5 @@ int main(int argc, char **argv)
     free((void *)r.line);
     psr_candlist_clear(&r.list);
     gpufold_roots_clear(&r.roots);
-    if (run_stop_signal())
-        run_die_by_signal(run_stop_signal());
-    const int code = st == PSR_OK ? r.faulty : cli_report(&r.tool, &r.err);
-    return cli_close_stdout(&r.tool, code);
+    return cli_end(&r.tool, st, &r.err, r.faulty);
 }

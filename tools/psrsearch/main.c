@@ -182,7 +182,5 @@ int main(int argc, char **argv)
     if (!st)
         st = r.opt.dry_run ? print_commands(&r) : search(&r);
     psrsearch_plan_clear(&r.plan);
-    if (run_stop_signal())
-        run_die_by_signal(run_stop_signal());
-    return cli_close_stdout(&r.tool, st == PSR_OK ? EXIT_SUCCESS : cli_report(&r.tool, &r.err));
+    return cli_end(&r.tool, st, &r.err, false);
 }
