@@ -230,6 +230,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/pfd.c \
 	lib/formats/mask_write.c \
 	lib/formats/obs.c \
+	lib/formats/udp_frames.c \
+	lib/formats/udp_frames.h \
 	lib/formats/udp_packet.c \
 	lib/formats/udp_packet.h \
 	lib/formats/udp_reader.c \

@@ -120,7 +120,7 @@ data_bytes() {
     refused 1 'too few for a sum' -F 8 -t 1000 -o x.fil "$dada"
     refused 1 'too few for a sum' -S 1 -F 8 -o x.fil "$dada"
     refused 1 'neither VDIF, DADA nor GUPPI' -F 8 -o x.fil "$srcdir/README.md"
-    refused 1 'a pipe must be the only input' -F 8 -o x.fil "$dada" -
+    refused 1 'must be the only input, as any pipe' -F 8 -o x.fil "$dada" -
     cp "$dada" y.dada
     refuses 1 'would be written over' gpudigifil -q -F 8 -o y.dada y.dada
     cmp y.dada "$dada"

@@ -146,6 +146,7 @@ UNIT_TESTS = \
 	tests/t_subband \
 	tests/t_text_lines \
 	tests/t_udp \
+	tests/t_udp_frames \
 	tests/t_unpack \
 	tests/t_zaplist
 
@@ -170,6 +171,7 @@ dist_noinst_DATA += \
 	tests/fits_check.h \
 	tests/fits_writer.h \
 	tests/inf_text.h \
+	tests/loopback.h \
 	tests/mask_bytes.h \
 	tests/pulscan_list.h \
 	tests/pulscan_truth.h \

@@ -2,11 +2,10 @@
 #include "formats/udp_packet.h"
 #include <psrkit/source.h>
 
+#include "loopback.h"
 #include "tap.h"
-#include <arpa/inet.h>
 #include <pthread.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -40,21 +39,6 @@ struct transfer {
 };
 
 /* --- sending ---------------------------------------------------------------------------------- */
-
-/* A port that nobody has. */
-static int free_port(void)
-{
-    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof a;
-    int fd = socket(AF_INET, SOCK_DGRAM, 0);
-    if (fd < 0 || bind(fd, (struct sockaddr *)&a, sizeof a) ||
-        getsockname(fd, (struct sockaddr *)&a, &size)) {
-        printf("Bail out! no socket on the loopback interface\n");
-        exit(EXIT_FAILURE);
-    }
-    close(fd);
-    return ntohs(a.sin_port);
-}
 
 static void fill_row(const struct transfer *t, size_t row, unsigned char *to)
 {
@@ -197,7 +181,7 @@ static bool transfer(struct transfer *t, const struct shape *shape, void (*send)
 {
     pthread_t thread;
     psr_err err = {.msg = ""};
-    const int port = free_port();
+    const int port = loopback_port();
     *t = (struct transfer){.shape = *shape, .send = send};
     psr_obs_init(&t->obs);
     t->obs.nchan = shape->nchan;
@@ -351,12 +335,10 @@ static void send_hostile(struct transfer *t, int fd, uint64_t *random)
 
 static void send_among_hostile(struct transfer *t)
 {
-    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     uint64_t random = t->shape.seed;
     psr_udp_sender *s;
-    const int fd = socket(AF_INET, SOCK_DGRAM, 0);
-    a.sin_port = htons((uint16_t)atoi(strrchr(t->to, ':') + 1));
-    if (fd < 0 || connect(fd, (struct sockaddr *)&a, sizeof a))
+    const int fd = loopback_sender(atoi(strrchr(t->to, ':') + 1));
+    if (fd < 0)
         t->sent = PSR_EIO;
     for (int k = 0; k < 50 && !t->sent; k++)
         send_hostile(t, fd, &random);

@@ -76,10 +76,10 @@ static psr_status open_part(psr_baseband *b, size_t i, psr_err *err)
 {
     struct psr_mjd start = {0, 0};
     close_input(b);
-    psr_status st = psr_baseband_input_open(&b->input, b->part[i].path, err);
+    psr_status st = psr_baseband_input_open(&b->input, b->part[i].path, &b->d.notes, err);
     if (!st && b->input->stream && b->npart > 1)
-        st = psr_fail_field(err, PSR_EINVAL, "path", "%s: a pipe must be the only input",
-                            b->input->name);
+        st = psr_fail_field(err, PSR_EINVAL, "path",
+                            "%s: must be the only input, as any pipe", b->input->name);
     if (!st)
         st = find_format(b, err);
     if (st)

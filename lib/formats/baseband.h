@@ -17,8 +17,8 @@ enum { PSR_BASEBAND_GAP_S = 60 }; /* longest gap that is filled, seconds */
 
 struct psr_baseband_desc {
     size_t size;             /* sizeof the struct */
-    const char *const *path; /* [npath] in any order; "-" is standard input, which must be the
-                                only one, as any pipe */
+    const char *const *path; /* [npath] in any order; "-" is standard input, udp://... VDIF frames
+                                from the network; any pipe must be the only one */
     size_t npath;
     double freq_mhz, bw_mhz; /* of the whole band, instead of the header's; 0: the header's.  VDIF
                                 has none; its bw_mhz gives the sampling rate where frames do not */

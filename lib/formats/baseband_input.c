@@ -1,5 +1,7 @@
-/* Buffers bytes of a file or a pipe, so that headers can be looked at before they are taken. */
+/* Buffers bytes of a file, a pipe or a network stream, so that headers can be looked at before they are taken. */
 #include "baseband_input.h"
+
+#include "udp_socket.h"
 
 #include "base/path.h"
 #include "base/readfd.h"
@@ -10,14 +12,18 @@
 
 enum { READ_BYTES = 1 << 20 };
 
-psr_status psr_baseband_input_open(struct psr_baseband_input **out, const char *path, psr_err *err)
+psr_status psr_baseband_input_open(struct psr_baseband_input **out, const char *path,
+                                   const struct psr_notes *notes, psr_err *err)
 {
     struct psr_baseband_input *in = calloc(1, sizeof *in);
     *out = NULL;
     if (!in)
         return psr_fail_nomem(err, "an input", sizeof *in);
     in->name = psr_path_called(path);
-    psr_status st = psr_open_input(&in->fd, &in->stream, &in->size, path, err);
+    in->fd = -1;
+    in->stream = psr_udp_is_name(path);
+    psr_status st = in->stream ? psr_udp_frames_open(&in->network, path, notes, err)
+                               : psr_open_input(&in->fd, &in->stream, &in->size, path, err);
     if (st) {
         psr_baseband_input_close(in);
         return st;
@@ -33,6 +39,7 @@ void psr_baseband_input_close(struct psr_baseband_input *in)
         return;
     if (in->fd >= 0)
         close(in->fd);
+    psr_udp_frames_close(in->network);
     free(in->buffer);
     free(in);
 }
@@ -61,8 +68,13 @@ static psr_status make_room(struct psr_baseband_input *in, size_t n, psr_err *er
 static psr_status read_some(struct psr_baseband_input *in, void *to, size_t n, size_t *got,
                             psr_err *err)
 {
-    const ssize_t more = psr_read_some(in->fd, to, n);
     *got = 0;
+    if (in->network) {
+        psr_status st = psr_udp_frames_read(in->network, to, n, got, err);
+        in->ended = !st && *got == 0;
+        return st;
+    }
+    const ssize_t more = psr_read_some(in->fd, to, n);
     if (more < 0)
         return psr_fail_errno(err, "%s", in->name);
     *got = (size_t)more;

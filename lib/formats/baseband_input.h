@@ -1,27 +1,30 @@
-/* baseband_input.h: buffered bytes of a file or a pipe (private). */
+/* baseband_input.h: buffered bytes of a file, a pipe or a network stream (private). */
 #ifndef PSR_FORMATS_BASEBAND_INPUT_H
 #define PSR_FORMATS_BASEBAND_INPUT_H
 
-#include <psrkit/status.h>
+#include "udp_frames.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct psr_baseband_input {
-    int fd;
-    const char *name; /* for messages; borrowed */
-    bool stream;      /* cannot seek */
-    int64_t size;     /* of a file */
-    int64_t at;       /* bytes taken or skipped */
+    int fd;                  /* -1 of a network stream */
+    psr_udp_frames *network; /* NULL of others */
+    const char *name;        /* for messages; borrowed */
+    bool stream;             /* cannot seek */
+    int64_t size;            /* of a file */
+    int64_t at;              /* bytes taken or skipped */
     uint8_t *buffer;
     size_t room, begin, end;
     bool ended;
 };
 
-/* Opens path; "-" is standard input.
- * Status: PSR_EIO; PSR_ENOMEM.  On error there is nothing to close. */
+/* Opens path; "-" is standard input, udp://... a network stream of VDIF frames.
+ * Given:  notes  of what a network stream loses
+ * Status: PSR_EIO; PSR_ENOMEM; PSR_EINVAL of such a name.  On error there is nothing to close. */
 PSR_MUST_CHECK psr_status psr_baseband_input_open(struct psr_baseband_input **out, const char *path,
-                                                  psr_err *err);
+                                                  const struct psr_notes *notes, psr_err *err);
 void psr_baseband_input_close(struct psr_baseband_input *in); /* NULL is allowed */
 
 /* Shows the next n bytes without taking them.

@@ -1,0 +1,174 @@
+/* Receives VDIF frames over UDP. */
+#include "udp_frames.h"
+
+#include "base/clock.h"
+#include "udp_receive.h"
+#include "vdif_frame.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SEQUENCE_BYTES = 8, DATAGRAMS = 32 };
+static const double report_s = 10;
+
+struct psr_udp_frames {
+    struct psr_notes notes;
+    const char *path;
+    psr_udp_receiver *receiver;
+    /* of the thread that receives */
+    size_t datagram_bytes, prefix; /* 0: none has come */
+    struct psr_vdif_frame like;
+    int64_t number; /* datagrams in the order in which they came */
+    /* under the receiver's lock */
+    bool ready;
+    psr_status status;
+    psr_err err;
+    /* of the thread that reads */
+    unsigned char *held; /* [DATAGRAMS][datagram_bytes - prefix] */
+    size_t at, end;      /* bytes of it */
+    bool ended;
+    double reported_s;
+    int64_t reported_lost;
+};
+
+/* --- datagrams, in the thread that receives them ----------------------------------------------- */
+
+/* Whether whole frames follow the prefix. */
+static bool holds_frames(struct psr_vdif_frame *f, const unsigned char *packet, size_t n,
+                         size_t prefix)
+{
+    return n > prefix && psr_vdif_parse(f, packet + prefix, n - prefix) &&
+           (n - prefix) % f->bytes == 0;
+}
+
+static bool learn(struct psr_udp_frames *u, const unsigned char *packet, size_t n)
+{
+    if (!holds_frames(&u->like, packet, n, u->prefix = 0) &&
+        !holds_frames(&u->like, packet, n, u->prefix = SEQUENCE_BYTES))
+        return false;
+    u->datagram_bytes = n;
+    u->status = psr_udp_set_frames(u->receiver, n - u->prefix, &u->err);
+    u->ready = true;
+    return !u->status;
+}
+
+static enum psr_udp_what sort(void *ctx, const unsigned char *packet, size_t n, int64_t *number,
+                              const unsigned char **frame)
+{
+    struct psr_udp_frames *u = ctx;
+    struct psr_vdif_frame f;
+    if (u->status || (!u->datagram_bytes && !learn(u, packet, n)) || n != u->datagram_bytes ||
+        !holds_frames(&f, packet, n, u->prefix) || !psr_vdif_alike(&f, &u->like))
+        return PSR_UDP_FOREIGN;
+    *number = u->number++;
+    *frame = packet + u->prefix;
+    return PSR_UDP_FRAME;
+}
+
+static bool is_ready(void *ctx)
+{
+    const struct psr_udp_frames *u = ctx;
+    return u->ready;
+}
+
+/* --- bytes, in the thread that reads ------------------------------------------------------------ */
+
+static void report(struct psr_udp_frames *u, bool end)
+{
+    const struct psr_udp_counts c = psr_udp_counts(u->receiver);
+    const int64_t lost = c.overflowed + c.frames.dropped;
+    u->reported_s = psr_seconds();
+    if (!end && lost == u->reported_lost)
+        return;
+    u->reported_lost = lost;
+    psr_note(&u->notes,
+             "%s: %lld datagrams of VDIF frames received; %lld found the kernel's %lld bytes full "
+             "and %lld ours; %lld were foreign",
+             u->path, (long long)c.frames.accepted, (long long)c.overflowed, (long long)c.buffer,
+             (long long)c.frames.dropped, (long long)(c.foreign + c.frames.rejected));
+}
+
+static psr_status take_datagrams(struct psr_udp_frames *u, psr_err *err)
+{
+    struct psr_frame_run run = {0};
+    u->at = u->end = 0;
+    psr_status st = psr_udp_take(u->receiver, DATAGRAMS, u->held, &run, err);
+    if (st)
+        return st;
+    u->end = run.n * (u->datagram_bytes - u->prefix);
+    const bool ended = !run.n && !run.lost && !run.restart;
+    if (psr_seconds() - u->reported_s > report_s || (ended && !u->ended))
+        report(u, ended);
+    u->ended = ended;
+    return PSR_OK;
+}
+
+psr_status psr_udp_frames_read(psr_udp_frames *u, void *to, size_t n, size_t *got, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    *got = 0;
+    while (!st && !u->ended && u->at == u->end)
+        st = take_datagrams(u, err);
+    if (st || u->ended)
+        return st;
+    const size_t held = u->end - u->at;
+    *got = held < n ? held : n;
+    memcpy(to, u->held + u->at, *got);
+    u->at += *got;
+    return PSR_OK;
+}
+
+/* --- beginning and end -------------------------------------------------------------------------- */
+
+/* Waits for the first datagram. */
+static psr_status begin(struct psr_udp_frames *u, psr_err *err)
+{
+    psr_status st = psr_udp_wait(u->receiver, is_ready, u, err);
+    if (st)
+        return st;
+    if (!u->ready)
+        return psr_fail(err, PSR_EIO, "%s: the stream ended before it began", u->path);
+    if (u->status) {
+        if (err)
+            *err = u->err;
+        return u->status;
+    }
+    const size_t bytes = DATAGRAMS * (u->datagram_bytes - u->prefix);
+    u->held = malloc(bytes);
+    return u->held ? PSR_OK : psr_fail_nomem(err, "datagrams", (double)bytes);
+}
+
+psr_status psr_udp_frames_open(psr_udp_frames **out, const char *path,
+                               const struct psr_notes *notes, psr_err *err)
+{
+    struct psr_udp_name name;
+    *out = NULL;
+    psr_status st = psr_udp_parse(&name, path, err);
+    if (st)
+        return st;
+    psr_udp_frames *u = calloc(1, sizeof *u);
+    if (!u)
+        return psr_fail_nomem(err, "a receiver of frames", sizeof *u);
+    u->notes = *notes;
+    u->path = path;
+    u->reported_s = psr_seconds();
+    st = psr_udp_receive(&u->receiver,
+                         &(struct psr_udp_desc){.name = &name, .sort = sort, .ctx = u}, err);
+    if (!st)
+        st = begin(u, err);
+    if (st) {
+        psr_udp_frames_close(u);
+        return st;
+    }
+    *out = u;
+    return PSR_OK;
+}
+
+void psr_udp_frames_close(psr_udp_frames *u)
+{
+    if (!u)
+        return;
+    psr_udp_stop(u->receiver);
+    free(u->held);
+    free(u);
+}

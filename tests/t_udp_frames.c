@@ -1,0 +1,205 @@
+/* udp_frames: VDIF frames sent over the loopback interface are read as the same frames in a file are. */
+#include "baseband_made.h"
+#include "formats/baseband.h"
+
+#include "loopback.h"
+#include "tap.h"
+#include <pthread.h>
+#include <time.h>
+
+enum { NFRAME = 400, FRAME_NSAMP = 64, SEQUENCE_BYTES = 8, DATAGRAM_MAX = 65507 };
+
+/* Datagrams a second, few enough for small buffers of the kernel on a busy machine. */
+static const double datagram_rate = 2000;
+
+/* Frames as they are sent: in this order, some twice, some never. */
+struct stream {
+    struct made made;
+    struct made_vdif vdif;
+    struct made_bytes frames;
+    size_t frame_bytes, per_datagram, prefix;
+    bool hostile;
+    int port;
+    uint64_t random;
+};
+
+struct result {
+    struct psr_baseband_header header;
+    struct psr_baseband_count count;
+    float *x; /* [nplane][room][ndim] */
+    bool *lost;
+    size_t n, room;
+    char note[1024];
+};
+
+static void keep_note(void *ctx, const char *msg)
+{
+    struct result *r = ctx;
+    const size_t n = strlen(r->note);
+    snprintf(r->note + n, sizeof r->note - n, "%s; ", msg);
+}
+
+/* --- sending ---------------------------------------------------------------------------------- */
+
+static void make_stream(struct stream *s, uint64_t *random, double loss, size_t reorder)
+{
+    struct made *m = &s->made;
+    const size_t nthread = (size_t)tap_between(random, 1, 2);
+    s->vdif = (struct made_vdif){.nthread = nthread,
+                                 .nchan = (size_t)1 << tap_between(random, 0, 3),
+                                 .frame_nsamp = FRAME_NSAMP,
+                                 .legacy = tap_random(random) >> 63,
+                                 .threads_are_pols = nthread == 2,
+                                 .per_second = 150,
+                                 .second = 1000};
+    *m =
+        (struct made){.npol = nthread, .ndim = 2, .nsamp = (size_t)FRAME_NSAMP * NFRAME, .nbit = 8};
+    m->nchan = s->vdif.nchan;
+    made_fill(m, random);
+    s->frame_bytes = (s->vdif.legacy ? 16U : 32U) + FRAME_NSAMP * m->nchan * m->ndim;
+    size_t order[NFRAME];
+    for (size_t k = 0; k < NFRAME; k++)
+        order[k] = k;
+    for (size_t k = 4; reorder > 0 && k + reorder < NFRAME; k += reorder) {
+        const size_t with = k + (size_t)tap_between(random, 0, (int64_t)reorder - 1);
+        const size_t was = order[k];
+        order[k] = order[with];
+        order[with] = was;
+    }
+    for (size_t i = 0; i < NFRAME; i++)
+        for (size_t g = 0; g < nthread; g++) {
+            const bool edge = i < 4 || i + 1 == NFRAME;
+            const double fate = (double)(tap_random(random) >> 11) * 0x1p-53;
+            const int copies = edge || fate > 2 * loss ? 1 : fate > loss ? 2 : 0;
+            for (int c = 0; c < copies; c++)
+                made_vdif_frame(&s->frames, m, &s->vdif, order[i], g, false);
+        }
+    if (s->frames.n / s->frame_bytes % s->per_datagram) /* datagrams are of one size */
+        made_vdif_frame(&s->frames, m, &s->vdif, NFRAME - 1, 0, false);
+    s->random = tap_random(random);
+}
+
+/* A datagram that is none of the stream's. */
+static void send_hostile(const struct stream *s, int fd, uint64_t *random)
+{
+    static unsigned char packet[DATAGRAM_MAX];
+    const size_t whole = s->prefix + s->per_datagram * s->frame_bytes;
+    const size_t length[] = {1, whole, whole - 1, (size_t)tap_between(random, 0, 9000)};
+    const size_t kind = tap_random(random) % 4;
+    for (size_t i = 0; i < sizeof packet; i++)
+        packet[i] = (unsigned char)(tap_random(random) >> 40);
+    if (kind == 2)
+        memcpy(packet, s->frames.bytes, s->frame_bytes);
+    (void)!send(fd, packet, length[kind], 0);
+}
+
+static void *send_stream(void *arg)
+{
+    const struct stream *s = arg;
+    static unsigned char packet[DATAGRAM_MAX];
+    const size_t bytes = s->per_datagram * s->frame_bytes;
+    uint64_t number = 0, random = s->random;
+    const int fd = loopback_sender(s->port);
+    nanosleep(&(struct timespec){0, 200000000}, NULL); /* the receiver opens */
+    for (int i = 0; s->hostile && i < 20; i++)
+        send_hostile(s, fd, &random);
+    for (size_t at = 0; at < s->frames.n; at += bytes, number++) {
+        const size_t n = s->frames.n - at < bytes ? s->frames.n - at : bytes;
+        memcpy(packet, &number, sizeof number);
+        memcpy(packet + s->prefix, s->frames.bytes + at, n);
+        (void)!send(fd, packet, s->prefix + n, 0);
+        nanosleep(&(struct timespec){0, (long)(1e9 / datagram_rate)}, NULL);
+        if (s->hostile && number % 3 == 0)
+            send_hostile(s, fd, &random);
+    }
+    close(fd);
+    return NULL;
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+static psr_status read_all(struct result *r, const char *path, size_t room, double bw_mhz,
+                           psr_err *err)
+{
+    psr_baseband *b;
+    *r = (struct result){.room = room};
+    const struct psr_baseband_desc d = {.size = sizeof d,
+                                        .path = &path,
+                                        .npath = 1,
+                                        .freq_mhz = 400,
+                                        .bw_mhz = bw_mhz,
+                                        .notes = {keep_note, r}};
+    psr_status st = psr_baseband_open(&b, &d, err);
+    if (st)
+        return st;
+    r->header = *psr_baseband_header(b);
+    const size_t nplane = r->header.nchan * r->header.npol;
+    r->x = tap_take(nplane * room * 2, sizeof *r->x);
+    r->lost = tap_take(room, sizeof *r->lost);
+    st = psr_baseband_read(b, room, r->x, &r->n, err);
+    const struct psr_span *span;
+    for (size_t i = psr_baseband_lost(b, &span); i-- > 0 && !st;)
+        for (int64_t t = 0; t < span[i].count; t++)
+            r->lost[span[i].first + t] = true;
+    psr_baseband_describe(b, &r->count);
+    psr_baseband_close(b);
+    return st;
+}
+
+static bool same(const struct result *a, const struct result *b)
+{
+    const size_t nplane = a->header.nchan * a->header.npol;
+    const struct psr_baseband_count *m = &a->count, *n = &b->count;
+    return a->n == b->n && a->header.start.day == b->header.start.day &&
+           a->header.start.frac == b->header.start.frac &&
+           nplane == b->header.nchan * b->header.npol &&
+           !memcmp(a->x, b->x, nplane * a->room * 2 * sizeof *a->x) &&
+           !memcmp(a->lost, b->lost, a->room) && m->missing == n->missing && m->lost == n->lost &&
+           m->duplicates == n->duplicates;
+}
+
+static void test_stream(uint64_t *random, double loss, size_t reorder, bool hostile)
+{
+    struct stream s = {.per_datagram = (size_t)tap_between(random, 1, 2),
+                       .prefix = tap_random(random) >> 63 ? SEQUENCE_BYTES : 0,
+                       .hostile = hostile,
+                       .port = loopback_port()};
+    struct result file, net;
+    psr_err err = {.msg = ""};
+    pthread_t thread;
+    char name[64];
+    make_stream(&s, random, loss, reorder);
+    const char *path = scratch("frames.vdif");
+    scratch_write(path, s.frames.bytes, s.frames.n);
+    const double bw_mhz = s.vdif.per_second * FRAME_NSAMP * 1e-6 * (double)s.made.nchan;
+    const size_t room = s.made.nsamp + 100;
+    psr_status st = read_all(&file, path, room, bw_mhz, &err);
+    snprintf(name, sizeof name, "udp://127.0.0.1:%d?idle=2", s.port);
+    if (pthread_create(&thread, NULL, send_stream, &s))
+        exit(EXIT_FAILURE);
+    if (!st)
+        st = read_all(&net, name, room, bw_mhz, &err);
+    pthread_join(thread, NULL);
+    const bool overflowed = !strstr(net.note, " 0 found the kernel's");
+    ok(!st && (overflowed || same(&file, &net)),
+       "%zu threads of %zu channels, %zu frames a datagram behind %zu bytes, %g lost, reordered by "
+       "%zu%s: %lld lost, %lld twice%s",
+       s.vdif.nthread, s.vdif.nchan, s.per_datagram, s.prefix, loss, reorder,
+       hostile ? ", among hostile ones" : "", (long long)file.count.lost,
+       (long long)file.count.duplicates, overflowed ? " (the kernel lost some: not compared)" : "");
+    diag("%s", st ? err.msg : net.note);
+    free(file.x), free(file.lost), free(net.x), free(net.lost);
+    free(s.frames.bytes), free(s.made.level);
+}
+
+int main(void)
+{
+    uint64_t random = tap_seed();
+    scratch_make();
+    test_stream(&random, 0, 0, false);
+    test_stream(&random, 0.001, 0, false);
+    test_stream(&random, 0.05, 0, false);
+    test_stream(&random, 0.05, 16, false);
+    test_stream(&random, 0.05, 16, true);
+    return done_testing();
+}
