@@ -1,6 +1,8 @@
 /* Unpacks coded voltages to floats. */
 #include "baseband_reader.h"
 
+#include "base/clones.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,15 +43,43 @@ void psr_baseband_fill_values(struct baseband_coding *c)
 
 /* --- runs of samples -------------------------------------------------------------------------- */
 
+/* How bytes become values. */
+struct bytes_to {
+    uint8_t flip;
+    float shift, scale;
+};
+
+/* Components that follow each other. */
+PSR_CLONES static void unpack_bytes_in_turn(struct bytes_to c, const uint8_t *restrict from,
+                                            size_t n, float *restrict out)
+{
+    for (size_t i = 0; i < n; i++)
+        out[i] = ((float)(int8_t)(from[i] ^ c.flip) + c.shift) * c.scale;
+}
+
+/* Complex samples of one of two planes in turn. */
+PSR_CLONES static void unpack_bytes_of_two(struct bytes_to c, const uint8_t *restrict from,
+                                           size_t n, float *restrict out)
+{
+    for (size_t t = 0; t < n; t++)
+        for (size_t e = 0; e < 2; e++)
+            out[2 * t + e] = ((float)(int8_t)(from[4 * t + e] ^ c.flip) + c.shift) * c.scale;
+}
+
 /* n samples of ndim components each, step bytes apart. */
-static void unpack_bytes(const struct baseband_coding *c, const uint8_t *from, size_t step,
+static void unpack_bytes(const struct baseband_coding *coding, const uint8_t *from, size_t step,
                          size_t n, size_t ndim, float *out)
 {
-    const uint8_t flip = c->code == BASEBAND_OFFSET ? 0x80 : 0;
-    const float scale = c->scale > 0 ? c->scale : 1, shift = c->shift;
-    for (size_t e = 0; e < ndim; e++)
+    const struct bytes_to c = {.flip = coding->code == BASEBAND_OFFSET ? 0x80 : 0,
+                               .shift = coding->shift,
+                               .scale = coding->scale > 0 ? coding->scale : 1};
+    if (step == ndim)
+        unpack_bytes_in_turn(c, from, n * ndim, out);
+    else if (step == 4 && ndim == 2)
+        unpack_bytes_of_two(c, from, n, out);
+    else
         for (size_t t = 0; t < n; t++)
-            out[t * ndim + e] = ((float)(int8_t)(from[t * step + e] ^ flip) + shift) * scale;
+            unpack_bytes_in_turn(c, from + t * step, ndim, out + t * ndim);
 }
 
 static float read_wide(const struct baseband_coding *c, const uint8_t *from)

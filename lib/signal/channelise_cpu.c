@@ -1,4 +1,5 @@
 /* Transforms segments of voltages with FFTW. */
+#include "base/clones.h"
 #include "base/threads.h"
 #include "channelise_plan.h"
 
@@ -120,6 +121,44 @@ static void put_channel(const psr_channelise *p, const struct psr_channelise_scr
     }
 }
 
+/* The last bin first, as where frequencies run up and channels down. */
+PSR_CLONES static void channelise_bins_reversed(const float *restrict bins, size_t n, float scale,
+                                                float *restrict to)
+{
+    for (size_t i = 0; i < n; i++) {
+        const float *y = bins + 2 * (n - 1 - i);
+        to[2 * i] = y[0] * scale;
+        to[2 * i + 1] = y[1] * scale;
+    }
+}
+
+PSR_CLONES static void channelise_bins_conjugate(const float *restrict bins, size_t n, float scale,
+                                                 float *restrict to)
+{
+    for (size_t i = 0; i < n; i++) {
+        to[2 * i] = bins[2 * i] * scale;
+        to[2 * i + 1] = -(bins[2 * i + 1] * scale);
+    }
+}
+
+/* Each bin is a channel: as take_bins and put_channel, for all channels at once. */
+static void put_bins(const psr_channelise *p, const struct psr_channelise_scratch *s,
+                     const struct job *job)
+{
+    const size_t below = p->d.real ? 0 : p->n / 2, above = p->n - below;
+    const float scale = 1 / (float)p->nbin, *bins = s->bins[0];
+    float *to = job->out + 2 * job->pol * p->d.nchan;
+    if (p->d.bw_mhz > 0) {
+        to += 2 * (p->d.nchan - (job->j + 1) * p->n);
+        channelise_bins_reversed(bins, above, scale, to);
+        channelise_bins_reversed(bins + 2 * above, below, scale, to + 2 * above);
+    } else {
+        to += 2 * job->j * p->n;
+        channelise_bins_conjugate(bins + 2 * above, below, scale, to);
+        channelise_bins_conjugate(bins, above, scale, to + 2 * below);
+    }
+}
+
 static void transform_segment(const psr_channelise *p, const struct psr_channelise_scratch *s,
                               const struct job *job)
 {
@@ -128,6 +167,10 @@ static void transform_segment(const psr_channelise *p, const struct psr_channeli
         fftwf_execute_dft_r2c(p->forward, s->x, s->bins);
     else
         fftwf_execute_dft(p->forward, (fftwf_complex *)s->x, s->bins);
+    if (!p->back && !p->response) {
+        put_bins(p, s, job);
+        return;
+    }
     for (size_t i = 0; i < p->n; i++) {
         take_bins(p, s, job->j, i);
         if (p->back)

@@ -1,6 +1,7 @@
 /* Detects channelised voltages, and sums them over time and frequency. */
 #include "detect.h"
 
+#include "base/clones.h"
 #include "base/threads.h"
 
 size_t psr_detect_nproduct(enum psr_detect what, size_t npol)
@@ -8,10 +9,18 @@ size_t psr_detect_nproduct(enum psr_detect what, size_t npol)
     return npol == 1 ? 1 : what == PSR_DETECT_EACH ? 2 : 4;
 }
 
+PSR_CLONES static void detect_powers(const float *restrict p, size_t n, float *restrict x)
+{
+    for (size_t c = 0; c < n; c++)
+        x[c] += p[2 * c] * p[2 * c] + p[2 * c + 1] * p[2 * c + 1];
+}
+
 /* Adds the power of each channel. */
 static void add_power(const float *p, size_t nchan, size_t fsum, float *x)
 {
-    for (size_t c = 0; c < nchan; c++)
+    if (fsum == 1)
+        detect_powers(p, nchan, x);
+    for (size_t c = 0; c < nchan && fsum > 1; c++)
         for (size_t k = c * fsum; k < (c + 1) * fsum; k++)
             x[c] += p[2 * k] * p[2 * k] + p[2 * k + 1] * p[2 * k + 1];
 }
