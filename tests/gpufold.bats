@@ -170,6 +170,22 @@ whole_of() { tail -c +130 "$1"; }
     leaves_no 't_*'
 }
 
+@test "-length ends series and sub-bands too" {
+    inputs
+    gpufold -q -noplot -nosearch -p 0.0123 -n 16 -npart 5 -length 5 -o a s.dat
+    head -c $((4 * 19531)) s.dat >short.dat
+    cp s.inf short.inf
+    gpufold -q -noplot -nosearch -p 0.0123 -n 16 -npart 5 -o b short.dat
+    "$builddir/tests/pfd_differ" -profiles a_*.pfd b_*.pfd 1e-15
+    gpufold -q -noplot -nosearch -p 0.0123 -n 16 -npart 5 -o c s.dat
+    fails "$builddir/tests/pfd_differ" -profiles a_*.pfd c_*.pfd 1e-15
+    refuses 1 '-length 1e-09 s: must be a sample or more' gpufold -q -p 0.0123 -length 1e-9 -o t s.dat
+    gpudedisp -q -compat presto -sub -subdm 47 -nsub 8 -noclip -nobary -o s g8.fil
+    gpufold -q -noplot -nosearch -topo -p 0.02 -dm 47 -n 16 -npart 3 -length 5 -o d s_DM47.00.sub[0-7]
+    gpufold -q -noplot -nosearch -topo -p 0.02 -dm 47 -n 16 -npart 3 -o e s_DM47.00.sub[0-7]
+    fails "$builddir/tests/pfd_differ" -profiles d_*.pfd e_*.pfd 1e-15
+}
+
 @test "-clean auto: a pulsar in interference, and what was removed, as gpudedisp writes it" {
     sky="-q -seed 5 -nbits 8 -nchans 64 -tsamp 512 -tobs 30 -fch1 1500 -foff 4 -period 442 -dm 60 -width 6 -snrpeak 0.3"
     fold="-q -topo -nosearch -noplot -n 64 -p 0.442 -dm 60"

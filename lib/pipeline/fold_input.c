@@ -35,6 +35,26 @@ static psr_status check_channels(const struct psr_fold_input *in, const struct p
     return PSR_OK;
 }
 
+/* --- length --------------------------------------------------------------------------------------- */
+
+/* The length sets the parts and the trials; a pipe must be told it. */
+static psr_status set_length(struct psr_fold_input *in, const struct psr_folder_desc *d,
+                             psr_err *err)
+{
+    const double nsamp = floor(d->length_s / in->obs.tsamp_s + 0.5);
+    if (d->length_s > 0 && !(nsamp >= 1 && nsamp < 0x1p53))
+        return psr_fail_field(err, PSR_EINVAL, "length_s",
+                              "%s: -length %g s: must be a sample or more", in->name, d->length_s);
+    if (d->length_s > 0 && (in->nsamp < 0 || nsamp < (double)in->nsamp))
+        in->nsamp = (int64_t)nsamp;
+    if (in->nsamp < 0)
+        return psr_fail(err, PSR_EUNSUPPORTED, "%s: its length is not known: -length is needed",
+                        in->name);
+    if (in->is_pipe && d->start > 0)
+        return psr_fail_field(err, PSR_EUNSUPPORTED, "start", "%s: -start needs a file", in->name);
+    return PSR_OK;
+}
+
 /* --- series ----------------------------------------------------------------------------------- */
 
 static psr_status open_series(struct psr_fold_input *in, const struct psr_folder_desc *d,
@@ -64,7 +84,7 @@ static psr_status open_series(struct psr_fold_input *in, const struct psr_folder
     in->block = SERIES_BLOCK;
     in->lookahead = 0;
     in->values = malloc(in->block * sizeof *in->values);
-    return in->values ? PSR_OK
+    return in->values ? set_length(in, d, err)
                       : psr_fail_nomem(err, "a series", (double)in->block * sizeof *in->values);
 }
 
@@ -115,24 +135,6 @@ static psr_status open_source(struct psr_fold_input *in, const struct psr_folder
     return st;
 }
 
-/* The length sets the parts and the trials; a pipe must be told it. */
-static psr_status set_length(struct psr_fold_input *in, const struct psr_folder_desc *d,
-                             psr_err *err)
-{
-    const double nsamp = floor(d->length_s / in->obs.tsamp_s + 0.5);
-    if (d->length_s > 0 && !(nsamp >= 1 && nsamp < 0x1p53))
-        return psr_fail_field(err, PSR_EINVAL, "length_s",
-                              "%s: -length %g s: must be a sample or more", in->name, d->length_s);
-    if (d->length_s > 0 && (in->nsamp < 0 || nsamp < (double)in->nsamp))
-        in->nsamp = (int64_t)nsamp;
-    if (in->nsamp < 0)
-        return psr_fail(err, PSR_EUNSUPPORTED, "%s: its length is not known: -length is needed",
-                        in->name);
-    if (in->is_pipe && d->start > 0)
-        return psr_fail_field(err, PSR_EUNSUPPORTED, "start", "%s: -start needs a file", in->name);
-    return PSR_OK;
-}
-
 static psr_status open_spectra(struct psr_fold_input *in, const struct psr_folder_desc *d,
                                psr_err *err)
 {
@@ -144,7 +146,8 @@ static psr_status open_spectra(struct psr_fold_input *in, const struct psr_folde
     in->lookahead = in->spectra.inf ? 0 : 1;
     in->is_pipe = in->obs.nsamp < 0 || !psr_is_regular(d->path[0]);
     in->nsamp = in->obs.nsamp;
-    return in->spectra.inf ? check_channels(in, d, err) : set_length(in, d, err);
+    st = in->spectra.inf ? check_channels(in, d, err) : PSR_OK;
+    return st ? st : set_length(in, d, err);
 }
 
 /* Whole blocks of cleaning: so no block brings one more with it. */
