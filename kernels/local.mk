@@ -20,6 +20,7 @@ CUDA_FILES = \
 	kernels/dedisp_shift_table.cu \
 	kernels/dedisp_gather.cu \
 	kernels/dedisp_tree.cu \
+	kernels/equalise.cu \
 	kernels/fold_search.cu \
 	kernels/probe.cu \
 	kernels/pulscan_norm.cu \
@@ -47,6 +48,7 @@ CUDA_INCLUDES = \
 	kernels/dedisp_tile.cuh \
 	kernels/dedisp_tree_kernels.h \
 	kernels/dedisp_tree_sums.cuh \
+	kernels/equalise_kernels.h \
 	kernels/fold_kernels.h \
 	kernels/half.cuh \
 	kernels/launch.cuh \
@@ -88,6 +90,8 @@ $(KERNEL_OBJECTS): %.lo: %.$(OBJEXT)
 
 # The host has the same bits.
 kernels/redden.$(OBJEXT): kernel_flags = -fmad=false
+kernels/equalise.$(OBJEXT): kernel_flags = -fmad=false
+kernels/equalise.$(OBJEXT): lib/search/dedisp/equalise_device.h lib/search/dedisp/mask_correction.h
 kernels/accel_level.$(OBJEXT): kernel_flags = -fmad=false
 kernels/fold_search.$(OBJEXT): kernel_flags = -fmad=false
 PULSE_OBJECTS = \

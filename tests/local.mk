@@ -427,6 +427,7 @@ GPU_TESTS = \
 	tests/gpu/t_dedisp_cuda \
 	tests/gpu/t_dedisp_multi_cuda \
 	tests/gpu/t_dedisp_tree_cuda \
+	tests/gpu/t_equalise_cuda \
 	tests/gpu/t_fold_search_cuda \
 	tests/gpu/t_lost_cuda \
 	tests/gpu/t_lost_pair_cuda \
@@ -451,6 +452,9 @@ tests_gpu_t_dedisp_cuda_LDADD = $(tests_gpu_ldadd)
 tests_gpu_t_dedisp_tree_cuda_SOURCES = tests/gpu/t_dedisp_tree_cuda.c tests/dedisp_shape.h
 tests_gpu_t_dedisp_tree_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_t_dedisp_tree_cuda_LDADD = $(tests_gpu_ldadd)
+tests_gpu_t_equalise_cuda_SOURCES = tests/gpu/t_equalise_cuda.c
+tests_gpu_t_equalise_cuda_CPPFLAGS = $(tests_gpu_cppflags)
+tests_gpu_t_equalise_cuda_LDADD = $(tests_gpu_ldadd)
 tests_gpu_t_singlepulse_cuda_SOURCES = tests/gpu/t_singlepulse_cuda.c
 tests_gpu_t_singlepulse_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_t_singlepulse_cuda_LDADD = $(tests_gpu_ldadd)
@@ -587,6 +591,7 @@ GPU_BENCHES = \
 	tests/gpu/bench_accelsearch_cuda \
 	tests/gpu/bench_beam_cuda \
 	tests/gpu/bench_dedisp_cuda \
+	tests/gpu/bench_equalise_cuda \
 	tests/gpu/bench_fold_cuda \
 	tests/gpu/bench_pulscan_cuda \
 	tests/gpu/bench_singlepulse_cuda
@@ -608,6 +613,9 @@ tests_gpu_bench_dedisp_cuda_LDADD = tests/gpu/ceilings.$(OBJEXT) $(tests_gpu_lda
 tests_gpu_bench_fold_cuda_SOURCES = tests/gpu/bench_fold_cuda.c tests/bench.h tests/tap.h
 tests_gpu_bench_fold_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_bench_fold_cuda_LDADD = $(tests_gpu_ldadd) $(ERFA_LIBS) $(FFTW_LIBS)
+tests_gpu_bench_equalise_cuda_SOURCES = tests/gpu/bench_equalise_cuda.c
+tests_gpu_bench_equalise_cuda_CPPFLAGS = $(tests_gpu_cppflags)
+tests_gpu_bench_equalise_cuda_LDADD = $(tests_gpu_ldadd)
 tests_gpu_bench_singlepulse_cuda_SOURCES = tests/gpu/bench_singlepulse_cuda.c tests/gpu/bench_cuda.h tests/gpu/ceilings.h
 tests_gpu_bench_singlepulse_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_bench_singlepulse_cuda_LDADD = tests/gpu/ceilings.$(OBJEXT) $(tests_gpu_ldadd)

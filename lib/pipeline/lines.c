@@ -153,19 +153,18 @@ psr_status psr_lines_check_length(const psr_lines *l, size_t line, int64_t nsamp
 
 psr_status psr_lines_reserve(psr_lines *l, const size_t *stride, const bool *resident, psr_err *err)
 {
-    size_t room = 0;
+    size_t room = 0, on_host = 0;
     for (size_t k = 0; k < l->nline; k++) {
         size_t need = psr_lines_nseries(l, k) * stride[k];
         l->line[k].stride = stride[k];
         l->line[k].resident = resident[k];
         room = need > room ? need : room;
+        on_host = l->line[k].equaliser && !resident[k] && need > on_host ? need : on_host;
     }
     l->series = malloc(room * sizeof *l->series);
-    if (l->d.dedispersion.equalise)
-        l->equalised = malloc(room * sizeof *l->equalised);
-    return l->series && (l->equalised || !l->d.dedispersion.equalise)
-               ? PSR_OK
-               : psr_fail_nomem(err, "a block of data", 4 * (double)room);
+    l->equalised = malloc((on_host ? on_host : 1) * sizeof *l->equalised);
+    return l->series && l->equalised ? PSR_OK
+                                     : psr_fail_nomem(err, "a block of data", 4 * (double)room);
 }
 
 /* --- for every block -------------------------------------------------------------------------- */
@@ -249,17 +248,26 @@ static void take_samples(psr_lines *l, size_t line, struct psr_block *series, si
     of->ndedispersed += (int64_t)series->n;
 }
 
-/* Given: series   on the host */
-static psr_status equalise_series(psr_lines *l, struct line *of, const struct psr_block *spectra,
-                                  size_t n, struct psr_block *series, psr_err *err)
+/* Enqueues. */
+static psr_status equalise_on_devices(psr_lines *l, struct line *of,
+                                      const struct psr_block *spectra, struct psr_block *series,
+                                      psr_err *err)
 {
-    const size_t nstep = of->again ? 0 : spectra->nmissing;
+    if (!of->equaliser)
+        return PSR_OK;
+    return psr_mask_correction_equalise_device(
+        of->equaliser, spectra->missing, of->again ? 0 : spectra->nmissing, &l->noise,
+        series->device_series, series->ndevice_series, series->n, &series->device_equalised, err);
+}
+
+static psr_status equalise_on_host(psr_lines *l, struct line *of, const struct psr_block *spectra,
+                                   size_t n, struct psr_block *series, psr_err *err)
+{
     if (!of->equaliser)
         return PSR_OK;
     series->equalised = l->equalised;
-    series->stride = of->stride;
-    return psr_mask_correction_equalise(of->equaliser, spectra->missing, nstep, &l->noise,
-                                        l->series, l->equalised, of->stride, n, err);
+    return psr_mask_correction_equalise(of->equaliser, spectra->missing, spectra->nmissing,
+                                        &l->noise, l->series, l->equalised, of->stride, n, err);
 }
 
 static psr_status run_on_host(psr_lines *l, size_t line, const struct psr_block *spectra,
@@ -272,7 +280,7 @@ static psr_status run_on_host(psr_lines *l, size_t line, const struct psr_block 
         st = psr_mask_correction_execute(of->correction, spectra->step, spectra->nstep, l->series,
                                          of->stride, n, err);
     if (!st)
-        st = equalise_series(l, of, spectra, n, series, err);
+        st = equalise_on_host(l, of, spectra, n, series, err);
     series->series = l->series;
     series->stride = of->stride;
     take_samples(l, line, series, n);
@@ -306,11 +314,8 @@ static psr_status run_on_devices(psr_lines *l, size_t line, const struct psr_blo
     *left = nleft > 0;
     if (!st && of->correction)
         st = correct_series(l, of, spectra, series, err);
-    if (!st && of->equaliser)
-        st = psr_device_series_fetch(series->device_series, series->ndevice_series, series->n,
-                                     l->series, of->stride, err);
     if (!st)
-        st = equalise_series(l, of, spectra, series->n, series, err);
+        st = equalise_on_devices(l, of, spectra, series, err);
     take_samples(l, line, series, series->n);
     series->device_samples = series->n;
     of->again = true;
@@ -413,11 +418,11 @@ void psr_lines_destroy(psr_lines *l)
 {
     if (!l)
         return;
-    l->d.ops->destroy(l->state);
-    for (size_t k = 0; k < l->nline; k++)
+    for (size_t k = 0; k < l->nline; k++) {
         psr_mask_correction_destroy(l->line[k].correction);
-    for (size_t k = 0; k < l->nline; k++)
         psr_mask_correction_destroy(l->line[k].equaliser);
+    }
+    l->d.ops->destroy(l->state); /* with the streams that series on devices were enqueued on */
     free(l->line);
     free(l->series);
     free(l->equalised);

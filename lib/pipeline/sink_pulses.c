@@ -148,12 +148,12 @@ static psr_status push(void *state, size_t line, const struct psr_block *b, psr_
 static psr_status push_device(void *state, size_t line, const struct psr_block *b, psr_err *err)
 {
     struct pulses *s = state;
-    if (b->equalised)
-        return push(state, line, b, err);
+    const struct psr_device_series *series =
+        b->device_equalised ? b->device_equalised : b->device_series;
     psr_status st = psr_pulse_spectra_note(s->spectra, line, b, err);
     if (st)
         return st;
-    return psr_singlepulse_execute_device(s->search[line], b->device_series, b->ndevice_series,
+    return psr_singlepulse_execute_device(s->search[line], series, b->ndevice_series,
                                           b->bin ? b->device_samples : b->n, b->bin, b->nbin, err);
 }
 

@@ -31,11 +31,13 @@ struct psr_block {
     float *series; /* [nseries][stride] */
     size_t stride;
     float *
-        equalised; /* [nseries][stride] on the host: the series with the scatter that they have with all
-                         channels, where automatic cleaning masked some; not a number where it masked too
-                         much (mask_correction.h); NULL: as series, wherever they are */
+        equalised; /* [nseries][stride] the series with the scatter that they have with all channels,
+                         where automatic cleaning masked some; not a number where it masked too much
+                         (mask_correction.h); NULL: as series */
     const struct psr_device_series
         *device_series; /* [ndevice_series] all series, each of device_samples */
+    const struct psr_device_series
+        *device_equalised; /* [ndevice_series] as equalised; NULL: as device_series */
     size_t ndevice_series, device_samples;
     const struct psr_resample_bin
         *bin; /* [nbin] bins still to be added to or removed from series on devices, which turns

@@ -80,6 +80,43 @@ same() {
     same -singlepulse -threshold 5.5
 }
 
+@test "events of series that are cleaned automatically, of what channels are left, are those of the CPU" {
+    # Half of the band, single channels and all of it are masked for some time; there is no data in some.
+    fakebin -period 0 -nbits 8 -nchans 256 -tsamp 256 -tobs 24 -fch1 1500 -foff -1 -seed 4 -o a.fil \
+        -add "burst dm=120 t=5 width=2e-3 snr=25" -add "burst dm=40 t=15 width=1e-3 snr=30" \
+        -rfi "spark rate=3 width=2e-3" -rfi "drop share=.01 bw=32" -rfi "tone freq=1400 level=2 mod=0" \
+        -rfi "phone freq=1450 bw=40"
+    same -clean auto -singlepulse -nowrite -threshold 5
+    [ "$(cat cpu/*.singlepulse | wc -l)" -gt 20 ]
+    [ "$(sed -n 's/.*"spark_spectra": \([0-9]*\).*/\1/p' cpu/o.clean.json)" -gt 100 ]
+    same -clean auto -singlepulse -nowrite -threshold 5 -downsamp 3 -numout 20000
+    same -clean auto -singlepulse -threshold 6 -ignorechan 3:9
+    same -clean auto -singlepulse -nowrite -threshold 6 -algo subband -nsub 32 -mem 300M
+    printf '0 1 90 1 0\n90 2 40 2 0\n170 3 20 6 0\n' >plan
+    for device in cpu cuda 0,0; do
+        rm -rf "$device"
+        mkdir "$device"
+        (cd "$device" && gpudedisp -q -nobary -plan ../plan -device $device -clean auto -singlepulse -nowrite \
+            -threshold 5 -o o ../a.fil)
+        (cd "$device" && gpudedisp -q -position 05:34:31.97,+22:00:52.1 -site 149,-33,400 -lodm 0 -dmstep 2 -numdms 100 \
+            -device $device -clean auto -singlepulse -nowrite -threshold 5 -o b ../a.fil)
+        rm "$device/b.cand" # its marks depend on the lengths of blocks
+    done
+    [ "$(cat cpu/b*.singlepulse | wc -l)" -gt 20 ]
+    for device in cuda 0,0; do diff -rq cpu $device; done
+    # Series stay as they are for the search for pulsars beside it.
+    for device in cuda 0,0; do
+        mkdir "with $device" "without $device"
+        (cd "with $device" && gpudedisp -q -nobary -plan ../plan -device $device -clean auto -nowrite -singlepulse \
+            -threshold 5 -accelsearch "-zmax 0 -numharm 1" -o o ../a.fil)
+        cmp cpu/o.cand "with $device/o.cand"
+        rm "with $device"/*.singlepulse "with $device/o.cand"
+        (cd "without $device" && gpudedisp -q -nobary -plan ../plan -device $device -clean auto -nowrite \
+            -accelsearch "-zmax 0 -numharm 1" -o o ../a.fil)
+        diff -rq "with $device" "without $device"
+    done
+}
+
 @test "-v says where the time went" {
     run -0 --separate-stderr gpudedisp -v -nobary -singlepulse -nowrite -numdms 50 -device 0,0 -o t a.fil
     [[ $stderr == *"2 devices: copy in "*" turn "*" dedisperse "*" search "* ]]

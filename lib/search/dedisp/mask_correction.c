@@ -3,39 +3,17 @@
 
 #include "base/clones.h"
 #include "base/threads.h"
-#include "mask_correction.h"
+#include "mask_correction_plan.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { GROUP = 64 /* samples of a series that share a mark */ };
 
-/* A step in samples of a channel as the plan sums them: sum q of downsamp samples gains part, and
- * every one after it gains whole. */
-struct edge {
-    uint32_t c;
-    int64_t q;
-    int64_t part, whole; /* fixed point */
-};
-
 /* A thread's room: changes of the series at each sample, and which groups have any. */
-struct scratch {
+struct psr_mask_scratch {
     int64_t *change;
     unsigned char *mark;
-};
-
-struct psr_mask_correction {
-    struct psr_mask_correction_desc d;
-    int nthread;
-    int shift;        /* values are counted in 2^-shift */
-    int64_t *current; /* [nchan] */
-    int64_t *level;   /* [ndm] what the last sample given was off by */
-    struct edge *edge;
-    size_t nedge, edge_room;
-    bool off;                /* some level is not 0 */
-    struct scratch *scratch; /* [nthread] */
-    size_t room;             /* samples of each */
-    int64_t ngiven;
 };
 
 static psr_status check_desc(const struct psr_mask_correction_desc *d, psr_err *err)
@@ -70,8 +48,9 @@ psr_status psr_mask_correction_create(psr_mask_correction **out,
     p->shift = 60 - bits < 48 ? 60 - bits : 48;
     p->current = calloc(desc->nchan, sizeof *p->current);
     p->level = calloc(desc->ndm, sizeof *p->level);
+    p->first = calloc(desc->nchan + 2, sizeof *p->first);
     p->scratch = calloc((size_t)p->nthread, sizeof *p->scratch);
-    if (!p->current || !p->level || !p->scratch) {
+    if (!p->current || !p->level || !p->first || !p->scratch) {
         psr_mask_correction_destroy(p);
         return psr_fail_nomem(err, "patching series", (double)(desc->nchan + desc->ndm) * 8);
     }
@@ -84,7 +63,7 @@ static psr_status grow_scratch(psr_mask_correction *p, size_t n, psr_err *err)
     if (n <= p->room)
         return PSR_OK;
     for (int k = 0; k < p->nthread; k++) {
-        struct scratch *s = &p->scratch[k];
+        struct psr_mask_scratch *s = &p->scratch[k];
         free(s->change);
         free(s->mark);
         s->change = calloc(n, sizeof *s->change);
@@ -98,48 +77,11 @@ static psr_status grow_scratch(psr_mask_correction *p, size_t n, psr_err *err)
     return PSR_OK;
 }
 
-static psr_status grow_edges(psr_mask_correction *p, size_t more, psr_err *err)
-{
-    if (p->nedge + more <= p->edge_room)
-        return PSR_OK;
-    size_t room = 2 * (p->nedge + more);
-    struct edge *edge = realloc(p->edge, room * sizeof *edge);
-    if (!edge)
-        return psr_fail_nomem(err, "replaced samples", (double)room * sizeof *edge);
-    p->edge = edge;
-    p->edge_room = room;
-    return PSR_OK;
-}
-
-static psr_status add_edge(psr_mask_correction *p, const struct psr_step *s, psr_err *err)
-{
-    double value = (double)s->value;
-    if (s->c >= p->d.nchan || !(fabs(value) <= p->d.largest))
-        return psr_fail(err, PSR_EINVAL,
-                        "mask correction: value %g of channel %zu, must be within %g, of %zu",
-                        value, s->c, p->d.largest, p->d.nchan);
-    int64_t fixed = llround(ldexp(value, p->shift)), ds = (int64_t)p->d.downsamp;
-    int64_t delta = fixed - p->current[s->c], t = s->t - psr_dedisp_predelay(p->d.plan, s->c);
-    t = t > 0 ? t : 0;
-    p->current[s->c] = fixed;
-    p->edge[p->nedge++] = (struct edge){
-        .c = (uint32_t)s->c, .q = t / ds, .part = delta * (ds - t % ds), .whole = delta * ds};
-    return PSR_OK;
-}
-
-static int by_channel(const void *pa, const void *pb)
-{
-    const struct edge *a = pa, *b = pb;
-    if (a->c != b->c)
-        return a->c < b->c ? -1 : 1;
-    return (a->q > b->q) - (a->q < b->q);
-}
-
 /* --- one trial -------------------------------------------------------------------------------- */
 
 /* The series changes by delta at sample t of those that are given now; what came earlier than the
  * series begins is there from its first sample on. */
-static void change_at(struct scratch *s, int64_t t, size_t n, int64_t delta)
+static void change_at(struct psr_mask_scratch *s, int64_t t, size_t n, int64_t delta)
 {
     if (t < 0 || t >= (int64_t)n)
         return;
@@ -147,17 +89,15 @@ static void change_at(struct scratch *s, int64_t t, size_t n, int64_t delta)
     s->mark[t / GROUP] = 1;
 }
 
-static void scatter_edges(const psr_mask_correction *p, struct scratch *s, size_t i, size_t n)
+static void scatter_edges(const psr_mask_correction *p, struct psr_mask_scratch *s, size_t i,
+                          size_t n)
 {
     uint32_t channel = UINT32_MAX;
-    int64_t delay = 0, ds = (int64_t)p->d.downsamp, now = p->ngiven;
+    int64_t delay = 0, now = p->ngiven;
     for (size_t k = 0; k < p->nedge; k++) {
-        const struct edge *e = &p->edge[k];
-        if (e->c != channel) {
-            channel = e->c;
-            int64_t pre = psr_dedisp_predelay(p->d.plan, channel);
-            delay = psr_dedisp_delay(p->d.plan, i, channel) - psr_round((double)pre / (double)ds);
-        }
+        const struct psr_mask_edge *e = &p->edge[k];
+        delay = e->c != channel ? psr_mask_delay(p, i, e->c) : delay;
+        channel = e->c;
         int64_t t = e->q - delay, rest = t + 1;
         change_at(s, (t > 0 ? t : 0) - now, n, e->part);
         if (e->whole != e->part)
@@ -166,7 +106,8 @@ static void scatter_edges(const psr_mask_correction *p, struct scratch *s, size_
 }
 
 /* Adds what the series is off by; leaves the scratch as it was. */
-static int64_t add_changes(struct scratch *s, float *out, size_t n, int64_t level, double unit)
+static int64_t add_changes(struct psr_mask_scratch *s, float *out, size_t n, int64_t level,
+                           double unit)
 {
     for (size_t t0 = 0; t0 < n; t0 += GROUP) {
         size_t end = n - t0 < GROUP ? n : t0 + GROUP;
@@ -186,40 +127,19 @@ static int64_t add_changes(struct scratch *s, float *out, size_t n, int64_t leve
     return level;
 }
 
-/* Edges that every trial has met by now. */
-static void drop_edges(psr_mask_correction *p)
-{
-    size_t kept = 0;
-    for (size_t k = 0; k < p->nedge; k++)
-        if (p->edge[k].q + 1 >= p->ngiven)
-            p->edge[kept++] = p->edge[k];
-    p->nedge = kept;
-}
-
-bool psr_mask_correction_touches(const psr_mask_correction *p, size_t nstep)
-{
-    return nstep || p->nedge || p->off;
-}
-
 /* Takes steps, and makes room for n samples. */
 static psr_status prepare(psr_mask_correction *p, const struct psr_step *step, size_t nstep,
                           size_t n, psr_err *err)
 {
-    psr_status st = grow_edges(p, nstep, err);
-    for (size_t k = 0; k < nstep && !st; k++)
-        st = add_edge(p, step + k, err);
-    if (!st)
-        st = grow_scratch(p, n, err);
-    if (!st && p->nedge && n)
-        qsort(p->edge, p->nedge, sizeof *p->edge, by_channel);
-    return st;
+    psr_status st = psr_mask_take_steps(p, step, nstep, err);
+    return st ? st : grow_scratch(p, n, err);
 }
 
 psr_status psr_mask_correction_execute(psr_mask_correction *p, const struct psr_step *step,
                                        size_t nstep, float *out, size_t stride, size_t n,
                                        psr_err *err)
 {
-    double unit = ldexp(1, -p->shift) / (double)p->d.downsamp;
+    const double unit = psr_mask_unit(p);
     bool off = false;
     if (!psr_mask_correction_touches(p, nstep)) {
         p->ngiven += (int64_t)n;
@@ -230,14 +150,14 @@ psr_status psr_mask_correction_execute(psr_mask_correction *p, const struct psr_
         return st;
 #pragma omp parallel for schedule(dynamic) num_threads(p->nthread) reduction(|| : off)
     for (size_t i = 0; i < p->d.ndm; i++) {
-        struct scratch *s = &p->scratch[psr_thread_number()];
+        struct psr_mask_scratch *s = &p->scratch[psr_thread_number()];
         scatter_edges(p, s, i, n);
         p->level[i] = add_changes(s, out + i * stride, n, p->level[i], unit);
         off = off || p->level[i];
     }
     p->off = off;
     p->ngiven += (int64_t)n;
-    drop_edges(p);
+    psr_mask_drop_edges(p);
     return PSR_OK;
 }
 
@@ -259,7 +179,7 @@ static void equalise_samples(float *restrict out, const float *restrict in, size
 }
 
 /* As add_changes. */
-static int64_t equalise_series(struct scratch *s, const struct psr_mask_noise *noise,
+static int64_t equalise_series(struct psr_mask_scratch *s, const struct psr_mask_noise *noise,
                                const float *in, float *out, size_t n, int64_t missing, double unit)
 {
     const float level = (float)noise->level;
@@ -286,14 +206,14 @@ psr_status psr_mask_correction_equalise(psr_mask_correction *p, const struct psr
                                         const float *in, float *out, size_t stride, size_t n,
                                         psr_err *err)
 {
-    double unit = ldexp(1, -p->shift) / (double)p->d.downsamp;
+    const double unit = psr_mask_unit(p);
     bool off = false;
     psr_status st = prepare(p, step, nstep, n, err);
     if (st || !n)
         return st;
 #pragma omp parallel for schedule(dynamic) num_threads(p->nthread) reduction(|| : off)
     for (size_t i = 0; i < p->d.ndm; i++) {
-        struct scratch *s = &p->scratch[psr_thread_number()];
+        struct psr_mask_scratch *s = &p->scratch[psr_thread_number()];
         scatter_edges(p, s, i, n);
         p->level[i] =
             equalise_series(s, noise, in + i * stride, out + i * stride, n, p->level[i], unit);
@@ -301,7 +221,7 @@ psr_status psr_mask_correction_equalise(psr_mask_correction *p, const struct psr
     }
     p->off = off;
     p->ngiven += (int64_t)n;
-    drop_edges(p);
+    psr_mask_drop_edges(p);
     return PSR_OK;
 }
 
@@ -315,7 +235,10 @@ void psr_mask_correction_destroy(psr_mask_correction *p)
     }
     free(p->current);
     free(p->level);
+    psr_mask_device_destroy(p->device);
     free(p->edge);
+    free(p->sorted);
+    free(p->first);
     free(p->scratch);
     free(p);
 }

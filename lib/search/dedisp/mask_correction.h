@@ -63,6 +63,17 @@ PSR_MUST_CHECK psr_status psr_mask_correction_equalise(psr_mask_correction *p,
                                                        const float *in, float *out, size_t stride,
                                                        size_t n, psr_err *err);
 
+/* As psr_mask_correction_equalise, for series on devices, with the same bits; an object takes either these or series
+ * on the host.
+ * Given:    in [nin]   all series, in order; the same devices, series and streams in every call
+ * Returned: *out [nin], on the same devices and streams, valid until the next call; p's
+ * Status:   PSR_EINVAL, PSR_ENOMEM, PSR_EDEVICE
+ * Notes:    enqueues only */
+PSR_MUST_CHECK psr_status psr_mask_correction_equalise_device(
+    psr_mask_correction *p, const struct psr_step *step, size_t nstep,
+    const struct psr_mask_noise *noise, const struct psr_device_series *in, size_t nin, size_t n,
+    const struct psr_device_series **out, psr_err *err);
+
 /* Frees the object; NULL is allowed. */
 void psr_mask_correction_destroy(psr_mask_correction *p);
 
