@@ -15,6 +15,9 @@ CUDA_FILES = \
 	kernels/beam_product.cu \
 	kernels/beam_refine.cu \
 	kernels/beam_tiles.cu \
+	kernels/clean_modes.cu \
+	kernels/clean_samples.cu \
+	kernels/clean_sparks.cu \
 	kernels/cornerturn.cu \
 	kernels/dedisp.cu \
 	kernels/dedisp_shift_table.cu \
@@ -40,6 +43,7 @@ CUDA_INCLUDES = \
 	kernels/beam_quantise.cuh \
 	kernels/beam_weight.cuh \
 	kernels/beam_words.cuh \
+	kernels/clean_kernels.h \
 	kernels/cornerturn_kernels.h \
 	kernels/dedisp_kernels.h \
 	kernels/dedisp_cta.cuh \
@@ -94,6 +98,10 @@ kernels/equalise.$(OBJEXT): kernel_flags = -fmad=false
 kernels/equalise.$(OBJEXT): lib/search/dedisp/equalise_device.h lib/search/dedisp/mask_correction.h
 kernels/accel_level.$(OBJEXT): kernel_flags = -fmad=false
 kernels/fold_search.$(OBJEXT): kernel_flags = -fmad=false
+CLEAN_OBJECTS = \
+	kernels/clean_modes.$(OBJEXT) kernels/clean_samples.$(OBJEXT) kernels/clean_sparks.$(OBJEXT)
+$(CLEAN_OBJECTS): kernel_flags = -fmad=false
+$(CLEAN_OBJECTS): lib/signal/clean_auto_math.h
 PULSE_OBJECTS = \
 	kernels/singlepulse_adapt.$(OBJEXT) kernels/singlepulse_boxcar.$(OBJEXT) \
 	kernels/singlepulse_loud.$(OBJEXT) kernels/singlepulse_normalise.$(OBJEXT)

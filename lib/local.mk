@@ -92,7 +92,8 @@ lib_cuda_sources = \
 	lib/search/pulscan/pulscan_cuda.h \
 	lib/search/pulscan/pulscan_cuda_plan.c \
 	lib/search/pulscan/pulscan_cuda_state.c \
-	lib/search/singlepulse/singlepulse_cuda.c
+	lib/search/singlepulse/singlepulse_cuda.c \
+	lib/signal/clean_auto_cuda.c
 endif
 lib_libpsrkit_objects_la_SOURCES = \
 	$(lib_cuda_sources) \
@@ -554,6 +555,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/signal/clean_auto.c \
 	lib/signal/clean_auto_band.c \
 	lib/signal/clean_auto_cells.c \
+	lib/signal/clean_auto_cpu.c \
 	lib/signal/clean_auto_less.c \
 	lib/signal/clean_auto_missing.c \
 	lib/signal/clean_auto_math.h \
@@ -562,6 +564,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/signal/clean_auto_rows.c \
 	lib/signal/clean_auto_tiles.c \
 	lib/signal/clean_auto_weights.c \
+	lib/signal/clean_auto_window.c \
 	lib/signal/clean_emit.c \
 	lib/signal/clean_plan.h \
 	lib/signal/clip.c \

@@ -424,6 +424,7 @@ GPU_TESTS = \
 	tests/gpu/t_accelsearch_cuda \
 	tests/gpu/t_beam_cuda \
 	tests/gpu/t_beam_slots \
+	tests/gpu/t_clean_auto_cuda \
 	tests/gpu/t_dedisp_cuda \
 	tests/gpu/t_dedisp_multi_cuda \
 	tests/gpu/t_dedisp_tree_cuda \
@@ -446,6 +447,9 @@ tests_gpu_t_beam_cuda_LDADD = $(tests_gpu_ldadd) $(ERFA_LIBS) $(FFTW_LIBS)
 tests_gpu_t_beam_slots_SOURCES = tests/gpu/t_beam_slots.c
 tests_gpu_t_beam_slots_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_t_beam_slots_LDADD = $(tests_gpu_ldadd) $(ERFA_LIBS) $(FFTW_LIBS)
+tests_gpu_t_clean_auto_cuda_SOURCES = tests/gpu/t_clean_auto_cuda.c
+tests_gpu_t_clean_auto_cuda_CPPFLAGS = $(tests_gpu_cppflags)
+tests_gpu_t_clean_auto_cuda_LDADD = $(tests_gpu_ldadd)
 tests_gpu_t_dedisp_cuda_SOURCES = tests/gpu/t_dedisp_cuda.c
 tests_gpu_t_dedisp_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_t_dedisp_cuda_LDADD = $(tests_gpu_ldadd)
@@ -590,6 +594,7 @@ BENCHES = \
 GPU_BENCHES = \
 	tests/gpu/bench_accelsearch_cuda \
 	tests/gpu/bench_beam_cuda \
+	tests/gpu/bench_clean_cuda \
 	tests/gpu/bench_dedisp_cuda \
 	tests/gpu/bench_equalise_cuda \
 	tests/gpu/bench_fold_cuda \
@@ -616,6 +621,9 @@ tests_gpu_bench_fold_cuda_LDADD = $(tests_gpu_ldadd) $(ERFA_LIBS) $(FFTW_LIBS)
 tests_gpu_bench_equalise_cuda_SOURCES = tests/gpu/bench_equalise_cuda.c
 tests_gpu_bench_equalise_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_bench_equalise_cuda_LDADD = $(tests_gpu_ldadd)
+tests_gpu_bench_clean_cuda_SOURCES = tests/gpu/bench_clean_cuda.c
+tests_gpu_bench_clean_cuda_CPPFLAGS = $(tests_gpu_cppflags)
+tests_gpu_bench_clean_cuda_LDADD = $(tests_gpu_ldadd)
 tests_gpu_bench_singlepulse_cuda_SOURCES = tests/gpu/bench_singlepulse_cuda.c tests/gpu/bench_cuda.h tests/gpu/ceilings.h
 tests_gpu_bench_singlepulse_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_bench_singlepulse_cuda_LDADD = tests/gpu/ceilings.$(OBJEXT) $(tests_gpu_ldadd)

@@ -99,7 +99,9 @@ PSR_API_BEGIN
  * are those of the window before.  A stream shorter than 4 blocks has blocks of a quarter of it; one
  * shorter than 32 spectra is masked.
  *
- * The output does not depend on block lengths of the calls, threads or the processor. */
+ * The output does not depend on block lengths of the calls, threads, the processor or the backend.  On a device the
+ * passes over samples and over the sums of sub-bands are made there; what is decided by a few numbers of each channel
+ * or width, is decided on the host. */
 
 typedef struct psr_clean_auto psr_clean_auto;
 
@@ -115,6 +117,8 @@ struct psr_clean_auto_desc {
     int nthread;               /* 0: all cores */
     bool weights; /* weight channels by signal to noise; from 4 bits on: levels of fewer are not
                                   proportional to gain */
+    const char *backend; /* "cpu" "cuda"; NULL is "cpu" */
+    int device;          /* of the backend */
 };
 
 /* What was found so far. */
@@ -129,7 +133,7 @@ struct psr_clean_auto_report {
     const unsigned char *weight; /* [nchan] q of the last window; NULL: no weights */
 };
 
-/* Status: PSR_EINVAL naming field, value and limit; PSR_ENOMEM. */
+/* Status: PSR_EINVAL naming field, value and limit; PSR_ENOMEM; PSR_EDEVICE if the backend is not available. */
 PSR_MUST_CHECK psr_status psr_clean_auto_create(psr_clean_auto **out,
                                                 const struct psr_clean_auto_desc *desc,
                                                 psr_err *err);
@@ -142,11 +146,11 @@ int64_t psr_clean_auto_bytes(const psr_clean_auto *p);
  * Given:    in    [nsamp][nchan] packed, each spectrum from a byte boundary
  *           out   room for nsamp spectra and a window less one, of nchan bytes each; not in
  * Returned: out   [*nout][nchan] bytes
- * Status:   PSR_ENOMEM */
+ * Status:   PSR_ENOMEM, PSR_EDEVICE */
 PSR_MUST_CHECK psr_status psr_clean_auto_execute(psr_clean_auto *p, const void *in, size_t nsamp,
                                                  void *out, size_t *nout, psr_err *err);
 
-/* Ends the stream and returns the spectra held back, fewer than a window.  Status: PSR_ENOMEM. */
+/* Ends the stream and returns the spectra held back, fewer than a window.  Status: PSR_ENOMEM, PSR_EDEVICE. */
 PSR_MUST_CHECK psr_status psr_clean_auto_finish(psr_clean_auto *p, void *out, size_t *nout,
                                                 psr_err *err);
 
@@ -163,6 +167,21 @@ size_t psr_clean_auto_missing(const psr_clean_auto *p, const struct psr_step **s
  * Given:    x [n][nchan]   spectra first .. of the input, as floats
  * Returned: x   divided by s of their window and channel; not a number where they are masked, or none */
 void psr_clean_auto_mark(const psr_clean_auto *p, int64_t first, size_t n, float *x);
+/* The same, and the spectra stay on the device: *d_out [*nout][nchan], the plan's, valid and complete until its next
+ * call.  In is read without a copy if allocated by psr_device_pin.
+ * Status: PSR_EUNSUPPORTED (the plan runs on the CPU), PSR_ENOMEM, PSR_EDEVICE */
+PSR_MUST_CHECK psr_status psr_clean_auto_execute_device(psr_clean_auto *p, const void *in,
+                                                        size_t nsamp, void **d_out, size_t *nout,
+                                                        psr_err *err);
+PSR_MUST_CHECK psr_status psr_clean_auto_finish_device(psr_clean_auto *p, void **d_out,
+                                                       size_t *nout, psr_err *err);
+
+/* So many spectra of zeros on the device, as if they were returned.  Status: as above. */
+PSR_MUST_CHECK psr_status psr_clean_auto_blank_device(psr_clean_auto *p, size_t nsamp, void **d_out,
+                                                      psr_err *err);
+
+/* Name of the backend; static storage. */
+const char *psr_clean_auto_backend(const psr_clean_auto *p);
 
 /* As psr_clean_lost. */
 size_t psr_clean_auto_lost(const psr_clean_auto *p, const struct psr_span **span);

@@ -4,13 +4,22 @@
 #include "base/copy_desc.h"
 #include "base/threads.h"
 #include "formats/unpack.h"
+#include <config.h>
 #include <math.h>
 #include <psrkit/tool.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* Where samples are cleaned; the one place that knows which were built. */
+static const struct psr_auto_ops *const backends[] = {
+    &psr_auto_cpu,
+#ifdef HAVE_CUDA
+    &psr_auto_cuda,
+#endif
+};
+
 static const double block_s = 0.125;
-enum { BLOCK_LEAST = 64, BLOCK_MOST = 2048, SHORTEST = 32, BLOCKS_LEAST = 4 };
+enum { BLOCK_LEAST = 64, BLOCK_MOST = 2048 };
 
 /* --- create and destroy ----------------------------------------------------------------------- */
 
@@ -34,6 +43,18 @@ static psr_status check_desc(const struct psr_clean_auto_desc *d, psr_err *err)
         return psr_fail_field(err, PSR_EINVAL, "clip_sigma",
                               "cleaning: sparks of %g sigma, must be 0 or more", d->clip_sigma);
     return PSR_OK;
+}
+
+/* NULL is the CPU. */
+static psr_status choose_backend(psr_clean_auto *p, const char *name, psr_err *err)
+{
+    for (size_t k = 0; k < sizeof backends / sizeof *backends; k++)
+        if (!strcmp(name ? name : psr_auto_cpu.name, backends[k]->name)) {
+            p->ops = backends[k];
+            return PSR_OK;
+        }
+    return psr_fail_field(err, PSR_EDEVICE, "backend", "cleaning: no backend '%s' in this build",
+                          name);
 }
 
 static size_t choose_block(double tsamp_s)
@@ -130,14 +151,19 @@ static psr_status create(psr_clean_auto **out, const struct psr_clean_auto_desc 
         return psr_fail_nomem(err, "cleaning", sizeof *p);
     p->d = *desc;
     p->d.keep = NULL;
+    p->d.backend = NULL;
     p->in = (struct psr_layout){desc->nchan, desc->nbit, desc->kind,
                                 psr_row_bytes(desc->nchan, desc->nbit)};
     p->nthread = psr_count_threads(desc->nthread);
     p->usual = choose_block(desc->tsamp_s);
     p->window = PSR_AUTO_BLOCKS * p->usual;
     p->ngroup = desc->nchan < PSR_AUTO_GROUPS ? desc->nchan : PSR_AUTO_GROUPS;
-    if (!allocate_channels(p) || !allocate_window(p)) {
+    st = choose_backend(p, desc->backend, err);
+    if (!st && (!allocate_channels(p) || !allocate_window(p)))
         st = psr_fail_nomem(err, "cleaning", (double)psr_clean_auto_bytes(p));
+    if (!st && p->ops->create)
+        st = p->ops->create(p, err);
+    if (st) {
         psr_clean_auto_destroy(p);
         return st;
     }
@@ -174,6 +200,8 @@ void psr_clean_auto_destroy(psr_clean_auto *p)
 {
     if (!p)
         return;
+    if (p->state)
+        p->ops->destroy(p);
     for (size_t k = 0; k <= PSR_AUTO_BLOCKS; k++)
         free_block(&p->block[k]);
     for (int i = 0; p->row && i < p->nthread; i++)
@@ -194,182 +222,53 @@ size_t psr_clean_auto_window(const psr_clean_auto *p)
     return p->window;
 }
 
-/* --- the account ------------------------------------------------------------------------------ */
-
-static psr_status add_lost(psr_clean_auto *p, const struct psr_auto_block *b, psr_err *err)
-{
-    const int64_t t0 = p->report.nsamp + (int64_t)b->first;
-    for (size_t c = 0; c < p->d.nchan; c++)
-        if (p->keep[c] && !b->masked[c])
-            return PSR_OK;
-    struct psr_span *last = p->nspan ? p->span + p->nspan - 1 : NULL;
-    if (last && last->first + last->count == t0) {
-        last->count += (int64_t)b->n;
-        return PSR_OK;
-    }
-    psr_status st = psr_grow(&p->span, &p->span_room, p->nspan, sizeof *p->span,
-                             "the account of masked spectra", err);
-    if (!st)
-        p->span[p->nspan++] = (struct psr_span){t0, (int64_t)b->n};
-    return st;
-}
-
-static psr_status grow_report(psr_clean_auto *p, psr_err *err)
-{
-    const size_t nchan = p->d.nchan, n = p->report.nwindow;
-    if (n < p->room)
-        return PSR_OK;
-    const size_t room = 2 * n + PSR_AUTO_BLOCKS;
-    unsigned char *mask = realloc(p->mask, room * nchan);
-    p->mask = mask ? mask : p->mask;
-    float *level = realloc(p->all_level, room * nchan * sizeof *level);
-    p->all_level = level ? level : p->all_level;
-    float *sd = realloc(p->all_sd, room * nchan * sizeof *sd);
-    p->all_sd = sd ? sd : p->all_sd;
-    if (!mask || !level || !sd)
-        return psr_fail_nomem(err, "the account of masked cells", 9.0 * (double)(room * nchan));
-    p->room = room;
-    return PSR_OK;
-}
-
-static psr_status record(psr_clean_auto *p, bool filtered, psr_err *err)
-{
-    const size_t nchan = p->d.nchan, at = p->report.nwindow * nchan;
-    psr_status st = grow_report(p, err);
-    for (size_t k = 0; k < p->nrange && !st; k++)
-        st = add_lost(p, &p->block[k], err);
-    if (st)
-        return st;
-    for (size_t c = 0; c < nchan; c++) {
-        size_t masked = 0;
-        for (size_t k = 0; k < p->nrange; k++)
-            masked += p->block[k].masked[c] ? p->block[k].n : 0;
-        p->masked[c] += (int64_t)masked;
-        p->mask[at + c] = 2 * masked > p->n;
-        p->all_level[at + c] = isfinite(p->level[c]) ? p->level[c] : 0;
-        p->all_sd[at + c] = isfinite(p->sd[c]) ? p->sd[c] : 0;
-    }
-    for (size_t t = 0; t < p->n; t++)
-        p->report.nspark += p->spark[t];
-    p->report.nfiltered += filtered;
-    p->report.nwindow++;
-    p->report.nsamp += (int64_t)p->n;
-    return PSR_OK;
-}
-
-/* --- a window --------------------------------------------------------------------------------- */
-
-/* Blocks with statistics, and what is left after them. */
-static void cut_window(psr_clean_auto *p)
-{
-    p->size = p->usual;
-    if (p->report.nwindow == 0 && p->n < BLOCKS_LEAST * p->usual && p->n >= SHORTEST)
-        p->size = p->n / BLOCKS_LEAST;
-    p->nblock = p->n / p->size;
-    if (p->nblock < BLOCKS_LEAST)
-        p->nblock = 0;
-    p->nrange = p->nblock;
-    for (size_t k = 0; k < p->nblock; k++) {
-        p->block[k].first = k * p->size;
-        p->block[k].n = p->size;
-    }
-    const size_t whole = p->nblock * p->size;
-    if (whole < p->n) {
-        p->block[p->nrange].first = whole;
-        p->block[p->nrange++].n = p->n - whole;
-    }
-}
-
-static void quantise(psr_clean_auto *p, bool filter)
-{
-#pragma omp parallel for schedule(dynamic) num_threads(p->nthread)
-    for (size_t k = 0; k < p->nrange; k++)
-        psr_auto_quantise(p, &p->block[k], filter, p->row[psr_thread_number()]);
-}
-
-/* Finds noise common to sub-bands.  Returned: whether there is some, in less */
-static bool find_modes(psr_clean_auto *p)
-{
-    struct psr_auto_products now[PSR_AUTO_WIDTHS];
-    struct psr_auto_scale one = {0};
-    struct psr_auto_modes m;
-    psr_auto_measure(p, now, &one);
-    psr_auto_choose_modes(p, now, &one, &m);
-    if (m.n)
-        psr_auto_subtract(p, &m);
-    return m.n > 0;
-}
-
-/* Spectra from .. of n, at most a window, become those at to. */
-static psr_status clean_window(psr_clean_auto *p, const unsigned char *from, size_t n,
-                               unsigned char *to, psr_err *err)
-{
-    p->from = from;
-    p->to = to;
-    p->n = n;
-    cut_window(p);
-#pragma omp parallel for schedule(dynamic) num_threads(p->nthread)
-    for (size_t k = 0; k < p->nblock; k++)
-        psr_auto_sum(p, &p->block[k], p->row[psr_thread_number()]);
-    psr_auto_judge(p);
-    quantise(p, false);
-    psr_auto_find_sparks(p);
-    bool filter = p->d.zerodm || find_modes(p);
-    if (p->d.zerodm)
-        psr_auto_find_mean(p);
-    if (p->d.weights)
-        psr_auto_weigh(p);
-    if (p->d.weights && !filter)
-        memset(p->less, 0, p->n * p->ngroup * sizeof *p->less);
-    if (filter || p->d.weights)
-        quantise(p, true);
-    for (size_t t = 0; t < n; t++)
-        if (p->spark[t])
-            memset(to + t * p->d.nchan, PSR_AUTO_ZERO, p->d.nchan);
-    psr_status st = psr_auto_note_missing(p, err);
-    return st ? st : record(p, filter, err);
-}
-
 /* --- the stream ------------------------------------------------------------------------------- */
-
-static size_t hold(psr_clean_auto *p, const unsigned char *in, size_t nsamp)
-{
-    size_t n = nsamp < p->window - p->nheld ? nsamp : p->window - p->nheld;
-    memcpy(p->held + p->nheld * p->in.row_bytes, in, n * p->in.row_bytes);
-    p->nheld += n;
-    return n;
-}
 
 psr_status psr_clean_auto_execute(psr_clean_auto *p, const void *in, size_t nsamp, void *out,
                                   size_t *nout, psr_err *err)
 {
-    const unsigned char *at = in;
-    unsigned char *to = out;
-    psr_status st = PSR_OK;
-    *nout = 0;
     p->nstep = 0;
-    while (nsamp && !st) {
-        bool whole = !p->nheld && nsamp >= p->window;
-        size_t n = whole ? p->window : hold(p, at, nsamp);
-        if (whole || p->nheld == p->window) {
-            st = clean_window(p, whole ? at : p->held, p->window, to, err);
-            to += p->window * p->d.nchan;
-            *nout += p->window;
-            p->nheld = 0;
-        }
-        at += n * p->in.row_bytes;
-        nsamp -= n;
-    }
-    return st;
+    return p->ops->execute(p, in, nsamp, out, nout, err);
 }
 
 psr_status psr_clean_auto_finish(psr_clean_auto *p, void *out, size_t *nout, psr_err *err)
 {
-    const size_t n = p->nheld;
-    *nout = n;
-    p->nheld = 0;
     p->nstep = 0;
-    return n ? clean_window(p, p->held, n, out, err) : PSR_OK;
+    return p->ops->finish(p, out, nout, err);
+}
+
+static psr_status refuse_device(const psr_clean_auto *p, psr_err *err)
+{
+    return psr_fail(err, PSR_EUNSUPPORTED, "cleaning: backend %s leaves no spectra on a device",
+                    p->ops->name);
+}
+
+psr_status psr_clean_auto_execute_device(psr_clean_auto *p, const void *in, size_t nsamp,
+                                         void **d_out, size_t *nout, psr_err *err)
+{
+    *nout = 0;
+    p->nstep = 0;
+    return p->ops->execute_device ? p->ops->execute_device(p, in, nsamp, d_out, nout, err)
+                                  : refuse_device(p, err);
+}
+
+psr_status psr_clean_auto_finish_device(psr_clean_auto *p, void **d_out, size_t *nout, psr_err *err)
+{
+    *nout = 0;
+    p->nstep = 0;
+    return p->ops->finish_device ? p->ops->finish_device(p, d_out, nout, err)
+                                 : refuse_device(p, err);
+}
+
+psr_status psr_clean_auto_blank_device(psr_clean_auto *p, size_t nsamp, void **d_out, psr_err *err)
+{
+    return p->ops->blank_device ? p->ops->blank_device(p, nsamp, d_out, err)
+                                : refuse_device(p, err);
+}
+
+const char *psr_clean_auto_backend(const psr_clean_auto *p)
+{
+    return p->ops->name;
 }
 
 size_t psr_clean_auto_lost(const psr_clean_auto *p, const struct psr_span **span)

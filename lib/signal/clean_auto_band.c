@@ -9,8 +9,9 @@
 static struct psr_auto_spark rate_tile(const psr_clean_auto *p, const struct psr_auto_block *b,
                                        size_t first, size_t w)
 {
+    float u[PSR_AUTO_GROUPS];
     int64_t sum[PSR_AUTO_GROUPS] = {0};
-    size_t good = 0;
+    size_t good = 0, n = 0;
     for (size_t t = first; t < first + w; t++) {
         for (size_t g = 0; g < p->ngroup && !p->spark[t]; g++)
             sum[g] += p->sum[t * p->ngroup + g];
@@ -18,7 +19,11 @@ static struct psr_auto_spark rate_tile(const psr_clean_auto *p, const struct psr
     }
     if (!b->ncount || 2 * good < w)
         return (struct psr_auto_spark){0, 0};
-    return psr_auto_rate_spark(sum, b->count, p->ngroup, good);
+    for (size_t g = 0; g < p->ngroup; g++)
+        if (b->count[g])
+            u[n++] = psr_auto_spark_sigmas(sum[g], b->count[g], good);
+    const double middle = psr_auto_median_of_few(u, n);
+    return psr_auto_join_sigmas(middle, (double)u[n / 4], (double)u[n - 1 - n / 4], n);
 }
 
 /* M and Q of the tiles of a width: tiles of block k are after those of the blocks before.  By one thread: this is
@@ -43,18 +48,6 @@ static double scatter_about(const float *m, size_t n, double middle, float *work
     return PSR_AUTO_SCATTER * psr_quantile_median(work, n);
 }
 
-/* Subtracts from each the median of those around it. */
-static void flatten(const float *m, size_t n, float *flat)
-{
-    float near[2 * PSR_AUTO_AROUND + 1];
-    for (size_t j = 0; j < n; j++) {
-        size_t from = j > PSR_AUTO_AROUND ? j - PSR_AUTO_AROUND : 0,
-               to = j + PSR_AUTO_AROUND < n ? j + PSR_AUTO_AROUND : n - 1;
-        memcpy(near, m + from, (to - from + 1) * sizeof *near);
-        flat[j] = (float)((double)m[j] - psr_auto_median_of_few(near, to - from + 1));
-    }
-}
-
 /* Masks spectra first .. first + w - 1, and half as many on either side: what begins or ends there is
  * not seen in tiles that it fills in part. */
 static void mask_tile(psr_clean_auto *p, size_t first, size_t w)
@@ -63,7 +56,6 @@ static void mask_tile(psr_clean_auto *p, size_t first, size_t w)
     memset(p->spark + from, 1, (to < p->n ? to : p->n) - from);
 }
 
-/* What is not in three quarters of the sub-bands is the gain of a receiver, or that beside a pulse. */
 static void mark_sparks(psr_clean_auto *p, size_t w, const float *flat, const float *most, size_t n,
                         double limit)
 {
@@ -71,8 +63,7 @@ static void mark_sparks(psr_clean_auto *p, size_t w, const float *flat, const fl
     for (size_t k = 0; k < p->nrange; k++) {
         const struct psr_auto_block *b = &p->block[k];
         for (size_t t = 0; t + w <= b->n && j < n; t += w, j++)
-            if (fabs((double)flat[j]) > limit &&
-                (double)copysignf(1, flat[j]) * (double)most[j] > p->d.clip_sigma)
+            if (psr_auto_is_spark(flat[j], most[j], limit, p->d.clip_sigma))
                 mask_tile(p, b->first + t, w);
     }
 }
@@ -85,7 +76,8 @@ static void look_at_width(psr_clean_auto *p, size_t w)
     if (!n)
         return;
     rate_width(p, w, most);
-    flatten(p->tile, n, flat);
+    for (size_t j = 0; j < n; j++)
+        flat[j] = psr_auto_flatten(p->tile, n, j);
     mark_sparks(p, w, flat, most, n, p->d.clip_sigma * fmax(1, scatter_about(flat, n, 0, work)));
 }
 
@@ -98,12 +90,18 @@ void psr_auto_find_sparks(psr_clean_auto *p)
 
 /* --- zero-DM ---------------------------------------------------------------------------------- */
 
-static double mean_of_all(const psr_clean_auto *p, const struct psr_auto_block *b, size_t t)
+static size_t count_kept(const psr_clean_auto *p, const struct psr_auto_block *b)
 {
-    int64_t sum = 0;
     size_t n = 0;
     for (size_t c = 0; c < p->d.nchan; c++)
         n += !b->masked[c];
+    return n;
+}
+
+/* Of n channels. */
+static double mean_of_all(const psr_clean_auto *p, size_t n, size_t t)
+{
+    int64_t sum = 0;
     for (size_t g = 0; g < p->ngroup; g++)
         sum += p->sum[t * p->ngroup + g];
     return n ? (double)sum / (double)n : 0;
@@ -114,8 +112,9 @@ void psr_auto_find_mean(psr_clean_auto *p)
     double sum = 0;
     for (size_t k = 0; k < p->nrange; k++) {
         const struct psr_auto_block *b = &p->block[k];
+        const size_t n = count_kept(p, b);
         for (size_t t = b->first; t < b->first + b->n; t++) {
-            p->mode[t] = (float)mean_of_all(p, b, t);
+            p->mode[t] = (float)mean_of_all(p, n, t);
             sum += (double)p->mode[t];
         }
     }

@@ -55,8 +55,7 @@ static void take_slow(float *x, size_t n, size_t most, float *work)
             have--;
         }
         if (t >= h)
-            x[t - h] =
-                (float)((double)work[t - h] - (double)sum / (PSR_AUTO_FIXED_ONE * (double)have));
+            x[t - h] = psr_auto_less_mean(work[t - h], sum, (size_t)have);
     }
 }
 

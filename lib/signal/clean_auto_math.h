@@ -104,27 +104,40 @@ struct psr_auto_spark {
     float half, most;
 };
 
-/* Of sums over so many spectra. */
-AUTO_FN struct psr_auto_spark psr_auto_rate_spark(const int64_t *sum, const size_t *count,
-                                                  size_t ngroup, size_t good)
+/* A sum over count channels and so many spectra, in sigmas. */
+AUTO_FN float psr_auto_spark_sigmas(int64_t sum, size_t count, size_t good)
 {
-    struct psr_auto_spark m = {0, 0};
-    float u[PSR_AUTO_GROUPS];
-    size_t n = 0;
-    for (size_t g = 0; g < ngroup; g++)
-        if (count[g])
-            u[n++] =
-                (float)((double)sum[g] / (PSR_AUTO_SIGMA * sqrt((double)count[g] * (double)good)));
-    if (!n)
-        return m;
-    const double root = sqrt((double)n), middle = psr_auto_median_of_few(u, n),
-                 low = (double)u[n / 4], high = (double)u[n - 1 - n / 4],
-                 most = low > 0    ? low + PSR_AUTO_QUARTILE
-                        : high < 0 ? high - PSR_AUTO_QUARTILE
-                                   : 0;
+    return (float)((double)sum / (PSR_AUTO_SIGMA * sqrt((double)count * (double)good)));
+}
+
+/* Of the sums of n sub-bands: their median, and numbers n / 4 from either end. */
+AUTO_FN struct psr_auto_spark psr_auto_join_sigmas(double middle, double low, double high, size_t n)
+{
+    struct psr_auto_spark m;
+    const double root = sqrt((double)n), most = low > 0    ? low + PSR_AUTO_QUARTILE
+                                                : high < 0 ? high - PSR_AUTO_QUARTILE
+                                                           : 0;
     m.half = (float)(middle * root / PSR_AUTO_MEDIAN_NOISE);
     m.most = (float)(most * root / PSR_AUTO_QUARTER_NOISE);
     return m;
+}
+
+/* Whether a tile is a spark: what is not in three quarters of the sub-bands is the gain of a receiver, or that beside
+ * a pulse. */
+AUTO_FN bool psr_auto_is_spark(float flat, float most, double limit, double clip_sigma)
+{
+    return fabs((double)flat) > limit && (double)copysignf(1, flat) * (double)most > clip_sigma;
+}
+
+/* What M of tile j is above the median of those around it. */
+AUTO_FN float psr_auto_flatten(const float *m, size_t n, size_t j)
+{
+    float near[2 * PSR_AUTO_AROUND + 1];
+    const size_t from = j > PSR_AUTO_AROUND ? j - PSR_AUTO_AROUND : 0,
+                 to = j + PSR_AUTO_AROUND < n ? j + PSR_AUTO_AROUND : n - 1;
+    for (size_t i = from; i <= to; i++)
+        near[i - from] = m[i];
+    return (float)((double)m[j] - psr_auto_median_of_few(near, to - from + 1));
 }
 
 /* Least absolute deviations: the weighted median of r / v, weights |v|, which a pulse in fewer than half of
@@ -204,6 +217,12 @@ AUTO_FN double psr_auto_shrink(const struct psr_auto_modes *m, size_t k, double 
 AUTO_FN int64_t psr_auto_fixed(float x)
 {
     return (int64_t)llrint((double)x * PSR_AUTO_FIXED_ONE);
+}
+
+/* A value less the mean of n, of which the sum is of fixed ones. */
+AUTO_FN float psr_auto_less_mean(float x, int64_t sum, size_t n)
+{
+    return (float)((double)x - (double)sum / (PSR_AUTO_FIXED_ONE * (double)n));
 }
 
 /* Levels to subtract from the channels of a sub-band, of which count are not masked.

@@ -36,7 +36,41 @@ struct psr_auto_block {
     size_t ncount;                 /* sub-bands that count; 0 if fewer than 4 */
 };
 
+/* Where samples are cleaned.  Steps of a window are in this order, for p->from, to, n and block: the passes over
+ * samples, and what is measured; decisions between them are the same everywhere. */
+struct psr_auto_ops {
+    const char *name;
+    /* Make p->state, for devices; NULL: there is none. */
+    psr_status (*create)(psr_clean_auto *p, psr_err *err);
+    void (*destroy)(psr_clean_auto *p);
+
+    psr_status (*sum)(psr_clean_auto *p, psr_err *err); /* s1 and s2 of blocks with statistics */
+    psr_status (*quantise)(psr_clean_auto *p, psr_err *err);    /* by gain and offset */
+    psr_status (*find_sparks)(psr_clean_auto *p, psr_err *err); /* in p->spark at the end */
+    psr_status (*measure)(psr_clean_auto *p, struct psr_auto_products *now,
+                          struct psr_auto_scale *one, psr_err *err); /* as psr_auto_measure */
+    /* What to subtract, of one kind: common noise, the mean of all channels, nothing. */
+    psr_status (*find_less)(psr_clean_auto *p, const struct psr_auto_modes *m, psr_err *err);
+    psr_status (*find_mean)(psr_clean_auto *p, psr_err *err);
+    psr_status (*find_nothing)(psr_clean_auto *p, psr_err *err);
+    psr_status (*quantise_less)(psr_clean_auto *p, psr_err *err); /* by weight, too */
+    psr_status (*blank)(psr_clean_auto *p, psr_err *err);         /* sparks */
+
+    /* As the public functions; those of devices NULL where there is none. */
+    psr_status (*execute)(psr_clean_auto *p, const void *in, size_t nsamp, void *out, size_t *nout,
+                          psr_err *err);
+    psr_status (*finish)(psr_clean_auto *p, void *out, size_t *nout, psr_err *err);
+    psr_status (*execute_device)(psr_clean_auto *p, const void *in, size_t nsamp, void **d_out,
+                                 size_t *nout, psr_err *err);
+    psr_status (*finish_device)(psr_clean_auto *p, void **d_out, size_t *nout, psr_err *err);
+    psr_status (*blank_device)(psr_clean_auto *p, size_t nsamp, void **d_out, psr_err *err);
+};
+
+extern const struct psr_auto_ops psr_auto_cpu, psr_auto_cuda;
+
 struct psr_clean_auto {
+    const struct psr_auto_ops *ops;
+    void *state; /* of a device */
     struct psr_clean_auto_desc d;
     struct psr_layout in;
     unsigned char *keep;
@@ -87,6 +121,10 @@ struct psr_clean_auto {
     struct psr_span *spark_span;  /* [nspark] */
     size_t nspark, spark_room;
 };
+
+/* Cleans spectra from .. of n, at most a window, which become those at to (clean_auto_window.c). */
+PSR_MUST_CHECK psr_status psr_auto_clean_window(psr_clean_auto *p, const unsigned char *from,
+                                                size_t n, unsigned char *to, psr_err *err);
 
 /* --- rows (clean_auto_rows.c) ----------------------------------------------------------------- */
 

@@ -1,0 +1,146 @@
+/* Cleans a window of spectra automatically, and keeps account of it. */
+#include "clean_auto_plan.h"
+
+#include <math.h>
+#include <psrkit/tool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHORTEST = 32, BLOCKS_LEAST = 4 };
+
+/* --- the account ------------------------------------------------------------------------------ */
+
+static psr_status add_lost(psr_clean_auto *p, const struct psr_auto_block *b, psr_err *err)
+{
+    const int64_t t0 = p->report.nsamp + (int64_t)b->first;
+    for (size_t c = 0; c < p->d.nchan; c++)
+        if (p->keep[c] && !b->masked[c])
+            return PSR_OK;
+    struct psr_span *last = p->nspan ? p->span + p->nspan - 1 : NULL;
+    if (last && last->first + last->count == t0) {
+        last->count += (int64_t)b->n;
+        return PSR_OK;
+    }
+    psr_status st = psr_grow(&p->span, &p->span_room, p->nspan, sizeof *p->span,
+                             "the account of masked spectra", err);
+    if (!st)
+        p->span[p->nspan++] = (struct psr_span){t0, (int64_t)b->n};
+    return st;
+}
+
+static psr_status grow_report(psr_clean_auto *p, psr_err *err)
+{
+    const size_t nchan = p->d.nchan, n = p->report.nwindow;
+    if (n < p->room)
+        return PSR_OK;
+    const size_t room = 2 * n + PSR_AUTO_BLOCKS;
+    unsigned char *mask = realloc(p->mask, room * nchan);
+    p->mask = mask ? mask : p->mask;
+    float *level = realloc(p->all_level, room * nchan * sizeof *level);
+    p->all_level = level ? level : p->all_level;
+    float *sd = realloc(p->all_sd, room * nchan * sizeof *sd);
+    p->all_sd = sd ? sd : p->all_sd;
+    if (!mask || !level || !sd)
+        return psr_fail_nomem(err, "the account of masked cells", 9.0 * (double)(room * nchan));
+    p->room = room;
+    return PSR_OK;
+}
+
+static psr_status record(psr_clean_auto *p, bool filtered, psr_err *err)
+{
+    const size_t nchan = p->d.nchan, at = p->report.nwindow * nchan;
+    psr_status st = grow_report(p, err);
+    for (size_t k = 0; k < p->nrange && !st; k++)
+        st = add_lost(p, &p->block[k], err);
+    if (st)
+        return st;
+    for (size_t c = 0; c < nchan; c++) {
+        size_t masked = 0;
+        for (size_t k = 0; k < p->nrange; k++)
+            masked += p->block[k].masked[c] ? p->block[k].n : 0;
+        p->masked[c] += (int64_t)masked;
+        p->mask[at + c] = 2 * masked > p->n;
+        p->all_level[at + c] = isfinite(p->level[c]) ? p->level[c] : 0;
+        p->all_sd[at + c] = isfinite(p->sd[c]) ? p->sd[c] : 0;
+    }
+    for (size_t t = 0; t < p->n; t++)
+        p->report.nspark += p->spark[t];
+    p->report.nfiltered += filtered;
+    p->report.nwindow++;
+    p->report.nsamp += (int64_t)p->n;
+    return PSR_OK;
+}
+
+/* --- a window --------------------------------------------------------------------------------- */
+
+/* Blocks with statistics, and what is left after them. */
+static void cut_window(psr_clean_auto *p)
+{
+    p->size = p->usual;
+    if (p->report.nwindow == 0 && p->n < BLOCKS_LEAST * p->usual && p->n >= SHORTEST)
+        p->size = p->n / BLOCKS_LEAST;
+    p->nblock = p->n / p->size;
+    if (p->nblock < BLOCKS_LEAST)
+        p->nblock = 0;
+    p->nrange = p->nblock;
+    for (size_t k = 0; k < p->nblock; k++) {
+        p->block[k].first = k * p->size;
+        p->block[k].n = p->size;
+    }
+    const size_t whole = p->nblock * p->size;
+    if (whole < p->n) {
+        p->block[p->nrange].first = whole;
+        p->block[p->nrange++].n = p->n - whole;
+    }
+}
+
+/* Finds noise common to sub-bands, or the mean of all channels.  Returned: *filtered, whether there is some */
+static psr_status find_common(psr_clean_auto *p, bool *filtered, psr_err *err)
+{
+    struct psr_auto_products now[PSR_AUTO_WIDTHS];
+    struct psr_auto_scale one = {0};
+    struct psr_auto_modes m = {0};
+    *filtered = p->d.zerodm;
+    if (p->d.zerodm)
+        return p->ops->find_mean(p, err);
+    psr_status st = p->ops->measure(p, now, &one, err);
+    if (st)
+        return st;
+    psr_auto_choose_modes(p, now, &one, &m);
+    *filtered = m.n > 0;
+    if (*filtered)
+        return p->ops->find_less(p, &m, err);
+    return p->d.weights ? p->ops->find_nothing(p, err) : PSR_OK;
+}
+
+static psr_status filter(psr_clean_auto *p, bool *filtered, psr_err *err)
+{
+    psr_status st = find_common(p, filtered, err);
+    if (!st && p->d.weights)
+        psr_auto_weigh(p);
+    return st || !(*filtered || p->d.weights) ? st : p->ops->quantise_less(p, err);
+}
+
+psr_status psr_auto_clean_window(psr_clean_auto *p, const unsigned char *from, size_t n,
+                                 unsigned char *to, psr_err *err)
+{
+    bool filtered = false;
+    p->from = from;
+    p->to = to;
+    p->n = n;
+    cut_window(p);
+    psr_status st = p->ops->sum(p, err);
+    if (st)
+        return st;
+    psr_auto_judge(p);
+    st = p->ops->quantise(p, err);
+    if (!st)
+        st = p->ops->find_sparks(p, err);
+    if (!st)
+        st = filter(p, &filtered, err);
+    if (!st)
+        st = p->ops->blank(p, err);
+    if (!st)
+        st = psr_auto_note_missing(p, err);
+    return st ? st : record(p, filtered, err);
+}
