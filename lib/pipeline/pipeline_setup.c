@@ -98,9 +98,23 @@ static void note_ignored_options(const struct psr_pipeline *p)
 
 /* --- the rooms -------------------------------------------------------------------------------- */
 
+/* The first of the devices that dedisperse.  What is wrong with them dedispersion tells. */
+static const char *choose_cleaner(const struct psr_pipeline_desc *d, int *device)
+{
+    const struct psr_dedispersion_ops *ops = psr_pipeline_dedispersion(d);
+    struct psr_device_choice choice;
+    *device = 0;
+    if (!d->clean_auto || !ops->backend || psr_devices_choose(&choice, d->device, NULL))
+        return NULL;
+    *device = choice.ndevice ? choice.devices[0] : choice.device;
+    return ops->backend(d->device);
+}
+
 static psr_status create_clean(struct psr_pipeline *p, psr_err *err)
 {
     const struct psr_pipeline_desc *d = &p->d;
+    int device;
+    const char *backend = choose_cleaner(d, &device);
     return psr_stage_clean_create(&p->clean,
                                   &(struct psr_stage_clean_desc){
                                       .input = p->input.name,
@@ -113,6 +127,8 @@ static psr_status create_clean(struct psr_pipeline *p, psr_err *err)
                                       .floats = d->subbands.on,
                                       .automatic = d->clean_auto,
                                       .weights = d->clean_weights,
+                                      .backend = backend,
+                                      .device = device,
                                       .presto = d->presto,
                                       .nthread = (int)d->ncpus,
                                       .mem_bytes = d->mem_bytes,

@@ -14,7 +14,9 @@ struct psr_stage_clean {
     struct psr_mask mask;
     psr_clean *plan; /* NULL where nothing is to be cleaned, or automatically */
     psr_clean_auto *automatic;
-    void *cleaned; /* spectra of floats; NULL: they are cleaned in place */
+    void
+        *cleaned; /* spectra of floats, or cleaned automatically; NULL: they are cleaned in place */
+    bool pinned;  /* that memory */
     size_t room;
     int64_t ngiven;        /* spectra so far */
     unsigned char *masked; /* [nchan] in a block, from the lowest frequency */
@@ -63,7 +65,7 @@ static psr_status read_mask(psr_stage_clean *c, psr_err *err)
 static psr_status create_auto(psr_stage_clean *c, psr_err *err)
 {
     const struct psr_stage_clean_desc *d = &c->d;
-    const struct psr_clean_auto_desc desc = {
+    struct psr_clean_auto_desc desc = {
         .size = sizeof desc,
         .nchan = d->obs->nchan,
         .nbit = d->obs->nbit,
@@ -74,7 +76,13 @@ static psr_status create_auto(psr_stage_clean *c, psr_err *err)
         .keep = c->keep,
         .nthread = d->nthread,
         .weights = d->weights,
+        .backend = d->backend,
+        .device = d->device,
     };
+    psr_status st = psr_clean_auto_create(&c->automatic, &desc, err);
+    if (st != PSR_EDEVICE)
+        return st;
+    desc.backend = NULL;
     return psr_clean_auto_create(&c->automatic, &desc, err);
 }
 
@@ -189,6 +197,9 @@ psr_status psr_stage_clean_reserve(psr_stage_clean *c, size_t nsamp, psr_err *er
     if (!row_bytes)
         return PSR_OK;
     c->room = nsamp % block ? nsamp + block : nsamp;
+    c->pinned = c->automatic && strcmp(psr_clean_auto_backend(c->automatic), "cpu") != 0;
+    if (c->pinned)
+        return psr_device_pin(&c->cleaned, c->room * row_bytes, err);
     c->cleaned = malloc(c->room * row_bytes);
     if (!c->cleaned)
         return psr_fail_nomem(err, "a block of data", (double)c->room * (double)row_bytes);
@@ -282,6 +293,9 @@ void psr_stage_clean_destroy(psr_stage_clean *c)
     psr_mask_clear(&c->mask);
     free(c->keep);
     free(c->masked);
-    free(c->cleaned);
+    if (c->pinned)
+        psr_device_unpin(c->cleaned);
+    else
+        free(c->cleaned);
     free(c);
 }

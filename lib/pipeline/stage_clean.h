@@ -2,9 +2,9 @@
 #ifndef PSR_PIPELINE_STAGE_CLEAN_H
 #define PSR_PIPELINE_STAGE_CLEAN_H
 
-#include <psrkit/sink.h>
 #include <psrkit/clean.h>
 #include <psrkit/clean_auto.h>
+#include <psrkit/sink.h>
 
 typedef struct psr_stage_clean psr_stage_clean;
 
@@ -19,6 +19,9 @@ struct psr_stage_clean_desc {
     bool floats;               /* output floats that contain the values of replaced samples */
     bool automatic;            /* as psr_clean_auto; no mask */
     bool weights;              /* as in psr_clean_auto_desc */
+    const char *backend; /* of automatic cleaning, as in psr_clean_auto_desc; the CPU takes over
+                                  if its device cannot be used, with the same bits */
+    int device;
     bool presto;       /* only determine which channels are kept and masked, with prepsubband's
                           checks */
     int nthread;       /* 0: all cores */
