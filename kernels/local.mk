@@ -20,6 +20,8 @@ CUDA_FILES = \
 	kernels/clean_sparks.cu \
 	kernels/cornerturn.cu \
 	kernels/dedisp.cu \
+	kernels/dedisp_beams.cu \
+	kernels/dedisp_beams_circles.cu \
 	kernels/dedisp_shift_table.cu \
 	kernels/dedisp_gather.cu \
 	kernels/dedisp_tree.cu \
@@ -46,6 +48,8 @@ CUDA_INCLUDES = \
 	kernels/clean_kernels.h \
 	kernels/cornerturn_kernels.h \
 	kernels/dedisp_kernels.h \
+	kernels/dedisp_beams_kernels.h \
+	kernels/dedisp_beams_sums.cuh \
 	kernels/dedisp_cta.cuh \
 	kernels/dedisp_delay.cuh \
 	kernels/dedisp_stage.h \

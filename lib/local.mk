@@ -68,6 +68,9 @@ lib_cuda_sources = \
 	lib/beam/beam_cuda_slots.c \
 	lib/beam/beam_cuda_slots.h \
 	lib/beam/beam_cuda_state.c \
+	lib/search/dedisp/dedisp_beams_cuda.c \
+	lib/search/dedisp/dedisp_beams_rows.c \
+	lib/search/dedisp/dedisp_beams_rows.h \
 	lib/search/dedisp/dedisp_cuda.c \
 	lib/search/dedisp/dedisp_cuda.h \
 	lib/search/dedisp/dedisp_cuda_block.c \
@@ -389,6 +392,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/dedisp/dedisp.c \
 	lib/search/dedisp/dedisp_backend.h \
 	lib/search/dedisp/dedisp_beams.c \
+	lib/search/dedisp/dedisp_beams_device.c \
+	lib/search/dedisp/dedisp_beams_device.h \
 	lib/search/dedisp/dedisp_check.c \
 	lib/search/dedisp/dedisp_cpu.c \
 	lib/search/dedisp/dedisp_cpu.h \

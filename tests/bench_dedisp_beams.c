@@ -1,79 +1,12 @@
 /* Cost of searching beams as they arrive: state, additions and processor time of a second of a beam.
  *   bench_dedisp_beams [BAND [NBIT [SECONDS [THREADS [NHALVE]]]]]
- * BAND is chord or chime; blocks of SECONDS.  Trials are such that the delay over the band changes by
+ * BAND is chord, chime or small; blocks of SECONDS.  Trials are such that the delay over the band changes by
  * a sample, of the line's length.  The floor is the additions of the plan at the rate at which this
  * machine adds 16-bit numbers from the first cache, measured in the same run. */
-#include <psrkit/ddplan.h>
-#include <psrkit/dedisp.h>
-
 #include "bench_adds.h"
-#include <math.h>
-#include <string.h>
+#include "bench_beams.h"
 
-static const struct band {
-    const char *name;
-    double tsamp_s, dm, edge_mhz[6];
-    size_t nchan[5];
-} bands[] = {
-    {"chord", 1e-3, 11850, {300, 350, 450, 600, 800, 1500}, {8192, 8192, 6144, 2048, 3584}},
-    {"chime", 983.04e-6, 13000, {400, 800}, {16384}},
-};
-enum { MAXCHAN = 28160, MAXTRIAL = 1 << 18, NBLOCK = 5 };
-static const double scrunch = 0.58; /* sums of two from a mean smearing of 1.16 samples on */
-
-struct setting {
-    const struct band *band;
-    double mhz[MAXCHAN], dm[MAXTRIAL];
-    struct psr_dedisp_beams_desc d;
-};
-
-static void set_channels(struct setting *s)
-{
-    const struct band *b = s->band;
-    s->d.nchan = 0;
-    for (int k = 0; k < 5 && b->nchan[k]; k++) {
-        double width = (b->edge_mhz[k + 1] - b->edge_mhz[k]) / (double)b->nchan[k];
-        for (size_t c = 0; c < b->nchan[k]; c++)
-            s->mhz[s->d.nchan++] = b->edge_mhz[k] + ((double)c + 0.5) * width;
-    }
-}
-
-static void set_trials(struct setting *s)
-{
-    double low = s->mhz[0], high = s->mhz[s->d.nchan - 1];
-    double sweep =
-        (psr_delay_s(s->d.dmconst, 1, low) - psr_delay_s(s->d.dmconst, 1, high)) / s->d.tsamp_s;
-    s->d.ndm = 0;
-    for (double dm = 0; dm <= s->band->dm && s->d.ndm < MAXTRIAL;) {
-        s->dm[s->d.ndm++] = dm;
-        dm += (double)psr_scrunch(dm * sweep / (double)(s->d.nchan - 1), scrunch, 65536) / sweep;
-    }
-}
-
-static struct setting *make_setting(const struct band *b, int nbit, double seconds, int nthread,
-                                    size_t nhalve)
-{
-    struct setting *s = bench_take(1, sizeof *s);
-    s->band = b;
-    s->d = (struct psr_dedisp_beams_desc){
-        .size = sizeof s->d,
-        .nbeam = 1,
-        .freq_mhz = s->mhz,
-        .tsamp_s = b->tsamp_s,
-        .nbit = nbit,
-        .kind = PSR_UINT,
-        .dmconst = PSR_DMCONST_PRESTO,
-        .dm = s->dm,
-        .scrunch = scrunch,
-        .block = (size_t)(seconds / b->tsamp_s + 0.5),
-        .nhalve = nhalve,
-        .nthread = nthread,
-        .mem_bytes = INT64_C(64) << 30,
-    };
-    set_channels(s);
-    set_trials(s);
-    return s;
-}
+enum { NBLOCK = 5 };
 
 static void print_lines(const psr_dedisp_beams *p, const struct setting *s, size_t nline)
 {
@@ -95,12 +28,10 @@ static void print_lines(const psr_dedisp_beams *p, const struct setting *s, size
 
 int main(int argc, char **argv)
 {
-    const struct band *b = bands;
+    const struct band *b = find_band(argc > 1 ? argv[1] : "chord");
     int nbit = argc > 2 ? atoi(argv[2]) : 4, nthread = argc > 4 ? atoi(argv[4]) : 1;
     double seconds = argc > 3 ? atof(argv[3]) : 8;
     size_t nhalve = argc > 5 ? (size_t)atoi(argv[5]) : 0;
-    if (argc > 1 && !strcmp(argv[1], bands[1].name))
-        b++;
     struct setting *s = make_setting(b, nbit, seconds, nthread, nhalve);
     psr_dedisp_beams *p;
     psr_err err;

@@ -158,7 +158,9 @@ dist_noinst_DATA += \
 	tests/beam_ref.h \
 	tests/bench.bash \
 	tests/bench.h \
+	tests/beams_shape.h \
 	tests/bench_adds.h \
+	tests/bench_beams.h \
 	tests/clean_auto_ref.h \
 	tests/clean_modes_ref.h \
 	tests/clean_scene.h \
@@ -425,6 +427,7 @@ GPU_TESTS = \
 	tests/gpu/t_beam_cuda \
 	tests/gpu/t_beam_slots \
 	tests/gpu/t_clean_auto_cuda \
+	tests/gpu/t_dedisp_beams_cuda \
 	tests/gpu/t_dedisp_cuda \
 	tests/gpu/t_dedisp_multi_cuda \
 	tests/gpu/t_dedisp_tree_cuda \
@@ -453,6 +456,9 @@ tests_gpu_t_clean_auto_cuda_LDADD = $(tests_gpu_ldadd)
 tests_gpu_t_dedisp_cuda_SOURCES = tests/gpu/t_dedisp_cuda.c
 tests_gpu_t_dedisp_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_t_dedisp_cuda_LDADD = $(tests_gpu_ldadd)
+tests_gpu_t_dedisp_beams_cuda_SOURCES = tests/gpu/t_dedisp_beams_cuda.c tests/beams_shape.h tests/dedisp_shape.h
+tests_gpu_t_dedisp_beams_cuda_CPPFLAGS = $(tests_gpu_cppflags)
+tests_gpu_t_dedisp_beams_cuda_LDADD = $(tests_gpu_ldadd)
 tests_gpu_t_dedisp_tree_cuda_SOURCES = tests/gpu/t_dedisp_tree_cuda.c tests/dedisp_shape.h
 tests_gpu_t_dedisp_tree_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_t_dedisp_tree_cuda_LDADD = $(tests_gpu_ldadd)
@@ -595,6 +601,7 @@ GPU_BENCHES = \
 	tests/gpu/bench_accelsearch_cuda \
 	tests/gpu/bench_beam_cuda \
 	tests/gpu/bench_clean_cuda \
+	tests/gpu/bench_dedisp_beams_cuda \
 	tests/gpu/bench_dedisp_cuda \
 	tests/gpu/bench_equalise_cuda \
 	tests/gpu/bench_fold_cuda \
@@ -612,6 +619,9 @@ tests_gpu_bench_beam_cuda_SOURCES += tests/gpu/beam_cublas.h tests/gpu/beam_wide
 tests_gpu_bench_beam_cuda_CPPFLAGS += -DHAVE_CUBLAS
 tests_gpu_bench_beam_cuda_LDADD += tests/gpu/beam_wide.$(OBJEXT) $(CUBLAS_LIBS)
 endif
+tests_gpu_bench_dedisp_beams_cuda_SOURCES = tests/gpu/bench_dedisp_beams_cuda.c tests/gpu/bench_cuda.h tests/gpu/ceilings.h
+tests_gpu_bench_dedisp_beams_cuda_CPPFLAGS = $(tests_gpu_cppflags)
+tests_gpu_bench_dedisp_beams_cuda_LDADD = tests/gpu/ceilings.$(OBJEXT) $(tests_gpu_ldadd)
 tests_gpu_bench_dedisp_cuda_SOURCES = tests/gpu/bench_dedisp_cuda.c tests/gpu/bench_cuda.h tests/gpu/ceilings.h
 tests_gpu_bench_dedisp_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_bench_dedisp_cuda_LDADD = tests/gpu/ceilings.$(OBJEXT) $(tests_gpu_ldadd)

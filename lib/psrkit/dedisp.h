@@ -225,11 +225,15 @@ struct psr_dedisp_beams_desc {
     size_t nhalve;  /* sub-bands of 1/2, 1/4 .. 2^-nhalve of the parts of the band, each overlapping
                        the next one by half; 0: none */
     int nthread;    /* 0: all cores */
-    int64_t mem_bytes; /* limit; 0: a quarter of the machine's memory */
+    int64_t mem_bytes; /* limit; 0: a quarter of the machine's memory; on a device, what is free */
+    const char *backend; /* "cpu" "cuda"; NULL is "cpu" */
+    int device;          /* of the backend */
 };
 
-/* Status: PSR_EINVAL naming field, value and limit; PSR_EUNSUPPORTED (floats, 32-bit samples);
- *         PSR_ENOMEM if mem_bytes cannot hold all beams, with the amount needed */
+/* Status: PSR_EINVAL naming field, value and limit; PSR_EUNSUPPORTED (floats, 32-bit samples; with
+ *         backend "cuda" also sums beyond 32 bits);
+ *         PSR_ENOMEM if mem_bytes cannot hold all beams, with the amount needed; PSR_EDEVICE if the
+ *         backend is not available */
 PSR_MUST_CHECK psr_status psr_dedisp_beams_create(psr_dedisp_beams **out,
                                                   const struct psr_dedisp_beams_desc *desc,
                                                   psr_err *err);
@@ -273,9 +277,11 @@ int64_t psr_dedisp_beams_lag(const psr_dedisp_beams *p, size_t line, size_t i, s
 
 /* Takes the next spectra of a beam.
  * Given:  beam   each beam is a stream of its own
- *         in     [nsamp][nchan] packed as in desc, each spectrum starting on a byte boundary
+ *         in     [nsamp][nchan] packed as in desc, each spectrum starting on a byte boundary; with
+ *                backend "cuda" best in memory of psr_device_pin
  *         nsamp  <= block
- * Status: PSR_EINVAL (beam, nsamp), PSR_ENOMEM */
+ * Notes:  a device is still working when this returns; "in" may be overwritten
+ * Status: PSR_EINVAL (beam, nsamp), PSR_ENOMEM, PSR_EDEVICE, after which the plan can only be freed */
 PSR_MUST_CHECK psr_status psr_dedisp_beams_execute(psr_dedisp_beams *p, size_t beam, const void *in,
                                                    size_t nsamp, psr_err *err);
 
@@ -284,7 +290,8 @@ struct psr_dedisp_beams_series {
     uint64_t first; /* number of sample 0 in the beam's stream, in samples of the line */
     size_t nsamp;   /* the same for all trials of a line */
     size_t stride;
-    const float *out; /* [ndm][stride], owned by the plan, until the next execute */
+    const float *out; /* [ndm][stride], owned by the plan, until the next execute; or NULL, */
+    struct psr_device_series on_device; /* and the same on a device; nseries is 0 on the CPU */
 };
 void psr_dedisp_beams_series(const psr_dedisp_beams *p, size_t line,
                              struct psr_dedisp_beams_series *series);

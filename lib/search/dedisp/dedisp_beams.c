@@ -2,7 +2,7 @@
 #include "base/copy_desc.h"
 #include "base/memory.h"
 #include "base/threads.h"
-#include "dedisp_line.h"
+#include "dedisp_beams_device.h"
 #include "formats/unpack.h"
 #include "signal/cornerturn.h"
 
@@ -30,6 +30,9 @@ struct psr_dedisp_beams {
     size_t scratch_bytes;
     void *lane; /* [nkept][stride] samples that arrive */
     size_t stride;
+    const struct psr_beams_device_ops *ops; /* NULL: the CPU */
+    void *device; /* of ops; NULL: the CPU, which alone uses the above from beam[].cornerturn on */
+    double device_bytes; /* shared */
 };
 
 /* --- checks ----------------------------------------------------------------------------------- */
@@ -179,6 +182,8 @@ static double bytes_of_beam(const psr_dedisp_beams *p)
 static double bytes_shared(const psr_dedisp_beams *p)
 {
     double bytes = (double)p->nthread * (double)p->scratch_bytes;
+    if (p->device)
+        return p->device_bytes;
     for (size_t n = 0; n < p->nline; n++)
         bytes += psr_dedisp_line_bytes(&p->line[n]) +
                  4.0 * (double)p->line[n].nrow * (double)p->line[n].most;
@@ -261,9 +266,6 @@ static psr_status make_beam(psr_dedisp_beams *p, struct beam *b, psr_err *err)
 static psr_status make_beams(psr_dedisp_beams *p, psr_err *err)
 {
     psr_status st = PSR_OK;
-    p->beam = calloc(p->d.nbeam, sizeof *p->beam);
-    if (!p->beam)
-        return psr_fail_nomem(err, "beams", (double)p->d.nbeam * sizeof *p->beam);
     for (size_t b = 0; b < p->d.nbeam && !st; b++)
         st = make_beam(p, p->beam + b, err);
     return st;
@@ -271,13 +273,12 @@ static psr_status make_beams(psr_dedisp_beams *p, psr_err *err)
 
 /* --- the plan --------------------------------------------------------------------------------- */
 
-static psr_status build(psr_dedisp_beams *p, psr_err *err)
+static psr_status build_on_cpu(psr_dedisp_beams *p, psr_err *err)
 {
-    psr_status st;
-    if ((st = check_numbers(&p->d, err)) || (st = check_stream(&p->d, err)))
-        return st;
-    p->nthread = psr_count_threads(p->d.nthread);
-    if ((st = make_lines(p, err)) || (st = size_rings(p, err)))
+    psr_status st = PSR_OK;
+    for (size_t n = 0; n < p->nline && !st; n++)
+        st = psr_dedisp_line_program(p->line + n, err);
+    if (st)
         return st;
     p->stride = p->d.block / p->line->downsamp + 1 + 64;
     for (size_t n = 0; n < p->nline; n++) {
@@ -287,6 +288,22 @@ static psr_status build(psr_dedisp_beams *p, psr_err *err)
     if ((st = check_memory(p, err)) || (st = take_shared(p, err)))
         return st;
     return make_beams(p, err);
+}
+
+static psr_status build(psr_dedisp_beams *p, psr_err *err)
+{
+    psr_status st;
+    if ((st = check_numbers(&p->d, err)) ||
+        (st = psr_beams_device_find(p->d.backend, &p->ops, err)) || (st = check_stream(&p->d, err)))
+        return st;
+    p->nthread = psr_count_threads(p->d.nthread);
+    if ((st = make_lines(p, err)) || (st = size_rings(p, err)))
+        return st;
+    p->beam = calloc(p->d.nbeam, sizeof *p->beam);
+    if (!p->beam)
+        return psr_fail_nomem(err, "beams", (double)p->d.nbeam * sizeof *p->beam);
+    return p->ops ? p->ops->create(&p->device, &p->d, p->line, p->nline, &p->device_bytes, err)
+                  : build_on_cpu(p, err);
 }
 
 psr_status psr_dedisp_beams_create(psr_dedisp_beams **out, const struct psr_dedisp_beams_desc *desc,
@@ -301,6 +318,7 @@ psr_status psr_dedisp_beams_create(psr_dedisp_beams **out, const struct psr_dedi
         st = build(p, err);
     p->d.freq_mhz = p->d.dm = NULL;
     p->d.keep = NULL;
+    p->d.backend = NULL;
     if (st)
         psr_dedisp_beams_destroy(p);
     else
@@ -312,6 +330,8 @@ void psr_dedisp_beams_destroy(psr_dedisp_beams *p)
 {
     if (!p)
         return;
+    if (p->device)
+        p->ops->destroy(p->device);
     for (size_t b = 0; p->beam && b < p->d.nbeam; b++) {
         psr_cornerturn_destroy(p->beam[b].cornerturn);
         for (size_t n = 0; n < MAXLINE; n++)
@@ -330,20 +350,11 @@ void psr_dedisp_beams_destroy(psr_dedisp_beams *p)
 
 /* --- the stream ------------------------------------------------------------------------------- */
 
-psr_status psr_dedisp_beams_execute(psr_dedisp_beams *p, size_t beam, const void *in, size_t nsamp,
-                                    psr_err *err)
+static void execute_on_cpu(psr_dedisp_beams *p, struct beam *b, const void *in, uint64_t was,
+                           size_t nsamp)
 {
-    if (beam >= p->d.nbeam)
-        return psr_fail_field(err, PSR_EINVAL, "beam", "dedispersion: beam %zu of %zu", beam,
-                              p->d.nbeam);
-    if (nsamp > p->d.block)
-        return psr_fail_field(err, PSR_EINVAL, "nsamp",
-                              "dedispersion: %zu spectra are more than the block of %zu", nsamp,
-                              p->d.block);
-    struct beam *b = p->beam + beam;
-    uint64_t was = b->nspec, now = was + nsamp;
+    uint64_t now = was + nsamp;
     psr_cornerturn_run(b->cornerturn, in, nsamp, p->lane, p->stride, was / p->line->downsamp);
-    b->nspec = now;
     for (size_t n = 0; n < p->nline; n++) {
         struct psr_dedisp_line *l = p->line + n;
         int64_t first = (int64_t)(was / l->downsamp);
@@ -355,12 +366,44 @@ psr_status psr_dedisp_beams_execute(psr_dedisp_beams *p, size_t beam, const void
                           l->downsamp / l[-1].downsamp, first, nout, p->nthread);
         psr_dedisp_line_run(l, b->memory[n], p->scratch, first, nout);
     }
+}
+
+psr_status psr_dedisp_beams_execute(psr_dedisp_beams *p, size_t beam, const void *in, size_t nsamp,
+                                    psr_err *err)
+{
+    if (beam >= p->d.nbeam)
+        return psr_fail_field(err, PSR_EINVAL, "beam", "dedispersion: beam %zu of %zu", beam,
+                              p->d.nbeam);
+    if (nsamp > p->d.block)
+        return psr_fail_field(err, PSR_EINVAL, "nsamp",
+                              "dedispersion: %zu spectra are more than the block of %zu", nsamp,
+                              p->d.block);
+    struct beam *b = p->beam + beam;
+    uint64_t was = b->nspec;
+    psr_status st = PSR_OK;
+    if (p->device)
+        st = p->ops->execute(p->device, beam, in, was, nsamp, err);
+    else
+        execute_on_cpu(p, b, in, was, nsamp);
+    if (st)
+        return st;
+    b->nspec = was + nsamp;
+    for (size_t n = 0; n < p->nline; n++) {
+        struct psr_dedisp_line *l = p->line + n;
+        l->first = was / l->downsamp;
+        l->nout = (size_t)(b->nspec / l->downsamp - l->first);
+    }
     return PSR_OK;
 }
 
 void psr_dedisp_beams_reset(psr_dedisp_beams *p, size_t beam)
 {
-    if (beam < p->d.nbeam)
+    if (beam >= p->d.nbeam)
+        return;
+    p->beam[beam].nspec = 0;
+    if (p->device)
+        p->ops->reset(p->device, beam);
+    else
         clear_beam(p, p->beam + beam);
 }
 
@@ -423,7 +466,12 @@ void psr_dedisp_beams_series(const psr_dedisp_beams *p, size_t line,
                              struct psr_dedisp_beams_series *series)
 {
     const struct psr_dedisp_line *l = p->line + line;
-    *series = (struct psr_dedisp_beams_series){l->first, l->nout, l->most, l->out};
+    *series = (struct psr_dedisp_beams_series){l->first, l->nout, l->most, l->out, {0}};
+    if (!p->device)
+        return;
+    p->ops->series(p->device, line, &series->on_device);
+    series->on_device.nseries = l->ndm;
+    series->stride = series->on_device.stride;
 }
 
 void psr_dedisp_beams_band_series(const psr_dedisp_beams *p, size_t line, size_t band,
@@ -431,5 +479,10 @@ void psr_dedisp_beams_band_series(const psr_dedisp_beams *p, size_t line, size_t
 {
     const struct psr_dedisp_line *l = p->line + line;
     psr_dedisp_beams_series(p, line, series);
-    series->out += l->band[band].first_row * l->most;
+    if (!p->device) {
+        series->out += l->band[band].first_row * l->most;
+        return;
+    }
+    series->on_device.d_x += l->band[band].first_row * series->stride;
+    series->on_device.nseries = l->band[band].ndm;
 }

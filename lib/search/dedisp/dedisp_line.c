@@ -158,7 +158,7 @@ static psr_status make_bias(struct psr_dedisp_line *l, psr_err *err)
 
 /* --- programs --------------------------------------------------------------------------------- */
 
-static psr_status make_programs(struct psr_dedisp_line *l, psr_err *err)
+psr_status psr_dedisp_line_program(struct psr_dedisp_line *l, psr_err *err)
 {
     struct psr_planner *pl = &l->planner;
     psr_planner_begin(pl, l->layout, &l->lanes);
@@ -193,10 +193,9 @@ psr_status psr_dedisp_line_create(struct psr_dedisp_line *l,
     if (st)
         return st;
     l->lanes = psr_lanes_for(psr_dedisp_layout_sample_max(l->layout), l->layout->nkept);
-    if ((st = align_trials(l, err)) || (st = make_bands(l, desc->nhalve, err)) ||
-        (st = make_bias(l, err)))
+    if ((st = align_trials(l, err)) || (st = make_bands(l, desc->nhalve, err)))
         return st;
-    return make_programs(l, err);
+    return make_bias(l, err);
 }
 
 void psr_dedisp_line_destroy(struct psr_dedisp_line *l)
@@ -266,8 +265,6 @@ void psr_dedisp_line_run(struct psr_dedisp_line *l, const void *memory, void *co
 {
     size_t tile = l->planner.shape.tile, ntile = (n + tile - 1) / tile;
     int64_t maxshift = (int64_t)psr_dedisp_maxshift(l->plan);
-    l->first = (uint64_t)first;
-    l->nout = n;
     for (size_t k = 0; k < l->layout->nkept; k++)
         l->ring[k] =
             psr_rings_at(&l->rings, memory, k, first - maxshift + l->least[k], l->least[k]);

@@ -40,7 +40,7 @@ struct psr_dedisp_line {
     size_t nout;
 };
 
-/* Makes all but rings and output.
+/* Makes all but rings, programs and output.
  * Given:  desc    of the beams
  *         trial   [ndm] numbers of the trials by rising DM; becomes the line's
  *         most    output samples of an execute
@@ -49,6 +49,10 @@ PSR_MUST_CHECK psr_status psr_dedisp_line_create(struct psr_dedisp_line *l,
                                                  const struct psr_dedisp_beams_desc *desc,
                                                  size_t downsamp, size_t *trial, size_t ndm,
                                                  size_t most, psr_err *err);
+
+/* Writes the programs, which only sums on the CPU need.
+ * Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_dedisp_line_program(struct psr_dedisp_line *l, psr_err *err);
 void psr_dedisp_line_destroy(struct psr_dedisp_line *l);
 
 /* Bytes but for rings and output, and those of a thread's scratch space. */

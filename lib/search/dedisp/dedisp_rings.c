@@ -4,7 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MORE = 128 /* lanes, for registers rounded up */ };
+enum {
+    MORE = 128, /* lanes, for registers rounded up */
+    WHOLE = 64, /* samples: circles are of whole vectors, and of whole sums of the next set */
+};
 
 /* --- sizes ------------------------------------------------------------------------------------ */
 
@@ -18,7 +21,10 @@ static int64_t count_samples(const struct psr_rings *r, size_t k, const struct p
         n = read > n ? read : n;
     }
     n = n - skip + MORE;
-    return (n + (int64_t)ratio - 1) / (int64_t)ratio * (int64_t)ratio;
+    int64_t step = (int64_t)ratio;
+    while (step % WHOLE)
+        step *= 2;
+    return (n + step - 1) / step * step;
 }
 
 psr_status psr_rings_create(struct psr_rings *r, size_t nchan, size_t store_bytes,
