@@ -425,6 +425,7 @@ clean-local:
 GPU_TESTS = \
 	tests/gpu/t_accelsearch_cuda \
 	tests/gpu/t_beam_cuda \
+	tests/gpu/t_beam_peaks \
 	tests/gpu/t_beam_slots \
 	tests/gpu/t_clean_auto_cuda \
 	tests/gpu/t_dedisp_beams_cuda \
@@ -447,6 +448,13 @@ tests_gpu_ldadd = lib/libpsrkit_objects.la $(CUDA_LIBS)
 tests_gpu_t_beam_cuda_SOURCES = tests/gpu/t_beam_cuda.c tests/gpu/beam_shape.h
 tests_gpu_t_beam_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_t_beam_cuda_LDADD = $(tests_gpu_ldadd) $(ERFA_LIBS) $(FFTW_LIBS)
+tests_gpu_t_beam_peaks_SOURCES = tests/gpu/t_beam_peaks.c tests/gpu/beam_peaks.h
+tests_gpu_t_beam_peaks_CPPFLAGS = $(tests_gpu_cppflags)
+tests_gpu_t_beam_peaks_LDADD = tests/gpu/beam_peaks.$(OBJEXT) $(tests_gpu_ldadd)
+EXTRA_DIST += tests/gpu/beam_peaks.cu
+tests/gpu/beam_peaks.$(OBJEXT): tests/gpu/beam_peaks.h kernels/nvcc-flags
+tests/gpu/beam_peaks.$(OBJEXT): kernel_flags = -fmad=false
+CLEANFILES += tests/gpu/beam_peaks.$(OBJEXT)
 tests_gpu_t_beam_slots_SOURCES = tests/gpu/t_beam_slots.c
 tests_gpu_t_beam_slots_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_t_beam_slots_LDADD = $(tests_gpu_ldadd) $(ERFA_LIBS) $(FFTW_LIBS)
@@ -601,6 +609,7 @@ GPU_BENCHES = \
 	tests/gpu/bench_accelsearch_cuda \
 	tests/gpu/bench_beam_cuda \
 	tests/gpu/bench_clean_cuda \
+	tests/gpu/bench_beams_sky \
 	tests/gpu/bench_dedisp_beams_cuda \
 	tests/gpu/bench_dedisp_cuda \
 	tests/gpu/bench_equalise_cuda \
@@ -619,6 +628,9 @@ tests_gpu_bench_beam_cuda_SOURCES += tests/gpu/beam_cublas.h tests/gpu/beam_wide
 tests_gpu_bench_beam_cuda_CPPFLAGS += -DHAVE_CUBLAS
 tests_gpu_bench_beam_cuda_LDADD += tests/gpu/beam_wide.$(OBJEXT) $(CUBLAS_LIBS)
 endif
+tests_gpu_bench_beams_sky_SOURCES = tests/gpu/bench_beams_sky.c tests/gpu/bench_cuda.h tests/gpu/beam_peaks.h
+tests_gpu_bench_beams_sky_CPPFLAGS = $(tests_gpu_cppflags)
+tests_gpu_bench_beams_sky_LDADD = tests/gpu/beam_peaks.$(OBJEXT) $(tests_gpu_ldadd)
 tests_gpu_bench_dedisp_beams_cuda_SOURCES = tests/gpu/bench_dedisp_beams_cuda.c tests/gpu/bench_cuda.h tests/gpu/ceilings.h
 tests_gpu_bench_dedisp_beams_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_bench_dedisp_beams_cuda_LDADD = tests/gpu/ceilings.$(OBJEXT) $(tests_gpu_ldadd)
