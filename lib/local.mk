@@ -377,6 +377,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/sift/sift_duplicates.c \
 	lib/search/sift/sift_harmonics.c \
 	lib/search/sift/sift_identify.c \
+	lib/search/sift/sift_mark.c \
 	lib/search/sift/sift_near.c \
 	lib/search/sift/sift_near.h \
 	lib/search/sift/sift_order.c \

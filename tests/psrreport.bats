@@ -87,6 +87,33 @@ check() {
     diff <(grep -oE 'obs_DM[0-9.]*_ACCEL_0:[0-9]*' text.html) <(grep -oE 'obs_DM[0-9.]*_ACCEL_0:[0-9]*' d/report.html)
 }
 
+@test "candidates with marks come after the others, in a table of their own, in each format" {
+    make_folder J0000
+    # The best one is at a line of DM 0 that is as strong.
+    hz=$(sed -n 's/.*"freq_hz": \([0-9.]*\).*/\1/p' d/obs.cands.json | head -n 1)
+    printf '%s 0.1 # power 1e9\n' "$hz" >z.zaplist
+    accelsift -lines z.zaplist -o d/obs.sift -csv d/obs.csv -json d/obs.cands.json d/obs_DM*_ACCEL_0
+    n=$(grep -c '^obs_DM' d/obs.sift)
+    marked=$(grep -c '^obs_DM.* ! line' d/obs.sift)
+    [ "$marked" -ge 1 ]
+    [ "$(grep -c '^obs_DM' d/obs.sift)" -gt "$marked" ] || printf '%s\n' "all $n are marked"
+    # In the list too.
+    grep '^obs_DM' d/obs.sift | tail -n "$marked" | grep -vc ' ! ' | grep -qx 0
+    for list in d/obs.cands.json d/obs.csv d/obs.sift; do
+        psrreport d
+        check
+        [ "$(sed -n '/id="marked"/,/<.table>/p' d/report.html | grep -c '^<tr><td>')" -eq "$marked" ]
+        sed -n '/id="marked"/,/<.table>/p' d/report.html | grep -q '<td>line</td></tr>'
+        fails grep -q 'obs_DM40.00_ACCEL_0:1<' <(sed -n '/id="candidates"/,/<.table>/p' d/report.html)
+        tail -n +2 d/candidates.csv | tail -n "$marked" | grep -vc ',line$' | grep -qx 0
+        rm "$list"
+    done
+    # Without a list, by that of the mask's tool.
+    cp z.zaplist d/obs_rfifind.zaplist
+    psrreport d
+    sed -n '/id="marked"/,/<.table>/p' d/report.html | grep -q 'obs_DM40.00_ACCEL_0:1<'
+}
+
 @test "what is missing is left out, and the page says so" {
     mkdir d
     psrreport d
@@ -128,7 +155,7 @@ check() {
     make_folder '<script>alert(1)</script>"&'
     echo 'x' >"d/$evil.pfd"
     printf '%s\n' '{"step": "</code><script>alert(2)</script>", "command": ["a", "<b>\u0000\ud800", "\n\t"], "seconds": 1}' >>d/obs.steps.json
-    sed -i '2s/,[^,]*$/,"<script>alert(3)<\/script>"/' d/obs.csv
+    sed -i '2s/,[^,]*,[^,]*$/,"<script>alert(3)<\/script>","<script>"/' d/obs.csv
     rm d/obs.cands.json
     run -1 --separate-stderr psrreport -title '<script>"' d
     one_line '^psrreport: d/<script>'
@@ -159,7 +186,7 @@ check() {
     rm d/obs.sift d/obs.cands.json d/*.pfd
     {
         cat head
-        for i in {1..5000}; do echo "x_ACCEL_0,$i,10,20,$i,1,30,30,0.$((1000 + i)),$i,$i,0,20,0,2,5,15,"; done
+        for i in {1..5000}; do echo "x_ACCEL_0,$i,10,20,$i,1,30,30,0.$((1000 + i)),$i,$i,0,20,0,2,5,15,,-"; done
     } >d/obs.csv
     psrreport -rows 100 d
     check
@@ -173,9 +200,9 @@ check() {
     make_folder 'A,B utc_start'
     psrreport -pointing_id 7 -beam_id 3 -beam_name b03 d
     f=d/candidates.csv
-    [ "$(head -n 1 $f)" = pointing_id,beam_id,beam_name,source_name,ra,dec,gl,gb,mjd_start,utc_start,f0_user,f0_opt,f0_opt_err,f1_user,f1_opt,f1_opt_err,acc_user,acc_opt,acc_opt_err,dm_user,dm_opt,dm_opt_err,sn_fft,sn_fold,pepoch,maxdm_ymw16,dist_ymw16,png_path,metafile_path,filterbank_path,candidate_tarball_path,tobs ]
+    [ "$(head -n 1 $f)" = pointing_id,beam_id,beam_name,source_name,ra,dec,gl,gb,mjd_start,utc_start,f0_user,f0_opt,f0_opt_err,f1_user,f1_opt,f1_opt_err,acc_user,acc_opt,acc_opt_err,dm_user,dm_opt,dm_opt_err,sn_fft,sn_fold,pepoch,maxdm_ymw16,dist_ymw16,png_path,metafile_path,filterbank_path,candidate_tarball_path,tobs,marks ]
     [ "$(wc -l <$f)" -eq "$(($(ls d/*.pfd | wc -l) + 1))" ]
-    awk -F, 'NF != 32 { exit 1 } { for (i = 1; i <= NF; i++) if ($i == "") exit 1 }' $f
+    awk -F, 'NF != 33 { exit 1 } { for (i = 1; i <= NF; i++) if ($i == "") exit 1 }' $f
     [ "$(grep -c utc_start $f)" -eq 1 ]
     [ "$(column source_name $f | head -n 1)" = 'A_B utc-start' ]
     [ "$(column beam_name $f | head -n 1)" = b03 ]
@@ -255,7 +282,7 @@ check() {
     make_folder J0000
     head -n 1 d/obs.csv >head
     rm d/obs.sift d/obs.cands.json
-    printf 'a_ACCEL_0,%s,%s,20,%s,1,30,30,%s,5,5,0,20,0,2,5,15,\n' 1 300 9 0.5 2 20 40 0.7 3 100 6 0.001 >>d/obs.csv
+    printf 'a_ACCEL_0,%s,%s,20,%s,1,30,30,%s,5,5,0,20,0,2,5,15,,\n' 1 300 9 0.5 2 20 40 0.7 3 100 6 0.001 >>d/obs.csv
     psrreport d
     # The same page with a further script, without the policy that forbids it.
     {

@@ -132,6 +132,27 @@ same_search() {
     [[ $(begun) == "mask plan search sift fold "* ]]
 }
 
+@test "the summary counts what is marked, and names the best without marks" {
+    # A hum of the whole band and a spark beside the pulsar and the burst.
+    fakebin -q -seed 9 -tobs 16.777216 -tsamp 512 -nchans 32 -nbits 8 -fch1 1500 -foff 8 -o x.fil \
+        -add "pulsar period=0.0391 dm=40 width=0.002 snr=40" -add "pulsar period=0.0521 dm=0 width=0.004 snr=60" \
+        -add "burst dm=70 t=6 width=0.002 snr=20" -add "burst dm=0 t=9 width=0.002 snr=60"
+    $run -clean none x.fil -json >summary 2>said
+    grep -q -- '-lines d/x_rfifind.zaplist' said
+    [ "$(grep -c '"marks": "[a-z]' d/x.sift.json)" -eq "$(value marked_candidates summary)" ]
+    near "$(value period_s summary)" 0.0391 1e-5
+    grep -q '"best": {.*"marks": "-"}, "best_burst": {.*"time_s": [56].*"marks": "-"}' summary
+    [ "$(value marked_bursts summary)" -eq "$(grep -v '^#' d/x.cand | cut -f10 | grep -vc '^-$')" ]
+    fails grep -q ' 0\.0520\|19\.19' <(sed -n '/id="candidates"/,/<.table>/p' d/report.html)
+}
+
+@test "weights of channels are gpudedisp's" {
+    $run -n -weights snr x.fil | grep -q '^gpudedisp .*-clean auto -weights snr '
+    fails grep -q -- -weights <($run -n x.fil)
+    refuses 2 'weights.*few' $run -weights few x.fil
+    refuses 2 'weights snr needs -clean auto' $run -weights snr -clean mask x.fil
+}
+
 @test "lines at DM 0 are left out with -zap, others with -zaplist" {
     $run -zap -ncands 0 x.fil 2>said
     grep -q -- "-zaplist .*d/x_rfifind.zaplist" said

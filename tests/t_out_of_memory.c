@@ -517,7 +517,7 @@ static psr_status use_sift(psr_err *err)
 {
     const char *const path[] = {list_path[0], list_path[1]};
     struct psr_pulsar pulsar = {.name = "J1", .f0_hz = 230.97, .dm = 11};
-    struct psr_bird bird = {1, 1, false};
+    struct psr_bird bird = {1, 1, false, 0};
     const struct psr_catalogue catalogue = {&pulsar, 1};
     const struct psr_zaplist birds = {&bird, 1};
     struct psr_sift_desc d;

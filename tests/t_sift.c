@@ -60,7 +60,8 @@ static void test_reasons(void)
 static void test_birds(void)
 {
     struct psr_sift_desc d;
-    struct psr_bird bird[] = {{1, 0.1, false}, {5, 0, false}, {2, 3, false}, {9, 0.01, true}};
+    struct psr_bird bird[] = {
+        {1, 0.1, false, 0}, {5, 0, false, 0}, {2, 3, false, 0}, {9, 0.01, true, 0}};
     const struct psr_zaplist list = {bird, 4};
     const struct {
         double r;
@@ -78,6 +79,95 @@ static void test_birds(void)
            judge(&d, 900, 0, 8, strong) == PSR_SIFT_GOOD &&
            judge(&d, 500, 0, 8, strong) == PSR_SIFT_KNOWN_BIRD,
        "a barycentric one moves");
+}
+
+/* --- marks ------------------------------------------------------------------------------------ */
+
+/* Marks of the best candidate at DMs 10 and 11 of a barycentric list or not. */
+static unsigned mark(const struct psr_sift_desc *d, double r, bool barycentric, const double *power)
+{
+    static struct made m[2];
+    struct psr_sift_result result;
+    for (int i = 0; i < 2; i++) {
+        begin_list(&m[i], 10 + i, 100);
+        m[i].rows.inf.barycentric = barycentric;
+        add_row(&m[i], r, 0, 8, power);
+    }
+    psr_sift *s = sift(m, NULL, 2, d, &result);
+    const unsigned marks = result.ncand == 1 ? result.cand[0].marks : 99U;
+    psr_sift_destroy(s);
+    return marks;
+}
+
+static void test_lines(void)
+{
+    struct psr_sift_desc d;
+    const double second[] = {20, 50, 10, 10, 10, 10, 10, 10};
+    struct psr_bird line[] = {{9, 0.01, false, 0}, {1, 0.04, false, 51}, {4, 0, false, 0}};
+    const struct psr_zaplist lines = {line, 3};
+    psr_sift_defaults(&d);
+    ok(mark(&d, 100, false, strong) == 0, "no lines, no marks");
+    d.lines = &lines;
+    ok(mark(&d, 101.9, false, strong) == PSR_SIFT_LINE && mark(&d, 102.1, false, strong) == 0,
+       "within the width of a line");
+    ok(mark(&d, 400.4, false, strong) == PSR_SIFT_LINE && mark(&d, 400.6, false, strong) == 0,
+       "within half a bin of a narrow one");
+    line[1].power = 49;
+    ok(mark(&d, 100, false, strong) == 0, "stronger than the line");
+    line[1].power = 0;
+    ok(mark(&d, 100, false, strong) == PSR_SIFT_LINE, "a line of unknown power");
+    ok(mark(&d, 50, false, second) == PSR_SIFT_LINE && mark(&d, 50, false, strong) == 0 &&
+           mark(&d, 33.33, false, second) == 0,
+       "its strongest harmonic is at a line");
+    d.baryv = 0.01;
+    ok(mark(&d, 909, true, strong) == PSR_SIFT_LINE && mark(&d, 909, false, strong) == 0 &&
+           mark(&d, 900, true, strong) == 0,
+       "a barycentric candidate");
+    d.presto = true;
+    ok(mark(&d, 100, false, strong) == 0, "sifting.py has no marks");
+}
+
+/* Three candidates, of which the best is the first again at DM 0, as strong as share. */
+static void test_rank(void)
+{
+    static struct made m[3];
+    const double weak[] = {30, 20, 10}, share = 0.93;
+    double again[8];
+    struct psr_sift_desc d;
+    struct psr_sift_result result;
+    struct psr_pulsar pulsar = {.name = "J1", .f0_hz = 10, .dm = NAN, .ra_deg = NAN};
+    const struct psr_catalogue catalogue = {&pulsar, 1};
+    for (int i = 0; i < 3; i++) {
+        begin_list(&m[i], 5 * i, 100);
+        for (int k = 0; k < 8; k++)
+            again[k] = strong[k] * (i ? 1 : share);
+        add_row(&m[i], 1000, 0, 8, again);
+        if (i)
+            add_row(&m[i], 733, 0, 3, weak);
+    }
+    psr_sift_defaults(&d);
+    psr_sift *s = sift(m, NULL, 3, &d, &result);
+    ok(result.ncand == 2 && result.cand[0].nharm == 3 && result.cand[0].marks == 0 &&
+           result.cand[1].marks == PSR_SIFT_DM0 && result.cand[1].sigma > result.cand[0].sigma,
+       "as strong at DM 0: behind a weaker one");
+    psr_sift_destroy(s);
+    d.catalogue = &catalogue;
+    s = sift(m, NULL, 3, &d, &result);
+    ok(result.ncand == 2 && result.cand[0].known == &pulsar && result.cand[0].marks == PSR_SIFT_DM0,
+       "a known pulsar keeps its place and its mark");
+    psr_sift_destroy(s);
+    d.catalogue = NULL;
+    for (int k = 0; k < 8; k++)
+        m[0].power[0][k] = 0.6 * strong[k];
+    s = sift(m, NULL, 3, &d, &result);
+    ok(result.ncand == 2 && result.cand[0].nharm == 8 && !result.cand[0].marks &&
+           result.cand[0].nhit == 3,
+       "weaker at DM 0: no mark");
+    psr_sift_destroy(s);
+    char text[PSR_SIFT_MARKS];
+    ok(!strcmp(psr_sift_name_marks(text, 0), "-") &&
+           !strcmp(psr_sift_name_marks(text, PSR_SIFT_LINE | PSR_SIFT_DM0), "line,dm0"),
+       "names of marks");
 }
 
 /* A candidate at these DMs, of those that were searched. */
@@ -279,6 +369,8 @@ int main(void)
     scratch_make();
     test_reasons();
     test_birds();
+    test_lines();
+    test_rank();
     test_dms();
     test_few();
     test_files();

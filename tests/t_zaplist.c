@@ -60,7 +60,7 @@ static void test_widths(uint64_t *random)
         for (int i = 0; i < N; i++)
             bird[i] =
                 (struct psr_bird){(double)tap_between(random, 0, 16000) / 64,
-                                  (double)tap_between(random, 0, 640) / 64, tap_random(random) % 2};
+                                  (double)tap_between(random, 0, 640) / 64, tap_random(random) % 2, 0};
         if (psr_zaplist_bins(&list, (double)tobs_s, baryv, nbin, &span, &n, &err) != PSR_OK)
             exit(EXIT_FAILURE);
         for (int i = 0; i < N; i++) {
@@ -93,6 +93,21 @@ static void test_birds(void)
            list.bird[4].barycentric,
        "harmonics that grow, barycentric");
     ok(list.bird[5].freq_hz == 17 && !list.bird[5].barycentric, "a line without its end");
+    psr_zaplist_clear(&list);
+}
+
+/* As gpurfifind writes them. */
+static void test_powers(void)
+{
+    static const char text[] = "# Frequency (Hz)      Width (Hz)\n"
+                               "        50.25            0.05 # power 1234.5\n"
+                               "   51 0.05 2 # power x\n"
+                               "   # power 7\n";
+    struct psr_zaplist list;
+    psr_err err = {.msg = ""};
+    ok(parse(&list, text, &err) == PSR_OK && list.n == 3 && list.bird[0].power == 1234.5 &&
+           list.bird[1].power == 0 && list.bird[2].power == 0,
+       "powers in comments: %s", err.msg);
     psr_zaplist_clear(&list);
 }
 
@@ -151,6 +166,7 @@ int main(void)
     test_zaplist();
     test_widths(&random);
     test_birds();
+    test_powers();
     test_limits();
     test_errors();
     return done_testing();

@@ -7,8 +7,8 @@ psr_status psr_rfi_zaplist_write(psr_outfile *f, const struct psr_rfi_lines *l, 
 {
     psr_status st = psr_outfile_printf(f, err, "# Frequency (Hz)      Width (Hz)\n");
     for (size_t k = 0; k < l->n && !st; k++)
-        st =
-            psr_outfile_printf(f, err, "%20.12g %15.8g\n", l->line[k].freq_hz, l->line[k].width_hz);
+        st = psr_outfile_printf(f, err, "%20.12g %15.8g # power %.5g\n", l->line[k].freq_hz,
+                                l->line[k].width_hz, l->line[k].power);
     return st;
 }
 

@@ -34,8 +34,7 @@ static const char *const reasons[PSR_SIFT_NREASON] = {
  * empty if there is none. */
 static const char *name_known(char text[KNOWN_MAX], const struct psr_sift_cand *c)
 {
-    static const double MOST_CHANCE = 0.05;
-    const char *doubt = c->known_chance > MOST_CHANCE ? "?" : "";
+    const char *doubt = c->known_chance > PSR_SIFT_MOST_CHANCE ? "?" : "";
     text[0] = '\0';
     if (c->known && c->ratio[0] == 1 && c->ratio[1] == 1)
         snprintf(text, KNOWN_MAX, "%s%s", c->known->name, doubt);
@@ -75,10 +74,13 @@ static psr_status write_text(psr_outfile *f, const struct psr_sift_result *resul
     psr_status st = psr_outfile_printf(f, err, "%s\n", titles);
     for (size_t i = 0; i < result->ncand && !st; i++) {
         const struct psr_sift_cand *c = &result->cand[i];
-        char known[KNOWN_MAX];
+        char known[KNOWN_MAX], marks[PSR_SIFT_MARKS];
         st = write_row(f, c, result->dm_decimals, err);
         if (!st)
-            st = psr_outfile_printf(f, err, "%s%s\n", c->known ? "  = " : "", name_known(known, c));
+            st = psr_outfile_printf(f, err, "%s%s", c->known ? "  = " : "", name_known(known, c));
+        if (!st)
+            st = psr_outfile_printf(f, err, "%s%s\n", c->marks ? "  ! " : "",
+                                    c->marks ? psr_sift_name_marks(marks, c->marks) : "");
         for (size_t k = 0; c->nhit > 1 && k < c->nhit && !st; k++)
             st = write_hit(f, &c->hit[k], result->dm_decimals, err);
     }
@@ -139,10 +141,10 @@ static psr_status write_csv(psr_outfile *f, const struct psr_sift_result *result
     for (size_t k = 0; k < NFIELD && !st; k++)
         st = psr_outfile_printf(f, err, ",%s", fields[k]);
     if (!st)
-        st = psr_outfile_printf(f, err, ",dm_lo,dm_hi,note\n");
+        st = psr_outfile_printf(f, err, ",dm_lo,dm_hi,note,marks\n");
     for (size_t i = 0; i < result->ncand && !st; i++) {
         const struct psr_sift_cand *c = &result->cand[i];
-        char known[KNOWN_MAX];
+        char known[KNOWN_MAX], marks[PSR_SIFT_MARKS];
         double v[NFIELD];
         list_values(c, v);
         st = psr_csv_write_text(f, c->path, err);
@@ -153,14 +155,14 @@ static psr_status write_csv(psr_outfile *f, const struct psr_sift_result *result
         if (!st)
             st = psr_csv_write_text(f, name_known(known, c), err);
         if (!st)
-            st = psr_outfile_write(f, "\n", 1, err);
+            st = psr_outfile_printf(f, err, ",\"%s\"\n", psr_sift_name_marks(marks, c->marks));
     }
     return st;
 }
 
 static void write_object(struct psr_json *j, const struct psr_sift_cand *c)
 {
-    char known[KNOWN_MAX];
+    char known[KNOWN_MAX], marks[PSR_SIFT_MARKS];
     double v[NFIELD];
     list_values(c, v);
     psr_json_begin(j, NULL, PSR_JSON_OBJECT);
@@ -168,6 +170,7 @@ static void write_object(struct psr_json *j, const struct psr_sift_cand *c)
     for (size_t k = 0; k < NFIELD; k++)
         psr_json_double(j, fields[k], v[k]);
     psr_json_string(j, "note", name_known(known, c));
+    psr_json_string(j, "marks", psr_sift_name_marks(marks, c->marks));
     psr_json_begin(j, "hits", PSR_JSON_ARRAY);
     for (size_t k = 0; k < c->nhit; k++) {
         psr_json_begin(j, NULL, PSR_JSON_OBJECT);

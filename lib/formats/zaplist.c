@@ -54,8 +54,17 @@ static int read_columns(const char *text, double *v)
     }
 }
 
+/* What a comment says of the power; 0: nothing. */
+static double find_power(const char *text)
+{
+    static const char word[] = "# power ";
+    const char *at = strstr(text, word);
+    const double power = at ? psr_c_locale_strtod(at + strlen(word), NULL) : 0;
+    return power > 0 && isfinite(power) ? power : 0;
+}
+
 static psr_status take_harmonics(struct psr_zaplist *list, size_t *room, const struct line *line,
-                                 const double *v, int n, bool barycentric, psr_err *err)
+                                 const double *v, int n, struct psr_bird like, psr_err *err)
 {
     double nharm = n > 2 ? v[2] : 1;
     if (v[0] < 0 || v[0] > HZ_MAX || v[1] < 0 || v[1] > HZ_MAX)
@@ -64,15 +73,14 @@ static psr_status take_harmonics(struct psr_zaplist *list, size_t *room, const s
         return bad_line(line, "does not have a number of harmonics of 1 to 100000", err);
     bool grow = n > 3 && v[3] != 0;
     psr_status st = PSR_OK;
+    like.barycentric = like.barycentric || (n > 4 && v[4] != 0);
     for (int h = 1; h <= (int)nharm && st == PSR_OK; h++) {
         if (list->n == PSR_ZAPLIST_MAX_BIRDS)
             return psr_fail(err, PSR_EFORMAT, "%s: more than %d birdies", line->name,
                             PSR_ZAPLIST_MAX_BIRDS);
-        st = append_bird(list, room,
-                         (struct psr_bird){.freq_hz = h * v[0],
-                                           .width_hz = grow ? h * v[1] : v[1],
-                                           .barycentric = barycentric || (n > 4 && v[4] != 0)},
-                         err);
+        like.freq_hz = h * v[0];
+        like.width_hz = grow ? h * v[1] : v[1];
+        st = append_bird(list, room, like, err);
     }
     return st;
 }
@@ -81,6 +89,7 @@ static psr_status take_line(struct psr_zaplist *list, size_t *room, struct line 
 {
     double v[MAX_COLUMNS];
     char *text = line->text;
+    const double power = find_power(text);
     text[strcspn(text, "#\r")] = '\0';
     text += strspn(text, " \t");
     if (!*text)
@@ -93,7 +102,8 @@ static psr_status take_line(struct psr_zaplist *list, size_t *room, struct line 
     int n = read_columns(text + barycentric, v);
     if (n < 2)
         return bad_line(line, "is not a frequency and a width", err);
-    return take_harmonics(list, room, line, v, n, barycentric, err);
+    return take_harmonics(list, room, line, v, n,
+                          (struct psr_bird){.barycentric = barycentric, .power = power}, err);
 }
 
 psr_status psr_zaplist_parse(struct psr_zaplist *list, const char *text, size_t n, const char *name,

@@ -287,11 +287,12 @@ PSR_MUST_CHECK psr_status psr_spectrum_deredden(float *x, int64_t nbin,
  * A line is "FREQ WIDTH", or "FREQ WIDTH NHARM [GROW [BARY]]" for harmonics 1 .. NHARM, each as
  * wide as the first or, if GROW is not 0, the harmonic number times as wide.  Frequencies and full
  * widths are in Hz.  A line that begins with B, or with a non-zero BARY, is barycentric, others are
- * topocentric.  '#' begins a comment. */
+ * topocentric.  '#' begins a comment; "# power P", as gpurfifind ends its lines, is the power. */
 
 struct psr_bird {
     double freq_hz, width_hz;
     bool barycentric;
+    double power; /* at DM 0, in units of the local mean; 0: not known */
 };
 
 struct psr_zaplist {

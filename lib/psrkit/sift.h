@@ -118,6 +118,13 @@ enum psr_sift_reason {
     PSR_SIFT_NREASON,
 };
 
+/* Reasons to take a candidate that is left for interference. */
+enum psr_sift_mark {
+    PSR_SIFT_LINE =
+        1, /* its fundamental or its strongest harmonic is at one of the lines, and no stronger */
+    PSR_SIFT_DM0 = 2, /* a hit at low_dm_cutoff or below has nine tenths of its sigma */
+};
+
 struct psr_sift_bird {
     double value, error; /* candidates nearer than error are rejected */
 };
@@ -150,7 +157,15 @@ struct psr_sift_desc {
     /* Called for lists that cannot be read, in their order; NULL: an error of psr_sift_read. */
     void (*refuse)(void *ctx, const char *path, const psr_err *why);
     void *ctx;
+
+    /* Lines at DM 0, as gpurfifind finds them, to mark candidates with; they are moved by baryv or, where
+     * that is 0, by the velocity that position, epoch and telescope of a barycentric list give.  Not
+     * with presto.  Borrowed; NULL: none. */
+    const struct psr_zaplist *lines;
 };
+
+/* Above this known_chance, chance explains a pulsar. */
+#define PSR_SIFT_MOST_CHANCE 0.05
 
 /* One detection of a candidate. */
 struct psr_sift_hit {
@@ -175,11 +190,14 @@ struct psr_sift_cand {
     const struct psr_pulsar *known; /* NULL: none */
     double known_chance; /* expected number of pulsars of the catalogue that agree as well or better
                             with a candidate of any other frequency */
+    unsigned marks;      /* of enum psr_sift_mark; 0 for rejects, and with presto */
 };
 
 /* Owned by the psr_sift, and valid until the next call with it. */
 struct psr_sift_result {
-    const struct psr_sift_cand *cand; /* [ncand], best first */
+    const struct psr_sift_cand
+        *cand; /* [ncand], best first; after these, best first, those with marks that are
+                                         no known pulsar */
     size_t ncand;
     const struct psr_sift_cand *reject; /* [nreject], best first, if keep_rejects was set */
     size_t nreject;
@@ -211,6 +229,10 @@ typedef struct psr_sift psr_sift;
  * candidates that would be taken if all had such powers (r above 22 for q 2, above 183 for q to 8).  A
  * pulsar with power in its fundamental is not taken.  Where 2 r_err / r is at most 1 %, candidates at
  * 17 to 64 times the frequency are taken too, whatever their powers; so is that share of all others.
+ *
+ * What is left is marked if it looks like interference.  The power of a line, where the list of lines
+ * has it, is compared with that of the candidate's harmonic: dispersed pulses are stronger at their DM
+ * than at 0, so that a bright pulsar whose lines are in the list is not marked.
  *
  * With presto, as sifting.py: there are no lines; duplicates are found from the lowest r up, in bins of
  * whatever length; hits count, not DMs; the tolerance of harmonics is q r_err over the best candidate's T;
@@ -257,8 +279,13 @@ enum psr_sift_format {
     PSR_SIFT_REJECTS, /* the layout's rows, each followed by the reason */
 };
 
+enum { PSR_SIFT_MARKS = 16 };
+
+/* Names of marks, with commas between; "-" if there are none. */
+const char *psr_sift_name_marks(char text[PSR_SIFT_MARKS], unsigned marks);
+
 /* Writes the result; with PSR_SIFT_TEXT a candidate near a known pulsar ends with "= NAME" or "= p/q
- * NAME", and a question mark if known_chance is above 0.05.
+ * NAME", and a question mark if known_chance is above 0.05; then, if it has marks, "! MARKS".
  * Given:  presto   an empty list has no header
  * Status: those of psr_outfile_write */
 PSR_MUST_CHECK psr_status psr_sift_write(psr_outfile *f, const struct psr_sift_result *result,

@@ -11,8 +11,8 @@ FOLDER holds parkes_8bit_1.fil, 28.fil and gbt_lband/Lband_topo_DM0.00.dat.  Fiv
     gbt     made by this script alone: noise, with the GBT's real interference (28.76, 60, 171, 178.5 Hz) in every channel
 and five more are of the same skies without signals.  psrsearch searches each, as a user would, with its defaults and the
 range of DMs; the page's table of candidates is read.  A pulsar is found if a row has its frequency, or a ratio of it, which is named, to 1.5 / T
-and its DM as well as pulse and band allow; a burst, if a row has its time and DM.  Bursts at the DMs of pulsars above 0.3 s
-count as pulses of these, and not as false.  The first page is the first 20 rows.
+and its DM as well as pulse and band allow, and is not marked as interference; a burst, if a row has its time and DM.  Bursts at the DMs of pulsars above 0.3 s
+count as pulses of these, and not as false.  The first page is the first 20 rows of candidates without marks.
 -k keeps the folders of the searches.  Needs numpy and psrkit's tools in PATH."""
 import argparse
 import html
@@ -212,7 +212,9 @@ class Found:
         if done.returncode:
             sys.exit(done.stderr)
         page = open(os.path.join(where, "report.html"), encoding="utf-8").read()
-        self.cand = [(number(c[2]), number(c[3]), number(c[4]), 1 / number(c[5]), c[1].split()[0]) for c in table(page, "candidates")]
+        rows, marked = table(page, "candidates"), table(page, "marked")
+        self.ngood = len(rows)
+        self.cand = [(number(c[2]), number(c[3]), number(c[4]), 1 / number(c[5]), c[1].split()[0]) for c in rows + marked]
         self.burst = [(number(c[1]), number(c[2]), number(c[3])) for c in table(page, "bursts")]
         self.folded = sum(c[0] == c[0] for c in self.cand)
 
@@ -240,11 +242,13 @@ def score(sky, found, middles, say):
                 of_rows[k] = ratio
             if ratio and (best is None or (ratio == 1 and best[1] != 1)):
                 best = (k, ratio, sigma, searched, at_dm, f)
-        npulsar += best is not None and best[1] == 1
+        marked = best is not None and best[0] >= found.ngood
+        npulsar += best is not None and best[1] == 1 and not marked
         say("  pulsar %9.3f ms  DM %5.1f  S/N %2g%s: %s" % (
             period * 1e3, dm, snr, "  binary" if accn else "", "NOT FOUND" if best is None else
             "row %d, fold %.1f, search %.1f, DM %.2f, %.6f ms%s" % (
-                best[0] + 1, best[2], best[3], best[4], 1e3 / best[5], "" if best[1] == 1 else ": NOT ITS PERIOD, f ratio %s" % best[1])))  # fmt: skip
+                best[0] + 1, best[2], best[3], best[4], 1e3 / best[5],
+                ": MARKED" if marked else "" if best[1] == 1 else ": NOT ITS PERIOD, f ratio %s" % best[1])))  # fmt: skip
     for at, dm, width, snr in BURSTS[sky.name] if middles else ():
         near = [k for k, b in enumerate(found.burst) if abs(b[1] - at) < 0.03 + width and abs(b[2] - dm) < max(4, 3 * dm * width / sky.sweep(dm))]
         nburst += bool(near)
@@ -256,7 +260,7 @@ def score(sky, found, middles, say):
 def birds_of(sky, found, of_rows):
     """Rows of the first page at the interference's frequencies, its harmonics up to 4."""
     known = GBT_BIRDS_HZ if sky.name == "gbt" else (28.77, 60, 100.1, 10) if sky.name == "made" else ()
-    return [c for k, c in enumerate(found.cand[:FIRST_PAGE]) for b in known for h in (1, 2, 3, 4)
+    return [c for k, c in enumerate(found.cand[: min(FIRST_PAGE, found.ngood)]) for b in known for h in (1, 2, 3, 4)
             if of_rows[k] is None and abs(c[3] - h * b) < 0.02 * h + 1.5 / sky.tobs]  # fmt: skip
 
 
@@ -268,15 +272,15 @@ def search(sky, signals, folder, options):
     print("\n%s%s: %d channels of %g MHz from %g down, %g us, %g s, DM 0 to %d: %.1f s" % (
         sky.name, "" if signals else ", empty", sky.nchan, sky.foff, sky.fch1, sky.tsamp * 1e6, sky.tobs, sky.hidm, found.seconds))  # fmt: skip
     npulsar, nburst, of_rows = score(sky, found, middles, print)
-    strange = [c for k, c in enumerate(found.cand) if of_rows[k] is None]
+    strange = [c for k, c in enumerate(found.cand[: found.ngood]) if of_rows[k] is None]
     relatives = sum(r is not None for r in of_rows) - npulsar
     birds = birds_of(sky, found, of_rows)
     truth = BURSTS[sky.name] if signals else []
     slow = [(q[0], q[1]) for q in sky.pulsars if q[0] > 0.3] if signals else []
     false = [b for b in found.burst if not any(abs(b[1] - t) < 0.03 + w and abs(b[2] - d) < 20 for t, d, w, s in truth)
              and not any(abs(b[2] - d) < max(15, 0.15 * d) for q, d in slow)]
-    print("  rows: %d candidates (%d folded), %d at ratios of pulsars, %d of nothing known, %d of these with a fold above 8; birdies on the first page: %d; %d bursts, %d false" % (
-        len(found.cand), found.folded, relatives, len(strange), sum(c[0] > 8 for c in strange), len(birds), len(found.burst), len(false)))  # fmt: skip
+    print("  rows: %d candidates and %d marked (%d folded), %d at ratios of pulsars, %d of nothing known, %d of these with a fold above 8; birdies on the first page: %d; %d bursts, %d false" % (
+        found.ngood, len(found.cand) - found.ngood, found.folded, relatives, len(strange), sum(c[0] > 8 for c in strange), len(birds), len(found.burst), len(false)))  # fmt: skip
     for c in [c for c in strange if c[0] > 8 or c in birds][:6]:
         print("    %s: fold %.1f, search %.1f, DM %.1f, %.6f Hz%s" % (c[4], c[0], c[1], c[2], c[3], " (birdie)" if c in birds else ""))
     for k, c in [(k, c) for k, c in enumerate(found.cand) if of_rows[k] is not None and of_rows[k] != 1][:6]:

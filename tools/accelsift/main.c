@@ -12,7 +12,7 @@ struct run {
     struct accelsift_options opt;
     struct cli tool;
     struct psr_names lists;
-    struct psr_zaplist birds;
+    struct psr_zaplist birds, lines;
     struct psr_catalogue catalogue;
     bool faulty; /* some lists were refused */
     psr_err err;
@@ -71,7 +71,7 @@ static psr_status name_lists(struct run *r, char *const *path, int n)
 static psr_status check_names(struct run *r)
 {
     struct psr_overwrite_check check = {0};
-    const char *const input[] = {r->opt.list, r->opt.birds, r->opt.catalogue};
+    const char *const input[] = {r->opt.list, r->opt.birds, r->opt.lines, r->opt.catalogue};
     struct output to[NOUTPUT];
     psr_status st = PSR_OK;
     list_outputs(&r->opt, to);
@@ -91,7 +91,10 @@ static psr_status read_tables(struct run *r)
     psr_status st = o->birds ? psr_zaplist_read(&r->birds, o->birds, &r->err) : PSR_OK;
     if (!st && o->catalogue)
         st = psr_catalogue_read(&r->catalogue, o->catalogue, &r->err);
+    if (!st && o->lines)
+        st = psr_zaplist_read(&r->lines, o->lines, &r->err);
     o->run.birds = o->birds ? &r->birds : NULL;
+    o->run.lines = o->lines ? &r->lines : NULL;
     o->run.catalogue = o->catalogue ? &r->catalogue : NULL;
     return st;
 }
@@ -182,6 +185,7 @@ int main(int argc, char **argv)
     psr_status st = run(&r, argv + 1, n);
     psr_names_clear(&r.lists);
     psr_zaplist_clear(&r.birds);
+    psr_zaplist_clear(&r.lines);
     psr_catalogue_clear(&r.catalogue);
     free((void *)r.opt.known_p.text);
     free((void *)r.opt.known_f.text);

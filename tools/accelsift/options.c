@@ -27,6 +27,13 @@ static void add_rules(struct cli_table *list, struct accelsift_options *o)
          "Reject frequencies within ERR of this one, both in Hz; may be given again.", 0, 0},
         {"birds, zaplist", CLI_TEXT, &o->birds, "FILE",
          "Reject the frequencies of a .birds or .zaplist file.", 0, 0},
+        {"lines", CLI_TEXT, &o->lines, "FILE",
+         "Mark candidates at the lines of ROOT_rfifind.zaplist, if they are no stronger than "
+         "these, and put "
+         "them after the others. So it is, with or without this, with those that are found at "
+         "low_DM_cutoff or "
+         "below with 0.9 of their sigma; not with known pulsars.",
+         0, 0},
         {"baryv", CLI_DOUBLE, &d->baryv, "V",
          "Mean velocity of the telescope towards the source, in units of c, which moves "
          "topocentric frequencies of -birds in barycentric lists (default 0).",

@@ -11,7 +11,7 @@ struct accelsift_options {
 
     /* Options that are converted to its fields. */
     struct cli_list known_p, known_f;
-    const char *compat, *birds, *catalogue;
+    const char *compat, *birds, *lines, *catalogue;
     int64_t ncpus;
 
     /* Options that are not part of it. */

@@ -27,7 +27,7 @@ enum list_kind { LIST_NONE, LIST_JSON, LIST_CSV, LIST_TEXT };
 
 struct list_reader {
     struct report *r;
-    size_t column[CAND_NVALUE], file, note, ncolumn; /* of comma-separated values */
+    size_t column[CAND_NVALUE], file, note, marks, ncolumn; /* of comma-separated values */
 };
 
 /* --- text ------------------------------------------------------------------------------------- */
@@ -39,6 +39,11 @@ static void complete_text(double *v)
     v[CAND_FREQ_HZ] = 1 / v[CAND_PERIOD_S];
     v[CAND_TOBS_S] = v[CAND_R] * v[CAND_PERIOD_S];
     v[CAND_ACCEL_MS2] = v[CAND_Z] * PSR_LIGHT_M_S / (v[CAND_TOBS_S] * v[CAND_R]);
+}
+
+static void set_marks(struct report_cand *c, const char *marks)
+{
+    snprintf(c->marks, sizeof c->marks, "%s", marks);
 }
 
 static psr_status take_text(void *ctx, struct report_line *line, psr_err *err)
@@ -63,6 +68,11 @@ static psr_status take_text(void *ctx, struct report_line *line, psr_err *err)
     c.value[CAND_NUMHITS] = line->n > HITS ? strtod(line->word[HITS] + 1, NULL) : NAN;
     complete_text(c.value);
     char note[128] = "";
+    for (size_t k = NOTE - 1; k < line->n; k++)
+        if (k + 1 < line->n && !strcmp(line->word[k], "!")) {
+            set_marks(&c, line->word[k + 1]);
+            line->n = k;
+        }
     for (size_t k = NOTE; k < line->n; k++)
         snprintf(note + strlen(note), sizeof note - strlen(note), "%s%s", k > NOTE ? " " : "",
                  line->word[k]);
@@ -89,6 +99,7 @@ static psr_status take_csv(void *ctx, struct report_line *line, psr_err *err)
             l->column[k] = find_column(line, names[k]);
         l->file = find_column(line, "file");
         l->note = find_column(line, "note");
+        l->marks = find_column(line, "marks");
         return PSR_OK;
     }
     if (line->n != l->ncolumn)
@@ -97,6 +108,7 @@ static psr_status take_csv(void *ctx, struct report_line *line, psr_err *err)
     psr_status st = PSR_OK;
     for (int k = 0; k < CAND_NVALUE && !st; k++)
         st = report_number(line, l->column[k], names[k], &c.value[k], err);
+    set_marks(&c, l->marks < line->n ? line->word[l->marks] : "");
     return st ? st
               : report_add_candidate(l->r, &c, l->file < line->n ? line->word[l->file] : "",
                                      l->note < line->n ? line->word[l->note] : "", err);
@@ -113,6 +125,7 @@ static psr_status take_json(void *ctx, char *text, struct json_value *object, bo
     (void)keep;
     for (int k = 0; k < CAND_NVALUE; k++)
         c.value[k] = json_number(object, names[k]);
+    set_marks(&c, json_text(object, "marks"));
     return report_add_candidate(l->r, &c, json_text(object, "file"), json_text(object, "note"),
                                 err);
 }

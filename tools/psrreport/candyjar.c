@@ -16,7 +16,7 @@ static const char header[] =
     "pointing_id,beam_id,beam_name,source_name,ra,dec,gl,gb,mjd_start,utc_start,f0_user,f0_opt,"
     "f0_opt_err,f1_user,f1_opt,f1_opt_err,acc_user,acc_opt,acc_opt_err,dm_user,dm_opt,dm_opt_err,"
     "sn_fft,sn_fold,pepoch,maxdm_ymw16,dist_ymw16,png_path,metafile_path,filterbank_path,"
-    "candidate_tarball_path,tobs\n";
+    "candidate_tarball_path,tobs,marks\n"; /* it looks columns up by name, and the last is not its own */
 
 struct row {
     psr_outfile *f;
@@ -131,6 +131,17 @@ static void put_spins(struct row *o, const struct report_fold *f, const struct s
     put_number(o, "%.6g", PSR_LIGHT_M_S * s->fd_err / s->f);
 }
 
+/* The last column, which ends the line. */
+static void put_marks(struct row *o, const char *marks)
+{
+    char text[PSR_SIFT_MARKS];
+    snprintf(text, sizeof text, "%s", *marks ? marks : "-");
+    for (char *c = text; *c; c++)
+        *c = *c == ',' ? '+' : *c;
+    if (!o->status)
+        o->status = psr_outfile_printf(o->f, o->err, "%s\n", text);
+}
+
 static void put_candidate(struct row *o, const struct report *r, const struct report_cand *c)
 {
     const struct report_fold *f = c->fold;
@@ -160,7 +171,8 @@ static void put_candidate(struct row *o, const struct report *r, const struct re
     put_text(o, b->input);
     put_text(o, "none");
     if (!o->status)
-        o->status = psr_outfile_printf(o->f, o->err, "%.6f\n", b->ndata * b->tsamp_s);
+        o->status = psr_outfile_printf(o->f, o->err, "%.6f,", b->ndata * b->tsamp_s);
+    put_marks(o, c->marks);
 }
 
 psr_status report_write_candyjar(psr_outfile *f, const struct report *r, psr_err *err)

@@ -99,6 +99,13 @@ double report_significance(const struct report_cand *c)
     return isnan(of_fold) ? c->value[CAND_SIGMA] : of_fold;
 }
 
+bool report_is_marked(const struct report_cand *c)
+{
+    const size_t n = c->note ? strlen(c->note) : 0;
+    const bool known = n && c->note[n - 1] != '?';
+    return c->marks[0] && c->marks[0] != '-' && !known;
+}
+
 static int by_candidate(const void *a, const void *b)
 {
     const struct report_fold *const *x = a, *const *y = b;
@@ -110,6 +117,8 @@ static int by_significance(const void *a, const void *b)
 {
     const struct report_cand *x = a, *y = b;
     const double s = report_significance(x), t = report_significance(y);
+    if (report_is_marked(x) != report_is_marked(y))
+        return report_is_marked(x) ? 1 : -1;
     if (isnan(s) != isnan(t))
         return isnan(s) ? 1 : -1;
     if (s != t && !isnan(s))

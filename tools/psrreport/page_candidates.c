@@ -17,6 +17,7 @@ static const struct page_column columns[] = {
     {"Harmonics", PAGE_DOWN},
     {"DMs", PAGE_DOWN},
     {"Known", PAGE_TEXT},
+    {"Marks", PAGE_TEXT},
 };
 enum { NCOLUMN = sizeof columns / sizeof *columns };
 
@@ -82,6 +83,8 @@ static psr_status put_row(struct page *p, const struct report_cand *c, psr_err *
     html_cell(h, "%.0f", v[CAND_NUMHITS]);
     html_raw(h, "<td>");
     html_text(h, c->note);
+    html_raw(h, "</td><td>");
+    html_text(h, c->marks[0] == '-' ? "" : c->marks);
     html_raw(h, "</td></tr>\n");
     return st;
 }
@@ -117,10 +120,22 @@ static void describe(struct page *p, size_t nrow)
              "<span id=\"hint\" hidden=\"hidden\">, on the head of a column to sort</span>.</p>\n");
 }
 
+static psr_status put_rows(struct page *p, const char *id, size_t first, size_t end, psr_err *err)
+{
+    struct html *h = &p->html;
+    psr_status st = PSR_OK;
+    page_table(h, id, columns, NCOLUMN);
+    for (size_t i = first; i < end && !st && !h->status; i++)
+        st = put_row(p, &p->r->cand[i], err);
+    page_table_end(h);
+    return st;
+}
+
 psr_status page_candidates(struct page *p, psr_err *err)
 {
     struct html *h = &p->html;
     const size_t most = (size_t)p->r->opt->rows, nrow = p->r->ncand < most ? p->r->ncand : most;
+    size_t ngood = 0;
     psr_status st = PSR_OK;
     html_raw(h, "<h2>Candidates</h2>\n");
     describe(p, nrow);
@@ -128,9 +143,18 @@ psr_status page_candidates(struct page *p, psr_err *err)
         html_raw(h, "<p>There is no candidate.</p>\n");
         return PSR_OK;
     }
-    page_table(h, "candidates", columns, NCOLUMN);
-    for (size_t i = 0; i < nrow && !st && !h->status; i++)
-        st = put_row(p, &p->r->cand[i], err);
-    page_table_end(h);
-    return st;
+    while (ngood < nrow && !report_is_marked(&p->r->cand[ngood]))
+        ngood++;
+    if (ngood)
+        st = put_rows(p, "candidates", 0, ngood, err);
+    else
+        html_raw(h, "<p>No candidate is without marks.</p>\n");
+    if (st || ngood == nrow)
+        return st;
+    html_raw(
+        h, "<h2>Likely interference</h2>\n<p>Candidates with marks. line: at a line of the sums of "
+           "all "
+           "channels, and no stronger. dm0: found near DM 0 too, with at least 0.9 of the sigma. A "
+           "pulsar may be among them, if its pulses are as long as their sweep.</p>\n");
+    return put_rows(p, "marked", ngood, nrow, err);
 }

@@ -6,6 +6,7 @@
 #include "tools/common/json_read.h"
 #include <psrkit/fold.h>
 #include <psrkit/series.h>
+#include <psrkit/sift.h>
 #include <psrkit/tool.h>
 
 struct psrreport_options {
@@ -54,7 +55,8 @@ enum report_number {
 /* A candidate of a sifted list, or a fold that no candidate belongs to. */
 struct report_cand {
     char *list, *note; /* of the acceleration search; note: a known pulsar; owned, or NULL */
-    double value[CAND_NVALUE];      /* not a number: unknown */
+    char marks[PSR_SIFT_MARKS]; /* why it may be interference; - for nothing, empty if not known */
+    double value[CAND_NVALUE];  /* not a number: unknown */
     const struct report_fold *fold; /* NULL: not folded */
 };
 
@@ -140,6 +142,9 @@ bool report_is_accel_list(const char *name);
 /* Gives candidates their folds, adds the folds that are left, and sorts.
  * Status: PSR_ENOMEM */
 PSR_MUST_CHECK psr_status report_join_folds(struct report *r, psr_err *err);
+
+/* Whether it has marks and is no known pulsar: such come after the others. */
+bool report_is_marked(const struct report_cand *c);
 
 /* Significance by which candidates are sorted: of the fold, else of the search. */
 double report_significance(const struct report_cand *c);

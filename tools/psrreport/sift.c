@@ -27,7 +27,7 @@ static psr_status name_lists(const struct report *r, struct psr_names *lists, ps
 
 static psr_status take(struct report *r, const struct psr_sift_cand *from, psr_err *err)
 {
-    const struct report_cand c = {
+    struct report_cand c = {
         .value = {[CAND_NUMBER] = (double)from->number,
                   [CAND_DM] = from->dm,
                   [CAND_SNR] = from->snr,
@@ -40,19 +40,42 @@ static psr_status take(struct report *r, const struct psr_sift_cand *from, psr_e
                   [CAND_TOBS_S] = from->tobs_s,
                   [CAND_ACCEL_MS2] = from->z * PSR_LIGHT_M_S / (from->tobs_s * from->r),
                   [CAND_NUMHITS] = (double)from->nhit}};
+    psr_sift_name_marks(c.marks, from->marks);
     return report_add_candidate(r, &c, from->file, "", err);
+}
+
+/* What the mask's tool has found; a list that is wrong is refused. */
+static psr_status read_lines(struct report *r, struct psr_zaplist *lines, psr_err *err)
+{
+    psr_err why;
+    for (size_t i = 0; i < r->files.n; i++) {
+        if (!report_has_suffix(r->files.name[i], "_rfifind.zaplist"))
+            continue;
+        char *path = report_path(r, r->files.name[i]);
+        if (!path)
+            return psr_fail_nomem(err, r->files.name[i], (double)strlen(r->files.name[i]));
+        if (psr_zaplist_read(lines, path, &why))
+            report_refuse(r, &why);
+        free(path);
+        break;
+    }
+    return PSR_OK;
 }
 
 psr_status report_sift(struct report *r, psr_err *err)
 {
     struct psr_sift_desc desc;
     struct psr_names lists = {0};
+    struct psr_zaplist lines = {0};
     struct psr_sift_result result;
     psr_sift *s = NULL;
     psr_sift_defaults(&desc);
     desc.refuse = refuse;
     desc.ctx = r;
+    desc.lines = &lines;
     psr_status st = name_lists(r, &lists, err);
+    if (!st)
+        st = read_lines(r, &lines, err);
     if (!st)
         st = psr_sift_create(&s, &desc, err);
     if (!st)
@@ -63,5 +86,6 @@ psr_status report_sift(struct report *r, psr_err *err)
         st = take(r, &result.cand[i], err);
     psr_sift_destroy(s);
     psr_names_clear(&lists);
+    psr_zaplist_clear(&lines);
     return st;
 }

@@ -37,6 +37,9 @@ static void add_input(struct cli_table *list, struct psrsearch_options *o)
         {"Cleaning", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"clean", CLI_TEXT, &o->clean, "HOW",
          "auto (default): gpudedisp's own cleaning; mask: gpurfifind's mask; none.", 0, 0},
+        {"weights", CLI_TEXT, &o->weights, "HOW",
+         "Weights of channels in the search: snr, with -clean auto, or none, as gpudedisp's.", 0,
+         0},
         {"ignorechan", CLI_TEXT, &o->ignorechan, "LIST",
          "Ignore channels: 3,5:9,20:30:5 (channel 0 is the lowest in frequency), or a file of such "
          "text.",
@@ -117,11 +120,16 @@ static bool is_one_of(const char *word, const char *const *list, size_t n)
 static void check_words(const struct psrsearch_options *o, const struct cli *tool)
 {
     static const char *const searches[] = {"boxes", "matched", "both"};
-    static const char *const cleans[] = {"auto", "mask", "none"};
+    static const char *const cleans[] = {"auto", "mask", "none"}, *const weights[] = {"snr",
+                                                                                      "none"};
     if (o->search && !is_one_of(o->search, searches, 3))
         cli_usage_error(tool, "-search: '%s' is none of boxes, matched and both", o->search);
     if (!is_one_of(o->clean, cleans, 3))
         cli_usage_error(tool, "-clean: '%s' is none of auto, mask and none", o->clean);
+    if (o->weights && !is_one_of(o->weights, weights, 2))
+        cli_usage_error(tool, "-weights: '%s' is neither snr nor none", o->weights);
+    if (o->weights && !strcmp(o->weights, "snr") && strcmp(o->clean, "auto") != 0)
+        cli_usage_error(tool, "-weights snr needs -clean auto, which measures channels");
     if (o->filterbank && o->psrfits)
         cli_usage_error(tool, "-filterbank and -psrfits exclude each other");
     if (o->zap && o->zaplist)

@@ -16,8 +16,8 @@ struct psrsearch_options {
     const char *dir;
 
     bool filterbank, psrfits, no_weights, no_scales, no_offsets, invert;
-    int64_t if_choice; /* -1: not given */
-    const char *clean, *ignorechan;
+    int64_t if_choice;                        /* -1: not given */
+    const char *clean, *weights, *ignorechan; /* weights NULL: not given */
     bool nobary;
     const char *position, *site;
 
@@ -170,13 +170,15 @@ void psrsearch_copy_log(const struct psrsearch_plan *p, enum psrsearch_kind step
 struct psrsearch_results {
     bool sifted; /* the sifted list has been read */
     size_t ncand, nknown, nfold, nburst;
+    size_t nmarked, nburst_marked; /* of these, with marks of interference */
     struct {
-        char name[PSR_TEXT_MAX];
+        char name[PSR_TEXT_MAX], marks[32];
         double period_s, dm, sigma, snr;
     } best;
     struct {
         double snr, time_s, dm;
-    } burst;
+        char marks[32];
+    } burst; /* the best without marks; if there is none, the best */
 };
 
 /* Reads what sifting has left, if *found does not have it yet, and all that the steps have found.

@@ -25,12 +25,20 @@ static void set_name(struct psrsearch_results *found, const struct json_value *c
              slash ? slash + 1 : path, json_number(candidate, "cand"));
 }
 
+static bool is_marked(const char *marks)
+{
+    return *marks && strcmp(marks, "-") != 0;
+}
+
 static void take_object(struct psrsearch_results *found, const struct json_value *candidate)
 {
+    const char *marks = json_text(candidate, "marks");
     found->nknown += *json_text(candidate, "note") != '\0';
+    found->nmarked += is_marked(marks);
     if (found->ncand++)
         return;
     set_name(found, candidate);
+    snprintf(found->best.marks, sizeof found->best.marks, "%s", *marks ? marks : "-");
     found->best.dm = json_number(candidate, "dm");
     found->best.snr = json_number(candidate, "snr");
     found->best.sigma = json_number(candidate, "sigma");
@@ -54,12 +62,17 @@ static bool take_burst(void *ctx, const char *line)
 {
     struct psrsearch_results *found = ctx;
     double snr, time_s, dm;
-    if (line[0] == '#' || sscanf(line, "%lf %*s %lf %*s %*s %lf", &snr, &time_s, &dm) != 3)
+    char marks[32] = "-";
+    if (line[0] == '#' ||
+        sscanf(line, "%lf %*s %lf %*s %*s %lf %*s %*s %*s %31s", &snr, &time_s, &dm, marks) < 3)
         return true;
-    if (!found->nburst++ || snr > found->burst.snr) {
+    const bool marked = is_marked(marks), was = is_marked(found->burst.marks);
+    found->nburst_marked += marked;
+    if (!found->nburst++ || (was && !marked) || (was == marked && snr > found->burst.snr)) {
         found->burst.snr = snr;
         found->burst.time_s = time_s;
         found->burst.dm = dm;
+        memcpy(found->burst.marks, marks, sizeof marks);
     }
     return true;
 }

@@ -106,6 +106,7 @@ static void make_search(struct words *w, const struct psrsearch_plan *p,
         words_add_name(w, "-mask", p, "_rfifind.mask");
     else
         words_add_text(w, "-clean", o->clean);
+    words_add_text(w, "-weights", o->weights);
     words_add_flag(w, "-nobary", p->topo);
     add_place(w, o);
     words_add(w, "-nowrite");
@@ -133,6 +134,7 @@ static void make_sift(struct words *w, const struct psrsearch_plan *p,
     words_add(w, "-globaccel");
     words_add(w, pattern);
     words_add_text(w, "-catalogue", o->catalogue);
+    words_add_name(w, "-lines", p, "_rfifind.zaplist");
     words_add_name(w, "-o", p, ".sift");
     words_add_name(w, "-csv", p, ".sift.csv");
     words_add_name(w, "-json", p, ".sift.json");

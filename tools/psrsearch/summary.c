@@ -15,6 +15,7 @@ static void put_best(struct psr_json *j, const struct psrsearch_results *found)
     psr_json_double(j, "dm", found->best.dm);
     psr_json_double(j, "sigma", found->best.sigma);
     psr_json_double(j, "snr", found->best.snr);
+    psr_json_string(j, "marks", found->best.marks);
     psr_json_end(j, PSR_JSON_OBJECT);
 }
 
@@ -26,6 +27,7 @@ static void put_burst(struct psr_json *j, const struct psrsearch_results *found)
     psr_json_double(j, "snr", found->burst.snr);
     psr_json_double(j, "time_s", found->burst.time_s);
     psr_json_double(j, "dm", found->burst.dm);
+    psr_json_string(j, "marks", found->burst.marks);
     psr_json_end(j, PSR_JSON_OBJECT);
 }
 
@@ -63,6 +65,8 @@ static void put_summary(struct psr_json *j, const struct psrsearch_results *foun
     psr_json_int(j, "known", (int64_t)found->nknown);
     psr_json_int(j, "folded", (int64_t)found->nfold);
     psr_json_int(j, "bursts", (int64_t)found->nburst);
+    psr_json_int(j, "marked_candidates", (int64_t)found->nmarked);
+    psr_json_int(j, "marked_bursts", (int64_t)found->nburst_marked);
     put_best(j, found);
     put_burst(j, found);
     put_seconds(j, p, r);
@@ -109,8 +113,11 @@ psr_status psrsearch_summary_write(const struct psrsearch_results *found,
 void psrsearch_summary_print(const struct psrsearch_results *found, const struct psrsearch_plan *p,
                              const struct psrsearch_records *r)
 {
-    fprintf(stderr, "psrsearch: %s: %zu candidates, %zu of known pulsars, %zu folded; %zu bursts\n",
-            p->root, found->ncand, found->nknown, found->nfold, found->nburst);
+    fprintf(stderr,
+            "psrsearch: %s: %zu candidates, %zu of known pulsars, %zu marked, %zu folded; %zu "
+            "bursts, %zu marked\n",
+            p->root, found->ncand, found->nknown, found->nmarked, found->nfold, found->nburst,
+            found->nburst_marked);
     if (found->ncand)
         fprintf(stderr, "psrsearch: best candidate: %s, %.9g ms, DM %g, sigma %.1f\n",
                 found->best.name, found->best.period_s * 1e3, found->best.dm, found->best.sigma);

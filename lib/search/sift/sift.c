@@ -84,7 +84,8 @@ static psr_status fill(psr_sift *s, const struct psr_sift_desc *d, psr_err *err)
     if (st)
         return st;
     s->d.bird_f = bird_f;
-    return d->birds ? psr_sift_birds_create(&s->birds, d->birds, d->baryv, err) : PSR_OK;
+    st = psr_sift_sort_lines(s, err);
+    return !st && d->birds ? psr_sift_birds_create(&s->birds, d->birds, d->baryv, err) : st;
 }
 
 psr_status psr_sift_create(psr_sift **out, const struct psr_sift_desc *desc, psr_err *err)
@@ -132,6 +133,7 @@ void psr_sift_destroy(psr_sift *s)
     free((void *)s->d.bird_p);
     free((void *)s->d.bird_f);
     psr_sift_birds_destroy(s->birds);
+    free(s->line);
     free(s);
 }
 
@@ -255,8 +257,9 @@ static psr_status fill_good(psr_sift *s, psr_err *err)
         at += e->nhit;
         if (s->d.catalogue)
             psr_sift_identify(s, &s->list[e->list], &s->cand[k]);
+        psr_sift_mark(s, e, &s->cand[k]);
     }
-    return st;
+    return st ? st : psr_sift_rank(s->cand, s->norder, err);
 }
 
 /* The rejected, in the order of candidates. */

@@ -22,11 +22,20 @@ struct seen {
     double ra_deg, dec_deg;
 };
 
+bool psr_sift_velocity(const struct psr_inf *inf, double tobs_s, double *v)
+{
+    struct psr_site site;
+    struct psr_bary bary;
+    if ((inf->ra_deg == 0 && inf->dec_deg == 0) || !inf->has_epoch ||
+        !psr_site_find(inf->telescope, &site))
+        return false;
+    psr_bary_init(&bary, &site, inf->ra_deg, inf->dec_deg);
+    return psr_bary_mean_velocity(&bary, inf->epoch, tobs_s, v, NULL) == PSR_OK;
+}
+
 static struct seen see(const struct psr_inf *inf, const struct psr_sift_cand *c)
 {
     struct seen seen = {.f_hz = c->freq_hz, .slack = SLACK};
-    struct psr_site site;
-    struct psr_bary bary;
     double v = 0;
     seen.has_position = inf->ra_deg != 0 || inf->dec_deg != 0;
     seen.ra_deg = inf->ra_deg;
@@ -34,14 +43,10 @@ static struct seen see(const struct psr_inf *inf, const struct psr_sift_cand *c)
     seen.mjd = inf->has_epoch ? (double)inf->epoch.day + inf->epoch.frac : 0;
     if (inf->barycentric)
         return seen;
-    if (seen.has_position && inf->has_epoch && psr_site_find(inf->telescope, &site)) {
-        psr_bary_init(&bary, &site, inf->ra_deg, inf->dec_deg);
-        if (psr_bary_mean_velocity(&bary, inf->epoch, c->tobs_s, &v, NULL) == PSR_OK) {
-            seen.f_hz *= 1 + v;
-            return seen;
-        }
-    }
-    seen.slack = EARTH;
+    if (psr_sift_velocity(inf, c->tobs_s, &v))
+        seen.f_hz *= 1 + v;
+    else
+        seen.slack = EARTH;
     return seen;
 }
 

@@ -46,10 +46,11 @@ static psr_status take_rows(const struct psr_sift *s, struct reading *to,
 static psr_status describe(const struct psr_sift *s, struct psr_sift_list *list, const char *path,
                            const struct psr_accel_rows *rows, double dm, psr_err *err)
 {
+    const bool keep_inf = s->d.catalogue || s->nline;
     list->path = strdup(path);
-    if (s->d.catalogue)
+    if (keep_inf)
         list->inf = malloc(sizeof *list->inf);
-    if (!list->path || (s->d.catalogue && !list->inf))
+    if (!list->path || (keep_inf && !list->inf))
         return psr_fail_nomem(err, path, (double)sizeof *list->inf);
     list->file = psr_path_file(list->path);
     list->tobs_s = rows->tobs_s;

@@ -55,7 +55,12 @@ struct psr_sift_entry psr_sift_make_entry(const struct psr_sift *s, const struct
         const double above = row->harm_power[h] - 1;
         e.power += row->harm_power[h];
         e.snr += sqrt(above < 0 ? 0 : above);
+        if (h == 0 || row->harm_power[h] > (double)e.best_power) {
+            e.best = h + 1;
+            e.best_power = (float)row->harm_power[h];
+        }
     }
+    e.first_power = row->nharm ? (float)row->harm_power[0] : 0;
     e.on_lines = s->d.presto ? 0 : find_lines(s, row->harm_power, row->nharm);
     if (s->d.presto)
         e.sigma = psr_presto_sigma(e.power, e.nharm, 1);

@@ -26,6 +26,8 @@ struct psr_sift_entry {
     double sigma, snr, power, coherent, r, z, f;
     int nharm;
     uint32_t on_lines; /* bit q: only the harmonics that are multiples of q have power */
+    int best;          /* the strongest harmonic, from 1 */
+    float first_power, best_power;
     enum psr_sift_reason reason;
     int ratio[2];
     size_t of;               /* the better candidate */
@@ -40,6 +42,9 @@ struct psr_sift_entries {
 struct psr_sift {
     struct psr_sift_desc d;
     struct psr_sift_birds *birds; /* of d.birds; NULL: none */
+    struct psr_bird *line;        /* [nline] of d.lines, by frequency; NULL: none */
+    size_t nline;
+    double line_width_hz; /* the largest */
     struct psr_sift_list *list;
     size_t nlist, list_room;
     struct psr_sift_entries all;
@@ -95,6 +100,20 @@ PSR_MUST_CHECK psr_status psr_sift_harmonics(struct psr_sift *s, psr_err *err);
 
 /* Drops the entries from the order whose reason is no longer PSR_SIFT_GOOD. */
 void psr_sift_drop(struct psr_sift *s);
+
+/* Velocity of the telescope towards the source over c during a list.
+ * Returned: whether position, epoch and telescope are known */
+bool psr_sift_velocity(const struct psr_inf *inf, double tobs_s, double *v);
+
+/* Copies d.lines by frequency.  Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_sift_sort_lines(struct psr_sift *s, psr_err *err);
+
+/* Marks a result with its hits. */
+void psr_sift_mark(const struct psr_sift *s, const struct psr_sift_entry *e,
+                   struct psr_sift_cand *cand);
+
+/* Moves results with marks that are no known pulsars behind the others.  Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_sift_rank(struct psr_sift_cand *cand, size_t n, psr_err *err);
 
 /* Finds the known pulsar of each result. */
 void psr_sift_identify(const struct psr_sift *s, const struct psr_sift_list *list,
