@@ -339,6 +339,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/pipeline/provenance.c \
 	lib/pipeline/pulse_spectra.c \
 	lib/pipeline/pulse_spectra.h \
+	lib/pipeline/pulse_views.c \
+	lib/pipeline/pulse_views.h \
 	lib/pipeline/provenance.h \
 	lib/pipeline/read_ahead.c \
 	lib/pipeline/read_ahead.h \
@@ -388,6 +390,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/singlepulse/coincide.c \
 	lib/search/singlepulse/marks.c \
 	lib/search/singlepulse/pulse_spectrum.c \
+	lib/search/singlepulse/pulse_spectrum.h \
+	lib/search/singlepulse/pulse_view.c \
 	lib/search/dedisp/dedisp_presto.h \
 	lib/search/dedisp/dedisp_presto.c \
 	lib/search/dedisp/dedisp.c \

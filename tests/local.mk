@@ -108,6 +108,7 @@ UNIT_TESTS = \
 	tests/t_pulscan_peaks \
 	tests/t_pulscan_plan \
 	tests/t_pulse_spectrum \
+	tests/t_pulse_view \
 	tests/t_pulse_steps \
 	tests/t_pulseplot \
 	tests/t_read_ahead \

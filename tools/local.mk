@@ -208,8 +208,9 @@ bin_psrreport_SOURCES = \
 	tools/psrreport/psrreport.h \
 	tools/psrreport/pulses.c \
 	tools/psrreport/sift.c \
-	tools/psrreport/steps.c
-report_plots_yes = $(tools_canvas) tools/psrreport/plot.c
+	tools/psrreport/steps.c \
+	tools/psrreport/views.c
+report_plots_yes = $(tools_canvas) tools/psrreport/plot.c tools/psrreport/plot_burst.c
 report_plots_no = tools/psrreport/plot_none.c
 if HAVE_CAIRO
 bin_psrreport_SOURCES += $(report_plots_yes)

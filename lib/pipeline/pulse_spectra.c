@@ -1,6 +1,8 @@
 /* Marks pulses by their spectra, which are read again. */
 #include "pulse_spectra.h"
 
+#include "pulse_views.h"
+
 #include <math.h>
 #include <psrkit/ddplan.h>
 #include <psrkit/tool.h>
@@ -26,10 +28,12 @@ struct visit {
 
 struct psr_pulse_spectra {
     const struct psr_sink_stream *stream;
-    struct places *line; /* [nline] */
-    double *freq_mhz;    /* [nchan] */
-    int64_t *delay;      /* [nchan] */
-    float *x;            /* [CHUNK][nchan] */
+    struct places *line;   /* [nline] */
+    double *freq_mhz;      /* [nchan] */
+    int64_t *delay;        /* [nchan] */
+    float *x;              /* [CHUNK][nchan] */
+    psr_pulse_view **view; /* [nview] of the best pulses */
+    size_t nview;
 };
 
 psr_status psr_pulse_spectra_create(psr_pulse_spectra **out, const struct psr_sink_stream *stream,
@@ -96,8 +100,8 @@ static int64_t first_of(const psr_pulse_spectra *p, const struct psr_event *e)
     return find_spectrum(p, line_of(p, e->trial), e->sample - e->width / 2);
 }
 
-static psr_status start(psr_pulse_spectra *p, const struct psr_event *e, psr_pulse_spectrum **out,
-                        psr_err *err)
+/* The delays stay until the next pulse. */
+static struct psr_pulse_spectrum_desc describe(psr_pulse_spectra *p, const struct psr_event *e)
 {
     const struct psr_sink_stream *s = p->stream;
     const size_t nchan = s->obs->nchan;
@@ -109,33 +113,70 @@ static psr_status start(psr_pulse_spectra *p, const struct psr_event *e, psr_pul
                                             s->obs->tsamp_s);
         p->delay[c] = d > 0 ? d : 0;
     }
-    const struct psr_pulse_spectrum_desc d = {.size = sizeof d,
-                                              .nchan = nchan,
-                                              .delay = p->delay,
-                                              .first = first_of(p, e),
-                                              .width = e->width *
-                                                       s->line[line_of(p, e->trial)].downsamp};
-    return psr_pulse_spectrum_create(out, &d, err);
+    return (struct psr_pulse_spectrum_desc){.size = sizeof(struct psr_pulse_spectrum_desc),
+                                            .nchan = nchan,
+                                            .delay = p->delay,
+                                            .first = first_of(p, e),
+                                            .width =
+                                                e->width * s->line[line_of(p, e->trial)].downsamp};
 }
 
-static psr_status mark(psr_pulse_spectra *p, struct psr_cluster *cluster, psr_err *err)
+/* What is made of the spectra around a pulse; no view: NULL. */
+struct watched {
+    psr_pulse_spectrum *spectrum;
+    psr_pulse_view *view;
+    int64_t t, end;
+};
+
+static psr_status watch(struct watched *w, const struct psr_pulse_spectrum_desc *d, bool view,
+                        psr_err *err)
+{
+    int64_t first = 0, end = 0;
+    *w = (struct watched){.t = 0};
+    psr_status st = psr_pulse_spectrum_create(&w->spectrum, d, err);
+    if (!st)
+        psr_pulse_spectrum_range(w->spectrum, &w->t, &w->end);
+    if (!st && view)
+        st = psr_pulse_view_create(&w->view, d, err);
+    if (st || !view)
+        return st;
+    psr_pulse_view_range(w->view, &first, &end);
+    w->t = first < w->t ? first : w->t;
+    w->end = end > w->end ? end : w->end;
+    return PSR_OK;
+}
+
+static psr_status read_around(psr_pulse_spectra *p, struct watched *w, psr_err *err)
 {
     const struct psr_sink_stream *s = p->stream;
-    psr_pulse_spectrum *spectrum;
-    int64_t t, end;
-    psr_status st = start(p, &cluster->best, &spectrum, err);
-    if (st)
-        return st;
-    psr_pulse_spectrum_range(spectrum, &t, &end);
-    for (size_t n; t < end && !st; t += (int64_t)n) {
-        n = end - t < CHUNK ? (size_t)(end - t) : CHUNK;
-        st = s->reread(s->reread_ctx, t, n, p->x, err);
+    psr_status st = PSR_OK;
+    for (size_t n; w->t < w->end && !st; w->t += (int64_t)n) {
+        n = w->end - w->t < CHUNK ? (size_t)(w->end - w->t) : CHUNK;
+        st = s->reread(s->reread_ctx, w->t, n, p->x, err);
         if (!st)
-            psr_pulse_spectrum_push(spectrum, t, n, p->x);
+            psr_pulse_spectrum_push(w->spectrum, w->t, n, p->x);
+        if (!st && w->view)
+            psr_pulse_view_push(w->view, w->t, n, p->x);
     }
+    return st;
+}
+
+/* A picture is made only of a pulse that is kept in p->view. */
+static psr_status mark(psr_pulse_spectra *p, struct psr_cluster *cluster, psr_pulse_view **view,
+                       psr_err *err)
+{
+    const struct psr_pulse_spectrum_desc d = describe(p, &cluster->best);
+    struct watched w;
+    psr_status st = watch(&w, &d, view, err);
     if (!st)
-        cluster->marks |= psr_pulse_spectrum_marks(spectrum, NULL);
-    psr_pulse_spectrum_destroy(spectrum);
+        st = read_around(p, &w, err);
+    if (!st)
+        cluster->marks |= psr_pulse_spectrum_marks(w.spectrum, NULL);
+    if (!st && view)
+        st = psr_pulse_view_finish(w.view, err);
+    if (view)
+        *view = w.view;
+    psr_pulse_spectrum_destroy(w.spectrum);
     return st;
 }
 
@@ -145,8 +186,15 @@ static int compare_visits(const void *a, const void *b)
     return (p->first > q->first) - (p->first < q->first);
 }
 
+static psr_status make_views(psr_pulse_spectra *p, size_t n, psr_err *err)
+{
+    p->nview = n;
+    p->view = calloc(n + 1, sizeof(psr_pulse_view *));
+    return p->view ? PSR_OK : psr_fail_nomem(err, "the pictures of pulses", (double)n * 8);
+}
+
 psr_status psr_pulse_spectra_mark(psr_pulse_spectra *p, struct psr_cluster *clusters, size_t n,
-                                  psr_err *err)
+                                  size_t nview, psr_err *err)
 {
     const struct psr_sink_stream *s = p->stream;
     const size_t most = n < PSR_PULSE_SPECTRA ? n : PSR_PULSE_SPECTRA;
@@ -159,8 +207,10 @@ psr_status psr_pulse_spectra_mark(psr_pulse_spectra *p, struct psr_cluster *clus
     for (size_t k = 0; k < most; k++)
         visit[k] = (struct visit){first_of(p, &clusters[k].best), k};
     qsort(visit, most, sizeof *visit, compare_visits);
+    st = make_views(p, nview < most ? nview : most, err);
     for (size_t k = 0; k < most && !st; k++)
-        st = mark(p, &clusters[visit[k].index], err);
+        st = mark(p, &clusters[visit[k].index],
+                  visit[k].index < p->nview ? &p->view[visit[k].index] : NULL, err);
     if (n > most)
         psr_note(&s->notes, "spectra of the best %zu pulses are looked at for interference, of %zu",
                  most, n);
@@ -168,10 +218,33 @@ psr_status psr_pulse_spectra_mark(psr_pulse_spectra *p, struct psr_cluster *clus
     return st;
 }
 
+psr_status psr_pulse_spectra_write_views(psr_pulse_spectra *p, psr_outfile *f,
+                                         const struct psr_cluster *clusters, const size_t *scale,
+                                         double tsamp_s, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    for (size_t k = 0; k < p->nview && !st; k++) {
+        const struct psr_event *e = &clusters[k].best;
+        const struct psr_pulse_spectrum_desc d = describe(p, e);
+        const struct psr_pulse_view_place at = {.obs = p->stream->obs,
+                                                .first = d.first,
+                                                .width = (double)d.width,
+                                                .time_s = (double)e->sample *
+                                                          (double)scale[e->trial] * tsamp_s,
+                                                .dm = p->stream->dm[e->trial],
+                                                .snr = e->snr};
+        st = psr_pulse_view_write(f, p->view[k], &at, err);
+    }
+    return st;
+}
+
 void psr_pulse_spectra_destroy(psr_pulse_spectra *p)
 {
     if (!p)
         return;
+    for (size_t k = 0; k < p->nview; k++)
+        psr_pulse_view_destroy(p->view[k]);
+    free(p->view);
     for (size_t k = 0; p->line && k < p->stream->nline; k++)
         free(p->line[k].place);
     free(p->line);

@@ -20,10 +20,18 @@ PSR_MUST_CHECK psr_status psr_pulse_spectra_note(psr_pulse_spectra *p, size_t li
                                                  const struct psr_block *b, psr_err *err);
 
 /* Adds the marks of psr_pulse_spectrum_marks to the first PSR_PULSE_SPECTRA of n clusters, best first; does nothing
- * if the input cannot be read again.
+ * if the input cannot be read again.  Keeps pictures of the first nview.
  * Status: those of the stream's reread, PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_pulse_spectra_mark(psr_pulse_spectra *p, struct psr_cluster *clusters,
-                                                 size_t n, psr_err *err);
+                                                 size_t n, size_t nview, psr_err *err);
+
+/* Writes the pictures that psr_pulse_spectra_mark has kept of these clusters, a line each.
+ * Given:  scale, tsamp_s   as for psr_cluster_write
+ * Status: those of psr_outfile_write, PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_pulse_spectra_write_views(psr_pulse_spectra *p, psr_outfile *f,
+                                                        const struct psr_cluster *clusters,
+                                                        const size_t *scale, double tsamp_s,
+                                                        psr_err *err);
 
 /* Frees the object; NULL is allowed. */
 void psr_pulse_spectra_destroy(psr_pulse_spectra *p);

@@ -44,15 +44,24 @@ static void name_list(char name[NAME_BYTES], const struct psr_sink_stream *strea
     snprintf(name, NAME_BYTES, to_stdout(stream) ? "%s" : "%s.cand", stream->root);
 }
 
+static void name_views(char name[NAME_BYTES], const struct psr_sink_stream *stream)
+{
+    snprintf(name, NAME_BYTES, "%s.bursts.json", stream->root);
+}
+
 static psr_status names(const void *desc, const struct psr_sink_stream *stream,
                         psr_status (*check)(void *ctx, const char *name, psr_err *err), void *ctx,
                         psr_err *err)
 {
     char name[NAME_BYTES];
     psr_status st = PSR_OK;
-    (void)desc;
+    const struct psr_sink_pulses_desc *d = desc;
     if (to_stdout(stream))
         return PSR_OK;
+    if (d->nview > 0) {
+        name_views(name, stream);
+        st = check(ctx, name, err);
+    }
     for (size_t i = 0; i < stream->ndm && !st; i++) {
         name_events(name, stream, stream->dm[i]);
         st = check(ctx, name, err);
@@ -108,6 +117,10 @@ static psr_status check_tolerances(const struct psr_sink_pulses_desc *d, psr_err
         return psr_fail_field(err, PSR_EINVAL, "trial_tol",
                               "single pulses: trial_tol of %lld trials is below 0",
                               (long long)d->trial_tol);
+    if (d->nview < 0 || d->nview > PSR_PULSE_SPECTRA)
+        return psr_fail_field(err, PSR_EINVAL, "nview",
+                              "single pulses: nview = %lld, must be 0 to %d", (long long)d->nview,
+                              PSR_PULSE_SPECTRA);
     return PSR_OK;
 }
 
@@ -292,7 +305,7 @@ static psr_status group_events(struct pulses *s, psr_err *err)
     if (!st)
         st = mark_clusters(s, n, err);
     if (!st)
-        st = psr_pulse_spectra_mark(s->spectra, s->cluster, n, err);
+        st = psr_pulse_spectra_mark(s->spectra, s->cluster, n, (size_t)s->d.nview, err);
     if (st)
         return st;
     s->found.cluster = s->cluster;
@@ -329,12 +342,28 @@ static psr_status write_list(struct pulses *s, psr_err *err)
                                   s->found.ncluster, err);
 }
 
+static psr_status write_views(struct pulses *s, psr_err *err)
+{
+    const struct psr_sink_stream *stream = &s->stream;
+    psr_outfile *part;
+    char name[NAME_BYTES];
+    if (!s->d.nview || to_stdout(stream))
+        return PSR_OK;
+    name_views(name, stream);
+    psr_status st = psr_output_group_add(stream->group, name, &part, err);
+    return st ? st
+              : psr_pulse_spectra_write_views(s->spectra, part, s->cluster, s->scale,
+                                              s->found.tsamp_s, err);
+}
+
 static psr_status write_files(struct pulses *s, psr_err *err)
 {
     psr_status st = PSR_OK;
     for (size_t k = 0; k < s->stream.nline && !to_stdout(&s->stream); k++)
         for (size_t i = 0; i < s->stream.line[k].nseries && !st; i++)
             st = write_series(s, k, i, err);
+    if (!st)
+        st = write_views(s, err);
     return st ? st : write_list(s, err);
 }
 

@@ -273,6 +273,44 @@ unsigned psr_pulse_spectrum_marks(psr_pulse_spectrum *p, double *a);
 /* Frees it; NULL is allowed. */
 void psr_pulse_spectrum_destroy(psr_pulse_spectrum *p);
 
+/* Pictures of the spectra around a pulse: S/N of cells of consecutive channels and spectra. */
+typedef struct psr_pulse_view psr_pulse_view;
+
+struct psr_pulse_picture {
+    int64_t first, step; /* spectrum with which the first column begins, and spectra of each */
+    size_t nt, nf;       /* at most 96 columns, 64 rows */
+    size_t
+        nrow_chan; /* channels of a row, the first row's from channel 0; the last may have fewer */
+    const float *value; /* [nf][nt] not a number: no samples; owned by the view */
+};
+
+/* Status: PSR_EINVAL naming field, value and limit; PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_pulse_view_create(psr_pulse_view **out,
+                                                const struct psr_pulse_spectrum_desc *desc,
+                                                psr_err *err);
+
+/* Spectra [*first, *end) that the pictures show: the sweep, with max(16 width, 32) spectra on either side. */
+void psr_pulse_view_range(const psr_pulse_view *p, int64_t *first, int64_t *end);
+
+/* Takes spectra as psr_pulse_spectrum_push does. */
+void psr_pulse_view_push(psr_pulse_view *p, int64_t first, size_t n, const float *x);
+
+/* Makes the pictures, and frees what they are made of: nothing can be pushed then.
+ * A sample counts by its distance from the mean of its channel, in units of the channel's scatter, both over the
+ * range; a cell is the sum over its samples, over the square root of their number.  Channels without scatter do not
+ * count.
+ * Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_pulse_view_finish(psr_pulse_view *p, psr_err *err);
+
+/* After psr_pulse_view_finish.
+ * Returned: *aligned   of samples shifted by the delays; *swept   as they came; *series   [1][nt] of all channels,
+ *           shifted */
+void psr_pulse_view_pictures(const psr_pulse_view *p, struct psr_pulse_picture *aligned,
+                             struct psr_pulse_picture *swept, struct psr_pulse_picture *series);
+
+/* Frees it; NULL is allowed. */
+void psr_pulse_view_destroy(psr_pulse_view *p);
+
 /* Writes clusters in Heimdall's tab-separated columns after one '#' header line: S/N, sample, time
  * (s), filter (log2 of the width), DM trial, DM, members, first sample, last sample, and the
  * names of the marks with commas between (dm0, edge, narrow; - if there are none); samples and width on the

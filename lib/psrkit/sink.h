@@ -192,6 +192,8 @@ struct psr_sink_pulses_desc {
     int64_t time_tol;           /* samples and trials between events of one pulse, as in
                                    psr_cluster_events */
     int64_t trial_tol;
+    int64_t nview; /* write pictures of the spectra around the best pulses, up to 1000 of them, to
+                      ROOT.bursts.json; not of input that cannot be read again */
 };
 struct psr_pulses_found {
     const struct psr_event *event; /* [nevent] events of all trials, by trial */

@@ -175,6 +175,8 @@ static void check_combinations(const struct gpudedisp_options *o, const struct c
     check_scrunch(o, tool);
     if (o->filterbank && o->psrfits)
         cli_usage_error(tool, "-filterbank and -psrfits exclude each other");
+    if (d->pulses.nview && !d->pulses.on)
+        cli_usage_error(tool, "-views shows single pulses: it needs -singlepulse");
     if (o->plot && !d->pulses.on)
         cli_usage_error(tool, "-plot shows single pulses: it needs -singlepulse");
     if (to_stdout(o) && d->pulses.on && !o->nowrite)

@@ -160,6 +160,10 @@ static void add_search(struct cli_table *list, struct gpudedisp_options *o)
          "Largest gap in samples between boxcars of one pulse (default 3).", 0, 1e9},
         {"trialtol", CLI_INT, &o->run.pulses.trial_tol, "N",
          "Largest distance in DM trials between events of one pulse (default 3).", 0, 1e9},
+        {"views", CLI_INT, &o->run.pulses.nview, "N",
+         "Write the spectra around the N best pulses to ROOT.bursts.json, for psrreport to draw "
+         "(default 0).",
+         0, 1000},
         {"plot", CLI_TEXT, &o->plot, "FILE.png",
          "Plot the events; format by suffix: png, pdf, svg, eps or ps (needs gnuplot).", 0, 0},
     };

@@ -116,6 +116,11 @@ void report_clear(struct report *r)
         free(r->cand[i].list);
         free(r->cand[i].note);
     }
+    for (size_t i = 0; i < r->nview; i++) {
+        json_clear(r->view[i].json);
+        free(r->view[i].text);
+    }
+    free(r->view);
     free(r->step);
     free(r->cand);
     free(r->fold);

@@ -21,7 +21,7 @@ static psr_status put_burst(struct page *p, const struct report_burst *b, bool d
     psr_status st = draw ? report_draw_burst(p->r, b, &bytes, &n, err) : PSR_OK;
     html_raw(h, "<tr><td>");
     if (bytes)
-        page_picture(p, bytes, n, "events around the burst");
+        page_picture(p, bytes, n, "spectra and events around the burst");
     html_raw(h, "</td>");
     html_cell(h, "%.2f", b->snr);
     html_cell(h, "%.6f", b->time_s);
@@ -52,7 +52,8 @@ static psr_status put_table(struct page *p, psr_err *err)
         return PSR_OK;
     page_table(h, "bursts", columns, NCOLUMN);
     for (size_t i = 0; i < n && !st && !h->status; i++)
-        st = put_burst(p, &r->burst[i], i < PICTURES && r->nevent && report_can_draw(), err);
+        st = put_burst(p, &r->burst[i],
+                       i < PICTURES && (r->nevent || r->nview) && report_can_draw(), err);
     page_table_end(h);
     return st;
 }

@@ -1,16 +1,15 @@
-/* Plots of single pulses: of all, and around a burst. */
+/* The plot of all single pulses. */
 #include "psrreport.h"
 
 #include "tools/common/canvas.h"
 #include <math.h>
-#include <stdio.h>
 
-enum { WIDTH = 1000, HEIGHT = 640, BURST_WIDTH = 420, BURST_HEIGHT = 300 };
+enum { WIDTH = 1000, HEIGHT = 640 };
 
 static const uint32_t ink = 0x90203a70, mark = 0xb0d02020, doubt = 0x90808080;
 static const char dm_label[] = "DM (pc cm\xe2\x81\xbb\xc2\xb3)";
 
-static double choose_radius(double snr)
+double report_event_radius(double snr)
 {
     return fmin(1 + 0.35 * fmax(snr - 5, 0), 9);
 }
@@ -49,8 +48,8 @@ static void draw_events(struct canvas *c, const struct canvas_panel *p, const st
     for (size_t i = r->nevent; i-- > 0;) {
         const struct report_event *e = &r->event[i];
         if (e->time_s >= p->x_min && e->time_s <= p->x_max)
-            canvas_dot(c, p, e->time_s, snr ? e->snr : e->dm, snr ? 1.5 : choose_radius(e->snr),
-                       ink);
+            canvas_dot(c, p, e->time_s, snr ? e->snr : e->dm,
+                       snr ? 1.5 : report_event_radius(e->snr), ink);
     }
 }
 
@@ -60,7 +59,8 @@ static void draw_bursts(struct canvas *c, const struct canvas_panel *p, const st
     const size_t most = r->opt->bursts > 0 ? (size_t)r->opt->bursts : 0;
     for (size_t i = r->nburst < most ? r->nburst : most; i-- > 0;) {
         const struct report_burst *b = &r->burst[i];
-        canvas_dot(c, p, b->time_s, snr ? b->snr : b->dm, snr ? 3 : choose_radius(b->snr) / 2 + 1,
+        canvas_dot(c, p, b->time_s, snr ? b->snr : b->dm,
+                   snr ? 3 : report_event_radius(b->snr) / 2 + 1,
                    b->marks[0] == '-' ? mark : doubt);
     }
 }
@@ -99,38 +99,6 @@ psr_status report_draw_pulses(const struct report *r, unsigned char **bytes, siz
     p.no_x_numbers = false;
     draw_events(c, &p, r, false);
     draw_bursts(c, &p, r, false);
-    canvas_frame(c, &p);
-    st = canvas_encode(c, bytes, n, err);
-    canvas_destroy(c);
-    return st;
-}
-
-psr_status report_draw_burst(const struct report *r, const struct report_burst *b,
-                             unsigned char **bytes, size_t *n, psr_err *err)
-{
-    const double half_s = fmax(25 * (b->width_s > 0 ? b->width_s : 0), 0.05);
-    const double half_dm = fmax(0.5 * b->dm, 20);
-    char label[64];
-    struct canvas *c = NULL;
-    psr_status st = canvas_create(&c, BURST_WIDTH, BURST_HEIGHT, err);
-    if (st)
-        return st;
-    snprintf(label, sizeof label, "time \xe2\x88\x92 %.4f s (s)", b->time_s);
-    const struct canvas_panel p = {.left = 75,
-                                   .top = 15,
-                                   .width = BURST_WIDTH - 95,
-                                   .height = BURST_HEIGHT - 65,
-                                   .x_min = -half_s,
-                                   .x_max = half_s,
-                                   .y_min = b->dm - half_dm,
-                                   .y_max = b->dm + half_dm,
-                                   .x_label = label,
-                                   .y_label = dm_label};
-    for (size_t i = r->nevent; i-- > 0;) {
-        const struct report_event *e = &r->event[i];
-        canvas_dot(c, &p, e->time_s - b->time_s, e->dm, choose_radius(e->snr), ink);
-    }
-    canvas_cross(c, &p, 0, b->dm);
     canvas_frame(c, &p);
     st = canvas_encode(c, bytes, n, err);
     canvas_destroy(c);

@@ -70,6 +70,13 @@ struct report_burst {
     char marks[32];
 };
 
+/* The spectra around a burst, a line of ROOT.bursts.json. */
+struct report_view {
+    struct json_value *json;
+    char *text;
+    double time_s, dm;
+};
+
 struct report_step {
     struct json_value *json; /* the object of a line of ROOT.steps.json */
     char *line;              /* its text */
@@ -99,6 +106,8 @@ struct report {
     size_t nevent_file;
     struct report_burst *burst; /* [nburst] best first */
     size_t nburst, burst_room;
+    struct report_view *view; /* [nview] */
+    size_t nview, view_room;
     const char *burst_file; /* NULL: none */
     double length_s;        /* of the observation; 0: unknown */
 };
@@ -123,6 +132,7 @@ PSR_MUST_CHECK psr_status report_read_candidates(struct report *r, psr_err *err)
 PSR_MUST_CHECK psr_status report_read_folds(struct report *r, psr_err *err);
 PSR_MUST_CHECK psr_status report_read_events(struct report *r, psr_err *err);
 PSR_MUST_CHECK psr_status report_read_bursts(struct report *r, psr_err *err);
+PSR_MUST_CHECK psr_status report_read_views(struct report *r, psr_err *err);
 
 /* Adds a copy of a candidate.
  * Given:  list   of the acceleration search: its name is what follows the last slash, as that of
@@ -198,7 +208,26 @@ bool report_can_draw(void);
 PSR_MUST_CHECK psr_status report_draw_pulses(const struct report *r, unsigned char **bytes,
                                              size_t *n, psr_err *err);
 
-/* Draws the events around a burst, likewise. */
+/* The spectra around a burst; NULL: there are none. */
+const struct report_view *report_find_view(const struct report *r, const struct report_burst *b);
+
+/* S/N of cells of channels and times. */
+struct report_picture {
+    size_t nt, nf;
+    double start_s, end_s; /* after the burst */
+    double low_mhz, high_mhz, low, high;
+    float *value; /* [nf][nt] from the lowest frequency; not a number: no data; owned */
+};
+
+/* Reads the picture of that name: series, aligned or swept; the caller frees its values.
+ * Returned: false, and no values, where it is missing or damaged */
+bool report_picture_read(struct report_picture *p, const struct report_view *view,
+                         const char *name);
+
+/* Of an event's dot. */
+double report_event_radius(double snr);
+
+/* Draws the spectra and the events around a burst, likewise. */
 PSR_MUST_CHECK psr_status report_draw_burst(const struct report *r, const struct report_burst *b,
                                             unsigned char **bytes, size_t *n, psr_err *err);
 

@@ -26,6 +26,7 @@ static const struct {
     {"_DM*.singlepulse", PSRSEARCH_SEARCH},
     {"_DM*_ACCEL_*", PSRSEARCH_SEARCH},
     {".cand", PSRSEARCH_SEARCH},
+    {".bursts.json", PSRSEARCH_SEARCH},
     {".clean.*", PSRSEARCH_SEARCH},
     {".sift", PSRSEARCH_SIFT},
     {".sift.*", PSRSEARCH_SIFT},

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { VIEWS = 20 }; /* as many bursts as psrreport draws */
+
 /* How observations are read. */
 static void add_reading(struct words *w, const struct psrsearch_options *o)
 {
@@ -111,6 +113,7 @@ static void make_search(struct words *w, const struct psrsearch_plan *p,
     add_place(w, o);
     words_add(w, "-nowrite");
     words_add(w, "-singlepulse");
+    words_add_int(w, "-views", VIEWS);
     if (o->threshold > 0)
         words_add_double(w, "-threshold", o->threshold);
     if (o->maxwidth_s > 0)

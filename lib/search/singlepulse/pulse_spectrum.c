@@ -2,6 +2,7 @@
 #include <psrkit/singlepulse.h>
 
 #include "base/copy_desc.h"
+#include "pulse_spectrum.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,7 @@ struct psr_pulse_spectrum {
     unsigned char *counts;   /* [nchan] */
 };
 
-static psr_status check_desc(const struct psr_pulse_spectrum_desc *d, psr_err *err)
+psr_status psr_pulse_spectrum_check(const struct psr_pulse_spectrum_desc *d, psr_err *err)
 {
     const int64_t most = INT64_MAX / 16;
     if (d->nchan < 1)
@@ -52,7 +53,7 @@ psr_status psr_pulse_spectrum_create(psr_pulse_spectrum **out,
     *out = NULL;
     psr_status st = psr_copy_desc(&d, sizeof d, desc, "spectrum of a pulse", err);
     if (!st)
-        st = check_desc(&d, err);
+        st = psr_pulse_spectrum_check(&d, err);
     if (st)
         return st;
     psr_pulse_spectrum *p = calloc(1, sizeof *p);

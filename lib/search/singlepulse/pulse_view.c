@@ -1,0 +1,209 @@
+/* Pictures of the spectra around a pulse: as they came, and shifted by its delays. */
+#include <psrkit/singlepulse.h>
+
+#include "base/copy_desc.h"
+#include "pulse_spectrum.h"
+#include <math.h>
+#include <stdlib.h>
+
+enum { ROWS = 64, COLUMNS = 96, AROUND = 16, LEAST = 32 };
+
+/* Sums over the samples of each channel in columns of time. */
+struct cells {
+    int64_t first, step;
+    size_t nt;
+    float *sum, *count; /* [nt][nchan] */
+};
+
+struct psr_pulse_view {
+    size_t nchan;
+    int64_t *delay;
+    double *sum, *square, *count; /* [nchan] of all samples, less the first one */
+    float *zero;                  /* [nchan] that one */
+    struct cells aligned, swept;
+    float *aligned_value, *swept_value, *series;
+};
+
+static int64_t largest(const int64_t *delay, size_t n)
+{
+    int64_t most = 0;
+    for (size_t c = 0; c < n; c++)
+        most = delay[c] > most ? delay[c] : most;
+    return most;
+}
+
+static psr_status make_cells(struct cells *p, size_t nchan, int64_t first, int64_t end,
+                             psr_err *err)
+{
+    p->first = first;
+    p->step = (end - first + COLUMNS - 1) / COLUMNS;
+    p->nt = (size_t)((end - first + p->step - 1) / p->step);
+    p->sum = calloc(p->nt * nchan, sizeof *p->sum);
+    p->count = calloc(p->nt * nchan, sizeof *p->count);
+    return p->sum && p->count
+               ? PSR_OK
+               : psr_fail_nomem(err, "the picture of a pulse", (double)p->nt * (double)nchan * 8);
+}
+
+static psr_status make_all(psr_pulse_view *p, const struct psr_pulse_spectrum_desc *d, psr_err *err)
+{
+    const int64_t side = AROUND * d->width > LEAST ? AROUND * d->width : LEAST;
+    const int64_t sweep = largest(d->delay, d->nchan), end = d->first + d->width + side;
+    p->nchan = d->nchan;
+    p->delay = malloc(d->nchan * sizeof *p->delay);
+    p->sum = calloc(d->nchan, sizeof *p->sum);
+    p->square = calloc(d->nchan, sizeof *p->square);
+    p->count = calloc(d->nchan, sizeof *p->count);
+    p->zero = calloc(d->nchan, sizeof *p->zero);
+    if (!p->delay || !p->sum || !p->square || !p->count || !p->zero)
+        return psr_fail_nomem(err, "the picture of a pulse", (double)d->nchan * 36);
+    for (size_t c = 0; c < d->nchan; c++)
+        p->delay[c] = d->delay[c];
+    psr_status st = make_cells(&p->aligned, d->nchan, d->first - side, end, err);
+    return st ? st : make_cells(&p->swept, d->nchan, d->first - side, end + sweep, err);
+}
+
+psr_status psr_pulse_view_create(psr_pulse_view **out, const struct psr_pulse_spectrum_desc *desc,
+                                 psr_err *err)
+{
+    struct psr_pulse_spectrum_desc d;
+    psr_status st = psr_copy_desc(&d, sizeof d, desc, "picture of a pulse", err);
+    *out = NULL;
+    if (!st)
+        st = psr_pulse_spectrum_check(&d, err);
+    if (st)
+        return st;
+    psr_pulse_view *p = calloc(1, sizeof *p);
+    if (!p)
+        return psr_fail_nomem(err, "the picture of a pulse", sizeof *p);
+    st = make_all(p, &d, err);
+    if (st)
+        psr_pulse_view_destroy(p);
+    else
+        *out = p;
+    return st;
+}
+
+void psr_pulse_view_range(const psr_pulse_view *p, int64_t *first, int64_t *end)
+{
+    *first = p->swept.first;
+    *end = p->swept.first + (int64_t)p->swept.nt * p->swept.step;
+}
+
+static void add_to(struct cells *to, size_t nchan, int64_t t, size_t c, float x)
+{
+    const int64_t u = t - to->first;
+    if (u < 0 || u >= (int64_t)to->nt * to->step)
+        return;
+    const size_t at = (size_t)(u / to->step) * nchan + c;
+    to->sum[at] += x;
+    to->count[at]++;
+}
+
+void psr_pulse_view_push(psr_pulse_view *p, int64_t first, size_t n, const float *x)
+{
+    int64_t low, high;
+    psr_pulse_view_range(p, &low, &high);
+    for (size_t k = 0; k < n; k++, x += p->nchan) {
+        const int64_t t = first + (int64_t)k;
+        for (size_t c = 0; c < p->nchan && t >= low && t < high; c++) {
+            if (!isfinite(x[c]))
+                continue;
+            if (p->count[c] == 0)
+                p->zero[c] = x[c];
+            const float y = x[c] - p->zero[c];
+            p->sum[c] += (double)y;
+            p->square[c] += (double)y * (double)y;
+            p->count[c]++;
+            add_to(&p->swept, p->nchan, t, c, y);
+            add_to(&p->aligned, p->nchan, t - p->delay[c], c, y);
+        }
+    }
+}
+
+/* --- pictures --------------------------------------------------------------------------------- */
+
+static size_t channels_of_row(const psr_pulse_view *p)
+{
+    return (p->nchan + ROWS - 1) / ROWS;
+}
+
+/* S/N of the channels [first, end) in a column; not a number without samples. */
+static float find_cell(const psr_pulse_view *p, const struct cells *of, size_t column, size_t first,
+                       size_t end)
+{
+    double sum = 0, n = 0;
+    for (size_t c = first; c < end; c++) {
+        const double count = (double)of->count[column * p->nchan + c];
+        const double mean = p->count[c] > 0 ? p->sum[c] / p->count[c] : 0;
+        const double variance = p->count[c] > 0 ? p->square[c] / p->count[c] - mean * mean : 0;
+        if (count < 1 || !(variance > 0))
+            continue;
+        sum += ((double)of->sum[column * p->nchan + c] - count * mean) / sqrt(variance);
+        n += count;
+    }
+    return n > 0 ? (float)(sum / sqrt(n)) : NAN;
+}
+
+static float *draw(const psr_pulse_view *p, const struct cells *of, size_t per)
+{
+    const size_t nf = (p->nchan + per - 1) / per;
+    float *value = malloc(nf * of->nt * sizeof *value);
+    for (size_t r = 0; r < nf && value; r++)
+        for (size_t k = 0; k < of->nt; k++)
+            value[r * of->nt + k] =
+                find_cell(p, of, k, r * per, (r + 1) * per < p->nchan ? (r + 1) * per : p->nchan);
+    return value;
+}
+
+static void free_cells(struct cells *p)
+{
+    free(p->sum);
+    free(p->count);
+    p->sum = p->count = NULL;
+}
+
+psr_status psr_pulse_view_finish(psr_pulse_view *p, psr_err *err)
+{
+    const size_t per = channels_of_row(p);
+    p->aligned_value = draw(p, &p->aligned, per);
+    p->swept_value = draw(p, &p->swept, per);
+    p->series = draw(p, &p->aligned, p->nchan);
+    free_cells(&p->aligned);
+    free_cells(&p->swept);
+    return p->aligned_value && p->swept_value && p->series
+               ? PSR_OK
+               : psr_fail_nomem(err, "the picture of a pulse", ROWS * COLUMNS * 8);
+}
+
+static struct psr_pulse_picture describe(const struct cells *of, const float *value, size_t nf,
+                                         size_t per)
+{
+    return (struct psr_pulse_picture){of->first, of->step, of->nt, nf, per, value};
+}
+
+void psr_pulse_view_pictures(const psr_pulse_view *p, struct psr_pulse_picture *aligned,
+                             struct psr_pulse_picture *swept, struct psr_pulse_picture *series)
+{
+    const size_t per = channels_of_row(p), nf = (p->nchan + per - 1) / per;
+    *aligned = describe(&p->aligned, p->aligned_value, nf, per);
+    *swept = describe(&p->swept, p->swept_value, nf, per);
+    *series = describe(&p->aligned, p->series, 1, p->nchan);
+}
+
+void psr_pulse_view_destroy(psr_pulse_view *p)
+{
+    if (!p)
+        return;
+    free_cells(&p->aligned);
+    free_cells(&p->swept);
+    free(p->delay);
+    free(p->sum);
+    free(p->square);
+    free(p->count);
+    free(p->zero);
+    free(p->aligned_value);
+    free(p->swept_value);
+    free(p->series);
+    free(p);
+}
