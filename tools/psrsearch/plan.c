@@ -66,6 +66,14 @@ static psr_status limit_dm(struct psrsearch_plan *p, const struct psr_obs *obs,
     return PSR_OK;
 }
 
+/* The mask's tool leaves out an interval that the data do not fill: of short observations all, or half. */
+static double choose_interval(const struct psr_obs *obs)
+{
+    const double most_s = 120, least_s = 0.5, share = 16;
+    const double length_s = (double)obs->nsamp * obs->tsamp_s;
+    return obs->nsamp > 0 && length_s < most_s ? fmax(length_s / share, least_s) : 0;
+}
+
 static psr_status read_header(struct psrsearch_plan *p, const struct psrsearch_options *o,
                               const struct cli *tool, psr_err *err)
 {
@@ -87,6 +95,7 @@ static psr_status read_header(struct psrsearch_plan *p, const struct psrsearch_o
     if (p->topo && !o->nobary && !o->quiet)
         fprintf(stderr, "%s: %s: the header has no position or date: times are topocentric\n",
                 tool->name, o->input[0]);
+    p->mask_s = choose_interval(obs);
     st = limit_dm(p, obs, o, tool, err);
     psr_source_close(source);
     return st;

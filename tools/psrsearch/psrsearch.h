@@ -66,8 +66,9 @@ struct psrsearch_plan {
     char *root; /* ROOT: of the first input, without folder and suffix */
     char *base; /* DIR/ROOT */
     char *dir;
-    bool topo;   /* times are those at the telescope */
-    double hidm; /* as given, or as far as the observation is long enough */
+    bool topo;     /* times are those at the telescope */
+    double hidm;   /* as given, or as far as the observation is long enough */
+    double mask_s; /* interval of the mask; 0: the tool's default */
     struct psrsearch_step step[PSRSEARCH_NSTEP];
 };
 

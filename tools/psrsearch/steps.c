@@ -39,6 +39,8 @@ static void make_mask(struct words *w, const struct psrsearch_plan *p,
 {
     words_add(w, "gpurfifind");
     words_add(w, "-v");
+    if (p->mask_s > 0)
+        words_add_double(w, "-time", p->mask_s);
     add_reading(w, o);
     add_limits(w, o, true);
 #ifdef PSRSEARCH_PICTURES
