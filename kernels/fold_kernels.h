@@ -10,6 +10,82 @@
 extern "C" {
 #endif
 
+/* --- folding ---------------------------------------------------------------------------------- */
+
+enum {
+    FOLD_K_GROUP = 32,   /* sub-bands of a group, as on the host */
+    FOLD_K_TILE = 512,   /* samples whose statistics are merged at once, likewise */
+    FOLD_K_ROWS = 64,    /* of floats, likewise */
+    FOLD_K_SLACK = 1024, /* bytes after the window that may be read */
+};
+
+/* As struct psr_fold_run. */
+struct fold_k_run {
+    uint32_t begin, end, bin, completes_turn;
+    double fraction;
+};
+
+/* A block of a candidate. */
+struct fold_k_block {
+    size_t run, nrun; /* place in d_run */
+    size_t at;        /* its first sample in the window */
+    size_t offset;    /* place in d_offset of its [nsub] */
+    size_t value;     /* place in d_value of its [nkept]; used for floats only */
+    int64_t t;        /* number of its first sample, as of steps */
+    uint32_t n;       /* samples; 0: it only ends a part */
+    uint32_t floats;  /* sums are floats */
+    uint32_t values;  /* zeros may stand for values: of floats only */
+    uint32_t ends;    /* the part ends afterwards, and goes to slot out */
+    size_t out;       /* number of the slot */
+};
+
+/* What a group of sub-bands of a candidate keeps between launches. */
+struct fold_k_moments {
+    double carry[FOLD_K_GROUP], mean[FOLD_K_GROUP], square[FOLD_K_GROUP];
+    int64_t count;
+};
+
+struct fold_k_candidate {
+    uint32_t nblock, nbin;
+    size_t block;                     /* place in d_block */
+    const int32_t *d_delay;           /* [nkept] */
+    double *d_turn, *d_sum;           /* [ngroup][nbin][GROUP] */
+    struct fold_k_moments *d_moments; /* [ngroup] */
+    size_t slot, profile;             /* its first slot, and the place of that in d_profile */
+};
+
+/* Zeros of a channel stand for value from sample t on. */
+struct fold_k_step {
+    int64_t t;
+    float value;
+};
+
+struct fold_k_fold {
+    const void *d_window; /* [nkept][room] and slack */
+    size_t room;
+    int store; /* bytes of a sample: 1, 2, 4 (floats) */
+    float bias;
+    size_t nsub, ncand, block_max;         /* block_max: samples of the longest block */
+    const uint32_t *d_band_first;          /* [nsub + 1] */
+    const struct fold_k_candidate *d_cand; /* [ncand] */
+    const struct fold_k_block *d_block;
+    const struct fold_k_run *d_run;
+    const double *d_offset;
+    const float *d_value;
+    const uint32_t *d_first_step; /* [nkept + 1] places in d_step; in order of time */
+    const struct fold_k_step *d_step;
+    float *d_row;              /* [ncand][ngroup][block_max + 1][GROUP] if any block is of floats */
+    double *d_profile;         /* of the slots: [nsub][nbin] each */
+    double *d_mean, *d_square; /* [slot][nsub] of the slots */
+    size_t turn_bins;          /* the most bins of a candidate */
+};
+
+/* Folds all blocks of all candidates.  Integers give the host's bits, and so do floats: the order of
+ * all operations is the host's. */
+cudaError_t fold_k_run_blocks(const struct fold_k_fold *fold, cudaStream_t stream);
+
+/* --- searching -------------------------------------------------------------------------------- */
+
 enum {
     FOLD_K_PARTS = 64,   /* the most of a fold that is searched */
     FOLD_K_BINS = 128,   /* likewise */

@@ -26,6 +26,7 @@ CUDA_FILES = \
 	kernels/dedisp_gather.cu \
 	kernels/dedisp_tree.cu \
 	kernels/equalise.cu \
+	kernels/fold.cu \
 	kernels/fold_search.cu \
 	kernels/probe.cu \
 	kernels/pulscan_norm.cu \
@@ -101,11 +102,11 @@ kernels/redden.$(OBJEXT): kernel_flags = -fmad=false
 kernels/equalise.$(OBJEXT): kernel_flags = -fmad=false
 kernels/equalise.$(OBJEXT): lib/search/dedisp/equalise_device.h lib/search/dedisp/mask_correction.h
 kernels/accel_level.$(OBJEXT): kernel_flags = -fmad=false
-kernels/fold_search.$(OBJEXT): kernel_flags = -fmad=false
 CLEAN_OBJECTS = \
 	kernels/clean_modes.$(OBJEXT) kernels/clean_samples.$(OBJEXT) kernels/clean_sparks.$(OBJEXT)
 $(CLEAN_OBJECTS): kernel_flags = -fmad=false
 $(CLEAN_OBJECTS): lib/signal/clean_auto_math.h
+kernels/fold.$(OBJEXT) kernels/fold_search.$(OBJEXT): kernel_flags = -fmad=false
 PULSE_OBJECTS = \
 	kernels/singlepulse_adapt.$(OBJEXT) kernels/singlepulse_boxcar.$(OBJEXT) \
 	kernels/singlepulse_loud.$(OBJEXT) kernels/singlepulse_normalise.$(OBJEXT)

@@ -83,6 +83,9 @@ lib_cuda_sources = \
 	lib/search/dedisp/dedisp_cuda_tree_place.c \
 	lib/search/dedisp/dedisp_cuda_tree_plan.c \
 	lib/search/dedisp/equalise_cuda.c \
+	lib/search/fold/fold_cuda.c \
+	lib/search/fold/fold_lists.c \
+	lib/search/fold/fold_lists.h \
 	lib/search/fold/fold_search_cuda.c \
 	lib/search/matched/accel_cuda.c \
 	lib/search/matched/accel_cuda.h \
@@ -427,6 +430,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/fold/fold.c \
 	lib/search/fold/fold_bestprof.c \
 	lib/search/fold/fold_block.c \
+	lib/search/fold/fold_device.c \
+	lib/search/fold/fold_device.h \
 	lib/search/fold/fold_check.c \
 	lib/search/fold/fold_check.h \
 	lib/search/fold/fold_make.c \

@@ -434,6 +434,7 @@ GPU_TESTS = \
 	tests/gpu/t_dedisp_multi_cuda \
 	tests/gpu/t_dedisp_tree_cuda \
 	tests/gpu/t_equalise_cuda \
+	tests/gpu/t_fold_cuda \
 	tests/gpu/t_fold_search_cuda \
 	tests/gpu/t_lost_cuda \
 	tests/gpu/t_lost_pair_cuda \
@@ -480,6 +481,9 @@ tests_gpu_t_singlepulse_cuda_LDADD = $(tests_gpu_ldadd)
 tests_gpu_t_dedisp_multi_cuda_SOURCES = tests/t_dedisp_multi.c
 tests_gpu_t_dedisp_multi_cuda_CPPFLAGS = $(tests_gpu_cppflags) -DMULTI_BACKEND='"cuda"'
 tests_gpu_t_dedisp_multi_cuda_LDADD = $(tests_gpu_ldadd)
+tests_gpu_t_fold_cuda_SOURCES = tests/t_fold.c
+tests_gpu_t_fold_cuda_CPPFLAGS = $(tests_gpu_cppflags) -DFOLD_BACKEND='"cuda"'
+tests_gpu_t_fold_cuda_LDADD = $(tests_gpu_ldadd) $(ERFA_LIBS) $(FFTW_LIBS)
 tests_gpu_t_fold_search_cuda_SOURCES = tests/t_fold_search.c
 tests_gpu_t_fold_search_cuda_CPPFLAGS = $(tests_gpu_cppflags) -DFOLD_BACKEND='"cuda"'
 tests_gpu_t_fold_search_cuda_LDADD = $(tests_gpu_ldadd) $(ERFA_LIBS) $(FFTW_LIBS)

@@ -169,7 +169,7 @@ static bool is_fold_of(const struct taken *taken, const unsigned char *cleaned)
         st = psr_fold_push(f, cleaned, NSAMP, NULL, 0, &err);
     bool same = !st;
     if (!st)
-        psr_fold_finish(f);
+        same = psr_fold_finish(f, &err) == PSR_OK;
     for (size_t i = 0; i < NCAND && same; i++)
         same = !memcmp(taken->profile[i], psr_fold_profile(f, i), sizeof taken->profile[i]);
     psr_fold_destroy(f);

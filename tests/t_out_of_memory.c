@@ -296,7 +296,7 @@ static psr_status use_fold(psr_err *err)
     if (!st)
         st = psr_fold_push(p, spectra, NSAMP, NULL, 0, err);
     if (!st)
-        psr_fold_finish(p);
+        st = psr_fold_finish(p, err);
     psr_fold_destroy(p);
     return st;
 }

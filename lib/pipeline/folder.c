@@ -321,6 +321,8 @@ static psr_status make_search(psr_folder *f, psr_err *err)
     desc.nthread = (int)f->d.ncpus;
     desc.mem_bytes = f->d.mem_bytes;
     psr_status st = psr_device_choose(f->d.device, &desc.backend, &desc.device, err);
+    f->backend = desc.backend;
+    f->device = desc.device;
     if (keep_all && !st && strcmp(desc.backend, "auto") == 0)
         desc.backend = "cpu"; /* a device takes longer to start */
     return st ? st : psr_fold_search_create(&f->search, &desc, err);
@@ -387,7 +389,10 @@ void psr_folder_describe(const psr_folder *f, struct psr_folder_report *report)
                                          .nskipped = f->nskipped,
                                          .barycentred = f->bary.on,
                                          .voverc = f->bary.voverc,
-                                         .clipped = f->clipped};
+                                         .clipped = f->clipped,
+                                         .read_s = f->read_s,
+                                         .fold_s = f->fold_s,
+                                         .result_s = f->result_s};
 }
 
 void psr_folder_destroy(psr_folder *f)

@@ -22,8 +22,11 @@ struct psr_folder {
     uint64_t run_digest;     /* of all but the candidates */
     struct timespec changed; /* when the input was */
     psr_fold_search *search;
+    const char *backend; /* of folding and searching, like device */
+    int device;
     size_t npass, nskipped;
     int64_t clipped;
+    double read_s, fold_s, result_s; /* as in the report */
 };
 
 #endif

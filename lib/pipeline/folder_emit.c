@@ -12,6 +12,9 @@ static const double picture_bytes = 16e6;
 /* Fewer threads rather than less than this for the tables of each. */
 static const double table_bytes_least = 64e6;
 
+/* The most that share a device. */
+enum { DEVICE_SEARCHES = 16 };
+
 /* A candidate between its search and its end. */
 struct result {
     struct psr_pfd pfd; /* profile borrows the fold's */
@@ -43,22 +46,33 @@ static int count_threads(const psr_folder *f, size_t n)
     int most = psr_count_threads((int)f->d.ncpus);
     most = (double)most > each ? (int)each : most;
     most = (double)most > (double)n ? (int)n : most;
+    if (psr_fold_search_has_device(f->search) && most > DEVICE_SEARCHES)
+        most = DEVICE_SEARCHES;
     return most > 1 ? most : 1;
 }
 
-/* Each searches on its own; a thread alone has the folder's search, with all cores. */
+/* Each searches on its own; a thread alone has the folder's search, with all cores, and on a device the
+ * first of several has it.  Where the device has no room for more, fewer threads share it. */
 static psr_status make_searches(struct emission *e, psr_err *err)
 {
     struct psr_fold_search_desc desc = psr_folder_describe_search(e->f);
+    const bool on_device = psr_fold_search_has_device(e->f->search);
     const double each = (double)psr_count_memory(e->f->d.mem_bytes) / 2 / e->nthread;
     psr_status st = PSR_OK;
     desc.nthread = 1;
     desc.mem_bytes = (int64_t)(each - picture_bytes);
+    desc.backend = on_device ? e->f->backend : NULL;
+    desc.device = e->f->device;
     e->search = calloc((size_t)e->nthread, sizeof *e->search);
     if (!e->search)
         return psr_fail_nomem(err, "fold searches", (double)e->nthread * sizeof *e->search);
-    for (int i = 0; i < e->nthread && e->nthread > 1 && !st; i++)
+    for (int i = on_device; i < e->nthread && e->nthread > 1 && !st; i++) {
         st = psr_fold_search_create(&e->search[i], &desc, err);
+        if (st == PSR_EDEVICE && on_device) {
+            e->nthread = i;
+            return PSR_OK;
+        }
+    }
     return st;
 }
 
@@ -179,7 +193,7 @@ static void emit_range(struct emission *e, size_t begin, size_t end, struct resu
     }
 }
 
-/* The same, searched one after the other: each on the device, or on all cores. */
+/* The same, searched one after the other, each on all cores. */
 static psr_status emit_batch(struct emission *e, size_t begin, size_t end, psr_err *err)
 {
     struct result *r = calloc(end - begin, sizeof *r);
@@ -199,14 +213,14 @@ static psr_status emit_batch(struct emission *e, size_t begin, size_t end, psr_e
     return PSR_OK;
 }
 
-/* Where there are as many candidates as threads, each thread searches its own. */
+/* Where there are as many candidates as threads, or on a device, each thread searches its own. */
 static psr_status emit_all(struct emission *e, size_t n, psr_err *err)
 {
     const size_t width = (size_t)e->nthread;
     const bool on_device = psr_fold_search_has_device(e->f->search);
     const struct psr_fold_search_desc desc = psr_folder_describe_search(e->f);
     const bool is_quick = desc.keep_p && desc.keep_pd && desc.keep_dm;
-    const size_t alone = on_device ? 0 : is_quick ? n : n / width * width;
+    const size_t alone = on_device || is_quick ? n : n / width * width;
     psr_status st = PSR_OK;
     emit_range(e, 0, alone, NULL);
     for (size_t begin = alone; begin < n && !st; begin += width)

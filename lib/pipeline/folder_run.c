@@ -1,11 +1,25 @@
 /* Folds the candidates of a folder: passes over the input, searches, results. */
+#include "base/clock.h"
 #include "base/memory.h"
+#include "base/threads.h"
 #include "clean_files.h"
 #include "folder_emit.h"
 
 #include <psrkit/tool.h>
 
 #include <math.h>
+#include <string.h>
+
+/* What folds: a series has one channel, and to start a device takes longer than a few candidates. */
+static const char *choose_backend(const struct psr_folder *f)
+{
+    const double least = 3e9; /* samples that a core folds meanwhile */
+    const double all = (double)f->ncand * (double)f->in.nsamp * (double)f->in.obs.nchan;
+    const bool any = f->backend && !strcmp(f->backend, "auto");
+    return f->in.is_series || (any && all < least * psr_count_threads((int)f->d.ncpus))
+               ? "cpu"
+               : f->backend;
+}
 
 static struct psr_fold_desc describe_fold(const psr_folder *f, size_t first, size_t n)
 {
@@ -30,6 +44,8 @@ static struct psr_fold_desc describe_fold(const psr_folder *f, size_t first, siz
         .ncand = n,
         .nthread = (int)f->d.ncpus,
         .mem_bytes = f->d.mem_bytes,
+        .backend = choose_backend(f),
+        .device = f->device,
     };
 }
 
@@ -64,14 +80,17 @@ static psr_status read_pass(psr_folder *f, psr_fold *fold, psr_err *err)
 {
     psr_status st = PSR_OK;
     int64_t nread = 0;
+    double since_s = psr_seconds();
     for (bool end = false; !end && !st && !is_read(f, fold);) {
         struct psr_block block;
         if (f->d.should_stop && f->d.should_stop(f->d.ctx))
             return psr_fail(err, PSR_ESTOPPED, "%s: stopped", f->in.name);
         st = psr_fold_input_next(&f->in, &block, &end, err);
+        psr_charge(&f->read_s, &since_s);
         if (st)
             break;
         st = psr_fold_push(fold, block.spectra, block.n, block.step, block.nstep, err);
+        psr_charge(&f->fold_s, &since_s);
         nread += (int64_t)block.n;
         if (f->d.progress)
             f->d.progress(f->d.ctx, nread);
@@ -79,7 +98,9 @@ static psr_status read_pass(psr_folder *f, psr_fold *fold, psr_err *err)
     if (!st && f->in.is_pipe && nread < f->in.nsamp && !psr_fold_is_full(fold))
         st = psr_fail(err, PSR_EFORMAT, "%s: ended after %lld spectra, -length says %lld",
                       f->in.name, (long long)nread, (long long)f->in.nsamp);
-    psr_fold_finish(fold);
+    if (!st)
+        st = psr_fold_finish(fold, err);
+    psr_charge(&f->fold_s, &since_s);
     return st;
 }
 
@@ -137,8 +158,10 @@ static psr_status run_pass(psr_folder *f, size_t first, size_t *n, psr_err *err)
         st = account_cleaning(f, err);
     f->npass++;
     psr_fold_input_end(&f->in);
+    double since_s = psr_seconds();
     if (!st)
         st = psr_folder_emit(f, fold, first, *n, err);
+    psr_charge(&f->result_s, &since_s);
     psr_fold_destroy(fold);
     return st;
 }

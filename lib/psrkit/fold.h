@@ -185,6 +185,10 @@ struct psr_fold_desc {
     size_t ncand;
     int nthread;       /* 0: all cores */
     int64_t mem_bytes; /* memory limit; 0: a quarter of the machine's */
+
+    /* What folds, with the bits of the CPU: "cpu", "cuda", "auto" (a device if there is one); NULL: "cpu". */
+    const char *backend;
+    int device; /* its number */
 };
 
 /* Memory that a fold of all candidates of desc needs, in bytes, with the window of spectra that the
@@ -212,8 +216,9 @@ PSR_MUST_CHECK psr_status psr_fold_push(psr_fold *f, const void *spectra, size_t
 /* True once every part is complete: further spectra change nothing. */
 bool psr_fold_is_full(const psr_fold *f);
 
-/* Ends the input and completes the statistics; call once, before the results are read. */
-void psr_fold_finish(psr_fold *f);
+/* Ends the input and completes the statistics; call once, before the results are read.
+ * Status: PSR_EDEVICE, PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_fold_finish(psr_fold *f, psr_err *err);
 
 /* Results of candidate i, valid as long as the fold: [npart][nsub][nbin], and [npart][nsub]. */
 double *psr_fold_profile(const psr_fold *f, size_t i);
@@ -430,7 +435,9 @@ struct psr_folder_report {
     size_t nskipped; /* candidates left out by skip */
     bool barycentred;
     double voverc;
-    int64_t clipped; /* spectra; with clean_auto, masked as sparks */
+    int64_t clipped;       /* spectra; with clean_auto, masked as sparks */
+    double read_s, fold_s; /* seconds so far: waiting for cleaned spectra, folding them */
+    double result_s;       /* searching, and the caller's take() and then() */
 };
 
 void psr_folder_describe(const psr_folder *f, struct psr_folder_report *report);

@@ -78,7 +78,10 @@ static void report(const struct run *r, const psr_folder *f, double seconds)
             is.npass == 1 ? "pass" : "passes");
     if (is.barycentred)
         fprintf(stderr, ", v/c %.7g", is.voverc);
-    fprintf(stderr, ", %lld spectra clipped, %.3f s\n", (long long)is.clipped, seconds);
+    fprintf(stderr,
+            ", %lld spectra clipped, %.3f s: %.3f s reading, %.3f s folding, %.3f s searching and "
+            "writing\n",
+            (long long)is.clipped, seconds, is.read_s, is.fold_s, is.result_s);
 }
 
 static psr_status fold(struct run *r)

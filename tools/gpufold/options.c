@@ -125,9 +125,8 @@ static void add_search(struct cli_table *list, struct gpufold_options *o)
          "For slow pulsars: -fine, and -n 100 if -n is not given.", 0, 0},
         {"Running", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"device", CLI_TEXT, &o->run.device, "NAME",
-         "Device that searches: auto (a GPU if there is one, the default), cpu, cuda, or the "
-         "number "
-         "of a GPU; the same results.",
+         "Device that folds and searches: auto (a GPU if there is one, and enough to do), cpu, "
+         "cuda, or the number of a GPU; the same results.",
          0, 0},
         {"json", CLI_FLAG, &o->json, NULL,
          "Print a line of JSON for each candidate on standard output.", 0, 0},

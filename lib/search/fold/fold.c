@@ -1,6 +1,7 @@
 /* Folds candidates in one pass: a window of channels moves over the spectra, and each block in it is
  * folded into every candidate's cube. */
 #include "fold_check.h"
+#include "fold_device.h"
 #include "fold_replaced.h"
 
 #include "base/copy_desc.h"
@@ -22,12 +23,13 @@ static psr_status create(psr_fold **out, const struct psr_fold_desc *desc, psr_e
         return psr_fail_nomem(err, "a fold", sizeof *f);
     f->d = *desc;
     f->d.nthread = psr_count_threads(desc->nthread);
-    if ((st = psr_fold_make(f, err))) {
+    if ((st = psr_fold_make(f, err)) || (st = psr_fold_device_open(f, err))) {
         psr_fold_destroy(f);
         return st;
     }
     f->d.cand = NULL;
     f->d.keep = NULL;
+    f->d.backend = NULL;
     *out = f;
     return PSR_OK;
 }
@@ -52,14 +54,15 @@ static size_t count_arrived(const struct psr_fold *f)
     return f->begun + f->filled / f->d.block;
 }
 
-/* Prepares the candidate's next block, if it has arrived. */
-static psr_status plan_block(const struct psr_fold *f, struct psr_fold_cube *cube, psr_err *err)
+bool psr_fold_is_ready(const struct psr_fold *f, const struct psr_fold_cube *cube)
+{
+    return cube->next < count_blocks(f) && cube->next + cube->ahead < count_arrived(f);
+}
+
+psr_status psr_fold_plan_block(const struct psr_fold *f, struct psr_fold_cube *cube, psr_err *err)
 {
     const size_t per_part = f->d.part_blocks, part = cube->next / per_part;
     const double block_s = (double)f->d.block * f->d.tsamp_s;
-    cube->is_ready = cube->next < count_blocks(f) && cube->next + cube->ahead < count_arrived(f);
-    if (!cube->is_ready)
-        return PSR_OK;
     psr_fold_replaced_find(f, cube);
     return psr_fold_runs_find(
         &cube->runs,
@@ -77,7 +80,9 @@ static psr_status plan_blocks(struct psr_fold *f, psr_err *err)
 #pragma omp parallel for schedule(dynamic) num_threads(nthread) if (f->d.ncand > 1)
     for (size_t i = 0; i < f->d.ncand; i++) {
         psr_err why;
-        const psr_status failed = plan_block(f, &f->cube[i], &why);
+        f->cube[i].is_ready = psr_fold_is_ready(f, &f->cube[i]);
+        const psr_status failed =
+            f->cube[i].is_ready ? psr_fold_plan_block(f, &f->cube[i], &why) : PSR_OK;
         if (failed) {
 #pragma omp critical(psr_fold_plan_blocks)
             {
@@ -145,8 +150,10 @@ psr_status psr_fold_push(psr_fold *f, const void *spectra, size_t nsamp,
         in += n * psr_row_bytes(f->d.nchan, f->d.nbit);
         nsamp -= n;
         f->filled += n;
-        if (f->filled % block == 0)
+        if (f->filled % block == 0 && !f->device)
             st = fold_window(f, err);
+        else if (f->device && (f->filled == f->room || psr_fold_is_full(f)))
+            st = psr_fold_device_run(f, err);
         if (f->filled == f->room)
             move_window(f);
     }
@@ -154,13 +161,17 @@ psr_status psr_fold_push(psr_fold *f, const void *spectra, size_t nsamp,
 }
 
 /* A part that the end of the input cuts has the turns that are complete. */
-void psr_fold_finish(psr_fold *f)
+psr_status psr_fold_finish(psr_fold *f, psr_err *err)
 {
+    psr_status st = f->device ? psr_fold_device_finish(f, err) : PSR_OK;
+    if (st)
+        return st;
     for (size_t i = 0; i < f->nslice; i++) {
         struct psr_fold_slice *s = &f->slice[i];
         for (size_t part = s->cube->next / f->d.part_blocks; part < f->d.npart; part++)
             psr_fold_end_part(f, s, part);
     }
+    return PSR_OK;
 }
 
 /* --- results ---------------------------------------------------------------------------------- */
@@ -212,6 +223,7 @@ void psr_fold_destroy(psr_fold *f)
 {
     if (!f)
         return;
+    psr_fold_device_close(f);
     for (size_t i = 0; f->cube && i < f->d.ncand; i++)
         destroy_cube(&f->cube[i]);
     for (size_t i = 0; f->slice && i < f->nslice; i++)

@@ -194,21 +194,21 @@ void psr_fold_block(const struct psr_fold *f, struct psr_fold_slice *s, struct p
 /* --- parts ------------------------------------------------------------------------------------ */
 
 /* As prepfold: a bin varies as the samples in it would. */
-static struct psr_fold_stats make_stats(const struct psr_fold_slice *s, size_t j,
+static struct psr_fold_stats make_stats(size_t n, double count, double mean, double square,
                                         const double *profile)
 {
-    const double nbin = (double)s->cube->cand.nbin, count = (double)s->count;
+    const double nbin = (double)n;
     struct psr_fold_stats st = {.numprof = nbin, .numdata = count};
-    if (!s->count)
+    if (!(count > 0))
         return st;
     double avg = 0, chi = 0;
-    for (size_t b = 0; b < s->cube->cand.nbin; b++)
+    for (size_t b = 0; b < n; b++)
         avg += profile[b];
     avg /= nbin;
-    for (size_t b = 0; b < s->cube->cand.nbin; b++)
+    for (size_t b = 0; b < n; b++)
         chi += (profile[b] - avg) * (profile[b] - avg);
-    st.data_avg = s->mean[j];
-    st.data_var = count > 1 ? fmax(s->square[j], 0) / (count - 1) : 0;
+    st.data_avg = mean;
+    st.data_var = count > 1 ? fmax(square, 0) / (count - 1) : 0;
     st.prof_avg = avg;
     st.prof_var = st.data_var * count / nbin;
     st.redchi = st.prof_var > 0 && nbin > 1 ? chi / (st.prof_var * (nbin - 1)) : 0;
@@ -224,10 +224,21 @@ void psr_fold_end_part(const struct psr_fold *f, struct psr_fold_slice *s, size_
         double *profile = cube->profile + at * nbin;
         for (size_t b = 0; b < nbin; b++)
             profile[b] = s->bins.sum[b * GROUP + j];
-        cube->stats[at] = make_stats(s, j, profile);
+        cube->stats[at] = make_stats(nbin, (double)s->count, s->mean[j], s->square[j], profile);
     }
     memset(s->bins.sum, 0, nbin * GROUP * sizeof *s->bins.sum);
     memset(s->mean, 0, s->n * sizeof *s->mean);
     memset(s->square, 0, s->n * sizeof *s->square);
     s->count = 0;
+}
+
+void psr_fold_set_stats(const struct psr_fold *f, struct psr_fold_cube *cube, size_t part,
+                        const double *mean, const double *square)
+{
+    const size_t nbin = cube->cand.nbin;
+    const double count = (double)f->d.part_blocks * (double)f->d.block;
+    for (size_t j = 0; j < f->d.nsub; j++) {
+        const size_t at = part * f->d.nsub + j;
+        cube->stats[at] = make_stats(nbin, count, mean[j], square[j], cube->profile + at * nbin);
+    }
 }

@@ -1,5 +1,6 @@
 /* Checks a description of a fold, and counts its memory. */
 #include "fold_check.h"
+#include "fold_device.h"
 #include "fold_rows_kernel.h"
 
 #include "base/memory.h"
@@ -133,10 +134,17 @@ size_t psr_fold_blocks_ahead(const struct psr_fold_desc *d, size_t most)
     return ahead > d->ahead ? ahead : d->ahead;
 }
 
-/* Room for a few blocks more than are needed saves moving the window after each one. */
-size_t psr_fold_window_blocks(size_t ahead)
+/* Room for a few blocks more than are needed saves moving the window after each one; a device is
+ * given many at once. */
+size_t psr_fold_window_blocks(const struct psr_fold_desc *d, size_t ahead, size_t nkept)
 {
-    return ahead + 1 + (ahead < 4 ? ahead : 4);
+    const size_t least = ahead + 1 + (ahead < 4 ? ahead : 4),
+                 all = ahead + d->npart * d->part_blocks;
+    if (!psr_fold_device_wanted(d->backend))
+        return least;
+    const size_t bytes = (nkept ? nkept : 1) * d->block * psr_fold_store_bytes(d->nbit);
+    const size_t many = ahead + PSR_FOLD_DEVICE_WINDOW / bytes, fitting = many < all ? many : all;
+    return fitting > least ? fitting : least;
 }
 
 size_t psr_fold_store_bytes(int nbit)
@@ -157,8 +165,28 @@ static double count_window(const struct psr_fold_desc *d)
             nkept++;
         }
     const size_t ahead = psr_fold_blocks_ahead(d, most < 1e8 ? (size_t)most : 0);
-    const double samples = (double)psr_fold_window_blocks(ahead) * (double)d->block;
+    const double samples = (double)psr_fold_window_blocks(d, ahead, nkept) * (double)d->block;
     return (samples * (double)nkept + PSR_FOLD_SLACK) * (double)psr_fold_store_bytes(d->nbit);
+}
+
+/* Lists of a device: those of each candidate that is folded at once, and two sets of all these, of
+ * which one is pinned memory; and the parts that end. */
+static double count_lists(const struct psr_fold_desc *d)
+{
+    const size_t ncand = d->ncand < PSR_FOLD_DEVICE_CHUNK ? d->ncand : PSR_FOLD_DEVICE_CHUNK;
+    const size_t all = d->npart * d->part_blocks;
+    const size_t fitting = PSR_FOLD_DEVICE_WINDOW / (d->nchan * d->block) + 1;
+    const double nblock = (double)(fitting < all ? fitting : all);
+    double most = 0, bins = 0;
+    if (!psr_fold_device_wanted(d->backend))
+        return 0;
+    for (size_t i = 0; i < d->ncand; i++) {
+        most = fmax(most, count_runs(d, &d->cand[i]));
+        bins = fmax(bins, (double)d->cand[i].nbin);
+    }
+    const double runs = nblock * (most * (double)sizeof(struct psr_fold_run) + 8 * (double)d->nsub);
+    const double parts = ceil(nblock / (double)d->part_blocks) + 1;
+    return (double)ncand * (4 * runs + 2 * parts * (double)d->nsub * 8 * (bins + 2));
 }
 
 /* --- memory ----------------------------------------------------------------------------------- */
@@ -170,7 +198,7 @@ double psr_fold_bytes(const struct psr_fold_desc *d)
     const double nsub = (double)d->nsub, block = (double)d->block, group = PSR_FOLD_GROUP;
     const double padded = (double)psr_fold_groups(d) * group;
     double bytes = psr_count_threads(d->nthread) * (block * (10 * group + 2) + 40 * group);
-    bytes += count_window(d);
+    bytes += count_window(d) + count_lists(d);
     for (size_t i = 0; i < d->ncand; i++) {
         const double profiles = nsub * (double)d->npart, nbin = (double)d->cand[i].nbin;
         bytes += profiles * (8 * nbin + (double)sizeof(struct psr_fold_stats));

@@ -15,10 +15,10 @@ PSR_MUST_CHECK psr_status psr_fold_check_memory(const struct psr_fold_desc *desc
  * 1/2 to be rounded: in prepfold's arithmetic. */
 double psr_fold_delay(const struct psr_fold_desc *desc, double dm, size_t k);
 
-/* Blocks that must follow a block, if the longest delay is "most" samples; blocks that the window has
- * room for; bytes of a sample in it. */
+/* Blocks that must follow a block, if the longest delay is "most" samples; blocks that the window of
+ * nkept channels has room for; bytes of a sample in it. */
 size_t psr_fold_blocks_ahead(const struct psr_fold_desc *desc, size_t most);
-size_t psr_fold_window_blocks(size_t ahead);
+size_t psr_fold_window_blocks(const struct psr_fold_desc *desc, size_t ahead, size_t nkept);
 size_t psr_fold_store_bytes(int nbit);
 
 /* Number of groups of sub-bands. */

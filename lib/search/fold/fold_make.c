@@ -183,7 +183,7 @@ static psr_status make_scratch(struct psr_fold *f, struct psr_fold_scratch *w, p
 static psr_status make_window(struct psr_fold *f, psr_err *err)
 {
     const struct psr_fold_desc *d = &f->d;
-    f->room = psr_fold_window_blocks(f->ahead) * d->block;
+    f->room = psr_fold_window_blocks(d, f->ahead, f->nkept) * d->block;
     const double cells = (double)f->nkept * (double)f->room + PSR_FOLD_SLACK;
     psr_status st = allocate(&f->window, cells, (size_t)f->store, err);
     if (st || !f->nkept)

@@ -87,7 +87,18 @@ struct psr_fold {
     struct psr_fold_slice *slice; /* [nslice / ncand][ncand] */
     size_t nslice;
     struct psr_fold_scratch *scratch; /* [nthread] */
+    void *device;                     /* state of psr_fold_device_ops; NULL: the CPU folds */
 };
+
+/* Whether the candidate's next block has arrived; and its runs and values. */
+bool psr_fold_is_ready(const struct psr_fold *f, const struct psr_fold_cube *cube);
+PSR_MUST_CHECK psr_status psr_fold_plan_block(const struct psr_fold *f, struct psr_fold_cube *cube,
+                                              psr_err *err);
+
+/* Statistics of a complete part, of the given number, whose profiles are there.
+ * Given: mean, square   [nsub] as in slices */
+void psr_fold_set_stats(const struct psr_fold *f, struct psr_fold_cube *cube, size_t part,
+                        const double *mean, const double *square);
 
 /* Makes cubes, slices, scratch and window of f->d. */
 PSR_MUST_CHECK psr_status psr_fold_make(struct psr_fold *f, psr_err *err);

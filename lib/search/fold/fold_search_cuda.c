@@ -17,9 +17,9 @@ enum room { PROFILE, BANDS, DELAY, PART, FACTOR, DMS, TRIALS, NROOM };
 struct state {
     int device;
     cudaStream_t stream;
-    void *d_room[NROOM];
+    void *d_room[NROOM], *host[NROOM]; /* host: pinned, of what is sent */
     size_t bytes[NROOM];
-    int64_t taken;
+    int64_t taken, pinned;
     struct fold_k_hit *d_hit;
     struct fold_k_best *d_best, *best; /* best: [HITS] on the host */
     struct fold_k_counts *d_counts;
@@ -41,10 +41,17 @@ static cudaError_t make_room(struct state *c, enum room r, size_t bytes)
     return cudaSuccess;
 }
 
+/* On the state's stream, as other threads send theirs; what was sent to r before has arrived. */
 static cudaError_t send(struct state *c, enum room r, const void *from, size_t bytes)
 {
+    if (bytes > c->bytes[r] || !c->host[r]) {
+        psr_device_unpin(c->host[r]);
+        c->host[r] = NULL;
+        TRY(psr_cuda_take_pinned(&c->host[r], bytes, &c->pinned));
+    }
     TRY(make_room(c, r, bytes));
-    return psr_cuda_send(c->d_room[r], from, bytes);
+    memcpy(c->host[r], from, bytes);
+    return cudaMemcpyAsync(c->d_room[r], c->host[r], bytes, cudaMemcpyHostToDevice, c->stream);
 }
 
 static cudaError_t take_all(struct state *c)
@@ -64,8 +71,10 @@ static void destroy(void *state)
         (void)cudaStreamSynchronize(c->stream);
         cudaStreamDestroy(c->stream);
     }
-    for (int r = 0; r < NROOM; r++)
+    for (int r = 0; r < NROOM; r++) {
         cudaFree(c->d_room[r]);
+        psr_device_unpin(c->host[r]);
+    }
     cudaFree(c->d_hit);
     cudaFree(c->d_best);
     cudaFree(c->d_counts);
