@@ -4,6 +4,9 @@
 
 #include <psrkit/fold.h>
 
+#include <math.h>
+#include <stdint.h>
+
 /* The clock of a candidate: gives the phase at ascending times. */
 struct psr_fold_clock {
     const struct psr_fold_candidate *cand;
@@ -29,10 +32,63 @@ struct psr_fold_spread {
     double filled;
 };
 
-/* Begins a sample of width turns (none if not above 0) that starts at phase, 0 to 1. */
-void psr_fold_spread_begin(struct psr_fold_spread *s, double phase, double width);
+/* Phases closer than this count as equal. */
+static const double psr_fold_tiny = 1e-12;
 
-/* Returned: false if nothing is left of the sample */
-bool psr_fold_spread_next(struct psr_fold_spread *s, struct psr_fold_weight *weight);
+/* fmin and floor are calls, which take as long as all the rest; there are no NaNs here. */
+static inline double psr_fold_least(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+/* Of x from 0 to 2^62. */
+static inline double psr_fold_whole(double x)
+{
+    return (double)(int64_t)x;
+}
+
+/* Begins a sample of width turns (none if not above 0) that starts at phase, 0 to 1. */
+static inline void psr_fold_spread_begin(struct psr_fold_spread *s, double phase, double width)
+{
+    s->place = phase * (double)s->nbin;
+    s->left = s->width = width;
+    s->over = 0;
+}
+
+/* The bin that the sample has reached receives what of the sample lies in it, as in prepfold; where that
+ * completes the turn, what exceeds it follows as a weight of its own.
+ * Returned: false if nothing is left of the sample */
+static inline bool psr_fold_spread_next(struct psr_fold_spread *s, struct psr_fold_weight *weight)
+{
+    const double nbin = (double)s->nbin;
+    if (!(s->left > psr_fold_tiny))
+        return false;
+    const double bin = psr_fold_whole(s->place + psr_fold_tiny),
+                 to_edge = (bin + 1 - s->place) / nbin;
+    const double here = psr_fold_least(to_edge, s->left);
+    weight->bin = (size_t)bin;
+    if (weight->bin >= s->nbin) /* a division takes longer than the rest */
+        weight->bin %= s->nbin;
+    weight->completes_rotation = false;
+    if (s->over != 0) {
+        weight->value = s->over / s->width;
+        s->filled = s->over;
+        s->over = 0;
+    } else {
+        const double room = 1 - s->filled, now = psr_fold_least(room, here);
+        weight->value = now / s->width;
+        s->filled += now;
+        weight->completes_rotation = fabs(s->filled - 1) < psr_fold_tiny;
+        if (weight->completes_rotation) {
+            s->filled = 0;
+            s->over = here - room;
+            if (s->over != 0)
+                return true;
+        }
+    }
+    s->left -= here;
+    s->place += here * nbin;
+    return true;
+}
 
 #endif

@@ -121,12 +121,12 @@ static long double phase_of(struct psr_fold_runs *r, const struct psr_fold_sampl
 static void skip_whole(struct psr_fold_runs *r, struct progress *p, size_t bin, double width)
 {
     const double nbin = (double)r->spread.nbin, low = (double)p->low;
-    const double room = fmin(((double)bin + 1) / nbin - low, 1 - r->spread.filled);
-    const double most = floor(room / width * (1 - 1e-5) - 1e-3);
-    if (!(width > 0) || !(most >= 2) || floor(low * nbin) != (double)bin)
+    const double room = psr_fold_least(((double)bin + 1) / nbin - low, 1 - r->spread.filled);
+    const double most = room / width * (1 - 1e-5) - 1e-3; /* of which the whole ones count */
+    if (!(width > 0) || !(most >= 2) || psr_fold_whole(low * nbin) != (double)bin)
         return;
-    const double left = fmin((double)(p->block->n - p->t), PSR_FOLD_RUN_MAX / 2);
-    const size_t t = p->t + (size_t)fmin(most, left);
+    const double left = psr_fold_least((double)(p->block->n - p->t), PSR_FOLD_RUN_MAX / 2);
+    const size_t t = p->t + (size_t)psr_fold_least(most, left);
     const long double phase = phase_of(r, p->block, t);
     const double step = (double)(phase - p->phase);
     if (!(step > 0) || !(step < room - clear))
