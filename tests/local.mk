@@ -531,7 +531,7 @@ tests_gpu_t_pulscan_series_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_t_pulscan_series_cuda_LDADD = lib/libpsrkit_objects.la $(FFTW_LIBS) $(CUDA_LIBS)
 
 # The tools' tests take a GPU where there is one.
-GPU_CLI_TESTS = tests/gpu/gpudedisp_cuda.bats
+GPU_CLI_TESTS = tests/gpu/gpudedisp_cuda.bats tests/gpu/gpufold_cuda.bats
 dist_noinst_DATA += $(GPU_CLI_TESTS)
 gpu_cli_tests =
 if HAVE_BATS

@@ -344,6 +344,14 @@ static bool is_same(const struct psr_fold_desc *d, const psr_fold *a, size_t i, 
                    n * sizeof(struct psr_fold_stats));
 }
 
+/* The least power of two that is enough: so a device is given a few blocks at a time. */
+static void limit_memory(struct psr_fold_desc *d)
+{
+    d->mem_bytes = 1 << 14;
+    while (psr_fold_bytes(d) > (double)d->mem_bytes)
+        d->mem_bytes *= 2;
+}
+
 static void test_same_bits(uint64_t *seed)
 {
     int bad = 0;
@@ -353,6 +361,7 @@ static void test_same_bits(uint64_t *seed)
         scene.d.backend = "cpu";
         psr_fold *one = fold(&scene, &scene.d, NULL);
         many.nthread = 3;
+        limit_memory(&many);
         psr_fold *other = fold(&scene, &many, seed);
         for (size_t i = 0; i < NCAND; i++)
             bad += !is_same(&scene.d, one, i, other, i, scene.cand[i].nbin);
@@ -365,6 +374,32 @@ static void test_same_bits(uint64_t *seed)
         psr_fold_destroy(alone);
     }
     ok(bad == 0, "threads, calls and other candidates change no bit (%d bad)", bad);
+}
+
+/* More than a device folds at once. */
+static void test_many(uint64_t *seed)
+{
+    enum { NMANY = 300 };
+    static struct psr_fold_candidate cand[NMANY];
+    int bad = 0;
+    for (int k = 0; k < 3; k++) {
+        make_scene(&scene, seed, 8, PSR_UINT);
+        struct psr_fold_desc many = scene.d;
+        scene.d.backend = "cpu";
+        psr_fold *one = fold(&scene, &scene.d, NULL);
+        for (size_t i = 0; i < NMANY; i++)
+            cand[i] = scene.cand[i % NCAND];
+        many.cand = cand;
+        many.ncand = NMANY;
+        limit_memory(&many);
+        psr_fold *other = fold(&scene, &many, seed);
+        for (size_t i = 0; i < NMANY && one && other; i++)
+            bad += !is_same(&scene.d, one, i % NCAND, other, i, cand[i].nbin);
+        bad += !one + !other;
+        psr_fold_destroy(one);
+        psr_fold_destroy(other);
+    }
+    ok(bad == 0, "nor do %d candidates (%d bad)", NMANY, bad);
 }
 
 /* Every sample of a whole number of turns is somewhere, once. */
@@ -385,6 +420,7 @@ static void test_nothing_is_lost(void)
                                   .ncand = 1,
                                   .nthread = 1};
     s->nsamp = 1200;
+    s->nstep = 0;
     for (size_t t = 0; t < s->nsamp; t++)
         memcpy(s->packed + 4 * t, &(float){1}, 4);
     psr_fold *f = fold(s, &s->d, NULL);
@@ -509,6 +545,7 @@ int main(void)
     }
     test_against_reference(&seed);
     test_same_bits(&seed);
+    test_many(&seed);
     test_nothing_is_lost();
     test_refusals(&seed);
     return done_testing();

@@ -7,9 +7,11 @@
 #include "base/copy_desc.h"
 #include "base/memory.h"
 #include "base/threads.h"
+#include <psrkit/device.h>
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* --- create ----------------------------------------------------------------------------------- */
 
@@ -198,7 +200,7 @@ int64_t psr_fold_count(const psr_fold *f)
 
 static void destroy_cube(struct psr_fold_cube *c)
 {
-    void *const owned[] = {c->delay, c->profile, c->stats, c->value, c->offset, c->runs.run};
+    void *const owned[] = {c->delay, c->stats, c->value, c->offset, c->runs.run};
     for (size_t k = 0; k < sizeof owned / sizeof *owned; k++)
         free(owned[k]);
 }
@@ -224,15 +226,20 @@ void psr_fold_destroy(psr_fold *f)
     if (!f)
         return;
     psr_fold_device_close(f);
+    if (f->profiles)
+        (void)munmap(f->profiles, f->profile_bytes);
+    if (f->is_pinned)
+        psr_device_unpin(f->window);
+    else
+        free(f->window);
     for (size_t i = 0; f->cube && i < f->d.ncand; i++)
         destroy_cube(&f->cube[i]);
     for (size_t i = 0; f->slice && i < f->nslice; i++)
         destroy_slice(&f->slice[i]);
     for (int i = 0; f->scratch && i < f->d.nthread; i++)
         destroy_scratch(&f->scratch[i]);
-    void *const owned[] = {f->chan,   f->place, f->band,       f->band_first, f->zeros,
-                           f->sample, f->level, f->first_step, f->scratch,    f->window,
-                           f->step,   f->cube,  f->slice};
+    void *const owned[] = {f->chan,  f->place,      f->band,    f->band_first, f->zeros, f->sample,
+                           f->level, f->first_step, f->scratch, f->step,       f->cube,  f->slice};
     for (size_t k = 0; k < sizeof owned / sizeof *owned; k++)
         free(owned[k]);
     psr_cornerturn_destroy(f->cornerturn);

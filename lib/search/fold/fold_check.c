@@ -134,6 +134,13 @@ size_t psr_fold_blocks_ahead(const struct psr_fold_desc *d, size_t most)
     return ahead > d->ahead ? ahead : d->ahead;
 }
 
+/* Bytes of new spectra that a device is given at once: less if the memory limit is low. */
+static size_t count_given(const struct psr_fold_desc *d)
+{
+    const int64_t part = psr_count_memory(d->mem_bytes) / 16;
+    return part < PSR_FOLD_DEVICE_WINDOW ? (size_t)part : PSR_FOLD_DEVICE_WINDOW;
+}
+
 /* Room for a few blocks more than are needed saves moving the window after each one; a device is
  * given many at once. */
 size_t psr_fold_window_blocks(const struct psr_fold_desc *d, size_t ahead, size_t nkept)
@@ -143,7 +150,7 @@ size_t psr_fold_window_blocks(const struct psr_fold_desc *d, size_t ahead, size_
     if (!psr_fold_device_wanted(d->backend))
         return least;
     const size_t bytes = (nkept ? nkept : 1) * d->block * psr_fold_store_bytes(d->nbit);
-    const size_t many = ahead + PSR_FOLD_DEVICE_WINDOW / bytes, fitting = many < all ? many : all;
+    const size_t many = ahead + count_given(d) / bytes, fitting = many < all ? many : all;
     return fitting > least ? fitting : least;
 }
 
@@ -175,7 +182,7 @@ static double count_lists(const struct psr_fold_desc *d)
 {
     const size_t ncand = d->ncand < PSR_FOLD_DEVICE_CHUNK ? d->ncand : PSR_FOLD_DEVICE_CHUNK;
     const size_t all = d->npart * d->part_blocks;
-    const size_t fitting = PSR_FOLD_DEVICE_WINDOW / (d->nchan * d->block) + 1;
+    const size_t fitting = count_given(d) / (d->nchan * d->block) + 1;
     const double nblock = (double)(fitting < all ? fitting : all);
     double most = 0, bins = 0;
     if (!psr_fold_device_wanted(d->backend))

@@ -1,7 +1,7 @@
 /* Folds blocks on a CUDA device: memory, copies, launches.
  *
- * Candidates are folded some at a time, on two streams: while the device folds, the host lists the blocks
- * of the next ones. */
+ * Candidates are folded some at a time, on two streams, a candidate always on the same: while the device
+ * folds, the host lists the blocks of the next ones, and reads the next window. */
 #include "fold_device.h"
 
 #include "base/cuda_call.h"
@@ -20,9 +20,16 @@ struct room {
     size_t bytes;
 };
 
+/* Channels, and the values of replaced samples. */
+struct window {
+    void *d_samples;
+    struct room first_step, step;
+};
+
 /* Candidates first .. first + ncand - 1 that are folded at once. */
 struct launch {
     cudaStream_t stream;
+    const struct window *window;
     struct room room[NROOM];
     size_t first, ncand;
     size_t n[PSR_FOLD_NLIST]; /* items */
@@ -38,14 +45,14 @@ struct place {
 struct state {
     int device;
     int64_t taken, pinned;
-    void *d_window;
+    struct window window[NSET];
+    size_t nwindow; /* so far: they take turns */
     uint32_t *d_band_first;
     int32_t *d_delay;                 /* [ncand][nkept] */
     double *d_sums;                   /* turn and sum of each candidate */
     struct fold_k_moments *d_moments; /* [ncand][ngroup] */
     size_t *sums;                     /* [ncand + 1] where each one's begin */
     size_t ngroup;
-    struct room first_step, step;
     struct psr_fold_lists own[CHUNK]; /* of each candidate of a launch */
     struct place place[CHUNK];
     struct launch launch[NSET];
@@ -99,12 +106,13 @@ static cudaError_t take_all(struct state *c, const struct psr_fold *f)
     const size_t sums = c->sums[f->d.ncand] * sizeof *c->d_sums;
     const size_t moments = f->d.ncand * c->ngroup * sizeof *c->d_moments;
     TRY(cudaSetDevice(c->device));
-    for (int k = 0; k < NSET; k++)
+    for (int k = 0; k < NSET; k++) {
         TRY(cudaStreamCreateWithFlags(&c->launch[k].stream, cudaStreamNonBlocking));
-    TRY(psr_cuda_take(&c->d_window, window, &c->taken));
+        TRY(psr_cuda_take(&c->window[k].d_samples, window, &c->taken));
+        TRY(cudaMemset(c->window[k].d_samples, 0, window));
+    }
     TRY(psr_cuda_take(&c->d_sums, sums, &c->taken));
     TRY(psr_cuda_take(&c->d_moments, moments, &c->taken));
-    TRY(cudaMemset(c->d_window, 0, window));
     TRY(cudaMemset(c->d_sums, 0, sums));
     TRY(cudaMemset(c->d_moments, 0, moments));
     TRY(cudaStreamSynchronize(cudaStreamLegacy));
@@ -127,9 +135,12 @@ static void destroy(void *state)
     (void)cudaSetDevice(c->device);
     for (int k = 0; k < NSET; k++)
         end_launch(&c->launch[k]);
-    free_room(&c->first_step);
-    free_room(&c->step);
-    void *const owned[] = {c->d_window, c->d_band_first, c->d_delay, c->d_sums, c->d_moments};
+    for (int k = 0; k < NSET; k++) {
+        (void)cudaFree(c->window[k].d_samples);
+        free_room(&c->window[k].first_step);
+        free_room(&c->window[k].step);
+    }
+    void *const owned[] = {c->d_band_first, c->d_delay, c->d_sums, c->d_moments};
     for (size_t k = 0; k < sizeof owned / sizeof *owned; k++)
         (void)cudaFree(owned[k]);
     for (size_t i = 0; i < CHUNK; i++)
@@ -294,7 +305,7 @@ static cudaError_t fetch(const struct launch *l, int r, size_t bytes)
 static struct fold_k_fold describe_launch(const struct state *c, const struct psr_fold *f,
                                           const struct launch *l)
 {
-    return (struct fold_k_fold){.d_window = c->d_window,
+    return (struct fold_k_fold){.d_window = l->window->d_samples,
                                 .room = f->room,
                                 .store = (int)f->store,
                                 .bias = f->bias,
@@ -307,8 +318,8 @@ static struct fold_k_fold describe_launch(const struct state *c, const struct ps
                                 .d_run = l->room[PSR_FOLD_RUNS].device,
                                 .d_offset = l->room[PSR_FOLD_OFFSETS].device,
                                 .d_value = l->room[PSR_FOLD_VALUES].device,
-                                .d_first_step = c->first_step.device,
-                                .d_step = c->step.device,
+                                .d_first_step = l->window->first_step.device,
+                                .d_step = l->window->step.device,
                                 .d_row = l->room[ROW].device,
                                 .d_profile = l->room[PROFILE].device,
                                 .d_mean = l->room[MEAN].device,
@@ -370,33 +381,32 @@ static psr_status finish_launch(const struct state *c, struct psr_fold *f, struc
 
 /* --- run -------------------------------------------------------------------------------------- */
 
-static cudaError_t send_steps(struct state *c, const struct psr_fold *f)
+static cudaError_t send_steps(struct state *c, struct window *w, const struct psr_fold *f)
 {
     const size_t firsts = (f->nkept + 1) * sizeof(uint32_t);
     size_t n = 0;
-    TRY(make_room(c, &c->first_step, CAND, firsts));
-    TRY(make_room(c, &c->step, CAND, f->nstep * sizeof(struct fold_k_step)));
-    uint32_t *first = c->first_step.host;
-    struct fold_k_step *step = c->step.host;
+    TRY(make_room(c, &w->first_step, CAND, firsts));
+    TRY(make_room(c, &w->step, CAND, f->nstep * sizeof(struct fold_k_step)));
+    uint32_t *first = w->first_step.host;
+    struct fold_k_step *step = w->step.host;
     for (size_t k = 0; k < f->nkept; k++) {
         first[k] = (uint32_t)n;
         for (size_t i = f->first_step[k]; i != SIZE_MAX; i = f->step[i].later)
             step[n++] = (struct fold_k_step){f->step[i].t, f->step[i].value};
     }
     first[f->nkept] = (uint32_t)n;
-    TRY(psr_cuda_send(c->first_step.device, first, firsts));
-    return n ? psr_cuda_send(c->step.device, step, n * sizeof *step) : cudaSuccess;
+    TRY(psr_cuda_send(w->first_step.device, first, firsts));
+    return n ? psr_cuda_send(w->step.device, step, n * sizeof *step) : cudaSuccess;
 }
 
-/* No launch is running. */
-static psr_status send_window(struct state *c, const struct psr_fold *f, psr_err *err)
+/* No launch uses it. */
+static psr_status send_window(struct state *c, struct window *w, const struct psr_fold *f,
+                              psr_err *err)
 {
     const size_t bytes = f->nkept * f->room * (size_t)f->store;
-    cudaError_t e = cudaSetDevice(c->device);
-    if (!e && bytes)
-        e = psr_cuda_send(c->d_window, f->window, bytes);
+    cudaError_t e = bytes ? psr_cuda_send(w->d_samples, f->window, bytes) : cudaSuccess;
     if (!e)
-        e = send_steps(c, f);
+        e = send_steps(c, w, f);
     return e ? psr_cuda_fail(c->device, e, "fold", err) : PSR_OK;
 }
 
@@ -411,20 +421,39 @@ static psr_status run_chunk(struct state *c, struct psr_fold *f, struct launch *
     return e ? psr_cuda_fail(c->device, e, "fold", err) : PSR_OK;
 }
 
+/* Launches of a window, or all. */
+static psr_status finish_launches(struct state *c, struct psr_fold *f, const struct window *of,
+                                  psr_err *err)
+{
+    psr_status st = PSR_OK;
+    for (int k = 0; k < NSET && !st; k++)
+        if (!of || c->launch[k].window == of)
+            st = finish_launch(c, f, &c->launch[k], err);
+    return st;
+}
+
+static psr_status begin_window(struct state *c, struct psr_fold *f, struct window *w, psr_err *err)
+{
+    const cudaError_t e = cudaSetDevice(c->device);
+    psr_status st = e ? psr_cuda_fail(c->device, e, "fold", err) : finish_launches(c, f, w, err);
+    return st ? st : send_window(c, w, f, err);
+}
+
+/* Some launches still run when it returns. */
 static psr_status run(void *state, struct psr_fold *f, psr_err *err)
 {
     struct state *c = state;
-    psr_status st = send_window(c, f, err);
+    struct window *w = &c->window[c->nwindow++ % NSET];
+    psr_status st = begin_window(c, f, w, err);
     for (size_t first = 0, k = 0; first < f->d.ncand && !st; first += CHUNK, k++) {
         struct launch *l = &c->launch[k % NSET];
         st = finish_launch(c, f, l, err);
+        l->window = w;
         l->first = first;
         l->ncand = f->d.ncand - first < CHUNK ? f->d.ncand - first : CHUNK;
         if (!st)
             st = run_chunk(c, f, l, err);
     }
-    for (int k = 0; k < NSET && !st; k++)
-        st = finish_launch(c, f, &c->launch[k], err);
     return st;
 }
 
@@ -449,6 +478,9 @@ static psr_status finish(void *state, struct psr_fold *f, psr_err *err)
 {
     struct state *c = state;
     cudaError_t e = cudaSetDevice(c->device);
+    psr_status st = e ? psr_cuda_fail(c->device, e, "fold", err) : finish_launches(c, f, NULL, err);
+    if (st)
+        return st;
     for (size_t i = 0; i < f->d.ncand && !e; i++)
         for (size_t g = 0; g < c->ngroup && f->cube[i].next < f->d.npart * f->d.part_blocks && !e;
              g++)

@@ -13,11 +13,12 @@ struct psr_fold_device_ops {
     /* Status: PSR_EDEVICE, PSR_EUNSUPPORTED, PSR_ENOMEM */
     psr_status (*create)(void **state, const struct psr_fold *f, int device, psr_err *err);
 
-    /* Folds every block of the window that is complete; parts that end get profiles and statistics.
+    /* Folds every block of the window that is complete; the window may change at once.
      * Status: PSR_EDEVICE, PSR_ENOMEM */
     psr_status (*run)(void *state, struct psr_fold *f, psr_err *err);
 
-    /* Brings the sums of the parts at hand to the slices. */
+    /* Waits, and brings the profiles and statistics of the parts that ended, and the sums of those at hand
+     * to the slices.  Status: as of run */
     psr_status (*finish)(void *state, struct psr_fold *f, psr_err *err);
     void (*destroy)(void *state);
 };

@@ -1,12 +1,15 @@
 /* Makes the parts of a fold: delays, cubes, slices, scratch and window. */
 #include "fold_check.h"
+#include "fold_device.h"
 #include "fold_plan.h"
 
 #include "base/memory.h"
+#include <psrkit/device.h>
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* --- delays -------------------------------------------------------------------------------- */
 
@@ -75,7 +78,7 @@ static void set_store(struct psr_fold *f)
 static psr_status make_cube(struct psr_fold *f, struct psr_fold_cube *cube, psr_err *err)
 {
     const struct psr_fold_desc *d = &f->d;
-    const double profiles = (double)d->npart * (double)d->nsub, nbin = (double)cube->cand.nbin;
+    const double profiles = (double)d->npart * (double)d->nsub;
     const double length_s =
         (double)d->npart * (double)d->part_blocks * (double)d->block * d->tsamp_s;
     psr_fold_runs_begin(&cube->runs, &cube->cand, length_s);
@@ -84,14 +87,34 @@ static psr_status make_cube(struct psr_fold *f, struct psr_fold_cube *cube, psr_
         st = allocate(&cube->value, (double)d->nchan, sizeof *cube->value, err);
     if (!st)
         st = allocate(&cube->offset, (double)d->nsub, sizeof *cube->offset, err);
-    if (!st)
-        st = allocate(&cube->profile, profiles * nbin, sizeof *cube->profile, err);
     return st ? st : allocate(&cube->stats, profiles, sizeof *cube->stats, err);
+}
+
+/* Many threads fill them first: with large pages they wait less for the system. */
+static psr_status map_profiles(struct psr_fold *f, psr_err *err)
+{
+    const size_t rows = f->d.npart * f->d.nsub;
+    double bytes = 0;
+    for (size_t i = 0; i < f->d.ncand; i++)
+        bytes += (double)rows * (double)f->d.cand[i].nbin * sizeof *f->profiles;
+    if (!(bytes < (double)(SIZE_MAX / 2)))
+        return psr_fail_nomem(err, "a fold", bytes);
+    f->profile_bytes = (size_t)bytes;
+    void *got =
+        mmap(NULL, f->profile_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (got == MAP_FAILED)
+        return psr_fail_nomem(err, "a fold", bytes);
+    f->profiles = got;
+    (void)madvise(got, f->profile_bytes, MADV_HUGEPAGE);
+    double *at = f->profiles;
+    for (size_t i = 0; i < f->d.ncand; at += rows * f->d.cand[i].nbin, i++)
+        f->cube[i].profile = at;
+    return PSR_OK;
 }
 
 static psr_status make_cubes(struct psr_fold *f, psr_err *err)
 {
-    psr_status st = PSR_OK;
+    psr_status st = map_profiles(f, err);
     for (size_t i = 0; i < f->d.ncand && !st; i++) {
         f->cube[i].cand = f->d.cand[i];
         st = make_cube(f, &f->cube[i], err);
@@ -185,7 +208,12 @@ static psr_status make_window(struct psr_fold *f, psr_err *err)
     const struct psr_fold_desc *d = &f->d;
     f->room = psr_fold_window_blocks(d, f->ahead, f->nkept) * d->block;
     const double cells = (double)f->nkept * (double)f->room + PSR_FOLD_SLACK;
-    psr_status st = allocate(&f->window, cells, (size_t)f->store, err);
+    const double bytes = cells * (double)f->store;
+    if (!(bytes < (double)(SIZE_MAX / 2)))
+        return psr_fail_nomem(err, "a fold", bytes);
+    f->is_pinned = psr_fold_device_wanted(d->backend);
+    psr_status st = f->is_pinned ? psr_device_pin((void **)&f->window, (size_t)bytes, err)
+                                 : allocate(&f->window, cells, (size_t)f->store, err);
     if (st || !f->nkept)
         return st;
     return psr_cornerturn_create(&f->cornerturn,

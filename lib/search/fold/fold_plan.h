@@ -12,7 +12,7 @@ struct psr_fold_cube {
     struct psr_fold_candidate cand;
     int32_t *delay;               /* [nchan] samples, lowest channel first */
     size_t ahead;                 /* blocks that must follow a block */
-    double *profile;              /* [npart][nsub][nbin] */
+    double *profile;              /* [npart][nsub][nbin] within profiles */
     struct psr_fold_stats *stats; /* [npart][nsub] */
     size_t next;                  /* the next block */
     bool is_ready;                /* it can be folded, and these are set */
@@ -75,6 +75,7 @@ struct psr_fold {
     size_t nkept;
     struct psr_cornerturn *cornerturn;
     unsigned char *window;      /* [nkept][room] and slack */
+    bool is_pinned;             /* it is that of psr_device_pin */
     size_t room;                /* spectra; more than ahead + 1 blocks, so that it moves seldom */
     size_t filled;              /* spectra in it */
     size_t begun;               /* blocks that it has left behind */
@@ -84,6 +85,8 @@ struct psr_fold {
     struct psr_fold_step *step; /* [nstep] later ones */
     size_t nstep, step_room;
     struct psr_fold_cube *cube;
+    double *profiles; /* of all cubes: a mapping */
+    size_t profile_bytes;
     struct psr_fold_slice *slice; /* [nslice / ncand][ncand] */
     size_t nslice;
     struct psr_fold_scratch *scratch; /* [nthread] */
