@@ -148,7 +148,8 @@ for_each_beam(struct psr_beam_outputs *o,
 #pragma omp critical(psr_beam_outputs)
             {
                 st = mine;
-                *err = why;
+                if (err)
+                    *err = why;
             }
         }
     }

@@ -89,7 +89,8 @@ static psr_status plan_blocks(struct psr_fold *f, psr_err *err)
 #pragma omp critical(psr_fold_plan_blocks)
             {
                 st = failed;
-                *err = why;
+                if (err)
+                    *err = why;
             }
         }
     }

@@ -196,7 +196,8 @@ static psr_status list_all(struct state *c, struct psr_fold *f, size_t first, si
 #pragma omp critical(psr_fold_cuda_list)
             {
                 st = failed;
-                *err = why;
+                if (err)
+                    *err = why;
             }
         }
     }
