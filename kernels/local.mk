@@ -25,7 +25,7 @@ CUDA_FILES = \
 	kernels/dedisp_shift_table.cu \
 	kernels/dedisp_gather.cu \
 	kernels/dedisp_tree.cu \
-	kernels/equalise.cu \
+	kernels/mask_correction.cu \
 	kernels/fold.cu \
 	kernels/fold_search.cu \
 	kernels/probe.cu \
@@ -57,7 +57,7 @@ CUDA_INCLUDES = \
 	kernels/dedisp_tile.cuh \
 	kernels/dedisp_tree_kernels.h \
 	kernels/dedisp_tree_sums.cuh \
-	kernels/equalise_kernels.h \
+	kernels/mask_kernels.h \
 	kernels/fold_kernels.h \
 	kernels/half.cuh \
 	kernels/launch.cuh \
@@ -99,8 +99,8 @@ $(KERNEL_OBJECTS): %.lo: %.$(OBJEXT)
 
 # The host has the same bits.
 kernels/redden.$(OBJEXT): kernel_flags = -fmad=false
-kernels/equalise.$(OBJEXT): kernel_flags = -fmad=false
-kernels/equalise.$(OBJEXT): lib/search/dedisp/equalise_device.h lib/search/dedisp/mask_correction.h
+kernels/mask_correction.$(OBJEXT): kernel_flags = -fmad=false
+kernels/mask_correction.$(OBJEXT): lib/search/dedisp/mask_device.h lib/search/dedisp/mask_correction.h
 kernels/accel_level.$(OBJEXT): kernel_flags = -fmad=false
 CLEAN_OBJECTS = \
 	kernels/clean_modes.$(OBJEXT) kernels/clean_samples.$(OBJEXT) kernels/clean_sparks.$(OBJEXT)

@@ -82,7 +82,7 @@ lib_cuda_sources = \
 	lib/search/dedisp/dedisp_cuda_tree.h \
 	lib/search/dedisp/dedisp_cuda_tree_place.c \
 	lib/search/dedisp/dedisp_cuda_tree_plan.c \
-	lib/search/dedisp/equalise_cuda.c \
+	lib/search/dedisp/mask_cuda.c \
 	lib/search/fold/fold_cuda.c \
 	lib/search/fold/fold_lists.c \
 	lib/search/fold/fold_lists.h \
@@ -516,8 +516,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/matched/candidate_refine_notes.h \
 	lib/search/matched/candidate_refine_place.c \
 	lib/search/matched/candidate_refine_place.h \
-	lib/search/dedisp/equalise_device.c \
-	lib/search/dedisp/equalise_device.h \
+	lib/search/dedisp/mask_device.c \
+	lib/search/dedisp/mask_device.h \
 	lib/search/dedisp/mask_correction.h \
 	lib/search/dedisp/mask_correction.c \
 	lib/search/dedisp/mask_correction_plan.h \

@@ -153,18 +153,21 @@ psr_status psr_lines_check_length(const psr_lines *l, size_t line, int64_t nsamp
 
 psr_status psr_lines_reserve(psr_lines *l, const size_t *stride, const bool *resident, psr_err *err)
 {
-    size_t room = 0, on_host = 0;
+    size_t room = 1;
+    bool equalise = false;
     for (size_t k = 0; k < l->nline; k++) {
-        size_t need = psr_lines_nseries(l, k) * stride[k];
+        size_t need = resident[k] ? 0 : psr_lines_nseries(l, k) * stride[k];
         l->line[k].stride = stride[k];
         l->line[k].resident = resident[k];
         room = need > room ? need : room;
-        on_host = l->line[k].equaliser && !resident[k] && need > on_host ? need : on_host;
+        equalise |= l->line[k].equaliser && !resident[k];
     }
     l->series = malloc(room * sizeof *l->series);
-    l->equalised = malloc((on_host ? on_host : 1) * sizeof *l->equalised);
-    return l->series && l->equalised ? PSR_OK
-                                     : psr_fail_nomem(err, "a block of data", 4 * (double)room);
+    if (equalise)
+        l->equalised = malloc(room * sizeof *l->equalised);
+    return l->series && (l->equalised || !equalise)
+               ? PSR_OK
+               : psr_fail_nomem(err, "a block of data", 4 * (double)room);
 }
 
 /* --- for every block -------------------------------------------------------------------------- */
@@ -249,10 +252,13 @@ static void take_samples(psr_lines *l, size_t line, struct psr_block *series, si
 }
 
 /* Enqueues. */
-static psr_status equalise_on_devices(psr_lines *l, struct line *of,
-                                      const struct psr_block *spectra, struct psr_block *series,
-                                      psr_err *err)
+static psr_status correct_on_devices(psr_lines *l, struct line *of, const struct psr_block *spectra,
+                                     struct psr_block *series, psr_err *err)
 {
+    if (of->correction)
+        return psr_mask_correction_execute_device(
+            of->correction, spectra->step, of->again ? 0 : spectra->nstep, series->device_series,
+            series->ndevice_series, series->n, err);
     if (!of->equaliser)
         return PSR_OK;
     return psr_mask_correction_equalise_device(
@@ -287,24 +293,6 @@ static psr_status run_on_host(psr_lines *l, size_t line, const struct psr_block 
     return st;
 }
 
-/* Fetches series where there is something to restore. */
-static psr_status correct_series(psr_lines *l, struct line *of, const struct psr_block *spectra,
-                                 const struct psr_block *b, psr_err *err)
-{
-    size_t nstep = of->again ? 0 : spectra->nstep;
-    if (!psr_mask_correction_touches(of->correction, nstep))
-        return psr_mask_correction_execute(of->correction, NULL, 0, NULL, 0, b->n, err);
-    psr_status st = psr_device_series_fetch(b->device_series, b->ndevice_series, b->n, l->series,
-                                            of->stride, err);
-    if (!st)
-        st = psr_mask_correction_execute(of->correction, spectra->step, nstep, l->series,
-                                         of->stride, b->n, err);
-    if (!st)
-        st = psr_device_series_store(b->device_series, b->ndevice_series, b->n, l->series,
-                                     of->stride, err);
-    return st;
-}
-
 static psr_status run_on_devices(psr_lines *l, size_t line, const struct psr_block *spectra,
                                  struct psr_block *series, bool *left, psr_err *err)
 {
@@ -312,10 +300,8 @@ static psr_status run_on_devices(psr_lines *l, size_t line, const struct psr_blo
     size_t nleft;
     psr_status st = l->d.ops->run_device(l->state, line, series, &nleft, err);
     *left = nleft > 0;
-    if (!st && of->correction)
-        st = correct_series(l, of, spectra, series, err);
     if (!st)
-        st = equalise_on_devices(l, of, spectra, series, err);
+        st = correct_on_devices(l, of, spectra, series, err);
     take_samples(l, line, series, series->n);
     series->device_samples = series->n;
     of->again = true;

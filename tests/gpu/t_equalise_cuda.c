@@ -1,5 +1,5 @@
-/* Series on CUDA devices that are given a common scatter: the bits of those on the host, however the stream is
- * cut and the series are dealt out. */
+/* Series on CUDA devices whose masked samples are restored, or that are given a common scatter: the bits of those on
+ * the host, however the stream is cut and the series are dealt out. */
 #include "../tap.h"
 
 #include "search/dedisp/mask_correction.h"
@@ -25,6 +25,7 @@ struct shape {
     double freq_mhz[NCHAN_MOST], dm[NDM_MOST];
     unsigned char keep[NCHAN_MOST];
     double density; /* steps a spectrum */
+    bool restore;
     psr_dedisp *plan;
     psr_mask_correction *host, *device;
     struct psr_mask_noise noise;
@@ -61,7 +62,8 @@ static void draw_steps(struct shape *s, uint64_t *seed)
             continue;
         const bool all = tap_uniform(seed) < 0.2;
         const size_t lone = (size_t)tap_between(seed, 0, (int64_t)s->nchan - 1);
-        const float value = part[tap_between(seed, 0, 5)];
+        const float value = (s->restore ? 255 : 1) * part[tap_between(seed, 0, 5)] *
+                            (s->restore && lone % 2 ? -1.0F : 1.0F);
         for (size_t c = all ? 0 : lone; c < (all ? s->nchan : lone + 1); c++)
             if (s->keep[c] && s->nstep < most)
                 s->step[s->nstep++] = (struct psr_step){(int64_t)t, c, value};
@@ -94,7 +96,7 @@ static bool make_plans(struct shape *s, uint64_t *seed)
                                                .nchan = s->nchan,
                                                .ndm = s->ndm,
                                                .downsamp = s->ds,
-                                               .largest = 1,
+                                               .largest = s->restore ? 255 : 1,
                                                .nthread = 2};
     return fine(psr_mask_correction_create(&s->host, &m, &err), &err) &&
            fine(psr_mask_correction_create(&s->device, &m, &err), &err);
@@ -110,6 +112,7 @@ static bool draw(struct shape *s, int k, uint64_t *seed)
     s->most = (size_t)tap_between(seed, 1, k % 3 ? 9000 : 300);
     s->most = s->most * 40 < s->nspec ? s->nspec / 40 + 1 : s->most;
     s->nshare = (size_t)tap_between(seed, 1, s->ndm < SHARES_MOST ? (int64_t)s->ndm : SHARES_MOST);
+    s->restore = k % 3 == 1;
     s->density = k % 4 ? 0.01 * tap_uniform(seed) : tap_uniform(seed);
     for (size_t c = 0; c < s->nchan; c++) {
         s->freq_mhz[c] = 1400 + (k % 2 ? 0.5 : -0.5) * (double)c;
@@ -135,7 +138,7 @@ static bool run_device(struct shape *s, const struct psr_step *step, size_t nste
                        size_t n)
 {
     struct psr_device_series in[SHARES_MOST];
-    const struct psr_device_series *out;
+    const struct psr_device_series *out = NULL;
     psr_err err;
     for (size_t k = 0; k < s->nshare; k++) {
         const size_t first = k * s->ndm / s->nshare, end = (k + 1) * s->ndm / s->nshare;
@@ -145,18 +148,35 @@ static bool run_device(struct shape *s, const struct psr_step *step, size_t nste
                                            .stride = s->room,
                                            .stream = s->stream[k]};
     }
-    return fine(psr_mask_correction_equalise_device(s->device, step, nstep, &s->noise, in,
-                                                    s->nshare, n, &out, &err),
-                &err) &&
-           (!n ||
-            fine(psr_device_series_fetch(out, s->nshare, n, s->got + at, s->room, &err), &err));
+    const psr_status st =
+        s->restore
+            ? psr_mask_correction_execute_device(s->device, step, nstep, in, s->nshare, n, &err)
+            : psr_mask_correction_equalise_device(s->device, step, nstep, &s->noise, in, s->nshare,
+                                                  n, &out, &err);
+    return fine(st, &err) && (!n || fine(psr_device_series_fetch(s->restore ? in : out, s->nshare,
+                                                                 n, s->got + at, s->room, &err),
+                                         &err));
+}
+
+/* The same on the host, in place. */
+static bool run_host(struct shape *s, const struct psr_step *step, size_t nstep, size_t at,
+                     size_t n)
+{
+    psr_err err;
+    for (size_t i = 0; i < s->ndm && n; i++)
+        memcpy(s->want + i * s->room + at, s->x + i * s->room + at, n * sizeof *s->want);
+    return fine(
+        s->restore
+            ? psr_mask_correction_execute(s->host, step, nstep, s->want + at, s->room, n, &err)
+            : psr_mask_correction_equalise(s->host, step, nstep, &s->noise, s->x + at, s->want + at,
+                                           s->room, n, &err),
+        &err);
 }
 
 static bool run_stream(struct shape *s, size_t *ngiven, uint64_t *seed)
 {
     const size_t maxshift = psr_dedisp_maxshift(s->plan);
     size_t taken = 0, known = 0, given = 0;
-    psr_err err;
     bool good = true;
     while (taken < s->nspec && good) {
         size_t n = (size_t)tap_between(seed, 0, (int64_t)s->most), first = known;
@@ -164,10 +184,7 @@ static bool run_stream(struct shape *s, size_t *ngiven, uint64_t *seed)
         while (known < s->nstep && s->step[known].t < (int64_t)taken)
             known++;
         const size_t sums = taken / s->ds, ready = sums > maxshift ? sums - maxshift : 0;
-        good = fine(psr_mask_correction_equalise(s->host, s->step + first, known - first, &s->noise,
-                                                 s->x + given, s->want + given, s->room,
-                                                 ready - given, &err),
-                    &err) &&
+        good = run_host(s, s->step + first, known - first, given, ready - given) &&
                run_device(s, s->step + first, known - first, given, ready - given);
         given = ready;
     }
@@ -226,8 +243,9 @@ static void test_shape(int k, size_t *ntouched, size_t *nnone, uint64_t *seed)
     const bool good = run_stream(&s, &n, seed);
     const size_t bad = count_differences(&s, n);
     ok(good && !bad,
-       "%zu channels, %zu trials on %zu devices, sums of %zu, %zu samples, %zu steps: %zu differ",
-       s.nchan, s.ndm, s.nshare, s.ds, n, s.nstep, bad);
+       "%s: %zu channels, %zu trials on %zu devices, sums of %zu, %zu samples, %zu steps: %zu "
+       "differ",
+       s.restore ? "restored" : "equalised", s.nchan, s.ndm, s.nshare, s.ds, n, s.nstep, bad);
     *ntouched += s.ntouched;
     *nnone += s.nnone;
     clear(&s);
@@ -237,7 +255,7 @@ static void test_errors(uint64_t *seed)
 {
     struct shape s;
     psr_err err;
-    if (!draw(&s, 1, seed))
+    if (!draw(&s, 2, seed))
         exit(EXIT_FAILURE);
     take_devices(&s);
     struct psr_device_series in = {

@@ -63,8 +63,16 @@ PSR_MUST_CHECK psr_status psr_mask_correction_equalise(psr_mask_correction *p,
                                                        const float *in, float *out, size_t stride,
                                                        size_t n, psr_err *err);
 
-/* As psr_mask_correction_equalise, for series on devices, with the same bits; an object takes either these or series
- * on the host.
+/* As psr_mask_correction_execute, for series on devices, with the same bits; an object takes either these or series on
+ * the host.
+ * Given:    series [nseries]   all series, in order; the same devices, series and streams in every call
+ * Status:   PSR_EINVAL, PSR_ENOMEM, PSR_EDEVICE
+ * Notes:    enqueues only */
+PSR_MUST_CHECK psr_status psr_mask_correction_execute_device(
+    psr_mask_correction *p, const struct psr_step *step, size_t nstep,
+    const struct psr_device_series *series, size_t nseries, size_t n, psr_err *err);
+
+/* As psr_mask_correction_equalise, in the same way.
  * Given:    in [nin]   all series, in order; the same devices, series and streams in every call
  * Returned: *out [nin], on the same devices and streams, valid until the next call; p's
  * Status:   PSR_EINVAL, PSR_ENOMEM, PSR_EDEVICE

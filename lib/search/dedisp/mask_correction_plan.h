@@ -24,7 +24,7 @@ struct psr_mask_correction {
     struct psr_mask_edge *edge, *sorted; /* [nedge] by channel and time; room for another order */
     size_t nedge, edge_room;
     size_t *first; /* [nchan + 2] edges of channel c are first[c] to first[c + 1] */
-    bool off;      /* some level is not 0 */
+    bool off;      /* some level is not 0; on devices, some channel is off */
     struct psr_mask_scratch *scratch; /* [nthread] */
     size_t room;                      /* samples of each */
     int64_t ngiven;

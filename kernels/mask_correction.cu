@@ -1,10 +1,10 @@
-/* Series with a common scatter.
+/* Series with what is masked restored, or with a common scatter.
  *
  * A thread block takes a tile of a series.  Its threads look up, channel by channel, what was missing just
  * before the tile (a binary search) and add the changes within it to a sum for each sample; the running
  * sum over the tile is what is missing at each sample.  Sums are integers, so their order does not matter.
- * Most tiles have no change, and one factor.  Bound: device memory, 8 bytes a sample. */
-#include "equalise_kernels.h"
+ * Most tiles have no change, and one factor or one term.  Bound: device memory, 8 bytes a sample. */
+#include "mask_kernels.h"
 
 #include "search/dedisp/mask_correction.h"
 
@@ -17,7 +17,7 @@ using sum = unsigned long long; /* modulo 2^64, as atomics have it */
 
 struct shared {
     sum change[TILE];
-    float factor[TILE];
+    float value[TILE];
     sum total[WARPS];
     sum before; /* the tile */
 };
@@ -28,8 +28,8 @@ static __device__ void add(sum *to, int64_t x)
 }
 
 /* The first edge of a channel at sample q or after it. */
-static __device__ uint32_t find_edge(const struct psr_equalise_edge *edge,
-                                     struct psr_equalise_channel of, int64_t q)
+static __device__ uint32_t find_edge(const struct psr_mask_device_edge *edge,
+                                     struct psr_mask_device_channel of, int64_t q)
 {
     uint32_t low = of.first, high = of.end;
     while (low < high) {
@@ -44,8 +44,8 @@ static __device__ uint32_t find_edge(const struct psr_equalise_edge *edge,
 
 /* What is missing of a channel before sample t0 of the block; changes from there on go to the sums.
  * Returned: true if there are such */
-static __device__ bool take_channel(const struct equalise_k_job &job, struct shared &sh,
-                                    struct psr_equalise_channel of, int64_t delay, int64_t t0,
+static __device__ bool take_channel(const struct mask_k_job &job, struct shared &sh,
+                                    struct psr_mask_device_channel of, int64_t delay, int64_t t0,
                                     int64_t *before)
 {
     const int64_t from = job.now + t0 + delay - 1; /* the edge at the sample before has a rest */
@@ -53,7 +53,7 @@ static __device__ bool take_channel(const struct equalise_k_job &job, struct sha
     *before += job.d_edge[k].before;
     bool any = false;
     for (; k < of.end; k++) {
-        const struct psr_equalise_edge e = job.d_edge[k];
+        const struct psr_mask_device_edge e = job.d_edge[k];
         const int64_t t = e.q - from - 1;
         if (t >= TILE)
             break;
@@ -76,14 +76,14 @@ static __device__ int64_t sum_of_warp(int64_t x)
 }
 
 /* Returned: true if what is missing changes within the tile */
-static __device__ bool take_channels(const struct equalise_k_job &job, struct shared &sh, size_t i,
+static __device__ bool take_channels(const struct mask_k_job &job, struct shared &sh, size_t i,
                                      int64_t t0)
 {
     const int32_t *delay = job.d_delay + i * job.nchan;
     int64_t before = 0;
     bool any = false;
     for (size_t k = threadIdx.x; k < job.nchannel; k += THREADS) {
-        const struct psr_equalise_channel of = job.d_channel[k];
+        const struct psr_mask_device_channel of = job.d_channel[k];
         any |= take_channel(job, sh, of, delay[of.c], t0, &before);
     }
     before = sum_of_warp(before);
@@ -92,9 +92,14 @@ static __device__ bool take_channels(const struct equalise_k_job &job, struct sh
     return __syncthreads_or(any);
 }
 
-/* As find_factor of the host. */
-static __device__ float find_factor(const struct equalise_k_job &job, sum missing)
+enum what { EQUALISE, RESTORE };
+
+/* The factor of a sample, as find_factor of the host; or what to add to it. */
+template <enum what WHAT>
+static __device__ float find_value(const struct mask_k_job &job, sum missing)
 {
+    if (WHAT == RESTORE)
+        return (float)((double)(int64_t)missing * job.unit);
     const double left = job.variance - (double)(int64_t)missing * job.unit;
     return left >= PSR_MASK_LEAST * job.variance ? (float)sqrt(job.variance / left) : NAN;
 }
@@ -116,24 +121,26 @@ static __device__ sum add_threads(struct shared &sh, sum mine)
     return until - mine;
 }
 
-static __device__ void find_factors(const struct equalise_k_job &job, struct shared &sh)
+template <enum what WHAT>
+static __device__ void find_values(const struct mask_k_job &job, struct shared &sh)
 {
     const int first = threadIdx.x * EACH;
     sum mine = 0;
     for (int t = first; t < first + EACH; t++)
         mine += sh.change[t];
     sum missing = sh.before + (sum)job.constant + add_threads(sh, mine);
-    float factor = find_factor(job, missing);
+    float value = find_value<WHAT>(job, missing);
     for (int t = first; t < first + EACH; t++) {
         missing += sh.change[t];
         if (sh.change[t])
-            factor = find_factor(job, missing);
-        sh.factor[t] = factor;
+            value = find_value<WHAT>(job, missing);
+        sh.value[t] = value;
     }
     __syncthreads();
 }
 
-__global__ void __launch_bounds__(THREADS) equalise(const struct equalise_k_job job, size_t ntile)
+template <enum what WHAT>
+__global__ void __launch_bounds__(THREADS) correct(const struct mask_k_job job, size_t ntile)
 {
     __shared__ struct shared sh;
     const size_t i = blockIdx.x / ntile, t0 = blockIdx.x % ntile * TILE;
@@ -148,15 +155,18 @@ __global__ void __launch_bounds__(THREADS) equalise(const struct equalise_k_job 
     __syncthreads();
     const bool changes = take_channels(job, sh, i, (int64_t)t0);
     if (changes)
-        find_factors(job, sh);
-    const float same = changes ? 0 : find_factor(job, sh.before + (sum)job.constant);
-    for (int t = threadIdx.x; t < n; t += THREADS)
-        out[t] = level + (in[t] - level) * (changes ? sh.factor[t] : same);
+        find_values<WHAT>(job, sh);
+    const sum before = sh.before + (sum)job.constant;
+    const float same = changes ? 0 : find_value<WHAT>(job, before);
+    if (WHAT == RESTORE && !changes && !before)
+        return;
+    for (int t = threadIdx.x; t < n; t += THREADS) {
+        const float value = changes ? sh.value[t] : same;
+        out[t] = WHAT == RESTORE ? in[t] + value : level + (in[t] - level) * value;
+    }
 }
 
-} // namespace
-
-extern "C" cudaError_t equalise_k_run(const struct equalise_k_job *job, cudaStream_t stream)
+template <enum what WHAT> static cudaError_t run(const struct mask_k_job *job, cudaStream_t stream)
 {
     const size_t ntile = (job->n + TILE - 1) / TILE;
     if (!ntile || !job->nseries)
@@ -164,6 +174,18 @@ extern "C" cudaError_t equalise_k_run(const struct equalise_k_job *job, cudaStre
     if (ntile * job->nseries > INT32_MAX)
         return cudaErrorInvalidValue;
     const dim3 grid((unsigned)(ntile * job->nseries));
-    equalise<<<grid, THREADS, 0, stream>>>(*job, ntile);
+    correct<WHAT><<<grid, THREADS, 0, stream>>>(*job, ntile);
     return cudaGetLastError();
+}
+
+} // namespace
+
+extern "C" cudaError_t mask_k_equalise(const struct mask_k_job *job, cudaStream_t stream)
+{
+    return run<EQUALISE>(job, stream);
+}
+
+extern "C" cudaError_t mask_k_restore(const struct mask_k_job *job, cudaStream_t stream)
+{
+    return run<RESTORE>(job, stream);
 }

@@ -1,9 +1,9 @@
-/* Gives series on a CUDA device a common scatter: its memory, and what is sent there for a block. */
-#include "equalise_device.h"
+/* Corrects series on a CUDA device for what is masked: its memory, and what is sent there for a block. */
+#include "mask_device.h"
 
 #include "base/cuda_call.h"
 
-#include <equalise_kernels.h>
+#include <mask_kernels.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@ struct outbox {
     cudaEvent_t taken;
 };
 
-struct equaliser {
+struct corrector {
     int device;
     cudaStream_t stream; /* of the series, which is not ours */
     size_t nseries, nchan;
@@ -30,7 +30,7 @@ struct equaliser {
 
 static void cuda_destroy(void *state)
 {
-    struct equaliser *q = state;
+    struct corrector *q = state;
     if (!q)
         return;
     (void)cudaSetDevice(q->device);
@@ -46,7 +46,7 @@ static void cuda_destroy(void *state)
     free(q);
 }
 
-static cudaError_t start(struct equaliser *q, const struct psr_equalise_partition *d)
+static cudaError_t start(struct corrector *q, const struct psr_mask_device_partition *d)
 {
     TRY(cudaSetDevice(q->device));
     for (int k = 0; k < 2; k++)
@@ -55,9 +55,9 @@ static cudaError_t start(struct equaliser *q, const struct psr_equalise_partitio
                            &q->bytes);
 }
 
-static psr_status cuda_create(void **state, const struct psr_equalise_partition *d, psr_err *err)
+static psr_status cuda_create(void **state, const struct psr_mask_device_partition *d, psr_err *err)
 {
-    struct equaliser *q = calloc(1, sizeof *q);
+    struct corrector *q = calloc(1, sizeof *q);
     *state = q;
     if (!q)
         return psr_fail_nomem(err, "series on devices", sizeof *q);
@@ -66,11 +66,11 @@ static psr_status cuda_create(void **state, const struct psr_equalise_partition 
     q->nseries = d->nseries;
     q->nchan = d->nchan;
     cudaError_t e = start(q, d);
-    return e ? psr_cuda_fail(d->device, e, "delays of series to equalise", err) : PSR_OK;
+    return e ? psr_cuda_fail(d->device, e, "delays of series", err) : PSR_OK;
 }
 
 /* Blocks have about the same length, but for the first ones. */
-static cudaError_t grow_series(struct equaliser *q, size_t n)
+static cudaError_t grow_series(struct corrector *q, size_t n)
 {
     if (n <= q->stride)
         return cudaSuccess;
@@ -80,7 +80,7 @@ static cudaError_t grow_series(struct equaliser *q, size_t n)
     return psr_cuda_take(&q->d_out, q->nseries * q->stride * sizeof *q->d_out, &q->bytes);
 }
 
-static cudaError_t grow_list(struct equaliser *q, size_t bytes)
+static cudaError_t grow_list(struct corrector *q, size_t bytes)
 {
     if (bytes <= q->list_bytes)
         return cudaSuccess;
@@ -90,7 +90,7 @@ static cudaError_t grow_list(struct equaliser *q, size_t bytes)
     return psr_cuda_take(&q->d_list, q->list_bytes, &q->bytes);
 }
 
-static cudaError_t grow_outbox(struct equaliser *q, struct outbox *o, size_t bytes)
+static cudaError_t grow_outbox(struct corrector *q, struct outbox *o, size_t bytes)
 {
     if (bytes <= o->bytes)
         return cudaSuccess;
@@ -101,9 +101,9 @@ static cudaError_t grow_outbox(struct equaliser *q, struct outbox *o, size_t byt
 }
 
 /* Returned: *d_channel, *d_edge */
-static cudaError_t send_list(struct equaliser *q, const struct psr_equalise_chunk *k,
-                             const struct psr_equalise_channel **d_channel,
-                             const struct psr_equalise_edge **d_edge)
+static cudaError_t send_list(struct corrector *q, const struct psr_mask_device_chunk *k,
+                             const struct psr_mask_device_channel **d_channel,
+                             const struct psr_mask_device_edge **d_edge)
 {
     struct outbox *o = &q->outbox[q->next];
     const size_t edges = k->nedge * sizeof *k->edge, channels = k->nchannel * sizeof *k->channel;
@@ -123,9 +123,9 @@ static cudaError_t send_list(struct equaliser *q, const struct psr_equalise_chun
     return cudaEventRecord(o->taken, q->stream);
 }
 
-static cudaError_t run(struct equaliser *q, const struct psr_equalise_chunk *k)
+static cudaError_t run(struct corrector *q, const struct psr_mask_device_chunk *k)
 {
-    struct equalise_k_job job = {
+    struct mask_k_job job = {
         .d_in = k->d_in,
         .in_stride = k->stride,
         .nseries = q->nseries,
@@ -140,24 +140,25 @@ static cudaError_t run(struct equaliser *q, const struct psr_equalise_chunk *k)
         .variance = k->variance,
     };
     TRY(cudaSetDevice(q->device));
-    TRY(grow_series(q, k->n));
+    if (!k->restore)
+        TRY(grow_series(q, k->n));
     TRY(send_list(q, k, &job.d_channel, &job.d_edge));
-    job.d_out = q->d_out;
-    job.out_stride = q->stride;
-    return equalise_k_run(&job, q->stream);
+    job.d_out = k->restore ? k->d_in : q->d_out;
+    job.out_stride = k->restore ? k->stride : q->stride;
+    return k->restore ? mask_k_restore(&job, q->stream) : mask_k_equalise(&job, q->stream);
 }
 
-static psr_status cuda_run(void *state, const struct psr_equalise_chunk *chunk, float **d_out,
+static psr_status cuda_run(void *state, const struct psr_mask_device_chunk *chunk, float **d_out,
                            size_t *stride, psr_err *err)
 {
-    struct equaliser *q = state;
+    struct corrector *q = state;
     cudaError_t e = run(q, chunk);
-    *d_out = q->d_out;
-    *stride = q->stride;
-    return e ? psr_cuda_fail(q->device, e, "series with a common scatter", err) : PSR_OK;
+    *d_out = chunk->restore ? chunk->d_in : q->d_out;
+    *stride = chunk->restore ? chunk->stride : q->stride;
+    return e ? psr_cuda_fail(q->device, e, "masked samples of series", err) : PSR_OK;
 }
 
-const struct psr_equalise_ops psr_equalise_cuda = {
+const struct psr_mask_device_ops psr_mask_device_cuda = {
     .create = cuda_create,
     .run = cuda_run,
     .destroy = cuda_destroy,

@@ -1,6 +1,6 @@
-/* Gives series on devices a common scatter: what their channels miss is listed here, and the series are
- * scaled where they lie. */
-#include "equalise_device.h"
+/* Corrects series on devices for what is masked: what their channels miss is listed here, and the series are
+ * added to, or scaled, where they lie. */
+#include "mask_device.h"
 #include "mask_correction_plan.h"
 
 #include "base/threads.h"
@@ -10,9 +10,9 @@
 #include <string.h>
 
 /* Selects the device backend; the one place that knows which were built. */
-static const struct psr_equalise_ops *const ops =
+static const struct psr_mask_device_ops *const ops =
 #ifdef HAVE_CUDA
-    &psr_equalise_cuda;
+    &psr_mask_device_cuda;
 #else
     NULL;
 #endif
@@ -21,8 +21,8 @@ struct psr_mask_device {
     void **share;                     /* [n] */
     struct psr_device_series *series; /* [n] equalised */
     size_t n;
-    struct psr_equalise_channel *channel; /* [nchan] */
-    struct psr_equalise_edge *edge;       /* [edge_room] */
+    struct psr_mask_device_channel *channel; /* [nchan] */
+    struct psr_mask_device_edge *edge;       /* [edge_room] */
     size_t edge_room;
 };
 
@@ -40,11 +40,11 @@ static psr_status create_share(psr_mask_correction *p, size_t k, const struct ps
         for (size_t c = 0; c < nchan; c++)
             delay[i * nchan + c] = (int32_t)psr_mask_delay(p, in->first + i, c);
     psr_status st = ops->create(&p->device->share[k],
-                                &(struct psr_equalise_partition){.device = in->device,
-                                                                 .stream = in->stream,
-                                                                 .nseries = in->nseries,
-                                                                 .nchan = nchan,
-                                                                 .delay = delay},
+                                &(struct psr_mask_device_partition){.device = in->device,
+                                                                    .stream = in->stream,
+                                                                    .nseries = in->nseries,
+                                                                    .nchan = nchan,
+                                                                    .delay = delay},
                                 err);
     free(delay);
     return st;
@@ -111,22 +111,22 @@ static psr_status grow_list(const psr_mask_correction *p, psr_err *err)
 
 /* Returned: *level, what is missing of the channel before its edges */
 static void list_channel(const psr_mask_correction *p, size_t c, int64_t level,
-                         struct psr_equalise_chunk *chunk)
+                         struct psr_mask_device_chunk *chunk)
 {
     const struct psr_mask_device *d = p->device;
-    struct psr_equalise_channel *to = &d->channel[chunk->nchannel++];
+    struct psr_mask_device_channel *to = &d->channel[chunk->nchannel++];
     to->c = (uint32_t)c;
     to->first = (uint32_t)chunk->nedge;
     for (size_t k = p->first[c]; k < p->first[c + 1]; k++) {
         const struct psr_mask_edge *e = &p->edge[k];
-        d->edge[chunk->nedge++] = (struct psr_equalise_edge){e->q, level, e->part, e->whole};
+        d->edge[chunk->nedge++] = (struct psr_mask_device_edge){e->q, level, e->part, e->whole};
         level += e->whole;
     }
     to->end = (uint32_t)chunk->nedge;
-    d->edge[chunk->nedge++] = (struct psr_equalise_edge){.q = INT64_MAX, .before = level};
+    d->edge[chunk->nedge++] = (struct psr_mask_device_edge){.q = INT64_MAX, .before = level};
 }
 
-static psr_status list_edges(const psr_mask_correction *p, struct psr_equalise_chunk *chunk,
+static psr_status list_edges(const psr_mask_correction *p, struct psr_mask_device_chunk *chunk,
                              psr_err *err)
 {
     psr_status st = grow_list(p, err);
@@ -146,15 +146,17 @@ static psr_status list_edges(const psr_mask_correction *p, struct psr_equalise_c
 
 /* --- samples ---------------------------------------------------------------------------------- */
 
+/* Given: noise   NULL to restore */
 static psr_status run_shares(psr_mask_correction *p, const struct psr_mask_noise *noise,
                              const struct psr_device_series *in, size_t n, psr_err *err)
 {
     struct psr_mask_device *d = p->device;
-    struct psr_equalise_chunk chunk = {.n = n,
-                                       .now = p->ngiven,
-                                       .unit = psr_mask_unit(p),
-                                       .level = noise->level,
-                                       .variance = noise->variance};
+    struct psr_mask_device_chunk chunk = {.n = n,
+                                          .now = p->ngiven,
+                                          .unit = psr_mask_unit(p),
+                                          .restore = !noise,
+                                          .level = noise ? noise->level : 0,
+                                          .variance = noise ? noise->variance : 0};
     psr_status st = n ? list_edges(p, &chunk, err) : PSR_OK;
     for (size_t k = 0; k < d->n && !st; k++) {
         d->series[k] = in[k];
@@ -166,11 +168,9 @@ static psr_status run_shares(psr_mask_correction *p, const struct psr_mask_noise
     return st;
 }
 
-psr_status psr_mask_correction_equalise_device(psr_mask_correction *p, const struct psr_step *step,
-                                               size_t nstep, const struct psr_mask_noise *noise,
-                                               const struct psr_device_series *in, size_t nin,
-                                               size_t n, const struct psr_device_series **out,
-                                               psr_err *err)
+static psr_status correct(psr_mask_correction *p, const struct psr_step *step, size_t nstep,
+                          const struct psr_mask_noise *noise, const struct psr_device_series *in,
+                          size_t nin, size_t n, psr_err *err)
 {
     psr_status st = check_series(p, in, nin, n, err);
     if (!st && !p->device)
@@ -181,10 +181,35 @@ psr_status psr_mask_correction_equalise_device(psr_mask_correction *p, const str
         st = run_shares(p, noise, in, n, err);
     if (st)
         return st;
-    *out = p->device->series;
     p->ngiven += (int64_t)n;
     psr_mask_drop_edges(p);
     return PSR_OK;
+}
+
+psr_status psr_mask_correction_execute_device(psr_mask_correction *p, const struct psr_step *step,
+                                              size_t nstep, const struct psr_device_series *series,
+                                              size_t nseries, size_t n, psr_err *err)
+{
+    if (!psr_mask_correction_touches(p, nstep)) {
+        p->ngiven += (int64_t)n;
+        return PSR_OK;
+    }
+    psr_status st = correct(p, step, nstep, NULL, series, nseries, n, err);
+    p->off = false;
+    for (size_t c = 0; c < p->d.nchan; c++)
+        p->off |= p->current[c] != 0;
+    return st;
+}
+
+psr_status psr_mask_correction_equalise_device(psr_mask_correction *p, const struct psr_step *step,
+                                               size_t nstep, const struct psr_mask_noise *noise,
+                                               const struct psr_device_series *in, size_t nin,
+                                               size_t n, const struct psr_device_series **out,
+                                               psr_err *err)
+{
+    psr_status st = correct(p, step, nstep, noise, in, nin, n, err);
+    *out = st ? NULL : p->device->series;
+    return st;
 }
 
 void psr_mask_device_destroy(struct psr_mask_device *d)
