@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/readfd.h"
 
+#include <psrkit/dedisp.h>
 #include <psrkit/tool.h>
 
 #include <math.h>
@@ -173,6 +174,21 @@ static psr_status check_memory(const struct psr_fold_input *in, const struct psr
         psr_size_text(needed, need), nsamp, in->obs.nchan, psr_size_text(half, have));
 }
 
+/* A device that is not asked for takes longer to start than the CPU to clean fewer bytes. */
+static const char *choose_cleaner(const struct psr_folder_desc *d, const struct psr_obs *obs,
+                                  int *device)
+{
+    const double worth_bytes = 0x1p28;
+    const char *name;
+    *device = 0;
+    if (!d->clean_auto || psr_device_choose(d->device, &name, device, NULL))
+        return NULL;
+    if (!strcmp(name, "auto") &&
+        (double)obs->nsamp * (double)obs->nchan * obs->nbit / 8 < worth_bytes)
+        return NULL;
+    return psr_dedisp_backend(name);
+}
+
 static psr_status begin_spectra(struct psr_fold_input *in, const struct psr_folder_desc *d,
                                 psr_err *err)
 {
@@ -182,6 +198,8 @@ static psr_status begin_spectra(struct psr_fold_input *in, const struct psr_fold
     in->obs.has_position = was.has_position;
     in->obs.ra_deg = was.ra_deg;
     in->obs.dec_deg = was.dec_deg;
+    int device = 0;
+    const char *backend = st ? NULL : choose_cleaner(d, in->spectra.obs, &device);
     if (!st)
         st = psr_stage_clean_create(
             &in->clean,
@@ -194,6 +212,8 @@ static psr_status begin_spectra(struct psr_fold_input *in, const struct psr_fold
                 .zerodm = d->zerodm,
                 .floats = in->spectra.obs->nbit > 8, /* psr_fold_push takes steps of fewer */
                 .automatic = d->clean_auto,
+                .backend = backend,
+                .device = device,
                 .nthread = (int)d->ncpus,
                 .mem_bytes = d->mem_bytes,
             },
@@ -205,11 +225,13 @@ static psr_status begin_spectra(struct psr_fold_input *in, const struct psr_fold
         st = psr_stage_clean_reserve(in->clean, nsamp, err);
     if (st)
         return st;
-    return psr_read_ahead_create(&in->ahead,
-                                 &(struct psr_read_ahead_desc){.source = in->spectra.source,
-                                                               .row_bytes = in->spectra.row_bytes,
-                                                               .nsamp = nsamp},
-                                 err);
+    return psr_read_ahead_create(
+        &in->ahead,
+        &(struct psr_read_ahead_desc){.source = in->spectra.source,
+                                      .row_bytes = in->spectra.row_bytes,
+                                      .nsamp = nsamp,
+                                      .for_device = psr_stage_clean_on_device(in->clean)},
+        err);
 }
 
 /* --- both ------------------------------------------------------------------------------------- */

@@ -162,6 +162,11 @@ const psr_clean_auto *psr_stage_clean_auto(const psr_stage_clean *c)
     return c->automatic;
 }
 
+bool psr_stage_clean_on_device(const psr_stage_clean *c)
+{
+    return c->automatic && strcmp(psr_clean_auto_backend(c->automatic), "cpu") != 0;
+}
+
 size_t psr_stage_clean_block(const psr_stage_clean *c)
 {
     return c->automatic ? psr_clean_auto_window(c->automatic) : c->plan ? PSR_CLEAN_BLOCK : 0;
@@ -197,7 +202,7 @@ psr_status psr_stage_clean_reserve(psr_stage_clean *c, size_t nsamp, psr_err *er
     if (!row_bytes)
         return PSR_OK;
     c->room = nsamp % block ? nsamp + block : nsamp;
-    c->pinned = c->automatic && strcmp(psr_clean_auto_backend(c->automatic), "cpu") != 0;
+    c->pinned = psr_stage_clean_on_device(c);
     if (c->pinned)
         return psr_device_pin(&c->cleaned, c->room * row_bytes, err);
     c->cleaned = malloc(c->room * row_bytes);

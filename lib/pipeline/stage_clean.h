@@ -44,6 +44,9 @@ const psr_clean *psr_stage_clean_plan(const psr_stage_clean *c);
 /* The plan of automatic cleaning, or NULL. */
 const psr_clean_auto *psr_stage_clean_auto(const psr_stage_clean *c);
 
+/* Whether spectra go to a device, which reads them faster from memory of psr_device_pin. */
+bool psr_stage_clean_on_device(const psr_stage_clean *c);
+
 /* Spectra that cleaning takes at a time, and its memory; 0 if nothing is cleaned. */
 size_t psr_stage_clean_block(const psr_stage_clean *c);
 int64_t psr_stage_clean_bytes(const psr_stage_clean *c);
