@@ -571,6 +571,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/signal/clean_auto_band.c \
 	lib/signal/clean_auto_cells.c \
 	lib/signal/clean_auto_cpu.c \
+	lib/signal/clean_auto_jumps.c \
 	lib/signal/clean_auto_less.c \
 	lib/signal/clean_auto_missing.c \
 	lib/signal/clean_auto_math.h \

@@ -31,6 +31,8 @@ struct ref {
     double *L, *S;
     size_t *since; /* the first window of the history of a channel */
     unsigned char *bad, *was_bad;
+    bool hold, was_held, open; /* levels stay; the last window ended in a jump of the band */
+    double tail, last_sum;
 };
 
 static int ref_compare(const void *a, const void *b)
@@ -291,6 +293,7 @@ static void ref_sparks(struct ref_band *b, size_t w)
     free(at);
 }
 
+#include "clean_jumps_ref.h"
 #include "clean_modes_ref.h"
 
 /* The mean of all channels, as less. */
@@ -312,8 +315,9 @@ static void ref_zerodm(const struct ref_band *b, float *less)
     free(a);
 }
 
-/* Returned: whether there is something to subtract */
-static bool ref_filter(struct ref_band *b, float *less)
+/* Given:    judged   the window has statistics, of blocks of the usual length
+ * Returned: whether there is something to subtract */
+static bool ref_filter(struct ref_band *b, bool judged, float *less)
 {
     struct ref_modes m = {.n = 0};
     if (b->r->zerodm) {
@@ -322,13 +326,18 @@ static bool ref_filter(struct ref_band *b, float *less)
     }
     for (size_t w = 1; w <= b->B / 4; w *= 2)
         ref_sparks(b, w);
+    float *jumps = calloc(b->n * b->ngroup, sizeof *jumps);
+    const bool some = ref_take_jumps(b, judged, jumps);
     size_t n = 0;
     for (size_t w = 1; ref_length(w) <= b->B; w *= 2, n++)
         ref_look(b, w, &m);
     ref_bound(b, n, &m);
     if (m.n)
         ref_common(b, &m, less);
-    return m.n > 0;
+    for (size_t i = 0; i < b->n * b->ngroup; i++)
+        less[i] += jumps[i];
+    free(jumps);
+    return m.n > 0 || some;
 }
 
 /* One window: rows t0 .. t0 + n - 1. */
@@ -407,6 +416,8 @@ static void ref_window(struct ref *r, size_t t0, size_t n)
         r->S[c] = ref_median(column, past);
     }
     if (nblock)
+        ref_hold(r, nblock, m, L0, S0);
+    if (nblock)
         ref_mask(r, nblock, B, m, d, masked);
     else
         memcpy(masked, r->bad, nchan);
@@ -433,7 +444,10 @@ static void ref_window(struct ref *r, size_t t0, size_t n)
         for (size_t c = 0; c < nchan; c++) {
             size_t i = t * nchan + c;
             double share = (double)(k + 1) / 16, l = r->L[c], s = r->S[c];
-            if (S0[c] > 0 && !r->was_bad[c]) {
+            if (S0[c] > 0 && !r->was_bad[c] && r->hold) {
+                l = L0[c];
+                s = S0[c];
+            } else if (S0[c] > 0 && !r->was_bad[c] && !r->was_held) {
                 l = L0[c] + (l - L0[c]) * share;
                 s = S0[c] + (s - S0[c]) * share;
             }
@@ -457,7 +471,7 @@ static void ref_window(struct ref *r, size_t t0, size_t n)
         }
         b.enough[t] = counted >= 4;
     }
-    bool common = ref_filter(&b, less);
+    bool common = ref_filter(&b, nblock && B == r->block, less);
     unsigned char *q = malloc(nchan);
     ref_weigh(r, q);
     for (size_t t = 0; t < n; t++)

@@ -163,6 +163,7 @@ dist_noinst_DATA += \
 	tests/bench_adds.h \
 	tests/bench_beams.h \
 	tests/clean_auto_ref.h \
+	tests/clean_jumps_ref.h \
 	tests/clean_modes_ref.h \
 	tests/clean_scene.h \
 	tests/example.c \

@@ -460,6 +460,73 @@ static void test_steps(uint64_t seed)
     clear_stream(&s);
 }
 
+/* --- steps of the band ------------------------------------------------------------------------ */
+
+/* Noise of 64 channels in so many windows of 2.1 s, with such interference. */
+static struct stream make_windows(size_t nwindow, const struct psr_fake_rfi *rfi_of, size_t nrfi,
+                                  uint64_t seed)
+{
+    struct psr_obs obs = make_obs(64, 8, (int64_t)nwindow * 4096, 512e-6);
+    struct psr_fake_desc d = {.size = sizeof d,
+                              .obs = &obs,
+                              .seed = seed,
+                              .dmconst = PSR_DMCONST_PRESTO,
+                              .noise_sigma = 1,
+                              .rfi = rfi_of,
+                              .nrfi = nrfi};
+    return make_stream(&d);
+}
+
+/* Steps at random, of all sizes: to the bit as the reference. */
+static void test_jumps_bits(double width_s, uint64_t seed)
+{
+    const struct psr_fake_rfi jumps = {
+        .kind = PSR_FAKE_RFI_JUMP, .level = 1.5, .rate_hz = 1 / width_s, .width_s = width_s};
+    struct stream s = make_windows(16, &jumps, 1, seed);
+    struct psr_clean_auto_desc desc = describe(&s);
+    uint64_t state = seed;
+    struct cleaned a = clean(&s, &desc, 5000, &state);
+    unsigned char keep[64];
+    memset(keep, 1, sizeof keep);
+    struct ref r = {.nchan = 64, .nsamp = 16 * 4096, .x = s.x, .keep = keep, .clip_sigma = 6};
+    ref_clean(&r, 512e-6);
+    ok(!memcmp(r.out, a.x, (size_t)16 * 4096 * 64) && r.nfiltered == a.nfiltered,
+       "steps of %.1f s: as the reference, to the bit; in %zu windows", width_s, a.nfiltered);
+    ref_clear(&r);
+    clear_cleaned(&a);
+    clear_stream(&s);
+}
+
+/* A step of the whole band at some place of a window, in hum that is removed: nothing is left of it in any half of a
+ * second, before it, after it, or around it. */
+static void test_step_in_hum(double share, double level, uint64_t seed)
+{
+    const size_t at = 9 * 4096 + (size_t)(share * 4096);
+    const struct psr_fake_rfi events[] = {
+        {.kind = PSR_FAKE_RFI_MAINS, .level = 0.3, .hz = 28.77, .wander_s = 10, .nharm = 1},
+        {.kind = PSR_FAKE_RFI_JUMP, .level = level, .t_s = (double)at * 512e-6}};
+    struct stream s = make_windows(14, events, 2, seed);
+    struct psr_clean_auto_desc desc = describe(&s);
+    uint64_t state = seed;
+    struct cleaned a = clean(&s, &desc, 5000, &state);
+    double most = 0;
+    for (size_t t = 7 * 4096; t + 1000 < 14 * 4096; t += 100)
+        most = fmax(most, fabs(level_of(&a, 64, 0, 64, t)));
+    ok(most < 0.05, "a step of %.1f sigma at %.3f of a window leaves at most %.3f", level, share,
+       most);
+    clear_cleaned(&a);
+    clear_stream(&s);
+}
+
+static void test_jumps(uint64_t seed)
+{
+    test_jumps_bits(0.4, seed);
+    test_jumps_bits(5, seed);
+    for (int k = 0; k < 10; k++)
+        test_step_in_hum(0.003 + 0.1 * k, k % 2 ? -1 : 1, seed);
+    test_step_in_hum(0.996, 1, seed);
+}
+
 /* --- refusals --------------------------------------------------------------------------------- */
 
 static void refuse(struct psr_clean_auto_desc d, const char *field)
@@ -491,6 +558,7 @@ int main(void)
     test_slow_pulsars(seed);
     test_receivers(seed);
     test_steps(seed);
+    test_jumps(seed);
     test_refusals();
     return done_testing();
 }

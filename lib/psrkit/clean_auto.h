@@ -40,7 +40,10 @@ PSR_API_BEGIN
  * Samples.  y = x (5 / S) + (32 - L 5 / S), both factors rounded to floats, in float arithmetic
  * without fused multiply-adds; L and S move from the values of the window before to those of this
  * one in 16 equal steps, of which block k uses number k + 1; those of a channel that was masked in the window
- * before begin at their new values.  Output is y rounded to the nearest
+ * before begin at their new values.  But where the band has stepped, those of the window before hold in all of this one, and
+ * those of the next begin at their new values: x, the median over channels of (l - L) / S of the window before, is more than
+ * 0.2 in size, and 0.8 x of it comes within two blocks (the median over channels of (m - L) / S differs by that between blocks k and k + 2,
+ * the last of the window before counted), or is in that last block already.  Output is y rounded to the nearest
  * (halves to even) within 0 .. 255; masked samples are 32.  1 sigma is 5 levels, which loses 0.2 % of
  * S/N; a sample is clipped at 44.6 sigma.
  *
@@ -58,6 +61,15 @@ PSR_API_BEGIN
  *    one q' is below, otherwise 0 (number G' / 4 from either end): sparks are in all receivers, and a gain of one of them
  *    is left to what follows.
  *    A dispersed burst that crosses less than half of the band in w spectra is not seen.
+ *  - Steps of the band.  b(t) = sum u / (5 sqrt(sum n)) over the sub-bands that count, in cells of B / 16 spectra, without
+ *    sparks.  Of all ways to choose stretches of at least 16 cells (2 at either end of the window) with means b
+ *    over N spectra, that with the largest sum of (b^2 N - 400) is taken, so that each is beyond 20 sigmas.  An edge is where
+ *    8 spectra and the 8 before them differ by most, within a cell of that of the stretch, in units of their noise; by more than 5,
+ *    and half of what the means of the stretches on either side differ by (0 outside stretches), or the stretch stays: a
+ *    dispersed pulse, or one that is not as sharp as that, is no step.  A stretch that begins with the window has its edge in the last
+ *    (which ended with a stretch that was taken, and did not hold), or spectra 24 to 31 and the same number from the end of the last window differ so.
+ *    Where levels hold, edges that are not sharp are those of cells.  The means of u / (5 sqrt n) in a stretch are taken out of
+ *    the sub-bands and, before y is rounded, out of y.  Nothing of this in a first window that is shorter.
  *  - Common noise.  The gain of a receiver, which strong interference changes too, moves its sub-bands
  *    together; an observation with several receivers has as many such modes.
  *    For each width w = 1, 2, 4 .. up to B / 2: tiles are of 2 w spectra (of 1 if w = 1) without sparks, with

@@ -5,7 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-static const double limit = 5, near_limit = 2.5, scatter_share = 1.4826, median_noise = 1.2533;
+static const double limit = 5, near_limit = 2.5, scatter_share = 1.4826, median_noise = 1.2533,
+                    jump_least = 0.2, jump_share = 0.8;
 enum { BESIDE = 8, LEAST = 4, AROUND = 5 };
 
 /* Median of those of n floats that are numbers; not a number if there are none.  Reorders x. */
@@ -75,6 +76,40 @@ static void update_levels(psr_clean_auto *p)
         p->now_l[c] = median_of_last(p, p->past_l, c, p->npast[c]);
         p->now_s[c] = median_of_last(p, p->past_s, c, p->npast[c]);
     }
+}
+
+/* --- steps of the band ------------------------------------------------------------------------- */
+
+/* Median over channels of how far x is from the level before, in sigmas. */
+static double band_level(psr_clean_auto *p, const float *x, const double *l, const double *s)
+{
+    for (size_t c = 0; c < p->d.nchan; c++)
+        p->work[c] = p->keep[c] && s[c] > 0 ? (float)(((double)x[c] - l[c]) / s[c]) : NAN;
+    return median_of(p->work, p->d.nchan);
+}
+
+/* Whether the level of the whole band changes within two blocks, or did so just before. */
+static bool band_steps(psr_clean_auto *p)
+{
+    double z[PSR_AUTO_BLOCKS + 1];
+    const double change = band_level(p, p->level, p->old_l, p->old_s),
+                 most = jump_share * fabs(change);
+    if (!(fabs(change) > jump_least))
+        return false;
+    z[0] = p->tail;
+    for (size_t k = 0; k < p->nblock; k++)
+        z[k + 1] = band_level(p, p->block[k].mean, p->old_l, p->old_s);
+    bool steps = copysign(1, change) * z[0] > most;
+    for (size_t k = 2; k <= p->nblock; k++)
+        steps = steps || fabs(z[k] - z[k - 2]) > most;
+    return steps;
+}
+
+static void note_steps(psr_clean_auto *p)
+{
+    p->was_held = p->hold;
+    p->hold = p->nblock && p->nwindow > 1 && band_steps(p);
+    p->tail = p->nblock ? band_level(p, p->block[p->nblock - 1].mean, p->now_l, p->now_s) : 0;
 }
 
 /* --- what is bad ------------------------------------------------------------------------------ */
@@ -274,7 +309,10 @@ static void set_gain(psr_clean_auto *p, size_t k)
     const double share = (double)step / PSR_AUTO_BLOCKS;
     for (size_t c = 0; c < p->d.nchan; c++) {
         double l = p->now_l[c], s = p->now_s[c];
-        if (p->old_s[c] > 0 && !p->was_bad[c]) {
+        if (p->old_s[c] > 0 && !p->was_bad[c] && p->hold) {
+            l = p->old_l[c];
+            s = p->old_s[c];
+        } else if (p->old_s[c] > 0 && !p->was_bad[c] && !p->was_held) {
             l = p->old_l[c] + (l - p->old_l[c]) * share;
             s = p->old_s[c] + (s - p->old_s[c]) * share;
         }
@@ -309,6 +347,7 @@ void psr_auto_judge(psr_clean_auto *p)
     if (p->nblock) {
         measure_window(p);
         update_levels(p);
+        note_steps(p);
         rate_cells(p);
         join_ratings(p);
         find_bad_channels(p);

@@ -34,6 +34,20 @@ static psr_status find_sparks(psr_clean_auto *p, psr_err *err)
     return PSR_OK;
 }
 
+static psr_status find_jumps(psr_clean_auto *p, bool *some, psr_err *err)
+{
+    (void)err;
+    *some = psr_auto_find_jumps(p);
+    return PSR_OK;
+}
+
+static psr_status add_jumps(psr_clean_auto *p, psr_err *err)
+{
+    (void)err;
+    psr_auto_subtract_jumps(p);
+    return PSR_OK;
+}
+
 static psr_status measure(psr_clean_auto *p, struct psr_auto_products *now,
                           struct psr_auto_scale *one, psr_err *err)
 {
@@ -124,10 +138,12 @@ const struct psr_auto_ops psr_auto_cpu = {
     .sum = sum,
     .quantise = quantise,
     .find_sparks = find_sparks,
+    .find_jumps = find_jumps,
     .measure = measure,
     .find_less = find_less,
     .find_mean = find_mean,
     .find_nothing = find_nothing,
+    .add_jumps = add_jumps,
     .quantise_less = quantise_less,
     .blank = blank,
     .execute = execute,

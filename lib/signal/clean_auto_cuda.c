@@ -291,6 +291,38 @@ static cudaError_t fetch_sums(struct auto_cuda *c, psr_clean_auto *p)
     return cudaStreamSynchronize(c->stream);
 }
 
+/* On the host: it looks at sums only, and at one edge after another. */
+static psr_status find_jumps(psr_clean_auto *p, bool *some, psr_err *err)
+{
+    struct auto_cuda *c = p->state;
+    const size_t bytes = p->n * p->ngroup * sizeof *p->sum;
+    cudaError_t e = fetch_sums(c, p);
+    if (!e) {
+        memcpy(p->spark, c->spark, p->n);
+        *some = psr_auto_find_jumps(p);
+    }
+    if (!e && *some)
+        e = cudaMemcpyAsync(c->w.d_sum, p->sum, bytes, cudaMemcpyHostToDevice, c->stream);
+    return e ? fail(c, e, err) : PSR_OK;
+}
+
+/* In the few windows that have some. */
+static cudaError_t add_jumps_on_device(struct auto_cuda *c, psr_clean_auto *p)
+{
+    const size_t bytes = p->n * p->ngroup * sizeof *p->less;
+    TRY(cudaMemcpyAsync(p->less, c->w.d_less, bytes, cudaMemcpyDeviceToHost, c->stream));
+    TRY(cudaStreamSynchronize(c->stream));
+    psr_auto_subtract_jumps(p);
+    return cudaMemcpyAsync(c->w.d_less, p->less, bytes, cudaMemcpyHostToDevice, c->stream);
+}
+
+static psr_status add_jumps(psr_clean_auto *p, psr_err *err)
+{
+    struct auto_cuda *c = p->state;
+    cudaError_t e = add_jumps_on_device(c, p);
+    return e ? fail(c, e, err) : PSR_OK;
+}
+
 /* A sum over a window in order, which a host makes sooner. */
 static psr_status find_mean(psr_clean_auto *p, psr_err *err)
 {
@@ -459,10 +491,12 @@ const struct psr_auto_ops psr_auto_cuda = {
     .sum = sum,
     .quantise = quantise,
     .find_sparks = find_sparks,
+    .find_jumps = find_jumps,
     .measure = measure,
     .find_less = find_less,
     .find_mean = find_mean,
     .find_nothing = find_nothing,
+    .add_jumps = add_jumps,
     .quantise_less = quantise_less,
     .blank = blank,
     .execute = execute,

@@ -13,6 +13,19 @@ struct psr_auto_products {
     float sum[PSR_AUTO_GROUPS * PSR_AUTO_GROUPS]; /* [ngroup][ngroup] */
 };
 
+enum {
+    PSR_AUTO_CELLS = 16,   /* of a block, of which steps of the band's level are made */
+    PSR_AUTO_STRETCH = 16, /* cells between two of them, at least */
+    PSR_AUTO_MOST_CELLS = PSR_AUTO_CELLS * PSR_AUTO_BLOCKS,
+    PSR_AUTO_JUMPS = PSR_AUTO_MOST_CELLS / PSR_AUTO_STRETCH + 2
+};
+
+/* A stretch of a window in which the level of the band differs. */
+struct psr_auto_jump {
+    size_t first, end;              /* spectra */
+    double height[PSR_AUTO_GROUPS]; /* of sub-bands, in sigmas of a spectrum */
+};
+
 /* How far a cell's mean and deviation are from those of the window, in sigmas: less what the whole band has, and what
  * the channels beside it have. */
 enum psr_auto_rating {
@@ -47,12 +60,15 @@ struct psr_auto_ops {
     psr_status (*sum)(psr_clean_auto *p, psr_err *err); /* s1 and s2 of blocks with statistics */
     psr_status (*quantise)(psr_clean_auto *p, psr_err *err);    /* by gain and offset */
     psr_status (*find_sparks)(psr_clean_auto *p, psr_err *err); /* in p->spark at the end */
+    psr_status (*find_jumps)(psr_clean_auto *p, bool *some,
+                             psr_err *err); /* as psr_auto_find_jumps */
     psr_status (*measure)(psr_clean_auto *p, struct psr_auto_products *now,
                           struct psr_auto_scale *one, psr_err *err); /* as psr_auto_measure */
     /* What to subtract, of one kind: common noise, the mean of all channels, nothing. */
     psr_status (*find_less)(psr_clean_auto *p, const struct psr_auto_modes *m, psr_err *err);
     psr_status (*find_mean)(psr_clean_auto *p, psr_err *err);
     psr_status (*find_nothing)(psr_clean_auto *p, psr_err *err);
+    psr_status (*add_jumps)(psr_clean_auto *p, psr_err *err);     /* to that */
     psr_status (*quantise_less)(psr_clean_auto *p, psr_err *err); /* by weight, too */
     psr_status (*blank)(psr_clean_auto *p, psr_err *err);         /* sparks */
 
@@ -97,6 +113,16 @@ struct psr_clean_auto {
     float *rate;          /* [PSR_AUTO_TILES][ngroup] */
     float *mode, *median; /* [ngroup][window] parts along modes, and their running medians */
     float *less;          /* [window][ngroup] levels to subtract from the channels of a sub-band */
+
+    bool hold,
+        was_held; /* levels stay in this window, stayed in that before: the band's has stepped */
+    double tail;  /* level of the band in the last block of the window, in sigmas of a channel */
+    size_t ncell, njump;
+    int64_t cell_sum[PSR_AUTO_MOST_CELLS + 1];  /* of the band before each cell, in fixed point */
+    int64_t cell_good[PSR_AUTO_MOST_CELLS + 1]; /* spectra that it is of */
+    struct psr_auto_jump jump[PSR_AUTO_JUMPS];
+    bool open;       /* the last window ended in a jump */
+    double last_sum; /* of the band, near the end of the last window */
 
     /* The stream. */
     float *past_l, *past_s; /* [PSR_AUTO_HISTORY][nchan], a ring; not a number: none */
@@ -164,6 +190,14 @@ void psr_auto_find_sparks(psr_clean_auto *p);
 
 /* Leaves in less the mean of all channels. */
 void psr_auto_find_mean(psr_clean_auto *p);
+
+/* --- steps of the band's level (clean_auto_jumps.c) --------------------------------------------- */
+
+/* Finds them, and takes them out of sum.  Returned: whether there are some */
+bool psr_auto_find_jumps(psr_clean_auto *p);
+
+/* Adds them to less. */
+void psr_auto_subtract_jumps(psr_clean_auto *p);
 
 /* --- modes ------------------------------------------------------------------------------------ */
 

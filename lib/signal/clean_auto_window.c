@@ -100,17 +100,22 @@ static psr_status find_common(psr_clean_auto *p, bool *filtered, psr_err *err)
     struct psr_auto_products now[PSR_AUTO_WIDTHS];
     struct psr_auto_scale one = {0};
     struct psr_auto_modes m = {0};
+    bool jumps = false;
     *filtered = p->d.zerodm;
     if (p->d.zerodm)
         return p->ops->find_mean(p, err);
-    psr_status st = p->ops->measure(p, now, &one, err);
+    psr_status st = p->ops->find_jumps(p, &jumps, err);
+    if (!st)
+        st = p->ops->measure(p, now, &one, err);
     if (st)
         return st;
     psr_auto_choose_modes(p, now, &one, &m);
-    *filtered = m.n > 0;
-    if (*filtered)
-        return p->ops->find_less(p, &m, err);
-    return p->d.weights ? p->ops->find_nothing(p, err) : PSR_OK;
+    *filtered = m.n > 0 || jumps;
+    if (m.n)
+        st = p->ops->find_less(p, &m, err);
+    else if (p->d.weights || jumps)
+        st = p->ops->find_nothing(p, err);
+    return st || !jumps ? st : p->ops->add_jumps(p, err);
 }
 
 static psr_status filter(psr_clean_auto *p, bool *filtered, psr_err *err)
