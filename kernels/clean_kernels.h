@@ -37,7 +37,7 @@ struct clean_k_window {
     const unsigned char *d_weight;       /* [nchan] q */
     unsigned long long *d_s1, *d_s2;     /* [nblock][nchan] */
     int32_t *d_sum;                      /* [n][ngroup] u */
-    unsigned char *d_spark;              /* [n] */
+    unsigned char *d_spark, *d_pulse;    /* [n] */
     float *d_tile, *d_most, *d_flat;     /* [window] M, Q, and M less its median */
     uint32_t *d_list, *d_ntile;          /* [PSR_AUTO_WIDTHS][PSR_AUTO_TILES]; first spectra */
     float *d_rate;                       /* [PSR_AUTO_WIDTHS][PSR_AUTO_TILES][ngroup] */
@@ -58,9 +58,13 @@ enum clean_k_levels { CLEAN_K_PLAIN, CLEAN_K_LESS, CLEAN_K_WEIGHTED };
 cudaError_t clean_k_quantise(const struct clean_k_window *w, enum clean_k_levels levels,
                              cudaStream_t stream);
 
-/* Sparks of tiles of so many spectra; d_spark has those of narrower ones. */
+/* Sparks of tiles of so many spectra, unless clip_sigma is 0, and pulses; d_spark and d_pulse have those of narrower
+ * ones. */
 cudaError_t clean_k_find_sparks(const struct clean_k_window *w, size_t width, double clip_sigma,
                                 cudaStream_t stream);
+
+/* Clears d_pulse, which has those of all widths, if it has too many. */
+cudaError_t clean_k_limit_pulses(const struct clean_k_window *w, cudaStream_t stream);
 
 /* Tiles of the first nwidth widths: d_ntile, d_product, and d_centre. */
 cudaError_t clean_k_measure(const struct clean_k_window *w, size_t nwidth, cudaStream_t stream);

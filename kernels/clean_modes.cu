@@ -34,7 +34,7 @@ __device__ inline size_t count_tiles(const clean_k_window &w, size_t length)
     return n;
 }
 
-/* Tiles without sparks, evenly chosen, in order. */
+/* Tiles without sparks, and at most half of pulses, evenly chosen, in order. */
 __global__ void __launch_bounds__(LISTERS) list_tiles(const clean_k_window w)
 {
     __shared__ unsigned place[2][LISTERS];
@@ -47,9 +47,15 @@ __global__ void __launch_bounds__(LISTERS) list_tiles(const clean_k_window w)
     __syncthreads();
     for (size_t j = threadIdx.x / WARP; j < TILES && j * step < all; j += LISTERS / WARP) {
         const size_t first = place_tile(w, width.length, j * step, &counts);
-        for (size_t t = lane; t < width.length; t += WARP)
-            if (w.d_spark[first + t])
-                bad[j] = 1;
+        int pulses = 0, sparks = 0;
+        for (size_t t = lane; t < width.length; t += WARP) {
+            pulses += w.d_pulse[first + t];
+            sparks += w.d_spark[first + t];
+        }
+        pulses = sum_of_warp(pulses);
+        sparks = sum_of_warp(sparks);
+        if (lane == 0)
+            bad[j] = sparks > 0 || 2 * (size_t)pulses > width.length;
     }
     __syncthreads();
     const size_t i = threadIdx.x * step;
@@ -86,7 +92,9 @@ __global__ void __launch_bounds__(ADDERS) rate_tiles(const clean_k_window w)
     long long part = 0;
     for (size_t t = threadIdx.x / GROUPS; g < (int)w.ngroup && t < width.length;
          t += ADDERS / GROUPS)
-        part += (long long)width.weight[t / width.step] * w.d_sum[(first + t) * w.ngroup + g];
+        part += w.d_pulse[first + t]
+                    ? 0
+                    : (long long)width.weight[t / width.step] * w.d_sum[(first + t) * w.ngroup + g];
     atomicAdd(&sum[g], (unsigned long long)part);
     __syncthreads();
     if (threadIdx.x >= w.ngroup)
@@ -115,10 +123,11 @@ __device__ inline double find_median(const float *x, unsigned n, float *middle)
     return median;
 }
 
-/* Subtracts a sub-band's median, and clips. */
+/* Subtracts a sub-band's median, clips, and subtracts the mean. */
 __global__ void __launch_bounds__(TILES) level_tiles(const clean_k_window w)
 {
     __shared__ float x[TILES], two[2];
+    __shared__ unsigned long long sum;
     const size_t g = blockIdx.x, number = blockIdx.y;
     const unsigned n = w.d_ntile[number], j = threadIdx.x;
     if (n < PSR_AUTO_FEWEST)
@@ -126,13 +135,19 @@ __global__ void __launch_bounds__(TILES) level_tiles(const clean_k_window w)
     float *at = w.d_rate + (number * TILES + j) * w.ngroup + g;
     const double own = j < n ? (double)*at : 0;
     x[j] = (float)own;
+    if (j == 0)
+        sum = 0;
     __syncthreads();
     const double middle = find_median(x, n, two);
     x[j] = (float)fabs(own - middle);
     __syncthreads();
     const double most = PSR_AUTO_CLIP * fmax(1.0, PSR_AUTO_SCATTER * find_median(x, n, two));
+    const float clipped = (float)psr_auto_clip(own - middle, most);
     if (j < n)
-        *at = (float)psr_auto_clip(own - middle, most);
+        atomicAdd(&sum, (unsigned long long)psr_auto_fixed(clipped));
+    __syncthreads();
+    if (j < n)
+        *at = psr_auto_less_mean(clipped, (int64_t)sum, n);
     if (number == 0 && j == 0)
         w.d_centre[g] = middle;
 }

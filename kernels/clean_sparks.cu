@@ -1,4 +1,4 @@
-/* Automatic cleaning: sparks in sums over sub-bands, one width of tiles after the other.
+/* Automatic cleaning: sparks and pulses in sums over sub-bands, one width of tiles after the other.
  *
  * Tiles are rated by 16 threads for each row of them that is added at a time; then their medians around each are
  * subtracted, a thread a tile; then one thread block finds their scatter, bit by bit, and marks.
@@ -134,16 +134,21 @@ __device__ inline unsigned select_key(const unsigned (&key)[EACH], size_t n, uns
     return prefix;
 }
 
-/* Masks the spectra of a tile, and half as many on either side. */
-__device__ inline void mark(const clean_k_window &w, size_t first, size_t width)
+__device__ inline void mark(unsigned char *d_mark, size_t from, size_t to)
+{
+    for (size_t t = from; t < to; t++)
+        d_mark[t] = 1;
+}
+
+/* The spectra of a tile, and half as many on either side. */
+__device__ inline void mask(const clean_k_window &w, size_t first, size_t width)
 {
     const size_t from = first > width / 2 ? first - width / 2 : 0, to = first + width + width / 2;
-    for (size_t t = from; t < to && t < w.n; t++)
-        w.d_spark[t] = 1;
+    mark(w.d_spark, from, to < w.n ? to : w.n);
 }
 
 __global__ void __launch_bounds__(SORTERS)
-    mark_sparks(const clean_k_window w, const tiles s, const double clip_sigma)
+    mark_tiles(const clean_k_window w, const tiles s, const double clip_sigma)
 {
     __shared__ unsigned histogram[256], found[2];
     unsigned key[EACH];
@@ -157,17 +162,43 @@ __global__ void __launch_bounds__(SORTERS)
         s.n % 2 ? high
                 : __uint_as_float(select_key(key, s.n, (unsigned)(s.n / 2 - 1), histogram, found));
     const double median = s.n % 2 ? (double)high : ((double)low + (double)high) / 2;
-    const double limit = clip_sigma * fmax(1.0, PSR_AUTO_SCATTER * median);
+    const double scatter = fmax(1.0, PSR_AUTO_SCATTER * median);
     for (int i = 0; i < EACH; i++) {
         const size_t j = i * SORTERS + threadIdx.x;
-        if (j >= s.n || !psr_auto_is_spark(w.d_flat[j], w.d_most[j], limit, clip_sigma))
-            continue;
-        const size_t k = range_of(w, s, j);
-        mark(w, w.d_range[k].first + (j - k * s.per) * s.width, s.width);
+        if (j >= s.n)
+            break;
+        const float flat = w.d_flat[j], most = w.d_most[j];
+        const size_t k = range_of(w, s, j), first = w.d_range[k].first + (j - k * s.per) * s.width;
+        if (psr_auto_stands_out(flat, most, PSR_AUTO_PULSE * scatter, PSR_AUTO_PULSE))
+            mark(w.d_pulse, first, first + s.width);
+        if (clip_sigma > 0 && psr_auto_stands_out(flat, most, clip_sigma * scatter, clip_sigma))
+            mask(w, first, s.width);
     }
 }
 
+/* What is in more of a window is no pulse. */
+__global__ void __launch_bounds__(SORTERS) limit_pulses(const clean_k_window w)
+{
+    __shared__ unsigned all;
+    unsigned count = 0;
+    if (threadIdx.x == 0)
+        all = 0;
+    __syncthreads();
+    for (size_t t = threadIdx.x; t < w.n; t += SORTERS)
+        count += w.d_pulse[t];
+    atomicAdd(&all, count);
+    __syncthreads();
+    for (size_t t = threadIdx.x; t < w.n && PSR_AUTO_RARE * (size_t)all > w.n; t += SORTERS)
+        w.d_pulse[t] = 0;
+}
+
 } // namespace
+
+extern "C" cudaError_t clean_k_limit_pulses(const struct clean_k_window *w, cudaStream_t stream)
+{
+    limit_pulses<<<1, SORTERS, 0, stream>>>(*w);
+    return cudaGetLastError();
+}
 
 extern "C" cudaError_t clean_k_find_sparks(const struct clean_k_window *w, size_t width,
                                            double clip_sigma, cudaStream_t stream)
@@ -180,6 +211,6 @@ extern "C" cudaError_t clean_k_find_sparks(const struct clean_k_window *w, size_
         return cudaSuccess;
     rate_tiles<<<(unsigned)((s.n + each - 1) / each), THREADS, 0, stream>>>(*w, s, rows);
     flatten<<<(unsigned)((s.n + THREADS - 1) / THREADS), THREADS, 0, stream>>>(*w, s);
-    mark_sparks<<<1, SORTERS, 0, stream>>>(*w, s, clip_sigma);
+    mark_tiles<<<1, SORTERS, 0, stream>>>(*w, s, clip_sigma);
     return cudaGetLastError();
 }

@@ -232,6 +232,7 @@ struct ref_band {
     double *count;        /* [n][ngroup] channels, or 0 */
     bool *enough;         /* [n] */
     unsigned char *spark; /* [n] */
+    unsigned char *pulse; /* [n] common noise is not measured there */
 };
 
 /* M; Returned: Q in most */
@@ -270,6 +271,15 @@ static size_t ref_tiles(const struct ref_band *b, size_t w, size_t *at)
     return n;
 }
 
+/* Marks rows at .. at + w - 1, and so many on either side. */
+static void ref_mark(const struct ref_band *b, unsigned char *mark, size_t at, size_t w,
+                     size_t beside)
+{
+    for (size_t t = 0; t < b->n; t++)
+        mark[t] |= t + beside >= at && t < at + w + beside;
+}
+
+/* Sparks and pulses. */
 static void ref_sparks(struct ref_band *b, size_t w)
 {
     float *m = malloc(b->n * sizeof *m), *flat = malloc(b->n * sizeof *flat),
@@ -282,11 +292,14 @@ static void ref_sparks(struct ref_band *b, size_t w)
         flat[j] = (float)((double)m[j] - ref_median_copy(m + from, to - from + 1));
     }
     double scatter = n ? ref_scatter(flat, n, 0) : 0;
-    for (size_t j = 0; j < n && b->r->clip_sigma > 0; j++)
-        if (fabs((double)flat[j]) > b->r->clip_sigma * fmax(1, scatter) &&
-            (double)(flat[j] > 0 ? most[j] : -most[j]) > b->r->clip_sigma)
-            for (size_t t = 0; t < b->n; t++)
-                b->spark[t] |= t + w / 2 >= at[j] && t < at[j] + w + w / 2;
+    for (size_t j = 0; j < n; j++) {
+        const double size = fabs((double)flat[j]), above = fmax(1, scatter),
+                     all = (double)(flat[j] > 0 ? most[j] : -most[j]);
+        if (size > 2.5 * above && all > 2.5)
+            ref_mark(b, b->pulse, at[j], w, 0);
+        if (b->r->clip_sigma > 0 && size > b->r->clip_sigma * above && all > b->r->clip_sigma)
+            ref_mark(b, b->spark, at[j], w, w / 2);
+    }
     free(m);
     free(most);
     free(flat);
@@ -326,9 +339,13 @@ static bool ref_filter(struct ref_band *b, bool judged, float *less)
     }
     for (size_t w = 1; w <= b->B / 4; w *= 2)
         ref_sparks(b, w);
+    size_t n = 0, pulses = 0;
+    for (size_t t = 0; t < b->n; t++)
+        pulses += b->pulse[t];
+    for (size_t t = 0; t < b->n && 7 * pulses > b->n; t++)
+        b->pulse[t] = 0;
     float *jumps = calloc(b->n * b->ngroup, sizeof *jumps);
     const bool some = ref_take_jumps(b, judged, jumps);
-    size_t n = 0;
     for (size_t w = 1; ref_length(w) <= b->B; w *= 2, n++)
         ref_look(b, w, &m);
     ref_bound(b, n, &m);
@@ -435,6 +452,7 @@ static void ref_window(struct ref *r, size_t t0, size_t n)
                          end,
                          calloc(n * G, sizeof *b.count),
                          calloc(n, sizeof *b.enough),
+                         calloc(n, 1),
                          calloc(n, 1)};
     for (size_t t = 0; t < n; t++) {
         size_t k = t / B < nblock ? t / B : nblock ? nblock - 1 : 0, counted = 0;
@@ -495,8 +513,8 @@ static void ref_window(struct ref *r, size_t t0, size_t n)
     r->nfiltered += common;
     r->nwindow += nblock > 0;
     r->nseen++;
-    void *const own[] = {q,    m,    d,      masked, L0,      S0,       base,   end,
-                         less, gain, offset, b.u,    b.count, b.enough, b.spark};
+    void *const own[] = {q,    m,    d,      masked, L0,      S0,       base,    end,
+                         less, gain, offset, b.u,    b.count, b.enough, b.spark, b.pulse};
     for (size_t k = 0; k < sizeof own / sizeof *own; k++)
         free(own[k]);
 }

@@ -21,7 +21,7 @@ static double ref_weight(size_t i, size_t w)
     return w == 1 ? 1 : floor((double)from_end / (w > 4 ? (double)w / 4 : 1)) + 1;
 }
 
-/* Sub-band g in up to 512 tiles of width w without sparks, in sigmas: rate [g][tile].  Returned: number of
+/* Sub-band g in up to 512 tiles of width w without sparks, at most half of them pulses, which are 0, in sigmas: rate [g][tile].  Returned: number of
  * tiles */
 static size_t ref_rates(const struct ref_band *b, size_t w, float (*rate)[512])
 {
@@ -32,14 +32,18 @@ static size_t ref_rates(const struct ref_band *b, size_t w, float (*rate)[512])
         squares += ref_weight(i, w) * ref_weight(i, w);
     for (size_t j = 0; j < n; j += (n + 511) / 512) {
         bool sparks = false;
-        for (size_t i = 0; i < length; i++)
+        size_t pulses = 0;
+        for (size_t i = 0; i < length; i++) {
             sparks |= b->spark[at[j] + i];
-        if (!b->enough[at[j]] || sparks)
+            pulses += b->pulse[at[j] + i];
+        }
+        if (!b->enough[at[j]] || sparks || 2 * pulses > length)
             continue;
         for (size_t g = 0; g < b->ngroup; g++) {
             double sum = 0, count = b->count[at[j] * b->ngroup + g];
             for (size_t i = 0; i < length; i++)
-                sum += ref_weight(i, w) * b->u[(at[j] + i) * b->ngroup + g];
+                sum +=
+                    b->pulse[at[j] + i] ? 0 : ref_weight(i, w) * b->u[(at[j] + i) * b->ngroup + g];
             rate[g][k] = count > 0 ? (float)(sum / (5 * (sqrt(count) * sqrt(squares)))) : 0;
         }
         k++;
@@ -108,6 +112,17 @@ static double ref_value(const struct ref_band *b, size_t k, const double *v, boo
     return *steps ? now : usual > (n < 8 ? 0.8 : 0.4) ? ref_median(value, n) : 0;
 }
 
+/* Mean of the values, rounded to 2^-20, up to h before and after t. */
+static double ref_mean(const float *x, size_t n, size_t t, size_t h)
+{
+    double sum = 0, have = 0;
+    for (size_t i = t > h ? t - h : 0; i < n && i <= t + h; i++) {
+        sum += rint((double)x[i] * 1048576);
+        have++;
+    }
+    return sum / (1048576 * have);
+}
+
 /* Looks at one width; enters its covariance into the history. */
 static void ref_look(struct ref_band *b, size_t w, struct ref_modes *m)
 {
@@ -122,6 +137,9 @@ static void ref_look(struct ref_band *b, size_t w, struct ref_modes *m)
         double most = 3 * fmax(1, ref_scatter(rate[g], n, middle));
         for (size_t j = 0; j < n; j++)
             rate[g][j] = (float)ref_clip((double)rate[g][j] - middle, most);
+        const double mean = ref_mean(rate[g], n, 0, n);
+        for (size_t j = 0; j < n; j++)
+            rate[g][j] = (float)((double)rate[g][j] - mean);
         m->middle[g] = w == 1 ? middle : m->middle[g];
     }
     for (size_t g = 0; g < G && n >= 4; g++)
@@ -225,17 +243,6 @@ static void ref_fit(const struct ref_modes *m, size_t G, double *r, double *a)
                 r[g] -= move[k] * m->v[k][g];
         }
     }
-}
-
-/* Mean of the values, rounded to 2^-20, up to h before and after t. */
-static double ref_mean(const float *x, size_t n, size_t t, size_t h)
-{
-    double sum = 0, have = 0;
-    for (size_t i = t > h ? t - h : 0; i < n && i <= t + h; i++) {
-        sum += rint((double)x[i] * 1048576);
-        have++;
-    }
-    return sum / (1048576 * have);
 }
 
 /* What to subtract from sub-band g of row t: less [n][ngroup]. */

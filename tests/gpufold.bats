@@ -220,6 +220,23 @@ whole_of() { tail -c +130 "$1"; }
     [[ $stderr != *complete* ]]
 }
 
+@test "-clean auto: pulsars whose pulses are longer than their sweep keep their folds and pulses" {
+    sky="-q -seed 5 -nchans 64 -tsamp 320 -tobs 16 -fch1 1500 -foff 1.1 -period 250 -dm 30 -width 4"
+    fold="-q -topo -nosearch -noplot -n 64 -p 0.25 -dm 30"
+    pulses="-q -nobary -lodm 30 -numdms 1 -nowrite -singlepulse -threshold 5"
+    for bits in 1 2 8; do
+        fakebin $sky -nbits "$bits" -snrpeak 1.2 -o m.fil
+        gpufold $fold -o "p$bits" m.fil
+        gpufold $fold -clean auto -o "a$bits" m.fil
+        awk -v a="$(snr p${bits}_*.bestprof a${bits}_*.bestprof)" -v p="$(snr p${bits}_*.bestprof p${bits}_*.bestprof)" \
+            'BEGIN { print a, p; exit !(p > 10 && a > 0.95 * p) }'
+        gpudedisp $pulses -o p m.fil
+        gpudedisp $pulses -clean auto -o a m.fil
+        awk '!/^#/ { n[FILENAME]++ } END { print n["p.cand"], n["a.cand"]
+             exit !(n["p.cand"] > 20 && n["a.cand"] >= 0.95 * n["p.cand"]) }' p.cand a.cand
+    done
+}
+
 @test "-resume skips what an identical run made, and nothing else" {
     printf '%s\n' '# name DM p' 'a 47 0.02' 'b 50 0.03' 'c 60 0.04' >list
     many="${one#-q } -noplot -cands list -o t"

@@ -61,6 +61,10 @@ PSR_API_BEGIN
  *    one q' is below, otherwise 0 (number G' / 4 from either end): sparks are in all receivers, and a gain of one of them
  *    is left to what follows.
  *    A dispersed burst that crosses less than half of the band in w spectra is not seen.
+ *  - Pulses.  A tile with the same M and Q above 2.5 is a pulse, whatever clip_sigma, without spectra beside it.  It
+ *    stays, but common noise is not measured there: that is there most of the time, and of a bright pulsar whose sweep
+ *    is shorter than its pulses the sub-bands have as much in common.  If more than a seventh of the window's
+ *    spectra are pulses, none are: crests of hum are no pulses.
  *  - Steps of the band.  b(t) = sum u / (5 sqrt(sum n)) over the sub-bands that count, in cells of B / 16 spectra, without
  *    sparks.  Of all ways to choose stretches of at least 16 cells (2 at either end of the window) with means b
  *    over N spectra, that with the largest sum of (b^2 N - 400) is taken, so that each is beyond 20 sigmas.  An edge is where
@@ -74,9 +78,11 @@ PSR_API_BEGIN
  *    together; an observation with several receivers has as many such modes.
  *    For each width w = 1, 2, 4 .. up to B / 2: tiles are of 2 w spectra (of 1 if w = 1) without sparks, with
  *    weights h that step by 1 each w / 4 spectra, 1 2 3 4 4 3 2 1 (1 2 2 1 if w = 2), as a box would let
- *    through much of what varies faster.  r(g) is sum h u / (5 sqrt(n(g) sum h^2)) in up to 512 tiles, evenly
+ *    through much of what varies faster.  Spectra of pulses count as 0, and tiles of which they are more than half do
+ *    not count.  r(g) is sum h u / (5 sqrt(n(g) sum h^2)) in up to 512 tiles, evenly
  *    chosen, at least 4, minus its median, within 3 times the larger of 1 and its scatter, so that
- *    pulses hardly count.  C is the mean of r(g) r(h) over the N tiles, at least 12, of the last 16 windows, less
+ *    pulses hardly count, and then minus its mean (of r rounded to 2^-20): of coarse or skewed samples, the medians of all
+ *    sub-bands are off their means together.  C is the mean of r(g) r(h) over the N tiles, at least 12, of the last 16 windows, less
  *    what is along the modes of narrower widths.  An eigenvector v of C, of length 1, is a mode if its eigenvalue
  *    is above what noise has, (1 + sqrt(G / N))^2 (Marchenko and Pastur 1967), and if it is of more than two
  *    sub-bands, 1 / sum v^4 > 2, and makes sums over the band noisier by a fifth: e(x) = (x - 1) s^2 / sum n > 0.4,

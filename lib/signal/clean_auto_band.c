@@ -1,4 +1,4 @@
-/* Automatic cleaning: finds sparks in sums over sub-bands, and the mean of the band. */
+/* Automatic cleaning: finds sparks and pulses in sums over sub-bands, and the mean of the band. */
 #include "clean_auto_plan.h"
 
 #include "base/quantile.h"
@@ -56,19 +56,34 @@ static void mask_tile(psr_clean_auto *p, size_t first, size_t w)
     memset(p->spark + from, 1, (to < p->n ? to : p->n) - from);
 }
 
-static void mark_sparks(psr_clean_auto *p, size_t w, const float *flat, const float *most, size_t n,
-                        double limit)
+/* Marks tiles in which the band is more than so many scatters from those around, and three quarters of the sub-bands. */
+static void mark_tiles(psr_clean_auto *p, size_t w, const float *flat, const float *most, size_t n,
+                       double scatter)
 {
+    const double clip = p->d.clip_sigma;
     size_t j = 0;
     for (size_t k = 0; k < p->nrange; k++) {
         const struct psr_auto_block *b = &p->block[k];
-        for (size_t t = 0; t + w <= b->n && j < n; t += w, j++)
-            if (psr_auto_is_spark(flat[j], most[j], limit, p->d.clip_sigma))
+        for (size_t t = 0; t + w <= b->n && j < n; t += w, j++) {
+            if (psr_auto_stands_out(flat[j], most[j], PSR_AUTO_PULSE * scatter, PSR_AUTO_PULSE))
+                memset(p->pulse + b->first + t, 1, w);
+            if (clip > 0 && psr_auto_stands_out(flat[j], most[j], clip * scatter, clip))
                 mask_tile(p, b->first + t, w);
+        }
     }
 }
 
-/* Looks for sparks of one width. */
+/* What is in more of a window is no pulse, but the crests of hum, which must count. */
+static void limit_pulses(psr_clean_auto *p)
+{
+    size_t n = 0;
+    for (size_t t = 0; t < p->n; t++)
+        n += p->pulse[t];
+    if (PSR_AUTO_RARE * n > p->n)
+        memset(p->pulse, 0, p->n);
+}
+
+/* Looks for sparks and pulses of one width. */
 static void look_at_width(psr_clean_auto *p, size_t w)
 {
     float *flat = p->work, *work = flat + p->window, *most = work + p->window;
@@ -78,14 +93,16 @@ static void look_at_width(psr_clean_auto *p, size_t w)
     rate_width(p, w, most);
     for (size_t j = 0; j < n; j++)
         flat[j] = psr_auto_flatten(p->tile, n, j);
-    mark_sparks(p, w, flat, most, n, p->d.clip_sigma * fmax(1, scatter_about(flat, n, 0, work)));
+    mark_tiles(p, w, flat, most, n, fmax(1, scatter_about(flat, n, 0, work)));
 }
 
 void psr_auto_find_sparks(psr_clean_auto *p)
 {
     memset(p->spark, 0, p->window);
-    for (size_t w = 1; p->d.clip_sigma > 0 && !p->d.zerodm && 4 * w <= p->size; w *= 2)
+    memset(p->pulse, 0, p->window);
+    for (size_t w = 1; !p->d.zerodm && 4 * w <= p->size; w *= 2)
         look_at_width(p, w);
+    limit_pulses(p);
 }
 
 /* --- zero-DM ---------------------------------------------------------------------------------- */

@@ -48,10 +48,10 @@ static void destroy(psr_clean_auto *p)
     if (c->stream)
         (void)cudaStreamSynchronize(c->stream);
     void *const on_device[] = {
-        c->d_weight,  c->d_range,    c->d_gain,     c->d_offset,  c->d_level,   c->d_held,
-        c->d_cleaned, c->w.d_s1,     c->w.d_s2,     c->w.d_sum,   c->w.d_spark, c->w.d_tile,
-        c->w.d_flat,  c->w.d_most,   c->w.d_list,   c->w.d_ntile, c->w.d_rate,  c->w.d_product,
-        c->w.d_mode,  c->w.d_median, c->w.d_prefix, c->w.d_less,  c->w.d_centre};
+        c->d_weight,    c->d_range,  c->d_gain,     c->d_offset,   c->d_level,   c->d_held,
+        c->d_cleaned,   c->w.d_s1,   c->w.d_s2,     c->w.d_sum,    c->w.d_spark, c->w.d_pulse,
+        c->w.d_tile,    c->w.d_flat, c->w.d_most,   c->w.d_list,   c->w.d_ntile, c->w.d_rate,
+        c->w.d_product, c->w.d_mode, c->w.d_median, c->w.d_prefix, c->w.d_less,  c->w.d_centre};
     void *const pinned[] = {c->weight, c->range, c->gain,    c->offset, c->level, c->s1,
                             c->s2,     c->spark, c->product, c->centre, c->ntile};
     for (size_t k = 0; k < sizeof on_device / sizeof *on_device; k++)
@@ -89,6 +89,7 @@ static cudaError_t take_window(struct auto_cuda *c, size_t window, size_t ngroup
                  products = PSR_AUTO_WIDTHS * ngroup * ngroup;
     TRY(psr_cuda_take(&w->d_sum, values * sizeof *w->d_sum, taken));
     TRY(psr_cuda_take(&w->d_spark, window, taken));
+    TRY(psr_cuda_take(&w->d_pulse, window, taken));
     TRY(psr_cuda_take(&w->d_tile, window * sizeof *w->d_tile, taken));
     TRY(psr_cuda_take(&w->d_most, window * sizeof *w->d_most, taken));
     TRY(psr_cuda_take(&w->d_flat, window * sizeof *w->d_flat, taken));
@@ -232,8 +233,10 @@ static psr_status quantise(psr_clean_auto *p, psr_err *err)
 static cudaError_t find_sparks_on_device(struct auto_cuda *c, const psr_clean_auto *p)
 {
     TRY(cudaMemsetAsync(c->w.d_spark, 0, p->n, c->stream));
-    for (size_t w = 1; p->d.clip_sigma > 0 && !p->d.zerodm && 4 * w <= p->size; w *= 2)
+    TRY(cudaMemsetAsync(c->w.d_pulse, 0, p->n, c->stream));
+    for (size_t w = 1; !p->d.zerodm && 4 * w <= p->size; w *= 2)
         TRY(clean_k_find_sparks(&c->w, w, p->d.clip_sigma, c->stream));
+    TRY(clean_k_limit_pulses(&c->w, c->stream));
     return cudaMemcpyAsync(c->spark, c->w.d_spark, p->n, cudaMemcpyDeviceToHost, c->stream);
 }
 

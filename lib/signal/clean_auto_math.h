@@ -26,12 +26,15 @@ enum {
     PSR_AUTO_TILES = 512, /* of a window that covariances are of */
     PSR_AUTO_FEWEST = 4,  /* tiles that a window needs for them */
     PSR_AUTO_AROUND = 4,  /* tiles on either side that a spark is above */
+    PSR_AUTO_RARE = 7,    /* pulses are at most this part of a window */
 };
 
-#define PSR_AUTO_SCATTER       1.4826 /* standard deviation, in median absolute ones */
-#define PSR_AUTO_MEDIAN_NOISE  1.2533 /* deviation of a median, in that of a mean */
-#define PSR_AUTO_MEDIAN_POWER  1.5708 /* its square */
-#define PSR_AUTO_CLIP          3.0    /* sigmas beyond which sub-bands hardly count */
+#define PSR_AUTO_SCATTER      1.4826 /* standard deviation, in median absolute ones */
+#define PSR_AUTO_MEDIAN_NOISE 1.2533 /* deviation of a median, in that of a mean */
+#define PSR_AUTO_MEDIAN_POWER 1.5708 /* its square */
+#define PSR_AUTO_CLIP         3.0    /* sigmas beyond which sub-bands hardly count */
+#define PSR_AUTO_PULSE                                                                             \
+    2.5 /* sigmas from which a tile is a pulse, and common noise is not measured there */
 #define PSR_AUTO_QUARTILE      0.6745 /* of noise */
 #define PSR_AUTO_QUARTER_NOISE 1.3626 /* deviation of a quartile, in that of a mean */
 #define PSR_AUTO_FIXED_ONE     (1 << 20)
@@ -122,11 +125,11 @@ AUTO_FN struct psr_auto_spark psr_auto_join_sigmas(double middle, double low, do
     return m;
 }
 
-/* Whether a tile is a spark: what is not in three quarters of the sub-bands is the gain of a receiver, or that beside
- * a pulse. */
-AUTO_FN bool psr_auto_is_spark(float flat, float most, double limit, double clip_sigma)
+/* Whether a tile stands out by sigma: what is not in three quarters of the sub-bands is the gain of a receiver, or that
+ * beside a pulse. */
+AUTO_FN bool psr_auto_stands_out(float flat, float most, double limit, double sigma)
 {
-    return fabs((double)flat) > limit && (double)copysignf(1, flat) * (double)most > clip_sigma;
+    return fabs((double)flat) > limit && (double)copysignf(1, flat) * (double)most > sigma;
 }
 
 /* What M of tile j is above the median of those around it. */

@@ -110,6 +110,7 @@ struct psr_clean_auto {
     int64_t *fold;                /* [window][ngroup] u, summed over 1, 2, 4 .. spectra */
     size_t ngroup;
     unsigned char *spark; /* [window] */
+    unsigned char *pulse; /* [window] common noise is not measured there */
     float *rate;          /* [PSR_AUTO_TILES][ngroup] */
     float *mode, *median; /* [ngroup][window] parts along modes, and their running medians */
     float *less;          /* [window][ngroup] levels to subtract from the channels of a sub-band */
@@ -185,7 +186,7 @@ void psr_auto_weigh(psr_clean_auto *p);
 
 /* --- the band (clean_auto_band.c) ------------------------------------------------------------- */
 
-/* Marks sparks. */
+/* Marks sparks and pulses. */
 void psr_auto_find_sparks(psr_clean_auto *p);
 
 /* Leaves in less the mean of all channels. */

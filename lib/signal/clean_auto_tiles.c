@@ -4,13 +4,13 @@
 #include "base/quantile.h"
 #include <string.h>
 
-/* Sums over steps: those of the width before become those of twice the step. */
+/* Sums over steps, without pulses: those of the width before become those of twice the step. */
 static void fold_steps(psr_clean_auto *p, size_t step)
 {
     const size_t G = p->ngroup;
     if (step == 1)
         for (size_t i = 0; i < p->n * G; i++)
-            p->fold[i] = p->sum[i];
+            p->fold[i] = p->pulse[i / G] ? 0 : p->sum[i];
     for (size_t k = 0; k < p->nrange && step > 1; k++) {
         int64_t *x = p->fold + p->block[k].first * G;
         for (size_t j = 0; j < p->block[k].n / step; j++)
@@ -40,7 +40,17 @@ static void rate_tile(const psr_clean_auto *p, const struct psr_auto_block *b, s
         r[g] = psr_auto_sigmas(sum[g], b->count[g], w->noise);
 }
 
-/* At most PSR_AUTO_TILES of the tiles, evenly, of those without sparks.  Returned: their number, in
+/* Whether a tile has no spark, and at most half of it is pulses: these are in few tiles of their length, but in most of
+ * those that are as long as their period. */
+static bool is_usual(const psr_clean_auto *p, size_t first, size_t length)
+{
+    size_t n = 0;
+    for (size_t t = first; t < first + length; t++)
+        n += p->pulse[t];
+    return 2 * n <= length && !memchr(p->spark + first, 1, length);
+}
+
+/* At most PSR_AUTO_TILES of the tiles, evenly, of those that are usual.  Returned: their number, in
  * p->rate */
 static size_t rate_tiles(psr_clean_auto *p, const struct psr_auto_width *w)
 {
@@ -50,13 +60,26 @@ static size_t rate_tiles(psr_clean_auto *p, const struct psr_auto_width *w)
     for (size_t k = 0; k < p->nrange; k++) {
         const struct psr_auto_block *b = &p->block[k];
         for (size_t t = 0; t + w->length <= b->n; t += w->length, j++)
-            if (j % step == 0 && b->ncount && !memchr(p->spark + b->first + t, 1, w->length))
+            if (j % step == 0 && b->ncount && is_usual(p, b->first + t, w->length))
                 rate_tile(p, b, t, w, p->rate + n++ * p->ngroup);
     }
     return n;
 }
 
-/* Subtracts medians, and clips, so that a pulse in a few tiles does not count. */
+/* Subtracts the mean of a sub-band in n tiles: that of coarse or skewed samples is not their median, and would be common
+ * to all sub-bands. */
+static void subtract_mean(psr_clean_auto *p, size_t g, size_t n)
+{
+    const size_t G = p->ngroup;
+    int64_t sum = 0;
+    for (size_t j = 0; j < n; j++)
+        sum += psr_auto_fixed(p->rate[j * G + g]);
+    const double mean = (double)sum / (PSR_AUTO_FIXED_ONE * (double)n);
+    for (size_t j = 0; j < n; j++)
+        p->rate[j * G + g] = (float)((double)p->rate[j * G + g] - mean);
+}
+
+/* Subtracts medians, clips, so that a pulse in a few tiles hardly counts, and subtracts means. */
 static void level_tiles(psr_clean_auto *p, size_t n, struct psr_auto_scale *s)
 {
     const size_t G = p->ngroup;
@@ -70,6 +93,7 @@ static void level_tiles(psr_clean_auto *p, size_t n, struct psr_auto_scale *s)
         for (size_t j = 0; j < n; j++)
             p->rate[j * G + g] =
                 (float)psr_auto_clip((double)p->rate[j * G + g] - s->middle[g], s->most[g]);
+        subtract_mean(p, g, n);
     }
 }
 
