@@ -18,6 +18,7 @@ struct shape {
     double tsamp_s, clip_sigma;
     bool zerodm, keeps, weights; /* keeps: some channels are not kept */
     double tone, spark, hum, drift, step;
+    double jump; /* of the whole band, in the second quarter and a bit more */
 };
 
 struct spectra {
@@ -49,6 +50,7 @@ static double find_common(const struct shape *s, size_t t, bool first)
     const double at = (double)t;
     double x = s->hum * sin(2 * M_PI * at / (first ? 37.7 : 211));
     x += s->drift * sin(at / 900 + (first ? 0 : 1));
+    x += 4 * t > s->nsamp && 9 * t < 5 * s->nsamp ? s->jump : 0;
     return x + (first && t > s->nsamp / 2 ? s->step : 0);
 }
 
@@ -278,6 +280,7 @@ static struct shape choose_shape(uint64_t *seed, int number)
     s.hum = tap_uniform(seed) < 0.6 ? tap_uniform(seed) : 0;
     s.drift = tap_uniform(seed) < 0.5 ? tap_uniform(seed) : 0;
     s.step = tap_uniform(seed) < 0.3 ? 1 : 0;
+    s.jump = tap_uniform(seed) < 0.4 ? 2 * tap_normal(seed) : 0;
     return s;
 }
 
@@ -308,7 +311,8 @@ static void test_survey(uint64_t *seed)
                             .spark = 1e-4,
                             .hum = 0.6,
                             .drift = 0.5,
-                            .step = 1};
+                            .step = 1,
+                            .jump = 1};
     (void)compare(&s, seed, true);
 }
 
