@@ -206,6 +206,8 @@ EXTRA_DIST += \
 	tests/science/false_alarms.txt \
 	tests/science/fold.py \
 	tests/science/fold.txt \
+	tests/science/fold_cases.py \
+	tests/science/fold_cases.txt \
 	tests/science/fold_consumers.sh \
 	tests/science/fold_consumers.txt \
 	tests/science/interference.py \
