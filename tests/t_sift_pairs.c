@@ -55,7 +55,7 @@ struct naive {
     int nhit, ndm;
     double best_dm; /* of the hit of highest sigma */
     bool taken, gone;
-    double dm[MOST_ALL]; /* [nhit] */
+    double dm[MOST_ALL], hit_sigma[MOST_ALL]; /* [nhit] */
 };
 
 static int by_rank(const void *pa, const void *pb)
@@ -170,17 +170,39 @@ static bool has_gaps(const struct naive *c, const struct made *m, size_t nlist)
     return c->ndm > 1;
 }
 
+/* Whether it is about as strong without dispersion. */
+static bool is_at_dm0(const struct psr_sift_desc *d, const struct naive *c)
+{
+    for (int i = 0; i < c->nhit; i++)
+        if (c->dm[i] <= d->low_dm_cutoff && c->hit_sigma[i] >= 0.9 * c->sigma)
+            return true;
+    return false;
+}
+
+/* Puts those that are at DM 0 after the others.  Returned: number of candidates left */
+static size_t order_naively(struct naive **c, size_t n, const struct psr_sift_desc *d)
+{
+    static struct naive *ordered[MOST_ALL];
+    size_t left = 0;
+    for (int last = 0; last < 2; last++)
+        for (size_t i = 0; i < n; i++)
+            if (!c[i]->gone && is_at_dm0(d, c[i]) == last)
+                ordered[left++] = c[i];
+    memcpy(c, ordered, left * sizeof(struct naive *));
+    return left;
+}
+
 /* Returned: number of candidates left, in order */
 static size_t sift_naively(struct naive **c, size_t n, const struct psr_sift_desc *d,
                            const struct made *m, size_t nlist)
 {
-    size_t left = 0;
     for (size_t i = 0; i < n; i++)
         for (size_t k = i; k < n && !c[i]->taken; k++) {
             if (c[k]->taken || (k > i && !(fabs(c[i]->f - c[k]->f) < tolerance(d, c[i], c[k]))))
                 continue;
             c[k]->taken = k > i;
             c[i]->ndm += !has_dm(c[i]->dm, c[i]->nhit, c[k]->list->dm);
+            c[i]->hit_sigma[c[i]->nhit] = c[k]->sigma;
             c[i]->dm[c[i]->nhit++] = c[k]->list->dm;
         }
     for (size_t i = 0; i < n; i++)
@@ -189,10 +211,7 @@ static size_t sift_naively(struct naive **c, size_t n, const struct psr_sift_des
     for (size_t i = 0; i < n; i++)
         for (size_t k = i + 1; k < n && !c[i]->gone; k++)
             c[k]->gone |= is_harmonic(d, c[i], c[k]) || is_of_lines(d, c[i], c[k]);
-    for (size_t i = 0; i < n; i++)
-        if (!c[i]->gone)
-            c[left++] = c[i];
-    return left;
+    return order_naively(c, n, d);
 }
 
 static size_t list_naively(const struct made *m, size_t nlist, const struct psr_sift_desc *d,
