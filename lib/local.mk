@@ -435,6 +435,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/fold/fold_check.c \
 	lib/search/fold/fold_check.h \
 	lib/search/fold/fold_make.c \
+	lib/search/fold/fold_next.c \
 	lib/search/fold/fold_phase.c \
 	lib/search/fold/fold_phase.h \
 	lib/search/fold/fold_plan.h \

@@ -46,35 +46,6 @@ psr_status psr_fold_create(psr_fold **out, const struct psr_fold_desc *desc, psr
 
 /* --- push ------------------------------------------------------------------------------------- */
 
-static size_t count_blocks(const struct psr_fold *f)
-{
-    return f->d.npart * f->d.part_blocks;
-}
-
-static size_t count_arrived(const struct psr_fold *f)
-{
-    return f->begun + f->filled / f->d.block;
-}
-
-bool psr_fold_is_ready(const struct psr_fold *f, const struct psr_fold_cube *cube)
-{
-    return cube->next < count_blocks(f) && cube->next + cube->ahead < count_arrived(f);
-}
-
-psr_status psr_fold_plan_block(const struct psr_fold *f, struct psr_fold_cube *cube, psr_err *err)
-{
-    const size_t per_part = f->d.part_blocks, part = cube->next / per_part;
-    const double block_s = (double)f->d.block * f->d.tsamp_s;
-    psr_fold_replaced_find(f, cube);
-    return psr_fold_runs_find(
-        &cube->runs,
-        &(struct psr_fold_samples){.begin_s = (double)(part * per_part) * block_s +
-                                              (double)(cube->next % per_part) * block_s,
-                                   .tsamp_s = f->d.tsamp_s,
-                                   .n = f->d.block},
-        err);
-}
-
 static psr_status plan_blocks(struct psr_fold *f, psr_err *err)
 {
     const int nthread = f->d.nthread;
@@ -134,7 +105,7 @@ static void move_window(struct psr_fold *f)
 
 bool psr_fold_is_full(const psr_fold *f)
 {
-    return count_arrived(f) >= count_blocks(f) + f->ahead;
+    return psr_fold_arrived(f) >= psr_fold_blocks(f) + f->ahead;
 }
 
 psr_status psr_fold_push(psr_fold *f, const void *spectra, size_t nsamp,
@@ -191,7 +162,7 @@ struct psr_fold_stats *psr_fold_statistics(const psr_fold *f, size_t i)
 
 int64_t psr_fold_count(const psr_fold *f)
 {
-    size_t least = count_blocks(f);
+    size_t least = psr_fold_blocks(f);
     for (size_t i = 0; i < f->d.ncand; i++)
         least = f->cube[i].next < least ? f->cube[i].next : least;
     return (int64_t)(least * f->d.block);

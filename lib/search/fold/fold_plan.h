@@ -93,6 +93,16 @@ struct psr_fold {
     void *device;                     /* state of psr_fold_device_ops; NULL: the CPU folds */
 };
 
+/* Blocks of an observation, and those that have arrived. */
+static inline size_t psr_fold_blocks(const struct psr_fold *f)
+{
+    return f->d.npart * f->d.part_blocks;
+}
+static inline size_t psr_fold_arrived(const struct psr_fold *f)
+{
+    return f->begun + f->filled / f->d.block;
+}
+
 /* Whether the candidate's next block has arrived; and its runs and values. */
 bool psr_fold_is_ready(const struct psr_fold *f, const struct psr_fold_cube *cube);
 PSR_MUST_CHECK psr_status psr_fold_plan_block(const struct psr_fold *f, struct psr_fold_cube *cube,
