@@ -57,6 +57,11 @@ struct psr_frame_run {
     bool restart;
 };
 
+static inline bool psr_frame_run_is_empty(const struct psr_frame_run *run)
+{
+    return !run->n && !run->lost && !run->restart;
+}
+
 /* Gives out the next frames.
  * Given:    frames   room for n of them
  * Returned: frames   those of the run */

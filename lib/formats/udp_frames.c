@@ -19,10 +19,7 @@ struct psr_udp_frames {
     size_t datagram_bytes, prefix; /* 0: none has come */
     struct psr_vdif_frame like;
     int64_t number; /* datagrams in the order in which they came */
-    /* under the receiver's lock */
-    bool ready;
-    psr_status status;
-    psr_err err;
+    struct psr_udp_beginning beginning;
     /* of the thread that reads */
     unsigned char *held; /* [DATAGRAMS][datagram_bytes - prefix] */
     size_t at, end;      /* bytes of it */
@@ -47,9 +44,10 @@ static bool learn(struct psr_udp_frames *u, const unsigned char *packet, size_t 
         !holds_frames(&u->like, packet, n, u->prefix = SEQUENCE_BYTES))
         return false;
     u->datagram_bytes = n;
-    u->status = psr_udp_set_frames(u->receiver, n - u->prefix, &u->err);
-    u->ready = true;
-    return !u->status;
+    struct psr_udp_beginning *b = &u->beginning;
+    b->status = psr_udp_set_frames(u->receiver, n - u->prefix, &b->err);
+    b->ready = true;
+    return !b->status;
 }
 
 static enum psr_udp_what sort(void *ctx, const unsigned char *packet, size_t n, int64_t *number,
@@ -57,18 +55,13 @@ static enum psr_udp_what sort(void *ctx, const unsigned char *packet, size_t n, 
 {
     struct psr_udp_frames *u = ctx;
     struct psr_vdif_frame f;
-    if (u->status || (!u->datagram_bytes && !learn(u, packet, n)) || n != u->datagram_bytes ||
-        !holds_frames(&f, packet, n, u->prefix) || !psr_vdif_alike(&f, &u->like))
+    if (u->beginning.status || (!u->datagram_bytes && !learn(u, packet, n)) ||
+        n != u->datagram_bytes || !holds_frames(&f, packet, n, u->prefix) ||
+        !psr_vdif_alike(&f, &u->like))
         return PSR_UDP_FOREIGN;
     *number = u->number++;
     *frame = packet + u->prefix;
     return PSR_UDP_FRAME;
-}
-
-static bool is_ready(void *ctx)
-{
-    const struct psr_udp_frames *u = ctx;
-    return u->ready;
 }
 
 /* --- bytes, in the thread that reads ------------------------------------------------------------ */
@@ -96,7 +89,7 @@ static psr_status take_datagrams(struct psr_udp_frames *u, psr_err *err)
     if (st)
         return st;
     u->end = run.n * (u->datagram_bytes - u->prefix);
-    const bool ended = !run.n && !run.lost && !run.restart;
+    const bool ended = psr_frame_run_is_empty(&run);
     if (psr_seconds() - u->reported_s > report_s || (ended && !u->ended))
         report(u, ended);
     u->ended = ended;
@@ -123,16 +116,9 @@ psr_status psr_udp_frames_read(psr_udp_frames *u, void *to, size_t n, size_t *go
 /* Waits for the first datagram. */
 static psr_status begin(struct psr_udp_frames *u, psr_err *err)
 {
-    psr_status st = psr_udp_wait(u->receiver, is_ready, u, err);
+    psr_status st = psr_udp_wait(u->receiver, &u->beginning, u->path, err);
     if (st)
         return st;
-    if (!u->ready)
-        return psr_fail(err, PSR_EIO, "%s: the stream ended before it began", u->path);
-    if (u->status) {
-        if (err)
-            *err = u->err;
-        return u->status;
-    }
     const size_t bytes = DATAGRAMS * (u->datagram_bytes - u->prefix);
     u->held = malloc(bytes);
     return u->held ? PSR_OK : psr_fail_nomem(err, "datagrams", (double)bytes);

@@ -20,11 +20,10 @@ struct udp_reader {
     struct psr_notes notes;
     char *path;
     psr_udp_receiver *receiver;
-    /* set by the thread that receives, before ready */
-    bool has_header, ready;
+    /* set by the thread that receives, before the beginning is ready */
+    bool has_header;
     struct psr_sigproc_header header;
-    psr_status status;
-    psr_err err;
+    struct psr_udp_beginning beginning;
     struct psr_udp_shape shape;
     size_t row_bytes;
     int64_t first; /* number of the first packet */
@@ -79,8 +78,9 @@ static bool take_header(struct udp_reader *r, const struct psr_udp_packet *p,
     r->shape = psr_udp_shape(r->row_bytes);
     r->stream = p->stream;
     r->has_header = true;
-    r->status = psr_udp_set_frames(r->receiver, PSR_UDP_HEAD + r->shape.bytes, &r->err);
-    r->ready |= r->status != PSR_OK;
+    struct psr_udp_beginning *b = &r->beginning;
+    b->status = psr_udp_set_frames(r->receiver, PSR_UDP_HEAD + r->shape.bytes, &b->err);
+    b->ready |= b->status != PSR_OK;
     return true;
 }
 
@@ -96,7 +96,7 @@ static bool take_over(struct udp_reader *r, const struct psr_udp_packet *p,
 {
     const double now_s = psr_udp_now(r->receiver);
     struct psr_sigproc_header h;
-    if (!r->ready || now_s - r->last_s < silence_s ||
+    if (!r->beginning.ready || now_s - r->last_s < silence_s ||
         psr_sigproc_parse_header(&h, bytes, p->bytes, r->path, NULL, NULL))
         return false;
     const struct psr_obs *a = &r->header.obs, *b = &h.obs;
@@ -119,16 +119,16 @@ static void begin(struct udp_reader *r, int64_t number)
     r->first -= r->first % r->shape.pieces;
     r->next = r->first;
     psr_udp_begin(r->receiver, r->first);
-    r->ready = true;
+    r->beginning.ready = true;
 }
 
 static enum psr_udp_what take_samples(struct udp_reader *r, const struct psr_udp_packet *p,
                                       int64_t *number)
 {
-    if (!r->has_header || r->status || !has_shape(&r->shape, p) || p->number >> 60)
+    if (!r->has_header || r->beginning.status || !has_shape(&r->shape, p) || p->number >> 60)
         return PSR_UDP_FOREIGN;
     *number = (int64_t)p->number + r->base_number;
-    if (!r->ready)
+    if (!r->beginning.ready)
         begin(r, *number);
     r->highest = *number > r->highest ? *number : r->highest;
     r->last_s = psr_udp_now(r->receiver);
@@ -159,12 +159,6 @@ static enum psr_udp_what sort(void *ctx, const unsigned char *packet, size_t n, 
         return PSR_UDP_END;
     }
     return PSR_UDP_FOREIGN;
-}
-
-static bool is_ready(void *ctx)
-{
-    const struct udp_reader *r = ctx;
-    return r->ready;
 }
 
 /* --- reports ---------------------------------------------------------------------------------- */
@@ -228,7 +222,7 @@ static psr_status take_frames(struct udp_reader *r, bool *end, psr_err *err)
     r->nframe = run.n;
     r->at = r->row_at = 0;
     r->next += (int64_t)run.n;
-    *end = !run.n && !run.lost && !run.restart;
+    *end = psr_frame_run_is_empty(&run);
     if (*end)
         lose_end(r);
     else if (run.lost)
@@ -312,16 +306,6 @@ static const struct psr_reader_ops udp_ops = {next_spectra, NULL, close_reader};
 
 /* --- beginning -------------------------------------------------------------------------------- */
 
-static psr_status check_began(struct udp_reader *r, psr_err *err)
-{
-    if (r->ready && !r->status)
-        return PSR_OK;
-    if (r->status && err)
-        *err = r->err;
-    return r->status ? r->status
-                     : psr_fail(err, PSR_EIO, "%s: the stream ended before it began", r->path);
-}
-
 static psr_status describe(struct udp_reader *r, psr_err *err)
 {
     struct psr_obs *obs = &r->base.obs;
@@ -349,9 +333,7 @@ static psr_status set_up(struct udp_reader *r, const char *path, psr_err *err)
     if (!st)
         st = psr_udp_receive(&r->receiver, &d, err);
     if (!st)
-        st = psr_udp_wait(r->receiver, is_ready, r, err);
-    if (!st)
-        st = check_began(r, err);
+        st = psr_udp_wait(r->receiver, &r->beginning, r->path, err);
     return st ? st : describe(r, err);
 }
 

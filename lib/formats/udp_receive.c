@@ -257,21 +257,28 @@ static psr_status status_of(const psr_udp_receiver *r, psr_err *err)
     return r->status;
 }
 
-psr_status psr_udp_wait(psr_udp_receiver *r, bool (*ready)(void *ctx), void *ctx, psr_err *err)
+static psr_status begin_of(const struct psr_udp_beginning *b, const char *path, psr_err *err)
+{
+    if (!b->ready)
+        return psr_fail(err, PSR_EIO, "%s: the stream ended before it began", path);
+    if (b->status && err)
+        *err = b->err;
+    return b->status;
+}
+
+psr_status psr_udp_wait(psr_udp_receiver *r, const struct psr_udp_beginning *b, const char *path,
+                        psr_err *err)
 {
     psr_status st = PSR_OK;
     pthread_mutex_lock(&r->lock);
-    while (!st && !r->ended && !ready(ctx))
+    while (!st && !r->ended && !b->ready)
         st = wait_for_packets(r, err);
     if (!st)
         st = status_of(r, err);
+    if (!st)
+        st = begin_of(b, path, err);
     pthread_mutex_unlock(&r->lock);
     return st;
-}
-
-static bool is_empty(const struct psr_frame_run *run)
-{
-    return !run->n && !run->lost && !run->restart;
 }
 
 psr_status psr_udp_take(psr_udp_receiver *r, size_t n, void *frames, struct psr_frame_run *run,
@@ -283,11 +290,11 @@ psr_status psr_udp_take(psr_udp_receiver *r, size_t n, void *frames, struct psr_
     while (!st) {
         if (r->order)
             *run = psr_frame_order_take(r->order, n, frames);
-        if (!is_empty(run) || r->ended)
+        if (!psr_frame_run_is_empty(run) || r->ended)
             break;
         st = wait_for_packets(r, err);
     }
-    if (!st && is_empty(run))
+    if (!st && psr_frame_run_is_empty(run))
         st = status_of(r, err);
     pthread_mutex_unlock(&r->lock);
     return st;

@@ -48,12 +48,19 @@ double psr_udp_now(const psr_udp_receiver *r);
 /* How many numbers a frame may come late; only in sort. */
 int64_t psr_udp_window(const psr_udp_receiver *r);
 
-/* Waits until something is ready.
- * Given:    ready   with the receiver's lock held
- * Status:   PSR_EIO if a signal whose handler was installed without SA_RESTART interrupts the wait, or if
- *           the socket fails; PSR_OK also once the stream has ended */
-PSR_MUST_CHECK psr_status psr_udp_wait(psr_udp_receiver *r, bool (*ready)(void *ctx), void *ctx,
-                                       psr_err *err);
+/* What sort has learnt of a stream, so that a reader can begin. */
+struct psr_udp_beginning {
+    bool ready; /* it has, or has failed: the status says how */
+    psr_status status;
+    psr_err err;
+};
+
+/* Waits until the beginning, which only sort writes, is ready.
+ * Given:    path   for the message
+ * Status:   its own; PSR_EIO if the stream ends before, if a signal whose handler was installed without SA_RESTART
+ *           interrupts the wait, or if the socket fails */
+PSR_MUST_CHECK psr_status psr_udp_wait(psr_udp_receiver *r, const struct psr_udp_beginning *b,
+                                       const char *path, psr_err *err);
 
 /* The next frames in order, waited for; all 0 at the end of the stream.
  * Status: as psr_udp_wait */
