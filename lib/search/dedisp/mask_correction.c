@@ -127,40 +127,6 @@ static int64_t add_changes(struct psr_mask_scratch *s, float *out, size_t n, int
     return level;
 }
 
-/* Takes steps, and makes room for n samples. */
-static psr_status prepare(psr_mask_correction *p, const struct psr_step *step, size_t nstep,
-                          size_t n, psr_err *err)
-{
-    psr_status st = psr_mask_take_steps(p, step, nstep, err);
-    return st ? st : grow_scratch(p, n, err);
-}
-
-psr_status psr_mask_correction_execute(psr_mask_correction *p, const struct psr_step *step,
-                                       size_t nstep, float *out, size_t stride, size_t n,
-                                       psr_err *err)
-{
-    const double unit = psr_mask_unit(p);
-    bool off = false;
-    if (!psr_mask_correction_touches(p, nstep)) {
-        p->ngiven += (int64_t)n;
-        return PSR_OK;
-    }
-    psr_status st = prepare(p, step, nstep, n, err);
-    if (st || !n)
-        return st;
-#pragma omp parallel for schedule(dynamic) num_threads(p->nthread) reduction(|| : off)
-    for (size_t i = 0; i < p->d.ndm; i++) {
-        struct psr_mask_scratch *s = &p->scratch[psr_thread_number()];
-        scatter_edges(p, s, i, n);
-        p->level[i] = add_changes(s, out + i * stride, n, p->level[i], unit);
-        off = off || p->level[i];
-    }
-    p->off = off;
-    p->ngiven += (int64_t)n;
-    psr_mask_drop_edges(p);
-    return PSR_OK;
-}
-
 /* --- scatter ---------------------------------------------------------------------------------- */
 
 /* What makes up for missing noise; not a number if too little is left. */
@@ -201,28 +167,51 @@ static int64_t equalise_series(struct psr_mask_scratch *s, const struct psr_mask
     return missing;
 }
 
-psr_status psr_mask_correction_equalise(psr_mask_correction *p, const struct psr_step *step,
-                                        size_t nstep, const struct psr_mask_noise *noise,
-                                        const float *in, float *out, size_t stride, size_t n,
-                                        psr_err *err)
+/* --- all trials ------------------------------------------------------------------------------- */
+
+/* Scales the series from in to out; without noise, restores those of out. */
+static psr_status correct(psr_mask_correction *p, const struct psr_step *step, size_t nstep,
+                          const struct psr_mask_noise *noise, const float *in, float *out,
+                          size_t stride, size_t n, psr_err *err)
 {
     const double unit = psr_mask_unit(p);
     bool off = false;
-    psr_status st = prepare(p, step, nstep, n, err);
+    psr_status st = psr_mask_take_steps(p, step, nstep, err);
+    if (!st)
+        st = grow_scratch(p, n, err);
     if (st || !n)
         return st;
 #pragma omp parallel for schedule(dynamic) num_threads(p->nthread) reduction(|| : off)
     for (size_t i = 0; i < p->d.ndm; i++) {
         struct psr_mask_scratch *s = &p->scratch[psr_thread_number()];
+        float *to = out + i * stride;
         scatter_edges(p, s, i, n);
-        p->level[i] =
-            equalise_series(s, noise, in + i * stride, out + i * stride, n, p->level[i], unit);
+        p->level[i] = noise ? equalise_series(s, noise, in + i * stride, to, n, p->level[i], unit)
+                            : add_changes(s, to, n, p->level[i], unit);
         off = off || p->level[i];
     }
     p->off = off;
     p->ngiven += (int64_t)n;
     psr_mask_drop_edges(p);
     return PSR_OK;
+}
+
+psr_status psr_mask_correction_execute(psr_mask_correction *p, const struct psr_step *step,
+                                       size_t nstep, float *out, size_t stride, size_t n,
+                                       psr_err *err)
+{
+    if (psr_mask_correction_touches(p, nstep))
+        return correct(p, step, nstep, NULL, NULL, out, stride, n, err);
+    p->ngiven += (int64_t)n;
+    return PSR_OK;
+}
+
+psr_status psr_mask_correction_equalise(psr_mask_correction *p, const struct psr_step *step,
+                                        size_t nstep, const struct psr_mask_noise *noise,
+                                        const float *in, float *out, size_t stride, size_t n,
+                                        psr_err *err)
+{
+    return correct(p, step, nstep, noise, in, out, stride, n, err);
 }
 
 void psr_mask_correction_destroy(psr_mask_correction *p)
