@@ -22,6 +22,18 @@ static inline psr_status psr_cuda_fail(int device, cudaError_t e, const char *wh
     return psr_fail(err, PSR_EDEVICE, "device %d: %s: %s", device, what, cudaGetErrorString(e));
 }
 
+/* Whether a device is new enough for kernels that are built for this compute capability, 10 major + minor.
+ * Status: those of psr_device_describe; PSR_EUNSUPPORTED naming the device */
+static inline psr_status psr_cuda_check_sm(int device, int oldest, psr_err *err)
+{
+    struct psr_device is;
+    psr_status st = psr_device_describe(device, &is, err);
+    if (st || is.sm >= oldest)
+        return st;
+    return psr_fail(err, PSR_EUNSUPPORTED, "device %d: %s: compute capability %d.%d, must be %d.%d",
+                    device, is.name, is.sm / 10, is.sm % 10, oldest / 10, oldest % 10);
+}
+
 /* Allocates memory of the current device, or with psr_device_pin, to be freed with
  * psr_device_unpin.
  * Given: to   address of a pointer of any type

@@ -151,14 +151,9 @@ static void destroy(void *state)
 
 static psr_status create(void **state, const struct psr_fold *f, int device, psr_err *err)
 {
-    struct psr_device is;
-    psr_status st = psr_device_describe(device, &is, err);
+    psr_status st = psr_cuda_check_sm(device, OLDEST_SM, err);
     if (st)
         return st;
-    if (is.sm < OLDEST_SM)
-        return psr_fail(err, PSR_EUNSUPPORTED,
-                        "device %d: %s: compute capability %d.%d, must be 8.0", device, is.name,
-                        is.sm / 10, is.sm % 10);
     struct state *c = calloc(1, sizeof *c);
     if (c)
         c->sums = calloc(f->d.ncand + 1, sizeof *c->sums);
