@@ -14,9 +14,8 @@ struct psr_stage_clean {
     struct psr_mask mask;
     psr_clean *plan; /* NULL where nothing is to be cleaned, or automatically */
     psr_clean_auto *automatic;
-    void
-        *cleaned; /* spectra of floats, or cleaned automatically; NULL: they are cleaned in place */
-    bool pinned;  /* that memory */
+    void *cleaned; /* floats, or what automatic cleaning makes; NULL: cleaned in place */
+    bool pinned;   /* that memory */
     size_t room;
     int64_t ngiven;        /* spectra so far */
     unsigned char *masked; /* [nchan] in a block, from the lowest frequency */
