@@ -73,6 +73,28 @@ __attribute__((unused)) static void choose_sky(struct sky *k, uint64_t *seed)
     }
 }
 
+/* Beams in turns, blocks of any length, until each has "limit" spectra; taken counts them.
+ * Returned: whether there is a next block: *n spectra of *beam, from *was on */
+__attribute__((unused)) static bool next_block(struct sky *k, size_t limit, uint64_t *seed,
+                                               size_t *beam, uint64_t *was, size_t *n)
+{
+    size_t open = 0;
+    for (size_t b = 0; b < k->d.nbeam; b++)
+        open += k->taken[b] < limit;
+    while (open) {
+        *beam = (size_t)tap_between(seed, 0, (int64_t)k->d.nbeam - 1);
+        *was = k->taken[*beam];
+        *n = tap_uniform(seed) < 0.5 ? k->d.block
+                                     : (size_t)tap_between(seed, 0, (int64_t)k->d.block);
+        const size_t left = limit - (size_t)*was;
+        *n = *n < left ? *n : left;
+        k->taken[*beam] += *n;
+        if (left)
+            return true;
+    }
+    return false;
+}
+
 __attribute__((unused)) static void drop_sky(struct sky *k)
 {
     for (size_t b = 0; b < MAXBEAM; b++) {

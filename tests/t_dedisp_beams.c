@@ -159,17 +159,10 @@ static bool run_sky(struct sky *k, psr_dedisp_beams *p, size_t limit, uint64_t *
     memset(k->taken, 0, sizeof k->taken);
     for (size_t b = 0; b < k->d.nbeam; b++)
         psr_dedisp_beams_reset(p, b);
-    for (size_t open = k->d.nbeam; open;) {
-        size_t b = (size_t)tap_between(seed, 0, (int64_t)k->d.nbeam - 1);
-        uint64_t was = k->taken[b], left = limit - was;
-        size_t n = tap_uniform(seed) < 0.5 ? k->d.block
-                                           : (size_t)tap_between(seed, 0, (int64_t)k->d.block);
-        psr_err err;
-        if (!left)
-            continue;
-        n = n < left ? n : (size_t)left;
-        k->taken[b] += n;
-        open -= k->taken[b] == limit;
+    size_t b, n;
+    uint64_t was;
+    psr_err err;
+    while (next_block(k, limit, seed, &b, &was, &n)) {
         if (psr_dedisp_beams_execute(p, b, k->data[b] + was * row, n, &err)) {
             diag("%s", err.msg);
             return false;

@@ -76,17 +76,10 @@ static bool run_both(struct sky *k, psr_dedisp_beams *cpu, psr_dedisp_beams *cud
 {
     size_t row = k->s.row_bytes;
     memset(k->taken, 0, sizeof k->taken);
-    for (size_t open = k->d.nbeam; open;) {
-        size_t b = (size_t)tap_between(seed, 0, (int64_t)k->d.nbeam - 1);
-        uint64_t was = k->taken[b], left = limit - was;
-        size_t n = tap_uniform(seed) < 0.5 ? k->d.block
-                                           : (size_t)tap_between(seed, 0, (int64_t)k->d.block);
-        psr_err err;
-        if (!left)
-            continue;
-        n = n < left ? n : (size_t)left;
-        k->taken[b] += n;
-        open -= k->taken[b] == limit;
+    size_t b, n;
+    uint64_t was;
+    psr_err err;
+    while (next_block(k, limit, seed, &b, &was, &n)) {
         if (psr_dedisp_beams_execute(cpu, b, k->data[b] + was * row, n, &err) ||
             psr_dedisp_beams_execute(cuda, b, k->data[b] + was * row, n, &err)) {
             diag("%s", err.msg);
