@@ -72,6 +72,80 @@ static void test_definition(uint64_t *random)
     ok(worst < 0.01, "powers are those of the definition: off by %.2g", worst);
 }
 
+/* The series of bins x at u, and what a signal at (r, z, w) is there, conjugate. */
+static double complex series_at(const float *x, size_t n, double u)
+{
+    double complex sum = 0;
+    for (size_t k = 0; k < n; k++)
+        sum += ((double)x[2 * k] + I * (double)x[2 * k + 1]) * cexp(2 * M_PI * I * (double)k * u);
+    return sum;
+}
+
+static double complex drift_at(double r, double z, double w, double u)
+{
+    const double turns = (r - z / 2 + w / 12) * u + (z - w / 2) * u * u / 2 + w * u * u * u / 6;
+    return cexp(-2 * M_PI * I * turns);
+}
+
+/* The largest difference of a response from its sums over 4 or more samples a bin, each with a
+ * phase of its own, relative to what noise may have. */
+static double differs(const float *x, int64_t first, size_t n, const double place[3],
+                      const struct psr_accel_template_peak *peak)
+{
+    size_t samples = 64;
+    while (samples < 2 * n)
+        samples *= 2;
+    double complex a[3] = {0};
+    for (size_t j = 0; j < samples; j++) {
+        const double u = ((double)j + 0.5) / (double)samples;
+        const double complex v = series_at(x, n, u) / (double)samples *
+                                 drift_at(place[0] - (double)first, place[1], place[2], u);
+        for (int m = 0; m < 3; m++)
+            a[m] += v * pow(u - 0.5, m);
+    }
+    const double size = pow(cabs(a[0]), 2), mean = creal(a[1] * conj(a[0])) / size;
+    const double spread = (creal(a[2] * conj(a[0])) - pow(cabs(a[1]), 2)) / size;
+    const double turn = remainder(peak->phase_rad - carg(a[0]), 2 * M_PI);
+    const double off[] = {(peak->power - size / 2) / 100, turn, peak->centroid - 0.5 - mean,
+                          peak->purity * peak->purity - 12 * fabs(spread)};
+    double most = 0;
+    for (int k = 0; k < 4; k++)
+        most = fmax(most, fabs(off[k]));
+    return most;
+}
+
+/* Of a jerk, too; power alone has the same bits. */
+static void test_sums(uint64_t *random)
+{
+    double worst = 0;
+    int other = 0;
+    for (int trial = 0; trial < 40; trial++) {
+        const size_t n = (size_t)tap_between(random, 1, 150);
+        const int64_t first = tap_between(random, 0, 1000000000);
+        const double middle = (double)first + (double)n / 2 + 6 * (tap_uniform(random) - 0.5);
+        const double place[3] = {middle, 60 * (tap_uniform(random) - 0.5),
+                                 trial % 3 ? 200 * (tap_uniform(random) - 0.5) : 0};
+        float *x = tap_take(2 * n, sizeof *x);
+        psr_accel_template *m = NULL;
+        struct psr_accel_template_peak peak;
+        psr_err err;
+        add_noise(x, n, random);
+        add_signal(x, first, n, middle, place[1], 10);
+        if (psr_accel_template_create(&m, x, first, n, &err) != PSR_OK)
+            diag("%s", err.msg);
+        psr_accel_template_respond_jerk(m, place[0], place[1], place[2], &peak);
+        worst = fmax(worst, differs(x, first, n, place, &peak) * fmin(1, peak.power));
+        other += memcmp(&peak.power,
+                        &(double){psr_accel_template_power(m, place[0], place[1], place[2])},
+                        sizeof peak.power) != 0;
+        psr_accel_template_destroy(m);
+        free(x);
+    }
+    /* Samples of the series are floats, up to 100 times the response. */
+    ok(worst < 1e-4, "powers, phases and moments are their sums: off by %.2g", worst);
+    ok(other == 0, "powers alone are the same");
+}
+
 static void test_signal(void)
 {
     enum { N = 300 };
@@ -149,6 +223,7 @@ int main(void)
 {
     uint64_t random = tap_seed();
     test_definition(&random);
+    test_sums(&random);
     test_signal();
     test_noise(&random);
     test_edges();

@@ -54,6 +54,9 @@ void psr_accel_template_respond(const psr_accel_template *m, double r, double z,
 void psr_accel_template_respond_jerk(const psr_accel_template *m, double r, double z, double w,
                                      struct psr_accel_template_peak *peak);
 
+/* Its power alone, of the same bits in half the time.  Safe on several threads. */
+double psr_accel_template_power(const psr_accel_template *m, double r, double z, double w);
+
 /* Finds the highest power at the half bins of rlo .. rhi and z = zlo, zlo + zstep .. zhi; the first
  * of equals.  Sets only r, z and power of peak; power is 0 if nothing was searched.
  * Given:    zstep   > 0

@@ -105,15 +105,20 @@ static psr_status take_bins(struct place *p, const struct psr_accel_normalise *n
     return st;
 }
 
-static void respond(const struct place *p, const double *x, int h,
-                    struct psr_accel_template_peak *peak)
+/* Of harmonic h at the simplex's x. */
+struct spot {
+    double r, z, w;
+};
+
+static struct spot spot_of(const struct place *p, const double *x, int h)
 {
     const struct psr_accel_peak *k = p->peak;
     const double times = (double)h / p->to;
-    double w = p->s->lmax > 0 ? h * k->w + times * UNIT[2] * x[2] : 0;
-    double z = p->s->jmax > 0 ? h * k->z + times * UNIT[1] * x[1] : 0;
-    psr_accel_template_respond_jerk(p->around[h - 1], h * k->r + times * UNIT[0] * x[0], z, w,
-                                    peak);
+    return (struct spot){
+        .r = h * k->r + times * UNIT[0] * x[0],
+        .z = p->s->jmax > 0 ? h * k->z + times * UNIT[1] * x[1] : 0,
+        .w = p->s->lmax > 0 ? h * k->w + times * UNIT[2] * x[2] : 0,
+    };
 }
 
 static double minus_power(void *ctx, const double *x)
@@ -121,9 +126,8 @@ static double minus_power(void *ctx, const double *x)
     const struct place *p = ctx;
     double sum = 0;
     for (int h = p->from; h <= p->to; h++) {
-        struct psr_accel_template_peak peak;
-        respond(p, x, h, &peak);
-        sum += peak.power;
+        const struct spot at = spot_of(p, x, h);
+        sum += psr_accel_template_power(p->around[h - 1], at.r, at.z, at.w);
     }
     return -sum;
 }
@@ -139,8 +143,9 @@ static void descend(struct place *p, int from, int to, double *x)
 static void describe_harmonic(const struct place *p, const struct psr_accel_normalise *norm,
                               const double *x, int h, struct psr_accel_harm *harm)
 {
+    const struct spot at = spot_of(p, x, h);
     struct psr_accel_template_peak peak;
-    respond(p, x, h, &peak);
+    psr_accel_template_respond_jerk(p->around[h - 1], at.r, at.z, at.w, &peak);
     *harm = (struct psr_accel_harm){
         .power.value = fmax(peak.power, LEAST_POWER),
         .raw = peak.power * psr_accel_normalise_at(norm, (int64_t)rint(peak.r)),

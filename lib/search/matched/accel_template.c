@@ -1,6 +1,8 @@
 /* Filters a few bins with the response to a drift. */
 #include <psrkit/accel.h>
 
+#include "base/clones.h"
+
 #include <complex.h>
 #include <fftw3.h>
 #include <math.h>
@@ -113,6 +115,129 @@ static double complex next_phasor(struct chirp *c)
     return phasor;
 }
 
+/* --- at one place ----------------------------------------------------------------------------- */
+
+/* Sums run over four samples at a time: a chirp is a chain of products that wait for each other. */
+enum { LANES = 4 };
+
+typedef double doubles __attribute__((vector_size(LANES * sizeof(double))));
+
+struct complexes {
+    doubles re, im;
+};
+
+/* Chirps of samples j .. j + LANES - 1, each LANES samples a step. */
+struct chirps {
+    struct complexes phasor, step, next, last;
+};
+
+static inline void multiply(struct complexes *x, const struct complexes *by)
+{
+    const doubles re = x->re * by->re - x->im * by->im;
+    x->im = x->re * by->im + x->im * by->re;
+    x->re = re;
+}
+
+static void put(struct complexes *to, size_t lane, double complex value)
+{
+    to->re[lane] = creal(value);
+    to->im[lane] = cimag(value);
+}
+
+static struct chirps start_chirps(double r, double z, double w, size_t n)
+{
+    const double du = 1 / (double)n, h = LANES * du;
+    const double complex turn = unit(-w * du * h * h), last = unit(-w * h * h * h);
+    double complex early[2 * LANES], next = unit(-(z - w / 2 + w * (du / 2 + h)) * h * h);
+    struct chirp c = start_chirp(r, z, w, n);
+    struct chirps s;
+    for (size_t j = 0; j < 2 * LANES; j++)
+        early[j] = next_phasor(&c);
+    for (size_t l = 0; l < LANES; l++, next *= turn) {
+        put(&s.phasor, l, early[l]);
+        put(&s.step, l, early[l + LANES] * conj(early[l]));
+        put(&s.next, l, next);
+        put(&s.last, l, last);
+    }
+    return s;
+}
+
+static inline void advance(struct chirps *s)
+{
+    multiply(&s->phasor, &s->step);
+    multiply(&s->step, &s->next);
+    multiply(&s->next, &s->last);
+}
+
+/* Samples y, multiplied by their phasors. */
+static inline void turn_samples(struct complexes *v, const float complex *y,
+                                const struct complexes *phasor)
+{
+    for (size_t l = 0; l < LANES; l++) {
+        v->re[l] = (double)crealf(y[l]);
+        v->im[l] = (double)cimagf(y[l]);
+    }
+    multiply(v, phasor);
+}
+
+static double complex join(const struct complexes *sum)
+{
+    const double re = (sum->re[0] + sum->re[1]) + (sum->re[2] + sum->re[3]);
+    const double im = (sum->im[0] + sum->im[1]) + (sum->im[2] + sum->im[3]);
+    return re + I * im;
+}
+
+PSR_CLONES
+static double complex sum_response(const float complex *y, size_t n, const struct chirps *start)
+{
+    struct chirps s = *start;
+    struct complexes sum = {{0}, {0}}, v;
+    for (size_t j = 0; j < n; j += LANES) {
+        turn_samples(&v, y + j, &s.phasor);
+        sum.re += v.re;
+        sum.im += v.im;
+        advance(&s);
+    }
+    return join(&sum);
+}
+
+/* Moments in time about mid-observation. */
+PSR_CLONES
+static void sum_moments(const float complex *y, size_t n, const struct chirps *start,
+                        double complex moment[3])
+{
+    const double du = 1 / (double)n;
+    struct chirps s = *start;
+    struct complexes a0 = {{0}, {0}}, a1 = a0, a2 = a0, v;
+    doubles u;
+    for (size_t l = 0; l < LANES; l++)
+        u[l] = ((double)l + 0.5) * du - 0.5;
+    for (size_t j = 0; j < n; j += LANES, u += LANES * du) {
+        turn_samples(&v, y + j, &s.phasor);
+        a0.re += v.re;
+        a0.im += v.im;
+        a1.re += u * v.re;
+        a1.im += u * v.im;
+        a2.re += u * u * v.re;
+        a2.im += u * u * v.im;
+        advance(&s);
+    }
+    moment[0] = join(&a0);
+    moment[1] = join(&a1);
+    moment[2] = join(&a2);
+}
+
+static double square(double complex a)
+{
+    return creal(a) * creal(a) + cimag(a) * cimag(a);
+}
+
+double psr_accel_template_power(const psr_accel_template *m, double r, double z, double w)
+{
+    const struct chirps s = start_chirps(r - (double)m->first, z, w, m->n);
+    return square(sum_response(m->y, m->n, &s)) / 2;
+}
+
 void psr_accel_template_respond(const psr_accel_template *m, double r, double z,
                                 struct psr_accel_template_peak *peak)
 {
@@ -122,28 +247,24 @@ void psr_accel_template_respond(const psr_accel_template *m, double r, double z,
 void psr_accel_template_respond_jerk(const psr_accel_template *m, double r, double z, double w,
                                      struct psr_accel_template_peak *peak)
 {
-    struct chirp c = start_chirp(r - (double)m->first, z, w, m->n);
-    double complex a0 = 0, a1 = 0, a2 = 0; /* moments in time about mid-observation */
-    for (size_t j = 0; j < m->n; j++) {
-        double complex v = (double complex)m->y[j] * next_phasor(&c);
-        double u = ((double)j + 0.5) / (double)m->n - 0.5;
-        a0 += v;
-        a1 += u * v;
-        a2 += u * u * v;
-    }
-    double size = creal(a0) * creal(a0) + cimag(a0) * cimag(a0), phase = carg(a0);
-    double mean = size > 0 ? creal(a1 * conj(a0)) / size : 0;
+    const struct chirps s = start_chirps(r - (double)m->first, z, w, m->n);
+    double complex a[3];
+    sum_moments(m->y, m->n, &s, a);
+    const double size = square(a[0]), phase_rad = carg(a[0]);
+    const double mean = size > 0 ? creal(a[1] * conj(a[0])) / size : 0;
     /* -1/2 of the relative curvature of |A|^2 in r, over (2 pi)^2: the variance in time. */
-    double spread = size > 0 ? (creal(a2 * conj(a0)) - creal(a1 * conj(a1))) / size : 0;
+    const double spread = size > 0 ? (creal(a[2] * conj(a[0])) - square(a[1])) / size : 0;
     *peak = (struct psr_accel_template_peak){
         .r = r,
         .z = z,
         .power = size / 2,
-        .phase_rad = phase < 0 ? phase + 2 * M_PI : phase,
+        .phase_rad = phase_rad < 0 ? phase_rad + 2 * M_PI : phase_rad,
         .centroid = 0.5 + mean,
         .purity = sqrt(12 * fabs(spread)),
     };
 }
+
+/* --- drifts ----------------------------------------------------------------------------------- */
 
 /* Fills work with the transform of the series less its drift: A at half bins. */
 static void transform_drift(psr_accel_template *m, double z)

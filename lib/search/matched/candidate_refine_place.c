@@ -145,11 +145,8 @@ static size_t search_side(const struct psr_refine_box *b, int h, int sign, int z
 static double sum_power(const struct psr_refine_box *b, double r, double z)
 {
     double sum = 0;
-    for (int h = 1; h <= b->hit->nharm; h++) {
-        struct psr_accel_template_peak peak;
-        psr_accel_template_respond(b->matched[h - 1], h * r, h * z, &peak);
-        sum += peak.power;
-    }
+    for (int h = 1; h <= b->hit->nharm; h++)
+        sum += psr_accel_template_power(b->matched[h - 1], h * r, h * z, 0);
     return sum;
 }
 
@@ -158,11 +155,9 @@ static double sum_power(const struct psr_refine_box *b, double r, double z)
 static void find_errors(const struct psr_refine_box *b, struct psr_refine_place *p)
 {
     double weight = 0;
-    for (int h = 1; h <= b->hit->nharm; h++) {
-        struct psr_accel_template_peak peak;
-        psr_accel_template_respond(b->matched[h - 1], h * p->r.value, h * p->z.value, &peak);
-        weight += (double)(h * h) * peak.power;
-    }
+    for (int h = 1; h <= b->hit->nharm; h++)
+        weight += h * h *
+                  psr_accel_template_power(b->matched[h - 1], h * p->r.value, h * p->z.value, 0);
     weight = fmax(weight, PSR_REFINE_LEAST_POWER);
     p->r.error = 3 / (M_PI * sqrt(6 * weight));
     p->z.error = 3 * sqrt(10 / weight) / M_PI;
