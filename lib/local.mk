@@ -512,6 +512,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/matched/simplex.h \
 	lib/search/matched/template_bank.c \
 	lib/search/matched/template_bank.h \
+	lib/search/matched/template_plans.c \
+	lib/search/matched/template_plans.h \
 	lib/search/matched/candidate_refine.c \
 	lib/search/matched/candidate_refine_notes.c \
 	lib/search/matched/candidate_refine_notes.h \

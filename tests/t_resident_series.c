@@ -15,6 +15,16 @@ static struct {
     bool lost;    /* nothing works any more */
 } devices[MAX_DEVICES];
 
+/* What a thread has asked for and not waited for. */
+enum { MAX_FETCHES = 1000 };
+
+static _Thread_local struct fetch {
+    const float *d_x;
+    size_t n;
+    float *x;
+} fetches[MAX_FETCHES];
+static _Thread_local size_t nfetch;
+
 psr_status psr_device_take(const struct psr_device_series *where, size_t bytes, int64_t leave,
                            void **d_out, psr_err *err)
 {
@@ -55,7 +65,19 @@ psr_status psr_device_settle(const struct psr_device_series *where, psr_err *err
 psr_status psr_device_fetch(const struct psr_device_series *where, const float *d_x, size_t n,
                             float *x, psr_err *err)
 {
-    memcpy(x, d_x, n * sizeof *x);
+    if (nfetch == MAX_FETCHES)
+        return psr_fail(err, PSR_EDEVICE, "more than %d pieces at once", MAX_FETCHES);
+    fetches[nfetch++] = (struct fetch){d_x, n, x};
+    return check_device(where, err);
+}
+
+/* Samples arrive late. */
+psr_status psr_device_fetched(const struct psr_device_series *where, psr_err *err)
+{
+    for (; nfetch > 0; nfetch--) {
+        const struct fetch *f = &fetches[nfetch - 1];
+        memcpy(f->x, f->d_x, f->n * sizeof *f->x);
+    }
     return check_device(where, err);
 }
 

@@ -21,6 +21,7 @@ struct psr_device_ops {
                        psr_err *err);
     psr_status (*settle)(const struct psr_device_series *where, psr_err *err);
     psr_status (*fetch)(int device, const float *d_x, size_t n, float *x, psr_err *err);
+    psr_status (*fetched)(int device, psr_err *err);
     /* As psr_device_pin and psr_device_unpin. */
     psr_status (*pin)(void **out, size_t bytes, psr_err *err);
     void (*unpin)(void *p);

@@ -116,8 +116,29 @@ static psr_status fetch_samples(int device, const float *d_x, size_t n, float *x
     cudaError_t e = cudaSetDevice(device);
     if (!e)
         e = cudaMemcpyAsync(x, d_x, n * sizeof *x, cudaMemcpyDeviceToHost, cudaStreamPerThread);
+    return e ? psr_cuda_fail(device, e, "fetching series", err) : PSR_OK;
+}
+
+/* An event of this kind is waited for asleep: as many threads as fetch would otherwise take the
+ * processors from those that measure candidates. */
+static cudaError_t wait_asleep(cudaStream_t stream)
+{
+    cudaEvent_t done;
+    cudaError_t e = cudaEventCreateWithFlags(&done, cudaEventBlockingSync | cudaEventDisableTiming);
+    if (e)
+        return e;
+    e = cudaEventRecord(done, stream);
     if (!e)
-        e = cudaStreamSynchronize(cudaStreamPerThread);
+        e = cudaEventSynchronize(done);
+    (void)cudaEventDestroy(done);
+    return e;
+}
+
+static psr_status wait_for_samples(int device, psr_err *err)
+{
+    cudaError_t e = cudaSetDevice(device);
+    if (!e)
+        e = wait_asleep(cudaStreamPerThread);
     return e ? psr_cuda_fail(device, e, "fetching series", err) : PSR_OK;
 }
 
@@ -182,6 +203,7 @@ const struct psr_device_ops psr_device_cuda = {
     .keep = keep_series,
     .settle = settle_series,
     .fetch = fetch_samples,
+    .fetched = wait_for_samples,
     .pin = pin_memory,
     .unpin = unpin_memory,
 };

@@ -50,6 +50,13 @@ psr_status psr_device_fetch(const struct psr_device_series *where, const float *
     return st ? st : kind->fetch(where->device, d_x, n, x, err);
 }
 
+psr_status psr_device_fetched(const struct psr_device_series *where, psr_err *err)
+{
+    const struct psr_device_ops *kind;
+    psr_status st = find(where, &kind, err);
+    return st ? st : kind->fetched(where->device, err);
+}
+
 static psr_status copy(const struct psr_device_series *device_series, size_t ndevice_series,
                        size_t n, float *x, size_t stride, bool from_device, psr_err *err)
 {

@@ -23,9 +23,12 @@ PSR_MUST_CHECK psr_status psr_device_keep(const struct psr_device_series *from, 
  * Status: PSR_EDEVICE */
 PSR_MUST_CHECK psr_status psr_device_settle(const struct psr_device_series *where, psr_err *err);
 
-/* Copies n samples to the host; fast into memory of psr_device_pin.  Thread-safe.
+/* Copies n samples to the host; fast into memory of psr_device_pin.  They are there once
+ * psr_device_fetched has returned on the same thread, which waits without using its processor.
+ * Safe on several threads.
  * Status: PSR_EDEVICE */
 PSR_MUST_CHECK psr_status psr_device_fetch(const struct psr_device_series *where, const float *d_x,
                                            size_t n, float *x, psr_err *err);
+PSR_MUST_CHECK psr_status psr_device_fetched(const struct psr_device_series *where, psr_err *err);
 
 #endif

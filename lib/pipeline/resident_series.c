@@ -240,7 +240,7 @@ static psr_status fetch(const psr_resident_series *r, size_t i, float *x, int64_
 {
     const size_t row = i - r->first;
     size_t k = 0;
-    psr_status st = PSR_OK;
+    psr_status st = PSR_OK, end;
     while (row >= r->device[k].first + r->device[k].nseries)
         k++;
     for (const struct stretch *s = r->stretch; s < r->stretch + r->nstretch && n > 0 && !st; s++) {
@@ -250,6 +250,8 @@ static psr_status fetch(const psr_resident_series *r, size_t i, float *x, int64_
         x += more;
         n -= (int64_t)more;
     }
+    end = psr_device_fetched(&r->device[k], st ? NULL : err); /* x may be freed after a failure */
+    st = st ? st : end;
     return st || n <= 0 ? st : psr_series_store_read(r->d.store, i, x, n, err);
 }
 

@@ -2,6 +2,7 @@
 #include "accel_plan.h"
 #include "peaks.h"
 #include "template_bank.h"
+#include "template_plans.h"
 
 #include "base/memory.h"
 #include "base/threads.h"
@@ -100,11 +101,13 @@ psr_status psr_accel_search_resolve(struct psr_accel_search *s,
     };
     set_bins(s, d);
     set_cuts(s, d);
-    return take_zaps(s, d, err);
+    psr_status st = take_zaps(s, d, err);
+    return st ? st : psr_template_plans_create(&s->plans, err);
 }
 
 void psr_accel_search_forget(struct psr_accel_search *s)
 {
     free(s->zap);
+    psr_template_plans_destroy(s->plans);
     *s = (struct psr_accel_search){0};
 }

@@ -2,6 +2,7 @@
 #include "accel_refine.h"
 #include "response.h"
 #include "simplex.h"
+#include "template_plans.h"
 
 #include "candidate_refine_notes.h"
 
@@ -100,7 +101,7 @@ static psr_status take_bins(struct place *p, const struct psr_accel_normalise *n
         x[2 * i] = (float)M_SQRT2 * bin.re[i];
         x[2 * i + 1] = (float)M_SQRT2 * bin.im[i];
     }
-    psr_status st = psr_accel_template_create(&p->around[h - 1], x, first, n, err);
+    psr_status st = psr_accel_template_make(&p->around[h - 1], p->s->plans, x, first, n, err);
     free(x);
     return st;
 }

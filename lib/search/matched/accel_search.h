@@ -16,6 +16,7 @@ struct psr_accel_search {
     struct psr_redden redden; /* and red noise is taken out of their spectra */
     struct psr_span *zap;     /* [nzap] ascending, apart, within the spectrum; owned */
     size_t nzap;
+    struct psr_template_plans *plans; /* of candidates' responses; owned */
     double trials[PSR_ACCELSEARCH_NSTAGE];
     enum psr_trials count;             /* how trials make a chance of many */
     float cut[PSR_ACCELSEARCH_NSTAGE]; /* sums above it are candidates */

@@ -1,10 +1,8 @@
 /* Filters a few bins with the response to a drift. */
-#include <psrkit/accel.h>
+#include "template_plans.h"
 
 #include "base/clones.h"
 
-#include <complex.h>
-#include <fftw3.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -12,39 +10,34 @@
 
 struct psr_accel_template {
     int64_t first;
-    size_t n;            /* samples of the series, a power of two */
-    float complex *y;    /* [n] at times (j + 1/2) / n */
-    float complex *work; /* [2 n] */
-    fftwf_plan forward;  /* of work, in place */
+    size_t n;                       /* samples of the series, a power of two */
+    float complex *y;               /* [n] at times (j + 1/2) / n */
+    float complex *work;            /* [2 n] */
+    fftwf_plan forward;             /* of work, in place; one of the plans */
+    struct psr_template_plans *own; /* plans; NULL: those of the caller */
 };
 
 enum { N_MAX = 1 << 24, LEAST = 64 };
 
-static fftwf_plan make_plan(size_t n, float complex *x, int sign)
-{
-    fftwf_make_planner_thread_safe();
-    return fftwf_plan_dft_1d((int)n, x, x, sign, FFTW_ESTIMATE);
-}
-
 /* y_j = (1/n) sum_k x_k exp(2 pi i (k - first) u_j).  Sampling times in the middles of their
  * intervals, rather than at their beginnings, makes sums over them integrals to second order. */
-static bool make_series(psr_accel_template *m, const float *x, size_t nbin)
+static bool make_series(psr_accel_template *m, struct psr_template_plans *plans, const float *x,
+                        size_t nbin)
 {
-    fftwf_plan plan = make_plan(m->n, m->y, FFTW_BACKWARD);
-    if (!plan)
+    fftwf_plan back = psr_template_plans_get(plans, m->n, FFTW_BACKWARD);
+    if (!back)
         return false;
     for (size_t k = 0; k < m->n; k++) {
         double angle = M_PI * (double)k / (double)m->n, scale = 1 / (double)m->n;
         float complex phasor = (float complex)(scale * (cos(angle) + I * sin(angle)));
         m->y[k] = k < nbin ? (x[2 * k] + I * x[2 * k + 1]) * phasor : 0;
     }
-    fftwf_execute(plan);
-    fftwf_destroy_plan(plan);
+    fftwf_execute_dft(back, m->y, m->y);
     return true;
 }
 
-psr_status psr_accel_template_create(psr_accel_template **out, const float *x, int64_t first,
-                                     size_t n, psr_err *err)
+psr_status psr_accel_template_make(psr_accel_template **out, struct psr_template_plans *plans,
+                                   const float *x, int64_t first, size_t n, psr_err *err)
 {
     *out = NULL;
     if (n < 1 || n > N_MAX)
@@ -58,9 +51,8 @@ psr_status psr_accel_template_create(psr_accel_template **out, const float *x, i
         ;
     m->y = fftwf_malloc(m->n * sizeof *m->y);
     m->work = fftwf_malloc(2 * m->n * sizeof *m->work);
-    if (m->work)
-        m->forward = make_plan(2 * m->n, m->work, FFTW_FORWARD);
-    if (!m->y || !m->forward || !make_series(m, x, n)) {
+    m->forward = psr_template_plans_get(plans, 2 * m->n, FFTW_FORWARD);
+    if (!m->y || !m->work || !m->forward || !make_series(m, plans, x, n)) {
         psr_status st = psr_fail_nomem(err, "matched responses", 24.0 * (double)m->n);
         psr_accel_template_destroy(m);
         return st;
@@ -69,12 +61,26 @@ psr_status psr_accel_template_create(psr_accel_template **out, const float *x, i
     return PSR_OK;
 }
 
+psr_status psr_accel_template_create(psr_accel_template **out, const float *x, int64_t first,
+                                     size_t n, psr_err *err)
+{
+    struct psr_template_plans *plans;
+    *out = NULL;
+    psr_status st = psr_template_plans_create(&plans, err);
+    if (!st)
+        st = psr_accel_template_make(out, plans, x, first, n, err);
+    if (st)
+        psr_template_plans_destroy(plans);
+    else
+        (*out)->own = plans;
+    return st;
+}
+
 void psr_accel_template_destroy(psr_accel_template *m)
 {
     if (!m)
         return;
-    if (m->forward)
-        fftwf_destroy_plan(m->forward);
+    psr_template_plans_destroy(m->own);
     fftwf_free(m->y);
     fftwf_free(m->work);
     free(m);
@@ -273,7 +279,7 @@ static void transform_drift(psr_accel_template *m, double z)
     for (size_t j = 0; j < m->n; j++)
         m->work[j] = m->y[j] * (float complex)next_phasor(&c);
     memset(m->work + m->n, 0, m->n * sizeof *m->work);
-    fftwf_execute(m->forward);
+    fftwf_execute_dft(m->forward, m->work, m->work);
 }
 
 static float power_at(const psr_accel_template *m, size_t k)
