@@ -290,7 +290,8 @@ static void test_restart(void)
        "a sender that was killed and one that goes on: %lld spectra, %lld missing, %lld",
        (long long)whole, (long long)t.missing, (long long)AFTER);
     const double tsamp_s = t.obs.tsamp_s;
-    ok((double)t.missing * tsamp_s > 0.45 && (double)t.missing * tsamp_s < 5,
+    /* A receiver that is held up itself sees the first sender's end late. */
+    ok((double)t.missing * tsamp_s > 0.25 && (double)t.missing * tsamp_s < 5,
        "the time between is %.3f s of missing spectra", (double)t.missing * tsamp_s);
     if (!through || t.missing != expected)
         diag("%zu rows, gap of %lld at %lld; %s", t.nrow, (long long)t.first_missing,
