@@ -563,6 +563,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/singlepulse/singlepulse_peaks.c \
 	lib/search/singlepulse/singlepulse_plan.h \
 	lib/search/singlepulse/singlepulse_region.c \
+	lib/search/singlepulse/singlepulse_trail.c \
 	lib/search/spans.c \
 	lib/search/spans.h \
 	lib/search/dedisp/dedisp_subband.h \

@@ -140,6 +140,7 @@ UNIT_TESTS = \
 	tests/t_sigproc \
 	tests/t_simplex \
 	tests/t_singlepulse \
+	tests/t_singlepulse_causal \
 	tests/t_source \
 	tests/t_source_list \
 	tests/t_source_pipe \
@@ -179,7 +180,9 @@ dist_noinst_DATA += \
 	tests/mask_bytes.h \
 	tests/pulscan_list.h \
 	tests/pulscan_truth.h \
+	tests/pulse_causal.h \
 	tests/pulse_reference.h \
+	tests/pulse_search.h \
 	tests/pulse_tests.h \
 	tests/scratch.h \
 	tests/sample_formats.h \

@@ -11,7 +11,7 @@ struct plain {
     const float *x;
     size_t n, length, maxwidth;
     int fixed; /* length of all baselines; -1: each its best */
-    int64_t npiece;
+    int64_t npiece, storm;        /* storm: pieces above threshold in a row that are settled */
     struct pulse_figures *figure; /* [npiece] nodes, and levels of parts */
     double (*rest)[PLAIN_PARTS];  /* of levels; not a number where there is none */
     double (*bounded)[PLAIN_PARTS];
@@ -253,7 +253,7 @@ static void plain_norms(struct plain *p)
 __attribute__((unused)) static struct plain plain_prepare(const float *x, size_t n, size_t maxwidth,
                                                           int fixed)
 {
-    struct plain p = {.x = x, .n = n, .maxwidth = maxwidth, .fixed = fixed};
+    struct plain p = {.x = x, .n = n, .maxwidth = maxwidth, .fixed = fixed, .storm = 4};
     p.length = psr_pulse_piece_length(maxwidth);
     p.npiece = (int64_t)((n + p.length - 1) / p.length);
     size_t m = (size_t)p.npiece;
@@ -479,7 +479,7 @@ static void plain_settle(struct plain_pick *s, int64_t a, int64_t b, int64_t lim
     found->barrier = barrier;
 }
 
-/* Pieces above threshold in a row are settled together; of more than four the first two, when the fifth
+/* Pieces above threshold in a row are settled together; of more than a storm the first half, when the next
  * comes. */
 static void plain_settle_all(struct plain_pick *s, struct plain_events *found)
 {
@@ -491,9 +491,9 @@ static void plain_settle_all(struct plain_pick *s, struct plain_events *found)
         if (have && !loud[k]) {
             plain_settle(s, a, k, INT64_MAX, found);
             have = 0;
-        } else if (have == 4) {
-            plain_settle(s, a, k, (a + 2) * length, found);
-            a += 2, have -= 2;
+        } else if (have == s->p->storm) {
+            plain_settle(s, a, k, (a + have / 2) * length, found);
+            a += have / 2, have -= have / 2;
         }
         a = have ? a : k;
         have += loud[k];
@@ -503,14 +503,12 @@ static void plain_settle_all(struct plain_pick *s, struct plain_events *found)
     free(loud);
 }
 
-/* The search of one series.  Returned: *events, malloc'd, by sample, and how many */
-__attribute__((unused)) static size_t search_plainly(const float *x, size_t n, size_t maxwidth,
-                                                     int fixed, double threshold,
-                                                     struct psr_event **events)
+/* What is a pulse in flattened samples.  Returned: *events, malloc'd, by sample, and how many */
+static size_t plain_find_events(const struct plain *p, double threshold, struct psr_event **events)
 {
-    struct plain p = plain_prepare(x, n, maxwidth, fixed);
-    struct plain_pick s = {.p = &p};
-    struct plain_events found = {.event = tap_take(n + 1, sizeof **events), .barrier = INT64_MIN};
+    struct plain_pick s = {.p = p};
+    struct plain_events found = {.event = tap_take(p->n + 1, sizeof **events),
+                                 .barrier = INT64_MIN};
     plain_collect(&s, threshold);
     plain_settle_all(&s, &found);
     qsort(found.event, found.n, sizeof *found.event, compare_in_time);
@@ -519,9 +517,19 @@ __attribute__((unused)) static size_t search_plainly(const float *x, size_t n, s
     free(s.taken);
     free(s.every);
     free(s.box);
-    plain_free(&p);
     *events = found.event;
     return found.n;
+}
+
+/* The search of one series.  Returned: *events, malloc'd, by sample, and how many */
+__attribute__((unused)) static size_t search_plainly(const float *x, size_t n, size_t maxwidth,
+                                                     int fixed, double threshold,
+                                                     struct psr_event **events)
+{
+    struct plain p = plain_prepare(x, n, maxwidth, fixed);
+    size_t found = plain_find_events(&p, threshold, events);
+    plain_free(&p);
+    return found;
 }
 
 #endif

@@ -250,7 +250,8 @@ static void test_add_up(uint64_t *seed)
             z[tap_between(seed, 0, (int64_t)m - 1)] = -INFINITY;
         for (size_t t = 0; t < m; t++)
             plain[t] = (double)z[t];
-        psr_pulse_add_up(&f, &s, z, n, work);
+        psr_pulse_add_up(&f, &s, z, 0, n, work);
+        psr_pulse_size_draws(&f);
         for (int i = 0; i < s.nwidth; i++) {
             double most = 0, root = sqrt(list_of_widths[i]);
             for (size_t end = carry; end < m; end++) {
@@ -287,7 +288,7 @@ static void test_storm(uint64_t *seed)
     size_t most = 0;
     for (int i = 0; i < PULSE_COLUMNS; i++)
         norm[i] = i < NLIST ? (float)(1 / sqrt(list_of_widths[i])) : 0;
-    psr_pulse_peaks_init(&p, MAXWIDTH, LENGTH, 1, 1000);
+    psr_pulse_peaks_init(&p, MAXWIDTH, LENGTH, PULSE_STORM, 1, 1000);
     for (int64_t k = 0; k < PIECES; k++) {
         fits = fits && psr_pulse_peak_select(&p, &room, k, z + k * LENGTH, LENGTH, norm, 0);
         most = p.npiece > most ? p.npiece : most;

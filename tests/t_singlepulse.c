@@ -1,50 +1,7 @@
 /* The single-pulse plan: against the plain search, cut in every way, masked, at its ends, and with
  * pulses of known strength. */
 #include "pulse_reference.h"
-
-struct setup {
-    const float *x; /* [nseries][n] */
-    size_t nseries, n;
-    double maxwidth_s, threshold, detrend; /* sampling time is 1 ms */
-    const size_t *sweep;
-    const struct psr_span *mask;
-    size_t nmask;
-    int nthread;
-    uint64_t *cut; /* cuts blocks at random; NULL: one block */
-};
-
-/* Runs the plan over s->x.  Caller destroys. */
-static psr_singlepulse *search(const struct setup *s)
-{
-    psr_err err = {0};
-    psr_singlepulse *p =
-        plan_search((struct psr_singlepulse_desc){.size = sizeof(struct psr_singlepulse_desc),
-                                                  .nseries = s->nseries,
-                                                  .sweep = s->sweep,
-                                                  .threshold = s->threshold,
-                                                  .maxwidth_s = s->maxwidth_s,
-                                                  .detrend = s->detrend,
-                                                  .nthread = s->nthread});
-    bool fine = true;
-    for (size_t k = 0; fine && k < s->nmask; k++)
-        fine = !psr_singlepulse_mask(p, s->mask[k], &err);
-    for (size_t done = 0; fine && done < s->n;) {
-        size_t take = s->n - done;
-        if (s->cut) {
-            size_t most = (size_t)1 << tap_between(s->cut, 0, 12);
-            size_t want = (size_t)tap_between(s->cut, 0, (int64_t)most);
-            take = want < take ? want : take;
-        }
-        fine = !psr_singlepulse_execute(p, s->x + done, s->n, take, &err);
-        done += take;
-    }
-    fine = fine && !psr_singlepulse_finish(p, &err);
-    if (!fine) {
-        diag("search failed: %s", err.msg);
-        exit(EXIT_FAILURE);
-    }
-    return p;
-}
+#include "pulse_search.h"
 
 /* Which of the plain search's lengths comes closest to what was asked for, and the plan says so. */
 static int find_fixed(const struct setup *s, const psr_singlepulse *p)
@@ -62,14 +19,6 @@ static int find_fixed(const struct setup *s, const psr_singlepulse *p)
     if (!(fabs(told - want) < 1e-6 * (1 + want)))
         ok(false, "a baseline of %g samples is one of %g, not %g", s->detrend, want, told);
     return best;
-}
-
-static bool same_events(const struct psr_event *a, const struct psr_event *b, size_t n)
-{
-    bool same = true;
-    for (size_t e = 0; e < n; e++)
-        same = same && a[e].sample == b[e].sample && a[e].width == b[e].width;
-    return same;
 }
 
 /* Whether the plain search finds the same in a series that differs by a hundred thousandth of its
@@ -270,17 +219,6 @@ static void test_false_alarms(uint64_t *seed)
         psr_singlepulse_destroy(p);
     }
     free(x);
-}
-
-/* S/N of a rectangular pulse of S/N 1 in the boxcar of the list that suits it best. */
-static double match(int width)
-{
-    double best = 0;
-    for (int i = 0; i < NLIST; i++) {
-        double w = list_of_widths[i], narrow = fmin(w, width);
-        best = fmax(best, narrow / sqrt(w * width));
-    }
-    return best;
 }
 
 /* Pulses of S/N 50, one to a series, come back with what the definition says and a scatter of 1.  Wide

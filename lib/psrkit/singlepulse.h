@@ -30,6 +30,19 @@
  * end three after it.  If the mean square of those within 3 sigma, relative to white noise minus
  * such a baseline, exceeds 1 by more than 4.5 standard errors, S/N is corrected by the excess.
  *
+ * Causal.  Level and scatter may come from what was before alone, so that events trail a series by two longest
+ * boxcars, or 128 samples if these are longer, and by twice as much in a storm (below), instead of 13 pieces and
+ * as long as no other pulse comes.  A piece is searched in eighths.  Its sigma is the midmean of the nine pieces
+ * before it.  The level of an eighth is the mean over the
+ * last 64, 32, 16, 8 or 4 eighths, of those lengths the one that has best predicted the eighths of the 16 pieces
+ * before, with the same 3 %; what an eighth counts for is its mean of the samples within 3 sigma of its own level,
+ * and once its piece is complete its level in that, both limited to 6 times the scatter of such predictions.
+ * A piece whose line is more than 1 sigma off, or 1.5 times as noisy or quiet, begins anew: level and scatter from
+ * before it are forgotten.  The scatter of boxcars is that in the 16 pieces before.  An eighth with less than a quarter of sigma contains no data,
+ * and its piece teaches nothing, unless all eighths are so quiet.  The first piece
+ * with data, also after more than 8 without, is the warm-up: it is measured by itself, and searched once it is
+ * complete.  A slope of s sigma per piece leaves a level of at least 0.3 s.  A wide pulse draws on the levels of the eighths after it, not on its own.
+ *
  * In white noise, S/N has a scatter of 1.00 up to a third of the longest width, and 0.99 at it.
  * The baseline reduces the S/N of a weak pulse (measured) by at most 3 % at the longest width and 1
  * % at a third of it; at the very start or end of a series by 25 % at the longest width and 3 % at
@@ -62,6 +75,8 @@ struct psr_singlepulse_desc {
                           best ones; 0: 10 million */
     size_t block;        /* approximate samples of each series per execute: devices process them at
                           once if they have memory; 0: unknown */
+    bool causal;         /* level and scatter from what was before alone: events come soon after
+                            their last sample; on the host only */
 };
 
 /* One boxcar that is a pulse.  First, boxcars whose S/N and height (the sum of the flattened
@@ -71,7 +86,8 @@ struct psr_singlepulse_desc {
  * level separates it from an event at most a longest boxcar away, it belongs to that event.  If it
  * contains two narrower boxcars, with such a valley between them, whose sum of squares exceeds its
  * own, no boxcar across the valley is an event.  More than four consecutive pieces with boxcars
- * above threshold are processed from their front, as seen half of them ahead. */
+ * above threshold are processed from their front, as seen half of them ahead; and so are more than eight eighths
+ * of a causal search. */
 struct psr_event {
     double snr;
     int64_t sample; /* centre of the boxcar, in samples of the series (first + width/2) */
@@ -123,6 +139,12 @@ PSR_MUST_CHECK psr_status psr_singlepulse_finish(psr_singlepulse *p, psr_err *er
  * changes the plan.  They trail the samples pushed by 12 pieces and more, and a series holds up to about
  * twice its share of max_events until the stream has ended. */
 size_t psr_singlepulse_events(const psr_singlepulse *p, size_t i, const struct psr_event **events);
+
+/* Events of series i still to come begin at this sample or after it. */
+int64_t psr_singlepulse_settled(const psr_singlepulse *p, size_t i);
+
+/* Forgets the events found so far, of all series: an endless stream takes constant memory. */
+void psr_singlepulse_forget(psr_singlepulse *p);
 
 /* Number of events dropped so far because a series exceeded its share of max_events. */
 int64_t psr_singlepulse_dropped(const psr_singlepulse *p);

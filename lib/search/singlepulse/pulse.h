@@ -18,6 +18,10 @@
 
 #include <psrkit/singlepulse.h>
 
+/* Loud pieces in a row are settled together, but a row of this many from its front, as seen half its
+ * length ahead, so that a storm of interference takes bounded memory and time. */
+enum { PULSE_STORM = 4 };
+
 enum {
     PULSE_SUMS = 19, /* boxcars computed, those between the searched ones included */
 };
@@ -44,8 +48,8 @@ size_t psr_pulse_width_at_most(double limit);
 void psr_pulse_set_scale(struct pulse_scale *s, size_t maxwidth, size_t length, int fixed);
 
 /* The length of baseline next to so many samples, and samples of a length, pieces having "length". */
-int psr_pulse_choose_fixed(double samples, size_t length);
-double psr_pulse_span(int n, size_t length);
+int psr_pulse_choose_fixed(double samples, size_t length, bool causal);
+double psr_pulse_span(int n, size_t length, bool causal);
 
 /* Sums of all boxcars of one width, by first sample. */
 struct pulse_sum {
@@ -58,19 +62,20 @@ struct pulse_sum {
 int psr_pulse_sums(struct pulse_sum sum[PULSE_WIDTHS], const float *z, size_t m, size_t maxwidth,
                    float *work);
 
-/* What the boxcars that end in a piece come to: the greatest of each width, and the draws.
- * Given:  flat   maxwidth - 1 samples before it and its n; work [PULSE_SUMS - 1][as many] */
+/* What the boxcars that end in samples [from, from + n) of a piece come to: the greatest of each width, and
+ * the draws, of which later ones are missing.
+ * Given:  flat   maxwidth - 1 samples before them and the n; work [PULSE_SUMS - 1][as many] */
 void psr_pulse_add_up(struct pulse_figures *f, const struct pulse_scale *s, const float *flat,
-                      size_t n, float *work);
-void psr_pulse_size_draws(struct pulse_figures *f);
+                      size_t from, size_t n, float *work);
+void psr_pulse_size_draws(struct pulse_figures *f); /* once all are there */
 
 /* Mean squares of tests of pieces a .. b, of each length, as pulse_rest_square. */
 void psr_pulse_test_squares(double square[PULSE_LENGTHS], const struct pulse_figures *ring,
                             int64_t nring, int64_t a, int64_t b);
 
-/* The norms of piece k, of pieces up to index last. */
+/* The norms of piece k, from the window that ends with piece b; -1: there is none. */
 void psr_pulse_find_norms(struct pulse_figures *ring, int64_t nring, const struct pulse_scale *s,
-                          int64_t k, int64_t last);
+                          int64_t k, int64_t b);
 
 /* --- what is a pulse (singlepulse_pick.c, singlepulse_region.c) -------------------------------- */
 
@@ -103,7 +108,7 @@ PSR_MUST_CHECK bool psr_pulse_settle_region(struct pulse_room *room, const struc
 
 /* The region of one series that waits for more, and the events that are settled. */
 struct pulse_peaks {
-    size_t maxwidth, length;
+    size_t maxwidth, length, storm; /* storm: pieces in a row that are settled from their front */
     float threshold;
     float *z; /* [maxwidth - 1 + n] */
     float (*norm)[PULSE_COLUMNS];
@@ -115,8 +120,8 @@ struct pulse_peaks {
     int64_t dropped;
 };
 
-void psr_pulse_peaks_init(struct pulse_peaks *p, size_t maxwidth, size_t length, float threshold,
-                          size_t limit);
+void psr_pulse_peaks_init(struct pulse_peaks *p, size_t maxwidth, size_t length, size_t storm,
+                          float threshold, size_t limit);
 void psr_pulse_peaks_clear(struct pulse_peaks *p);
 
 /* Takes the next loud piece of series trial, in ascending order.
@@ -128,6 +133,9 @@ PSR_MUST_CHECK bool psr_pulse_peak_select(struct pulse_peaks *p, struct pulse_ro
 
 /* Settles the region that waits: no more will come.  Returned: as above */
 PSR_MUST_CHECK bool psr_pulse_settle(struct pulse_peaks *p, struct pulse_room *room, size_t trial);
+
+/* No event to come begins before this sample, if loud pieces to come have this index or more. */
+int64_t psr_pulse_peaks_settled(const struct pulse_peaks *p, int64_t next);
 
 /* Keeps the best p->limit events. */
 PSR_MUST_CHECK bool psr_pulse_prune(struct pulse_peaks *p);

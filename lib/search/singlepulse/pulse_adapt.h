@@ -21,6 +21,15 @@
  * below, it may be chance. */
 #define PULSE_ALLOWANCE 4.5
 
+/* From what was before alone, the baseline of length n is the mean of this many parts. */
+#define PULSE_TRAILING(n) (PULSE_TRAIL >> (n))
+/* A piece whose level is off by so many standard deviations begins anew, or whose scatter is by such a factor: a
+ * pulse of the longest boxcar changes its line by less. */
+#define PULSE_JUMP   1.0
+#define PULSE_LOUDER 1.5
+
+enum { PULSE_TRAIL = 64 };
+
 /* What follows from the widths alone. */
 struct pulse_scale {
     int32_t maxwidth, nwidth, step;           /* step: samples from one draw to the next */

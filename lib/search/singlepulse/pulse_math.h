@@ -319,6 +319,21 @@ PULSE_FN void pulse_join_pieces(struct pulse_tile *s, const struct pulse_near *n
     s->pos /= good ? (double)good : 1;
 }
 
+/* Scatter of the pieces in "all", without those far noisier than the rest: half data and half filling, or a
+ * storm, whose level says nothing of its neighbours'.
+ * Returned: that; *noisy   beyond which pieces are */
+PULSE_FN double pulse_find_scatter(const struct pulse_near *near, struct pulse_tile *all,
+                                   double *noisy)
+{
+    const int last_near = PULSE_AROUND_NODE - 1;
+    double sigma = pulse_take_midmean(near->sigma, all->weight, 0, last_near);
+    int before = all->pieces;
+    *noisy = PULSE_NOISY * sigma;
+    pulse_join_pieces(all, near, 0, last_near, *noisy);
+    return all->pieces < before ? pulse_take_midmean(near->sigma, all->weight, 0, last_near)
+                                : sigma;
+}
+
 /* The node of piece k, pieces of length samples being known up to index last >= k.
  * Given:  ring [nring], of piece q at q % nring, nring > 2 PULSE_REACH */
 PULSE_FN void pulse_baseline_node_make(struct pulse_baseline_node *out,
@@ -339,13 +354,8 @@ PULSE_FN void pulse_baseline_node_make(struct pulse_baseline_node *out,
     out->pos = ((double)k + 0.5) * (double)length - 0.5;
     if (all.pieces == 0)
         return;
-    out->sigma = pulse_take_midmean(near.sigma, all.weight, 0, last_near);
-    /* Half data and half filling, or a storm: its level says nothing of its neighbours'. */
-    double noisy = PULSE_NOISY * out->sigma;
-    int before = all.pieces;
-    pulse_join_pieces(&all, &near, 0, last_near, noisy);
-    if (all.pieces < before)
-        out->sigma = pulse_take_midmean(near.sigma, all.weight, 0, last_near);
+    double noisy;
+    out->sigma = pulse_find_scatter(&near, &all, &noisy);
     pulse_join_pieces(&left, &near, 0, to_left, noisy);
     pulse_join_pieces(&right, &near, from_right, last_near, noisy);
     out->known = true;

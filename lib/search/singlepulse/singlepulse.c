@@ -58,7 +58,9 @@ static bool allocate_plan(struct psr_singlepulse *p, const struct psr_singlepuls
     if (!p->sweep || !p->series || !p->bench)
         return false;
     for (size_t i = 0; i < p->nseries; i++) {
-        psr_pulse_peaks_init(&p->series[i].picker, p->maxwidth, p->length, p->threshold, share);
+        psr_pulse_peaks_init(&p->series[i].picker, p->maxwidth,
+                             p->causal ? p->length / PULSE_PARTS : p->length,
+                             p->causal ? PULSE_PARTS : PULSE_STORM, p->threshold, share);
         p->sweep[i] = d->sweep ? d->sweep[i] : 0;
         p->maxsweep = p->sweep[i] > p->maxsweep ? p->sweep[i] : p->maxsweep;
     }
@@ -77,14 +79,17 @@ static bool allocate_bench(struct pulse_bench *b, size_t room, size_t length)
 /* What a search on the host needs. */
 static bool allocate_samples(struct psr_singlepulse *p)
 {
-    size_t each = SLOTS * p->length;
+    size_t each = p->causal ? PULSE_TRAIL_ROOM(p) : SLOTS * p->length;
     p->samples = malloc(p->nseries * each * sizeof *p->samples);
     p->figure = calloc(p->nseries, PULSE_KEPT * sizeof *p->figure);
     if (!p->samples || !p->figure)
         return false;
     for (size_t i = 0; i < p->nseries; i++) {
-        p->series[i].piece = p->samples + i * each;
         p->series[i].figure = p->figure + i * PULSE_KEPT;
+        if (p->causal)
+            psr_pulse_trail_init(p, i, p->samples + i * each);
+        else
+            p->series[i].piece = p->samples + i * each;
     }
     for (int k = 0; k < p->nthread; k++)
         if (!allocate_bench(&p->bench[k], p->room, p->length))
@@ -117,8 +122,12 @@ static psr_status create(psr_singlepulse **out, const struct psr_singlepulse_des
         desc->maxwidth_s > 0 ? desc->maxwidth_s / desc->tsamp_s * (1 + 1e-9) : INFINITY);
     p->length = psr_pulse_piece_length(p->maxwidth);
     p->room = p->length + p->maxwidth;
-    psr_pulse_set_scale(&p->scale, p->maxwidth, p->length,
-                        desc->detrend > 0 ? psr_pulse_choose_fixed(desc->detrend, p->length) : -1);
+    p->causal = desc->causal;
+    psr_pulse_set_scale(
+        &p->scale, p->maxwidth, p->length,
+        desc->detrend > 0 ? psr_pulse_choose_fixed(desc->detrend, p->length, p->causal) : -1);
+    if (p->causal)
+        psr_pulse_trail_scale(&p->scale, p->length);
     p->block = desc->block;
     p->threshold = (float)desc->threshold;
     p->nthread = count_threads(desc->nthread, p->nseries);
@@ -156,17 +165,6 @@ psr_status psr_singlepulse_mask(psr_singlepulse *p, struct psr_span span, psr_er
     if (!st)
         p->mask[p->nmask++] = span;
     return st;
-}
-
-/* Replaces the masked samples of [pos, pos + n) of series i by NaN. */
-static void blank_masked(const struct psr_singlepulse *p, size_t i, int64_t pos, float *x, size_t n)
-{
-    for (size_t s = 0; s < p->nmask; s++) {
-        int64_t from = p->mask[s].first - (int64_t)p->sweep[i] - pos;
-        int64_t to = p->mask[s].first + p->mask[s].count - pos;
-        for (int64_t j = from > 0 ? from : 0; j < to && j < (int64_t)n; j++)
-            x[j] = NAN;
-    }
 }
 
 /* --- stages ----------------------------------------------------------------------------------- */
@@ -244,14 +242,16 @@ static void flatten_piece(const struct course *c, int64_t k)
 {
     choose_length(c, k);
     psr_pulse_flatten(piece_of(c, k), samples_of(c, k), c->p->length, figures_of(c, k));
-    psr_pulse_add_up(figures_of(c, k), &c->p->scale, join_pieces(c, k), samples_of(c, k),
+    psr_pulse_add_up(figures_of(c, k), &c->p->scale, join_pieces(c, k), 0, samples_of(c, k),
                      c->bench->work);
+    psr_pulse_size_draws(figures_of(c, k));
 }
 
 static bool search_piece(const struct course *c, int64_t k)
 {
     struct pulse_figures *f = figures_of(c, k);
-    psr_pulse_find_norms(c->series->figure, PULSE_KEPT, &c->p->scale, k, c->last);
+    psr_pulse_find_norms(c->series->figure, PULSE_KEPT, &c->p->scale, k,
+                         pulse_draws_end(k, c->last));
     return !pulse_is_loud(f, c->p->scale.nwidth, c->p->threshold) ||
            psr_pulse_peak_select(&c->series->picker, &c->bench->room, k, join_pieces(c, k),
                                  samples_of(c, k), f->norm, c->trial);
@@ -277,13 +277,15 @@ static bool push_series(const struct psr_singlepulse *p, size_t i, struct pulse_
 {
     struct course c = {.p = p, .series = &p->series[i], .bench = b, .trial = i, .n = p->length};
     int64_t length = (int64_t)p->length;
+    if (p->causal)
+        return psr_pulse_trail_push(p, i, b, x, n);
     for (size_t done = 0; done < n;) {
         int64_t pos = p->pos + (int64_t)done;
         size_t at = (size_t)(pos % length);
         size_t take = n - done < p->length - at ? n - done : p->length - at;
         c.last = pos / length;
         memcpy(piece_of(&c, c.last) + at, x + done, take * sizeof *x);
-        blank_masked(p, i, pos, piece_of(&c, c.last) + at, take);
+        psr_pulse_blank(p, i, pos, piece_of(&c, c.last) + at, take);
         done += take;
         if (at + take < p->length)
             break;
@@ -300,17 +302,19 @@ static bool finish_series(const struct psr_singlepulse *p, size_t i, struct puls
     struct course c = {.p = p, .series = &p->series[i], .bench = b, .trial = i, .n = p->length};
     int64_t whole = p->pos / (int64_t)p->length, m = whole;
     size_t rest = (size_t)(p->pos % (int64_t)p->length);
+    bool fine = true;
+    if (p->causal)
+        fine = psr_pulse_trail_finish(p, i, b);
     c.last = whole - 1;
-    if (rest) {
+    if (rest && !p->causal) {
         c.last = whole;
         c.n = rest;
         measure_piece(&c);
     }
-    for (; m <= c.last + PULSE_TO_SEARCH; m++)
-        if (!advance(&c, m))
-            return false;
+    for (; m <= c.last + PULSE_TO_SEARCH && fine && !p->causal; m++)
+        fine = advance(&c, m);
     struct pulse_peaks *picker = &p->series[i].picker;
-    return psr_pulse_settle(picker, &b->room, i) && psr_pulse_prune(picker);
+    return fine && psr_pulse_settle(picker, &b->room, i) && psr_pulse_prune(picker);
 }
 
 psr_status psr_singlepulse_execute(psr_singlepulse *p, const float *x, size_t stride, size_t nsamp,
@@ -356,6 +360,25 @@ size_t psr_singlepulse_events(const psr_singlepulse *p, size_t i, const struct p
     return p->series[i].picker.nevent;
 }
 
+int64_t psr_singlepulse_settled(const psr_singlepulse *p, size_t i)
+{
+    const struct pulse_series_state *s = &p->series[i];
+    int64_t next = p->pos / (int64_t)p->length - PULSE_TO_SEARCH;
+    if (p->ended)
+        return INT64_MAX;
+    if (p->share)
+        return INT64_MIN;
+    if (p->causal)
+        next = s->trail.next;
+    return psr_pulse_peaks_settled(&s->picker, next > 0 ? next : 0);
+}
+
+void psr_singlepulse_forget(psr_singlepulse *p)
+{
+    for (size_t i = 0; i < p->nseries; i++)
+        p->series[i].picker.nevent = 0;
+}
+
 int64_t psr_singlepulse_dropped(const psr_singlepulse *p)
 {
     int64_t dropped = 0;
@@ -371,7 +394,7 @@ size_t psr_singlepulse_maxwidth(const psr_singlepulse *p)
 
 double psr_singlepulse_detrend(const psr_singlepulse *p)
 {
-    return p->scale.fixed < 0 ? 0 : psr_pulse_span(p->scale.fixed, p->length);
+    return p->scale.fixed < 0 ? 0 : psr_pulse_span(p->scale.fixed, p->length, p->causal);
 }
 
 void psr_singlepulse_destroy(psr_singlepulse *p)

@@ -58,25 +58,27 @@ void psr_pulse_set_scale(struct pulse_scale *s, size_t maxwidth, size_t length, 
 
 /* What a baseline of length n averages over, in pieces: its weights, a triangle's, have an inverse sum
  * of squares of 3 s^3 / (2 s^2 + 1) parts, s = 2^n. */
-static double find_span(int n)
+static double find_span(int n, bool causal)
 {
+    if (causal)
+        return (double)PULSE_TRAILING(n) / PULSE_PARTS;
     double side = pow(2, n);
     return n ? 3 * side * side * side / (2 * side * side + 1) / PULSE_PARTS : 2 * PULSE_REACH + 1;
 }
 
-int psr_pulse_choose_fixed(double samples, size_t length)
+int psr_pulse_choose_fixed(double samples, size_t length, bool causal)
 {
     int best = 0;
     for (int n = 1; n < PULSE_LENGTHS; n++)
-        if (fabs(log(samples / (find_span(n) * (double)length))) <
-            fabs(log(samples / (find_span(best) * (double)length))))
+        if (fabs(log(samples / (find_span(n, causal) * (double)length))) <
+            fabs(log(samples / (find_span(best, causal) * (double)length))))
             best = n;
     return best;
 }
 
-double psr_pulse_span(int n, size_t length)
+double psr_pulse_span(int n, size_t length, bool causal)
 {
-    return find_span(n) * (double)length;
+    return find_span(n, causal) * (double)length;
 }
 
 /* --- columns side by side --------------------------------------------------------------------- */
@@ -170,11 +172,11 @@ static void add_draws(float *sum, float *n, const float *v, const float *limit)
 }
 
 void psr_pulse_find_norms(struct pulse_figures *ring, int64_t nring, const struct pulse_scale *s,
-                          int64_t k, int64_t last)
+                          int64_t k, int64_t b)
 {
     struct pulse_figures *f = &ring[k % nring];
     float size[PULSE_WINDOW][COLUMNS], limit[COLUMNS], sum[COLUMNS] = {0}, n[COLUMNS] = {0};
-    int64_t b = pulse_draws_end(k, last), a = pulse_window(b);
+    int64_t a = pulse_window(b);
     for (int64_t q = a; q <= b; q++)
         memcpy(size[q - a], ring[q % nring].draw_size, sizeof *size);
     find_draw_limits(limit, size[0], (int)(b - a + 1));

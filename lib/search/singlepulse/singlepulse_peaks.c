@@ -5,15 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Loud pieces in a row are settled together, but a row of this many from its front, as seen half its
- * length ahead, so that a storm of interference takes bounded memory and time. */
-enum { STORM = 4 };
-
-void psr_pulse_peaks_init(struct pulse_peaks *p, size_t maxwidth, size_t length, float threshold,
-                          size_t limit)
+void psr_pulse_peaks_init(struct pulse_peaks *p, size_t maxwidth, size_t length, size_t storm,
+                          float threshold, size_t limit)
 {
     *p = (struct pulse_peaks){.maxwidth = maxwidth,
                               .length = length,
+                              .storm = storm,
                               .threshold = threshold,
                               .limit = limit,
                               .barrier = INT64_MIN};
@@ -24,7 +21,7 @@ void psr_pulse_peaks_clear(struct pulse_peaks *p)
     free(p->z);
     free(p->norm);
     free(p->event);
-    psr_pulse_peaks_init(p, p->maxwidth, p->length, p->threshold, p->limit);
+    psr_pulse_peaks_init(p, p->maxwidth, p->length, p->storm, p->threshold, p->limit);
 }
 
 /* --- events ----------------------------------------------------------------------------------- */
@@ -111,6 +108,12 @@ bool psr_pulse_settle(struct pulse_peaks *p, struct pulse_room *room, size_t tri
     return done;
 }
 
+int64_t psr_pulse_peaks_settled(const struct pulse_peaks *p, int64_t next)
+{
+    int64_t first = (p->npiece ? p->piece : next) * (int64_t)p->length - (int64_t)p->maxwidth + 1;
+    return first > p->barrier ? first : p->barrier;
+}
+
 /* Settles the front half and forgets it. */
 static bool settle_front(struct pulse_peaks *p, struct pulse_room *room, size_t trial)
 {
@@ -146,7 +149,7 @@ bool psr_pulse_peak_select(struct pulse_peaks *p, struct pulse_room *room, int64
     size_t carry = p->maxwidth - 1;
     if (p->npiece && p->piece + (int64_t)p->npiece != piece && !psr_pulse_settle(p, room, trial))
         return false;
-    if (p->npiece == STORM && !settle_front(p, room, trial))
+    if (p->npiece == p->storm && !settle_front(p, room, trial))
         return false;
     if (!make_room(p))
         return false;
