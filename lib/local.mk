@@ -564,6 +564,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/singlepulse/singlepulse_plan.h \
 	lib/search/singlepulse/singlepulse_region.c \
 	lib/search/singlepulse/singlepulse_trail.c \
+	lib/search/band_share.c \
+	lib/search/band_share.h \
 	lib/search/spans.c \
 	lib/search/spans.h \
 	lib/search/dedisp/dedisp_subband.h \

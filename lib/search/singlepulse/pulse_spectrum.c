@@ -3,12 +3,13 @@
 
 #include "base/copy_desc.h"
 #include "pulse_spectrum.h"
+#include "search/band_share.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { FLANK_LEAST = 32, SUBBANDS = 8 };
-static const double left_share = 0.5, steady_share = 0.75;
+enum { FLANK_LEAST = 32 };
+static const double steady_share = 0.75;
 
 /* Samples of a channel. */
 struct channel {
@@ -126,31 +127,6 @@ static bool find_excess(const psr_pulse_spectrum *p, size_t c, double *a)
     return true;
 }
 
-/* Whether what is left without a sub-band is little. */
-static bool is_narrow(const psr_pulse_spectrum *p)
-{
-    const size_t span = (p->nchan + SUBBANDS - 1) / SUBBANDS;
-    const double *a = p->a;
-    const unsigned char *counts = p->counts;
-    double all = 0, run = 0;
-    size_t n = 0, m = 0;
-    bool narrow = false;
-    for (size_t c = 0; c < p->nchan; c++) {
-        all += a[c];
-        n += counts[c];
-    }
-    for (size_t c = 0; c < p->nchan; c++) {
-        run += a[c] - (c >= span ? a[c - span] : 0);
-        m += counts[c];
-        m -= c >= span ? counts[c - span] : 0;
-        if (c + 1 < span)
-            continue;
-        const double rest = all - run, share = n ? 1 - (double)m / (double)n : 0;
-        narrow = narrow || rest < left_share * all * sqrt(share) || m == n;
-    }
-    return narrow && all > 0 && p->nchan >= SUBBANDS;
-}
-
 static bool is_at_edge(const psr_pulse_spectrum *p)
 {
     size_t least = p->nchan, most = 0;
@@ -167,7 +143,8 @@ unsigned psr_pulse_spectrum_marks(psr_pulse_spectrum *p, double *a)
         p->counts[c] = find_excess(p, c, &p->a[c]);
     if (a)
         memcpy(a, p->a, p->nchan * sizeof *a);
-    return (is_at_edge(p) ? PSR_PULSE_EDGE : 0U) | (is_narrow(p) ? PSR_PULSE_NARROW : 0U);
+    const bool narrow = psr_band_is_narrow(p->a, p->counts, p->nchan, NULL);
+    return (is_at_edge(p) ? PSR_PULSE_EDGE : 0U) | (narrow ? PSR_PULSE_NARROW : 0U);
 }
 
 void psr_pulse_spectrum_destroy(psr_pulse_spectrum *p)
