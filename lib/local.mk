@@ -434,11 +434,15 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/fold/fold_device.h \
 	lib/search/fold/fold_check.c \
 	lib/search/fold/fold_check.h \
+	lib/search/fold/fold_harmonics.c \
+	lib/search/fold/fold_harmonics.h \
 	lib/search/fold/fold_make.c \
+	lib/search/fold/fold_narrow.c \
 	lib/search/fold/fold_next.c \
 	lib/search/fold/fold_phase.c \
 	lib/search/fold/fold_phase.h \
 	lib/search/fold/fold_plan.h \
+	lib/search/fold/fold_refine.c \
 	lib/search/fold/fold_replaced.c \
 	lib/search/fold/fold_replaced.h \
 	lib/search/fold/fold_rows_kernel.c \

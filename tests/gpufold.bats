@@ -95,7 +95,40 @@ same_numbers() {
     grep -q '^{"candidate": "20.00ms_Cand", "input": "g8.fil", "nbin": 16, "redchi": [0-9.]*, ' line
     p=$(sed -n 's/.*"p_s_topo": \([0-9.e-]*\),.*/\1/p' line)
     awk -v p="$p" '/P_topo/ { d = p * 1000 - $5; exit !(p > 0 && d < 1e-9 && d > -1e-9) }' t_*.bestprof
-    grep -q '"p_s_bary": null, .*"epoch_bary_mjd": null, "trials": 409825}$' line
+    grep -q '"p_s_bary": null, .*"epoch_bary_mjd": null, "trials": 409825, "marks": "-"}$' line
+}
+
+@test "-refine finds a slow pulsar's period and DM between the trials" {
+    fakebin -q -seed 5 -tobs 60 -tsamp 2048 -nchans 32 -nbits 8 -fch1 1500 -foff 16 -o s.fil -period 0 \
+        -add "pulsar period=2.713 dm=92 width=0.0814 snr=60"
+    gpufold -q -topo -p 2.71 -dm 108 -fine -nodmsearch -json -noplot -o a s.fil >a.json
+    gpufold -q -topo -p 2.71 -dm 108 -fine -nodmsearch -refine -json -noplot -o b s.fil >b.json
+    value() { sed -n "s/.*\"$1\": \([-0-9.e]*\),.*/\1/p" "$2"; }
+    awk -v p="$(value p_s_topo b.json)" 'BEGIN { exit !(p > 2.7124 && p < 2.7136) }'
+    awk -v dm="$(value dm b.json)" 'BEGIN { exit !(dm > 87 && dm < 97) }'
+    awk -v dm="$(value dm a.json)" 'BEGIN { exit !(dm > 100) }'
+    [ "$(value pd_topo b.json)" = 0 ]
+    awk -v a="$(value sigma a.json)" -v b="$(value sigma b.json)" 'BEGIN { exit !(b > a) }'
+    # The files say the same.
+    grep -q "^# Best DM  *=  *$(printf %.3f "$(value dm b.json)")" b_*.bestprof
+    gpufold -q -topo -p 2.71 -dm 108 -fine -nodmsearch -refine -nopsearch -nopdsearch -noplot -json -o c s.fil >c.json
+    [ "$(value p_s_topo c.json)" = 2.71 ]
+}
+
+@test "a pulsed tone in one channel is marked narrow, a pulsar is not" {
+    fakebin -q -seed 6 -tobs 16 -tsamp 1024 -nchans 64 -nbits 8 -fch1 1500 -foff 4 -o x.fil -period 0 \
+        -add "pulsar period=0.0391 dm=40 width=0.003 snr=20" -rfi "tone freq=1400 level=6 period=0.05 width=0.005"
+    mkdir d
+    gpufold -q -topo -p 0.0391 -dm 40 -noclip -json -noplot -o d/x x.fil >pulsar.json
+    gpufold -q -topo -p 0.05 -dm 40 -noclip -fine -nodmsearch -refine -json -noplot -o d/x x.fil >tone.json
+    grep -q '"marks": "-"}$' pulsar.json
+    grep -q '"marks": "narrow"}$' tone.json
+    psrreport -q d
+    page=$(sed -n '/Likely interference/,$p' d/report.html)
+    grep -q 'x_50.00ms_Cand.pfd' <<<"$page"
+    grep -q '<td>narrow</td>' <<<"$page"
+    fails grep -q 'x_39.10ms_Cand.pfd"' <<<"$page"
+    grep -q ',narrow$' d/candidates.csv
 }
 
 @test "many candidates: files, and lines of JSON in their order, do not depend on the threads" {

@@ -71,6 +71,7 @@ UNIT_TESTS = \
 	tests/t_fundamental \
 	tests/t_filterbank \
 	tests/t_fold \
+	tests/t_fold_refine \
 	tests/t_fold_search \
 	tests/t_folder \
 	tests/t_frame_order \

@@ -147,15 +147,12 @@ static void set_dms(struct psr_pfd *p, double dm)
     p->dm = p->trial_dm[first > 0 ? middle(p->ndm) : best];
 }
 
-void psr_fold_header_best(struct psr_pfd *p, const struct psr_fold_frame *frame,
-                          const struct psr_fold_best *found)
+/* Given: best   its period and p-dot */
+static void set_best(struct psr_pfd *p, const struct psr_fold_frame *frame,
+                     const struct psr_fold_best *found, struct psr_fold_period best)
 {
-    struct psr_fold_period best = {.p = p->trial_period_s[found->period],
-                                   .pd = p->trial_pdot[found->pdot]};
     const double f = 1 / best.p, fd = p->fold.fd + found->fdot, fdd = p->fold.fdd + found->fdotdot;
     best.pdd = fdd == 0 ? 0 : 2 * fd * fd / (f * f * f) - fdd / (f * f);
-    if (p->ndm)
-        p->dm = p->trial_dm[found->dm];
     if (frame->obs->barycentric)
         p->bary = best;
     else
@@ -163,6 +160,40 @@ void psr_fold_header_best(struct psr_pfd *p, const struct psr_fold_frame *frame,
     const struct psr_fold_bary *b = frame->bary;
     if (b->on)
         p->bary = convert(b, best);
+}
+
+void psr_fold_header_best(struct psr_pfd *p, const struct psr_fold_frame *frame,
+                          const struct psr_fold_best *found)
+{
+    if (p->ndm)
+        p->dm = p->trial_dm[found->dm];
+    set_best(p, frame, found,
+             (struct psr_fold_period){.p = p->trial_period_s[found->period],
+                                      .pd = p->trial_pdot[found->pdot]});
+}
+
+/* The trial of n whose value is nearest. */
+static size_t nearest(const double *trial, int32_t n, double value)
+{
+    size_t best = 0;
+    for (size_t i = 1; i < (size_t)n; i++)
+        if (fabs(trial[i] - value) < fabs(trial[best] - value))
+            best = i;
+    return best;
+}
+
+void psr_fold_header_refined(struct psr_pfd *p, const struct psr_fold_frame *frame,
+                             const struct psr_fold_refined *refined, struct psr_fold_best *found)
+{
+    const double pd = refined->fd == 0 ? 0 : -refined->fd / (p->fold.f * p->fold.f);
+    found->period = nearest(p->trial_period_s, p->nperiod, 1 / refined->f);
+    found->pdot = nearest(p->trial_pdot, p->npdot, pd);
+    found->fdot = refined->fd - p->fold.fd;
+    if (p->ndm) {
+        found->dm = nearest(p->trial_dm, p->ndm, refined->dm);
+        p->dm = refined->dm;
+    }
+    set_best(p, frame, found, (struct psr_fold_period){.p = 1 / refined->f, .pd = pd});
 }
 
 psr_status psr_fold_header_fill(struct psr_pfd *p, const struct psr_fold_frame *frame,

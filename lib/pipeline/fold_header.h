@@ -33,6 +33,10 @@ PSR_MUST_CHECK psr_status psr_fold_header_fill(struct psr_pfd *pfd,
 void psr_fold_header_best(struct psr_pfd *pfd, const struct psr_fold_frame *frame,
                           const struct psr_fold_best *found);
 
+/* Sets them to values between the trials instead, and found to the nearest trials. */
+void psr_fold_header_refined(struct psr_pfd *pfd, const struct psr_fold_frame *frame,
+                             const struct psr_fold_refined *refined, struct psr_fold_best *found);
+
 /* Barycentric epoch at infinite frequency of a candidate. */
 double psr_fold_bary_epoch(const struct psr_fold_frame *frame, double dm);
 

@@ -115,6 +115,21 @@ static psr_status search_result(const struct emission *e, psr_fold_search *searc
     return st ? st : psr_fold_search_run(search, &r->pfd, &e->times, &r->found, err);
 }
 
+/* From the best trial on. */
+static psr_status refine_result(const struct emission *e, struct result *r, psr_err *err)
+{
+    const struct psr_fold_search_desc keep = psr_folder_describe_search(e->f);
+    const struct psr_fold_spin *fold = &r->pfd.fold;
+    struct psr_fold_refined best = {.f = 1 / r->pfd.trial_period_s[r->found.period],
+                                    .fd = fold->fd + r->found.fdot,
+                                    .fdd = fold->fdd + r->found.fdotdot,
+                                    .dm = r->pfd.dm};
+    psr_status st = psr_fold_refine(&best, &r->pfd, &e->times, keep.keep_p, keep.keep_pd, err);
+    if (!st)
+        psr_fold_header_refined(&r->pfd, &e->f->frame, &best, &r->found);
+    return st;
+}
+
 /* Passes a searched fold to the caller. */
 static psr_status end_result(const struct emission *e, psr_fold_search *search, size_t k,
                              struct result *r, psr_err *err)
@@ -123,7 +138,9 @@ static psr_status end_result(const struct emission *e, psr_fold_search *search, 
     struct psr_fold_view view = {.npart = 0};
     struct psr_bestprof best = {.nbin = 0};
     psr_fold_header_best(&r->pfd, &e->f->frame, &r->found);
-    psr_status st = psr_fold_bestprof(&best, &r->pfd, err);
+    psr_status st = d->refine ? refine_result(e, r, err) : PSR_OK;
+    if (!st)
+        st = psr_fold_bestprof(&best, &r->pfd, err);
     if (!st && d->view)
         st = psr_fold_search_view(search, &r->pfd, &e->times, &r->found, &view, err);
     const struct psr_folder_fold fold = {&r->pfd, &best, &r->found, d->view ? &view : NULL};

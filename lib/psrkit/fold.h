@@ -316,6 +316,30 @@ void psr_fold_view_clear(struct psr_fold_view *view);
 /* Frees the search; NULL is allowed. */
 void psr_fold_search_destroy(psr_fold_search *s);
 
+/* Frequency and derivatives (at the start of the fold, Hz, Hz/s, Hz/s^2) and DM of a pulse. */
+struct psr_fold_refined {
+    double f, fd, fdd, dm;
+};
+
+/* Finds them to a fraction of a trial: profiles are rotated by Fourier coefficients, by any fraction of a bin, and
+ * the power of the pulse's harmonics is maximised, next to what was found.  The derivative is the folded one
+ * unless another raises Z^2 by 16: over few turns drift and derivative are easily confused.
+ * Given:    fold   with the period that a search has found
+ *           best   what it has found, of which fdd stays; keep_p, keep_pd   f, fd stay, too
+ * Returned: *best; as given where there is no maximum nearby (a period of the last harmonic away at most)
+ * Status:   PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_fold_refine(struct psr_fold_refined *best, const struct psr_pfd *fold,
+                                          const struct psr_fold_times *times, bool keep_p,
+                                          bool keep_pd, psr_err *err);
+
+/* Whether a fold, at the best values that the .pfd states, has its pulse in an eighth of the band: this is
+ * significant, and more so than the whole band; without it less than half the S/N is left that the rest has of a pulse
+ * of the whole band; and its profile is not in the rest at 4 standard deviations, as that of a scintillating
+ * pulsar is.  Never with fewer than 8 sub-bands.
+ * Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_fold_is_narrow(bool *narrow, const struct psr_pfd *fold,
+                                             psr_err *err);
+
 /* The best profile of a fold, and its numbers, as prepfold writes them to the .bestprof: of the
  * best DM, period and derivatives that the .pfd states.  Bins are correlated by the spreading of
  * samples; reduced chi^2 and its significance are corrected for that.  The caller clears *best, also
@@ -405,6 +429,8 @@ struct psr_folder_desc {
 
     /* Is called after take for each candidate in their order, by one thread at a time; NULL: it is not. */
     void (*then)(void *ctx, size_t i);
+
+    bool refine; /* psr_fold_refine, around the best trial */
 };
 
 /* Sets size and all fields to their defaults. */

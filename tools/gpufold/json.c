@@ -28,7 +28,7 @@ static void print_spin(struct psr_json *j, const char *clock,
     }
 }
 
-static void print_json(FILE *to, const struct psr_folder_fold *fold)
+static void print_json(FILE *to, const struct psr_folder_fold *fold, bool narrow)
 {
     const struct psr_bestprof *best = fold->best;
     struct psr_json j = {.put = cli_put_json, .ctx = to};
@@ -44,6 +44,7 @@ static void print_json(FILE *to, const struct psr_folder_fold *fold)
     print_precisely(&j, "epoch_topo_mjd", best->tepoch_mjd);
     print_precisely(&j, "epoch_bary_mjd", best->bepoch_mjd);
     psr_json_int(&j, "trials", fold->found->ntrial);
+    psr_json_string(&j, "marks", narrow ? "narrow" : "-");
     psr_json_end(&j, PSR_JSON_OBJECT);
     fputc('\n', to);
 }
@@ -51,10 +52,14 @@ static void print_json(FILE *to, const struct psr_folder_fold *fold)
 psr_status gpufold_make_json(char **line, const struct psr_folder_fold *fold, psr_err *err)
 {
     size_t n = 0;
+    bool narrow;
     *line = NULL;
+    psr_status st = psr_fold_is_narrow(&narrow, fold->pfd, err);
+    if (st)
+        return st;
     FILE *to = open_memstream(line, &n);
     if (to) {
-        print_json(to, fold);
+        print_json(to, fold, narrow);
         if (fclose(to) == 0 && *line)
             return PSR_OK;
     }

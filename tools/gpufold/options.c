@@ -115,6 +115,10 @@ static void add_search(struct cli_table *list, struct gpufold_options *o)
         {"npfact", CLI_INT, &o->run.npfact, "N",
          "Search 2 N n + 1 periods and p-dots for n bins (default 2).", 1, 10},
         {"ndmfact", CLI_INT, &o->run.ndmfact, "N", "Search 2 N n + 1 DMs (default 3).", 1, 1000},
+        {"refine", CLI_FLAG, &o->run.refine, NULL,
+         "Then find period, p-dot and DM between the trials, where the power of the pulse's "
+         "harmonics is largest: the DM even with -nodmsearch; p-dot only if it is significant.",
+         0, 0},
         {"fine", CLI_FLAG, &o->fine, NULL,
          "The finest steps, for candidates known well: -npfact 1 -pstep 1 -pdstep 2 -ndmfact 1 "
          "-dmstep 1.",

@@ -134,7 +134,7 @@ static void put_spins(struct row *o, const struct report_fold *f, const struct s
 /* The last column, which ends the line. */
 static void put_marks(struct row *o, const char *marks)
 {
-    char text[PSR_SIFT_MARKS];
+    char text[REPORT_MARKS];
     snprintf(text, sizeof text, "%s", *marks ? marks : "-");
     for (char *c = text; *c; c++)
         *c = *c == ',' ? '+' : *c;

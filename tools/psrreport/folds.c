@@ -46,6 +46,8 @@ static psr_status read_fold(struct report *r, const char *name, psr_err *err)
     psr_status st = psr_pfd_read(&pfd, path, 0, &why);
     if (!st)
         st = psr_fold_bestprof(&f->best, &pfd, &why);
+    if (!st)
+        st = psr_fold_is_narrow(&f->narrow, &pfd, &why);
     if (st) {
         report_refuse(r, &why);
     } else {
@@ -165,6 +167,16 @@ static struct report_fold *find_by_place(struct report_fold *const *sorted, size
     return NULL;
 }
 
+/* A fold says which part of the band its pulse is in, which a search cannot. */
+static void set_fold(struct report_cand *c, struct report_fold *f)
+{
+    const size_t n = c->marks[0] == '-' ? 0 : strlen(c->marks);
+    c->fold = f;
+    f->taken = true;
+    if (f->narrow)
+        snprintf(c->marks + n, sizeof c->marks - n, "%snarrow", n ? "," : "");
+}
+
 static void join(struct report *r, struct report_fold *const *sorted)
 {
     for (int by_place = 0; by_place < 2; by_place++)
@@ -174,14 +186,13 @@ static void join(struct report *r, struct report_fold *const *sorted)
                 continue;
             struct report_fold *f =
                 by_place ? find_by_place(sorted, r->nfold, c) : find_by_name(sorted, r->nfold, c);
-            c->fold = f;
             if (f)
-                f->taken = true;
+                set_fold(c, f);
         }
 }
 
 /* A fold that the list does not have: of a candidate given by hand, say. */
-static psr_status add_fold(struct report *r, const struct report_fold *f, psr_err *err)
+static psr_status add_fold(struct report *r, struct report_fold *f, psr_err *err)
 {
     struct report_cand c = {.list = NULL};
     for (int k = 0; k < CAND_NVALUE; k++)
@@ -191,7 +202,7 @@ static psr_status add_fold(struct report *r, const struct report_fold *f, psr_er
     c.value[CAND_FREQ_HZ] = 1 / c.value[CAND_PERIOD_S];
     psr_status st = report_add_candidate(r, &c, f->best.candidate, "", err);
     if (!st)
-        r->cand[r->ncand - 1].fold = f;
+        set_fold(&r->cand[r->ncand - 1], f);
     return st;
 }
 

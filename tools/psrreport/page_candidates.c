@@ -151,10 +151,10 @@ psr_status page_candidates(struct page *p, psr_err *err)
         html_raw(h, "<p>No candidate is without marks.</p>\n");
     if (st || ngood == nrow)
         return st;
-    html_raw(
-        h, "<h2>Likely interference</h2>\n<p>Candidates with marks. line: at a line of the sums of "
-           "all "
-           "channels, and no stronger. dm0: found near DM 0 too, with at least 0.9 of the sigma. A "
-           "pulsar may be among them, if its pulses are as long as their sweep.</p>\n");
+    html_raw(h, "<h2>Likely interference</h2>\n<p>Candidates with marks. line: at a line of the "
+                "sums of all channels, and no stronger. dm0: found near DM 0 too, with at least "
+                "0.9 of the sigma. narrow: the fold has its pulse in an eighth of the band, and "
+                "the rest is noise. A pulsar may be among them, if its pulses are as long as "
+                "their sweep.</p>\n");
     return put_rows(p, "marked", ngood, nrow, err);
 }

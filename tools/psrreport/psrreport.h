@@ -33,8 +33,12 @@ struct report_fold {
     char ra[PSR_PFD_POSITION], dec[PSR_PFD_POSITION];
     double f_user, fd_user, dm_user; /* as it was folded, and the middle of the DMs searched */
     double dm_step;
-    bool taken; /* belongs to a candidate of the list */
+    bool narrow; /* psr_fold_is_narrow */
+    bool taken;  /* belongs to a candidate of the list */
 };
+
+/* accelsift's marks, and that of a fold. */
+enum { REPORT_MARKS = PSR_SIFT_MARKS + sizeof ",narrow" };
 
 enum report_number {
     CAND_NUMBER,
@@ -54,9 +58,9 @@ enum report_number {
 
 /* A candidate of a sifted list, or a fold that no candidate belongs to. */
 struct report_cand {
-    char *list, *note; /* of the acceleration search; note: a known pulsar; owned, or NULL */
-    char marks[PSR_SIFT_MARKS]; /* why it may be interference; - for nothing, empty if not known */
-    double value[CAND_NVALUE];  /* not a number: unknown */
+    char *list, *note;        /* of the acceleration search; note: a known pulsar; owned, or NULL */
+    char marks[REPORT_MARKS]; /* why it may be interference; - for nothing, empty if not known */
+    double value[CAND_NVALUE];      /* not a number: unknown */
     const struct report_fold *fold; /* NULL: not folded */
 };
 

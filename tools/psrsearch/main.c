@@ -168,6 +168,7 @@ static psr_status search(struct run *r)
     if (!st)
         st = report(r);
     psrsearch_records_clear(&r->records);
+    psrsearch_results_clear(&r->found);
     psr_output_group_abort(r->claim);
     return st;
 }

@@ -169,7 +169,8 @@ void psrsearch_copy_log(const struct psrsearch_plan *p, enum psrsearch_kind step
 /* --- results ---------------------------------------------------------------------------------- */
 
 struct psrsearch_results {
-    bool sifted; /* the sifted list has been read */
+    bool sifted;             /* the sifted list has been read */
+    struct psr_names narrow; /* folds with the mark; names of candidates as gpufold gives them */
     size_t ncand, nknown, nfold, nburst;
     size_t nmarked, nburst_marked; /* of these, with marks of interference */
     struct {
@@ -182,7 +183,8 @@ struct psrsearch_results {
     } burst; /* the best without marks; if there is none, the best */
 };
 
-/* Reads what sifting has left, if *found does not have it yet, and all that the steps have found.
+/* Reads what sifting has left, if *found does not have it yet, and all that the steps have found:
+ * the marks of folds, too, and so the best without marks.  The caller clears *found.
  * Given:  found   zeros before the first call
  * Status: PSR_EIO, PSR_EFORMAT, PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psrsearch_results_read_sifted(struct psrsearch_results *found,
@@ -190,6 +192,7 @@ PSR_MUST_CHECK psr_status psrsearch_results_read_sifted(struct psrsearch_results
                                                         psr_err *err);
 PSR_MUST_CHECK psr_status psrsearch_results_read(struct psrsearch_results *found,
                                                  const struct psrsearch_plan *p, psr_err *err);
+void psrsearch_results_clear(struct psrsearch_results *found);
 
 /* Writes ROOT.psrsearch.json, and the same to standard output if -json is given. */
 PSR_MUST_CHECK psr_status psrsearch_summary_write(const struct psrsearch_results *found,

@@ -30,15 +30,34 @@ static bool is_marked(const char *marks)
     return *marks && strcmp(marks, "-") != 0;
 }
 
+/* Whether the candidate's fold is narrow: its name is LIST_Cand_NUMBER. */
+static bool is_narrow(const struct psrsearch_results *found, const struct json_value *candidate)
+{
+    char name[PSR_TEXT_MAX + 32];
+    const char *path = json_text(candidate, "file"), *slash = strrchr(path, '/');
+    snprintf(name, sizeof name, "%.250s_Cand_%.0f", slash ? slash + 1 : path,
+             json_number(candidate, "cand"));
+    for (size_t i = 0; i < found->narrow.n; i++)
+        if (!strcmp(found->narrow.name[i], name))
+            return true;
+    return false;
+}
+
 static void take_object(struct psrsearch_results *found, const struct json_value *candidate)
 {
-    const char *marks = json_text(candidate, "marks");
+    const char *of_list = json_text(candidate, "marks");
+    const bool narrow = is_narrow(found, candidate), listed = is_marked(of_list);
+    const bool marked = narrow || listed;
     found->nknown += *json_text(candidate, "note") != '\0';
-    found->nmarked += is_marked(marks);
-    if (found->ncand++)
+    found->nmarked += marked;
+    if (found->ncand++ && (marked || !is_marked(found->best.marks)))
         return;
     set_name(found, candidate);
-    snprintf(found->best.marks, sizeof found->best.marks, "%s", *marks ? marks : "-");
+    snprintf(found->best.marks, sizeof found->best.marks, "%s%s%s",
+             listed || (!narrow && *of_list) ? of_list
+             : narrow                        ? ""
+                                             : "-",
+             listed && narrow ? "," : "", narrow ? "narrow" : "");
     found->best.dm = json_number(candidate, "dm");
     found->best.snr = json_number(candidate, "snr");
     found->best.sigma = json_number(candidate, "sigma");
@@ -77,11 +96,24 @@ static bool take_burst(void *ctx, const char *line)
     return true;
 }
 
+static psr_status take_fold_object(struct psrsearch_results *found, const struct json_value *fold)
+{
+    found->nfold++;
+    if (strcmp(json_text(fold, "marks"), "narrow") != 0)
+        return PSR_OK;
+    return psr_names_add(&found->narrow, json_text(fold, "candidate"), NULL);
+}
+
 static bool take_fold(void *ctx, const char *line)
 {
-    struct psrsearch_results *found = ctx;
-    found->nfold += line[0] == '{';
-    return true;
+    struct json_value *value = NULL;
+    char *text = strdup(line);
+    psr_status st = text ? json_parse(&value, text, "", NULL) : PSR_ENOMEM;
+    if (!st)
+        st = take_fold_object(ctx, value);
+    json_clear(value);
+    free(text);
+    return st != PSR_ENOMEM;
 }
 
 psr_status psrsearch_results_read_sifted(struct psrsearch_results *found,
@@ -97,10 +129,19 @@ psr_status psrsearch_results_read_sifted(struct psrsearch_results *found,
 psr_status psrsearch_results_read(struct psrsearch_results *found, const struct psrsearch_plan *p,
                                   psr_err *err)
 {
-    psr_status st = psrsearch_results_read_sifted(found, p, err);
+    psr_status st = read_file(found, p, ".fold.json", take_fold, err);
+    if (found->narrow.n) {
+        found->sifted = false;
+        found->ncand = found->nknown = found->nmarked = 0;
+    }
+    if (!st)
+        st = psrsearch_results_read_sifted(found, p, err);
     if (!st)
         st = read_file(found, p, ".cand", take_burst, err);
-    if (!st)
-        st = read_file(found, p, ".fold.json", take_fold, err);
     return st ? st : read_file(found, p, ".par.json", take_fold, err);
+}
+
+void psrsearch_results_clear(struct psrsearch_results *found)
+{
+    psr_names_clear(&found->narrow);
 }

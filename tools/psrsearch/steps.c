@@ -175,10 +175,11 @@ static void make_fold(struct words *w, const struct psrsearch_plan *p,
         words_add_name(w, "-mask", p, "_rfifind.mask");
     else
         words_add_text(w, "-clean", o->clean);
-    /* The search has measured the DM; in a fold of a slow pulsar interference at DM 0 is within reach,
-     * and stronger. */
+    /* In a fold of a slow pulsar interference at DM 0 is within reach, and stronger: so the DM is only
+     * refined, next to that of the search. */
     words_add(w, "-fine");
     words_add(w, "-nodmsearch");
+    words_add(w, "-refine");
     words_add_flag(w, "-topo", p->topo);
     add_place(w, o);
     words_add_name(w, "-cands", p, ".sift");

@@ -76,7 +76,7 @@ size_t psr_fold_trials_offset(const struct psr_fold_trials *t, double delay, siz
     return offset < t->nbin ? offset : 0;
 }
 
-void psr_fold_trials_dm_offsets(const struct psr_fold_trials *t, double dm, size_t *offset)
+double psr_fold_trials_dm_bins(const struct psr_fold_trials *t, double dm, size_t j)
 {
     const struct psr_pfd *p = t->fold;
     const double bins_per_s = p->fold.f * p->nbin, doppler = 1.0 + p->voverc;
@@ -84,11 +84,16 @@ void psr_fold_trials_dm_offsets(const struct psr_fold_trials *t, double dm, size
     const double first_mhz = p->lofreq_mhz + band_mhz - p->width_mhz;
     const double high_mhz = p->lofreq_mhz + (p->nchan - 1.0) * p->width_mhz;
     const double high_s = psr_delay_s(PSR_DMCONST_PRESTO, dm, high_mhz * doppler);
+    const double mhz = (first_mhz + (double)j * band_mhz) * doppler;
+    return (psr_delay_s(PSR_DMCONST_PRESTO, dm, mhz) - high_s) * bins_per_s;
+}
+
+void psr_fold_trials_dm_offsets(const struct psr_fold_trials *t, double dm, size_t *offset)
+{
     for (size_t j = 0; j < t->nsub; j++) {
-        const double mhz = (first_mhz + (double)j * band_mhz) * doppler;
-        const double bins = (psr_delay_s(PSR_DMCONST_PRESTO, dm, mhz) - high_s) * bins_per_s;
+        const double bins = psr_fold_trials_dm_bins(t, dm, j);
         const double whole = bins < 0 ? ceil(bins - 0.5) : floor(bins + 0.5);
-        const double rest = fmod(whole, p->nbin);
+        const double rest = fmod(whole, t->fold->nbin);
         offset[j] = rest > 0 ? (size_t)rest : 0;
     }
 }

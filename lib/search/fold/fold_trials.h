@@ -37,7 +37,8 @@ size_t psr_fold_trials_offset(const struct psr_fold_trials *t, double delay, siz
 /* What reduced chi^2 is multiplied by, because samples that are spread over bins correlate them. */
 double psr_fold_correction(const struct psr_pfd *fold);
 
-/* Bins by which each sub-band is advanced at a DM. */
+/* Bins by which sub-band j is late at a DM, and by which each is advanced for that: rounded, below nbin. */
+double psr_fold_trials_dm_bins(const struct psr_fold_trials *t, double dm, size_t j);
 void psr_fold_trials_dm_offsets(const struct psr_fold_trials *t, double dm, size_t *offset);
 
 /* Adds part i's sub-bands, advanced by offset, to profile: [nbin], zeros. */

@@ -1,0 +1,181 @@
+/* The Fourier coefficients of a fold's profiles, and their sums. */
+#include "fold_harmonics.h"
+
+#include <psrkit/ddplan.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static double complex turn(double turns)
+{
+    const double angle = 2 * M_PI * turns;
+    return cos(angle) + sin(angle) * I;
+}
+
+/* Without the tests for infinities of C's multiplication. */
+static double complex product(double complex a, double complex b)
+{
+    const double re = creal(a) * creal(b) - cimag(a) * cimag(b),
+                 im = creal(a) * cimag(b) + cimag(a) * creal(b);
+    return re + im * I;
+}
+
+/* --- transforms ------------------------------------------------------------------------------- */
+
+/* Given: root   [nbin] exp(-2 pi i k / nbin) */
+static void transform(const double *profile, size_t nbin, const double complex *root, size_t most,
+                      struct psr_fold_coefs *to)
+{
+    for (size_t k = 1; k <= most; k++) {
+        double re = 0, im = 0;
+        for (size_t b = 0, at = 0; b < nbin; b++) {
+            re += profile[b] * creal(root[at]);
+            im += profile[b] * cimag(root[at]);
+            at = at + k < nbin ? at + k : at + k - nbin;
+        }
+        to->h[k - 1] = re + im * I;
+    }
+}
+
+static psr_status transform_all(struct psr_fold_harmonics *h, const struct psr_pfd *fold,
+                                psr_err *err)
+{
+    const size_t nbin = (size_t)fold->nbin;
+    double complex *root = calloc(nbin, sizeof *root);
+    if (!root)
+        return psr_fail_nomem(err, "harmonics of a fold", (double)nbin * sizeof *root);
+    for (size_t b = 0; b < nbin; b++)
+        root[b] = turn(-(double)b / (double)nbin);
+    for (size_t k = 0; k < h->npart * h->nsub; k++)
+        transform(fold->profile + k * nbin, nbin, root, h->most, &h->row[k]);
+    free(root);
+    return PSR_OK;
+}
+
+static void set_noise(struct psr_fold_harmonics *h, const struct psr_pfd *fold)
+{
+    const double per_bin = (double)fold->nbin / psr_fold_correction(fold);
+    for (size_t k = 0; k < h->npart * h->nsub; k++)
+        h->var[k % h->nsub] += fold->stats[k].prof_var * per_bin;
+}
+
+static void set_places(struct psr_fold_harmonics *h, const struct psr_fold_trials *t,
+                       const struct psr_fold_times *times)
+{
+    const double part_s = (double)times->part_blocks * times->block_s;
+    h->length_s = part_s * (double)h->npart;
+    for (size_t i = 0; i < h->npart; i++)
+        h->u[i] = (t->part_s[i] + part_s / 2) / h->length_s - 0.5;
+    for (size_t j = 0; j < h->nsub && h->nsub > 1; j++)
+        h->per_dm[j] = psr_fold_trials_dm_bins(t, 1, j) / (double)t->nbin;
+}
+
+psr_status psr_fold_harmonics_init(struct psr_fold_harmonics *h, const struct psr_pfd *fold,
+                                   const struct psr_fold_times *times, psr_err *err)
+{
+    const size_t npart = (size_t)fold->npart, nsub = (size_t)fold->nsub,
+                 half = ((size_t)fold->nbin - 1) / 2;
+    struct psr_fold_trials t;
+    *h = (struct psr_fold_harmonics){.npart = npart, .nsub = nsub};
+    h->most = half < PSR_FOLD_HARMONICS ? half : PSR_FOLD_HARMONICS;
+    psr_status st = psr_fold_trials_init(&t, fold, times, err);
+    if (st)
+        return st;
+    h->row = calloc(npart * nsub, sizeof *h->row);
+    h->var = calloc(nsub, sizeof *h->var);
+    h->u = calloc(npart, sizeof *h->u);
+    h->per_dm = calloc(nsub, sizeof *h->per_dm);
+    if (!h->row || !h->var || !h->u || !h->per_dm)
+        st = psr_fail_nomem(err, "harmonics of a fold", (double)(npart * nsub) * sizeof *h->row);
+    if (!st)
+        st = transform_all(h, fold, err);
+    if (!st) {
+        set_noise(h, fold);
+        set_places(h, &t, times);
+    } else
+        psr_fold_harmonics_clear(h);
+    psr_fold_trials_clear(&t);
+    return st;
+}
+
+void psr_fold_harmonics_clear(struct psr_fold_harmonics *h)
+{
+    free(h->row);
+    free(h->var);
+    free(h->u);
+    free(h->per_dm);
+    memset(h, 0, sizeof *h);
+}
+
+/* --- sums ------------------------------------------------------------------------------------- */
+
+void psr_fold_coefs_add(struct psr_fold_coefs *sum, const struct psr_fold_coefs *row, double turns)
+{
+    const double complex by = turn(turns);
+    double complex factor = 1;
+    for (size_t k = 0; k < PSR_FOLD_HARMONICS; k++) {
+        factor = product(factor, by);
+        sum->h[k] += product(row->h[k], factor);
+    }
+}
+
+void psr_fold_harmonics_bands(const struct psr_fold_harmonics *h, const double *part,
+                              struct psr_fold_coefs *of_band)
+{
+    memset(of_band, 0, h->nsub * sizeof *of_band);
+    for (size_t k = 0; k < h->npart * h->nsub; k++)
+        psr_fold_coefs_add(&of_band[k % h->nsub], &h->row[k], part[k / h->nsub]);
+}
+
+void psr_fold_harmonics_parts(const struct psr_fold_harmonics *h, const double *band,
+                              struct psr_fold_coefs *of_part)
+{
+    memset(of_part, 0, h->npart * sizeof *of_part);
+    for (size_t k = 0; k < h->npart * h->nsub; k++)
+        psr_fold_coefs_add(&of_part[k / h->nsub], &h->row[k], band[k % h->nsub]);
+}
+
+struct psr_fold_drift psr_fold_drift_of(const struct psr_fold_harmonics *h, double df, double dfd,
+                                        double dfdd)
+{
+    const double length_s = h->length_s, square = dfd * length_s * length_s / 2;
+    return (struct psr_fold_drift){.linear = df * length_s + square,
+                                   .square = square,
+                                   .cubic = dfdd * length_s * length_s * length_s / 6};
+}
+
+void psr_fold_harmonics_turns(const struct psr_fold_harmonics *h, struct psr_fold_drift drift,
+                              double *part)
+{
+    for (size_t i = 0; i < h->npart; i++) {
+        const double u = h->u[i], t = u + 0.5;
+        part[i] = -(drift.linear * u + drift.square * u * u + drift.cubic * t * t * t);
+    }
+}
+
+double psr_fold_harmonics_power(const struct psr_fold_harmonics *h,
+                                const struct psr_fold_coefs *sum, size_t n)
+{
+    double var = 0, power = 0;
+    for (size_t j = 0; j < h->nsub; j++)
+        var += h->var[j];
+    for (size_t k = 0; k < n; k++)
+        power += creal(sum->h[k]) * creal(sum->h[k]) + cimag(sum->h[k]) * cimag(sum->h[k]);
+    return var > 0 ? 2 * power / var : 0;
+}
+
+size_t psr_fold_harmonics_count(const struct psr_fold_harmonics *h,
+                                const struct psr_fold_coefs *sum)
+{
+    size_t best = 1;
+    double most = -INFINITY;
+    for (size_t n = 1; n <= h->most; n++) {
+        const double z = psr_fold_harmonics_power(h, sum, n) - 4 * (double)n;
+        if (z > most) {
+            most = z;
+            best = n;
+        }
+    }
+    return best;
+}
