@@ -63,9 +63,6 @@ cudaError_t clean_k_quantise(const struct clean_k_window *w, enum clean_k_levels
 cudaError_t clean_k_find_sparks(const struct clean_k_window *w, size_t width, double clip_sigma,
                                 cudaStream_t stream);
 
-/* Clears d_pulse, which has those of all widths, if it has too many. */
-cudaError_t clean_k_limit_pulses(const struct clean_k_window *w, cudaStream_t stream);
-
 /* Tiles of the first nwidth widths: d_ntile, d_product, and d_centre. */
 cudaError_t clean_k_measure(const struct clean_k_window *w, size_t nwidth, cudaStream_t stream);
 

@@ -176,29 +176,7 @@ __global__ void __launch_bounds__(SORTERS)
     }
 }
 
-/* What is in more of a window is no pulse. */
-__global__ void __launch_bounds__(SORTERS) limit_pulses(const clean_k_window w)
-{
-    __shared__ unsigned all;
-    unsigned count = 0;
-    if (threadIdx.x == 0)
-        all = 0;
-    __syncthreads();
-    for (size_t t = threadIdx.x; t < w.n; t += SORTERS)
-        count += w.d_pulse[t];
-    atomicAdd(&all, count);
-    __syncthreads();
-    for (size_t t = threadIdx.x; t < w.n && PSR_AUTO_RARE * (size_t)all > w.n; t += SORTERS)
-        w.d_pulse[t] = 0;
-}
-
 } // namespace
-
-extern "C" cudaError_t clean_k_limit_pulses(const struct clean_k_window *w, cudaStream_t stream)
-{
-    limit_pulses<<<1, SORTERS, 0, stream>>>(*w);
-    return cudaGetLastError();
-}
 
 extern "C" cudaError_t clean_k_find_sparks(const struct clean_k_window *w, size_t width,
                                            double clip_sigma, cudaStream_t stream)

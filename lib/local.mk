@@ -99,7 +99,9 @@ lib_cuda_sources = \
 	lib/search/pulscan/pulscan_cuda_plan.c \
 	lib/search/pulscan/pulscan_cuda_state.c \
 	lib/search/singlepulse/singlepulse_cuda.c \
-	lib/signal/clean_auto_cuda.c
+	lib/signal/clean_auto_cuda.c \
+	lib/signal/clean_auto_cuda.h \
+	lib/signal/clean_auto_cuda_memory.c
 endif
 lib_libpsrkit_objects_la_SOURCES = \
 	$(lib_cuda_sources) \
@@ -579,6 +581,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/signal/clean.c \
 	lib/signal/clean_auto.c \
 	lib/signal/clean_auto_band.c \
+	lib/signal/clean_auto_delays.c \
 	lib/signal/clean_auto_cells.c \
 	lib/signal/clean_auto_cpu.c \
 	lib/signal/clean_auto_jumps.c \

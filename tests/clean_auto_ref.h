@@ -15,6 +15,11 @@ struct ref_products {
     float sum[16][16];
 };
 
+/* The delay of one end of the band to the other, and its noise; 0: it has none. */
+struct ref_delay {
+    double size, noise;
+};
+
 struct ref {
     size_t nchan, nsamp, block, window;
     const float *x; /* [nsamp][nchan] */
@@ -33,6 +38,8 @@ struct ref {
     unsigned char *bad, *was_bad;
     bool hold, was_held, open; /* levels stay; the last window ended in a jump of the band */
     double tail, last_sum;
+    struct ref_delay past_delay[64]; /* of the last runs */
+    size_t ndelay;
 };
 
 static int ref_compare(const void *a, const void *b)
@@ -222,89 +229,9 @@ static unsigned char ref_level(float y)
     return (unsigned char)fmin(fmax(rint((double)y), 0), 255);
 }
 
-/* The band as a whole, for rows t0 .. t0 + n - 1; range[t] is the block of row t, base its first row. */
-struct ref_band {
-    struct ref *r;
-    size_t t0, n, B, ngroup;
-    int *u;               /* [n][ngroup] */
-    const size_t *base;   /* [n] */
-    const size_t *end;    /* [n] of the block */
-    double *count;        /* [n][ngroup] channels, or 0 */
-    bool *enough;         /* [n] */
-    unsigned char *spark; /* [n] */
-    unsigned char *pulse; /* [n] common noise is not measured there */
-};
+#include "clean_sparks_ref.h"
 
-/* M; Returned: Q in most */
-static float ref_tile(const struct ref_band *b, size_t t, size_t w, float *most)
-{
-    float v[16];
-    size_t n = 0;
-    for (size_t g = 0; g < b->ngroup && b->enough[t]; g++) {
-        double count = b->count[t * b->ngroup + g], sum = 0, good = 0;
-        for (size_t i = t; i < t + w; i++)
-            if (!b->spark[i]) {
-                sum += b->u[i * b->ngroup + g];
-                good++;
-            }
-        if (count > 0 && 2 * good >= (double)w)
-            v[n++] = (float)(sum / (5 * sqrt(count * good)));
-    }
-    *most = 0;
-    if (!n)
-        return 0;
-    const double middle = ref_median(v, n), low = (double)v[n / 4], high = (double)v[n - 1 - n / 4];
-    if (low > 0)
-        *most = (float)((low + 0.6745) * sqrt((double)n) / 1.3626);
-    else if (high < 0)
-        *most = (float)((high - 0.6745) * sqrt((double)n) / 1.3626);
-    return (float)(middle * sqrt((double)n) / 1.2533);
-}
-
-/* Leaves in at the first rows of the tiles of a width.  Returned: their number */
-static size_t ref_tiles(const struct ref_band *b, size_t w, size_t *at)
-{
-    size_t n = 0;
-    for (size_t t = 0; t < b->n; t++)
-        if ((t - b->base[t]) % w == 0 && t + w <= b->end[t])
-            at[n++] = t;
-    return n;
-}
-
-/* Marks rows at .. at + w - 1, and so many on either side. */
-static void ref_mark(const struct ref_band *b, unsigned char *mark, size_t at, size_t w,
-                     size_t beside)
-{
-    for (size_t t = 0; t < b->n; t++)
-        mark[t] |= t + beside >= at && t < at + w + beside;
-}
-
-/* Sparks and pulses. */
-static void ref_sparks(struct ref_band *b, size_t w)
-{
-    float *m = malloc(b->n * sizeof *m), *flat = malloc(b->n * sizeof *flat),
-          *most = malloc(b->n * sizeof *most);
-    size_t *at = malloc(b->n * sizeof *at), n = ref_tiles(b, w, at);
-    for (size_t j = 0; j < n; j++)
-        m[j] = ref_tile(b, at[j], w, &most[j]);
-    for (size_t j = 0; j < n; j++) {
-        size_t from = j > 4 ? j - 4 : 0, to = j + 4 < n ? j + 4 : n - 1;
-        flat[j] = (float)((double)m[j] - ref_median_copy(m + from, to - from + 1));
-    }
-    double scatter = n ? ref_scatter(flat, n, 0) : 0;
-    for (size_t j = 0; j < n; j++) {
-        const double size = fabs((double)flat[j]), above = fmax(1, scatter),
-                     all = (double)(flat[j] > 0 ? most[j] : -most[j]);
-        if (size > 2.5 * above && all > 2.5)
-            ref_mark(b, b->pulse, at[j], w, 0);
-        if (b->r->clip_sigma > 0 && size > b->r->clip_sigma * above && all > b->r->clip_sigma)
-            ref_mark(b, b->spark, at[j], w, w / 2);
-    }
-    free(m);
-    free(most);
-    free(flat);
-    free(at);
-}
+#include "clean_delays_ref.h"
 
 #include "clean_jumps_ref.h"
 #include "clean_modes_ref.h"
@@ -339,11 +266,8 @@ static bool ref_filter(struct ref_band *b, bool judged, float *less)
     }
     for (size_t w = 1; w <= b->B / 4; w *= 2)
         ref_sparks(b, w);
-    size_t n = 0, pulses = 0;
-    for (size_t t = 0; t < b->n; t++)
-        pulses += b->pulse[t];
-    for (size_t t = 0; t < b->n && 7 * pulses > b->n; t++)
-        b->pulse[t] = 0;
+    size_t n = 0;
+    ref_bursts(b);
     float *jumps = calloc(b->n * b->ngroup, sizeof *jumps);
     const bool some = ref_take_jumps(b, judged, jumps);
     for (size_t w = 1; ref_length(w) <= b->B; w *= 2, n++)
@@ -453,6 +377,7 @@ static void ref_window(struct ref *r, size_t t0, size_t n)
                          calloc(n * G, sizeof *b.count),
                          calloc(n, sizeof *b.enough),
                          calloc(n, 1),
+                         calloc(n, 1),
                          calloc(n, 1)};
     for (size_t t = 0; t < n; t++) {
         size_t k = t / B < nblock ? t / B : nblock ? nblock - 1 : 0, counted = 0;
@@ -513,8 +438,8 @@ static void ref_window(struct ref *r, size_t t0, size_t n)
     r->nfiltered += common;
     r->nwindow += nblock > 0;
     r->nseen++;
-    void *const own[] = {q,    m,    d,      masked, L0,      S0,       base,    end,
-                         less, gain, offset, b.u,    b.count, b.enough, b.spark, b.pulse};
+    void *const own[] = {q,    m,      d,   masked,  L0,       S0,      base,    end,    less,
+                         gain, offset, b.u, b.count, b.enough, b.spark, b.pulse, b.burst};
     for (size_t k = 0; k < sizeof own / sizeof *own; k++)
         free(own[k]);
 }

@@ -147,9 +147,25 @@ static void ref_read_band(struct ref_jumps *j)
                 n += b->count[t * b->ngroup + g];
             }
         j->band[t] = n > 0 ? sum / (5 * sqrt(n)) : 0;
-        j->good[t] = b->enough[t] && !b->spark[t];
+        j->good[t] = b->enough[t] && !b->spark[t] && !b->burst[t];
         j->whole[t] = j->good[t] ? llrint(j->band[t] * 1048576) : 0;
     }
+}
+
+/* Whether three quarters of the sub-bands have half of the median in cells at[0] .. at[1] - 1. */
+static bool ref_whole(const struct ref_jumps *j, const size_t *at)
+{
+    struct ref_jump s = {.first = at[0] * j->size, .end = at[1] * j->size};
+    float height[16];
+    size_t n = 0, up = 0;
+    ref_measure_jump(j, &s);
+    for (size_t g = 0; g < j->b->ngroup; g++)
+        if (s.height[g] != 0)
+            height[n++] = (float)s.height[g];
+    const double middle = n ? ref_median_copy(height, n) : 0;
+    for (size_t k = 0; k < n; k++)
+        up += (double)height[k] / middle > 0.5;
+    return n && up >= n - n / 4;
 }
 
 /* Stretches of the band whose edges are abrupt.  Returned: whether the last ends with the window */
@@ -157,7 +173,7 @@ static bool ref_find_jumps(struct ref_jumps *j)
 {
     struct ref *r = j->b->r;
     size_t at[257][2], n = ref_segments(j, at);
-    bool open = false;
+    bool open = false, alone[257];
     for (size_t k = 0; k < n; k++) {
         double good;
         const double now = ref_height(j, at[k][0], at[k][1], &good),
@@ -173,12 +189,20 @@ static bool ref_find_jumps(struct ref_jumps *j)
              end = last ? (long)j->b->n : ref_edge(j, at[k][1], after - now);
         if (at[k][0] == 0 && !r->open && !r->hold && !ref_abrupt(begin, now))
             first = -1;
-        if (first < 0 || end < 0 || first >= end)
+        alone[k] = first < 0 || end < 0 || first >= end;
+        if (alone[k])
             continue;
         struct ref_jump *s = &j->jump[j->n++];
         *s = (struct ref_jump){.first = (size_t)first, .end = (size_t)end};
         ref_measure_jump(j, s);
         open |= last;
+    }
+    for (size_t k = 0; k < n; k++) {
+        const struct ref_run run =
+            ref_widen(at[k][0] * j->size, at[k][1] * j->size, k ? at[k - 1][1] * j->size : 0,
+                      k + 1 < n ? at[k + 1][0] * j->size : j->b->n);
+        if (alone[k] && ref_whole(j, at[k]) && ref_dispersed(ref_delay_of(j->b, run, false), 0))
+            ref_mark_burst(j->b, run);
     }
     return open;
 }

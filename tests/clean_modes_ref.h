@@ -257,7 +257,7 @@ static void ref_common(const struct ref_band *b, const struct ref_modes *m, floa
     for (size_t t = 0; t < b->n; t++) {
         double r[16] = {0}, now[16];
         for (size_t g = 0; g < G; g++)
-            if (b->enough[t] && b->count[t * G + g] > 0 && !b->spark[t])
+            if (b->enough[t] && b->count[t * G + g] > 0 && !b->spark[t] && !b->burst[t])
                 r[g] = b->u[t * G + g] / (5 * sqrt(b->count[t * G + g])) - m->middle[g];
         ref_fit(m, G, r, now);
         for (size_t k = 0; k < m->n; k++)

@@ -45,6 +45,7 @@ UNIT_TESTS = \
 	tests/t_channelise \
 	tests/t_clean \
 	tests/t_clean_auto \
+	tests/t_clean_bursts \
 	tests/t_clean_files \
 	tests/t_clean_series \
 	tests/t_cluster \
@@ -165,9 +166,12 @@ dist_noinst_DATA += \
 	tests/bench_adds.h \
 	tests/bench_beams.h \
 	tests/clean_auto_ref.h \
+	tests/clean_delays_ref.h \
 	tests/clean_jumps_ref.h \
 	tests/clean_modes_ref.h \
 	tests/clean_scene.h \
+	tests/clean_sparks_ref.h \
+	tests/clean_stream.h \
 	tests/example.c \
 	tests/example.py \
 	tests/fake_made.h \

@@ -61,16 +61,32 @@ PSR_API_BEGIN
  *    one q' is below, otherwise 0 (number G' / 4 from either end): sparks are in all receivers, and a gain of one of them
  *    is left to what follows.
  *    A dispersed burst that crosses less than half of the band in w spectra is not seen.
+ *  - Delays.  A pulse that takes longer than its sweep is bright in most of the band at once, too; interference on Earth has no
+ *    delay across the band.  A run is successive spectra, and a quarter of their number (rounded up) on either side, up to the
+ *    next run: T together.  With s(t, g) = u / (5 sqrt n(g)), 0 in sub-bands that do not count, and p(t) = sum_g s, weights W(t) are the sum of
+ *    p over the a = T / 4 spectra (rounded up) after t less that over the a before t, within the run, less their mean over the run.
+ *    d(g) = sum_t s(t, g) W(t) is fitted by (c + b f(g)) x(g), by least squares, x(g) = sum_t s(t, g) p(t), f from -1/2 to 1/2
+ *    the centre of the sub-band in the band: what has one shape p in all sub-bands, whatever that is and however bright in each, has b = 0,
+ *    but for noise.  The delay is D = b sum p^2 / h spectra, with h = sum_t W(t) (p(t - e) - p(t + e)) / 2 e, e = a / 2 (rounded up), what a
+ *    spectrum of delay adds to sum W p.  Its noise is that of b, from sum W^2 in each d, or from the residuals of the fit
+ *    if these are larger (n - 2 degrees of freedom), and 0.02 a, added as squares: as much may shapes differ.  If h is
+ *    not below 0 or fewer than 3 x differ from 0, there is none.  z = D over its noise, 0 without.
+ *    Each run of sparks of any width is judged.  Of the last 64 of these runs, if sum z (each within -3 .. 3) is more than 5 sqrt(their number)
+ *    in size, there is a source, of delay D0: the median, weighted by z^2 within the same limits, of the D whose z has the sign of the sum.
+ *    A run is a burst if |z| > 4, or if there is a source and D is less than 3 of its noise short of D0.  Then its
+ *    spectra are no sparks.  So of a source whose delay one pulse does not show, some of the first pulses are taken for sparks.
  *  - Pulses.  A tile with the same M and Q above 2.5 is a pulse, whatever clip_sigma, without spectra beside it.  It
  *    stays, but common noise is not measured there: that is there most of the time, and of a bright pulsar whose sweep
- *    is shorter than its pulses the sub-bands have as much in common.  If more than a seventh of the window's
- *    spectra are pulses, none are: crests of hum are no pulses.
+ *    is shorter than its pulses the sub-bands have as much in common.  Runs of pulses that are no sparks are judged as those of sparks are, and
+ *    are bursts if also |z| > 2.  All spectra of bursts, with those beside them, are pulses.  If more than a seventh of the window's
+ *    spectra are pulses and not of bursts, these are none: crests of hum are no pulses.
  *  - Steps of the band.  b(t) = sum u / (5 sqrt(sum n)) over the sub-bands that count, in cells of B / 16 spectra, without
- *    sparks.  Of all ways to choose stretches of at least 16 cells (2 at either end of the window) with means b
+ *    sparks and bursts.  Of all ways to choose stretches of at least 16 cells (2 at either end of the window) with means b
  *    over N spectra, that with the largest sum of (b^2 N - 400) is taken, so that each is beyond 20 sigmas.  An edge is where
  *    8 spectra and the 8 before them differ by most, within a cell of that of the stretch, in units of their noise; by more than 5,
  *    and half of what the means of the stretches on either side differ by (0 outside stretches), or the stretch stays: a
- *    dispersed pulse, or one that is not as sharp as that, is no step.  A stretch that begins with the window has its edge in the last
+ *    dispersed pulse, or one that is not as sharp as that, is no step.  If three quarters of the sub-bands (all but n / 4) have more than half of the median of their
+ *    means in it, and it is a run, without sparks, with |z| > 4, it is a burst.  A stretch that begins with the window has its edge in the last
  *    (which ended with a stretch that was taken, and did not hold), or spectra 24 to 31 and the same number from the end of the last window differ so.
  *    Where levels hold, edges that are not sharp are those of cells.  The means of u / (5 sqrt n) in a stretch are taken out of
  *    the sub-bands and, before y is rounded, out of y.  Nothing of this in a first window that is shorter.
@@ -91,7 +107,7 @@ PSR_API_BEGIN
  *    x is the median over the windows of the variance along v, and e is taken of their lower quartile (of n, number
  *    n / 4 from 0; the median if n < 8): pulses are in few windows, modes in most.  Both are that of this window if its e is above 8
  *    and above 4 times that other one, and w <= B / 32: then a level has stepped.
- *    In each spectrum, a is fitted to u / (5 sqrt n) = sum over modes of a v: mode by mode by least absolute
+ *    In each spectrum that is no spark and of no burst (there a = 0), a is fitted to u / (5 sqrt n) = sum over modes of a v: mode by mode by least absolute
  *    deviations, then all by two steps of least squares, with residuals within 3 (one-step M-estimates, Huber
  *    1981), so that a pulse in fewer than half of the mode's sub-bands hardly counts.  A is the running
  *    median of a over w / 2 spectra (rounded down) to either side.  Unless a level has stepped along v, and if

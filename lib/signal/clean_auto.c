@@ -121,14 +121,17 @@ static bool allocate_window(psr_clean_auto *p)
     p->tile = calloc(p->window, sizeof *p->tile);
     p->spark = calloc(p->window, 1);
     p->pulse = calloc(p->window, 1);
+    p->burst = calloc(p->window, 1);
+    p->run = calloc(p->window / 2, sizeof *p->run);
+    p->band = calloc(2 * p->window + 1, sizeof *p->band);
     p->rate = calloc(PSR_AUTO_TILES * p->ngroup, sizeof *p->rate);
     p->mode = calloc(p->window * p->ngroup, sizeof *p->mode);
     p->median = calloc(p->window * p->ngroup, sizeof *p->median);
     p->less = calloc(p->window * p->ngroup, sizeof *p->less);
     p->held = calloc(p->window, p->in.row_bytes);
     p->row = calloc((size_t)p->nthread, sizeof *p->row);
-    bool all = p->work && p->tile && p->sum && p->fold && p->spark && p->pulse && p->rate &&
-               p->mode && p->median && p->less && p->held && p->row;
+    bool all = p->work && p->tile && p->sum && p->fold && p->spark && p->pulse && p->burst &&
+               p->run && p->band && p->rate && p->mode && p->median && p->less && p->held && p->row;
     for (int i = 0; i < p->nthread && all; i++)
         all = (p->row[i] = malloc(p->d.nchan * sizeof **p->row)) != NULL;
     return all;
@@ -137,8 +140,9 @@ static bool allocate_window(psr_clean_auto *p)
 int64_t psr_clean_auto_bytes(const psr_clean_auto *p)
 {
     const size_t cell = 2 * sizeof(double) + (4 + PSR_AUTO_RATINGS) * sizeof(float) + 2;
-    return (int64_t)(p->window * (p->in.row_bytes + 24 * p->ngroup + 6) + 4 * work_values(p) +
-                     4 * PSR_AUTO_TILES * p->ngroup + sizeof *p +
+    return (int64_t)(p->window * (p->in.row_bytes + 24 * p->ngroup + 7 + 2 * sizeof *p->band +
+                                  sizeof *p->run / 2) +
+                     4 * work_values(p) + 4 * PSR_AUTO_TILES * p->ngroup + sizeof *p +
                      p->d.nchan * ((PSR_AUTO_BLOCKS + 1) * cell + 8 * PSR_AUTO_HISTORY + 66));
 }
 
@@ -207,12 +211,12 @@ void psr_clean_auto_destroy(psr_clean_auto *p)
         free_block(&p->block[k]);
     for (int i = 0; p->row && i < p->nthread; i++)
         free(p->row[i]);
-    void *const own[] = {p->was_bad, p->npast,      p->fold,   p->keep,  p->bad,     p->level,
-                         p->sd,      p->now_l,      p->now_s,  p->old_l, p->old_s,   p->past_l,
-                         p->past_s,  p->masked,     p->work,   p->sum,   p->spark,   p->held,
-                         p->row,     p->mask,       p->tile,   p->span,  p->all_sd,  p->all_level,
-                         p->rate,    p->mode,       p->median, p->less,  p->missing, p->step,
-                         p->cell,    p->spark_span, p->weight, p->pulse};
+    void *const own[] = {
+        p->was_bad, p->npast, p->fold,   p->keep,   p->bad,     p->level,  p->sd,     p->now_l,
+        p->now_s,   p->old_l, p->old_s,  p->past_l, p->past_s,  p->masked, p->work,   p->sum,
+        p->spark,   p->held,  p->row,    p->mask,   p->tile,    p->span,   p->all_sd, p->all_level,
+        p->rate,    p->mode,  p->median, p->less,   p->missing, p->step,   p->cell,   p->spark_span,
+        p->weight,  p->pulse, p->burst,  p->run,    p->band};
     for (size_t n = 0; n < sizeof own / sizeof *own; n++)
         free(own[n]);
     free(p);

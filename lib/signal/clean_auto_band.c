@@ -73,16 +73,6 @@ static void mark_tiles(psr_clean_auto *p, size_t w, const float *flat, const flo
     }
 }
 
-/* What is in more of a window is no pulse, but the crests of hum, which must count. */
-static void limit_pulses(psr_clean_auto *p)
-{
-    size_t n = 0;
-    for (size_t t = 0; t < p->n; t++)
-        n += p->pulse[t];
-    if (PSR_AUTO_RARE * n > p->n)
-        memset(p->pulse, 0, p->n);
-}
-
 /* Looks for sparks and pulses of one width. */
 static void look_at_width(psr_clean_auto *p, size_t w)
 {
@@ -102,7 +92,6 @@ void psr_auto_find_sparks(psr_clean_auto *p)
     memset(p->pulse, 0, p->window);
     for (size_t w = 1; !p->d.zerodm && 4 * w <= p->size; w *= 2)
         look_at_width(p, w);
-    limit_pulses(p);
 }
 
 /* --- zero-DM ---------------------------------------------------------------------------------- */

@@ -31,6 +31,7 @@ static psr_status find_sparks(psr_clean_auto *p, psr_err *err)
 {
     (void)err;
     psr_auto_find_sparks(p);
+    psr_auto_find_bursts(p);
     return PSR_OK;
 }
 

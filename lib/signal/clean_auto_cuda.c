@@ -3,155 +3,15 @@
  *
  * All goes through one stream, which is waited for where the host decides: on sums of channels, and on products of
  * sub-bands; so no page-locked memory is written while a copy from it may still run. */
-#include "clean_auto_plan.h"
+#include "clean_auto_cuda.h"
 
 #include "base/cuda_call.h"
 
-#include <clean_kernels.h>
-#include <stdlib.h>
-
-enum { RANGES = PSR_AUTO_BLOCKS + 1, CELLS = PSR_AUTO_GROUPS * PSR_AUTO_GROUPS };
-
-struct auto_cuda {
-    int device;
-    cudaStream_t stream;
-    struct clean_k_window w; /* owns its arrays but d_in and d_out */
-    struct clean_k_range *d_range;
-    float *d_gain, *d_offset, *d_level;
-    unsigned char *d_weight;
-    unsigned char *d_held, *d_cleaned; /* [in_room] spectra that came, [out_room] and became */
-    size_t in_room, out_room;
-
-    /* Page-locked. */
-    struct clean_k_range *range; /* [RANGES] */
-    float *gain, *offset;        /* [RANGES][nchan] */
-    float *level;                /* [nchan] */
-    unsigned char *weight;       /* [nchan] */
-    uint64_t *s1, *s2;           /* [PSR_AUTO_BLOCKS][nchan] */
-    unsigned char *spark;        /* [window] */
-    float *product;              /* [PSR_AUTO_WIDTHS][ngroup][ngroup] */
-    double *centre;              /* [PSR_AUTO_GROUPS] */
-    uint32_t *ntile;             /* [PSR_AUTO_WIDTHS] */
-};
+#include <string.h>
 
 static psr_status fail(const struct auto_cuda *c, cudaError_t e, psr_err *err)
 {
     return psr_cuda_fail(c->device, e, "cleaning", err);
-}
-
-/* --- memory ----------------------------------------------------------------------------------- */
-
-static void destroy(psr_clean_auto *p)
-{
-    struct auto_cuda *c = p->state;
-    (void)cudaSetDevice(c->device);
-    if (c->stream)
-        (void)cudaStreamSynchronize(c->stream);
-    void *const on_device[] = {
-        c->d_weight,    c->d_range,  c->d_gain,     c->d_offset,   c->d_level,   c->d_held,
-        c->d_cleaned,   c->w.d_s1,   c->w.d_s2,     c->w.d_sum,    c->w.d_spark, c->w.d_pulse,
-        c->w.d_tile,    c->w.d_flat, c->w.d_most,   c->w.d_list,   c->w.d_ntile, c->w.d_rate,
-        c->w.d_product, c->w.d_mode, c->w.d_median, c->w.d_prefix, c->w.d_less,  c->w.d_centre};
-    void *const pinned[] = {c->weight, c->range, c->gain,    c->offset, c->level, c->s1,
-                            c->s2,     c->spark, c->product, c->centre, c->ntile};
-    for (size_t k = 0; k < sizeof on_device / sizeof *on_device; k++)
-        cudaFree(on_device[k]);
-    for (size_t k = 0; k < sizeof pinned / sizeof *pinned; k++)
-        psr_device_unpin(pinned[k]);
-    if (c->stream)
-        cudaStreamDestroy(c->stream);
-    free(c);
-}
-
-static cudaError_t take_channels(struct auto_cuda *c, size_t nchan, int64_t *taken)
-{
-    const size_t cells = PSR_AUTO_BLOCKS * nchan, values = RANGES * nchan;
-    TRY(psr_cuda_take(&c->d_range, RANGES * sizeof *c->d_range, taken));
-    TRY(psr_cuda_take(&c->d_gain, values * sizeof *c->d_gain, taken));
-    TRY(psr_cuda_take(&c->d_offset, values * sizeof *c->d_offset, taken));
-    TRY(psr_cuda_take(&c->d_level, nchan * sizeof *c->d_level, taken));
-    TRY(psr_cuda_take(&c->d_weight, nchan, taken));
-    TRY(psr_cuda_take_pinned(&c->weight, nchan, taken));
-    TRY(psr_cuda_take(&c->w.d_s1, cells * sizeof *c->w.d_s1, taken));
-    TRY(psr_cuda_take(&c->w.d_s2, cells * sizeof *c->w.d_s2, taken));
-    TRY(psr_cuda_take_pinned(&c->range, RANGES * sizeof *c->range, taken));
-    TRY(psr_cuda_take_pinned(&c->gain, values * sizeof *c->gain, taken));
-    TRY(psr_cuda_take_pinned(&c->offset, values * sizeof *c->offset, taken));
-    TRY(psr_cuda_take_pinned(&c->level, nchan * sizeof *c->level, taken));
-    TRY(psr_cuda_take_pinned(&c->s1, cells * sizeof *c->s1, taken));
-    return psr_cuda_take_pinned(&c->s2, cells * sizeof *c->s2, taken);
-}
-
-static cudaError_t take_window(struct auto_cuda *c, size_t window, size_t ngroup, int64_t *taken)
-{
-    struct clean_k_window *w = &c->w;
-    const size_t tiles = (size_t)PSR_AUTO_WIDTHS * PSR_AUTO_TILES, values = window * ngroup,
-                 products = PSR_AUTO_WIDTHS * ngroup * ngroup;
-    TRY(psr_cuda_take(&w->d_sum, values * sizeof *w->d_sum, taken));
-    TRY(psr_cuda_take(&w->d_spark, window, taken));
-    TRY(psr_cuda_take(&w->d_pulse, window, taken));
-    TRY(psr_cuda_take(&w->d_tile, window * sizeof *w->d_tile, taken));
-    TRY(psr_cuda_take(&w->d_most, window * sizeof *w->d_most, taken));
-    TRY(psr_cuda_take(&w->d_flat, window * sizeof *w->d_flat, taken));
-    TRY(psr_cuda_take(&w->d_list, tiles * sizeof *w->d_list, taken));
-    TRY(psr_cuda_take(&w->d_ntile, PSR_AUTO_WIDTHS * sizeof *w->d_ntile, taken));
-    TRY(psr_cuda_take(&w->d_rate, tiles * ngroup * sizeof *w->d_rate, taken));
-    TRY(psr_cuda_take(&w->d_product, products * sizeof *w->d_product, taken));
-    TRY(psr_cuda_take(&w->d_centre, PSR_AUTO_GROUPS * sizeof *w->d_centre, taken));
-    TRY(psr_cuda_take(&w->d_mode, values * sizeof *w->d_mode, taken));
-    TRY(psr_cuda_take(&w->d_median, values * sizeof *w->d_median, taken));
-    TRY(psr_cuda_take(&w->d_prefix, values * sizeof *w->d_prefix, taken));
-    TRY(psr_cuda_take(&w->d_less, values * sizeof *w->d_less, taken));
-    TRY(psr_cuda_take_pinned(&c->spark, window, taken));
-    TRY(psr_cuda_take_pinned(&c->product, products * sizeof *c->product, taken));
-    TRY(psr_cuda_take_pinned(&c->centre, PSR_AUTO_GROUPS * sizeof *c->centre, taken));
-    return psr_cuda_take_pinned(&c->ntile, PSR_AUTO_WIDTHS * sizeof *c->ntile, taken);
-}
-
-static void describe_window(struct auto_cuda *c, const psr_clean_auto *p)
-{
-    struct clean_k_window *w = &c->w;
-    w->nchan = p->d.nchan;
-    w->row_bytes = p->in.row_bytes;
-    w->ngroup = p->ngroup;
-    w->nbit = p->in.nbit;
-    w->is_signed = p->in.kind == PSR_INT;
-    w->is_float = p->in.kind == PSR_FLOAT;
-    w->window = p->window;
-    w->d_range = c->d_range;
-    w->d_gain = c->d_gain;
-    w->d_offset = c->d_offset;
-    w->d_level = c->d_level;
-    w->d_weight = c->d_weight;
-}
-
-/* The stream comes before those of dedispersion, whose kernels would not leave it a place. */
-static cudaError_t start(struct auto_cuda *c, const psr_clean_auto *p)
-{
-    int64_t taken = 0;
-    int lowest, highest;
-    TRY(cudaSetDevice(c->device));
-    TRY(cudaDeviceGetStreamPriorityRange(&lowest, &highest));
-    TRY(cudaStreamCreateWithPriority(&c->stream, cudaStreamNonBlocking, highest));
-    TRY(take_channels(c, p->d.nchan, &taken));
-    TRY(take_window(c, p->window, p->ngroup, &taken));
-    describe_window(c, p);
-    return cudaSuccess;
-}
-
-static psr_status create(psr_clean_auto *p, psr_err *err)
-{
-    struct psr_device found;
-    psr_status st = psr_device_describe(p->d.device, &found, err);
-    if (st)
-        return st;
-    struct auto_cuda *c = calloc(1, sizeof *c);
-    p->state = c;
-    if (!c)
-        return psr_fail_nomem(err, "cleaning", sizeof *c);
-    c->device = p->d.device;
-    cudaError_t e = start(c, p);
-    return e ? fail(c, e, err) : PSR_OK;
 }
 
 /* --- the steps of a window -------------------------------------------------------------------- */
@@ -230,21 +90,48 @@ static psr_status quantise(psr_clean_auto *p, psr_err *err)
     return e ? fail(c, e, err) : PSR_OK;
 }
 
-static cudaError_t find_sparks_on_device(struct auto_cuda *c, const psr_clean_auto *p)
+static cudaError_t find_sparks_on_device(struct auto_cuda *c, psr_clean_auto *p)
 {
+    const size_t values = p->n * p->ngroup;
     TRY(cudaMemsetAsync(c->w.d_spark, 0, p->n, c->stream));
     TRY(cudaMemsetAsync(c->w.d_pulse, 0, p->n, c->stream));
     for (size_t w = 1; !p->d.zerodm && 4 * w <= p->size; w *= 2)
         TRY(clean_k_find_sparks(&c->w, w, p->d.clip_sigma, c->stream));
-    TRY(clean_k_limit_pulses(&c->w, c->stream));
-    return cudaMemcpyAsync(c->spark, c->w.d_spark, p->n, cudaMemcpyDeviceToHost, c->stream);
+    TRY(cudaMemcpyAsync(c->spark, c->w.d_spark, p->n, cudaMemcpyDeviceToHost, c->stream));
+    TRY(cudaMemcpyAsync(c->pulse, c->w.d_pulse, p->n, cudaMemcpyDeviceToHost, c->stream));
+    TRY(cudaMemcpyAsync(p->sum, c->w.d_sum, values * sizeof *p->sum, cudaMemcpyDeviceToHost,
+                        c->stream));
+    return cudaStreamSynchronize(c->stream);
 }
 
+/* What follows looks at sums on the host: at one run of spectra after another, and one edge. */
 static psr_status find_sparks(psr_clean_auto *p, psr_err *err)
 {
     struct auto_cuda *c = p->state;
     cudaError_t e = find_sparks_on_device(c, p);
-    return e ? fail(c, e, err) : PSR_OK;
+    if (e)
+        return fail(c, e, err);
+    memcpy(p->spark, c->spark, p->n);
+    memcpy(p->pulse, c->pulse, p->n);
+    psr_auto_find_bursts(p);
+    return PSR_OK;
+}
+
+/* What was decided of spectra, for what is measured. */
+static cudaError_t put_marks(struct auto_cuda *c, const psr_clean_auto *p)
+{
+    memcpy(c->spark, p->spark, p->n);
+    memcpy(c->pulse, p->pulse, p->n);
+    TRY(cudaMemcpyAsync(c->w.d_spark, c->spark, p->n, cudaMemcpyHostToDevice, c->stream));
+    return cudaMemcpyAsync(c->w.d_pulse, c->pulse, p->n, cudaMemcpyHostToDevice, c->stream);
+}
+
+/* Nothing is subtracted for what is in a burst, as of sparks. */
+static cudaError_t put_silent(struct auto_cuda *c, const psr_clean_auto *p)
+{
+    for (size_t t = 0; t < p->n; t++)
+        c->silent[t] = p->spark[t] || p->burst[t];
+    return cudaMemcpyAsync(c->w.d_spark, c->silent, p->n, cudaMemcpyHostToDevice, c->stream);
 }
 
 static cudaError_t measure_on_device(struct auto_cuda *c, size_t nwidth)
@@ -269,7 +156,6 @@ static psr_status measure(psr_clean_auto *p, struct psr_auto_products *now,
     cudaError_t e = measure_on_device(c, nwidth);
     if (e)
         return fail(c, e, err);
-    memcpy(p->spark, c->spark, p->n);
     for (size_t k = 0; k < nwidth; k++) {
         now[k].n = c->ntile[k] < PSR_AUTO_FEWEST ? 0 : c->ntile[k];
         memcpy(now[k].sum, c->product + k * cells, cells * sizeof *c->product);
@@ -282,28 +168,18 @@ static psr_status measure(psr_clean_auto *p, struct psr_auto_products *now,
 static psr_status find_less(psr_clean_auto *p, const struct psr_auto_modes *m, psr_err *err)
 {
     struct auto_cuda *c = p->state;
-    cudaError_t e = clean_k_subtract(&c->w, m, c->stream);
+    cudaError_t e = put_silent(c, p);
+    if (!e)
+        e = clean_k_subtract(&c->w, m, c->stream);
     return e ? fail(c, e, err) : PSR_OK;
 }
 
-static cudaError_t fetch_sums(struct auto_cuda *c, psr_clean_auto *p)
-{
-    const size_t values = p->n * p->ngroup;
-    TRY(cudaMemcpyAsync(p->sum, c->w.d_sum, values * sizeof *p->sum, cudaMemcpyDeviceToHost,
-                        c->stream));
-    return cudaStreamSynchronize(c->stream);
-}
-
-/* On the host: it looks at sums only, and at one edge after another. */
 static psr_status find_jumps(psr_clean_auto *p, bool *some, psr_err *err)
 {
     struct auto_cuda *c = p->state;
     const size_t bytes = p->n * p->ngroup * sizeof *p->sum;
-    cudaError_t e = fetch_sums(c, p);
-    if (!e) {
-        memcpy(p->spark, c->spark, p->n);
-        *some = psr_auto_find_jumps(p);
-    }
+    *some = psr_auto_find_jumps(p);
+    cudaError_t e = put_marks(c, p);
     if (!e && *some)
         e = cudaMemcpyAsync(c->w.d_sum, p->sum, bytes, cudaMemcpyHostToDevice, c->stream);
     return e ? fail(c, e, err) : PSR_OK;
@@ -331,12 +207,8 @@ static psr_status find_mean(psr_clean_auto *p, psr_err *err)
 {
     struct auto_cuda *c = p->state;
     const size_t bytes = p->n * p->ngroup * sizeof *p->less;
-    cudaError_t e = fetch_sums(c, p);
-    if (!e) {
-        memcpy(p->spark, c->spark, p->n);
-        psr_auto_find_mean(p);
-        e = cudaMemcpyAsync(c->w.d_less, p->less, bytes, cudaMemcpyHostToDevice, c->stream);
-    }
+    psr_auto_find_mean(p);
+    cudaError_t e = cudaMemcpyAsync(c->w.d_less, p->less, bytes, cudaMemcpyHostToDevice, c->stream);
     return e ? fail(c, e, err) : PSR_OK;
 }
 
@@ -366,7 +238,10 @@ static psr_status quantise_less(psr_clean_auto *p, psr_err *err)
 static psr_status blank(psr_clean_auto *p, psr_err *err)
 {
     struct auto_cuda *c = p->state;
-    cudaError_t e = clean_k_blank(&c->w, c->stream);
+    cudaError_t e =
+        cudaMemcpyAsync(c->w.d_spark, c->spark, p->n, cudaMemcpyHostToDevice, c->stream);
+    if (!e)
+        e = clean_k_blank(&c->w, c->stream);
     return e ? fail(c, e, err) : PSR_OK;
 }
 
@@ -489,8 +364,8 @@ static psr_status finish(psr_clean_auto *p, void *out, size_t *nout, psr_err *er
 
 const struct psr_auto_ops psr_auto_cuda = {
     .name = "cuda",
-    .create = create,
-    .destroy = destroy,
+    .create = psr_auto_cuda_create,
+    .destroy = psr_auto_cuda_destroy,
     .sum = sum,
     .quantise = quantise,
     .find_sparks = find_sparks,

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-static const double jump_cost = 400, edge_limit = 5, edge_share = 0.5;
+static const double jump_cost = 400, edge_limit = 5, edge_share = 0.5, whole_share = 0.5;
 enum {
     STRETCH = PSR_AUTO_STRETCH, /* cells */
     AT_END = 2,                 /* the same of those that begin or end with the window */
@@ -50,7 +50,7 @@ static void sum_cells(psr_clean_auto *p)
     for (size_t i = 0; i < p->ncell; i++) {
         int64_t sum = 0, good = 0;
         for (size_t t = i * size; t < (i + 1) * size; t++) {
-            const bool counts = !p->spark[t] && p->block[t / p->usual].ncount;
+            const bool counts = !p->spark[t] && !p->burst[t] && p->block[t / p->usual].ncount;
             sum += counts ? (int64_t)llrint(band_at(p, t) * PSR_AUTO_FIXED_ONE) : 0;
             good += counts;
         }
@@ -156,7 +156,7 @@ static void measure(const psr_clean_auto *p, struct psr_auto_jump *s)
     size_t good = 0;
     for (size_t t = s->first; t < s->end; t++) {
         const struct psr_auto_block *b = &p->block[t / p->usual];
-        if (p->spark[t] || !b->ncount)
+        if (p->spark[t] || p->burst[t] || !b->ncount)
             continue;
         for (size_t g = 0; g < p->ngroup; g++)
             if (b->count[g])
@@ -184,6 +184,35 @@ static bool add_jump(psr_clean_auto *p, size_t (*at)[2], size_t n, size_t k)
     measure(p, &s);
     p->jump[p->njump++] = s;
     return true;
+}
+
+/* Whether three quarters of the sub-bands have at least half of the median: what has less is the gain of receivers, and
+ * their edges at different times have no delay. */
+static bool is_of_whole_band(const struct psr_auto_jump *s, size_t ngroup)
+{
+    float height[PSR_AUTO_GROUPS];
+    size_t n = 0;
+    for (size_t g = 0; g < ngroup; g++)
+        if (s->height[g] != 0)
+            height[n++] = (float)s->height[g];
+    if (!n)
+        return false;
+    const double middle = psr_auto_median_of_few(height, n);
+    return middle > 0 ? (double)height[n / 4] > whole_share * middle
+                      : (double)height[n - 1 - n / 4] < whole_share * middle;
+}
+
+/* What is no step may be a long burst. */
+static void judge_stretch(psr_clean_auto *p, size_t (*at)[2], size_t n, size_t k)
+{
+    const size_t size = cell_size(p);
+    struct psr_auto_run r = {.first = at[k][0] * size, .end = at[k][1] * size};
+    struct psr_auto_jump s = {.first = r.first, .end = r.end};
+    measure(p, &s);
+    if (!is_of_whole_band(&s, p->ngroup))
+        return;
+    psr_auto_widen_run(&r, k + 1 < n ? at[k + 1][1] * size : 0, k ? at[k - 1][0] * size : p->n);
+    (void)psr_auto_judge_run(p, &r);
 }
 
 /* --- what to subtract ------------------------------------------------------------------------- */
@@ -218,7 +247,7 @@ void psr_auto_subtract_jumps(psr_clean_auto *p)
 bool psr_auto_find_jumps(psr_clean_auto *p)
 {
     size_t start[PSR_AUTO_MOST_CELLS + 1], at[PSR_AUTO_JUMPS][2];
-    bool open = false;
+    bool open = false, added[PSR_AUTO_JUMPS];
     p->njump = 0;
     if (p->size != p->usual || !p->nblock) {
         p->open = false;
@@ -229,9 +258,12 @@ bool psr_auto_find_jumps(psr_clean_auto *p)
     segment(p, start);
     const size_t n = list_cells(p, start, at);
     for (size_t k = 0; k < n; k++) {
-        const bool added = add_jump(p, at, n, k);
-        open = open || (added && at[k][1] == p->ncell);
+        added[k] = add_jump(p, at, n, k);
+        open = open || (added[k] && at[k][1] == p->ncell);
     }
+    for (size_t k = 0; k < n; k++)
+        if (!added[k])
+            judge_stretch(p, at, n, k);
     const double last_sum = sum_band(p, p->n - GAP - BESIDE);
     for (size_t k = 0; k < p->njump; k++)
         take_out(p, &p->jump[k]);

@@ -63,7 +63,8 @@ static void project_block(psr_clean_auto *p, const struct psr_auto_block *b,
                           const struct psr_auto_modes *m)
 {
     for (size_t t = b->first; t < b->first + b->n; t++)
-        psr_auto_project(m, p->ngroup, b->ncount && !p->spark[t] ? p->sum + t * p->ngroup : NULL,
+        psr_auto_project(m, p->ngroup,
+                         b->ncount && !p->spark[t] && !p->burst[t] ? p->sum + t * p->ngroup : NULL,
                          b->count, p->mode + t, p->window);
 }
 

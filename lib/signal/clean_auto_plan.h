@@ -17,6 +17,7 @@ enum {
     PSR_AUTO_CELLS = 16,   /* of a block, of which steps of the band's level are made */
     PSR_AUTO_STRETCH = 16, /* cells between two of them, at least */
     PSR_AUTO_MOST_CELLS = PSR_AUTO_CELLS * PSR_AUTO_BLOCKS,
+    PSR_AUTO_RUNS = 64, /* that the delay of a source is of */
     PSR_AUTO_JUMPS = PSR_AUTO_MOST_CELLS / PSR_AUTO_STRETCH + 2
 };
 
@@ -24,6 +25,18 @@ enum {
 struct psr_auto_jump {
     size_t first, end;              /* spectra */
     double height[PSR_AUTO_GROUPS]; /* of sub-bands, in sigmas of a spectrum */
+};
+
+/* The delay between both ends of the band, in spectra, and its noise; 0: it has none. */
+struct psr_auto_delay {
+    double size, noise;
+};
+
+/* A run of spectra that the band stands out in. */
+struct psr_auto_run {
+    size_t first, end, from, to; /* spectra; and those with what is beside them */
+    bool sparks;                 /* are judged: they count in it */
+    struct psr_auto_delay delay;
 };
 
 /* How far a cell's mean and deviation are from those of the window, in sigmas: less what the whole band has, and what
@@ -59,7 +72,7 @@ struct psr_auto_ops {
 
     psr_status (*sum)(psr_clean_auto *p, psr_err *err); /* s1 and s2 of blocks with statistics */
     psr_status (*quantise)(psr_clean_auto *p, psr_err *err);    /* by gain and offset */
-    psr_status (*find_sparks)(psr_clean_auto *p, psr_err *err); /* in p->spark at the end */
+    psr_status (*find_sparks)(psr_clean_auto *p, psr_err *err); /* and pulses, and bursts */
     psr_status (*find_jumps)(psr_clean_auto *p, bool *some,
                              psr_err *err); /* as psr_auto_find_jumps */
     psr_status (*measure)(psr_clean_auto *p, struct psr_auto_products *now,
@@ -111,9 +124,13 @@ struct psr_clean_auto {
     size_t ngroup;
     unsigned char *spark; /* [window] */
     unsigned char *pulse; /* [window] common noise is not measured there */
-    float *rate;          /* [PSR_AUTO_TILES][ngroup] */
-    float *mode, *median; /* [ngroup][window] parts along modes, and their running medians */
-    float *less;          /* [window][ngroup] levels to subtract from the channels of a sub-band */
+    unsigned char
+        *burst; /* [window] dispersed: no spark, and common noise is not taken out there */
+    struct psr_auto_run *run; /* [window / 2] */
+    double *band;             /* [2 window + 1] */
+    float *rate;              /* [PSR_AUTO_TILES][ngroup] */
+    float *mode, *median;     /* [ngroup][window] parts along modes, and their running medians */
+    float *less; /* [window][ngroup] levels to subtract from the channels of a sub-band */
 
     bool hold,
         was_held; /* levels stay in this window, stayed in that before: the band's has stepped */
@@ -129,6 +146,8 @@ struct psr_clean_auto {
     float *past_l, *past_s; /* [PSR_AUTO_HISTORY][nchan], a ring; not a number: none */
     struct psr_auto_products past[PSR_AUTO_WIDTHS][PSR_AUTO_HISTORY]; /* a ring */
     size_t nwindow;                                                   /* with statistics */
+    struct psr_auto_delay delay[PSR_AUTO_RUNS];                       /* of the last runs, a ring */
+    size_t ndelay;                                                    /* since the start */
     unsigned char *held;
     size_t nheld;
     struct psr_clean_auto_report report;
@@ -188,6 +207,15 @@ void psr_auto_weigh(psr_clean_auto *p);
 
 /* Marks sparks and pulses. */
 void psr_auto_find_sparks(psr_clean_auto *p);
+
+/* Clears sparks that are dispersed, which become bursts, and limits pulses (clean_auto_delays.c). */
+void psr_auto_find_bursts(psr_clean_auto *p);
+
+/* A quarter of its length on either side belongs to a run, from low and up to high. */
+void psr_auto_widen_run(struct psr_auto_run *r, size_t low, size_t high);
+
+/* Makes a run a burst if it is dispersed.  Returned: whether it is */
+bool psr_auto_judge_run(psr_clean_auto *p, struct psr_auto_run *r);
 
 /* Leaves in less the mean of all channels. */
 void psr_auto_find_mean(psr_clean_auto *p);

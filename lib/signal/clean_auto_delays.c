@@ -1,0 +1,289 @@
+/* Automatic cleaning: tells pulses that are dispersed from sparks, by delays across the band. */
+#include "clean_auto_plan.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double alone_limit = 4, known_limit = 5, most_sigmas = 3, least_sigmas = 2,
+                    width_share = 0.02;
+enum { GROUPS = PSR_AUTO_GROUPS, PARTS = 4 };
+
+/* A run of spectra with its neighbourhood, and what is summed over it. */
+struct sums {
+    size_t n, lag; /* spectra, and how far a spectrum looks ahead and back */
+    double power, noise,
+        slope; /* of the band: sum of squares; that of weights; change of a product with the weights, a
+                                    spectrum of delay */
+    double x[GROUPS], d[GROUPS]; /* of sub-bands: products with the band, and with the weights */
+};
+
+/* --- runs ------------------------------------------------------------------------------------- */
+
+static bool is_spark(const psr_clean_auto *p, size_t t)
+{
+    return p->spark[t];
+}
+
+static bool is_pulse(const psr_clean_auto *p, size_t t)
+{
+    return p->pulse[t] && !p->spark[t] && !p->burst[t];
+}
+
+/* Of spectra that are so.  Returned: their number, in p->run */
+static size_t list_runs(psr_clean_auto *p, bool (*is_so)(const psr_clean_auto *p, size_t t))
+{
+    size_t n = 0;
+    bool before = false;
+    for (size_t t = 0; t < p->n; t++) {
+        const bool now = is_so(p, t);
+        if (now && !before)
+            p->run[n++] = (struct psr_auto_run){.first = t, .sparks = is_so == is_spark};
+        if (now)
+            p->run[n - 1].end = t + 1;
+        before = now;
+    }
+    return n;
+}
+
+/* A quarter of a run's length on either side belongs to it, up to the next run. */
+void psr_auto_widen_run(struct psr_auto_run *r, size_t low, size_t high)
+{
+    const size_t more = (r->end - r->first + PARTS - 1) / PARTS;
+    r->from = r->first > low + more ? r->first - more : low;
+    r->to = r->end + more < high ? r->end + more : high;
+}
+
+static void widen_runs(psr_clean_auto *p, size_t n)
+{
+    for (size_t k = 0; k < n; k++)
+        psr_auto_widen_run(&p->run[k], k ? p->run[k - 1].end : 0,
+                           k + 1 < n ? p->run[k + 1].first : p->n);
+}
+
+/* --- the delay of a run ----------------------------------------------------------------------- */
+
+static const struct psr_auto_block *block_of(const psr_clean_auto *p, size_t t)
+{
+    const size_t k = t / p->size;
+    return &p->block[k < p->nrange ? k : p->nrange - 1];
+}
+
+/* Sub-bands of spectrum t, in sigmas; sparks count only where they are judged.  Returned: their sum */
+static double take_spectrum(const psr_clean_auto *p, size_t t, bool sparks, double *s)
+{
+    const struct psr_auto_block *b = block_of(p, t);
+    double sum = 0;
+    for (size_t g = 0; g < p->ngroup; g++) {
+        const double count = (double)b->count[g];
+        s[g] = b->ncount && b->count[g] && (sparks || !p->spark[t])
+                   ? (double)p->sum[t * p->ngroup + g] / (PSR_AUTO_SIGMA * sqrt(count))
+                   : 0;
+        sum += s[g];
+    }
+    return sum;
+}
+
+/* What comes within the lag after each spectrum of the band, minus what comes before it, less its mean. */
+static void make_weights(const struct sums *m, const double *prefix, double *weight)
+{
+    const size_t n = m->n, lag = m->lag;
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        const double after = prefix[i + lag < n ? i + lag + 1 : n] - prefix[i + 1];
+        weight[i] = after - (prefix[i] - prefix[i > lag ? i - lag : 0]);
+        sum += weight[i];
+    }
+    for (size_t i = 0; i < n; i++)
+        weight[i] -= sum / (double)n;
+}
+
+/* How the product of band and weights changes while the band comes later. */
+static double find_slope(const struct sums *m, const double *prefix, const double *weight)
+{
+    const size_t h = (m->lag + 1) / 2;
+    double change = 0;
+    for (size_t i = 0; i < m->n; i++) {
+        const double later = i >= h ? prefix[i - h + 1] - prefix[i - h] : 0;
+        const double sooner = i + h < m->n ? prefix[i + h + 1] - prefix[i + h] : 0;
+        change += weight[i] * (later - sooner);
+    }
+    return change / (2 * (double)h);
+}
+
+static void sum_run(psr_clean_auto *p, const struct psr_auto_run *r, struct sums *m)
+{
+    double s[GROUPS], *prefix = p->band, *weight = p->band + p->window + 1;
+    *m = (struct sums){.n = r->to - r->from, .lag = (r->to - r->from + PARTS - 1) / PARTS};
+    prefix[0] = 0;
+    for (size_t i = 0; i < m->n; i++)
+        prefix[i + 1] = prefix[i] + take_spectrum(p, r->from + i, r->sparks, s);
+    make_weights(m, prefix, weight);
+    for (size_t i = 0; i < m->n; i++) {
+        const double band = take_spectrum(p, r->from + i, r->sparks, s);
+        for (size_t g = 0; g < p->ngroup; g++) {
+            m->x[g] += s[g] * band;
+            m->d[g] += s[g] * weight[i];
+        }
+        m->power += band * band;
+        m->noise += weight[i] * weight[i];
+    }
+    m->slope = find_slope(m, prefix, weight);
+}
+
+/* Place of a sub-band in the band, of length 1 around 0. */
+static double place_of(const psr_clean_auto *p, size_t g)
+{
+    const double n = (double)p->d.nchan;
+    return (double)(psr_auto_first(p, g) + psr_auto_first(p, g + 1)) / (2 * n) - 0.5;
+}
+
+/* Fits d = c x + b place x.  Returned: b, and its noise, larger where the fit is worse than noise explains */
+static double fit_place(const psr_clean_auto *p, const struct sums *m, double *noise)
+{
+    double xx = 0, ux = 0, uu = 0, y = 0, uy = 0, misfit = 0, n = 0;
+    for (size_t g = 0; g < p->ngroup; g++) {
+        const double x = m->x[g], ux_g = place_of(p, g) * x;
+        xx += x * x;
+        ux += x * ux_g;
+        uu += ux_g * ux_g;
+        y += x * m->d[g];
+        uy += ux_g * m->d[g];
+        n += x != 0;
+    }
+    const double det = xx * uu - ux * ux, b = (xx * uy - ux * y) / det, c = (y - b * ux) / xx;
+    for (size_t g = 0; g < p->ngroup; g++) {
+        const double rest = m->d[g] - (c + b * place_of(p, g)) * m->x[g];
+        misfit += rest * rest;
+    }
+    *noise = n > 2 ? sqrt(fmax(m->noise, misfit / (n - 2)) * xx / det) : 0;
+    return b;
+}
+
+/* Delay of one end of the band to the other. */
+static void find_delay(psr_clean_auto *p, struct psr_auto_run *r)
+{
+    struct sums m;
+    double noise;
+    sum_run(p, r, &m);
+    const double b = fit_place(p, &m, &noise), spectra = m.power / m.slope;
+    r->delay = (struct psr_auto_delay){0, 0};
+    if (!(m.slope < 0) || !isfinite(b) || !(noise > 0))
+        return;
+    r->delay.size = b * spectra;
+    r->delay.noise = hypot(noise * spectra, width_share * (double)m.lag);
+}
+
+/* --- decisions -------------------------------------------------------------------------------- */
+
+static double sigmas_of(const struct psr_auto_delay *d)
+{
+    return d->noise > 0 ? d->size / d->noise : 0;
+}
+
+/* The delay of a source of pulses, from the last runs: 0, there is none.  Each counts by its sigmas, few of them, so that
+ * it takes several pulses, and so that bright sparks do not outweigh them. */
+static double find_source(const psr_clean_auto *p)
+{
+    const size_t n = p->ndelay < PSR_AUTO_RUNS ? p->ndelay : PSR_AUTO_RUNS;
+    double sum = 0, total = 0, below = 0, size[PSR_AUTO_RUNS], weight[PSR_AUTO_RUNS];
+    size_t have = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += psr_auto_clip(sigmas_of(&p->delay[i]), most_sigmas);
+    if (!n || fabs(sum) < known_limit * sqrt((double)n))
+        return 0;
+    for (size_t i = 0; i < n; i++) {
+        const double z = psr_auto_clip(sigmas_of(&p->delay[i]), most_sigmas),
+                     now = p->delay[i].size;
+        size_t k = have;
+        if (z * sum <= 0)
+            continue;
+        for (have++; k > 0 && size[k - 1] > now; k--) {
+            size[k] = size[k - 1];
+            weight[k] = weight[k - 1];
+        }
+        size[k] = now;
+        weight[k] = z * z;
+        total += z * z;
+    }
+    for (size_t k = 0; k < have; k++) {
+        below += weight[k];
+        if (2 * below >= total)
+            return size[k];
+    }
+    return 0;
+}
+
+/* Whether a run is delayed by itself, or as much as the source is; that is what a spark is not. */
+static bool is_dispersed(const struct psr_auto_delay *d, double source)
+{
+    const double less = copysign(1, source) * (source - d->size);
+    return fabs(sigmas_of(d)) > alone_limit ||
+           (d->noise > 0 && source != 0 && less < most_sigmas * d->noise);
+}
+
+/* The same of what may be noise, or a crest of hum. */
+static bool is_delayed(const struct psr_auto_delay *d, double source)
+{
+    return is_dispersed(d, source) && fabs(sigmas_of(d)) > least_sigmas;
+}
+
+static void mark_burst(psr_clean_auto *p, const struct psr_auto_run *r)
+{
+    memset(p->burst + r->from, 1, r->to - r->from);
+    memset(p->pulse + r->from, 1, r->to - r->from);
+}
+
+/* What is in more of a window is no pulse, but the crests of hum, which must count. */
+static void limit_pulses(psr_clean_auto *p)
+{
+    size_t n = 0;
+    for (size_t t = 0; t < p->n; t++)
+        n += p->pulse[t] && !p->burst[t];
+    for (size_t t = 0; t < p->n && PSR_AUTO_RARE * n > p->n; t++)
+        p->pulse[t] = p->burst[t];
+}
+
+static void judge_sparks(psr_clean_auto *p, double *source)
+{
+    const size_t n = list_runs(p, is_spark);
+    widen_runs(p, n);
+    for (size_t k = 0; k < n; k++) {
+        find_delay(p, &p->run[k]);
+        p->delay[p->ndelay++ % PSR_AUTO_RUNS] = p->run[k].delay;
+    }
+    *source = find_source(p);
+    for (size_t k = 0; k < n; k++)
+        if (is_dispersed(&p->run[k].delay, *source)) {
+            memset(p->spark + p->run[k].first, 0, p->run[k].end - p->run[k].first);
+            mark_burst(p, &p->run[k]);
+        }
+}
+
+static void judge_pulses(psr_clean_auto *p, double source)
+{
+    const size_t n = list_runs(p, is_pulse);
+    widen_runs(p, n);
+    for (size_t k = 0; k < n; k++) {
+        find_delay(p, &p->run[k]);
+        if (is_delayed(&p->run[k].delay, source))
+            mark_burst(p, &p->run[k]);
+    }
+}
+
+bool psr_auto_judge_run(psr_clean_auto *p, struct psr_auto_run *r)
+{
+    find_delay(p, r);
+    const bool is = is_dispersed(&r->delay, 0);
+    if (is)
+        mark_burst(p, r);
+    return is;
+}
+
+void psr_auto_find_bursts(psr_clean_auto *p)
+{
+    double source;
+    memset(p->burst, 0, p->window);
+    judge_sparks(p, &source);
+    judge_pulses(p, source);
+    limit_pulses(p);
+}
