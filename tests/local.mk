@@ -229,6 +229,7 @@ EXTRA_DIST += \
 	tests/science/psrsearch.py \
 	tests/science/psrsearch.txt \
 	tests/science/presto.sh \
+	tests/science/presto_mask.py \
 	tests/science/presto.txt \
 	tests/science/pulse_depth.txt \
 	tests/science/rfi_noise.txt \
@@ -679,6 +680,7 @@ bench_scripts = \
 	tests/bench_cleaning.sh \
 	tests/bench_ddplan.sh \
 	tests/bench_gpudedisp.sh \
+	tests/bench_gpufold.sh \
 	tests/bench_plan.sh \
 	tests/bench_rfifind.sh
 gpu_bench_scripts = tests/gpu/bench_accelsearch.sh tests/gpu/bench_events.sh tests/gpu/bench_frbbeam.sh

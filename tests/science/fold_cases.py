@@ -4,13 +4,20 @@
     tests/science/fold_cases.py DATA [SIGPROC [FIRST LAST]] >fold_cases.txt
 
 Needs PRESTO's prepfold, rfifind, show_pfd and get_TOAs.py, and psrkit's gpufold and fakebin in PATH, PRESTO's python modules
-in PYTHONPATH, and numpy.  DATA is the folder of real observations that PSRKIT_TEST_DATA names, SIGPROC one with files
+in PYTHONPATH, numpy and astropy.  DATA is the folder of real observations that PSRKIT_TEST_DATA names, SIGPROC one with files
 of SIGPROC's fake.  Filterbank files and series are made by this script, PSRFITS
 by fakebin.  Each case is folded by both programs without search, and with it: profiles, statistics and all numbers of the header are compared,
 then the best DM, period and p-dot in steps of prepfold's own grid, and reduced chi^2.  Then PRESTO's show_pfd, get_TOAs.py and
 prepfold.pfd read both files: what they say must be the same, but for rounding.  A case that prepfold cannot fold counts only if gpufold
-cannot either, or folds nothing, as of one block alone.  Not compared: ascending bands, whose lowest frequency prepfold takes to be below
-the band; the last row of 28.fits, whose padding prepfold folds."""
+cannot either, or folds nothing, as of one block alone.
+
+Where both programs differ on purpose, in masks of intervals, clipped data with a mask, and gaps between files, the script itself makes the
+spectra that prepfold folds (presto_mask.py), and gpufold's fold of these must be prepfold's of the original in every bin; of the direct
+comparison only the header and the best trials are then asked.
+
+Chosen, not drawn: 64 channels, 36.9 s and one pulse shape in all made skies, 32 bins and 16 sub-bands in most folds; the search has prepfold's
+default range, but for the cases named coarse, fine and p-dot-dot.  Not compared: files that prepfold reads otherwise, which are printed with
+the reason (NOT_READ); the last row of 28.fits, whose padding prepfold folds."""
 import glob
 import os
 import pathlib
@@ -21,15 +28,21 @@ import sys
 import tempfile
 
 import numpy
+from astropy.io import fits
 
 import fold
 import made_inf
 import prepsubband
+import presto_mask
 
 NCHAN, TSAMP, NSAMP, FCH1, FOFF = 64, 256e-6, 144000, 1500.0, -2.0
 MEAN = {1: (0.5, 0.5), 2: (1.5, 0.9), 4: (7.5, 2.2), 8: (100, 12), 16: (2000, 100), 32: (50, 7)}
-BLOCK = "-n 32 -nsub 16 -npart 20 -npfact 1 -ndmfact 1"
+BLOCK = "-n 32 -nsub 16 -npart 20"
 ORBIT = "-bin -pb 3000 -x 0.1 -e {e} -w 30 -To 55999.99"
+NOT_READ = {"nifs2.fil": "prepfold takes two polarisations for twice as many spectra",
+            "posfoff.fil": "prepfold takes an ascending band to begin below its lowest channel",
+            "psr60.fil": "prepfold writes not-a-number of 29 spectra, gpufold refuses less than a block",
+            "unknownkey.fil": "prepfold refuses an unknown word of the header"}  # fmt: skip
 READ_PFD = """
 import sys
 from presto.prepfold import pfd
@@ -91,8 +104,8 @@ def make_spectra(sky, seed, nsamp=NSAMP):
     return x
 
 
-def write_fil(path, x, nbits, first=0):
-    mean, sigma = MEAN[nbits]
+def write_fil(path, x, nbits, first=0, scale=True):
+    mean, sigma = MEAN[nbits] if scale else (0, 1)
     head = {"telescope_id": 6, "machine_id": 0, "data_type": 1, "source_name": "made", "src_raj": 193938.56, "src_dej": 213459.1,
             "fch1": FCH1, "foff": FOFF, "nchans": NCHAN, "nbits": nbits,
             "tstart": 56000.0 + first * TSAMP / 86400, "tsamp": TSAMP, "nifs": 1}  # fmt: skip
@@ -108,6 +121,9 @@ def write_series(root, x, dt, bary=False, dm=50):
 PULSAR = {"p": 0.0893, "dm": 68, "snr": 0.1}
 
 
+ZAP = ["-timesig", "1000", "-freqsig", "1000", "-zapchan", "5,40:42"]
+
+
 def list_made():
     """Kind, sky, options of the fold; the options of making as keywords."""
     a, weak, none = PULSAR, {**PULSAR, "snr": 0.025}, {"p": 0.0893}
@@ -117,7 +133,7 @@ def list_made():
     lines = {**a, "red": 0.5, "lines": True}
     moved, curved = {**a, "pd": 3e-6}, {**a, "e": 0.0}
     near = "-p 0.0893006 -dm 67"
-    yield "isolated, default grid", a, f"-topo {near} -n 32 -nsub 16 -npart 20", {}
+    yield "isolated, 64 bins", a, f"-topo {near} -n 64 -nsub 32 -npart 30", {}
     yield "isolated", a, f"-topo {near}", {}
     yield "isolated, weak", weak, f"-topo {near}", {}
     yield "isolated, strong", strong, f"-topo {near}", {}
@@ -129,13 +145,13 @@ def list_made():
     yield "interference", rfi, f"-topo {near}", {}
     yield "interference, not clipped", rfi, f"-topo -noclip {near}", {}
     yield "interference, zero-DM", rfi, f"-topo -zerodm {near}", {}
-    zap = {"mask": ["-timesig", "1000", "-freqsig", "1000", "-zapchan", "5,40:42"]}
+    zap = {"mask": ZAP}
     yield "channels masked", lines, f"-topo -noclip -mask m_rfifind.mask {near}", zap
     yield "channels masked, barycentred", lines, f"-noclip -mask m_rfifind.mask {near}", zap
-    yield "channels masked, and clipped", lines, f"-topo -mask m_rfifind.mask {near}", {**zap, "near": 1}
-    yield "lines, masked", lines, f"-topo -mask m_rfifind.mask {near}", {"mask": [], "near": 1}
-    yield "lines, masked, barycentred", lines, f"-mask m_rfifind.mask {near}", {"mask": [], "near": 1}
-    yield "interference, masked, not clipped", rfi, f"-topo -noclip -mask m_rfifind.mask {near}", {"mask": [], "near": 1}
+    yield "channels masked, and clipped", lines, f"-topo -mask m_rfifind.mask {near}", {**zap, "near": True}
+    yield "lines, masked", lines, f"-topo -mask m_rfifind.mask {near}", {"mask": [], "near": True}
+    yield "lines, masked, barycentred", lines, f"-mask m_rfifind.mask {near}", {"mask": [], "near": True}
+    yield "interference, masked, not clipped", rfi, f"-topo -noclip -mask m_rfifind.mask {near}", {"mask": [], "near": True}
     yield "channels ignored", rfi, f"-topo -ignorechan 5,40:42 {near}", {}
     yield "accelerated, as folded", moved, f"-topo -pd 3e-6 {near}", {}
     yield "accelerated, to be found", moved, f"-topo -pd 1e-6 {near}", {}
@@ -148,9 +164,9 @@ def list_made():
     for nbits in (1, 2, 4, 16, 32):
         yield f"{nbits} bits", a, f"-topo {near}", {"nbits": nbits}
     yield "fine", a, "-topo -fine -p 0.0893001 -dm 68", {}
-    yield "coarse", moved, f"-topo -coarse -n 16 -nsub 8 -npart 20 -ndmfact 1 {near}", {}
+    yield "coarse", moved, f"-topo -coarse -n 16 -nsub 8 -npart 20 {near}", {}
     yield "two files", a, f"-topo {near}", {"cut": 0}
-    yield "two files, a gap of 3 s", a, f"-topo {near}", {"cut": 12000, "near": 1}
+    yield "two files, a gap of 3 s", a, f"-topo {near}", {"cut": 12000, "near": True}
     yield "from 0.2 to 0.9", a, f"-topo -start 0.2 -end 0.9 {near}", {}
     yield "DM only", a, f"-topo -nopsearch -nopdsearch {near}", {}
     yield "period only", a, f"-topo -nodmsearch -nopdsearch {near}", {}
@@ -172,7 +188,8 @@ def list_psrfits():
     pulsar = ["-add", "pulsar period=0.0893 dm=68 width=0.0045 snr=40"]
     yield "PSRFITS", pulsar, f"-topo -p 0.0893006 -dm 67 {BLOCK}", {}
     yield "PSRFITS, barycentred", pulsar, f"-p 0.0893006 -dm 67 {BLOCK}", {}
-    yield "PSRFITS, masked", pulsar, f"-topo -mask m_rfifind.mask -p 0.0893006 -dm 67 {BLOCK}", {"mask": [], "near": 1}
+    yield "PSRFITS, masked", pulsar, f"-topo -mask m_rfifind.mask -p 0.0893006 -dm 67 {BLOCK}", {"mask": [], "near": True}
+    yield "PSRFITS, channels masked", pulsar, f"-topo -noclip -mask m_rfifind.mask -p 0.0893006 -dm 67 {BLOCK}", {"mask": ZAP}
     yield "PSRFITS, accelerated", pulsar, f"-topo -p 0.0893006 -pd 2e-6 -dm 67 {BLOCK}", {}
 
 
@@ -198,6 +215,40 @@ def make_case(kind, sky, opt, number):
     if "mask" in opt:
         subprocess.run(["rfifind", "-time", "1", *opt["mask"], "-o", "m", name], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return name
+
+
+def read_fils(names):
+    """Spectra of 8-bit files, and of the gap of 3 s between them."""
+    parts = []
+    for name in names.split():
+        data = pathlib.Path(name).read_bytes()
+        x = numpy.frombuffer(data, numpy.uint8, offset=data.index(b"HEADER_END") + 10)
+        parts += [x.reshape(-1, NCHAN).astype("f4"), numpy.full((12000, NCHAN), numpy.nan, "f4")]
+    return numpy.concatenate(parts[:-1])
+
+
+def clean_rows(name, path, mask, clip):
+    """The same for PSRFITS of fakebin, whose scales are 1 and offsets 0."""
+    with fits.open(name) as f:
+        head, rows = f["SUBINT"].header, f["SUBINT"].columns
+        x = f["SUBINT"].data["DATA"].reshape(-1, NCHAN).astype("f4")
+        x = presto_mask.clean(x, head["TBIN"], mask, clip, head["NSBLK"])
+        data = fits.Column("DATA", f"{head['NSBLK'] * NCHAN}E", array=x.reshape(head["NAXIS2"], -1))
+        f["SUBINT"] = fits.BinTableHDU.from_columns([c for c in rows if c.name != "DATA"] + [data], header=head)
+        f["SUBINT"].header["NBITS"] = 32
+        f.writeto(path)
+
+
+def make_as_prepfold(names, options, folder):
+    """The spectra that prepfold folds, in floats in the folder; the options that fold just these."""
+    mask = presto_mask.Mask("m_rfifind") if "-mask" in options else None
+    clip, path = "-noclip" not in options, f"{folder}/{names.split()[0]}"
+    os.mkdir(folder)
+    if names.endswith(".fits"):
+        clean_rows(names, path, mask, clip)
+    else:
+        write_fil(path, presto_mask.clean(read_fils(names), TSAMP, mask, clip), 32, scale=False)
+    return options.replace("-mask m_rfifind.mask", "").replace("-noclip", "") + " -noclip"
 
 
 # --- real observations -----------------------------------------------------------------------------------------------------
@@ -285,7 +336,7 @@ def find_worst(a, b):
 
 def compare_files(p, g, searched, near):
     """The worst relative difference of the header, of a bin, of a statistic; steps; chi^2; whether these agree.
-    near: bins may differ, as prepfold applies a mask of intervals a block late, and with clipping fills masked samples, and gaps between files, with running means."""
+    near: bins and chi^2 may differ."""
     a, b = fold.read_pfd(p), fold.read_pfd(g)
     (words, head, at), (others, heads, where) = read_header(p), read_header(g)
     same = all(a[x] == b[x] for x in fold.COUNTS) and words == others
@@ -303,7 +354,7 @@ def compare_files(p, g, searched, near):
     stats = find_worst(read_stats(p, a, at), read_stats(g, b, where))
     chi = [fold.read_redchi(x + ".bestprof") for x in (p, g)]
     same = (bins <= 1e-5 or near) and max(abs(s) for s in steps) <= 1 and (searched or (header <= 1e-8 and turns <= 1e-6))
-    same = same and (chi == [None, None] or abs(chi[0] - chi[1]) <= max(0.005 * chi[0], 0.001))
+    same = same and (near or chi == [None, None] or abs(chi[0] - chi[1]) <= max(0.005 * chi[0], 0.001))
     return (f"header {header:.0e} turns {turns:.0e} bins {bins:.0e} statistics {stats:.0e} steps {steps[0]} {steps[1]} {steps[2]} "
             f"chi2 {chi[0]} {chi[1]}"), same  # fmt: skip
 
@@ -343,22 +394,46 @@ def read_both(p, g):
     return ", ".join(words), all("DIFFERENT" not in w for w in words)
 
 
+def fold_and_compare(path, options, flags, near):
+    """Leaves p_*.pfd and g_*.pfd."""
+    theirs, slow = fold.run(["prepfold", "-noxwin", *options.split(), *flags, "-o", "p", *path.split()])
+    ours, fast = fold.run(["gpufold", "-q", "-noplot", *options.split(), *flags, "-o", "g", *path.split()])
+    p, g = sorted(glob.glob("p_*.pfd")), sorted(glob.glob("g_*.pfd"))
+    if not p or not g:
+        return f"prepfold {theirs.returncode}, gpufold {ours.returncode}: {ours.stderr.strip()[-160:]}", not p and not g
+    line, same = compare_files(p[0], g[0], not flags, near)
+    line += f", {slow:.1f} and {fast:.1f} s"
+    if not flags and not near and not line.startswith("neither"):
+        read, alike = read_both(p[0], g[0])
+        line, same = f"{line}; {read}", same and alike
+    return line, same
+
+
+def compare_as_prepfold(path, options, flags):
+    """prepfold's fold that is there, and gpufold's of the spectra that prepfold folded."""
+    as_folded = make_as_prepfold(path, options, "as_prepfold")
+    p = os.path.abspath(glob.glob("p_*.pfd")[0])
+    os.chdir("as_prepfold")
+    fold.run(["gpufold", "-q", "-noplot", *as_folded.split(), *flags, "-o", "g", path.split()[0]])
+    g = glob.glob("g_*.pfd")
+    line, same = compare_files(p, g[0], not flags, False) if g else ("no fold", False)
+    if g and not flags:
+        read, alike = read_both(p, g[0])
+        line, same = f"{line}; {read}", same and alike
+    os.chdir("..")
+    shutil.rmtree("as_prepfold")
+    return line, same
+
+
 def run_case(title, path, options, near):
     """Prints what was found; whether all agrees."""
     good = True
     print(f"{title}: {options}")
     for flags in (["-nosearch"], []):
-        theirs, slow = fold.run(["prepfold", "-noxwin", *options.split(), *flags, "-o", "p", *path.split()])
-        ours, fast = fold.run(["gpufold", "-q", "-noplot", *options.split(), *flags, "-o", "g", *path.split()])
-        p, g = sorted(glob.glob("p_*.pfd")), sorted(glob.glob("g_*.pfd"))
-        if not p or not g:
-            line, same = f"prepfold {theirs.returncode}, gpufold {ours.returncode}: {ours.stderr.strip()[-160:]}", not p and not g
-        else:
-            line, same = compare_files(p[0], g[0], not flags, near)
-            line += f", {slow:.1f} and {fast:.1f} s"
-        if p and g and not flags:
-            read, alike = ("", True) if line.startswith("neither") else read_both(p[0], g[0])
-            line, same = f"{line}; {read}", same and (alike or near)
+        line, same = fold_and_compare(path, options, flags, near)
+        if near:
+            other, alike = compare_as_prepfold(path, options, flags)
+            line, same = f"{line}\n        the spectra that prepfold folds: {other}", same and alike
         good &= same
         print(f"    {'without' if flags else 'with'} search: {line}{'' if same else ' WRONG'}", flush=True)
         for name in glob.glob("[pg]_*"):
@@ -367,7 +442,7 @@ def run_case(title, path, options, near):
 
 
 def list_all(data, sigproc):
-    """Title, how to get the file in the current folder, options, whether bins may differ."""
+    """Title, how to get the file in the current folder, options, whether bins may differ as above."""
     number = 0
     for kind, cases in (("fil", list_made()), ("series", list_series()), ("psrfits", list_psrfits())):
         for title, sky, options, opt in cases:
@@ -375,7 +450,7 @@ def list_all(data, sigproc):
             if kind == "fil" and "-n " not in options:
                 options += " " + BLOCK
             yield f"{number}: {title}", lambda k=kind, s=sky, o=opt, n=number: make_case(k, s, o, n), options, "near" in opt
-    for path in sorted(pathlib.Path(sigproc).glob("[gr]*.fil")) if sigproc else []:
+    for path in sorted(pathlib.Path(sigproc).glob("*.fil")) if sigproc else []:
         number += 1
         yield f"{number}: fake's {path.name}", lambda q=path: fetch_real(q, q.parent), f"-topo -noclip -p 0.0314165 -dm 46 {BLOCK.replace('-npart 20', '-npart 5')}", False
     for name, options in list_real(data):
@@ -388,7 +463,7 @@ def main():
     data = os.path.abspath(sys.argv[1])
     sigproc = os.path.abspath(sys.argv[2]) if len(sys.argv) > 2 else None
     first, last = map(int, sys.argv[3:5]) if len(sys.argv) > 4 else (1, sys.maxsize)
-    wrong = total = 0
+    wrong = total = skipped = 0
     for title, make, options, near in list_all(data, sigproc):
         if not first <= int(title.split(":")[0]) <= last:
             continue
@@ -396,9 +471,13 @@ def main():
             os.chdir(folder)
             good = run_case(title, make(), options, near)
             os.chdir("/")
-        total += 1
-        wrong += not good
-    print(f"{total} cases, each without and with search: {wrong} differ")
+        reason = NOT_READ.get(title.split()[-1])
+        if reason:
+            print(f"    not compared: {reason}", flush=True)
+        skipped += bool(reason)
+        total += not reason
+        wrong += not good and not reason
+    print(f"{total} cases, each without and with search: {wrong} differ; {skipped} not compared")
     return wrong > 0
 
 
