@@ -197,6 +197,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/accel_cand.c \
 	lib/formats/accel_read.c \
 	lib/formats/accel_table.c \
+	lib/formats/burst_json.c \
 	lib/formats/candlist.c \
 	lib/formats/candlist_accel.c \
 	lib/formats/candlist_lines.h \
@@ -363,7 +364,10 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/pipeline/series_store.c \
 	lib/pipeline/series_store.h \
 	lib/pipeline/sink_checksums.c \
+	lib/pipeline/burst.c \
+	lib/pipeline/burst.h \
 	lib/pipeline/sink_fourier.c \
+	lib/pipeline/sink_live.c \
 	lib/pipeline/sink_pulses.c \
 	lib/pipeline/sink_rows.c \
 	lib/pipeline/sink_rows.h \
@@ -392,6 +396,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/sift/sift_reject.c \
 	lib/search/sift/sift_state.h \
 	lib/search/singlepulse/cluster.c \
+	lib/search/singlepulse/cluster_stream.c \
 	lib/search/singlepulse/coincide.c \
 	lib/search/singlepulse/marks.c \
 	lib/search/singlepulse/pulse_spectrum.c \

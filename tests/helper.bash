@@ -99,3 +99,19 @@ make_rfi() {
 commands_of() {
     sed -n '/^```sh$/,/^```$/{/^```/d;p}' "$1"
 }
+
+# choose_address: at, an address and port to receive at; of all of 127.0.0.0/8 this address is nobody else's.
+choose_address() {
+    at=127.$((RANDOM % 250 + 1)).$((RANDOM % 250 + 1)).$((RANDOM % 250 + 1)):$((20000 + RANDOM % 30000))
+}
+
+# await_receiver: until somebody receives at the port.
+await_receiver() {
+    local port i
+    port=$(printf ':%04X ' "${at##*:}")
+    for ((i = 0; i < 200; i++)); do
+        ! grep -q "$port" /proc/net/udp || return 0
+        sleep 0.05
+    done
+    return 1
+}

@@ -49,6 +49,7 @@ UNIT_TESTS = \
 	tests/t_clean_files \
 	tests/t_clean_series \
 	tests/t_cluster \
+	tests/t_cluster_stream \
 	tests/t_compat \
 	tests/t_dada \
 	tests/t_dat \
@@ -292,6 +293,7 @@ CLI_TESTS = \
 	tests/spcoincidence.bats \
 	tests/subbands.bats \
 	tests/tutorial.bats \
+	tests/live.bats \
 	tests/udp.bats \
 	tests/workflow.bats
 

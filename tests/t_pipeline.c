@@ -308,6 +308,14 @@ static void refused(const struct psr_pipeline_desc *d, const char *part)
     psr_pipeline_destroy(p);
 }
 
+static psr_status take_burst(void *ctx, const struct psr_burst *burst, psr_err *err)
+{
+    (void)ctx;
+    (void)burst;
+    (void)err;
+    return PSR_OK;
+}
+
 static void test_refusals(uint64_t *seed)
 {
     static const struct psr_sink_ops deaf = {.name = "deaf"};
@@ -333,6 +341,12 @@ static void test_refusals(uint64_t *seed)
     d = good, d.presto = true, refused(&d, "prepsubband has no checksums");
     d = good, d.subbands.on = true, d.root = "x", refused(&d, "at one DM: there is no checksums");
     d = good, d.resume = true, refused(&d, "not with no series");
+    d = good, d.block_s = -1, refused(&d, "block_s = -1, must be 0 to 1e6");
+    d = good, d.live.on = true, refused(&d, "nobody takes the pulses");
+    d.live.burst = take_burst, refused(&d, "searched live, without checksums");
+    d.checksums.on = d.nobary = false, refused(&d, "searched live, without barycentring");
+    d.nobary = true, d.live.search.threshold = 6, d.live.search.time_tol = -1,
+    refused(&d, "time_tol of -1 samples");
     d = good, d.sink = sink, d.nsink = 1, refused(&d, "sink 0 has no name, begin, push or abort");
     later.d = good;
     later.d.size = sizeof later;

@@ -5,22 +5,10 @@ load helper
 
 setup() {
     cd "$BATS_TEST_TMPDIR"
-    # Of all of 127.0.0.0/8 this address is nobody else's.
-    at=127.$((RANDOM % 250 + 1)).$((RANDOM % 250 + 1)).$((RANDOM % 250 + 1)):$((20000 + RANDOM % 30000))
+    choose_address
     sky=(-q -seed 11 -nchans 256 -nbits 8 -tsamp 500 -fch1 1500 -foff 1 -period 0)
     burst=(-add "burst dm=80 t=1.5 width=4e-3 snr=25")
     search=(-q -lodm 0 -dmstep 10 -numdms 17 -singlepulse -nobary -nowrite)
-}
-
-# await_receiver: until somebody receives at the port.
-await_receiver() {
-    local port i
-    port=$(printf ':%04X ' "${at##*:}")
-    for ((i = 0; i < 200; i++)); do
-        ! grep -q "$port" /proc/net/udp || return 0
-        sleep 0.05
-    done
-    return 1
 }
 
 # receive ARGS...: gpudedisp in the background, its messages in log; end_receiver waits for it.

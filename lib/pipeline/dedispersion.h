@@ -5,10 +5,10 @@
 
 #include "trials.h"
 
-#include <psrkit/sink.h>
 #include <psrkit/clean.h>
 #include <psrkit/dedisp.h>
 #include <psrkit/series.h>
+#include <psrkit/sink.h>
 
 struct psr_dedispersion_desc {
     const char *input;                   /* its name, for messages */
@@ -29,6 +29,7 @@ struct psr_dedispersion_desc {
     int64_t mem_bytes;  /* for everything, cleaning included; 0: a quarter of the machine's */
 
     /* Format of the spectra, and the memory they already use. */
+    size_t most_block; /* spectra of a block at most; 0: as many as are fast */
     int nbit;
     enum psr_kind kind;
     size_t read_bytes;      /* bytes of a spectrum as read */

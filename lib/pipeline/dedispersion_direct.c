@@ -74,6 +74,8 @@ static size_t choose_block(const void *state)
     const struct direct *s = state;
     const struct psr_dedispersion_desc *d = &s->d;
     size_t most = most_bytes / d->read_bytes, n = psr_dedisp_multi_block(s->fan);
+    if (d->most_block && d->most_block < n)
+        n = d->most_block;
     if (d->cleaned_bytes)
         n -= (size_t)((double)n * (double)d->read_bytes / spectrum_bytes(d));
     if (d->equalise)

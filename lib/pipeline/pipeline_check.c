@@ -81,6 +81,23 @@ static psr_status check_auto(const struct psr_pipeline_desc *d, psr_err *err)
                          : PSR_OK;
 }
 
+static psr_status check_live(const struct psr_pipeline_desc *d, psr_err *err)
+{
+    const struct conflict field[] = {
+        {"series", d->series.on}, {"subbands", d->subbands.on}, {"checksums", d->checksums.on},
+        {"pulses", d->pulses.on}, {"fourier", d->fourier.on},   {"resume", d->resume},
+        {"presto", d->presto},    {"sink", d->nsink > 0},       {"barycentring", !d->nobary},
+    };
+    if (!(d->block_s >= 0 && d->block_s <= 1e6))
+        return psr_fail_field(err, PSR_EINVAL, "block_s",
+                              "pipeline: block_s = %g, must be 0 to 1e6", d->block_s);
+    if (d->live.on && !d->live.burst)
+        return psr_fail_field(err, PSR_EINVAL, "live.burst", "pipeline: nobody takes the pulses");
+    return d->live.on ? fail_conflict("an endless input is searched live, without", field,
+                                      sizeof field / sizeof *field, err)
+                      : PSR_OK;
+}
+
 static psr_status check_scrunch(const struct psr_pipeline_desc *d, psr_err *err)
 {
     const struct conflict field[] = {
@@ -156,7 +173,7 @@ psr_status psr_pipeline_take_desc(struct psr_pipeline_desc *to,
 {
     static psr_status (*const check[])(const struct psr_pipeline_desc *d, psr_err *err) = {
         check_numbers, check_ends, check_presto, check_subbands,
-        check_resume,  check_auto, check_scrunch};
+        check_resume,  check_auto, check_live,   check_scrunch};
     psr_status st = psr_copy_desc(to, sizeof *to, from, "pipeline", err);
     for (size_t k = 0; k < sizeof check / sizeof *check && !st; k++)
         st = check[k](to, err);

@@ -36,6 +36,8 @@ static psr_status run_line(struct psr_pipeline *p, size_t line, const struct psr
         psr_charge(&p->dedisperse_s, &since_s);
         if (st)
             break;
+        series.nread = spectra->nread;
+        series.read_s = spectra->read_s;
         psr_lines_count(p->lines, line, &series);
         st = psr_sinks_push(p->sinks, line, &series, err);
         since_s = psr_seconds();
@@ -109,16 +111,28 @@ static psr_status run_tail(struct psr_pipeline *p, struct psr_block *block, psr_
     return st;
 }
 
+/* An endless input ends when the caller says so. */
+static bool ends_live(const struct psr_pipeline *p)
+{
+    return p->d.live.on && p->d.should_stop && p->d.should_stop(p->d.ctx);
+}
+
 psr_status psr_pipeline_take_block(struct psr_pipeline *p, bool *last, psr_err *err)
 {
     struct psr_block block;
     double since_s = psr_seconds();
     psr_status st = psr_read_ahead_next(p->reader, &block, err);
     psr_charge(&p->read_s, &since_s);
+    if (st && ends_live(p)) { /* a signal ends a read */
+        st = PSR_OK;
+        block.n = 0;
+    }
     if (st)
         return st;
     *last = block.n == 0;
     p->nread += (int64_t)block.n;
+    block.nread = p->nread;
+    block.read_s = since_s;
     st = psr_stage_clean_run(p->clean, &block, err);
     psr_charge(&p->clean_s, &since_s);
     if (!st && block.n > 0)
@@ -132,7 +146,7 @@ psr_status psr_pipeline_take_block(struct psr_pipeline *p, bool *last, psr_err *
 
 static psr_status check_stop(const struct psr_pipeline *p, psr_err *err)
 {
-    if (!p->d.should_stop || !p->d.should_stop(p->d.ctx))
+    if (!p->d.should_stop || p->d.live.on || !p->d.should_stop(p->d.ctx))
         return PSR_OK;
     return psr_fail(err, PSR_ESTOPPED, "%s: stopped after %lld spectra", p->input.name,
                     (long long)p->nread);
@@ -143,6 +157,8 @@ psr_status psr_pipeline_loop(struct psr_pipeline *p, psr_err *err)
     bool last = false;
     psr_status st = check_stop(p, err);
     while (!st && !last && !psr_lines_are_full(p->lines)) {
+        if (ends_live(p))
+            psr_read_ahead_end(p->reader);
         st = psr_pipeline_take_block(p, &last, err);
         if (!st)
             st = check_stop(p, err);
@@ -163,7 +179,7 @@ static psr_status end_line(const struct psr_pipeline *p, size_t line, struct psr
         .has_padding = presto,
         .padding = (float)psr_stage_barycentre_mean(p->barycentre),
     };
-    return psr_lines_check_length(p->lines, line, p->nread, err);
+    return p->d.live.on ? PSR_OK : psr_lines_check_length(p->lines, line, p->nread, err);
 }
 
 /* Writes what was removed beside the series or events. */

@@ -24,6 +24,7 @@ struct psr_read_ahead {
     size_t nslot;  /* 1: blocks are read when they are asked for */
     int64_t first; /* spectra handed out */
     bool given;    /* without a source: what was gathered has been taken */
+    bool ended;    /* by the caller */
     bool ahead;    /* blocks are read by a thread */
     struct psr_monitor monitor;
     struct psr_read_ring ring;
@@ -155,6 +156,8 @@ psr_status psr_read_ahead_next(psr_read_ahead *r, struct psr_block *block, psr_e
     struct slot *s = r->slot;
     if (r->ahead)
         s = await_slot(r);
+    else if (r->ended)
+        s->n = 0;
     else if (r->d.source)
         fill_slot(r, s);
     else
@@ -165,6 +168,11 @@ psr_status psr_read_ahead_next(psr_read_ahead *r, struct psr_block *block, psr_e
     if (s->status != PSR_OK && err)
         *err = s->err;
     return s->status;
+}
+
+void psr_read_ahead_end(psr_read_ahead *r)
+{
+    r->ended = true;
 }
 
 void psr_read_ahead_destroy(psr_read_ahead *r)

@@ -8,12 +8,11 @@
 typedef struct psr_read_ahead psr_read_ahead;
 
 struct psr_read_ahead_desc {
-    psr_source
-        *source;      /* borrowed; not to be read by others until the end; NULL: the caller
+    psr_source *source; /* borrowed; not to be read by others until the end; NULL: the caller
                          provides the spectra */
-    size_t row_bytes; /* bytes per spectrum */
-    size_t nsamp;     /* spectra per block */
-    bool for_device;  /* blocks are in page-locked memory, and those of files are read ahead */
+    size_t row_bytes;   /* bytes per spectrum */
+    size_t nsamp;       /* spectra per block */
+    bool for_device;    /* blocks are in page-locked memory, and those of files are read ahead */
 };
 
 /* Status: PSR_ENOMEM, PSR_EDEVICE.  *out is NULL on error. */
@@ -32,6 +31,9 @@ bool psr_read_ahead_is_full(const psr_read_ahead *r);
  * Status:   those of psr_source_read, PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_read_ahead_next(psr_read_ahead *r, struct psr_block *block,
                                               psr_err *err);
+
+/* The next block is empty, and the last; not where blocks are read ahead. */
+void psr_read_ahead_end(psr_read_ahead *r);
 
 /* Frees the object; NULL is allowed. */
 void psr_read_ahead_destroy(psr_read_ahead *r);

@@ -1,4 +1,5 @@
 /* Sink that searches series for single pulses and writes them. */
+#include "burst.h"
 #include "pulse_spectra.h"
 #include "sink_rows.h"
 
@@ -17,8 +18,8 @@ struct pulses {
     psr_singlepulse **search; /* [nline] */
     struct psr_event *event;
     struct psr_cluster *cluster;
-    size_t *scale, *sweep; /* [ndm] */
-    struct psr_span *gap;  /* [ngap] of all lines, in samples of the input */
+    struct psr_pulse_clock clock;
+    struct psr_span *gap; /* [ngap] of all lines, in samples of the input */
     size_t ngap, gap_room;
     double *device_s; /* [nline] */
     psr_pulse_spectra *spectra;
@@ -49,6 +50,11 @@ static void name_views(char name[NAME_BYTES], const struct psr_sink_stream *stre
     snprintf(name, NAME_BYTES, "%s.bursts.json", stream->root);
 }
 
+static void name_json(char name[NAME_BYTES], const struct psr_sink_stream *stream)
+{
+    snprintf(name, NAME_BYTES, "%s.pulses.json", stream->root);
+}
+
 static psr_status names(const void *desc, const struct psr_sink_stream *stream,
                         psr_status (*check)(void *ctx, const char *name, psr_err *err), void *ctx,
                         psr_err *err)
@@ -62,6 +68,10 @@ static psr_status names(const void *desc, const struct psr_sink_stream *stream,
         name_views(name, stream);
         st = check(ctx, name, err);
     }
+    if (d->json && !st) {
+        name_json(name, stream);
+        st = check(ctx, name, err);
+    }
     for (size_t i = 0; i < stream->ndm && !st; i++) {
         name_events(name, stream, stream->dm[i]);
         st = check(ctx, name, err);
@@ -71,26 +81,6 @@ static psr_status names(const void *desc, const struct psr_sink_stream *stream,
 }
 
 /* --- the search ------------------------------------------------------------------------------- */
-
-static psr_status create_search(struct pulses *s, size_t line, psr_err *err)
-{
-    const struct psr_sink_stream *stream = &s->stream;
-    const struct psr_sink_line *l = &stream->line[line];
-    return psr_singlepulse_create(&s->search[line],
-                                  &(struct psr_singlepulse_desc){
-                                      .size = sizeof(struct psr_singlepulse_desc),
-                                      .nseries = l->nseries,
-                                      .dm = stream->dm + l->first,
-                                      .sweep = l->shift,
-                                      .tsamp_s = l->tsamp_s,
-                                      .threshold = s->d.threshold,
-                                      .maxwidth_s = s->d.maxwidth_s,
-                                      .detrend = s->d.detrend,
-                                      .nthread = stream->nthread,
-                                      .block = l->block,
-                                  },
-                                  err);
-}
 
 /* Names of the files of events, with or without series; they have no .inf. */
 static psr_status check_names(const struct psr_sink_stream *stream, psr_err *err)
@@ -107,23 +97,6 @@ static psr_status check_names(const struct psr_sink_stream *stream, psr_err *err
                             err);
 }
 
-static psr_status check_tolerances(const struct psr_sink_pulses_desc *d, psr_err *err)
-{
-    if (d->time_tol < 0)
-        return psr_fail_field(err, PSR_EINVAL, "time_tol",
-                              "single pulses: time_tol of %lld samples is below 0",
-                              (long long)d->time_tol);
-    if (d->trial_tol < 0)
-        return psr_fail_field(err, PSR_EINVAL, "trial_tol",
-                              "single pulses: trial_tol of %lld trials is below 0",
-                              (long long)d->trial_tol);
-    if (d->nview < 0 || d->nview > PSR_PULSE_SPECTRA)
-        return psr_fail_field(err, PSR_EINVAL, "nview",
-                              "single pulses: nview = %lld, must be 0 to %d", (long long)d->nview,
-                              PSR_PULSE_SPECTRA);
-    return PSR_OK;
-}
-
 static psr_status begin(void **state, const void *desc, const struct psr_sink_stream *stream,
                         psr_err *err)
 {
@@ -138,13 +111,13 @@ static psr_status begin(void **state, const void *desc, const struct psr_sink_st
     s->device_s = calloc(stream->nline, sizeof *s->device_s);
     if (!s->search || !s->device_s)
         return psr_fail_nomem(err, "single pulses", (double)stream->nline * 16);
-    st = check_tolerances(&s->d, err);
+    st = psr_pulse_search_check(&s->d, err);
     if (!st)
         st = psr_pulse_spectra_create(&s->spectra, &s->stream, err);
     if (!st)
         st = check_names(stream, err);
     for (size_t k = 0; k < stream->nline && !st; k++)
-        st = create_search(s, k, err);
+        st = psr_pulse_search_create(&s->search[k], stream, k, &s->d, false, err);
     return st;
 }
 
@@ -184,40 +157,18 @@ static psr_status gap(void *state, size_t line, struct psr_span span, psr_err *e
 
 /* --- what was found --------------------------------------------------------------------------- */
 
-static int64_t common_divisor(int64_t a, int64_t b)
+/* Gaps are counted in spectra so far. */
+static psr_status take_clock(struct pulses *s, psr_err *err)
 {
-    while (b) {
-        int64_t rest = a % b;
-        a = b;
-        b = rest;
+    psr_status st = psr_pulse_clock_make(&s->clock, &s->stream, err);
+    for (size_t k = 0; k < s->ngap && !st; k++) {
+        s->gap[k].first /= s->clock.tick;
+        s->gap[k].count /= s->clock.tick;
     }
-    return a;
-}
-
-/* Lines of a plan differ in sampling: the clock common to all ticks at the greatest common divisor
- * of what they sum. */
-static psr_status make_clock(struct pulses *s, psr_err *err)
-{
-    const struct psr_sink_stream *stream = &s->stream;
-    int64_t tick = 0;
-    s->scale = malloc(stream->ndm * sizeof *s->scale);
-    s->sweep = malloc(stream->ndm * sizeof *s->sweep);
-    if (!s->scale || !s->sweep)
-        return psr_fail_nomem(err, "the clock of events", (double)stream->ndm * 16);
-    for (size_t k = 0; k < stream->nline; k++)
-        tick = common_divisor(stream->line[k].downsamp, tick);
-    for (const struct psr_sink_line *l = stream->line; l < stream->line + stream->nline; l++)
-        for (size_t i = l->first; i < l->first + l->nseries; i++) {
-            s->scale[i] = (size_t)(l->downsamp / tick);
-            s->sweep[i] = l->shift[i - l->first];
-        }
-    for (size_t k = 0; k < s->ngap; k++) {
-        s->gap[k].first /= tick;
-        s->gap[k].count /= tick;
-    }
-    s->found.scale = s->scale;
-    s->found.tsamp_s = stream->obs->tsamp_s * (double)tick;
-    return PSR_OK;
+    s->ngap = psr_pulse_gaps_merge(s->gap, s->ngap);
+    s->found.scale = s->clock.scale;
+    s->found.tsamp_s = s->clock.tick_s;
+    return st;
 }
 
 static size_t count_events(const struct pulses *s)
@@ -252,58 +203,18 @@ static psr_status collect_events(struct pulses *s, psr_err *err)
     return PSR_OK;
 }
 
-static int compare_spans(const void *a, const void *b)
-{
-    const struct psr_span *p = a, *q = b;
-    return (p->first > q->first) - (p->first < q->first);
-}
-
-/* All lines announce the same gaps. */
-static void merge_gaps(struct pulses *s)
-{
-    size_t n = 0;
-    if (s->ngap)
-        qsort(s->gap, s->ngap, sizeof *s->gap, compare_spans);
-    for (size_t k = 0; k < s->ngap; k++) {
-        const struct psr_span next = s->gap[k];
-        struct psr_span *last = n ? &s->gap[n - 1] : NULL;
-        int64_t end = next.first + next.count;
-        if (last && next.first <= last->first + last->count)
-            last->count = end > last->first + last->count ? end - last->first : last->count;
-        else
-            s->gap[n++] = next;
-    }
-    s->ngap = n;
-}
-
-static psr_status mark_clusters(struct pulses *s, size_t n, psr_err *err)
-{
-    const struct psr_obs *obs = s->stream.obs;
-    const double half_mhz = fabs(obs->foff_mhz) / 2;
-    merge_gaps(s);
-    const struct psr_marks_desc d = {.size = sizeof d,
-                                     .event = s->event,
-                                     .nevent = s->found.nevent,
-                                     .scale = s->scale,
-                                     .sweep = s->sweep,
-                                     .low_mhz = psr_obs_lowest_mhz(obs) - half_mhz,
-                                     .high_mhz = psr_obs_highest_mhz(obs) + half_mhz,
-                                     .gap = s->gap,
-                                     .ngap = s->ngap};
-    return psr_cluster_mark(&d, s->cluster, n, err);
-}
-
 static psr_status group_events(struct pulses *s, psr_err *err)
 {
     size_t n;
     const struct psr_cluster_desc d = {.size = sizeof d,
-                                       .scale = s->scale,
-                                       .sweep = s->sweep,
+                                       .scale = s->clock.scale,
+                                       .sweep = s->clock.sweep,
                                        .time_tol = s->d.time_tol,
                                        .trial_tol = (size_t)s->d.trial_tol};
     psr_status st = psr_cluster_events(&d, s->event, s->found.nevent, &s->cluster, &n, err);
     if (!st)
-        st = mark_clusters(s, n, err);
+        st = psr_pulse_clock_mark(&s->clock, &s->stream, s->event, s->found.nevent, s->gap, s->ngap,
+                                  s->cluster, n, err);
     if (!st)
         st = psr_pulse_spectra_mark(s->spectra, s->cluster, n, (size_t)s->d.nview, err);
     if (st)
@@ -338,7 +249,7 @@ static psr_status write_list(struct pulses *s, psr_err *err)
     name_list(name, stream);
     psr_status st = psr_output_group_add(stream->group, name, &part, err);
     return st ? st
-              : psr_cluster_write(part, stream->dm, s->scale, s->found.tsamp_s, s->cluster,
+              : psr_cluster_write(part, stream->dm, s->clock.scale, s->found.tsamp_s, s->cluster,
                                   s->found.ncluster, err);
 }
 
@@ -352,8 +263,24 @@ static psr_status write_views(struct pulses *s, psr_err *err)
     name_views(name, stream);
     psr_status st = psr_output_group_add(stream->group, name, &part, err);
     return st ? st
-              : psr_pulse_spectra_write_views(s->spectra, part, s->cluster, s->scale,
+              : psr_pulse_spectra_write_views(s->spectra, part, s->cluster, s->clock.scale,
                                               s->found.tsamp_s, err);
+}
+
+static psr_status write_json(struct pulses *s, psr_err *err)
+{
+    const struct psr_sink_stream *stream = &s->stream;
+    psr_outfile *part;
+    char name[NAME_BYTES], line[PSR_BURST_BYTES];
+    if (!s->d.json || to_stdout(stream))
+        return PSR_OK;
+    name_json(name, stream);
+    psr_status st = psr_output_group_add(stream->group, name, &part, err);
+    for (size_t k = 0; k < s->found.ncluster && !st; k++) {
+        const struct psr_burst b = psr_burst_describe(&s->clock, stream, &s->cluster[k]);
+        st = psr_outfile_write(part, line, psr_burst_json(line, &b), err);
+    }
+    return st;
 }
 
 static psr_status write_files(struct pulses *s, psr_err *err)
@@ -364,6 +291,8 @@ static psr_status write_files(struct pulses *s, psr_err *err)
             st = write_series(s, k, i, err);
     if (!st)
         st = write_views(s, err);
+    if (!st)
+        st = write_json(s, err);
     return st ? st : write_list(s, err);
 }
 
@@ -378,7 +307,7 @@ static psr_status finish(void *state, const struct psr_sink_end *end, psr_err *e
     }
     s->found.device_s = s->device_s;
     if (!st)
-        st = make_clock(s, err);
+        st = take_clock(s, err);
     if (!st)
         st = collect_events(s, err);
     if (!st)
@@ -404,8 +333,7 @@ static void abort_sink(void *state)
     free(s->device_s);
     free(s->event);
     free(s->cluster);
-    free(s->scale);
-    free(s->sweep);
+    psr_pulse_clock_clear(&s->clock);
     free(s->gap);
     free(s);
 }

@@ -5,7 +5,7 @@
 #include <psrkit/sink.h>
 
 extern const struct psr_sink_ops psr_sink_series, psr_sink_subbands, psr_sink_checksums,
-    psr_sink_pulses, psr_sink_fourier;
+    psr_sink_pulses, psr_sink_live, psr_sink_fourier;
 
 /* Appends n samples to series i.  Threads append to different series at the same time. */
 typedef psr_status psr_sink_append_one(void *ctx, size_t i, const float *x, size_t n, psr_err *err);

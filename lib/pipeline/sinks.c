@@ -16,6 +16,7 @@ static const struct row {
     bool searches;
 } rows[] = {
     {&psr_sink_pulses, offsetof(struct psr_pipeline_desc, pulses), true},
+    {&psr_sink_live, offsetof(struct psr_pipeline_desc, live), true},
     {&psr_sink_fourier, offsetof(struct psr_pipeline_desc, fourier), true},
     {&psr_sink_checksums, offsetof(struct psr_pipeline_desc, checksums), false},
     {&psr_sink_subbands, offsetof(struct psr_pipeline_desc, subbands), false},

@@ -110,6 +110,10 @@ struct psr_pipeline_desc {
                         samples, by the mean smearing within a channel; 0: none.  Excludes plan,
                         presto and subbands */
     bool clean_weights; /* with clean_auto: weights of psr_clean_auto_desc */
+    double block_s;     /* longest block, in seconds of the input; 0: as is fastest */
+    struct psr_sink_live_desc
+        live; /* search an endless input; should_stop then ends the input instead of
+                                       failing the run.  Needs nobary */
 };
 
 /* Sets size and all fields to their defaults. */

@@ -221,6 +221,39 @@ PSR_MUST_CHECK psr_status psr_cluster_events(const struct psr_cluster_desc *desc
                                              struct psr_cluster **clusters, size_t *nclusters,
                                              psr_err *err);
 
+/* Groups events of endless series into pulses as they come, in memory that does not grow: what
+ * psr_cluster_events makes of all of them, a group as soon as no event to come can be a friend of its. */
+typedef struct psr_cluster_stream psr_cluster_stream;
+
+/* Given:  desc    copied, with its scale and sweep [ntrial]
+ *         longest   samples of the clock: events that follow each other for longer, as in a storm of
+ *                   interference, are grouped so far as they are there, and counted; 0: never
+ * Status: PSR_EINVAL (time_tol < 0), PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_cluster_stream_create(psr_cluster_stream **out,
+                                                    const struct psr_cluster_desc *desc,
+                                                    size_t ntrial, int64_t longest, psr_err *err);
+
+/* Takes n events, in any order.  Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_cluster_stream_push(psr_cluster_stream *s,
+                                                  const struct psr_event *events, size_t n,
+                                                  psr_err *err);
+
+/* The next complete group of events that follow each other in time, clustered; call until there is none.
+ * Given:    settled   sample of the clock; no event that begins before it will be pushed
+ * Returned: *clusters [*n] as psr_cluster_events returns them; n = 0: there is none
+ *           *events [*nevent] of the group; the stream's, until its next call
+ * Status:   PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_cluster_stream_next(psr_cluster_stream *s, int64_t settled,
+                                                  struct psr_cluster **clusters, size_t *n,
+                                                  const struct psr_event **events, size_t *nevent,
+                                                  psr_err *err);
+
+/* Groups so far that were longer than "longest". */
+int64_t psr_cluster_stream_cut(const psr_cluster_stream *s);
+
+/* Frees it; NULL is allowed. */
+void psr_cluster_stream_destroy(psr_cluster_stream *s);
+
 /* What marks are made of. */
 struct psr_marks_desc {
     size_t size;                   /* sizeof the struct */

@@ -26,6 +26,11 @@ struct psr_block {
         spectrum; /* of series: the input's spectrum with which the first sample begins at the highest
                          frequency, to within the bins added and removed in the block */
 
+    /* Spectra of the input so far, and when the last of them was read, in seconds of a monotonic clock; 0
+     * where nobody waits for them. */
+    int64_t nread;
+    double read_s;
+
     /* Location of the samples: spectra, series on the host, or series on devices. */
     void *spectra; /* [n][nchan] packed */
     float *series; /* [nseries][stride] */
@@ -192,6 +197,7 @@ struct psr_sink_pulses_desc {
     int64_t time_tol;           /* samples and trials between events of one pulse, as in
                                    psr_cluster_events */
     int64_t trial_tol;
+    bool json;     /* write the pulses to ROOT.pulses.json, a line of psr_burst_json each */
     int64_t nview; /* write pictures of the spectra around the best pulses, up to 1000 of them, to
                       ROOT.bursts.json; not of input that cannot be read again */
 };
@@ -204,6 +210,44 @@ struct psr_pulses_found {
     double tsamp_s;         /* of the common clock */
     double end_s;           /* of the longest series */
     const double *device_s; /* [nline] search time of the busiest device, seconds */
+};
+
+/* A pulse, as lists for other programs have it. */
+struct psr_burst {
+    struct psr_mjd mjd_inf; /* middle of its boxcar at infinite frequency */
+    struct psr_mjd mjd_top; /* and at the centre of the highest channel */
+    bool barycentric;       /* both are */
+    double dm, snr, width_s;
+    double low_mhz, high_mhz; /* edges of the band in which it was found */
+    int beam;                 /* of the input, from 1; 0: unknown */
+    size_t members;
+    unsigned marks;   /* of enum psr_pulse_mark */
+    double latency_s; /* since its last sample at the lowest frequency was read; not a number: not
+                         searched live */
+};
+
+enum { PSR_BURST_BYTES = 1024 };
+
+/* Returned: a line of JSON, with its newline, as psrkit-formats(5) describes it; its length */
+PSR_API_BEGIN
+size_t psr_burst_json(char line[PSR_BURST_BYTES], const struct psr_burst *burst);
+PSR_API_END
+
+/* "live": searches an endless input from what was before alone (psr_singlepulse_desc.causal), on the
+ * host, and tells of each pulse as soon as its members are complete, in memory that does not grow.
+ * Pulses are marked by what is known then, and not as PSR_PULSE_NARROW.  Result: struct psr_live_found. */
+struct psr_sink_live_desc {
+    bool on;
+    struct psr_sink_pulses_desc search; /* its first five fields count */
+    psr_status (*burst)(void *ctx, const struct psr_burst *burst, psr_err *err);
+    void *ctx;
+};
+struct psr_live_found {
+    int64_t nburst, nmarked, ncut; /* ncut: groups of events cut short, as psr_cluster_stream_cut */
+    double worst_s, mean_s;        /* latency */
+    double
+        bound_s; /* of the latency, beside what the machine takes: a block, the longest sweep less the shortest,
+                       and 4 longest boxcars or 256 samples, and time_tol */
 };
 
 /* "fourier": searches each complete series for pulsars and writes ROOT_DM12.00_ACCEL_200 and its

@@ -50,6 +50,26 @@ void run_catch_signals(void)
     run_catch_limit();
 }
 
+static atomic_int hung_up;
+
+static void note_hangup(int signal)
+{
+    (void)signal;
+    hung_up = 1;
+}
+
+void run_catch_hangup(void)
+{
+    struct sigaction action = {.sa_handler = note_hangup, .sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGHUP, &action, NULL);
+}
+
+bool run_take_hangup(void)
+{
+    return atomic_exchange(&hung_up, 0) != 0;
+}
+
 static void *wait_for_others(void *lock)
 {
     pthread_mutex_lock(lock);
@@ -86,6 +106,11 @@ void run_limit_threads(int64_t *ncpus, const char *name)
 int run_stop_signal(void)
 {
     return caught_signal;
+}
+
+void run_forget_signal(void)
+{
+    caught_signal = 0;
 }
 
 void run_die_if_stopped(void)

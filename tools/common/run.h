@@ -16,6 +16,10 @@ void run_hold_descriptors(void);
  * closed pipe and the limit on the size of files become write errors. */
 void run_catch_signals(void);
 
+/* After it, SIGHUP does not end the program, and run_take_hangup says once that it came. */
+void run_catch_hangup(void);
+bool run_take_hangup(void);
+
 /* From now on the limit on the size of files is a write error, as in run_catch_signals. */
 void run_catch_limit(void);
 
@@ -26,6 +30,9 @@ void run_limit_threads(int64_t *ncpus, const char *name);
 
 /* The signal that asked the program to stop, or 0. */
 int run_stop_signal(void);
+
+/* Forgets it: it has been obeyed. */
+void run_forget_signal(void);
 
 /* Ends the program by the signal caught, if any, so that the caller's shell sees why. */
 void run_die_if_stopped(void);

@@ -1,4 +1,5 @@
 /* gpudedisp: dedisperses telescope data into series and searches for single pulses. */
+#include "live.h"
 #include "options.h"
 #include "report.h"
 
@@ -11,6 +12,7 @@ struct run {
     struct cli tool;
     struct run_progress progress;
     struct gnuplot plot;
+    struct gpudedisp_live live;
     psr_err err;
 };
 
@@ -59,6 +61,31 @@ static psr_status process(struct run *r, psr_pipeline *p)
     return st;
 }
 
+/* What pulses are told to; messages of the search come before. */
+static psr_status open_live(struct run *r)
+{
+    struct psr_pipeline_desc *d = &r->opt.run;
+    if (!d->live.on)
+        return PSR_OK;
+    run_catch_hangup();
+    d->live.burst = gpudedisp_live_burst;
+    d->live.ctx = &r->live;
+    return gpudedisp_live_open(&r->live, r->opt.events, &r->err);
+}
+
+static psr_status close_live(struct run *r, psr_pipeline *p, psr_status st)
+{
+    psr_err ignored;
+    if (!r->opt.run.live.on)
+        return st;
+    if (!st && !r->opt.quiet)
+        gpudedisp_live_report(&r->tool, p);
+    if (!st)
+        run_forget_signal(); /* it ended the input */
+    psr_status closed = gpudedisp_live_close(&r->live, st ? &ignored : &r->err);
+    return st ? st : closed;
+}
+
 static psr_status run(struct run *r)
 {
     struct gpudedisp_options *o = &r->opt;
@@ -72,9 +99,12 @@ static psr_status run(struct run *r)
     o->run.ctx = &r->progress;
     psr_status st = psr_parse_dmconst(o->dmconst, &o->run.dmconst, &r->err);
     if (!st)
+        st = open_live(r);
+    if (!st)
         st = psr_pipeline_create(&p, &o->run, &r->err);
     if (!st)
         st = process(r, p);
+    st = close_live(r, p, st);
     psr_pipeline_destroy(p);
     gnuplot_abort(&r->plot);
     return st;

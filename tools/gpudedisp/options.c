@@ -102,6 +102,28 @@ static void check_clean(const struct gpudedisp_options *o, const struct cli *too
                        sizeof conflicting / sizeof *conflicting);
 }
 
+static void check_live(const struct gpudedisp_options *o, const struct cli *tool)
+{
+    const struct psr_pipeline_desc *d = &o->run;
+    const struct given conflicting[] = {
+        {"-compat presto", o->compat != NULL},
+        {"-sub", d->subbands.on},
+        {"-singlepulse", d->pulses.on},
+        {"-accelsearch", o->accelsearch != NULL},
+        {"-resume", d->resume},
+        {"-plot", o->plot != NULL},
+        {"-views", d->pulses.nview > 0},
+        {"-json", d->pulses.json},
+        {"-position", d->position != NULL},
+    };
+    if (d->live.on)
+        reject_options(tool,
+                       "-live tells of pulses of an endless input, at topocentric times: not with",
+                       conflicting, sizeof conflicting / sizeof *conflicting);
+    else if (d->block_s > 0)
+        cli_usage_error(tool, "-block belongs to -live");
+}
+
 static void check_scrunch(const struct gpudedisp_options *o, const struct cli *tool)
 {
     const struct given conflicting[] = {
@@ -157,8 +179,8 @@ static void check_combinations(const struct gpudedisp_options *o, const struct c
     const struct psr_pipeline_desc *d = &o->run;
     if (noperands < 1)
         cli_usage_error(tool, "no input given: name files, or - for standard input");
-    const bool searches = d->pulses.on || o->accelsearch;
-    if (!d->root && (!o->nowrite || searches))
+    const bool searches = d->pulses.on || o->accelsearch || d->live.on;
+    if (!d->root && !d->live.on && (!o->nowrite || searches))
         cli_usage_error(tool, "-o ROOT is missing: the start of every output name");
     if (o->nowrite && !searches && !o->verbose)
         cli_usage_error(tool,
@@ -173,15 +195,18 @@ static void check_combinations(const struct gpudedisp_options *o, const struct c
     check_sub(o, tool);
     check_resume(o, tool);
     check_scrunch(o, tool);
+    check_live(o, tool);
     if (o->filterbank && o->psrfits)
         cli_usage_error(tool, "-filterbank and -psrfits exclude each other");
+    if (d->pulses.json && !d->pulses.on)
+        cli_usage_error(tool, "-json lists single pulses: it needs -singlepulse");
     if (d->pulses.nview && !d->pulses.on)
         cli_usage_error(tool, "-views shows single pulses: it needs -singlepulse");
     if (o->plot && !d->pulses.on)
         cli_usage_error(tool, "-plot shows single pulses: it needs -singlepulse");
     if (to_stdout(o) && d->pulses.on && !o->nowrite)
         cli_usage_error(tool, "-o - takes the series or, with -nowrite, the events; not both");
-    if (to_stdout(o) && !o->nowrite && !d->dms && !d->plan && d->ndm != 1)
+    if (to_stdout(o) && !o->nowrite && !d->live.on && !d->dms && !d->plan && d->ndm != 1)
         cli_usage_error(tool, "-o - takes one series: give -numdms 1");
 }
 
@@ -191,6 +216,25 @@ static void fill_trials(struct psr_pipeline_desc *d)
     d->dmstep = d->dmstep >= 0 ? d->dmstep : 1;
     d->ndm = d->ndm ? d->ndm : 10;
     d->downsamp = d->downsamp ? d->downsamp : 1;
+    /* Clipping takes blocks of 2400 spectra, which pulses would wait for. */
+    if (d->clip_sigma < 0)
+        d->clip_sigma = d->live.on ? 0 : 6;
+}
+
+/* The options of the search are those of files; -o says where pulses are told. */
+static void fill_live(struct gpudedisp_options *o)
+{
+    struct psr_pipeline_desc *d = &o->run;
+    if (!d->live.on)
+        return;
+    o->events = d->root ? d->root : "-";
+    d->live.search = d->pulses;
+    d->root = NULL;
+    d->nobary = true;
+    d->block_s = d->block_s > 0 ? d->block_s : 0.1;
+    d->series.on = d->checksums.on = false;
+    if (strcmp(o->events, "-") != 0)
+        d->also = o->events;
 }
 
 /* What words say, as fields. */
@@ -209,6 +253,7 @@ static void fill_description(struct gpudedisp_options *o)
     /* Where something else is done with the series, checksums only cost time. */
     d->checksums.on = o->verbose && o->nowrite && !d->pulses.on && !o->accelsearch;
     d->also = o->plot;
+    fill_live(o);
     d->program = "gpudedisp";
     if (d->subbands.on) {
         d->lodm = o->subdm;
@@ -246,6 +291,7 @@ int gpudedisp_options_parse(struct gpudedisp_options *o, struct cli *tool, int a
         .dmconst = "presto", .algo = "direct", .format = "dat", .clean = "none", .numwapps = 1};
     psr_pipeline_defaults(&o->run);
     o->run.lodm = o->run.dmstep = -1; /* not given, as are the next */
+    o->run.clip_sigma = -1;
     o->run.ndm = o->run.downsamp = 0;
     gpudedisp_fill_table(&table, o);
     *tool = (struct cli){

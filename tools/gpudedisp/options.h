@@ -14,6 +14,7 @@ struct gpudedisp_options {
     bool filterbank, psrfits;
     const char *dmconst, *algo, *compat, *format, *clean, *weights;
     bool nowrite;
+    const char *events; /* where -live tells of pulses */
     double subdm;
     const char *accelsearch;        /* options of the search; NULL: none */
     struct fourier_options fourier; /* the same, read */

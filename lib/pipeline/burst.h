@@ -1,0 +1,45 @@
+/* burst.h: describes pulses for lists, and what the sinks of single pulses share (private). */
+#ifndef PSR_PIPELINE_BURST_H
+#define PSR_PIPELINE_BURST_H
+
+#include <psrkit/sink.h>
+
+/* Lines of a plan differ in sampling: the clock common to all ticks at the greatest common divisor of what they
+ * sum. */
+struct psr_pulse_clock {
+    size_t *scale, *sweep; /* [ndm] as in psr_cluster_desc */
+    int64_t tick;          /* spectra */
+    double tick_s;
+};
+
+/* Status: PSR_ENOMEM; clear it also then */
+PSR_MUST_CHECK psr_status psr_pulse_clock_make(struct psr_pulse_clock *c,
+                                               const struct psr_sink_stream *stream, psr_err *err);
+void psr_pulse_clock_clear(struct psr_pulse_clock *c);
+
+/* The search of a line. */
+PSR_MUST_CHECK psr_status psr_pulse_search_create(psr_singlepulse **out,
+                                                  const struct psr_sink_stream *stream, size_t line,
+                                                  const struct psr_sink_pulses_desc *d, bool causal,
+                                                  psr_err *err);
+
+/* Status: PSR_EINVAL naming field, value and limit */
+PSR_MUST_CHECK psr_status psr_pulse_search_check(const struct psr_sink_pulses_desc *d,
+                                                 psr_err *err);
+
+/* Sorts gaps and joins those that touch: all lines announce the same.  Returned: how many there are then */
+size_t psr_pulse_gaps_merge(struct psr_span *gap, size_t n);
+
+/* What interference the clusters look like.  Given:  gap [ngap] merged, in ticks */
+PSR_MUST_CHECK psr_status psr_pulse_clock_mark(const struct psr_pulse_clock *c,
+                                               const struct psr_sink_stream *stream,
+                                               const struct psr_event *event, size_t nevent,
+                                               const struct psr_span *gap, size_t ngap,
+                                               struct psr_cluster *cluster, size_t n, psr_err *err);
+
+/* As it is told, without latency. */
+struct psr_burst psr_burst_describe(const struct psr_pulse_clock *c,
+                                    const struct psr_sink_stream *stream,
+                                    const struct psr_cluster *cluster);
+
+#endif

@@ -1,0 +1,298 @@
+/* Sink that searches endless series for single pulses and tells of each as soon as it is complete. */
+#include "burst.h"
+#include "sink_rows.h"
+
+#include "base/clock.h"
+#include <math.h>
+#include <psrkit/tool.h>
+#include <stdlib.h>
+
+enum {
+    ARRIVALS = 4096
+}; /* blocks whose arrival is remembered: longer than any sweep of blocks of sense */
+
+/* Spectra of the input up to "nread" had been read at that time. */
+struct arrival {
+    int64_t nread;
+    double read_s;
+};
+
+struct live {
+    struct psr_sink_live_desc d;
+    struct psr_sink_stream stream;
+    psr_singlepulse **search; /* [nline] */
+    struct psr_pulse_clock clock;
+    psr_cluster_stream *events;
+    struct psr_span *gap; /* [ngap] in ticks */
+    size_t ngap, gap_room;
+    struct arrival arrival[ARRIVALS]; /* i % ARRIVALS, of narrival so far */
+    size_t narrival;
+    double latency_s; /* sum */
+    struct psr_live_found found;
+};
+
+static int64_t longest_sweep(const struct live *s)
+{
+    int64_t most = 0;
+    for (size_t i = 0; i < s->stream.ndm; i++) {
+        int64_t sweep = (int64_t)(s->clock.sweep[i] * s->clock.scale[i]);
+        most = sweep > most ? sweep : most;
+    }
+    return most;
+}
+
+/* Samples of the clock that the longest boxcar has. */
+static int64_t longest_boxcar(const struct live *s)
+{
+    int64_t most = 0;
+    for (size_t k = 0; k < s->stream.nline; k++) {
+        int64_t scale = (int64_t)s->clock.scale[s->stream.line[k].first];
+        int64_t width = (int64_t)psr_singlepulse_maxwidth(s->search[k]) * scale;
+        most = width > most ? width : most;
+    }
+    return most;
+}
+
+static double find_bound(const struct live *s)
+{
+    double most_s = 0;
+    for (size_t k = 0; k < s->stream.nline; k++) {
+        const struct psr_sink_line *l = &s->stream.line[k];
+        const size_t width = psr_singlepulse_maxwidth(s->search[k]);
+        size_t least = l->shift[0], most = least;
+        for (size_t i = 1; i < l->nseries; i++) {
+            least = l->shift[i] < least ? l->shift[i] : least;
+            most = l->shift[i] > most ? l->shift[i] : most;
+        }
+        const double wait = (double)(l->block + most - least) +
+                            (double)(width > 64 ? 4 * width : 256) + (double)s->d.search.time_tol;
+        most_s = fmax(most_s, wait * l->tsamp_s);
+    }
+    return most_s;
+}
+
+static psr_status create_events(struct live *s, psr_err *err)
+{
+    const struct psr_cluster_desc d = {.size = sizeof d,
+                                       .scale = s->clock.scale,
+                                       .sweep = s->clock.sweep,
+                                       .time_tol = s->d.search.time_tol,
+                                       .trial_tol = (size_t)s->d.search.trial_tol};
+    /* A pulse is seen over a sweep's difference at most; beyond, events follow each other by chance. */
+    const int64_t longest = 2 * longest_sweep(s) + 16 * longest_boxcar(s);
+    return psr_cluster_stream_create(&s->events, &d, s->stream.ndm, longest, err);
+}
+
+static psr_status begin(void **state, const void *desc, const struct psr_sink_stream *stream,
+                        psr_err *err)
+{
+    struct live *s = calloc(1, sizeof *s);
+    *state = s;
+    if (!s)
+        return psr_fail_nomem(err, "single pulses", sizeof *s);
+    s->d = *(const struct psr_sink_live_desc *)desc;
+    s->stream = *stream;
+    s->search = calloc(stream->nline, sizeof *s->search);
+    if (!s->search)
+        return psr_fail_nomem(err, "single pulses", (double)stream->nline * 8);
+    psr_status st = psr_pulse_search_check(&s->d.search, err);
+    if (!st)
+        st = psr_pulse_clock_make(&s->clock, stream, err);
+    for (size_t k = 0; k < stream->nline && !st; k++)
+        st = psr_pulse_search_create(&s->search[k], stream, k, &s->d.search, true, err);
+    if (!st)
+        s->found.bound_s = find_bound(s);
+    return st ? st : create_events(s, err);
+}
+
+/* --- time ------------------------------------------------------------------------------------- */
+
+static void note_arrival(struct live *s, const struct psr_block *b)
+{
+    const struct arrival *last = &s->arrival[(s->narrival + ARRIVALS - 1) % ARRIVALS];
+    if (b->nread > 0 && (!s->narrival || b->nread > last->nread))
+        s->arrival[s->narrival++ % ARRIVALS] = (struct arrival){b->nread, b->read_s};
+}
+
+/* When a spectrum came: as long before the last of its block as it was sampled, but not before the block
+ * before. */
+static double arrival_of(const struct live *s, int64_t spectrum)
+{
+    size_t k = s->narrival, first = k > ARRIVALS ? k - ARRIVALS : 0;
+    while (k > first + 1 && s->arrival[(k - 2) % ARRIVALS].nread > spectrum)
+        k--;
+    if (!k)
+        return psr_seconds();
+    const struct arrival *a = &s->arrival[(k - 1) % ARRIVALS];
+    double since_s = (double)(a->nread - 1 - spectrum) * s->stream.obs->tsamp_s;
+    double at_s = a->read_s - fmax(since_s, 0);
+    return k > first + 1 ? fmax(at_s, s->arrival[(k - 2) % ARRIVALS].read_s) : at_s;
+}
+
+/* The last spectrum that a pulse reaches, at the lowest frequency. */
+static int64_t last_spectrum(const struct live *s, const struct psr_event *e)
+{
+    int64_t end = e->sample - e->width / 2 + e->width + (int64_t)s->clock.sweep[e->trial];
+    return end * (int64_t)s->clock.scale[e->trial] * s->clock.tick - 1;
+}
+
+/* --- pulses ----------------------------------------------------------------------------------- */
+
+static psr_status tell(struct live *s, const struct psr_cluster *c, psr_err *err)
+{
+    struct psr_burst b = psr_burst_describe(&s->clock, &s->stream, c);
+    b.latency_s = fmax(psr_seconds() - arrival_of(s, last_spectrum(s, &c->best)), 0);
+    s->found.nburst++;
+    s->found.nmarked += c->marks != 0;
+    s->found.worst_s = fmax(s->found.worst_s, b.latency_s);
+    s->latency_s += b.latency_s;
+    s->found.mean_s = s->latency_s / (double)s->found.nburst;
+    return s->d.burst(s->d.ctx, &b, err);
+}
+
+/* In order of time. */
+static int compare_times(const void *a, const void *b)
+{
+    const struct psr_cluster *p = a, *q = b;
+    return (p->first > q->first) - (p->first < q->first);
+}
+
+static psr_status tell_complete(struct live *s, int64_t settled, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    size_t n = 1, nevent;
+    while (n && !st) {
+        struct psr_cluster *cluster;
+        const struct psr_event *event;
+        st = psr_cluster_stream_next(s->events, settled, &cluster, &n, &event, &nevent, err);
+        if (!st && n)
+            st = psr_pulse_clock_mark(&s->clock, &s->stream, event, nevent, s->gap, s->ngap,
+                                      cluster, n, err);
+        if (!st && n)
+            qsort(cluster, n, sizeof *cluster, compare_times);
+        for (size_t k = 0; k < n && !st; k++)
+            st = tell(s, &cluster[k], err);
+        free(cluster);
+    }
+    return st;
+}
+
+/* Moves the events of a line to the stream. */
+static psr_status take_events(struct live *s, size_t line, psr_err *err)
+{
+    const struct psr_sink_line *l = &s->stream.line[line];
+    psr_status st = PSR_OK;
+    for (size_t i = 0; i < l->nseries && !st; i++) {
+        const struct psr_event *event;
+        size_t n = psr_singlepulse_events(s->search[line], i, &event);
+        for (size_t k = 0; k < n && !st; k++) {
+            struct psr_event e = event[k];
+            e.trial = l->first + i;
+            st = psr_cluster_stream_push(s->events, &e, 1, err);
+        }
+    }
+    psr_singlepulse_forget(s->search[line]);
+    return st;
+}
+
+/* No event to come begins before this sample of the clock. */
+static int64_t find_settled(const struct live *s)
+{
+    int64_t least = INT64_MAX;
+    for (size_t k = 0; k < s->stream.nline; k++) {
+        const struct psr_sink_line *l = &s->stream.line[k];
+        for (size_t i = 0; i < l->nseries; i++) {
+            int64_t at = psr_singlepulse_settled(s->search[k], i);
+            at = at < INT64_MAX ? at * (int64_t)s->clock.scale[l->first] : at;
+            least = at < least ? at : least;
+        }
+    }
+    return least;
+}
+
+/* Gaps so far back that no pulse to come is near them. */
+static void forget_gaps(struct live *s, int64_t settled)
+{
+    const int64_t before = settled - 2 * longest_boxcar(s);
+    size_t n = 0;
+    s->ngap = psr_pulse_gaps_merge(s->gap, s->ngap);
+    for (size_t k = 0; k < s->ngap; k++)
+        if (s->gap[k].first + s->gap[k].count >= before)
+            s->gap[n++] = s->gap[k];
+    s->ngap = n;
+}
+
+static psr_status push(void *state, size_t line, const struct psr_block *b, psr_err *err)
+{
+    struct live *s = state;
+    note_arrival(s, b);
+    psr_status st = psr_singlepulse_execute(
+        s->search[line], b->equalised ? b->equalised : b->series, b->stride, b->n, err);
+    if (!st)
+        st = take_events(s, line, err);
+    if (st || line + 1 < s->stream.nline)
+        return st;
+    const int64_t settled = find_settled(s);
+    forget_gaps(s, settled);
+    return tell_complete(s, settled, err);
+}
+
+static psr_status gap(void *state, size_t line, struct psr_span span, psr_err *err)
+{
+    struct live *s = state;
+    const int64_t scale = s->stream.line[line].downsamp / s->clock.tick;
+    psr_status st =
+        psr_grow(&s->gap, &s->gap_room, s->ngap, sizeof *s->gap, "the gaps of a search", err);
+    if (st)
+        return st;
+    s->gap[s->ngap++] = (struct psr_span){span.first * scale, span.count * scale};
+    return psr_singlepulse_mask(s->search[line], span, err);
+}
+
+static psr_status finish(void *state, const struct psr_sink_end *end, psr_err *err)
+{
+    struct live *s = state;
+    psr_status st = PSR_OK;
+    (void)end;
+    for (size_t k = 0; k < s->stream.nline && !st; k++) {
+        st = psr_singlepulse_finish(s->search[k], err);
+        if (!st)
+            st = take_events(s, k, err);
+    }
+    s->ngap = psr_pulse_gaps_merge(s->gap, s->ngap);
+    if (!st)
+        st = tell_complete(s, INT64_MAX, err);
+    s->found.ncut = psr_cluster_stream_cut(s->events);
+    return st;
+}
+
+static const void *result(const void *state)
+{
+    const struct live *s = state;
+    return &s->found;
+}
+
+static void abort_sink(void *state)
+{
+    struct live *s = state;
+    if (!s)
+        return;
+    for (size_t k = 0; s->search && k < s->stream.nline; k++)
+        psr_singlepulse_destroy(s->search[k]);
+    psr_cluster_stream_destroy(s->events);
+    psr_pulse_clock_clear(&s->clock);
+    free(s->search);
+    free(s->gap);
+    free(s);
+}
+
+/* On the host: devices search series only as a whole. */
+const struct psr_sink_ops psr_sink_live = {
+    .name = "live",
+    .begin = begin,
+    .push = push,
+    .gap = gap,
+    .finish = finish,
+    .result = result,
+    .abort = abort_sink,
+};

@@ -1,0 +1,137 @@
+#!/usr/bin/env bats
+# gpudedisp -live: pulses of an endless input, told as they come; and the same list of files, -json.
+
+load helper
+
+setup() {
+    cd "$BATS_TEST_TMPDIR"
+    sky=(-q -seed 11 -nchans 128 -nbits 8 -tsamp 500 -fch1 1500 -foff 2 -period 0)
+    bursts=(-add "burst dm=80 t=2.0 width=4e-3 snr=25" -add "burst dm=150 t=4.0 width=2e-3 snr=20"
+        -add "burst dm=40 t=6.0 width=3e-3 snr=30")
+    search=(-lodm 0 -dmstep 10 -numdms 21 -maxwidth 0.02 -threshold 7)
+}
+
+# field NAME FILE: its values, a line each.
+field() {
+    sed -n "s/.*\"$1\": \([^,}]*\)[,}].*/\1/p" "$2"
+}
+
+@test "pulses are told while the input goes on, within the bound" {
+    [ -r /proc/net/udp ] || skip "needs /proc/net/udp"
+    choose_address
+    gpudedisp -live "${search[@]}" -o pulses "udp://$at?idle=5" 2>log &
+    await_receiver
+    fakebin "${sky[@]}" "${bursts[@]}" -tobs 9 -udp "$at" &
+    sleep 5
+    [ "$(grep -c . pulses)" -ge 1 ]
+    wait
+    cat pulses log
+    [ "$(field dm pulses | paste -sd ' ')" = "80 150 40" ]
+    # A block, 256 samples and the sweep of DM 200 less that of DM 40, 0.13 s, are 0.36 s; a busy machine may take as long
+    # again.
+    [ "$(field latency_s pulses | awk '!($1 < 0.75)' | wc -l)" -eq 0 ]
+    grep -q ' spectra, 9.0 s: 3 pulses, 0 of them marked; latency 0\.[0-9]* s, 0\.[0-9]* s at most (bound: 0\.[0-9]* s and what the machine takes); peak [0-9]* MB' log
+}
+
+@test "a live search has the dates and strengths of a file's" {
+    fakebin "${sky[@]}" "${bursts[@]}" -tobs 8 -o a.fil
+    gpudedisp -q -live "${search[@]}" - <a.fil >live
+    gpudedisp -q -singlepulse -json -nowrite -nobary "${search[@]}" -o file a.fil
+    sort -t'"' -k3,3 file.pulses.json >file
+    [ "$(grep -c . live)" -eq 3 ]
+    [ "$(grep -c . file)" -eq 3 ]
+    paste -d' ' <(field snr live) <(field snr file) | awk '!($1 > 0.9 * $2 && $1 < 1.1 * $2)' >off
+    cat off
+    [ ! -s off ]
+    paste -d' ' <(field mjd_inf live | cut -c7-) <(field mjd_inf file | cut -c7-) |
+        awk '{d = ($1 - $2) * 1e-12 * 86400; if (d * d > 1e-6) print}' >off
+    [ ! -s off ]
+}
+
+@test "dates: at infinite frequency and at the top of the band" {
+    fakebin "${sky[@]}" -tstart 58000.25 -add "burst dm=100 t=3 width=2e-3 snr=40" -tobs 5 -o a.fil
+    gpudedisp -q -live -lodm 100 -numdms 1 -o - a.fil >line
+    # 3 s is 0.0000347222 days; the delay of DM 100 at 1500 MHz is 0.18442 s.
+    field mjd_top line | awk '{d = (($1 - 58000.25) * 86400 - 3); exit !(d < 2e-3 && d > -2e-3)}'
+    paste -d' ' <(field mjd_top line) <(field mjd_inf line) |
+        awk '{d = ($1 - $2) * 86400 - 0.18442; exit !(d < 1e-4 && d > -1e-4)}'
+    [ "$(field frame line)" = '"topocentric"' ]
+    [ "$(field low_mhz line)" = 1245 ]
+    [ "$(field high_mhz line)" = 1501 ]
+}
+
+@test "SIGTERM ends the input: what was found is told, and the exit is clean" {
+    fakebin "${sky[@]}" "${bursts[@]}" -tobs 3 -o a.fil
+    mkfifo pipe
+    gpudedisp -live "${search[@]}" -block 0.05 -o pulses - <pipe 2>log &
+    exec 7>pipe
+    cat a.fil >&7
+    for ((i = 0; i < 100; i++)); do
+        [ ! -s pulses ] || break
+        sleep 0.1
+    done
+    [ "$(field dm pulses)" = 80 ]
+    kill -TERM $!
+    wait $!
+    exec 7>&-
+    grep -q '1 pulses' log
+}
+
+@test "SIGHUP opens the file anew" {
+    fakebin "${sky[@]}" "${bursts[@]}" -tobs 8 -o a.fil
+    mkfifo pipe
+    gpudedisp -live "${search[@]}" -block 0.05 -o pulses - <pipe 2>log &
+    exec 7>pipe
+    head -c 1200000 a.fil >&7
+    for ((i = 0; i < 100; i++)); do
+        [ "$(grep -c . pulses 2>/dev/null)" != 2 ] || break
+        sleep 0.1
+    done
+    mv pulses old
+    kill -HUP $!
+    sleep 0.2
+    tail -c +1200001 a.fil >&7
+    exec 7>&-
+    wait $!
+    [ "$(field dm old | paste -sd ' ')" = "80 150" ]
+    [ "$(field dm pulses)" = 40 ]
+}
+
+@test "automatic cleaning works live, with the marks of a file's search" {
+    fakebin "${sky[@]}" "${bursts[@]}" -rfi "tone freq=1400 level=4" -tobs 8 -o a.fil
+    gpudedisp -q -live -clean auto "${search[@]}" -o pulses a.fil
+    gpudedisp -q -singlepulse -json -clean auto -nowrite -nobary "${search[@]}" -o file a.fil
+    cat pulses file.pulses.json
+    [ "$(grep '"marks": \[\]' pulses | field dm /dev/stdin | sort -n | paste -sd ' ')" = \
+        "$(grep '"marks": \[\]' file.pulses.json | field dm /dev/stdin | sort -n | paste -sd ' ')" ]
+}
+
+@test "lines of a plan, and scrunched trials, are one search" {
+    fakebin "${sky[@]}" "${bursts[@]}" -tobs 8 -o a.fil
+    gpudedisp -q -live -scrunch 0.5 "${search[@]}" a.fil >pulses
+    [ "$(field dm pulses | paste -sd ' ')" = "80 150 40" ]
+}
+
+# What series are made from is kept in 34 MB, which fill up first.
+@test "memory stays" {
+    fakebin "${sky[@]}" -tobs 1 -o head.fil
+    fakebin "${sky[@]}" -add "burst dm=80 t=2.0 width=4e-3 snr=25" -tobs 24 -headerless -o a.raw
+    (cat head.fil; for ((i = 0; i < 7; i++)); do cat a.raw; done) | gpudedisp -live "${search[@]}" - >short 2>log.short
+    (cat head.fil; for ((i = 0; i < 14; i++)); do cat a.raw; done) | gpudedisp -live "${search[@]}" - >long 2>log.long
+    cat log.short log.long
+    [ "$(grep -c '"dm": 80,' long)" -eq 14 ]
+    short=$(sed -n 's/.*peak \([0-9]*\) MB/\1/p' log.short)
+    long=$(sed -n 's/.*peak \([0-9]*\) MB/\1/p' log.long)
+    [ "$long" -le $((short + 1)) ]
+}
+
+@test "what does not go with it is refused" {
+    refuses 2 '-live tells of pulses.*-singlepulse' gpudedisp -live -singlepulse "$g8"
+    refuses 2 '-live tells of pulses.*-resume' gpudedisp -live -resume "$g8"
+    refuses 2 '-block belongs to -live' gpudedisp -block 1 -o x "$g8"
+    refuses 2 '-json.*needs -singlepulse' gpudedisp -json -o x "$g8"
+    refuses 1 'nowhere/pulses' gpudedisp -live -o nowhere/pulses "$g8"
+    cp "$g8" in.fil
+    refuses 1 'in.fil' gpudedisp -live -o in.fil in.fil
+    cmp "$g8" in.fil
+}
