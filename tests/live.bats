@@ -97,6 +97,54 @@ field() {
     [ "$(field dm pulses)" = 40 ]
 }
 
+# await FILE: until it is there and not empty, or is a socket.
+await() {
+    local i
+    for ((i = 0; i < 100; i++)); do
+        [ ! -s "$1" ] && [ ! -S "$1" ] || return 0
+        sleep 0.05
+    done
+    return 1
+}
+
+@test "pulses are told to sockets" {
+    fakebin "${sky[@]}" "${bursts[@]}" -tobs 8 -o a.fil
+    "$builddir/tests/listen_lines" unix s 1 >unix &
+    "$builddir/tests/listen_lines" tcp port 1 >tcp &
+    await s
+    await port
+    gpudedisp -q -live "${search[@]}" -o unix:s a.fil
+    gpudedisp -q -live "${search[@]}" -o "tcp://127.0.0.1:$(cat port)" a.fil
+    wait
+    [ "$(field dm unix | paste -sd ' ')" = "80 150 40" ]
+    [ "$(field dm tcp | paste -sd ' ')" = "80 150 40" ]
+}
+
+@test "a listener that goes is missed, and found again" {
+    fakebin "${sky[@]}" "${bursts[@]}" -tobs 8 -o a.fil
+    mkfifo pipe
+    "$builddir/tests/listen_lines" unix s 1 >first &
+    first=$!
+    await s
+    gpudedisp -live "${search[@]}" -block 0.05 -o unix:s - <pipe 2>log &
+    exec 7>pipe
+    head -c 700000 a.fil >&7
+    await first
+    kill $first
+    rm s
+    head -c 1150000 a.fil | tail -c +700001 >&7
+    sleep 1.5
+    "$builddir/tests/listen_lines" unix s 1 >second 7>&- &
+    await s
+    tail -c +1150001 a.fil >&7
+    exec 7>&-
+    wait
+    cat log
+    [ "$(field dm first)" = 80 ]
+    [ "$(field dm second)" = 40 ]
+    grep -q 'unix:s: 1 pulses were told to nobody' log
+}
+
 @test "automatic cleaning works live, with the marks of a file's search" {
     fakebin "${sky[@]}" "${bursts[@]}" -rfi "tone freq=1400 level=4" -tobs 8 -o a.fil
     gpudedisp -q -live -clean auto "${search[@]}" -o pulses a.fil
@@ -130,6 +178,10 @@ field() {
     refuses 2 '-live tells of pulses.*-resume' gpudedisp -live -resume "$g8"
     refuses 2 '-block belongs to -live' gpudedisp -block 1 -o x "$g8"
     refuses 2 '-json.*needs -singlepulse' gpudedisp -json -o x "$g8"
+    refuses 1 'unix:nothing: No such file' gpudedisp -live -o unix:nothing "$g8"
+    refuses 1 'is not tcp://HOST:PORT' gpudedisp -live -o tcp://1.2.3.4 "$g8"
+    refuses 1 'tcp://127.0.0.1:1: Connection refused' gpudedisp -live -o tcp://127.0.0.1:1 "$g8"
+    refuses 1 'must have 1 to 107' gpudedisp -live -o "unix:$(printf '%0200d' 1)" "$g8"
     refuses 1 'nowhere/pulses' gpudedisp -live -o nowhere/pulses "$g8"
     cp "$g8" in.fil
     refuses 1 'in.fil' gpudedisp -live -o in.fil in.fil

@@ -121,6 +121,8 @@ bin_gpudedisp_SOURCES = \
 	$(tools_shared) \
 	tools/common/pulseplot.c \
 	tools/common/pulseplot.h \
+	tools/gpudedisp/line_output.c \
+	tools/gpudedisp/line_output.h \
 	tools/gpudedisp/live.c \
 	tools/gpudedisp/live.h \
 	tools/gpudedisp/main.c \

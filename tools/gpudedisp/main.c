@@ -12,7 +12,7 @@ struct run {
     struct cli tool;
     struct run_progress progress;
     struct gnuplot plot;
-    struct gpudedisp_live live;
+    struct line_output live;
     psr_err err;
 };
 
@@ -70,7 +70,7 @@ static psr_status open_live(struct run *r)
     run_catch_hangup();
     d->live.burst = gpudedisp_live_burst;
     d->live.ctx = &r->live;
-    return gpudedisp_live_open(&r->live, r->opt.events, &r->err);
+    return line_output_open(&r->live, r->opt.events, &r->err);
 }
 
 static psr_status close_live(struct run *r, psr_pipeline *p, psr_status st)
@@ -79,10 +79,10 @@ static psr_status close_live(struct run *r, psr_pipeline *p, psr_status st)
     if (!r->opt.run.live.on)
         return st;
     if (!st && !r->opt.quiet)
-        gpudedisp_live_report(&r->tool, p);
+        gpudedisp_live_report(&r->tool, &r->live, p);
     if (!st)
         run_forget_signal(); /* it ended the input */
-    psr_status closed = gpudedisp_live_close(&r->live, st ? &ignored : &r->err);
+    psr_status closed = line_output_close(&r->live, st ? &ignored : &r->err);
     return st ? st : closed;
 }
 

@@ -1,6 +1,8 @@
 /* Converts gpudedisp's command line to a pipeline description. */
 #include "options.h"
 
+#include "line_output.h"
+
 #include <psrkit/ddplan.h>
 #include <stdio.h>
 #include <string.h>
@@ -233,7 +235,7 @@ static void fill_live(struct gpudedisp_options *o)
     d->nobary = true;
     d->block_s = d->block_s > 0 ? d->block_s : 0.1;
     d->series.on = d->checksums.on = false;
-    if (strcmp(o->events, "-") != 0)
+    if (strcmp(o->events, "-") != 0 && !line_output_is_socket(o->events))
         d->also = o->events;
 }
 

@@ -169,13 +169,13 @@ static void add_search(struct cli_table *list, struct gpudedisp_options *o)
         {"live", CLI_FLAG, &o->run.live.on, NULL,
          "Search an endless input, with level and scatter from what was before: each pulse is told "
          "as a line "
-         "of JSON to -o FILE (default -, standard output) once its members are complete, at most a "
-         "block, 4 "
-         "longest boxcars (or 256 samples) and the largest sweep less its own after its last "
-         "sample. Without "
-         "-clip, which takes blocks of 2400 spectra; -clean auto takes 2 s. SIGTERM ends the "
-         "input, SIGHUP "
-         "opens FILE anew.",
+         "of JSON to -o FILE, tcp://HOST:PORT or unix:PATH (default -, standard output) once its "
+         "members are "
+         "complete, at most a block, 4 longest boxcars (or 256 samples) and the largest sweep less "
+         "its own after "
+         "its last sample. Without -clip, which takes blocks of 2400 spectra; -clean auto takes 2 "
+         "s. SIGTERM "
+         "ends the input, SIGHUP opens FILE anew.",
          0, 0},
         {"block", CLI_DOUBLE, &o->run.block_s, "SEC", "Longest block with -live (default 0.1).",
          1e-6, 1e6},
