@@ -109,8 +109,9 @@ static bool allocate_channels(psr_clean_auto *p)
 
 static size_t work_values(const psr_clean_auto *p)
 {
-    const size_t each = p->d.nchan > p->window ? p->d.nchan : p->window;
-    return (PSR_AUTO_BLOCKS + 1) * each;
+    const size_t cells = PSR_AUTO_RATINGS * PSR_AUTO_BLOCKS * p->d.nchan,
+                 spectra = (PSR_AUTO_BLOCKS + 1) * p->window;
+    return cells > spectra ? cells : spectra;
 }
 
 static bool allocate_window(psr_clean_auto *p)
@@ -124,7 +125,7 @@ static bool allocate_window(psr_clean_auto *p)
     p->burst = calloc(p->window, 1);
     p->run = calloc(p->window / 2, sizeof *p->run);
     p->band = calloc(2 * p->window + 1, sizeof *p->band);
-    p->rate = calloc(PSR_AUTO_TILES * p->ngroup, sizeof *p->rate);
+    p->rate = calloc(PSR_AUTO_WIDTHS * PSR_AUTO_TILES * p->ngroup, sizeof *p->rate);
     p->mode = calloc(p->window * p->ngroup, sizeof *p->mode);
     p->median = calloc(p->window * p->ngroup, sizeof *p->median);
     p->less = calloc(p->window * p->ngroup, sizeof *p->less);
@@ -142,7 +143,8 @@ int64_t psr_clean_auto_bytes(const psr_clean_auto *p)
     const size_t cell = 2 * sizeof(double) + (4 + PSR_AUTO_RATINGS) * sizeof(float) + 2;
     return (int64_t)(p->window * (p->in.row_bytes + 24 * p->ngroup + 7 + 2 * sizeof *p->band +
                                   sizeof *p->run / 2) +
-                     4 * work_values(p) + 4 * PSR_AUTO_TILES * p->ngroup + sizeof *p +
+                     4 * work_values(p) + 4 * PSR_AUTO_WIDTHS * PSR_AUTO_TILES * p->ngroup +
+                     sizeof *p +
                      p->d.nchan * ((PSR_AUTO_BLOCKS + 1) * cell + 8 * PSR_AUTO_HISTORY + 66));
 }
 

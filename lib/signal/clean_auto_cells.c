@@ -34,8 +34,9 @@ static void measure_cells(psr_clean_auto *p, struct psr_auto_block *b)
 
 static void measure_window(psr_clean_auto *p)
 {
-    float mean[PSR_AUTO_BLOCKS], sd[PSR_AUTO_BLOCKS];
+#pragma omp parallel for num_threads(p->nthread)
     for (size_t c = 0; c < p->d.nchan; c++) {
+        float mean[PSR_AUTO_BLOCKS], sd[PSR_AUTO_BLOCKS];
         for (size_t k = 0; k < p->nblock; k++) {
             mean[k] = p->block[k].mean[c];
             sd[k] = p->block[k].sd[c];
@@ -70,6 +71,7 @@ static void update_levels(psr_clean_auto *p)
     memcpy(p->past_l + at, p->level, nchan * sizeof *p->level);
     memcpy(p->past_s + at, p->sd, nchan * sizeof *p->sd);
     p->nwindow++;
+#pragma omp parallel for num_threads(p->nthread)
     for (size_t c = 0; c < nchan; c++) {
         size_t n = has_stepped(p, c) ? 0 : p->npast[c];
         p->npast[c] = (unsigned char)(n < PSR_AUTO_HISTORY ? n + 1 : n);
@@ -120,23 +122,24 @@ static bool is_live(const psr_clean_auto *p, size_t c)
     return p->keep[c] && p->now_s[c] > 0 && p->sd[c] > 0;
 }
 
-static void subtract_median(psr_clean_auto *p, float *z)
+static void subtract_median(const psr_clean_auto *p, float *z, float *work)
 {
     const size_t nchan = p->d.nchan;
-    memcpy(p->work, z, nchan * sizeof *z);
-    double middle = median_of(p->work, nchan);
+    memcpy(work, z, nchan * sizeof *z);
+    double middle = median_of(work, nchan);
     for (size_t c = 0; c < nchan; c++)
         z[c] = (float)((double)z[c] - middle);
 }
 
 /* Medians of sub-bands that have one.  Returned: their number; of[g] counts those before sub-band g */
-static size_t find_middles(psr_clean_auto *p, const float *z, float *middle, size_t *of)
+static size_t find_middles(const psr_clean_auto *p, const float *z, float *work, float *middle,
+                           size_t *of)
 {
     size_t n = 0;
     for (size_t g = 0; g < p->ngroup; g++) {
         const size_t first = psr_auto_first(p, g), size = psr_auto_first(p, g + 1) - first;
-        memcpy(p->work, z + first, size * sizeof *z);
-        const double now = median_of(p->work, size);
+        memcpy(work, z + first, size * sizeof *z);
+        const double now = median_of(work, size);
         of[g] = n;
         if (isfinite(now))
             middle[n++] = (float)now;
@@ -153,11 +156,11 @@ static double median_from(const float *middle, size_t n)
 
 /* Subtracts what channels have in common with those on one side of them, the nearer: receivers have gains of their own,
  * and beyond the edge of one there is another. */
-static void subtract_common(psr_clean_auto *p, float *z)
+static void subtract_common(const psr_clean_auto *p, float *z, float *work)
 {
     float middle[PSR_AUTO_GROUPS];
     size_t of[PSR_AUTO_GROUPS];
-    const size_t all = find_middles(p, z, middle, of), n = all < AROUND ? all : AROUND;
+    const size_t all = find_middles(p, z, work, middle, of), n = all < AROUND ? all : AROUND;
     for (size_t g = 0; g < p->ngroup && n; g++) {
         const size_t last = all - n, below = of[g] < n ? 0 : of[g] - (n - 1);
         const double low = median_from(middle + (below < last ? below : last), n),
@@ -170,42 +173,48 @@ static void subtract_common(psr_clean_auto *p, float *z)
 }
 
 /* Divides ratings of one kind by their scatter over all cells, if that is above 1. */
-static void scale_cells(psr_clean_auto *p, enum psr_auto_rating kind)
+static void scale_cells(psr_clean_auto *p, enum psr_auto_rating kind, float *work)
 {
     const size_t nchan = p->d.nchan;
     size_t n = 0;
     for (size_t k = 0; k < p->nblock; k++)
         for (size_t c = 0; c < nchan; c++)
-            p->work[n++] = fabsf(p->block[k].z[kind][c]);
-    double scatter = scatter_share * median_of(p->work, n);
+            work[n++] = fabsf(p->block[k].z[kind][c]);
+    double scatter = scatter_share * median_of(work, n);
     for (size_t k = 0; k < p->nblock && scatter > 1; k++)
         for (size_t c = 0; c < nchan; c++)
             p->block[k].z[kind][c] = (float)((double)p->block[k].z[kind][c] / scatter);
 }
 
 /* Cells without statistics, and channels that cannot be judged, have no z. */
-static void rate_cells(psr_clean_auto *p)
+static void rate_block(const psr_clean_auto *p, struct psr_auto_block *b, float *work)
 {
     const size_t nchan = p->d.nchan;
     const double root = sqrt((double)p->size), root2 = sqrt(2 * (double)p->size);
-    for (size_t k = 0; k < p->nblock; k++) {
-        struct psr_auto_block *b = &p->block[k];
-        float **z = b->z;
-        for (size_t c = 0; c < nchan; c++) {
-            bool rated = b->valid[c] && is_live(p, c);
-            double l = (double)p->level[c], s = (double)p->sd[c];
-            z[PSR_AUTO_MEAN][c] = rated ? (float)(((double)b->mean[c] - l) * root / s) : NAN;
-            z[PSR_AUTO_SD][c] = rated ? (float)(((double)b->sd[c] / s - 1) * root2) : NAN;
-        }
-        memcpy(z[PSR_AUTO_NEAR_MEAN], z[PSR_AUTO_MEAN], nchan * sizeof **z);
-        memcpy(z[PSR_AUTO_NEAR_SD], z[PSR_AUTO_SD], nchan * sizeof **z);
-        subtract_median(p, z[PSR_AUTO_MEAN]);
-        subtract_median(p, z[PSR_AUTO_SD]);
-        subtract_common(p, z[PSR_AUTO_NEAR_MEAN]);
-        subtract_common(p, z[PSR_AUTO_NEAR_SD]);
+    float **z = b->z;
+    for (size_t c = 0; c < nchan; c++) {
+        bool rated = b->valid[c] && is_live(p, c);
+        double l = (double)p->level[c], s = (double)p->sd[c];
+        z[PSR_AUTO_MEAN][c] = rated ? (float)(((double)b->mean[c] - l) * root / s) : NAN;
+        z[PSR_AUTO_SD][c] = rated ? (float)(((double)b->sd[c] / s - 1) * root2) : NAN;
     }
+    memcpy(z[PSR_AUTO_NEAR_MEAN], z[PSR_AUTO_MEAN], nchan * sizeof **z);
+    memcpy(z[PSR_AUTO_NEAR_SD], z[PSR_AUTO_SD], nchan * sizeof **z);
+    subtract_median(p, z[PSR_AUTO_MEAN], work);
+    subtract_median(p, z[PSR_AUTO_SD], work);
+    subtract_common(p, z[PSR_AUTO_NEAR_MEAN], work);
+    subtract_common(p, z[PSR_AUTO_NEAR_SD], work);
+}
+
+static void rate_cells(psr_clean_auto *p)
+{
+    const size_t nchan = p->d.nchan, ncell = p->nblock * nchan;
+#pragma omp parallel for num_threads(p->nthread)
+    for (size_t k = 0; k < p->nblock; k++)
+        rate_block(p, &p->block[k], p->work + k * nchan);
+#pragma omp parallel for num_threads(p->nthread)
     for (int kind = 0; kind < PSR_AUTO_RATINGS; kind++)
-        scale_cells(p, (enum psr_auto_rating)kind);
+        scale_cells(p, (enum psr_auto_rating)kind, p->work + (size_t)kind * ncell);
 }
 
 static float larger_of(const float *mean, const float *sd, size_t c)
@@ -342,6 +351,7 @@ void psr_auto_judge(psr_clean_auto *p)
     memcpy(p->old_l, p->now_l, nchan * sizeof *p->now_l);
     memcpy(p->old_s, p->now_s, nchan * sizeof *p->now_s);
     memcpy(p->was_bad, p->bad, nchan);
+#pragma omp parallel for num_threads(p->nthread)
     for (size_t k = 0; k < p->nblock; k++)
         measure_cells(p, &p->block[k]);
     if (p->nblock) {
@@ -358,6 +368,7 @@ void psr_auto_judge(psr_clean_auto *p)
     }
     for (size_t k = p->nblock; k < p->nrange; k++)
         memcpy(p->block[k].masked, k ? p->block[k - 1].masked : p->bad, nchan);
+#pragma omp parallel for num_threads(p->nthread)
     for (size_t k = 0; k < p->nrange; k++) {
         set_gain(p, k);
         count_channels(p, &p->block[k]);

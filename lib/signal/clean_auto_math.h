@@ -107,10 +107,15 @@ struct psr_auto_spark {
     float half, most;
 };
 
-/* A sum over count channels and so many spectra, in sigmas. */
+/* A sigma of a sum over count channels and so many spectra. */
+AUTO_FN double psr_auto_spark_noise(size_t count, size_t good)
+{
+    return PSR_AUTO_SIGMA * sqrt((double)count * (double)good);
+}
+
 AUTO_FN float psr_auto_spark_sigmas(int64_t sum, size_t count, size_t good)
 {
-    return (float)((double)sum / (PSR_AUTO_SIGMA * sqrt((double)count * (double)good)));
+    return (float)((double)sum / psr_auto_spark_noise(count, good));
 }
 
 /* Of the sums of n sub-bands: their median, and numbers n / 4 from either end. */

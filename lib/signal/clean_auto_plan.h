@@ -116,11 +116,11 @@ struct psr_clean_auto {
     double *now_l, *now_s, *old_l, *old_s; /* [nchan] L and S, and those of the window before */
     unsigned char *bad, *was_bad; /* [nchan] masked in the whole window, and in that before */
     unsigned char *npast;         /* [nchan] windows since the level stepped */
-    float *work;                  /* [(PSR_AUTO_BLOCKS + 1) max(nchan, window)] */
-    float **row;                  /* [nthread][nchan] */
-    int32_t *sum;                 /* [window][ngroup] u */
-    float *tile;                  /* [window] M of the tiles of a width */
-    int64_t *fold;                /* [window][ngroup] u, summed over 1, 2, 4 .. spectra */
+    float *work;   /* [max(PSR_AUTO_RATINGS PSR_AUTO_BLOCKS nchan, (PSR_AUTO_BLOCKS + 1) window)] */
+    float **row;   /* [nthread][nchan] */
+    int32_t *sum;  /* [window][ngroup] u */
+    float *tile;   /* [window] M of the tiles of a width */
+    int64_t *fold; /* [window][ngroup] u, summed over 1, 2, 4 .. spectra */
     size_t ngroup;
     unsigned char *spark; /* [window] */
     unsigned char *pulse; /* [window] common noise is not measured there */
@@ -128,7 +128,7 @@ struct psr_clean_auto {
         *burst; /* [window] dispersed: no spark, and common noise is not taken out there */
     struct psr_auto_run *run; /* [window / 2] */
     double *band;             /* [2 window + 1] */
-    float *rate;              /* [PSR_AUTO_TILES][ngroup] */
+    float *rate;              /* [PSR_AUTO_WIDTHS][PSR_AUTO_TILES][ngroup] */
     float *mode, *median;     /* [ngroup][window] parts along modes, and their running medians */
     float *less; /* [window][ngroup] levels to subtract from the channels of a sub-band */
 
@@ -232,6 +232,12 @@ void psr_auto_subtract_jumps(psr_clean_auto *p);
 
 /* Widths whose tiles fit into a block. */
 size_t psr_auto_count_widths(const psr_clean_auto *p);
+
+/* Leaves in fold the sums over steps of a block, of spectra that are not to be skipped: those of half the step, which
+ * must be there, become those of the step (clean_auto_tiles.c).
+ * Given: step   1, or a power of 2
+ *        skip   [n] */
+void psr_auto_fold(psr_clean_auto *p, size_t step, const unsigned char *skip);
 
 /* Measures how sub-bands vary together (clean_auto_tiles.c).
  * Returned: now   [psr_auto_count_widths]

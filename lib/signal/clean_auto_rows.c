@@ -2,18 +2,28 @@
 #include "clean_auto_plan.h"
 
 #include "base/clones.h"
+#include "base/isa.h"
 #include <math.h>
 #include <string.h>
 
-#if defined __clang__
-#pragma STDC FP_CONTRACT OFF
+/* Loops over bytes are compiled for AVX-512, too: it makes bytes of numbers in one instruction. */
+#if defined __x86_64__
+#define FOR_WIDE PSR_ISA_FOR_AVX512
+#else
+#define FOR_WIDE
 #endif
+#define IN_BOTH static inline __attribute__((always_inline))
+
+static bool is_wide(void)
+{
+    return psr_isa_find() == PSR_ISA_AVX512;
+}
 
 enum { ROWS = 4, CHANNELS = 256 }; /* added at a time */
 
 /* Four spectra at a time, so that sums are loaded less often. */
-PSR_CLONES static void auto_sum_bytes(const uint8_t *x, size_t stride, size_t nrow, size_t n,
-                                      uint32_t *s1, uint32_t *s2)
+IN_BOTH void add_bytes(const uint8_t *x, size_t stride, size_t nrow, size_t n, uint32_t *s1,
+                       uint32_t *s2)
 {
     size_t t = 0;
     for (; t + ROWS <= nrow; t += ROWS) {
@@ -32,15 +42,29 @@ PSR_CLONES static void auto_sum_bytes(const uint8_t *x, size_t stride, size_t nr
         }
 }
 
+PSR_CLONES static void auto_add_bytes(const uint8_t *x, size_t stride, size_t nrow, size_t n,
+                                      uint32_t *s1, uint32_t *s2)
+{
+    add_bytes(x, stride, nrow, n, s1, s2);
+}
+
+FOR_WIDE static void auto_add_bytes_wide(const uint8_t *x, size_t stride, size_t nrow, size_t n,
+                                         uint32_t *s1, uint32_t *s2)
+{
+    add_bytes(x, stride, nrow, n, s1, s2);
+}
+
 static void sum_bytes(const psr_clean_auto *p, struct psr_auto_block *b)
 {
     const size_t nchan = p->d.nchan;
+    void (*const add)(const uint8_t *, size_t, size_t, size_t, uint32_t *, uint32_t *) =
+        is_wide() ? auto_add_bytes_wide : auto_add_bytes;
     uint32_t s1[CHANNELS], s2[CHANNELS];
     for (size_t c = 0; c < nchan; c += CHANNELS) {
         size_t n = nchan - c < CHANNELS ? nchan - c : CHANNELS;
         memset(s1, 0, sizeof s1);
         memset(s2, 0, sizeof s2);
-        auto_sum_bytes(p->from + b->first * nchan + c, nchan, b->n, n, s1, s2);
+        add(p->from + b->first * nchan + c, nchan, b->n, n, s1, s2);
         for (size_t k = 0; k < n; k++) {
             b->s1[c + k] = s1[k];
             b->s2[c + k] = s2[k];
@@ -75,35 +99,54 @@ void psr_auto_sum(const psr_clean_auto *p, struct psr_auto_block *b, float *row)
 
 enum { CHUNK = 64 }; /* channels at a time, in registers and the nearest cache */
 
-/* Bytes nearest to n values.  Adding 2^23 leaves a float's nearest whole number in its low bits.  One
+/* Bytes nearest to n values.  Adding 2^23 rounds a float to the nearest whole number.  One
  * comparison in a loop, and nothing after it: of more, compilers make jumps, and no vectors. */
-static inline void store_levels(uint8_t *restrict out, float *restrict y, size_t n)
+IN_BOTH void store_levels(uint8_t *restrict out, float *restrict y, size_t n)
 {
-    uint32_t bits[CHUNK];
     for (size_t k = 0; k < n; k++)
         y[k] = y[k] > 0.0f ? y[k] : 0.0f;
     for (size_t k = 0; k < n; k++)
         y[k] = y[k] < 255.0f ? y[k] : 255.0f;
     for (size_t k = 0; k < n; k++)
-        y[k] += 8388608.0f;
-    memcpy(bits, y, n * sizeof *bits);
+        y[k] = (y[k] + 8388608.0f) - 8388608.0f;
     for (size_t k = 0; k < n; k++)
-        out[k] = (uint8_t)bits[k];
+        out[k] = (uint8_t)(int32_t)y[k];
+}
+
+IN_BOTH void make_levels(uint8_t *restrict out, const uint8_t *restrict x,
+                         const float *restrict gain, const float *restrict offset, size_t n)
+{
+    float y[CHUNK];
+    for (size_t k = 0; k < n; k++) {
+        float now = (float)x[k] * gain[k];
+        y[k] = now + offset[k];
+    }
+    store_levels(out, y, n);
+}
+
+/* Loops over a number of channels that is known are made into vectors without jumps. */
+IN_BOTH void make_all_levels(uint8_t *restrict out, const uint8_t *restrict x,
+                             const float *restrict gain, const float *restrict offset, size_t n)
+{
+    size_t c = 0;
+    for (; c + CHUNK <= n; c += CHUNK)
+        make_levels(out + c, x + c, gain + c, offset + c, CHUNK);
+    if (c < n)
+        make_levels(out + c, x + c, gain + c, offset + c, n - c);
 }
 
 PSR_CLONES static void auto_levels_of_bytes(uint8_t *restrict out, const uint8_t *restrict x,
                                             const float *restrict gain,
                                             const float *restrict offset, size_t n)
 {
-    float y[CHUNK];
-    for (size_t c = 0; c < n; c += CHUNK) {
-        size_t m = n - c < CHUNK ? n - c : CHUNK;
-        for (size_t k = 0; k < m; k++) {
-            float now = (float)x[c + k] * gain[c + k];
-            y[k] = now + offset[c + k];
-        }
-        store_levels(out + c, y, m);
-    }
+    make_all_levels(out, x, gain, offset, n);
+}
+
+FOR_WIDE static void auto_levels_of_bytes_wide(uint8_t *restrict out, const uint8_t *restrict x,
+                                               const float *restrict gain,
+                                               const float *restrict offset, size_t n)
+{
+    make_all_levels(out, x, gain, offset, n);
 }
 
 PSR_CLONES static void auto_levels_of_floats(uint8_t *restrict out, const float *restrict x,
@@ -139,9 +182,9 @@ PSR_CLONES static void auto_levels_less(uint8_t *restrict out, const float *rest
 }
 
 /* The same of bytes. */
-PSR_CLONES static void auto_levels_of_bytes_less(uint8_t *restrict out, const uint8_t *restrict x,
-                                                 const float *restrict gain,
-                                                 const float *restrict offset, float less, size_t n)
+IN_BOTH void make_levels_less(uint8_t *restrict out, const uint8_t *restrict x,
+                              const float *restrict gain, const float *restrict offset, float less,
+                              size_t n)
 {
     float y[CHUNK];
     for (size_t c = 0; c < n; c += CHUNK) {
@@ -153,6 +196,22 @@ PSR_CLONES static void auto_levels_of_bytes_less(uint8_t *restrict out, const ui
         }
         store_levels(out + c, y, m);
     }
+}
+
+PSR_CLONES static void auto_levels_of_bytes_less(uint8_t *restrict out, const uint8_t *restrict x,
+                                                 const float *restrict gain,
+                                                 const float *restrict offset, float less, size_t n)
+{
+    make_levels_less(out, x, gain, offset, less, n);
+}
+
+FOR_WIDE static void auto_levels_of_bytes_less_wide(uint8_t *restrict out,
+                                                    const uint8_t *restrict x,
+                                                    const float *restrict gain,
+                                                    const float *restrict offset, float less,
+                                                    size_t n)
+{
+    make_levels_less(out, x, gain, offset, less, n);
 }
 
 /* As auto_levels_less, with so many levels a sigma. */
@@ -201,7 +260,7 @@ static void mend_row(const psr_clean_auto *p, float *row)
 
 /* Given: row   the spectrum as floats; NULL: it is the bytes in */
 static void subtract_common(const psr_clean_auto *p, const struct psr_auto_block *b, size_t t,
-                            const unsigned char *in, const float *row, uint8_t *out)
+                            const unsigned char *in, const float *row, bool wide, uint8_t *out)
 {
     for (size_t g = 0; g < p->ngroup; g++) {
         size_t c = psr_auto_first(p, g), n = psr_auto_first(p, g + 1) - c;
@@ -211,6 +270,8 @@ static void subtract_common(const psr_clean_auto *p, const struct psr_auto_block
                                  n);
         else if (row)
             auto_levels_less(out + c, row + c, b->gain + c, b->offset + c, less, n);
+        else if (wide)
+            auto_levels_of_bytes_less_wide(out + c, in + c, b->gain + c, b->offset + c, less, n);
         else
             auto_levels_of_bytes_less(out + c, in + c, b->gain + c, b->offset + c, less, n);
     }
@@ -220,7 +281,7 @@ void psr_auto_quantise(const psr_clean_auto *p, const struct psr_auto_block *b, 
                        float *row)
 {
     const size_t nchan = p->d.nchan;
-    const bool bytes = is_bytes(p) && !(filter && p->d.weights);
+    const bool bytes = is_bytes(p) && !(filter && p->d.weights), wide = is_wide();
     for (size_t t = b->first; t < b->first + b->n; t++) {
         const unsigned char *in = p->from + t * p->in.row_bytes;
         uint8_t *out = p->to + t * nchan;
@@ -229,7 +290,9 @@ void psr_auto_quantise(const psr_clean_auto *p, const struct psr_auto_block *b, 
             mend_row(p, row);
         }
         if (filter)
-            subtract_common(p, b, t, in, bytes ? NULL : row, out);
+            subtract_common(p, b, t, in, bytes ? NULL : row, wide, out);
+        else if (bytes && wide)
+            auto_levels_of_bytes_wide(out, in, b->gain, b->offset, nchan);
         else if (bytes)
             auto_levels_of_bytes(out, in, b->gain, b->offset, nchan);
         else

@@ -1,19 +1,24 @@
 /* Automatic cleaning: measures how sub-bands vary together, in tiles of each width. */
 #include "clean_auto_plan.h"
 
+#include "base/clones.h"
 #include "base/quantile.h"
 #include <string.h>
 
-/* Sums over steps, without pulses: those of the width before become those of twice the step. */
-static void fold_steps(psr_clean_auto *p, size_t step)
+/* Spectra of a step from which it takes longer to start threads than to add. */
+enum { ALONE = 8 };
+
+void psr_auto_fold(psr_clean_auto *p, size_t step, const unsigned char *skip)
 {
     const size_t G = p->ngroup;
-    if (step == 1)
-        for (size_t i = 0; i < p->n * G; i++)
-            p->fold[i] = p->pulse[i / G] ? 0 : p->sum[i];
-    for (size_t k = 0; k < p->nrange && step > 1; k++) {
-        int64_t *x = p->fold + p->block[k].first * G;
-        for (size_t j = 0; j < p->block[k].n / step; j++)
+#pragma omp parallel for num_threads(p->nthread) if (step < ALONE)
+    for (size_t k = 0; k < p->nrange; k++) {
+        const size_t first = p->block[k].first;
+        int64_t *x = p->fold + first * G;
+        for (size_t t = 0; t < p->block[k].n && step == 1; t++)
+            for (size_t g = 0; g < G; g++)
+                x[t * G + g] = skip[first + t] ? 0 : p->sum[(first + t) * G + g];
+        for (size_t j = 0; j < p->block[k].n / step && step > 1; j++)
             for (size_t g = 0; g < G; g++)
                 x[j * G + g] = x[2 * j * G + g] + x[(2 * j + 1) * G + g];
     }
@@ -51,8 +56,8 @@ static bool is_usual(const psr_clean_auto *p, size_t first, size_t length)
 }
 
 /* At most PSR_AUTO_TILES of the tiles, evenly, of those that are usual.  Returned: their number, in
- * p->rate */
-static size_t rate_tiles(psr_clean_auto *p, const struct psr_auto_width *w)
+ * rate */
+static size_t rate_tiles(const psr_clean_auto *p, const struct psr_auto_width *w, float *rate)
 {
     const size_t all = count_tiles(p, w->length),
                  step = (all + PSR_AUTO_TILES - 1) / PSR_AUTO_TILES;
@@ -61,74 +66,76 @@ static size_t rate_tiles(psr_clean_auto *p, const struct psr_auto_width *w)
         const struct psr_auto_block *b = &p->block[k];
         for (size_t t = 0; t + w->length <= b->n; t += w->length, j++)
             if (j % step == 0 && b->ncount && is_usual(p, b->first + t, w->length))
-                rate_tile(p, b, t, w, p->rate + n++ * p->ngroup);
+                rate_tile(p, b, t, w, rate + n++ * p->ngroup);
     }
     return n;
 }
 
 /* Subtracts the mean of a sub-band in n tiles: that of coarse or skewed samples is not their median, and would be common
  * to all sub-bands. */
-static void subtract_mean(psr_clean_auto *p, size_t g, size_t n)
+static void subtract_mean(float *rate, size_t G, size_t g, size_t n)
 {
-    const size_t G = p->ngroup;
     int64_t sum = 0;
     for (size_t j = 0; j < n; j++)
-        sum += psr_auto_fixed(p->rate[j * G + g]);
+        sum += psr_auto_fixed(rate[j * G + g]);
     const double mean = (double)sum / (PSR_AUTO_FIXED_ONE * (double)n);
     for (size_t j = 0; j < n; j++)
-        p->rate[j * G + g] = (float)((double)p->rate[j * G + g] - mean);
+        rate[j * G + g] = (float)((double)rate[j * G + g] - mean);
 }
 
 /* Subtracts medians, clips, so that a pulse in a few tiles hardly counts, and subtracts means. */
-static void level_tiles(psr_clean_auto *p, size_t n, struct psr_auto_scale *s)
+static void level_tiles(float *rate, size_t G, size_t n, struct psr_auto_scale *s)
 {
-    const size_t G = p->ngroup;
+    float work[PSR_AUTO_TILES];
     for (size_t g = 0; g < G; g++) {
         for (size_t j = 0; j < n; j++)
-            p->work[j] = p->rate[j * G + g];
-        s->middle[g] = psr_quantile_median(p->work, n);
+            work[j] = rate[j * G + g];
+        s->middle[g] = psr_quantile_median(work, n);
         for (size_t j = 0; j < n; j++)
-            p->work[j] = (float)fabs((double)p->rate[j * G + g] - s->middle[g]);
-        s->most[g] = PSR_AUTO_CLIP * fmax(1, PSR_AUTO_SCATTER * psr_quantile_median(p->work, n));
+            work[j] = (float)fabs((double)rate[j * G + g] - s->middle[g]);
+        s->most[g] = PSR_AUTO_CLIP * fmax(1, PSR_AUTO_SCATTER * psr_quantile_median(work, n));
         for (size_t j = 0; j < n; j++)
-            p->rate[j * G + g] =
-                (float)psr_auto_clip((double)p->rate[j * G + g] - s->middle[g], s->most[g]);
-        subtract_mean(p, g, n);
+            rate[j * G + g] =
+                (float)psr_auto_clip((double)rate[j * G + g] - s->middle[g], s->most[g]);
+        subtract_mean(rate, G, g, n);
     }
 }
 
-static void enter_products(psr_clean_auto *p, struct psr_auto_products *to, size_t n)
+/* Adds the products of the G values of each of n tiles, tile by tile. */
+PSR_CLONES static void auto_add_products(const float *rate, size_t G, size_t n, double *sum)
 {
-    const size_t G = p->ngroup;
-    to->n = n;
-    for (size_t g = 0; g < G; g++)
-        for (size_t h = g; h < G; h++) {
-            double sum = 0;
-            for (size_t j = 0; j < n; j++)
-                sum += (double)p->rate[j * G + g] * (double)p->rate[j * G + h];
-            to->sum[g * G + h] = to->sum[h * G + g] = (float)sum;
-        }
+    for (size_t j = 0; j < n; j++, rate += G)
+        for (size_t g = 0; g < G; g++)
+            for (size_t h = 0; h < G; h++)
+                sum[g * G + h] += (double)rate[g] * (double)rate[h];
 }
 
-/* The tiles of a width, and what clips them. */
-static void measure_width(psr_clean_auto *p, const struct psr_auto_width *w,
-                          struct psr_auto_products *now, struct psr_auto_scale *s)
+static void enter_products(const float *rate, size_t G, struct psr_auto_products *to)
 {
-    const size_t n = rate_tiles(p, w);
-    now->n = 0;
-    if (n < PSR_AUTO_FEWEST)
-        return;
-    level_tiles(p, n, s);
-    enter_products(p, now, n);
+    double sum[PSR_AUTO_GROUPS * PSR_AUTO_GROUPS] = {0};
+    auto_add_products(rate, G, to->n, sum);
+    for (size_t i = 0; i < G * G; i++)
+        to->sum[i] = (float)sum[i];
 }
 
 void psr_auto_measure(psr_clean_auto *p, struct psr_auto_products *now, struct psr_auto_scale *one)
 {
-    struct psr_auto_scale s;
-    for (size_t k = 0; k < psr_auto_count_widths(p); k++) {
+    const size_t G = p->ngroup, nwidth = psr_auto_count_widths(p);
+    for (size_t k = 0; k < nwidth; k++) {
         const struct psr_auto_width w = psr_auto_make_width(k);
         if (k == 0 || w.step > 1)
-            fold_steps(p, w.step);
-        measure_width(p, &w, now + k, k ? &s : one);
+            psr_auto_fold(p, w.step, p->pulse);
+        now[k].n = rate_tiles(p, &w, p->rate + k * PSR_AUTO_TILES * G);
+    }
+#pragma omp parallel for schedule(dynamic) num_threads(p->nthread)
+    for (size_t k = 0; k < nwidth; k++) {
+        struct psr_auto_scale s;
+        float *rate = p->rate + k * PSR_AUTO_TILES * G;
+        if (now[k].n < PSR_AUTO_FEWEST) {
+            now[k].n = 0;
+            continue;
+        }
+        level_tiles(rate, G, now[k].n, k ? &s : one);
+        enter_products(rate, G, now + k);
     }
 }
