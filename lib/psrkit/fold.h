@@ -322,7 +322,7 @@ struct psr_fold_refined {
 };
 
 /* Finds them to a fraction of a trial: profiles are rotated by Fourier coefficients, by any fraction of a bin, and
- * the power of the pulse's harmonics is maximised, next to what was found.  The derivative is the folded one
+ * the power of the pulse's harmonics is maximised, next to what was found.  The derivative is 0
  * unless another raises Z^2 by 16: over few turns drift and derivative are easily confused.
  * Given:    fold   with the period that a search has found
  *           best   what it has found, of which fdd stays; keep_p, keep_pd   f, fd stay, too

@@ -15,12 +15,13 @@ static const double least_gain = 0.001;
 /* Z^2 of rounding is below this. */
 static const double least_power = 1e-6;
 
-/* A p-dot replaces the folded one where it adds this to Z^2: 4 sigma, since many were tried. */
+/* The frequency is steady unless a derivative adds this to Z^2: 4 sigma, since many were tried. */
 static const double derivative_gain = 16;
 
 struct state {
     struct psr_fold_drift drift;
     double dm;
+    bool steady;
 };
 
 struct refinement {
@@ -170,22 +171,24 @@ static void end_state(const struct refinement *r, const struct psr_fold_spin *fo
 {
     const double length_s = r->h.length_s;
     to->f = fold->f + (s->drift.linear - s->drift.square) / length_s;
-    to->fd = fold->fd + 2 * s->drift.square / (length_s * length_s);
+    to->fd = s->steady ? 0 : fold->fd + 2 * s->drift.square / (length_s * length_s);
     to->dm = s->dm;
 }
 
-/* The p-dot stays, or becomes the folded one, where another is not significant. */
-static void find_best(struct refinement *r, struct state *found, bool keep_p, bool keep_pd)
+/* Linear drift is that of the frequency in the middle, which hardly depends on the derivative. */
+static void find_best(struct refinement *r, double folded_fd, struct state *found, bool keep_p,
+                      bool keep_pd)
 {
-    struct state folded;
+    struct state steady;
     count_harmonics(r, found);
     const double most = climb_all(r, found, !keep_p, !keep_pd);
-    if (keep_pd)
+    if (keep_pd || found->drift.cubic != 0 || most < least_power)
         return;
-    folded = *found;
-    folded.drift.square = 0;
-    if (most - climb_all(r, &folded, !keep_p, false) < derivative_gain)
-        *found = folded;
+    steady = *found;
+    steady.steady = true;
+    steady.drift.square = -folded_fd * r->h.length_s * r->h.length_s / 2;
+    if (most - climb_all(r, &steady, !keep_p, false) < derivative_gain)
+        *found = steady;
 }
 
 psr_status psr_fold_refine(struct psr_fold_refined *best, const struct psr_pfd *fold,
@@ -201,8 +204,8 @@ psr_status psr_fold_refine(struct psr_fold_refined *best, const struct psr_pfd *
     if (!st && r.h.most) {
         struct state found = {
             psr_fold_drift_of(&r.h, best->f - from->f, best->fd - from->fd, best->fdd - from->fdd),
-            best->dm};
-        find_best(&r, &found, keep_p, keep_pd);
+            best->dm, false};
+        find_best(&r, from->fd, &found, keep_p, keep_pd);
         end_state(&r, from, &found, best);
     }
     clear(&r);
