@@ -18,7 +18,8 @@ struct shape {
     double tsamp_s, clip_sigma;
     bool zerodm, keeps, weights; /* keeps: some channels are not kept */
     double tone, spark, hum, drift, step;
-    double jump; /* of the whole band, in the second quarter and a bit more */
+    double jump;   /* of the whole band, in the second quarter and a bit more */
+    double pulsar; /* pulses in the sum of the band, longer than their sweep */
 };
 
 struct spectra {
@@ -44,6 +45,12 @@ static void choose_scale(const struct shape *s, double *level, double *sd)
     *level = s->kind == PSR_UINT ? *level : *sd / 3;
 }
 
+static double find_pulsar(const struct shape *s, size_t t, size_t c)
+{
+    const double n = (double)s->nchan, at = ((double)(t % 330) - 150 - 12 * (double)c / n) / 8;
+    return s->pulsar > 0 ? s->pulsar / sqrt(n) * exp(-0.5 * at * at) : 0;
+}
+
 /* What all channels of a receiver, the first third or the rest, have in common at t; in sigmas. */
 static double find_common(const struct shape *s, size_t t, bool first)
 {
@@ -65,6 +72,7 @@ static void make_spectrum(const struct shape *s, size_t t, uint64_t *seed, doubl
         double now = tap_normal(seed) + find_common(s, t, 3 * c < s->nchan) + height;
         now += c == tone && t % 700 < 300 ? s->tone : 0;
         now += t + 2 * c > burst && t + 2 * c < burst + 6 ? 5 : 0;
+        now += find_pulsar(s, t, c);
         x[c] = level * (1 + 0.2 * sin((double)c)) + sd * now;
         if (s->kind == PSR_FLOAT && tap_uniform(seed) < 2e-5)
             x[c] = NAN;
@@ -281,6 +289,7 @@ static struct shape choose_shape(uint64_t *seed, int number)
     s.drift = tap_uniform(seed) < 0.5 ? tap_uniform(seed) : 0;
     s.step = tap_uniform(seed) < 0.3 ? 1 : 0;
     s.jump = tap_uniform(seed) < 0.4 ? 2 * tap_normal(seed) : 0;
+    s.pulsar = tap_uniform(seed) < 0.5 ? 12 : 0;
     return s;
 }
 
@@ -312,7 +321,8 @@ static void test_survey(uint64_t *seed)
                             .hum = 0.6,
                             .drift = 0.5,
                             .step = 1,
-                            .jump = 1};
+                            .jump = 1,
+                            .pulsar = 12};
     (void)compare(&s, seed, true);
 }
 
