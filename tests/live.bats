@@ -178,6 +178,7 @@ await() {
     refuses 2 '-live tells of pulses.*-resume' gpudedisp -live -resume "$g8"
     refuses 2 '-block belongs to -live' gpudedisp -block 1 -o x "$g8"
     refuses 2 '-json.*needs -singlepulse' gpudedisp -json -o x "$g8"
+    refuses 2 '-json writes ROOT.pulses.json: -o - names no file' gpudedisp -singlepulse -nowrite -json -o - "$g8"
     refuses 1 'unix:nothing: No such file' gpudedisp -live -o unix:nothing "$g8"
     refuses 1 'is not tcp://HOST:PORT' gpudedisp -live -o tcp://1.2.3.4 "$g8"
     refuses 1 'tcp://127.0.0.1:1: Connection refused' gpudedisp -live -o tcp://127.0.0.1:1 "$g8"

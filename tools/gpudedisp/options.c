@@ -202,6 +202,8 @@ static void check_combinations(const struct gpudedisp_options *o, const struct c
         cli_usage_error(tool, "-filterbank and -psrfits exclude each other");
     if (d->pulses.json && !d->pulses.on)
         cli_usage_error(tool, "-json lists single pulses: it needs -singlepulse");
+    if (d->pulses.json && to_stdout(o))
+        cli_usage_error(tool, "-json writes ROOT.pulses.json: -o - names no file");
     if (d->pulses.nview && !d->pulses.on)
         cli_usage_error(tool, "-views shows single pulses: it needs -singlepulse");
     if (o->plot && !d->pulses.on)
