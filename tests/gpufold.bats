@@ -235,8 +235,8 @@ whole_of() { tail -c +130 "$1"; }
     # the record is that of a search; other candidates, threads, a pipe and several passes leave it and the folds as they are
     gpudedisp -q -clean auto -nobary -lodm 60 -numdms 1 -nowrite -singlepulse -o s sky.fil
     for x in json mask stats; do cmp a_fold.clean.$x s.clean.$x; done
-    printf '%s\n' '# name DM p' 'a 60 0.442' 'b 700 0.7' 'c 2 0.3' >list
-    gpufold ${fold/-p 0.442 -dm 60/} -mem 8M -ncpus 3 -clean auto -cands list -v -o t sky.fil 2>says
+    printf '%s\n' '# name DM p' 'a 60 0.442' 'b 700 0.7' 'c 2 0.3' 'd 300 0.5' 'e 20 0.6' 'f 30 0.8' >list
+    gpufold ${fold/-p 0.442 -dm 60/} -mem 9M -ncpus 3 -clean auto -cands list -v -o t sky.fil 2>says
     grep -q '[23] passes' says
     cat sky.fil | gpufold $fold -clean auto -length 30 -o u -
     for x in t_a.pfd u_442.00ms_Cand.pfd; do
