@@ -161,6 +161,17 @@ static size_t ref_runs(const struct ref_band *b, const unsigned char *mark, stru
     return n;
 }
 
+/* Of the band, in sigmas of its sub-bands. */
+static double ref_band_sum(const struct ref_band *b, size_t first, size_t end)
+{
+    double sum = 0;
+    for (size_t k = first * b->ngroup; k < end * b->ngroup; k++) {
+        const double count = b->enough[k / b->ngroup] ? b->count[k] : 0;
+        sum += count > 0 && !b->spark[k / b->ngroup] ? b->u[k] / (5 * sqrt(count)) : 0;
+    }
+    return sum;
+}
+
 /* Sparks that are dispersed, and pulses, become bursts; too many pulses are none. */
 static void ref_bursts(struct ref_band *b)
 {
@@ -168,7 +179,7 @@ static void ref_bursts(struct ref_band *b)
     struct ref_run *run = malloc((b->n / 2 + 1) * sizeof *run);
     struct ref_delay *delay = malloc((b->n / 2 + 1) * sizeof *delay);
     unsigned char *mark = malloc(b->n);
-    size_t n = ref_runs(b, b->spark, run), pulses = 0;
+    size_t n = ref_runs(b, b->spark, run), pulses = 0, above = 0, below = 0;
     for (size_t k = 0; k < n; k++)
         r->past_delay[r->ndelay++ % 64] = delay[k] = ref_delay_of(b, run[k], true);
     const double source = ref_source(r);
@@ -187,7 +198,11 @@ static void ref_bursts(struct ref_band *b)
     }
     for (size_t t = 0; t < b->n; t++)
         pulses += b->pulse[t] && !b->burst[t];
-    for (size_t t = 0; t < b->n && 7 * pulses > b->n; t++)
+    for (size_t k = 0; k < n; k++)
+        if (!b->burst[run[k].first])
+            *(ref_band_sum(b, run[k].first, run[k].end) < 0 ? &below : &above) +=
+                run[k].end - run[k].first;
+    for (size_t t = 0; t < b->n && (7 * pulses > b->n || 2 * below > above); t++)
         b->pulse[t] = b->burst[t];
     free(run);
     free(delay);

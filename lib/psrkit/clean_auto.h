@@ -79,7 +79,8 @@ PSR_API_BEGIN
  *    stays, but common noise is not measured there: that is there most of the time, and of a bright pulsar whose sweep
  *    is shorter than its pulses the sub-bands have as much in common.  Runs of pulses that are no sparks are judged as those of sparks are, and
  *    are bursts if also |z| > 2.  All spectra of bursts, with those beside them, are pulses.  If more than a seventh of the window's
- *    spectra are pulses and not of bursts, these are none: crests of hum are no pulses.
+ *    spectra are pulses and not of bursts, or runs of pulses, no bursts, whose sum of s is below 0 have more than half as many
+ *    spectra as the others, these are none: crests and dips of hum are no pulses.
  *  - Steps of the band.  b(t) = sum u / (5 sqrt(sum n)) over the sub-bands that count, in cells of B / 16 spectra, without
  *    sparks and bursts.  Of all ways to choose stretches of at least 16 cells (2 at either end of the window) with means b
  *    over N spectra, that with the largest sum of (b^2 N - 400) is taken, so that each is beyond 20 sigmas.  An edge is where

@@ -233,13 +233,28 @@ static void mark_burst(psr_clean_auto *p, const struct psr_auto_run *r)
     memset(p->pulse + r->from, 1, r->to - r->from);
 }
 
-/* What is in more of a window is no pulse, but the crests of hum, which must count. */
-static void limit_pulses(psr_clean_auto *p)
+/* Whether the band is below its level in a run. */
+static bool is_dip(const psr_clean_auto *p, const struct psr_auto_run *r)
 {
+    double s[GROUPS], sum = 0;
+    for (size_t t = r->first; t < r->end; t++)
+        sum += take_spectrum(p, t, false, s);
+    return sum < 0;
+}
+
+/* What is in more of a window is no pulse, and neither is what has dips as well: the crests of hum, which must
+ * count, or part of its power seems to vary slowly and takes slow pulses with it.
+ * Given: runs [n] of pulses, judged */
+static void limit_pulses(psr_clean_auto *p, size_t nrun)
+{
+    size_t length[2] = {0, 0};
+    for (const struct psr_auto_run *r = p->run; r < p->run + nrun; r++)
+        length[is_dip(p, r)] += p->burst[r->first] ? 0 : r->end - r->first;
+    const bool is_hum = PSR_AUTO_DIPS * length[1] > length[0];
     size_t n = 0;
     for (size_t t = 0; t < p->n; t++)
         n += p->pulse[t] && !p->burst[t];
-    for (size_t t = 0; t < p->n && PSR_AUTO_RARE * n > p->n; t++)
+    for (size_t t = 0; t < p->n && (is_hum || PSR_AUTO_RARE * n > p->n); t++)
         p->pulse[t] = p->burst[t];
 }
 
@@ -259,7 +274,7 @@ static void judge_sparks(psr_clean_auto *p, double *source)
         }
 }
 
-static void judge_pulses(psr_clean_auto *p, double source)
+static size_t judge_pulses(psr_clean_auto *p, double source)
 {
     const size_t n = list_runs(p, is_pulse);
     widen_runs(p, n);
@@ -268,6 +283,7 @@ static void judge_pulses(psr_clean_auto *p, double source)
         if (is_delayed(&p->run[k].delay, source))
             mark_burst(p, &p->run[k]);
     }
+    return n;
 }
 
 bool psr_auto_judge_run(psr_clean_auto *p, struct psr_auto_run *r)
@@ -284,6 +300,5 @@ void psr_auto_find_bursts(psr_clean_auto *p)
     double source;
     memset(p->burst, 0, p->window);
     judge_sparks(p, &source);
-    judge_pulses(p, source);
-    limit_pulses(p);
+    limit_pulses(p, judge_pulses(p, source));
 }

@@ -27,6 +27,7 @@ enum {
     PSR_AUTO_FEWEST = 4,  /* tiles that a window needs for them */
     PSR_AUTO_AROUND = 4,  /* tiles on either side that a spark is above */
     PSR_AUTO_RARE = 7,    /* pulses are at most this part of a window */
+    PSR_AUTO_DIPS = 2,    /* and dips at most this part of pulses */
 };
 
 #define PSR_AUTO_SCATTER      1.4826 /* standard deviation, in median absolute ones */
