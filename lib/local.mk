@@ -303,6 +303,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/pipeline/dedispersion_direct.c \
 	lib/pipeline/dedispersion_presto.c \
 	lib/pipeline/dedispersion_subbands.c \
+	lib/pipeline/dump.c \
+	lib/pipeline/dump.h \
 	lib/pipeline/fold_clock.c \
 	lib/pipeline/fold_clock.h \
 	lib/pipeline/fold_header.c \

@@ -174,7 +174,98 @@ await() {
     [ "$long" -le $((short + 1)) ]
 }
 
+# value KEY FILE: a double of a filterbank's header.
+value() {
+    od -An -tf8 -j$(($(grep -obUam1 "$1" "$2" | head -n 1 | cut -d: -f1) + ${#1})) -N8 "$2" | tr -d ' '
+}
+
+# payload FILE: its spectra.
+payload() {
+    tail -c +$(($(grep -obUa HEADER_END "$1" | head -n 1 | cut -d: -f1) + 11)) "$1"
+}
+
+# same_spectra DUMP FILE BYTES: the dump has spectra of the file, of so many bytes each, that begin when it says.
+same_spectra() {
+    local first
+    first=$(awk -v a="$(value tstart "$1")" -v b="$(value tstart "$2")" -v dt="$(value tsamp "$2")" \
+        'BEGIN {printf "%.0f", (a - b) * 86400 / dt}')
+    cmp <(payload "$1") <(payload "$2" | tail -c +$((first * $3 + 1)) | head -c "$(payload "$1" | wc -c)")
+}
+
+@test "the input around each pulse is kept, byte for byte" {
+    mkdir kept
+    fakebin "${sky[@]}" -tstart 58000.25 "${bursts[@]}" -tobs 9 -o a.fil
+    gpudedisp -live "${search[@]}" -ring 2 -dump kept a.fil >pulses 2>log
+    cat pulses log
+    grep -q 'spectra around 3 pulses kept in 3 files$' log
+    [ "$(field dump pulses | tr -d '"' | sort)" = "$(ls kept)" ]
+    [ "$(ls kept | sed 's/.*_//' | paste -sd ' ')" = "DM80.00.fil DM150.00.fil DM40.00.fil" ]
+    for dump in kept/*; do
+        same_spectra "$dump" a.fil 128
+        gpudedisp -q -live "${search[@]}" "$dump" >again
+        gpudedisp -q -singlepulse -json -nowrite -nobary "${search[@]}" -o again "$dump"
+        dm=${dump##*_DM}
+        # The search that sees all, at the date of the first.
+        [ "$(field dm again.pulses.json)" = "${dm%.00.fil}" ]
+        paste -d' ' <(field mjd_top again.pulses.json) <(grep -F "${dump#kept/}" pulses | field mjd_top /dev/stdin) |
+            awk '{d = ($1 - $2) * 86400; exit !(d * d < 1e-6)}'
+    done
+    # Half a second before the pulse and after it, and twice its width; its delay is 0.0663 s.
+    dump=kept/$(sed -n 's/.*"dm": 80,.*"dump": "\([^"]*\)".*/\1/p' pulses)
+    awk -v n="$(payload "$dump" | wc -c)" 'BEGIN {s = n / 128 * 5e-4; exit !(s > 1.08 && s < 1.1)}'
+}
+
+@test "dumps of samples of any size" {
+    mkdir kept
+    for bits in 1 2 4 16 32; do
+        fakebin "${sky[@]}" -nbits $bits -foff -2 -add "burst dm=80 t=2.0 width=4e-3 snr=40" -tobs 4 -o a.fil
+        gpudedisp -q -live "${search[@]}" -ring 2 -dump kept a.fil >pulses
+        dump=kept/$(field dump pulses | tr -d '"')
+        same_spectra "$dump" a.fil $((128 * bits / 8))
+        rm "$dump"
+    done
+}
+
+@test "dumps of what comes over a network" {
+    [ -r /proc/net/udp ] || skip "needs /proc/net/udp"
+    choose_address
+    mkdir kept
+    gpudedisp -live "${search[@]}" -ring 3 -dump kept -o pulses "udp://$at?idle=5" 2>log &
+    await_receiver
+    fakebin "${sky[@]}" "${bursts[@]}" -tobs 5 -udp "$at"
+    wait
+    fakebin "${sky[@]}" "${bursts[@]}" -tobs 5 -o a.fil
+    cat pulses log
+    [ "$(ls kept | wc -l)" -eq 2 ]
+    for dump in kept/*; do
+        same_spectra "$dump" a.fil 128
+    done
+}
+
+@test "dumps that cannot be kept are counted, and the search goes on" {
+    mkdir kept
+    fakebin "${sky[@]}" "${bursts[@]}" -tobs 9 -o a.fil
+    gpudedisp -live "${search[@]}" -ring 0.5 -dump kept a.fil >pulses 2>log
+    cat pulses log
+    grep -q -e '-ring 0.5: sweep of DM 200 is 0.166 s, .*; -ring 1 keeps all' log
+    grep -q 'spectra around 0 pulses kept in 0 files; 3 pulses began before what the ring held' log
+    [ "$(grep -c '"dump": null}' pulses)" -eq 3 ]
+    (ulimit -f 16; gpudedisp -live "${search[@]}" -ring 2 -dump kept a.fil) >pulses 2>log
+    cat pulses log
+    [ "$(grep -c 'File too large: not kept, and the search goes on' log)" -eq 1 ]
+    grep -q 'kept in 0 files; 3 files could not be written' log
+    [ "$(grep -c . pulses)" -eq 3 ]
+    leaves_no '*.fil?*'
+    [ -z "$(ls kept)" ]
+}
+
 @test "what does not go with it is refused" {
+    refuses 2 '-ring and -dump belong to -live' gpudedisp -ring 5 -dump . -o x "$g8"
+    refuses 2 '-ring and -dump need each other' gpudedisp -live -ring 5 "$g8"
+    refuses 2 '-ring and -dump need each other' gpudedisp -live -dump . "$g8"
+    refuses 1 'two blocks of 0.1 s or more' gpudedisp -live -ring 0.1 -dump . "$g8"
+    refuses 1 '-dump nowhere: No such file' gpudedisp -live -ring 5 -dump nowhere "$g8"
+    refuses 1 '-ring 10000: takes .* at most 1 MiB' gpudedisp -live -ring 10000 -dump . -mem 1M "$g8"
     refuses 2 '-live tells of pulses.*-singlepulse' gpudedisp -live -singlepulse "$g8"
     refuses 2 '-live tells of pulses.*-resume' gpudedisp -live -resume "$g8"
     refuses 2 '-block belongs to -live' gpudedisp -block 1 -o x "$g8"

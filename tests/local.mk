@@ -114,6 +114,7 @@ UNIT_TESTS = \
 	tests/t_pulse_view \
 	tests/t_pulse_steps \
 	tests/t_pulseplot \
+	tests/t_dump \
 	tests/t_read_ahead \
 	tests/t_readfd \
 	tests/t_resample \

@@ -68,6 +68,10 @@ size_t psr_burst_json(char text[PSR_BURST_BYTES], const struct psr_burst *b)
     put_marks(&j, b->marks);
     if (!isnan(b->latency_s))
         psr_json_double(&j, "latency_s", b->latency_s);
+    if (b->dump && *b->dump)
+        psr_json_string(&j, "dump", b->dump);
+    else if (b->dump)
+        psr_json_digits(&j, "dump", "null", 4);
     psr_json_end(&j, PSR_JSON_OBJECT);
     text[line.n++] = '\n';
     return line.n;

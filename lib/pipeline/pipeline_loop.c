@@ -133,6 +133,8 @@ psr_status psr_pipeline_take_block(struct psr_pipeline *p, bool *last, psr_err *
     p->nread += (int64_t)block.n;
     block.nread = p->nread;
     block.read_s = since_s;
+    if (p->dump)
+        psr_dump_push(p->dump, block.spectra, block.n);
     st = psr_stage_clean_run(p->clean, &block, err);
     psr_charge(&p->clean_s, &since_s);
     if (!st && block.n > 0)
@@ -207,6 +209,8 @@ psr_status psr_pipeline_complete(struct psr_pipeline *p, psr_err *err)
         st = write_cleaning(p, err);
     if (!st)
         st = psr_sinks_finish(p->sinks, end, err);
+    if (!st && p->dump)
+        psr_dump_finish(p->dump);
     free(end);
     return st;
 }

@@ -56,6 +56,8 @@ void psr_pipeline_describe(psr_pipeline *p, struct psr_pipeline_report *r)
         .write_s = p->commit_s + (p->sinks ? psr_sinks_write_s(p->sinks) : 0),
         .search_s = p->sinks ? psr_sinks_search_s(p->sinks) : 0,
     };
+    if (p->dump)
+        r->dumps = psr_dump_count(p->dump);
 }
 
 const void *psr_pipeline_result(const psr_pipeline *p, const char *sink)

@@ -244,11 +244,40 @@ static psr_status create_reread(struct psr_pipeline *p, psr_err *err)
     return st;
 }
 
+static void keep_spectra(void *ctx, struct psr_span spectra, struct psr_mjd at, double dm,
+                         char name[PSR_DUMP_NAME])
+{
+    psr_dump_keep(ctx, spectra, at, dm, name);
+}
+
+/* A file waits for the disk, as nobody waits for it. */
+static psr_status create_dump(struct psr_pipeline *p, psr_err *err)
+{
+    const struct psr_pipeline_desc *d = &p->d;
+    if (!d->dump)
+        return PSR_OK;
+    p->stream.keep = keep_spectra;
+    p->stream.ring_s = d->ring_s;
+    psr_status st = psr_dump_create(&p->dump,
+                                    &(struct psr_dump_desc){.obs = p->input.obs,
+                                                            .row_bytes = p->input.row_bytes,
+                                                            .ring_s = d->ring_s,
+                                                            .folder = d->dump,
+                                                            .mem_bytes = d->mem_bytes,
+                                                            .waits = p->input.obs->nsamp >= 0,
+                                                            .notes = d->notes},
+                                    err);
+    p->stream.keep_ctx = p->dump;
+    return st;
+}
+
 static psr_status begin_sinks(struct psr_pipeline *p, psr_err *err)
 {
     psr_status st = psr_pipeline_list_shifts(p, err);
     if (!st)
         st = create_reread(p, err);
+    if (!st)
+        st = create_dump(p, err);
     return st ? st : psr_sinks_begin(p->sinks, &p->stream, err);
 }
 
@@ -315,6 +344,7 @@ void psr_pipeline_release(struct psr_pipeline *p)
     psr_read_ahead_destroy(p->reader);
     psr_reread_destroy(p->reread);
     psr_sinks_abort(p->sinks);
+    psr_dump_destroy(p->dump);
     psr_lines_destroy(p->lines);
     psr_provenance_destroy(p->provenance);
     psr_stage_barycentre_destroy(p->barycentre);

@@ -5,6 +5,7 @@
 #ifndef PSR_PIPELINE_PIPELINE_STATE_H
 #define PSR_PIPELINE_PIPELINE_STATE_H
 
+#include "dump.h"
 #include "input.h"
 #include "lines.h"
 #include "provenance.h"
@@ -28,6 +29,7 @@ struct psr_pipeline {
     psr_lines *lines;
     psr_sinks *sinks;
     psr_read_ahead *reader;
+    psr_dump *dump;                /* NULL: spectra around pulses are not kept */
     psr_reread *reread;            /* NULL where the input cannot be read again */
     psr_output_group *group;       /* group of all files; NULL: no files */
     struct psr_sink_stream stream; /* passed to sinks; owns the next three fields */

@@ -11,6 +11,9 @@ enum {
     ARRIVALS = 4096
 }; /* blocks whose arrival is remembered: longer than any sweep of blocks of sense */
 
+/* What is kept before and after a pulse, beside twice its width. */
+static const double margin_s = 0.5;
+
 /* Spectra of the input up to "nread" had been read at that time. */
 struct arrival {
     int64_t nread;
@@ -71,6 +74,28 @@ static double find_bound(const struct live *s)
     return most_s;
 }
 
+/* All pulses are told as long after their first sample as those with the longest sweep; the ring must hold what is before
+ * them for so long. */
+static void note_ring(const struct live *s)
+{
+    const struct psr_sink_stream *stream = &s->stream;
+    double sweep_s = 0, dm = 0, least_s = INFINITY;
+    for (size_t i = 0; i < stream->ndm; i++) {
+        const double own_s = (double)(s->clock.sweep[i] * s->clock.scale[i]) * s->clock.tick_s;
+        dm = own_s > sweep_s ? stream->dm[i] : dm;
+        sweep_s = fmax(sweep_s, own_s);
+        least_s = fmin(least_s, own_s);
+    }
+    const double told_s = s->found.bound_s + least_s + (double)longest_boxcar(s) * s->clock.tick_s;
+    const double need_s = margin_s + 2 * (double)longest_boxcar(s) * s->clock.tick_s + told_s;
+    if (stream->keep && need_s > stream->ring_s)
+        psr_note(
+            &stream->notes,
+            "-ring %g: sweep of DM %g is %.3g s, and pulses are told up to %.3g s after their "
+            "first sample: those that have left the ring then are not kept; -ring %g keeps all",
+            stream->ring_s, dm, sweep_s, told_s, ceil(need_s * 10) / 10);
+}
+
 static psr_status create_events(struct live *s, psr_err *err)
 {
     const struct psr_cluster_desc d = {.size = sizeof d,
@@ -102,6 +127,8 @@ static psr_status begin(void **state, const void *desc, const struct psr_sink_st
         st = psr_pulse_search_create(&s->search[k], stream, k, &s->d.search, true, err);
     if (!st)
         s->found.bound_s = find_bound(s);
+    if (!st)
+        note_ring(s);
     return st ? st : create_events(s, err);
 }
 
@@ -136,12 +163,26 @@ static int64_t last_spectrum(const struct live *s, const struct psr_event *e)
     return end * (int64_t)s->clock.scale[e->trial] * s->clock.tick - 1;
 }
 
+/* From before it at the highest frequency until after it at the lowest. */
+static struct psr_span find_surroundings(const struct live *s, const struct psr_event *e)
+{
+    const int64_t scale = (int64_t)s->clock.scale[e->trial] * s->clock.tick,
+                  margin = (int64_t)ceil(margin_s / s->stream.obs->tsamp_s) + 2 * e->width * scale,
+                  first = (e->sample - e->width / 2) * scale - margin;
+    return (struct psr_span){first, last_spectrum(s, e) + 1 + margin - first};
+}
+
 /* --- pulses ----------------------------------------------------------------------------------- */
 
 static psr_status tell(struct live *s, const struct psr_cluster *c, psr_err *err)
 {
     struct psr_burst b = psr_burst_describe(&s->clock, &s->stream, c);
+    char dump[PSR_DUMP_NAME];
     b.latency_s = fmax(psr_seconds() - arrival_of(s, last_spectrum(s, &c->best)), 0);
+    if (s->stream.keep) {
+        s->stream.keep(s->stream.keep_ctx, find_surroundings(s, &c->best), b.mjd_top, b.dm, dump);
+        b.dump = dump;
+    }
     s->found.nburst++;
     s->found.nmarked += c->marks != 0;
     s->found.worst_s = fmax(s->found.worst_s, b.latency_s);

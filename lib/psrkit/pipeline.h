@@ -112,8 +112,11 @@ struct psr_pipeline_desc {
     bool clean_weights; /* with clean_auto: weights of psr_clean_auto_desc */
     double block_s;     /* longest block, in seconds of the input; 0: as is fastest */
     struct psr_sink_live_desc
-        live; /* search an endless input; should_stop then ends the input instead of
+        live;      /* search an endless input; should_stop then ends the input instead of
                                        failing the run.  Needs nobary */
+    double ring_s; /* with live: hold the last spectra of the input for so long; 0: none */
+    const char
+        *dump; /* folder for those around each pulse, a SIGPROC filterbank each; needs ring_s */
 };
 
 /* Sets size and all fields to their defaults. */
@@ -156,6 +159,17 @@ struct psr_pipeline_line {
     int64_t added, removed;
 };
 
+/* What became of the spectra around pulses. */
+struct psr_dump_counts {
+    int64_t npulse; /* pulses for which files were begun */
+    int64_t nfile;  /* files that are complete: pulses may share one */
+    int64_t nlate;  /* pulses whose first spectra had left the ring */
+    int64_t nbusy;  /* pulses that came while too many files were being written */
+    int64_t
+        nslow; /* files that were given up because the ring overwrote what was not written yet */
+    int64_t nfailed; /* files that could not be written */
+};
+
 struct psr_pipeline_report {
     const char *input;         /* its name */
     const struct psr_obs *obs; /* of the input */
@@ -170,6 +184,7 @@ struct psr_pipeline_report {
     int64_t clipped; /* spectra so far; with clean_auto, masked as sparks */
     double setup_s, run_s;
     double read_s, clean_s, dedisperse_s, write_s, search_s; /* of the run */
+    struct psr_dump_counts dumps;
 };
 
 /* Waits until running work is complete. */

@@ -78,6 +78,8 @@ struct psr_sink_line {
                             NULL: none */
 };
 
+enum { PSR_DUMP_NAME = 64 };
+
 /* All series, and the properties of the run.  Pointers are borrowed and stay valid as long as the
  * sink. */
 struct psr_sink_stream {
@@ -108,6 +110,14 @@ struct psr_sink_stream {
      * NULL: the input cannot be read again. */
     psr_status (*reread)(void *ctx, int64_t first, size_t n, float *x, psr_err *err);
     void *reread_ctx;
+
+    /* Keeps spectra of the input as they came in a file, those that have yet to come included; at and dm are
+     * those of the pulse in them.  name becomes that of the file in its folder, or "" if it cannot be kept.
+     * NULL: none are kept. */
+    void (*keep)(void *ctx, struct psr_span spectra, struct psr_mjd at, double dm,
+                 char name[PSR_DUMP_NAME]);
+    void *keep_ctx;
+    double ring_s; /* how far back it reaches */
 };
 
 /* Properties of a line after the input has ended. */
@@ -224,6 +234,8 @@ struct psr_burst {
     unsigned marks;   /* of enum psr_pulse_mark */
     double latency_s; /* since its last sample at the lowest frequency was read; not a number: not
                          searched live */
+    const char
+        *dump; /* file with the spectra around it; "": it is not kept; NULL: none are; borrowed */
 };
 
 enum { PSR_BURST_BYTES = 1024 };

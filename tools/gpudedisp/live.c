@@ -14,7 +14,24 @@ psr_status gpudedisp_live_burst(void *ctx, const struct psr_burst *burst, psr_er
     return st ? st : line_output_write(o, line, n, err);
 }
 
-void gpudedisp_live_report(const struct cli *tool, const struct line_output *output,
+static void report_dumps(const struct cli *tool, const struct psr_dump_counts *c)
+{
+    fprintf(stderr, "%s: spectra around %lld pulses kept in %lld files", tool->name,
+            (long long)(c->npulse), (long long)c->nfile);
+    const struct {
+        int64_t n;
+        const char *why;
+    } lost[] = {{c->nlate, "pulses began before what the ring held"},
+                {c->nbusy, "pulses came while too many files were being written"},
+                {c->nslow, "files were given up: the disk was too slow"},
+                {c->nfailed, "files could not be written"}};
+    for (size_t k = 0; k < sizeof lost / sizeof *lost; k++)
+        if (lost[k].n)
+            fprintf(stderr, "; %lld %s", (long long)lost[k].n, lost[k].why);
+    fprintf(stderr, "\n");
+}
+
+void gpudedisp_live_report(const struct cli *tool, const struct line_output *output, bool dumps,
                            psr_pipeline *p)
 {
     const struct psr_live_found *found = psr_pipeline_result(p, "live");
@@ -35,6 +52,8 @@ void gpudedisp_live_report(const struct cli *tool, const struct line_output *out
                 "%s: %lld times events followed each other for so long that they were told in "
                 "parts\n",
                 tool->name, (long long)found->ncut);
+    if (dumps)
+        report_dumps(tool, &r.dumps);
     if (output->nlost)
         fprintf(stderr, "%s: %s: %lld pulses were told to nobody\n", tool->name, output->name,
                 (long long)output->nlost);

@@ -79,7 +79,7 @@ static psr_status close_live(struct run *r, psr_pipeline *p, psr_status st)
     if (!r->opt.run.live.on)
         return st;
     if (!st && !r->opt.quiet)
-        gpudedisp_live_report(&r->tool, &r->live, p);
+        gpudedisp_live_report(&r->tool, &r->live, r->opt.run.dump != NULL, p);
     if (!st)
         run_forget_signal(); /* it ended the input */
     psr_status closed = line_output_close(&r->live, st ? &ignored : &r->err);

@@ -124,6 +124,10 @@ static void check_live(const struct gpudedisp_options *o, const struct cli *tool
                        conflicting, sizeof conflicting / sizeof *conflicting);
     else if (d->block_s > 0)
         cli_usage_error(tool, "-block belongs to -live");
+    if ((d->ring_s > 0 || d->dump) && !d->live.on)
+        cli_usage_error(tool, "-ring and -dump belong to -live");
+    if (!d->dump != !(d->ring_s > 0))
+        cli_usage_error(tool, "-ring and -dump need each other");
 }
 
 static void check_scrunch(const struct gpudedisp_options *o, const struct cli *tool)

@@ -179,6 +179,13 @@ static void add_search(struct cli_table *list, struct gpudedisp_options *o)
          0, 0},
         {"block", CLI_DOUBLE, &o->run.block_s, "SEC", "Longest block with -live (default 0.1).",
          1e-6, 1e6},
+        {"ring", CLI_DOUBLE, &o->run.ring_s, "SEC",
+         "With -live and -dump: hold the last SEC seconds of the input in memory.", 1e-6, 1e6},
+        {"dump", CLI_TEXT, &o->run.dump, "DIR",
+         "With -live and -ring: write the input around each pulse to a SIGPROC filterbank in the "
+         "folder DIR, named by the "
+         "pulse's date and DM.",
+         0, 0},
         {"plot", CLI_TEXT, &o->plot, "FILE.png",
          "Plot the events; format by suffix: png, pdf, svg, eps or ps (needs gnuplot).", 0, 0},
     };
