@@ -45,6 +45,7 @@ UNIT_TESTS = \
 	tests/t_channelise \
 	tests/t_clean \
 	tests/t_clean_auto \
+	tests/t_clean_auto_noise \
 	tests/t_clean_bursts \
 	tests/t_clean_files \
 	tests/t_clean_series \
@@ -185,6 +186,7 @@ dist_noinst_DATA += \
 	tests/inf_text.h \
 	tests/loopback.h \
 	tests/mask_bytes.h \
+	tests/noise_bits.h \
 	tests/pulscan_list.h \
 	tests/pulscan_truth.h \
 	tests/pulse_causal.h \
@@ -209,6 +211,7 @@ EXTRA_DIST += \
 	tests/science/accelsift.txt \
 	tests/science/clean_auto.py \
 	tests/science/clean_auto.txt \
+	tests/science/clean_noise.txt \
 	tests/science/consumers.sh \
 	tests/science/consumers.txt \
 	tests/science/depth.py \
@@ -705,7 +708,8 @@ endif
 # record are in tests/science/.
 EXTRA_PROGRAMS += tests/science/pulse_depth tests/science/sensitivity tests/science/tree_depth
 CLEANFILES += tests/science/pulse_depth tests/science/sensitivity tests/science/tree_depth
-check-science: tests/t_pulscan_noise tests/t_rfi_noise tests/science/sensitivity
+check-science: tests/t_clean_auto_noise tests/t_pulscan_noise tests/t_rfi_noise tests/science/sensitivity
+	tests/t_clean_auto_noise 600
 	tests/t_rfi_noise 60
 	tests/t_pulscan_noise 10000 65536 2026
 	tests/t_pulscan_noise 300 1048576 2027

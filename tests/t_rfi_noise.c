@@ -1,20 +1,12 @@
 /* Whether the tests of gpurfifind mark noise of 1, 2, 4 and 8 bits as often as its manual says, each by
  * itself and at several thresholds.
  *   t_rfi_noise [OBSERVATIONS]   of 128 channels, 128 intervals of 480 spectra; of each depth */
-#include "tap.h"
+#include "noise_bits.h"
 #include <psrkit/clean.h>
 #include <psrkit/obs.h>
-#include <psrkit/signif.h>
 #include <string.h>
 
-enum {
-    CHANS = 128,
-    INTS = 128,
-    N = 480,
-    CELLS = CHANS * INTS,
-    SPECTRA = INTS * N,
-    TABLE = 1 << 16
-};
+enum { CHANS = 128, INTS = 128, N = 480, CELLS = CHANS * INTS, SPECTRA = INTS * N };
 enum { NDEPTH = 4, NSETTING = 3, NRUN = 3 };
 
 static const int depth[NDEPTH] = {1, 2, 4, 8};
@@ -23,17 +15,7 @@ static psr_err err;
 /* Standard deviation of the middle 80 % of a Gaussian. */
 static const double MIDDLE = 0.6616;
 
-static double two_tails(double sigma)
-{
-    return 2 * exp(psr_gauss_logp(sigma).ln_sf);
-}
-
 /* --- what is said ----------------------------------------------------------------------------- */
-
-/* Shares of noise that a test marks at sigma: between these. */
-struct share {
-    double least, most;
-};
 
 /* A cell deviates from the median of its channel or from that of its interval. */
 static struct share say_time(int nbit, double sigma)
@@ -112,34 +94,6 @@ struct counts {
 
 /* --- an observation --------------------------------------------------------------------------- */
 
-/* Equally probable samples of a Gaussian. */
-static void fill_table(int nbit, unsigned char table[TABLE])
-{
-    static const double mean[] = {[1] = 0.5, [2] = 1.5, [4] = 7.5, [8] = 100};
-    static const double scatter[] = {[1] = 0.5, [2] = 0.9, [4] = 2.5, [8] = 20};
-    const double most = (1 << nbit) - 1;
-    for (int k = 0; k < TABLE; k++) {
-        const double z = psr_gauss_sigma(psr_logp_from_sf(log(1 - (k + 0.5) / TABLE)));
-        table[k] = (unsigned char)fmin(fmax(floor(mean[nbit] + scatter[nbit] * z + 0.5), 0), most);
-    }
-}
-
-static void draw_interval(int nbit, const unsigned char table[TABLE], unsigned char *out,
-                          uint64_t *seed)
-{
-    const int each = 8 / nbit;
-    uint64_t random = 0;
-    for (size_t k = 0; k < (size_t)N * CHANS * (size_t)nbit / 8; k++) {
-        unsigned byte = 0;
-        for (int b = 0; b < each; b++, random >>= 16) {
-            if ((k * (size_t)each + (size_t)b) % 4 == 0)
-                random = tap_random(seed);
-            byte |= (unsigned)table[random & 0xffff] << b * nbit;
-        }
-        out[k] = (unsigned char)byte;
-    }
-}
-
 static void count_cells(const struct psr_rfi_stats *stats, struct counts *n)
 {
     static unsigned char flags[CELLS], found[CELLS];
@@ -159,7 +113,7 @@ static void count_cells(const struct psr_rfi_stats *stats, struct counts *n)
         }
 }
 
-static bool observe(int nbit, const unsigned char table[TABLE], int run, struct counts *n,
+static bool observe(int nbit, const unsigned char table[NOISE_TABLE], int run, struct counts *n,
                     uint64_t *seed)
 {
     static unsigned char in[N * CHANS];
@@ -182,7 +136,7 @@ static bool observe(int nbit, const unsigned char table[TABLE], int run, struct 
                                           .line_sigma = line[run]};
     psr_status st = psr_rfifind_create(&p, &desc, &err);
     for (int i = 0; i < INTS && !st; i++) {
-        draw_interval(nbit, table, in, seed);
+        draw_noise(nbit, table, in, (size_t)N * CHANS * (size_t)nbit / 8, seed);
         st = psr_rfifind_push(p, in, N, NULL, 0, &err);
     }
     if (!st)
@@ -205,19 +159,9 @@ static bool observe(int nbit, const unsigned char table[TABLE], int run, struct 
 
 /* --- compared --------------------------------------------------------------------------------- */
 
-/* Within five times the scatter of so many. */
-static void compare(int nbit, const char *option, double sigma, size_t got, double of,
-                    struct share say)
-{
-    const double least = say.least * of, most = say.most * of;
-    ok((double)got <= most + 5 * sqrt(most) + 1 && (double)got >= least - 5 * sqrt(least),
-       "%d bits, %-19s %3g: %6zu of %8.0f, %.3g; said: %.3g to %.3g", nbit, option, sigma, got, of,
-       (double)got / of, say.least, say.most);
-}
-
 static void test_depth(int nbit, int nobs, uint64_t *seed)
 {
-    static unsigned char table[TABLE];
+    static unsigned char table[NOISE_TABLE];
     struct counts n = {0};
     bool good = true;
     fill_table(nbit, table);
@@ -227,17 +171,18 @@ static void test_depth(int nbit, int nobs, uint64_t *seed)
     const double cells = (double)(n.run[0] + n.run[1]) * CELLS;
     for (int t = 0; t < NTEST; t++)
         for (int s = 0; s < NSETTING; s++)
-            compare(nbit, tests[t].option, tests[t].sigma[s], n.cell[t][s], cells,
-                    tests[t].say(nbit, tests[t].sigma[s]));
+            compare_share(nbit, tests[t].option, tests[t].sigma[s], n.cell[t][s], cells,
+                          tests[t].say(nbit, tests[t].sigma[s]));
     for (int r = 0; r < NRUN; r++) {
         const double q = two_tails(burst[r]), l = two_tails(line[r]) / 2;
         /* The scatter is that of few spectra: windows of 4096 mark less. */
-        compare(nbit, "-bursts, spectra", burst[r], n.burst[r], (double)n.run[r] * SPECTRA,
-                (struct share){q, 3 * q});
-        compare(nbit, "-lines", line[r], n.line[r], (double)n.run[r], (struct share){l / 2, l});
+        compare_share(nbit, "-bursts, spectra", burst[r], n.burst[r], (double)n.run[r] * SPECTRA,
+                      (struct share){q, 3 * q});
+        compare_share(nbit, "-lines", line[r], n.line[r], (double)n.run[r],
+                      (struct share){l / 2, l});
     }
-    compare(nbit, "-clip, spectra", clip[2], n.clipped, (double)n.run[2] * SPECTRA,
-            (struct share){0.8 * two_tails(clip[2]), 1.2 * two_tails(clip[2])});
+    compare_share(nbit, "-clip, spectra", clip[2], n.clipped, (double)n.run[2] * SPECTRA,
+                  (struct share){0.8 * two_tails(clip[2]), 1.2 * two_tails(clip[2])});
 }
 
 int main(int argc, char **argv)
