@@ -18,6 +18,7 @@ struct ref_products {
 /* The delay of one end of the band to the other, and its noise; 0: it has none. */
 struct ref_delay {
     double size, noise;
+    bool of_receivers; /* two levels fit better than a delay */
 };
 
 struct ref {
@@ -37,6 +38,7 @@ struct ref {
     size_t *since; /* the first window of the history of a channel */
     unsigned char *bad, *was_bad;
     bool hold, was_held, open; /* levels stay; the last window ended in a jump of the band */
+    bool burst_open;           /* .. in a burst */
     double tail, last_sum;
     struct ref_delay past_delay[64]; /* of the last runs */
     size_t ndelay;

@@ -61,6 +61,26 @@ static struct ref_sums ref_sum_run(const double *s, const double *band, size_t n
     return m;
 }
 
+/* What is left of d^2 if c x is fitted on either side of a place of the band, at least 3 sub-bands each: the best place. */
+static double ref_fit_receivers(const struct ref_sums *m, size_t G)
+{
+    double least = HUGE_VAL;
+    for (size_t at = 0; at <= G; at++) {
+        double xx[2] = {0}, xd[2] = {0}, left = 0;
+        int have[2] = {0};
+        for (size_t g = 0; g < G; g++) {
+            xx[g < at] += m->x[g] * m->x[g];
+            xd[g < at] += m->x[g] * m->d[g];
+            have[g < at] += m->x[g] != 0;
+        }
+        for (size_t g = 0; g < G; g++)
+            left += pow(m->d[g] - xd[g < at] / xx[g < at] * m->x[g], 2);
+        if (have[0] >= 3 && have[1] >= 3)
+            least = fmin(least, left);
+    }
+    return least;
+}
+
 /* Fits d / x by a line over the band, in weights x^2. */
 static struct ref_delay ref_fit_line(const struct ref_sums *m, size_t nchan, size_t G)
 {
@@ -84,7 +104,8 @@ static struct ref_delay ref_fit_line(const struct ref_sums *m, size_t nchan, siz
         misfit += rest * rest;
     }
     const double sigma = have > 2 ? sqrt(fmax(m->noise, misfit / (have - 2)) / bottom) : 0;
-    return (struct ref_delay){b * m->power / m->slope, sigma * m->power / -m->slope};
+    return (struct ref_delay){b * m->power / m->slope, sigma * m->power / -m->slope,
+                              ref_fit_receivers(m, G) < misfit};
 }
 
 /* The delay of a run; sparks: they count. */
@@ -98,7 +119,7 @@ static struct ref_delay ref_delay_of(const struct ref_band *b, struct ref_run ru
     free(s);
     free(band);
     d.noise = hypot(d.noise, 0.02 * (double)m.lag) * (d.noise > 0);
-    return m.slope < 0 && isfinite(d.size) && d.noise > 0 ? d : (struct ref_delay){0, 0};
+    return m.slope < 0 && isfinite(d.size) && d.noise > 0 ? d : (struct ref_delay){0};
 }
 
 static double ref_sigmas(struct ref_delay d)
@@ -137,6 +158,12 @@ static bool ref_dispersed(struct ref_delay d, double source)
         return false;
     const double less = source > 0 ? source - d.size : d.size - source;
     return fabs(d.size) > 4 * d.noise || (source != 0 && less < 3 * d.noise);
+}
+
+/* Of runs that are no sparks. */
+static bool ref_delayed(struct ref_delay d, double source)
+{
+    return !d.of_receivers && ref_dispersed(d, source) && fabs(d.size) > 2 * d.noise;
 }
 
 static void ref_mark_burst(const struct ref_band *b, struct ref_run run)
@@ -193,7 +220,7 @@ static void ref_bursts(struct ref_band *b)
     n = ref_runs(b, mark, run);
     for (size_t k = 0; k < n; k++) {
         delay[k] = ref_delay_of(b, run[k], false);
-        if (ref_dispersed(delay[k], source) && fabs(delay[k].size) > 2 * delay[k].noise)
+        if (ref_delayed(delay[k], source))
             ref_mark_burst(b, run[k]);
     }
     for (size_t t = 0; t < b->n; t++)

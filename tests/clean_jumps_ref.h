@@ -201,9 +201,11 @@ static bool ref_find_jumps(struct ref_jumps *j)
         const struct ref_run run =
             ref_widen(at[k][0] * j->size, at[k][1] * j->size, k ? at[k - 1][1] * j->size : 0,
                       k + 1 < n ? at[k + 1][0] * j->size : j->b->n);
-        if (alone[k] && ref_whole(j, at[k]) && ref_dispersed(ref_delay_of(j->b, run, false), 0))
+        if (alone[k] && (at[k][0] || r->burst_open) && ref_whole(j, at[k]) &&
+            ref_delayed(ref_delay_of(j->b, run, false), 0))
             ref_mark_burst(j->b, run);
     }
+    r->burst_open = j->b->burst[j->b->n - 1];
     return open;
 }
 
@@ -213,7 +215,7 @@ static bool ref_take_jumps(struct ref_band *b, bool judged, float *less)
     struct ref *r = b->r;
     struct ref_jumps j = {.b = b, .size = r->block / 16, .ncell = b->n / (r->block / 16)};
     if (!judged) {
-        r->open = false;
+        r->open = r->burst_open = false;
         r->last_sum = 0;
         return false;
     }

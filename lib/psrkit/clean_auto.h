@@ -78,7 +78,8 @@ PSR_API_BEGIN
  *  - Pulses.  A tile with the same M and Q above 2.5 is a pulse, whatever clip_sigma, without spectra beside it.  It
  *    stays, but common noise is not measured there: that is there most of the time, and of a bright pulsar whose sweep
  *    is shorter than its pulses the sub-bands have as much in common.  Runs of pulses that are no sparks are judged as those of sparks are, and
- *    are bursts if also |z| > 2.  All spectra of bursts, with those beside them, are pulses.  If more than a seventh of the window's
+ *    are bursts if also |z| > 2, unless d(g) = c x(g), with one c for the sub-bands below a place in the band and another for those above
+ *    (at least 3 with x on either side), fits better at the best place than the line does: so do the gains of two receivers.  All spectra of bursts, with those beside them, are pulses.  If more than a seventh of the window's
  *    spectra are pulses and not of bursts, or runs of pulses, no bursts, whose sum of s is below 0 have more than half as many
  *    spectra as the others, these are none: crests and dips of hum are no pulses.
  *  - Steps of the band.  b(t) = sum u / (5 sqrt(sum n)) over the sub-bands that count, in cells of B / 16 spectra, without
@@ -87,7 +88,8 @@ PSR_API_BEGIN
  *    8 spectra and the 8 before them differ by most, within a cell of that of the stretch, in units of their noise; by more than 5,
  *    and half of what the means of the stretches on either side differ by (0 outside stretches), or the stretch stays: a
  *    dispersed pulse, or one that is not as sharp as that, is no step.  If three quarters of the sub-bands (all but n / 4) have more than half of the median of their
- *    means in it, and it is a run, without sparks, with |z| > 4, it is a burst.  A stretch that begins with the window has its edge in the last
+ *    means in it, and it is a run of pulses, without sparks, with |z| > 4, it is a burst by that rule; one that begins with the window, if also the last window
+ *    ended in a burst.  A stretch that begins with the window has its edge in the last
  *    (which ended with a stretch that was taken, and did not hold), or spectra 24 to 31 and the same number from the end of the last window differ so.
  *    Where levels hold, edges that are not sharp are those of cells.  The means of u / (5 sqrt n) in a stretch are taken out of
  *    the sub-bands and, before y is rounded, out of y.  Nothing of this in a first window that is shorter.

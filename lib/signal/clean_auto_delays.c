@@ -6,7 +6,7 @@
 
 static const double alone_limit = 4, known_limit = 5, most_sigmas = 3, least_sigmas = 2,
                     width_share = 0.02;
-enum { GROUPS = PSR_AUTO_GROUPS, PARTS = 4 };
+enum { GROUPS = PSR_AUTO_GROUPS, PARTS = 4, LEAST = 3 /* sub-bands of a receiver */ };
 
 /* A run of spectra with its neighbourhood, and what is summed over it. */
 struct sums {
@@ -137,8 +137,29 @@ static double place_of(const psr_clean_auto *p, size_t g)
     return (double)(psr_auto_first(p, g) + psr_auto_first(p, g + 1)) / (2 * n) - 0.5;
 }
 
-/* Fits d = c x + b place x.  Returned: b, and its noise, larger where the fit is worse than noise explains */
-static double fit_place(const psr_clean_auto *p, const struct sums *m, double *noise)
+/* Fits d = c x, with one c for sub-bands up to a place and another for those above, as the gains of two receivers make it.
+ * Returned: what is left of the squares of d at the best place */
+static double fit_receivers(const psr_clean_auto *p, const struct sums *m)
+{
+    double xx[GROUPS + 1] = {0}, y[GROUPS + 1] = {0}, dd = 0, most = 0;
+    size_t n[GROUPS + 1] = {0};
+    const size_t all = p->ngroup;
+    for (size_t g = 0; g < all; g++) {
+        xx[g + 1] = xx[g] + m->x[g] * m->x[g];
+        y[g + 1] = y[g] + m->x[g] * m->d[g];
+        n[g + 1] = n[g] + (m->x[g] != 0);
+        dd += m->d[g] * m->d[g];
+    }
+    for (size_t g = 0; g < all; g++)
+        if (n[g] >= LEAST && n[all] - n[g] >= LEAST)
+            most = fmax(most, y[g] * y[g] / xx[g] +
+                                  (y[all] - y[g]) * (y[all] - y[g]) / (xx[all] - xx[g]));
+    return dd - most;
+}
+
+/* Fits d = c x + b place x.  Returned: b, and its noise, larger where the fit is worse than noise explains; what is left
+ * of the squares of d */
+static double fit_place(const psr_clean_auto *p, const struct sums *m, double *noise, double *left)
 {
     double xx = 0, ux = 0, uu = 0, y = 0, uy = 0, misfit = 0, n = 0;
     for (size_t g = 0; g < p->ngroup; g++) {
@@ -156,6 +177,7 @@ static double fit_place(const psr_clean_auto *p, const struct sums *m, double *n
         misfit += rest * rest;
     }
     *noise = n > 2 ? sqrt(fmax(m->noise, misfit / (n - 2)) * xx / det) : 0;
+    *left = misfit;
     return b;
 }
 
@@ -163,10 +185,11 @@ static double fit_place(const psr_clean_auto *p, const struct sums *m, double *n
 static void find_delay(psr_clean_auto *p, struct psr_auto_run *r)
 {
     struct sums m;
-    double noise;
+    double noise, left;
     sum_run(p, r, &m);
-    const double b = fit_place(p, &m, &noise), spectra = m.power / m.slope;
+    const double b = fit_place(p, &m, &noise, &left), spectra = m.power / m.slope;
     r->delay = (struct psr_auto_delay){0, 0};
+    r->of_receivers = fit_receivers(p, &m) < left;
     if (!(m.slope < 0) || !isfinite(b) || !(noise > 0))
         return;
     r->delay.size = b * spectra;
@@ -221,10 +244,11 @@ static bool is_dispersed(const struct psr_auto_delay *d, double source)
            (d->noise > 0 && source != 0 && less < most_sigmas * d->noise);
 }
 
-/* The same of what may be noise, or a crest of hum. */
-static bool is_delayed(const struct psr_auto_delay *d, double source)
+/* The same of what may be noise, a crest of hum, or receivers whose gains move. */
+static bool is_delayed(const struct psr_auto_run *r, double source)
 {
-    return is_dispersed(d, source) && fabs(sigmas_of(d)) > least_sigmas;
+    return !r->of_receivers && is_dispersed(&r->delay, source) &&
+           fabs(sigmas_of(&r->delay)) > least_sigmas;
 }
 
 static void mark_burst(psr_clean_auto *p, const struct psr_auto_run *r)
@@ -280,7 +304,7 @@ static size_t judge_pulses(psr_clean_auto *p, double source)
     widen_runs(p, n);
     for (size_t k = 0; k < n; k++) {
         find_delay(p, &p->run[k]);
-        if (is_delayed(&p->run[k].delay, source))
+        if (is_delayed(&p->run[k], source))
             mark_burst(p, &p->run[k]);
     }
     return n;
@@ -289,7 +313,7 @@ static size_t judge_pulses(psr_clean_auto *p, double source)
 bool psr_auto_judge_run(psr_clean_auto *p, struct psr_auto_run *r)
 {
     find_delay(p, r);
-    const bool is = is_dispersed(&r->delay, 0);
+    const bool is = is_delayed(r, 0);
     if (is)
         mark_burst(p, r);
     return is;

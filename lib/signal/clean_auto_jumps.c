@@ -202,10 +202,13 @@ static bool is_of_whole_band(const struct psr_auto_jump *s, size_t ngroup)
                       : (double)height[n - 1 - n / 4] < whole_share * middle;
 }
 
-/* What is no step may be a long burst. */
+/* What is no step may be a long burst.  Of what begins with the window, the start is in the one before: a slow change
+ * of level would seem delayed where receivers' gains move. */
 static void judge_stretch(psr_clean_auto *p, size_t (*at)[2], size_t n, size_t k)
 {
     const size_t size = cell_size(p);
+    if (!at[k][0] && !p->burst_open)
+        return;
     struct psr_auto_run r = {.first = at[k][0] * size, .end = at[k][1] * size};
     struct psr_auto_jump s = {.first = r.first, .end = r.end};
     measure(p, &s);
@@ -250,7 +253,7 @@ bool psr_auto_find_jumps(psr_clean_auto *p)
     bool open = false, added[PSR_AUTO_JUMPS];
     p->njump = 0;
     if (p->size != p->usual || !p->nblock) {
-        p->open = false;
+        p->open = p->burst_open = false;
         p->last_sum = 0;
         return false;
     }
@@ -264,6 +267,7 @@ bool psr_auto_find_jumps(psr_clean_auto *p)
     for (size_t k = 0; k < n; k++)
         if (!added[k])
             judge_stretch(p, at, n, k);
+    p->burst_open = p->burst[p->n - 1];
     const double last_sum = sum_band(p, p->n - GAP - BESIDE);
     for (size_t k = 0; k < p->njump; k++)
         take_out(p, &p->jump[k]);

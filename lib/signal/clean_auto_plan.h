@@ -36,6 +36,7 @@ struct psr_auto_delay {
 struct psr_auto_run {
     size_t first, end, from, to; /* spectra; and those with what is beside them */
     bool sparks;                 /* are judged: they count in it */
+    bool of_receivers;           /* what seems delayed, gains explain better */
     struct psr_auto_delay delay;
 };
 
@@ -140,6 +141,7 @@ struct psr_clean_auto {
     int64_t cell_good[PSR_AUTO_MOST_CELLS + 1]; /* spectra that it is of */
     struct psr_auto_jump jump[PSR_AUTO_JUMPS];
     bool open;       /* the last window ended in a jump */
+    bool burst_open; /* it ended in a burst */
     double last_sum; /* of the band, near the end of the last window */
 
     /* The stream. */
