@@ -345,6 +345,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/pipeline/presto_view.c \
 	lib/pipeline/presto_view.h \
 	lib/pipeline/provenance.c \
+	lib/pipeline/pulse_parts.c \
+	lib/pipeline/pulse_parts.h \
 	lib/pipeline/pulse_spectra.c \
 	lib/pipeline/pulse_spectra.h \
 	lib/pipeline/pulse_views.c \
@@ -366,6 +368,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/pipeline/series_store.c \
 	lib/pipeline/series_store.h \
 	lib/pipeline/sink_checksums.c \
+	lib/pipeline/band_parts.c \
 	lib/pipeline/burst.c \
 	lib/pipeline/burst.h \
 	lib/pipeline/sink_fourier.c \
@@ -398,6 +401,9 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/search/sift/sift_reject.c \
 	lib/search/sift/sift_state.h \
 	lib/search/singlepulse/cluster.c \
+	lib/search/singlepulse/cluster_parts.c \
+	lib/search/singlepulse/cluster_parts.h \
+	lib/search/singlepulse/cluster_rule.h \
 	lib/search/singlepulse/cluster_stream.c \
 	lib/search/singlepulse/coincide.c \
 	lib/search/singlepulse/marks.c \

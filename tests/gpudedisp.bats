@@ -338,3 +338,43 @@ check_frb() {
     done
     [ "$(ls *.dat | wc -l)" -eq 5 ]
 }
+
+@test "-halve names a burst of the whole band once, and gives each part its list" {
+    fakebin -q -period 0 -tobs 12 -tsamp 512 -nchans 128 -nbits 8 -fch1 1500 -foff 2 -seed 5 \
+        -add "burst dm=80 t=5 width=4e-3 snr=25" -o in.fil
+    gpudedisp -q -nobary -noclip -nowrite -dmstep 4 -numdms 40 -singlepulse -halve 2 -json -o t in.fil
+    [ "$(ls t_*MHz.singlepulse | wc -l)" -eq 10 ]
+    head -n 1 t.cand | grep -q $'\tmarks\tlow_mhz\thigh_mhz$'
+    awk -F'\t' '$3 > 4.5 && $3 < 5.5 { n++; good = $1 > 18 && $6 >= 72 && $6 <= 88 && $11 == 1245 && $12 == 1501 }
+        END { exit !(n == 1 && good) }' t.cand
+    head -n 1 t.pulses.json | grep -q '"low_mhz": 1245, "high_mhz": 1501,'
+    # What they have of it: half the channels, 0.7 of the S/N.
+    awk '!/#/ && $2 > best { best = $2 } END { exit !(best > 13 && best < 23) }' t_1245.000-1373.000MHz.singlepulse
+    # spcoincidence keeps the columns.
+    cp t.cand u.cand
+    spcoincidence -update t.cand u.cand
+    [ "$(cut -f 1-9,11- t.cand | cksum)" = "$(cut -f 1-9,11- u.cand | cksum)" ]
+    awk -F'\t' 'NF != 12 { exit 1 }' t.cand
+    spcoincidence t.cand u.cand | awk -F'\t' 'NF != 14 { exit 1 }'
+}
+
+@test "masked samples of a part are those of its channels alone" {
+    fakebin -q -period 0 -tobs 12 -tsamp 512 -nchans 32 -nbits 8 -fch1 1500 -foff 8 -seed 6 \
+        -add "burst dm=80 t=5 width=4e-3 snr=30" -o in.fil
+    gpurfifind -q -time 1 -zapints 3,7 -zapchan 2,20:23 -o m in.fil
+    run="-q -nobary -noclip -nowrite -mask m_rfifind.mask -singlepulse -threshold 4 -lodm 0 -numdms 12 -dmstep 8"
+    gpudedisp $run -halve 1 -o t in.fil
+    # The upper half: of 27 channels kept, 14.
+    part=$(ls t_*-1504.000MHz.singlepulse | head -n 1)
+    ignored=$(echo "$part" | awk -F'[_-]' '{ printf "0:%d", ($2 + 4 - 1252) / 8 - 1 }')
+    awk '!/#/ { print $1 }' "$part" | sort -gu >dms
+    gpudedisp $run -ignorechan "$ignored" -o alone in.fil
+    [ "$(wc -l <dms)" -gt 3 ]
+    while read -r dm; do
+        awk -v dm="$dm" '!/#/ && $1 == dm' "$part" | cmp - <(grep -v '#' "alone_DM$dm.singlepulse")
+    done <dms
+}
+
+@test "-halve belongs to -singlepulse" {
+    refused 2 '-halve searches for single pulses: it needs -singlepulse' -nowrite -v -halve 1 -o t "$g8"
+}

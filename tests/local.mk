@@ -32,6 +32,7 @@ UNIT_TESTS = \
 	tests/t_accel_sieve \
 	tests/t_accelsearch \
 	tests/t_array \
+	tests/t_band_parts \
 	tests/t_barycentre \
 	tests/t_base \
 	tests/t_baseband \
@@ -456,6 +457,7 @@ GPU_TESTS = \
 	tests/gpu/t_fold_search_cuda \
 	tests/gpu/t_lost_cuda \
 	tests/gpu/t_lost_pair_cuda \
+	tests/gpu/t_band_parts_cuda \
 	tests/gpu/t_pipeline_cuda \
 	tests/gpu/t_pulscan_cuda \
 	tests/gpu/t_pulscan_series_cuda \
@@ -507,6 +509,8 @@ tests_gpu_t_fold_search_cuda_CPPFLAGS = $(tests_gpu_cppflags) -DFOLD_BACKEND='"c
 tests_gpu_t_fold_search_cuda_LDADD = $(tests_gpu_ldadd) $(ERFA_LIBS) $(FFTW_LIBS)
 
 # A pipeline is linked with all that it may read.
+tests_gpu_t_band_parts_cuda_SOURCES = tests/t_band_parts.c
+tests_gpu_t_band_parts_cuda_CPPFLAGS = $(tests_gpu_cppflags) -DPIPELINE_DEVICE='"cuda"'
 tests_gpu_t_pipeline_cuda_SOURCES = tests/t_pipeline.c tests/sum_sink.h
 tests_gpu_t_pipeline_cuda_CPPFLAGS = $(tests_gpu_cppflags) -DPIPELINE_DEVICE='"cuda"'
 

@@ -67,8 +67,8 @@ static float *run_series(const struct scene *s, struct consumer *k, const double
     k->plan = make_dedisp(s, dm, k->ndm, ds, nsub, nthread);
     k->out = calloc(k->ndm * (size_t)s->nsamp, sizeof *k->out);
     psr_clean *p = make_plan(s, 1);
-    struct psr_mask_correction_desc d = {k->plan, (size_t)s->nchan,     k->ndm,
-                                         ds,      psr_clean_largest(p), nthread};
+    struct psr_mask_correction_desc d = {
+        k->plan, (size_t)s->nchan, k->ndm, ds, psr_clean_largest(p), nthread, NULL};
     if (psr_clean_kind(p) != PSR_FLOAT && psr_mask_correction_create(&k->patch, &d, &err) != PSR_OK)
         abort();
     psr_clean_destroy(p);

@@ -115,15 +115,13 @@ psr_status psr_pulse_clock_mark(const struct psr_pulse_clock *c,
                                 size_t nevent, const struct psr_span *gap, size_t ngap,
                                 struct psr_cluster *cluster, size_t n, psr_err *err)
 {
-    const struct psr_obs *obs = stream->obs;
-    const double half_mhz = fabs(obs->foff_mhz) / 2;
     const struct psr_marks_desc d = {.size = sizeof d,
                                      .event = event,
                                      .nevent = nevent,
                                      .scale = c->scale,
                                      .sweep = c->sweep,
-                                     .low_mhz = psr_obs_lowest_mhz(obs) - half_mhz,
-                                     .high_mhz = psr_obs_highest_mhz(obs) + half_mhz,
+                                     .low_mhz = stream->line->low_mhz,
+                                     .high_mhz = stream->line->high_mhz,
                                      .gap = gap,
                                      .ngap = ngap};
     return psr_cluster_mark(&d, cluster, n, err);
@@ -138,7 +136,8 @@ struct psr_burst psr_burst_describe(const struct psr_pulse_clock *c,
 {
     const struct psr_event *e = &cluster->best;
     const struct psr_obs *obs = stream->obs;
-    const double dm = stream->dm[e->trial], half_mhz = fabs(obs->foff_mhz) / 2;
+    const struct psr_sink_line *line = &stream->line[psr_pulse_line_of(stream, e->trial)];
+    const double dm = stream->dm[e->trial];
     const double tsamp_s = c->tick_s * (double)c->scale[e->trial];
     const double delay_s =
         psr_delay_s(stream->dmconst, dm, psr_obs_highest_mhz(obs) * (1 + stream->voverc));
@@ -151,8 +150,8 @@ struct psr_burst psr_burst_describe(const struct psr_pulse_clock *c,
                               .dm = dm,
                               .snr = e->snr,
                               .width_s = (double)e->width * tsamp_s,
-                              .low_mhz = psr_obs_lowest_mhz(obs) - half_mhz,
-                              .high_mhz = psr_obs_highest_mhz(obs) + half_mhz,
+                              .low_mhz = line->low_mhz,
+                              .high_mhz = line->high_mhz,
                               .beam = obs->ibeam,
                               .members = cluster->members,
                               .marks = cluster->marks,

@@ -104,6 +104,7 @@ static void describe_lines(const struct psr_dedispersion_desc *d,
                     : d->two_steps && l->nsub ? PSR_DEDISP_SUBBAND
                                               : PSR_DEDISP_DIRECT,
             .nsub = (size_t)l->nsub,
+            .keep = l->part ? t->part[l->part - 1].keep : NULL,
         };
     }
 }

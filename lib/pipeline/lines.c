@@ -13,6 +13,7 @@ struct line {
     psr_mask_correction *correction; /* NULL where cleaning leaves nothing to add */
     psr_mask_correction *equaliser;  /* NULL where scatter is left as it is */
     size_t stride;
+    struct psr_mask_noise noise;
     bool resident;      /* series stay on devices */
     bool again;         /* the steps of these spectra have been taken */
     int64_t gaps_known; /* spectra up to which the line knows of gaps, of masks */
@@ -29,11 +30,18 @@ struct psr_lines {
     size_t nline;
     float *series; /* of the line at work */
     float *equalised;
-    struct psr_mask_noise noise;
     int64_t ntaken; /* spectra of the input */
     bool ended;     /* and then spectra are blank */
     size_t *own;    /* [ndm] of the line at work, as in a block; NULL before the end */
 };
+
+/* Channels of a line. */
+static const unsigned char *keep_of(const psr_lines *l, size_t line)
+{
+    const struct psr_dedispersion_desc *d = &l->d.dedispersion;
+    const size_t part = d->trials->line[line].part;
+    return part ? d->trials->part[part - 1].keep : d->keep;
+}
 
 static psr_status create_one(psr_mask_correction **out, const psr_lines *l, size_t line,
                              double largest, psr_err *err)
@@ -48,6 +56,7 @@ static psr_status create_one(psr_mask_correction **out, const psr_lines *l, size
                                           .downsamp = (size_t)described->downsamp,
                                           .largest = largest,
                                           .nthread = (int)d->ncpus,
+                                          .keep = keep_of(l, line),
                                       },
                                       err);
 }
@@ -64,13 +73,14 @@ static psr_status create_correction(psr_lines *l, size_t line, psr_err *err)
 }
 
 /* Of series of automatic cleaning, which are sums over kept channels. */
-static void describe_noise(psr_lines *l)
+static struct psr_mask_noise describe_noise(const psr_lines *l, size_t line)
 {
-    const struct psr_dedispersion_desc *d = &l->d.dedispersion;
-    l->noise = (struct psr_mask_noise){0};
-    for (size_t c = 0; c < d->obs->nchan; c++)
-        l->noise.variance += d->keep[c] ? 1 : 0;
-    l->noise.level = l->noise.variance * PSR_CLEAN_AUTO_LEVEL;
+    const unsigned char *keep = keep_of(l, line);
+    struct psr_mask_noise noise = {0};
+    for (size_t c = 0; c < l->d.dedispersion.obs->nchan; c++)
+        noise.variance += keep[c] ? 1 : 0;
+    noise.level = noise.variance * PSR_CLEAN_AUTO_LEVEL;
+    return noise;
 }
 
 psr_status psr_lines_create(psr_lines **out, const struct psr_lines_desc *desc, psr_err *err)
@@ -86,10 +96,10 @@ psr_status psr_lines_create(psr_lines **out, const struct psr_lines_desc *desc, 
     }
     l->d = *desc;
     l->nline = nline;
-    describe_noise(l);
     psr_status st = desc->ops->create(&l->state, &l->d.dedispersion, err);
     for (size_t k = 0; k < nline && !st; k++) {
         l->line[k].plan = desc->ops->plan ? desc->ops->plan(l->state, k) : NULL;
+        l->line[k].noise = describe_noise(l, k);
         st = create_correction(l, k, err);
     }
     if (st)
@@ -252,7 +262,7 @@ static void take_samples(psr_lines *l, size_t line, struct psr_block *series, si
 }
 
 /* Enqueues. */
-static psr_status correct_on_devices(psr_lines *l, struct line *of, const struct psr_block *spectra,
+static psr_status correct_on_devices(struct line *of, const struct psr_block *spectra,
                                      struct psr_block *series, psr_err *err)
 {
     if (of->correction)
@@ -262,7 +272,7 @@ static psr_status correct_on_devices(psr_lines *l, struct line *of, const struct
     if (!of->equaliser)
         return PSR_OK;
     return psr_mask_correction_equalise_device(
-        of->equaliser, spectra->missing, of->again ? 0 : spectra->nmissing, &l->noise,
+        of->equaliser, spectra->missing, of->again ? 0 : spectra->nmissing, &of->noise,
         series->device_series, series->ndevice_series, series->n, &series->device_equalised, err);
 }
 
@@ -273,7 +283,7 @@ static psr_status equalise_on_host(psr_lines *l, struct line *of, const struct p
         return PSR_OK;
     series->equalised = l->equalised;
     return psr_mask_correction_equalise(of->equaliser, spectra->missing, spectra->nmissing,
-                                        &l->noise, l->series, l->equalised, of->stride, n, err);
+                                        &of->noise, l->series, l->equalised, of->stride, n, err);
 }
 
 static psr_status run_on_host(psr_lines *l, size_t line, const struct psr_block *spectra,
@@ -301,7 +311,7 @@ static psr_status run_on_devices(psr_lines *l, size_t line, const struct psr_blo
     psr_status st = l->d.ops->run_device(l->state, line, series, &nleft, err);
     *left = nleft > 0;
     if (!st)
-        st = correct_on_devices(l, of, spectra, series, err);
+        st = correct_on_devices(of, spectra, series, err);
     take_samples(l, line, series, series->n);
     series->device_samples = series->n;
     of->again = true;

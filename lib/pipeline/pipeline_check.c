@@ -124,16 +124,30 @@ static psr_status check_scrunch(const struct psr_pipeline_desc *d, psr_err *err)
                           : PSR_OK;
 }
 
+static psr_status check_parts(const struct psr_pipeline_desc *d, psr_err *err)
+{
+    if (d->nhalve && !d->pulses.on)
+        return psr_fail_field(err, PSR_EINVAL, "nhalve",
+                              "pipeline: parts of the band are searched for single pulses: nhalve "
+                              "needs pulses");
+    return PSR_OK;
+}
+
 static psr_status check_numbers(const struct psr_pipeline_desc *d, psr_err *err)
 {
     const struct {
         const char *name;
         int64_t value, min, max;
     } field[] = {
-        {"ndm", d->ndm, 1, PSR_PIPELINE_NDM}, {"downsamp", d->downsamp, 1, PSR_PIPELINE_DOWNSAMP},
-        {"nsub", d->nsub, 0, 1 << 20},        {"offset", d->offset, 0, INT64_MAX},
-        {"numout", d->numout, 0, INT64_MAX},  {"dm_decimals", d->dm_decimals, 2, 4},
-        {"ncpus", d->ncpus, 0, 4096},         {"mem_bytes", d->mem_bytes, 0, INT64_MAX},
+        {"ndm", d->ndm, 1, PSR_PIPELINE_NDM},
+        {"downsamp", d->downsamp, 1, PSR_PIPELINE_DOWNSAMP},
+        {"nsub", d->nsub, 0, 1 << 20},
+        {"offset", d->offset, 0, INT64_MAX},
+        {"numout", d->numout, 0, INT64_MAX},
+        {"dm_decimals", d->dm_decimals, 2, 4},
+        {"ncpus", d->ncpus, 0, 4096},
+        {"mem_bytes", d->mem_bytes, 0, INT64_MAX},
+        {"nhalve", d->nhalve, 0, PSR_PIPELINE_HALVE},
     };
     for (size_t k = 0; k < sizeof field / sizeof *field; k++)
         if (field[k].value < field[k].min || field[k].value > field[k].max)
@@ -183,8 +197,8 @@ psr_status psr_pipeline_take_desc(struct psr_pipeline_desc *to,
                                   const struct psr_pipeline_desc *from, psr_err *err)
 {
     static psr_status (*const check[])(const struct psr_pipeline_desc *d, psr_err *err) = {
-        check_numbers, check_ends, check_presto, check_subbands,
-        check_resume,  check_auto, check_live,   check_scrunch};
+        check_numbers, check_ends, check_presto,  check_subbands, check_resume,
+        check_auto,    check_live, check_scrunch, check_parts};
     psr_status st = psr_copy_desc(to, sizeof *to, from, "pipeline", err);
     for (size_t k = 0; k < sizeof check / sizeof *check && !st; k++)
         st = check[k](to, err);

@@ -4,6 +4,7 @@
 #include "base/path.h"
 #include "clean_files.h"
 #include "formats/subbands.h"
+#include <math.h>
 #include <psrkit/outfile.h>
 #include <psrkit/series.h>
 #include <stdlib.h>
@@ -45,7 +46,7 @@ static psr_status check_trials(const struct psr_pipeline *p, psr_err *err)
                                   .root = p->d.root,
                                   .format = has_inf ? PSR_SERIES_DAT : PSR_SERIES_TIM,
                                   .dm_decimals = (int)p->d.dm_decimals,
-                                  .ndm = p->trials.ndm,
+                                  .ndm = psr_trials_whole_ndm(&p->trials),
                                   .dm = p->trials.dm,
                                   .tsamp_s = 1},
         err);
@@ -90,6 +91,18 @@ psr_status psr_pipeline_claim_outputs(struct psr_pipeline *p, psr_err *err)
 
 /* --- description of the run for sinks --------------------------------------------------------- */
 
+/* Edges of the band, or of the part of it that a line is of. */
+static void describe_band(const struct psr_pipeline *p, const struct psr_line *l,
+                          struct psr_sink_line *out)
+{
+    const struct psr_obs *obs = p->input.obs;
+    const struct psr_band_part *part = l->part ? &p->trials.part[l->part - 1] : NULL;
+    const double half_mhz = fabs(obs->foff_mhz) / 2;
+    out->part = l->part;
+    out->low_mhz = (part ? part->low_mhz : psr_obs_lowest_mhz(obs)) - half_mhz;
+    out->high_mhz = (part ? part->high_mhz : psr_obs_highest_mhz(obs)) + half_mhz;
+}
+
 /* Properties known from trials and input; updated when trials have been dropped. */
 psr_status psr_pipeline_describe_stream(struct psr_pipeline *p, psr_err *err)
 {
@@ -109,6 +122,7 @@ psr_status psr_pipeline_describe_stream(struct psr_pipeline *p, psr_err *err)
             .tsamp_s = in->obs->tsamp_s * (double)l->downsamp,
             .note = *l->note ? l->note : NULL,
         };
+        describe_band(p, l, &line[k]);
     }
     free(p->line);
     p->line = line;

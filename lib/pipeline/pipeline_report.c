@@ -29,7 +29,7 @@ void psr_pipeline_describe(psr_pipeline *p, struct psr_pipeline_report *r)
     struct psr_clean_auto_report auto_report = {0};
     if (automatic)
         auto_report = psr_clean_auto_describe(automatic);
-    size_t nline = p->trials.nline;
+    size_t nline = psr_trials_whole_lines(&p->trials), ndm = psr_trials_whole_ndm(&p->trials);
     free(p->reported);
     p->reported = calloc(nline + 1, sizeof *p->reported);
     for (size_t k = 0; p->reported && k < nline; k++)
@@ -37,7 +37,7 @@ void psr_pipeline_describe(psr_pipeline *p, struct psr_pipeline_report *r)
     *r = (struct psr_pipeline_report){
         .input = p->input.name,
         .obs = p->input.obs,
-        .ndm = p->trials.ndm,
+        .ndm = ndm,
         .dm = p->trials.dm,
         .nline = p->reported ? nline : 0,
         .line = p->reported,
@@ -55,6 +55,8 @@ void psr_pipeline_describe(psr_pipeline *p, struct psr_pipeline_report *r)
         .dedisperse_s = p->dedisperse_s,
         .write_s = p->commit_s + (p->sinks ? psr_sinks_write_s(p->sinks) : 0),
         .search_s = p->sinks ? psr_sinks_search_s(p->sinks) : 0,
+        .npart = p->trials.npart,
+        .npart_series = p->trials.ndm - ndm,
     };
     if (p->dump)
         r->dumps = psr_dump_count(p->dump);

@@ -297,6 +297,17 @@ static psr_status skip_completed(struct psr_pipeline *p, psr_err *err)
     return st || !p->trials.ndm ? st : psr_pipeline_list_epochs(p, err);
 }
 
+static psr_status add_parts(struct psr_pipeline *p, psr_err *err)
+{
+    if (!p->d.nhalve)
+        return PSR_OK;
+    psr_status st = psr_trials_add_parts(&p->trials, p->input.obs, psr_stage_clean_keep(p->clean),
+                                         p->d.dmconst, (size_t)p->d.nhalve, err);
+    if (!st)
+        st = psr_pipeline_describe_stream(p, err);
+    return st ? st : psr_pipeline_list_epochs(p, err);
+}
+
 static psr_status check_band(struct psr_pipeline *p, psr_err *err)
 {
     return psr_trials_check_band(&p->trials, p->input.obs, p->input.name, err);
@@ -321,6 +332,7 @@ psr_status psr_pipeline_prepare(struct psr_pipeline *p, psr_err *err)
         create_clean,
         create_barycentre,
         skip_completed,
+        add_parts,
         psr_pipeline_check_names,
         create_lines,
         create_buffers,

@@ -28,10 +28,14 @@ struct visit {
 
 struct psr_pulse_spectra {
     const struct psr_sink_stream *stream;
-    struct places *line;   /* [nline] */
-    double *freq_mhz;      /* [nchan] */
-    int64_t *delay;        /* [nchan] */
-    float *x;              /* [CHUNK][nchan] */
+    struct places *line; /* [nline] */
+    double *freq_mhz;    /* [nchan] */
+    int64_t *delay;      /* [nchan] */
+    float *x;            /* [CHUNK][nchan] */
+    float *part;         /* [CHUNK][npart] of the part of the band that a pulse was found in */
+    int64_t *part_delay; /* [npart] */
+    size_t *part_chan;   /* [npart] */
+    size_t npart;
     psr_pulse_view **view; /* [nview] of the best pulses */
     size_t nview;
 };
@@ -49,7 +53,11 @@ psr_status psr_pulse_spectra_create(psr_pulse_spectra **out, const struct psr_si
     p->freq_mhz = calloc(nchan, sizeof *p->freq_mhz);
     p->delay = calloc(nchan, sizeof *p->delay);
     p->x = malloc(CHUNK * nchan * sizeof *p->x);
-    if (!p->line || !p->freq_mhz || !p->delay || !p->x)
+    p->part = malloc(CHUNK * nchan * sizeof *p->part);
+    p->part_delay = calloc(nchan, sizeof *p->part_delay);
+    p->part_chan = calloc(nchan, sizeof *p->part_chan);
+    if (!p->line || !p->freq_mhz || !p->delay || !p->x || !p->part || !p->part_delay ||
+        !p->part_chan)
         return psr_fail_nomem(err, "the spectra of pulses", (double)nchan * CHUNK * sizeof *p->x);
     for (size_t c = 0; c < nchan; c++)
         p->freq_mhz[c] = psr_obs_freq_mhz(stream->obs, c) * (1 + stream->voverc);
@@ -71,12 +79,17 @@ psr_status psr_pulse_spectra_note(psr_pulse_spectra *p, size_t line, const struc
     return st;
 }
 
-static size_t line_of(const psr_pulse_spectra *p, size_t trial)
+size_t psr_pulse_line_of(const struct psr_sink_stream *stream, size_t trial)
 {
     size_t line = 0;
-    while (line + 1 < p->stream->nline && trial >= p->stream->line[line + 1].first)
+    while (line + 1 < stream->nline && trial >= stream->line[line + 1].first)
         line++;
     return line;
+}
+
+static size_t line_of(const psr_pulse_spectra *p, size_t trial)
+{
+    return psr_pulse_line_of(p->stream, trial);
 }
 
 /* The spectrum with which a sample begins. */
@@ -121,6 +134,25 @@ static struct psr_pulse_spectrum_desc describe(psr_pulse_spectra *p, const struc
                                                 e->width * s->line[line_of(p, e->trial)].downsamp};
 }
 
+/* The same of the part of the band that the pulse was found in: interference is in an eighth of that. */
+static struct psr_pulse_spectrum_desc describe_part(psr_pulse_spectra *p, const struct psr_event *e,
+                                                    const struct psr_pulse_spectrum_desc *whole)
+{
+    const struct psr_sink_line *l = &p->stream->line[line_of(p, e->trial)];
+    struct psr_pulse_spectrum_desc d = *whole;
+    p->npart = 0;
+    for (size_t c = 0; c < whole->nchan; c++) {
+        const double mhz = psr_obs_freq_mhz(p->stream->obs, c);
+        if (l->part && (mhz < l->low_mhz || mhz > l->high_mhz))
+            continue;
+        p->part_delay[p->npart] = p->delay[c];
+        p->part_chan[p->npart++] = c;
+    }
+    d.nchan = p->npart;
+    d.delay = p->part_delay;
+    return d;
+}
+
 /* What is made of the spectra around a pulse; no view: NULL. */
 struct watched {
     psr_pulse_spectrum *spectrum;
@@ -128,12 +160,12 @@ struct watched {
     int64_t t, end;
 };
 
-static psr_status watch(struct watched *w, const struct psr_pulse_spectrum_desc *d, bool view,
-                        psr_err *err)
+static psr_status watch(struct watched *w, const struct psr_pulse_spectrum_desc *d,
+                        const struct psr_pulse_spectrum_desc *part, bool view, psr_err *err)
 {
     int64_t first = 0, end = 0;
     *w = (struct watched){.t = 0};
-    psr_status st = psr_pulse_spectrum_create(&w->spectrum, d, err);
+    psr_status st = psr_pulse_spectrum_create(&w->spectrum, part, err);
     if (!st)
         psr_pulse_spectrum_range(w->spectrum, &w->t, &w->end);
     if (!st && view)
@@ -146,6 +178,17 @@ static psr_status watch(struct watched *w, const struct psr_pulse_spectrum_desc 
     return PSR_OK;
 }
 
+static const float *take_part(psr_pulse_spectra *p, size_t n)
+{
+    const size_t nchan = p->stream->obs->nchan;
+    if (p->npart == nchan)
+        return p->x;
+    for (size_t t = 0; t < n; t++)
+        for (size_t k = 0; k < p->npart; k++)
+            p->part[t * p->npart + k] = p->x[t * nchan + p->part_chan[k]];
+    return p->part;
+}
+
 static psr_status read_around(psr_pulse_spectra *p, struct watched *w, psr_err *err)
 {
     const struct psr_sink_stream *s = p->stream;
@@ -154,7 +197,7 @@ static psr_status read_around(psr_pulse_spectra *p, struct watched *w, psr_err *
         n = w->end - w->t < CHUNK ? (size_t)(w->end - w->t) : CHUNK;
         st = s->reread(s->reread_ctx, w->t, n, p->x, err);
         if (!st)
-            psr_pulse_spectrum_push(w->spectrum, w->t, n, p->x);
+            psr_pulse_spectrum_push(w->spectrum, w->t, n, take_part(p, n));
         if (!st && w->view)
             psr_pulse_view_push(w->view, w->t, n, p->x);
     }
@@ -166,8 +209,9 @@ static psr_status mark(psr_pulse_spectra *p, struct psr_cluster *cluster, psr_pu
                        psr_err *err)
 {
     const struct psr_pulse_spectrum_desc d = describe(p, &cluster->best);
+    const struct psr_pulse_spectrum_desc part = describe_part(p, &cluster->best, &d);
     struct watched w;
-    psr_status st = watch(&w, &d, view, err);
+    psr_status st = watch(&w, &d, &part, view, err);
     if (!st)
         st = read_around(p, &w, err);
     if (!st)
@@ -251,5 +295,8 @@ void psr_pulse_spectra_destroy(psr_pulse_spectra *p)
     free(p->freq_mhz);
     free(p->delay);
     free(p->x);
+    free(p->part);
+    free(p->part_delay);
+    free(p->part_chan);
     free(p);
 }

@@ -15,6 +15,9 @@ PSR_MUST_CHECK psr_status psr_pulse_spectra_create(psr_pulse_spectra **out,
                                                    const struct psr_sink_stream *stream,
                                                    psr_err *err);
 
+/* The line of a trial. */
+size_t psr_pulse_line_of(const struct psr_sink_stream *stream, size_t trial);
+
 /* Notes where in the input the samples of a block begin.  Status: PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_pulse_spectra_note(psr_pulse_spectra *p, size_t line,
                                                  const struct psr_block *b, psr_err *err);

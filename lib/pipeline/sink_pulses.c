@@ -1,5 +1,6 @@
 /* Sink that searches series for single pulses and writes them. */
 #include "burst.h"
+#include "pulse_parts.h"
 #include "pulse_spectra.h"
 #include "sink_rows.h"
 
@@ -40,6 +41,13 @@ static void name_events(char name[NAME_BYTES], const struct psr_sink_stream *str
     snprintf(name, NAME_BYTES, "%s.singlepulse", stem);
 }
 
+static void name_part(char name[NAME_BYTES], const struct psr_sink_stream *stream,
+                      const struct psr_sink_line *l)
+{
+    snprintf(name, NAME_BYTES, "%s_%.3f-%.3fMHz.singlepulse", stream->root, l->low_mhz,
+             l->high_mhz);
+}
+
 static void name_list(char name[NAME_BYTES], const struct psr_sink_stream *stream)
 {
     snprintf(name, NAME_BYTES, to_stdout(stream) ? "%s" : "%s.cand", stream->root);
@@ -53,6 +61,12 @@ static void name_views(char name[NAME_BYTES], const struct psr_sink_stream *stre
 static void name_json(char name[NAME_BYTES], const struct psr_sink_stream *stream)
 {
     snprintf(name, NAME_BYTES, "%s.pulses.json", stream->root);
+}
+
+static bool is_first_of_part(const struct psr_sink_stream *stream, size_t line)
+{
+    const struct psr_sink_line *l = &stream->line[line];
+    return l->part && l->part != l[-1].part;
 }
 
 static psr_status names(const void *desc, const struct psr_sink_stream *stream,
@@ -72,10 +86,15 @@ static psr_status names(const void *desc, const struct psr_sink_stream *stream,
         name_json(name, stream);
         st = check(ctx, name, err);
     }
-    for (size_t i = 0; i < stream->ndm && !st; i++) {
+    for (size_t i = 0; i < psr_pulse_parts_whole(stream) && !st; i++) {
         name_events(name, stream, stream->dm[i]);
         st = check(ctx, name, err);
     }
+    for (size_t k = 0; k < stream->nline && !st; k++)
+        if (is_first_of_part(stream, k)) {
+            name_part(name, stream, &stream->line[k]);
+            st = check(ctx, name, err);
+        }
     name_list(name, stream);
     return st ? st : check(ctx, name, err);
 }
@@ -91,7 +110,7 @@ static psr_status check_names(const struct psr_sink_stream *stream, psr_err *err
                                                       .root = stream->root,
                                                       .format = PSR_SERIES_TIM,
                                                       .dm_decimals = stream->dm_decimals,
-                                                      .ndm = stream->ndm,
+                                                      .ndm = psr_pulse_parts_whole(stream),
                                                       .dm = stream->dm,
                                                       .tsamp_s = stream->obs->tsamp_s},
                             err);
@@ -206,15 +225,15 @@ static psr_status collect_events(struct pulses *s, psr_err *err)
 static psr_status group_events(struct pulses *s, psr_err *err)
 {
     size_t n;
-    const struct psr_cluster_desc d = {.size = sizeof d,
-                                       .scale = s->clock.scale,
-                                       .sweep = s->clock.sweep,
-                                       .time_tol = s->d.time_tol,
-                                       .trial_tol = (size_t)s->d.trial_tol};
-    psr_status st = psr_cluster_events(&d, s->event, s->found.nevent, &s->cluster, &n, err);
-    if (!st)
-        st = psr_pulse_clock_mark(&s->clock, &s->stream, s->event, s->found.nevent, s->gap, s->ngap,
-                                  s->cluster, n, err);
+    const struct psr_pulse_parts_desc d = {.stream = &s->stream,
+                                           .clock = &s->clock,
+                                           .time_tol = s->d.time_tol,
+                                           .trial_tol = (size_t)s->d.trial_tol,
+                                           .event = s->event,
+                                           .nevent = s->found.nevent,
+                                           .gap = s->gap,
+                                           .ngap = s->ngap};
+    psr_status st = psr_pulse_parts_group(&d, &s->cluster, &n, err);
     if (!st)
         st = psr_pulse_spectra_mark(s->spectra, s->cluster, n, (size_t)s->d.nview, err);
     if (st)
@@ -241,6 +260,38 @@ static psr_status write_series(struct pulses *s, size_t line, size_t i, psr_err 
     return st ? st : psr_outfile_park(part, err);
 }
 
+/* All events of a part of the band in one file, trial by trial. */
+static psr_status write_part(struct pulses *s, size_t line, psr_err *err)
+{
+    const struct psr_sink_stream *stream = &s->stream;
+    const size_t part = stream->line[line].part;
+    psr_outfile *f;
+    char name[NAME_BYTES];
+    name_part(name, stream, &stream->line[line]);
+    psr_status st = psr_output_group_add(stream->group, name, &f, err);
+    for (; line < stream->nline && stream->line[line].part == part; line++)
+        for (size_t i = 0; i < stream->line[line].nseries && !st; i++) {
+            const struct psr_event *event;
+            size_t n = psr_singlepulse_events(s->search[line], i, &event);
+            st = psr_singlepulse_write(f, stream->dm[stream->line[line].first + i],
+                                       stream->line[line].tsamp_s, event, n, err);
+        }
+    return st ? st : psr_outfile_park(f, err);
+}
+
+static psr_status write_events(struct pulses *s, psr_err *err)
+{
+    const struct psr_sink_stream *stream = &s->stream;
+    psr_status st = PSR_OK;
+    for (size_t k = 0; k < stream->nline && !st; k++) {
+        if (is_first_of_part(stream, k))
+            st = write_part(s, k, err);
+        for (size_t i = 0; !stream->line[k].part && i < stream->line[k].nseries && !st; i++)
+            st = write_series(s, k, i, err);
+    }
+    return st;
+}
+
 static psr_status write_list(struct pulses *s, psr_err *err)
 {
     const struct psr_sink_stream *stream = &s->stream;
@@ -249,8 +300,7 @@ static psr_status write_list(struct pulses *s, psr_err *err)
     name_list(name, stream);
     psr_status st = psr_output_group_add(stream->group, name, &part, err);
     return st ? st
-              : psr_cluster_write(part, stream->dm, s->clock.scale, s->found.tsamp_s, s->cluster,
-                                  s->found.ncluster, err);
+              : psr_pulse_parts_write(part, stream, &s->clock, s->cluster, s->found.ncluster, err);
 }
 
 static psr_status write_views(struct pulses *s, psr_err *err)
@@ -285,10 +335,7 @@ static psr_status write_json(struct pulses *s, psr_err *err)
 
 static psr_status write_files(struct pulses *s, psr_err *err)
 {
-    psr_status st = PSR_OK;
-    for (size_t k = 0; k < s->stream.nline && !to_stdout(&s->stream); k++)
-        for (size_t i = 0; i < s->stream.line[k].nseries && !st; i++)
-            st = write_series(s, k, i, err);
+    psr_status st = to_stdout(&s->stream) ? PSR_OK : write_events(s, err);
     if (!st)
         st = write_views(s, err);
     if (!st)

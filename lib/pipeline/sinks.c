@@ -14,13 +14,14 @@ static const struct row {
     const struct psr_sink_ops *ops;
     size_t desc; /* where that field is */
     bool searches;
+    bool parts; /* takes lines of parts of the band */
 } rows[] = {
-    {&psr_sink_pulses, offsetof(struct psr_pipeline_desc, pulses), true},
-    {&psr_sink_live, offsetof(struct psr_pipeline_desc, live), true},
-    {&psr_sink_fourier, offsetof(struct psr_pipeline_desc, fourier), true},
-    {&psr_sink_checksums, offsetof(struct psr_pipeline_desc, checksums), false},
-    {&psr_sink_subbands, offsetof(struct psr_pipeline_desc, subbands), false},
-    {&psr_sink_series, offsetof(struct psr_pipeline_desc, series), false},
+    {&psr_sink_pulses, offsetof(struct psr_pipeline_desc, pulses), true, true},
+    {&psr_sink_live, offsetof(struct psr_pipeline_desc, live), true, false},
+    {&psr_sink_fourier, offsetof(struct psr_pipeline_desc, fourier), true, false},
+    {&psr_sink_checksums, offsetof(struct psr_pipeline_desc, checksums), false, false},
+    {&psr_sink_subbands, offsetof(struct psr_pipeline_desc, subbands), false, false},
+    {&psr_sink_series, offsetof(struct psr_pipeline_desc, series), false, false},
 };
 enum { NROW = sizeof rows / sizeof *rows };
 
@@ -28,15 +29,38 @@ struct sink {
     const struct psr_sink_ops *ops;
     const void *desc;
     void *state;
-    bool begun, finished;
+    bool begun, finished, parts;
     double *charged_s; /* what its time counts as */
 };
 
 struct psr_sinks {
     struct sink *sink; /* [n] */
     size_t n;
+    struct psr_sink_stream whole; /* as most sinks see it: without lines of parts of the band */
     double write_s, search_s;
 };
+
+static bool takes_line(const psr_sinks *s, const struct sink *k, size_t line)
+{
+    return k->parts || line < s->whole.nline;
+}
+
+static size_t count_whole(const struct psr_sink_stream *stream)
+{
+    size_t n = 0;
+    while (n < stream->nline && !stream->line[n].part)
+        n++;
+    return n;
+}
+
+static struct psr_sink_stream without_parts(const struct psr_sink_stream *stream)
+{
+    struct psr_sink_stream whole = *stream;
+    whole.nline = count_whole(stream);
+    if (whole.nline < stream->nline)
+        whole.ndm = stream->line[whole.nline].first;
+    return whole;
+}
 
 psr_status psr_sinks_create(psr_sinks **out, const struct psr_pipeline_desc *desc, psr_err *err)
 {
@@ -54,6 +78,7 @@ psr_status psr_sinks_create(psr_sinks **out, const struct psr_pipeline_desc *des
             s->sink[s->n++] =
                 (struct sink){.ops = row->ops,
                               .desc = field,
+                              .parts = row->parts,
                               .charged_s = row->searches ? &s->search_s : &s->write_s};
     }
     for (size_t k = 0; k < desc->nsink; k++)
@@ -67,19 +92,21 @@ psr_status psr_sinks_names(const psr_sinks *s, const struct psr_sink_stream *str
                            psr_status (*check)(void *ctx, const char *name, psr_err *err),
                            void *ctx, psr_err *err)
 {
+    const struct psr_sink_stream whole = without_parts(stream);
     psr_status st = PSR_OK;
     for (const struct sink *k = s->sink; k < s->sink + s->n && !st; k++)
         if (k->ops->names)
-            st = k->ops->names(k->desc, stream, check, ctx, err);
+            st = k->ops->names(k->desc, k->parts ? stream : &whole, check, ctx, err);
     return st;
 }
 
 psr_status psr_sinks_begin(psr_sinks *s, const struct psr_sink_stream *stream, psr_err *err)
 {
     psr_status st = PSR_OK;
+    s->whole = without_parts(stream);
     for (struct sink *k = s->sink; k < s->sink + s->n && !st; k++) {
         k->begun = true;
-        st = k->ops->begin(&k->state, k->desc, stream, err);
+        st = k->ops->begin(&k->state, k->desc, k->parts ? stream : &s->whole, err);
     }
     return st;
 }
@@ -89,6 +116,8 @@ psr_status psr_sinks_push(psr_sinks *s, size_t line, const struct psr_block *ser
     double since_s = psr_seconds();
     psr_status st = PSR_OK;
     for (struct sink *k = s->sink; k < s->sink + s->n && !st; k++) {
+        if (!takes_line(s, k, line))
+            continue;
         st = series->series ? k->ops->push(k->state, line, series, err)
                             : k->ops->push_device(k->state, line, series, err);
         psr_charge(k->charged_s, &since_s);
@@ -100,7 +129,7 @@ psr_status psr_sinks_gap(psr_sinks *s, size_t line, struct psr_span span, psr_er
 {
     psr_status st = PSR_OK;
     for (struct sink *k = s->sink; k < s->sink + s->n && !st; k++)
-        if (k->ops->gap)
+        if (k->ops->gap && takes_line(s, k, line))
             st = k->ops->gap(k->state, line, span, err);
     return st;
 }

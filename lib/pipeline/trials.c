@@ -215,5 +215,8 @@ void psr_trials_clear(struct psr_trial_list *t)
     psr_planfile_clear(&t->plan);
     free(t->dm);
     free(t->line);
+    for (size_t k = 0; k < t->npart; k++)
+        free(t->part[k].keep);
+    free(t->part);
     *t = (struct psr_trial_list){0};
 }

@@ -16,6 +16,14 @@ struct psr_line {
     int64_t nsub;            /* sub-bands, 0 if not given */
     int64_t most;            /* maximum length of a series before barycentring; -1: unlimited */
     char note[PSR_NOTE_MAX]; /* origin of the series, for their headers; "" for none */
+    size_t part;             /* 0: of the whole band; else of part - 1 of the list */
+};
+
+/* A part of the band that is dedispersed by itself. */
+struct psr_band_part {
+    unsigned char *keep; /* [nchan] 0 excludes a channel */
+    size_t nkept;
+    double low_mhz, high_mhz; /* centres of its lowest and highest channel */
 };
 
 /* Initialise with zeros. */
@@ -24,6 +32,9 @@ struct psr_trial_list {
     size_t ndm;
     struct psr_line *line; /* [nline] */
     size_t nline;
+    struct psr_band_part *part; /* [npart] */
+    size_t npart;
+    size_t nwhole, ndm_whole; /* with parts: lines and trials of the whole band, the first ones */
     const char *plan_name;    /* for messages */
     struct psr_planfile plan; /* empty if the trials are from elsewhere */
 };
@@ -57,6 +68,20 @@ PSR_MUST_CHECK psr_status psr_trials_make(struct psr_trial_list *t, struct psr_l
  * Status: PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_trials_scrunch(struct psr_trial_list *t, double smear, double ratio,
                                              int64_t most, psr_err *err);
+
+/* Appends lines of parts of the band: halves, quarters .. 2^-nhalve of the kept channels, by frequency, rounded up,
+ * each overlapping the next by half, and of 8 channels at least; part by part from the highest frequencies down.  A
+ * part has those trials of each line, by rising DM, between which its delay changes by a sample, or by as many as
+ * that of the whole band does from one trial to the next, on average.
+ * Given:  keep   [nchan]
+ * Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_trials_add_parts(struct psr_trial_list *t, const struct psr_obs *obs,
+                                               const unsigned char *keep, double dmconst,
+                                               size_t nhalve, psr_err *err);
+
+/* Lines, and trials, of the whole band. */
+size_t psr_trials_whole_lines(const struct psr_trial_list *t);
+size_t psr_trials_whole_ndm(const struct psr_trial_list *t);
 
 /* Number of sub-bands if sub-bands are the output: that of the input, if it has sub-bands, else of
  * the line, else prepsubband's default. */

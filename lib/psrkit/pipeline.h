@@ -29,6 +29,7 @@ typedef struct psr_pipeline psr_pipeline;
 enum {
     PSR_PIPELINE_NDM = 1000000,
     PSR_PIPELINE_DOWNSAMP = 65536,
+    PSR_PIPELINE_HALVE = 4,
     PSR_PRESTO_NDM = 10000,
     PSR_PRESTO_DOWNSAMP = 128,
     PSR_PRESTO_NSUB = 4096,
@@ -117,6 +118,10 @@ struct psr_pipeline_desc {
     double ring_s; /* with live: hold the last spectra of the input for so long; 0: none */
     const char
         *dump; /* folder for those around each pulse, a SIGPROC filterbank each; needs ring_s */
+    int64_t
+        nhalve; /* with pulses: search parts of the band, too: halves, quarters .. 2^-nhalve of its
+                       kept channels, each overlapping the next by half; 0 (default) to
+                       PSR_PIPELINE_HALVE */
 };
 
 /* Sets size and all fields to their defaults. */
@@ -185,6 +190,8 @@ struct psr_pipeline_report {
     double setup_s, run_s;
     double read_s, clean_s, dedisperse_s, write_s, search_s; /* of the run */
     struct psr_dump_counts dumps;
+    size_t npart,
+        npart_series; /* parts of the band that are searched, too; and their series in all */
 };
 
 /* Waits until running work is complete. */

@@ -376,5 +376,21 @@ PSR_MUST_CHECK psr_status psr_cluster_write(psr_outfile *f, const double *dm, co
                                             double tsamp_s, const struct psr_cluster *clusters,
                                             size_t n, psr_err *err);
 
+/* Where a trial was dedispersed: the edges of its part of the band, and its number among the trials of the whole
+ * band. */
+struct psr_pulse_band {
+    double low_mhz, high_mhz;
+    size_t trial;
+};
+
+/* As psr_cluster_write, with these numbers of trials and two more columns: edges of the part of the band in which the
+ * best event was found, MHz.
+ * Given:  band [trials] */
+PSR_MUST_CHECK psr_status psr_cluster_write_bands(psr_outfile *f, const double *dm,
+                                                  const size_t *scale, double tsamp_s,
+                                                  const struct psr_pulse_band *band,
+                                                  const struct psr_cluster *clusters, size_t n,
+                                                  psr_err *err);
+
 PSR_API_END
 #endif

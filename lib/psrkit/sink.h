@@ -76,6 +76,9 @@ struct psr_sink_line {
                             NULL if not applicable */
     const char *note;    /* origin of the series, for their headers; may change until the end;
                             NULL: none */
+    size_t part; /* 0: of the whole band; else of a part of it: only searches for pulses have
+                            such lines, after all others */
+    double low_mhz, high_mhz; /* edges of that */
 };
 
 enum { PSR_DUMP_NAME = 64 };
@@ -199,7 +202,9 @@ struct psr_checksums {
 };
 
 /* "pulses": searches for single pulses and writes ROOT_DM12.00.singlepulse for each series and
- * ROOT.cand for all, or only the latter to standard output.  Result: struct psr_pulses_found. */
+ * ROOT.cand for all, or only the latter to standard output.  Events of parts of the band go to
+ * ROOT_1200.000-1350.000MHz.singlepulse for each part, and pulses that are one become one
+ * (psrkit-formats(5)).  Result: struct psr_pulses_found. */
 struct psr_sink_pulses_desc {
     bool on;
     double threshold;           /* S/N threshold of an event */

@@ -210,6 +210,8 @@ static void check_combinations(const struct gpudedisp_options *o, const struct c
         cli_usage_error(tool, "-json writes ROOT.pulses.json: -o - names no file");
     if (d->pulses.nview && !d->pulses.on)
         cli_usage_error(tool, "-views shows single pulses: it needs -singlepulse");
+    if (o->run.nhalve && !o->run.pulses.on)
+        cli_usage_error(tool, "-halve searches for single pulses: it needs -singlepulse");
     if (o->plot && !d->pulses.on)
         cli_usage_error(tool, "-plot shows single pulses: it needs -singlepulse");
     if (to_stdout(o) && d->pulses.on && !o->nowrite)

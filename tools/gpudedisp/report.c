@@ -30,6 +30,12 @@ void gpudedisp_print_plan(const struct cli *tool, psr_pipeline *p)
             (long long)obs->nsamp);
     for (size_t k = 0; k < r.nline; k++)
         print_line(tool, &r, &r.line[k]);
+    if (r.npart)
+        fprintf(
+            stderr,
+            "%s: %zu parts of the band: %zu series beside %zu, and so %.2f times as many events of "
+            "noise\n",
+            tool->name, r.npart, r.npart_series, r.ndm, 1 + (double)r.npart_series / (double)r.ndm);
 }
 
 static void account_line(const struct cli *tool, const struct psr_pipeline_report *r,

@@ -160,6 +160,13 @@ static void add_search(struct cli_table *list, struct gpudedisp_options *o)
          "Largest gap in samples between boxcars of one pulse (default 3).", 0, 1e9},
         {"trialtol", CLI_INT, &o->run.pulses.trial_tol, "N",
          "Largest distance in DM trials between events of one pulse (default 3).", 0, 1e9},
+        {"halve", CLI_INT, &o->run.nhalve, "N",
+         "Search parts of the band, too: halves, quarters .. 1/2^N of its channels, each "
+         "overlapping the next by half. "
+         "Their events go to ROOT_LOW-HIGHMHz.singlepulse for each part; ROOT.cand names a pulse "
+         "once, and the part "
+         "it is best in (default 0: none).",
+         1, PSR_PIPELINE_HALVE},
         {"views", CLI_INT, &o->run.pulses.nview, "N",
          "Write the spectra around the N best pulses to ROOT.bursts.json, for psrreport to draw "
          "(default 0).",

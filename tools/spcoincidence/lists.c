@@ -58,7 +58,7 @@ static psr_status take_numbers(char *line, struct pulse *p, char **marks, const 
     return PSR_OK;
 }
 
-/* The text of the first columns stays, as it is. */
+/* The text of the first columns stays, as it is, and that of those behind the marks. */
 static psr_status take_line(struct lists *l, size_t list, char *line, const char *where,
                             psr_err *err)
 {
@@ -67,8 +67,13 @@ static psr_status take_line(struct lists *l, size_t list, char *line, const char
     if (!p.text)
         return psr_fail_nomem(err, "the lists", (double)strlen(line));
     psr_status st = take_numbers(line, &p, &marks, where, err);
-    if (!st && marks)
+    p.rest = p.text + strlen(p.text);
+    if (!st && marks) {
+        char *tab = strchr(p.text + (marks - line), '\t');
+        p.rest = tab ? tab : p.rest;
         p.text[marks - line - 1] = '\0';
+        marks[strcspn(marks, "\t")] = '\0';
+    }
     if (!st)
         snprintf(p.marks, sizeof p.marks, "%s", marks && *marks ? marks : "-");
     if (!st)

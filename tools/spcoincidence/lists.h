@@ -12,6 +12,7 @@ enum { MARKS_BYTES = 64 };
 struct pulse {
     char *text; /* the columns before the marks */
     char marks[MARKS_BYTES];
+    char *rest; /* columns after them, each behind a tab, in text's memory */
     double snr;
     double sample, time_s, first, last; /* of which first and last are samples */
     size_t list, nbeam;                 /* beams that see it */

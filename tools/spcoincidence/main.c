@@ -49,6 +49,15 @@ static int compare_pulses(const void *a, const void *b)
     return (*p > *q) - (*p < *q);
 }
 
+/* What the columns after the marks are called, where a list (or with list = names->n any) has them. */
+static const char *head_of_rest(const struct lists *l, size_t list)
+{
+    for (size_t k = 0; k < l->n; k++)
+        if ((list == l->names->n || l->pulse[k].list == list) && *l->pulse[k].rest)
+            return "\tlow_mhz\thigh_mhz";
+    return "";
+}
+
 static psr_status write_all(psr_outfile *f, const struct lists *l, psr_err *err)
 {
     const struct pulse **sorted = malloc((l->n + 1) * sizeof *sorted);
@@ -57,20 +66,22 @@ static psr_status write_all(psr_outfile *f, const struct lists *l, psr_err *err)
     for (size_t k = 0; k < l->n; k++)
         sorted[k] = &l->pulse[k];
     qsort(sorted, l->n, sizeof *sorted, compare_pulses);
-    psr_status st = psr_outfile_printf(f, err, "%s\tbeams\tlist\n", head);
+    psr_status st =
+        psr_outfile_printf(f, err, "%s\tbeams\tlist%s\n", head, head_of_rest(l, l->names->n));
     for (size_t k = 0; k < l->n && !st; k++)
-        st = psr_outfile_printf(f, err, "%s\t%s\t%zu\t%s\n", sorted[k]->text, sorted[k]->marks,
-                                sorted[k]->nbeam, l->names->name[sorted[k]->list]);
+        st = psr_outfile_printf(f, err, "%s\t%s\t%zu\t%s%s\n", sorted[k]->text, sorted[k]->marks,
+                                sorted[k]->nbeam, l->names->name[sorted[k]->list], sorted[k]->rest);
     free(sorted);
     return st;
 }
 
 static psr_status write_list(psr_outfile *f, const struct lists *l, size_t list, psr_err *err)
 {
-    psr_status st = psr_outfile_printf(f, err, "%s\n", head);
+    psr_status st = psr_outfile_printf(f, err, "%s%s\n", head, head_of_rest(l, list));
     for (size_t k = 0; k < l->n && !st; k++)
         if (l->pulse[k].list == list)
-            st = psr_outfile_printf(f, err, "%s\t%s\n", l->pulse[k].text, l->pulse[k].marks);
+            st = psr_outfile_printf(f, err, "%s\t%s%s\n", l->pulse[k].text, l->pulse[k].marks,
+                                    l->pulse[k].rest);
     return st;
 }
 

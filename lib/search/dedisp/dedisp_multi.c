@@ -143,6 +143,7 @@ static struct psr_dedisp_desc describe_plan(const struct psr_dedisp_multi_desc *
     d.dm = l->dm;
     d.algo = l->algo;
     d.nsub = l->nsub;
+    d.keep = l->keep ? l->keep : d.keep;
     return d;
 }
 

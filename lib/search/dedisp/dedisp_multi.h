@@ -21,6 +21,7 @@ struct psr_dedisp_multi_line {
     const double *dm; /* [ndm] copied */
     enum psr_dedisp_algo algo;
     size_t nsub;
+    const unsigned char *keep; /* [nchan] its channels; copied; NULL: those of the stream */
 };
 
 struct psr_dedisp_multi_desc {

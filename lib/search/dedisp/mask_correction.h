@@ -21,6 +21,9 @@ struct psr_mask_correction_desc {
     size_t nchan, ndm, downsamp;
     double largest; /* upper limit of the absolute value of a step */
     int nthread;    /* 0: all cores */
+    const unsigned char
+        *keep; /* [nchan] 0: steps of a channel that is not in the series are passed over; borrowed;
+                                  NULL: all are */
 };
 
 /* Status: PSR_EINVAL naming field, value and limit; PSR_ENOMEM. */

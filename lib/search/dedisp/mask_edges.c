@@ -28,6 +28,8 @@ static psr_status add_edge(psr_mask_correction *p, const struct psr_step *s, psr
         return psr_fail(err, PSR_EINVAL,
                         "mask correction: value %g of channel %zu, must be within %g, of %zu",
                         value, s->c, p->d.largest, p->d.nchan);
+    if (p->d.keep && !p->d.keep[s->c])
+        return PSR_OK;
     int64_t fixed = llround(ldexp(value, p->shift)), ds = (int64_t)p->d.downsamp;
     int64_t delta = fixed - p->current[s->c], t = s->t - psr_dedisp_predelay(p->d.plan, s->c);
     t = t > 0 ? t : 0;

@@ -6,16 +6,12 @@
 #include <psrkit/singlepulse.h>
 
 #include "base/copy_desc.h"
-#include <math.h>
+#include "cluster_rule.h"
 #include <stdlib.h>
 
 /* How far S/N falls between two pulses: a saddle below so much of the lower peak, less so much, parts
  * them.  The first is what boxcars of the list lose between widths, the second the noise of two S/N. */
 static const double SADDLE_SHARE = 0.9, SADDLE_NOISE = 3;
-
-/* An event is explained by the best one of a cluster if its S/N is below so many times what a boxcar of
- * its width has of that, plus the noise. */
-static const double PEAK_SHARE = 2, PEAK_NOISE = 3;
 
 /* An event, on the common clock. */
 struct node {
@@ -202,12 +198,10 @@ static bool is_in_time(const struct field *f, const struct node *root, const str
     return gap - reach <= tolerance_of(f, p->event->trial, root->event->trial);
 }
 
-/* True if a boxcar inside or around another has no more S/N than the other explains. */
 static bool is_explained(const struct node *root, const struct node *p)
 {
-    double one = (double)(p->end - p->first), other = (double)(root->end - root->first);
-    double share = sqrt(one < other ? one / other : other / one);
-    return p->event->snr <= PEAK_SHARE * share * root->event->snr + PEAK_NOISE;
+    return psr_pulse_explains(root->event->snr, (double)(root->end - root->first), p->event->snr,
+                              (double)(p->end - p->first));
 }
 
 static bool is_part(const struct field *f, size_t root, const struct node *p)

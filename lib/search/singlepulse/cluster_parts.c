@@ -1,0 +1,187 @@
+/* Unites the pulses that were found in several parts of the band. */
+#include "cluster_parts.h"
+
+#include "cluster_rule.h"
+
+#include <math.h>
+#include <psrkit/ddplan.h>
+#include <stdlib.h>
+
+/* A cluster, where its best event arrives in the middle of a range; ticks. */
+struct arrival {
+    double middle, width;
+    size_t k;
+};
+
+struct field {
+    const struct psr_cluster_parts_desc *d;
+    struct psr_cluster *cluster; /* [n] */
+    size_t n;
+    size_t *parent; /* [n] the best one that a cluster is one pulse with; its own number: none */
+    struct arrival *arrival; /* [narrival] of those that share frequencies with a range */
+    size_t narrival;
+    double widest;
+};
+
+static const struct psr_band_range *range_of(const struct field *f, size_t k)
+{
+    return &f->d->range[f->d->part[f->cluster[k].best.trial]];
+}
+
+static bool is_better(const struct field *f, size_t a, size_t b)
+{
+    const struct psr_event *p = &f->cluster[a].best, *q = &f->cluster[b].best;
+    if (p->snr != q->snr)
+        return p->snr > q->snr;
+    if (p->trial != q->trial)
+        return p->trial < q->trial;
+    return p->sample != q->sample ? p->sample < q->sample : a < b;
+}
+
+/* --- arrivals --------------------------------------------------------------------------------- */
+
+static double middle_mhz(const struct psr_band_range *r)
+{
+    return sqrt(2 / (1 / (r->low_mhz * r->low_mhz) + 1 / (r->high_mhz * r->high_mhz)));
+}
+
+static struct arrival find_arrival(const struct field *f, size_t k, double mhz)
+{
+    const struct psr_cluster_parts_desc *d = f->d;
+    const struct psr_event *e = &f->cluster[k].best;
+    const double scale = (double)d->scale[e->trial], dm = d->dm[e->trial];
+    const double late_s =
+        psr_delay_s(d->dmconst, dm, mhz) - psr_delay_s(d->dmconst, dm, d->ref_mhz);
+    const double middle = (double)(e->sample - e->width / 2) + 0.5 * e->width;
+    return (struct arrival){middle * scale + late_s / d->tick_s, e->width * scale, k};
+}
+
+static int compare_arrivals(const void *a, const void *b)
+{
+    const struct arrival *p = a, *q = b;
+    if (p->middle != q->middle)
+        return p->middle < q->middle ? -1 : 1;
+    return (p->k > q->k) - (p->k < q->k);
+}
+
+/* Those of the range, and of others as wide, or wider, that share frequencies with it. */
+static void list_arrivals(struct field *f, const struct psr_band_range *r)
+{
+    const double width_mhz = r->high_mhz - r->low_mhz, mhz = middle_mhz(r);
+    f->narrival = 0;
+    f->widest = 0;
+    for (size_t k = 0; k < f->n; k++) {
+        const struct psr_band_range *o = range_of(f, k);
+        if (o->high_mhz - o->low_mhz < width_mhz || o->low_mhz > r->high_mhz ||
+            o->high_mhz < r->low_mhz)
+            continue;
+        const struct arrival a = find_arrival(f, k, mhz);
+        f->widest = a.width > f->widest ? a.width : f->widest;
+        f->arrival[f->narrival++] = a;
+    }
+    qsort(f->arrival, f->narrival, sizeof *f->arrival, compare_arrivals);
+}
+
+/* --- pairs ------------------------------------------------------------------------------------ */
+
+static double tolerance_of(const struct field *f, size_t a, size_t b)
+{
+    const size_t *scale = f->d->scale;
+    const size_t one = scale[f->cluster[a].best.trial], other = scale[f->cluster[b].best.trial];
+    return (double)f->d->time_tol * (double)(one > other ? one : other);
+}
+
+static void join(struct field *f, const struct arrival *a, const struct arrival *b)
+{
+    const bool first = is_better(f, a->k, b->k);
+    const struct arrival *high = first ? a : b, *low = first ? b : a;
+    if (b->middle - a->middle > (a->width + b->width) / 2 + tolerance_of(f, a->k, b->k) ||
+        !psr_pulse_explains(f->cluster[high->k].best.snr, high->width, f->cluster[low->k].best.snr,
+                            low->width))
+        return;
+    size_t *parent = &f->parent[low->k];
+    if (*parent == low->k || is_better(f, high->k, *parent))
+        *parent = high->k;
+}
+
+/* Pairs of which one is of the range, and the other is not. */
+static void join_range(struct field *f, const struct psr_band_range *r)
+{
+    size_t most_scale = 1;
+    list_arrivals(f, r);
+    for (size_t k = 0; k < f->n; k++) {
+        const size_t scale = f->d->scale[f->cluster[k].best.trial];
+        most_scale = scale > most_scale ? scale : most_scale;
+    }
+    const double reach = f->widest + (double)f->d->time_tol * (double)most_scale;
+    for (size_t i = 0; i < f->narrival; i++)
+        for (size_t j = i + 1; j < f->narrival; j++) {
+            const struct arrival *a = &f->arrival[i], *b = &f->arrival[j];
+            if (b->middle - a->middle > reach)
+                break;
+            if ((range_of(f, a->k) == r) != (range_of(f, b->k) == r))
+                join(f, a, b);
+        }
+}
+
+/* --- all -------------------------------------------------------------------------------------- */
+
+static size_t find_root(const size_t *parent, size_t k)
+{
+    while (parent[k] != k)
+        k = parent[k];
+    return k;
+}
+
+static void add_members(struct psr_cluster *to, const struct psr_cluster *from)
+{
+    to->members += from->members;
+    to->first = from->first < to->first ? from->first : to->first;
+    to->last = from->last > to->last ? from->last : to->last;
+}
+
+static int compare_clusters(const void *a, const void *b)
+{
+    const struct psr_event *p = &((const struct psr_cluster *)a)->best;
+    const struct psr_event *q = &((const struct psr_cluster *)b)->best;
+    if (p->snr != q->snr)
+        return p->snr > q->snr ? -1 : 1;
+    if (p->trial != q->trial)
+        return p->trial < q->trial ? -1 : 1;
+    return (p->sample > q->sample) - (p->sample < q->sample);
+}
+
+/* Returned: how many are left */
+static size_t collect(struct field *f)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < f->n; k++)
+        if (f->parent[k] != k)
+            add_members(&f->cluster[find_root(f->parent, k)], &f->cluster[k]);
+    for (size_t k = 0; k < f->n; k++)
+        if (f->parent[k] == k)
+            f->cluster[n++] = f->cluster[k];
+    qsort(f->cluster, n, sizeof *f->cluster, compare_clusters);
+    return n;
+}
+
+psr_status psr_cluster_unite(const struct psr_cluster_parts_desc *d, struct psr_cluster *clusters,
+                             size_t *n, psr_err *err)
+{
+    struct field f = {.d = d, .cluster = clusters, .n = *n};
+    f.parent = malloc((*n + 1) * sizeof *f.parent);
+    f.arrival = malloc((*n + 1) * sizeof *f.arrival);
+    psr_status st = f.parent && f.arrival
+                        ? PSR_OK
+                        : psr_fail_nomem(err, "pulses in parts of the band", 32 * (double)*n);
+    if (!st) {
+        for (size_t k = 0; k < *n; k++)
+            f.parent[k] = k;
+        for (size_t r = 1; r < d->nrange; r++)
+            join_range(&f, &d->range[r]);
+        *n = collect(&f);
+    }
+    free(f.parent);
+    free(f.arrival);
+    return st;
+}
