@@ -1,6 +1,7 @@
 /* Many beams searched for bursts as they arrive, on one device: noise that is read round and round from
  * the host's memory, bursts added while it is copied, tree sums, the best boxcar of each trial.
- *   bench_beams_sky [BEAMS [SKY_S [BLOCK_S [BAND [NBIT]]]]]
+ *   bench_beams_sky [BAND] [BEAMS [SKY_S [BLOCK_S]]]
+ * The band is chord (default: 60 beams, 1100 s), chime, or small (8 beams, 64 s), to try the program with.
  * Spectra are taken as fast as the device takes them; the program says how many seconds of sky of all
  * beams went through a second, which bursts were found in their beams, and what else was above
  * threshold.  Exit status: 1 if a burst was not found in its beam, or something in another. */
@@ -8,6 +9,7 @@
 #include "beam_peaks.h"
 #include "bench_cuda.h"
 
+#include <ctype.h>
 #include <string.h>
 
 enum { MAXBEAM = 1024, MAXLINES = 17, NBURST = 12, NLOOP = 2 };
@@ -16,8 +18,8 @@ static const double widest_s = 0.1;
 
 struct burst {
     size_t beam;
-    double dm, end_s, width_s,
-        part; /* end_s: in the lowest channel; part of its samples rise by one */
+    double dm, end_s, width_s, part; /* end_s: in the lowest channel; part of its samples rise */
+    int rise;
     double snr, found_dm, found_s, found_width_s;
 };
 
@@ -109,8 +111,8 @@ static size_t add_channel(struct sky *k, const struct burst *b, size_t c, int64_
             continue;
         unsigned char *at = k->with_burst + (size_t)t * k->row_bytes + c / 2;
         int shift = c % 2 ? 4 : 0;
-        if ((*at >> shift & 15) < 15)
-            *at = (unsigned char)(*at + (1 << shift));
+        const int room = 15 - (*at >> shift & 15), rise = b->rise < room ? b->rise : room;
+        *at = (unsigned char)(*at + (rise << shift));
         nadded++;
     }
     return nadded;
@@ -152,8 +154,16 @@ static const unsigned char *sky_of(struct sky *k, size_t beam, size_t block)
     return copied ? k->with_burst : noise;
 }
 
-/* One a beam, from the largest DM down, unsmeared S/N of 50 at most; they end when a sweep can be over, or
- * later. */
+/* Unsmeared S/N of 50: of few channels, samples rise by more than one. */
+static void set_height(const struct sky *k, struct burst *b)
+{
+    const double most = 0.9, samples = 1e3 * b->width_s * (double)k->s->d.nchan;
+    const double each = 50 * sqrt(noise_variance / samples);
+    b->rise = (int)ceil(each / most);
+    b->part = each / b->rise;
+}
+
+/* One a beam, from the largest DM down; they end when a sweep can be over, or later. */
 static void choose_bursts(struct sky *k)
 {
     const struct psr_dedisp_beams_desc *d = &k->s->d;
@@ -165,8 +175,8 @@ static void choose_bursts(struct sky *k)
             .beam = (n * 7 + 3) % d->nbeam,
             .dm = n < 3 ? top * (1 - 0.03 * (double)n) - 0.5 : top * pow(0.55, (double)n - 2),
             .width_s = 1e-3 * width,
-            .part = fmin(0.9, 50 * sqrt(noise_variance / (width * (double)d->nchan))),
         };
+        set_height(k, b);
         double sweep = psr_delay_s(d->dmconst, b->dm, d->freq_mhz[0]) -
                        psr_delay_s(d->dmconst, b->dm, d->freq_mhz[d->nchan - 1]);
         double least = sweep + 2, most = length - 2;
@@ -377,9 +387,15 @@ static void open_sky(struct sky *k, double sky_s)
 int main(int argc, char **argv)
 {
     static struct sky k;
-    size_t nbeam = argc > 1 ? (size_t)atoi(argv[1]) : 60;
-    double sky_s = argc > 2 ? atof(argv[2]) : 1100, seconds = argc > 3 ? atof(argv[3]) : 8;
-    k.s = make_setting(find_band(argc > 4 ? argv[4] : "chord"), 4, seconds, 0, 0);
+    const char *band = argc > 1 && isalpha((unsigned char)*argv[1]) ? argv[1] : NULL;
+    const int first = band ? 2 : 1;
+    const bool small = band && !strcmp(band, "small");
+    size_t nbeam = small ? 8 : 60;
+    double sky_s = small ? 64 : 1100, seconds = 8;
+    nbeam = argc > first ? (size_t)atoi(argv[first]) : nbeam;
+    sky_s = argc > first + 1 ? atof(argv[first + 1]) : sky_s;
+    seconds = argc > first + 2 ? atof(argv[first + 2]) : seconds;
+    k.s = make_setting(find_band(band ? band : "chord"), 4, seconds, 0, 0);
     k.s->d.nbeam = nbeam;
     if (nbeam < 1 || nbeam > MAXBEAM || k.s->d.block > PEAKS_SAMPLES)
         bench_stop("1 to 1024 beams, blocks of up to 8192 spectra");
