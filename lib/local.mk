@@ -220,6 +220,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/header_keys.h \
 	lib/formats/vdif_frame.c \
 	lib/formats/vdif_frame.h \
+	lib/formats/vdif_write.c \
 	lib/formats/dat.c \
 	lib/formats/channel_list.h \
 	lib/formats/byte_cursor.c \
@@ -251,6 +252,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/udp_send.c \
 	lib/formats/udp_socket.c \
 	lib/formats/udp_socket.h \
+	lib/formats/udp_wire.c \
+	lib/formats/udp_wire.h \
 	lib/formats/multi_file.c \
 	lib/formats/multi_file.h \
 	lib/formats/psrfits.c \
@@ -619,6 +622,9 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/signal/deredden.c \
 	lib/signal/detrend_ends.c \
 	lib/signal/fake.c \
+	lib/signal/fake_band.c \
+	lib/signal/fake_band.h \
+	lib/signal/fake_band_pulse.c \
 	lib/signal/fake_part.c \
 	lib/signal/fake_parts.h \
 	lib/signal/fake_plan.h \

@@ -217,6 +217,14 @@ golden_header() { # BITS FILE
     refused 2 'width= is missing' -add "burst dm=3 t=1 snr=2" -o x
     refused 2 'a burst has no period' -add "burst period=3" -o x
     refused 2 'dispersion constant' -dmconst foo -o x
+    refused 2 '-vdif excludes -period' -vdif -period 5 -o x
+    refused 2 '-vdif excludes -tsamp' -vdif -tsamp 5 -o x
+    refused 2 '-array excludes -vdif' -vdif -array none -o x
+    refused 2 '-real needs -vdif' -real -o x
+    refused 2 'with -vdif a signal has dm' -vdif -add "burst dm=3 t=1 width=1e-3 peak=2" -o x
+    refused 2 '3 channels, must be a power of 2' -vdif -nchans 3 -foff 1 -o x
+    refused 2 '3 polarisations, must be 1 or 2' -vdif -nchans 1 -nifs 3 -foff 1 -o x
+    refused 2 'dates from 2000 to 2031' -vdif -nchans 1 -foff 1 -tstart 50000 -o x
     refused 2 'light' -binary -bper 0.001 -bcmass 1e6 -period 5 -o x
 }
 

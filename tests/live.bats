@@ -259,6 +259,37 @@ same_spectra() {
     [ -z "$(ls kept)" ]
 }
 
+# The voltages of two bursts in 2 MHz, sent, channelised and searched: chain ARGS..., where ARGS are the sender's.
+chain() {
+    choose_address
+    gpudigifil -freq 200 -F 64 -t 16 -b 8 -I 1 -o - "udp://$at?idle=1" 2>log.digifil |
+        gpudedisp -live -lodm 0 -dmstep 5 -numdms 21 -maxwidth 0.02 -threshold 7 -o pulses - 2>log &
+    await_receiver
+    fakebin -q -v -seed 4 -vdif -fch1 200 -foff 2 -nchans 1 -nifs 2 -nbits 8 -tobs 5 -udp "$at" "$@" \
+        -add "burst dm=30 t=2 width=4e-3 snr=50" -add "burst dm=70 t=3.5 width=4e-3 snr=50" 2>sent
+    wait
+    cat sent log.digifil log pulses
+    [ "$(field dm pulses | paste -sd ' ')" = "30 70" ]
+    # 2 s and 3.5 s at the top of the band, in days, to a sample
+    field mjd_top pulses | awk '{d = ($1 - 60000) * 86400 - (NR == 1 ? 2 : 3.5); if (d > 2e-3 || d < -2e-3) exit 1}'
+}
+
+@test "voltages from the network: the chain finds bursts at their DMs and times" {
+    [ -r /proc/net/udp ] || skip "needs /proc/net/udp"
+    chain
+    fails grep 'are lost' log.digifil
+}
+
+@test "voltages from the network: lost, late and repeated frames are counted and make no pulses" {
+    [ -r /proc/net/udp ] || skip "needs /proc/net/udp"
+    chain -loss 0.05 -twice 0.05 -reorder 64
+    lost=$(sed -n 's/.* frames, \([0-9]*\) of them.*/\1/p' sent)
+    [ "$lost" -gt 5 ]
+    overflowed=$(sed -n 's/.* received; \([0-9]*\) found the kernel.*/\1/p' log.digifil | tail -n 1)
+    missing=$(sed -n 's/.* frames read, \([0-9]*\) missing.*/\1/p' log.digifil | tail -n 1)
+    [ "$missing" -eq $((lost + overflowed)) ]
+}
+
 @test "what does not go with it is refused" {
     refuses 2 '-ring and -dump belong to -live' gpudedisp -ring 5 -dump . -o x "$g8"
     refuses 2 '-ring and -dump need each other' gpudedisp -live -ring 5 "$g8"

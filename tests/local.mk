@@ -69,6 +69,7 @@ UNIT_TESTS = \
 	tests/t_fake \
 	tests/t_fake_rfi \
 	tests/t_fake_shape \
+	tests/t_fakeband \
 	tests/t_fakevolt \
 	tests/t_dedisp_multi \
 	tests/t_dedisp_tree \
@@ -155,6 +156,7 @@ UNIT_TESTS = \
 	tests/t_text_lines \
 	tests/t_udp \
 	tests/t_udp_frames \
+	tests/t_udp_spectra \
 	tests/t_unpack \
 	tests/t_zaplist
 

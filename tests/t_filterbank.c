@@ -75,7 +75,8 @@ struct reference {
     size_t nchan, nsamp; /* channels; samples of a spectrum */
     const bool *lost;    /* [m->nsamp]; NULL: none */
     size_t nproduct, nvalue, nrow;
-    double *x; /* [nrow][nproduct][nchan / fsum] */
+    double *x;     /* [nrow][nproduct][nchan / fsum] */
+    double *share; /* [nrow] of the spectra that a row should have */
     bool *good;
 };
 
@@ -129,6 +130,7 @@ static void ref_detect(struct reference *r)
             }
         }
         r->good[i] = ngood > 0;
+        r->share[i] = (double)ngood / (double)tsum;
         for (size_t k = 0; k < r->nvalue && ngood > 0; k++)
             r->x[i * r->nvalue + k] *= (double)tsum / (double)ngood;
     }
@@ -148,7 +150,9 @@ static void ref_scale(const struct reference *r, double *out, size_t k, size_t f
         squares += r->good[i] ? pow(r->x[i * r->nvalue + k] - sum / n, 2) : 0;
     for (size_t i = to; i < stop; i++)
         out[i * r->nvalue + k] =
-            r->good[i] && squares > 0 ? (r->x[i * r->nvalue + k] - sum / n) / sqrt(squares / n) : 0;
+            r->good[i] && squares > 0
+                ? (r->x[i * r->nvalue + k] - sum / n) / sqrt(squares / n) * sqrt(r->share[i])
+                : 0;
 }
 
 static void ref_rescale(struct reference *r, size_t interval)
@@ -185,6 +189,7 @@ static double *ref_file(struct reference *r, double row_s, size_t *nif)
     r->nvalue = r->nproduct * n;
     r->x = tap_take(r->nrow * r->nvalue, sizeof *r->x);
     r->good = tap_take(r->nrow, sizeof *r->good);
+    r->share = tap_take(r->nrow, sizeof *r->share);
     ref_detect(r);
     if (d->interval_s > 0)
         ref_rescale(r, (size_t)rint(d->interval_s / row_s));
@@ -199,6 +204,7 @@ static double *ref_file(struct reference *r, double row_s, size_t *nif)
     }
     free(r->x);
     free(r->good);
+    free(r->share);
     return out;
 }
 
@@ -296,8 +302,9 @@ static void test_run(void)
     free(m.level);
 }
 
-/* Two files with a gap: what came is as without it, sums that lack spectra are enlarged. */
-static void test_gap(void)
+/* Two files with a gap: what came is as without it; sums that lack spectra are enlarged, and have no
+ * more noise than others once they are scaled. */
+static void test_gap(double interval_s)
 {
     struct made m = {.nchan = 1, .npol = 2, .ndim = 2, .nsamp = 4000, .nbit = 8};
     const size_t from = 1003, stop = 1133;
@@ -317,12 +324,12 @@ static void test_gap(void)
     d.nchan = 16;
     d.tsum = 3;
     d.nbits = 32;
-    d.interval_s = 0;
+    d.interval_s = interval_s;
     d.output = scratch("gap.fil");
     struct reference ref = {.m = &m, .d = &d, .nchan = 16, .nsamp = 16, .lost = lost};
     ref.nrow = m.nsamp / 16 / 3;
     size_t nif, off;
-    double *want = ref_file(&ref, 1, &nif);
+    double *want = ref_file(&ref, 3e-6, &nif);
     psr_status st = run(&d, &err);
     ok(!st, "a gap %s", err.msg);
     read_result(&r, d.output);
@@ -541,7 +548,8 @@ int main(void)
     scratch_make();
     for (int i = 0; i < 20; i++)
         test_run();
-    test_gap();
+    test_gap(0);
+    test_gap(40 * 3e-6);
     test_part();
     test_tone();
     test_pulse();

@@ -84,6 +84,7 @@ bin_fakebin_SOURCES = \
 	tools/fakebin/rfi.c \
 	tools/fakebin/setup.c \
 	tools/fakebin/table.c \
+	tools/fakebin/vdif.c \
 	tools/fakebin/volt.c
 
 bin_frbbeam_CPPFLAGS = $(tools_cppflags)

@@ -15,6 +15,7 @@
 
 /* Bytes of floats of a block of voltages, and of rows to measure the first scale on. */
 enum { BLOCK_BYTES = 1 << 23, HELD_BYTES = 1 << 26, SEGMENTS_MIN = 4 };
+static const double stream_s = 0.05; /* of a block of a stream, which others wait for */
 
 void psr_filterbank_defaults(struct psr_filterbank_desc *desc)
 {
@@ -90,12 +91,19 @@ static psr_status make_channels(psr_filterbank *p, psr_err *err)
     return PSR_OK;
 }
 
+static bool is_stream(const psr_filterbank *p)
+{
+    return psr_baseband_nsamp(p->in.reader) < 0;
+}
+
 /* Blocks of whole steps, so that no block is without a spectrum. */
 static psr_status make_blocks(psr_filterbank *p, psr_err *err)
 {
     const struct psr_baseband_header *h = p->header;
     const size_t sample = h->nchan * h->npol * (h->real ? 1 : 2) * sizeof(float);
-    const size_t fit = BLOCK_BYTES / sample, step = p->shape.step;
+    const double soon = stream_s * h->rate_hz, most_here = (double)(BLOCK_BYTES / sample);
+    const size_t fit = (size_t)(is_stream(p) && soon < most_here ? soon : most_here),
+                 step = p->shape.step;
     const size_t nstep = fit / step > SEGMENTS_MIN ? fit / step : SEGMENTS_MIN;
     p->in.block = nstep * step;
     const size_t most = (nstep + p->shape.segment / step + 1) * p->shape.keep;
@@ -279,6 +287,8 @@ static psr_status process(psr_filterbank *p, float *planes, size_t n, psr_err *e
     find_good(p, nspectrum);
     p->nspectrum += (int64_t)nspectrum;
     st = psr_filterbank_rows_add(&p->rows, p->v, p->good, nspectrum, err);
+    if (!st && is_stream(p))
+        st = psr_outfile_park(p->rows.file, err); /* what there is, now */
     psr_charge(&p->rows_s, &since_s);
     return st;
 }

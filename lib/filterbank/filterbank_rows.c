@@ -46,6 +46,17 @@ static void complete_row(struct psr_filterbank_rows *r, size_t i)
             x[k] *= (float)r->tsum / (float)n;
 }
 
+/* A scaled row that lacks spectra has the noise of the others: enlarged, it has more. */
+static void quieten_rows(const struct psr_filterbank_rows *r, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        float *x = r->x + i * r->nvalue;
+        const float share = sqrtf((float)r->weight[i] / (float)r->tsum);
+        for (size_t k = 0; k < r->nvalue && r->weight[i] < r->tsum; k++)
+            x[k] *= share;
+    }
+}
+
 /* Of two scaled powers one, of the same standard deviation. */
 static void add_pols(const struct psr_filterbank_rows *r, size_t n)
 {
@@ -84,8 +95,10 @@ static psr_status put_rows(struct psr_filterbank_rows *r, size_t n, psr_err *err
     psr_status st;
     for (size_t i = 0; i < n; i++)
         r->nlost += !r->good[i];
-    if (r->scale)
+    if (r->scale) {
         psr_rescale_apply(r->scale, r->x, r->good, n);
+        quieten_rows(r, n);
+    }
     /* adding writes below what it reads */
     if (r->adds_pols)
         add_pols(r, n);

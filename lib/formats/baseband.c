@@ -1,6 +1,7 @@
 /* Opens voltages of any format, and joins files that follow each other. */
 #include "baseband.h"
 
+#include "base/clock.h"
 #include "base/copy_desc.h"
 #include "base/path.h"
 #include "base/threads.h"
@@ -10,6 +11,8 @@
 #include <psrkit/tool.h>
 #include <stdlib.h>
 #include <string.h>
+
+static const double report_s = 10; /* between reports of what a network stream loses */
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
@@ -78,8 +81,8 @@ static psr_status open_part(psr_baseband *b, size_t i, psr_err *err)
     close_input(b);
     psr_status st = psr_baseband_input_open(&b->input, b->part[i].path, &b->d.notes, err);
     if (!st && b->input->stream && b->npart > 1)
-        st = psr_fail_field(err, PSR_EINVAL, "path",
-                            "%s: must be the only input, as any pipe", b->input->name);
+        st = psr_fail_field(err, PSR_EINVAL, "path", "%s: must be the only input, as any pipe",
+                            b->input->name);
     if (!st)
         st = find_format(b, err);
     if (st)
@@ -189,6 +192,7 @@ psr_status psr_baseband_open(psr_baseband **out, const struct psr_baseband_desc 
     psr_status st = psr_copy_desc(&b->d, sizeof b->d, desc, "psr_baseband_desc", err);
     if (!st)
         st = prepare(b, err);
+    b->told_s = psr_seconds();
     b->d.path = NULL;
     if (st) {
         psr_baseband_close(b);
@@ -266,6 +270,18 @@ static void tell_losses(const psr_baseband *b)
                  (long long)c->invalid, (long long)c->duplicates, (long long)c->skipped);
 }
 
+/* From time to time, of what does not end. */
+static void tell_on_the_way(psr_baseband *b)
+{
+    const double now_s = psr_seconds();
+    if (!b->input->network || now_s - b->told_s < report_s)
+        return;
+    if (b->told_missing != b->count.missing)
+        tell_losses(b);
+    b->told_s = now_s;
+    b->told_missing = b->count.missing;
+}
+
 static psr_status next_part(psr_baseband *b, psr_err *err)
 {
     const int64_t at = b->count.nsamp;
@@ -306,11 +322,13 @@ static psr_status next_chunk(psr_baseband *b, int64_t at, psr_err *err)
             st = next_part(b, err);
         else if (chunk.first + (int64_t)chunk.nsamp <= at)
             b->count.duplicates++;
-        else if ((double)(chunk.first - at) > PSR_BASEBAND_GAP_S * b->header.rate_hz)
+        else if (!b->input->network && /* which may be silent for long */
+                 (double)(chunk.first - at) > PSR_BASEBAND_GAP_S * b->header.rate_hz)
             st = psr_fail(err, PSR_EFORMAT, "%s: a gap of %.6g s after sample %lld, limit %d s",
                           b->input->name, (double)(chunk.first - at) / b->header.rate_hz,
                           (long long)before, PSR_BASEBAND_GAP_S);
         b->chunk = st || chunk.nsamp == 0 ? (struct baseband_chunk){.first = at} : chunk;
+        tell_on_the_way(b);
     }
     return st;
 }

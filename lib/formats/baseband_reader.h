@@ -80,6 +80,8 @@ struct psr_baseband {
     struct baseband_chunk chunk;      /* the current one */
     bool ended;
     struct psr_baseband_count count;
+    double told_s; /* when losses were last reported, and how many frames were missing */
+    int64_t told_missing;
     struct psr_span *lost; /* [nlost] of the last read */
     size_t nlost, lost_room;
     char *names; /* copies of the paths */

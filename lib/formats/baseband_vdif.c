@@ -8,11 +8,14 @@
 #include <string.h>
 
 enum {
-    LOOK_BYTES = 1 << 23,  /* searched for threads and for the number of frames of a second */
+    LOOK_BYTES = 1 << 23, /* searched for threads and for the number of frames of a second */
+    LOOK_LIVE = 1 << 19, /* of a network stream whose rate is known: it is not to be kept waiting */
     BATCH_BYTES = 1 << 21, /* of payload */
     BATCH_MIN = 16,        /* frames of each thread */
     BATCH_MAX = 1 << 14,
-    FIRST_S = 60, /* frames further from the first one than this have a wrong date */
+    BATCH_LIVE = 128, /* of a network stream: more than packets are out of order */
+    SELDOM = 16,      /* a thread with so many times fewer frames than another is none */
+    FIRST_S = 60,     /* frames further from the first one than this have a wrong date */
 };
 
 /* Frames of all threads over some time: a frame may come before those of the batch before. */
@@ -49,9 +52,9 @@ static bool is_vdif(const uint8_t *bytes, size_t n)
 /* What the first frames tell. */
 struct look {
     const uint8_t *bytes;
-    size_t n, at; /* the frames begin at at */
-    bool threads[PSR_VDIF_THREADS];
-    uint32_t frames; /* in a second; 0 if no second is complete */
+    size_t n, at;                     /* the frames begin at at */
+    size_t threads[PSR_VDIF_THREADS]; /* frames */
+    uint32_t frames;                  /* in a second; 0 if no second is complete */
 };
 
 /* Visits all frames, also those behind bytes that are none.  A second that ends tells its frames:
@@ -63,7 +66,7 @@ static void look_at_frames(struct look *l, const struct psr_vdif_frame *like)
     bool ends = false;
     for (size_t at = l->at; at < l->n;) {
         const bool now = f.second == like->second, next = f.second == like->second + 1;
-        l->threads[f.thread] = true;
+        l->threads[f.thread]++;
         ends |= next;
         top = (now || next) && f.frame > top ? f.frame : top;
         at += f.bytes;
@@ -110,14 +113,16 @@ static psr_status find_rate(psr_baseband *b, struct state *s, const struct look 
     return PSR_OK;
 }
 
-/* Threads in the order of their numbers. */
+/* Threads in the order of their numbers; a stray frame makes none. */
 static void list_threads(struct state *s, const struct look *l)
 {
-    size_t place = 0;
+    size_t place = 0, most = 0;
     for (size_t i = 0; i < PSR_VDIF_THREADS; i++)
-        s->nthread += l->threads[i];
+        most = l->threads[i] > most ? l->threads[i] : most;
     for (size_t i = 0; i < PSR_VDIF_THREADS; i++)
-        s->place[i] = l->threads[i] ? place++ : s->nthread;
+        s->nthread += l->threads[i] * SELDOM > most;
+    for (size_t i = 0; i < PSR_VDIF_THREADS; i++)
+        s->place[i] = l->threads[i] * SELDOM > most ? place++ : s->nthread;
 }
 
 /* Two polarisations come in turn: in threads if their number is even, else in channels. */
@@ -198,7 +203,11 @@ static void choose_coding(psr_baseband *b)
 static psr_status read_header(psr_baseband *b, struct state *s, struct look *l, psr_err *err)
 {
     const char *name = b->input->name;
-    psr_status st = psr_baseband_input_peek(b->input, LOOK_BYTES, &l->bytes, &l->n, err);
+    struct psr_vdif_frame f;
+    psr_status st = psr_baseband_input_peek(b->input, LOOK_LIVE, &l->bytes, &l->n, err);
+    const bool known = b->d.bw_mhz != 0 || (psr_vdif_parse(&f, l->bytes, l->n) && f.rate_hz > 0);
+    if (!st && !(b->input->network && known))
+        st = psr_baseband_input_peek(b->input, LOOK_BYTES, &l->bytes, &l->n, err);
     if (st)
         return st;
     l->at = psr_vdif_find(&s->like, l->bytes, l->n, NULL);
@@ -241,10 +250,18 @@ static psr_status open_vdif(psr_baseband *b, struct psr_mjd *start, psr_err *err
 
 /* --- frames ----------------------------------------------------------------------------------- */
 
-static psr_status make_batches(struct state *s, psr_err *err)
+/* Frames of a batch: of a network stream, those of a short time. */
+static size_t choose_batch(const struct state *s, bool live)
 {
-    const size_t fit = BATCH_BYTES / (s->payload * s->nthread);
-    s->nframe = fit < BATCH_MIN ? BATCH_MIN : fit > BATCH_MAX ? BATCH_MAX : fit;
+    const size_t fit = BATCH_BYTES / (s->payload * s->nthread),
+                 least = live ? BATCH_LIVE : BATCH_MIN;
+    const size_t soon = (size_t)(s->per_second / 20), want = live && soon < fit ? soon : fit;
+    return want < least ? least : want > BATCH_MAX ? BATCH_MAX : want;
+}
+
+static psr_status make_batches(struct state *s, bool live, psr_err *err)
+{
+    s->nframe = choose_batch(s, live);
     const size_t n = s->nframe * s->nthread;
     for (int i = 0; i < 2; i++) {
         struct batch *a = s->batch + i;
@@ -262,7 +279,7 @@ static psr_status begin_vdif(psr_baseband *b, const struct baseband_part *part, 
 {
     struct state *s = b->state;
     s->from = part->first;
-    return make_batches(s, err);
+    return make_batches(s, b->input->network, err);
 }
 
 static int64_t number_here(const struct state *s, const struct psr_vdif_frame *f)
@@ -274,7 +291,7 @@ static bool is_known(const struct state *s, struct psr_vdif_frame *f, const uint
                      size_t n)
 {
     return psr_vdif_parse(f, bytes, n) && psr_vdif_alike(f, &s->like) &&
-           s->place[f->thread] < s->nthread;
+           s->place[f->thread] < s->nthread && f->frame < (uint64_t)s->per_second;
 }
 
 /* After bytes that are no frame one must be of the right time, or be followed by another. */

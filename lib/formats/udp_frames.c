@@ -9,6 +9,8 @@
 #include <string.h>
 
 enum { SEQUENCE_BYTES = 8, DATAGRAMS = 32 };
+/* Datagrams in a row that make another time be believed, and seconds within which times agree. */
+enum { CONFIRM = 32, APART_S = 2 };
 static const double report_s = 10;
 
 struct psr_udp_frames {
@@ -19,6 +21,16 @@ struct psr_udp_frames {
     size_t datagram_bytes, prefix; /* 0: none has come */
     struct psr_vdif_frame like;
     int64_t number; /* datagrams in the order in which they came */
+    struct {
+        bool known;
+        int64_t second;   /* of the frames that came last, as they say */
+        double at_s;      /* when they came */
+        int64_t offset_s; /* what is added to make seconds go on */
+        int64_t strange;  /* the second that others say who do not agree */
+        int nstrange;     /* how many in a row */
+        int64_t jumps;
+    } clock;
+    unsigned char *moved; /* [datagram_bytes] with other seconds; NULL until they are needed */
     struct psr_udp_beginning beginning;
     /* of the thread that reads */
     unsigned char *held; /* [DATAGRAMS][datagram_bytes - prefix] */
@@ -50,6 +62,45 @@ static bool learn(struct psr_udp_frames *u, const unsigned char *packet, size_t 
     return !b->status;
 }
 
+/* Frames whose time is not that of the stream are strange, until enough have come in a row: then the
+ * sender's clock has jumped, or another sender goes on, and seconds follow those before by the clock
+ * of this machine. */
+static bool agrees(struct psr_udp_frames *u, int64_t second)
+{
+    const double now_s = psr_udp_now(u->receiver);
+    const double silent_s = u->clock.known ? now_s - u->clock.at_s : 0;
+    const int64_t ahead = u->clock.known ? second - u->clock.second : 0;
+    if (ahead < -APART_S || (double)ahead > APART_S + silent_s) {
+        u->clock.nstrange = llabs(second - u->clock.strange) <= 1 ? u->clock.nstrange + 1 : 1;
+        u->clock.strange = second;
+        if (u->clock.nstrange < CONFIRM)
+            return false;
+        u->clock.offset_s += u->clock.second + 1 + (int64_t)silent_s - second;
+        u->clock.jumps++;
+        u->clock.second = second;
+    }
+    u->clock.known = true;
+    u->clock.nstrange = 0;
+    u->clock.at_s = now_s;
+    u->clock.second = second > u->clock.second ? second : u->clock.second;
+    return true;
+}
+
+/* The frames of a datagram, with the seconds of the stream.
+ * Returned: NULL if there is no memory for them */
+static const unsigned char *move_seconds(struct psr_udp_frames *u, const unsigned char *frames)
+{
+    const size_t n = u->datagram_bytes - u->prefix;
+    if (!u->clock.offset_s)
+        return frames;
+    if (!u->moved && !(u->moved = malloc(n)))
+        return NULL;
+    memcpy(u->moved, frames, n);
+    for (size_t at = 0; at < n; at += u->like.bytes)
+        psr_vdif_add_seconds(u->moved + at, u->clock.offset_s);
+    return u->moved;
+}
+
 static enum psr_udp_what sort(void *ctx, const unsigned char *packet, size_t n, int64_t *number,
                               const unsigned char **frame)
 {
@@ -57,10 +108,12 @@ static enum psr_udp_what sort(void *ctx, const unsigned char *packet, size_t n, 
     struct psr_vdif_frame f;
     if (u->beginning.status || (!u->datagram_bytes && !learn(u, packet, n)) ||
         n != u->datagram_bytes || !holds_frames(&f, packet, n, u->prefix) ||
-        !psr_vdif_alike(&f, &u->like))
+        !psr_vdif_alike(&f, &u->like) || !agrees(u, f.second))
+        return PSR_UDP_FOREIGN;
+    *frame = move_seconds(u, packet + u->prefix);
+    if (!*frame)
         return PSR_UDP_FOREIGN;
     *number = u->number++;
-    *frame = packet + u->prefix;
     return PSR_UDP_FRAME;
 }
 
@@ -76,9 +129,10 @@ static void report(struct psr_udp_frames *u, bool end)
     u->reported_lost = lost;
     psr_note(&u->notes,
              "%s: %lld datagrams of VDIF frames received; %lld found the kernel's %lld bytes full "
-             "and %lld ours; %lld were foreign",
+             "and %lld ours; %lld were foreign; the clock jumped %lld times",
              u->path, (long long)c.frames.accepted, (long long)c.overflowed, (long long)c.buffer,
-             (long long)c.frames.dropped, (long long)(c.foreign + c.frames.rejected));
+             (long long)c.frames.dropped, (long long)(c.foreign + c.frames.rejected),
+             (long long)u->clock.jumps);
 }
 
 static psr_status take_datagrams(struct psr_udp_frames *u, psr_err *err)
@@ -156,5 +210,6 @@ void psr_udp_frames_close(psr_udp_frames *u)
         return;
     psr_udp_stop(u->receiver);
     free(u->held);
+    free(u->moved);
     free(u);
 }

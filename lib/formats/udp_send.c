@@ -4,97 +4,46 @@
 #include "sigproc_header.h"
 #include "udp_packet.h"
 #include "udp_socket.h"
+#include "udp_wire.h"
 #include "unpack.h"
 #include <psrkit/source.h>
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
-enum { REORDER_MAX = 1 << 16, ENDS = 3 };
+enum { ENDS = 3 };
 static const double header_s = 1; /* between headers */
-
-/* A datagram whose turn is not there. */
-struct waiting {
-    double turn; /* number of the datagram after which it is sent */
-    size_t slot;
-};
 
 struct psr_udp_sender {
     struct psr_udp_sender_desc d;
-    char *to;
-    int fd;
+    psr_udp_wire *wire;
     unsigned char *header; /* [header_bytes] as sent */
     size_t header_bytes, row_bytes;
     struct psr_udp_shape shape;
-    uint64_t stream, random;
-    double packet_s, began_s, headed_s;
-    unsigned char *packet; /* [slots][packet_bytes] */
-    size_t packet_bytes, nwaiting, *spare, nspare;
-    struct waiting *waiting;  /* [slots] */
-    size_t slot, rows, piece; /* being filled */
-    int64_t number, lost;
+    uint64_t stream;
+    double headed_s;
+    size_t rows; /* of the datagram that is being filled */
 };
 
 /* --- what is sent ----------------------------------------------------------------------------- */
 
-static psr_status put_on_wire(psr_udp_sender *s, const void *bytes, size_t n, psr_err *err)
-{
-    while (send(s->fd, bytes, n, MSG_NOSIGNAL) < 0) {
-        if (errno == ECONNREFUSED || errno == ENOBUFS)
-            return PSR_OK; /* nobody is there yet, or the network is full: lost, as on any network */
-        if (errno != EINTR)
-            return psr_fail_errno(err, "%s: cannot send %zu bytes", s->to, n);
-    }
-    return PSR_OK;
-}
-
 static psr_status send_header(psr_udp_sender *s, psr_err *err)
 {
     s->headed_s = psr_seconds();
-    return put_on_wire(s, s->header, s->header_bytes, err);
+    return psr_udp_wire_send_now(s->wire, s->header, s->header_bytes, err);
 }
 
-/* Waits until the datagram is due. */
-static void keep_rate(const psr_udp_sender *s)
-{
-    const double due_s =
-                     s->d.rate > 0 ? s->began_s + (double)s->number * s->packet_s / s->d.rate : 0,
-                 left_s = due_s - psr_seconds();
-    const struct timespec wait = {(time_t)left_s, (long)((left_s - (double)(time_t)left_s) * 1e9)};
-    if (left_s > 0)
-        (void)nanosleep(&wait, NULL);
-}
-
-static double next_uniform(psr_udp_sender *s)
-{
-    s->random = s->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (double)(s->random >> 11) * 0x1p-53;
-}
-
-/* Sends those whose turn is up to a number, the earliest first. */
-static psr_status send_due(psr_udp_sender *s, double now, psr_err *err)
-{
-    psr_status st = PSR_OK;
-    while (!st && s->nwaiting) {
-        size_t k = 0;
-        for (size_t i = 1; i < s->nwaiting; i++)
-            k = s->waiting[i].turn < s->waiting[k].turn ? i : k;
-        if (s->waiting[k].turn > now)
-            break;
-        const size_t slot = s->waiting[k].slot;
-        st = put_on_wire(s, s->packet + slot * s->packet_bytes, s->packet_bytes, err);
-        s->spare[s->nspare++] = slot;
-        s->waiting[k] = s->waiting[--s->nwaiting];
-    }
-    return st;
-}
-
+/* Where the samples of the next datagram go. */
 static unsigned char *being_filled(const psr_udp_sender *s)
 {
-    return s->packet + s->slot * s->packet_bytes;
+    return psr_udp_wire_room(s->wire) + PSR_UDP_HEAD;
+}
+
+static int64_t number_of(const psr_udp_sender *s)
+{
+    int64_t lost;
+    return psr_udp_wire_count(s->wire, &lost);
 }
 
 /* The datagram is complete. */
@@ -103,20 +52,11 @@ static psr_status send_packet(psr_udp_sender *s, psr_err *err)
     const struct psr_udp_packet head = {PSR_UDP_KIND_SAMPLES,
                                         s->shape.pieces,
                                         s->stream,
-                                        (uint64_t)s->number,
+                                        (uint64_t)number_of(s),
                                         s->shape.pieces > 1 ? 1 : (uint32_t)s->rows,
                                         s->shape.bytes};
-    psr_udp_pack(being_filled(s), &head);
-    keep_rate(s);
-    if (next_uniform(s) < s->d.loss) {
-        s->lost++;
-    } else {
-        s->waiting[s->nwaiting++] =
-            (struct waiting){(double)s->number + next_uniform(s) * (double)s->d.reorder, s->slot};
-        s->slot = s->spare[--s->nspare];
-    }
-    psr_status st = send_due(s, (double)s->number, err);
-    s->number++;
+    psr_udp_pack(psr_udp_wire_room(s->wire), &head);
+    psr_status st = psr_udp_wire_send(s->wire, err);
     s->rows = 0;
     if (!st && psr_seconds() - s->headed_s > header_s)
         st = send_header(s, err);
@@ -128,7 +68,7 @@ static psr_status send_pieces(psr_udp_sender *s, const unsigned char *row, psr_e
     psr_status st = PSR_OK;
     for (size_t from = 0; from < s->row_bytes && !st; from += s->shape.bytes) {
         const size_t left = s->row_bytes - from, n = left < s->shape.bytes ? left : s->shape.bytes;
-        unsigned char *to = being_filled(s) + PSR_UDP_HEAD;
+        unsigned char *to = being_filled(s);
         memcpy(to, row + from, n);
         memset(to + n, 0, s->shape.bytes - n);
         st = send_packet(s, err);
@@ -138,7 +78,7 @@ static psr_status send_pieces(psr_udp_sender *s, const unsigned char *row, psr_e
 
 static psr_status add_row(psr_udp_sender *s, const unsigned char *row, psr_err *err)
 {
-    memcpy(being_filled(s) + PSR_UDP_HEAD + s->rows * s->row_bytes, row, s->row_bytes);
+    memcpy(being_filled(s) + s->rows * s->row_bytes, row, s->row_bytes);
     return ++s->rows == s->shape.spectra ? send_packet(s, err) : PSR_OK;
 }
 
@@ -157,43 +97,32 @@ psr_status psr_udp_sender_finish(psr_udp_sender *s, psr_err *err)
     psr_status st = PSR_OK;
     if (s->rows) {
         const size_t used = s->rows * s->row_bytes;
-        memset(being_filled(s) + PSR_UDP_HEAD + used, 0, s->shape.bytes - used);
+        memset(being_filled(s) + used, 0, s->shape.bytes - used);
         st = send_packet(s, err);
     }
     if (!st)
-        st = send_due(s, (double)(s->number + s->d.reorder), err);
+        st = psr_udp_wire_flush(s->wire, err);
     const struct psr_udp_packet end = {
-        PSR_UDP_KIND_END, s->shape.pieces, s->stream, (uint64_t)s->number, 0, last};
+        PSR_UDP_KIND_END, s->shape.pieces, s->stream, (uint64_t)number_of(s), 0, last};
     unsigned char bytes[PSR_UDP_HEAD];
     psr_udp_pack(bytes, &end);
     for (int i = 0; i < ENDS && !st; i++)
-        st = put_on_wire(s, bytes, sizeof bytes, err);
+        st = psr_udp_wire_send_now(s->wire, bytes, sizeof bytes, err);
     return st;
 }
 
 int64_t psr_udp_sender_count(const psr_udp_sender *s, int64_t *lost)
 {
-    *lost = s->lost;
-    return s->number;
+    return psr_udp_wire_count(s->wire, lost);
 }
 
 /* --- beginning and end ------------------------------------------------------------------------ */
 
 static psr_status check_desc(const struct psr_udp_sender_desc *d, psr_err *err)
 {
-    if (!psr_udp_is_name(d->to))
-        return psr_fail_field(err, PSR_EINVAL, "to", "%s: must be udp://ADDRESS:PORT", d->to);
     if (d->obs->nif != 1)
         return psr_fail_field(err, PSR_EUNSUPPORTED, "nif", "%s: nifs = %d, must be 1", d->to,
                               d->obs->nif);
-    if (!(d->loss >= 0 && d->loss < 1))
-        return psr_fail_field(err, PSR_EINVAL, "loss", "loss = %g, must be 0 or more and below 1",
-                              d->loss);
-    if (d->reorder < 0 || d->reorder > REORDER_MAX)
-        return psr_fail_field(err, PSR_EINVAL, "reorder", "reorder = %lld, must be 0 to %d",
-                              (long long)d->reorder, REORDER_MAX);
-    if (!(d->rate >= 0))
-        return psr_fail_field(err, PSR_EINVAL, "rate", "rate = %g, must be 0 or more", d->rate);
     return PSR_OK;
 }
 
@@ -217,38 +146,23 @@ static psr_status make_header(psr_udp_sender *s, psr_err *err)
     return st || s->header ? st : psr_fail_nomem(err, "a header", (double)n);
 }
 
-static psr_status allocate(psr_udp_sender *s, psr_err *err)
-{
-    const size_t slots = (size_t)s->d.reorder + 3;
-    s->packet_bytes = PSR_UDP_HEAD + s->shape.bytes;
-    s->packet = calloc(slots, s->packet_bytes);
-    s->waiting = calloc(slots, sizeof *s->waiting);
-    s->spare = calloc(slots, sizeof *s->spare);
-    if (!s->packet || !s->waiting || !s->spare)
-        return psr_fail_nomem(err, "datagrams", (double)slots * (double)s->packet_bytes);
-    for (size_t i = 1; i < slots; i++)
-        s->spare[s->nspare++] = i;
-    return PSR_OK;
-}
-
 static psr_status set_up(psr_udp_sender *s, psr_err *err)
 {
-    struct psr_udp_name name;
-    psr_status st = psr_udp_parse(&name, s->d.to, err);
-    if (!st && !(s->to = strdup(s->d.to)))
-        st = psr_fail_nomem(err, "a name", (double)strlen(s->d.to));
     s->row_bytes = psr_row_bytes(s->d.obs->nchan, s->d.obs->nbit);
     s->shape = psr_udp_shape(s->row_bytes);
-    s->packet_s = s->d.obs->tsamp_s * s->shape.spectra / s->shape.pieces;
-    s->random = s->d.seed;
-    s->began_s = psr_seconds();
-    s->stream = (uint64_t)(s->began_s * 1e9) ^ (uint64_t)getpid() << 40;
+    s->stream = (uint64_t)(psr_seconds() * 1e9) ^ (uint64_t)getpid() << 40;
+    const struct psr_udp_wire_desc wire = {.to = s->d.to,
+                                           .bytes = PSR_UDP_HEAD + s->shape.bytes,
+                                           .each_s = s->d.obs->tsamp_s * s->shape.spectra /
+                                                     s->shape.pieces,
+                                           .rate = s->d.rate,
+                                           .loss = s->d.loss,
+                                           .twice = s->d.twice,
+                                           .reorder = s->d.reorder,
+                                           .seed = s->d.seed};
+    psr_status st = make_header(s, err);
     if (!st)
-        st = make_header(s, err);
-    if (!st)
-        st = allocate(s, err);
-    if (!st)
-        st = psr_udp_open_sender(&s->fd, &name, err);
+        st = psr_udp_wire_create(&s->wire, &wire, err);
     return st ? st : send_header(s, err);
 }
 
@@ -266,7 +180,6 @@ psr_status psr_udp_sender_create(psr_udp_sender **out, const struct psr_udp_send
     if (!s)
         return psr_fail_nomem(err, "a sender", sizeof *s);
     s->d = d;
-    s->fd = -1;
     st = set_up(s, err);
     if (st)
         psr_udp_sender_destroy(s);
@@ -279,12 +192,7 @@ void psr_udp_sender_destroy(psr_udp_sender *s)
 {
     if (!s)
         return;
-    if (s->fd >= 0)
-        close(s->fd);
-    free(s->to);
+    psr_udp_wire_destroy(s->wire);
     free(s->header);
-    free(s->packet);
-    free(s->waiting);
-    free(s->spare);
     free(s);
 }

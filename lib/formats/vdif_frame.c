@@ -2,6 +2,8 @@
 #include "vdif_frame.h"
 
 #include <erfa.h>
+#include <math.h>
+#include <string.h>
 
 static uint32_t read_word(const uint8_t *b)
 {
@@ -47,6 +49,42 @@ bool psr_vdif_parse(struct psr_vdif_frame *f, const uint8_t *bytes, size_t n)
         return false;
     f->rate_hz = f->legacy ? 0 : read_rate(read_word(bytes + 16), f->complex);
     return true;
+}
+
+static void put_word(uint8_t *to, uint32_t word)
+{
+    for (int i = 0; i < 4; i++)
+        to[i] = (uint8_t)(word >> 8 * i);
+}
+
+/* Extended data of kind 1, or of kind 0, which are none. */
+static uint32_t rate_word(const struct psr_vdif_frame *f)
+{
+    const double khz = f->rate_hz / (f->complex ? 1e3 : 2e3), mhz = khz / 1e3;
+    const uint32_t kind = UINT32_C(1) << 24, most = 0x7fffff;
+    if (khz == floor(khz) && khz <= most)
+        return kind | (uint32_t)khz;
+    return mhz == floor(mhz) && mhz <= most ? kind | UINT32_C(1) << 23 | (uint32_t)mhz : 0;
+}
+
+void psr_vdif_pack(uint8_t header[PSR_VDIF_HEADER], const struct psr_vdif_frame *f)
+{
+    uint32_t log2 = 0;
+    while ((size_t)1 << log2 < f->nchan)
+        log2++;
+    memset(header, 0, PSR_VDIF_HEADER);
+    put_word(header, f->second | (uint32_t)f->invalid << 31);
+    put_word(header + 4, f->frame | (uint32_t)f->epoch << 24);
+    put_word(header + 8, (uint32_t)(f->bytes / 8) | log2 << 24);
+    put_word(header + 12, f->station | (uint32_t)f->thread << 16 | (uint32_t)(f->nbit - 1) << 26 |
+                              (uint32_t)f->complex << 31);
+    put_word(header + 16, rate_word(f));
+}
+
+void psr_vdif_add_seconds(uint8_t *header, int64_t seconds)
+{
+    const uint32_t word = read_word(header), all = 0x3fffffff;
+    put_word(header, (word & ~all) | ((uint32_t)((int64_t)(word & all) + seconds) & all));
 }
 
 bool psr_vdif_alike(const struct psr_vdif_frame *a, const struct psr_vdif_frame *b)

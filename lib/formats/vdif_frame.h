@@ -25,6 +25,12 @@ struct psr_vdif_frame {
  * Returned: true if frames of this kind can exist, whatever can be read of them */
 bool psr_vdif_parse(struct psr_vdif_frame *f, const uint8_t *bytes, size_t n);
 
+/* Makes a full header: not legacy, version 0; the rate is there if extended data can tell it. */
+void psr_vdif_pack(uint8_t header[PSR_VDIF_HEADER], const struct psr_vdif_frame *f);
+
+/* Changes the second of a frame. */
+void psr_vdif_add_seconds(uint8_t *header, int64_t seconds);
+
 /* Whether two frames can belong to one stream. */
 bool psr_vdif_alike(const struct psr_vdif_frame *a, const struct psr_vdif_frame *b);
 

@@ -309,5 +309,63 @@ PSR_MUST_CHECK psr_status psr_fakevolt_execute(psr_fakevolt *p, int64_t first, s
 /* Frees the generator; NULL is allowed. */
 void psr_fakevolt_destroy(psr_fakevolt *p);
 
+/* --- voltages of one telescope ---------------------------------------------------------------- */
+
+/* Generates synthetic voltages of a band: noise, and bursts and pulsars that are dispersed as the
+ * interstellar medium does it, sample by sample.
+ *
+ * The noise of a real sample, or of each part of a complex one, has variance 1.  A signal is noise
+ * as well, under an envelope, and of the same power in each polarisation; it is dispersed as a
+ * whole, by the phases of its transform.  A voltage depends only on the description and on its time,
+ * channel and polarisation, not on threads or on how many are made at once.  Time 0 is the beginning
+ * of sample 0; delays are relative to the upper edge of the band.
+ *
+ * Channels run up in frequency, and frequencies run up within each: complex voltages have frequency
+ * 0 in the middle of their channel, real ones at its lower edge. */
+
+typedef struct psr_fakeband psr_fakeband;
+
+struct psr_fakeband_desc {
+    size_t size;             /* sizeof the struct */
+    double freq_mhz, bw_mhz; /* centre and width of the whole band, above 0 */
+    size_t nchan, npol;      /* channels of equal width, and polarisations, 1 or 2 */
+    bool real;               /* sampled at twice the width of a channel; otherwise complex, at it */
+    int nbit;                /* of a component: 2, 4 or 8 */
+    uint64_t seed;
+    double dmconst; /* MHz^2 s; see ddplan.h */
+    size_t nsignal;
+    /* [nsignal], copied: kind, shape (PSR_FAKE_TOPHAT or PSR_FAKE_GAUSSIAN), dm, width_s, snr, t_s,
+     * period_s and phase are used.  snr is that of one pulse in the power of the whole band, both
+     * polarisations added, with a filter of its shape, before quantisation. */
+    const struct psr_fake_signal *signal;
+    int nthread; /* 0: all cores */
+};
+
+/* Status: PSR_EINVAL naming signal, field, value and limit; PSR_EUNSUPPORTED (another shape);
+ *         PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_fakeband_create(psr_fakeband **out,
+                                              const struct psr_fakeband_desc *desc, psr_err *err);
+
+/* Samples per second of a channel. */
+double psr_fakeband_rate_hz(const psr_fakeband *p);
+
+/* Given:    first, nsamp   from 0 on; earlier pulses are forgotten, so that ascending ranges are
+ *                          fastest
+ * Returned: x   [nsamp][nchan] real values, or pairs, of one polarisation, before they are coded
+ * Status:   PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_fakeband_values(psr_fakeband *p, size_t pol, int64_t first,
+                                              size_t nsamp, float *x, psr_err *err);
+
+/* Returned: levels   the same as levels of nbit bits, the first in the low bits of a byte, as VDIF
+ *                    has them: half of the range is 0, and a level is 1/35.5 of the standard
+ *                    deviation with 8 bits, 1/2.95 with 4, and 2 bits have thresholds at 0 and
+ *                    +-0.9816
+ * Status:   PSR_EINVAL if they do not fill bytes; PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_fakeband_execute(psr_fakeband *p, size_t pol, int64_t first,
+                                               size_t nsamp, void *levels, psr_err *err);
+
+/* Frees the generator; NULL is allowed. */
+void psr_fakeband_destroy(psr_fakeband *p);
+
 PSR_API_END
 #endif

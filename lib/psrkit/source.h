@@ -182,7 +182,8 @@ struct psr_udp_sender_desc {
     double rate;               /* times real time; 0: as fast as the network takes them */
     double loss;     /* fraction of the datagrams of samples that is not sent, for tests */
     int64_t reorder; /* datagrams that one may be sent after its turn, for tests */
-    uint64_t seed;   /* of both */
+    uint64_t seed;   /* of these three */
+    double twice;    /* fraction of the sent datagrams that is sent twice, for tests */
 };
 
 /* Opens the socket and sends the header.
@@ -207,6 +208,55 @@ int64_t psr_udp_sender_count(const psr_udp_sender *s, int64_t *lost);
 
 /* Frees the sender; NULL is allowed. */
 void psr_udp_sender_destroy(psr_udp_sender *s);
+
+/* --- writing and sending VDIF ----------------------------------------------------------------- */
+
+/* Writes voltages of one telescope as VDIF frames.
+ *
+ * Frames have a header of 32 bytes, with the sampling rate where it is a whole number of kHz, and at
+ * most 8192 bytes of samples, as many as make a whole number of frames a second; each polarisation
+ * is a thread.  A datagram is one frame. */
+
+typedef struct psr_vdif_writer psr_vdif_writer;
+
+struct psr_vdif_writer_desc {
+    size_t size;          /* sizeof the struct */
+    psr_outfile *file;    /* borrowed; NULL: they are sent */
+    const char *to;       /* udp://ADDRESS:PORT; NULL: they are written */
+    size_t nchan, npol;   /* channels, a power of 2, in a frame; threads, 1 to 1024 */
+    bool real;            /* samples are real; otherwise complex */
+    int nbit;             /* of a component: 1, 2, 4, 8 or 16 */
+    double rate_hz;       /* samples per second of a channel */
+    struct psr_mjd start; /* of the first sample, from 2000 to 2031; rounded to a frame */
+    /* as in psr_udp_sender_desc: */
+    double speed; /* times real time; 0: as fast as the network takes them */
+    double loss, twice;
+    int64_t reorder;
+    uint64_t seed;
+};
+
+/* Status: PSR_EINVAL naming field, value and limit; PSR_EIO; PSR_ENOMEM.  *out is NULL on error. */
+PSR_MUST_CHECK psr_status psr_vdif_writer_create(psr_vdif_writer **out,
+                                                 const struct psr_vdif_writer_desc *desc,
+                                                 psr_err *err);
+
+/* Samples of a frame. */
+size_t psr_vdif_writer_nsamp(const psr_vdif_writer *w);
+
+/* Writes or sends the next frames of all threads.
+ * Given:  levels   [npol] of [nframe][nsamp][nchan], packed, the first in the low bits
+ * Status: those of psr_outfile_write, PSR_EIO */
+PSR_MUST_CHECK psr_status psr_vdif_writer_append(psr_vdif_writer *w, const void *const *levels,
+                                                 size_t nframe, psr_err *err);
+
+/* Sends what still waits for its turn. */
+PSR_MUST_CHECK psr_status psr_vdif_writer_finish(psr_vdif_writer *w, psr_err *err);
+
+/* Frames so far, written, sent or lost on purpose; *lost of them. */
+int64_t psr_vdif_writer_count(const psr_vdif_writer *w, int64_t *lost);
+
+/* Frees the writer; NULL is allowed. */
+void psr_vdif_writer_destroy(psr_vdif_writer *w);
 
 PSR_API_END
 #endif

@@ -37,6 +37,7 @@ struct fakebin_options {
     struct cli_list source; /* the name, or the sources of -array */
     const char *dmconst;
     const char *array; /* voltages of it instead; NULL: a filterbank */
+    bool vdif, real;   /* voltages of one telescope instead; of real samples */
     /* noise */
     int64_t seed; /* -1: the clock */
     double rednoise, redindex;
@@ -45,9 +46,9 @@ struct fakebin_options {
     /* output */
     const char *output, *truth;
     bool headerless, swapout, dat, psrfits;
-    const char *udp;   /* where it is sent; NULL: it is written */
-    double rate, loss; /* times real time; fraction of the datagrams */
-    int64_t reorder;   /* datagrams */
+    const char *udp;          /* where it is sent; NULL: it is written */
+    double rate, loss, twice; /* times real time; fractions of the datagrams */
+    int64_t reorder;          /* datagrams */
     /* run */
     int64_t ncpus;
     bool quiet, verbose;
@@ -126,6 +127,9 @@ PSR_MUST_CHECK psr_status fakebin_choose_seed(struct fakebin_job *j);
 
 /* The whole of -array: voltages in a DADA file. */
 PSR_MUST_CHECK psr_status fakebin_voltages(struct fakebin_job *j);
+
+/* The whole of -vdif: voltages of one telescope. */
+PSR_MUST_CHECK psr_status fakebin_vdif(struct fakebin_job *j);
 
 /* Outputs (fakebin_output.c).  The first, once the signals are there, refuses those that would be
  * written over a file that is read, or twice. */

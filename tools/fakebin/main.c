@@ -46,6 +46,8 @@ static psr_status run(struct fakebin_job *j)
     double began_s = run_seconds(), making_s = 0;
     if (j->opt.array)
         return fakebin_voltages(j);
+    if (j->opt.vdif)
+        return fakebin_vdif(j);
     psr_status st = fakebin_prepare(j);
     if (st == PSR_EINVAL) /* what is out of its range came from the command line */
         cli_usage_error(&j->tool, "%s", j->err.msg);

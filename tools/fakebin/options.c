@@ -15,7 +15,7 @@ static const struct fakebin_options defaults = {
     .nifs = 1,
     .tsamp_us = 80,
     .tobs_s = 10,
-    .tstart_mjd = 50000,
+    .tstart_mjd = -1,
     .fch1_mhz = 433.968,
     .foff_mhz = 0.062,
     .dmconst = "presto",
@@ -24,35 +24,45 @@ static const struct fakebin_options defaults = {
     .rate = 1,
 };
 
-/* Voltages have a band, sources in the sky, and nothing else that filterbanks have. */
+/* Voltages have a band, sources or signals, and nothing else that filterbanks have. */
 static void check_voltages(const struct fakebin_options *o, const struct cli *tool)
 {
     const struct {
         const char *name;
-        bool given;
+        bool given, in_vdif; /* -vdif has it, -array has not */
     } incompatible[] = {
-        {"period", o->period_ms >= 0},
-        {"dm", o->dm >= 0},
-        {"binary", o->binary},
-        {"add", o->add.n > 0},
-        {"addfile", o->addfile.n > 0},
-        {"nifs", o->nifs != 1},
-        {"nbits", o->nbits != 4},
-        {"rednoise", o->rednoise > 0},
-        {"bandpass", o->bandpass},
-        {"evenodd", o->evenodd},
-        {"psrfits", o->psrfits},
-        {"dat", o->dat},
-        {"truth", o->truth},
-        {"headerless", o->headerless},
-        {"swapout", o->swapout},
-        {"rfi", o->rfi.n > 0},
-        {"udp", o->udp},
+        {"period", o->period_ms >= 0, false},
+        {"dm", o->dm >= 0, false},
+        {"binary", o->binary, false},
+        {"add", o->add.n > 0, true},
+        {"addfile", o->addfile.n > 0, true},
+        {"nifs", o->nifs != 1, true},
+        {"nbits", o->nbits != 4, true},
+        {"rednoise", o->rednoise > 0, false},
+        {"bandpass", o->bandpass, false},
+        {"evenodd", o->evenodd, false},
+        {"psrfits", o->psrfits, false},
+        {"dat", o->dat, false},
+        {"truth", o->truth, false},
+        {"headerless", o->headerless, false},
+        {"swapout", o->swapout, false},
+        {"rfi", o->rfi.n > 0, false},
+        {"udp", o->udp, true},
+        {"tsamp", o->vdif && o->tsamp_us != 80, false},
+        {"source", o->vdif && o->source.n > 0, false},
     };
-    for (size_t i = 0; o->array && i < sizeof incompatible / sizeof *incompatible; i++)
-        if (incompatible[i].given)
+    if (o->array && o->vdif)
+        cli_usage_error(tool, "-array excludes -vdif: one telescope or many");
+    if (o->real && !o->vdif)
+        cli_usage_error(tool, "-real needs -vdif");
+    for (size_t i = 0; i < sizeof incompatible / sizeof *incompatible; i++) {
+        if (o->array && incompatible[i].given)
             cli_usage_error(tool, "-array excludes -%s: voltages are noise and -source",
                             incompatible[i].name);
+        if (o->vdif && incompatible[i].given && !incompatible[i].in_vdif)
+            cli_usage_error(tool, "-vdif excludes -%s: voltages are noise and -add",
+                            incompatible[i].name);
+    }
 }
 
 /* What is sent is a filterbank, and no file. */
@@ -60,9 +70,9 @@ static void check_network(const struct fakebin_options *o, const struct cli *too
 {
     if (o->udp && (o->output || o->dat || o->psrfits || o->headerless || o->swapout))
         cli_usage_error(tool, "-udp excludes -o, -dat, -psrfits, -headerless and -swapout");
-    if (!o->udp && (o->loss > 0 || o->reorder > 0 || o->rate != 1))
-        cli_usage_error(tool, "-rate, -loss and -reorder need -udp");
-    if (o->udp && o->nifs != 1)
+    if (!o->udp && (o->loss > 0 || o->twice > 0 || o->reorder > 0 || o->rate != 1))
+        cli_usage_error(tool, "-rate, -loss, -twice and -reorder need -udp");
+    if (o->udp && !o->vdif && o->nifs != 1)
         cli_usage_error(tool, "-udp: -nifs %d, must be 1", (int)o->nifs);
 }
 
@@ -84,6 +94,8 @@ static void check_combinations(struct fakebin_options *o, const struct cli *tool
         cli_usage_error(tool, "-dat needs -o ROOT, the start of the files' names");
     if (o->truth && !strcmp(o->truth, o->output ? o->output : "-"))
         cli_usage_error(tool, "-truth: '%s' is where the observation goes", o->truth);
+    if (o->tstart_mjd < 0)
+        o->tstart_mjd = o->vdif ? 60000 : 50000; /* frames have dates from 2000 on */
     check_voltages(o, tool);
     check_network(o, tool);
     if (o->nchans > 1 && o->foff_mhz == 0)
@@ -109,8 +121,9 @@ void fakebin_options_parse(struct fakebin_options *o, struct cli *tool, int argc
     *tool = (struct cli){
         .name = "fakebin",
         .operands = "[OPTION]... [-o FILE | -udp ADDRESS:PORT]",
-        .summary = "Make a synthetic observation: noise with pulsars and bursts, as SIGPROC "
-                   "filterbank, PSRFITS or a dedispersed series; or voltages of an array.",
+        .summary =
+            "Make a synthetic observation: noise with pulsars and bursts, as SIGPROC "
+            "filterbank, PSRFITS or a dedispersed series; or voltages of a telescope or an array.",
         .options = table.option,
         .noptions = table.n,
     };

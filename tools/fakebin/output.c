@@ -99,6 +99,7 @@ static psr_status open_sender(struct fakebin_job *j)
                                       .obs = &j->obs,
                                       .rate = o->rate,
                                       .loss = o->loss,
+                                      .twice = o->twice,
                                       .reorder = o->reorder,
                                       .seed = (uint64_t)o->seed},
         &j->err);

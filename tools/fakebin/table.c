@@ -63,7 +63,8 @@ static void add_observation(struct cli_table *list, struct fakebin_options *o)
         {"tobs", CLI_DOUBLE, &o->tobs_s, "SEC", "Length in s (default 10).", 1e-9, 1e9},
         {"tsamp", CLI_DOUBLE, &o->tsamp_us, "US", "Sample time in microseconds (default 80).", 1e-3,
          1e9},
-        {"tstart", CLI_DOUBLE, &o->tstart_mjd, "MJD", "Start (default 50000.0).", 0, 1e6},
+        {"tstart", CLI_DOUBLE, &o->tstart_mjd, "MJD",
+         "Start (default 50000.0, with -vdif 60000.0).", 0, 1e6},
         {"nchans", CLI_INT, &o->nchans, "N", "Channels (default 128).", 1, 1 << 20},
         {"nbits", CLI_INT, &o->nbits, "N", "Bits per sample: 1 2 4 8 16 32 (default 4).", 1, 32},
         {"nifs", CLI_INT, &o->nifs, "N",
@@ -82,6 +83,12 @@ static void add_observation(struct cli_table *list, struct fakebin_options *o)
          0, 0},
         {"array", CLI_TEXT, &o->array, "FILE",
          "Write voltages of the dishes of this array as a DADA file for frbbeam.", 0, 0},
+        {"vdif", CLI_FLAG, &o->vdif, NULL,
+         "Write voltages of one telescope as VDIF frames for gpudigifil: channels of -foff MHz, "
+         "sampled at that rate, -nifs polarisations, and signals of -add.",
+         0, 0},
+        {"real", CLI_FLAG, &o->real, NULL,
+         "Of -vdif: real samples, at twice the rate (default: complex).", 0, 0},
     };
     CLI_ADD(list, options);
 }
@@ -128,12 +135,16 @@ static void add_network(struct cli_table *list, struct fakebin_options *o)
     const struct cli_option options[] = {
         {"Network", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"udp", CLI_TEXT, &o->udp, "ADDRESS:PORT",
-         "Send the filterbank in numbered datagrams instead, at the rate at which it is sampled.",
+         "Send the filterbank in numbered datagrams instead, or the frames of -vdif, at the rate "
+         "at "
+         "which they are sampled.",
          0, 0},
         {"rate", CLI_DOUBLE, &o->rate, "X",
          "Send at X times that rate (default 1); 0: as fast as it is made.", 0, 1e9},
         {"loss", CLI_DOUBLE, &o->loss, "P",
          "Do not send this fraction of the datagrams (default 0).", 0, 0.999},
+        {"twice", CLI_DOUBLE, &o->twice, "P", "Send this fraction of the others twice (default 0).",
+         0, 1},
         {"reorder", CLI_INT, &o->reorder, "N",
          "Send datagrams out of order, up to N after their turn (default 0).", 0, 65536},
     };

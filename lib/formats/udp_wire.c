@@ -1,0 +1,186 @@
+/* Sends datagrams at a rate. */
+#include "udp_wire.h"
+
+#include "base/clock.h"
+#include "udp_socket.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { REORDER_MAX = 1 << 16 };
+
+/* A datagram whose turn is not there. */
+struct waiting {
+    double turn; /* number of the datagram after which it is sent */
+    size_t slot;
+};
+
+struct psr_udp_wire {
+    struct psr_udp_wire_desc d;
+    char *to;
+    int fd;
+    uint64_t random;
+    double began_s;
+    unsigned char *packet; /* [slots][d.bytes] */
+    size_t nwaiting, *spare, nspare;
+    struct waiting *waiting; /* [slots] */
+    size_t slot;             /* being filled */
+    int64_t number, lost;
+};
+
+/* --- sending ---------------------------------------------------------------------------------- */
+
+psr_status psr_udp_wire_send_now(const psr_udp_wire *w, const void *bytes, size_t n, psr_err *err)
+{
+    while (send(w->fd, bytes, n, MSG_NOSIGNAL) < 0) {
+        if (errno == ECONNREFUSED || errno == ENOBUFS)
+            return PSR_OK; /* nobody is there yet, or the network is full: lost, as on any network */
+        if (errno != EINTR)
+            return psr_fail_errno(err, "%s: cannot send %zu bytes", w->to, n);
+    }
+    return PSR_OK;
+}
+
+/* Waits until the datagram is due. */
+static void keep_rate(const psr_udp_wire *w)
+{
+    const double due_s =
+                     w->d.rate > 0 ? w->began_s + (double)w->number * w->d.each_s / w->d.rate : 0,
+                 left_s = due_s - psr_seconds();
+    const struct timespec wait = {(time_t)left_s, (long)((left_s - (double)(time_t)left_s) * 1e9)};
+    if (left_s > 0)
+        (void)nanosleep(&wait, NULL);
+}
+
+static double next_uniform(psr_udp_wire *w)
+{
+    w->random = w->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (double)(w->random >> 11) * 0x1p-53;
+}
+
+/* Sends those whose turn is up to a number, the earliest first. */
+static psr_status send_due(psr_udp_wire *w, double now, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    while (!st && w->nwaiting) {
+        size_t k = 0;
+        for (size_t i = 1; i < w->nwaiting; i++)
+            k = w->waiting[i].turn < w->waiting[k].turn ? i : k;
+        if (w->waiting[k].turn > now)
+            break;
+        const size_t slot = w->waiting[k].slot;
+        const int copies = w->d.twice > 0 && next_uniform(w) < w->d.twice ? 2 : 1;
+        for (int i = 0; i < copies && !st; i++)
+            st = psr_udp_wire_send_now(w, w->packet + slot * w->d.bytes, w->d.bytes, err);
+        w->spare[w->nspare++] = slot;
+        w->waiting[k] = w->waiting[--w->nwaiting];
+    }
+    return st;
+}
+
+unsigned char *psr_udp_wire_room(const psr_udp_wire *w)
+{
+    return w->packet + w->slot * w->d.bytes;
+}
+
+psr_status psr_udp_wire_send(psr_udp_wire *w, psr_err *err)
+{
+    keep_rate(w);
+    if (next_uniform(w) < w->d.loss) {
+        w->lost++;
+    } else {
+        w->waiting[w->nwaiting++] =
+            (struct waiting){(double)w->number + next_uniform(w) * (double)w->d.reorder, w->slot};
+        w->slot = w->spare[--w->nspare];
+    }
+    psr_status st = send_due(w, (double)w->number, err);
+    w->number++;
+    return st;
+}
+
+psr_status psr_udp_wire_flush(psr_udp_wire *w, psr_err *err)
+{
+    return send_due(w, (double)(w->number + w->d.reorder), err);
+}
+
+int64_t psr_udp_wire_count(const psr_udp_wire *w, int64_t *lost)
+{
+    *lost = w->lost;
+    return w->number;
+}
+
+/* --- beginning and end ------------------------------------------------------------------------ */
+
+static psr_status check_desc(const struct psr_udp_wire_desc *d, psr_err *err)
+{
+    if (!psr_udp_is_name(d->to))
+        return psr_fail_field(err, PSR_EINVAL, "to", "%s: must be udp://ADDRESS:PORT", d->to);
+    if (!(d->loss >= 0 && d->loss < 1))
+        return psr_fail_field(err, PSR_EINVAL, "loss", "loss = %g, must be 0 or more and below 1",
+                              d->loss);
+    if (!(d->twice >= 0 && d->twice <= 1))
+        return psr_fail_field(err, PSR_EINVAL, "twice", "twice = %g, must be 0 to 1", d->twice);
+    if (d->reorder < 0 || d->reorder > REORDER_MAX)
+        return psr_fail_field(err, PSR_EINVAL, "reorder", "reorder = %lld, must be 0 to %d",
+                              (long long)d->reorder, REORDER_MAX);
+    if (!(d->rate >= 0))
+        return psr_fail_field(err, PSR_EINVAL, "rate", "rate = %g, must be 0 or more", d->rate);
+    return PSR_OK;
+}
+
+static psr_status set_up(psr_udp_wire *w, psr_err *err)
+{
+    struct psr_udp_name name;
+    const size_t slots = (size_t)w->d.reorder + 3;
+    psr_status st = psr_udp_parse(&name, w->d.to, err);
+    if (st)
+        return st;
+    w->to = strdup(w->d.to);
+    w->packet = calloc(slots, w->d.bytes);
+    w->waiting = calloc(slots, sizeof *w->waiting);
+    w->spare = calloc(slots, sizeof *w->spare);
+    if (!w->to || !w->packet || !w->waiting || !w->spare)
+        return psr_fail_nomem(err, "datagrams", (double)slots * (double)w->d.bytes);
+    for (size_t i = 1; i < slots; i++)
+        w->spare[w->nspare++] = i;
+    w->random = w->d.seed;
+    w->began_s = psr_seconds();
+    return psr_udp_open_sender(&w->fd, &name, err);
+}
+
+psr_status psr_udp_wire_create(psr_udp_wire **out, const struct psr_udp_wire_desc *desc,
+                               psr_err *err)
+{
+    *out = NULL;
+    psr_status st = check_desc(desc, err);
+    if (st)
+        return st;
+    psr_udp_wire *w = calloc(1, sizeof *w);
+    if (!w)
+        return psr_fail_nomem(err, "a sender", sizeof *w);
+    w->d = *desc;
+    w->fd = -1;
+    st = set_up(w, err);
+    w->d.to = w->to;
+    if (st)
+        psr_udp_wire_destroy(w);
+    else
+        *out = w;
+    return st;
+}
+
+void psr_udp_wire_destroy(psr_udp_wire *w)
+{
+    if (!w)
+        return;
+    if (w->fd >= 0)
+        close(w->fd);
+    free(w->to);
+    free(w->packet);
+    free(w->waiting);
+    free(w->spare);
+    free(w);
+}
