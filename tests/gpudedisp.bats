@@ -358,6 +358,18 @@ check_frb() {
     spcoincidence t.cand u.cand | awk -F'\t' 'NF != 14 { exit 1 }'
 }
 
+@test "-halve leaves FRB 20180417A one line, and series as they are" {
+    [ -r "${PSRKIT_TEST_DATA:-/nonexistent}/28.fil" ] || skip 'no 28.fil in PSRKIT_TEST_DATA'
+    run="-q -nobary -lodm 440 -dmstep 4 -numdms 20 -singlepulse"
+    gpudedisp $run -o a "$PSRKIT_TEST_DATA/28.fil"
+    gpudedisp $run -halve 2 -o b "$PSRKIT_TEST_DATA/28.fil"
+    awk 'NR == 2 { good = $1 > 16 && $11 == 1129.5 && $12 == 1465.5 } END { exit !(NR == 2 && good) }' b.cand
+    for f in a_DM*; do
+        [ "${f##*.}" = inf ] || cmp "$f" "b${f#a}"
+    done
+    [ "$(ls b_DM*.dat | wc -l)" -eq 20 ]
+}
+
 @test "masked samples of a part are those of its channels alone" {
     fakebin -q -period 0 -tobs 12 -tsamp 512 -nchans 32 -nbits 8 -fch1 1500 -foff 8 -seed 6 \
         -add "burst dm=80 t=5 width=4e-3 snr=30" -o in.fil

@@ -153,6 +153,16 @@ same_search() {
     refuses 2 'weights snr needs -clean auto' $run -weights snr -clean mask x.fil
 }
 
+@test "parts of the band are gpudedisp's" {
+    $run -n -halve 2 x.fil | grep -q '^gpudedisp .*-singlepulse .*-halve 2 '
+    fails grep -q -- -halve <($run -n x.fil)
+    $run -halve 1 x.fil 2>said
+    [ "$(ls d/x_*MHz.singlepulse | wc -l)" -eq 3 ]
+    head -n 1 d/x.cand | grep -q 'high_mhz$'
+    $run x.fil 2>said
+    fails ls d/x_*MHz.singlepulse
+}
+
 @test "lines at DM 0 are left out with -zap, others with -zaplist" {
     $run -zap -ncands 0 x.fil 2>said
     grep -q -- "-zaplist .*d/x_rfifind.zaplist" said

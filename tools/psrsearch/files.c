@@ -24,6 +24,7 @@ static const struct {
     {".plan", PSRSEARCH_PLAN},
     {"_DM*.inf", PSRSEARCH_SEARCH},
     {"_DM*.singlepulse", PSRSEARCH_SEARCH},
+    {"_*MHz.singlepulse", PSRSEARCH_SEARCH},
     {"_DM*_ACCEL_*", PSRSEARCH_SEARCH},
     {".cand", PSRSEARCH_SEARCH},
     {".bursts.json", PSRSEARCH_SEARCH},

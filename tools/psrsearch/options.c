@@ -1,6 +1,7 @@
 /* The options of psrsearch, in the order of --help, and what the budgets stand for. */
 #include "psrsearch.h"
 
+#include <psrkit/pipeline.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,6 +82,10 @@ static void add_search(struct cli_table *list, struct psrsearch_options *o)
          1e9},
         {"maxwidth", CLI_DOUBLE, &o->maxwidth_s, "SEC",
          "Widest burst in seconds (default: 300 samples).", 0, 1e6},
+        {"halve", CLI_INT, &o->nhalve, "N",
+         "Search halves .. 1/2^N of the band for bursts, too, as gpudedisp's -halve (default 0: "
+         "none).",
+         1, PSR_PIPELINE_HALVE},
         {"Candidates", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"catalogue, catalog", CLI_TEXT, &o->catalogue, "FILE",
          "Name candidates at periods of known pulsars, and harmonics: psrcat's database, or CSV.",
