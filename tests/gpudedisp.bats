@@ -390,3 +390,37 @@ check_frb() {
 @test "-halve belongs to -singlepulse" {
     refused 2 '-halve searches for single pulses: it needs -singlepulse' -nowrite -v -halve 1 -o t "$g8"
 }
+
+@test "-beams makes of each beam what it makes alone" {
+    for b in 1 2 3; do
+        fakebin -q -period 0 -tobs $((5 + b)) -tsamp 512 -nchans 64 -nbits 8 -fch1 1500 -foff 4 -seed $b \
+            -add "burst dm=60 t=3 width=4e-3 snr=$((10 * b))" -o "beam$b.fil"
+    done
+    run="gpudedisp -q -nobary -dmstep 5 -numdms 20 -algo tree -singlepulse -threshold 5 -halve 1 -json"
+    clean="-clean auto -nowrite"
+    mkdir many alone
+    (cd many && $run -beams -o t ../beam?.fil && $run $clean -beams -mem 300M -o c ../beam?.fil)
+    for b in 1 2 3; do
+        (cd alone && $run -o t_beam$b ../beam$b.fil && $run $clean -o c_beam$b ../beam$b.fil)
+    done
+    diff -r many alone
+    [ "$(ls many/?_beam?.cand | wc -l)" -eq 6 ]
+    gpudedisp -v -dmstep 5 -numdms 20 -singlepulse -nowrite -beams -o v beam?.fil 2>&1 |
+        grep -q '^gpudedisp: beam v_beam2: 13672 spectra in, .* pulses'
+}
+
+@test "beams differ by name, and in nothing else" {
+    fakebin -q -period 0 -tobs 2 -tsamp 512 -nchans 64 -nbits 8 -seed 1 -o a.fil
+    fakebin -q -period 0 -tobs 2 -tsamp 512 -nchans 32 -nbits 8 -seed 1 -o b.fil
+    mkdir -p d
+    cp a.fil d/a.fil
+    refused 1 'a.fil and d/a.fil: both beams would be t_a' -nobary -singlepulse -nowrite -beams -o t a.fil d/a.fil
+    refused 1 'b.fil: nchans 32, and the first beam, a.fil, has 64' -nobary -singlepulse -nowrite -beams -o t a.fil b.fil
+    refused 2 '-beams makes the files of each beam: not with -plot' -singlepulse -nowrite -plot x.png -beams -o t a.fil
+    refused 2 '-beams names beams after their files' -singlepulse -nowrite -beams -o t -
+    # An output of one beam that is the input of another.
+    cp a.fil t_a.cand
+    run -1 --separate-stderr gpudedisp -q -nobary -singlepulse -nowrite -numdms 2 -beams -o t a.fil t_a.cand
+    [[ $stderr == *'t_a.cand would be written over t_a.cand, which is read' ]]
+    cmp a.fil t_a.cand
+}

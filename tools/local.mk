@@ -122,6 +122,8 @@ bin_gpudedisp_SOURCES = \
 	$(tools_shared) \
 	tools/common/pulseplot.c \
 	tools/common/pulseplot.h \
+	tools/gpudedisp/beams.c \
+	tools/gpudedisp/beams.h \
 	tools/gpudedisp/line_output.c \
 	tools/gpudedisp/line_output.h \
 	tools/gpudedisp/live.c \

@@ -69,6 +69,30 @@ psr_status psr_pipeline_run(psr_pipeline *p, psr_err *err)
     return p->lines ? fail_run(p, psr_pipeline_loop(p, err), err) : PSR_OK;
 }
 
+psr_status psr_pipeline_run_beams(psr_pipeline *const *p, size_t n, psr_err *err)
+{
+    psr_status st = PSR_OK;
+    size_t ndone = 0;
+    bool *done = calloc(n + 1, sizeof *done);
+    if (!done)
+        return psr_fail_nomem(err, "beams", (double)n);
+    for (size_t k = 0; k < n && !st; k++)
+        if (runs_line_by_line(p[k]) || !p[k]->lines) {
+            st = psr_pipeline_run(p[k], err);
+            done[k] = true;
+            ndone++;
+        }
+    while (ndone < n && !st)
+        for (size_t k = 0; k < n && !st; k++) {
+            if (done[k])
+                continue;
+            st = fail_run(p[k], psr_pipeline_turn(p[k], &done[k], err), err);
+            ndone += done[k];
+        }
+    free(done);
+    return st;
+}
+
 psr_status psr_pipeline_step(psr_pipeline *p, const void *spectra, size_t nsamp, psr_err *err)
 {
     const char *from = spectra;

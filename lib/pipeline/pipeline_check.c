@@ -2,6 +2,7 @@
 #include "pipeline_check.h"
 
 #include "base/copy_desc.h"
+#include "base/memory.h"
 #include <string.h>
 
 struct conflict {
@@ -202,5 +203,7 @@ psr_status psr_pipeline_take_desc(struct psr_pipeline_desc *to,
     psr_status st = psr_copy_desc(to, sizeof *to, from, "pipeline", err);
     for (size_t k = 0; k < sizeof check / sizeof *check && !st; k++)
         st = check[k](to, err);
+    if (!st && to->nshare > 1)
+        to->mem_bytes = psr_count_memory(to->mem_bytes) / (int64_t)to->nshare;
     return st;
 }

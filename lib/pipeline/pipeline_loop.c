@@ -154,18 +154,26 @@ static psr_status check_stop(const struct psr_pipeline *p, psr_err *err)
                     (long long)p->nread);
 }
 
+psr_status psr_pipeline_turn(struct psr_pipeline *p, bool *last, psr_err *err)
+{
+    psr_status st = check_stop(p, err);
+    if (!st && !*last && !psr_lines_are_full(p->lines)) {
+        if (ends_live(p))
+            psr_read_ahead_end(p->reader);
+        st = psr_pipeline_take_block(p, last, err);
+    } else {
+        *last = true;
+    }
+    return st;
+}
+
 psr_status psr_pipeline_loop(struct psr_pipeline *p, psr_err *err)
 {
     bool last = false;
-    psr_status st = check_stop(p, err);
-    while (!st && !last && !psr_lines_are_full(p->lines)) {
-        if (ends_live(p))
-            psr_read_ahead_end(p->reader);
-        st = psr_pipeline_take_block(p, &last, err);
-        if (!st)
-            st = check_stop(p, err);
-    }
-    return st;
+    psr_status st = PSR_OK;
+    while (!st && !last)
+        st = psr_pipeline_turn(p, &last, err);
+    return st ? st : check_stop(p, err);
 }
 
 /* Bins that were added must not be what a good length cuts; PRESTO knows of none. */

@@ -32,6 +32,8 @@ static psr_status add_inputs(const struct psr_pipeline_desc *d, struct psr_overw
         st = psr_overwrite_check_input(c, d->path[k], err);
     for (size_t k = 0; k < sizeof beside / sizeof *beside && !st; k++)
         st = psr_overwrite_check_input(c, beside[k], err);
+    for (size_t k = 0; k < d->nbeside && !st; k++)
+        st = psr_overwrite_check_input(c, d->beside[k], err);
     free(stats);
     free(inf);
     return st;

@@ -77,6 +77,9 @@ PSR_MUST_CHECK psr_status psr_pipeline_resume(struct psr_pipeline *p, psr_err *e
 /* Processes blocks until the input ends, the series are full or the caller stops. */
 PSR_MUST_CHECK psr_status psr_pipeline_loop(struct psr_pipeline *p, psr_err *err);
 
+/* Processes a block, unless all are done.  Returned: *last, which is false before the first */
+PSR_MUST_CHECK psr_status psr_pipeline_turn(struct psr_pipeline *p, bool *last, psr_err *err);
+
 /* Processes one block; an empty one is the last. */
 PSR_MUST_CHECK psr_status psr_pipeline_take_block(struct psr_pipeline *p, bool *last, psr_err *err);
 

@@ -122,6 +122,9 @@ struct psr_pipeline_desc {
         nhalve; /* with pulses: search parts of the band, too: halves, quarters .. 2^-nhalve of its
                        kept channels, each overlapping the next by half; 0 (default) to
                        PSR_PIPELINE_HALVE */
+    const char *const *beside; /* [nbeside] other files that no output may overwrite */
+    size_t nbeside;
+    size_t nshare; /* pipelines that share mem_bytes; 0: 1 */
 };
 
 /* Sets size and all fields to their defaults. */
@@ -136,6 +139,10 @@ PSR_MUST_CHECK psr_status psr_pipeline_create(psr_pipeline **out,
  * Status: PSR_ESTOPPED if should_stop returned true; those of the modules it uses.  After an error
  *         the pipeline can only be described and destroyed. */
 PSR_MUST_CHECK psr_status psr_pipeline_run(psr_pipeline *p, psr_err *err);
+
+/* Processes the inputs of n pipelines, a block of each in turn.  Each makes what it makes alone.
+ * Status: as psr_pipeline_run, of the first that fails; after an error all can only be described and destroyed */
+PSR_MUST_CHECK psr_status psr_pipeline_run_beams(psr_pipeline *const *p, size_t n, psr_err *err);
 
 /* Processes the next spectra, any number, in a pipeline without input files: [nsamp][nchan] packed
  * as in desc.obs, each spectrum starting on a byte boundary.

@@ -1,4 +1,5 @@
 /* gpudedisp: dedisperses telescope data into series and searches for single pulses. */
+#include "beams.h"
 #include "live.h"
 #include "options.h"
 #include "report.h"
@@ -86,6 +87,14 @@ static psr_status close_live(struct run *r, psr_pipeline *p, psr_status st)
     return st ? st : closed;
 }
 
+static psr_status run_beams(struct run *r)
+{
+    run_progress_start(&r->progress, !r->opt.quiet, -1, "spectra of the first beam", 1);
+    psr_status st = gpudedisp_run_beams(&r->opt, &r->tool, &r->err);
+    run_progress_end(&r->progress);
+    return st;
+}
+
 static psr_status run(struct run *r)
 {
     struct gpudedisp_options *o = &r->opt;
@@ -98,6 +107,8 @@ static psr_status run(struct run *r)
     o->run.progress = run_show_progress;
     o->run.ctx = &r->progress;
     psr_status st = psr_parse_dmconst(o->dmconst, &o->run.dmconst, &r->err);
+    if (o->beams)
+        return st ? st : run_beams(r);
     if (!st)
         st = open_live(r);
     if (!st)

@@ -142,6 +142,31 @@ static void check_scrunch(const struct gpudedisp_options *o, const struct cli *t
                        sizeof conflicting / sizeof *conflicting);
 }
 
+static void check_beams(const struct gpudedisp_options *o, const struct cli *tool, int noperands,
+                        char **operand)
+{
+    const struct psr_pipeline_desc *d = &o->run;
+    const struct given conflicting[] = {
+        {"-compat presto", o->compat != NULL},
+        {"-sub", d->subbands.on},
+        {"-live", d->live.on},
+        {"-accelsearch", o->accelsearch != NULL},
+        {"-resume", d->resume},
+        {"-plot", o->plot != NULL},
+        {"-o -", to_stdout(o)},
+        {"-plan -", d->plan && !strcmp(d->plan, "-")},
+    };
+    if (!o->beams)
+        return;
+    reject_options(tool, "-beams makes the files of each beam: not with", conflicting,
+                   sizeof conflicting / sizeof *conflicting);
+    if (!d->root)
+        cli_usage_error(tool, "-o ROOT is missing: the start of every output name");
+    for (int k = 0; k < noperands; k++)
+        if (!strcmp(operand[k], "-"))
+            cli_usage_error(tool, "-beams names beams after their files: not standard input");
+}
+
 /* A plan says what these say. */
 static void check_plan(const struct gpudedisp_options *o, const struct cli *tool, int noperands,
                        char **operand)
@@ -315,6 +340,7 @@ int gpudedisp_options_parse(struct gpudedisp_options *o, struct cli *tool, int a
     };
     int n = cli_parse(tool, argc, argv);
     check_plan(o, tool, n, argv + 1);
+    check_beams(o, tool, n, argv + 1);
     fill_trials(&o->run);
     check_combinations(o, tool, n);
     fill_description(o);

@@ -24,6 +24,7 @@ struct gpudedisp_options {
     bool wapp, window; /* with numwapps: PRESTO's flags without effect here */
     int64_t numwapps;
     const char *plot;
+    bool beams; /* each input is a beam */
     bool quiet, verbose;
 };
 

@@ -222,6 +222,11 @@ static void add_running(struct cli_table *list, struct gpudedisp_options *o)
          0, 0},
     };
     const struct cli_option resume[] = {
+        {"beams", CLI_FLAG, &o->beams, NULL,
+         "Each FILE is a beam of one pointing: run all, a block of each in turn, each as if alone. "
+         "The names of the outputs of NAME.fil begin "
+         "with ROOT_NAME.",
+         0, 0},
         {"resume", CLI_FLAG, &o->run.resume, NULL,
          "Skip trials that an identical earlier run completed.", 0, 0},
     };
