@@ -356,6 +356,8 @@ check_frb() {
     [ "$(cut -f 1-9,11- t.cand | cksum)" = "$(cut -f 1-9,11- u.cand | cksum)" ]
     awk -F'\t' 'NF != 12 { exit 1 }' t.cand
     spcoincidence t.cand u.cand | awk -F'\t' 'NF != 14 { exit 1 }'
+    gpudedisp -q -nobary -nowrite -numdms 3 -singlepulse -halve 1 -threshold 50 -o none in.fil
+    [ "$(cat none*.singlepulse none.cand | wc -l)" -eq 1 ]
 }
 
 @test "-halve leaves FRB 20180417A one line, and series as they are" {

@@ -161,7 +161,8 @@ static size_t collect(struct field *f)
     for (size_t k = 0; k < f->n; k++)
         if (f->parent[k] == k)
             f->cluster[n++] = f->cluster[k];
-    qsort(f->cluster, n, sizeof *f->cluster, compare_clusters);
+    if (n)
+        qsort(f->cluster, n, sizeof *f->cluster, compare_clusters);
     return n;
 }
 
