@@ -356,13 +356,13 @@ static int64_t burst_at(int b)
 }
 
 /* Bursts of so much S/N in n channels from the highest ones down. */
-static void add_bursts(struct sky *k, size_t first, size_t n, double snr)
+static void add_bursts(struct sky *k, size_t first, size_t n, double snr, double dm)
 {
     const double more = snr * noise_sigma / sqrt((double)n * WIDTH);
     for (int b = 0; b < BURSTS; b++)
         for (size_t c = first; c < first + n; c++) {
             const int64_t late =
-                psr_delay_samples(PSR_DMCONST_PRESTO, burst_dm, psr_obs_freq_mhz(&k->obs, c),
+                psr_delay_samples(PSR_DMCONST_PRESTO, dm, psr_obs_freq_mhz(&k->obs, c),
                                   k->obs.fch1_mhz, k->obs.tsamp_s);
             for (int64_t t = burst_at(b) + late; t < burst_at(b) + late + WIDTH; t++) {
                 unsigned char *x = &k->x[t * SKYCHAN + (int64_t)c];
@@ -474,7 +474,7 @@ static void test_alone(uint64_t *seed)
     for (int r = 0; r < RUNS; r++) {
         struct sky k;
         make_sky(&k, seed);
-        add_bursts(&k, 16, 16, 12);
+        add_bursts(&k, 16, 16, 12, burst_dm);
         struct psr_pipeline_desc d = describe_sky(&k, 4.5);
         d.algo = r % 2 ? PSR_DEDISP_TREE : PSR_DEDISP_DIRECT;
         d.nhalve = 1 + r / 2;
@@ -494,7 +494,7 @@ static void test_alone(uint64_t *seed)
 
 /* Of each burst: rows of the list that are near it; how many are within the frequencies; and how many name them. */
 struct tally {
-    int alone, within, named, marked;
+    int rows, alone, within, named, marked;
 };
 
 static struct tally count_rows(const char *path, double low_mhz, double high_mhz)
@@ -519,6 +519,7 @@ static struct tally count_rows(const char *path, double low_mhz, double high_mhz
         if (f)
             fclose(f);
         n.alone += rows == 1;
+        n.rows += rows;
     }
     return n;
 }
@@ -527,7 +528,7 @@ static void test_bursts(uint64_t *seed, enum psr_dedisp_algo algo, const char *n
 {
     struct sky k;
     make_sky(&k, seed);
-    add_bursts(&k, 32, 16, 10); /* 500 to 600 MHz; 5 in the whole band */
+    add_bursts(&k, 32, 16, 10, burst_dm); /* 500 to 600 MHz; 5 in the whole band */
     struct psr_pipeline_desc d = describe_sky(&k, 6.5);
     d.algo = algo;
     psr_pipeline *p = run_sky(&k, &d);
@@ -543,12 +544,28 @@ static void test_bursts(uint64_t *seed, enum psr_dedisp_algo algo, const char *n
        name, BURSTS, without, n.alone, n.named, n.marked);
     free(k.x);
     make_sky(&k, seed);
-    add_bursts(&k, 0, SKYCHAN, 14);
+    add_bursts(&k, 0, SKYCHAN, 14, burst_dm);
     psr_pipeline_destroy(run_sky(&k, &d));
     n = count_rows(scratch("sky.cand"), 400 + 3.125, 800 + 3.125);
     ok(n.alone >= 7 && n.named >= 7 && n.marked <= 1,
        "%s: of %d bursts of the whole band %d have one row, %d of the whole band, %d marked", name,
        BURSTS, n.alone, n.named, n.marked);
+    free(k.x);
+}
+
+/* Interference of DM 0 in a quarter of the band. */
+static void test_interference(uint64_t *seed)
+{
+    struct sky k;
+    make_sky(&k, seed);
+    add_bursts(&k, 40, 16, 25, 0);
+    struct psr_pipeline_desc d = describe_sky(&k, 6.5);
+    d.nhalve = 2;
+    psr_pipeline_destroy(run_sky(&k, &d));
+    struct tally n = count_rows(scratch("sky.cand"), 450 + 3.125, 550 + 3.125);
+    ok(n.within >= 7 && n.marked >= n.rows - 1,
+       "of %d bursts of DM 0 in a quarter of the band %d are in the list, %d of %d rows are marked",
+       BURSTS, n.within, n.marked, n.rows);
     free(k.x);
 }
 
@@ -603,6 +620,7 @@ int main(void)
     test_alone(&seed);
     test_bursts(&seed, PSR_DEDISP_DIRECT, "direct");
     test_bursts(&seed, PSR_DEDISP_TREE, "tree");
+    test_interference(&seed);
     test_noise(&seed);
     test_refusals();
     return done_testing();
