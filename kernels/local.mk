@@ -15,6 +15,7 @@ CUDA_FILES = \
 	kernels/beam_product.cu \
 	kernels/beam_refine.cu \
 	kernels/beam_tiles.cu \
+	kernels/channelise.cu \
 	kernels/clean_modes.cu \
 	kernels/clean_samples.cu \
 	kernels/clean_sparks.cu \
@@ -46,6 +47,7 @@ CUDA_INCLUDES = \
 	kernels/beam_quantise.cuh \
 	kernels/beam_weight.cuh \
 	kernels/beam_words.cuh \
+	kernels/channelise_kernels.h \
 	kernels/clean_kernels.h \
 	kernels/cornerturn_kernels.h \
 	kernels/dedisp_kernels.h \

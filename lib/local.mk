@@ -101,7 +101,10 @@ lib_cuda_sources = \
 	lib/search/singlepulse/singlepulse_cuda.c \
 	lib/signal/clean_auto_cuda.c \
 	lib/signal/clean_auto_cuda.h \
-	lib/signal/clean_auto_cuda_memory.c
+	lib/signal/clean_auto_cuda_memory.c \
+	lib/signal/spectra_cuda.c \
+	lib/signal/spectra_cuda.h \
+	lib/signal/spectra_cuda_memory.c
 endif
 lib_libpsrkit_objects_la_SOURCES = \
 	$(lib_cuda_sources) \
@@ -190,6 +193,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/beamformer/beamformer_state.h \
 	lib/filterbank/filterbank.c \
 	lib/filterbank/filterbank_check.c \
+	lib/filterbank/filterbank_device.c \
 	lib/filterbank/filterbank_input.c \
 	lib/filterbank/filterbank_rows.c \
 	lib/filterbank/filterbank_state.h \
@@ -704,6 +708,10 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/signal/detect.h \
 	lib/signal/rescale.c \
 	lib/signal/rescale.h \
+	lib/signal/spectra.c \
+	lib/signal/spectra.h \
+	lib/signal/spectra_block.c \
+	lib/signal/spectra_plan.h \
 	lib/signal/timesum.c \
 	lib/signal/timesum.h \
 	lib/signal/zerodm.c \

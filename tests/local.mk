@@ -171,6 +171,7 @@ dist_noinst_DATA += \
 	tests/beams_shape.h \
 	tests/bench_adds.h \
 	tests/bench_beams.h \
+	tests/channelise_ref.h \
 	tests/clean_auto_ref.h \
 	tests/clean_delays_ref.h \
 	tests/clean_jumps_ref.h \
@@ -455,6 +456,7 @@ GPU_TESTS = \
 	tests/gpu/t_dedisp_multi_cuda \
 	tests/gpu/t_dedisp_tree_cuda \
 	tests/gpu/t_equalise_cuda \
+	tests/gpu/t_filterbank_cuda \
 	tests/gpu/t_fold_cuda \
 	tests/gpu/t_fold_search_cuda \
 	tests/gpu/t_lost_cuda \
@@ -463,7 +465,8 @@ GPU_TESTS = \
 	tests/gpu/t_pipeline_cuda \
 	tests/gpu/t_pulscan_cuda \
 	tests/gpu/t_pulscan_series_cuda \
-	tests/gpu/t_singlepulse_cuda
+	tests/gpu/t_singlepulse_cuda \
+	tests/gpu/t_spectra_cuda
 
 # Linked with what they use only, so that they run where CFITSIO and FFTW are not installed.
 tests_gpu_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/kernels $(CUDA_CPPFLAGS)
@@ -503,6 +506,10 @@ tests_gpu_t_singlepulse_cuda_LDADD = $(tests_gpu_ldadd)
 tests_gpu_t_dedisp_multi_cuda_SOURCES = tests/t_dedisp_multi.c
 tests_gpu_t_dedisp_multi_cuda_CPPFLAGS = $(tests_gpu_cppflags) -DMULTI_BACKEND='"cuda"'
 tests_gpu_t_dedisp_multi_cuda_LDADD = $(tests_gpu_ldadd)
+tests_gpu_t_filterbank_cuda_SOURCES = tests/t_filterbank.c tests/baseband_made.h
+tests_gpu_t_filterbank_cuda_CPPFLAGS = $(tests_gpu_cppflags) -DFILTERBANK_DEVICE='"cuda"'
+tests_gpu_t_spectra_cuda_SOURCES = tests/gpu/t_spectra_cuda.c tests/channelise_ref.h
+tests_gpu_t_spectra_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_t_fold_cuda_SOURCES = tests/t_fold.c
 tests_gpu_t_fold_cuda_CPPFLAGS = $(tests_gpu_cppflags) -DFOLD_BACKEND='"cuda"'
 tests_gpu_t_fold_cuda_LDADD = $(tests_gpu_ldadd) $(ERFA_LIBS) $(FFTW_LIBS)
@@ -644,7 +651,8 @@ GPU_BENCHES = \
 	tests/gpu/bench_equalise_cuda \
 	tests/gpu/bench_fold_cuda \
 	tests/gpu/bench_pulscan_cuda \
-	tests/gpu/bench_singlepulse_cuda
+	tests/gpu/bench_singlepulse_cuda \
+	tests/gpu/bench_spectra_cuda
 
 tests_gpu_bench_accelsearch_cuda_SOURCES = tests/gpu/bench_accelsearch_cuda.c tests/gpu/bench_cuda.h tests/gpu/ceilings.h
 tests_gpu_bench_accelsearch_cuda_CPPFLAGS = $(tests_gpu_cppflags)
@@ -678,6 +686,9 @@ tests_gpu_bench_clean_cuda_LDADD = $(tests_gpu_ldadd)
 tests_gpu_bench_singlepulse_cuda_SOURCES = tests/gpu/bench_singlepulse_cuda.c tests/gpu/bench_cuda.h tests/gpu/ceilings.h
 tests_gpu_bench_singlepulse_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_bench_singlepulse_cuda_LDADD = tests/gpu/ceilings.$(OBJEXT) $(tests_gpu_ldadd)
+tests_gpu_bench_spectra_cuda_SOURCES = tests/gpu/bench_spectra_cuda.c tests/gpu/bench_cuda.h tests/gpu/ceilings.h
+tests_gpu_bench_spectra_cuda_CPPFLAGS = $(tests_gpu_cppflags)
+tests_gpu_bench_spectra_cuda_LDADD = tests/gpu/ceilings.$(OBJEXT) $(LDADD)
 tests_gpu_bench_pulscan_cuda_SOURCES = tests/gpu/bench_pulscan_cuda.c tests/gpu/bench_cuda.h tests/gpu/ceilings.h
 tests_gpu_bench_pulscan_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_bench_pulscan_cuda_LDADD = tests/gpu/ceilings.$(OBJEXT) lib/libpsrkit_objects.la $(FFTW_LIBS) $(CUDA_LIBS)

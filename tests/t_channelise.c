@@ -1,10 +1,8 @@
 /* Tests the channeliser against sums in double precision, tones and dispersed pulses. */
-#include "signal/channelise.h"
-#include "tap.h"
+#include "channelise_ref.h"
 
 #include <psrkit/ddplan.h>
 
-#include <complex.h>
 #include <string.h>
 
 static uint64_t state;
@@ -60,73 +58,6 @@ static float *run(const struct psr_channelise_desc *d, const float *x, size_t ns
 }
 
 /* --- the definition --------------------------------------------------------------------------- */
-
-struct reference {
-    const struct psr_channelise_desc *d;
-    struct psr_channelise_shape s;
-    size_t n, nbin, nfold; /* channels and bins of an input channel; samples of a transform */
-    double width;          /* of an input channel, signed */
-    const double *window;
-};
-
-static double ref_window(const struct reference *r, size_t k)
-{
-    const double length = (double)r->s.segment, at = ((double)k + 0.5) / length;
-    const double x = (at - 0.5) * (double)r->d->ntap;
-    return (fabs(x) < 1e-12 ? 1 : sin(M_PI * x) / (M_PI * x)) * pow(sin(M_PI * at), 2);
-}
-
-static double ref_sky(const struct reference *r, size_t j, double bin)
-{
-    const struct psr_channelise_desc *d = r->d;
-    const double edge = d->freq_mhz + d->bw_mhz * ((double)j / (double)d->nchan_in - 0.5);
-    const double zero = d->real ? 0 : r->nbin % 2 ? 0.5 / (double)r->nbin : 0;
-    return edge + r->width * (bin / (double)r->nbin + zero);
-}
-
-static double complex ref_sample(const struct reference *r, const float *x, size_t k)
-{
-    return r->d->real ? x[k] : x[2 * k] + I * x[2 * k + 1];
-}
-
-/* Bin b of the segment that begins at x, in order of frequency. */
-static double complex ref_bin(const struct reference *r, const float *x, size_t b)
-{
-    const double f = (double)b - (r->d->real ? 0 : (double)(r->nbin / 2));
-    double complex sum = 0;
-    for (size_t k = 0; k < r->s.segment; k++) {
-        const double phase = -2 * M_PI * fmod(f * (double)(k % r->nfold), (double)r->nfold);
-        sum += ref_sample(r, x, k) * (r->window ? r->window[k] : 1) *
-               cexp(I * phase / (double)r->nfold);
-    }
-    return sum / (double)r->nbin;
-}
-
-static double complex ref_response(const struct reference *r, size_t j, size_t i, size_t q)
-{
-    const size_t nfft = r->s.nfft;
-    const double c = ref_sky(r, j, (double)(i * nfft) + ((double)nfft - 1) / 2);
-    const double f = ref_sky(r, j, (double)(i * nfft + q)), d = f - c;
-    const double turns = 1e6 * r->d->dmconst * r->d->dm * d * d / (f * c * c);
-    return cexp((r->d->bw_mhz > 0 ? -1 : 1) * 2 * M_PI * I * fmod(turns, 1));
-}
-
-/* Channel i of input channel j, all that a segment keeps; v [keep]. */
-static void ref_channel(const struct reference *r, const double complex *bins, size_t j, size_t i,
-                        double complex *v)
-{
-    const size_t nfft = r->s.nfft;
-    for (size_t m = 0; m < r->s.keep; m++) {
-        v[m] = 0;
-        for (size_t q = 0; q < nfft; q++) {
-            const double turn = ((double)q - (double)(nfft / 2)) * (double)(m + r->s.early);
-            v[m] += bins[i * nfft + q] * ref_response(r, j, i, q) *
-                    cexp(2 * M_PI * I * turn / (double)nfft);
-        }
-        if (r->d->bw_mhz < 0)
-            v[m] = conj(v[m]);
-    }
-}
 
 /* Largest difference between out and the definition, over the largest value. */
 static double compare(const struct reference *r, const float *x, size_t nsamp, const float *out,
@@ -193,26 +124,18 @@ static void test_definition(void)
 {
     const struct psr_channelise_desc d = random_desc();
     psr_channelise *p = create(&d);
-    struct reference r = {
-        .d = &d, .n = d.nchan / d.nchan_in, .width = d.bw_mhz / (double)d.nchan_in};
-    psr_channelise_describe(p, &r.s);
+    struct psr_channelise_shape shape;
+    psr_channelise_describe(p, &shape);
     psr_channelise_destroy(p);
+    struct reference r = ref_make(&d, &shape);
     const size_t ntap = d.ntap ? d.ntap : 1, ndim = d.real ? 1 : 2;
-    r.nfold = r.s.segment / ntap;
-    r.nbin = r.nfold / (d.real ? 2 : 1);
     const size_t nsamp = r.s.segment + r.s.step * (size_t)tap_between(&state, 0, 4) +
                          (size_t)tap_between(&state, 0, (int64_t)r.s.step - 1);
     const size_t total = nsamp * ndim * d.nchan_in * d.npol;
     float *x = tap_take(total, sizeof *x);
-    double *window = tap_take(r.s.segment, sizeof *window), sum = 0;
     size_t nout, nagain;
     for (size_t k = 0; k < total; k++)
         x[k] = (float)tap_normal(&state);
-    for (size_t k = 0; k < r.s.segment; k++)
-        sum += window[k] = ref_window(&r, k);
-    for (size_t k = 0; k < r.s.segment; k++)
-        window[k] *= (double)r.nfold / sum;
-    r.window = ntap > 1 ? window : NULL;
     float *out = run(&d, x, nsamp, nsamp, &nout), *again = run(&d, x, nsamp, 7, &nagain);
     const double worst = compare(&r, x, nsamp, out, nout);
     ok(nout == ((nsamp - r.s.segment) / r.s.step + 1) * r.s.keep && worst < 3e-6,
@@ -229,7 +152,7 @@ static void test_definition(void)
        "so does one thread");
     check_sweep(&d, &r.s);
     free(x);
-    free(window);
+    free(r.window);
     free(out);
     free(again);
 }

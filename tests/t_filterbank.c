@@ -7,6 +7,12 @@
 
 #include <complex.h>
 
+#include <psrkit/device.h>
+
+#ifndef FILTERBANK_DEVICE
+#define FILTERBANK_DEVICE "cpu"
+#endif
+
 static uint64_t state;
 
 /* --- running ---------------------------------------------------------------------------------- */
@@ -55,10 +61,13 @@ static void clear_result(struct result *r)
     free(r->file);
 }
 
-static psr_status run(const struct psr_filterbank_desc *d, psr_err *err)
+static psr_status run(const struct psr_filterbank_desc *desc, psr_err *err)
 {
+    struct psr_filterbank_desc d = *desc;
     psr_filterbank *p;
-    psr_status st = psr_filterbank_create(&p, d, err);
+    if (d.device && !strcmp(d.device, "auto"))
+        d.device = FILTERBANK_DEVICE;
+    psr_status st = psr_filterbank_create(&p, &d, err);
     if (!st)
         st = psr_filterbank_run(p, err);
     if (!st)
@@ -221,6 +230,7 @@ static struct psr_filterbank_desc random_desc(const struct made *m)
     d.products = tap_between(&state, 0, 4);
     d.nbits = nbits[tap_between(&state, 0, 5)];
     d.constant = tap_random(&state) >> 63;
+    d.block_mb = tap_between(&state, 0, 1) ? 0.004 : 0; /* of devices */
     d.output = scratch("out.fil");
     return d;
 }
@@ -536,6 +546,9 @@ static void test_errors(void)
     REFUSES((d.ntap = 4, d.freq_res = 8), PSR_EUNSUPPORTED, "ntap");
     REFUSES(d.bw_mhz = 3, PSR_EUNSUPPORTED, "bw_mhz");
     REFUSES(d.output = path, PSR_EIO, "");
+    REFUSES(d.device = NULL, PSR_EINVAL, "device");
+    REFUSES(d.device = "opencl", PSR_EDEVICE, "backend");
+    REFUSES(d.block_mb = -1, PSR_EINVAL, "block_mb");
     REFUSES(d.start_s = 1, PSR_EINVAL, "nchan");
     REFUSES(d.size = 1, PSR_EINVAL, "size");
     psr_filterbank_destroy(NULL);
@@ -544,7 +557,12 @@ static void test_errors(void)
 
 int main(void)
 {
+    psr_err err;
     state = tap_seed();
+    if (strcmp(FILTERBANK_DEVICE, "cpu") != 0 && psr_device_count(&err) == 0) {
+        skip("a filterbank on a device", err.msg);
+        return done_testing();
+    }
     scratch_make();
     for (int i = 0; i < 20; i++)
         test_run();

@@ -7,7 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CUFFT_REAL_TO_COMPLEX = 0x2a, CUFFT_MAJOR = CUDART_VERSION / 1000 - 1 };
+enum {
+    CUFFT_REAL_TO_COMPLEX = 0x2a,
+    CUFFT_COMPLEX = 0x29,
+    CUFFT_MAJOR = CUDART_VERSION / 1000 - 1
+};
 
 /* The library of this toolkit, where the linker or the toolkit has it. */
 static void *load_library(void)
@@ -39,7 +43,7 @@ static psr_status open_library(void **library, size_t n, psr_err *err)
     *library = load_library();
     return *library ? PSR_OK
                     : psr_fail(err, PSR_EUNSUPPORTED,
-                               "cuFFT: libcufft.so.%d, needed to transform series, is not found",
+                               "cuFFT: libcufft.so.%d, needed for transforms, is not found",
                                CUFFT_MAJOR);
 }
 
@@ -100,4 +104,55 @@ void psr_cufft_close(struct psr_cufft *f)
     if (f->destroy)
         f->destroy(f->handle);
     *f = (struct psr_cufft){0};
+}
+
+/* --- batches ---------------------------------------------------------------------------------- */
+
+static psr_status plan_batch(struct psr_cufft_batch *f, void *library, psr_err *err)
+{
+    int (*plan)(int *handle, int rank, int *n, int *in_room, int in_stride, int in_apart,
+                int *out_room, int out_stride, int out_apart, int type, int count) = NULL;
+    int n = (int)f->n;
+    if (!find(library, "cufftPlanMany", &plan) || !find(library, "cufftExecR2C", &f->transform) ||
+        !find(library, "cufftExecC2C", &f->transform_complex) ||
+        !find(library, "cufftDestroy", &f->destroy))
+        return fail_function(err);
+    int e = plan(&f->handle, 1, &n, &n, 1, (int)f->in_apart, &n, 1, (int)f->out_apart,
+                 f->real ? CUFFT_REAL_TO_COMPLEX : CUFFT_COMPLEX, (int)f->count);
+    if (!e)
+        return PSR_OK;
+    f->destroy = NULL;
+    return psr_fail(err, PSR_EDEVICE, "cuFFT: no plan for %zu transforms of %zu samples (error %d)",
+                    f->count, f->n, e);
+}
+
+psr_status psr_cufft_batch_open(struct psr_cufft_batch *f, cudaStream_t stream, psr_err *err)
+{
+    int (*set_stream)(int handle, cudaStream_t stream) = NULL;
+    const size_t apart = f->in_apart > f->out_apart ? f->in_apart : f->out_apart;
+    void *library;
+    psr_status st = open_library(&library, f->n > apart ? f->n : apart, err);
+    if (!st && !find(library, "cufftSetStream", &set_stream))
+        st = fail_function(err);
+    if (!st)
+        st = plan_batch(f, library, err);
+    if (st)
+        return st;
+    int e = set_stream(f->handle, stream);
+    return e ? psr_fail(err, PSR_EDEVICE, "cuFFT: no stream (error %d)", e) : PSR_OK;
+}
+
+cudaError_t psr_cufft_batch_execute(const struct psr_cufft_batch *f, float *d_in, float *d_out,
+                                    int sign)
+{
+    int e = f->real ? f->transform(f->handle, d_in, d_out)
+                    : f->transform_complex(f->handle, d_in, d_out, sign);
+    return e ? cudaErrorUnknown : cudaSuccess;
+}
+
+void psr_cufft_batch_close(struct psr_cufft_batch *f)
+{
+    if (f->destroy)
+        f->destroy(f->handle);
+    f->destroy = NULL;
 }

@@ -1,9 +1,11 @@
-/* cufft.h: real Fourier transforms on a CUDA device by cuFFT, which is loaded on demand, so that
- * nothing else depends on it (private). */
+/* cufft.h: Fourier transforms on a CUDA device by cuFFT, which is loaded on demand, so that nothing
+ * else depends on it (private). */
 #ifndef PSR_BASE_CUFFT_H
 #define PSR_BASE_CUFFT_H
 
 #include "cuda_call.h"
+
+#include <stdbool.h>
 
 struct psr_cufft {
     int handle;
@@ -27,5 +29,30 @@ PSR_MUST_CHECK cudaError_t psr_cufft_execute(const struct psr_cufft *f, float *d
 
 /* What was not opened is fine. */
 void psr_cufft_close(struct psr_cufft *f);
+
+/* --- batches ---------------------------------------------------------------------------------- */
+
+/* Transforms of n points each, which are in_apart and out_apart points apart. */
+struct psr_cufft_batch {
+    bool real; /* to n / 2 + 1 complex points; otherwise complex to complex */
+    size_t n, in_apart, out_apart, count;
+
+    /* of an open one */
+    int handle;
+    int (*transform)(int handle, float *in, float *out);
+    int (*transform_complex)(int handle, float *in, float *out, int sign);
+    int (*destroy)(int handle);
+};
+
+/* Plans what the first fields say.
+ * Status: as psr_cufft_room */
+PSR_MUST_CHECK psr_status psr_cufft_batch_open(struct psr_cufft_batch *f, cudaStream_t stream,
+                                               psr_err *err);
+
+/* Queues all transforms; in and out may be the same where they are as far apart.
+ * Given: sign   of the exponent, -1 or 1; not used of real ones */
+PSR_MUST_CHECK cudaError_t psr_cufft_batch_execute(const struct psr_cufft_batch *f, float *d_in,
+                                                   float *d_out, int sign);
+void psr_cufft_batch_close(struct psr_cufft_batch *f); /* what was not opened is fine */
 
 #endif

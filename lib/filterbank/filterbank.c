@@ -26,7 +26,8 @@ void psr_filterbank_defaults(struct psr_filterbank_desc *desc)
                                          .fsum = 1,
                                          .nbits = 2,
                                          .interval_s = 10,
-                                         .scale = 1};
+                                         .scale = 1,
+                                         .device = "auto"};
 }
 
 /* --- preparing -------------------------------------------------------------------------------- */
@@ -214,9 +215,11 @@ static psr_status prepare(psr_filterbank *p, psr_err *err)
     if (!st)
         st = make_channels(p, err);
     if (!st)
-        st = make_blocks(p, err);
-    if (!st)
         st = make_rows(p, err);
+    if (!st)
+        st = psr_filterbank_device_make(p, err);
+    if (!st && !p->spectra)
+        st = make_blocks(p, err);
     return st ? st : open_output(p, err);
 }
 
@@ -243,6 +246,7 @@ void psr_filterbank_destroy(psr_filterbank *p)
 {
     if (!p)
         return;
+    psr_spectra_destroy(p->spectra);
     psr_filterbank_input_end(&p->in);
     psr_channelise_destroy(p->channels);
     psr_filterbank_rows_free(&p->rows);
@@ -265,7 +269,7 @@ static void choose_pol(const psr_filterbank *p, float *planes, size_t n)
 }
 
 /* Spectrum i depends on samples from i times its length on. */
-static void find_good(psr_filterbank *p, size_t n)
+void psr_filterbank_find_good(psr_filterbank *p, size_t n)
 {
     const int64_t length = (int64_t)p->spectrum_nsamp;
     const int64_t reach =
@@ -273,6 +277,7 @@ static void find_good(psr_filterbank *p, size_t n)
     for (size_t i = 0; i < n; i++)
         p->good[i] =
             psr_filterbank_input_has(&p->in, (p->nspectrum + (int64_t)i) * length, reach * length);
+    p->nspectrum += (int64_t)n;
 }
 
 static psr_status process(psr_filterbank *p, float *planes, size_t n, psr_err *err)
@@ -284,8 +289,7 @@ static psr_status process(psr_filterbank *p, float *planes, size_t n, psr_err *e
     psr_charge(&p->channels_s, &since_s);
     if (st)
         return st;
-    find_good(p, nspectrum);
-    p->nspectrum += (int64_t)nspectrum;
+    psr_filterbank_find_good(p, nspectrum);
     st = psr_filterbank_rows_add(&p->rows, p->v, p->good, nspectrum, err);
     if (!st && is_stream(p))
         st = psr_outfile_park(p->rows.file, err); /* what there is, now */
@@ -293,12 +297,13 @@ static psr_status process(psr_filterbank *p, float *planes, size_t n, psr_err *e
     return st;
 }
 
-static bool should_stop(const psr_filterbank *p)
+psr_status psr_filterbank_check_stop(const psr_filterbank *p, psr_err *err)
 {
-    return p->d.should_stop && p->d.should_stop(p->d.ctx);
+    const bool stops = p->d.should_stop && p->d.should_stop(p->d.ctx);
+    return stops ? psr_fail(err, PSR_ESTOPPED, "stopped") : PSR_OK;
 }
 
-psr_status psr_filterbank_run(psr_filterbank *p, psr_err *err)
+static psr_status run_on_cpu(psr_filterbank *p, psr_err *err)
 {
     psr_status st = psr_filterbank_input_start(&p->in, err);
     for (size_t n = 1; n > 0 && !st;) {
@@ -306,13 +311,19 @@ psr_status psr_filterbank_run(psr_filterbank *p, psr_err *err)
         float *planes;
         st = psr_filterbank_input_next(&p->in, &planes, &n, err);
         psr_charge(&p->read_s, &since_s);
-        if (should_stop(p))
-            return psr_fail(err, PSR_ESTOPPED, "stopped");
+        if (!st)
+            st = psr_filterbank_check_stop(p, err);
         if (!st && n > 0)
             st = process(p, planes, n, err);
         if (!st && p->d.progress)
             p->d.progress(p->d.ctx, p->in.first);
     }
+    return st;
+}
+
+psr_status psr_filterbank_run(psr_filterbank *p, psr_err *err)
+{
+    psr_status st = p->spectra ? psr_filterbank_device_run(p, err) : run_on_cpu(p, err);
     if (!st)
         st = psr_filterbank_rows_finish(&p->rows, err);
     if (!st && p->rows.nrow == 0)
@@ -352,6 +363,8 @@ void psr_filterbank_describe(const psr_filterbank *p, struct psr_filterbank_repo
                                              .out = &p->obs,
                                              .held = (int64_t)p->rows.held,
                                              .nthread = p->nthread,
+                                             .backend = p->spectra ? psr_spectra_backend(p->spectra)
+                                                                   : "cpu",
                                              .nread = p->in.first,
                                              .nlost = count.lost,
                                              .nrow = p->rows.nrow,

@@ -43,7 +43,7 @@ static psr_status check_ranges(const struct psr_filterbank_desc *d, psr_err *err
     } numbers[] = {{"freq_mhz", d->freq_mhz, 0, 1e9},     {"bw_mhz", d->bw_mhz, -1e9, 1e9},
                    {"start_s", d->start_s, 0, 1e9},       {"total_s", d->total_s, 0, 1e9},
                    {"interval_s", d->interval_s, 0, 1e9}, {"dm", d->dm, 0, 1e6},
-                   {"scale", d->scale, 1e-9, 1e9}};
+                   {"scale", d->scale, 1e-9, 1e9},        {"block_mb", d->block_mb, 0, 1e6}};
     psr_status st = PSR_OK;
     for (size_t i = 0; i < sizeof whole / sizeof *whole && !st; i++)
         st = check_whole(whole[i].field, whole[i].value, whole[i].min, whole[i].max, err);
@@ -58,6 +58,8 @@ psr_status psr_filterbank_check(const struct psr_filterbank_desc *d, psr_err *er
     if (!st && (d->nbits & (d->nbits - 1)))
         st = psr_fail_field(err, PSR_EINVAL, "nbits",
                             "filterbank: nbits %d, must be 1, 2, 4, 8, 16 or 32", (int)d->nbits);
+    if (!st && !d->device)
+        st = psr_fail_field(err, PSR_EINVAL, "device", "filterbank: no device");
     if (!st && !d->output)
         st = psr_fail_field(err, PSR_EINVAL, "output", "filterbank: no output");
     if (!st && d->npath < 1)

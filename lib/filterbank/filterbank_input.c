@@ -19,16 +19,34 @@ static psr_status note_lost(struct psr_filterbank_input *in, int64_t first, psr_
     return st;
 }
 
+static psr_status skip_samples(struct psr_filterbank_input *in, size_t n, psr_err *err)
+{
+    struct psr_baseband_piece piece;
+    if (!in->is_coded)
+        return psr_baseband_read(in->reader, n, in->block_of[in->next], &in->got, err);
+    psr_status st = psr_baseband_take(in->reader, n, 0, SIZE_MAX, &piece, err);
+    in->got = piece.nsamp;
+    return st;
+}
+
+static psr_status read_samples(struct psr_filterbank_input *in, size_t n, psr_err *err)
+{
+    struct psr_spectra_block *coded = in->coded + in->next;
+    if (!in->is_coded)
+        return psr_baseband_read(in->reader, n, in->block_of[in->next], &in->got, err);
+    psr_status st = psr_spectra_block_fill(coded, in->reader, n, err);
+    in->got = coded->nsamp;
+    return st;
+}
+
 /* Reads into the next block what is to be read; first skips. */
 static psr_status read_block(void *ctx, psr_err *err)
 {
     struct psr_filterbank_input *in = ctx;
-    float *to = in->block_of[in->next];
     psr_status st = PSR_OK;
     in->got = 1;
     while (!st && in->skip > 0 && in->got > 0) {
-        const size_t n = in->skip < (int64_t)in->block ? (size_t)in->skip : in->block;
-        st = psr_baseband_read(in->reader, n, to, &in->got, err);
+        st = skip_samples(in, in->skip < (int64_t)in->block ? (size_t)in->skip : in->block, err);
         in->skip -= (int64_t)in->got;
     }
     const size_t want =
@@ -36,7 +54,7 @@ static psr_status read_block(void *ctx, psr_err *err)
     const bool more = !st && in->got > 0;
     in->got = 0;
     if (more && want > 0)
-        st = psr_baseband_read(in->reader, want, to, &in->got, err);
+        st = read_samples(in, want, err);
     in->left -= in->left >= 0 ? (int64_t)in->got : 0;
     return st;
 }
@@ -45,7 +63,7 @@ psr_status psr_filterbank_input_start(struct psr_filterbank_input *in, psr_err *
 {
     const struct psr_baseband_header *h = psr_baseband_header(in->reader);
     const size_t n = h->nchan * h->npol * (h->real ? 1 : 2) * in->block;
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2 && !in->is_coded; i++)
         if (!(in->block_of[i] = malloc(n * sizeof(float))))
             return psr_fail_nomem(err, "voltages", (double)n * sizeof(float));
     psr_async_task_start(&in->task, read_block, in);
@@ -83,6 +101,22 @@ psr_status psr_filterbank_input_next(struct psr_filterbank_input *in, float **pl
     return st;
 }
 
+psr_status psr_filterbank_input_next_coded(struct psr_filterbank_input *in,
+                                           struct psr_spectra_block **block, psr_err *err)
+{
+    psr_status st = psr_async_task_wait(&in->task, err);
+    *block = in->coded + in->next;
+    (*block)->nsamp = st ? 0 : in->got;
+    if (st || in->got == 0)
+        return st;
+    st = note_lost(in, in->first, err);
+    in->first += (int64_t)in->got;
+    in->next = (in->next + 1) % PSR_FILTERBANK_BLOCKS;
+    if (!st)
+        psr_async_task_start(&in->task, read_block, in);
+    return st;
+}
+
 bool psr_filterbank_input_has(struct psr_filterbank_input *in, int64_t first, int64_t n)
 {
     size_t past = 0;
@@ -101,5 +135,7 @@ void psr_filterbank_input_end(struct psr_filterbank_input *in)
     psr_baseband_close(in->reader);
     free(in->block_of[0]);
     free(in->block_of[1]);
+    for (int i = 0; i < PSR_FILTERBANK_BLOCKS; i++)
+        psr_spectra_block_free(in->coded + i);
     free(in->lost);
 }

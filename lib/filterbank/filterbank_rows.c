@@ -147,6 +147,20 @@ psr_status psr_filterbank_rows_add(struct psr_filterbank_rows *r, const float *v
     return flush(r, ncomplete, false, err);
 }
 
+psr_status psr_filterbank_rows_take(struct psr_filterbank_rows *r, const float *x,
+                                    const uint32_t *weight, size_t n, psr_err *err)
+{
+    psr_status st = make_room(r, n, err);
+    if (st || n == 0)
+        return st;
+    memcpy(r->x + r->n * r->nvalue, x, n * r->nvalue * sizeof *x);
+    memcpy(r->weight + r->n, weight, n * sizeof *weight);
+    r->n += n;
+    for (; r->nheld < r->n; r->nheld++)
+        complete_row(r, r->nheld);
+    return flush(r, r->n, false, err);
+}
+
 psr_status psr_filterbank_rows_finish(struct psr_filterbank_rows *r, psr_err *err)
 {
     return flush(r, r->nheld, true, err);

@@ -6,9 +6,13 @@
 #include "signal/channelise.h"
 #include "signal/detect.h"
 #include "signal/rescale.h"
+#include "signal/spectra.h"
 #include <psrkit/filterbank.h>
 #include <psrkit/outfile.h>
 #include <psrkit/tool.h>
+
+/* One block is read while two are on their way to a device. */
+enum { PSR_FILTERBANK_BLOCKS = 3 };
 
 /* Reads voltages ahead. */
 struct psr_filterbank_input {
@@ -16,8 +20,10 @@ struct psr_filterbank_input {
     size_t block;       /* samples at a time */
     int64_t skip, left; /* samples still to be skipped, and to be read; -1: all */
     float *block_of[2]; /* planes of block samples each */
-    int next;           /* the one that is read now */
-    size_t got;         /* samples of it */
+    bool is_coded;      /* for a device: blocks are coded */
+    struct psr_spectra_block coded[PSR_FILTERBANK_BLOCKS];
+    int next;   /* the one that is read now */
+    size_t got; /* samples of it */
     struct psr_async_task task;
 
     /* Lost samples that spectra to come may depend on, from the first one used. */
@@ -57,6 +63,7 @@ struct psr_filterbank {
     psr_channelise *channels;
     struct psr_channelise_shape shape;
     size_t spectrum_nsamp; /* samples from one spectrum to the next */
+    psr_spectra *spectra;  /* on a device; NULL: on the CPU */
     int64_t nspectrum;     /* so far */
     float *v;              /* channelised, of a block */
     bool *good;            /* [spectra of a block] */
@@ -78,6 +85,11 @@ PSR_MUST_CHECK psr_status psr_filterbank_input_start(struct psr_filterbank_input
 PSR_MUST_CHECK psr_status psr_filterbank_input_next(struct psr_filterbank_input *in, float **planes,
                                                     size_t *n, psr_err *err);
 
+/* The same as they are coded, for a device; *block is valid until the next call but one. */
+PSR_MUST_CHECK psr_status psr_filterbank_input_next_coded(struct psr_filterbank_input *in,
+                                                          struct psr_spectra_block **block,
+                                                          psr_err *err);
+
 /* Whether samples [first, first + n) are all there; asks in ascending order. */
 bool psr_filterbank_input_has(struct psr_filterbank_input *in, int64_t first, int64_t n);
 
@@ -97,10 +109,31 @@ PSR_MUST_CHECK psr_status psr_filterbank_rows_start(struct psr_filterbank_rows *
 PSR_MUST_CHECK psr_status psr_filterbank_rows_add(struct psr_filterbank_rows *rows, const float *v,
                                                   const bool *good, size_t n, psr_err *err);
 
+/* Takes n rows that are detected and summed, of weight good spectra each. */
+PSR_MUST_CHECK psr_status psr_filterbank_rows_take(struct psr_filterbank_rows *rows, const float *x,
+                                                   const uint32_t *weight, size_t n, psr_err *err);
+
 /* Writes what is held; spectra that do not fill a row are dropped. */
 PSR_MUST_CHECK psr_status psr_filterbank_rows_finish(struct psr_filterbank_rows *rows,
                                                      psr_err *err);
 void psr_filterbank_rows_free(struct psr_filterbank_rows *rows);
+
+/* --- devices (filterbank_device.c) --- */
+
+/* Makes p->spectra and blocks for it, where the description's device is one that there is.
+ * Status: PSR_EDEVICE, PSR_EUNSUPPORTED (only where a device is asked for), PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_filterbank_device_make(psr_filterbank *p, psr_err *err);
+
+/* Processes the whole input on it. */
+PSR_MUST_CHECK psr_status psr_filterbank_device_run(psr_filterbank *p, psr_err *err);
+
+/* --- running (filterbank.c) --- */
+
+/* Fills p->good for the next n spectra. */
+void psr_filterbank_find_good(psr_filterbank *p, size_t n);
+
+/* PSR_ESTOPPED if the caller wants to end. */
+PSR_MUST_CHECK psr_status psr_filterbank_check_stop(const psr_filterbank *p, psr_err *err);
 
 /* --- checks (filterbank_check.c) --- */
 

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/copy_desc.h"
+#include "base/digest.h"
 #include "base/path.h"
 #include "base/threads.h"
 #include "baseband_reader.h"
@@ -165,6 +166,20 @@ static psr_status copy_paths(psr_baseband *b, psr_err *err)
     return PSR_OK;
 }
 
+/* The same for the same layout and coding. */
+static uint64_t mark_layout(const psr_baseband *b)
+{
+    const struct baseband_layout *l = &b->layout;
+    const struct baseband_coding *c = &b->coding;
+    const uint64_t whole[] = {l->frame_nsamp, l->frame_bytes,    l->sample_bits,    l->ngroup,
+                              l->ndim,        (uint64_t)c->code, (uint64_t)c->nbit, c->high_first};
+    const float scales[] = {c->scale, c->shift};
+    uint64_t mark = psr_digest_bytes(0, whole, sizeof whole);
+    mark = psr_digest_bytes(mark, scales, sizeof scales);
+    mark = psr_digest_bytes(mark, l->plane_bits, l->nplane * sizeof *l->plane_bits);
+    return psr_digest_bytes(mark, l->plane_group, l->nplane * sizeof *l->plane_group);
+}
+
 static psr_status prepare(psr_baseband *b, psr_err *err)
 {
     if (b->d.npath < 1)
@@ -180,7 +195,10 @@ static psr_status prepare(psr_baseband *b, psr_err *err)
     st = copy_paths(b, err);
     if (!st)
         st = place_parts(b, err);
-    return st ? st : b->format->begin(b, b->part, err);
+    if (st)
+        return st;
+    b->mark = mark_layout(b);
+    return b->format->begin(b, b->part, err);
 }
 
 psr_status psr_baseband_open(psr_baseband **out, const struct psr_baseband_desc *desc, psr_err *err)
@@ -297,6 +315,7 @@ static psr_status next_part(psr_baseband *b, psr_err *err)
     b->header = first;
     if (st)
         return st;
+    b->other = mark_layout(b) != b->mark;
     const struct baseband_part *part = b->part + b->now, *before = part - 1;
     const double seconds = (double)(part->first - at) / first.rate_hz;
     if (part->first + b->overlap < at)
@@ -333,7 +352,8 @@ static psr_status next_chunk(psr_baseband *b, int64_t at, psr_err *err)
     return st;
 }
 
-/* Zeroes the frames of the chunk that are absent, within [from, from + n), which is at "at". */
+/* Notes the frames of the chunk that are absent, within [from, from + n), which is at "at", and zeroes
+ * them in out unless that is NULL. */
 static psr_status drop_absent(psr_baseband *b, size_t from, size_t n, float *out, size_t stride,
                               size_t at, psr_err *err)
 {
@@ -345,7 +365,8 @@ static psr_status drop_absent(psr_baseband *b, size_t from, size_t n, float *out
         bool any = false;
         for (size_t p = 0; p < b->layout.nplane; p++)
             if (!b->chunk.present[k * b->layout.ngroup + b->layout.plane_group[p]]) {
-                zero_samples(b, p, out, stride, at + t - from, count);
+                if (out)
+                    zero_samples(b, p, out, stride, at + t - from, count);
                 any = true;
             }
         if (any)
@@ -388,5 +409,75 @@ psr_status psr_baseband_read(psr_baseband *b, size_t nsamp, float *out, size_t *
         b->count.nsamp += (int64_t)done;
         *nread += done;
     }
+    return st;
+}
+
+/* --- coded samples ---------------------------------------------------------------------------- */
+
+/* The frames that hold samples [from, from + n) of the chunk. */
+static void find_frames(const psr_baseband *b, size_t from, size_t n,
+                        struct psr_baseband_piece *piece)
+{
+    enum { BYTE = 8 }; /* samples that fill bytes, of any number of bits */
+    const struct baseband_layout *l = &b->layout;
+    const bool framed = l->frame_nsamp != SIZE_MAX;
+    const size_t unit = framed ? l->frame_nsamp : BYTE;
+    const size_t unit_bytes = framed ? l->frame_bytes : l->sample_bits;
+    const size_t first = from / unit, stop = (from + n + unit - 1) / unit;
+    const size_t last_bits = (from + n - first * unit) * l->sample_bits;
+    piece->nsamp = n;
+    piece->from = from - first * unit;
+    piece->aligned = unit;
+    piece->bytes = b->chunk.bytes + first * unit_bytes;
+    piece->nbytes = framed ? (stop - first) * unit_bytes : (last_bits + 7) / 8;
+    if (b->chunk.present) {
+        piece->present = b->chunk.present + first * l->ngroup;
+        piece->nflag = (stop - first) * l->ngroup;
+    }
+}
+
+/* What is next, without taking it. */
+static void find_piece(const psr_baseband *b, size_t nsamp, size_t at, size_t room,
+                       struct psr_baseband_piece *piece)
+{
+    const int64_t now = b->count.nsamp, gap = b->chunk.first - now;
+    *piece = (struct psr_baseband_piece){.missing = gap > 0};
+    if (gap > 0) {
+        piece->nsamp = gap < (int64_t)nsamp ? (size_t)gap : nsamp;
+        return;
+    }
+    const size_t from = (size_t)-gap, left = b->chunk.nsamp - from;
+    const bool whole = b->layout.frame_nsamp != SIZE_MAX;
+    find_frames(b, from, left < nsamp ? left : nsamp, piece);
+    if (at > 0 && ((whole && left > nsamp) || piece->nbytes + piece->nflag > room))
+        piece->nsamp = 0;
+}
+
+psr_status psr_baseband_take(psr_baseband *b, size_t nsamp, size_t at, size_t room,
+                             struct psr_baseband_piece *piece, psr_err *err)
+{
+    *piece = (struct psr_baseband_piece){.nsamp = 0};
+    b->nlost = at > 0 ? b->nlost : 0;
+    psr_status st = next_chunk(b, b->count.nsamp, err);
+    if (st || b->ended || nsamp == 0)
+        return st;
+    if (b->other)
+        return psr_fail_field(
+            err, PSR_EUNSUPPORTED, "layout",
+            "%s: has samples in another order or coding than the first file: only "
+            "the CPU reads both in one run",
+            b->input->name);
+    find_piece(b, nsamp, at, room, piece);
+    if (piece->nbytes + piece->nflag > room && piece->nsamp > 0)
+        return psr_fail(err, PSR_EUNSUPPORTED, "%s: frames of %zu bytes, limit %zu of a block",
+                        b->input->name, piece->nbytes, room);
+    const int64_t lost = b->count.lost;
+    if (piece->missing)
+        st = add_lost(b, at, piece->nsamp, err);
+    else if (piece->present && piece->nsamp > 0)
+        st = drop_absent(b, (size_t)(b->count.nsamp - b->chunk.first), piece->nsamp, NULL, 0, at,
+                         err);
+    piece->some_absent = !piece->missing && b->count.lost > lost;
+    b->count.nsamp += (int64_t)piece->nsamp;
     return st;
 }

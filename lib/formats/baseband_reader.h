@@ -77,6 +77,8 @@ struct psr_baseband {
     int64_t bytes;                    /* of all files; -1 for a pipe */
     double sample_bytes;              /* with the headers of frames */
     int64_t overlap;                  /* samples that a file may repeat of the one before */
+    uint64_t mark;                    /* of the layout and coding of the first file */
+    bool other;                       /* those of the current one differ */
     struct baseband_chunk chunk;      /* the current one */
     bool ended;
     struct psr_baseband_count count;
@@ -97,6 +99,29 @@ static inline int64_t psr_baseband_sample(double t)
 /* Makes the layout's tables of planes, zeroed; nplane is set.
  * Status: PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_baseband_make_planes(struct baseband_layout *l, psr_err *err);
+
+/* Coded samples [from, from + nsamp) of frames, or lost ones. */
+struct psr_baseband_piece {
+    size_t nsamp, from;
+    bool missing;         /* all of them */
+    const uint8_t *bytes; /* [nbytes] of the frames, the reader's until the next call */
+    size_t nbytes;
+    size_t aligned; /* samples that end with a frame, or a byte: others may follow there */
+    bool some_absent;
+    const bool *present; /* [nflag] as in struct baseband_chunk, of these frames; NULL: all are */
+    size_t nflag;
+};
+
+/* Takes up to nsamp samples as they are coded.
+ * Given:    at     samples of the caller's block that were taken before; psr_baseband_lost counts
+ *                  from the block's first
+ *           room   bytes of frames and flags that the caller has place for
+ * Returned: *piece; nsamp is 0 at the end, and where at is above 0 and frames are not to be cut or
+ *           there is no room for them: the next block takes them
+ * Status:   as psr_baseband_read; PSR_EUNSUPPORTED (room is not enough for a frame; a file has its
+ *           samples in another order or coding than the first) */
+PSR_MUST_CHECK psr_status psr_baseband_take(psr_baseband *b, size_t nsamp, size_t at, size_t room,
+                                            struct psr_baseband_piece *piece, psr_err *err);
 
 /* Prepares the values of a coding whose other fields are set. */
 void psr_baseband_fill_values(struct baseband_coding *c);

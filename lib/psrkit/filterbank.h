@@ -13,7 +13,7 @@
  *   psr_filterbank_destroy(p);
  *
  * Destroying an unfinished filterbank leaves no file.  Results have the same bits with any number of
- * threads.  Not thread-safe: use each filterbank from one thread. */
+ * threads; on a device, powers differ by some 1e-7 of their mean.  Not thread-safe: use each filterbank from one thread. */
 #ifndef PSRKIT_FILTERBANK_H
 #define PSRKIT_FILTERBANK_H
 
@@ -71,14 +71,16 @@ struct psr_filterbank_desc {
     bool (*should_stop)(void *ctx);             /* polled often; NULL: never */
     void (*progress)(void *ctx, int64_t nread); /* called after every block; may be NULL */
     void *ctx;                                  /* passed to both */
+    const char *device; /* that makes spectra, as for psr_device_choose; default "auto" */
+    double block_mb;    /* voltages that a device takes at a time, MB; default 0: 32, or 0.1 s */
 };
 
 /* Sets size and all fields to their defaults. */
 void psr_filterbank_defaults(struct psr_filterbank_desc *desc);
 
 /* Opens the input, makes the plan and creates the output under a temporary name.
- * Status: PSR_EINVAL naming field, value and limit; PSR_EFORMAT, PSR_EUNSUPPORTED, PSR_EIO, PSR_ENOMEM.
- *         *out is NULL on error. */
+ * Status: PSR_EINVAL naming field, value and limit; PSR_EFORMAT, PSR_EUNSUPPORTED, PSR_EIO, PSR_ENOMEM;
+ *         PSR_EDEVICE (a device was asked for, and cannot be used).  *out is NULL on error. */
 PSR_MUST_CHECK psr_status psr_filterbank_create(psr_filterbank **out,
                                                 const struct psr_filterbank_desc *desc,
                                                 psr_err *err);
@@ -111,6 +113,7 @@ struct psr_filterbank_report {
     int64_t nread, nlost;              /* samples so far, and lost ones of them */
     int64_t nrow, nrow_lost;           /* rows written, and those that hold nothing */
     double read_s, channels_s, rows_s; /* time spent waiting for reads, and on the others */
+    const char *backend;               /* that makes spectra: "cpu" "cuda" */
 };
 void psr_filterbank_describe(const psr_filterbank *p, struct psr_filterbank_report *report);
 

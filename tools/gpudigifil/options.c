@@ -12,7 +12,6 @@ struct words {
     double dm;
     bool stokes, circular;
     bool no_excision, fpt; /* of digifil, without meaning here */
-    double block_mb;
 };
 
 static void add_input(struct cli_table *list, struct psr_filterbank_desc *d)
@@ -85,7 +84,12 @@ static void add_running(struct cli_table *list, struct psr_filterbank_desc *d, s
     const struct cli_option options[] = {
         {"Running", CLI_HEADING, NULL, NULL, NULL, 0, 0},
         {"ncpus, threads", CLI_INT, &d->ncpus, "N", "Threads (default: all cores).", 1, 4096},
-        {"B", CLI_DOUBLE, &w->block_mb, "MB", "Accepted as digifil does, without effect.", 0, 1e9},
+        {"device", CLI_TEXT, &d->device, "NAME",
+         "Device that makes spectra: auto (a GPU if there is one, the default), cpu, cuda, or the "
+         "number of a GPU.",
+         0, 0},
+        {"B", CLI_DOUBLE, &d->block_mb, "MB",
+         "Voltages that a GPU takes at a time (default: 32 MB, or 0.1 s).", 0, 1e6},
         {"2", CLI_FLAG, &w->no_excision, NULL, "Accepted: 2-bit voltages are never excised.", 0, 0},
         {"p", CLI_FLAG, &w->fpt, NULL, "Accepted, without effect.", 0, 0},
     };

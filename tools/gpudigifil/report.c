@@ -12,11 +12,12 @@ void digifil_print_plan(const struct cli *tool, const psr_filterbank *p)
         stderr,
         "%s: %s, %zu %s channels, %zu polarisations, %d bits, %.9g samples/s\n"
         "%s: %zu channels, transform back of %zu points (%zu and %zu discarded); out %zu channels "
-        "from %.6f MHz by %g, %d products, %.9g us, %d bits; first scale of %lld spectra; %d "
+        "from %.6f MHz by %g, %d products, %.9g us, %d bits; first scale of %lld spectra; on %s, "
+        "%d "
         "threads\n",
         r.input, r.format, r.nchan_in, r.real ? "real" : "complex", r.npol_in, r.nbit_in, r.rate_hz,
         tool->name, r.nchan, r.nfft, r.early, r.late, out->nchan, out->fch1_mhz, out->foff_mhz,
-        out->nif, out->tsamp_s * 1e6, out->nbit, (long long)r.held, r.nthread);
+        out->nif, out->tsamp_s * 1e6, out->nbit, (long long)r.held, r.backend, r.nthread);
 }
 
 void digifil_print_account(const struct cli *tool, const psr_filterbank *p)

@@ -1,0 +1,177 @@
+/* Coded voltages to detected spectra: what all devices have in common. */
+#include "spectra_plan.h"
+
+#include "channelise_plan.h"
+#include <config.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The one place that knows which were built. */
+static const struct psr_spectra_ops *const backends[] = {
+#ifdef HAVE_CUDA
+    &psr_spectra_cuda,
+#endif
+    NULL,
+};
+
+/* --- create and destroy ----------------------------------------------------------------------- */
+
+static void copy_shape(psr_spectra *s)
+{
+    const psr_channelise *p = s->d.channels;
+    s->shape = p->shape;
+    s->npol = p->d.npol;
+    s->nplane = p->d.nchan_in * p->d.npol;
+    s->nchan = p->d.nchan;
+    s->n = p->n;
+    s->nbin = p->nbin;
+    s->ndim = p->ndim;
+    s->ntap = p->d.ntap;
+    s->real = p->d.real;
+    s->upper = p->d.bw_mhz > 0;
+    s->nvalue = psr_detect_nproduct(s->d.what, s->npol) * (s->nchan / s->d.fsum);
+    s->most_segments = (s->d.block + s->shape.segment) / s->shape.step + 1;
+    s->most_rows = s->most_segments * s->shape.keep / s->d.tsum + 2;
+}
+
+/* "auto" takes the first backend whose device is present; any other failure ends the search. */
+static psr_status start_backend(psr_spectra *s, psr_err *err)
+{
+    const bool any = !s->d.backend || !strcmp(s->d.backend, "auto");
+    psr_status st = PSR_OK;
+    for (size_t k = 0; backends[k]; k++) {
+        if (!any && strcmp(s->d.backend, backends[k]->name) != 0)
+            continue;
+        if (s->ops)
+            s->ops->destroy(s);
+        s->ops = backends[k];
+        st = s->ops->create(s, err);
+        if (st != PSR_EDEVICE)
+            return st;
+    }
+    return st ? st
+              : psr_fail_field(err, PSR_EDEVICE, "backend",
+                               "spectra: no backend '%s' in this build",
+                               any ? "auto" : s->d.backend);
+}
+
+/* Samples of a block are counted in 32 bits there. */
+static psr_status check_sizes(const struct psr_spectra_desc *d, psr_err *err)
+{
+    const size_t frame = d->layout->frame_nsamp == SIZE_MAX ? 0 : d->layout->frame_nsamp;
+    const size_t most = frame > d->block ? frame : d->block;
+    if (d->block > 0 && most <= INT32_MAX)
+        return PSR_OK;
+    return psr_fail_field(err, PSR_EUNSUPPORTED, "block",
+                          "spectra: a block or frame of %zu samples, must be 1 to %d", most,
+                          INT32_MAX);
+}
+
+psr_status psr_spectra_create(psr_spectra **out, const struct psr_spectra_desc *desc, psr_err *err)
+{
+    *out = NULL;
+    psr_spectra *s = calloc(1, sizeof *s);
+    if (!s)
+        return psr_fail_nomem(err, "spectra", sizeof *s);
+    s->d = *desc;
+    copy_shape(s);
+    psr_status st = check_sizes(desc, err);
+    for (int k = 0; k < PSR_SPECTRA_SLOTS && !st; k++)
+        if (!(s->slot[k].weight = calloc(s->most_rows, sizeof *s->slot[k].weight)))
+            st = psr_fail_nomem(err, "spectra", (double)s->most_rows * sizeof(uint32_t));
+    if (!st)
+        st = start_backend(s, err);
+    s->d.channels = NULL;
+    s->d.layout = NULL;
+    s->d.coding = NULL;
+    if (st) {
+        psr_spectra_destroy(s);
+        return st;
+    }
+    *out = s;
+    return PSR_OK;
+}
+
+void psr_spectra_destroy(psr_spectra *s)
+{
+    if (!s)
+        return;
+    if (s->ops)
+        s->ops->destroy(s);
+    for (int k = 0; k < PSR_SPECTRA_SLOTS; k++)
+        free(s->slot[k].weight);
+    free(s);
+}
+
+const char *psr_spectra_backend(const psr_spectra *s)
+{
+    return s->ops->name;
+}
+
+int64_t psr_spectra_device_bytes(const psr_spectra *s)
+{
+    return s->bytes;
+}
+
+/* --- the stream ------------------------------------------------------------------------------- */
+
+static size_t count_segments(const psr_spectra *s, size_t nsamp)
+{
+    const size_t all = s->nheld + nsamp;
+    return all < s->shape.segment ? 0 : (all - s->shape.segment) / s->shape.step + 1;
+}
+
+size_t psr_spectra_ready(const psr_spectra *s, size_t nsamp)
+{
+    return count_segments(s, nsamp) * s->shape.keep;
+}
+
+/* Counts the good spectra of each row; all_good is whether none is missing. */
+static void weigh_rows(psr_spectra *s, struct psr_spectra_slot *slot, const bool *good, size_t n,
+                       bool *all_good)
+{
+    size_t fill = s->fill;
+    slot->nrow = 0;
+    *all_good = true;
+    for (size_t i = 0; i < n; i++) {
+        s->ngood += good[i];
+        *all_good &= good[i];
+        if (++fill == s->d.tsum) {
+            slot->weight[slot->nrow++] = s->ngood;
+            s->ngood = 0;
+            fill = 0;
+        }
+    }
+}
+
+psr_status psr_spectra_push(psr_spectra *s, const struct psr_spectra_block *b, const bool *good,
+                            psr_err *err)
+{
+    const size_t nsegment = count_segments(s, b->nsamp), n = nsegment * s->shape.keep;
+    const int k = (int)(s->npush % PSR_SPECTRA_SLOTS);
+    bool all_good;
+    if (s->npush - s->ncollect == PSR_SPECTRA_SLOTS || b->nsamp > s->d.block)
+        return psr_fail(err, PSR_EINVAL, "spectra: a block of %zu samples, limit %zu, %d under way",
+                        b->nsamp, s->d.block, (int)(s->npush - s->ncollect));
+    weigh_rows(s, s->slot + k, good, n, &all_good);
+    psr_status st = s->ops->push(s, k, b, nsegment, all_good ? NULL : good, err);
+    if (st)
+        return st;
+    s->npush++;
+    s->fill = (s->fill + n) % s->d.tsum;
+    s->nheld += b->nsamp - nsegment * s->shape.step;
+    return PSR_OK;
+}
+
+psr_status psr_spectra_collect(psr_spectra *s, const float **x, const uint32_t **weight,
+                               size_t *nrow, psr_err *err)
+{
+    const int k = (int)(s->ncollect % PSR_SPECTRA_SLOTS);
+    if (s->npush == s->ncollect)
+        return psr_fail(err, PSR_EINVAL, "spectra: no block is under way");
+    s->ncollect++;
+    *weight = s->slot[k].weight;
+    *nrow = s->slot[k].nrow;
+    return s->ops->collect(s, k, x, err);
+}
