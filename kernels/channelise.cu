@@ -9,7 +9,10 @@
 namespace
 {
 
-constexpr int THREADS = 256, SAMPLES = 8, LANES = 32, AHEAD = 8;
+constexpr int THREADS = 256, SAMPLES = 8, LANES = 32;
+
+/* Spectra that are loaded at a time; the more, the longer the sums, as those have fewer threads. */
+constexpr int AHEAD = 8, FAR_AHEAD = 32, LONG_SUM = 128;
 
 int count_blocks(size_t n, size_t each)
 {
@@ -51,7 +54,8 @@ __device__ inline void unpack_sample(const channelise_k_coding &c, const channel
 {
     float *to = r.d_to + (plane * r.stride + t) * c.ndim;
     const uint32_t sample = r.from + t;
-    const uint32_t frame = sample / c.frame_nsamp, within = sample - frame * c.frame_nsamp;
+    const uint32_t frame = c.frame_nsamp == UINT32_MAX ? 0 : sample / c.frame_nsamp;
+    const uint32_t within = sample - frame * c.frame_nsamp;
     const bool there =
         r.d_bytes && (!r.d_present || r.d_present[frame * c.ngroup + c.d_plane_group[plane]]);
     const uint8_t *bytes = r.d_bytes + frame * c.frame_bytes;
@@ -83,6 +87,72 @@ __global__ void __launch_bounds__(THREADS)
         if (t < r.n)
             unpack_sample<KIND>(c, r, plane, bits, (uint32_t)t);
     }
+}
+
+/* Fields of planes in turn, without frames: a thread takes four values of each plane from a word. */
+template <kind KIND, int NPLANE, int NDIM>
+__global__ void __launch_bounds__(THREADS)
+    unpack_turns(const channelise_k_coding c, const channelise_k_run r)
+{
+    constexpr int FIELDS = 4 * NPLANE, EACH = 4 / NDIM; /* samples */
+    const size_t k = (size_t)blockIdx.x * THREADS + threadIdx.x;
+    const size_t bits = FIELDS * (size_t)c.nbit;
+    const uint8_t *from = r.d_bytes + (r.from * c.sample_bits + k * bits) / 8;
+    float value[FIELDS];
+    if (k * EACH >= r.n)
+        return;
+    if (KIND == BYTES) {
+#pragma unroll
+        for (int w = 0; w < NPLANE; w++) {
+            const unsigned word = ((const unsigned *)from)[w];
+#pragma unroll
+            for (int b = 0; b < 4; b++)
+                value[4 * w + b] =
+                    ((float)(int8_t)(word >> 8 * b ^ (c.is_offset ? 0x80 : 0)) + c.shift) * c.scale;
+        }
+    } else {
+        unsigned word = 0;
+        for (int b = 0; b < (int)bits / 8; b++)
+            word |= (unsigned)from[b] << 8 * b;
+#pragma unroll
+        for (int f = 0; f < FIELDS; f++)
+            value[f] = __ldg(c.d_value + (word >> f * c.nbit & ((1u << c.nbit) - 1)));
+    }
+#pragma unroll
+    for (int p = 0; p < NPLANE; p++) {
+        float v[4];
+#pragma unroll
+        for (int e = 0; e < 4; e++)
+            v[e] = value[(e / NDIM * NPLANE + p) * NDIM + e % NDIM];
+        *(float4 *)(r.d_to + (p * r.stride + k * EACH) * NDIM) =
+            make_float4(v[0], v[1], v[2], v[3]);
+    }
+}
+
+/* Whether words of this run are whole, and places are aligned to those of four values; runs that are
+ * not of whole words are unpacked value by value. */
+bool is_in_turns(const channelise_k_coding &c, const channelise_k_run &r)
+{
+    const size_t bits = 4 * c.nplane * (size_t)c.nbit, start = r.from * c.sample_bits;
+    const size_t align = c.nbit == 8 ? 4 : 1;
+    return r.d_bytes && !r.d_present && c.in_turns && c.nplane <= 2 && c.nbit <= 8 &&
+           !(c.high_first && c.nbit < 8) && bits % 8 == 0 && start % 8 == 0 &&
+           (uintptr_t)(r.d_bytes + start / 8) % align == 0 && (uintptr_t)r.d_to % 16 == 0 &&
+           r.stride * c.ndim % 4 == 0 && r.n % (4 / c.ndim) == 0;
+}
+
+template <kind KIND>
+void launch_turns(const channelise_k_coding &c, const channelise_k_run &r, cudaStream_t stream)
+{
+    const int blocks = count_blocks(r.n * c.ndim / 4, THREADS);
+    if (c.nplane == 1 && c.ndim == 1)
+        unpack_turns<KIND, 1, 1><<<blocks, THREADS, 0, stream>>>(c, r);
+    else if (c.nplane == 1)
+        unpack_turns<KIND, 1, 2><<<blocks, THREADS, 0, stream>>>(c, r);
+    else if (c.ndim == 1)
+        unpack_turns<KIND, 2, 1><<<blocks, THREADS, 0, stream>>>(c, r);
+    else
+        unpack_turns<KIND, 2, 2><<<blocks, THREADS, 0, stream>>>(c, r);
 }
 
 template <kind KIND>
@@ -198,6 +268,7 @@ __device__ inline part find_part(const channelise_k_spectra &d, size_t row)
 }
 
 /* Each power of its own: a thread a value of a row. */
+template <int DEPTH>
 __global__ void __launch_bounds__(THREADS) detect_each(const channelise_k_spectra d, size_t total)
 {
     const size_t k = (size_t)blockIdx.x * THREADS + threadIdx.x;
@@ -214,13 +285,13 @@ __global__ void __launch_bounds__(THREADS) detect_each(const channelise_k_spectr
                 sum += power_of(voltage_at(d, find_series(d, c + f, pol), t, p.stop));
     else {
         const series s = find_series(d, c, pol);
-        for (size_t t = p.from; t < p.stop; t += AHEAD) {
-            float2 v[AHEAD];
+        for (size_t t = p.from; t < p.stop; t += DEPTH) {
+            float2 v[DEPTH];
 #pragma unroll
-            for (int a = 0; a < AHEAD; a++)
+            for (int a = 0; a < DEPTH; a++)
                 v[a] = voltage_at(d, s, t + a, p.stop);
 #pragma unroll
-            for (int a = 0; a < AHEAD; a++)
+            for (int a = 0; a < DEPTH; a++)
                 sum += power_of(v[a]);
         }
     }
@@ -273,7 +344,11 @@ cudaError_t channelise_k_unpack(const struct channelise_k_coding *c,
 {
     if (run->n == 0)
         return cudaSuccess;
-    if (c->is_float)
+    if (is_in_turns(*c, *run) && c->nbit == 8)
+        launch_turns<BYTES>(*c, *run, stream);
+    else if (is_in_turns(*c, *run))
+        launch_turns<BITS>(*c, *run, stream);
+    else if (c->is_float)
         launch_unpack<FLOATS>(*c, *run, stream);
     else if (c->nbit == 16)
         launch_unpack<WORDS>(*c, *run, stream);
@@ -315,8 +390,10 @@ cudaError_t channelise_k_detect(const struct channelise_k_spectra *d, cudaStream
     const size_t total = nrow * nout * (each ? d->npol : 1);
     if (d->nspectrum == 0)
         return cudaSuccess;
-    if (each)
-        detect_each<<<count_blocks(total, THREADS), THREADS, 0, stream>>>(*d, total);
+    if (each && d->tsum >= LONG_SUM)
+        detect_each<FAR_AHEAD><<<count_blocks(total, THREADS), THREADS, 0, stream>>>(*d, total);
+    else if (each)
+        detect_each<AHEAD><<<count_blocks(total, THREADS), THREADS, 0, stream>>>(*d, total);
     else
         detect_products<<<count_blocks(total, THREADS), THREADS, 0, stream>>>(*d, total);
     return cudaGetLastError();

@@ -18,6 +18,7 @@ extern "C" {
 struct channelise_k_coding {
     int nbit;
     bool is_offset, is_float, high_first;
+    bool in_turns; /* samples of all planes follow each other, without frames */
     float scale, shift;
     float *d_value; /* [256] of up to 4 bits */
     size_t sample_bits, frame_bytes, ngroup;

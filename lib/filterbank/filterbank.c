@@ -136,12 +136,10 @@ static void choose_levels(const struct psr_filterbank_desc *d, struct psr_filter
     r->gain = (float)(d->scale * (d->interval_s > 0 && d->nbits > 2 ? (double)r->middle / 6 : 1));
 }
 
-static psr_status make_rows(psr_filterbank *p, psr_err *err)
+static void describe_rows(psr_filterbank *p)
 {
     struct psr_filterbank_rows *r = &p->rows;
     const struct psr_filterbank_desc *d = &p->d;
-    const double rows = d->interval_s / (p->shape.tsamp_s * (double)d->tsum);
-    const int64_t interval = rows < 1 ? 1 : rows > 1e15 ? (int64_t)1e15 : (int64_t)rint(rows);
     r->what = choose_products(d->products);
     r->npol = p->npol;
     r->nchan = (size_t)(d->nchan ? d->nchan : (int64_t)p->header->nchan);
@@ -150,6 +148,14 @@ static psr_status make_rows(psr_filterbank *p, psr_err *err)
     r->adds_pols = d->products == PSR_PRODUCTS_SUM && p->npol == 2;
     r->nthread = p->nthread;
     choose_levels(d, r);
+}
+
+static psr_status make_rows(psr_filterbank *p, psr_err *err)
+{
+    struct psr_filterbank_rows *r = &p->rows;
+    const struct psr_filterbank_desc *d = &p->d;
+    const double rows = d->interval_s / (p->shape.tsamp_s * (double)d->tsum);
+    const int64_t interval = rows < 1 ? 1 : rows > 1e15 ? (int64_t)1e15 : (int64_t)rint(rows);
     const size_t row = psr_detect_nproduct(r->what, r->npol) * (r->nchan / r->fsum) * sizeof(float);
     const int64_t fit = HELD_BYTES / row > 0 ? (int64_t)(HELD_BYTES / row) : 1;
     r->held = (size_t)(interval < fit ? interval : fit);
@@ -214,12 +220,14 @@ static psr_status prepare(psr_filterbank *p, psr_err *err)
         st = open_input(p, err);
     if (!st)
         st = make_channels(p, err);
-    if (!st)
-        st = make_rows(p, err);
-    if (!st)
+    if (!st) {
+        describe_rows(p);
         st = psr_filterbank_device_make(p, err);
+    }
     if (!st && !p->spectra)
         st = make_blocks(p, err);
+    if (!st)
+        st = make_rows(p, err);
     return st ? st : open_output(p, err);
 }
 

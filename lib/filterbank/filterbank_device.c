@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* A block is long enough to fill a device, and no longer than a live stream can wait. */
-enum { BLOCK_BYTES = 1 << 25, SEGMENTS_MIN = 4 };
+enum { BLOCK_BYTES = 1 << 25, SEGMENTS_MIN = 4, ROWS_SHARE = 4 };
 static const double block_s = 0.1;
 
 /* --- preparing -------------------------------------------------------------------------------- */
@@ -40,6 +40,15 @@ static psr_status make_blocks(psr_filterbank *p, size_t bytes, psr_err *err)
     return st;
 }
 
+/* Rows are made while voltages are read: teams that have a processor each do not wait for each
+ * other's threads. */
+static void share_threads(psr_filterbank *p)
+{
+    const int rows = p->nthread / ROWS_SHARE > 1 ? p->nthread / ROWS_SHARE : 1;
+    p->rows.nthread = rows;
+    psr_baseband_use_threads(p->in.reader, p->nthread > rows ? p->nthread - rows : 1);
+}
+
 static psr_status make_spectra(psr_filterbank *p, const char *backend, int device, psr_err *err)
 {
     const struct psr_filterbank_rows *r = &p->rows;
@@ -62,6 +71,7 @@ static psr_status make_spectra(psr_filterbank *p, const char *backend, int devic
     if (st)
         return st;
     p->in.block = block;
+    share_threads(p);
     return make_blocks(p, desc.block_bytes, err);
 }
 
@@ -70,6 +80,8 @@ static void leave_device(psr_filterbank *p)
     psr_spectra_destroy(p->spectra);
     p->spectra = NULL;
     p->in.is_coded = false;
+    p->rows.nthread = p->nthread;
+    psr_baseband_use_threads(p->in.reader, p->nthread);
     free(p->good);
     p->good = NULL;
     for (int i = 0; i < PSR_FILTERBANK_BLOCKS; i++)

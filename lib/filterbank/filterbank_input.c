@@ -24,7 +24,7 @@ static psr_status skip_samples(struct psr_filterbank_input *in, size_t n, psr_er
     struct psr_baseband_piece piece;
     if (!in->is_coded)
         return psr_baseband_read(in->reader, n, in->block_of[in->next], &in->got, err);
-    psr_status st = psr_baseband_take(in->reader, n, 0, SIZE_MAX, &piece, err);
+    psr_status st = psr_baseband_take(in->reader, n, 0, NULL, SIZE_MAX, &piece, err);
     in->got = piece.nsamp;
     return st;
 }

@@ -60,11 +60,20 @@ static void quieten_rows(const struct psr_filterbank_rows *r, size_t n)
 /* Of two scaled powers one, of the same standard deviation. */
 static void add_pols(const struct psr_filterbank_rows *r, size_t n)
 {
-    const size_t half = r->nvalue / 2;
+    enum { TILE = 256 };
+    const size_t half = r->nvalue / 2, ntile = (half + TILE - 1) / TILE;
     const float part = r->scale ? (float)M_SQRT1_2 : 1;
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < half; k++)
-            r->x[i * half + k] = (r->x[i * r->nvalue + k] + r->x[i * r->nvalue + half + k]) * part;
+    const int nthread = r->nthread;
+    (void)nthread; /* without OpenMP */
+#pragma omp parallel for num_threads(nthread) schedule(static)
+    for (size_t tile = 0; tile < ntile; tile++) {
+        const size_t from = tile * TILE, stop = from + TILE < half ? from + TILE : half;
+        for (size_t i = 0; i < n; i++) {
+            const float *p = r->x + i * r->nvalue, *q = p + half;
+            for (size_t k = from; k < stop; k++)
+                r->x[i * half + k] = (p[k] + q[k]) * part;
+        }
+    }
 }
 
 /* Levels of n rows of nvalue. */
@@ -99,7 +108,7 @@ static psr_status put_rows(struct psr_filterbank_rows *r, size_t n, psr_err *err
         psr_rescale_apply(r->scale, r->x, r->good, n);
         quieten_rows(r, n);
     }
-    /* adding writes below what it reads */
+    /* adding writes below what it reads, of the same channels */
     if (r->adds_pols)
         add_pols(r, n);
     const size_t nvalue = r->adds_pols ? r->nvalue / 2 : r->nvalue;

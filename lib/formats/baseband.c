@@ -81,6 +81,8 @@ static psr_status open_part(psr_baseband *b, size_t i, psr_err *err)
     struct psr_mjd start = {0, 0};
     close_input(b);
     psr_status st = psr_baseband_input_open(&b->input, b->part[i].path, &b->d.notes, err);
+    if (!st)
+        b->input->nthread = b->nthread;
     if (!st && b->input->stream && b->npart > 1)
         st = psr_fail_field(err, PSR_EINVAL, "path", "%s: must be the only input, as any pipe",
                             b->input->name);
@@ -245,6 +247,13 @@ int64_t psr_baseband_nsamp(const psr_baseband *b)
 void psr_baseband_describe(const psr_baseband *b, struct psr_baseband_count *count)
 {
     *count = b->count;
+}
+
+void psr_baseband_use_threads(psr_baseband *b, int n)
+{
+    b->nthread = n;
+    if (b->input)
+        b->input->nthread = n;
 }
 
 size_t psr_baseband_lost(const psr_baseband *b, const struct psr_span **span)
@@ -427,7 +436,7 @@ static void find_frames(const psr_baseband *b, size_t from, size_t n,
     const size_t last_bits = (from + n - first * unit) * l->sample_bits;
     piece->nsamp = n;
     piece->from = from - first * unit;
-    piece->aligned = unit;
+    piece->aligned = framed ? unit : l->sample_bits % BYTE ? BYTE : 1;
     piece->bytes = b->chunk.bytes + first * unit_bytes;
     piece->nbytes = framed ? (stop - first) * unit_bytes : (last_bits + 7) / 8;
     if (b->chunk.present) {
@@ -453,12 +462,14 @@ static void find_piece(const psr_baseband *b, size_t nsamp, size_t at, size_t ro
         piece->nsamp = 0;
 }
 
-psr_status psr_baseband_take(psr_baseband *b, size_t nsamp, size_t at, size_t room,
+psr_status psr_baseband_take(psr_baseband *b, size_t nsamp, size_t at, uint8_t *to, size_t room,
                              struct psr_baseband_piece *piece, psr_err *err)
 {
     *piece = (struct psr_baseband_piece){.nsamp = 0};
     b->nlost = at > 0 ? b->nlost : 0;
+    b->place = (struct psr_baseband_place){to, room, nsamp};
     psr_status st = next_chunk(b, b->count.nsamp, err);
+    b->place.bytes = NULL;
     if (st || b->ended || nsamp == 0)
         return st;
     if (b->other)

@@ -78,6 +78,9 @@ PSR_MUST_CHECK psr_status psr_baseband_read(psr_baseband *b, size_t nsamp, float
  * Returned: their number; *span belongs to b until the next read */
 size_t psr_baseband_lost(const psr_baseband *b, const struct psr_span **span);
 
+/* Unpacks and reads by n threads from now on. */
+void psr_baseband_use_threads(psr_baseband *b, int n);
+
 void psr_baseband_describe(const psr_baseband *b, struct psr_baseband_count *count);
 
 /* Frees it; NULL is allowed. */

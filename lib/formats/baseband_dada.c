@@ -263,16 +263,27 @@ static psr_status begin_dada(psr_baseband *b, const struct baseband_part *part, 
     return psr_baseband_input_skip(b->input, s->header_bytes, err);
 }
 
+/* The caller's place, for *bytes of whole units that are taken at once; NULL: there is none. */
+static uint8_t *find_place(const psr_baseband *b, const struct state *s, size_t *bytes)
+{
+    const size_t fit = b->place.room / s->unit_bytes, most = b->place.nsamp / s->unit_nsamp;
+    if (!b->place.bytes || fit == 0 || most == 0 || s->at != b->count.nsamp)
+        return NULL;
+    *bytes = (fit < most ? fit : most) * s->unit_bytes;
+    return b->place.bytes;
+}
+
 static psr_status next_dada(psr_baseband *b, struct baseband_chunk *chunk, psr_err *err)
 {
     struct state *s = b->state;
     const size_t sample_bits = s->unit_bytes * 8 / s->unit_nsamp;
     const size_t units = s->unit_bytes < CHUNK_BYTES ? CHUNK_BYTES / s->unit_bytes : 1;
-    const size_t want = units * s->unit_bytes;
-    size_t got = 0;
-    if (!s->buffer && !(s->buffer = malloc(want)))
+    size_t want = units * s->unit_bytes, got = 0;
+    uint8_t *to = find_place(b, s, &want);
+    if (!to && !s->buffer && !(s->buffer = malloc(want)))
         return psr_fail_nomem(err, "voltages", (double)want);
-    psr_status st = psr_baseband_input_take(b->input, s->buffer, want, &got, err);
+    to = to ? to : s->buffer;
+    psr_status st = psr_baseband_input_take(b->input, to, want, &got, err);
     if (st)
         return st;
     const size_t nsamp =
@@ -281,7 +292,7 @@ static psr_status next_dada(psr_baseband *b, struct baseband_chunk *chunk, psr_e
     if (got < want && used < got)
         psr_note(&b->d.notes, "%s: is cut: the last %zu bytes are no whole %s and are left out",
                  b->input->name, got - used, s->whole_units ? "block" : "sample");
-    *chunk = (struct baseband_chunk){.first = s->at, .nsamp = nsamp, .bytes = s->buffer};
+    *chunk = (struct baseband_chunk){.first = s->at, .nsamp = nsamp, .bytes = to};
     s->at += (int64_t)nsamp;
     b->count.nframe++;
     return PSR_OK;

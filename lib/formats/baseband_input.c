@@ -6,11 +6,13 @@
 #include "base/path.h"
 #include "base/readfd.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { READ_BYTES = 1 << 20 };
+/* SLICE_BYTES of a file, several of them, are worth a thread. */
+enum { READ_BYTES = 1 << 20, SLICE_BYTES = 1 << 20, SLICES_MIN = 4 };
 
 psr_status psr_baseband_input_open(struct psr_baseband_input **out, const char *path,
                                    const struct psr_notes *notes, psr_err *err)
@@ -107,6 +109,43 @@ static size_t take_held(struct psr_baseband_input *in, void *to, size_t n)
     return part;
 }
 
+/* Bytes of slices that follow each other, up to one that is short; -1 with errno. */
+static ssize_t read_slices(int fd, uint8_t *to, size_t n, off_t from, int nthread)
+{
+    const size_t nslice = (n + SLICE_BYTES - 1) / SLICE_BYTES;
+    ssize_t got = 0;
+    size_t first = nslice; /* that is short */
+    int error = 0;
+    (void)nthread; /* without OpenMP */
+#pragma omp parallel for num_threads(nthread) schedule(dynamic)
+    for (size_t i = 0; i < nslice; i++) {
+        const size_t at = i * SLICE_BYTES, left = n - at;
+        const size_t want = left < SLICE_BYTES ? left : SLICE_BYTES;
+        const ssize_t more = psr_read_at(fd, to + at, want, from + (off_t)at);
+        const int why = more < 0 ? errno : 0;
+#pragma omp critical
+        if (more < (ssize_t)want && i < first) {
+            first = i;
+            got = more < 0 ? -1 : (ssize_t)at + more;
+            error = why;
+        }
+    }
+    errno = error;
+    return first == nslice ? (ssize_t)n : got;
+}
+
+/* Reads much of a file by several threads: *got, less than n only at the end. */
+static psr_status read_file(struct psr_baseband_input *in, uint8_t *to, size_t n, size_t *got,
+                            psr_err *err)
+{
+    const off_t from = lseek(in->fd, 0, SEEK_CUR);
+    const ssize_t more = from < 0 ? -1 : read_slices(in->fd, to, n, from, in->nthread);
+    *got = more < 0 ? 0 : (size_t)more;
+    if (more < 0 || lseek(in->fd, from + more, SEEK_SET) < 0)
+        return psr_fail_errno(err, "%s", in->name);
+    return PSR_OK;
+}
+
 psr_status psr_baseband_input_take(struct psr_baseband_input *in, void *to, size_t n, size_t *got,
                                    psr_err *err)
 {
@@ -114,6 +153,11 @@ psr_status psr_baseband_input_take(struct psr_baseband_input *in, void *to, size
     const uint8_t *bytes;
     size_t more = 1;
     *got = take_held(in, to, n);
+    if (!in->stream && in->nthread > 1 && n - *got >= SLICES_MIN * SLICE_BYTES) {
+        st = read_file(in, (uint8_t *)to + *got, n - *got, &more, err);
+        *got += more;
+        in->at += (int64_t)more;
+    }
     while (!st && n - *got >= READ_BYTES && more > 0) { /* without a copy */
         st = read_some(in, (char *)to + *got, n - *got, &more, err);
         *got += more;

@@ -18,6 +18,7 @@ struct psr_baseband_input {
     uint8_t *buffer;
     size_t room, begin, end;
     bool ended;
+    int nthread; /* that read a file; 0: one */
 };
 
 /* Opens path; "-" is standard input, udp://... a network stream of VDIF frames.

@@ -64,6 +64,13 @@ struct baseband_format {
 
 extern const struct baseband_format psr_baseband_vdif, psr_baseband_dada, psr_baseband_guppi;
 
+/* Where formats can put what they read, so that it is not copied: up to nsamp samples that begin where
+ * those taken end. */
+struct psr_baseband_place {
+    uint8_t *bytes; /* [room]; NULL: nowhere */
+    size_t room, nsamp;
+};
+
 struct psr_baseband {
     struct psr_baseband_desc d;
     struct psr_baseband_header header;
@@ -77,6 +84,7 @@ struct psr_baseband {
     int64_t bytes;                    /* of all files; -1 for a pipe */
     double sample_bytes;              /* with the headers of frames */
     int64_t overlap;                  /* samples that a file may repeat of the one before */
+    struct psr_baseband_place place;  /* of the caller, who takes coded samples */
     uint64_t mark;                    /* of the layout and coding of the first file */
     bool other;                       /* those of the current one differ */
     struct baseband_chunk chunk;      /* the current one */
@@ -104,7 +112,8 @@ PSR_MUST_CHECK psr_status psr_baseband_make_planes(struct baseband_layout *l, ps
 struct psr_baseband_piece {
     size_t nsamp, from;
     bool missing;         /* all of them */
-    const uint8_t *bytes; /* [nbytes] of the frames, the reader's until the next call */
+    const uint8_t *bytes; /* [nbytes] of the frames: the place given, or the reader's own until the
+                             next call */
     size_t nbytes;
     size_t aligned; /* samples that end with a frame, or a byte: others may follow there */
     bool some_absent;
@@ -115,13 +124,14 @@ struct psr_baseband_piece {
 /* Takes up to nsamp samples as they are coded.
  * Given:    at     samples of the caller's block that were taken before; psr_baseband_lost counts
  *                  from the block's first
- *           room   bytes of frames and flags that the caller has place for
+ *           to     [room] the caller's place for frames and their flags; NULL: none
  * Returned: *piece; nsamp is 0 at the end, and where at is above 0 and frames are not to be cut or
  *           there is no room for them: the next block takes them
  * Status:   as psr_baseband_read; PSR_EUNSUPPORTED (room is not enough for a frame; a file has its
  *           samples in another order or coding than the first) */
-PSR_MUST_CHECK psr_status psr_baseband_take(psr_baseband *b, size_t nsamp, size_t at, size_t room,
-                                            struct psr_baseband_piece *piece, psr_err *err);
+PSR_MUST_CHECK psr_status psr_baseband_take(psr_baseband *b, size_t nsamp, size_t at, uint8_t *to,
+                                            size_t room, struct psr_baseband_piece *piece,
+                                            psr_err *err);
 
 /* Prepares the values of a coding whose other fields are set. */
 void psr_baseband_fill_values(struct baseband_coding *c);

@@ -59,7 +59,8 @@ static void add_piece(struct psr_spectra_block *b, const struct psr_baseband_pie
     b->nsamp += piece->nsamp;
     if (piece->missing)
         return;
-    memcpy(b->bytes + b->nbytes, piece->bytes, piece->nbytes);
+    if (piece->bytes != b->bytes + b->nbytes) /* where it was read */
+        memcpy(b->bytes + b->nbytes, piece->bytes, piece->nbytes);
     b->nbytes += piece->nbytes;
     if (piece->some_absent) {
         run->flags = b->nbytes;
@@ -75,8 +76,8 @@ psr_status psr_spectra_block_fill(struct psr_spectra_block *b, psr_baseband *rea
     b->nbytes = b->nsamp = b->nrun = 0;
     while (b->nsamp < nsamp && b->nrun < PSR_SPECTRA_RUNS && !st) {
         struct psr_baseband_piece piece;
-        st =
-            psr_baseband_take(reader, nsamp - b->nsamp, b->nsamp, b->room - b->nbytes, &piece, err);
+        st = psr_baseband_take(reader, nsamp - b->nsamp, b->nsamp, b->bytes + b->nbytes,
+                               b->room - b->nbytes, &piece, err);
         if (st || piece.nsamp == 0)
             break;
         add_piece(b, &piece);

@@ -6,9 +6,9 @@
 
 #include <stdlib.h>
 
-/* Floats of a batch: what comes of one step is still in the second cache for the next.  Planes that
- * transforms read where they are take a call each. */
-enum { BATCH_FLOATS = 1 << 23, DIRECT_PLANES = 4 };
+/* Floats of a batch, enough to fill a device.  Planes that transforms read where they are take a call
+ * each. */
+enum { BATCH_FLOATS = 1 << 24, DIRECT_PLANES = 4 };
 
 static void destroy_slot(struct spectra_cuda_slot *slot)
 {
@@ -71,7 +71,7 @@ static void choose_batch(struct spectra_cuda *c, const psr_spectra *s)
     const size_t reach = (segments - 1) * s->shape.step + s->shape.segment;
     const size_t most = s->shape.segment + s->d.block;
     c->stride = (reach > most ? reach : most) + 1;
-    c->stride += c->stride % 2; /* real segments begin at whole pairs */
+    c->stride = (c->stride + 3) / 4 * 4; /* planes begin at whole words of 16 bytes */
 }
 
 static void choose_sizes(struct spectra_cuda *c, const psr_spectra *s)
@@ -96,6 +96,7 @@ static cudaError_t take_coding(struct spectra_cuda *c, psr_spectra *s)
 {
     const struct baseband_layout *l = s->d.layout;
     const struct baseband_coding *from = s->d.coding;
+    const size_t element = l->ndim * (size_t)from->nbit;
     const size_t bytes = s->nplane * sizeof(size_t), first = s->d.pol < 0 ? 0 : (size_t)s->d.pol;
     struct channelise_k_coding *k = &c->coding;
     *k = (struct channelise_k_coding){
@@ -105,6 +106,8 @@ static cudaError_t take_coding(struct spectra_cuda *c, psr_spectra *s)
         .high_first = from->high_first,
         .scale = from->scale > 0 ? from->scale : 1,
         .shift = from->shift,
+        .in_turns = l->frame_nsamp == SIZE_MAX && s->nplane == l->nplane &&
+                    l->sample_bits == s->nplane * element,
         .sample_bits = l->sample_bits,
         .frame_bytes = l->frame_bytes,
         .ngroup = l->ngroup,
@@ -117,6 +120,7 @@ static cudaError_t take_coding(struct spectra_cuda *c, psr_spectra *s)
     for (size_t i = 0; i < s->nplane; i++) {
         const size_t plane = i / s->npol * s->d.npol + first + i % s->npol;
         list[i] = l->plane_bits[plane];
+        k->in_turns &= list[i] == i * element;
         list[s->nplane + i] = l->plane_group[plane];
     }
     cudaError_t e = psr_cuda_upload(&k->d_plane_bits, list, bytes, &s->bytes);

@@ -60,7 +60,8 @@ static void lay_out(const struct shape *s, struct run *r)
 static void choose_block(const struct shape *s, struct run *r)
 {
     const size_t sample_bits = r->layout.nplane * r->layout.ndim * (size_t)s->nbit;
-    const size_t unit = r->shape.step * (s->planes ? 8192 : 1) * (r->shape.keep == 1 ? s->tsum : 1);
+    const size_t row = r->shape.step * (r->shape.keep == 1 ? s->tsum : 1);
+    const size_t unit = s->planes ? r->layout.frame_nsamp : row; /* of which rows are a part */
     const size_t want = (size_t)32e6 * 8 / sample_bits, n = want / unit;
     r->nsamp = (n ? n : 1) * unit;
     r->bytes = r->nsamp * sample_bits / 8;

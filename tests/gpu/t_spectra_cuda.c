@@ -7,7 +7,8 @@
 #include <psrkit/device.h>
 #include <string.h>
 
-enum { SHAPES = 120, LONG_SHAPES = 8 };
+/* A block has at most so many runs, each with a frame that another run has, too. */
+enum { SHAPES = 120, LONG_SHAPES = 8, RUNS_MORE = 400 };
 
 static uint64_t state;
 
@@ -237,7 +238,7 @@ static void fill_block(const struct voltages *v, struct psr_spectra_block *b, si
     b->nbytes = b->nrun = b->nsamp = 0;
     for (size_t stop = t + n; t < stop;) {
         size_t part = 1;
-        const size_t most = (size_t)tap_between(&state, 1, (int64_t)n);
+        const size_t most = 1 + n / 8 + (size_t)tap_between(&state, 0, (int64_t)n);
         while (t + part < stop && part < most && v->lost[t + part] == v->lost[t])
             part++;
         add_run(v, b, t, part);
@@ -261,7 +262,8 @@ static void collect(psr_spectra *s, struct rows *r)
 static struct rows run_device(const struct voltages *v, const struct sums *s, psr_channelise *p,
                               const bool *good, size_t nspectrum, size_t most)
 {
-    const size_t bytes = 3 * (v->nbytes + 4096) + 16 * v->nsamp;
+    const size_t bytes = 2 * v->nbytes + RUNS_MORE * (v->layout.frame_bytes + v->layout.ngroup +
+                                                      v->layout.sample_bits);
     const struct psr_spectra_desc desc = {.channels = p,
                                           .layout = &v->layout,
                                           .coding = &v->coding,
@@ -384,10 +386,11 @@ static double find_level(const struct rows *r)
 
 static void lose_some(struct voltages *v)
 {
+    const size_t period = 97 + v->nsamp / 40;
     if (tap_between(&state, 0, 2))
         return;
     for (size_t t = 0; t < v->nsamp; t++)
-        v->lost[t] = t % 97 > 80 && t > v->nsamp / 3;
+        v->lost[t] = t % period > period / 6 * 5 && t > v->nsamp / 3;
 }
 
 static bool *choose_good(size_t n)
