@@ -193,6 +193,7 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/beamformer/beamformer_state.h \
 	lib/filterbank/filterbank.c \
 	lib/filterbank/filterbank_check.c \
+	lib/filterbank/filterbank_cpu.c \
 	lib/filterbank/filterbank_device.c \
 	lib/filterbank/filterbank_input.c \
 	lib/filterbank/filterbank_rows.c \

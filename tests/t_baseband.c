@@ -1,6 +1,6 @@
 /* Tests the readers of voltages: made files of every kind, lost frames, real files, bad headers. */
 #include "baseband_made.h"
-#include "formats/baseband.h"
+#include "signal/spectra.h"
 #include "tap.h"
 
 static uint64_t state;
@@ -33,6 +33,69 @@ struct all {
     size_t n, room;
 };
 
+/* Unpacks a block of coded samples behind those that there are; frames of groups that are absent become 0. */
+static void unpack_block(struct all *a, const psr_baseband *b,
+                         const struct psr_spectra_block *block)
+{
+    const struct baseband_layout *l = &b->layout;
+    for (size_t i = 0; i < block->nrun; i++) {
+        const struct psr_spectra_run *r = block->run + i;
+        if (!r->missing)
+            psr_baseband_unpack(l, &b->coding, block->bytes + r->byte, r->from, r->n,
+                                a->x + a->n * l->ndim, a->room, 1);
+        for (size_t p = 0; p < l->nplane && r->flags != SIZE_MAX; p++)
+            for (size_t t = 0; t < r->n; t++) {
+                const size_t frame = (r->from + t) / l->frame_nsamp;
+                if (!block->bytes[r->flags + frame * l->ngroup + l->plane_group[p]])
+                    memset(a->x + (p * a->room + a->n + t) * l->ndim, 0, l->ndim * sizeof *a->x);
+            }
+        a->n += r->n;
+    }
+}
+
+/* Reads everything as it is coded, and unpacks it. */
+static psr_status take_all(struct all *a, const struct psr_baseband_desc *d, size_t most,
+                           psr_err *err)
+{
+    struct psr_spectra_block block = {.bytes = NULL};
+    psr_baseband *b;
+    psr_status st = psr_baseband_open(&b, d, err);
+    if (!st)
+        st = psr_spectra_block_make(&block, (size_t)1 << 24, err);
+    for (block.nsamp = 1; block.nsamp > 0 && !st;) {
+        const struct psr_span *span;
+        const size_t left = a->room - a->n, n = (size_t)tap_between(&state, 1, (int64_t)most);
+        const size_t first = a->n;
+        st = psr_spectra_block_fill(&block, b, n < left ? n : left, err);
+        if (!st)
+            unpack_block(a, b, &block);
+        for (size_t i = psr_baseband_lost(b, &span); i-- > 0 && !st;)
+            for (int64_t t = 0; t < span[i].count; t++)
+                a->lost[first + (size_t)(span[i].first + t)] = true;
+    }
+    psr_baseband_close(b);
+    psr_spectra_block_free(&block);
+    return st;
+}
+
+/* Whether samples are the same as those of a if they are taken as they are coded. */
+static void check_taken(const struct all *a, const struct psr_baseband_desc *d, size_t most)
+{
+    const size_t ndim = a->header.real ? 1 : 2, nplane = a->header.nchan * a->header.npol;
+    struct all coded = {.room = a->room};
+    psr_err err = {.msg = ""};
+    coded.x = tap_take(nplane * a->room * ndim, sizeof *coded.x);
+    coded.lost = tap_take(a->room, sizeof *coded.lost);
+    psr_status st = take_all(&coded, d, most, &err);
+    bool same = !st && coded.n == a->n && !memcmp(coded.lost, a->lost, a->n);
+    for (size_t p = 0; p < nplane && same; p++)
+        same = !memcmp(coded.x + p * a->room * ndim, a->x + p * a->room * ndim,
+                       a->n * ndim * sizeof *a->x);
+    ok(same, "coded samples are the same %s", err.msg);
+    free(coded.x);
+    free(coded.lost);
+}
+
 /* Reads everything in blocks of random length. */
 static psr_status read_all(struct all *a, const struct psr_baseband_desc *d, size_t room,
                            psr_err *err)
@@ -63,6 +126,8 @@ static psr_status read_all(struct all *a, const struct psr_baseband_desc *d, siz
     psr_baseband_describe(b, &a->count);
     psr_baseband_close(b);
     free(part);
+    if (!st)
+        check_taken(a, d, 200);
     return st;
 }
 
@@ -292,6 +357,51 @@ static void test_dada(void)
            fabs(a.header.ra_deg - 22.5) < 1e-9 && fabs(a.header.dec_deg + 10.5) < 1e-9,
        "DADA %s, %zu channels, %zu polarisations, %zu dimensions, %d bits: %zu wrong %s",
        orders[which], m.nchan, m.npol, m.ndim, m.nbit, wrong, st ? err.msg : noted);
+    clear(&a);
+    free(m.level);
+}
+
+/* Enough for several threads to read it. */
+static void test_dada_long(void)
+{
+    struct made m = {.nchan = 1, .npol = 2, .ndim = 2, .nsamp = 1700003, .nbit = 8};
+    struct made_bytes b = {0};
+    struct all a = {.room = m.nsamp + 1};
+    psr_err err;
+    made_fill(&m, &state);
+    made_dada_header(&b, &m, "");
+    made_dada_samples(&b, &m, "TFP", 0, 0, m.nsamp);
+    const char *path = write_file("long.dada", &b);
+    struct psr_baseband_desc d = describe(&path, 1);
+    d.nthread = 3;
+    a.x = tap_take(2 * a.room * 2, sizeof *a.x);
+    a.lost = tap_take(a.room, sizeof *a.lost);
+    psr_status st = take_all(&a, &d, 1500000, &err);
+    ok(!st && a.n == m.nsamp && count_wrong(&a, &m, TWOS, 1, 0) == 0,
+       "%zu samples, read by several threads: %zu wrong", m.nsamp, count_wrong(&a, &m, TWOS, 1, 0));
+    clear(&a);
+    free(m.level);
+}
+
+/* A second file in another coding is not taken as it is coded. */
+static void test_dada_codings(void)
+{
+    struct made m = {.nchan = 1, .npol = 1, .ndim = 2, .nsamp = 200, .nbit = 8};
+    struct made_bytes b = {0};
+    struct all a = {.room = 400};
+    const char *path[2];
+    psr_err err = {.msg = "read"};
+    made_fill(&m, &state);
+    for (int i = 0; i < 2; i++) {
+        made_dada_header(&b, &m, i ? "OBS_OFFSET 400\nENCODING OFFSETBINARY\n" : "");
+        made_dada_samples(&b, &m, "TFP", 0, 0, m.nsamp);
+        path[i] = write_file(i ? "second.dada" : "first.dada", &b);
+    }
+    const struct psr_baseband_desc d = describe(path, 2);
+    a.x = tap_take(2 * a.room, sizeof *a.x);
+    a.lost = tap_take(a.room, sizeof *a.lost);
+    psr_status st = take_all(&a, &d, 150, &err);
+    ok(st == PSR_EUNSUPPORTED && !strcmp(err.field, "layout"), "another coding: %s", err.msg);
     clear(&a);
     free(m.level);
 }
@@ -535,6 +645,8 @@ int main(void)
     test_vdif_gap();
     for (int i = 0; i < 24; i++)
         test_dada();
+    test_dada_long();
+    test_dada_codings();
     test_dada_floats();
     test_dada_files();
     for (int i = 0; i < 12; i++)

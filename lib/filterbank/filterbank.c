@@ -1,7 +1,6 @@
 /* Turns voltages into a filterbank: prepares and runs the parts. */
 #include "filterbank_state.h"
 
-#include "base/clock.h"
 #include "base/copy_desc.h"
 #include "base/path.h"
 #include <psrkit/ddplan.h>
@@ -13,9 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of floats of a block of voltages, and of rows to measure the first scale on. */
-enum { BLOCK_BYTES = 1 << 23, HELD_BYTES = 1 << 26, SEGMENTS_MIN = 4 };
-static const double stream_s = 0.05; /* of a block of a stream, which others wait for */
+enum { HELD_BYTES = 1 << 26 }; /* of rows to measure the first scale on */
 
 void psr_filterbank_defaults(struct psr_filterbank_desc *desc)
 {
@@ -89,29 +86,6 @@ static psr_status make_channels(psr_filterbank *p, psr_err *err)
         return st;
     psr_channelise_describe(p->channels, &p->shape);
     p->spectrum_nsamp = p->shape.step / p->shape.keep;
-    return PSR_OK;
-}
-
-static bool is_stream(const psr_filterbank *p)
-{
-    return psr_baseband_nsamp(p->in.reader) < 0;
-}
-
-/* Blocks of whole steps, so that no block is without a spectrum. */
-static psr_status make_blocks(psr_filterbank *p, psr_err *err)
-{
-    const struct psr_baseband_header *h = p->header;
-    const size_t sample = h->nchan * h->npol * (h->real ? 1 : 2) * sizeof(float);
-    const double soon = stream_s * h->rate_hz, most_here = (double)(BLOCK_BYTES / sample);
-    const size_t fit = (size_t)(is_stream(p) && soon < most_here ? soon : most_here),
-                 step = p->shape.step;
-    const size_t nstep = fit / step > SEGMENTS_MIN ? fit / step : SEGMENTS_MIN;
-    p->in.block = nstep * step;
-    const size_t most = (nstep + p->shape.segment / step + 1) * p->shape.keep;
-    p->v = malloc(most * p->npol * 2 * (h->nchan * p->spectrum_nsamp) * sizeof *p->v);
-    p->good = malloc(most * sizeof *p->good);
-    if (!p->v || !p->good)
-        return psr_fail_nomem(err, "spectra", (double)most * (double)sample);
     return PSR_OK;
 }
 
@@ -225,7 +199,7 @@ static psr_status prepare(psr_filterbank *p, psr_err *err)
         st = psr_filterbank_device_make(p, err);
     }
     if (!st && !p->spectra)
-        st = make_blocks(p, err);
+        st = psr_filterbank_cpu_make(p, err);
     if (!st)
         st = make_rows(p, err);
     return st ? st : open_output(p, err);
@@ -266,72 +240,9 @@ void psr_filterbank_destroy(psr_filterbank *p)
 
 /* --- running ---------------------------------------------------------------------------------- */
 
-/* Moves the chosen polarisation's planes together: [nchan][n]. */
-static void choose_pol(const psr_filterbank *p, float *planes, size_t n)
-{
-    const struct psr_baseband_header *h = p->header;
-    const size_t plane = n * (h->real ? 1 : 2);
-    for (size_t c = 0; c < h->nchan && p->npol < h->npol; c++)
-        memmove(planes + c * plane, planes + (c * h->npol + (size_t)p->d.pol) * plane,
-                plane * sizeof *planes);
-}
-
-/* Spectrum i depends on samples from i times its length on. */
-void psr_filterbank_find_good(psr_filterbank *p, size_t n)
-{
-    const int64_t length = (int64_t)p->spectrum_nsamp;
-    const int64_t reach =
-        (p->d.ntap > 1 ? p->d.ntap : 1) + (int64_t)(p->shape.early + p->shape.late);
-    for (size_t i = 0; i < n; i++)
-        p->good[i] =
-            psr_filterbank_input_has(&p->in, (p->nspectrum + (int64_t)i) * length, reach * length);
-    p->nspectrum += (int64_t)n;
-}
-
-static psr_status process(psr_filterbank *p, float *planes, size_t n, psr_err *err)
-{
-    double since_s = psr_seconds();
-    size_t nspectrum;
-    choose_pol(p, planes, n);
-    psr_status st = psr_channelise_execute(p->channels, planes, n, p->v, &nspectrum, err);
-    psr_charge(&p->channels_s, &since_s);
-    if (st)
-        return st;
-    psr_filterbank_find_good(p, nspectrum);
-    st = psr_filterbank_rows_add(&p->rows, p->v, p->good, nspectrum, err);
-    if (!st && is_stream(p))
-        st = psr_outfile_park(p->rows.file, err); /* what there is, now */
-    psr_charge(&p->rows_s, &since_s);
-    return st;
-}
-
-psr_status psr_filterbank_check_stop(const psr_filterbank *p, psr_err *err)
-{
-    const bool stops = p->d.should_stop && p->d.should_stop(p->d.ctx);
-    return stops ? psr_fail(err, PSR_ESTOPPED, "stopped") : PSR_OK;
-}
-
-static psr_status run_on_cpu(psr_filterbank *p, psr_err *err)
-{
-    psr_status st = psr_filterbank_input_start(&p->in, err);
-    for (size_t n = 1; n > 0 && !st;) {
-        double since_s = psr_seconds();
-        float *planes;
-        st = psr_filterbank_input_next(&p->in, &planes, &n, err);
-        psr_charge(&p->read_s, &since_s);
-        if (!st)
-            st = psr_filterbank_check_stop(p, err);
-        if (!st && n > 0)
-            st = process(p, planes, n, err);
-        if (!st && p->d.progress)
-            p->d.progress(p->d.ctx, p->in.first);
-    }
-    return st;
-}
-
 psr_status psr_filterbank_run(psr_filterbank *p, psr_err *err)
 {
-    psr_status st = p->spectra ? psr_filterbank_device_run(p, err) : run_on_cpu(p, err);
+    psr_status st = p->spectra ? psr_filterbank_device_run(p, err) : psr_filterbank_cpu_run(p, err);
     if (!st)
         st = psr_filterbank_rows_finish(&p->rows, err);
     if (!st && p->rows.nrow == 0)

@@ -66,3 +66,9 @@ psr_status psr_filterbank_check(const struct psr_filterbank_desc *d, psr_err *er
         st = psr_fail_field(err, PSR_EINVAL, "npath", "filterbank: no input");
     return st;
 }
+
+psr_status psr_filterbank_check_stop(const psr_filterbank *p, psr_err *err)
+{
+    const bool stops = p->d.should_stop && p->d.should_stop(p->d.ctx);
+    return stops ? psr_fail(err, PSR_ESTOPPED, "stopped") : PSR_OK;
+}

@@ -9,7 +9,7 @@
 
 /* A block is long enough to fill a device, and no longer than a live stream can wait. */
 enum { BLOCK_BYTES = 1 << 25, SEGMENTS_MIN = 4, ROWS_SHARE = 4 };
-static const double block_s = 0.1;
+static const double block_s = 0.1, stream_s = 0.05;
 
 /* --- preparing -------------------------------------------------------------------------------- */
 
@@ -20,7 +20,8 @@ static size_t choose_block(const psr_filterbank *p, const struct baseband_layout
     const size_t sample_bits = h->nchan * h->npol * (h->real ? 1 : 2) * (size_t)h->nbit;
     const bool given = p->d.block_mb > 0;
     const double bytes = given ? 1e6 * p->d.block_mb : BLOCK_BYTES;
-    const double fit = bytes * 8 / (double)sample_bits, soon = block_s * h->rate_hz;
+    const double longest_s = psr_filterbank_input_is_stream(&p->in) ? stream_s : block_s;
+    const double fit = bytes * 8 / (double)sample_bits, soon = longest_s * h->rate_hz;
     const double nstep = (given || fit < soon ? fit : soon) / (double)p->shape.step;
     const size_t least = given ? 1 : SEGMENTS_MIN;
     const size_t block = p->shape.step * (nstep > (double)least ? (size_t)nstep : least);
@@ -121,6 +122,8 @@ static psr_status collect(psr_filterbank *p, double *since_s, psr_err *err)
     psr_charge(&p->channels_s, since_s);
     if (!st)
         st = psr_filterbank_rows_take(&p->rows, x, weight, nrow, err);
+    if (!st && psr_filterbank_input_is_stream(&p->in))
+        st = psr_outfile_park(p->rows.file, err); /* what there is, now */
     psr_charge(&p->rows_s, since_s);
     return st;
 }

@@ -117,6 +117,11 @@ psr_status psr_filterbank_input_next_coded(struct psr_filterbank_input *in,
     return st;
 }
 
+bool psr_filterbank_input_is_stream(const struct psr_filterbank_input *in)
+{
+    return psr_baseband_nsamp(in->reader) < 0;
+}
+
 bool psr_filterbank_input_has(struct psr_filterbank_input *in, int64_t first, int64_t n)
 {
     size_t past = 0;
@@ -127,6 +132,18 @@ bool psr_filterbank_input_has(struct psr_filterbank_input *in, int64_t first, in
         memmove(in->lost, in->lost + past, in->nlost * sizeof *in->lost);
     }
     return in->nlost == 0 || in->lost[0].first >= first + n;
+}
+
+/* Spectrum i depends on samples from i times its length on. */
+void psr_filterbank_find_good(psr_filterbank *p, size_t n)
+{
+    const int64_t length = (int64_t)p->spectrum_nsamp;
+    const int64_t reach =
+        (p->d.ntap > 1 ? p->d.ntap : 1) + (int64_t)(p->shape.early + p->shape.late);
+    for (size_t i = 0; i < n; i++)
+        p->good[i] =
+            psr_filterbank_input_has(&p->in, (p->nspectrum + (int64_t)i) * length, reach * length);
+    p->nspectrum += (int64_t)n;
 }
 
 void psr_filterbank_input_end(struct psr_filterbank_input *in)

@@ -90,8 +90,14 @@ PSR_MUST_CHECK psr_status psr_filterbank_input_next_coded(struct psr_filterbank_
                                                           struct psr_spectra_block **block,
                                                           psr_err *err);
 
+/* Whether others may wait for what comes of it. */
+bool psr_filterbank_input_is_stream(const struct psr_filterbank_input *in);
+
 /* Whether samples [first, first + n) are all there; asks in ascending order. */
 bool psr_filterbank_input_has(struct psr_filterbank_input *in, int64_t first, int64_t n);
+
+/* Fills p->good for the next n spectra. */
+void psr_filterbank_find_good(psr_filterbank *p, size_t n);
 
 void psr_filterbank_input_end(struct psr_filterbank_input *in);
 
@@ -118,26 +124,28 @@ PSR_MUST_CHECK psr_status psr_filterbank_rows_finish(struct psr_filterbank_rows 
                                                      psr_err *err);
 void psr_filterbank_rows_free(struct psr_filterbank_rows *rows);
 
+/* --- the CPU (filterbank_cpu.c) --- */
+
+/* Makes room for blocks and their spectra.
+ * Status: PSR_ENOMEM */
+PSR_MUST_CHECK psr_status psr_filterbank_cpu_make(psr_filterbank *p, psr_err *err);
+
+/* Processes the whole input. */
+PSR_MUST_CHECK psr_status psr_filterbank_cpu_run(psr_filterbank *p, psr_err *err);
+
 /* --- devices (filterbank_device.c) --- */
 
 /* Makes p->spectra and blocks for it, where the description's device is one that there is.
  * Status: PSR_EDEVICE, PSR_EUNSUPPORTED (only where a device is asked for), PSR_ENOMEM */
 PSR_MUST_CHECK psr_status psr_filterbank_device_make(psr_filterbank *p, psr_err *err);
-
-/* Processes the whole input on it. */
 PSR_MUST_CHECK psr_status psr_filterbank_device_run(psr_filterbank *p, psr_err *err);
-
-/* --- running (filterbank.c) --- */
-
-/* Fills p->good for the next n spectra. */
-void psr_filterbank_find_good(psr_filterbank *p, size_t n);
-
-/* PSR_ESTOPPED if the caller wants to end. */
-PSR_MUST_CHECK psr_status psr_filterbank_check_stop(const psr_filterbank *p, psr_err *err);
 
 /* --- checks (filterbank_check.c) --- */
 
 /* Status: PSR_EINVAL naming field, value and limit */
 PSR_MUST_CHECK psr_status psr_filterbank_check(const struct psr_filterbank_desc *d, psr_err *err);
+
+/* PSR_ESTOPPED if the caller wants to end. */
+PSR_MUST_CHECK psr_status psr_filterbank_check_stop(const psr_filterbank *p, psr_err *err);
 
 #endif

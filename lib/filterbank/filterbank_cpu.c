@@ -1,0 +1,76 @@
+/* Voltages to rows on the CPU: blocks are unpacked as they are read. */
+#include "filterbank_state.h"
+
+#include "base/clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Bytes of floats of a block of voltages. */
+enum { BLOCK_BYTES = 1 << 23, SEGMENTS_MIN = 4 };
+static const double stream_s = 0.05; /* of a block of a stream, which others wait for */
+
+/* Blocks of whole steps, so that no block is without a spectrum. */
+psr_status psr_filterbank_cpu_make(psr_filterbank *p, psr_err *err)
+{
+    const struct psr_baseband_header *h = p->header;
+    const size_t sample = h->nchan * h->npol * (h->real ? 1 : 2) * sizeof(float);
+    const double soon = stream_s * h->rate_hz, most_here = (double)(BLOCK_BYTES / sample);
+    const bool waits = psr_filterbank_input_is_stream(&p->in) && soon < most_here;
+    const size_t fit = (size_t)(waits ? soon : most_here), step = p->shape.step;
+    const size_t nstep = fit / step > SEGMENTS_MIN ? fit / step : SEGMENTS_MIN;
+    p->in.block = nstep * step;
+    const size_t most = (nstep + p->shape.segment / step + 1) * p->shape.keep;
+    p->v = malloc(most * p->npol * 2 * (h->nchan * p->spectrum_nsamp) * sizeof *p->v);
+    p->good = malloc(most * sizeof *p->good);
+    if (!p->v || !p->good)
+        return psr_fail_nomem(err, "spectra", (double)most * (double)sample);
+    return PSR_OK;
+}
+
+/* --- running ---------------------------------------------------------------------------------- */
+
+/* Moves the chosen polarisation's planes together: [nchan][n]. */
+static void choose_pol(const psr_filterbank *p, float *planes, size_t n)
+{
+    const struct psr_baseband_header *h = p->header;
+    const size_t plane = n * (h->real ? 1 : 2);
+    for (size_t c = 0; c < h->nchan && p->npol < h->npol; c++)
+        memmove(planes + c * plane, planes + (c * h->npol + (size_t)p->d.pol) * plane,
+                plane * sizeof *planes);
+}
+
+static psr_status process(psr_filterbank *p, float *planes, size_t n, psr_err *err)
+{
+    double since_s = psr_seconds();
+    size_t nspectrum;
+    choose_pol(p, planes, n);
+    psr_status st = psr_channelise_execute(p->channels, planes, n, p->v, &nspectrum, err);
+    psr_charge(&p->channels_s, &since_s);
+    if (st)
+        return st;
+    psr_filterbank_find_good(p, nspectrum);
+    st = psr_filterbank_rows_add(&p->rows, p->v, p->good, nspectrum, err);
+    if (!st && psr_filterbank_input_is_stream(&p->in))
+        st = psr_outfile_park(p->rows.file, err); /* what there is, now */
+    psr_charge(&p->rows_s, &since_s);
+    return st;
+}
+
+psr_status psr_filterbank_cpu_run(psr_filterbank *p, psr_err *err)
+{
+    psr_status st = psr_filterbank_input_start(&p->in, err);
+    for (size_t n = 1; n > 0 && !st;) {
+        double since_s = psr_seconds();
+        float *planes;
+        st = psr_filterbank_input_next(&p->in, &planes, &n, err);
+        psr_charge(&p->read_s, &since_s);
+        if (!st)
+            st = psr_filterbank_check_stop(p, err);
+        if (!st && n > 0)
+            st = process(p, planes, n, err);
+        if (!st && p->d.progress)
+            p->d.progress(p->d.ctx, p->in.first);
+    }
+    return st;
+}
