@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* A block is long enough to fill a device, and no longer than a live stream can wait. */
-enum { BLOCK_BYTES = 1 << 25, SEGMENTS_MIN = 4, ROWS_SHARE = 4 };
+enum { BLOCK_BYTES = 1 << 25, SEGMENTS_MIN = 4, ROWS_SHARE = 8 };
 static const double block_s = 0.1, stream_s = 0.05;
 
 /* --- preparing -------------------------------------------------------------------------------- */
@@ -116,7 +116,7 @@ static psr_status push(psr_filterbank *p, const struct psr_spectra_block *block,
 static psr_status collect(psr_filterbank *p, double *since_s, psr_err *err)
 {
     const uint32_t *weight;
-    const float *x;
+    float *x;
     size_t nrow;
     psr_status st = psr_spectra_collect(p->spectra, &x, &weight, &nrow, err);
     psr_charge(&p->channels_s, since_s);

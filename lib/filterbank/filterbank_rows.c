@@ -35,22 +35,20 @@ static psr_status make_room(struct psr_filterbank_rows *r, size_t n, psr_err *er
     return PSR_OK;
 }
 
-/* A row that lacks spectra is as large as if it had them. */
-static void complete_row(struct psr_filterbank_rows *r, size_t i)
+/* A row of n good spectra that lacks some is as large as if it had them.
+ * Returned: whether it has any */
+static bool complete_row(const struct psr_filterbank_rows *r, float *x, uint32_t n)
 {
-    const uint32_t n = r->weight[i];
-    float *x = r->x + i * r->nvalue;
-    r->good[i] = n > 0;
     if (n > 0 && n < r->tsum)
         for (size_t k = 0; k < r->nvalue; k++)
             x[k] *= (float)r->tsum / (float)n;
+    return n > 0;
 }
 
 /* A scaled row that lacks spectra has the noise of the others: enlarged, it has more. */
-static void quieten_rows(const struct psr_filterbank_rows *r, size_t n)
+static void quieten_rows(const struct psr_filterbank_rows *r, float *x, size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
-        float *x = r->x + i * r->nvalue;
+    for (size_t i = 0; i < n; i++, x += r->nvalue) {
         const float share = sqrtf((float)r->weight[i] / (float)r->tsum);
         for (size_t k = 0; k < r->nvalue && r->weight[i] < r->tsum; k++)
             x[k] *= share;
@@ -58,7 +56,7 @@ static void quieten_rows(const struct psr_filterbank_rows *r, size_t n)
 }
 
 /* Of two scaled powers one, of the same standard deviation. */
-static void add_pols(const struct psr_filterbank_rows *r, size_t n)
+static void add_pols(const struct psr_filterbank_rows *r, float *x, size_t n)
 {
     enum { TILE = 256 };
     const size_t half = r->nvalue / 2, ntile = (half + TILE - 1) / TILE;
@@ -69,15 +67,16 @@ static void add_pols(const struct psr_filterbank_rows *r, size_t n)
     for (size_t tile = 0; tile < ntile; tile++) {
         const size_t from = tile * TILE, stop = from + TILE < half ? from + TILE : half;
         for (size_t i = 0; i < n; i++) {
-            const float *p = r->x + i * r->nvalue, *q = p + half;
+            const float *p = x + i * r->nvalue, *q = p + half;
             for (size_t k = from; k < stop; k++)
-                r->x[i * half + k] = (p[k] + q[k]) * part;
+                x[i * half + k] = (p[k] + q[k]) * part;
         }
     }
 }
 
 /* Levels of n rows of nvalue. */
-static psr_status write_levels(struct psr_filterbank_rows *r, size_t n, size_t nvalue, psr_err *err)
+static psr_status write_levels(struct psr_filterbank_rows *r, const float *x, size_t n,
+                               size_t nvalue, psr_err *err)
 {
     const size_t nchan = r->nchan / r->fsum, each = nchan * (size_t)r->nbits / 8;
     const size_t nif = nvalue / nchan, bytes = n * nif * each;
@@ -93,30 +92,33 @@ static psr_status write_levels(struct psr_filterbank_rows *r, size_t n, size_t n
     (void)nthread; /* without OpenMP */
 #pragma omp parallel for num_threads(nthread) schedule(static)
     for (size_t k = 0; k < n * nif; k++)
-        psr_rescale_digitise(r->x + k * nchan, nchan, r->nbits, r->gain,
+        psr_rescale_digitise(x + k * nchan, nchan, r->nbits, r->gain,
                              k % nif < npower ? r->shift : r->middle, r->levels + k * each);
     return psr_outfile_write(r->file, r->levels, bytes, err);
 }
 
-/* Scales and writes the first n rows, and moves the others to the start. */
-static psr_status put_rows(struct psr_filterbank_rows *r, size_t n, psr_err *err)
+/* Scales n rows in place and writes them; r->good and r->weight are theirs. */
+static psr_status write_rows(struct psr_filterbank_rows *r, float *x, size_t n, psr_err *err)
 {
-    psr_status st;
     for (size_t i = 0; i < n; i++)
         r->nlost += !r->good[i];
     if (r->scale) {
-        psr_rescale_apply(r->scale, r->x, r->good, n);
-        quieten_rows(r, n);
+        psr_rescale_apply(r->scale, x, r->good, n);
+        quieten_rows(r, x, n);
     }
     /* adding writes below what it reads, of the same channels */
     if (r->adds_pols)
-        add_pols(r, n);
+        add_pols(r, x, n);
     const size_t nvalue = r->adds_pols ? r->nvalue / 2 : r->nvalue;
-    if (r->nbits == 32)
-        st = psr_outfile_write(r->file, r->x, n * nvalue * sizeof *r->x, err);
-    else
-        st = write_levels(r, n, nvalue, err);
     r->nrow += (int64_t)n;
+    return r->nbits == 32 ? psr_outfile_write(r->file, x, n * nvalue * sizeof *x, err)
+                          : write_levels(r, x, n, nvalue, err);
+}
+
+/* Writes the first n rows, and moves the others to the start. */
+static psr_status put_rows(struct psr_filterbank_rows *r, size_t n, psr_err *err)
+{
+    psr_status st = write_rows(r, r->x, n, err);
     const size_t left = r->n - n;
     memmove(r->x, r->x + n * r->nvalue, left * r->nvalue * sizeof *r->x);
     memmove(r->weight, r->weight + n, left * sizeof *r->weight);
@@ -152,21 +154,24 @@ psr_status psr_filterbank_rows_add(struct psr_filterbank_rows *r, const float *v
     r->fill = (r->fill + n) % r->tsum;
     const size_t ncomplete = r->fill > 0 ? r->n - 1 : r->n;
     for (; r->nheld < ncomplete; r->nheld++)
-        complete_row(r, r->nheld);
+        r->good[r->nheld] = complete_row(r, r->x + r->nheld * r->nvalue, r->weight[r->nheld]);
     return flush(r, ncomplete, false, err);
 }
 
-psr_status psr_filterbank_rows_take(struct psr_filterbank_rows *r, const float *x,
-                                    const uint32_t *weight, size_t n, psr_err *err)
+/* Rows wait for the first scale, and are written where they are after that. */
+psr_status psr_filterbank_rows_take(struct psr_filterbank_rows *r, float *x, const uint32_t *weight,
+                                    size_t n, psr_err *err)
 {
     psr_status st = make_room(r, n, err);
     if (st || n == 0)
         return st;
-    memcpy(r->x + r->n * r->nvalue, x, n * r->nvalue * sizeof *x);
+    for (size_t i = 0; i < n; i++)
+        r->good[r->n + i] = complete_row(r, x + i * r->nvalue, weight[i]);
     memcpy(r->weight + r->n, weight, n * sizeof *weight);
-    r->n += n;
-    for (; r->nheld < r->n; r->nheld++)
-        complete_row(r, r->nheld);
+    if (r->measured && r->n == 0)
+        return write_rows(r, x, n, err);
+    memcpy(r->x + r->n * r->nvalue, x, n * r->nvalue * sizeof *x);
+    r->n = r->nheld = r->n + n;
     return flush(r, r->n, false, err);
 }
 

@@ -115,8 +115,8 @@ PSR_MUST_CHECK psr_status psr_filterbank_rows_start(struct psr_filterbank_rows *
 PSR_MUST_CHECK psr_status psr_filterbank_rows_add(struct psr_filterbank_rows *rows, const float *v,
                                                   const bool *good, size_t n, psr_err *err);
 
-/* Takes n rows that are detected and summed, of weight good spectra each. */
-PSR_MUST_CHECK psr_status psr_filterbank_rows_take(struct psr_filterbank_rows *rows, const float *x,
+/* Takes n rows that are detected and summed, of weight good spectra each; x changes. */
+PSR_MUST_CHECK psr_status psr_filterbank_rows_take(struct psr_filterbank_rows *rows, float *x,
                                                    const uint32_t *weight, size_t n, psr_err *err);
 
 /* Writes what is held; spectra that do not fill a row are dropped. */

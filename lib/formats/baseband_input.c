@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 /* SLICE_BYTES of a file, several of them, are worth a thread. */
-enum { READ_BYTES = 1 << 20, SLICE_BYTES = 1 << 20, SLICES_MIN = 4 };
+enum { READ_BYTES = 1 << 20, SLICE_BYTES = 1 << 18, SLICES_MIN = 16 };
 
 psr_status psr_baseband_input_open(struct psr_baseband_input **out, const char *path,
                                    const struct psr_notes *notes, psr_err *err)

@@ -1,6 +1,7 @@
 /* Brings values to mean 0 and standard deviation 1, by statistics that run along, and to levels. */
 #include "rescale.h"
 
+#include "base/clones.h"
 #include "base/threads.h"
 
 #include <math.h>
@@ -138,10 +139,25 @@ void psr_rescale_apply(psr_rescale *r, float *rows, const bool *good, size_t n)
     }
 }
 
+/* As below, of 8 bits. */
+PSR_CLONES static void digitise_bytes(const float *restrict x, size_t n, float gain, float half,
+                                      uint8_t *restrict to)
+{
+    for (size_t i = 0; i < n; i++) {
+        const float level = x[i] * gain + half;
+        const float clipped = level > 0 ? level < 255 ? level : 255 : 0;
+        to[i] = (uint8_t)(int)clipped;
+    }
+}
+
 void psr_rescale_digitise(const float *x, size_t n, int nbit, float gain, float shift, uint8_t *to)
 {
     const float top = (float)((1 << nbit) - 1), half = shift + 0.5F;
     const size_t each = nbit < 8 ? 8 / (size_t)nbit : 1;
+    if (nbit == 8) {
+        digitise_bytes(x, n, gain, half, to);
+        return;
+    }
     for (size_t i = 0; i < n; i += each) {
         unsigned bits = 0;
         for (size_t k = 0; k < each && i + k < n; k++) {

@@ -164,8 +164,8 @@ psr_status psr_spectra_push(psr_spectra *s, const struct psr_spectra_block *b, c
     return PSR_OK;
 }
 
-psr_status psr_spectra_collect(psr_spectra *s, const float **x, const uint32_t **weight,
-                               size_t *nrow, psr_err *err)
+psr_status psr_spectra_collect(psr_spectra *s, float **x, const uint32_t **weight, size_t *nrow,
+                               psr_err *err)
 {
     const int k = (int)(s->ncollect % PSR_SPECTRA_SLOTS);
     if (s->npush == s->ncollect)

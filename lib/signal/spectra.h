@@ -82,10 +82,10 @@ PSR_MUST_CHECK psr_status psr_spectra_push(psr_spectra *s, const struct psr_spec
 
 /* Waits for the rows that became complete with the earliest block under way.
  * Returned: *x [*nrow][nproduct][nchan / fsum], *weight [*nrow] good spectra in each; the plan's, until
- *           the next push but one
+ *           the next push but one: the caller may change *x
  * Status:   PSR_EDEVICE */
-PSR_MUST_CHECK psr_status psr_spectra_collect(psr_spectra *s, const float **x,
-                                              const uint32_t **weight, size_t *nrow, psr_err *err);
+PSR_MUST_CHECK psr_status psr_spectra_collect(psr_spectra *s, float **x, const uint32_t **weight,
+                                              size_t *nrow, psr_err *err);
 
 /* Name of the backend; bytes on the device. */
 const char *psr_spectra_backend(const psr_spectra *s);

@@ -172,7 +172,7 @@ static psr_status push(psr_spectra *s, int k, const struct psr_spectra_block *b,
     return e ? psr_cuda_fail(s->d.device, e, "channels", err) : PSR_OK;
 }
 
-static psr_status collect(psr_spectra *s, int k, const float **x, psr_err *err)
+static psr_status collect(psr_spectra *s, int k, float **x, psr_err *err)
 {
     const struct spectra_cuda *c = s->state;
     cudaError_t e = cudaEventSynchronize(c->slot[k].fetched);

@@ -20,7 +20,7 @@ struct psr_spectra_ops {
     psr_status (*push)(psr_spectra *s, int k, const struct psr_spectra_block *b, size_t nsegment,
                        const bool *good, psr_err *err);
     /* Waits for slot k's rows. */
-    psr_status (*collect)(psr_spectra *s, int k, const float **x, psr_err *err);
+    psr_status (*collect)(psr_spectra *s, int k, float **x, psr_err *err);
 };
 
 extern const struct psr_spectra_ops psr_spectra_cuda;

@@ -152,7 +152,7 @@ static double time_copies(const struct run *r)
 /* Pushes n blocks; the rows of the last one are kept. */
 static double time_blocks(struct run *r, int n, float *last)
 {
-    const float *x;
+    float *x;
     const uint32_t *weight;
     const double from_s = bench_wall_s();
     for (int i = 0; i <= n; i++) {

@@ -248,7 +248,7 @@ static void fill_block(const struct voltages *v, struct psr_spectra_block *b, si
 
 static void collect(psr_spectra *s, struct rows *r)
 {
-    const float *x;
+    float *x;
     const uint32_t *weight;
     size_t n;
     psr_err err;
