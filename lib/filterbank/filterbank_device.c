@@ -8,12 +8,12 @@
 #include <string.h>
 
 /* A block is long enough to fill a device, and no longer than a live stream can wait. */
-enum { BLOCK_BYTES = 1 << 25, SEGMENTS_MIN = 4, ROWS_SHARE = 8 };
+enum { BLOCK_BYTES = 34000000, SEGMENTS_MIN = 4, ROWS_SHARE = 8 };
 static const double block_s = 0.1, stream_s = 0.05;
 
 /* --- preparing -------------------------------------------------------------------------------- */
 
-/* Blocks of whole steps, or of a frame where that is longer. */
+/* Blocks of whole batches where those are shorter, or of whole steps; or of a frame where that is longer. */
 static size_t choose_block(const psr_filterbank *p, const struct baseband_layout *l)
 {
     const struct psr_baseband_header *h = p->header;
@@ -23,8 +23,9 @@ static size_t choose_block(const psr_filterbank *p, const struct baseband_layout
     const double longest_s = psr_filterbank_input_is_stream(&p->in) ? stream_s : block_s;
     const double fit = bytes * 8 / (double)sample_bits, soon = longest_s * h->rate_hz;
     const double nstep = (given || fit < soon ? fit : soon) / (double)p->shape.step;
-    const size_t least = given ? 1 : SEGMENTS_MIN;
-    const size_t block = p->shape.step * (nstep > (double)least ? (size_t)nstep : least);
+    const size_t least = given ? 1 : SEGMENTS_MIN, batch = psr_spectra_batch(p->channels);
+    const size_t n = nstep > (double)least ? (size_t)nstep : least;
+    const size_t block = p->shape.step * (n > batch ? n - n % batch : n);
     return l->frame_nsamp != SIZE_MAX && l->frame_nsamp > block ? l->frame_nsamp : block;
 }
 

@@ -15,7 +15,17 @@ static const struct psr_spectra_ops *const backends[] = {
     NULL,
 };
 
+/* Floats of a batch, enough to fill a device. */
+enum { BATCH_FLOATS = 1 << 24 };
+
 /* --- create and destroy ----------------------------------------------------------------------- */
+
+size_t psr_spectra_batch(const psr_channelise *p)
+{
+    const size_t planes = p->d.nchan_in * p->d.npol;
+    const size_t fit = BATCH_FLOATS / (p->shape.segment / p->d.ntap * p->ndim * planes);
+    return fit > 0 ? fit : 1;
+}
 
 static void copy_shape(psr_spectra *s)
 {
@@ -31,6 +41,7 @@ static void copy_shape(psr_spectra *s)
     s->real = p->d.real;
     s->upper = p->d.bw_mhz > 0;
     s->nvalue = psr_detect_nproduct(s->d.what, s->npol) * (s->nchan / s->d.fsum);
+    s->batch = psr_spectra_batch(p);
     s->most_segments = (s->d.block + s->shape.segment) / s->shape.step + 1;
     s->most_rows = s->most_segments * s->shape.keep / s->d.tsum + 2;
 }

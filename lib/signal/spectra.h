@@ -70,6 +70,10 @@ struct psr_spectra_desc {
 PSR_MUST_CHECK psr_status psr_spectra_create(psr_spectra **out, const struct psr_spectra_desc *desc,
                                              psr_err *err);
 
+/* Segments of psr_channelise that a device transforms at a time: always as many, so that each has the
+ * same bits.  Blocks of so many steps, or twice as many .., leave none of them idle. */
+size_t psr_spectra_batch(const psr_channelise *channels);
+
 /* Spectra that come of nsamp more samples, before they are summed. */
 size_t psr_spectra_ready(const psr_spectra *s, size_t nsamp);
 

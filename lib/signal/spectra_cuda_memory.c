@@ -6,9 +6,8 @@
 
 #include <stdlib.h>
 
-/* Floats of a batch, enough to fill a device.  Planes that transforms read where they are take a call
- * each. */
-enum { BATCH_FLOATS = 1 << 24, DIRECT_PLANES = 4 };
+/* Planes that transforms read where they are, a call each. */
+enum { DIRECT_PLANES = 4 };
 
 static void destroy_slot(struct spectra_cuda_slot *slot)
 {
@@ -58,16 +57,13 @@ void psr_spectra_cuda_destroy(psr_spectra *s)
 
 /* --- sizes ------------------------------------------------------------------------------------ */
 
-/* Batches are always full, so that every segment gets the same transform; as many of about equal
- * length as make the segments of a block. */
+/* Batches are always full, so that every segment gets the same transform. */
 static void choose_batch(struct spectra_cuda *c, const psr_spectra *s)
 {
-    const size_t fit = BATCH_FLOATS / (c->nsum * s->nplane) + 1;
-    const size_t count = (s->most_segments + fit - 1) / fit;
-    c->batch = (s->most_segments + count - 1) / count;
+    c->batch = s->batch;
     c->njob = c->batch * s->nplane;
     c->direct = s->ntap == 1 && s->nplane <= DIRECT_PLANES;
-    const size_t segments = c->batch * count;
+    const size_t segments = (s->most_segments + c->batch - 1) / c->batch * c->batch;
     const size_t reach = (segments - 1) * s->shape.step + s->shape.segment;
     const size_t most = s->shape.segment + s->d.block;
     c->stride = (reach > most ? reach : most) + 1;

@@ -34,6 +34,7 @@ struct psr_spectra {
     struct psr_channelise_shape shape;
     bool real, upper;
     size_t nvalue;        /* of a row */
+    size_t batch;         /* segments that are transformed at a time */
     size_t most_segments; /* of a block */
     size_t most_rows;     /* of a block, with those that are incomplete at both ends */
     size_t nheld;         /* samples kept from the blocks before */
