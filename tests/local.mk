@@ -706,7 +706,11 @@ bench_scripts = \
 	tests/bench_gpufold.sh \
 	tests/bench_plan.sh \
 	tests/bench_rfifind.sh
-gpu_bench_scripts = tests/gpu/bench_accelsearch.sh tests/gpu/bench_events.sh tests/gpu/bench_frbbeam.sh
+gpu_bench_scripts = \
+	tests/gpu/bench_accelsearch.sh \
+	tests/gpu/bench_events.sh \
+	tests/gpu/bench_frbbeam.sh \
+	tests/gpu/bench_live.sh
 dist_noinst_SCRIPTS += $(bench_scripts) $(gpu_bench_scripts)
 bench: all $(BENCHES) $(bench_programs)
 	@for b in $(BENCHES); do echo "== $$b"; ./$$b || exit 1; done

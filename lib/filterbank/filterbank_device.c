@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A block is long enough to fill a device, and no longer than a live stream can wait. */
+/* A block is long enough to fill a device. */
 enum { BLOCK_BYTES = 34000000, SEGMENTS_MIN = 4, ROWS_SHARE = 8 };
-static const double block_s = 0.1, stream_s = 0.05;
+static const double stream_s = 0.05; /* of a block of a stream, which others wait for */
 
 /* --- preparing -------------------------------------------------------------------------------- */
 
@@ -20,9 +20,9 @@ static size_t choose_block(const psr_filterbank *p, const struct baseband_layout
     const size_t sample_bits = h->nchan * h->npol * (h->real ? 1 : 2) * (size_t)h->nbit;
     const bool given = p->d.block_mb > 0;
     const double bytes = given ? 1e6 * p->d.block_mb : BLOCK_BYTES;
-    const double longest_s = psr_filterbank_input_is_stream(&p->in) ? stream_s : block_s;
-    const double fit = bytes * 8 / (double)sample_bits, soon = longest_s * h->rate_hz;
-    const double nstep = (given || fit < soon ? fit : soon) / (double)p->shape.step;
+    const double fit = bytes * 8 / (double)sample_bits, soon = stream_s * h->rate_hz;
+    const bool waits = psr_filterbank_input_is_stream(&p->in) && !given && soon < fit;
+    const double nstep = (waits ? soon : fit) / (double)p->shape.step;
     const size_t least = given ? 1 : SEGMENTS_MIN, batch = psr_spectra_batch(p->channels);
     const size_t n = nstep > (double)least ? (size_t)nstep : least;
     const size_t block = p->shape.step * (n > batch ? n - n % batch : n);
@@ -129,9 +129,10 @@ static psr_status collect(psr_filterbank *p, double *since_s, psr_err *err)
     return st;
 }
 
-/* One block is on its way while the rows of the one before are written. */
+/* One block is on its way while the rows of the one before are written; those of a stream are waited for. */
 psr_status psr_filterbank_device_run(psr_filterbank *p, psr_err *err)
 {
+    const bool waits = psr_filterbank_input_is_stream(&p->in);
     psr_status st = psr_filterbank_input_start(&p->in, err);
     int under_way = 0;
     for (bool more = true; (more || under_way) && !st;) {
@@ -148,7 +149,7 @@ psr_status psr_filterbank_device_run(psr_filterbank *p, psr_err *err)
             st = push(p, block, err);
             under_way += !st;
         }
-        if (!st && under_way > more) {
+        if (!st && under_way > (more && !waits)) {
             st = collect(p, &since_s, err);
             under_way--;
         }

@@ -89,7 +89,7 @@ static void add_running(struct cli_table *list, struct psr_filterbank_desc *d, s
          "number of a GPU.",
          0, 0},
         {"B", CLI_DOUBLE, &d->block_mb, "MB",
-         "Voltages that a GPU takes at a time (default: 32 MB, or 0.1 s).", 0, 1e6},
+         "Voltages that a GPU takes at a time (default: 34 MB, or 0.05 s of a pipe).", 0, 1e6},
         {"2", CLI_FLAG, &w->no_excision, NULL, "Accepted: 2-bit voltages are never excised.", 0, 0},
         {"p", CLI_FLAG, &w->fpt, NULL, "Accepted, without effect.", 0, 0},
     };
