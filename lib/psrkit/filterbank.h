@@ -72,7 +72,7 @@ struct psr_filterbank_desc {
     void (*progress)(void *ctx, int64_t nread); /* called after every block; may be NULL */
     void *ctx;                                  /* passed to both */
     const char *device; /* that makes spectra, as for psr_device_choose; default "auto" */
-    double block_mb;    /* voltages that a device takes at a time, MB; default 0: 34, or 0.05 s of a pipe */
+    double block_mb;    /* voltages that it takes at a time; default 0: 34, or 0.05 s of a pipe */
 };
 
 /* Sets size and all fields to their defaults. */
