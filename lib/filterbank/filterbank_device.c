@@ -4,11 +4,12 @@
 #include "base/clock.h"
 #include <psrkit/device.h>
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* A block is long enough to fill a device. */
-enum { BLOCK_BYTES = 34000000, SEGMENTS_MIN = 4, ROWS_SHARE = 8 };
+enum { BLOCK_BYTES = 34000000, SEGMENTS_MIN = 4, ROWS_WORK = 4 };
 static const double stream_s = 0.05; /* of a block of a stream, which others wait for */
 
 /* --- preparing -------------------------------------------------------------------------------- */
@@ -43,10 +44,17 @@ static psr_status make_blocks(psr_filterbank *p, size_t bytes, psr_err *err)
 }
 
 /* Rows are made while voltages are read: teams that have a processor each do not wait for each
- * other's threads. */
+ * other's threads.  A byte of rows, as floats, takes as long as four of voltages. */
 static void share_threads(psr_filterbank *p)
 {
-    const int rows = p->nthread / ROWS_SHARE > 1 ? p->nthread / ROWS_SHARE : 1;
+    const struct psr_baseband_header *h = p->header;
+    const struct psr_filterbank_rows *r = &p->rows;
+    const size_t nvalue = psr_detect_nproduct(r->what, r->npol) * (r->nchan / r->fsum);
+    const double row = ROWS_WORK * (double)(nvalue * sizeof(float)) / (double)r->tsum;
+    const double sample = (double)(h->nchan * h->npol * (h->real ? 1 : 2)) * h->nbit / 8;
+    const double share = row / (row + sample * (double)p->spectrum_nsamp);
+    const int most = p->nthread * 3 / 4, want = (int)ceil(share * p->nthread);
+    const int rows = want < most ? want : most > 1 ? most : 1;
     p->rows.nthread = rows;
     psr_baseband_use_threads(p->in.reader, p->nthread > rows ? p->nthread - rows : 1);
 }
