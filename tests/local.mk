@@ -508,7 +508,7 @@ tests_gpu_t_dedisp_multi_cuda_CPPFLAGS = $(tests_gpu_cppflags) -DMULTI_BACKEND='
 tests_gpu_t_dedisp_multi_cuda_LDADD = $(tests_gpu_ldadd)
 tests_gpu_t_filterbank_cuda_SOURCES = tests/t_filterbank.c tests/baseband_made.h
 tests_gpu_t_filterbank_cuda_CPPFLAGS = $(tests_gpu_cppflags) -DFILTERBANK_DEVICE='"cuda"'
-tests_gpu_t_spectra_cuda_SOURCES = tests/gpu/t_spectra_cuda.c tests/channelise_ref.h
+tests_gpu_t_spectra_cuda_SOURCES = tests/gpu/t_spectra_cuda.c tests/gpu/coded_voltages.h tests/channelise_ref.h
 tests_gpu_t_spectra_cuda_CPPFLAGS = $(tests_gpu_cppflags)
 tests_gpu_t_fold_cuda_SOURCES = tests/t_fold.c
 tests_gpu_t_fold_cuda_CPPFLAGS = $(tests_gpu_cppflags) -DFOLD_BACKEND='"cuda"'
@@ -576,6 +576,7 @@ gpu_cli_tests += \
 	tests/frbbeam.bats \
 	tests/gpuaccel-pulscan.bats \
 	tests/gpudedisp.bats \
+	tests/gpudigifil.bats \
 	tests/gpufold.bats \
 	tests/plan.bats \
 	tests/resume.bats \

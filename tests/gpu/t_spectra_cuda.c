@@ -1,7 +1,7 @@
 /* Spectra of coded voltages on a CUDA device: against the definition in double precision, and what the CPU's unpacking,
  * channeliser and detection make of the same, however samples are coded and the stream is cut. */
 #include "../channelise_ref.h"
-#include "signal/spectra.h"
+#include "coded_voltages.h"
 
 #include <psrkit/ddplan.h>
 #include <psrkit/device.h>
@@ -18,102 +18,6 @@ static void must(psr_status st, const psr_err *err)
         return;
     printf("Bail out! %s\n", err->msg);
     exit(EXIT_FAILURE);
-}
-
-/* --- voltages --------------------------------------------------------------------------------- */
-
-struct voltages {
-    struct psr_channelise_desc d;
-    size_t npol, nplane, ndim, nsamp; /* as they are coded */
-    int64_t pol;
-    struct baseband_layout layout;
-    struct baseband_coding coding;
-    uint8_t *bytes;
-    size_t nbytes;
-    bool *present; /* [frame][ngroup] */
-    bool *lost;    /* [nsamp] */
-    float *x;      /* [nplane used][nsamp][ndim] unpacked, 0 where lost or absent */
-};
-
-/* Samples of all planes in turn, or frames of one plane behind the other. */
-static void lay_out(struct voltages *v, bool framed)
-{
-    struct baseband_layout *l = &v->layout;
-    psr_err err;
-    const size_t element = v->ndim * (size_t)v->coding.nbit;
-    l->nplane = v->nplane;
-    l->ndim = v->ndim;
-    must(psr_baseband_make_planes(l, &err), &err);
-    l->sample_bits = framed ? element : element * v->nplane;
-    l->frame_nsamp = framed ? 8 * (size_t)tap_between(&state, 1, 40) : SIZE_MAX;
-    l->frame_bytes = framed ? l->frame_nsamp * element * v->nplane / 8 : 0;
-    l->ngroup = framed ? v->nplane : 0;
-    for (size_t p = 0; p < v->nplane; p++) {
-        l->plane_bits[p] = p * element * (framed ? l->frame_nsamp : 1);
-        l->plane_group[p] = p;
-    }
-}
-
-static void choose_coding(struct voltages *v)
-{
-    static const int nbits[] = {1, 2, 4, 8, 8, 8, 16, 32};
-    struct baseband_coding *c = &v->coding;
-    c->nbit = nbits[tap_between(&state, 0, 7)];
-    c->code = c->nbit == 32               ? BASEBAND_FLOAT
-              : tap_between(&state, 0, 1) ? BASEBAND_OFFSET
-                                          : BASEBAND_SIGNED;
-    c->high_first = tap_between(&state, 0, 1);
-    c->scale = tap_between(&state, 0, 1) ? 0.03F : 0;
-    c->shift = c->nbit >= 8 && tap_between(&state, 0, 1) ? 0.5F : 0;
-    psr_baseband_fill_values(c);
-}
-
-static void fill_bytes(struct voltages *v)
-{
-    const struct baseband_layout *l = &v->layout;
-    const size_t sample = v->nplane * v->ndim * (size_t)v->coding.nbit;
-    const bool framed = l->frame_nsamp != SIZE_MAX;
-    const size_t nframe = framed ? (v->nsamp + l->frame_nsamp - 1) / l->frame_nsamp : 0;
-    v->nbytes = framed ? nframe * l->frame_bytes : (v->nsamp * sample + 7) / 8;
-    v->bytes = tap_take(v->nbytes + 4, 1);
-    v->present = tap_take(nframe * l->ngroup + 1, sizeof *v->present);
-    v->lost = tap_take(v->nsamp, sizeof *v->lost);
-    for (size_t i = 0; i < v->nbytes; i++)
-        v->bytes[i] = (uint8_t)(tap_random(&state) >> 40);
-    for (size_t i = 0; v->coding.nbit == 32 && i < v->nbytes / 4; i++) {
-        const float x = tap_uniform(&state) < 0.01 ? NAN : (float)tap_normal(&state);
-        memcpy(v->bytes + 4 * i, &x, sizeof x);
-    }
-    for (size_t i = 0; i < nframe * l->ngroup; i++)
-        v->present[i] = tap_uniform(&state) > 0.03;
-}
-
-/* What the CPU makes of all of them, of the polarisations that are used. */
-static void unpack(struct voltages *v)
-{
-    const struct baseband_layout *l = &v->layout;
-    const size_t plane = v->nsamp * v->ndim;
-    float *all = tap_take(v->nplane * plane, sizeof *all);
-    v->x = tap_take(v->nplane * plane, sizeof *v->x);
-    psr_baseband_unpack(l, &v->coding, v->bytes, 0, v->nsamp, all, v->nsamp, 1);
-    for (size_t p = 0; p < v->nplane; p++)
-        for (size_t t = 0; t < v->nsamp; t++)
-            if (v->lost[t] || (l->ngroup && !v->present[t / l->frame_nsamp * l->ngroup + p]))
-                memset(all + p * plane + t * v->ndim, 0, v->ndim * sizeof *all);
-    for (size_t i = 0; i < v->d.nchan_in * v->d.npol; i++) {
-        const size_t p = v->pol < 0 ? i : i * v->npol + (size_t)v->pol;
-        memcpy(v->x + i * plane, all + p * plane, plane * sizeof *all);
-    }
-    free(all);
-}
-
-static void free_voltages(struct voltages *v)
-{
-    free(v->layout.plane_bits);
-    free(v->bytes);
-    free(v->present);
-    free(v->lost);
-    free(v->x);
 }
 
 /* --- shapes ----------------------------------------------------------------------------------- */
@@ -408,14 +312,14 @@ static void choose_voltages(struct voltages *v, bool is_long, struct psr_channel
     psr_err err;
     *v = (struct voltages){.nbytes = 0};
     choose_channels(v, is_long);
-    choose_coding(v);
+    choose_coding(v, &state);
     must(psr_channelise_create(&p, &v->d, &err), &err);
     psr_channelise_describe(p, shape);
     psr_channelise_destroy(p);
     v->nsamp = shape->segment + shape->step * (size_t)tap_between(&state, 0, is_long ? 300 : 20) +
                (size_t)tap_between(&state, 0, (int64_t)shape->step - 1);
-    lay_out(v, tap_between(&state, 0, 1));
-    fill_bytes(v);
+    lay_out(v, tap_between(&state, 0, 1), &state);
+    fill_bytes(v, &state);
     lose_some(v);
     unpack(v);
 }
