@@ -115,6 +115,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/base/clones.h \
 	lib/base/copy_desc.c \
 	lib/base/copy_desc.h \
+	lib/base/dada_ring.c \
+	lib/base/dada_ring.h \
 	lib/base/device.c \
 	lib/base/device_backend.h \
 	lib/base/device_choice.c \

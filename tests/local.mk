@@ -276,6 +276,7 @@ CLI_TESTS = \
 	tests/chi2sig.bats \
 	tests/clean.bats \
 	tests/compat.bats \
+	tests/dada_ring.bats \
 	tests/ddplan.bats \
 	tests/demo.bats \
 	tests/fakebin.bats \

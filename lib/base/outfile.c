@@ -2,6 +2,7 @@
 #include "outfile_steps.h"
 
 #include "c_locale.h"
+#include "dada_ring.h"
 #include "path.h"
 
 #include <errno.h>
@@ -39,6 +40,7 @@ struct psr_outfile {
     int64_t size; /* bytes taken so far */
     unsigned char *buffer;
     size_t used, room;
+    psr_dada_ring *ring; /* behind the descriptor; NULL: none */
 };
 
 static void free_file(psr_outfile *f)
@@ -82,6 +84,24 @@ static bool close_fd(psr_outfile *f)
     return close(fd) == 0 || errno == EINTR;
 }
 
+/* Waits for the ring behind the descriptor. */
+static psr_status end_ring(psr_outfile *f, psr_err *err)
+{
+    psr_dada_ring *ring = f->ring;
+    f->ring = NULL;
+    if (f->fd >= 0)
+        (void)close_fd(f);
+    return psr_dada_ring_finish(ring, err);
+}
+
+/* A ring that takes no more says why. */
+static psr_status fail_ring(psr_outfile *f, psr_err *err)
+{
+    f->failure = EPIPE;
+    const psr_status st = end_ring(f, err);
+    return st ? st : fail_file(f, "write", err);
+}
+
 /* Sends bytes to the system, opening and closing a parked file around it. */
 static psr_status push_bytes(psr_outfile *f, const void *bytes, size_t n, psr_err *err)
 {
@@ -91,7 +111,7 @@ static psr_status push_bytes(psr_outfile *f, const void *bytes, size_t n, psr_er
             return fail_file(f, "open its temporary file again", err);
     }
     if (!write_all(f->fd, bytes, n))
-        return fail_file(f, "write", err);
+        return f->ring ? fail_ring(f, err) : fail_file(f, "write", err);
     if (f->parked && !close_fd(f))
         return fail_file(f, "write", err);
     return PSR_OK;
@@ -185,6 +205,8 @@ static psr_status open_target(psr_outfile *f, bool there, psr_err *err)
     psr_status st = find_target(f, there, &f->special, &exists, err);
     if (st)
         return st;
+    if (psr_dada_ring_is_name(f->target))
+        return psr_dada_ring_write(&f->ring, &f->fd, f->target, err);
     if (f->special) {
         f->fd = open(f->target, O_WRONLY | O_NOCTTY | O_CLOEXEC);
         return f->fd < 0 ? fail_file(f, "open for writing", err) : PSR_OK;
@@ -379,6 +401,8 @@ psr_status psr_outfile_close(psr_outfile *f, psr_err *err)
     psr_status st = flush_buffer(f, err);
     if (!st && f->fd >= 0 && !close_fd(f))
         st = fail_file(f, "write", err);
+    if (!st && f->ring)
+        st = end_ring(f, err);
     return st;
 }
 
@@ -423,6 +447,8 @@ void psr_outfile_abort(psr_outfile *f)
 {
     if (!f)
         return;
+    if (f->ring)
+        (void)!end_ring(f, NULL);
     if (f->fd >= 0)
         close(f->fd);
     if (f->temp)

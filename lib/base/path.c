@@ -29,7 +29,8 @@ const char *psr_path_called(const char *path)
 
 bool psr_path_is_descriptor(const char *path)
 {
-    static const char *const start[] = {"/dev/fd/", "/dev/stdout", "/dev/stderr", "/proc/"};
+    static const char *const start[] = {"/dev/fd/", "/dev/stdout", "/dev/stderr", "/proc/",
+                                        "dada://"};
     for (size_t i = 0; i < sizeof start / sizeof *start; i++)
         if (!strncmp(path, start[i], strlen(start[i])))
             return true;

@@ -1,6 +1,7 @@
 /* Reads from file descriptors, handling short reads and signals. */
 #include "readfd.h"
 
+#include "dada_ring.h"
 #include "path.h"
 
 #include <errno.h>
@@ -26,6 +27,10 @@ psr_status psr_open_input(int *fd, bool *stream, int64_t *size, const char *path
 {
     struct stat about;
     const bool standard = strcmp(path, "-") == 0;
+    *stream = true;
+    *size = 0;
+    if (psr_dada_ring_is_name(path))
+        return psr_dada_ring_read(fd, path, err);
     *fd = standard ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
     if (*fd < 0 || fstat(*fd, &about) != 0)
         return psr_fail_errno(err, "%s", psr_path_called(path));

@@ -19,8 +19,8 @@ PSR_MUST_CHECK psr_status psr_open_regular(int *fd, struct stat *status, const c
 /* Opens an input for reading.
  * Returned: *fd, the caller's to close also on error, if not -1; of "-" another one for standard input, which is
  *           read from where it stands: what came earlier belongs to another reader
- *           *stream   it is standard input, or no regular file; *size   as of fstat
- * Status:   PSR_EIO, also for a folder */
+ *           *stream   it is standard input, a ring dada://KEY, or no regular file; *size   as of fstat
+ * Status:   PSR_EIO, also for a folder; those of psr_dada_ring_read */
 PSR_MUST_CHECK psr_status psr_open_input(int *fd, bool *stream, int64_t *size, const char *path,
                                          psr_err *err);
 

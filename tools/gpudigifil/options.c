@@ -157,9 +157,11 @@ int digifil_options_parse(struct digifil_options *o, struct cli *tool, int argc,
     *tool = (struct cli){
         .name = "gpudigifil",
         .operands = "[OPTION]... -o FILE VOLTAGES... | -",
-        .summary = "Divide voltages (VDIF, DADA, GUPPI raw; udp:// receives VDIF) into channels, "
-                   "detect them, and write a "
-                   "SIGPROC filterbank.",
+        .summary =
+            "Divide voltages (VDIF, DADA, GUPPI raw; udp:// receives VDIF, dada:// reads a ring of "
+            "psrdada) into channels, "
+            "detect them, and write a "
+            "SIGPROC filterbank.",
         .options = table.option,
         .noptions = table.n,
     };
