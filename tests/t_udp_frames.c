@@ -1,6 +1,7 @@
 /* udp_frames: VDIF frames sent over the loopback interface are read as the same frames in a file are. */
 #include "baseband_made.h"
 #include "formats/baseband.h"
+#include "formats/udp_frames.h"
 
 #include "loopback.h"
 #include "tap.h"
@@ -192,6 +193,70 @@ static void test_stream(uint64_t *random, double loss, size_t reorder, bool host
     free(s.frames.bytes), free(s.made.level);
 }
 
+/* --- a reader that is too slow ---------------------------------------------------------------- */
+
+enum { BURST = 1500, MORE = 100, ROOM = 512 }; /* two windows */
+
+static size_t read_frames(psr_udp_frames *u, size_t bytes, size_t most)
+{
+    static unsigned char to[1 << 20];
+    psr_err err;
+    size_t n = 0;
+    for (size_t got = 1; got > 0 && n < most * bytes; n += got)
+        if (psr_udp_frames_read(u, to, most * bytes - n, &got, &err))
+            break;
+    return n / bytes;
+}
+
+static void send_some(const struct stream *s, int fd, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        (void)!send(fd, s->frames.bytes, s->frame_bytes, 0);
+}
+
+static void *send_burst(void *arg)
+{
+    const struct stream *s = arg;
+    const int fd = loopback_sender(s->port);
+    nanosleep(&(struct timespec){0, 200000000}, NULL);
+    send_some(s, fd, BURST);
+    nanosleep(&(struct timespec){1, 500000000},
+              NULL); /* meanwhile all that there is room for is read */
+    send_some(s, fd, MORE);
+    close(fd);
+    return NULL;
+}
+
+/* What there is no room for is lost, and counted as such; what comes when there is room again is not. */
+static void test_slow_reader(uint64_t *random)
+{
+    struct stream s = {.per_datagram = 1, .port = loopback_port()};
+    struct result r = {.n = 0};
+    const struct psr_notes notes = {keep_note, &r};
+    psr_udp_frames *u;
+    psr_err err = {.msg = ""};
+    pthread_t thread;
+    char name[64];
+    make_stream(&s, random, 0, 0);
+    snprintf(name, sizeof name, "udp://127.0.0.1:%d?idle=2&room=1", s.port);
+    if (pthread_create(&thread, NULL, send_burst, &s))
+        exit(EXIT_FAILURE);
+    const psr_status st = psr_udp_frames_open(&u, name, &notes, &err);
+    nanosleep(&(struct timespec){0, 700000000}, NULL);
+    const size_t first = st ? 0 : read_frames(u, s.frame_bytes, ROOM);
+    const size_t later = st ? 0 : read_frames(u, s.frame_bytes, BURST);
+    pthread_join(thread, NULL);
+    const bool overflowed = !strstr(r.note, " 0 found the kernel's");
+    char counts[64];
+    snprintf(counts, sizeof counts, "and %d ours; 0 were foreign", BURST - ROOM);
+    ok(!st && (overflowed || (first == ROOM && later == MORE && strstr(r.note, counts))),
+       "a reader that is too slow gets %d frames of %d, and all of the %d after: %zu and %zu%s",
+       ROOM, BURST, MORE, first, later, overflowed ? " (the kernel lost some: not compared)" : "");
+    diag("%s%s", err.msg, r.note);
+    psr_udp_frames_close(u);
+    free(s.frames.bytes), free(s.made.level);
+}
+
 int main(void)
 {
     uint64_t random = tap_seed();
@@ -201,5 +266,6 @@ int main(void)
     test_stream(&random, 0.05, 0, false);
     test_stream(&random, 0.05, 16, false);
     test_stream(&random, 0.05, 16, true);
+    test_slow_reader(&random);
     return done_testing();
 }

@@ -93,15 +93,15 @@ static bool is_there(const psr_frame_order *o, int64_t position)
 static void place(psr_frame_order *o, int64_t position, const void *frame)
 {
     const size_t slot = slot_of(o, position);
-    if (position >= o->next + (int64_t)o->d.room) {
+    if (position >= o->end)
+        o->end = position + 1;
+    if (position >= o->next + (int64_t)o->d.room) { /* lost, but the stream is where it says */
         o->counts.dropped++;
         return;
     }
     memcpy(o->frame + slot * o->d.frame_bytes, frame, o->d.frame_bytes);
     o->position[slot] = position;
     o->counts.accepted++;
-    if (position >= o->end)
-        o->end = position + 1;
 }
 
 static void forget_strange(psr_frame_order *o)
