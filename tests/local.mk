@@ -328,8 +328,9 @@ tests/kill_at.so: tests/kill_at.c
 	@$(MKDIR_P) $(@D)
 	$(AM_V_CCLD)$(CC) $(AM_CPPFLAGS) $(CFLAGS) -std=c11 $(WARN_CFLAGS) -shared -fPIC -o $@ $< -ldl
 
-# tests/bench_cleaning.sh makes its mask with the first, tests/bench_rfifind.sh its ceiling with the other.
-bench_programs = tests/make_mask tests/transforms
+# tests/bench_cleaning.sh makes its mask with the first, tests/bench_rfifind.sh its ceiling with the second,
+# tests/bench_udp.sh sends with the last.
+bench_programs = tests/make_mask tests/transforms tests/vdif_flood
 EXTRA_PROGRAMS += $(bench_programs)
 CLEANFILES += $(bench_programs)
 
@@ -707,7 +708,8 @@ bench_scripts = \
 	tests/bench_gpudedisp.sh \
 	tests/bench_gpufold.sh \
 	tests/bench_plan.sh \
-	tests/bench_rfifind.sh
+	tests/bench_rfifind.sh \
+	tests/bench_udp.sh
 gpu_bench_scripts = \
 	tests/gpu/bench_accelsearch.sh \
 	tests/gpu/bench_events.sh \
