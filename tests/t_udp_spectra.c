@@ -25,6 +25,7 @@ struct stream {
     int order[4 * DATAGRAMS]; /* datagrams; -1: a silence of 0.3 s */
     size_t n;
     int shift_s[4 * DATAGRAMS]; /* seconds that the sender's clock is ahead, for each */
+    bool strays;                /* each is followed by one that is none of the stream's */
     int port;
 };
 
@@ -93,6 +94,36 @@ static void write_frames(const char *path, uint64_t seed)
     free(levels[0]), free(levels[1]);
 }
 
+/* A frame with one thing wrong, or a part of one. */
+static void send_stray(int fd, const unsigned char *frame, size_t kind)
+{
+    static unsigned char packet[FRAME_BYTES];
+    uint32_t word[4];
+    memcpy(packet, frame, FRAME_BYTES);
+    memcpy(word, packet, sizeof word);
+    switch (kind % 6) {
+    case 0: /* thread */
+        word[3] ^= 0x155U << 16;
+        break;
+    case 1: /* epoch */
+        word[1] ^= 3U << 24;
+        break;
+    case 2: /* an hour on */
+        word[0] += 3600;
+        break;
+    case 3: /* no frame of a second has this number */
+        word[1] |= 0xfff000;
+        break;
+    case 4: /* bits of a sample */
+        word[3] ^= 1U << 26;
+        break;
+    case 5:
+        break;
+    }
+    memcpy(packet, word, sizeof word);
+    (void)!send(fd, packet, kind % 6 == 5 ? kind * 997 % FRAME_BYTES : FRAME_BYTES, 0);
+}
+
 static void *send_stream(void *arg)
 {
     const struct stream *s = arg;
@@ -110,6 +141,8 @@ static void *send_stream(void *arg)
         second += (uint32_t)s->shift_s[i];
         memcpy(packet, &second, sizeof second);
         (void)!send(fd, packet, FRAME_BYTES, 0);
+        if (s->strays && i % 4 == 3)
+            send_stray(fd, packet, i / 4);
         nanosleep(&(struct timespec){0, (long)(1e9 / datagram_rate)}, NULL);
     }
     close(fd);
@@ -271,6 +304,21 @@ static void test_losses(struct stream *s, const struct spectra *whole, uint64_t 
     transfer(s, whole, &e, what);
 }
 
+/* Hostile frames change nothing. */
+static void test_strays(struct stream *s, const struct spectra *whole)
+{
+    bool came[DATAGRAMS];
+    struct expected e;
+    s->n = 0;
+    for (int i = 0; i < DATAGRAMS; i++)
+        put(s, i, 0);
+    memset(came, true, sizeof came);
+    expect(&e, came, 0, FRAMES, 0);
+    s->strays = true;
+    transfer(s, whole, &e, "stray frames");
+    s->strays = false;
+}
+
 /* A sender is killed, and begins again a second and a half later by its clock. */
 static void test_restart(struct stream *s, const struct spectra *whole)
 {
@@ -331,6 +379,7 @@ int main(void)
     test_losses(&s, &whole, &random, 0, 0);
     test_losses(&s, &whole, &random, 0.001, 64);
     test_losses(&s, &whole, &random, 0.05, 64);
+    test_strays(&s, &whole);
     test_restart(&s, &whole);
     test_clock(&s, &whole, -3600);
     test_clock(&s, &whole, 3600);

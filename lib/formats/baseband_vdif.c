@@ -14,7 +14,7 @@ enum {
     BATCH_MIN = 16,        /* frames of each thread */
     BATCH_MAX = 1 << 14,
     BATCH_LIVE = 128, /* of a network stream: more than packets are out of order */
-    SELDOM = 16,      /* a thread with so many times fewer frames than another is none */
+    SELDOM = 4,       /* a thread with so many times fewer frames than another is none */
     FIRST_S = 60,     /* frames further from the first one than this have a wrong date */
 };
 
