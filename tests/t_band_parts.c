@@ -7,6 +7,7 @@
 #include "pipeline/trials.h"
 #include "search/singlepulse/cluster_parts.h"
 
+#include <psrkit/device.h>
 #include <psrkit/pipeline.h>
 #include <string.h>
 
@@ -614,6 +615,11 @@ static void test_refusals(void)
 int main(void)
 {
     uint64_t seed = tap_seed();
+    psr_err why;
+    if (strcmp(PIPELINE_DEVICE, "cpu") && !psr_device_count(&why)) {
+        skip("parts of the band on a device", why.msg);
+        return done_testing();
+    }
     scratch_make();
     test_parts(&seed);
     test_unions(&seed);

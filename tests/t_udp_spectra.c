@@ -71,8 +71,8 @@ static void write_frames(const char *path, uint64_t seed)
     uint8_t *levels[NPOL];
     psr_err err;
     psr_fakeband *p;
-    psr_outfile *file;
-    psr_vdif_writer *w;
+    psr_outfile *file = NULL;
+    psr_vdif_writer *w = NULL;
     psr_status st = psr_fakeband_create(&p, &d, &err);
     for (size_t k = 0; k < NPOL && !st; k++) {
         levels[k] = tap_take((size_t)FRAMES * FRAME_NSAMP, 2);
@@ -155,7 +155,7 @@ static void read_spectra(struct spectra *s, const char *path)
 {
     psr_err err;
     struct psr_obs obs;
-    size_t bytes, head;
+    size_t bytes, head = 0;
     bool more;
     char *file = scratch_read(path, &bytes);
     if (!file || psr_sigproc_parse(&obs, &head, &more, file, bytes, path, NULL, &err))
