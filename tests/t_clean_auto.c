@@ -403,6 +403,65 @@ static void test_jumps(uint64_t seed)
     test_step_in_hum(0.996, 1, seed);
 }
 
+/* --- endless streams -------------------------------------------------------------------------- */
+
+/* Spectra that calls told of as masked, one after the other; *most ranges at once. */
+static size_t count_lost(const struct stream *s, const struct psr_clean_auto_desc *d, size_t *most)
+{
+    enum { PIECE = 3000 };
+    const size_t nsamp = (size_t)s->obs.nsamp;
+    unsigned char *room = tap_take((PIECE + nsamp) * s->obs.nchan, 1), *lost = tap_take(nsamp, 1);
+    psr_clean_auto *p;
+    psr_err err;
+    if (psr_clean_auto_create(&p, d, &err))
+        exit(EXIT_FAILURE);
+    bool good = true;
+    for (size_t t = 0, got; t <= nsamp && good; t += PIECE) {
+        const size_t n = nsamp - t < PIECE ? nsamp - t : PIECE;
+        const struct psr_span *span;
+        good = n ? !psr_clean_auto_execute(p, (char *)s->packed + t * s->row, n, room, &got, &err)
+                 : !psr_clean_auto_finish(p, room, &got, &err);
+        const size_t nspan = psr_clean_auto_lost(p, &span);
+        *most = nspan > *most ? nspan : *most;
+        for (size_t k = 0; k < nspan; k++)
+            memset(lost + span[k].first, 1, (size_t)span[k].count);
+    }
+    size_t n = 0;
+    for (size_t t = 0; t < nsamp; t++)
+        n += lost[t];
+    psr_clean_auto_destroy(p);
+    free(lost);
+    free(room);
+    return good ? n : 0;
+}
+
+/* Without an account of what is past all else is the same: what comes out, what is missing of it, and what is masked. */
+static void test_endless(uint64_t seed)
+{
+    const struct psr_fake_rfi jumps = {
+        .kind = PSR_FAKE_RFI_JUMP, .level = 1.5, .rate_hz = 0.2, .width_s = 5};
+    struct stream s = make_windows(20, &jumps, 1, seed);
+    for (size_t k = 0; k < 9; k++) /* nothing came */
+        memset((char *)s.packed + (5000 + 8500 * k) * s.row, 0, 3000 * s.row);
+    struct psr_clean_auto_desc d = describe(&s);
+    uint64_t state = seed;
+    size_t most = 0, few = 0;
+    struct cleaned a = clean(&s, &d, 5000, &state);
+    const size_t lost = count_lost(&s, &d, &most);
+    d.endless = true;
+    struct cleaned b = clean(&s, &d, 5000, &state);
+    const size_t told = count_lost(&s, &d, &few);
+    const size_t n = (size_t)s.obs.nsamp * s.obs.nchan;
+    ok(!memcmp(a.x, b.x, n) && !memcmp(a.missing, b.missing, n * sizeof *a.missing) &&
+           a.nspark == b.nspark && a.masked == b.masked && a.nfiltered == b.nfiltered,
+       "an endless stream is cleaned alike");
+    ok(lost == told && lost > 0 && few < most,
+       "and tells of %zu masked spectra in %zu ranges at once, not %zu", told, few, most);
+    clear_cleaned(&a);
+    clear_cleaned(&b);
+    clear_stream(&s);
+}
+
 /* --- refusals --------------------------------------------------------------------------------- */
 
 static void refuse(struct psr_clean_auto_desc d, const char *field)
@@ -435,6 +494,7 @@ int main(void)
     test_receivers(seed);
     test_steps(seed);
     test_jumps(seed);
+    test_endless(seed);
     test_refusals();
     return done_testing();
 }

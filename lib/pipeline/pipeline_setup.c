@@ -127,6 +127,7 @@ static psr_status create_clean(struct psr_pipeline *p, psr_err *err)
                                       .floats = d->subbands.on,
                                       .automatic = d->clean_auto,
                                       .weights = d->clean_weights,
+                                      .endless = d->live.on,
                                       .backend = backend,
                                       .device = device,
                                       .presto = d->presto,

@@ -75,6 +75,7 @@ static psr_status create_auto(psr_stage_clean *c, psr_err *err)
         .keep = c->keep,
         .nthread = d->nthread,
         .weights = d->weights,
+        .endless = d->endless,
         .backend = d->backend,
         .device = d->device,
     };

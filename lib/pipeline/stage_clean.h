@@ -18,6 +18,7 @@ struct psr_stage_clean_desc {
     bool zerodm;               /* disables clipping */
     bool floats;               /* output floats that contain the values of replaced samples */
     bool automatic;            /* as psr_clean_auto; no mask */
+    bool endless;              /* as in psr_clean_auto_desc */
     bool weights;              /* as in psr_clean_auto_desc */
     const char *backend; /* of automatic cleaning, as in psr_clean_auto_desc; the CPU takes over
                                   if its device cannot be used, with the same bits */

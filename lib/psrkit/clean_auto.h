@@ -156,6 +156,9 @@ struct psr_clean_auto_desc {
                                   proportional to gain */
     const char *backend; /* "cpu" "cuda"; NULL is "cpu" */
     int device;          /* of the backend */
+    bool
+        endless; /* keep no account of what is past, which would grow: mask, level and sd of the report are of the last
+                     window, psr_clean_auto_lost tells of the last call, and psr_clean_auto_mark of nothing */
 };
 
 /* What was found so far. */

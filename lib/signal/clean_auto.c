@@ -231,16 +231,26 @@ size_t psr_clean_auto_window(const psr_clean_auto *p)
 
 /* --- the stream ------------------------------------------------------------------------------- */
 
+/* Of an endless stream the last range of what is masked may go on; the others have been told. */
+static void begin_call(psr_clean_auto *p)
+{
+    p->nstep = 0;
+    if (!p->d.endless || p->nspan < 2)
+        return;
+    p->span[0] = p->span[p->nspan - 1];
+    p->nspan = 1;
+}
+
 psr_status psr_clean_auto_execute(psr_clean_auto *p, const void *in, size_t nsamp, void *out,
                                   size_t *nout, psr_err *err)
 {
-    p->nstep = 0;
+    begin_call(p);
     return p->ops->execute(p, in, nsamp, out, nout, err);
 }
 
 psr_status psr_clean_auto_finish(psr_clean_auto *p, void *out, size_t *nout, psr_err *err)
 {
-    p->nstep = 0;
+    begin_call(p);
     return p->ops->finish(p, out, nout, err);
 }
 
@@ -254,7 +264,7 @@ psr_status psr_clean_auto_execute_device(psr_clean_auto *p, const void *in, size
                                          void **d_out, size_t *nout, psr_err *err)
 {
     *nout = 0;
-    p->nstep = 0;
+    begin_call(p);
     return p->ops->execute_device ? p->ops->execute_device(p, in, nsamp, d_out, nout, err)
                                   : refuse_device(p, err);
 }
@@ -262,7 +272,7 @@ psr_status psr_clean_auto_execute_device(psr_clean_auto *p, const void *in, size
 psr_status psr_clean_auto_finish_device(psr_clean_auto *p, void **d_out, size_t *nout, psr_err *err)
 {
     *nout = 0;
-    p->nstep = 0;
+    begin_call(p);
     return p->ops->finish_device ? p->ops->finish_device(p, d_out, nout, err)
                                  : refuse_device(p, err);
 }

@@ -84,6 +84,8 @@ static psr_status note_sparks(psr_clean_auto *p, psr_err *err)
 psr_status psr_auto_note_missing(psr_clean_auto *p, psr_err *err)
 {
     psr_status st = note_steps(p, err);
+    if (p->d.endless)
+        return st;
     if (!st)
         st = note_cells(p, err);
     return st ? st : note_sparks(p, err);

@@ -30,7 +30,7 @@ static psr_status add_lost(psr_clean_auto *p, const struct psr_auto_block *b, ps
 
 static psr_status grow_report(psr_clean_auto *p, psr_err *err)
 {
-    const size_t nchan = p->d.nchan, n = p->report.nwindow;
+    const size_t nchan = p->d.nchan, n = p->d.endless ? 0 : p->report.nwindow;
     if (n < p->room)
         return PSR_OK;
     const size_t room = 2 * n + PSR_AUTO_BLOCKS;
@@ -48,7 +48,7 @@ static psr_status grow_report(psr_clean_auto *p, psr_err *err)
 
 static psr_status record(psr_clean_auto *p, bool filtered, psr_err *err)
 {
-    const size_t nchan = p->d.nchan, at = p->report.nwindow * nchan;
+    const size_t nchan = p->d.nchan, at = p->d.endless ? 0 : p->report.nwindow * nchan;
     psr_status st = grow_report(p, err);
     for (size_t k = 0; k < p->nrange && !st; k++)
         st = add_lost(p, &p->block[k], err);
