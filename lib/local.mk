@@ -229,6 +229,8 @@ lib_libpsrkit_objects_la_SOURCES = \
 	lib/formats/vdif_frame.h \
 	lib/formats/vdif_write.c \
 	lib/formats/dat.c \
+	lib/formats/drop_reader.c \
+	lib/formats/drop_reader.h \
 	lib/formats/channel_list.h \
 	lib/formats/byte_cursor.c \
 	lib/formats/byte_cursor.h \

@@ -290,7 +290,76 @@ chain() {
     [ "$missing" -eq $((lost + overflowed)) ]
 }
 
+# ends_soon PID SECONDS: it ends within so long after SIGTERM.
+ends_soon() {
+    local since=${EPOCHREALTIME/./}
+    kill -TERM "$1"
+    wait "$1" || echo "exit code $?"
+    local took=$((${EPOCHREALTIME/./} - since))
+    echo "took $took us"
+    [ "$took" -lt "$(($2 * 1000000))" ]
+}
+
+@test "SIGTERM ends the wait for a sender that is silent, before and after it began" {
+    [ -r /proc/net/udp ] || skip "needs /proc/net/udp"
+    mkfifo pipe
+    fakebin "${sky[@]}" "${bursts[@]}" -tobs 3 -o a.fil
+    gpudedisp -live "${search[@]}" -o pulses pipe 2>log &
+    receiver=$!
+    exec 7>pipe
+    head -c 30 a.fil >&7
+    sleep 0.3
+    ends_soon $receiver 1
+    # 5990 of the spectra fill no block.
+    gpudedisp -live "${search[@]}" -o pulses pipe 2>log &
+    receiver=$!
+    exec 7>pipe
+    head -c $((5990 * 128 + 250)) a.fil >&7
+    sleep 0.5
+    ends_soon $receiver 1
+    exec 7>&-
+    grep -q ' 599[0-9] spectra, ' log
+    [ "$(field dm pulses)" = 80 ]
+    choose_address
+    gpudedisp -live "${search[@]}" -o pulses "udp://$at" 2>log &
+    receiver=$!
+    await_receiver
+    ends_soon $receiver 1
+    rm pulses
+    gpudedisp -live "${search[@]}" -o pulses "udp://$at" 2>log &
+    receiver=$!
+    await_receiver
+    fakebin "${sky[@]}" "${bursts[@]}" -tobs 60 -udp "$at" -rate 10 &
+    sender=$!
+    sleep 0.6
+    kill -KILL $sender
+    wait $sender || true
+    sleep 0.3
+    ends_soon $receiver 1
+    cat log
+    [ "$(field dm pulses | head -n 1)" = 80 ]
+}
+
+# All that a pipe gives at once is too much for any machine.
+@test "a slow search of a pipe drops whole blocks, which are counted and give nothing" {
+    fakebin "${sky[@]}" "${bursts[@]}" -tobs 120 -o a.fil
+    gpudedisp -live "${search[@]}" -o all - <a.fil
+    gpudedisp -live -threshold 6 "${search[@]}" -drop 0.5 -o pulses - <a.fil 2>log
+    cat pulses log
+    grep -q 'gpudedisp: 240000 spectra, 120.0 s: ' log
+    dropped=$(sed -n 's/.*standard input: too much for this machine: \([0-9]*\) spectra, .* s in [0-9]* blocks, were dropped unread.*/\1/p' log)
+    [ "$(tail -n 1 <<<"$dropped")" -gt 1000 ]
+    # None but what a file's search finds, too.
+    for date in $(field mjd_top pulses); do
+        cut -c1-200 all | grep -q "${date:0:12}"
+    done
+    gpudedisp -live "${search[@]}" -drop 130 -o some - <a.fil 2>log
+    cmp <(sed 's/, "latency.*//' all) <(sed 's/, "latency.*//' some)
+    [ "$(grep -c dropped log)" -eq 0 ]
+}
+
 @test "what does not go with it is refused" {
+    refuses 2 '-drop belongs to -live' gpudedisp -drop 5 -o x "$g8"
     refuses 2 '-ring and -dump belong to -live' gpudedisp -ring 5 -dump . -o x "$g8"
     refuses 2 '-ring and -dump need each other' gpudedisp -live -ring 5 "$g8"
     refuses 2 '-ring and -dump need each other' gpudedisp -live -dump . "$g8"

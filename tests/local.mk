@@ -117,6 +117,7 @@ UNIT_TESTS = \
 	tests/t_pulse_view \
 	tests/t_pulse_steps \
 	tests/t_pulseplot \
+	tests/t_drop_reader \
 	tests/t_dump \
 	tests/t_read_ahead \
 	tests/t_readfd \
@@ -624,6 +625,9 @@ endif
 %.seeds: %
 	@$(AM_TESTS_ENVIRONMENT) SEEDS='$(SEEDS)' FIRST_SEED='$(FIRST_SEED)' $(srcdir)/tests/check_seeds.sh $<
 .PHONY: check-seeds
+
+# Searches a stream for so many minutes: tests/soak_live.sh [MINUTES].
+dist_noinst_SCRIPTS += tests/soak_live.sh
 
 # Changes the library at random places and counts what the tests notice: tests/mutate.sh [-s SEED] [-n COUNT].
 dist_noinst_SCRIPTS += tests/mutate.sh

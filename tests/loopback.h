@@ -24,7 +24,7 @@ static int loopback_port(void)
 }
 
 /* A socket whose datagrams go to a port; -1: none. */
-static int loopback_sender(int port)
+__attribute__((unused)) static int loopback_sender(int port)
 {
     struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     const int fd = socket(AF_INET, SOCK_DGRAM, 0);

@@ -245,7 +245,7 @@ static void test_slow_caller(void)
         put(o, k);
     take_all(o, 64, &seen);
     struct psr_frame_counts c = psr_frame_order_counts(o);
-    ok(seen.n == 32 && c.accepted == 32 && c.accepted + c.dropped + c.rejected <= 50 && c.dropped,
+    ok(seen.n == 32 && c.accepted == 32 && c.dropped == 18 && c.drops == 1 && !c.rejected,
        "without room frames are dropped and counted: %lld", (long long)c.dropped);
     for (int64_t k = 50; k < 90; k++) {
         put(o, k);
@@ -256,6 +256,34 @@ static void test_slow_caller(void)
     c = psr_frame_order_counts(o);
     ok(!seen.wrong && seen.next == 90 && seen.n + seen.lost == 90 && c.lost == seen.lost,
        "and the stream goes on, %lld lost", (long long)seen.lost);
+    psr_frame_order_destroy(o);
+}
+
+/* What is dropped for a caller who takes half of the frames are few long blocks. */
+static void test_blocks(void)
+{
+    enum { ROOM = 1600, SENT = 40000 };
+    unsigned char frames[BYTES];
+    psr_frame_order *o = create(8, ROOM);
+    struct seen seen = {.next = 0};
+    int64_t nrun = 0, shortest = SENT, length = 0;
+    for (int64_t k = 0; k < SENT; k++) {
+        put(o, k);
+        const struct psr_frame_run run =
+            k % 2 ? psr_frame_order_take(o, 1, frames) : (struct psr_frame_run){0};
+        seen.wrong |= run.n && !is_filled(frames, seen.next);
+        seen.next += (int64_t)run.n + run.lost;
+        seen.lost += run.lost;
+        nrun += run.n && length;
+        shortest = run.n && length && length < shortest ? length : shortest;
+        length = run.n ? 0 : length + run.lost;
+    }
+    take_all(o, 64, &seen);
+    const struct psr_frame_counts c = psr_frame_order_counts(o);
+    ok(!seen.wrong && c.drops > 3 && c.dropped > 100 * c.drops && !c.rejected &&
+           c.accepted + c.dropped == SENT && nrun <= c.drops && shortest > 90,
+       "a slow caller loses %lld frames in %lld blocks, the shortest of %lld", (long long)c.dropped,
+       (long long)c.drops, (long long)shortest);
     psr_frame_order_destroy(o);
 }
 
@@ -283,6 +311,7 @@ int main(void)
     test_jump_ahead();
     test_restart();
     test_slow_caller();
+    test_blocks();
     test_hostile(&random);
     test_random_networks(&random);
     return done_testing();

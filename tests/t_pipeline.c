@@ -349,7 +349,7 @@ static void test_refusals(uint64_t *seed)
     refused(&d, "time_tol of -1 samples");
     d.dump = ".", refused(&d, "ring_s = 0, must be above 0 with dump, and 0 without");
     d.ring_s = 1, d.block_s = 0.6, refused(&d, "ring_s = 1, must be two blocks of 0.6 s or more");
-    d = good, d.ring_s = 1, refused(&d, "ring_s and dump need a live search");
+    d = good, d.ring_s = 1, refused(&d, "ring_s, dump and drop_s need a live search");
     d = good, d.sink = sink, d.nsink = 1, refused(&d, "sink 0 has no name, begin, push or abort");
     later.d = good;
     later.d.size = sizeof later;

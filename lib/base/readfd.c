@@ -59,6 +59,30 @@ ssize_t psr_read_some(int fd, void *to, size_t n)
     return got;
 }
 
+/* Whether something came, if only the end, before the caller stops. */
+static bool await_data(bool (*should_stop)(void *ctx), void *ctx, int fd)
+{
+    enum { WAIT_MS = 100 };
+    struct pollfd ready = {.fd = fd, .events = POLLIN};
+    while (!should_stop(ctx))
+        if (poll(&ready, 1, WAIT_MS) > 0)
+            return true;
+    return false;
+}
+
+ssize_t psr_read_unless(bool (*should_stop)(void *ctx), void *ctx, int fd, void *to, size_t n)
+{
+    ssize_t got = -1;
+    if (!should_stop)
+        return psr_read_some(fd, to, n);
+    do {
+        if (!await_data(should_stop, ctx, fd))
+            return 0;
+        got = read(fd, to, n);
+    } while (got < 0 && (errno == EINTR || errno == EAGAIN));
+    return got;
+}
+
 ssize_t psr_read_at(int fd, void *to, size_t n, int64_t at)
 {
     size_t done = 0;

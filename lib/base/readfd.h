@@ -32,6 +32,10 @@ bool psr_is_regular(const char *path);
  * wants to stop. */
 ssize_t psr_read_some(int fd, void *to, size_t n);
 
+/* The same, and should_stop(ctx), unless it is NULL, is polled each 0.1 s that nothing comes; signals do not end the wait
+ * then.  Returned: 0 as at the end if it is true */
+ssize_t psr_read_unless(bool (*should_stop)(void *ctx), void *ctx, int fd, void *to, size_t n);
+
 /* Reads n bytes of a file from offset "at", retrying after signals.
  * Returned: number of bytes, fewer only at the end of the file; -1 with errno */
 ssize_t psr_read_at(int fd, void *to, size_t n, int64_t at);

@@ -22,8 +22,13 @@ struct psr_frame_order {
         int64_t lost;
         int64_t shift; /* before it */
     } jump;
-    unsigned char *frame; /* [room] position p is in slot p % room */
-    int64_t *position;    /* [room] of the frame that the slot had last; -1: none */
+    bool dropping;        /* until there is room again */
+    unsigned char *frame; /* [room] slots */
+    size_t *slot;         /* [room] of position p at p % room */
+    size_t
+        *spare; /* [nspare] free slots; the last one freed is taken first, so that few are used */
+    size_t nspare;
+    int64_t *position; /* [room] last one at p % room that had a frame; -1: none */
     struct {
         size_t n, age; /* age: frames in place since the first */
         int64_t number[CONFIRM];
@@ -55,15 +60,21 @@ psr_status psr_frame_order_create(psr_frame_order **out, const struct psr_frame_
         return psr_fail_nomem(err, "the order of frames", sizeof *o);
     o->d = *desc;
     o->frame = malloc(desc->room * desc->frame_bytes);
+    o->slot = malloc(desc->room * sizeof *o->slot);
+    o->spare = malloc(desc->room * sizeof *o->spare);
     o->position = malloc(desc->room * sizeof *o->position);
     o->strange.frame = malloc(CONFIRM * desc->frame_bytes);
-    if (!o->frame || !o->position || !o->strange.frame) {
+    if (!o->frame || !o->slot || !o->spare || !o->position || !o->strange.frame) {
         psr_frame_order_destroy(o);
         return psr_fail_nomem(err, "frames to be put in order",
-                              (double)desc->room * (double)desc->frame_bytes);
+                              (double)desc->room * ((double)desc->frame_bytes + 24));
     }
-    for (size_t i = 0; i < desc->room; i++)
+    for (size_t i = 0; i < desc->room; i++) {
         o->position[i] = -1;
+        o->slot[i] = i;
+        o->spare[i] = desc->room - 1 - i;
+    }
+    o->nspare = desc->room;
     *out = o;
     return PSR_OK;
 }
@@ -73,6 +84,8 @@ void psr_frame_order_destroy(psr_frame_order *o)
     if (!o)
         return;
     free(o->frame);
+    free(o->slot);
+    free(o->spare);
     free(o->position);
     free(o->strange.frame);
     free(o);
@@ -80,27 +93,42 @@ void psr_frame_order_destroy(psr_frame_order *o)
 
 /* --- frames that come ------------------------------------------------------------------------- */
 
-static size_t slot_of(const psr_frame_order *o, int64_t position)
+static size_t place_of(const psr_frame_order *o, int64_t position)
 {
     return (size_t)(position % (int64_t)o->d.room);
 }
 
 static bool is_there(const psr_frame_order *o, int64_t position)
 {
-    return position >= 0 && o->position[slot_of(o, position)] == position;
+    return position >= 0 && o->position[place_of(o, position)] == position;
 }
 
+/* So that what is missing is few long blocks, and not many short ones. */
+static bool has_room(psr_frame_order *o, int64_t position)
+{
+    const int64_t room = (int64_t)o->d.room, left = o->next + room - position;
+    if (o->dropping ? left > room / 16 : left > 0) {
+        o->dropping = false;
+        return true;
+    }
+    o->counts.drops += !o->dropping;
+    o->counts.dropped++;
+    o->dropping = true;
+    return false;
+}
+
+/* A frame without room will be lost when its turn comes. */
 static void place(psr_frame_order *o, int64_t position, const void *frame)
 {
-    const size_t slot = slot_of(o, position);
-    if (position >= o->end)
-        o->end = position + 1;
-    if (position >= o->next + (int64_t)o->d.room) { /* lost, but the stream is where it says */
-        o->counts.dropped++;
+    const size_t at = place_of(o, position);
+    const int64_t end = position >= o->end ? position + 1 : o->end;
+    const bool kept = has_room(o, position);
+    o->end = end;
+    if (!kept)
         return;
-    }
-    memcpy(o->frame + slot * o->d.frame_bytes, frame, o->d.frame_bytes);
-    o->position[slot] = position;
+    o->slot[at] = o->spare[--o->nspare];
+    memcpy(o->frame + o->slot[at] * o->d.frame_bytes, frame, o->d.frame_bytes);
+    o->position[at] = position;
     o->counts.accepted++;
 }
 
@@ -236,9 +264,11 @@ struct psr_frame_run psr_frame_order_take(psr_frame_order *o, size_t n, void *fr
             return run;
     }
     const int64_t stop = stop_of(o);
-    for (; run.n < n && o->next < stop && is_there(o, o->next); run.n++, o->next++)
-        memcpy((unsigned char *)frames + run.n * bytes, o->frame + slot_of(o, o->next) * bytes,
-               bytes);
+    for (; run.n < n && o->next < stop && is_there(o, o->next); run.n++, o->next++) {
+        const size_t slot = o->slot[place_of(o, o->next)];
+        memcpy((unsigned char *)frames + run.n * bytes, o->frame + slot * bytes, bytes);
+        o->spare[o->nspare++] = slot;
+    }
     return run.n ? run : take_lost(o);
 }
 

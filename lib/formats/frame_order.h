@@ -5,7 +5,7 @@
  * it has not come although a frame "window" numbers higher has.  A number at least a window above the
  * highest, or far below what was given out, is not believed until four frames around it have come,
  * so that a stray or hostile frame cannot move a stream; then the stream has jumped ahead (frames
- * between are lost) or has begun again.  Not thread-safe. */
+ * between are lost) or has begun again.  Memory is used as far as frames are held.  Not thread-safe. */
 #ifndef PSR_FORMATS_FRAME_ORDER_H
 #define PSR_FORMATS_FRAME_ORDER_H
 
@@ -22,12 +22,15 @@ struct psr_frame_order_desc {
     size_t room;   /* frames held for the caller, at least 2 windows */
 };
 
-/* Frames so far.  Each frame put is in one of the first five. */
+/* Frames so far.  Each frame put is in one of the first four, or rejected. */
 struct psr_frame_counts {
     int64_t accepted;
     int64_t duplicate;
-    int64_t late;     /* lost already when they came */
-    int64_t dropped;  /* there was no room: the caller took frames too slowly */
+    int64_t late; /* lost already when they came */
+    int64_t
+        dropped;   /* there was no room: the caller took frames too slowly.  Once a frame has none,
+                         those after it are dropped until a sixteenth of the room is free */
+    int64_t drops; /* such blocks */
     int64_t rejected; /* numbers out of place */
     int64_t lost;     /* given out as lost */
     int64_t jumps;    /* ahead by more than a window */

@@ -1,6 +1,7 @@
 /* Opens the files of one observation, checks that they match, and orders them by time. */
 #include "multi_file.h"
 #include "base/readfd.h"
+#include "drop_reader.h"
 #include "subbands.h"
 #include "udp_socket.h"
 #include <psrkit/obs.h>
@@ -86,6 +87,21 @@ static psr_status describe_part(struct psr_part *part, const struct psr_reader *
     return psr_obs_copy(&part->obs, &reader->obs, err);
 }
 
+/* Only who writes to a pipe can be made to wait, or not. */
+static psr_status open_part(struct psr_multi_file *parts, const struct psr_part *part, psr_err *err)
+{
+    const bool network_input = part->format == &network,
+               drops = parts->desc.drop_s > 0 && !network_input && !psr_is_regular(part->path);
+    parts->may_gap |= drops;
+    parts->counts_gaps = drops || network_input;
+    if (parts->desc.drop_s > 0 && !drops)
+        psr_note(&parts->notes, "%s: -drop is for pipes%s: ignored", part->path,
+                 network_input ? "; room= says what a network input may hold" : "");
+    return drops ? psr_drop_reader_open(&parts->sole, part->path, &parts->desc, part->format->open,
+                                        err)
+                 : part->format->open(&parts->sole, part->path, &parts->desc, err);
+}
+
 static psr_status identify_part(struct psr_multi_file *parts, const char *path, psr_err *err)
 {
     struct psr_part *part = parts->part + parts->n;
@@ -97,7 +113,7 @@ static psr_status identify_part(struct psr_multi_file *parts, const char *path, 
         return psr_fail_nomem(err, "a file name", (double)strlen(path));
     psr_status st = find_format(&part->format, path, parts->desc.input, err);
     if (!st)
-        st = part->format->open(&parts->sole, path, &parts->desc, err);
+        st = open_part(parts, part, err);
     if (!st)
         st = describe_part(part, parts->sole, err);
     if (!st)

@@ -21,6 +21,7 @@ struct psr_multi_file {
     struct psr_part *part; /* [n] ascending start */
     size_t n;
     bool may_gap;                /* there may be gaps between or within the files */
+    bool counts_gaps;            /* the reader tells of them itself: there may be many */
     struct psr_source_desc desc; /* as given, without paths; its notes are passed through here */
     struct psr_notes notes;      /* the caller's */
     struct psr_inf *inf;         /* of sub-band files, which are one part; else NULL */

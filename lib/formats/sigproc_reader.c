@@ -18,6 +18,8 @@ enum { READ_BYTES = 4 << 20 }; /* that a thread reads at once */
 struct sigproc_reader {
     struct psr_reader base;
     struct psr_notes notes;
+    bool (*should_stop)(void *ctx); /* as in psr_source_desc */
+    void *stop_ctx;
     int nthread;
     char *name;
     int fd;
@@ -56,6 +58,12 @@ static size_t read_pieces(const struct sigproc_reader *r, void *to, size_t n)
     return lseek(r->fd, at + (off_t)good, SEEK_SET) < 0 ? 0 : good;
 }
 
+/* A file gives what it has at once. */
+static ssize_t read_some(const struct sigproc_reader *r, void *to, size_t n)
+{
+    return psr_read_unless(r->stream ? r->should_stop : NULL, r->stop_ctx, r->fd, to, n);
+}
+
 /* Returned: *got < n only at the end of the input. */
 static psr_status read_bytes(struct sigproc_reader *r, void *to, size_t n, size_t *got,
                              psr_err *err)
@@ -68,7 +76,7 @@ static psr_status read_bytes(struct sigproc_reader *r, void *to, size_t n, size_
     if (!r->stream)
         *got += read_pieces(r, (char *)to + *got, n - *got);
     while (*got < n) {
-        ssize_t more = psr_read_some(r->fd, (char *)to + *got, n - *got);
+        ssize_t more = read_some(r, (char *)to + *got, n - *got);
         if (more < 0)
             return psr_fail_errno(err, "%s: reading spectrum %lld", r->name, (long long)r->pos);
         if (more == 0)
@@ -89,7 +97,7 @@ static psr_status extend_header(struct sigproc_reader *r, size_t *room, bool *en
         r->spare = larger;
         *room = wanted;
     }
-    ssize_t more = psr_read_some(r->fd, r->spare + r->spare_n, *room - r->spare_n);
+    ssize_t more = read_some(r, r->spare + r->spare_n, *room - r->spare_n);
     if (more < 0)
         return psr_fail_errno(err, "%s", r->name);
     *end = more == 0;
@@ -373,6 +381,8 @@ psr_status psr_sigproc_open(struct psr_reader **out, const char *path,
     r->base.ops = &stream_ops;
     r->notes = desc->notes;
     r->nthread = desc->nthread;
+    r->should_stop = desc->should_stop;
+    r->stop_ctx = desc->stop_ctx;
     r->fd = -1;
     psr_status st = set_up(r, path, desc, err);
     if (st) {

@@ -125,6 +125,8 @@ static psr_status begin_gap(struct psr_source *s, int64_t n, psr_err *err)
     if (first)
         clear_means(s);
     s->gap_left = n;
+    if (s->parts.counts_gaps)
+        return PSR_OK;
     psr_note(&s->parts.notes,
              "%s: %lld spectra (%.6g s) are missing from spectrum %lld on: padded with the mean of "
              "each channel",
@@ -350,6 +352,16 @@ size_t psr_source_gaps(const psr_source *s, const struct psr_span **spans)
 {
     *spans = s->span;
     return s->nspan;
+}
+
+void psr_source_forget_gaps(psr_source *s, int64_t before)
+{
+    size_t n = 0;
+    while (n < s->nspan && s->span[n].first + s->span[n].count <= before)
+        n++;
+    s->nspan -= n;
+    if (n)
+        memmove(s->span, s->span + n, s->nspan * sizeof *s->span);
 }
 
 void psr_source_close(psr_source *s)

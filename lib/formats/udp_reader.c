@@ -33,8 +33,8 @@ struct udp_reader {
     double last_s;                /* when the last samples came */
     int64_t restarts;
     /* set by the end */
-    int64_t total; /* packets; -1: not known */
     uint32_t last_spectra;
+    _Atomic int64_t total; /* packets; -1: not known */
     /* of the thread that reads */
     unsigned char *frame; /* [FRAMES][PSR_UDP_HEAD + shape.bytes] */
     size_t nframe, at;    /* frames taken, and used up */
@@ -46,7 +46,7 @@ struct udp_reader {
     bool torn;            /* one of them was lost */
     bool ended;
     double reported_s;
-    int64_t reported_lost;
+    int64_t reported_lost, reported_dropped;
 };
 
 /* --- packets, in the thread that receives them ------------------------------------------------- */
@@ -154,8 +154,8 @@ static enum psr_udp_what sort(void *ctx, const unsigned char *packet, size_t n, 
     case PSR_UDP_KIND_END:
         if (!own || p.number >> 60 || p.bytes > r->shape.spectra)
             return PSR_UDP_FOREIGN;
-        r->total = (int64_t)p.number + r->base_number;
         r->last_spectra = p.bytes;
+        r->total = (int64_t)p.number + r->base_number;
         return PSR_UDP_END;
     }
     return PSR_UDP_FOREIGN;
@@ -180,15 +180,31 @@ static void report(struct udp_reader *r, bool end)
              (long long)f->duplicate, (long long)(c.foreign + f->rejected), (long long)r->restarts);
 }
 
+/* Apart from what the network lost: it is the reader's fault. */
+static void report_dropped(struct udp_reader *r)
+{
+    const struct psr_frame_counts f = psr_udp_counts(r->receiver).frames;
+    if (f.dropped == r->reported_dropped)
+        return;
+    r->reported_dropped = f.dropped;
+    psr_note(&r->notes,
+             "%s: too much for this machine: %lld packets, %.3g s in %lld blocks, were dropped "
+             "unread and are "
+             "missing",
+             r->path, (long long)f.dropped, (double)f.dropped * packet_s(r), (long long)f.drops);
+}
+
 /* --- spectra, in the thread that reads -------------------------------------------------------- */
 
-/* Counts lost packets as missing spectra: each that one of them is of. */
+/* Counts lost packets as missing spectra: each that one of them is of, but not what the last would have had too much. */
 static void lose(struct udp_reader *r, int64_t lost)
 {
     const int64_t pieces = r->shape.pieces;
     r->next += lost;
     if (pieces == 1) {
         r->gap += lost * r->shape.spectra;
+        if (r->next == r->total)
+            r->gap -= r->shape.spectra - r->last_spectra;
         return;
     }
     const int64_t have = r->npiece + lost;
@@ -197,14 +213,12 @@ static void lose(struct udp_reader *r, int64_t lost)
     r->npiece = (unsigned)(have % pieces);
 }
 
-/* The spectra at the end that never came, less what the last packet would have had too much. */
+/* The spectra at the end that never came. */
 static void lose_end(struct udp_reader *r)
 {
-    if (r->total <= r->next)
-        return;
-    lose(r, r->total - r->next);
-    if (r->shape.pieces == 1)
-        r->gap -= r->shape.spectra - r->last_spectra;
+    const int64_t total = r->total;
+    if (total > r->next)
+        lose(r, total - r->next);
 }
 
 static unsigned char *frame_at(const struct udp_reader *r, size_t i)
@@ -227,8 +241,10 @@ static psr_status take_frames(struct udp_reader *r, bool *end, psr_err *err)
         lose_end(r);
     else if (run.lost)
         lose(r, run.lost);
-    if (psr_seconds() - r->reported_s > report_s || (*end && !r->ended))
+    if (psr_seconds() - r->reported_s > report_s || (*end && !r->ended)) {
         report(r, *end);
+        report_dropped(r);
+    }
     r->ended = *end;
     return PSR_OK;
 }
@@ -323,13 +339,18 @@ static psr_status describe(struct udp_reader *r, psr_err *err)
                               : psr_fail_nomem(err, "packets", FRAMES * (double)r->shape.bytes);
 }
 
-static psr_status set_up(struct udp_reader *r, const char *path, psr_err *err)
+static psr_status set_up(struct udp_reader *r, const char *path, const struct psr_source_desc *desc,
+                         psr_err *err)
 {
     struct psr_udp_name name;
     psr_status st = psr_udp_parse(&name, path, err);
     if (!st && !(r->path = strdup(path)))
         st = psr_fail_nomem(err, "a name", (double)strlen(path));
-    const struct psr_udp_desc d = {.name = &name, .sort = sort, .ctx = r};
+    const struct psr_udp_desc d = {.name = &name,
+                                   .sort = sort,
+                                   .ctx = r,
+                                   .should_stop = desc->should_stop,
+                                   .stop_ctx = desc->stop_ctx};
     if (!st)
         st = psr_udp_receive(&r->receiver, &d, err);
     if (!st)
@@ -350,7 +371,7 @@ psr_status psr_udp_reader_open(struct psr_reader **out, const char *path,
     r->total = -1;
     r->highest = -1;
     r->reported_s = psr_seconds();
-    psr_status st = set_up(r, path, err);
+    psr_status st = set_up(r, path, desc, err);
     if (st) {
         close_reader(&r->base);
         return st;

@@ -234,16 +234,30 @@ void psr_udp_stop(psr_udp_receiver *r)
 
 /* --- what came -------------------------------------------------------------------------------- */
 
+/* What has come is given out, in order or not.  Called with the lock. */
+static bool stop_if_asked(psr_udp_receiver *r)
+{
+    if (!r->d.should_stop || !r->d.should_stop(r->d.stop_ctx))
+        return false;
+    if (r->order)
+        psr_frame_order_give_up(r->order);
+    r->ended = true;
+    return true;
+}
+
 /* Waits for the thread to say that something came.  Called, and returns, with the lock. */
 static psr_status wait_for_packets(psr_udp_receiver *r, psr_err *err)
 {
     uint64_t n;
     struct pollfd ready = {.fd = r->wake, .events = POLLIN};
+    if (stop_if_asked(r))
+        return PSR_OK;
     r->waiting = true;
     pthread_mutex_unlock(&r->lock);
-    const int found = poll(&ready, 1, -1);
-    psr_status st =
-        found < 0 ? psr_fail_errno(err, "udp: waiting for %s", r->name.address) : PSR_OK;
+    const int found = poll(&ready, 1, r->d.should_stop ? WAIT_MS : -1);
+    psr_status st = found < 0 && !(r->d.should_stop && errno == EINTR)
+                        ? psr_fail_errno(err, "udp: waiting for %s", r->name.address)
+                        : PSR_OK;
     if (found > 0 && read(r->wake, &n, sizeof n) < 0)
         st = psr_fail_errno(err, "udp: waiting for %s", r->name.address);
     pthread_mutex_lock(&r->lock);

@@ -28,6 +28,8 @@ struct psr_udp_desc {
     enum psr_udp_what (*sort)(void *ctx, const unsigned char *packet, size_t n, int64_t *number,
                               const unsigned char **frame);
     void *ctx;
+    bool (*should_stop)(void *ctx); /* polled by who waits: true ends the stream; NULL: never */
+    void *stop_ctx;
 };
 
 /* Starts to receive.  Frames count once psr_udp_set_frames has been called.

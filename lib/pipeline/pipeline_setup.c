@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { READERS = 8 }; /* threads that copy a file from the page cache as fast as memory goes */
+/* Threads that copy a file from the page cache as fast as memory goes; windows of cleaning after which gaps have been told. */
+enum { READERS = 8, LIVE_GAPS = 8 };
 
 psr_status psr_pipeline_make_trials(struct psr_pipeline *p, psr_err *err)
 {
@@ -50,6 +51,9 @@ static struct psr_source_desc describe_source(const struct psr_pipeline *p)
         .skip = d->offset,
         .nthread = p->nthread < READERS ? p->nthread : READERS,
         .notes = d->notes,
+        .should_stop = d->live.on ? d->should_stop : NULL,
+        .stop_ctx = d->ctx,
+        .drop_s = d->drop_s,
     };
 }
 
@@ -216,14 +220,16 @@ static psr_status create_buffers(struct psr_pipeline *p, psr_err *err)
     if (!st)
         st = psr_stage_clean_reserve(p->clean, nsamp, err);
     if (!st)
-        st = psr_read_ahead_create(&p->reader,
-                                   &(struct psr_read_ahead_desc){
-                                       .source = p->input.source,
-                                       .row_bytes = p->input.row_bytes,
-                                       .nsamp = nsamp,
-                                       .for_device = psr_lines_on_devices(p->lines),
-                                   },
-                                   err);
+        st = psr_read_ahead_create(
+            &p->reader,
+            &(struct psr_read_ahead_desc){
+                .source = p->input.source,
+                .row_bytes = p->input.row_bytes,
+                .nsamp = nsamp,
+                .for_device = psr_lines_on_devices(p->lines),
+                .gaps = p->d.live.on ? LIVE_GAPS * psr_stage_clean_block(p->clean) + nsamp : 0,
+            },
+            err);
     return st;
 }
 

@@ -23,6 +23,7 @@ struct psr_read_ahead {
     struct slot slot[AHEAD];
     size_t nslot;  /* 1: blocks are read when they are asked for */
     int64_t first; /* spectra handed out */
+    int64_t nread; /* spectra read */
     bool given;    /* without a source: what was gathered has been taken */
     bool ended;    /* by the caller */
     bool ahead;    /* blocks are read by a thread */
@@ -52,8 +53,11 @@ static psr_status copy_gaps(psr_read_ahead *r, struct slot *s)
 static void fill_slot(psr_read_ahead *r, struct slot *s)
 {
     s->status = psr_source_read(r->d.source, r->d.nsamp, s->data, &s->n, &s->err);
+    if (s->status == PSR_OK && r->d.gaps)
+        psr_source_forget_gaps(r->d.source, r->nread - (int64_t)r->d.gaps);
     if (s->status == PSR_OK)
         s->status = copy_gaps(r, s);
+    r->nread += (int64_t)s->n;
 }
 
 /* Reads until the input ends or the caller stops.  The status at the end is in the slot of the block that

@@ -12,6 +12,7 @@ struct psr_read_ahead_desc {
                          provides the spectra */
     size_t row_bytes;   /* bytes per spectrum */
     size_t nsamp;       /* spectra per block */
+    size_t gaps;        /* spectra before a block whose gaps it tells, too; 0: all */
     bool for_device;    /* blocks are in page-locked memory, and those of files are read ahead */
 };
 

@@ -125,6 +125,7 @@ struct psr_pipeline_desc {
     const char *const *beside; /* [nbeside] other files that no output may overwrite */
     size_t nbeside;
     size_t nshare; /* pipelines that share mem_bytes; 0: 1 */
+    double drop_s; /* as in psr_source_desc; needs live */
 };
 
 /* Sets size and all fields to their defaults. */

@@ -44,6 +44,13 @@ struct psr_source_desc {
     int64_t skip;   /* spectra to skip at the start */
     int nthread;    /* threads that read a large block of a file together; 0: one */
     struct psr_notes notes; /* notes on unknown keys, truncation, gaps, lost rows */
+    bool (*should_stop)(
+        void *ctx); /* polled while a pipe or the network gives nothing, by any thread: true ends
+                                       the input there; NULL: it is waited for */
+    void *stop_ctx;
+    double
+        drop_s; /* of a pipe: read so far ahead in a thread of its own, and drop whole blocks, as missing
+                      data, where they are taken more slowly; 0: the writer waits */
 };
 
 /* Status: PSR_EIO, PSR_EFORMAT (also for files that overlap, do not match, or are further apart
@@ -85,6 +92,9 @@ PSR_MUST_CHECK psr_status psr_source_read(psr_source *s, size_t nsamp, void *blo
  *        and every 64th after them), or over the first 256 spectra after it if there are none
  *        before; it does not depend on block lengths */
 size_t psr_source_gaps(const psr_source *s, const struct psr_span **spans);
+
+/* Forgets ranges that end at or before this spectrum, so that the account of an endless input does not grow. */
+void psr_source_forget_gaps(psr_source *s, int64_t before);
 
 /* Frees the source; NULL is allowed. */
 void psr_source_close(psr_source *s);

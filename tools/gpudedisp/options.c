@@ -126,6 +126,8 @@ static void check_live(const struct gpudedisp_options *o, const struct cli *tool
         cli_usage_error(tool, "-block belongs to -live");
     if ((d->ring_s > 0 || d->dump) && !d->live.on)
         cli_usage_error(tool, "-ring and -dump belong to -live");
+    if (d->drop_s > 0 && !d->live.on)
+        cli_usage_error(tool, "-drop belongs to -live");
     if (!d->dump != !(d->ring_s > 0))
         cli_usage_error(tool, "-ring and -dump need each other");
 }

@@ -186,6 +186,11 @@ static void add_search(struct cli_table *list, struct gpudedisp_options *o)
          0, 0},
         {"block", CLI_DOUBLE, &o->run.block_s, "SEC", "Longest block with -live (default 0.1).",
          1e-6, 1e6},
+        {"drop", CLI_DOUBLE, &o->run.drop_s, "SEC",
+         "With -live, of a pipe: hold at most SEC seconds for a search that is too slow, and drop "
+         "whole blocks beyond, which are "
+         "counted and give no events (default: the writer waits).",
+         1e-3, 1e6},
         {"ring", CLI_DOUBLE, &o->run.ring_s, "SEC",
          "With -live and -dump: hold the last SEC seconds of the input in memory.", 1e-6, 1e6},
         {"dump", CLI_TEXT, &o->run.dump, "DIR",
