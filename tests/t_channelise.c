@@ -63,26 +63,13 @@ static float *run(const struct psr_channelise_desc *d, const float *x, size_t ns
 static double compare(const struct reference *r, const float *x, size_t nsamp, const float *out,
                       size_t nout)
 {
-    const struct psr_channelise_desc *d = r->d;
-    double complex *bins = tap_take(r->nbin, sizeof *bins), *v = tap_take(r->s.keep, sizeof *v);
+    const size_t n = nout / r->s.keep * r->s.keep * r->d->npol * r->d->nchan;
+    double complex *v = ref_spectra(r, x, nsamp, nout);
     double worst = 0, largest = 0;
-    for (size_t k = 0; k < nout / r->s.keep * d->nchan_in * d->npol; k++) {
-        const size_t s = k / (d->nchan_in * d->npol), plane = k % (d->nchan_in * d->npol);
-        const float *at = x + (plane * nsamp + s * r->s.step) * (d->real ? 1 : 2);
-        for (size_t b = 0; b < r->nbin; b++)
-            bins[b] = ref_bin(r, at, b);
-        for (size_t i = 0; i < r->n; i++) {
-            const size_t o = plane / d->npol * r->n + i, c = d->bw_mhz > 0 ? d->nchan - 1 - o : o;
-            ref_channel(r, bins, plane / d->npol, i, v);
-            for (size_t m = 0; m < r->s.keep; m++) {
-                const float *y =
-                    out + 2 * (((s * r->s.keep + m) * d->npol + plane % d->npol) * d->nchan + c);
-                worst = fmax(worst, cabs(v[m] - y[0] - I * y[1]));
-                largest = fmax(largest, cabs(v[m]));
-            }
-        }
+    for (size_t k = 0; k < n; k++) {
+        worst = fmax(worst, cabs(v[k] - out[2 * k] - I * out[2 * k + 1]));
+        largest = fmax(largest, cabs(v[k]));
     }
-    free(bins);
     free(v);
     return worst / largest;
 }

@@ -210,31 +210,6 @@ static struct rows run_device(const struct voltages *v, const struct sums *s, ps
 
 /* --- the definition --------------------------------------------------------------------------- */
 
-/* Voltages of every spectrum: out [nspectrum][npol][nchan]. */
-static double complex *ref_spectra(const struct reference *r, const float *x, size_t nsamp,
-                                   size_t nspectrum)
-{
-    const struct psr_channelise_desc *d = r->d;
-    const size_t nplane = d->nchan_in * d->npol;
-    double complex *out = tap_take(nspectrum * d->npol * d->nchan + 1, sizeof *out);
-    double complex *bins = tap_take(r->nbin, sizeof *bins), *v = tap_take(r->s.keep, sizeof *v);
-    for (size_t k = 0; k < nspectrum / r->s.keep * nplane; k++) {
-        const size_t s = k / nplane, plane = k % nplane, pol = plane % d->npol;
-        const float *at = x + (plane * nsamp + s * r->s.step) * (d->real ? 1 : 2);
-        for (size_t b = 0; b < r->nbin; b++)
-            bins[b] = ref_bin(r, at, b);
-        for (size_t i = 0; i < r->n; i++) {
-            const size_t o = plane / d->npol * r->n + i, c = d->bw_mhz > 0 ? d->nchan - 1 - o : o;
-            ref_channel(r, bins, plane / d->npol, i, v);
-            for (size_t m = 0; m < r->s.keep; m++)
-                out[((s * r->s.keep + m) * d->npol + pol) * d->nchan + c] = v[m];
-        }
-    }
-    free(bins);
-    free(v);
-    return out;
-}
-
 static void ref_products(enum psr_detect what, double complex p, double complex q, double x[4])
 {
     const double pp = creal(p * conj(p)), qq = creal(q * conj(q));
